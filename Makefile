@@ -1,0 +1,50 @@
+# starpush: targets for developers. `make check` is what CI runs first.
+GO ?= go
+
+.PHONY: all check test race bench cuda update fuzz soak fmt
+
+all: check
+
+## check: tests, vet, formatting
+check: test
+	$(GO) vet ./...
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run: make fmt"; exit 1; }
+
+## test: all tests, as in README.md
+test:
+	$(GO) test ./...
+
+## race: the concurrent packages and the scripts under the race detector
+race:
+	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
+
+## bench: the runtime's workloads, one JSON line each
+bench:
+	@for w in independent chain fanout random commute redux stencil; do \
+		$(GO) run ./tests/bench $$w; $(GO) run ./tests/bench $$w via=script; done
+	@$(GO) run ./tests/bench cholesky nb=8 b=192 p=d
+	@$(GO) run ./tests/bench gemm nb=4 b=320 p=d
+
+## cuda: the build for NVIDIA devices; the tag selects accel/cuda where it exists
+cuda:
+	$(GO) build -tags cuda ./...
+
+## update: regenerate golden files; look at the diff before committing
+update:
+	STARPUSH_UPDATE=1 $(GO) test ./...
+
+## fuzz: every fuzz target for FUZZTIME each
+FUZZTIME ?= 60s
+fuzz:
+	@set -e; grep -rl '^func Fuzz' --include='*_test.go' . | while read f; do \
+		d=$$(dirname $$f); \
+		grep -o '^func Fuzz[A-Za-z0-9_]*' $$f | sed 's/func //' | while read t; do \
+			echo "== $$d $$t"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$d; done; done
+
+## soak: random programs against their sequential meaning, SOAK long
+SOAK ?= 10m
+soak:
+	$(GO) test ./engine -run 'Random' -soak $(SOAK) -timeout 0
+
+fmt:
+	gofmt -w $$(git ls-files '*.go')
