@@ -1,0 +1,62 @@
+// Package accel describes the hardware below the data manager: memories and the
+// devices that own them. It knows nothing of tasks or of registered data.
+package accel
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Memory is the storage of one memory node. Its methods are safe for
+// concurrent use.
+type Memory interface {
+	// Name is the name of the node: "ram".
+	Name() string
+	// Alloc returns bytes of memory, aligned for every element type. Their
+	// content is unspecified. It returns a *NoMemoryError when they do not fit.
+	Alloc(bytes int64) (unsafe.Pointer, error)
+	// Free gives back what Alloc returned; bytes is what Alloc was given.
+	Free(p unsafe.Pointer, bytes int64)
+	// Allocated is the number of bytes allocated now.
+	Allocated() int64
+	// Peak is the largest value that Allocated had.
+	Peak() int64
+	// Capacity is the number of bytes that can be allocated in total.
+	Capacity() int64
+}
+
+// Device is one processor with its memory.
+type Device interface {
+	Name() string // "cpu"
+	Units() int   // processing units that can run kernels at the same time
+	Memory() Memory
+}
+
+// NoMemoryError says that an allocation does not fit a memory node.
+type NoMemoryError struct {
+	Node      string
+	Want      int64
+	Allocated int64
+	Capacity  int64
+}
+
+func (e *NoMemoryError) Error() string {
+	if e.Want > e.Capacity {
+		return fmt.Sprintf("%s needed, and %s has %s in total", Bytes(e.Want), e.Node, Bytes(e.Capacity))
+	}
+	return fmt.Sprintf("%s needed, and of the %s of %s %s are in use", Bytes(e.Want), Bytes(e.Capacity), e.Node, Bytes(e.Allocated))
+}
+
+// Bytes writes a number of bytes for people: "4 KiB", "1.5 GiB".
+func Bytes(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	v, u := float64(n), 0
+	for v >= 1024 && u < len(units)-1 {
+		v /= 1024
+		u++
+	}
+	if v == float64(int64(v)) {
+		return fmt.Sprintf("%d %s", int64(v), units[u])
+	}
+	return fmt.Sprintf("%.1f %s", v, units[u])
+}

@@ -1,0 +1,230 @@
+package blas
+
+// The provider that is always there: gonum's BLAS, in Go.
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// Gonum returns the provider in pure Go.
+func Gonum() Provider { return gonumProvider{} }
+
+type gonumProvider struct{}
+
+func (gonumProvider) Name() string               { return "gonum" }
+func (gonumProvider) Float32() Routines[float32] { return gonum32 }
+func (gonumProvider) Float64() Routines[float64] { return gonum64 }
+
+var impl gonum.Implementation
+
+var gonum64 = &gonumRoutines[float64]{
+	scal: impl.Dscal, axpy: impl.Daxpy, swap: impl.Dswap, dot: impl.Ddot, asum: impl.Dasum, nrm2: impl.Dnrm2,
+	gemv: impl.Dgemv, ger: impl.Dger, trsv: impl.Dtrsv,
+	gemm: impl.Dgemm, symm: impl.Dsymm, syrk: impl.Dsyrk, trmm: impl.Dtrmm, trsm: impl.Dtrsm,
+}
+
+var gonum32 = &gonumRoutines[float32]{
+	scal: impl.Sscal, axpy: impl.Saxpy, swap: impl.Sswap, dot: impl.Sdot, asum: impl.Sasum, nrm2: impl.Snrm2,
+	gemv: impl.Sgemv, ger: impl.Sger, trsv: impl.Strsv,
+	gemm: impl.Sgemm, symm: impl.Ssymm, syrk: impl.Ssyrk, trmm: impl.Strmm, trsm: impl.Strsm,
+}
+
+// gonumRoutines holds gonum's functions for one element type, so that what
+// stands around them is written once.
+type gonumRoutines[T Float] struct {
+	scal func(n int, alpha T, x []T, incX int)
+	axpy func(n int, alpha T, x []T, incX int, y []T, incY int)
+	swap func(n int, x []T, incX int, y []T, incY int)
+	dot  func(n int, x []T, incX int, y []T, incY int) T
+	asum func(n int, x []T, incX int) T
+	nrm2 func(n int, x []T, incX int) T
+	gemv func(tA blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
+	ger  func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int)
+	trsv func(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []T, lda int, x []T, incX int)
+	gemm func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	symm func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	syrk func(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	trmm func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+	trsm func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+}
+
+func (g *gonumRoutines[T]) Scal(alpha T, x []T) {
+	if alpha == 0 { // gonum stores zeros, which hides a NaN
+		for i := range x {
+			x[i] *= alpha
+		}
+		return
+	}
+	g.scal(len(x), alpha, x, 1)
+}
+
+func (g *gonumRoutines[T]) Axpy(alpha T, x, y []T) {
+	checkSame(len(x), len(y))
+	g.axpy(len(x), alpha, x, 1, y, 1)
+}
+
+func (g *gonumRoutines[T]) Swap(x, y []T) {
+	checkSame(len(x), len(y))
+	g.swap(len(x), x, 1, y, 1)
+}
+
+func (g *gonumRoutines[T]) Dot(x, y []T) T {
+	checkSame(len(x), len(y))
+	return g.dot(len(x), x, 1, y, 1)
+}
+
+func (g *gonumRoutines[T]) Asum(x []T) T { return g.asum(len(x), x, 1) }
+func (g *gonumRoutines[T]) Nrm2(x []T) T { return g.nrm2(len(x), x, 1) }
+
+// Iamax is not gonum's, whose answer for a NaN depends on where it stands: the
+// first NaN is the largest, as in LAPACK.
+func (g *gonumRoutines[T]) Iamax(x []T) int {
+	at, best := -1, T(-1)
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+		if v = T(math.Abs(float64(v))); v > best {
+			at, best = i, v
+		}
+	}
+	return at
+}
+
+func (g *gonumRoutines[T]) Gemv(ta Trans, m, n int, alpha T, a []T, lda int, x []T, beta T, y []T) {
+	checkGemv(ta, m, n, a, lda, x, y)
+	ny, _ := turned(ta, m, n)
+	y = y[:ny]
+	if m == 0 || n == 0 || alpha == 0 { // gonum leaves y as it is when there is nothing to add
+		scaled(y, beta)
+		return
+	}
+	g.gemv(gTrans(ta), m, n, alpha, a, lda, x, 1, beta, y, 1)
+}
+
+// scaled computes y = beta·y without reading y when beta is 0.
+func scaled[T Float](y []T, beta T) {
+	if beta == 1 {
+		return
+	}
+	for i := range y {
+		if beta == 0 {
+			y[i] = 0
+		} else {
+			y[i] *= beta
+		}
+	}
+}
+
+// scaledMatrix is scaled for each row of an m×n matrix.
+func scaledMatrix[T Float](m, n int, beta T, c []T, ldc int) {
+	for i := range m {
+		scaled(c[i*ldc:][:n], beta)
+	}
+}
+
+func (g *gonumRoutines[T]) Ger(m, n int, alpha T, x, y []T, a []T, lda int) {
+	checkGer(m, n, x, y, a, lda)
+	if m > 0 && n > 0 {
+		g.ger(m, n, alpha, x, 1, y, 1, a, lda)
+	}
+}
+
+func (g *gonumRoutines[T]) Trsv(uplo Uplo, ta Trans, diag Diag, n int, a []T, lda int, x []T) {
+	checkTrsv(n, a, lda, x)
+	if n > 0 {
+		g.trsv(gUplo(uplo), gTrans(ta), gDiag(diag), n, a, lda, x, 1)
+	}
+}
+
+func (g *gonumRoutines[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	checkGemm(ta, tb, m, n, k, a, lda, b, ldb, c, ldc)
+	switch {
+	case m == 0 || n == 0:
+	case k == 0 || alpha == 0:
+		scaledMatrix(m, n, beta, c, ldc)
+	default:
+		g.gemm(gTrans(ta), gTrans(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+func (g *gonumRoutines[T]) Symm(side Side, uplo Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	checkSymm(side, m, n, a, lda, b, ldb, c, ldc)
+	switch {
+	case m == 0 || n == 0:
+	case alpha == 0:
+		scaledMatrix(m, n, beta, c, ldc)
+	default:
+		g.symm(gSide(side), gUplo(uplo), m, n, alpha, a, lda, b, ldb, beta, c, ldc)
+	}
+}
+
+func (g *gonumRoutines[T]) Syrk(uplo Uplo, ta Trans, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
+	checkSyrk(ta, n, k, a, lda, c, ldc)
+	if none := k == 0 || alpha == 0; none || beta == 0 { // gonum multiplies by a beta of 0, which keeps a NaN
+		for i := range n {
+			if row := c[i*ldc:][:n]; uplo == Lower {
+				scaled(row[:i+1], beta)
+			} else {
+				scaled(row[i:], beta)
+			}
+		}
+		if none {
+			return
+		}
+		beta = 1
+	}
+	if n > 0 {
+		g.syrk(gUplo(uplo), gTrans(ta), n, k, alpha, a, lda, beta, c, ldc)
+	}
+}
+
+func (g *gonumRoutines[T]) Trmm(side Side, uplo Uplo, ta Trans, diag Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
+	checkTriangle(side, m, n, a, lda, b, ldb)
+	if m > 0 && n > 0 {
+		g.trmm(gSide(side), gUplo(uplo), gTrans(ta), gDiag(diag), m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+func (g *gonumRoutines[T]) Trsm(side Side, uplo Uplo, ta Trans, diag Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
+	checkTriangle(side, m, n, a, lda, b, ldb)
+	if m > 0 && n > 0 {
+		g.trsm(gSide(side), gUplo(uplo), gTrans(ta), gDiag(diag), m, n, alpha, a, lda, b, ldb)
+	}
+}
+
+func (g *gonumRoutines[T]) Potrf(uplo Uplo, n int, a []T, lda int) int {
+	checkMatrix("A", n, n, lda, len(a))
+	return potrf(g, uplo, n, a, lda)
+}
+
+func gTrans(t Trans) blas.Transpose {
+	if t == Transposed {
+		return blas.Trans
+	}
+	return blas.NoTrans
+}
+
+func gUplo(u Uplo) blas.Uplo {
+	if u == Upper {
+		return blas.Upper
+	}
+	return blas.Lower
+}
+
+func gSide(s Side) blas.Side {
+	if s == Right {
+		return blas.Right
+	}
+	return blas.Left
+}
+
+func gDiag(d Diag) blas.Diag {
+	if d == Unit {
+		return blas.Unit
+	}
+	return blas.NonUnit
+}
