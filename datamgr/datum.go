@@ -1,0 +1,151 @@
+package datamgr
+
+// Datum: one registered piece of data.
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// State is what a task must look at before it runs on a datum. 0: nothing, the
+// data lies in its main instance and every fragment is valid there.
+type State uint32
+
+// The bits of a State. They are set under the submission lock or the datum's
+// lock, before the first task that needs them is submitted or released.
+const (
+	stateLazy   State = 1 << iota // the main instance is not allocated
+	statePacked                   // some handle needs an instance of its own
+	stateLocks                    // a fragment has unordered accesses: ordered ones take locks too
+	stateFaults                   // a fragment may have lost its value
+)
+
+// Datum is one registered piece of data: a shape, perhaps a home, the tree of
+// its fragments, and the instances that hold copies.
+type Datum struct {
+	reg      *Registry
+	whole    *Handle
+	state    atomic.Uint32
+	main     atomic.Pointer[instance] // the whole datum in main memory
+	desc     iface.Desc
+	box      Box
+	stride   [iface.MaxRank]int // of the main instance, in elements
+	home     bool               // main is the program's memory
+	readOnly bool
+	void     bool
+
+	root      *Fragment    // changes under both locks, read under either
+	fragments int          // guarded by the submission lock
+	live      int          // parts that are alive; guarded by the submission lock
+	reduced   []*Handle    // handles that have accumulators; guarded by the submission lock
+	unordered atomic.Int64 // unordered accesses that were submitted and have not ended
+
+	mu struct {
+		sync.Mutex
+		wake   *sync.Cond    // a copy ended
+		layers [][]*instance // from layer 1 on: packed instances, none overlapping in a layer
+		freed  bool
+		// who waits for the last unordered access
+		drained *Waiter
+	}
+}
+
+// State returns what a task that uses h must look at before it runs.
+func (h *Handle) State() State { return State(h.d.state.Load()) }
+
+func (d *Datum) setState(s State) {
+	for {
+		o := d.state.Load()
+		if d.state.CompareAndSwap(o, o|uint32(s)) {
+			return
+		}
+	}
+}
+
+func (d *Datum) clearState(s State) {
+	for {
+		o := d.state.Load()
+		if d.state.CompareAndSwap(o, o&^uint32(s)) {
+			return
+		}
+	}
+}
+
+// layout sets the strides of the main instance; ld is the distance of rows.
+func (d *Datum) layout(ld int) {
+	s := 1
+	for k := int(d.desc.Rank) - 1; k >= 0; k-- {
+		d.stride[k] = s
+		if k == int(d.desc.Rank)-1 {
+			s *= ld
+		} else {
+			s *= d.desc.Dim[k]
+		}
+	}
+}
+
+// allocate makes sure that the main instance exists.
+func (d *Datum) allocate() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.allocateLocked()
+}
+
+func (d *Datum) allocateLocked() error {
+	if d.main.Load() != nil {
+		return nil
+	}
+	bytes := d.desc.Bytes()
+	p, err := d.reg.mem.Alloc(bytes)
+	if err != nil {
+		return err
+	}
+	d.main.Store(&instance{box: d.box, ptr: p, stride: d.stride, bytes: bytes})
+	d.clearState(stateLazy)
+	return nil
+}
+
+// free gives all memory back. No task uses the datum any more.
+func (d *Datum) free() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.freed = true
+	if m := d.main.Load(); m != nil && !d.home {
+		d.reg.mem.Free(m.ptr, m.bytes)
+	}
+	d.main.Store(nil)
+	for _, l := range d.mu.layers {
+		for _, in := range l {
+			d.reg.mem.Free(in.ptr, in.bytes)
+		}
+	}
+	d.mu.layers = nil
+}
+
+// instance is memory that holds a box of a datum.
+type instance struct {
+	box    Box
+	ptr    unsafe.Pointer // of the box's first element
+	stride [iface.MaxRank]int
+	bytes  int64
+	layer  int // 0: the main instance
+	pins   int // tasks that use it; guarded by the datum's lock
+}
+
+// at returns the address of element lo of the datum in in.
+func (in *instance) at(lo *[iface.MaxRank]int, size uintptr) unsafe.Pointer {
+	off := 0
+	for k := range lo {
+		off += (lo[k] - in.box.lo[k]) * in.stride[k]
+	}
+	return unsafe.Add(in.ptr, uintptr(off)*size)
+}
+
+// OnlyLazy reports whether all there is to do is to allocate main instances.
+func (s State) OnlyLazy() bool { return s == stateLazy }
+
+// Locks reports whether ordered accesses take locks.
+func (s State) Locks() bool { return s&stateLocks != 0 }

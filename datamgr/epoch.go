@@ -1,0 +1,331 @@
+package datamgr
+
+// Epochs: the order of accesses to a fragment.
+//
+// A fragment has a chain of epochs, each a group of accesses that may run
+// together: any number of R, one W or RW, a group of COMMUTE. An access joins
+// the last epoch when it fits, or appends one. An epoch counts its unfinished
+// accesses, one more while it is the last, and one more while the fragment that
+// was split to make its fragment is not through. At 0 its successor becomes
+// active and the accesses waiting there are released.
+//
+// Whoever takes an epoch to 0 is the last to touch it: it reads what it needs,
+// gives the epoch back, then activates the successor.
+
+import (
+	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+const (
+	modeR = iface.R
+	modeC = iface.Commute
+)
+
+// Waiter is the part of a task that the order of accesses knows: how many
+// things it still waits for.
+type Waiter struct {
+	pending atomic.Int32
+	link    *Waiter // next in a Completer's list, or in a list of free tasks
+}
+
+// bias keeps a waiter from being released while it is being submitted.
+const bias = 1 << 30
+
+// Arm begins a submission: the waiter cannot be released before Settle.
+func (w *Waiter) Arm() { w.pending.Store(bias) }
+
+// Settle ends a submission with the number of things that were found to wait
+// for; it reports whether none is left. Then the caller owns the waiter.
+func (w *Waiter) Settle(waits int32) bool {
+	return w.pending.Add(waits-bias) == 0
+}
+
+// Done takes away one thing that w waits for and reports whether it was the
+// last. Then the caller owns the waiter.
+func (w *Waiter) Done() bool { return w.pending.Add(-1) == 0 }
+
+// Next returns the waiter behind w in a list. Its owner may use the link for
+// lists of its own while the waiter waits for nothing.
+func (w *Waiter) Next() *Waiter { return w.link }
+
+// SetNext links w before n.
+func (w *Waiter) SetNext(n *Waiter) { w.link = n }
+
+// epoch is one group of accesses to one fragment.
+type epoch struct {
+	rem     atomic.Int32
+	mode    AccessMode
+	inline  bool // lives in its fragment; rem is -1 while it is free
+	waiters atomic.Pointer[Access]
+	next    *epoch
+	kids    *[]*epoch // first epochs of the pieces, when its fragment was split while it was the last
+}
+
+// Access is one access of one task to one fragment. With nil task it stands for
+// the first epoch of a piece, which becomes active together with a group.
+type Access struct {
+	w    *Waiter
+	e    *epoch
+	next *Access // in a list of waiting accesses
+}
+
+// activated stands in epoch.waiters once an epoch is active.
+var activated Access
+
+// group reports whether an epoch of mode m may have several members.
+func group(m AccessMode) bool { return m == modeR || m == modeC }
+
+// access registers one access of w to f in mode m; it reports whether w has to
+// wait for it. Submission lock held.
+func (g *Registry) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool {
+	e := f.tail
+	a.w = w
+	if e.rem.Load() == 1 { // active and empty: use it again
+		e.mode = m
+		e.rem.Store(2)
+		a.e = e
+		return false
+	}
+	if m == e.mode && group(m) {
+		e.rem.Add(1)
+		a.e = e
+		return e.enqueue(a)
+	}
+	n := &f.first
+	if e == n || n.rem.Load() != -1 {
+		n = g.newEpoch()
+	}
+	n.mode, n.next = m, nil
+	a.e, a.next = n, nil
+	n.rem.Store(2)
+	n.waiters.Store(a)
+	e.next = n
+	f.tail = n
+	if e.rem.Add(-1) == 0 { // it was empty, and waited for nothing but this
+		n.waiters.Store(&activated)
+		g.recycle(e)
+		return false
+	}
+	return true
+}
+
+// enqueue puts a on e's list of waiting accesses, and reports false when e is
+// active already.
+func (e *epoch) enqueue(a *Access) bool {
+	for {
+		h := e.waiters.Load()
+		if h == &activated {
+			return false
+		}
+		a.next = h
+		if e.waiters.CompareAndSwap(h, a) {
+			return true
+		}
+	}
+}
+
+// newEpoch takes an epoch from the free ones. Submission lock held.
+func (g *Registry) newEpoch() *epoch {
+	e := g.freeEpoch
+	if e == nil {
+		e = g.returned.Swap(nil)
+	}
+	if e != nil {
+		g.freeEpoch = e.next
+		return e
+	}
+	if len(g.slab) == 0 {
+		g.slab = make([]epoch, 128)
+	}
+	e = &g.slab[0]
+	g.slab = g.slab[1:]
+	return e
+}
+
+// recycle gives e back. Submission lock held.
+func (g *Registry) recycle(e *epoch) {
+	if e.inline {
+		e.rem.Store(-1)
+		return
+	}
+	e.next = g.freeEpoch
+	g.freeEpoch = e
+}
+
+// Completer is one goroutine's hand in ending accesses. It collects the waiters
+// that it released, and the epochs to be used again.
+type Completer struct {
+	reg        *Registry
+	head, tail *Waiter
+	free, last *epoch
+	frees      int
+	work       []*epoch
+}
+
+// NewCompleter makes a completer for one goroutine at a time.
+func (g *Registry) NewCompleter() *Completer { return &Completer{reg: g} }
+
+// Take returns the waiters released since the last Take, in order, linked by
+// Next. The caller owns them.
+func (c *Completer) Take() *Waiter {
+	h := c.head
+	c.head, c.tail = nil, nil
+	return h
+}
+
+// Release adds a waiter that waits for nothing to those released.
+func (c *Completer) Release(w *Waiter) {
+	w.link = nil
+	if c.tail == nil {
+		c.head = w
+	} else {
+		c.tail.link = w
+	}
+	c.tail = w
+}
+
+// Finish ends accesses and releases what waited for them.
+func (c *Completer) Finish(as []Access) {
+	for i := range as {
+		e := as[i].e
+		if e.rem.Add(-1) == 0 {
+			c.end(e)
+		}
+	}
+}
+
+// end is called by whoever took e's count to 0.
+func (c *Completer) end(e *epoch) {
+	if e.kids == nil {
+		n := e.next
+		c.recycle(e)
+		c.activate(n)
+		return
+	}
+	work := append(c.work[:0], e)
+	for len(work) > 0 {
+		e = work[len(work)-1]
+		work = work[:len(work)-1]
+		if e.kids == nil {
+			n := e.next
+			c.recycle(e)
+			c.activate(n)
+			continue
+		}
+		kids, shared := *e.kids, group(e.mode)
+		e.kids = nil
+		for _, k := range kids {
+			if !shared {
+				c.activate(k)
+			}
+			if k.rem.Add(-1) == 0 {
+				work = append(work, k)
+			}
+		}
+	}
+	c.work = work[:0]
+}
+
+// activate makes e active and releases the accesses that wait there, in the
+// order in which they were submitted.
+func (c *Completer) activate(e *epoch) {
+	a := e.waiters.Swap(&activated)
+	if a == nil {
+		return
+	}
+	if a.next != nil {
+		var r *Access
+		for a != nil {
+			a.next, r, a = r, a, a.next
+		}
+		a = r
+	}
+	for a != nil {
+		next := a.next // once its task is released the access is not ours
+		if a.w == nil {
+			c.activate(a.e)
+		} else if a.w.Done() {
+			c.Release(a.w)
+		}
+		a = next
+	}
+}
+
+// recycle gives e back in batches, so that workers seldom meet on a line.
+func (c *Completer) recycle(e *epoch) {
+	if e.inline {
+		e.rem.Store(-1)
+		return
+	}
+	e.next = c.free
+	if c.free == nil {
+		c.last = e
+	}
+	c.free = e
+	if c.frees++; c.frees >= 64 {
+		for {
+			o := c.reg.returned.Load()
+			c.last.next = o
+			if c.reg.returned.CompareAndSwap(o, c.free) {
+				break
+			}
+		}
+		c.free, c.frees = nil, 0
+	}
+}
+
+// split replaces f by the box in and those around it. What was submitted needs
+// no change: when the last epoch is a group, each piece gets one of that mode
+// that becomes active together with it, else an empty group of readers that
+// becomes active when it ends; either holds one count until then. Submission
+// lock held.
+func (d *Datum) split(f *Fragment, in Box) {
+	boxes := f.box.around(in, make([]Box, 0, 5))
+	d.mu.Lock()
+	for f.copies > 0 { // copies end by themselves
+		d.mu.wake.Wait()
+	}
+	kids := make([]*Fragment, len(boxes))
+	slab := make([]Fragment, len(boxes))
+	for i := range boxes {
+		k := &slab[i]
+		k.d, k.box, k.deep = d, boxes[i], f.deep+1
+		k.first.mode, k.first.inline = modeR, true
+		k.first.rem.Store(1)
+		k.first.waiters.Store(&activated)
+		k.tail = &k.first
+		k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
+		k.valid, k.lock, k.unordered, k.fault = f.valid, f.lock, f.unordered, f.fault
+		kids[i] = k
+	}
+	d.fragments += len(boxes) - 1
+	e := f.tail
+	if e.rem.Load() != 1 {
+		shared := group(e.mode)
+		firsts := make([]*epoch, len(kids))
+		for i, k := range kids {
+			first := &k.first
+			first.rem.Store(2)
+			first.waiters.Store(nil)
+			if shared {
+				first.mode = e.mode
+				if !e.enqueue(&Access{e: first}) {
+					first.waiters.Store(&activated)
+				}
+			}
+			firsts[i] = first
+		}
+		e.kids = &firsts
+		if e.rem.Add(-1) == 0 {
+			d.reg.completer.end(e)
+		}
+	} else if e.mode == modeC && !f.unordered {
+		for _, k := range kids { // nobody holds the lock or waits for it
+			k.lock = nil
+		}
+	}
+	f.kids = &kids
+	d.mu.Unlock()
+}

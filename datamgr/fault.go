@@ -1,0 +1,75 @@
+package datamgr
+
+// Faults: fragments that lost their value because a task did not run.
+//
+// A fragment's fault is set before the accesses of the task that should have
+// written it end, so whoever is ordered after it sees it, and cleared by the
+// next access that writes without reading.
+
+// Fault returns the first operand that reads data without a valid value, and
+// what was given to Spoil for it; -1 when there is none.
+func Fault(ops []Operand) (int, any) {
+	for i := range ops {
+		op := &ops[i]
+		d := op.Handle.d
+		if !op.Mode.Reads() || op.Handle.State()&stateFaults == 0 {
+			continue
+		}
+		var fault any
+		d.mu.Lock()
+		d.root.leaves(&op.Handle.box, func(f *Fragment) {
+			if fault == nil {
+				fault = f.fault
+			}
+		})
+		d.mu.Unlock()
+		if fault != nil {
+			return i, fault
+		}
+	}
+	return -1, nil
+}
+
+// Mend clears the faults of what the operands write without reading.
+func Mend(ops []Operand) {
+	for i := range ops {
+		op := &ops[i]
+		if op.Mode != modeW || op.Handle.State()&stateFaults == 0 {
+			continue
+		}
+		d := op.Handle.d
+		d.mu.Lock()
+		d.root.leaves(&op.Handle.box, func(f *Fragment) { f.fault = nil })
+		d.mu.Unlock()
+	}
+}
+
+// Spoil says that what the operands should have written is lost.
+func Spoil(ops []Operand, fault any) {
+	for i := range ops {
+		op := &ops[i]
+		d := op.Handle.d
+		switch {
+		case op.Mode == modeRedux:
+			a := op.Handle.redux
+			a.mu.Lock()
+			a.mu.fault = fault
+			a.mu.Unlock()
+		case op.Mode.Writes():
+			d.setState(stateFaults)
+			d.mu.Lock()
+			d.root.leaves(&op.Handle.box, func(f *Fragment) { f.fault = fault })
+			d.mu.Unlock()
+		}
+	}
+}
+
+// TakeFault returns and clears why a contribution to h was lost; nil when none was.
+func (h *Handle) TakeFault() any {
+	a := h.redux
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := a.mu.fault
+	a.mu.fault = nil
+	return f
+}

@@ -1,0 +1,113 @@
+// Package filter is the geometry of partitioning: how an index space is cut
+// into parts. It knows shapes and nothing else, neither memory nor tasks.
+//
+// A Filter is immutable and safe for concurrent use. Splitting the same
+// description twice gives the same parts.
+package filter
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// MaxParts is the largest number of parts that one split may have. A larger
+// split is an error and not a machine without memory: a lazy vector may have
+// more elements than there are bytes in the machine.
+const MaxParts = 1 << 22
+
+// A Filter splits an index space into parts.
+type Filter interface {
+	// Name is the name of the filter in the language, such as "blocks".
+	Name() string
+	// Split cuts data of the given description. It returns an *Error when
+	// the arguments of the filter do not fit the data.
+	Split(parent iface.Desc) (Split, error)
+}
+
+// Split is the outcome of a filter.
+type Split struct {
+	Dims  []int  // how parts are indexed: [p], or [p, q] for tiles
+	Parts []Part // row-major over Dims
+}
+
+// Part is a box in the parent's indices, counted from the parent's element 0.
+type Part struct {
+	Lo, Hi [iface.MaxRank]int // first index and the index behind the last, for each axis of the parent
+	Drop   int                // an axis of length 1 that the part does not have (pick); -1 for none
+}
+
+// Whole returns the part that is all of d.
+func Whole(d iface.Desc) Part {
+	p := Part{Drop: -1}
+	copy(p.Hi[:], d.Dim[:d.Rank])
+	return p
+}
+
+// Desc returns the description of part p of data described by parent: sizes,
+// place in the root, and for a dropped axis the kind one rank lower.
+func (p *Part) Desc(parent iface.Desc) iface.Desc {
+	base, step := parent.Number()
+	d := iface.Desc{Kind: parent.Kind, Elem: parent.Elem, Base: base}
+	for k := range int(parent.Rank) {
+		d.Base += p.Lo[k] * step[k]
+		if k == p.Drop {
+			continue
+		}
+		d.Dim[d.Rank] = p.Hi[k] - p.Lo[k]
+		d.Off[d.Rank] = parent.Off[k] + p.Lo[k]
+		d.Step[d.Rank] = step[k]
+		d.Rank++
+	}
+	if p.Drop >= 0 {
+		d.Kind = lower(parent.Kind)
+	}
+	return d
+}
+
+// lower is the kind of a slice of data of kind k.
+func lower(k iface.Kind) iface.Kind {
+	switch k {
+	case iface.Vector:
+		return iface.Variable
+	case iface.Matrix:
+		return iface.Vector
+	}
+	return iface.NoKind
+}
+
+// Check reports whether s is a proper split of parent: as many parts as its
+// dimensions say, each a box inside the parent, dropped axes of length 1. The
+// filters of this package pass; it is for filters that come from elsewhere.
+func (s *Split) Check(parent iface.Desc) error {
+	n := 1
+	for _, d := range s.Dims {
+		if d < 1 || n > MaxParts/d {
+			return fmt.Errorf("filter: dimensions %v are not those of 1 to %d parts", s.Dims, MaxParts)
+		}
+		n *= d
+	}
+	if len(s.Dims) == 0 || len(s.Parts) != n {
+		return fmt.Errorf("filter: %d parts for dimensions %v", len(s.Parts), s.Dims)
+	}
+	drop := s.Parts[0].Drop
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		if p.Drop != drop || p.Drop < -1 || p.Drop >= int(parent.Rank) {
+			return fmt.Errorf("filter: part %d drops axis %d of %v", i, p.Drop, &parent)
+		}
+		for k := range iface.MaxRank {
+			size := 0
+			if k < int(parent.Rank) {
+				size = parent.Dim[k]
+			}
+			if p.Lo[k] < 0 || p.Hi[k] < p.Lo[k] || p.Hi[k] > size {
+				return fmt.Errorf("filter: part %d covers %d..%d of axis %d, which has %d elements", i, p.Lo[k], p.Hi[k], k, size)
+			}
+			if k == p.Drop && p.Hi[k]-p.Lo[k] != 1 {
+				return fmt.Errorf("filter: part %d drops axis %d of length %d", i, k, p.Hi[k]-p.Lo[k])
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,381 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+func vector(n int) iface.Desc {
+	return iface.Desc{Kind: iface.Vector, Elem: iface.I64, Rank: 1, Dim: [iface.MaxRank]int{n}}
+}
+
+func matrix(rows, cols int) iface.Desc {
+	return iface.Desc{Kind: iface.Matrix, Elem: iface.F64, Rank: 2, Dim: [iface.MaxRank]int{rows, cols}}
+}
+
+func split(t testing.TB, f Filter, d iface.Desc) Split {
+	t.Helper()
+	s, err := f.Split(d)
+	if err != nil {
+		t.Fatalf("%s of %v: %v", f.Name(), &d, err)
+	}
+	if err := s.Check(d); err != nil {
+		t.Fatalf("%s of %v: %v", f.Name(), &d, err)
+	}
+	return s
+}
+
+// boxes writes the parts of a split: "0..3 3..6" for one axis, "0..3,0..2" for two.
+func boxes(s Split, rank int) []string {
+	var out []string
+	for _, p := range s.Parts {
+		text := ""
+		for k := range rank {
+			if k > 0 {
+				text += ","
+			}
+			text += fmt.Sprintf("%d..%d", p.Lo[k], p.Hi[k])
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func TestParts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    Filter
+		of   iface.Desc
+		dims []int
+		want []string
+	}{
+		{"uneven blocks", Blocks(4), vector(10), []int{4}, []string{"0..3", "3..6", "6..8", "8..10"}},
+		{"sizes", BlockSizes([]int{1, 5, 2}), vector(8), []int{3}, []string{"0..1", "1..6", "6..8"}},
+		{"halves of odd", Halves(), vector(5), []int{2}, []string{"0..3", "3..5"}},
+		{"halo", BlocksHalo(3, 1), vector(9), []int{3}, []string{"0..5", "3..7", "5..9"}},
+		{"halo and sizes", BlockSizesHalo([]int{2, 4}, 2), vector(10), []int{2}, []string{"0..6", "2..10"}},
+		{"rows", Rows(2, 0), matrix(5, 3), []int{2}, []string{"0..3,0..3", "3..5,0..3"}},
+		{"rows with halo", Rows(2, 1), matrix(6, 3), []int{2}, []string{"0..4,0..3", "2..6,0..3"}},
+		{"row sizes", RowSizes([]int{1, 3}, 0), matrix(4, 2), []int{2}, []string{"0..1,0..2", "1..4,0..2"}},
+		{"cols", Cols(2, 0), matrix(2, 5), []int{2}, []string{"0..2,0..3", "0..2,3..5"}},
+		{"col sizes with halo", ColSizes([]int{1, 2}, 1), matrix(1, 5), []int{2}, []string{"0..1,0..3", "0..1,1..5"}},
+		{"tiles", Tiles(2, 2, 0), matrix(3, 4), []int{2, 2}, []string{"0..2,0..2", "0..2,2..4", "2..3,0..2", "2..3,2..4"}},
+		{"tiles with halo", Tiles(2, 1, 1), matrix(4, 3), []int{2, 1}, []string{"0..3,0..3", "1..4,0..3"}},
+		{"pick rows", Pick(0), matrix(2, 3), []int{2}, []string{"0..1,0..3", "1..2,0..3"}},
+		{"pick columns", PickRange(1, 1, 3), matrix(2, 4), []int{2}, []string{"0..2,1..2", "0..2,2..3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := split(t, c.f, c.of)
+			if d := cmp.Diff(c.dims, s.Dims); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(c.want, boxes(s, int(c.of.Rank))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestPositions has the geometry of conformance case P35: three variables at
+// places 5, 6, 7 of a vector of 21.
+func TestPositions(t *testing.T) {
+	s := split(t, PickRange(0, 5, 8), vector(21))
+	for i := range s.Parts {
+		d := s.Parts[i].Desc(vector(21))
+		if d.Kind != iface.Variable || d.Rank != 0 || d.Len() != 1 || s.Parts[i].Lo[0] != 5+i {
+			t.Errorf("part %d is a %v at %d", i, &d, s.Parts[i].Lo[0])
+		}
+	}
+}
+
+// TestTwoLevels has the geometry of conformance case P36: six rows and four
+// columns, two strips of three slabs; every element lies in one leaf.
+func TestTwoLevels(t *testing.T) {
+	root := matrix(6, 4)
+	var seen [6][4]int
+	strips := split(t, Cols(2, 0), root)
+	for i := range strips.Parts {
+		strip := strips.Parts[i].Desc(root)
+		leaves := split(t, Rows(3, 0), strip)
+		if len(leaves.Parts) != 3 {
+			t.Fatalf("%d leaves", len(leaves.Parts))
+		}
+		for j := range leaves.Parts {
+			d := leaves.Parts[j].Desc(strip)
+			if d.Dim[0] != 2 || d.Dim[1] != 2 {
+				t.Errorf("leaf (%d,%d) is a %v", i, j, &d)
+			}
+			for r := range d.Dim[0] {
+				for c := range d.Dim[1] {
+					seen[d.Off[0]+r][d.Off[1]+c] += 10000*(i+1) + 1000*j
+				}
+			}
+		}
+	}
+	for r := range seen {
+		for c, got := range seen[r] {
+			if want := 10000*(c/2+1) + 1000*(r/2); got != want {
+				t.Errorf("element %d,%d: leaves add %d, want %d", r, c, got, want)
+			}
+		}
+	}
+}
+
+func TestDesc(t *testing.T) {
+	parent := matrix(10, 10)
+	parent.Off = [iface.MaxRank]int{100, 200}
+	s := split(t, PickRange(0, 3, 4), parent)
+	d := s.Parts[0].Desc(parent)
+	if d.Kind != iface.Vector || d.Dim[0] != 10 || d.Off[0] != 200 || d.Rank != 1 {
+		t.Errorf("row 3 is %v at %v", &d, d.Off)
+	}
+	s = split(t, Tiles(2, 5, 0), parent)
+	d = s.Parts[9].Desc(parent)
+	if d.Dim != [iface.MaxRank]int{5, 2} || d.Off != [iface.MaxRank]int{105, 208} {
+		t.Errorf("last tile is %v at %v", &d, d.Off)
+	}
+}
+
+// TestNumber: through every chain of filters an element keeps its number in the
+// root, also where an axis is dropped.
+func TestNumber(t *testing.T) {
+	root := matrix(6, 4)
+	var number func(d iface.Desc, fs []Filter) []int
+	number = func(d iface.Desc, fs []Filter) (out []int) {
+		if len(fs) > 0 {
+			s := split(t, fs[0], d)
+			for i := range s.Parts {
+				out = append(out, number(s.Parts[i].Desc(d), fs[1:])...)
+			}
+			return out
+		}
+		base, step := d.Number()
+		switch d.Rank {
+		case 0:
+			return []int{base}
+		case 1:
+			for i := range d.Dim[0] {
+				out = append(out, base+i*step[0])
+			}
+		case 2:
+			for i := range d.Dim[0] {
+				for j := range d.Dim[1] {
+					out = append(out, base+i*step[0]+j*step[1])
+				}
+			}
+		}
+		return out
+	}
+	rowMajor := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}
+	columns := []int{0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23}
+	for _, c := range []struct {
+		name string
+		fs   []Filter
+		want []int
+	}{
+		{"whole", nil, rowMajor},
+		{"rows", []Filter{Rows(4, 0)}, rowMajor},
+		{"picked rows", []Filter{Pick(0)}, rowMajor},
+		{"slabs, then rows", []Filter{Rows(2, 0), Pick(0)}, rowMajor},
+		{"elements", []Filter{Pick(0), Pick(0)}, rowMajor},
+		{"picked columns", []Filter{Pick(1)}, columns},
+		{"columns in blocks", []Filter{Pick(1), Blocks(2)}, columns},
+		{"a tile's columns", []Filter{Tiles(2, 2, 0), PickRange(1, 1, 2)}, []int{1, 5, 9, 3, 7, 11, 13, 17, 21, 15, 19, 23}},
+	} {
+		if d := cmp.Diff(c.want, number(root, c.fs)); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	void := iface.Desc{Kind: iface.Void}
+	for _, c := range []struct {
+		f         Filter
+		of        iface.Desc
+		kind      Kind
+		arg       string
+		got, want int
+		text      string
+	}{
+		{Blocks(0), vector(10), NoParts, "p", 0, 1, "`blocks` needs 1 part or more, and got 0"},
+		{Blocks(-3), vector(10), NoParts, "p", -3, 1, "`blocks` needs 1 part or more, and got -3"},
+		{Blocks(11), vector(10), TooManyParts, "p", 11, 10, "`blocks` cannot make 11 parts of 10 elements"},
+		{Blocks(1), vector(0), TooManyParts, "p", 1, 0, "`blocks` cannot make 1 part of 0 elements"},
+		{Blocks(MaxParts + 1), vector(1 << 40), TooManyParts, "p", MaxParts + 1, MaxParts, "`blocks` makes at most 4194304 parts, and got 4194305"},
+		{Halves(), vector(1), TooManyParts, "p", 2, 1, "`halves` cannot make 2 parts of 1 element"},
+		{BlockSizes(nil), vector(10), NoParts, "sizes", 0, 1, "`blocks` needs 1 part or more, and `sizes` is empty"},
+		{BlockSizes([]int{5, 0, 5}), vector(10), BadSize, "sizes", 0, 1, "part 1 of `blocks` has size 0; each size is 1 or more"},
+		{BlockSizes([]int{5, 6}), vector(10), SumMismatch, "sizes", 11, 10, "the parts cover 11 of 10 elements"},
+		{BlockSizes([]int{math.MaxInt, math.MaxInt}), vector(10), SumMismatch, "sizes", math.MaxInt, 10,
+			"the parts cover 9223372036854775807 of 10 elements"},
+		{RowSizes([]int{1, 4088, 5}, 0), matrix(4098, 3), SumMismatch, "sizes", 4094, 4098, "the parts cover 4094 of 4098 rows"},
+		{ColSizes([]int{3}, 1), matrix(2, 3), SumMismatch, "sizes", 3, 1, "the parts cover 3 of 1 column inside the halo"},
+		{BlocksHalo(2, -1), vector(10), BadHalo, "halo", -1, 0, "`blocks` needs a halo of 0 or more, and got -1"},
+		{BlocksHalo(2, 6), vector(10), BadHalo, "halo", 6, 5, "a halo of 6 on both ends does not fit into 10 elements"},
+		{BlocksHalo(2, math.MaxInt), vector(10), BadHalo, "halo", math.MaxInt, 5, "a halo of 9223372036854775807 on both ends does not fit into 10 elements"},
+		{Rows(3, 4), matrix(10, 1), TooManyParts, "p", 3, 2, "`rows` cannot make 3 parts of 2 rows inside the halo"},
+		{Tiles(2, 0, 0), matrix(4, 4), NoParts, "q", 0, 1, "`tiles` needs 1 part or more, and got 0"},
+		{Tiles(2, 5, 0), matrix(4, 4), TooManyParts, "q", 5, 4, "`tiles` cannot make 5 parts of 4 columns"},
+		{Tiles(1<<20, 1<<20, 0), matrix(1<<30, 1<<30), TooManyParts, "p", 1 << 20, 4, "`tiles` makes at most 4194304 parts, and got 1048576 x 1048576"},
+		{Rows(2, 0), vector(10), WrongKind, "", int(iface.Vector), int(iface.Matrix), "`rows` splits matrices, and the data is a vector[i64] of 10"},
+		{Blocks(2), matrix(2, 3), WrongKind, "", int(iface.Matrix), int(iface.Vector), "`blocks` splits vectors, and the data is a matrix[f64] 2 x 3"},
+		{Blocks(2), void, WrongKind, "", int(iface.Void), int(iface.Vector), "`blocks` splits vectors, and the data is a void"},
+		{Pick(0), void, WrongKind, "", int(iface.Void), 1, "`pick` needs data with an index, and the data is a void"},
+		{Pick(1), vector(10), BadAxis, "k", 1, 0, "`pick` got axis 1, and the axes of a vector[i64] of 10 are 0 to 0"},
+		{Pick(-1), vector(10), BadAxis, "k", -1, 0, "`pick` got axis -1, and the axes of a vector[i64] of 10 are 0 to 0"},
+		{Pick(1), matrix(3, 0), NoParts, "k", 0, 1, "axis 1 of the matrix[f64] 3 x 0 has nothing to pick"},
+		{PickRange(0, 5, 11), vector(10), BadRange, "range", 11, 10, "`pick` got the range 5..11, and axis 0 has 10 elements"},
+		{PickRange(0, -1, 3), vector(10), BadRange, "range", -1, 10, "`pick` got the range -1..3, and axis 0 has 10 elements"},
+		{PickRange(0, 4, 4), vector(10), BadRange, "range", 4, 4, "`pick` got the range 4..4, which is empty"},
+		{PickRange(0, 6, math.MinInt), vector(10), BadRange, "range", math.MinInt, 6, "`pick` got the range 6..-9223372036854775808, which is empty"},
+		{Pick(0), vector(MaxParts + 1), TooManyParts, "range", MaxParts + 1, MaxParts, "`pick` makes at most 4194304 parts, and got 4194305"},
+	} {
+		_, err := c.f.Split(c.of)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("%s of %v: %v, want an error with %q", c.f.Name(), &c.of, err, c.text)
+			continue
+		}
+		if e.Error() != c.text {
+			t.Errorf("%s of %v:\n got %s\nwant %s", c.f.Name(), &c.of, e, c.text)
+		}
+		if e.Kind != c.kind || e.Arg != c.arg || e.Got != c.got || e.Want != c.want || e.Filter != c.f.Name() {
+			t.Errorf("%s: fields %d %q got %d want %d filter %q", e, e.Kind, e.Arg, e.Got, e.Want, e.Filter)
+		}
+		if (e.Index >= 0) != (e.Kind == BadSize) {
+			t.Errorf("%s: index %d", e, e.Index)
+		}
+	}
+}
+
+// TestSizesAreCopied: a filter does not change when its caller's list does.
+func TestSizesAreCopied(t *testing.T) {
+	sizes := []int{4, 6}
+	f := BlockSizes(sizes)
+	sizes[0] = 1
+	if got := boxes(split(t, f, vector(10)), 1); got[0] != "0..4" {
+		t.Errorf("first part %s", got[0])
+	}
+}
+
+// TestCover: parts without a halo cover each element once; those with a halo
+// cover it once when the halo is taken off, are as long as promised, and
+// differ by one at most.
+func TestCover(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows, cols := rapid.IntRange(1, 20).Draw(t, "rows"), rapid.IntRange(1, 20).Draw(t, "cols")
+		halo := rapid.IntRange(0, min(rows, cols, 4)/2).Draw(t, "halo")
+		in := [2]int{rows - 2*halo, cols - 2*halo}
+		if in[0] < 1 || in[1] < 1 {
+			return
+		}
+		p, q := rapid.IntRange(1, in[0]).Draw(t, "p"), rapid.IntRange(1, in[1]).Draw(t, "q")
+		d := matrix(rows, cols)
+		var f Filter
+		var cut [2]bool // axes that carry a halo
+		switch rapid.SampledFrom([]string{"rows", "cols", "tiles", "rowsizes"}).Draw(t, "filter") {
+		case "rows":
+			f, cut = Rows(p, halo), [2]bool{true, false}
+		case "cols":
+			f, cut = Cols(q, halo), [2]bool{false, true}
+		case "tiles":
+			f, cut = Tiles(p, q, halo), [2]bool{true, true}
+		case "rowsizes":
+			sizes := make([]int, p)
+			for i := range sizes {
+				sizes[i] = 1
+			}
+			for range in[0] - p {
+				sizes[rapid.IntRange(0, p-1).Draw(t, "more")]++
+			}
+			f, cut = RowSizes(sizes, halo), [2]bool{true, false}
+		}
+		s, err := f.Split(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(d); err != nil {
+			t.Fatal(err)
+		}
+		count := make([]int, rows*cols)
+		for i := range s.Parts {
+			lo, hi := s.Parts[i].Lo, s.Parts[i].Hi
+			for k := range 2 {
+				if cut[k] {
+					lo[k] += halo
+					hi[k] -= halo
+				}
+			}
+			for r := lo[0]; r < hi[0]; r++ {
+				for c := lo[1]; c < hi[1]; c++ {
+					count[r*cols+c]++
+				}
+			}
+		}
+		for i, n := range count {
+			want := 1
+			if r, c := i/cols, i%cols; cut[0] && (r < halo || r >= rows-halo) || cut[1] && (c < halo || c >= cols-halo) {
+				want = 0
+			}
+			if n != want {
+				t.Fatalf("element %d,%d lies in the inside of %d parts, want %d", i/cols, i%cols, n, want)
+			}
+		}
+	})
+}
+
+func TestEqualParts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 1000).Draw(t, "n")
+		p := rapid.IntRange(1, n).Draw(t, "p")
+		s, err := Blocks(p).Split(vector(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, part := range s.Parts {
+			want := n / p
+			if i < n%p {
+				want++
+			}
+			if part.Hi[0]-part.Lo[0] != want {
+				t.Fatalf("part %d of %d has %d elements, want %d", i, p, part.Hi[0]-part.Lo[0], want)
+			}
+		}
+	})
+}
+
+// TestCheckRejects: a split from elsewhere is not believed.
+func TestCheckRejects(t *testing.T) {
+	box := func(lo, hi, drop int) Part {
+		return Part{Lo: [iface.MaxRank]int{lo}, Hi: [iface.MaxRank]int{hi}, Drop: drop}
+	}
+	good := Split{Dims: []int{1}, Parts: []Part{box(0, 4, -1)}}
+	if err := good.Check(vector(4)); err != nil {
+		t.Error(err)
+	}
+	for name, s := range map[string]Split{
+		"no dimensions":    {Parts: []Part{box(0, 1, -1)}},
+		"zero parts":       {Dims: []int{0}},
+		"too few parts":    {Dims: []int{2}, Parts: []Part{box(0, 1, -1)}},
+		"huge dimensions":  {Dims: []int{1 << 40, 1 << 40}, Parts: []Part{box(0, 1, -1)}},
+		"behind the end":   {Dims: []int{1}, Parts: []Part{box(0, 5, -1)}},
+		"before the start": {Dims: []int{1}, Parts: []Part{box(-1, 2, -1)}},
+		"reversed":         {Dims: []int{1}, Parts: []Part{box(3, 2, -1)}},
+		"other axis":       {Dims: []int{1}, Parts: []Part{{Hi: [iface.MaxRank]int{1, 1}, Drop: -1}}},
+		"no such axis":     {Dims: []int{1}, Parts: []Part{box(0, 1, 1)}},
+		"dropped and long": {Dims: []int{1}, Parts: []Part{box(0, 2, 0)}},
+		"mixed ranks":      {Dims: []int{2}, Parts: []Part{box(0, 1, 0), box(1, 2, -1)}},
+	} {
+		if err := s.Check(vector(4)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package filter
+
+// The filters that cut along one axis: blocks, halves, rows, cols.
+
+import "github.com/starpush/starpush/datamgr/iface"
+
+// Blocks splits a vector into p parts, the first n mod p of them one longer.
+func Blocks(p int) Filter { return BlocksHalo(p, 0) }
+
+// BlockSizes splits a vector into parts of the given sizes, each 1 or more.
+func BlockSizes(sizes []int) Filter { return BlockSizesHalo(sizes, 0) }
+
+// Halves splits a vector in two, the first part one longer when n is odd.
+func Halves() Filter {
+	return &slabs{name: "halves", kind: iface.Vector, cut: cut{arg: "p", p: 2, unit: "elements"}}
+}
+
+// BlocksHalo splits the n-2·halo elements inside a vector into p parts, each
+// with halo elements more on both sides.
+func BlocksHalo(p, halo int) Filter {
+	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{arg: "p", p: p, halo: halo, unit: "elements"}}
+}
+
+// BlockSizesHalo is BlocksHalo with the sizes of the insides given.
+func BlockSizesHalo(sizes []int, halo int) Filter {
+	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{sizes: own(sizes), halo: halo, unit: "elements"}}
+}
+
+// Rows splits a matrix into p slabs of rows, each with halo rows more above
+// and below; the rows inside are shared out as Blocks does.
+func Rows(p, halo int) Filter {
+	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{arg: "p", p: p, halo: halo, unit: "rows"}}
+}
+
+// RowSizes is Rows with the numbers of rows inside given.
+func RowSizes(sizes []int, halo int) Filter {
+	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{sizes: own(sizes), halo: halo, unit: "rows"}}
+}
+
+// Cols splits a matrix into p strips of columns, each with halo columns more
+// on the left and right.
+func Cols(p, halo int) Filter {
+	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{arg: "p", p: p, halo: halo, unit: "columns"}}
+}
+
+// ColSizes is Cols with the numbers of columns inside given.
+func ColSizes(sizes []int, halo int) Filter {
+	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{sizes: own(sizes), halo: halo, unit: "columns"}}
+}
+
+type slabs struct {
+	name string
+	kind iface.Kind
+	axis int
+	cut  cut
+}
+
+func (f *slabs) Name() string { return f.name }
+
+func (f *slabs) Split(parent iface.Desc) (Split, error) {
+	if e := wantKind(f.name, parent, f.kind); e != nil {
+		return Split{}, e
+	}
+	spans, e := f.cut.spans(f.name, parent.Dim[f.axis])
+	if e != nil {
+		return Split{}, e
+	}
+	s := Split{Dims: []int{len(spans)}, Parts: make([]Part, len(spans))}
+	for i, sp := range spans {
+		s.Parts[i] = Whole(parent)
+		s.Parts[i].Lo[f.axis], s.Parts[i].Hi[f.axis] = sp.lo, sp.hi
+	}
+	return s, nil
+}
+
+var plural = map[iface.Kind]string{
+	iface.Variable: "variables", iface.Vector: "vectors", iface.Matrix: "matrices", iface.Void: "void data",
+}
+
+func wantKind(name string, parent iface.Desc, kind iface.Kind) *Error {
+	if parent.Kind == kind {
+		return nil
+	}
+	return fail(WrongKind, name, "", "elements", int(parent.Kind), int(kind),
+		"`%s` splits %s, and the data is a %v", name, plural[kind], &parent)
+}

@@ -1,0 +1,28 @@
+package format
+
+// Raw elements, little-endian, row by row, nothing else. The sizes come from
+// whoever reads the file.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+func openBin(in *Input) error {
+	if in.want.Dims == nil && in.want.Kind != iface.Variable {
+		return &Error{Want: "sizes for the " + in.want.Kind.String(), Got: "none, and a .bin file does not hold them"}
+	}
+	if e := in.shape(in.want.Dims...); e != nil {
+		return e
+	}
+	d := in.want.desc(in.Dims)
+	want := d.Bytes()
+	r, size := in.source(0, want)
+	if size != want {
+		return &Error{At: true, Byte: min(size, want), Want: fmt.Sprintf("%d bytes, a %v", want, &d), Got: fmt.Sprint(size)}
+	}
+	f := &raw{r: r, elem: in.want.Elem}
+	in.fill = func(b *iface.Buffer) error { return fillRaw(f, b, false) }
+	return nil
+}

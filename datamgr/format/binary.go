@@ -1,0 +1,232 @@
+package format
+
+// Elements in binary form: read into a buffer without a detour when file and
+// memory agree, else converted piece by piece.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// raw is a run of elements in a file.
+type raw struct {
+	r       io.Reader
+	elem    iface.Elem
+	big     bool  // big-endian
+	at      int64 // place in the file, for messages
+	scratch []byte
+}
+
+const scratchSize = 256 << 10
+
+// bigHost says how the memory of this machine has its numbers.
+var bigHost = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// read reads len(dst) bytes.
+func (f *raw) read(dst []byte) error {
+	n, err := io.ReadFull(f.r, dst)
+	if err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return &Error{At: true, Byte: f.at + int64(n), Want: fmt.Sprintf("%d bytes more", len(dst)-n), Got: "the end of the file"}
+		}
+		return &Error{At: true, Byte: f.at + int64(n), Err: err}
+	}
+	f.at += int64(n)
+	return nil
+}
+
+// end demands that the file ends here.
+func (f *raw) end() error {
+	var b [1]byte
+	if n, err := io.ReadFull(f.r, b[:]); n > 0 {
+		return &Error{At: true, Byte: f.at, Want: "the end of the file", Got: "more bytes"}
+	} else if err != io.EOF {
+		return &Error{At: true, Byte: f.at, Err: err}
+	}
+	return nil
+}
+
+// bytesOf is the memory of elements.
+func bytesOf[T iface.Go](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+}
+
+// swapBytes turns the elements of b, each of the given size, end for end.
+func swapBytes(b []byte, size int) {
+	switch size {
+	case 2:
+		for i := 0; i+2 <= len(b); i += 2 {
+			b[i], b[i+1] = b[i+1], b[i]
+		}
+	case 4:
+		for i := 0; i+4 <= len(b); i += 4 {
+			binary.LittleEndian.PutUint32(b[i:], binary.BigEndian.Uint32(b[i:]))
+		}
+	case 8:
+		for i := 0; i+8 <= len(b); i += 8 {
+			binary.LittleEndian.PutUint64(b[i:], binary.BigEndian.Uint64(b[i:]))
+		}
+	}
+}
+
+// readElems reads the next len(dst) elements.
+func readElems[T iface.Go](f *raw, dst []T, e iface.Elem) error {
+	size := int(f.elem.Size())
+	if f.elem == e {
+		b := bytesOf(dst)
+		if err := f.read(b); err != nil {
+			return err
+		}
+		if f.big != bigHost {
+			swapBytes(b, size)
+		}
+		return nil
+	}
+	if f.scratch == nil {
+		f.scratch = make([]byte, scratchSize)
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), scratchSize/size)
+		b := f.scratch[:n*size]
+		at := f.at
+		if err := f.read(b); err != nil {
+			return err
+		}
+		if f.big != bigHost {
+			swapBytes(b, size)
+		}
+		for i := range dst[:n] {
+			v := nativeNum(f.elem, b[i*size:])
+			x, ok := to[T](v)
+			if !ok {
+				return &Error{At: true, Byte: at + int64(i*size), Want: holds(e), Got: v.String()}
+			}
+			dst[i] = x
+		}
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// nativeNum reads one element in the order of this machine.
+func nativeNum(e iface.Elem, b []byte) num {
+	o := binary.NativeEndian
+	switch e {
+	case iface.I8:
+		return num{i: int64(int8(b[0]))}
+	case iface.I16:
+		return num{i: int64(int16(o.Uint16(b)))}
+	case iface.I32:
+		return num{i: int64(int32(o.Uint32(b)))}
+	case iface.I64:
+		return num{i: int64(o.Uint64(b))}
+	case iface.U8:
+		return num{i: int64(b[0])}
+	case iface.U16:
+		return num{i: int64(o.Uint16(b))}
+	case iface.U32:
+		return num{i: int64(o.Uint32(b))}
+	case iface.U64:
+		if u := o.Uint64(b); u > math.MaxInt64 {
+			return num{form: uintNum, u: u}
+		} else {
+			return num{i: int64(u)}
+		}
+	case iface.F32:
+		return num{form: floatNum, f: float64(math.Float32frombits(o.Uint32(b)))}
+	}
+	return num{form: floatNum, f: math.Float64frombits(o.Uint64(b))}
+}
+
+// String writes the number for messages.
+func (n num) String() string {
+	switch n.form {
+	case intNum:
+		return fmt.Sprint(n.i)
+	case uintNum:
+		return fmt.Sprint(n.u)
+	}
+	return fmt.Sprint(n.f)
+}
+
+// fillRaw reads all elements of b: rows, or columns when the file is stored by
+// columns.
+func fillRaw(f *raw, b *iface.Buffer, byColumns bool) error {
+	var err error
+	switch b.Elem {
+	case iface.I8:
+		err = fillRawOf[int8](f, b, byColumns)
+	case iface.I16:
+		err = fillRawOf[int16](f, b, byColumns)
+	case iface.I32:
+		err = fillRawOf[int32](f, b, byColumns)
+	case iface.I64:
+		err = fillRawOf[int64](f, b, byColumns)
+	case iface.U8:
+		err = fillRawOf[uint8](f, b, byColumns)
+	case iface.U16:
+		err = fillRawOf[uint16](f, b, byColumns)
+	case iface.U32:
+		err = fillRawOf[uint32](f, b, byColumns)
+	case iface.U64:
+		err = fillRawOf[uint64](f, b, byColumns)
+	case iface.F32:
+		err = fillRawOf[float32](f, b, byColumns)
+	default:
+		err = fillRawOf[float64](f, b, byColumns)
+	}
+	if err != nil {
+		return err
+	}
+	return f.end()
+}
+
+func fillRawOf[T iface.Go](f *raw, b *iface.Buffer, byColumns bool) error {
+	switch {
+	case b.Len() == 0:
+		return nil
+	case byColumns && b.Rank == 2:
+		return fillColumns[T](f, b)
+	case b.Contiguous():
+		return readElems(f, iface.Slice[T](b), b.Elem)
+	}
+	for i := range b.Dim[0] {
+		if err := readElems(f, iface.Row[T](b, i), b.Elem); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillColumns reads some columns at a time, so that rows are written in runs.
+func fillColumns[T iface.Go](f *raw, b *iface.Buffer) error {
+	const most = 4 << 20 // bytes at a time
+	rows, cols := b.Dim[0], b.Dim[1]
+	size := int(b.Elem.Size())
+	mem, ld := iface.Strided[T](b)
+	width := min(cols, max(1, most/size/rows))
+	piece := min(rows, most/size) // of one column, when that is longer
+	buf := make([]T, width*piece)
+	for j := 0; j < cols; j += width {
+		w := min(width, cols-j)
+		for i := 0; i < rows; i += piece {
+			h := min(piece, rows-i)
+			if err := readElems(f, buf[:w*h], b.Elem); err != nil {
+				return err
+			}
+			for r := range h {
+				row := mem[(i+r)*ld+j:][:w]
+				for c := range row {
+					row[c] = buf[c*h+r]
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package format
+
+// Where numbers of text files go: the elements of a buffer, or a growing list.
+
+import "github.com/starpush/starpush/datamgr/iface"
+
+// cells are the elements of a buffer seen as a matrix.
+type cells interface {
+	zero()
+	set(i, j int, v num) bool // false: the element type cannot hold v
+	add(i, j int, v num) bool
+}
+
+type cellsOf[T iface.Go] struct {
+	mem            []T
+	rows, cols, ld int
+}
+
+func newCellsOf[T iface.Go](b *iface.Buffer, column bool) cells {
+	mem, ld := iface.Strided[T](b)
+	c := &cellsOf[T]{mem: mem, rows: 1, cols: 1, ld: ld}
+	switch {
+	case b.Rank == 2:
+		c.rows, c.cols = b.Dim[0], b.Dim[1]
+	case b.Rank == 1 && column:
+		c.rows, c.ld = b.Dim[0], 1
+	case b.Rank == 1:
+		c.cols = b.Dim[0]
+	}
+	return c
+}
+
+// newCells makes the cells of b; a vector is one column or one row.
+func newCells(b *iface.Buffer, column bool) cells {
+	switch b.Elem {
+	case iface.I8:
+		return newCellsOf[int8](b, column)
+	case iface.I16:
+		return newCellsOf[int16](b, column)
+	case iface.I32:
+		return newCellsOf[int32](b, column)
+	case iface.I64:
+		return newCellsOf[int64](b, column)
+	case iface.U8:
+		return newCellsOf[uint8](b, column)
+	case iface.U16:
+		return newCellsOf[uint16](b, column)
+	case iface.U32:
+		return newCellsOf[uint32](b, column)
+	case iface.U64:
+		return newCellsOf[uint64](b, column)
+	case iface.F32:
+		return newCellsOf[float32](b, column)
+	}
+	return newCellsOf[float64](b, column)
+}
+
+func (c *cellsOf[T]) zero() {
+	if len(c.mem) == 0 || c.ld == c.cols {
+		clear(c.mem)
+		return
+	}
+	for i := range c.rows {
+		clear(c.mem[i*c.ld:][:c.cols])
+	}
+}
+
+func (c *cellsOf[T]) set(i, j int, v num) bool {
+	x, ok := to[T](v)
+	c.mem[i*c.ld+j] = x
+	return ok
+}
+
+func (c *cellsOf[T]) add(i, j int, v num) bool {
+	x, ok := to[T](v)
+	p := &c.mem[i*c.ld+j]
+	s := *p + x
+	// An integer sum that went round moved against the sign of what was added.
+	if !isFloat[T]() && (s < *p) != (x < 0) {
+		return false
+	}
+	*p = s
+	return ok
+}
+
+// list collects elements of a file whose sizes are not known yet.
+type list interface {
+	push(v num) bool
+	copyTo(b *iface.Buffer)
+}
+
+type listOf[T iface.Go] struct{ v []T }
+
+func newList(e iface.Elem) list {
+	switch e {
+	case iface.I8:
+		return &listOf[int8]{}
+	case iface.I16:
+		return &listOf[int16]{}
+	case iface.I32:
+		return &listOf[int32]{}
+	case iface.I64:
+		return &listOf[int64]{}
+	case iface.U8:
+		return &listOf[uint8]{}
+	case iface.U16:
+		return &listOf[uint16]{}
+	case iface.U32:
+		return &listOf[uint32]{}
+	case iface.U64:
+		return &listOf[uint64]{}
+	case iface.F32:
+		return &listOf[float32]{}
+	}
+	return &listOf[float64]{}
+}
+
+func (l *listOf[T]) push(v num) bool {
+	x, ok := to[T](v)
+	l.v = append(l.v, x)
+	return ok
+}
+
+func (l *listOf[T]) copyTo(b *iface.Buffer) {
+	v := l.v
+	mem, ld := iface.Strided[T](b)
+	if b.Rank != 2 {
+		copy(mem, v)
+		return
+	}
+	if len(mem) == 0 {
+		return
+	}
+	for i := range b.Dim[0] {
+		copy(mem[i*ld:][:b.Dim[1]], v[i*b.Dim[1]:])
+	}
+}

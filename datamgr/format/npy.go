@@ -1,0 +1,185 @@
+package format
+
+// NumPy's .npy files. npyio reads the header; the elements are read here, in
+// bulk, as npyio reads them one by one and into memory of its own.
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sbinet/npyio/npy"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// maxHeader is the longest header that is read. NumPy itself stops at 10000.
+const maxHeader = 64 << 10
+
+var npyTypes = map[string]iface.Elem{
+	"i1": iface.I8, "i2": iface.I16, "i4": iface.I32, "i8": iface.I64,
+	"u1": iface.U8, "u2": iface.U16, "u4": iface.U32, "u8": iface.U64,
+	"f4": iface.F32, "f8": iface.F64,
+	"b1": iface.U8, // bool: 0 or 1
+}
+
+func openNpy(in *Input) error {
+	head, err := npyHead(in.file)
+	if err != nil {
+		return err
+	}
+	d, err := npyDescr(head)
+	if err != nil {
+		return err
+	}
+	elem, big, ok := npyElem(d.Type)
+	if !ok {
+		return &Error{At: true, Byte: 10, Want: "elements i1 to i8, u1 to u8, f4, f8 or b1", Got: quote([]byte(d.Type))}
+	}
+	if e := in.shape(d.Shape...); e != nil {
+		e.At, e.Byte = true, 10
+		return e
+	}
+	want := int64(elem.Size())
+	for _, k := range d.Shape {
+		want *= int64(k)
+	}
+	r, size := in.source(int64(len(head)), want)
+	if size != want {
+		return &Error{At: true, Byte: int64(len(head)), Want: fmt.Sprintf("%d bytes, %s of type %v", want, sizes(d.Shape), elem), Got: fmt.Sprint(size)}
+	}
+	f := &raw{r: r, elem: elem, big: big, at: int64(len(head))}
+	in.fill = func(b *iface.Buffer) error { return fillRaw(f, b, d.Fortran) }
+	return nil
+}
+
+// npyHead reads magic, version and header, and nothing when the header is
+// longer than headers are.
+func npyHead(r io.Reader) ([]byte, error) {
+	head := make([]byte, 10, 256)
+	if _, err := io.ReadFull(r, head); err == io.EOF {
+		return nil, &Error{At: true, Want: "a NumPy file", Got: "an empty one"}
+	} else if err != nil && !endOfFile(err) {
+		return nil, err
+	} else if err != nil || !bytes.Equal(head[:6], npy.Magic[:]) {
+		return nil, &Error{At: true, Want: "a NumPy file", Got: "something else"}
+	}
+	n := int(binary.LittleEndian.Uint16(head[8:]))
+	switch head[6] {
+	case 1:
+	case 2, 3: // 3 allows names of fields in UTF-8, which plain elements do not have
+		head = append(head, 0, 0)
+		if _, err := io.ReadFull(r, head[10:]); err != nil {
+			return nil, shortHeader(err)
+		}
+		n = int(min(binary.LittleEndian.Uint32(head[8:]), maxHeader+1))
+	default:
+		return nil, &Error{At: true, Byte: 6, Want: "version 1, 2 or 3", Got: fmt.Sprint(head[6])}
+	}
+	if n > maxHeader {
+		return nil, &Error{At: true, Byte: 8, Want: fmt.Sprintf("a header of at most %d bytes", maxHeader), Got: "a longer one"}
+	}
+	start := len(head)
+	head = append(head, make([]byte, n)...)
+	if _, err := io.ReadFull(r, head[start:]); err != nil {
+		return nil, shortHeader(err)
+	}
+	return head, nil
+}
+
+func endOfFile(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+func shortHeader(err error) error {
+	if endOfFile(err) {
+		return &Error{At: true, Byte: 8, Want: "a whole header", Got: "the end of the file"}
+	}
+	return err
+}
+
+// npyDescription is what a header says.
+type npyDescription struct {
+	Type    string
+	Fortran bool
+	Shape   []int
+}
+
+// npyDescr has npyio take the header apart. npyio slices without looking
+// where what it searches is missing or misplaced; that is a broken header.
+func npyDescr(head []byte) (d npyDescription, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = badHeader(head)
+		}
+	}()
+	if head[6] == 3 {
+		head[6] = 2 // npyio knows the two older numbers
+	}
+	r, err := npy.NewReader(bytes.NewReader(head))
+	if err != nil {
+		return d, badHeader(head)
+	}
+	h := r.Header.Descr
+	return npyDescription{h.Type, h.Fortran, h.Shape}, nil
+}
+
+func badHeader(head []byte) error {
+	return &Error{At: true, Byte: 10, Want: "a header {'descr': …, 'fortran_order': …, 'shape': …}", Got: quote(bytes.TrimSpace(head[10:]))}
+}
+
+// npyElem understands "<f8", ">i4", "|u1", "=f4".
+func npyElem(descr string) (e iface.Elem, big, ok bool) {
+	if len(descr) == 2 {
+		descr = "=" + descr
+	}
+	if len(descr) != 3 {
+		return 0, false, false
+	}
+	switch descr[0] {
+	case '<', '|':
+	case '>':
+		big = true
+	case '=':
+		big = bigHost
+	default:
+		return 0, false, false
+	}
+	e, ok = npyTypes[descr[1:]]
+	return e, big, ok
+}
+
+// npyHeader makes the header of version 1 for data with the given sizes, padded
+// so that the elements begin at a multiple of 64.
+func npyHeader(e iface.Elem, dims []int) []byte {
+	order := byte('<')
+	if e.Size() == 1 {
+		order = '|'
+	}
+	kind := byte('u')
+	if e.IsFloat() {
+		kind = 'f'
+	} else if e.IsSigned() {
+		kind = 'i'
+	}
+	shape := "()"
+	switch len(dims) {
+	case 1:
+		shape = fmt.Sprintf("(%d,)", dims[0])
+	case 2:
+		shape = fmt.Sprintf("(%d, %d)", dims[0], dims[1])
+	}
+	text := fmt.Sprintf("{'descr': '%c%c%d', 'fortran_order': False, 'shape': %s, }", order, kind, e.Size(), shape)
+	n := (10 + len(text) + 1 + 63) / 64 * 64
+	h := make([]byte, 0, n)
+	h = append(h, npy.Magic[:]...)
+	h = append(h, 1, 0)
+	h = binary.LittleEndian.AppendUint16(h, uint16(n-10))
+	h = append(h, text...)
+	for len(h) < n-1 {
+		h = append(h, ' ')
+	}
+	return append(h, '\n')
+}

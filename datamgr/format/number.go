@@ -1,0 +1,213 @@
+package format
+
+// Numbers on their way from a file to an element: read from text, and converted
+// with a check of what the element type can hold.
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// num is a number of a file: exact when it is a 64-bit integer.
+type num struct {
+	form numForm
+	i    int64
+	u    uint64
+	f    float64
+}
+
+type numForm uint8
+
+const (
+	intNum  numForm = iota
+	uintNum         // above the largest int64
+	floatNum
+)
+
+// pow10 are the powers that float64 holds exactly.
+var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// parseNumber reads a decimal number, with the exponents of Fortran (1.5D+3)
+// too, or inf or nan. A number beyond float64, or of more than maxToken
+// characters, is not ok.
+func parseNumber(tok []byte) (n num, ok bool) {
+	if len(tok) > maxToken {
+		return n, false
+	}
+	i, neg := 0, false
+	if i < len(tok) && (tok[i] == '+' || tok[i] == '-') {
+		neg = tok[i] == '-'
+		i++
+	}
+	var mant uint64
+	digits, exp, dot, exact := 0, 0, false, true
+	for ; i < len(tok); i++ {
+		c := tok[i]
+		if c == '.' && !dot {
+			dot = true
+			continue
+		}
+		if c < '0' || c > '9' {
+			break
+		}
+		digits++
+		d := uint64(c - '0')
+		if mant >= math.MaxUint64/10 && (mant > math.MaxUint64/10 || d > math.MaxUint64%10) {
+			exact = false
+			break
+		}
+		mant = mant*10 + d
+		if dot {
+			exp--
+		}
+	}
+	if digits == 0 {
+		return parseWord(tok)
+	}
+	if exact && i == len(tok) && !dot {
+		switch {
+		case neg && mant == 0:
+			return num{form: floatNum, f: math.Copysign(0, -1)}, true
+		case neg && mant <= 1<<63:
+			return num{i: -int64(mant)}, true
+		case !neg && mant <= math.MaxInt64:
+			return num{i: int64(mant)}, true
+		case !neg:
+			return num{form: uintNum, u: mant}, true
+		}
+	}
+	if exact && i < len(tok) && strings.IndexByte("eEdD", tok[i]) >= 0 && i+1 < len(tok) {
+		e, sign, j := 0, 1, i+1
+		if tok[j] == '+' || tok[j] == '-' {
+			if tok[j] == '-' {
+				sign = -1
+			}
+			j++
+		}
+		start := j
+		for ; j < len(tok) && tok[j] >= '0' && tok[j] <= '9' && e < 10000; j++ {
+			e = e*10 + int(tok[j]-'0')
+		}
+		if j > start && j == len(tok) {
+			exp += sign * e
+			i = j
+		}
+	}
+	if exact && i == len(tok) && mant <= 1<<53 && exp >= -22 && exp <= 22 {
+		// Both are exact, so one operation rounds once.
+		f := float64(mant)
+		if exp < 0 {
+			f /= pow10[-exp]
+		} else {
+			f *= pow10[exp]
+		}
+		if neg {
+			f = -f
+		}
+		return num{form: floatNum, f: f}, true
+	}
+	return parseSlow(tok)
+}
+
+// parseSlow leaves the rest to strconv, which knows more forms than a file has.
+func parseSlow(tok []byte) (num, bool) {
+	s := []byte(string(tok))
+	for i, c := range s {
+		switch {
+		case c == 'd' || c == 'D':
+			s[i] = 'e'
+		case !(c >= '0' && c <= '9') && strings.IndexByte("+-.eE", c) < 0:
+			return num{}, false
+		}
+	}
+	f, err := strconv.ParseFloat(string(s), 64)
+	return num{form: floatNum, f: f}, err == nil
+}
+
+func parseWord(tok []byte) (num, bool) {
+	s := strings.ToLower(string(tok))
+	s, neg := strings.CutPrefix(s, "-")
+	if !neg {
+		s = strings.TrimPrefix(s, "+")
+	}
+	f := math.NaN()
+	switch s {
+	case "nan":
+		return num{form: floatNum, f: f}, true
+	case "inf", "infinity":
+		f = math.Inf(1)
+		if neg {
+			f = math.Inf(-1)
+		}
+		return num{form: floatNum, f: f}, true
+	}
+	return num{}, false
+}
+
+func (n num) negate() num {
+	switch {
+	case n.form == floatNum:
+		n.f = -n.f
+	case n.form == intNum && n.i == math.MinInt64:
+		return num{form: uintNum, u: 1 << 63}
+	case n.form == intNum && n.i == 0:
+	case n.form == intNum:
+		n.i = -n.i
+	case n.u == 1<<63:
+		return num{i: math.MinInt64}
+	default:
+		return num{form: floatNum, f: -float64(n.u)}
+	}
+	return n
+}
+
+// isFloat reports whether T is a float type.
+func isFloat[T iface.Go]() bool { half := 0.5; return T(half) != 0 }
+
+// to converts n; ok is false when T cannot hold it.
+func to[T iface.Go](n num) (v T, ok bool) {
+	switch n.form {
+	case intNum:
+		return fromInt[T](n.i)
+	case uintNum:
+		return fromUint[T](n.u)
+	}
+	return fromFloat[T](n.f)
+}
+
+func fromInt[T iface.Go](x int64) (T, bool) {
+	v := T(x)
+	return v, isFloat[T]() || int64(v) == x && (v < 0) == (x < 0)
+}
+
+func fromUint[T iface.Go](x uint64) (T, bool) {
+	v := T(x)
+	return v, isFloat[T]() || uint64(v) == x && v >= 0
+}
+
+func fromFloat[T iface.Go](x float64) (T, bool) {
+	if isFloat[T]() {
+		v := T(x)
+		return v, !math.IsInf(float64(v), 0) || math.IsInf(x, 0)
+	}
+	// x is held against the limits first: converting what is outside is not defined.
+	if x != math.Trunc(x) || !(x >= -0x1p63 && x < 0x1p64) {
+		return 0, false
+	}
+	if x < 0x1p63 {
+		return fromInt[T](int64(x))
+	}
+	return fromUint[T](uint64(x))
+}
+
+// holds describes what an element type can hold.
+func holds(e iface.Elem) string {
+	if e.IsInt() {
+		return "an integer that " + e.String() + " can hold"
+	}
+	return "a number that " + e.String() + " can hold"
+}

@@ -1,0 +1,226 @@
+package format
+
+// Writing data files.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Creator makes files. What is written to a file must appear under its name
+// when Close returns nil, and not before. A file may have a method Abort, which
+// is called instead of Close after a failure and removes what was written.
+type Creator interface {
+	Create(name string) (io.WriteCloser, error)
+}
+
+// Save writes the elements of b to a file in the format of its suffix. Floats
+// are written so that they read back the same. An error leaves no file, and an
+// older one of that name as it was, as far as fsys is able to.
+func Save(fsys Creator, name string, b *iface.Buffer) error {
+	if b.Kind != iface.Variable && b.Kind != iface.Vector && b.Kind != iface.Matrix {
+		return &Error{File: name, Want: "data with elements", Got: b.Desc.String()}
+	}
+	var write func(*bufio.Writer, *iface.Buffer) error
+	switch strings.ToLower(path.Ext(name)) {
+	case ".npy":
+		write = writeNpy
+	case ".mtx":
+		write = writeMtx
+	case ".csv":
+		write = writeCsv
+	case ".bin":
+		write = writeRaw
+	default:
+		return badSuffix(name)
+	}
+	f, err := fsys.Create(name)
+	if err != nil {
+		return &Error{File: name, Err: err}
+	}
+	w := bufio.NewWriterSize(f, 256<<10)
+	if err = write(w, b); err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		if a, ok := f.(interface{ Abort() }); ok {
+			a.Abort()
+		} else {
+			f.Close()
+		}
+		return &Error{File: name, Err: err}
+	}
+	if err := f.Close(); err != nil {
+		return &Error{File: name, Err: err}
+	}
+	return nil
+}
+
+func writeNpy(w *bufio.Writer, b *iface.Buffer) error {
+	if _, err := w.Write(npyHeader(b.Elem, b.Shape())); err != nil {
+		return err
+	}
+	return writeRaw(w, b)
+}
+
+func writeRaw(w *bufio.Writer, b *iface.Buffer) error {
+	switch b.Elem.Size() {
+	case 1:
+		return writeRows[uint8](w, b)
+	case 2:
+		return writeRows[uint16](w, b)
+	case 4:
+		return writeRows[uint32](w, b)
+	}
+	return writeRows[uint64](w, b)
+}
+
+func writeRows[T iface.Go](w *bufio.Writer, b *iface.Buffer) error {
+	mem, rows, cols, ld := rowsOf[T](b)
+	if len(mem) == 0 {
+		return nil
+	}
+	if ld == cols || rows == 1 {
+		return writeElems(w, mem)
+	}
+	for i := range rows {
+		if err := writeElems(w, mem[i*ld:][:cols]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeElems writes little-endian.
+func writeElems[T iface.Go](w *bufio.Writer, x []T) error {
+	if !bigHost {
+		_, err := w.Write(bytesOf(x))
+		return err
+	}
+	for len(x) > 0 {
+		n := min(len(x), 1024)
+		b := append([]byte(nil), bytesOf(x[:n])...)
+		swapBytes(b, len(b)/n)
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		x = x[n:]
+	}
+	return nil
+}
+
+// rowsOf sees data as a matrix: a vector is one row.
+func rowsOf[T iface.Go](b *iface.Buffer) (mem []T, rows, cols, ld int) {
+	mem, ld = iface.Strided[T](b)
+	switch b.Rank {
+	case 0:
+		return mem, 1, 1, ld
+	case 1:
+		return mem, 1, b.Dim[0], ld
+	}
+	return mem, b.Dim[0], b.Dim[1], ld
+}
+
+// writeMtx writes an array: columns, one element a line.
+func writeMtx(w *bufio.Writer, b *iface.Buffer) error {
+	field := "real"
+	if b.Elem.IsInt() {
+		field = "integer"
+	}
+	rows, cols := 1, 1
+	switch b.Rank {
+	case 1:
+		rows = b.Dim[0]
+	case 2:
+		rows, cols = b.Dim[0], b.Dim[1]
+	}
+	if _, err := fmt.Fprintf(w, "%%%%MatrixMarket matrix array %s general\n%d %d\n", field, rows, cols); err != nil {
+		return err
+	}
+	return writeText(w, b, true)
+}
+
+// writeCsv writes a row a line; of a vector an element a line.
+func writeCsv(w *bufio.Writer, b *iface.Buffer) error { return writeText(w, b, false) }
+
+func writeText(w *bufio.Writer, b *iface.Buffer, columns bool) error {
+	switch b.Elem {
+	case iface.I8:
+		return writeTextOf[int8](w, b, columns)
+	case iface.I16:
+		return writeTextOf[int16](w, b, columns)
+	case iface.I32:
+		return writeTextOf[int32](w, b, columns)
+	case iface.I64:
+		return writeTextOf[int64](w, b, columns)
+	case iface.U8:
+		return writeTextOf[uint8](w, b, columns)
+	case iface.U16:
+		return writeTextOf[uint16](w, b, columns)
+	case iface.U32:
+		return writeTextOf[uint32](w, b, columns)
+	case iface.U64:
+		return writeTextOf[uint64](w, b, columns)
+	case iface.F32:
+		return writeTextOf[float32](w, b, columns)
+	}
+	return writeTextOf[float64](w, b, columns)
+}
+
+// writeTextOf writes a column after the other, an element a line, or a row a line.
+func writeTextOf[T iface.Go](w *bufio.Writer, b *iface.Buffer, columns bool) error {
+	mem, rows, cols, ld := rowsOf[T](b)
+	if len(mem) == 0 {
+		return nil
+	}
+	if b.Rank < 2 { // a vector is a column in text
+		rows, cols, ld = cols, 1, 1
+	}
+	outer, inner, so, si := rows, cols, ld, 1
+	if columns {
+		outer, inner, so, si = cols, rows, 1, ld
+	}
+	var buf [64]byte
+	for i := range outer {
+		for j := range inner {
+			p := appendElem(buf[:0], mem[i*so+j*si])
+			if columns || j == inner-1 {
+				p = append(p, '\n')
+			} else {
+				p = append(p, ',')
+			}
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// appendElem writes a number so that it reads back the same.
+func appendElem[T iface.Go](p []byte, x T) []byte {
+	switch {
+	case !isFloat[T]() && x < 0:
+		return strconv.AppendInt(p, int64(x), 10)
+	case !isFloat[T]():
+		return strconv.AppendUint(p, uint64(x), 10)
+	}
+	f := float64(x)
+	switch {
+	case f != f:
+		return append(p, "nan"...)
+	case math.IsInf(f, 1):
+		return append(p, "inf"...)
+	case math.IsInf(f, -1):
+		return append(p, "-inf"...)
+	}
+	return strconv.AppendFloat(p, f, 'g', -1, 8*int(unsafe.Sizeof(x)))
+}

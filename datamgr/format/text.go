@@ -1,0 +1,149 @@
+package format
+
+// Reading text in tokens, with the number of the line.
+
+import (
+	"io"
+)
+
+// maxToken is the longest word or number in a file, in bytes.
+const maxToken = 4096
+
+// text reads a file word by word. After an error or the end it reads nothing.
+type text struct {
+	r        io.Reader
+	buf      []byte
+	pos, end int
+	line     int
+	err      error // of the reader; io.EOF at the end
+}
+
+func newText(r io.Reader) *text { return &text{r: r, buf: make([]byte, 256<<10), line: 1} }
+
+// more reads on. It keeps the bytes from keep on and returns where they begin
+// now, and false when nothing more comes.
+func (t *text) more(keep int) (int, bool) {
+	if t.err != nil {
+		return keep, false
+	}
+	copy(t.buf, t.buf[keep:t.end])
+	t.pos -= keep
+	t.end -= keep
+	for range 100 {
+		var n int
+		n, t.err = t.r.Read(t.buf[t.end:])
+		t.end += n
+		if n > 0 {
+			return 0, true
+		}
+		if t.err != nil {
+			return 0, false
+		}
+	}
+	t.err = io.ErrNoProgress
+	return 0, false
+}
+
+// peek returns the next byte; false at the end.
+func (t *text) peek() (byte, bool) {
+	if t.pos == t.end {
+		if _, ok := t.more(t.end); !ok {
+			return 0, false
+		}
+	}
+	return t.buf[t.pos], true
+}
+
+// blanks skips spaces, tabs and carriage returns.
+func (t *text) blanks() {
+	for {
+		for t.pos < t.end {
+			if c := t.buf[t.pos]; c != ' ' && c != '\t' && c != '\r' {
+				return
+			}
+			t.pos++
+		}
+		if _, ok := t.peek(); !ok {
+			return
+		}
+	}
+}
+
+// newline takes a newline if one is next.
+func (t *text) newline() bool {
+	if c, ok := t.peek(); ok && c == '\n' {
+		t.pos++
+		t.line++
+		return true
+	}
+	return false
+}
+
+// skipLine drops the rest of the line and its newline.
+func (t *text) skipLine() {
+	for {
+		for t.pos < t.end {
+			c := t.buf[t.pos]
+			t.pos++
+			if c == '\n' {
+				t.line++
+				return
+			}
+		}
+		if _, ok := t.peek(); !ok {
+			return
+		}
+	}
+}
+
+// token returns what stands before the next blank, newline or sep. It is empty
+// when one of those is next, and valid until the next call. A token that is too
+// long is cut, and still no number.
+func (t *text) token(sep byte) []byte {
+	start := t.pos
+	for {
+		for i := t.pos; i < t.end; i++ {
+			if c := t.buf[i]; c <= ' ' && (c == ' ' || c == '\t' || c == '\r' || c == '\n') || c == sep {
+				t.pos = i
+				return t.buf[start:i]
+			}
+		}
+		t.pos = t.end
+		if t.end-start > maxToken {
+			return t.buf[start:t.end]
+		}
+		var ok bool
+		if start, ok = t.more(start); !ok {
+			return t.buf[start:t.end]
+		}
+	}
+}
+
+// failed returns the error of the reader, nil at the end of the file.
+func (t *text) failed() error {
+	if t.err != nil && t.err != io.EOF {
+		return &Error{Line: t.line, Err: t.err}
+	}
+	return nil
+}
+
+// wrong makes an error at the present line; a broken reader is the better reason.
+func (t *text) wrong(want, got string) error {
+	if err := t.failed(); err != nil {
+		return err
+	}
+	return &Error{Line: t.line, Want: want, Got: got}
+}
+
+// here describes what comes next, for messages.
+func (t *text) here() string {
+	t.blanks()
+	c, ok := t.peek()
+	switch {
+	case !ok:
+		return "the end of the file"
+	case c == '\n':
+		return "the end of the line"
+	}
+	return quote(t.token('\n'))
+}

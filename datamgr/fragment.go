@@ -1,0 +1,202 @@
+package datamgr
+
+// Fragment: a piece of a datum that no view cuts, and the tree that finds them.
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// Fragment is a piece of a datum that no declared view cuts. Order and validity
+// hang on fragments. The fields up to seen are one cache line, all that the
+// submission of a plain task looks at; workers touch only epochs.
+type Fragment struct {
+	tail  *epoch // the last epoch; submission lock
+	first epoch  // an epoch that costs no allocation
+	kids  *[]*Fragment
+	init  bool // has a value, as of what was submitted; submission lock
+	slow  bool // open reductions or unordered accesses: not for plain submission
+	why   Why
+	seen  uint32 // mark of the last submission that met it
+
+	use  int32 // its place in Registry.merged, if seen now
+	deep int32 // depth in the tree
+	d    *Datum
+	box  Box
+	gone *Site   // where the value was invalidated
+	open *Handle // the handle with open contributions to this fragment, or nil
+
+	// guarded by the datum's lock; changed under both locks by splits
+	lock      *accessLock // nil until a commuting or unordered access
+	unordered bool        // ordered accesses take the lock, too
+	valid     uint64      // bit k: valid in the instance on layer k; never 0
+	arriving  uint64      // bit k: being copied to layer k
+	copies    int         // copies under way, from or to
+	fault     any         // why the value was lost, or nil
+}
+
+const mainBit = 1 // validity in the main instance
+
+func newFragment(d *Datum, b Box) *Fragment {
+	f := &Fragment{d: d, box: b, valid: mainBit}
+	f.first.mode, f.first.inline = modeR, true
+	f.first.rem.Store(1)
+	f.first.waiters.Store(&activated)
+	f.tail = &f.first
+	d.fragments++
+	return f
+}
+
+// valued reports whether f has a value, as of what was submitted.
+func (f *Fragment) valued() bool { return f.init || f.open != nil }
+
+// leaves calls fn for every fragment below f that shares elements with b.
+func (f *Fragment) leaves(b *Box, fn func(*Fragment)) {
+	if !f.box.touches(b) {
+		return
+	}
+	if f.kids == nil {
+		fn(f)
+		return
+	}
+	for _, k := range *f.kids {
+		k.leaves(b, fn)
+	}
+}
+
+// list returns the fragments of h, in a fixed order. Submission lock held.
+func (h *Handle) list() []*Fragment {
+	if h.f0 != nil && h.f0.kids == nil {
+		return h.frags
+	}
+	if !slices.ContainsFunc(h.frags, func(f *Fragment) bool { return f.kids != nil }) {
+		return h.frags
+	}
+	var out []*Fragment
+	for _, f := range h.frags {
+		f.leaves(&f.box, func(k *Fragment) { out = append(out, k) })
+	}
+	h.frags, h.f0 = out, nil
+	if len(out) == 1 {
+		h.f0 = out[0]
+	}
+	return out
+}
+
+// Tidy makes one fragment of what ended views left of the data of ops, where
+// that is possible. Called before anything looks at the fragments of a
+// submission. Submission lock held.
+func (g *Registry) Tidy(ops []Operand) {
+	for i := range ops {
+		ops[i].Handle.tidy()
+	}
+}
+
+// tidy reports whether the fragments of h changed.
+func (h *Handle) tidy() bool {
+	d := h.d
+	return h == d.whole && d.live == 0 && d.fragments > 1 && d.collapse()
+}
+
+// cut splits fragments along b and returns those that make up b. Submission
+// lock held.
+func (d *Datum) cut(b *Box, out []*Fragment) []*Fragment {
+	var visit func(f *Fragment)
+	visit = func(f *Fragment) {
+		if !f.box.touches(b) {
+			return
+		}
+		if f.kids == nil {
+			if b.has(&f.box) {
+				out = append(out, f)
+				return
+			}
+			d.split(f, f.box.meet(b))
+		}
+		for _, k := range *f.kids {
+			visit(k)
+		}
+	}
+	visit(d.root)
+	return out
+}
+
+// balance rebuilds the tree over the same fragments when it has become deeper
+// than a search should have to walk: parts declared one by one from one end
+// make it a list. Submission lock held.
+func (d *Datum) balance() {
+	limit := int32(2*bits.Len(uint(d.fragments)) + 16)
+	var leaves []*Fragment
+	deepest := int32(0)
+	d.root.leaves(&d.box, func(f *Fragment) {
+		leaves = append(leaves, f)
+		deepest = max(deepest, f.deep)
+	})
+	if deepest <= limit {
+		return
+	}
+	d.mu.Lock()
+	d.root = tree(leaves, 0)
+	d.mu.Unlock()
+}
+
+// tree makes a balanced tree over disjoint fragments; its inner nodes are only
+// boxes, which may overlap.
+func tree(leaves []*Fragment, depth int32) *Fragment {
+	if len(leaves) == 1 {
+		leaves[0].deep = depth
+		return leaves[0]
+	}
+	hull := leaves[0].box
+	for _, f := range leaves[1:] {
+		hull = hull.hull(&f.box)
+	}
+	axis := 0
+	for k := range hull.lo {
+		if hull.hi[k]-hull.lo[k] > hull.hi[axis]-hull.lo[axis] {
+			axis = k
+		}
+	}
+	slices.SortFunc(leaves, func(a, b *Fragment) int { return cmp.Compare(a.box.lo[axis], b.box.lo[axis]) })
+	m := len(leaves) / 2
+	kids := []*Fragment{tree(leaves[:m], depth+1), tree(leaves[m:], depth+1)}
+	return &Fragment{d: leaves[0].d, box: hull, kids: &kids, deep: depth}
+}
+
+// collapse makes one fragment of all, when no view is alive and nothing is
+// under way: what ended views leave behind should not slow down whole accesses
+// for ever. Submission lock held.
+func (d *Datum) collapse() bool {
+	if d.unordered.Load() != 0 {
+		return false
+	}
+	var one *Fragment
+	same, deferred, home := true, false, true
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.root.leaves(&d.box, func(f *Fragment) {
+		if one == nil {
+			one = f
+		}
+		deferred = deferred || f.unordered
+		home = home && f.valid&mainBit != 0
+		same = same && f.tail.rem.Load() == 1 && f.open == nil && f.copies == 0 && f.init == one.init &&
+			f.fault == one.fault && f.why == one.why && f.gone == one.gone &&
+			(f.lock == nil || f.lock.idle())
+	})
+	if !same || !home {
+		return false
+	}
+	d.dropLayersLocked()
+	d.fragments = 0
+	f := newFragment(d, d.box)
+	f.init, f.why, f.gone, f.fault = one.init, one.why, one.gone, one.fault
+	if deferred {
+		d.reg.lockIDs++
+		f.lock, f.unordered, f.slow = &accessLock{id: d.reg.lockIDs}, true, true
+	}
+	d.root = f
+	d.whole.frags, d.whole.f0 = []*Fragment{f}, f
+	return true
+}

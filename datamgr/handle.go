@@ -1,0 +1,195 @@
+package datamgr
+
+// Handle: what a task names. A datum and a box of its index space.
+
+import (
+	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// AccessMode says what a task does to an operand.
+type AccessMode = iface.AccessMode
+
+// Operand is one piece of data that a task uses, and how.
+type Operand struct {
+	Handle *Handle
+	Mode   AccessMode
+	// Unordered gives the access no order with others; it still excludes
+	// those that conflict with it.
+	Unordered bool
+}
+
+// Why tells why data has no value.
+type Why uint8
+
+// Reasons for data to have no value.
+const (
+	HasValue     Why = iota
+	NeverWritten     // nothing wrote it since it was registered
+	Invalidated      // its value was invalidated
+)
+
+// Handle names a datum or a part of one. Its identity, shape and place never
+// change. Its methods are safe for concurrent use.
+type Handle struct {
+	f0    *Fragment // the only fragment, or nil
+	d     *Datum
+	desc  iface.Desc
+	box   Box
+	axes  [iface.MaxRank]int8 // axes of the datum that the handle kept
+	off   int                 // bytes from element 0 of the datum, in its main layout
+	how   layout
+	flags uint8 // guarded by the submission lock
+	id    int64
+
+	frags  []*Fragment // guarded by the submission lock
+	parent *Handle
+	views  []*View // live views of this handle; guarded by the submission lock
+	redux  *accumulator
+	reduce *Reduction
+	dead   atomic.Pointer[death]
+	name   atomic.Pointer[string]
+	site   *Site
+}
+
+const (
+	flagUnordered = 1 << iota // accesses through this handle have no order
+)
+
+// layout says how a buffer of a handle relates to the datum's main instance.
+type layout uint8
+
+const (
+	inPlace layout = iota // strides of the main instance express it
+	packed                // it needs an instance of its own
+)
+
+// death says how a handle ended.
+type death struct {
+	at    *Site
+	ended bool // its view ended; false: the datum was unregistered
+}
+
+// Desc returns the shape of the data, and its place in the root datum.
+func (h *Handle) Desc() iface.Desc { return h.desc }
+
+// ID returns a number that no other handle of the runtime has, from 1.
+func (h *Handle) ID() int64 { return h.id }
+
+// Name returns the name given last, "" for none.
+func (h *Handle) Name() string {
+	if p := h.name.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// SetName names the handle for messages and traces.
+func (h *Handle) SetName(name string) { h.name.Store(&name) }
+
+// Site returns where the handle was registered or its view declared; nil when unknown.
+func (h *Handle) Site() *Site { return h.site }
+
+// Root returns the handle of the whole datum.
+func (h *Handle) Root() *Handle { return h.d.whole }
+
+// Parent returns the handle that was partitioned to make this one; nil for a
+// whole datum.
+func (h *Handle) Parent() *Handle { return h.parent }
+
+// ReadOnly reports whether the owner of the data forbids writing it.
+func (h *Handle) ReadOnly() bool { return h.d.readOnly }
+
+// Home reports whether the data lives in memory that the program supplied.
+func (h *Handle) Home() bool { return h.d.home }
+
+// Reduction returns the reduction of the data, or nil.
+func (h *Handle) Reduction() *Reduction {
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	return h.reduce
+}
+
+// Alive reports whether tasks may be submitted with h: its datum was not
+// unregistered and its view has not ended.
+func (h *Handle) Alive() bool { return h.dead.Load() == nil }
+
+// Death returns where h ended, and whether because its view ended; ok is false
+// while h is alive.
+func (h *Handle) Death() (at *Site, viewEnded, ok bool) {
+	d := h.dead.Load()
+	if d == nil {
+		return nil, false, false
+	}
+	return d.at, d.ended, true
+}
+
+// Overlaps reports whether h and o share elements. Void data overlaps itself.
+func (h *Handle) Overlaps(o *Handle) bool {
+	return h.d == o.d && (h == o || h.box.touches(&o.box))
+}
+
+// Initialised reports whether every element has a value, as of what was
+// submitted. Void data always has.
+func (h *Handle) Initialised() bool {
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	return h.InitialisedLocked()
+}
+
+// InitialisedLocked is Initialised with the submission lock held.
+func (h *Handle) InitialisedLocked() bool {
+	for _, f := range h.list() {
+		if !f.valued() {
+			return false
+		}
+	}
+	return true
+}
+
+// InitialisedPart is Initialised for the elements lo ≤ i < hi, in h's indices,
+// of which h has one for each of its dimensions. A range that is empty or
+// outside counts as initialised.
+func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
+	b := h.box
+	for k := range int(h.desc.Rank) {
+		a := h.axes[k]
+		b.lo[a], b.hi[a] = max(b.lo[a], h.box.lo[a]+lo[k]), min(b.hi[a], h.box.lo[a]+hi[k])
+	}
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	ok := true
+	h.d.root.leaves(&b, func(f *Fragment) { ok = ok && f.valued() })
+	return ok
+}
+
+// Views returns the views of h that were declared and have not ended.
+func (h *Handle) Views() []*View {
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	return append([]*View(nil), h.views...)
+}
+
+// Fragments returns the number of pieces that all views cut h into: the number
+// of accesses that a task with this operand registers.
+func (h *Handle) Fragments() int {
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	return len(h.list())
+}
+
+// SetUnordered says whether accesses through h, by tasks submitted from now on,
+// have no order with other tasks. They still exclude those that conflict. Parts
+// declared later inherit it.
+func (h *Handle) SetUnordered(on bool) {
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	h.flags &^= flagUnordered
+	if on {
+		h.flags |= flagUnordered
+	}
+}
+
+// UnorderedLocked reports whether SetUnordered was set. Submission lock held.
+func (h *Handle) UnorderedLocked() bool { return h.flags&flagUnordered != 0 }

@@ -1,0 +1,181 @@
+package iface
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+)
+
+// MaxRank is the largest number of indices that data can have. It is a
+// constant so that shapes are plain values: no allocation for a handle.
+const MaxRank = 4
+
+// Kind is a kind of data: what StarPU calls a data interface.
+type Kind uint8
+
+// The kinds of data.
+const (
+	NoKind Kind = iota
+	Variable
+	Vector
+	Matrix
+	Void // no bytes: ordering only
+)
+
+var kindNames = [...]string{"none", "variable", "vector", "matrix", "void"}
+
+// String returns the name of k in the language.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "kind?"
+}
+
+// Rank returns the number of indices of data of kind k.
+func (k Kind) Rank() int {
+	switch k {
+	case Vector:
+		return 1
+	case Matrix:
+		return 2
+	}
+	return 0
+}
+
+// Desc describes the data of one handle: kind, element type, sizes, and where
+// it lies in its root datum. Sizes and offsets count elements.
+type Desc struct {
+	Kind Kind
+	Elem Elem
+	Rank int8
+	Dim  [MaxRank]int // sizes; a matrix is rows, cols
+	Off  [MaxRank]int // place of element 0 in the root datum, along the axes the handle kept
+
+	// Base and Step number the elements in the root datum, row-major over its
+	// sizes: element (i, j) is number Base + i·Step[0] + j·Step[1]. A whole
+	// datum may leave Step zero; see Number.
+	Base int
+	Step [MaxRank]int
+}
+
+// Number returns the place of element 0 in the root datum, counted row by row,
+// and the distance to the neighbour along each index. Unlike Off it tells the
+// parts of a filter that drops an axis from each other.
+func (d *Desc) Number() (base int, step [MaxRank]int) {
+	if d.Step != [MaxRank]int{} {
+		return d.Base, d.Step
+	}
+	n := 1
+	for k := int(d.Rank) - 1; k >= 0; k-- {
+		step[k] = n
+		n *= d.Dim[k]
+	}
+	return d.Base, step
+}
+
+// Len returns the number of elements: 1 for a variable, 0 for void.
+func (d *Desc) Len() int {
+	if d.Kind == Void {
+		return 0
+	}
+	n := 1
+	for _, s := range d.Dim[:d.Rank] {
+		n *= s
+	}
+	return n
+}
+
+// Bytes returns the size of the elements in bytes.
+func (d *Desc) Bytes() int64 { return int64(d.Len()) * int64(d.Elem.Size()) }
+
+// Shape returns the sizes, one for each index. The caller owns the slice.
+func (d *Desc) Shape() []int { return append([]int(nil), d.Dim[:d.Rank]...) }
+
+// String describes d for messages: "vector[f32] of 8", "matrix[f64] 2 x 3".
+func (d *Desc) String() string {
+	switch d.Kind {
+	case Void:
+		return "void"
+	case Variable:
+		return fmt.Sprintf("variable[%v]", d.Elem)
+	case Vector:
+		return fmt.Sprintf("vector[%v] of %d", d.Elem, d.Dim[0])
+	}
+	var s []string
+	for _, n := range d.Dim[:d.Rank] {
+		s = append(s, fmt.Sprint(n))
+	}
+	return fmt.Sprintf("%v[%v] %s", d.Kind, d.Elem, strings.Join(s, " x "))
+}
+
+// Buffer is what a kernel sees of an operand: a description and the memory of
+// element 0. The memory belongs to the data manager and is valid until the
+// kernel returns. The last index is contiguous: its stride is always 1.
+type Buffer struct {
+	Desc
+	Ptr    unsafe.Pointer
+	Stride [MaxRank]int // distance between neighbours along each index, in elements
+}
+
+// Contiguous reports whether the elements of b lie without gaps.
+func (b *Buffer) Contiguous() bool {
+	want := 1
+	for k := int(b.Rank) - 1; k >= 0; k-- {
+		if b.Dim[k] > 1 && b.Stride[k] != want {
+			return false
+		}
+		want *= b.Dim[k]
+	}
+	return true
+}
+
+// Slice returns the elements of b without a copy, in row-major order. It panics
+// when T has not the size of b's elements or when rows are not adjacent; use
+// Row for those.
+func Slice[T Go](b *Buffer) []T {
+	b.checkSize(unsafe.Sizeof(*new(T)))
+	if !b.Contiguous() {
+		panic("iface: Slice of a buffer whose rows are not adjacent")
+	}
+	return unsafe.Slice((*T)(b.Ptr), b.Len())
+}
+
+// Row returns row i of a matrix, without a copy.
+func Row[T Go](b *Buffer, i int) []T {
+	b.checkSize(unsafe.Sizeof(*new(T)))
+	if b.Rank != 2 || uint(i) >= uint(b.Dim[0]) {
+		panic(fmt.Sprintf("iface: Row(%d) of %v", i, &b.Desc))
+	}
+	p := unsafe.Add(b.Ptr, uintptr(i)*uintptr(b.Stride[0])*b.Elem.Size())
+	return unsafe.Slice((*T)(p), b.Dim[1])
+}
+
+func (b *Buffer) checkSize(n uintptr) {
+	if b.Elem.Size() != n {
+		panic(fmt.Sprintf("iface: %v accessed with elements of %d bytes", &b.Desc, n))
+	}
+}
+
+// Strided returns the memory of b from its first element to its last, and the
+// distance between rows: element (i, j) of a matrix is mem[i*ld+j]. What lies
+// between the rows belongs to others. Data without elements has nil memory, and
+// ld is at least 1. It panics when T has not the size of b's elements.
+func Strided[T Go](b *Buffer) (mem []T, ld int) {
+	b.checkSize(unsafe.Sizeof(*new(T)))
+	rows, cols := 1, 1
+	switch b.Rank {
+	case 1:
+		cols = b.Dim[0]
+	case 2:
+		rows, cols = b.Dim[0], b.Dim[1]
+	}
+	ld = max(1, cols)
+	if b.Rank == 2 && rows > 1 {
+		ld = max(ld, b.Stride[0])
+	}
+	if rows == 0 || cols == 0 {
+		return nil, ld
+	}
+	return unsafe.Slice((*T)(b.Ptr), (rows-1)*ld+cols), ld
+}

@@ -1,0 +1,72 @@
+// Package iface describes registered data: element types, kinds of data,
+// shapes, access modes, and the buffers that kernels see. It knows nothing of
+// tasks, order or memory nodes.
+package iface
+
+import "fmt"
+
+// Elem is an element type of registered data.
+type Elem uint8
+
+// The element types. Their order is the order of the language's documentation.
+const (
+	NoElem Elem = iota // void data
+	I8
+	I16
+	I32
+	I64
+	U8
+	U16
+	U32
+	U64
+	F32
+	F64
+)
+
+// Elems lists every element type that data can have, in a fixed order.
+var Elems = []Elem{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64}
+
+var elemInfo = [...]struct {
+	name string
+	size uintptr
+}{
+	NoElem: {"none", 0},
+	I8:     {"i8", 1}, I16: {"i16", 2}, I32: {"i32", 4}, I64: {"i64", 8},
+	U8: {"u8", 1}, U16: {"u16", 2}, U32: {"u32", 4}, U64: {"u64", 8},
+	F32: {"f32", 4}, F64: {"f64", 8},
+}
+
+// String returns the name of e in the language, such as "f64".
+func (e Elem) String() string {
+	if int(e) < len(elemInfo) {
+		return elemInfo[e].name
+	}
+	return fmt.Sprintf("elem(%d)", uint8(e))
+}
+
+// Size returns the size of one element in bytes.
+func (e Elem) Size() uintptr { return elemInfo[e].size }
+
+// IsFloat reports whether e is a floating-point type.
+func (e Elem) IsFloat() bool { return e == F32 || e == F64 }
+
+// IsSigned reports whether e is a signed integer type.
+func (e Elem) IsSigned() bool { return e >= I8 && e <= I64 }
+
+// IsInt reports whether e is an integer type, signed or not.
+func (e Elem) IsInt() bool { return e >= I8 && e <= U64 }
+
+// ElemByName finds an element type by its name in the language.
+func ElemByName(name string) (Elem, bool) {
+	for _, e := range Elems {
+		if elemInfo[e].name == name {
+			return e, true
+		}
+	}
+	return NoElem, false
+}
+
+// Go lists the Go types whose values can be elements.
+type Go interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}

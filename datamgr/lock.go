@@ -1,0 +1,352 @@
+package datamgr
+
+// Locks: commuting and unordered accesses have no order, but exclude each other.
+//
+// A ready task takes all its locks or none, in the order of their numbers, and
+// waits in the queue of the one it missed. A release wakes one waiter. A task
+// that was woken by a lock and could not take it, because it now misses another,
+// passes the wake-up on; so does one that took it shared, to the next reader.
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// accessLock excludes accesses to a fragment, and to the pieces it is split
+// into while it is in use.
+type accessLock struct {
+	id int64
+	mu struct {
+		sync.Mutex
+		readers int
+		grace   int // tasks that may have started without the lock and still run
+		writer  bool
+		queue   []*LockSet
+	}
+}
+
+// idle reports whether nobody holds l or waits for it.
+func (l *accessLock) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.mu.writer && l.mu.readers == 0 && l.mu.grace == 0 && len(l.mu.queue) == 0
+}
+
+type lockUse struct {
+	l         *accessLock
+	exclusive bool
+}
+
+// LockSet holds the locks of one task. It belongs to the task and is used by
+// one goroutine at a time.
+type LockSet struct {
+	w     *Waiter
+	wants []lockUse
+	taken []lockUse
+	baton *accessLock // the lock that woke the task
+}
+
+// Reset makes s empty, for waiter w.
+func (s *LockSet) Reset(w *Waiter) {
+	s.w, s.wants, s.taken, s.baton = w, s.wants[:0], s.taken[:0], nil
+}
+
+// Waiting returns the waiter that s belongs to.
+func (s *LockSet) Waiting() *Waiter { return s.w }
+
+// Acquire takes the locks that the operands need on the fragments of now. When
+// it reports false it took none: the waiter is queued, will be released to some
+// completer later, and is no longer the caller's.
+func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
+	wants := s.wants[:0]
+	for i := range ops {
+		op := &ops[i]
+		if op.Mode == modeScratch || op.Mode == modeRedux {
+			continue
+		}
+		d := op.Handle.d
+		free := unsequenced || op.Unordered
+		d.mu.Lock()
+		d.root.leaves(&op.Handle.box, func(f *Fragment) {
+			if f.lock != nil && (op.Mode == modeC || f.unordered || free) {
+				wants = want(wants, f.lock, op.Mode != modeR)
+			}
+		})
+		d.mu.Unlock()
+	}
+	slices.SortFunc(wants, func(a, b lockUse) int { return int(a.l.id - b.l.id) })
+	s.wants = wants
+	baton := s.baton
+	s.baton = nil
+	for i, u := range wants {
+		l := u.l
+		l.mu.Lock()
+		if l.mu.writer || l.mu.grace > 0 || u.exclusive && l.mu.readers > 0 {
+			// once queued, the task may run elsewhere: what follows uses copies
+			var few [8]lockUse
+			got := append(few[:0], wants[:i]...)
+			l.mu.queue = append(l.mu.queue, s)
+			l.mu.Unlock()
+			for _, g := range got {
+				g.l.release(g.exclusive, c)
+			}
+			if baton != nil && baton != l {
+				baton.pass(c)
+			}
+			return false
+		}
+		if u.exclusive {
+			l.mu.writer = true
+		} else {
+			l.mu.readers++
+		}
+		if l == baton {
+			baton = nil
+			l.wakeLocked(c) // readers run together
+		}
+		l.mu.Unlock()
+	}
+	if baton != nil {
+		baton.pass(c)
+	}
+	s.taken, s.wants = wants, s.taken[:0]
+	return true
+}
+
+func want(ws []lockUse, l *accessLock, exclusive bool) []lockUse {
+	for i := range ws {
+		if ws[i].l == l {
+			ws[i].exclusive = ws[i].exclusive || exclusive
+			return ws
+		}
+	}
+	return append(ws, lockUse{l, exclusive})
+}
+
+// Release gives the locks back and releases to c who waited for them.
+func (s *LockSet) Release(c *Completer) {
+	for _, u := range s.taken {
+		u.l.release(u.exclusive, c)
+	}
+	s.taken = s.taken[:0]
+}
+
+func (l *accessLock) release(exclusive bool, c *Completer) {
+	l.mu.Lock()
+	if exclusive {
+		l.mu.writer = false
+	} else {
+		l.mu.readers--
+	}
+	l.wakeLocked(c)
+	l.mu.Unlock()
+}
+
+// wakeLocked wakes the first who can have the lock: anybody when it is free, a
+// reader when readers have it.
+func (l *accessLock) wakeLocked(c *Completer) {
+	if l.mu.writer || l.mu.grace > 0 {
+		return
+	}
+	i := 0
+	if l.mu.readers > 0 {
+		i = slices.IndexFunc(l.mu.queue, func(s *LockSet) bool { return !s.wantsAlone(l) })
+	}
+	if i < 0 || i >= len(l.mu.queue) {
+		return
+	}
+	s := l.mu.queue[i]
+	if i > 0 {
+		copy(l.mu.queue[1:], l.mu.queue[:i]) // who stands before s keeps the order
+	}
+	l.mu.queue[0] = nil
+	l.mu.queue = l.mu.queue[1:]
+	s.baton = l
+	c.Release(s.w)
+}
+
+// wantsAlone reports whether s, which is queued at l, needs it for itself.
+func (s *LockSet) wantsAlone(l *accessLock) bool {
+	return slices.ContainsFunc(s.wants, func(u lockUse) bool { return u.l == l && u.exclusive })
+}
+
+func (l *accessLock) pass(c *Completer) {
+	l.mu.Lock()
+	l.wakeLocked(c)
+	l.mu.Unlock()
+}
+
+// Publisher shows which task a worker runs, so that the first unordered access
+// to a fragment knows who may be using it without a lock. Its owner is one
+// goroutine; others only look.
+type Publisher struct {
+	cur   atomic.Pointer[Waiter]
+	grace atomic.Bool
+	mu    struct {
+		sync.Mutex
+		locks []*accessLock
+	}
+}
+
+// Begin publishes w as the current task. What the owner looks at afterwards is
+// seen as it was set before, or the one who set it sees w.
+func (p *Publisher) Begin(w *Waiter, c *Completer) {
+	p.cur.Store(w)
+	if p.grace.Load() {
+		p.giveBack(c)
+	}
+}
+
+// End publishes that the owner runs nothing.
+func (p *Publisher) End(c *Completer) {
+	if p.cur.Load() != nil {
+		p.cur.Store(nil)
+	}
+	if p.grace.Load() {
+		p.giveBack(c)
+	}
+}
+
+// Current returns the task that the owner runs, or nil.
+func (p *Publisher) Current() *Waiter { return p.cur.Load() }
+
+// giveBack ends the grace that the task before was given.
+func (p *Publisher) giveBack(c *Completer) {
+	p.mu.Lock()
+	ls := p.mu.locks
+	p.mu.locks = nil
+	p.grace.Store(false)
+	p.mu.Unlock()
+	for _, l := range ls {
+		l.endGrace(c)
+	}
+}
+
+func (l *accessLock) endGrace(c *Completer) {
+	l.mu.Lock()
+	l.mu.grace--
+	l.wakeLocked(c)
+	l.mu.Unlock()
+}
+
+func (l *accessLock) beginGrace() {
+	l.mu.Lock()
+	l.mu.grace++
+	l.mu.Unlock()
+}
+
+// AddPublisher makes p known; before the first submission only.
+func (g *Registry) AddPublisher(p *Publisher) { g.publishers = append(g.publishers, p) }
+
+// Hold is data that the program holds: an ordered access whose task has
+// started and will end when the program says so.
+type Hold struct {
+	H     *Handle
+	locks []*accessLock
+}
+
+// AddHold makes h known to unordered accesses. Submission lock held.
+func (g *Registry) AddHold(h *Hold) { g.held = append(g.held, h) }
+
+// EndHold forgets h. Submission lock held.
+func (g *Registry) EndHold(h *Hold, c *Completer) {
+	if i := slices.Index(g.held, h); i >= 0 {
+		g.held = slices.Delete(g.held, i, i+1)
+	}
+	for _, l := range h.locks {
+		l.endGrace(c)
+	}
+	h.locks = nil
+}
+
+// lockFor makes sure that f has a lock. Submission lock held.
+func (g *Registry) lockFor(f *Fragment) {
+	if f.lock != nil {
+		return
+	}
+	g.lockIDs++
+	l := &accessLock{id: g.lockIDs}
+	f.d.mu.Lock()
+	f.lock = l
+	f.d.mu.Unlock()
+}
+
+// unorder marks f as having unordered accesses. From now on everybody takes its
+// lock, which counts as held until every task that runs now, and may have
+// started without it, has ended. Submission lock held.
+func (g *Registry) unorder(f *Fragment) {
+	if f.unordered {
+		return
+	}
+	f.d.mu.Lock()
+	f.unordered = true
+	f.d.mu.Unlock()
+	f.slow = true
+	f.d.setState(stateLocks)
+	for _, p := range g.publishers {
+		w := p.cur.Load()
+		if w == nil {
+			continue
+		}
+		p.mu.Lock()
+		p.grace.Store(true)
+		if p.cur.Load() == w {
+			p.mu.locks = append(p.mu.locks, f.lock)
+			f.lock.beginGrace()
+		}
+		p.mu.Unlock()
+	}
+	for _, h := range g.held {
+		if h.H.d == f.d && h.H.box.touches(&f.box) {
+			h.locks = append(h.locks, f.lock)
+			f.lock.beginGrace()
+		}
+	}
+}
+
+// Share turns exclusive locks into shared ones: who waited tries again.
+func (s *LockSet) Share(c *Completer) {
+	for i := range s.taken {
+		u := &s.taken[i]
+		if !u.exclusive {
+			continue
+		}
+		u.exclusive = false
+		l := u.l
+		l.mu.Lock()
+		l.mu.writer = false
+		l.mu.readers++
+		queue := l.mu.queue
+		l.mu.queue = nil
+		for _, o := range queue {
+			o.baton = l
+			c.Release(o.w)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// Queued calls fn for every task that waits for one of the locks taken. Nothing
+// runs meanwhile.
+func (s *LockSet) Queued(fn func(*Waiter)) {
+	for _, u := range s.taken {
+		u.l.queued(fn)
+	}
+}
+
+func (l *accessLock) queued(fn func(*Waiter)) {
+	l.mu.Lock()
+	queue := slices.Clone(l.mu.queue)
+	l.mu.Unlock()
+	for _, o := range queue {
+		fn(o.w)
+	}
+}
+
+// Queued calls fn for every task that waits because of the grace given to h.
+func (h *Hold) Queued(fn func(*Waiter)) {
+	for _, l := range h.locks {
+		l.queued(fn)
+	}
+}

@@ -1,0 +1,326 @@
+package datamgr
+
+// Submission: what the operands of a task mean for fragments.
+
+import (
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+const (
+	modeW       = iface.W
+	modeRW      = iface.RW
+	modeRedux   = iface.Redux
+	modeScratch = iface.Scratch
+)
+
+// use is what a task does to one fragment, all its operands together.
+type use struct {
+	f         *Fragment
+	m         AccessMode
+	unordered bool
+}
+
+// CountPlain returns how many accesses a task has whose operands are all plain:
+// R, W or RW, in order, without open reductions or unordered accesses on their
+// fragments, with a value where they are read, and no fragment twice. It
+// returns -1 when an operand is not plain. Submission lock held.
+func (g *Registry) CountPlain(ops []Operand) int {
+again:
+	g.mark++
+	mark := g.mark
+	n := 0
+	for i := range ops {
+		op := &ops[i]
+		h := op.Handle
+		if op.Mode-1 > 2 || op.Unordered || h.flags != 0 {
+			return -1
+		}
+		f := h.f0
+		if f == nil || f.kids != nil {
+			if h.tidy() {
+				goto again
+			}
+			fs := h.list()
+			for _, f := range fs {
+				if f.slow || f.seen == mark || !f.init && op.Mode != modeW {
+					return -1
+				}
+				f.seen = mark
+			}
+			n += len(fs)
+			continue
+		}
+		if f.slow || f.seen == mark || !f.init && op.Mode != modeW {
+			return -1
+		}
+		f.seen = mark
+		n++
+	}
+	return n
+}
+
+// RegisterPlain registers the accesses of a plain task and returns how many of
+// them wait. CountPlain was called before, under the same lock, and acc has the
+// length it returned. w is armed.
+func (g *Registry) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits int32) {
+	k := 0
+	for i := range ops {
+		op := &ops[i]
+		if f := op.Handle.f0; f != nil {
+			if op.Mode == modeW {
+				f.init = true
+			}
+			if g.access(w, &acc[k], f, op.Mode) {
+				waits++
+			}
+			k++
+			continue
+		}
+		for _, f := range op.Handle.frags {
+			if op.Mode == modeW {
+				f.init = true
+			}
+			if g.access(w, &acc[k], f, op.Mode) {
+				waits++
+			}
+			k++
+		}
+	}
+	return waits
+}
+
+// Problem says why a submission cannot be; Operand is the operand at fault.
+type Problem struct {
+	Kind    ProblemKind
+	Operand int
+	Other   int // a second operand, -1 for none
+	Why     Why
+	At      *Site
+	Partial bool
+}
+
+// ProblemKind is a kind of Problem.
+type ProblemKind uint8
+
+// The kinds of problems.
+const (
+	NoProblem   ProblemKind = iota
+	NoValue                 // read, and has no value
+	ReduxShared             // REDUX with anything else on shared elements
+	NoSharing               // overlapping operands, one written, that cannot lie in one piece of memory
+)
+
+// MergeOptions are for what the engine submits itself.
+type MergeOptions struct {
+	NoValueYet bool // reading what has no value is meant
+	OnlyNew    bool // leave out what has a value
+	Drop       bool // the value is cleared instead of given
+	DropAt     *Site
+	Reduce     *Handle // combines the contributions to it
+}
+
+// Merged is the outcome of Merge, to be given to Count, Register and Finish.
+// It is valid under the submission lock until the next Merge.
+type Merged struct {
+	g        *Registry
+	opt      MergeOptions
+	Ordered  int  // accesses that take part in the order: room that Register needs
+	Locks    bool // the task takes locks before it runs
+	Shared   bool // several operands share a fragment
+	unsorted int  // accesses without order
+}
+
+// Merge finds what the operands of a task, or of anything else that takes part
+// in the order, do to fragments. Nothing is changed. Reductions that the
+// operands meet were closed before (Open). Submission lock held.
+func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
+	g.mark++
+	mark := g.mark
+	ms := g.merged[:0]
+	out := Merged{g: g, opt: opt}
+	bad := Problem{Other: -1}
+	for i := range ops {
+		op := &ops[i]
+		h := op.Handle
+		switch op.Mode {
+		case modeScratch:
+			continue
+		case modeRedux:
+			a := h.accumulate()
+			if a.frag.seen == mark {
+				bad.Kind, bad.Operand = ReduxShared, i
+				g.merged = ms[:0]
+				return out, bad
+			}
+			a.frag.seen, a.frag.use = mark, int32(len(ms))
+			ms = append(ms, use{&a.frag, modeR, false})
+			continue
+		}
+		free := op.Unordered
+		for _, f := range h.list() {
+			if f.init && opt.OnlyNew {
+				continue
+			}
+			if !f.init && op.Mode != modeW && !opt.NoValueYet {
+				bad = Problem{Kind: NoValue, Operand: i, Other: -1, Why: f.why, At: f.gone}
+				for _, k := range h.list() {
+					bad.Partial = bad.Partial || k.init
+				}
+				g.merged = ms[:0]
+				return out, bad
+			}
+			if f.seen == mark {
+				u := &ms[f.use]
+				switch {
+				case u.m == modeC && op.Mode == modeC:
+				case u.m == modeC || op.Mode == modeC:
+					u.m = modeRW
+				default:
+					u.m |= op.Mode
+				}
+				u.unordered = u.unordered && free
+				out.Shared = true
+				continue
+			}
+			f.seen, f.use = mark, int32(len(ms))
+			ms = append(ms, use{f, op.Mode, free})
+		}
+	}
+	if opt.Reduce != nil {
+		ms = append(ms, use{&opt.Reduce.redux.frag, modeRW, false})
+	}
+	for i := range ms {
+		u := &ms[i]
+		if u.unordered {
+			out.Locks = true
+			out.unsorted++
+		} else {
+			out.Ordered++
+		}
+		if u.m == modeC || u.f.unordered {
+			out.Locks = true
+		}
+	}
+	g.merged = ms
+	if p := sharing(ops); p.Kind != NoProblem {
+		return out, p
+	}
+	return out, bad
+}
+
+// sharing finds operands that share elements in a way that no memory can express.
+func sharing(ops []Operand) Problem {
+	none := Problem{Other: -1}
+	special := false
+	for i := range ops {
+		special = special || ops[i].Mode == modeRedux || ops[i].Handle.how != inPlace
+	}
+	if !special {
+		return none
+	}
+	for i := range ops {
+		a := &ops[i]
+		for k := range ops[:i] {
+			b := &ops[k]
+			if a.Mode == modeScratch || b.Mode == modeScratch || !a.Handle.Overlaps(b.Handle) {
+				continue
+			}
+			if a.Mode == modeRedux || b.Mode == modeRedux {
+				return Problem{Kind: ReduxShared, Operand: i, Other: k}
+			}
+			if a.Handle.how != b.Handle.how && (a.Mode != modeR || b.Mode != modeR) {
+				return Problem{Kind: NoSharing, Operand: i, Other: k}
+			}
+		}
+	}
+	return none
+}
+
+// Register registers the accesses that Merge found and returns how many of them
+// wait. acc has room for m.Ordered accesses. Submission lock held; w is armed.
+func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) {
+	g := m.g
+	for i := range g.merged {
+		u := &g.merged[i]
+		if u.m == modeC || u.unordered {
+			g.lockFor(u.f)
+		}
+		if u.unordered {
+			g.unorder(u.f)
+			u.f.d.unordered.Add(1)
+		}
+	}
+	k := 0
+	for i := range g.merged {
+		u := &g.merged[i]
+		f := u.f
+		switch {
+		case m.opt.Drop && !f.d.void:
+			f.init, f.why, f.gone = false, Invalidated, m.opt.DropAt
+		case u.m != modeR:
+			f.init = true
+		}
+		if u.unordered {
+			continue
+		}
+		if g.access(w, &acc[k], f, u.m) {
+			waits++
+		}
+		k++
+	}
+	for i := range ops {
+		if ops[i].Mode == modeRedux {
+			ops[i].Handle.openGroup()
+		}
+	}
+	return waits
+}
+
+// Unordered returns the data of the unordered accesses, for EndUnordered: one
+// entry for each access.
+func (m *Merged) Unordered(out []*Datum) []*Datum {
+	if m.unsorted == 0 {
+		return out
+	}
+	for i := range m.g.merged {
+		if u := &m.g.merged[i]; u.unordered {
+			out = append(out, u.f.d)
+		}
+	}
+	return out
+}
+
+// EndUnordered says that unordered accesses ended, and releases to c who waits
+// for the last of a datum.
+func EndUnordered(ds []*Datum, c *Completer) {
+	for _, d := range ds {
+		if d.unordered.Add(-1) > 0 {
+			continue
+		}
+		d.mu.Lock()
+		w := d.mu.drained
+		if d.unordered.Load() == 0 {
+			d.mu.drained = nil
+		} else {
+			w = nil
+		}
+		d.mu.Unlock()
+		if w != nil && w.Done() {
+			c.Release(w)
+		}
+	}
+}
+
+// AwaitUnordered makes w, which is armed, wait for the unordered accesses that
+// were submitted to the datum of h; it reports whether there are any. Only one
+// waiter can, and no unordered access is submitted after it. Submission lock held.
+func (h *Handle) AwaitUnordered(w *Waiter) bool {
+	d := h.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.unordered.Load() == 0 {
+		return false
+	}
+	d.mu.drained = w
+	return true
+}

@@ -1,0 +1,184 @@
+package datamgr
+
+// How contributions to reduced data are combined: the type Reduction and the
+// four reductions that every element type has.
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Reduction says how private copies of reduced data begin and how they are put
+// together. It is immutable and its functions may run at once on different
+// buffers.
+type Reduction struct {
+	Name string
+	// Init fills dst with the neutral element.
+	Init func(dst *iface.Buffer) error
+	// Combine adds what from holds to into; both have the same shape and
+	// element type and may have different strides. Nil: the reduction is a
+	// lazy initialiser only and takes no contributions.
+	Combine func(into, from *iface.Buffer) error
+}
+
+// SumReduction adds contributions. Integers wrap.
+func SumReduction() *Reduction { return builtinReductions[0] }
+
+// ProdReduction multiplies contributions. Integers wrap.
+func ProdReduction() *Reduction { return builtinReductions[1] }
+
+// MinReduction keeps the smallest contribution of each element; a NaN wins.
+// It begins with the type's largest value, infinity for floats.
+func MinReduction() *Reduction { return builtinReductions[2] }
+
+// MaxReduction keeps the largest contribution of each element; a NaN wins. It
+// begins with the type's smallest value, minus infinity for floats.
+func MaxReduction() *Reduction { return builtinReductions[3] }
+
+var builtinReductions = []*Reduction{
+	builtinReduction("sum", foldSum), builtinReduction("prod", foldProd),
+	builtinReduction("min", foldMin), builtinReduction("max", foldMax),
+}
+
+type fold uint8
+
+const (
+	foldSum fold = iota
+	foldProd
+	foldMin
+	foldMax
+)
+
+func builtinReduction(name string, f fold) *Reduction {
+	return &Reduction{
+		Name: name,
+		Init: func(dst *iface.Buffer) error {
+			switch dst.Elem {
+			case iface.I8:
+				initRows(dst, neutral[int8](f, math.MinInt8, math.MaxInt8))
+			case iface.I16:
+				initRows(dst, neutral[int16](f, math.MinInt16, math.MaxInt16))
+			case iface.I32:
+				initRows(dst, neutral[int32](f, math.MinInt32, math.MaxInt32))
+			case iface.I64:
+				initRows(dst, neutral[int64](f, math.MinInt64, math.MaxInt64))
+			case iface.U8:
+				initRows(dst, neutral[uint8](f, 0, math.MaxUint8))
+			case iface.U16:
+				initRows(dst, neutral[uint16](f, 0, math.MaxUint16))
+			case iface.U32:
+				initRows(dst, neutral[uint32](f, 0, math.MaxUint32))
+			case iface.U64:
+				initRows(dst, neutral[uint64](f, 0, math.MaxUint64))
+			case iface.F32:
+				initRows(dst, neutral(f, float32(math.Inf(-1)), float32(math.Inf(1))))
+			case iface.F64:
+				initRows(dst, neutral(f, math.Inf(-1), math.Inf(1)))
+			default:
+				return noReduction(name, dst)
+			}
+			return nil
+		},
+		Combine: func(into, from *iface.Buffer) error {
+			if into.Elem != from.Elem || into.Rank != from.Rank || into.Dim != from.Dim {
+				return fmt.Errorf("reduction %s: contributions of %v to %v", name, &from.Desc, &into.Desc)
+			}
+			switch into.Elem {
+			case iface.I8:
+				combineRows[int8](f, into, from)
+			case iface.I16:
+				combineRows[int16](f, into, from)
+			case iface.I32:
+				combineRows[int32](f, into, from)
+			case iface.I64:
+				combineRows[int64](f, into, from)
+			case iface.U8:
+				combineRows[uint8](f, into, from)
+			case iface.U16:
+				combineRows[uint16](f, into, from)
+			case iface.U32:
+				combineRows[uint32](f, into, from)
+			case iface.U64:
+				combineRows[uint64](f, into, from)
+			case iface.F32:
+				combineRows[float32](f, into, from)
+			case iface.F64:
+				combineRows[float64](f, into, from)
+			default:
+				return noReduction(name, into)
+			}
+			return nil
+		},
+	}
+}
+
+func noReduction(name string, b *iface.Buffer) error {
+	return fmt.Errorf("reduction %s: %v has no elements to combine", name, &b.Desc)
+}
+
+// neutral is the value that changes nothing when combined.
+func neutral[T iface.Go](f fold, smallest, largest T) T {
+	switch f {
+	case foldProd:
+		return 1
+	case foldMin:
+		return largest
+	case foldMax:
+		return smallest
+	}
+	return 0
+}
+
+func initRows[T iface.Go](b *iface.Buffer, v T) {
+	switch {
+	case b.Len() == 0:
+	case b.Contiguous():
+		set(iface.Slice[T](b), v)
+	default:
+		for i := range b.Dim[0] {
+			set(iface.Row[T](b, i), v)
+		}
+	}
+}
+
+func set[T iface.Go](x []T, v T) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+func combineRows[T iface.Go](f fold, into, from *iface.Buffer) {
+	switch {
+	case into.Len() == 0:
+	case into.Contiguous() && from.Contiguous():
+		combine(f, iface.Slice[T](into), iface.Slice[T](from))
+	default:
+		for i := range into.Dim[0] {
+			combine(f, iface.Row[T](into, i), iface.Row[T](from, i))
+		}
+	}
+}
+
+func combine[T iface.Go](f fold, x, y []T) {
+	y = y[:len(x)]
+	switch f {
+	case foldSum:
+		for i := range x {
+			x[i] += y[i]
+		}
+	case foldProd:
+		for i := range x {
+			x[i] *= y[i]
+		}
+	case foldMin:
+		for i := range x {
+			x[i] = min(x[i], y[i])
+		}
+	case foldMax:
+		for i := range x {
+			x[i] = max(x[i], y[i])
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package datamgr
+
+// Contributions: REDUX is not an epoch.
+//
+// A handle with a reduction owns an accumulator, a fragment without bytes. A
+// REDUX task is an R access on that and touches nothing else. The first access
+// through another handle, or in another mode, to a fragment under an open group
+// makes the submitter insert the reduction before it: RW on the handle and RW
+// on its accumulator.
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// accumulator holds the private copies that REDUX tasks add to.
+type accumulator struct {
+	frag Fragment // order only
+	open bool     // there are contributions, as of what was submitted; submission lock
+	mu   struct {
+		sync.Mutex
+		copies []unsafe.Pointer // initialised, and not in use
+		fault  any              // a contribution was lost
+	}
+}
+
+// accumulate returns h's accumulator. Submission lock held.
+func (h *Handle) accumulate() *accumulator {
+	if h.redux == nil {
+		a := &accumulator{}
+		f := &a.frag
+		f.first.mode, f.first.inline = modeR, true
+		f.first.rem.Store(1)
+		f.first.waiters.Store(&activated)
+		f.tail = &f.first
+		f.d = h.d
+		h.redux = a
+		h.d.reduced = append(h.d.reduced, h)
+	}
+	return h.redux
+}
+
+// openGroup marks h's fragments as having contributions to come. Submission lock held.
+func (h *Handle) openGroup() {
+	if h.redux.open {
+		return
+	}
+	h.redux.open = true
+	for _, f := range h.list() {
+		f.open, f.slow = h, true
+	}
+}
+
+// CanReduce reports whether h may be used in mode REDUX. Submission lock held.
+func (h *Handle) CanReduce() bool { return h.reduce != nil && h.reduce.Combine != nil }
+
+// InitOnly reports whether h is initialised by its reduction before it is first
+// read. Submission lock held.
+func (h *Handle) InitOnly() bool { return h.reduce != nil && h.reduce.Combine == nil }
+
+// ReductionLocked is Reduction under the submission lock.
+func (h *Handle) ReductionLocked() *Reduction { return h.reduce }
+
+// SetReduction changes the reduction of h for tasks submitted from now on. Parts
+// declared later inherit it. It reports false for void data, for a reduction
+// without Init, and while a task uses h or contributions are open.
+func (h *Handle) SetReduction(r *Reduction) bool {
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	if h.d.void || r != nil && r.Init == nil || h.d.reg.Busy(h, nil) ||
+		h.redux != nil && (h.redux.open || h.redux.frag.tail.rem.Load() != 1) {
+		return false
+	}
+	h.reduce = r
+	return true
+}
+
+// OpenGroup returns a handle whose contributions must be combined before a task
+// with these operands: one that shares elements and is not just added to again.
+// Submission lock held.
+func (g *Registry) OpenGroup(ops []Operand) *Handle {
+	for i := range ops {
+		op := &ops[i]
+		if op.Mode == modeScratch {
+			continue
+		}
+		for _, f := range op.Handle.list() {
+			if f.open != nil && (op.Mode != modeRedux || f.open != op.Handle) {
+				return f.open
+			}
+		}
+	}
+	return nil
+}
+
+// CloseGroup ends the open group of h: the caller submits the reduction now.
+// Submission lock held.
+func (g *Registry) CloseGroup(h *Handle) {
+	h.redux.open = false
+	for _, f := range h.list() {
+		f.open, f.slow = nil, f.unordered
+	}
+}
+
+// NoValueIn returns the parts of h that have no value, as of what was
+// submitted. Submission lock held.
+func (g *Registry) NoValueIn(h *Handle) (none []Box, all bool) {
+	all = true
+	for _, f := range h.list() {
+		if f.init {
+			all = false
+		} else {
+			none = append(none, f.box)
+		}
+	}
+	return none, all
+}
+
+// Contribution is a private copy in use by one task.
+type Contribution struct {
+	h *Handle
+	p unsafe.Pointer
+}
+
+// Own describes memory p that holds all of h and nothing else.
+func (h *Handle) Own(p unsafe.Pointer, b *iface.Buffer) {
+	*b = iface.Buffer{Desc: h.desc, Ptr: p}
+	s := 1
+	for k := int(h.desc.Rank) - 1; k >= 0; k-- {
+		b.Stride[k] = s
+		s *= h.desc.Dim[k]
+	}
+}
+
+// Contribute takes a private copy of h for the caller to add to, and describes
+// it in b. r is the reduction of the group.
+func (h *Handle) Contribute(b *iface.Buffer) (Contribution, error) {
+	a := h.redux
+	a.mu.Lock()
+	if n := len(a.mu.copies); n > 0 {
+		p := a.mu.copies[n-1]
+		a.mu.copies = a.mu.copies[:n-1]
+		a.mu.Unlock()
+		h.Own(p, b)
+		return Contribution{h, p}, nil
+	}
+	a.mu.Unlock()
+	p, err := h.d.reg.mem.Alloc(h.desc.Bytes())
+	if err != nil {
+		return Contribution{}, err
+	}
+	h.Own(p, b)
+	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) }); err != nil {
+		h.d.reg.mem.Free(p, h.desc.Bytes())
+		return Contribution{}, err
+	}
+	h.Own(p, b)
+	return Contribution{h, p}, nil
+}
+
+// Return gives the copy back, to be added to by others and combined later.
+func (c Contribution) Return() {
+	if c.h == nil {
+		return
+	}
+	a := c.h.redux
+	a.mu.Lock()
+	a.mu.copies = append(a.mu.copies, c.p)
+	a.mu.Unlock()
+}
+
+// Combine adds the contributions to h to the value in b, which is all of h.
+// Where h had no value (none, in boxes of the datum; everywhere when all) it
+// takes the contributions alone. Nothing uses the copies any more.
+func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
+	a := h.redux
+	a.mu.Lock()
+	copies := a.mu.copies
+	a.mu.copies = nil
+	a.mu.Unlock()
+	mem, bytes := h.d.reg.mem, h.desc.Bytes()
+	defer func() {
+		for _, p := range copies {
+			mem.Free(p, bytes)
+		}
+	}()
+	if len(copies) == 0 {
+		if len(none) == 0 && !all {
+			return nil
+		}
+		return fmt.Errorf("datamgr: no contribution to combine")
+	}
+	var sum iface.Buffer
+	if all {
+		h.Own(copies[0], &sum)
+		copyBuffer(b, &sum)
+		return h.combineInto(b, copies[1:])
+	}
+	if len(none) == 0 {
+		return h.combineInto(b, copies)
+	}
+	// some elements have a value: sum up apart, and take the sum where there is none
+	h.Own(copies[0], &sum)
+	if err := h.combineInto(&sum, copies[1:]); err != nil {
+		return err
+	}
+	for i := range none {
+		h.copyPart(b, &sum, &none[i])
+	}
+	if err := h.combineInto(b, copies[:1]); err != nil {
+		return err
+	}
+	for i := range none {
+		h.copyPart(b, &sum, &none[i])
+	}
+	return nil
+}
+
+func (h *Handle) combineInto(b *iface.Buffer, copies []unsafe.Pointer) error {
+	for _, p := range copies {
+		into := *b
+		var from iface.Buffer
+		h.Own(p, &from)
+		if err := guard("combine", h.reduce, func() error { return h.reduce.Combine(&into, &from) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Initialise gives h the initial value of its reduction where it has none, in
+// main memory. The caller's task has only those parts, RW.
+func (h *Handle) Initialise(none []Box, all bool) error {
+	if err := h.d.allocate(); err != nil {
+		return err
+	}
+	h.d.claimBoxes(none)
+	var main iface.Buffer
+	h.Fill(&main)
+	if all && h.how == inPlace {
+		return guard("initialise", h.reduce, func() error { return h.reduce.Init(&main) })
+	}
+	mem, bytes := h.d.reg.mem, h.desc.Bytes()
+	p, err := mem.Alloc(bytes)
+	if err != nil {
+		return err
+	}
+	defer mem.Free(p, bytes)
+	var whole iface.Buffer
+	h.Own(p, &whole)
+	c := whole
+	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&c) }); err != nil {
+		return err
+	}
+	for i := range none {
+		h.copyPart(&main, &whole, &none[i])
+	}
+	return nil
+}
+
+// copyPart copies the elements of box, in the datum's indices, between two
+// buffers that are all of h.
+func (h *Handle) copyPart(dst, src *iface.Buffer, box *Box) {
+	d, s := *dst, *src
+	for k := range int(h.desc.Rank) {
+		a := h.axes[k]
+		lo := box.lo[a] - h.box.lo[a]
+		d.Ptr = unsafe.Add(d.Ptr, uintptr(lo*d.Stride[k])*d.Elem.Size())
+		s.Ptr = unsafe.Add(s.Ptr, uintptr(lo*s.Stride[k])*s.Elem.Size())
+		d.Dim[k] = box.hi[a] - box.lo[a]
+	}
+	copyBuffer(&d, &s)
+}
+
+// ReductionError says that a function of a reduction failed.
+type ReductionError struct {
+	Reduction string
+	What      string // "initialise" or "combine"
+	Cause     error
+}
+
+func (e *ReductionError) Error() string {
+	return fmt.Sprintf("reduction %s could not %s: %v", e.Reduction, e.What, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *ReductionError) Unwrap() error { return e.Cause }
+
+// guard runs a function of a reduction: its panics are errors.
+func guard(what string, r *Reduction, fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+		if err != nil {
+			err = &ReductionError{Reduction: r.Name, What: what, Cause: err}
+		}
+	}()
+	return fn()
+}
+
+// DropContributions forgets the contributions to h. Nothing uses the copies any
+// more.
+func (h *Handle) DropContributions() {
+	a := h.redux
+	a.mu.Lock()
+	copies := a.mu.copies
+	a.mu.copies = nil
+	a.mu.Unlock()
+	for _, p := range copies {
+		h.d.reg.mem.Free(p, h.desc.Bytes())
+	}
+}

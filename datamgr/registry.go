@@ -1,0 +1,202 @@
+package datamgr
+
+// Registry: the data of one runtime, and the submission lock.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Registry holds what the data of one runtime shares: the submission lock,
+// numbers, free epochs, and main memory. Accesses are registered in one order,
+// which is the order in which callers take the lock.
+type Registry struct {
+	mu  sync.Mutex
+	mem accel.Memory
+
+	// guarded by mu
+	ids       int64
+	lockIDs   int64
+	mark      uint32
+	merged    []use
+	freeEpoch *epoch
+	slab      []epoch
+	completer Completer // for ends that the submitter causes
+
+	returned atomic.Pointer[epoch] // epochs that workers gave back
+
+	publishers []*Publisher // who may run tasks; fixed before the first submission
+	held       []*Hold      // data held by the program; guarded by mu
+}
+
+// NewRegistry makes a registry whose data lives in mem.
+func NewRegistry(mem accel.Memory) *Registry {
+	g := &Registry{mem: mem}
+	g.completer.reg = g
+	return g
+}
+
+// Lock takes the submission lock.
+func (g *Registry) Lock() { g.mu.Lock() }
+
+// Unlock gives the submission lock back.
+func (g *Registry) Unlock() { g.mu.Unlock() }
+
+// Completer returns the completer of whoever holds the submission lock.
+func (g *Registry) Completer() *Completer { return &g.completer }
+
+// Memory returns main memory.
+func (g *Registry) Memory() accel.Memory { return g.mem }
+
+// Spec describes data to register.
+type Spec struct {
+	Kind     iface.Kind
+	Elem     iface.Elem
+	Dims     []int          // sizes, one for each index
+	LD       int            // matrix: distance between rows of Home, in elements; 0: the number of columns
+	Home     unsafe.Pointer // element 0 of host memory, which stays the caller's; nil: none
+	ReadOnly bool
+	Name     string
+	Reduce   *Reduction
+	Site     *Site
+}
+
+// Register declares a datum and returns the handle of all of it. Data with a
+// home has a value; other data has neither value nor memory until it is
+// written first.
+func (g *Registry) Register(s *Spec) (*Handle, error) {
+	desc, err := s.desc()
+	if err != nil {
+		return nil, err
+	}
+	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), readOnly: s.ReadOnly, void: s.Kind == iface.Void}
+	d.mu.wake = sync.NewCond(&d.mu.Mutex)
+	ld := s.LD
+	if ld == 0 && desc.Rank > 0 {
+		ld = desc.Dim[desc.Rank-1]
+	}
+	d.layout(ld)
+	f := newFragment(d, d.box)
+	d.root = f
+	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, desc: desc, box: d.box, reduce: s.Reduce, site: s.Site}
+	for k := range h.axes {
+		h.axes[k] = int8(k)
+	}
+	if s.Name != "" {
+		h.name.Store(&s.Name)
+	}
+	d.whole = h
+	switch {
+	case d.void:
+		f.init = true
+	case s.Home != nil || desc.Len() == 0:
+		d.home = s.Home != nil
+		d.main.Store(&instance{box: d.box, ptr: s.Home, stride: d.stride})
+		f.init = true
+	default:
+		d.state.Store(uint32(stateLazy))
+		f.why = NeverWritten
+	}
+	g.Lock()
+	g.ids++
+	h.id = g.ids
+	g.Unlock()
+	return h, nil
+}
+
+// RegisterFilled declares a datum without a home, allocates it and has fill
+// write its elements. When fill fails nothing stays registered.
+func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Handle, error) {
+	if s.Home != nil {
+		return nil, errors.New("datamgr: data with host memory is filled by its owner")
+	}
+	h, err := g.Register(s)
+	if err != nil {
+		return nil, err
+	}
+	d := h.d
+	if d.void {
+		return h, nil
+	}
+	if err := d.allocate(); err != nil {
+		return nil, err
+	}
+	var b iface.Buffer
+	h.Fill(&b)
+	done := false
+	defer func() {
+		if !done {
+			d.free()
+		}
+	}()
+	if err := fill(&b); err != nil {
+		return nil, err
+	}
+	done = true
+	g.Lock()
+	d.root.init, d.root.why = true, HasValue
+	g.Unlock()
+	return h, nil
+}
+
+// desc checks a specification.
+func (s *Spec) desc() (iface.Desc, error) {
+	d := iface.Desc{Kind: s.Kind, Elem: s.Elem, Rank: int8(s.Kind.Rank())}
+	fail := func(format string, args ...any) (iface.Desc, error) {
+		return d, fmt.Errorf("datamgr: "+format, args...)
+	}
+	switch s.Kind {
+	case iface.Variable, iface.Vector, iface.Matrix:
+		if s.Elem == iface.NoElem || s.Elem.Size() == 0 {
+			return fail("%v without an element type", s.Kind)
+		}
+	case iface.Void:
+		d.Elem = iface.NoElem
+		if s.Home != nil || s.Reduce != nil {
+			return fail("void data has neither memory nor a reduction")
+		}
+	default:
+		return fail("data of unknown kind %d", s.Kind)
+	}
+	if len(s.Dims) != int(d.Rank) {
+		return fail("%v has %d sizes, and got %d", s.Kind, d.Rank, len(s.Dims))
+	}
+	n := 1
+	limit := math.MaxInt
+	if size := int(d.Elem.Size()); size > 0 {
+		limit /= size
+	}
+	for k, m := range s.Dims {
+		if m < 0 {
+			return fail("size %d of %v is negative", m, s.Kind)
+		}
+		if m > 0 && n > limit/m {
+			return fail("%v of sizes %v has more bytes than can be addressed", s.Kind, s.Dims)
+		}
+		n *= max(1, m)
+		d.Dim[k] = m
+	}
+	if s.LD != 0 {
+		switch {
+		case s.Kind != iface.Matrix:
+			return fail("only a matrix has a distance between rows")
+		case s.LD < d.Dim[1]:
+			return fail("rows of %d elements cannot lie %d elements apart", d.Dim[1], s.LD)
+		case s.Home == nil && s.LD != d.Dim[1]:
+			return fail("a distance between rows is for data with host memory")
+		case d.Dim[0] > 0 && s.LD > limit/d.Dim[0]:
+			return fail("%d rows %d elements apart have more bytes than can be addressed", d.Dim[0], s.LD)
+		}
+	}
+	if r := s.Reduce; r != nil && r.Init == nil {
+		return fail("reduction %q has no function that initialises", r.Name)
+	}
+	return d, nil
+}
