@@ -1,0 +1,281 @@
+package engine
+
+// Waiting: for tasks, for data, for room in the window; and finding out that a
+// wait would never end.
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr"
+)
+
+// waiting holds who waits for something to change.
+type waiting struct {
+	n      atomic.Int32 // length of the list
+	prompt atomic.Int32 // of those, who want to hear of every task
+	mu     struct {
+		sync.Mutex
+		list []chan struct{}
+	}
+}
+
+func (q *waiting) add() chan struct{} {
+	ch := make(chan struct{}, 1)
+	q.mu.Lock()
+	q.mu.list = append(q.mu.list, ch)
+	q.n.Add(1)
+	q.mu.Unlock()
+	return ch
+}
+
+func (q *waiting) remove(ch chan struct{}) {
+	q.mu.Lock()
+	if i := slices.Index(q.mu.list, ch); i >= 0 {
+		q.mu.list = slices.Delete(q.mu.list, i, i+1)
+		q.n.Add(-1)
+	}
+	q.mu.Unlock()
+}
+
+func (q *waiting) notify() {
+	q.mu.Lock()
+	for _, ch := range q.mu.list {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+	q.mu.Unlock()
+}
+
+// waitUntil returns when ready, called under the submission lock, reports true,
+// or with the cause of ctx.
+func (rt *Runtime) waitUntil(ctx context.Context, ready func() bool) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ch := rt.waiting.add() // before the first look: what changes later is heard of
+	defer rt.waiting.remove(ch)
+	for {
+		rt.reg.Lock()
+		ok := ready()
+		rt.reg.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// await returns when signal is closed or ready, called under the submission
+// lock, reports true; with the cause of ctx; or with a *StuckError when j wants
+// to know and nothing can go on but for what j itself holds: then needs
+// tells which tasks are waited for.
+func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bool, needs func(*task) bool) error {
+	rt := j.rt
+	closed := func() bool {
+		select {
+		case <-signal:
+			return true
+		default:
+			return false
+		}
+	}
+	if signal != nil && closed() {
+		return nil
+	}
+	if rt.mayBeInKernel() {
+		return ErrWouldDeadlock
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	ch := rt.waiting.add()
+	defer rt.waiting.remove(ch)
+	for {
+		var stuck *StuckError
+		rt.reg.Lock()
+		ok := signal != nil && closed() || ready != nil && ready()
+		// what a callback holds is released when the callback returns
+		if !ok && j.opt.DetectStuck && rt.quiet() && !slices.ContainsFunc(rt.held, func(a *Access) bool { return a.fn != nil }) {
+			stuck = j.stuck(needs)
+		}
+		rt.reg.Unlock()
+		switch {
+		case ok:
+			return nil
+		case stuck != nil:
+			return stuck
+		}
+		select {
+		case <-signal:
+			return nil
+		case <-ch:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Wait returns when all tasks of the job have ended, also those that were
+// submitted meanwhile: nil even if some failed (see Failures). It returns the
+// cause of ctx when that ends first; a *StuckError when the job has
+// DetectStuck and what is left waits for its own closed gates or held data;
+// ErrWouldDeadlock in a kernel. Data that the job holds is no task.
+func (j *Job) Wait(ctx context.Context) error {
+	return j.await(ctx, nil, func() bool { return j.live == j.ended.Load() }, func(t *task) bool { return t.job == j && t.kind != acquireTask })
+}
+
+// WaitHandles returns when the tasks submitted so far that use any part of the
+// handles have ended. Contributions that wait to be combined stay so. Errors
+// are those of Wait.
+func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
+	rt := j.rt
+	rt.waiting.prompt.Add(1)
+	defer rt.waiting.prompt.Add(-1)
+	uses := func(t *task) bool {
+		return t.kind != acquireTask && slices.ContainsFunc(t.operands(), func(op Operand) bool {
+			return slices.ContainsFunc(hs, op.Handle.Overlaps)
+		})
+	}
+	return j.await(ctx, nil, func() bool {
+		var held [][]datamgr.Access
+		for _, a := range rt.held {
+			if a.job == j {
+				held = append(held, a.t.accesses())
+			}
+		}
+		busy := slices.ContainsFunc(hs, func(h *datamgr.Handle) bool { return rt.reg.Busy(h, held) })
+		if busy && rt.quiet() { // held data in pieces looks busy: see who really waits
+			busy = false
+			rt.blocked(nil, func(t *task) { busy = busy || uses(t) })
+		}
+		return !busy
+	}, uses)
+}
+
+// throttle waits until there is room in the job's window. It returns at once in
+// kernels, and when nothing is ready or running: then only the caller can make
+// room.
+func (j *Job) throttle() {
+	rt := j.rt
+	if rt.opt.Sequential || rt.mayBeInKernel() {
+		return
+	}
+	low := j.window - max(1, j.window/4)
+	// a cancelled context is no reason to return: the workers drop what is left
+	_ = rt.waitUntil(nil, func() bool { return j.live-j.ended.Load() <= low || rt.quiet() })
+}
+
+// blocked calls fn for every task that waits, however indirectly, for closed
+// gates and held data: those of j, or of every job when j is nil. Submission
+// lock held, and nothing runs.
+func (rt *Runtime) blocked(j *Job, fn func(*task)) {
+	seen := map[*task]bool{}
+	var work []*task
+	visit := func(w *datamgr.Waiter) {
+		if t := taskOf(w); !seen[t] {
+			seen[t] = true
+			work = append(work, t)
+		}
+	}
+	for o := range rt.jobs {
+		if j != nil && o != j {
+			continue
+		}
+		for _, g := range o.gates {
+			for _, t := range g.waiting {
+				visit(&t.Waiter)
+			}
+		}
+	}
+	for _, a := range rt.held {
+		if j == nil || a.job == j {
+			a.behind(visit)
+		}
+	}
+	for len(work) > 0 {
+		t := work[len(work)-1]
+		work = work[:len(work)-1]
+		fn(t)
+		datamgr.Successors(t.accesses(), visit)
+		if t.general && t.x.future != nil {
+			for _, s := range t.x.future.waiters() {
+				visit(&s.Waiter)
+			}
+		}
+	}
+}
+
+// waiters returns the tasks that wait explicitly for t.
+func (t *Task) waiters() []*task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.mu.successors)
+}
+
+// stuck returns an error when a task that is needed can never run, because of
+// what j itself has closed or holds. Submission lock held, and nothing runs.
+func (j *Job) stuck(needs func(*task) bool) *StuckError {
+	found := false
+	j.rt.blocked(j, func(t *task) { found = found || needs(t) })
+	if !found {
+		return nil
+	}
+	return &StuckError{Tasks: j.directly()}
+}
+
+// stuckTasks is the list of tasks of j that wait directly for closed gates and
+// held data of any job.
+func (j *Job) stuckTasks() []StuckTask {
+	j.rt.reg.Lock()
+	defer j.rt.reg.Unlock()
+	return j.directly()
+}
+
+// directly lists the program's tasks that wait for closed gates and held data of
+// j without another such task between, in task order. Submission lock held.
+func (j *Job) directly() []StuckTask {
+	var out []StuckTask
+	seen := map[*task]bool{}
+	add := func(t *task, g *Gate, a *Access) {
+		if t.kind != userTask || seen[t] {
+			return
+		}
+		seen[t] = true
+		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.origin, Gate: g}
+		if a != nil {
+			s.Held, s.HeldAt = a.h, a.at
+		}
+		out = append(out, s)
+	}
+	for _, g := range j.gates {
+		for _, t := range g.waiting {
+			add(t, g, nil)
+		}
+	}
+	for _, a := range j.rt.held {
+		if a.job != j {
+			continue
+		}
+		first := true
+		a.behind(func(w *datamgr.Waiter) {
+			if t := taskOf(w); first && t.kind == userTask {
+				first = false
+				add(t, nil, a)
+			}
+		})
+	}
+	slices.SortFunc(out, func(a, b StuckTask) int { return int(a.ID - b.ID) })
+	return out
+}

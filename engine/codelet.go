@@ -1,0 +1,44 @@
+package engine
+
+// What a task does: codelets.
+
+import (
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Impl is one implementation of a codelet on a CPU. It must not keep the
+// context or its buffers after it returns, and must not wait for tasks or
+// acquire data (those calls return ErrWouldDeadlock); it may submit tasks. An
+// error or a panic fails the task.
+type Impl func(*TaskContext) error
+
+// Codelet is a kind of task: a name, its implementations, and what is promised
+// about its operands. It is immutable once a task was submitted with it, and
+// shared by any number of tasks and runtimes.
+type Codelet struct {
+	Name      string
+	Signature string // in the language; "" when the language never sees it
+	Doc       string
+	// Modes are the declared modes of the operands; nil: not checked. A
+	// declared RW admits RW, COMMUTE and REDUX, the others only themselves.
+	Modes []iface.AccessMode
+	// Elems lists what the element-type parameter T of the signature may stand
+	// for; nil: any element type. The engine does not look at it.
+	Elems []iface.Elem
+	// CPU holds the implementations. One is used for each task.
+	CPU []Impl
+	// Shape checks sizes and scalar arguments; it runs inside Submit, on the
+	// submitter's goroutine, before anything else happens. Nil: not checked.
+	// It should return a *ShapeError.
+	Shape func(ops []iface.Desc, args []iface.Scalar) error
+	// Flops estimates the work of one task; nil: unknown.
+	Flops func(ops []iface.Desc, args []iface.Scalar) float64
+	Color int // in traces
+}
+
+// Site is a place in a program; see datamgr.Site.
+type Site = datamgr.Site
+
+// Operand is one piece of data that a task uses, and how.
+type Operand = datamgr.Operand

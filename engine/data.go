@@ -1,0 +1,91 @@
+package engine
+
+// Data: registering it, and declaring views.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// DataSpec describes data to register.
+type DataSpec = datamgr.Spec
+
+// Register declares data and returns the handle of all of it. Data with Home
+// lives in that memory, has its value, and must be left alone by the caller
+// until it is unregistered and that has ended, except through Acquire; other
+// data has no value and takes no memory before it is first written. Registering
+// the same memory twice gives unrelated data.
+func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
+	if err := rt.open(); err != nil {
+		return nil, err
+	}
+	return rt.reg.Register(&s)
+}
+
+// RegisterFilled declares data without Home, allocates it and lets fill write
+// its elements. When fill fails or panics, nothing stays registered.
+func (rt *Runtime) RegisterFilled(s DataSpec, fill func(b *iface.Buffer) error) (h *datamgr.Handle, err error) {
+	if err := rt.open(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			h, err = nil, fmt.Errorf("engine: filling new data: %w", newPanic(v))
+		}
+	}()
+	return rt.reg.RegisterFilled(&s, fill)
+}
+
+// Partition declares the view of h that applying the filters in turn gives:
+// each to every part of the one before. It moves nothing, waits for nothing, and
+// may be called while tasks use h. Errors are a *DeadHandleError or the
+// filter's, usually a *filter.Error.
+func (rt *Runtime) Partition(h *datamgr.Handle, fs ...filter.Filter) (*datamgr.View, error) {
+	return rt.PartitionAt(nil, h, fs...)
+}
+
+// PartitionAt is Partition that says where.
+func (rt *Runtime) PartitionAt(site *Site, h *datamgr.Handle, fs ...filter.Filter) (*datamgr.View, error) {
+	if err := rt.open(); err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, &ModeError{Other: -1, Message: "no data to partition: the handle is nil"}
+	}
+	v, err := rt.reg.Partition(h, site, fs...)
+	if err == datamgr.ErrDead {
+		return nil, alive(-1, h)
+	}
+	return v, err
+}
+
+// EndView ends a view: its parts, and the views of its parts, are dead for later
+// tasks. Tasks submitted before are not touched, nor is the data. at says
+// where, and may be left out.
+func (rt *Runtime) EndView(v *datamgr.View, at ...*Site) {
+	rt.reg.EndView(v, first(at))
+}
+
+// SetReduction changes how REDUX contributions to h are combined, for tasks
+// submitted from now on; nil: h takes none. No task may be using h, and
+// contributions must have been combined (any other use does that). Parts
+// declared later inherit it.
+func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
+	if !h.SetReduction(r) {
+		return fmt.Errorf("engine: the reduction of %s cannot change: it is void, a task uses it, contributions are open, or the reduction has no function that initialises", describe(h))
+	}
+	return nil
+}
+
+// open reports ErrClosed after Close.
+func (rt *Runtime) open() error {
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	if rt.closed {
+		return ErrClosed
+	}
+	return nil
+}

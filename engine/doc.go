@@ -1,0 +1,47 @@
+// Package engine runs tasks: units of work that name the data they use and how,
+// and that are ordered by that, as if they had run one after the other in the
+// order of their submission.
+//
+// A Runtime owns workers and data. A Job is the tasks of one program: what is
+// submitted, waited for, cancelled and counted together. A Codelet says what a
+// task does, a TaskSpec on which data. The order comes from the access modes of
+// the operands (package datamgr); explicit dependencies and gates add to it.
+// A task whose kernel fails does not stop the others: those that need what it
+// should have written are cancelled, and everything else goes on.
+//
+// # Concurrency
+//
+// All methods are safe for concurrent use, but a Job is meant to have one
+// submitter at a time: the order of two submissions that race is not defined.
+// Kernels may submit tasks. Calls that wait return ErrWouldDeadlock in kernels.
+//
+// # Locks
+//
+// In the order in which they may be taken:
+//
+//	the drain lock (Sequential only): one goroutine runs tasks at a time
+//	the submission lock (datamgr.Registry.Lock): registering accesses, handles,
+//	    views, gates, held data, a job's submission counts
+//	a datum's lock (package datamgr)
+//	an access lock, an accumulator's lock, a publisher's lock (package datamgr)
+//	leaves: Task.mu, Job.mu, parking.mu, waiting.mu, statistics, policy queues
+//
+// No lock except the drain lock is held while a kernel, a shape function, a
+// reduction, a filter or a callback runs. Only the event of a submission is sent
+// under the submission lock, so that events have its order. A fetch frees the
+// datum's lock while bytes move.
+//
+// # Life of a task
+//
+//	submitted ──> ready ──> running ──> done
+//	    │           │          └──────> failed
+//	    │           └─────────────────> cancelled (what it needs was lost)
+//	    └─────────────────────────────> cancelled (its job was cancelled)
+//
+// A task counts what it waits for: epochs that are not active, tasks, gates. At
+// 0 it is given to the policy, and a worker runs it: all its locks, its
+// memory and copies, its kernel; then what it should have written is marked
+// lost if it failed; then locks and accesses end, which releases its successors.
+//
+// Tasks and epochs are recycled: a fire-and-forget task costs no allocation.
+package engine

@@ -1,0 +1,272 @@
+package engine
+
+// What can go wrong, as values that a caller can take apart.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr"
+)
+
+// ErrClosed is returned by calls on a runtime or job that was closed.
+var ErrClosed = errors.New("engine: closed")
+
+// ErrBusy is returned by Job.TryAcquire.
+var ErrBusy = errors.New("engine: the data is in use")
+
+// ErrWouldDeadlock is returned by calls that wait for tasks or data when they
+// are made inside a kernel, whose worker would wait for itself.
+var ErrWouldDeadlock = errors.New("engine: a kernel waits for tasks or data; its worker would wait for itself: submit a task instead")
+
+// Why tells why data has no value.
+type Why = datamgr.Why
+
+// Reasons for data to have no value.
+const (
+	NeverWritten = datamgr.NeverWritten
+	Invalidated  = datamgr.Invalidated
+)
+
+// UninitError says that an operand is read and has no value, or not in all of
+// its elements.
+type UninitError struct {
+	Operand int // place in TaskSpec.Operands; 0 for Acquire
+	Handle  *datamgr.Handle
+	Why     Why
+	At      *Site // where it was invalidated, if known
+	Partial bool  // some elements have a value
+}
+
+func (e *UninitError) Error() string {
+	some := ""
+	if e.Partial {
+		some = "some elements of "
+	}
+	if e.Why == Invalidated {
+		return fmt.Sprintf("%s%s: the value was invalidated%s and not written since; write it first (W)", some, describe(e.Handle), at(e.At))
+	}
+	return fmt.Sprintf("%s%s: read before anything writes it; write it first (W) or register it with a value", some, describe(e.Handle))
+}
+
+// FailedDataError says that the value of an operand was lost because the task
+// that should have written it failed, was cancelled or dropped.
+type FailedDataError struct {
+	Operand int // place in TaskSpec.Operands; 0 for Acquire; -1: an explicit dependency
+	Handle  *datamgr.Handle
+	Task    *TaskError // the first cause
+}
+
+func (e *FailedDataError) Error() string {
+	if e.Handle == nil {
+		return fmt.Sprintf("a task that had to run before did not: %v", e.Task)
+	}
+	return fmt.Sprintf("%s has no valid value until it is written again (W): %v", describe(e.Handle), e.Task)
+}
+
+// Unwrap returns the error of the task.
+func (e *FailedDataError) Unwrap() error { return e.Task }
+
+// DeadHandleError says that an operand was unregistered, or that the view it is
+// a part of has ended.
+type DeadHandleError struct {
+	Operand int // -1 outside of Submit
+	Handle  *datamgr.Handle
+	At      *Site // where that happened, if known
+	Ended   bool  // its view ended; false: its datum was unregistered
+}
+
+func (e *DeadHandleError) Error() string {
+	if e.Ended {
+		return fmt.Sprintf("%s is part of a view that ended%s; declare the view again", describe(e.Handle), at(e.At))
+	}
+	return fmt.Sprintf("%s was unregistered%s", describe(e.Handle), at(e.At))
+}
+
+// ModeError says that the access modes of a task cannot be.
+type ModeError struct {
+	Operand int
+	Handle  *datamgr.Handle
+	Mode    datamgr.AccessMode
+	Want    datamgr.AccessMode // what the codelet declares; NoMode when that is not the problem
+	Other   int                // an operand it contradicts; -1 for none
+	Message string
+}
+
+func (e *ModeError) Error() string { return e.Message }
+
+// NoReductionError says that a REDUX operand has no way to combine contributions.
+type NoReductionError struct {
+	Operand int
+	Handle  *datamgr.Handle
+}
+
+func (e *NoReductionError) Error() string {
+	return fmt.Sprintf("%s has no reduction method; register it with one", describe(e.Handle))
+}
+
+// ReadOnlyError says that a task writes data that its owner declared read-only.
+type ReadOnlyError struct {
+	Operand int
+	Handle  *datamgr.Handle
+	Mode    datamgr.AccessMode
+}
+
+func (e *ReadOnlyError) Error() string {
+	return fmt.Sprintf("%s is read-only and cannot be used as %v; use R", describe(e.Handle), e.Mode)
+}
+
+// ShapeError says that the sizes of operands, or scalar arguments, do not fit
+// together. Shape functions return it.
+type ShapeError struct {
+	Message  string
+	Operands []int    // the operands at fault
+	Details  []string // what to say at each of them: "512 x 1024"
+	Help     string
+	Arg      string // the scalar argument at fault; "" for sizes
+}
+
+func (e *ShapeError) Error() string {
+	if e.Help != "" {
+		return e.Message + "; " + e.Help
+	}
+	return e.Message
+}
+
+// StuckTask is a task that nothing can set free any more.
+type StuckTask struct {
+	ID      int64
+	Codelet *Codelet
+	Name    string
+	Origin  Origin
+	Gate    *Gate           // the closed gate it waits for, or nil
+	Held    *datamgr.Handle // the data held by an Access that it waits for, or nil
+	HeldAt  *Site           // where it was acquired, if known
+}
+
+// StuckError says that a wait would never end: the tasks it waits for need a
+// closed gate or data that the waiting job holds itself.
+type StuckError struct {
+	Tasks []StuckTask // those that wait directly, in task order
+}
+
+func (e *StuckError) Error() string {
+	if len(e.Tasks) == 0 {
+		return "this waits for data that the job itself holds; release it first"
+	}
+	var s []string
+	for i, t := range e.Tasks {
+		if i == 4 {
+			s = append(s, fmt.Sprintf("and %d more", len(e.Tasks)-i))
+			break
+		}
+		what := "a closed gate"
+		if t.Gate == nil {
+			what = describe(t.Held) + ", which is held"
+		}
+		s = append(s, fmt.Sprintf("task %d %s waits for %s", t.ID, t.Codelet.Name, what))
+	}
+	return "this would wait for ever: " + strings.Join(s, "; ")
+}
+
+// TaskError says that a task failed. It is a snapshot: Cancelled and Lost are
+// those known when it was made.
+type TaskError struct {
+	ID        int64 // in its job, from 1; 0: what the engine submitted itself, such as a reduction
+	Codelet   *Codelet
+	Name      string
+	Origin    Origin
+	Worker    string // "cpu 0"; "" when the task never started
+	Cause     error  // what the kernel returned, or a *PanicError
+	Dropped   bool   // not started: its job was cancelled, Cause says why
+	Cancelled int    // tasks that needed its outputs and were cancelled
+	Lost      []*datamgr.Handle
+	failure   *failure
+}
+
+func (e *TaskError) Error() string {
+	name := e.Codelet.Name
+	if e.Name != "" {
+		name += " (" + e.Name + ")"
+	}
+	verb := "failed"
+	if e.Dropped {
+		verb = "was cancelled"
+	}
+	where := ""
+	if s := e.Origin.Site.String(); s != "" {
+		where = ", submitted at " + s
+	}
+	task := fmt.Sprintf("task %d %s", e.ID, name)
+	if e.ID == 0 {
+		task = "the " + name // what the engine submitted itself
+	}
+	return fmt.Sprintf("%s %s: %v%s", task, verb, e.Cause, where)
+}
+
+// Unwrap returns the cause.
+func (e *TaskError) Unwrap() error { return e.Cause }
+
+// Is reports whether two errors are about the same failed task.
+func (e *TaskError) Is(target error) bool {
+	o, ok := target.(*TaskError)
+	return ok && o.failure != nil && o.failure == e.failure
+}
+
+// PanicError is the cause of a task that panicked.
+type PanicError struct {
+	Value any
+	Stack string // of the panicking goroutine
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value of the panic if it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// describe names a handle for messages.
+func describe(h *datamgr.Handle) string {
+	if h == nil {
+		return "data"
+	}
+	d := h.Desc()
+	if n := h.Name(); n != "" {
+		return fmt.Sprintf("`%s` (%v)", n, &d)
+	}
+	return d.String()
+}
+
+func at(s *Site) string {
+	if t := s.String(); t != "" {
+		return " at " + t
+	}
+	return ""
+}
+
+// NoImplementationError says that a codelet has nothing that a device of this
+// runtime could run.
+type NoImplementationError struct{ Codelet *Codelet }
+
+func (e *NoImplementationError) Error() string {
+	if e.Codelet == nil {
+		return "a task needs a codelet"
+	}
+	return fmt.Sprintf("no device can run %s: it has no CPU implementation", e.Codelet.Name)
+}
+
+// NoWorkerError says that a task is restricted to workers that do not exist.
+type NoWorkerError struct {
+	Workers []int
+	Have    int
+}
+
+func (e *NoWorkerError) Error() string {
+	if len(e.Workers) == 0 {
+		return "the task is restricted to no worker at all; leave the restriction out, or name workers"
+	}
+	return fmt.Sprintf("the task is restricted to workers %v; there are workers 0 to %d", e.Workers, e.Have-1)
+}

@@ -1,0 +1,19 @@
+package engine
+
+// Sending events.
+
+import "time"
+
+// event tells the listener about t. Called only when there is one.
+func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
+	color := 0
+	if t.codelet != nil {
+		color = t.codelet.Color
+	}
+	if t.general && t.x.color != 0 {
+		color = t.x.color
+	}
+	defer func() { _ = recover() }()
+	rt.opt.Listener.TaskEvent(&Event{Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.origin, Color: color, Err: err})
+}

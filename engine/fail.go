@@ -1,0 +1,89 @@
+package engine
+
+// Failures: what is known about a task that did not run to its end, shared by
+// everything that is lost because of it.
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr"
+)
+
+// failure is the provenance of lost values. It is immutable but for the counts.
+type failure struct {
+	job       *Job
+	id        int64
+	codelet   *Codelet
+	name      string
+	origin    Origin
+	worker    string
+	cause     error
+	dropped   bool
+	lost      []*datamgr.Handle
+	cancelled atomic.Int64
+	taken     atomic.Bool
+}
+
+// internalCodelet names what the engine submits itself in errors.
+var internalCodelet = map[kind]*Codelet{
+	reduceTask:  {Name: "reduction"},
+	initTask:    {Name: "initialisation"},
+	acquireTask: {Name: "acquire"},
+	gatherTask:  {Name: "gather"},
+}
+
+// newFailure describes why t did not succeed.
+func newFailure(t *task, worker string, cause error, dropped bool) *failure {
+	f := &failure{job: t.job, id: t.Order, codelet: t.codelet, name: t.name(), origin: t.origin,
+		worker: worker, cause: cause, dropped: dropped}
+	if f.codelet == nil {
+		f.codelet, f.id = internalCodelet[t.kind], 0
+	}
+	for _, op := range t.operands() {
+		if op.Mode.Writes() && !slices.Contains(f.lost, op.Handle) {
+			f.lost = append(f.lost, op.Handle)
+		}
+	}
+	return f
+}
+
+// err returns f as an error, as of now.
+func (f *failure) err() *TaskError {
+	return &TaskError{ID: f.id, Codelet: f.codelet, Name: f.name, Origin: f.origin, Worker: f.worker,
+		Cause: f.cause, Dropped: f.dropped, Cancelled: int(f.cancelled.Load()), Lost: slices.Clone(f.lost), failure: f}
+}
+
+// take marks f as handed out: Failures does not return it any more.
+func (f *failure) take() { f.taken.Store(true) }
+
+// Failures returns the tasks that failed and were not handed out yet, in task
+// order: not by an earlier call, nor by Task.Err, nor in the *FailedDataError of
+// an Acquire. Tasks that were only cancelled are not among them.
+func (j *Job) Failures() []*TaskError {
+	j.mu.Lock()
+	fs := j.mu.failures
+	j.mu.failures = nil
+	j.mu.Unlock()
+	var out []*TaskError
+	for _, f := range fs {
+		if !f.taken.Swap(true) {
+			out = append(out, f.err())
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *TaskError) int { return int(a.ID - b.ID) })
+	return out
+}
+
+// addFailure counts a task that failed.
+func (j *Job) addFailure(f *failure) {
+	j.failed.Add(1)
+	j.report(f)
+}
+
+// report hands f to Failures.
+func (j *Job) report(f *failure) {
+	j.mu.Lock()
+	j.mu.failures = append(j.mu.failures, f)
+	j.mu.Unlock()
+}

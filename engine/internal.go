@@ -1,0 +1,205 @@
+package engine
+
+// What the engine submits itself: reductions, lazy initialisations, gathering,
+// invalidation, the end of data.
+
+import (
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// internal makes a task of kind k on h, submitted for job j. Submission lock held.
+func (rt *Runtime) internal(j *Job, k kind, h *datamgr.Handle, m iface.AccessMode) *task {
+	t := rt.newTask()
+	x := t.extend()
+	t.job, t.kind = j, k
+	j.internals++
+	t.Order = -j.internals
+	x.h = h
+	t.setOperands([]Operand{{Handle: h, Mode: m}})
+	if k >= acquireTask { // the others come in the middle of a submission
+		rt.reg.Tidy(t.operands())
+	}
+	return t
+}
+
+// closeGroups submits the reductions that a task with these operands must come
+// after. Submission lock held.
+func (rt *Runtime) closeGroups(j *Job, ops []Operand, like *task) {
+	for h := rt.reg.OpenGroup(ops); h != nil; h = rt.reg.OpenGroup(ops) {
+		rt.reg.CloseGroup(h)
+		t := rt.internal(j, reduceTask, h, iface.RW)
+		t.origin, t.Priority = like.origin, like.Priority
+		t.x.none, t.x.all = rt.reg.NoValueIn(h)
+		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
+	}
+}
+
+// initialise submits the lazy initialisations that must come before a task with
+// these operands. Submission lock held.
+func (rt *Runtime) initialise(j *Job, ops []Operand, like *task) {
+	for i := range ops {
+		op := &ops[i]
+		if !op.Mode.Reads() || !op.Handle.InitOnly() {
+			continue
+		}
+		none, all := rt.reg.NoValueIn(op.Handle)
+		if len(none) == 0 {
+			continue
+		}
+		t := rt.internal(j, initTask, op.Handle, iface.RW)
+		t.origin, t.Priority = like.origin, like.Priority
+		t.x.none, t.x.all = none, all
+		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
+	}
+}
+
+// admit registers an internal task and reports whether it is ready. What has a
+// kernel is then given to the policy, the rest is the caller's to run once the
+// lock is free. Submission lock held.
+func (rt *Runtime) admit(t *task, opt datamgr.MergeOptions) (ready bool, err error) {
+	waits, err := rt.register(t, opt, nil)
+	if err != nil {
+		rt.unused(t)
+		return false, err
+	}
+	if t.kind != acquireTask {
+		t.job.live++
+	}
+	if t.kind == unregisterTask && t.x.h.AwaitUnordered(&t.Waiter) {
+		waits++
+	}
+	if rt.opt.Listener != nil {
+		rt.event(TaskSubmitted, t, -1, nil)
+	}
+	if !t.Settle(waits) {
+		return false, nil
+	}
+	if !t.kind.light() {
+		rt.push(t, sched.Outside)
+	}
+	return true, nil
+}
+
+// runInternal runs a reduction, an initialisation or a gathering; its locks are
+// taken.
+func (w *worker) runInternal(t *task) {
+	x, ops := t.x, t.operands()
+	h := x.h
+	if t.kind == reduceTask {
+		if v := h.TakeFault(); v != nil {
+			h.DropContributions()
+			w.endInternal(t, v.(*failure), nil)
+			return
+		}
+	}
+	if t.kind == reduceTask {
+		if _, v := datamgr.Fault(ops); v != nil {
+			h.DropContributions()
+			w.endInternal(t, v.(*failure), nil)
+			return
+		}
+	}
+	if w.rt.opt.Listener != nil {
+		w.rt.event(TaskStarted, t, w.id, nil)
+	}
+	var err error
+	switch t.kind {
+	case reduceTask:
+		if err = x.place.Prepare(ops); err != nil {
+			h.DropContributions()
+			break
+		}
+		var b iface.Buffer
+		x.place.Buffer(0, h, &b)
+		err = callKernel(func(*TaskContext) error { return h.Combine(&b, x.none, x.all) }, nil, nil)
+	case initTask:
+		err = callKernel(func(*TaskContext) error { return h.Initialise(x.none, x.all) }, nil, nil)
+	case gatherTask:
+		err = h.Gather()
+	}
+	if err != nil {
+		f := newFailure(t, w.name, err, false)
+		t.job.report(f) // not counted: it is no task of the program
+		w.endInternal(t, f, err)
+		return
+	}
+	w.endInternal(t, nil, nil)
+}
+
+func (w *worker) endInternal(t *task, f *failure, err error) {
+	j := t.job
+	if w.rt.opt.Listener != nil {
+		k := TaskDone
+		switch {
+		case err != nil:
+			k = TaskFailed
+		case f != nil:
+			k = TaskCancelled
+		}
+		w.rt.event(k, t, w.id, err)
+	}
+	w.end(t, f, err)
+	w.recycle(t)
+	j.internal.Add(1)
+	w.count(j)
+}
+
+// runLight runs what has no kernel, on whatever goroutine released it. An
+// unordered access that comes first now counts its lock as held meanwhile.
+func (h *hand) runLight(t *task) {
+	rt, x := h.rt, t.x
+	hold := &datamgr.Hold{H: x.h}
+	rt.reg.Lock()
+	rt.reg.AddHold(hold)
+	rt.reg.Unlock()
+	ops := t.operands()
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, false, h.c) {
+		// t is not ours any more; giving the grace back may be what frees it
+		rt.reg.Lock()
+		rt.reg.EndHold(hold, h.c)
+		rt.reg.Unlock()
+		return
+	}
+	x.hold = hold
+	if t.kind == acquireTask {
+		h.grant(t)
+		return
+	}
+	switch t.kind {
+	case invalidateTask:
+		x.h.Drop()
+	case unregisterTask:
+		if x.h.Home() {
+			// nothing can fail here: the main instance is the program's memory
+			_ = x.h.Gather()
+		}
+	}
+	h.endLight(t)
+}
+
+// endLight ends a light task and recycles it.
+func (h *hand) endLight(t *task) {
+	rt, j, root := h.rt, t.job, t.x.h
+	free := t.kind == unregisterTask
+	counted := t.kind != acquireTask
+	rt.reg.Lock()
+	rt.reg.EndHold(t.x.hold, h.c)
+	rt.reg.Unlock()
+	if rt.opt.Listener != nil {
+		rt.event(TaskDone, t, h.id, nil)
+	}
+	if free {
+		root.Free()
+	}
+	h.end(t, nil, nil)
+	t.clear()
+	t.SetNext(nil)
+	rt.giveBack(t, t)
+	if counted {
+		j.internal.Add(1)
+		j.ended.Add(1)
+		rt.progress()
+	}
+}

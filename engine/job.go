@@ -1,0 +1,325 @@
+package engine
+
+// Job: the tasks of one program.
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// JobOptions set up a Job. The zero value is the default.
+type JobOptions struct {
+	// DetectStuck makes waits return a *StuckError as soon as nothing can go on
+	// because of the job's own closed gates and held data: for jobs whose one
+	// goroutine waits, opens and releases.
+	DetectStuck bool
+	// Stats counts and times tasks by codelet and worker.
+	Stats bool
+	// MaxInFlight is the number of unfinished tasks above which Submit waits
+	// for the workers; 0 means the runtime's window.
+	MaxInFlight int
+}
+
+// Job is the tasks of one program: submitted, waited for, cancelled and counted
+// together.
+type Job struct {
+	rt     *Runtime
+	opt    JobOptions
+	window int64
+	every  int64 // look at the window every so many submissions; a power of two less 1
+	batch  int64 // workers add what ended after so many tasks
+
+	// guarded by the submission lock
+	submitted int64 // tasks of the program; the number of the last one
+	internals int64 // what the engine submitted itself; the number of the last one, negated
+	live      int64 // what has to end before Wait returns, all told
+	gates     []*Gate
+	closed    bool
+	refuse    error // why no more tasks are taken: the job's context ended
+
+	_         [64]byte
+	ended     atomic.Int64
+	cancelled atomic.Int64 // tasks up to this number are not started any more
+	failed    atomic.Int64
+	dropped   atomic.Int64
+	internal  atomic.Int64 // of ended: not tasks of the program
+	stats     *jobStats
+	descs     atomic.Pointer[[]iface.Desc] // for shape functions
+	callbacks sync.WaitGroup               // of AcquireFunc
+	stop      func() bool                  // of the context's AfterFunc
+	stopped   chan struct{}                // closed when that function returned
+
+	mu struct {
+		sync.Mutex
+		failures []*failure
+		why      error // cause of the last Cancel
+		base     context.Context
+		now      *generation // of tasks that are not cancelled
+		old      *generation // of those that are
+	}
+}
+
+// generation is the context of the kernels between two Cancels.
+type generation struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+func newGeneration(base context.Context) *generation {
+	g := &generation{}
+	g.ctx, g.cancel = context.WithCancelCause(base)
+	return g
+}
+
+// NewJob makes a job. When ctx ends the job is cancelled with its cause and
+// takes no more tasks. The caller should Close it.
+func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	j := &Job{rt: rt, opt: o, window: int64(rt.opt.Window), every: 255, batch: 128}
+	if o.MaxInFlight > 0 {
+		j.window = int64(o.MaxInFlight)
+	}
+	if j.window < 4096 {
+		j.every, j.batch = 0, 1
+	}
+	if o.Stats {
+		j.stats = newJobStats(len(rt.workers))
+	}
+	j.mu.base = context.WithoutCancel(ctx)
+	j.mu.now = newGeneration(j.mu.base)
+	j.mu.old = j.mu.now
+	rt.reg.Lock()
+	rt.jobs[j] = struct{}{}
+	rt.reg.Unlock()
+	if ctx.Err() != nil {
+		j.refuse = context.Cause(ctx)
+	}
+	if ctx.Done() != nil {
+		j.stopped = make(chan struct{})
+		j.stop = context.AfterFunc(ctx, func() {
+			defer close(j.stopped)
+			j.cancel(context.Cause(ctx), true)
+		})
+	}
+	return j
+}
+
+// Runtime returns the runtime that the job runs on.
+func (j *Job) Runtime() *Runtime { return j.rt }
+
+// open reports why the job takes nothing more, if so. Submission lock held.
+func (j *Job) open() error {
+	if j.refuse != nil {
+		return j.refuse
+	}
+	if j.closed || j.rt.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Cancel drops the tasks submitted so far that have not started. Kernels that
+// run see their Context end with cause. What the dropped tasks should have
+// written is lost, as if they had failed with cause; everything else stays
+// valid, and the job takes new tasks. It does not wait.
+func (j *Job) Cancel(cause error) { j.cancel(cause, false) }
+
+func (j *Job) cancel(cause error, forGood bool) {
+	if cause == nil {
+		cause = context.Canceled
+	}
+	rt := j.rt
+	h := rt.takeHand()
+	rt.reg.Lock()
+	if forGood && j.refuse == nil {
+		j.refuse = cause
+	}
+	j.mu.Lock()
+	j.mu.why = cause
+	old := j.mu.now
+	j.mu.old, j.mu.now = old, newGeneration(j.mu.base)
+	j.cancelled.Store(j.submitted)
+	j.mu.Unlock()
+	j.dropWaiting(j.submitted, h)
+	rt.reg.Unlock()
+	old.cancel(cause)
+	rt.giveHand(h)
+}
+
+// cause is why the job was cancelled last.
+func (j *Job) cause() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.mu.why
+}
+
+// kernelContext is the context of the kernel of task id.
+func (j *Job) kernelContext(id int64) context.Context {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if id <= j.cancelled.Load() {
+		return j.mu.old.ctx
+	}
+	return j.mu.now.ctx
+}
+
+// abandon cancels what can be cancelled and releases what the job holds.
+func (j *Job) abandon() {
+	j.Cancel(ErrClosed)
+	rt := j.rt
+	for {
+		var a *Access
+		rt.reg.Lock()
+		for _, o := range rt.held {
+			if o.job == j {
+				a = o
+			}
+		}
+		rt.reg.Unlock()
+		if a == nil {
+			return
+		}
+		_ = a.Release() // always nil
+	}
+}
+
+// Close waits for the job's tasks and ends the job. Tasks that wait for the
+// job's own closed gates or held data while nothing else goes on are cancelled,
+// what it holds is released, and a *StuckError names them. Data stays
+// registered. Later calls that submit return ErrClosed; Close may be called again.
+func (j *Job) Close() error {
+	rt := j.rt
+	if rt.mayBeInKernel() {
+		return ErrWouldDeadlock
+	}
+	rt.reg.Lock()
+	was := j.closed
+	j.closed = true
+	rt.reg.Unlock()
+	if was {
+		return nil
+	}
+	var stuck *StuckError
+	err := rt.waitUntil(nil, func() bool {
+		if j.live == j.ended.Load() {
+			return true
+		}
+		if rt.quiet() {
+			stuck = j.stuck(func(t *task) bool { return t.job == j && t.kind != acquireTask })
+		}
+		return stuck != nil
+	})
+	j.abandon()
+	if stuck != nil {
+		err = errors.Join(rt.waitUntil(nil, func() bool { return j.live == j.ended.Load() }), stuck)
+	}
+	j.callbacks.Wait()
+	if j.stop != nil && !j.stop() {
+		<-j.stopped
+	}
+	j.mu.Lock()
+	now := j.mu.now
+	j.mu.Unlock()
+	now.cancel(ErrClosed)
+	rt.reg.Lock()
+	if len(j.gates) == 0 { // else tasks of other jobs wait for them
+		delete(rt.jobs, j)
+	}
+	rt.reg.Unlock()
+	return err
+}
+
+// Invalidate drops the value of h, in all views, after the tasks submitted so
+// far: the next use must write. at says where, and may be left out. It does not
+// wait.
+func (j *Job) Invalidate(h *datamgr.Handle, at ...*Site) error {
+	site := first(at)
+	return j.light(invalidateTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site)
+}
+
+// Unregister ends a datum after the tasks submitted so far: h, which must be a
+// whole datum, and all its parts are dead at once for later tasks. Data with
+// host memory has its value there when it has ended, other data gives its memory
+// back. at says where, and may be left out. It does not wait; Wait does.
+func (j *Job) Unregister(h *datamgr.Handle, at ...*Site) error {
+	if h != nil && h.Parent() != nil {
+		return &ModeError{Handle: h, Other: -1, Message: describe(h) + " is a part; only a whole datum can be unregistered, its views end with it"}
+	}
+	site := first(at)
+	return j.light(unregisterTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site)
+}
+
+// Gather collects the valid copies of h in one piece in main memory, after the
+// tasks submitted so far, and gives back the memory of others that nobody uses.
+// It does not wait.
+func (j *Job) Gather(h *datamgr.Handle) error {
+	return j.light(gatherTask, h, iface.R, datamgr.MergeOptions{NoValueYet: true}, nil)
+}
+
+// light submits something without a kernel.
+func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.MergeOptions, at *Site) error {
+	if h == nil {
+		return &ModeError{Other: -1, Message: "no data: the handle is nil"}
+	}
+	if h.ReadOnly() && k == invalidateTask {
+		return &ReadOnlyError{Handle: h, Mode: m}
+	}
+	rt := j.rt
+	hd := rt.takeHand()
+	rt.reg.Lock()
+	err := j.mayEnd(k)
+	if err == nil {
+		err = alive(-1, h)
+	}
+	if err == nil {
+		t := rt.internal(j, k, h, m)
+		t.origin.Site = at
+		if k != gatherTask {
+			rt.closeGroups(j, t.operands(), t)
+		}
+		var ready bool
+		if ready, err = rt.admit(t, opt); ready && k.light() {
+			hd.light = append(hd.light, t)
+		}
+		if err == nil && k == unregisterTask {
+			rt.reg.End(h, at)
+		}
+	}
+	rt.reg.Unlock()
+	rt.giveHand(hd)
+	return err
+}
+
+// mayEnd is open for what only ends data: that is allowed after the job's
+// context ended, so that hosts can clean up. Submission lock held.
+func (j *Job) mayEnd(k kind) error {
+	if j.closed || j.rt.closed {
+		return ErrClosed
+	}
+	if k == unregisterTask {
+		return nil
+	}
+	return j.open()
+}
+
+// alive reports that h, operand i, is dead, if so.
+func alive(i int, h *datamgr.Handle) error {
+	if at, ended, dead := h.Death(); dead {
+		return &DeadHandleError{Operand: i, Handle: h, At: at, Ended: ended}
+	}
+	return nil
+}
+
+func first(at []*Site) *Site {
+	if len(at) > 0 {
+		return at[0]
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package engine
+
+// Kernels: what they see, and how they are called.
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// TaskContext is what a kernel sees of its task. It is valid until the kernel
+// returns, on the kernel's goroutine and those it started and awaited.
+type TaskContext struct {
+	t    *task
+	w    *worker
+	bufs []iface.Buffer
+	set  []bool // bufs[i] is filled in
+}
+
+// NumBuffers returns the number of operands.
+func (c *TaskContext) NumBuffers() int { return c.t.numOperands() }
+
+// Buffer returns operand i, counted from 0. The memory is valid until the kernel
+// returns. Operands that share elements share memory.
+func (c *TaskContext) Buffer(i int) *iface.Buffer {
+	b := &c.bufs[i]
+	if !c.set[i] {
+		c.set[i] = true
+		h := c.t.operands()[i].Handle
+		if c.t.general {
+			c.t.x.place.Buffer(i, h, b)
+		} else {
+			h.Fill(b)
+		}
+	}
+	return b
+}
+
+// Mode returns the access mode of operand i.
+func (c *TaskContext) Mode(i int) iface.AccessMode { return c.t.operands()[i].Mode }
+
+// Args returns the scalar arguments. The slice belongs to the task.
+func (c *TaskContext) Args() []iface.Scalar { return c.t.args }
+
+// Arg returns scalar argument i, counted from 0.
+func (c *TaskContext) Arg(i int) iface.Scalar { return c.t.args[i] }
+
+// Worker returns the number of the worker that runs the kernel: 0 to
+// Runtime.Workers()-1. At most one kernel runs on a worker at a time.
+func (c *TaskContext) Worker() int { return c.w.id }
+
+// Context ends when the task's job is cancelled. Long kernels should look at it.
+func (c *TaskContext) Context() context.Context { return c.t.job.kernelContext(c.t.Order) }
+
+// Codelet returns the codelet of the task.
+func (c *TaskContext) Codelet() *Codelet { return c.t.codelet }
+
+// TaskID returns the number of the task in its job, from 1.
+func (c *TaskContext) TaskID() int64 { return c.t.Order }
+
+// Name returns the name the task was given, "" for none.
+func (c *TaskContext) Name() string { return c.t.name() }
+
+// reset makes c the context of t, with no buffer filled in.
+func (c *TaskContext) reset(t *task, w *worker) {
+	c.t, c.w = t, w
+	n := int(t.nops)
+	if cap(c.bufs) < n {
+		c.bufs, c.set = make([]iface.Buffer, max(n, 8)), make([]bool, max(n, 8))
+	}
+	c.bufs, c.set = c.bufs[:n], c.set[:n]
+	clear(c.set)
+}
+
+// goexit is the value by which a kernel that ended its goroutine is told from
+// one that returned.
+type goexitError struct{}
+
+func (goexitError) Error() string {
+	return "the kernel ended its goroutine (runtime.Goexit, or t.FailNow in a test)"
+}
+
+// callKernel runs fn. A panic is an error. When fn ends the goroutine, exit is
+// called and the goroutine goes on ending. It must not be inlined, and calls fn
+// in one place: inKernel looks for that place on the stack.
+//
+//go:noinline
+func callKernel(fn Impl, c *TaskContext, exit func(error)) (err error) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			err = newPanic(v)
+		} else if exit != nil {
+			exit(goexitError{})
+		}
+	}()
+	err = fn(c)
+	returned = true
+	return err
+}
+
+// kernelPC is where callKernel calls the kernel.
+var kernelPC = func() (pc uintptr) {
+	_ = callKernel(func(*TaskContext) error {
+		var pcs [3]uintptr
+		runtime.Callers(1, pcs[:]) // this function, then callKernel
+		pc = pcs[1]
+		return nil
+	}, nil, nil)
+	return pc
+}()
+
+// inKernel reports whether the caller was called by a kernel, on any runtime.
+func inKernel() bool {
+	var pcs [256]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		for _, pc := range pcs[:n] {
+			if pc == kernelPC {
+				return true
+			}
+		}
+		if n < len(pcs) {
+			return false
+		}
+	}
+}
+
+// mayBeInKernel is inKernel, for calls on rt: cheap while no kernel runs.
+func (rt *Runtime) mayBeInKernel() bool {
+	for _, w := range rt.workers {
+		if w.pub.Current() != nil {
+			return inKernel()
+		}
+	}
+	return false
+}
+
+// newPanic makes an error of what recover returned.
+func newPanic(v any) *PanicError { return &PanicError{Value: v, Stack: string(debug.Stack())} }

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+func TestEventsOfATask(t *testing.T) {
+	for _, o := range configs {
+		log := &Journal{}
+		o.Listener = log
+		rt, j := start(t, o)
+		h := ints(t, rt, make([]int64, 1))
+		must(t, rt.SetReduction(h, datamgr.SumReduction()))
+		site := &Site{File: "e.spu", Line: 4}
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.Redux, h), Name: "n", Color: 3, Origin: Origin{Site: site}}))
+		must(t, j.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.RW, h)}))
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
+		must(t, j.Invalidate(h))
+		must(t, j.Unregister(h))
+		must(t, j.Wait(nil))
+		j.Failures()
+		var got []string
+		for _, e := range log.Entries() {
+			got = append(got, fmt.Sprintf("%v %d%s", e.Kind, e.ID, e.Internal))
+			if e.ID == 1 && (e.Name != "n" || e.Color != 3 || e.Origin.Site != site || e.Codelet != incs || len(e.Operands) != 1) {
+				t.Errorf("%+v", e.Event)
+			}
+			if e.Kind == TaskFailed && !errors.Is(e.Err, boom) {
+				t.Error(e.Err)
+			}
+		}
+		slices.Sort(got)
+		want := "cancelled 3, done -1reduce, done -2invalidate, done -3unregister, done 1, failed 2, started -1reduce, started 1, started 2, " +
+			"submitted -1reduce, submitted -2invalidate, submitted -3unregister, submitted 1, submitted 2, submitted 3"
+		if s := strings.Join(got, ", "); s != want {
+			t.Error(s)
+		}
+	}
+}
+
+// The journal notices what it is there to notice.
+func TestJournalCheck(t *testing.T) {
+	rt, job := start(t, Options{Workers: 1})
+	h := ints(t, rt, make([]int64, 1))
+	at := func(m iface.AccessMode, unordered bool) []Operand {
+		return []Operand{{Handle: h, Mode: m, Unordered: unordered}}
+	}
+	for name, c := range map[string]struct {
+		a, b   []Operand
+		events string // s1 submitted, b1 began, e1 ended
+		ok     bool
+	}{
+		"in order":               {at(iface.RW, false), at(iface.R, false), "s1 s2 b1 e1 b2 e2", true},
+		"too early":              {at(iface.RW, false), at(iface.R, false), "s1 s2 b1 b2 e1 e2", false},
+		"turned round":           {at(iface.R, false), at(iface.W, false), "s1 s2 b2 e2 b1 e1", false},
+		"readers together":       {at(iface.R, false), at(iface.R, false), "s1 s2 b2 b1 e1 e2", true},
+		"commuters turned round": {at(iface.Commute, false), at(iface.Commute, false), "s1 s2 b2 e2 b1 e1", true},
+		"commuters together":     {at(iface.Commute, false), at(iface.Commute, false), "s1 s2 b2 b1 e2 e1", false},
+		"unordered together":     {at(iface.RW, true), at(iface.R, false), "s1 s2 b2 b1 e2 e1", false},
+		"unordered turned round": {at(iface.RW, true), at(iface.R, false), "s1 s2 b2 e2 b1 e1", true},
+		"scratch":                {at(iface.Scratch, false), at(iface.RW, false), "s1 s2 b2 b1 e2 e1", true},
+		"twice":                  {at(iface.R, false), at(iface.R, false), "s1 s2 b1 b1 e1", false},
+		"from nowhere":           {at(iface.R, false), at(iface.R, false), "b1 s1 e1", false},
+	} {
+		var j Journal
+		for _, e := range strings.Fields(c.events) {
+			ev := Event{Job: job, ID: int64(e[1] - '0'), Kind: map[byte]EventKind{'s': TaskSubmitted, 'b': TaskStarted, 'e': TaskDone}[e[0]], Codelet: incs, Operands: c.a}
+			if ev.ID == 2 {
+				ev.Operands = c.b
+			}
+			j.TaskEvent(&ev)
+		}
+		if err := j.Check(); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+type panics struct{}
+
+func (panics) TaskEvent(*Event) { panic("listener") }
+
+// Nothing that the program supplies takes the runtime down.
+func TestPanicsOfCallbacks(t *testing.T) {
+	rt, j := start(t, Options{Workers: 2, Listener: panics{}})
+	h := ints(t, rt, make([]int64, 1))
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
+	must(t, j.AcquireFunc(h, iface.RW, func(a *Access, err error) { panic("callback") }))
+	readable(t, j, h, 1)
+	fs := j.Failures()
+	var p *PanicError
+	if len(fs) != 1 || !errors.As(fs[0], &p) || p.Value != "callback" {
+		t.Error(fs)
+	}
+	must(t, j.AcquireFunc(h, iface.R, func(*Access, error) {})) // released although the callback forgets it
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
+	readable(t, j, h, 2)
+}
+
+func TestFlops(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 1})
+	j := rt.NewJob(nil, JobOptions{Stats: true})
+	defer j.Close()
+	h := ints(t, rt, make([]int64, 3))
+	c := &Codelet{Name: "c", CPU: nop.CPU, Flops: func(ops []iface.Desc, args []iface.Scalar) float64 {
+		return float64(ops[0].Dim[0]) * args[0].Float()
+	}}
+	args := []iface.Scalar{iface.Float(2)}
+	must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h), Args: args}))
+	must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h), Args: args, Flops: 100}))
+	must(t, j.Submit(&TaskSpec{Codelet: c})) // the estimate panics
+	must(t, j.Wait(nil))
+	if s := j.Stats(); s.Codelets[0].Flops != 106 || s.Failed != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A live task with three operands fits 256 bytes, besides its epochs.
+func TestSizeOfATask(t *testing.T) {
+	if n := unsafe.Sizeof(task{}); n > 256 {
+		t.Errorf("a task has %d bytes", n)
+	}
+}

@@ -1,0 +1,64 @@
+package engine
+
+// How a runtime is set up.
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// DefaultWindow is the number of unfinished tasks above which Submit makes its
+// caller wait.
+const DefaultWindow = 65536
+
+// MaxWorkers bounds Options.Workers.
+const MaxWorkers = 1024
+
+// Options set up a Runtime. The zero value is the default.
+type Options struct {
+	// Workers is the number of CPU workers; 0 means one per CPU.
+	Workers int
+	// Policy names the scheduling policy, one of sched.Names(); "" means "lws".
+	Policy string
+	// Window is the number of unfinished tasks above which Submit waits for
+	// the workers to catch up; 0 means DefaultWindow. Submit never waits when
+	// nothing is ready or running, nor inside a kernel.
+	Window int
+	// Sequential runs each task inside its Submit, on the caller's goroutine:
+	// the reference that every other run must agree with. There are no workers.
+	Sequential bool
+	// Listener is told what happens to tasks; nil costs nothing.
+	Listener Listener
+	// Poison fills W and SCRATCH operands with a pattern before their kernel
+	// runs, so that a kernel that reads them is noticed. Always on with Sequential.
+	Poison bool
+}
+
+// normal checks o and fills in the defaults.
+func (o Options) normal() (Options, error) {
+	switch {
+	case o.Workers < 0 || o.Workers > MaxWorkers:
+		return o, fmt.Errorf("engine: %d workers; the number is 1 to %d, or 0 for one per CPU", o.Workers, MaxWorkers)
+	case o.Window < 0:
+		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
+	}
+	if o.Workers == 0 {
+		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
+	}
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	if o.Policy == "" {
+		o.Policy = sched.Default
+	}
+	if _, ok := sched.Lookup(o.Policy); !ok {
+		return o, fmt.Errorf("engine: no scheduling policy %q; there are: %s", o.Policy, strings.Join(sched.Names(), ", "))
+	}
+	if o.Sequential {
+		o.Workers, o.Poison = 1, true
+	}
+	return o, nil
+}

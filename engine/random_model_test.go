@@ -1,0 +1,870 @@
+package engine
+
+// The model of random programs: what a program does to plain arrays, step by
+// step. It knows the semantics and nothing of how the engine works.
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// A program is data: it is made once and run under many configurations.
+type program struct {
+	seed  uint64
+	data  []*modelDatum
+	steps []step
+	tasks int
+	fails bool // some tasks fail
+}
+
+type stepKind uint8
+
+const (
+	stepPartition stepKind = iota
+	stepEndView
+	stepTask
+	stepInvalidate
+	stepAcquire
+	stepRelease
+	stepReleaseTo
+	stepWaitTask
+	stepOpenAll
+	stepWait
+	stepWaitHandle
+	stepGather
+)
+
+func (k stepKind) String() string {
+	return [...]string{"partition", "end view", "task", "invalidate", "acquire", "release", "release to R",
+		"wait task", "open all", "wait", "wait handle", "gather"}[k]
+}
+
+type outcome uint8
+
+const (
+	runs outcome = iota
+	uninit
+	lost
+	failsItself
+)
+
+func (o outcome) String() string { return [...]string{"runs", "uninit", "lost", "fails"}[o] }
+
+type step struct {
+	kind    stepKind
+	handle  int // index in modelDatum.handles
+	datum   int
+	filters []filter.Filter
+	view    int
+	task    *modelTask
+	mode    iface.AccessMode
+	out     outcome
+	want    []int64 // acquire: what is seen, row-major
+	add     int64   // acquire RW, W: added or stored
+}
+
+func (s *step) String() string {
+	switch s.kind {
+	case stepTask:
+		t := s.task
+		text := fmt.Sprintf("task %d", t.id)
+		for _, o := range t.ops {
+			text += fmt.Sprintf(" %v d%d.h%d", o.mode, o.datum, o.handle)
+			if o.unordered {
+				text += "u"
+			}
+		}
+		return fmt.Sprintf("%s after %v gate %d opens %d prio %d: %v", text, t.after, t.gate, t.opens, t.priority, t.out)
+	case stepAcquire:
+		return fmt.Sprintf("acquire %v d%d.h%d: %v", s.mode, s.datum, s.handle, s.out)
+	case stepPartition:
+		text := fmt.Sprintf("partition d%d.h%d as view %d by", s.datum, s.handle, s.view)
+		for _, f := range s.filters {
+			text += " " + f.Name()
+		}
+		return text
+	}
+	return fmt.Sprintf("%v d%d.h%d view %d mode %v %v", s.kind, s.datum, s.handle, s.view, s.mode, s.task != nil)
+}
+
+type modelOp struct {
+	datum, handle int
+	mode          iface.AccessMode
+	unordered     bool
+	adds          bool // every update of the datum adds
+}
+
+type modelTask struct {
+	id       int64
+	ops      []modelOp
+	after    []int64 // tasks
+	gate     int     // gate it waits for, from 1; 0: none
+	opens    int     // gate that its kernel opens
+	priority int
+	worker   int // restricted to this worker; -1: no
+	yields   int
+	kept     bool
+	out      outcome
+	panics   bool
+	want     int64 // what it saw
+}
+
+// modelHandle is a box of a datum with some axes dropped.
+type modelHandle struct {
+	desc  iface.Desc
+	lo    [2]int // in the datum
+	axes  []int
+	dead  bool
+	view  int // that it is part of; -1: the whole
+	views []int
+}
+
+type modelDatum struct {
+	kind     iface.Kind
+	dims     []int
+	ld       int
+	home     bool
+	adds     bool // all updates add: accesses may be unordered
+	initOnly bool
+	initial  []int64
+	handles  []*modelHandle
+	views    []*modelView
+
+	val    []int64
+	init   []bool
+	lost   []bool
+	groups []modelGroup // open contributions, disjoint
+}
+
+type modelGroup struct {
+	handle int
+	taint  bool // a contribution was lost
+	in     []bool
+}
+
+type modelView struct {
+	datum  int
+	handle int
+	parts  []int
+	ended  bool
+}
+
+const lazyValue = 5 // of data with an initialiser only
+
+func (d *modelDatum) size() int { return len(d.val) }
+
+// index is the place of an element of h in val.
+func (d *modelDatum) index(h *modelHandle, idx [2]int) int {
+	at := h.lo
+	for k, a := range h.axes {
+		at[a] += idx[k]
+	}
+	cols := 1
+	if len(d.dims) == 2 {
+		cols = d.dims[1]
+	}
+	if len(d.dims) == 1 {
+		return at[0]
+	}
+	return at[0]*cols + at[1]
+}
+
+// each calls fn for the elements of h, row-major.
+func (d *modelDatum) each(h *modelHandle, fn func(i int)) {
+	n := [2]int{1, 1}
+	for k := range h.axes {
+		n[k] = h.desc.Dim[k]
+	}
+	for i := range n[0] {
+		for k := range n[1] {
+			fn(d.index(h, [2]int{i, k}))
+		}
+	}
+}
+
+func (d *modelDatum) overlap(a, b *modelHandle) bool {
+	in := map[int]bool{}
+	d.each(a, func(i int) { in[i] = true })
+	hit := false
+	d.each(b, func(i int) { hit = hit || in[i] })
+	return hit
+}
+
+func (d *modelDatum) inside(a, b *modelHandle) bool { // a in b
+	in := map[int]bool{}
+	d.each(b, func(i int) { in[i] = true })
+	all := true
+	d.each(a, func(i int) { all = all && in[i] })
+	return all
+}
+
+// packed reports whether strides cannot express h in place.
+func (d *modelDatum) packed(h *modelHandle) bool {
+	n := len(h.axes)
+	return n > 0 && h.desc.Dim[n-1] > 1 && h.axes[n-1] != len(d.dims)-1 && d.ld > 1
+}
+
+// closeGroup combines open contributions that an access meets.
+func (d *modelDatum) closeGroup(h int, mode iface.AccessMode) {
+	if mode == iface.Scratch {
+		return
+	}
+	var left []modelGroup
+	for _, g := range d.groups {
+		hit := false
+		d.each(d.handles[h], func(i int) { hit = hit || g.in[i] })
+		if !hit || mode == iface.Redux && g.handle == h {
+			left = append(left, g)
+			continue
+		}
+		bad := g.taint
+		for i, in := range g.in {
+			bad = bad || in && d.lost[i]
+		}
+		for i, in := range g.in {
+			if in && bad {
+				d.lost[i] = true
+			}
+		}
+	}
+	d.groups = left
+}
+
+// contribute adds h to the open groups.
+func (d *modelDatum) contribute(h int, lost bool) {
+	for i := range d.groups {
+		if d.groups[i].handle == h {
+			d.groups[i].taint = d.groups[i].taint || lost
+			return
+		}
+	}
+	g := modelGroup{handle: h, taint: lost, in: make([]bool, d.size())}
+	d.each(d.handles[h], func(i int) { g.in[i] = true })
+	d.groups = append(d.groups, g)
+}
+
+// check says what becomes of an access that reads.
+func (d *modelDatum) check(h *modelHandle, mode iface.AccessMode) outcome {
+	if !mode.Reads() {
+		return runs
+	}
+	out := runs
+	d.each(h, func(i int) {
+		switch {
+		case !d.init[i]:
+			out = uninit
+		case d.lost[i] && out == runs:
+			out = lost
+		}
+	})
+	return out
+}
+
+// lazyInit gives data with an initialiser only its first value.
+func (d *modelDatum) lazyInit(h *modelHandle, mode iface.AccessMode) {
+	if !d.initOnly || !mode.Reads() {
+		return
+	}
+	d.each(h, func(i int) {
+		if !d.init[i] {
+			d.init[i], d.val[i] = true, lazyValue
+		}
+	})
+}
+
+// body is the kernel of both sides: at returns the address of element k of
+// operand i. It returns what it saw.
+func body(t *modelTask, sizes []int, at func(i, k int) *int64) int64 {
+	s := t.id * 1000003
+	for i, o := range t.ops {
+		if o.adds || o.unordered || o.mode != iface.R && o.mode != iface.RW {
+			continue
+		}
+		for k := range sizes[i] {
+			s += *at(i, k) * int64(2*k+1)
+		}
+	}
+	for i, o := range t.ops {
+		for k := range sizes[i] {
+			p := at(i, k)
+			switch {
+			case o.mode == iface.R:
+			case o.mode == iface.Scratch:
+				*p = 77
+			case o.adds || o.unordered || o.mode == iface.Commute || o.mode == iface.Redux:
+				*p += t.id + int64(k)
+			case o.mode == iface.W:
+				*p = s + int64(7*k+i)
+			case o.mode == iface.RW:
+				*p = *p*3 + s + int64(k)
+			}
+		}
+	}
+	return s
+}
+
+// run does to the model what the task does, and finds out what becomes of it.
+func (p *program) run(t *modelTask, deps map[int64]outcome) {
+	sizes := make([]int, len(t.ops))
+	for i, o := range t.ops {
+		d := p.data[o.datum]
+		d.closeGroup(o.handle, o.mode)
+		h := d.handles[o.handle]
+		sizes[i] = h.desc.Len()
+	}
+	for _, o := range t.ops {
+		d := p.data[o.datum]
+		d.lazyInit(d.handles[o.handle], o.mode)
+	}
+	out := runs
+	for _, o := range t.ops {
+		d := p.data[o.datum]
+		switch c := d.check(d.handles[o.handle], o.mode); c {
+		case uninit:
+			out = uninit
+		case lost:
+			if out == runs {
+				out = lost
+			}
+		}
+	}
+	if out == uninit {
+		t.out = uninit
+		return
+	}
+	for _, id := range t.after {
+		if deps[id] == lost || deps[id] == failsItself {
+			out = lost
+		}
+	}
+	if out == runs && t.out == failsItself {
+		out = failsItself
+	}
+	t.out = out
+	for _, o := range t.ops {
+		d, h := p.data[o.datum], p.data[o.datum].handles[o.handle]
+		if !o.mode.Writes() {
+			continue
+		}
+		if o.mode == iface.Redux {
+			d.contribute(o.handle, out != runs)
+			d.each(h, func(i int) {
+				if !d.init[i] {
+					d.init[i], d.val[i], d.lost[i] = true, 0, false
+				}
+			})
+			continue
+		}
+		d.each(h, func(i int) {
+			d.init[i] = true
+			if out != runs {
+				d.lost[i] = true
+			} else if o.mode == iface.W {
+				d.lost[i] = false
+			}
+		})
+	}
+	if out != runs {
+		return
+	}
+	places := make([][]*int64, len(t.ops))
+	for i, o := range t.ops {
+		d, h := p.data[o.datum], p.data[o.datum].handles[o.handle]
+		if o.mode == iface.Scratch {
+			for range sizes[i] {
+				places[i] = append(places[i], new(int64))
+			}
+			continue
+		}
+		d.each(h, func(k int) { places[i] = append(places[i], &d.val[k]) })
+	}
+	t.want = body(t, sizes, func(i, k int) *int64 { return places[i][k] })
+}
+
+// A maker makes a random program.
+type maker struct {
+	*program
+	r      *rand.Rand
+	outs   map[int64]outcome // of tasks that were submitted
+	kept   []int64
+	gates  int  // made so far
+	closed bool // some gate may be closed
+}
+
+func makeProgram(seed uint64) *program {
+	m := &maker{program: &program{seed: seed}, r: rand.New(rand.NewPCG(seed, 1)), outs: map[int64]outcome{}}
+	m.fails = m.r.IntN(3) == 0
+	for range 1 + m.r.IntN(3) {
+		m.datum()
+	}
+	for range 10 + m.r.IntN(60) {
+		m.step()
+	}
+	m.open()
+	m.emit(step{kind: stepWait})
+	for i, d := range m.data {
+		for h := len(d.handles) - 1; h >= 0; h-- {
+			if !d.handles[h].dead {
+				m.acquire(i, h, iface.R)
+				m.emit(step{kind: stepRelease})
+			}
+		}
+	}
+	return m.program
+}
+
+func (m *maker) emit(s step) { m.steps = append(m.steps, s) }
+
+func (m *maker) datum() {
+	r := m.r
+	d := &modelDatum{}
+	if r.IntN(2) == 0 {
+		d.kind, d.dims, d.ld = iface.Vector, []int{1 + r.IntN(24)}, 1
+	} else {
+		d.kind, d.dims = iface.Matrix, []int{1 + r.IntN(8), 1 + r.IntN(8)}
+		d.ld = d.dims[1]
+	}
+	n := d.dims[0]
+	if len(d.dims) == 2 {
+		n *= d.dims[1]
+	}
+	d.val, d.init, d.lost = make([]int64, n), make([]bool, n), make([]bool, n)
+	d.adds = !m.fails && r.IntN(4) == 0
+	d.home = d.adds || r.IntN(3) > 0
+	if d.home {
+		if len(d.dims) == 2 && r.IntN(2) == 0 {
+			d.ld += r.IntN(3)
+		}
+		for i := range d.val {
+			d.val[i], d.init[i] = int64(i*i), true
+		}
+		d.initial = append([]int64(nil), d.val...)
+	}
+	d.initOnly = !d.adds && r.IntN(8) == 0
+	desc := iface.Desc{Kind: d.kind, Elem: iface.I64, Rank: int8(len(d.dims))}
+	copy(desc.Dim[:], d.dims)
+	h := &modelHandle{desc: desc, view: -1}
+	for k := range d.dims {
+		h.axes = append(h.axes, k)
+	}
+	d.handles = []*modelHandle{h}
+	m.data = append(m.data, d)
+	for range r.IntN(4) {
+		m.partition(len(m.data) - 1)
+	}
+}
+
+// handle picks a handle that is alive.
+func (m *maker) handle(d int) int {
+	for {
+		if h := m.r.IntN(len(m.data[d].handles)); !m.data[d].handles[h].dead {
+			return h
+		}
+	}
+}
+
+func (m *maker) filter(d *iface.Desc) filter.Filter {
+	r := m.r
+	few := func(n int) int { return 1 + r.IntN(max(1, min(n, 4))) }
+	halo := func(n, p int) int {
+		if n-2 >= p && r.IntN(2) == 0 {
+			return 1
+		}
+		return 0
+	}
+	switch d.Kind {
+	case iface.Vector:
+		n := d.Dim[0]
+		switch p := few(n); r.IntN(5) {
+		case 0:
+			if n >= 2 {
+				return filter.Halves()
+			}
+			return filter.Blocks(p)
+		case 1:
+			return filter.BlocksHalo(p, halo(n, p))
+		case 2:
+			a := r.IntN(n)
+			return filter.PickRange(0, a, min(n, a+1+r.IntN(3)))
+		case 3:
+			a := r.IntN(n)
+			sizes := []int{}
+			for _, s := range []int{a, 1, n - a - 1} {
+				if s > 0 {
+					sizes = append(sizes, s)
+				}
+			}
+			return filter.BlockSizes(sizes)
+		default:
+			return filter.Blocks(p)
+		}
+	case iface.Matrix:
+		p, q := few(d.Dim[0]), few(d.Dim[1])
+		switch r.IntN(6) {
+		case 0:
+			return filter.Rows(p, halo(d.Dim[0], p))
+		case 1:
+			return filter.Cols(q, halo(d.Dim[1], q))
+		case 2:
+			return filter.Tiles(p, q, min(halo(d.Dim[0], p), halo(d.Dim[1], q)))
+		case 3:
+			return filter.Pick(0)
+		case 4:
+			return filter.Pick(1)
+		default:
+			return filter.Tiles(p, q, 0)
+		}
+	}
+	return nil
+}
+
+func (m *maker) partition(di int) {
+	d := m.data[di]
+	hi := 0
+	if m.r.IntN(3) == 0 {
+		hi = m.handle(di)
+	}
+	parts := []*modelHandle{d.handles[hi]}
+	var fs []filter.Filter
+	for range 1 + m.r.IntN(2) {
+		f := m.filter(&parts[0].desc)
+		if f == nil {
+			break
+		}
+		var next []*modelHandle
+		count := -1
+		for _, p := range parts {
+			s, err := f.Split(p.desc)
+			if err != nil || count >= 0 && count != len(s.Parts) {
+				next = nil
+				break
+			}
+			count = len(s.Parts)
+			for i := range s.Parts {
+				f := &s.Parts[i]
+				q := &modelHandle{desc: f.Desc(p.desc), lo: p.lo}
+				for k, a := range p.axes {
+					q.lo[a] += f.Lo[k]
+					if k != f.Drop {
+						q.axes = append(q.axes, a)
+					}
+				}
+				next = append(next, q)
+			}
+		}
+		if next == nil {
+			break
+		}
+		parts, fs = next, append(fs, f)
+	}
+	if len(fs) == 0 {
+		return
+	}
+	v := &modelView{datum: di, handle: hi}
+	for _, p := range parts {
+		p.view = len(d.views)
+		v.parts = append(v.parts, len(d.handles))
+		d.handles = append(d.handles, p)
+	}
+	d.handles[hi].views = append(d.handles[hi].views, len(d.views))
+	m.emit(step{kind: stepPartition, datum: di, handle: hi, filters: fs, view: len(d.views)})
+	d.views = append(d.views, v)
+}
+
+func (d *modelDatum) end(v int) {
+	if d.views[v].ended {
+		return
+	}
+	d.views[v].ended = true
+	for _, p := range d.views[v].parts {
+		d.handles[p].dead = true
+		for _, n := range d.handles[p].views {
+			d.end(n)
+		}
+	}
+}
+
+// op adds an operand to t if it may stand beside the others.
+func (m *maker) op(t *modelTask, di, hi int, mode iface.AccessMode, unordered bool) {
+	d := m.data[di]
+	for _, o := range t.ops {
+		if o.datum != di || !d.overlap(d.handles[o.handle], d.handles[hi]) {
+			continue
+		}
+		s, x := iface.Scratch, iface.Redux
+		if o.mode == s || mode == s {
+			continue
+		}
+		if o.mode == x || mode == x || o.unordered != unordered {
+			return
+		}
+		if d.packed(d.handles[o.handle]) != d.packed(d.handles[hi]) && (o.mode != iface.R || mode != iface.R) {
+			return
+		}
+		// the order in which a kernel updates elements twice is the same on both sides
+	}
+	t.ops = append(t.ops, modelOp{datum: di, handle: hi, mode: mode, unordered: unordered, adds: d.adds})
+}
+
+func (m *maker) newTask() *modelTask {
+	m.tasks++
+	t := &modelTask{id: int64(m.tasks), worker: -1, yields: m.r.IntN(4)}
+	if m.r.IntN(4) == 0 {
+		t.priority = m.r.IntN(5) - 2
+	}
+	if m.r.IntN(10) == 0 {
+		t.worker = m.r.IntN(8)
+	}
+	return t
+}
+
+func (m *maker) mode() iface.AccessMode {
+	switch m.r.IntN(12) {
+	case 0, 1, 2:
+		return iface.R
+	case 3, 4:
+		return iface.W
+	case 5, 6, 7:
+		return iface.RW
+	case 8, 9:
+		if m.fails {
+			return iface.RW
+		}
+		return iface.Commute
+	case 10:
+		return iface.Redux
+	}
+	return iface.Scratch
+}
+
+func (m *maker) randomTask() *modelTask {
+	t := m.newTask()
+	for range 1 + m.r.IntN(4) {
+		di := m.r.IntN(len(m.data))
+		d := m.data[di]
+		mode, unordered := m.mode(), false
+		if d.initOnly && mode == iface.Redux {
+			mode = iface.RW
+		}
+		if d.adds {
+			if mode == iface.W {
+				mode = iface.RW
+			}
+			if mode != iface.Redux && mode != iface.Scratch && m.r.IntN(3) == 0 {
+				unordered = true
+				if mode == iface.Commute {
+					mode = iface.RW
+				}
+			}
+		}
+		m.op(t, di, m.handle(di), mode, unordered)
+	}
+	if m.fails && m.r.IntN(8) == 0 {
+		t.out, t.panics = failsItself, m.r.IntN(2) == 0
+	}
+	return t
+}
+
+// submit adds a task to the program and to the model.
+func (m *maker) submit(t *modelTask) bool {
+	if len(t.ops) == 0 {
+		return false
+	}
+	m.program.run(t, m.outs)
+	m.emit(step{kind: stepTask, task: t})
+	if t.out == uninit {
+		return false
+	}
+	if t.kept {
+		m.kept = append(m.kept, t.id)
+	}
+	m.outs[t.id] = t.out
+	return true
+}
+
+func (m *maker) open() {
+	m.emit(step{kind: stepOpenAll})
+	m.closed = false
+}
+
+// acquire adds an acquire; it reports whether the data is then held.
+func (m *maker) acquire(di, hi int, mode iface.AccessMode) bool {
+	d := m.data[di]
+	h := d.handles[hi]
+	d.closeGroup(hi, mode)
+	d.lazyInit(h, mode)
+	s := step{kind: stepAcquire, datum: di, handle: hi, mode: mode, out: d.check(h, mode), add: int64(m.r.IntN(100))}
+	if s.out == runs {
+		d.each(h, func(i int) {
+			switch mode {
+			case iface.W:
+				s.want = append(s.want, 0)
+				d.val[i], d.init[i], d.lost[i] = s.add, true, false
+			case iface.RW:
+				s.want = append(s.want, d.val[i])
+				d.val[i] += s.add
+			default:
+				s.want = append(s.want, d.val[i])
+			}
+		})
+	}
+	m.emit(s)
+	return s.out == runs
+}
+
+func (m *maker) step() {
+	r := m.r
+	di := r.IntN(len(m.data))
+	d := m.data[di]
+	switch k := r.IntN(44); {
+	case k < 5:
+		if len(d.handles) < 120 {
+			m.partition(di)
+		}
+	case k == 5:
+		if n := len(d.views); n > 0 {
+			v := r.IntN(n)
+			m.emit(step{kind: stepEndView, datum: di, view: v})
+			d.end(v)
+		}
+	case k == 6:
+		if d.adds {
+			return
+		}
+		hi := m.handle(di)
+		d.closeGroup(hi, iface.W)
+		d.each(d.handles[hi], func(i int) { d.init[i], d.lost[i], d.val[i] = false, false, 0 })
+		m.emit(step{kind: stepInvalidate, datum: di, handle: hi})
+	case k < 9:
+		m.hold(di)
+	case k == 9:
+		m.open()
+	case k == 10:
+		m.open()
+		m.emit(step{kind: stepWait})
+	case k == 11:
+		m.open()
+		m.emit(step{kind: stepWaitHandle, datum: di, handle: m.handle(di)})
+	case k == 12:
+		m.emit(step{kind: stepGather, datum: di, handle: m.handle(di)})
+	case k < 16:
+		m.pair(di)
+	case k < 18:
+		t := m.newTask()
+		for range 1 + r.IntN(3) {
+			di := r.IntN(len(m.data))
+			mode := []iface.AccessMode{iface.R, iface.W, iface.RW}[r.IntN(3)]
+			if m.data[di].adds && mode == iface.W {
+				mode = iface.RW
+			}
+			m.op(t, di, m.handle(di), mode, false)
+		}
+		m.submit(t)
+	default:
+		t := m.randomTask()
+		t.kept = r.IntN(3) == 0
+		if len(m.kept) > 0 && r.IntN(4) == 0 {
+			t.after = append(t.after, m.kept[r.IntN(len(m.kept))])
+		}
+		if r.IntN(8) == 0 {
+			m.gates++
+			t.gate, m.closed = m.gates, true
+		}
+		m.submit(t)
+	}
+}
+
+// pair: the first of a group that may run together waits for a gate that a later
+// member opens, through any views.
+func (m *maker) pair(di int) {
+	d := m.data[di]
+	mode := []iface.AccessMode{iface.R, iface.Commute, iface.Redux}[m.r.IntN(3)]
+	if m.fails || d.initOnly {
+		mode = iface.R
+	}
+	a, b := m.newTask(), m.newTask()
+	ha := m.handle(di)
+	m.op(a, di, ha, mode, false)
+	m.gates++
+	a.gate = m.gates
+	if !m.submit(a) {
+		return
+	}
+	if m.r.IntN(2) == 0 {
+		m.partition(di)
+	}
+	m.op(b, di, m.handle(di), mode, false)
+	// For the model a runs first: the same sums come out. b must not wait for a.
+	b.opens = a.gate
+	clear := true
+	for _, o := range b.ops {
+		h := d.handles[o.handle]
+		clear = clear && d.check(h, mode) == runs && (len(d.groups) == 0 || mode == iface.Redux)
+	}
+	if clear && m.r.IntN(3) == 0 {
+		m.submit(b)
+		return
+	}
+	b.opens = 0
+	m.closed = true
+	m.submit(b)
+}
+
+// hold: acquire, submit inside, step down, release.
+func (m *maker) hold(di int) {
+	r, d := m.r, m.data[di]
+	if d.adds {
+		return
+	}
+	m.open()
+	hi := m.handle(di)
+	h := d.handles[hi]
+	mode := []iface.AccessMode{iface.R, iface.RW, iface.W}[r.IntN(3)]
+	if !m.acquire(di, hi, mode) {
+		return
+	}
+	readers := func() []int64 {
+		var ids []int64
+		for range r.IntN(3) {
+			if r.IntN(3) == 0 && len(d.handles) < 120 {
+				m.partition(di)
+			}
+			h2 := m.handle(di)
+			if !d.inside(d.handles[h2], h) {
+				continue
+			}
+			t := m.newTask()
+			t.kept = true
+			m.op(t, di, h2, iface.R, false)
+			if m.submit(t) {
+				ids = append(ids, t.id)
+			}
+		}
+		return ids
+	}
+	var ids []int64
+	switch {
+	case mode == iface.R:
+		ids = readers()
+	case r.IntN(2) == 0:
+		ids = readers()
+		if r.IntN(2) == 0 { // and a writer behind them
+			t := m.newTask()
+			m.op(t, di, m.handle(di), iface.W, false)
+			m.submit(t)
+		}
+		if r.IntN(3) == 0 && len(d.handles) < 120 {
+			m.partition(di)
+		}
+		m.emit(step{kind: stepReleaseTo, mode: iface.R})
+	default:
+		m.submit(m.randomTask())
+	}
+	for _, id := range ids {
+		m.emit(step{kind: stepWaitTask, task: &modelTask{id: id}})
+	}
+	m.emit(step{kind: stepRelease})
+}

@@ -1,0 +1,152 @@
+package engine
+
+// Runtime: workers, data, and the jobs that share them.
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/cpu"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// Runtime runs tasks. It is made by New and ended by Close. Any number of jobs
+// may use it at once.
+type Runtime struct {
+	opt     Options
+	reg     *datamgr.Registry
+	device  accel.Device
+	policy  sched.Policy
+	workers []*worker
+	group   sync.WaitGroup
+	quit    atomic.Bool
+	hands   sync.Pool
+
+	// guarded by the submission lock
+	freeTasks *task
+	slab      []task
+	jobs      map[*Job]struct{}
+	held      []*Access
+	closed    bool
+	sets      map[string]*sched.Set // worker sets of tasks, by their text
+
+	_         [64]byte
+	returned  atomic.Pointer[datamgr.Waiter] // tasks that workers gave back
+	parking   parking
+	waiting   waiting
+	busyHands atomic.Int32
+	drainLock sync.Mutex
+	draining  atomic.Int32
+	closing   sync.Once
+	closeErr  error
+}
+
+// New starts a runtime. It returns an error when an option makes no sense.
+func New(o Options) (*Runtime, error) {
+	o, err := o.normal()
+	if err != nil {
+		return nil, err
+	}
+	dev := cpu.New(0)
+	rt := &Runtime{opt: o, device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
+	rt.hands.New = func() any { return &hand{rt: rt, c: rt.reg.NewCompleter(), id: sched.Outside} }
+	policy := o.Policy
+	if o.Sequential {
+		policy = "eager" // tasks in the order in which they become ready
+	}
+	entry, _ := sched.Lookup(policy)
+	rt.policy = entry.New(sched.Machine{Workers: o.Workers})
+	for i := range o.Workers {
+		rt.workers = append(rt.workers, newWorker(rt, i))
+	}
+	if !o.Sequential {
+		for _, w := range rt.workers {
+			rt.group.Add(1)
+			go w.loop()
+		}
+	}
+	return rt, nil
+}
+
+// Workers returns the number of workers; 1 in a Sequential runtime, whose
+// worker is the goroutine that submits.
+func (rt *Runtime) Workers() int { return len(rt.workers) }
+
+// Policy returns the name of the scheduling policy.
+func (rt *Runtime) Policy() string { return rt.opt.Policy }
+
+// Sequential reports whether tasks run inside their Submit.
+func (rt *Runtime) Sequential() bool { return rt.opt.Sequential }
+
+// Nodes describes the memory nodes; the first is main memory.
+func (rt *Runtime) Nodes() []NodeInfo {
+	m := rt.device.Memory()
+	return []NodeInfo{{Name: m.Name(), Capacity: m.Capacity(), Allocated: m.Allocated()}}
+}
+
+// Close waits for all tasks, stops the workers and frees all data that has no
+// host memory. When tasks are left that wait for closed gates or held data while
+// nothing else goes on, it cancels them and returns a *StuckError. Later
+// calls that submit or acquire return ErrClosed; Close itself may be called
+// again. It must not be called by a kernel.
+func (rt *Runtime) Close() error {
+	if rt.mayBeInKernel() {
+		return ErrWouldDeadlock
+	}
+	// once only, and others wait for it
+	rt.closing.Do(func() {
+		rt.reg.Lock()
+		rt.closed = true
+		rt.reg.Unlock()
+		rt.closeErr = rt.finish()
+		rt.quit.Store(true)
+		rt.parking.wakeAll()
+		rt.group.Wait()
+		for _, w := range rt.workers {
+			w.freeScratch()
+		}
+	})
+	return rt.closeErr
+}
+
+// finish waits until no task is left, with force if need be.
+func (rt *Runtime) finish() error {
+	var stuck *StuckError
+	for {
+		var jobs []*Job
+		left := false
+		err := rt.waitUntil(nil, func() bool {
+			jobs, left = jobs[:0], false
+			for j := range rt.jobs {
+				jobs = append(jobs, j)
+				left = left || j.live != j.ended.Load()
+			}
+			return !left || rt.quiet()
+		})
+		if stuck == nil && left {
+			stuck = &StuckError{}
+			for _, j := range jobs {
+				stuck.Tasks = append(stuck.Tasks, j.stuckTasks()...)
+			}
+		}
+		for _, j := range jobs {
+			j.abandon()
+		}
+		if !left {
+			if stuck != nil {
+				err = errors.Join(err, stuck)
+			}
+			return err
+		}
+	}
+}
+
+// progress tells those who wait that something changed.
+func (rt *Runtime) progress() {
+	if rt.waiting.n.Load() > 0 {
+		rt.waiting.notify()
+	}
+}

@@ -1,0 +1,109 @@
+package sched
+
+// lws, local work stealing: a worker runs first what its last task released,
+// in the cache that the data is still in; who has nothing takes half of what
+// the submitter or a neighbour has. Items with a priority are kept apart: above
+// zero before all others, highest first, below zero after all others.
+
+type lws struct {
+	submitted ring // from outside
+	overflow  fifo
+	urgent    heap
+	later     heap
+	pinned    pinned
+	workers   []local
+}
+
+type local struct {
+	next  *Item // released first by the last task; the worker's own
+	queue ring
+	stage [32]*Item
+	_     [64]byte
+}
+
+func newLWS(m Machine) Policy {
+	p := &lws{pinned: make(pinned, m.Workers), workers: make([]local, m.Workers)}
+	p.submitted.init(8192)
+	for i := range p.workers {
+		p.workers[i].queue.init(256)
+	}
+	return p
+}
+
+func (p *lws) Push(it *Item, from int) int {
+	if it.Priority != 0 || it.Allowed != nil {
+		switch {
+		case it.Allowed != nil:
+			return p.pinned.push(it)
+		case it.Priority > 0:
+			p.urgent.push(it)
+		default:
+			p.later.push(it)
+		}
+		return Anyone
+	}
+	if from == Outside {
+		if !p.submitted.push(it) {
+			p.overflow.push(it)
+		}
+		return Anyone
+	}
+	w := &p.workers[from]
+	if w.next == nil {
+		w.next = it
+		return Nobody
+	}
+	if !w.queue.push(it) {
+		p.overflow.push(it)
+	}
+	return Anyone
+}
+
+func (p *lws) Pop(id int) *Item {
+	w := &p.workers[id]
+	if it := p.pinned[id].pop(); it != nil {
+		return it
+	}
+	if it := p.urgent.pop(); it != nil {
+		return it
+	}
+	if it := w.next; it != nil {
+		w.next = nil
+		return it
+	}
+	if it := w.queue.pop(); it != nil {
+		return it
+	}
+	n := p.overflow.grab(w.stage[:])
+	if n == 0 {
+		n = p.submitted.grab(w.stage[:])
+	}
+	for i := 1; n == 0 && i < len(p.workers); i++ {
+		n = p.workers[(id+i)%len(p.workers)].queue.grab(w.stage[:])
+	}
+	if n > 0 {
+		it := w.stage[0]
+		for i := 1; i < n; i++ {
+			if !w.queue.push(w.stage[i]) {
+				p.overflow.push(w.stage[i])
+			}
+		}
+		return it
+	}
+	if it := p.later.pop(); it != nil {
+		return it
+	}
+	return p.pinned.other(id)
+}
+
+func (p *lws) Empty() bool {
+	if !p.submitted.empty() || p.overflow.n.Load()+p.urgent.n.Load()+p.later.n.Load() != 0 || !p.pinned.empty() {
+		return false
+	}
+	for i := range p.workers {
+		if !p.workers[i].queue.empty() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,79 @@
+// Package sched decides which ready task runs next, and where. A policy sees
+// items and a machine, and no type of the engine.
+package sched
+
+import "encoding/binary"
+
+// Item is a ready task as a policy sees it. It belongs to the policy from Push
+// to Pop. The engine fills in the exported fields before Push.
+type Item struct {
+	Priority int32
+	Order    int64 // number of the task: among equals the smaller goes first
+	Allowed  *Set  // workers that may run it; nil: all
+}
+
+// before reports whether a goes before b where priorities count.
+func (a *Item) before(b *Item) bool {
+	if a.Priority != b.Priority {
+		return a.Priority > b.Priority
+	}
+	return a.Order < b.Order
+}
+
+// Machine is what a policy schedules for.
+type Machine struct {
+	Workers int
+}
+
+// Where an item came from, and whom to wake for it.
+const (
+	Outside = -1 // Push: no worker released the item
+	Anyone  = -1 // result of Push: wake any worker
+	Nobody  = -2 // result of Push: the pushing worker takes it next
+)
+
+// Policy holds ready items. Its methods are safe for concurrent use, with two
+// promises by the caller: calls with a worker's number come from that worker
+// only, one at a time, and Push with Outside is called by one goroutine at a
+// time. An item is returned by Pop exactly once, and only to a worker that
+// it allows.
+type Policy interface {
+	// Push adds a ready item that worker from released, or Outside. It
+	// returns the worker that should be woken for it, Anyone or Nobody.
+	Push(it *Item, from int) int
+	// Pop returns the item that worker w should run next, nil when there is
+	// none for it.
+	Pop(w int) *Item
+	// Empty reports whether no item is queued, while no worker is between a
+	// Push and its next Pop.
+	Empty() bool
+}
+
+// Set is a set of workers. It is immutable once given to an Item.
+type Set struct{ bits []uint64 }
+
+// NewSet makes a set of worker numbers, none negative.
+func NewSet(workers ...int) *Set {
+	s := &Set{}
+	for _, w := range workers {
+		for w/64 >= len(s.bits) {
+			s.bits = append(s.bits, 0)
+		}
+		s.bits[w/64] |= 1 << (w % 64)
+	}
+	return s
+}
+
+// Has reports whether worker w is in s.
+func (s *Set) Has(w int) bool {
+	return w/64 < len(s.bits) && s.bits[w/64]&(1<<(w%64)) != 0
+}
+
+// Key is the same for equal sets.
+func (s *Set) Key() string {
+	b := make([]byte, 0, 8*len(s.bits))
+	for _, v := range s.bits {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return string(b)
+}

@@ -1,0 +1,235 @@
+package sched
+
+// Queues that policies are made of.
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// ring is a queue with one producer and any number of consumers.
+type ring struct {
+	head atomic.Uint32
+	_    [60]byte
+	tail atomic.Uint32
+	seen uint32 // producer's last look at head
+	_    [56]byte
+	buf  []atomic.Pointer[Item]
+}
+
+func (r *ring) init(n int) { r.buf = make([]atomic.Pointer[Item], n) } // n is a power of two
+
+// push is for the producer; false: the ring is full.
+func (r *ring) push(it *Item) bool {
+	t := r.tail.Load()
+	if int(t-r.seen) >= len(r.buf) {
+		r.seen = r.head.Load()
+		if int(t-r.seen) >= len(r.buf) {
+			return false
+		}
+	}
+	r.buf[int(t)&(len(r.buf)-1)].Store(it)
+	r.tail.Store(t + 1)
+	return true
+}
+
+func (r *ring) pop() *Item {
+	for {
+		h := r.head.Load()
+		if h == r.tail.Load() {
+			return nil
+		}
+		it := r.buf[int(h)&(len(r.buf)-1)].Load()
+		if r.head.CompareAndSwap(h, h+1) {
+			return it
+		}
+	}
+}
+
+// grab moves up to half of the items, at least one if there is one, to out.
+func (r *ring) grab(out []*Item) int {
+	for {
+		h := r.head.Load()
+		n := r.tail.Load() - h
+		if n == 0 {
+			return 0
+		}
+		if n > uint32(len(r.buf)) { // head moved between the two loads
+			continue
+		}
+		n = min((n+1)/2, uint32(len(out)))
+		for i := range n {
+			out[i] = r.buf[int(h+i)&(len(r.buf)-1)].Load()
+		}
+		if r.head.CompareAndSwap(h, h+n) {
+			return int(n)
+		}
+	}
+}
+
+func (r *ring) empty() bool { return r.head.Load() == r.tail.Load() }
+
+// fifo is a queue for any number of producers and consumers.
+type fifo struct {
+	n  atomic.Int32
+	mu struct {
+		sync.Mutex
+		items []*Item
+		head  int
+	}
+}
+
+func (q *fifo) push(it *Item) {
+	q.mu.Lock()
+	q.mu.items = append(q.mu.items, it)
+	q.n.Add(1)
+	q.mu.Unlock()
+}
+
+// grab moves up to len(out) items to out, the oldest first.
+func (q *fifo) grab(out []*Item) int {
+	if q.n.Load() == 0 {
+		return 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := copy(out, q.mu.items[q.mu.head:])
+	clear(q.mu.items[q.mu.head : q.mu.head+n])
+	q.mu.head += n
+	q.n.Add(int32(-n))
+	switch {
+	case q.mu.head == len(q.mu.items):
+		q.mu.items, q.mu.head = q.mu.items[:0], 0
+	case q.mu.head > 1024 && q.mu.head > len(q.mu.items)/2:
+		m := copy(q.mu.items, q.mu.items[q.mu.head:])
+		clear(q.mu.items[m:])
+		q.mu.items, q.mu.head = q.mu.items[:m], 0
+	}
+	return n
+}
+
+func (q *fifo) pop() *Item {
+	var one [1]*Item
+	q.grab(one[:])
+	return one[0]
+}
+
+// heap is a queue by priority, for any number of producers and consumers.
+type heap struct {
+	n  atomic.Int32
+	mu struct {
+		sync.Mutex
+		items []*Item
+	}
+}
+
+func (q *heap) push(it *Item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.n.Add(1)
+	a := append(q.mu.items, it)
+	i := len(a) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if !a[i].before(a[p]) {
+			break
+		}
+		a[i], a[p] = a[p], a[i]
+		i = p
+	}
+	q.mu.items = a
+}
+
+func (q *heap) pop() *Item {
+	if q.n.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.mu.items) == 0 {
+		return nil
+	}
+	return q.removeLocked(0)
+}
+
+// popFor takes an item that worker w may run, looking at a bounded number.
+func (q *heap) popFor(w int) *Item {
+	if q.n.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, it := range q.mu.items[:min(64, len(q.mu.items))] {
+		if it.Allowed.Has(w) {
+			return q.removeLocked(i)
+		}
+	}
+	return nil
+}
+
+func (q *heap) removeLocked(i int) *Item {
+	a := q.mu.items
+	it := a[i]
+	last := len(a) - 1
+	a[i] = a[last]
+	a[last] = nil
+	a = a[:last]
+	if i < last {
+		for p := (i - 1) / 2; i > 0 && a[i].before(a[p]); p = (i - 1) / 2 {
+			a[i], a[p] = a[p], a[i]
+			i = p
+		}
+		for {
+			c := 2*i + 1
+			if c >= last {
+				break
+			}
+			if c+1 < last && a[c+1].before(a[c]) {
+				c++
+			}
+			if !a[c].before(a[i]) {
+				break
+			}
+			a[i], a[c] = a[c], a[i]
+			i = c
+		}
+	}
+	q.mu.items = a
+	q.n.Add(-1)
+	return it
+}
+
+// pinned holds items that only some workers may run: each in the queue of one
+// of them, where the others find it when they have nothing else.
+type pinned []heap
+
+// push returns the worker in whose queue the item is.
+func (p pinned) push(it *Item) int {
+	best := -1
+	for w := range p {
+		if it.Allowed.Has(w) && (best < 0 || p[w].n.Load() < p[best].n.Load()) {
+			best = w
+		}
+	}
+	p[best].push(it)
+	return best
+}
+
+// other takes an item from another worker's queue.
+func (p pinned) other(w int) *Item {
+	for i := 1; i < len(p); i++ {
+		if it := p[(w+i)%len(p)].popFor(w); it != nil {
+			return it
+		}
+	}
+	return nil
+}
+
+func (p pinned) empty() bool {
+	for w := range p {
+		if p[w].n.Load() != 0 {
+			return false
+		}
+	}
+	return true
+}

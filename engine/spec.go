@@ -1,0 +1,48 @@
+package engine
+
+// What Submit is given: operands, arguments, options, and where it came from.
+
+import "github.com/starpush/starpush/datamgr/iface"
+
+// TaskSpec describes one task. Submit copies what it needs, so a caller may use
+// one TaskSpec and its slices over and over.
+type TaskSpec struct {
+	Codelet  *Codelet
+	Operands []Operand
+	Args     []iface.Scalar
+	Priority int     // higher runs earlier, where the policy looks at priorities
+	Name     string  // in errors and traces; "" for none
+	Color    int     // in traces; 0: the codelet's
+	Flops    float64 // estimate of the work; 0: the codelet's
+	Workers  []int   // workers that may run it; nil: all
+	// After lists tasks and gates that the task waits for, besides the order
+	// that its operands give. When such a task failed or was cancelled, this
+	// one is cancelled.
+	After []Dependency
+	// Unsequenced gives the task no order with other tasks through its
+	// operands; it still excludes those that conflict with it.
+	Unsequenced bool
+	Origin      Origin
+}
+
+// Dependency is what a task can wait for explicitly: a *Task or a *Gate.
+type Dependency interface {
+	// addSuccessor makes t wait; false: there is nothing to wait for.
+	// Submission lock held.
+	addSuccessor(t *task) bool
+}
+
+// Call is one call that was on the program's stack when a task was submitted.
+// It is immutable and shared.
+type Call struct {
+	Parent *Call
+	Site   *Site
+	Text   string // as written: "cholesky(t, nt)"
+}
+
+// Origin says where a task was submitted. It is plain data, stored in the task.
+type Origin struct {
+	Site *Site
+	Call *Call    // innermost call; nil at top level
+	Vars [2]int64 // values of Site.VarNames, such as loop variables
+}

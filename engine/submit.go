@@ -1,0 +1,250 @@
+package engine
+
+// Submission.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// Submit submits a task and forgets it: its record is used again when it has
+// ended. It returns without waiting, but for room in the window (see
+// Options.Window). Errors, after which nothing was submitted: *ModeError,
+// *ShapeError, *UninitError, *DeadHandleError, *ReadOnlyError,
+// *NoReductionError, *NoImplementationError, ErrClosed, or the cause of the
+// job's context. A task whose data was lost by a failure is accepted, and
+// cancelled when its turn comes.
+func (j *Job) Submit(s *TaskSpec) error { return j.submit(s, nil) }
+
+// SubmitTask is Submit for a task to keep.
+func (j *Job) SubmitTask(s *TaskSpec) (*Task, error) {
+	t := &Task{job: j, done: make(chan struct{})}
+	if err := j.submit(s, t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (j *Job) submit(s *TaskSpec, keep *Task) error {
+	rt, c := j.rt, s.Codelet
+	if c == nil || len(c.CPU) == 0 {
+		return &NoImplementationError{Codelet: c}
+	}
+	if err := checkModes(s); err != nil {
+		return err
+	}
+	if c.Shape != nil {
+		if err := j.checkShape(s); err != nil {
+			return err
+		}
+	}
+	rt.reg.Lock()
+	if j.submitted&j.every == 0 && j.live-j.ended.Load() >= j.window {
+		rt.reg.Unlock()
+		j.throttle()
+		rt.reg.Lock()
+	}
+	err := j.make(s, keep)
+	rt.reg.Unlock()
+	if rt.opt.Sequential {
+		rt.drain()
+	}
+	return err
+}
+
+// make makes the task and lets it go. Submission lock held.
+func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
+	rt := j.rt
+	if err := j.open(); err != nil {
+		return err
+	}
+	for i := range s.Operands {
+		h := s.Operands[i].Handle
+		if !h.Alive() {
+			return alive(i, h)
+		}
+	}
+	var allowed *sched.Set
+	if s.Workers != nil {
+		if allowed, err = rt.workerSet(s.Workers); err != nil {
+			return err
+		}
+	}
+	t := rt.newTask()
+	t.job, t.codelet, t.origin = j, s.Codelet, s.Origin
+	t.Allowed, t.Priority = allowed, int32(max(min(s.Priority, 1<<30), -1<<30))
+	t.args = append(t.args[:0], s.Args...)
+	var waits int32
+	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 {
+		if n := rt.reg.CountPlain(s.Operands); n >= 0 {
+			t.setOperands(s.Operands)
+			acc := t.room(n)
+			t.Arm()
+			waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
+			j.release(t, waits)
+			return nil
+		}
+	}
+	rt.reg.Tidy(s.Operands)
+	x := t.extend()
+	t.setOperands(s.Operands)
+	x.name, x.color, x.flops, x.future, x.unsequenced = s.Name, s.Color, s.Flops, keep, s.Unsequenced
+	ops := t.operands()
+	for i := range ops {
+		op := &ops[i]
+		if op.Mode == iface.Redux && !op.Handle.CanReduce() {
+			rt.unused(t)
+			return &NoReductionError{Operand: i, Handle: s.Operands[i].Handle}
+		}
+		op.Unordered = op.Unordered || s.Unsequenced || op.Handle.UnorderedLocked()
+	}
+	rt.closeGroups(j, ops, t)
+	rt.initialise(j, ops, t)
+	if waits, err = rt.register(t, datamgr.MergeOptions{}, s.After); err != nil {
+		rt.unused(t)
+		return err
+	}
+	if keep != nil {
+		keep.id = j.submitted + 1
+	}
+	j.release(t, waits)
+	return nil
+}
+
+// release counts t, tells the listener and lets t go. Submission lock held.
+func (j *Job) release(t *task, waits int32) {
+	rt := j.rt
+	j.submitted++
+	j.live++
+	t.Order = j.submitted
+	if j.stats != nil {
+		j.stats.submitted(t.codelet)
+	}
+	if rt.opt.Listener != nil {
+		rt.event(TaskSubmitted, t, -1, nil)
+	}
+	if t.Settle(waits) {
+		rt.push(t, sched.Outside)
+	}
+}
+
+// register registers the accesses of a general task and returns how many things
+// it waits for. Submission lock held.
+func (rt *Runtime) register(t *task, opt datamgr.MergeOptions, after []Dependency) (int32, error) {
+	x, ops := t.x, t.operands()
+	m, bad := rt.reg.Merge(ops, opt)
+	if bad.Kind != datamgr.NoProblem {
+		return 0, problem(ops, bad)
+	}
+	x.needLocks, x.shared = m.Locks, m.Shared
+	acc := t.room(m.Ordered)
+	t.Arm()
+	waits := m.Register(&t.Waiter, ops, acc)
+	x.unordered = m.Unordered(x.unordered[:0])
+	for _, d := range after {
+		if d.addSuccessor(t) {
+			waits++
+		}
+	}
+	return waits, nil
+}
+
+// problem makes an error of what Merge found.
+func problem(ops []Operand, p datamgr.Problem) error {
+	h, m := ops[p.Operand].Handle, ops[p.Operand].Mode
+	switch p.Kind {
+	case datamgr.NoValue:
+		return &UninitError{Operand: p.Operand, Handle: h, Why: p.Why, At: p.At, Partial: p.Partial}
+	case datamgr.ReduxShared:
+		return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
+			Message: fmt.Sprintf("%s shares elements with another operand of the task, and one of them is used as REDUX; REDUX must be the only use", describe(h))}
+	}
+	return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
+		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and no piece of memory can hold both: one is not contiguous and needs a packed copy; use two tasks",
+			describe(h), describe(ops[p.Other].Handle))}
+}
+
+// checkModes checks what needs no lock.
+func checkModes(s *TaskSpec) error {
+	c := s.Codelet
+	if c.Modes != nil && len(c.Modes) != len(s.Operands) {
+		return &ModeError{Operand: min(len(c.Modes), max(len(s.Operands)-1, 0)), Other: -1,
+			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(s.Operands))}
+	}
+	if len(s.Operands) > 1<<14 {
+		return &ModeError{Other: -1, Message: fmt.Sprintf("a task of %d operands; it can have %d", len(s.Operands), 1<<14)}
+	}
+	for i := range s.Operands {
+		op := &s.Operands[i]
+		if op.Handle == nil {
+			return &ModeError{Operand: i, Mode: op.Mode, Other: -1, Message: fmt.Sprintf("operand %d of %s is nil", i, c.Name)}
+		}
+		if op.Mode == iface.NoMode || op.Mode > iface.Scratch {
+			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
+				Message: fmt.Sprintf("operand %d of %s has no access mode; use R, W, RW, COMMUTE, REDUX or SCRATCH", i, c.Name)}
+		}
+		if c.Modes != nil {
+			if want := c.Modes[i]; want != op.Mode && !(want == iface.RW && (op.Mode == iface.Commute || op.Mode == iface.Redux)) {
+				return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Want: want, Other: -1,
+					Message: fmt.Sprintf("%s declares operand %d as %v, and got %v", c.Name, i, want, op.Mode)}
+			}
+		}
+		if op.Mode.Writes() && op.Handle.ReadOnly() {
+			return &ReadOnlyError{Operand: i, Handle: op.Handle, Mode: op.Mode}
+		}
+	}
+	return nil
+}
+
+// checkShape runs the codelet's shape function; its panics are errors.
+func (j *Job) checkShape(s *TaskSpec) error {
+	buf := j.descs.Swap(nil)
+	if buf == nil {
+		buf = new([]iface.Desc)
+	}
+	ops := (*buf)[:0]
+	for i := range s.Operands {
+		ops = append(ops, s.Operands[i].Handle.Desc())
+	}
+	err := callShape(s.Codelet, ops, s.Args)
+	*buf = ops
+	j.descs.Store(buf)
+	return err
+}
+
+func callShape(c *Codelet, ops []iface.Desc, args []iface.Scalar) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("engine: shape function of %s: %w", c.Name, newPanic(v))
+		}
+	}()
+	return c.Shape(ops, args)
+}
+
+// workerSet returns the set of the given workers. Submission lock held.
+func (rt *Runtime) workerSet(ws []int) (*sched.Set, error) {
+	for _, w := range ws {
+		if w < 0 || w >= len(rt.workers) {
+			return nil, &NoWorkerError{Workers: slices.Clone(ws), Have: len(rt.workers)}
+		}
+	}
+	if len(ws) == 0 {
+		return nil, &NoWorkerError{Have: len(rt.workers)}
+	}
+	if rt.opt.Sequential || len(rt.workers) == 1 {
+		return nil, nil // all there are
+	}
+	s := sched.NewSet(ws...)
+	if old := rt.sets[s.Key()]; old != nil {
+		return old, nil
+	}
+	if len(rt.sets) > 1024 { // programs use few sets; these did not
+		clear(rt.sets)
+	}
+	rt.sets[s.Key()] = s
+	return s, nil
+}

@@ -1,0 +1,286 @@
+package engine
+
+// Tasks: the recycled record of what was submitted, and the Task that a program
+// may keep.
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// kind says what a task is for. What the engine submits itself has no codelet.
+type kind uint8
+
+const (
+	userTask kind = iota
+	reduceTask
+	initTask
+	acquireTask
+	invalidateTask
+	unregisterTask
+	gatherTask
+)
+
+var kindNames = [...]string{"", "reduce", "init", "acquire", "invalidate", "unregister", "gather"}
+
+// light reports whether tasks of kind k are run by whoever releases them,
+// instead of going through the policy: they have no kernel.
+func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
+
+// task is one submitted task. It is recycled when it has ended.
+type task struct {
+	datamgr.Waiter
+	sched.Item // Order is the task's number in its job
+
+	job     *Job
+	codelet *Codelet
+	origin  Origin
+	args    []iface.Scalar
+	x       *ext // what a small task does not need; kept when recycled
+	nacc    int32
+	nops    int16
+	kind    kind
+	general bool // x holds more than operands and accesses
+	acc     [3]datamgr.Access
+	ops     [3]Operand
+}
+
+// ext is what a small task does not need.
+type ext struct {
+	ops         []Operand
+	acc         []datamgr.Access
+	accMoved    bool // accesses are in acc, however few they are
+	locks       datamgr.LockSet
+	needLocks   bool
+	unsequenced bool
+	shared      bool // operands share fragments
+	place       datamgr.Placement
+	unordered   []*datamgr.Datum
+	redux       []datamgr.Contribution
+	name        string
+	color       int
+	flops       float64
+	future      *Task
+	lost        atomic.Pointer[failure] // an explicit dependency did not run
+	access      *Access
+	h           *datamgr.Handle // of what the engine submitted itself
+	none        []datamgr.Box
+	all         bool
+	hold        *datamgr.Hold // of a light task that started
+}
+
+// taskOf and itemTask turn the parts of a task that other packages know back
+// into the task.
+func taskOf(w *datamgr.Waiter) *task { return (*task)(unsafe.Pointer(w)) }
+
+func itemTask(it *sched.Item) *task {
+	return (*task)(unsafe.Add(unsafe.Pointer(it), -int(unsafe.Offsetof(task{}.Item))))
+}
+
+func (t *task) numOperands() int { return int(t.nops) }
+
+// operands returns the operands; the slice is the task's.
+func (t *task) operands() []Operand {
+	if int(t.nops) <= len(t.ops) {
+		return t.ops[:t.nops]
+	}
+	return t.x.ops
+}
+
+func (t *task) setOperands(ops []Operand) {
+	t.nops = int16(len(ops))
+	if len(ops) <= len(t.ops) {
+		copy(t.ops[:], ops)
+		return
+	}
+	x := t.side()
+	x.ops = append(x.ops[:0], ops...)
+}
+
+// room returns room for n accesses.
+func (t *task) room(n int) []datamgr.Access {
+	t.nacc = int32(n)
+	if n <= len(t.acc) {
+		return t.acc[:n]
+	}
+	x := t.side()
+	if cap(x.acc) < n {
+		x.acc = make([]datamgr.Access, n)
+	}
+	x.acc = x.acc[:n]
+	return x.acc
+}
+
+func (t *task) accesses() []datamgr.Access {
+	if int(t.nacc) <= len(t.acc) && (t.x == nil || !t.x.accMoved) {
+		return t.acc[:t.nacc]
+	}
+	return t.x.acc[:t.nacc]
+}
+
+// side returns the task's ext for storage.
+func (t *task) side() *ext {
+	if t.x == nil {
+		t.x = &ext{}
+	}
+	return t.x
+}
+
+// extend makes t a general task, with an empty ext.
+func (t *task) extend() *ext {
+	x := t.side()
+	if t.general {
+		return x
+	}
+	t.general = true
+	x.locks.Reset(&t.Waiter)
+	x.needLocks, x.unsequenced, x.shared = false, false, false
+	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
+	x.name, x.color, x.flops = "", 0, 0
+	x.future, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
+	x.lost.Store(nil)
+	return x
+}
+
+// state is what the task must look at before it runs.
+func (t *task) state() datamgr.State {
+	var s datamgr.State
+	for i := range t.operands() {
+		s |= t.operands()[i].Handle.State()
+	}
+	return s
+}
+
+func (t *task) name() string {
+	if t.general {
+		return t.x.name
+	}
+	return ""
+}
+
+// newTask takes a task from the free ones. Submission lock held.
+func (rt *Runtime) newTask() *task {
+	t := rt.freeTasks
+	if t == nil {
+		t = taskOf(rt.returned.Swap(nil))
+		if t == nil {
+			if len(rt.slab) == 0 {
+				rt.slab = make([]task, 64)
+			}
+			t = &rt.slab[0]
+			rt.slab = rt.slab[1:]
+			return t
+		}
+	}
+	rt.freeTasks = taskOf(t.Next())
+	return t
+}
+
+// unused gives back a task that was never submitted. Submission lock held.
+func (rt *Runtime) unused(t *task) {
+	t.clear()
+	t.SetNext(waiterOf(rt.freeTasks))
+	rt.freeTasks = t
+}
+
+func waiterOf(t *task) *datamgr.Waiter {
+	if t == nil {
+		return nil
+	}
+	return &t.Waiter
+}
+
+// clear forgets what would keep others' memory alive.
+func (t *task) clear() {
+	if t.general {
+		x := t.x
+		x.future, x.access, x.h, x.name, x.none, x.hold = nil, nil, nil, "", nil, nil
+		x.accMoved = false
+		t.general = false
+	}
+	t.job, t.codelet, t.Allowed, t.origin = nil, nil, nil, Origin{}
+	t.kind, t.Priority = userTask, 0
+}
+
+// Task is a submitted task that a program keeps, to wait for it or to make
+// others wait for it. It stays valid after the task has ended.
+type Task struct {
+	job  *Job
+	id   int64
+	done chan struct{}
+	mu   struct {
+		sync.Mutex
+		ended      bool
+		err        error
+		failure    *failure
+		successors []*task
+	}
+}
+
+// ID returns the number of the task in its job, from 1.
+func (t *Task) ID() int64 { return t.id }
+
+// Done reports whether the task has ended.
+func (t *Task) Done() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.ended
+}
+
+// Err returns nil while the task has not ended and when it succeeded, the
+// *TaskError when it failed, a *FailedDataError when it was cancelled because
+// what it needs was lost, and a *TaskError with Dropped set when its job was
+// cancelled. A failure that was returned here is not returned by
+// Job.Failures any more.
+func (t *Task) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.failure != nil {
+		t.mu.failure.take()
+	}
+	return t.mu.err
+}
+
+// Wait returns when the task has ended, with nil even if it failed (see Err);
+// or when ctx ends; or with a *StuckError as Job.Wait does.
+func (t *Task) Wait(ctx context.Context) error {
+	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.future == t })
+}
+
+// addSuccessor makes u wait for t. Submission lock held.
+func (t *Task) addSuccessor(u *task) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.ended {
+		if t.mu.failure != nil {
+			u.x.lost.Store(t.mu.failure)
+		}
+		return false
+	}
+	t.mu.successors = append(t.mu.successors, u)
+	return true
+}
+
+// end says that t ended and releases who waits for it.
+func (t *Task) end(f *failure, err error, c *datamgr.Completer) {
+	t.mu.Lock()
+	t.mu.ended, t.mu.err, t.mu.failure = true, err, f
+	next := t.mu.successors
+	t.mu.successors = nil
+	t.mu.Unlock()
+	for _, u := range next {
+		if f != nil {
+			u.x.lost.Store(f)
+		}
+		if u.Done() {
+			c.Release(&u.Waiter)
+		}
+	}
+	close(t.done)
+}

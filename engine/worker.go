@@ -1,0 +1,483 @@
+package engine
+
+// Workers: goroutines that run tasks, and the hands by which anybody ends them.
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// hand ends tasks and gives out those that this releases: a worker's, or one
+// borrowed by a goroutine of the program.
+type hand struct {
+	rt    *Runtime
+	c     *datamgr.Completer
+	id    int // of the worker, or sched.Outside
+	light []*task
+}
+
+// dispatch gives out what the hand released. A hand from outside holds the
+// submission lock.
+func (h *hand) dispatch() {
+	for w := h.c.Take(); w != nil; {
+		next := w.Next()
+		if t := taskOf(w); t.kind.light() {
+			h.light = append(h.light, t)
+		} else {
+			h.rt.push(t, h.id)
+		}
+		w = next
+	}
+}
+
+// settle gives out what the hand released and runs what has no kernel, until
+// nothing is left. The submission lock is free.
+func (h *hand) settle() {
+	for {
+		if h.id == sched.Outside {
+			h.rt.reg.Lock()
+			h.dispatch()
+			h.rt.reg.Unlock()
+		} else {
+			h.dispatch()
+		}
+		n := len(h.light)
+		if n == 0 {
+			return
+		}
+		t := h.light[n-1]
+		h.light = h.light[:n-1]
+		h.runLight(t)
+	}
+}
+
+// takeHand lends a hand to a goroutine of the program.
+func (rt *Runtime) takeHand() *hand {
+	rt.busyHands.Add(1)
+	return rt.hands.Get().(*hand)
+}
+
+// giveHand gives out what the hand released and takes the hand back. In a
+// Sequential runtime it runs what became ready.
+func (rt *Runtime) giveHand(h *hand) {
+	h.settle()
+	rt.hands.Put(h)
+	rt.busyHands.Add(-1)
+	if rt.opt.Sequential {
+		rt.drain()
+	}
+	rt.progress()
+}
+
+// worker runs tasks, one at a time.
+type worker struct {
+	hand
+	pub   datamgr.Publisher
+	tc    TaskContext
+	park  chan bool // true: go on as the one who looks for work
+	name  string
+	freed struct { // ended tasks to give back
+		first, last *task
+		n           int
+	}
+	job     *Job  // the job that ended counts for
+	ended   int64 // tasks of job that ended, not yet added to it
+	scratch []scratch
+	running atomic.Pointer[Codelet] // with statistics
+	_       [64]byte
+}
+
+func newWorker(rt *Runtime, id int) *worker {
+	w := &worker{hand: hand{rt: rt, c: rt.reg.NewCompleter(), id: id}, park: make(chan bool, 1), name: fmt.Sprintf("cpu %d", id)}
+	rt.reg.AddPublisher(&w.pub)
+	return w
+}
+
+// loop is the worker's goroutine. A kernel may end the goroutine; then another
+// goes on.
+func (w *worker) loop() {
+	done := false
+	defer func() {
+		if done {
+			w.rt.group.Done()
+			return
+		}
+		go w.loop()
+	}()
+	w.work()
+	done = true
+}
+
+func (w *worker) work() {
+	rt := w.rt
+	p := &rt.parking
+	looking, spins := false, 0
+	for {
+		if it := rt.policy.Pop(w.id); it != nil {
+			if looking {
+				looking = false
+				p.found(rt)
+			}
+			spins = 0
+			w.run(itemTask(it))
+			continue
+		}
+		w.rest()
+		if rt.quit.Load() {
+			if looking {
+				p.looking.Store(0)
+			}
+			return
+		}
+		if !looking && spins == 0 {
+			looking = p.looking.CompareAndSwap(0, 1)
+		}
+		if looking && spins < 40 {
+			spins++
+			runtime.Gosched()
+			continue
+		}
+		p.enter(w)
+		if looking {
+			looking = false
+			p.looking.Store(0)
+		}
+		spins = 0
+		if it := rt.policy.Pop(w.id); it != nil {
+			if !p.leave(w) { // somebody is waking us
+				looking = <-w.park
+			}
+			if looking {
+				looking = false
+				p.found(rt)
+			}
+			w.run(itemTask(it))
+			continue
+		}
+		if rt.quit.Load() && p.leave(w) {
+			return
+		}
+		if int(p.parked.Add(1)) == len(rt.workers) {
+			rt.progress()
+		}
+		looking = <-w.park
+		p.parked.Add(-1)
+	}
+}
+
+// rest is called when the worker finds nothing to run.
+func (w *worker) rest() {
+	w.pub.End(w.c)
+	w.settle()
+	w.flush()
+}
+
+// flush adds what ended to the job's count.
+func (w *worker) flush() {
+	if w.ended == 0 {
+		return
+	}
+	w.job.ended.Add(w.ended)
+	w.ended = 0
+	w.rt.progress()
+}
+
+// count says that a task of j ended.
+func (w *worker) count(j *Job) {
+	if w.job != j {
+		w.flush()
+		w.job = j
+	}
+	w.ended++
+	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 {
+		w.flush()
+	}
+}
+
+// run runs a task that the policy gave out.
+func (w *worker) run(t *task) {
+	w.pub.Begin(&t.Waiter, w.c) // from now on unordered accesses see us, or we see theirs
+	state := t.state()
+	j := t.job
+	if w.job != j { // who waits for the other job should not wait for this task
+		w.flush()
+		w.job = j
+	}
+	if t.general || state != 0 && !w.allocate(t, state) || t.Order <= j.cancelled.Load() {
+		w.runGeneral(t)
+		w.settle()
+		return
+	}
+	w.tc.reset(t, w)
+	if w.rt.opt.Poison {
+		w.poison(t)
+	}
+	if err := w.kernel(t); err != nil {
+		t.extend()
+		w.fail(t, err)
+		w.settle()
+		return
+	}
+	w.c.Finish(t.accesses())
+	w.recycle(t)
+	w.count(j)
+	w.dispatch()
+	if len(w.light) > 0 {
+		w.settle()
+	}
+}
+
+// allocate makes the memory of a plain task exist; it reports whether that was
+// all that its data needed.
+func (w *worker) allocate(t *task, state datamgr.State) bool {
+	if !state.OnlyLazy() {
+		return false
+	}
+	for i := range t.operands() {
+		if t.operands()[i].Handle.PrepareMain() != nil {
+			return false // the general way says so
+		}
+	}
+	return true
+}
+
+// kernel calls the kernel of t; the buffers that are not plain are filled in.
+func (w *worker) kernel(t *task) error {
+	j := t.job
+	if w.rt.opt.Listener != nil {
+		w.rt.event(TaskStarted, t, w.id, nil)
+	}
+	fn := t.codelet.CPU[0]
+	var err error
+	if j.stats == nil {
+		err = callKernel(fn, &w.tc, w.exit)
+	} else {
+		w.running.Store(t.codelet)
+		start := time.Now()
+		err = callKernel(fn, &w.tc, w.exit)
+		j.stats.add(w, t, time.Since(start))
+		w.running.Store(nil)
+	}
+	if err == nil && w.rt.opt.Listener != nil {
+		w.rt.event(TaskDone, t, w.id, nil)
+	}
+	return err
+}
+
+// exit is called when a kernel ends the worker's goroutine.
+func (w *worker) exit(err error) {
+	t := w.tc.t
+	t.extend()
+	w.running.Store(nil)
+	w.fail(t, err)
+	w.rest()
+}
+
+// runGeneral runs a task that may need locks, copies or private buffers, or
+// must not run at all.
+func (w *worker) runGeneral(t *task) {
+	x := t.extend()
+	ops := t.operands()
+	if x.needLocks || t.state().Locks() {
+		if !x.locks.Acquire(ops, x.unsequenced, w.c) {
+			w.pub.End(w.c) // t may run elsewhere by now
+			return
+		}
+	}
+	if t.kind != userTask {
+		w.runInternal(t)
+		return
+	}
+	j := t.job
+	if t.Order <= j.cancelled.Load() {
+		f := newFailure(t, "", j.cause(), true)
+		w.cancel(t, f, f.err())
+		return
+	}
+	if f := x.lost.Load(); f != nil {
+		w.cancelFor(t, -1, f)
+		return
+	}
+	if i, f := datamgr.Fault(ops); i >= 0 {
+		w.cancelFor(t, i, f.(*failure))
+		return
+	}
+	datamgr.Mend(ops)
+	if err := x.place.Prepare(ops); err != nil {
+		w.fail(t, err)
+		return
+	}
+	w.tc.reset(t, w)
+	if err := w.privates(t); err != nil {
+		w.fail(t, err)
+		return
+	}
+	if w.rt.opt.Poison {
+		w.poison(t)
+	}
+	if err := w.kernel(t); err != nil {
+		w.fail(t, err)
+		return
+	}
+	w.endUser(t, nil, nil)
+}
+
+// privates fills in the buffers of SCRATCH and REDUX operands.
+func (w *worker) privates(t *task) error {
+	k := 0
+	for i, op := range t.operands() {
+		switch op.Mode {
+		case iface.Scratch:
+			p, err := w.workspace(k, op.Handle)
+			if err != nil {
+				return err
+			}
+			op.Handle.Own(p, &w.tc.bufs[i])
+			w.tc.set[i] = true
+			k++
+		case iface.Redux:
+			c, err := op.Handle.Contribute(&w.tc.bufs[i])
+			if err != nil {
+				return err
+			}
+			t.x.redux = append(t.x.redux, c)
+			w.tc.set[i] = true
+		}
+	}
+	return nil
+}
+
+// scratch is private memory of a worker, kept from task to task.
+type scratch struct {
+	p     unsafe.Pointer
+	bytes int64
+}
+
+// workspace returns the worker's k-th private memory, large enough for h.
+func (w *worker) workspace(k int, h *datamgr.Handle) (unsafe.Pointer, error) {
+	d := h.Desc()
+	bytes := d.Bytes()
+	if k == len(w.scratch) {
+		w.scratch = append(w.scratch, scratch{})
+	}
+	s := &w.scratch[k]
+	if s.p == nil || s.bytes < bytes {
+		mem := w.rt.reg.Memory()
+		mem.Free(s.p, s.bytes)
+		*s = scratch{}
+		p, err := mem.Alloc(bytes)
+		if err != nil {
+			return nil, err
+		}
+		*s = scratch{p, bytes}
+	}
+	return s.p, nil
+}
+
+// freeScratch gives the private memory back; the worker has stopped.
+func (w *worker) freeScratch() {
+	for _, s := range w.scratch {
+		w.rt.reg.Memory().Free(s.p, s.bytes)
+	}
+	w.scratch = nil
+}
+
+// poison fills the buffers whose content the kernel must not read.
+func (w *worker) poison(t *task) {
+	for i, op := range t.operands() {
+		if op.Mode == iface.Scratch || op.Mode == iface.W && !(t.general && t.x.shared) {
+			poison(w.tc.Buffer(i))
+		}
+	}
+}
+
+// fail ends a user task that failed with err.
+func (w *worker) fail(t *task, err error) {
+	f := newFailure(t, w.name, err, false)
+	if w.rt.opt.Listener != nil {
+		w.rt.event(TaskFailed, t, w.id, err)
+	}
+	t.job.addFailure(f)
+	w.endUser(t, f, f.err())
+}
+
+// cancelFor cancels t because f lost what it needs: operand i, or -1 for an
+// explicit dependency.
+func (w *worker) cancelFor(t *task, i int, f *failure) {
+	f.cancelled.Add(1)
+	e := &FailedDataError{Operand: i, Task: f.err()}
+	if i >= 0 {
+		e.Handle = t.operands()[i].Handle
+	}
+	w.cancel(t, f, e)
+}
+
+func (w *worker) cancel(t *task, f *failure, err error) {
+	t.job.dropped.Add(1)
+	if w.rt.opt.Listener != nil {
+		w.rt.event(TaskCancelled, t, w.id, err)
+	}
+	w.endUser(t, f, err)
+}
+
+// endUser ends a general user task; f says why its outputs are lost, or is nil.
+func (w *worker) endUser(t *task, f *failure, err error) {
+	j := t.job
+	w.end(t, f, err)
+	w.recycle(t)
+	w.count(j)
+}
+
+// end ends a general task: what it should have written is marked first, then
+// its locks and accesses end.
+func (h *hand) end(t *task, f *failure, err error) {
+	x := t.x
+	for _, c := range x.redux {
+		c.Return()
+	}
+	x.redux = x.redux[:0]
+	x.place.Release()
+	if f != nil {
+		datamgr.Spoil(t.operands(), f)
+	}
+	x.locks.Release(h.c)
+	datamgr.EndUnordered(x.unordered, h.c)
+	h.c.Finish(t.accesses())
+	if x.future != nil {
+		x.future.end(f, err, h.c)
+	}
+}
+
+// recycle gives an ended task back, in batches.
+func (w *worker) recycle(t *task) {
+	t.clear()
+	fr := &w.freed
+	if fr.n == 0 {
+		fr.last = t
+	}
+	t.SetNext(waiterOf(fr.first))
+	fr.first = t
+	fr.n++
+	if fr.n >= 64 {
+		w.rt.giveBack(fr.first, fr.last)
+		fr.first, fr.last, fr.n = nil, nil, 0
+	}
+}
+
+// giveBack gives a list of ended tasks to the submitter.
+func (rt *Runtime) giveBack(first, last *task) {
+	for {
+		o := rt.returned.Load()
+		last.SetNext(o)
+		if rt.returned.CompareAndSwap(o, &first.Waiter) {
+			return
+		}
+	}
+}
