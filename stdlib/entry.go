@@ -1,0 +1,159 @@
+package stdlib
+
+// From a line of the table to a codelet: the signature is taken apart once, and
+// every task's operands are held against it before its own rule runs.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
+
+type module struct {
+	name, doc string
+	codelets  []entry
+}
+
+// entry is one codelet.
+type entry struct {
+	signature string
+	doc       string
+	elems     []iface.Elem           // what T may stand for; nil: anything
+	shape     func(s shapes) error   // nil: nothing besides kinds and elements
+	kernel    func(k operands) error // one task
+	flops     func(s shapes) float64
+
+	name string
+	ops  []operand
+	args []string // names of the scalars, in order
+
+	flagArg [numFlags]int8 // place of each flag in args, -1 without
+}
+
+// operands is what a kernel sees: *engine.TaskContext, or a test.
+type operands interface {
+	Buffer(i int) *iface.Buffer
+	Arg(i int) iface.Scalar
+}
+
+// operand is a handle of a signature.
+type operand struct {
+	name  string
+	mode  iface.AccessMode
+	kind  string     // "variable", "vector", "matrix", "dense"
+	param byte       // 'T'; 0 when elem is fixed
+	elem  iface.Elem // fixed element type
+}
+
+func (o *operand) admits(k iface.Kind) bool {
+	return o.kind == k.String() || o.kind == "dense" && (k == iface.Vector || k == iface.Matrix)
+}
+
+var kindPhrase = map[string]string{
+	"variable": "a variable", "vector": "a vector", "matrix": "a matrix", "dense": "a vector or a matrix",
+}
+
+// parse reads the signature. It is text of this package: a mistake in it is a
+// panic in every test.
+func (e *entry) parse() {
+	name, list, ok := strings.Cut(strings.TrimSuffix(e.signature, ")"), "(")
+	if !ok {
+		panic("stdlib: signature " + e.signature)
+	}
+	e.name = name
+	for f := range e.flagArg {
+		e.flagArg[f] = -1
+	}
+	for _, p := range strings.Split(list, ", ") {
+		name, typ, _ := strings.Cut(p, ": ")
+		mode, typ2, ok := strings.Cut(typ, " ")
+		m, isMode := iface.ModeByName(mode)
+		if !ok || !isMode {
+			for f := range flagInfo {
+				if flagInfo[f].name == name {
+					e.flagArg[f] = int8(len(e.args))
+				}
+			}
+			e.args = append(e.args, name)
+			continue
+		}
+		o := operand{name: name, mode: m}
+		var elem string
+		o.kind, elem, _ = strings.Cut(strings.TrimSuffix(typ2, "]"), "[")
+		if len(elem) == 1 {
+			o.param = elem[0]
+		} else if o.elem, ok = iface.ElemByName(elem); !ok {
+			panic("stdlib: element type " + elem + " in " + e.signature)
+		}
+		e.ops = append(e.ops, o)
+	}
+}
+
+func (e entry) build() *engine.Codelet {
+	e.parse()
+	c := &engine.Codelet{
+		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems),
+		CPU:   []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
+		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
+	}
+	for i := range e.ops {
+		c.Modes = append(c.Modes, e.ops[i].mode)
+	}
+	if e.flops != nil {
+		c.Flops = func(ops []iface.Desc, args []iface.Scalar) float64 {
+			s := shapes{e: &e, ops: ops, args: args}
+			return e.flops(s)
+		}
+	}
+	return c
+}
+
+// check is the codelet's Shape.
+func (e *entry) check(ops []iface.Desc, args []iface.Scalar) error {
+	if len(ops) != len(e.ops) || len(args) != len(e.args) {
+		return &engine.ShapeError{Message: fmt.Sprintf("`%s` takes %d operands and %d scalars, and got %d and %d",
+			e.name, len(e.ops), len(e.args), len(ops), len(args)), Help: "codelet " + e.signature}
+	}
+	first := -1 // the operand that decided T
+	for i := range ops {
+		o, d := &e.ops[i], &ops[i]
+		if !o.admits(d.Kind) {
+			return &engine.ShapeError{Message: fmt.Sprintf("`%s` of `%s` is %s, and got a %v", o.name, e.name, kindPhrase[o.kind], d.Kind),
+				Operands: []int{i}, Details: []string{typeOf(d)}, Help: "codelet " + e.signature}
+		}
+		switch {
+		case o.param == 0 && d.Elem != o.elem:
+			return &engine.ShapeError{Message: fmt.Sprintf("`%s` of `%s` has elements of type %v, and got %v", o.name, e.name, o.elem, d.Elem),
+				Operands: []int{i}, Details: []string{typeOf(d)}, Help: "codelet " + e.signature}
+		case o.param != 'T':
+		case first < 0:
+			first = i
+			if e.elems != nil && !slices.Contains(e.elems, d.Elem) {
+				return &engine.ShapeError{Message: fmt.Sprintf("`%s` computes with %s, and `%s` has elements of type %v", e.name, oneOf(e.elems), o.name, d.Elem),
+					Operands: []int{i}, Details: []string{typeOf(d)}}
+			}
+		case d.Elem != ops[first].Elem:
+			return &engine.ShapeError{Message: fmt.Sprintf("`%s` needs one element type, and got %v and %v", e.name, ops[first].Elem, d.Elem),
+				Operands: []int{first, i}, Details: []string{fmt.Sprintf("%s, so T is %v", typeOf(&ops[first]), ops[first].Elem), typeOf(d)},
+				Help: "codelet " + e.signature}
+		}
+	}
+	if e.shape == nil {
+		return nil
+	}
+	s := shapes{e: e, ops: ops, args: args}
+	return e.shape(s)
+}
+
+func typeOf(d *iface.Desc) string { return fmt.Sprintf("%v[%v]", d.Kind, d.Elem) }
+
+func oneOf(elems []iface.Elem) string {
+	var names []string
+	for _, e := range elems {
+		names = append(names, e.String())
+	}
+	return strings.Join(names, " or ")
+}

@@ -1,0 +1,64 @@
+// Package stdlib holds the codelets that come with starpush: std/blas,
+// std/reduce and std/random. It knows the engine and not the language: a host
+// hands the modules to its compiler.
+//
+//	comp, err := lang.NewCompiler(lang.Config{Modules: …lang.ModuleOf(stdlib.Modules()["std/blas"]...)…})
+//
+// # Elements of a signature
+//
+// Signatures are written in the language. T is an element-type parameter; the
+// type dense[T] stands for a vector or a matrix.
+//
+// # Random numbers
+//
+// std/random uses Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random
+// Numbers: As Easy as 1, 2, 3; SC11), a function from a counter and a key to
+// 128 random bits. The key is the seed. Element number n of the root datum,
+// counted row by row, takes the 64-bit half n mod 2 of the block with counter
+// n div 2; the third word of the counter is 0 for uniform and 1 for normal. So
+// content depends on the seed and on places in the root, and neither on how the
+// datum was split nor on the order of tasks.
+//
+// uniform takes the upper 53 bits (24 for f32) as a fraction u and stores
+// lo + u·(hi-lo), which is below hi. normal makes the elements 2k and 2k+1 from
+// one block by the method of Box and Muller; it uses log, sin and cos, whose
+// last bit may differ between kinds of processors.
+package stdlib
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/starpush/starpush/engine"
+)
+
+// Modules returns the codelets of each module by the name that import uses. The
+// map is the caller's; the codelets are shared and immutable.
+func Modules() map[string][]*engine.Codelet {
+	m := maps.Clone(modules())
+	for name, cs := range m {
+		m[name] = slices.Clone(cs)
+	}
+	return m
+}
+
+// Doc returns one sentence about a module, "" for an unknown one.
+func Doc(module string) string {
+	for _, m := range table {
+		if m.name == module {
+			return m.doc
+		}
+	}
+	return ""
+}
+
+var modules = sync.OnceValue(func() map[string][]*engine.Codelet {
+	out := make(map[string][]*engine.Codelet, len(table))
+	for _, m := range table {
+		for i := range m.codelets {
+			out[m.name] = append(out[m.name], m.codelets[i].build())
+		}
+	}
+	return out
+})

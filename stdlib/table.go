@@ -1,0 +1,211 @@
+package stdlib
+
+// The table of codelets: one line declares one. Scalars stand in the order in
+// which the kernels take them.
+
+import "github.com/starpush/starpush/datamgr/iface"
+
+var floatElems = []iface.Elem{iface.F32, iface.F64}
+
+const flagsDoc = " side is \"l\" or \"r\", uplo \"l\" or \"u\", ta and tb \"n\" or \"t\", diag \"n\" or \"u\"."
+
+var table = []module{
+	{name: "std/blas", doc: "Dense linear algebra with the meaning of BLAS and LAPACK, row-major.", codelets: []entry{
+		{
+			signature: "fill(x: W dense[T], value: T)",
+			doc:       "x = value, for every element of a vector or matrix.",
+			kernel: byElem{fill[int8], fill[int16], fill[int32], fill[int64],
+				fill[uint8], fill[uint16], fill[uint32], fill[uint64], fill[float32], fill[float64]}.on(0),
+		},
+		{
+			signature: "copy(x: R dense[T], y: W dense[T])",
+			doc:       "y = x, for two vectors or two matrices of one size.",
+			shape:     sameSizes,
+			kernel:    bySize(copyElems[uint8], copyElems[uint16], copyElems[uint32], copyElems[uint64]),
+		},
+		{
+			signature: "swap(x: RW dense[T], y: RW dense[T])",
+			doc:       "Exchanges the contents of two vectors or two matrices of one size.",
+			shape:     sameSizes,
+			kernel:    bySize(swapElems[uint8], swapElems[uint16], swapElems[uint32], swapElems[uint64]),
+		},
+		{
+			signature: "scal(alpha: T, x: RW dense[T])",
+			doc:       "x = alpha * x.",
+			elems:     floatElems, kernel: floats(scal[float32], scal[float64]),
+			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "axpy(alpha: T, x: R dense[T], y: RW dense[T])",
+			doc:       "y = alpha * x + y.",
+			elems:     floatElems, shape: sameSizes, kernel: floats(axpy[float32], axpy[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "dot(x: R vector[T], y: R vector[T], acc: RW variable[T])",
+			doc:       "acc = acc + the sum of x[i] * y[i]; takes REDUX.",
+			elems:     floatElems, shape: sameSizes, kernel: floats(dot[float32], dot[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "asum(x: R vector[T], acc: RW variable[T])",
+			doc:       "acc = acc + the sum of abs(x[i]); takes REDUX.",
+			elems:     floatElems, kernel: floats(asum[float32], asum[float64]),
+			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "nrm2sq(x: R vector[T], acc: RW variable[T])",
+			doc:       "acc = acc + the sum of x[i] * x[i]; takes REDUX.",
+			elems:     floatElems, kernel: floats(nrm2sq[float32], nrm2sq[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "nrm2(x: R vector[T], out: W variable[T])",
+			doc:       "out = the Euclidean norm of x, without overflow in between.",
+			elems:     floatElems, kernel: floats(nrm2[float32], nrm2[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "iamax(x: R vector[T], out: W variable[i64])",
+			doc:       "out = the place in the root datum of the first element with the largest abs(x[i]); a NaN is the largest. In a root matrix places are counted row by row.",
+			elems:     floatElems, shape: notEmpty, kernel: floats(iamax[float32], iamax[float64]),
+		},
+		{
+			signature: "gemv(A: R matrix[T], x: R vector[T], y: RW vector[T], alpha: T = 1, beta: T = 1, ta: string = \"n\")",
+			doc:       "y = alpha * op(A) * x + beta * y." + flagsDoc,
+			elems:     floatElems, shape: gemvShape, kernel: floats(gemv[float32], gemv[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "ger(x: R vector[T], y: R vector[T], A: RW matrix[T], alpha: T = 1)",
+			doc:       "A = alpha * x * transposed(y) + A.",
+			elems:     floatElems, shape: gerShape, kernel: floats(ger[float32], ger[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) },
+		},
+		{
+			signature: "trsv(A: R matrix[T], x: RW vector[T], uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
+			doc:       "Solves op(A) * x = b for a triangular A; x holds b before." + flagsDoc,
+			elems:     floatElems, shape: trsvShape, kernel: floats(trsv[float32], trsv[float64]),
+			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
+		},
+		{
+			signature: "gemm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, ta: string = \"n\", tb: string = \"n\")",
+			doc:       "C = alpha * op(A) * op(B) + beta * C." + flagsDoc,
+			elems:     floatElems, shape: gemmShape, kernel: floats(gemm[float32], gemm[float64]),
+			flops: func(s shapes) float64 {
+				_, inner := s.turned(ta)
+				return 2 * float64(s.ops[2].Len()) * float64(s.ops[0].Dim[inner])
+			},
+		},
+		{
+			signature: "symm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, side: string = \"l\", uplo: string = \"l\")",
+			doc:       "C = alpha * A * B + beta * C, or B * A, for a symmetric A of which one triangle is read." + flagsDoc,
+			elems:     floatElems, shape: symmShape, kernel: floats(symm[float32], symm[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) * float64(s.ops[0].Dim[0]) },
+		},
+		{
+			signature: "syrk(A: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, uplo: string = \"l\", ta: string = \"n\")",
+			doc:       "C = alpha * op(A) * transposed(op(A)) + beta * C, one triangle of C." + flagsDoc,
+			elems:     floatElems, shape: syrkShape, kernel: floats(syrk[float32], syrk[float64]),
+			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) * float64(s.ops[1].Dim[0]+1) },
+		},
+		{
+			signature: "trmm(A: R matrix[T], B: RW matrix[T], alpha: T = 1, side: string = \"l\", uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
+			doc:       "B = alpha * op(A) * B, or B * op(A), for a triangular A." + flagsDoc,
+			elems:     floatElems, shape: sideShape, kernel: floats(trmm[float32], trmm[float64]),
+			flops: func(s shapes) float64 { return float64(s.ops[1].Len()) * float64(s.ops[0].Dim[0]) },
+		},
+		{
+			signature: "trsm(A: R matrix[T], B: RW matrix[T], alpha: T = 1, side: string = \"l\", uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
+			doc:       "Solves op(A) * X = alpha * B, or X * op(A), for a triangular A; X replaces B." + flagsDoc,
+			elems:     floatElems, shape: sideShape, kernel: floats(trsm[float32], trsm[float64]),
+			flops: func(s shapes) float64 { return float64(s.ops[1].Len()) * float64(s.ops[0].Dim[0]) },
+		},
+		{
+			signature: "potrf(A: RW matrix[T], uplo: string = \"l\")",
+			doc:       "Cholesky factorisation of a symmetric positive definite A: L * transposed(L), or transposed(U) * U, in one triangle." + flagsDoc,
+			elems:     floatElems, shape: potrfShape, kernel: floats(potrf[float32], potrf[float64]),
+			flops: func(s shapes) float64 { n := float64(s.ops[0].Dim[0]); return n * n * n / 3 },
+		},
+		{
+			signature: "getrf_nopiv(A: RW matrix[T])",
+			doc:       "LU factorisation without exchanging rows: L with a unit diagonal below, U on and above the diagonal.",
+			elems:     floatElems, kernel: floats(getrfNoPiv[float32], getrfNoPiv[float64]),
+			flops: func(s shapes) float64 {
+				m, n := float64(s.ops[0].Dim[0]), float64(s.ops[0].Dim[1])
+				k := min(m, n)
+				return 2 * (m*n*k - (m+n)*k*k/2 + k*k*k/3)
+			},
+		},
+		{
+			signature: "getrs_nopiv(A: R matrix[T], B: RW matrix[T])",
+			doc:       "Solves A * X = B with the factors that getrf_nopiv left in A; X replaces B.",
+			elems:     floatElems, shape: getrsShape, kernel: floats(getrsNoPiv[float32], getrsNoPiv[float64]),
+			flops: func(s shapes) float64 { return 2 * float64(s.ops[1].Len()) * float64(s.ops[0].Dim[0]) },
+		},
+		{
+			signature: "transpose(A: R matrix[T], B: W matrix[T])",
+			doc:       "B = transposed(A).",
+			shape:     transposeShape,
+			kernel:    bySize(transpose[uint8], transpose[uint16], transpose[uint32], transpose[uint64]),
+		},
+	}},
+	{name: "std/reduce", doc: "Numbers about vectors and matrices, added to what is there, so that they take REDUX.", codelets: []entry{
+		{
+			signature: "sum(x: R dense[T], acc: RW variable[T])",
+			doc:       "acc = acc + the sum of all elements; integers wrap.",
+			kernel: byElem{addUp[int8, int8], addUp[int16, int16], addUp[int32, int32], addUp[int64, int64], addUp[uint8, uint8],
+				addUp[uint16, uint16], addUp[uint32, uint32], addUp[uint64, uint64], addUp[float32, float64], addUp[float64, float64]}.on(0),
+		},
+		{
+			signature: "prod(x: R dense[T], acc: RW variable[T])",
+			doc:       "acc = acc * the product of all elements; integers wrap.",
+			kernel: byElem{multiply[int8, int8], multiply[int16, int16], multiply[int32, int32], multiply[int64, int64], multiply[uint8, uint8],
+				multiply[uint16, uint16], multiply[uint32, uint32], multiply[uint64, uint64], multiply[float32, float64], multiply[float64, float64]}.on(0),
+		},
+		{
+			signature: "min(x: R dense[T], acc: RW variable[T])",
+			doc:       "acc = the smallest of acc and all elements; a NaN wins.",
+			kernel: byElem{smallest[int8], smallest[int16], smallest[int32], smallest[int64],
+				smallest[uint8], smallest[uint16], smallest[uint32], smallest[uint64], smallest[float32], smallest[float64]}.on(0),
+		},
+		{
+			signature: "max(x: R dense[T], acc: RW variable[T])",
+			doc:       "acc = the largest of acc and all elements; a NaN wins.",
+			kernel: byElem{largest[int8], largest[int16], largest[int32], largest[int64],
+				largest[uint8], largest[uint16], largest[uint32], largest[uint64], largest[float32], largest[float64]}.on(0),
+		},
+		{
+			signature: "count(x: R dense[T], value: T, acc: RW variable[U])",
+			doc:       "acc = acc + the number of elements equal to value.",
+			kernel: byElem{count[int8], count[int16], count[int32], count[int64],
+				count[uint8], count[uint16], count[uint32], count[uint64], count[float32], count[float64]}.on(0),
+		},
+		{
+			signature: "histogram(x: R dense[T], lo: float, hi: float, bins: RW vector[U])",
+			doc:       "Adds the number of elements with lo <= x < hi to equal bins: bin i of n begins at lo + (hi - lo) * i / n. Elements are compared as f64.",
+			shape:     histogramShape,
+			kernel: byElem{histogram[int8], histogram[int16], histogram[int32], histogram[int64],
+				histogram[uint8], histogram[uint16], histogram[uint32], histogram[uint64], histogram[float32], histogram[float64]}.on(0),
+		},
+		{
+			signature: "argmax(x: R dense[T], out: W variable[i64])",
+			doc:       "out = the place in the root datum of the first of the largest elements; a NaN is the largest. In a root matrix places are counted row by row.",
+			shape:     notEmpty,
+			kernel: byElem{argmax[int8], argmax[int16], argmax[int32], argmax[int64],
+				argmax[uint8], argmax[uint16], argmax[uint32], argmax[uint64], argmax[float32], argmax[float64]}.on(0),
+		},
+	}},
+	{name: "std/random", doc: "Random content that depends on the seed and on the place in the root datum, and not on how it was split.", codelets: []entry{
+		{
+			signature: "uniform(x: W dense[T], seed: int, lo: float = 0.0, hi: float = 1.0)",
+			doc:       "x = random numbers, lo <= x < hi (lo when both are equal); Philox4x32-10.",
+			elems:     floatElems, shape: uniformShape, kernel: floats(uniform32, uniform64),
+		},
+		{
+			signature: "normal(x: W dense[T], seed: int, mean: float = 0.0, sd: float = 1.0)",
+			doc:       "x = normally distributed random numbers; Philox4x32-10, Box-Muller.",
+			elems:     floatElems, shape: normalShape, kernel: floats(normal[float32], normal[float64]),
+		},
+	}},
+}
