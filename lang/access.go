@@ -1,0 +1,106 @@
+package lang
+
+// Reading and writing registered data from Go.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/interp"
+)
+
+// Handle is registered data of a run: a whole datum or a part of one. It is
+// valid until its block of the script ends, or until Close of its instance.
+type Handle = interp.Handle
+
+// View is a set of handles: the parts that a partition declared.
+type View = interp.View
+
+// Mode says what an access does to data.
+type Mode = iface.AccessMode
+
+// The modes that Acquire takes.
+const (
+	R  = iface.R
+	W  = iface.W
+	RW = iface.RW
+)
+
+// Access is direct access to the main-memory copy of a handle. Its methods may
+// be called from one goroutine at a time.
+type Access[T Elem] struct {
+	a        *engine.Access
+	buf      iface.Buffer
+	released bool
+}
+
+// Acquire waits for h in mode m and returns direct access to its main-memory
+// copy. Nothing else can use the data in a conflicting way until Release. The
+// error says so when T is not h's element type, when h has no value to read, or
+// when the task that should have written it failed.
+func Acquire[T Elem](ctx context.Context, h *Handle, m Mode) (*Access[T], error) {
+	if h == nil {
+		return nil, fmt.Errorf("lang: Acquire of a nil handle")
+	}
+	if m != R && m != W && m != RW {
+		return nil, fmt.Errorf("lang: Acquire of %v in mode %v; the modes are R, W and RW", h, m)
+	}
+	d := h.Desc()
+	if e := elemOf[T](); d.Kind == iface.Void || d.Elem != e {
+		return nil, fmt.Errorf("lang: Acquire: %s is a %v, not data of %v", h.Name(), h.Type(), e)
+	}
+	a, err := h.Acquire(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Access[T]{a: a, buf: *a.Buffer()}, nil
+}
+
+// Slice returns the memory itself, row by row; nil if rows are not adjacent, and
+// after Release.
+func (a *Access[T]) Slice() []T {
+	if a.released || !a.buf.Contiguous() {
+		return nil
+	}
+	return iface.Slice[T](&a.buf)
+}
+
+// Row returns row i of a matrix, the memory itself. It is nil after Release, for
+// other kinds of data, and for a row that does not exist.
+func (a *Access[T]) Row(i int) []T {
+	if a.released || a.buf.Rank != 2 || i < 0 || i >= a.buf.Dim[0] {
+		return nil
+	}
+	return iface.Row[T](&a.buf, i)
+}
+
+// Shape returns the sizes, one for each index.
+func (a *Access[T]) Shape() []int { return a.buf.Shape() }
+
+// Release gives the data back. It is idempotent; the slices are invalid afterwards.
+func (a *Access[T]) Release() error {
+	if a.released {
+		return nil
+	}
+	a.released = true
+	return a.a.Release()
+}
+
+// Value acquires the variable h in mode R, reads its element and releases it.
+func Value[T Elem](ctx context.Context, h *Handle) (T, error) {
+	var zero T
+	if h == nil {
+		return zero, fmt.Errorf("lang: Value of a nil handle")
+	}
+	if d := h.Desc(); d.Kind != iface.Variable {
+		return zero, fmt.Errorf("lang: Value: %s is a %v, not a variable", h.Name(), h.Type())
+	}
+	a, err := Acquire[T](ctx, h, R)
+	if err != nil {
+		return zero, err
+	}
+	v := a.Slice()[0]
+	return v, a.Release()
+}

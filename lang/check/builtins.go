@@ -1,0 +1,346 @@
+package check
+
+// Calls of builtin functions.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// builtin checks the arguments of a builtin function and returns its result.
+func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
+	if name == "reducer" {
+		return c.reducer(e)
+	}
+	for _, a := range e.Args {
+		if a.Name != nil {
+			a.Name.SetType(types.TNone)
+			if name != "close" || a.Name.Name != "tol" {
+				d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no parameter `%s`", name, a.Name.Name))
+				d.Help = append(d.Help, "write `"+builtinSyntax(name)+"`")
+			}
+		}
+		t := c.expr(a.Value)
+		if t.Kind == types.None && name != "print" && name != "str" {
+			c.err("E0705", a.Value, fmt.Sprintf("this gives no value that `%s` could take", name))
+			a.Value.SetType(types.TInvalid)
+		}
+	}
+	if n := mathArity[name]; n > 0 {
+		c.numbers(e, name, n, n)
+		return types.TFloat
+	}
+	switch name {
+	case "print":
+		return types.TNone
+	case "str":
+		c.count(e, name, 1, 1)
+		return types.TString
+	case "len":
+		if c.count(e, name, 1, 1) {
+			c.lenOf(e.Args[0].Value)
+		}
+		return types.TInt
+	case "value":
+		return c.valueOf(e)
+	case "save":
+		if c.count(e, name, 2, 2) {
+			if x := e.Args[0].Value; x.Type().Kind != types.Invalid && !x.Type().IsHandle() {
+				c.err("E0705", x, fmt.Sprintf("`save` writes registered data, and this is %s", aType(x.Type())))
+			}
+			c.arg(e, 1, types.TString, "the file name")
+		}
+		return types.TNone
+	case "range":
+		if c.count(e, name, 3, 3) {
+			for i, what := range []string{"the start", "the end", "the step"} {
+				c.arg(e, i, types.TInt, what+" of `range`")
+			}
+			if v, ok := literal(e.Args[2].Value); ok && v == 0 {
+				c.err("E0705", e.Args[2].Value, "the step of a range cannot be 0")
+			}
+		}
+		return types.TRange
+	case "grid":
+		c.count(e, name, 1, -1)
+		for i := range e.Args {
+			c.arg(e, i, types.TInt, "a size of `grid`")
+		}
+		return types.ListOf(types.ListOf(types.TInt))
+	case "int", "float":
+		c.numbers(e, name, 1, 1)
+		if name == "int" {
+			return types.TInt
+		}
+		return types.TFloat
+	case "abs", "min", "max":
+		return c.sameNumber(e, name)
+	case "close":
+		c.numbers(e, name, 2, 3)
+		return types.TBool
+	case "gate":
+		c.count(e, name, 0, 0)
+		return types.TGate
+	case "open":
+		if c.count(e, name, 1, 1) {
+			c.arg(e, 0, types.TGate, "what `open` opens")
+		}
+		return types.TNone
+	case "gpu", "cuda", "opencl", "disk":
+		if c.count(e, name, 1, 1) {
+			c.arg(e, 0, types.TInt, fmt.Sprintf("the number of `%s`", name))
+			if v, ok := literal(e.Args[0].Value); ok && v < 0 {
+				c.err("E0705", e.Args[0].Value, "devices are numbered from 0")
+			}
+		}
+		return types.TNode
+	case "nodes":
+		c.count(e, name, 0, 0)
+		return types.ListOf(types.TNode)
+	case "workers":
+		if c.count(e, name, 1, 1) {
+			c.arg(e, 0, types.TDevice, "what `workers` takes")
+		}
+		return types.ListOf(types.TWorker)
+	}
+	return types.TInvalid
+}
+
+// count reports a wrong number of arguments; hi < 0: no upper bound.
+func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
+	n := len(e.Args)
+	if n >= lo && (hi < 0 || n <= hi) {
+		return true
+	}
+	takes := arguments(lo)
+	switch {
+	case hi < 0 && lo == 1:
+		takes = "one argument or more"
+	case hi < 0:
+		takes = fmt.Sprintf("%d arguments or more", lo)
+	case hi > lo:
+		takes = fmt.Sprintf("%d or %d arguments", lo, hi)
+	}
+	d := c.err("E0705", e, fmt.Sprintf("`%s` takes %s, and %s given", name, takes, areArguments(n)))
+	if name == "range" && n > 0 {
+		lo, hi := "0", c.text(e.Args[0].Value)
+		if n > 1 {
+			lo, hi = hi, c.text(e.Args[1].Value)
+		}
+		d.Help = append(d.Help, fmt.Sprintf("without a step write `%s..%s`", lo, hi))
+	} else {
+		d.Help = append(d.Help, "write `"+builtinSyntax(name)+"`")
+	}
+	return false
+}
+
+func areArguments(n int) string {
+	switch n {
+	case 0:
+		return "none is"
+	case 1:
+		return "one is"
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+func (c *checker) arg(e *syntax.Call, i int, t *types.Type, what string) {
+	if x := e.Args[i].Value; !c.fits(t, x) {
+		c.mismatch(x, t, what)
+	}
+}
+
+// numbers checks that all arguments are numbers.
+func (c *checker) numbers(e *syntax.Call, name string, lo, hi int) bool {
+	if !c.count(e, name, lo, hi) {
+		return false
+	}
+	ok := true
+	for _, a := range e.Args {
+		if t := a.Value.Type(); t.Kind != types.Invalid && !t.IsNumber() {
+			d := c.err("E0705", a.Value, fmt.Sprintf("`%s` takes numbers, and this is %s", name, aType(t)))
+			c.handleHint(d, a.Value)
+			ok = false
+		}
+	}
+	return ok
+}
+
+// sameNumber is abs, min or max: int when all arguments are.
+func (c *checker) sameNumber(e *syntax.Call, name string) *types.Type {
+	lo, hi := 2, -1
+	if name == "abs" {
+		lo, hi = 1, 1
+	}
+	if !c.numbers(e, name, lo, hi) {
+		return types.TInvalid
+	}
+	t := types.TInt
+	for _, a := range e.Args {
+		if a.Value.Type().Kind == types.Float {
+			return types.TFloat
+		}
+		if a.Value.Type().Kind == types.Invalid {
+			t = types.TInvalid
+		}
+	}
+	return t
+}
+
+func (c *checker) lenOf(x syntax.Expr) {
+	switch t := x.Type(); t.Kind {
+	case types.Invalid, types.List, types.String, types.Range, types.View, types.Array:
+	default:
+		d := c.err("E0705", x, fmt.Sprintf("`len` takes a list, string, range, view or array, and this is %s", aType(t)))
+		switch t.Kind {
+		case types.Vector:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s.n`", c.text(x)))
+		case types.Matrix:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows` or `%s.cols`", c.text(x), c.text(x)))
+		}
+	}
+}
+
+func (c *checker) valueOf(e *syntax.Call) *types.Type {
+	if !c.count(e, "value", 1, 1) {
+		return types.TInvalid
+	}
+	x := e.Args[0].Value
+	t := x.Type()
+	switch {
+	case t.Kind == types.Invalid:
+		return t
+	case t.Kind != types.Variable:
+		d := c.err("E0705", x, fmt.Sprintf("`value` reads a variable, and this is %s", aType(t)))
+		if t.IsHandle() && t.Kind != types.Void {
+			d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as a { ... }`", c.text(x)))
+		}
+		return types.TInvalid
+	}
+	return numberOf(t.Elem)
+}
+
+// numberOf is the type that elements of type e have in a script.
+func numberOf(e iface.Elem) *types.Type {
+	if e.IsFloat() {
+		return types.TFloat
+	}
+	return types.TInt
+}
+
+// literal returns the value of an int literal, with a sign or without.
+func literal(e syntax.Expr) (int64, bool) {
+	switch e := unparen(e).(type) {
+	case *syntax.IntLit:
+		return e.Value, true
+	case *syntax.Unary:
+		if v, ok := literal(e.X); ok && e.Op == "-" {
+			return -v, true
+		}
+	}
+	return 0, false
+}
+
+// reducer checks reducer(init = i, combine = c): the only place where names of
+// codelets are values.
+func (c *checker) reducer(e *syntax.Call) *types.Type {
+	var init, combine *types.Object
+	seen := map[string]bool{}
+	for i, a := range e.Args {
+		name := ""
+		if a.Name != nil {
+			a.Name.SetType(types.TNone)
+			name = a.Name.Name
+		} else if i < 2 {
+			name = [2]string{"init", "combine"}[i]
+		}
+		switch {
+		case seen[name]:
+			c.twice(a, name)
+		case name == "init":
+			init = c.codeletValue(a.Value)
+			if init != nil && !reduceSig(init.Sig, []iface.AccessMode{iface.W}) {
+				c.reducerShape(a.Value, init, "init", "i(x: W H)")
+			}
+		case name == "combine":
+			combine = c.codeletValue(a.Value)
+			if combine != nil && !reduceSig(combine.Sig, []iface.AccessMode{iface.RW, iface.R}) {
+				c.reducerShape(a.Value, combine, "combine", "c(into: RW H, from: R H)")
+			}
+		default:
+			c.expr(a.Value)
+			c.err("E0705", a, "`reducer` takes `init` and `combine`")
+		}
+		seen[name] = true
+	}
+	if !seen["init"] {
+		d := c.err("E0705", e, "`reducer` needs `init`")
+		d.Help = append(d.Help, "write `reducer(init = i, combine = c)` with codelets i(x: W H) and c(into: RW H, from: R H)")
+	}
+	if init != nil && combine != nil && len(init.Sig.Params) > 0 && len(combine.Sig.Params) > 0 {
+		a, b := init.Sig.Params[0].Type, combine.Sig.Params[0].Type
+		if a.Kind != b.Kind && a.Kind != types.Dense && b.Kind != types.Dense || a.Param == 0 && b.Param == 0 && a.Elem != b.Elem {
+			d := c.err("E0705", e, "`init` and `combine` work on different data")
+			d.Notes = append(d.Notes, "codelet "+init.Sig.Text, "codelet "+combine.Sig.Text)
+		}
+	}
+	return types.TReducer
+}
+
+func (c *checker) reducerShape(at syntax.Node, o *types.Object, role, want string) {
+	d := c.err("E0705", at, fmt.Sprintf("`%s` cannot be the `%s` of a reducer", o.Name, role))
+	d.Notes = append(d.Notes, "codelet "+o.Sig.Text)
+	d.Help = append(d.Help, fmt.Sprintf("it must have the form `%s`", want))
+}
+
+// reduceSig reports whether sig has operands of one type in these modes, and
+// nothing else that must be given.
+func reduceSig(sig *types.Signature, modes []iface.AccessMode) bool {
+	if sig == nil || len(sig.Params) < len(modes) {
+		return false
+	}
+	for i, p := range sig.Params {
+		switch {
+		case i >= len(modes):
+			if !p.HasDefault || p.Mode != iface.NoMode {
+				return false
+			}
+		case p.Mode != modes[i] || !types.Same(p.Type, sig.Params[0].Type):
+			return false
+		}
+	}
+	return true
+}
+
+// codeletValue finds the codelet that an argument of reducer names.
+func (c *checker) codeletValue(e syntax.Expr) *types.Object {
+	e.SetType(types.TNone)
+	var o *types.Object
+	switch x := e.(type) {
+	case *syntax.Ident:
+		if o = c.find(x); o == nil {
+			c.undefined(x, func(o *types.Object) bool { return o.Kind == types.CodeletObject })
+			return nil
+		}
+	case *syntax.Selector:
+		if mod := c.moduleOf(x.X); mod != nil {
+			x.Name.SetType(types.TNone)
+			if o = c.member(x.X.(*syntax.Ident), mod, x.Name, "codelet"); o == nil {
+				return nil
+			}
+		}
+	}
+	if o == nil {
+		c.expr(e)
+		c.err("E0705", e, "this must be the name of a codelet")
+		return nil
+	}
+	if o.Kind != types.CodeletObject {
+		c.err("E0705", e, fmt.Sprintf("this must be the name of a codelet, and `%s` is %s", c.text(e), what(o)))
+		return nil
+	}
+	return o
+}

@@ -1,0 +1,217 @@
+package check
+
+// Calls of functions, and the binding of arguments to parameters.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// call checks f(…): a function of the script or the host, of a module, or a builtin.
+func (c *checker) call(e *syntax.Call) *types.Type {
+	e.Fn.SetType(types.TNone)
+	switch fn := e.Fn.(type) {
+	case *syntax.Ident:
+		o := c.scope.lookup(fn.Name)
+		if o == nil {
+			o = c.host[fn.Name]
+		}
+		switch {
+		case o != nil:
+			fn.Obj = o
+			c.markUsed(o)
+			return c.callObject(e, o, fn)
+		case builtinFuncs[fn.Name] != nil:
+			fn.Obj = builtinFuncs[fn.Name]
+			e.Callee = fn.Obj
+			return c.builtin(e, fn.Name)
+		case fn.Name == "void" || handleKinds[fn.Name] != 0 || absentKinds[fn.Name]:
+			c.args(e)
+			c.notInRegister(e, e)
+			return types.TInvalid
+		}
+		c.args(e)
+		if v := builtinValues[fn.Name]; v != nil {
+			c.err("E0705", fn, fmt.Sprintf("`%s` is %s and cannot be called", fn.Name, aType(v.Type)))
+			return types.TInvalid
+		}
+		c.undefined(fn, func(o *types.Object) bool {
+			return o.Kind == types.FuncObject || o.Kind == types.BuiltinFunc || o.Kind == types.ModuleObject
+		})
+		return types.TInvalid
+	case *syntax.Selector:
+		if mod := c.moduleOf(fn.X); mod != nil {
+			o := c.member(fn.X.(*syntax.Ident), mod, fn.Name, "function")
+			if o == nil {
+				c.args(e)
+				return types.TInvalid
+			}
+			fn.Name.SetType(types.TNone)
+			return c.callObject(e, o, fn)
+		}
+	case *syntax.Index:
+		if id, ok := fn.X.(*syntax.Ident); ok && c.scope.lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) {
+			c.args(e)
+			c.notInRegister(e, e)
+			return types.TInvalid
+		}
+	}
+	t := c.expr(e.Fn)
+	c.args(e)
+	if t.Kind != types.Invalid {
+		c.err("E0705", e.Fn, fmt.Sprintf("%s cannot be called", aType(t)))
+	}
+	return types.TInvalid
+}
+
+// notInRegister reports a constructor outside of register.
+func (c *checker) notInRegister(at syntax.Node, e syntax.Expr) {
+	d := c.err("E0105", at, "a constructor may stand in `register` only")
+	d.Help = append(d.Help, fmt.Sprintf("write `register x = %s`", c.text(e)))
+	walkExpr(e, func(x syntax.Expr) bool {
+		if x.Type() == nil {
+			x.SetType(types.TInvalid)
+		}
+		return true
+	})
+}
+
+// args checks arguments that belong to no parameter.
+func (c *checker) args(e *syntax.Call) {
+	for _, a := range e.Args {
+		c.expr(a.Value)
+	}
+}
+
+func (c *checker) callObject(e *syntax.Call, o *types.Object, at syntax.Node) *types.Type {
+	switch o.Kind {
+	case types.FuncObject:
+	case types.CodeletObject:
+		c.args(e)
+		d := c.err("E0705", at, fmt.Sprintf("`%s` is a codelet, and codelets run as tasks", c.text(at)))
+		d.Help = append(d.Help, fmt.Sprintf("write `insert %s(...)`, with a mode for each handle", c.text(at)))
+		return types.TInvalid
+	default:
+		c.args(e)
+		if o.Type == types.TInvalid {
+			return o.Type
+		}
+		d := c.err("E0705", at, fmt.Sprintf("`%s` is %s and cannot be called", c.text(at), what(o)))
+		if builtinFuncs[o.Name] != nil && !o.Decl.IsZero() {
+			d.Labels = append(d.Labels, diag.Label{Span: o.Decl, Text: "this hides the builtin function"})
+		}
+		return types.TInvalid
+	}
+	e.Callee = o
+	c.bindCall(e, o.Sig)
+	if o.Sig.Result == nil {
+		return types.TNone
+	}
+	return o.Sig.Result
+}
+
+// bindCall fills e.Bound: the argument of each parameter, nil for a default.
+func (c *checker) bindCall(e *syntax.Call, sig *types.Signature) {
+	e.Bound = make([]syntax.Expr, len(sig.Params))
+	bad := false
+	for i, a := range e.Args {
+		k := i
+		if a.Name != nil {
+			a.Name.SetType(types.TNone)
+			k = paramIndex(sig, a.Name.Name)
+			if k < 0 {
+				c.expr(a.Value)
+				c.noParam(a.Name, sig)
+				bad = true
+				continue
+			}
+			if e.Bound[k] != nil {
+				c.expr(a.Value)
+				c.twice(a.Name, sig.Params[k].Name)
+				bad = true
+				continue
+			}
+		} else if k >= len(sig.Params) {
+			c.expr(a.Value)
+			if !bad {
+				c.tooMany(a.Value, len(sig.Params), sig)
+			}
+			bad = true
+			continue
+		} else if i > 0 && e.Args[i-1].Name != nil {
+			c.expr(a.Value)
+			c.err("E0705", a.Value, "an argument without a name must stand before those with names")
+			bad = true
+			continue
+		}
+		e.Bound[k] = a.Value
+		c.want(a.Value, sig.Params[k].Type, fmt.Sprintf("`%s` of `%s`", sig.Params[k].Name, sig.Name))
+	}
+	if bad {
+		c.failed[e] = true
+		return
+	}
+	c.missing(e, sig, func(i int) bool { return e.Bound[i] != nil })
+}
+
+func paramIndex(sig *types.Signature, name string) int {
+	for i := range sig.Params {
+		if sig.Params[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *checker) noParam(id *syntax.Ident, sig *types.Signature) {
+	d := c.err("E0705", id, fmt.Sprintf("`%s` has no parameter `%s`", sig.Name, id.Name))
+	var names []string
+	for _, p := range sig.Params {
+		names = append(names, p.Name)
+	}
+	if best, ok := near(id.Name, names); ok {
+		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+	} else {
+		d.Notes = append(d.Notes, sig.Text)
+	}
+}
+
+func (c *checker) twice(at syntax.Node, name string) {
+	c.err("E0705", at, fmt.Sprintf("`%s` is given twice", name))
+}
+
+func (c *checker) tooMany(at syntax.Node, n int, sig *types.Signature) {
+	d := c.err("E0705", at, fmt.Sprintf("`%s` takes %s, and this is one more", sig.Name, arguments(n)))
+	d.Notes = append(d.Notes, sig.Text)
+}
+
+func arguments(n int) string {
+	switch n {
+	case 0:
+		return "no arguments"
+	case 1:
+		return "one argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
+}
+
+// missing reports parameters without argument and default.
+func (c *checker) missing(at syntax.Node, sig *types.Signature, given func(int) bool) bool {
+	var names []string
+	for i, p := range sig.Params {
+		if !given(i) && !p.HasDefault {
+			names = append(names, "`"+p.Name+"`")
+		}
+	}
+	if names == nil {
+		return false
+	}
+	d := c.err("E0705", at, fmt.Sprintf("`%s` needs %s", sig.Name, strings.Join(names, ", ")))
+	d.Notes = append(d.Notes, sig.Text)
+	c.failed[at] = true
+	return true
+}

@@ -1,0 +1,322 @@
+package check
+
+// Constructors of registered data: vector[f64](n, fill = 0.0) after register.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// registered is the type of what register makes: one handle, or a list of them.
+func (c *checker) registered(e syntax.Expr) *types.Type {
+	var t *types.Type
+	switch x := unparen(e).(type) {
+	case *syntax.ListLit:
+		if len(x.Items) == 0 {
+			c.err("E0705", x, "an empty list registers nothing")
+			return types.TInvalid
+		}
+		var first *types.Type
+		for _, it := range x.Items {
+			k := c.constructor(it)
+			it.SetType(k)
+			if first == nil || first == types.TInvalid {
+				first = k
+			} else if !types.Same(first, k) {
+				d := c.err("E0705", it, fmt.Sprintf("the items of a list have one type: the first is %s, and this is %s", aType(first), aType(k)))
+				d.Help = append(d.Help, "register them under names of their own")
+			}
+		}
+		t = types.ListOf(first)
+		x.SetType(t)
+	case *syntax.ListComp:
+		t = c.comprehension(x, true)
+		x.SetType(t)
+	default:
+		t = c.constructor(x)
+	}
+	if e != nil {
+		e.SetType(t)
+	}
+	return t
+}
+
+// constructor checks one constructor and returns the type of its handle.
+func (c *checker) constructor(e syntax.Expr) *types.Type {
+	inner := unparen(e)
+	t := c.constructor1(inner)
+	if inner != nil {
+		inner.SetType(t)
+	}
+	if e != nil {
+		e.SetType(t)
+	}
+	return t
+}
+
+func (c *checker) constructor1(e syntax.Expr) *types.Type {
+	call, ok := e.(*syntax.Call)
+	var name *syntax.Ident
+	var elem syntax.Expr
+	if ok {
+		switch fn := call.Fn.(type) {
+		case *syntax.Ident:
+			name = fn
+		case *syntax.Index:
+			if id, ok := fn.X.(*syntax.Ident); ok && len(fn.Args) == 1 {
+				name, elem = id, fn.Args[0]
+			}
+		}
+	}
+	if x, isIndex := e.(*syntax.Index); isIndex {
+		if id, ok := x.X.(*syntax.Ident); ok && handleKinds[id.Name] != 0 {
+			d := c.err("E0705", e, "a constructor needs its arguments")
+			d.Help = append(d.Help, fmt.Sprintf("write `%s(...)`", c.text(e)))
+			return types.TInvalid
+		}
+	}
+	switch {
+	case name == nil || handleKinds[name.Name] == 0 && name.Name != "void" && !absentKinds[name.Name]:
+		return c.notConstructor(e, name)
+	case absentKinds[name.Name]:
+		c.args(call)
+		d := c.err("E0705", name, fmt.Sprintf("data of kind `%s` is not part of this version", name.Name))
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, void")
+		return types.TInvalid
+	}
+	name.SetType(types.TNone)
+	if name.Name == "void" {
+		call.Fn.SetType(types.TVoid)
+		c.args(call)
+		if len(call.Args) > 0 || elem != nil {
+			c.err("E0705", call, "`void()` takes nothing: it has no elements")
+		}
+		return types.TVoid
+	}
+	t := c.handleType(call, name, elem)
+	call.Fn.SetType(t)
+	c.constructorArgs(call, name.Name, t)
+	return t
+}
+
+func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type {
+	if name != nil && c.scope.lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
+		c.args(e.(*syntax.Call))
+		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
+		kinds := []string{"variable", "vector", "matrix", "void"}
+		if best, ok := near(name.Name, kinds); ok {
+			d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		} else {
+			d.Help = append(d.Help, "kinds of data: "+strings.Join(kinds, ", "))
+		}
+		return types.TInvalid
+	}
+	t := c.expr(e)
+	if t.Kind != types.Invalid {
+		d := c.err("E0705", e, fmt.Sprintf("`register` takes a constructor, or a list of them, and this is %s", aType(t)))
+		d.Help = append(d.Help, "write `register x = vector[f64](n)`; for values use `let`")
+	}
+	return types.TInvalid
+}
+
+// handleType is the type that kind[elem] names.
+func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.Expr) *types.Type {
+	if elem == nil {
+		d := c.err("E0705", call.Fn, fmt.Sprintf("`%s` needs its element type", name.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[f64](...)`; element types: %s", name.Name, elemNames()))
+		return types.TInvalid
+	}
+	elem.SetType(types.TNone)
+	id, ok := elem.(*syntax.Ident)
+	if !ok {
+		d := c.err("E0705", elem, "this must be an element type")
+		d.Help = append(d.Help, "element types: "+elemNames())
+		return types.TInvalid
+	}
+	te := &syntax.TypeExpr{Span: id.Span, Name: id}
+	el := c.element(te, false)
+	if el == nil {
+		return types.TInvalid
+	}
+	return &types.Type{Kind: handleKinds[name.Name], Elem: el.Elem}
+}
+
+var sizeNames = map[string][]string{"vector": {"n"}, "matrix": {"rows", "cols"}}
+
+// constructorArgs checks sizes, fill, list, load, ld and reduce.
+func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type) {
+	sizes := sizeNames[kind]
+	given := map[string]*syntax.Arg{}
+	for i, a := range call.Args {
+		name := ""
+		switch {
+		case a.Name != nil:
+			a.Name.SetType(types.TNone)
+			name = a.Name.Name
+		case i < len(sizes):
+			name = sizes[i]
+		default:
+			c.expr(a.Value)
+			d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name", kind, arguments(len(sizes))))
+			d.Help = append(d.Help, "name the others: `fill =`, `list =`, `load =`, `reduce =`")
+			continue
+		}
+		if given[name] != nil {
+			c.expr(a.Value)
+			c.twice(a, name)
+			continue
+		}
+		given[name] = a
+		c.constructorArg(a, kind, name, t)
+	}
+	c.sources(call, kind, given)
+}
+
+func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type) {
+	for _, s := range sizeNames[kind] {
+		if s == name {
+			c.want(a.Value, types.TInt, fmt.Sprintf("`%s`", name))
+			if v, ok := literal(a.Value); ok && v < 0 {
+				c.err("E0705", a.Value, fmt.Sprintf("`%s` cannot be negative", name))
+			}
+			return
+		}
+	}
+	el := &types.Type{Kind: types.Elem, Elem: t.Elem}
+	if t == types.TInvalid {
+		el = types.TInvalid
+	}
+	switch {
+	case name == "fill":
+		c.want(a.Value, el, "`fill`")
+		c.inRange(a.Value, el, "`fill`")
+	case name == "list" && kind != "variable":
+		k := c.expr(a.Value)
+		of := k.Of
+		switch {
+		case k.Kind == types.Invalid:
+		case k.Kind != types.List:
+			c.err("E0705", a.Value, fmt.Sprintf("`list` takes a list of numbers, and this is %s", aType(k)))
+		case of == nil || of.Kind == types.Invalid || of.Kind == types.Int || of.Kind == types.Float && (t == types.TInvalid || t.Elem.IsFloat()):
+		case of.Kind == types.Float:
+			d := c.err("E0703", a.Value, fmt.Sprintf("elements of type %v must be ints, and this is a list of floats", t.Elem))
+			d.Help = append(d.Help, "write `[int(x) for x in ...]`")
+		case of.Kind == types.List:
+			d := c.err("E0705", a.Value, "`list` takes a flat list, row by row")
+			d.Help = append(d.Help, "write the sizes before it: `matrix[f64](2, 2, list = [1, 2, 3, 4])`")
+		default:
+			c.err("E0705", a.Value, fmt.Sprintf("`list` takes a list of numbers, and this is %s", aType(k)))
+		}
+	case name == "load" && kind != "variable":
+		c.want(a.Value, types.TString, "`load`")
+	case name == "ld" && kind == "matrix":
+		c.want(a.Value, types.TInt, "`ld`")
+	case name == "reduce":
+		c.want(a.Value, types.TReducer, "`reduce`")
+		c.reduceFits(a.Value, t)
+	default:
+		c.expr(a.Value)
+		d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no argument `%s`", kind, name))
+		names := append([]string{}, sizeNames[kind]...)
+		names = append(names, "fill")
+		if kind != "variable" {
+			names = append(names, "list", "load")
+		}
+		if kind == "matrix" {
+			names = append(names, "ld")
+		}
+		names = append(names, "reduce")
+		if best, ok := near(name, names); ok {
+			d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		}
+		d.Help = append(d.Help, "all arguments: "+strings.Join(names, ", "))
+	}
+}
+
+// inRange reports an int literal that an element type cannot hold.
+func (c *checker) inRange(e syntax.Expr, t *types.Type, what string) {
+	v, ok := literal(e)
+	if !ok || t.Kind != types.Elem || t.Param != 0 || !t.Elem.IsInt() {
+		return
+	}
+	bits := uint(t.Elem.Size() * 8)
+	lo, hi := int64(0), int64(1)<<(bits-1)-1
+	if bits == 64 {
+		hi = 1<<63 - 1
+	}
+	if t.Elem.IsSigned() {
+		lo = -hi - 1
+	} else if bits < 64 {
+		hi = int64(1)<<bits - 1
+	}
+	if v < lo || v > hi {
+		d := c.err("E0705", e, fmt.Sprintf("%s is %d, and %v holds %d to %d", what, v, t.Elem, lo, hi))
+		if t.Elem == iface.U64 {
+			d.Message = fmt.Sprintf("%s is %d, and %v holds no negative numbers", what, v, t.Elem)
+		}
+	}
+}
+
+// reduceFits reports a reducer whose codelets work on other data than t.
+func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
+	call, ok := unparen(e).(*syntax.Call)
+	if !ok || call.Callee != builtinFuncs["reducer"] || t == types.TInvalid {
+		return
+	}
+	for _, a := range call.Args {
+		var o *types.Object
+		switch x := a.Value.(type) {
+		case *syntax.Ident:
+			o = x.Obj
+		case *syntax.Selector:
+			o = x.Name.Obj
+		}
+		if o == nil || o.Sig == nil || len(o.Sig.Params) == 0 || o.Sig.Params[0].Mode == iface.NoMode {
+			continue
+		}
+		p := o.Sig.Params[0].Type
+		fitsKind := p.Kind == t.Kind || p.Kind == types.Dense && t.Kind != types.Variable
+		if p != types.TInvalid && (!fitsKind || p.Param == 0 && p.Elem != t.Elem) {
+			d := c.err("E0705", a.Value, fmt.Sprintf("`%s` works on %s, and this data is %s", o.Name, aType(p), aType(t)))
+			d.Notes = append(d.Notes, "codelet "+o.Sig.Text)
+			return
+		}
+	}
+}
+
+// sources checks that the sizes are known and that the data has one source.
+func (c *checker) sources(call *syntax.Call, kind string, given map[string]*syntax.Arg) {
+	var src []string
+	for _, s := range []string{"fill", "list", "load"} {
+		if given[s] != nil {
+			src = append(src, s)
+		}
+	}
+	if len(src) > 1 {
+		d := c.err("E0705", given[src[1]], fmt.Sprintf("`%s` and `%s` both give the data its value", src[0], src[1]))
+		d.Labels = append(d.Labels, c.label(given[src[0]], "the other one"))
+		d.Help = append(d.Help, "keep one of them")
+	}
+	var lack []string
+	for _, s := range sizeNames[kind] {
+		if given[s] == nil {
+			lack = append(lack, "`"+s+"`")
+		}
+	}
+	if lack == nil || given["load"] != nil && len(lack) == len(sizeNames[kind]) || given["list"] != nil && kind == "vector" {
+		return
+	}
+	d := c.err("E0705", call, fmt.Sprintf("`%s` needs %s", kind, strings.Join(lack, " and ")))
+	switch {
+	case given["list"] != nil:
+		d.Help = append(d.Help, "a flat list does not show how many rows it has: write the sizes before it")
+	case kind == "vector":
+		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"(n)`, or give the data with `list =` or `load =`")
+	default:
+		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"(rows, cols)`, or give the data with `load =`")
+	}
+}

@@ -1,0 +1,439 @@
+package check
+
+// What calls and loops may change: sets of names, found without following paths.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// callees knows what the functions of a unit do with top-level names.
+type callees struct {
+	c       *checker
+	globals []*types.Object          // data of the top level that some function names
+	last    map[*types.Object]latest // per function: the last declared name that it uses for sure
+}
+
+// latest is a top-level name that a function uses whenever it is called.
+type latest struct {
+	obj *types.Object
+	use syntax.Node
+}
+
+func newCallees(c *checker) *callees {
+	k := &callees{c: c, last: map[*types.Object]latest{}}
+	seen := map[*types.Object]bool{}
+	for _, fn := range c.funcs {
+		if fn.Body == nil {
+			continue
+		}
+		walkStmts(fn.Body.Stmts, func(e syntax.Expr) {
+			walkExpr(e, func(x syntax.Expr) bool {
+				if id, ok := x.(*syntax.Ident); ok && id.Obj != nil && id.Obj.Global && followed(id.Obj) && !seen[id.Obj] {
+					seen[id.Obj] = true
+					k.globals = append(k.globals, id.Obj)
+				}
+				return true
+			})
+		})
+	}
+	return k
+}
+
+// followed reports whether the data flow keeps a state for o.
+func followed(o *types.Object) bool {
+	switch o.Kind {
+	case types.HandleObject, types.ViewObject, types.ArrayObject:
+		return true
+	case types.LetObject:
+		return o.Type.Kind == types.Gate || o.Type.Kind == types.Task
+	}
+	return false
+}
+
+// call is a call of a function of the script: it may do anything to the
+// top-level names that functions of this unit use.
+func (k *callees) call(f *flow, e *syntax.Call) {
+	if f.fn || e.Callee == nil || e.Callee.Unit != any(k.c.unit) {
+		return
+	}
+	k.tooEarly(e)
+	for _, o := range k.globals {
+		x := f.cells[o]
+		if x == nil {
+			continue
+		}
+		if x.root != nil && o.Kind == types.ViewObject {
+			f.forget(x.root)
+			if x.state.life == lifeOver {
+				continue
+			}
+		}
+		f.forget(x)
+	}
+}
+
+// tooEarly reports a call at top level of a function that uses, whatever
+// happens, a name whose statement comes later (E0205).
+func (k *callees) tooEarly(e *syntax.Call) {
+	fn, ok := e.Callee.Node.(*syntax.Func)
+	if !ok || e.Callee.Unit != any(k.c.unit) {
+		return
+	}
+	l := k.lastUse(fn, e.Callee, 0)
+	if l.obj == nil || l.obj.Decl.Start.Offset < int(e.Lo) {
+		return
+	}
+	d := k.c.err("E0205", e, fmt.Sprintf("`%s` uses `%s`, whose statement has not run yet", fn.Name.Name, l.obj.Name))
+	d.Labels = append(d.Labels, diag.Label{Span: l.obj.Decl, Text: "declared here"}, k.c.label(l.use, "used here"))
+	d.Help = append(d.Help, fmt.Sprintf("move the call below line %d", l.obj.Decl.Start.Line))
+}
+
+// lastUse finds the top-level name declared last that fn uses on every path.
+func (k *callees) lastUse(fn *syntax.Func, o *types.Object, depth int) latest {
+	if l, ok := k.last[o]; ok {
+		return l
+	}
+	k.last[o] = latest{} // recursion adds nothing
+	var best latest
+	if fn.Body == nil || depth > 1000 {
+		return best
+	}
+	take := func(l latest) {
+		if l.obj != nil && (best.obj == nil || l.obj.Decl.Start.Offset > best.obj.Decl.Start.Offset) {
+			best = l
+		}
+	}
+	straight(fn.Body.Stmts, func(e syntax.Expr) {
+		walkExpr(e, func(x syntax.Expr) bool {
+			switch x := x.(type) {
+			case *syntax.Cond, *syntax.ListComp:
+				return false
+			case *syntax.Binary:
+				return x.Op != "and" && x.Op != "or"
+			case *syntax.Ident:
+				if x.Obj != nil && x.Obj.Global && x.Obj.Unit == any(k.c.unit) {
+					switch x.Obj.Kind {
+					case types.LetObject, types.HandleObject, types.ViewObject, types.ArrayObject:
+						if in := k.c.infos[x.Obj]; in != nil && in.by != "extern" {
+							take(latest{x.Obj, x})
+						}
+					}
+				}
+			case *syntax.Call:
+				if x.Callee != nil && x.Callee.Unit == any(k.c.unit) {
+					if g, ok := x.Callee.Node.(*syntax.Func); ok {
+						take(k.lastUse(g, x.Callee, depth+1))
+					}
+				}
+			}
+			return true
+		})
+	})
+	k.last[o] = best
+	return best
+}
+
+// straight visits the expressions that are evaluated whenever list runs.
+func straight(list []syntax.Stmt, visit func(syntax.Expr)) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *syntax.If:
+			visit(s.Cond)
+			if mayLeave(s) {
+				return
+			}
+		case *syntax.For:
+			visit(s.In)
+			if mayLeave(s) {
+				return
+			}
+		case *syntax.While:
+			visit(s.Cond)
+			if mayLeave(s) {
+				return
+			}
+		case *syntax.Acquire:
+			for _, it := range s.Items {
+				visit(it.Of)
+			}
+			if s.Body != nil {
+				straight(s.Body.Stmts, visit)
+				if mayLeave(s) {
+					return
+				}
+			}
+		case *syntax.Block:
+			straight(s.Stmts, visit)
+			if mayLeave(s) {
+				return
+			}
+		case *syntax.Assert:
+			visit(s.Cond)
+		case *syntax.Return:
+			if s.Value != nil {
+				visit(s.Value)
+			}
+			return
+		case *syntax.Break, *syntax.Continue:
+			return
+		default:
+			walkStmts([]syntax.Stmt{s}, visit)
+		}
+	}
+}
+
+// mayLeave reports whether s holds a return.
+func mayLeave(s syntax.Stmt) bool {
+	found := false
+	walkNested(s, func(s syntax.Stmt) {
+		if _, ok := s.(*syntax.Return); ok {
+			found = true
+		}
+	})
+	return found
+}
+
+// touchedBy lists the objects whose state the body of a loop may change.
+func (f *flow) touchedBy(at syntax.Node) []*types.Object {
+	if t, ok := f.touched[at]; ok {
+		return t
+	}
+	t := &touch{f: f, seen: map[*types.Object]bool{}}
+	switch s := at.(type) {
+	case *syntax.For:
+		t.stmts(s.Body.Stmts)
+	case *syntax.While:
+		t.expr(s.Cond)
+		t.stmts(s.Body.Stmts)
+	case *syntax.ListComp:
+		t.expr(s.Item)
+	}
+	f.touched[at] = t.objs
+	return t.objs
+}
+
+// touch collects what statements may change, without following paths.
+type touch struct {
+	f    *flow
+	seen map[*types.Object]bool
+	objs []*types.Object
+}
+
+func (t *touch) add(o *types.Object) {
+	for o != nil && !t.seen[o] && followed(o) {
+		t.seen[o] = true
+		t.objs = append(t.objs, o)
+		in := t.f.c.infos[o]
+		if o.Kind != types.ViewObject || in == nil || in.part == nil || len(in.part.Of) == 0 {
+			return
+		}
+		o = t.f.c.rootOf(in.part.Of[0])
+	}
+}
+
+// data adds the data that e names; what else e holds is walked.
+func (t *touch) data(e syntax.Expr) {
+	t.indices(e)
+	if o := base(e); o != nil {
+		t.add(o)
+	}
+}
+
+// indices walks all of e but the name of its data.
+func (t *touch) indices(e syntax.Expr) {
+	switch x := unparen(e).(type) {
+	case *syntax.Index:
+		for _, a := range x.Args {
+			t.expr(a)
+		}
+		t.indices(x.X)
+	case *syntax.Ident:
+	default:
+		t.expr(e)
+	}
+}
+
+// base is the name that e is an item of.
+func base(e syntax.Expr) *types.Object {
+	for {
+		switch x := unparen(e).(type) {
+		case *syntax.Index:
+			e = x.X
+		case *syntax.Ident:
+			return x.Obj
+		default:
+			return nil
+		}
+	}
+}
+
+func (t *touch) expr(e syntax.Expr) {
+	walkExpr(e, func(e syntax.Expr) bool {
+		switch e := e.(type) {
+		case *syntax.Ident:
+			t.add(e.Obj)
+		case *syntax.Insert:
+			for _, a := range e.Args {
+				if a.Mode == iface.R && !t.f.c.failed[e] {
+					t.indices(a.Value)
+				} else {
+					t.data(a.Value)
+				}
+				t.expr(a.At)
+			}
+			if e.With != nil {
+				for _, o := range e.With.Options {
+					t.option(o)
+				}
+			}
+			return false
+		case *syntax.Call:
+			return t.call(e)
+		case *syntax.Selector:
+			if x := e.X.Type(); x != nil && e.Name != nil && e.Name.Name != "parts" && (x.IsHandle() || x.Kind == types.View || x.Kind == types.Array) {
+				t.indices(e.X)
+				return false
+			}
+		case *syntax.FString:
+			for _, p := range e.Parts {
+				if p.X != nil {
+					t.shown(p.X)
+				}
+			}
+			return false
+		case *syntax.Index:
+			if isType(e.X, types.Array) {
+				t.indices(e)
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// option: a gate or task in after stays what it is.
+func (t *touch) option(o *syntax.Option) {
+	if o.Name.Name != "after" && o.Name.Name != "unordered" {
+		t.expr(o.Value)
+		return
+	}
+	items := []syntax.Expr{o.Value}
+	if l, ok := unparen(o.Value).(*syntax.ListLit); ok {
+		items = l.Items
+	}
+	for _, x := range items {
+		t.indices(x)
+	}
+}
+
+func (t *touch) shown(e syntax.Expr) {
+	if x := e.Type(); x != nil && (x.IsHandle() || x.Kind == types.View) {
+		t.indices(e)
+		return
+	}
+	t.expr(e)
+}
+
+func (t *touch) call(e *syntax.Call) bool {
+	if e.Callee == nil || e.Callee.Kind != types.BuiltinFunc {
+		if e.Callee != nil && !t.f.fn && e.Callee.Unit == any(t.f.c.unit) {
+			for _, o := range t.f.calls.globals {
+				t.add(o)
+			}
+		}
+		return true
+	}
+	switch e.Callee.Name {
+	case "print", "str", "value", "save", "len":
+		for _, a := range e.Args {
+			t.shown(a.Value)
+		}
+		return false
+	}
+	return true
+}
+
+func (t *touch) stmts(list []syntax.Stmt) {
+	for _, s := range list {
+		walkNested(s, t.stmt)
+	}
+}
+
+// stmt adds what s itself changes; walkNested comes to the statements inside.
+func (t *touch) stmt(s syntax.Stmt) {
+	quiet := func(list []syntax.Expr) {
+		for _, e := range list {
+			if x := e.Type(); x != nil && (x.IsHandle() || x.Kind == types.View) {
+				t.indices(e)
+			} else if l, ok := unparen(e).(*syntax.ListLit); ok {
+				for _, i := range l.Items {
+					t.indices(i)
+				}
+			} else {
+				t.expr(e)
+			}
+		}
+	}
+	with := func(w *syntax.With) {
+		if w != nil {
+			for _, o := range w.Options {
+				t.expr(o.Value)
+			}
+		}
+	}
+	switch s := s.(type) {
+	case *syntax.Wait:
+		for _, e := range s.Of {
+			if x := e.Type(); x == nil || x.Kind != types.Gate && x.Kind != types.Task {
+				quiet([]syntax.Expr{e})
+			}
+		}
+	case *syntax.Prefetch:
+		quiet(s.Of)
+		t.expr(s.To)
+		with(s.With)
+	case *syntax.Hint:
+		quiet(s.Of)
+		with(s.With)
+	case *syntax.Verb:
+		if s.Verb == "evict" {
+			quiet(s.Of)
+			return
+		}
+		for _, e := range s.Of {
+			t.expr(e)
+		}
+	case *syntax.Partition:
+		for _, fc := range s.Filters {
+			for _, a := range fc.Args {
+				t.expr(a.Value)
+			}
+		}
+		for _, e := range s.Of {
+			if s.Name != nil {
+				t.indices(e)
+			} else {
+				t.data(e)
+			}
+		}
+	case *syntax.Acquire:
+		for _, it := range s.Items {
+			if it.Mode == iface.R {
+				t.indices(it.Of)
+			} else {
+				t.data(it.Of)
+			}
+		}
+	case *syntax.Release:
+		for _, n := range s.Names {
+			t.add(n.Obj)
+		}
+	default:
+		exprsOf(s, t.expr)
+	}
+}

@@ -1,0 +1,278 @@
+package check
+
+// Indexing and fields.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// index is x[…]: an item or slice of a list, an element or slice of an array, a
+// part of a view or of a handle's default view.
+func (c *checker) index(e *syntax.Index) *types.Type {
+	if id, ok := e.X.(*syntax.Ident); ok && c.scope.lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) && c.host[id.Name] == nil {
+		c.notInRegister(e, e)
+		return types.TInvalid
+	}
+	t := c.expr(e.X)
+	for _, a := range e.Args {
+		c.expr(a)
+	}
+	switch t.Kind {
+	case types.Invalid:
+		return types.TInvalid
+	case types.List:
+		return c.listIndex(e, t)
+	case types.Array:
+		return c.arrayIndex(e, t)
+	case types.View:
+		c.ints(e.Args)
+		c.countIndices(e)
+		return t.Of
+	case types.Vector, types.Matrix:
+		c.ints(e.Args)
+		return t
+	case types.Variable, types.Void:
+		d := c.err("E0507", e, fmt.Sprintf("`%s` is a %s and has no parts", c.text(e.X), kindName(t)))
+		if t.Kind == types.Variable {
+			d.Help = append(d.Help, fmt.Sprintf("`value(%s)` waits for it and reads it", c.text(e.X)))
+		}
+		return types.TInvalid
+	case types.Task, types.String:
+	}
+	d := c.err("E0705", e, fmt.Sprintf("%s has no items to index", aType(t)))
+	d.Label = "indexable are lists, views, partitioned data and acquired arrays"
+	return types.TInvalid
+}
+
+// kindName is the kind of a handle type without its element: "vector".
+func kindName(t *types.Type) string {
+	s, _, _ := strings.Cut(t.String(), "[")
+	return s
+}
+
+// ints reports indices that are not ints.
+func (c *checker) ints(args []syntax.Expr) {
+	for _, a := range args {
+		if !c.fits(types.TInt, a) {
+			c.mismatch(a, types.TInt, "an index")
+		}
+	}
+}
+
+func (c *checker) listIndex(e *syntax.Index, t *types.Type) *types.Type {
+	if len(e.Args) != 1 {
+		d := c.err("E0705", e, "a list takes one index at a time")
+		d.Help = append(d.Help, "items that are lists are indexed one after the other: `a[i][j]`")
+		return types.TInvalid
+	}
+	if isType(e.Args[0], types.Range) {
+		return t
+	}
+	if unknown(t) {
+		c.unknownList(e.X)
+		return types.TInvalid
+	}
+	c.ints(e.Args)
+	return t.Of
+}
+
+// arrayIndex is an element of an acquired array, or a list when one of the
+// indices is a range.
+func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
+	el := arrayElem(t)
+	want := 0
+	if t.Of != nil {
+		switch t.Of.Kind {
+		case types.Variable, types.Vector:
+			want = 1
+		case types.Matrix:
+			want = 2
+		case types.Void:
+			d := c.err("E0705", e, fmt.Sprintf("`%s` is void data and has no elements", c.text(e.X)))
+			d.Help = append(d.Help, "void data only orders tasks")
+			return types.TInvalid
+		}
+	}
+	if want != 0 && len(e.Args) != want {
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is a %s: it takes %s, and %s given", c.text(e.X), kindName(t.Of), indices(want), areIndices(len(e.Args))))
+		switch t.Of.Kind {
+		case types.Variable:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[0]`", c.text(e.X)))
+		case types.Matrix:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[i, j]`", c.text(e.X)))
+		}
+		return types.TInvalid
+	}
+	ranges := 0
+	for _, a := range e.Args {
+		if isType(a, types.Range) {
+			ranges++
+			if ranges == 2 {
+				c.err("E0705", a, "one index of an array may be a range, not two")
+				return types.TInvalid
+			}
+		} else if !c.fits(types.TInt, a) {
+			c.mismatch(a, types.TInt, "an index")
+		}
+	}
+	item := types.TInt
+	if el.IsFloat() {
+		item = types.TFloat
+	}
+	if ranges == 1 {
+		return types.ListOf(item)
+	}
+	return item
+}
+
+func indices(n int) string {
+	switch n {
+	case 1:
+		return "one index"
+	case 2:
+		return "two indices"
+	case 3:
+		return "three indices"
+	}
+	return fmt.Sprintf("%d indices", n)
+}
+
+func areIndices(n int) string {
+	if n == 1 {
+		return "one index is"
+	}
+	return indices(n) + " are"
+}
+
+// countIndices reports a wrong number of indices on a view whose partition is
+// in sight.
+func (c *checker) countIndices(e *syntax.Index) {
+	id, ok := unparen(e.X).(*syntax.Ident)
+	if !ok || id.Obj == nil {
+		return
+	}
+	in := c.infos[id.Obj]
+	if in == nil || in.part == nil || in.dims < 0 || in.dims == len(e.Args) {
+		return
+	}
+	c.wrongCount(e, id.Name, in.part, in.dims)
+}
+
+// wrongCount reports that parts of name, declared by p, take dims indices.
+func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, dims int) {
+	shape, short := fmt.Sprintf("split by %d filters", len(p.Filters)), indices(dims)
+	if len(p.Filters) == 1 {
+		if f := filterNamed(p.Filters[0].Name.Name); f != nil {
+			shape = f.Shape
+			short, _, _ = strings.Cut(shape, " of ")
+		}
+	}
+	d := c.err("E0503", e, fmt.Sprintf("`%s` is %s and needs %s", name, shape, indices(dims)))
+	given := strings.TrimSuffix(strings.TrimSuffix(areIndices(len(e.Args)), " is"), " are")
+	d.Label = given + " given"
+	first, last := p.Filters[0], p.Filters[len(p.Filters)-1]
+	d.Labels = append(d.Labels, diag.Label{Span: c.f.At(syntax.Span{Lo: first.Lo, Hi: last.Hi}), Text: short})
+	var args []string
+	for i := 0; i < dims && i < len(e.Args); i++ {
+		args = append(args, c.text(e.Args[i]))
+	}
+	for len(args) < dims {
+		args = append(args, c.freeLoopName(args))
+	}
+	d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", c.text(e.X), strings.Join(args, ", ")))
+}
+
+// freeLoopName is the innermost loop name that is not among used, "0" if none.
+func (c *checker) freeLoopName(used []string) string {
+	names := c.loopNames
+	if names == nil {
+		for s := c.scope; s != nil; s = s.parent {
+			for i := len(s.list) - 1; i >= 0; i-- {
+				if o := s.list[i]; o.Kind == types.LoopVar && o.Type.Kind == types.Int {
+					names = append([]string{o.Name}, names...)
+				}
+			}
+		}
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		taken := false
+		for _, u := range used {
+			taken = taken || u == names[i]
+		}
+		if !taken {
+			return names[i]
+		}
+	}
+	return "0"
+}
+
+// selector is a field, or a name of a module.
+func (c *checker) selector(e *syntax.Selector) *types.Type {
+	if e.Name == nil {
+		c.expr(e.X)
+		return types.TInvalid
+	}
+	e.Name.SetType(types.TNone)
+	if mod := c.moduleOf(e.X); mod != nil {
+		o := c.member(e.X.(*syntax.Ident), mod, e.Name, "name")
+		if o == nil {
+			return types.TInvalid
+		}
+		switch o.Kind {
+		case types.CodeletObject, types.FuncObject:
+			help := "run it as a task: `insert %s(...)`"
+			if o.Kind == types.FuncObject {
+				help = "call it: `%s(...)`"
+			}
+			d := c.err("E0705", e, fmt.Sprintf("`%s` is %s, not a value", c.text(e), what(o)))
+			d.Help = append(d.Help, fmt.Sprintf(help, c.text(e)))
+			return types.TInvalid
+		}
+		e.Name.SetType(o.Type)
+		return o.Type
+	}
+	t := c.expr(e.X)
+	if t.Kind == types.Invalid {
+		return t
+	}
+	fields := Fields(t)
+	var names []string
+	for _, f := range fields {
+		if f.Name == e.Name.Name {
+			e.Name.SetType(f.Type)
+			return f.Type
+		}
+		names = append(names, f.Name)
+	}
+	d := c.err("E0705", e.Name, fmt.Sprintf("%s has no field `%s`", aType(t), e.Name.Name))
+	switch best, ok := near(e.Name.Name, names); {
+	case ok:
+		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+	case len(names) > 0:
+		d.Help = append(d.Help, "fields: "+strings.Join(names, ", "))
+	case t.Kind == types.List || t.Kind == types.String || t.Kind == types.Array:
+		d.Help = append(d.Help, fmt.Sprintf("its size is `len(%s)`", c.text(e.X)))
+	}
+	return types.TInvalid
+}
+
+// moduleOf returns the module that e names, nil when e is something else.
+func (c *checker) moduleOf(e syntax.Expr) *types.Object {
+	id, ok := e.(*syntax.Ident)
+	if !ok {
+		return nil
+	}
+	o := c.scope.lookup(id.Name)
+	if o == nil || o.Kind != types.ModuleObject {
+		return nil
+	}
+	id.Obj = o
+	id.SetType(types.TNone)
+	c.markUsed(o)
+	return o
+}

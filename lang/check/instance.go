@@ -1,0 +1,50 @@
+package check
+
+// Bodies of codelets for the element types that inserts give them: a body with
+// element-type parameters can be right for some types and wrong for others.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// instance is an insert that fixes the element types of a script's codelet.
+type instance struct {
+	insert  *syntax.Insert
+	codelet *types.Object
+}
+
+// instantiate notes an insert whose types are right, for instances.
+func (c *checker) instantiate(e *syntax.Insert, o *types.Object) {
+	if node, ok := o.Node.(*syntax.Codelet); ok && node.Body != nil && len(e.TypeArgs) > 0 && o.Unit != nil {
+		c.instantiated = append(c.instantiated, instance{e, o})
+	}
+}
+
+// instances checks the bodies that inserts instantiate, each once for the same
+// element types. Bodies that are wrong for all types were reported already.
+func (c *checker) instances() {
+	seen := map[string]bool{}
+	for _, in := range c.instantiated {
+		unit, ok := in.codelet.Unit.(*Unit)
+		if !ok || c.badBody[in.codelet] {
+			continue
+		}
+		key := fmt.Sprintf("%p %v", in.codelet, in.insert.TypeArgs) // fmt sorts maps
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		for _, d := range kernel.CheckElems(unit.File, in.codelet.Node.(*syntax.Codelet), in.codelet.Sig, in.insert.TypeArgs) {
+			if d.Severity != diag.Error {
+				continue
+			}
+			d.Labels = append(d.Labels, c.label(in.insert.Word, "inserted here"))
+			c.diags = append(c.diags, d)
+		}
+	}
+}

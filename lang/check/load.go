@@ -1,0 +1,201 @@
+package check
+
+// Programs: the main script and what it imports, each unit once.
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// loader checks the units of one program.
+type loader struct {
+	env    *Env
+	host   map[string]*types.Object
+	units  map[string]*Unit // by source name; complete ones
+	order  []*Unit
+	stack  []string         // sources whose imports are being checked
+	faulty map[string]bool  // units with errors of their own
+	diags  diag.Diagnostics // of imported units
+}
+
+func newLoader(env *Env) *loader {
+	if env == nil {
+		env = &Env{}
+	}
+	l := &loader{env: env, host: map[string]*types.Object{}, units: map[string]*Unit{}, faulty: map[string]bool{}}
+	for _, list := range [][]*types.Object{env.Codelets, env.Funcs} {
+		for _, o := range list {
+			l.host[o.Name] = o
+		}
+	}
+	return l
+}
+
+// Check parses src and all it imports, and runs pass A on them. The program is
+// nil exactly when the diagnostics have an error.
+func Check(env *Env, src *diag.Source) (*Program, diag.Diagnostics) {
+	l := newLoader(env)
+	u := l.unit(src, false)
+	diags := append(l.diags, u.diags...)
+	if diags.Err() != nil {
+		return nil, diags
+	}
+	return &Program{Main: u.unit, Units: append(l.order, u.unit)}, diags
+}
+
+// checked is a unit with what was said about it.
+type checked struct {
+	unit  *Unit
+	diags diag.Diagnostics
+}
+
+func (l *loader) unit(src *diag.Source, module bool) checked {
+	l.stack = append(l.stack, src.Name)
+	defer func() { l.stack = l.stack[:len(l.stack)-1] }()
+	f, ds := syntax.Parse(src)
+	unit := &Unit{File: f}
+	c := newChecker(l, f, unit)
+	c.module = module
+	c.broken = ds.Err() != nil
+	c.run()
+	return checked{unit, merge(ds, c.diags)}
+}
+
+// merge puts what the parser and the checker said into one list, in the order
+// of the text, each thing once.
+func merge(parse, check diag.Diagnostics) diag.Diagnostics {
+	type key struct {
+		code, message string
+		offset        int
+	}
+	all := append(append(diag.Diagnostics(nil), parse...), check...)
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Span.Start.Offset < all[j].Span.Start.Offset })
+	seen := make(map[key]bool, len(all))
+	placed := map[key]bool{} // a misplaced statement is one problem, whoever says so
+	out := all[:0]
+	for _, d := range all {
+		k := key{d.Code, d.Message, d.Span.Start.Offset}
+		p := key{code: d.Code, offset: d.Span.Start.Offset}
+		if seen[k] || d.Code == "E0105" && placed[p] {
+			continue
+		}
+		seen[k], placed[p] = true, true
+		out = append(out, d)
+	}
+	return out
+}
+
+// importStmt declares the name of an import.
+func (c *checker) importStmt(s *syntax.Import) {
+	if s.Path == nil {
+		return
+	}
+	p := s.Path.Value
+	s.Path.SetType(types.TString)
+	id := s.As
+	if id == nil {
+		name := strings.TrimSuffix(path.Base(p), ".spu")
+		id = &syntax.Ident{Name: name}
+		id.Span = s.Path.Span
+		if !isName(name) {
+			d := c.err("E0902", s.Path, fmt.Sprintf("`%s` cannot be used as a name", name))
+			d.Help = append(d.Help, fmt.Sprintf("write `import %q as name`", p))
+			return
+		}
+	}
+	o := c.declare(types.ModuleObject, id, types.TNone, "import")
+	o.Node = s
+	o.Module = c.loadModule(s, p)
+	if o.Module != nil {
+		o.Doc = o.Module.Doc
+	}
+}
+
+func isName(s string) bool {
+	for i, r := range s {
+		if r != '_' && !letter(r) && (i == 0 || !digit(r)) {
+			return false
+		}
+	}
+	for _, k := range syntax.Keywords() {
+		if s == k {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// loadModule returns the module that s names, nil after an error.
+func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
+	l := c.loader
+	if !strings.HasSuffix(p, ".spu") {
+		if m := l.env.Modules[p]; m != nil {
+			return m
+		}
+		var names []string
+		for n := range l.env.Modules {
+			names = append(names, n)
+		}
+		sort.Strings(names)
+		d := c.err("E0902", s.Path, fmt.Sprintf("there is no module `%s`", p))
+		if best, ok := near(p, names); ok {
+			d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		} else if len(names) > 0 {
+			d.Help = append(d.Help, "modules of this host: "+strings.Join(names, ", "))
+		}
+		d.Help = append(d.Help, fmt.Sprintf("for a file write its whole name: `import \"%s.spu\"`", p))
+		return nil
+	}
+	if l.env.Load == nil {
+		d := c.err("E0902", s.Path, "this host does not let scripts import files")
+		d.Help = append(d.Help, "copy what you need into this file, or ask for a loader in the host program")
+		return nil
+	}
+	src, err := l.env.Load(p, c.f.Source)
+	if err != nil || src == nil {
+		d := c.err("E0902", s.Path, fmt.Sprintf("cannot import `%s`", p))
+		if err != nil {
+			d.Label = err.Error()
+			d.Cause = err
+			if n, ok := err.(interface{ Near() []string }); ok {
+				if names := n.Near(); len(names) > 0 {
+					d.Help = append(d.Help, "did you mean `"+strings.Join(names, "`, `")+"`?")
+				}
+			}
+		}
+		return nil
+	}
+	for i, name := range l.stack {
+		if name == src.Name {
+			d := c.err("E0901", s.Path, fmt.Sprintf("`%s` imports itself", src.Name))
+			if i < len(l.stack)-1 {
+				d.Message += " through `" + strings.Join(l.stack[i+1:], "`, `") + "`"
+			}
+			d.Help = append(d.Help, "move what both files need into a third one")
+			return nil
+		}
+	}
+	u := l.units[src.Name]
+	if u == nil {
+		done := l.unit(src, true)
+		u = done.unit
+		l.units[src.Name] = u
+		l.order = append(l.order, u)
+		l.diags = append(l.diags, done.diags...)
+		l.faulty[src.Name] = done.diags.Err() != nil
+	}
+	seen := false
+	for _, in := range c.unit.Imports {
+		seen = seen || in == u
+	}
+	if !seen {
+		c.unit.Imports = append(c.unit.Imports, u)
+	}
+	return u.Module
+}

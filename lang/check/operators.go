@@ -1,0 +1,153 @@
+package check
+
+// Operators.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// binary checks x op y. Chains like a + b + c lean to the left and can be very
+// long, so they are walked with a loop.
+func (c *checker) binary(e *syntax.Binary) *types.Type {
+	chain := []*syntax.Binary{e}
+	for {
+		left, ok := chain[len(chain)-1].X.(*syntax.Binary)
+		if !ok {
+			break
+		}
+		chain = append(chain, left)
+	}
+	x := c.expr(chain[len(chain)-1].X)
+	for i := len(chain) - 1; i >= 0; i-- {
+		b := chain[i]
+		x = c.operator(b, x, c.expr(b.Y))
+		b.SetType(x)
+	}
+	return x
+}
+
+// operator is the type of b, whose operands have types x and y.
+func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
+	switch b.Op {
+	case "and", "or":
+		ok := true
+		for _, o := range []syntax.Expr{b.X, b.Y} {
+			if !c.fits(types.TBool, o) {
+				c.mismatch(o, types.TBool, fmt.Sprintf("the operand of `%s`", b.Op))
+				ok = false
+			}
+		}
+		if !ok {
+			return types.TInvalid
+		}
+		return types.TBool
+	case "==", "!=":
+		if x == types.TInvalid || y == types.TInvalid {
+			return types.TBool
+		}
+		if !comparable(x) || !comparable(y) || join(x, y) == nil && !c.fits(x, b.Y) && !c.fits(y, b.X) && !numberLists(x, y) {
+			d := c.err("E0705", b.OpAt, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, aType(x), aType(y)))
+			d.Label = "compares scalars, and lists of them"
+			c.handleHint(d, b.X, b.Y)
+		}
+		return types.TBool
+	case "<", "<=", ">", ">=":
+		if x == types.TInvalid || y == types.TInvalid || x.IsNumber() && y.IsNumber() || x.Kind == types.String && y.Kind == types.String {
+			return types.TBool
+		}
+		d := c.err("E0705", b.OpAt, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, aType(x), aType(y)))
+		d.Label = "compares numbers, or strings"
+		c.handleHint(d, b.X, b.Y)
+		return types.TBool
+	}
+	if t := c.arithmetic(b, x, y); t != nil {
+		return t
+	}
+	d := c.err("E0705", b.OpAt, fmt.Sprintf("`%s` cannot take %s and %s", b.Op, aType(x), aType(y)))
+	switch {
+	case b.Op == "+" && (x.Kind == types.String || y.Kind == types.String):
+		other := b.X
+		if x.Kind == types.String {
+			other = b.Y
+		}
+		d.Help = append(d.Help, fmt.Sprintf("write `str(%s)`, or an f-string: `f\"… {%s}\"`", c.text(other), c.text(other)))
+	case b.Op == "+" && x.Kind == types.List && y.Kind != types.List:
+		d.Help = append(d.Help, fmt.Sprintf("to append write `[%s]`", c.text(b.Y)))
+	default:
+		c.handleHint(d, b.X, b.Y)
+	}
+	return types.TInvalid
+}
+
+// arithmetic is the type of x op y, nil when op cannot take them.
+func (c *checker) arithmetic(b *syntax.Binary, x, y *types.Type) *types.Type {
+	switch {
+	case x == types.TInvalid && y == types.TInvalid:
+		return types.TInvalid
+	case x == types.TInvalid || y == types.TInvalid:
+		t := x
+		if x == types.TInvalid {
+			t = y
+		}
+		if b.Op == "/" && t.IsNumber() {
+			return types.TFloat
+		}
+		if t.Kind == types.Float || t.Kind == types.String || t.Kind == types.List {
+			return t
+		}
+		return types.TInvalid
+	case x.IsNumber() && y.IsNumber():
+		if b.Op == "/" || x.Kind == types.Float || y.Kind == types.Float {
+			return types.TFloat
+		}
+		return types.TInt
+	case b.Op != "+":
+		return nil
+	case x.Kind == types.String && y.Kind == types.String:
+		return types.TString
+	case x.Kind == types.List && y.Kind == types.List:
+		switch {
+		case c.fits(x, b.Y):
+			return x
+		case c.fits(y, b.X):
+			return y
+		}
+	}
+	return nil
+}
+
+// comparable reports whether == takes values of type t.
+func comparable(t *types.Type) bool {
+	for t != nil && t.Kind == types.List {
+		t = t.Of
+	}
+	return t == nil || t.Kind == types.Invalid || t.IsScalar() || t.Kind == types.None
+}
+
+// numberLists reports whether a and b are lists of numbers of one depth.
+func numberLists(a, b *types.Type) bool {
+	for a != nil && b != nil && a.Kind == types.List && b.Kind == types.List {
+		a, b = a.Of, b.Of
+	}
+	return a != nil && b != nil && a.IsNumber() && b.IsNumber()
+}
+
+// handleHint adds how to get at the values of a handle that stands where a
+// number is needed.
+func (c *checker) handleHint(d *diag.Diagnostic, es ...syntax.Expr) {
+	for _, e := range es {
+		switch t := e.Type(); {
+		case t == nil:
+		case t.Kind == types.Variable:
+			d.Help = append(d.Help, fmt.Sprintf("`value(%s)` waits for it and reads it", c.text(e)))
+			return
+		case t.IsHandle():
+			d.Help = append(d.Help, fmt.Sprintf("data is computed with in codelets; to look at it write `acquire R %s as a { ... a[...] ... }`", c.text(e)))
+			return
+		}
+	}
+}

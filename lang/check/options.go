@@ -1,0 +1,172 @@
+package check
+
+// Options after `with`.
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// options checks the options of one construct; on names its table.
+func (c *checker) options(w *syntax.With, on string) {
+	if w == nil {
+		return
+	}
+	table := optionsOf(on)
+	var seen []*syntax.Option
+next:
+	for _, o := range w.Options {
+		o.Name.SetType(types.TNone)
+		for _, p := range seen {
+			if p.Name.Name == o.Name.Name {
+				c.expr(o.Value)
+				d := c.err("E0801", o.Name, fmt.Sprintf("option `%s` is given twice", o.Name.Name))
+				d.Labels = append(d.Labels, c.label(p, "the other one"))
+				continue next
+			}
+		}
+		seen = append(seen, o)
+		for _, entry := range table {
+			if entry.Name == o.Name.Name {
+				c.optionValue(o, entry)
+				continue next
+			}
+		}
+		c.expr(o.Value)
+		c.noOption(o, on, table)
+	}
+}
+
+func (c *checker) noOption(o *syntax.Option, on string, table []Option) {
+	name := "`" + on + "`"
+	if on == "codelet" {
+		name = "a codelet"
+	}
+	d := c.err("E0801", o.Name, fmt.Sprintf("%s has no option `%s`", name, o.Name.Name))
+	var names []string
+	for _, t := range table {
+		names = append(names, t.Name)
+	}
+	sort.Strings(names)
+	if best, ok := near(o.Name.Name, names); ok {
+		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+	}
+	d.Help = append(d.Help, "all options: "+strings.Join(names, ", "))
+}
+
+func (c *checker) optionValue(o *syntax.Option, entry Option) {
+	what := fmt.Sprintf("`%s`", o.Name.Name)
+	plain := map[OptionType]*types.Type{IntOption: types.TInt, FloatOption: types.TFloat, BoolOption: types.TBool, StringOption: types.TString}
+	if t := plain[entry.Type]; t != nil {
+		c.want(o.Value, t, what)
+		return
+	}
+	if entry.Type == HandlesOption {
+		c.handleList(o.Value, what)
+		return
+	}
+	t := c.expr(o.Value)
+	one, item := false, (*types.Type)(nil)
+	switch entry.Type {
+	case KindsOption:
+		one, item = true, types.TDevice
+	case WorkersOption:
+		one, item = true, types.TWorker
+	case TasksOption:
+		item = types.TTask
+	case NodesOption:
+		item = types.TNode
+	case IntsOption:
+		item = types.TInt
+	}
+	if t.Kind == types.Invalid || one && c.fits(item, o.Value) {
+		return
+	}
+	if t.Kind == types.List && (t.Of == nil || t.Of.Kind == item.Kind || entry.Type == TasksOption && t.Of.Kind == types.Gate || t.Of.Kind == types.Invalid) {
+		if t.Of == nil {
+			t.Of = item
+		}
+		return
+	}
+	d := c.err("E0705", o.Value, fmt.Sprintf("%s takes %v, and this is %s", what, entry.Type, aType(t)))
+	if item.Kind == t.Kind || entry.Type == TasksOption && t.Kind == types.Gate {
+		d.Help = append(d.Help, fmt.Sprintf("write `[%s]`", c.text(o.Value)))
+	}
+}
+
+// handleList checks a list of handles and views, which may be of different types.
+func (c *checker) handleList(e syntax.Expr, what string) {
+	lit, ok := unparen(e).(*syntax.ListLit)
+	if !ok {
+		t := c.expr(e)
+		if t.Kind != types.Invalid && !(t.Kind == types.List && (t.Of == nil || t.Of.IsHandle() || t.Of.Kind == types.View || t.Of.Kind == types.Invalid)) {
+			d := c.err("E0705", e, fmt.Sprintf("%s takes a list of handles, and this is %s", what, aType(t)))
+			if t.IsHandle() || t.Kind == types.View {
+				d.Help = append(d.Help, fmt.Sprintf("write `[%s]`", c.text(e)))
+			}
+		}
+		return
+	}
+	of := types.TInvalid
+	for i, x := range lit.Items {
+		t := c.expr(x)
+		if i == 0 {
+			of = t
+		}
+		if t.Kind != types.Invalid && !t.IsHandle() && t.Kind != types.View {
+			c.err("E0705", x, fmt.Sprintf("%s takes a list of handles, and this is %s", what, aType(t)))
+		}
+	}
+	lit.SetType(types.ListOf(of))
+	e.SetType(lit.Type())
+}
+
+// implemented reports a where that names only kinds which a host codelet has no
+// implementation for.
+func (c *checker) implemented(w *syntax.With, o *types.Object) {
+	if w == nil || o.Kinds == nil {
+		return
+	}
+	for _, opt := range w.Options {
+		if opt.Name.Name != "where" {
+			continue
+		}
+		items := []syntax.Expr{unparen(opt.Value)}
+		if l, ok := items[0].(*syntax.ListLit); ok {
+			items = l.Items
+		}
+		var names []string
+		for _, x := range items {
+			id, ok := unparen(x).(*syntax.Ident)
+			if !ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue || id.Obj.Type.Kind != types.DeviceKind {
+				return
+			}
+			for _, k := range o.Kinds {
+				if k == id.Name {
+					return
+				}
+			}
+			names = append(names, kindTitle(id.Name))
+		}
+		if names == nil {
+			return
+		}
+		d := c.err("E0802", opt.Value, fmt.Sprintf("`%s` has no %s implementation", o.Name, strings.Join(names, " or ")))
+		d.Notes = append(d.Notes, fmt.Sprintf("`%s` is a host codelet with implementations for: %s", o.Name, strings.Join(o.Kinds, ", ")))
+		d.Help = append(d.Help, fmt.Sprintf("drop `where`, or register a %s implementation in the host program", names[0]))
+	}
+}
+
+func kindTitle(name string) string {
+	switch name {
+	case "cuda":
+		return "CUDA"
+	case "opencl":
+		return "OpenCL"
+	}
+	return "CPU"
+}

@@ -1,0 +1,353 @@
+package check
+
+// partition: filters, their arguments, and the views that they make.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+func (c *checker) partition(s *syntax.Partition) {
+	var of *types.Type
+	for i, x := range s.Of {
+		t := c.expr(x)
+		if t.Kind != types.Invalid && !t.IsHandle() {
+			d := c.err("E0705", x, fmt.Sprintf("`partition` splits a handle, and this is %s", aType(t)))
+			if t.Kind == types.View || t.Kind == types.List {
+				d.Help = append(d.Help, fmt.Sprintf("split its items one by one: `%s[i]`, or with `then`", c.text(x)))
+			}
+			t = types.TInvalid
+		}
+		if i == 0 || of == types.TInvalid {
+			of = t
+		} else if t != types.TInvalid {
+			// Each handle must suit the filters.
+			c.filterKinds(s, t, x)
+		}
+	}
+	if of == nil {
+		of = types.TInvalid
+	}
+	part, dims := of, 0
+	for i, f := range s.Filters {
+		var n int
+		part, n = c.filter(f, part, s, i)
+		if n < 0 || dims < 0 {
+			dims = -1
+		} else {
+			dims += n
+		}
+	}
+	if s.Name != nil {
+		t := types.TInvalid
+		if part != types.TInvalid {
+			t = types.ViewOf(part)
+		}
+		o := c.declare(types.ViewObject, s.Name, t, "partition")
+		o.Node = s
+		in := c.info(o)
+		in.part, in.dims = s, dims
+		return
+	}
+	if part != types.TInvalid && of != types.TInvalid && !types.Same(part, of) {
+		last := s.Filters[len(s.Filters)-1]
+		for _, f := range s.Filters {
+			if e := filterNamed(f.Name.Name); e != nil && e.Drops {
+				last = f
+				break
+			}
+		}
+		d := c.err("E0508", last.Name, fmt.Sprintf("parts by `%s` are %s, so they need a named view", last.Name.Name, plural(part)))
+		d.Label = fmt.Sprintf("a default view keeps the type of its handle, %v", of)
+		d.Help = append(d.Help, fmt.Sprintf("write `partition v = %s by ...`", c.text(s.Of[0])))
+	}
+}
+
+// dimsOf is the number of indices of the parts that s makes, -1 if not known.
+func dimsOf(s *syntax.Partition) int {
+	n := 0
+	for _, f := range s.Filters {
+		e := filterNamed(f.Name.Name)
+		if e == nil || f.Obj != nil {
+			return -1
+		}
+		n += e.Dims
+	}
+	return n
+}
+
+// filterKinds reports filters of s that do not split data of type t.
+func (c *checker) filterKinds(s *syntax.Partition, t *types.Type, x syntax.Expr) {
+	if len(s.Filters) == 0 {
+		return
+	}
+	f := s.Filters[0]
+	if e := filterNamed(f.Name.Name); e != nil && c.hostFilter(f.Name.Name) == nil && !e.splits(t.Kind) {
+		c.wrongKind(f, e.Splits, t, c.text(x), false)
+	}
+}
+
+func (c *checker) hostFilter(name string) *types.Object {
+	for _, o := range c.loader.env.Filters {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// filter checks one filter on data of type t; it returns the type of the parts
+// and the number of their indices, -1 if not known.
+func (c *checker) filter(f *syntax.FilterCall, t *types.Type, s *syntax.Partition, i int) (*types.Type, int) {
+	f.Name.SetType(types.TNone)
+	if o := c.hostFilter(f.Name.Name); o != nil {
+		f.Obj = o
+		f.Name.Obj = o
+		return c.callFilter(f, o, t)
+	}
+	e := filterNamed(f.Name.Name)
+	name := ""
+	if len(s.Of) > 0 {
+		name = c.text(s.Of[0])
+	}
+	if e == nil {
+		for _, a := range f.Args {
+			c.expr(a.Value)
+		}
+		if splits := absentFilters[f.Name.Name]; splits != "" {
+			if t != types.TInvalid {
+				c.wrongKind(f, splits, t, name, i > 0)
+			}
+			return types.TInvalid, -1
+		}
+		c.noFilter(f)
+		return types.TInvalid, -1
+	}
+	c.filterArgs(f, e, t)
+	if t == types.TInvalid {
+		return t, e.Dims
+	}
+	if !e.splits(t.Kind) {
+		c.wrongKind(f, e.Splits, t, name, i > 0)
+		return types.TInvalid, e.Dims
+	}
+	if e.Drops {
+		if len(f.Args) > 0 && f.Args[0].Name == nil {
+			c.axis(f.Args[0].Value, t)
+		}
+		k := types.Vector
+		if t.Kind == types.Vector {
+			k = types.Variable
+		}
+		return &types.Type{Kind: k, Elem: t.Elem}, e.Dims
+	}
+	return t, e.Dims
+}
+
+// axis reports a literal axis that data of type t has not.
+func (c *checker) axis(e syntax.Expr, t *types.Type) {
+	rank := int64(t.Data().Rank())
+	if v, ok := literal(e); ok && v >= rank {
+		c.err("E0505", e, fmt.Sprintf("axis %d does not exist: a %s has %s", v, kindName(t), axes(rank)))
+	}
+}
+
+func axes(n int64) string {
+	if n == 1 {
+		return "axis 0 only"
+	}
+	return fmt.Sprintf("axes 0 to %d", n-1)
+}
+
+// wrongKind reports a filter that does not split data of type t.
+func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, name string, part bool) {
+	of := fmt.Sprintf("`%s` is", name)
+	if part {
+		of = fmt.Sprintf("the part of `%s` before it is", name)
+	}
+	d := c.err("E0504", f.Name, fmt.Sprintf("`%s` splits %s, and %s a %s", f.Name.Name, splits, of, kindName(t)))
+	var forms []string
+	for i := range FilterTable {
+		e := &FilterTable[i]
+		if e.splits(t.Kind) && !e.Drops {
+			for _, s := range strings.Split(e.Syntax, "  ") {
+				forms = append(forms, "`"+strings.ReplaceAll(s, "(p)", "(n)")+"`")
+			}
+		}
+	}
+	if forms == nil {
+		d.Help = append(d.Help, fmt.Sprintf("a %s has nothing to split", kindName(t)))
+		return
+	}
+	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices"}
+	d.Help = append(d.Help, fmt.Sprintf("for %s: %s", plurals[t.Kind], strings.Join(forms, ", ")))
+}
+
+func (c *checker) noFilter(f *syntax.FilterCall) {
+	d := c.err("E0201", f.Name, fmt.Sprintf("there is no filter `%s`", f.Name.Name))
+	var names []string
+	for _, e := range FilterTable {
+		names = append(names, e.Name)
+	}
+	for _, o := range c.loader.env.Filters {
+		names = append(names, o.Name)
+	}
+	if best, ok := near(f.Name.Name, names); ok {
+		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+	} else {
+		d.Help = append(d.Help, "filters: "+strings.Join(names, ", "))
+	}
+}
+
+// filterArgs checks the arguments of a built-in filter.
+func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type) {
+	given := map[string]*syntax.Arg{}
+	for i, a := range f.Args {
+		name := ""
+		if a.Name != nil {
+			a.Name.SetType(types.TNone)
+			name = a.Name.Name
+		} else if i < len(e.Args) && !e.Args[i].Named {
+			name = e.Args[i].Name
+		} else {
+			c.expr(a.Value)
+			c.filterForm(a, e, fmt.Sprintf("`%s` takes %s without a name", e.Name, arguments(positional(e))))
+			continue
+		}
+		if given[name] != nil {
+			c.expr(a.Value)
+			c.twice(a, name)
+			continue
+		}
+		given[name] = a
+		c.filterArg(a, e, name)
+	}
+	first := ""
+	if len(e.Args) > 0 {
+		first = e.Args[0].Name
+	}
+	if e.Sizes && given["sizes"] != nil && given[first] != nil {
+		d := c.filterForm(given["sizes"], e, fmt.Sprintf("`%s` takes the number of parts or their sizes, not both", e.Name))
+		d.Labels = append(d.Labels, c.label(given[first], "the number"))
+	}
+	for _, want := range e.Args {
+		if want.Optional || given[want.Name] != nil || e.Sizes && want.Name == first && given["sizes"] != nil {
+			continue
+		}
+		c.filterForm(f, e, fmt.Sprintf("`%s` needs `%s`", e.Name, want.Name))
+	}
+}
+
+func positional(e *FilterEntry) int {
+	n := 0
+	for _, a := range e.Args {
+		if !a.Named {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *checker) filterForm(at syntax.Node, e *FilterEntry, message string) *diag.Diagnostic {
+	d := c.err("E0505", at, message)
+	d.Help = append(d.Help, "write `"+strings.ReplaceAll(e.Syntax, "  ", "` or `")+"`")
+	return d
+}
+
+func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
+	what := fmt.Sprintf("`%s` of `%s`", name, e.Name)
+	if name == "sizes" && e.Sizes {
+		c.want(a.Value, types.ListOf(types.TInt), what)
+		if l, ok := unparen(a.Value).(*syntax.ListLit); ok {
+			if len(l.Items) == 0 {
+				c.err("E0505", a.Value, "there must be at least one part")
+			}
+			for _, x := range l.Items {
+				if v, ok := literal(x); ok && v < 1 {
+					c.err("E0505", x, fmt.Sprintf("a part must have at least one element, and this size is %d", v))
+				}
+			}
+		}
+		return
+	}
+	for _, arg := range e.Args {
+		if arg.Name != name {
+			continue
+		}
+		c.want(a.Value, arg.Type, what)
+		v, ok := literal(a.Value)
+		switch {
+		case !ok || v >= arg.Min || arg.Type != types.TInt:
+		case name == "halo":
+			c.err("E0505", a.Value, fmt.Sprintf("`halo` must be 0 or more, and this is %d", v))
+		case name == "k":
+			c.err("E0505", a.Value, fmt.Sprintf("axes are numbered from 0, and this is %d", v))
+		default:
+			c.err("E0505", a.Value, fmt.Sprintf("`%s` needs at least one part, and this is %d", e.Name, v))
+		}
+		return
+	}
+	c.expr(a.Value)
+	c.filterForm(a, e, fmt.Sprintf("`%s` has no argument `%s`", e.Name, name))
+}
+
+// callFilter checks a filter of the host. Its signature has the handle first.
+func (c *checker) callFilter(f *syntax.FilterCall, o *types.Object, t *types.Type) (*types.Type, int) {
+	sig := o.Sig
+	if sig == nil || len(sig.Params) == 0 {
+		for _, a := range f.Args {
+			c.expr(a.Value)
+		}
+		return t, -1
+	}
+	given := make([]bool, len(sig.Params))
+	given[0] = true
+	for i, a := range f.Args {
+		k := i + 1
+		if a.Name != nil {
+			a.Name.SetType(types.TNone)
+			if k = paramIndex(sig, a.Name.Name); k <= 0 {
+				c.expr(a.Value)
+				c.noParam(a.Name, sig)
+				continue
+			}
+		}
+		switch {
+		case k >= len(sig.Params):
+			c.expr(a.Value)
+			c.tooMany(a.Value, len(sig.Params)-1, sig)
+		case given[k]:
+			c.expr(a.Value)
+			c.twice(a, sig.Params[k].Name)
+		default:
+			given[k] = true
+			c.want(a.Value, sig.Params[k].Type, fmt.Sprintf("`%s` of `%s`", sig.Params[k].Name, sig.Name))
+		}
+	}
+	c.missing(f, sig, func(i int) bool { return given[i] })
+	p := sig.Params[0].Type
+	if t == types.TInvalid {
+		return t, -1
+	}
+	if p.Kind != t.Kind && !(p.Kind == types.Dense && t.Kind != types.Variable) || p.Param == 0 && p.Elem != t.Elem {
+		d := c.err("E0504", f.Name, fmt.Sprintf("`%s` splits data of type %v, and this is %s", o.Name, p, aType(t)))
+		d.Notes = append(d.Notes, sig.Text)
+		return types.TInvalid, -1
+	}
+	r := sig.Result
+	if r == nil || !r.IsHandle() {
+		return t, -1
+	}
+	out := &types.Type{Kind: r.Kind, Elem: r.Elem}
+	if r.Kind == types.Dense {
+		out.Kind = t.Kind
+	}
+	if r.Param != 0 {
+		out.Elem = t.Elem
+	}
+	return out, -1
+}

@@ -1,0 +1,331 @@
+package check
+
+// Scopes: where names live, how they are found, and what was nearly meant.
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// scope is the names of one block. The outermost one of a file has the scope of
+// the session as its parent, or none; the predeclared names lie behind that.
+type scope struct {
+	parent *scope
+	names  map[string]*types.Object
+	list   []*types.Object // in order of declaration
+	depth  int
+}
+
+func (s *scope) lookup(name string) *types.Object {
+	for ; s != nil; s = s.parent {
+		if o := s.names[name]; o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+func (s *scope) insert(o *types.Object) {
+	if s.names == nil {
+		s.names = make(map[string]*types.Object, 4)
+	}
+	s.names[o.Name] = o
+	s.list = append(s.list, o)
+}
+
+// objInfo is what the checker alone knows about an object.
+type objInfo struct {
+	used  bool
+	depth int               // of its scope, to see which name lives longer
+	ctor  *syntax.Call      // registered handles: the constructor
+	part  *syntax.Partition // named views
+	acq   *syntax.AcquireItem
+	by    string // the statement that declares it: "let", "register", "for"
+	pack  bool   // a list of handles
+	loops bool   // name of a for
+	dims  int    // named views: number of indices; -1: not known
+	items int    // constant index lists from grid(…): their length
+}
+
+func (c *checker) info(o *types.Object) *objInfo {
+	in := c.infos[o]
+	if in == nil {
+		in = &objInfo{dims: -1}
+		c.infos[o] = in
+	}
+	return in
+}
+
+func (c *checker) push() { c.scope = &scope{parent: c.scope, depth: c.scope.depth + 1} }
+
+func (c *checker) pop() {
+	c.unusedIn(c.scope)
+	c.scope = c.scope.parent
+}
+
+// declare makes an object for id and puts it into the current scope. kind says
+// what it is, by names the statement for messages.
+func (c *checker) declare(kind types.ObjectKind, id *syntax.Ident, t *types.Type, by string) *types.Object {
+	o := c.newObject(kind, id, t, by)
+	c.enter(o, id)
+	return o
+}
+
+func (c *checker) newObject(kind types.ObjectKind, id *syntax.Ident, t *types.Type, by string) *types.Object {
+	o := &types.Object{Name: id.Name, Kind: kind, Type: t, Decl: c.f.At(id), Unit: c.unit}
+	switch kind {
+	case types.FuncObject, types.CodeletObject, types.ModuleObject:
+	default:
+		o.Global = c.fn == nil
+		o.Slot = c.frame.slots
+		c.frame.slots++
+	}
+	id.Obj = o
+	id.SetType(t)
+	in := c.info(o)
+	in.by = by
+	return o
+}
+
+// enter puts o into the current scope, or reports that its name is taken.
+func (c *checker) enter(o *types.Object, id *syntax.Ident) {
+	if old := c.scope.names[o.Name]; old != nil && !(c.session != nil && c.scope == c.top) {
+		first, second := old.Decl, o.Decl
+		if first.Start.Offset > second.Start.Offset {
+			first, second = second, first
+		}
+		d := c.diagAt("E0202", diag.Error, second, fmt.Sprintf("`%s` is declared twice in one block", o.Name))
+		d.Labels = append(d.Labels, diag.Label{Span: first, Text: "first declared here"})
+		d.Help = append(d.Help, "give one of them another name; to change a value write `"+o.Name+" = ...` without `let`")
+		return
+	}
+	in := c.info(o)
+	in.depth = c.scope.depth
+	in.used = in.used || c.early[o.Name] && c.scope == c.top
+	c.scope.insert(o)
+}
+
+// use finds the object that a name stands for as a value. It reports names that
+// are not defined and returns nil for them.
+func (c *checker) use(id *syntax.Ident) *types.Object {
+	o := c.find(id)
+	if o == nil {
+		c.undefined(id, func(o *types.Object) bool { return true })
+		return nil
+	}
+	return o
+}
+
+// find looks a name up: blocks from inside out, then what is predeclared. It
+// returns nil for names that are not defined.
+func (c *checker) find(id *syntax.Ident) *types.Object {
+	o := c.scope.lookup(id.Name)
+	if o == nil {
+		o = c.predeclared(id.Name)
+	}
+	if o == nil {
+		return nil
+	}
+	id.Obj = o
+	c.markUsed(o)
+	return o
+}
+
+func (c *checker) markUsed(o *types.Object) {
+	if in := c.infos[o]; in != nil {
+		in.used = true
+	}
+}
+
+func (c *checker) predeclared(name string) *types.Object {
+	if o := c.host[name]; o != nil {
+		return o
+	}
+	return builtinValues[name]
+}
+
+// undefined reports that a name is not defined, or stands before its statement.
+func (c *checker) undefined(id *syntax.Ident, fits func(*types.Object) bool) {
+	if later := c.later[id.Name]; later != nil && c.fn == nil {
+		c.early[id.Name] = true
+		d := c.err("E0205", id, fmt.Sprintf("`%s` is used before its statement has run", id.Name))
+		d.Labels = append(d.Labels, diag.Label{Span: c.f.At(later), Text: "declared here"})
+		d.Help = append(d.Help, fmt.Sprintf("move this below line %d, or the declaration above it", c.f.At(later).Start.Line))
+		return
+	}
+	if c.broken {
+		return // its statement may be one of those that did not parse
+	}
+	d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
+	if h := c.nearest(id.Name, fits); h != "" {
+		d.Help = append(d.Help, h)
+	}
+}
+
+// maxHints bounds the names for which a near one is looked for.
+const maxHints = 100
+
+// nearest says which visible name was probably meant, "" when none is near.
+func (c *checker) nearest(name string, fits func(*types.Object) bool) string {
+	if c.hints++; c.hints > maxHints {
+		return "" // comparing with every name takes its time
+	}
+	var names []string
+	objs := map[string]*types.Object{}
+	add := func(o *types.Object) {
+		if objs[o.Name] == nil && fits(o) {
+			objs[o.Name] = o
+			names = append(names, o.Name)
+		}
+	}
+	for s := c.scope; s != nil; s = s.parent {
+		for _, o := range s.list {
+			add(o)
+		}
+	}
+	var rest []string
+	for n := range c.host {
+		rest = append(rest, n)
+	}
+	sort.Strings(rest)
+	for _, n := range rest {
+		add(c.host[n])
+	}
+	for _, b := range Builtins {
+		add(builtinFuncs[b.Name])
+	}
+	for _, v := range BuiltinValues {
+		add(builtinValues[v.Name])
+	}
+	best, ok := near(name, names)
+	if !ok {
+		return ""
+	}
+	c.markUsed(objs[best]) // one message for one slip
+	return fmt.Sprintf("did you mean `%s` (%s)?", best, c.where(objs[best]))
+}
+
+// where says what o is and where it was declared: "param, line 3".
+func (c *checker) where(o *types.Object) string {
+	what := ""
+	if in := c.infos[o]; in != nil {
+		what = in.by
+	}
+	if what == "" {
+		switch o.Kind {
+		case types.BuiltinFunc, types.BuiltinValue:
+			return "builtin"
+		case types.CodeletObject:
+			what = "codelet"
+		case types.FuncObject:
+			what = "func"
+		case types.ModuleObject:
+			what = "module"
+		case types.FilterObject:
+			what = "filter"
+		default:
+			what = "value"
+		}
+	}
+	if o.Decl.IsZero() {
+		return "host " + what
+	}
+	if o.Decl.File != c.f.Source.Name {
+		return what
+	}
+	return fmt.Sprintf("%s, line %d", what, o.Decl.Start.Line)
+}
+
+// what names the kind of thing o is, with an article: "a codelet".
+func what(o *types.Object) string {
+	switch o.Kind {
+	case types.LetObject:
+		return "a `let` name"
+	case types.FuncParam:
+		return "a parameter"
+	case types.LoopVar:
+		return "the name of a loop"
+	case types.ParamObject:
+		return "a param of the script"
+	case types.HandleObject:
+		return "registered data"
+	case types.ViewObject:
+		return "a view"
+	case types.ArrayObject:
+		return "acquired data"
+	case types.FuncObject:
+		return "a function"
+	case types.CodeletObject:
+		return "a codelet"
+	case types.ModuleObject:
+		return "a module"
+	case types.BuiltinFunc:
+		return "a builtin function"
+	case types.BuiltinValue:
+		return "a builtin value"
+	case types.FilterObject:
+		return "a filter"
+	case types.OperandObject, types.ScalarObject:
+		return "an operand"
+	}
+	return "a name"
+}
+
+// unusedIn warns about names of s that nothing used.
+func (c *checker) unusedIn(s *scope) {
+	if c.session != nil || c.broken {
+		return
+	}
+	for _, o := range s.list {
+		in := c.infos[o]
+		if in == nil || in.used || o.Name == "" || o.Name[0] == '_' || o.Decl.IsZero() || o.Type == types.TInvalid {
+			continue
+		}
+		text := ""
+		switch o.Kind {
+		case types.LetObject:
+			text = "its value is never read"
+		case types.HandleObject:
+			text = "no statement uses this data"
+			if in.by == "extern" {
+				text = "the host must supply it, and no statement uses it"
+			}
+		case types.ViewObject:
+			text = "no statement uses this view"
+		case types.ArrayObject:
+			text = "acquired, but never looked at"
+		case types.ModuleObject:
+			if o.Module == nil {
+				continue // the import failed
+			}
+			text = "nothing of this module is used"
+		case types.ParamObject:
+			text = "nothing depends on it"
+		default:
+			continue
+		}
+		if s == c.top && (c.module || c.declarationsOnly()) && o.Kind != types.ModuleObject {
+			continue // exported
+		}
+		d := c.diagAt("W0201", diag.Warning, o.Decl, fmt.Sprintf("`%s` is never used", o.Name))
+		d.Label = text
+		d.Help = append(d.Help, fmt.Sprintf("drop it, or call it `_%s`", o.Name))
+	}
+}
+
+// declarationsOnly reports whether the file could be a module: then its names
+// are for others.
+func (c *checker) declarationsOnly() bool {
+	for _, s := range c.f.Stmts {
+		switch s.(type) {
+		case *syntax.Import, *syntax.Param, *syntax.Let, *syntax.Func, *syntax.Codelet:
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package check
+
+// Sessions: entries that are checked one by one and share their names.
+
+import (
+	"sort"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Session checks the entries of a prompt. All entries form one block and one
+// top-level frame: slots keep growing, and a name may be declared again. A
+// session is used by one goroutine at a time.
+type Session struct {
+	loader *loader
+	scope  *scope
+	infos  map[*types.Object]*objInfo
+	frame  *slotFrame
+	units  []*Unit
+}
+
+// NewSession starts a session. The predeclared objects, such as modules that a
+// prompt imports by itself, are names of the session like those of entries.
+func NewSession(env *Env, predeclared ...*types.Object) *Session {
+	s := &Session{loader: newLoader(env), scope: &scope{}, infos: map[*types.Object]*objInfo{}, frame: &slotFrame{}}
+	for _, o := range predeclared {
+		s.scope.insert(o)
+	}
+	return s
+}
+
+// Entry parses and checks one entry. Its unit has the size of the shared frame
+// so far in Slots. After an error the unit is nil and the names are unchanged.
+func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
+	f, ds := syntax.ParseEntry(src)
+	unit := &Unit{File: f}
+	c := newChecker(s.loader, f, unit)
+	c.session = s
+	c.broken = ds.Err() != nil
+	c.top.parent = s.scope
+	c.infos = s.infos
+	slots := s.frame.slots
+	c.frame = s.frame
+	s.loader.diags = nil
+	s.loader.stack = append(s.loader.stack[:0], src.Name)
+	order := len(s.loader.order)
+	c.run()
+	s.loader.stack = s.loader.stack[:0]
+	all := append(s.loader.diags, merge(ds, c.diags)...)
+	if all.Err() != nil {
+		s.frame.slots = slots
+		for _, u := range s.loader.order[order:] {
+			delete(s.loader.units, u.File.Source.Name) // so that a repaired file is read again
+		}
+		s.loader.order = s.loader.order[:order]
+		return nil, all
+	}
+	for _, o := range c.top.list {
+		s.scope.insert(o)
+	}
+	unit.Last = s.lastValue(c)
+	unit.Slots = s.frame.slots
+	s.units = append(s.units, s.loader.order[order:]...)
+	return unit, all
+}
+
+// lastValue declares the name _ for the value of the entry's last statement.
+func (s *Session) lastValue(c *checker) *types.Object {
+	if len(c.f.Stmts) == 0 {
+		return nil
+	}
+	x, ok := c.f.Stmts[len(c.f.Stmts)-1].(*syntax.ExprStmt)
+	if !ok {
+		return nil
+	}
+	if _, task := unparen(x.X).(*syntax.Insert); task {
+		return nil
+	}
+	t := x.X.Type()
+	if t == nil || t.Kind == types.None || t.Kind == types.Invalid {
+		return nil
+	}
+	o := &types.Object{Name: "_", Kind: types.LetObject, Type: t, Doc: "the value of the last expression", Unit: c.unit, Global: true, Slot: s.frame.slots}
+	s.frame.slots++
+	s.scope.insert(o)
+	return o
+}
+
+// Modules returns the units that entries have imported, each after those it
+// imports itself.
+func (s *Session) Modules() []*Unit { return s.units }
+
+// Lookup finds a name of the session, or a predeclared one; nil: there is none.
+func (s *Session) Lookup(name string) *types.Object {
+	if o := s.scope.lookup(name); o != nil {
+		return o
+	}
+	if o := s.loader.host[name]; o != nil {
+		return o
+	}
+	if o := builtinFuncs[name]; o != nil {
+		return o
+	}
+	return builtinValues[name]
+}
+
+// Names lists the names of the session, sorted, those that were declared again
+// once.
+func (s *Session) Names() []*types.Object {
+	var out []*types.Object
+	for _, o := range s.scope.names {
+		out = append(out, o)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// Forget drops a name of the session, as when what it held has ended.
+func (s *Session) Forget(name string) {
+	if o := s.scope.names[name]; o != nil {
+		delete(s.scope.names, name)
+		for i, p := range s.scope.list {
+			if p == o {
+				s.scope.list = append(s.scope.list[:i], s.scope.list[i+1:]...)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package check
+
+// Types: from what is written to what is meant, and which value fits which type.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+var plainTypes = map[string]*types.Type{
+	"int": types.TInt, "float": types.TFloat, "bool": types.TBool, "string": types.TString, "none": types.TNone,
+	"range": types.TRange, "void": types.TVoid, "task": types.TTask, "gate": types.TGate, "node": types.TNode,
+	"worker": types.TWorker, "kind": types.TDevice, "reducer": types.TReducer,
+}
+
+var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix}
+
+// resolveType finds the type that e names; TInvalid after a report.
+func (c *checker) resolveType(e *syntax.TypeExpr) *types.Type {
+	t := c.resolve(e, false)
+	if e != nil {
+		e.Type = t
+	}
+	return t
+}
+
+// resolve finds a type. In the signature of a codelet (operand true) element
+// types stand by themselves and a single capital is a type parameter.
+func (c *checker) resolve(e *syntax.TypeExpr, operand bool) *types.Type {
+	if e == nil || e.Name == nil {
+		return types.TInvalid
+	}
+	t := c.resolve1(e, operand)
+	e.Type = t
+	return t
+}
+
+func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
+	name := e.Name.Name
+	e.Name.SetType(types.TNone)
+	switch {
+	case handleKinds[name] != 0:
+		if e.Elem == nil {
+			d := c.err("E0705", e, fmt.Sprintf("`%s` needs its element type", name))
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[f64]`; element types: %s", name, elemNames()))
+			return types.TInvalid
+		}
+		el := c.element(e.Elem, operand)
+		if el == nil {
+			return types.TInvalid
+		}
+		return &types.Type{Kind: handleKinds[name], Elem: el.Elem, Param: el.Param}
+	case name == "list" || name == "view" || name == "array":
+		return c.compound(e, name, operand)
+	case absentKinds[name]:
+		d := c.err("E0705", e.Name, fmt.Sprintf("data of kind `%s` is not part of this version", name))
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, void")
+		return types.TInvalid
+	case plainTypes[name] != nil:
+		if e.Elem != nil {
+			c.err("E0705", e.Elem, fmt.Sprintf("`%s` takes nothing in brackets", name))
+		}
+		return plainTypes[name]
+	}
+	if operand && e.Elem == nil {
+		if el := c.element(e, true); el != nil {
+			return el
+		}
+		return types.TInvalid
+	}
+	if _, ok := iface.ElemByName(name); ok || absentElems[name] {
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is the type of an element, not of a value", name))
+		d.Help = append(d.Help, "numbers of a script are `int` or `float`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`")
+		return types.TInvalid
+	}
+	c.unknownType(e, operand)
+	return types.TInvalid
+}
+
+func (c *checker) compound(e *syntax.TypeExpr, name string, operand bool) *types.Type {
+	if e.Elem == nil {
+		d := c.err("E0705", e, fmt.Sprintf("`%s` needs what it holds", name))
+		d.Help = append(d.Help, "write "+map[string]string{"list": "`list[int]`", "view": "`view[vector[f64]]`", "array": "`array[f64]`"}[name])
+		return types.TInvalid
+	}
+	if name == "array" {
+		el := c.element(e.Elem, operand)
+		if el == nil {
+			return types.TInvalid
+		}
+		return &types.Type{Kind: types.Array, Elem: el.Elem, Param: el.Param}
+	}
+	of := c.resolve(e.Elem, false)
+	if of.Kind == types.Invalid {
+		return types.TInvalid
+	}
+	if name == "list" {
+		if of.Kind == types.None {
+			c.err("E0705", e.Elem, "a list of nothing has no use")
+			return types.TInvalid
+		}
+		return types.ListOf(of)
+	}
+	if !of.IsHandle() {
+		d := c.err("E0705", e.Elem, "a view holds handles, not "+plural(of))
+		d.Help = append(d.Help, "write `view[vector[f64]]`")
+		return types.TInvalid
+	}
+	return types.ViewOf(of)
+}
+
+// element resolves what stands in the brackets of a handle type.
+func (c *checker) element(e *syntax.TypeExpr, operand bool) *types.Type {
+	if e.Name == nil {
+		return nil
+	}
+	name := e.Name.Name
+	e.Name.SetType(types.TNone)
+	set := func(t *types.Type) *types.Type { e.Type = t; return t }
+	if el, ok := iface.ElemByName(name); ok && e.Elem == nil {
+		return set(&types.Type{Kind: types.Elem, Elem: el})
+	}
+	if isTypeParam(name) && e.Elem == nil {
+		if operand {
+			return set(&types.Type{Kind: types.Elem, Param: name[0]})
+		}
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is not an element type", name))
+		d.Notes = append(d.Notes, "element-type parameters belong to the signatures of codelets")
+		d.Help = append(d.Help, "element types: "+elemNames())
+		return nil
+	}
+	if absentElems[name] {
+		d := c.err("E0705", e, fmt.Sprintf("elements of type `%s` are not part of this version", name))
+		d.Help = append(d.Help, "element types: "+elemNames())
+		return nil
+	}
+	if t := plainTypes[name]; (t != nil || handleKinds[name] != 0) && e.Elem == nil || e.Elem != nil {
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is not an element type", c.text(e)))
+		switch name {
+		case "int":
+			d.Help = append(d.Help, "for integers of 64 bits write `i64`")
+		case "float":
+			d.Help = append(d.Help, "for numbers of 64 bits write `f64`")
+		}
+		d.Help = append(d.Help, "element types: "+elemNames())
+		return nil
+	}
+	c.unknownType(e, true)
+	return nil
+}
+
+func isTypeParam(s string) bool {
+	return len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z' && s != "R" && s != "W"
+}
+
+func elemNames() string {
+	var s []string
+	for _, e := range ElemNames {
+		s = append(s, e.Name)
+	}
+	return strings.Join(s, ", ")
+}
+
+func (c *checker) unknownType(e *syntax.TypeExpr, elem bool) {
+	d := c.err("E0201", e.Name, fmt.Sprintf("`%s` is not a type", e.Name.Name))
+	var names []string
+	for _, t := range TypeNames {
+		names = append(names, t.Name)
+	}
+	if elem {
+		for _, t := range ElemNames {
+			names = append(names, t.Name)
+		}
+	}
+	if best, ok := near(e.Name.Name, names); ok {
+		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+	} else {
+		d.Help = append(d.Help, "types: "+strings.Join(names, ", "))
+	}
+}
+
+// aType writes t with an article: "an int", "a vector[f64]".
+func aType(t *types.Type) string {
+	if t == nil || t.Kind == types.Invalid {
+		return "something unknown"
+	}
+	s := t.String()
+	if t.Kind == types.None {
+		return "nothing"
+	}
+	if strings.ContainsRune("aeiou", rune(s[0])) {
+		return "an " + s
+	}
+	return "a " + s
+}
+
+// plural names many values of type t.
+func plural(t *types.Type) string {
+	switch t.Kind {
+	case types.Int, types.Float, types.String, types.Range, types.Task, types.Gate, types.Node, types.Worker, types.Reducer, types.Variable, types.Vector:
+		s := t.String()
+		if i := strings.IndexByte(s, '['); i > 0 {
+			return s[:i] + "s" + s[i:]
+		}
+		return s + "s"
+	case types.Matrix:
+		return "matrices"
+	}
+	return "values of type " + t.String()
+}
+
+// unknown reports whether the items of a list of type t are not known yet.
+func unknown(t *types.Type) bool {
+	return t.Kind == types.List && (t.Of == nil || t.Of.Kind == types.Invalid && t.Of != types.TInvalid)
+}
+
+// unify reports whether a and b can be the same type. A list whose items are
+// not known yet takes the items of the other, in place, for all its users.
+func unify(a, b *types.Type) bool {
+	if a == b || a == nil || b == nil || a == types.TInvalid || b == types.TInvalid {
+		return true
+	}
+	switch {
+	case a.Kind == types.Invalid && b.Kind == types.Invalid:
+		return true
+	case a.Kind == types.Invalid:
+		return bind(a, b)
+	case b.Kind == types.Invalid:
+		return bind(b, a)
+	case a.Kind != b.Kind:
+		return false
+	case a.Kind != types.List:
+		return types.Same(a, b)
+	case a.Of == nil && b.Of == nil:
+		v := &types.Type{Kind: types.Invalid}
+		a.Of, b.Of = v, v
+		return true
+	case a.Of == nil:
+		if occurs(a, b.Of) {
+			return false
+		}
+		a.Of = b.Of
+		return true
+	case b.Of == nil:
+		if occurs(b, a.Of) {
+			return false
+		}
+		b.Of = a.Of
+		return true
+	}
+	return unify(a.Of, b.Of)
+}
+
+// bind makes the open type v mean t.
+func bind(v, t *types.Type) bool {
+	if occurs(v, t) {
+		return false
+	}
+	if t.Kind == types.List && t.Of == nil {
+		t.Of = &types.Type{Kind: types.Invalid} // shared from now on
+	}
+	*v = *t
+	return true
+}
+
+func occurs(v, t *types.Type) bool {
+	for ; t != nil; t = t.Of {
+		if t == v {
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether the value of e can go where a value of type want is
+// expected: the same type, an int for a float, a gate for a task, a list literal
+// whose items fit. It may settle the type of a list.
+func (c *checker) fits(want *types.Type, e syntax.Expr) bool {
+	got := e.Type()
+	if got == nil || got.Kind == types.Invalid && got == types.TInvalid || want == types.TInvalid {
+		return true
+	}
+	switch want.Kind {
+	case types.Float:
+		return got.Kind == types.Float || got.Kind == types.Int
+	case types.Task:
+		return got.Kind == types.Task || got.Kind == types.Gate
+	case types.Array:
+		return got.Kind == types.Array && sameArray(want, got)
+	case types.Elem:
+		if want.Param != 0 || want.Elem.IsFloat() {
+			return got.IsNumber()
+		}
+		return got.Kind == types.Int
+	case types.Dense:
+		return (got.Kind == types.Vector || got.Kind == types.Matrix) && (want.Param != 0 || want.Elem == got.Elem)
+	case types.List:
+		if got.Kind == types.List && got.Of != nil && want.Of != nil && !types.Same(want, got) && c.coerce(want, e) {
+			return true
+		}
+	}
+	return unify(want, got)
+}
+
+func sameArray(a, b *types.Type) bool {
+	if a.Of != nil && b.Of != nil {
+		return types.Same(a.Of, b.Of)
+	}
+	return arrayElem(a) == arrayElem(b)
+}
+
+func arrayElem(t *types.Type) iface.Elem {
+	if t.Of != nil {
+		return t.Of.Elem
+	}
+	return t.Elem
+}
+
+// coerce gives the list literals that e is made of the type want, if their
+// items fit.
+func (c *checker) coerce(want *types.Type, e syntax.Expr) bool {
+	if want.Kind != types.List || want.Of == nil {
+		return false
+	}
+	ok := false
+	switch e := e.(type) {
+	case *syntax.Paren:
+		ok = c.coerce(want, e.X)
+	case *syntax.ListLit:
+		ok = true
+		for _, x := range e.Items {
+			ok = ok && c.fits(want.Of, x)
+		}
+	case *syntax.ListComp:
+		ok = c.fits(want.Of, e.Item)
+	case *syntax.Cond:
+		ok = c.fits(want, e.Then) && c.fits(want, e.Else)
+	case *syntax.Binary:
+		ok = e.Op == "+" && c.fits(want, e.X) && c.fits(want, e.Y)
+	}
+	if ok {
+		e.SetType(want)
+	}
+	return ok
+}
+
+// mismatch reports that the value of e is not a want; what names its place.
+func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
+	got := e.Type()
+	intWanted := want.Kind == types.Int || want.Kind == types.Elem && want.Param == 0 && want.Elem.IsInt()
+	if intWanted && got.Kind == types.Float {
+		c.floatForInt(e, what)
+		return
+	}
+	wanted := aType(want)
+	if want.Kind == types.Elem {
+		wanted = "a number"
+	}
+	d := c.err("E0705", e, fmt.Sprintf("%s must be %s, and this is %s", what, wanted, aType(got)))
+	switch {
+	case want.Kind == types.Bool && got.Kind == types.Int:
+		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", c.text(e)))
+	case want.Kind == types.View && got.IsHandle() && types.Same(want.Of, got):
+		d.Help = append(d.Help, fmt.Sprintf("declare a named view: `partition v = %s by ...`, and pass `v`", c.text(e)))
+	case want.IsHandle() && got.Kind == types.View:
+		d.Help = append(d.Help, "take one part of the view by its index")
+	case want.Kind == types.Elem && want.Elem.IsInt() || want.Kind == types.Int && got.Kind == types.Bool:
+	case got.Kind == types.Variable && (want.IsNumber() || want.Kind == types.Elem):
+		d.Help = append(d.Help, fmt.Sprintf("`value(%s)` waits for it and reads it", c.text(e)))
+	}
+}
+
+// floatForInt reports a float where an int is needed.
+func (c *checker) floatForInt(e syntax.Expr, what string) {
+	d := c.err("E0703", e, fmt.Sprintf("%s must be an int, and this is a float", what))
+	if b, ok := unparen(e).(*syntax.Binary); ok && b.Op == "/" && isType(b.X, types.Int) && isType(b.Y, types.Int) {
+		d.Help = append(d.Help, fmt.Sprintf("`/` always gives a float; write `%s // %s` to round down", c.text(b.X), c.text(b.Y)))
+		return
+	}
+	d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", c.text(e)))
+}
+
+func isType(e syntax.Expr, k types.Kind) bool {
+	return e != nil && e.Type() != nil && e.Type().Kind == k
+}

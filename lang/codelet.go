@@ -1,0 +1,311 @@
+package lang
+
+// Host codelets: Go kernels with a signature in the language.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// A Codelet is a kernel that scripts may insert. It is immutable and may be
+// given to any number of compilers.
+type Codelet struct {
+	sig *types.Signature
+	eng *engine.Codelet
+}
+
+// Name returns the name in the language.
+func (c *Codelet) Name() string { return c.sig.Name }
+
+// Signature returns the signature as given to NewCodelet.
+func (c *Codelet) Signature() string { return c.sig.Text }
+
+// Engine returns the codelet as the engine sees it, for tasks submitted from Go.
+func (c *Codelet) Engine() *engine.Codelet { return c.eng }
+
+// codeletBuild collects what the options of NewCodelet say.
+type codeletBuild struct {
+	sig   *types.Signature
+	impls []engine.Impl
+	shape func(Shapes) error
+	doc   string
+}
+
+// A CodeletOption describes a codelet further.
+type CodeletOption func(*codeletBuild) error
+
+// NewCodelet declares a codelet with a signature in the language, so script and
+// host cannot disagree: "clip(v: RW vector[f32], lo: f32, hi: f32)". At least one
+// implementation must be given.
+func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
+	sig, err := codeletSignature(signature)
+	if err != nil {
+		return nil, err
+	}
+	b := &codeletBuild{sig: sig}
+	for _, o := range opts {
+		if err := o(b); err != nil {
+			return nil, fmt.Errorf("lang: codelet %s: %w", sig.Name, err)
+		}
+	}
+	if len(b.impls) == 0 {
+		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU or CPUFunc", sig.Name)
+	}
+	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls}
+	if b.shape != nil {
+		e.Shape = shapeRule(sig, b.shape)
+	}
+	return &Codelet{sig: sig, eng: e}, nil
+}
+
+func operandModes(sig *types.Signature) []iface.AccessMode {
+	modes := []iface.AccessMode{}
+	for _, p := range sig.Params {
+		if p.Mode != iface.NoMode {
+			modes = append(modes, p.Mode)
+		}
+	}
+	return modes
+}
+
+// CPU gives one implementation; several may be given. fn must not keep the Task
+// or what it returns. A panic in fn fails the task, as an error does.
+func CPU(fn func(*Task) error) CodeletOption {
+	return func(b *codeletBuild) error {
+		if fn == nil {
+			return fmt.Errorf("CPU: the function is nil")
+		}
+		sig := b.sig
+		b.impls = append(b.impls, func(c *engine.TaskContext) error {
+			t := taskPool.Get().(*Task)
+			t.ctx, t.sig = c, sig
+			err := fn(t)
+			t.ctx, t.sig = nil, nil
+			taskPool.Put(t)
+			return err
+		})
+		return nil
+	}
+}
+
+// Doc gives the documentation that :doc and editors show.
+func Doc(text string) CodeletOption {
+	return func(b *codeletBuild) error { b.doc = text; return nil }
+}
+
+// ShapeRule gives a check of sizes that runs at every insert, before the task
+// exists. Its error is reported with the insert (E0702).
+func ShapeRule(fn func(Shapes) error) CodeletOption {
+	return func(b *codeletBuild) error { b.shape = fn; return nil }
+}
+
+func shapeRule(sig *types.Signature, fn func(Shapes) error) func([]iface.Desc, []iface.Scalar) error {
+	return func(ops []iface.Desc, args []iface.Scalar) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = &engine.ShapeError{Message: fmt.Sprintf("the shape rule of `%s` panicked: %v", sig.Name, r)}
+			}
+		}()
+		if err := fn(Shapes{sig: sig, ops: ops, args: args}); err != nil {
+			return &engine.ShapeError{Message: err.Error()}
+		}
+		return nil
+	}
+}
+
+// Shapes is what a ShapeRule sees: sizes and scalar arguments, by name. A name
+// that the signature lacks is a mistake of the host and panics, which the insert
+// reports.
+type Shapes struct {
+	sig  *types.Signature
+	ops  []iface.Desc
+	args []iface.Scalar
+}
+
+// Of returns the sizes of an operand, one for each index.
+func (s Shapes) Of(operand string) []int {
+	i, _ := place(s.sig, operand, true)
+	return s.ops[i].Shape()
+}
+
+// Int returns an integer argument.
+func (s Shapes) Int(name string) int64 { i, _ := place(s.sig, name, false); return s.args[i].Int() }
+
+// Float returns a floating-point argument.
+func (s Shapes) Float(name string) float64 {
+	i, _ := place(s.sig, name, false)
+	return s.args[i].Float()
+}
+
+// Str returns a string argument.
+func (s Shapes) Str(name string) string { i, _ := place(s.sig, name, false); return s.args[i].Str() }
+
+// place finds the operand or the scalar called name, counted among its like.
+func place(sig *types.Signature, name string, operand bool) (int, *types.Param) {
+	n := 0
+	for i := range sig.Params {
+		p := &sig.Params[i]
+		if (p.Mode != iface.NoMode) != operand {
+			continue
+		}
+		if p.Name == name {
+			return n, p
+		}
+		n++
+	}
+	what := "scalar"
+	if operand {
+		what = "operand"
+	}
+	panic(fmt.Sprintf("codelet %s has no %s named %s", sig.Name, what, name))
+}
+
+// Task is what a CPU implementation sees: operands and arguments. It is valid
+// until the implementation returns.
+type Task struct {
+	ctx *engine.TaskContext
+	sig *types.Signature
+}
+
+var taskPool = sync.Pool{New: func() any { return new(Task) }}
+
+// Context ends when the run is cancelled; kernels that take long should look at it.
+func (t *Task) Context() context.Context { return t.ctx.Context() }
+
+// Worker returns the number of the worker that runs the task.
+func (t *Task) Worker() int { return t.ctx.Worker() }
+
+// Scalar lists the Go types of scalar arguments.
+type Scalar interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~bool | ~string
+}
+
+// Arg returns the scalar argument of that name, converted to T as Go converts
+// numbers. A wrong name, or a T of another sort (a string for a number), panics,
+// which fails the task with a message.
+func Arg[T Scalar](t *Task, name string) T {
+	i, p := place(t.sig, name, false)
+	v := t.ctx.Arg(i)
+	var out T
+	ok := setScalar(&out, v)
+	if !ok {
+		panic(fmt.Sprintf("codelet %s: argument %s is a %v, asked for as %T", t.sig.Name, name, p.Type, out))
+	}
+	return out
+}
+
+// Buffer is an operand inside a kernel: typed access to its memory, without a copy.
+// It is valid until the kernel returns.
+type Buffer[T Elem] struct{ b *iface.Buffer }
+
+// Buf returns operand i, counted among the handles of the signature from 0. A
+// wrong place or element type panics, which fails the task with a message.
+func Buf[T Elem](t *Task, i int) Buffer[T] {
+	if i < 0 || i >= t.ctx.NumBuffers() {
+		panic(fmt.Sprintf("codelet %s has %d operands; there is no operand %d", t.sig.Name, t.ctx.NumBuffers(), i))
+	}
+	b := t.ctx.Buffer(i)
+	if e := elemOf[T](); b.Elem != e {
+		panic(fmt.Sprintf("codelet %s: operand %d is a %v, asked for as %v", t.sig.Name, i, &b.Desc, e))
+	}
+	return Buffer[T]{b}
+}
+
+// Slice returns the elements, row by row; nil if rows are not adjacent.
+func (b Buffer[T]) Slice() []T {
+	if !b.b.Contiguous() {
+		return nil
+	}
+	return unsafe.Slice((*T)(b.b.Ptr), b.b.Len())
+}
+
+// Row returns row i of a matrix.
+func (b Buffer[T]) Row(i int) []T { return iface.Row[T](b.b, i) }
+
+// Rows returns the number of rows of a matrix, the length of a vector.
+func (b Buffer[T]) Rows() int {
+	if b.b.Rank == 0 {
+		return 1
+	}
+	return b.b.Dim[0]
+}
+
+// Cols returns the number of columns of a matrix, 1 for other kinds.
+func (b Buffer[T]) Cols() int {
+	if b.b.Rank < 2 {
+		return 1
+	}
+	return b.b.Dim[1]
+}
+
+// LD returns the distance between the starts of two rows, in elements.
+func (b Buffer[T]) LD() int {
+	if b.b.Rank < 2 {
+		return 1
+	}
+	return b.b.Stride[0]
+}
+
+// Shape returns the sizes, one for each index.
+func (b Buffer[T]) Shape() []int { return b.b.Shape() }
+
+// Offset returns the place of element 0 in the root datum, along axis k.
+func (b Buffer[T]) Offset(k int) int {
+	if k < 0 || k >= int(b.b.Rank) {
+		return 0
+	}
+	return b.b.Off[k]
+}
+
+// Desc returns the description of the operand.
+func (b Buffer[T]) Desc() iface.Desc { return b.b.Desc }
+
+// ModuleOf makes a module from codelets that carry a signature, such as
+// stdlib's. Two of one name, or one without a signature, are an error.
+func ModuleOf(cs ...*engine.Codelet) (*Module, error) {
+	m := &Module{members: map[string]*types.Object{}}
+	for _, c := range cs {
+		if c == nil || c.Signature == "" {
+			return nil, fmt.Errorf("lang: ModuleOf: a codelet without a signature cannot be used by scripts")
+		}
+		sig, err := codeletSignature(c.Signature)
+		if err != nil {
+			return nil, err
+		}
+		if m.members[sig.Name] != nil {
+			return nil, fmt.Errorf("lang: ModuleOf: two codelets are named %s", sig.Name)
+		}
+		if c.Modes != nil && !slices.Equal(c.Modes, operandModes(sig)) {
+			return nil, fmt.Errorf("lang: ModuleOf: %s: its Modes %v are not those of its signature %q", sig.Name, c.Modes, c.Signature)
+		}
+		if c.Elems != nil {
+			sig.Elems = map[byte][]iface.Elem{'T': c.Elems}
+		}
+		m.members[sig.Name] = codeletObject(sig, c)
+	}
+	return m, nil
+}
+
+// Module is a host module, as in import "std/blas". It is immutable.
+type Module struct{ members map[string]*types.Object }
+
+// Names returns the exported names, sorted.
+func (m *Module) Names() []string {
+	var out []string
+	for n := range m.members {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func codeletObject(sig *types.Signature, c *engine.Codelet) *types.Object {
+	return &types.Object{Name: sig.Name, Kind: types.CodeletObject, Doc: c.Doc, Sig: sig, Host: c, Kinds: []string{"cpu"}}
+}

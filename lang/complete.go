@@ -1,0 +1,328 @@
+package lang
+
+// Completion: what may stand at a place of an unfinished entry.
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/interp"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Completion is one way to go on.
+type Completion struct {
+	Text   string // the whole word
+	Kind   string // as in NameInfo, or "keyword", "builtin", "type", "filter", "option", "mode", "field"
+	Detail string // type or signature
+	Doc    string // first line
+}
+
+// Complete lists what the word that ends at offset (in bytes) of src can become:
+// fields and members after a point, modes valid for the operand inside an insert,
+// options after with, filters after by, names elsewhere. The text behind offset
+// does not matter. Completions are sorted, the likelier kinds first.
+func (s *Session) Complete(src string, offset int) []Completion {
+	if offset < 0 || offset > len(src) {
+		offset = len(src)
+	}
+	src = src[:offset]
+	word := lastWord(src)
+	before := strings.TrimRight(src[:len(src)-len(word)], " \t")
+	var out []Completion
+	switch {
+	case inString(src):
+		return nil
+	case strings.HasSuffix(before, "."):
+		out = s.members(strings.TrimSuffix(before, "."))
+	default:
+		head := statement(before)
+		out = s.context(head, before)
+	}
+	out = slices.DeleteFunc(out, func(c Completion) bool { return !strings.HasPrefix(c.Text, word) })
+	slices.SortStableFunc(out, func(a, b Completion) int { return strings.Compare(a.Text, b.Text) })
+	order := map[string]int{"mode": 0, "option": 0, "field": 0, "filter": 0, "handle": 1, "view": 1, "array": 1, "let": 1, "param": 1,
+		"codelet": 2, "func": 2, "module": 2, "builtin": 3, "type": 4, "keyword": 5}
+	slices.SortStableFunc(out, func(a, b Completion) int { return order[a.Kind] - order[b.Kind] })
+	return slices.CompactFunc(out, func(a, b Completion) bool { return a.Text == b.Text })
+}
+
+// lastWord returns the identifier that ends src, "" if none does.
+func lastWord(src string) string {
+	i := len(src)
+	for i > 0 {
+		r, n := utf8.DecodeLastRuneInString(src[:i])
+		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		i -= n
+	}
+	return src[i:]
+}
+
+// inString reports whether the end of src lies in a string or comment of its line.
+func inString(src string) bool {
+	line := src[strings.LastIndexByte(src, '\n')+1:]
+	open := false
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && open:
+			i++
+		case line[i] == '"':
+			open = !open
+		case line[i] == '#' && !open:
+			return true
+		}
+	}
+	return open
+}
+
+// statement returns the text of the unfinished statement at the end of src: from
+// the last brace or end of line that is not inside parentheses.
+func statement(src string) string {
+	depth := 0
+	for i := len(src) - 1; i >= 0; i-- {
+		switch src[i] {
+		case ')', ']':
+			depth++
+		case '(', '[':
+			depth--
+		case '{', '}', ';', '\n':
+			if depth >= 0 {
+				return strings.TrimSpace(src[i+1:])
+			}
+		}
+	}
+	return strings.TrimSpace(src)
+}
+
+// context lists what may come after the statement so far.
+func (s *Session) context(head, before string) []Completion {
+	fields := strings.Fields(head)
+	last := ""
+	if len(fields) > 0 {
+		last = fields[len(fields)-1]
+	}
+	first := ""
+	if len(fields) > 0 {
+		first = fields[0]
+	}
+	switch {
+	case head == "":
+		return s.everything()
+	case last == "by" || last == "then" && first == "partition":
+		return s.filters()
+	}
+	if k := strings.LastIndex(head, " with "); k >= 0 || last == "with" {
+		tail := ""
+		if k >= 0 {
+			tail = strings.TrimSpace(head[k+6:])
+		}
+		if tail == "" || strings.HasSuffix(tail, ",") {
+			return options(first, head)
+		}
+		return s.everything()
+	}
+	if last == "insert" || strings.HasSuffix(head, "= insert") {
+		return s.kind("codelet", "module")
+	}
+	if k := strings.LastIndex(head, "insert "); k >= 0 {
+		if out := s.operand(head[k+len("insert "):]); out != nil {
+			return out
+		}
+	}
+	if strings.HasSuffix(head, ":") || last == "->" {
+		return typeWords()
+	}
+	if first == "acquire" && (last == "acquire" || strings.HasSuffix(head, ",")) {
+		return modes("R", "W", "RW")
+	}
+	if first == "release" && last == "to" {
+		return modes("R", "W")
+	}
+	if first == "register" && (strings.HasSuffix(head, "=") || strings.HasSuffix(head, "[")) {
+		return typeWords()
+	}
+	return s.everything()
+}
+
+// operand lists what an argument of an insert can be, given its text so far:
+// modes that fit the operand.
+func (s *Session) operand(text string) []Completion {
+	name, args, found := strings.Cut(text, "(")
+	if !found {
+		return nil
+	}
+	o := s.object(strings.TrimSpace(name))
+	depth, n, cur := 0, 0, ""
+	for _, r := range args {
+		switch r {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		}
+		if depth < 0 {
+			return nil
+		}
+		if r == ',' && depth == 0 {
+			n++
+			cur = ""
+			continue
+		}
+		cur += string(r)
+	}
+	if strings.TrimSpace(cur) != "" {
+		if f := strings.Fields(cur); len(f) > 0 && modeWord[f[0]] {
+			return s.kind("handle", "view", "let")
+		}
+		return s.everything()
+	}
+	if o == nil || o.Sig == nil || n >= len(o.Sig.Params) {
+		return append(modes("R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"), s.kind("handle", "view", "let", "param")...)
+	}
+	p := o.Sig.Params[n]
+	switch m := p.Mode.String(); {
+	case p.Mode == 0:
+		return s.kind("let", "param", "func", "builtin")
+	case m == "RW":
+		return modes("RW", "COMMUTE", "REDUX")
+	default:
+		return modes(m)
+	}
+}
+
+var modeWord = map[string]bool{"R": true, "W": true, "RW": true, "COMMUTE": true, "REDUX": true, "SCRATCH": true}
+
+var modeDocs = map[string]string{"R": "reads", "W": "overwrites every element", "RW": "reads and writes",
+	"COMMUTE": "RW, in any order among neighbouring COMMUTE uses", "REDUX": "adds to a private copy", "SCRATCH": "workspace without content"}
+
+func modes(names ...string) []Completion {
+	var out []Completion
+	for _, n := range names {
+		out = append(out, Completion{Text: n, Kind: "mode", Doc: modeDocs[n]})
+	}
+	return out
+}
+
+func options(first, head string) []Completion {
+	on := "insert"
+	switch first {
+	case "hint", "prefetch", "codelet":
+		on = first
+	}
+	var out []Completion
+	for _, set := range check.Options {
+		if set.On != on {
+			continue
+		}
+		for _, o := range set.Options {
+			out = append(out, Completion{Text: o.Name, Kind: "option", Detail: o.Type.String(), Doc: o.Doc})
+		}
+	}
+	return out
+}
+
+func (s *Session) filters() []Completion {
+	var out []Completion
+	for _, f := range check.FilterTable {
+		out = append(out, Completion{Text: f.Name, Kind: "filter", Detail: f.Syntax, Doc: f.Doc})
+	}
+	for _, o := range s.comp.env.Filters {
+		out = append(out, Completion{Text: o.Name, Kind: "filter", Detail: interp.SignatureText(o), Doc: firstLine(o.Doc)})
+	}
+	return out
+}
+
+func typeWords() []Completion {
+	var out []Completion
+	for _, t := range check.TypeNames {
+		out = append(out, Completion{Text: t.Name, Kind: "type", Detail: t.Syntax, Doc: t.Doc})
+	}
+	return out
+}
+
+// members lists fields of a value and names of a module.
+func (s *Session) members(expr string) []Completion {
+	if s.m == nil {
+		return nil
+	}
+	k := len(expr)
+	for k > 0 && !strings.ContainsRune(" \t\n(,={", rune(expr[k-1])) {
+		k--
+	}
+	expr = expr[k:]
+	base, _, indexed := strings.Cut(expr, "[")
+	o := s.object(base)
+	if o == nil {
+		return nil
+	}
+	if o.Module != nil {
+		var out []Completion
+		for _, m := range o.Module.Members {
+			kind := kindWords[m.Kind]
+			out = append(out, Completion{Text: m.Name, Kind: kind, Detail: interp.SignatureText(m), Doc: firstLine(m.Doc)})
+		}
+		return out
+	}
+	t := o.Type
+	if indexed && t != nil && (t.Kind == types.View || t.Kind == types.List) && t.Of != nil {
+		t = t.Of
+	}
+	if t == nil {
+		return nil
+	}
+	var out []Completion
+	for _, f := range check.Fields(t) {
+		out = append(out, Completion{Text: f.Name, Kind: "field", Detail: f.Type.String(), Doc: f.Doc})
+	}
+	return out
+}
+
+// everything lists names, builtins, types and keywords.
+func (s *Session) everything() []Completion {
+	out := s.kind()
+	for _, b := range check.Builtins {
+		out = append(out, Completion{Text: b.Name, Kind: "builtin", Detail: b.Syntax, Doc: b.Doc})
+	}
+	for _, v := range check.BuiltinValues {
+		out = append(out, Completion{Text: v.Name, Kind: "builtin", Detail: v.Type.String(), Doc: v.Doc})
+	}
+	out = append(out, typeWords()...)
+	for _, k := range syntax.Keywords() {
+		out = append(out, Completion{Text: k, Kind: "keyword"})
+	}
+	return out
+}
+
+// kind lists the names of the session of the given kinds; none given means all.
+func (s *Session) kind(kinds ...string) []Completion {
+	var out []Completion
+	for _, n := range s.Names() {
+		if len(kinds) == 0 || slices.Contains(kinds, n.Kind) {
+			out = append(out, Completion{Text: n.Name, Kind: n.Kind, Detail: n.Type, Doc: firstLine(n.Doc)})
+		}
+	}
+	for _, list := range [][]*types.Object{s.comp.env.Codelets, s.comp.env.Funcs} {
+		for _, o := range list {
+			if k := kindWords[o.Kind]; len(kinds) == 0 || slices.Contains(kinds, k) {
+				out = append(out, Completion{Text: o.Name, Kind: k, Detail: interp.SignatureText(o), Doc: firstLine(o.Doc)})
+			}
+		}
+	}
+	if slices.Contains(kinds, "builtin") {
+		for _, b := range check.Builtins {
+			out = append(out, Completion{Text: b.Name, Kind: "builtin", Detail: b.Syntax, Doc: b.Doc})
+		}
+	}
+	return out
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}

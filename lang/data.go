@@ -1,0 +1,92 @@
+package lang
+
+// Host data without copies: Go memory as the home of a handle.
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/interp"
+)
+
+// Elem lists the Go types whose values can be elements of registered data.
+type Elem interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+// Data is Go memory, described for the language. Give it to one run with Bind;
+// the same Data may serve several runs one after the other, not at once unless
+// it is ReadOnly.
+type Data struct{ b interp.Binding }
+
+// A DataOption changes how Go memory is bound.
+type DataOption func(*interp.Binding)
+
+// ReadOnly makes a write to the data an error: of Run where the text shows it,
+// else of the insert or acquire that wants to write (E0306).
+func ReadOnly() DataOption { return func(b *interp.Binding) { b.ReadOnly = true } }
+
+// elemOf returns the element type for T.
+func elemOf[T Elem]() iface.Elem {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Int8:
+		return iface.I8
+	case reflect.Int16:
+		return iface.I16
+	case reflect.Int32:
+		return iface.I32
+	case reflect.Int64:
+		return iface.I64
+	case reflect.Uint8:
+		return iface.U8
+	case reflect.Uint16:
+		return iface.U16
+	case reflect.Uint32:
+		return iface.U32
+	case reflect.Uint64:
+		return iface.U64
+	case reflect.Float32:
+		return iface.F32
+	}
+	return iface.F64
+}
+
+// VectorOf makes s the home memory of a vector. s must not be touched between
+// Bind and Close except through Acquire.
+func VectorOf[T Elem](s []T, opts ...DataOption) *Data {
+	return newData(interp.Binding{Kind: iface.Vector, Elem: elemOf[T](), Dims: []int{len(s)},
+		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts)
+}
+
+// VariableOf makes *p the home memory of a variable. A nil p is an error of Run.
+func VariableOf[T Elem](p *T, opts ...DataOption) *Data {
+	return newData(interp.Binding{Kind: iface.Variable, Elem: elemOf[T](), Home: unsafe.Pointer(p), Keep: p}, opts)
+}
+
+// MatrixOf makes s the home memory of a row-major matrix of rows x cols whose
+// rows start ld elements apart; ld = 0 means cols.
+func MatrixOf[T Elem](s []T, rows, cols, ld int, opts ...DataOption) (*Data, error) {
+	if ld == 0 {
+		ld = cols
+	}
+	switch {
+	case rows < 0 || cols < 0:
+		return nil, fmt.Errorf("lang: MatrixOf: %d x %d is not a size; rows and cols must not be negative", rows, cols)
+	case ld < cols:
+		return nil, fmt.Errorf("lang: MatrixOf: ld is %d, below cols %d; rows would overlap", ld, cols)
+	case rows > 0 && cols > 0 && (rows-1 > (math.MaxInt-cols)/ld || (rows-1)*ld+cols > len(s)):
+		return nil, fmt.Errorf("lang: MatrixOf: the slice has %d elements, too few for %d x %d with ld %d", len(s), rows, cols, ld)
+	}
+	return newData(interp.Binding{Kind: iface.Matrix, Elem: elemOf[T](), Dims: []int{rows, cols}, LD: ld,
+		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
+}
+
+func newData(b interp.Binding, opts []DataOption) *Data {
+	for _, o := range opts {
+		o(&b)
+	}
+	return &Data{b: b}
+}

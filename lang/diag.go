@@ -1,0 +1,103 @@
+package lang
+
+// The aliases of package diag: what Compile and Run say about a script.
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// A Diagnostic is one problem. It marshals to JSON and implements error.
+type Diagnostic = diag.Diagnostic
+
+// Diagnostics is a list of problems in the order they were found. It implements
+// error; Err returns nil when there are only warnings.
+type Diagnostics = diag.Diagnostics
+
+// Severity is Error or Warning.
+type Severity = diag.Severity
+
+// The severities.
+const (
+	Error   = diag.Error
+	Warning = diag.Warning
+)
+
+// Pos is a place in a source.
+type Pos = diag.Pos
+
+// Span is a range of a source.
+type Span = diag.Span
+
+// Label is a cause elsewhere.
+type Label = diag.Label
+
+// Fix is an edit that an editor may apply.
+type Fix = diag.Fix
+
+// Frame is one script call on the stack of a run-time error.
+type Frame = diag.Frame
+
+// TaskRef names the task of a run-time error.
+type TaskRef = diag.TaskRef
+
+// Style says how diagnostics are rendered: with colour or not, how wide.
+type Style = diag.Style
+
+// AutoStyle chooses the style for w: colour when w is a terminal and NO_COLOR is
+// unset, the width from COLUMNS.
+func AutoStyle(w io.Writer) Style {
+	st := Style{}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		st.Width = n
+	}
+	f, ok := w.(*os.File)
+	if !ok {
+		return st
+	}
+	if fi, err := f.Stat(); err == nil && fi.Mode()&os.ModeCharDevice != 0 {
+		st.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	return st
+}
+
+// Explain returns the page about a code such as "E0401", as markdown.
+func Explain(code string) (markdown string, ok bool) { return diag.Explain(code) }
+
+// WarningSet chooses warnings by code. The zero value reports all, denies none.
+type WarningSet struct {
+	Silence []string // codes not reported, such as "W0201"; "W" means all
+	Deny    []string // codes that count as errors; "W" means all
+}
+
+// apply filters ds: silenced warnings go, denied ones become errors.
+func (w WarningSet) apply(ds Diagnostics) Diagnostics {
+	if len(w.Silence)+len(w.Deny) == 0 {
+		return ds
+	}
+	var out Diagnostics
+	for _, d := range ds {
+		if d.Severity == Warning {
+			if names(w.Silence, d.Code) {
+				continue
+			}
+			if names(w.Deny, d.Code) {
+				d.Severity = Error
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func names(set []string, code string) bool {
+	for _, c := range set {
+		if c == code || c == "W" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,377 @@
+package diag
+
+// Render: diagnostics as text for people, with the source lines they speak of.
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Style says how diagnostics are rendered. The zero value is plain text in
+// which only very long source lines are cut.
+type Style struct {
+	Color bool // ANSI colours
+	Width int  // columns of the terminal; source lines are cut to it. 0: not known
+}
+
+const (
+	maxLabels = 4   // labels besides the place itself
+	maxWidth  = 400 // columns, when the width of the output is not known
+)
+
+// Render writes ds as text: each diagnostic with its source lines, `^` below the
+// place to change and `-` below causes, then notes and helps. Diagnostics with equal
+// code and message are written once, with the number of further places. It returns
+// the first error of w.
+func (ds Diagnostics) Render(w io.Writer, st Style) error {
+	type key struct {
+		sev       Severity
+		code, msg string
+	}
+	more := make(map[key]int, len(ds))
+	first := make([]bool, len(ds))
+	for i := range ds {
+		k := key{ds[i].Severity, ds[i].Code, ds[i].Message}
+		n, seen := more[k]
+		if seen {
+			n++
+		}
+		more[k] = n
+		first[i] = !seen
+	}
+	var b strings.Builder
+	for i := range ds {
+		if !first[i] {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		r := renderer{b: &b, st: st, d: &ds[i]}
+		r.render(more[key{ds[i].Severity, ds[i].Code, ds[i].Message}])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Render writes d as text, as Diagnostics.Render does.
+func (d *Diagnostic) Render(w io.Writer, st Style) error { return Diagnostics{*d}.Render(w, st) }
+
+// Short is d on one line without its place, for prompts:
+// "error[E0203]: module `blas` has no codelet `scla`; did you mean `scal`?".
+// It holds the message and the first help.
+func (d *Diagnostic) Short() string {
+	s := d.head() + ": " + clean(firstLine(d.Message))
+	if len(d.Help) > 0 {
+		s += "; " + clean(firstLine(d.Help[0]))
+	}
+	return s
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// head is "error[E0301]", or "error" without a code.
+func (d *Diagnostic) head() string {
+	if d.Code == "" {
+		return d.Severity.String()
+	}
+	return d.Severity.String() + "[" + d.Code + "]"
+}
+
+// renderer writes one diagnostic.
+type renderer struct {
+	b      *strings.Builder
+	st     Style
+	d      *Diagnostic
+	gutter int // width of the line numbers
+}
+
+// mark is one underlined range in a line.
+type mark struct {
+	span    Span
+	text    string
+	primary bool
+}
+
+// ANSI colours.
+const (
+	reset  = "\x1b[0m"
+	bold   = "\x1b[1m"
+	red    = "\x1b[1;31m"
+	yellow = "\x1b[1;33m"
+	blue   = "\x1b[1;34m"
+	cyan   = "\x1b[1;36m"
+)
+
+func (r *renderer) paint(colour, s string) string {
+	if !r.st.Color || s == "" {
+		return s
+	}
+	return colour + s + reset
+}
+
+// severityColour is the colour of the head and the caret.
+func (r *renderer) severityColour() string {
+	if r.d.Severity == Warning {
+		return yellow
+	}
+	return red
+}
+
+func (r *renderer) render(more int) {
+	d := r.d
+	msg := strings.Split(d.Message, "\n")
+	fmt.Fprintf(r.b, "%s%s\n", r.paint(r.severityColour(), d.head()), r.paint(bold, ": "+clean(msg[0])))
+	for _, line := range msg[1:] {
+		fmt.Fprintf(r.b, "  %s\n", clean(line))
+	}
+
+	var marks []mark
+	if !d.Span.IsZero() {
+		marks = append(marks, mark{d.Span, d.Label, true})
+	}
+	for i, l := range d.Labels {
+		if i == maxLabels {
+			break
+		}
+		if !l.Span.IsZero() {
+			marks = append(marks, mark{l.Span, l.Text, false})
+		}
+	}
+	var files []string
+	byFile := map[string][]mark{}
+	r.gutter = 1
+	for _, m := range marks {
+		if byFile[m.span.File] == nil {
+			files = append(files, m.span.File)
+		}
+		byFile[m.span.File] = append(byFile[m.span.File], m)
+		r.gutter = max(r.gutter, len(strconv.Itoa(m.span.Start.Line)))
+	}
+	for i, f := range files {
+		r.snippet(byFile[f], i == 0)
+	}
+
+	foot := r.foot(more)
+	if len(foot) > 0 && len(marks) > 0 {
+		r.bar("")
+	}
+	for _, f := range foot {
+		for i, line := range strings.Split(f.text, "\n") {
+			pad := strings.Repeat(" ", r.gutter)
+			if i == 0 {
+				fmt.Fprintf(r.b, "%s %s %s %s\n", pad, r.paint(blue, "="), r.paint(f.colour, f.word+":"), clean(line))
+			} else {
+				fmt.Fprintf(r.b, "%s   %s  %s\n", pad, strings.Repeat(" ", len(f.word)), clean(line))
+			}
+		}
+	}
+}
+
+// footer is a note or a help.
+type footer struct{ word, colour, text string }
+
+// foot collects the notes and helps in the order they are shown.
+func (r *renderer) foot(more int) []footer {
+	d := r.d
+	var out []footer
+	for _, f := range d.Stack {
+		out = append(out, footer{"note", bold, fmt.Sprintf("in `%s`, called at %s:%d:%d", f.Call, f.Span.File, f.Span.Start.Line, f.Span.Start.Col)})
+	}
+	for _, n := range d.Notes {
+		out = append(out, footer{"note", bold, n})
+	}
+	for _, h := range d.Help {
+		out = append(out, footer{"help", cyan, h})
+	}
+	switch {
+	case more == 1:
+		out = append(out, footer{"note", bold, "and 1 more place"})
+	case more > 1:
+		out = append(out, footer{"note", bold, fmt.Sprintf("and %d more places", more)})
+	}
+	return out
+}
+
+// bar writes a line of the gutter without a number.
+func (r *renderer) bar(text string) {
+	fmt.Fprintf(r.b, "%s %s", strings.Repeat(" ", r.gutter), r.paint(blue, "|"))
+	if text != "" {
+		r.b.WriteString(" " + text)
+	}
+	r.b.WriteByte('\n')
+}
+
+// snippet writes the lines of one file that marks point into.
+func (r *renderer) snippet(marks []mark, first bool) {
+	arrow := "-->"
+	if !first {
+		arrow = ":::"
+	}
+	at := marks[0].span
+	fmt.Fprintf(r.b, "%s%s %s:%d:%d\n", strings.Repeat(" ", r.gutter), r.paint(blue, arrow), clean(at.File), at.Start.Line, at.Start.Col)
+	shown := marks[:0:0]
+	for _, m := range marks {
+		if m.span.Source() != nil {
+			shown = append(shown, m)
+		}
+	}
+	if len(shown) == 0 {
+		return
+	}
+	sort.SliceStable(shown, func(i, j int) bool {
+		a, b := shown[i].span.Start, shown[j].span.Start
+		if a.Line != b.Line {
+			return a.Line < b.Line
+		}
+		return a.Offset < b.Offset
+	})
+	r.bar("")
+	last := 0
+	for i := 0; i < len(shown); {
+		j := i
+		for j < len(shown) && shown[j].span.Start.Line == shown[i].span.Start.Line {
+			j++
+		}
+		line := shown[i].span.Start.Line
+		if last > 0 && line > last+1 {
+			r.b.WriteString(r.paint(blue, "...") + "\n")
+		}
+		r.line(line, shown[i:j])
+		last = line
+		i = j
+	}
+}
+
+// line writes source line n and its marks.
+func (r *renderer) line(n int, marks []mark) {
+	cells := layoutLine(marks[0].span.Source().Line(n))
+	focus := marks[0]
+	for _, m := range marks {
+		if m.primary {
+			focus = m
+			break
+		}
+	}
+	from, to := r.window(cells, focus.span)
+	text, column := cells.cut(from, to)
+	num := fmt.Sprintf("%*d |", r.gutter, n)
+	r.b.WriteString(r.paint(blue, num))
+	if text != "" {
+		r.b.WriteString(" " + text)
+	}
+	r.b.WriteByte('\n')
+	for _, m := range marks {
+		a, z := cells.columns(m.span)
+		a, z = column(a), column(z)
+		sign, colour := "-", blue
+		if m.primary {
+			sign, colour = "^", r.severityColour()
+		}
+		out := strings.Repeat(sign, max(1, z-a))
+		if m.text != "" {
+			out += " " + clean(firstLine(m.text))
+		}
+		r.bar(strings.Repeat(" ", a) + r.paint(colour, out))
+	}
+}
+
+// lineCells is a source line as it is shown: for every rune its text and the
+// column where it starts.
+type lineCells struct {
+	shown []string
+	col   []int // len(shown)+1 columns, from 0
+	byteN []int // byte offset of each rune, and the length of the line
+}
+
+// layoutLine computes the columns of a line.
+func layoutLine(line string) lineCells {
+	var c lineCells
+	at := 0
+	for i, ru := range line {
+		s := visible(ru)
+		c.shown = append(c.shown, s)
+		c.col = append(c.col, at)
+		c.byteN = append(c.byteN, i)
+		at += textWidth(s)
+	}
+	c.col = append(c.col, at)
+	c.byteN = append(c.byteN, len(line))
+	return c
+}
+
+// columns returns the range of columns that s underlines in its first line.
+func (c lineCells) columns(s Span) (from, to int) {
+	last := len(c.col) - 1
+	a := s.Start.Col - 1
+	from = c.col[min(max(a, 0), last)] + max(0, a-last)
+	if s.End.Line != s.Start.Line {
+		return from, c.col[last]
+	}
+	return from, c.col[min(max(s.End.Col-1, 0), last)]
+}
+
+// window chooses which columns of the line to show: all of them when they fit,
+// else those around the marked range.
+func (r *renderer) window(c lineCells, s Span) (from, to int) {
+	total := c.col[len(c.col)-1]
+	width := r.st.Width
+	if width <= 0 {
+		width = maxWidth
+	}
+	room := width - r.gutter - 3
+	if total <= room {
+		return 0, total
+	}
+	room = max(room, 20)
+	a, z := c.columns(s)
+	z = min(z, a+room/2)
+	from = max(0, (a+z)/2-room/2)
+	to = min(total, from+room)
+	from = max(0, to-room)
+	return from, to
+}
+
+// cut returns the text of the columns [from, to), with dots where something is
+// missing, and the function that turns columns of the line into columns of the text.
+func (c lineCells) cut(from, to int) (string, func(int) int) {
+	total := c.col[len(c.col)-1]
+	const dots = "..."
+	var b strings.Builder
+	lead := 0
+	if from > 0 {
+		b.WriteString(dots)
+		lead = len(dots)
+	}
+	tail := 0
+	if to < total {
+		tail = len(dots)
+	}
+	start := -1
+	for i, s := range c.shown {
+		if c.col[i] < from+lead || c.col[i+1] > to-tail {
+			continue
+		}
+		if start < 0 {
+			start = c.col[i]
+		}
+		b.WriteString(s)
+	}
+	if start < 0 {
+		start = from + lead
+	}
+	if tail > 0 {
+		b.WriteString(dots)
+	}
+	text := strings.TrimRight(b.String(), " ")
+	end := textWidth(b.String())
+	return text, func(col int) int {
+		return min(max(col-start+lead, 0), max(end, 0)+max(0, col-total))
+	}
+}

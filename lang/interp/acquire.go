@@ -1,0 +1,273 @@
+package interp
+
+// acquire and release: registered data in the hands of the script.
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Array is acquired data.
+type Array struct {
+	h        *Handle
+	acc      *engine.Access
+	buf      iface.Buffer
+	size     uintptr // of an element
+	mode     iface.AccessMode
+	at       place // of the acquire
+	gone     place // of the release
+	released bool
+}
+
+// drop gives the data back, if it is still held.
+func (a *Array) drop() error {
+	if a.released {
+		return nil
+	}
+	a.released = true
+	return a.acc.Release()
+}
+
+// needHeld raises E0406 when the array was released.
+func (a *Array) needHeld(m *Machine, at place) {
+	if a == nil {
+		m.fail("E0205", at, "this array has no value yet")
+	}
+	if !a.released {
+		return
+	}
+	name := firstName(at)
+	d := m.diagnostic("E0406", at, fmt.Sprintf("`%s` is used after its release", name))
+	if a.gone.file != nil {
+		label(d, a.gone, "given back here")
+	} else {
+		label(d, a.at, "held by this block only")
+	}
+	d.Help = []string{fmt.Sprintf("use it before the release, or acquire `%s` again", a.h.Name())}
+	m.raise(d)
+}
+
+// boxed reads the element at p.
+func (a *Array) boxed(m *Machine, p unsafe.Pointer, at place) any {
+	v := readElem(a.buf.Elem, p)
+	if a.buf.Elem.IsFloat() {
+		return v.f
+	}
+	if a.buf.Elem == iface.U64 && v.i < 0 {
+		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(v.i))
+	}
+	return v.i
+}
+
+// storeElem writes a boxed number.
+func (m *Machine) storeElem(a *Array, p unsafe.Pointer, v any, at place) {
+	if n, ok := v.(int64); ok {
+		if !intFits(a.buf.Elem, n) {
+			m.outOfRange(a.buf.Elem, n, at)
+		}
+		writeInt(a.buf.Elem, p, n)
+		return
+	}
+	x := number(v)
+	if !floatFits(a.buf.Elem, x) {
+		m.outOfRange(a.buf.Elem, x, at)
+	}
+	writeFloat(a.buf.Elem, p, x)
+}
+
+// elemStore compiles the store of e into an element of an array of type t.
+func (c *compiler) elemStore(e syntax.Expr, t *types.Type, at place) func(f *frame, a *Array, p unsafe.Pointer) {
+	el := t.Elem
+	if t.Of != nil {
+		el = t.Of.Elem
+	}
+	if el.IsInt() {
+		v := c.int(e)
+		return func(f *frame, a *Array, p unsafe.Pointer) {
+			n := v(f)
+			if !intFits(el, n) {
+				f.m.outOfRange(el, n, at)
+			}
+			a.needHeld(f.m, at)
+			writeInt(el, p, n)
+		}
+	}
+	v := c.float(e)
+	return func(f *frame, a *Array, p unsafe.Pointer) {
+		x := v(f)
+		if !floatFits(el, x) {
+			f.m.outOfRange(el, x, at)
+		}
+		a.needHeld(f.m, at)
+		writeFloat(el, p, x)
+	}
+}
+
+func (m *Machine) readOnlyArray(a *Array, at place) {
+	name := firstName(at)
+	d := m.diagnostic("E0301", at, fmt.Sprintf("`%s` may only be read: it was acquired R, or released to R", name))
+	label(d, a.at, "acquired here")
+	d.Help = []string{fmt.Sprintf("write `RW %s` where it is acquired", a.h.Name())}
+	m.raise(d)
+}
+
+// acquire compiles both forms of acquire.
+func (c *compiler) acquire(s *syntax.Acquire) stmt {
+	type item struct {
+		of   refFn
+		mode iface.AccessMode
+		at   place // of the handle
+		slot int
+		mark bool
+	}
+	var list []item
+	for _, a := range s.Items {
+		list = append(list, item{of: c.ref(a.Of), mode: a.Mode, at: c.place(a.Of), slot: a.As.Obj.Slot, mark: a.As.Obj.Global})
+		if s.Body == nil {
+			c.use(a.As.Obj)
+		}
+	}
+	take := func(f *frame) []*Array {
+		m := f.m
+		var got []*Array
+		ok := false
+		defer func() {
+			if !ok {
+				for _, a := range got {
+					a.drop()
+				}
+			}
+		}()
+		hs := make([]*Handle, len(list))
+		for k, it := range list {
+			hs[k], _ = it.of(f).(*Handle)
+			m.alive(hs[k], it.at)
+			for j := 0; j < k; j++ {
+				if hs[j].root == hs[k].root && (it.mode != iface.R || list[j].mode != iface.R) && hs[j].h.Overlaps(hs[k].h) {
+					m.shareElements(list[j].at, it.at, hs[j], hs[k], list[j].mode, it.mode)
+				}
+			}
+		}
+		for k, it := range list {
+			got = append(got, m.take(hs[k], it.mode, it.at))
+		}
+		for k, it := range list {
+			f.r[it.slot] = got[k]
+			if it.mark {
+				f.def[it.slot] = true
+			}
+		}
+		ok = true
+		return got
+	}
+	if s.Body == nil {
+		return func(f *frame) ctl {
+			for _, a := range take(f) {
+				f.m.owned = append(f.m.owned, owned{a: a})
+			}
+			return next
+		}
+	}
+	for _, a := range s.Items {
+		c.use(a.As.Obj)
+	}
+	body := c.block(s.Body)
+	return func(f *frame) ctl {
+		got := take(f)
+		done := false
+		defer func() {
+			if !done {
+				for k := len(got) - 1; k >= 0; k-- {
+					got[k].drop()
+				}
+			}
+		}()
+		k := body(f)
+		done = true
+		for j := len(got) - 1; j >= 0; j-- {
+			if err := got[j].drop(); err != nil {
+				f.m.raiseEngine(err, got[j].at, got[j].h)
+			}
+		}
+		return k
+	}
+}
+
+// take acquires h.
+func (m *Machine) take(h *Handle, mode iface.AccessMode, at place) *Array {
+	acc := m.hold(h, mode, at)
+	a := &Array{h: h, acc: acc, buf: *acc.Buffer(), mode: mode, at: at}
+	a.size = a.buf.Elem.Size()
+	return a
+}
+
+// hold acquires h and raises what goes wrong.
+func (m *Machine) hold(h *Handle, mode iface.AccessMode, at place) *engine.Access {
+	m.alive(h, at)
+	acc, err := m.job.Acquire(m.ctx, h.h, mode, m.siteFor(at))
+	if err != nil {
+		m.raiseEngine(err, at, h)
+	}
+	return acc
+}
+
+// siteFor returns the engine's form of a place; it carries the place itself.
+func (m *Machine) siteFor(at place) *engine.Site {
+	if at.file == nil {
+		return nil
+	}
+	if m.places == nil {
+		m.places = map[place]*engine.Site{}
+	}
+	s := m.places[at]
+	if s == nil {
+		s = siteOf(at)
+		m.places[at] = s
+	}
+	return s
+}
+
+func (c *compiler) release(s *syntax.Release) stmt {
+	var arrays []refFn
+	var ats []place
+	for _, id := range s.Names {
+		arrays = append(arrays, c.ref(id))
+		ats = append(ats, c.place(id))
+	}
+	to := s.To
+	return func(f *frame) ctl {
+		m := f.m
+		for k, x := range arrays {
+			a, _ := x(f).(*Array)
+			a.needHeld(m, ats[k])
+			if to == iface.NoMode {
+				a.gone = ats[k]
+				if err := a.drop(); err != nil {
+					m.raiseEngine(err, ats[k], a.h)
+				}
+				continue
+			}
+			if to == a.mode {
+				continue
+			}
+			if a.mode != iface.RW && !(a.mode == iface.W && to == iface.R) {
+				d := m.diagnostic("E0308", ats[k], fmt.Sprintf("`%s` is held %v and cannot be released to %v", ats[k].source(), a.mode, to))
+				label(d, a.at, "acquired here")
+				d.Help = []string{"release goes to weaker modes only: RW to W or R, W to R"}
+				m.raise(d)
+			}
+			if err := a.acc.ReleaseTo(to); err != nil {
+				m.raiseEngine(err, ats[k], a.h)
+			}
+			if to == iface.R {
+				a.mode = iface.R
+			}
+		}
+		return next
+	}
+}

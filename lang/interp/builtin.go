@@ -1,0 +1,363 @@
+package interp
+
+// Builtin functions.
+
+import (
+	"math"
+	"unicode/utf8"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// arg returns argument number i of e, or the one called name; nil when absent.
+func arg(e *syntax.Call, i int, name string) syntax.Expr {
+	k := 0
+	for _, a := range e.Args {
+		if a.Name != nil {
+			if a.Name.Name == name {
+				return a.Value
+			}
+			continue
+		}
+		if k == i {
+			return a.Value
+		}
+		k++
+	}
+	return nil
+}
+
+func (c *compiler) intBuiltin(e *syntax.Call) intFn {
+	at := c.place(e)
+	x := arg(e, 0, "")
+	switch e.Callee.Name {
+	case "len":
+		return c.length(x)
+	case "int":
+		if reprOf(x.Type()) == rInt {
+			return c.int(x)
+		}
+		v := c.float(x)
+		return func(f *frame) int64 {
+			a := v(f)
+			n, ok := truncInt(a)
+			if !ok {
+				f.m.fail("R0103", at, "int(%s) does not fit an int (64 bit)", formatFloat(a, 64))
+			}
+			return n
+		}
+	case "abs":
+		v := c.int(x)
+		return func(f *frame) int64 {
+			a := v(f)
+			if a == math.MinInt64 {
+				f.m.fail("R0103", at, "the result of abs(%d) does not fit an int (64 bit)", a)
+			}
+			return max(a, -a)
+		}
+	case "min", "max":
+		var vs []func(f *frame) int64
+		for _, a := range e.Args {
+			vs = append(vs, c.int(a.Value))
+		}
+		return extreme(vs, e.Callee.Name == "min")
+	case "value":
+		h, at := c.ref(x), c.place(e)
+		return func(f *frame) int64 {
+			n := f.m.value(h(f), at)
+			v, _ := n.(int64)
+			return v
+		}
+	}
+	return nil
+}
+
+// extreme returns the smallest or largest of several.
+func extreme[T int64 | float64](vs []func(f *frame) T, least bool) func(f *frame) T {
+	return func(f *frame) T {
+		out := vs[0](f)
+		for _, v := range vs[1:] {
+			if least {
+				out = min(out, v(f))
+			} else {
+				out = max(out, v(f))
+			}
+		}
+		return out
+	}
+}
+
+// length compiles len(x).
+func (c *compiler) length(x syntax.Expr) intFn {
+	v, at := c.ref(x), c.place(x)
+	return func(f *frame) int64 {
+		switch x := v(f).(type) {
+		case *List:
+			return int64(x.Len())
+		case string:
+			return int64(utf8.RuneCountInString(x))
+		case Range:
+			n := x.count()
+			if n > math.MaxInt64 {
+				f.m.fail("R0103", at, "the length %d of %v does not fit an int (64 bit)", n, x)
+			}
+			return int64(n)
+		case *View:
+			return int64(len(x.parts))
+		case *Array:
+			x.needHeld(f.m, at)
+			if x.buf.Rank == 0 {
+				return 1
+			}
+			return int64(x.buf.Dim[0])
+		}
+		return 0
+	}
+}
+
+var mathOne = map[string]func(float64) float64{
+	"sqrt": math.Sqrt, "cbrt": math.Cbrt, "exp": math.Exp, "log": math.Log, "log2": math.Log2, "sin": math.Sin, "cos": math.Cos,
+	"tan": math.Tan, "tanh": math.Tanh, "erf": math.Erf, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "abs": math.Abs,
+}
+
+func (c *compiler) floatBuiltin(e *syntax.Call) floatFn {
+	name := e.Callee.Name
+	if fn := mathOne[name]; fn != nil {
+		x := c.float(arg(e, 0, ""))
+		return func(f *frame) float64 { return fn(x(f)) }
+	}
+	switch name {
+	case "float":
+		return c.float(arg(e, 0, ""))
+	case "pow":
+		x, y := c.float(arg(e, 0, "")), c.float(arg(e, 1, ""))
+		return func(f *frame) float64 { a := x(f); return math.Pow(a, y(f)) }
+	case "fma":
+		x, y, z := c.float(arg(e, 0, "")), c.float(arg(e, 1, "")), c.float(arg(e, 2, ""))
+		return func(f *frame) float64 { a := x(f); b := y(f); return math.FMA(a, b, z(f)) }
+	case "min", "max":
+		var vs []func(f *frame) float64
+		for _, a := range e.Args {
+			vs = append(vs, c.float(a.Value))
+		}
+		return extreme(vs, name == "min")
+	case "value":
+		h, at := c.ref(arg(e, 0, "")), c.place(e)
+		return func(f *frame) float64 {
+			v, _ := f.m.value(h(f), at).(float64)
+			return v
+		}
+	}
+	return nil
+}
+
+func (c *compiler) boolBuiltin(e *syntax.Call) boolFn {
+	if e.Callee.Name != "close" {
+		return nil
+	}
+	a, b := c.float(arg(e, 0, "a")), c.float(arg(e, 1, "b"))
+	tol := func(*frame) float64 { return 1e-9 }
+	if t := arg(e, 2, "tol"); t != nil {
+		tol = c.float(t)
+	}
+	return func(f *frame) bool {
+		x := a(f)
+		y := b(f)
+		return math.Abs(x-y) <= tol(f)*max(1, math.Abs(x), math.Abs(y))
+	}
+}
+
+func (c *compiler) refBuiltin(e *syntax.Call) refFn {
+	at := c.place(e)
+	switch name := e.Callee.Name; name {
+	case "print":
+		var args []func(f *frame) string
+		for _, a := range e.Args {
+			args = append(args, c.textOf(a.Value))
+		}
+		return func(f *frame) any { f.m.print(f, args, at); return nil }
+	case "str":
+		t := c.textOf(arg(e, 0, ""))
+		return func(f *frame) any {
+			s := t(f)
+			f.m.alloc(0, int64(len(s)), at)
+			return s
+		}
+	case "save":
+		x, file := c.ref(arg(e, 0, "")), c.ref(arg(e, 1, ""))
+		at1 := c.place(arg(e, 1, ""))
+		return func(f *frame) any {
+			h := x(f)
+			s, _ := file(f).(string)
+			f.m.save(h, s, at, at1)
+			return nil
+		}
+	case "range":
+		a, b := c.int(arg(e, 0, "a")), c.int(arg(e, 1, "b"))
+		step := func(*frame) int64 { return 1 }
+		if s := arg(e, 2, "step"); s != nil {
+			step = c.int(s)
+		}
+		return func(f *frame) any {
+			lo := a(f)
+			hi := b(f)
+			s := step(f)
+			if s == 0 {
+				f.m.fail("E0705", at, "the step of a range must not be 0")
+			}
+			return Range{lo, hi, s}
+		}
+	case "grid":
+		var sizes []intFn
+		for _, a := range e.Args {
+			sizes = append(sizes, c.int(a.Value))
+		}
+		return func(f *frame) any { return f.m.grid(f, sizes, at) }
+	case "gate":
+		return func(f *frame) any { return &Gate{f.m.job.NewGate()} }
+	case "open":
+		g := c.ref(arg(e, 0, ""))
+		return func(f *frame) any {
+			if g, ok := g(f).(*Gate); ok {
+				g.g.Open()
+			}
+			return nil
+		}
+	case "gpu", "cuda", "opencl", "disk":
+		i := c.int(arg(e, 0, ""))
+		return func(f *frame) any {
+			k := i(f)
+			if k < 0 {
+				f.m.fail("E0705", at, "%s(%d): devices are counted from 0", name, k)
+			}
+			return Node{Kind: name, Index: k}
+		}
+	case "nodes":
+		return func(f *frame) any { return &List{a: []any{Node{Kind: "ram", Index: -1}}} }
+	case "workers":
+		k := c.ref(arg(e, 0, ""))
+		return func(f *frame) any {
+			l := newList(rRef, 0)
+			if k(f) == DeviceKind("cpu") {
+				for w := 0; w < f.m.rt.Workers(); w++ {
+					l.a = append(l.a, Worker(w))
+				}
+			}
+			return l
+		}
+	case "reducer":
+		return c.reducer(e)
+	}
+	return nil
+}
+
+// grid returns all index lists.
+func (m *Machine) grid(f *frame, sizes []intFn, at place) *List {
+	total := int64(1)
+	dims := make([]int64, len(sizes))
+	for k, s := range sizes {
+		dims[k] = max(0, s(f))
+		n, ok := mulInt(total, dims[k])
+		if !ok {
+			m.limit("mem", m.limits.ScriptBytes, at)
+		}
+		total = n
+	}
+	m.alloc(total, int64(48+8*len(dims)), at)
+	out := newList(rRef, 0)
+	idx := make([]int64, len(dims))
+	for n := int64(0); n < total; n++ {
+		if m.fuel--; m.fuel < 0 {
+			m.refuel(at)
+		}
+		out.a = append(out.a, &List{kind: rInt, i: append([]int64(nil), idx...)})
+		for k := len(idx) - 1; k >= 0; k-- {
+			if idx[k]++; idx[k] < dims[k] {
+				break
+			}
+			idx[k] = 0
+		}
+	}
+	return out
+}
+
+// print writes one line.
+func (m *Machine) print(f *frame, args []func(f *frame) string, at place) {
+	var line []byte
+	for k, a := range args {
+		if k > 0 {
+			line = append(line, ' ')
+		}
+		s := a(f)
+		line = append(line, s...)
+		if l := m.limits.Output; l > 0 && int64(len(line)) > l {
+			m.limit("output", l, at)
+		}
+	}
+	line = append(line, '\n')
+	m.output += int64(len(line))
+	if l := m.limits.Output; l > 0 && m.output > l {
+		m.limit("output", l, at)
+	}
+	m.poll(at)
+	err := protect(func() error { _, err := m.stdout.Write(line); return err })
+	if err != nil {
+		d := m.diagnostic("R0107", at, "print could not write: "+firstLine(err.Error()))
+		d.Cause = err
+		m.raise(d)
+	}
+}
+
+// operate applies an arithmetic operator to boxed operands.
+func (m *Machine) operate(op string, a, b any, at place) any {
+	x, okx := a.(int64)
+	y, oky := b.(int64)
+	if okx && oky && op != "/" {
+		return m.intOp(op, x, y, at)
+	}
+	if s, ok := a.(string); ok {
+		t, _ := b.(string)
+		m.alloc(0, int64(len(s)+len(t)), at)
+		return s + t
+	}
+	if s, ok := a.(*List); ok {
+		t, _ := b.(*List)
+		m.alloc(int64(s.Len()+t.orEmpty().Len())+3, 16, at)
+		return concat(s, t.orEmpty())
+	}
+	return floatOp(op, number(a), number(b))
+}
+
+func number(v any) float64 {
+	switch x := v.(type) {
+	case int64:
+		return float64(x)
+	case float64:
+		return x
+	}
+	return math.NaN()
+}
+
+// value acquires a variable, reads its element and releases it.
+func (m *Machine) value(v any, at place) any {
+	h, _ := v.(*Handle)
+	if h == nil {
+		m.fail("E0705", at, "value() needs a variable")
+	}
+	acc := m.hold(h, iface.R, at)
+	b := acc.Buffer()
+	e := readElem(b.Elem, b.Ptr)
+	isFloat := b.Elem.IsFloat()
+	tooBig := b.Elem == iface.U64 && e.i < 0
+	if err := acc.Release(); err != nil {
+		m.raiseEngine(err, at, h)
+	}
+	if isFloat {
+		return e.f
+	}
+	if tooBig {
+		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(e.i))
+	}
+	return e.i
+}

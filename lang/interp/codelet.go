@@ -1,0 +1,195 @@
+package interp
+
+// Codelets of the script as the engine runs them.
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/kernel"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// codeletKey names one codelet for certain element types.
+type codeletKey struct {
+	obj  *types.Object
+	args string
+}
+
+// codelet returns the engine's codelet for an insert: the host's, or one whose
+// kernel is compiled for the element types of the insert.
+func (c *compiler) codelet(e *syntax.Insert, o *types.Object) *engine.Codelet {
+	if k, ok := o.Host.(*engine.Codelet); ok {
+		return k
+	}
+	node, ok := o.Node.(*syntax.Codelet)
+	if !ok {
+		c.bug(e, "codelet %s", o.Name)
+	}
+	if node.Body == nil { // the host has none of that name: Start reports it
+		return &engine.Codelet{Name: o.Name, CPU: []engine.Impl{func(*engine.TaskContext) error {
+			return fmt.Errorf("the host has no codelet %s", o.Name)
+		}}}
+	}
+	k, err := c.prog.kernel(o, e.TypeArgs)
+	if err != nil {
+		c.bug(e, "codelet %s: %v", o.Name, err)
+	}
+	return k
+}
+
+// kernel returns the engine's codelet for a codelet of the script.
+func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Codelet, error) {
+	var names []string
+	for t, el := range targs {
+		names = append(names, fmt.Sprintf("%c=%v", t, el))
+	}
+	sort.Strings(names)
+	key := codeletKey{o, strings.Join(names, ",")}
+	p.codelets.Lock()
+	defer p.codelets.Unlock()
+	if k := p.codelets.made[key]; k != nil {
+		return k, nil
+	}
+	node, file := o.Node.(*syntax.Codelet), fileOf(o)
+	code, err := kernel.Compile(file, node, o.Sig, targs)
+	if err != nil {
+		return nil, err
+	}
+	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, CPU: []engine.Impl{runKernel(code)}}
+	for _, q := range o.Sig.Params {
+		if q.Mode != iface.NoMode {
+			k.Modes = append(k.Modes, q.Mode)
+		}
+	}
+	if node.With != nil {
+		for _, opt := range node.With.Options {
+			switch opt.Name.Name {
+			case "flops":
+				k.Flops = flopsRule(o.Sig, opt.Value)
+			case "color":
+				if v, err := literal(opt.Value); err == nil {
+					n, _ := v.(int64)
+					k.Color = clampInt(n)
+				}
+			case "name":
+				if v, err := literal(opt.Value); err == nil {
+					if s, ok := v.(string); ok {
+						k.Name = s
+					}
+				}
+			}
+		}
+	}
+	p.codelets.made[key] = k
+	return k, nil
+}
+
+func fileOf(o *types.Object) *syntax.File {
+	if u, ok := o.Unit.(*check.Unit); ok {
+		return u.File
+	}
+	return nil
+}
+
+// buffers holds the operands of one kernel call.
+type buffers struct{ list []*iface.Buffer }
+
+var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
+
+// runKernel adapts a kernel to the engine.
+func runKernel(code *kernel.Program) engine.Impl {
+	return func(c *engine.TaskContext) error {
+		b := bufferPool.Get().(*buffers)
+		b.list = b.list[:0]
+		for i := 0; i < c.NumBuffers(); i++ {
+			b.list = append(b.list, c.Buffer(i))
+		}
+		err := code.Run(c.Context(), b.list, c.Args())
+		clear(b.list)
+		bufferPool.Put(b)
+		return err
+	}
+}
+
+// flopsRule evaluates the flops option of a codelet, which may use operands.
+func flopsRule(sig *types.Signature, e syntax.Expr) func([]iface.Desc, []iface.Scalar) float64 {
+	return func(ops []iface.Desc, args []iface.Scalar) float64 {
+		v := estimate(sig, e, ops, args)
+		if v < 0 || v != v {
+			return 0
+		}
+		return v
+	}
+}
+
+// estimate computes an expression over the sizes of operands in floating point.
+func estimate(sig *types.Signature, e syntax.Expr, ops []iface.Desc, args []iface.Scalar) float64 {
+	of := func(x syntax.Expr) float64 { return estimate(sig, x, ops, args) }
+	switch e := unparen(e).(type) {
+	case *syntax.IntLit:
+		return float64(e.Value)
+	case *syntax.FloatLit:
+		return e.Value
+	case *syntax.Unary:
+		return -of(e.X)
+	case *syntax.Binary:
+		a, b := of(e.X), of(e.Y)
+		switch e.Op {
+		case "+":
+			return a + b
+		case "-":
+			return a - b
+		case "*":
+			return a * b
+		case "/":
+			return a / b
+		case "//":
+			return math.Floor(a / b)
+		case "%":
+			return floorModFloat(a, b)
+		case "**":
+			return math.Pow(a, b)
+		}
+	case *syntax.Ident:
+		k := 0
+		for _, p := range sig.Params {
+			if p.Mode != iface.NoMode {
+				continue
+			}
+			if p.Name == e.Name && k < len(args) {
+				return args[k].Float()
+			}
+			k++
+		}
+	case *syntax.Selector:
+		id, ok := unparen(e.X).(*syntax.Ident)
+		k := 0
+		for _, p := range sig.Params {
+			if p.Mode == iface.NoMode {
+				continue
+			}
+			if ok && p.Name == id.Name && k < len(ops) {
+				return float64(field(&ops[k], ops[k].Dim[1], e.Name.Name))
+			}
+			k++
+		}
+	case *syntax.Call:
+		if id, ok := e.Fn.(*syntax.Ident); ok && len(e.Args) == 1 {
+			if fn := mathOne[id.Name]; fn != nil {
+				return fn(of(e.Args[0].Value))
+			}
+			if id.Name == "float" || id.Name == "int" {
+				return of(e.Args[0].Value)
+			}
+		}
+	}
+	return 0
+}

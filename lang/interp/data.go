@@ -1,0 +1,152 @@
+package interp
+
+// Registered data: handles, views, host memory, and the constructors.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Handle is registered data of a run: a whole datum or a part of one.
+type Handle struct {
+	h     *datamgr.Handle
+	m     *Machine
+	typ   *types.Type
+	root  *Handle
+	view  *View // that it is a part of; nil: a whole datum
+	deflt *View // the default view
+	at    place // of its register
+	owner int   // place in Machine.owned of a whole datum; -1: none
+	ldim  int   // of a whole matrix in host memory
+}
+
+// Name returns the name in the script, such as "x" or "x[3]".
+func (h *Handle) Name() string {
+	if n := h.h.Name(); n != "" {
+		return n
+	}
+	if h.view != nil {
+		for k := range h.view.parts {
+			if &h.view.parts[k] == h {
+				return h.view.text() + "[" + partIndex(h.view.v.Dims, k) + "]"
+			}
+		}
+	}
+	return "data"
+}
+
+func partIndex(dims []int, k int) string {
+	idx := make([]string, len(dims))
+	for d := len(dims) - 1; d >= 0; d-- {
+		idx[d] = fmt.Sprint(k % dims[d])
+		k /= dims[d]
+	}
+	return strings.Join(idx, ", ")
+}
+
+// Type returns the type in the language, such as "vector[f32]".
+func (h *Handle) Type() *types.Type { return h.typ }
+
+// Desc returns kind, element type, sizes and place in the root datum.
+func (h *Handle) Desc() iface.Desc { return h.h.Desc() }
+
+// Shape returns the sizes, one for each index.
+func (h *Handle) Shape() []int {
+	d := h.h.Desc()
+	return d.Shape()
+}
+
+// Engine returns the handle as the engine's Go API takes it.
+func (h *Handle) Engine() *datamgr.Handle { return h.h }
+
+// String describes h: "x: vector[f32] of 8".
+func (h *Handle) String() string {
+	d := h.h.Desc()
+	return h.Name() + ": " + d.String()
+}
+
+// Acquire waits for h in mode m from Go code. Errors are diagnostics. When ctx
+// ends, only the waiting does.
+func (h *Handle) Acquire(ctx context.Context, mode iface.AccessMode) (acc *engine.Access, err error) {
+	m := h.m
+	err = m.enter(ctx, func() { acc = m.hold(h, mode, place{}) })
+	return acc, err
+}
+
+// ld returns the distance between rows in the root's memory.
+func (h *Handle) ld() int {
+	if h.root.ldim > 0 {
+		return h.root.ldim
+	}
+	return h.root.Desc().Dim[1]
+}
+
+// View is a set of parts.
+type View struct {
+	v        *datamgr.View
+	of       *Handle
+	parts    []Handle
+	partType *types.Type
+	name     string // of a named view
+	at       place  // of the filters
+	stmt     place
+}
+
+// Count returns the number of parts.
+func (v *View) Count() int { return len(v.parts) }
+
+// Part returns part k, counted row by row.
+func (v *View) Part(k int) *Handle { return &v.parts[k] }
+
+// Name returns the name of the view in the script; that of its data for a default
+// view.
+func (v *View) Name() string { return v.text() }
+
+func (v *View) text() string {
+	if v.name != "" {
+		return v.name
+	}
+	return v.of.Name()
+}
+
+// String writes v as in the language.
+func (v *View) String() string {
+	return fmt.Sprintf("view[%v] %s", v.partType, plural(int64(len(v.parts)), "part"))
+}
+
+// Binding is Go memory that is the home of a handle.
+type Binding struct {
+	Kind     iface.Kind
+	Elem     iface.Elem
+	Dims     []int
+	LD       int
+	Home     unsafe.Pointer
+	Keep     any // what Home points into
+	ReadOnly bool
+}
+
+// NamedBinding is a Binding for an extern name.
+type NamedBinding struct {
+	Name string
+	Data *Binding
+}
+
+// mustHaveHome reports whether b has elements.
+func (b *Binding) mustHaveHome() bool {
+	for _, n := range b.Dims {
+		if n == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Type returns the handle type of b.
+func (b *Binding) Type() *types.Type { return types.HandleOf(b.Kind, b.Elem) }

@@ -1,0 +1,159 @@
+package interp
+
+// Run-time diagnostics: places, stacks, and raising.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// place is where in which source something stands.
+type place struct {
+	file *syntax.File
+	at   syntax.Span
+}
+
+func (p place) span() diag.Span {
+	if p.file == nil {
+		return diag.Span{}
+	}
+	return p.file.At(p.at)
+}
+
+// source returns the text at p.
+func (p place) source() string {
+	if p.file == nil {
+		return ""
+	}
+	t := p.file.Source.Text
+	lo, hi := int(p.at.Lo), int(p.at.Hi)
+	if lo < 0 || hi > len(t) || lo > hi {
+		return ""
+	}
+	return t[lo:hi]
+}
+
+func (p place) line() int { return p.span().Start.Line }
+
+// callSite is one call of a script function, as the stack of an error shows it.
+type callSite struct {
+	at   place
+	text string
+}
+
+// diagnostic makes a run-time error with the stack of script calls.
+func (m *Machine) diagnostic(code string, at place, message string) *diag.Diagnostic {
+	d := &diag.Diagnostic{Code: code, Message: message, Span: at.span()}
+	n := 0
+	for f := m.cur; f != nil && f.site != nil; f = f.parent {
+		if n++; n > maxStack {
+			break
+		}
+		d.Stack = append(d.Stack, diag.Frame{Call: f.site.text, Span: f.site.at.span()})
+	}
+	return d
+}
+
+// maxStack bounds the calls listed in a diagnostic.
+const maxStack = 16
+
+// raise ends the running entry point with d.
+func (m *Machine) raise(d *diag.Diagnostic) { panic(&raised{d}) }
+
+// fail raises a diagnostic without labels.
+func (m *Machine) fail(code string, at place, format string, args ...any) {
+	m.raise(m.diagnostic(code, at, fmt.Sprintf(format, args...)))
+}
+
+// failHelp raises a diagnostic with a label and a help; either may be "".
+func (m *Machine) failHelp(code string, at place, label, help, format string, args ...any) {
+	d := m.diagnostic(code, at, fmt.Sprintf(format, args...))
+	d.Label = label
+	if help != "" {
+		d.Help = []string{help}
+	}
+	m.raise(d)
+}
+
+// label adds a cause elsewhere, if it has a place.
+func label(d *diag.Diagnostic, at place, text string) {
+	if at.file != nil {
+		d.Labels = append(d.Labels, diag.Label{Span: at.span(), Text: text})
+	}
+}
+
+// several makes one error of what may be several diagnostics.
+func several(ds []*diag.Diagnostic) error {
+	if len(ds) == 1 {
+		return ds[0]
+	}
+	var out diag.Diagnostics
+	for _, d := range ds {
+		out = append(out, *d)
+	}
+	return out
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// protect runs host code; a panic in it becomes an error.
+func protect(fn func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if x, ok := r.(*raised); ok {
+				panic(x) // a script function that host code called
+			}
+			err = &hostPanic{r}
+		}
+	}()
+	return fn()
+}
+
+// hostPanic is the error that a panic of host code becomes.
+type hostPanic struct{ value any }
+
+func (p *hostPanic) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// Unwrap returns the value of the panic if it was an error.
+func (p *hostPanic) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
+}
+
+// raiseHost raises what host code returned. Errors that are already about the
+// script go on as they are.
+func (m *Machine) raiseHost(at place, what string, err error) {
+	var d *diag.Diagnostic
+	var le *LimitError
+	switch {
+	case errors.As(err, &d), errors.As(err, &le):
+		panic(&raised{err})
+	case m.ctx.Err() != nil && errors.Is(err, m.ctx.Err()):
+		m.raiseEnded(at)
+	}
+	x := m.diagnostic("R0106", at, what+": "+firstLine(err.Error()))
+	x.Cause = err
+	m.raise(x)
+}
+
+// article writes "a vector", "an int".
+func article(noun string) string {
+	if noun != "" && strings.ContainsRune("aeio", rune(noun[0])) { // a u8
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, noun)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,143 @@
+package interp
+
+// What the host supplies: extern data, params, replacements of functions.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// externData compiles the binding of an extern name.
+func (c *compiler) externData(s *syntax.ExternData) stmt {
+	o := s.Name.Obj
+	at, slot := c.place(s), o.Slot
+	return c.declared(o, func(f *frame) ctl {
+		m := f.m
+		b := m.binds[o.Name]
+		if b == nil {
+			d := m.diagnostic("E0904", at, fmt.Sprintf("`%s` has no data: the host must bind a %v", o.Name, o.Type))
+			d.Help = []string{fmt.Sprintf("Go: `lang.Bind(%q, lang.VectorOf(s))`; command line: `--data %s=file.npy`", o.Name, o.Name)}
+			m.raise(d)
+		}
+		if !types.Same(b.Type(), o.Type) {
+			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "", "`%s` is bound to a %v", o.Name, b.Type())
+		}
+		h, err := m.rt.Register(engine.DataSpec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Home: b.Home,
+			ReadOnly: b.ReadOnly, Name: o.Name, Site: siteOf(at)})
+		if err != nil {
+			m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
+		}
+		m.keep = append(m.keep, b.Keep)
+		w := &Handle{h: h, m: m, typ: o.Type, at: c.place(s.Name), owner: -1, ldim: b.LD}
+		w.root = w
+		m.own(w)
+		f.r[slot] = w
+		return next
+	})
+}
+
+// param compiles a param: the host's value, else its default.
+func (c *compiler) param(s *syntax.Param) stmt {
+	o := s.Name.Obj
+	at, slot := c.place(s), o.Slot
+	var def setter
+	if s.Value != nil {
+		def = c.setter(s.Value, o.Type, slot)
+	}
+	prog, unit := c.prog, c.unit
+	return c.declared(o, func(f *frame) ctl {
+		m := f.m
+		if v, ok := m.params[o.Name]; ok && (prog.open || unit == prog.index[prog.main]) {
+			x, err := fromHost(v, o.Type)
+			if err != nil {
+				m.failHelp("E0704", at, fmt.Sprintf("declared %v", o.Type), "", "param `%s`: %v", o.Name, err)
+			}
+			f.set(slot, o.Type, x)
+			return next
+		}
+		if def == nil {
+			m.failHelp("E0704", at, "it has no default", fmt.Sprintf("give it: `-p %s=...`, in Go `lang.Param(%q, ...)`", o.Name, o.Name),
+				"param `%s` needs a value", o.Name)
+		}
+		def(f, f)
+		return next
+	})
+}
+
+// checkOptions reports params and bindings that the program does not declare, and
+// extern codelets that the host lacks.
+func (m *Machine) checkOptions() error {
+	u := m.prog.main
+	if u == nil {
+		return nil
+	}
+	for name := range m.params {
+		if o := u.Objects[name]; o == nil || o.Kind != types.ParamObject {
+			return m.diagnostic("E0704", place{}, fmt.Sprintf("the script has no param `%s`%s", name, nearObject(u.Objects, name, types.ParamObject)))
+		}
+	}
+	for name := range m.binds {
+		ok := false
+		for _, e := range u.Externs {
+			ok = ok || e.Name == name
+		}
+		if !ok {
+			return m.diagnostic("E0904", place{}, fmt.Sprintf("the script has no extern data `%s`%s", name, nearObject(u.Objects, name, types.HandleObject)))
+		}
+	}
+	for _, f := range m.late {
+		if err := m.checkLate(f); err != nil {
+			return err
+		}
+	}
+	for x := range m.prog.index {
+		for _, o := range x.ExternCodelets {
+			if o.Host == nil {
+				p := place{}
+				if k, ok := o.Node.(*syntax.Codelet); ok {
+					p = place{x.File, k.Span}
+				}
+				return m.diagnostic("E0904", p, fmt.Sprintf("the host has no codelet `%s`", o.Name))
+			}
+		}
+	}
+	return nil
+}
+
+// checkLate reports a replacement that fits no host function of the program.
+func (m *Machine) checkLate(f *HostFunc) error {
+	if old := m.prog.hosts[f.Name]; old != nil && old.Sig.Text != f.Sig.Text && !sameSignature(old.Sig, f.Sig) {
+		return fmt.Errorf("lang: Late: %q does not have the signature of %q", f.Sig.Text, old.Sig.Text)
+	}
+	return nil
+}
+
+func sameSignature(a, b *types.Signature) bool {
+	if len(a.Params) != len(b.Params) || !types.Same(a.Result, b.Result) {
+		return false
+	}
+	for i := range a.Params {
+		if !types.Same(a.Params[i].Type, b.Params[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearObject suggests a name of a kind.
+func nearObject(objects map[string]*types.Object, name string, kind types.ObjectKind) string {
+	var have []string
+	for _, o := range objects {
+		if o.Kind == kind {
+			have = append(have, o.Name)
+		}
+	}
+	if n, ok := diag.Nearest(name, have); ok {
+		return fmt.Sprintf("; did you mean `%s`?", n)
+	}
+	return ""
+}

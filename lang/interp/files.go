@@ -1,0 +1,175 @@
+package interp
+
+// load and save, and the text of handles.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+
+	"github.com/starpush/starpush/datamgr/format"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// FileSystem is what load and save reach; see lang.FileSystem.
+type FileSystem interface {
+	fs.FS
+	Create(name string) (io.WriteCloser, error)
+}
+
+// fileName checks that files are allowed and cleans a name.
+func (m *Machine) fileName(name string, at place, what string) string {
+	if m.cfg.Files == nil {
+		d := m.diagnostic("R0107", at, fmt.Sprintf("%s needs files, and the host allows none", what))
+		d.Help = []string{"the embedding program decides: lang.Config.Files"}
+		m.raise(d)
+	}
+	if name == "" {
+		m.fail("R0107", at, "the name of the file is empty")
+	}
+	return path.Clean(filepath.ToSlash(name))
+}
+
+// badFile raises what was wrong with a file.
+func (m *Machine) badFile(err error, at place, what, name string) {
+	if m.ctx.Err() != nil && errors.Is(err, m.ctx.Err()) {
+		m.raiseEnded(at)
+	}
+	code, text := "R0107", ": "+firstLine(err.Error())
+	var pe *fs.PathError
+	if errors.As(err, &pe) { // the name as the script gives it, and the reason
+		text = fmt.Sprintf(" `%s`: %v", name, pe.Err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		code = "E0902"
+	}
+	d := m.diagnostic(code, at, what+text)
+	if near, ok := m.nearFile(name); ok && code == "E0902" {
+		d.Help = []string{fmt.Sprintf("did you mean `%s`?", near)}
+	}
+	d.Cause = err
+	m.raise(d)
+}
+
+// nearFile finds a file whose name is near, in the same folder.
+func (m *Machine) nearFile(name string) (near string, ok bool) {
+	dir := path.Dir(name)
+	var entries []fs.DirEntry
+	err := protect(func() (err error) { entries, err = fs.ReadDir(m.cfg.Files, dir); return err })
+	if err != nil {
+		return "", false
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	if near, ok = diag.Nearest(path.Base(name), names); ok {
+		near = path.Join(dir, near)
+	}
+	return near, ok
+}
+
+// loadSource compiles load = "file".
+func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+	name, at := c.ref(x), c.place(x)
+	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+		m := f.m
+		s, _ := name(f).(string)
+		s = m.fileName(s, at, "load")
+		m.poll(at)
+		want := format.Want{Kind: spec.Kind, Elem: spec.Elem}
+		if len(spec.Dims) > 0 {
+			want.Dims = spec.Dims
+		}
+		var in *format.Input
+		err := protect(func() (err error) { in, err = format.Open(m.cfg.Files, s, want); return err })
+		if err != nil {
+			m.badFile(err, at, "cannot load", s)
+		}
+		spec.Dims = in.Dims
+		return func(b *iface.Buffer) error {
+			err := protect(func() error { return in.Fill(b) })
+			if err == nil {
+				return nil
+			}
+			return m.catch(func() { m.badFile(err, at, "cannot load", s) })
+		}
+	}
+}
+
+// catch returns what fn raises, so that it can pass through code of others.
+func (m *Machine) catch(fn func()) (r *raised) {
+	defer func() {
+		if x, ok := recover().(*raised); ok {
+			r = x
+		}
+	}()
+	fn()
+	return nil
+}
+
+// save writes the data of a handle or array.
+func (m *Machine) save(v any, name string, at, nameAt place) {
+	name = m.fileName(name, nameAt, "save")
+	var err error
+	switch x := v.(type) {
+	case *Handle:
+		acc := m.hold(x, iface.R, at)
+		err = m.write(name, acc.Buffer())
+		if rerr := acc.Release(); err == nil {
+			err = rerr
+		}
+	case *Array:
+		x.needHeld(m, at)
+		err = m.write(name, &x.buf)
+	default:
+		m.fail("E0705", at, "save writes registered data")
+	}
+	if err != nil {
+		m.badFile(err, nameAt, "cannot save", name)
+	}
+}
+
+func (m *Machine) write(name string, b *iface.Buffer) error {
+	return protect(func() error { return format.Save(m.cfg.Files, name, b) })
+}
+
+// ---- the text of handles ----------------------------------------------------------------
+
+// handleText acquires h in mode R and writes it; elements that nothing has written
+// show as "?".
+func (m *Machine) handleText(h *Handle, at place) string {
+	m.alive(h, at)
+	d := h.h.Desc()
+	if d.Kind == iface.Void {
+		return "void"
+	}
+	if h.h.Initialised() || h.h.InitOnly() { // a lazy initialiser runs before the first read
+		acc := m.hold(h, iface.R, at)
+		defer acc.Release()
+		return bufferText(h.typ.String(), acc.Buffer(), nil)
+	}
+	known := func(i, j int) bool {
+		var lo, hi [iface.MaxRank]int
+		lo[0], lo[1] = i, j
+		hi[0], hi[1] = i+1, j+1
+		return h.h.InitialisedPart(lo, hi)
+	}
+	if h.h.Fragments() == 1 { // all or nothing
+		return bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(i, j int) bool { return false })
+	}
+	acc, err := m.job.AcquirePartial(m.ctx, h.h, m.siteFor(at))
+	if err != nil {
+		m.raiseEngine(err, at, h)
+	}
+	defer acc.Release()
+	return bufferText(h.typ.String(), acc.Buffer(), known)
+}

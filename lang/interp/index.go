@@ -1,0 +1,459 @@
+package interp
+
+// Indexing: items and slices of lists, elements of arrays, parts of views; fields.
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// in raises R0105 unless l has an item k.
+func (l *List) in(m *Machine, k int64, at place) {
+	if uint64(k) >= uint64(l.Len()) {
+		m.outside(at, k, l.Len(), "the list", "item")
+	}
+}
+
+func (m *Machine) outside(at place, k int64, n int, what, item string) {
+	d := m.diagnostic("R0105", at, fmt.Sprintf("index %d is outside of %s", k, what))
+	switch {
+	case n == 0:
+		d.Label = "it is empty"
+	case n == 1:
+		d.Label = fmt.Sprintf("it has one %s: 0", item)
+	default:
+		d.Label = fmt.Sprintf("it has %d %ss: 0 to %d", n, item, n-1)
+	}
+	if k < 0 {
+		d.Help = []string{fmt.Sprintf("indices count from 0; the last one is `len(%s) - 1`", firstName(at))}
+	}
+	m.raise(d)
+}
+
+// firstName is the text at a place up to its bracket.
+func firstName(at place) string {
+	s := at.source()
+	for i := range s {
+		if s[i] == '[' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// listItem compiles the list and the index of e.
+func (c *compiler) listItem(e *syntax.Index) (func(f *frame) (*List, int64), place) {
+	list, k, at := c.ref(e.X), c.int(e.Args[0]), c.place(e)
+	if slot, ok := c.localSlot(e.X); ok {
+		return func(f *frame) (*List, int64) { l, _ := f.r[slot].(*List); return l.orEmpty(), k(f) }, at
+	}
+	return func(f *frame) (*List, int64) { l, _ := list(f).(*List); return l.orEmpty(), k(f) }, at
+}
+
+var emptyList = &List{frozen: true}
+
+func (l *List) orEmpty() *List {
+	if l == nil {
+		return emptyList
+	}
+	return l
+}
+
+func (c *compiler) intIndex(e *syntax.Index) intFn {
+	if e.X.Type().Kind == types.Array {
+		el, at := c.element(e)
+		return func(f *frame) int64 {
+			a, p := el(f)
+			v := readElem(a.buf.Elem, p)
+			if a.buf.Elem == iface.U64 && v.i < 0 {
+				f.m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(v.i))
+			}
+			return v.i
+		}
+	}
+	list, at := c.listItem(e)
+	return func(f *frame) int64 {
+		l, k := list(f)
+		if uint64(k) >= uint64(len(l.i)) {
+			l.in(f.m, k, at)
+		}
+		return l.i[k]
+	}
+}
+
+func (c *compiler) floatIndex(e *syntax.Index) floatFn {
+	if e.X.Type().Kind == types.Array {
+		el, _ := c.element(e)
+		return func(f *frame) float64 {
+			a, p := el(f)
+			if a.buf.Elem == iface.F64 {
+				return *(*float64)(p)
+			}
+			return float64(*(*float32)(p))
+		}
+	}
+	list, at := c.listItem(e)
+	return func(f *frame) float64 {
+		l, k := list(f)
+		l.in(f.m, k, at)
+		if l.kind == rInt {
+			return float64(l.i[k])
+		}
+		return l.f[k]
+	}
+}
+
+// element compiles the address of an element of an array.
+func (c *compiler) element(e *syntax.Index) (func(f *frame) (*Array, unsafe.Pointer), place) {
+	array, at := c.ref(e.X), c.place(e)
+	var idx []intFn
+	for _, a := range e.Args {
+		idx = append(idx, c.int(a))
+	}
+	if slot, ok := c.arraySlot(e.X); ok {
+		array = func(f *frame) any { return f.r[slot] }
+	}
+	if len(idx) == 1 {
+		i := idx[0]
+		return func(f *frame) (*Array, unsafe.Pointer) {
+			a, _ := array(f).(*Array)
+			k := i(f)
+			if a == nil || a.released || a.buf.Rank > 1 {
+				a.needHeld(f.m, at)
+				f.m.wrongRank(a, 1, at)
+			}
+			n := 1
+			if a.buf.Rank == 1 {
+				n = a.buf.Dim[0]
+			}
+			if uint64(k) >= uint64(n) {
+				f.m.outside(at, k, n, "`"+firstName(at)+"`", "element")
+			}
+			return a, unsafe.Add(a.buf.Ptr, uintptr(k)*a.size)
+		}, at
+	}
+	return func(f *frame) (*Array, unsafe.Pointer) {
+		a, _ := array(f).(*Array)
+		a.needHeld(f.m, at)
+		if int(a.buf.Rank) != len(idx) {
+			f.m.wrongRank(a, len(idx), at)
+		}
+		off := 0
+		for d, i := range idx {
+			k := i(f)
+			if uint64(k) >= uint64(a.buf.Dim[d]) {
+				f.m.outside(at, k, a.buf.Dim[d], fmt.Sprintf("`%s`, index %d of %d", firstName(at), d+1, len(idx)), axisNoun(&a.buf, d))
+			}
+			off += int(k) * a.buf.Stride[d]
+		}
+		return a, unsafe.Add(a.buf.Ptr, uintptr(off)*a.size)
+	}, at
+}
+
+func axisNoun(b *iface.Buffer, d int) string {
+	if b.Kind == iface.Matrix {
+		return [...]string{"row", "column"}[d]
+	}
+	return "element"
+}
+
+// arraySlot returns the slot of an array's name that code can read without a check.
+func (c *compiler) arraySlot(e syntax.Expr) (int, bool) {
+	id, ok := unparen(e).(*syntax.Ident)
+	if !ok || id.Obj == nil || id.Obj.Kind != types.ArrayObject {
+		return 0, false
+	}
+	direct, _ := c.frameOf(id.Obj)
+	return id.Obj.Slot, direct && !(id.Obj.Global && c.session)
+}
+
+func (m *Machine) wrongRank(a *Array, got int, at place) {
+	m.fail("E0705", at, "`%s` is %s and takes %s; %s given", firstName(at), article(a.h.Type().String()),
+		plural(int64(max(1, int(a.buf.Rank))), "index"), plural(int64(got), "index"))
+}
+
+// refIndex compiles x[…] where the result is held as a reference.
+func (c *compiler) refIndex(e *syntax.Index) refFn {
+	at := c.place(e)
+	switch e.X.Type().Kind {
+	case types.List:
+		if e.Args[0].Type().Kind == types.Range {
+			return c.listSlice(e)
+		}
+		list, at := c.listItem(e)
+		return func(f *frame) any {
+			l, k := list(f)
+			l.in(f.m, k, at)
+			return l.at(int(k))
+		}
+	case types.Array:
+		return c.arraySlice(e)
+	case types.View:
+		v := c.ref(e.X)
+		return c.part(e, func(f *frame) *View {
+			w, _ := v(f).(*View)
+			return w
+		}, at)
+	}
+	h := c.ref(e.X)
+	return c.part(e, func(f *frame) *View {
+		x, _ := h(f).(*Handle)
+		if x == nil || x.deflt == nil {
+			f.m.noDefaultView(x, at)
+		}
+		return x.deflt
+	}, at)
+}
+
+// part compiles the choice of one part of a view.
+func (c *compiler) part(e *syntax.Index, view func(f *frame) *View, at place) refFn {
+	var idx []intFn
+	for _, a := range e.Args {
+		idx = append(idx, c.int(a))
+	}
+	args := e.Args
+	var from []*loopRange
+	for _, a := range args {
+		from = append(from, c.loopOf(a))
+	}
+	if len(idx) == 1 {
+		i := idx[0]
+		return func(f *frame) any {
+			v := view(f)
+			k := i(f)
+			if len(v.v.Dims) != 1 {
+				f.m.wrongIndices(v, 1, at)
+			}
+			if uint64(k) >= uint64(len(v.parts)) {
+				f.m.noPart(v, []int64{k}, 0, at, c.place(args[0]), from[0])
+			}
+			return &v.parts[k]
+		}
+	}
+	return func(f *frame) any {
+		v := view(f)
+		if len(v.v.Dims) != len(idx) {
+			f.m.wrongIndices(v, len(idx), at)
+		}
+		k := 0
+		for d, i := range idx {
+			x := i(f)
+			if uint64(x) >= uint64(v.v.Dims[d]) {
+				all := make([]int64, len(idx))
+				for j, i := range idx {
+					all[j] = i(f)
+				}
+				f.m.noPart(v, all, d, at, c.place(args[d]), from[d])
+			}
+			k = k*v.v.Dims[d] + int(x)
+		}
+		return &v.parts[k]
+	}
+}
+
+// loopRange is the range that a loop variable runs over, as written.
+type loopRange struct {
+	at     place
+	name   string
+	closed bool
+	lo, hi string
+}
+
+// loopOf returns the loop that e is the variable of; nil: none, or not over a range
+// that is written out.
+func (c *compiler) loopOf(e syntax.Expr) *loopRange {
+	if id, ok := unparen(e).(*syntax.Ident); ok {
+		return c.ranges[id.Obj]
+	}
+	return nil
+}
+
+// noPart raises E0501: index d of idx is outside. at is the whole x[…], arg the
+// index.
+func (m *Machine) noPart(v *View, idx []int64, d int, at, arg place, loop *loopRange) {
+	what := fmt.Sprint(idx[0])
+	if len(idx) > 1 {
+		what = ""
+		for k, i := range idx {
+			if k > 0 {
+				what += ", "
+			}
+			what += fmt.Sprint(i)
+		}
+		what = "[" + what + "]"
+	}
+	x := m.diagnostic("E0501", at, fmt.Sprintf("part %s of `%s` does not exist", what, v.text()))
+	x.Label = fmt.Sprintf("the index is %d", idx[d])
+	if src := arg.source(); src != "" && src != fmt.Sprint(idx[d]) {
+		x.Label = fmt.Sprintf("`%s` is %d here", src, idx[d])
+	}
+	n := v.v.Dims[d]
+	if len(v.v.Dims) == 1 {
+		label(x, v.at, fmt.Sprintf("%s: 0 to %d", plural(int64(n), "part"), n-1))
+	} else {
+		label(x, v.at, fmt.Sprintf("index %d of %d goes from 0 to %d", d+1, len(idx), n-1))
+	}
+	if loop != nil && loop.closed && idx[d] == int64(n) {
+		x.Label = fmt.Sprintf("`%s` is %d in the last round", loop.name, idx[d])
+		label(x, loop.at, fmt.Sprintf("runs up to %d", idx[d]))
+		x.Help = []string{fmt.Sprintf("write `%s..%s`", loop.lo, loop.hi)}
+	} else {
+		if loop != nil {
+			label(x, loop.at, fmt.Sprintf("`%s` runs over this", loop.name))
+		}
+		x.Help = []string{fmt.Sprintf("indices of parts go from 0 to %d here", n-1)}
+	}
+	m.raise(x)
+}
+
+// wrongIndices raises E0503.
+func (m *Machine) wrongIndices(v *View, got int, at place) {
+	n := len(v.v.Dims)
+	d := m.diagnostic("E0503", at, fmt.Sprintf("`%s` needs %s", v.text(), countIndices(n)))
+	d.Label = countIndices(got) + " given"
+	label(d, v.at, fmt.Sprintf("its parts have %s", countIndices(n)))
+	m.raise(d)
+}
+
+func countIndices(n int) string {
+	switch n {
+	case 1:
+		return "one index"
+	case 2:
+		return "two indices"
+	case 3:
+		return "three indices"
+	}
+	return fmt.Sprintf("%d indices", n)
+}
+
+// noDefaultView raises E0507.
+func (m *Machine) noDefaultView(h *Handle, at place) {
+	name := firstName(at)
+	d := m.diagnostic("E0507", at, fmt.Sprintf("`%s` has no default view", name))
+	d.Label = "indexed like a view"
+	if h != nil {
+		label(d, h.root.at, "registered here")
+	}
+	d.Help = []string{fmt.Sprintf("declare one first: `partition %s by ...`; to read elements, acquire it", name)}
+	m.raise(d)
+}
+
+// listSlice compiles l[a..b].
+func (c *compiler) listSlice(e *syntax.Index) refFn {
+	list, r, at := c.ref(e.X), c.rangeOf(e.Args[0]), c.place(e)
+	return func(f *frame) any {
+		l, _ := list(f).(*List)
+		l = l.orEmpty()
+		x := r(f)
+		lo, n := f.m.sliceBounds(x, l.Len(), at, "the list", "item")
+		f.m.alloc(int64(n), itemBytes(l.kind), at)
+		if x.Step == 1 {
+			return l.slice(lo, lo+n)
+		}
+		out := newList(l.kind, 0)
+		for k, i := 0, x.Lo; k < n; k, i = k+1, i+x.Step {
+			out.push(l.at(int(i)))
+		}
+		return out
+	}
+}
+
+// rangeOf compiles an expression of type range.
+func (c *compiler) rangeOf(e syntax.Expr) func(f *frame) Range {
+	if r, ok := unparen(e).(*syntax.RangeExpr); ok {
+		return c.rangeBounds(r)
+	}
+	v := c.ref(e)
+	return func(f *frame) Range { r, _ := v(f).(Range); return r }
+}
+
+// sliceBounds checks a range against n items and returns its start and length.
+func (m *Machine) sliceBounds(r Range, n int, at place, what, item string) (lo, count int) {
+	k := r.Len()
+	if k == 0 {
+		if r.Lo < 0 || r.Lo > int64(n) {
+			m.outside(at, r.Lo, n, what, item)
+		}
+		return int(r.Lo), 0
+	}
+	last := r.Lo + (k-1)*r.Step
+	for _, i := range []int64{r.Lo, last} {
+		if i < 0 || i >= int64(n) {
+			m.outside(at, i, n, what, item)
+		}
+	}
+	return int(r.Lo), int(k)
+}
+
+// arraySlice compiles a[…] with one range: a list.
+func (c *compiler) arraySlice(e *syntax.Index) refFn {
+	array, at := c.ref(e.X), c.place(e)
+	var idx []intFn
+	axis := -1
+	var r func(f *frame) Range
+	for d, a := range e.Args {
+		if a.Type().Kind == types.Range {
+			axis, r = d, c.rangeOf(a)
+			idx = append(idx, nil)
+			continue
+		}
+		idx = append(idx, c.int(a))
+	}
+	kind := listKind(e.Type())
+	return func(f *frame) any {
+		m := f.m
+		a, _ := array(f).(*Array)
+		a.needHeld(m, at)
+		rank := max(1, int(a.buf.Rank))
+		if rank != len(idx) {
+			m.wrongRank(a, len(idx), at)
+		}
+		dim := func(d int) int {
+			if a.buf.Rank == 0 {
+				return 1
+			}
+			return a.buf.Dim[d]
+		}
+		stride := func(d int) int {
+			if a.buf.Rank == 0 {
+				return 1
+			}
+			return a.buf.Stride[d]
+		}
+		off := 0
+		for d, i := range idx {
+			if i == nil {
+				continue
+			}
+			k := i(f)
+			if uint64(k) >= uint64(dim(d)) {
+				m.outside(at, k, dim(d), "`"+firstName(at)+"`", axisNoun(&a.buf, d))
+			}
+			off += int(k) * stride(d)
+		}
+		x := r(f)
+		lo, n := m.sliceBounds(x, dim(axis), at, "`"+firstName(at)+"`", axisNoun(&a.buf, axis))
+		m.alloc(int64(n), 8, at)
+		out := newList(kind, n)
+		for k := 0; k < n; k++ {
+			if k&0xffff == 0xffff {
+				m.poll(at)
+			}
+			v := readElem(a.buf.Elem, unsafe.Add(a.buf.Ptr, uintptr(off+(lo+k*int(x.Step))*stride(axis))*a.size))
+			if kind == rFloat {
+				out.f[k] = v.f
+				continue
+			}
+			if a.buf.Elem == iface.U64 && v.i < 0 {
+				m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(v.i))
+			}
+			out.i[k] = v.i
+		}
+		return out
+	}
+}

@@ -1,0 +1,182 @@
+package interp
+
+// Limits of a run and how they are counted.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// Limits bound one run; 0 means the default, see lang.Limits.
+type Limits struct {
+	Steps       int64         // interpreter steps; no limit
+	CallDepth   int           // script call depth; 256
+	Tasks       int64         // tasks inserted in total; no limit
+	InFlight    int           // tasks not finished: insert blocks above this; 65536
+	DataBytes   int64         // bytes registered by the script; no limit
+	ScriptBytes int64         // bytes ever allocated for lists and strings, cumulative; 1 GiB
+	Output      int64         // bytes printed; no limit
+	Timeout     time.Duration // wall time; none
+}
+
+// Defaults of Limits.
+const (
+	defaultCallDepth   = 256
+	maxCallDepth       = 10_000 // each call takes Go stack: up to some 50 kB with deep expressions
+	defaultInFlight    = 65536
+	defaultScriptBytes = 1 << 30
+)
+
+// tighter returns the smaller of two limits, 0 meaning def.
+func tighter[T int | int64 | time.Duration](a, b, def T) T {
+	if a <= 0 {
+		a = def
+	}
+	if b <= 0 {
+		return a
+	}
+	if a > 0 && a < b {
+		return a
+	}
+	return b
+}
+
+// Tighten returns l with the limits of o where those are smaller.
+func (l Limits) Tighten(o Limits) Limits {
+	return Limits{
+		Steps:       tighter(l.Steps, o.Steps, 0),
+		CallDepth:   tighter(l.CallDepth, o.CallDepth, defaultCallDepth),
+		Tasks:       tighter(l.Tasks, o.Tasks, 0),
+		InFlight:    tighter(l.InFlight, o.InFlight, defaultInFlight),
+		DataBytes:   tighter(l.DataBytes, o.DataBytes, 0),
+		ScriptBytes: tighter(l.ScriptBytes, o.ScriptBytes, defaultScriptBytes),
+		Output:      tighter(l.Output, o.Output, 0),
+		Timeout:     tighter(l.Timeout, o.Timeout, 0),
+	}
+}
+
+// LimitError says which limit a run reached, and where.
+type LimitError struct {
+	Kind  string // "steps", "depth", "tasks", "data", "mem", "output", "timeout"
+	Limit int64  // in its unit: steps, calls, tasks, bytes, nanoseconds
+	Span  diag.Span
+}
+
+func (e *LimitError) Error() string {
+	at := ""
+	if !e.Span.IsZero() {
+		at = fmt.Sprintf("%s:%d:%d: ", e.Span.File, e.Span.Start.Line, e.Span.Start.Col)
+	}
+	if e.Kind == "timeout" {
+		return fmt.Sprintf("%sthe run reached its limit: %v of wall time", at, time.Duration(e.Limit))
+	}
+	return fmt.Sprintf("%sthe run reached its limit: %s", at, limitText(e.Kind, e.Limit))
+}
+
+// Is makes a timeout count as context.DeadlineExceeded.
+func (e *LimitError) Is(target error) bool {
+	return e.Kind == "timeout" && target == context.DeadlineExceeded
+}
+
+func limitText(kind string, n int64) string {
+	switch kind {
+	case "steps":
+		return fmt.Sprintf("%d steps", n)
+	case "depth":
+		return fmt.Sprintf("%d nested calls", n)
+	case "tasks":
+		return fmt.Sprintf("%d tasks", n)
+	case "data":
+		return fmt.Sprintf("%d bytes of registered data", n)
+	case "mem":
+		return fmt.Sprintf("%d bytes of lists and strings", n)
+	}
+	return fmt.Sprintf("%d bytes of output", n)
+}
+
+// fuelSlice is how many steps run between two looks at the context.
+const fuelSlice = 1024
+
+// refuel is called when the fuel is spent: it counts steps and looks at the context.
+func (m *Machine) refuel(at place) {
+	m.steps += m.granted - m.fuel
+	m.granted, m.fuel = 0, 0
+	if l := m.limits.Steps; l > 0 && m.steps > l {
+		m.limit("steps", l, at)
+	}
+	m.poll(at)
+	grant := int64(fuelSlice)
+	if l := m.limits.Steps; l > 0 {
+		grant = min(grant, l-m.steps)
+	}
+	m.granted, m.fuel = grant, grant
+}
+
+// poll raises when the context of the running call has ended.
+func (m *Machine) poll(at place) {
+	select {
+	case <-m.done:
+		m.raiseEnded(at)
+	default:
+	}
+}
+
+// limit raises a LimitError.
+func (m *Machine) limit(kind string, n int64, at place) {
+	panic(&raised{&LimitError{Kind: kind, Limit: n, Span: at.span()}})
+}
+
+// alloc counts bytes for lists and strings that are about to be allocated: n items
+// of size bytes each, or size bytes when n is 0.
+func (m *Machine) alloc(n, size int64, at place) {
+	total := size
+	if n > 0 {
+		if n > (1<<62)/size {
+			m.limit("mem", m.limits.ScriptBytes, at)
+		}
+		total = n * size
+	}
+	m.bytes += total
+	if m.bytes > m.limits.ScriptBytes || m.bytes < 0 {
+		m.bytes -= total
+		m.limit("mem", m.limits.ScriptBytes, at)
+	}
+}
+
+// ctxError turns the end of a context into what the caller gets: the limit when
+// the time was up, else an error that wraps the cause.
+func (m *Machine) ctxError(ctx context.Context, at place) error {
+	cause := context.Cause(ctx)
+	m.causes = append(m.causes, cause)
+	var le *LimitError
+	if errors.As(cause, &le) {
+		return &LimitError{Kind: le.Kind, Limit: le.Limit, Span: at.span()}
+	}
+	d := m.diagnostic("R0108", at, "the run was cancelled: "+firstLine(cause.Error()))
+	d.Cause = cause
+	return d
+}
+
+func (m *Machine) raiseEnded(at place) {
+	ctx := m.endedCtx()
+	if ctx == nil {
+		ctx = m.ctx
+	}
+	panic(&raised{m.ctxError(ctx, at)})
+}
+
+// endedCtx returns the context that has ended: of the running entry point, or the
+// one given to Start while it is watched. Nil: none has.
+func (m *Machine) endedCtx() context.Context {
+	if m.ctx != nil && m.ctx.Err() != nil {
+		return m.ctx
+	}
+	if m.runCtx != nil && m.runCtx.Err() != nil {
+		return m.runCtx
+	}
+	return nil
+}

@@ -1,0 +1,302 @@
+package interp
+
+// The machine: one run of a program, its frames, and the entry points.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Config sets up one run.
+type Config struct {
+	Runtime  *engine.Runtime
+	Params   []NamedValue
+	Bindings []NamedBinding
+	Late     []*HostFunc
+	Stdout   io.Writer // nil: os.Stdout
+	Files    FileSystem
+	Limits   Limits
+	Observe  func(*engine.Job)
+}
+
+// NamedValue is a param from the host.
+type NamedValue struct {
+	Name  string
+	Value any
+}
+
+// Machine is one run. One goroutine uses it at a time, apart from Stats.
+type Machine struct {
+	prog *Program
+	cfg  *Config
+	rt   *engine.Runtime
+	job  *engine.Job
+
+	ctx  context.Context // of the running entry point
+	done <-chan struct{}
+
+	units  []*frame // top-level frames, by unit
+	stack  []*frame // frames of calls, reused; stack[k] serves depth k+1
+	depth  int
+	cur    *frame // the running frame, for stacks in diagnostics
+	sites  []*siteState
+	owned  []owned // what the open blocks own, innermost last
+	bases  []int   // len(owned) at the start of each open block that owns
+	late   map[string]*HostFunc
+	params map[string]any
+	binds  map[string]*Binding
+	keep   []any // Go memory that is the home of data
+	places map[place]*engine.Site
+
+	limits   Limits
+	fuel     int64 // steps left before refuel
+	granted  int64
+	steps    int64
+	bytes    int64
+	data     int64
+	tasks    int64
+	output   int64
+	stdout   io.Writer
+	inserted int // by the running entry of a session
+
+	pending []*engine.TaskError // failures not raised yet
+	causes  []error             // why calls were cancelled, as reported
+	watch   func() bool         // stops the watch on the context given to Start
+	runCtx  context.Context     // that context; nil once the watch is over
+	started context.CancelFunc
+	ordered map[int]orderedTask // by worker: the last task that has a place in its sequence
+	entered int                 // nesting of entry points
+	closed  bool
+	err     error // what Close returned
+}
+
+// frame holds the slots of one top level or one call. A slot is used either in n
+// or in r, by the type of its name.
+type frame struct {
+	n   []int64
+	r   []any
+	m   *Machine
+	g   *frame // the top-level frame of the unit that the code belongs to
+	def []bool // top-level frames: slots whose statement has run
+
+	retN   int64
+	retR   any
+	parent *frame
+	fn     *funcCode
+	site   *callSite    // the call that made this frame
+	call   *engine.Call // of site, made when a task is inserted
+	base   int          // len(m.bases) at the start of the call
+}
+
+// raised is the private panic that carries an error to the entry point.
+type raised struct{ err error }
+
+// newMachine prepares a run without executing anything.
+func newMachine(p *Program, cfg *Config) (*Machine, error) {
+	if cfg.Runtime == nil {
+		return nil, errors.New("lang: the engine's runtime is nil")
+	}
+	m := &Machine{prog: p, cfg: cfg, rt: cfg.Runtime, stdout: cfg.Stdout,
+		late: map[string]*HostFunc{}, params: map[string]any{}, binds: map[string]*Binding{}}
+	if m.stdout == nil {
+		m.stdout = os.Stdout
+	}
+	m.limits = cfg.Limits.Tighten(Limits{}) // fills in the defaults
+	m.limits.CallDepth = min(m.limits.CallDepth, maxCallDepth)
+	for _, f := range cfg.Late {
+		m.late[f.Name] = f
+	}
+	for _, v := range cfg.Params {
+		m.params[v.Name] = v.Value
+	}
+	for _, b := range cfg.Bindings {
+		if b.Data == nil {
+			return nil, fmt.Errorf("lang: Bind(%q): the data is nil", b.Name)
+		}
+		if b.Data.Kind == 0 || b.Data.Elem == 0 || (b.Data.Home == nil && b.Data.mustHaveHome()) {
+			return nil, fmt.Errorf("lang: Bind(%q): the data has no memory", b.Name)
+		}
+		m.binds[b.Name] = b.Data
+	}
+	for range p.units {
+		m.units = append(m.units, m.newTop())
+	}
+	m.sites = make([]*siteState, p.nsites)
+	m.job = m.rt.NewJob(context.Background(), engine.JobOptions{DetectStuck: true, Stats: true, MaxInFlight: m.limits.InFlight})
+	if cfg.Observe != nil {
+		cfg.Observe(m.job)
+	}
+	return m, nil
+}
+
+func (m *Machine) newTop() *frame {
+	f := &frame{m: m}
+	f.g = f
+	return f
+}
+
+// grow makes room for n slots in a top-level frame.
+func (f *frame) grow(n int) {
+	for len(f.n) < n {
+		f.n = append(f.n, 0)
+		f.r = append(f.r, nil)
+		f.def = append(f.def, false)
+	}
+}
+
+// Start executes the main unit of p, imported ones first, and returns when all is
+// submitted. On an error nothing is left.
+func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
+	m, err := newMachine(p, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkOptions(); err != nil {
+		m.Close()
+		return nil, err
+	}
+	run, cancel := m.bound(ctx)
+	m.started, m.runCtx = cancel, run
+	m.watch = context.AfterFunc(run, func() { m.job.Cancel(context.Cause(run)) })
+	err = m.enter(run, func() {
+		for k, u := range p.units {
+			m.runUnit(m.units[k], u, u.unit != p.main)
+		}
+	})
+	if err != nil {
+		m.unwatch()
+		m.job.Cancel(err)
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// runUnit executes the statements of one unit in its top-level frame. What an
+// imported unit exports is frozen.
+func (m *Machine) runUnit(f *frame, u *unitCode, imported bool) {
+	f.grow(u.unit.Slots)
+	m.cur = f
+	u.body(f)
+	if !imported {
+		return
+	}
+	for _, o := range u.unit.Objects {
+		if o.Global && reprOf(o.Type) == rRef && o.Slot < len(f.r) {
+			freeze(f.r[o.Slot])
+		}
+	}
+}
+
+// bound applies the timeout of the limits to ctx.
+func (m *Machine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t := m.limits.Timeout; t > 0 {
+		return context.WithTimeoutCause(ctx, t, &LimitError{Kind: "timeout", Limit: int64(t)})
+	}
+	return context.WithCancel(ctx)
+}
+
+// unwatch ends the watch over the context that was given to Start.
+func (m *Machine) unwatch() {
+	if m.watch != nil {
+		m.watch()
+		m.started()
+		m.watch, m.started, m.runCtx = nil, nil, nil
+	}
+}
+
+// enter runs fn as an entry point: errors raised in it, and panics, become the
+// result. It may be entered again from a host function.
+func (m *Machine) enter(ctx context.Context, fn func()) (err error) {
+	if m.closed {
+		return errors.New("lang: the instance is closed")
+	}
+	ctx0, done0, cur0, depth0, bases0 := m.ctx, m.done, m.cur, m.depth, len(m.bases)
+	m.ctx, m.done = ctx, ctx.Done()
+	m.entered++
+	defer func() {
+		if r := recover(); r != nil {
+			err = m.recovered(r)
+		}
+		m.entered--
+		m.ctx, m.done, m.cur, m.depth, m.bases = ctx0, done0, cur0, depth0, m.bases[:bases0]
+	}()
+	if ctx.Err() != nil {
+		m.raiseEnded(place{})
+	}
+	fn()
+	return nil
+}
+
+// recovered turns what a panic carried into an error.
+func (m *Machine) recovered(r any) error {
+	if x, ok := r.(*raised); ok {
+		return x.err
+	}
+	d := m.diagnostic("R0109", place{}, fmt.Sprintf("the interpreter failed: %v", r))
+	d.Notes = append(d.Notes, "this is a fault of starpush: please report it with the script", string(debug.Stack()))
+	return d
+}
+
+// Wait returns when all tasks of the run have ended. Its error holds the failures
+// that were not raised yet.
+func (m *Machine) Wait(ctx context.Context) error {
+	if m.closed {
+		return nil
+	}
+	run, cancel := m.bound(ctx)
+	defer cancel()
+	stop := context.AfterFunc(run, func() { m.job.Cancel(context.Cause(run)) })
+	defer stop()
+	err := m.enter(run, func() { m.waitAll(place{}) })
+	if err == nil || m.entered == 0 {
+		m.unwatch()
+	}
+	return err
+}
+
+// Call runs a function of the main unit. Handles in the result live until Close.
+func (m *Machine) Call(ctx context.Context, name string, args []any) (out any, err error) {
+	obj := m.prog.names[name]
+	if obj == nil || obj.Kind != types.FuncObject || obj.Node == nil {
+		return nil, fmt.Errorf("lang: the script has no function %s%s", name, m.prog.nearFunc(name))
+	}
+	run, cancel := m.bound(ctx)
+	defer cancel()
+	stop := context.AfterFunc(run, func() { m.job.Cancel(context.Cause(run)) })
+	defer stop()
+	err = m.enter(run, func() { out = m.callFromHost(m.prog.funcs[obj], args) })
+	return out, err
+}
+
+// Stats returns counts and times. It may be called from any goroutine.
+func (m *Machine) Stats() engine.Stats { return m.job.Stats() }
+
+// Close waits for the tasks, writes bound data home and frees the rest. The error
+// holds failures that nobody has been told of. It is idempotent.
+func (m *Machine) Close() error {
+	if m.closed {
+		return m.err
+	}
+	if m.entered > 0 {
+		return errors.New("lang: Close inside a call of the instance")
+	}
+	m.err = m.enter(context.Background(), func() {
+		m.endBlock(0, false)
+		m.waitAll(place{})
+	})
+	m.closed = true
+	m.unwatch()
+	if err := m.job.Close(); err != nil && m.err == nil {
+		m.err = err
+	}
+	m.keep = nil
+	return m.err
+}

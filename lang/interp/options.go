@@ -1,0 +1,124 @@
+package interp
+
+// The options of insert.
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/starpush/starpush/engine"
+)
+
+// applyOptions evaluates the options of the site; it reports whether to wait.
+func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync bool) {
+	o, spec := &s.opts, &st.spec
+	if o.priority != nil {
+		spec.Priority = clampInt(o.priority(f))
+	}
+	if o.color != nil {
+		spec.Color = clampInt(o.color(f))
+	}
+	if o.flops != nil {
+		spec.Flops = o.flops(f)
+		if spec.Flops < 0 || spec.Flops != spec.Flops {
+			m.fail("E0705", o.at["flops"], "flops is %s; it must not be negative", formatFloat(spec.Flops, 64))
+		}
+	}
+	if o.name != nil {
+		spec.Name, _ = o.name(f).(string)
+	}
+	if o.where != nil {
+		if !hasKind(o.where(f), "cpu") {
+			m.noWorker(s, o.at["where"], "this machine has no device of that kind")
+		}
+	} else if s.noCPU {
+		m.noWorker(s, s.at, "its codelet runs on devices that this machine lacks")
+	}
+	spec.Workers = nil
+	if o.worker != nil {
+		st.workers = st.workers[:0]
+		for _, w := range items(o.worker(f)) {
+			if w, ok := w.(Worker); ok {
+				st.workers = append(st.workers, int(w))
+			}
+		}
+		if len(st.workers) == 0 {
+			m.noWorker(s, o.at["worker"], "the list of workers is empty")
+		}
+		spec.Workers = st.workers
+	}
+	spec.After = spec.After[:0]
+	if o.after != nil {
+		for _, d := range items(o.after(f)) {
+			switch d := d.(type) {
+			case *Task:
+				if d.t != nil {
+					spec.After = append(spec.After, d.t)
+				}
+			case *Gate:
+				spec.After = append(spec.After, d.g)
+			}
+		}
+	}
+	if o.order != nil {
+		st.order = o.order(f)
+		m.inOrder(spec, st.order, s)
+	}
+	if o.loose != nil {
+		for _, u := range handlesIn(o.loose(f)) {
+			for k, h := range st.handles {
+				if h.root == u.root && h.h.Overlaps(u.h) {
+					spec.Operands[k].Unordered = true
+				}
+			}
+		}
+	}
+	spec.Unsequenced = o.sequential != nil && !o.sequential(f)
+	return o.sync != nil && o.sync(f)
+}
+
+// orderedTask is the last task with a place in the sequence of a worker.
+type orderedTask struct {
+	place int64
+	task  *engine.Task
+	at    place
+}
+
+// inOrder makes the task follow the one before it in the sequence of its worker. A
+// task cannot wait for one that does not exist yet, so places must not fall.
+func (m *Machine) inOrder(spec *engine.TaskSpec, order int64, s *insertSite) {
+	at := s.opts.at["order"]
+	if len(spec.Workers) != 1 {
+		m.failHelp("E0705", at, "", "name the worker: `worker = workers(cpu)[0]`", "`order` is a place in the sequence of one worker")
+	}
+	last, ok := m.ordered[spec.Workers[0]]
+	if !ok {
+		return
+	}
+	if order < last.place {
+		d := m.diagnostic("E0705", at, fmt.Sprintf("place %d comes after place %d was inserted", order, last.place))
+		label(d, last.at, fmt.Sprintf("place %d", last.place))
+		d.Help = []string{"insert the tasks of one worker in the order of their places"}
+		m.raise(d)
+	}
+	spec.After = append(spec.After, last.task)
+}
+
+func clampInt(v int64) int { return int(max(math.MinInt32, min(math.MaxInt32, v))) }
+
+// items returns the items of a list, or v itself.
+func items(v any) []any {
+	if l, ok := v.(*List); ok {
+		return l.a
+	}
+	return []any{v}
+}
+
+func hasKind(v any, kind DeviceKind) bool {
+	for _, k := range items(v) {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package interp
+
+// Compiled programs.
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Program is compiled code. It is immutable and safe for concurrent use, except
+// that the program of a session grows between its entries.
+type Program struct {
+	units  []*unitCode              // imported first, main last
+	main   *check.Unit              // the last entry in a session; nil before the first
+	names  map[string]*types.Object // top-level names of the main unit
+	funcs  map[*types.Object]*funcCode
+	index  map[*check.Unit]int // place of a unit's frame
+	nsites int
+	hosts  map[string]*HostFunc // host functions that the code calls
+	open   bool                 // of a session
+
+	codelets struct {
+		sync.Mutex
+		made map[codeletKey]*engine.Codelet
+	}
+}
+
+// unitCode is the code of one unit.
+type unitCode struct {
+	unit *check.Unit
+	body stmt
+}
+
+// funcCode is the code of one function.
+type funcCode struct {
+	obj    *types.Object
+	name   string
+	params []paramCode
+	result *types.Type
+	out    repr
+	slots  int
+	refs   bool // some slot holds a reference
+	unit   int
+	body   stmt
+}
+
+// paramCode is one parameter of a function.
+type paramCode struct {
+	name string
+	typ  *types.Type
+	slot int
+	def  setter // from the default, nil: none
+}
+
+// setter evaluates an expression in frame from and stores it in a slot of frame to.
+type setter func(from, to *frame)
+
+// stmt runs a statement and says how control goes on.
+type stmt func(f *frame) ctl
+
+type ctl uint8
+
+const (
+	next ctl = iota
+	brk
+	cont
+	ret
+)
+
+// Closures of expressions, by representation.
+type (
+	intFn   func(f *frame) int64
+	floatFn func(f *frame) float64
+	boolFn  func(f *frame) bool
+	refFn   func(f *frame) any
+)
+
+func newProgram() *Program {
+	p := &Program{funcs: map[*types.Object]*funcCode{}, index: map[*check.Unit]int{}, hosts: map[string]*HostFunc{}}
+	p.codelets.made = map[codeletKey]*engine.Codelet{}
+	return p
+}
+
+// Compile makes code of a checked program. Codelet bodies that kernels need are
+// compiled at once for the types that the text shows.
+func Compile(c *check.Program) (*Program, error) {
+	p := newProgram()
+	for _, u := range c.Units {
+		p.index[u] = len(p.index)
+	}
+	for _, u := range c.Units {
+		p.declareFuncs(u)
+	}
+	for _, u := range c.Units {
+		code, err := p.compileUnit(u, false)
+		if err != nil {
+			return nil, err
+		}
+		p.units = append(p.units, code)
+	}
+	p.main, p.names = c.Main, c.Main.Objects
+	return p, nil
+}
+
+// declareFuncs makes a funcCode for each function of u, so that calls can refer to it.
+func (p *Program) declareFuncs(u *check.Unit) {
+	for _, o := range u.Funcs {
+		if _, ok := o.Node.(*syntax.Func); ok {
+			p.funcs[o] = &funcCode{obj: o, name: o.Name, unit: p.index[u]}
+		}
+	}
+}
+
+// compileUnit makes the code of one unit: its functions and its statements.
+func (p *Program) compileUnit(u *check.Unit, session bool) (code *unitCode, err error) {
+	c := &compiler{prog: p, unit: p.index[u], file: u.File, session: session, depths: map[*types.Object]int{}, ranges: map[*types.Object]*loopRange{}}
+	defer func() {
+		if r := recover(); r != nil {
+			x, ok := r.(*raised)
+			if !ok {
+				panic(r)
+			}
+			err = x.err
+		}
+	}()
+	for _, o := range u.Funcs {
+		if fn, ok := o.Node.(*syntax.Func); ok {
+			c.compileFunc(p.funcs[o], fn)
+		}
+	}
+	code = &unitCode{unit: u}
+	code.body = c.topLevel(u)
+	return code, nil
+}
+
+// Param describes a param; see lang.ParamInfo.
+type Param struct {
+	Name, Type, Default string
+	Required            bool
+	Doc                 string
+}
+
+// Extern describes what the host supplies; see lang.ExternInfo.
+type Extern struct {
+	Name, Type string
+	Codelet    bool
+	Doc        string
+}
+
+// Params lists the params of the main unit in the order of their statements.
+func (p *Program) Params() []Param {
+	var out []Param
+	for _, s := range p.main.File.Stmts {
+		if s, ok := s.(*syntax.Param); ok {
+			q := Param{Name: s.Name.Name, Doc: s.Doc, Required: s.Value == nil}
+			if s.Type.Type != nil {
+				q.Type = s.Type.Type.String()
+			}
+			if s.Value != nil {
+				q.Default = place{p.main.File, s.Value.Range()}.source()
+			}
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// Externs lists the extern data and codelets of the main unit.
+func (p *Program) Externs() []Extern {
+	var out []Extern
+	for _, s := range p.main.File.Stmts {
+		switch s := s.(type) {
+		case *syntax.ExternData:
+			e := Extern{Name: s.Name.Name, Doc: s.Doc}
+			if s.Type.Type != nil {
+				e.Type = s.Type.Type.String()
+			}
+			out = append(out, e)
+		case *syntax.Codelet:
+			if s.Body == nil {
+				out = append(out, Extern{Name: s.Name.Name, Codelet: true, Doc: s.Doc,
+					Type: s.Name.Name + place{p.main.File, s.Sig}.source()})
+			}
+		}
+	}
+	return out
+}
+
+// nearFunc suggests a function for a name that does not exist.
+func (p *Program) nearFunc(name string) string {
+	var have []string
+	for _, o := range p.names {
+		if o.Kind == types.FuncObject && o.Node != nil {
+			have = append(have, o.Name)
+		}
+	}
+	if n, ok := diag.Nearest(name, have); ok {
+		return "; did you mean " + n + "?"
+	}
+	if len(have) == 0 {
+		return "; it has no functions"
+	}
+	slices.Sort(have)
+	return "; it has " + strings.Join(have, ", ")
+}
+
+// SignatureText writes the signature of a function or codelet as in the language.
+func SignatureText(o *types.Object) string {
+	if o.Sig == nil {
+		return o.Name
+	}
+	if o.Sig.Text != "" {
+		return o.Sig.Text
+	}
+	var b strings.Builder
+	b.WriteString(o.Name + "(")
+	for i, p := range o.Sig.Params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p.Name + ": ")
+		if p.Mode != 0 {
+			b.WriteString(p.Mode.String() + " ")
+		}
+		b.WriteString(p.Type.String())
+	}
+	b.WriteString(")")
+	if o.Kind == types.FuncObject && o.Sig.Result != nil && o.Sig.Result.Kind != types.None {
+		b.WriteString(" -> " + o.Sig.Result.String())
+	}
+	return b.String()
+}

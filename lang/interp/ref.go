@@ -1,0 +1,306 @@
+package interp
+
+// Expressions whose values are held as references: strings, lists, ranges,
+// handles, views and the rest.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+func (c *compiler) ref(e syntax.Expr) refFn {
+	if reprOf(e.Type()) != rRef {
+		return c.any(e)
+	}
+	switch e := e.(type) {
+	case *syntax.Paren:
+		return c.ref(e.X)
+	case *syntax.StringLit:
+		var s any = e.Value
+		return func(*frame) any { return s }
+	case *syntax.NoneLit:
+		return func(*frame) any { return nil }
+	case *syntax.FString:
+		t := c.fstring(e)
+		return func(f *frame) any { return t(f) }
+	case *syntax.Ident:
+		return c.refName(e)
+	case *syntax.ListLit:
+		return c.listLit(e, e.Type())
+	case *syntax.ListComp:
+		return c.listComp(e, e.Type())
+	case *syntax.RangeExpr:
+		r := c.rangeBounds(e)
+		return func(f *frame) any { return r(f) }
+	case *syntax.Binary:
+		return c.join(e)
+	case *syntax.Cond:
+		cond, a, b := c.bool(e.If), c.refAs(e.Then, e.Type()), c.refAs(e.Else, e.Type())
+		return func(f *frame) any {
+			if cond(f) {
+				return a(f)
+			}
+			return b(f)
+		}
+	case *syntax.Call:
+		if v := c.refCall(e); v != nil {
+			return v
+		}
+	case *syntax.Index:
+		return c.refIndex(e)
+	case *syntax.Selector:
+		return c.refField(e)
+	case *syntax.Insert:
+		return c.insertValue(e)
+	}
+	c.bug(e, "%T as a value", e)
+	return nil
+}
+
+func (c *compiler) refName(e *syntax.Ident) refFn {
+	o := e.Obj
+	if o == nil {
+		c.bug(e, "name %s without meaning", e.Name)
+	}
+	if o.Kind == types.BuiltinValue {
+		v := builtinValue(o)
+		return func(*frame) any { return v }
+	}
+	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
+		slot := o.Slot
+		return func(f *frame) any { return f.r[slot] }
+	}
+	g, slot := c.global(o, c.place(e)), o.Slot
+	return func(f *frame) any { return g(f).r[slot] }
+}
+
+func builtinValue(o *types.Object) any {
+	switch o.Type.Kind {
+	case types.Node:
+		return Node{Kind: o.Name, Index: -1}
+	case types.DeviceKind:
+		return DeviceKind(o.Name)
+	case types.Reducer:
+		return namedReducer(o.Name)
+	}
+	return nil
+}
+
+func (c *compiler) refField(e *syntax.Selector) refFn {
+	if o := e.Name.Obj; o != nil && o.Global {
+		g, slot := c.global(o, c.place(e)), o.Slot
+		return func(f *frame) any { return g(f).r[slot] }
+	}
+	if e.X.Type().Kind == types.View && e.Name.Name == "parts" {
+		x, at := c.ref(e.X), c.place(e)
+		return func(f *frame) any {
+			v, _ := x(f).(*View)
+			f.m.alloc(int64(len(v.parts)), 16, at)
+			l := newList(rRef, len(v.parts))
+			for k := range v.parts {
+				l.a[k] = &v.parts[k]
+			}
+			return l
+		}
+	}
+	c.bug(e, "field %s", e.Name.Name)
+	return nil
+}
+
+// listLit compiles [a, b, …] as a list of type t.
+func (c *compiler) listLit(e *syntax.ListLit, t *types.Type) refFn {
+	kind := listKind(t)
+	n := len(e.Items)
+	at := c.place(e)
+	var fill []func(f *frame, l *List)
+	for k, x := range e.Items {
+		switch kind {
+		case rInt:
+			v := c.int(x)
+			fill = append(fill, func(f *frame, l *List) { l.i[k] = v(f) })
+		case rBool:
+			v := c.bool(x)
+			fill = append(fill, func(f *frame, l *List) { l.i[k] = b2i(v(f)) })
+		case rFloat:
+			v := c.float(x)
+			fill = append(fill, func(f *frame, l *List) { l.f[k] = v(f) })
+		default:
+			v := c.refAs(x, t.Of)
+			fill = append(fill, func(f *frame, l *List) { l.a[k] = v(f) })
+		}
+	}
+	return func(f *frame) any {
+		f.m.alloc(int64(n)+3, itemBytes(kind), at)
+		l := newList(kind, n)
+		for _, s := range fill {
+			s(f, l)
+		}
+		return l
+	}
+}
+
+// listComp compiles [item for x in xs] as a list of type t.
+func (c *compiler) listComp(e *syntax.ListComp, t *types.Type) refFn {
+	kind := listKind(t)
+	at := c.place(e)
+	var push func(f *frame, l *List)
+	o := e.Var.Obj
+	c.use(o)
+	over := c.items(e.In, o, at)
+	switch kind {
+	case rInt:
+		v := c.int(e.Item)
+		push = func(f *frame, l *List) { l.i = append(l.i, v(f)) }
+	case rBool:
+		v := c.bool(e.Item)
+		push = func(f *frame, l *List) { l.i = append(l.i, b2i(v(f))) }
+	case rFloat:
+		v := c.float(e.Item)
+		push = func(f *frame, l *List) { l.f = append(l.f, v(f)) }
+	default:
+		v := c.refAs(e.Item, t.Of)
+		push = func(f *frame, l *List) { l.a = append(l.a, v(f)) }
+	}
+	size := itemBytes(kind)
+	return func(f *frame) any {
+		l := newList(kind, 0)
+		m := f.m
+		m.alloc(3, 8, at)
+		over(f, func() {
+			m.alloc(1, size, at)
+			push(f, l)
+		})
+		return l
+	}
+}
+
+// items compiles a walk over a range or list that stores each item in o's slot.
+func (c *compiler) items(in syntax.Expr, o *types.Object, at place) func(f *frame, round func()) {
+	slot, kind, mark := o.Slot, reprOf(o.Type), o.Global
+	v := c.ref(in)
+	return func(f *frame, round func()) {
+		m := f.m
+		step := func() {
+			if m.fuel--; m.fuel < 0 {
+				m.refuel(at)
+			}
+			if mark {
+				f.def[slot] = true
+			}
+			round()
+		}
+		switch x := v(f).(type) {
+		case Range:
+			i := x.Lo
+			for n := x.Len(); n > 0; n-- {
+				f.n[slot] = i
+				step()
+				i += x.Step
+			}
+		case *List:
+			for k := 0; k < x.Len(); k++ {
+				f.store(slot, kind, x, k)
+				step()
+			}
+		}
+	}
+}
+
+// join compiles + of strings and of lists.
+func (c *compiler) join(e *syntax.Binary) refFn {
+	if v := c.refChain(e); v != nil {
+		return v
+	}
+	at := c.place(e)
+	if e.Type().Kind == types.String {
+		x, y := c.ref(e.X), c.ref(e.Y)
+		return func(f *frame) any {
+			a, _ := x(f).(string)
+			b, _ := y(f).(string)
+			f.m.alloc(0, int64(len(a)+len(b)), at)
+			return a + b
+		}
+	}
+	x, y := c.refAs(e.X, e.Type()), c.refAs(e.Y, e.Type())
+	return func(f *frame) any {
+		a, _ := x(f).(*List)
+		b, _ := y(f).(*List)
+		a, b = a.orEmpty(), b.orEmpty()
+		f.m.alloc(int64(a.Len()+b.Len())+3, itemBytes(a.kind), at)
+		return concat(a, b)
+	}
+}
+
+// textOf compiles an expression of any type to its printed form.
+func (c *compiler) textOf(e syntax.Expr) func(f *frame) string {
+	v, at := c.any(e), c.place(e)
+	return func(f *frame) string { return f.m.text(v(f), false, at) }
+}
+
+// fstring compiles f"…".
+func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
+	at := c.place(e)
+	var parts []func(f *frame) string
+	for _, p := range e.Parts {
+		switch {
+		case p.X == nil:
+			t := p.Text
+			parts = append(parts, func(*frame) string { return t })
+		case p.Format == "":
+			parts = append(parts, c.textOf(p.X))
+		default:
+			v, at := c.any(p.X), c.place(p.X)
+			format := "%" + p.Format
+			verb := p.Format[len(p.Format)-1]
+			parts = append(parts, func(f *frame) string { return f.m.formatted(format, verb, v(f), at) })
+		}
+	}
+	return func(f *frame) string {
+		var b strings.Builder
+		for _, p := range parts {
+			s := p(f)
+			f.m.alloc(0, int64(len(s)), at)
+			b.WriteString(s)
+		}
+		return b.String()
+	}
+}
+
+// maxFormatted bounds width and precision of a format: they are digits in the
+// script and bytes in memory.
+const maxFormatted = 4096
+
+// formatted applies a Go verb.
+func (m *Machine) formatted(format string, verb byte, v any, at place) string {
+	n := 0
+	for _, r := range format {
+		if r >= '0' && r <= '9' {
+			n = min(n*10+int(r-'0'), maxFormatted+1)
+		} else {
+			n = 0
+		}
+		if n > maxFormatted {
+			m.fail("E0705", at, "the format `:%s` is wider than %d characters", format[1:], maxFormatted)
+		}
+	}
+	switch x := v.(type) {
+	case int64:
+		if strings.IndexByte("eEfFgG", verb) >= 0 {
+			v = float64(x)
+		}
+		if verb == 'v' {
+			return fmt.Sprintf(format, m.text(v, false, at))
+		}
+	case float64:
+		if verb == 'v' {
+			return fmt.Sprintf(format, m.text(v, false, at))
+		}
+	case bool, string:
+	default:
+		v = m.text(v, false, at)
+	}
+	return fmt.Sprintf(format, v)
+}

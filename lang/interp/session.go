@@ -1,0 +1,304 @@
+package interp
+
+// Sessions: one top-level frame that grows with every entry.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Result is what an entry of a session gave.
+type Result struct {
+	Value    string // printed form of an expression, "" if none
+	Type     string // of the expression, "" if none
+	Inserted int    // tasks
+}
+
+// NewSession prepares a machine that runs entries.
+func NewSession(cfg *Config) (*Machine, error) {
+	p := newProgram()
+	p.open = true
+	p.names = map[string]*types.Object{}
+	m, err := newMachine(p, cfg)
+	if err != nil {
+		return nil, err
+	}
+	m.units = []*frame{m.newTop()}
+	return m, nil
+}
+
+// SetParams gives the values that params of later entries take.
+func (m *Machine) SetParams(vs []NamedValue) {
+	for _, v := range vs {
+		m.params[v.Name] = v.Value
+	}
+}
+
+// add compiles a unit of a session, and the units it imports for the first time.
+func (m *Machine) add(u *check.Unit, entry bool, run *[]func()) error {
+	p := m.prog
+	for _, in := range u.Imports {
+		if _, known := p.index[in]; !known {
+			if err := m.add(in, false, run); err != nil {
+				return err
+			}
+		}
+	}
+	f := m.units[0]
+	if entry {
+		p.index[u] = 0
+	} else {
+		p.index[u] = len(m.units)
+		f = m.newTop()
+		m.units = append(m.units, f)
+	}
+	p.declareFuncs(u)
+	code, err := p.compileUnit(u, entry)
+	if err != nil {
+		return err
+	}
+	*run = append(*run, func() { m.runUnit(f, code, !entry) })
+	return nil
+}
+
+// Eval runs one entry. When ctx ends meanwhile, tasks that have not started are
+// dropped, running kernels are waited for, and the session stays usable.
+func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err error) {
+	if m.closed {
+		return res, fmt.Errorf("lang: the session is closed")
+	}
+	var run []func()
+	if err := m.add(u, true, &run); err != nil {
+		return res, err
+	}
+	var ends []*types.Object
+	for name, o := range u.Objects {
+		if old := m.prog.names[name]; old != nil && old != o {
+			ends = append(ends, old)
+		}
+		m.prog.names[name] = o
+	}
+	if u.Last != nil {
+		m.prog.names["_"] = u.Last
+	}
+	m.prog.main = u
+	bounded, cancel := m.bound(ctx)
+	defer cancel()
+	stop := context.AfterFunc(bounded, func() { m.job.Cancel(context.Cause(bounded)) })
+	defer stop()
+	m.inserted = 0
+	err = m.enter(bounded, func() {
+		for _, r := range run {
+			r()
+		}
+		if o := u.Last; o != nil {
+			f := m.units[0]
+			if v := f.get(o.Slot, o.Type); v != nil {
+				res.Value = m.text(v, false, lastPlace(u))
+			}
+			res.Type = o.Type.String()
+		}
+	})
+	res.Inserted = m.inserted
+	if bounded.Err() != nil { // what runs ends before the next entry
+		m.job.Wait(context.Background())
+	}
+	if e := m.enter(context.WithoutCancel(ctx), func() { m.endNames(ends) }); err == nil {
+		err = e
+	}
+	return res, err
+}
+
+func lastPlace(u *check.Unit) place {
+	if n := len(u.File.Stmts); n > 0 {
+		return place{u.File, u.File.Stmts[n-1].Range()}
+	}
+	return place{}
+}
+
+// endNames ends what names held that were declared again.
+func (m *Machine) endNames(olds []*types.Object) {
+	f := m.units[0]
+	for _, o := range olds {
+		if !o.Global || o.Slot >= len(f.def) || !f.def[o.Slot] {
+			continue
+		}
+		switch o.Kind {
+		case types.HandleObject, types.ViewObject, types.ArrayObject:
+		default:
+			continue
+		}
+		v := f.r[o.Slot]
+		f.r[o.Slot], f.def[o.Slot] = nil, false
+		for k := len(m.owned) - 1; k >= 0; k-- {
+			w := m.owned[k]
+			if !holdsOwned(v, w) {
+				continue
+			}
+			m.owned = slices.Delete(m.owned, k, k+1)
+			for j := k; j < len(m.owned); j++ {
+				if h := m.owned[j].h; h != nil {
+					h.owner = j
+				}
+			}
+			m.endOwned(w)
+		}
+	}
+}
+
+// holdsOwned reports whether v is, or lists, what w stands for.
+func holdsOwned(v any, w owned) bool {
+	switch x := v.(type) {
+	case *Handle:
+		return x == w.h
+	case *View:
+		return x == w.v
+	case *Array:
+		return x == w.a
+	case *List:
+		return slices.ContainsFunc(x.a, func(v any) bool { return holdsOwned(v, w) })
+	}
+	return false
+}
+
+// EndAll unregisters all handles of the session, ends its views and releases its
+// arrays. It returns their names, which are forgotten.
+func (m *Machine) EndAll() (names []string, err error) {
+	err = m.enter(context.Background(), func() {
+		m.endBlock(0, false)
+		f := m.units[0]
+		for n, o := range m.prog.names {
+			if !holdsHandles(o.Type) && o.Kind != types.ArrayObject || !o.Global {
+				continue
+			}
+			if o.Slot < len(f.def) {
+				f.r[o.Slot], f.def[o.Slot] = nil, false
+			}
+			delete(m.prog.names, n)
+			names = append(names, n)
+		}
+	})
+	return names, err
+}
+
+// Lookup returns the object of a top-level name, and its value if it has one.
+func (m *Machine) Lookup(name string) (o *types.Object, value any) {
+	o = m.prog.names[name]
+	if o == nil || !o.Global {
+		return o, nil
+	}
+	f := m.units[m.prog.unitOf(o)]
+	if o.Slot < len(f.def) && f.def[o.Slot] {
+		value = f.get(o.Slot, o.Type)
+	}
+	return o, value
+}
+
+// Names lists the top-level names, sorted.
+func (m *Machine) Names() []string {
+	var out []string
+	for n := range m.prog.names {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Describe says in a few words what a value is like: sizes and states.
+func (m *Machine) Describe(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case *Handle:
+		d := x.h.Desc()
+		s := []string{shapeText(&d)}
+		switch {
+		case !x.h.Alive():
+			s = append(s, "unregistered")
+		case !x.h.Initialised():
+			s = append(s, "no value, or not everywhere")
+		}
+		var views []string
+		for _, v := range x.h.Views() {
+			var fs []string
+			for _, f := range v.Filters {
+				fs = append(fs, f.Name())
+			}
+			views = append(views, fmt.Sprintf("%s(%s)", strings.Join(fs, " then "), strings.Trim(strings.ReplaceAll(fmt.Sprint(v.Dims), " ", ", "), "[]")))
+		}
+		if views != nil {
+			s = append(s, "views: "+strings.Join(views, ", "))
+		}
+		return strings.Join(slices.DeleteFunc(s, func(t string) bool { return t == "" }), "; ")
+	case *View:
+		if x.v.Ended() {
+			return "ended"
+		}
+		return plural(int64(len(x.parts)), "part") + " of " + x.of.Name()
+	case *Array:
+		if x.released {
+			return "released"
+		}
+		return "held " + x.mode.String()
+	case *List:
+		return plural(int64(x.Len()), "item")
+	case int64, float64, bool, Range, Node, Worker, DeviceKind:
+		return m.text(x, true, place{})
+	case string:
+		if len(x) > 40 {
+			return fmt.Sprintf("%q…", x[:40])
+		}
+		return fmt.Sprintf("%q", x)
+	}
+	return ""
+}
+
+func shapeText(d *iface.Desc) string {
+	switch d.Kind {
+	case iface.Vector:
+		return plural(int64(d.Dim[0]), "element")
+	case iface.Matrix:
+		return fmt.Sprintf("%d x %d", d.Dim[0], d.Dim[1])
+	}
+	return ""
+}
+
+// Show writes elements lo to hi (row by row) of a handle, or its printed form when
+// hi is negative; other values print as they do.
+func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string, err error) {
+	o, v := m.Lookup(name)
+	if o == nil {
+		return "", fmt.Errorf("no name %s in this session", name)
+	}
+	err = m.enter(ctx, func() {
+		h, ok := v.(*Handle)
+		if !ok || hi < 0 || h.typ.Kind == types.Void {
+			if v != nil {
+				out = m.text(v, false, place{})
+			}
+			return
+		}
+		acc := m.hold(h, iface.R, place{})
+		defer acc.Release()
+		b := acc.Buffer()
+		n := b.Len()
+		lo, hi = max(0, min(lo, n)), max(0, min(hi, n))
+		var s strings.Builder
+		fmt.Fprintf(&s, "%v %d..%d of %d:", h.typ, lo, hi, n)
+		for k := lo; k < hi; k++ {
+			if k&0xffff == 0xffff {
+				m.poll(place{})
+			}
+			s.WriteByte(' ')
+			s.WriteString(elemText(b.Elem, elemAt(b, k)))
+		}
+		out = s.String()
+	})
+	return out, err
+}

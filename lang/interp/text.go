@@ -1,0 +1,256 @@
+package interp
+
+// The printed form of values, LANGUAGE §2.4c.
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// formatFloat writes the fewest digits that read back the same in bits bits, with
+// a point or an exponent.
+func formatFloat(x float64, bits int) string {
+	switch {
+	case math.IsInf(x, 1):
+		return "inf"
+	case math.IsInf(x, -1):
+		return "-inf"
+	case x != x:
+		return "nan"
+	}
+	if a := math.Abs(x); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.FormatFloat(x, 'e', -1, bits)
+	}
+	s := strconv.FormatFloat(x, 'f', -1, bits)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+// text returns the printed form of v; strings inside lists are quoted.
+func (m *Machine) text(v any, quoted bool, at place) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return formatFloat(v, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		if quoted {
+			return strconv.Quote(v)
+		}
+		return v
+	case *List:
+		var b strings.Builder
+		m.listText(&b, v, at, 0)
+		return b.String()
+	case *Handle:
+		return m.handleText(v, at)
+	case *Array:
+		v.needHeld(m, at)
+		return bufferText(v.h.Type().String(), &v.buf, nil)
+	case *Gate:
+		return "gate"
+	case *Reducer:
+		return "reducer " + v.name
+	case DeviceKind:
+		return string(v)
+	case interface{ String() string }:
+		return v.String()
+	}
+	return "?"
+}
+
+func (m *Machine) listText(b *strings.Builder, l *List, at place, depth int) {
+	if depth > 1000 { // a list may hold itself
+		b.WriteString("[…]")
+		return
+	}
+	b.WriteByte('[')
+	for k := 0; k < l.Len(); k++ {
+		if k > 0 {
+			b.WriteString(", ")
+		}
+		if in, ok := l.at(k).(*List); ok {
+			m.listText(b, in, at, depth+1)
+		} else {
+			b.WriteString(m.text(l.at(k), true, at))
+		}
+		if k&1023 == 1023 {
+			m.poll(at)
+			m.alloc(0, int64(b.Len()), at)
+		}
+	}
+	b.WriteByte(']')
+}
+
+// elem is one element of a buffer: an integer or a float.
+type elem struct {
+	i int64
+	f float64
+}
+
+// readElem reads the element at p.
+func readElem(e iface.Elem, p unsafe.Pointer) elem {
+	switch e {
+	case iface.I8:
+		return elem{i: int64(*(*int8)(p))}
+	case iface.I16:
+		return elem{i: int64(*(*int16)(p))}
+	case iface.I32:
+		return elem{i: int64(*(*int32)(p))}
+	case iface.I64:
+		return elem{i: *(*int64)(p)}
+	case iface.U8:
+		return elem{i: int64(*(*uint8)(p))}
+	case iface.U16:
+		return elem{i: int64(*(*uint16)(p))}
+	case iface.U32:
+		return elem{i: int64(*(*uint32)(p))}
+	case iface.U64:
+		return elem{i: int64(*(*uint64)(p))}
+	case iface.F32:
+		return elem{f: float64(*(*float32)(p))}
+	case iface.F64:
+		return elem{f: *(*float64)(p)}
+	}
+	return elem{}
+}
+
+// elemText writes the element at p of type e.
+func elemText(e iface.Elem, p unsafe.Pointer) string {
+	v := readElem(e, p)
+	switch e {
+	case iface.F32:
+		return formatFloat(v.f, 32)
+	case iface.F64:
+		return formatFloat(v.f, 64)
+	case iface.U64:
+		return strconv.FormatUint(uint64(v.i), 10)
+	}
+	return strconv.FormatInt(v.i, 10)
+}
+
+// What is shown of long data.
+const (
+	wholeVector            = 12
+	headVector, tailVector = 6, 3
+	wholeMatrix            = 8
+	headMatrix, tailMatrix = 5, 2
+	elision                = "…"
+	unwrittenElement       = "?"
+)
+
+// bufferText writes data of the type named typ. known says whether an element has
+// been written; nil means all.
+func bufferText(typ string, b *iface.Buffer, known func(i, j int) bool) string {
+	at := func(i, j int) unsafe.Pointer {
+		off := i*b.Stride[0] + j*b.Stride[1]
+		if b.Rank == 1 {
+			off = i
+		}
+		return unsafe.Add(b.Ptr, off*int(b.Elem.Size()))
+	}
+	item := func(i, j int) string {
+		if known != nil && !known(i, j) {
+			return unwrittenElement
+		}
+		return elemText(b.Elem, at(i, j))
+	}
+	var out strings.Builder
+	out.WriteString(typ)
+	switch b.Kind {
+	case iface.Variable:
+		out.WriteString(": ")
+		if known != nil && !known(0, 0) {
+			out.WriteString(unwrittenElement)
+		} else {
+			out.WriteString(elemText(b.Elem, b.Ptr))
+		}
+	case iface.Vector:
+		n := b.Dim[0]
+		out.WriteString(" " + strconv.Itoa(n) + ":")
+		each(n, wholeVector, headVector, tailVector, func(i int) { out.WriteString(" " + item(i, 0)) },
+			func() { out.WriteString(" " + elision) })
+		if n > wholeVector {
+			writeStats(&out, b, known)
+		}
+	case iface.Matrix:
+		out.WriteString(" " + strconv.Itoa(b.Dim[0]) + " x " + strconv.Itoa(b.Dim[1]) + ":")
+		each(b.Dim[0], wholeMatrix, headMatrix, tailMatrix, func(i int) {
+			out.WriteString("\n ")
+			each(b.Dim[1], wholeMatrix, headMatrix, tailMatrix, func(j int) { out.WriteString(" " + item(i, j)) },
+				func() { out.WriteString(" " + elision) })
+		}, func() { out.WriteString("\n  " + elision) })
+	}
+	return out.String()
+}
+
+// each calls item for all of n places when they are at most whole, else for the
+// first head and the last tail with gap between them.
+func each(n, whole, head, tail int, item func(int), gap func()) {
+	for i := 0; i < n; i++ {
+		if n > whole && i == head {
+			gap()
+			i = n - tail
+		}
+		item(i)
+	}
+}
+
+// writeStats adds least, largest and mean of the elements that have a value. A
+// NaN is neither least nor largest, wherever it stands; the mean shows it.
+func writeStats(out *strings.Builder, b *iface.Buffer, known func(i, j int) bool) {
+	if b.Ptr == nil {
+		return // nothing was ever written, however much was registered
+	}
+	lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
+	ilo, ihi := "nan", "nan"
+	size := int(b.Elem.Size())
+	for i := 0; i < b.Dim[0]; i++ {
+		if known != nil && !known(i, 0) {
+			continue
+		}
+		p := unsafe.Add(b.Ptr, i*size)
+		v := readElem(b.Elem, p)
+		x := v.f
+		switch {
+		case b.Elem == iface.U64:
+			x = float64(uint64(v.i))
+		case b.Elem.IsInt():
+			x = float64(v.i)
+		}
+		n++
+		sum += x
+		if x < lo || x == lo && ilo == "nan" {
+			lo, ilo = x, elemText(b.Elem, p)
+		}
+		if x > hi || x == hi && ihi == "nan" {
+			hi, ihi = x, elemText(b.Elem, p)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	bits := 64
+	if b.Elem == iface.F32 {
+		bits = 32
+	}
+	out.WriteString("   min " + ilo + "  max " + ihi + "  mean " + formatFloat(sum/float64(n), bits))
+}
+
+// elemAt returns the address of element k of b, counted row by row.
+func elemAt(b *iface.Buffer, k int) unsafe.Pointer {
+	if b.Rank == 2 && b.Dim[1] > 0 {
+		k = k/b.Dim[1]*b.Stride[0] + k%b.Dim[1]
+	}
+	return unsafe.Add(b.Ptr, k*int(b.Elem.Size()))
+}

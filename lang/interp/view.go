@@ -1,0 +1,429 @@
+package interp
+
+// partition and unpartition.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// filterCode makes a filter from its arguments.
+type filterCode struct {
+	at   place
+	name string
+	args map[string]place
+	make func(f *frame) filter.Filter
+
+	sizes func(f *frame) []int // of an explicit split
+}
+
+func (c *compiler) filters(list []*syntax.FilterCall) []*filterCode {
+	var out []*filterCode
+	for _, f := range list {
+		out = append(out, c.filter(f))
+	}
+	return out
+}
+
+// filterArg returns an argument of a filter by name or place.
+func filterArg(f *syntax.FilterCall, name string, i int) syntax.Expr {
+	for k, a := range f.Args {
+		if a.Name == nil && k == i || a.Name != nil && a.Name.Name == name {
+			return a.Value
+		}
+	}
+	return nil
+}
+
+func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
+	fc := &filterCode{at: c.place(s), name: s.Name.Name, args: map[string]place{}}
+	num := func(name string, i int, def int) func(f *frame) int {
+		e := filterArg(s, name, i)
+		if e == nil {
+			return func(*frame) int { return def }
+		}
+		fc.args[name] = c.place(e)
+		v := c.int(e)
+		return func(f *frame) int { return int(v(f)) }
+	}
+	if s.Obj != nil {
+		c.hostFilter(fc, s)
+		return fc
+	}
+	halo := num("halo", -1, 0)
+	var sizes refFn
+	if e := filterArg(s, "sizes", -1); e != nil {
+		fc.args["sizes"] = c.place(e)
+		sizes = c.refAs(e, types.ListOf(types.TInt))
+	}
+	ints := func(f *frame) []int {
+		l, _ := sizes(f).(*List)
+		out := make([]int, l.orEmpty().Len())
+		for k := range out {
+			out[k] = int(l.i[k])
+		}
+		return out
+	}
+	if sizes != nil {
+		fc.sizes = ints
+	}
+	split := func(equal func(p, h int) filter.Filter, explicit func(s []int, h int) filter.Filter) {
+		p := num("p", 0, 0)
+		fc.make = func(f *frame) filter.Filter {
+			if sizes != nil {
+				return explicit(ints(f), halo(f))
+			}
+			return equal(p(f), halo(f))
+		}
+	}
+	switch s.Name.Name {
+	case "blocks":
+		split(filter.BlocksHalo, filter.BlockSizesHalo)
+	case "rows":
+		split(filter.Rows, filter.RowSizes)
+	case "cols":
+		split(filter.Cols, filter.ColSizes)
+	case "halves":
+		fc.make = func(*frame) filter.Filter { return filter.Halves() }
+	case "tiles":
+		p, q := num("p", 0, 0), num("q", 1, 0)
+		fc.make = func(f *frame) filter.Filter { a := p(f); return filter.Tiles(a, q(f), halo(f)) }
+	case "pick":
+		k := num("k", 0, 0)
+		if e := filterArg(s, "range", 1); e != nil {
+			r := c.rangeOf(e)
+			fc.args["range"] = c.place(e)
+			at := fc.args["range"]
+			fc.make = func(f *frame) filter.Filter {
+				a := k(f)
+				x := r(f)
+				if x.Step != 1 {
+					f.m.fail("E0505", at, "pick takes a range without a step")
+				}
+				return filter.PickRange(a, int(x.Lo), int(x.Hi))
+			}
+			break
+		}
+		fc.make = func(f *frame) filter.Filter { return filter.Pick(k(f)) }
+	default:
+		c.bug(s, "filter %s", s.Name.Name)
+	}
+	return fc
+}
+
+// Box is one part that a host filter gives; see lang.Box.
+type Box struct{ Lo, Hi []int }
+
+// HostFilter is a filter of the host; see lang.NewFilter.
+type HostFilter struct {
+	Name string
+	Doc  string
+	Sig  *types.Signature
+	Fn   func(shape []int, args []any) ([]Box, error)
+}
+
+// hostSplit is a HostFilter with its arguments.
+type hostSplit struct {
+	f    *HostFilter
+	args []any
+}
+
+// Name returns the name in the language.
+func (h *hostSplit) Name() string { return h.f.Name }
+
+// Split asks the host.
+func (h *hostSplit) Split(d iface.Desc) (s filter.Split, err error) {
+	var boxes []Box
+	err = protect(func() error {
+		boxes, err = h.f.Fn(d.Shape(), h.args)
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	s.Dims = []int{len(boxes)}
+	for i, b := range boxes {
+		p := filter.Part{Drop: -1}
+		if len(b.Lo) != int(d.Rank) || len(b.Hi) != int(d.Rank) {
+			return s, fmt.Errorf("box %d has %d and %d bounds, the data has %d axes", i, len(b.Lo), len(b.Hi), d.Rank)
+		}
+		copy(p.Lo[:], b.Lo)
+		copy(p.Hi[:], b.Hi)
+		s.Parts = append(s.Parts, p)
+	}
+	return s, nil
+}
+
+func (c *compiler) hostFilter(fc *filterCode, s *syntax.FilterCall) {
+	hf, ok := s.Obj.Host.(*HostFilter)
+	if !ok {
+		c.bug(s, "filter %s", s.Name.Name)
+	}
+	var args []refFn
+	for i := range hf.Sig.Params[1:] {
+		p := &hf.Sig.Params[i+1]
+		e := filterArg(s, p.Name, i)
+		if e == nil {
+			v, err := constant(p)
+			if err != nil {
+				c.bug(s, "filter %s needs `%s`", hf.Name, p.Name)
+			}
+			args = append(args, func(*frame) any { return v })
+			continue
+		}
+		fc.args[p.Name] = c.place(e)
+		args = append(args, c.anyAs(e, p.Type))
+	}
+	fc.make = func(f *frame) filter.Filter {
+		h := &hostSplit{f: hf}
+		for _, a := range args {
+			h.args = append(h.args, toHost(a(f)))
+		}
+		return h
+	}
+}
+
+// partition compiles both forms of partition.
+func (c *compiler) partition(s *syntax.Partition) stmt {
+	at := c.place(s)
+	var of []refFn
+	var ofAt []place
+	for _, e := range s.Of {
+		of = append(of, c.ref(e))
+		ofAt = append(ofAt, c.place(e))
+	}
+	fs := c.filters(s.Filters)
+	if s.Name == nil {
+		return func(f *frame) ctl {
+			for k, x := range of {
+				for _, h := range handlesIn(x(f)) {
+					v := f.m.split(f, h, ofAt[k], fs, at)
+					if h.deflt != nil && !h.deflt.v.Ended() {
+						f.m.rt.EndView(h.deflt.v, siteOf(at))
+					}
+					h.deflt = v
+				}
+			}
+			return next
+		}
+	}
+	o, name := s.Name.Obj, s.Name.Name
+	slot := o.Slot
+	return c.declared(o, func(f *frame) ctl {
+		h, _ := of[0](f).(*Handle)
+		v := f.m.split(f, h, ofAt[0], fs, at)
+		v.name = name
+		f.m.owned = append(f.m.owned, owned{v: v})
+		f.r[slot] = v
+		return next
+	})
+}
+
+// handlesIn lists the handles in v: itself, the parts of a view, the items of a list.
+func handlesIn(v any) []*Handle {
+	switch v := v.(type) {
+	case *Handle:
+		return []*Handle{v}
+	case *View:
+		out := make([]*Handle, len(v.parts))
+		for k := range v.parts {
+			out[k] = &v.parts[k]
+		}
+		return out
+	case *List:
+		var out []*Handle
+		for _, x := range v.a {
+			out = append(out, handlesIn(x)...)
+		}
+		return out
+	}
+	return nil
+}
+
+// split declares a view of h.
+func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at place) *View {
+	m.poll(at)
+	m.alive(h, ofAt)
+	var list []filter.Filter
+	for _, fc := range fs {
+		list = append(list, fc.make(f))
+	}
+	v, err := m.rt.Partition(h.h, list...)
+	if err != nil {
+		m.badFilter(f, err, h, fs)
+	}
+	w := &View{v: v, of: h, stmt: at, at: place{at.file, fs[0].at.at}}
+	w.at.at.Hi = fs[len(fs)-1].at.at.Hi
+	d := v.Parts[0].Desc()
+	w.partType = types.HandleOf(d.Kind, d.Elem)
+	w.parts = make([]Handle, len(v.Parts))
+	for k, p := range v.Parts {
+		w.parts[k] = Handle{h: p, m: m, typ: w.partType, root: h.root, view: w, at: h.at, owner: -1}
+	}
+	return w
+}
+
+// badFilter raises what a filter found: E0502, E0504, E0505.
+func (m *Machine) badFilter(f *frame, err error, h *Handle, fs []*filterCode) {
+	var fe *filter.Error
+	if !errors.As(err, &fe) {
+		d := m.diagnostic("E0505", fs[len(fs)-1].at, fmt.Sprintf("`%s` cannot be split: %s", h.Name(), firstLine(err.Error())))
+		d.Cause = err
+		m.raise(d)
+	}
+	where, name, bad := fs[0].at, fs[0].name, fs[0]
+	for _, fc := range fs {
+		if fc.name == fe.Filter || (fe.Filter == "blocks" && fc.name == "halves") {
+			where, name, bad = fc.at, fc.name, fc
+			if p, ok := fc.args[fe.Arg]; ok {
+				where = p
+			}
+			break
+		}
+	}
+	code := "E0505"
+	switch fe.Kind {
+	case filter.SumMismatch:
+		code = "E0502"
+	case filter.WrongKind:
+		code = "E0504"
+	}
+	d := m.diagnostic(code, where, fe.Error())
+	d.Cause = err
+	desc := h.h.Desc()
+	switch fe.Kind {
+	case filter.SumMismatch:
+		d.Message = fmt.Sprintf("the parts cover %d of %d %s", fe.Got, fe.Want, fe.Unit)
+		d.Label = fmt.Sprintf("adds up to %d", fe.Got)
+		note := fmt.Sprintf("`%s` has %d %s", h.Name(), fe.Want, fe.Unit)
+		if src := where.source(); bad.sizes != nil && isName(src) {
+			note += fmt.Sprintf("; `%s` is %s", src, sizeRuns(bad.sizes(f)))
+		}
+		d.Notes = []string{note}
+		d.Help = []string{fmt.Sprintf("sizes must add up to the number of %s exactly", fe.Unit)}
+	case filter.TooManyParts, filter.NoParts, filter.BadHalo, filter.BadAxis, filter.BadRange, filter.BadSize:
+		d.Notes = []string{fmt.Sprintf("`%s` is %s, split by `%s`", h.Name(), article(desc.String()), name)}
+	}
+	if fe.Kind != filter.SumMismatch {
+		label(d, h.root.at, "registered here")
+	}
+	m.raise(d)
+}
+
+func isName(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0
+}
+
+// sizeRuns writes sizes with equal neighbours together: [1, 511 x 8, 5].
+func sizeRuns(sizes []int) string {
+	var out []string
+	for i := 0; i < len(sizes); {
+		j := i
+		for j < len(sizes) && sizes[j] == sizes[i] {
+			j++
+		}
+		if len(out) == 8 {
+			out = append(out, "…")
+			break
+		}
+		if s := fmt.Sprint(sizes[i]); j-i > 1 {
+			out = append(out, fmt.Sprintf("%s x %d", s, j-i))
+		} else {
+			out = append(out, s)
+		}
+		i = j
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// unpartition ends views and gathers their data.
+func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
+	var of []refFn
+	var ats []place
+	for _, e := range s.Of {
+		of = append(of, c.any(e))
+		ats = append(ats, c.place(e))
+	}
+	var to refFn
+	if s.To != nil {
+		to = c.ref(s.To)
+	}
+	at := c.place(s)
+	return func(f *frame) ctl {
+		m := f.m
+		if to != nil {
+			to(f)
+		}
+		for k, x := range of {
+			switch v := x(f).(type) {
+			case *View:
+				m.endView(v, ats[k], at)
+			case *Handle:
+				m.alive(v, ats[k])
+				if v.deflt == nil {
+					m.noDefaultView(v, ats[k])
+				}
+				m.endView(v.deflt, ats[k], at)
+				v.deflt = nil
+			}
+		}
+		return next
+	}
+}
+
+// endView ends v; ending it twice is an error.
+func (m *Machine) endView(v *View, at, stmt place) {
+	m.alive(v.of, at)
+	if v.v.Ended() {
+		m.fail("E0506", at, "the view `%s` has ended already", v.text())
+	}
+	m.rt.EndView(v.v, siteOf(stmt))
+	if err := m.job.Gather(v.of.h); err != nil {
+		m.raiseEngine(err, at, v.of)
+	}
+}
+
+// alive raises unless h can be used: E0403 after its datum was unregistered, E0506
+// after its view ended.
+func (m *Machine) alive(h *Handle, at place) {
+	if h == nil {
+		m.fail("E0205", at, "this has no value yet")
+	}
+	if h.h.Alive() {
+		return
+	}
+	m.raiseDead(h, at)
+}
+
+// raiseDead raises E0403 or E0506.
+func (m *Machine) raiseDead(h *Handle, at place) {
+	site, ended, _ := h.h.Death()
+	name := handleText(at, h)
+	if strings.ContainsAny(name, "\n(") {
+		name = h.Name()
+	}
+	var d = m.diagnostic("E0403", at, fmt.Sprintf("`%s` is used after it was unregistered", name))
+	text := "unregistered here"
+	if ended {
+		d = m.diagnostic("E0506", at, fmt.Sprintf("`%s` is part of a view that has ended", name))
+		text = "the view ended here"
+		d.Help = []string{"declare the view again: `partition`"}
+	} else {
+		d.Help = []string{"the block unregisters its own handles: return the handle, or register it in a block that lives longer"}
+		label(d, h.root.at, "registered here")
+	}
+	d.Label = "used here"
+	if site != nil {
+		if p, ok := site.Data.(place); ok {
+			label(d, p, text)
+		}
+	}
+	m.raise(d)
+}

@@ -1,0 +1,290 @@
+package interp
+
+// Waiting, and the verbs on data: invalidate, unregister, evict, prefetch, hint.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+func (c *compiler) wait(s *syntax.Wait) stmt {
+	at := c.place(s)
+	if len(s.Of) == 0 {
+		return func(f *frame) ctl { f.m.waitAll(at); return next }
+	}
+	var of []refFn
+	var ats []place
+	for _, e := range s.Of {
+		of = append(of, c.any(e))
+		ats = append(ats, c.place(e))
+	}
+	return func(f *frame) ctl {
+		for k, x := range of {
+			f.m.waitFor(x(f), ats[k])
+		}
+		return next
+	}
+}
+
+// waitFor waits for a task, a gate, or the tasks of data.
+func (m *Machine) waitFor(v any, at place) {
+	switch v := v.(type) {
+	case *Task:
+		m.waitTask(v, at)
+		return
+	case *Gate:
+		if !v.g.Opened() {
+			d := m.diagnostic("R0104", at, "this waits for itself: only the script opens the gate")
+			d.Help = []string{"call `open(g)` before"}
+			m.raise(d)
+		}
+		return
+	case *List:
+		for _, x := range v.a {
+			m.waitFor(x, at)
+		}
+		return
+	}
+	var hs []*datamgr.Handle
+	var first *Handle
+	var list []*Handle
+	if w, ok := v.(*View); ok { // the parts of an ended view are dead
+		list = handlesIn(w)
+	} else {
+		list = handlesIn(v)
+	}
+	for _, h := range list {
+		m.alive(h, at)
+		if first == nil {
+			first = h
+		}
+		hs = append(hs, h.h)
+	}
+	if len(hs) == 0 {
+		return
+	}
+	if err := m.job.WaitHandles(m.ctx, hs...); err != nil {
+		m.raiseEngine(err, at, first)
+	}
+	for _, h := range list {
+		if t := m.job.Lost(h.h); t != nil {
+			m.raiseTask(t, at, nil)
+		}
+	}
+}
+
+// waitTask waits for one task and raises its failure.
+func (m *Machine) waitTask(t *Task, at place) {
+	if t.t == nil {
+		return
+	}
+	err := t.t.Wait(m.ctx)
+	if err == nil {
+		err = t.t.Err()
+	}
+	if err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+}
+
+// waitAll waits for everything and raises the failures that were not raised yet.
+func (m *Machine) waitAll(at place) {
+	if err := m.job.Wait(m.ctx); err != nil {
+		m.raiseEngine(err, at, nil)
+	}
+	if m.endedCtx() != nil { // what was dropped has ended too
+		m.raiseEnded(at)
+	}
+	m.collect()
+	if len(m.pending) == 0 {
+		return
+	}
+	var ds []*diag.Diagnostic
+	for _, t := range m.pending {
+		ds = append(ds, m.taskDiagnostic(t, place{}, nil))
+	}
+	m.pending = nil
+	panic(&raised{several(ds)})
+}
+
+// collect takes the failures of the job, but not those of kernels that stopped
+// because a call was cancelled: its error said so.
+func (m *Machine) collect() {
+	for _, t := range m.job.Failures() {
+		if !slices.ContainsFunc(m.causes, func(c error) bool { return errors.Is(t.Cause, c) }) {
+			m.pending = append(m.pending, t)
+		}
+	}
+	if n := len(m.causes); n > 8 { // the latest matter
+		m.causes = slices.Delete(m.causes, 0, n-8)
+	}
+}
+
+// raiseTask raises the failure of a task with the place that needed it, to read
+// data if read is not nil.
+func (m *Machine) raiseTask(t *engine.TaskError, at place, read *Handle) {
+	m.collect()
+	for k, p := range m.pending {
+		if errors.Is(p, t) {
+			m.pending = append(m.pending[:k:k], m.pending[k+1:]...)
+			break
+		}
+	}
+	if t.Dropped && m.endedCtx() != nil {
+		m.raiseEnded(at)
+	}
+	m.raise(m.taskDiagnostic(t, at, read))
+}
+
+// ---- verbs -----------------------------------------------------------------------------
+
+// handlesOf compiles the operands of a verb.
+func (c *compiler) handlesOf(of []syntax.Expr) func(f *frame, fn func(h *Handle, at place)) {
+	var xs []refFn
+	var ats []place
+	for _, e := range of {
+		xs = append(xs, c.ref(e))
+		ats = append(ats, c.place(e))
+	}
+	return func(f *frame, fn func(h *Handle, at place)) {
+		for k, x := range xs {
+			for _, h := range handlesIn(x(f)) {
+				f.m.alive(h, ats[k])
+				fn(h, ats[k])
+			}
+		}
+	}
+}
+
+func (c *compiler) verb(s *syntax.Verb) stmt {
+	each := c.handlesOf(s.Of)
+	switch s.Verb {
+	case "invalidate":
+		return func(f *frame) ctl {
+			m := f.m
+			each(f, func(h *Handle, at place) {
+				m.poll(at)
+				if err := m.job.Invalidate(h.h, m.siteFor(at)); err != nil {
+					m.raiseEngine(err, at, h)
+				}
+			})
+			return next
+		}
+	case "unregister":
+		return func(f *frame) ctl {
+			m := f.m
+			each(f, func(h *Handle, at place) {
+				if h.view != nil {
+					m.failHelp("E0705", at, "", "unregister the whole, or end the view with `unpartition`",
+						"`%s` is a part, and only a whole datum can be unregistered", h.Name())
+				}
+				if err := m.job.Unregister(h.h, m.siteFor(at)); err != nil {
+					m.raiseEngine(err, at, h)
+				}
+			})
+			return next
+		}
+	}
+	// evict: on a machine whose only memory is main memory nothing can leave
+	return func(f *frame) ctl { each(f, func(*Handle, place) {}); return next }
+}
+
+// unregisterHandle ends a datum at the end of its block.
+func (m *Machine) unregisterHandle(h *Handle) {
+	if err := m.job.Unregister(h.h, m.siteFor(h.at)); err != nil && !errors.Is(err, engine.ErrClosed) {
+		var dead *engine.DeadHandleError
+		if !errors.As(err, &dead) {
+			m.raiseEngine(err, h.at, h)
+		}
+	}
+}
+
+// prefetch moves nothing where main memory is the only node; what has no value is
+// an error all the same.
+func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
+	each := c.handlesOf(s.Of)
+	to := c.ref(s.To)
+	var opts []refFn
+	if s.With != nil {
+		for _, o := range s.With.Options {
+			opts = append(opts, c.any(o.Value))
+		}
+	}
+	return func(f *frame) ctl {
+		m := f.m
+		to(f)
+		for _, o := range opts {
+			o(f)
+		}
+		each(f, func(h *Handle, at place) {
+			if !h.h.Initialised() {
+				m.raiseEngine(&engine.UninitError{Handle: h.h, Why: engine.NeverWritten}, at, h)
+			}
+		})
+		return next
+	}
+}
+
+// hint sets names and order of handles; the other hints are about devices, and are
+// accepted where there is none.
+func (c *compiler) hint(s *syntax.Hint) stmt {
+	each := c.handlesOf(s.Of)
+	type option struct {
+		name  string
+		value refFn
+		at    place
+	}
+	var opts []option
+	if s.With != nil {
+		for _, o := range s.With.Options {
+			opts = append(opts, option{o.Name.Name, c.any(o.Value), c.place(o.Value)})
+		}
+	}
+	return func(f *frame) ctl {
+		m := f.m
+		for _, o := range opts {
+			v := o.value(f)
+			each(f, func(h *Handle, at place) {
+				switch o.name {
+				case "name":
+					if n, ok := v.(string); ok {
+						h.h.SetName(n)
+					}
+				case "sequential":
+					if on, ok := v.(bool); ok {
+						h.h.SetUnordered(!on)
+					}
+				case "coords":
+					if l, ok := v.(*List); ok && l.Len() > 8 {
+						m.fail("E0705", o.at, "coords has %d numbers; 8 are enough for any grid", l.Len())
+					}
+				}
+			})
+		}
+		return next
+	}
+}
+
+// Handle returns the handle of a top-level name, for the host.
+func (m *Machine) Handle(name string) (*Handle, error) {
+	o := m.prog.names[name]
+	if o == nil || !o.Global {
+		return nil, fmt.Errorf("lang: the script has no top-level name %s%s", name, nearObject(m.prog.names, name, types.HandleObject))
+	}
+	f := m.units[m.prog.unitOf(o)]
+	if o.Slot >= len(f.def) || !f.def[o.Slot] {
+		return nil, fmt.Errorf("lang: %s has no value: its statement did not run", name)
+	}
+	h, ok := f.get(o.Slot, o.Type).(*Handle)
+	if !ok {
+		return nil, fmt.Errorf("lang: %s is %s, not registered data", name, article(o.Type.String()))
+	}
+	return h, nil
+}

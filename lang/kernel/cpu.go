@@ -1,0 +1,219 @@
+package kernel
+
+// The CPU back end: a machine that runs compiled bodies. Code is closures over
+// a machine. Values of one round at a time are scalars; loops whose rounds do
+// not depend on each other run strip by strip, one operation over a whole strip
+// of rounds before the next (cpu_strip.go).
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// stripLen is the number of rounds in a strip: large enough to hide the cost of
+// a call for each operation, small enough that some strips fit the first cache.
+const stripLen = 512
+
+// tickEvery is about how many elements are computed between looks at the
+// context.
+const tickEvery = 1 << 16
+
+type (
+	stmtFn func(m *machine)
+	intFn  func(m *machine) int64   // integers, U64 as the int64 of its bits
+	fltFn  func(m *machine) float64 // floats, F32 rounded
+	boolFn func(m *machine) bool
+)
+
+// operandView is what code sees of a buffer.
+type operandView struct {
+	ptr  unsafe.Pointer
+	dim  [2]int64
+	row  int64 // distance between rows, in elements
+	off  [2]int64
+	kind iface.Kind
+}
+
+// machine is the state of one run.
+type machine struct {
+	p     *Program
+	ints  []int64          // by slot: integers, bools as 0 and 1, first index of the strip
+	flts  []float64        // by slot
+	ptrs  []unsafe.Pointer // by slot: strips of names that differ between rounds
+	ops   []operandView
+	arena []uint64
+	ctx   context.Context
+	done  <-chan struct{}
+	left  int // elements until the next look at ctx
+}
+
+// stopped ends a run because its context has ended.
+type stopped struct{ cause error }
+
+func newMachine(p *Program) *machine {
+	return &machine{p: p,
+		ints: make([]int64, len(p.fn.Slots)), flts: make([]float64, len(p.fn.Slots)), ptrs: make([]unsafe.Pointer, len(p.fn.Slots)),
+		ops: make([]operandView, len(p.fn.Operands)), arena: make([]uint64, p.temps*stripLen)}
+}
+
+// reset drops what a run refers to.
+func (m *machine) reset() {
+	clear(m.ops)
+	clear(m.ptrs)
+	m.ctx, m.done = nil, nil
+}
+
+// bind checks and takes the operands of a run.
+func (m *machine) bind(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
+	fn := m.p.fn
+	if len(bufs) != len(fn.Operands) || len(args) != len(fn.Scalars) {
+		return fmt.Errorf("kernel: codelet %s takes %d data and %d scalar operands, and got %d and %d",
+			fn.Name, len(fn.Operands), len(fn.Scalars), len(bufs), len(args))
+	}
+	for k, b := range bufs {
+		o := &fn.Operands[k]
+		if b == nil || b.Kind != o.Kind || o.Kind != iface.Void && b.Elem != iface.Elem(o.Elem) {
+			got := "nothing"
+			if b != nil {
+				got = b.Desc.String()
+			}
+			return fmt.Errorf("kernel: operand %s of codelet %s must be a %v of %v, and is %s", o.Name, fn.Name, o.Kind, o.Elem, got)
+		}
+		v := &m.ops[k]
+		*v = operandView{ptr: b.Ptr, kind: b.Kind, dim: [2]int64{int64(b.Dim[0]), int64(b.Dim[1])},
+			off: [2]int64{int64(b.Off[0]), int64(b.Off[1])}, row: 1}
+		if b.Rank == 2 {
+			v.row = int64(b.Stride[0])
+			if b.Dim[0] <= 1 && v.row == 0 {
+				v.row = v.dim[1]
+			}
+		}
+	}
+	for k, a := range args {
+		slot := fn.Scalars[k]
+		if slot < 0 {
+			continue
+		}
+		m.setScalar(slot, fn.Slots[slot].Type, a)
+	}
+	m.ctx, m.done, m.left = ctx, ctx.Done(), tickEvery
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// setScalar puts a scalar operand into its slot, converted as a store would.
+func (m *machine) setScalar(slot int, t Type, a iface.Scalar) {
+	switch {
+	case t == Bool:
+		m.ints[slot] = 0
+		if a.Bool() {
+			m.ints[slot] = 1
+		}
+	case t == F32:
+		m.flts[slot] = float64(float32(a.Float()))
+	case t == F64:
+		m.flts[slot] = a.Float()
+	case a.Kind() == iface.FloatScalar:
+		m.ints[slot] = saturate(a.Float(), t)
+	default:
+		m.ints[slot] = wrap(a.Int(), t)
+	}
+}
+
+// tick counts n computed elements and looks at the context now and then.
+func (m *machine) tick(n int) {
+	if m.left -= n; m.left > 0 {
+		return
+	}
+	m.left = tickEvery
+	if m.done == nil {
+		return
+	}
+	select {
+	case <-m.done:
+		panic(stopped{context.Cause(m.ctx)})
+	default:
+	}
+}
+
+// fault ends the run.
+func (m *machine) fault(e *Expr, format string, args ...any) {
+	f := &Fault{Message: fmt.Sprintf(format, args...)}
+	if src := m.p.fn.Source; src != nil {
+		f.Span = src.Span(int(e.Pos.Lo), int(e.Pos.Hi))
+	}
+	panic(f)
+}
+
+// outside ends the run because index i of axis k of an operand is outside.
+func (m *machine) outside(at *Expr, op, k int, i int64) {
+	o, v := &m.p.fn.Operands[op], &m.ops[op]
+	what := [2]string{"element", "elements"}
+	if o.Kind == iface.Matrix {
+		what = [][2]string{{"row", "rows"}, {"column", "columns"}}[k]
+	}
+	n := what[1]
+	if v.dim[k] == 1 {
+		n = what[0]
+	}
+	m.fault(at, "%s %d is outside `%s`, which has %d %s", what[0], i, o.Name, v.dim[k], n)
+}
+
+// strip returns scratch strip t, as n values of type T.
+func strip[T any](m *machine, t, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(&m.arena[t*stripLen])), stripLen)[:n]
+}
+
+// plan says how loops whose rounds are independent run.
+type plan uint8
+
+const (
+	cheapest   plan = iota // as the cost estimate says
+	oneByOne               // never in strips
+	alwaysLast             // in strips along the last index that allows it
+)
+
+// compiler makes code of one body.
+type compiler struct {
+	fn    *Func
+	plan  plan
+	temps int // scratch strips that a run needs
+	dry   int // above 0: only counting strips, scalar code is not wanted
+	floor int // the first one that a fold of its own may use here
+}
+
+// window is more than any operation uses of scratch strips above its own.
+const window = 8
+
+// above says that code compiled until the returned function is called may find
+// values in scratch strip t and in those of the operation that owns it.
+func (c *compiler) above(t int) func() {
+	old := c.floor
+	c.floor = t + window
+	return func() { c.floor = old }
+}
+
+// compile makes a program of a lowered body.
+func compile(fn *Func, how plan) *Program {
+	c := &compiler{fn: fn, plan: how}
+	p := &Program{fn: fn}
+	p.code = c.stmts(fn.Body)
+	p.temps = max(1, c.temps)
+	return p
+}
+
+// trips returns the number of rounds of lo..hi or lo..=hi.
+func trips(lo, hi int64, closed bool) uint64 {
+	switch {
+	case lo < hi && !closed:
+		return uint64(hi) - uint64(lo)
+	case lo <= hi && closed:
+		return uint64(hi) - uint64(lo) + 1
+	}
+	return 0
+}

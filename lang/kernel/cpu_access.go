@@ -1,0 +1,204 @@
+package kernel
+
+// CPU back end: the elements that a strip of rounds accesses.
+
+import "unsafe"
+
+// stripAccess is one element access in strips.
+type stripAccess struct {
+	s          *stripper
+	e          *Expr
+	op         int
+	contiguous bool    // neighbouring rounds access neighbouring elements
+	regular    bool    // the distance between the elements of neighbouring rounds is the same
+	k          []int64 // growth of each index
+	base       []intFn // index of the strip's first round; nil where it is not regular
+	idx        []vec[int64]
+	cols       int // scratch strips
+}
+
+// newAccess compiles the access e; strips from t on are free.
+func newAccess(s *stripper, e *Expr, t int) *stripAccess {
+	a := &stripAccess{s: s, e: e, op: e.Operand, regular: true}
+	for axis, x := range e.X {
+		cl, k := s.classify(x)
+		if cl == varying {
+			a.regular = false
+			a.base, a.k = append(a.base, nil), append(a.k, 0)
+			a.idx = append(a.idx, numbers[int64](s, x, t+axis))
+			continue
+		}
+		a.base, a.k, a.idx = append(a.base, s.c.integer(x)), append(a.k, k), append(a.idx, nil)
+	}
+	n := len(e.X)
+	a.contiguous = a.regular && n > 0 && a.k[n-1] == 1 && (n == 1 || a.k[0] == 0)
+	return a
+}
+
+// step returns the distance between the elements of neighbouring rounds.
+func (a *stripAccess) step(m *machine) int64 {
+	if len(a.k) == 1 {
+		return a.k[0]
+	}
+	return a.k[0]*m.ops[a.op].row + a.k[1]
+}
+
+// first returns where the element of the strip's first round lies, of a
+// regular access. All rounds lie inside if ok; without a mask the run ends
+// otherwise.
+func (a *stripAccess) first(m *machine, n int, mask []bool) (at int64, ok bool) {
+	v := &m.ops[a.op]
+	ok = true
+	last := int64(n - 1)
+	if len(a.base) == 1 {
+		at = a.base[0](m)
+		if uint64(at) >= uint64(v.dim[0]) || uint64(at+a.k[0]*last) >= uint64(v.dim[0]) {
+			ok = false
+		}
+	} else {
+		i, j := a.base[0](m), a.base[1](m)
+		if uint64(i) >= uint64(v.dim[0]) || uint64(i+a.k[0]*last) >= uint64(v.dim[0]) ||
+			uint64(j) >= uint64(v.dim[1]) || uint64(j+a.k[1]*last) >= uint64(v.dim[1]) {
+			ok = false
+		}
+		at = i*v.row + j
+	}
+	if !ok && mask == nil {
+		a.check(m, n, nil)
+	}
+	return at, ok
+}
+
+// check ends the run at the first real round of a regular access that lies
+// outside.
+func (a *stripAccess) check(m *machine, n int, mask []bool) {
+	for axis := range a.base {
+		i := a.base[axis](m)
+		for k := range n {
+			if (mask == nil || mask[k]) && uint64(i) >= uint64(m.ops[a.op].dim[axis]) {
+				m.outside(a.e, a.op, axis, i)
+			}
+			i += a.k[axis]
+		}
+	}
+}
+
+// each calls f with the place of each real round, for any access.
+func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int64)) {
+	var idx [2][]int64
+	var base [2]int64
+	for axis := range a.base {
+		if a.idx[axis] != nil {
+			idx[axis] = a.idx[axis](m, n, mask, nil)
+		} else {
+			base[axis] = a.base[axis](m)
+		}
+	}
+	v := &m.ops[a.op]
+	for k := range n {
+		if mask != nil && !mask[k] {
+			continue
+		}
+		var at int64
+		for axis := range a.base {
+			i := base[axis] + int64(k)*a.k[axis]
+			if idx[axis] != nil {
+				i = idx[axis][k]
+			}
+			if uint64(i) >= uint64(v.dim[axis]) {
+				m.outside(a.e, a.op, axis, i)
+			}
+			if axis+1 < len(a.base) {
+				at = i * v.row
+			} else {
+				at += i
+			}
+		}
+		f(k, at)
+	}
+}
+
+// loads compiles the values of an access that differ along the strip.
+func loads[T number](s *stripper, e *Expr, t int) vec[T] {
+	a, own := newAccess(s, e, s.use(t)+1), t
+	op := a.op
+	switch {
+	case a.contiguous:
+		return func(m *machine, n int, mask []bool, dst []T) []T {
+			first, ok := a.first(m, n, mask)
+			if ok {
+				return unsafe.Slice(element[T](m, op, first), n)
+			}
+			a.check(m, n, mask)
+			if dst == nil {
+				dst = strip[T](m, own, n)
+			}
+			for k := range dst[:n] {
+				dst[k] = 0
+				if mask[k] {
+					dst[k] = *element[T](m, op, first+int64(k))
+				}
+			}
+			return dst
+		}
+	case a.regular:
+		return func(m *machine, n int, mask []bool, dst []T) []T {
+			first, ok := a.first(m, n, mask)
+			if dst == nil {
+				dst = strip[T](m, own, n)
+			}
+			step := a.step(m)
+			if ok {
+				p, by := unsafe.Pointer(element[T](m, op, first)), uintptr(step)*unsafe.Sizeof(dst[0])
+				dst = dst[:n]
+				dst[0] = *(*T)(p)
+				for k := 1; k < len(dst); k++ {
+					p = unsafe.Add(p, by)
+					dst[k] = *(*T)(p)
+				}
+				return dst
+			}
+			a.check(m, n, mask)
+			for k := range dst[:n] {
+				dst[k] = 0
+				if mask[k] {
+					dst[k] = *element[T](m, op, first+int64(k)*step)
+				}
+			}
+			return dst
+		}
+	case len(a.idx) == 1:
+		idx := a.idx[0]
+		return func(m *machine, n int, mask []bool, dst []T) []T {
+			at := idx(m, n, mask, nil)
+			if dst == nil {
+				dst = strip[T](m, own, n)
+			}
+			dst = dst[:len(at)]
+			v := &m.ops[op]
+			mem := unsafe.Slice((*T)(v.ptr), v.dim[0])
+			for k, i := range at {
+				if uint64(i) >= uint64(len(mem)) {
+					if mask == nil || mask[k] {
+						m.outside(a.e, op, 0, i)
+					}
+					dst[k] = 0
+					continue
+				}
+				dst[k] = mem[i]
+			}
+			return dst
+		}
+	}
+	return func(m *machine, n int, mask []bool, dst []T) []T {
+		if dst == nil {
+			dst = strip[T](m, own, n)
+		}
+		dst = dst[:n]
+		if mask != nil {
+			clear(dst)
+		}
+		a.each(m, n, mask, func(k int, i int64) { dst[k] = *element[T](m, op, i) })
+		return dst
+	}
+}

@@ -1,0 +1,195 @@
+package kernel
+
+// The codelets of the worked examples: nothing to say about any of them, and
+// the values they must give.
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// example compiles a codelet of testdata/examples.spu in every way.
+func example(t *testing.T, name string, targs map[byte]iface.Elem) map[string]*Program {
+	t.Helper()
+	text, err := os.ReadFile("testdata/examples.spu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, cs := codelets(t, "examples.spu", string(text))
+	for _, c := range cs {
+		if c.Name.Name == name {
+			p, err := Compile(f, c, signature(c), targs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return map[string]*Program{"cheapest": p, "one by one": compile(p.fn, oneByOne), "strips": compile(p.fn, alwaysLast)}
+		}
+	}
+	t.Fatalf("no example %s", name)
+	return nil
+}
+
+func TestExamplesAreClean(t *testing.T) {
+	text, err := os.ReadFile("testdata/examples.spu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, cs := codelets(t, "examples.spu", string(text))
+	if len(cs) < 30 {
+		t.Errorf("only %d codelets", len(cs))
+	}
+	for _, c := range cs {
+		if ds := Check(f, c, signature(c)); len(ds) > 0 {
+			t.Errorf("%s:\n%s", c.Name.Name, show(ds))
+		}
+		for _, e := range iface.Elems {
+			if _, err := Compile(f, c, signature(c), map[byte]iface.Elem{'T': e}); err != nil {
+				t.Errorf("%s for %v: %v", c.Name.Name, e, err)
+			}
+		}
+	}
+}
+
+// want compares floats that may differ by rounding.
+func wantClose(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-13, 0), cmpopts.EquateNaNs()); d != "" {
+		t.Errorf("%s: %s", what, d)
+	}
+}
+
+func filled(n int, f func(i int) float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = f(i)
+	}
+	return x
+}
+
+func TestExampleValues(t *testing.T) {
+	const n = 1300
+	for name, p := range example(t, "ex3_init", nil) {
+		x := make([]float64, n)
+		b := vectorOf(x)
+		b.Off[0] = 40
+		run(t, p, bufs(b))
+		wantClose(t, "init "+name, filled(n, func(i int) float64 { return float64(41 + i) }), x)
+	}
+	for name, p := range example(t, "ex3_dot", nil) {
+		x, acc := filled(n, func(i int) float64 { return float64(i) }), 5.0
+		run(t, p, bufs(vectorOf(x), vectorOf(x), variableOf(&acc)))
+		wantClose(t, "dot "+name, 5+float64(n-1)*n*(2*n-1)/6, acc)
+	}
+	for name, p := range example(t, "ex5_spd", nil) {
+		a := make([]float64, 6*7)
+		b := matrixOf(a, 6, 7, 7)
+		b.Off[0], b.Off[1] = 3, 2
+		run(t, p, bufs(b), iface.Int(100))
+		wantClose(t, "spd "+name, filled(42, func(k int) float64 {
+			r, c := k/7+3, k%7+2
+			v := 1 / float64(1+r+c)
+			if r == c {
+				v += 100
+			}
+			return v
+		}), a)
+	}
+	for name, p := range example(t, "ex6_gemv", nil) {
+		const rows, cols = 20, 700
+		a, x := filled(rows*cols, func(k int) float64 { return float64(k % 13) }), filled(cols, func(i int) float64 { return float64(i % 7) })
+		y := filled(rows, func(i int) float64 { return float64(i) })
+		run(t, p, bufs(matrixOf(a, rows, cols, cols), vectorOf(x), vectorOf(y)))
+		wantClose(t, "gemv "+name, filled(rows, func(i int) float64 {
+			s := float64(i)
+			for j := range cols {
+				s += float64((i*cols+j)%13) * float64(j%7)
+			}
+			return s
+		}), y)
+	}
+	for name, p := range example(t, "ex7_sweep", nil) {
+		const rows, cols = 9, 530
+		u, v := filled((rows+2)*cols, func(k int) float64 { return float64(k*k%101) / 8 }), make([]float64, rows*cols)
+		run(t, p, bufs(matrixOf(u, rows+2, cols, cols), matrixOf(v, rows, cols, cols)))
+		wantClose(t, "sweep "+name, filled(rows*cols, func(k int) float64 {
+			i, j := k/cols, k%cols
+			at := func(i, j int) float64 { return u[i*cols+j] }
+			if j == 0 || j == cols-1 {
+				return at(i+1, j)
+			}
+			return 0.25 * (at(i, j) + at(i+2, j) + at(i+1, j-1) + at(i+1, j+1))
+		}), v)
+	}
+	for name, p := range example(t, "ex10_smooth", nil) {
+		x, tmp, y := filled(n, func(i int) float64 { return math.Sin(float64(i)) }), make([]float64, n), make([]float64, n)
+		run(t, p, bufs(vectorOf(x), vectorOf(tmp), vectorOf(y)))
+		wantClose(t, "smooth "+name, filled(n, func(i int) float64 {
+			lo, hi := max(i-1, 0), min(i+1, n-1)
+			return (x[lo]*x[lo] + x[i]*x[i] + x[hi]*x[hi]) / 3
+		}), y)
+	}
+	for name, p := range example(t, "ex12_pivot", nil) {
+		a, piv := filled(12, func(k int) float64 { return float64(k) }), make([]int32, n)
+		a32 := make([]float32, 12)
+		for k, v := range a {
+			a32[k] = float32(v)
+		}
+		run(t, p, bufs(matrixOf(a32, 3, 4, 4), vectorOf(piv)))
+		for k, v := range a32 {
+			if v != -float32(k) {
+				t.Errorf("pivot %s: A[%d] is %v", name, k, v)
+			}
+		}
+		for k, v := range piv {
+			if v != int32(k) {
+				t.Fatalf("pivot %s: piv[%d] is %v", name, k, v)
+			}
+		}
+	}
+	for name, p := range example(t, "ex13_call_price", nil) {
+		s, k, tt := filled(n, func(i int) float64 { return 50 + float64(i%100) }), filled(n, func(int) float64 { return 100 }), filled(n, func(i int) float64 { return float64(i%5) / 4 })
+		price := make([]float64, n)
+		run(t, p, bufs(vectorOf(s), vectorOf(k), vectorOf(tt), vectorOf(price)), iface.Float(0.02), iface.Float(0.3))
+		wantClose(t, "call_price "+name, filled(n, func(i int) float64 { return priceOf(s[i], k[i], tt[i], 0.02, 0.3) }), price)
+	}
+	for name, p := range example(t, "ex13_stats", nil) {
+		x, top, total := filled(n, func(i int) float64 { return float64(i * 37 % 1000) }), 3.0, 4.0
+		run(t, p, bufs(vectorOf(x), variableOf(&top), variableOf(&total)))
+		sum := 4.0
+		for _, v := range x {
+			sum += v
+		}
+		wantClose(t, "stats "+name, []float64{999, sum}, []float64{top, total})
+	}
+}
+
+// TestFoldOrder: the same sizes give the same bits, wherever the data lies.
+func TestFoldOrder(t *testing.T) {
+	p := example(t, "ex3_dot", nil)["cheapest"]
+	const n = 4097
+	mem := make([]float64, n+16)
+	var first uint64
+	for shift := range 16 {
+		x := mem[shift:][:n]
+		for i := range x {
+			x[i] = math.Sqrt(float64(i)) * 1e-3
+		}
+		acc := 0.0
+		run(t, p, bufs(vectorOf(x), vectorOf(x), variableOf(&acc)))
+		if bits := math.Float64bits(acc); shift == 0 {
+			first = bits
+		} else if bits != first {
+			t.Fatalf("shifted by %d elements the sum is %v", shift, acc)
+		}
+	}
+	if !strings.Contains(p.IR().Name, "dot") {
+		t.Error(p.IR().Name)
+	}
+}

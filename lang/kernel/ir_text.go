@@ -1,0 +1,129 @@
+package kernel
+
+// The text form of the intermediate representation, for people and tests.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// String writes f line by line: its operands, then its statements with one
+// level of indentation for each block. Every operation shows its type; a
+// conversion shows where one was implicit.
+func (f *Func) String() string {
+	w := &irWriter{f: f}
+	fmt.Fprintf(&w.b, "func %s\n", f.Name)
+	for _, o := range f.Operands {
+		fmt.Fprintf(&w.b, "  %v %s: %v of %v\n", o.Mode, o.Name, o.Kind, o.Elem)
+	}
+	for _, s := range f.Scalars {
+		if s >= 0 {
+			fmt.Fprintf(&w.b, "  scalar %s: %v\n", w.slot(s), f.Slots[s].Type)
+		}
+	}
+	w.stmts(f.Body, 1)
+	return w.b.String()
+}
+
+type irWriter struct {
+	f *Func
+	b strings.Builder
+}
+
+// slot names a local; the number tells locals of one name apart.
+func (w *irWriter) slot(s int) string { return fmt.Sprintf("%s.%d", w.f.Slots[s].Name, s) }
+
+func (w *irWriter) stmts(list []*Stmt, depth int) {
+	for _, s := range list {
+		w.line(depth, w.stmt(s))
+		w.stmts(s.Body, depth+1)
+		if len(s.Else) > 0 {
+			w.line(depth, "else")
+			w.stmts(s.Else, depth+1)
+		}
+	}
+}
+
+func (w *irWriter) line(depth int, text string) {
+	w.b.WriteString(strings.Repeat("  ", depth) + text + "\n")
+}
+
+func (w *irWriter) stmt(s *Stmt) string {
+	switch s.Kind {
+	case SetStmt:
+		word := "set"
+		if s.Declare {
+			word = "let"
+		}
+		return fmt.Sprintf("%s %s = %s", word, w.slot(s.Slot), w.expr(s.Value))
+	case StoreStmt:
+		return fmt.Sprintf("store %s = %s", w.element(s.Operand, s.Index), w.expr(s.Value))
+	case IfStmt:
+		return "if " + w.expr(s.Value)
+	case ForStmt:
+		return "for " + w.domain(s.Domain)
+	}
+	return "each " + w.domain(s.Domain)
+}
+
+func (w *irWriter) domain(list []Range) string {
+	out := make([]string, len(list))
+	for k, r := range list {
+		dots := ".."
+		if r.Closed {
+			dots = "..="
+		}
+		out[k] = fmt.Sprintf("%s in %s%s%s", w.slot(r.Slot), w.expr(r.Lo), dots, w.expr(r.Hi))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (w *irWriter) element(op int, index []*Expr) string {
+	name := w.f.Operands[op].Name
+	if len(index) == 0 {
+		return name
+	}
+	return name + "[" + w.list(index) + "]"
+}
+
+func (w *irWriter) list(xs []*Expr) string {
+	out := make([]string, len(xs))
+	for k, x := range xs {
+		out[k] = w.expr(x)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (w *irWriter) expr(e *Expr) string {
+	switch e.Op {
+	case OpConst:
+		switch {
+		case e.Type == Bool:
+			return strconv.FormatBool(e.Int != 0)
+		case e.Type == U64:
+			return fmt.Sprintf("%v(%d)", e.Type, uint64(e.Int))
+		case e.Type.IsFloat():
+			return fmt.Sprintf("%v(%v)", e.Type, e.Float)
+		case e.Type == I64:
+			return strconv.FormatInt(e.Int, 10)
+		}
+		return fmt.Sprintf("%v(%d)", e.Type, e.Int)
+	case OpSlot:
+		return w.slot(e.Slot)
+	case OpField:
+		o := w.f.Operands[e.Operand]
+		return o.Name + "." + fieldName(o.Kind, e.Field)
+	case OpLoad:
+		return w.element(e.Operand, e.X)
+	case OpConvert:
+		return fmt.Sprintf("%v<-%v(%s)", e.Type, e.X[0].Type, w.expr(e.X[0]))
+	case OpFold:
+		return fmt.Sprintf("fold.%v.%v(%s: %s)", e.Reduce, e.Type, w.domain(e.Domain), w.expr(e.X[0]))
+	}
+	t := e.Type
+	if e.Type == Bool && len(e.X) == 2 {
+		t = e.X[0].Type // what is compared
+	}
+	return fmt.Sprintf("%v.%v(%s)", e.Op, t, w.list(e.X))
+}

@@ -1,0 +1,448 @@
+#include "textflag.h"
+
+// The loops of loops_amd64.go. All have one frame, (d, a, b, c pointers, s, t
+// float64, n int), and work on n blocks of 64 bytes: X0 to X3 hold a block of a,
+// X4 to X7 one of b, X8 to X11 one of c, X12 and X13 the values s and t in every
+// lane.
+
+#define POINTERS \
+	MOVQ d+0(FP), DI; \
+	MOVQ a+8(FP), SI; \
+	MOVQ b+16(FP), DX; \
+	MOVQ c+24(FP), R8; \
+	MOVQ n+48(FP), CX; \
+	TESTQ CX, CX; \
+	JZ done
+
+#define LANES64 \
+	MOVSD s+32(FP), X12; \
+	UNPCKLPD X12, X12; \
+	MOVSD t+40(FP), X13; \
+	UNPCKLPD X13, X13
+
+#define LANES32 \
+	CVTSD2SS s+32(FP), X12; \
+	SHUFPS $0, X12, X12; \
+	CVTSD2SS t+40(FP), X13; \
+	SHUFPS $0, X13, X13
+
+#define LOAD(FROM, R0, R1, R2, R3) \
+	MOVUPS (FROM), R0; \
+	MOVUPS 16(FROM), R1; \
+	MOVUPS 32(FROM), R2; \
+	MOVUPS 48(FROM), R3; \
+	ADDQ $64, FROM
+
+#define STORE(R0, R1, R2, R3) \
+	MOVUPS R0, (DI); \
+	MOVUPS R1, 16(DI); \
+	MOVUPS R2, 32(DI); \
+	MOVUPS R3, 48(DI); \
+	ADDQ $64, DI; \
+	DECQ CX; \
+	JNZ loop
+
+// a OP= b, a OP= c, c OP= a, a OP= s, a OP= t
+#define WITHB(OP) OP X4, X0; OP X5, X1; OP X6, X2; OP X7, X3
+#define WITHC(OP) OP X8, X0; OP X9, X1; OP X10, X2; OP X11, X3
+#define CWITHA(OP) OP X0, X8; OP X1, X9; OP X2, X10; OP X3, X11
+#define WITHS(OP) OP X12, X0; OP X12, X1; OP X12, X2; OP X12, X3
+#define WITHT(OP) OP X13, X0; OP X13, X1; OP X13, X2; OP X13, X3
+
+#define LOADA LOAD(SI, X0, X1, X2, X3)
+#define LOADB LOAD(DX, X4, X5, X6, X7)
+#define LOADC LOAD(R8, X8, X9, X10, X11)
+#define STOREA STORE(X0, X1, X2, X3)
+#define STOREC STORE(X8, X9, X10, X11)
+
+TEXT ·addVVf64(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	WITHB(ADDPD)
+	STOREA
+done:
+	RET
+
+TEXT ·addVVf32(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	WITHB(ADDPS)
+	STOREA
+done:
+	RET
+
+TEXT ·subVVf64(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	WITHB(SUBPD)
+	STOREA
+done:
+	RET
+
+TEXT ·subVVf32(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	WITHB(SUBPS)
+	STOREA
+done:
+	RET
+
+TEXT ·mulVVf64(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	WITHB(MULPD)
+	STOREA
+done:
+	RET
+
+TEXT ·mulVVf32(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	WITHB(MULPS)
+	STOREA
+done:
+	RET
+
+TEXT ·addVSf64(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES64
+loop:
+	LOADA
+	WITHS(ADDPD)
+	STOREA
+done:
+	RET
+
+TEXT ·addVSf32(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES32
+loop:
+	LOADA
+	WITHS(ADDPS)
+	STOREA
+done:
+	RET
+
+TEXT ·mulVSf64(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES64
+loop:
+	LOADA
+	WITHS(MULPD)
+	STOREA
+done:
+	RET
+
+TEXT ·mulVSf32(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES32
+loop:
+	LOADA
+	WITHS(MULPS)
+	STOREA
+done:
+	RET
+
+TEXT ·addVVVf64(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(ADDPD)
+	WITHC(ADDPD)
+	STOREA
+done:
+	RET
+
+TEXT ·addVVVf32(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(ADDPS)
+	WITHC(ADDPS)
+	STOREA
+done:
+	RET
+
+TEXT ·mulAddVVVf64(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(MULPD)
+	WITHC(ADDPD)
+	STOREA
+done:
+	RET
+
+TEXT ·mulAddVVVf32(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(MULPS)
+	WITHC(ADDPS)
+	STOREA
+done:
+	RET
+
+TEXT ·subMulVVVf64(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(MULPD)
+	CWITHA(SUBPD)
+	STOREC
+done:
+	RET
+
+TEXT ·subMulVVVf32(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(MULPS)
+	CWITHA(SUBPS)
+	STOREC
+done:
+	RET
+
+TEXT ·mulSubVVVf64(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(MULPD)
+	WITHC(SUBPD)
+	STOREA
+done:
+	RET
+
+TEXT ·mulSubVVVf32(SB), NOSPLIT, $0-56
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	LOADC
+	WITHB(MULPS)
+	WITHC(SUBPS)
+	STOREA
+done:
+	RET
+
+TEXT ·mulAddVSVf64(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES64
+loop:
+	LOADA
+	LOADC
+	WITHS(MULPD)
+	WITHC(ADDPD)
+	STOREA
+done:
+	RET
+
+TEXT ·mulAddVSVf32(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES32
+loop:
+	LOADA
+	LOADC
+	WITHS(MULPS)
+	WITHC(ADDPS)
+	STOREA
+done:
+	RET
+
+TEXT ·subMulVSVf64(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES64
+loop:
+	LOADA
+	LOADC
+	WITHS(MULPD)
+	CWITHA(SUBPD)
+	STOREC
+done:
+	RET
+
+TEXT ·subMulVSVf32(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES32
+loop:
+	LOADA
+	LOADC
+	WITHS(MULPS)
+	CWITHA(SUBPS)
+	STOREC
+done:
+	RET
+
+TEXT ·mulAddVVSf64(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES64
+loop:
+	LOADA
+	LOADB
+	WITHB(MULPD)
+	WITHS(ADDPD)
+	STOREA
+done:
+	RET
+
+TEXT ·mulAddVVSf32(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES32
+loop:
+	LOADA
+	LOADB
+	WITHB(MULPS)
+	WITHS(ADDPS)
+	STOREA
+done:
+	RET
+
+TEXT ·addMulVVSf64(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES64
+loop:
+	LOADA
+	LOADB
+	WITHB(ADDPD)
+	WITHS(MULPD)
+	STOREA
+done:
+	RET
+
+TEXT ·addMulVVSf32(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES32
+loop:
+	LOADA
+	LOADB
+	WITHB(ADDPS)
+	WITHS(MULPS)
+	STOREA
+done:
+	RET
+
+TEXT ·mulAddVSSf64(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES64
+loop:
+	LOADA
+	WITHS(MULPD)
+	WITHT(ADDPD)
+	STOREA
+done:
+	RET
+
+TEXT ·mulAddVSSf32(SB), NOSPLIT, $0-56
+	POINTERS
+	LANES32
+loop:
+	LOADA
+	WITHS(MULPS)
+	WITHT(ADDPS)
+	STOREA
+done:
+	RET
+
+// The sums keep eight partial sums in X8 to X11 (f64) or X8 and X9 (f32) and
+// write them to d.
+
+#define ZERO \
+	XORPS X8, X8; \
+	XORPS X9, X9; \
+	XORPS X10, X10; \
+	XORPS X11, X11
+
+TEXT ·sumVf64(SB), NOSPLIT, $0-56
+	ZERO
+	POINTERS
+loop:
+	LOADA
+	CWITHA(ADDPD)
+	DECQ CX
+	JNZ loop
+	MOVUPS X8, (DI)
+	MOVUPS X9, 16(DI)
+	MOVUPS X10, 32(DI)
+	MOVUPS X11, 48(DI)
+done:
+	RET
+
+TEXT ·dotVVf64(SB), NOSPLIT, $0-56
+	ZERO
+	POINTERS
+loop:
+	LOADA
+	LOADB
+	WITHB(MULPD)
+	CWITHA(ADDPD)
+	DECQ CX
+	JNZ loop
+	MOVUPS X8, (DI)
+	MOVUPS X9, 16(DI)
+	MOVUPS X10, 32(DI)
+	MOVUPS X11, 48(DI)
+done:
+	RET
+
+TEXT ·sumVf32(SB), NOSPLIT, $0-56
+	ZERO
+	POINTERS
+loop:
+	MOVUPS (SI), X0
+	MOVUPS 16(SI), X1
+	ADDQ $32, SI
+	ADDPS X0, X8
+	ADDPS X1, X9
+	DECQ CX
+	JNZ loop
+	MOVUPS X8, (DI)
+	MOVUPS X9, 16(DI)
+done:
+	RET
+
+TEXT ·dotVVf32(SB), NOSPLIT, $0-56
+	ZERO
+	POINTERS
+loop:
+	MOVUPS (SI), X0
+	MOVUPS 16(SI), X1
+	MOVUPS (DX), X4
+	MOVUPS 16(DX), X5
+	ADDQ $32, SI
+	ADDQ $32, DX
+	MULPS X4, X0
+	MULPS X5, X1
+	ADDPS X0, X8
+	ADDPS X1, X9
+	DECQ CX
+	JNZ loop
+	MOVUPS X8, (DI)
+	MOVUPS X9, 16(DI)
+done:
+	RET

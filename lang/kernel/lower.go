@@ -1,0 +1,377 @@
+package kernel
+
+// Lowering of statements: from the tree of a codelet to the intermediate
+// representation. The same walk checks a body (types of parameters open) and
+// compiles it (types known), so the two cannot disagree.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// maxDepth bounds the nesting of a body, so that no walk over it overflows.
+const maxDepth = 2000
+
+// lowerer is one walk over a body.
+type lowerer struct {
+	f     *syntax.File
+	fn    *Func
+	outer func(name string) *types.Object
+	targs map[byte]iface.Elem // nil: checking, parameters stay open
+	check bool                // annotate the tree
+
+	scope *scope
+	diags diag.Diagnostics
+	each  *syntax.Each // the innermost each around this place
+	depth int
+	deep  bool // the limit of nesting was reported
+}
+
+// newLowerer prepares a walk over a body of f.
+func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem, check bool, outer func(string) *types.Object) *lowerer {
+	return &lowerer{f: f, outer: outer, targs: targs, check: check, fn: &Func{Name: sig.Name, Source: f.Source}}
+}
+
+// body walks the body of c. The function is complete only when no error was
+// found.
+func (l *lowerer) body(c *syntax.Codelet, sig *types.Signature) {
+	l.push()
+	defer l.pop()
+	for k, p := range c.Params {
+		t := types.TInvalid
+		if k < len(sig.Params) && sig.Params[k].Type != nil {
+			t = sig.Params[k].Type
+		}
+		l.operand(p, t)
+	}
+	l.fn.Body = l.stmts(c.Body.Stmts)
+}
+
+// elemOf returns the type of the elements of t.
+func (l *lowerer) elemOf(t *types.Type) Type {
+	if t.Param != 0 {
+		if e, ok := l.targs[t.Param]; ok {
+			return Type(e)
+		}
+		return Open
+	}
+	if t.Elem == iface.NoElem {
+		return Open
+	}
+	return Type(t.Elem)
+}
+
+// operand enters one operand of the signature.
+func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
+	en := &entry{name: p.Name.Name, slot: -1, operand: -1, typ: t, used: true, decl: p.Name.Span}
+	if p.Mode != iface.NoMode {
+		en.kind = operandEntry
+		en.operand = len(l.fn.Operands)
+		l.fn.Operands = append(l.fn.Operands, Operand{Name: en.name, Kind: t.Data(), Elem: l.elemOf(t), Mode: p.Mode, Node: p})
+	} else {
+		en.kind = scalarEntry
+		vt := Open
+		switch t.Kind {
+		case types.Int:
+			vt = I64
+		case types.Float:
+			vt = F64
+		case types.Bool:
+			vt = Bool
+		case types.Elem:
+			vt = l.elemOf(t)
+		}
+		if t.Kind != types.String {
+			en.slot = l.newSlot(Slot{Name: en.name, Type: vt, Kind: ScalarSlot, Decl: p.Name.Span})
+		}
+		l.fn.Scalars = append(l.fn.Scalars, en.slot)
+	}
+	if l.check {
+		if p.Obj == nil {
+			kind := types.OperandObject
+			if p.Mode == iface.NoMode {
+				kind = types.ScalarObject
+			}
+			p.Obj = &types.Object{Name: en.name, Kind: kind, Type: t, Decl: l.f.At(p.Name)}
+			p.Name.Obj = p.Obj
+		}
+		if p.Name.Type() == nil {
+			p.Name.SetType(t)
+		}
+		en.obj = p.Obj
+	}
+	if _, ok := l.scope.names[en.name]; !ok { // doubles in a signature are reported with it
+		l.scope.names[en.name] = en
+	}
+}
+
+func (l *lowerer) newSlot(s Slot) int {
+	l.fn.Slots = append(l.fn.Slots, s)
+	return len(l.fn.Slots) - 1
+}
+
+// enter counts a level of nesting; false: too deep, which is reported once.
+func (l *lowerer) enter(n syntax.Node) bool {
+	l.depth++
+	if l.depth <= maxDepth {
+		return true
+	}
+	if !l.deep {
+		l.deep = true
+		d := l.err("E0705", n, fmt.Sprintf("this is nested more than %d levels deep", maxDepth))
+		d.Help = append(d.Help, "give inner parts a name with `let`")
+	}
+	return false
+}
+
+func (l *lowerer) leave() { l.depth-- }
+
+// block lowers the statements of b in a scope of their own.
+func (l *lowerer) block(b *syntax.Block) []*Stmt {
+	if b == nil {
+		return nil
+	}
+	l.push()
+	defer l.pop()
+	return l.stmts(b.Stmts)
+}
+
+func (l *lowerer) stmts(list []syntax.Stmt) []*Stmt {
+	var out []*Stmt
+	for _, s := range list {
+		if !l.enter(s) {
+			l.leave()
+			return out
+		}
+		if st := l.stmt(s); st != nil {
+			out = append(out, st)
+		}
+		l.leave()
+	}
+	return out
+}
+
+// stmt lowers one statement; nil after an error that leaves nothing of it.
+func (l *lowerer) stmt(s syntax.Stmt) *Stmt {
+	switch s := s.(type) {
+	case *syntax.Let:
+		return l.let(s)
+	case *syntax.Assign:
+		return l.assign(s)
+	case *syntax.If:
+		return l.ifStmt(s)
+	case *syntax.For:
+		return l.forStmt(s)
+	case *syntax.Each:
+		return l.eachStmt(s)
+	case *syntax.ExprStmt:
+		if l.expr(s.X).Op != OpBad {
+			d := l.err("E0105", s, "this computes a value and does nothing with it")
+			d.Help = append(d.Help, "store it: `x[i] = ...`, or give it a name: `let v = ...`")
+		}
+	case *syntax.Block:
+		return &Stmt{Kind: IfStmt, Value: &Expr{Op: OpConst, Type: Bool, Int: 1, Pos: s.Span}, Body: l.block(s), Pos: s.Span}
+	default:
+		d := l.err("E0105", s, "this statement cannot stand in a codelet body")
+		d.Notes = append(d.Notes, "a body has `each`, `for`, `if`, `let` and assignments")
+	}
+	return nil
+}
+
+func (l *lowerer) let(s *syntax.Let) *Stmt {
+	v := l.scalar(s.Value)
+	if s.Type != nil {
+		d := l.err("E0105", s.Type, "`let` in a codelet body takes its type from its value")
+		d.Help = append(d.Help, fmt.Sprintf("write `let %s = float(...)` or `int(...)`", s.Name.Name))
+	}
+	v = convert(v, v.Type) // a literal is an int or a float from here on
+	slot := l.declare(s.Name, types.KernelLet, Slot{Name: s.Name.Name, Type: v.Type, Kind: LetSlot})
+	return &Stmt{Kind: SetStmt, Declare: true, Slot: slot, Value: v, Pos: s.Span, Target: s.Name.Span}
+}
+
+// cond lowers a condition.
+func (l *lowerer) cond(x syntax.Expr) *Expr {
+	e := l.expr(x)
+	if e.Type != Bool && e.Type != Open {
+		d := l.err("E0705", x, fmt.Sprintf("a condition must be a bool, and this is %s", aType(e.Type)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", l.text(x)))
+		return l.bad(x)
+	}
+	return e
+}
+
+func (l *lowerer) ifStmt(s *syntax.If) *Stmt {
+	st := &Stmt{Kind: IfStmt, Value: l.cond(s.Cond), Pos: s.Span}
+	st.Body = l.block(s.Then)
+	switch e := s.Else.(type) {
+	case *syntax.Block:
+		st.Else = l.block(e)
+	case *syntax.If:
+		st.Else = l.stmts([]syntax.Stmt{e})
+	}
+	return st
+}
+
+func (l *lowerer) forStmt(s *syntax.For) *Stmt {
+	r, ok := l.rangeOf(s.In)
+	l.push()
+	defer l.pop()
+	if len(s.Names) != 1 {
+		d := l.err("E0705", s, "`for` in a codelet body has one name")
+		d.Help = append(d.Help, "write one `for` inside another")
+		ok = false
+	}
+	for _, n := range s.Names {
+		r.Slot = l.declare(n, types.KernelFor, Slot{Name: n.Name, Type: I64, Kind: IndexSlot})
+	}
+	st := &Stmt{Kind: ForStmt, Domain: []Range{r}, Body: l.stmts(s.Body.Stmts), Pos: s.Span}
+	if !ok {
+		return nil
+	}
+	return st
+}
+
+func (l *lowerer) eachStmt(s *syntax.Each) *Stmt {
+	nested := l.each != nil
+	if nested {
+		d := l.err("E0606", s.Head, "`each` inside `each`")
+		d.Label = "the rounds around this run at the same time already"
+		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(l.each.Head), Text: "the outer one"})
+		d.Help = append(d.Help, "give one `each` several indices: `each i, j in 0..n, 0..m`, or use `for` inside")
+	}
+	dom, ok := l.domain("each", s, s.Names, s.Domain)
+	l.push()
+	defer l.pop()
+	for k, n := range s.Names {
+		slot := l.declare(n, types.EachVar, Slot{Name: n.Name, Type: I64, Kind: IndexSlot})
+		if k < len(dom) {
+			dom[k].Slot = slot
+		}
+	}
+	outer := l.each
+	l.each = s
+	body := l.stmts(s.Body.Stmts)
+	l.each = outer
+	if !ok || nested {
+		return nil
+	}
+	return &Stmt{Kind: EachStmt, Domain: dom, Body: body, Pos: s.Span, Head: s.Head}
+}
+
+// assign lowers target op value.
+func (l *lowerer) assign(s *syntax.Assign) *Stmt {
+	switch t := unparen(s.Target).(type) {
+	case *syntax.Ident:
+		return l.assignName(s, t)
+	case *syntax.Index:
+		op, idx, ok := l.element(t)
+		if !ok {
+			l.scalar(s.Value)
+			return nil
+		}
+		load := &Expr{Op: OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: t.Span}
+		l.note(t, load)
+		return l.store(s, load)
+	default:
+		d := l.err("E0204", s.Target, "this cannot be assigned")
+		d.Label = "only elements, variables and `let` names can"
+		l.scalar(s.Value)
+	}
+	return nil
+}
+
+func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *Stmt {
+	en := l.lookup(id)
+	if en == nil {
+		l.scalar(s.Value)
+		return nil
+	}
+	if s.Op != "=" {
+		en.used = true
+	}
+	switch en.kind {
+	case operandEntry:
+		op := &l.fn.Operands[en.operand]
+		switch op.Kind {
+		case iface.Variable:
+			load := &Expr{Op: OpLoad, Type: op.Elem, Operand: en.operand, Pos: id.Span}
+			l.note(id, load)
+			return l.store(s, load)
+		case iface.NoKind: // reported with the signature
+		case iface.Void:
+			l.err("E0705", id, fmt.Sprintf("`%s` is void and has no value", op.Name))
+		default:
+			d := l.err("E0705", id, fmt.Sprintf("`%s` is a %v, and a body writes its elements one by one", op.Name, op.Kind))
+			d.Help = append(d.Help, fmt.Sprintf("write `each %s in %s { %s[%s] = ... }`", indexNames(op.Kind), op.Name, op.Name, indexNames(op.Kind)))
+		}
+	case letEntry:
+		read := &Expr{Op: OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: id.Span}
+		l.note(id, read)
+		v := l.update(s, read)
+		l.fn.Slots[en.slot].Assigned = true
+		return &Stmt{Kind: SetStmt, Slot: en.slot, Value: v, Update: s.Op, Pos: s.Span, Target: id.Span, Source: s.Value}
+	default:
+		d := l.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, en.what()))
+		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.decl), Text: "declared here"})
+		if en.kind == scalarEntry {
+			d.Help = append(d.Help, fmt.Sprintf("copy it first: `let v = %s`, and change `v`", id.Name))
+		} else {
+			d.Help = append(d.Help, "give the value another name with `let`")
+		}
+	}
+	l.scalar(s.Value)
+	return nil
+}
+
+// store makes the statement that writes the element that load reads.
+func (l *lowerer) store(s *syntax.Assign, load *Expr) *Stmt {
+	op := &l.fn.Operands[load.Operand]
+	v := l.update(s, load)
+	if op.Mode == iface.R {
+		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is declared R, and this writes it", op.Name))
+		if op.Node != nil {
+			d.Labels = append(d.Labels, diag.Label{Span: l.f.At(op.Node.ModeAt), Text: "R allows reading only"})
+			if op.Node.Type != nil {
+				d.Help = append(d.Help, fmt.Sprintf("declare it `%s: RW %s`", op.Name, l.text(op.Node.Type)))
+			}
+		}
+	}
+	return &Stmt{Kind: StoreStmt, Operand: load.Operand, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
+}
+
+// update lowers the value of an assignment, converted for the target.
+func (l *lowerer) update(s *syntax.Assign, target *Expr) *Expr {
+	v := l.scalar(s.Value)
+	if s.Op != "=" {
+		v = l.arith(s.Op[:len(s.Op)-1], target, v, s, s.Target, s.Value)
+	}
+	return l.stored(s, v, target.Type)
+}
+
+// stored converts v for a place of type t: integers wrap, floats round.
+func (l *lowerer) stored(s *syntax.Assign, v *Expr, t Type) *Expr {
+	switch {
+	case v.Type == Open || t == Open:
+		return v
+	case (v.Type == Bool) != (t == Bool):
+		d := l.err("E0705", s.Value, fmt.Sprintf("`%s` is %s, and this value is %s", l.text(s.Target), aType(t), aType(v.Type)))
+		if v.Type == Bool {
+			d.Help = append(d.Help, "write `if ... then 1 else 0`")
+		}
+		return l.bad(s.Value)
+	case v.Type.IsFloat() && t.IsInt():
+		d := l.err("E0703", s.Value, fmt.Sprintf("`%s` is %s, and this value is a float", l.text(s.Target), aType(t)))
+		if s.Op == "/=" {
+			d.Notes = append(d.Notes, "`/` always gives a float")
+			d.Help = append(d.Help, fmt.Sprintf("write `%s = %s // %s`, which rounds down", l.text(s.Target), l.text(s.Target), l.operandText(s.Value)))
+		} else {
+			d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(s.Value)))
+		}
+		return l.bad(s.Value)
+	}
+	return convert(v, t)
+}

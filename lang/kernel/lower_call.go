@@ -1,0 +1,205 @@
+package kernel
+
+// The functions that a body can call.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// function describes a function of bodies.
+type function struct {
+	op       Op
+	min, max int    // number of arguments; max < 0: any
+	float    bool   // computes in a float type
+	form     string // how a call looks
+}
+
+func (f function) ok() bool { return f.form != "" }
+
+// functions holds every function of bodies by name.
+var functions = map[string]function{
+	"abs":    {OpAbs, 1, 1, false, "abs(x)"},
+	"sqrt":   {OpSqrt, 1, 1, true, "sqrt(x)"},
+	"cbrt":   {OpCbrt, 1, 1, true, "cbrt(x)"},
+	"exp":    {OpExp, 1, 1, true, "exp(x)"},
+	"log":    {OpLog, 1, 1, true, "log(x)"},
+	"log2":   {OpLog2, 1, 1, true, "log2(x)"},
+	"sin":    {OpSin, 1, 1, true, "sin(x)"},
+	"cos":    {OpCos, 1, 1, true, "cos(x)"},
+	"tan":    {OpTan, 1, 1, true, "tan(x)"},
+	"tanh":   {OpTanh, 1, 1, true, "tanh(x)"},
+	"erf":    {OpErf, 1, 1, true, "erf(x)"},
+	"floor":  {OpFloor, 1, 1, true, "floor(x)"},
+	"ceil":   {OpCeil, 1, 1, true, "ceil(x)"},
+	"round":  {OpRound, 1, 1, true, "round(x)"},
+	"pow":    {OpPow, 2, 2, true, "pow(x, y)"},
+	"fma":    {OpFMA, 3, 3, true, "fma(x, y, z)"},
+	"min":    {OpMin, 2, -1, false, "min(a, b)"},
+	"max":    {OpMax, 2, -1, false, "max(a, b)"},
+	"select": {OpSelect, 3, 3, false, "select(condition, a, b)"},
+	"int":    {OpConvert, 1, 1, false, "int(x)"},
+	"float":  {OpConvert, 1, 1, false, "float(x)"},
+}
+
+// functionNames lists them in the order of the language's documentation, with
+// the constants behind them.
+var functionNames = []string{"min", "max", "abs", "sqrt", "cbrt", "exp", "log", "log2", "pow", "sin", "cos", "tan",
+	"tanh", "erf", "floor", "ceil", "round", "fma", "select", "int", "float", "pi", "inf"}
+
+// Functions lists the functions and constants of codelet bodies, in the order
+// of the language's documentation.
+func Functions() []string { return append([]string(nil), functionNames...) }
+
+// scriptBuiltins are the predeclared names that only scripts have.
+var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "value": true, "len": true, "range": true,
+	"grid": true, "close": true, "gate": true, "open": true, "ram": true, "gpu": true, "cuda": true, "opencl": true,
+	"cpu": true, "disk": true, "nodes": true, "workers": true, "reducer": true}
+
+func (l *lowerer) call(x *syntax.Call) *Expr {
+	id, ok := unparen(x.Fn).(*syntax.Ident)
+	if !ok {
+		for _, a := range x.Args {
+			l.expr(a.Value)
+		}
+		if sel, isSel := unparen(x.Fn).(*syntax.Selector); isSel {
+			if base, isName := unparen(sel.X).(*syntax.Ident); isName && l.find(base.Name) == nil {
+				l.undefined(base)
+				return l.bad(x)
+			}
+		}
+		l.err("E0705", x.Fn, "this cannot be called in a codelet body")
+		return l.bad(x)
+	}
+	if en := l.find(id.Name); en != nil {
+		en.used = true
+		for _, a := range x.Args {
+			l.expr(a.Value)
+		}
+		d := l.err("E0705", id, fmt.Sprintf("`%s` is %s and cannot be called", id.Name, en.what()))
+		if en.kind == operandEntry && l.fn.Operands[en.operand].Kind.Rank() > 0 {
+			d.Help = append(d.Help, fmt.Sprintf("elements are written `%s[%s]`", id.Name, indexNames(l.fn.Operands[en.operand].Kind)))
+		}
+		return l.bad(x)
+	}
+	fn := functions[id.Name]
+	if !fn.ok() {
+		for _, a := range x.Args {
+			l.expr(a.Value)
+		}
+		l.undefined(id)
+		return l.bad(x)
+	}
+	if l.check {
+		id.Obj = functionObjects[id.Name]
+		id.SetType(types.TInvalid)
+		x.Callee = id.Obj
+	}
+	return l.function(x, id.Name, fn)
+}
+
+// functionObjects are what the names of functions in a body stand for.
+var functionObjects = func() map[string]*types.Object {
+	m := map[string]*types.Object{}
+	for n := range functions {
+		m[n] = &types.Object{Name: n, Kind: types.BuiltinFunc, Type: types.TInvalid}
+	}
+	return m
+}()
+
+func (l *lowerer) function(x *syntax.Call, name string, fn function) *Expr {
+	args := make([]*Expr, len(x.Args))
+	fine := true
+	for k, a := range x.Args {
+		switch {
+		case fn.op == OpSelect && k == 0:
+			args[k] = l.cond(a.Value)
+		case fn.op == OpSelect:
+			args[k] = l.expr(a.Value)
+		default:
+			args[k] = l.number(a.Value, fmt.Sprintf("`%s`", name))
+		}
+		if a.Name != nil {
+			l.err("E0705", a.Name, fmt.Sprintf("`%s` has no parameter `%s`", name, a.Name.Name)).Help = []string{"write `" + fn.form + "`"}
+			fine = false
+		}
+		fine = fine && args[k].Op != OpBad
+	}
+	if n := len(args); n < fn.min || fn.max >= 0 && n > fn.max {
+		takes := count(fn.min, "argument", "arguments")
+		if fn.max < 0 {
+			takes += " or more"
+		}
+		got := fmt.Sprintf("%d were given", n)
+		if n == 1 {
+			got = "one was given"
+		}
+		d := l.err("E0705", x, fmt.Sprintf("`%s` takes %s, and %s", name, takes, got))
+		d.Help = append(d.Help, "write `"+fn.form+"`")
+		fine = false
+	}
+	if !fine {
+		return l.bad(x)
+	}
+	switch {
+	case fn.op == OpSelect:
+		return l.choice(OpSelect, args[0], args[1], args[2], x, "the two values of `select`")
+	case name == "int":
+		return l.toType(x, args[0], I64)
+	case name == "float":
+		return l.toType(x, args[0], F64)
+	}
+	t := commonType(args)
+	if fn.float && t.IsInt() {
+		t = F64
+	}
+	for k := range args {
+		args[k] = convert(args[k], t)
+	}
+	if fn.op == OpMin || fn.op == OpMax {
+		e := args[0]
+		for _, a := range args[1:] {
+			e = &Expr{Op: fn.op, Type: t, X: []*Expr{e, a}, Pos: x.Span}
+		}
+		return e
+	}
+	return &Expr{Op: fn.op, Type: t, X: args, Pos: x.Span}
+}
+
+// toType makes int(x) and float(x), whose type no longer adapts.
+func (l *lowerer) toType(x *syntax.Call, e *Expr, t Type) *Expr {
+	if e.Type == Open {
+		return &Expr{Op: OpConvert, Type: t, X: []*Expr{e}, Pos: x.Span}
+	}
+	c := *convert(e, t)
+	c.Pos = x.Span
+	return &c
+}
+
+// commonType is the type in which several values meet.
+func commonType(args []*Expr) Type {
+	t, any := Open, false
+	for _, a := range args {
+		switch {
+		case a.Type == Open:
+			return Open
+		case a.Lit:
+		case !any:
+			t, any = a.Type, true
+		default:
+			t = mixTypes(t, a.Type)
+		}
+	}
+	for _, a := range args {
+		switch {
+		case !a.Lit || any && litFits(a, t):
+		case !any:
+			t, any = a.Type, true
+		default:
+			t = mixTypes(t, a.Type)
+		}
+	}
+	return t
+}

@@ -1,0 +1,604 @@
+package kernel
+
+// Lowering of expressions.
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// report adds a diagnostic. The pointer is good until the next one.
+func (l *lowerer) report(code string, sev diag.Severity, at syntax.Node, msg string) *diag.Diagnostic {
+	l.diags = append(l.diags, diag.Diagnostic{Code: code, Severity: sev, Message: msg, Span: l.f.At(at)})
+	return &l.diags[len(l.diags)-1]
+}
+
+func (l *lowerer) err(code string, at syntax.Node, msg string) *diag.Diagnostic {
+	return l.report(code, diag.Error, at, msg)
+}
+
+// text returns n as written, on one line.
+func (l *lowerer) text(n syntax.Node) string { return sourceText(l.f.Source, n.Range()) }
+
+func sourceText(src *diag.Source, s syntax.Span) string {
+	if src == nil || s.Lo < 0 || int(s.Hi) > len(src.Text) || s.Lo > s.Hi {
+		return ""
+	}
+	return strings.Join(strings.Fields(src.Text[s.Lo:s.Hi]), " ")
+}
+
+// operandText is text, in parentheses where x is more than one word.
+func (l *lowerer) operandText(x syntax.Expr) string {
+	switch x.(type) {
+	case *syntax.Binary, *syntax.Cond, *syntax.Unary:
+		return "(" + l.text(x) + ")"
+	}
+	return l.text(x)
+}
+
+// bad is what an error leaves of an expression.
+func (l *lowerer) bad(n syntax.Node) *Expr {
+	return &Expr{Op: OpBad, Type: Open, Pos: n.Range()}
+}
+
+// note sets the type of x in the tree, when checking.
+func (l *lowerer) note(x syntax.Expr, e *Expr) {
+	if !l.check {
+		return
+	}
+	t := typeOf(e.Type)
+	if e.Op == OpLoad && e.Type == Open {
+		if n := l.fn.Operands[e.Operand].Node; n != nil && n.Obj != nil && n.Obj.Type != nil && n.Obj.Type.Param != 0 {
+			t = &types.Type{Kind: types.Elem, Param: n.Obj.Type.Param}
+		}
+	}
+	x.SetType(t)
+}
+
+func unparen(x syntax.Expr) syntax.Expr {
+	for {
+		p, ok := x.(*syntax.Paren)
+		if !ok {
+			return x
+		}
+		x = p.X
+	}
+}
+
+// expr lowers an expression. The result is never nil.
+func (l *lowerer) expr(x syntax.Expr) *Expr {
+	if x == nil {
+		return &Expr{Op: OpBad, Type: Open}
+	}
+	if !l.enter(x) {
+		l.leave()
+		return l.bad(x)
+	}
+	e := l.lowerExpr(x)
+	l.leave()
+	l.note(x, e)
+	return e
+}
+
+// scalar lowers an expression that must be a number or a bool.
+func (l *lowerer) scalar(x syntax.Expr) *Expr { return l.expr(x) }
+
+// number lowers an expression that must be a number; what says whose it is.
+func (l *lowerer) number(x syntax.Expr, what string) *Expr {
+	e := l.expr(x)
+	if e.Type == Bool {
+		d := l.err("E0705", x, fmt.Sprintf("%s takes numbers, and this is a bool", what))
+		d.Help = append(d.Help, fmt.Sprintf("write `if %s then 1 else 0`", l.text(x)))
+		return l.bad(x)
+	}
+	return e
+}
+
+// integer lowers an expression that must be an integer, as an int.
+func (l *lowerer) integer(x syntax.Expr, what string) *Expr {
+	e := l.expr(x)
+	switch {
+	case e.Type.IsFloat():
+		d := l.err("E0703", x, fmt.Sprintf("%s must be an int, and this is a float", what))
+		d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(x)))
+		return l.bad(x)
+	case e.Type == Bool:
+		l.err("E0705", x, fmt.Sprintf("%s must be an int, and this is a bool", what))
+		return l.bad(x)
+	case e.Type == Open:
+		return e
+	}
+	return convert(e, I64)
+}
+
+func (l *lowerer) lowerExpr(x syntax.Expr) *Expr {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return l.expr(x.X)
+	case *syntax.IntLit:
+		return &Expr{Op: OpConst, Type: I64, Lit: true, Int: x.Value, Pos: x.Span}
+	case *syntax.FloatLit:
+		return &Expr{Op: OpConst, Type: F64, Lit: true, Float: x.Value, Pos: x.Span}
+	case *syntax.BoolLit:
+		e := &Expr{Op: OpConst, Type: Bool, Pos: x.Span}
+		if x.Value {
+			e.Int = 1
+		}
+		return e
+	case *syntax.Ident:
+		return l.ident(x)
+	case *syntax.Unary:
+		return l.unary(x)
+	case *syntax.Binary:
+		return l.binary(x)
+	case *syntax.Cond:
+		return l.condExpr(x)
+	case *syntax.Index:
+		return l.index(x)
+	case *syntax.Selector:
+		return l.selector(x)
+	case *syntax.Call:
+		return l.call(x)
+	case *syntax.Fold:
+		return l.fold(x)
+	case *syntax.RangeExpr:
+		l.err("E0705", x, "a range can only be the domain of `each`, `for` or a fold in a codelet body")
+	case *syntax.StringLit, *syntax.FString:
+		l.err("E0705", x, "a codelet body has no strings")
+	case *syntax.ListLit, *syntax.ListComp:
+		d := l.err("E0705", x, "a codelet body has no lists")
+		d.Help = append(d.Help, "pass the values in a vector operand")
+	case *syntax.NoneLit:
+		l.err("E0705", x, "a codelet body has no `none`")
+	case *syntax.Insert:
+		d := l.err("E0105", x, "a codelet body cannot insert tasks")
+		d.Help = append(d.Help, "insert them from the script or from a `func`")
+	default:
+		l.err("E0105", x, "this cannot stand in a codelet body")
+	}
+	return l.bad(x)
+}
+
+func (l *lowerer) ident(x *syntax.Ident) *Expr {
+	if l.find(x.Name) == nil {
+		switch x.Name {
+		case "pi":
+			return &Expr{Op: OpConst, Type: F64, Lit: true, Float: math.Pi, Pos: x.Span}
+		case "inf":
+			return &Expr{Op: OpConst, Type: F64, Lit: true, Float: math.Inf(1), Pos: x.Span}
+		}
+	}
+	en := l.lookup(x)
+	if en == nil {
+		return l.bad(x)
+	}
+	en.used = true
+	switch en.kind {
+	case operandEntry:
+		op := &l.fn.Operands[en.operand]
+		switch op.Kind {
+		case iface.Variable:
+			return &Expr{Op: OpLoad, Type: op.Elem, Operand: en.operand, Pos: x.Span}
+		case iface.NoKind:
+		case iface.Void:
+			l.err("E0705", x, fmt.Sprintf("`%s` is void and has no value", op.Name))
+		default:
+			d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v, and a body computes with elements", op.Name, op.Kind))
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", op.Name, indexNames(op.Kind)))
+		}
+		return l.bad(x)
+	case scalarEntry:
+		if en.slot < 0 {
+			l.err("E0705", x, "a codelet body has no strings")
+			return l.bad(x)
+		}
+	}
+	return &Expr{Op: OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: x.Span}
+}
+
+// indexNames are the indices to suggest for data of kind k.
+func indexNames(k iface.Kind) string {
+	if k == iface.Matrix {
+		return "i, j"
+	}
+	return "i"
+}
+
+func (l *lowerer) unary(x *syntax.Unary) *Expr {
+	if x.Op == "not" {
+		e := l.expr(x.X)
+		if e.Type != Bool && e.Type != Open {
+			l.err("E0705", x.X, fmt.Sprintf("`not` takes a bool, and this is %s", aType(e.Type)))
+			return l.bad(x)
+		}
+		return &Expr{Op: OpNot, Type: Bool, X: []*Expr{e}, Pos: x.Span}
+	}
+	e := l.number(x.X, "`-`")
+	if e.Op == OpBad {
+		return e
+	}
+	if e.Lit {
+		c := *e
+		c.Int, c.Float, c.Pos = -e.Int, -e.Float, x.Span
+		return &c
+	}
+	return &Expr{Op: OpNeg, Type: e.Type, X: []*Expr{e}, Pos: x.Span}
+}
+
+// binary lowers chains like a + b + c, which lean to the left and can be long,
+// with a loop.
+func (l *lowerer) binary(x *syntax.Binary) *Expr {
+	chain := []*syntax.Binary{x}
+	for len(chain) <= maxDepth {
+		left, ok := chain[len(chain)-1].X.(*syntax.Binary)
+		if !ok {
+			break
+		}
+		chain = append(chain, left)
+	}
+	if len(chain) > maxDepth {
+		if !l.deep {
+			l.deep = true
+			d := l.err("E0705", x, fmt.Sprintf("this has more than %d operators in a row", maxDepth))
+			d.Help = append(d.Help, "give parts of it a name with `let`")
+		}
+		return l.bad(x)
+	}
+	l.depth += len(chain) // the left side lies that much deeper
+	e := l.expr(chain[len(chain)-1].X)
+	l.depth -= len(chain)
+	for i := len(chain) - 1; i >= 0; i-- {
+		b := chain[i]
+		e = l.operator(b, e, l.expr(b.Y))
+		if i > 0 {
+			l.note(b, e)
+		}
+	}
+	return e
+}
+
+var compareOps = map[string]Op{"==": OpEq, "!=": OpNe, "<": OpLt, "<=": OpLe, ">": OpGt, ">=": OpGe}
+
+func (l *lowerer) operator(b *syntax.Binary, x, y *Expr) *Expr {
+	switch b.Op {
+	case "and", "or":
+		for _, side := range []struct {
+			e *Expr
+			x syntax.Expr
+		}{{x, b.X}, {y, b.Y}} {
+			if side.e.Type != Bool && side.e.Type != Open {
+				l.err("E0705", side.x, fmt.Sprintf("`%s` takes bools, and this is %s", b.Op, aType(side.e.Type)))
+				return l.bad(b)
+			}
+		}
+		op := OpAnd
+		if b.Op == "or" {
+			op = OpOr
+		}
+		return &Expr{Op: op, Type: Bool, X: []*Expr{x, y}, Pos: b.Span}
+	}
+	op, ok := compareOps[b.Op]
+	if !ok {
+		return l.arith(b.Op, x, y, b, b.X, b.Y)
+	}
+	e := &Expr{Op: op, Type: Bool, Pos: b.Span}
+	if x.Type == Bool || y.Type == Bool {
+		if (x.Type == y.Type || x.Type == Open || y.Type == Open) && (op == OpEq || op == OpNe) {
+			e.X = []*Expr{x, y}
+			return e
+		}
+		l.err("E0705", b, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, aType(x.Type), aType(y.Type)))
+		return l.bad(b)
+	}
+	t := mix(x, y)
+	e.X = []*Expr{convert(x, t), convert(y, t)}
+	return e
+}
+
+var arithOps = map[string]Op{"+": OpAdd, "-": OpSub, "*": OpMul, "/": OpDiv, "//": OpFloorDiv, "%": OpMod, "**": OpPow}
+
+// arith makes x op y of numbers.
+func (l *lowerer) arith(name string, x, y *Expr, at syntax.Node, xs, ys syntax.Expr) *Expr {
+	op, ok := arithOps[name]
+	if !ok {
+		l.err("E0105", at, fmt.Sprintf("`%s` cannot stand in a codelet body", name))
+		return l.bad(at)
+	}
+	for _, side := range []struct {
+		e *Expr
+		x syntax.Expr
+	}{{x, xs}, {y, ys}} {
+		if side.e.Type == Bool {
+			d := l.err("E0705", side.x, fmt.Sprintf("`%s` takes numbers, and this is a bool", name))
+			d.Help = append(d.Help, fmt.Sprintf("write `if %s then 1 else 0`", l.text(side.x)))
+			return l.bad(at)
+		}
+	}
+	t := mix(x, y)
+	if op == OpDiv && t.IsInt() {
+		t = F64
+	}
+	if x.Lit && y.Lit {
+		if e := foldLits(op, convert(x, t), convert(y, t)); e != nil {
+			e.Pos = at.Range()
+			return e
+		}
+	}
+	return &Expr{Op: op, Type: t, X: []*Expr{convert(x, t), convert(y, t)}, Pos: at.Range()}
+}
+
+// foldLits computes with literals; the result is a literal again, so that
+// `1.0 / 3.0 * x[i]` computes in the type of x. nil: left to the running body,
+// which reports what is wrong with it.
+func foldLits(op Op, x, y *Expr) *Expr {
+	e := &Expr{Op: OpConst, Type: x.Type, Lit: true}
+	if x.Type.IsFloat() {
+		v, ok := floatOp[float64](op, x.Float, y.Float)
+		e.Float = v
+		if !ok {
+			return nil
+		}
+		return e
+	}
+	if (op == OpFloorDiv || op == OpMod) && y.Int == 0 || op == OpPow && y.Int < 0 {
+		return nil
+	}
+	e.Int = intOp[int64](op, x.Int, y.Int)
+	return e
+}
+
+func (l *lowerer) condExpr(x *syntax.Cond) *Expr {
+	c := l.cond(x.If)
+	return l.choice(OpCond, c, l.expr(x.Then), l.expr(x.Else), x, "the two sides of `if ... then ... else`")
+}
+
+// choice makes c ? a : b.
+func (l *lowerer) choice(op Op, c, a, b *Expr, at syntax.Expr, what string) *Expr {
+	if (a.Type == Bool) != (b.Type == Bool) && a.Type != Open && b.Type != Open {
+		l.err("E0705", at, fmt.Sprintf("%s have different types: %v and %v", what, typeOf(a.Type), typeOf(b.Type)))
+		return l.bad(at)
+	}
+	t := Bool
+	if a.Type != Bool || b.Type != Bool {
+		t = mix(a, b)
+	}
+	return &Expr{Op: op, Type: t, X: []*Expr{c, convert(a, t), convert(b, t)}, Pos: at.Range()}
+}
+
+// element resolves x[…] to an operand and its indices.
+func (l *lowerer) element(x *syntax.Index) (op int, idx []*Expr, ok bool) {
+	for range x.Args {
+		idx = append(idx, nil)
+	}
+	ok = true
+	for k, a := range x.Args {
+		idx[k] = l.integer(a, "an index")
+		ok = ok && idx[k].Op != OpBad
+	}
+	id, isName := unparen(x.X).(*syntax.Ident)
+	if !isName {
+		l.err("E0705", x.X, "only operands have elements in a codelet body")
+		return 0, nil, false
+	}
+	en := l.lookup(id)
+	if en == nil {
+		return 0, nil, false
+	}
+	en.used = true
+	if l.check {
+		id.SetType(types.TInvalid)
+		if en.typ != nil {
+			id.SetType(en.typ)
+		}
+	}
+	if en.kind != operandEntry {
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is one value and has no elements", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		return 0, nil, false
+	}
+	o := &l.fn.Operands[en.operand]
+	switch want := o.Kind.Rank(); {
+	case o.Kind == iface.NoKind:
+		return 0, nil, false
+	case o.Kind == iface.Void:
+		l.err("E0705", x, fmt.Sprintf("`%s` is void and has no elements", id.Name))
+		return 0, nil, false
+	case want == 0:
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a variable and has no index in a codelet body", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		return 0, nil, false
+	case len(idx) != want:
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", id.Name, o.Kind, count(want, "index", "indices"), len(idx)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", id.Name, indexNames(o.Kind)))
+		return 0, nil, false
+	}
+	return en.operand, idx, ok
+}
+
+func count(n int, one, many string) string {
+	switch n {
+	case 1:
+		return "one " + one
+	case 2:
+		return "two " + many
+	case 3:
+		return "three " + many
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (l *lowerer) index(x *syntax.Index) *Expr {
+	op, idx, ok := l.element(x)
+	if !ok {
+		return l.bad(x)
+	}
+	return &Expr{Op: OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: x.Span}
+}
+
+var fieldNames = map[iface.Kind]map[string]Field{
+	iface.Vector: {"n": FieldDim0, "offset": FieldOff0},
+	iface.Matrix: {"rows": FieldDim0, "cols": FieldDim1, "ld": FieldLD, "row0": FieldOff0, "col0": FieldOff1},
+}
+
+var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`"}
+
+// fieldName is the name of field f of data of kind k.
+func fieldName(k iface.Kind, f Field) string {
+	for n, g := range fieldNames[k] {
+		if f == g {
+			return n
+		}
+	}
+	return "?"
+}
+
+func (l *lowerer) selector(x *syntax.Selector) *Expr {
+	id, ok := unparen(x.X).(*syntax.Ident)
+	if !ok {
+		l.err("E0705", x.X, "only operands have fields in a codelet body")
+		return l.bad(x)
+	}
+	en := l.lookup(id)
+	if en == nil {
+		return l.bad(x)
+	}
+	en.used = true
+	if l.check && en.typ != nil {
+		id.SetType(en.typ)
+	}
+	if en.kind != operandEntry {
+		l.err("E0705", x.Name, fmt.Sprintf("`%s` is one value and has no fields", id.Name))
+		return l.bad(x)
+	}
+	o := &l.fn.Operands[en.operand]
+	f, ok := fieldNames[o.Kind][x.Name.Name]
+	if !ok {
+		if o.Kind != iface.NoKind {
+			d := l.err("E0705", x.Name, fmt.Sprintf("a %v has no field `%s`", o.Kind, x.Name.Name))
+			if s := fieldList[o.Kind]; s != "" {
+				d.Help = append(d.Help, "its fields are "+s)
+			}
+		}
+		return l.bad(x)
+	}
+	return &Expr{Op: OpField, Type: I64, Operand: en.operand, Field: f, Pos: x.Span}
+}
+
+// rangeOf lowers an explicit range.
+func (l *lowerer) rangeOf(x syntax.Expr) (Range, bool) {
+	r, ok := unparen(x).(*syntax.RangeExpr)
+	if !ok {
+		if id, isName := unparen(x).(*syntax.Ident); isName {
+			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
+				en.used = true
+				d := l.err("E0705", x, fmt.Sprintf("this runs over a range, and `%s` is data", id.Name))
+				for n, f := range fieldNames[l.fn.Operands[en.operand].Kind] {
+					if f == FieldDim0 {
+						d.Help = append(d.Help, fmt.Sprintf("write `0..%s.%s`", id.Name, n))
+					}
+				}
+				return Range{Over: -1}, false
+			}
+		}
+		e := l.expr(x)
+		if e.Op != OpBad {
+			d := l.err("E0705", x, "this must be a range")
+			d.Help = append(d.Help, fmt.Sprintf("write `0..%s`", l.operandText(x)))
+		}
+		return Range{Over: -1}, false
+	}
+	if l.check {
+		r.SetType(types.TRange)
+		x.SetType(types.TRange)
+	}
+	out := Range{Lo: l.integer(r.Lo, "the bound of a range"), Hi: l.integer(r.Hi, "the bound of a range"), Closed: r.Closed, Over: -1, Pos: x.Range()}
+	return out, out.Lo.Op != OpBad && out.Hi.Op != OpBad
+}
+
+// domain lowers what an each or a fold runs over: a handle, or one range per
+// index.
+func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom []syntax.Expr) ([]Range, bool) {
+	if len(dom) == 1 {
+		if id, ok := unparen(dom[0]).(*syntax.Ident); ok {
+			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
+				return l.over(word, id, en, dom[0], names)
+			}
+		}
+	}
+	ok := true
+	if len(names) > maxIndices {
+		d := l.err("E0705", at, fmt.Sprintf("`%s` has %d indices, and at most %d are possible", word, len(names), maxIndices))
+		d.Help = append(d.Help, "put some of them into a `for` or a fold inside")
+		ok = false
+	}
+	out := make([]Range, len(dom))
+	for k, x := range dom {
+		var fine bool
+		out[k], fine = l.rangeOf(x)
+		ok = ok && fine
+	}
+	if len(dom) != len(names) {
+		if ok {
+			l.err("E0705", at, fmt.Sprintf("`%s` has %s and %s", word, count(len(names), "name", "names"), count(len(dom), "range", "ranges"))).
+				Help = append([]string(nil), "give one range for each name")
+		}
+		ok = false
+	}
+	return out, ok
+}
+
+// over makes the domain of all elements of an operand.
+func (l *lowerer) over(word string, id *syntax.Ident, en *entry, x syntax.Expr, names []*syntax.Ident) ([]Range, bool) {
+	en.used = true
+	if l.check {
+		id.Obj = en.obj
+		id.SetType(en.typ)
+		x.SetType(en.typ)
+	}
+	o := &l.fn.Operands[en.operand]
+	rank := o.Kind.Rank()
+	switch {
+	case o.Kind == iface.NoKind:
+		return nil, false
+	case rank == 0:
+		l.err("E0705", x, fmt.Sprintf("`%s` cannot run over `%s`, which is a %v", word, id.Name, o.Kind))
+		return nil, false
+	case rank != len(names):
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and needs %s", id.Name, o.Kind, count(rank, "index", "indices")))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s %s in %s`", word, indexNames(o.Kind), id.Name))
+		return nil, false
+	}
+	out := make([]Range, rank)
+	for k := range out {
+		out[k] = Range{Lo: &Expr{Op: OpConst, Type: I64, Pos: x.Range()},
+			Hi:   &Expr{Op: OpField, Type: I64, Operand: en.operand, Field: FieldDim0 + Field(k), Pos: x.Range()},
+			Over: en.operand, Pos: x.Range()}
+	}
+	return out, true
+}
+
+var foldOps = map[string]Op{"sum": OpAdd, "prod": OpMul, "min": OpMin, "max": OpMax}
+
+func (l *lowerer) fold(x *syntax.Fold) *Expr {
+	dom, ok := l.domain(x.Op, x, x.Names, x.Domain)
+	l.push()
+	defer l.pop()
+	for k, n := range x.Names {
+		slot := l.declare(n, types.EachVar, Slot{Name: n.Name, Type: I64, Kind: IndexSlot})
+		if k < len(dom) {
+			dom[k].Slot = slot
+		}
+	}
+	body := l.number(x.Body, fmt.Sprintf("`%s`", x.Op))
+	if !ok || body.Op == OpBad {
+		return l.bad(x)
+	}
+	body = convert(body, body.Type)
+	return &Expr{Op: OpFold, Type: body.Type, Reduce: foldOps[x.Op], X: []*Expr{body}, Domain: dom, Pos: x.Span}
+}

@@ -1,0 +1,172 @@
+package kernel
+
+// Arithmetic of single values, generic over the element type. It is the
+// meaning of every operation; the CPU back end calls it or does the same.
+
+import "math"
+
+type integer interface {
+	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+type float interface{ float32 | float64 }
+
+type number interface{ integer | float }
+
+// floorDiv divides integers, rounded down. y is not 0. The one quotient that
+// does not fit, smallest / -1, wraps.
+func floorDiv[T integer](x, y T) T {
+	q := x / y
+	if r := x % y; r != 0 && (r < 0) != (y < 0) {
+		q--
+	}
+	return q
+}
+
+// floorMod is the remainder of floorDiv: it has the sign of y, which is not 0.
+func floorMod[T integer](x, y T) T {
+	r := x % y
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// floorMod for floats.
+func floorModF[T float](x, y T) T {
+	r := T(math.Mod(float64(x), float64(y)))
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// powInt raises x to y ≥ 0, wrapping.
+func powInt[T integer](x, y T) T {
+	var r T = 1
+	for {
+		if y&1 != 0 {
+			r *= x
+		}
+		if y >>= 1; y == 0 {
+			return r
+		}
+		x *= x
+	}
+}
+
+func absOf[T number](x T) T {
+	if x < 0 {
+		return -x
+	}
+	if x == 0 {
+		return 0 // also for -0
+	}
+	return x
+}
+
+// fmaOf is x*y+z with one rounding.
+func fmaOf[T float](x, y, z T) T {
+	r := math.FMA(float64(x), float64(y), float64(z))
+	if _, isF32 := any(x).(float32); !isF32 {
+		return T(r)
+	}
+	// A float32 product is exact in float64. The sum is rounded to odd there,
+	// so that rounding it to float32 gives what one rounding would.
+	p, c := float64(x)*float64(y), float64(z)
+	s := p + c
+	if math.IsInf(s, 0) || math.IsNaN(s) {
+		return T(s)
+	}
+	b := s - p
+	if e := (p - (s - b)) + (c - b); e != 0 {
+		if bits := math.Float64bits(s); bits&1 == 0 {
+			if (e > 0) == (s > 0) {
+				bits++
+			} else {
+				bits--
+			}
+			s = math.Float64frombits(bits)
+		}
+	}
+	return T(s)
+}
+
+// intOp computes with two integers; the caller has excluded division by zero
+// and negative exponents.
+func intOp[T integer](op Op, a, b int64) int64 {
+	x, y := T(a), T(b)
+	switch op {
+	case OpAdd:
+		x += y
+	case OpSub:
+		x -= y
+	case OpMul:
+		x *= y
+	case OpFloorDiv:
+		x = floorDiv(x, y)
+	case OpMod:
+		x = floorMod(x, y)
+	case OpPow:
+		x = powInt(x, y)
+	case OpMin:
+		x = min(x, y)
+	case OpMax:
+		x = max(x, y)
+	}
+	return int64(x)
+}
+
+// floatOp computes with two floats; false: no such operation.
+func floatOp[T float](op Op, x, y T) (T, bool) {
+	switch op {
+	case OpAdd:
+		return x + y, true
+	case OpSub:
+		return x - y, true
+	case OpMul:
+		return x * y, true
+	case OpDiv:
+		return x / y, true
+	case OpFloorDiv:
+		return T(math.Floor(float64(x / y))), true
+	case OpMod:
+		return floorModF(x, y), true
+	case OpPow:
+		return powOf(x, y), true
+	case OpMin:
+		return min(x, y), true
+	case OpMax:
+		return max(x, y), true
+	}
+	return 0, false
+}
+
+func powOf[T float](x, y T) T {
+	if y == 2 {
+		return x * x
+	}
+	return T(math.Pow(float64(x), float64(y)))
+}
+
+// mathFuncs are the functions of one float.
+var mathFuncs = map[Op]func(float64) float64{
+	OpSqrt: math.Sqrt, OpCbrt: math.Cbrt, OpExp: math.Exp, OpLog: math.Log, OpLog2: math.Log2, OpSin: math.Sin,
+	OpCos: math.Cos, OpTan: math.Tan, OpTanh: math.Tanh, OpErf: math.Erf, OpFloor: math.Floor, OpCeil: math.Ceil,
+	OpRound: math.Round,
+}
+
+// neutral is the value of a fold over nothing.
+func neutral(reduce Op, t Type) (i int64, f float64) {
+	switch reduce {
+	case OpMul:
+		return 1, 1
+	case OpMin:
+		_, hi := intRange(t)
+		return hi, math.Inf(1)
+	case OpMax:
+		lo, _ := intRange(t)
+		return lo, math.Inf(-1)
+	}
+	return 0, 0
+}

@@ -1,0 +1,436 @@
+package kernel
+
+// Random bodies: whatever the generator writes, the reference interpreter and
+// every way of running it must agree.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// generator writes a random body. Operands: p, q (R vectors), P (R matrix),
+// y, z (RW vectors), Y (RW matrix), v (RW variable), w (R variable); scalars n
+// (int), f (float), b (bool).
+type generator struct {
+	*rand.Rand
+	elem  map[string]string
+	lets  []string   // names in sight, numbers
+	types []string   // of lets
+	bools []string   // names in sight, bools
+	idx   []string   // index names in sight
+	own   [][]string // elements of this round: written operands with their indices
+	fresh int
+	fault bool // may write what can fault
+	loops int
+}
+
+func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g *generator) name() string {
+	g.fresh++
+	return fmt.Sprintf("a%d", g.fresh)
+}
+
+// index writes an index that is inside a size for sure, or may fault.
+func (g *generator) index(size string, depth int) string {
+	if g.fault && g.IntN(40) == 0 {
+		return g.int(depth)
+	}
+	switch g.IntN(6) {
+	case 0:
+		if len(g.idx) > 0 {
+			return fmt.Sprintf("max(min(%s + %d, %s - 1), 0)", g.pick(g.idx...), g.IntN(5)-2, size)
+		}
+	case 1:
+		if len(g.idx) > 0 {
+			return fmt.Sprintf("(%s * %d + %d) %% %s", g.pick(g.idx...), g.IntN(4)-1, g.IntN(9)-4, size)
+		}
+	case 2:
+		return fmt.Sprintf("%d %% %s", g.IntN(20), size)
+	}
+	return fmt.Sprintf("(%s) %% %s", g.int(depth-1), size)
+}
+
+// int writes an expression of an integer type.
+func (g *generator) int(depth int) string {
+	if depth <= 0 {
+		switch g.IntN(5) {
+		case 0:
+			return fmt.Sprint(g.IntN(400) - 150)
+		case 1:
+			return g.pick("n", "p.n", "P.cols", "y.n", "p.offset")
+		}
+		if len(g.idx) > 0 {
+			return g.pick(g.idx...)
+		}
+		return fmt.Sprint(g.IntN(9))
+	}
+	switch g.IntN(8) {
+	case 0:
+		return "int(" + g.number(depth-1) + ")"
+	case 1:
+		return fmt.Sprintf("(%s %s %d)", g.int(depth-1), g.pick("//", "%"), 1+g.IntN(7))
+	case 2:
+		if g.fault && g.IntN(10) == 0 {
+			return fmt.Sprintf("(%s %s %s)", g.int(depth-1), g.pick("//", "%"), g.int(depth-1))
+		}
+	case 3:
+		return fmt.Sprintf("%s(%s, %s)", g.pick("min", "max"), g.int(depth-1), g.int(depth-1))
+	case 4:
+		return fmt.Sprintf("(if %s then %s else %s)", g.bool(depth-1), g.int(depth-1), g.int(depth-1))
+	}
+	return fmt.Sprintf("(%s %s %s)", g.int(depth-1), g.pick("+", "-", "*"), g.int(depth-1))
+}
+
+// number writes an expression of any number type.
+func (g *generator) number(depth int) string {
+	if depth <= 0 {
+		switch g.IntN(8) {
+		case 0:
+			return g.pick("1", "2", "-3", "200", "70000", "0.5", "1.5", "-0.25", "1e10")
+		case 1:
+			return g.pick("n", "f", "w")
+		case 2:
+			return g.int(0)
+		}
+		if len(g.lets) > 0 && g.IntN(2) == 0 {
+			return g.pick(g.lets...)
+		}
+		return g.load(1)
+	}
+	switch g.IntN(14) {
+	case 0:
+		return fmt.Sprintf("-(%s)", g.number(depth-1))
+	case 1:
+		return fmt.Sprintf("%s(%s)", g.pick("abs", "sqrt", "floor", "ceil", "round", "float", "int", "sin"), g.number(depth-1))
+	case 2:
+		return fmt.Sprintf("%s(%s, %s)", g.pick("min", "max"), g.number(depth-1), g.number(depth-1))
+	case 3:
+		return fmt.Sprintf("(if %s then %s else %s)", g.bool(depth-1), g.number(depth-1), g.number(depth-1))
+	case 4:
+		return fmt.Sprintf("select(%s, %s, %s)", g.bool(depth-1), g.number(depth-1), g.number(depth-1))
+	case 5:
+		return fmt.Sprintf("(%s / %s)", g.number(depth-1), g.number(depth-1))
+	case 6:
+		return fmt.Sprintf("(%s ** %d)", g.number(depth-1), g.IntN(4))
+	case 7:
+		return fmt.Sprintf("(%s %s %d)", g.number(depth-1), g.pick("//", "%"), 1+g.IntN(5))
+	case 8:
+		if g.loops < 2 {
+			return g.fold(depth - 1)
+		}
+	case 9:
+		return g.load(depth)
+	}
+	return fmt.Sprintf("(%s %s %s)", g.number(depth-1), g.pick("+", "-", "*"), g.number(depth-1))
+}
+
+// load reads an element that may be read here.
+func (g *generator) load(depth int) string {
+	switch k := g.IntN(5); {
+	case k == 0 && len(g.own) > 0:
+		return g.pick(g.own[g.IntN(len(g.own))]...)
+	case k == 1:
+		return fmt.Sprintf("P[%s, %s]", g.index("P.rows", depth-1), g.index("P.cols", depth-1))
+	case k == 2:
+		return fmt.Sprintf("q[%s]", g.index("q.n", depth-1))
+	case k == 3 && len(g.idx) > 0:
+		return fmt.Sprintf("p[min(%s, p.n - 1)]", g.pick(g.idx...))
+	}
+	return fmt.Sprintf("p[%s]", g.index("p.n", depth-1))
+}
+
+// fold writes a fold whose result does not depend on its order: of integers, or
+// the smallest or largest of floats.
+func (g *generator) fold(depth int) string {
+	i := g.name()
+	n, own := len(g.idx), g.own
+	g.idx = append(g.idx, i)
+	g.loops++
+	defer func() { g.idx = g.idx[:n]; g.own = own; g.loops-- }()
+	dom := fmt.Sprintf("%s in 0..%d", i, g.IntN(5))
+	switch g.IntN(5) {
+	case 0:
+		dom = i + " in p"
+	case 1:
+		j := g.name()
+		g.idx = append(g.idx, j)
+		dom = fmt.Sprintf("%s, %s in %d..=%d, 0..P.cols", i, j, g.IntN(3)-1, g.IntN(4))
+	case 2:
+		if n > 0 {
+			dom = fmt.Sprintf("%s in 0..min(abs(%s), 9)", i, g.idx[0])
+		}
+	}
+	if g.IntN(2) == 0 {
+		return fmt.Sprintf("(%s %s { %s })", g.pick("sum", "prod"), dom, "int("+g.number(depth)+")")
+	}
+	return fmt.Sprintf("(%s %s { %s })", g.pick("min", "max"), dom, g.number(depth))
+}
+
+func (g *generator) bool(depth int) string {
+	if depth <= 0 && len(g.bools) > 0 && g.IntN(2) == 0 {
+		return g.pick(g.bools...)
+	}
+	switch g.IntN(6) {
+	case 0:
+		return g.pick("b", "true", "false")
+	case 1:
+		if depth > 0 {
+			return fmt.Sprintf("(%s %s %s)", g.bool(depth-1), g.pick("and", "or", "==", "!="), g.bool(depth-1))
+		}
+	case 2:
+		if depth > 0 {
+			return fmt.Sprintf("(not %s)", g.bool(depth-1))
+		}
+	}
+	return fmt.Sprintf("(%s %s %s)", g.number(depth-1), g.pick("==", "!=", "<", "<=", ">", ">="), g.number(depth-1))
+}
+
+// value writes what may be stored into elem.
+func (g *generator) value(elem string, depth int) string {
+	if elem[0] == 'f' {
+		return g.number(depth)
+	}
+	return "int(" + g.number(depth) + ")"
+}
+
+// stmts writes the statements of a round. targets are the elements that it may
+// write.
+func (g *generator) stmts(depth int, inEach bool) string {
+	var out strings.Builder
+	lets, bools := len(g.lets), len(g.bools)
+	defer func() { g.lets, g.types, g.bools = g.lets[:lets], g.types[:lets], g.bools[:bools] }()
+	for range 1 + g.IntN(3) {
+		switch k := g.IntN(10); {
+		case k < 2:
+			n := g.name()
+			t := "f64"
+			if g.IntN(2) == 0 {
+				t = "i64"
+			}
+			v := "float(" + g.number(2) + ")"
+			if t == "i64" {
+				v = g.pick("int("+g.number(2)+")", "int("+g.int(1)+")")
+			}
+			fmt.Fprintf(&out, "let %s = %s\n", n, v)
+			g.lets, g.types = append(g.lets, n), append(g.types, t)
+		case k == 2:
+			n := g.name()
+			fmt.Fprintf(&out, "let %s = %s\n", n, g.bool(2))
+			g.bools = append(g.bools, n)
+		case k == 3 && len(g.lets) > 0 && (lets == 0 || !inEach || g.IntN(2) == 0):
+			l := g.IntN(len(g.lets))
+			if strings.HasPrefix(g.lets[l], "outer") {
+				continue
+			}
+			fmt.Fprintf(&out, "%s = %s\n", g.lets[l], g.value(g.types[l], 2))
+		case k == 4 && depth > 0:
+			fmt.Fprintf(&out, "if %s {\n%s}", g.bool(2), g.stmts(depth-1, inEach))
+			if g.IntN(2) == 0 {
+				fmt.Fprintf(&out, " else {\n%s}", g.stmts(depth-1, inEach))
+			}
+			out.WriteString("\n")
+		case k == 5 && depth > 0 && g.loops < 2:
+			i := g.name()
+			hi := fmt.Sprint(g.IntN(4))
+			if len(g.idx) > 0 && g.IntN(3) == 0 {
+				hi = fmt.Sprintf("min(%s, 5)", g.idx[0])
+			}
+			n := len(g.idx)
+			g.idx = append(g.idx, i)
+			g.loops++
+			fmt.Fprintf(&out, "for %s in %s {\n%s}\n", i, "0.."+hi, g.stmts(depth-1, inEach))
+			g.loops--
+			g.idx = g.idx[:n]
+		default:
+			if len(g.own) == 0 {
+				continue
+			}
+			o := g.own[g.IntN(len(g.own))]
+			t := g.pick(o...)
+			elem := g.elem[strings.SplitN(t, "[", 2)[0]]
+			op := g.pick("=", "=", "+=", "-=", "*=")
+			if elem[0] != 'f' && op != "=" {
+				fmt.Fprintf(&out, "%s %s %s\n", t, op, "int("+g.number(2)+")")
+			} else {
+				fmt.Fprintf(&out, "%s %s %s\n", t, op, g.value(elem, 3))
+			}
+		}
+	}
+	return out.String()
+}
+
+// body writes a whole body.
+func (g *generator) body() string {
+	var out strings.Builder
+	for range 1 + g.IntN(3) {
+		switch g.IntN(8) {
+		case 0:
+			n := fmt.Sprintf("outer%d", g.fresh)
+			g.fresh++
+			fmt.Fprintf(&out, "let %s = float(%s)\n", n, g.number(2))
+			g.lets, g.types = append(g.lets, n), append(g.types, "f64")
+		case 1:
+			g.own = [][]string{{"v"}}
+			g.loops = 1
+			i := g.name()
+			g.idx = []string{i}
+			fmt.Fprintf(&out, "for %s in 0..%d {\n%s}\n", i, g.IntN(6), g.stmts(1, false))
+			g.idx, g.own, g.loops = nil, nil, 0
+		case 2:
+			fmt.Fprintf(&out, "v = %s\n", g.value(g.elem["v"], 3))
+		case 3, 4:
+			i, j := g.name(), g.name()
+			g.idx = []string{i, j}
+			g.own = [][]string{{fmt.Sprintf("Y[%s, %s]", i, j)}}
+			fmt.Fprintf(&out, "each %s, %s in Y {\n%s}\n", i, j, g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		case 5:
+			i := g.name()
+			g.idx = []string{i}
+			g.own = [][]string{{fmt.Sprintf("Y[%s, 0]", i), fmt.Sprintf("Y[%s, Y.cols - 1]", i)}}
+			fmt.Fprintf(&out, "each %s in 0..Y.rows {\n%s}\n", i, g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		default:
+			i := g.name()
+			g.idx = []string{i}
+			g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+			fmt.Fprintf(&out, "each %s in %s {\n%s}\n", i, g.pick("y", "z", "1..y.n", "0..y.n - 1", "0..=y.n - 1"), g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		}
+	}
+	return out.String()
+}
+
+// randomData makes an operand with small values and, of floats, a few special
+// ones.
+func randomData(r *rand.Rand, elem string, rank, rows, cols int) *refData {
+	d := &refData{elem: elem, rank: rank, rows: rows, cols: cols, offset: r.IntN(50)}
+	n := 1
+	if rank > 0 {
+		n = rows
+	}
+	if rank == 2 {
+		n *= cols
+	}
+	for range n {
+		if elem[0] != 'f' {
+			d.cells = append(d.cells, refInt(elem, uint64(r.IntN(300)-100)))
+			continue
+		}
+		x := float64(r.IntN(64)-24) / 4
+		switch r.IntN(60) {
+		case 0:
+			x = math.NaN()
+		case 1:
+			x = math.Inf(1)
+		case 2:
+			x = math.Inf(-1)
+		}
+		d.cells = append(d.cells, refFloat(elem, x))
+	}
+	return d
+}
+
+// randomCase writes and runs one random program; it reports whether it faulted.
+func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	g := &generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0}
+	names := []string{"p", "q", "P", "w", "y", "z", "Y", "v"}
+	for _, n := range names {
+		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
+	}
+	body := g.body()
+	src := fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], n: int, f: float, b: bool) {\n%s}\n",
+		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], body)
+	file, cs := codelets(t, "random.spu", src)
+	sig := signature(cs[0])
+	if ds := Check(file, cs[0], sig); ds.Err() != nil {
+		if g.fault && strings.Contains(ds.Error(), "E0601") {
+			return true, true // a fault that the text shows
+		}
+		t.Errorf("seed %d: %v\n%s", seed, ds, src)
+		return false, false
+	}
+	prog, err := Compile(file, cs[0], sig, nil)
+	if err != nil {
+		t.Errorf("seed %d: %v\n%s", seed, err, src)
+		return false, false
+	}
+	sizes := []int{1, 2, 7, 40, 511, 512, 513, 1100}
+	n, rows, cols := sizes[r.IntN(len(sizes))], 1+r.IntN(4), 1+r.IntN(40)
+	data := map[string]*refData{
+		"p": randomData(r, g.elem["p"], 1, 1+r.IntN(30), 0), "q": randomData(r, g.elem["q"], 1, n, 0), "P": randomData(r, g.elem["P"], 2, 1+r.IntN(6), 1+r.IntN(6)),
+		"w": randomData(r, g.elem["w"], 0, 0, 0), "v": randomData(r, g.elem["v"], 0, 0, 0),
+		"y": randomData(r, g.elem["y"], 1, n, 0), "z": randomData(r, g.elem["z"], 1, n, 0), "Y": randomData(r, g.elem["Y"], 2, rows, cols),
+	}
+	b := r.IntN(2) == 0
+	scalars := map[string]refValue{"n": refInt("i64", uint64(r.IntN(20)-5)), "f": refFloat("f64", 1.25), "b": refBool(b)}
+	want := map[string]*refData{}
+	for n, d := range data {
+		want[n] = d.clone()
+	}
+	wantErr := refRun(cs[0], want, scalars)
+	for name, p := range map[string]*Program{"cheapest": prog, "one by one": compile(prog.fn, oneByOne), "strips": compile(prog.fn, alwaysLast)} {
+		var list []*iface.Buffer
+		var read []func() []refValue
+		for _, n := range names {
+			buf, back := refBuffer(data[n])
+			list, read = append(list, buf), append(read, back)
+		}
+		err := p.Run(context.Background(), list, []iface.Scalar{iface.Int(int64(scalars["n"].i)), iface.Float(1.25), iface.Bool(b)})
+		var fault *Fault
+		if errors.As(err, &fault) != (wantErr != nil) {
+			t.Errorf("seed %d, %s: %v, want %v\n%s", seed, name, err, wantErr, src)
+			return true, false
+		}
+		if wantErr != nil {
+			continue
+		}
+		for k, n := range names {
+			for c, v := range read[k]() {
+				w := want[n].cells[c]
+				if v.i != w.i || v.f != w.f && (v.f == v.f || w.f == w.f) {
+					t.Errorf("seed %d, %s: %s, cell %d is %v, want %v\n%s", seed, name, n, c, v, w, src)
+					return false, false
+				}
+			}
+		}
+	}
+	return wantErr != nil, true
+}
+
+func TestRandomBodies(t *testing.T) {
+	n := 1500
+	if testing.Short() {
+		n = 200
+	}
+	faults := 0
+	for seed := range uint64(n) {
+		faulted, ok := randomCase(t, seed)
+		if !ok {
+			return
+		}
+		if faulted {
+			faults++
+		}
+	}
+	if faults == 0 || faults > n/2 {
+		t.Errorf("%d of %d bodies faulted", faults, n)
+	}
+}
+
+// FuzzRandomBodies is the same with any seed.
+func FuzzRandomBodies(f *testing.F) {
+	for seed := range uint64(16) {
+		f.Add(1e6 + seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { randomCase(t, seed) })
+}

@@ -1,0 +1,20 @@
+package lang
+
+// Limits of a run, and the error that reports one.
+
+import "github.com/starpush/starpush/lang/interp"
+
+// Limits bound one run; 0 means the default shown.
+//
+//	Steps       interpreter steps: statements and loop rounds; no limit
+//	CallDepth   script call depth; 256, and 10000 at most
+//	Tasks       tasks inserted in total; no limit
+//	InFlight    tasks not finished: insert blocks above this; 65536
+//	DataBytes   bytes registered by the script; no limit
+//	ScriptBytes bytes ever allocated for lists and strings, cumulative; 1 GiB
+//	Output      bytes printed; no limit
+//	Timeout     wall time of Run, and of each Call and Eval; none
+type Limits = interp.Limits
+
+// LimitError says which limit was reached, and where. It is a target of errors.As.
+type LimitError = interp.LimitError

@@ -1,0 +1,54 @@
+package lang
+
+// Options of one run.
+
+import (
+	"io"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/interp"
+)
+
+// runConfig is what options write to. Mistakes are kept until the run starts.
+type runConfig struct {
+	interp.Config
+}
+
+// Option changes one run: Run, Start or NewSession.
+type Option func(*runConfig)
+
+// Param sets a param. v is checked against its type: any Go integer for int,
+// integers and floats for float, bool, string. An unknown name is an error of Run.
+func Param(name string, v any) Option {
+	return func(c *runConfig) { c.Params = append(c.Params, interp.NamedValue{Name: name, Value: v}) }
+}
+
+// Bind supplies an extern handle. In a Session the name is there from the start.
+func Bind(name string, d *Data) Option {
+	return func(c *runConfig) {
+		var b *interp.Binding
+		if d != nil {
+			b = &d.b
+		}
+		c.Bindings = append(c.Bindings, interp.NamedBinding{Name: name, Data: b})
+	}
+}
+
+// Late replaces the host function of the same name and signature for this run only.
+func Late(f *Func) Option {
+	return func(c *runConfig) {
+		if f != nil {
+			c.Late = append(c.Late, f.f)
+		}
+	}
+}
+
+// Stdout says where print goes; the default is os.Stdout. One print is one Write.
+func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
+
+// WithLimits tightens, never widens, the limits of the Compiler.
+func WithLimits(l Limits) Option { return func(c *runConfig) { c.Limits = c.Limits.Tighten(l) } }
+
+// Observe calls fn with the job of the run before its first statement, so that a
+// progress display can read its Stats from another goroutine.
+func Observe(fn func(*engine.Job)) Option { return func(c *runConfig) { c.Observe = fn } }

@@ -1,0 +1,129 @@
+package lang
+
+// A compiled program: what it needs, what it offers, and starting runs.
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/interp"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// A Program is compiled code. It is immutable; any number of goroutines may run
+// it at once.
+type Program struct {
+	comp    *Compiler
+	checked *check.Program
+	code    *interp.Program
+}
+
+// ParamInfo describes one param of a script.
+type ParamInfo struct {
+	Name     string
+	Type     string // "int", "float", "bool" or "string"
+	Default  string // as written; "" when Required
+	Required bool
+	Doc      string
+}
+
+// ExternInfo describes what the host must supply.
+type ExternInfo struct {
+	Name    string
+	Type    string // "vector[f32]"; the signature of an extern codelet
+	Codelet bool
+	Doc     string
+}
+
+// FuncInfo describes a function that Call can reach.
+type FuncInfo struct {
+	Name, Signature, Doc string
+}
+
+// CodeletInfo describes a codelet of the script.
+type CodeletInfo struct {
+	Name, Signature, Doc string
+}
+
+// Params lists the params of the script in the order of their statements.
+func (p *Program) Params() []ParamInfo {
+	var out []ParamInfo
+	for _, q := range p.code.Params() {
+		out = append(out, ParamInfo(q))
+	}
+	return out
+}
+
+// Externs lists data and codelets that the host must supply.
+func (p *Program) Externs() []ExternInfo {
+	var out []ExternInfo
+	for _, q := range p.code.Externs() {
+		out = append(out, ExternInfo(q))
+	}
+	return out
+}
+
+// Funcs lists the functions that Call can reach, sorted by name.
+func (p *Program) Funcs() []FuncInfo {
+	var out []FuncInfo
+	for _, o := range p.checked.Main.Objects {
+		if o.Kind == types.FuncObject && o.Node != nil && !strings.HasPrefix(o.Name, "_") {
+			out = append(out, FuncInfo{o.Name, interp.SignatureText(o), o.Doc})
+		}
+	}
+	slices.SortFunc(out, func(a, b FuncInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Codelets lists the codelets that the script declares, sorted by name.
+func (p *Program) Codelets() []CodeletInfo {
+	var out []CodeletInfo
+	for _, o := range p.checked.Main.Objects {
+		if o.Kind == types.CodeletObject && o.Node != nil {
+			out = append(out, CodeletInfo{o.Name, interp.SignatureText(o), o.Doc})
+		}
+	}
+	slices.SortFunc(out, func(a, b CodeletInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Run executes the script, waits for all its tasks and returns the live instance.
+// On an error it closes what the run made: bound data holds what was written until
+// then. rt must outlive the instance.
+func (p *Program) Run(ctx context.Context, rt *engine.Runtime, opts ...Option) (*Instance, error) {
+	inst, err := p.Start(ctx, rt, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if err := inst.m.Wait(ctx); err != nil {
+		inst.Close()
+		return nil, err
+	}
+	return inst, nil
+}
+
+// Start executes the script and returns as soon as everything is submitted. When
+// ctx ends before the next Wait or Close has returned, the tasks are cancelled.
+func (p *Program) Start(ctx context.Context, rt *engine.Runtime, opts ...Option) (*Instance, error) {
+	cfg := p.comp.runConfig(rt, opts)
+	m, err := interp.Start(ctx, p.code, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Instance{m: m}, nil
+}
+
+// runConfig turns options into the interpreter's configuration.
+func (c *Compiler) runConfig(rt *engine.Runtime, opts []Option) *interp.Config {
+	rc := &runConfig{}
+	rc.Runtime, rc.Files, rc.Limits = rt, c.cfg.Files, c.cfg.Limits
+	for _, o := range opts {
+		if o != nil {
+			o(rc)
+		}
+	}
+	return &rc.Config
+}

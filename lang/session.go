@@ -1,0 +1,337 @@
+package lang
+
+// Sessions: one entry after the other, for prompts and editors.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/interp"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// A Session evaluates one entry at a time and keeps names and handles between
+// them. All entries form one block; a name may be declared again, and what it held
+// before ends. In sessions std/blas, where the Compiler has it, is imported as
+// blas. Its methods may be called from one goroutine at a time, except Stats.
+type Session struct {
+	comp    *Compiler
+	rt      *engine.Runtime
+	opts    []Option
+	m       *interp.Machine
+	checker *check.Session
+	ctx     *sessionContext
+	entries int
+	err     error // of the options
+	closed  bool
+}
+
+// Result is what an entry gave.
+type Result struct {
+	Value    string // printed form of an expression, "" if none
+	Type     string // type of the expression, "" if none
+	Inserted int    // tasks
+	Took     time.Duration
+	Warnings Diagnostics // about the entry
+}
+
+// NameInfo describes a top-level name of a session.
+type NameInfo struct {
+	Name   string
+	Kind   string // "handle", "view", "array", "param", "let", "func", "codelet", "module"
+	Type   string
+	Detail string // sizes, state, views, or the value of a scalar
+	Doc    string
+}
+
+// sessionContext lends the context of the running Eval to the loader.
+type sessionContext struct{ context.Context }
+
+func newSession(c *Compiler, rt *engine.Runtime, opts []Option) *Session {
+	s := &Session{comp: c, rt: rt, opts: opts}
+	s.start()
+	return s
+}
+
+// start makes fresh names and handles.
+func (s *Session) start() {
+	s.ctx = &sessionContext{context.Background()}
+	s.checker = check.NewSession(s.comp.envFor(s.ctx))
+	cfg := s.comp.runConfig(s.rt, s.opts)
+	s.m, s.err = interp.NewSession(cfg)
+	if s.err != nil {
+		return
+	}
+	if s.comp.cfg.Modules["std/blas"] != nil {
+		s.predeclare(`import "std/blas" as blas`)
+	}
+	for _, b := range cfg.Bindings {
+		s.predeclare(fmt.Sprintf("extern %s: %v", b.Name, b.Data.Type()))
+	}
+	s.entries = 0
+}
+
+func (s *Session) predeclare(src string) {
+	if _, err := s.eval(context.Background(), "<session>", src); err != nil && s.err == nil {
+		s.err = err
+	}
+}
+
+// Eval runs one entry: statements, or an expression whose printed form is the
+// Value of the result. Errors are Diagnostics when the entry is invalid, in which
+// case nothing ran, and as those of Run else. Cancelling ctx drops the tasks that
+// have not started and leaves the session usable. After an error all names stay.
+func (s *Session) Eval(ctx context.Context, src string) (Result, error) {
+	s.entries++
+	return s.eval(ctx, fmt.Sprintf("<entry %d>", s.entries), src)
+}
+
+// Load runs a script in the session; its names join those of the session. Of opts,
+// only Param has an effect.
+func (s *Session) Load(ctx context.Context, name string, src []byte, opts ...Option) (Result, error) {
+	rc := &runConfig{}
+	for _, o := range opts {
+		if o != nil {
+			o(rc)
+		}
+	}
+	if s.m != nil {
+		s.m.SetParams(rc.Params)
+	}
+	return s.eval(ctx, name, string(src))
+}
+
+func (s *Session) eval(ctx context.Context, name, src string) (res Result, err error) {
+	if s.closed {
+		return res, errors.New("lang: the session is closed")
+	}
+	if s.err != nil {
+		return res, s.err
+	}
+	began := time.Now()
+	source := diag.NewSource(name, src)
+	defer func() {
+		res.Took = time.Since(began)
+		if r := recover(); r != nil {
+			d := internal(source, r)
+			err = &d
+		}
+	}()
+	s.ctx.Context = ctx
+	defer func() { s.ctx.Context = context.Background() }()
+	unit, ds := s.checker.Entry(source)
+	ds = s.comp.cfg.Warnings.apply(ds)
+	if ds.Err() != nil || unit == nil {
+		return res, ds
+	}
+	out, err := s.m.Eval(ctx, unit)
+	res.Value, res.Type, res.Inserted, res.Warnings = out.Value, out.Type, out.Inserted, ds
+	return res, err
+}
+
+// Incomplete reports whether src is the beginning of an entry that needs more lines.
+func (s *Session) Incomplete(src string) bool { return syntax.Incomplete(src) }
+
+// Wait returns when no task of the session is left; see Instance.Wait.
+func (s *Session) Wait(ctx context.Context) error {
+	if s.err != nil || s.closed {
+		return s.err
+	}
+	return s.m.Wait(ctx)
+}
+
+// Stats returns what the session has done so far. It may be called from any
+// goroutine while an Eval runs.
+func (s *Session) Stats() Stats {
+	if s.m == nil {
+		return Stats{}
+	}
+	return s.m.Stats()
+}
+
+var kindWords = map[types.ObjectKind]string{
+	types.LetObject: "let", types.ParamObject: "param", types.HandleObject: "handle", types.ViewObject: "view",
+	types.ArrayObject: "array", types.FuncObject: "func", types.CodeletObject: "codelet", types.ModuleObject: "module",
+}
+
+// Names lists the top-level names of the session, sorted.
+func (s *Session) Names() []NameInfo {
+	if s.m == nil {
+		return nil
+	}
+	var out []NameInfo
+	for _, n := range s.m.Names() {
+		o, v := s.m.Lookup(n)
+		kind := kindWords[o.Kind]
+		if kind == "" {
+			continue
+		}
+		info := NameInfo{Name: n, Kind: kind, Doc: o.Doc}
+		switch {
+		case o.Sig != nil:
+			info.Type = interp.SignatureText(o)
+		case o.Kind == types.ModuleObject && o.Module != nil:
+			info.Type = o.Module.Name
+		default:
+			info.Type = o.Type.String()
+			info.Detail = s.m.Describe(v)
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+// Show returns the elements lo to hi, counted row by row, of a handle; hi < 0 means
+// its printed form. Other values give their printed form.
+func (s *Session) Show(name string, lo, hi int) (string, error) {
+	if s.m == nil {
+		return "", s.err
+	}
+	return s.m.Show(context.Background(), name, lo, hi)
+}
+
+// Handle returns a registered or extern name of the session.
+func (s *Session) Handle(name string) (*Handle, error) {
+	if s.m == nil {
+		return nil, s.err
+	}
+	return s.m.Handle(name)
+}
+
+// Reset unregisters all handles, and unless handlesOnly forgets all names too.
+func (s *Session) Reset(handlesOnly bool) error {
+	if s.m == nil || s.closed {
+		return s.err
+	}
+	if handlesOnly {
+		names, err := s.m.EndAll()
+		for _, n := range names {
+			s.checker.Forget(n)
+		}
+		return err
+	}
+	err := s.m.Close()
+	n := s.entries
+	s.start()
+	s.entries = n
+	return errors.Join(err, s.err)
+}
+
+// Close waits for the tasks, writes bound data home and frees the rest. It is
+// idempotent. Its error holds the failures that no entry has reported yet.
+func (s *Session) Close() error {
+	if s.closed || s.m == nil {
+		return nil
+	}
+	s.closed = true
+	return s.m.Close()
+}
+
+// Doc returns the documentation of a name as markdown: of the session, of a module
+// (blas.gemm), a builtin, a type, a filter or an option.
+func (s *Session) Doc(name string) (markdown string, ok bool) {
+	name = strings.TrimSpace(name)
+	if s.m != nil {
+		if o := s.object(name); o != nil {
+			return s.objectDoc(name, o), true
+		}
+	}
+	for _, t := range [][]check.Entry{check.Builtins, check.TypeNames, check.ElemNames} {
+		for _, e := range t {
+			if e.Name == name {
+				return fmt.Sprintf("```\n%s\n```\n\n%s\n", e.Syntax, e.Doc), true
+			}
+		}
+	}
+	for _, v := range check.BuiltinValues {
+		if v.Name == name {
+			return fmt.Sprintf("```\n%s: %v\n```\n\n%s\n", v.Name, v.Type, v.Doc), true
+		}
+	}
+	for _, f := range check.FilterTable {
+		if f.Name == name {
+			return fmt.Sprintf("```\npartition x by %s\n```\n\n%s\n", f.Syntax, f.Doc), true
+		}
+	}
+	var found []string
+	for _, set := range check.Options {
+		for _, o := range set.Options {
+			if o.Name == name {
+				found = append(found, fmt.Sprintf("option of `%s`, %v: %s", set.On, o.Type, o.Doc))
+			}
+		}
+	}
+	if found != nil {
+		return strings.Join(found, "\n\n") + "\n", true
+	}
+	return "", false
+}
+
+// object finds a name, or a member of a module.
+func (s *Session) object(name string) *types.Object {
+	if s.m == nil {
+		return nil
+	}
+	first, rest, dotted := strings.Cut(name, ".")
+	o, _ := s.m.Lookup(first)
+	if o == nil {
+		for _, list := range [][]*types.Object{s.comp.env.Codelets, s.comp.env.Funcs, s.comp.env.Filters} {
+			if k := slices.IndexFunc(list, func(o *types.Object) bool { return o.Name == first }); k >= 0 {
+				o = list[k]
+			}
+		}
+	}
+	if o != nil && dotted {
+		if o.Module == nil {
+			return nil
+		}
+		return o.Module.Members[rest]
+	}
+	return o
+}
+
+func (s *Session) objectDoc(name string, o *types.Object) string {
+	var b strings.Builder
+	b.WriteString("```\n")
+	switch {
+	case o.Kind == types.CodeletObject:
+		b.WriteString("codelet " + interp.SignatureText(o))
+	case o.Kind == types.FuncObject:
+		b.WriteString("func " + interp.SignatureText(o))
+	case o.Kind == types.FilterObject:
+		b.WriteString("filter " + interp.SignatureText(o))
+	case o.Kind == types.ModuleObject && o.Module != nil:
+		fmt.Fprintf(&b, "import %q as %s", o.Module.Name, o.Name)
+	default:
+		fmt.Fprintf(&b, "%s: %v", name, o.Type)
+	}
+	b.WriteString("\n```\n")
+	if o.Doc != "" {
+		b.WriteString("\n" + o.Doc + "\n")
+	}
+	if o.Kind == types.ModuleObject && o.Module != nil {
+		var names []string
+		for n := range o.Module.Members {
+			names = append(names, "`"+n+"`")
+		}
+		slices.Sort(names)
+		b.WriteString("\n" + strings.Join(names, ", ") + "\n")
+	}
+	if _, v := s.m.Lookup(name); v != nil {
+		if d := s.m.Describe(v); d != "" {
+			b.WriteString("\n" + d + "\n")
+		}
+	}
+	if !o.Decl.IsZero() {
+		fmt.Fprintf(&b, "\ndefined at %s:%d\n", o.Decl.File, o.Decl.Start.Line)
+	}
+	return b.String()
+}

@@ -1,0 +1,265 @@
+package lang_test
+
+// Sessions without a terminal: a transcript of entries and what they give.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+func newSession(t testing.TB, cfg lang.Config, rt *engine.Runtime, opts ...lang.Option) *lang.Session {
+	t.Helper()
+	comp, err := lang.NewCompiler(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := comp.NewSession(rt, opts...)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing the session: %v", err)
+		}
+	})
+	return s
+}
+
+func TestSessionTranscript(t *testing.T) {
+	for _, m := range machines() {
+		t.Run(m.name, func(t *testing.T) {
+			rt := newRuntime(t, m.opt)
+			var out bytes.Buffer
+			s := newSession(t, testConfig(t, map[string]string{"m.spu": "let k = 3\nfunc sq(x: int) -> int { return x * x }\n"}), rt, lang.Stdout(&out))
+			for _, e := range []struct {
+				src      string
+				value    string
+				inserted int
+				err      string
+				printed  string
+			}{
+				{"1 + 2", "3", 0, "", ""},
+				{"_ * 2", "6", 0, "", ""},
+				{"let a = 5; let b = a + 1", "", 0, "", ""},
+				{"a + b", "11", 0, "", ""},
+				{"let a = \"text\"", "", 0, "", ""},
+				{"a", "text", 0, "", ""},
+				{"func f(x: int) -> int { return x + b }", "", 0, "", ""},
+				{"f(1)", "7", 0, "", ""},
+				{"b = 10", "", 0, "", ""},
+				{"f(1)", "11", 0, "", ""},
+				{"func f(x: int) -> int { return 0 }\nf(3)", "0", 0, "", ""},
+				{"register x = vector[i64](4, fill = 1)", "", 0, "", ""},
+				{"codelet twice(v: RW vector[T]) { each i in v { v[i] *= 2 } }", "", 0, "", ""},
+				{"insert twice(RW x)", "", 1, "", ""},
+				{"for k in 0..3 { insert twice(RW x) }", "", 3, "", ""},
+				{"x", "vector[i64] 4: 16 16 16 16", 0, "", ""},
+				{"partition x by blocks(2)", "", 0, "", ""},
+				{"insert twice(RW x[1])\nprint(x)", "", 1, "", "vector[i64] 4: 16 16 32 32\n"},
+				{"y", "", 0, "E0201", ""},
+				{"let z = 1 // 0", "", 0, "R0103", ""},
+				{"z", "", 0, "E0205", ""},
+				{"let z = 3\nz", "3", 0, "", ""},
+				{"acquire R x as xs", "", 0, "", ""},
+				{"xs[3]", "32", 0, "", ""},
+				{"release xs", "", 0, "", ""},
+				{"register x = vector[f32](2, fill = 0.5)", "", 0, "", ""},
+				{"x", "vector[f32] 2: 0.5 0.5", 0, "", ""},
+				{"import \"m.spu\" as m", "", 0, "", ""},
+				{"m.sq(m.k)", "9", 0, "", ""},
+				{"import \"m.spu\" as other", "", 0, "", ""},
+				{"other.k", "3", 0, "", ""},
+				{"print(\"a\")", "", 0, "", "a\n"},
+				{"assert 1 == 2", "", 0, "R0102", ""},
+				{"register v = variable[i64](fill = 0)\ninsert host_fail(RW v)", "", 1, "", ""},
+				{"value(v)", "", 0, "R0101", ""},
+				{"wait", "", 0, "", ""},
+				{"invalidate v", "", 0, "", ""},
+				{"if true {\n    print(1)\n} else {\n    print(2)\n}", "", 0, "", "1\n"},
+				{"param q: int = 4\nq", "4", 0, "", ""},
+				{"[k for k in 0..3]", "[0, 1, 2]", 0, "", ""},
+				{"none", "", 0, "", ""},
+			} {
+				out.Reset()
+				r, err := s.Eval(context.Background(), e.src)
+				switch {
+				case e.err == "" && err != nil:
+					t.Errorf("%q: %v", e.src, err)
+				case e.err != "" && (err == nil || !strings.Contains(err.Error(), e.err)):
+					t.Errorf("%q: error %v, want %s", e.src, err, e.err)
+				case r.Value != e.value || r.Inserted != e.inserted || out.String() != e.printed:
+					t.Errorf("%q gave %q, %d tasks, printed %q; want %q, %d, %q", e.src, r.Value, r.Inserted, out.String(), e.value, e.inserted, e.printed)
+				}
+			}
+		})
+	}
+}
+
+func TestSessionNames(t *testing.T) {
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	v := []float64{1, 2, 3}
+	s := newSession(t, lang.Config{}, rt, lang.Bind("v", lang.VectorOf(v)))
+	if _, err := s.Eval(context.Background(), "## how many\nlet n = 3\nregister m = matrix[f32](2, 3)\npartition p = m by rows(2)\n## squares\nfunc sq(x: int) -> int { return x * x }"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range s.Names() {
+		got = append(got, fmt.Sprintf("%s %s %s (%s)", n.Kind, n.Name, n.Type, n.Detail))
+	}
+	want := []string{
+		"handle m matrix[f32] (2 x 3; no value, or not everywhere; views: rows(2))",
+		"let n int (3)",
+		"view p view[matrix[f32]] (2 parts of m)",
+		"func sq sq(x: int) -> int ()",
+		"handle v vector[f64] (3 elements)",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("names:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if txt, err := s.Show("v", 1, 3); err != nil || txt != "vector[f64] 1..3 of 3: 2.0 3.0" {
+		t.Errorf("Show: %q, %v", txt, err)
+	}
+	if txt, err := s.Show("v", 0, -1); err != nil || txt != "vector[f64] 3: 1.0 2.0 3.0" {
+		t.Errorf("Show: %q, %v", txt, err)
+	}
+	for _, name := range []string{"sq", "vector", "blocks", "priority", "print", "n", "pi", "f32"} {
+		if doc, ok := s.Doc(name); !ok || doc == "" {
+			t.Errorf("no documentation of %s", name)
+		}
+	}
+	if doc, _ := s.Doc("sq"); !strings.Contains(doc, "squares") {
+		t.Errorf("doc of sq: %s", doc)
+	}
+	if _, ok := s.Doc("nonsense"); ok {
+		t.Error("documentation of nonsense")
+	}
+	if err := s.Reset(true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Eval(context.Background(), "m"); err == nil {
+		t.Error("a handle survived Reset")
+	}
+	if r, err := s.Eval(context.Background(), "n"); err != nil || r.Value != "3" {
+		t.Errorf("after Reset(true): %v, %v", r, err)
+	}
+	if err := s.Reset(false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Eval(context.Background(), "n"); err == nil {
+		t.Error("a name survived Reset(false)")
+	}
+	if r, err := s.Eval(context.Background(), "v"); err != nil || r.Value != "vector[f64] 3: 1.0 2.0 3.0" {
+		t.Errorf("bound data after Reset: %v, %v", r, err)
+	}
+}
+
+func TestSessionComplete(t *testing.T) {
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	s := newSession(t, testConfig(t, nil), rt)
+	if _, err := s.Eval(context.Background(), "register value_x = vector[f32](4, fill = 0)\nlet count = 1\nregister mat = matrix[f32](2, 2, fill = 0)\npartition tiles_of = mat by tiles(2, 2)"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		src  string
+		want string // completions, in order; a trailing … allows more
+	}{
+		{"insert cl", "clip"},
+		{"insert clip(", "RW COMMUTE REDUX"},
+		{"insert clip(RW va", "value_x"},
+		{"mat.c", "cols col0"},
+		{"tiles_of.", "count parts"},
+		{"partition mat by ti", "tiles"},
+		{"insert clip(RW value_x, 0.0, 1.0) with pri", "priority"},
+		{"hint mat with co", "coords"},
+		{"acquire ", "R RW W"},
+		{"let x: vec", "vector"},
+		{"print(cou", "count"},
+		{"regi", "register"},
+		{"print(\"cou", ""},
+		{"# cou", ""},
+		{"print(value_x[0]) ; wai", "wait"},
+	} {
+		var got []string
+		for _, x := range s.Complete(c.src, len(c.src)) {
+			got = append(got, x.Text)
+		}
+		want := strings.Fields(c.want)
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q completes to %q, want %q", c.src, got, want)
+		}
+	}
+	for _, x := range s.Complete("", 0) {
+		if x.Text == "" || x.Kind == "" {
+			t.Errorf("empty completion %+v", x)
+		}
+	}
+}
+
+func TestSessionIncomplete(t *testing.T) {
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	s := newSession(t, lang.Config{}, rt)
+	for src, want := range map[string]bool{"for i in 0..3 {": true, "print(1": true, "print(1)": false, "let a =": true, "": false, "x }": false} {
+		if got := s.Incomplete(src); got != want {
+			t.Errorf("Incomplete(%q) = %v", src, got)
+		}
+	}
+}
+
+func TestSessionCancel(t *testing.T) {
+	rt := newRuntime(t, engine.Options{Workers: 2})
+	s := newSession(t, lang.Config{}, rt)
+	if _, err := s.Eval(context.Background(), "codelet inc(v: RW variable[i64]) { v += 1 }\nregister x = variable[i64](fill = 0)\nlet k = 7"); err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(stop) })
+	if _, err := s.Eval(ctx, "while true { insert inc(RW x) }"); !errors.Is(err, stop) {
+		t.Errorf("the entry ended with %v", err)
+	}
+	cancel(nil)
+	if err := s.Wait(context.Background()); err != nil {
+		t.Errorf("waiting for what was dropped: %v", err)
+	}
+	if r, err := s.Eval(context.Background(), "k"); err != nil || r.Value != "7" {
+		t.Errorf("after the cancel: %v, %v", r, err)
+	}
+	if r, err := s.Eval(context.Background(), "invalidate x\nregister x = variable[i64](fill = 1)\ninsert inc(RW x)\nvalue(x)"); err != nil || r.Value != "2" {
+		t.Errorf("after the cancel: %v, %v", r, err)
+	}
+}
+
+// A session whose options are wrong, or that is closed, says so and does nothing else.
+func TestSessionUnusable(t *testing.T) {
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	closed := comp.NewSession(rt)
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*lang.Session{"no runtime": comp.NewSession(nil), "no data": comp.NewSession(rt, lang.Bind("x", nil)), "closed": closed} {
+		if _, err := s.Eval(context.Background(), "1"); err == nil {
+			t.Errorf("%s: Eval worked", name)
+		}
+		s.Names()
+		s.Complete("insert f(", 9)
+		s.Complete("x.", 2)
+		s.Doc("x")
+		s.Show("x", 0, 1)
+		s.Handle("x")
+		s.Stats()
+		s.Wait(context.Background())
+		s.Reset(true)
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: Close: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,646 @@
+package syntax
+
+// Expressions: precedence climbing over the lexer that participle hands over.
+//
+// They are not written as tags because there are ten levels of precedence: a
+// struct for each level costs participle ten allocations and more for every number
+// in a script, and left-recursive operators would have to be turned round again
+// afterwards.
+
+import (
+	"math"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+// maxHeight bounds the height of one expression's tree: 1 + 1 + 1 + … and f(x)[0][0]….
+const maxHeight = 50_000
+
+// exprParser reads one expression.
+type exprParser struct {
+	lex    *lexer.PeekingLexer
+	end    int32 // end of the last token read
+	depth  int   // of the recursion
+	height int   // of the tree read last
+}
+
+// readExpr, readPostfix and readArgs are productions of the grammar.
+func readExpr(l *lexer.PeekingLexer) (Expr, error) {
+	if !startsExpr(l.Peek()) {
+		return nil, participle.NextMatch
+	}
+	p := exprParser{lex: l}
+	x, err := p.expr()
+	return x, p.advanced(err)
+}
+
+func readPostfix(l *lexer.PeekingLexer) (postfix, error) {
+	if !startsPostfix(l.Peek()) {
+		return nil, participle.NextMatch
+	}
+	p := exprParser{lex: l}
+	x, err := p.postfix()
+	return x, p.advanced(err)
+}
+
+func readArgs(l *lexer.PeekingLexer) (args, error) {
+	if l.Peek().Value != "(" {
+		return nil, participle.NextMatch
+	}
+	p := exprParser{lex: l}
+	p.next()
+	a, err := p.args()
+	return argList(a), p.advanced(err)
+}
+
+// advanced makes sure that an error does not look like an alternative that was
+// not taken: participle tells them apart by whether a token was read.
+func (p *exprParser) advanced(err error) error {
+	if err != nil && p.end == 0 {
+		p.lex.Next()
+	}
+	return err
+}
+
+// startsPostfix reports whether a primary expression begins with t.
+func startsPostfix(t *lexer.Token) bool {
+	switch t.Type {
+	case tokIdent, tokInt, tokFloat, tokString, tokFString:
+		return true
+	case tokOp:
+		return t.Value == "(" || t.Value == "["
+	case tokKeyword:
+		switch t.Value {
+		case "true", "false", "none", "insert":
+			return true
+		}
+	}
+	return false
+}
+
+// startsExpr reports whether an expression begins with t.
+func startsExpr(t *lexer.Token) bool {
+	switch {
+	case startsPostfix(t):
+		return true
+	case t.Type == tokOp:
+		return t.Value == "-"
+	case t.Type == tokKeyword:
+		return t.Value == "if" || t.Value == "not"
+	}
+	return false
+}
+
+func (p *exprParser) peek() *lexer.Token { return p.lex.Peek() }
+
+// is reports whether the next token is the sign or word text.
+func (p *exprParser) is(text string) bool {
+	t := p.lex.Peek()
+	return t.Value == text && t.Type != tokString
+}
+
+// next reads a token.
+func (p *exprParser) next() *lexer.Token {
+	t := p.lex.Next()
+	if t.Type != tokEOF {
+		p.end = int32(t.Pos.Offset + len(t.Value))
+	}
+	return t
+}
+
+// take reads the sign or word text if it comes next.
+func (p *exprParser) take(text string) bool {
+	if !p.is(text) {
+		return false
+	}
+	p.next()
+	return true
+}
+
+// want reads the sign or word text; something else is an error that lists also
+// what else could stand here.
+func (p *exprParser) want(text string, also ...string) (*lexer.Token, error) {
+	if !p.is(text) {
+		return nil, unexpected(p.peek(), append(also, "`"+text+"`")...)
+	}
+	return p.next(), nil
+}
+
+// ident reads a name.
+func (p *exprParser) ident() (*Ident, error) {
+	if p.peek().Type != tokIdent {
+		return nil, unexpected(p.peek(), "a name")
+	}
+	return identOf(p.next()), nil
+}
+
+func spanOf(t *lexer.Token) Span {
+	return Span{int32(t.Pos.Offset), int32(t.Pos.Offset + len(t.Value))}
+}
+
+func identOf(t *lexer.Token) *Ident {
+	return &Ident{exprNode: exprNode{Span: spanOf(t)}, Name: t.Value}
+}
+
+// from is the node of what was read since offset lo.
+func (p *exprParser) from(lo int32) exprNode { return exprNode{Span: Span{lo, p.end}} }
+
+// enter counts a level of the recursion.
+func (p *exprParser) enter() error {
+	p.depth++
+	if p.depth > maxNesting {
+		return &mistake{code: "E0107", at: spanOf(p.peek()), msg: "this expression nests deeper than " + itoa(maxNesting) + " levels",
+			help: []string{"name parts of it with `let`, or move them into a `func`"}}
+	}
+	return nil
+}
+
+// grow counts a level of the tree that the recursion does not see.
+func (p *exprParser) grow(other int) error {
+	p.height = max(p.height, other) + 1
+	if p.height > maxHeight {
+		return &mistake{code: "E0107", at: spanOf(p.peek()), msg: "this expression has more than " + itoa(maxHeight) + " operators in a row",
+			help: []string{"name parts of it with `let`"}}
+	}
+	return nil
+}
+
+// expr reads Expr.
+func (p *exprParser) expr() (Expr, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	if !p.is("if") {
+		return p.binary(0)
+	}
+	lo := int32(p.next().Pos.Offset)
+	cond, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	h := p.height
+	if _, err := p.want("then"); err != nil {
+		return nil, err
+	}
+	then, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	h = max(h, p.height)
+	if _, err := p.want("else"); err != nil {
+		return nil, err
+	}
+	other, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.grow(h); err != nil {
+		return nil, err
+	}
+	return &Cond{exprNode: p.from(lo), If: cond, Then: then, Else: other}, nil
+}
+
+// Levels of binary operators, low to high.
+const (
+	levelOr = iota
+	levelAnd
+	levelNot
+	levelCmp
+	levelRange
+	levelAdd
+	levelMul
+	levelUnary
+)
+
+// levelOf is the level of a binary operator, -1 for other tokens.
+func levelOf(t *lexer.Token) int {
+	switch t.Type {
+	case tokKeyword:
+		switch t.Value {
+		case "or":
+			return levelOr
+		case "and":
+			return levelAnd
+		}
+	case tokOp:
+		switch t.Value {
+		case "==", "!=", "<", "<=", ">", ">=":
+			return levelCmp
+		case "..", "..=":
+			return levelRange
+		case "+", "-":
+			return levelAdd
+		case "*", "/", "//", "%":
+			return levelMul
+		}
+	}
+	return -1
+}
+
+// binary reads what binds at least as tightly as level.
+func (p *exprParser) binary(level int) (Expr, error) {
+	x, err := p.operand(level)
+	if err != nil {
+		return nil, err
+	}
+	// max is the tightest level that may still follow: comparisons and ranges do not chain.
+	for high := levelUnary; ; {
+		t := p.peek()
+		l := levelOf(t)
+		if l < level || l > high {
+			if l >= level && (l == levelCmp || l == levelRange) {
+				return nil, chained(t)
+			}
+			return x, nil
+		}
+		op := t.Value
+		at := spanOf(t)
+		h := p.height
+		p.next()
+		y, err := p.binary(l + 1)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.grow(h); err != nil {
+			return nil, err
+		}
+		lo := x.Range().Lo
+		if l == levelRange {
+			x = &RangeExpr{exprNode: p.from(lo), Lo: x, Hi: y, Closed: op == "..="}
+		} else {
+			x = &Binary{exprNode: p.from(lo), Op: op, OpAt: at, X: x, Y: y}
+		}
+		if l == levelCmp || l == levelRange {
+			high = l - 1
+		} else {
+			high = l
+		}
+	}
+}
+
+// operand reads the first operand of binary(level).
+func (p *exprParser) operand(level int) (Expr, error) {
+	if level <= levelNot && p.is("not") {
+		if err := p.enter(); err != nil {
+			return nil, err
+		}
+		defer func() { p.depth-- }()
+		t := p.next()
+		at := spanOf(t)
+		x, err := p.binary(levelNot)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.grow(0); err != nil {
+			return nil, err
+		}
+		return &Unary{exprNode: p.from(at.Lo), Op: "not", OpAt: at, X: x}, nil
+	}
+	return p.unary()
+}
+
+// unary reads Unary and Power.
+func (p *exprParser) unary() (Expr, error) {
+	if p.is("-") {
+		if err := p.enter(); err != nil {
+			return nil, err
+		}
+		defer func() { p.depth-- }()
+		at := spanOf(p.next())
+		if t := p.peek(); t.Type == tokInt {
+			// the smallest int: its magnitude is no int
+			if v, ok := intValue(t.Value); ok && v == 1<<63 {
+				p.next()
+				if !p.is("**") && !p.is("(") && !p.is("[") && !p.is(".") {
+					p.height = 0
+					return &IntLit{exprNode: p.from(at.Lo), Value: math.MinInt64, Text: "-" + t.Value}, nil
+				}
+				return nil, outOfRange(t)
+			}
+		}
+		x, err := p.unary()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.grow(0); err != nil {
+			return nil, err
+		}
+		return &Unary{exprNode: p.from(at.Lo), Op: "-", OpAt: at, X: x}, nil
+	}
+	x, err := p.postfix()
+	if err != nil || !p.is("**") {
+		return x, err
+	}
+	h := p.height
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	at := spanOf(p.next())
+	y, err := p.unary()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.grow(h); err != nil {
+		return nil, err
+	}
+	return &Binary{exprNode: p.from(x.Range().Lo), Op: "**", OpAt: at, X: x, Y: y}, nil
+}
+
+// postfix reads Postfix.
+func (p *exprParser) postfix() (Expr, error) {
+	x, err := p.primary()
+	for err == nil {
+		lo := x.Range().Lo
+		t := p.peek()
+		if t.Type != tokOp {
+			return x, nil
+		}
+		h := p.height
+		switch t.Value {
+		case "(":
+			p.next()
+			var a []*Arg
+			if a, err = p.args(); err == nil {
+				x = &Call{exprNode: p.from(lo), Fn: x, Args: a}
+			}
+		case "[":
+			p.next()
+			var items []Expr
+			if items, err = p.indices(); err == nil {
+				x = &Index{exprNode: p.from(lo), X: x, Args: items}
+			}
+		case ".":
+			p.next()
+			var name *Ident
+			if name, err = p.ident(); err == nil {
+				p.height = 0
+				x = &Selector{exprNode: p.from(lo), X: x, Name: name}
+			}
+		default:
+			return x, nil
+		}
+		if err == nil {
+			err = p.grow(h)
+		}
+	}
+	return nil, err
+}
+
+// primary reads Primary.
+func (p *exprParser) primary() (Expr, error) {
+	t := p.peek()
+	p.height = 0
+	switch t.Type {
+	case tokIdent:
+		p.next()
+		if foldWords[t.Value] && p.peek().Type == tokIdent {
+			return p.fold(t)
+		}
+		return identOf(t), nil
+	case tokInt:
+		v, ok := intValue(t.Value)
+		p.next()
+		if !ok || v == 1<<63 {
+			return nil, outOfRange(t)
+		}
+		return &IntLit{exprNode: exprNode{Span: spanOf(t)}, Value: int64(v), Text: t.Value}, nil
+	case tokFloat:
+		p.next()
+		v, ok := floatValue(t.Value)
+		if !ok {
+			return nil, &mistake{code: "E0106", at: spanOf(t), msg: "`" + clip(t.Value) + "` is too large for a float",
+				help: []string{"the largest is about 1.8e308; infinity is `inf`"}}
+		}
+		return &FloatLit{exprNode: exprNode{Span: spanOf(t)}, Value: v, Text: t.Value}, nil
+	case tokString:
+		p.next()
+		x, f := stringOf(t)
+		if f != nil {
+			return nil, f
+		}
+		return x, nil
+	case tokFString:
+		p.next()
+		return p.fstring(t)
+	case tokKeyword:
+		switch t.Value {
+		case "true", "false":
+			p.next()
+			return &BoolLit{exprNode: exprNode{Span: spanOf(t)}, Value: t.Value == "true"}, nil
+		case "none":
+			p.next()
+			return &NoneLit{exprNode: exprNode{Span: spanOf(t)}}, nil
+		case "insert":
+			return p.insert()
+		case "not", "if":
+			m := unexpected(t, "an operand")
+			m.help = append(m.help, "put parentheses around: `("+t.Value+" …)`")
+			return nil, m
+		}
+	case tokOp:
+		switch t.Value {
+		case "(":
+			lo := int32(p.next().Pos.Offset)
+			x, err := p.expr()
+			if err != nil {
+				return nil, err
+			}
+			if _, err := p.want(")", "an operator"); err != nil {
+				return nil, err
+			}
+			if err := p.grow(0); err != nil {
+				return nil, err
+			}
+			return &Paren{exprNode: p.from(lo), X: x}, nil
+		case "[":
+			return p.list()
+		}
+	}
+	return nil, unexpected(t, "an expression")
+}
+
+// stringOf makes the node of a string token.
+func stringOf(t *lexer.Token) (*StringLit, *mistake) {
+	v, f := unescape(t.Value[1 : len(t.Value)-1])
+	if f != nil {
+		return nil, f.in(t.Pos.Offset + 1)
+	}
+	return &StringLit{exprNode: exprNode{Span: spanOf(t)}, Value: v, Text: t.Value}, nil
+}
+
+// in places a fault of a literal whose inside begins at offset at.
+func (f *fault) in(at int) *mistake {
+	m := &mistake{code: "E0106", at: Span{int32(at + f.lo), int32(at + f.hi)}, msg: f.msg}
+	if f.help != "" {
+		m.help = []string{f.help}
+	}
+	return m
+}
+
+// list reads a list or a comprehension.
+func (p *exprParser) list() (Expr, error) {
+	lo := int32(p.next().Pos.Offset)
+	var items []Expr
+	h := 0
+	for !p.is("]") {
+		x, err := p.expr()
+		if err != nil {
+			return nil, err
+		}
+		h = max(h, p.height)
+		if len(items) == 0 && p.take("for") {
+			return p.comprehension(lo, x)
+		}
+		items = append(items, x)
+		if !p.take(",") {
+			break
+		}
+	}
+	if _, err := p.want("]", "an operator", "`,`"); err != nil {
+		return nil, err
+	}
+	p.height = h
+	if err := p.grow(0); err != nil {
+		return nil, err
+	}
+	return &ListLit{exprNode: p.from(lo), Items: items}, nil
+}
+
+// comprehension reads the rest of [item for name in list].
+func (p *exprParser) comprehension(lo int32, item Expr) (Expr, error) {
+	h := p.height
+	name, err := p.ident()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.want("in"); err != nil {
+		return nil, err
+	}
+	in, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.want("]", "an operator"); err != nil {
+		return nil, err
+	}
+	if err := p.grow(h); err != nil {
+		return nil, err
+	}
+	return &ListComp{exprNode: p.from(lo), Item: item, Var: name, In: in}, nil
+}
+
+// indices reads the inside of x[…], with the closing bracket.
+func (p *exprParser) indices() ([]Expr, error) {
+	var out []Expr
+	h := 0
+	for {
+		x, err := p.expr()
+		if err != nil {
+			return nil, err
+		}
+		h = max(h, p.height)
+		out = append(out, x)
+		if !p.take(",") {
+			break
+		}
+	}
+	_, err := p.want("]", "an operator", "`,`")
+	p.height = h
+	return out, err
+}
+
+// args reads the arguments of a call, with the closing parenthesis.
+func (p *exprParser) args() ([]*Arg, error) {
+	var out []*Arg
+	h := 0
+	for !p.is(")") {
+		lo := int32(p.peek().Pos.Offset)
+		a := &Arg{}
+		var err error
+		if a.Name, err = p.argName(); err != nil {
+			return nil, err
+		}
+		if a.Value, err = p.expr(); err != nil {
+			return nil, err
+		}
+		h = max(h, p.height)
+		a.Span = Span{lo, p.end}
+		out = append(out, a)
+		if !p.take(",") {
+			break
+		}
+	}
+	_, err := p.want(")", "an operator", "`,`")
+	p.height = h
+	return out, err
+}
+
+// argName reads "name =" if it comes next.
+func (p *exprParser) argName() (*Ident, error) {
+	if p.peek().Type != tokIdent {
+		return nil, nil
+	}
+	back := p.lex.MakeCheckpoint()
+	t := p.lex.Next()
+	if !p.is("=") {
+		p.lex.LoadCheckpoint(back)
+		return nil, nil
+	}
+	p.next()
+	return identOf(t), nil
+}
+
+// fold reads the rest of sum i, j in domain { body }.
+func (p *exprParser) fold(op *lexer.Token) (Expr, error) {
+	f := &Fold{Op: op.Value}
+	for {
+		name, err := p.ident()
+		if err != nil {
+			return nil, err
+		}
+		f.Names = append(f.Names, name)
+		if !p.take(",") {
+			break
+		}
+	}
+	if _, err := p.want("in", "`,`"); err != nil {
+		return nil, err
+	}
+	h := 0
+	for {
+		x, err := p.expr()
+		if err != nil {
+			return nil, err
+		}
+		h = max(h, p.height)
+		f.Domain = append(f.Domain, x)
+		if !p.take(",") {
+			break
+		}
+	}
+	if _, err := p.want("{", "an operator"); err != nil {
+		return nil, err
+	}
+	for p.peek().Type == tokNL {
+		p.next()
+	}
+	body, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	f.Body = body
+	for p.peek().Type == tokNL {
+		p.next()
+	}
+	if _, err := p.want("}", "an operator"); err != nil {
+		return nil, err
+	}
+	if err := p.grow(h); err != nil {
+		return nil, err
+	}
+	f.exprNode = p.from(int32(op.Pos.Offset))
+	return f, nil
+}

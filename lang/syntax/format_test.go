@@ -1,0 +1,98 @@
+package syntax_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// checkFormat formats text, which has no syntax errors, and holds the result
+// against what Format promises.
+func checkFormat(t testing.TB, name, text string) string {
+	t.Helper()
+	out, problem := format(name, text)
+	if problem != "" {
+		t.Fatalf("%s: %s\n%s", name, problem, text)
+	}
+	return out
+}
+
+// format formats text; problem says which promise of Format is broken.
+func format(name, text string) (formatted, problem string) {
+	out, err := syntax.Format(diag.NewSource(name, text))
+	if err != nil {
+		f, _ := syntax.Parse(diag.NewSource(name, text))
+		raw, _ := syntax.Print(f)
+		return "", fmt.Sprintf("%v; printed:\n%s", err, raw)
+	}
+	again, err := syntax.Format(diag.NewSource(name, string(out)))
+	if err != nil {
+		return "", fmt.Sprintf("the second time: %v", err)
+	}
+	if string(again) != string(out) {
+		return "", fmt.Sprintf("not idempotent:\n%s\nthen\n%s", out, again)
+	}
+	f, ds := syntax.Parse(diag.NewSource(name, text))
+	g, ds2 := syntax.Parse(diag.NewSource(name, string(out)))
+	if len(ds)+len(ds2) > 0 || !syntax.Equal(f, g) {
+		return "", fmt.Sprintf("another program:\n%s", out)
+	}
+	return string(out), ""
+}
+
+// TestFormatExamples: the examples of the specification are canonical but for the
+// few lines noted in testdata/spec.
+func TestFormatExamples(t *testing.T) {
+	for _, file := range specFiles(t) {
+		src := source(t, file)
+		out := checkFormat(t, file, src.Text)
+		for i, line := range strings.Split(out, "\n") {
+			if len([]rune(line)) > 100 && !strings.Contains(line, `"`) {
+				t.Errorf("%s:%d: %d columns", file, i+1, len([]rune(line)))
+			}
+		}
+	}
+}
+
+// TestFormat formats every x.spu of testdata/format and compares with x.want.
+// STARPUSH_UPDATE=1 writes what comes out.
+func TestFormat(t *testing.T) {
+	files, err := filepath.Glob("testdata/format/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{}
+		for _, f := range a.Files {
+			want[f.Name] = string(f.Data)
+		}
+		out := &txtar.Archive{Comment: a.Comment}
+		for _, f := range a.Files {
+			name, ok := strings.CutSuffix(f.Name, ".spu")
+			if !ok {
+				continue
+			}
+			got := checkFormat(t, f.Name, string(f.Data))
+			out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
+			if got != want[name+".want"] && os.Getenv("STARPUSH_UPDATE") == "" {
+				t.Errorf("%s: %s: got\n%s\nwant\n%s", file, f.Name, got, want[name+".want"])
+			}
+		}
+		if os.Getenv("STARPUSH_UPDATE") != "" {
+			if err := os.WriteFile(file, txtar.Format(out), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,350 @@
+package syntax
+
+// Layout pass: which newlines end a statement, and which brackets belong together.
+
+// maxNesting bounds brackets, blocks and nested expressions.
+const maxNesting = 200
+
+// layout drops the newlines that are white space, pairs brackets and reports
+// those without a partner. Brackets that stay open are marked, so that the
+// statement they stand in is not parsed and gives no further messages.
+func (s *scanner) layout() {
+	in := s.toks
+	out := make([]token, 0, len(in))
+	var stack []int32 // open brackets: indices into out
+	folds := []int{0} // for each of them, and in front, the folds whose { is still to come
+	closeAt := s.missingBrace()
+	for i := 0; i < len(in); i++ {
+		t := in[i]
+		switch t.kind {
+		case tokNL:
+			if t.text(s.text) == ";" {
+				out = append(out, t)
+				continue
+			}
+			for i+1 < len(in) && in[i+1].kind == tokNL && in[i+1].text(s.text) == "\n" {
+				i++
+			}
+			next := in[i+1]
+			stack = s.giveUp(out, stack)
+			if n := len(stack); n > 0 && s.text[out[stack[n-1]].lo] != '{' {
+				if !s.newStatement(out, out[stack[n-1]], next) {
+					continue
+				}
+				out, stack = s.unclosed(out, stack, next, ", where a new statement starts")
+				out = append(out, t)
+				continue
+			}
+			if len(out) == 0 || out[len(out)-1].kind == tokNL || s.continued(out[len(out)-1]) || s.continuing(next) {
+				continue
+			}
+			out = append(out, t)
+			continue
+		case tokOp:
+			switch c := s.text[t.lo]; c {
+			case '(', '[', '{':
+				if c == '{' && len(stack) > 0 && folds[len(stack)] == 0 {
+					// a { in round brackets belongs to a fold: else they are not closed
+					for n := len(stack) - 1; n >= 0 && s.text[out[stack[n]].lo] != '{' && folds[n+1] == 0; n-- {
+						out, stack = s.unclosed(out, stack, t, ", where a block begins")
+					}
+				}
+				if c == '{' && folds[len(stack)] > 0 {
+					folds[len(stack)]--
+				}
+				if len(stack) == maxNesting {
+					s.errorf(int(t.lo), int(t.hi), "E0107", "brackets nest deeper than %d levels", maxNesting).
+						hint("name parts of it with `let`, or move them into a `func`")
+					// nothing is parsed: what nests too deep for a reader nests too deep for us
+					s.toks = in[len(in)-1:]
+					return
+				}
+				stack = append(stack, int32(len(out)))
+				folds = append(folds[:len(stack)], 0)
+			case ')', ']', '}':
+				out, stack = s.closing(out, stack, &t)
+			}
+		case tokIdent:
+			n := len(stack)
+			if s.startsFold(in, i, n > 0 && s.text[out[stack[n-1]].lo] != '{') {
+				folds[n]++
+			}
+		case tokKeyword:
+			if len(closeAt) > 0 && t.lo == closeAt[0] {
+				for len(stack) > 0 {
+					out, stack = s.unclosed(out, stack, t, ", where a declaration starts")
+				}
+				closeAt = nil
+				out = append(out, token{kind: tokNL, lo: t.lo, hi: t.lo})
+			}
+		}
+		if t.kind == tokEOF {
+			stack = s.giveUp(out, stack)
+			s.atEnd = len(stack) > 0
+			for len(stack) > 0 {
+				out, stack = s.unclosed(out, stack, t, ", where the file ends")
+			}
+		}
+		out = append(out, t)
+	}
+	s.toks = out
+}
+
+// giveUp takes the round and square brackets off the stack when a string that is
+// never closed ends the line: they cannot be read either, and the string is reported.
+func (s *scanner) giveUp(out []token, stack []int32) []int32 {
+	if k := len(out) - 1; k < 0 || out[k].kind != tokBad || !out[k].open {
+		return stack
+	}
+	for n := len(stack) - 1; n >= 0 && s.text[out[stack[n]].lo] != '{'; n-- {
+		out[stack[n]].open = true
+		stack = stack[:n]
+	}
+	return stack
+}
+
+// continued reports whether a newline behind t is white space.
+func (s *scanner) continued(t token) bool {
+	switch t.kind {
+	case tokAssign:
+		return true
+	case tokKeyword:
+		return expectsMore[t.text(s.text)]
+	case tokOp:
+		switch t.text(s.text) {
+		case ")", "]", "}", ":", ".", "@", "(", "[":
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// continuing reports whether a line that starts with t belongs to the one before.
+func (s *scanner) continuing(t token) bool {
+	switch t.kind {
+	case tokKeyword:
+		return continues[t.text(s.text)]
+	case tokOp:
+		return t.text(s.text) == "."
+	}
+	return false
+}
+
+// closing pairs the closing bracket t with the one that is open.
+func (s *scanner) closing(out []token, stack []int32, t *token) ([]token, []int32) {
+	c := s.text[t.lo]
+	opener := map[byte]byte{')': '(', ']': '[', '}': '{'}[c]
+	at := len(stack) - 1
+	for at >= 0 && s.text[out[stack[at]].lo] != opener {
+		at--
+	}
+	if at < 0 {
+		t.open = true
+		if s.forced == c { // its partner is reported as never closed
+			s.forced = 0
+			return out, stack
+		}
+		if n := len(stack); n > 0 && c != '}' {
+			// f(a] : the wrong bracket, most likely
+			o := out[stack[n-1]]
+			if s.text[o.lo] != '{' {
+				s.mismatch(o, *t)
+				out[stack[n-1]].open = true
+				return out, stack[:n-1]
+			}
+		}
+		word := "bracket"
+		if c == '}' {
+			word = "block"
+		}
+		s.errorf(int(t.lo), int(t.hi), "E0101", "unexpected `%c`", c).labelled("no %s is open here", word)
+		return out, stack
+	}
+	if at < len(stack)-1 && c != '}' {
+		// ( [ ) or ( { ) : what is inside is open; a block is never closed by ) or ]
+		for k := at + 1; k < len(stack); k++ {
+			if s.text[out[stack[k]].lo] == '{' && k > 0 && !s.inside(out, stack[:k]) {
+				t.open = true
+				s.errorf(int(t.lo), int(t.hi), "E0101", "unexpected `%c`", c).labelled("no bracket is open here")
+				return out, stack
+			}
+		}
+	}
+	if at < len(stack)-1 {
+		where := ", where the block ends"
+		if c != '}' {
+			where = ""
+		}
+		for len(stack)-1 > at {
+			s.forced = s.partner(out[stack[len(stack)-1]])[0]
+			out, stack = s.unclosed(out, stack, *t, where)
+		}
+	}
+	for c == '}' && s.missing > 0 && at > 0 && s.outer(out, stack, *t) {
+		s.missing--
+		out, stack = s.unclosed(out, stack, *t, ", where the block around it ends")
+		at--
+	}
+	return out, stack[:at]
+}
+
+// outer reports whether the } at t, by its indentation, closes a block around the
+// innermost one.
+func (s *scanner) outer(out []token, stack []int32, t token) bool {
+	margin := s.indent(t.lo)
+	if s.lines0(t.lo)+int32(margin) != t.lo {
+		return false
+	}
+	n := len(stack) - 1
+	if s.indent(out[stack[n]].lo) <= margin {
+		return false
+	}
+	for n--; n >= 0; n-- {
+		if o := out[stack[n]]; s.text[o.lo] != '{' || s.indent(o.lo) == margin {
+			return s.text[o.lo] == '{'
+		}
+	}
+	return false
+}
+
+// inside reports whether the innermost bracket of stack is a round or square one.
+func (s *scanner) inside(out []token, stack []int32) bool {
+	return len(stack) > 0 && s.text[out[stack[len(stack)-1]].lo] != '{'
+}
+
+// partner is the bracket that closes the one at t.
+func (s *scanner) partner(t token) string {
+	switch s.text[t.lo] {
+	case '(':
+		return ")"
+	case '[':
+		return "]"
+	}
+	return "}"
+}
+
+// mismatch reports that o is closed by the wrong bracket.
+func (s *scanner) mismatch(o, by token) {
+	r := s.errorf(int(o.lo), int(o.hi), "E0102", "this `%s` is never closed", o.text(s.text)).labelled("opened here")
+	r.also(Span{by.lo, by.hi}, "reading stopped here")
+	r.hint("write `%s` instead of `%s`", s.partner(o), by.text(s.text))
+}
+
+// unclosed reports the innermost open bracket, marks it and takes it off the stack.
+// Reading stopped at token t, for the reason given.
+func (s *scanner) unclosed(out []token, stack []int32, t token, where string) ([]token, []int32) {
+	n := len(stack) - 1
+	o := &out[stack[n]]
+	o.open = true
+	brace := s.text[o.lo] == '{'
+	if len(s.mistakes) >= 10*maxErrors { // enough is said
+		if brace {
+			out = append(out, token{kind: tokVirtual, lo: t.lo, hi: t.lo})
+		}
+		return out, stack[:n]
+	}
+	last := out[len(out)-1]
+	for k := len(out) - 1; k > int(stack[n]) && (last.kind == tokNL || last.kind == tokVirtual); k-- {
+		last = out[k-1]
+	}
+	r := s.errorf(int(o.lo), int(o.hi), "E0102", "this `%s` is never closed", o.text(s.text)).labelled("opened here")
+	stop := Span{t.lo, t.hi}
+	if t.kind == tokEOF {
+		stop = Span{last.hi, last.hi}
+	}
+	r.also(stop, "reading stopped here"+where)
+	r.labels[0].atEnd = t.kind == tokEOF
+	switch {
+	case !brace && t.kind == tokOp && s.line(t.lo) == s.line(last.hi):
+		r.hint("add `%s` before the `%s`", s.partner(*o), t.text(s.text))
+	case !brace:
+		r.hint("add `%s` at the end of line %d", s.partner(*o), s.line(last.hi))
+	case t.kind == tokEOF:
+		r.hint("add `}` where the block should end")
+	default:
+		r.hint("add `}` before line %d", s.line(stop.Lo))
+	}
+	if brace {
+		out = append(out, token{kind: tokVirtual, lo: t.lo, hi: t.lo})
+	}
+	return out, stack[:n]
+}
+
+// isFold reports whether the token at i is the word of a fold: a name follows.
+func (s *scanner) isFold(i int) bool { return isFold(s.text, s.toks, i) }
+
+// startsFold is isFold before newlines are dropped, which round and square brackets
+// do.
+func (s *scanner) startsFold(in []token, i int, inBrackets bool) bool {
+	if !foldWords[in[i].text(s.text)] || i > 0 && in[i-1].kind == tokOp && in[i-1].text(s.text) == "." {
+		return false
+	}
+	for i++; inBrackets && in[i].kind == tokNL && in[i].text(s.text) == "\n"; {
+		i++
+	}
+	return in[i].kind == tokIdent
+}
+
+// operandEnd reports whether an operand may end with t.
+func (s *scanner) operandEnd(t token) bool {
+	switch t.kind {
+	case tokInt, tokFloat, tokString, tokFString:
+		return true
+	case tokIdent:
+		return modeOf(t.text(s.text)) == 0
+	case tokKeyword:
+		switch t.text(s.text) {
+		case "true", "false", "none":
+			return true
+		}
+	case tokOp:
+		switch s.text[t.lo] {
+		case ')', ']', '}':
+			return true
+		}
+	}
+	return false
+}
+
+// newStatement reports whether the line that starts with next, inside the bracket
+// open, can only be a new statement: so the bracket is not closed.
+func (s *scanner) newStatement(out []token, open, next token) bool {
+	last := out[len(out)-1]
+	switch next.kind {
+	case tokKeyword:
+		w := next.text(s.text)
+		switch w {
+		case "if", "for", "insert":
+			return s.operandEnd(last) && !(w == "for" && s.text[open.lo] == '[') && s.indent(next.lo) <= s.indent(open.lo)
+		}
+		return isStatementWord[w]
+	case tokIdent:
+		return s.operandEnd(last) && !foldWords[last.text(s.text)] && s.indent(next.lo) <= s.indent(open.lo)
+	}
+	return false
+}
+
+// missingBrace looks for the place where a block should have ended: when the text
+// has more { than }, the first declaration at the left margin inside a block. It
+// returns its offset, or nothing.
+func (s *scanner) missingBrace() []int32 {
+	depth := 0
+	var first []int32
+	for i, t := range s.toks {
+		switch {
+		case t.kind == tokOp && s.text[t.lo] == '{':
+			depth++
+		case t.kind == tokOp && s.text[t.lo] == '}':
+			depth--
+		case t.kind == tokKeyword && depth > 0 && first == nil && topLevelOnly[t.text(s.text)] &&
+			(i == 0 || s.toks[i-1].kind == tokNL) && (t.lo == 0 || s.text[t.lo-1] == '\n'):
+			first = []int32{t.lo}
+		}
+	}
+	if depth <= 0 {
+		return nil
+	}
+	s.missing = depth
+	return first
+}

@@ -1,0 +1,207 @@
+package syntax
+
+// Literals: the shape of numbers, and the values of numbers and strings.
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// suffixes are the binary multiples of integers.
+var suffixes = map[string]uint{"Ki": 10, "Mi": 20, "Gi": 30}
+
+// number scans an integer or a float. What is no number, but starts like one, is
+// taken as a whole and reported.
+func (s *scanner) number() {
+	lo := s.pos
+	digits := func(ok func(byte) bool) {
+		for s.pos < s.end && (ok(s.text[s.pos]) || s.text[s.pos] == '_') {
+			s.pos++
+		}
+	}
+	at := func(i int) byte {
+		if s.pos+i < s.end {
+			return s.text[s.pos+i]
+		}
+		return 0
+	}
+	kind := tokInt
+	if at(0) == '0' && at(1)|0x20 == 'x' {
+		s.pos += 2
+		digits(isHex)
+	} else {
+		digits(isDigit)
+		if at(0) == '.' && isDigit(at(1)) {
+			kind = tokFloat
+			s.pos++
+			digits(isDigit)
+		}
+		if at(0)|0x20 == 'e' && (isDigit(at(1)) || (at(1) == '+' || at(1) == '-') && isDigit(at(2))) {
+			kind = tokFloat
+			s.pos += 2
+			digits(isDigit)
+		}
+	}
+	digitsEnd := s.pos
+	for s.pos < s.end {
+		c := s.text[s.pos]
+		if c < utf8.RuneSelf {
+			if c != '_' && !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') {
+				break
+			}
+			s.pos++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s.text[s.pos:s.end])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			break
+		}
+		s.pos += n
+	}
+	text := s.text[lo:s.pos]
+	tail := s.text[digitsEnd:s.pos]
+	if why, help := numberFault(text, tail, kind == tokFloat); why != "" {
+		s.emit(tokBad, lo)
+		r := s.errorf(lo, s.pos, "E0106", "`%s` is not a number", text).labelled("%s", why)
+		if help != "" {
+			r.hint("%s", help)
+		}
+		return
+	}
+	s.emit(kind, lo)
+}
+
+// numberFault says what is wrong with the shape of a number, "" when nothing is;
+// tail is what follows the digits.
+func numberFault(text, tail string, float bool) (why, help string) {
+	body := strings.TrimSuffix(text, tail)
+	_, suffix := suffixes[tail]
+	switch {
+	case strings.EqualFold(body, "0x") && tail == "":
+		return "no digits after `0x`", ""
+	case suffix && !float && !strings.EqualFold(body[:min(2, len(body))], "0x"):
+	case suffix && float:
+		return "only integers take `" + tail + "`", ""
+	case tail != "":
+		hex := strings.EqualFold(body[:min(2, len(body))], "0x")
+		if suffix {
+			return "only decimal integers take `" + tail + "`", ""
+		}
+		for s := range suffixes {
+			if hex {
+				break
+			}
+			if strings.EqualFold(s, tail) || strings.EqualFold(s[:1], tail) {
+				help = "did you mean `" + body + s + "`?"
+			}
+		}
+		if strings.HasPrefix(text, "0b") || strings.HasPrefix(text, "0o") {
+			help = "integers are decimal or hexadecimal (`0xff`)"
+		}
+		return "unexpected `" + tail + "` after the digits", help
+	}
+	if strings.Contains(body, "__") || strings.HasSuffix(body, "_") || strings.Contains(body, "_.") || strings.Contains(body, "._") ||
+		strings.Contains(body, "_e") || strings.Contains(body, "_E") || strings.Contains(body, "x_") || strings.Contains(body, "X_") {
+		return "`_` stands between two digits only", ""
+	}
+	if !float && len(body) > 1 && body[0] == '0' && body[1]|0x20 != 'x' {
+		if n := strings.TrimLeft(body, "0_"); n != "" {
+			help = "write `" + n + "`"
+		} else {
+			help = "write `0`"
+		}
+		return "a decimal number does not begin with 0", help
+	}
+	return "", ""
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+// intValue is the magnitude of an integer literal; ok is false above 2^63.
+func intValue(text string) (v uint64, ok bool) {
+	shift := uint(0)
+	if n := len(text); n > 2 && text[n-1] == 'i' {
+		shift = suffixes[text[n-2:]]
+		text = text[:n-2]
+	}
+	base := uint64(10)
+	if len(text) > 2 && text[1]|0x20 == 'x' {
+		base, text = 16, text[2:]
+	}
+	const limit = uint64(1) << 63
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '_' {
+			continue
+		}
+		d := uint64(c - '0')
+		if c > '9' {
+			d = uint64(c|0x20-'a') + 10
+		}
+		if v > (limit-d)/base {
+			return 0, false
+		}
+		v = v*base + d
+	}
+	if v > limit>>shift {
+		return 0, false
+	}
+	return v << shift, true
+}
+
+// floatValue is the value of a float literal; ok is false when it is too large.
+func floatValue(text string) (float64, bool) {
+	if strings.IndexByte(text, '_') >= 0 {
+		text = strings.ReplaceAll(text, "_", "")
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsInf(v, 0)
+}
+
+// fault is a mistake inside a literal: where, from its first byte, and what.
+type fault struct {
+	lo, hi    int
+	msg, help string
+}
+
+// unescape gives the value of the inside of a string, with Go's escapes.
+func unescape(s string) (string, *fault) {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s, nil
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		if s[i] != '\\' {
+			n := strings.IndexByte(s[i:], '\\')
+			if n < 0 {
+				n = len(s) - i
+			}
+			b.WriteString(s[i : i+n])
+			i += n
+			continue
+		}
+		r, multibyte, tail, err := strconv.UnquoteChar(s[i:], '"')
+		if err != nil {
+			_, n := utf8.DecodeRuneInString(s[min(i+1, len(s)):])
+			f := &fault{lo: i, hi: i + 1 + n, msg: "unknown escape `" + s[i:i+1+n] + "` in a string",
+				help: "a backslash itself is written `\\\\`"}
+			if n == 1 && strings.IndexByte("xuU01234567", s[i+1]) >= 0 {
+				f.msg, f.help = "bad escape `"+s[i:i+1+n]+"` in a string", "write `\\x41`, `\\u00e9`, `\\U0001f600` or `\\101`, with all digits"
+			}
+			return "", f
+		}
+		if multibyte || r < utf8.RuneSelf {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte(byte(r))
+		}
+		i = len(s) - len(tail)
+	}
+	return b.String(), nil
+}

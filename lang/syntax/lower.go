@@ -1,0 +1,526 @@
+package syntax
+
+// Lowering: what participle read of a statement becomes a node of the tree.
+
+import (
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// spanAll is the range of a list of tokens.
+func spanAll(ts tokens) Span {
+	return Span{spanOf(&ts[0]).Lo, spanOf(&ts[len(ts)-1]).Hi}
+}
+
+// nameOf is the name that a field captured, nil for none.
+func nameOf(ts tokens) *Ident {
+	if len(ts) == 0 {
+		return nil
+	}
+	return identOf(&ts[0])
+}
+
+// namesOf are the names of a list with commas.
+func namesOf(ts tokens) []*Ident {
+	out := make([]*Ident, 0, (len(ts)+1)/2)
+	for i := 0; i < len(ts); i += 2 {
+		out = append(out, identOf(&ts[i]))
+	}
+	return out
+}
+
+// lower makes a type.
+func (t *typeRef) lower() *TypeExpr {
+	if t == nil {
+		return nil
+	}
+	return &TypeExpr{Span: spanAll(t.Tokens), Name: nameOf(t.Name), Elem: t.Elem.lower()}
+}
+
+// lower makes the options of a statement.
+func (w *withClause) lower() *With {
+	if w == nil {
+		return nil
+	}
+	out := &With{Span: spanAll(w.Tokens)}
+	for _, o := range w.Options {
+		out.Options = append(out.Options, &Option{Span: spanAll(o.Tokens), Name: nameOf(o.Name), Value: o.Value})
+	}
+	return out
+}
+
+// lower makes a codelet without documentation and body.
+func (h *codeletHeader) lower() *Codelet {
+	c := &Codelet{Name: nameOf(h.Name), Sig: Span{spanAll(h.Open).Lo, spanAll(h.Close).Hi}, With: h.With.lower()}
+	for _, o := range h.Params {
+		op := &Operand{Span: spanAll(o.Tokens), Name: nameOf(o.Name), Type: o.Type.lower(), Default: o.Default}
+		if len(o.Mode) > 0 {
+			op.Mode, op.ModeAt = modeOf(o.Mode[0].Value), spanAll(o.Mode)
+		}
+		c.Params = append(c.Params, op)
+	}
+	return c
+}
+
+// lower makes a function without documentation and body.
+func (h *funcHeader) lower() *Func {
+	f := &Func{Name: nameOf(h.Name), Sig: Span{spanAll(h.Open).Lo, spanAll(h.Close).Hi}, Result: h.Result.lower()}
+	for _, o := range h.Params {
+		f.Params = append(f.Params, &FuncParam{Span: spanAll(o.Tokens), Name: nameOf(o.Name), Type: o.Type.lower(), Default: o.Default})
+	}
+	return f
+}
+
+func (p *parser) importStmt(w where) Stmt {
+	h := head[importStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	path, m := stringOf(&h.Path[0])
+	if m != nil {
+		p.report(m)
+		return nil
+	}
+	return &Import{Path: path, As: nameOf(h.As)}
+}
+
+func (p *parser) paramStmt(w where) Stmt {
+	doc := p.docBefore(p.toks[p.pos].lo)
+	h := head[paramStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Param{Doc: doc, Name: nameOf(h.Name), Type: h.Type.lower(), Value: h.Value}
+}
+
+func (p *parser) externStmt(w where) Stmt {
+	doc := p.docBefore(p.toks[p.pos].lo)
+	h := head[externStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	if h.Codelet != nil {
+		c := h.Codelet.lower()
+		c.Doc = doc
+		return c
+	}
+	return &ExternData{Doc: doc, Name: nameOf(h.Name), Type: h.Type.lower()}
+}
+
+// noBlock reads the block behind a head that could not be read, for its mistakes.
+func (p *parser) noBlock(w where) {
+	if p.is(p.pos, "{") {
+		p.block(w)
+	}
+}
+
+// headed reports tokens between the head of a statement and its block.
+func (p *parser) headed() bool {
+	if p.is(p.pos, "{") || p.toks[p.pos].kind == tokNL || p.toks[p.pos].kind == tokEOF || p.blockEnd(p.pos) {
+		return true
+	}
+	m := p.advise(unexpected(p.tokenAt(p.pos), "`{`"))
+	switch {
+	case p.is(p.pos, "="):
+		m.hint("equality is written `==`")
+	case p.is(p.pos, "then"):
+		m.hint("an `if` statement has a block: `if c { … } else { … }`; the expression stands in another: `let x = if c then a else b`")
+	}
+	p.report(m)
+	p.pos, _ = p.headEnd(p.pos)
+	return false
+}
+
+func (p *parser) codeletStmt(w where) Stmt {
+	doc := p.docBefore(p.toks[p.pos].lo)
+	inside := where{codelet: true}
+	h := head[codeletStmt](p, w)
+	if h == nil || !p.headed() {
+		p.noBlock(inside)
+		return nil
+	}
+	c := h.Header.lower()
+	c.Doc = doc
+	if c.Body = p.body(inside); c.Body == nil {
+		return nil
+	}
+	return c
+}
+
+func (p *parser) funcStmt(w where) Stmt {
+	doc := p.docBefore(p.toks[p.pos].lo)
+	inside := where{fn: true}
+	h := head[funcStmt](p, w)
+	if h == nil || !p.headed() {
+		p.noBlock(inside)
+		return nil
+	}
+	f := h.Header.lower()
+	f.Doc = doc
+	if f.Body = p.body(inside); f.Body == nil {
+		return nil
+	}
+	return f
+}
+
+func (p *parser) letStmt(w where) Stmt {
+	h := head[letStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Let{Name: nameOf(h.Name), Type: h.Type.lower(), Value: h.Value}
+}
+
+func (p *parser) registerStmt(w where) Stmt {
+	doc := p.docBefore(p.toks[p.pos].lo)
+	h := head[registerStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Register{Doc: doc, Names: namesOf(h.Names), Value: h.Value}
+}
+
+func (p *parser) partitionStmt(w where) Stmt {
+	h := head[partitionStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	if len(h.Name) > 0 && len(h.Of) > 1 {
+		at := h.Of[1].Range()
+		p.mistakeAt(Span{at.Lo - 1, at.Lo}, "E0101", "a named view is of one handle").
+			hint("write one `partition` for each, or leave the name out: `partition x, y by …`")
+		return nil
+	}
+	out := &Partition{Name: nameOf(h.Name), Of: h.Of}
+	for _, f := range h.Filters {
+		out.Filters = append(out.Filters, &FilterCall{Span: spanAll(f.Tokens), Name: nameOf(f.Name), Args: f.Args.list()})
+	}
+	return out
+}
+
+func (p *parser) unpartitionStmt(w where) Stmt {
+	h := head[unpartitionStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Unpartition{Of: h.Of, To: h.To}
+}
+
+func (p *parser) acquireStmt(w where) Stmt {
+	h := head[acquireStmt](p, w)
+	if h == nil {
+		p.noBlock(w.in())
+		return nil
+	}
+	a := &Acquire{}
+	for _, i := range h.Items {
+		a.Items = append(a.Items, &AcquireItem{Span: spanAll(i.Tokens), Mode: modeOf(i.Mode[0].Value), ModeAt: spanAll(i.Mode),
+			Of: i.Of, As: nameOf(i.As)})
+	}
+	if p.is(p.pos, "{") {
+		a.Body = p.block(w.in())
+	}
+	return a
+}
+
+func (p *parser) releaseStmt(w where) Stmt {
+	h := head[releaseStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	r := &Release{Names: namesOf(h.Names)}
+	if len(h.To) > 0 {
+		r.To, r.ToAt = modeOf(h.To[0].Value), spanAll(h.To)
+	}
+	return r
+}
+
+func (p *parser) waitStmt(w where) Stmt {
+	h := head[waitStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Wait{Of: h.Of}
+}
+
+func (p *parser) prefetchStmt(w where) Stmt {
+	h := head[prefetchStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Prefetch{Of: h.Of, To: h.To, With: h.With.lower()}
+}
+
+func (p *parser) hintStmt(w where) Stmt {
+	h := head[hintStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Hint{Of: h.Of, With: h.With.lower()}
+}
+
+func (p *parser) verbStmt(w where) Stmt {
+	h := head[verbStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Verb{Verb: h.Verb[0].Value, Of: h.Of}
+}
+
+func (p *parser) ifStmt(w where) Stmt {
+	s, ok := p.ifChain(w, 0)
+	switch {
+	case !ok:
+		return nil
+	case s == nil: // at a prompt: if c then a else b
+		return p.simple(w)
+	}
+	return s
+}
+
+// ifChain reads an if with its else; ok is false when a part of it could not be read.
+func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
+	lo := p.toks[p.pos].lo
+	if depth == maxElse {
+		p.mistakeAt(p.span(p.pos), "E0107", "more than "+itoa(maxElse)+" `else if` in a row").hint("look the case up in a list instead")
+	}
+	from := p.pos
+	h := head[ifStmt](p, w)
+	if h != nil && p.entry && w.top && depth == 0 && p.is(p.pos, "then") {
+		p.pos = from
+		return nil, true
+	}
+	s = &If{}
+	if ok = h != nil && p.headed(); ok {
+		s.Cond = h.Cond
+		s.Then = p.body(w.in())
+		ok = s.Then != nil
+	} else {
+		p.noBlock(w.in())
+	}
+	if p.is(p.pos, "else") {
+		p.pos++
+		switch {
+		case p.is(p.pos, "if") && depth > maxElse:
+			p.pos++
+			p.pos, _ = p.headEnd(p.pos)
+			ok = false
+		case p.is(p.pos, "if"):
+			other, fine := p.ifChain(w, depth+1)
+			s.Else = other
+			ok = ok && fine
+		default:
+			if b := p.body(w.in()); b != nil {
+				s.Else = b
+			} else {
+				ok = false
+			}
+		}
+	}
+	s.Span = Span{lo, p.toks[p.pos-1].hi}
+	return s, ok
+}
+
+func (p *parser) whileStmt(w where) Stmt {
+	inside := w.in()
+	inside.loop = true
+	h := head[whileStmt](p, w)
+	if h == nil || !p.headed() {
+		p.noBlock(inside)
+		return nil
+	}
+	b := p.body(inside)
+	if b == nil {
+		return nil
+	}
+	return &While{Cond: h.Cond, Body: b}
+}
+
+func (p *parser) forStmt(w where) Stmt {
+	inside := w.in()
+	inside.loop = true
+	h := head[forStmt](p, w)
+	if h == nil || !p.headed() {
+		p.noBlock(inside)
+		return nil
+	}
+	names := namesOf(h.Names)
+	b := p.body(inside)
+	if b == nil {
+		return nil
+	}
+	if w.codelet && len(names) > 1 {
+		p.mistakeAt(names[1].Span, "E0101", "a `for` in a codelet has one name").hint("write one `for` inside the other")
+		return nil
+	}
+	return &For{Names: names, In: h.In, Body: b}
+}
+
+func (p *parser) eachStmt(w where) Stmt {
+	lo := p.toks[p.pos].lo
+	h := head[eachStmt](p, w)
+	if h == nil || !p.headed() {
+		p.noBlock(w.in())
+		return nil
+	}
+	e := &Each{Head: Span{lo, p.toks[p.pos-1].hi}, Names: namesOf(h.Names), Domain: h.Domain}
+	if e.Body = p.body(w.in()); e.Body == nil {
+		return nil
+	}
+	return e
+}
+
+func (p *parser) returnStmt(w where) Stmt {
+	h := head[returnStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Return{Value: h.Value}
+}
+
+func (p *parser) wordStmt(w where) Stmt {
+	h := head[wordStmt](p, w)
+	switch {
+	case h == nil:
+		return nil
+	case h.Word[0].Value == "break":
+		return &Break{}
+	}
+	return &Continue{}
+}
+
+func (p *parser) assertStmt(w where) Stmt {
+	h := head[assertStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	return &Assert{Cond: h.Cond, Message: h.Message}
+}
+
+// foreign are statement words of other languages.
+var foreign = map[string]string{
+	"def": "func", "fn": "func", "function": "func", "fun": "func", "kernel": "codelet", "var": "let", "const": "let", "auto": "let",
+	"elif": "else if", "elseif": "else if", "foreach": "for", "loop": "while", "until": "while", "use": "import", "include": "import",
+	"require": "import", "submit": "insert", "launch": "insert", "task": "insert", "spawn": "insert", "split": "partition",
+	"free": "unregister", "delete": "unregister", "data": "register", "lock": "acquire", "unlock": "release", "next": "continue",
+	"pass": "", "do": "", "switch": "if", "match": "if",
+}
+
+// meant is the statement word that word most likely stands for.
+func meant(word string) (string, bool) {
+	if near, ok := diag.Nearest(word, append([]string{"else"}, statementWords...)); ok {
+		return near, true
+	}
+	w, ok := foreign[word]
+	return w, ok && w != ""
+}
+
+// simple reads an assignment or an expression statement.
+func (p *parser) simple(w where) Stmt {
+	from := p.pos
+	first := p.toks[from]
+	if first.kind == tokIdent && p.notStatement(from) {
+		word := first.text(p.text)
+		m := p.mistakeAt(p.span(from), "E0103", "`"+word+"` is not a statement")
+		if near, ok := meant(word); ok {
+			m.hint("did you mean `%s`?", near)
+		}
+		p.pos++
+		p.pos, _ = p.headEnd(p.pos)
+		return nil
+	}
+	if t := p.tokenAt(from); first.kind != tokBad && !first.open && !startsExpr(t) {
+		if end, bad := p.headEnd(from); !bad || end == from {
+			m := unexpected(t, "a statement")
+			switch t.Value {
+			case "//", "/":
+				m.hint("comments start with `#`")
+			case "{":
+				m.hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
+			}
+			p.report(m)
+		}
+		p.pos, _ = p.headEnd(from)
+		return nil
+	}
+	h := head[simpleStmt](p, w)
+	if h == nil {
+		return nil
+	}
+	if len(h.Op) > 0 {
+		return &Assign{Target: h.Target, Op: h.Op[0].Value, OpAt: spanAll(h.Op), Value: h.Value}
+	}
+	if !p.startsOrEnds() {
+		return &ExprStmt{X: h.Target} // finish reports what follows
+	}
+	if !(p.entry && w.top) && !w.codelet && !hasEffect(h.Target) {
+		p.noEffect(h.Target)
+		return nil
+	}
+	return &ExprStmt{X: h.Target}
+}
+
+// startsOrEnds reports whether the statement ends at pos, or another begins there.
+func (p *parser) startsOrEnds() bool {
+	k := p.toks[p.pos].kind
+	return k == tokNL || k == tokEOF || p.blockEnd(p.pos) || p.startsStatement(p.pos)
+}
+
+// notStatement reports whether the name at token i stands where only a statement
+// word can: another name, a literal, a word or a block follows.
+func (p *parser) notStatement(i int) bool {
+	next := p.toks[i+1]
+	switch next.kind {
+	case tokIdent, tokInt, tokFloat, tokString, tokFString:
+		return true
+	case tokOp:
+		if _, ok := meant(p.str(i)); ok && p.blockEnd(i+1) {
+			return true
+		}
+		return p.is(i+1, "{")
+	case tokKeyword:
+		if _, ok := meant(p.str(i)); ok {
+			return true
+		}
+		switch next.text(p.text) {
+		case "true", "false", "none", "not", "insert", "if":
+			return true
+		}
+	case tokNL, tokEOF:
+		if _, ok := meant(p.str(i)); ok && !p.entry {
+			return true
+		}
+	}
+	return false
+}
+
+// hasEffect reports whether x may stand as a statement.
+func hasEffect(x Expr) bool {
+	switch x := x.(type) {
+	case *Paren:
+		return hasEffect(x.X)
+	case *Call, *Insert:
+		return true
+	}
+	return false
+}
+
+// noEffect reports E0105 for an expression statement.
+func (p *parser) noEffect(x Expr) {
+	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
+	src := func(e Expr) string { r := e.Range(); return clip(p.text[r.Lo:r.Hi]) }
+	switch x := x.(type) {
+	case *Binary:
+		if x.Op == "==" {
+			m.hint("to assign, write `%s = %s`", src(x.X), src(x.Y))
+			return
+		}
+	case *Ident, *Selector:
+		m.hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
+		return
+	}
+	if x.Range().Hi-x.Range().Lo < 30 {
+		m.hint("to see it, write `print(%s)`; to keep it, `let x = %s`", src(x), src(x))
+		return
+	}
+	m.hint("to see it, `print` it; to keep it, give it a name with `let`")
+}

@@ -1,0 +1,149 @@
+package syntax_test
+
+import (
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+func TestIncomplete(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                                  false,
+		"# comment":                         false,
+		"let a = 1":                         false,
+		"let a = 1 # comment":               false,
+		"for b in 0..16 {":                  true,
+		"for b in 0..16 {\n  insert f(R x)": true,
+		"for b in 0..16 {\n  f()\n}":        false,
+		"f(a,":                              true,
+		"f(a":                               true,
+		"let a = [1, 2":                     true,
+		"let a =":                           true,
+		"let a = # comment":                 true,
+		"let a = 1 +":                       true,
+		"let a = b and":                     true,
+		"register x, ":                      true,
+		"func f() ->":                       true,
+		"partition x":                       true,
+		"partition x by":                    true,
+		"partition x by blocks(3) then":     true,
+		"let a = if b":                      true,
+		"let a = if b then c":               true,
+		"hint x":                            true,
+		"if a { f() }":                      false,
+		"if a { f() } else":                 false,
+		"insert f(R x)":                     false,
+		"insert f(R x) with":                false,
+		"let a":                             false,
+		"let = (":                           true,
+		"f(a]":                              false,
+		"}":                                 false,
+		"f(\"a":                             false,
+		"let a = \"abc":                     false,
+		"let a = 3 $ (":                     false,
+		"prefetch x":                        false,
+		"wait":                              false,
+		"a;":                                false,
+		"f() ; g(":                          true,
+		"codelet k(x: RW vector[T]) {\n x[0] = sum i in x {": true,
+	} {
+		if got := syntax.Incomplete(text); got != want {
+			t.Errorf("Incomplete(%q) = %v", text, got)
+		}
+		if got := syntax.Incomplete(text + "\n"); got != want {
+			t.Errorf("Incomplete(%q) = %v", text+"\n", got)
+		}
+	}
+}
+
+func TestParseEntry(t *testing.T) {
+	for _, text := range []string{"1 + 2", "x", "x.y", "[1, 2]", "if a then b else c", "f()", "let a = 1", "-1", "\"s\"", "import \"a\"", "not a"} {
+		f, ds := syntax.ParseEntry(diag.NewSource("<prompt>", text))
+		if len(ds) > 0 || len(f.Stmts) != 1 {
+			t.Errorf("%s: %d statements\n%s", text, len(f.Stmts), rendered(t, ds))
+		}
+	}
+}
+
+func TestSignatures(t *testing.T) {
+	c, err := syntax.ParseSignature("clip(v: RW vector[f32], tmp: SCRATCH vector[f32], lo: f32, hi: float = 1.0)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name.Name != "clip" || c.Body != nil || len(c.Params) != 4 || c.Params[0].Mode != iface.RW || c.Params[1].Mode != iface.Scratch ||
+		c.Params[2].Mode != iface.NoMode || c.Params[0].Type.Name.Name != "vector" || c.Params[0].Type.Elem.Name.Name != "f32" || c.Params[3].Default == nil {
+		t.Errorf("got %+v", c)
+	}
+	if c, err := syntax.ParseSignature("f() with where = [cpu], color = 3"); err != nil || len(c.With.Options) != 2 {
+		t.Errorf("options: %v", err)
+	}
+	f, err := syntax.ParseFuncSignature("stripes(A: matrix[T], p: int = 3) -> list[matrix[T]]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Name.Name != "stripes" || len(f.Params) != 2 || f.Params[1].Default == nil || f.Result.Name.Name != "list" || f.Result.Elem.Elem.Name.Name != "T" {
+		t.Errorf("got %+v", f)
+	}
+	if f, err := syntax.ParseFuncSignature("now() -> float"); err != nil || f.Result.Name.Name != "float" {
+		t.Errorf("now: %v", err)
+	}
+	if f, err := syntax.ParseFuncSignature("log(x: string)"); err != nil || f.Result != nil {
+		t.Errorf("log: %v", err)
+	}
+	for text, want := range map[string]string{
+		"":                            "unexpected end of file, expected a name",
+		"clip":                        "unexpected end of file, expected `(`",
+		"clip(v: )":                   "unexpected `)`, expected a type",
+		"clip(v: RW vector[f32]) x":   "unexpected `x`, expected the end of the signature",
+		"clip(v: RW vector[f32]) { }": "unexpected `{`, expected the end of the signature",
+		"clip(v":                      "this `(` is never closed",
+		"clip()\nclip()":              "unexpected `clip`, expected the end of the signature",
+	} {
+		if _, err := syntax.ParseSignature(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+		if _, err := syntax.ParseFuncSignature(text); err == nil {
+			t.Errorf("%q is a function", text)
+		}
+	}
+}
+
+func TestKeywords(t *testing.T) {
+	words := syntax.Keywords()
+	if !sort.StringsAreSorted(words) || len(words) != 39 {
+		t.Errorf("%d words: %v", len(words), words)
+	}
+	for _, w := range words {
+		if _, ds := syntax.Parse(diag.NewSource("x.spu", "let "+w+" = 1")); len(ds) != 1 || ds[0].Code != "E0101" {
+			t.Errorf("%s is a name: %v", w, ds)
+		}
+	}
+	words[0] = "changed"
+	if syntax.Keywords()[0] == "changed" {
+		t.Error("the list is shared")
+	}
+}
+
+// TestEqual: trees that differ in anything but their places are not equal.
+func TestEqual(t *testing.T) {
+	texts := []string{
+		"let a = 1", "let a = 2", "let b = 1", "let a: int = 1", "let a = 1.0", "let a = \"1\"", "let a = -1", "let a = (1)", "let a = [1]", "let a = f\"1\"",
+		"a = 1", "a += 1", "f(a)", "f(a = a)", "g(a(a))", "g(a[a])", "g(a.a)", "f(a); f(a)", "if a { f() }", "if a { f() } else { }", "while a { f() }",
+		"insert f(R a)", "insert f(W a)", "insert f(a)", "insert f(R a @ b)", "insert f(R a) with x = 1", "insert g.f(R a)",
+		"let a = b + c", "let a = b - c", "let a = 0..1", "let a = 0..=1", "for i in a { }", "for i, j in a { }",
+		"codelet f(x: R vector[T]) { }", "codelet f(x: W vector[T]) { }", "codelet f(x: W vector[U]) { }", "extern codelet f(x: R vector[T])",
+		"## doc\nfunc f() { }", "## other\nfunc f() { }", "func f() -> int { }", "acquire R x as a", "acquire R x as a { }", "wait", "wait x",
+		"release a", "release a to R", "partition x by f(1)", "partition y = x by f(1)", "partition x by f(1) then f(1)",
+	}
+	for i, a := range texts {
+		for j, b := range texts {
+			if got := syntax.Equal(parse(t, a), parse(t, "\n\n"+strings.ReplaceAll(b, " ", "  "))); got != (i == j) {
+				t.Errorf("%q and %q: %v", a, b, got)
+			}
+		}
+	}
+}

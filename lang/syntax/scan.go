@@ -1,0 +1,362 @@
+package syntax
+
+// Scanner: text to tokens and comments. It knows nothing of statements; newlines
+// are tokens here, and the layout pass drops those that are white space.
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/alecthomas/participle/v2/lexer"
+)
+
+// Limits of a text.
+const (
+	maxSource = 64 << 20 // bytes
+	maxErrors = 100      // syntax errors reported in one run
+)
+
+// scanner holds a text, its tokens and its comments.
+type scanner struct {
+	text     string
+	pos      int
+	end      int
+	toks     []token
+	comments []Comment
+	mistakes []*mistake
+
+	badUTF8 bool // reported already
+	lines   []int32
+	missing int  // how many { have no }, by count
+	forced  byte // the closing bracket whose partner was given up last
+	atEnd   bool // the layout pass met an open bracket at the end of the text
+}
+
+// scan cuts text into tokens. The last token is EOF.
+func scan(text string) *scanner {
+	s := &scanner{text: text, end: len(text)}
+	if s.end > maxSource {
+		s.errorf(0, 0, "E0107", "the script has %d MiB, and the limit is %d MiB", s.end>>20, maxSource>>20).
+			hint("move data into files and load them: `vector[f64](load = \"x.npy\")`")
+		s.end = 0
+	}
+	s.toks = make([]token, 0, s.end/4+2)
+	if strings.HasPrefix(s.text[:s.end], "\ufeff") {
+		s.pos = len("\ufeff")
+	}
+	s.run()
+	s.toks = append(s.toks, token{kind: tokEOF, lo: int32(s.end), hi: int32(s.end)})
+	return s
+}
+
+// errorf notes a mistake in the bytes [lo, hi).
+func (s *scanner) errorf(lo, hi int, code, format string, args ...any) *mistake {
+	m := &mistake{code: code, at: Span{int32(lo), int32(hi)}, msg: fmt.Sprintf(format, args...)}
+	s.mistakes = append(s.mistakes, m)
+	return m
+}
+
+// line is the number of the line of offset at.
+func (s *scanner) line(at int32) int {
+	s.findLines()
+	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > at })
+}
+
+// findLines notes where the lines start, when it is first asked for one.
+func (s *scanner) findLines() {
+	if s.lines != nil {
+		return
+	}
+	s.lines = append(s.lines, 0)
+	for i := 0; i < s.end; i++ {
+		if s.text[i] == '\n' {
+			s.lines = append(s.lines, int32(i+1))
+		}
+	}
+}
+
+// indent is the number of bytes before the first word of the line of offset at.
+func (s *scanner) indent(at int32) int {
+	lo := int(s.lines0(at))
+	n := lo
+	for n < s.end && (s.text[n] == ' ' || s.text[n] == '\t') {
+		n++
+	}
+	return n - lo
+}
+
+// lines0 is the offset of the line of offset at.
+func (s *scanner) lines0(at int32) int32 { return s.lines[s.line(at)-1] }
+
+func (s *scanner) emit(kind lexer.TokenType, lo int) {
+	s.toks = append(s.toks, token{kind: kind, lo: int32(lo), hi: int32(s.pos)})
+}
+
+// run scans from pos to end.
+func (s *scanner) run() {
+	for s.pos < s.end {
+		lo := s.pos
+		c := s.text[lo]
+		switch {
+		case c == ' ' || c == '\t':
+			s.pos++
+		case c == '\n':
+			s.pos++
+			s.emit(tokNL, lo)
+		case c == '\r':
+			s.pos++
+			if s.pos >= s.end || s.text[s.pos] != '\n' {
+				s.errorf(lo, s.pos, "E0101", "unexpected carriage return (U+000D) without a newline").
+					hint("end lines with a newline, or with carriage return and newline")
+			}
+		case c == '#':
+			s.comment()
+		case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
+			if c == 'f' && lo+1 < s.end && s.text[lo+1] == '"' {
+				s.pos++
+				s.str(lo, tokFString)
+				break
+			}
+			s.word()
+		case c >= '0' && c <= '9':
+			s.number()
+		case c == '"':
+			s.str(lo, tokString)
+		case c < utf8.RuneSelf:
+			s.sign()
+		default:
+			r, n := utf8.DecodeRuneInString(s.text[lo:s.end])
+			if unicode.IsLetter(r) {
+				s.word()
+				break
+			}
+			s.pos += n
+			s.strange(lo, r)
+		}
+	}
+}
+
+// comment scans from # to the end of the line.
+func (s *scanner) comment() {
+	lo := s.pos
+	hi := s.end
+	if n := strings.IndexByte(s.text[lo:s.end], '\n'); n >= 0 {
+		hi = lo + n
+	}
+	s.pos = hi
+	if hi > lo && s.text[hi-1] == '\r' {
+		hi--
+	}
+	s.checkUTF8(lo, hi)
+	s.comments = append(s.comments, Comment{Span{int32(lo), int32(hi)}, s.text[lo:hi]})
+}
+
+// word scans a name or a reserved word.
+func (s *scanner) word() {
+	lo := s.pos
+	for s.pos < s.end {
+		c := s.text[s.pos]
+		if c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' {
+			s.pos++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeRuneInString(s.text[s.pos:s.end])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && !unicode.Is(unicode.Mc, r) {
+			break
+		}
+		s.pos += n
+	}
+	if s.pos-lo <= len("unpartition") && reserved[s.text[lo:s.pos]] {
+		s.emit(tokKeyword, lo)
+		return
+	}
+	s.emit(tokIdent, lo)
+}
+
+// sign scans an operator or bracket, longest first.
+func (s *scanner) sign() {
+	lo := s.pos
+	c := s.text[lo]
+	next := func(i int) byte {
+		if lo+i < s.end {
+			return s.text[lo+i]
+		}
+		return 0
+	}
+	n, kind := 1, tokOp
+	switch c {
+	case '(', ')', '[', ']', '{', '}', ',', ':', '@', '%':
+	case ';':
+		kind = tokNL
+	case '.':
+		if next(1) == '.' {
+			n = 2
+			if next(2) == '=' {
+				n = 3
+			}
+		}
+	case '=':
+		kind = tokAssign
+		if next(1) == '=' {
+			n, kind = 2, tokOp
+		}
+	case '!':
+		if next(1) != '=' {
+			s.pos++
+			s.emit(tokBad, lo)
+			s.errorf(lo, s.pos, "E0101", "unexpected `!`").hint("the negation is written `not`")
+			return
+		}
+		n = 2
+	case '<', '>':
+		if next(1) == '=' {
+			n = 2
+		}
+	case '+', '-', '*', '/':
+		switch {
+		case next(1) == '=':
+			n, kind = 2, tokAssign
+		case c == '-' && next(1) == '>', c == '*' && next(1) == '*', c == '/' && next(1) == '/':
+			n = 2
+		}
+	default:
+		s.pos++
+		s.strange(lo, rune(c))
+		return
+	}
+	s.pos += n
+	s.emit(kind, lo)
+}
+
+// strange reports a character that no token begins with.
+func (s *scanner) strange(lo int, r rune) {
+	if r == utf8.RuneError && s.pos-lo == 1 {
+		s.reportUTF8(lo)
+		s.emit(tokBad, lo)
+		return
+	}
+	help := ""
+	switch r {
+	case '\'', '`', '“', '”', '„', '‘', '’', '«', '»':
+		help = "strings stand in straight double quotes: \"text\""
+	case '&':
+		help = "`and` joins conditions"
+	case '|':
+		help = "`or` joins conditions"
+	case '^':
+		help = "the power is written `**`"
+	case '\\':
+		help = "there is no backslash continuation: break the line inside brackets or after an operator"
+	case '–', '—', '−':
+		help = "the minus is written `-`"
+	case '×', '·':
+		help = "the product is written `*`"
+	case '≤':
+		help = "write `<=`"
+	case '≥':
+		help = "write `>=`"
+	case '≠':
+		help = "write `!=`"
+	case '…':
+		help = "a range is written `a..b`"
+	}
+	switch r {
+	case '\'', '`':
+		line, _, _ := strings.Cut(s.text[s.pos:s.end], "\n")
+		if n := strings.IndexRune(line, r); n >= 0 {
+			s.pos += n + 1
+		}
+	case '\\':
+		rest := strings.TrimLeft(s.text[s.pos:s.end], " \t\r")
+		if strings.HasPrefix(rest, "\n") { // meant as a continuation: read it so
+			s.pos = s.end - len(rest) + 1
+		}
+	}
+	hi := min(s.pos, lo+len(strings.TrimRight(s.text[lo:s.pos], " \t\r\n")))
+	for s.pos < s.end && (s.text[s.pos] == '&' || s.text[s.pos] == '|') && rune(s.text[s.pos]) == r {
+		s.pos++
+		hi = s.pos
+	}
+	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(hi)})
+	name := "`" + clip(s.text[lo:hi]) + "`"
+	if r < ' ' || r == 0x7f || !unicode.IsPrint(r) {
+		name = "character " + fmt.Sprintf("U+%04X", r)
+		if r == 0 {
+			name += " (NUL)"
+		}
+	}
+	rep := s.errorf(lo, hi, "E0101", "unexpected %s", name)
+	if help != "" {
+		rep.hint("%s", help)
+	}
+}
+
+// str scans a string from its quote, which is at pos; lo is where the token begins.
+func (s *scanner) str(lo int, kind lexer.TokenType) {
+	open := s.pos
+	s.pos++
+	for s.pos < s.end {
+		switch c := s.text[s.pos]; c {
+		case '"':
+			s.pos++
+			if !s.checkUTF8(lo, s.pos) {
+				kind = tokBad
+			}
+			s.emit(kind, lo)
+			return
+		case '\\':
+			if s.pos++; s.pos < s.end && s.text[s.pos] != '\n' {
+				s.pos++
+			}
+			continue
+		case '\n':
+		default:
+			s.pos++
+			continue
+		}
+		break
+	}
+	for s.pos > open+1 && s.text[s.pos-1] == '\r' {
+		s.pos--
+	}
+	s.emit(tokBad, lo)
+	s.toks[len(s.toks)-1].open = true
+	s.errorf(open, open+1, "E0102", "this string is never closed").labelled("opened here").
+		hint("add `\"` at the end of line %d: a string stays on its line", s.line(int32(open)))
+}
+
+// checkUTF8 reports the first invalid byte of [lo, hi).
+func (s *scanner) checkUTF8(lo, hi int) bool {
+	for i := lo; i < hi; {
+		if s.text[i] < utf8.RuneSelf {
+			if s.text[i] == 0 {
+				s.errorf(i, i+1, "E0101", "unexpected character U+0000 (NUL)")
+				return false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s.text[i:hi])
+		if r == utf8.RuneError && n == 1 {
+			s.reportUTF8(i)
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// reportUTF8 reports an invalid byte, once for a text.
+func (s *scanner) reportUTF8(at int) {
+	if s.badUTF8 {
+		return
+	}
+	s.badUTF8 = true
+	s.errorf(at, at+1, "E0101", "byte 0x%02x is not valid UTF-8", s.text[at]).hint("save the script as UTF-8")
+}

@@ -1,0 +1,80 @@
+package types
+
+import (
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// Param is one parameter of a signature.
+type Param struct {
+	Name string
+	Mode iface.AccessMode // of a handle operand; NoMode for scalars and func parameters
+	Type *Type            // scalars of codelets: Int Float Bool String, or Elem (an element type or T)
+	// HasDefault says that the argument may be left out. Default is the
+	// expression (a syntax.Expr), or nil when host code fills it in.
+	HasDefault bool
+	Default    any
+	Span       diag.Span // of the declaration, zero for host signatures
+}
+
+// Signature is the signature of a codelet or function.
+type Signature struct {
+	Name   string
+	Params []Param
+	Result *Type // functions; TNone without "->"
+	Text   string
+	Elems  map[byte][]iface.Elem // what a type parameter may stand for; a missing entry: every element type
+}
+
+// ObjectKind says what a name stands for.
+type ObjectKind uint8
+
+// The kinds of objects.
+const (
+	BadObject ObjectKind = iota
+	LetObject            // assignable
+	FuncParam            // assignable parameter of a func
+	LoopVar
+	ParamObject   // script parameter
+	HandleObject  // from register or extern
+	ViewObject    // named view
+	ArrayObject   // from acquire
+	FuncObject    // script or host function
+	CodeletObject // script or host codelet
+	ModuleObject
+	BuiltinFunc
+	BuiltinValue // pi, inf, ram, cpu, …
+	FilterObject
+	OperandObject // inside a codelet body: a handle operand
+	ScalarObject  // inside a codelet body: a scalar operand
+	KernelLet     // inside a codelet body: let
+	EachVar       // inside a codelet body: index of each or of a fold
+	KernelFor     // inside a codelet body: index of for
+)
+
+// Object is what a name stands for. Objects of a compiled program are immutable
+// and shared by all runs; per-run state lives in slots.
+type Object struct {
+	Name string
+	Kind ObjectKind
+	Type *Type
+	Doc  string
+	Decl diag.Span // of the name where it is declared; zero for builtins and host objects
+
+	Sig    *Signature // funcs and codelets
+	Module *Module    // ModuleObject
+	Node   any        // *syntax.Func or *syntax.Codelet that declares it; nil for host objects
+	Host   any        // the host's object: *engine.Codelet, *lang.Func, …
+	Kinds  []string   // host codelets: device kinds with an implementation; nil: not known
+	Unit   any        // *check.Unit whose top level declares it; nil for builtins and host objects
+
+	Global bool // lives in the frame of its unit's top level (also in its inner blocks)
+	Slot   int  // place in that frame or in the frame of its func; the checker counts
+}
+
+// Module is a set of exported names.
+type Module struct {
+	Name    string // as in import: "std/blas", "lib/vec.spu"
+	Doc     string
+	Members map[string]*Object
+}

@@ -1,0 +1,154 @@
+// Package types holds what the checker and the interpreter share: the types of
+// the language, signatures, and the objects that names stand for.
+package types
+
+import (
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Kind is the outermost form of a type.
+type Kind uint8
+
+// The kinds of types.
+const (
+	Invalid Kind = iota // unknown because of an earlier error: fits everything, silently
+	Int
+	Float
+	Bool
+	String
+	None
+	Range
+	List     // Of: the items; Of == nil while no use has shown it
+	Variable // Elem or Param
+	Vector
+	Matrix
+	Void
+	View  // Of: the handle type of its parts
+	Array // Of: the handle type it was acquired from
+	Task
+	Gate
+	Node
+	Worker
+	DeviceKind // cpu, cuda, opencl: type "kind"
+	Reducer
+	Elem  // inside codelets: an element of type Elem or Param
+	Modes // no value has it
+	Dense // signatures of host codelets only: a vector or a matrix, of Elem or Param
+)
+
+// Type is a type of the language. Types are compared with Same, never with ==.
+type Type struct {
+	Kind  Kind
+	Elem  iface.Elem // of handles, and of Kind Elem
+	Param byte       // 'T': an element-type parameter instead of Elem; 0 for none
+	Of    *Type
+}
+
+// Types without parts.
+var (
+	TInvalid = &Type{Kind: Invalid}
+	TInt     = &Type{Kind: Int}
+	TFloat   = &Type{Kind: Float}
+	TBool    = &Type{Kind: Bool}
+	TString  = &Type{Kind: String}
+	TNone    = &Type{Kind: None}
+	TRange   = &Type{Kind: Range}
+	TVoid    = &Type{Kind: Void}
+	TTask    = &Type{Kind: Task}
+	TGate    = &Type{Kind: Gate}
+	TNode    = &Type{Kind: Node}
+	TWorker  = &Type{Kind: Worker}
+	TDevice  = &Type{Kind: DeviceKind}
+	TReducer = &Type{Kind: Reducer}
+)
+
+// ListOf returns list[of].
+func ListOf(of *Type) *Type { return &Type{Kind: List, Of: of} }
+
+// ViewOf returns view[of].
+func ViewOf(of *Type) *Type { return &Type{Kind: View, Of: of} }
+
+// ArrayOf returns the type of an array acquired from a handle of type of.
+func ArrayOf(of *Type) *Type { return &Type{Kind: Array, Of: of} }
+
+// HandleOf returns the handle type of kind k with element type e.
+func HandleOf(k iface.Kind, e iface.Elem) *Type {
+	switch k {
+	case iface.Variable:
+		return &Type{Kind: Variable, Elem: e}
+	case iface.Vector:
+		return &Type{Kind: Vector, Elem: e}
+	case iface.Matrix:
+		return &Type{Kind: Matrix, Elem: e}
+	}
+	return TVoid
+}
+
+// Data returns the kind of data of a handle type, iface.NoKind for others.
+func (t *Type) Data() iface.Kind {
+	switch t.Kind {
+	case Variable:
+		return iface.Variable
+	case Vector:
+		return iface.Vector
+	case Matrix:
+		return iface.Matrix
+	case Void:
+		return iface.Void
+	}
+	return iface.NoKind
+}
+
+// IsHandle reports whether t is the type of registered data.
+func (t *Type) IsHandle() bool { return t.Data() != iface.NoKind || t.Kind == Dense }
+
+// IsNumber reports whether t is int or float.
+func (t *Type) IsNumber() bool { return t.Kind == Int || t.Kind == Float }
+
+// IsScalar reports whether t is int, float, bool or string.
+func (t *Type) IsScalar() bool { return t.Kind >= Int && t.Kind <= String }
+
+// Same reports whether a and b are the same type. Invalid is the same as everything.
+func Same(a, b *Type) bool {
+	if a == b || a == nil || b == nil || a.Kind == Invalid || b.Kind == Invalid {
+		return true
+	}
+	return a.Kind == b.Kind && a.Elem == b.Elem && a.Param == b.Param && Same(a.Of, b.Of)
+}
+
+var kindNames = map[Kind]string{
+	Invalid: "?", Int: "int", Float: "float", Bool: "bool", String: "string", None: "none",
+	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix",
+	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
+	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense",
+}
+
+// String writes t as in the language: "list[int]", "view[matrix[f64]]", "vector[T]".
+func (t *Type) String() string {
+	if t == nil {
+		return "?"
+	}
+	elem := t.Elem.String()
+	if t.Param != 0 {
+		elem = string(t.Param)
+	}
+	switch t.Kind {
+	case Elem:
+		return elem
+	case Variable, Vector, Matrix, Dense:
+		return kindNames[t.Kind] + "[" + elem + "]"
+	case Array:
+		if t.Of == nil && (t.Elem != iface.NoElem || t.Param != 0) {
+			return "array[" + elem + "]"
+		}
+		if t.Of != nil && (t.Of.Kind == Variable || t.Of.Kind == Vector || t.Of.Kind == Matrix) {
+			return "array[" + strings.TrimSuffix(strings.SplitN(t.Of.String(), "[", 2)[1], "]") + "]"
+		}
+		return "array"
+	case List, View:
+		return kindNames[t.Kind] + "[" + t.Of.String() + "]"
+	}
+	return kindNames[t.Kind]
+}
