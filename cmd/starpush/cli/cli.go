@@ -1,0 +1,266 @@
+// Package cli is the command line of starpush: one file for each subcommand,
+// and what they share: streams, flags, signals, exit statuses.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/lang"
+)
+
+// Version is the version of the command.
+const Version = "0.1"
+
+// Main runs one command line, args without the name of the program, and returns
+// its exit status. env is the environment as os.Environ gives it. Main takes
+// SIGINT and SIGTERM while something runs; a second signal ends the process.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	a := &app{in: stdin, env: map[string]string{}, exit: os.Exit, start: time.Now()}
+	for _, kv := range env {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			a.env[k] = v
+		}
+	}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.open(stdout, stderr) }
+	cmd, err := root.ExecuteContextC(context.Background())
+	if a.con == nil { // the command line was wrong before anything started
+		a.flags.json = a.flags.json || slices.Contains(args, "--json")
+		if openErr := a.open(stdout, stderr); err == nil && openErr != nil {
+			err = openErr
+		}
+		if err == nil { // help, completion: cobra did it all
+			return exitOK
+		}
+	}
+	return a.finish(cmd, err)
+}
+
+// app is one command line being run.
+type app struct {
+	in       io.Reader
+	env      map[string]string
+	flags    globalFlags
+	con      *console
+	json     *jsonWriter // nil without --json
+	exit     func(int)   // ends the process; tests replace it
+	restore  func()      // puts the terminal back, nil when nothing changed it
+	start    time.Time
+	reported bool  // a diagnostic was shown
+	tasks    int64 // that ended, for the summary
+	stats    any   // for the summary, nil without --stats
+}
+
+// globalFlags work with every subcommand.
+type globalFlags struct {
+	json    bool
+	color   string
+	quiet   bool
+	verbose bool
+	noInit  bool
+	limits  []string
+}
+
+// open makes the console once the flags are known.
+func (a *app) open(stdout, stderr io.Writer) error {
+	if a.con != nil {
+		return nil
+	}
+	mode := a.flags.color
+	a.con = newConsole(stdout, stderr, a.env, mode)
+	if a.flags.json {
+		a.json = newJSONWriter(a.con.out)
+	}
+	if !slices.Contains([]string{"", "auto", "always", "never"}, mode) {
+		return usagef("--color is auto, always or never, not `%s`", mode)
+	}
+	if a.flags.quiet && a.flags.verbose {
+		return usagef("-q and -v exclude each other")
+	}
+	return nil
+}
+
+// finish says what is left to say and returns the exit status.
+func (a *app) finish(cmd *cobra.Command, err error) int {
+	code := exitOK
+	if err != nil {
+		var e *exitError
+		hint := false
+		if !errors.As(err, &e) { // cobra's own: unknown flags, wrong arguments
+			e, hint = &exitError{code: exitUsage, err: err}, true
+		}
+		code = e.code
+		if e.err != nil {
+			a.sayError(e)
+			if hint && cmd != nil && a.json == nil {
+				fmt.Fprintf(a.con.err, "`%s --help` shows the usage\n", cmd.CommandPath())
+			}
+		}
+	}
+	if a.json != nil {
+		a.json.line(struct {
+			jsonSummary
+			Stats any `json:"stats,omitempty"`
+		}{jsonSummary{"summary", code, a.tasks, time.Since(a.start).Seconds()}, a.stats})
+		if err := a.json.failed(); err != nil && !errors.Is(err, syscall.EPIPE) {
+			fmt.Fprintf(a.con.err, "starpush: writing standard output: %v\n", err)
+			code = max(code, exitFailed)
+		}
+	}
+	return code
+}
+
+// sayError reports an error that is no diagnostic.
+func (a *app) sayError(err error) {
+	if a.json != nil {
+		a.json.diagnostic(&lang.Diagnostic{Severity: lang.Error, Message: err.Error()})
+		return
+	}
+	fmt.Fprintf(a.con.err, "%s %v\n", a.con.err.paint("starpush:", color.FgRed, color.Bold), err)
+}
+
+// paint colours text when the stream shows colours.
+func (s *stream) paint(text string, attrs ...color.Attribute) string {
+	c := color.New(attrs...)
+	if s.col {
+		c.EnableColor()
+	} else {
+		c.DisableColor()
+	}
+	return c.Sprint(text)
+}
+
+// style is how diagnostics look on standard error.
+func (a *app) style() lang.Style {
+	return lang.Style{Color: a.con.err.col, Width: a.con.err.width(a.env)}
+}
+
+// report shows diagnostics; -q leaves warnings out.
+func (a *app) report(ds lang.Diagnostics) {
+	if a.flags.quiet {
+		ds = slices.DeleteFunc(slices.Clone(ds), func(d lang.Diagnostic) bool { return d.Severity == lang.Warning })
+	}
+	if a.json != nil {
+		for i := range ds {
+			a.json.diagnostic(&ds[i])
+		}
+		return
+	}
+	if len(ds) > 0 {
+		if a.reported { // an empty line between diagnostics, as within one report
+			fmt.Fprintln(a.con.err)
+		}
+		a.reported = true
+		ds.Render(a.con.err, a.style())
+	}
+}
+
+// verbosef says something that only -v wants to know.
+func (a *app) verbosef(format string, args ...any) {
+	if a.flags.verbose && a.json == nil {
+		fmt.Fprintf(a.con.err, "starpush: "+format+"\n", args...)
+	}
+}
+
+// rootCommand is the tree of commands.
+func (a *app) rootCommand() *cobra.Command {
+	var o runFlags
+	root := &cobra.Command{
+		Use:   "starpush [FILE.spu]",
+		Short: "Run, check and format starpush scripts",
+		Long: `starpush runs task-graph scripts: a script says what runs on which data with
+which access, and order, transfers and devices follow.
+
+Without arguments it opens the prompt, or runs standard input when that is no
+terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
+		Example: `  starpush                          the prompt
+  starpush scale.spu -p n=1Mi       run a script
+  starpush -e 'print(1 + 1)'        run code`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       Version,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runRoot(cmd, &o, args)
+		},
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetVersionTemplate(versionLine() + "\n")
+	o.register(a, root)
+	root.Flags().StringArrayVarP(&o.code, "eval", "e", nil, "run `CODE`; may be repeated")
+	root.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "open the prompt after FILE or -e")
+	g := root.PersistentFlags()
+	g.BoolVar(&a.flags.json, "json", false, "one JSON object per line on standard output")
+	g.StringVar(&a.flags.color, "color", "auto", "colour `WHEN`: auto, always or never")
+	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress")
+	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files")
+	g.BoolVar(&a.flags.noInit, "no-init", false, "the prompt does not run init.spu")
+	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits: steps=N,depth=N,tasks=N,inflight=N,data=N,mem=N,output=N")
+	for _, c := range subcommands {
+		root.AddCommand(c(a))
+	}
+	return root
+}
+
+// subcommands lists what stands behind "starpush"; completion and help are cobra's.
+var subcommands = []func(*app) *cobra.Command{
+	runCommand, checkCommand, fmtCommand, replCommand, explainCommand, infoCommand, versionCommand,
+}
+
+// arity makes a check of the number of arguments: at least lo, at most hi (-1: any).
+func arity(lo, hi int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < lo:
+			return fmt.Errorf("%s needs %s", cmd.Name(), what)
+		case hi >= 0 && len(args) > hi:
+			return fmt.Errorf("%s takes %s; `%s` is too much", cmd.Name(), what, args[hi])
+		}
+		return nil
+	}
+}
+
+// runRoot is "starpush" without a subcommand.
+func (a *app) runRoot(cmd *cobra.Command, o *runFlags, args []string) error {
+	switch {
+	case len(o.code) > 0 && len(args) > 0:
+		return usagef("-e and a file exclude each other: `%s`", args[0])
+	case len(args) > 0 && !couldBeScript(args[0]):
+		if near := cmd.Root().SuggestionsFor(args[0]); len(near) > 0 {
+			return usagef("`%s` is neither a command nor a file; did you mean `%s`?", args[0], near[0])
+		}
+		return usagef("`%s` is neither a command nor a file", args[0])
+	case len(args) > 1:
+		return usagef("one script at a time: `%s` is too much; values for params are written -p name=value", args[1])
+	case o.interactive:
+		return a.runThenPrompt(cmd.Context(), o, args)
+	case len(o.code) > 0:
+		return a.runSource(cmd.Context(), o, "-e", []byte(strings.Join(o.code, "\n")))
+	case len(args) == 1:
+		return a.runFile(cmd.Context(), o, args[0])
+	case isTerminal(a.in):
+		return a.prompt(cmd.Context(), o, nil)
+	}
+	return a.runFile(cmd.Context(), o, "-")
+}
+
+// couldBeScript tells a file, existing or not, from a misspelt command.
+func couldBeScript(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil || name == "-" || strings.HasSuffix(name, ".spu") || strings.ContainsRune(name, os.PathSeparator)
+}

@@ -1,0 +1,126 @@
+package cli
+
+// Exit statuses: what each outcome of a command becomes for the shell.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/starpush/starpush/lang"
+)
+
+// The exit statuses of the command.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // the script ran and failed; fmt --check found changes
+	exitUsage   = 2 // flags, missing file, params, externs without data
+	exitInvalid = 3 // the script is invalid: nothing ran
+	exitLimit   = 4 // a limit was reached
+	exitDevice  = 5 // no device can run it
+	exitPipe    = 128 + int(syscall.SIGPIPE)
+	exitInt     = 128 + int(syscall.SIGINT)
+	exitTerm    = 128 + int(syscall.SIGTERM)
+)
+
+// An exitError ends a command with a status. Without an error everything has
+// been said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// status ends a command silently.
+func status(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// usagef is a wrong use of the command line.
+func usagef(format string, args ...any) error {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// A signalError is the cause of a context that a signal ended.
+type signalError struct{ sig syscall.Signal }
+
+func (e *signalError) Error() string {
+	if e.sig == syscall.SIGTERM {
+		return "terminated"
+	}
+	return "interrupted"
+}
+
+// code is the exit status that shells use for the signal.
+func (e *signalError) code() int { return 128 + int(e.sig) }
+
+// errPipe is the cause of a context whose standard output nobody reads any more.
+var errPipe = errors.New("standard output was closed")
+
+// usageCodes are diagnostics about the command line and not about the script.
+var usageCodes = map[string]bool{"E0704": true, "E0904": true}
+
+// codeOf is the exit status for an error of a run. ran says that the script
+// had started; a script that was refused before has run nothing.
+func codeOf(ctx context.Context, err error, ran bool) int {
+	if err == nil {
+		return exitOK
+	}
+	var sig *signalError
+	if errors.As(context.Cause(ctx), &sig) || errors.As(err, &sig) {
+		return sig.code()
+	}
+	if errors.Is(context.Cause(ctx), errPipe) || errors.Is(err, errPipe) || errors.Is(err, syscall.EPIPE) {
+		return exitPipe
+	}
+	var limit *lang.LimitError
+	if errors.As(err, &limit) || errors.Is(err, context.DeadlineExceeded) {
+		return exitLimit
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return exit.code
+	}
+	for _, d := range diagnosticsOf(err) {
+		switch {
+		case d.Severity != lang.Error:
+		case d.Code == "E0803":
+			return exitDevice
+		case usageCodes[d.Code]:
+			return exitUsage
+		case !ran:
+			return exitInvalid
+		default:
+			return exitFailed
+		}
+	}
+	if !ran {
+		return exitInvalid
+	}
+	return exitFailed
+}
+
+// diagnosticsOf finds the diagnostics in an error, if it has any.
+func diagnosticsOf(err error) lang.Diagnostics {
+	var many lang.Diagnostics
+	if errors.As(err, &many) {
+		return many
+	}
+	var one *lang.Diagnostic
+	if errors.As(err, &one) {
+		return lang.Diagnostics{*one}
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package cli
+
+// starpush explain: the page about a diagnostic.
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/lang"
+)
+
+func explainCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "explain CODE",
+		Short:   "Show what a diagnostic such as E0401 means",
+		Example: "  starpush explain E0401",
+		Args:    arity(1, 1, "one code, such as E0401"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			code := strings.ToUpper(args[0])
+			page, ok := lang.Explain(code)
+			if !ok {
+				return usagef("there is no diagnostic `%s`; codes look like E0401, W0201 or R0101", args[0])
+			}
+			if a.json != nil {
+				a.json.line(struct {
+					T    string `json:"t"`
+					Code string `json:"code"`
+					Page string `json:"page"`
+				}{"explain", code, page})
+				return nil
+			}
+			io.WriteString(a.con.out, strings.TrimRight(page, "\n")+"\n")
+			return nil
+		},
+	}
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/starpush/starpush/lang"
+)
+
+func TestParseCount(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want int64
+		ok   bool
+	}{
+		{"0", 0, true}, {"42", 42, true}, {"-7", -7, true}, {"1_000_000", 1e6, true}, {"0xff", 255, true},
+		{"16Ki", 16 << 10, true}, {"4GiB", 4 << 30, true}, {"-2Mi", -2 << 20, true},
+		{"9223372036854775807", math.MaxInt64, true}, {"-9223372036854775808", math.MinInt64, true},
+		{"8Ti", 8 << 40, true}, {"9007199254740992Ki", 0, false}, {"-9007199254740992Ki", math.MinInt64, true},
+		{"9223372036854775808", 0, false}, {"", 0, false}, {"Ki", 0, false}, {"4B", 0, false}, {"1.5", 0, false},
+		{"_1", 0, false}, {"1_", 0, false}, {"--1", 0, false}, {"0x", 0, false}, {"abc", 0, false}, {"+1", 0, false},
+	} {
+		got, err := parseCount(tt.in)
+		if (err == nil) != tt.ok || tt.ok && got != tt.want {
+			t.Errorf("parseCount(%q) = %d, %v; want %d, %v", tt.in, got, err, tt.want, tt.ok)
+		}
+	}
+}
+
+func TestParseLimits(t *testing.T) {
+	var l lang.Limits
+	if err := parseLimits(&l, "steps=1Mi, depth=20,tasks=3,inflight=4,data=1Gi,mem=64Ki,output=5"); err != nil {
+		t.Fatal(err)
+	}
+	want := lang.Limits{Steps: 1 << 20, CallDepth: 20, Tasks: 3, InFlight: 4, DataBytes: 1 << 30, ScriptBytes: 64 << 10, Output: 5}
+	if l != want {
+		t.Errorf("got %+v, want %+v", l, want)
+	}
+	for _, bad := range []string{"", "steps", "steps=", "steps=-1", "time=3", "depth=4Gi", "steps=1,,tasks=2"} {
+		if err := parseLimits(&l, bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	diag := func(code string) error { return lang.Diagnostics{{Code: code, Message: "m"}} }
+	interrupted, cancel := context.WithCancelCause(context.Background())
+	cancel(&signalError{syscall.SIGINT})
+	terminated, cancel := context.WithCancelCause(context.Background())
+	cancel(&signalError{syscall.SIGTERM})
+	piped, cancel := context.WithCancelCause(context.Background())
+	cancel(errPipe)
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		ran  bool
+		want int
+	}{
+		{"nothing wrong", nil, nil, true, 0},
+		{"assertion", nil, diag("R0102"), true, 1},
+		{"E code while running", nil, &lang.Diagnostic{Code: "E0702"}, true, 1},
+		{"param", nil, diag("E0704"), false, 2},
+		{"extern without data", nil, diag("E0904"), true, 2},
+		{"invalid", nil, diag("E0201"), false, 3},
+		{"warning, then invalid", nil, lang.Diagnostics{{Code: "W0201", Severity: lang.Warning}, {Code: "E0201"}}, false, 3},
+		{"limit", nil, fmt.Errorf("x: %w", &lang.LimitError{Kind: "steps"}), true, 4},
+		{"limit behind a diagnostic", nil, &lang.Diagnostic{Code: "R0101", Cause: &lang.LimitError{Kind: "steps"}}, true, 4},
+		{"no device", nil, diag("E0803"), true, 5},
+		{"SIGINT", interrupted, diag("R0108"), true, 130},
+		{"SIGTERM", terminated, diag("R0108"), true, 143},
+		{"pipe", piped, diag("R0108"), true, 141},
+		{"another error", nil, errors.New("x"), true, 1},
+	} {
+		ctx := tt.ctx
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		if got := codeOf(ctx, tt.err, tt.ran); got != tt.want {
+			t.Errorf("%s: exit status %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestSecondSignal sends this process two signals: the first cancels, the second
+// ends at once.
+func TestSecondSignal(t *testing.T) {
+	var mu sync.Mutex
+	var firsts, exits []int
+	ctx, stop := withSignals(context.Background(),
+		func(e *signalError) { mu.Lock(); firsts = append(firsts, e.code()); mu.Unlock() },
+		func(code int) { mu.Lock(); exits = append(exits, code); mu.Unlock() })
+	defer stop()
+	send := func(s syscall.Signal) {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(syscall.SIGTERM)
+	<-ctx.Done()
+	var sig *signalError
+	if !errors.As(context.Cause(ctx), &sig) || sig.code() != 143 {
+		t.Errorf("the cause is %v", context.Cause(ctx))
+	}
+	until(t, "word of the first", func() bool { mu.Lock(); defer mu.Unlock(); return len(firsts) == 1 && firsts[0] == 143 })
+	send(syscall.SIGINT)
+	until(t, "the end", func() bool { mu.Lock(); defer mu.Unlock(); return len(exits) == 1 && exits[0] == 130 })
+}
+
+// TestClosedPipe writes to a pipe that nobody reads: the first failure is
+// reported once, the writer sees none.
+func TestClosedPipe(t *testing.T) {
+	r, w := io.Pipe()
+	r.CloseWithError(syscall.EPIPE)
+	con := newConsole(w, io.Discard, nil, "auto")
+	var told error
+	con.out.fail = func(err error) { told = err }
+	if n, err := con.out.Write([]byte("x\n")); n != 2 || err != nil {
+		t.Errorf("Write returns %d, %v", n, err)
+	}
+	if told != errPipe {
+		t.Errorf("told %v", told)
+	}
+}
+
+func TestFileVersions(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "f.txt")
+	if err := os.WriteFile(name, []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("f.txt", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(name); string(got) != "new" {
+		t.Errorf("the file behind the link holds %q", got)
+	}
+	if fi, _ := os.Lstat(link); fi.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link was replaced")
+	}
+	if fi, _ := os.Stat(name); fi.Mode().Perm() != 0o640 {
+		t.Errorf("the mode is %v", fi.Mode().Perm())
+	}
+	if err := writeFile(os.DevNull, []byte("x")); err != nil {
+		t.Errorf("%s: %v", os.DevNull, err)
+	}
+	if fi, err := os.Stat(os.DevNull); err != nil || fi.Mode().IsRegular() {
+		t.Fatalf("%s is no device any more", os.DevNull)
+	}
+	w, err := osFiles{}.Create(filepath.Join(dir, "dropped"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write([]byte("half"))
+	w.(interface{ Abort() }).Abort()
+	entries, _ := os.ReadDir(dir)
+	if len(entries) != 2 {
+		t.Errorf("%d files are left, want 2", len(entries))
+	}
+	if err := writeFile(filepath.Join(dir, "no", "f"), nil); err == nil {
+		t.Error("a file in a folder that does not exist was written")
+	}
+}
+
+func TestPrintLines(t *testing.T) {
+	var b bytes.Buffer
+	j := newJSONWriter(&b)
+	p := &printWriter{j: j}
+	io.WriteString(p, "a\n")
+	io.WriteString(p, "m:\n  1 2\n")
+	io.WriteString(p, "no ")
+	io.WriteString(p, "newline")
+	p.flush()
+	p.flush()
+	want := `{"t":"hello","schema":1}
+{"t":"print","text":"a"}
+{"t":"print","text":"m:\n  1 2"}
+{"t":"print","text":"no newline"}
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}

@@ -1,0 +1,100 @@
+package cli
+
+// starpush fmt: scripts in canonical layout.
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/lang"
+)
+
+func fmtCommand(a *app) *cobra.Command {
+	var check, diff bool
+	c := &cobra.Command{
+		Use:   "fmt FILE...",
+		Short: "Write scripts in canonical layout",
+		Long: `Rewrites the files in place; "-" reads standard input and writes standard
+output. With --check nothing is written: the names of files that would change
+are listed, and the exit status is 1 if there are any. --diff shows the changes
+and writes nothing. A file that does not parse is left alone.`,
+		Args:              arity(1, -1, "FILE..., or - for standard input"),
+		ValidArgsFunction: scriptFiles,
+		RunE: func(_ *cobra.Command, args []string) error {
+			worst := exitOK
+			for _, name := range args {
+				code, err := a.formatFile(name, check, diff)
+				if err != nil {
+					a.sayError(err)
+				}
+				worst = max(worst, code)
+			}
+			return status(worst)
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "list files that are not formatted and exit with 1")
+	c.Flags().BoolVar(&diff, "diff", false, "show what would change")
+	return c
+}
+
+// formatFile formats one file and returns the exit status that it asks for.
+func (a *app) formatFile(name string, check, diff bool) (int, error) {
+	shown, src, err := a.readScript(name)
+	if err != nil {
+		return exitUsage, err
+	}
+	out, err := lang.Format(shown, src)
+	if err != nil {
+		if ds := diagnosticsOf(err); len(ds) > 0 {
+			a.report(ds)
+			return exitInvalid, nil
+		}
+		return exitFailed, fmt.Errorf("%s: %w", shown, err)
+	}
+	changed := !bytes.Equal(src, out)
+	code := exitOK
+	if check && changed {
+		code = exitFailed
+	}
+	if a.json != nil {
+		a.json.line(struct {
+			T       string `json:"t"`
+			File    string `json:"file"`
+			Changed bool   `json:"changed"`
+			Diff    string `json:"diff,omitempty"`
+		}{"format", shown, changed, diffIf(diff, shown, src, out)})
+	}
+	switch {
+	case check || diff:
+		text := diffIf(diff, shown, src, out)
+		if check && !diff && changed {
+			text = shown + "\n"
+		}
+		if a.json == nil {
+			io.WriteString(a.con.out, text)
+		}
+		return code, nil
+	case name == "-":
+		if a.json == nil {
+			a.con.out.Write(out)
+		}
+		return code, nil
+	case !changed:
+		return code, nil
+	}
+	if err := writeFile(name, out); err != nil {
+		return exitFailed, fmt.Errorf("%s is unchanged: %w", shown, err)
+	}
+	a.verbosef("%s: formatted", shown)
+	return code, nil
+}
+
+func diffIf(diff bool, name string, src, out []byte) string {
+	if !diff {
+		return ""
+	}
+	return unifiedDiff(name, name+" (formatted)", string(src), string(out))
+}

@@ -1,0 +1,97 @@
+package cli
+
+// What scripts of the command line reach: modules, files, a runtime.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/sched"
+	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/stdlib"
+)
+
+// compiler makes the compiler with everything that the command offers.
+func (a *app) compiler(warnings lang.WarningSet) (*lang.Compiler, error) {
+	limits, err := a.limits()
+	if err != nil {
+		return nil, err
+	}
+	modules := map[string]*lang.Module{}
+	for name, codelets := range stdlib.Modules() {
+		m, err := lang.ModuleOf(codelets...)
+		if err != nil {
+			return nil, fmt.Errorf("module %s: %w", name, err)
+		}
+		modules[name] = m
+	}
+	return lang.NewCompiler(lang.Config{
+		Modules: modules, Loader: osLoader{}, Files: osFiles{}, Limits: limits, Warnings: warnings,
+	})
+}
+
+// limits reads --limits.
+func (a *app) limits() (lang.Limits, error) {
+	var l lang.Limits
+	for _, text := range a.flags.limits {
+		if err := parseLimits(&l, text); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+// registerDeny adds --deny.
+func registerDeny(c *cobra.Command, deny *[]string) {
+	c.Flags().StringSliceVar(deny, "deny", nil, "treat warnings as errors: `WHAT` is warnings, or codes such as W0201")
+}
+
+// warningSet reads --deny.
+func warningSet(deny []string) (lang.WarningSet, error) {
+	var w lang.WarningSet
+	for _, d := range deny {
+		switch {
+		case d == "warnings":
+			w.Deny = append(w.Deny, "W")
+		case strings.HasPrefix(d, "W") && len(d) == 5:
+			w.Deny = append(w.Deny, d)
+		default:
+			return w, usagef("--deny takes `warnings` or codes such as W0201, not `%s`", d)
+		}
+	}
+	return w, nil
+}
+
+// runtime starts the engine as the flags say.
+func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
+	if o.cpus < 0 {
+		return nil, usagef("--cpus must be 1 or more, not %d", o.cpus)
+	}
+	if names := sched.Names(); o.sched != "" && !slices.Contains(names, o.sched) {
+		help := "policies: " + strings.Join(names, ", ")
+		if near, ok := diag.Nearest(o.sched, names); ok {
+			help = "did you mean `" + near + "`?"
+		}
+		return nil, usagef("--sched: there is no policy `%s`; %s", o.sched, help)
+	}
+	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential})
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	a.verbosef("%d CPU workers, policy %s%s", rt.Workers(), rt.Policy(), map[bool]string{true: ", sequential"}[rt.Sequential()])
+	return rt, nil
+}
+
+// say reports an error: as diagnostics when it is some.
+func (a *app) say(err error) {
+	if ds := diagnosticsOf(err); len(ds) > 0 {
+		a.report(ds)
+		return
+	}
+	a.sayError(err)
+}

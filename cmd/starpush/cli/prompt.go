@@ -1,0 +1,297 @@
+package cli
+
+// starpush repl: the prompt, on a terminal or fed from a pipe.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/starpush/starpush/cmd/starpush/repl"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/sched"
+	"github.com/starpush/starpush/lang"
+)
+
+func replCommand(a *app) *cobra.Command {
+	var o runFlags
+	c := &cobra.Command{
+		Use:   "repl",
+		Short: "Open the prompt",
+		Long: `Opens the prompt. Standard input may also be a file or a pipe: its lines are
+then entries, without prompts.`,
+		Args: arity(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.prompt(cmd.Context(), &o, nil) },
+	}
+	f := c.Flags()
+	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
+	f.StringVar(&o.sched, "sched", "", "scheduling `POLICY`: "+strings.Join(sched.Names(), ", "))
+	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
+	f.DurationVar(&o.timeout, "timeout", 0, "stop a statement after this wall time")
+	o.progress = "auto"
+	return c
+}
+
+// runThenPrompt is "starpush -i FILE" and "starpush -i -e CODE": what runs first
+// does so in the session.
+func (a *app) runThenPrompt(ctx context.Context, o *runFlags, args []string) error {
+	for flag, values := range map[string][]string{"--data": o.data, "--save": o.save} {
+		if len(values) > 0 {
+			return usagef("%s has no meaning with -i: load and save at the prompt", flag)
+		}
+	}
+	if len(o.params) > 0 && len(args) == 0 {
+		return usagef("-p needs a script")
+	}
+	return a.prompt(ctx, o, args)
+}
+
+// prompt holds a conversation; the scripts in files and the code of -e run first.
+func (a *app) prompt(ctx context.Context, o *runFlags, files []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if a.json != nil {
+		return usagef("--json has no meaning at the prompt")
+	}
+	warnings, err := warningSet(o.deny)
+	if err != nil {
+		return err
+	}
+	if a.flags.quiet {
+		warnings.Silence = []string{"W"}
+	}
+	comp, err := a.compiler(warnings)
+	if err != nil {
+		return err
+	}
+	rt, err := a.runtime(o)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+
+	opts := []lang.Option{lang.Stdout(a.con.out)}
+	if o.timeout > 0 {
+		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
+	}
+	session := comp.NewSession(rt, opts...)
+
+	interactive := isTerminal(a.in)
+	history, err := repl.OpenHistory(a.historyFile(interactive))
+	if err != nil {
+		a.sayError(err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	shell := repl.New(repl.Config{
+		Session: session, Machine: machine{rt, session},
+		Out: a.con.out, Err: a.con.err, Style: a.style,
+		Paint: repl.Paint{
+			Prompt: a.painter(a.con.out, color.FgCyan),
+			Strong: a.painter(a.con.out, color.Bold),
+			Faint:  a.painter(a.con.out, color.Faint),
+		},
+		History: history, ReadFile: os.ReadFile, WriteFile: writeFile, Echo: interactive,
+		Params: func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error) {
+			prog, diags := comp.Compile(ctx, name, src)
+			if prog == nil {
+				return nil, diags
+			}
+			return paramOptions(prog, words)
+		},
+	})
+	if interactive {
+		shell.Progress = func() func() {
+			return a.showProgress(o, func() (engine.Stats, bool) { return session.Stats(), true }).stop
+		}
+	}
+	stop := a.listen(shell, interactive, cancel)
+	defer stop()
+	code := a.converse(ctx, o, shell, rt, history, interactive, files)
+	shell.Finish(ctx)
+	var sig *signalError
+	if errors.As(context.Cause(ctx), &sig) {
+		code = sig.code()
+	}
+	if !shell.Abandoned() { // a statement that nobody waits for still holds it
+		if err := session.Close(); err != nil && code == exitOK && !interactive {
+			a.say(err)
+		}
+		return status(code)
+	}
+	a.exitNow(code)
+	return status(code)
+}
+
+// converse runs init.spu, what the command line brought, and the conversation.
+func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *engine.Runtime, history *repl.History, interactive bool, files []string) int {
+	if interactive && !a.flags.quiet {
+		fmt.Fprintf(a.con.out, "%s  ·  %s  ·  :help for commands, Ctrl-D leaves\n",
+			a.con.out.paint("starpush "+Version, color.Bold), machineLine(rt))
+	}
+	if !a.flags.noInit {
+		if file := a.initFile(); file != "" {
+			a.verbosef("running %s", file)
+			shell.Load(ctx, file, nil)
+		}
+	}
+	for _, file := range files {
+		shell.Load(ctx, file, o.params)
+	}
+	for _, code := range o.code {
+		shell.Entry(ctx, code)
+	}
+	if code, leaving := shell.Leaving(); leaving {
+		return code
+	}
+	if !interactive {
+		return shell.Run(ctx, repl.NewLines(a.in))
+	}
+	t, err := repl.NewTerminal(history, shell.Complete, func() int { return a.con.out.width(a.env) })
+	if err != nil {
+		a.sayError(fmt.Errorf("the terminal has no line editing: %w", err))
+		return shell.Run(ctx, repl.NewLines(bufio.NewReader(a.in)))
+	}
+	a.restore = restorer(a.in)
+	defer t.Close()
+	return shell.Run(ctx, t)
+}
+
+// listen handles signals during a conversation. SIGINT goes to the Shell while a
+// statement of a person runs. SIGTERM, and SIGINT when nobody types, end the
+// conversation: at once when nothing runs, else after an orderly cancel; a second
+// one ends the process.
+func (a *app) listen(shell *repl.Shell, interactive bool, cancel context.CancelCauseFunc) (stop func()) {
+	interrupts := make(chan struct{}, 4)
+	ch := make(chan os.Signal, 4)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	shell.Interrupts = interrupts
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		ending := false
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-ch:
+				if interactive && s == os.Interrupt {
+					select {
+					case interrupts <- struct{}{}:
+					default: // four presses wait to be heard
+					}
+					continue
+				}
+				e := &signalError{sig: s.(syscall.Signal)}
+				cancel(e)
+				if ending || !shell.Busy() {
+					a.exitNow(e.code())
+					return
+				}
+				ending = true
+			}
+		}
+	})
+	return func() {
+		signal.Stop(ch)
+		close(done)
+		wg.Wait()
+	}
+}
+
+func (a *app) painter(s *stream, attrs ...color.Attribute) func(string) string {
+	return func(text string) string { return s.paint(text, attrs...) }
+}
+
+// historyFile is where a person's entries are kept; "" for pipes.
+func (a *app) historyFile(interactive bool) string {
+	dir := a.xdg("XDG_STATE_HOME", ".local/state")
+	if !interactive || dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "starpush", "history")
+}
+
+// initPath is where the user's init.spu would be, "" without a home.
+func (a *app) initPath() string {
+	dir := a.xdg("XDG_CONFIG_HOME", ".config")
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "starpush", "init.spu")
+}
+
+// initFile is the user's init.spu, "" when there is none.
+func (a *app) initFile() string {
+	file := a.initPath()
+	if _, err := os.Stat(file); file == "" || err != nil {
+		return ""
+	}
+	return file
+}
+
+// restorer returns what puts a terminal back as it is now.
+func restorer(in any) func() {
+	f, ok := in.(*os.File)
+	if !ok {
+		return nil
+	}
+	state, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		return nil
+	}
+	return func() { term.Restore(int(f.Fd()), state) }
+}
+
+// xdg is a folder of the XDG base directory specification, which says that
+// relative paths in these variables are to be ignored. "" without a home.
+func (a *app) xdg(variable, fallback string) string {
+	if dir := a.env[variable]; filepath.IsAbs(dir) {
+		return dir
+	}
+	if home := a.env["HOME"]; home != "" {
+		return filepath.Join(home, fallback)
+	}
+	return ""
+}
+
+// machine is what the Shell shows of the runtime.
+type machine struct {
+	rt      *engine.Runtime
+	session *lang.Session
+}
+
+// Workers lists the workers.
+func (m machine) Workers() []string {
+	lines := make([]string, m.rt.Workers())
+	for i := range lines {
+		lines[i] = fmt.Sprintf("cpu %d", i)
+	}
+	return lines
+}
+
+// Nodes lists the memory nodes.
+func (m machine) Nodes() []string {
+	var lines []string
+	for _, n := range m.rt.Nodes() {
+		lines = append(lines, fmt.Sprintf("%s  %s, %s used for data", n.Name, bytesText(n.Capacity), bytesText(n.Allocated)))
+	}
+	return lines
+}
+
+// Stats is the table of counts and times.
+func (m machine) Stats() string {
+	return statsText(m.session.Stats())
+}

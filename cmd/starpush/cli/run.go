@@ -1,0 +1,216 @@
+package cli
+
+// starpush run: a script from its text to its exit status.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/sched"
+	"github.com/starpush/starpush/lang"
+)
+
+// runFlags are what "starpush FILE", "starpush -e" and "starpush run" take.
+type runFlags struct {
+	params, data, save []string
+	deny               []string
+	cpus               int
+	sched              string
+	sequential         bool
+	timeout            time.Duration
+	stats              bool
+	progress           string
+
+	code        []string // -e, root only
+	interactive bool     // -i, root only
+}
+
+func (o *runFlags) register(a *app, c *cobra.Command) {
+	f := c.Flags()
+	f.StringArrayVarP(&o.params, "param", "p", nil, "value of a param, `NAME=VALUE`; may be repeated")
+	f.StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
+	f.StringArrayVar(&o.save, "save", nil, "write data to a file at the end, `NAME=FILE`; may be repeated")
+	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
+	f.StringVar(&o.sched, "sched", "", "scheduling `POLICY`: "+strings.Join(sched.Names(), ", "))
+	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
+	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
+	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker at the end")
+	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
+	registerDeny(c, &o.deny)
+	c.ValidArgsFunction = scriptFiles
+	complete := map[string]cobra.CompletionFunc{
+		"param":    a.completeParam,
+		"sched":    cobra.FixedCompletions(sched.Names(), cobra.ShellCompDirectiveNoFileComp),
+		"progress": cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp),
+	}
+	for name, fn := range complete {
+		if err := c.RegisterFlagCompletionFunc(name, fn); err != nil {
+			panic(err) // a flag of this list is not registered above
+		}
+	}
+}
+
+func runCommand(a *app) *cobra.Command {
+	var o runFlags
+	c := &cobra.Command{
+		Use:   "run FILE|-",
+		Short: "Run a script",
+		Example: `  starpush run cholesky.spu -p n=4096 -p nt=8 --stats
+  starpush run step.spu --data x=a.npy --save y=b.npy --timeout 10m`,
+		Args: arity(1, 1, "one script, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runFile(cmd.Context(), &o, args[0])
+		},
+	}
+	o.register(a, c)
+	return c
+}
+
+// check looks at flags that need no script.
+func (o *runFlags) check() error {
+	if !slices.Contains([]string{"auto", "always", "never"}, o.progress) {
+		return usagef("--progress is auto, always or never, not `%s`", o.progress)
+	}
+	if o.timeout < 0 {
+		return usagef("--timeout must not be negative, as %v is", o.timeout)
+	}
+	if o.cpus < 0 {
+		return usagef("--cpus must be 1 or more, not %d", o.cpus)
+	}
+	return nil
+}
+
+// runFile runs a script from a file, or from standard input for "-".
+func (a *app) runFile(ctx context.Context, o *runFlags, name string) error {
+	shown, src, err := a.readScript(name)
+	if err != nil {
+		return err
+	}
+	return a.runSource(ctx, o, shown, src)
+}
+
+// runSource compiles and runs a script. The error carries the exit status.
+func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byte) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	warnings, err := warningSet(o.deny)
+	if err != nil {
+		return err
+	}
+	comp, err := a.compiler(warnings)
+	if err != nil {
+		return err
+	}
+	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
+	defer stop()
+
+	prog, diags := comp.Compile(ctx, name, src)
+	a.report(diags)
+	if prog == nil {
+		return status(codeOf(ctx, diags, false))
+	}
+	opts, err := paramOptions(prog, o.params)
+	if err != nil {
+		return a.refuse(err)
+	}
+	bound, err := bindData(prog, o.data)
+	if err != nil {
+		return a.refuse(err)
+	}
+	saves, err := savesOf(o.save)
+	if err != nil {
+		return err
+	}
+	rt, err := a.runtime(o)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	return a.execute(ctx, o, prog, rt, saves, append(opts, bound...))
+}
+
+// refuse ends a command before anything has run.
+func (a *app) refuse(err error) error {
+	if ds := diagnosticsOf(err); len(ds) > 0 {
+		a.report(ds)
+		return status(codeOf(context.Background(), ds, false))
+	}
+	return err
+}
+
+// execute runs a compiled script to its end.
+func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *engine.Runtime, saves []save, opts []lang.Option) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a.con.out.fail = cancel
+
+	var out io.Writer = a.con.out
+	if a.json != nil {
+		prints := &printWriter{j: a.json}
+		defer prints.flush()
+		out = prints
+	}
+	watch := &watcher{}
+	opts = append(opts, lang.Stdout(out), lang.Observe(watch.set))
+	if o.timeout > 0 {
+		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
+	}
+	shown := a.showProgress(o, watch.stats)
+	inst, err := prog.Run(ctx, rt, opts...)
+	if err == nil {
+		err = saveAll(ctx, inst, saves)
+		if closeErr := inst.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	shown.stop()
+
+	stats, ran := watch.stats()
+	a.tasks = ended(stats)
+	if err != nil {
+		a.sayRunError(ctx, err)
+	}
+	if o.stats && ran {
+		a.showStats(stats)
+	}
+	return status(codeOf(ctx, err, true))
+}
+
+// sayRunError reports why a run ended early.
+func (a *app) sayRunError(ctx context.Context, err error) {
+	switch code := codeOf(ctx, err, true); {
+	case code == exitPipe:
+		return // nobody listens
+	case code == exitInt || code == exitTerm:
+		if a.json == nil {
+			return // said when the signal came
+		}
+		a.sayError(context.Cause(ctx))
+	default:
+		a.say(err)
+	}
+}
+
+// sayCancelling acknowledges the first signal.
+func (a *app) sayCancelling(e *signalError) {
+	if a.json == nil {
+		fmt.Fprintf(a.con.err, "starpush: %v; waiting for running kernels, once more ends at once\n", e)
+	}
+}
+
+// exitNow ends the process after a second signal.
+func (a *app) exitNow(code int) {
+	a.con.erase()
+	if a.restore != nil {
+		a.restore()
+	}
+	a.exit(code)
+}

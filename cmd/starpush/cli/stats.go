@@ -1,0 +1,164 @@
+package cli
+
+// Counts of a run: for --stats, for the progress line, for the summary.
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/starpush/starpush/engine"
+)
+
+// A watcher holds the job of a run once there is one. It is safe for concurrent use.
+type watcher struct {
+	mu struct {
+		sync.Mutex
+		job *engine.Job
+	}
+}
+
+func (w *watcher) set(j *engine.Job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.job = j
+}
+
+// stats returns the counts of the job; false when nothing has started.
+func (w *watcher) stats() (engine.Stats, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.job == nil {
+		return engine.Stats{}, false
+	}
+	return w.mu.job.Stats(), true
+}
+
+// ended is the number of tasks that have ended, one way or another.
+func ended(s engine.Stats) int64 { return s.Done + s.Failed + s.Cancelled }
+
+// sample turns counts into a progress line's content: codelets with most tasks
+// first. What had ended when base was taken does not count.
+func sample(s, base engine.Stats) progressSample {
+	p := progressSample{Done: ended(s) - ended(base), Total: s.Submitted - ended(base),
+		Running: slices.Compact(slices.Sorted(slices.Values(s.Running)))}
+	before := map[string]int64{}
+	for _, c := range base.Codelets {
+		before[c.Name] += c.Tasks
+	}
+	for _, c := range s.Codelets {
+		n := before[c.Name]
+		if c.Submitted > n {
+			p.Codelets = append(p.Codelets, progressCount{c.Name, c.Tasks - n, c.Submitted - n})
+		}
+	}
+	slices.SortStableFunc(p.Codelets, func(a, b progressCount) int { return cmp.Compare(b.Total, a.Total) })
+	return p
+}
+
+// showProgress starts the progress display that the flags ask for; nil for none.
+func (a *app) showProgress(o *runFlags, stats func() (engine.Stats, bool)) *progress {
+	if o.progress == "never" || o.progress == "auto" && a.flags.quiet {
+		return nil
+	}
+	terminal := a.con.err.tty && a.env["TERM"] != "dumb"
+	base, _ := stats()
+	c := progressConfig{
+		con: a.con, json: a.json, frames: a.json == nil && terminal,
+		width: func() int { return a.con.err.width(a.env) },
+		sample: func() (progressSample, bool) {
+			s, ok := stats()
+			p := sample(s, base)
+			return p, ok && p.Total > 0
+		},
+	}
+	if o.progress == "always" && !c.frames { // somebody wants to see it: soon, and once a second
+		c.delay, c.frame, c.line = progressDelay, progressFrame, progressDelay
+	}
+	return startProgress(c)
+}
+
+type jsonStats struct {
+	Submitted int64       `json:"submitted"`
+	Done      int64       `json:"done"`
+	Failed    int64       `json:"failed"`
+	Cancelled int64       `json:"cancelled"`
+	PeakBytes int64       `json:"peak_bytes"`
+	Codelets  []jsonCount `json:"codelets"`
+	Workers   []jsonCount `json:"workers"`
+}
+
+type jsonCount struct {
+	Name    string  `json:"name"`
+	Tasks   int64   `json:"tasks"`
+	Seconds float64 `json:"seconds"`
+}
+
+// showStats writes the table of --stats to standard error, or keeps it for the
+// summary line.
+func (a *app) showStats(s engine.Stats) {
+	if a.json == nil {
+		io.WriteString(a.con.err, statsText(s))
+		return
+	}
+	j := jsonStats{Submitted: s.Submitted, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
+		PeakBytes: s.PeakBytes, Codelets: []jsonCount{}, Workers: []jsonCount{}}
+	for _, c := range s.Codelets {
+		j.Codelets = append(j.Codelets, jsonCount{c.Name, c.Tasks, c.Time.Seconds()})
+	}
+	for _, w := range s.Workers {
+		j.Workers = append(j.Workers, jsonCount{w.Name, w.Tasks, w.Time.Seconds()})
+	}
+	a.stats = j
+}
+
+// statsText is the table of --stats and of :stats.
+func statsText(s engine.Stats) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d tasks: %d done", s.Submitted, s.Done)
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{s.Failed, "failed"}, {s.Cancelled, "cancelled"}, {s.Submitted - ended(s), "not finished"}} {
+		if n.count > 0 {
+			fmt.Fprintf(&b, ", %d %s", n.count, n.what)
+		}
+	}
+	fmt.Fprintf(&b, "; at most %s of data\n", bytesText(s.PeakBytes))
+	row := func(name string, tasks int64, t time.Duration) {
+		mean := ""
+		if tasks > 0 {
+			mean = fmt.Sprintf("%.4g ms", t.Seconds()*1e3/float64(tasks))
+		}
+		fmt.Fprintf(&b, "  %-24s %10d %12.6f %14s\n", name, tasks, t.Seconds(), mean)
+	}
+	if len(s.Codelets) > 0 {
+		fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "codelet", "tasks", "seconds", "mean")
+		for _, c := range s.Codelets {
+			row(c.Name, c.Tasks, c.Time)
+		}
+	}
+	if len(s.Workers) > 0 {
+		fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "worker", "tasks", "seconds", "mean")
+		for _, w := range s.Workers {
+			row(w.Name, w.Tasks, w.Time)
+		}
+	}
+	return b.String()
+}
+
+// bytesText writes a size with a binary unit: "1.5 MiB".
+func bytesText(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	x, unit := float64(n)/1024, 0
+	for x >= 1024 && unit < 3 {
+		x, unit = x/1024, unit+1
+	}
+	return fmt.Sprintf("%.4g %s", x, []string{"KiB", "MiB", "GiB", "TiB"}[unit])
+}

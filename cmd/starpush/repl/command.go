@@ -1,0 +1,149 @@
+package repl
+
+// The commands of the prompt: a table, and what finds a command in it.
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// A command is what ":name args" runs.
+type command struct {
+	name      string
+	args      string // for :help
+	doc       string
+	statement bool // args are a statement, which may go on over lines
+	run       func(s *Shell, ctx context.Context, args string)
+}
+
+// commandTable lists the commands in the order of :help. A function and not a
+// variable, because :help reads the table.
+func commandTable() []command {
+	return []command{
+		{name: "help", args: "[topic]", doc: "this list; topics: " + strings.Join(topicNames(), ", "), run: (*Shell).help},
+		{name: "doc", args: "NAME", doc: "signature and documentation; also NAME?", run: (*Shell).doc},
+		{name: "type", args: "EXPR", doc: "type of an expression; for data, its shape and views", run: (*Shell).typeOf},
+		{name: "ls", args: "[KIND] [PATTERN]", doc: "names: " + strings.Join(lsKinds, ", "), run: (*Shell).ls},
+		{name: "show", args: "NAME [A..B]", doc: "value of data, or elements A to B of it", run: (*Shell).showData},
+		{name: "last", doc: "the last value again, complete", run: (*Shell).last},
+		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks", statement: true, run: (*Shell).time},
+		{name: "stats", doc: "tasks and seconds per codelet and worker", run: (*Shell).stats},
+		{name: "history", args: "[TEXT]", doc: "entries of this session that hold TEXT; :!N runs one again", run: (*Shell).history},
+		{name: "load", args: "FILE [-p n=4]", doc: "run a script here", run: (*Shell).load},
+		{name: "save", args: "FILE", doc: "write the statements that ran without error", run: (*Shell).save},
+		{name: "fmt", doc: "the last statement in canonical layout", run: (*Shell).format},
+		{name: "explain", args: "CODE", doc: "what a diagnostic such as E0401 means", run: (*Shell).explain},
+		{name: "reset", args: "[handles]", doc: "forget all names, or the data only", run: (*Shell).reset},
+		{name: "quit", args: "[STATUS]", doc: "leave; so does Ctrl-D", run: (*Shell).quit},
+	}
+}
+
+// splitCommand cuts ":name rest".
+func splitCommand(entry string) (name, rest string, ok bool) {
+	text, ok := strings.CutPrefix(strings.TrimSpace(entry), ":")
+	if !ok {
+		return "", "", false
+	}
+	text = strings.TrimSpace(text)
+	if i := strings.IndexAny(text, " \t\n"); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:]), true
+	}
+	return text, "", true
+}
+
+// findCommand finds a command by its name or by a beginning that only it has.
+// Without one it returns the names that were meant.
+func findCommand(name string) (*command, []string) {
+	var found []command
+	for _, c := range commandTable() {
+		if c.name == name {
+			return &c, nil
+		}
+		if name != "" && strings.HasPrefix(c.name, name) {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 1 {
+		return &found[0], nil
+	}
+	var names []string
+	for _, c := range found {
+		names = append(names, ":"+c.name)
+	}
+	return nil, names
+}
+
+// command runs a command.
+func (s *Shell) command(ctx context.Context, name, args string) {
+	c, meant := findCommand(name)
+	switch {
+	case c != nil:
+		c.run(s, ctx, args)
+	case len(meant) > 0:
+		s.complain("`:%s` may be %s", name, strings.Join(meant, ", "))
+	default:
+		s.complain("`:%s` is not a command; `:help` lists them", name)
+	}
+}
+
+// complain reports a wrong use of a command.
+func (s *Shell) complain(format string, args ...any) {
+	fmt.Fprintf(s.Err, format+"\n", args...)
+}
+
+// usage reports that a command was not given what it needs.
+func (s *Shell) usage(name string) {
+	c, _ := findCommand(name)
+	s.complain("usage: :%s", strings.TrimSpace(c.name+" "+c.args))
+}
+
+func (s *Shell) help(_ context.Context, topic string) {
+	if topic != "" {
+		text, ok := topics[strings.TrimSuffix(topic, "s")]
+		if !ok {
+			text, ok = topics[topic]
+		}
+		if !ok {
+			if c, _ := findCommand(strings.TrimPrefix(topic, ":")); c != nil {
+				fmt.Fprintf(s.Out, "%s\n    %s\n", strings.TrimSpace(":"+c.name+" "+c.args), c.doc)
+				return
+			}
+			s.complain("no topic `%s`; topics: %s", topic, strings.Join(topicNames(), ", "))
+			return
+		}
+		fmt.Fprint(s.Out, text())
+		return
+	}
+	rows := make([][2]string, 0, len(commandTable()))
+	for _, c := range commandTable() {
+		rows = append(rows, [2]string{strings.TrimSpace(":" + c.name + " " + c.args), c.doc})
+	}
+	fmt.Fprintln(s.Out, "Type a statement, an expression, or a command:")
+	fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
+}
+
+// table writes rows of two columns, indented by two.
+func table(rows [][2]string, first func(string) string) string {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len([]rune(r[0])))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		pad := strings.Repeat(" ", width-len([]rune(r[0])))
+		line := "  " + paint(first, r[0]) + pad + "  " + r[1]
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+func topicNames() []string {
+	names := make([]string, 0, len(topics))
+	for n := range topics {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}

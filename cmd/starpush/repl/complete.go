@@ -1,0 +1,168 @@
+package repl
+
+// What Tab offers: commands and their arguments, files in strings that name
+// files, and for everything else what the session knows.
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// Complete is the Completer of the Shell: candidates for the end of text[:offset].
+func (s *Shell) Complete(text string, offset int) (replace int, candidates []Candidate) {
+	head := text[:min(max(offset, 0), len(text))]
+	if name, rest, ok := splitCommand(head); ok {
+		if !strings.ContainsAny(strings.TrimLeft(head, " \t"), " \t\n") {
+			return commandNames(name)
+		}
+		c, _ := findCommand(name)
+		if c == nil {
+			return 0, nil
+		}
+		word := lastField(head)
+		switch c.name {
+		case "load", "save":
+			return files(strings.TrimPrefix(word, `"`), ".spu")
+		case "ls":
+			if strings.TrimSpace(rest) == word {
+				return words1(word, append(append([]string{}, lsKinds...), s.names()...))
+			}
+			return words1(word, s.names())
+		case "show", "doc", "type":
+			return s.sessionCandidates(rest, len(rest))
+		case "help":
+			return words1(word, topicNames())
+		case "reset":
+			return words1(word, []string{"handles"})
+		case "time":
+			replace, candidates = s.sessionCandidates(rest, len(rest))
+			if strings.TrimSpace(rest) == word {
+				n, more := words1(word, []string{"on", "off"})
+				if len(candidates) == 0 {
+					return n, more
+				}
+			}
+			return replace, candidates
+		}
+		return 0, nil
+	}
+	if file, suffixes, ok := fileArgument(head); ok {
+		return files(file, suffixes...)
+	}
+	return s.sessionCandidates(text, len(head))
+}
+
+func commandNames(prefix string) (int, []Candidate) {
+	var out []Candidate
+	for _, c := range commandTable() {
+		if strings.HasPrefix(c.name, prefix) {
+			out = append(out, Candidate{Text: c.name, Detail: c.args, Doc: c.doc})
+		}
+	}
+	return len(prefix), out
+}
+
+// names are the names of the session.
+func (s *Shell) names() []string {
+	if s.Busy() {
+		return nil
+	}
+	var out []string
+	for _, n := range s.Session.Names() {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+func (s *Shell) sessionCandidates(text string, offset int) (int, []Candidate) {
+	if s.Busy() { // a statement that was left behind holds the session
+		return 0, nil
+	}
+	word := wordBefore(text[:offset])
+	var out []Candidate
+	for _, c := range s.Session.Complete(text, offset) {
+		doc, _, _ := strings.Cut(c.Doc, "\n")
+		detail := c.Detail
+		if detail == "" {
+			detail = c.Kind
+		}
+		detail = afterName(detail, c.Text)
+		out = append(out, Candidate{Text: c.Text, Detail: detail, Doc: doc})
+	}
+	return len(word), out
+}
+
+// afterName takes the name off a signature that stands beside it.
+func afterName(signature, name string) string {
+	if rest, ok := strings.CutPrefix(signature, name); ok && strings.HasPrefix(rest, "(") {
+		return rest
+	}
+	return signature
+}
+
+// wordBefore is the identifier at the end of text.
+func wordBefore(text string) string { return lastWord(text) }
+
+func lastField(text string) string {
+	return text[strings.LastIndexAny(text, " \t\n")+1:]
+}
+
+func words1(prefix string, all []string) (int, []Candidate) {
+	var out []Candidate
+	for _, w := range all {
+		if strings.HasPrefix(w, prefix) {
+			out = append(out, Candidate{Text: w})
+		}
+	}
+	return len(prefix), out
+}
+
+// fileString finds an open string that names a file.
+var fileString = regexp.MustCompile(`(?:(\bimport\s+)|(\bload\s*=\s*)|(\bsave\s*\([^"]*,\s*))"([^"\n]*)$`)
+
+// fileArgument recognises the start of a file name in a statement, and which
+// suffixes fit there.
+func fileArgument(head string) (prefix string, suffixes []string, ok bool) {
+	m := fileString.FindStringSubmatch(head)
+	switch {
+	case m == nil:
+		return "", nil, false
+	case m[1] != "":
+		return m[4], []string{".spu"}, true
+	}
+	return m[4], []string{".npy", ".mtx", ".csv", ".bin"}, true
+}
+
+// files offers folders, and files with one of the suffixes.
+func files(prefix string, suffixes ...string) (int, []Candidate) {
+	dir, base := filepath.Split(prefix)
+	entries, err := os.ReadDir(filepath.Join(".", dir))
+	if filepath.IsAbs(dir) {
+		entries, err = os.ReadDir(dir)
+	}
+	if err != nil {
+		return 0, nil
+	}
+	var out []Candidate
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, base) || name[0] == '.' && !strings.HasPrefix(base, ".") {
+			continue
+		}
+		if e.IsDir() {
+			out = append(out, Candidate{Text: name + "/"})
+			continue
+		}
+		for _, suffix := range suffixes {
+			if strings.HasSuffix(name, suffix) {
+				out = append(out, Candidate{Text: name})
+				break
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Text < out[j].Text })
+	return len(base), out
+}

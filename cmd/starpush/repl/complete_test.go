@@ -1,0 +1,59 @@
+package repl
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestFileCompletion(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("lib/inner", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"a.spu", "ab.npy", "b.csv", "lib/vec.spu", "lib/.hidden.spu"} {
+		if err := os.WriteFile(filepath.FromSlash(f), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		head    string
+		replace int
+		want    []string
+	}{
+		{`import "`, 0, []string{"a.spu", "lib/"}},
+		{`import "lib/`, 0, []string{"inner/", "vec.spu"}},
+		{`import "lib/v`, 1, []string{"vec.spu"}},
+		{`register x = vector[f32](load = "a`, 1, []string{"ab.npy"}},
+		{`register x = vector[f32](n, load="`, 0, []string{"ab.npy", "b.csv", "lib/"}},
+		{`save(x, "b`, 1, []string{"b.csv"}},
+		{`import "lib/nowhere/`, 0, nil},
+	} {
+		prefix, suffixes, ok := fileArgument(tt.head)
+		if !ok {
+			t.Errorf("%s: names no file", tt.head)
+			continue
+		}
+		n, candidates := files(prefix, suffixes...)
+		var got []string
+		for _, c := range candidates {
+			got = append(got, c.Text)
+		}
+		if n != tt.replace || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %d %q, want %d %q", tt.head, n, got, tt.replace, tt.want)
+		}
+	}
+	for _, head := range []string{`print("a`, `let s = "`, `import "a.spu" as `} {
+		if _, _, ok := fileArgument(head); ok {
+			t.Errorf("%s: taken for the name of a file", head)
+		}
+	}
+}
+
+func TestCommandNames(t *testing.T) {
+	n, got := commandNames("re")
+	if n != 2 || len(got) != 1 || got[0].Text != "reset" {
+		t.Errorf("got %d, %v", n, got)
+	}
+}

@@ -1,0 +1,202 @@
+package repl
+
+// Running a statement while Ctrl-C is heard: the first press cancels it, a
+// second one soon after stops waiting for it, a third leaves.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/starpush/starpush/lang"
+)
+
+// An outcome is how a statement ended.
+type outcome struct {
+	res lang.Result
+	err error
+}
+
+// A cancelledError is why a statement ended that Ctrl-C cancelled. Later statements
+// may meet ErrInterrupted too, when they need what was dropped.
+type cancelledError struct{ err error }
+
+func (e *cancelledError) Error() string { return e.err.Error() }
+func (e *cancelledError) Unwrap() error { return e.err }
+
+// errLeftBehind is the outcome of a statement that nobody waits for any more.
+var errLeftBehind = errors.New("left behind")
+
+// clearLine takes what stands on the terminal's line off it.
+const clearLine = "\r\x1b[K"
+
+// exitInterrupted is the status of a conversation that the third Ctrl-C ended.
+const exitInterrupted = 130
+
+// eval runs an entry, hearing Ctrl-C.
+func (s *Shell) eval(ctx context.Context, src string) (lang.Result, time.Duration, error) {
+	return s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return s.Session.Eval(ctx, src) })
+}
+
+// supervise calls run and waits for it, hearing Ctrl-C.
+func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.Result, error)) (lang.Result, time.Duration, error) {
+	if err := s.settle(); err != nil {
+		return lang.Result{}, 0, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.forgetPresses()
+	s.presses.count = 0 // the next one is this statement's first
+	done := make(chan outcome, 1)
+	start := s.now()
+	s.busy.Store(true)
+	go func() {
+		res, err := run(ctx)
+		if errors.Is(err, ErrInterrupted) {
+			// Kernels that run see the end of the context; nothing else is left to
+			// wait for. What they say now is part of the cancel.
+			s.Session.Wait(context.WithoutCancel(ctx))
+		}
+		cancel(nil)
+		s.busy.Store(false)
+		done <- outcome{res, err}
+	}()
+	pressed := false
+	if s.Progress != nil {
+		defer s.Progress()()
+	}
+	for {
+		select {
+		case o := <-done:
+			if pressed && errors.Is(o.err, ErrInterrupted) {
+				o.err = &cancelledError{o.err}
+			}
+			return o.res, s.now().Sub(start), o.err
+		case <-s.Interrupts:
+			if s.presses.next() == 1 {
+				pressed = true
+				cancel(ErrInterrupted)
+				continue
+			}
+			s.pending = done
+			s.leaveIfPressedAgain()
+			return lang.Result{}, s.now().Sub(start), errLeftBehind
+		}
+	}
+}
+
+// Finish waits for the tasks that are left when the conversation is over; Ctrl-C
+// drops them. It does nothing while an abandoned statement holds the session.
+func (s *Shell) Finish(ctx context.Context) {
+	st := s.Session.Stats()
+	left := st.Submitted - st.Done - st.Failed - st.Cancelled
+	if s.pending != nil || left == 0 {
+		return
+	}
+	if s.Echo && ctx.Err() == nil {
+		fmt.Fprintf(s.Err, "waiting for %s; Ctrl-C drops them\n", plural(left, "task"))
+	}
+	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) {
+		return lang.Result{}, s.Session.Wait(ctx)
+	})
+	if err != nil && ctx.Err() == nil {
+		s.fail("", st, err)
+	}
+}
+
+// forgetPresses drops Ctrl-C presses from before the statement.
+func (s *Shell) forgetPresses() {
+	for {
+		select {
+		case <-s.Interrupts:
+		default:
+			return
+		}
+	}
+}
+
+// settle waits for a statement that was left behind: the session serves one at
+// a time. Ctrl-C gives up the statement that wants to run now.
+func (s *Shell) settle() error {
+	if s.pending == nil {
+		return nil
+	}
+	select {
+	case <-s.pending:
+	default:
+		fmt.Fprintln(s.Err, "waiting for the statement that was left behind; Ctrl-C gives up")
+		select {
+		case <-s.pending:
+		case <-s.Interrupts:
+			s.presses.next()
+			s.leaveIfPressedAgain()
+			return errLeftBehind
+		}
+	}
+	s.pending = nil
+	return nil
+}
+
+// leaveIfPressedAgain ends the conversation when the last press was the third
+// or a later one in a row.
+func (s *Shell) leaveIfPressedAgain() {
+	if s.presses.count >= 3 {
+		code := exitInterrupted
+		s.leave = &code
+	}
+}
+
+// fail shows why an entry did not succeed; before are the counts at its start.
+func (s *Shell) fail(src string, before lang.Stats, err error) {
+	var cancelled *cancelledError
+	switch {
+	case errors.Is(err, errLeftBehind):
+		if s.leave == nil {
+			text := "no longer waiting: a kernel still runs; what it writes has no valid value until it is written again"
+			if s.Echo {
+				text = clearLine + "^C " + text
+			}
+			fmt.Fprintln(s.Err, text)
+		}
+	case errors.As(err, &cancelled):
+		fmt.Fprintln(s.Err, s.cancelReport(before))
+	default:
+		s.show(src, err)
+	}
+}
+
+// cancelReport says what Ctrl-C did: "^C cancelled: 3 tasks dropped, 2 finished;
+// x[3], x[4] have no valid value".
+func (s *Shell) cancelReport(before lang.Stats) string {
+	after := s.Session.Stats()
+	text := "^C cancelled"
+	if s.Echo {
+		text = clearLine + text // instead of what the terminal has shown
+	}
+	var did []string
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{after.Cancelled - before.Cancelled, "dropped"}, {after.Failed - before.Failed, "stopped"}, {after.Done - before.Done, "finished"}} {
+		if n.count > 0 && len(did) == 0 {
+			did = append(did, plural(n.count, "task")+" "+n.what)
+		} else if n.count > 0 {
+			did = append(did, fmt.Sprintf("%d %s", n.count, n.what))
+		}
+	}
+	if len(did) > 0 {
+		text += ": " + strings.Join(did, ", ")
+	}
+	const most = 5
+	names, verb := s.Session.Lost(), "have"
+	switch n := len(names); {
+	case n == 0:
+		return text
+	case n == 1:
+		verb = "has"
+	case n > most+1:
+		names = append(names[:most:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return fmt.Sprintf("%s; %s %s no valid value", text, strings.Join(names, ", "), verb)
+}

@@ -1,0 +1,94 @@
+package repl
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestHistoryKeeps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "starpush", "history")
+	h, err := OpenHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []string{"a", "a", " hidden", "", "   ", "b", "a"} {
+		if err := h.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"a", "b", "a"}
+	if got := h.Entries(); !slices.Equal(got, want) {
+		t.Errorf("entries are %q, want %q", got, want)
+	}
+	again, err := OpenHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Entries(); !slices.Equal(got, want) {
+		t.Errorf("read back %q, want %q", got, want)
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fi.Mode().Perm() != 0o600 {
+		t.Errorf("the file's mode is %v, want 0600", fi.Mode().Perm())
+	}
+}
+
+func TestHistoryLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	var b strings.Builder
+	for i := range HistoryLimit + 50 {
+		fmt.Fprintf(&b, "entry %d\n", i)
+	}
+	b.WriteString("half a li")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h, err := OpenHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := h.Entries()
+	if len(got) != HistoryLimit || got[0] != "entry 50" || got[len(got)-1] != fmt.Sprintf("entry %d", HistoryLimit+49) {
+		t.Errorf("%d entries from %q to %q", len(got), got[0], got[len(got)-1])
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(data), "\n"); n != HistoryLimit {
+		t.Errorf("the file has %d lines, want %d", n, HistoryLimit)
+	}
+	if fi, _ := os.Stat(path); fi.Mode().Perm() != 0o600 {
+		t.Errorf("the file's mode is %v, want 0600", fi.Mode().Perm())
+	}
+	if err := h.Add("one more"); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Entries(); len(got) != HistoryLimit || got[len(got)-1] != "one more" {
+		t.Errorf("%d entries, the last is %q", len(got), got[len(got)-1])
+	}
+}
+
+func TestHistoryUnwritable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := OpenHistory(filepath.Join(file, "history")) // its folder is a file
+	if err == nil {
+		t.Error("no error for a history inside a file")
+	}
+	if err := h.Add("x"); err != nil {
+		t.Error(err)
+	}
+	if got := h.Entries(); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("entries are %q", got)
+	}
+}

@@ -1,0 +1,154 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+// lockedBuffer is a screen that several goroutines may look at.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) until(t *testing.T, text string) {
+	t.Helper()
+	for range 2000 {
+		l.mu.Lock()
+		ok := strings.Contains(l.b.String(), text)
+		l.mu.Unlock()
+		if ok {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("the screen never shows %q:\n%s", text, l.b.String())
+}
+
+// stubborn is a shell whose codelet stubborn() looks at no context: it runs until
+// release is called.
+func stubborn(t *testing.T) (s *Shell, screen *lockedBuffer, interrupts, running, cancelled chan struct{}, release func()) {
+	t.Helper()
+	rt, err := engine.New(engine.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := make(chan struct{})
+	release = sync.OnceFunc(func() { close(gate) })
+	running, cancelled = make(chan struct{}, 4), make(chan struct{}, 4)
+	codelet := lang.Must(lang.NewCodelet("stubborn(v: RW variable[i64])", lang.CPU(func(t *lang.Task) error {
+		running <- struct{}{}
+		select {
+		case <-t.Context().Done(): // notices, and goes on
+			cancelled <- struct{}{}
+			<-gate
+		case <-gate:
+		}
+		return nil
+	})))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{codelet}}))
+	screen = &lockedBuffer{}
+	session := comp.NewSession(rt, lang.Stdout(screen))
+	interrupts = make(chan struct{}, 4)
+	s = New(Config{Session: session, Machine: fakeMachine{}, Out: screen, Err: screen, Interrupts: interrupts})
+	t.Cleanup(func() {
+		release()
+		if s.pending != nil {
+			<-s.pending
+		}
+		session.Close()
+		rt.Close()
+	})
+	return s, screen, interrupts, running, cancelled, release
+}
+
+func TestSecondPressStopsWaiting(t *testing.T) {
+	s, screen, interrupts, running, _, release := stubborn(t)
+	ctx := context.Background()
+	s.Entry(ctx, "register v = variable[i64](fill = 1)")
+	go func() {
+		<-running
+		interrupts <- struct{}{}
+		interrupts <- struct{}{}
+	}()
+	s.Entry(ctx, "insert stubborn(RW v); wait")
+	screen.until(t, "no longer waiting")
+	if _, leaving := s.Leaving(); leaving || !s.Abandoned() {
+		t.Fatalf("leaving %v, abandoned %v", leaving, s.Abandoned())
+	}
+	// A press while the next statement waits for the one left behind gives up that one.
+	s.presses.count = 0
+	interrupts <- struct{}{}
+	s.Entry(ctx, "print(1)")
+	screen.until(t, "waiting for the statement that was left behind")
+	if strings.Contains(screen.b.String(), "\n1\n") {
+		t.Error("a statement ran although it was given up")
+	}
+	// Once the kernel has ended the session goes on.
+	release()
+	s.Entry(ctx, "print(2)")
+	screen.until(t, "2\n")
+	if s.Abandoned() {
+		t.Error("still abandoned")
+	}
+}
+
+func TestThirdPressLeaves(t *testing.T) {
+	s, _, interrupts, running, _, _ := stubborn(t)
+	ctx := context.Background()
+	s.Entry(ctx, "register v = variable[i64](fill = 1)")
+	go func() {
+		<-running
+		interrupts <- struct{}{}
+		interrupts <- struct{}{}
+	}()
+	// The third press comes at the prompt, where the line editor hears it.
+	code := s.Run(ctx, &scripted{steps: []any{"insert stubborn(RW v); wait", ErrInterrupted, "print(1)"}})
+	if code != 130 || !s.Abandoned() {
+		t.Errorf("status %d, abandoned %v; want 130, true", code, s.Abandoned())
+	}
+}
+
+// scripted is a LineReader that gives lines and errors.
+type scripted struct{ steps []any }
+
+func (r *scripted) ReadLine(string) (string, error) {
+	step := r.steps[0]
+	r.steps = r.steps[1:]
+	if err, ok := step.(error); ok {
+		return "", err
+	}
+	return step.(string), nil
+}
+
+// TestFinishDropsTasks leaves while tasks wait: Ctrl-C drops them.
+func TestFinishDropsTasks(t *testing.T) {
+	s, screen, interrupts, running, cancelled, release := stubborn(t)
+	ctx := context.Background()
+	s.Entry(ctx, "register v = variable[i64](fill = 1)")
+	s.Entry(ctx, "for i in 0..3 { insert stubborn(RW v) }")
+	<-running
+	go func() {
+		for !s.Busy() {
+			time.Sleep(time.Millisecond)
+		}
+		interrupts <- struct{}{}
+		<-cancelled
+		release()
+	}()
+	s.Finish(ctx)
+	screen.until(t, "^C cancelled: 2 tasks dropped, 1 finished; v has no valid value")
+}

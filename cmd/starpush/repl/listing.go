@@ -1,0 +1,233 @@
+package repl
+
+// Commands that show names and values: :ls, :show, :last, :doc, :type.
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/starpush/starpush/lang"
+)
+
+// Machine is what the prompt shows of the runtime.
+type Machine interface {
+	Workers() []string // one line each
+	Nodes() []string   // one line each
+	Stats() string     // table of counts and times
+}
+
+// lsKinds are the first words of :ls.
+var lsKinds = []string{"handles", "codelets", "funcs", "params", "values", "modules", "all", "workers", "nodes", "tasks"}
+
+// ls lists names: ":ls", ":ls codelets", ":ls x*", ":ls all gem".
+func (s *Shell) ls(_ context.Context, args string) {
+	kind, pattern := "handles", ""
+	words := strings.Fields(args)
+	if len(words) > 0 && slices.Contains(lsKinds, words[0]) {
+		kind, words = words[0], words[1:]
+	}
+	if len(words) > 0 {
+		pattern, words = words[0], words[1:]
+	}
+	if len(words) > 0 {
+		s.usage("ls")
+		return
+	}
+	var rows [][2]string
+	switch kind {
+	case "workers", "nodes":
+		lines := s.Machine.Workers()
+		if kind == "nodes" {
+			lines = s.Machine.Nodes()
+		}
+		for _, l := range lines {
+			if matches(pattern, l) {
+				fmt.Fprintln(s.Out, "  "+l)
+			}
+		}
+		return
+	case "tasks":
+		fmt.Fprint(s.Out, s.Machine.Stats())
+		return
+	}
+	for _, n := range s.Session.Names() {
+		if (kind == "all" || kind == groupOf(n)) && matches(pattern, n.Name) {
+			rows = append(rows, [2]string{n.Name, strings.TrimSpace(afterName(n.Type, n.Name) + "  " + n.Detail)})
+		}
+	}
+	if len(rows) == 0 {
+		what := kind
+		if kind == "all" {
+			what = "names"
+		}
+		if pattern != "" {
+			what += " that match `" + pattern + "`"
+		}
+		s.complain("no %s", what)
+		return
+	}
+	fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
+}
+
+// matches reports whether name fits a pattern: with * and ? as in a shell, else
+// a part of the name.
+func matches(pattern, name string) bool {
+	if strings.ContainsAny(pattern, "*?[") {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	}
+	return strings.Contains(name, pattern)
+}
+
+// showData writes a value, or a stretch of it: ":show x", ":show x 10..20", ":show x[10..20]".
+func (s *Shell) showData(_ context.Context, args string) {
+	name, span := args, ""
+	if i := strings.IndexAny(args, " ["); i >= 0 {
+		name, span = args[:i], strings.TrimSuffix(strings.Trim(args[i:], " ["), "]")
+	}
+	lo, hi, ok := bounds(span)
+	if name == "" || !ok {
+		s.usage("show")
+		return
+	}
+	if s.settle() != nil {
+		return
+	}
+	if !slices.Contains(s.names(), name) {
+		s.complain("`%s` is not defined", name)
+		return
+	}
+	text, err := s.Session.Show(name, lo, hi)
+	if err != nil {
+		s.show(args, err)
+		return
+	}
+	fmt.Fprintln(s.Out, strings.TrimSuffix(text, "\n"))
+}
+
+// bounds reads "A..B", "A..=B", "A"; "" is everything: -1, -1.
+func bounds(span string) (lo, hi int, ok bool) {
+	if span == "" {
+		return -1, -1, true
+	}
+	from, to, ranged := strings.Cut(span, "..")
+	lo, err := strconv.Atoi(strings.TrimSpace(from))
+	if err != nil || lo < 0 {
+		return 0, 0, false
+	}
+	if !ranged {
+		return lo, lo + 1, true
+	}
+	to, closed := strings.CutPrefix(to, "=")
+	hi, err = strconv.Atoi(strings.TrimSpace(to))
+	if err != nil || hi < lo {
+		return 0, 0, false
+	}
+	if closed {
+		hi++
+	}
+	return lo, hi, true
+}
+
+// doc writes what is known of a name.
+func (s *Shell) doc(_ context.Context, name string) {
+	if name == "" {
+		s.usage("doc")
+		return
+	}
+	if text, ok := s.Session.Doc(name); ok {
+		fmt.Fprintln(s.Out, s.markdown(text))
+		return
+	}
+	if page, ok := lang.Explain(strings.ToUpper(name)); ok {
+		fmt.Fprintln(s.Out, s.markdown(page))
+		return
+	}
+	if topic := topicOf(name); topic != "" {
+		s.complain("`%s` is a word of the language; `:help %s` is about it", name, topic)
+		return
+	}
+	s.complain("`%s` is not defined", name)
+}
+
+// markdown prepares a page for the terminal: fences go, what stands between them
+// is indented and strong.
+func (s *Shell) markdown(text string) string {
+	var b strings.Builder
+	code := false
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			code = !code
+			continue
+		case code && line != "":
+			line = "  " + paint(s.Paint.Strong, line)
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// typeOf writes the type of an expression without evaluating it; of data also
+// sizes, state and views.
+func (s *Shell) typeOf(_ context.Context, expr string) {
+	if expr == "" {
+		s.usage("type")
+		return
+	}
+	for _, n := range s.Session.Names() {
+		if n.Name == expr {
+			fmt.Fprintln(s.Out, strings.TrimSpace(n.Type+"  "+n.Detail))
+			return
+		}
+	}
+	if s.settle() != nil {
+		return
+	}
+	text, err := s.Session.TypeOf(expr)
+	if err != nil {
+		s.show(expr, err)
+		return
+	}
+	fmt.Fprintln(s.Out, text)
+}
+
+// last writes the last value once more, without elision.
+func (s *Shell) last(context.Context, string) {
+	if s.settle() != nil {
+		return
+	}
+	if !slices.Contains(s.names(), "_") {
+		s.complain("no expression has had a value yet")
+		return
+	}
+	text, err := s.Session.Show("_", 0, math.MaxInt)
+	if err != nil {
+		s.show("_", err)
+		return
+	}
+	fmt.Fprintln(s.Out, strings.TrimSuffix(text, "\n"))
+}
+
+// groupOf is the word of :ls that lists a name.
+func groupOf(n lang.NameInfo) string {
+	switch n.Kind {
+	case "handle", "view", "array":
+		return "handles"
+	case "codelet":
+		return "codelets"
+	case "func":
+		return "funcs"
+	case "param":
+		return "params"
+	case "module":
+		return "modules"
+	}
+	return "values"
+}

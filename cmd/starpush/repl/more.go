@@ -1,0 +1,256 @@
+package repl
+
+// Commands about the conversation itself: time, history, files, leaving.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/starpush/starpush/lang"
+)
+
+// time switches the timing of all statements, or times one with its tasks.
+func (s *Shell) time(ctx context.Context, args string) {
+	switch args {
+	case "":
+		s.usage("time")
+		return
+	case "on", "off":
+		s.timing = args == "on"
+		return
+	}
+	was := s.timing
+	s.timing = false
+	defer func() { s.timing = was }()
+	start := s.now()
+	if !s.statement(ctx, args) {
+		return
+	}
+	submitted := s.now()
+	before := s.Session.Stats()
+	if _, _, err := s.eval(ctx, "wait"); err != nil {
+		s.fail("wait", before, err)
+		return
+	}
+	end := s.now()
+	fmt.Fprintf(s.Out, "%s to run it, %s with its tasks\n", duration(submitted.Sub(start)), duration(end.Sub(start)))
+}
+
+func (s *Shell) stats(context.Context, string) { fmt.Fprint(s.Out, s.Machine.Stats()) }
+
+// history lists the entries of this session.
+func (s *Shell) history(_ context.Context, text string) {
+	for i, e := range s.entries {
+		if strings.Contains(e, text) {
+			fmt.Fprintf(s.Out, "%4d  %s\n", i+1, strings.ReplaceAll(e, "\n", "\n      "))
+		}
+	}
+}
+
+// again runs entry n: ":!3", ":!!" for the last.
+func (s *Shell) again(ctx context.Context, name, rest string) {
+	n := len(s.entries)
+	if name != "!!" {
+		var err error
+		n, err = strconv.Atoi(strings.TrimPrefix(name, "!"))
+		if err != nil || rest != "" {
+			s.complain("usage: :!N, with N from :history; :!! is the last entry")
+			return
+		}
+	}
+	if n < 1 || n > len(s.entries) {
+		s.complain("there is no entry %d; :history lists them", n)
+		return
+	}
+	entry := s.entries[n-1]
+	fmt.Fprintln(s.Out, paint(s.Paint.Faint, entry))
+	s.Entry(ctx, entry)
+}
+
+// load runs a script: ":load FILE -p n=4".
+func (s *Shell) load(ctx context.Context, args string) {
+	file, rest, _ := strings.Cut(args, " -p ")
+	if file == "" || strings.HasPrefix(file, "-p ") {
+		s.usage("load")
+		return
+	}
+	var params []string
+	if rest != "" {
+		for _, word := range strings.Split(" "+rest, " -p ") {
+			params = append(params, strings.TrimSpace(word))
+		}
+	}
+	s.Load(ctx, unquote(strings.TrimSpace(file)), params)
+}
+
+// Load runs the statements of a file in the session; params are "name=value" words.
+// It reports whether all went well.
+func (s *Shell) Load(ctx context.Context, file string, params []string) bool {
+	if s.ReadFile == nil {
+		s.complain("files cannot be read here")
+		return false
+	}
+	src, err := s.ReadFile(file)
+	if err != nil {
+		s.complain("%s", fileError(file, err))
+		return false
+	}
+	var opts []lang.Option
+	if len(params) > 0 {
+		if s.Params == nil {
+			s.complain("params cannot be given here")
+			return false
+		}
+		if opts, err = s.Params(ctx, file, src, params); err != nil {
+			s.show(string(src), err)
+			return false
+		}
+	}
+	return s.outcome(ctx, string(src), func(ctx context.Context) (lang.Result, error) {
+		return s.Session.Load(ctx, file, src, opts...)
+	})
+}
+
+// fileError is an error of a file without repeating its name.
+func fileError(file string, err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return file + ": " + err.Error()
+}
+
+// unquote takes the quotes off a file name that was written with them.
+func unquote(file string) string {
+	if text, err := strconv.Unquote(file); err == nil {
+		return text
+	}
+	return file
+}
+
+// save writes the statements that ran without error as a script.
+func (s *Shell) save(_ context.Context, file string) {
+	switch {
+	case file == "":
+		s.usage("save")
+		return
+	case s.WriteFile == nil:
+		s.complain("files cannot be written here")
+		return
+	case len(s.accepted) == 0:
+		s.complain("nothing to save: no statement has run yet")
+		return
+	}
+	var b strings.Builder
+	for _, entry := range s.accepted {
+		if isExpression(entry) {
+			entry = inPrint(entry) // what the prompt does by itself
+		}
+		b.WriteString(entry + "\n")
+	}
+	text := b.String()
+	if strings.Contains(text, "blas.") && !strings.Contains(text, `import "std/blas"`) {
+		text = "import \"std/blas\" as blas\n\n" + text // there by itself at the prompt only
+	}
+	if out, err := lang.Format(file, []byte(text)); err == nil {
+		text = string(out)
+	}
+	file = unquote(file)
+	if err := s.WriteFile(file, []byte(text)); err != nil {
+		s.complain("%s", fileError(file, err))
+		return
+	}
+	fmt.Fprintf(s.Out, "%s written to %s\n", entries(len(s.accepted)), file)
+}
+
+// isExpression says whether entry is an expression that stands alone at the prompt only.
+func isExpression(entry string) bool {
+	if _, err := lang.Format("prompt", []byte(entry)); err == nil {
+		return false
+	}
+	_, err := lang.Format("prompt", []byte(inPrint(entry)))
+	return err == nil
+}
+
+// inPrint is the statement that prints the expression entry, which may end in a comment.
+func inPrint(entry string) string { return "print(" + entry + "\n)" }
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// format writes the last statement in canonical layout.
+func (s *Shell) format(_ context.Context, args string) {
+	if args != "" {
+		s.usage("fmt")
+		return
+	}
+	for i := len(s.entries) - 1; i >= 0; i-- {
+		if _, _, isCommand := splitCommand(s.entries[i]); isCommand {
+			continue
+		}
+		out, err := lang.Format("prompt", []byte(s.entries[i]))
+		if isExpression(s.entries[i]) {
+			out, err = lang.Format("prompt", []byte("let _ = "+s.entries[i]))
+			out = bytes.TrimPrefix(out, []byte("let _ = "))
+		}
+		if err != nil {
+			s.show(s.entries[i], err)
+			return
+		}
+		fmt.Fprintln(s.Out, strings.TrimSuffix(string(out), "\n"))
+		return
+	}
+	s.complain("there is no statement yet")
+}
+
+// explain writes the page about a diagnostic.
+func (s *Shell) explain(_ context.Context, code string) {
+	if code == "" {
+		s.usage("explain")
+		return
+	}
+	page, ok := lang.Explain(strings.ToUpper(code))
+	if !ok {
+		s.complain("there is no diagnostic `%s`; codes look like E0401", code)
+		return
+	}
+	fmt.Fprintln(s.Out, s.markdown(page))
+}
+
+// reset forgets names.
+func (s *Shell) reset(_ context.Context, args string) {
+	if args != "" && args != "handles" {
+		s.usage("reset")
+		return
+	}
+	if s.settle() != nil {
+		return
+	}
+	if err := s.Session.Reset(args == "handles"); err != nil {
+		s.show("", err)
+	}
+	s.accepted = nil
+}
+
+// quit leaves.
+func (s *Shell) quit(_ context.Context, args string) {
+	code := 0
+	if args != "" {
+		n, err := strconv.Atoi(args)
+		if err != nil || n < 0 || n > 255 {
+			s.usage("quit")
+			return
+		}
+		code = n
+	}
+	s.leave = &code
+}

@@ -1,0 +1,263 @@
+package repl
+
+// The conversation: lines become entries, entries become statements or commands.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/starpush/starpush/lang"
+)
+
+// The prompts.
+const (
+	promptFirst = "> "
+	promptMore  = ". "
+)
+
+// A LineReader gives the Shell its lines.
+type LineReader interface {
+	// ReadLine shows prompt and returns a line without its newline. A line that
+	// ends with one asks for more lines in any case. The error is io.EOF at the
+	// end of input and ErrInterrupted when Ctrl-C cleared the line.
+	ReadLine(prompt string) (string, error)
+}
+
+// Config is what a Shell talks to.
+type Config struct {
+	Session *lang.Session
+	Machine Machine
+	Out     io.Writer         // values, listings
+	Err     io.Writer         // diagnostics
+	Style   func() lang.Style // of diagnostics, asked for each
+	Paint   Paint
+	History *History
+	// Interrupts gets one value for each Ctrl-C while a statement runs. It may be nil.
+	Interrupts <-chan struct{}
+	// ReadFile reads what :load names; nil forbids it. WriteFile is for :save.
+	ReadFile  func(name string) ([]byte, error)
+	WriteFile func(name string, data []byte) error
+	// Params turns "name=value" words into options for a script that :load runs.
+	Params func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error)
+	// Progress, if not nil, starts to show how a statement gets on, and returns what
+	// ends that.
+	Progress func() (stop func())
+	// Echo says that the terminal shows ^C when that key cancels a statement.
+	Echo bool
+}
+
+// Paint colours what the Shell writes; the zero value writes plain text.
+type Paint struct {
+	Prompt, Strong, Faint func(string) string
+}
+
+func paint(f func(string) string, s string) string {
+	if f == nil {
+		return s
+	}
+	return f(s)
+}
+
+// A Shell is one conversation. Use it from one goroutine.
+type Shell struct {
+	Config
+	presses  presses
+	accepted []string     // entries that ran without error, for :save
+	entries  []string     // entries of this session, numbered from 1 for :!n
+	timing   bool         // :time on
+	pending  chan outcome // a statement that Ctrl-C left behind, nil when there is none
+	leave    *int         // exit status once the conversation is over
+	depth    int          // of :load inside :load
+	now      func() time.Time
+	busy     atomic.Bool // a statement runs
+}
+
+// New makes a Shell.
+func New(c Config) *Shell {
+	if c.History == nil {
+		c.History = &History{}
+	}
+	if c.Style == nil {
+		c.Style = func() lang.Style { return lang.Style{} }
+	}
+	return &Shell{Config: c, presses: presses{now: time.Now}, now: time.Now}
+}
+
+// Run talks until the input ends or a command leaves, and returns the exit
+// status. ctx ends the conversation between two statements and cancels one that runs.
+func (s *Shell) Run(ctx context.Context, r LineReader) int {
+	for s.leave == nil && ctx.Err() == nil {
+		entry, err := s.readEntry(r)
+		switch {
+		case errors.Is(err, ErrInterrupted):
+			if s.pending != nil { // the line editor heard the third press
+				s.presses.next()
+				s.leaveIfPressedAgain()
+			}
+			continue
+		case err != nil && strings.TrimSpace(entry) == "":
+			if !errors.Is(err, io.EOF) {
+				fmt.Fprintf(s.Err, "starpush: reading the terminal: %v\n", err)
+				return 1
+			}
+			return s.status()
+		}
+		s.Entry(ctx, entry)
+	}
+	return s.status()
+}
+
+func (s *Shell) status() int {
+	if s.leave == nil {
+		return 0
+	}
+	return *s.leave
+}
+
+// Leaving reports whether a command or the third Ctrl-C ended the conversation,
+// and with which exit status.
+func (s *Shell) Leaving() (status int, ok bool) { return s.status(), s.leave != nil }
+
+// Busy reports whether a statement runs. It may be called from any goroutine.
+func (s *Shell) Busy() bool { return s.busy.Load() }
+
+// Abandoned reports whether a statement that nobody waits for still holds the
+// session, so that closing it would hang.
+func (s *Shell) Abandoned() bool { return s.pending != nil && s.Busy() }
+
+// readEntry reads lines until they are an entry. The parser decides.
+func (s *Shell) readEntry(r LineReader) (string, error) {
+	line, err := r.ReadLine(paint(s.Paint.Prompt, promptFirst))
+	entry := line
+	for err == nil && (strings.HasSuffix(line, "\n") || s.incomplete(entry)) {
+		line, err = r.ReadLine(paint(s.Paint.Prompt, promptMore))
+		if errors.Is(err, ErrInterrupted) {
+			return "", err
+		}
+		entry = strings.TrimSuffix(entry, "\n") + "\n" + line
+	}
+	return strings.TrimRight(entry, "\n"), err
+}
+
+// incomplete reports whether an entry asks for more lines. Of commands only
+// those that take a statement do.
+func (s *Shell) incomplete(entry string) bool {
+	if name, rest, ok := splitCommand(entry); ok {
+		c, _ := findCommand(name)
+		if c == nil || !c.statement {
+			return false
+		}
+		entry = rest
+	}
+	if _, ok := docRequest(entry); ok {
+		return false
+	}
+	last := strings.TrimSpace(entry[strings.LastIndexByte(entry, '\n')+1:])
+	if strings.HasPrefix(last, "##") {
+		return true // documentation belongs to the declaration below it
+	}
+	return strings.TrimSpace(entry) != "" && s.Session.Incomplete(entry)
+}
+
+// Entry runs one entry: a command or statements.
+func (s *Shell) Entry(ctx context.Context, entry string) {
+	if strings.TrimSpace(entry) == "" {
+		return
+	}
+	name, rest, isCommand := splitCommand(entry)
+	if strings.HasPrefix(name, "!") { // the entry it names is what the history gets
+		s.again(ctx, name, rest)
+		return
+	}
+	s.remember(entry)
+	switch doc, ok := docRequest(entry); {
+	case isCommand:
+		s.command(ctx, name, rest)
+	case ok:
+		s.command(ctx, "doc", doc)
+	default:
+		s.statement(ctx, entry)
+	}
+}
+
+// remember puts an entry into the history.
+func (s *Shell) remember(entry string) {
+	if keeps(entry) {
+		s.entries = append(s.entries, entry)
+	}
+	if err := s.History.Add(oneLine(entry)); err != nil {
+		fmt.Fprintf(s.Err, "starpush: history: %v\n", err)
+	}
+}
+
+// docRequest recognises "NAME?" and "?NAME".
+func docRequest(entry string) (name string, ok bool) {
+	entry = strings.TrimSpace(entry)
+	name, ok = strings.CutSuffix(entry, "?")
+	if !ok {
+		name, ok = strings.CutPrefix(entry, "?")
+	}
+	name = strings.TrimSpace(name)
+	for _, r := range name {
+		if r != '.' && notWord(r) {
+			return "", false
+		}
+	}
+	return name, ok
+}
+
+// statement runs an entry in the session and shows what comes of it. It reports
+// whether that went well.
+func (s *Shell) statement(ctx context.Context, src string) bool {
+	return s.outcome(ctx, src, func(ctx context.Context) (lang.Result, error) { return s.Session.Eval(ctx, src) })
+}
+
+// outcome runs statements, whose text is src, and shows what comes of them.
+func (s *Shell) outcome(ctx context.Context, src string, run func(context.Context) (lang.Result, error)) bool {
+	before := s.Session.Stats()
+	res, took, err := s.supervise(ctx, run)
+	if err != nil {
+		s.fail(src, before, err)
+		return false
+	}
+	s.accepted = append(s.accepted, src)
+	if len(res.Warnings) > 0 {
+		s.show(src, res.Warnings)
+	}
+	if res.Inserted > 0 {
+		fmt.Fprintln(s.Out, plural(int64(res.Inserted), "task")+" inserted")
+	}
+	if res.Value != "" {
+		fmt.Fprintln(s.Out, strings.TrimSuffix(res.Value, "\n"))
+	}
+	if s.timing {
+		fmt.Fprintln(s.Out, paint(s.Paint.Faint, duration(took)))
+	}
+	return true
+}
+
+// plural writes "1 task", "16 tasks".
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// duration writes a time with three digits: "1.24 ms".
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.3g µs", float64(d)/1e3)
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+	case d < 1000*time.Second:
+		return fmt.Sprintf("%.3g s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,102 @@
+package repl
+
+// The topics of :help.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/check"
+)
+
+var topics = map[string]func() string{
+	"keys":       func() string { return keysTopic },
+	"modes":      func() string { return modesTopic },
+	"statements": func() string { return statementsTopic },
+	"codelets":   func() string { return codeletsTopic },
+	"filters":    filtersTopic,
+	"options":    optionsTopic,
+}
+
+// topicOf is the topic of :help that a word of the language belongs to, "" for other words.
+func topicOf(word string) string {
+	switch word {
+	case "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH":
+		return "modes"
+	case "register", "partition", "unpartition", "insert", "acquire", "wait", "invalidate", "unregister",
+		"let", "if", "for", "while", "func", "assert":
+		return "statements"
+	case "codelet", "each":
+		return "codelets"
+	case "halo", "by", "then":
+		return "filters"
+	case "with":
+		return "options"
+	}
+	return ""
+}
+
+const keysTopic = `  Enter        runs a complete statement, else asks for the next line
+  Alt-Enter    a new line in any case
+  Tab          completes names, fields, codelets, modes, options, files; lists what fits
+  Up, Down     earlier entries that begin with what is typed
+  Ctrl-R       searches in the earlier entries
+  Ctrl-C       clears the line; while a statement runs: cancels it, a second time
+               within 2 s stops waiting for it, a third time leaves
+  Ctrl-L       clears the screen
+  Ctrl-D       on an empty line leaves
+  A line that starts with a space is not kept in the history.
+`
+
+const modesTopic = `  R        reads
+  W        overwrites every element; the old value is not fetched
+  RW       reads and changes
+  COMMUTE  RW, in any order among neighbouring COMMUTE uses
+  REDUX    adds to a private copy; copies are combined at the next other use
+  SCRATCH  workspace of the worker; no value before or after
+  A parameter declared RW may be inserted as RW, COMMUTE or REDUX; the others match exactly.
+`
+
+const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, void
+  partition x by blocks(8)                  then x[i] is a part; partition v = x by … names the view
+  insert blas.scal(2.5, RW x[0])            a task; its order follows from the modes
+  acquire RW x as xs { xs[0] = 1.0 }        the data itself, in the script
+  wait · wait x · wait t                    for all tasks, for those that use x, for one
+  print(x) · value(s) · save(x, "x.npy")    wait for what they need
+  invalidate x · unregister x · unpartition x
+  let · if · for · while · func · codelet · assert
+`
+
+const codeletsTopic = `  codelet axpy(a: T, x: R vector[T], y: RW vector[T]) {
+      each i in y { y[i] += a * x[i] }
+  }
+  insert axpy(2.0, R x, RW y)
+
+  each runs its rounds in any order; for runs in order. sum prod min max fold:
+      acc += sum i in x { x[i] * y[i] }
+  T stands for any element type. std/blas is there as blas; import "std/reduce"
+  and "std/random" for more; Tab after blas. lists codelets, :doc blas.gemm shows one.
+`
+
+func filtersTopic() string {
+	var rows [][2]string
+	for _, f := range check.FilterTable {
+		rows = append(rows, [2]string{f.Syntax, f.Doc})
+	}
+	return table(rows, nil) +
+		"  partition x by f gives x[i]; partition v = x by f then g applies g to every part of f\n" +
+		"  halo = h: parts overlap by h elements on both sides\n"
+}
+
+func optionsTopic() string {
+	var b strings.Builder
+	for _, set := range check.Options {
+		fmt.Fprintf(&b, "%s … with\n", set.On)
+		var rows [][2]string
+		for _, o := range set.Options {
+			rows = append(rows, [2]string{o.Name, fmt.Sprintf("%s; %v", o.Doc, o.Type)})
+		}
+		b.WriteString(table(rows, nil))
+	}
+	return b.String()
+}

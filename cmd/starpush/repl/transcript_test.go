@@ -1,0 +1,180 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/stdlib"
+)
+
+// TestTranscripts replays the conversations in testdata. In the file "talk"
+// lines that begin with a prompt are typed, the others are what starpush says;
+// ^C and ^D stand for these keys. Other files lie in the working folder.
+// STARPUSH_UPDATE=1 rewrites what starpush says.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { replay(t, file) })
+	}
+}
+
+func replay(t *testing.T, file string) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	talk := -1
+	for i, f := range archive.Files {
+		if f.Name == "talk" {
+			talk = i
+			continue
+		}
+		if err := os.WriteFile(f.Name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if talk < 0 {
+		t.Fatal("the archive has no file talk")
+	}
+	want := string(archive.Files[talk].Data)
+	got := converse(t, typed(want))
+	if got == want {
+		return
+	}
+	if os.Getenv("STARPUSH_UPDATE") != "" {
+		archive.Files[talk].Data = []byte(got)
+		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("the conversation differs (-want +got):\n%s", cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+}
+
+// typed picks what a person types from a transcript.
+func typed(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		for _, prompt := range []string{promptFirst, promptMore} {
+			if in, ok := strings.CutPrefix(line+" ", prompt); ok {
+				lines = append(lines, strings.TrimSuffix(in, " "))
+			}
+		}
+	}
+	return lines
+}
+
+// typist is a LineReader that echoes what it gives, as a terminal does.
+type typist struct {
+	lines []string
+	out   io.Writer
+}
+
+func (p *typist) ReadLine(prompt string) (string, error) {
+	if len(p.lines) == 0 {
+		return "", io.EOF
+	}
+	line := p.lines[0]
+	p.lines = p.lines[1:]
+	io.WriteString(p.out, strings.TrimRight(prompt+line, " ")+"\n")
+	switch line {
+	case "^C":
+		return "", ErrInterrupted
+	case "^D":
+		return "", io.EOF
+	}
+	return line, nil
+}
+
+// converse types lines at a fresh prompt and returns the screen. The script
+// function ctrl_c() presses Ctrl-C, the codelet hold runs until it is cancelled,
+// until_running() waits until a hold has started; files come from the working folder.
+func converse(t *testing.T, lines []string) string {
+	t.Helper()
+	var screen bytes.Buffer
+	interrupts := make(chan struct{}, 8)
+	shell, done := newShell(t, &screen, interrupts)
+	defer done()
+	code := shell.Run(t.Context(), &typist{lines: lines, out: &screen})
+	if code != 0 {
+		screen.WriteString("status " + string(rune('0'+code%10)) + "\n")
+	}
+	return screen.String()
+}
+
+func newShell(t *testing.T, screen io.Writer, interrupts chan struct{}) (*Shell, func()) {
+	t.Helper()
+	rt, err := engine.New(engine.Options{Workers: 1}) // so that messages name the same worker each time
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := map[string]*lang.Module{}
+	for name, codelets := range stdlib.Modules() {
+		modules[name] = lang.Must(lang.ModuleOf(codelets...))
+	}
+	running := make(chan struct{}, 8) // one for each hold that has started
+	hold := lang.Must(lang.NewCodelet("hold(v: RW variable[i64])", lang.CPU(func(t *lang.Task) error {
+		running <- struct{}{}
+		<-t.Context().Done()
+		return context.Cause(t.Context())
+	})))
+	comp := lang.Must(lang.NewCompiler(lang.Config{
+		Codelets: []*lang.Codelet{hold},
+		Modules:  modules, Files: lang.Dir("."), Loader: lang.FSLoader(os.DirFS(".")),
+		Warnings: lang.WarningSet{Silence: []string{"W"}},
+		Funcs: []*lang.Func{lang.Must(lang.NewFunc("ctrl_c()", func(context.Context, []any) (any, error) {
+			interrupts <- struct{}{}
+			return nil, nil
+		})), lang.Must(lang.NewFunc("until_running()", func(context.Context, []any) (any, error) {
+			<-running
+			return nil, nil
+		}))},
+	}))
+	session := comp.NewSession(rt, lang.Stdout(screen))
+	shell := New(Config{
+		Session: session, Machine: fakeMachine{}, Out: screen, Err: screen, Interrupts: interrupts,
+		ReadFile:  os.ReadFile,
+		WriteFile: func(name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
+	})
+	clock := time.Unix(0, 0)
+	shell.now = func() time.Time { clock = clock.Add(1500 * time.Microsecond); return clock }
+	shell.presses.now = time.Now
+	return shell, func() {
+		if err := session.Close(); err != nil {
+			var d *lang.Diagnostic
+			if !errors.As(err, &d) {
+				t.Error(err)
+			}
+		}
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+type fakeMachine struct{}
+
+func (fakeMachine) Workers() []string { return []string{"cpu 0", "cpu 1"} }
+func (fakeMachine) Nodes() []string   { return []string{"ram  8 GiB, 0 bytes used for data"} }
+func (fakeMachine) Stats() string     { return "4 tasks: 4 done\n" }
