@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/stdlib"
+)
+
+// blasCodelet finds a codelet of std/blas.
+func blasCodelet(name string) (*engine.Codelet, error) {
+	for _, c := range stdlib.Modules()["std/blas"] {
+		if c.Name == name {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("std/blas has no codelet %s", name)
+}
+
+// blasTask makes the description of tasks of one BLAS codelet; its scalar
+// arguments are given in the order of the signature.
+func blasTask(name string, modes []iface.AccessMode, args ...iface.Scalar) (*engine.TaskSpec, error) {
+	c, err := blasCodelet(name)
+	if err != nil {
+		return nil, err
+	}
+	ops := make([]engine.Operand, len(modes))
+	for i, m := range modes {
+		ops[i].Mode = m
+	}
+	return &engine.TaskSpec{Codelet: c, Operands: ops, Args: args}, nil
+}
+
+// put submits spec on the given handles.
+func (b *goBench) put(spec *engine.TaskSpec, hs ...*datamgr.Handle) error {
+	for i, h := range hs {
+		spec.Operands[i].Handle = h
+	}
+	return b.job.Submit(spec)
+}
+
+// tiles registers nb*nb tiles of b*b elements, each with memory of its own, that
+// hold 1/(1+|i-j|), plus nb*b on the diagonal.
+func (b *goBench) tiles(nb, size int, diagonal bool) ([]*datamgr.Handle, error) {
+	elem := iface.F64
+	if b.c.prec == "s" {
+		elem = iface.F32
+	}
+	hs := make([]*datamgr.Handle, nb*nb)
+	for t := range hs {
+		value := func(r, c int) float64 {
+			d := t/nb*size + r - (t%nb*size + c)
+			v := 1 / float64(1+max(d, -d))
+			if d == 0 && diagonal {
+				v += float64(nb * size)
+			}
+			return v
+		}
+		var home unsafe.Pointer
+		if elem == iface.F32 {
+			home = fill[float32](size, value)
+		} else {
+			home = fill[float64](size, value)
+		}
+		var err error
+		hs[t], err = b.rt.Register(engine.DataSpec{Kind: iface.Matrix, Elem: elem, Dims: []int{size, size}, Home: home})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return hs, nil
+}
+
+func fill[T float32 | float64](n int, value func(r, c int) float64) unsafe.Pointer {
+	p := make([]T, max(1, n*n))
+	for i := range n * n {
+		p[i] = T(value(i/n, i%n))
+	}
+	return unsafe.Pointer(&p[0])
+}
+
+// dense is cholesky and gemm; extra is GFLOP/s.
+func (b *goBench) dense() (measured, error) {
+	nb, size := b.c.get("nb", 16), b.c.get("b", 320)
+	if nb < 1 || size < 1 {
+		return measured{}, fmt.Errorf("nb and b must be at least 1")
+	}
+	n := float64(nb) * float64(size)
+	var m measured
+	var err error
+	flops := n * n * n / 3
+	if b.c.workload == "gemm" {
+		flops = 2 * n * n * n
+		m, err = b.gemm(nb, size)
+	} else {
+		m, err = b.cholesky(nb, size)
+	}
+	if err == nil {
+		m.extra = flops / m.elapsed.Seconds() / 1e9
+	}
+	return m, err
+}
+
+const (
+	r  = iface.R
+	rw = iface.RW
+)
+
+func (b *goBench) cholesky(nb, size int) (measured, error) {
+	A, err := b.tiles(nb, size, true)
+	if err != nil {
+		return measured{}, err
+	}
+	one, minus := iface.Float(1), iface.Float(-1)
+	lower, right, no, tr := iface.Str("l"), iface.Str("r"), iface.Str("n"), iface.Str("t")
+	modes2, modes3 := []iface.AccessMode{r, rw}, []iface.AccessMode{r, r, rw}
+	potrf, err := blasTask("potrf", []iface.AccessMode{rw}, lower)
+	if err != nil {
+		return measured{}, err
+	}
+	potrf.Priority = 1
+	trsm, err := blasTask("trsm", modes2, one, right, lower, tr, no)
+	if err != nil {
+		return measured{}, err
+	}
+	syrk, err := blasTask("syrk", modes2, minus, one, lower, no)
+	if err != nil {
+		return measured{}, err
+	}
+	gemm, err := blasTask("gemm", modes3, minus, one, no, tr)
+	if err != nil {
+		return measured{}, err
+	}
+	at := func(i, j int) *datamgr.Handle { return A[i*nb+j] }
+	return b.timed(nb*(nb+1)*(nb+2)/6, func() error {
+		for k := range nb {
+			if err := b.put(potrf, at(k, k)); err != nil {
+				return err
+			}
+			for i := k + 1; i < nb; i++ {
+				if err := b.put(trsm, at(k, k), at(i, k)); err != nil {
+					return err
+				}
+			}
+			for i := k + 1; i < nb; i++ {
+				if err := b.put(syrk, at(i, k), at(i, i)); err != nil {
+					return err
+				}
+				for j := k + 1; j < i; j++ {
+					if err := b.put(gemm, at(i, k), at(j, k), at(i, j)); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (b *goBench) gemm(nb, size int) (measured, error) {
+	var m [3][]*datamgr.Handle
+	for i := range m {
+		var err error
+		if m[i], err = b.tiles(nb, size, false); err != nil {
+			return measured{}, err
+		}
+	}
+	one, no := iface.Float(1), iface.Str("n")
+	gemm, err := blasTask("gemm", []iface.AccessMode{r, r, rw}, one, one, no, no)
+	if err != nil {
+		return measured{}, err
+	}
+	return b.timed(nb*nb*nb, func() error {
+		for i := range nb {
+			for j := range nb {
+				for k := range nb {
+					if err := b.put(gemm, m[0][i*nb+k], m[1][k*nb+j], m[2][i*nb+j]); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,325 @@
+package tests
+
+// Conformance with StarPU's behaviour: what the cases share. The cases have
+// the numbers of the conformance paper, P01 and on: `go test ./tests -run P28`
+// runs one. Each runs with several numbers of workers, under every policy.
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"go.uber.org/goleak"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// Modes as the cases write them.
+const (
+	R  = iface.R
+	W  = iface.W
+	RW = iface.RW
+	C  = iface.Commute
+	X  = iface.Redux
+	S  = iface.Scratch
+)
+
+// world is what one run of a case has.
+type world struct {
+	*testing.T
+	rt      *engine.Runtime
+	job     *engine.Job
+	workers int
+	journal *engine.Journal
+}
+
+// each runs a case under all configurations that have the workers it needs.
+// Sequential is among them when it needs one.
+func each(t *testing.T, need int, fn func(w *world)) {
+	var os []engine.Options
+	for _, n := range []int{1, 2, 4, 8} {
+		for _, p := range sched.Names() {
+			if n >= need {
+				os = append(os, engine.Options{Workers: n, Policy: p})
+			}
+		}
+	}
+	if need == 1 {
+		os = append(os, engine.Options{Sequential: true})
+	}
+	for _, o := range os {
+		name := fmt.Sprintf("%s-%d", o.Policy, o.Workers)
+		if o.Sequential {
+			name = "sequential"
+		}
+		t.Run(name, func(t *testing.T) {
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			j := &engine.Journal{}
+			o.Listener = j
+			rt, err := engine.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &world{T: t, rt: rt, job: rt.NewJob(context.Background(), engine.JobOptions{}), workers: rt.Workers(), journal: j}
+			if o.Sequential {
+				w.workers = 0
+			}
+			ended := false
+			defer func() { // also when the case gave up
+				if !ended {
+					w.job.Cancel(context.Canceled)
+				}
+				if err := w.job.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := rt.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := j.Check(); err != nil {
+					t.Error(err)
+				}
+			}()
+			fn(w)
+			// the engine still works
+			x := []int64{0}
+			h := w.ints(x)
+			w.run(inc, 0, on(RW, h))
+			w.unregister(h)
+			if x[0] != 1 {
+				t.Errorf("afterwards inc gives %d", x[0])
+			}
+			ended = true
+		})
+	}
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// ints registers host memory: a vector, or a variable for one element.
+func (w *world) ints(x []int64) *datamgr.Handle {
+	w.Helper()
+	s := engine.DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{len(x)}, Home: unsafe.Pointer(unsafe.SliceData(x))}
+	if len(x) == 1 {
+		s.Kind, s.Dims = iface.Variable, nil
+	}
+	h, err := w.rt.Register(s)
+	w.must(err)
+	return h
+}
+
+// matrix registers host memory as rows x cols.
+func (w *world) matrix(x []int64, rows, cols int) *datamgr.Handle {
+	w.Helper()
+	h, err := w.rt.Register(engine.DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{rows, cols}, Home: unsafe.Pointer(unsafe.SliceData(x))})
+	w.must(err)
+	return h
+}
+
+// lazy registers n elements without memory: a variable for one.
+func (w *world) lazy(n int, r *datamgr.Reduction) *datamgr.Handle {
+	w.Helper()
+	s := engine.DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{n}, Reduce: r}
+	if n == 1 {
+		s.Kind, s.Dims = iface.Variable, nil
+	}
+	h, err := w.rt.Register(s)
+	w.must(err)
+	return h
+}
+
+func (w *world) parts(h *datamgr.Handle, fs ...filter.Filter) []*datamgr.Handle {
+	w.Helper()
+	v, err := w.rt.Partition(h, fs...)
+	w.must(err)
+	return v.Parts
+}
+
+func on(m iface.AccessMode, h *datamgr.Handle) engine.Operand {
+	return engine.Operand{Handle: h, Mode: m}
+}
+
+func unordered(m iface.AccessMode, h *datamgr.Handle) engine.Operand {
+	return engine.Operand{Handle: h, Mode: m, Unordered: true}
+}
+
+// submit inserts a task and forgets it.
+func (w *world) submit(c *engine.Codelet, arg int64, ops ...engine.Operand) {
+	w.Helper()
+	w.must(w.job.Submit(&engine.TaskSpec{Codelet: c, Operands: ops, Args: []iface.Scalar{iface.Int(arg)}}))
+}
+
+// keep inserts a task with explicit dependencies.
+func (w *world) keep(c *engine.Codelet, after []engine.Dependency, ops ...engine.Operand) *engine.Task {
+	w.Helper()
+	t, err := w.job.SubmitTask(&engine.TaskSpec{Codelet: c, Operands: ops, After: after, Args: []iface.Scalar{iface.Int(0)}})
+	w.must(err)
+	return t
+}
+
+func (w *world) run(c *engine.Codelet, arg int64, ops ...engine.Operand) {
+	w.Helper()
+	t, err := w.job.SubmitTask(&engine.TaskSpec{Codelet: c, Operands: ops, Args: []iface.Scalar{iface.Int(arg)}})
+	w.must(err)
+	w.must(t.Wait(nil))
+	w.must(t.Err())
+}
+
+func (w *world) wait() {
+	w.Helper()
+	w.must(w.job.Wait(nil))
+	for _, f := range w.job.Failures() {
+		w.Error(f)
+	}
+}
+
+// unregister ends data and waits until its values are home.
+func (w *world) unregister(hs ...*datamgr.Handle) {
+	w.Helper()
+	for _, h := range hs {
+		w.must(w.job.Unregister(h))
+	}
+	w.wait()
+}
+
+func (w *world) acquire(h *datamgr.Handle, m iface.AccessMode) *engine.Access {
+	w.Helper()
+	a, err := w.job.Acquire(nil, h, m)
+	w.must(err)
+	return a
+}
+
+// values reads all of a handle.
+func (w *world) values(h *datamgr.Handle) []int64 {
+	w.Helper()
+	a := w.acquire(h, R)
+	defer a.Release()
+	return elements(a.Buffer())
+}
+
+func elements(b *iface.Buffer) []int64 {
+	var out []int64
+	if b.Rank == 2 {
+		for i := range b.Dim[0] {
+			out = append(out, iface.Row[int64](b, i)...)
+		}
+		return out
+	}
+	return append(out, iface.Slice[int64](b)...)
+}
+
+// rows calls fn for each run of adjacent elements of an operand.
+func rows(b *iface.Buffer, fn func(x []int64)) {
+	if b.Rank == 2 {
+		for i := range b.Dim[0] {
+			fn(iface.Row[int64](b, i))
+		}
+		return
+	}
+	fn(iface.Slice[int64](b))
+}
+
+func codelet(name string, fn func(c *engine.TaskContext) error) *engine.Codelet {
+	return &engine.Codelet{Name: name, CPU: []engine.Impl{fn}}
+}
+
+// The standard kernels, on every element of operand 0.
+var (
+	inc    = codelet("inc", elementwise(func(v, _ int64) int64 { return v + 1 }))
+	add    = codelet("add", elementwise(func(v, a int64) int64 { return v + a }))
+	mul    = codelet("mul", elementwise(func(v, a int64) int64 { return v * a }))
+	set    = codelet("set", elementwise(func(_, a int64) int64 { return a }))
+	redinc = codelet("redinc", elementwise(func(v, _ int64) int64 { return v + 1 }))
+	chk    = codelet("chk", func(c *engine.TaskContext) (err error) {
+		rows(c.Buffer(0), func(x []int64) {
+			for _, v := range x {
+				if want := c.Arg(0).Int(); v != want {
+					err = fmt.Errorf("chk: %d, want %d", v, want)
+				}
+			}
+		})
+		return err
+	})
+)
+
+func elementwise(fn func(v, a int64) int64) func(*engine.TaskContext) error {
+	return func(c *engine.TaskContext) error {
+		a := int64(0)
+		if len(c.Args()) > 0 {
+			a = c.Arg(0).Int()
+		}
+		rows(c.Buffer(0), func(x []int64) {
+			for i := range x {
+				x[i] = fn(x[i], a)
+			}
+		})
+		return nil
+	}
+}
+
+// slow is a kernel that takes a while before it does what c does.
+func slow(c *engine.Codelet, d time.Duration) *engine.Codelet {
+	return codelet("slow "+c.Name, func(t *engine.TaskContext) error {
+		time.Sleep(d)
+		return c.CPU[0](t)
+	})
+}
+
+// rendezvous is a kernel that waits until k kernels of the group have arrived,
+// then does what c does.
+func rendezvous(k int32, c *engine.Codelet) *engine.Codelet {
+	var arrived atomic.Int32
+	all := make(chan struct{})
+	return codelet("meet "+c.Name, func(t *engine.TaskContext) error {
+		if arrived.Add(1) == k {
+			close(all)
+		}
+		select {
+		case <-all:
+			return c.CPU[0](t)
+		case <-time.After(5 * time.Second):
+			return fmt.Errorf("%d of %d kernels met", arrived.Load(), k)
+		}
+	})
+}
+
+func hook(name string, fn func()) *engine.Codelet {
+	return codelet(name, func(*engine.TaskContext) error { fn(); return nil })
+}
+
+// log is a list that kernels append to.
+type log struct {
+	mu    sync.Mutex
+	items []string
+}
+
+func (l *log) add(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.items = append(l.items, fmt.Sprintf(format, args...))
+}
+
+func (l *log) list() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.items...)
+}
+
+func sum(xs []int64) (s int64) {
+	for _, x := range xs {
+		s += x
+	}
+	return s
+}

@@ -1,0 +1,90 @@
+package tests
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/cmd/starpush/cli"
+)
+
+// blocks returns the fenced blocks of README.md that begin with ```lang.
+func blocks(t *testing.T, lang string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range regexp.MustCompile("(?s)\n```"+lang+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// TestReadmeCommands runs the README's first command as written, and holds the
+// second against what this run is.
+func TestReadmeCommands(t *testing.T) {
+	cmds := blocks(t, "sh")
+	if len(cmds) != 2 || strings.TrimSpace(cmds[1]) != "go test ./..." {
+		t.Fatalf("README.md has the commands %q", cmds)
+	}
+	words := strings.Fields(cmds[0])
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = ".."
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmds[0], err, out)
+	}
+	// The script itself asserts that the residual is below 1e-10.
+	if !regexp.MustCompile(`relative residual \d\.\d\de-1[1-9]`).Match(out) {
+		t.Errorf("%s printed\n%s", cmds[0], out)
+	}
+}
+
+// TestReadmeScript runs the first script, and its broken form.
+func TestReadmeScript(t *testing.T) {
+	script, shown := blocks(t, "spu")[0], blocks(t, "text")[0]
+	run := func(text string) (code int, stdout, stderr string) {
+		file := filepath.Join(t.TempDir(), "dot.spu")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(filepath.Dir(file))
+		var out, errs bytes.Buffer
+		code = cli.Main([]string{"run", "dot.spu"}, strings.NewReader(""), &out, &errs, nil)
+		return code, out.String(), errs.String()
+	}
+	if code, out, errs := run(script); code != 0 || out != "dot = 333833500.0\n" {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	broken := strings.Replace(script, "insert init(W x[b])", "insert init(R x[b])", 1)
+	code, _, errs := run(broken)
+	if code != 3 || strings.TrimSpace(errs) != strings.TrimSpace(shown) {
+		t.Errorf("exit %d, printed\n%s\nREADME.md shows\n%s", code, errs, shown)
+	}
+}
+
+// TestReadmeEmbedding holds the README's program against tests/embed, and runs that.
+func TestReadmeEmbedding(t *testing.T) {
+	for i, c := range []struct{ lang, file string }{{"go", "embed/main.go"}, {"spu", "embed/step.spu"}} {
+		have, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := blocks(t, c.lang)[i]; !strings.HasSuffix(string(have), want) {
+			t.Errorf("README.md shows another text than tests/%s", c.file)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	out, err := exec.CommandContext(ctx, "go", "run", "./embed").CombinedOutput()
+	if err != nil || string(out) != "1000 <nil>\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
