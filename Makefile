@@ -18,12 +18,10 @@ test:
 race:
 	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
 
-## bench: the runtime's workloads, one JSON line each
+## bench: starpush beside the peers that the machine has, in one table; BENCH="rounds=9 md=1"
+BENCH ?=
 bench:
-	@for w in independent chain fanout random commute redux stencil; do \
-		$(GO) run ./tests/bench $$w; $(GO) run ./tests/bench $$w via=script; done
-	@$(GO) run ./tests/bench cholesky nb=8 b=192 p=d
-	@$(GO) run ./tests/bench gemm nb=4 b=320 p=d
+	$(GO) run ./tests/bench peers $(BENCH)
 
 ## cuda: the build for NVIDIA devices; the tag selects accel/cuda where it exists
 cuda:

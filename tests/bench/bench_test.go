@@ -11,7 +11,7 @@ var small = []string{"n=300", "h=16", "w=4", "t=10", "nb=3", "b=8"}
 
 // TestWorkloads runs every workload, through the Go API and from a script.
 func TestWorkloads(t *testing.T) {
-	tasks := map[string]int{"stencil": 40, "cholesky": 10, "gemm": 27}
+	tasks := map[string]int{"stencil": 40, "stencilhalo": 40, "cholesky": 10, "gemm": 27}
 	for _, w := range workloads {
 		for _, via := range []string{"go", "script"} {
 			for _, p := range []string{"s", "d"} {
@@ -37,6 +37,28 @@ func TestWorkloads(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestVariants runs what the defaults of the workloads leave out.
+func TestVariants(t *testing.T) {
+	for _, args := range []string{"random frags=4", "random frags=4 via=script", "fanout readers=0", "fanout readers=7 via=script", "limit n=2 b=8 p=s", "limit n=2 b=8"} {
+		t.Run(args, func(t *testing.T) {
+			c, err := parse(append(strings.Fields(args), "workers=2", "h=8"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.workload != "limit" {
+				c.ints["n"] = 300
+			}
+			r, err := run(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]int{true: 4, false: 300}[c.workload == "limit"]; r.Tasks != want {
+				t.Errorf("got %+v, want %d tasks", r, want)
+			}
+		})
 	}
 }
 
@@ -74,7 +96,7 @@ func TestDraws(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for _, args := range []string{"", "nothing", "chain n", "chain n=-1", "chain n=x", "chain q=1", "chain via=air", "gemm p=q", "random h=2", "stencil w=1", "gemm nb=0", "chain sched=none"} {
+	for _, args := range []string{"", "nothing", "chain n", "chain n=-1", "chain n=x", "chain q=1", "chain via=air", "gemm p=q", "random h=2", "random frags=0", "stencil w=1", "stencilhalo w=1", "limit b=0", "limit via=script", "gemm nb=0", "chain sched=none"} {
 		c, err := parse(strings.Fields(args))
 		if err == nil {
 			_, err = run(c)

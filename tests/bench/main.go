@@ -1,17 +1,33 @@
-// Command bench runs the workloads of the runtime benchmarks on starpush's Go
-// API, or, with via=script, from a script, and prints one line of JSON:
+// Command bench measures starpush, beside its peers where the machine has them.
 //
-//	go run ./tests/bench WORKLOAD [key=value ...]
+//	go run ./tests/bench peers  [key=value ...]   the peers' table; see below
+//	go run ./tests/bench memory [key=value ...]   memory, idleness and views
+//	go run ./tests/bench growth [key=value ...]   cost as the work grows, as pictures
+//	go run ./tests/bench WORKLOAD [key=value ...] one measurement, one line of JSON
+//
+// peers builds the same workloads for StarPU and for gcc's OpenMP from
+// tests/bench/peers, as far as the machine has them, runs all of them in turn
+// and prints medians in one table. It takes rounds=, n=, workers=, only= (rows,
+// with commas), policies= (of StarPU), table=overhead|dense, md=1 for a table in
+// Markdown, json=1 for one line of JSON per cell. A command also reads --key=value
+// and --json.
+//
+// Workloads, by default through engine's Go API, with via=script from a script:
 //
 //	independent  n=            n empty tasks, no data
 //	chain        n=            n empty tasks, all RW on one 16-element vector
-//	fanout       n=            1 writer and 63 readers of one vector, repeated
-//	random       n= h=         n empty tasks, each R,R,RW on three of h handles (fixed LCG)
+//	fanout       n= readers=   1 writer and 63 (or readers) readers of one vector, repeated
+//	random       n= h= frags=  n empty tasks, each R,R,RW on three of h handles (fixed LCG), cut into frags fragments
 //	commute      n=            n tasks adding 1 to one variable, COMMUTE
 //	redux        n=            n tasks adding 1 to one variable, REDUX
 //	stencil      w= t= ns=     Task Bench stencil_1d: w points, t steps, each task spins ns nanoseconds
+//	stencilhalo  w= t= ns=     the same through views with a halo
 //	cholesky     nb= b= p=s|d  tiled Cholesky of an (nb*b)^2 matrix, tile b
 //	gemm         nb= b= p=s|d  tiled C+=A*B of (nb*b)^2 matrices
+//
+// and what has no script:
+//
+//	limit        n= b= p=s|d   n products of tiles on every worker, without a runtime
 //
 // Every workload takes workers= (default 2), sched= (default lws) and via=go|script.
 // Seconds run from the first submission to the end of the last task. The fields
@@ -19,9 +35,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,25 +82,53 @@ type measured struct {
 	extra   float64
 }
 
-var workloads = []string{"independent", "chain", "fanout", "random", "commute", "redux", "stencil", "cholesky", "gemm"}
+// workloads run through the Go API and from a script.
+var workloads = []string{"independent", "chain", "fanout", "random", "commute", "redux", "stencil", "stencilhalo", "cholesky", "gemm"}
+
+// probes are measurements that have no script.
+var probes = map[string]func(c *config, workers int) (measured, error){
+	"limit": limit,
+}
+
+// keys are the numbers that a workload may be given.
+var keys = []string{"n", "h", "w", "t", "ns", "nb", "b", "workers", "frags", "readers"}
+
+// commands run workloads, each in a process of its own, and print what came out.
+var commands = map[string]func(ctx context.Context, args []string) error{
+	"peers": peers,
+}
 
 func main() {
-	c, err := parse(os.Args[1:])
-	if err == nil {
-		var r result
-		if r, err = run(c); err == nil {
-			err = json.NewEncoder(os.Stdout).Encode(r)
-		}
-	}
-	if err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := doMain(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
 }
 
+func doMain(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		if command := commands[args[0]]; command != nil {
+			return command(ctx, args[1:])
+		}
+	}
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	r, err := run(c)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
 func parse(args []string) (*config, error) {
-	if len(args) == 0 || !slices.Contains(workloads, args[0]) {
-		return nil, fmt.Errorf("usage: bench WORKLOAD [key=value ...], WORKLOAD one of %s", strings.Join(workloads, " "))
+	if len(args) == 0 || !slices.Contains(workloads, args[0]) && probes[args[0]] == nil {
+		return nil, fmt.Errorf("usage: bench COMMAND|WORKLOAD [key=value ...], COMMAND one of %s, WORKLOAD one of %s",
+			strings.Join(slices.Sorted(maps.Keys(commands)), " "),
+			strings.Join(append(slices.Clone(workloads), slices.Sorted(maps.Keys(probes))...), " "))
 	}
 	c := &config{workload: args[0], via: "go", sched: "lws", prec: "d", ints: map[string]int{}}
 	for _, a := range args[1:] {
@@ -94,7 +141,7 @@ func parse(args []string) (*config, error) {
 			*w = value
 			continue
 		}
-		if !slices.Contains([]string{"n", "h", "w", "t", "ns", "nb", "b", "workers"}, key) {
+		if !slices.Contains(keys, key) {
 			return nil, fmt.Errorf("no key %q", key)
 		}
 		n, err := strconv.Atoi(value)
@@ -117,6 +164,11 @@ func run(c *config) (result, error) {
 	measure := viaGo
 	if c.via == "script" {
 		measure = viaScript
+	}
+	if probe := probes[c.workload]; probe != nil {
+		if measure = probe; c.via == "script" {
+			return result{}, fmt.Errorf("%s has no script", c.workload)
+		}
 	}
 	workers := c.get("workers", 2)
 	m, err := measure(c, workers)

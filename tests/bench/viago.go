@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 )
@@ -42,6 +43,8 @@ func viaGo(c *config, workers int) (measured, error) {
 		return b.accumulate()
 	case "stencil":
 		return b.stencil(workers)
+	case "stencilhalo":
+		return b.stencilHalo(workers)
 	default:
 		return b.dense()
 	}
@@ -85,6 +88,19 @@ func (b *goBench) vectors(h int) ([]*datamgr.Handle, error) {
 	return hs, nil
 }
 
+// cut splits each handle into frags fragments.
+func (b *goBench) cut(hs []*datamgr.Handle, frags int) error {
+	if frags == 1 {
+		return nil
+	}
+	for _, h := range hs {
+		if _, err := b.rt.Partition(h, filter.Blocks(frags)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (b *goBench) independent() (measured, error) {
 	n := b.c.get("n", 100000)
 	spec := engine.TaskSpec{Codelet: emptyCodelet("empty0")}
@@ -119,7 +135,7 @@ func (b *goBench) chain() (measured, error) {
 }
 
 func (b *goBench) fanout() (measured, error) {
-	n := b.c.get("n", 100000)
+	n, group := b.c.get("n", 100000), 1+b.c.get("readers", 63)
 	hs, err := b.vectors(1)
 	if err != nil {
 		return measured{}, err
@@ -129,7 +145,7 @@ func (b *goBench) fanout() (measured, error) {
 	return b.timed(n, func() error {
 		for i := range n {
 			spec := &r
-			if i%64 == 0 {
+			if i%group == 0 {
 				spec = &w
 			}
 			if err := b.job.Submit(spec); err != nil {
@@ -147,6 +163,9 @@ func (b *goBench) random() (measured, error) {
 	}
 	hs, err := b.vectors(h)
 	if err != nil {
+		return measured{}, err
+	}
+	if err := b.cut(hs, b.c.get("frags", 1)); err != nil {
 		return measured{}, err
 	}
 	ops := []engine.Operand{{Mode: iface.R}, {Mode: iface.R}, {Mode: iface.RW}}
@@ -209,7 +228,8 @@ func spin(ns int) {
 	if ns == 0 {
 		return
 	}
-	for end := time.Now().Add(time.Duration(ns)); time.Now().Before(end); {
+	// Since reads one clock, where Now reads two.
+	for start := time.Now(); time.Since(start) < time.Duration(ns); {
 	}
 }
 
@@ -237,6 +257,53 @@ func (b *goBench) stencil(workers int) (measured, error) {
 					k++
 				}
 				spec.Operands = ops[:k]
+				if err := b.job.Submit(&spec); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	m.extra = efficiency(ns, m, workers)
+	return m, err
+}
+
+// stencilHalo is stencil on one vector a step, through views: task i writes
+// block i from the part that overlaps the blocks beside it by one element.
+func (b *goBench) stencilHalo(workers int) (measured, error) {
+	const size = 16
+	w, steps, ns := b.c.get("w", 16), b.c.get("t", 1000), b.c.get("ns", 0)
+	if w < 2 {
+		return measured{}, fmt.Errorf("w must be at least 2")
+	}
+	sizes := make([]int, w+2)
+	for i := range sizes {
+		sizes[i] = size
+	}
+	sizes[0], sizes[w+1] = 1, 1
+	var blocks, halos [2]*datamgr.View
+	for i := range blocks {
+		n := w*size + 2
+		home := make([]float32, n)
+		h, err := b.rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F32, Dims: []int{n}, Home: unsafe.Pointer(&home[0])})
+		if err != nil {
+			return measured{}, err
+		}
+		if blocks[i], err = b.rt.Partition(h, filter.BlockSizes(sizes)); err != nil {
+			return measured{}, err
+		}
+		if halos[i], err = b.rt.Partition(h, filter.BlocksHalo(w, 1)); err != nil {
+			return measured{}, err
+		}
+	}
+	kernel := []engine.Impl{func(*engine.TaskContext) error { spin(ns); return nil }}
+	ops := []engine.Operand{{Mode: iface.W}, {Mode: iface.R}}
+	spec := engine.TaskSpec{Codelet: &engine.Codelet{Name: "stencilhalo", CPU: kernel}, Operands: ops}
+	m, err := b.timed(w*steps, func() error {
+		for s := range steps {
+			from, to := halos[s%2].Parts, blocks[1-s%2].Parts
+			for i := range w {
+				ops[0].Handle, ops[1].Handle = to[i+1], from[i]
 				if err := b.job.Submit(&spec); err != nil {
 					return err
 				}

@@ -46,7 +46,7 @@ func viaScript(c *config, workers int) (measured, error) {
 	}
 	defer rt.Close()
 	opts := []lang.Option{lang.Stdout(io.Discard)}
-	defaults := map[string]int{"n": 100000, "h": 1024, "w": 16, "t": 1000, "nb": 16, "b": 320}
+	defaults := map[string]int{"n": 100000, "h": 1024, "w": 16, "t": 1000, "frags": 1, "readers": 63, "nb": 16, "b": 320}
 	for _, p := range prog.Params() {
 		opts = append(opts, lang.Param(p.Name, c.get(p.Name, defaults[p.Name])))
 	}
@@ -61,7 +61,7 @@ func viaScript(c *config, workers int) (measured, error) {
 	nb := c.get("nb", defaults["nb"])
 	n := float64(nb) * float64(c.get("b", defaults["b"]))
 	switch c.workload {
-	case "stencil":
+	case "stencil", "stencilhalo":
 		m.tasks = c.get("w", defaults["w"]) * c.get("t", defaults["t"])
 		m.extra = efficiency(c.get("ns", 0), m, workers)
 	case "cholesky":
@@ -111,6 +111,7 @@ func scriptConfig(c *config, began, ended *time.Time) (*lang.Config, error) {
 	for _, sig := range []string{
 		"mid(b: W vector[f32], l: R vector[f32], c: R vector[f32], r: R vector[f32])",
 		"side(b: W vector[f32], c: R vector[f32], o: R vector[f32])",
+		"point(b: W vector[f32], h: R vector[f32])",
 	} {
 		k, err := lang.NewCodelet(sig, lang.CPU(func(*lang.Task) error { spin(ns); return nil }))
 		if err != nil {
