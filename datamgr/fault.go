@@ -64,6 +64,20 @@ func Spoil(ops []Operand, fault any) {
 	}
 }
 
+// SpoilBoxes is Spoil for boxes of the datum of h.
+func SpoilBoxes(h *Handle, boxes []Box, fault any) {
+	if len(boxes) == 0 {
+		return
+	}
+	d := h.d
+	d.setState(stateFaults)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range boxes {
+		d.root.leaves(&boxes[i], func(f *Fragment) { f.fault = fault })
+	}
+}
+
 // TakeFault returns and clears why a contribution to h was lost; nil when none was.
 func (h *Handle) TakeFault() any {
 	a := h.redux

@@ -50,6 +50,7 @@ type Handle struct {
 	reduce *Reduction
 	dead   atomic.Pointer[death]
 	name   atomic.Pointer[string]
+	labels labels
 	site   *Site
 }
 

@@ -117,13 +117,12 @@ func (g *Registry) Busy(h *Handle, held [][]Access) bool {
 		}
 		return n
 	}
-	for _, f := range h.list() {
-		if f.tail.rem.Load() != 1+own(f.tail) {
-			return true
-		}
-		if f.open != nil && f.open.redux.frag.tail.rem.Load() != 1 {
-			return true
-		}
-	}
-	return false
+	// The fragments of now: a part of a view that ended does not know of those
+	// that were made since. Others' accesses to them count, too.
+	busy := false
+	h.d.root.leaves(&h.box, func(f *Fragment) {
+		busy = busy || f.tail.rem.Load() != 1+own(f.tail) ||
+			f.open != nil && f.open.redux.frag.tail.rem.Load() != 1
+	})
+	return busy
 }

@@ -147,7 +147,7 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			continue
 		case modeRedux:
 			a := h.accumulate()
-			if a.frag.seen == mark {
+			if a.frag.seen == mark && met(ms, &a.frag) {
 				bad.Kind, bad.Operand = ReduxShared, i
 				g.merged = ms[:0]
 				return out, bad
@@ -169,7 +169,7 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 				g.merged = ms[:0]
 				return out, bad
 			}
-			if f.seen == mark {
+			if f.seen == mark && met(ms, f) {
 				u := &ms[f.use]
 				switch {
 				case u.m == modeC && op.Mode == modeC:
@@ -207,6 +207,10 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 	}
 	return out, bad
 }
+
+// met reports whether f, which bears the mark of this submission, was met in it:
+// marks come round again, and f may have kept this one from 2^32 submissions ago.
+func met(ms []use, f *Fragment) bool { return int(f.use) < len(ms) && ms[f.use].f == f }
 
 // sharing finds operands that share elements in a way that no memory can express.
 func sharing(ops []Operand) Problem {

@@ -58,7 +58,7 @@ func (p *Placement) Prepare(ops []Operand) error {
 	}
 	for i := range ops {
 		d := ops[i].Handle.d
-		if ops[i].Mode == modeScratch || ops[i].Mode == modeRedux || d.void || ops[i].Handle.State()&statePacked == 0 || met(ops[:i], d) {
+		if ops[i].Mode == modeScratch || ops[i].Mode == modeRedux || d.void || ops[i].Handle.State()&statePacked == 0 || needed(ops[:i], d) {
 			continue
 		}
 		if err := p.prepareDatum(d, ops); err != nil {
@@ -69,8 +69,8 @@ func (p *Placement) Prepare(ops []Operand) error {
 	return nil
 }
 
-// met reports whether an operand that needs an instance of d is in ops.
-func met(ops []Operand, d *Datum) bool {
+// needed reports whether an operand that needs an instance of d is in ops.
+func needed(ops []Operand, d *Datum) bool {
 	for i := range ops {
 		if ops[i].Handle.d == d && ops[i].Mode != modeScratch && ops[i].Mode != modeRedux {
 			return true

@@ -24,7 +24,7 @@ type Access struct {
 	granted chan struct{} // closed when the access is decided
 	fn      func(*Access, error)
 	try     bool
-	valued  bool // the data had a value before: an acquire W that is given up leaves it
+	none    []datamgr.Box // what had no value before: all that an acquire W loses that is given up
 	buf     iface.Buffer
 	mu      struct {
 		sync.Mutex
@@ -69,8 +69,9 @@ func (j *Job) AcquirePartial(ctx context.Context, h *datamgr.Handle, at ...*Site
 // AcquireFunc is Acquire that does not wait: fn is called with the access, or
 // with nil and an error, on a goroutine of its own once that is decided. The
 // access is released when fn returns, if fn did not do it. Its place in the
-// order is that of the call. Close of the job waits for fn. A panic in fn is
-// among the job's Failures.
+// order is that of the call. Close of the job and of the runtime wait for fn,
+// which must not call them: they return ErrWouldDeadlock. A panic in fn is among
+// the job's Failures.
 func (j *Job) AcquireFunc(h *datamgr.Handle, mode iface.AccessMode, fn func(*Access, error), at ...*Site) error {
 	if err := checkAcquire(h, mode); err != nil {
 		return err
@@ -146,14 +147,17 @@ func (j *Job) request(a *Access, mode iface.AccessMode, partial bool) error {
 	}
 	t.origin.Site = a.at
 	t.x.access, a.t = a, t
-	a.valued = h.InitialisedLocked()
 	rt.closeGroups(j, t.operands(), t)
 	rt.initialise(j, t.operands(), t)
+	if mode == iface.W {
+		a.none, _ = rt.reg.NoValueIn(h)
+	}
 	ready, err := rt.admit(t, datamgr.MergeOptions{NoValueYet: partial})
 	if ready {
 		hd.light = append(hd.light, t)
 	}
 	if err == nil && a.fn != nil {
+		j.calls++
 		j.callbacks.Add(1)
 	}
 	return err
@@ -171,23 +175,6 @@ func (a *Access) outcome() (*Access, error) {
 		lost.Task.failure.take()
 	}
 	return nil, a.mu.err
-}
-
-// decided says that a was granted or refused.
-func (a *Access) decided() {
-	close(a.granted)
-	if a.fn != nil {
-		go func() {
-			defer a.job.callbacks.Done()
-			defer a.Release()
-			defer func() {
-				if v := recover(); v != nil {
-					a.job.report(&failure{job: a.job, codelet: internalCodelet[acquireTask], origin: Origin{Site: a.at}, cause: newPanic(v)})
-				}
-			}()
-			a.fn(a.outcome())
-		}()
-	}
 }
 
 func checkAcquire(h *datamgr.Handle, mode iface.AccessMode) error {
@@ -228,24 +215,20 @@ func (h *hand) grant(t *task) {
 	a.mu.Unlock()
 	var f *failure
 	if err != nil {
-		if ops[0].Mode == iface.W && !a.valued { // registered as giving a value, which nobody will
-			f = newFailure(t, "", err, true)
-		}
+		f = newFailure(t, "", err, true)
 	} else if i, v := datamgr.Fault(ops); i >= 0 {
 		err = &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
+	} else if err = x.place.Prepare(ops); err != nil {
+		f = newFailure(t, "", err, false)
 	} else {
 		datamgr.Mend(ops)
-		if err = x.place.Prepare(ops); err != nil && ops[0].Mode == iface.W && !a.valued {
-			f = newFailure(t, "", err, false)
-		}
-	}
-	if err == nil {
 		x.place.Buffer(0, a.h, &a.buf)
 		if ops[0].Mode == iface.W {
 			zero(&a.buf)
 		}
 		h.rt.reg.Lock()
 		h.rt.held = append(h.rt.held, a)
+		a.startCallLocked()
 		h.rt.reg.Unlock()
 		if h.rt.opt.Listener != nil {
 			h.rt.event(TaskStarted, t, h.id, nil)
@@ -256,9 +239,12 @@ func (h *hand) grant(t *task) {
 	a.mu.Lock()
 	a.mu.state, a.mu.err = accessRefused, err
 	a.mu.Unlock()
-	if f != nil {
-		datamgr.Spoil(ops, f)
+	if f != nil { // registered as giving a value, which nobody will
+		datamgr.SpoilBoxes(a.h, a.none, f)
 	}
+	h.rt.reg.Lock()
+	a.startCallLocked()
+	h.rt.reg.Unlock()
 	h.endLight(t)
 	a.decided()
 }

@@ -100,14 +100,27 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
+	called := rt.inCallback()
+	if called {
+		rt.reg.Lock()
+		rt.callsWaiting++
+		rt.reg.Unlock()
+		rt.progress() // it may have been the last thing that went on
+		defer func() {
+			rt.reg.Lock()
+			rt.callsWaiting--
+			rt.reg.Unlock()
+		}()
+	}
 	ch := rt.waiting.add()
 	defer rt.waiting.remove(ch)
 	for {
 		var stuck *StuckError
 		rt.reg.Lock()
 		ok := signal != nil && closed() || ready != nil && ready()
-		// what a callback holds is released when the callback returns
-		if !ok && j.opt.DetectStuck && rt.quiet() && !slices.ContainsFunc(rt.held, func(a *Access) bool { return a.fn != nil }) {
+		// a callback that Close waits for must not wait for ever
+		detect := j.opt.DetectStuck || called && (j.closed || rt.closed)
+		if !ok && detect && !rt.callsGoOn() && rt.quiet() {
 			stuck = j.stuck(needs)
 		}
 		rt.reg.Unlock()

@@ -50,6 +50,7 @@ func (g *Gate) addSuccessor(t *task) bool {
 	}
 	if len(g.waiting) == 0 {
 		g.job.gates = append(g.job.gates, g)
+		g.job.rt.jobs[g.job] = struct{}{} // it may have been closed
 	}
 	g.waiting = append(g.waiting, t)
 	return true
@@ -60,6 +61,7 @@ func (j *Job) forget(g *Gate) {
 	if i := slices.Index(j.gates, g); i >= 0 {
 		j.gates = slices.Delete(j.gates, i, i+1)
 	}
+	j.leave()
 }
 
 // dropWaiting releases the tasks of j up to number id that wait for closed

@@ -39,7 +39,9 @@ type Job struct {
 	internals int64 // what the engine submitted itself; the number of the last one, negated
 	live      int64 // what has to end before Wait returns, all told
 	gates     []*Gate
+	calls     int // callbacks of AcquireFunc that wait for their data or run
 	closed    bool
+	done      bool  // Close has nothing more to wait for
 	refuse    error // why no more tasks are taken: the job's context ended
 
 	_         [64]byte
@@ -178,7 +180,7 @@ func (j *Job) abandon() {
 		var a *Access
 		rt.reg.Lock()
 		for _, o := range rt.held {
-			if o.job == j {
+			if o.job == j && o.fn == nil { // a callback may be using it, and ends by itself
 				a = o
 			}
 		}
@@ -192,11 +194,13 @@ func (j *Job) abandon() {
 
 // Close waits for the job's tasks and ends the job. Tasks that wait for the
 // job's own closed gates or held data while nothing else goes on are cancelled,
-// what it holds is released, and a *StuckError names them. Data stays
-// registered. Later calls that submit return ErrClosed; Close may be called again.
+// what it holds is released, and a *StuckError names them. Callbacks of
+// AcquireFunc are waited for. Data stays registered. Later calls that submit
+// return ErrClosed; Close may be called again. In a kernel or a callback of
+// AcquireFunc it returns ErrWouldDeadlock.
 func (j *Job) Close() error {
 	rt := j.rt
-	if rt.mayBeInKernel() {
+	if rt.mayBeInKernel() || rt.inCallback() {
 		return ErrWouldDeadlock
 	}
 	rt.reg.Lock()
@@ -206,19 +210,23 @@ func (j *Job) Close() error {
 	if was {
 		return nil
 	}
+	rt.progress() // callbacks that wait may have to give up
 	var stuck *StuckError
+	over := func() bool { return j.live == j.ended.Load() && j.calls == 0 }
 	err := rt.waitUntil(nil, func() bool {
-		if j.live == j.ended.Load() {
+		if over() {
 			return true
 		}
-		if rt.quiet() {
-			stuck = j.stuck(func(t *task) bool { return t.job == j && t.kind != acquireTask })
+		if !rt.quiet() || rt.callsGoOn() {
+			return false
 		}
-		return stuck != nil
+		stuck = j.stuck(func(t *task) bool { return t.job == j && t.kind != acquireTask })
+		return stuck != nil || j.live == j.ended.Load() // callbacks wait for what the job holds
 	})
 	j.abandon()
+	err = errors.Join(err, rt.waitUntil(nil, over))
 	if stuck != nil {
-		err = errors.Join(rt.waitUntil(nil, func() bool { return j.live == j.ended.Load() }), stuck)
+		err = errors.Join(err, stuck)
 	}
 	j.callbacks.Wait()
 	if j.stop != nil && !j.stop() {
@@ -229,11 +237,18 @@ func (j *Job) Close() error {
 	j.mu.Unlock()
 	now.cancel(ErrClosed)
 	rt.reg.Lock()
-	if len(j.gates) == 0 { // else tasks of other jobs wait for them
-		delete(rt.jobs, j)
-	}
+	j.done = true
+	j.leave()
 	rt.reg.Unlock()
 	return err
+}
+
+// leave takes the job, once it is closed, from those of the runtime: but not
+// while tasks of other jobs wait for its gates. Submission lock held.
+func (j *Job) leave() {
+	if j.done && len(j.gates) == 0 {
+		delete(j.rt.jobs, j)
+	}
 }
 
 // Invalidate drops the value of h, in all views, after the tasks submitted so

@@ -116,12 +116,15 @@ var kernelPC = func() (pc uintptr) {
 }()
 
 // inKernel reports whether the caller was called by a kernel, on any runtime.
-func inKernel() bool {
+func inKernel() bool { return onStack(kernelPC) }
+
+// onStack reports whether a call made at where is on the caller's stack.
+func onStack(where uintptr) bool {
 	var pcs [256]uintptr
 	for skip := 2; ; skip += len(pcs) {
 		n := runtime.Callers(skip, pcs[:])
 		for _, pc := range pcs[:n] {
-			if pc == kernelPC {
+			if pc == where {
 				return true
 			}
 		}

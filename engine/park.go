@@ -115,8 +115,8 @@ func (rt *Runtime) push(t *task, from int) {
 // quiet reports whether no task is ready or running: nothing will happen until
 // the program does something. Submission lock held.
 func (rt *Runtime) quiet() bool {
-	if rt.opt.Sequential {
-		return rt.draining.Load() == 0 && rt.policy.Empty()
+	if rt.opt.Sequential { // in the order in which work goes: from a hand to the policy to a drain
+		return rt.busyHands.Load() == 0 && rt.policy.Empty() && rt.draining.Load() == 0
 	}
 	p := &rt.parking
 	n := len(rt.workers)

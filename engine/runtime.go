@@ -26,12 +26,14 @@ type Runtime struct {
 	hands   sync.Pool
 
 	// guarded by the submission lock
-	freeTasks *task
-	slab      []task
-	jobs      map[*Job]struct{}
-	held      []*Access
-	closed    bool
-	sets      map[string]*sched.Set // worker sets of tasks, by their text
+	freeTasks    *task
+	slab         []task
+	jobs         map[*Job]struct{}
+	held         []*Access
+	calls        int // callbacks of AcquireFunc that run
+	callsWaiting int // of those, how many wait for tasks or data
+	closed       bool
+	sets         map[string]*sched.Set // worker sets of tasks, by their text
 
 	_         [64]byte
 	returned  atomic.Pointer[datamgr.Waiter] // tasks that workers gave back
@@ -87,13 +89,14 @@ func (rt *Runtime) Nodes() []NodeInfo {
 	return []NodeInfo{{Name: m.Name(), Capacity: m.Capacity(), Allocated: m.Allocated()}}
 }
 
-// Close waits for all tasks, stops the workers and frees all data that has no
-// host memory. When tasks are left that wait for closed gates or held data while
-// nothing else goes on, it cancels them and returns a *StuckError. Later
-// calls that submit or acquire return ErrClosed; Close itself may be called
-// again. It must not be called by a kernel.
+// Close waits for all tasks and callbacks, stops the workers and frees all data
+// that has no host memory. When tasks are left that wait for closed gates or held
+// data while nothing else goes on, it cancels them and returns a *StuckError.
+// Later calls that submit or acquire return ErrClosed; Close itself may be
+// called again. In a kernel or a callback of AcquireFunc it returns
+// ErrWouldDeadlock.
 func (rt *Runtime) Close() error {
-	if rt.mayBeInKernel() {
+	if rt.mayBeInKernel() || rt.inCallback() {
 		return ErrWouldDeadlock
 	}
 	// once only, and others wait for it
@@ -101,6 +104,7 @@ func (rt *Runtime) Close() error {
 		rt.reg.Lock()
 		rt.closed = true
 		rt.reg.Unlock()
+		rt.progress() // callbacks that wait may have to give up
 		rt.closeErr = rt.finish()
 		rt.quit.Store(true)
 		rt.parking.wakeAll()
@@ -112,20 +116,31 @@ func (rt *Runtime) Close() error {
 	return rt.closeErr
 }
 
-// finish waits until no task is left, with force if need be.
+// finish waits until no task and no callback is left, with force if need be.
 func (rt *Runtime) finish() error {
+	type state struct {
+		live, ended  int64
+		calls, holds int
+	}
 	var stuck *StuckError
-	for {
+	var forced state // what force was used on: it will not help twice
+	seen := map[*Job]bool{}
+	for first := true; ; first = false {
 		var jobs []*Job
-		left := false
+		var left, busy bool
+		var now state
 		err := rt.waitUntil(nil, func() bool {
-			jobs, left = jobs[:0], false
+			jobs, left, busy, now = jobs[:0], false, false, state{calls: rt.calls, holds: len(rt.held)}
 			for j := range rt.jobs {
 				jobs = append(jobs, j)
-				left = left || j.live != j.ended.Load()
+				ended := j.ended.Load()
+				now.live, now.ended = now.live+j.live, now.ended+ended
+				left = left || j.live != ended
+				busy = busy || j.calls > 0
 			}
-			return !left || rt.quiet()
+			return !left && !busy || (first || now != forced) && rt.quiet() && !rt.callsGoOn()
 		})
+		forced = now
 		if stuck == nil && left {
 			stuck = &StuckError{}
 			for _, j := range jobs {
@@ -133,14 +148,19 @@ func (rt *Runtime) finish() error {
 			}
 		}
 		for _, j := range jobs {
+			seen[j] = true
 			j.abandon()
 		}
-		if !left {
-			if stuck != nil {
-				err = errors.Join(err, stuck)
-			}
-			return err
+		if left || busy {
+			continue
 		}
+		for j := range seen {
+			j.callbacks.Wait()
+		}
+		if stuck != nil {
+			err = errors.Join(err, stuck)
+		}
+		return err
 	}
 }
 
