@@ -5,7 +5,6 @@ package engine
 import (
 	"fmt"
 	"runtime"
-	"strings"
 
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -21,8 +20,14 @@ const MaxWorkers = 1024
 type Options struct {
 	// Workers is the number of CPU workers; 0 means one per CPU.
 	Workers int
-	// Policy names the scheduling policy, one of sched.Names(); "" means "lws".
+	// Policy names the scheduling policy, one of sched.Names(), and sets its
+	// options if need be: "dmda:alpha=1,beta=2". "" means "lws".
 	Policy string
+	// NewPolicy makes the scheduling policy, when it is none of package sched;
+	// Policy is then what Runtime.Policy calls it, "" for "user". See package
+	// sched for what it must do, and schedtest for a test of it. A Sequential
+	// runtime uses none.
+	NewPolicy func(sched.Machine) sched.Policy
 	// Window is the number of unfinished tasks above which Submit waits for
 	// the workers to catch up; 0 means DefaultWindow. Submit never waits when
 	// nothing is ready or running, nor inside a kernel.
@@ -51,11 +56,16 @@ func (o Options) normal() (Options, error) {
 	if o.Window == 0 {
 		o.Window = DefaultWindow
 	}
-	if o.Policy == "" {
+	if o.Policy == "" && o.NewPolicy == nil {
 		o.Policy = sched.Default
 	}
-	if _, ok := sched.Lookup(o.Policy); !ok {
-		return o, fmt.Errorf("engine: no scheduling policy %q; there are: %s", o.Policy, strings.Join(sched.Names(), ", "))
+	if o.NewPolicy == nil {
+		if _, err := sched.Parse(o.Policy); err != nil {
+			return o, fmt.Errorf("engine: %w", err)
+		}
+	}
+	if o.Policy == "" {
+		o.Policy = "user"
 	}
 	if o.Sequential {
 		o.Workers, o.Poison = 1, true

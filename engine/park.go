@@ -64,13 +64,14 @@ func (p *parking) wakeAny() {
 	}
 }
 
-// wakeOne wakes worker id, or, when it does not sleep, another one in set.
+// wakeOne wakes worker id, or, when it does not sleep, another one in set, if
+// there is a set.
 func (p *parking) wakeOne(id int, set *sched.Set) {
 	if p.idle.Load() == 0 {
 		return
 	}
 	w := p.take(func(w *worker) bool { return w.id == id })
-	if w == nil {
+	if w == nil && set != nil {
 		w = p.take(func(w *worker) bool { return set.Has(w.id) })
 	}
 	if w != nil {

@@ -55,12 +55,9 @@ func New(o Options) (*Runtime, error) {
 	dev := cpu.New(0)
 	rt := &Runtime{opt: o, device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
 	rt.hands.New = func() any { return &hand{rt: rt, c: rt.reg.NewCompleter(), id: sched.Outside} }
-	policy := o.Policy
-	if o.Sequential {
-		policy = "eager" // tasks in the order in which they become ready
+	if err := rt.newPolicy(); err != nil {
+		return nil, err
 	}
-	entry, _ := sched.Lookup(policy)
-	rt.policy = entry.New(sched.Machine{Workers: o.Workers})
 	for i := range o.Workers {
 		rt.workers = append(rt.workers, newWorker(rt, i))
 	}
@@ -109,6 +106,9 @@ func (rt *Runtime) Close() error {
 		rt.quit.Store(true)
 		rt.parking.wakeAll()
 		rt.group.Wait()
+		if c, ok := rt.policy.(sched.Closer); ok {
+			c.Close()
+		}
 		for _, w := range rt.workers {
 			w.freeScratch()
 		}

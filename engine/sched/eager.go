@@ -7,7 +7,7 @@ type eager struct {
 	pinned      pinned
 }
 
-func newEager(m Machine) Policy { return &eager{pinned: make(pinned, m.Workers)} }
+func newEager(m Machine, _ settings) Policy { return &eager{pinned: make(pinned, len(m.Workers))} }
 
 func (p *eager) Push(it *Item, from int) int {
 	switch {

@@ -21,8 +21,8 @@ type local struct {
 	_     [64]byte
 }
 
-func newLWS(m Machine) Policy {
-	p := &lws{pinned: make(pinned, m.Workers), workers: make([]local, m.Workers)}
+func newLWS(m Machine, _ settings) Policy {
+	p := &lws{pinned: make(pinned, len(m.Workers)), workers: make([]local, len(m.Workers))}
 	p.submitted.init(8192)
 	for i := range p.workers {
 		p.workers[i].queue.init(256)

@@ -20,11 +20,6 @@ func (a *Item) before(b *Item) bool {
 	return a.Order < b.Order
 }
 
-// Machine is what a policy schedules for.
-type Machine struct {
-	Workers int
-}
-
 // Where an item came from, and whom to wake for it.
 const (
 	Outside = -1 // Push: no worker released the item
@@ -39,7 +34,8 @@ const (
 // it allows.
 type Policy interface {
 	// Push adds a ready item that worker from released, or Outside. It
-	// returns the worker that should be woken for it, Anyone or Nobody.
+	// returns the worker that should be woken for it if it sleeps (one that
+	// the item allows), Anyone when whoever wakes up would take it, or Nobody.
 	Push(it *Item, from int) int
 	// Pop returns the item that worker w should run next, nil when there is
 	// none for it.
@@ -48,6 +44,22 @@ type Policy interface {
 	// Push and its next Pop.
 	Empty() bool
 }
+
+// Feedback is implemented by policies that want to know when kernels run. Both
+// are called by worker w. An item that was given out and never starts (its task
+// was cancelled, say) gets neither; when a worker asks for the next item, or
+// finds none, what it had before is over.
+type Feedback interface {
+	// Started says that everything is ready and the kernel of it starts now.
+	Started(it *Item, w int)
+	// Ended says that the kernel of it ran for so many seconds.
+	Ended(it *Item, w int, seconds float64)
+}
+
+// Closer is implemented by policies that own something. Close is called once,
+// when nobody uses the policy any more; items that are still queued are
+// forgotten.
+type Closer interface{ Close() }
 
 // Set is a set of workers. It is immutable once given to an Item.
 type Set struct{ bits []uint64 }

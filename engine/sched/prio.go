@@ -8,7 +8,7 @@ type prio struct {
 	pinned pinned
 }
 
-func newPrio(m Machine) Policy { return &prio{pinned: make(pinned, m.Workers)} }
+func newPrio(m Machine, _ settings) Policy { return &prio{pinned: make(pinned, len(m.Workers))} }
 
 func (p *prio) Push(it *Item, from int) int {
 	if it.Allowed != nil {

@@ -114,6 +114,27 @@ func (q *fifo) pop() *Item {
 	return one[0]
 }
 
+// popNewest takes the item that was pushed last.
+func (q *fifo) popNewest() *Item {
+	if q.n.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	last := len(q.mu.items) - 1
+	if last < q.mu.head {
+		return nil
+	}
+	it := q.mu.items[last]
+	q.mu.items[last] = nil
+	q.mu.items = q.mu.items[:last]
+	if last == q.mu.head {
+		q.mu.items, q.mu.head = q.mu.items[:0], 0
+	}
+	q.n.Add(-1)
+	return it
+}
+
 // heap is a queue by priority, for any number of producers and consumers.
 type heap struct {
 	n  atomic.Int32

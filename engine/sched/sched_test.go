@@ -1,86 +1,17 @@
 package sched
 
 import (
-	"math/rand/v2"
-	"runtime"
+	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"testing"
 )
 
-// Every policy of the table gives out each item exactly once, only to workers
-// that it allows, and knows when it is empty.
-func TestEveryItemOnce(t *testing.T) {
-	for _, e := range Table() {
-		for _, workers := range []int{1, 2, 7} {
-			p := e.New(Machine{Workers: workers})
-			if !p.Empty() {
-				t.Errorf("%s: a new policy is not empty", e.Name)
-			}
-			const n = 20000
-			items := make([]Item, 2*n) // half of them pushed by workers
-			popped := make([]atomic.Int32, 2*n)
-			var out atomic.Int64
-			var all sync.WaitGroup
-			for w := range workers {
-				all.Go(func() {
-					r := rand.New(rand.NewPCG(uint64(w), 1))
-					for out.Load() < 2*n {
-						it := p.Pop(w)
-						if it == nil {
-							runtime.Gosched()
-							continue
-						}
-						if it.Allowed != nil && !it.Allowed.Has(w) {
-							t.Errorf("%s: worker %d got an item for others", e.Name, w)
-						}
-						i := it.Order
-						popped[i].Add(1)
-						if i < n { // it releases another
-							k := &items[n+i]
-							k.Order = n + i
-							fill(k, r, workers)
-							if to := p.Push(k, w); to >= workers || to == Nobody && k.Allowed != nil {
-								t.Errorf("%s: wake %d", e.Name, to)
-							}
-						}
-						out.Add(1)
-					}
-				})
-			}
-			r := rand.New(rand.NewPCG(9, 9))
-			for i := range n {
-				items[i].Order = int64(i)
-				fill(&items[i], r, workers)
-				p.Push(&items[i], Outside)
-			}
-			all.Wait()
-			for i := range popped {
-				if k := popped[i].Load(); k != 1 {
-					t.Fatalf("%s, %d workers: item %d given out %d times", e.Name, workers, i, k)
-				}
-			}
-			if !p.Empty() {
-				t.Errorf("%s: not empty at the end", e.Name)
-			}
-		}
-	}
-}
-
-func fill(it *Item, r *rand.Rand, workers int) {
-	if r.IntN(4) == 0 {
-		it.Priority = int32(r.IntN(7) - 3)
-	}
-	if r.IntN(5) == 0 {
-		it.Allowed = NewSet(r.IntN(workers), r.IntN(workers))
-	}
-}
-
-// Priorities are kept as the table promises, for items that wait together.
-func TestPriorities(t *testing.T) {
-	for _, e := range Table() {
-		p := e.New(Machine{Workers: 2})
+// Policies with one queue, and lws, keep priorities across workers, too.
+func TestPrioritiesAcrossWorkers(t *testing.T) {
+	for _, name := range []string{"lws", "eager", "prio"} {
+		e, _ := Lookup(name)
+		p := e.New(CPUs(2))
 		var items []*Item
 		for i, prio := range []int32{0, 3, -1, 3, 7, 0, -5, 1} {
 			items = append(items, &Item{Priority: prio, Order: int64(i)})
@@ -100,25 +31,76 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// A worker of lws goes on with what its last task released.
+// A worker goes on with what its last task released.
 func TestLocality(t *testing.T) {
-	p := newLWS(Machine{Workers: 2})
-	a, b, c := &Item{Order: 1}, &Item{Order: 2}, &Item{Order: 3}
-	p.Push(a, Outside)
-	if to := p.Push(b, 0); to != Nobody {
-		t.Error(to)
+	for _, name := range []string{"lws", "ws"} {
+		e, _ := Lookup(name)
+		p := e.New(CPUs(2))
+		a, b, c := &Item{Order: 1}, &Item{Order: 2}, &Item{Order: 3}
+		p.Push(a, Outside)
+		p.Pop(0)
+		if to := p.Push(b, 0); to != Nobody {
+			t.Error(name, to)
+		}
+		if to := p.Push(c, 0); to != Anyone {
+			t.Error(name, to)
+		}
+		p.Push(a, Outside)
+		if it := p.Pop(0); it == a {
+			t.Error(name, it)
+		}
+		for range 2 {
+			if it := p.Pop(1); it == nil {
+				t.Error(name, "not taken from the neighbour")
+			}
+		}
 	}
-	if to := p.Push(c, 0); to != Anyone {
-		t.Error(to)
+}
+
+// Who has nothing takes from who has most, the oldest first; the owner runs the
+// newest first.
+func TestStealFromTheMostLoaded(t *testing.T) {
+	e, _ := Lookup("ws")
+	p := e.New(CPUs(3))
+	for i, from := range []int{0, 1, 1, 1, 0} {
+		p.Push(&Item{Order: int64(i)}, from)
 	}
-	if it := p.Pop(0); it != b {
-		t.Error(it)
+	for i, want := range []struct {
+		w     int
+		order int64
+	}{{2, 1}, {1, 3}, {2, 0}, {0, 4}, {0, 2}} {
+		if it := p.Pop(want.w); it == nil || it.Order != want.order {
+			t.Errorf("step %d: worker %d got %v, want item %d", i, want.w, it, want.order)
+		}
 	}
-	if it := p.Pop(1); it != a {
-		t.Error(it)
+}
+
+// The dice of random know speeds, and fall the same way for the same seed.
+func TestRandomWeights(t *testing.T) {
+	deal := func(text string) (counts [3]int, order []int) {
+		e, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := e.New(Machine{Workers: []Worker{{}, {Speed: 2}, {Arch: "gpu", Speed: 5}}})
+		for i := range 8000 {
+			w := p.Push(&Item{Order: int64(i)}, Outside)
+			counts[w]++
+			order = append(order, w)
+		}
+		return counts, order
 	}
-	if it := p.Pop(1); it != c {
-		t.Error("not taken from the neighbour:", it)
+	counts, first := deal("random")
+	for w, share := range []int{1000, 2000, 5000} {
+		if counts[w] < share-300 || counts[w] > share+300 { // more than eight standard deviations off
+			t.Errorf("worker %d got %d of 8000 items, about %d are its share", w, counts[w], share)
+		}
+	}
+	if _, again := deal("random:seed=1"); !slices.Equal(first, again) {
+		t.Error("the same seed, and other choices")
+	}
+	if _, other := deal("random:seed=2"); slices.Equal(first, other) {
+		t.Error("another seed, and the same choices")
 	}
 }
 
@@ -142,8 +124,47 @@ func TestTable(t *testing.T) {
 		t.Error("found nothing")
 	}
 	for _, n := range Names() {
-		if e, ok := Lookup(n); !ok || e.Doc == "" || e.New == nil {
+		e, ok := Lookup(n)
+		if !ok || e.Doc == "" || e.New(Machine{Workers: make([]Worker, 2)}) == nil {
 			t.Error(n)
+		}
+		text := n
+		for i, o := range e.Options {
+			text += map[bool]string{true: ":", false: ","}[i == 0] + o.Name + "=" + number(o.Default)
+			if o.Doc == "" || o.Default < o.Least {
+				t.Error(n, o)
+			}
+		}
+		if e, err := Parse(text); err != nil || e.New(CPUs(1)) == nil {
+			t.Error(text, err)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                     `no scheduling policy ""; there are: lws, `,
+		"heft2":                `no scheduling policy "heft2"; there are: lws, `,
+		"lws:steal=1":          `scheduling policy lws: no option "steal"; it has no options`,
+		"random:":              `scheduling policy random: "" should be OPTION=NUMBER; options: seed=1`,
+		"random:seed":          `"seed" should be OPTION=NUMBER; options: seed=1`,
+		"random:seed=x":        `seed must be a number, not "x"`,
+		"random:seed=NaN":      `seed must be a number, not "NaN"`,
+		"random:seed=1.5":      `seed must be a whole number, not 1.5`,
+		"random:seed=1e99":     `seed must be a whole number, not 1e99`,
+		"random:seed=-1":       `seed must be at least 0, not -1`,
+		"random:seed=1,seed=1": `seed is given twice`,
+		"random:seed=1,a=2":    `no option "a"`,
+	} {
+		_, err := Parse(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+			continue
+		}
+		var u *UnknownError
+		var o *OptionError
+		if !errors.As(err, &u) && !errors.As(err, &o) {
+			t.Errorf("%q: %T", text, err)
 		}
 	}
 }

@@ -11,23 +11,40 @@ type Entry struct {
 	Doc  string // one line
 	// Priorities says what the policy promises about priorities.
 	Priorities Promise
-	New        func(Machine) Policy
+	// Options are what may follow the name: "dmda:alpha=1,beta=2".
+	Options []Option
+	make    func(Machine, settings) Policy
+	set     settings
 }
 
-// Promise is what a policy promises about priorities of items that wait at the
-// same time.
+// New makes the policy for m, with the options that the entry was parsed with, or
+// their defaults.
+func (e Entry) New(m Machine) Policy {
+	if e.set == nil {
+		e.set = defaults(e.Options)
+	}
+	return e.make(m.filled(), e.set)
+}
+
+// Promise is what a policy promises about priorities of items that wait for one
+// worker at the same time. Policies with a queue for each worker promise nothing
+// across workers. Where a policy looks at data, that may decide between items
+// that its promise treats alike, and so may the work that a worker released itself.
 type Promise uint8
 
 // The promises.
 const (
-	Front  Promise = iota // positive ones go before the others
-	Strict                // higher first, equal ones in order
+	Unordered Promise = iota // none
+	Front                    // positive ones go before the others, both in the order of their arrival
+	Strict                   // higher first, equal ones in order
 )
 
 var table = []Entry{
-	{"lws", "each worker follows what it released, others take from it; priorities first", Strict, newLWS},
-	{"eager", "one queue, first come first served; positive priorities to the front", Front, newEager},
-	{"prio", "one queue, highest priority first", Strict, newPrio},
+	{Name: "lws", Doc: "each worker follows what it released, others take from it; priorities first", Priorities: Strict, make: newLWS},
+	{Name: "ws", Doc: "a queue for each worker, who has nothing takes from the longest", Priorities: Strict, make: newWS},
+	{Name: "eager", Doc: "one queue, first come first served; positive priorities to the front", Priorities: Front, make: newEager},
+	{Name: "prio", Doc: "one queue, highest priority first", Priorities: Strict, make: newPrio},
+	{Name: "random", Doc: "a random worker, faster ones more often", Priorities: Strict, make: newRandom, Options: randomOptions},
 }
 
 // Table returns all policies.

@@ -3,8 +3,8 @@ package cli
 // What scripts of the command line reach: modules, files, a runtime.
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,12 +72,19 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	if o.cpus < 0 {
 		return nil, usagef("--cpus must be 1 or more, not %d", o.cpus)
 	}
-	if names := sched.Names(); o.sched != "" && !slices.Contains(names, o.sched) {
-		help := "policies: " + strings.Join(names, ", ")
-		if near, ok := diag.Nearest(o.sched, names); ok {
-			help = "did you mean `" + near + "`?"
+	if o.sched != "" {
+		_, err := sched.Parse(o.sched)
+		var unknown *sched.UnknownError
+		if errors.As(err, &unknown) {
+			help := "policies: " + strings.Join(sched.Names(), ", ")
+			if near, ok := diag.Nearest(unknown.Name, sched.Names()); ok {
+				help = "did you mean `" + near + "`?"
+			}
+			return nil, usagef("--sched: there is no policy `%s`; %s", unknown.Name, help)
 		}
-		return nil, usagef("--sched: there is no policy `%s`; %s", o.sched, help)
+		if err != nil {
+			return nil, usagef("--sched: %v", err)
+		}
 	}
 	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential})
 	if err != nil {

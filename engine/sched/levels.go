@@ -1,0 +1,146 @@
+package sched
+
+// A queue by priority that can be looked into, for policies with one lock.
+
+import "slices"
+
+// entry is a queued item and what a policy thinks of it.
+type entry struct {
+	it       *Item
+	length   float64 // predicted time of its kernel, seconds; 0: not known
+	transfer float64 // predicted time that its worker will wait for data, seconds
+	passed   int     // how often others went first
+}
+
+// levels is a queue of entries by level, the highest first, those of one level
+// in the order of their arrival. It has no lock.
+type levels struct {
+	n   int
+	all []level // highest first
+}
+
+type level struct {
+	key   int32
+	items []entry
+	head  int
+}
+
+// look is how many entries a search looks at, at most.
+const look = 64
+
+func (q *levels) push(key int32, e entry) {
+	i, ok := slices.BinarySearchFunc(q.all, key, func(l level, key int32) int { return int(int64(key) - int64(l.key)) })
+	if !ok {
+		q.all = slices.Insert(q.all, i, level{key: key})
+	}
+	l := &q.all[i]
+	l.items = append(l.items, e)
+	q.n++
+}
+
+// first is the first entry, nil when there is none.
+func (q *levels) first() *entry {
+	if q.n == 0 {
+		return nil
+	}
+	for i := range q.all {
+		if l := &q.all[i]; l.head < len(l.items) {
+			return &l.items[l.head]
+		}
+	}
+	return nil
+}
+
+// find returns the first entry that fits, of a bounded number; at tells remove
+// where it is.
+func (q *levels) find(fits func(*entry) bool) (e *entry, at place) {
+	left := look
+	for i := range q.all {
+		l := &q.all[i]
+		for k := l.head; k < len(l.items); k++ {
+			if left == 0 {
+				return nil, at
+			}
+			left--
+			if fits(&l.items[k]) {
+				return &l.items[k], place{i, k, true}
+			}
+		}
+	}
+	return nil, at
+}
+
+// best returns the entry of the highest level with the lowest cost, the first
+// of those that cost the same, of a bounded number. What was often passed over
+// goes first whatever it costs.
+func (q *levels) best(cost func(*Item) int64) (at place) {
+	for i := range q.all {
+		l := &q.all[i]
+		if l.head == len(l.items) {
+			continue
+		}
+		best, least := l.head, cost(l.items[l.head].it)
+		for k := l.head + 1; least > 0 && k < min(l.head+look, len(l.items)); k++ {
+			if c := cost(l.items[k].it); c < least {
+				best, least = k, c
+			}
+		}
+		if h := &l.items[l.head]; best != l.head {
+			if h.passed++; h.passed > look {
+				best = l.head
+			}
+		}
+		return place{i, best, true}
+	}
+	return at
+}
+
+// place is where an entry is, until the queue changes.
+type place struct {
+	level, index int
+	ok           bool
+}
+
+func (q *levels) remove(at place) entry {
+	l := &q.all[at.level]
+	e := l.items[at.index]
+	copy(l.items[l.head+1:at.index+1], l.items[l.head:at.index])
+	l.items[l.head] = entry{}
+	l.head++
+	q.n--
+	switch {
+	case l.head == len(l.items) && len(q.all) > look: // programs use few priorities; this one does not
+		q.all = slices.Delete(q.all, at.level, at.level+1)
+	case l.head == len(l.items):
+		l.items, l.head = l.items[:0], 0
+	case l.head > 1024 && l.head > len(l.items)/2:
+		l.items = slices.Delete(l.items, 0, l.head)
+		l.head = 0
+	}
+	return e
+}
+
+// pop removes the first entry.
+func (q *levels) pop() (e entry, ok bool) {
+	if q.n == 0 {
+		return e, false
+	}
+	for i := range q.all {
+		if l := &q.all[i]; l.head < len(l.items) {
+			return q.remove(place{i, l.head, true}), true
+		}
+	}
+	return e, false
+}
+
+// allows reports whether worker w may run it.
+func (it *Item) allows(w int) bool { return it.Allowed == nil || it.Allowed.Has(w) }
+
+// front is the level of it where positive priorities go before the others, and
+// no more is promised.
+func (it *Item) front() int32 {
+	if it.Priority > 0 {
+		return 1
+	}
+	return 0
+}

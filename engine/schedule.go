@@ -1,0 +1,61 @@
+package engine
+
+// What the scheduling policy is told: the machine, estimates, and what kernels
+// took.
+
+import (
+	"errors"
+	"math"
+
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// newPolicy makes the policy that the options ask for.
+func (rt *Runtime) newPolicy() error {
+	o := &rt.opt
+	m := rt.machine()
+	if o.NewPolicy != nil && !o.Sequential {
+		if rt.policy = o.NewPolicy(m); rt.policy == nil {
+			return errors.New("engine: Options.NewPolicy returned nil instead of a scheduling policy")
+		}
+		return nil
+	}
+	text := o.Policy
+	if o.Sequential {
+		text = "eager" // tasks in the order in which they become ready
+	}
+	e, err := sched.Parse(text)
+	if err != nil {
+		return err
+	}
+	rt.policy = e.New(m)
+	return nil
+}
+
+// machine describes the workers, and answers questions about tasks that wait in
+// the policy: those belong to it, so nothing here needs a lock.
+func (rt *Runtime) machine() sched.Machine {
+	m := sched.CPUs(rt.opt.Workers)
+	m.Estimate = func(it *sched.Item, w int) (float64, bool) { return rt.estimate(itemTask(it), w) }
+	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
+	m.Data = func(it *sched.Item, visit func(id, bytes int64)) {
+		for _, op := range itemTask(it).operands() {
+			d := op.Handle.Desc()
+			visit(op.Handle.ID(), d.Bytes())
+		}
+	}
+	return m
+}
+
+// assumedSpeed is how fast a CPU worker is taken to be where only the work of a
+// task is known, in floating-point operations per second.
+const assumedSpeed = 2e9
+
+// estimate predicts the time of t on worker w, in seconds.
+func (rt *Runtime) estimate(t *task, w int) (seconds float64, known bool) {
+	if t.kind != userTask {
+		return 0, true // next to nothing, and nothing is measured
+	}
+	n := t.flops()
+	return n / assumedSpeed, n > 0 && !math.IsInf(n, 1)
+}
