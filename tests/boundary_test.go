@@ -42,6 +42,7 @@ var homes = map[string][]string{
 	"gonum.org/v1/gonum":                  {"accel/cpu/blas"},
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},
+	"golang.org/x/sys":                    {"engine/perf"},
 }
 
 var testOnly = []string{
@@ -53,6 +54,9 @@ var testOnly = []string{
 
 // inLang is the order inside lang: a package may import those to its right.
 var inLang = []string{"lang", "lang/interp", "lang/check", "lang/kernel", "lang/syntax", "lang/types", "lang/diag"}
+
+// below lists packages that must not import their parent, which imports them.
+var below = map[string]string{"engine/perf": "engine", "engine/sched": "engine"}
 
 // topLevel is what may stand at the top of the repository.
 var topLevel = []string{
@@ -133,6 +137,12 @@ func TestBoundaryRules(t *testing.T) {
 		{"cmd/starpush/cli", module + "/lang", false, true},
 		{"cmd/starpush/cli", "github.com/fatih/color", false, true},
 		{"lang", "fmt", false, true},
+		{"engine", module + "/engine/perf", false, true},
+		{"cmd/starpush/cli", module + "/engine/perf", false, true},
+		{"engine/perf", module + "/engine", false, false},
+		{"engine/perf", module + "/datamgr/iface", false, true},
+		{"engine/perf", "golang.org/x/sys/unix", false, true},
+		{"engine", "golang.org/x/sys/unix", false, false},
 	} {
 		if why := forbidden(c.dir, c.imp, c.test); (why == "") != c.ok {
 			t.Errorf("%s imports %s (test %v): %q", c.dir, c.imp, c.test, why)
@@ -184,6 +194,8 @@ func forbidden(dir, p string, test bool) string {
 	switch {
 	case lf < 0 || lt < 0:
 		return "a folder outside the table of layers"
+	case below[dir] == to && !test:
+		return "its parent imports it"
 	case lf == lt && home(dir) != home(to):
 		return "lang and stdlib never import each other"
 	case lt < lf:

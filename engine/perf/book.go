@@ -1,0 +1,210 @@
+package perf
+
+// Books: the tables of one running program, and what its workers measure.
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Calibration says what is measured.
+type Calibration int
+
+// The calibration levels, as STARPU_CALIBRATE has them.
+const (
+	// UseOnly measures nothing but what a scheduling policy asks for in vain.
+	UseOnly Calibration = iota
+	// Update adds to what is known.
+	Update
+	// Anew forgets what was known of each codelet that runs, and measures again.
+	Anew
+)
+
+// Options set up a Book.
+type Options struct {
+	Calibrate Calibration
+	// Learn makes UseOnly measure footprints that are not known yet: somebody
+	// wants estimates.
+	Learn bool
+}
+
+// Book is the tables of one running program.
+type Book struct {
+	store     *Store // nil: nothing is kept
+	calibrate Calibration
+	learn     bool
+	mu        struct {
+		sync.Mutex
+		tables    map[tableKey]*Table
+		recorders []*Recorder
+	}
+}
+
+type tableKey struct {
+	Key
+	model *Model
+}
+
+// defaultModel is the model of codelets that declare none.
+var defaultModel = &Model{}
+
+// NewBook opens a book over a store; nil keeps nothing. No file is read before
+// its codelet is used.
+func NewBook(store *Store, o Options) (*Book, error) {
+	if o.Calibrate < UseOnly || o.Calibrate > Anew {
+		return nil, fmt.Errorf("calibration level %d; the levels are 0 (use models), 1 (update them) and 2 (measure anew)", o.Calibrate)
+	}
+	b := &Book{store: store, calibrate: o.Calibrate, learn: o.Learn}
+	b.mu.tables = map[tableKey]*Table{}
+	return b, nil
+}
+
+// Records reports whether measurements are of any use to the book.
+func (b *Book) Records() bool { return b.calibrate > UseOnly || b.learn }
+
+// Table returns the table of a codelet. m is its model, nil for a history. It
+// reads the file when the codelet is new. A file that cannot be read is reported
+// by Save, and by Table's Err.
+func (b *Book) Table(codelet, kernel string, m *Model) *Table {
+	if m == nil {
+		m = defaultModel
+	}
+	k := tableKey{Key{codelet, kernel}, m}
+	if m.Name != "" {
+		k.Key.Codelet = m.Name
+	}
+	b.mu.Lock()
+	t := b.mu.tables[k]
+	if t == nil {
+		t = &Table{book: b, key: k.Key, model: m}
+		t.mu.Lock() // whoever finds it now waits until it is loaded
+		b.mu.tables[k] = t
+		b.mu.Unlock()
+		t.load()
+		t.mu.Unlock()
+		return t
+	}
+	b.mu.Unlock()
+	return t
+}
+
+// Err returns why the table's file could not be read, as a *FileError; nil when
+// it could. Such a table starts empty and is not saved.
+func (t *Table) Err() error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.mu.loadErr
+}
+
+// Model returns the model of the table.
+func (t *Table) Model() *Model { return t.model }
+
+// Save adds what was measured to the files. The recorders of the book must be
+// idle. It goes on after an error and returns all of them, *FileError each.
+func (b *Book) Save() error {
+	b.mu.Lock()
+	recorders := slices.Clone(b.mu.recorders)
+	var tables []*Table
+	for _, t := range b.mu.tables {
+		tables = append(tables, t)
+	}
+	b.mu.Unlock()
+	for _, r := range recorders {
+		r.Flush()
+	}
+	slices.SortFunc(tables, func(x, y *Table) int {
+		return cmp.Or(cmp.Compare(x.key.Codelet, y.key.Codelet), cmp.Compare(x.key.Kernel, y.key.Kernel))
+	})
+	var errs []error
+	for _, t := range tables {
+		errs = append(errs, t.save())
+	}
+	return errors.Join(errs...)
+}
+
+// Recorder collects the measurements of one worker. Its methods are called by
+// one goroutine at a time.
+type Recorder struct {
+	book  *Book
+	arch  string
+	cells map[recordKey]*record
+}
+
+type recordKey struct {
+	table *Table
+	impl  int
+	fp    Footprint
+}
+
+// record is what the worker measured of a footprint since it told the table.
+type record struct {
+	Sized
+	every int64 // tell the table after so many
+	done  bool  // the table needs no more
+}
+
+// Recorders tell the table of every measurement while it has few, then of so many
+// at a time.
+const recordBatch = 64
+
+// NewRecorder makes the recorder of a worker of the given architecture.
+func (b *Book) NewRecorder(arch string) *Recorder {
+	r := &Recorder{book: b, arch: arch, cells: map[recordKey]*record{}}
+	b.mu.Lock()
+	b.mu.recorders = append(b.mu.recorders, r)
+	b.mu.Unlock()
+	return r
+}
+
+// Record counts that a call took so many seconds. The architecture of c is the
+// recorder's. What is no time is left out.
+func (r *Recorder) Record(t *Table, c *Call, seconds float64) {
+	m := t.model
+	if !m.Kind.measured() || !usable(seconds) {
+		return
+	}
+	params, size := m.params(c), m.size(c)
+	k := recordKey{t, c.Impl, m.footprint(c, size, params)}
+	e := r.cells[k]
+	if e == nil {
+		if len(r.cells) >= maxEntries {
+			r.Flush()
+			clear(r.cells)
+		}
+		e = &record{Sized: Sized{Footprint: k.fp, What: m.describe(c), Size: size, Params: params}, every: 1}
+		r.cells[k] = e
+		e.done = r.book.calibrate == UseOnly && t.known(groupKey{r.arch, c.Impl}, k.fp)
+	}
+	if e.done {
+		return
+	}
+	e.Add(seconds)
+	if e.Samples() >= e.every {
+		r.tell(k, e)
+	}
+}
+
+// tell gives the table what was collected.
+func (r *Recorder) tell(k recordKey, e *record) {
+	if e.Samples() == 0 {
+		return
+	}
+	e.Last = now()
+	n := k.table.add(groupKey{r.arch, k.impl}, &e.Sized)
+	e.Entry = Entry{}
+	enough := k.table.model.minSamples()
+	if n >= 4*enough {
+		e.every = recordBatch
+	}
+	e.done = r.book.calibrate == UseOnly && n >= enough && k.table.known(groupKey{r.arch, k.impl}, k.fp)
+}
+
+// Flush gives the tables everything that was collected.
+func (r *Recorder) Flush() {
+	for k, e := range r.cells {
+		r.tell(k, e)
+	}
+}

@@ -1,0 +1,288 @@
+package perf
+
+// Tables: what is known of one codelet while a program runs.
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"sync"
+	"time"
+)
+
+// Source says where an estimate comes from.
+type Source uint8
+
+// The sources of estimates.
+const (
+	Nothing      Source = iota // there is no estimate
+	UserFunction               // Cost of the model
+	Measured                   // the mean of the footprint
+	Curve                      // the fitted curve, at a size like those measured
+	Extrapolated               // the fitted curve, far from what was measured
+)
+
+// Estimate is a prediction of the time of a task.
+type Estimate struct {
+	Seconds  float64 // 0 when there is no estimate
+	Known    bool    // good enough to decide by
+	Source   Source
+	Samples  int64   // measurements behind it
+	RelError float64 // relative standard error of a mean, typical relative distance of a curve; NaN for functions
+}
+
+// Table is the measurements of one codelet. It is made by Book.Table.
+type Table struct {
+	book  *Book
+	key   Key
+	model *Model
+
+	mu struct {
+		sync.RWMutex
+		groups  map[groupKey]*group
+		changed bool  // since it was saved
+		loadErr error // its file is unreadable: nothing is saved
+		gen     int64 // generation of the file when it was loaded
+		anew    bool  // the file is to be forgotten when we save
+	}
+}
+
+type groupKey struct {
+	arch string
+	impl int
+}
+
+// group is what is known of one implementation on one architecture.
+type group struct {
+	cells map[Footprint]*cell
+	total int64 // samples
+	curve Fit
+	at    int64 // value of total when curve was fitted
+}
+
+// cell is an entry: with what was in the file, and what this program added.
+type cell struct {
+	Sized
+	added Entry
+}
+
+// load fills in what the file holds; at level 2 nothing.
+func (t *Table) load() {
+	t.mu.groups = map[groupKey]*group{}
+	if t.book.store == nil || !t.model.Kind.measured() {
+		return
+	}
+	f, err := t.book.store.Load(t.key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.mu.loadErr = err
+		return
+	}
+	t.mu.gen = f.Generation
+	if t.book.calibrate >= Anew {
+		t.mu.anew = true
+		return
+	}
+	for _, fg := range f.Groups {
+		g := t.groupLocked(groupKey{fg.Arch, fg.Impl})
+		for _, e := range fg.Entries {
+			g.cells[e.Footprint] = &cell{Sized: *e}
+			g.total += e.Samples()
+		}
+	}
+}
+
+func (t *Table) groupLocked(k groupKey) *group {
+	g := t.mu.groups[k]
+	if g == nil {
+		g = &group{cells: map[Footprint]*cell{}}
+		t.mu.groups[k] = g
+	}
+	return g
+}
+
+// Estimate predicts the time of a call.
+func (t *Table) Estimate(c *Call) Estimate {
+	m := t.model
+	if !m.Kind.measured() {
+		if s := m.cost(c); s > 0 {
+			return Estimate{Seconds: s, Known: true, Source: UserFunction, RelError: math.NaN()}
+		}
+		return Estimate{RelError: math.NaN()}
+	}
+	params := m.params(c)
+	size := m.size(c)
+	fp := m.footprint(c, size, params)
+	k := groupKey{c.Arch, c.Impl}
+
+	t.mu.RLock()
+	g := t.mu.groups[k]
+	if g == nil {
+		t.mu.RUnlock()
+		return Estimate{RelError: math.NaN()}
+	}
+	mean := g.mean(m, fp)
+	stale := g.stale(m)
+	curve := g.curve
+	t.mu.RUnlock()
+
+	if m.Kind == History {
+		return mean
+	}
+	if stale {
+		t.mu.Lock()
+		if g.stale(m) {
+			g.refit(m)
+		}
+		curve = g.curve
+		t.mu.Unlock()
+	}
+	return t.choose(curve, mean, size, params)
+}
+
+// choose takes the curve where it was measured, unless the footprint's own mean is
+// known better; elsewhere that mean, else what the curve would say.
+func (t *Table) choose(curve Fit, mean Estimate, size float64, params []float64) Estimate {
+	m := t.model
+	if curve.Err != nil || m.Kind == Multiple && params == nil || m.Kind != Multiple && size <= 0 {
+		return mean
+	}
+	e := Estimate{Seconds: curve.at(size, params, m.Terms), Source: Curve, Samples: curve.Samples, RelError: curve.RelError}
+	if !usable(e.Seconds) {
+		return mean
+	}
+	inside := curve.covers(size, params)
+	if mean.Known && !(inside && curve.RelError < mean.RelError) {
+		return mean
+	}
+	if inside {
+		e.Known = true
+		return e
+	}
+	e.Source = Extrapolated
+	return e
+}
+
+// mean is the estimate of an entry.
+func (g *group) mean(m *Model, fp Footprint) Estimate {
+	c := g.cells[fp]
+	if c == nil || c.N == 0 || !usable(c.Mean) {
+		return Estimate{RelError: math.NaN()}
+	}
+	return Estimate{Seconds: c.Mean, Known: c.N >= m.minSamples(), Source: Measured, Samples: c.N, RelError: c.RelError()}
+}
+
+// stale reports whether there is half as much again as when the curve was fitted.
+func (g *group) stale(m *Model) bool {
+	return m.Kind != History && (g.at == 0 && g.total > 0 || g.total > g.at+g.at/2)
+}
+
+func (g *group) refit(m *Model) {
+	var entries []*Sized
+	for _, c := range g.cells {
+		entries = append(entries, &c.Sized)
+	}
+	sortEntries(entries) // sums in one order: the same curve every time
+	g.curve = fitEntries(m.Kind, entries, m.Terms, len(m.ParamNames), m.minSamples())
+	g.at = g.total
+}
+
+// add counts what a recorder collected. It returns the number of samples that the
+// entry has now.
+func (t *Table) add(k groupKey, s *Sized) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.mu.groups[k]
+	if g == nil && len(t.mu.groups) >= maxGroups {
+		return s.Samples()
+	}
+	g = t.groupLocked(k)
+	c := g.cells[s.Footprint]
+	if c == nil {
+		if len(g.cells) >= maxEntries {
+			g.forget(maxEntries / 4)
+		}
+		c = &cell{Sized: *s}
+		c.Entry = Entry{}
+		g.cells[s.Footprint] = c
+	}
+	c.Merge(&s.Entry)
+	c.added.Merge(&s.Entry)
+	c.Last = s.Last
+	g.total += s.Samples()
+	t.mu.changed = true
+	return c.Samples()
+}
+
+// forget drops the n entries that have not grown for longest. What this program
+// measured of them goes, too.
+func (g *group) forget(n int) {
+	var all []*Sized
+	for _, c := range g.cells {
+		all = append(all, &c.Sized)
+	}
+	sortEntries(all)
+	sortByAge(all)
+	for _, e := range all[:min(n, len(all))] {
+		delete(g.cells, e.Footprint)
+	}
+}
+
+// known reports whether the entry of a call needs no more measurements.
+func (t *Table) known(k groupKey, fp Footprint) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	g := t.mu.groups[k]
+	if g == nil {
+		return false
+	}
+	return g.mean(t.model, fp).Known
+}
+
+// save adds to the file what was measured since the last save.
+func (t *Table) save() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.mu.changed || t.book.store == nil {
+		return nil
+	}
+	if t.mu.loadErr != nil {
+		return t.mu.loadErr
+	}
+	m := t.model
+	delta := &File{Key: t.key}
+	for k, g := range t.mu.groups {
+		d := delta.group(k.arch, k.impl)
+		for _, c := range g.cells {
+			if c.added.Samples() > 0 {
+				s := c.Sized
+				s.Entry = c.added
+				d.Entries = append(d.Entries, &s)
+			}
+		}
+	}
+	delta.sort()
+	err := t.book.store.Update(t.key, func(f *File) {
+		if t.mu.anew && f.Generation == t.mu.gen {
+			// nobody else has begun anew since we did
+			f.Groups, f.Generation = nil, f.Generation+1
+		}
+		f.Kind, f.SizeUnit, f.ParamNames, f.Terms = m.Kind, m.sizeUnit(), m.ParamNames, m.Terms
+		f.Merge(delta)
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range t.mu.groups {
+		for _, c := range g.cells {
+			c.added = Entry{}
+		}
+	}
+	t.mu.changed, t.mu.anew = false, false
+	return nil
+}
+
+// now is the time in files.
+func now() int64 { return time.Now().Unix() }
