@@ -26,16 +26,15 @@ const (
 // Datum is one registered piece of data: a shape, perhaps a home, the tree of
 // its fragments, and the instances that hold copies.
 type Datum struct {
-	reg      *Registry
-	whole    *Handle
-	state    atomic.Uint32
-	main     atomic.Pointer[instance] // the whole datum in main memory
-	desc     iface.Desc
-	box      Box
-	stride   [iface.MaxRank]int // of the main instance, in elements
-	home     bool               // main is the program's memory
-	readOnly bool
-	void     bool
+	reg    *Registry
+	whole  *Handle
+	state  atomic.Uint32
+	main   atomic.Pointer[instance] // the whole datum in main memory
+	desc   iface.Desc
+	box    Box
+	stride [iface.MaxRank]int // of the main instance, in elements
+	home   bool               // main is the program's memory
+	void   bool
 
 	root      *Fragment    // changes under both locks, read under either
 	fragments int          // guarded by the submission lock
@@ -56,10 +55,18 @@ type Datum struct {
 // State returns what a task that uses h must look at before it runs.
 func (h *Handle) State() State { return State(h.d.state.Load()) }
 
+// setState adds the bits of s. Tasks that were submitted before, and need not
+// look at their data by what was known then, look now.
 func (d *Datum) setState(s State) {
 	for {
 		o := d.state.Load()
+		if o&uint32(s) == uint32(s) {
+			return
+		}
 		if d.state.CompareAndSwap(o, o|uint32(s)) {
+			if d.reg.unrest.Add(1) == 0 { // 0 stands for a task that is not calm
+				d.reg.unrest.Add(1)
+			}
 			return
 		}
 	}

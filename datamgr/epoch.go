@@ -27,6 +27,7 @@ const (
 // things it still waits for.
 type Waiter struct {
 	pending atomic.Int32
+	calm    uint32  // Registry.unrest at the submission of a task that needs nothing but order; else 0
 	link    *Waiter // next in a Completer's list, or in a list of free tasks
 }
 
@@ -34,11 +35,14 @@ type Waiter struct {
 const bias = 1 << 30
 
 // Arm begins a submission: the waiter cannot be released before Settle.
-func (w *Waiter) Arm() { w.pending.Store(bias) }
+func (w *Waiter) Arm() { storeOwned(&w.pending, bias) }
 
 // Settle ends a submission with the number of things that were found to wait
 // for; it reports whether none is left. Then the caller owns the waiter.
 func (w *Waiter) Settle(waits int32) bool {
+	if waits == 0 {
+		return true // nobody else has seen it
+	}
 	return w.pending.Add(waits-bias) == 0
 }
 
@@ -84,7 +88,7 @@ func (g *Registry) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool 
 	a.w = w
 	if e.rem.Load() == 1 { // active and empty: use it again
 		e.mode = m
-		e.rem.Store(2)
+		storeOwned(&e.rem, 2)
 		a.e = e
 		return false
 	}
@@ -99,12 +103,12 @@ func (g *Registry) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool 
 	}
 	n.mode, n.next = m, nil
 	a.e, a.next = n, nil
-	n.rem.Store(2)
-	n.waiters.Store(a)
+	storeOwned(&n.rem, 2)
+	storeOwnedPointer(&n.waiters, a)
 	e.next = n
 	f.tail = n
 	if e.rem.Add(-1) == 0 { // it was empty, and waited for nothing but this
-		n.waiters.Store(&activated)
+		storeOwnedPointer(&n.waiters, &activated)
 		g.recycle(e)
 		return false
 	}
@@ -137,7 +141,7 @@ func (g *Registry) newEpoch() *epoch {
 		return e
 	}
 	if len(g.slab) == 0 {
-		g.slab = make([]epoch, 128)
+		g.slab = make([]epoch, 1280) // above 32 KiB there is no header that would shift them off the cache lines
 	}
 	e = &g.slab[0]
 	g.slab = g.slab[1:]

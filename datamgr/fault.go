@@ -6,6 +6,16 @@ package datamgr
 // written it end, so whoever is ordered after it sees it, and cleared by the
 // next access that writes without reading.
 
+// loss is why fragments lost their value.
+type loss struct{ why any }
+
+func (l *loss) cause() any {
+	if l == nil {
+		return nil
+	}
+	return l.why
+}
+
 // Fault returns the first operand that reads data without a valid value, and
 // what was given to Spoil for it; -1 when there is none.
 func Fault(ops []Operand) (int, any) {
@@ -19,7 +29,7 @@ func Fault(ops []Operand) (int, any) {
 		d.mu.Lock()
 		d.root.leaves(&op.Handle.box, func(f *Fragment) {
 			if fault == nil {
-				fault = f.fault
+				fault = f.fault.cause()
 			}
 		})
 		d.mu.Unlock()
@@ -57,8 +67,9 @@ func Spoil(ops []Operand, fault any) {
 			a.mu.Unlock()
 		case op.Mode.Writes():
 			d.setState(stateFaults)
+			l := &loss{fault}
 			d.mu.Lock()
-			d.root.leaves(&op.Handle.box, func(f *Fragment) { f.fault = fault })
+			d.root.leaves(&op.Handle.box, func(f *Fragment) { f.fault = l })
 			d.mu.Unlock()
 		}
 	}

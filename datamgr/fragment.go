@@ -9,8 +9,8 @@ import (
 )
 
 // Fragment is a piece of a datum that no declared view cuts. Order and validity
-// hang on fragments. The fields up to seen are one cache line, all that the
-// submission of a plain task looks at; workers touch only epochs.
+// hang on fragments. The fields up to deep are one cache line (of three), all
+// that the submission of a plain task looks at; workers touch only epochs.
 type Fragment struct {
 	tail  *epoch // the last epoch; submission lock
 	first epoch  // an epoch that costs no allocation
@@ -29,11 +29,11 @@ type Fragment struct {
 
 	// guarded by the datum's lock; changed under both locks by splits
 	lock      *accessLock // nil until a commuting or unordered access
+	copies    int32       // copies under way, from or to
 	unordered bool        // ordered accesses take the lock, too
 	valid     uint64      // bit k: valid in the instance on layer k; never 0
 	arriving  uint64      // bit k: being copied to layer k
-	copies    int         // copies under way, from or to
-	fault     any         // why the value was lost, or nil
+	fault     *loss       // why the value was lost, or nil
 }
 
 const mainBit = 1 // validity in the main instance

@@ -33,17 +33,20 @@ const (
 // Handle names a datum or a part of one. Its identity, shape and place never
 // change. Its methods are safe for concurrent use.
 type Handle struct {
-	f0    *Fragment // the only fragment, or nil
-	d     *Datum
-	desc  iface.Desc
-	box   Box
-	axes  [iface.MaxRank]int8 // axes of the datum that the handle kept
-	off   int                 // bytes from element 0 of the datum, in its main layout
-	how   layout
-	flags uint8 // guarded by the submission lock
-	id    int64
+	// all that a plain submission looks at
+	f0       *Fragment // the only fragment, or nil; submission lock
+	d        *Datum
+	calm     uint32 // the datum had no State when Registry.unrest was this; submission lock
+	flags    uint8  // submission lock
+	readOnly bool
+	how      layout
+	axes     [iface.MaxRank]int8 // axes of the datum that the handle kept
+	frags    []*Fragment         // submission lock
 
-	frags  []*Fragment // guarded by the submission lock
+	id     int64
+	off    int // bytes from element 0 of the datum, in its main layout
+	desc   iface.Desc
+	box    Box
 	parent *Handle
 	views  []*View // live views of this handle; guarded by the submission lock
 	redux  *accumulator
@@ -56,6 +59,7 @@ type Handle struct {
 
 const (
 	flagUnordered = 1 << iota // accesses through this handle have no order
+	flagDead                  // dead is set
 )
 
 // layout says how a buffer of a handle relates to the datum's main instance.
@@ -100,7 +104,7 @@ func (h *Handle) Root() *Handle { return h.d.whole }
 func (h *Handle) Parent() *Handle { return h.parent }
 
 // ReadOnly reports whether the owner of the data forbids writing it.
-func (h *Handle) ReadOnly() bool { return h.d.readOnly }
+func (h *Handle) ReadOnly() bool { return h.readOnly }
 
 // Home reports whether the data lives in memory that the program supplied.
 func (h *Handle) Home() bool { return h.d.home }
@@ -115,6 +119,12 @@ func (h *Handle) Reduction() *Reduction {
 // Alive reports whether tasks may be submitted with h: its datum was not
 // unregistered and its view has not ended.
 func (h *Handle) Alive() bool { return h.dead.Load() == nil }
+
+// die makes h dead. Submission lock held.
+func (h *Handle) die(why *death) {
+	h.dead.CompareAndSwap(nil, why)
+	h.flags |= flagDead
+}
 
 // Death returns where h ended, and whether because its view ended; ok is false
 // while h is alive.

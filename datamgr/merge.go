@@ -23,17 +23,27 @@ type use struct {
 // CountPlain returns how many accesses a task has whose operands are all plain:
 // R, W or RW, in order, without open reductions or unordered accesses on their
 // fragments, with a value where they are read, and no fragment twice. It
-// returns -1 when an operand is not plain. Submission lock held.
-func (g *Registry) CountPlain(ops []Operand) int {
+// returns -1 when an operand is not plain: dead ones are among those. It notes
+// in w whether the task needs nothing but order. Submission lock held.
+func (g *Registry) CountPlain(w *Waiter, ops []Operand) int {
 again:
 	g.mark++
 	mark := g.mark
 	n := 0
+	unrest := g.unrest.Load()
+	w.calm = unrest
 	for i := range ops {
 		op := &ops[i]
 		h := op.Handle
 		if op.Mode-1 > 2 || op.Unordered || h.flags != 0 {
 			return -1
+		}
+		if h.calm != unrest {
+			if h.d.state.Load() == 0 {
+				h.calm = unrest
+			} else {
+				w.calm = 0
+			}
 		}
 		f := h.f0
 		if f == nil || f.kids != nil {
@@ -58,6 +68,10 @@ again:
 	}
 	return n
 }
+
+// Calm reports whether w, for which CountPlain was called, still needs nothing
+// but order: no data of it has a State.
+func (g *Registry) Calm(w *Waiter) bool { return w.calm == g.unrest.Load() }
 
 // RegisterPlain registers the accesses of a plain task and returns how many of
 // them wait. CountPlain was called before, under the same lock, and acc has the

@@ -30,7 +30,14 @@ type Registry struct {
 	slab      []epoch
 	completer Completer // for ends that the submitter causes
 
+	_        [64]byte
 	returned atomic.Pointer[epoch] // epochs that workers gave back
+	_        [64]byte
+	// unrest counts the changes of data that tasks submitted before must hear
+	// of when they run: locks, faults, packed copies. Workers read it for every
+	// task, and it hardly ever changes. Never 0.
+	unrest atomic.Uint32
+	_      [60]byte
 
 	publishers []*Publisher // who may run tasks; fixed before the first submission
 	held       []*Hold      // data held by the program; guarded by mu
@@ -39,6 +46,7 @@ type Registry struct {
 // NewRegistry makes a registry whose data lives in mem.
 func NewRegistry(mem accel.Memory) *Registry {
 	g := &Registry{mem: mem}
+	g.unrest.Store(1)
 	g.completer.reg = g
 	return g
 }
@@ -76,7 +84,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), readOnly: s.ReadOnly, void: s.Kind == iface.Void}
+	d := &Datum{reg: g, desc: desc, box: boxOf(&desc), void: s.Kind == iface.Void}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
 	ld := s.LD
 	if ld == 0 && desc.Rank > 0 {
@@ -85,7 +93,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	d.layout(ld)
 	f := newFragment(d, d.box)
 	d.root = f
-	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, desc: desc, box: d.box, reduce: s.Reduce, site: s.Site}
+	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, desc: desc, box: d.box, readOnly: s.ReadOnly, reduce: s.Reduce, site: s.Site}
 	for k := range h.axes {
 		h.axes[k] = int8(k)
 	}

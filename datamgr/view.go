@@ -107,7 +107,7 @@ func (g *Registry) Partition(h *Handle, site *Site, fs ...filter.Filter) (*View,
 		p, q := &parts[m], &pieces[m]
 		p.d, p.desc, p.box, p.axes, p.parent, p.reduce, p.site = d, q.desc, q.box, q.axes, h, h.reduce, site
 		p.id = base + 1 + int64(m)
-		p.flags = h.flags
+		p.flags, p.readOnly = h.flags, h.readOnly
 		p.place()
 		p.frags = d.cut(&q.box, nil)
 		if len(p.frags) == 1 {
@@ -186,7 +186,7 @@ func (v *View) end(why *death) {
 		for len(p.views) > 0 {
 			p.views[len(p.views)-1].end(why)
 		}
-		p.dead.CompareAndSwap(nil, why)
+		p.die(why)
 	}
 	h.d.live -= len(v.Parts)
 }
@@ -198,5 +198,5 @@ func (g *Registry) End(h *Handle, at *Site) {
 	for len(h.views) > 0 {
 		h.views[len(h.views)-1].end(why)
 	}
-	h.dead.CompareAndSwap(nil, why)
+	h.die(why)
 }

@@ -62,12 +62,6 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	if err := j.open(); err != nil {
 		return err
 	}
-	for i := range s.Operands {
-		h := s.Operands[i].Handle
-		if !h.Alive() {
-			return alive(i, h)
-		}
-	}
 	var allowed *sched.Set
 	if s.Workers != nil {
 		if allowed, err = rt.workerSet(s.Workers); err != nil {
@@ -77,16 +71,24 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	t := rt.newTask()
 	t.job, t.codelet, t.origin = j, s.Codelet, s.Origin
 	t.Allowed, t.Priority = allowed, int32(max(min(s.Priority, 1<<30), -1<<30))
-	t.args = append(t.args[:0], s.Args...)
+	if len(s.Args) != 0 || len(t.args) != 0 {
+		t.args = append(t.args[:0], s.Args...)
+	}
 	var waits int32
 	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 {
-		if n := rt.reg.CountPlain(s.Operands); n >= 0 {
+		if n := rt.reg.CountPlain(&t.Waiter, s.Operands); n >= 0 {
 			t.setOperands(s.Operands)
 			acc := t.room(n)
 			t.Arm()
 			waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
 			j.release(t, waits)
 			return nil
+		}
+	}
+	for i := range s.Operands {
+		if h := s.Operands[i].Handle; !h.Alive() {
+			rt.unused(t)
+			return alive(i, h)
 		}
 	}
 	rt.reg.Tidy(s.Operands)

@@ -34,21 +34,25 @@ var kindNames = [...]string{"", "reduce", "init", "acquire", "invalidate", "unre
 func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
 
 // task is one submitted task. It is recycled when it has ended.
+//
+// It takes four cache lines. The first is all there is to see of a task without
+// data, the second and third have the accesses and operands.
 type task struct {
 	datamgr.Waiter
 	sched.Item // Order is the task's number in its job
 
 	job     *Job
 	codelet *Codelet
-	origin  Origin
-	args    []iface.Scalar
-	x       *ext // what a small task does not need; kept when recycled
 	nacc    int32
 	nops    int16
 	kind    kind
 	general bool // x holds more than operands and accesses
 	acc     [3]datamgr.Access
 	ops     [3]Operand
+	args    []iface.Scalar
+	x       *ext // what a small task does not need; kept when recycled
+	origin  Origin
+	_       [8]byte
 }
 
 // ext is what a small task does not need.
@@ -171,7 +175,7 @@ func (rt *Runtime) newTask() *task {
 		t = taskOf(rt.returned.Swap(nil))
 		if t == nil {
 			if len(rt.slab) == 0 {
-				rt.slab = make([]task, 64)
+				rt.slab = make([]task, 160) // above 32 KiB there is no header that would shift them off the cache lines
 			}
 			t = &rt.slab[0]
 			rt.slab = rt.slab[1:]

@@ -204,13 +204,12 @@ func (w *worker) count(j *Job) {
 // run runs a task that the policy gave out.
 func (w *worker) run(t *task) {
 	w.pub.Begin(&t.Waiter, w.c) // from now on unordered accesses see us, or we see theirs
-	state := t.state()
 	j := t.job
 	if w.job != j { // who waits for the other job should not wait for this task
 		w.flush()
 		w.job = j
 	}
-	if t.general || state != 0 && !w.allocate(t, state) || t.Order <= j.cancelled.Load() {
+	if t.general || !w.rt.reg.Calm(&t.Waiter) && !w.ready(t) || t.Order <= j.cancelled.Load() {
 		w.runGeneral(t)
 		w.settle()
 		return
@@ -234,9 +233,13 @@ func (w *worker) run(t *task) {
 	}
 }
 
-// allocate makes the memory of a plain task exist; it reports whether that was
-// all that its data needed.
-func (w *worker) allocate(t *task, state datamgr.State) bool {
+// ready looks at the data of a plain task: it makes memory exist that does not,
+// and reports whether that was all there was to do.
+func (w *worker) ready(t *task) bool {
+	state := t.state()
+	if state == 0 {
+		return true
+	}
 	if !state.OnlyLazy() {
 		return false
 	}

@@ -83,10 +83,8 @@ func (p *lws) Pop(id int) *Item {
 	}
 	if n > 0 {
 		it := w.stage[0]
-		for i := 1; i < n; i++ {
-			if !w.queue.push(w.stage[i]) {
-				p.overflow.push(w.stage[i])
-			}
+		for k := 1 + w.queue.pushAll(w.stage[1:n]); k < n; k++ {
+			p.overflow.push(w.stage[k])
 		}
 		return it
 	}

