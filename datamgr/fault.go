@@ -82,10 +82,11 @@ func SpoilBoxes(h *Handle, boxes []Box, fault any) {
 	}
 	d := h.d
 	d.setState(stateFaults)
+	l := &loss{fault}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range boxes {
-		d.root.leaves(&boxes[i], func(f *Fragment) { f.fault = fault })
+		d.root.leaves(&boxes[i], func(f *Fragment) { f.fault = l })
 	}
 }
 
