@@ -206,8 +206,8 @@ func (rt *Runtime) blocked(j *Job, fn func(*task)) {
 		if j != nil && o != j {
 			continue
 		}
-		for _, g := range o.gates {
-			for _, t := range g.waiting {
+		for _, l := range o.lists {
+			for _, t := range l.waiting {
 				visit(&t.Waiter)
 			}
 		}
@@ -222,19 +222,15 @@ func (rt *Runtime) blocked(j *Job, fn func(*task)) {
 		work = work[:len(work)-1]
 		fn(t)
 		datamgr.Successors(t.accesses(), visit)
+		if t.kind == relayTask {
+			visit(&t.x.target.record().Waiter)
+		}
 		if t.general && t.x.future != nil {
 			for _, s := range t.x.future.waiters() {
 				visit(&s.Waiter)
 			}
 		}
 	}
-}
-
-// waiters returns the tasks that wait explicitly for t.
-func (t *Task) waiters() []*task {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.mu.successors)
 }
 
 // stuck returns an error when a task that is needed can never run, because of
@@ -261,20 +257,27 @@ func (j *Job) stuckTasks() []StuckTask {
 func (j *Job) directly() []StuckTask {
 	var out []StuckTask
 	seen := map[*task]bool{}
-	add := func(t *task, g *Gate, a *Access) {
-		if t.kind != userTask || seen[t] {
+	add := func(t *task, l *waitlist, a *Access) {
+		ends := t.kind == relayTask
+		if ends {
+			t = t.x.target.record()
+		}
+		if t.kind != userTask && t.kind != specialTask || seen[t] {
 			return
 		}
 		seen[t] = true
-		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.origin, Gate: g}
+		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.origin, Ended: ends}
+		if l != nil {
+			s.Gate = l.gate
+		}
 		if a != nil {
 			s.Held, s.HeldAt = a.h, a.at
 		}
 		out = append(out, s)
 	}
-	for _, g := range j.gates {
-		for _, t := range g.waiting {
-			add(t, g, nil)
+	for _, l := range j.lists {
+		for _, t := range l.waiting {
+			add(t, l, nil)
 		}
 	}
 	for _, a := range j.rt.held {

@@ -35,6 +35,8 @@ type Codelet struct {
 	// Flops estimates the work of one task; nil: unknown.
 	Flops func(ops []iface.Desc, args []iface.Scalar) float64
 	Color int // in traces
+	// Traits are what few codelets have; nil: nothing.
+	Traits *Traits
 }
 
 // Site is a place in a program; see datamgr.Site.

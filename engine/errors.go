@@ -143,6 +143,7 @@ type StuckTask struct {
 	Gate    *Gate           // the closed gate it waits for, or nil
 	Held    *datamgr.Handle // the data held by an Access that it waits for, or nil
 	HeldAt  *Site           // where it was acquired, if known
+	Ended   bool            // its kernel has run: its end waits, see Task.AddEndDependency
 }
 
 // StuckError says that a wait would never end: the tasks it waits for need a
@@ -165,7 +166,11 @@ func (e *StuckError) Error() string {
 		if t.Gate == nil {
 			what = describe(t.Held) + ", which is held"
 		}
-		s = append(s, fmt.Sprintf("task %d %s waits for %s", t.ID, t.Codelet.Name, what))
+		verb := "waits"
+		if t.Ended {
+			verb = "has run, and its end waits"
+		}
+		s = append(s, fmt.Sprintf("task %d %s %s for %s", t.ID, t.Codelet.Name, verb, what))
 	}
 	return "this would wait for ever: " + strings.Join(s, "; ")
 }
@@ -253,7 +258,7 @@ type NoImplementationError struct{ Codelet *Codelet }
 
 func (e *NoImplementationError) Error() string {
 	if e.Codelet == nil {
-		return "a task needs a codelet"
+		return "a task needs a codelet; SubmitWith takes one without"
 	}
 	return fmt.Sprintf("no device can run %s: it has no CPU implementation", e.Codelet.Name)
 }

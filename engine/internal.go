@@ -140,7 +140,7 @@ func (w *worker) endInternal(t *task, f *failure, err error) {
 		}
 		w.rt.event(k, t, w.id, err)
 	}
-	w.end(t, f, err)
+	w.end(t, f)
 	w.recycle(t)
 	j.internal.Add(1)
 	w.count(j)
@@ -149,6 +149,14 @@ func (w *worker) endInternal(t *task, f *failure, err error) {
 // runLight runs what has no kernel, on whatever goroutine released it. An
 // unordered access that comes first now counts its lock as held meanwhile.
 func (h *hand) runLight(t *task) {
+	switch t.kind {
+	case relayTask:
+		h.runRelay(t)
+		return
+	case specialTask:
+		h.runSpecial(t)
+		return
+	}
 	rt, x := h.rt, t.x
 	hold := &datamgr.Hold{H: x.h}
 	rt.reg.Lock()
@@ -193,7 +201,7 @@ func (h *hand) endLight(t *task) {
 	if free {
 		root.Free()
 	}
-	h.end(t, nil, nil)
+	h.end(t, nil)
 	t.clear()
 	t.SetNext(nil)
 	rt.giveBack(t, t)

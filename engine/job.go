@@ -35,11 +35,11 @@ type Job struct {
 	batch  int64 // workers add what ended after so many tasks
 
 	// guarded by the submission lock
-	submitted int64 // tasks of the program; the number of the last one
-	internals int64 // what the engine submitted itself; the number of the last one, negated
-	live      int64 // what has to end before Wait returns, all told
-	gates     []*Gate
-	calls     int // callbacks of AcquireFunc that wait for their data or run
+	submitted int64       // tasks of the program; the number of the last one
+	internals int64       // what the engine submitted itself; the number of the last one, negated
+	live      int64       // what has to end before Wait returns, all told
+	lists     []*waitlist // with waiting tasks
+	calls     int         // callbacks of AcquireFunc that wait for their data or run
 	closed    bool
 	done      bool  // Close has nothing more to wait for
 	refuse    error // why no more tasks are taken: the job's context ended
@@ -246,7 +246,7 @@ func (j *Job) Close() error {
 // leave takes the job, once it is closed, from those of the runtime: but not
 // while tasks of other jobs wait for its gates. Submission lock held.
 func (j *Job) leave() {
-	if j.done && len(j.gates) == 0 {
+	if j.done && len(j.lists) == 0 {
 		delete(j.rt.jobs, j)
 	}
 }

@@ -60,6 +60,15 @@ func (c *TaskContext) Codelet() *Codelet { return c.t.codelet }
 // TaskID returns the number of the task in its job, from 1.
 func (c *TaskContext) TaskID() int64 { return c.t.Order }
 
+// Task returns the task as the program keeps it; nil for one that Submit was
+// told to forget.
+func (c *TaskContext) Task() *Task {
+	if c.t.general {
+		return c.t.x.future
+	}
+	return nil
+}
+
 // Name returns the name the task was given, "" for none.
 func (c *TaskContext) Name() string { return c.t.name() }
 
@@ -136,6 +145,9 @@ func onStack(where uintptr) bool {
 
 // mayBeInKernel is inKernel, for calls on rt: cheap while no kernel runs.
 func (rt *Runtime) mayBeInKernel() bool {
+	if rt.hooks.Load() > 0 {
+		return inKernel()
+	}
 	for _, w := range rt.workers {
 		if w.pub.Current() != nil {
 			return inKernel()

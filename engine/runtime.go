@@ -40,6 +40,7 @@ type Runtime struct {
 	parking   parking
 	waiting   waiting
 	busyHands atomic.Int32
+	hooks     atomic.Int32 // functions of the program that run outside of kernels
 	drainLock sync.Mutex
 	draining  atomic.Int32
 	closing   sync.Once

@@ -22,7 +22,7 @@ func (j *Job) Submit(s *TaskSpec) error { return j.submit(s, nil) }
 
 // SubmitTask is Submit for a task to keep.
 func (j *Job) SubmitTask(s *TaskSpec) (*Task, error) {
-	t := &Task{job: j, done: make(chan struct{})}
+	t := j.newKept(nil)
 	if err := j.submit(s, t); err != nil {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ func (j *Job) SubmitTask(s *TaskSpec) (*Task, error) {
 
 func (j *Job) submit(s *TaskSpec, keep *Task) error {
 	rt, c := j.rt, s.Codelet
-	if c == nil || len(c.CPU) == 0 {
-		return &NoImplementationError{Codelet: c}
+	if c == nil || c.Traits != nil || len(c.CPU) != 1 {
+		return j.submitSpecial(s, keep)
 	}
 	if err := checkModes(s); err != nil {
 		return err
@@ -112,6 +112,10 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	}
 	if keep != nil {
 		keep.id = j.submitted + 1
+		keep.setRecord(t)
+		if keep.sp != nil {
+			waits += keep.sp.attach(t)
+		}
 	}
 	j.release(t, waits)
 	return nil

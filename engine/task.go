@@ -4,8 +4,6 @@ package engine
 // may keep.
 
 import (
-	"context"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -23,11 +21,13 @@ const (
 	initTask
 	acquireTask
 	invalidateTask
+	relayTask   // delays the end of another task
+	specialTask // a task of the program that has something to do before the policy sees it
 	unregisterTask
 	gatherTask
 )
 
-var kindNames = [...]string{"", "reduce", "init", "acquire", "invalidate", "unregister", "gather"}
+var kindNames = [...]string{"", "reduce", "init", "acquire", "invalidate", "relay", "", "unregister", "gather"}
 
 // light reports whether tasks of kind k are run by whoever releases them,
 // instead of going through the policy: they have no kernel.
@@ -77,6 +77,7 @@ type ext struct {
 	none        []datamgr.Box
 	all         bool
 	hold        *datamgr.Hold // of a light task that started
+	target      *Task         // of a relay: the task whose end it delays
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back
@@ -204,87 +205,10 @@ func waiterOf(t *task) *datamgr.Waiter {
 func (t *task) clear() {
 	if t.general {
 		x := t.x
-		x.future, x.access, x.h, x.name, x.none, x.hold = nil, nil, nil, "", nil, nil
+		x.future, x.access, x.h, x.name, x.none, x.hold, x.target = nil, nil, nil, "", nil, nil, nil
 		x.accMoved = false
 		t.general = false
 	}
 	t.job, t.codelet, t.Allowed, t.origin = nil, nil, nil, Origin{}
 	t.kind, t.Priority = userTask, 0
-}
-
-// Task is a submitted task that a program keeps, to wait for it or to make
-// others wait for it. It stays valid after the task has ended.
-type Task struct {
-	job  *Job
-	id   int64
-	done chan struct{}
-	mu   struct {
-		sync.Mutex
-		ended      bool
-		err        error
-		failure    *failure
-		successors []*task
-	}
-}
-
-// ID returns the number of the task in its job, from 1.
-func (t *Task) ID() int64 { return t.id }
-
-// Done reports whether the task has ended.
-func (t *Task) Done() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.mu.ended
-}
-
-// Err returns nil while the task has not ended and when it succeeded, the
-// *TaskError when it failed, a *FailedDataError when it was cancelled because
-// what it needs was lost, and a *TaskError with Dropped set when its job was
-// cancelled. A failure that was returned here is not returned by
-// Job.Failures any more.
-func (t *Task) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.mu.failure != nil {
-		t.mu.failure.take()
-	}
-	return t.mu.err
-}
-
-// Wait returns when the task has ended, with nil even if it failed (see Err);
-// or when ctx ends; or with a *StuckError as Job.Wait does.
-func (t *Task) Wait(ctx context.Context) error {
-	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.future == t })
-}
-
-// addSuccessor makes u wait for t. Submission lock held.
-func (t *Task) addSuccessor(u *task) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.mu.ended {
-		if t.mu.failure != nil {
-			u.x.lost.Store(t.mu.failure)
-		}
-		return false
-	}
-	t.mu.successors = append(t.mu.successors, u)
-	return true
-}
-
-// end says that t ended and releases who waits for it.
-func (t *Task) end(f *failure, err error, c *datamgr.Completer) {
-	t.mu.Lock()
-	t.mu.ended, t.mu.err, t.mu.failure = true, err, f
-	next := t.mu.successors
-	t.mu.successors = nil
-	t.mu.Unlock()
-	for _, u := range next {
-		if f != nil {
-			u.x.lost.Store(f)
-		}
-		if u.Done() {
-			c.Release(&u.Waiter)
-		}
-	}
-	close(t.done)
 }

@@ -19,7 +19,8 @@ import (
 type hand struct {
 	rt    *Runtime
 	c     *datamgr.Completer
-	id    int // of the worker, or sched.Outside
+	id    int     // of the worker, or sched.Outside
+	w     *worker // nil outside
 	light []*task
 }
 
@@ -96,6 +97,7 @@ type worker struct {
 
 func newWorker(rt *Runtime, id int) *worker {
 	w := &worker{hand: hand{rt: rt, c: rt.reg.NewCompleter(), id: id}, park: make(chan bool, 1), name: fmt.Sprintf("cpu %d", id)}
+	w.hand.w = w
 	rt.reg.AddPublisher(&w.pub)
 	return w
 }
@@ -218,7 +220,7 @@ func (w *worker) run(t *task) {
 	if w.rt.opt.Poison {
 		w.poison(t)
 	}
-	if err := w.kernel(t); err != nil {
+	if err := w.kernel(t, t.codelet.CPU[0]); err != nil {
 		t.extend()
 		w.fail(t, err)
 		w.settle()
@@ -251,13 +253,12 @@ func (w *worker) ready(t *task) bool {
 	return true
 }
 
-// kernel calls the kernel of t; the buffers that are not plain are filled in.
-func (w *worker) kernel(t *task) error {
+// kernel calls fn as the kernel of t; the buffers that are not plain are filled in.
+func (w *worker) kernel(t *task, fn Impl) error {
 	j := t.job
 	if w.rt.opt.Listener != nil {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
-	fn := t.codelet.CPU[0]
 	var err error
 	if j.stats == nil {
 		err = callKernel(fn, &w.tc, w.exit)
@@ -288,6 +289,10 @@ func (w *worker) exit(err error) {
 func (w *worker) runGeneral(t *task) {
 	x := t.extend()
 	ops := t.operands()
+	if t.kind == specialTask {
+		w.runSpecial(t)
+		return
+	}
 	if x.needLocks || t.state().Locks() {
 		if !x.locks.Acquire(ops, x.unsequenced, w.c) {
 			w.pub.End(w.c) // t may run elsewhere by now
@@ -298,18 +303,7 @@ func (w *worker) runGeneral(t *task) {
 		w.runInternal(t)
 		return
 	}
-	j := t.job
-	if t.Order <= j.cancelled.Load() {
-		f := newFailure(t, "", j.cause(), true)
-		w.cancel(t, f, f.err())
-		return
-	}
-	if f := x.lost.Load(); f != nil {
-		w.cancelFor(t, -1, f)
-		return
-	}
-	if i, f := datamgr.Fault(ops); i >= 0 {
-		w.cancelFor(t, i, f.(*failure))
+	if w.refused(t) {
 		return
 	}
 	datamgr.Mend(ops)
@@ -325,11 +319,27 @@ func (w *worker) runGeneral(t *task) {
 	if w.rt.opt.Poison {
 		w.poison(t)
 	}
-	if err := w.kernel(t); err != nil {
-		w.fail(t, err)
-		return
+	w.runBody(t)
+}
+
+// refused ends t and reports true when it must not run: its job was cancelled, or
+// what it needs was lost.
+func (h *hand) refused(t *task) bool {
+	j := t.job
+	if t.Order <= j.cancelled.Load() {
+		f := newFailure(t, "", j.cause(), true)
+		h.cancel(t, f, f.err())
+		return true
 	}
-	w.endUser(t, nil, nil)
+	if f := t.x.lost.Load(); f != nil {
+		h.cancelFor(t, -1, f)
+		return true
+	}
+	if i, f := datamgr.Fault(t.operands()); i >= 0 {
+		h.cancelFor(t, i, f.(*failure))
+		return true
+	}
+	return false
 }
 
 // privates fills in the buffers of SCRATCH and REDUX operands.
@@ -402,45 +412,47 @@ func (w *worker) poison(t *task) {
 }
 
 // fail ends a user task that failed with err.
-func (w *worker) fail(t *task, err error) {
-	f := newFailure(t, w.name, err, false)
-	if w.rt.opt.Listener != nil {
-		w.rt.event(TaskFailed, t, w.id, err)
+func (h *hand) fail(t *task, err error) {
+	f := newFailure(t, h.workerName(), err, false)
+	if h.rt.opt.Listener != nil {
+		h.rt.event(TaskFailed, t, h.id, err)
 	}
 	t.job.addFailure(f)
-	w.endUser(t, f, f.err())
+	h.endUser(t, f, f.err())
 }
 
 // cancelFor cancels t because f lost what it needs: operand i, or -1 for an
 // explicit dependency.
-func (w *worker) cancelFor(t *task, i int, f *failure) {
+func (h *hand) cancelFor(t *task, i int, f *failure) {
 	f.cancelled.Add(1)
 	e := &FailedDataError{Operand: i, Task: f.err()}
 	if i >= 0 {
 		e.Handle = t.operands()[i].Handle
 	}
-	w.cancel(t, f, e)
+	h.cancel(t, f, e)
 }
 
-func (w *worker) cancel(t *task, f *failure, err error) {
+func (h *hand) cancel(t *task, f *failure, err error) {
 	t.job.dropped.Add(1)
-	if w.rt.opt.Listener != nil {
-		w.rt.event(TaskCancelled, t, w.id, err)
+	if h.rt.opt.Listener != nil {
+		h.rt.event(TaskCancelled, t, h.id, err)
 	}
-	w.endUser(t, f, err)
+	h.endUser(t, f, err)
 }
 
 // endUser ends a general user task; f says why its outputs are lost, or is nil.
-func (w *worker) endUser(t *task, f *failure, err error) {
-	j := t.job
-	w.end(t, f, err)
-	w.recycle(t)
-	w.count(j)
+func (h *hand) endUser(t *task, f *failure, err error) {
+	if t.x.future != nil {
+		h.finish(t, f, err)
+		return
+	}
+	h.end(t, f)
+	h.retire(t)
 }
 
 // end ends a general task: what it should have written is marked first, then
 // its locks and accesses end.
-func (h *hand) end(t *task, f *failure, err error) {
+func (h *hand) end(t *task, f *failure) {
 	x := t.x
 	for _, c := range x.redux {
 		c.Return()
@@ -453,9 +465,6 @@ func (h *hand) end(t *task, f *failure, err error) {
 	x.locks.Release(h.c)
 	datamgr.EndUnordered(x.unordered, h.c)
 	h.c.Finish(t.accesses())
-	if x.future != nil {
-		x.future.end(f, err, h.c)
-	}
 }
 
 // recycle gives an ended task back, in batches.

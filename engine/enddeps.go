@@ -1,0 +1,132 @@
+package engine
+
+// End dependencies: the end of a task waits for more than its kernel.
+
+import (
+	"fmt"
+	"slices"
+)
+
+// AddEndDependency makes the end of t wait for tasks and gates: t's kernel runs
+// and its data is released as always, but what waits for t itself (After, Wait,
+// its epilogue and callback) goes on only when they, too, have ended. It may be
+// called until t has ended, in t's own kernel above all. When one of them failed
+// or was cancelled, t counts as failed for those that wait for it.
+//
+// Errors, after which nothing was added: *EndedError, *CycleError.
+func (t *Task) AddEndDependency(deps ...Dependency) error {
+	rt := t.job.rt
+	h := rt.takeHand()
+	defer rt.giveHand(h)
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	if slices.Contains(deps, nil) {
+		return fmt.Errorf("engine: an end dependency of task %d is nil", t.id)
+	}
+	if c := t.cycle(deps); c != nil {
+		return c
+	}
+	t.mu.Lock()
+	if t.mu.ended {
+		t.mu.Unlock()
+		return &EndedError{Task: t}
+	}
+	t.mu.ends += len(deps)
+	t.mu.Unlock()
+	for _, d := range deps {
+		u := rt.newTask()
+		x := u.extend()
+		u.job, u.kind = t.job, relayTask
+		u.setOperands(nil)
+		u.room(0)
+		x.target = t
+		u.Arm()
+		var waits int32
+		if d.addSuccessor(u) {
+			waits = 1
+		}
+		if u.Settle(waits) {
+			h.light = append(h.light, u)
+		}
+	}
+	return nil
+}
+
+// runRelay is called when a dependency of the end of a task has ended.
+func (h *hand) runRelay(u *task) {
+	k, f := u.x.target, u.x.lost.Load()
+	u.clear()
+	u.SetNext(nil)
+	h.rt.giveBack(u, u)
+	k.mu.Lock()
+	k.mu.ends--
+	e := k.mu.rest
+	if f != nil && e != nil && e.f == nil {
+		e.lose(f)
+	} else if f != nil && e == nil && k.mu.lost == nil {
+		k.mu.lost = f
+	}
+	if k.mu.ends > 0 || e == nil {
+		k.mu.Unlock()
+		return
+	}
+	k.mu.rest = nil
+	t := k.mu.t
+	k.mu.Unlock()
+	h.conclude(t, *e)
+}
+
+// lose says that a task whose kernel succeeded did not, because of f.
+func (e *ending) lose(f *failure) {
+	e.f, e.err = f, &FailedDataError{Operand: -1, Task: f.err()}
+}
+
+// cycle looks for a chain of tasks from t, by what waits explicitly for it, to
+// one of deps. Submission lock held.
+func (t *Task) cycle(deps []Dependency) *CycleError {
+	from := map[*Task]*Task{t: nil}
+	work := []*Task{t}
+	for len(work) > 0 {
+		k := work[0]
+		work = work[1:]
+		if slices.Contains(deps, Dependency(k)) {
+			c := &CycleError{}
+			for ; k != nil; k = from[k] {
+				c.Tasks = append(c.Tasks, k)
+			}
+			return c
+		}
+		for _, u := range k.waiters() {
+			next := u.x.future
+			if u.kind == relayTask {
+				next = u.x.target
+			}
+			if _, seen := from[next]; next != nil && !seen {
+				from[next] = k
+				work = append(work, next)
+			}
+		}
+	}
+	return nil
+}
+
+// EndedError says that something was asked of a task that has ended, or is just
+// ending.
+type EndedError struct{ Task *Task }
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("task %d has ended; what its end waits for must be added before, by its kernel at the latest", e.Task.ID())
+}
+
+// CycleError says that tasks would wait for each other in a circle.
+type CycleError struct {
+	Tasks []*Task // each waits for the next, the last for the first
+}
+
+func (e *CycleError) Error() string {
+	s := "these tasks would wait for each other: "
+	for _, t := range e.Tasks {
+		s += fmt.Sprintf("%d, ", t.ID())
+	}
+	return s + fmt.Sprintf("%d; leave one of the dependencies out", e.Tasks[0].ID())
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// A task whose end waits for another: its data is free for that other, and who
+// waits for the task itself waits for both.
+func TestEndDependency(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		v := []int64{12}
+		x := ints(t, rt, v)
+		double := func(c *TaskContext, want int64) error {
+			p := iface.Slice[int64](c.Buffer(0))
+			if p[0] != want {
+				return errors.New("unexpected value")
+			}
+			p[0] *= 2
+			return nil
+		}
+		var l logged
+		first := kernel("first", func(c *TaskContext) error {
+			s, err := j.SubmitTask(&TaskSpec{Codelet: kernel("second", func(c *TaskContext) error {
+				l.add("second")
+				return double(c, 24)
+			}), Operands: ops(iface.RW, x)})
+			if err != nil {
+				return err
+			}
+			if err := c.Task().AddEndDependency(s); err != nil {
+				return err
+			}
+			l.add("first")
+			return double(c, 12)
+		})
+		k, err := j.SubmitWith(&TaskSpec{Codelet: first, Operands: ops(iface.RW, x)}, TaskOptions{
+			Epilogue: func(*Task) error { l.add("epilogue"); return nil },
+			Callback: func(*Task) error { l.add("callback"); return nil },
+		})
+		must(t, err)
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("after", func(*TaskContext) error { l.add("after"); return nil }), After: []Dependency{k}}))
+		must(t, k.Wait(nil))
+		if v[0] != 48 {
+			t.Error(v)
+		}
+		must(t, j.Wait(nil))
+		if s := l.String(); s != "first second epilogue callback after" && s != "first second epilogue after callback" {
+			t.Error(s)
+		}
+		must(t, k.Err())
+		var ended *EndedError
+		if err := k.AddEndDependency(j.NewGate()); !errors.As(err, &ended) {
+			t.Error(err)
+		}
+	})
+}
+
+// Gates hold the end of a task, as often as they are named; stuck waits name
+// the task.
+func TestEndDependencyOnGates(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		v := []int64{1}
+		x := ints(t, rt, v)
+		g, h := j.NewGate(), j.NewGate()
+		start := j.NewGate()
+		k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{start}, Name: "k"})
+		must(t, err)
+		must(t, k.AddEndDependency(g, h))
+		must(t, k.AddEndDependency(g))
+		later, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{k}})
+		must(t, err)
+		start.Open()
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, ints(t, rt, []int64{0}))}))
+		stuckOn(t, k.Wait(nil), g, nil)
+		g.Open()
+		err = later.Wait(nil)
+		stuckOn(t, err, h, nil)
+		var s *StuckError
+		if errors.As(err, &s) && (len(s.Tasks) != 1 || s.Tasks[0].ID != k.ID() || !s.Tasks[0].Ended) {
+			t.Error(s)
+		}
+		h.Open()
+		must(t, later.Wait(nil))
+		if v[0] != 3 {
+			t.Error(v)
+		}
+		must(t, j.Wait(nil))
+	})
+}
+
+// Who waits for a task is cancelled when what its end waits for fails; who
+// needs only its data is not.
+func TestEndDependencyFails(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		for _, early := range []bool{false, true} {
+			v := []int64{1}
+			x := ints(t, rt, v)
+			g, late := j.NewGate(), j.NewGate()
+			k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{late}})
+			must(t, err)
+			fails, err := j.SubmitTask(&TaskSpec{Codelet: bad, After: []Dependency{g}})
+			must(t, err)
+			must(t, k.AddEndDependency(fails))
+			after, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{k}})
+			must(t, err)
+			reader, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.R, x)})
+			must(t, err)
+			if early {
+				g.Open()
+				must(t, fails.Wait(nil))
+				late.Open()
+			} else {
+				late.Open()
+				g.Open()
+			}
+			must(t, after.Wait(nil))
+			must(t, reader.Wait(nil))
+			var lost *FailedDataError
+			if err := k.Err(); !errors.As(err, &lost) || !errors.Is(err, boom) {
+				t.Error(err)
+			}
+			if err := after.Err(); !errors.As(err, &lost) || !errors.Is(err, boom) {
+				t.Error(err)
+			}
+			if v[0] != 2 {
+				t.Error(v)
+			}
+			must(t, j.Wait(nil))
+		}
+	})
+}
+
+// Ends that would wait for each other are refused; Cancel ends what waits.
+func TestEndDependencyCycle(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		g := j.NewGate()
+		a, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{g}})
+		must(t, err)
+		b, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{a}})
+		must(t, err)
+		c, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{g}})
+		must(t, err)
+		must(t, c.AddEndDependency(b))
+		var cycle *CycleError
+		for _, d := range []*Task{a, b, c} {
+			if err := a.AddEndDependency(d); !errors.As(err, &cycle) || cycle.Tasks[len(cycle.Tasks)-1] != a {
+				t.Error(err)
+			}
+		}
+		g.Open()
+		must(t, j.Wait(nil))
+
+		k, err := j.SubmitTask(&TaskSpec{Codelet: incs})
+		must(t, err)
+		hold := j.NewGate()
+		d, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{hold}})
+		must(t, err)
+		must(t, d.AddEndDependency(hold))
+		must(t, k.Wait(nil))
+		j.Cancel(boom)
+		must(t, d.Wait(nil))
+		must(t, j.Wait(nil))
+		if err := d.Err(); !errors.Is(err, boom) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package engine
+
+// The end of tasks that a program keeps, and of special ones:
+//
+//	kernel ──> epilogue ──> data released ──> successors released ──> callback ──> waiters woken
+//
+// With end dependencies open, the data is released first, and the epilogue waits
+// for them with the rest.
+
+import "github.com/starpush/starpush/engine/sched"
+
+// finish ends a kept task whose kernel is over; f says why its outputs are lost.
+func (h *hand) finish(t *task, f *failure, err error) {
+	k := t.x.future
+	epilogue := k.sp != nil && k.sp.Epilogue != nil && f == nil
+	k.mu.Lock()
+	waits := k.mu.ends > 0
+	k.mu.Unlock()
+	if epilogue && !waits {
+		h.runEpilogue(t, func(f *failure, err error) { h.release(t, ending{f, err, true}) })
+		return
+	}
+	h.release(t, ending{f, err, !epilogue})
+}
+
+// release releases the data of t; then t ends, or waits for its end dependencies.
+func (h *hand) release(t *task, e ending) {
+	k := t.x.future
+	h.end(t, e.f)
+	k.mu.Lock()
+	if k.mu.lost != nil && e.f == nil {
+		e.lose(k.mu.lost)
+	}
+	if k.mu.ends > 0 {
+		t.nacc = 0 // nothing waits for its data any more
+		k.mu.rest = &e
+		k.mu.Unlock()
+		return
+	}
+	k.mu.Unlock()
+	h.conclude(t, e)
+}
+
+// conclude ends t, which waits for nothing any more.
+func (h *hand) conclude(t *task, e ending) {
+	k := t.x.future
+	if !e.epilogue && e.f == nil {
+		h.runEpilogue(t, func(f *failure, err error) { h.conclude(t, ending{f, err, true}) })
+		return
+	}
+	k.mu.Lock()
+	if k.mu.ends > 0 { // added by the epilogue
+		k.mu.rest = &e
+		k.mu.Unlock()
+		return
+	}
+	k.mu.ended, k.mu.err, k.mu.failure = true, e.err, e.f
+	next := k.mu.successors
+	k.mu.successors = nil
+	k.mu.Unlock()
+	for _, u := range next {
+		if e.f != nil {
+			u.x.lost.Store(e.f)
+		}
+		if u.Done() {
+			h.c.Release(&u.Waiter)
+		}
+	}
+	if k.sp == nil || k.sp.Callback == nil {
+		h.over(t)
+		return
+	}
+	h.giveOut() // what was released need not wait for the callback
+	h.hook(k, "callback", k.sp.Callback, func(err error) {
+		if err != nil {
+			t.job.report(newFailure(t, h.workerName(), err, false))
+		}
+		h.over(t)
+	})
+}
+
+// runEpilogue runs the epilogue of t.
+func (h *hand) runEpilogue(t *task, next func(*failure, error)) {
+	h.hook(t.x.future, "epilogue", t.x.future.sp.Epilogue, func(err error) {
+		if err == nil {
+			next(nil, nil)
+			return
+		}
+		f := newFailure(t, h.workerName(), err, false)
+		t.job.addFailure(f)
+		next(f, f.err())
+	})
+}
+
+// over wakes who waits for t in the program, and gives t back.
+func (h *hand) over(t *task) {
+	k := t.x.future
+	k.setRecord(nil)
+	close(k.done)
+	h.retire(t)
+}
+
+// retire gives an ended user task back and counts it.
+func (h *hand) retire(t *task) {
+	j := t.job
+	if h.w != nil {
+		h.w.recycle(t)
+		h.w.count(j)
+		return
+	}
+	t.clear()
+	t.SetNext(nil)
+	h.rt.giveBack(t, t)
+	j.ended.Add(1)
+	h.rt.progress()
+}
+
+// giveOut gives out what was released so far, except what has no kernel.
+func (h *hand) giveOut() {
+	if h.id != sched.Outside {
+		h.dispatch()
+		return
+	}
+	h.rt.reg.Lock()
+	h.dispatch()
+	h.rt.reg.Unlock()
+}
+
+func (h *hand) workerName() string {
+	if h.w == nil {
+		return ""
+	}
+	return h.w.name
+}

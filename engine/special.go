@@ -1,0 +1,254 @@
+package engine
+
+// What few tasks have: hooks, no kernel, and whatever else makes a task more
+// than a kernel on data. Plain tasks never come here.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// TaskOptions are what few tasks need. The zero value is a task like any other.
+type TaskOptions struct {
+	// Prologue runs when the task waits for nothing any more, before the policy
+	// sees it. An error or a panic fails the task: its kernel does not run.
+	Prologue Hook
+	// OnStart runs on the worker, right before the kernel. An error or a panic
+	// fails the task: its kernel does not run.
+	OnStart Hook
+	// Epilogue runs after a kernel that succeeded, before anything that waits
+	// for the task is released. An error or a panic fails the task. When the
+	// end of the task waits for others (see Task.AddEndDependency), the
+	// epilogue comes after them, and what waits only for the data goes on before.
+	Epilogue Hook
+	// Callback runs once when the task has ended, however it ended: those that
+	// wait for it in the graph have been released, those in Task.Wait have not.
+	// Task.Err says how it ended. An error or a panic changes nothing for the
+	// task and is among the job's Failures. Nil: the codelet's, if it has one.
+	Callback Hook
+}
+
+// Traits are what few codelets have.
+type Traits struct {
+	// Nowhere makes tasks without a kernel: they take part in the order of
+	// their data and dependencies, run their hooks, and touch nothing. Their
+	// operands can be R, RW or COMMUTE. The codelet has no implementation.
+	Nowhere bool
+	// Callback is for tasks that have none.
+	Callback Hook
+}
+
+// emptyCodelet is that of tasks without one.
+var emptyCodelet = &Codelet{Name: "empty", Traits: &Traits{Nowhere: true}}
+
+// special is what a special task has, from its submission to its end.
+type special struct {
+	TaskOptions
+	nowhere bool // no kernel
+	begun   bool // the prologue ran
+}
+
+// SubmitWith is SubmitTask for a task that is more than a kernel on data. A
+// TaskSpec without Codelet is a task without a kernel, see Traits.Nowhere.
+func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
+	t := j.newKept(&special{TaskOptions: o})
+	if err := j.submitSpecial(s, t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// submitSpecial submits a task that has options, or whose codelet is not plain.
+// keep is nil when the program forgets the task.
+func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
+	rt := j.rt
+	if keep == nil {
+		keep = j.newKept(nil)
+	}
+	spec := *s
+	if spec.Codelet == nil {
+		if keep.sp == nil {
+			return &NoImplementationError{}
+		}
+		spec.Codelet = emptyCodelet
+	}
+	if keep.sp == nil {
+		keep.sp = &special{}
+	}
+	if err := keep.sp.check(&spec); err != nil {
+		return err
+	}
+	if err := checkModes(&spec); err != nil {
+		return err
+	}
+	if spec.Codelet.Shape != nil {
+		if err := j.checkShape(&spec); err != nil {
+			return err
+		}
+	}
+	rt.reg.Lock()
+	if j.submitted&j.every == 0 && j.live-j.ended.Load() >= j.window {
+		rt.reg.Unlock()
+		j.throttle()
+		rt.reg.Lock()
+	}
+	err := j.make(&spec, keep)
+	var t *task
+	if err == nil {
+		t = keep.record() // held back, so still its record
+	}
+	rt.reg.Unlock()
+	if err != nil {
+		return err
+	}
+	h := rt.takeHand()
+	if t.Done() {
+		h.c.Release(&t.Waiter)
+	}
+	rt.giveHand(h)
+	return nil
+}
+
+// check checks what only special tasks have, and completes the options from the
+// codelet.
+func (sp *special) check(s *TaskSpec) error {
+	c := s.Codelet
+	if tr := c.Traits; tr != nil {
+		if sp.Callback == nil {
+			sp.Callback = tr.Callback
+		}
+		sp.nowhere = tr.Nowhere
+	}
+	if sp.nowhere {
+		return checkNowhere(s)
+	}
+	if len(c.CPU) == 0 {
+		return &NoImplementationError{Codelet: c}
+	}
+	return nil
+}
+
+func checkNowhere(s *TaskSpec) error {
+	c := s.Codelet
+	if len(c.CPU) > 0 {
+		return fmt.Errorf("engine: codelet %s is for tasks without a kernel, and has an implementation; leave out one of the two", c.Name)
+	}
+	for i, op := range s.Operands {
+		if op.Mode == iface.W || op.Mode == iface.Redux || op.Mode == iface.Scratch {
+			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
+				Message: fmt.Sprintf("%s is %v in a task without a kernel, which gives no value; use R, or RW to keep others out", describe(op.Handle), op.Mode)}
+		}
+	}
+	return nil
+}
+
+// attach prepares the record of a special task; it returns how many more things
+// the task waits for. The caller of make ends one of them, the submission
+// itself. Submission lock held.
+func (sp *special) attach(t *task) (waits int32) {
+	if sp.Prologue != nil || sp.nowhere {
+		t.kind = specialTask
+	}
+	return 1
+}
+
+// special returns what t has if it is a special task, else nil.
+func (t *task) special() *special {
+	if t.general && t.x.future != nil {
+		return t.x.future.sp
+	}
+	return nil
+}
+
+// runSpecial does what comes before the policy sees a task; a task without a
+// kernel runs here.
+func (h *hand) runSpecial(t *task) {
+	rt, x := h.rt, t.x
+	if h.id == sched.Outside && rt.mayBeInKernel() {
+		// hooks do not nest, or a chain of them could exceed any stack
+		h.push(t)
+		return
+	}
+	sp := x.future.sp
+	if sp.begun {
+		h.runNowhere(t)
+		return
+	}
+	sp.begun = true
+	if h.refused(t) {
+		return
+	}
+	if sp.Prologue == nil {
+		h.runNowhere(t)
+		return
+	}
+	h.hook(x.future, "prologue", sp.Prologue, func(err error) {
+		switch {
+		case err != nil:
+			h.fail(t, err)
+		case sp.nowhere:
+			h.runNowhere(t)
+		default:
+			t.kind = userTask
+			h.push(t)
+		}
+	})
+}
+
+// runNowhere runs a task without a kernel.
+func (h *hand) runNowhere(t *task) {
+	rt, x := h.rt, t.x
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(t.operands(), x.unsequenced, h.c) {
+		return // it comes back
+	}
+	if rt.opt.Listener != nil {
+		rt.event(TaskStarted, t, h.id, nil)
+	}
+	end := func(err error) {
+		if err != nil {
+			h.fail(t, err)
+			return
+		}
+		if rt.opt.Listener != nil {
+			rt.event(TaskDone, t, h.id, nil)
+		}
+		h.endUser(t, nil, nil)
+	}
+	if sp := x.future.sp; sp.OnStart != nil {
+		h.hook(x.future, "start hook", sp.OnStart, end)
+		return
+	}
+	end(nil)
+}
+
+// push gives t to the policy. The submission lock is free.
+func (h *hand) push(t *task) {
+	if h.id != sched.Outside {
+		h.rt.push(t, h.id)
+		return
+	}
+	h.rt.reg.Lock()
+	h.rt.push(t, sched.Outside)
+	h.rt.reg.Unlock()
+}
+
+// runBody runs the kernel of a general task, with what goes with it.
+func (w *worker) runBody(t *task) {
+	end := func(err error) {
+		if err == nil {
+			err = w.kernel(t, t.codelet.CPU[0])
+		}
+		if err != nil {
+			w.fail(t, err)
+			return
+		}
+		w.endUser(t, nil, nil)
+	}
+	if sp := t.special(); sp != nil && sp.OnStart != nil {
+		w.hook(t.x.future, "start hook", sp.OnStart, end)
+		return
+	}
+	end(nil)
+}
