@@ -155,6 +155,13 @@ func compare(ctx context.Context, w, progress io.Writer, o *options, sides []*si
 	if err != nil {
 		return err
 	}
+	if metg {
+		if err := collectMETG(ctx, progress, got, o, sides); err != nil {
+			return err
+		}
+		overhead = append(overhead, &metgRow)
+		all = append(all, &metgRow)
+	}
 	if o.json {
 		if err := got.writeJSON(w, all, sides); err != nil {
 			return err

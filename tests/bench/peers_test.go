@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -257,5 +258,35 @@ func TestPeersRun(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestMETG: with an overhead of o per task, the answer is o wherever one looks.
+func TestMETG(t *testing.T) {
+	for _, ns := range []float64{50, 800, 30000} {
+		const o = 800
+		got, err := metg(result{Extra: ns / (ns + o)}, ns)
+		if err != nil || math.Abs(got-o/1e3) > 1e-9 {
+			t.Errorf("at %v ns: %v µs, %v", ns, got, err)
+		}
+	}
+	for _, e := range []float64{0, -1, math.NaN()} {
+		if _, err := metg(result{Extra: e}, 100); err == nil {
+			t.Errorf("efficiency %v: no error", e)
+		}
+	}
+	o := testOptions(t, "n=4096")
+	if got := strings.Join(metgArgs(o, 1000), " "); got != "stencil w=16 t=256 ns=1000" {
+		t.Error(got)
+	}
+	if got := strings.Join(metgArgs(o, 1e6), " "); got != "stencil w=16 t=64 ns=1000000" {
+		t.Error(got)
+	}
+	var out bytes.Buffer
+	if err := compare(t.Context(), &out, io.Discard, testOptions(t, "only=metg,stencil"), testSides(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "\n"+metgRow.label+"  ") {
+		t.Errorf("no row of METG:\n%s", out.String())
 	}
 }

@@ -223,16 +223,6 @@ func (b *goBench) accumulate() (measured, error) {
 	return m, err
 }
 
-// spin works for ns nanoseconds.
-func spin(ns int) {
-	if ns == 0 {
-		return
-	}
-	// Since reads one clock, where Now reads two.
-	for start := time.Now(); time.Since(start) < time.Duration(ns); {
-	}
-}
-
 // stencil is Task Bench's stencil_1d; extra is the efficiency.
 func (b *goBench) stencil(workers int) (measured, error) {
 	w, steps, ns := b.c.get("w", 16), b.c.get("t", 1000), b.c.get("ns", 0)
@@ -243,7 +233,8 @@ func (b *goBench) stencil(workers int) (measured, error) {
 	if err != nil {
 		return measured{}, err
 	}
-	kernel := []engine.Impl{func(*engine.TaskContext) error { spin(ns); return nil }}
+	spin := spinner(ns)
+	kernel := []engine.Impl{func(*engine.TaskContext) error { spin(); return nil }}
 	spec := engine.TaskSpec{Codelet: &engine.Codelet{Name: "stencil", CPU: kernel}}
 	var ops [4]engine.Operand
 	m, err := b.timed(w*steps, func() error {
@@ -296,7 +287,8 @@ func (b *goBench) stencilHalo(workers int) (measured, error) {
 			return measured{}, err
 		}
 	}
-	kernel := []engine.Impl{func(*engine.TaskContext) error { spin(ns); return nil }}
+	spin := spinner(ns)
+	kernel := []engine.Impl{func(*engine.TaskContext) error { spin(); return nil }}
 	ops := []engine.Operand{{Mode: iface.W}, {Mode: iface.R}}
 	spec := engine.TaskSpec{Codelet: &engine.Codelet{Name: "stencilhalo", CPU: kernel}, Operands: ops}
 	m, err := b.timed(w*steps, func() error {

@@ -106,14 +106,14 @@ func scriptConfig(c *config, began, ended *time.Time) (*lang.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	ns := c.get("ns", 0)
+	spin := spinner(c.get("ns", 0))
 	var kernels []*lang.Codelet
 	for _, sig := range []string{
 		"mid(b: W vector[f32], l: R vector[f32], c: R vector[f32], r: R vector[f32])",
 		"side(b: W vector[f32], c: R vector[f32], o: R vector[f32])",
 		"point(b: W vector[f32], h: R vector[f32])",
 	} {
-		k, err := lang.NewCodelet(sig, lang.CPU(func(*lang.Task) error { spin(ns); return nil }))
+		k, err := lang.NewCodelet(sig, lang.CPU(func(*lang.Task) error { spin(); return nil }))
 		if err != nil {
 			return nil, err
 		}

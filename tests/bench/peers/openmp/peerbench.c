@@ -17,8 +17,14 @@ static long *draws(long n, long h) {
 	for (long i = 0; i < n; i++) { long *x = xs + 3 * i; for (int k = 0; k < 3; k++) { again: s = s * 6364136223846793005ULL + 1442695040888963407ULL; x[k] = (s >> 33) % h; for (int q = 0; q < k; q++) if (x[q] == x[k]) goto again; } }
 	return xs;
 }
-static volatile int sink;
-static void spin(long ns) { if (!ns) return; double e = now() + ns * 1e-9; while (now() < e) ; }
+/* spin works for ns nanoseconds by rounds of a loop, not by a clock, which would go on while the kernel does not run. */
+static volatile uint64_t sink; static long spin_rounds;
+static void rounds(long n) { uint64_t x = n; for (long i = 0; i < n; i++) x = x * 6364136223846793005ULL + 1442695040888963407ULL; if (!x) sink = x; }
+static void spin_set(long ns) {
+	if (!ns) return;
+	double best = 1; for (int k = 0; k < 200; k++) { double t = now(); rounds(10000); t = now() - t; if (t > 0 && t < best) best = t; }
+	spin_rounds = (long)(ns * 1e-9 * 10000 / best + 0.5);
+}
 int main(int argc, char **argv) {
 	argc_ = argc; argv_ = argv; const char *w = argc > 1 ? argv[1] : ""; long n = arg("n", 100000), tasks = n; double t = 0, extra = 0; int nt = 0;
 	#pragma omp parallel
@@ -61,10 +67,10 @@ int main(int argc, char **argv) {
 			#pragma omp taskwait
 			t = now() - t;
 		} else if (!strcmp(w, "stencil")) {
-			long W = arg("w", 16), T = arg("t", 1000), ns = arg("ns", 0); tasks = W * T; float *b = calloc(2 * (W + 2) * 16, 4); t = now();
+			long W = arg("w", 16), T = arg("t", 1000), ns = arg("ns", 0); tasks = W * T; float *b = calloc(2 * (W + 2) * 16, 4); spin_set(ns); t = now();
 			for (long s = 0; s < T; s++) for (long i = 0; i < W; i++) { float *a = b + 16 * ((s & 1) * (W + 2) + i + 1), *c = b + 16 * ((1 - (s & 1)) * (W + 2) + i + 1);
 				#pragma omp task depend(in: a[-16], a[0], a[16]) depend(out: c[0])
-				spin(ns);
+				rounds(spin_rounds);
 			}
 			#pragma omp taskwait
 			t = now() - t; extra = ns * 1e-9 * tasks / nt / t;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 #include <math.h>
+#include <stdint.h>
 #ifdef WITH_BLAS
 #include <cblas.h>
 #include <lapacke.h>
@@ -43,6 +44,14 @@ static long *draws(long n, long h) {
 	for (long i = 0; i < n; i++) { long *x = xs + 3 * i; for (int k = 0; k < 3; k++) { again: s = s * 6364136223846793005ULL + 1442695040888963407ULL; x[k] = (s >> 33) % h; for (int q = 0; q < k; q++) if (x[q] == x[k]) goto again; } }
 	return xs;
 }
+/* spin works for ns nanoseconds by rounds of a loop, not by a clock, which would go on while the kernel does not run. */
+static volatile uint64_t sink; static long spin_rounds;
+static void rounds(long n) { uint64_t x = n; for (long i = 0; i < n; i++) x = x * 6364136223846793005ULL + 1442695040888963407ULL; if (!x) sink = x; }
+static void spin_set(long ns) {
+	if (!ns) return;
+	double best = 1; for (int k = 0; k < 200; k++) { double t = now(); rounds(10000); t = now() - t; if (t > 0 && t < best) best = t; }
+	spin_rounds = (long)(ns * 1e-9 * 10000 / best + 0.5);
+}
 static void die(const char *m) { fprintf(stderr, "peerbench: %s\n", m); exit(1); }
 #define CK(x) do { if ((x) != 0) die(#x); } while (0)
 
@@ -50,8 +59,7 @@ static void empty(void *b[], void *a) { (void)b; (void)a; }
 static void add1(void *b[], void *a) { (void)a; double *v = (double *)STARPU_VARIABLE_GET_PTR(b[0]); *v += 1; }
 static void init0(void *b[], void *a) { (void)a; *(double *)STARPU_VARIABLE_GET_PTR(b[0]) = 0; }
 static void sum2(void *b[], void *a) { (void)a; *(double *)STARPU_VARIABLE_GET_PTR(b[0]) += *(double *)STARPU_VARIABLE_GET_PTR(b[1]); }
-static long spin_ns;
-static void spin(void *b[], void *a) { (void)b; (void)a; if (!spin_ns) return; double e = now() + spin_ns * 1e-9; while (now() < e) ; }
+static void spin(void *b[], void *a) { (void)b; (void)a; rounds(spin_rounds); }
 
 static struct starpu_codelet cl0 = { .cpu_funcs = { empty }, .nbuffers = 0, .name = "empty0" };
 static struct starpu_codelet clrw = { .cpu_funcs = { empty }, .nbuffers = 1, .modes = { STARPU_RW }, .name = "rw" };
@@ -134,7 +142,7 @@ int main(int argc, char **argv) {
 		t = now(); for (long i = 0; i < n; i++) CK(rx ? starpu_task_insert(&clx, STARPU_REDUX, v, 0) : starpu_task_insert(&clc, STARPU_RW | STARPU_COMMUTE, v, 0));
 		CK(starpu_data_acquire(v, STARPU_R)); t = now() - t; extra = x; starpu_data_release(v); starpu_data_unregister(v); if (extra != n) die("wrong sum");
 	} else if (!strcmp(w, "stencil")) {
-		long W = arg("w", 16), T = arg("t", 1000); spin_ns = arg("ns", 0); tasks = W * T;
+		long W = arg("w", 16), T = arg("t", 1000), ns = arg("ns", 0); spin_set(ns); tasks = W * T;
 		starpu_data_handle_t *hs[2]; float *bs = calloc(2 * W * 16, 4);
 		for (int k = 0; k < 2; k++) { hs[k] = calloc(W, sizeof(**hs)); for (long i = 0; i < W; i++) starpu_vector_data_register(&hs[k][i], STARPU_MAIN_RAM, (uintptr_t)(bs + 16 * (k * W + i)), 16, 4); }
 		t = now();
@@ -145,7 +153,7 @@ int main(int argc, char **argv) {
 			if (i < W - 1) { d[k].handle = a[i + 1]; d[k++].mode = STARPU_R; }
 			CK(starpu_task_insert(&cls, STARPU_DATA_MODE_ARRAY, d, k, 0)); }
 		starpu_task_wait_for_all(); t = now() - t;
-		extra = (double)spin_ns * 1e-9 * tasks / starpu_worker_get_count() / t; /* efficiency */
+		extra = ns * 1e-9 * tasks / starpu_worker_get_count() / t; /* efficiency */
 		for (int k = 0; k < 2; k++) for (long i = 0; i < W; i++) starpu_data_unregister(hs[k][i]);
 #ifdef WITH_BLAS
 	} else if (!strcmp(w, "cholesky") || !strcmp(w, "gemm")) {
