@@ -1,23 +1,30 @@
 package main
 
-// draws makes the operands of the random workload: n triples of different
-// numbers below h, from the LCG that the peers' benchmarks use.
+import "slices"
+
+// drawer returns a function that draws the operands of one task of the random
+// workload: three different numbers below h, 3 or more, from the LCG that the
+// peers' benchmarks use.
+func drawer(h int) func() [3]int64 {
+	s := uint64(12345)
+	return func() (x [3]int64) {
+		for k := 0; k < 3; {
+			s = s*6364136223846793005 + 1442695040888963407
+			if x[k] = int64((s >> 33) % uint64(h)); !slices.Contains(x[:k], x[k]) {
+				k++
+			}
+		}
+		return x
+	}
+}
+
+// draws makes the operands of n tasks.
 func draws(n, h int) []int64 {
 	out := make([]int64, 0, 3*n)
-	s := uint64(12345)
+	next := drawer(h)
 	for range n {
-		first := len(out)
-	next:
-		for len(out) < first+3 {
-			s = s*6364136223846793005 + 1442695040888963407
-			x := int64((s >> 33) % uint64(h))
-			for _, y := range out[first:] {
-				if x == y {
-					continue next
-				}
-			}
-			out = append(out, x)
-		}
+		x := next()
+		out = append(out, x[:]...)
 	}
 	return out
 }

@@ -28,6 +28,11 @@
 // and what has no script:
 //
 //	limit        n= b= p=s|d   n products of tiles on every worker, without a runtime
+//	stream       n= h=         random with 10 million tasks; extra is the peak of resident memory, MiB
+//	live         n= h=         n tasks of random that all wait, then run; extra is the memory of one, bytes
+//	idle         ms=           a runtime without work for ms milliseconds; extra is its CPU time, percent
+//	wake         n= ms=        tasks for workers that were parked for ms milliseconds: median time to a kernel's start
+//	views        n=            views of n parts; a part is a task
 //
 // Every workload takes workers= (default 2), sched= (default lws) and via=go|script.
 // Seconds run from the first submission to the end of the last task. The fields
@@ -87,15 +92,21 @@ var workloads = []string{"independent", "chain", "fanout", "random", "commute", 
 
 // probes are measurements that have no script.
 var probes = map[string]func(c *config, workers int) (measured, error){
-	"limit": limit,
+	"limit":  limit,
+	"stream": stream,
+	"live":   live,
+	"idle":   idle,
+	"wake":   wake,
+	"views":  views,
 }
 
 // keys are the numbers that a workload may be given.
-var keys = []string{"n", "h", "w", "t", "ns", "nb", "b", "workers", "frags", "readers"}
+var keys = []string{"n", "h", "w", "t", "ns", "nb", "b", "workers", "frags", "readers", "ms"}
 
 // commands run workloads, each in a process of its own, and print what came out.
 var commands = map[string]func(ctx context.Context, args []string) error{
-	"peers": peers,
+	"peers":  peers,
+	"memory": memory,
 }
 
 func main() {

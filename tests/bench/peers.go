@@ -25,8 +25,11 @@ type options struct {
 // without accelerators, and two that use performance models.
 var defaultPolicies = []string{"eager", "prio", "lws", "ws", "dmda", "dmdas"}
 
-func parseOptions(args []string) (*options, error) {
-	o := &options{rounds: 5, n: 100000, workers: 2, policies: defaultPolicies}
+// peerOptions are the defaults of peers.
+var peerOptions = options{rounds: 5, n: 100_000, workers: 2, policies: defaultPolicies}
+
+// parseOptions reads the arguments of a command; o has its defaults.
+func parseOptions(args []string, o options) (*options, error) {
 	numbers := map[string]*int{"rounds": &o.rounds, "n": &o.n, "workers": &o.workers}
 	lists := map[string]*[]string{"only": &o.only, "policies": &o.policies}
 	flags := map[string]*bool{"md": &o.markdown, "json": &o.json}
@@ -59,7 +62,7 @@ func parseOptions(args []string) (*options, error) {
 			return nil, fmt.Errorf("no key %q; there are rounds n workers only policies table md json", key)
 		}
 	}
-	return o, nil
+	return &o, nil
 }
 
 // wants reports whether the row is asked for.
@@ -79,7 +82,7 @@ func (o *options) scaled(r row) *row {
 
 // peers compares starpush with the runtimes that the machine has.
 func peers(ctx context.Context, args []string) error {
-	o, err := parseOptions(args)
+	o, err := parseOptions(args, peerOptions)
 	if err != nil {
 		return err
 	}
@@ -167,7 +170,7 @@ func compare(ctx context.Context, w, progress io.Writer, o *options, sides []*si
 			return err
 		}
 	} else {
-		machine := machineNotes(ctx, o)
+		machine := machineNotes(ctx, fmt.Sprintf("%d workers, %d tasks, %d rounds in turn", o.workers, o.n, o.rounds))
 		if len(overhead) > 0 {
 			t := overheadTable(overhead, got)
 			t.notes = append(append(t.notes, machine...), notes...)

@@ -48,7 +48,7 @@ func testSides(t *testing.T) []*side {
 
 func testOptions(t *testing.T, args ...string) *options {
 	t.Helper()
-	o, err := parseOptions(append([]string{"rounds=2", "n=64"}, args...))
+	o, err := parseOptions(append([]string{"rounds=2", "n=64"}, args...), peerOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestParseResult(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	o, err := parseOptions([]string{"--rounds=3", "n=7", "only=chain,redux", "policies=ws", "table=dense", "md=1", "--json"})
+	o, err := parseOptions([]string{"--rounds=3", "n=7", "only=chain,redux", "policies=ws", "table=dense", "md=1", "--json"}, peerOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("got %+v", o)
 	}
 	for _, bad := range []string{"rounds=0", "n=x", "rounds", "only=", "table=both", "md=maybe", "q=1", ""} {
-		if _, err := parseOptions([]string{bad}); err == nil {
+		if _, err := parseOptions([]string{bad}, peerOptions); err == nil {
 			t.Errorf("%q: no error", bad)
 		}
 	}

@@ -107,7 +107,7 @@ func peerName(got *samples, rows []*row, name string) string {
 }
 
 // machineNotes say where and how the table was made.
-func machineNotes(ctx context.Context, o *options) []string {
+func machineNotes(ctx context.Context, how string) []string {
 	model := runtime.GOARCH
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range bytes.Lines(text) {
@@ -121,6 +121,6 @@ func machineNotes(ctx context.Context, o *options) []string {
 	if out, err := output(ctx, "gcc", "-dumpfullversion"); err == nil {
 		compiler = ", gcc " + strings.TrimSpace(string(out))
 	}
-	return []string{fmt.Sprintf("%s, %d CPUs, %d workers, %d tasks, %d rounds in turn, %s%s, %s.",
-		model, runtime.NumCPU(), o.workers, o.n, o.rounds, runtime.Version(), compiler, time.Now().Format(time.DateOnly))}
+	return []string{fmt.Sprintf("%s, %d CPUs, %s, %s%s, %s.",
+		model, runtime.NumCPU(), how, runtime.Version(), compiler, time.Now().Format(time.DateOnly))}
 }
