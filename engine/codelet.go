@@ -5,6 +5,7 @@ package engine
 import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/perf"
 )
 
 // Impl is one implementation of a codelet on a CPU. It must not keep the
@@ -37,6 +38,11 @@ type Codelet struct {
 	Color int // in traces
 	// Traits are what few codelets have; nil: nothing.
 	Traits *Traits
+	// Model predicts times; nil: the history of the codelet's tasks.
+	Model *perf.Model
+	// Kernel tells versions of the implementations from each other: measurements
+	// of one say nothing of another. "" for those whose name is enough.
+	Kernel string
 }
 
 // Site is a place in a program; see datamgr.Site.

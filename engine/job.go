@@ -51,6 +51,7 @@ type Job struct {
 	dropped   atomic.Int64
 	internal  atomic.Int64 // of ended: not tasks of the program
 	stats     *jobStats
+	timed     atomic.Bool                  // kernels are timed
 	descs     atomic.Pointer[[]iface.Desc] // for shape functions
 	callbacks sync.WaitGroup               // of AcquireFunc
 	stop      func() bool                  // of the context's AfterFunc
@@ -94,6 +95,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	if o.Stats {
 		j.stats = newJobStats(len(rt.workers))
 	}
+	j.timed.Store(o.Stats || rt.opt.Calibrate > 0)
 	j.mu.base = context.WithoutCancel(ctx)
 	j.mu.now = newGeneration(j.mu.base)
 	j.mu.old = j.mu.now

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -40,6 +41,13 @@ type Options struct {
 	// Poison fills W and SCRATCH operands with a pattern before their kernel
 	// runs, so that a kernel that reads them is noticed. Always on with Sequential.
 	Poison bool
+	// Calibrate is what happens to performance models: 0 uses what is known, where
+	// a policy asks, 1 times all kernels and adds to what is known, 2 forgets what
+	// was known of the codelets that run first. With 1 and 2 Close saves; an
+	// error of that is a *ModelError.
+	Calibrate int
+	// PerfDir is the folder of performance models; "" means what perf.Root says.
+	PerfDir string
 }
 
 // normal checks o and fills in the defaults.
@@ -49,6 +57,9 @@ func (o Options) normal() (Options, error) {
 		return o, fmt.Errorf("engine: %d workers; the number is 1 to %d, or 0 for one per CPU", o.Workers, MaxWorkers)
 	case o.Window < 0:
 		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
+	}
+	if err := perf.Calibration(o.Calibrate).Check(); err != nil {
+		return o, fmt.Errorf("engine: %w", err)
 	}
 	if o.Workers == 0 {
 		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)

@@ -45,6 +45,7 @@ type Runtime struct {
 	draining  atomic.Int32
 	closing   sync.Once
 	closeErr  error
+	models    models
 }
 
 // New starts a runtime. It returns an error when an option makes no sense.
@@ -56,6 +57,11 @@ func New(o Options) (*Runtime, error) {
 	dev := cpu.New(0)
 	rt := &Runtime{opt: o, device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
 	rt.hands.New = func() any { return &hand{rt: rt, c: rt.reg.NewCompleter(), id: sched.Outside} }
+	if o.Calibrate > 0 {
+		if err := rt.openModels(); err != nil {
+			return nil, err
+		}
+	}
 	if err := rt.newPolicy(); err != nil {
 		return nil, err
 	}
@@ -92,7 +98,7 @@ func (rt *Runtime) Nodes() []NodeInfo {
 // data while nothing else goes on, it cancels them and returns a *StuckError.
 // Later calls that submit or acquire return ErrClosed; Close itself may be
 // called again. In a kernel or a callback of AcquireFunc it returns
-// ErrWouldDeadlock.
+// ErrWouldDeadlock. A *ModelError says that models were not saved.
 func (rt *Runtime) Close() error {
 	if rt.mayBeInKernel() || rt.inCallback() {
 		return ErrWouldDeadlock
@@ -112,6 +118,9 @@ func (rt *Runtime) Close() error {
 		}
 		for _, w := range rt.workers {
 			w.freeScratch()
+		}
+		if err := rt.saveModels(); err != nil {
+			rt.closeErr = errors.Join(rt.closeErr, err)
 		}
 	})
 	return rt.closeErr

@@ -56,6 +56,9 @@ func (rt *Runtime) estimate(t *task, w int) (seconds float64, known bool) {
 	if t.kind != userTask {
 		return 0, true // next to nothing, and nothing is measured
 	}
+	if e := rt.modelled(t, w); e.Known {
+		return e.Seconds, true
+	}
 	n := t.flops()
 	return n / assumedSpeed, n > 0 && !math.IsInf(n, 1)
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -92,6 +92,7 @@ type worker struct {
 	ended   int64 // tasks of job that ended, not yet added to it
 	scratch []scratch
 	running atomic.Pointer[Codelet] // with statistics
+	times   *perf.Recorder          // with performance models
 	_       [64]byte
 }
 
@@ -260,14 +261,10 @@ func (w *worker) kernel(t *task, fn Impl) error {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
 	var err error
-	if j.stats == nil {
+	if !j.timed.Load() {
 		err = callKernel(fn, &w.tc, w.exit)
 	} else {
-		w.running.Store(t.codelet)
-		start := time.Now()
-		err = callKernel(fn, &w.tc, w.exit)
-		j.stats.add(w, t, time.Since(start))
-		w.running.Store(nil)
+		err = w.timed(t, fn, 0)
 	}
 	if err == nil && w.rt.opt.Listener != nil {
 		w.rt.event(TaskDone, t, w.id, nil)

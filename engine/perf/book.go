@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Calibration says what is measured.
@@ -15,7 +16,8 @@ type Calibration int
 
 // The calibration levels, as STARPU_CALIBRATE has them.
 const (
-	// UseOnly measures nothing but what a scheduling policy asks for in vain.
+	// UseOnly changes no file. What somebody asks for in vain is measured, and
+	// forgotten at the end.
 	UseOnly Calibration = iota
 	// Update adds to what is known.
 	Update
@@ -23,19 +25,19 @@ const (
 	Anew
 )
 
-// Options set up a Book.
-type Options struct {
-	Calibrate Calibration
-	// Learn makes UseOnly measure footprints that are not known yet: somebody
-	// wants estimates.
-	Learn bool
+// Check reports that c is no level.
+func (c Calibration) Check() error {
+	if c < UseOnly || c > Anew {
+		return fmt.Errorf("calibration level %d; the levels are 0 (use what is known), 1 (add to it) and 2 (measure anew)", int(c))
+	}
+	return nil
 }
 
 // Book is the tables of one running program.
 type Book struct {
 	store     *Store // nil: nothing is kept
 	calibrate Calibration
-	learn     bool
+	learn     atomic.Bool
 	mu        struct {
 		sync.Mutex
 		tables    map[tableKey]*Table
@@ -53,21 +55,28 @@ var defaultModel = &Model{}
 
 // NewBook opens a book over a store; nil keeps nothing. No file is read before
 // its codelet is used.
-func NewBook(store *Store, o Options) (*Book, error) {
-	if o.Calibrate < UseOnly || o.Calibrate > Anew {
-		return nil, fmt.Errorf("calibration level %d; the levels are 0 (use models), 1 (update them) and 2 (measure anew)", o.Calibrate)
+func NewBook(store *Store, level Calibration) (*Book, error) {
+	if err := level.Check(); err != nil {
+		return nil, err
 	}
-	b := &Book{store: store, calibrate: o.Calibrate, learn: o.Learn}
+	b := &Book{store: store, calibrate: level}
 	b.mu.tables = map[tableKey]*Table{}
 	return b, nil
 }
 
-// Records reports whether measurements are of any use to the book.
-func (b *Book) Records() bool { return b.calibrate > UseOnly || b.learn }
+// Learn says that somebody wants estimates: UseOnly then learns what is not known,
+// for as long as the book lives.
+func (b *Book) Learn() { b.learn.Store(true) }
+
+// enough reports whether an entry that is known needs no more measurements, or an
+// unknown one gets none.
+func (b *Book) enough(known bool) bool {
+	return b.calibrate == UseOnly && (known || !b.learn.Load())
+}
 
 // Table returns the table of a codelet. m is its model, nil for a history. It
-// reads the file when the codelet is new. A file that cannot be read is reported
-// by Save, and by Table's Err.
+// reads the file when the codelet is new. A file that cannot be read, and a model
+// that makes no sense, are reported by Save, and by Err of the table.
 func (b *Book) Table(codelet, kernel string, m *Model) *Table {
 	if m == nil {
 		m = defaultModel
@@ -91,8 +100,9 @@ func (b *Book) Table(codelet, kernel string, m *Model) *Table {
 	return t
 }
 
-// Err returns why the table's file could not be read, as a *FileError; nil when
-// it could. Such a table starts empty and is not saved.
+// Err returns why the table's file could not be read, as a *FileError, or what is
+// wrong with its model; nil when all is well. Such a table starts empty and is not
+// saved; without a good model it is a history.
 func (t *Table) Err() error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -102,8 +112,9 @@ func (t *Table) Err() error {
 // Model returns the model of the table.
 func (t *Table) Model() *Model { return t.model }
 
-// Save adds what was measured to the files. The recorders of the book must be
-// idle. It goes on after an error and returns all of them, *FileError each.
+// Save adds what was measured to the files, but not at UseOnly. The recorders of
+// the book must be idle. It goes on after an error and returns all of them, those
+// of the tables' Err too.
 func (b *Book) Save() error {
 	b.mu.Lock()
 	recorders := slices.Clone(b.mu.recorders)
@@ -176,7 +187,7 @@ func (r *Recorder) Record(t *Table, c *Call, seconds float64) {
 		}
 		e = &record{Sized: Sized{Footprint: k.fp, What: m.describe(c), Size: size, Params: params}, every: 1}
 		r.cells[k] = e
-		e.done = r.book.calibrate == UseOnly && t.known(groupKey{r.arch, c.Impl}, k.fp)
+		e.done = r.book.enough(t.known(groupKey{r.arch, c.Impl}, k.fp))
 	}
 	if e.done {
 		return
@@ -199,7 +210,7 @@ func (r *Recorder) tell(k recordKey, e *record) {
 	if n >= 4*enough {
 		e.every = recordBatch
 	}
-	e.done = r.book.calibrate == UseOnly && n >= enough && k.table.known(groupKey{r.arch, k.impl}, k.fp)
+	e.done = r.book.enough(n >= enough && k.table.known(groupKey{r.arch, k.impl}, k.fp))
 }
 
 // Flush gives the tables everything that was collected.

@@ -20,9 +20,9 @@ func onVector(n int, args ...iface.Scalar) *Call {
 	return &Call{Ops: []iface.Desc{vector(n)}, Args: args, Arch: "cpu"}
 }
 
-func newBook(t *testing.T, dir string, o Options) *Book {
+func newBook(t *testing.T, dir string, level Calibration) *Book {
 	t.Helper()
-	b, err := NewBook(newStore(t, dir), o)
+	b, err := NewBook(newStore(t, dir), level)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func newBook(t *testing.T, dir string, o Options) *Book {
 // session runs one program: so many tasks of one footprint.
 func session(t *testing.T, dir string, level Calibration, tasks int) {
 	t.Helper()
-	b := newBook(t, dir, Options{Calibrate: level})
+	b := newBook(t, dir, level)
 	tab, rec := b.Table("m", "", nil), b.NewRecorder("cpu")
 	for range tasks {
 		rec.Record(tab, onVector(100), 1e-3)
@@ -66,7 +66,7 @@ func TestTwoProgramsAnew(t *testing.T) {
 	session(t, dir, Update, 50)
 	var books []*Book
 	for range 2 {
-		b := newBook(t, dir, Options{Calibrate: Anew})
+		b := newBook(t, dir, Anew)
 		tab, rec := b.Table("m", "", nil), b.NewRecorder("cpu")
 		for range 7 {
 			rec.Record(tab, onVector(100), 1e-3)
@@ -86,7 +86,7 @@ func TestTwoProgramsAnew(t *testing.T) {
 
 func TestHistoryIsKnownAfterSamples(t *testing.T) {
 	dir := t.TempDir()
-	b := newBook(t, dir, Options{Calibrate: Update})
+	b := newBook(t, dir, Update)
 	tab, rec := b.Table("k", "", nil), b.NewRecorder("cpu")
 	for i := range 30 {
 		e := tab.Estimate(onVector(8))
@@ -111,11 +111,11 @@ func TestHistoryIsKnownAfterSamples(t *testing.T) {
 	if err := b.Save(); err != nil {
 		t.Fatal(err)
 	}
-	e := newBook(t, dir, Options{}).Table("k", "", nil).Estimate(onVector(8))
+	e := newBook(t, dir, UseOnly).Table("k", "", nil).Estimate(onVector(8))
 	if !e.Known || !near(e.Seconds, 2e-3, 1e-9) || e.Source != Measured || e.Samples != 30 || e.RelError > 1e-6 {
 		t.Errorf("from the file: %+v", e)
 	}
-	if e := newBook(t, dir, Options{}).Table("k", "v2", nil).Estimate(onVector(8)); e.Known {
+	if e := newBook(t, dir, UseOnly).Table("k", "v2", nil).Estimate(onVector(8)); e.Known {
 		t.Errorf("of another kernel: %+v", e)
 	}
 }
@@ -188,7 +188,7 @@ func TestCurvesPredictOtherSizes(t *testing.T) {
 			func(n float64) float64 { return 1e-4 + 1e-10*n*n }},
 	} {
 		dir := t.TempDir()
-		b := newBook(t, dir, Options{Calibrate: Update})
+		b := newBook(t, dir, Update)
 		tab, rec := b.Table("k", "", c.model), b.NewRecorder("cpu")
 		for _, n := range []int{256, 1024, 2048, 4096, 16384} {
 			for range 10 {
@@ -209,7 +209,7 @@ func TestCurvesPredictOtherSizes(t *testing.T) {
 		if err := b.Save(); err != nil {
 			t.Fatal(err)
 		}
-		check(newBook(t, dir, Options{}).Table("k", "", c.model), "from the file")
+		check(newBook(t, dir, UseOnly).Table("k", "", c.model), "from the file")
 		f, err := newStore(t, dir).Load(Key{Codelet: "k"})
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +221,7 @@ func TestCurvesPredictOtherSizes(t *testing.T) {
 }
 
 func TestUserFunctions(t *testing.T) {
-	b := newBook(t, t.TempDir(), Options{Calibrate: Update})
+	b := newBook(t, t.TempDir(), Update)
 	common := &Model{Kind: Common, Factor: map[string]float64{"cuda0": 0.1},
 		Cost: func(c *Call) float64 { return 1e-9 * c.Bytes() }}
 	perArch := &Model{Kind: PerArch, Cost: func(c *Call) float64 {
@@ -269,7 +269,7 @@ func TestUserFunctionsOfMeasuredModels(t *testing.T) {
 		if err := m.Check(); err != nil {
 			t.Fatal(err)
 		}
-		b := newBook(t, t.TempDir(), Options{Calibrate: Update})
+		b := newBook(t, t.TempDir(), Update)
 		tab, rec := b.Table("k", "", m), b.NewRecorder("cpu")
 		for n := range 40 {
 			rec.Record(tab, onVector(100+n%4*100), 1e-3)
@@ -284,7 +284,7 @@ func TestUserFunctionsOfMeasuredModels(t *testing.T) {
 }
 
 func TestWhatIsNoTimeIsLeftOut(t *testing.T) {
-	b := newBook(t, t.TempDir(), Options{Calibrate: Update})
+	b := newBook(t, t.TempDir(), Update)
 	tab, rec := b.Table("k", "", nil), b.NewRecorder("cpu")
 	for _, s := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		rec.Record(tab, onVector(8), s)
@@ -294,28 +294,33 @@ func TestWhatIsNoTimeIsLeftOut(t *testing.T) {
 	}
 }
 
-// At level 0 a book that somebody asks learns what it does not know, and no more.
+// At level 0 a book that somebody asks learns what it does not know, for itself.
 func TestLearning(t *testing.T) {
 	dir := t.TempDir()
-	b := newBook(t, dir, Options{Learn: true})
-	tab, rec := b.Table("m", "", nil), b.NewRecorder("cpu")
-	for range 100 {
-		rec.Record(tab, onVector(100), 1e-3)
+	b := newBook(t, dir, UseOnly)
+	run := func(name string, tasks int) Estimate {
+		tab, rec := b.Table(name, "", nil), b.NewRecorder("cpu")
+		for range tasks {
+			rec.Record(tab, onVector(100), 1e-3)
+		}
+		if err := b.Save(); err != nil {
+			t.Fatal(err)
+		}
+		return tab.Estimate(onVector(100))
 	}
-	if e := tab.Estimate(onVector(100)); !e.Known || e.Samples != DefaultMinSamples {
+	if e := run("a", 100); e.Samples != 0 {
+		t.Errorf("nobody asked: %+v", e)
+	}
+	b.Learn()
+	if e := run("b", 100); !e.Known || e.Samples != DefaultMinSamples {
 		t.Errorf("%+v", e)
 	}
-	if err := b.Save(); err != nil {
-		t.Fatal(err)
+	if files, _ := b.store.List(); len(files) != 0 {
+		t.Errorf("level 0 wrote %v", files)
 	}
-	b = newBook(t, dir, Options{Learn: true})
-	tab, rec = b.Table("m", "", nil), b.NewRecorder("cpu")
-	rec.Record(tab, onVector(100), 1e-3)
-	if e := tab.Estimate(onVector(100)); e.Samples != DefaultMinSamples {
+	session(t, dir, Update, 15)
+	if e := run("m", 1); e.Samples != 15 {
 		t.Errorf("what was known grew: %+v", e)
-	}
-	if newBook(t, dir, Options{}).Records() || !b.Records() || !newBook(t, dir, Options{Calibrate: Update}).Records() {
-		t.Error("a book that needs measurements says no, or the other way round")
 	}
 }
 
@@ -329,7 +334,7 @@ func TestBookOverBadFile(t *testing.T) {
 	if err := os.WriteFile(s.Path(k), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b, err := NewBook(s, Options{Calibrate: Update})
+	b, err := NewBook(s, Update)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +363,7 @@ func TestBookOverBadFile(t *testing.T) {
 
 func TestRecordersTogether(t *testing.T) {
 	dir := t.TempDir()
-	b := newBook(t, dir, Options{Calibrate: Update})
+	b := newBook(t, dir, Update)
 	model := &Model{Kind: Regression}
 	var group sync.WaitGroup
 	const workers, tasks = 4, 500
@@ -384,7 +389,7 @@ func TestRecordersTogether(t *testing.T) {
 }
 
 func TestTablesAreBounded(t *testing.T) {
-	b := newBook(t, t.TempDir(), Options{Calibrate: Update})
+	b := newBook(t, t.TempDir(), Update)
 	tab, rec := b.Table("m", "", nil), b.NewRecorder("cpu")
 	for i := range 3 * maxEntries {
 		rec.Record(tab, onVector(1+i), 1e-3)
@@ -419,7 +424,16 @@ func TestModelsThatMakeNoSense(t *testing.T) {
 	if err := (&Model{}).Check(); err != nil {
 		t.Error(err)
 	}
-	if _, err := NewBook(nil, Options{Calibrate: 3}); err == nil {
+	b := newBook(t, t.TempDir(), Update)
+	tab, rec := b.Table("odd", "", &Model{Kind: Common}), b.NewRecorder("cpu")
+	rec.Record(tab, onVector(8), 1)
+	if e := tab.Estimate(onVector(8)); e.Samples != 1 || tab.Err() == nil {
+		t.Errorf("a model without sense: %+v, %v", e, tab.Err())
+	}
+	if err := b.Save(); err == nil || !strings.Contains(err.Error(), "codelet odd") {
+		t.Errorf("%v", err)
+	}
+	if _, err := NewBook(nil, 3); err == nil {
 		t.Error("level 3 is accepted")
 	}
 }

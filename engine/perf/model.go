@@ -100,35 +100,35 @@ type Model struct {
 func (m *Model) Check() error {
 	switch {
 	case int(m.Kind) >= len(kindNames):
-		return fmt.Errorf("perf: model of unknown %v; the kinds are History to PerArch", m.Kind)
+		return fmt.Errorf("model of unknown %v; the kinds are History to PerArch", m.Kind)
 	case m.MinSamples < 0:
-		return fmt.Errorf("perf: MinSamples is %d; it must be positive, or 0 for %d", m.MinSamples, DefaultMinSamples)
+		return fmt.Errorf("MinSamples is %d; it must be positive, or 0 for %d", m.MinSamples, DefaultMinSamples)
 	case !m.Kind.measured() && m.Cost == nil:
-		return fmt.Errorf("perf: a %v model needs a Cost function", m.Kind)
+		return fmt.Errorf("a %v model needs a Cost function", m.Kind)
 	case m.Kind == Multiple && (m.Params == nil || len(m.ParamNames) == 0 || len(m.Terms) == 0):
-		return fmt.Errorf("perf: a multiple model needs Params, ParamNames and Terms")
+		return fmt.Errorf("a multiple model needs Params, ParamNames and Terms")
 	case len(m.ParamNames) > MaxParams || len(m.Terms) > MaxTerms:
-		return fmt.Errorf("perf: a model of %d parameters and %d terms; it can have %d and %d",
+		return fmt.Errorf("a model of %d parameters and %d terms; it can have %d and %d",
 			len(m.ParamNames), len(m.Terms), MaxParams, MaxTerms)
 	}
 	for i, t := range m.Terms {
 		if len(t) != len(m.ParamNames) {
-			return fmt.Errorf("perf: term %d has %d exponents for %d parameters", i, len(t), len(m.ParamNames))
+			return fmt.Errorf("term %d has %d exponents for %d parameters", i, len(t), len(m.ParamNames))
 		}
 		for _, e := range t {
 			if math.IsNaN(e) || math.IsInf(e, 0) {
-				return fmt.Errorf("perf: term %d has the exponent %v", i, e)
+				return fmt.Errorf("term %d has the exponent %v", i, e)
 			}
 		}
 	}
 	for _, a := range m.Args {
 		if a < 0 {
-			return fmt.Errorf("perf: there is no argument %d; they count from 0", a)
+			return fmt.Errorf("there is no argument %d; they count from 0", a)
 		}
 	}
 	for arch, f := range m.Factor {
 		if !usable(f) {
-			return fmt.Errorf("perf: the factor of %q is %v; it must be positive", arch, f)
+			return fmt.Errorf("the factor of %q is %v; it must be positive", arch, f)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ package perf
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"sync"
@@ -41,7 +42,7 @@ type Table struct {
 		sync.RWMutex
 		groups  map[groupKey]*group
 		changed bool  // since it was saved
-		loadErr error // its file is unreadable: nothing is saved
+		loadErr error // why nothing is saved
 		gen     int64 // generation of the file when it was loaded
 		anew    bool  // the file is to be forgotten when we save
 	}
@@ -69,6 +70,10 @@ type cell struct {
 // load fills in what the file holds; at level 2 nothing.
 func (t *Table) load() {
 	t.mu.groups = map[groupKey]*group{}
+	if err := t.model.Check(); err != nil {
+		t.model, t.mu.loadErr = defaultModel, fmt.Errorf("performance model of codelet %s: %w", t.key.Codelet, err)
+		return
+	}
 	if t.book.store == nil || !t.model.Kind.measured() {
 		return
 	}
@@ -245,11 +250,11 @@ func (t *Table) known(k groupKey, fp Footprint) bool {
 func (t *Table) save() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.mu.changed || t.book.store == nil {
-		return nil
-	}
 	if t.mu.loadErr != nil {
 		return t.mu.loadErr
+	}
+	if !t.mu.changed || t.book.store == nil || t.book.calibrate == UseOnly {
+		return nil
 	}
 	m := t.model
 	delta := &File{Key: t.key}

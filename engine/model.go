@@ -1,0 +1,186 @@
+package engine
+
+// Performance models: what kernels took, and what tasks are expected to take.
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/perf"
+)
+
+// models are the performance models of a runtime. They cost nothing before
+// somebody measures or asks: a runtime that calibrates, a policy that wants
+// estimates.
+type models struct {
+	once   sync.Once
+	err    error // of opening
+	book   *perf.Book
+	active atomic.Bool // measurements are of use
+	tables sync.Map    // *Codelet to *perf.Table
+	known  atomic.Int64
+	calls  sync.Pool
+}
+
+// maxTables bounds the codelets whose tables are found by their address; those of
+// programs that make more are found by name.
+const maxTables = 4096
+
+// openModels makes the book of models when somebody needs it.
+func (rt *Runtime) openModels() error {
+	m := &rt.models
+	m.once.Do(func() {
+		m.calls.New = func() any { return new(perf.Call) }
+		level := perf.Calibration(rt.opt.Calibrate)
+		store, err := rt.modelStore()
+		if err != nil && level == perf.UseOnly {
+			store, err = nil, nil // no folder: estimates live as long as the runtime
+		}
+		if err == nil {
+			m.book, err = perf.NewBook(store, level)
+		}
+		if err != nil {
+			m.err = fmt.Errorf("engine: %w", err)
+			return
+		}
+		m.active.Store(level > perf.UseOnly)
+	})
+	return m.err
+}
+
+func (rt *Runtime) modelStore() (*perf.Store, error) {
+	dir := rt.opt.PerfDir
+	if dir == "" {
+		var err error
+		if dir, err = perf.Root(os.Getenv); err != nil {
+			return nil, err
+		}
+	}
+	return perf.NewStore(dir, "")
+}
+
+// table returns the measurements of c.
+func (rt *Runtime) table(c *Codelet) *perf.Table {
+	m := &rt.models
+	if t, ok := m.tables.Load(c); ok {
+		return t.(*perf.Table)
+	}
+	t := m.book.Table(c.Name, c.Kernel, c.Model)
+	if m.known.Load() < maxTables {
+		if _, old := m.tables.LoadOrStore(c, t); !old {
+			m.known.Add(1)
+		}
+	}
+	return t
+}
+
+// call describes t for models; the caller gives it back to models.calls.
+func (rt *Runtime) call(t *task, impl int, arch string) *perf.Call {
+	c := rt.models.calls.Get().(*perf.Call)
+	c.Ops = c.Ops[:0]
+	for i := range t.operands() {
+		c.Ops = append(c.Ops, t.operands()[i].Handle.Desc())
+	}
+	c.Args, c.Impl, c.Arch = t.args, impl, arch
+	return c
+}
+
+func (rt *Runtime) freeCall(c *perf.Call) {
+	clear(c.Ops[:cap(c.Ops)])
+	c.Args = nil
+	rt.models.calls.Put(c)
+}
+
+// modelled predicts the time of t on a worker by its codelet's model, or by the
+// history of such tasks. From the first question on, kernels of t's job are timed.
+func (rt *Runtime) modelled(t *task, worker int) perf.Estimate {
+	if rt.openModels() != nil {
+		return perf.Estimate{}
+	}
+	if !t.job.timed.Load() {
+		t.job.timed.Store(true)
+	}
+	if m := &rt.models; !m.active.Load() {
+		m.book.Learn()
+		m.active.Store(true)
+	}
+	c := rt.call(t, 0, rt.arch(worker))
+	defer rt.freeCall(c)
+	return rt.table(t.codelet).Estimate(c)
+}
+
+// cpuArch is the architecture of CPU workers in models.
+const cpuArch = "cpu"
+
+// arch is the architecture of a worker in models.
+func (rt *Runtime) arch(int) string { return cpuArch }
+
+// timed calls the kernel of t and says what it took to those who want to know.
+func (w *worker) timed(t *task, fn Impl, impl int) error {
+	j := t.job
+	if j.stats != nil {
+		w.running.Store(t.codelet)
+	}
+	start := time.Now()
+	err := callKernel(fn, &w.tc, w.exit)
+	d := time.Since(start)
+	if j.stats != nil {
+		j.stats.add(w, t, d)
+		w.running.Store(nil)
+	}
+	if err == nil && w.rt.models.active.Load() {
+		w.record(t, impl, d)
+	}
+	return err
+}
+
+// record adds a measurement to the codelet's model.
+func (w *worker) record(t *task, impl int, d time.Duration) {
+	rt := w.rt
+	if w.times == nil {
+		w.times = rt.models.book.NewRecorder(rt.arch(w.id))
+	}
+	c := rt.call(t, impl, rt.arch(w.id))
+	w.times.Record(rt.table(t.codelet), c, max(d, 1).Seconds()) // clocks have steps
+	rt.freeCall(c)
+}
+
+// saveModels adds what was measured to the files, at calibration level 1 or 2.
+// The workers have stopped.
+func (rt *Runtime) saveModels() error {
+	if rt.models.book == nil {
+		return nil
+	}
+	if err := rt.models.book.Save(); err != nil {
+		return &ModelError{Err: err}
+	}
+	return nil
+}
+
+// ModelError says that performance models could not be read or saved, or make no
+// sense. Tasks and data are not affected.
+type ModelError struct{ Err error }
+
+func (e *ModelError) Error() string { return fmt.Sprintf("engine: %v", e.Err) }
+
+// Unwrap returns what is wrong: *perf.FileError for files.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Expect predicts the time of a task of c on a CPU worker, for operands of these
+// sizes and these arguments. Measurements of the last moments may be missing. The
+// error says that the codelet's model makes no sense or that its file cannot be
+// read; then the estimate comes from this run alone.
+func (rt *Runtime) Expect(c *Codelet, ops []iface.Desc, args []iface.Scalar) (perf.Estimate, error) {
+	if c == nil {
+		return perf.Estimate{}, &NoImplementationError{}
+	}
+	if err := rt.openModels(); err != nil {
+		return perf.Estimate{}, err
+	}
+	t := rt.table(c)
+	return t.Estimate(&perf.Call{Ops: ops, Args: args, Arch: cpuArch}), t.Err()
+}

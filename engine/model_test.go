@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/perf"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// calibrated runs so many tasks of c on vectors of n elements.
+func calibrated(t *testing.T, o Options, c *Codelet, n, tasks int) error {
+	t.Helper()
+	rt, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := rt.NewJob(context.Background(), JobOptions{})
+	h := lazyVector(t, rt, n)
+	for range tasks {
+		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.W}}}))
+	}
+	must(t, j.Wait(context.Background()))
+	must(t, j.Close())
+	return rt.Close()
+}
+
+// samples counts the measurements of a codelet in the files of a folder.
+func samples(t *testing.T, dir, name string) (n int64) {
+	t.Helper()
+	s, err := perf.NewStore(dir, "")
+	must(t, err)
+	files, bad := s.List()
+	if len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	for _, f := range files {
+		if f.Codelet == name {
+			n += f.Samples()
+		}
+	}
+	return n
+}
+
+func TestModelsArePersistent(t *testing.T) {
+	for _, m := range []*perf.Model{nil, {}, {Kind: perf.Regression, Name: "named"}, {Kind: perf.NonLinear}} {
+		c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}, Model: m}
+		name := "m"
+		if m != nil && m.Name != "" {
+			name = m.Name
+		}
+		dir := t.TempDir()
+		for _, run := range []struct {
+			calibrate int
+			want      int64
+		}{{0, 0}, {1, 123}, {1, 246}, {2, 123}, {0, 123}} {
+			for _, sequential := range []bool{false, true} {
+				if sequential && run.calibrate != 0 { // once is enough
+					continue
+				}
+				must(t, calibrated(t, Options{Workers: 3, Calibrate: run.calibrate, PerfDir: dir, Sequential: sequential}, c, 100, 123))
+			}
+			if n := samples(t, dir, name); n != run.want {
+				t.Fatalf("%+v at level %d: %d samples instead of %d", m, run.calibrate, n, run.want)
+			}
+		}
+	}
+}
+
+func TestSequentialRunsCalibrate(t *testing.T) {
+	dir := t.TempDir()
+	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}}
+	must(t, calibrated(t, Options{Sequential: true, Calibrate: 1, PerfDir: dir}, c, 8, 5))
+	if n := samples(t, dir, "m"); n != 5 {
+		t.Errorf("%d samples", n)
+	}
+}
+
+// Without models and statistics no kernel is timed, and no folder is looked for.
+func TestModelsAreFreeWhenUnused(t *testing.T) {
+	t.Setenv("STARPUSH_PERF_DIR", filepath.Join(t.TempDir(), "perf"))
+	rt, err := New(Options{Workers: 2})
+	must(t, err)
+	j := rt.NewJob(context.Background(), JobOptions{})
+	h := lazyVector(t, rt, 8)
+	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}, Model: &perf.Model{}}
+	for range 50 {
+		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.W}}}))
+	}
+	must(t, j.Wait(context.Background()))
+	if j.timed.Load() || rt.models.book != nil {
+		t.Error("kernels are timed although nobody asked")
+	}
+	must(t, rt.Close())
+	if _, err := os.Stat(os.Getenv("STARPUSH_PERF_DIR")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of models: %v", err)
+	}
+}
+
+// Kernels that fail are no measurements.
+func TestFailuresAreNotMeasured(t *testing.T) {
+	dir := t.TempDir()
+	boom := errors.New("boom")
+	n := 0
+	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error {
+		if n++; n%2 == 0 {
+			return boom
+		}
+		return nil
+	}}}
+	must(t, calibrated(t, Options{Workers: 1, Calibrate: 1, PerfDir: dir}, c, 8, 10))
+	if n := samples(t, dir, "m"); n != 5 {
+		t.Errorf("%d samples of 5 tasks that succeeded", n)
+	}
+}
+
+func TestExpect(t *testing.T) {
+	dir := t.TempDir()
+	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}}
+	must(t, calibrated(t, Options{Workers: 2, Calibrate: 1, PerfDir: dir}, c, 100, 40))
+	rt, err := New(Options{Workers: 2, PerfDir: dir})
+	must(t, err)
+	defer rt.Close()
+	ops := []iface.Desc{{Kind: iface.Vector, Elem: iface.F32, Rank: 1, Dim: [iface.MaxRank]int{100}}}
+	e, err := rt.Expect(c, ops, nil)
+	if err != nil || !e.Known || e.Seconds <= 0 || e.Source != perf.Measured {
+		t.Errorf("%+v, %v", e, err)
+	}
+	ops[0].Dim[0] = 101
+	if e, err := rt.Expect(c, ops, nil); err != nil || e.Known {
+		t.Errorf("of another size: %+v, %v", e, err)
+	}
+	common := &Codelet{Name: "f", CPU: c.CPU, Model: &perf.Model{Kind: perf.Common, Cost: func(c *perf.Call) float64 { return c.Bytes() }}}
+	if e, err := rt.Expect(common, ops, nil); err != nil || e.Seconds != 404 {
+		t.Errorf("of a function: %+v, %v", e, err)
+	}
+	if _, err := rt.Expect(&Codelet{Name: "odd", Model: &perf.Model{Kind: perf.Common}}, ops, nil); err == nil {
+		t.Error("a model without sense is accepted")
+	}
+	if _, err := rt.Expect(nil, nil, nil); err == nil {
+		t.Error("no codelet is accepted")
+	}
+}
+
+func TestModelErrors(t *testing.T) {
+	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}}
+	if _, err := New(Options{Calibrate: 3}); err == nil || !strings.Contains(err.Error(), "level 3") {
+		t.Errorf("level 3: %v", err)
+	}
+	dir := t.TempDir()
+	s, err := perf.NewStore(dir, "")
+	must(t, err)
+	must(t, os.MkdirAll(s.Dir(), 0o777))
+	must(t, os.WriteFile(s.Path(perf.Key{Codelet: "m"}), []byte("no model"), 0o666))
+	var me *ModelError
+	if err := calibrated(t, Options{Workers: 1, Calibrate: 1, PerfDir: dir}, c, 8, 3); !errors.As(err, &me) || !errors.Is(err, perf.ErrCorrupt) {
+		t.Errorf("over a bad file Close says %v", err)
+	}
+}
+
+// asking is a policy that asks for an estimate of every item.
+type asking struct {
+	sched.Policy
+	m     sched.Machine
+	known []bool
+	times []float64
+}
+
+func (p *asking) Push(it *sched.Item, from int) int {
+	s, known := p.m.Estimate(it, 0)
+	p.known, p.times = append(p.known, known), append(p.times, s)
+	return p.Policy.Push(it, from)
+}
+
+// A policy that asks for estimates gets them as soon as there are enough
+// measurements, without any option.
+func TestPoliciesAsk(t *testing.T) {
+	dir := t.TempDir()
+	var p *asking
+	rt, err := New(Options{Workers: 1, PerfDir: dir, NewPolicy: func(m sched.Machine) sched.Policy {
+		e, _ := sched.Lookup("eager")
+		p = &asking{Policy: e.New(m), m: m}
+		return p
+	}})
+	must(t, err)
+	j := rt.NewJob(context.Background(), JobOptions{})
+	h := lazyVector(t, rt, 8)
+	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}}
+	const tasks = 25
+	for range tasks { // one at a time: each push comes after what ran before
+		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.W}}}))
+		must(t, j.Wait(context.Background()))
+	}
+	must(t, rt.Close())
+	if len(p.known) != tasks {
+		t.Fatalf("%d questions", len(p.known))
+	}
+	for i, known := range p.known {
+		if i < perf.DefaultMinSamples && known {
+			t.Errorf("known after %d tasks", i)
+		}
+	}
+	// outliers do not count, but there cannot be more of them than of the others
+	if !p.known[tasks-1] || p.times[tasks-1] <= 0 || math.IsInf(p.times[tasks-1], 0) {
+		t.Errorf("after %d tasks: %v, %v", tasks, p.known, p.times)
+	}
+	if n := samples(t, dir, "m"); n != 0 {
+		t.Errorf("level 0 wrote %d samples", n)
+	}
+}
+
+func lazyVector(t *testing.T, rt *Runtime, n int) *datamgr.Handle {
+	t.Helper()
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.F32, Dims: []int{n}})
+	must(t, err)
+	return h
+}
