@@ -6,6 +6,10 @@ package datamgr
 // waits in the queue of the one it missed. A release wakes one waiter. A task
 // that was woken by a lock and could not take it, because it now misses another,
 // passes the wake-up on; so does one that took it shared, to the next reader.
+//
+// A plain task needs one lock, which the pieces of a split inherit, so it is
+// known at submission. It is handed such a lock: the release that wakes it takes
+// the lock for it.
 
 import (
 	"slices"
@@ -22,15 +26,49 @@ type accessLock struct {
 		readers int
 		grace   int // tasks that may have started without the lock and still run
 		writer  bool
-		queue   []*LockSet
+		queue   lockQueue
 	}
+}
+
+// lockQueue is a list of waiting tasks.
+type lockQueue struct{ first, last *LockSet }
+
+func (q *lockQueue) add(s *LockSet) {
+	s.next = nil
+	if q.last == nil {
+		q.first = s
+	} else {
+		q.last.next = s
+	}
+	q.last = s
+}
+
+// take removes the first task that fits and returns it.
+func (q *lockQueue) take(fits func(*LockSet) bool) *LockSet {
+	var before *LockSet
+	for s := q.first; s != nil; before, s = s, s.next {
+		if fits != nil && !fits(s) {
+			continue
+		}
+		if before == nil {
+			q.first = s.next
+		} else {
+			before.next = s.next
+		}
+		if q.last == s {
+			q.last = before
+		}
+		s.next = nil
+		return s
+	}
+	return nil
 }
 
 // idle reports whether nobody holds l or waits for it.
 func (l *accessLock) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.mu.writer && l.mu.readers == 0 && l.mu.grace == 0 && len(l.mu.queue) == 0
+	return !l.mu.writer && l.mu.readers == 0 && l.mu.grace == 0 && l.mu.queue.first == nil
 }
 
 type lockUse struct {
@@ -45,11 +83,16 @@ type LockSet struct {
 	wants []lockUse
 	taken []lockUse
 	baton *accessLock // the lock that woke the task
+	next  *LockSet    // in a lock's queue
+
+	one     *accessLock // the lock of a plain task
+	handed  bool        // one was taken for the task
+	patient bool        // one may be taken for the task before it runs
 }
 
 // Reset makes s empty, for waiter w.
 func (s *LockSet) Reset(w *Waiter) {
-	s.w, s.wants, s.taken, s.baton = w, s.wants[:0], s.taken[:0], nil
+	s.w, s.wants, s.taken, s.baton, s.one, s.handed = w, s.wants[:0], s.taken[:0], nil, nil, false
 }
 
 // Waiting returns the waiter that s belongs to.
@@ -86,7 +129,7 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 			// once queued, the task may run elsewhere: what follows uses copies
 			var few [8]lockUse
 			got := append(few[:0], wants[:i]...)
-			l.mu.queue = append(l.mu.queue, s)
+			l.mu.queue.add(s)
 			l.mu.Unlock()
 			for _, g := range got {
 				g.l.release(g.exclusive, c)
@@ -149,26 +192,26 @@ func (l *accessLock) wakeLocked(c *Completer) {
 	if l.mu.writer || l.mu.grace > 0 {
 		return
 	}
-	i := 0
+	var s *LockSet
 	if l.mu.readers > 0 {
-		i = slices.IndexFunc(l.mu.queue, func(s *LockSet) bool { return !s.wantsAlone(l) })
+		s = l.mu.queue.take(func(s *LockSet) bool { return !s.wantsAlone(l) })
+	} else {
+		s = l.mu.queue.take(nil)
 	}
-	if i < 0 || i >= len(l.mu.queue) {
+	switch {
+	case s == nil:
 		return
+	case s.one != nil && s.patient:
+		l.mu.writer, s.handed = true, true
+	default:
+		s.baton = l
 	}
-	s := l.mu.queue[i]
-	if i > 0 {
-		copy(l.mu.queue[1:], l.mu.queue[:i]) // who stands before s keeps the order
-	}
-	l.mu.queue[0] = nil
-	l.mu.queue = l.mu.queue[1:]
-	s.baton = l
 	c.Release(s.w)
 }
 
 // wantsAlone reports whether s, which is queued at l, needs it for itself.
 func (s *LockSet) wantsAlone(l *accessLock) bool {
-	return slices.ContainsFunc(s.wants, func(u lockUse) bool { return u.l == l && u.exclusive })
+	return s.one != nil || slices.ContainsFunc(s.wants, func(u lockUse) bool { return u.l == l && u.exclusive })
 }
 
 func (l *accessLock) pass(c *Completer) {
@@ -317,9 +360,7 @@ func (s *LockSet) Share(c *Completer) {
 		l.mu.Lock()
 		l.mu.writer = false
 		l.mu.readers++
-		queue := l.mu.queue
-		l.mu.queue = nil
-		for _, o := range queue {
+		for o := l.mu.queue.take(nil); o != nil; o = l.mu.queue.take(nil) {
 			o.baton = l
 			c.Release(o.w)
 		}
@@ -337,10 +378,13 @@ func (s *LockSet) Queued(fn func(*Waiter)) {
 
 func (l *accessLock) queued(fn func(*Waiter)) {
 	l.mu.Lock()
-	queue := slices.Clone(l.mu.queue)
+	var queue []*Waiter
+	for s := l.mu.queue.first; s != nil; s = s.next {
+		queue = append(queue, s.w)
+	}
 	l.mu.Unlock()
-	for _, o := range queue {
-		fn(o.w)
+	for _, w := range queue {
+		fn(w)
 	}
 }
 

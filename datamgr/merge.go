@@ -22,7 +22,8 @@ type use struct {
 
 // CountPlain returns how many accesses a task has whose operands are all plain:
 // R, W or RW, in order, without open reductions or unordered accesses on their
-// fragments, with a value where they are read, and no fragment twice. It
+// fragments, with a value where they are read, and no fragment twice; or SCRATCH,
+// COMMUTE on one fragment, REDUX to an open group. It
 // returns -1 when an operand is not plain: dead ones are among those. It notes
 // in w whether the task needs nothing but order. Submission lock held.
 func (g *Registry) CountPlain(w *Waiter, ops []Operand) int {
@@ -31,12 +32,19 @@ again:
 	mark := g.mark
 	n := 0
 	unrest := g.unrest.Load()
-	w.calm = unrest
+	w.calm, g.commuting = unrest, nil
 	for i := range ops {
 		op := &ops[i]
 		h := op.Handle
 		if op.Mode-1 > 2 || op.Unordered || h.flags != 0 {
-			return -1
+			if !g.special(op, mark) {
+				return -1
+			}
+			w.calm = 0
+			if op.Mode != modeScratch {
+				n++
+			}
+			continue
 		}
 		if h.calm != unrest {
 			if h.d.state.Load() == 0 {
@@ -69,6 +77,38 @@ again:
 	return n
 }
 
+// special reports whether a COMMUTE, REDUX or SCRATCH access of a task can be
+// registered plainly: SCRATCH has no order; REDUX is just one more contribution
+// to an open group; COMMUTE is on one fragment, which has a lock already.
+func (g *Registry) special(op *Operand, mark uint32) bool {
+	h := op.Handle
+	if op.Unordered || h.flags != 0 {
+		return false
+	}
+	f := h.f0
+	switch {
+	case op.Mode == modeScratch:
+		return true
+	case f == nil || f.kids != nil || f.seen == mark:
+		return false
+	case op.Mode == modeRedux:
+		f.seen = mark
+		return f.open == h && h.redux.open && !f.unordered
+	case op.Mode == modeC:
+		f.seen = mark
+		if g.commuting != nil {
+			return false // two locks
+		}
+		g.commuting = h
+		return f.init && !f.slow && f.lock != nil
+	}
+	return false
+}
+
+// Commuting returns the operand that the task for which CountPlain was called
+// last commutes on, or nil. Submission lock held.
+func (g *Registry) Commuting() *Handle { return g.commuting }
+
 // Calm reports whether w, for which CountPlain was called, still needs nothing
 // but order: no data of it has a State.
 func (g *Registry) Calm(w *Waiter) bool { return w.calm == g.unrest.Load() }
@@ -81,13 +121,23 @@ func (g *Registry) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits 
 	for i := range ops {
 		op := &ops[i]
 		if f := op.Handle.f0; f != nil {
-			if op.Mode == modeW {
+			m := op.Mode
+			if m > modeC {
+				if m == modeScratch {
+					continue
+				}
+				f, m = &op.Handle.redux.frag, modeR
+			}
+			if m == modeW {
 				f.init = true
 			}
-			if g.access(w, &acc[k], f, op.Mode) {
+			if g.access(w, &acc[k], f, m) {
 				waits++
 			}
 			k++
+			continue
+		}
+		if op.Mode == modeScratch {
 			continue
 		}
 		for _, f := range op.Handle.frags {

@@ -20,9 +20,12 @@ import (
 type accumulator struct {
 	frag Fragment // order only
 	open bool     // there are contributions, as of what was submitted; submission lock
-	mu   struct {
+	// own holds the copy of each worker, which only that worker touches during
+	// a group, and the reduction after it.
+	own []unsafe.Pointer
+	mu  struct {
 		sync.Mutex
-		copies []unsafe.Pointer // initialised, and not in use
+		copies []unsafe.Pointer // of others: initialised, and not in use
 		fault  any              // a contribution was lost
 	}
 }
@@ -30,7 +33,7 @@ type accumulator struct {
 // accumulate returns h's accumulator. Submission lock held.
 func (h *Handle) accumulate() *accumulator {
 	if h.redux == nil {
-		a := &accumulator{}
+		a := &accumulator{own: make([]unsafe.Pointer, len(h.d.reg.publishers))}
 		f := &a.frag
 		f.first.mode, f.first.inline = modeR, true
 		f.first.rem.Store(1)
@@ -122,7 +125,7 @@ func (g *Registry) NoValueIn(h *Handle) (none []Box, all bool) {
 // Contribution is a private copy in use by one task.
 type Contribution struct {
 	h *Handle
-	p unsafe.Pointer
+	p unsafe.Pointer // nil: a worker's own
 }
 
 // Own describes memory p that holds all of h and nothing else.
@@ -136,9 +139,23 @@ func (h *Handle) Own(p unsafe.Pointer, b *iface.Buffer) {
 }
 
 // Contribute takes a private copy of h for the caller to add to, and describes
-// it in b. r is the reduction of the group.
-func (h *Handle) Contribute(b *iface.Buffer) (Contribution, error) {
+// it in b. The copy is that of the worker with the given number, which runs no
+// other task meanwhile; below 0 it is one that nobody else uses.
+func (h *Handle) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 	a := h.redux
+	if worker >= 0 && worker < len(a.own) {
+		p := a.own[worker]
+		if p != nil {
+			h.Own(p, b)
+			return Contribution{h: h}, nil
+		}
+		p, err := h.newCopy(b)
+		if err != nil {
+			return Contribution{}, err
+		}
+		a.own[worker] = p
+		return Contribution{h: h}, nil
+	}
 	a.mu.Lock()
 	if n := len(a.mu.copies); n > 0 {
 		p := a.mu.copies[n-1]
@@ -148,22 +165,47 @@ func (h *Handle) Contribute(b *iface.Buffer) (Contribution, error) {
 		return Contribution{h, p}, nil
 	}
 	a.mu.Unlock()
-	p, err := h.d.reg.mem.Alloc(h.desc.Bytes())
+	p, err := h.newCopy(b)
 	if err != nil {
 		return Contribution{}, err
+	}
+	return Contribution{h, p}, nil
+}
+
+// newCopy makes a private copy with the initial value, and describes it in b.
+func (h *Handle) newCopy(b *iface.Buffer) (unsafe.Pointer, error) {
+	p, err := h.d.reg.mem.Alloc(h.desc.Bytes())
+	if err != nil {
+		return nil, err
 	}
 	h.Own(p, b)
 	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) }); err != nil {
 		h.d.reg.mem.Free(p, h.desc.Bytes())
-		return Contribution{}, err
+		return nil, err
 	}
 	h.Own(p, b)
-	return Contribution{h, p}, nil
+	return p, nil
+}
+
+// collect takes all copies, the workers' first. Nothing uses them any more.
+func (a *accumulator) collect() []unsafe.Pointer {
+	var out []unsafe.Pointer
+	for i, p := range a.own {
+		if p != nil {
+			out = append(out, p)
+			a.own[i] = nil
+		}
+	}
+	a.mu.Lock()
+	out = append(out, a.mu.copies...)
+	a.mu.copies = nil
+	a.mu.Unlock()
+	return out
 }
 
 // Return gives the copy back, to be added to by others and combined later.
 func (c Contribution) Return() {
-	if c.h == nil {
+	if c.p == nil {
 		return
 	}
 	a := c.h.redux
@@ -176,11 +218,7 @@ func (c Contribution) Return() {
 // Where h had no value (none, in boxes of the datum; everywhere when all) it
 // takes the contributions alone. Nothing uses the copies any more.
 func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
-	a := h.redux
-	a.mu.Lock()
-	copies := a.mu.copies
-	a.mu.copies = nil
-	a.mu.Unlock()
+	copies := h.redux.collect()
 	mem, bytes := h.d.reg.mem, h.desc.Bytes()
 	defer func() {
 		for _, p := range copies {
@@ -305,12 +343,7 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 // DropContributions forgets the contributions to h. Nothing uses the copies any
 // more.
 func (h *Handle) DropContributions() {
-	a := h.redux
-	a.mu.Lock()
-	copies := a.mu.copies
-	a.mu.copies = nil
-	a.mu.Unlock()
-	for _, p := range copies {
+	for _, p := range h.redux.collect() {
 		h.d.reg.mem.Free(p, h.desc.Bytes())
 	}
 }

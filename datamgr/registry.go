@@ -26,6 +26,7 @@ type Registry struct {
 	lockIDs   int64
 	mark      uint32
 	merged    []use
+	commuting *Handle // of the last CountPlain
 	freeEpoch *epoch
 	slab      []epoch
 	completer Completer // for ends that the submitter causes

@@ -81,7 +81,15 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			acc := t.room(n)
 			t.Arm()
 			waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
-			j.release(t, waits)
+			j.count(t)
+			var one *datamgr.LockSet
+			if h := rt.reg.Commuting(); h != nil {
+				one = &t.side().locks
+				one.One(&t.Waiter, h, t.Allowed == nil && t.Priority == 0)
+			}
+			if t.Settle(waits) && (one == nil || !one.Queue()) {
+				rt.push(t, sched.Outside)
+			}
 			return nil
 		}
 	}
@@ -117,12 +125,15 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			waits += keep.sp.attach(t)
 		}
 	}
-	j.release(t, waits)
+	j.count(t)
+	if t.Settle(waits) {
+		rt.push(t, sched.Outside)
+	}
 	return nil
 }
 
-// release counts t, tells the listener and lets t go. Submission lock held.
-func (j *Job) release(t *task, waits int32) {
+// count counts t and tells the listener. Submission lock held.
+func (j *Job) count(t *task) {
 	rt := j.rt
 	j.submitted++
 	j.live++
@@ -132,9 +143,6 @@ func (j *Job) release(t *task, waits int32) {
 	}
 	if rt.opt.Listener != nil {
 		rt.event(TaskSubmitted, t, -1, nil)
-	}
-	if t.Settle(waits) {
-		rt.push(t, sched.Outside)
 	}
 }
 

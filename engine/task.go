@@ -144,7 +144,7 @@ func (t *task) extend() *ext {
 		return x
 	}
 	t.general = true
-	x.locks.Reset(&t.Waiter)
+	x.locks.Extend(&t.Waiter)
 	x.needLocks, x.unsequenced, x.shared = false, false, false
 	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
 	x.name, x.color, x.flops = "", 0, 0

@@ -212,12 +212,19 @@ func (w *worker) run(t *task) {
 		w.flush()
 		w.job = j
 	}
-	if t.general || !w.rt.reg.Calm(&t.Waiter) && !w.ready(t) || t.Order <= j.cancelled.Load() {
+	if t.general || t.Order <= j.cancelled.Load() {
 		w.runGeneral(t)
 		w.settle()
 		return
 	}
 	w.tc.reset(t, w)
+	commutes := false
+	if !w.rt.reg.Calm(&t.Waiter) {
+		var done bool
+		if commutes, done = w.prepare(t); done {
+			return
+		}
+	}
 	if w.rt.opt.Poison {
 		w.poison(t)
 	}
@@ -226,6 +233,9 @@ func (w *worker) run(t *task) {
 		w.fail(t, err)
 		w.settle()
 		return
+	}
+	if commutes {
+		t.x.locks.ReleaseOne(w.c)
 	}
 	w.c.Finish(t.accesses())
 	w.recycle(t)
@@ -236,22 +246,64 @@ func (w *worker) run(t *task) {
 	}
 }
 
-// ready looks at the data of a plain task: it makes memory exist that does not,
-// and reports whether that was all there was to do.
-func (w *worker) ready(t *task) bool {
-	state := t.state()
-	if state == 0 {
-		return true
-	}
-	if !state.OnlyLazy() {
-		return false
-	}
-	for i := range t.operands() {
-		if t.operands()[i].Handle.PrepareMain() != nil {
-			return false // the general way says so
+// prepare does what a plain task needs before its kernel: memory that does not
+// exist yet, private copies, its lock. commutes says that it has the lock; done,
+// that it was run in the general way instead, or waits for the lock.
+func (w *worker) prepare(t *task) (commutes, done bool) {
+	ops := t.operands()
+	var state datamgr.State
+	for i := range ops {
+		switch op := &ops[i]; op.Mode {
+		case iface.Scratch, iface.Redux:
+		case iface.Commute:
+			commutes = true
+			fallthrough
+		default:
+			state |= op.Handle.State()
 		}
 	}
-	return true
+	ok := state == 0 || state.OnlyLazy()
+	if ok && commutes && !t.x.locks.AcquireOne() {
+		w.pub.End(w.c) // t may run elsewhere by now
+		w.settle()
+		return false, true
+	}
+	k := 0
+	for i := range ops {
+		if !ok {
+			break
+		}
+		var err error
+		switch op := &ops[i]; op.Mode {
+		case iface.Scratch:
+			err = w.private(k, i, op)
+			k++
+		case iface.Redux:
+			_, err = op.Handle.Contribute(w.id, &w.tc.bufs[i])
+			w.tc.set[i] = true
+		default:
+			if state != 0 {
+				err = op.Handle.PrepareMain()
+			}
+		}
+		ok = err == nil // else the general way meets the error again, and says so
+	}
+	if !ok {
+		w.runGeneral(t)
+		w.settle()
+	}
+	return commutes, !ok
+}
+
+// private makes operand i, SCRATCH, the worker's k-th private memory.
+func (w *worker) private(k, i int, op *Operand) error {
+	p, err := w.workspace(k, op.Handle)
+	if err != nil {
+		return err
+	}
+	op.Handle.Own(p, &w.tc.bufs[i])
+	w.tc.set[i] = true
+	return nil
 }
 
 // kernel calls fn as the kernel of t; the buffers that are not plain are filled in.
@@ -284,11 +336,18 @@ func (w *worker) exit(err error) {
 // runGeneral runs a task that may need locks, copies or private buffers, or
 // must not run at all.
 func (w *worker) runGeneral(t *task) {
-	x := t.extend()
 	ops := t.operands()
+	plain := !t.general
+	if plain && t.x != nil {
+		t.x.locks.ReleaseOne(w.c)
+	}
+	x := t.extend()
 	if t.kind == specialTask {
 		w.runSpecial(t)
 		return
+	}
+	for i := range ops {
+		x.needLocks = x.needLocks || plain && ops[i].Mode == iface.Commute
 	}
 	if x.needLocks || t.state().Locks() {
 		if !x.locks.Acquire(ops, x.unsequenced, w.c) {
@@ -345,15 +404,12 @@ func (w *worker) privates(t *task) error {
 	for i, op := range t.operands() {
 		switch op.Mode {
 		case iface.Scratch:
-			p, err := w.workspace(k, op.Handle)
-			if err != nil {
+			if err := w.private(k, i, &op); err != nil {
 				return err
 			}
-			op.Handle.Own(p, &w.tc.bufs[i])
-			w.tc.set[i] = true
 			k++
 		case iface.Redux:
-			c, err := op.Handle.Contribute(&w.tc.bufs[i])
+			c, err := op.Handle.Contribute(w.id, &w.tc.bufs[i])
 			if err != nil {
 				return err
 			}

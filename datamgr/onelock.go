@@ -1,0 +1,67 @@
+package datamgr
+
+// Locks of plain tasks, which commute on one fragment and need nothing else.
+
+// One makes s the locks of a plain task that commutes on h, which CountPlain
+// accepted. A patient task may be handed the lock while it still waits for a
+// worker: not one that must come before or after others, or that only some
+// workers may run, for then those who wait for the lock would wait for that.
+// Submission lock held.
+func (s *LockSet) One(w *Waiter, h *Handle, patient bool) {
+	s.Reset(w)
+	s.one, s.patient = h.f0.lock, patient
+}
+
+// Queue puts a patient task that is ready in the queue of its lock, if somebody
+// has that: so it does not go through the workers' queues only to find that
+// out. It reports whether it did; then the waiter is no longer the caller's.
+func (s *LockSet) Queue() bool {
+	l := s.one
+	if !s.patient {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.mu.writer {
+		return false
+	}
+	l.mu.queue.add(s)
+	return true
+}
+
+// AcquireOne takes the lock of a plain task. When it reports false the waiter is
+// queued, will be released to some completer later, and is no longer the caller's.
+func (s *LockSet) AcquireOne() bool {
+	if s.handed {
+		return true
+	}
+	l := s.one
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.baton = nil // whoever takes the lock uses it up, and whoever does not finds it taken
+	if l.mu.writer || l.mu.grace > 0 || l.mu.readers > 0 {
+		l.mu.queue.add(s)
+		return false
+	}
+	l.mu.writer, s.handed = true, true
+	return true
+}
+
+// ReleaseOne gives the lock of a plain task back, if it has it, and releases to
+// c who waited for it.
+func (s *LockSet) ReleaseOne(c *Completer) {
+	if s.handed {
+		s.handed = false
+		s.one.release(true, c)
+	}
+}
+
+// Extend is Reset for a plain task that becomes a general one while it runs:
+// what it has is given back by Release.
+func (s *LockSet) Extend(w *Waiter) {
+	one, handed := s.one, s.handed
+	s.Reset(w)
+	if handed {
+		s.taken = append(s.taken, lockUse{one, true})
+	}
+}
