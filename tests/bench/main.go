@@ -10,7 +10,8 @@
 // and prints medians in one table. It takes rounds=, n=, workers=, only= (rows,
 // with commas), policies= (of StarPU), table=overhead|dense, md=1 for a table in
 // Markdown, json=1 for one line of JSON per cell. A command also reads --key=value
-// and --json.
+// and --json. memory and growth take the same where it makes sense; growth writes
+// SVG files to tests/bench/results or to dir=.
 //
 // Workloads, by default through engine's Go API, with via=script from a script:
 //
@@ -107,6 +108,7 @@ var keys = []string{"n", "h", "w", "t", "ns", "nb", "b", "workers", "frags", "re
 var commands = map[string]func(ctx context.Context, args []string) error{
 	"peers":  peers,
 	"memory": memory,
+	"growth": growth,
 }
 
 func main() {

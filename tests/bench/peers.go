@@ -18,6 +18,7 @@ type options struct {
 	only               []string
 	policies           []string
 	table              string // "", "overhead", "dense"
+	dir                string // where pictures go
 	markdown, json     bool
 }
 
@@ -58,6 +59,8 @@ func parseOptions(args []string, o options) (*options, error) {
 				return nil, fmt.Errorf("table is overhead or dense, not %q", value)
 			}
 			o.table = value
+		case key == "dir" && o.dir != "" && value != "":
+			o.dir = value
 		default:
 			return nil, fmt.Errorf("no key %q; there are rounds n workers only policies table md json", key)
 		}

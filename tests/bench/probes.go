@@ -68,23 +68,19 @@ func live(c *config, workers int) (measured, error) {
 	if h < 3 || n < 1 {
 		return measured{}, fmt.Errorf("h must be at least 3 and n at least 1")
 	}
-	return withRuntime(c, engine.Options{Workers: workers, Window: n + h + 1}, func(b *goBench) (measured, error) {
+	return withRuntime(c, engine.Options{Workers: workers, Window: n + 2}, func(b *goBench) (measured, error) {
 		hs, err := b.vectors(h)
 		if err != nil {
 			return measured{}, err
 		}
-		// One task on each handle waits for the gate, and holds up all others.
+		// One task on all handles waits for the gate, and holds up all others.
 		gate := b.job.NewGate()
-		hold := engine.TaskSpec{
-			Codelet:  emptyCodelet("hold", iface.RW),
-			Operands: []engine.Operand{{Mode: iface.RW}},
-			After:    []engine.Dependency{gate},
-		}
+		hold := engine.TaskSpec{Codelet: &engine.Codelet{Name: "hold", CPU: []engine.Impl{empty}}, After: []engine.Dependency{gate}}
 		for _, x := range hs {
-			hold.Operands[0].Handle = x
-			if err := b.job.Submit(&hold); err != nil {
-				return measured{}, err
-			}
+			hold.Operands = append(hold.Operands, engine.Operand{Handle: x, Mode: iface.RW})
+		}
+		if err := b.job.Submit(&hold); err != nil {
+			return measured{}, err
 		}
 		ops := []engine.Operand{{Mode: iface.R}, {Mode: iface.R}, {Mode: iface.RW}}
 		spec := engine.TaskSpec{Codelet: emptyCodelet("rrw", iface.R, iface.R, iface.RW), Operands: ops}

@@ -18,7 +18,7 @@ type side struct {
 	name    string // "StarPU", "libgomp", "starpush", "script"
 	variant string // the policy of StarPU, else ""
 	program string
-	args    []string // behind those of the workload
+	args    []string // between the workload and its own
 	env     []string
 	lacks   []string // workloads that it does not have
 	numbers []string // keys that it does not know: rows that set one are not for it
@@ -48,7 +48,7 @@ func (s *side) run(ctx context.Context, args ...string) (result, error) {
 }
 
 func (s *side) output(ctx context.Context, args []string) ([]byte, error) {
-	return outputEnv(ctx, s.env, s.program, append(slices.Clone(args), s.args...)...)
+	return outputEnv(ctx, s.env, s.program, slices.Concat(args[:1], s.args, args[1:])...)
 }
 
 // parseResult finds the line of JSON in what a program printed.

@@ -72,14 +72,16 @@ func emptyCodelet(name string, modes ...iface.AccessMode) *engine.Codelet {
 	return &engine.Codelet{Name: name, Modes: modes, CPU: []engine.Impl{empty}}
 }
 
-// vectors registers h vectors of 16 f32 that lie in one host slice.
+// vectors registers h vectors of 16 f32, more where they are cut into more
+// fragments, that lie in one host slice.
 func (b *goBench) vectors(h int) ([]*datamgr.Handle, error) {
-	home := make([]float32, 16*h)
+	size := max(16, b.c.get("frags", 1))
+	home := make([]float32, size*h)
 	hs := make([]*datamgr.Handle, h)
 	for i := range hs {
 		var err error
 		hs[i], err = b.rt.Register(engine.DataSpec{
-			Kind: iface.Vector, Elem: iface.F32, Dims: []int{16}, Home: unsafe.Pointer(&home[16*i]),
+			Kind: iface.Vector, Elem: iface.F32, Dims: []int{size}, Home: unsafe.Pointer(&home[size*i]),
 		})
 		if err != nil {
 			return nil, err
