@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,10 +13,22 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
-// configs are the runtimes that behaviour must not depend on.
-var configs = []Options{{Workers: 1}, {Workers: 4}, {Workers: 2, Policy: "prio"}, {Workers: 3, Policy: "eager"}, {Sequential: true}}
+// configs are the runtimes that behaviour must not depend on: every policy with
+// 1, 2, 4 and 8 workers, and Sequential.
+var configs = append(slices.Clone(parallel), Options{Sequential: true})
+
+// parallel are those with workers.
+var parallel = func() (out []Options) {
+	for _, p := range sched.Names() {
+		for _, n := range []int{1, 2, 4, 8} {
+			out = append(out, Options{Workers: n, Policy: p})
+		}
+	}
+	return out
+}()
 
 func everywhere(t *testing.T, fn func(t *testing.T, rt *Runtime, j *Job)) {
 	for _, o := range configs {
@@ -333,7 +346,7 @@ func TestSubmitErrors(t *testing.T) {
 
 // What was dropped is lost, what ran stays, and the job goes on.
 func TestCancel(t *testing.T) {
-	for _, o := range configs[:4] {
+	for _, o := range parallel {
 		rt, j := start(t, o)
 		x, y, z := ints(t, rt, make([]int64, 1)), ints(t, rt, make([]int64, 1)), ints(t, rt, make([]int64, 1))
 		entered, cause := make(chan struct{}), errors.New("stop it")
@@ -410,7 +423,7 @@ func TestContextOfJobEnds(t *testing.T) {
 
 // Kernels that submit may race with a cancel; nothing hangs or is lost.
 func TestCancelStorm(t *testing.T) {
-	for _, o := range configs[:4] {
+	for _, o := range parallel {
 		rt, j := start(t, o)
 		hs := make([]*datamgr.Handle, 8)
 		for i := range hs {

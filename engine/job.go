@@ -95,7 +95,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	if o.Stats {
 		j.stats = newJobStats(len(rt.workers))
 	}
-	j.timed.Store(o.Stats || rt.opt.Calibrate > 0)
+	j.timed.Store(o.Stats || rt.opt.Calibrate > 0 || rt.feedback != nil)
 	j.mu.base = context.WithoutCancel(ctx)
 	j.mu.now = newGeneration(j.mu.base)
 	j.mu.old = j.mu.now

@@ -121,13 +121,19 @@ func (rt *Runtime) arch(int) string { return cpuArch }
 
 // timed calls the kernel of t and says what it took to those who want to know.
 func (w *worker) timed(t *task, fn Impl, impl int) error {
-	j := t.job
+	j, fb := t.job, w.rt.feedback
 	if j.stats != nil {
 		w.running.Store(t.codelet)
+	}
+	if fb != nil {
+		fb.Started(&t.Item, w.id)
 	}
 	start := time.Now()
 	err := callKernel(fn, &w.tc, w.exit)
 	d := time.Since(start)
+	if fb != nil {
+		fb.Ended(&t.Item, w.id, d.Seconds())
+	}
 	if j.stats != nil {
 		j.stats.add(w, t, d)
 		w.running.Store(nil)

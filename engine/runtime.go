@@ -16,14 +16,15 @@ import (
 // Runtime runs tasks. It is made by New and ended by Close. Any number of jobs
 // may use it at once.
 type Runtime struct {
-	opt     Options
-	reg     *datamgr.Registry
-	device  accel.Device
-	policy  sched.Policy
-	workers []*worker
-	group   sync.WaitGroup
-	quit    atomic.Bool
-	hands   sync.Pool
+	opt      Options
+	reg      *datamgr.Registry
+	device   accel.Device
+	policy   sched.Policy
+	feedback sched.Feedback // policy, if it wants to know when kernels run
+	workers  []*worker
+	group    sync.WaitGroup
+	quit     atomic.Bool
+	hands    sync.Pool
 
 	// guarded by the submission lock
 	freeTasks    *task

@@ -5,13 +5,20 @@ package engine
 
 import (
 	"errors"
-	"math"
 
 	"github.com/starpush/starpush/engine/sched"
 )
 
 // newPolicy makes the policy that the options ask for.
 func (rt *Runtime) newPolicy() error {
+	err := rt.choosePolicy()
+	if !rt.opt.Sequential {
+		rt.feedback, _ = rt.policy.(sched.Feedback)
+	}
+	return err
+}
+
+func (rt *Runtime) choosePolicy() error {
 	o := &rt.opt
 	m := rt.machine()
 	if o.NewPolicy != nil && !o.Sequential {
@@ -47,18 +54,11 @@ func (rt *Runtime) machine() sched.Machine {
 	return m
 }
 
-// assumedSpeed is how fast a CPU worker is taken to be where only the work of a
-// task is known, in floating-point operations per second.
-const assumedSpeed = 2e9
-
 // estimate predicts the time of t on worker w, in seconds.
 func (rt *Runtime) estimate(t *task, w int) (seconds float64, known bool) {
 	if t.kind != userTask {
 		return 0, true // next to nothing, and nothing is measured
 	}
-	if e := rt.modelled(t, w); e.Known {
-		return e.Seconds, true
-	}
-	n := t.flops()
-	return n / assumedSpeed, n > 0 && !math.IsInf(n, 1)
+	e := rt.modelled(t, w)
+	return e.Seconds, e.Known
 }

@@ -201,7 +201,7 @@ func TestHooksSubmit(t *testing.T) {
 			t.Error(v[0], waits.Load())
 		}
 
-		const n = 20000
+		const n = 3000
 		k := 0
 		var next func(*Task) error
 		next = func(*Task) error {

@@ -89,7 +89,7 @@ func TestStuck(t *testing.T) {
 
 // Another job may open what this one cannot: that is no reason to give up.
 func TestNotStuckBecauseOfOthers(t *testing.T) {
-	for _, o := range configs[:4] {
+	for _, o := range parallel {
 		rt, j := start(t, o)
 		other := rt.NewJob(nil, JobOptions{})
 		x := ints(t, rt, make([]int64, 1))

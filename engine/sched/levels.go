@@ -7,8 +7,9 @@ import "slices"
 // entry is a queued item and what a policy thinks of it.
 type entry struct {
 	it       *Item
-	length   float64 // predicted time of its kernel, seconds; 0: not known
+	length   float64 // predicted time of its kernel, seconds
 	transfer float64 // predicted time that its worker will wait for data, seconds
+	known    bool    // length is predicted
 	passed   int     // how often others went first
 }
 

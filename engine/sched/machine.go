@@ -22,6 +22,9 @@ type Machine struct {
 	// Transfer predicts how long it takes to bring what the item reads to w's
 	// memory node, in seconds. Default: 0.
 	Transfer func(it *Item, w int) float64
+	// Energy predicts what the item's kernel takes on w, in joules. Default: 0,
+	// not known.
+	Energy func(it *Item, w int) float64
 	// Missing is how much of what the item reads is not on w's memory node, in
 	// bytes. Default: 0.
 	Missing func(it *Item, w int) int64
@@ -67,6 +70,9 @@ func (m Machine) filled() Machine {
 	}
 	if m.Transfer == nil {
 		m.Transfer = func(*Item, int) float64 { return 0 }
+	}
+	if m.Energy == nil {
+		m.Energy = func(*Item, int) float64 { return 0 }
 	}
 	if m.Missing == nil {
 		m.Missing = func(*Item, int) int64 { return 0 }

@@ -45,6 +45,11 @@ var table = []Entry{
 	{Name: "eager", Doc: "one queue, first come first served; positive priorities to the front", Priorities: Front, make: newEager},
 	{Name: "prio", Doc: "one queue, highest priority first", Priorities: Strict, make: newPrio},
 	{Name: "random", Doc: "a random worker, faster ones more often", Priorities: Strict, make: newRandom, Options: randomOptions},
+	{Name: "dm", Doc: "the worker that is expected to end it first, by performance models", Priorities: Front, make: dmKind{}.new},
+	{Name: "dmda", Doc: "as dm, and counts the time to bring data", Priorities: Front, make: dmKind{data: true}.new, Options: dmdaOptions},
+	{Name: "dmdap", Doc: "as dmda, highest priority first", Priorities: Strict, make: dmKind{data: true, sorted: true}.new, Options: dmdaOptions},
+	{Name: "dmdar", Doc: "as dmda, what has its data there first", Priorities: Front, make: dmKind{data: true, ready: true}.new, Options: dmdaOptions},
+	{Name: "dmdas", Doc: "as dmdap, and among equals what has its data there first", Priorities: Strict, make: dmKind{data: true, sorted: true, ready: true}.new, Options: dmdaOptions},
 }
 
 // Table returns all policies.

@@ -45,6 +45,7 @@ func plain(n int) sched.Machine {
 		Workers:  make([]sched.Worker, n),
 		Estimate: func(*sched.Item, int) (float64, bool) { return 0, false },
 		Transfer: func(*sched.Item, int) float64 { return 0 },
+		Energy:   func(*sched.Item, int) float64 { return 0 },
 		Missing:  func(*sched.Item, int) int64 { return 0 },
 		Data:     func(*sched.Item, func(id, bytes int64)) {},
 		Kind:     func(*sched.Item) any { return nil },
