@@ -174,13 +174,14 @@ const (
 	NoSharing               // overlapping operands, one written, that cannot lie in one piece of memory
 )
 
-// MergeOptions are for what the engine submits itself.
+// MergeOptions are for what the engine submits itself, but for InOrder.
 type MergeOptions struct {
 	NoValueYet bool // reading what has no value is meant
 	OnlyNew    bool // leave out what has a value
 	Drop       bool // the value is cleared instead of given
 	DropAt     *Site
 	Reduce     *Handle // combines the contributions to it
+	InOrder    bool    // COMMUTE is RW: in the order of submission
 }
 
 // Merged is the outcome of Merge, to be given to Count, Register and Finish.
@@ -220,7 +221,10 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			ms = append(ms, use{&a.frag, modeR, false})
 			continue
 		}
-		free := op.Unordered
+		free, mode := op.Unordered, op.Mode
+		if mode == modeC && opt.InOrder {
+			mode = modeRW
+		}
 		for _, f := range h.list() {
 			if f.init && opt.OnlyNew {
 				continue
@@ -236,18 +240,18 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			if f.seen == mark && met(ms, f) {
 				u := &ms[f.use]
 				switch {
-				case u.m == modeC && op.Mode == modeC:
-				case u.m == modeC || op.Mode == modeC:
+				case u.m == modeC && mode == modeC:
+				case u.m == modeC || mode == modeC:
 					u.m = modeRW
 				default:
-					u.m |= op.Mode
+					u.m |= mode
 				}
 				u.unordered = u.unordered && free
 				out.Shared = true
 				continue
 			}
 			f.seen, f.use = mark, int32(len(ms))
-			ms = append(ms, use{f, op.Mode, free})
+			ms = append(ms, use{f, mode, free})
 		}
 	}
 	if opt.Reduce != nil {

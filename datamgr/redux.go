@@ -23,9 +23,12 @@ type accumulator struct {
 	// own holds the copy of each worker, which only that worker touches during
 	// a group, and the reduction after it.
 	own []unsafe.Pointer
-	mu  struct {
+	// contributions of the open group that have a number; submission lock
+	leaves int64
+	mu     struct {
 		sync.Mutex
 		copies []unsafe.Pointer // of others: initialised, and not in use
+		tree   *reduxTree       // of numbered contributions, or nil
 		fault  any              // a contribution was lost
 	}
 }
@@ -102,7 +105,7 @@ func (g *Registry) OpenGroup(ops []Operand) *Handle {
 // CloseGroup ends the open group of h: the caller submits the reduction now.
 // Submission lock held.
 func (g *Registry) CloseGroup(h *Handle) {
-	h.redux.open = false
+	h.redux.open, h.redux.leaves = false, 0
 	for _, f := range h.list() {
 		f.open, f.slow = nil, f.unordered
 	}
@@ -124,8 +127,9 @@ func (g *Registry) NoValueIn(h *Handle) (none []Box, all bool) {
 
 // Contribution is a private copy in use by one task.
 type Contribution struct {
-	h *Handle
-	p unsafe.Pointer // nil: a worker's own
+	h    *Handle
+	p    unsafe.Pointer // nil: a worker's own, or reserved and not taken
+	leaf int64          // its number; 0: it has none
 }
 
 // Own describes memory p that holds all of h and nothing else.
@@ -162,14 +166,14 @@ func (h *Handle) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 		a.mu.copies = a.mu.copies[:n-1]
 		a.mu.Unlock()
 		h.Own(p, b)
-		return Contribution{h, p}, nil
+		return Contribution{h: h, p: p}, nil
 	}
 	a.mu.Unlock()
 	p, err := h.newCopy(b)
 	if err != nil {
 		return Contribution{}, err
 	}
-	return Contribution{h, p}, nil
+	return Contribution{h: h, p: p}, nil
 }
 
 // newCopy makes a private copy with the initial value, and describes it in b.
@@ -187,8 +191,9 @@ func (h *Handle) newCopy(b *iface.Buffer) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// collect takes all copies, the workers' first. Nothing uses them any more.
-func (a *accumulator) collect() []unsafe.Pointer {
+// collect takes all copies, the workers' first, and the tree. Nothing uses them
+// any more.
+func (a *accumulator) collect() ([]unsafe.Pointer, *reduxTree) {
 	var out []unsafe.Pointer
 	for i, p := range a.own {
 		if p != nil {
@@ -198,14 +203,20 @@ func (a *accumulator) collect() []unsafe.Pointer {
 	}
 	a.mu.Lock()
 	out = append(out, a.mu.copies...)
-	a.mu.copies = nil
+	t := a.mu.tree
+	a.mu.copies, a.mu.tree = nil, nil
 	a.mu.Unlock()
-	return out
+	return out, t
 }
 
-// Return gives the copy back, to be added to by others and combined later.
+// Return gives the copy back, to be combined later; others may add to it
+// before, unless it has a number.
 func (c Contribution) Return() {
 	if c.p == nil {
+		return
+	}
+	if c.leaf > 0 {
+		c.plant()
 		return
 	}
 	a := c.h.redux
@@ -218,13 +229,16 @@ func (c Contribution) Return() {
 // Where h had no value (none, in boxes of the datum; everywhere when all) it
 // takes the contributions alone. Nothing uses the copies any more.
 func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
-	copies := h.redux.collect()
-	mem, bytes := h.d.reg.mem, h.desc.Bytes()
-	defer func() {
-		for _, p := range copies {
-			mem.Free(p, bytes)
+	copies, tree := h.redux.collect()
+	var rest []unsafe.Pointer
+	defer func() { h.freeCopies(copies, rest) }()
+	if tree != nil {
+		sums, left, err := tree.fold(h)
+		copies, rest = append(sums, copies...), left
+		if err != nil {
+			return err
 		}
-	}()
+	}
 	if len(copies) == 0 {
 		if len(none) == 0 && !all {
 			return nil
@@ -343,7 +357,18 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 // DropContributions forgets the contributions to h. Nothing uses the copies any
 // more.
 func (h *Handle) DropContributions() {
-	for _, p := range h.redux.collect() {
-		h.d.reg.mem.Free(p, h.desc.Bytes())
+	copies, tree := h.redux.collect()
+	if tree != nil {
+		copies = append(copies, tree.all()...)
+	}
+	h.freeCopies(copies)
+}
+
+// freeCopies gives the memory of copies back.
+func (h *Handle) freeCopies(lists ...[]unsafe.Pointer) {
+	for _, l := range lists {
+		for _, p := range l {
+			h.d.reg.mem.Free(p, h.desc.Bytes())
+		}
 	}
 }

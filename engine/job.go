@@ -20,6 +20,11 @@ type JobOptions struct {
 	DetectStuck bool
 	// Stats counts and times tasks by codelet and worker.
 	Stats bool
+	// Deterministic makes what tasks compute independent of how they are
+	// scheduled: COMMUTE uses run in the order of their submission, and
+	// contributions to REDUX data are combined in a fixed tree over it. It is
+	// always set in a runtime with Options.Deterministic.
+	Deterministic bool
 	// MaxInFlight is the number of unfinished tasks above which Submit waits
 	// for the workers; 0 means the runtime's window.
 	MaxInFlight int
@@ -85,6 +90,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	o.Deterministic = o.Deterministic || rt.opt.Deterministic
 	j := &Job{rt: rt, opt: o, window: int64(rt.opt.Window), every: 255, batch: 128}
 	if o.MaxInFlight > 0 {
 		j.window = int64(o.MaxInFlight)

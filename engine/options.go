@@ -38,6 +38,8 @@ type Options struct {
 	Sequential bool
 	// Listener is told what happens to tasks; nil costs nothing.
 	Listener Listener
+	// Deterministic sets JobOptions.Deterministic for every job.
+	Deterministic bool
 	// Poison fills W and SCRATCH operands with a pattern before their kernel
 	// runs, so that a kernel that reads them is noticed. Always on with Sequential.
 	Poison bool

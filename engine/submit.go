@@ -76,7 +76,7 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	}
 	var waits int32
 	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 {
-		if n := rt.reg.CountPlain(&t.Waiter, s.Operands); n >= 0 {
+		if n := rt.reg.CountPlain(&t.Waiter, s.Operands); n >= 0 && !(j.opt.Deterministic && fixes(s.Operands)) {
 			t.setOperands(s.Operands)
 			acc := t.room(n)
 			t.Arm()
@@ -114,9 +114,12 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	}
 	rt.closeGroups(j, ops, t)
 	rt.initialise(j, ops, t)
-	if waits, err = rt.register(t, datamgr.MergeOptions{}, s.After); err != nil {
+	if waits, err = rt.register(t, datamgr.MergeOptions{InOrder: j.opt.Deterministic}, s.After); err != nil {
 		rt.unused(t)
 		return err
+	}
+	if j.opt.Deterministic {
+		x.reserve(ops)
 	}
 	if keep != nil {
 		keep.id = j.submitted + 1

@@ -409,11 +409,9 @@ func (w *worker) privates(t *task) error {
 			}
 			k++
 		case iface.Redux:
-			c, err := op.Handle.Contribute(w.id, &w.tc.bufs[i])
-			if err != nil {
+			if err := t.x.contribute(op.Handle, w.id, &w.tc.bufs[i]); err != nil {
 				return err
 			}
-			t.x.redux = append(t.x.redux, c)
 			w.tc.set[i] = true
 		}
 	}

@@ -46,6 +46,11 @@ func Late(f *Func) Option {
 // Stdout says where print goes; the default is os.Stdout. One print is one Write.
 func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
 
+// Deterministic fixes the order of COMMUTE uses and the tree in which REDUX
+// contributions are combined: the run gives the same bits for every number of
+// workers and every policy. See engine.JobOptions.Deterministic.
+func Deterministic() Option { return func(c *runConfig) { c.Deterministic = true } }
+
 // WithLimits tightens, never widens, the limits of the Compiler.
 func WithLimits(l Limits) Option { return func(c *runConfig) { c.Limits = c.Limits.Tighten(l) } }
 

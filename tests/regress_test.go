@@ -39,7 +39,7 @@ func TestRegressions(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v; STARPUSH_UPDATE=1 writes it", err)
 			}
-			for _, m := range []mode{sequential, {1, "lws", false}, {4, "lws", false}, {2, "eager", false}, {4, "prio", false}} {
+			for _, m := range []mode{sequential, {workers: 1, policy: "lws"}, {workers: 4, policy: "lws"}, {workers: 2, policy: "eager"}, {workers: 4, policy: "prio"}} {
 				if diff := cmp.Diff(string(want), whole(p.run(t, m))); diff != "" {
 					t.Errorf("%v (-want +got):\n%s", m, diff)
 				}
@@ -73,7 +73,7 @@ func TestNoMemoryIsNoFault(t *testing.T) {
 		"register y = vector[f64](2_199_023_255_552, fill = 1)\nprint(y)": "error[E0705]: `y` cannot be registered: 16 TiB needed, and ram has ",
 	} {
 		p := program{dir: t.TempDir(), name: "big.spu", source: head + text + "\n"}
-		for _, m := range []mode{sequential, {2, "lws", false}} {
+		for _, m := range []mode{sequential, {workers: 2, policy: "lws"}} {
 			if o := p.run(t, m); !o.failed || !strings.Contains(o.diags, want) {
 				t.Errorf("%v: %s\ngives:\n%s\nwant: %s", m, text, o.diags, want)
 			}

@@ -30,16 +30,21 @@ var update = os.Getenv("STARPUSH_UPDATE") != ""
 
 // mode is one way to run a script.
 type mode struct {
-	workers    int
-	policy     string
-	sequential bool
+	workers       int
+	policy        string
+	sequential    bool
+	deterministic bool
 }
 
 func (m mode) String() string {
+	s := fmt.Sprintf("%s-%d", m.policy, m.workers)
 	if m.sequential {
-		return "sequential"
+		s = "sequential"
 	}
-	return fmt.Sprintf("%s-%d", m.policy, m.workers)
+	if m.deterministic {
+		s += "-deterministic"
+	}
+	return s
 }
 
 var sequential = mode{sequential: true}
@@ -107,6 +112,9 @@ func (p program) run(t *testing.T, m mode) outcome {
 	}()
 	var stdout bytes.Buffer
 	opts := []lang.Option{lang.Stdout(&stdout)}
+	if m.deterministic {
+		opts = append(opts, lang.Deterministic())
+	}
 	for name, v := range p.params {
 		opts = append(opts, lang.Param(name, v))
 	}

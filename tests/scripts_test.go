@@ -55,7 +55,7 @@ func goldenScript(t *testing.T, name string) {
 		params["file"] = filepath.ToSlash(file)
 	}
 	if testing.Short() {
-		modes = []mode{{2, "lws", false}}
+		modes = []mode{{workers: 2, policy: "lws"}}
 		if name != "cholesky_mtx" {
 			modes = append(modes, sequential)
 		}

@@ -24,6 +24,8 @@ type Config struct {
 	Files    FileSystem
 	Limits   Limits
 	Observe  func(*engine.Job)
+	// Deterministic is engine.JobOptions.Deterministic.
+	Deterministic bool
 }
 
 // NamedValue is a param from the host.
@@ -129,7 +131,8 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 		m.units = append(m.units, m.newTop())
 	}
 	m.sites = make([]*siteState, p.nsites)
-	m.job = m.rt.NewJob(context.Background(), engine.JobOptions{DetectStuck: true, Stats: true, MaxInFlight: m.limits.InFlight})
+	m.job = m.rt.NewJob(context.Background(), engine.JobOptions{DetectStuck: true, Stats: true,
+		Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.InFlight})
 	if cfg.Observe != nil {
 		cfg.Observe(m.job)
 	}

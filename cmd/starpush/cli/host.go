@@ -86,7 +86,7 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 			return nil, usagef("--sched: %v", err)
 		}
 	}
-	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential})
+	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic})
 	if err != nil {
 		return nil, usagef("%v", err)
 	}

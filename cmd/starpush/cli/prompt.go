@@ -38,6 +38,7 @@ then entries, without prompts.`,
 	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
 	f.StringVar(&o.sched, "sched", "", "scheduling `POLICY`: "+strings.Join(sched.Names(), ", "))
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
+	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop a statement after this wall time")
 	o.progress = "auto"
 	return c

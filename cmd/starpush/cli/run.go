@@ -24,6 +24,7 @@ type runFlags struct {
 	cpus               int
 	sched              string
 	sequential         bool
+	deterministic      bool
 	timeout            time.Duration
 	stats              bool
 	progress           string
@@ -40,6 +41,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
 	f.StringVar(&o.sched, "sched", "", "scheduling `POLICY`: "+strings.Join(sched.Names(), ", "))
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
+	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
 	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker at the end")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
