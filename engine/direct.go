@@ -21,8 +21,8 @@ func (c *Codelet) Call(ctx context.Context, bufs []*iface.Buffer, args []iface.S
 		return fmt.Errorf("engine: %s takes %d operands, and %d buffers are given", c.Name, len(c.Modes), len(bufs))
 	}
 	j := &Job{}
-	j.mu.now = &generation{ctx: ctx}
-	j.mu.old = j.mu.now
+	j.mu.old = &generation{ctx: ctx}
+	j.now.Store(j.mu.old)
 	ops := make([]Operand, len(bufs))
 	for i := range ops {
 		if ops[i].Mode = iface.RW; c.Modes != nil {

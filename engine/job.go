@@ -67,9 +67,9 @@ type Job struct {
 		failures []*failure
 		why      error // cause of the last Cancel
 		base     context.Context
-		now      *generation // of tasks that are not cancelled
-		old      *generation // of those that are
+		old      *generation // of tasks that are cancelled
 	}
+	now atomic.Pointer[generation] // of those that are not; set with mu, after cancelled
 }
 
 // generation is the context of the kernels between two Cancels.
@@ -99,12 +99,12 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 		j.every, j.batch = 0, 1
 	}
 	if o.Stats {
-		j.stats = newJobStats(len(rt.workers))
+		j.stats = newJobStats(rt.workers)
 	}
 	j.timed.Store(o.Stats || rt.opt.Calibrate > 0 || rt.feedback != nil)
 	j.mu.base = context.WithoutCancel(ctx)
-	j.mu.now = newGeneration(j.mu.base)
-	j.mu.old = j.mu.now
+	j.mu.old = newGeneration(j.mu.base)
+	j.now.Store(j.mu.old)
 	rt.reg.Lock()
 	rt.jobs[j] = struct{}{}
 	rt.reg.Unlock()
@@ -153,9 +153,10 @@ func (j *Job) cancel(cause error, forGood bool) {
 	}
 	j.mu.Lock()
 	j.mu.why = cause
-	old := j.mu.now
-	j.mu.old, j.mu.now = old, newGeneration(j.mu.base)
+	old := j.now.Load()
+	j.mu.old = old
 	j.cancelled.Store(j.submitted)
+	j.now.Store(newGeneration(j.mu.base))
 	j.mu.Unlock()
 	j.dropWaiting(j.submitted, h)
 	rt.reg.Unlock()
@@ -172,12 +173,13 @@ func (j *Job) cause() error {
 
 // kernelContext is the context of the kernel of task id.
 func (j *Job) kernelContext(id int64) context.Context {
+	now := j.now.Load() // first: one that is new here comes with the number that goes with it
+	if id > j.cancelled.Load() {
+		return now.ctx
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if id <= j.cancelled.Load() {
-		return j.mu.old.ctx
-	}
-	return j.mu.now.ctx
+	return j.mu.old.ctx
 }
 
 // abandon cancels what can be cancelled and releases what the job holds.
@@ -240,10 +242,7 @@ func (j *Job) Close() error {
 	if j.stop != nil && !j.stop() {
 		<-j.stopped
 	}
-	j.mu.Lock()
-	now := j.mu.now
-	j.mu.Unlock()
-	now.cancel(ErrClosed)
+	j.now.Load().cancel(ErrClosed)
 	rt.reg.Lock()
 	j.done = true
 	j.leave()

@@ -121,24 +121,31 @@ func (rt *Runtime) arch(int) string { return cpuArch }
 
 // timed calls the kernel of t and says what it took to those who want to know.
 func (w *worker) timed(t *task, fn Impl, impl int) error {
-	j, fb := t.job, w.rt.feedback
+	rt, j, a, fb := w.rt, t.job, &w.tally, w.rt.feedback
 	if j.stats != nil {
-		w.running.Store(t.codelet)
+		if a.codelet != t.codelet || a.job != j {
+			a.begin(w, j, t.codelet)
+		}
+		if a.skip > 0 && fb == nil && !rt.models.active.Load() {
+			a.skip--
+			err := callKernel(fn, &w.tc, w.exit)
+			a.count(t)
+			return err
+		}
 	}
 	if fb != nil {
 		fb.Started(&t.Item, w.id)
 	}
-	start := time.Now()
+	start := time.Since(rt.began)
 	err := callKernel(fn, &w.tc, w.exit)
-	d := time.Since(start)
+	d := time.Since(rt.began) - start
 	if fb != nil {
 		fb.Ended(&t.Item, w.id, d.Seconds())
 	}
 	if j.stats != nil {
-		j.stats.add(w, t, d)
-		w.running.Store(nil)
+		a.add(t, d)
 	}
-	if err == nil && w.rt.models.active.Load() {
+	if err == nil && rt.models.active.Load() {
 		w.record(t, impl, d)
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/cpu"
@@ -17,6 +18,7 @@ import (
 // may use it at once.
 type Runtime struct {
 	opt      Options
+	began    time.Time // times are taken from here: that reads one clock, and not two
 	reg      *datamgr.Registry
 	device   accel.Device
 	policy   sched.Policy
@@ -56,7 +58,7 @@ func New(o Options) (*Runtime, error) {
 		return nil, err
 	}
 	dev := cpu.New(0)
-	rt := &Runtime{opt: o, device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
+	rt := &Runtime{opt: o, began: time.Now(), device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
 	rt.hands.New = func() any { return &hand{rt: rt, c: rt.reg.NewCompleter(), id: sched.Outside} }
 	if o.Calibrate > 0 {
 		if err := rt.openModels(); err != nil {

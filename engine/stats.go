@@ -26,7 +26,7 @@ type CodeletStat struct {
 	Name      string
 	Submitted int64
 	Tasks     int64         // whose kernels ended
-	Time      time.Duration // in kernels, all workers together
+	Time      time.Duration // in kernels, all workers together; below a microsecond a task it is estimated
 	Flops     float64       // work of those tasks, as far as it was estimated
 }
 
@@ -37,13 +37,15 @@ type WorkerStat struct {
 	Time  time.Duration // in kernels
 }
 
-// jobStats counts by codelet and worker. Each worker has a part of its own.
+// jobStats counts by codelet and worker. Each worker has a part of its own,
+// which it adds its tally to.
 type jobStats struct {
-	workers []workerStats
-	mu      struct {
-		sync.Mutex
-		submitted map[*Codelet]int64
+	submits map[*Codelet]*int64 // guarded by the submission lock, as is last
+	last    struct {
+		codelet *Codelet
+		n       *int64
 	}
+	workers []workerStats
 }
 
 type workerStats struct {
@@ -55,42 +57,92 @@ type workerStats struct {
 	_ [64]byte
 }
 
-func newJobStats(workers int) *jobStats {
-	s := &jobStats{workers: make([]workerStats, workers)}
-	s.mu.submitted = map[*Codelet]int64{}
+func newJobStats(workers []*worker) *jobStats {
+	s := &jobStats{submits: map[*Codelet]*int64{}, workers: make([]workerStats, len(workers))}
+	for i, w := range workers {
+		s.workers[i].mu.codelets = map[*Codelet]*CodeletStat{}
+		s.workers[i].mu.all.Name = w.name
+	}
 	return s
 }
 
+// submitted counts a task of c. Submission lock held.
 func (s *jobStats) submitted(c *Codelet) {
-	s.mu.Lock()
-	s.mu.submitted[c]++
-	s.mu.Unlock()
+	if s.last.codelet != c {
+		n := s.submits[c]
+		if n == nil {
+			n = new(int64)
+			s.submits[c] = n
+		}
+		s.last.codelet, s.last.n = c, n
+	}
+	*s.last.n++
 }
 
-// add counts a kernel of t that ran on w for d.
-func (s *jobStats) add(w *worker, t *task, d time.Duration) {
-	c, flops := t.codelet, t.flops()
-	p := &s.workers[w.id]
+// tally counts the tasks that a worker ran, one after another, of one codelet of
+// one job. Looking at the clock twice takes longer than everything else that is
+// done for an empty task, so of the tasks that take less than brief only one in
+// sixteen is timed, and stands for the others.
+type tally struct {
+	job     *Job
+	codelet *Codelet
+	tasks   int64
+	time    time.Duration
+	flops   float64
+	last    time.Duration // what the task timed last took
+	skip    int           // so many more are not timed
+	descs   []iface.Desc  // for estimates of work
+}
+
+const brief = time.Microsecond
+
+// begin makes a the tally for tasks of c.
+func (a *tally) begin(w *worker, j *Job, c *Codelet) {
+	a.flush(w.id)
+	a.job, a.codelet, a.skip = j, c, 0
+	w.running.Store(c)
+}
+
+// add counts a task that was timed.
+func (a *tally) add(t *task, d time.Duration) {
+	if a.last = d; d < brief {
+		a.skip = 15
+	}
+	a.count(t)
+}
+
+// count counts a task as long as the one before.
+func (a *tally) count(t *task) {
+	a.tasks++
+	a.time += a.last
+	if t.codelet.Flops != nil || t.general {
+		a.flops += t.flops(&a.descs)
+	}
+}
+
+// flush adds what was counted to the job.
+func (a *tally) flush(worker int) {
+	if a.tasks == 0 {
+		return
+	}
+	p := &a.job.stats.workers[worker]
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.mu.codelets == nil {
-		p.mu.codelets = map[*Codelet]*CodeletStat{}
-		p.mu.all.Name = w.name
-	}
-	k := p.mu.codelets[c]
+	k := p.mu.codelets[a.codelet]
 	if k == nil {
-		k = &CodeletStat{Name: c.Name}
-		p.mu.codelets[c] = k
+		k = &CodeletStat{Name: a.codelet.Name}
+		p.mu.codelets[a.codelet] = k
 	}
-	k.Tasks++
-	k.Time += d
-	k.Flops += flops
-	p.mu.all.Tasks++
-	p.mu.all.Time += d
+	k.Tasks += a.tasks
+	k.Time += a.time
+	k.Flops += a.flops
+	p.mu.all.Tasks += a.tasks
+	p.mu.all.Time += a.time
+	p.mu.Unlock()
+	a.tasks, a.time, a.flops = 0, 0, 0
 }
 
-// flops estimates the work of t; 0: unknown.
-func (t *task) flops() (n float64) {
+// flops estimates the work of t; 0: unknown. buf, if given, is used again.
+func (t *task) flops(buf *[]iface.Desc) (n float64) {
 	if t.general && t.x.flops != 0 {
 		return t.x.flops
 	}
@@ -102,10 +154,14 @@ func (t *task) flops() (n float64) {
 			n = 0
 		}
 	}()
-	var ops []iface.Desc
+	if buf == nil {
+		buf = new([]iface.Desc)
+	}
+	ops := (*buf)[:0]
 	for _, op := range t.operands() {
 		ops = append(ops, op.Handle.Desc())
 	}
+	*buf = ops
 	return t.codelet.Flops(ops, t.args)
 }
 
@@ -115,12 +171,6 @@ func (j *Job) Stats() Stats {
 	mem := rt.device.Memory()
 	s := Stats{Failed: j.failed.Load(), Cancelled: j.dropped.Load(), Bytes: mem.Allocated(), PeakBytes: mem.Peak()}
 	s.Done = max(0, j.ended.Load()-j.internal.Load()-s.Failed-s.Cancelled)
-	rt.reg.Lock()
-	s.Submitted = j.submitted
-	rt.reg.Unlock()
-	if j.stats == nil {
-		return s
-	}
 	byName := map[string]*CodeletStat{}
 	get := func(name string) *CodeletStat {
 		if byName[name] == nil {
@@ -128,11 +178,17 @@ func (j *Job) Stats() Stats {
 		}
 		return byName[name]
 	}
-	j.stats.mu.Lock()
-	for c, n := range j.stats.mu.submitted {
-		get(c.Name).Submitted += n
+	rt.reg.Lock()
+	s.Submitted = j.submitted
+	if j.stats != nil {
+		for c, n := range j.stats.submits {
+			get(c.Name).Submitted += *n
+		}
 	}
-	j.stats.mu.Unlock()
+	rt.reg.Unlock()
+	if j.stats == nil {
+		return s
+	}
 	for i := range j.stats.workers {
 		p := &j.stats.workers[i]
 		p.mu.Lock()
@@ -142,10 +198,8 @@ func (j *Job) Stats() Stats {
 			g.Time += k.Time
 			g.Flops += k.Flops
 		}
-		all := p.mu.all
+		s.Workers = append(s.Workers, p.mu.all)
 		p.mu.Unlock()
-		all.Name = rt.workers[i].name
-		s.Workers = append(s.Workers, all)
 		if c := rt.workers[i].running.Load(); c != nil {
 			s.Running = append(s.Running, c.Name)
 		}

@@ -91,7 +91,8 @@ type worker struct {
 	job     *Job  // the job that ended counts for
 	ended   int64 // tasks of job that ended, not yet added to it
 	scratch []scratch
-	running atomic.Pointer[Codelet] // with statistics
+	tally   tally
+	running atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
 	times   *perf.Recorder          // with performance models
 	_       [64]byte
 }
@@ -180,10 +181,15 @@ func (w *worker) rest() {
 	w.pub.End(w.c)
 	w.settle()
 	w.flush()
+	if w.tally.job != nil {
+		w.tally.job, w.tally.codelet = nil, nil
+		w.running.Store(nil)
+	}
 }
 
 // flush adds what ended to the job's count.
 func (w *worker) flush() {
+	w.tally.flush(w.id)
 	if w.ended == 0 {
 		return
 	}

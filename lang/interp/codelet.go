@@ -7,7 +7,6 @@ import (
 	"math"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -99,24 +98,9 @@ func fileOf(o *types.Object) *syntax.File {
 	return nil
 }
 
-// buffers holds the operands of one kernel call.
-type buffers struct{ list []*iface.Buffer }
-
-var bufferPool = sync.Pool{New: func() any { return new(buffers) }}
-
 // runKernel adapts a kernel to the engine.
 func runKernel(code *kernel.Program) engine.Impl {
-	return func(c *engine.TaskContext) error {
-		b := bufferPool.Get().(*buffers)
-		b.list = b.list[:0]
-		for i := 0; i < c.NumBuffers(); i++ {
-			b.list = append(b.list, c.Buffer(i))
-		}
-		err := code.Run(c.Context(), b.list, c.Args())
-		clear(b.list)
-		bufferPool.Put(b)
-		return err
-	}
+	return func(c *engine.TaskContext) error { return code.RunTask(c) }
 }
 
 // flopsRule evaluates the flops option of a codelet, which may use operands.

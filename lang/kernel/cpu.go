@@ -45,9 +45,8 @@ type machine struct {
 	ptrs  []unsafe.Pointer // by slot: strips of names that differ between rounds
 	ops   []operandView
 	arena []uint64
-	ctx   context.Context
-	done  <-chan struct{}
-	left  int // elements until the next look at ctx
+	task  Task
+	left  int // elements until the next look at the task's context
 }
 
 // stopped ends a run because its context has ended.
@@ -63,18 +62,18 @@ func newMachine(p *Program) *machine {
 func (m *machine) reset() {
 	clear(m.ops)
 	clear(m.ptrs)
-	m.ctx, m.done = nil, nil
+	m.task = nil
 }
 
 // bind checks and takes the operands of a run.
-func (m *machine) bind(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
-	fn := m.p.fn
-	if len(bufs) != len(fn.Operands) || len(args) != len(fn.Scalars) {
+func (m *machine) bind(t Task) error {
+	fn, args := m.p.fn, t.Args()
+	if t.NumBuffers() != len(fn.Operands) || len(args) != len(fn.Scalars) {
 		return fmt.Errorf("kernel: codelet %s takes %d data and %d scalar operands, and got %d and %d",
-			fn.Name, len(fn.Operands), len(fn.Scalars), len(bufs), len(args))
+			fn.Name, len(fn.Operands), len(fn.Scalars), t.NumBuffers(), len(args))
 	}
-	for k, b := range bufs {
-		o := &fn.Operands[k]
+	for k := range fn.Operands {
+		o, b := &fn.Operands[k], t.Buffer(k)
 		if b == nil || b.Kind != o.Kind || o.Kind != iface.Void && b.Elem != iface.Elem(o.Elem) {
 			got := "nothing"
 			if b != nil {
@@ -99,10 +98,7 @@ func (m *machine) bind(ctx context.Context, bufs []*iface.Buffer, args []iface.S
 		}
 		m.setScalar(slot, fn.Slots[slot].Type, a)
 	}
-	m.ctx, m.done, m.left = ctx, ctx.Done(), tickEvery
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+	m.task, m.left = t, tickEvery
 	return nil
 }
 
@@ -131,13 +127,8 @@ func (m *machine) tick(n int) {
 		return
 	}
 	m.left = tickEvery
-	if m.done == nil {
-		return
-	}
-	select {
-	case <-m.done:
-		panic(stopped{context.Cause(m.ctx)})
-	default:
+	if ctx := m.task.Context(); ctx.Err() != nil {
+		panic(stopped{context.Cause(ctx)})
 	}
 }
 

@@ -131,7 +131,36 @@ func Lower(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[by
 // valid until Run returns. Loops look at ctx now and then, and its cause is
 // returned when it has ended. An index outside and an integer division by zero
 // are a *Fault. After an error the written operands hold anything.
-func (p *Program) Run(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) (err error) {
+func (p *Program) Run(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return p.RunTask(&call{ctx, bufs, args})
+}
+
+// call is a run without a task.
+type call struct {
+	ctx  context.Context
+	bufs []*iface.Buffer
+	args []iface.Scalar
+}
+
+func (c *call) NumBuffers() int            { return len(c.bufs) }
+func (c *call) Buffer(i int) *iface.Buffer { return c.bufs[i] }
+func (c *call) Args() []iface.Scalar       { return c.args }
+func (c *call) Context() context.Context   { return c.ctx }
+
+// Task is what a body runs on: operands in the order of the signature, and a
+// context, which only long runs look at.
+type Task interface {
+	NumBuffers() int
+	Buffer(i int) *iface.Buffer
+	Args() []iface.Scalar
+	Context() context.Context
+}
+
+// RunTask is Run for a task, without copying its operands.
+func (p *Program) RunTask(t Task) (err error) {
 	m, _ := p.pool.Get().(*machine)
 	if m == nil {
 		m = newMachine(p)
@@ -149,7 +178,7 @@ func (p *Program) Run(ctx context.Context, bufs []*iface.Buffer, args []iface.Sc
 			panic(r)
 		}
 	}()
-	if err := m.bind(ctx, bufs, args); err != nil {
+	if err := m.bind(t); err != nil {
 		return err
 	}
 	for _, s := range p.code {
