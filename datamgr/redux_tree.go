@@ -12,6 +12,8 @@ package datamgr
 // old value with the nodes (0, 1), (1, 1), (2, 1) … added from left to right.
 
 import (
+	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -27,15 +29,16 @@ type reduxTree struct {
 	errAt int64            // its first leaf
 }
 
-// reduxNode is a node of the tree: leaves index<<level and following.
-type reduxNode struct {
-	level uint8
-	index int64
-}
+// reduxNode is a node of the tree: its index, and in the last 6 bits its level.
+type reduxNode uint64
 
-func (n reduxNode) sibling() reduxNode { return reduxNode{n.level, n.index ^ 1} }
-func (n reduxNode) parent() reduxNode  { return reduxNode{n.level + 1, n.index >> 1} }
-func (n reduxNode) first() int64       { return n.index << n.level }
+func nodeAt(level uint, index int64) reduxNode { return reduxNode(index)<<6 | reduxNode(level) }
+
+func (n reduxNode) level() uint        { return uint(n & 63) }
+func (n reduxNode) index() int64       { return int64(n >> 6) }
+func (n reduxNode) first() int64       { return n.index() << n.level() }
+func (n reduxNode) sibling() reduxNode { return n ^ 1<<6 }
+func (n reduxNode) parent() reduxNode  { return nodeAt(n.level()+1, n.index()>>1) }
 
 // Reserve numbers the next contribution to h, which is to be combined in a fixed
 // tree. The task takes it by Take when it runs. Submission lock held, and the
@@ -76,9 +79,8 @@ func (c *Contribution) Take(b *iface.Buffer) error {
 // what that makes possible.
 func (c Contribution) plant() {
 	h, a := c.h, c.h.redux
-	n, p := reduxNode{0, c.leaf}, c.p
+	n, p := nodeAt(0, c.leaf), c.p
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.mu.tree == nil {
 		a.mu.tree = &reduxTree{nodes: map[reduxNode]unsafe.Pointer{}}
 	}
@@ -88,10 +90,11 @@ func (c Contribution) plant() {
 		q, ok := t.nodes[n.sibling()]
 		if !ok {
 			t.nodes[n] = p
+			a.mu.Unlock()
 			return
 		}
 		delete(t.nodes, n.sibling())
-		if n.index&1 == 0 {
+		if n.index()&1 == 0 {
 			p, q = q, p
 		}
 		a.mu.Unlock() // the tree stays: no reduction runs before its tasks have ended
@@ -107,11 +110,24 @@ func (c Contribution) plant() {
 }
 
 // merge adds the copy from to the copy into.
-func (h *Handle) merge(into, from unsafe.Pointer) error {
-	var b iface.Buffer
-	h.Own(into, &b)
-	return h.combineInto(&b, []unsafe.Pointer{from})
+func (h *Handle) merge(into, from unsafe.Pointer) (err error) {
+	b := mergeBuffers.Get().(*[2]iface.Buffer)
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+		if err != nil {
+			err = &ReductionError{Reduction: h.reduce.Name, What: "combine", Cause: err}
+		}
+		mergeBuffers.Put(b)
+	}()
+	h.Own(into, &b[0])
+	h.Own(from, &b[1])
+	return h.reduce.Combine(&b[0], &b[1])
 }
+
+// mergeBuffers saves merge two allocations.
+var mergeBuffers = sync.Pool{New: func() any { return new([2]iface.Buffer) }}
 
 // fold returns what is to be added to the value of the handle, from left to
 // right, and the memory that is left. Nothing uses the copies any more.
@@ -119,11 +135,11 @@ func (t *reduxTree) fold(h *Handle) (sums, rest []unsafe.Pointer, err error) {
 	err = t.err
 	var build func(n reduxNode) unsafe.Pointer
 	build = func(n reduxNode) unsafe.Pointer {
-		if p, ok := t.nodes[n]; ok || n.level == 0 || n.first() > t.last {
+		if p, ok := t.nodes[n]; ok || n.level() == 0 || n.first() > t.last {
 			return p
 		}
-		left := build(reduxNode{n.level - 1, 2 * n.index})
-		right := build(reduxNode{n.level - 1, 2*n.index + 1})
+		left := build(nodeAt(n.level()-1, 2*n.index()))
+		right := build(nodeAt(n.level()-1, 2*n.index()+1))
 		if left == nil || right == nil { // right: beyond the last leaf
 			return left
 		}
@@ -133,8 +149,8 @@ func (t *reduxTree) fold(h *Handle) (sums, rest []unsafe.Pointer, err error) {
 		t.spare = append(t.spare, right)
 		return left
 	}
-	for l := uint8(0); l < 63 && int64(1)<<l <= t.last; l++ {
-		if p := build(reduxNode{l, 1}); p != nil {
+	for l := uint(0); l < 58 && int64(1)<<l <= t.last; l++ {
+		if p := build(nodeAt(l, 1)); p != nil {
 			sums = append(sums, p)
 		}
 	}

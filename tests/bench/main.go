@@ -35,7 +35,8 @@
 //	wake         n= ms=        tasks for workers that were parked for ms milliseconds: median time to a kernel's start
 //	views        n=            views of n parts; a part is a task
 //
-// Every workload takes workers= (default 2), sched= (default lws) and via=go|script.
+// Every workload takes workers= (default 2), sched= (default lws), via=go|script and
+// deterministic=1.
 // Seconds run from the first submission to the end of the last task. The fields
 // and the shapes are those of the peers' benchmarks, so that lines compare.
 package main
@@ -102,7 +103,7 @@ var probes = map[string]func(c *config, workers int) (measured, error){
 }
 
 // keys are the numbers that a workload may be given.
-var keys = []string{"n", "h", "w", "t", "ns", "nb", "b", "workers", "frags", "readers", "ms"}
+var keys = []string{"n", "h", "w", "t", "ns", "nb", "b", "workers", "frags", "readers", "ms", "deterministic"}
 
 // commands run workloads, each in a process of its own, and print what came out.
 var commands = map[string]func(ctx context.Context, args []string) error{

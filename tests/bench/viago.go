@@ -22,7 +22,7 @@ type goBench struct {
 
 // viaGo measures a workload through engine's Go API.
 func viaGo(c *config, workers int) (measured, error) {
-	rt, err := engine.New(engine.Options{Workers: workers, Policy: c.sched})
+	rt, err := engine.New(engine.Options{Workers: workers, Policy: c.sched, Deterministic: c.get("deterministic", 0) > 0})
 	if err != nil {
 		return measured{}, err
 	}

@@ -40,7 +40,7 @@ func viaScript(c *config, workers int) (measured, error) {
 	if err := diags.Err(); err != nil {
 		return measured{}, err
 	}
-	rt, err := engine.New(engine.Options{Workers: workers, Policy: c.sched})
+	rt, err := engine.New(engine.Options{Workers: workers, Policy: c.sched, Deterministic: c.get("deterministic", 0) > 0})
 	if err != nil {
 		return measured{}, err
 	}
