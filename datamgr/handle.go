@@ -202,5 +202,12 @@ func (h *Handle) SetUnordered(on bool) {
 	}
 }
 
+// Unordered reports whether accesses through h have no order by default.
+func (h *Handle) Unordered() bool {
+	h.d.reg.Lock()
+	defer h.d.reg.Unlock()
+	return h.UnorderedLocked()
+}
+
 // UnorderedLocked reports whether SetUnordered was set. Submission lock held.
 func (h *Handle) UnorderedLocked() bool { return h.flags&flagUnordered != 0 }

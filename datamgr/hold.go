@@ -2,40 +2,175 @@ package datamgr
 
 // Held data: releasing it in part, and who waits for it.
 
-// Downgrade turns the write accesses of a held task into read accesses, as far
-// as that lets others in: where its epoch is the last it becomes a group of
-// readers, where readers come next the access joins them, where the fragment
-// was split it joins the readers of the pieces, and before a writer nothing
-// changes. It returns the accesses that the task has from now on, appended to
-// out. Submission lock held.
-func (g *Registry) Downgrade(w *Waiter, as, out []Access, c *Completer) []Access {
-	for i := range as {
-		e := as[i].e
+// Hold is data that the program holds, or that something without a kernel uses:
+// what is left of it as it is given back piece by piece, and how unordered
+// accesses, which do not see it in the order, are kept away.
+type Hold struct {
+	h            *Handle
+	held, writes Region      // what is left, and of that, what may be written
+	frags        []*Fragment // of the accesses that are left, in their order
+	locks        []*accessLock
+}
+
+// NewHold makes the hold of a task that uses h in mode m.
+func NewHold(h *Handle, m AccessMode) *Hold {
+	o := &Hold{h: h, held: Region{h.box}}
+	if m != modeR {
+		o.writes = Region{h.box}
+	}
+	return o
+}
+
+// Left reports whether anything is still held.
+func (o *Hold) Left() bool { return len(o.held) > 0 }
+
+// MayWrite reports whether anything may still be written.
+func (o *Hold) MayWrite() bool { return len(o.writes) > 0 }
+
+// Whole reports whether all of the handle is still held.
+func (o *Hold) Whole() bool { return o.held.covers(&o.h.box) }
+
+// Holds reports whether all of p is still held, whether all of it may be
+// written, and whether any of it may.
+func (o *Hold) Holds(p *Handle) (held, writes, some bool) {
+	if p.d != o.h.d {
+		return false, false, false
+	}
+	return o.held.covers(&p.box), o.writes.covers(&p.box), o.writes.touches(&p.box)
+}
+
+// Lower gives the right to write p back, and with end the right to read it, too.
+// as are the accesses of w, which holds the data by locks. It returns what is
+// left of them. Submission lock held.
+//
+// A piece of the order that is given back ends. One that may still be read
+// becomes a read access as far as that lets others in: where its epoch is the
+// last it becomes a group of readers, where readers come next the access joins
+// them, and before a writer nothing changes. A fragment that is given back in
+// part, because it was split while it was held, is first replaced by its pieces,
+// unless something that was submitted before the split waits for all of it:
+// then it ends with its last piece.
+func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Handle, end bool, c *Completer) []Access {
+	o.writes = o.writes.without(&p.box)
+	if end {
+		o.held = o.held.without(&p.box)
+	}
+	type held struct {
+		e *epoch
+		f *Fragment
+	}
+	var work []held
+	for i := len(as) - 1; i >= 0; i-- {
+		work = append(work, held{as[i].e, o.frags[i]})
+	}
+	as, o.frags = nil, nil
+	keep := func(e *epoch, f *Fragment) {
+		as, o.frags = append(as, Access{w: w, e: e}), append(o.frags, f)
+	}
+	for len(work) > 0 {
+		e, f := work[len(work)-1].e, work[len(work)-1].f
+		work = work[:len(work)-1]
 		switch {
-		case e.mode == modeR:
-			out = append(out, Access{w: w, e: e})
-			continue
-		case e.kids != nil:
-			for _, k := range *e.kids {
-				k.rem.Add(1)
-				out = append(out, Access{w: w, e: k})
+		case !o.held.touches(&f.box):
+			e.leave(c)
+		case !o.held.covers(&f.box) || o.writes.touches(&f.box) && !o.writes.covers(&f.box):
+			kids := g.refine(e, f, c)
+			for i := len(kids) - 1; i >= 0; i-- {
+				work = append(work, held{kids[i], (*f.kids)[i]})
 			}
-		case e.next == nil:
-			e.mode = modeR
-			out = append(out, Access{w: w, e: e})
-			continue
-		case e.next.mode == modeR:
-			e.next.rem.Add(1)
-			out = append(out, Access{w: w, e: e.next})
+			if kids == nil {
+				keep(e, f)
+			}
+		case o.writes.touches(&f.box) || e.mode == modeR:
+			keep(e, f)
 		default:
-			out = append(out, Access{w: w, e: e})
-			continue
-		}
-		if e.rem.Add(-1) == 0 {
-			c.end(e)
+			downgrade(e, f, keep, c)
 		}
 	}
+	o.lowerLocks(locks, c)
+	return as
+}
+
+// leave ends one access of e.
+func (e *epoch) leave(c *Completer) {
+	if e.rem.Add(-1) == 0 {
+		c.end(e)
+	}
+}
+
+// downgrade turns a write access of e, to all of f, into a read access.
+func downgrade(e *epoch, f *Fragment, keep func(*epoch, *Fragment), c *Completer) {
+	switch {
+	case e.kids != nil:
+		for i, k := range *e.kids {
+			k.rem.Add(1)
+			if e.pieces(f) {
+				keep(k, (*f.kids)[i])
+			} else {
+				keep(k, f)
+			}
+		}
+	case e.next == nil:
+		e.mode = modeR
+		keep(e, f)
+		return
+	case e.next.mode == modeR:
+		e.next.rem.Add(1)
+		keep(e.next, f)
+	default:
+		keep(e, f)
+		return
+	}
+	e.leave(c)
+}
+
+// pieces reports whether e was the last epoch of f when f was split: what comes
+// after it is in the pieces.
+func (e *epoch) pieces(f *Fragment) bool {
+	return e.kids != nil && f.kids != nil && len(*e.kids) == len(*f.kids)
+}
+
+// refine replaces an access of e to all of f, which was split, by accesses of
+// the same mode to its pieces. It returns their epochs, in the order of the
+// pieces; nil, and changes nothing, when that cannot be. Submission lock held.
+func (g *Registry) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
+	if !e.pieces(f) {
+		return nil
+	}
+	out := make([]*epoch, len(*e.kids))
+	for i, k := range *e.kids {
+		switch {
+		case e.mode == modeR: // the first group of the piece is active, and ends after e
+			k.rem.Add(1)
+		case k.empty():
+			// Nobody has joined the group of readers that stands first in the piece:
+			// the access takes its place. What the piece was split into becomes
+			// active after it, no longer together with it.
+			k.mode = e.mode
+			k.waiters.Store(nil)
+			k.rem.Add(1)
+		default: // readers wait there: the access comes before them
+			n := g.newEpoch()
+			n.mode, n.next, n.kids = e.mode, nil, &[]*epoch{k}
+			n.waiters.Store(nil)
+			n.rem.Store(2) // the access, and until e ends
+			(*e.kids)[i] = n
+			k = n
+		}
+		out[i] = k
+	}
+	e.leave(c)
 	return out
+}
+
+// empty reports whether e, the first epoch of a piece whose fragment is not
+// through, has no accesses.
+func (e *epoch) empty() bool {
+	n := int32(1) // until the fragment is through
+	if e.next == nil && e.kids == nil {
+		n++ // the last of its piece
+	}
+	return e.rem.Load() == n
 }
 
 // Successors calls fn for every task that waits for one of the accesses to end,
@@ -99,11 +234,12 @@ func (g *Registry) Free(ops []Operand) bool {
 }
 
 // Busy reports whether a task that was submitted uses h and has not ended. held
-// are the accesses of data that the caller holds; they do not count.
+// are the accesses of data that the caller holds, and unordered is how many
+// others it holds on the datum; they do not count.
 // Contributions that wait to be combined do not count either. Submission lock
 // held.
-func (g *Registry) Busy(h *Handle, held [][]Access) bool {
-	if h.d.unordered.Load() != 0 {
+func (g *Registry) Busy(h *Handle, held [][]Access, unordered int) bool {
+	if h.d.unordered.Load() != int64(unordered) {
 		return true
 	}
 	own := func(e *epoch) int32 {

@@ -282,13 +282,6 @@ func (l *accessLock) beginGrace() {
 // AddPublisher makes p known; before the first submission only.
 func (g *Registry) AddPublisher(p *Publisher) { g.publishers = append(g.publishers, p) }
 
-// Hold is data that the program holds: an ordered access whose task has
-// started and will end when the program says so.
-type Hold struct {
-	H     *Handle
-	locks []*accessLock
-}
-
 // AddHold makes h known to unordered accesses. Submission lock held.
 func (g *Registry) AddHold(h *Hold) { g.held = append(g.held, h) }
 
@@ -341,30 +334,55 @@ func (g *Registry) unorder(f *Fragment) {
 		p.mu.Unlock()
 	}
 	for _, h := range g.held {
-		if h.H.d == f.d && h.H.box.touches(&f.box) {
+		if h.h.d == f.d && h.held.touches(&f.box) {
 			h.locks = append(h.locks, f.lock)
 			f.lock.beginGrace()
 		}
 	}
 }
 
-// Share turns exclusive locks into shared ones: who waited tries again.
-func (s *LockSet) Share(c *Completer) {
+// lowerLocks gives back what the hold does not need any more: of the locks s,
+// and of the grace that keeps unordered accesses away. Submission lock held.
+func (o *Hold) lowerLocks(s *LockSet, c *Completer) {
+	if len(s.taken) == 0 && len(o.locks) == 0 {
+		return
+	}
+	held, writes := map[*accessLock]bool{}, map[*accessLock]bool{}
+	o.h.d.root.leaves(&o.h.box, func(f *Fragment) {
+		if f.lock != nil {
+			held[f.lock] = held[f.lock] || o.held.touches(&f.box)
+			writes[f.lock] = writes[f.lock] || o.writes.touches(&f.box)
+		}
+	})
+	s.taken = slices.DeleteFunc(s.taken, func(u lockUse) bool {
+		if !held[u.l] {
+			u.l.release(u.exclusive, c)
+		}
+		return !held[u.l]
+	})
 	for i := range s.taken {
-		u := &s.taken[i]
-		if !u.exclusive {
-			continue
+		if u := &s.taken[i]; u.exclusive && !writes[u.l] {
+			u.exclusive = false
+			u.l.share(c)
 		}
-		u.exclusive = false
-		l := u.l
-		l.mu.Lock()
-		l.mu.writer = false
-		l.mu.readers++
-		for o := l.mu.queue.take(nil); o != nil; o = l.mu.queue.take(nil) {
-			o.baton = l
-			c.Release(o.w)
+	}
+	o.locks = slices.DeleteFunc(o.locks, func(l *accessLock) bool {
+		if !held[l] {
+			l.endGrace(c)
 		}
-		l.mu.Unlock()
+		return !held[l]
+	})
+}
+
+// share turns a lock that is held alone into a shared one: who waited tries again.
+func (l *accessLock) share(c *Completer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.writer = false
+	l.mu.readers++
+	for o := l.mu.queue.take(nil); o != nil; o = l.mu.queue.take(nil) {
+		o.baton = l
+		c.Release(o.w)
 	}
 }
 

@@ -182,6 +182,8 @@ type MergeOptions struct {
 	DropAt     *Site
 	Reduce     *Handle // combines the contributions to it
 	InOrder    bool    // COMMUTE is RW: in the order of submission
+	Keep       bool    // whether there is a value does not change
+	Hold       *Hold   // is told the fragments of the ordered accesses
 }
 
 // Merged is the outcome of Merge, to be given to Count, Register and Finish.
@@ -327,6 +329,7 @@ func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) 
 		u := &g.merged[i]
 		f := u.f
 		switch {
+		case m.opt.Keep:
 		case m.opt.Drop && !f.d.void:
 			f.init, f.why, f.gone = false, Invalidated, m.opt.DropAt
 		case u.m != modeR:
@@ -337,6 +340,9 @@ func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) 
 		}
 		if g.access(w, &acc[k], f, u.m) {
 			waits++
+		}
+		if o := m.opt.Hold; o != nil {
+			o.frags = append(o.frags, f)
 		}
 		k++
 	}

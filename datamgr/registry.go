@@ -72,9 +72,11 @@ type Spec struct {
 	LD       int            // matrix: distance between rows of Home, in elements; 0: the number of columns
 	Home     unsafe.Pointer // element 0 of host memory, which stays the caller's; nil: none
 	ReadOnly bool
-	Name     string
-	Reduce   *Reduction
-	Site     *Site
+	// Unordered gives accesses no order with others; see Handle.SetUnordered.
+	Unordered bool
+	Name      string
+	Reduce    *Reduction
+	Site      *Site
 }
 
 // Register declares a datum and returns the handle of all of it. Data with a
@@ -100,6 +102,9 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	}
 	if s.Name != "" {
 		h.name.Store(&s.Name)
+	}
+	if s.Unordered {
+		h.flags = flagUnordered
 	}
 	d.whole = h
 	switch {

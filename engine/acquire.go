@@ -4,11 +4,8 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -19,17 +16,23 @@ import (
 type Access struct {
 	job     *Job
 	h       *datamgr.Handle
-	at      *Site
-	t       *task         // guarded by the submission lock once granted
-	granted chan struct{} // closed when the access is decided
-	fn      func(*Access, error)
+	opt     AcquireOptions
 	try     bool
+	fn      func(*Access, error)
 	none    []datamgr.Box // what had no value before: all that an acquire W loses that is given up
+	lacks   error         // OrderOnly: why Fetch cannot be
+	granted chan struct{} // closed when the access is decided
 	buf     iface.Buffer
-	mu      struct {
+
+	// guarded by the submission lock once granted
+	t    *task
+	hold *datamgr.Hold
+
+	mu struct {
 		sync.Mutex
 		mode      iface.AccessMode
 		state     accessState
+		fetched   bool // OrderOnly: buf is valid
 		err       error
 		abandoned error
 	}
@@ -37,79 +40,73 @@ type Access struct {
 
 // accessState:
 //
-//	waiting ──> held ──> released
+//	waiting ──> held <──> fetching
+//	   │          └─────────┴─────> released
 //	   └──────> refused
+//
+// What is released while it is fetched ends when the fetch has.
 type accessState uint8
 
 const (
 	accessWaiting accessState = iota
 	accessHeld
+	accessFetching
 	accessReleased
 	accessRefused
 )
+
+// AcquireOptions say how data is acquired. The zero value is what Acquire does.
+type AcquireOptions struct {
+	Site *Site // where the program does it, for errors
+	// Node is where the bytes are wanted: an index of Runtime.Nodes. 0 is main
+	// memory. A node that does not exist is a *NoNodeError.
+	Node int
+	// OrderOnly waits for its turn and keeps others away as the mode says, and
+	// does nothing with the value: the data need not have one, none is given, and
+	// no memory is allocated and no copy made. The buffer has no memory before
+	// Access.Fetch.
+	OrderOnly bool
+	// Unordered gives the access no order with others: it waits only while
+	// something that conflicts with it runs or is held. So does an access to a
+	// handle with SetUnordered.
+	Unordered bool
+	// Partial, for mode R, shows data of which only some elements have a value.
+	// The others mean nothing; InitialisedPart tells them apart.
+	Partial bool
+}
 
 // Acquire waits until the program may use h in mode R, W or RW, in the order in
 // which tasks and accesses were submitted, and gives direct access to its main
 // memory. In mode W the elements start as zeros. at says where, and may be left
 // out. Errors, besides those of Wait: *UninitError, *FailedDataError,
-// *DeadHandleError, *ReadOnlyError, *ModeError, ErrClosed.
+// *DeadHandleError, *ReadOnlyError, *ModeError, *NoNodeError, ErrClosed.
 //
-// Tasks that need the data wait until Release.
+// Tasks that need the data wait until Release. An acquire that is given up,
+// because ctx ends or the wait would never end, leaves the data as it is; but
+// what had no value, and would have got one from mode W, is lost from then on
+// as if a task had failed.
 func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
-	return j.acquire(ctx, h, mode, false, at)
+	return j.AcquireWith(ctx, h, mode, AcquireOptions{Site: first(at)})
 }
 
-// AcquirePartial is Acquire in mode R for data of which only some elements have
-// a value: it shows what there is. The others mean nothing; InitialisedPart
-// tells them apart.
+// AcquirePartial is Acquire in mode R with AcquireOptions.Partial.
 func (j *Job) AcquirePartial(ctx context.Context, h *datamgr.Handle, at ...*Site) (*Access, error) {
-	return j.acquire(ctx, h, iface.R, true, at)
+	return j.AcquireWith(ctx, h, iface.R, AcquireOptions{Site: first(at), Partial: true})
 }
 
-// AcquireFunc is Acquire that does not wait: fn is called with the access, or
-// with nil and an error, on a goroutine of its own once that is decided. The
-// access is released when fn returns, if fn did not do it. Its place in the
-// order is that of the call. Close of the job and of the runtime wait for fn,
-// which must not call them: they return ErrWouldDeadlock. A panic in fn is among
-// the job's Failures.
-func (j *Job) AcquireFunc(h *datamgr.Handle, mode iface.AccessMode, fn func(*Access, error), at ...*Site) error {
-	if err := checkAcquire(h, mode); err != nil {
-		return err
-	}
-	a := j.newAccess(h, mode, at)
-	a.fn = fn
-	return j.request(a, mode, false)
-}
-
-// TryAcquire is Acquire that returns ErrBusy instead of waiting.
-func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
-	if err := checkAcquire(h, mode); err != nil {
-		return nil, err
-	}
-	a := j.newAccess(h, mode, at)
-	a.try = true
-	if err := j.request(a, mode, false); err != nil {
-		return nil, err
-	}
-	if a.abandon(ErrBusy) { // an unordered task has it
-		return nil, ErrBusy
-	}
-	<-a.granted
-	return a.outcome()
-}
-
-func (j *Job) acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, partial bool, at []*Site) (*Access, error) {
+// AcquireWith is Acquire with options.
+func (j *Job) AcquireWith(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
 	if j.rt.mayBeInKernel() {
 		return nil, ErrWouldDeadlock
 	}
-	if err := checkAcquire(h, mode); err != nil {
+	a, err := j.newAccess(h, mode, o)
+	if err != nil {
 		return nil, err
 	}
 	if ctx != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	a := j.newAccess(h, mode, at)
-	if err := j.request(a, mode, partial); err != nil {
+	if err := j.request(a); err != nil {
 		return nil, err
 	}
 	if err := j.await(ctx, a.granted, nil, func(t *task) bool { return t.general && t.x.access == a }); err != nil {
@@ -121,15 +118,78 @@ func (j *Job) acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessM
 	return a.outcome()
 }
 
-func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, at []*Site) *Access {
-	a := &Access{job: j, h: h, at: first(at), granted: make(chan struct{})}
+// AcquireFunc is Acquire that does not wait: fn is called with the access, or
+// with nil and an error, on a goroutine of its own once that is decided. The
+// access is released when fn returns, if fn did not do it. Its place in the
+// order is that of the call. Close of the job and of the runtime wait for fn,
+// which must not call them: they return ErrWouldDeadlock. A panic in fn is among
+// the job's Failures.
+func (j *Job) AcquireFunc(h *datamgr.Handle, mode iface.AccessMode, fn func(*Access, error), at ...*Site) error {
+	return j.AcquireFuncWith(h, mode, AcquireOptions{Site: first(at)}, fn)
+}
+
+// AcquireFuncWith is AcquireFunc with options.
+func (j *Job) AcquireFuncWith(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions, fn func(*Access, error)) error {
+	if fn == nil {
+		return &ModeError{Handle: h, Mode: mode, Other: -1, Message: "no function to call with " + describe(h)}
+	}
+	a, err := j.newAccess(h, mode, o)
+	if err != nil {
+		return err
+	}
+	a.fn = fn
+	return j.request(a)
+}
+
+// TryAcquire is Acquire that returns ErrBusy instead of waiting. It may be
+// called in kernels.
+func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
+	return j.TryAcquireWith(h, mode, AcquireOptions{Site: first(at)})
+}
+
+// TryAcquireWith is TryAcquire with options.
+func (j *Job) TryAcquireWith(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
+	a, err := j.newAccess(h, mode, o)
+	if err != nil {
+		return nil, err
+	}
+	a.try = true
+	if err := j.request(a); err != nil {
+		return nil, err
+	}
+	if a.abandon(ErrBusy) { // an unordered task has it
+		return nil, ErrBusy
+	}
+	<-a.granted
+	return a.outcome()
+}
+
+// newAccess checks what needs no lock.
+func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
+	fail := func(text string) (*Access, error) {
+		return nil, &ModeError{Handle: h, Mode: mode, Other: -1, Message: text}
+	}
+	switch {
+	case h == nil:
+		return fail("no data to acquire: the handle is nil")
+	case mode != iface.R && mode != iface.W && mode != iface.RW:
+		return fail(fmt.Sprintf("%s cannot be acquired as %v; use R, W or RW", describe(h), mode))
+	case h.ReadOnly() && mode != iface.R:
+		return nil, &ReadOnlyError{Handle: h, Mode: mode}
+	case o.Partial && mode != iface.R:
+		return fail(fmt.Sprintf("%s cannot be acquired in part as %v; use R", describe(h), mode))
+	}
+	if nodes := j.rt.Nodes(); o.Node < 0 || o.Node >= len(nodes) {
+		return nil, &NoNodeError{Node: o.Node, Nodes: nodes}
+	}
+	a := &Access{job: j, h: h, opt: o, granted: make(chan struct{})}
 	a.mu.mode = mode
-	return a
+	return a, nil
 }
 
 // request gives a its place in the order.
-func (j *Job) request(a *Access, mode iface.AccessMode, partial bool) error {
-	rt, h := j.rt, a.h
+func (j *Job) request(a *Access) error {
+	rt, h, mode := j.rt, a.h, a.mu.mode
 	hd := rt.takeHand()
 	defer rt.giveHand(hd)
 	rt.reg.Lock()
@@ -141,18 +201,29 @@ func (j *Job) request(a *Access, mode iface.AccessMode, partial bool) error {
 		return err
 	}
 	t := rt.internal(j, acquireTask, h, mode)
-	if a.try && !rt.reg.Free(t.operands()) {
+	ops := t.operands()
+	ops[0].Unordered = a.opt.Unordered || h.UnorderedLocked()
+	if a.try && (!ops[0].Unordered && !rt.reg.Free(ops) || rt.reg.OpenGroup(ops) != nil) {
 		rt.unused(t)
 		return ErrBusy
 	}
-	t.origin.Site = a.at
-	t.x.access, a.t = a, t
-	rt.closeGroups(j, t.operands(), t)
-	rt.initialise(j, t.operands(), t)
-	if mode == iface.W {
+	t.origin.Site = a.opt.Site
+	a.t, a.hold = t, datamgr.NewHold(h, mode)
+	t.x.access = a
+	rt.closeGroups(j, ops, t)
+	opt := datamgr.MergeOptions{NoValueYet: a.opt.Partial, Hold: a.hold}
+	switch {
+	case a.opt.OrderOnly:
+		if _, bad := rt.reg.Merge([]Operand{{Handle: h, Mode: iface.RW}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
+			a.lacks = problem(ops, bad)
+		}
+		opt.NoValueYet, opt.Keep = true, true
+	case mode == iface.W:
 		a.none, _ = rt.reg.NoValueIn(h)
+	default:
+		rt.initialise(j, ops, t)
 	}
-	ready, err := rt.admit(t, datamgr.MergeOptions{NoValueYet: partial})
+	ready, err := rt.admit(t, opt)
 	if ready {
 		hd.light = append(hd.light, t)
 	}
@@ -161,218 +232,4 @@ func (j *Job) request(a *Access, mode iface.AccessMode, partial bool) error {
 		j.callbacks.Add(1)
 	}
 	return err
-}
-
-// outcome is what became of a, which is decided.
-func (a *Access) outcome() (*Access, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.mu.err == nil {
-		return a, nil
-	}
-	var lost *FailedDataError
-	if errors.As(a.mu.err, &lost) && lost.Task.failure != nil {
-		lost.Task.failure.take()
-	}
-	return nil, a.mu.err
-}
-
-func checkAcquire(h *datamgr.Handle, mode iface.AccessMode) error {
-	if h == nil {
-		return &ModeError{Mode: mode, Other: -1, Message: "no data to acquire: the handle is nil"}
-	}
-	if mode != iface.R && mode != iface.W && mode != iface.RW {
-		return &ModeError{Handle: h, Mode: mode, Other: -1,
-			Message: fmt.Sprintf("%s cannot be acquired as %v; use R, W or RW", describe(h), mode)}
-	}
-	if h.ReadOnly() && mode != iface.R {
-		return &ReadOnlyError{Handle: h, Mode: mode}
-	}
-	return nil
-}
-
-// abandon gives up an access that is not granted; false: it is decided already.
-func (a *Access) abandon(err error) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.mu.state != accessWaiting {
-		return false
-	}
-	a.mu.abandoned = err
-	return true
-}
-
-// grant starts the access of t, whose locks are taken, or refuses it.
-func (h *hand) grant(t *task) {
-	x := t.x
-	a := x.access
-	ops := t.operands()
-	a.mu.Lock()
-	err := a.mu.abandoned
-	if a.mu.state = accessHeld; err != nil {
-		a.mu.state = accessRefused
-	}
-	a.mu.Unlock()
-	var f *failure
-	if err != nil {
-		f = newFailure(t, "", err, true)
-	} else if i, v := datamgr.Fault(ops); i >= 0 {
-		err = &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
-	} else if err = x.place.Prepare(ops); err != nil {
-		f = newFailure(t, "", err, false)
-	} else {
-		datamgr.Mend(ops)
-		x.place.Buffer(0, a.h, &a.buf)
-		if ops[0].Mode == iface.W {
-			zero(&a.buf)
-		}
-		h.rt.reg.Lock()
-		h.rt.held = append(h.rt.held, a)
-		a.startCallLocked()
-		h.rt.reg.Unlock()
-		if h.rt.opt.Listener != nil {
-			h.rt.event(TaskStarted, t, h.id, nil)
-		}
-		a.decided()
-		return
-	}
-	a.mu.Lock()
-	a.mu.state, a.mu.err = accessRefused, err
-	a.mu.Unlock()
-	if f != nil { // registered as giving a value, which nobody will
-		datamgr.SpoilBoxes(a.h, a.none, f)
-	}
-	h.rt.reg.Lock()
-	a.startCallLocked()
-	h.rt.reg.Unlock()
-	h.endLight(t)
-	a.decided()
-}
-
-// Buffer returns the data. Its memory is valid until Release; what is written
-// there in mode R is lost, or worse.
-func (a *Access) Buffer() *iface.Buffer { return &a.buf }
-
-// Handle returns the handle that was acquired.
-func (a *Access) Handle() *datamgr.Handle { return a.h }
-
-// Mode returns what the program may do with the data: the mode of Acquire, or R
-// after ReleaseTo(R); NoMode after Release.
-func (a *Access) Mode() iface.AccessMode {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.mu.state != accessHeld {
-		return iface.NoMode
-	}
-	return a.mu.mode
-}
-
-// Release gives the data back. Doing it again does nothing. In a Sequential
-// runtime the tasks that become ready run inside Release.
-func (a *Access) Release() error {
-	rt := a.job.rt
-	h := rt.takeHand()
-	rt.reg.Lock()
-	a.mu.Lock()
-	held := a.mu.state == accessHeld
-	if held {
-		a.mu.state = accessReleased
-		rt.held = slices.DeleteFunc(rt.held, func(o *Access) bool { return o == a })
-	}
-	a.mu.Unlock()
-	t := a.t
-	a.t = nil
-	rt.reg.Unlock()
-	if held {
-		h.endLight(t)
-	}
-	rt.giveHand(h)
-	return nil
-}
-
-// ReleaseTo gives part of the rights back: to R after RW or W lets readers in
-// while the program goes on reading. To the mode it has, and to W after RW,
-// does nothing; to NoMode it is Release. To a stronger mode it is a *ModeError.
-func (a *Access) ReleaseTo(mode iface.AccessMode) error {
-	if mode == iface.NoMode {
-		return a.Release()
-	}
-	rt := a.job.rt
-	h := rt.takeHand()
-	rt.reg.Lock()
-	err := a.lower(mode, h)
-	rt.reg.Unlock()
-	rt.giveHand(h)
-	return err
-}
-
-// lower is ReleaseTo under the submission lock.
-func (a *Access) lower(mode iface.AccessMode, h *hand) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	has := a.mu.mode
-	if a.mu.state != accessHeld {
-		return &ModeError{Handle: a.h, Mode: mode, Other: -1, Message: describe(a.h) + " was released already"}
-	}
-	switch {
-	case mode == has, has == iface.RW && mode == iface.W:
-		return nil
-	case mode != iface.R:
-		return &ModeError{Handle: a.h, Mode: mode, Other: -1,
-			Message: fmt.Sprintf("%s is held as %v, which cannot become %v; release it and acquire it again", describe(a.h), has, mode)}
-	}
-	a.mu.mode = iface.R
-	t := a.t
-	x := t.x
-	now := h.rt.reg.Downgrade(&t.Waiter, t.accesses(), nil, h.c)
-	x.acc = append(x.acc[:0], now...)
-	x.accMoved, t.nacc = true, int32(len(now))
-	x.locks.Share(h.c)
-	return nil
-}
-
-// behind calls fn for the tasks that wait because a is held. Submission lock
-// held, and nothing runs.
-func (a *Access) behind(fn func(*datamgr.Waiter)) {
-	datamgr.Successors(a.t.accesses(), fn)
-	a.t.x.locks.Queued(fn)
-	a.t.x.hold.Queued(fn)
-}
-
-// zero clears the elements of b.
-func zero(b *iface.Buffer) { fill(b, 0) }
-
-// poison fills b with what looks like nothing a kernel would have written: NaN
-// in floats, a pattern in integers.
-func poison(b *iface.Buffer) {
-	if b.Elem.IsFloat() {
-		fill(b, 0xff)
-		return
-	}
-	fill(b, 0xa5)
-}
-
-// fill sets every byte of b's elements.
-func fill(b *iface.Buffer, v byte) {
-	if b.Len() == 0 {
-		return
-	}
-	row, n := 1, 1
-	if b.Rank > 0 {
-		row = b.Dim[b.Rank-1]
-	}
-	if b.Rank > 1 {
-		n = b.Dim[0]
-	}
-	bytes := uintptr(row) * b.Elem.Size()
-	for i := range n {
-		p := b.Ptr
-		if b.Rank > 1 {
-			p = unsafe.Add(p, uintptr(i*b.Stride[0])*b.Elem.Size())
-		}
-		s := unsafe.Slice((*byte)(p), bytes)
-		for k := range s {
-			s[k] = v
-		}
-	}
 }

@@ -162,19 +162,33 @@ func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
 		})
 	}
 	return j.await(ctx, nil, func() bool {
-		var held [][]datamgr.Access
-		for _, a := range rt.held {
-			if a.job == j {
-				held = append(held, a.t.accesses())
+		busy := slices.ContainsFunc(hs, func(h *datamgr.Handle) bool {
+			var held [][]datamgr.Access
+			unordered := 0
+			for _, a := range rt.held {
+				if a.job == j {
+					held = append(held, a.t.accesses())
+					unordered += a.t.unorderedOn(h)
+				}
 			}
-		}
-		busy := slices.ContainsFunc(hs, func(h *datamgr.Handle) bool { return rt.reg.Busy(h, held) })
+			return rt.reg.Busy(h, held, unordered)
+		})
 		if busy && rt.quiet() { // held data in pieces looks busy: see who really waits
 			busy = false
 			rt.blocked(nil, func(t *task) { busy = busy || uses(t) })
 		}
 		return !busy
 	}, uses)
+}
+
+// unorderedOn counts the unordered accesses of t to the datum of h.
+func (t *task) unorderedOn(h *datamgr.Handle) (n int) {
+	for _, d := range t.x.unordered {
+		if d == h.Datum() {
+			n++
+		}
+	}
+	return n
 }
 
 // throttle waits until there is room in the job's window. It returns at once in
@@ -271,7 +285,7 @@ func (j *Job) directly() []StuckTask {
 			s.Gate = l.gate
 		}
 		if a != nil {
-			s.Held, s.HeldAt = a.h, a.at
+			s.Held, s.HeldAt = a.h, a.opt.Site
 		}
 		out = append(out, s)
 	}

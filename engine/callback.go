@@ -43,7 +43,7 @@ func (a *Access) decided() {
 func callAccess(a *Access) {
 	defer func() {
 		if v := recover(); v != nil {
-			a.job.report(&failure{job: a.job, codelet: internalCodelet[acquireTask], origin: Origin{Site: a.at}, cause: newPanic(v)})
+			a.job.report(&failure{job: a.job, codelet: internalCodelet[acquireTask], origin: Origin{Site: a.opt.Site}, cause: newPanic(v)})
 		}
 	}()
 	a.fn(a.outcome())

@@ -22,6 +22,7 @@ func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
 	if err := rt.open(); err != nil {
 		return nil, err
 	}
+	s.Unordered = s.Unordered || rt.opt.Unsequenced
 	return rt.reg.Register(&s)
 }
 
@@ -36,6 +37,7 @@ func (rt *Runtime) RegisterFilled(s DataSpec, fill func(b *iface.Buffer) error) 
 			h, err = nil, fmt.Errorf("engine: filling new data: %w", newPanic(v))
 		}
 	}()
+	s.Unordered = s.Unordered || rt.opt.Unsequenced
 	return rt.reg.RegisterFilled(&s, fill)
 }
 

@@ -263,6 +263,20 @@ func (e *NoImplementationError) Error() string {
 	return fmt.Sprintf("no device can run %s: it has no CPU implementation", e.Codelet.Name)
 }
 
+// NoNodeError says that data is wanted on a memory node that does not exist.
+type NoNodeError struct {
+	Node  int
+	Nodes []NodeInfo // those there are
+}
+
+func (e *NoNodeError) Error() string {
+	var names []string
+	for i, n := range e.Nodes {
+		names = append(names, fmt.Sprintf("%d (%s)", i, n.Name))
+	}
+	return fmt.Sprintf("there is no memory node %d; there is %s", e.Node, strings.Join(names, ", "))
+}
+
 // NoWorkerError says that a task is restricted to workers that do not exist.
 type NoWorkerError struct {
 	Workers []int

@@ -158,7 +158,12 @@ func (h *hand) runLight(t *task) {
 		return
 	}
 	rt, x := h.rt, t.x
-	hold := &datamgr.Hold{H: x.h}
+	var hold *datamgr.Hold
+	if t.kind == acquireTask {
+		hold = x.access.hold
+	} else {
+		hold = datamgr.NewHold(x.h, iface.W)
+	}
 	rt.reg.Lock()
 	rt.reg.AddHold(hold)
 	rt.reg.Unlock()

@@ -36,6 +36,9 @@ type Options struct {
 	// Sequential runs each task inside its Submit, on the caller's goroutine:
 	// the reference that every other run must agree with. There are no workers.
 	Sequential bool
+	// Unsequenced gives data registered with the runtime no order by default, as
+	// DataSpec.Unordered does; Handle.SetUnordered(false) gives it back.
+	Unsequenced bool
 	// Listener is told what happens to tasks; nil costs nothing.
 	Listener Listener
 	// Deterministic sets JobOptions.Deterministic for every job.

@@ -35,11 +35,14 @@ const (
 	stepWait
 	stepWaitHandle
 	stepGather
+	stepReleasePart
+	stepCall
+	stepTry
 )
 
 func (k stepKind) String() string {
 	return [...]string{"partition", "end view", "task", "invalidate", "acquire", "release", "release to R",
-		"wait task", "open all", "wait", "wait handle", "gather"}[k]
+		"wait task", "open all", "wait", "wait handle", "gather", "release part", "call", "try"}[k]
 }
 
 type outcome uint8
@@ -62,8 +65,18 @@ type step struct {
 	task    *modelTask
 	mode    iface.AccessMode
 	out     outcome
-	want    []int64 // acquire: what is seen, row-major
-	add     int64   // acquire RW, W: added or stored
+	want    []int64    // acquire: what is seen, row-major
+	add     int64      // acquire RW, W: added or stored
+	lower   []lowering // call: what the callback gives back, in this order
+	acquire AcquireOptions
+	fetch   bool // order only: and then fetched
+	free    bool // what is seen is not known
+}
+
+// lowering gives part of the rights to a handle back.
+type lowering struct {
+	handle int
+	mode   iface.AccessMode
 }
 
 func (s *step) String() string {
@@ -78,6 +91,8 @@ func (s *step) String() string {
 			}
 		}
 		return fmt.Sprintf("%s after %v gate %d opens %d prio %d: %v", text, t.after, t.gate, t.opens, t.priority, t.out)
+	case stepCall:
+		return fmt.Sprintf("call %v d%d.h%d %+v fetch %v lower %v: %v", s.mode, s.datum, s.handle, s.acquire, s.fetch, s.lower, s.out)
 	case stepAcquire:
 		return fmt.Sprintf("acquire %v d%d.h%d: %v", s.mode, s.datum, s.handle, s.out)
 	case stepPartition:
@@ -715,11 +730,103 @@ func (m *maker) acquire(di, hi int, mode iface.AccessMode) bool {
 	return s.out == runs
 }
 
+// call: acquire with a callback, which may give the data back piece by piece.
+func (m *maker) call(di int) {
+	r, d := m.r, m.data[di]
+	hi := m.handle(di)
+	h := d.handles[hi]
+	s := step{kind: stepCall, datum: di, handle: hi, add: int64(r.IntN(100)), free: d.adds,
+		mode: []iface.AccessMode{iface.R, iface.RW, iface.W}[r.IntN(3)]}
+	s.acquire.OrderOnly = r.IntN(4) == 0
+	if d.adds {
+		s.acquire.Unordered = r.IntN(2) == 0
+		if s.mode == iface.W {
+			s.mode = iface.RW
+		}
+	}
+	s.fetch = s.acquire.OrderOnly && r.IntN(2) == 0
+	d.closeGroup(hi, s.mode)
+	if !s.acquire.OrderOnly {
+		d.lazyInit(h, s.mode)
+	}
+	uses := !s.acquire.OrderOnly || s.fetch
+	reads := s.mode
+	if s.fetch {
+		reads = iface.RW
+	}
+	if uses {
+		s.out = d.check(h, reads)
+	}
+	if uses && s.out == runs {
+		d.each(h, func(i int) {
+			switch {
+			case s.mode == iface.R:
+				s.want = append(s.want, d.val[i])
+			case s.mode == iface.W && !s.fetch:
+				s.want = append(s.want, 0)
+				d.val[i], d.init[i], d.lost[i] = s.add, true, false
+			default:
+				s.want = append(s.want, d.val[i])
+				d.val[i] += s.add
+			}
+		})
+	}
+	left := m.region(d, h)
+	for range r.IntN(4) {
+		if l, ok := m.lowering(di, left); ok {
+			s.lower = append(s.lower, l)
+		}
+	}
+	m.emit(s)
+}
+
+// region is the elements of h.
+func (m *maker) region(d *modelDatum, h *modelHandle) map[int]bool {
+	in := map[int]bool{}
+	d.each(h, func(i int) { in[i] = true })
+	return in
+}
+
+// lowering picks a handle in what is left, to give back.
+func (m *maker) lowering(di int, left map[int]bool) (l lowering, ok bool) {
+	d := m.data[di]
+	l.handle = m.handle(di)
+	ok = true
+	d.each(d.handles[l.handle], func(i int) { ok = ok && left[i] })
+	if !ok {
+		return l, false
+	}
+	if m.r.IntN(3) == 0 {
+		l.mode = iface.R
+		return l, true
+	}
+	d.each(d.handles[l.handle], func(i int) { delete(left, i) })
+	return l, true
+}
+
+// try: acquire unless that has to wait. Who gets it sees the value of now.
+func (m *maker) try(di int) {
+	d := m.data[di]
+	hi := m.handle(di)
+	if d.adds || d.initOnly || len(d.groups) > 0 {
+		return
+	}
+	s := step{kind: stepTry, datum: di, handle: hi, mode: iface.R, out: d.check(d.handles[hi], iface.R)}
+	d.each(d.handles[hi], func(i int) { s.want = append(s.want, d.val[i]) })
+	m.emit(s)
+}
+
 func (m *maker) step() {
 	r := m.r
 	di := r.IntN(len(m.data))
 	d := m.data[di]
-	switch k := r.IntN(44); {
+	switch k := r.IntN(50); {
+	case k > 46:
+		m.call(di)
+	case k == 46:
+		m.try(di)
+	case k == 44, k == 45:
+		m.pieces(di)
 	case k < 5:
 		if len(d.handles) < 120 {
 			m.partition(di)
@@ -865,6 +972,63 @@ func (m *maker) hold(di int) {
 	}
 	for _, id := range ids {
 		m.emit(step{kind: stepWaitTask, task: &modelTask{id: id}})
+	}
+	m.emit(step{kind: stepRelease})
+}
+
+// pieces: acquire, and give the data back piece by piece; what is given back can
+// be used while the rest is held.
+func (m *maker) pieces(di int) {
+	r, d := m.r, m.data[di]
+	if d.adds {
+		return
+	}
+	m.open()
+	hi := m.handle(di)
+	mode := []iface.AccessMode{iface.R, iface.RW, iface.W}[r.IntN(3)]
+	if !m.acquire(di, hi, mode) {
+		return
+	}
+	left := m.region(d, d.handles[hi])
+	calm := true // nothing waits for what is held
+	for range 1 + r.IntN(6) {
+		if r.IntN(3) == 0 && len(d.handles) < 120 {
+			m.partition(di)
+		}
+		l, ok := m.lowering(di, left)
+		if !ok || len(left) == 0 {
+			break
+		}
+		m.emit(step{kind: stepReleasePart, datum: di, handle: l.handle, mode: l.mode})
+		if r.IntN(4) == 0 {
+			calm = false
+			m.submit(m.randomTask())
+			continue
+		}
+		in := m.region(d, d.handles[l.handle])
+		var ids []int64
+		for range 1 + r.IntN(3) {
+			h2 := m.handle(di)
+			inside := true
+			d.each(d.handles[h2], func(i int) { inside = inside && in[i] })
+			if !inside {
+				continue
+			}
+			t := m.newTask()
+			t.kept = true
+			m.op(t, di, h2, []iface.AccessMode{iface.R, l.mode, iface.RW}[r.IntN(3)]|iface.R, false)
+			if l.mode == iface.R {
+				t.ops[0].mode = iface.R
+			}
+			if m.submit(t) {
+				ids = append(ids, t.id)
+			}
+		}
+		for _, id := range ids {
+			if calm {
+				m.emit(step{kind: stepWaitTask, task: &modelTask{id: id}})
+			}
+		}
 	}
 	m.emit(step{kind: stepRelease})
 }

@@ -239,6 +239,14 @@ func (e *execution) step(s *step) {
 		if err := e.held.ReleaseTo(s.mode); err != nil {
 			e.fail("release to: %v", err)
 		}
+	case stepReleasePart:
+		if err := e.held.ReleasePart(e.hs[s.datum][s.handle], s.mode); err != nil {
+			e.fail("release part to %v: %v", s.mode, err)
+		}
+	case stepCall:
+		e.call(s)
+	case stepTry:
+		e.try(s)
 	case stepWaitTask:
 		if err := e.tasks[s.task.id].Wait(ctx); err != nil {
 			e.fail("wait for task %d: %v", s.task.id, err)
@@ -310,17 +318,87 @@ func (e *execution) acquire(s *step) {
 		return
 	}
 	e.held = a
+	e.update(s, a, s.mode)
+}
+
+// update looks at the data of a, and changes it.
+func (e *execution) update(s *step, a *Access, mode iface.AccessMode) {
 	for k, v := range s.want {
 		p := element(a.Buffer(), k)
-		if *p != v {
-			e.fail("acquire %v d%d.h%d element %d: %d, want %d", s.mode, s.datum, s.handle, k, *p, v)
+		if !s.free && *p != v {
+			e.fail("%v %v d%d.h%d element %d: %d, want %d", s.kind, s.mode, s.datum, s.handle, k, *p, v)
 		}
-		switch s.mode {
+		switch mode {
 		case iface.RW:
 			*p += s.add
 		case iface.W:
 			*p = s.add
 		}
+	}
+}
+
+func (e *execution) call(s *step) {
+	h, hs := e.hs[s.datum][s.handle], e.hs[s.datum]
+	var none *UninitError
+	var gone *FailedDataError
+	fits := func(err error) bool {
+		switch s.out {
+		case uninit:
+			return errors.As(err, &none)
+		case lost:
+			return errors.As(err, &gone)
+		}
+		return err == nil
+	}
+	err := e.job.AcquireFuncWith(h, s.mode, s.acquire, func(a *Access, err error) {
+		if !s.acquire.OrderOnly {
+			if !fits(err) {
+				e.fail("call got %v, want %v", err, s.out)
+			}
+			if err != nil {
+				return
+			}
+		} else if err != nil || a.Buffer().Ptr != nil {
+			e.fail("order only: %v, memory %v", err, a.Buffer().Ptr)
+			return
+		}
+		if s.fetch {
+			if err := a.Fetch(); !fits(err) {
+				e.fail("fetch got %v, want %v", err, s.out)
+			}
+		}
+		if s.out == runs {
+			e.update(s, a, a.Mode())
+		}
+		for _, l := range s.lower {
+			if err := a.ReleasePart(hs[l.handle], l.mode); err != nil {
+				e.fail("release part: %v", err)
+			}
+		}
+	})
+	if s.acquire.OrderOnly || s.out != uninit {
+		if err != nil {
+			e.fail("call: %v", err)
+		}
+	} else if !fits(err) {
+		e.fail("call got %v, want %v", err, s.out)
+	}
+}
+
+func (e *execution) try(s *step) {
+	a, err := e.job.TryAcquire(e.hs[s.datum][s.handle], s.mode)
+	if err == ErrBusy {
+		return
+	}
+	var none *UninitError
+	var gone *FailedDataError
+	switch {
+	case s.out == uninit && errors.As(err, &none), s.out == lost && errors.As(err, &gone):
+	case s.out != runs || err != nil:
+		e.fail("try: %v, want %v", err, s.out)
+	default:
+		e.update(s, a, iface.R)
+		a.Release()
 	}
 }
 

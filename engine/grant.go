@@ -1,0 +1,102 @@
+package engine
+
+// Granting an access that the program asked for, or refusing it.
+
+import (
+	"errors"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// abandon gives up an access that is not granted; false: it is decided already.
+func (a *Access) abandon(err error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mu.state != accessWaiting {
+		return false
+	}
+	a.mu.abandoned = err
+	return true
+}
+
+// outcome is what became of a, which is decided.
+func (a *Access) outcome() (*Access, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mu.err == nil {
+		return a, nil
+	}
+	handOut(a.mu.err)
+	return nil, a.mu.err
+}
+
+// handOut notes that the failure in err, if there is one, was handed out.
+func handOut(err error) {
+	var lost *FailedDataError
+	if errors.As(err, &lost) && lost.Task.failure != nil {
+		lost.Task.failure.take()
+	}
+}
+
+// grant starts the access of t, whose locks are taken, or refuses it.
+func (h *hand) grant(t *task) {
+	a := t.x.access
+	a.mu.Lock()
+	err := a.mu.abandoned
+	if a.mu.state = accessHeld; err != nil {
+		a.mu.state = accessRefused
+	}
+	a.mu.Unlock()
+	if err == nil && !a.opt.OrderOnly {
+		err = a.prepare(t)
+	}
+	if err != nil {
+		h.refuse(t, err)
+		return
+	}
+	if a.opt.OrderOnly {
+		a.buf.Desc = a.h.Desc()
+	} else if t.operands()[0].Mode == iface.W {
+		zero(&a.buf)
+	}
+	h.rt.reg.Lock()
+	h.rt.held = append(h.rt.held, a)
+	a.startCallLocked()
+	h.rt.reg.Unlock()
+	if h.rt.opt.Listener != nil {
+		h.rt.event(TaskStarted, t, h.id, nil)
+	}
+	a.decided()
+}
+
+// prepare makes the bytes of t, which has its turn, valid where they are wanted.
+func (a *Access) prepare(t *task) error {
+	ops, place := t.operands(), &t.x.place
+	if i, v := datamgr.Fault(ops); i >= 0 {
+		return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
+	}
+	if err := place.Prepare(ops); err != nil {
+		return err
+	}
+	datamgr.Mend(ops)
+	place.Buffer(0, ops[0].Handle, &a.buf)
+	return nil
+}
+
+// refuse ends the access of t because of err.
+func (h *hand) refuse(t *task, err error) {
+	a := t.x.access
+	a.mu.Lock()
+	a.mu.state, a.mu.err = accessRefused, err
+	dropped := a.mu.abandoned != nil
+	a.mu.Unlock()
+	if len(a.none) > 0 { // registered as giving a value, which nobody will
+		datamgr.SpoilBoxes(a.h, a.none, newFailure(t, "", err, dropped))
+	}
+	h.rt.reg.Lock()
+	a.startCallLocked()
+	h.rt.reg.Unlock()
+	h.endLight(t)
+	a.decided()
+}
