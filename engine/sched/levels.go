@@ -35,19 +35,28 @@ func (q *levels) push(key int32, e entry) {
 		q.all = slices.Insert(q.all, i, level{key: key})
 	}
 	l := &q.all[i]
+	if l.head > 1024 && l.head > len(l.items)/2 {
+		l.items = slices.Delete(l.items, 0, l.head)
+		l.head = 0
+	}
 	l.items = append(l.items, e)
 	q.n++
 }
 
+// front is where the first entry is.
+func (q *levels) front() place {
+	for i := range q.all {
+		if l := &q.all[i]; q.n > 0 && l.head < len(l.items) {
+			return place{i, l.head, true}
+		}
+	}
+	return place{}
+}
+
 // first is the first entry, nil when there is none.
 func (q *levels) first() *entry {
-	if q.n == 0 {
-		return nil
-	}
-	for i := range q.all {
-		if l := &q.all[i]; l.head < len(l.items) {
-			return &l.items[l.head]
-		}
+	if at := q.front(); at.ok {
+		return &q.all[at.level].items[at.index]
 	}
 	return nil
 }
@@ -102,6 +111,8 @@ type place struct {
 	ok           bool
 }
 
+// remove removes the entry at a place. Places of later entries of its level stay
+// right.
 func (q *levels) remove(at place) entry {
 	l := &q.all[at.level]
 	e := l.items[at.index]
@@ -114,24 +125,17 @@ func (q *levels) remove(at place) entry {
 		q.all = slices.Delete(q.all, at.level, at.level+1)
 	case l.head == len(l.items):
 		l.items, l.head = l.items[:0], 0
-	case l.head > 1024 && l.head > len(l.items)/2:
-		l.items = slices.Delete(l.items, 0, l.head)
-		l.head = 0
 	}
 	return e
 }
 
 // pop removes the first entry.
 func (q *levels) pop() (e entry, ok bool) {
-	if q.n == 0 {
+	at := q.front()
+	if !at.ok {
 		return e, false
 	}
-	for i := range q.all {
-		if l := &q.all[i]; l.head < len(l.items) {
-			return q.remove(place{i, l.head, true}), true
-		}
-	}
-	return e, false
+	return q.remove(at), true
 }
 
 // allows reports whether worker w may run it.

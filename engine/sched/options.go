@@ -99,4 +99,4 @@ func Parse(text string) (Entry, error) {
 	return e, nil
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

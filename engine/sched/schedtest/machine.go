@@ -22,7 +22,12 @@ func machines() []machine {
 		{"7cpus", true, func() sched.Machine { return plain(7) }},
 		{"4cpus-models", true, func() sched.Machine { return models(plain(4)) }},
 		{"3cpus-2gpus", false, func() sched.Machine { return gpus(models(plain(5))) }},
-		{"2cpus-3gpus-unknown", false, func() sched.Machine { return gpus(plain(5)) }},
+		{"3cpus-2gpus-one-node", false, func() sched.Machine {
+			m := gpus(models(plain(5)))
+			m.Workers[3].Node = 1
+			return m
+		}},
+		{"3cpus-2gpus-unknown", false, func() sched.Machine { return gpus(plain(5)) }},
 		{"calibrating", false, func() sched.Machine {
 			m := gpus(models(plain(5)))
 			known := m.Estimate
