@@ -89,7 +89,7 @@ func (k *kit) check(to int, it *sched.Item, from int) {
 
 // everyItemOnce has all workers and a submitter at it at the same time.
 func (k *kit) everyItemOnce() {
-	const n = 1500
+	const n = 500
 	p, workers := k.policy(), k.workers()
 	if !p.Empty() {
 		k.Error("a new policy is not empty")
@@ -228,7 +228,7 @@ func (k *kit) stream() {
 		p, workers := k.policy(), k.workers()
 		low := &sched.Item{Priority: priority}
 		p.Push(low, sched.Outside)
-		const n = 3000
+		const n = 600
 		items := make([]sched.Item, n)
 		next := 0
 		push := func(from int) {

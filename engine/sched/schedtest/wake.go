@@ -12,7 +12,7 @@ import (
 // end everything must have been given out. It is single-threaded, so a failure
 // comes again.
 func (k *kit) wakeUps() {
-	for seed := range uint64(60) {
+	for seed := range uint64(25) {
 		if !newPlay(k, seed).run() {
 			return
 		}
