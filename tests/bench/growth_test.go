@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestGrow measures every study at its two smallest values, in processes of their
-// own, and reads the pictures back.
+// TestGrow measures every study at its two smallest values and reads the pictures
+// back.
 func TestGrow(t *testing.T) {
 	sides := testSides(t)
 	o := testOptions(t, "rounds=1")
@@ -87,7 +87,7 @@ func TestStudyArguments(t *testing.T) {
 		}
 	}
 	// The number of workers of a point is what the process gets.
-	s := testSides(t)[2]
+	s := processSides(t)[2]
 	r, err := s.run(t.Context(), "independent", "n=10", "workers=3")
 	if err != nil || r.Workers != 3 {
 		t.Errorf("%+v, %v", r, err)

@@ -33,7 +33,7 @@
 //	live         n= h=         n tasks of random that all wait, then run; extra is the memory of one, bytes
 //	idle         ms=           a runtime without work for ms milliseconds; extra is its CPU time, percent
 //	wake         n= ms=        tasks for workers that were parked for ms milliseconds: median time to a kernel's start
-//	views        n=            views of n parts; a part is a task
+//	views        n= h=         views of n parts of each of h vectors; a part is a task
 //
 // Every workload takes workers= (default 2), sched= (default lws), via=go|script and
 // deterministic=1.

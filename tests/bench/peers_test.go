@@ -31,8 +31,28 @@ func TestMain(m *testing.M) {
 }
 
 // testSides are starpush's sides, and one that stands for StarPU with two
-// policies: they are real processes.
+// policies. They run in this process, which is soon done under the race detector.
 func testSides(t *testing.T) []*side {
+	t.Helper()
+	sides := processSides(t)
+	for _, s := range sides {
+		s.start = func(_ context.Context, _ []string, _ string, args ...string) ([]byte, error) {
+			c, err := parse(args)
+			if err != nil {
+				return nil, err
+			}
+			r, err := run(c)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(r)
+		}
+	}
+	return sides
+}
+
+// processSides are testSides in processes of their own.
+func processSides(t *testing.T) []*side {
 	t.Helper()
 	sides, err := ours(2)
 	if err != nil {
@@ -116,7 +136,7 @@ func TestCompareJSON(t *testing.T) {
 
 // TestFailingSide: a peer that fails is left out; starpush failing is an error.
 func TestFailingSide(t *testing.T) {
-	sides := testSides(t)
+	sides := processSides(t)
 	for _, s := range sides[:2] {
 		s.args = []string{"workers=none"}
 	}

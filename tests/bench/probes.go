@@ -164,14 +164,14 @@ func wake(c *config, workers int) (measured, error) {
 	})
 }
 
-// views declares views of n parts, again and again where that is little work. A
-// part is a task here; extra is the memory that one takes, in bytes.
+// views declares views of n parts of h data, by default of as many as make 100 000
+// parts. A part is a task here; extra is the memory that one takes, in bytes.
 func views(c *config, workers int) (measured, error) {
 	n := c.get("n", 100_000)
-	if n < 1 {
-		return measured{}, fmt.Errorf("n must be at least 1")
+	reps := c.get("h", max(1, 100_000/max(n, 1)))
+	if n < 1 || reps < 1 {
+		return measured{}, fmt.Errorf("n and h must be at least 1")
 	}
-	reps := max(1, 100_000/n)
 	return withRuntime(c, engine.Options{Workers: workers}, func(b *goBench) (measured, error) {
 		hs := make([]*datamgr.Handle, reps)
 		for i := range hs {

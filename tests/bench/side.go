@@ -22,6 +22,8 @@ type side struct {
 	env     []string
 	lacks   []string // workloads that it does not have
 	numbers []string // keys that it does not know: rows that set one are not for it
+	// start runs the program and returns what it prints; nil: in a process.
+	start func(ctx context.Context, env []string, program string, args ...string) ([]byte, error)
 }
 
 // has reports whether s can run the row.
@@ -38,17 +40,17 @@ func (s *side) has(r *row) bool {
 	return true
 }
 
-// run runs one measurement in a process of its own.
+// run runs one measurement, in a process of its own.
 func (s *side) run(ctx context.Context, args ...string) (result, error) {
-	out, err := s.output(ctx, args)
+	start := s.start
+	if start == nil {
+		start = outputEnv
+	}
+	out, err := start(ctx, s.env, s.program, slices.Concat(args[:1], s.args, args[1:])...)
 	if err != nil {
 		return result{}, err
 	}
 	return parseResult(out)
-}
-
-func (s *side) output(ctx context.Context, args []string) ([]byte, error) {
-	return outputEnv(ctx, s.env, s.program, slices.Concat(args[:1], s.args, args[1:])...)
 }
 
 // parseResult finds the line of JSON in what a program printed.
