@@ -282,7 +282,7 @@ func (j *Job) directly() []StuckTask {
 		seen[t] = true
 		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.origin, Ended: ends}
 		if l != nil {
-			s.Gate = l.gate
+			l.describe(&s)
 		}
 		if a != nil {
 			s.Held, s.HeldAt = a.h, a.opt.Site
@@ -300,12 +300,12 @@ func (j *Job) directly() []StuckTask {
 		}
 		first := true
 		a.behind(func(w *datamgr.Waiter) {
-			if t := taskOf(w); first && t.kind == userTask {
+			if t := taskOf(w); first && (t.kind == userTask || t.kind == specialTask) {
 				first = false
 				add(t, nil, a)
 			}
 		})
 	}
 	slices.SortFunc(out, func(a, b StuckTask) int { return int(a.ID - b.ID) })
-	return out
+	return withoutIndirect(out)
 }

@@ -7,19 +7,22 @@ import (
 	"slices"
 )
 
-// AddEndDependency makes the end of t wait for tasks and gates: t's kernel runs
+// AddEndDependency makes the end of t wait for tasks, gates and tags: t's kernel runs
 // and its data is released as always, but what waits for t itself (After, Wait,
 // its epilogue and callback) goes on only when they, too, have ended. It may be
 // called until t has ended, in t's own kernel above all. When one of them failed
 // or was cancelled, t counts as failed for those that wait for it.
 //
-// Errors, after which nothing was added: *EndedError, *CycleError.
+// Errors, after which nothing was added: *EndedError, *CycleError, *RepeatError.
 func (t *Task) AddEndDependency(deps ...Dependency) error {
 	rt := t.job.rt
 	h := rt.takeHand()
 	defer rt.giveHand(h)
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
+	if t.sp != nil && t.sp.Repeat != nil {
+		return &RepeatError{Task: t, What: "end dependencies"}
+	}
 	if slices.Contains(deps, nil) {
 		return fmt.Errorf("engine: an end dependency of task %d is nil", t.id)
 	}
@@ -96,14 +99,24 @@ func (t *Task) cycle(deps []Dependency) *CycleError {
 			}
 			return c
 		}
-		for _, u := range k.waiters() {
-			next := u.x.future
-			if u.kind == relayTask {
-				next = u.x.target
-			}
+		follow := func(next *Task) {
 			if _, seen := from[next]; next != nil && !seen {
 				from[next] = k
 				work = append(work, next)
+			}
+		}
+		us := k.waiters()
+		if k.sp != nil {
+			us = append(us, k.sp.list.waiting...)
+			for _, next := range k.sp.named {
+				follow(next)
+			}
+		}
+		for _, u := range us {
+			if u.kind == relayTask {
+				follow(u.x.target)
+			} else {
+				follow(u.x.future)
 			}
 		}
 	}

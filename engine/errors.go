@@ -143,11 +143,18 @@ type StuckTask struct {
 	Gate    *Gate           // the closed gate it waits for, or nil
 	Held    *datamgr.Handle // the data held by an Access that it waits for, or nil
 	HeldAt  *Site           // where it was acquired, if known
+	Tag     *Tag            // the tag it waits for, which nobody has notified, or nil
+	Carries *Tag            // the tag it carries itself, when that is what waits for Tag
+	Circle  []*Tag          // tags that wait for each other, each for the next, if that is why
+	Task    *Task           // the task it waits for, which is prepared and was not submitted, or nil
 	Ended   bool            // its kernel has run: its end waits, see Task.AddEndDependency
+
+	indirect bool // others in the same list would notify the tag
 }
 
 // StuckError says that a wait would never end: the tasks it waits for need a
-// closed gate or data that the waiting job holds itself.
+// closed gate, a tag that nobody notifies, a prepared task that is not submitted,
+// or data that the waiting job holds itself.
 type StuckError struct {
 	Tasks []StuckTask // those that wait directly, in task order
 }
@@ -162,8 +169,21 @@ func (e *StuckError) Error() string {
 			s = append(s, fmt.Sprintf("and %d more", len(e.Tasks)-i))
 			break
 		}
-		what := "a closed gate"
-		if t.Gate == nil {
+		var what string
+		switch {
+		case t.Gate != nil:
+			what = "a closed gate"
+		case len(t.Circle) > 0:
+			what = fmt.Sprintf("tag %q, in a circle of tags that wait for each other (", t.Tag.name)
+			for _, c := range t.Circle {
+				what += c.name + " for "
+			}
+			what += t.Circle[0].name + "): notify one of them to start it"
+		case t.Tag != nil:
+			what = fmt.Sprintf("tag %q, which nobody has notified", t.Tag.name)
+		case t.Task != nil:
+			what = fmt.Sprintf("a task %s that was prepared and not submitted", t.Task.name())
+		default:
 			what = describe(t.Held) + ", which is held"
 		}
 		verb := "waits"

@@ -12,7 +12,7 @@ import "github.com/starpush/starpush/engine/sched"
 // finish ends a kept task whose kernel is over; f says why its outputs are lost.
 func (h *hand) finish(t *task, f *failure, err error) {
 	k := t.x.future
-	epilogue := k.sp != nil && k.sp.Epilogue != nil && f == nil
+	epilogue := k.sp != nil && k.sp.Epilogue != nil && f == nil && !k.sp.dropped
 	k.mu.Lock()
 	waits := k.mu.ends > 0
 	k.mu.Unlock()
@@ -54,29 +54,69 @@ func (h *hand) conclude(t *task, e ending) {
 		k.mu.Unlock()
 		return
 	}
+	k.mu.Unlock()
+	sp := k.sp
+	if sp == nil {
+		h.freeSuccessors(k, e)
+		h.over(t)
+		return
+	}
+	next := h.overAfterCallback
+	if sp.Repeat != nil {
+		next = h.again
+		if !sp.dropped {
+			h.endRound(k, e)
+		}
+	} else {
+		h.freeSuccessors(k, e)
+	}
+	if sp.Tag != nil {
+		h.rt.reg.Lock()
+		sp.Tag.uncarry()
+		if !sp.dropped {
+			sp.Tag.notify(h, e.f)
+		}
+		h.rt.reg.Unlock()
+	}
+	if sp.Callback == nil || sp.dropped {
+		next(t, e)
+		return
+	}
+	h.giveOut() // what was released need not wait for the callback
+	h.hook(k, "callback", sp.Callback, func(err error) {
+		if err != nil {
+			t.job.report(newFailure(t, h.workerName(), err, false))
+		}
+		next(t, e)
+	})
+}
+
+func (h *hand) overAfterCallback(t *task, e ending) { h.over(t) }
+
+// freeSuccessors says that k has ended and releases who waits for that.
+func (h *hand) freeSuccessors(k *Task, e ending) {
+	k.mu.Lock()
 	k.mu.ended, k.mu.err, k.mu.failure = true, e.err, e.f
 	next := k.mu.successors
-	k.mu.successors = nil
+	for _, w := range k.mu.byRound {
+		next = append(next, w.u)
+	}
+	k.mu.successors, k.mu.byRound = nil, nil
 	k.mu.Unlock()
-	for _, u := range next {
-		if e.f != nil {
-			u.x.lost.Store(e.f)
+	h.free(next, e.f)
+}
+
+// free takes away one thing that each of us waits for; f says why it did not
+// happen as it should.
+func (h *hand) free(us []*task, f *failure) {
+	for _, u := range us {
+		if f != nil {
+			u.x.lost.Store(f)
 		}
 		if u.Done() {
 			h.c.Release(&u.Waiter)
 		}
 	}
-	if k.sp == nil || k.sp.Callback == nil {
-		h.over(t)
-		return
-	}
-	h.giveOut() // what was released need not wait for the callback
-	h.hook(k, "callback", k.sp.Callback, func(err error) {
-		if err != nil {
-			t.job.report(newFailure(t, h.workerName(), err, false))
-		}
-		h.over(t)
-	})
 }
 
 // runEpilogue runs the epilogue of t.

@@ -21,7 +21,9 @@ type Task struct {
 		err        error
 		failure    *failure
 		successors []*task
-		t          *task    // its record, while its end waits for something
+		rounds     int64
+		byRound    []roundWait
+		t          *task    // its record, from its submission to its end
 		ends       int      // how many things its end waits for
 		lost       *failure // one of them did not run
 		rest       *ending  // its kernel is over, its end waits
@@ -67,8 +69,12 @@ func (t *Task) Err() error {
 }
 
 // Wait returns when the task has ended, with nil even if it failed (see Err);
-// or when ctx ends; or with a *StuckError as Job.Wait does.
+// or when ctx ends; or with a *StuckError as Job.Wait does. A task that is
+// prepared only is a *NotSubmittedError.
 func (t *Task) Wait(ctx context.Context) error {
+	if t.sp != nil && t.sp.isPrepared(t.job.rt) {
+		return &NotSubmittedError{Task: t}
+	}
 	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.future == t })
 }
 
@@ -82,15 +88,39 @@ func (t *Task) addSuccessor(u *task) bool {
 		}
 		return false
 	}
+	if sp := t.sp; sp != nil {
+		if sp.prepared {
+			sp.list.add(u)
+			return true
+		}
+		if s := u.special(); sp.Repeat != nil && s != nil && s.Repeat != nil {
+			return t.addRoundLocked(u)
+		}
+	}
 	t.mu.successors = append(t.mu.successors, u)
 	return true
+}
+
+// enqueue is addSuccessor for u, which waited for t to be submitted.
+func (t *Task) enqueue(u *task) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := u.special(); t.sp.Repeat != nil && s != nil && s.Repeat != nil {
+		t.addRoundLocked(u) // no round has ended
+		return
+	}
+	t.mu.successors = append(t.mu.successors, u)
 }
 
 // waiters returns the tasks that wait explicitly for t.
 func (t *Task) waiters() []*task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.mu.successors)
+	us := slices.Clone(t.mu.successors)
+	for _, w := range t.mu.byRound {
+		us = append(us, w.u)
+	}
+	return us
 }
 
 func (t *Task) setRecord(r *task) {

@@ -15,7 +15,7 @@ type TaskSpec struct {
 	Color    int     // in traces; 0: the codelet's
 	Flops    float64 // estimate of the work; 0: the codelet's
 	Workers  []int   // workers that may run it; nil: all
-	// After lists tasks and gates that the task waits for, besides the order
+	// After lists tasks, gates and tags that the task waits for, besides the order
 	// that its operands give. When such a task failed or was cancelled, this
 	// one is cancelled.
 	After []Dependency
@@ -25,7 +25,7 @@ type TaskSpec struct {
 	Origin      Origin
 }
 
-// Dependency is what a task can wait for explicitly: a *Task or a *Gate.
+// Dependency is what a task can wait for explicitly: a *Task, a *Gate or a *Tag.
 type Dependency interface {
 	// addSuccessor makes t wait; false: there is nothing to wait for.
 	// Submission lock held.

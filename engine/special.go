@@ -5,6 +5,7 @@ package engine
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
@@ -28,6 +29,19 @@ type TaskOptions struct {
 	// Task.Err says how it ended. An error or a panic changes nothing for the
 	// task and is among the job's Failures. Nil: the codelet's, if it has one.
 	Callback Hook
+	// Tag is notified when the task has ended, and makes it wait for what the
+	// tag depends on. Any number of tasks may carry one tag.
+	Tag *Tag
+	// Repeat makes the task submit itself again when it has ended, as often as
+	// it returns true; it is asked after the callback. Each round is a task of
+	// its own: its place in the order of its data is the moment at which the
+	// round before ended, so what else uses that data comes between two rounds,
+	// or not, as it happens, unless tags or dependencies say when. A round that
+	// fails or is cancelled is the last one; so is the one that runs when the
+	// job is cancelled or closed, or the task is told to Stop. Those that wait
+	// for the task wait for its last round, except repeating tasks: their n-th
+	// round waits for the n-th round of this one. Nil: the task does not repeat.
+	Repeat func(t *Task) bool
 }
 
 // Traits are what few codelets have.
@@ -48,12 +62,25 @@ type special struct {
 	TaskOptions
 	nowhere bool // no kernel
 	begun   bool // the prologue ran
+
+	spec       TaskSpec // of prepared and repeating tasks
+	round      int64    // that was submitted last, from 1
+	stopped    atomic.Bool
+	dropped    bool     // the round did not run: the task was told to stop
+	prepared   bool     // guarded by the submission lock: not submitted yet
+	submitting bool     // guarded by the submission lock
+	list       waitlist // who waits for a prepared task
+	named      []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
 }
 
 // SubmitWith is SubmitTask for a task that is more than a kernel on data. A
 // TaskSpec without Codelet is a task without a kernel, see Traits.Nowhere.
 func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
-	t := j.newKept(&special{TaskOptions: o})
+	sp := &special{TaskOptions: o}
+	t := j.newKept(sp)
+	if o.Repeat != nil {
+		sp.spec = s.clone()
+	}
 	if err := j.submitSpecial(s, t); err != nil {
 		return nil, err
 	}
@@ -73,6 +100,7 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 			return &NoImplementationError{}
 		}
 		spec.Codelet = emptyCodelet
+		keep.sp.spec.Codelet = emptyCodelet
 	}
 	if keep.sp == nil {
 		keep.sp = &special{}
@@ -94,10 +122,15 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		j.throttle()
 		rt.reg.Lock()
 	}
-	err := j.make(&spec, keep)
+	err := keep.sp.admissible(j)
+	if err == nil {
+		keep.sp.round = 1
+		err = j.make(&spec, keep)
+	}
 	var t *task
 	if err == nil {
 		t = keep.record() // held back, so still its record
+		keep.submitted()
 	}
 	rt.reg.Unlock()
 	if err != nil {
@@ -151,7 +184,20 @@ func (sp *special) attach(t *task) (waits int32) {
 	if sp.Prologue != nil || sp.nowhere {
 		t.kind = specialTask
 	}
-	return 1
+	waits = 1
+	if sp.Tag != nil && sp.Tag.carry(t, sp.Repeat != nil) {
+		waits++
+	}
+	return waits
+}
+
+// admissible reports why the task cannot be submitted to j now, if so.
+// Submission lock held.
+func (sp *special) admissible(j *Job) error {
+	if sp.Tag != nil {
+		return sp.Tag.check(j.rt)
+	}
+	return nil
 }
 
 // special returns what t has if it is a special task, else nil.

@@ -122,7 +122,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		x.reserve(ops)
 	}
 	if keep != nil {
-		keep.id = j.submitted + 1
+		if keep.id == 0 {
+			keep.id = j.submitted + 1
+		}
 		keep.setRecord(t)
 		if keep.sp != nil {
 			waits += keep.sp.attach(t)

@@ -10,7 +10,10 @@ import "slices"
 type waitlist struct {
 	job     *Job
 	waiting []*task
-	gate    *Gate // the thing
+	gate    *Gate // the thing, or
+	tag     *Tag  // the thing, or
+	starts  bool  // of tag: that it opens; else that it is notified
+	task    *Task // the thing: a prepared task to be submitted
 }
 
 // add puts t on the list.
@@ -35,6 +38,37 @@ func (l *waitlist) empty(h *hand) {
 	}
 }
 
+// lose says that what the tasks wait for did not happen as it should, because of f.
+func (l *waitlist) lose(f *failure) {
+	for _, t := range l.waiting {
+		t.x.lost.Store(f)
+	}
+}
+
+// describe says what tasks on the list wait for.
+func (l *waitlist) describe(s *StuckTask) {
+	s.Gate, s.Tag, s.Task = l.gate, l.tag, l.task
+	if !l.starts {
+		s.indirect = l.tag != nil && l.tag.carriers > 0
+		return
+	}
+	if m := l.tag.missing(); len(m) > 0 {
+		s.Carries, s.Tag = l.tag, m[0]
+		s.Circle = l.tag.circle()
+		s.indirect = !slices.ContainsFunc(m, func(t *Tag) bool { return t.carriers == 0 })
+	}
+}
+
+// withoutIndirect leaves out tasks that wait for tags which others on the list
+// would notify, unless there are no others.
+func withoutIndirect(all []StuckTask) []StuckTask {
+	direct := slices.DeleteFunc(slices.Clone(all), func(s StuckTask) bool { return s.indirect })
+	if len(direct) == 0 {
+		return all
+	}
+	return direct
+}
+
 // forget takes l from the lists with waiting tasks. Submission lock held.
 func (j *Job) forget(l *waitlist) {
 	if i := slices.Index(j.lists, l); i >= 0 {
@@ -47,19 +81,24 @@ func (j *Job) forget(l *waitlist) {
 // are cancelled, and will find out. Submission lock held.
 func (j *Job) dropWaiting(id int64, h *hand) {
 	for o := range j.rt.jobs {
-		for _, l := range slices.Clone(o.lists) {
-			l.waiting = slices.DeleteFunc(l.waiting, func(t *task) bool {
-				if t.job != j || t.dropNumber() > id {
-					return false
-				}
-				if t.Done() {
-					h.c.Release(&t.Waiter)
-				}
-				return true
-			})
-			if len(l.waiting) == 0 {
-				o.forget(l)
+		o.dropFrom(h, func(t *task) bool { return t.job == j && t.dropNumber() <= id })
+	}
+}
+
+// dropFrom takes tasks off the lists of j. Submission lock held.
+func (j *Job) dropFrom(h *hand, drop func(*task) bool) {
+	for _, l := range slices.Clone(j.lists) {
+		l.waiting = slices.DeleteFunc(l.waiting, func(t *task) bool {
+			if !drop(t) {
+				return false
 			}
+			if t.Done() {
+				h.c.Release(&t.Waiter)
+			}
+			return true
+		})
+		if len(l.waiting) == 0 {
+			j.forget(l)
 		}
 	}
 }

@@ -393,6 +393,11 @@ func (h *hand) refused(t *task) bool {
 		h.cancel(t, f, f.err())
 		return true
 	}
+	if sp := t.special(); sp != nil && sp.round > 1 && sp.stopped.Load() {
+		sp.dropped = true
+		h.endUser(t, nil, nil)
+		return true
+	}
 	if f := t.x.lost.Load(); f != nil {
 		h.cancelFor(t, -1, f)
 		return true

@@ -1,0 +1,147 @@
+package engine
+
+// Repeating tasks: when a round has ended, the task submits itself again.
+
+import (
+	"fmt"
+)
+
+// Forever is a TaskOptions.Repeat for tasks that are told to stop.
+func Forever(*Task) bool { return true }
+
+// Stop tells a repeating task to stop: the round that runs is its last one, and
+// one that has not started does not run. On a task that does not repeat it does
+// nothing. It does not wait.
+func (t *Task) Stop() {
+	if t.sp == nil || t.sp.Repeat == nil {
+		return
+	}
+	t.sp.stopped.Store(true)
+	rt := t.job.rt
+	h := rt.takeHand()
+	rt.reg.Lock()
+	for o := range rt.jobs {
+		o.dropFrom(h, func(u *task) bool { return u.special() == t.sp && t.sp.round > 1 })
+	}
+	rt.reg.Unlock()
+	rt.giveHand(h)
+}
+
+// Rounds returns how often the task has run, if it repeats.
+func (t *Task) Rounds() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.rounds
+}
+
+// roundWait is a repeating task that waits for a round of another.
+type roundWait struct {
+	u    *task
+	need int64
+}
+
+// addRound makes u, the next round of a repeating task, wait for the round of t
+// that has the same number. Submission lock held, t.mu held, t has not ended.
+func (t *Task) addRoundLocked(u *task) bool {
+	need := u.special().round
+	if t.mu.rounds >= need {
+		return false
+	}
+	t.mu.byRound = append(t.mu.byRound, roundWait{u, need})
+	return true
+}
+
+// endRound counts a round and releases the repeating tasks that wait for it.
+func (h *hand) endRound(k *Task, e ending) {
+	k.mu.Lock()
+	k.mu.rounds++
+	k.mu.err, k.mu.failure = e.err, e.f
+	var free []*task
+	rest := k.mu.byRound[:0]
+	for _, w := range k.mu.byRound {
+		if w.need <= k.mu.rounds {
+			free = append(free, w.u)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	clear(k.mu.byRound[len(rest):])
+	k.mu.byRound = rest
+	k.mu.Unlock()
+	h.free(free, e.f)
+}
+
+// again decides whether the repeating task, whose round t has ended, goes on.
+func (h *hand) again(t *task, e ending) {
+	k := t.x.future
+	sp := k.sp
+	j := k.job
+	if e.f == nil && !sp.stopped.Load() && k.id <= j.cancelled.Load() {
+		f := newFailure(t, "", j.cause(), true)
+		f.lost = nil
+		e.f, e.err = f, f.err()
+	}
+	if e.f != nil || sp.stopped.Load() {
+		h.last(t, e)
+		return
+	}
+	goOn := false
+	h.hook(k, "repeat", func(k *Task) error { goOn = sp.Repeat(k); return nil }, func(err error) {
+		if err != nil {
+			j.report(newFailure(t, h.workerName(), err, false))
+		}
+		if !goOn || sp.stopped.Load() {
+			h.last(t, e)
+			return
+		}
+		h.resubmit(t, e)
+	})
+}
+
+// last ends a repeating task.
+func (h *hand) last(t *task, e ending) {
+	h.freeSuccessors(t.x.future, e)
+	h.over(t)
+}
+
+// resubmit submits the next round.
+func (h *hand) resubmit(t *task, e ending) {
+	k := t.x.future
+	sp, rt, j := k.sp, h.rt, k.job
+	rt.reg.Lock()
+	sp.round++
+	sp.begun = false
+	if sp.Tag != nil {
+		sp.Tag.restart()
+	}
+	err := sp.admissible(j)
+	if err == nil {
+		err = j.make(&sp.spec, k)
+	}
+	closed := j.closed || rt.closed
+	next := k.record()
+	rt.reg.Unlock()
+	if err != nil {
+		if !closed {
+			f := newFailure(t, h.workerName(), fmt.Errorf("repeating it: %w", err), false)
+			j.report(f)
+			e.f, e.err = f, f.err()
+		}
+		h.last(t, e)
+		return
+	}
+	if next.Done() {
+		h.c.Release(&next.Waiter)
+	}
+	h.retire(t)
+}
+
+// RepeatError says that a repeating task cannot have what was asked for.
+type RepeatError struct {
+	Task *Task
+	What string
+}
+
+func (e *RepeatError) Error() string {
+	return fmt.Sprintf("a task that repeats cannot have %s; make it one that does not repeat", e.What)
+}

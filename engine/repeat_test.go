@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// A pipeline of repeating tasks: each round of one follows the same round of
+// the one before.
+func TestRepeatingPipeline(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		const rounds = 200
+		var ran [3]atomic.Int64
+		var late atomic.Int64
+		var all []*Task
+		for i := range ran {
+			s := &TaskSpec{Codelet: kernel("stage", func(c *TaskContext) error {
+				n := ran[i].Add(1)
+				if i > 0 && ran[i-1].Load() < n {
+					late.Add(1)
+				}
+				return nil
+			})}
+			if i > 0 {
+				s.After = []Dependency{all[i-1]}
+			}
+			calls := 0
+			k, err := j.SubmitWith(s, TaskOptions{Repeat: Forever, Callback: func(k *Task) error {
+				if calls++; calls == rounds {
+					k.Stop()
+				}
+				return nil
+			}})
+			must(t, err)
+			all = append(all, k)
+		}
+		must(t, j.Wait(nil))
+		for i := range ran {
+			if ran[i].Load() != rounds || all[i].Rounds() != rounds {
+				t.Error(i, ran[i].Load(), all[i].Rounds())
+			}
+			must(t, all[i].Wait(nil))
+			must(t, all[i].Err())
+		}
+		if late.Load() != 0 {
+			t.Error(late.Load(), "rounds before their turn")
+		}
+	})
+}
+
+// Rounds are tasks of their own; who waits for the task waits for the last.
+func TestRepeat(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		v := []int64{0}
+		x := ints(t, rt, v)
+		hooks := 0
+		count := func(*Task) error { hooks++; return nil }
+		k, err := j.SubmitWith(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}, TaskOptions{
+			Prologue: count, OnStart: count, Epilogue: count, Callback: count,
+			Repeat: func(k *Task) bool { return k.Rounds() < 7 },
+		})
+		must(t, err)
+		saw := int64(0)
+		after, err := j.SubmitTask(&TaskSpec{Codelet: kernel("after", func(*TaskContext) error { saw = v[0]; return nil }), After: []Dependency{k}})
+		must(t, err)
+		must(t, after.Wait(nil))
+		must(t, j.Wait(nil))
+		if v[0] != 7 || saw != 7 || hooks != 28 || k.Rounds() != 7 {
+			t.Error(v, saw, hooks, k.Rounds())
+		}
+		if s := j.Stats(); s.Submitted != 8 || s.Done != 8 {
+			t.Errorf("%+v", s)
+		}
+		var rep *RepeatError
+		if err := k.AddEndDependency(j.NewGate()); !errors.As(err, &rep) {
+			t.Error(err)
+		}
+	})
+}
+
+// A repeating task ends when a round fails, when its data has gone, when it is
+// told to stop while it waits, and when its job is cancelled or closed.
+func TestRepeatEnds(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		n := 0
+		fails, err := j.SubmitWith(&TaskSpec{Codelet: kernel("third", func(*TaskContext) error {
+			if n++; n == 3 {
+				return boom
+			}
+			return nil
+		})}, TaskOptions{Repeat: Forever})
+		must(t, err)
+		after, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{fails}})
+		must(t, err)
+		must(t, after.Wait(nil))
+		if n != 3 || !errors.Is(fails.Err(), boom) || !errors.Is(after.Err(), boom) {
+			t.Error(n, fails.Err(), after.Err())
+		}
+
+		x := lazy(t, rt, 1, nil)
+		must(t, j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.W, x)}))
+		g := j.NewGate()
+		gone, err := j.SubmitWith(&TaskSpec{Codelet: nop, Operands: ops(iface.R, x), After: []Dependency{g}}, TaskOptions{Repeat: Forever})
+		must(t, err)
+		must(t, j.Unregister(x))
+		g.Open()
+		must(t, gone.Wait(nil))
+		var dead *DeadHandleError
+		if err := gone.Err(); !errors.As(err, &dead) {
+			t.Error(err)
+		}
+
+		tag, never := j.NewTag("tag"), j.NewTag("never")
+		must(t, tag.DependsOn(never))
+		must(t, never.NotifyRestart())
+		waits, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: tag, Repeat: Forever})
+		must(t, err)
+		stuckOnTag(t, waits.Wait(nil), never) // in its second round
+		waits.Stop()
+		must(t, waits.Wait(nil))
+		must(t, waits.Err())
+		if waits.Rounds() != 1 {
+			t.Error(waits.Rounds())
+		}
+		must(t, j.Wait(nil))
+		if fs := j.Failures(); len(fs) != 0 {
+			t.Error(fs) // Err has returned them
+		}
+
+		cancelled, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool {
+			if k.Rounds() == 5 {
+				j.Cancel(boom)
+			}
+			return true
+		}})
+		must(t, err)
+		must(t, cancelled.Wait(nil))
+		if err := cancelled.Err(); !errors.Is(err, boom) {
+			t.Error(err)
+		}
+
+		own := rt.NewJob(nil, JobOptions{})
+		started := make(chan struct{})
+		first := true
+		k, err := own.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool {
+			if first {
+				first = false
+				close(started)
+			}
+			return !rt.Sequential() // there all rounds run in the submission
+		}})
+		must(t, err)
+		<-started
+		must(t, own.Close())
+		must(t, k.Wait(nil))
+	})
+}
+
+// A panic in Repeat is a failure of the job and ends the task.
+func TestRepeatPanics(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		k, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool { panic(boom) }})
+		must(t, err)
+		must(t, k.Wait(nil))
+		must(t, k.Err())
+		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], boom) {
+			t.Error(fs)
+		}
+	})
+}

@@ -1,0 +1,360 @@
+package engine
+
+// Tags: names for points in a graph that is built in any order.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Tag is a name for an event: tasks carry tags and notify them when they end,
+// the program may notify them, too. A tag that depends on others holds back the
+// tasks that carry it until each of those was notified. All this can be said
+// before any of the tasks exists.
+//
+// A notification is delivered once to each tag that depends on it, and is used
+// up when all others of that tag have come and its tasks start. Later
+// notifications of a tag do nothing until it is restarted ("or"); a repeating
+// task restarts its tag with each round. So graphs of repeating tasks may be
+// cyclic: NotifyRestart makes them go.
+//
+// When a task that carries the tag fails or is cancelled, the tag is notified,
+// and what waits for it is cancelled.
+type Tag struct {
+	job  *Job
+	name string
+
+	// guarded by the submission lock
+	removed  bool
+	done     bool     // notified, since it was restarted
+	lost     *failure // why the notification was a bad one
+	signal   chan struct{}
+	before   []*tagEdge // what it depends on
+	behind   []*tagEdge // what depends on it
+	opened   bool       // its tasks may start
+	openLost *failure   // one of what it depends on was a bad one
+	credit   int        // openings that no repeating task used
+	carriers int        // tasks that carry it and have not ended
+	starts   waitlist   // tasks that carry it and wait for it to open
+	waits    waitlist   // tasks that wait for its notification
+}
+
+// tagEdge makes one tag depend on another.
+type tagEdge struct {
+	from, to *Tag
+	tokens   int // notifications that were not used up
+	lost     *failure
+}
+
+// NewTag makes a tag. The name is for messages.
+func (j *Job) NewTag(name string) *Tag {
+	t := &Tag{job: j, name: name, signal: make(chan struct{}), opened: true}
+	t.starts = waitlist{job: j, tag: t, starts: true}
+	t.waits = waitlist{job: j, tag: t}
+	return t
+}
+
+// Name returns the name.
+func (t *Tag) Name() string { return t.name }
+
+// TagError says that something was asked of a tag that it cannot do.
+type TagError struct {
+	Tag     *Tag // nil: there is none
+	Message string
+}
+
+func (e *TagError) Error() string { return e.Message }
+
+func (t *Tag) errorf(format string, args ...any) *TagError {
+	return &TagError{Tag: t, Message: fmt.Sprintf("tag %q ", t.name) + fmt.Sprintf(format, args...)}
+}
+
+// check reports that t is no tag of rt, if so. Submission lock held.
+func (t *Tag) check(rt *Runtime) error {
+	switch {
+	case t == nil:
+		return &TagError{Message: "the tag is nil; make one with Job.NewTag"}
+	case t.job.rt != rt:
+		return t.errorf("belongs to another runtime")
+	case t.removed:
+		return t.errorf("was removed; make a new one")
+	}
+	return nil
+}
+
+// DependsOn makes tasks that carry t wait until each of tags was notified. A
+// tag that is notified already counts. Errors, after which nothing has changed:
+// a *TagError when t depends on itself, or when a task that carries t was
+// submitted before. A longer circle is no error: a notification by the program
+// can start it. Until then, waits say that they are stuck in it.
+func (t *Tag) DependsOn(tags ...*Tag) error {
+	if t == nil {
+		return t.check(nil)
+	}
+	rt := t.job.rt
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	for _, d := range append([]*Tag{t}, tags...) {
+		if err := d.check(rt); err != nil {
+			return err
+		}
+	}
+	switch {
+	case slices.Contains(tags, t):
+		return t.errorf("cannot depend on itself: its tasks would never start")
+	case t.carriers > 0:
+		return t.errorf("is carried by a task that was submitted already; declare what a tag depends on before")
+	}
+	for _, d := range tags {
+		if slices.ContainsFunc(t.before, func(e *tagEdge) bool { return e.from == d }) {
+			continue
+		}
+		e := &tagEdge{from: d, to: t}
+		if d.done {
+			e.tokens, e.lost = 1, d.lost
+		}
+		t.before = append(t.before, e)
+		d.behind = append(d.behind, e)
+	}
+	t.opened = len(t.before) == 0
+	t.open(nil) // nobody waits for it yet
+	return nil
+}
+
+// open opens t as often as all that it depends on was notified: its tasks start.
+// Submission lock held.
+func (t *Tag) open(h *hand) {
+	for len(t.before) > 0 && !slices.ContainsFunc(t.before, func(e *tagEdge) bool { return e.tokens == 0 }) {
+		t.openLost = nil
+		for _, e := range t.before {
+			e.tokens--
+			if e.lost != nil {
+				t.openLost = e.lost
+			}
+		}
+		t.opened = true
+		if len(t.starts.waiting) == 0 {
+			t.credit++
+			continue
+		}
+		if t.openLost != nil {
+			t.starts.lose(t.openLost)
+		}
+		t.starts.empty(h)
+	}
+}
+
+// notify is one notification. Submission lock held.
+func (t *Tag) notify(h *hand, lost *failure) {
+	if t.done {
+		return
+	}
+	t.done, t.lost = true, lost
+	close(t.signal)
+	if lost != nil {
+		t.waits.lose(lost)
+	}
+	t.waits.empty(h)
+	for _, e := range t.behind {
+		e.tokens++
+		e.lost = lost
+		e.to.open(h)
+	}
+}
+
+// restart makes the next notification count. Submission lock held.
+func (t *Tag) restart() {
+	if t.done {
+		t.done, t.lost, t.signal = false, nil, make(chan struct{})
+	}
+}
+
+// Notify says that the event has come. Only the first time counts, until the
+// tag is restarted. In a Sequential runtime the tasks that become ready run
+// inside Notify.
+func (t *Tag) Notify() error { return t.change(func(h *hand) error { t.notify(h, nil); return nil }) }
+
+// NotifyRestart is Notify and Restart at once, also while tasks carry the tag:
+// it starts a circle of repeating tasks.
+func (t *Tag) NotifyRestart() error {
+	return t.change(func(h *hand) error {
+		t.notify(h, nil)
+		t.restart()
+		return nil
+	})
+}
+
+// Restart makes the tag as if it had not been notified, for those that wait for
+// it from now on, and makes its next tasks wait again for what it depends on,
+// as far as that was restarted before. It is a *TagError while a task that
+// carries the tag has not ended.
+func (t *Tag) Restart() error {
+	return t.change(func(h *hand) error {
+		if t.carriers > 0 {
+			return t.errorf("is carried by a task that has not ended; wait for that first")
+		}
+		t.restart()
+		t.opened, t.credit = len(t.before) == 0, 0
+		for _, e := range t.before {
+			if e.tokens == 0 && e.from.done {
+				e.tokens, e.lost = 1, e.from.lost
+			}
+		}
+		t.open(h)
+		return nil
+	})
+}
+
+// Remove forgets the tag; what depended on it does not any more. It is a
+// *TagError while it is in use: carried by a task that has not ended, or waited
+// for and not notified.
+func (t *Tag) Remove() error {
+	return t.change(func(h *hand) error {
+		switch {
+		case t.carriers > 0:
+			return t.errorf("is carried by a task that has not ended; wait for that first")
+		case len(t.waits.waiting) > 0:
+			return t.errorf("is waited for by a task; notify it first")
+		case !t.done && len(t.behind) > 0:
+			return t.errorf("was not notified, and tag %q depends on it; remove that first", t.behind[0].to.name)
+		}
+		for _, e := range t.before {
+			e.from.behind = slices.DeleteFunc(e.from.behind, func(o *tagEdge) bool { return o == e })
+		}
+		for _, e := range t.behind {
+			e.to.before = slices.DeleteFunc(e.to.before, func(o *tagEdge) bool { return o == e })
+			if len(e.to.before) == 0 {
+				e.to.opened = true
+				e.to.starts.empty(h)
+			} else {
+				e.to.open(h)
+			}
+		}
+		t.before, t.behind, t.removed = nil, nil, true
+		return nil
+	})
+}
+
+// change calls fn under the submission lock, with a hand for what it releases.
+func (t *Tag) change(fn func(h *hand) error) error {
+	if t == nil {
+		return t.check(nil)
+	}
+	rt := t.job.rt
+	h := rt.takeHand()
+	rt.reg.Lock()
+	err := t.check(rt)
+	if err == nil {
+		err = fn(h)
+	}
+	rt.reg.Unlock()
+	rt.giveHand(h)
+	return err
+}
+
+// Notified reports whether the tag was notified since it was restarted.
+func (t *Tag) Notified() bool {
+	t.job.rt.reg.Lock()
+	defer t.job.rt.reg.Unlock()
+	return t.done
+}
+
+// Wait returns when the tag is notified. It is a *TagError when nothing
+// announces that: no task that was submitted carries it. Other errors are those
+// of Job.Wait.
+func (t *Tag) Wait(ctx context.Context) error {
+	if t == nil {
+		return t.check(nil)
+	}
+	return t.job.WaitTags(ctx, t)
+}
+
+// WaitTags is Wait for several tags.
+func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
+	rt := j.rt
+	var signals []chan struct{}
+	rt.reg.Lock()
+	for _, t := range tags {
+		err := t.check(rt)
+		if err == nil && !t.done && t.carriers == 0 {
+			err = t.errorf("is waited for, and no task carries it; submit one that does, or notify the tag")
+		}
+		if err != nil {
+			rt.reg.Unlock()
+			return err
+		}
+		signals = append(signals, t.signal)
+	}
+	rt.reg.Unlock()
+	for i, s := range signals {
+		t := tags[i]
+		if err := j.await(ctx, s, nil, func(u *task) bool { sp := u.special(); return sp != nil && sp.Tag == t }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSuccessor makes u wait for the notification of t. Submission lock held.
+func (t *Tag) addSuccessor(u *task) bool {
+	if t.done {
+		if t.lost != nil {
+			u.x.lost.Store(t.lost)
+		}
+		return false
+	}
+	t.waits.add(u)
+	return true
+}
+
+// carry makes u, which carries t, wait until t is open; it reports whether it
+// has to. Submission lock held.
+func (t *Tag) carry(u *task, repeats bool) bool {
+	t.carriers++
+	switch {
+	case len(t.before) == 0:
+		return false
+	case repeats && t.credit > 0:
+		t.credit--
+	case repeats || !t.opened:
+		t.starts.add(u)
+		return true
+	}
+	if t.openLost != nil {
+		u.x.lost.Store(t.openLost)
+	}
+	return false
+}
+
+// uncarry says that a task that carries t has ended, and notified it. Submission
+// lock held.
+func (t *Tag) uncarry() { t.carriers-- }
+
+// missing returns what t depends on and was not notified.
+func (t *Tag) missing() (out []*Tag) {
+	for _, e := range t.before {
+		if e.tokens == 0 {
+			out = append(out, e.from)
+		}
+	}
+	return out
+}
+
+// circle follows what t waits for; it returns the tags of a circle, each waiting
+// for the next, or nil.
+func (t *Tag) circle() []*Tag {
+	var path []*Tag
+	for t != nil {
+		if i := slices.Index(path, t); i >= 0 {
+			return path[i:]
+		}
+		path = append(path, t)
+		m := t.missing()
+		t = nil
+		if len(m) > 0 {
+			t = m[0]
+		}
+	}
+	return nil
+}

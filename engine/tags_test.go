@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+func tags(j *Job, names string) (out []*Tag) {
+	for _, n := range strings.Fields(names) {
+		out = append(out, j.NewTag(n))
+	}
+	return out
+}
+
+// carrying submits a task that writes down its name and carries a tag of that name.
+func carrying(t testing.TB, j *Job, l *logged, tag *Tag) *Task {
+	t.Helper()
+	task, err := j.SubmitWith(&TaskSpec{Codelet: l.kernel(tag.Name())}, TaskOptions{Tag: tag})
+	must(t, err)
+	return task
+}
+
+// before asserts that all of as stand before all of bs in the log.
+func (l *logged) before(t testing.TB, as, bs string) {
+	t.Helper()
+	place := map[string]int{}
+	for i, s := range strings.Fields(l.String()) {
+		place[s] = i + 1
+	}
+	for _, a := range strings.Fields(as) {
+		for _, b := range strings.Fields(bs) {
+			if place[a] == 0 || place[b] == 0 || place[a] > place[b] {
+				t.Errorf("%s is not before %s: %s", a, b, l)
+			}
+		}
+	}
+}
+
+func TestTags(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		var l logged
+		tg := tags(j, "A B C D E F G H I J K L")
+		must(t, tg[1].DependsOn(tg[0]))
+		carrying(t, j, &l, tg[1])
+		carrying(t, j, &l, tg[0])
+		must(t, tg[1].Wait(nil))
+		l.before(t, "A", "B")
+
+		must(t, tg[6].DependsOn(tg[2:6]...))
+		for _, k := range []int{2, 3, 6, 4, 5} {
+			carrying(t, j, &l, tg[k])
+		}
+		must(t, tg[6].Wait(nil))
+		l.before(t, "C D E F", "G")
+
+		for _, k := range []int{9, 10, 11} {
+			must(t, tg[k].DependsOn(tg[7], tg[8]))
+			carrying(t, j, &l, tg[k])
+		}
+		carrying(t, j, &l, tg[7])
+		carrying(t, j, &l, tg[8])
+		must(t, j.WaitTags(nil, tg[9:]...))
+		l.before(t, "H I", "J K L")
+
+		// a dependency on what is notified already is satisfied
+		m := j.NewTag("M")
+		must(t, m.DependsOn(tg[0]))
+		carrying(t, j, &l, m)
+		must(t, m.Wait(nil))
+		must(t, j.Wait(nil))
+		for _, x := range append(tg, m) {
+			if !x.Notified() {
+				t.Error(x.Name(), "was not notified")
+			}
+			must(t, x.Remove())
+		}
+	})
+}
+
+// The first of several notifications counts.
+func TestTagOr(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		tag := j.NewTag("T")
+		g := j.NewGate()
+		for i := range 10 {
+			s := &TaskSpec{Codelet: kernel("one of ten", func(*TaskContext) error { return nil })}
+			if i > 0 {
+				s.After = []Dependency{g}
+			}
+			_, err := j.SubmitWith(s, TaskOptions{Tag: tag})
+			must(t, err)
+		}
+		x, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{tag}})
+		must(t, err)
+		must(t, x.Wait(nil)) // nine of ten have not run
+		g.Open()
+		must(t, j.Wait(nil))
+
+		ran := 0
+		count := kernel("count", func(*TaskContext) error { ran++; return nil })
+		u, v := j.NewTag("U"), j.NewTag("V")
+		must(t, v.DependsOn(u))
+		for round := range 3 {
+			_, err := j.SubmitWith(&TaskSpec{Codelet: count}, TaskOptions{Tag: v})
+			must(t, err)
+			if round > 0 {
+				stuckOnTag(t, v.Wait(nil), u)
+			}
+			must(t, u.Notify())
+			must(t, u.Notify())
+			must(t, v.Wait(nil))
+			must(t, j.Wait(nil))
+			if ran != round+1 {
+				t.Error(ran, "runs in round", round)
+			}
+			must(t, u.Restart())
+			must(t, v.Restart())
+		}
+	})
+}
+
+func stuckOnTag(t testing.TB, err error, tag *Tag) {
+	t.Helper()
+	var s *StuckError
+	if !errors.As(err, &s) || len(s.Tasks) == 0 || s.Tasks[0].Tag != tag || !strings.Contains(s.Error(), fmt.Sprintf("%q", tag.Name())) {
+		t.Errorf("got %v, want a StuckError that names tag %q", err, tag.Name())
+	}
+}
+
+// A graph of repeating tasks may go round.
+func TestCyclicTags(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		const rounds = 100
+		v := []int64{0}
+		x := ints(t, rt, v)
+		tg := tags(j, "A B C D")
+		must(t, tg[1].DependsOn(tg[0]))
+		must(t, tg[2].DependsOn(tg[0]))
+		must(t, tg[3].DependsOn(tg[1], tg[2]))
+		must(t, tg[0].DependsOn(tg[3]))
+		var ran [4]atomic.Int64
+		for i := range tg {
+			_, err := j.SubmitWith(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: x, Mode: iface.RW, Unordered: true}}}, TaskOptions{
+				Tag: tg[i], Repeat: Forever,
+				Callback: func(task *Task) error {
+					if ran[i].Add(1) == rounds {
+						task.Stop()
+					}
+					return nil
+				},
+			})
+			must(t, err)
+		}
+		err := j.Wait(nil)
+		var s *StuckError
+		if !errors.As(err, &s) || len(s.Tasks) == 0 || len(s.Tasks[0].Circle) != 3 {
+			t.Error(err)
+		}
+		if v[0] != 0 {
+			t.Error("ran before anything notified a tag")
+		}
+		must(t, tg[3].NotifyRestart())
+		must(t, j.Wait(nil))
+		if v[0] != 4*rounds {
+			t.Error(v)
+		}
+	})
+}
+
+// What fails is passed on by tags as by tasks.
+func TestTagFailure(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		a, b := j.NewTag("a"), j.NewTag("b")
+		must(t, b.DependsOn(a))
+		kb, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: b})
+		must(t, err)
+		w, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{a}})
+		must(t, err)
+		_, err = j.SubmitWith(&TaskSpec{Codelet: bad}, TaskOptions{Tag: a})
+		must(t, err)
+		must(t, j.Wait(nil))
+		late, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{b}})
+		must(t, err)
+		must(t, late.Wait(nil))
+		for _, k := range []*Task{kb, w, late} {
+			if err := k.Err(); !errors.Is(err, boom) {
+				t.Error(err)
+			}
+		}
+		must(t, b.Restart()) // a was not restarted: still a bad one
+		must(t, a.Restart())
+		must(t, b.Restart())
+		kb, err = j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: b})
+		must(t, err)
+		must(t, a.Notify())
+		must(t, kb.Wait(nil))
+		must(t, kb.Err())
+		must(t, j.Wait(nil))
+	})
+}
+
+func TestTagErrors(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		other, oj := start(t, Options{Workers: 1})
+		_ = other
+		a, b, foreign := j.NewTag("a"), j.NewTag("b"), oj.NewTag("foreign")
+		removed := j.NewTag("removed")
+		must(t, removed.Remove())
+		g := j.NewGate()
+		live := j.NewTag("live")
+		_, err := j.SubmitWith(&TaskSpec{Codelet: nop, After: []Dependency{g}}, TaskOptions{Tag: live})
+		must(t, err)
+		waited := j.NewTag("waited")
+		must(t, j.Submit(&TaskSpec{Codelet: nop, After: []Dependency{waited}}))
+		must(t, b.DependsOn(a))
+		_, carryRemoved := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: removed})
+		_, carryForeign := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: foreign})
+		for what, err := range map[string]error{
+			"itself":               a.DependsOn(a),
+			"itself among others":  a.DependsOn(b, a),
+			"nil":                  a.DependsOn(nil),
+			"of nil":               (*Tag)(nil).DependsOn(a),
+			"foreign":              a.DependsOn(foreign),
+			"removed":              a.DependsOn(removed),
+			"declared late":        live.DependsOn(a),
+			"notify removed":       removed.Notify(),
+			"restart removed":      removed.Restart(),
+			"wait for removed":     removed.Wait(nil),
+			"remove twice":         removed.Remove(),
+			"nil waited for":       (*Tag)(nil).Wait(nil),
+			"notify nil":           (*Tag)(nil).Notify(),
+			"wait, nobody carries": a.Wait(nil),
+			"restart live":         live.Restart(),
+			"remove live":          live.Remove(),
+			"remove waited for":    waited.Remove(),
+			"remove needed":        a.Remove(),
+			"carry removed":        carryRemoved,
+			"carry foreign":        carryForeign,
+		} {
+			var e *TagError
+			if !errors.As(err, &e) || e.Error() == "" {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		must(t, waited.Notify())
+		stuckOn(t, live.Wait(nil), g, nil)
+		g.Open()
+		must(t, live.Wait(nil))
+		must(t, j.Wait(nil))
+		in := make(chan error, 1)
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("waits", func(*TaskContext) error { in <- b.Wait(nil); return nil })}))
+		if err := <-in; err == nil {
+			t.Error("waited in a kernel")
+		}
+		must(t, j.Wait(nil))
+		// two tags in a circle, nobody to start it
+		c, d := j.NewTag("c"), j.NewTag("d")
+		must(t, c.DependsOn(d))
+		must(t, d.DependsOn(c))
+		kc, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: c})
+		must(t, err)
+		_, err = j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: d})
+		must(t, err)
+		var s *StuckError
+		if err := kc.Wait(nil); !errors.As(err, &s) || len(s.Tasks) != 2 || len(s.Tasks[0].Circle) != 2 || !strings.Contains(s.Error(), "circle") {
+			t.Error(err)
+		}
+		j.Cancel(boom)
+		must(t, j.Wait(nil))
+	})
+}
