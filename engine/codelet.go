@@ -40,9 +40,10 @@ type Codelet struct {
 	Traits *Traits
 	// Model predicts times; nil: the history of the codelet's tasks.
 	Model *perf.Model
-	// Kernel tells versions of the implementations from each other: measurements
-	// of one say nothing of another. "" for those whose name is enough.
-	Kernel string
+	// Kernel tells versions of the implementations from each other, by a hash, say:
+	// measurements of one tell nothing of another. It is called once in a while,
+	// and only where models are used. Nil: the name is enough.
+	Kernel func() string
 }
 
 // Site is a place in a program; see datamgr.Site.

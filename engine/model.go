@@ -69,13 +69,26 @@ func (rt *Runtime) table(c *Codelet) *perf.Table {
 	if t, ok := m.tables.Load(c); ok {
 		return t.(*perf.Table)
 	}
-	t := m.book.Table(c.Name, c.Kernel, c.Model)
+	t := m.book.Table(c.Name, c.kernelVersion(), c.Model)
 	if m.known.Load() < maxTables {
 		if _, old := m.tables.LoadOrStore(c, t); !old {
 			m.known.Add(1)
 		}
 	}
 	return t
+}
+
+// kernelVersion is what c.Kernel says; "" when it panics.
+func (c *Codelet) kernelVersion() (v string) {
+	if c.Kernel == nil {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			v = ""
+		}
+	}()
+	return c.Kernel()
 }
 
 // call describes t for models; the caller gives it back to models.calls.

@@ -121,6 +121,25 @@ func TestFailuresAreNotMeasured(t *testing.T) {
 	}
 }
 
+// Measurements of one version of a kernel say nothing of another.
+func TestKernelVersions(t *testing.T) {
+	dir := t.TempDir()
+	version := "v1"
+	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}, Kernel: func() string { return version }}
+	must(t, calibrated(t, Options{Workers: 1, Calibrate: 1, PerfDir: dir}, c, 8, 5))
+	version = "v2"
+	must(t, calibrated(t, Options{Workers: 1, Calibrate: 1, PerfDir: dir}, c, 8, 7))
+	c.Kernel = func() string { panic("no version") }
+	must(t, calibrated(t, Options{Workers: 1, Calibrate: 1, PerfDir: dir}, c, 8, 2))
+	s, err := perf.NewStore(dir, "")
+	must(t, err)
+	for v, want := range map[string]int64{"v1": 5, "v2": 7, "": 2} {
+		if f, err := s.Load(perf.Key{Codelet: "m", Kernel: v}); err != nil || f.Samples() != want {
+			t.Errorf("version %q: %v, %d samples instead of %d", v, err, f.Samples(), want)
+		}
+	}
+}
+
 func TestExpect(t *testing.T) {
 	dir := t.TempDir()
 	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}}

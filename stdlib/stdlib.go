@@ -30,6 +30,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/starpush/starpush/accel/cpu/blas"
 	"github.com/starpush/starpush/engine"
 )
 
@@ -57,8 +58,18 @@ var modules = sync.OnceValue(func() map[string][]*engine.Codelet {
 	out := make(map[string][]*engine.Codelet, len(table))
 	for _, m := range table {
 		for i := range m.codelets {
-			out[m.name] = append(out[m.name], m.codelets[i].build())
+			c := m.codelets[i].build()
+			c.Kernel = func() string { return m.kernel() }
+			out[m.name] = append(out[m.name], c)
 		}
 	}
 	return out
 })
+
+// kernel names the code behind the codelets of m, for their times.
+func (m *module) kernel() string {
+	if m.name == "std/blas" {
+		return m.name + " by " + blas.Default().Name()
+	}
+	return m.name
+}

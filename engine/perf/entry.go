@@ -72,50 +72,63 @@ func (m *Moments) RelError() float64 {
 }
 
 // Entry is what was measured for one footprint. Measurements far from the mean
-// are kept apart, as in StarPU's history models; when they outnumber the others
-// the mean was wrong, and the two change places. So a first run on cold caches
-// does not stay, and no measurement is ever forgotten.
+// are kept apart, as in StarPU's history models; when they agree with each other
+// and are as many, the mean was wrong, and the two change places. So a first run
+// on cold caches does not stay. What is far from both is only counted.
 type Entry struct {
 	Moments          // the typical measurements
-	Outliers Moments // the others
+	Outliers Moments // others, which are like each other
+	Odd      int64   // the number of those that are like neither
 }
 
-// Samples is the number of measurements, outliers included.
-func (e *Entry) Samples() int64 { return e.N + e.Outliers.N }
+// Samples is the number of all measurements.
+func (e *Entry) Samples() int64 { return e.N + e.Outliers.N + e.Odd }
 
-// far reports whether x is too far from the mean to belong to it.
-func (e *Entry) far(x float64) bool {
-	return !e.none() && (x > e.Mean*(1+MaxDeviation) || e.Mean > x*(1+MaxDeviation))
+// far reports whether x is too far from the mean of m to belong to it.
+func (m *Moments) far(x float64) bool {
+	return !m.none() && (x > m.Mean*(1+MaxDeviation) || m.Mean > x*(1+MaxDeviation))
 }
 
 // Add counts a measurement of the given number of seconds.
 func (e *Entry) Add(seconds float64) {
-	if e.far(seconds) {
-		e.Outliers.add(seconds)
-		e.settle()
+	if !e.Moments.far(seconds) {
+		e.Moments.add(seconds)
 		return
 	}
-	e.Moments.add(seconds)
+	e.Merge(&Entry{Moments: Moments{N: 1, Mean: seconds, Min: seconds, Max: seconds}})
 }
 
 // Merge counts the measurements of o as well.
 func (e *Entry) Merge(o *Entry) {
+	e.Odd += o.Odd
 	for _, m := range []Moments{o.Moments, o.Outliers} {
-		if m.N == 0 {
-			continue
-		}
-		if e.far(m.Mean) {
-			e.Outliers.merge(m)
-		} else {
+		switch {
+		case m.N == 0:
+		case !e.Moments.far(m.Mean):
 			e.Moments.merge(m)
+		default:
+			e.outlier(m)
 		}
 	}
-	e.settle()
 }
 
-// settle lets the outliers become the model when they are as many.
-func (e *Entry) settle() {
-	if e.Outliers.N > 0 && e.Outliers.N >= e.N {
+// outlier counts measurements that are far from the mean. What is like neither it
+// nor the other outliers takes as many votes from those (Boyer and Moore's
+// majority vote), so a new habit is found after any old one.
+func (e *Entry) outlier(m Moments) {
+	out := &e.Outliers
+	switch {
+	case !out.far(m.Mean):
+		out.merge(m)
+	case m.N >= out.N:
+		e.Odd += out.N
+		*out = m
+	default:
+		out.M2 *= float64(out.N-m.N) / float64(out.N)
+		out.N -= m.N
+		e.Odd += 2 * m.N
+	}
+	if out.N >= e.N {
 		e.Moments, e.Outliers = e.Outliers, e.Moments
 	}
 }

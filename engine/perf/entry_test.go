@@ -68,6 +68,38 @@ func TestOutliersTakeOverWhenTheyAreMore(t *testing.T) {
 	}
 }
 
+// A third habit is found, too, although others were there before.
+func TestThirdHabit(t *testing.T) {
+	var e Entry
+	for range 20 {
+		e.Add(1)
+	}
+	for range 10 {
+		e.Add(5)
+	}
+	for range 40 {
+		e.Add(25)
+		e.Add(25)
+		e.Add(25)
+		e.Add(100)
+	}
+	if e.Mean != 25 || e.Samples() != 190 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Times that are like nothing else never become the mean.
+func TestScatteredOutliers(t *testing.T) {
+	var e Entry
+	for i := range 100 {
+		e.Add(1)
+		e.Add(float64(2 + 4*i)) // as many, but no two alike for long
+	}
+	if e.Mean != 1 || e.N != 100 || e.Samples() != 200 || e.Odd == 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestMergeLosesNoSample(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 100 {

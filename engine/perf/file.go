@@ -161,6 +161,7 @@ type jsonEntry struct {
 	Last      int64    `json:"last"`
 	jsonMoments
 	Outliers *jsonMoments `json:"outliers,omitempty"`
+	Odd      int64        `json:"odd,omitempty"`
 }
 
 type jsonMoments struct {
@@ -194,7 +195,7 @@ func (f *File) encode(w io.Writer) error {
 		}
 		for _, e := range g.Entries {
 			je := jsonEntry{Footprint: e.Footprint.String(), What: e.What, Size: number(e.Size), Params: numbers(e.Params),
-				Last: e.Last, jsonMoments: e.Moments.json()}
+				Last: e.Last, jsonMoments: e.Moments.json(), Odd: e.Odd}
 			if e.Outliers.N > 0 {
 				o := e.Outliers.json()
 				je.Outliers = &o
@@ -267,14 +268,14 @@ func (je *jsonEntry) sized() (*Sized, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is no footprint", je.Footprint)
 	}
-	e := &Sized{Entry: Entry{Moments: je.moments()}, Footprint: Footprint(fp), What: je.What, Size: float64(je.Size),
+	e := &Sized{Entry: Entry{Moments: je.moments(), Odd: je.Odd}, Footprint: Footprint(fp), What: je.What, Size: float64(je.Size),
 		Params: floats(je.Params), Last: je.Last}
 	if je.Outliers != nil {
 		e.Outliers = je.Outliers.moments()
 	}
-	if e.N < 0 || e.Outliers.N < 0 || e.N > 1<<60 || e.Outliers.N > 1<<60 || len(e.Params) > MaxParams {
-		return nil, fmt.Errorf("footprint %s has %d measurements, %d outliers, %d parameters",
-			je.Footprint, e.N, e.Outliers.N, len(e.Params))
+	if e.N < 0 || e.Outliers.N < 0 || e.Odd < 0 || max(e.N, e.Outliers.N, e.Odd) > 1<<60 || len(e.Params) > MaxParams {
+		return nil, fmt.Errorf("footprint %s has %d measurements, %d and %d outliers, %d parameters",
+			je.Footprint, e.N, e.Outliers.N, e.Odd, len(e.Params))
 	}
 	return e, nil
 }

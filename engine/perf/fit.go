@@ -31,6 +31,7 @@ type Fit struct {
 
 // The reasons for having no curve.
 var (
+	errNoCurve   = errors.New("models of this kind have none")
 	errFewPoints = errors.New("too few sizes are known")
 	errSpread    = errors.New("the sizes that are known differ by less than 10 %")
 	errSingular  = errors.New("the measurements do not tell the terms from each other")
@@ -66,7 +67,7 @@ func fit(k Kind, pts []point, terms [][]float64) Fit {
 	case Multiple:
 		f = fitTerms(pts, terms)
 	default:
-		return noFit(k, nil)
+		f.Err = errNoCurve
 	}
 	if f.Err != nil {
 		return noFit(k, f.Err)
@@ -76,7 +77,7 @@ func fit(k Kind, pts []point, terms [][]float64) Fit {
 	var ss, sw float64
 	for i := range pts {
 		p := &pts[i]
-		r := p.y/f.at(p.size, p.params, terms) - 1
+		r := p.y/f.At(p.size, p.params, terms) - 1
 		ss += p.weight() * r * r
 		sw += p.weight()
 		f.Samples += p.n
@@ -106,10 +107,14 @@ func (f *Fit) bounds(pts []point) {
 	}
 }
 
-// at is the height of the curve in seconds.
-func (f *Fit) at(size float64, params []float64, terms [][]float64) float64 {
+// At is the height of the curve in seconds, where the model has these terms; NaN
+// when there is no curve, or not as many parameters as it should have.
+func (f *Fit) At(size float64, params []float64, terms [][]float64) float64 {
 	if f.Kind != Multiple {
 		return f.A*math.Pow(size, f.B) + f.C
+	}
+	if len(f.Coef) == 0 || len(f.Coef) != len(terms) || len(params) != len(terms[0]) {
+		return math.NaN()
 	}
 	y := 0.0
 	for i, t := range terms {

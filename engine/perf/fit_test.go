@@ -45,7 +45,7 @@ func TestFitsRecoverParameters(t *testing.T) {
 			t.Errorf("seed %d: non-linear fit of %g·n^%g + %g gives %g·n^%g + %g, %v", seed, a, b, c, f.A, f.B, f.C, f.Err)
 		}
 		for _, n := range []float64{2 << 10, 1 << 18, 3 << 20} {
-			if got := f.at(n, nil, nil); !near(got, y(n), 0.05) {
+			if got := f.At(n, nil, nil); !near(got, y(n), 0.05) {
 				t.Errorf("seed %d: at %g the fit says %g instead of %g", seed, n, got, y(n))
 			}
 		}

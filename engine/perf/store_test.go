@@ -83,7 +83,8 @@ func TestFilesComeBackAsWritten(t *testing.T) {
 		t.Fatalf("an empty store: %v", err)
 	}
 	want := measured(1, 12)
-	want.group("cpu", 1).Entries = []*Sized{{Footprint: math.MaxUint64, What: "<&> \"x\"", Size: 3, Params: []float64{1, 2.5}}}
+	want.group("cpu", 1).Entries = []*Sized{{Footprint: math.MaxUint64, What: "<&> \"x\"", Size: 3, Params: []float64{1, 2.5},
+		Entry: Entry{Moments: Moments{1, 2, 0, 2, 2}, Outliers: Moments{1, 9, 0, 9, 9}, Odd: 3}}}
 	err := s.Update(key, func(f *File) {
 		f.Kind, f.SizeUnit, f.ParamNames, f.Terms = Multiple, "flop", []string{"p", "q"}, [][]float64{{0, 0}, {1, 0.5}}
 		f.Merge(want)
@@ -102,7 +103,8 @@ func TestFilesComeBackAsWritten(t *testing.T) {
 	if e.N != 12 || e.Mean != 1e-3 || e.What != "vector[f32] of 8" || e.Size != 32 {
 		t.Errorf("%+v", e)
 	}
-	if e := got.Groups[1].Entries[0]; e.Footprint != math.MaxUint64 || e.What != "<&> \"x\"" || e.Params[1] != 2.5 {
+	if e := got.Groups[1].Entries[0]; e.Footprint != math.MaxUint64 || e.What != "<&> \"x\"" || e.Params[1] != 2.5 ||
+		e.Odd != 3 || e.Outliers.Max != 9 || e.Samples() != 5 {
 		t.Errorf("%+v", e)
 	}
 }

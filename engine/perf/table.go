@@ -154,7 +154,7 @@ func (t *Table) choose(curve Fit, mean Estimate, size float64, params []float64)
 	if curve.Err != nil || m.Kind == Multiple && params == nil || m.Kind != Multiple && size <= 0 {
 		return mean
 	}
-	e := Estimate{Seconds: curve.at(size, params, m.Terms), Source: Curve, Samples: curve.Samples, RelError: curve.RelError}
+	e := Estimate{Seconds: curve.At(size, params, m.Terms), Source: Curve, Samples: curve.Samples, RelError: curve.RelError}
 	if !usable(e.Seconds) {
 		return mean
 	}

@@ -127,3 +127,26 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 		}
 	}
 }
+
+// TestHash: what computes the same has the same hash, whatever it looks like.
+func TestHash(t *testing.T) {
+	hash := func(text string, elem iface.Elem) string {
+		t.Helper()
+		f, cs := codelets(t, "h.spu", text)
+		p, err := Compile(f, cs[0], signature(cs[0]), map[byte]iface.Elem{'T': elem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Hash()
+	}
+	const text = "codelet k(x: RW vector[T]) { each i in x { x[i] *= 2 } }\n"
+	want := hash(text, iface.F32)
+	if got := hash("## doc\n\ncodelet k(x: RW vector[T]) {\n    each i in x { x[i] *= 2 } # twice\n}\n", iface.F32); got != want {
+		t.Errorf("layout changes the hash: %s, %s", got, want)
+	}
+	for _, other := range []string{hash(text, iface.F64), hash(strings.Replace(text, "2", "3", 1), iface.F32)} {
+		if other == want || len(other) != len(want) {
+			t.Errorf("another kernel has the hash %s", other)
+		}
+	}
+}

@@ -4,6 +4,8 @@ package kernel
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"sync"
 
@@ -77,6 +79,13 @@ type Program struct {
 	code  []stmtFn
 	temps int // strips of scratch memory that a run needs
 	pool  sync.Pool
+}
+
+// Hash tells programs that compute differently, or with other element types, from
+// each other. Layout and comments of the source do not matter.
+func (p *Program) Hash() string {
+	sum := sha256.Sum256([]byte(p.fn.String()))
+	return hex.EncodeToString(sum[:6])
 }
 
 // Compile makes the body of c executable for concrete element types: targs

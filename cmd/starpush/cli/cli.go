@@ -219,7 +219,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 
 // subcommands lists what stands behind "starpush"; completion and help are cobra's.
 var subcommands = []func(*app) *cobra.Command{
-	runCommand, checkCommand, fmtCommand, replCommand, explainCommand, infoCommand, versionCommand,
+	runCommand, checkCommand, fmtCommand, replCommand, explainCommand, infoCommand, perfCommand, versionCommand,
 }
 
 // arity makes a check of the number of arguments: at least lo, at most hi (-1: any).

@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: os.Getenv("STARPUSH_UPDATE") != "",
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "signalled": signalled},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "signalled": signalled, "breakfiles": breakfiles},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))

@@ -86,7 +86,16 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 			return nil, usagef("--sched: %v", err)
 		}
 	}
-	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic})
+	level, err := a.calibration(o)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := a.perfDir(o.perfDir)
+	if err != nil && level > 0 {
+		return nil, err
+	}
+	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic,
+		Calibrate: level, PerfDir: dir})
 	if err != nil {
 		return nil, usagef("%v", err)
 	}

@@ -40,6 +40,7 @@ then entries, without prompts.`,
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop a statement after this wall time")
+	o.registerPerf(c)
 	o.progress = "auto"
 	return c
 }
@@ -59,7 +60,7 @@ func (a *app) runThenPrompt(ctx context.Context, o *runFlags, args []string) err
 }
 
 // prompt holds a conversation; the scripts in files and the code of -e run first.
-func (a *app) prompt(ctx context.Context, o *runFlags, files []string) error {
+func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) error {
 	if err != nil {
 		return err
 	}
-	defer rt.Close()
+	defer func() { err = a.endRuntime(rt, o, err) }()
 
 	opts := []lang.Option{lang.Stdout(a.con.out)}
 	if o.timeout > 0 {

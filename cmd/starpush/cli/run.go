@@ -28,6 +28,8 @@ type runFlags struct {
 	timeout            time.Duration
 	stats              bool
 	progress           string
+	calibrate          string
+	perfDir            string
 
 	code        []string // -e, root only
 	interactive bool     // -i, root only
@@ -45,6 +47,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
 	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker at the end")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
+	o.registerPerf(c)
 	registerDeny(c, &o.deny)
 	c.ValidArgsFunction = scriptFiles
 	complete := map[string]cobra.CompletionFunc{
@@ -135,8 +138,8 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err != nil {
 		return err
 	}
-	defer rt.Close()
-	return a.execute(ctx, o, prog, rt, saves, append(opts, bound...))
+	err = a.execute(ctx, o, prog, rt, saves, append(opts, bound...))
+	return a.endRuntime(rt, o, err)
 }
 
 // refuse ends a command before anything has run.

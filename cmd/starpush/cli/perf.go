@@ -1,0 +1,337 @@
+package cli
+
+// starpush perf: what is known of the times of codelets.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/perf"
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// perfFlags work with every command below perf.
+type perfFlags struct{ dir, machine string }
+
+func perfCommand(a *app) *cobra.Command {
+	var o perfFlags
+	c := &cobra.Command{
+		Use:   "perf",
+		Short: "List, show, plot and reset performance models",
+		Long: `Performance models predict how long tasks take, from what earlier runs measured.
+Scheduling policies that place tasks by their expected time use them.
+
+  starpush run --calibrate 1 FILE   measures every task, and adds to what is known
+  starpush run --calibrate 2 FILE   measures anew
+
+They lie in STARPUSH_PERF_DIR, or starpush/perf in the user's cache folder, for
+each model of CPU; STARPUSH_PERF_MACHINE gives the machine another name.`,
+		Example: `  starpush run --calibrate 1 cholesky.spu
+  starpush perf ls
+  starpush perf show gemm
+  starpush perf plot gemm -o gemm.svg`,
+		Args: arity(0, 0, "ls, show, plot or reset"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.PersistentFlags().StringVar(&o.dir, "perf-dir", "", "`FOLDER` of performance models")
+	c.PersistentFlags().StringVar(&o.machine, "machine", "", "`NAME` of another machine that has models in the folder")
+
+	var out string
+	plot := &cobra.Command{
+		Use:   "plot CODELET",
+		Short: "Draw measurements and curve as SVG, on logarithmic axes",
+		Args:  arity(1, 1, "one codelet"),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.perfPlot(&o, args[0], out) },
+	}
+	plot.Flags().StringVarP(&out, "output", "o", "", "write to `FILE` instead of standard output")
+	c.AddCommand(
+		&cobra.Command{
+			Use:   "ls",
+			Short: "List the codelets that were measured",
+			Args:  arity(0, 0, "no arguments"),
+			RunE:  func(*cobra.Command, []string) error { return a.perfList(&o) },
+		},
+		&cobra.Command{
+			Use:   "show CODELET",
+			Short: "Show the measurements of a codelet, and the curve through them",
+			Args:  arity(1, 1, "one codelet"),
+			RunE:  func(_ *cobra.Command, args []string) error { return a.perfShow(&o, args[0]) },
+		},
+		plot,
+		&cobra.Command{
+			Use:   "reset [CODELET]",
+			Short: "Remove what was measured of a codelet, or of all",
+			Args:  arity(0, 1, "at most one codelet"),
+			RunE:  func(_ *cobra.Command, args []string) error { return a.perfReset(&o, strings.Join(args, "")) },
+		},
+	)
+	for _, sub := range c.Commands() {
+		if sub.Name() != "ls" {
+			sub.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				s, err := a.perfStore(&o)
+				if err != nil {
+					return nil, cobra.ShellCompDirectiveError
+				}
+				files, _ := s.List() // what cannot be read has no name to offer
+				return perfNames(files), cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+	}
+	return c
+}
+
+// perfDir is the folder of performance models: of a flag, else of the environment.
+func (a *app) perfDir(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	dir, err := perf.Root(func(name string) string { return a.env[name] })
+	if err != nil {
+		return "", usagef("%v", err)
+	}
+	return dir, nil
+}
+
+func (a *app) perfStore(o *perfFlags) (*perf.Store, error) {
+	dir, err := a.perfDir(o.dir)
+	if err != nil {
+		return nil, err
+	}
+	machine := o.machine
+	if machine == "" {
+		machine = perf.Machine(func(name string) string { return a.env[name] })
+	}
+	s, err := perf.NewStore(dir, machine)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	if all := s.Machines(); o.machine != "" && !slices.Contains(all, s.Machine()) {
+		help := "none has"
+		if len(all) > 0 {
+			help = "those that have: " + strings.Join(all, ", ")
+		}
+		return nil, usagef("--machine: `%s` has no performance models in %s; %s", o.machine, dir, help)
+	}
+	return s, nil
+}
+
+// perfNames lists the codelets of files.
+func perfNames(files []*perf.File) []string {
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Codelet)
+	}
+	return slices.Compact(names) // they are sorted
+}
+
+// perfFiles finds the files of a codelet. Files that cannot be read are reported.
+func (a *app) perfFiles(o *perfFlags, codelet string) (*perf.Store, []*perf.File, error) {
+	s, err := a.perfStore(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, bad := s.List()
+	var found []*perf.File
+	for _, f := range files {
+		if f.Codelet == codelet {
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		for _, err := range bad {
+			a.sayError(err)
+		}
+		return nil, nil, noModels(s, files, codelet)
+	}
+	return s, found, nil
+}
+
+// noModels says that nothing is known of a codelet.
+func noModels(s *perf.Store, files []*perf.File, codelet string) error {
+	names := perfNames(files)
+	help := "`starpush perf ls` lists those that were measured"
+	if near, ok := diag.Nearest(codelet, names); ok {
+		help = "did you mean `" + near + "`?"
+	} else if len(names) == 0 {
+		help = "`starpush run --calibrate 1 FILE` measures"
+	}
+	return usagef("there is no performance model of `%s` in %s; %s", codelet, s.Dir(), help)
+}
+
+type jsonPerf struct {
+	T          string `json:"t"`
+	Codelet    string `json:"codelet"`
+	Kernel     string `json:"kernel"`
+	Machine    string `json:"machine"`
+	Arch       string `json:"arch"`
+	Impl       int    `json:"impl"`
+	Model      string `json:"model"`
+	Footprints int    `json:"footprints"`
+	Samples    int64  `json:"samples"`
+	Last       int64  `json:"last"` // seconds since 1970
+	File       string `json:"file"`
+}
+
+// perfList is starpush perf ls.
+func (a *app) perfList(o *perfFlags) error {
+	s, err := a.perfStore(o)
+	if err != nil {
+		return err
+	}
+	files, bad := s.List()
+	if a.json != nil {
+		for _, f := range files {
+			for _, g := range f.Groups {
+				a.json.line(jsonPerf{"perf", f.Codelet, f.Kernel, f.Machine, g.Arch, g.Impl, f.Kind.String(),
+					len(g.Entries), g.Samples(), g.Last(), s.Path(f.Key)})
+			}
+		}
+	} else if len(files) > 0 {
+		io.WriteString(a.con.out, perfTable(files, time.Now()))
+	} else if len(bad) == 0 && !a.flags.quiet {
+		fmt.Fprintf(a.con.err, "starpush: no performance models in %s; `starpush run --calibrate 1 FILE` measures\n", s.Dir())
+	}
+	for _, err := range bad {
+		a.sayError(err)
+	}
+	if len(bad) > 0 {
+		return status(exitFailed)
+	}
+	return nil
+}
+
+// perfShow is starpush perf show.
+func (a *app) perfShow(o *perfFlags, codelet string) error {
+	s, files, err := a.perfFiles(o, codelet)
+	if err != nil {
+		return err
+	}
+	for i, f := range files {
+		if a.json != nil {
+			a.perfShowJSON(s, f)
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(a.con.out)
+		}
+		io.WriteString(a.con.out, perfDetails(f, s.Path(f.Key), time.Now()))
+	}
+	return nil
+}
+
+// perfPlot is starpush perf plot.
+func (a *app) perfPlot(o *perfFlags, codelet, out string) error {
+	if a.json != nil && out == "" {
+		return usagef("--json keeps standard output for itself: name a file for the plot with -o")
+	}
+	_, files, err := a.perfFiles(o, codelet)
+	if err != nil {
+		return err
+	}
+	svg, err := plotModels(files)
+	if err != nil {
+		return &exitError{code: exitFailed, err: err}
+	}
+	if out == "" {
+		_, err = a.con.out.Write(svg)
+	} else {
+		err = writeFile(out, svg)
+	}
+	if err != nil {
+		return &exitError{code: exitFailed, err: err}
+	}
+	return nil
+}
+
+// perfReset is starpush perf reset.
+func (a *app) perfReset(o *perfFlags, codelet string) error {
+	s, err := a.perfStore(o)
+	if err != nil {
+		return err
+	}
+	files, _ := s.List() // what cannot be read is removed, too
+	gone, err := s.Remove(codelet)
+	for _, path := range gone {
+		if a.json != nil {
+			a.json.line(struct {
+				T    string `json:"t"`
+				File string `json:"file"`
+			}{"removed", path})
+		} else {
+			fmt.Fprintf(a.con.out, "removed %s\n", path)
+		}
+	}
+	switch {
+	case err != nil:
+		return &exitError{code: exitFailed, err: err}
+	case len(gone) > 0:
+		return nil
+	case codelet != "":
+		return noModels(s, files, codelet)
+	}
+	if a.json == nil {
+		fmt.Fprintf(a.con.out, "nothing to remove: no performance models in %s\n", s.Dir())
+	}
+	return nil
+}
+
+// registerPerf adds the flags of runs that may measure.
+func (o *runFlags) registerPerf(c *cobra.Command) {
+	c.Flags().StringVar(&o.calibrate, "calibrate", "", "performance models: `LEVEL` 0 uses them, 1 measures and adds to them, 2 measures anew")
+	c.Flags().StringVar(&o.perfDir, "perf-dir", "", "`FOLDER` of performance models")
+	levels := cobra.FixedCompletions([]string{"0", "1", "2"}, cobra.ShellCompDirectiveNoFileComp)
+	if err := c.RegisterFlagCompletionFunc("calibrate", levels); err != nil {
+		panic(err) // the flag is not registered above
+	}
+}
+
+// calibration reads --calibrate, else STARPUSH_CALIBRATE.
+func (a *app) calibration(o *runFlags) (int, error) {
+	text, from := o.calibrate, "--calibrate"
+	if text == "" {
+		text, from = a.env["STARPUSH_CALIBRATE"], "STARPUSH_CALIBRATE"
+	}
+	switch text {
+	case "", "0":
+		return 0, nil
+	case "1":
+		return 1, nil
+	case "2":
+		return 2, nil
+	}
+	return 0, usagef("%s is 0 (use performance models), 1 (add to them) or 2 (measure anew), not `%s`", from, text)
+}
+
+// endRuntime closes a runtime after a run that ended with err. Performance models
+// that could not be saved fail a run that should have measured.
+func (a *app) endRuntime(rt *engine.Runtime, o *runFlags, err error) error {
+	var models *engine.ModelError
+	if !errors.As(rt.Close(), &models) {
+		return err
+	}
+	level, _ := a.calibration(o) // checked when the runtime was made
+	if level > 0 || !a.flags.quiet {
+		for _, err := range each(models.Err) {
+			a.sayError(err)
+		}
+	}
+	if err == nil && level > 0 {
+		return status(exitFailed)
+	}
+	return err
+}
+
+// each takes apart what errors.Join put together.
+func each(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return []error{err}
+}

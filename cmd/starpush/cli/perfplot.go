@@ -1,0 +1,319 @@
+package cli
+
+// Performance models as a picture: time against size, both logarithmic.
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/starpush/starpush/engine/perf"
+)
+
+// The picture, in pixels.
+const (
+	plotWidth  = 760
+	plotHeight = 420 // of the axes' box with its labels; the legend comes below
+	plotLeft   = 84
+	plotRight  = 24
+	plotTop    = 48
+	plotBottom = 62
+	legendRow  = 20
+	maxSeries  = 8
+)
+
+// plotStyle holds the colours, for light and dark pages. What shows no style
+// sheets with conditions shows the light ones.
+const plotStyle = `
+svg{font-family:system-ui,"Helvetica Neue",Helvetica,Arial,sans-serif;font-size:12px}
+.page{fill:#fff}.ink{fill:#1b1b1b}.faint{fill:#5c5c5c}
+.axis{stroke:#1b1b1b;fill:none}.grid{stroke:#e2e2e2}
+.curve{fill:none;stroke-width:1.8}.bar{stroke-width:1.2}
+.s0{fill:#0b61a4;stroke:#0b61a4}.s1{fill:#c24d00;stroke:#c24d00}.s2{fill:#1b7f3b;stroke:#1b7f3b}.s3{fill:#8a3ffc;stroke:#8a3ffc}.s4{fill:#b0003a;stroke:#b0003a}.s5{fill:#00717a;stroke:#00717a}.s6{fill:#6b5500;stroke:#6b5500}.s7{fill:#444444;stroke:#444444}
+@media(prefers-color-scheme:dark){
+.page{fill:#14171a}.ink{fill:#ececec}.faint{fill:#a8adb3}.axis{stroke:#ececec}.grid{stroke:#30363c}
+.s0{fill:#62b5f6;stroke:#62b5f6}.s1{fill:#ff9a52;stroke:#ff9a52}.s2{fill:#64d188;stroke:#64d188}.s3{fill:#c4a0ff;stroke:#c4a0ff}.s4{fill:#ff7d9f;stroke:#ff7d9f}.s5{fill:#4fd3dc;stroke:#4fd3dc}.s6{fill:#e0c341;stroke:#e0c341}.s7{fill:#c8c8c8;stroke:#c8c8c8}
+}
+`
+
+// A series is one group of a file as it is drawn.
+type series struct {
+	name   string
+	file   *perf.File
+	points []*perf.Sized
+	fit    perf.Fit
+}
+
+// plotModels draws the files of one codelet.
+func plotModels(files []*perf.File) ([]byte, error) {
+	var all []series
+	left, more := 0, 0
+	for _, f := range files {
+		for _, g := range f.Groups {
+			s := series{name: archText(g), file: f, fit: f.Fit(g)}
+			if len(files) > 1 {
+				s.name += ", kernel " + shortKernel(f.Kernel)
+			}
+			for _, e := range g.Entries {
+				if e.Size > 0 && e.Mean > 0 && !math.IsInf(e.Size, 0) && !math.IsInf(e.Mean, 0) {
+					s.points = append(s.points, e)
+				} else {
+					left++
+				}
+			}
+			switch {
+			case len(s.points) == 0:
+			case len(all) == maxSeries:
+				more++
+			default:
+				all = append(all, s)
+			}
+		}
+	}
+	name, unit := files[0].Codelet, files[0].SizeUnit
+	if len(all) == 0 {
+		return nil, fmt.Errorf("nothing to plot: no measurement of `%s` has a size", name)
+	}
+	p := newPlot(all, unit)
+	p.head(name, files[0].Machine, files[0].Kind == perf.Multiple)
+	p.axes()
+	for i := range all {
+		p.series(i, &all[i])
+	}
+	p.legend(all, left, more)
+	return p.svg(len(all), left, more), nil
+}
+
+// plot collects the picture.
+type plot struct {
+	b    bytes.Buffer
+	x, y scale
+	unit string
+}
+
+// scale maps logarithms to pixels.
+type scale struct {
+	lo, hi   float64 // logarithms, base 10
+	from, to float64 // pixels
+}
+
+func (s scale) at(v float64) float64 {
+	return s.from + (math.Log10(v)-s.lo)/(s.hi-s.lo)*(s.to-s.from)
+}
+
+// newScale covers lo to hi with some room.
+func newScale(lo, hi, from, to float64) scale {
+	l, h := math.Log10(lo), math.Log10(hi)
+	pad := max(0.05*(h-l), 0.1)
+	return scale{l - pad, h + pad, from, to}
+}
+
+func newPlot(all []series, unit string) *plot {
+	x0, x1, y0, y1 := math.Inf(1), 0.0, math.Inf(1), 0.0
+	for _, s := range all {
+		for _, e := range s.points {
+			lo, hi := errorBar(e)
+			x0, x1 = min(x0, e.Size), max(x1, e.Size)
+			y0, y1 = min(y0, lo), max(y1, hi)
+		}
+	}
+	return &plot{unit: unit, x: newScale(x0, x1, plotLeft, plotWidth-plotRight), y: newScale(y0, y1, plotHeight-plotBottom, plotTop)}
+}
+
+// errorBar is one standard deviation to both sides, but no further than what was
+// measured.
+func errorBar(e *perf.Sized) (lo, hi float64) {
+	d := e.StdDev()
+	lo, hi = e.Mean-d, e.Mean+d
+	if e.Min > 0 {
+		lo = max(lo, e.Min)
+	}
+	if e.Max >= e.Mean && !math.IsInf(e.Max, 0) {
+		hi = min(hi, e.Max)
+	}
+	if !(lo > 0) {
+		lo = e.Mean
+	}
+	if !(hi >= e.Mean) || math.IsInf(hi, 0) {
+		hi = e.Mean
+	}
+	return min(lo, e.Mean), hi
+}
+
+func (p *plot) printf(format string, args ...any) { fmt.Fprintf(&p.b, format, args...) }
+
+// text writes a label; anchor is start, middle or end.
+func (p *plot) text(x, y float64, class, anchor, s string) {
+	p.printf(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor, escape(s))
+}
+
+// escape makes any text fit for XML.
+func escape(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder takes everything
+	return b.String()
+}
+
+func (p *plot) head(name, machine string, rings bool) {
+	if r := []rune(name); len(r) > 60 {
+		name = string(r[:60]) + "…"
+	}
+	p.printf(`<text x="%d" y="22" class="ink" font-size="16" font-weight="600">%s</text>`+"\n", plotLeft, escape(name))
+	p.text(plotLeft, 39, "faint", "start", "mean time of a task on "+machine+"; bars: one standard deviation"+map[bool]string{true: "; rings: the model"}[rings])
+}
+
+// A tick is a place on an axis; without a label it is only a line.
+type tick struct {
+	value float64
+	label string
+}
+
+// timeTicks are powers of ten, and what lies between when those are few.
+func timeTicks(s scale) []tick { return ticks10(s, timeText) }
+
+func ticks10(s scale, label func(float64) string) []tick {
+	var out []tick
+	few := s.hi-s.lo < 2.5
+	every := max(1, int(math.Ceil((s.hi-s.lo)/8)))
+	for e := int(math.Floor(s.lo)); e <= int(math.Ceil(s.hi)); e++ {
+		for _, m := range []float64{1, 2, 5} {
+			v := m * math.Pow10(e)
+			if l := math.Log10(v); l < s.lo || l > s.hi || m > 1 && !few || e%every != 0 {
+				continue
+			}
+			out = append(out, tick{v, label(v)})
+		}
+	}
+	return out
+}
+
+// byteTicks are powers of two.
+func byteTicks(s scale) []tick {
+	lo, hi := int(math.Ceil(s.lo/math.Log10(2))), int(math.Floor(s.hi/math.Log10(2)))
+	every := max(1, (hi-lo+8)/8)
+	var out []tick
+	for e := lo; e <= hi; e++ {
+		if (e-lo)%every == 0 && e >= 0 && e < 62 {
+			out = append(out, tick{math.Ldexp(1, e), bytesText(1 << e)})
+		}
+	}
+	return out
+}
+
+func (p *plot) axes() {
+	x0, x1, y0, y1 := p.x.from, p.x.to, p.y.from, p.y.to
+	xs := ticks10(p.x, func(v float64) string { return fmt.Sprintf("%.6g", v) })
+	label := p.unit + " (logarithmic)"
+	if p.unit == "bytes" {
+		xs, label = byteTicks(p.x), "size of all operands (bytes, logarithmic)"
+	}
+	for _, t := range xs {
+		x := p.x.at(t.value)
+		p.printf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`+"\n", x, y0, x, y1)
+		p.text(x, y0+18, "ink", "middle", t.label)
+	}
+	for _, t := range timeTicks(p.y) {
+		y := p.y.at(t.value)
+		p.printf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`+"\n", x0, y, x1, y)
+		p.text(x0-8, y+4, "ink", "end", t.label)
+	}
+	p.printf(`<path d="M%.1f %.1fV%.1fH%.1f" class="axis"/>`+"\n", x0, y1, y0, x1)
+	p.text((x0+x1)/2, y0+42, "ink", "middle", label)
+	p.printf(`<text transform="translate(18 %.1f) rotate(-90)" class="ink" text-anchor="middle">time of a task (seconds, logarithmic)</text>`+"\n", (y0+y1)/2)
+}
+
+// series draws bars, points and the curve of a series.
+func (p *plot) series(i int, s *series) {
+	p.printf(`<g class="s%d" stroke="%s" fill="%s">`+"\n", i, plotColors[i], plotColors[i])
+	if s.fit.Err == nil {
+		p.curve(s)
+	}
+	for _, e := range s.points {
+		x, y := p.x.at(e.Size), p.y.at(e.Mean)
+		lo, hi := errorBar(e)
+		p.printf(`<g><title>%s</title>`, escape(fmt.Sprintf("%s: %s ± %s, %d samples", e.What, timeText(e.Mean), timeText(e.StdDev()), e.Samples())))
+		if hi > lo {
+			a, b := p.y.at(hi), p.y.at(lo)
+			p.printf(`<path class="bar" d="M%.1f %.1fH%.1fM%.1f %.1fV%.1fM%.1f %.1fH%.1f"/>`, x-3, a, x+3, x, a, b, x-3, b, x+3)
+		}
+		p.printf(`<circle cx="%.1f" cy="%.1f" r="3.2" stroke="none"/></g>`+"\n", x, y)
+	}
+	p.b.WriteString("</g>\n")
+}
+
+// curve draws a·n^b + c as a line. A polynomial of several parameters is no
+// function of the size: it gets a ring for each entry.
+func (p *plot) curve(s *series) {
+	if s.fit.Kind == perf.Multiple {
+		for _, e := range s.points {
+			if y := s.fit.At(e.Size, e.Params, s.file.Terms); y > 0 && !math.IsInf(y, 0) {
+				p.printf(`<circle cx="%.1f" cy="%.1f" r="6" fill="none"/>`+"\n", p.x.at(e.Size), p.y.at(y))
+			}
+		}
+		return
+	}
+	const steps = 80
+	open := false
+	var d strings.Builder
+	for k := range steps + 1 {
+		l := p.x.lo + (p.x.hi-p.x.lo)*float64(k)/steps
+		n := math.Pow(10, l)
+		t := s.fit.At(n, nil, nil)
+		in := t > 0 && math.Log10(t) >= p.y.lo && math.Log10(t) <= p.y.hi
+		if in {
+			fmt.Fprintf(&d, "%s%.1f %.1f", map[bool]string{true: "L", false: "M"}[open], p.x.at(n), p.y.at(t))
+		}
+		open = in
+	}
+	p.printf(`<path class="curve" d="%s"/>`+"\n", d.String())
+}
+
+// plotColors are those of the light style, for viewers that know no style sheets.
+var plotColors = [maxSeries]string{"#0b61a4", "#c24d00", "#1b7f3b", "#8a3ffc", "#b0003a", "#00717a", "#6b5500", "#444444"}
+
+func (p *plot) legend(all []series, left, more int) {
+	y := float64(plotHeight + 6)
+	for i, s := range all {
+		n := int64(0)
+		for _, e := range s.points {
+			n += e.Samples()
+		}
+		text := fmt.Sprintf("%s: %d samples of %d footprints", s.name, n, len(s.points))
+		if s.fit.Kind != perf.History {
+			text += ";  " + fitText(s.file, s.fit)
+		}
+		p.printf(`<circle class="s%d" cx="%d" cy="%.1f" r="4" fill="%s"/>`+"\n", i, plotLeft+4, y-4, plotColors[i])
+		p.text(plotLeft+16, y, "ink", "start", text)
+		y += legendRow
+	}
+	for _, n := range plotNotes(left, more) {
+		p.text(plotLeft+16, y, "faint", "start", n)
+		y += legendRow
+	}
+}
+
+// plotNotes say what is not in the picture.
+func plotNotes(left, more int) (out []string) {
+	if more > 0 {
+		out = append(out, fmt.Sprintf("%d more are not drawn", more))
+	}
+	if left > 0 {
+		out = append(out, fmt.Sprintf("%d footprints without a size or a time are left out", left))
+	}
+	return out
+}
+
+// svg is the whole picture.
+func (p *plot) svg(series, left, more int) []byte {
+	h := plotHeight + legendRow*(series+len(plotNotes(left, more)))
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
+		plotWidth, h, plotWidth, h)
+	fmt.Fprintf(&out, "<style>%s</style>\n", plotStyle)
+	fmt.Fprintf(&out, `<rect class="page" width="%d" height="%d" fill="#fff"/>`+"\n", plotWidth, h)
+	out.Write(p.b.Bytes())
+	out.WriteString("</svg>\n")
+	return out.Bytes()
+}
