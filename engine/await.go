@@ -200,6 +200,9 @@ func (j *Job) throttle() {
 		return
 	}
 	low := j.window - max(1, j.window/4)
+	if j.low > 0 {
+		low = min(j.low, j.window-1)
+	}
 	// a cancelled context is no reason to return: the workers drop what is left
 	_ = rt.waitUntil(nil, func() bool { return j.live-j.ended.Load() <= low || rt.quiet() })
 }

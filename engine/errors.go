@@ -147,9 +147,11 @@ type StuckTask struct {
 	Carries *Tag            // the tag it carries itself, when that is what waits for Tag
 	Circle  []*Tag          // tags that wait for each other, each for the next, if that is why
 	Task    *Task           // the task it waits for, which is prepared and was not submitted, or nil
-	Ended   bool            // its kernel has run: its end waits, see Task.AddEndDependency
+	Place   int64           // the place in the sequence of Worker that it waits for, or 0
+	Worker  int
+	Ended   bool // its kernel has run: its end waits, see Task.AddEndDependency
 
-	indirect bool // others in the same list would notify the tag
+	indirect bool // others in the same list would make it come
 }
 
 // StuckError says that a wait would never end: the tasks it waits for need a
@@ -183,6 +185,11 @@ func (e *StuckError) Error() string {
 			what = fmt.Sprintf("tag %q, which nobody has notified", t.Tag.name)
 		case t.Task != nil:
 			what = fmt.Sprintf("a task %s that was prepared and not submitted", t.Task.name())
+		case t.Place > 0:
+			what = fmt.Sprintf("place %d in the sequence of worker %d, which no task that was submitted has", t.Place, t.Worker)
+			if t.indirect {
+				what = fmt.Sprintf("place %d in the sequence of worker %d", t.Place, t.Worker)
+			}
 		default:
 			what = describe(t.Held) + ", which is held"
 		}
@@ -299,11 +306,16 @@ func (e *NoNodeError) Error() string {
 
 // NoWorkerError says that a task is restricted to workers that do not exist.
 type NoWorkerError struct {
-	Workers []int
-	Have    int
+	Workers    []int // nil: all
+	Have       int
+	Restricted bool     // all workers exist, and kinds, predicates or implementations leave none of them
+	Codelet    *Codelet // with Restricted
 }
 
 func (e *NoWorkerError) Error() string {
+	if e.Restricted {
+		return fmt.Sprintf("no worker may run this task of %s: the kinds, predicates and implementations that it allows leave none of the %d workers; widen one of them", e.Codelet.Name, e.Have)
+	}
 	if len(e.Workers) == 0 {
 		return "the task is restricted to no worker at all; leave the restriction out, or name workers"
 	}

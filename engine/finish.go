@@ -27,6 +27,9 @@ func (h *hand) finish(t *task, f *failure, err error) {
 func (h *hand) release(t *task, e ending) {
 	k := t.x.future
 	h.end(t, e.f)
+	if k.sp != nil && k.sp.sequence != nil {
+		h.leaveSequence(k.sp)
+	}
 	k.mu.Lock()
 	if k.mu.lost != nil && e.f == nil {
 		e.lose(k.mu.lost)

@@ -25,6 +25,9 @@ type JobOptions struct {
 	// contributions to REDUX data are combined in a fixed tree over it. It is
 	// always set in a runtime with Options.Deterministic.
 	Deterministic bool
+	// MinInFlight is the number of unfinished tasks down to which Submit waits,
+	// once it waits; 0 means three quarters of MaxInFlight. Alone it does nothing.
+	MinInFlight int
 	// MaxInFlight is the number of unfinished tasks above which Submit waits
 	// for the workers; 0 means the runtime's window.
 	MaxInFlight int
@@ -36,15 +39,17 @@ type Job struct {
 	rt     *Runtime
 	opt    JobOptions
 	window int64
+	low    int64 // where a submitter that waits goes on; 0: three quarters of the window
 	every  int64 // look at the window every so many submissions; a power of two less 1
 	batch  int64 // workers add what ended after so many tasks
 
 	// guarded by the submission lock
-	submitted int64       // tasks of the program; the number of the last one
-	internals int64       // what the engine submitted itself; the number of the last one, negated
-	live      int64       // what has to end before Wait returns, all told
-	lists     []*waitlist // with waiting tasks
-	calls     int         // callbacks of AcquireFunc that wait for their data or run
+	submitted int64             // tasks of the program; the number of the last one
+	internals int64             // what the engine submitted itself; the number of the last one, negated
+	live      int64             // what has to end before Wait returns, all told
+	lists     []*waitlist       // with waiting tasks
+	calls     int               // callbacks of AcquireFunc that wait for their data or run
+	sequences map[int]*sequence // prescribed by workers
 	closed    bool
 	done      bool  // Close has nothing more to wait for
 	refuse    error // why no more tasks are taken: the job's context ended
@@ -94,6 +99,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	j := &Job{rt: rt, opt: o, window: int64(rt.opt.Window), every: 255, batch: 128}
 	if o.MaxInFlight > 0 {
 		j.window = int64(o.MaxInFlight)
+		j.low = int64(o.MinInFlight)
 	}
 	if j.window < 4096 {
 		j.every, j.batch = 0, 1

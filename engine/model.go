@@ -114,16 +114,21 @@ func (rt *Runtime) modelled(t *task, worker int) perf.Estimate {
 	if rt.openModels() != nil {
 		return perf.Estimate{}
 	}
-	if !t.job.timed.Load() {
-		t.job.timed.Store(true)
+	rt.learn(t.job)
+	c := rt.call(t, 0, rt.arch(worker))
+	defer rt.freeCall(c)
+	return rt.table(t.codelet).Estimate(c)
+}
+
+// learn makes kernels of j timed, and what they take remembered.
+func (rt *Runtime) learn(j *Job) {
+	if !j.timed.Load() {
+		j.timed.Store(true)
 	}
 	if m := &rt.models; !m.active.Load() {
 		m.book.Learn()
 		m.active.Store(true)
 	}
-	c := rt.call(t, 0, rt.arch(worker))
-	defer rt.freeCall(c)
-	return rt.table(t.codelet).Estimate(c)
 }
 
 // cpuArch is the architecture of CPU workers in models.

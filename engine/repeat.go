@@ -114,7 +114,7 @@ func (h *hand) resubmit(t *task, e ending) {
 	if sp.Tag != nil {
 		sp.Tag.restart()
 	}
-	err := sp.admissible(j)
+	err := sp.admissible(j, &sp.spec)
 	if err == nil {
 		err = j.make(&sp.spec, k)
 	}

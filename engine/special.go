@@ -29,6 +29,16 @@ type TaskOptions struct {
 	// Task.Err says how it ended. An error or a panic changes nothing for the
 	// task and is among the job's Failures. Nil: the codelet's, if it has one.
 	Callback Hook
+	// Kinds restricts the task to workers of these kinds, see WorkerInfo.Kind;
+	// nil: all. Allow restricts it to workers for which it returns true; nil: all.
+	// Both add to TaskSpec.Workers. Allow runs inside the submission.
+	Kinds []string
+	Allow func(w WorkerInfo) bool
+	// Place is the task's place in the sequence that the job prescribes on a
+	// worker, which TaskSpec.Workers names: a task with place n starts when
+	// those with places 1 to n-1 have run, or will not, also those that are
+	// submitted later. So no place can be left out, and none taken twice. 0: none.
+	Place int64
 	// Tag is notified when the task has ended, and makes it wait for what the
 	// tag depends on. Any number of tasks may carry one tag.
 	Tag *Tag
@@ -50,6 +60,10 @@ type Traits struct {
 	// their data and dependencies, run their hooks, and touch nothing. Their
 	// operands can be R, RW or COMMUTE. The codelet has no implementation.
 	Nowhere bool
+	// CanExecute says whether an implementation, a place in Codelet.CPU, can
+	// serve a task with such operands on such a worker; nil: all can. It runs
+	// inside the submission, and must give the same whenever it is asked.
+	CanExecute func(w WorkerInfo, impl int, ops []iface.Desc, args []iface.Scalar) bool
 	// Callback is for tasks that have none.
 	Callback Hook
 }
@@ -62,6 +76,9 @@ type special struct {
 	TaskOptions
 	nowhere bool // no kernel
 	begun   bool // the prologue ran
+
+	can      []*sched.Set // by implementation: workers that can execute it; nil: all
+	sequence *sequence    // of the place
 
 	spec       TaskSpec // of prepared and repeating tasks
 	round      int64    // that was submitted last, from 1
@@ -116,13 +133,17 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 			return err
 		}
 	}
+	if err := keep.sp.restrict(rt, &spec); err != nil {
+		return err
+	}
+	keep.sp.spec.Workers = spec.Workers
 	rt.reg.Lock()
 	if j.submitted&j.every == 0 && j.live-j.ended.Load() >= j.window {
 		rt.reg.Unlock()
 		j.throttle()
 		rt.reg.Lock()
 	}
-	err := keep.sp.admissible(j)
+	err := keep.sp.admissible(j, &spec)
 	if err == nil {
 		keep.sp.round = 1
 		err = j.make(&spec, keep)
@@ -180,7 +201,7 @@ func checkNowhere(s *TaskSpec) error {
 // attach prepares the record of a special task; it returns how many more things
 // the task waits for. The caller of make ends one of them, the submission
 // itself. Submission lock held.
-func (sp *special) attach(t *task) (waits int32) {
+func (sp *special) attach(t *task, s *TaskSpec) (waits int32) {
 	if sp.Prologue != nil || sp.nowhere {
 		t.kind = specialTask
 	}
@@ -188,16 +209,21 @@ func (sp *special) attach(t *task) (waits int32) {
 	if sp.Tag != nil && sp.Tag.carry(t, sp.Repeat != nil) {
 		waits++
 	}
+	if sp.Place != 0 && sp.enterSequence(t, s.Workers[0]) {
+		waits++
+	}
 	return waits
 }
 
 // admissible reports why the task cannot be submitted to j now, if so.
 // Submission lock held.
-func (sp *special) admissible(j *Job) error {
+func (sp *special) admissible(j *Job, s *TaskSpec) error {
 	if sp.Tag != nil {
-		return sp.Tag.check(j.rt)
+		if err := sp.Tag.check(j.rt); err != nil {
+			return err
+		}
 	}
-	return nil
+	return sp.placeError(j, s)
 }
 
 // special returns what t has if it is a special task, else nil.
@@ -284,7 +310,8 @@ func (h *hand) push(t *task) {
 func (w *worker) runBody(t *task) {
 	end := func(err error) {
 		if err == nil {
-			err = w.kernel(t, t.codelet.CPU[0])
+			i := w.implementation(t)
+			err = w.kernel(t, t.codelet.CPU[i], i)
 		}
 		if err != nil {
 			w.fail(t, err)

@@ -127,7 +127,7 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		}
 		keep.setRecord(t)
 		if keep.sp != nil {
-			waits += keep.sp.attach(t)
+			waits += keep.sp.attach(t, s)
 		}
 	}
 	j.count(t)

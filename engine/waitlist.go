@@ -10,10 +10,12 @@ import "slices"
 type waitlist struct {
 	job     *Job
 	waiting []*task
-	gate    *Gate // the thing, or
-	tag     *Tag  // the thing, or
-	starts  bool  // of tag: that it opens; else that it is notified
-	task    *Task // the thing: a prepared task to be submitted
+	gate    *Gate     // the thing, or
+	tag     *Tag      // the thing, or
+	starts  bool      // of tag: that it opens; else that it is notified
+	task    *Task     // the thing: a prepared task to be submitted
+	places  *sequence // the thing: the places before, on a worker
+	worker  int
 }
 
 // add puts t on the list.
@@ -45,9 +47,31 @@ func (l *waitlist) lose(f *failure) {
 	}
 }
 
+// pick takes the first task that fits off the list, and hands it to h if it waits
+// for nothing else.
+func (l *waitlist) pick(h *hand, fits func(*task) bool) {
+	i := slices.IndexFunc(l.waiting, fits)
+	if i < 0 {
+		return
+	}
+	t := l.waiting[i]
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	if len(l.waiting) == 0 {
+		l.job.forget(l)
+	}
+	if t.Done() {
+		h.c.Release(&t.Waiter)
+	}
+}
+
 // describe says what tasks on the list wait for.
 func (l *waitlist) describe(s *StuckTask) {
 	s.Gate, s.Tag, s.Task = l.gate, l.tag, l.task
+	if l.places != nil {
+		s.Place, s.Worker = l.places.next, l.worker
+		_, s.indirect = l.places.ended[s.Place]
+		return
+	}
 	if !l.starts {
 		s.indirect = l.tag != nil && l.tag.carriers > 0
 		return
@@ -59,8 +83,8 @@ func (l *waitlist) describe(s *StuckTask) {
 	}
 }
 
-// withoutIndirect leaves out tasks that wait for tags which others on the list
-// would notify, unless there are no others.
+// withoutIndirect leaves out tasks that wait for what others on the list would
+// do, unless there are no others.
 func withoutIndirect(all []StuckTask) []StuckTask {
 	direct := slices.DeleteFunc(slices.Clone(all), func(s StuckTask) bool { return s.indirect })
 	if len(direct) == 0 {

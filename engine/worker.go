@@ -234,7 +234,7 @@ func (w *worker) run(t *task) {
 	if w.rt.opt.Poison {
 		w.poison(t)
 	}
-	if err := w.kernel(t, t.codelet.CPU[0]); err != nil {
+	if err := w.kernel(t, t.codelet.CPU[0], 0); err != nil {
 		t.extend()
 		w.fail(t, err)
 		w.settle()
@@ -312,8 +312,8 @@ func (w *worker) private(k, i int, op *Operand) error {
 	return nil
 }
 
-// kernel calls fn as the kernel of t; the buffers that are not plain are filled in.
-func (w *worker) kernel(t *task, fn Impl) error {
+// kernel calls fn, implementation impl, as the kernel of t; the buffers that are not plain are filled in.
+func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	j := t.job
 	if w.rt.opt.Listener != nil {
 		w.rt.event(TaskStarted, t, w.id, nil)
@@ -322,7 +322,7 @@ func (w *worker) kernel(t *task, fn Impl) error {
 	if !j.timed.Load() {
 		err = callKernel(fn, &w.tc, w.exit)
 	} else {
-		err = w.timed(t, fn, 0)
+		err = w.timed(t, fn, impl)
 	}
 	if err == nil && w.rt.opt.Listener != nil {
 		w.rt.event(TaskDone, t, w.id, nil)
