@@ -399,7 +399,7 @@ func TestTablesAreBounded(t *testing.T) {
 		c.Impl = i
 		rec.Record(tab, c, 1e-3)
 	}
-	if g := tab.mu.groups[groupKey{"cpu", 0}]; len(g.cells) > maxEntries || len(rec.cells) > maxEntries || len(tab.mu.groups) > maxGroups {
+	if g := tab.findLocked(groupKey{"cpu", 0}); len(g.cells) > maxEntries || len(rec.cells) > maxEntries || len(tab.mu.groups) > maxGroups {
 		t.Errorf("%d entries, %d in the recorder, %d groups", len(g.cells), len(rec.cells), len(tab.mu.groups))
 	}
 	if err := b.Save(); err != nil {

@@ -40,11 +40,11 @@ type Table struct {
 
 	mu struct {
 		sync.RWMutex
-		groups  map[groupKey]*group
-		changed bool  // since it was saved
-		loadErr error // why nothing is saved
-		gen     int64 // generation of the file when it was loaded
-		anew    bool  // the file is to be forgotten when we save
+		groups  []*group // few: searched from the front
+		changed bool     // since it was saved
+		loadErr error    // why nothing is saved
+		gen     int64    // generation of the file when it was loaded
+		anew    bool     // the file is to be forgotten when we save
 	}
 }
 
@@ -55,6 +55,7 @@ type groupKey struct {
 
 // group is what is known of one implementation on one architecture.
 type group struct {
+	groupKey
 	cells map[Footprint]*cell
 	total int64 // samples
 	curve Fit
@@ -69,7 +70,6 @@ type cell struct {
 
 // load fills in what the file holds; at level 2 nothing.
 func (t *Table) load() {
-	t.mu.groups = map[groupKey]*group{}
 	if err := t.model.Check(); err != nil {
 		t.model, t.mu.loadErr = defaultModel, fmt.Errorf("performance model of codelet %s: %w", t.key.Codelet, err)
 		return
@@ -99,11 +99,22 @@ func (t *Table) load() {
 	}
 }
 
+// findLocked returns the group of k, nil when there is none.
+func (t *Table) findLocked(k groupKey) *group {
+	for _, g := range t.mu.groups {
+		if g.impl == k.impl && g.arch == k.arch {
+			return g
+		}
+	}
+	return nil
+}
+
+// groupLocked returns the group of k, and makes it if need be.
 func (t *Table) groupLocked(k groupKey) *group {
-	g := t.mu.groups[k]
+	g := t.findLocked(k)
 	if g == nil {
-		g = &group{cells: map[Footprint]*cell{}}
-		t.mu.groups[k] = g
+		g = &group{groupKey: k, cells: map[Footprint]*cell{}}
+		t.mu.groups = append(t.mu.groups, g)
 	}
 	return g
 }
@@ -123,7 +134,7 @@ func (t *Table) Estimate(c *Call) Estimate {
 	k := groupKey{c.Arch, c.Impl}
 
 	t.mu.RLock()
-	g := t.mu.groups[k]
+	g := t.findLocked(k)
 	if g == nil {
 		t.mu.RUnlock()
 		return Estimate{RelError: math.NaN()}
@@ -199,11 +210,10 @@ func (g *group) refit(m *Model) {
 func (t *Table) add(k groupKey, s *Sized) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g := t.mu.groups[k]
-	if g == nil && len(t.mu.groups) >= maxGroups {
+	if len(t.mu.groups) >= maxGroups && t.findLocked(k) == nil {
 		return s.Samples()
 	}
-	g = t.groupLocked(k)
+	g := t.groupLocked(k)
 	c := g.cells[s.Footprint]
 	if c == nil {
 		if len(g.cells) >= maxEntries {
@@ -239,7 +249,7 @@ func (g *group) forget(n int) {
 func (t *Table) known(k groupKey, fp Footprint) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	g := t.mu.groups[k]
+	g := t.findLocked(k)
 	if g == nil {
 		return false
 	}
@@ -258,8 +268,8 @@ func (t *Table) save() error {
 	}
 	m := t.model
 	delta := &File{Key: t.key}
-	for k, g := range t.mu.groups {
-		d := delta.group(k.arch, k.impl)
+	for _, g := range t.mu.groups {
+		d := delta.group(g.arch, g.impl)
 		for _, c := range g.cells {
 			if c.added.Samples() > 0 {
 				s := c.Sized
