@@ -36,6 +36,10 @@ type Codelet struct {
 	// Flops estimates the work of one task; nil: unknown.
 	Flops func(ops []iface.Desc, args []iface.Scalar) float64
 	Color int // in traces
+	// Pure says that the implementations depend on nothing but operands and
+	// arguments and do nothing but write operands, so that they may be run
+	// again. Options.Verify does that, and is exact for pure codelets only.
+	Pure bool
 	// Traits are what few codelets have; nil: nothing.
 	Traits *Traits
 	// Model predicts times; nil: the history of the codelet's tasks.

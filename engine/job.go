@@ -107,7 +107,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	if o.Stats {
 		j.stats = newJobStats(rt.workers)
 	}
-	j.timed.Store(o.Stats || rt.opt.Calibrate > 0 || rt.feedback != nil)
+	j.timed.Store(o.Stats || rt.opt.Calibrate > 0 || rt.feedback != nil || rt.verify != nil)
 	j.mu.base = context.WithoutCancel(ctx)
 	j.mu.old = newGeneration(j.mu.base)
 	j.now.Store(j.mu.old)

@@ -140,6 +140,9 @@ func (rt *Runtime) arch(int) string { return cpuArch }
 // timed calls the kernel of t and says what it took to those who want to know.
 func (w *worker) timed(t *task, fn Impl, impl int) error {
 	rt, j, a, fb := w.rt, t.job, &w.tally, w.rt.feedback
+	if rt.verify != nil {
+		fn = rt.verify.verified(fn)
+	}
 	if j.stats != nil {
 		if a.codelet != t.codelet || a.job != j {
 			a.begin(w, j, t.codelet)

@@ -43,6 +43,12 @@ type Options struct {
 	Listener Listener
 	// Deterministic sets JobOptions.Deterministic for every job.
 	Deterministic bool
+	// Verify checks that kernels keep to the access modes of their operands: a
+	// task whose kernel changes an R operand, leaves elements of a W operand
+	// unwritten, or uses the content that a W or SCRATCH operand had before
+	// fails with a *VerifyError. Kernels run one at a time, pure ones (see
+	// Codelet.Pure) several times.
+	Verify bool
 	// Poison fills W and SCRATCH operands with a pattern before their kernel
 	// runs, so that a kernel that reads them is noticed. Always on with Sequential.
 	Poison bool
@@ -85,6 +91,9 @@ func (o Options) normal() (Options, error) {
 	}
 	if o.Sequential {
 		o.Workers, o.Poison = 1, true
+	}
+	if o.Verify {
+		o.Poison = false // verification has patterns of its own
 	}
 	return o, nil
 }

@@ -37,6 +37,7 @@ type Runtime struct {
 	callsWaiting int // of those, how many wait for tasks or data
 	closed       bool
 	sets         map[string]*sched.Set // worker sets of tasks, by their text
+	verify       *verifier             // nil: kernels are not checked
 
 	_         [64]byte
 	returned  atomic.Pointer[datamgr.Waiter] // tasks that workers gave back
@@ -59,6 +60,9 @@ func New(o Options) (*Runtime, error) {
 	}
 	dev := cpu.New(0)
 	rt := &Runtime{opt: o, began: time.Now(), device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
+	if o.Verify {
+		rt.verify = newVerifier()
+	}
 	rt.hands.New = func() any { return &hand{rt: rt, c: rt.reg.NewCompleter(), id: sched.Outside} }
 	if o.Calibrate > 0 {
 		if err := rt.openModels(); err != nil {

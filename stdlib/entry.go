@@ -95,7 +95,7 @@ func (e *entry) parse() {
 func (e entry) build() *engine.Codelet {
 	e.parse()
 	c := &engine.Codelet{
-		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems),
+		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems), Pure: true,
 		CPU:   []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
 		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
 	}

@@ -62,7 +62,7 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 	if err != nil {
 		return nil, err
 	}
-	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, CPU: []engine.Impl{runKernel(code)}, Kernel: code.Hash}
+	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, CPU: []engine.Impl{runKernel(code)}, Kernel: code.Hash}
 	for _, q := range o.Sig.Params {
 		if q.Mode != iface.NoMode {
 			k.Modes = append(k.Modes, q.Mode)

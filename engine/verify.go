@@ -1,0 +1,460 @@
+package engine
+
+// Verification: whether kernels keep to the access modes of their operands.
+//
+// What cannot be told from a task graph that is in order can be told from the
+// bytes: a copy of every R operand is compared after the kernel, and W and
+// SCRATCH operands are filled with a pattern before it. One kernel runs at a
+// time, so what changed is its doing.
+//
+// A kernel may well write what the pattern has by chance; that is no rare event
+// in data of 8 bits. So a kernel that depends on nothing but its operands
+// (Codelet.Pure) runs three times with patterns that differ in every element:
+// what holds the pattern each time was not written, and a result that differs
+// was computed from it. Both are exact. Other kernels run once. A NaN with the
+// pattern's payload, or 64 random bits, are evidence enough; in narrower elements
+// it takes several, next to each other or in several tasks of the codelet (see
+// chance and suspectLocked).
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"sync"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// verifier belongs to a runtime with Options.Verify.
+type verifier struct {
+	mu struct {
+		sync.Mutex // held while a kernel runs
+		suspects   map[suspectKey]*suspicion
+	}
+}
+
+func newVerifier() *verifier {
+	v := &verifier{}
+	v.mu.suspects = map[suspectKey]*suspicion{}
+	return v
+}
+
+// verified makes fn, a kernel, one that is watched.
+func (v *verifier) verified(fn Impl) Impl {
+	return func(c *TaskContext) error {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		w := newWatch(v, c, fn)
+		defer w.restoreReads() // even when the kernel ends the goroutine
+		return w.run()
+	}
+}
+
+// role is what a kernel may do with an operand, as far as it can be checked.
+type role uint8
+
+const (
+	unchecked role = iota // no elements
+	reads                 // R: must not change
+	writes                // W: must be written, and not read before
+	spare                 // SCRATCH: must not be read before it is written
+	updates               // anything goes; part of the result
+)
+
+// watched is one operand of a watched kernel.
+type watched struct {
+	role   role
+	buf    iface.Buffer
+	size   int
+	before []byte // elements before the kernel: of reads and updates
+	result []byte // elements after the first run: of writes and updates
+	want   []byte // the pattern of the present run: of writes and scratch
+	kept   []bool // holds the pattern after every run so far: of writes
+}
+
+// watch is one verified run of a kernel.
+type watch struct {
+	v      *verifier
+	c      *TaskContext
+	fn     Impl
+	seed   uint64
+	ops    []watched
+	bufs   []iface.Buffer // the kernel may change its own
+	err    error          // of the first run
+	failed bool           // some run failed
+}
+
+func newWatch(v *verifier, c *TaskContext, fn Impl) *watch {
+	w := &watch{v: v, c: c, fn: fn, seed: rand.Uint64()}
+	ops := c.t.operands()
+	w.ops = make([]watched, len(ops))
+	for i := range ops {
+		o := &w.ops[i]
+		o.buf = *c.Buffer(i)
+		o.size = int(o.buf.Elem.Size())
+		if o.buf.Len() == 0 || o.size == 0 {
+			continue
+		}
+		o.role = roleOf(ops, i)
+		if o.role == reads || o.role == updates {
+			o.before = o.copy()
+		}
+	}
+	w.bufs = append(w.bufs, c.bufs...)
+	return w
+}
+
+// roleOf is what the kernel may do with operand i. Operands that share elements
+// have the union of their modes there.
+func roleOf(ops []Operand, i int) role {
+	m := ops[i].Mode
+	if m == iface.Scratch {
+		return spare
+	}
+	if m != iface.R && m != iface.W {
+		return updates
+	}
+	for k := range ops {
+		if o := &ops[k]; k != i && o.Mode != iface.Scratch && o.Mode != iface.Redux &&
+			(m != iface.R || o.Mode != iface.R) && o.Handle.Overlaps(ops[i].Handle) {
+			return updates
+		}
+	}
+	if m == iface.R {
+		return reads
+	}
+	return writes
+}
+
+// run runs the kernel and returns its error, or a *VerifyError.
+func (w *watch) run() error {
+	w.prepare(func(int) int { return 0 })
+	w.err = w.call()
+	pure := w.c.t.codelet.Pure && w.unset()
+	if w.err != nil && !pure || w.c.Context().Err() != nil {
+		return w.err
+	}
+	var e VerifyError
+	w.checkReads(&e)
+	for i := range w.ops {
+		o := &w.ops[i]
+		switch o.role {
+		case writes:
+			o.result = o.copy()
+			o.kept = make([]bool, len(o.result)/o.size)
+			for k := range o.kept {
+				o.kept[k] = bytes.Equal(o.at(o.result, k), o.at(o.want, k))
+			}
+		case updates:
+			o.result = o.copy()
+		}
+	}
+	if pure {
+		if !w.repeat(&e) {
+			return w.err // cancelled
+		}
+	} else {
+		w.judge(&e)
+	}
+	// what a kernel that failed left half done is no news, unless it failed
+	// because of what it read
+	if len(e.Breaches) > 0 && (w.err == nil || e.Breaches[len(e.Breaches)-1].Kind == ReadsUnset) {
+		return &e
+	}
+	return w.err
+}
+
+// unset reports whether some operand has content that means nothing.
+func (w *watch) unset() bool {
+	for i := range w.ops {
+		if r := w.ops[i].role; r == writes || r == spare {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare makes the memory what it was before the kernel, with pattern round(i)
+// in operand i.
+func (w *watch) prepare(round func(i int) int) {
+	copy(w.c.bufs, w.bufs)
+	for i := range w.ops {
+		o := &w.ops[i]
+		switch o.role {
+		case reads:
+			o.restore()
+		case updates:
+			o.store(o.before)
+		case writes, spare:
+			if o.want == nil {
+				o.want = make([]byte, o.buf.Len()*o.size)
+			}
+			o.pattern(mix(w.seed+uint64(i)), round(i), w.c.t.codelet.Pure)
+			o.store(o.want)
+		}
+	}
+}
+
+// call runs the kernel; its panics are errors.
+func (w *watch) call() error {
+	err := callKernel(w.fn, w.c, nil)
+	w.failed = w.failed || err != nil
+	return err
+}
+
+// checkReads finds what was written although it is R.
+func (w *watch) checkReads(e *VerifyError) {
+	for i := range w.ops {
+		o := &w.ops[i]
+		if o.role != reads {
+			continue
+		}
+		now := o.copy()
+		if bytes.Equal(now, o.before) {
+			continue
+		}
+		b := w.breach(WritesRead, i)
+		for k := range len(now) / o.size {
+			if !bytes.Equal(o.at(now, k), o.at(o.before, k)) {
+				b.add(o, k)
+			}
+		}
+		e.Breaches = append(e.Breaches, b)
+	}
+}
+
+// restoreReads undoes what the kernel did to data that it has R: the task fails,
+// and others go on with that data.
+func (w *watch) restoreReads() {
+	for i := range w.ops {
+		if o := &w.ops[i]; o.role == reads {
+			o.restore()
+		}
+	}
+}
+
+// rounds is the number of patterns.
+const rounds = 3
+
+// repeat runs a pure kernel with the other patterns and compares. It reports
+// false when the job was cancelled meanwhile.
+func (w *watch) repeat(e *VerifyError) bool {
+	diff := -1
+	for r := 1; r < rounds; r++ {
+		w.prepare(func(int) int { return r })
+		err := w.call()
+		if w.c.Context().Err() != nil {
+			w.err = err
+			return false
+		}
+		for i := range w.ops {
+			o := &w.ops[i]
+			for k := range o.kept {
+				o.kept[k] = o.kept[k] && bytes.Equal(o.now(k), o.at(o.want, k))
+			}
+		}
+		if diff < 0 && w.differs(err, nil) {
+			diff = r
+		}
+	}
+	if !w.failed {
+		for i := range w.ops {
+			w.unwritten(e, i)
+		}
+	}
+	if diff >= 0 {
+		w.blame(e, diff)
+	}
+	return true
+}
+
+// differs reports whether the run that ended with err has another result than
+// the first one, and notes in b where, if b is not nil. Elements that were never
+// written do not count.
+func (w *watch) differs(err error, b *Breach) bool {
+	if (err == nil) != (w.err == nil) {
+		return true
+	}
+	if err != nil {
+		return false // what it left half done means nothing
+	}
+	for i := range w.ops {
+		o := &w.ops[i]
+		for k := range len(o.result) / o.size {
+			if o.kept != nil && o.kept[k] || bytes.Equal(o.now(k), o.at(o.result, k)) {
+				continue
+			}
+			if b != nil {
+				b.Result, b.ResultIndex = i, o.index(k)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// blame finds the operands whose unset content the results depend on: a kernel
+// that gives something else when only the pattern of one operand changes reads
+// that operand.
+func (w *watch) blame(e *VerifyError, r int) {
+	w.prepare(func(int) int { return 0 })
+	if err := w.call(); w.differs(err, nil) {
+		return // the kernel is not as pure as it says: nothing follows
+	}
+	found := false
+	for j := range w.ops {
+		if w.ops[j].role != writes && w.ops[j].role != spare {
+			continue
+		}
+		w.prepare(func(i int) int {
+			if i == j {
+				return r
+			}
+			return 0
+		})
+		err := w.call()
+		if w.c.Context().Err() != nil {
+			return
+		}
+		b := w.breach(ReadsUnset, j)
+		if w.differs(err, &b) {
+			found = true
+			e.Breaches = append(e.Breaches, b)
+		}
+	}
+	if !found { // several together
+		for j := range w.ops {
+			if w.ops[j].role == writes || w.ops[j].role == spare {
+				e.Breaches = append(e.Breaches, w.breach(ReadsUnset, j))
+				return
+			}
+		}
+	}
+}
+
+// unwritten reports the elements of operand i that kept their patterns.
+func (w *watch) unwritten(e *VerifyError, i int) {
+	o := &w.ops[i]
+	if o.role != writes {
+		return
+	}
+	b := w.breach(LeavesUnwritten, i)
+	for k, kept := range o.kept {
+		if kept {
+			b.add(o, k)
+		}
+	}
+	if b.Count > 0 {
+		e.Breaches = append(e.Breaches, b)
+	}
+}
+
+// judge draws conclusions from one run.
+func (w *watch) judge(e *VerifyError) {
+	for i := range w.ops {
+		o := &w.ops[i]
+		if o.role == writes && !telling(o.buf.Elem) && chance(o.kept, 8*o.size) {
+			w.v.suspectLocked(suspectKey{w.c.t.codelet, i, o.buf.Dim}, o)
+		}
+		w.unwritten(e, i)
+	}
+	for j := range w.ops {
+		u := &w.ops[j]
+		if u.role != writes && u.role != spare || !telling(u.buf.Elem) {
+			continue
+		}
+		b := w.breach(ReadsUnset, j)
+		if w.contains(u.at(u.want, 0), j, &b) {
+			e.Breaches = append(e.Breaches, b)
+		}
+	}
+}
+
+// contains looks for the pattern of operand j in the results of others.
+func (w *watch) contains(pattern []byte, j int, b *Breach) bool {
+	for i := range w.ops {
+		o := &w.ops[i]
+		if i == j || o.result == nil || o.buf.Elem != w.ops[j].buf.Elem {
+			continue
+		}
+		for k := range len(o.result) / o.size {
+			if !bytes.Equal(o.at(o.result, k), pattern) || o.before != nil && bytes.Equal(o.at(o.before, k), pattern) {
+				continue
+			}
+			b.Result, b.ResultIndex = i, o.index(k)
+			return true
+		}
+	}
+	return false
+}
+
+func (w *watch) breach(kind BreachKind, i int) Breach {
+	op := &w.c.t.operands()[i]
+	return Breach{Kind: kind, Operand: i, Handle: op.Handle, Mode: op.Mode, Result: -1}
+}
+
+// ---- elements ----------------------------------------------------------------
+
+// rows calls fn for every row of the operand: the number of its first element,
+// and its memory.
+func (o *watched) rows(fn func(at int, mem []byte)) {
+	b := &o.buf
+	n := 1 // elements of a row
+	if b.Rank > 0 {
+		n = b.Dim[b.Rank-1]
+	}
+	count := b.Len() / n
+	for r := range count {
+		off, rest := 0, r
+		for k := int(b.Rank) - 2; k >= 0; k-- {
+			off += rest % b.Dim[k] * b.Stride[k]
+			rest /= b.Dim[k]
+		}
+		fn(r*n, unsafe.Slice((*byte)(unsafe.Add(b.Ptr, off*o.size)), n*o.size))
+	}
+}
+
+// copy returns the elements, row by row.
+func (o *watched) copy() []byte {
+	out := make([]byte, o.buf.Len()*o.size)
+	o.rows(func(at int, mem []byte) { copy(out[at*o.size:], mem) })
+	return out
+}
+
+// store sets the elements to those of from.
+func (o *watched) store(from []byte) {
+	o.rows(func(at int, mem []byte) { copy(mem, from[at*o.size:]) })
+}
+
+// restore stores what was before, if that is not what there is: others may be
+// reading it.
+func (o *watched) restore() {
+	o.rows(func(at int, mem []byte) {
+		if was := o.before[at*o.size : at*o.size+len(mem)]; !bytes.Equal(mem, was) {
+			copy(mem, was)
+		}
+	})
+}
+
+// at is element k of elements that copy returned.
+func (o *watched) at(elems []byte, k int) []byte { return elems[k*o.size : (k+1)*o.size] }
+
+// now is element k in memory.
+func (o *watched) now(k int) []byte {
+	off := 0
+	for a, i := range o.index(k) {
+		off += i * o.buf.Stride[a]
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(o.buf.Ptr, off*o.size)), o.size)
+}
+
+// index is the place of element k, one number for each index.
+func (o *watched) index(k int) []int {
+	r := int(o.buf.Rank)
+	idx := make([]int, r)
+	for a := r - 1; a >= 0; a-- {
+		idx[a] = k % o.buf.Dim[a]
+		k /= o.buf.Dim[a]
+	}
+	return idx
+}
