@@ -21,7 +21,10 @@ import (
 // into while it is in use.
 type accessLock struct {
 	id int64
-	mu struct {
+	// heirs wait for the lock and get it from the one who has it, one after
+	// another, without a look at mu: only who has the lock touches them.
+	heirs lockQueue
+	mu    struct {
 		sync.Mutex
 		readers int
 		grace   int // tasks that may have started without the lock and still run
@@ -31,9 +34,15 @@ type accessLock struct {
 }
 
 // lockQueue is a list of waiting tasks.
-type lockQueue struct{ first, last *LockSet }
+type lockQueue struct {
+	first, last *LockSet
+	others      int // how many of them cannot inherit
+}
 
 func (q *lockQueue) add(s *LockSet) {
+	if !s.inherits() {
+		q.others++
+	}
 	s.next = nil
 	if q.last == nil {
 		q.first = s
@@ -57,6 +66,9 @@ func (q *lockQueue) take(fits func(*LockSet) bool) *LockSet {
 		}
 		if q.last == s {
 			q.last = before
+		}
+		if !s.inherits() {
+			q.others--
 		}
 		s.next = nil
 		return s
@@ -178,12 +190,26 @@ func (s *LockSet) Release(c *Completer) {
 func (l *accessLock) release(exclusive bool, c *Completer) {
 	l.mu.Lock()
 	if exclusive {
-		l.mu.writer = false
+		l.leaveLocked()
 	} else {
 		l.mu.readers--
 	}
 	l.wakeLocked(c)
 	l.mu.Unlock()
+}
+
+// leaveLocked is called by the one who has l alone, and does not any more: the
+// heirs wait in the queue again, in front.
+func (l *accessLock) leaveLocked() {
+	l.mu.writer = false
+	if l.heirs.first == nil {
+		return
+	}
+	q := &l.mu.queue
+	if l.heirs.last.next = q.first; q.first == nil {
+		q.last = l.heirs.last
+	}
+	q.first, l.heirs = l.heirs.first, lockQueue{}
 }
 
 // wakeLocked wakes the first who can have the lock: anybody when it is free, a
@@ -201,12 +227,29 @@ func (l *accessLock) wakeLocked(c *Completer) {
 	switch {
 	case s == nil:
 		return
-	case s.one != nil && s.patient:
+	case s.inherits():
 		l.mu.writer, s.handed = true, true
+		l.bequeathLocked()
 	default:
 		s.baton = l
 	}
 	c.Release(s.w)
+}
+
+// inherits reports whether s may be handed its lock.
+func (s *LockSet) inherits() bool { return s.one != nil && s.patient }
+
+// bequeathLocked makes heirs of those at the head of the queue who can be. The
+// lock was just handed to one of them.
+func (l *accessLock) bequeathLocked() {
+	q := &l.mu.queue
+	if q.others == 0 {
+		l.heirs, *q = *q, lockQueue{}
+		return
+	}
+	for n := 0; n < 64 && q.first.inherits(); n++ { // it ends at one of the others
+		l.heirs.add(q.take(nil))
+	}
 }
 
 // wantsAlone reports whether s, which is queued at l, needs it for itself.
@@ -378,7 +421,7 @@ func (o *Hold) lowerLocks(s *LockSet, c *Completer) {
 func (l *accessLock) share(c *Completer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mu.writer = false
+	l.leaveLocked()
 	l.mu.readers++
 	for o := l.mu.queue.take(nil); o != nil; o = l.mu.queue.take(nil) {
 		o.baton = l
@@ -397,8 +440,10 @@ func (s *LockSet) Queued(fn func(*Waiter)) {
 func (l *accessLock) queued(fn func(*Waiter)) {
 	l.mu.Lock()
 	var queue []*Waiter
-	for s := l.mu.queue.first; s != nil; s = s.next {
-		queue = append(queue, s.w)
+	for _, first := range []*LockSet{l.heirs.first, l.mu.queue.first} { // whoever has the lock does not go on meanwhile
+		for s := first; s != nil; s = s.next {
+			queue = append(queue, s.w)
+		}
 	}
 	l.mu.Unlock()
 	for _, w := range queue {

@@ -50,10 +50,20 @@ func (s *LockSet) AcquireOne() bool {
 // ReleaseOne gives the lock of a plain task back, if it has it, and releases to
 // c who waited for it.
 func (s *LockSet) ReleaseOne(c *Completer) {
-	if s.handed {
-		s.handed = false
-		s.one.release(true, c)
+	if !s.handed {
+		return
 	}
+	s.handed = false
+	l := s.one
+	n := l.heirs.take(nil)
+	if n == nil {
+		l.release(true, c)
+		return
+	}
+	// An unordered access that came meanwhile needs no look here: who inherits
+	// looks at the state of its data after it is published.
+	n.handed = true
+	c.Release(n.w)
 }
 
 // Extend is Reset for a plain task that becomes a general one while it runs:
