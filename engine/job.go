@@ -43,6 +43,11 @@ type Job struct {
 	every  int64 // look at the window every so many submissions; a power of two less 1
 	batch  int64 // workers add what ended after so many tasks
 
+	cancelled atomic.Int64 // tasks up to this number are not started any more
+	stats     *jobStats
+	timed     atomic.Bool // kernels are timed
+
+	_ [64]byte // what each submission writes lies apart from what workers read for each task
 	// guarded by the submission lock
 	submitted int64             // tasks of the program; the number of the last one
 	internals int64             // what the engine submitted itself; the number of the last one, negated
@@ -56,12 +61,9 @@ type Job struct {
 
 	_         [64]byte
 	ended     atomic.Int64
-	cancelled atomic.Int64 // tasks up to this number are not started any more
 	failed    atomic.Int64
 	dropped   atomic.Int64
-	internal  atomic.Int64 // of ended: not tasks of the program
-	stats     *jobStats
-	timed     atomic.Bool                  // kernels are timed
+	internal  atomic.Int64                 // of ended: not tasks of the program
 	descs     atomic.Pointer[[]iface.Desc] // for shape functions
 	callbacks sync.WaitGroup               // of AcquireFunc
 	stop      func() bool                  // of the context's AfterFunc

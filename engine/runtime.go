@@ -24,10 +24,9 @@ type Runtime struct {
 	policy   sched.Policy
 	feedback sched.Feedback // policy, if it wants to know when kernels run
 	workers  []*worker
-	group    sync.WaitGroup
 	quit     atomic.Bool
-	hands    sync.Pool
 
+	_ [64]byte // what each submission writes lies apart from what workers read
 	// guarded by the submission lock
 	freeTasks    *task
 	slab         []task
@@ -41,8 +40,12 @@ type Runtime struct {
 
 	_         [64]byte
 	returned  atomic.Pointer[datamgr.Waiter] // tasks that workers gave back
+	_         [64]byte
 	parking   parking
 	waiting   waiting
+	_         [64]byte
+	group     sync.WaitGroup
+	hands     sync.Pool
 	busyHands atomic.Int32
 	hooks     atomic.Int32 // functions of the program that run outside of kernels
 	drainLock sync.Mutex
