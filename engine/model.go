@@ -103,7 +103,6 @@ func (rt *Runtime) call(t *task, impl int, arch string) *perf.Call {
 }
 
 func (rt *Runtime) freeCall(c *perf.Call) {
-	clear(c.Ops[:cap(c.Ops)])
 	c.Args = nil
 	rt.models.calls.Put(c)
 }
@@ -115,9 +114,24 @@ func (rt *Runtime) modelled(t *task, worker int) perf.Estimate {
 		return perf.Estimate{}
 	}
 	rt.learn(t.job)
+	table := rt.table(t.codelet)
 	c := rt.call(t, 0, rt.arch(worker))
 	defer rt.freeCall(c)
-	return rt.table(t.codelet).Estimate(c)
+	sp := t.special()
+	if sp == nil || len(t.codelet.CPU) == 1 {
+		return table.Estimate(c)
+	}
+	var best perf.Estimate // of the implementation that will be chosen
+	for i := range t.codelet.CPU {
+		if sp.can != nil && !sp.can[i].Has(worker) {
+			continue
+		}
+		c.Impl = i
+		if e := table.Estimate(c); e.Known && (!best.Known || e.Seconds < best.Seconds) {
+			best = e
+		}
+	}
+	return best
 }
 
 // learn makes kernels of j timed, and what they take remembered.

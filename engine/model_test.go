@@ -235,6 +235,39 @@ func TestPoliciesAsk(t *testing.T) {
 	}
 }
 
+// With several implementations the estimate is that of the fastest that can run.
+func TestEstimateOfImplementations(t *testing.T) {
+	fn := func(*TaskContext) error { return nil }
+	cost := []float64{3, 1, 2}
+	for _, c := range []struct {
+		traits *Traits
+		want   float64
+	}{
+		{nil, 1},
+		{&Traits{CanExecute: func(_ WorkerInfo, impl int, _ []iface.Desc, _ []iface.Scalar) bool { return impl != 1 }}, 2},
+		{&Traits{CanExecute: func(_ WorkerInfo, impl int, _ []iface.Desc, _ []iface.Scalar) bool { return impl == 0 }}, 3},
+	} {
+		var p *asking
+		rt, err := New(Options{Workers: 1, PerfDir: t.TempDir(), NewPolicy: func(m sched.Machine) sched.Policy {
+			e, _ := sched.Lookup("eager")
+			p = &asking{Policy: e.New(m), m: m}
+			return p
+		}})
+		must(t, err)
+		j := rt.NewJob(context.Background(), JobOptions{})
+		must(t, j.Submit(&TaskSpec{
+			Codelet: &Codelet{Name: "m", CPU: []Impl{fn, fn, fn}, Traits: c.traits,
+				Model: &perf.Model{Kind: perf.PerArch, Cost: func(c *perf.Call) float64 { return cost[c.Impl] }}},
+			Operands: []Operand{{Handle: lazyVector(t, rt, 8), Mode: iface.W}},
+		}))
+		must(t, j.Wait(context.Background()))
+		must(t, rt.Close())
+		if len(p.times) != 1 || p.times[0] != c.want || !p.known[0] {
+			t.Errorf("%v, %v instead of %g", p.times, p.known, c.want)
+		}
+	}
+}
+
 func lazyVector(t *testing.T, rt *Runtime, n int) *datamgr.Handle {
 	t.Helper()
 	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.F32, Dims: []int{n}})

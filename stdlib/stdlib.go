@@ -69,7 +69,7 @@ var modules = sync.OnceValue(func() map[string][]*engine.Codelet {
 // kernel names the code behind the codelets of m, for their times.
 func (m *module) kernel() string {
 	if m.name == "std/blas" {
-		return m.name + " by " + blas.Default().Name()
+		return blas.Default().Name()
 	}
 	return m.name
 }

@@ -43,8 +43,8 @@ func shortKernel(kernel string) string {
 	if kernel == "" {
 		return "-"
 	}
-	if r := []rune(kernel); len(r) > 12 {
-		return string(r[:12]) + "…"
+	if r := []rune(kernel); len(r) > 20 {
+		return string(r[:20]) + "…"
 	}
 	return kernel
 }
