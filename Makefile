@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test race bench cuda update fuzz soak fmt
+.PHONY: all check test race conformance bench cuda update fuzz soak fmt
 
 all: check
 
@@ -17,6 +17,11 @@ test:
 ## race: the concurrent packages and the scripts under the race detector
 race:
 	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
+
+## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector
+REPEAT ?= 20
+conformance:
+	$(GO) test -race ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -timeout 0
 
 ## bench: starpush beside the peers that the machine has, in one table; BENCH="rounds=9 md=1"
 BENCH ?=

@@ -142,6 +142,9 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 			var few [8]lockUse
 			got := append(few[:0], wants[:i]...)
 			l.mu.queue.add(s)
+			if l == baton {
+				l.wakeLocked(c) // readers have it, who came in between: others may run beside them
+			}
 			l.mu.Unlock()
 			for _, g := range got {
 				g.l.release(g.exclusive, c)

@@ -31,7 +31,7 @@ func (s *LockSet) Queue() bool {
 
 // AcquireOne takes the lock of a plain task. When it reports false the waiter is
 // queued, will be released to some completer later, and is no longer the caller's.
-func (s *LockSet) AcquireOne() bool {
+func (s *LockSet) AcquireOne(c *Completer) bool {
 	if s.handed {
 		return true
 	}
@@ -41,6 +41,7 @@ func (s *LockSet) AcquireOne() bool {
 	s.baton = nil // whoever takes the lock uses it up, and whoever does not finds it taken
 	if l.mu.writer || l.mu.grace > 0 || l.mu.readers > 0 {
 		l.mu.queue.add(s)
+		l.wakeLocked(c) // if readers have it: others may run beside them
 		return false
 	}
 	l.mu.writer, s.handed = true, true
@@ -67,10 +68,12 @@ func (s *LockSet) ReleaseOne(c *Completer) {
 }
 
 // Extend is Reset for a plain task that becomes a general one while it runs:
-// what it has is given back by Release.
+// what it has is given back by Release, and a wake-up that it was given and did
+// not use is still its own to use or pass on.
 func (s *LockSet) Extend(w *Waiter) {
-	one, handed := s.one, s.handed
+	one, handed, baton := s.one, s.handed, s.baton
 	s.Reset(w)
+	s.baton = baton
 	if handed {
 		s.taken = append(s.taken, lockUse{one, true})
 	}

@@ -269,7 +269,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 		}
 	}
 	ok := state == 0 || state.OnlyLazy()
-	if ok && commutes && !t.x.locks.AcquireOne() {
+	if ok && commutes && !t.x.locks.AcquireOne(w.c) {
 		w.pub.End(w.c) // t may run elsewhere by now
 		w.settle()
 		return false, true

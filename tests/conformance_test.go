@@ -6,7 +6,9 @@ package tests
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,15 +43,30 @@ type world struct {
 	journal *engine.Journal
 }
 
+// repeat is how often each case runs in each configuration: 20 in `make
+// conformance`. 0 is the slice for every day: each case under every policy and
+// with every number of workers, but not every policy with every number.
+var repeat = flag.Int("repeat", 0, "run each conformance case so often in each configuration; 0: once in some")
+
 // each runs a case under all configurations that have the workers it needs.
 // Sequential is among them when it needs one.
 func each(t *testing.T, need int, fn func(w *world)) {
+	for range max(*repeat, 1) {
+		once(t, need, fn)
+	}
+}
+
+func once(t *testing.T, need int, fn func(w *world)) {
 	var os []engine.Options
-	for _, n := range []int{1, 2, 4, 8} {
-		for _, p := range sched.Names() {
-			if n >= need {
-				os = append(os, engine.Options{Workers: n, Policy: p})
-			}
+	counts := slices.DeleteFunc([]int{1, 2, 4, 8}, func(n int) bool { return n < need })
+	for i, p := range sched.Names() {
+		some := counts
+		if *repeat == 0 {
+			k := (i + len(t.Name()) + int(t.Name()[len(t.Name())-1])) % len(counts) // another one for the next case
+			some = counts[k : k+1]
+		}
+		for _, n := range some {
+			os = append(os, engine.Options{Workers: n, Policy: p})
 		}
 	}
 	if need == 1 {
@@ -289,7 +306,7 @@ func rendezvous(k int32, c *engine.Codelet) *engine.Codelet {
 		select {
 		case <-all:
 			return c.CPU[0](t)
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			return fmt.Errorf("%d of %d kernels met", arrived.Load(), k)
 		}
 	})
