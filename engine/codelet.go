@@ -40,6 +40,9 @@ type Codelet struct {
 	// arguments and do nothing but write operands, so that they may be run
 	// again. Options.Verify does that, and is exact for pure codelets only.
 	Pure bool
+	// Fold is what kernels do to the operands that they declare RW: "sum", "prod",
+	// "min" or "max"; "" is none of these. The engine does not look at it.
+	Fold string
 	// Traits are what few codelets have; nil: nothing.
 	Traits *Traits
 	// Model predicts times; nil: the history of the codelet's tasks.

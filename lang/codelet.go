@@ -307,5 +307,5 @@ func (m *Module) Names() []string {
 }
 
 func codeletObject(sig *types.Signature, c *engine.Codelet) *types.Object {
-	return &types.Object{Name: sig.Name, Kind: types.CodeletObject, Doc: c.Doc, Sig: sig, Host: c, Kinds: []string{"cpu"}}
+	return &types.Object{Name: sig.Name, Kind: types.CodeletObject, Doc: c.Doc, Sig: sig, Host: c, Kinds: []string{"cpu"}, Fold: c.Fold}
 }

@@ -14,6 +14,8 @@ import "github.com/starpush/starpush/lang/interp"
 //	ScriptBytes bytes ever allocated for lists and strings, cumulative; 1 GiB
 //	Output      bytes printed; no limit
 //	Timeout     wall time of Run, and of each Call and Eval; none
+//
+// In a session each entry counts as a run of its own.
 type Limits = interp.Limits
 
 // LimitError says which limit was reached, and where. It is a target of errors.As.

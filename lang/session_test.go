@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -260,6 +261,40 @@ func TestSessionUnusable(t *testing.T) {
 		s.Reset(true)
 		if err := s.Close(); err != nil {
 			t.Errorf("%s: Close: %v", name, err)
+		}
+	}
+}
+
+// Each entry has the limits for itself.
+func TestSessionLimits(t *testing.T) {
+	ctx := t.Context()
+	rt := newRuntime(t, machines()[0].opt)
+	s := newSession(t, lang.Config{Limits: lang.Limits{Steps: 100, Tasks: 3, DataBytes: 100, Output: 20, ScriptBytes: 4000}}, rt, lang.Stdout(io.Discard))
+	for _, entry := range []string{
+		"codelet nop(x: RW vector[f64]) { each i in x { x[i] = x[i] } }",
+		"register a = vector[f64](10, fill = 0)",
+		"for i in 0..3 { insert nop(RW a) }",
+		"for i in 0..60 { }",
+		"[i for i in 0..60][0]",
+		`print("0123456789")`,
+		"register b = vector[f64](10, fill = 0)",
+	} {
+		for range 3 {
+			if _, err := s.Eval(ctx, entry); err != nil {
+				t.Fatalf("%s: %v", entry, err)
+			}
+		}
+	}
+	for entry, kind := range map[string]string{
+		"for i in 0..4 { insert nop(RW a) }":     "tasks",
+		"for i in 0..101 { }":                    "steps",
+		`print("012345678901234567890")`:         "output",
+		"register c = vector[f64](13, fill = 0)": "data",
+	} {
+		_, err := s.Eval(ctx, entry)
+		var limit *lang.LimitError
+		if !errors.As(err, &limit) || limit.Kind != kind {
+			t.Errorf("%s: %v, want the limit of %s", entry, err, kind)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type entry struct {
 	shape     func(s shapes) error   // nil: nothing besides kinds and elements
 	kernel    func(k operands) error // one task
 	flops     func(s shapes) float64
+	fold      string // what it does to RW operands; see engine.Codelet
 
 	name string
 	ops  []operand
@@ -95,7 +96,7 @@ func (e *entry) parse() {
 func (e entry) build() *engine.Codelet {
 	e.parse()
 	c := &engine.Codelet{
-		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems), Pure: true,
+		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems), Pure: true, Fold: e.fold,
 		CPU:   []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
 		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
 	}

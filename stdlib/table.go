@@ -38,24 +38,28 @@ var table = []module{
 		{
 			signature: "axpy(alpha: T, x: R dense[T], y: RW dense[T])",
 			doc:       "y = alpha * x + y.",
+			fold:      "sum",
 			elems:     floatElems, shape: sameSizes, kernel: floats(axpy[float32], axpy[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "dot(x: R vector[T], y: R vector[T], acc: RW variable[T])",
 			doc:       "acc = acc + the sum of x[i] * y[i]; takes REDUX.",
+			fold:      "sum",
 			elems:     floatElems, shape: sameSizes, kernel: floats(dot[float32], dot[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "asum(x: R vector[T], acc: RW variable[T])",
 			doc:       "acc = acc + the sum of abs(x[i]); takes REDUX.",
+			fold:      "sum",
 			elems:     floatElems, kernel: floats(asum[float32], asum[float64]),
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "nrm2sq(x: R vector[T], acc: RW variable[T])",
 			doc:       "acc = acc + the sum of x[i] * x[i]; takes REDUX.",
+			fold:      "sum",
 			elems:     floatElems, kernel: floats(nrm2sq[float32], nrm2sq[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
@@ -73,12 +77,14 @@ var table = []module{
 		{
 			signature: "gemv(A: R matrix[T], x: R vector[T], y: RW vector[T], alpha: T = 1, beta: T = 1, ta: string = \"n\")",
 			doc:       "y = alpha * op(A) * x + beta * y." + flagsDoc,
+			fold:      "sum",
 			elems:     floatElems, shape: gemvShape, kernel: floats(gemv[float32], gemv[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "ger(x: R vector[T], y: R vector[T], A: RW matrix[T], alpha: T = 1)",
 			doc:       "A = alpha * x * transposed(y) + A.",
+			fold:      "sum",
 			elems:     floatElems, shape: gerShape, kernel: floats(ger[float32], ger[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) },
 		},
@@ -91,6 +97,7 @@ var table = []module{
 		{
 			signature: "gemm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, ta: string = \"n\", tb: string = \"n\")",
 			doc:       "C = alpha * op(A) * op(B) + beta * C." + flagsDoc,
+			fold:      "sum",
 			elems:     floatElems, shape: gemmShape, kernel: floats(gemm[float32], gemm[float64]),
 			flops: func(s shapes) float64 {
 				_, inner := s.turned(ta)
@@ -100,12 +107,14 @@ var table = []module{
 		{
 			signature: "symm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, side: string = \"l\", uplo: string = \"l\")",
 			doc:       "C = alpha * A * B + beta * C, or B * A, for a symmetric A of which one triangle is read." + flagsDoc,
+			fold:      "sum",
 			elems:     floatElems, shape: symmShape, kernel: floats(symm[float32], symm[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) * float64(s.ops[0].Dim[0]) },
 		},
 		{
 			signature: "syrk(A: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, uplo: string = \"l\", ta: string = \"n\")",
 			doc:       "C = alpha * op(A) * transposed(op(A)) + beta * C, one triangle of C." + flagsDoc,
+			fold:      "sum",
 			elems:     floatElems, shape: syrkShape, kernel: floats(syrk[float32], syrk[float64]),
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) * float64(s.ops[1].Dim[0]+1) },
 		},
@@ -154,36 +163,42 @@ var table = []module{
 		{
 			signature: "sum(x: R dense[T], acc: RW variable[T])",
 			doc:       "acc = acc + the sum of all elements; integers wrap.",
+			fold:      "sum",
 			kernel: byElem{addUp[int8, int8], addUp[int16, int16], addUp[int32, int32], addUp[int64, int64], addUp[uint8, uint8],
 				addUp[uint16, uint16], addUp[uint32, uint32], addUp[uint64, uint64], addUp[float32, float64], addUp[float64, float64]}.on(0),
 		},
 		{
 			signature: "prod(x: R dense[T], acc: RW variable[T])",
 			doc:       "acc = acc * the product of all elements; integers wrap.",
+			fold:      "prod",
 			kernel: byElem{multiply[int8, int8], multiply[int16, int16], multiply[int32, int32], multiply[int64, int64], multiply[uint8, uint8],
 				multiply[uint16, uint16], multiply[uint32, uint32], multiply[uint64, uint64], multiply[float32, float64], multiply[float64, float64]}.on(0),
 		},
 		{
 			signature: "min(x: R dense[T], acc: RW variable[T])",
 			doc:       "acc = the smallest of acc and all elements; a NaN wins.",
+			fold:      "min",
 			kernel: byElem{smallest[int8], smallest[int16], smallest[int32], smallest[int64],
 				smallest[uint8], smallest[uint16], smallest[uint32], smallest[uint64], smallest[float32], smallest[float64]}.on(0),
 		},
 		{
 			signature: "max(x: R dense[T], acc: RW variable[T])",
 			doc:       "acc = the largest of acc and all elements; a NaN wins.",
+			fold:      "max",
 			kernel: byElem{largest[int8], largest[int16], largest[int32], largest[int64],
 				largest[uint8], largest[uint16], largest[uint32], largest[uint64], largest[float32], largest[float64]}.on(0),
 		},
 		{
 			signature: "count(x: R dense[T], value: T, acc: RW variable[U])",
 			doc:       "acc = acc + the number of elements equal to value.",
+			fold:      "sum",
 			kernel: byElem{count[int8], count[int16], count[int32], count[int64],
 				count[uint8], count[uint16], count[uint32], count[uint64], count[float32], count[float64]}.on(0),
 		},
 		{
 			signature: "histogram(x: R dense[T], lo: float, hi: float, bins: RW vector[U])",
 			doc:       "Adds the number of elements with lo <= x < hi to equal bins: bin i of n begins at lo + (hi - lo) * i / n. Elements are compared as f64.",
+			fold:      "sum",
 			shape:     histogramShape,
 			kernel: byElem{histogram[int8], histogram[int16], histogram[int32], histogram[int64],
 				histogram[uint8], histogram[uint16], histogram[uint32], histogram[uint64], histogram[float32], histogram[float64]}.on(0),

@@ -262,7 +262,7 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 	}
 	if a.Mode == p.Mode || p.Mode == iface.RW && (a.Mode == iface.Commute || a.Mode == iface.Redux) {
 		if a.Mode == iface.Redux {
-			return c.reducible(a)
+			return c.reducible(e, a, p.Name)
 		}
 		return true
 	}
@@ -311,8 +311,8 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 }
 
 // reducible reports REDUX on data whose register is in sight and names no
-// reduction.
-func (c *checker) reducible(a *syntax.TaskArg) bool {
+// reduction, or another one than the codelet does to its operand param.
+func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) bool {
 	root := c.rootOf(a.Value)
 	if root == nil {
 		return true
@@ -323,7 +323,7 @@ func (c *checker) reducible(a *syntax.TaskArg) bool {
 	}
 	for _, x := range in.ctor.Args {
 		if x.Name != nil && x.Name.Name == "reduce" {
-			return true
+			return c.foldFits(e, a, param, root, x)
 		}
 	}
 	d := c.err("E0303", a.ModeAt, fmt.Sprintf("`%s` has no reduction method", root.Name))

@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -24,10 +25,27 @@ func (c *checker) binary(e *syntax.Binary) *types.Type {
 	x := c.expr(chain[len(chain)-1].X)
 	for i := len(chain) - 1; i >= 0; i-- {
 		b := chain[i]
-		x = c.operator(b, x, c.expr(b.Y))
+		before := len(c.diags)
+		y := c.expr(b.Y)
+		c.meantComment(b, before)
+		x = c.operator(b, x, y)
 		b.SetType(x)
 	}
 	return x
+}
+
+// meantComment adds a hint when the word behind a `//` that ends its line is not
+// defined: other languages begin comments so. The diagnostics from before on are
+// those of the right side.
+func (c *checker) meantComment(b *syntax.Binary, before int) {
+	id, ok := b.Y.(*syntax.Ident)
+	if b.Op != "//" || !ok || len(c.diags) != before+1 || c.diags[before].Code != "E0201" {
+		return
+	}
+	rest, _, _ := strings.Cut(c.f.Source.Text[id.Hi:], "\n")
+	if strings.TrimSpace(rest) == "" {
+		c.diags[before].Help = append(c.diags[before].Help, "comments start with `#`; `//` divides")
+	}
 }
 
 // operator is the type of b, whose operands have types x and y.

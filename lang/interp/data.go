@@ -20,11 +20,12 @@ type Handle struct {
 	m     *Machine
 	typ   *types.Type
 	root  *Handle
-	view  *View // that it is a part of; nil: a whole datum
-	deflt *View // the default view
-	at    place // of its register
-	owner int   // place in Machine.owned of a whole datum; -1: none
-	ldim  int   // of a whole matrix in host memory
+	view  *View  // that it is a part of; nil: a whole datum
+	deflt *View  // the default view
+	at    place  // of its register
+	owner int    // place in Machine.owned of a whole datum; -1: none
+	ldim  int    // of a whole matrix in host memory
+	fold  string // of a whole datum registered with reduce = sum, prod, min or max
 }
 
 // Name returns the name in the script, such as "x" or "x[3]".

@@ -29,6 +29,7 @@ type insertSite struct {
 	site    *engine.Site
 	vars    []int // slots of the loop variables in site.VarNames
 	opts    insertOptions
+	folds   bool // some operand has a fold
 	noCPU   bool // the codelet's own where leaves out cpu
 }
 
@@ -38,7 +39,8 @@ type operandCode struct {
 	mode  iface.AccessMode
 	at    place // the whole argument
 	name  string
-	node  refFn // after @
+	node  refFn  // after @
+	fold  string // REDUX: what the codelet does to it, "" if that is not known
 }
 
 // scalarCode stores one scalar argument.
@@ -107,6 +109,10 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		op := operandCode{value: c.ref(a.Value), mode: a.Mode, at: c.place(a), name: p.Name}
 		if a.At != nil {
 			op.node = c.ref(a.At)
+		}
+		if a.Mode == iface.Redux {
+			op.fold = check.FoldOf(o, p.Name)
+			s.folds = s.folds || op.fold != ""
 		}
 		if a.Mode != iface.R && a.Mode != iface.Scratch {
 			s.written = true
@@ -335,6 +341,9 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	if len(s.ops) > 1 && s.written {
 		m.checkShared(s, st)
 	}
+	if s.folds {
+		m.checkFolds(s, st)
+	}
 	for k, slot := range s.vars {
 		spec.Origin.Vars[k] = f.n[slot]
 	}
@@ -385,6 +394,22 @@ func (m *Machine) checkShared(s *insertSite, st *siteState) {
 			}
 			m.shareElements(s.ops[j].at, s.ops[i].at, b, a, y, x)
 		}
+	}
+}
+
+// checkFolds raises E0303 when the copies of an operand are not combined by what
+// the codelet does to them.
+func (m *Machine) checkFolds(s *insertSite, st *siteState) {
+	for k := range s.ops {
+		op, h := &s.ops[k], st.handles[k]
+		if op.fold == "" || h.root.fold == "" || op.fold == h.root.fold {
+			continue
+		}
+		d := m.diagnostic("E0303", op.at, check.FoldMessage(s.callee.Sig.Name, op.name, op.fold, handleText(op.at, h), h.root.fold))
+		d.Label = fmt.Sprintf("needs `reduce = %s`", op.fold)
+		label(d, h.root.at, "registered here")
+		d.Help = []string{fmt.Sprintf("register it with `reduce = %s`", op.fold)}
+		m.raise(d)
 	}
 }
 

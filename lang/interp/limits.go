@@ -116,6 +116,12 @@ func (m *Machine) refuel(at place) {
 	m.granted, m.fuel = grant, grant
 }
 
+// recount begins to count for the limits anew: each entry of a session is a run.
+func (m *Machine) recount() {
+	m.steps, m.granted, m.fuel = 0, 0, 0
+	m.tasks, m.bytes, m.data, m.output = 0, 0, 0, 0
+}
+
 // poll raises when the context of the running call has ended.
 func (m *Machine) poll(at place) {
 	select {

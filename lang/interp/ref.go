@@ -5,6 +5,7 @@ package interp
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/starpush/starpush/lang/syntax"
@@ -298,9 +299,32 @@ func (m *Machine) formatted(format string, verb byte, v any, at place) string {
 		if verb == 'v' {
 			return fmt.Sprintf(format, m.text(v, false, at))
 		}
+		if math.IsInf(x, 0) || math.IsNaN(x) {
+			return notFinite(format, m.text(v, false, at))
+		}
 	case bool, string:
 	default:
 		v = m.text(v, false, at)
 	}
 	return fmt.Sprintf(format, v)
+}
+
+// notFinite writes inf, -inf or nan in the width and with the sign that format
+// asks for.
+func notFinite(format, word string) string {
+	flags := format[1:]
+	width := strings.TrimLeft(flags, "+-# 0")
+	flags = flags[:len(flags)-len(width)]
+	width = width[:strings.IndexFunc(width, func(r rune) bool { return r < '0' || r > '9' })]
+	switch {
+	case word[0] == '-':
+	case strings.Contains(flags, "+"):
+		word = "+" + word
+	case strings.Contains(flags, " "):
+		word = " " + word
+	}
+	if strings.Contains(flags, "-") {
+		width = "-" + width
+	}
+	return fmt.Sprintf("%"+width+"s", word)
 }

@@ -149,6 +149,10 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 				s.Reduce = m.reduction(r, t, at)
 			}
 		}
+		fold := ""
+		if r := s.Reduce; r != nil && r.Name != "reducer" {
+			fold = r.Name
+		}
 		var fill func(*iface.Buffer) error
 		if source != nil {
 			fill = source(f, &s)
@@ -162,7 +166,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 			}
 			m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
 		}
-		w := &Handle{h: h, m: m, typ: t, at: at, owner: -1, ldim: leading}
+		w := &Handle{h: h, m: m, typ: t, at: at, owner: -1, ldim: leading, fold: fold}
 		w.root = w
 		m.own(w)
 		return w

@@ -93,6 +93,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 	stop := context.AfterFunc(bounded, func() { m.job.Cancel(context.Cause(bounded)) })
 	defer stop()
 	m.inserted = 0
+	m.recount()
 	err = m.enter(bounded, func() {
 		for _, r := range run {
 			r()

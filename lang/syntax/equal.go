@@ -17,6 +17,9 @@ func Equal(a, b *File) bool {
 	return words(a.Doc) == words(b.Doc) && sameTree(reflect.ValueOf(a.Stmts), reflect.ValueOf(b.Stmts))
 }
 
+// EqualExpr is Equal for expressions.
+func EqualExpr(a, b Expr) bool { return sameTree(reflect.ValueOf(a), reflect.ValueOf(b)) }
+
 // words are the words of a documentation.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 

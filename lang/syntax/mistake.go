@@ -25,6 +25,7 @@ type mistake struct {
 
 	got    *lexer.Token // of an unexpected token
 	expect []string     // what could have stood there
+	asName bool         // got is a reserved word where a name should stand
 }
 
 // place is a label elsewhere.
@@ -74,6 +75,7 @@ func unexpected(t *lexer.Token, expect ...string) *mistake {
 	if t.Type == tokKeyword && len(expect) > 0 {
 		switch expect[0] {
 		case "a name", "a parameter", "a filter", "an option", "a type":
+			m.asName = true
 			m.hint("`%s` is a reserved word and cannot be a name", t.Value)
 		}
 	}

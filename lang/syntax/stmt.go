@@ -4,6 +4,7 @@ package syntax
 // reads blocks, and goes on behind a mistake.
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -64,6 +65,7 @@ func (p *parser) diagnostics() diag.Diagnostics {
 		return nil
 	}
 	sort.SliceStable(p.mistakes, func(i, j int) bool { return p.mistakes[i].at.Lo < p.mistakes[j].at.Lo })
+	p.dropUses()
 	var out diag.Diagnostics
 	for i, m := range p.mistakes {
 		if i == maxErrors {
@@ -74,6 +76,22 @@ func (p *parser) diagnostics() diag.Diagnostics {
 		out = append(out, m.diagnostic(p.src))
 	}
 	return out
+}
+
+// dropUses leaves out the uses of reserved words that the script has tried to
+// declare as names: that was said where it was tried.
+func (p *parser) dropUses() {
+	named := map[string]bool{}
+	p.mistakes = slices.DeleteFunc(p.mistakes, func(m *mistake) bool {
+		if m.got == nil || m.got.Type != tokKeyword {
+			return false
+		}
+		if m.asName {
+			named[m.got.Value] = true
+			return false
+		}
+		return named[m.got.Value]
+	})
 }
 
 // report notes a mistake.

@@ -66,6 +66,7 @@ type Object struct {
 	Node   any        // *syntax.Func or *syntax.Codelet that declares it; nil for host objects
 	Host   any        // the host's object: *engine.Codelet, *lang.Func, …
 	Kinds  []string   // host codelets: device kinds with an implementation; nil: not known
+	Fold   string     // host codelets: how they change RW operands, "sum" say; "": not known
 	Unit   any        // *check.Unit whose top level declares it; nil for builtins and host objects
 
 	Global bool // lives in the frame of its unit's top level (also in its inner blocks)
