@@ -166,6 +166,7 @@ type Completer struct {
 	free, last *epoch
 	frees      int
 	work       []*epoch
+	_          [48]byte // two cache lines: completers of several workers do not share any
 }
 
 // NewCompleter makes a completer for one goroutine at a time.

@@ -207,7 +207,7 @@ func (j *Job) request(a *Access) error {
 		rt.unused(t)
 		return ErrBusy
 	}
-	t.origin.Site = a.opt.Site
+	t.setOrigin(&Origin{Site: a.opt.Site})
 	a.t, a.hold = t, datamgr.NewHold(h, mode)
 	t.x.access = a
 	rt.closeGroups(j, ops, t)

@@ -283,7 +283,7 @@ func (j *Job) directly() []StuckTask {
 			return
 		}
 		seen[t] = true
-		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.origin, Ended: ends}
+		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.from(), Ended: ends}
 		if l != nil {
 			l.describe(&s)
 		}

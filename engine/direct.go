@@ -29,7 +29,8 @@ func (c *Codelet) Call(ctx context.Context, bufs []*iface.Buffer, args []iface.S
 			ops[i].Mode = c.Modes[i]
 		}
 	}
-	t := &task{job: j, codelet: c, args: args}
+	t := &task{job: j, codelet: c}
+	t.setArgs(args)
 	t.setOperands(ops)
 	tc := &TaskContext{t: t, w: &worker{}, bufs: make([]iface.Buffer, len(bufs)), set: make([]bool, len(bufs))}
 	for i, b := range bufs {

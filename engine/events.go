@@ -15,5 +15,5 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	}
 	defer func() { _ = recover() }()
 	rt.opt.Listener.TaskEvent(&Event{Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.origin, Color: color, Err: err})
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Color: color, Err: err})
 }

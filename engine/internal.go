@@ -13,7 +13,7 @@ import (
 func (rt *Runtime) internal(j *Job, k kind, h *datamgr.Handle, m iface.AccessMode) *task {
 	t := rt.newTask()
 	x := t.extend()
-	t.job, t.kind = j, k
+	t.job, t.kind, t.marks = j, k, 0
 	j.internals++
 	t.Order = -j.internals
 	x.h = h
@@ -30,7 +30,9 @@ func (rt *Runtime) closeGroups(j *Job, ops []Operand, like *task) {
 	for h := rt.reg.OpenGroup(ops); h != nil; h = rt.reg.OpenGroup(ops) {
 		rt.reg.CloseGroup(h)
 		t := rt.internal(j, reduceTask, h, iface.RW)
-		t.origin, t.Priority = like.origin, like.Priority
+		from := like.from()
+		t.setOrigin(&from)
+		t.Priority = like.Priority
 		t.x.none, t.x.all = rt.reg.NoValueIn(h)
 		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
 	}
@@ -49,7 +51,9 @@ func (rt *Runtime) initialise(j *Job, ops []Operand, like *task) {
 			continue
 		}
 		t := rt.internal(j, initTask, op.Handle, iface.RW)
-		t.origin, t.Priority = like.origin, like.Priority
+		from := like.from()
+		t.setOrigin(&from)
+		t.Priority = like.Priority
 		t.x.none, t.x.all = none, all
 		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
 	}

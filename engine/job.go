@@ -310,7 +310,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 	}
 	if err == nil {
 		t := rt.internal(j, k, h, m)
-		t.origin.Site = at
+		t.setOrigin(&Origin{Site: at})
 		if k != gatherTask {
 			rt.closeGroups(j, t.operands(), t)
 		}

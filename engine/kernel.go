@@ -42,10 +42,10 @@ func (c *TaskContext) Buffer(i int) *iface.Buffer {
 func (c *TaskContext) Mode(i int) iface.AccessMode { return c.t.operands()[i].Mode }
 
 // Args returns the scalar arguments. The slice belongs to the task.
-func (c *TaskContext) Args() []iface.Scalar { return c.t.args }
+func (c *TaskContext) Args() []iface.Scalar { return c.t.arguments() }
 
 // Arg returns scalar argument i, counted from 0.
-func (c *TaskContext) Arg(i int) iface.Scalar { return c.t.args[i] }
+func (c *TaskContext) Arg(i int) iface.Scalar { return c.t.arguments()[i] }
 
 // Worker returns the number of the worker that runs the kernel: 0 to
 // Runtime.Workers()-1. At most one kernel runs on a worker at a time.
@@ -75,9 +75,9 @@ func (c *TaskContext) Name() string { return c.t.name() }
 // reset makes c the context of t, with no buffer filled in.
 func (c *TaskContext) reset(t *task, w *worker) {
 	c.t, c.w = t, w
-	n := int(t.nops)
+	n := t.numOperands()
 	if cap(c.bufs) < n {
-		c.bufs, c.set = make([]iface.Buffer, max(n, 8)), make([]bool, max(n, 8))
+		c.bufs, c.set = make([]iface.Buffer, max(n, 8)), make([]bool, max(n, 64)) // a cache line of their own
 	}
 	c.bufs, c.set = c.bufs[:n], c.set[:n]
 	clear(c.set)

@@ -98,7 +98,7 @@ func (rt *Runtime) call(t *task, impl int, arch string) *perf.Call {
 	for i := range t.operands() {
 		c.Ops = append(c.Ops, t.operands()[i].Handle.Desc())
 	}
-	c.Args, c.Impl, c.Arch = t.args, impl, arch
+	c.Args, c.Impl, c.Arch = t.arguments(), impl, arch
 	return c
 }
 

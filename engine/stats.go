@@ -162,7 +162,7 @@ func (t *task) flops(buf *[]iface.Desc) (n float64) {
 		ops = append(ops, op.Handle.Desc())
 	}
 	*buf = ops
-	return t.codelet.Flops(ops, t.args)
+	return t.codelet.Flops(ops, t.arguments())
 }
 
 // Stats returns the counts of the job. Bytes are those of the whole runtime.

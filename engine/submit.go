@@ -69,11 +69,10 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		}
 	}
 	t := rt.newTask()
-	t.job, t.codelet, t.origin = j, s.Codelet, s.Origin
+	t.job, t.codelet = j, s.Codelet
+	t.setOrigin(&s.Origin)
+	t.setArgs(s.Args)
 	t.Allowed, t.Priority = allowed, int32(max(min(s.Priority, 1<<30), -1<<30))
-	if len(s.Args) != 0 || len(t.args) != 0 {
-		t.args = append(t.args[:0], s.Args...)
-	}
 	var waits int32
 	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 {
 		if n := rt.reg.CountPlain(&t.Waiter, s.Operands); n >= 0 && !(j.opt.Deterministic && fixes(s.Operands)) {

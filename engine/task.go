@@ -35,8 +35,10 @@ func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
 
 // task is one submitted task. It is recycled when it has ended.
 //
-// It takes four cache lines. The first is all there is to see of a task without
-// data, the second and third have the accesses and operands.
+// It takes four cache lines, each of which travels between the submitter and a
+// worker when it is touched. The first is all there is to see of a task without
+// data, the second and third have the accesses and operands. What is in the last
+// stays there when the record is used again, until marks say otherwise.
 type task struct {
 	datamgr.Waiter
 	sched.Item // Order is the task's number in its job
@@ -44,7 +46,8 @@ type task struct {
 	job     *Job
 	codelet *Codelet
 	nacc    int32
-	nops    int16
+	nops    uint8 // above len(ops): x.ops has them
+	marks   uint8
 	kind    kind
 	general bool // x holds more than operands and accesses
 	acc     [3]datamgr.Access
@@ -88,7 +91,7 @@ func itemTask(it *sched.Item) *task {
 	return (*task)(unsafe.Add(unsafe.Pointer(it), -int(unsafe.Offsetof(task{}.Item))))
 }
 
-func (t *task) numOperands() int { return int(t.nops) }
+func (t *task) numOperands() int { return len(t.operands()) }
 
 // operands returns the operands; the slice is the task's.
 func (t *task) operands() []Operand {
@@ -99,13 +102,53 @@ func (t *task) operands() []Operand {
 }
 
 func (t *task) setOperands(ops []Operand) {
-	t.nops = int16(len(ops))
+	t.nops = uint8(min(len(ops), 255))
 	if len(ops) <= len(t.ops) {
 		copy(t.ops[:], ops)
 		return
 	}
 	x := t.side()
 	x.ops = append(x.ops[:0], ops...)
+}
+
+const (
+	hasArgs   = 1 << iota // args are those of the task
+	hasOrigin             // origin is that of the task
+)
+
+// setArgs copies the scalar arguments of a new task.
+func (t *task) setArgs(args []iface.Scalar) {
+	if len(args) == 0 {
+		t.marks &^= hasArgs
+		return
+	}
+	t.args = append(t.args[:0], args...)
+	t.marks |= hasArgs
+}
+
+func (t *task) arguments() []iface.Scalar {
+	if t.marks&hasArgs == 0 {
+		return nil
+	}
+	return t.args
+}
+
+// setOrigin says where a new task was submitted.
+func (t *task) setOrigin(o *Origin) {
+	if o.Site == nil && o.Call == nil {
+		t.marks &^= hasOrigin
+		return
+	}
+	t.origin = *o
+	t.marks |= hasOrigin
+}
+
+// from returns where t was submitted.
+func (t *task) from() Origin {
+	if t.marks&hasOrigin == 0 {
+		return Origin{}
+	}
+	return t.origin
 }
 
 // room returns room for n accesses.
@@ -123,7 +166,7 @@ func (t *task) room(n int) []datamgr.Access {
 }
 
 func (t *task) accesses() []datamgr.Access {
-	if int(t.nacc) <= len(t.acc) && (t.x == nil || !t.x.accMoved) {
+	if int(t.nacc) <= len(t.acc) && !(t.general && t.x.accMoved) {
 		return t.acc[:t.nacc]
 	}
 	return t.x.acc[:t.nacc]
@@ -209,6 +252,6 @@ func (t *task) clear() {
 		x.accMoved = false
 		t.general = false
 	}
-	t.job, t.codelet, t.Allowed, t.origin = nil, nil, nil, Origin{}
+	t.job, t.codelet, t.Allowed = nil, nil, nil
 	t.kind, t.Priority = userTask, 0
 }
