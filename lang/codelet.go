@@ -11,6 +11,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -32,10 +33,12 @@ func (c *Codelet) Engine() *engine.Codelet { return c.eng }
 
 // codeletBuild collects what the options of NewCodelet say.
 type codeletBuild struct {
-	sig   *types.Signature
-	impls []engine.Impl
-	shape func(Shapes) error
-	doc   string
+	sig     *types.Signature
+	impls   []engine.Impl
+	shape   func(Shapes) error
+	doc     string
+	model   *perf.Model
+	version string // of the kernels
 }
 
 // A CodeletOption describes a codelet further.
@@ -59,6 +62,10 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU or CPUFunc", sig.Name)
 	}
 	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls}
+	e.Model = b.model
+	if b.version != "" {
+		e.Kernel = func() string { return b.version }
+	}
 	if b.shape != nil {
 		e.Shape = shapeRule(sig, b.shape)
 	}
@@ -98,6 +105,21 @@ func CPU(fn func(*Task) error) CodeletOption {
 // Doc gives the documentation that :doc and editors show.
 func Doc(text string) CodeletOption {
 	return func(b *codeletBuild) error { b.doc = text; return nil }
+}
+
+// PerfModel says how the time of a task is predicted; nil: from the history of
+// such tasks. version tells the implementations from earlier ones of the same
+// name, whose times say nothing of these; "" if the name is enough.
+func PerfModel(m *perf.Model, version string) CodeletOption {
+	return func(b *codeletBuild) error {
+		if m != nil {
+			if err := m.Check(); err != nil {
+				return fmt.Errorf("PerfModel: %w", err)
+			}
+		}
+		b.model, b.version = m, version
+		return nil
+	}
 }
 
 // ShapeRule gives a check of sizes that runs at every insert, before the task

@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-const (
-	lockWait  = 20 * time.Second // until a lock that others hold is an error
-	lockStale = 10 * time.Second // age of a lock file that a crash left, where the system has no locks
-)
+// lockWait is how long others may hold a lock until that is an error. Each holds
+// it for one file at a time, which takes milliseconds on most disks.
+const lockWait = time.Minute
+
+// lockStale is the age of a lock file that a crash left. Tests change it.
+var lockStale = 30 * time.Second
 
 // errLocked is the reason of a FileError.
 var errLocked = errors.New("another process has held the lock for too long")

@@ -60,6 +60,7 @@ type infoNode struct {
 type infoFiles struct {
 	History infoFile `json:"history"`
 	Init    infoFile `json:"init"`
+	Models  string   `json:"models"` // folder of performance models; "" without a home
 }
 
 type infoFile struct {
@@ -68,10 +69,11 @@ type infoFile struct {
 }
 
 func (a *app) collect(rt *engine.Runtime) info {
+	models, _ := a.perfDir("") // "" says that there is none
 	i := info{T: "info", Version: Version, Revision: revision(), Go: runtime.Version(), Platform: platform(),
 		CPUs: runtime.NumCPU(), Workers: rt.Workers(), Policy: rt.Policy(), Policies: sched.Names(),
 		Nodes: []infoNode{}, BLAS: blas.Default().Name(),
-		Files: infoFiles{fileInfo(a.historyFile(true)), fileInfo(a.initPath())}}
+		Files: infoFiles{fileInfo(a.historyFile(true)), fileInfo(a.initPath()), models}}
 	for _, n := range rt.Nodes() {
 		i.Nodes = append(i.Nodes, infoNode{n.Name, n.Capacity})
 	}
@@ -115,6 +117,7 @@ func (a *app) showInfo(i info) {
 	row("BLAS", "%s", i.BLAS)
 	row("history", "%s", i.Files.History)
 	row("init", "%s", i.Files.Init)
+	row("models", "%s", i.Files.Models)
 }
 
 // machineLine is what the prompt's first line says of the machine.
