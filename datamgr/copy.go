@@ -8,6 +8,10 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
+// CopyBuffer copies the elements of src to dst, which has the same sizes and
+// element type and shares no memory with it.
+func CopyBuffer(dst, src *iface.Buffer) { copyBuffer(dst, src) }
+
 // copyBuffer copies the elements of src to dst; sizes are those of dst.
 func copyBuffer(dst, src *iface.Buffer) {
 	var b transfer

@@ -40,6 +40,9 @@ type Datum struct {
 	fragments int          // guarded by the submission lock
 	live      int          // parts that are alive; guarded by the submission lock
 	reduced   []*Handle    // handles that have accumulators; guarded by the submission lock
+	closing   []*Duplicate // those whose copy may not have been made; guarded by the submission lock
+	dups      []*Duplicate // open ones that share elements; guarded by the submission lock
+	dup       *Duplicate   // what this is a duplicate by, or nil; fixed before it is used
 	unordered atomic.Int64 // unordered accesses that were submitted and have not ended
 
 	mu struct {

@@ -54,6 +54,7 @@ type Handle struct {
 	dead   atomic.Pointer[death]
 	name   atomic.Pointer[string]
 	labels labels
+	twin   *Handle // of an alias: the duplicate it stands for
 	site   *Site
 }
 
@@ -151,6 +152,9 @@ func (h *Handle) Initialised() bool {
 
 // InitialisedLocked is Initialised with the submission lock held.
 func (h *Handle) InitialisedLocked() bool {
+	if h.Shared() != nil {
+		return true
+	}
 	for _, f := range h.list() {
 		if !f.valued() {
 			return false
@@ -171,6 +175,9 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	h.d.reg.Lock()
 	defer h.d.reg.Unlock()
 	ok := true
+	if h.Shared() != nil {
+		return true
+	}
 	h.d.root.leaves(&b, func(f *Fragment) { ok = ok && f.valued() })
 	return ok
 }

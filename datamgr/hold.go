@@ -33,10 +33,23 @@ func (o *Hold) Whole() bool { return o.held.covers(&o.h.box) }
 // Holds reports whether all of p is still held, whether all of it may be
 // written, and whether any of it may.
 func (o *Hold) Holds(p *Handle) (held, writes, some bool) {
-	if p.d != o.h.d {
-		return false, false, false
+	b, ok := o.boxOf(p)
+	return ok && o.held.covers(&b), ok && o.writes.covers(&b), ok && o.writes.touches(&b)
+}
+
+// boxOf returns the place of p in the datum that is held; false when p is of
+// another.
+func (o *Hold) boxOf(p *Handle) (Box, bool) {
+	h := o.h
+	if h.twin == nil || p == h {
+		return p.box, p.d == h.d
 	}
-	return o.held.covers(&p.box), o.writes.covers(&p.box), o.writes.touches(&p.box)
+	b := h.box // of an alias: p is a part of its twin
+	for k := range int(h.desc.Rank) {
+		a := h.axes[k]
+		b.lo[a], b.hi[a] = h.box.lo[a]+p.box.lo[k], h.box.lo[a]+p.box.hi[k]
+	}
+	return b, p.d == h.twin.d
 }
 
 // Lower gives the right to write p back, and with end the right to read it, too.
@@ -51,9 +64,10 @@ func (o *Hold) Holds(p *Handle) (held, writes, some bool) {
 // unless something that was submitted before the split waits for all of it:
 // then it ends with its last piece.
 func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Handle, end bool, c *Completer) []Access {
-	o.writes = o.writes.without(&p.box)
+	b, _ := o.boxOf(p)
+	o.writes = o.writes.without(&b)
 	if end {
-		o.held = o.held.without(&p.box)
+		o.held = o.held.without(&b)
 	}
 	type held struct {
 		e *epoch

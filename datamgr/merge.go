@@ -375,6 +375,9 @@ func EndUnordered(ds []*Datum, c *Completer) {
 		if d.unordered.Add(-1) > 0 {
 			continue
 		}
+		if d.dup != nil {
+			d.dup.drained(c)
+		}
 		d.mu.Lock()
 		w := d.mu.drained
 		if d.unordered.Load() == 0 {

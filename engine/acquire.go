@@ -201,7 +201,9 @@ func (j *Job) request(a *Access) error {
 		return err
 	}
 	t := rt.internal(j, acquireTask, h, mode)
+	rt.share(t)
 	ops := t.operands()
+	h = ops[0].Handle
 	ops[0].Unordered = a.opt.Unordered || h.UnorderedLocked()
 	if a.try && (!ops[0].Unordered && !rt.reg.Free(ops) || rt.reg.OpenGroup(ops) != nil) {
 		rt.unused(t)

@@ -158,7 +158,7 @@ func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
 	defer rt.waiting.prompt.Add(-1)
 	uses := func(t *task) bool {
 		return t.kind != acquireTask && slices.ContainsFunc(t.operands(), func(op Operand) bool {
-			return slices.ContainsFunc(hs, op.Handle.Overlaps)
+			return slices.ContainsFunc(hs, op.Handle.Twin().Overlaps)
 		})
 	}
 	return j.await(ctx, nil, func() bool {
@@ -239,6 +239,9 @@ func (rt *Runtime) blocked(j *Job, fn func(*task)) {
 		work = work[:len(work)-1]
 		fn(t)
 		datamgr.Successors(t.accesses(), visit)
+		if t.kind == duplicateTask {
+			t.x.dup.Waiters(visit)
+		}
 		if t.kind == relayTask {
 			visit(&t.x.target.record().Waiter)
 		}

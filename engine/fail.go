@@ -27,10 +27,11 @@ type failure struct {
 
 // internalCodelet names what the engine submits itself in errors.
 var internalCodelet = map[kind]*Codelet{
-	reduceTask:  {Name: "reduction"},
-	initTask:    {Name: "initialisation"},
-	acquireTask: {Name: "acquire"},
-	gatherTask:  {Name: "gather"},
+	reduceTask:    {Name: "reduction"},
+	initTask:      {Name: "initialisation"},
+	acquireTask:   {Name: "acquire"},
+	duplicateTask: {Name: "copy of a duplicate"},
+	gatherTask:    {Name: "gather"},
 }
 
 // newFailure describes why t did not succeed.

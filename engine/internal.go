@@ -98,9 +98,11 @@ func (w *worker) runInternal(t *task) {
 			return
 		}
 	}
-	if t.kind == reduceTask {
+	if t.kind == reduceTask || t.kind == duplicateTask {
 		if _, v := datamgr.Fault(ops); v != nil {
-			h.DropContributions()
+			if t.kind == reduceTask {
+				h.DropContributions()
+			}
 			w.endInternal(t, v.(*failure), nil)
 			return
 		}
@@ -120,6 +122,8 @@ func (w *worker) runInternal(t *task) {
 		err = callKernel(func(*TaskContext) error { return h.Combine(&b, x.none, x.all) }, nil, nil)
 	case initTask:
 		err = callKernel(func(*TaskContext) error { return h.Initialise(x.none, x.all) }, nil, nil)
+	case duplicateTask:
+		err = w.runDuplicate(t)
 	case gatherTask:
 		err = h.Gather()
 	}
@@ -145,6 +149,9 @@ func (w *worker) endInternal(t *task, f *failure, err error) {
 		w.rt.event(k, t, w.id, err)
 	}
 	w.end(t, f)
+	if t.kind == duplicateTask {
+		t.x.dup.Copied(w.c)
+	}
 	w.recycle(t)
 	j.internal.Add(1)
 	w.count(j)

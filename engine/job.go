@@ -309,9 +309,21 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 		err = alive(-1, h)
 	}
 	if err == nil {
+		if u := h.DuplicateOf(); u != nil && k == unregisterTask {
+			if !u.Disown() {
+				rt.reg.Unlock()
+				rt.giveHand(hd)
+				return nil // others have it
+			}
+			if h.Shared() != nil {
+				u.Close() // nobody will read a copy
+				u.Copied(hd.c)
+			}
+		}
 		t := rt.internal(j, k, h, m)
 		t.setOrigin(&Origin{Site: at})
 		if k != gatherTask {
+			rt.share(t)
 			rt.closeGroups(j, t.operands(), t)
 		}
 		var ready bool

@@ -11,6 +11,11 @@ import (
 // value; nil when no task that ended lost it. It does not wait: call it after
 // WaitHandles. The failure counts as handed out, see Failures.
 func (j *Job) Lost(h *datamgr.Handle) *TaskError {
+	j.rt.reg.Lock()
+	if u := h.Shared(); u != nil {
+		h = u.Alias()
+	}
+	j.rt.reg.Unlock()
 	_, v := datamgr.Fault([]Operand{{Handle: h, Mode: iface.R}})
 	f, ok := v.(*failure)
 	if !ok {

@@ -38,11 +38,14 @@ const (
 	stepReleasePart
 	stepCall
 	stepTry
+	stepCopy
+	stepDuplicate
+	stepUnregister
 )
 
 func (k stepKind) String() string {
 	return [...]string{"partition", "end view", "task", "invalidate", "acquire", "release", "release to R",
-		"wait task", "open all", "wait", "wait handle", "gather", "release part", "call", "try"}[k]
+		"wait task", "open all", "wait", "wait handle", "gather", "release part", "call", "try", "copy", "duplicate", "unregister"}[k]
 }
 
 type outcome uint8
@@ -69,8 +72,9 @@ type step struct {
 	add     int64      // acquire RW, W: added or stored
 	lower   []lowering // call: what the callback gives back, in this order
 	acquire AcquireOptions
-	fetch   bool // order only: and then fetched
-	free    bool // what is seen is not known
+	fetch   bool   // order only: and then fetched
+	free    bool   // what is seen is not known
+	from    [2]int // copy: datum and handle of the source
 }
 
 // lowering gives part of the rights to a handle back.
@@ -91,6 +95,10 @@ func (s *step) String() string {
 			}
 		}
 		return fmt.Sprintf("%s after %v gate %d opens %d prio %d: %v", text, t.after, t.gate, t.opens, t.priority, t.out)
+	case stepDuplicate:
+		return fmt.Sprintf("d%d duplicates d%d.h%d: %v", s.datum, s.from[0], s.from[1], s.out)
+	case stepCopy:
+		return fmt.Sprintf("copy d%d.h%d to d%d.h%d: %v", s.from[0], s.from[1], s.datum, s.handle, s.out)
 	case stepCall:
 		return fmt.Sprintf("call %v d%d.h%d %+v fetch %v lower %v: %v", s.mode, s.datum, s.handle, s.acquire, s.fetch, s.lower, s.out)
 	case stepAcquire:
@@ -144,6 +152,8 @@ type modelDatum struct {
 	home     bool
 	adds     bool // all updates add: accesses may be unordered
 	initOnly bool
+	dup      bool // duplicates another, made by a step
+	gone     bool // unregistered
 	initial  []int64
 	handles  []*modelHandle
 	views    []*modelView
@@ -422,7 +432,7 @@ func makeProgram(seed uint64) *program {
 	m.emit(step{kind: stepWait})
 	for i, d := range m.data {
 		for h := len(d.handles) - 1; h >= 0; h-- {
-			if !d.handles[h].dead {
+			if !d.gone && !d.handles[h].dead {
 				m.acquire(i, h, iface.R)
 				m.emit(step{kind: stepRelease})
 			}
@@ -469,6 +479,15 @@ func (m *maker) datum() {
 	m.data = append(m.data, d)
 	for range r.IntN(4) {
 		m.partition(len(m.data) - 1)
+	}
+}
+
+// pick picks a datum that is registered.
+func (m *maker) pick() int {
+	for {
+		if d := m.r.IntN(len(m.data)); !m.data[d].gone {
+			return d
+		}
 	}
 }
 
@@ -605,6 +624,9 @@ func (d *modelDatum) end(v int) {
 // op adds an operand to t if it may stand beside the others.
 func (m *maker) op(t *modelTask, di, hi int, mode iface.AccessMode, unordered bool) {
 	d := m.data[di]
+	if d.dup && mode != iface.Scratch { // nobody may write it
+		mode, unordered = iface.R, false
+	}
 	for _, o := range t.ops {
 		if o.datum != di || !d.overlap(d.handles[o.handle], d.handles[hi]) {
 			continue
@@ -658,7 +680,7 @@ func (m *maker) mode() iface.AccessMode {
 func (m *maker) randomTask() *modelTask {
 	t := m.newTask()
 	for range 1 + m.r.IntN(4) {
-		di := m.r.IntN(len(m.data))
+		di := m.pick()
 		d := m.data[di]
 		mode, unordered := m.mode(), false
 		if d.initOnly && mode == iface.Redux {
@@ -738,6 +760,9 @@ func (m *maker) call(di int) {
 	s := step{kind: stepCall, datum: di, handle: hi, add: int64(r.IntN(100)), free: d.adds,
 		mode: []iface.AccessMode{iface.R, iface.RW, iface.W}[r.IntN(3)]}
 	s.acquire.OrderOnly = r.IntN(4) == 0
+	if d.dup {
+		s.mode = iface.R
+	}
 	if d.adds {
 		s.acquire.Unordered = r.IntN(2) == 0
 		if s.mode == iface.W {
@@ -804,6 +829,92 @@ func (m *maker) lowering(di int, left map[int]bool) (l lowering, ok bool) {
 	return l, true
 }
 
+// copy: a task that copies one handle to another of the same shape.
+func (m *maker) copy() {
+	for range 30 {
+		s := step{kind: stepCopy, datum: m.pick(), from: [2]int{m.pick(), 0}}
+		s.handle, s.from[1] = m.handle(s.datum), m.handle(s.from[0])
+		to, from := m.data[s.datum], m.data[s.from[0]]
+		dst, src := to.handles[s.handle], from.handles[s.from[1]]
+		if to.adds || to.dup || from.adds || dst.desc.Kind != src.desc.Kind || dst.desc.Dim != src.desc.Dim {
+			continue
+		}
+		from.closeGroup(s.from[1], iface.R)
+		from.lazyInit(src, iface.R)
+		s.out = from.check(src, iface.R)
+		if s.out != uninit || to != from || !to.overlap(dst, src) {
+			to.closeGroup(s.handle, iface.W)
+		}
+		if s.out != uninit {
+			var vals []int64
+			from.each(src, func(i int) { vals = append(vals, from.val[i]) })
+			k := 0
+			to.each(dst, func(i int) {
+				to.init[i], to.lost[i] = true, s.out == lost
+				if s.out == runs {
+					to.val[i] = vals[k]
+				}
+				k++
+			})
+		}
+		m.emit(s)
+		return
+	}
+}
+
+// duplicate makes a datum that duplicates a handle of another.
+func (m *maker) duplicate() {
+	di := m.pick()
+	d := m.data[di]
+	hi := m.handle(di)
+	h := d.handles[hi]
+	if d.adds {
+		return
+	}
+	d.closeGroup(hi, iface.R)
+	d.lazyInit(h, iface.R)
+	s := step{kind: stepDuplicate, datum: len(m.data), from: [2]int{di, hi}, out: d.check(h, iface.R)}
+	m.emit(s)
+	if s.out == uninit {
+		return
+	}
+	c := &modelDatum{kind: h.desc.Kind, dup: true}
+	c.dims = append(c.dims, h.desc.Dim[:len(h.axes)]...)
+	c.ld = 1
+	if len(c.dims) == 2 {
+		c.ld = c.dims[1]
+	}
+	d.each(h, func(i int) {
+		c.val, c.init, c.lost = append(c.val, d.val[i]), append(c.init, true), append(c.lost, s.out == lost)
+	})
+	desc := iface.Desc{Kind: c.kind, Elem: iface.I64, Rank: int8(len(c.dims))}
+	copy(desc.Dim[:], c.dims)
+	whole := &modelHandle{desc: desc, view: -1}
+	for k := range c.dims {
+		whole.axes = append(whole.axes, k)
+	}
+	c.handles = []*modelHandle{whole}
+	m.data = append(m.data, c)
+}
+
+// unregister ends a datum.
+func (m *maker) unregister() {
+	left := 0
+	for _, d := range m.data {
+		if !d.gone {
+			left++
+		}
+	}
+	di := m.pick()
+	d := m.data[di]
+	if left < 2 {
+		return
+	}
+	d.closeGroup(0, iface.W)
+	d.gone = true
+	m.emit(step{kind: stepUnregister, datum: di})
+}
+
 // try: acquire unless that has to wait. Who gets it sees the value of now.
 func (m *maker) try(di int) {
 	d := m.data[di]
@@ -818,9 +929,19 @@ func (m *maker) try(di int) {
 
 func (m *maker) step() {
 	r := m.r
-	di := r.IntN(len(m.data))
+	di := m.pick()
 	d := m.data[di]
-	switch k := r.IntN(50); {
+	switch k := r.IntN(57); {
+	case k == 56:
+		if r.IntN(2) == 0 {
+			m.unregister()
+		}
+	case k > 52:
+		if len(m.data) < 12 {
+			m.duplicate()
+		}
+	case k > 49:
+		m.copy()
 	case k > 46:
 		m.call(di)
 	case k == 46:
@@ -838,7 +959,7 @@ func (m *maker) step() {
 			d.end(v)
 		}
 	case k == 6:
-		if d.adds {
+		if d.adds || d.dup {
 			return
 		}
 		hi := m.handle(di)
@@ -862,7 +983,7 @@ func (m *maker) step() {
 	case k < 18:
 		t := m.newTask()
 		for range 1 + r.IntN(3) {
-			di := r.IntN(len(m.data))
+			di := m.pick()
 			mode := []iface.AccessMode{iface.R, iface.W, iface.RW}[r.IntN(3)]
 			if m.data[di].adds && mode == iface.W {
 				mode = iface.RW
@@ -930,6 +1051,9 @@ func (m *maker) hold(di int) {
 	hi := m.handle(di)
 	h := d.handles[hi]
 	mode := []iface.AccessMode{iface.R, iface.RW, iface.W}[r.IntN(3)]
+	if d.dup {
+		mode = iface.R
+	}
 	if !m.acquire(di, hi, mode) {
 		return
 	}
@@ -986,6 +1110,9 @@ func (m *maker) pieces(di int) {
 	m.open()
 	hi := m.handle(di)
 	mode := []iface.AccessMode{iface.R, iface.RW, iface.W}[r.IntN(3)]
+	if d.dup {
+		mode = iface.R
+	}
 	if !m.acquire(di, hi, mode) {
 		return
 	}

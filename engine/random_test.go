@@ -119,6 +119,10 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}}
 	homes := make([][]int64, len(p.data))
 	for i, d := range p.data {
+		if d.dup {
+			e.hs, e.views = append(e.hs, nil), append(e.views, nil)
+			continue
+		}
 		s := DataSpec{Kind: d.kind, Elem: iface.I64, Dims: d.dims, Reduce: datamgr.SumReduction()}
 		if d.initOnly {
 			s.Reduce = &datamgr.Reduction{Name: "five", Init: func(b *iface.Buffer) error {
@@ -161,6 +165,9 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		}
 	}
 	for i := range homes {
+		if len(e.hs[i]) == 0 || p.data[i].gone { // never made, or ended
+			continue
+		}
 		if err := e.job.Unregister(e.hs[i][0]); err != nil {
 			e.fail("unregister: %v", err)
 		}
@@ -247,6 +254,14 @@ func (e *execution) step(s *step) {
 		e.call(s)
 	case stepTry:
 		e.try(s)
+	case stepCopy:
+		e.copy(s)
+	case stepDuplicate:
+		e.duplicate(s)
+	case stepUnregister:
+		if err := e.job.Unregister(e.hs[s.datum][0]); err != nil {
+			e.fail("unregister: %v", err)
+		}
 	case stepWaitTask:
 		if err := e.tasks[s.task.id].Wait(ctx); err != nil {
 			e.fail("wait for task %d: %v", s.task.id, err)
@@ -382,6 +397,30 @@ func (e *execution) call(s *step) {
 		}
 	} else if !fits(err) {
 		e.fail("call got %v, want %v", err, s.out)
+	}
+}
+
+func (e *execution) copy(s *step) {
+	t, err := e.job.Copy(e.hs[s.datum][s.handle], e.hs[s.from[0]][s.from[1]], CopyOptions{})
+	var none *UninitError
+	switch {
+	case s.out == uninit && errors.As(err, &none):
+	case s.out == uninit || err != nil:
+		e.fail("copy: %v, want %v", err, s.out)
+	case s.out == runs && t.ID() == 0:
+		e.fail("copy: no task")
+	}
+}
+
+func (e *execution) duplicate(s *step) {
+	h, err := e.job.Duplicate(e.hs[s.from[0]][s.from[1]])
+	var none *UninitError
+	switch {
+	case s.out == uninit && errors.As(err, &none):
+	case s.out == uninit || err != nil:
+		e.fail("duplicate: %v, want %v", err, s.out)
+	default:
+		e.hs[s.datum] = []*datamgr.Handle{h}
 	}
 }
 

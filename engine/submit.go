@@ -102,6 +102,7 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	x := t.extend()
 	t.setOperands(s.Operands)
 	x.name, x.color, x.flops, x.future, x.unsequenced = s.Name, s.Color, s.Flops, keep, s.Unsequenced
+	rt.share(t)
 	ops := t.operands()
 	for i := range ops {
 		op := &ops[i]
@@ -163,6 +164,9 @@ func (rt *Runtime) register(t *task, opt datamgr.MergeOptions, after []Dependenc
 	t.Arm()
 	waits := m.Register(&t.Waiter, ops, acc)
 	x.unordered = m.Unordered(x.unordered[:0])
+	if x.copies != nil || x.shares != nil {
+		waits += x.await(t)
+	}
 	for _, d := range after {
 		if d.addSuccessor(t) {
 			waits++

@@ -19,6 +19,7 @@ const (
 	userTask kind = iota
 	reduceTask
 	initTask
+	duplicateTask
 	acquireTask
 	invalidateTask
 	relayTask   // delays the end of another task
@@ -27,7 +28,7 @@ const (
 	gatherTask
 )
 
-var kindNames = [...]string{"", "reduce", "init", "acquire", "invalidate", "relay", "", "unregister", "gather"}
+var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "unregister", "gather"}
 
 // light reports whether tasks of kind k are run by whoever releases them,
 // instead of going through the policy: they have no kernel.
@@ -76,7 +77,10 @@ type ext struct {
 	future      *Task
 	lost        atomic.Pointer[failure] // an explicit dependency did not run
 	access      *Access
-	h           *datamgr.Handle // of what the engine submitted itself
+	h           *datamgr.Handle      // of what the engine submitted itself
+	dup         *datamgr.Duplicate   // that is copied
+	copies      []*datamgr.Duplicate // that t made necessary, until it is registered
+	shares      []*datamgr.Datum     // duplicates that t reads where they share, until then
 	none        []datamgr.Box
 	all         bool
 	hold        *datamgr.Hold // of a light task that started
@@ -192,6 +196,7 @@ func (t *task) extend() *ext {
 	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
 	x.name, x.color, x.flops = "", 0, 0
 	x.future, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
+	x.dup, x.copies, x.shares = nil, nil, nil
 	x.lost.Store(nil)
 	return x
 }
@@ -248,7 +253,7 @@ func waiterOf(t *task) *datamgr.Waiter {
 func (t *task) clear() {
 	if t.general {
 		x := t.x
-		x.future, x.access, x.h, x.name, x.none, x.hold, x.target = nil, nil, nil, "", nil, nil, nil
+		x.future, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
 		x.accMoved = false
 		t.general = false
 	}

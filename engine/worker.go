@@ -489,7 +489,7 @@ func (h *hand) cancelFor(t *task, i int, f *failure) {
 	f.cancelled.Add(1)
 	e := &FailedDataError{Operand: i, Task: f.err()}
 	if i >= 0 {
-		e.Handle = t.operands()[i].Handle
+		e.Handle = t.operands()[i].Handle.Twin()
 	}
 	h.cancel(t, f, e)
 }

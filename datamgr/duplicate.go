@@ -1,0 +1,229 @@
+package datamgr
+
+// Duplicates: read-only copies that share the bytes of their source until
+// somebody writes there.
+//
+// A duplicate is a datum of its own without a value. While it is open, tasks
+// that read it use its alias instead: a handle of the elements of the source,
+// with the duplicate's shape. The first submission that writes any of them makes
+// the submitter insert the copy before it, from the alias to the duplicate;
+// from then on the duplicate is data like any other that nobody may write.
+
+import (
+	"slices"
+	"sync"
+)
+
+// Duplicate is what a datum that duplicates another has. Its fields are guarded
+// by the submission lock, but for mu.
+type Duplicate struct {
+	h     *Handle // the duplicate
+	alias *Handle
+	src   *Handle
+	open  bool
+	refs  int // owners, each of whom unregisters it
+
+	mu struct { // once it is not open
+		sync.Mutex
+		copied  bool
+		waiters []*Waiter
+	}
+}
+
+// Handle returns the duplicate.
+func (u *Duplicate) Handle() *Handle { return u.h }
+
+// Alias returns the elements of the source.
+func (u *Duplicate) Alias() *Handle { return u.alias }
+
+// NewDuplicate makes a datum that can become a duplicate of h.
+func (g *Registry) NewDuplicate(h *Handle, site *Site) (*Duplicate, error) {
+	d := h.desc
+	c, err := g.Register(&Spec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: h.Name(), ReadOnly: true, Site: site})
+	if err != nil {
+		return nil, err
+	}
+	return &Duplicate{h: c, src: h, refs: 1}, nil
+}
+
+// Duplicated returns a duplicate that has the value that h has now, or nil: h
+// itself, or one that shares the elements of h. It has an owner more then.
+// Submission lock held.
+func (g *Registry) Duplicated(h *Handle) *Duplicate {
+	if u := h.d.dup; u != nil && h == u.h {
+		u.refs++
+		return u
+	}
+	for _, u := range h.d.dups {
+		if u.src.Same(h) && u.src.desc.Kind == h.desc.Kind {
+			u.refs++
+			return u
+		}
+	}
+	return nil
+}
+
+// Open makes u a duplicate. No contributions to its source are open, and all of
+// its elements have a value. Submission lock held.
+func (u *Duplicate) Open() {
+	s, d := u.src, u.src.d
+	a := &Handle{d: d, axes: s.axes, how: s.how, off: s.off, box: s.box, desc: u.h.desc, readOnly: true,
+		id: u.h.id, site: u.h.site, twin: u.h}
+	a.frags = slices.Clone(s.list())
+	if len(a.frags) == 1 {
+		a.f0 = a.frags[0]
+	}
+	u.alias, u.open = a, true
+	u.h.d.dup = u
+	d.dups = append(d.dups, u)
+	d.live++ // the alias knows its fragments
+	for _, f := range a.frags {
+		f.slow = true
+	}
+}
+
+// Busy reports whether the value that the source has now is not known to be its
+// last until somebody is ordered after this: accesses without order are under way.
+func (u *Duplicate) Busy() bool { return u.src.d.unordered.Load() != 0 }
+
+// Close ends the sharing: the caller submits the copy, unless nobody owns the
+// duplicate any more. Submission lock held.
+func (u *Duplicate) Close() {
+	d := u.src.d
+	u.open = false
+	d.dups = slices.DeleteFunc(d.dups, func(o *Duplicate) bool { return o == u })
+	d.closing = append(d.closing, u)
+	d.live--
+	for _, f := range u.alias.list() {
+		f.slow = f.unordered || f.open != nil ||
+			slices.ContainsFunc(d.dups, func(o *Duplicate) bool { return o.alias.box.touches(&f.box) })
+	}
+}
+
+// Written returns an open duplicate that an access to h in mode m ends, or nil.
+// Submission lock held.
+func (h *Handle) Written(m AccessMode) *Duplicate {
+	if m == modeR || m == modeScratch {
+		return nil
+	}
+	for _, u := range h.d.dups {
+		if u.alias.box.touches(&h.box) {
+			return u
+		}
+	}
+	return nil
+}
+
+// Closing appends to out the duplicates whose copy, or whose readers, an access
+// to h in mode m without order would overtake. Submission lock held.
+func (h *Handle) Closing(m AccessMode, out []*Duplicate) []*Duplicate {
+	d := h.d
+	if len(d.closing) == 0 || m == modeR || m == modeScratch {
+		return out
+	}
+	d.closing = slices.DeleteFunc(d.closing, func(u *Duplicate) bool { return u.over() })
+	for _, u := range d.closing {
+		if u.alias.box.touches(&h.box) && !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// over reports whether nobody needs the source any more.
+func (u *Duplicate) over() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.mu.copied && u.h.d.unordered.Load() == 0
+}
+
+// Shared returns the open duplicate that h is, or is a part of, or nil.
+// Submission lock held.
+func (h *Handle) Shared() *Duplicate {
+	if u := h.d.dup; u != nil && u.open {
+		return u
+	}
+	return nil
+}
+
+// Use returns what a task uses that reads the duplicate: its alias. The caller
+// registers one unordered access to the duplicate's datum, for those who wait
+// for the duplicate. Submission lock held.
+func (u *Duplicate) Use() *Handle {
+	u.alias.flags = u.h.flags
+	u.alias.name.Store(u.h.name.Load())
+	return u.alias
+}
+
+// Disown takes one owner away; it reports whether that was the last. Submission
+// lock held.
+func (u *Duplicate) Disown() bool {
+	u.refs--
+	return u.refs == 0
+}
+
+// Await makes w, which is armed, wait until nobody needs the source any more:
+// the copy was made, and those have ended who read the duplicate there. False: so
+// it is.
+func (u *Duplicate) Await(w *Waiter) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.mu.copied && u.h.d.unordered.Load() == 0 {
+		return false
+	}
+	u.mu.waiters = append(u.mu.waiters, w)
+	return true
+}
+
+// Copied says that the copy was made, or cannot be.
+func (u *Duplicate) Copied(c *Completer) {
+	u.mu.Lock()
+	u.mu.copied = true
+	u.mu.Unlock()
+	u.drained(c)
+}
+
+// drained releases who waits, if it is time.
+func (u *Duplicate) drained(c *Completer) {
+	u.mu.Lock()
+	var ws []*Waiter
+	if u.mu.copied && u.h.d.unordered.Load() == 0 {
+		ws, u.mu.waiters = u.mu.waiters, nil
+	}
+	u.mu.Unlock()
+	for _, w := range ws {
+		if w.Done() {
+			c.Release(w)
+		}
+	}
+}
+
+// Waiters calls fn for who waits for the copy.
+func (u *Duplicate) Waiters(fn func(*Waiter)) {
+	u.mu.Lock()
+	ws := slices.Clone(u.mu.waiters)
+	u.mu.Unlock()
+	for _, w := range ws {
+		fn(w)
+	}
+}
+
+// DuplicateOf returns the duplicate that h is, or nil. Submission lock held.
+func (h *Handle) DuplicateOf() *Duplicate {
+	if u := h.d.dup; u != nil && u.h == h {
+		return u
+	}
+	return nil
+}
+
+// Twin returns the handle that the program knows: the duplicate for an alias,
+// else h.
+func (h *Handle) Twin() *Handle {
+	if h.twin != nil {
+		return h.twin
+	}
+	return h
+}
+
+// AddUse counts an access to d that is not in its order; see EndUnordered.
+func (d *Datum) AddUse() { d.unordered.Add(1) }

@@ -1,0 +1,102 @@
+package engine
+
+// Copying data: a task like any other.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// CopyOptions are what the task of Job.Copy can have. The zero value is a plain
+// copy.
+type CopyOptions struct {
+	TaskOptions              // Callback runs when the copy is done
+	Name        string       // in errors and traces
+	Priority    int          // see TaskSpec
+	After       []Dependency // see TaskSpec
+	Unsequenced bool         // see TaskSpec
+	Origin      Origin
+}
+
+var (
+	copies      = []iface.AccessMode{iface.W, iface.R}
+	copyCodelet = &Codelet{Name: "copy", Modes: copies, CPU: []Impl{func(c *TaskContext) error {
+		datamgr.CopyBuffer(c.Buffer(0), c.Buffer(1))
+		return nil
+	}}}
+	// copySelf copies data to itself: it has its place in the order, no more.
+	copySelf = &Codelet{Name: "copy", Modes: []iface.AccessMode{iface.RW}, CPU: []Impl{func(*TaskContext) error { return nil }}}
+)
+
+// Copy submits a task that copies the elements of src to dst. Both must have the
+// same kind, element type and sizes; they may be parts of one datum and
+// overlap: dst gets the values that src had before. Errors are those of Submit,
+// and a *ShapeError when they differ or are void. The task fails, and dst is
+// lost, when the value of src was lost.
+//
+// Parts that overlap are copied through a temporary copy, by two tasks; the one
+// returned is the second.
+func (j *Job) Copy(dst, src *datamgr.Handle, o CopyOptions) (*Task, error) {
+	if err := checkCopy(dst, src); err != nil {
+		return nil, err
+	}
+	s := &TaskSpec{Codelet: copyCodelet, Operands: []Operand{{Handle: dst, Mode: iface.W}, {Handle: src, Mode: iface.R}},
+		Name: o.Name, Priority: o.Priority, After: o.After, Unsequenced: o.Unsequenced, Origin: o.Origin}
+	switch {
+	case dst.Same(src):
+		s.Codelet, s.Operands = copySelf, []Operand{{Handle: dst, Mode: iface.RW}}
+	case dst.Overlaps(src):
+		return j.copyThrough(s, o)
+	}
+	return j.SubmitWith(s, o.TaskOptions)
+}
+
+// copyThrough submits s, whose operands overlap, as two copies.
+func (j *Job) copyThrough(s *TaskSpec, o CopyOptions) (*Task, error) {
+	dst, src := s.Operands[0].Handle, s.Operands[1].Handle
+	if dst.ReadOnly() {
+		return nil, &ReadOnlyError{Operand: 0, Handle: dst, Mode: iface.W}
+	}
+	if at, ended, dead := dst.Death(); dead {
+		return nil, &DeadHandleError{Operand: 0, Handle: dst, At: at, Ended: ended}
+	}
+	d := src.Desc()
+	tmp, err := j.rt.reg.Register(&DataSpec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: src.Name()})
+	if err != nil {
+		return nil, err
+	}
+	first := *s
+	first.Operands = []Operand{{Handle: tmp, Mode: iface.W}, {Handle: src, Mode: iface.R}}
+	err = j.Submit(&first)
+	var t *Task
+	if err == nil {
+		s.Operands[1].Handle = tmp
+		s.After = nil // the first waits for them
+		t, err = j.SubmitWith(s, o.TaskOptions)
+	}
+	if e := j.Unregister(tmp); err == nil {
+		err = e
+	}
+	return t, err
+}
+
+// checkCopy checks what needs no lock.
+func checkCopy(dst, src *datamgr.Handle) error {
+	for i, h := range []*datamgr.Handle{dst, src} {
+		if h == nil {
+			return &ModeError{Operand: i, Mode: copies[i], Other: -1, Message: "nothing to copy: a handle is nil"}
+		}
+	}
+	a, b := dst.Desc(), src.Desc()
+	switch {
+	case a.Kind == iface.Void || b.Kind == iface.Void:
+		return &ShapeError{Message: "void data has no elements to copy", Operands: []int{0, 1}, Details: []string{a.String(), b.String()},
+			Help: "submit a task without a kernel for its place in the order"}
+	case a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim:
+		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: kind, element type and sizes must be the same", describe(src), describe(dst)),
+			Operands: []int{0, 1}, Details: []string{a.String(), b.String()}}
+	}
+	return nil
+}
