@@ -99,7 +99,7 @@ func (p *dm) Push(it *Item, from int) int {
 		of = make([]prediction, len(p.classes))
 	}
 	for w := range p.m.Workers {
-		if it.allows(w) {
+		if it.Allows(w) {
 			p.predict(it, w, &of[p.of[w]])
 		}
 	}
@@ -127,7 +127,7 @@ func (p *dm) Push(it *Item, from int) int {
 	}
 	if x.items() > 1 && !p.mu.idle[w] { // perhaps somebody would take it at once
 		for v, idle := range p.mu.idle {
-			if idle && it.allows(v) && p.willingLocked(v, w, &e, x.length, now) {
+			if idle && it.Allows(v) && p.willingLocked(v, w, &e, x.length, now) {
 				w = v
 				break
 			}
@@ -147,7 +147,7 @@ func (p *dm) chooseLocked(it *Item, from int, of []prediction, now float64) int 
 	soonest := -1.0
 	for i := range n {
 		w := (first + i) % n
-		if !it.allows(w) {
+		if !it.Allows(w) {
 			continue
 		}
 		pr, x := &of[p.of[w]], &p.mu.workers[w]
@@ -166,7 +166,7 @@ func (p *dm) chooseLocked(it *Item, from int, of []prediction, now float64) int 
 	best, lowest := -1, 0.0
 	for i := range n {
 		w := (first + i) % n
-		if !it.allows(w) {
+		if !it.Allows(w) {
 			continue
 		}
 		pr := &of[p.of[w]]
@@ -251,7 +251,7 @@ func (p *dm) stealLocked(u int, now float64) (entry, bool) {
 			continue
 		}
 		x := &p.mu.workers[v]
-		e, at := x.queue.find(func(e *entry) bool { return e.it.allows(u) })
+		e, at := x.queue.find(func(e *entry) bool { return e.it.Allows(u) })
 		if !at.ok || !p.willingLocked(u, v, e, e.length, now) {
 			continue
 		}

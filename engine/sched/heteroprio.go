@@ -234,7 +234,7 @@ func (p *heteroprio) weighLocked(b *bucket, it *Item) {
 	for a := range p.archs {
 		first := -1
 		for w := range p.m.Workers {
-			if p.of[w] == a && it.allows(w) {
+			if p.of[w] == a && it.Allows(w) {
 				can[a]++
 				if first < 0 {
 					first = w

@@ -10,7 +10,7 @@ type idle []bool
 // more.
 func (s idle) wake(w int, it *Item) int {
 	for i := 0; !s[w] && i < len(s); i++ {
-		if s[i] && it.allows(i) {
+		if s[i] && it.Allows(i) {
 			w = i
 		}
 	}

@@ -138,9 +138,6 @@ func (q *levels) pop() (e entry, ok bool) {
 	return q.remove(at), true
 }
 
-// allows reports whether worker w may run it.
-func (it *Item) allows(w int) bool { return it.Allowed == nil || it.Allowed.Has(w) }
-
 // front is the level of it where positive priorities go before the others, and
 // no more is promised.
 func (it *Item) front() int32 {

@@ -1,8 +1,11 @@
-// Package sched decides which ready task runs next, and where. A policy sees
-// items and a machine, and no type of the engine.
 package sched
 
-import "encoding/binary"
+// What a policy is: the interface between it and the engine.
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Item is a ready task as a policy sees it. It belongs to the policy from Push
 // to Pop. The engine fills in the exported fields before Push.
@@ -11,6 +14,9 @@ type Item struct {
 	Order    int64 // number of the task: among equals the smaller goes first
 	Allowed  *Set  // workers that may run it; nil: all
 }
+
+// Allows reports whether worker w may run it.
+func (it *Item) Allows(w int) bool { return it.Allowed == nil || it.Allowed.Has(w) }
 
 // before reports whether a goes before b where priorities count.
 func (a *Item) before(b *Item) bool {
@@ -79,6 +85,16 @@ func NewSet(workers ...int) *Set {
 // Has reports whether worker w is in s.
 func (s *Set) Has(w int) bool {
 	return w/64 < len(s.bits) && s.bits[w/64]&(1<<(w%64)) != 0
+}
+
+// First returns the lowest number in s; -1 when it is empty.
+func (s *Set) First() int {
+	for i, v := range s.bits {
+		if v != 0 {
+			return 64*i + bits.TrailingZeros64(v)
+		}
+	}
+	return -1
 }
 
 // Key is the same for equal sets.

@@ -44,13 +44,13 @@ func (p *random) Push(it *Item, from int) int {
 func (p *random) chooseLocked(it *Item) int {
 	sum := 0.0
 	for w, d := range p.m.Workers {
-		if it.allows(w) {
+		if it.Allows(w) {
 			sum += d.Speed
 		}
 	}
 	x, last := p.mu.dice.Float64()*sum, 0
 	for w, d := range p.m.Workers {
-		if !it.allows(w) {
+		if !it.Allows(w) {
 			continue
 		}
 		last = w
@@ -70,7 +70,7 @@ func (p *random) Pop(w int) *Item {
 		if q.n == 0 {
 			continue
 		}
-		if _, at := q.find(func(e *entry) bool { return e.it.allows(w) }); at.ok {
+		if _, at := q.find(func(e *entry) bool { return e.it.Allows(w) }); at.ok {
 			p.n.Add(-1)
 			return q.remove(at).it
 		}

@@ -111,6 +111,9 @@ func TestSet(t *testing.T) {
 			t.Error(w)
 		}
 	}
+	if s.First() != 3 || NewSet(200, 64).First() != 64 || NewSet().First() != -1 {
+		t.Error("first of sets")
+	}
 	if s.Key() != NewSet(200, 3, 64).Key() || s.Key() == NewSet(3, 64).Key() {
 		t.Error("keys of sets")
 	}

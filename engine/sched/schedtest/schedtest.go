@@ -21,7 +21,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -32,16 +31,15 @@ func Run(t *testing.T, New func(sched.Machine) sched.Policy, promise ...sched.Pr
 	t.Helper()
 	for _, m := range machines() {
 		t.Run(m.name, func(t *testing.T) {
-			k := &kit{T: t, kind: m, new: New}
-			t.Run("EveryItemOnce", func(t *testing.T) { k.with(t).everyItemOnce() })
-			t.Run("WakeUps", func(t *testing.T) { k.with(t).wakeUps() })
-			t.Run("Allowed", func(t *testing.T) { k.with(t).allowed() })
+			t.Run("EveryItemOnce", func(t *testing.T) { newKit(t, m, New).everyItemOnce() })
+			t.Run("WakeUps", func(t *testing.T) { newKit(t, m, New).wakeUps() })
+			t.Run("Allowed", func(t *testing.T) { newKit(t, m, New).allowed() })
 			if m.alike { // a slower worker need not take what is better left to a faster one
-				t.Run("BusyWorker", func(t *testing.T) { k.with(t).busyWorker() })
+				t.Run("BusyWorker", func(t *testing.T) { newKit(t, m, New).busyWorker() })
 			}
-			t.Run("Stream", func(t *testing.T) { k.with(t).stream() })
-			t.Run("Empty", func(t *testing.T) { k.with(t).empty() })
-			t.Run("Close", func(t *testing.T) { k.with(t).close() })
+			t.Run("Stream", func(t *testing.T) { newKit(t, m, New).stream() })
+			t.Run("Empty", func(t *testing.T) { newKit(t, m, New).empty() })
+			t.Run("Close", func(t *testing.T) { newKit(t, m, New).close() })
 		})
 	}
 	for _, p := range promise {
@@ -51,12 +49,14 @@ func Run(t *testing.T, New func(sched.Machine) sched.Policy, promise ...sched.Pr
 
 // kit is one policy on one kind of machine.
 type kit struct {
-	*testing.T
+	testing.TB
 	kind machine
 	new  func(sched.Machine) sched.Policy
 }
 
-func (k *kit) with(t *testing.T) *kit { return &kit{t, k.kind, k.new} }
+func newKit(t testing.TB, m machine, New func(sched.Machine) sched.Policy) *kit {
+	return &kit{t, m, New}
+}
 
 func (k *kit) policy() sched.Policy { return k.new(k.kind.make()) }
 
@@ -104,19 +104,33 @@ func (k *kit) everyItemOnce() {
 		sets[i] = items[i].Allowed
 	}
 	var out atomic.Int64
-	var late atomic.Bool
-	guard := time.AfterFunc(5*time.Minute, func() { late.Store(true) }) // a lost item is a failure, not a hang
-	defer guard.Stop()
+	// A lost item is a failure, not a hang: it is lost when all is pushed and
+	// every worker found nothing since anything happened last.
+	var happened atomic.Int64 // pushes and items given out
+	var submitted, lost atomic.Bool
+	nothing := make([]atomic.Int64, workers) // happened, when the worker asked in vain
 	var all sync.WaitGroup
 	fb, _ := p.(sched.Feedback)
 	for w := range workers {
 		all.Go(func() {
-			for out.Load() < 2*n && !late.Load() {
+			for out.Load() < 2*n && !lost.Load() {
+				now := happened.Load()
 				it := p.Pop(w)
 				if it == nil {
+					nothing[w].Store(now)
+					in := 0
+					for v := range nothing {
+						if submitted.Load() && nothing[v].Load() == happened.Load() {
+							in++
+						}
+					}
+					if in == workers {
+						lost.Store(true)
+					}
 					runtime.Gosched()
 					continue
 				}
+				happened.Add(1)
 				i := it.Order
 				if sets[i] != nil && !sets[i].Has(w) {
 					k.Errorf("worker %d got an item for others", w)
@@ -128,6 +142,7 @@ func (k *kit) everyItemOnce() {
 				if i < n { // it releases another
 					it := &items[n+i]
 					k.check(p.Push(it, w), &sched.Item{Allowed: sets[n+i]}, w)
+					happened.Add(1)
 				}
 				if fb != nil && i%5 > 0 {
 					fb.Ended(it, w, 1e-6*float64(i%7))
@@ -138,7 +153,9 @@ func (k *kit) everyItemOnce() {
 	}
 	for i := range n {
 		k.check(p.Push(&items[i], sched.Outside), &sched.Item{Allowed: sets[i]}, sched.Outside)
+		happened.Add(1)
 	}
+	submitted.Store(true)
 	all.Wait()
 	for i := range popped {
 		if c := popped[i].Load(); c != 1 {
@@ -306,7 +323,7 @@ func (k *kit) close() {
 
 // priorities holds the policy to its promise, on a machine of one worker that
 // knows nothing about data.
-func priorities(t *testing.T, New func(sched.Machine) sched.Policy, promise sched.Promise) {
+func priorities(t testing.TB, New func(sched.Machine) sched.Policy, promise sched.Promise) {
 	if promise == sched.Unordered {
 		return
 	}

@@ -31,6 +31,7 @@ type play struct {
 	next    int64
 	left    int // items still to be made
 	out     int
+	quiet   bool // most workers sleep most of the time
 }
 
 type player struct {
@@ -40,13 +41,12 @@ type player struct {
 }
 
 func newPlay(k *kit, seed uint64) *play {
-	p := &play{kit: k, seed: seed, r: rand.New(rand.NewPCG(seed, 3)), p: k.policy(), workers: make([]player, k.workers()), left: 60}
+	p := &play{kit: k, seed: seed, r: rand.New(rand.NewPCG(seed, 3)), p: k.policy(), workers: make([]player, k.workers()), left: 60, quiet: seed%2 == 0}
 	p.fb, _ = p.p.(sched.Feedback)
 	return p
 }
 
 func (p *play) run() bool {
-	quiet := p.r.IntN(2) == 0 // outside pushes when most workers sleep
 	for {
 		var busy []int
 		for w := range p.workers {
@@ -54,17 +54,17 @@ func (p *play) run() bool {
 				busy = append(busy, w)
 			}
 		}
+		if len(busy) == 0 && (p.out != int(p.next) || !p.p.Empty()) {
+			p.Errorf("seed %d: %d items, %d given out, empty is %v, and all workers sleep", p.seed, p.next, p.out, p.p.Empty())
+			return false
+		}
 		switch {
-		case p.left > 0 && (len(busy) == 0 || p.r.IntN(map[bool]int{true: 30, false: 3}[quiet]) == 0):
-			for range 1 + p.r.IntN(4) {
+		case len(busy) == 0 && p.left == 0:
+			return true
+		case p.left > 0 && (len(busy) == 0 || p.r.IntN(map[bool]int{true: 30, false: 3}[p.quiet]) == 0):
+			for range 1 + p.r.IntN(map[bool]int{true: 2, false: 4}[p.quiet]) {
 				p.push(sched.Outside)
 			}
-		case len(busy) == 0:
-			if p.out != int(p.next) || !p.p.Empty() {
-				p.Errorf("seed %d: %d items, %d given out, empty is %v, and all workers sleep", p.seed, p.next, p.out, p.p.Empty())
-				return false
-			}
-			return true
 		default:
 			p.step(busy[p.r.IntN(len(busy))])
 		}
@@ -79,7 +79,7 @@ func (p *play) step(w int) {
 			p.fb.Ended(me.runs, w, 1e-3*p.r.Float64())
 		}
 		me.runs, me.started = nil, false
-		for range p.r.IntN(3) {
+		for range p.r.IntN(map[bool]int{true: 2, false: 3}[p.quiet]) {
 			p.push(w)
 		}
 	}
