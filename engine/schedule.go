@@ -43,6 +43,9 @@ func (rt *Runtime) choosePolicy() error {
 // the policy: those belong to it, so nothing here needs a lock.
 func (rt *Runtime) machine() sched.Machine {
 	m := sched.CPUs(rt.opt.Workers)
+	for w := range m.Workers {
+		m.Workers[w].Arch = rt.arch(w)
+	}
 	m.Estimate = func(it *sched.Item, w int) (float64, bool) { return rt.estimate(itemTask(it), w) }
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
 	m.Data = func(it *sched.Item, visit func(id, bytes int64)) {

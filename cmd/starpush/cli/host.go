@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,6 +102,26 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	}
 	a.verbosef("%d CPU workers, policy %s%s", rt.Workers(), rt.Policy(), map[bool]string{true: ", sequential"}[rt.Sequential()])
 	return rt, nil
+}
+
+// schedUsage is the help of --sched.
+func schedUsage() string {
+	text := "scheduling `POLICY`, with options if need be, as in dmda:beta=2"
+	for _, e := range sched.Table() {
+		text += fmt.Sprintf("\n  %-10s  %s", e.Name, e.Doc)
+		for _, o := range e.Options {
+			text += fmt.Sprintf("; %s=%s", o.Name, strconv.FormatFloat(o.Default, 'f', -1, 64))
+		}
+	}
+	return text
+}
+
+// schedCompletions are the values of --sched that the shell offers.
+func schedCompletions() (out []cobra.Completion) {
+	for _, e := range sched.Table() {
+		out = append(out, cobra.CompletionWithDesc(e.Name, e.Doc))
+	}
+	return out
 }
 
 // say reports an error: as diagnostics when it is some.

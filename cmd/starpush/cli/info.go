@@ -32,7 +32,7 @@ func infoCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
-	c.Flags().StringVar(&o.sched, "sched", "", "scheduling `POLICY`: "+strings.Join(sched.Names(), ", "))
+	c.Flags().StringVar(&o.sched, "sched", "", schedUsage())
 	return c
 }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -20,7 +19,6 @@ import (
 
 	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
-	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -36,7 +34,7 @@ then entries, without prompts.`,
 	}
 	f := c.Flags()
 	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
-	f.StringVar(&o.sched, "sched", "", "scheduling `POLICY`: "+strings.Join(sched.Names(), ", "))
+	f.StringVar(&o.sched, "sched", "", schedUsage())
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop a statement after this wall time")

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/starpush/starpush/engine"
-	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -41,7 +39,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
 	f.StringArrayVar(&o.save, "save", nil, "write data to a file at the end, `NAME=FILE`; may be repeated")
 	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
-	f.StringVar(&o.sched, "sched", "", "scheduling `POLICY`: "+strings.Join(sched.Names(), ", "))
+	f.StringVar(&o.sched, "sched", "", schedUsage())
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
@@ -52,7 +50,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	c.ValidArgsFunction = scriptFiles
 	complete := map[string]cobra.CompletionFunc{
 		"param":    a.completeParam,
-		"sched":    cobra.FixedCompletions(sched.Names(), cobra.ShellCompDirectiveNoFileComp),
+		"sched":    cobra.FixedCompletions(schedCompletions(), cobra.ShellCompDirectiveNoFileComp),
 		"progress": cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp),
 	}
 	for name, fn := range complete {
