@@ -56,6 +56,10 @@ type piece struct {
 // each to every part of the one before. site says where, and may be nil. Errors
 // are those of the filters, usually *filter.Error, and ErrDead.
 func (g *Registry) Partition(h *Handle, site *Site, fs ...filter.Filter) (*View, error) {
+	return g.partition(h, site, false, fs)
+}
+
+func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filter) (*View, error) {
 	if len(fs) == 0 {
 		return nil, errors.New("datamgr: a partition needs a filter")
 	}
@@ -90,7 +94,7 @@ func (g *Registry) Partition(h *Handle, site *Site, fs ...filter.Filter) (*View,
 	v := &View{Handle: h, Dims: dims, Parts: make([]*Handle, len(pieces)), Filters: slices.Clone(fs)}
 	g.Lock()
 	defer g.Unlock()
-	if !h.Alive() {
+	if !held && !h.Alive() {
 		return nil, ErrDead
 	}
 	d := h.d

@@ -249,6 +249,9 @@ func (rt *Runtime) blocked(j *Job, fn func(*task)) {
 			for _, s := range t.x.future.waiters() {
 				visit(&s.Waiter)
 			}
+			if sp := t.x.future.sp; sp != nil && sp.parent != nil && sp.parent.t != nil {
+				visit(&sp.parent.t.Waiter)
+			}
 		}
 	}
 }

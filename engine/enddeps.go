@@ -26,6 +26,13 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	if slices.Contains(deps, nil) {
 		return fmt.Errorf("engine: an end dependency of task %d is nil", t.id)
 	}
+	if t.sp != nil && t.sp.parent != nil {
+		for _, d := range deps {
+			if err := t.sp.parent.mayWait(d); err != nil {
+				return err
+			}
+		}
+	}
 	if c := t.cycle(deps); c != nil {
 		return c
 	}

@@ -13,7 +13,11 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	if t.general && t.x.color != 0 {
 		color = t.x.color
 	}
+	var parent int64
+	if sp := t.special(); sp != nil && sp.parent != nil {
+		parent = sp.parent.owner.id
+	}
 	defer func() { _ = recover() }()
 	rt.opt.Listener.TaskEvent(&Event{Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Color: color, Err: err})
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err})
 }

@@ -2,7 +2,7 @@ package engine
 
 // The end of tasks that a program keeps, and of special ones:
 //
-//	kernel ──> epilogue ──> data released ──> successors released ──> callback ──> waiters woken
+//	kernel ──> sub-graph ──> epilogue ──> data released ──> successors released ──> callback ──> waiters woken
 //
 // With end dependencies open, the data is released first, and the epilogue waits
 // for them with the rest.
@@ -11,22 +11,42 @@ import "github.com/starpush/starpush/engine/sched"
 
 // finish ends a kept task whose kernel is over; f says why its outputs are lost.
 func (h *hand) finish(t *task, f *failure, err error) {
+	g := t.x.future.subgraph()
+	if g != nil && g.kernelOver(h, t, ending{f: f, err: err}) {
+		return
+	}
+	h.afterKernel(t, ending{f: f, err: err})
+}
+
+// afterKernel ends a kept task whose kernel and sub-graph are over.
+func (h *hand) afterKernel(t *task, e ending) {
 	k := t.x.future
-	epilogue := k.sp != nil && k.sp.Epilogue != nil && f == nil && !k.sp.dropped
+	epilogue := k.sp != nil && k.sp.Epilogue != nil && e.f == nil && !k.sp.dropped
 	k.mu.Lock()
 	waits := k.mu.ends > 0
 	k.mu.Unlock()
 	if epilogue && !waits {
-		h.runEpilogue(t, func(f *failure, err error) { h.release(t, ending{f, err, true}) })
+		h.runEpilogue(t, func(f *failure, err error) { h.release(t, ending{f: f, err: err, epilogue: true}) })
 		return
 	}
-	h.release(t, ending{f, err, !epilogue})
+	e.epilogue = !epilogue
+	h.release(t, e)
 }
 
 // release releases the data of t; then t ends, or waits for its end dependencies.
 func (h *hand) release(t *task, e ending) {
 	k := t.x.future
-	h.end(t, e.f)
+	spoils := e.f
+	if e.whole {
+		spoils = nil
+	}
+	h.end(t, spoils)
+	if g := k.subgraph(); g != nil {
+		g.endViews()
+	}
+	if k.sp != nil && k.sp.parent != nil {
+		h.releaseData(k)
+	}
 	if k.sp != nil && k.sp.sequence != nil {
 		h.leaveSequence(k.sp)
 	}
@@ -48,7 +68,7 @@ func (h *hand) release(t *task, e ending) {
 func (h *hand) conclude(t *task, e ending) {
 	k := t.x.future
 	if !e.epilogue && e.f == nil {
-		h.runEpilogue(t, func(f *failure, err error) { h.conclude(t, ending{f, err, true}) })
+		h.runEpilogue(t, func(f *failure, err error) { h.conclude(t, ending{f: f, err: err, epilogue: true}) })
 		return
 	}
 	k.mu.Lock()
@@ -141,6 +161,9 @@ func (h *hand) over(t *task) {
 	k.setRecord(nil)
 	close(k.done)
 	h.retire(t)
+	if k.sp != nil && k.sp.parent != nil {
+		k.sp.parent.taskEnded(h, k)
+	}
 }
 
 // retire gives an ended user task back and counts it.

@@ -93,13 +93,27 @@ func (j *Journal) Check() error {
 			return fmt.Errorf("engine: %v was %v twice", s, e.Kind)
 		}
 	}
-	for i, b := range spans {
-		if b.start < 0 || !b.checked() {
+	// owners, from the outermost, and the task itself
+	path := func(s *span) []*span {
+		out := []*span{s}
+		for s.entry.Parent != 0 {
+			s = byKey[key{s.entry.Job, s.entry.Parent}]
+			out = append(out, s)
+		}
+		slices.Reverse(out)
+		return out
+	}
+	for i, later := range spans {
+		if later.start < 0 || !later.checked() {
 			continue
 		}
-		for _, a := range spans[:i] {
+		for _, earlier := range spans[:i] {
+			a, b := earlier, later
 			if a.start < 0 || !a.checked() {
 				continue
+			}
+			if a.entry.Parent != b.entry.Parent && after(path(a), path(b)) {
+				a, b = b, a // b is in the sub-graph of a task that comes before a
 			}
 			excludes, orders := conflict(a.entry.Operands, b.entry.Operands)
 			switch {
@@ -111,6 +125,18 @@ func (j *Journal) Check() error {
 		}
 	}
 	return nil
+}
+
+// after reports whether a, which was submitted before b, comes behind it: b is in
+// the sub-graph of a task that was submitted before a, or before a task in whose
+// sub-graph a is. Both are given with their owners.
+func after(a, b []*span) bool {
+	for k := range min(len(a), len(b)) {
+		if a[k] != b[k] {
+			return a[k].submitted > b[k].submitted
+		}
+	}
+	return false
 }
 
 // conflict says what the operands of two tasks, a submitted before b, demand.

@@ -23,10 +23,13 @@ type Task struct {
 		successors []*task
 		rounds     int64
 		byRound    []roundWait
-		t          *task    // its record, from its submission to its end
-		ends       int      // how many things its end waits for
-		lost       *failure // one of them did not run
-		rest       *ending  // its kernel is over, its end waits
+		t          *task     // its record, from its submission to its end
+		ends       int       // how many things its end waits for
+		lost       *failure  // one of them did not run
+		released   bool      // its data, as far as the order in its sub-graph goes
+		byData     []*task   // of that order, who waits for its data
+		sub        *Subgraph // that it owns
+		rest       *ending   // its kernel is over, its end waits
 	}
 }
 
@@ -34,7 +37,8 @@ type Task struct {
 type ending struct {
 	f        *failure
 	err      error
-	epilogue bool // it ran
+	epilogue bool // it ran, or will not
+	whole    bool // the data is not lost, whatever f says: tasks of the sub-graph said what is
 }
 
 func (j *Job) newKept(sp *special) *Task {
@@ -112,11 +116,18 @@ func (t *Task) enqueue(u *task) {
 	t.mu.successors = append(t.mu.successors, u)
 }
 
+// subgraph returns the sub-graph that t owns, or nil.
+func (t *Task) subgraph() *Subgraph {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.sub
+}
+
 // waiters returns the tasks that wait explicitly for t.
 func (t *Task) waiters() []*task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	us := slices.Clone(t.mu.successors)
+	us := append(slices.Clone(t.mu.successors), t.mu.byData...)
 	for _, w := range t.mu.byRound {
 		us = append(us, w.u)
 	}

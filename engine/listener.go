@@ -33,6 +33,7 @@ type Event struct {
 	Worker   int // TaskStarted and later; -1: none
 	Operands []Operand
 	Origin   Origin
+	Parent   int64 // the task in whose Subgraph it is; 0: none
 	Color    int   // of the task, else of its codelet
 	Err      error // TaskFailed, TaskCancelled
 }

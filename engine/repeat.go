@@ -111,6 +111,7 @@ func (h *hand) resubmit(t *task, e ending) {
 	rt.reg.Lock()
 	sp.round++
 	sp.begun = false
+	k.forgetSubgraph()
 	if sp.Tag != nil {
 		sp.Tag.restart()
 	}
@@ -134,6 +135,13 @@ func (h *hand) resubmit(t *task, e ending) {
 		h.c.Release(&next.Waiter)
 	}
 	h.retire(t)
+}
+
+// forgetSubgraph makes the next round have one of its own.
+func (t *Task) forgetSubgraph() {
+	t.mu.Lock()
+	t.mu.sub = nil
+	t.mu.Unlock()
 }
 
 // RepeatError says that a repeating task cannot have what was asked for.

@@ -79,6 +79,7 @@ type special struct {
 
 	can      []*sched.Set // by implementation: workers that can execute it; nil: all
 	sequence *sequence    // of the place
+	parent   *Subgraph    // that it belongs to
 
 	spec       TaskSpec // of prepared and repeating tasks
 	round      int64    // that was submitted last, from 1

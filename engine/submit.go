@@ -92,8 +92,12 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			return nil
 		}
 	}
+	var sub *Subgraph
+	if keep != nil && keep.sp != nil {
+		sub = keep.sp.parent
+	}
 	for i := range s.Operands {
-		if h := s.Operands[i].Handle; !h.Alive() {
+		if h := s.Operands[i].Handle; !h.Alive() && sub == nil {
 			rt.unused(t)
 			return alive(i, h)
 		}
@@ -112,9 +116,14 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		}
 		op.Unordered = op.Unordered || s.Unsequenced || op.Handle.UnorderedLocked()
 	}
-	rt.closeGroups(j, ops, t)
-	rt.initialise(j, ops, t)
-	if waits, err = rt.register(t, datamgr.MergeOptions{InOrder: j.opt.Deterministic}, s.After); err != nil {
+	if sub != nil {
+		waits, err = sub.register(t, s)
+	} else {
+		rt.closeGroups(j, ops, t)
+		rt.initialise(j, ops, t)
+		waits, err = rt.register(t, datamgr.MergeOptions{InOrder: j.opt.Deterministic}, s.After)
+	}
+	if err != nil {
 		rt.unused(t)
 		return err
 	}

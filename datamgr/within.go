@@ -1,0 +1,15 @@
+package datamgr
+
+import "github.com/starpush/starpush/datamgr/filter"
+
+// Within reports whether all elements of h are elements of o.
+func (h *Handle) Within(o *Handle) bool {
+	return h.d == o.d && (h == o || o.box.has(&h.box))
+}
+
+// PartitionHeld is Partition for whoever holds an access to h that was
+// registered before: it does not mind that h has ended since for those that
+// come later.
+func (g *Registry) PartitionHeld(h *Handle, site *Site, fs ...filter.Filter) (*View, error) {
+	return g.partition(h, site, true, fs)
+}

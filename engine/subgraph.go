@@ -1,0 +1,341 @@
+package engine
+
+// Sub-graphs: tasks that belong to a task.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Subgraph is the tasks that a task's kernel submits as parts of that task. They
+// run after the kernel has returned, and the task has not ended before they
+// have: until then its operands are its own. Read one after the other, the
+// kernel comes first, then the tasks of its sub-graph in the order of their
+// submission, each with its own sub-graph behind it, and then whatever was
+// submitted after the task.
+//
+// A task of the sub-graph uses what its owner uses, or parts of that: each
+// operand lies within one operand of the owner that is R, W or RW there, and
+// writes only if the owner does. Besides the order that their operands give,
+// they can wait for tasks of the same sub-graph, for gates and for tags. When the
+// owner's kernel fails they are cancelled; when one of them fails, those that
+// need its outputs are cancelled as always, and the owner counts as failed for
+// those that wait for it explicitly.
+//
+// The methods are safe for concurrent use. They may be called until the task has
+// ended: by its kernel, and by kernels and hooks of the sub-graph's tasks.
+type Subgraph struct {
+	owner *Task
+
+	// guarded by the submission lock
+	t      *task // the owner's record; nil when it has ended
+	over   bool  // the owner's kernel has returned
+	live   int   // tasks that have not ended
+	held   []*task
+	uses   map[*datamgr.Handle]*subUse
+	views  []*datamgr.View
+	rest   *ending // of the owner, while tasks are left
+	lost   *failure
+	lostBy int64
+}
+
+// subUse is what was submitted last that uses a handle, in a sub-graph.
+type subUse struct {
+	h       *datamgr.Handle
+	near    []*subUse // handles that share elements with h, h among them
+	writer  *Task
+	readers []*Task
+}
+
+// SubgraphError says that a task cannot be part of a sub-graph.
+type SubgraphError struct {
+	Operand int // at fault; -1: none
+	Handle  *datamgr.Handle
+	Message string
+}
+
+func (e *SubgraphError) Error() string { return e.Message }
+
+// Subgraph returns the sub-graph of the task. It is a *SubgraphError for a task
+// that Submit was told to forget; SubmitTask and SubmitWith make others.
+func (c *TaskContext) Subgraph() (*Subgraph, error) {
+	k := c.Task()
+	if k == nil {
+		return nil, &SubgraphError{Operand: -1, Message: fmt.Sprintf(
+			"task %d %s was submitted by Submit, and can have no sub-graph; submit it by SubmitTask or SubmitWith", c.TaskID(), c.Codelet().Name)}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.mu.sub == nil {
+		k.mu.sub = &Subgraph{owner: k, t: c.t, uses: map[*datamgr.Handle]*subUse{}}
+	}
+	return k.mu.sub, nil
+}
+
+// Submit submits a task of the sub-graph. Errors, besides those of Job.Submit: a
+// *SubgraphError.
+func (g *Subgraph) Submit(s *TaskSpec) error {
+	_, err := g.SubmitWith(s, TaskOptions{})
+	return err
+}
+
+// SubmitWith submits a task of the sub-graph that has options. It cannot repeat.
+func (g *Subgraph) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
+	if o.Repeat != nil {
+		return nil, &RepeatError{What: "a place in a sub-graph"}
+	}
+	j := g.owner.job
+	t := j.newKept(&special{TaskOptions: o, parent: g})
+	if err := j.submitSpecial(s, t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Partition declares a view of operand i of the owner for tasks of the
+// sub-graph. It ends with the sub-graph.
+func (g *Subgraph) Partition(i int, fs ...filter.Filter) (*datamgr.View, error) {
+	reg := g.owner.job.rt.reg
+	reg.Lock()
+	t := g.t
+	var h *datamgr.Handle
+	if t != nil && i >= 0 && i < t.numOperands() {
+		h = t.operands()[i].Handle
+	}
+	reg.Unlock()
+	switch {
+	case t == nil:
+		return nil, g.ended()
+	case h == nil:
+		return nil, &SubgraphError{Operand: i, Message: fmt.Sprintf("the owner of the sub-graph has no operand %d", i)}
+	}
+	v, err := reg.PartitionHeld(h, nil, fs...)
+	if err != nil {
+		return nil, err
+	}
+	reg.Lock()
+	over := g.t == nil
+	if !over {
+		g.views = append(g.views, v)
+	}
+	reg.Unlock()
+	if over {
+		reg.EndView(v, nil)
+		return nil, g.ended()
+	}
+	return v, nil
+}
+
+func (g *Subgraph) ended() error {
+	return &SubgraphError{Operand: -1, Message: fmt.Sprintf("task %d has ended, and its sub-graph with it; add tasks from its kernel, or from the kernels of the sub-graph", g.owner.ID())}
+}
+
+// register gives a task of the sub-graph its place among the others; it returns
+// how many things the task waits for. Submission lock held.
+func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
+	if g.t == nil {
+		return 0, g.ended()
+	}
+	ops := t.operands()
+	for i := range ops {
+		if err := g.check(i, &ops[i], s); err != nil {
+			return 0, err
+		}
+		ops[i].Unordered = false // however the handle is used elsewhere
+	}
+	for _, d := range s.After {
+		if err := g.mayWait(d); err != nil {
+			return 0, err
+		}
+	}
+	rt, x := g.owner.job.rt, t.x
+	m, bad := rt.reg.Merge(ops, datamgr.MergeOptions{NoValueYet: true})
+	if bad.Kind != datamgr.NoProblem {
+		return 0, problem(ops, bad)
+	}
+	x.needLocks, x.shared = m.Locks, m.Shared
+	t.room(0)
+	t.Arm()
+	for _, d := range s.After {
+		if d.addSuccessor(t) {
+			waits++
+		}
+	}
+	for i := range ops {
+		if ops[i].Mode != iface.Scratch {
+			waits += g.use(t, &ops[i])
+		}
+	}
+	if !g.over {
+		g.held = append(g.held, t)
+		waits++
+	}
+	g.live++
+	return waits, nil
+}
+
+// check checks operand i of a task of the sub-graph.
+func (g *Subgraph) check(i int, op *Operand, s *TaskSpec) error {
+	h := op.Handle
+	fail := func(format string, args ...any) error {
+		return &SubgraphError{Operand: i, Handle: h, Message: describe(h) + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case op.Mode == iface.Scratch:
+		return nil
+	case op.Mode == iface.Redux:
+		return fail(" is REDUX in a sub-graph; use COMMUTE or RW there")
+	case s.Unsequenced || s.Operands[i].Unordered:
+		return fail(" is used without order in a sub-graph, whose tasks are ordered by their data; leave the option out")
+	}
+	used := false
+	for _, o := range g.t.operands() {
+		if !h.Within(o.Handle) {
+			used = used || h.Overlaps(o.Handle)
+			continue
+		}
+		switch {
+		case o.Unordered || o.Mode == iface.Commute || o.Mode == iface.Redux || o.Mode == iface.Scratch:
+			used = true
+		case op.Mode == iface.R || o.Mode.Writes():
+			return nil
+		default:
+			return fail(" is %v in a task of the sub-graph, and its owner only reads it; declare it RW there", op.Mode)
+		}
+	}
+	if used {
+		return fail(" does not lie within one operand of the sub-graph's owner that is R, W or RW there, and in order; the owner must declare what its sub-graph uses")
+	}
+	return fail(" is no operand of the sub-graph's owner, nor part of one; the owner must declare what its sub-graph uses")
+}
+
+// mayWait checks what a task of the sub-graph waits for explicitly: a task from
+// elsewhere might wait for the owner.
+func (g *Subgraph) mayWait(d Dependency) error {
+	if k, ok := d.(*Task); ok && (k.sp == nil || k.sp.parent != g) {
+		return &SubgraphError{Operand: -1, Message: fmt.Sprintf(
+			"a task of a sub-graph cannot wait for task %d, which is not in it and might wait for its owner; let the owner wait for that task", k.ID())}
+	}
+	return nil
+}
+
+// use makes t, which uses op, wait for those submitted before that it conflicts
+// with. Submission lock held.
+func (g *Subgraph) use(t *task, op *Operand) (waits int32) {
+	u := g.uses[op.Handle]
+	if u == nil {
+		u = &subUse{h: op.Handle}
+		for _, o := range g.uses {
+			if o.h.Overlaps(u.h) {
+				o.near, u.near = append(o.near, u), append(u.near, o)
+			}
+		}
+		u.near = append(u.near, u)
+		g.uses[op.Handle] = u
+	}
+	k := t.x.future
+	wait := func(p *Task) {
+		if p != nil && p != k && p.addDataSuccessor(t) {
+			waits++
+		}
+	}
+	for _, v := range u.near {
+		wait(v.writer)
+		if op.Mode.Writes() {
+			for _, p := range v.readers {
+				wait(p)
+			}
+		}
+	}
+	if op.Mode.Writes() {
+		u.writer, u.readers = k, nil
+	} else {
+		u.readers = append(u.readers, k)
+	}
+	return waits
+}
+
+// addDataSuccessor makes u wait until the data of t, a task of a sub-graph, is
+// released.
+func (t *Task) addDataSuccessor(u *task) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.released {
+		return false
+	}
+	t.mu.byData = append(t.mu.byData, u)
+	return true
+}
+
+// releaseData says that the data of k, a task of a sub-graph, is released.
+func (h *hand) releaseData(k *Task) {
+	k.mu.Lock()
+	k.mu.released = true
+	us := k.mu.byData
+	k.mu.byData = nil
+	k.mu.Unlock()
+	h.free(us, nil) // what was lost is found out from the data
+}
+
+// kernelOver lets the tasks of the sub-graph go, once the kernel of the owner
+// has returned; it reports whether there are any. Then the owner goes on when
+// they have ended.
+func (g *Subgraph) kernelOver(h *hand, t *task, e ending) bool {
+	rt := g.owner.job.rt
+	t.x.locks.Release(h.c) // tasks of the sub-graph take them for themselves
+	t.x.place.Release()
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	g.over = true
+	held := g.held
+	g.held = nil
+	h.free(held, e.f)
+	if g.live > 0 {
+		g.rest = &e
+		return true
+	}
+	g.close()
+	return false
+}
+
+// close ends the sub-graph. Submission lock held.
+func (g *Subgraph) close() {
+	g.t, g.uses = nil, nil
+}
+
+// taskEnded says that a task of the sub-graph has ended; after the last one the
+// owner goes on.
+func (g *Subgraph) taskEnded(h *hand, k *Task) {
+	rt := g.owner.job.rt
+	k.mu.Lock()
+	f := k.mu.failure
+	k.mu.Unlock()
+	rt.reg.Lock()
+	if f != nil && (g.lost == nil || k.id < g.lostBy) {
+		g.lost, g.lostBy = f, k.id
+	}
+	g.live--
+	if g.live > 0 || !g.over {
+		rt.reg.Unlock()
+		return
+	}
+	t, e := g.t, *g.rest
+	if e.f == nil && g.lost != nil {
+		e.lose(g.lost)
+		e.whole = true
+	}
+	g.close()
+	rt.reg.Unlock()
+	h.afterKernel(t, e)
+}
+
+// endViews ends the views that were declared for the sub-graph.
+func (g *Subgraph) endViews() {
+	for _, v := range g.views {
+		g.owner.job.rt.reg.EndView(v, nil)
+	}
+	g.views = nil
+}
