@@ -1,13 +1,16 @@
 package tests
 
-// P52, P53 and P55: arguments, placement, priorities.
+// P52 to P55, and P58: arguments, placement, priorities, limits.
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -153,6 +156,87 @@ func TestP55(t *testing.T) {
 		w.wait()
 		if got := strings.Join(order.list(), " "); got != "9f 6h 5e 5i 4c 3a 3j 2g 1b 1d" {
 			w.Error(got)
+		}
+	})
+}
+
+func TestP54(t *testing.T) {
+	const n = 64
+	each(t, 1, func(w *world) {
+		var got []int64 // one worker
+		var hs []*datamgr.Handle
+		for range n {
+			hs = append(hs, w.ints([]int64{0}))
+		}
+		for batch := range int64(2) {
+			var blockers []*engine.Task
+			for k := range n {
+				b := w.job.NewTask(&engine.TaskSpec{}, engine.TaskOptions{})
+				blockers = append(blockers, b)
+				place := batch*n + n - int64(k)
+				_, err := w.job.SubmitWith(&engine.TaskSpec{Codelet: hook("placed", func() { got = append(got, place) }),
+					Operands: []engine.Operand{on(R, hs[k])}, Workers: []int{0}, After: []engine.Dependency{b}}, engine.TaskOptions{Place: place})
+				w.must(err)
+			}
+			for _, k := range rand.New(rand.NewPCG(uint64(batch), 54)).Perm(n) {
+				w.must(blockers[k].Submit())
+			}
+			w.wait()
+		}
+		w.unregister(hs...)
+		for i, place := range got {
+			if place != int64(i+1) {
+				w.Fatal(got)
+			}
+		}
+		if len(got) != 2*n {
+			w.Errorf("%d tasks ran", len(got))
+		}
+	})
+}
+
+func TestP58(t *testing.T) {
+	each(t, 1, func(w *world) {
+		if w.workers == 0 {
+			return // a sequential runtime has no unfinished tasks
+		}
+		for _, limits := range []engine.JobOptions{{MaxInFlight: 8, MinInFlight: 4}, {MaxInFlight: 8}, {MinInFlight: 4}} {
+			job := w.rt.NewJob(nil, limits)
+			full := make(chan struct{}) // enough were submitted
+			var submitted, ended atomic.Int64
+			most := int64(0)
+			c := codelet("counted", func(*engine.TaskContext) error {
+				<-full
+				ended.Add(1)
+				return nil
+			})
+			at := int64(8) // the limit is reached, and Submit must wait for an end
+			if limits.MaxInFlight == 0 {
+				at = 200
+			}
+			for range 200 {
+				w.must(job.Submit(&engine.TaskSpec{Codelet: c}))
+				n := submitted.Add(1)
+				most = max(most, n-ended.Load())
+				if n == at {
+					if limits.MaxInFlight > 0 { // let the submitter go on alone for a while
+						time.AfterFunc(2*ms, func() { close(full) })
+					} else {
+						close(full)
+					}
+				}
+			}
+			w.must(job.Wait(nil))
+			w.must(job.Close())
+			if limits.MaxInFlight > 0 && most > 9 {
+				w.Errorf("%+v: %d unfinished tasks", limits, most)
+			}
+			if limits.MaxInFlight == 0 && most != 200 {
+				w.Errorf("%+v: blocked at %d unfinished tasks", limits, most)
+			}
+			if ended.Load() != 200 {
+				w.Error(ended.Load())
+			}
 		}
 	})
 }

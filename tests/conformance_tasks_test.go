@@ -19,10 +19,7 @@ func TestP45(t *testing.T) {
 	each(t, 1, func(w *world) {
 		x := slices.Repeat([]int64{12}, 10)
 		h := w.ints(x)
-		// The gate stands for the submission of M, which is made and held back.
-		g := w.job.NewGate()
-		m, err := w.job.SubmitWith(&engine.TaskSpec{After: []engine.Dependency{g}, Name: "M"}, engine.TaskOptions{})
-		w.must(err)
+		m := w.job.NewTask(&engine.TaskSpec{Name: "M"}, engine.TaskOptions{})
 		var started atomic.Int32
 		for k := range int64(4) {
 			c := codelet("factor", func(c *engine.TaskContext) error {
@@ -35,7 +32,7 @@ func TestP45(t *testing.T) {
 		if n := started.Load(); n != 0 {
 			w.Errorf("%d tasks started before M", n)
 		}
-		g.Open()
+		w.must(m.Submit())
 		w.wait()
 		w.unregister(h)
 		for _, v := range x {
@@ -192,16 +189,20 @@ func TestP51(t *testing.T) {
 		default:
 			w.Error("the task that was submitted in the callback of its dependency did not run")
 		}
-		// (4) What a task waits for is part of its submission, so it can neither be
-		// added later nor be the task itself; the end of a task, which can wait for
-		// more, refuses both.
-		g := w.job.NewGate()
-		k := w.keep(hook("K", func() {}), []engine.Dependency{g})
+		// (4)
+		k := w.job.NewTask(&engine.TaskSpec{Codelet: hook("K", func() {})}, engine.TaskOptions{})
 		var cycle *engine.CycleError
+		if err := k.DependOn(k); !errors.As(err, &cycle) {
+			w.Error(err)
+		}
 		if err := k.AddEndDependency(k); !errors.As(err, &cycle) {
 			w.Error(err)
 		}
-		g.Open()
+		w.must(k.Submit())
+		var late *engine.SubmittedError
+		if err := k.DependOn(w.job.NewGate()); !errors.As(err, &late) {
+			w.Error(err)
+		}
 		w.must(k.Wait(nil))
 		var ended *engine.EndedError
 		if err := k.AddEndDependency(w.job.NewGate()); !errors.As(err, &ended) {
