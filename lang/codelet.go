@@ -39,6 +39,7 @@ type codeletBuild struct {
 	doc     string
 	model   *perf.Model
 	version string // of the kernels
+	pure    bool
 }
 
 // A CodeletOption describes a codelet further.
@@ -61,7 +62,7 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 	if len(b.impls) == 0 {
 		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU or CPUFunc", sig.Name)
 	}
-	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls}
+	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls, Pure: b.pure}
 	e.Model = b.model
 	if b.version != "" {
 		e.Kernel = func() string { return b.version }
@@ -120,6 +121,13 @@ func PerfModel(m *perf.Model, version string) CodeletOption {
 		b.model, b.version = m, version
 		return nil
 	}
+}
+
+// Pure says that the implementations depend on nothing but operands and scalars
+// and do nothing but write operands, so that they may be run again: verification
+// (engine.Options.Verify) is exact for such codelets only.
+func Pure() CodeletOption {
+	return func(b *codeletBuild) error { b.pure = true; return nil }
 }
 
 // ShapeRule gives a check of sizes that runs at every insert, before the task

@@ -96,7 +96,7 @@ func TestCodePages(t *testing.T) {
 				case b.kind == "spu" && b.name != "": // a file for the programs below
 					writeFile(t, filepath.Join(dir, b.name), b.text)
 				case b.kind == "spu" || b.kind == "spu-host":
-					codes = append(codes, raisedBy(t, dir, b))
+					codes = append(codes, raisedBy(t, dir, b, c.Code == "R0110"))
 				default:
 					t.Errorf("a block of kind %q", b.kind)
 				}
@@ -131,8 +131,9 @@ func layout(t *testing.T, b *block) {
 }
 
 // raisedBy checks and runs a program and returns the codes of all it is told,
-// warnings too. Programs of kind spu-host find what hostOptions binds.
-func raisedBy(t *testing.T, dir string, b *block) []string {
+// warnings too, --verify when asked for. Programs of kind spu-host find what
+// hostOptions binds.
+func raisedBy(t *testing.T, dir string, b *block, verify bool) []string {
 	t.Helper()
 	cfg := lang.Config{
 		Modules: map[string]*lang.Module{}, Loader: lang.FSLoader(os.DirFS(dir)), Files: lang.Dir(dir),
@@ -154,7 +155,7 @@ func raisedBy(t *testing.T, dir string, b *block) []string {
 	if prog == nil {
 		return codes
 	}
-	rt, err := engine.New(engine.Options{Workers: 2})
+	rt, err := engine.New(engine.Options{Workers: 2, Verify: verify})
 	if err != nil {
 		t.Fatal(err)
 	}

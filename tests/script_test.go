@@ -34,6 +34,7 @@ type mode struct {
 	policy        string
 	sequential    bool
 	deterministic bool
+	verify        bool
 }
 
 func (m mode) String() string {
@@ -43,6 +44,9 @@ func (m mode) String() string {
 	}
 	if m.deterministic {
 		s += "-deterministic"
+	}
+	if m.verify {
+		s += "-verify"
 	}
 	return s
 }
@@ -101,7 +105,7 @@ func (p program) run(t *testing.T, m mode) outcome {
 		out.failed = true
 		return out
 	}
-	rt, err := engine.New(engine.Options{Workers: m.workers, Policy: m.policy, Sequential: m.sequential})
+	rt, err := engine.New(engine.Options{Workers: m.workers, Policy: m.policy, Sequential: m.sequential, Verify: m.verify})
 	if err != nil {
 		t.Fatal(err)
 	}

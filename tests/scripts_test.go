@@ -46,7 +46,7 @@ func goldenScript(t *testing.T, name string) {
 		t.Fatalf("%v; STARPUSH_UPDATE=1 writes it", err)
 	}
 	want := string(text)
-	params, modes := map[string]any{}, allModes(1, 2, 4)
+	params, modes := map[string]any{}, append(allModes(1, 2, 4), mode{workers: 2, policy: "lws", verify: true})
 	if name == "cholesky_mtx" {
 		file, err := filepath.Abs(matrixFile)
 		if err != nil {

@@ -227,6 +227,10 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *d
 		}
 		d.Stack = append(d.Stack, f)
 	}
+	var breach *engine.VerifyError
+	if errors.As(cause, &breach) {
+		accuse(d, t, breach)
+	}
 	var fault *kernel.Fault
 	if errors.As(cause, &fault) && !fault.Span.IsZero() {
 		d.Labels = append(d.Labels, diag.Label{Span: fault.Span, Text: "in the codelet, here"})

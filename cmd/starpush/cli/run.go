@@ -23,6 +23,7 @@ type runFlags struct {
 	sched              string
 	sequential         bool
 	deterministic      bool
+	verify             bool
 	timeout            time.Duration
 	stats              bool
 	progress           string
@@ -42,6 +43,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringVar(&o.sched, "sched", "", schedUsage())
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
+	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
 	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker at the end")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
