@@ -36,10 +36,9 @@ func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
 
 // task is one submitted task. It is recycled when it has ended.
 //
-// It takes four cache lines, each of which travels between the submitter and a
+// It takes three cache lines, each of which travels between the submitter and a
 // worker when it is touched. The first is all there is to see of a task without
-// data, the second and third have the accesses and operands. What is in the last
-// stays there when the record is used again, until marks say otherwise.
+// data, the others have the accesses and operands.
 type task struct {
 	datamgr.Waiter
 	sched.Item // Order is the task's number in its job
@@ -53,14 +52,20 @@ type task struct {
 	general bool // x holds more than operands and accesses
 	acc     [3]datamgr.Access
 	ops     [3]Operand
-	args    []iface.Scalar
 	x       *ext // what a small task does not need; kept when recycled
-	origin  Origin
-	_       [8]byte
 }
 
-// ext is what a small task does not need.
+// ext is what a small task does not need: first what tasks of scripts have, on a
+// line of its own, then what general tasks have. What it holds when the record
+// is used again is of another task, until marks or general say otherwise.
 type ext struct {
+	args   []iface.Scalar
+	origin Origin
+	*rest
+}
+
+// rest is what general tasks have, and those with many operands.
+type rest struct {
 	ops         []Operand
 	acc         []datamgr.Access
 	accMoved    bool // accesses are in acc, however few they are
@@ -115,6 +120,14 @@ func (t *task) setOperands(ops []Operand) {
 	x.ops = append(x.ops[:0], ops...)
 }
 
+// note returns the task's ext, without rest unless it has that already.
+func (t *task) note() *ext {
+	if t.x == nil {
+		t.x = &ext{}
+	}
+	return t.x
+}
+
 const (
 	hasArgs   = 1 << iota // args are those of the task
 	hasOrigin             // origin is that of the task
@@ -126,7 +139,8 @@ func (t *task) setArgs(args []iface.Scalar) {
 		t.marks &^= hasArgs
 		return
 	}
-	t.args = append(t.args[:0], args...)
+	x := t.note()
+	x.args = append(x.args[:0], args...)
 	t.marks |= hasArgs
 }
 
@@ -134,7 +148,7 @@ func (t *task) arguments() []iface.Scalar {
 	if t.marks&hasArgs == 0 {
 		return nil
 	}
-	return t.args
+	return t.x.args
 }
 
 // setOrigin says where a new task was submitted.
@@ -143,7 +157,7 @@ func (t *task) setOrigin(o *Origin) {
 		t.marks &^= hasOrigin
 		return
 	}
-	t.origin = *o
+	t.note().origin = *o
 	t.marks |= hasOrigin
 }
 
@@ -152,7 +166,7 @@ func (t *task) from() Origin {
 	if t.marks&hasOrigin == 0 {
 		return Origin{}
 	}
-	return t.origin
+	return t.x.origin
 }
 
 // room returns room for n accesses.
@@ -178,10 +192,11 @@ func (t *task) accesses() []datamgr.Access {
 
 // side returns the task's ext for storage.
 func (t *task) side() *ext {
-	if t.x == nil {
-		t.x = &ext{}
+	x := t.note()
+	if x.rest == nil {
+		x.rest = &rest{}
 	}
-	return t.x
+	return x
 }
 
 // extend makes t a general task, with an empty ext.
@@ -224,7 +239,7 @@ func (rt *Runtime) newTask() *task {
 		t = taskOf(rt.returned.Swap(nil))
 		if t == nil {
 			if len(rt.slab) == 0 {
-				rt.slab = make([]task, 160) // above 32 KiB there is no header that would shift them off the cache lines
+				rt.slab = make([]task, 192) // above 32 KiB there is no header that would shift them off the cache lines
 			}
 			t = &rt.slab[0]
 			rt.slab = rt.slab[1:]

@@ -344,7 +344,7 @@ func (w *worker) exit(err error) {
 func (w *worker) runGeneral(t *task) {
 	ops := t.operands()
 	plain := !t.general
-	if plain && t.x != nil {
+	if plain && t.x != nil && t.x.rest != nil {
 		t.x.locks.ReleaseOne(w.c)
 	}
 	x := t.extend()
