@@ -203,7 +203,7 @@ func TestInitialisedPart(t *testing.T) {
 		var w Waiter
 		w.Arm()
 		ops := []Operand{{Handle: p, Mode: iface.W}}
-		acc := make([]Access, g.CountPlain(&Waiter{}, ops))
+		acc := make([]Access, g.CountPlain(ops))
 		if n := g.RegisterPlain(&w, ops, acc); n != 0 {
 			t.Errorf("%d waits", n)
 		}

@@ -24,15 +24,14 @@ type use struct {
 // R, W or RW, in order, without open reductions or unordered accesses on their
 // fragments, with a value where they are read, and no fragment twice; or SCRATCH,
 // COMMUTE on one fragment, REDUX to an open group. It
-// returns -1 when an operand is not plain: dead ones are among those. It notes
-// in w whether the task needs nothing but order. Submission lock held.
-func (g *Registry) CountPlain(w *Waiter, ops []Operand) int {
+// returns -1 when an operand is not plain: dead ones are among those. Submission lock held.
+func (g *Registry) CountPlain(ops []Operand) int {
 again:
 	g.mark++
 	mark := g.mark
 	n := 0
 	unrest := g.unrest.Load()
-	w.calm, g.commuting = unrest, nil
+	g.calm, g.commuting = unrest, nil
 	for i := range ops {
 		op := &ops[i]
 		h := op.Handle
@@ -40,7 +39,7 @@ again:
 			if !g.special(op, mark) {
 				return -1
 			}
-			w.calm = 0
+			g.calm = 0
 			if op.Mode != modeScratch {
 				n++
 			}
@@ -50,7 +49,7 @@ again:
 			if h.d.state.Load() == 0 {
 				h.calm = unrest
 			} else {
-				w.calm = 0
+				g.calm = 0
 			}
 		}
 		f := h.f0
@@ -109,7 +108,7 @@ func (g *Registry) special(op *Operand, mark uint32) bool {
 // last commutes on, or nil. Submission lock held.
 func (g *Registry) Commuting() *Handle { return g.commuting }
 
-// Calm reports whether w, for which CountPlain was called, still needs nothing
+// Calm reports whether w, for which RegisterPlain was called, still needs nothing
 // but order: no data of it has a State.
 func (g *Registry) Calm(w *Waiter) bool { return w.calm == g.unrest.Load() }
 
@@ -117,6 +116,7 @@ func (g *Registry) Calm(w *Waiter) bool { return w.calm == g.unrest.Load() }
 // them wait. CountPlain was called before, under the same lock, and acc has the
 // length it returned. w is armed.
 func (g *Registry) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits int32) {
+	w.calm = g.calm
 	k := 0
 	for i := range ops {
 		op := &ops[i]

@@ -27,6 +27,7 @@ type Registry struct {
 	mark      uint32
 	merged    []use
 	commuting *Handle // of the last CountPlain
+	calm      uint32  // of the last CountPlain: what Waiter.calm becomes
 	freeEpoch *epoch
 	slab      []epoch
 	completer Completer // for ends that the submitter causes

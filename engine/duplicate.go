@@ -40,7 +40,8 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 	if old := rt.reg.Duplicated(h); old != nil {
 		return old.Handle(), nil
 	}
-	like := &task{origin: Origin{Site: first(at)}}
+	like := &task{}
+	like.setOrigin(&Origin{Site: first(at)})
 	if part := h.Shared(); part != nil { // of a duplicate that still shares
 		rt.unshare(j, part, like)
 	}
@@ -62,7 +63,9 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 func (rt *Runtime) unshare(j *Job, u *datamgr.Duplicate, like *task) {
 	u.Close()
 	t := rt.internal(j, duplicateTask, u.Handle(), iface.W)
-	t.origin, t.Priority = like.origin, like.Priority
+	from := like.from()
+	t.setOrigin(&from)
+	t.Priority = like.Priority
 	t.x.dup = u
 	t.setOperands([]Operand{{Handle: u.Alias(), Mode: iface.R}, {Handle: u.Handle(), Mode: iface.W}})
 	_, _ = rt.admit(t, datamgr.MergeOptions{}) // it reads what has a value

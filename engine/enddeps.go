@@ -44,7 +44,7 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	t.mu.ends += len(deps)
 	t.mu.Unlock()
 	for _, d := range deps {
-		u := rt.newTask()
+		u := rt.newTask(false)
 		x := u.extend()
 		u.job, u.kind = t.job, relayTask
 		u.setOperands(nil)

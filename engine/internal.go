@@ -11,9 +11,9 @@ import (
 
 // internal makes a task of kind k on h, submitted for job j. Submission lock held.
 func (rt *Runtime) internal(j *Job, k kind, h *datamgr.Handle, m iface.AccessMode) *task {
-	t := rt.newTask()
+	t := rt.newTask(false)
 	x := t.extend()
-	t.job, t.kind, t.marks = j, k, 0
+	t.job, t.kind, t.marks = j, k, t.marks&isWide
 	j.internals++
 	t.Order = -j.internals
 	x.h = h

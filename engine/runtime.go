@@ -28,8 +28,9 @@ type Runtime struct {
 
 	_ [64]byte // what each submission writes lies apart from what workers read
 	// guarded by the submission lock
-	freeTasks    *task
+	free         [2]freeTasks // by size
 	slab         []task
+	wideSlab     []wideTask
 	jobs         map[*Job]struct{}
 	held         []*Access
 	calls        int // callbacks of AcquireFunc that run
@@ -38,8 +39,6 @@ type Runtime struct {
 	sets         map[string]*sched.Set // worker sets of tasks, by their text
 	verify       *verifier             // nil: kernels are not checked
 
-	_         [64]byte
-	returned  atomic.Pointer[datamgr.Waiter] // tasks that workers gave back
 	_         [64]byte
 	parking   parking
 	waiting   waiting

@@ -68,29 +68,32 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			return err
 		}
 	}
-	t := rt.newTask()
+	n := -1 // accesses of a plain task
+	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
+		!(j.opt.Deterministic && fixes(s.Operands)) {
+		n = rt.reg.CountPlain(s.Operands)
+	}
+	t := rt.newTask(n > plainAcc || len(s.Operands) > plainOps)
 	t.job, t.codelet = j, s.Codelet
 	t.setOrigin(&s.Origin)
 	t.setArgs(s.Args)
 	t.Allowed, t.Priority = allowed, int32(max(min(s.Priority, 1<<30), -1<<30))
 	var waits int32
-	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 {
-		if n := rt.reg.CountPlain(&t.Waiter, s.Operands); n >= 0 && !(j.opt.Deterministic && fixes(s.Operands)) {
-			t.setOperands(s.Operands)
-			acc := t.room(n)
-			t.Arm()
-			waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
-			j.count(t)
-			var one *datamgr.LockSet
-			if h := rt.reg.Commuting(); h != nil {
-				one = &t.side().locks
-				one.One(&t.Waiter, h, t.Allowed == nil && t.Priority == 0)
-			}
-			if t.Settle(waits) && (one == nil || !one.Queue()) {
-				rt.push(t, sched.Outside)
-			}
-			return nil
+	if n >= 0 {
+		t.setOperands(s.Operands)
+		acc := t.room(n)
+		t.Arm()
+		waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
+		j.count(t)
+		var one *datamgr.LockSet
+		if h := rt.reg.Commuting(); h != nil {
+			one = &t.side().locks
+			one.One(&t.Waiter, h, t.Allowed == nil && t.Priority == 0)
 		}
+		if t.Settle(waits) && (one == nil || !one.Queue()) {
+			rt.push(t, sched.Outside)
+		}
+		return nil
 	}
 	var sub *Subgraph
 	if keep != nil && keep.sp != nil {

