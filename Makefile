@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test race conformance bench cuda update fuzz soak fmt
+.PHONY: all check test race conformance planted bench cuda update fuzz soak fmt
 
 all: check
 
@@ -22,6 +22,11 @@ race:
 REPEAT ?= 20
 conformance:
 	$(GO) test -race ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -timeout 0
+
+## planted: break the protocols of the engine one at a time; the tests must notice each. FAULTS="name..." for some
+FAULTS ?=
+planted:
+	$(GO) run ./tests/planted $(FAULTS)
 
 ## bench: starpush beside the peers that the machine has, in one table; BENCH="rounds=9 md=1"
 BENCH ?=
@@ -44,10 +49,11 @@ fuzz:
 		grep -o '^func Fuzz[A-Za-z0-9_]*' $$f | sed 's/func //' | while read t; do \
 			echo "== $$d $$t"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$d; done; done
 
-## soak: random programs against their sequential meaning, SOAK long
-SOAK ?= 10m
+## soak: random programs against their sequential meaning, and hammer tests, SOAK in all; SEED to begin elsewhere
+SOAK ?= 1h
+SEED ?= 1
 soak:
-	$(GO) test ./engine -run 'Random' -soak $(SOAK) -timeout 0
+	$(GO) test ./engine -run 'TestRandomPrograms|TestHammer$$' -soak $(SOAK) -seed $(SEED) -timeout 0 -v
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
