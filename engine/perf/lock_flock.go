@@ -4,6 +4,7 @@ package perf
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +17,9 @@ import (
 func lockDir(dir string, wait time.Duration) (unlock func(), err error) {
 	file := filepath.Join(dir, ".lock")
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o666)
+	if errors.Is(err, fs.ErrPermission) { // somebody else's file can be locked, too
+		f, err = os.Open(file)
+	}
 	if err != nil {
 		return nil, fileError(file, err, remedyWrite)
 	}

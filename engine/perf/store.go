@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,7 +193,9 @@ var beforeRename = func() {}
 
 // replace puts f in the place of a file, all or nothing. The lock is held.
 func (s *Store) replace(path string, f *File) (err error) {
-	tmp, err := os.CreateTemp(s.Dir(), ".*.tmp")
+	// who else may use the folder is the umask's decision, so os.CreateTemp will not do
+	name := filepath.Join(s.Dir(), fmt.Sprintf(".%d-%x.tmp", os.Getpid(), rand.Uint64()))
+	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return fileError(path, err, remedyWrite)
 	}

@@ -156,6 +156,11 @@ func TestTimeText(t *testing.T) {
 			t.Errorf("%g: %q instead of %q", s, got, want)
 		}
 	}
+	for v, want := range map[float64]string{1: "1", 0.01: "0.01", 500: "500", 1e3: "1 k", 2e4: "20 k", 5e6: "5 M", 1e9: "1 G", 1e30: "1e+30", 1e-9: "1e-09"} {
+		if got := countText(v); got != want {
+			t.Errorf("%g: %q instead of %q", v, got, want)
+		}
+	}
 	now := time.Unix(1e9, 0)
 	for age, want := range map[int64]string{0: "now", 59: "now", 60: "1 min ago", 3599: "59 min ago", 7200: "2 h ago", 200000: "2 days ago", 1e9: "-", -5: "now"} {
 		if got := ageText(1e9-age, now); got != want {

@@ -189,6 +189,16 @@ func ticks10(s scale, label func(float64) string) []tick {
 	return out
 }
 
+// countText writes a number with a prefix of the metric system: "20 k", "5 M".
+func countText(v float64) string {
+	for i, p := range []string{"", " k", " M", " G", " T", " P"} {
+		if u := math.Pow10(3 * i); v >= 1e-3 && v < 999.5*u {
+			return fmt.Sprintf("%.3g%s", v/u, p)
+		}
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
 // byteTicks are powers of two.
 func byteTicks(s scale) []tick {
 	lo, hi := int(math.Ceil(s.lo/math.Log10(2))), int(math.Floor(s.hi/math.Log10(2)))
@@ -204,7 +214,7 @@ func byteTicks(s scale) []tick {
 
 func (p *plot) axes() {
 	x0, x1, y0, y1 := p.x.from, p.x.to, p.y.from, p.y.to
-	xs := ticks10(p.x, func(v float64) string { return fmt.Sprintf("%.6g", v) })
+	xs := ticks10(p.x, countText)
 	label := p.unit + " (logarithmic)"
 	if p.unit == "bytes" {
 		xs, label = byteTicks(p.x), "size of all operands (bytes, logarithmic)"
