@@ -17,7 +17,6 @@ type lws struct {
 type local struct {
 	next  *Item // released first by the last task; the worker's own
 	queue ring
-	stage [32]*Item
 	_     [64]byte
 }
 
@@ -32,6 +31,9 @@ func newLWS(m Machine, _ settings) Policy {
 
 func (p *lws) Push(it *Item, from int) int {
 	if it.Priority != 0 || it.Allowed != nil {
+		if from != Outside && (it.Allowed != nil || it.Priority > 0) {
+			p.share(&p.workers[from]) // it may go first
+		}
 		switch {
 		case it.Allowed != nil:
 			return p.pinned.push(it)
@@ -59,12 +61,25 @@ func (p *lws) Push(it *Item, from int) int {
 	return Anyone
 }
 
+// share lets others take what w was to run next, because something else comes
+// before it.
+func (p *lws) share(w *local) {
+	if it := w.next; it != nil {
+		w.next = nil
+		if !w.queue.push(it) {
+			p.overflow.push(it)
+		}
+	}
+}
+
 func (p *lws) Pop(id int) *Item {
 	w := &p.workers[id]
 	if it := p.pinned[id].pop(); it != nil {
+		p.share(w)
 		return it
 	}
 	if it := p.urgent.pop(); it != nil {
+		p.share(w)
 		return it
 	}
 	if it := w.next; it != nil {
@@ -74,18 +89,14 @@ func (p *lws) Pop(id int) *Item {
 	if it := w.queue.pop(); it != nil {
 		return it
 	}
-	n := p.overflow.grab(w.stage[:])
-	if n == 0 {
-		n = p.submitted.grab(w.stage[:])
+	it := p.overflow.take(&w.queue)
+	if it == nil {
+		it = p.submitted.take(&w.queue)
 	}
-	for i := 1; n == 0 && i < len(p.workers); i++ {
-		n = p.workers[(id+i)%len(p.workers)].queue.grab(w.stage[:])
+	for i := 1; it == nil && i < len(p.workers); i++ {
+		it = p.workers[(id+i)%len(p.workers)].queue.take(&w.queue)
 	}
-	if n > 0 {
-		it := w.stage[0]
-		for k := 1 + w.queue.pushAll(w.stage[1:n]); k < n; k++ {
-			p.overflow.push(w.stage[k])
-		}
+	if it != nil {
 		return it
 	}
 	if it := p.later.pop(); it != nil {

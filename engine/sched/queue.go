@@ -77,23 +77,38 @@ func (r *ring) pop() *Item {
 	}
 }
 
-// grab moves up to half of the items, at least one if there is one, to out.
-func (r *ring) grab(out []*Item) int {
+// most is how many items change queues at a time.
+const most = 32
+
+// take takes half of the items: the oldest is returned, the others go to the
+// caller's own queue. They are written there first, so that hardly a moment
+// passes in which others find them nowhere and go to sleep.
+func (r *ring) take(own *ring) *Item {
+	t, room := own.tail.Load(), -1
 	for {
 		h := r.head.Load()
 		n := r.tail.Load() - h
 		if n == 0 {
-			return 0
+			return nil
 		}
 		if n > uint32(len(r.buf)) { // head moved between the two loads
 			continue
 		}
-		n = min((n+1)/2, uint32(len(out)))
-		for i := range n {
-			out[i] = r.buf[int(h+i)&(len(r.buf)-1)].Load()
+		if n = (n + 1) / 2; n > 1 {
+			if room < 0 {
+				room = own.free()
+			}
+			n = min(n, most, uint32(room)+1)
+		}
+		it := r.buf[int(h)&(len(r.buf)-1)].Load()
+		for i := uint32(1); i < n; i++ {
+			own.set(t+i-1, r.buf[int(h+i)&(len(r.buf)-1)].Load())
 		}
 		if r.head.CompareAndSwap(h, h+n) {
-			return int(n)
+			if n > 1 {
+				own.tail.Store(t + n - 1)
+			}
+			return it
 		}
 	}
 }
@@ -117,15 +132,25 @@ func (q *fifo) push(it *Item) {
 	q.mu.Unlock()
 }
 
-// grab moves up to len(out) items to out, the oldest first.
-func (q *fifo) grab(out []*Item) int {
+func (q *fifo) pop() *Item { return q.take(nil) }
+
+// take takes several items: the oldest is returned, the others go to the caller's
+// own queue, if it has one. Meanwhile the queue does not look empty.
+func (q *fifo) take(own *ring) *Item {
 	if q.n.Load() == 0 {
-		return 0
+		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := copy(out, q.mu.items[q.mu.head:])
-	clear(q.mu.items[q.mu.head : q.mu.head+n])
+	items := q.mu.items[q.mu.head:]
+	if len(items) == 0 {
+		return nil
+	}
+	it, n := items[0], 1
+	if own != nil {
+		n += own.pushAll(items[1:min(most, len(items))])
+	}
+	clear(items[:n])
 	q.mu.head += n
 	q.n.Add(int32(-n))
 	switch {
@@ -136,13 +161,7 @@ func (q *fifo) grab(out []*Item) int {
 		clear(q.mu.items[m:])
 		q.mu.items, q.mu.head = q.mu.items[:m], 0
 	}
-	return n
-}
-
-func (q *fifo) pop() *Item {
-	var one [1]*Item
-	q.grab(one[:])
-	return one[0]
+	return it
 }
 
 // popNewest takes the item that was pushed last.

@@ -36,6 +36,7 @@ func Run(t *testing.T, New func(sched.Machine) sched.Policy, promise ...sched.Pr
 			t.Run("Allowed", func(t *testing.T) { newKit(t, m, New).allowed() })
 			if m.alike { // a slower worker need not take what is better left to a faster one
 				t.Run("BusyWorker", func(t *testing.T) { newKit(t, m, New).busyWorker() })
+				t.Run("Released", func(t *testing.T) { newKit(t, m, New).released() })
 			}
 			t.Run("Stream", func(t *testing.T) { newKit(t, m, New).stream() })
 			t.Run("Empty", func(t *testing.T) { newKit(t, m, New).empty() })
@@ -233,6 +234,34 @@ func (k *kit) busyWorker() {
 			}
 			if left == before {
 				k.Fatalf("%d items wait for a busy worker while %d others have nothing to do", left, workers-1)
+			}
+		}
+	}
+}
+
+// released: what a worker released, and does not run itself now, can be had by
+// the others.
+func (k *kit) released() {
+	workers := k.workers()
+	if workers == 1 {
+		return
+	}
+	shapes := []sched.Item{{}, {Priority: 5}, {Priority: -5}, {Allowed: sched.NewSet(0)}, {Allowed: sched.NewSet(0), Priority: 5}}
+	for a := range shapes {
+		for b := range shapes {
+			p := k.policy()
+			for i, shape := range []int{a, b} {
+				it := shapes[shape]
+				it.Order = int64(i + 1)
+				p.Push(&it, 0)
+			}
+			first := p.Pop(0)
+			if first == nil {
+				k.Fatal("a worker gets nothing of what it released")
+			}
+			left := shapes[[]int{b, a}[first.Order-1]]
+			if second := p.Pop(workers - 1); (second != nil) != (left.Allowed == nil) {
+				k.Errorf("worker 0 runs item %d of %+v and %+v, which it released, and another worker gets %+v", first.Order, shapes[a], shapes[b], second)
 			}
 		}
 	}
