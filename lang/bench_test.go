@@ -74,3 +74,18 @@ partition p = v by pick(0)
 func f(n: int) { for i in 0..n { insert nop3(R p[i % 64], R p[(i + 7) % 64], RW p[(i + 31) % 64], 2.0) } }
 `, "f", engine.Options{Workers: 1})
 }
+
+// BenchmarkInsertRandom is one insert with handles from a list by computed indices.
+func BenchmarkInsertRandom(b *testing.B) {
+	benchCall(b, `
+codelet rrw(a: R vector[f32], b: R vector[f32], c: RW vector[f32]) { }
+register v = [vector[f32](16, fill = 0) for i in 0..1024]
+func f(n: int) {
+    let x = [(i * 7919) % 1024 for i in 0..3072]
+    for i in 0..n {
+        let k = 3 * (i % 1024)
+        insert rrw(R v[x[k]], R v[x[k + 1]], RW v[(x[k + 2] + 1) % 1024])
+    }
+}
+`, "f", engine.Options{Workers: 1})
+}

@@ -157,6 +157,16 @@ func (c *compiler) intBinary(e *syntax.Binary) intFn {
 				return bad(f, overflow, a, b)
 			}
 		}
+		if isLit {
+			b := lit.Value
+			return func(f *frame) int64 {
+				a := x(f)
+				if r, ok := addInt(a, b); ok {
+					return r
+				}
+				return bad(f, overflow, a, b)
+			}
+		}
 		return func(f *frame) int64 {
 			a := x(f)
 			b := y(f)
@@ -185,6 +195,26 @@ func (c *compiler) intBinary(e *syntax.Binary) intFn {
 			return bad(f, overflow, a, b)
 		}
 	case "*":
+		times := func(slot int, k int64, left bool) intFn {
+			return func(f *frame) int64 {
+				v := f.n[slot]
+				if r, ok := mulInt(v, k); ok {
+					return r
+				}
+				if left {
+					return bad(f, overflow, k, v)
+				}
+				return bad(f, overflow, v, k)
+			}
+		}
+		if isSlot && isLit {
+			return times(slot, lit.Value, false)
+		}
+		if k, ok := unparen(e.X).(*syntax.IntLit); ok {
+			if slot, ok := c.localSlot(e.Y); ok {
+				return times(slot, k.Value, true)
+			}
+		}
 		return func(f *frame) int64 {
 			a := x(f)
 			b := y(f)
@@ -207,6 +237,16 @@ func (c *compiler) intBinary(e *syntax.Binary) intFn {
 			return r
 		}
 	case "%":
+		if isLit && lit.Value > 0 {
+			b := lit.Value
+			return func(f *frame) int64 {
+				r := x(f) % b
+				if r < 0 {
+					r += b
+				}
+				return r
+			}
+		}
 		return func(f *frame) int64 {
 			a := x(f)
 			b := y(f)

@@ -47,11 +47,8 @@ func firstName(at place) string {
 
 // listItem compiles the list and the index of e.
 func (c *compiler) listItem(e *syntax.Index) (func(f *frame) (*List, int64), place) {
-	list, k, at := c.ref(e.X), c.int(e.Args[0]), c.place(e)
-	if slot, ok := c.localSlot(e.X); ok {
-		return func(f *frame) (*List, int64) { l, _ := f.r[slot].(*List); return l.orEmpty(), k(f) }, at
-	}
-	return func(f *frame) (*List, int64) { l, _ := list(f).(*List); return l.orEmpty(), k(f) }, at
+	list, k, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
+	return func(f *frame) (*List, int64) { l := list(f); return l, k(f) }, at
 }
 
 var emptyList = &List{frozen: true}
@@ -75,9 +72,10 @@ func (c *compiler) intIndex(e *syntax.Index) intFn {
 			return v.i
 		}
 	}
-	list, at := c.listItem(e)
+	list, index, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
 	return func(f *frame) int64 {
-		l, k := list(f)
+		l := list(f)
+		k := index(f)
 		if uint64(k) >= uint64(len(l.i)) {
 			l.in(f.m, k, at)
 		}
@@ -96,9 +94,10 @@ func (c *compiler) floatIndex(e *syntax.Index) floatFn {
 			return float64(*(*float32)(p))
 		}
 	}
-	list, at := c.listItem(e)
+	list, index, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
 	return func(f *frame) float64 {
-		l, k := list(f)
+		l := list(f)
+		k := index(f)
 		l.in(f.m, k, at)
 		if l.kind == rInt {
 			return float64(l.i[k])
@@ -178,7 +177,6 @@ func (m *Machine) wrongRank(a *Array, got int, at place) {
 
 // refIndex compiles x[…] where the result is held as a reference.
 func (c *compiler) refIndex(e *syntax.Index) refFn {
-	at := c.place(e)
 	switch e.X.Type().Kind {
 	case types.List:
 		if e.Args[0].Type().Kind == types.Range {
@@ -192,67 +190,9 @@ func (c *compiler) refIndex(e *syntax.Index) refFn {
 		}
 	case types.Array:
 		return c.arraySlice(e)
-	case types.View:
-		v := c.ref(e.X)
-		return c.part(e, func(f *frame) *View {
-			w, _ := v(f).(*View)
-			return w
-		}, at)
 	}
-	h := c.ref(e.X)
-	return c.part(e, func(f *frame) *View {
-		x, _ := h(f).(*Handle)
-		if x == nil || x.deflt == nil {
-			f.m.noDefaultView(x, at)
-		}
-		return x.deflt
-	}, at)
-}
-
-// part compiles the choice of one part of a view.
-func (c *compiler) part(e *syntax.Index, view func(f *frame) *View, at place) refFn {
-	var idx []intFn
-	for _, a := range e.Args {
-		idx = append(idx, c.int(a))
-	}
-	args := e.Args
-	var from []*loopRange
-	for _, a := range args {
-		from = append(from, c.loopOf(a))
-	}
-	if len(idx) == 1 {
-		i := idx[0]
-		return func(f *frame) any {
-			v := view(f)
-			k := i(f)
-			if len(v.v.Dims) != 1 {
-				f.m.wrongIndices(v, 1, at)
-			}
-			if uint64(k) >= uint64(len(v.parts)) {
-				f.m.noPart(v, []int64{k}, 0, at, c.place(args[0]), from[0])
-			}
-			return &v.parts[k]
-		}
-	}
-	return func(f *frame) any {
-		v := view(f)
-		if len(v.v.Dims) != len(idx) {
-			f.m.wrongIndices(v, len(idx), at)
-		}
-		k := 0
-		for d, i := range idx {
-			x := i(f)
-			if uint64(x) >= uint64(v.v.Dims[d]) {
-				all := make([]int64, len(idx))
-				for j, i := range idx {
-					all[j] = i(f)
-				}
-				f.m.noPart(v, all, d, at, c.place(args[d]), from[d])
-			}
-			k = k*v.v.Dims[d] + int(x)
-		}
-		return &v.parts[k]
-	}
+	part := c.part(e)
+	return func(f *frame) any { return part(f) }
 }
 
 // loopRange is the range that a loop variable runs over, as written.

@@ -24,8 +24,8 @@ type insertSite struct {
 	name    string // as the script writes it: "blas.gemm"
 	ops     []operandCode
 	scalars []scalarCode
-	written bool // some operand is not R: operands must not share elements
-	fresh   bool // arguments may run this site again: the description is not reused
+	pairs   [][2]int // of operands that must not share elements: one of them is written
+	fresh   bool     // arguments may run this site again: the description is not reused
 	site    *engine.Site
 	vars    []int // slots of the loop variables in site.VarNames
 	opts    insertOptions
@@ -35,7 +35,7 @@ type insertSite struct {
 
 // operandCode is one handle argument.
 type operandCode struct {
-	value refFn
+	value handleFn
 	mode  iface.AccessMode
 	at    place // the whole argument
 	name  string
@@ -45,9 +45,10 @@ type operandCode struct {
 
 // scalarCode stores one scalar argument.
 type scalarCode struct {
-	set func(f *frame, s *iface.Scalar)
-	at  place
-	nam string
+	set   func(f *frame, s *iface.Scalar)
+	fixed *iface.Scalar // of a constant: it is stored once
+	at    place
+	nam   string
 }
 
 // insertOptions are the options of a site; nil ones are not given.
@@ -106,7 +107,7 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		if a == nil {
 			c.bug(e, "no argument for %s", p.Name)
 		}
-		op := operandCode{value: c.ref(a.Value), mode: a.Mode, at: c.place(a), name: p.Name}
+		op := operandCode{value: c.handle(a.Value), mode: a.Mode, at: c.place(a), name: p.Name}
 		if a.At != nil {
 			op.node = c.ref(a.At)
 		}
@@ -114,13 +115,18 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 			op.fold = check.FoldOf(o, p.Name)
 			s.folds = s.folds || op.fold != ""
 		}
-		if a.Mode != iface.R && a.Mode != iface.Scratch {
-			s.written = true
-		}
 		if hasCall(a.Value) {
 			s.fresh = true
 		}
 		s.ops = append(s.ops, op)
+	}
+	for i := range s.ops {
+		for j := range i {
+			x, y := s.ops[i].mode, s.ops[j].mode
+			if (x != iface.R || y != iface.R) && x != iface.Scratch && y != iface.Scratch {
+				s.pairs = append(s.pairs, [2]int{j, i})
+			}
+		}
 	}
 	c.insertOptions(s, e.With)
 	return s
@@ -201,7 +207,8 @@ func (c *compiler) scalar(e *syntax.Insert, o *types.Object, p *types.Param, a *
 	s := scalarCode{at: c.place(e), nam: p.Name}
 	if d, ok := p.Default.(syntax.Expr); ok && d.Type() != nil && d.Type().Kind != types.Invalid && o.Node != nil {
 		in := c.inside(o)
-		s.set = in.scalarFrom(d, t, in.place(d)).set
+		v := in.scalarFrom(d, t, in.place(d))
+		s.set, s.fixed = v.set, v.fixed
 		return s
 	}
 	v, err := constant(p)
@@ -209,7 +216,7 @@ func (c *compiler) scalar(e *syntax.Insert, o *types.Object, p *types.Param, a *
 		c.bug(e, "default of %s: %v", p.Name, err)
 	}
 	x := scalarOf(v, t)
-	s.set = func(_ *frame, s *iface.Scalar) { *s = x }
+	s.fixed = &x
 	return s
 }
 
@@ -248,12 +255,27 @@ func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at place) scalarCode
 		v := c.bool(e)
 		s.set = func(f *frame, s *iface.Scalar) { *s = iface.Bool(v(f)) }
 	case types.String:
+		if x, ok := unparen(e).(*syntax.StringLit); ok {
+			v := iface.Str(x.Value)
+			s.fixed = &v
+			break
+		}
 		v := c.ref(e)
 		s.set = func(f *frame, s *iface.Scalar) { x, _ := v(f).(string); *s = iface.Str(x) }
 	case types.Int:
+		if x, ok := unparen(e).(*syntax.IntLit); ok {
+			v := iface.Int(x.Value)
+			s.fixed = &v
+			break
+		}
 		v := c.int(e)
 		s.set = func(f *frame, s *iface.Scalar) { *s = iface.Int(v(f)) }
 	case types.Float:
+		if x, ok := floatConstant(e); ok {
+			v := iface.Float(x)
+			s.fixed = &v
+			break
+		}
 		v := c.float(e)
 		s.set = func(f *frame, s *iface.Scalar) { *s = iface.Float(v(f)) }
 	case types.Elem:
@@ -267,6 +289,14 @@ func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at place) scalarCode
 				}
 				*s = iface.Int(x)
 			}
+			break
+		}
+		if x, ok := floatConstant(e); ok && floatFits(el, x) {
+			if el == iface.F32 {
+				x = float64(float32(x))
+			}
+			v := iface.Float(x)
+			s.fixed = &v
 			break
 		}
 		v := c.float(e)
@@ -285,6 +315,23 @@ func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at place) scalarCode
 		c.bug(e, "scalar operand of type %v", t)
 	}
 	return s
+}
+
+// floatConstant returns the value of a number that is written out.
+func floatConstant(e syntax.Expr) (float64, bool) {
+	switch e := unparen(e).(type) {
+	case *syntax.FloatLit:
+		return e.Value, true
+	case *syntax.IntLit:
+		return float64(e.Value), true
+	case *syntax.Unary:
+		if x, ok := unparen(e.X).(*syntax.IntLit); ok {
+			return float64(-x.Value), true // -0 is an int, and has no sign
+		}
+		x, ok := floatConstant(e.X)
+		return -x, ok
+	}
+	return 0, false
 }
 
 func (c *compiler) insertStmt(e *syntax.Insert) stmt {
@@ -310,6 +357,14 @@ func (m *Machine) state(s *insertSite) *siteState {
 		st = &siteState{handles: make([]*Handle, len(s.ops))}
 		st.spec = engine.TaskSpec{Codelet: s.codelet, Operands: make([]engine.Operand, len(s.ops)),
 			Args: make([]iface.Scalar, len(s.scalars)), Origin: engine.Origin{Site: s.site}}
+		for k := range s.ops {
+			st.spec.Operands[k].Mode = s.ops[k].mode
+		}
+		for k := range s.scalars {
+			if s.scalars[k].fixed != nil {
+				st.spec.Args[k] = *s.scalars[k].fixed
+			}
+		}
 		m.sites[s.id] = st
 	}
 	return st
@@ -321,39 +376,8 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	if m.tasks++; m.limits.Tasks > 0 && m.tasks > m.limits.Tasks {
 		m.limit("tasks", m.limits.Tasks, s.at)
 	}
-	st := m.state(s)
+	st, sync := m.describe(f, s)
 	spec := &st.spec
-	for k := range s.ops {
-		op := &s.ops[k]
-		h, _ := op.value(f).(*Handle)
-		if h == nil {
-			m.fail("E0205", op.at, "this handle has no value yet")
-		}
-		st.handles[k] = h
-		spec.Operands[k] = engine.Operand{Handle: h.h, Mode: op.mode}
-		if op.node != nil {
-			m.nodeHere(op.node(f), op.at)
-		}
-	}
-	for k := range s.scalars {
-		s.scalars[k].set(f, &spec.Args[k])
-	}
-	if len(s.ops) > 1 && s.written {
-		m.checkShared(s, st)
-	}
-	if s.folds {
-		m.checkFolds(s, st)
-	}
-	for k, slot := range s.vars {
-		spec.Origin.Vars[k] = f.n[slot]
-	}
-	spec.Origin.Call = f.engineCall()
-	sync := false
-	if s.opts.any {
-		sync = m.applyOptions(f, s, st)
-	} else if s.noCPU {
-		m.noWorker(s, s.at, "its codelet runs on devices that this machine lacks")
-	}
 	m.inserted++
 	keep := value || sync || s.opts.order != nil
 	if !keep {
@@ -379,22 +403,48 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	return out
 }
 
-// checkShared raises E0304 when operands share elements and not all of these are R.
-func (m *Machine) checkShared(s *insertSite, st *siteState) {
-	for i := 1; i < len(s.ops); i++ {
-		a := st.handles[i]
-		for j := 0; j < i; j++ {
-			b := st.handles[j]
-			if a.root != b.root {
-				continue
-			}
-			x, y := s.ops[i].mode, s.ops[j].mode
-			if x == iface.R && y == iface.R || x == iface.Scratch || y == iface.Scratch || !a.h.Overlaps(b.h) {
-				continue
-			}
-			m.shareElements(s.ops[j].at, s.ops[i].at, b, a, y, x)
+// describe fills in the description of a task of the site. It reports whether the
+// script waits for the task.
+func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
+	st = m.state(s)
+	spec := &st.spec
+	for k := range s.ops {
+		op := &s.ops[k]
+		h := op.value(f)
+		if h == nil {
+			m.fail("E0205", op.at, "this handle has no value yet")
+		}
+		st.handles[k] = h
+		spec.Operands[k].Handle = h.h
+		if op.node != nil {
+			m.nodeHere(op.node(f), op.at)
 		}
 	}
+	for k := range s.scalars {
+		if c := &s.scalars[k]; c.fixed == nil {
+			c.set(f, &spec.Args[k])
+		}
+	}
+	for _, p := range s.pairs {
+		a, b := st.handles[p[0]], st.handles[p[1]]
+		if a.root == b.root && a.h.Overlaps(b.h) {
+			x, y := &s.ops[p[0]], &s.ops[p[1]]
+			m.shareElements(x.at, y.at, a, b, x.mode, y.mode)
+		}
+	}
+	if s.folds {
+		m.checkFolds(s, st)
+	}
+	for k, slot := range s.vars {
+		spec.Origin.Vars[k] = f.n[slot]
+	}
+	spec.Origin.Call = f.engineCall()
+	if s.opts.any {
+		sync = m.applyOptions(f, s, st)
+	} else if s.noCPU {
+		m.noWorker(s, s.at, "its codelet runs on devices that this machine lacks")
+	}
+	return st, sync
 }
 
 // checkFolds raises E0303 when the copies of an operand are not combined by what

@@ -65,6 +65,9 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		m.inOrder(spec, st.order, s)
 	}
 	if o.loose != nil {
+		for k := range spec.Operands {
+			spec.Operands[k].Unordered = false
+		}
 		for _, u := range handlesIn(o.loose(f)) {
 			for k, h := range st.handles {
 				if h.root == u.root && h.h.Overlaps(u.h) {
