@@ -32,7 +32,7 @@ func (rt *Runtime) OnEachWorker(ctx context.Context, workers []int, fn func(Work
 		ctx = context.Background()
 	}
 	j := rt.NewJob(ctx, JobOptions{})
-	c := &Codelet{Name: "on each worker", CPU: []Impl{func(c *TaskContext) (err error) {
+	c := &Codelet{Name: "on each worker", Model: untimed, CPU: []Impl{func(c *TaskContext) (err error) {
 		w := rt.info(c.Worker())
 		defer func() {
 			if v := recover(); v != nil {

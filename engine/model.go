@@ -78,6 +78,12 @@ func (rt *Runtime) table(c *Codelet) *perf.Table {
 	return t
 }
 
+// untimed is the model of what takes another time each time: nothing is measured.
+var untimed = &perf.Model{Kind: perf.PerArch, Cost: func(*perf.Call) float64 { return 0 }}
+
+// ownKernel tells codelets of the engine from those of a program with their names.
+func ownKernel() string { return "engine" }
+
 // kernelVersion is what c.Kernel says; "" when it panics.
 func (c *Codelet) kernelVersion() (v string) {
 	if c.Kernel == nil {

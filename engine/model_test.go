@@ -140,6 +140,20 @@ func TestKernelVersions(t *testing.T) {
 	}
 }
 
+// What the engine runs for itself leaves no measurements under a program's names.
+func TestOwnCodelets(t *testing.T) {
+	dir := t.TempDir()
+	rt, err := New(Options{Workers: 2, Calibrate: 1, PerfDir: dir})
+	must(t, err)
+	must(t, rt.OnEachWorker(context.Background(), nil, func(WorkerInfo) error { return nil }))
+	must(t, rt.Close())
+	s, err := perf.NewStore(dir, "")
+	must(t, err)
+	if files, bad := s.List(); len(files) != 0 || len(bad) != 0 {
+		t.Errorf("%d files, %v", len(files), bad)
+	}
+}
+
 func TestExpect(t *testing.T) {
 	dir := t.TempDir()
 	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}}
