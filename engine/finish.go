@@ -11,7 +11,12 @@ import "github.com/starpush/starpush/engine/sched"
 
 // finish ends a kept task whose kernel is over; f says why its outputs are lost.
 func (h *hand) finish(t *task, f *failure, err error) {
-	g := t.x.future.subgraph()
+	k := t.x.future
+	if k.sp != nil && k.sp.gang != nil {
+		k.sp.gang.dismiss()
+		k.sp.gang = nil
+	}
+	g := k.subgraph()
 	if g != nil && g.kernelOver(h, t, ending{f: f, err: err}) {
 		return
 	}

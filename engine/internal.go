@@ -167,6 +167,9 @@ func (h *hand) runLight(t *task) {
 	case specialTask:
 		h.runSpecial(t)
 		return
+	case gangCall:
+		h.w.help()
+		return
 	}
 	rt, x := h.rt, t.x
 	var hold *datamgr.Hold

@@ -17,6 +17,7 @@ type TaskContext struct {
 	w    *worker
 	bufs []iface.Buffer
 	set  []bool // bufs[i] is filled in
+	part *part  // of a parallel task
 }
 
 // NumBuffers returns the number of operands.

@@ -41,6 +41,7 @@ type Runtime struct {
 
 	_         [64]byte
 	parking   parking
+	gangs     gangs
 	waiting   waiting
 	_         [64]byte
 	group     sync.WaitGroup
@@ -71,6 +72,7 @@ func New(o Options) (*Runtime, error) {
 			return nil, err
 		}
 	}
+	rt.gangs.cond.L = &rt.gangs.mu
 	if err := rt.newPolicy(); err != nil {
 		return nil, err
 	}

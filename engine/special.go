@@ -34,6 +34,12 @@ type TaskOptions struct {
 	// Both add to TaskSpec.Workers. Allow runs inside the submission.
 	Kinds []string
 	Allow func(w WorkerInfo) bool
+	// Size is the number of workers that a task of a parallel codelet gets; 0:
+	// as many as may run it, MaxWorkers at most. More than there are is a
+	// *SizeError, except in a Sequential runtime: there the ranks of a task run
+	// one at a time, the lowest first, each until it comes to a barrier or
+	// returns, and 0 means 1.
+	Size int
 	// Place is the task's place in the sequence that the job prescribes on a
 	// worker, which TaskSpec.Workers names: a task with place n starts when
 	// those with places 1 to n-1 have run, or will not, also those that are
@@ -60,6 +66,13 @@ type Traits struct {
 	// their data and dependencies, run their hooks, and touch nothing. Their
 	// operands can be R, RW or COMMUTE. The codelet has no implementation.
 	Nowhere bool
+	// Parallel says whether and how a task uses several workers at once. Policies
+	// see one task; it starts when it has all its workers. An element of a REDUX
+	// operand must be written by one rank only.
+	Parallel Parallelism
+	// MaxWorkers bounds the number of workers of a task of a parallel codelet; 0:
+	// all there are.
+	MaxWorkers int
 	// CanExecute says whether an implementation, a place in Codelet.CPU, can
 	// serve a task with such operands on such a worker; nil: all can. It runs
 	// inside the submission, and must give the same whenever it is asked.
@@ -80,6 +93,8 @@ type special struct {
 	can      []*sched.Set // by implementation: workers that can execute it; nil: all
 	sequence *sequence    // of the place
 	parent   *Subgraph    // that it belongs to
+	size     int          // how many workers it has
+	gang     *gang        // those, from when it starts
 
 	spec       TaskSpec // of prepared and repeating tasks
 	round      int64    // that was submitted last, from 1
@@ -135,6 +150,9 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		}
 	}
 	if err := keep.sp.restrict(rt, &spec); err != nil {
+		return err
+	}
+	if err := keep.sp.choose(rt, &spec); err != nil {
 		return err
 	}
 	keep.sp.spec.Workers = spec.Workers
@@ -307,12 +325,29 @@ func (h *hand) push(t *task) {
 	h.rt.reg.Unlock()
 }
 
+// body returns the kernel of t: fn, or what runs fn on several workers.
+func (w *worker) body(t *task, fn Impl) Impl {
+	sp := t.special()
+	if sp == nil || sp.gang == nil {
+		return fn
+	}
+	g := sp.gang
+	if g.mode == SPMD {
+		fn = g.spmd(w, fn)
+	}
+	return func(c *TaskContext) error {
+		c.part = &part{g, 0}
+		defer func() { c.part = nil }()
+		return fn(c)
+	}
+}
+
 // runBody runs the kernel of a general task, with what goes with it.
 func (w *worker) runBody(t *task) {
 	end := func(err error) {
 		if err == nil {
 			i := w.implementation(t)
-			err = w.kernel(t, t.codelet.CPU[i], i)
+			err = w.kernel(t, w.body(t, t.codelet.CPU[i]), i)
 		}
 		if err != nil {
 			w.fail(t, err)

@@ -24,11 +24,12 @@ const (
 	invalidateTask
 	relayTask   // delays the end of another task
 	specialTask // a task of the program that has something to do before the policy sees it
+	gangCall    // no task: see summons
 	unregisterTask
 	gatherTask
 )
 
-var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "unregister", "gather"}
+var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "", "unregister", "gather"}
 
 // light reports whether tasks of kind k are run by whoever releases them,
 // instead of going through the policy: they have no kernel.

@@ -134,6 +134,14 @@ func (w *worker) work() {
 			continue
 		}
 		w.rest()
+		if w.wanted() {
+			if looking {
+				looking = false
+				p.found(rt)
+			}
+			w.help()
+			continue
+		}
 		if rt.quit.Load() {
 			if looking {
 				p.looking.Store(0)
@@ -168,6 +176,9 @@ func (w *worker) work() {
 		if rt.quit.Load() && p.leave(w) {
 			return
 		}
+		if w.wanted() && p.leave(w) {
+			continue
+		}
 		if int(p.parked.Add(1)) == len(rt.workers) {
 			rt.progress()
 		}
@@ -190,6 +201,9 @@ func (w *worker) rest() {
 // flush adds what ended to the job's count.
 func (w *worker) flush() {
 	w.tally.flush(w.id)
+	if w.rt.gangs.open.Load() > 0 {
+		w.light = append(w.light, summons)
+	}
 	if w.ended == 0 {
 		return
 	}
@@ -368,6 +382,7 @@ func (w *worker) runGeneral(t *task) {
 	if w.refused(t) {
 		return
 	}
+	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
 	if err := x.place.Prepare(ops); err != nil {
 		w.fail(t, err)

@@ -1,0 +1,371 @@
+package engine
+
+// Parallel codelets: one task on several workers at once.
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Parallelism says how a codelet uses several workers.
+type Parallelism uint8
+
+// The kinds of parallelism.
+const (
+	// Single codelets run on one worker.
+	Single Parallelism = iota
+	// ForkJoin codelets run on one worker, and the others that the task has run
+	// what the kernel gives to TaskContext.Fork.
+	ForkJoin
+	// SPMD codelets run on all workers of the task at the same time, each with
+	// its own TaskContext.Rank, and meet at TaskContext.Barrier. The ranks share
+	// the memory of the operands, SCRATCH apart, and divide the work by rank.
+	SPMD
+)
+
+// String returns the name of p.
+func (p Parallelism) String() string {
+	return [...]string{"single", "fork-join", "SPMD"}[min(p, 2)]
+}
+
+// SizeError says that a task cannot have the number of workers it asks for.
+type SizeError struct {
+	Size, Max int
+	Message   string
+}
+
+func (e *SizeError) Error() string { return e.Message }
+
+// choose decides about the size of a task, which may run on so many workers.
+func (sp *special) choose(rt *Runtime, s *TaskSpec) error {
+	c := s.Codelet
+	var tr Traits
+	if c.Traits != nil {
+		tr = *c.Traits
+	}
+	sp.size = sp.Size
+	have := len(rt.workers)
+	if s.Workers != nil {
+		seen := map[int]bool{}
+		for _, w := range s.Workers {
+			seen[w] = true
+		}
+		have = len(seen)
+	}
+	fail := func(max int, format string, args ...any) error {
+		return &SizeError{Size: sp.Size, Max: max, Message: fmt.Sprintf("a task of %s on %d workers: ", c.Name, sp.Size) + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case tr.Parallel > SPMD:
+		return fail(0, "the codelet has an unknown kind of parallelism, %d", tr.Parallel)
+	case sp.Size < 0:
+		return fail(have, "the number must be positive, or 0 for as many as there are")
+	case tr.Parallel == Single:
+		sp.size = 1
+		if sp.Size > 1 {
+			return fail(1, "its kernels run on one; set Traits.Parallel if they can use more")
+		}
+		return nil
+	case tr.MaxWorkers > 0 && sp.Size > tr.MaxWorkers:
+		return fail(tr.MaxWorkers, "its codelet can use %d at most", tr.MaxWorkers)
+	case rt.opt.Sequential:
+		if sp.Size > MaxWorkers {
+			return fail(MaxWorkers, "there can be %d", MaxWorkers)
+		}
+	case sp.Size > have:
+		return fail(have, "it may run on %d; ask for fewer, or 0 for as many as there are", have)
+	}
+	if sp.size == 0 {
+		if sp.size = have; tr.MaxWorkers > 0 {
+			sp.size = min(have, tr.MaxWorkers)
+		}
+	}
+	return nil
+}
+
+// part is what a kernel of a parallel task sees of the others.
+type part struct {
+	g    *gang
+	rank int
+}
+
+// Size returns the number of workers that the task has: 1 unless its codelet is
+// parallel.
+func (c *TaskContext) Size() int {
+	if c.part == nil {
+		return 1
+	}
+	return c.part.g.size
+}
+
+// Rank returns the number of this kernel among those of an SPMD task, 0 to
+// Size()-1.
+func (c *TaskContext) Rank() int {
+	if c.part == nil {
+		return 0
+	}
+	return c.part.rank
+}
+
+// Fork runs fn once for each rank, 0 to Size()-1, on the workers of a ForkJoin
+// task, and returns when all have returned: the errors and panics of fn, joined.
+// Only the kernel may call it, not fn. In a Sequential runtime the ranks run in
+// turn. In tasks that are not ForkJoin fn runs for rank 0 alone.
+func (c *TaskContext) Fork(fn func(rank int) error) error {
+	if c.part == nil || c.part.g.mode != ForkJoin {
+		return callRank(fn, 0, nil)
+	}
+	return c.part.g.call(fn)
+}
+
+// Barrier returns when all kernels of an SPMD task have called it: everything
+// that they did before has happened. It is an error when one of them has
+// returned instead. In tasks that are not SPMD it returns at once.
+func (c *TaskContext) Barrier() error {
+	if c.part == nil || c.part.g.mode != SPMD {
+		return nil
+	}
+	return c.part.g.barrier(c.part.rank)
+}
+
+var (
+	errForking = errors.New("engine: Fork was called while another Fork of the same task runs; call it from the kernel only, one after the other")
+	errGone    = errors.New("engine: Barrier: a kernel of the task has returned without coming to it")
+)
+
+// gang is the workers of one parallel task.
+type gang struct {
+	t       *task
+	size    int
+	mode    Parallelism
+	members []*worker // the leader first; guarded by the runtime's gangs.mu until complete
+	inTurn  bool      // Sequential: there are no members, and ranks run one at a time
+
+	mu struct {
+		sync.Mutex
+		round   int // calls that were given to the members
+		fn      func(rank int) error
+		running int // ranks of the call that have not returned
+		errs    []error
+		over    bool // the members can go
+
+		gone    bool   // a rank of an SPMD task has returned
+		phase   int    // barriers passed
+		arrived int    // at the next one
+		turn    int    // in turn: the rank that runs
+		away    []bool // in turn: ranks that wait at a barrier, or have returned
+		ended   []bool // in turn: ranks that have returned
+	}
+	cond *sync.Cond
+}
+
+func newGang(t *task, size int, mode Parallelism) *gang {
+	g := &gang{t: t, size: size, mode: mode}
+	g.cond = sync.NewCond(&g.mu.Mutex)
+	return g
+}
+
+// call runs fn on all ranks, on the caller as rank 0.
+func (g *gang) call(fn func(rank int) error) error {
+	if !g.begin(fn) {
+		return errForking
+	}
+	g.returned(0, callRank(fn, 0, func(err error) { g.returned(0, err); g.wait() }))
+	if g.inTurn && g.mode == ForkJoin {
+		for r := 1; r < g.size; r++ {
+			g.returned(r, callRank(fn, r, func(err error) { g.returned(r, err) }))
+		}
+	}
+	return g.wait()
+}
+
+// begin gives fn to the members; false: they are busy with another.
+func (g *gang) begin(fn func(rank int) error) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.fn != nil {
+		return false
+	}
+	g.mu.fn, g.mu.running, g.mu.errs = fn, g.size, make([]error, g.size)
+	g.mu.round++
+	if g.inTurn {
+		g.mu.away, g.mu.ended = make([]bool, g.size), make([]bool, g.size)
+	}
+	if g.inTurn && g.mode == SPMD {
+		for r := 1; r < g.size; r++ {
+			go g.sequentialRank(fn, r)
+		}
+	}
+	g.cond.Broadcast()
+	return true
+}
+
+// sequentialRank is a rank of an SPMD task in a Sequential runtime: a goroutine
+// that runs when it is its turn, and that the leader waits for.
+func (g *gang) sequentialRank(fn func(rank int) error, r int) {
+	g.mu.Lock()
+	for g.mu.turn != r {
+		g.cond.Wait()
+	}
+	g.mu.Unlock()
+	g.returned(r, callRank(fn, r, func(err error) { g.returned(r, err) }))
+}
+
+// returned says that rank r has returned.
+func (g *gang) returned(r int, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mu.errs[r] = err
+	g.mu.running--
+	g.mu.gone = true
+	if g.inTurn {
+		g.mu.ended[r] = true
+		for k := range g.mu.away {
+			g.mu.away[k] = g.mu.ended[k] // a barrier gives up
+		}
+		g.passTurn(r)
+	}
+	g.cond.Broadcast()
+}
+
+// wait returns when all ranks have returned.
+func (g *gang) wait() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.mu.running > 0 {
+		g.cond.Wait()
+	}
+	g.mu.fn = nil
+	return errors.Join(g.mu.errs...)
+}
+
+// passTurn lets the next rank after r run that can. g.mu held.
+func (g *gang) passTurn(r int) {
+	for k := 1; k <= g.size; k++ {
+		if n := (r + k) % g.size; !g.mu.away[n] {
+			g.mu.turn = n
+			return
+		}
+	}
+}
+
+// barrier is Barrier of rank r.
+func (g *gang) barrier(r int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.gone {
+		return errGone
+	}
+	phase := g.mu.phase
+	g.mu.arrived++
+	if g.mu.arrived == g.size {
+		g.mu.arrived = 0
+		g.mu.phase++
+		clear(g.mu.away)
+	} else if g.inTurn {
+		g.mu.away[r] = true
+	}
+	if g.inTurn {
+		g.passTurn(r)
+	}
+	g.cond.Broadcast()
+	for g.mu.phase == phase && !g.mu.gone || g.inTurn && g.mu.turn != r {
+		g.cond.Wait()
+	}
+	if g.mu.phase == phase {
+		return errGone
+	}
+	return nil
+}
+
+// serve is what a member does: it runs the calls that it is given behind the
+// first done ones, until the task is over.
+func (g *gang) serve(w *worker, rank, done int) {
+	g.mu.Lock()
+	for {
+		for !g.mu.over && g.mu.round == done {
+			g.cond.Wait()
+		}
+		if g.mu.round == done {
+			g.mu.Unlock()
+			return
+		}
+		done = g.mu.round
+		fn := g.mu.fn
+		g.mu.Unlock()
+		g.returned(rank, callRank(fn, rank, func(err error) {
+			g.returned(rank, err)
+			g.serve(w, rank, done) // there may be more
+			w.rest()
+		}))
+		g.mu.Lock()
+	}
+}
+
+// dismiss lets the members go.
+func (g *gang) dismiss() {
+	g.mu.Lock()
+	g.mu.over = true
+	g.cond.Broadcast()
+	g.mu.Unlock()
+}
+
+// callRank calls fn as a kernel. A panic is an error.
+func callRank(fn func(rank int) error, rank int, exit func(error)) error {
+	return callKernel(func(*TaskContext) error { return fn(rank) }, nil, exit)
+}
+
+// spmd makes one kernel of the ranks of an SPMD task; the others' contexts are
+// made here, by the leader.
+func (g *gang) spmd(w *worker, fn Impl) Impl {
+	return func(c *TaskContext) error {
+		all := []*TaskContext{c}
+		for r := 1; r < g.size; r++ {
+			k, err := g.context(w, c, r)
+			if err != nil {
+				return err
+			}
+			all = append(all, k)
+		}
+		return g.call(func(rank int) error { return fn(all[rank]) })
+	}
+}
+
+// context makes the context of rank r; c is that of the leader, w.
+func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
+	t := g.t
+	n := t.numOperands()
+	k := &TaskContext{t: t, w: w, bufs: make([]iface.Buffer, n), set: make([]bool, n), part: &part{g, r}}
+	m, own := w, 0
+	if !g.inTurn {
+		m = g.members[r]
+		k.w = m
+	} else {
+		for _, op := range t.operands() {
+			if op.Mode == iface.Scratch {
+				own += r // the ranks are all on one worker
+			}
+		}
+	}
+	for i, op := range t.operands() {
+		switch op.Mode {
+		case iface.Scratch:
+			p, err := m.workspace(own, op.Handle)
+			if err != nil {
+				return nil, err
+			}
+			op.Handle.Own(p, &k.bufs[i])
+			k.set[i] = true
+			own++
+			if w.rt.opt.Poison {
+				poison(&k.bufs[i])
+			}
+		case iface.Redux:
+			k.bufs[i], k.set[i] = *c.Buffer(i), true
+		}
+	}
+	return k, nil
+}
