@@ -116,6 +116,7 @@ func (k *kit) everyItemOnce() {
 		all.Go(func() {
 			for out.Load() < 2*n && !lost.Load() {
 				now := happened.Load()
+				nothing[w].Store(-1) // whatever it finds now may only just have come within its reach
 				it := p.Pop(w)
 				if it == nil {
 					nothing[w].Store(now)
