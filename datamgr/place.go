@@ -250,6 +250,7 @@ func (d *Datum) dropLocked(in *instance) bool {
 	}
 	for _, f := range save {
 		copyBox(d.main.Load(), in, &f.box, d.desc.Elem.Size())
+		d.reg.copied(&f.box, d.desc.Elem.Size())
 		f.valid |= mainBit
 	}
 	d.root.leaves(&in.box, func(f *Fragment) {
@@ -334,6 +335,7 @@ func (d *Datum) copyLocked(f *Fragment, src, dst *instance) {
 	dst.pins++
 	d.mu.Unlock()
 	copyBox(dst, src, &f.box, d.desc.Elem.Size())
+	d.reg.copied(&f.box, d.desc.Elem.Size())
 	d.mu.Lock()
 	f.arriving &^= bit
 	f.copies--

@@ -43,6 +43,8 @@ type Registry struct {
 
 	publishers []*Publisher // who may run tasks; fixed before the first submission
 	held       []*Hold      // data held by the program; guarded by mu
+
+	copies, copiedBytes atomic.Int64 // between instances
 }
 
 // NewRegistry makes a registry whose data lives in mem.

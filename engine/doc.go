@@ -24,7 +24,7 @@
 //	    views, gates, held data, a job's submission counts
 //	a datum's lock (package datamgr)
 //	an access lock, an accumulator's lock, a publisher's lock (package datamgr)
-//	leaves: Task.mu, Job.mu, parking.mu, waiting.mu, statistics, policy queues
+//	leaves: Task.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
 //
 // No lock except the drain lock is held while a kernel, a shape function, a
 // reduction, a filter or a callback runs. Only the event of a submission is sent

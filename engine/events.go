@@ -6,6 +6,12 @@ import "time"
 
 // event tells the listener about t. Called only when there is one.
 func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
+	if rt.profile != nil {
+		rt.profile.event(k, t, worker)
+		if rt.profile.silent {
+			return
+		}
+	}
 	color := 0
 	if t.codelet != nil {
 		color = t.codelet.Color

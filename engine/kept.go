@@ -6,16 +6,18 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Task is a task that a program keeps, to wait for it or to make others wait
 // for it. It stays valid after the task has ended.
 type Task struct {
-	job  *Job
-	id   int64
-	done chan struct{}
-	sp   *special // what few tasks have; nil: nothing. Fixed before the submission
-	mu   struct {
+	job   *Job
+	id    int64
+	done  chan struct{}
+	sp    *special                  // what few tasks have; nil: nothing. Fixed before the submission
+	times atomic.Pointer[taskTimes] // with Options.Profile
+	mu    struct {
 		sync.Mutex
 		ended      bool // its successors are released
 		err        error

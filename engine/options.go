@@ -49,6 +49,8 @@ type Options struct {
 	// fails with a *VerifyError. Kernels run one at a time, pure ones (see
 	// Codelet.Pure) several times.
 	Verify bool
+	// Profile takes times: see Runtime.Profile and Task.Profile.
+	Profile bool
 	// Poison fills W and SCRATCH operands with a pattern before their kernel
 	// runs, so that a kernel that reads them is noticed. Always on with Sequential.
 	Poison bool

@@ -444,7 +444,7 @@ func (e *execution) try(s *step) {
 // configurations are what every program runs under, a few at a time.
 func configuration(n uint64) Options {
 	names := sched.Names()
-	o := Options{Policy: names[n%uint64(len(names))], Workers: int(1 + n/3%8), Poison: n%2 == 0, Verify: n%5 == 0, Deterministic: n%7 == 1}
+	o := Options{Policy: names[n%uint64(len(names))], Workers: int(1 + n/3%8), Poison: n%2 == 0, Verify: n%5 == 0, Deterministic: n%7 == 1, Profile: n%11 == 2}
 	if n%7 == 0 {
 		o.Window = 4
 	}

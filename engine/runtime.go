@@ -38,6 +38,7 @@ type Runtime struct {
 	closed       bool
 	sets         map[string]*sched.Set // worker sets of tasks, by their text
 	verify       *verifier             // nil: kernels are not checked
+	profile      *profiler             // nil: no times are taken
 
 	_         [64]byte
 	parking   parking
@@ -75,6 +76,13 @@ func New(o Options) (*Runtime, error) {
 	rt.gangs.cond.L = &rt.gangs.mu
 	if err := rt.newPolicy(); err != nil {
 		return nil, err
+	}
+	if o.Profile {
+		rt.profile = newProfiler(rt)
+		rt.policy = &profiledPolicy{rt.policy, rt.profile}
+		if o.Listener == nil {
+			rt.opt.Listener = silence{}
+		}
 	}
 	for i := range o.Workers {
 		rt.workers = append(rt.workers, newWorker(rt, i))
@@ -124,7 +132,7 @@ func (rt *Runtime) Close() error {
 		rt.quit.Store(true)
 		rt.parking.wakeAll()
 		rt.group.Wait()
-		if c, ok := rt.policy.(sched.Closer); ok {
+		if c, ok := rt.plainPolicy().(sched.Closer); ok {
 			c.Close()
 		}
 		for _, w := range rt.workers {

@@ -91,6 +91,7 @@ type rest struct {
 	all         bool
 	hold        *datamgr.Hold // of a light task that started
 	target      *Task         // of a relay: the task whose end it delays
+	times       *taskTimes    // with Options.Profile
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back

@@ -57,7 +57,7 @@ func (rt *Runtime) Ready() int {
 			n++
 		}
 	}
-	if c, ok := rt.policy.(sched.Counter); ok {
+	if c, ok := rt.plainPolicy().(sched.Counter); ok {
 		return n + c.Len()
 	}
 	if !rt.policy.Empty() {

@@ -388,6 +388,9 @@ func (w *worker) runGeneral(t *task) {
 		w.fail(t, err)
 		return
 	}
+	if w.rt.profile != nil {
+		w.rt.profile.fetched(t)
+	}
 	w.tc.reset(t, w)
 	if err := w.privates(t); err != nil {
 		w.fail(t, err)

@@ -1,0 +1,260 @@
+package engine
+
+// Profiling: when what happened to tasks, and what workers did meanwhile.
+//
+// A runtime with Options.Profile takes times where events are sent (events.go)
+// and in a policy that stands before the real one; without it there is neither,
+// so it costs nothing. Times are kept beside the tasks, in what they do not need
+// otherwise, and end in sums for each worker and codelet.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Profile is what a runtime with Options.Profile did up to one moment. Sums count
+// what goes on at that moment, too. Each is exact once nothing runs.
+type Profile struct {
+	Elapsed   time.Duration // since New
+	Submitted int64         // tasks, those that the engine inserts itself included
+	Queued    int64         // of those, how many wait for a worker now
+	Running   int64         // kernels that run now
+	Done      int64
+	Failed    int64
+	Cancelled int64 // never started
+	Workers   []WorkerProfile
+	Codelets  []CodeletProfile // by name
+	Buses     []BusProfile
+}
+
+// WorkerProfile is what one worker did. Busy, Sleeping and Overhead are all its
+// time.
+type WorkerProfile struct {
+	Name     string        // "cpu 0"
+	Tasks    int64         // whose kernels ended
+	Busy     time.Duration // in kernels
+	Sleeping time.Duration // without work: looking for some, or asleep
+	Overhead time.Duration // the rest: scheduling, order, data
+}
+
+// CodeletProfile is what tasks of one codelet took: sums over those whose
+// kernels ended. Reductions and what else the engine inserts itself are under
+// their names in brackets, such as "(reduce)".
+type CodeletProfile struct {
+	Name           string
+	Tasks          int64
+	Total          time.Duration // in kernels
+	Mean           time.Duration
+	StdDev         time.Duration // of the population; 0 for one task
+	Min, Max       time.Duration
+	Waiting        time.Duration // from submitted to ready: for data, tasks, gates
+	Queued         time.Duration // from ready to popped: for a worker
+	Fetching       time.Duration // from popped to data ready: locks, memory, copies
+	Starting       time.Duration // from data ready to start: private copies, hooks
+	Releasing      time.Duration // from end to released
+	Failed         int64         // of Tasks
+	squares, means float64       // for StdDev: the sum of squared differences from the mean, and the mean, in seconds
+}
+
+// BusProfile is what was copied from one memory node to another, or, when both
+// are the same, between instances on it.
+type BusProfile struct {
+	From, To string
+	Copies   int64
+	Bytes    int64
+}
+
+// TaskProfile says when what happened to a task: times since New, 0 for what did
+// not happen or has not yet.
+type TaskProfile struct {
+	Job       *Job
+	ID        int64
+	Codelet   string
+	Name      string
+	Worker    int           // -1: none
+	Submitted time.Duration // Submit took it
+	Ready     time.Duration // it waited for nothing any more
+	Pushed    time.Duration // the policy got it; the last time, if a lock was missing
+	Popped    time.Duration // a worker got it; likewise
+	DataReady time.Duration // its locks are taken, its memory exists and holds what it reads
+	Started   time.Duration // its kernel was called
+	Ended     time.Duration // its kernel returned
+	Released  time.Duration // what waited for it was set free
+	Failed    bool
+	Cancelled bool // it never started
+}
+
+// taskTimes is a TaskProfile that is being written.
+type taskTimes struct {
+	mu sync.Mutex
+	p  TaskProfile
+}
+
+// profiler belongs to a runtime with Options.Profile.
+type profiler struct {
+	rt        *Runtime
+	silent    bool // nobody else listens to events
+	submitted atomic.Int64
+	queued    atomic.Int64
+	running   atomic.Int64
+	cancelled atomic.Int64
+	workers   []workerTimes // the last one is for hands that are no worker's
+}
+
+// workerTimes are the sums of one worker.
+type workerTimes struct {
+	mu struct {
+		sync.Mutex
+		tasks, failed int64
+		busy, idle    time.Duration
+		busySince     time.Duration // 0: no kernel runs
+		idleSince     time.Duration // 0: it is at work
+		paused        bool          // it was idle, and will be after the kernel that runs
+		freed         time.Duration // when it last released what waited for a task
+		last          *taskTimes    // the task that ended last, while its release is to come
+		codelets      map[string]*CodeletProfile
+	}
+	_ [64]byte
+}
+
+func newProfiler(rt *Runtime) *profiler {
+	p := &profiler{rt: rt, silent: rt.opt.Listener == nil, workers: make([]workerTimes, rt.opt.Workers+1)}
+	for i := range p.workers {
+		p.workers[i].mu.codelets = map[string]*CodeletProfile{}
+	}
+	return p
+}
+
+// now is the time since New; never 0.
+func (p *profiler) now() time.Duration { return max(1, time.Since(p.rt.began)) }
+
+// worker returns the sums of a worker; below 0 those of all others.
+func (p *profiler) worker(w int) *workerTimes {
+	if w < 0 || w >= len(p.workers)-1 {
+		return &p.workers[len(p.workers)-1]
+	}
+	return &p.workers[w]
+}
+
+// Profile returns what the runtime has done so far, and false when it was made
+// without Options.Profile. It may be called at any time.
+func (rt *Runtime) Profile() (Profile, bool) {
+	p := rt.profile
+	if p == nil {
+		return Profile{}, false
+	}
+	now := p.now()
+	out := Profile{Elapsed: now, Submitted: p.submitted.Load(), Queued: max(0, p.queued.Load()),
+		Running: max(0, p.running.Load()), Cancelled: p.cancelled.Load()}
+	byName := map[string]*CodeletProfile{}
+	for i := range p.workers {
+		w := &p.workers[i]
+		w.mu.Lock()
+		out.Failed += w.mu.failed
+		out.Done += w.mu.tasks - w.mu.failed
+		for name, c := range w.mu.codelets {
+			if byName[name] == nil {
+				byName[name] = &CodeletProfile{Name: name}
+			}
+			byName[name].join(c)
+		}
+		if i < len(rt.workers) {
+			s := WorkerProfile{Name: rt.workers[i].name, Tasks: w.mu.tasks, Busy: w.mu.busy, Sleeping: w.mu.idle}
+			if w.mu.busySince > 0 {
+				s.Busy += max(0, now-w.mu.busySince)
+			}
+			if w.mu.idleSince > 0 {
+				s.Sleeping += max(0, now-w.mu.idleSince)
+			}
+			s.Overhead = max(0, now-s.Busy-s.Sleeping)
+			out.Workers = append(out.Workers, s)
+		}
+		w.mu.Unlock()
+	}
+	for _, c := range byName {
+		c.finish()
+		out.Codelets = append(out.Codelets, *c)
+	}
+	slices.SortFunc(out.Codelets, func(a, b CodeletProfile) int { return cmp.Compare(a.Name, b.Name) })
+	ram := rt.device.Memory().Name()
+	copies, bytes := rt.reg.Copied()
+	out.Buses = []BusProfile{{From: ram, To: ram, Copies: copies, Bytes: bytes}}
+	return out, true
+}
+
+// Profile says when what happened to the task, and false when its runtime was
+// made without Options.Profile. Released may be set a little after Wait returned.
+func (t *Task) Profile() (TaskProfile, bool) {
+	tt := t.times.Load()
+	if tt == nil {
+		return TaskProfile{}, false
+	}
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	return tt.p, true
+}
+
+// add counts a task that took d.
+func (c *CodeletProfile) add(p *TaskProfile) {
+	d := p.Ended - p.Started
+	c.Tasks++
+	if c.Tasks == 1 || d < c.Min {
+		c.Min = d
+	}
+	c.Max = max(c.Max, d)
+	c.Total += d
+	delta := d.Seconds() - c.means // Welford
+	c.means += delta / float64(c.Tasks)
+	c.squares += delta * (d.Seconds() - c.means)
+	c.Waiting += span64(p.Submitted, p.Ready)
+	c.Queued += span64(p.Ready, p.Popped)
+	c.Fetching += span64(p.Popped, p.DataReady)
+	c.Starting += span64(p.DataReady, p.Started)
+	if p.Failed {
+		c.Failed++
+	}
+}
+
+// span64 is the time from a to b, if both happened.
+func span64(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(0, b-a)
+}
+
+// join adds the tasks of o (Chan, Golub, LeVeque: Updating Formulae and a
+// Pairwise Algorithm for Computing Sample Variances, 1979).
+func (c *CodeletProfile) join(o *CodeletProfile) {
+	if o.Tasks == 0 {
+		return
+	}
+	n, m := float64(c.Tasks), float64(o.Tasks)
+	if c.Tasks == 0 || o.Min < c.Min {
+		c.Min = o.Min
+	}
+	c.Max = max(c.Max, o.Max)
+	delta := o.means - c.means
+	c.squares += o.squares + delta*delta*n*m/(n+m)
+	c.means += delta * m / (n + m)
+	c.Tasks += o.Tasks
+	c.Failed += o.Failed
+	c.Total += o.Total
+	c.Waiting += o.Waiting
+	c.Queued += o.Queued
+	c.Fetching += o.Fetching
+	c.Starting += o.Starting
+	c.Releasing += o.Releasing
+}
+
+// finish fills in what follows from the sums.
+func (c *CodeletProfile) finish() {
+	if c.Tasks > 0 {
+		c.Mean = c.Total / time.Duration(c.Tasks)
+		c.StdDev = time.Duration(math.Sqrt(max(0, c.squares)/float64(c.Tasks)) * float64(time.Second))
+	}
+}
