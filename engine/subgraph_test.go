@@ -341,6 +341,7 @@ func TestSubgraphErrors(t *testing.T) {
 			_, got["owner forgotten"] = c.Subgraph()
 			return nil
 		})}))
+		must(t, j.Wait(nil)) // both kernels write to got
 		k, err := j.SubmitTask(&TaskSpec{Operands: ops(iface.RW, x), Codelet: kernel("owner", func(c *TaskContext) error {
 			g, err := c.Subgraph()
 			got["data of others"] = g.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.R, outside)})
