@@ -296,13 +296,7 @@ func (d *Datum) split(f *Fragment, in Box) {
 	slab := make([]Fragment, len(boxes))
 	for i := range boxes {
 		k := &slab[i]
-		k.d, k.box, k.deep = d, boxes[i], f.deep+1
-		k.first.mode, k.first.inline = modeR, true
-		k.first.rem.Store(1)
-		k.first.waiters.Store(&activated)
-		k.tail = &k.first
-		k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
-		k.valid, k.lock, k.unordered, k.fault = f.valid, f.lock, f.unordered, f.fault
+		f.inherit(k, &boxes[i])
 		kids[i] = k
 	}
 	d.fragments += len(boxes) - 1

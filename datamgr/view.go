@@ -102,30 +102,49 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 	base := g.ids
 	g.ids += int64(len(pieces))
 	h.tidy()
-	var declare func(lo, hi int)
-	declare = func(lo, hi int) { // middle first, so that the tree stays flat
-		if lo >= hi {
-			return
-		}
-		m := (lo + hi) / 2
+	whole := d.divide(h, pieces)
+	declare := func(m int) {
 		p, q := &parts[m], &pieces[m]
 		p.d, p.desc, p.box, p.axes, p.parent, p.reduce, p.site = d, q.desc, q.box, q.axes, h, h.reduce, site
 		p.id = base + 1 + int64(m)
 		p.flags, p.readOnly = h.flags, h.readOnly
 		p.place()
-		p.frags = d.cut(&q.box, nil)
+		if whole != nil {
+			p.frags = whole[m : m+1 : m+1]
+		} else {
+			p.frags = d.cut(&q.box, nil)
+		}
 		if len(p.frags) == 1 {
 			p.f0 = p.frags[0]
 		}
 		v.Parts[m] = p
-		declare(lo, m)
-		declare(m+1, hi)
 	}
-	declare(0, len(pieces))
+	if whole != nil {
+		for m := range pieces {
+			declare(m)
+		}
+	} else {
+		middleFirst(len(pieces), declare)
+		d.balance()
+	}
 	d.live += len(pieces)
-	d.balance()
 	h.views = append(h.views, v)
 	return v, nil
+}
+
+// middleFirst calls fn for 0 to n-1 in an order that keeps the tree of fragments
+// flat when a part is cut out at each call.
+func middleFirst(n int, fn func(int)) {
+	var visit func(lo, hi int)
+	visit = func(lo, hi int) {
+		if lo < hi {
+			m := (lo + hi) / 2
+			fn(m)
+			visit(lo, m)
+			visit(m+1, hi)
+		}
+	}
+	visit(0, n)
 }
 
 // split applies f and checks what comes out of it: filters may be the host's.
