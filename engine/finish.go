@@ -31,7 +31,7 @@ func (h *hand) afterKernel(t *task, e ending) {
 	waits := k.mu.ends > 0
 	k.mu.Unlock()
 	if epilogue && !waits {
-		h.runEpilogue(t, func(f *failure, err error) { h.release(t, ending{f: f, err: err, epilogue: true}) })
+		h.runEpilogue(t, newFailure, func(f *failure, err error) { h.release(t, ending{f: f, err: err, epilogue: true}) })
 		return
 	}
 	e.epilogue = !epilogue
@@ -73,7 +73,7 @@ func (h *hand) release(t *task, e ending) {
 func (h *hand) conclude(t *task, e ending) {
 	k := t.x.future
 	if !e.epilogue && e.f == nil {
-		h.runEpilogue(t, func(f *failure, err error) { h.conclude(t, ending{f: f, err: err, epilogue: true}) })
+		h.runEpilogue(t, lateFailure, func(f *failure, err error) { h.conclude(t, ending{f: f, err: err, epilogue: true}) })
 		return
 	}
 	k.mu.Lock()
@@ -113,7 +113,7 @@ func (h *hand) conclude(t *task, e ending) {
 	h.giveOut() // what was released need not wait for the callback
 	h.hook(k, "callback", sp.Callback, func(err error) {
 		if err != nil {
-			t.job.report(newFailure(t, h.workerName(), err, false))
+			t.job.report(hookFailure(t, h.workerName(), err))
 		}
 		next(t, e)
 	})
@@ -147,14 +147,26 @@ func (h *hand) free(us []*task, f *failure) {
 	}
 }
 
-// runEpilogue runs the epilogue of t.
-func (h *hand) runEpilogue(t *task, next func(*failure, error)) {
+// hookFailure describes a hook that failed when the data of t was released
+// already: nothing is lost.
+func hookFailure(t *task, worker string, cause error) *failure {
+	f := newFailure(t, worker, cause, false)
+	f.lost = nil
+	return f
+}
+
+func lateFailure(t *task, worker string, cause error, _ bool) *failure {
+	return hookFailure(t, worker, cause)
+}
+
+// runEpilogue runs the epilogue of t; describe makes a failure of its error.
+func (h *hand) runEpilogue(t *task, describe func(*task, string, error, bool) *failure, next func(*failure, error)) {
 	h.hook(t.x.future, "epilogue", t.x.future.sp.Epilogue, func(err error) {
 		if err == nil {
 			next(nil, nil)
 			return
 		}
-		f := newFailure(t, h.workerName(), err, false)
+		f := describe(t, h.workerName(), err, false)
 		t.job.addFailure(f)
 		next(f, f.err())
 	})

@@ -36,7 +36,7 @@ func (t *Task) DependOn(deps ...Dependency) error {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
 	switch {
-	case t.sp == nil || !t.sp.prepared:
+	case t.sp == nil || !t.sp.prepared || t.sp.submitting:
 		return &SubmittedError{Task: t}
 	case slices.Contains(deps, nil):
 		return errors.New("engine: a task cannot depend on nil")

@@ -78,7 +78,7 @@ func (h *hand) again(t *task, e ending) {
 	j := k.job
 	if e.f == nil && !sp.stopped.Load() && k.id <= j.cancelled.Load() {
 		f := newFailure(t, "", j.cause(), true)
-		f.lost = nil
+		f.lost = nil // this round has run
 		e.f, e.err = f, f.err()
 	}
 	if e.f != nil || sp.stopped.Load() {
@@ -88,7 +88,7 @@ func (h *hand) again(t *task, e ending) {
 	goOn := false
 	h.hook(k, "repeat", func(k *Task) error { goOn = sp.Repeat(k); return nil }, func(err error) {
 		if err != nil {
-			j.report(newFailure(t, h.workerName(), err, false))
+			j.report(hookFailure(t, h.workerName(), err))
 		}
 		if !goOn || sp.stopped.Load() {
 			h.last(t, e)
@@ -124,7 +124,7 @@ func (h *hand) resubmit(t *task, e ending) {
 	rt.reg.Unlock()
 	if err != nil {
 		if !closed {
-			f := newFailure(t, h.workerName(), fmt.Errorf("repeating it: %w", err), false)
+			f := hookFailure(t, h.workerName(), fmt.Errorf("repeating it: %w", err))
 			j.report(f)
 			e.f, e.err = f, f.err()
 		}
