@@ -159,6 +159,7 @@ func (rt *Runtime) finish() error {
 		var left, busy bool
 		var now state
 		err := rt.waitUntil(nil, func() bool {
+			quiet := rt.quiet() // before the counts: what ends in between is seen
 			jobs, left, busy, now = jobs[:0], false, false, state{calls: rt.calls, holds: len(rt.held)}
 			for j := range rt.jobs {
 				jobs = append(jobs, j)
@@ -167,7 +168,7 @@ func (rt *Runtime) finish() error {
 				left = left || j.live != ended
 				busy = busy || j.calls > 0
 			}
-			return !left && !busy || (first || now != forced) && rt.quiet() && !rt.callsGoOn()
+			return !left && !busy || (first || now != forced) && quiet && !rt.callsGoOn()
 		})
 		forced = now
 		if stuck == nil && left {
