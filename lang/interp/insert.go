@@ -386,15 +386,15 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 		}
 		return nil
 	}
-	t, err := m.job.SubmitTask(spec)
+	var t *engine.Task
+	var err error
+	if s.opts.order != nil {
+		t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order})
+	} else {
+		t, err = m.job.SubmitTask(spec)
+	}
 	if err != nil {
 		m.insertFailed(err, s, st)
-	}
-	if s.opts.order != nil {
-		if m.ordered == nil {
-			m.ordered = map[int]orderedTask{}
-		}
-		m.ordered[spec.Workers[0]] = orderedTask{st.order, t, s.opts.at["order"]}
 	}
 	out := &Task{t: t, codelet: s.codelet.Name, site: s}
 	if sync && t != nil {
@@ -535,7 +535,10 @@ func (m *Machine) insertFailed(err error, s *insertSite, st *siteState) {
 	var mode *engine.ModeError
 	var ro *engine.ReadOnlyError
 	var red *engine.NoReductionError
+	var seat *engine.PlaceError
 	switch {
+	case errors.As(err, &seat):
+		m.failHelp("E0705", s.opts.at["order"], "", "give each task of a worker a place of its own, from 1, and leave none out", "%s", seat.Message)
 	case errors.As(err, &shape):
 		m.badShape(shape, s, st)
 	case errors.As(err, &uninit):

@@ -73,8 +73,7 @@ type Machine struct {
 	watch   func() bool         // stops the watch on the context given to Start
 	runCtx  context.Context     // that context; nil once the watch is over
 	started context.CancelFunc
-	ordered map[int]orderedTask // by worker: the last task that has a place in its sequence
-	entered int                 // nesting of entry points
+	entered int // nesting of entry points
 	closed  bool
 	err     error // what Close returned
 }

@@ -3,7 +3,6 @@ package interp
 // The options of insert.
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/starpush/starpush/engine"
@@ -62,7 +61,7 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	}
 	if o.order != nil {
 		st.order = o.order(f)
-		m.inOrder(spec, st.order, s)
+		m.checkPlace(spec, st.order, s)
 	}
 	if o.loose != nil {
 		for k := range spec.Operands {
@@ -80,31 +79,16 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	return o.sync != nil && o.sync(f)
 }
 
-// orderedTask is the last task with a place in the sequence of a worker.
-type orderedTask struct {
-	place int64
-	task  *engine.Task
-	at    place
-}
-
-// inOrder makes the task follow the one before it in the sequence of its worker. A
-// task cannot wait for one that does not exist yet, so places must not fall.
-func (m *Machine) inOrder(spec *engine.TaskSpec, order int64, s *insertSite) {
+// checkPlace checks a place in the sequence of a worker as far as the task's own
+// insert shows it.
+func (m *Machine) checkPlace(spec *engine.TaskSpec, order int64, s *insertSite) {
 	at := s.opts.at["order"]
 	if len(spec.Workers) != 1 {
 		m.failHelp("E0705", at, "", "name the worker: `worker = workers(cpu)[0]`", "`order` is a place in the sequence of one worker")
 	}
-	last, ok := m.ordered[spec.Workers[0]]
-	if !ok {
-		return
+	if order < 1 {
+		m.failHelp("E0705", at, "", "the first task of a worker has `order = 1`", "there is no place %d: places count from 1", order)
 	}
-	if order < last.place {
-		d := m.diagnostic("E0705", at, fmt.Sprintf("place %d comes after place %d was inserted", order, last.place))
-		label(d, last.at, fmt.Sprintf("place %d", last.place))
-		d.Help = []string{"insert the tasks of one worker in the order of their places"}
-		m.raise(d)
-	}
-	spec.After = append(spec.After, last.task)
 }
 
 func clampInt(v int64) int { return int(max(math.MinInt32, min(math.MaxInt32, v))) }

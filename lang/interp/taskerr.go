@@ -126,13 +126,23 @@ func (m *Machine) raiseUninit(e *engine.UninitError, at place, h *Handle) {
 func (m *Machine) raiseStuck(e *engine.StuckError, at place, h *Handle) {
 	d := m.diagnostic("R0104", at, "this waits for itself: no task of the run can go on")
 	d.Cause = e
+	missing, inserted := false, map[*insertSite]bool{}
 	for k, t := range e.Tasks {
 		if k == 4 {
 			d.Notes = append(d.Notes, fmt.Sprintf("and %s more", plural(int64(len(e.Tasks)-k), "task")))
 			break
 		}
 		what := "a gate that is closed"
-		if t.Gate == nil && t.Held != nil {
+		switch {
+		case t.Gate != nil:
+		case t.Place > 0:
+			what = fmt.Sprintf("the task at place %d of worker %d", t.Place, t.Worker)
+			missing = true
+		case t.Tag != nil:
+			what = "a tag that nobody notifies"
+		case t.Task != nil:
+			what = fmt.Sprintf("task %d, which was not submitted", t.Task.ID())
+		case t.Held != nil:
 			what = fmt.Sprintf("`%s`, which the script holds", t.Held.Name())
 			if t.HeldAt != nil {
 				if p, ok := t.HeldAt.Data.(place); ok {
@@ -148,7 +158,8 @@ func (m *Machine) raiseStuck(e *engine.StuckError, at place, h *Handle) {
 			}
 		}
 		d.Notes = append(d.Notes, fmt.Sprintf("task %d, %s, waits for %s", t.ID, name, what))
-		if s, ok := siteData(t.Origin.Site); ok && len(d.Labels) < 4 {
+		if s, ok := siteData(t.Origin.Site); ok && len(d.Labels) < 4 && !inserted[s] {
+			inserted[s] = true
 			label(d, s.at, "inserted here")
 		}
 	}
@@ -156,6 +167,9 @@ func (m *Machine) raiseStuck(e *engine.StuckError, at place, h *Handle) {
 		d.Notes = append(d.Notes, fmt.Sprintf("`%s` is held by the script", h.Name()))
 	}
 	d.Help = []string{"open the gate, or release the array, before waiting"}
+	if missing {
+		d.Help = []string{"insert the task at that place before waiting; it must not need the data of a later place"}
+	}
 	m.raise(d)
 }
 
