@@ -151,13 +151,14 @@ func TestMachineKnowsTasks(t *testing.T) {
 		t.Error("known, and never measured")
 	}
 	modelled := *incs
-	modelled.Model = &perf.Model{Kind: perf.Common, Cost: func(c *perf.Call) float64 { return c.Bytes() / 64 }}
+	modelled.Model = &perf.Model{Kind: perf.Common, Cost: func(c *perf.Call) float64 { return c.Bytes() / 64 },
+		Energy: func(c *perf.Call) float64 { return 10 * c.Bytes() }}
 	must(t, j.Submit(&TaskSpec{Codelet: &modelled, Operands: ops(iface.R, b), Priority: 1}))
 	p.mu.Lock()
 	it = p.mu.items[1]
 	p.mu.Unlock()
-	if s, known := m.Estimate(it, 0); !known || s != 24.0/64 || it.Priority != 1 {
-		t.Error(s, known, it.Priority)
+	if s, known := m.Estimate(it, 0); !known || s != 24.0/64 || m.Energy(it, 0) != 240 || it.Priority != 1 {
+		t.Error(s, known, m.Energy(it, 0), it.Priority)
 	}
 	now := m.Now()
 	close(block)

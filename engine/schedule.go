@@ -47,6 +47,7 @@ func (rt *Runtime) machine() sched.Machine {
 		m.Workers[w].Arch = rt.arch(w)
 	}
 	m.Estimate = func(it *sched.Item, w int) (float64, bool) { return rt.estimate(itemTask(it), w) }
+	m.Energy = func(it *sched.Item, w int) float64 { return rt.energy(itemTask(it), w) }
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
 	m.Data = func(it *sched.Item, visit func(id, bytes int64)) {
 		for _, op := range itemTask(it).operands() {
@@ -64,4 +65,14 @@ func (rt *Runtime) estimate(t *task, w int) (seconds float64, known bool) {
 	}
 	e := rt.modelled(t, w)
 	return e.Seconds, e.Known
+}
+
+// energy predicts what t takes on worker w, in joules; 0: not known.
+func (rt *Runtime) energy(t *task, w int) float64 {
+	if t.kind != userTask || t.codelet.Model == nil || t.codelet.Model.Energy == nil {
+		return 0
+	}
+	c := rt.call(t, 0, rt.arch(w))
+	defer rt.freeCall(c)
+	return t.codelet.Model.Joules(c)
 }

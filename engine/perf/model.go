@@ -91,6 +91,9 @@ type Model struct {
 	// Factor multiplies what Cost says on an architecture, for Common; 1 where
 	// it has none.
 	Factor map[string]float64
+	// Energy predicts the joules that a task takes, for models of any kind; nil:
+	// not known. The policies dmda to dmdas weigh it.
+	Energy func(*Call) float64
 	// MinSamples is the number of measurements from which an entry is known; 0
 	// means DefaultMinSamples.
 	MinSamples int
@@ -193,6 +196,14 @@ func (m *Model) cost(c *Call) float64 {
 		return 0
 	}
 	return s
+}
+
+// Joules is what a call takes by the model's Energy; 0: not known. m may be nil.
+func (m *Model) Joules(c *Call) float64 {
+	if m == nil || m.Energy == nil {
+		return 0
+	}
+	return guard(m.Energy, c)
 }
 
 // guard calls a function of the user's; 0 when it panics or returns no positive

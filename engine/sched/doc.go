@@ -10,8 +10,9 @@
 //
 //	Push ──> queued ──> Pop ──> [Started ──> Ended]
 //
-// Policies that implement Feedback are told when kernels start and end, and those
-// that implement Closer when all is over. Nothing else is called.
+// Policies that implement Feedback are told when kernels start and end, those that
+// implement Closer when all is over, and those that implement Counter are asked
+// how many items wait. Nothing else is called.
 //
 // # Writing a policy
 //

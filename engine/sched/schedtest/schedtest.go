@@ -321,6 +321,9 @@ func (k *kit) empty() {
 		if p.Empty() {
 			k.Fatalf("empty with item %d in it", i)
 		}
+		if c, ok := p.(sched.Counter); ok && c.Len() != 1 {
+			k.Fatalf("Len is %d with one item in it", c.Len())
+		}
 		got := p.Pop(w)
 		for v := 0; got == nil && v < workers; v++ {
 			got = p.Pop(v)
@@ -330,6 +333,9 @@ func (k *kit) empty() {
 		}
 		if !p.Empty() {
 			k.Fatalf("not empty after item %d", i)
+		}
+		if c, ok := p.(sched.Counter); ok && c.Len() != 0 {
+			k.Fatalf("Len is %d with nothing in it", c.Len())
 		}
 	}
 }
