@@ -105,6 +105,40 @@ func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Han
 	return as
 }
 
+// Refine replaces accesses to fragments that were split while they are held by
+// accesses to the pieces, where nothing waits for the whole. It releases nobody:
+// it only shows which pieces nobody else uses. as are the accesses of w; it
+// returns those it has then. Submission lock held.
+func (g *Registry) Refine(o *Hold, w *Waiter, as []Access) []Access {
+	var out []Access
+	var frags []*Fragment
+	var add func(e *epoch, f *Fragment)
+	add = func(e *epoch, f *Fragment) {
+		kids := g.refine(e, f, &g.completer)
+		for i, k := range kids {
+			add(k, (*f.kids)[i])
+		}
+		if kids == nil {
+			out, frags = append(out, Access{w: w, e: e}), append(frags, f)
+		}
+	}
+	for i := range as {
+		add(as[i].e, o.frags[i])
+	}
+	o.frags = frags
+	return out
+}
+
+// Split reports whether Refine may have something to do.
+func (o *Hold) Split() bool {
+	for _, f := range o.frags {
+		if f.kids != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // leave ends one access of e.
 func (e *epoch) leave(c *Completer) {
 	if e.rem.Add(-1) == 0 {

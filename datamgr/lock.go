@@ -432,19 +432,21 @@ func (l *accessLock) share(c *Completer) {
 	}
 }
 
-// Queued calls fn for every task that waits for one of the locks taken. Nothing
-// runs meanwhile.
+// Queued calls fn for every task that waits until one of the locks taken is
+// released.
 func (s *LockSet) Queued(fn func(*Waiter)) {
 	for _, u := range s.taken {
-		u.l.queued(fn)
+		u.l.queued(!u.exclusive, fn)
 	}
 }
 
-func (l *accessLock) queued(fn func(*Waiter)) {
+// queued calls fn for who waits for l; with alone, only those who wait until no
+// reader has it. The caller's hold keeps the lock from going to any of them.
+func (l *accessLock) queued(alone bool, fn func(*Waiter)) {
 	l.mu.Lock()
 	var queue []*Waiter
-	for _, first := range []*LockSet{l.heirs.first, l.mu.queue.first} { // whoever has the lock does not go on meanwhile
-		for s := first; s != nil; s = s.next {
+	for s := l.mu.queue.first; s != nil; s = s.next { // there are no heirs: they come with plain tasks
+		if !alone || s.wantsAlone(l) {
 			queue = append(queue, s.w)
 		}
 	}
@@ -457,6 +459,6 @@ func (l *accessLock) queued(fn func(*Waiter)) {
 // Queued calls fn for every task that waits because of the grace given to h.
 func (h *Hold) Queued(fn func(*Waiter)) {
 	for _, l := range h.locks {
-		l.queued(fn)
+		l.queued(false, fn)
 	}
 }

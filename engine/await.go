@@ -114,14 +114,20 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 	}
 	ch := rt.waiting.add()
 	defer rt.waiting.remove(ch)
+	stall := stall{j: j}
+	defer stall.stop()
 	for {
 		var stuck *StuckError
 		rt.reg.Lock()
 		ok := signal != nil && closed() || ready != nil && ready()
 		// a callback that Close waits for must not wait for ever
 		detect := j.opt.DetectStuck || called && (j.closed || rt.closed)
-		if !ok && detect && !rt.callsGoOn() && rt.quiet() {
-			stuck = j.stuck(needs)
+		switch {
+		case ok || !detect:
+		case !rt.callsGoOn() && rt.quiet():
+			stuck = j.stuck(needs, true)
+		case stall.blocked():
+			stuck = j.stuck(needs, false)
 		}
 		rt.reg.Unlock()
 		switch {
@@ -134,6 +140,8 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 		case <-signal:
 			return nil
 		case <-ch:
+		case <-stall.due():
+			stall.waited = true
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -167,6 +175,7 @@ func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
 			unordered := 0
 			for _, a := range rt.held {
 				if a.job == j {
+					a.refine()
 					held = append(held, a.t.accesses())
 					unordered += a.t.unorderedOn(h)
 				}
@@ -175,7 +184,7 @@ func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
 		})
 		if busy && rt.quiet() { // held data in pieces looks busy: see who really waits
 			busy = false
-			rt.blocked(nil, func(t *task) { busy = busy || uses(t) })
+			rt.blocked(nil, true, func(t *task) { busy = busy || uses(t) })
 		}
 		return !busy
 	}, uses)
@@ -208,9 +217,11 @@ func (j *Job) throttle() {
 }
 
 // blocked calls fn for every task that waits, however indirectly, for closed
-// gates and held data: those of j, or of every job when j is nil. Submission
-// lock held, and nothing runs.
-func (rt *Runtime) blocked(j *Job, fn func(*task)) {
+// gates and held data: those of j, or of every job when j is nil. quiet says that
+// nothing runs; else tasks of which only the end waits are left out, for their
+// kernels may be running. What is looked at cannot change meanwhile: whatever a
+// task waits for that waits itself stays as it is. Submission lock held.
+func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
 	seen := map[*task]bool{}
 	var work []*task
 	visit := func(w *datamgr.Waiter) {
@@ -242,14 +253,14 @@ func (rt *Runtime) blocked(j *Job, fn func(*task)) {
 		if t.kind == duplicateTask {
 			t.x.dup.Waiters(visit)
 		}
-		if t.kind == relayTask {
+		if t.kind == relayTask && quiet {
 			visit(&t.x.target.record().Waiter)
 		}
 		if t.general && t.x.future != nil {
 			for _, s := range t.x.future.waiters() {
 				visit(&s.Waiter)
 			}
-			if sp := t.x.future.sp; sp != nil && sp.parent != nil && sp.parent.t != nil {
+			if sp := t.x.future.sp; quiet && sp != nil && sp.parent != nil && sp.parent.t != nil {
 				visit(&sp.parent.t.Waiter)
 			}
 		}
@@ -257,10 +268,10 @@ func (rt *Runtime) blocked(j *Job, fn func(*task)) {
 }
 
 // stuck returns an error when a task that is needed can never run, because of
-// what j itself has closed or holds. Submission lock held, and nothing runs.
-func (j *Job) stuck(needs func(*task) bool) *StuckError {
+// what j itself has closed or holds; see blocked. Submission lock held.
+func (j *Job) stuck(needs func(*task) bool, quiet bool) *StuckError {
 	found := false
-	j.rt.blocked(j, func(t *task) { found = found || needs(t) })
+	j.rt.blocked(j, quiet, func(t *task) { found = found || needs(t) })
 	if !found {
 		return nil
 	}

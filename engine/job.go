@@ -16,7 +16,9 @@ import (
 type JobOptions struct {
 	// DetectStuck makes waits return a *StuckError as soon as nothing can go on
 	// because of the job's own closed gates and held data: for jobs whose one
-	// goroutine waits, opens and releases.
+	// goroutine waits, opens and releases. Besides that goroutine only the job's
+	// own kernels and callbacks may open its gates: while other jobs keep the
+	// runtime busy, the job is stuck when all of its tasks wait.
 	DetectStuck bool
 	// Stats counts and times tasks by codelet and worker.
 	Stats bool
@@ -238,7 +240,7 @@ func (j *Job) Close() error {
 		if !rt.quiet() || rt.callsGoOn() {
 			return false
 		}
-		stuck = j.stuck(func(t *task) bool { return t.job == j && t.kind != acquireTask })
+		stuck = j.stuck(func(t *task) bool { return t.job == j && t.kind != acquireTask }, true)
 		return stuck != nil || j.live == j.ended.Load() // callbacks wait for what the job holds
 	})
 	j.abandon()

@@ -83,7 +83,8 @@ func (a *Access) ReleaseTo(mode iface.AccessMode) error { return a.ReleasePart(a
 // before or after the acquire. Tasks that need nothing else go on, while the
 // program keeps the rest; what it gave back it must not touch any more. A
 // fragment that a task needed as a whole before a view cut it is given back
-// with its last part. When nothing is left it is Release.
+// with its last part; so is one that was cut after its first access without
+// order, whose pieces exclude each other. When nothing is left it is Release.
 func (a *Access) ReleasePart(p *datamgr.Handle, mode iface.AccessMode) error {
 	if p == nil {
 		return &ModeError{Mode: mode, Other: -1, Message: "no data to release: the handle is nil"}
@@ -135,9 +136,7 @@ func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *hand) 
 	}
 	t := a.t
 	x := t.x
-	now := h.rt.reg.Lower(a.hold, &t.Waiter, &x.locks, t.accesses(), p, mode == iface.NoMode, h.c)
-	x.acc = append(x.acc[:0], now...)
-	x.accMoved, t.nacc = true, int32(len(now))
+	t.setAccesses(h.rt.reg.Lower(a.hold, &t.Waiter, &x.locks, t.accesses(), p, mode == iface.NoMode, h.c))
 	if !a.hold.Left() {
 		return a.endLocked(), nil
 	}
@@ -147,6 +146,20 @@ func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *hand) 
 		a.mu.Unlock()
 	}
 	return nil, nil
+}
+
+// setAccesses replaces the accesses of a task that runs.
+func (t *task) setAccesses(as []datamgr.Access) {
+	x := t.x
+	x.acc = append(x.acc[:0], as...)
+	x.accMoved, t.nacc = true, int32(len(as))
+}
+
+// refine shows which pieces of the data nobody else uses. Submission lock held.
+func (a *Access) refine() {
+	if a.hold.Split() {
+		a.t.setAccesses(a.job.rt.reg.Refine(a.hold, &a.t.Waiter, a.t.accesses()))
+	}
 }
 
 // Fetch makes the bytes of data that was acquired with OrderOnly available in

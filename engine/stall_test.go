@@ -1,0 +1,112 @@
+package engine
+
+// Waits that would never end, while other jobs keep the runtime busy.
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// busy keeps a worker of rt busy until the function it returns is called.
+func busy(t testing.TB, rt *Runtime) (stop func()) {
+	t.Helper()
+	other := rt.NewJob(nil, JobOptions{})
+	began, end := make(chan struct{}), make(chan struct{})
+	must(t, other.Submit(&TaskSpec{Codelet: kernel("busy", func(*TaskContext) error {
+		close(began)
+		<-end
+		return nil
+	})}))
+	<-began
+	stop = sync.OnceFunc(func() {
+		close(end)
+		must(t, other.Close())
+	})
+	t.Cleanup(stop) // also when the test gives up
+	return stop
+}
+
+func TestStuckBesideOthers(t *testing.T) {
+	for _, o := range allConfigs() {
+		if o.Workers < 2 {
+			continue
+		}
+		rt, j := start(t, o)
+		x, y := ints(t, rt, make([]int64, 4)), ints(t, rt, make([]int64, 4))
+		b, err := j.AcquireWith(nil, y, iface.R, AcquireOptions{Unordered: true}) // the first one waits for all that runs
+		must(t, err)
+		must(t, b.Release())
+		stop := busy(t, rt)
+		g := j.NewGate()
+		task, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}})
+		must(t, err)
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
+		free, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y)})
+		must(t, err)
+		must(t, free.Wait(nil))
+		stuckOn(t, j.Wait(nil), g, nil)
+		stuckOn(t, task.Wait(nil), g, nil)
+		stuckOn(t, j.WaitHandles(nil, x), g, nil)
+		_, err = j.Acquire(nil, x, iface.R)
+		stuckOn(t, err, g, nil)
+		must(t, j.WaitHandles(nil, y))
+		g.Open()
+		must(t, j.Wait(nil))
+
+		a, err := j.Acquire(nil, x, iface.RW)
+		must(t, err)
+		p := parts(t, rt, x, filter.Blocks(2)) // cut while it is held
+		q := parts(t, rt, p[0], filter.Blocks(2))
+		must(t, j.WaitHandles(nil, x, p[1], q[0]))
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, p[1])}))
+		stuckOn(t, j.Wait(nil), nil, x)
+		stuckOn(t, j.WaitHandles(nil, p[1]), nil, x)
+		must(t, j.WaitHandles(nil, p[0], q[1]))
+		must(t, a.ReleasePart(p[1], iface.NoMode))
+		must(t, j.Wait(nil))
+		must(t, a.Release())
+		b, err = j.AcquireWith(nil, y, iface.R, AcquireOptions{Unordered: true})
+		must(t, err)
+		must(t, j.WaitHandles(nil, y))
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y)}))
+		stuckOn(t, j.Wait(nil), nil, y)
+		must(t, b.Release())
+		must(t, j.Wait(nil))
+		stop()
+	}
+}
+
+// A kernel of the job, or a callback, that is about to open the gate is waited for.
+func TestNotStuckWhileOwnWorkRuns(t *testing.T) {
+	for _, o := range allConfigs() {
+		if o.Workers < 4 {
+			continue
+		}
+		rt, j := start(t, o)
+		stop := busy(t, rt)
+		x := ints(t, rt, make([]int64, 4))
+		for _, begin := range []func(open func()){
+			func(open func()) {
+				must(t, j.Submit(&TaskSpec{Codelet: kernel("opens", func(*TaskContext) error { open(); return nil })}))
+			},
+			func(open func()) { must(t, j.AcquireFunc(x, iface.R, func(*Access, error) { open() })) },
+		} {
+			g := j.NewGate()
+			task, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{g}})
+			must(t, err)
+			begin(func() {
+				for range 10 { // long enough to be noticed, if anybody is rash
+					time.Sleep(stallTime / 2)
+				}
+				g.Open()
+			})
+			must(t, task.Wait(nil))
+			must(t, j.Wait(nil))
+		}
+		stop()
+	}
+}
