@@ -49,7 +49,7 @@ fuzz:
 		grep -o '^func Fuzz[A-Za-z0-9_]*' $$f | sed 's/func //' | while read t; do \
 			echo "== $$d $$t"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$d; done; done
 
-## soak: random programs against their sequential meaning, and hammer tests, SOAK in all; SEED to begin elsewhere
+## soak: random programs against their sequential meaning for SOAK, then hammer tests for a quarter of it; SEED to begin elsewhere
 SOAK ?= 1h
 SEED ?= 1
 soak:

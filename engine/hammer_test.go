@@ -414,23 +414,27 @@ func hammerRun(seed uint64, o Options) []string {
 	return m.bad
 }
 
-// guarded calls fn, and ends the process with all stacks when fn hangs.
-func guarded(what string, fn func() []string) []string {
+// guarded calls fn, and ends the process with all stacks when fn hangs, after
+// more was said.
+func guarded(what string, fn func() []string, more ...func() string) []string {
 	done := make(chan []string, 1)
 	go func() { done <- fn() }()
 	select {
 	case bad := <-done:
 		return bad
-	case <-time.After(5 * time.Minute):
+	case <-time.After(2 * time.Minute):
 		buf := make([]byte, 1<<20)
 		fmt.Fprintf(os.Stderr, "%s hangs\n%s", what, buf[:runtime.Stack(buf, true)])
+		for _, f := range more {
+			fmt.Fprintln(os.Stderr, f())
+		}
 		os.Exit(3)
 		return nil
 	}
 }
 
 func TestHammer(t *testing.T) {
-	end, s := time.Now().Add(*soak), *seed
+	end, s := time.Now().Add(*soak/4), *seed
 	names := sched.Names()
 	for n := 0; n < 60 || time.Now().Before(end); n++ {
 		o := Options{Policy: names[s%uint64(len(names))], Workers: int(1 + s/2%16), Poison: s%3 == 0, Deterministic: s%9 == 8}

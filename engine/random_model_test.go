@@ -18,6 +18,10 @@ type program struct {
 	steps []step
 	tasks int
 	fails bool // some tasks fail
+
+	outs   map[int64]outcome // of tasks that were submitted
+	held   bool              // data is acquired
+	waited bool              // for all that was submitted
 }
 
 type stepKind uint8
@@ -41,11 +45,13 @@ const (
 	stepCopy
 	stepDuplicate
 	stepUnregister
+	stepRegister
+	stepGap
 )
 
 func (k stepKind) String() string {
 	return [...]string{"partition", "end view", "task", "invalidate", "acquire", "release", "release to R",
-		"wait task", "open all", "wait", "wait handle", "gather", "release part", "call", "try", "copy", "duplicate", "unregister"}[k]
+		"wait task", "open all", "wait", "wait handle", "gather", "release part", "call", "try", "copy", "duplicate", "unregister", "register", "gap"}[k]
 }
 
 type outcome uint8
@@ -63,7 +69,8 @@ type step struct {
 	kind    stepKind
 	handle  int // index in modelDatum.handles
 	datum   int
-	filters []filter.Filter
+	filters []modelFilter
+	parts   int // of a partition, or of one that was taken out
 	view    int
 	task    *modelTask
 	mode    iface.AccessMode
@@ -75,6 +82,7 @@ type step struct {
 	fetch   bool   // order only: and then fetched
 	free    bool   // what is seen is not known
 	from    [2]int // copy: datum and handle of the source
+	group   int    // of steps from an acquire to its release; 0: none
 }
 
 // lowering gives part of the rights to a handle back.
@@ -106,7 +114,7 @@ func (s *step) String() string {
 	case stepPartition:
 		text := fmt.Sprintf("partition d%d.h%d as view %d by", s.datum, s.handle, s.view)
 		for _, f := range s.filters {
-			text += " " + f.Name()
+			text += fmt.Sprintf(" %s%v", f.Name, f.Args)
 		}
 		return text
 	}
@@ -131,8 +139,11 @@ type modelTask struct {
 	yields   int
 	kept     bool
 	out      outcome
+	fails    bool // by itself
 	panics   bool
-	want     int64 // what it saw
+	want     int64        // what it saw
+	nest     int          // size of a graph of its own that its kernel submits
+	children []*modelTask // that its kernel submits
 }
 
 // modelHandle is a box of a datum with some axes dropped.
@@ -152,9 +163,9 @@ type modelDatum struct {
 	home     bool
 	adds     bool // all updates add: accesses may be unordered
 	initOnly bool
-	dup      bool // duplicates another, made by a step
-	gone     bool // unregistered
-	initial  []int64
+	dup      bool // duplicates another
+	gone     bool // not registered, not yet or not any more
+	ended    bool // unregistered
 	handles  []*modelHandle
 	views    []*modelView
 
@@ -175,6 +186,7 @@ type modelView struct {
 	handle int
 	parts  []int
 	ended  bool
+	gap    bool // taken out of the program
 }
 
 const lazyValue = 5 // of data with an initialiser only
@@ -332,7 +344,11 @@ func body(t *modelTask, sizes []int, at func(i, k int) *int64) int64 {
 }
 
 // run does to the model what the task does, and finds out what becomes of it.
-func (p *program) run(t *modelTask, deps map[int64]outcome) {
+func (p *program) run(t *modelTask) {
+	deps := p.outs
+	if t.out = runs; t.fails {
+		t.out = failsItself
+	}
 	sizes := make([]int, len(t.ops))
 	for i, o := range t.ops {
 		d := p.data[o.datum]
@@ -407,20 +423,24 @@ func (p *program) run(t *modelTask, deps map[int64]outcome) {
 		d.each(h, func(k int) { places[i] = append(places[i], &d.val[k]) })
 	}
 	t.want = body(t, sizes, func(i, k int) *int64 { return places[i][k] })
+	for _, c := range t.children {
+		p.run(c)
+	}
 }
 
 // A maker makes a random program.
 type maker struct {
 	*program
 	r      *rand.Rand
-	outs   map[int64]outcome // of tasks that were submitted
 	kept   []int64
+	group  int  // of the steps that are made, see step
+	groups int  // made so far
 	gates  int  // made so far
 	closed bool // some gate may be closed
 }
 
 func makeProgram(seed uint64) *program {
-	m := &maker{program: &program{seed: seed}, r: rand.New(rand.NewPCG(seed, 1)), outs: map[int64]outcome{}}
+	m := &maker{program: &program{seed: seed, outs: map[int64]outcome{}}, r: rand.New(rand.NewPCG(seed, 1))}
 	m.fails = m.r.IntN(3) == 0
 	for range 1 + m.r.IntN(3) {
 		m.datum()
@@ -430,7 +450,7 @@ func makeProgram(seed uint64) *program {
 	}
 	m.open()
 	m.emit(step{kind: stepWait})
-	for i, d := range m.data {
+	for i, d := range m.data { // at the end each handle is looked at
 		for h := len(d.handles) - 1; h >= 0; h-- {
 			if !d.gone && !d.handles[h].dead {
 				m.acquire(i, h, iface.R)
@@ -441,7 +461,22 @@ func makeProgram(seed uint64) *program {
 	return m.program
 }
 
-func (m *maker) emit(s step) { m.steps = append(m.steps, s) }
+// emit adds a step to the program and does it to the model. It returns what
+// becomes of it.
+func (m *maker) emit(s step) outcome {
+	s.group = m.group
+	if m.apply(&s) {
+		m.steps = append(m.steps, s)
+	}
+	return s.out
+}
+
+// holding begins a group of steps that belong to an acquire; the result ends it.
+func (m *maker) holding() func() {
+	m.groups++
+	m.group = m.groups
+	return func() { m.group = 0 }
+}
 
 func (m *maker) datum() {
 	r := m.r
@@ -452,31 +487,15 @@ func (m *maker) datum() {
 		d.kind, d.dims = iface.Matrix, []int{1 + r.IntN(8), 1 + r.IntN(8)}
 		d.ld = d.dims[1]
 	}
-	n := d.dims[0]
-	if len(d.dims) == 2 {
-		n *= d.dims[1]
-	}
-	d.val, d.init, d.lost = make([]int64, n), make([]bool, n), make([]bool, n)
 	d.adds = !m.fails && r.IntN(4) == 0
 	d.home = d.adds || r.IntN(3) > 0
-	if d.home {
-		if len(d.dims) == 2 && r.IntN(2) == 0 {
-			d.ld += r.IntN(3)
-		}
-		for i := range d.val {
-			d.val[i], d.init[i] = int64(i*i), true
-		}
-		d.initial = append([]int64(nil), d.val...)
+	if d.home && len(d.dims) == 2 && r.IntN(2) == 0 {
+		d.ld += r.IntN(3)
 	}
 	d.initOnly = !d.adds && r.IntN(8) == 0
-	desc := iface.Desc{Kind: d.kind, Elem: iface.I64, Rank: int8(len(d.dims))}
-	copy(desc.Dim[:], d.dims)
-	h := &modelHandle{desc: desc, view: -1}
-	for k := range d.dims {
-		h.axes = append(h.axes, k)
-	}
-	d.handles = []*modelHandle{h}
+	d.reset()
 	m.data = append(m.data, d)
+	m.emit(step{kind: stepRegister, datum: len(m.data) - 1})
 	for range r.IntN(4) {
 		m.partition(len(m.data) - 1)
 	}
@@ -500,7 +519,36 @@ func (m *maker) handle(d int) int {
 	}
 }
 
-func (m *maker) filter(d *iface.Desc) filter.Filter {
+// modelFilter is a filter as data.
+type modelFilter struct {
+	Name string
+	Args []int `json:",omitempty"`
+}
+
+func (f modelFilter) filter() filter.Filter {
+	a := append(append([]int(nil), f.Args...), 0, 0, 0)
+	switch f.Name {
+	case "halves":
+		return filter.Halves()
+	case "blocks":
+		return filter.BlocksHalo(a[0], a[1])
+	case "sizes":
+		return filter.BlockSizes(f.Args)
+	case "range":
+		return filter.PickRange(a[0], a[1], a[2])
+	case "pick":
+		return filter.Pick(a[0])
+	case "rows":
+		return filter.Rows(a[0], a[1])
+	case "cols":
+		return filter.Cols(a[0], a[1])
+	case "tiles":
+		return filter.Tiles(a[0], a[1], a[2])
+	}
+	return nil
+}
+
+func (m *maker) filter(d *iface.Desc) (f modelFilter, ok bool) {
 	r := m.r
 	few := func(n int) int { return 1 + r.IntN(max(1, min(n, 4))) }
 	halo := func(n, p int) int {
@@ -509,20 +557,21 @@ func (m *maker) filter(d *iface.Desc) filter.Filter {
 		}
 		return 0
 	}
+	is := func(name string, args ...int) (modelFilter, bool) { return modelFilter{name, args}, true }
 	switch d.Kind {
 	case iface.Vector:
 		n := d.Dim[0]
 		switch p := few(n); r.IntN(5) {
 		case 0:
 			if n >= 2 {
-				return filter.Halves()
+				return is("halves")
 			}
-			return filter.Blocks(p)
+			return is("blocks", p)
 		case 1:
-			return filter.BlocksHalo(p, halo(n, p))
+			return is("blocks", p, halo(n, p))
 		case 2:
 			a := r.IntN(n)
-			return filter.PickRange(0, a, min(n, a+1+r.IntN(3)))
+			return is("range", 0, a, min(n, a+1+r.IntN(3)))
 		case 3:
 			a := r.IntN(n)
 			sizes := []int{}
@@ -531,28 +580,54 @@ func (m *maker) filter(d *iface.Desc) filter.Filter {
 					sizes = append(sizes, s)
 				}
 			}
-			return filter.BlockSizes(sizes)
+			return is("sizes", sizes...)
 		default:
-			return filter.Blocks(p)
+			return is("blocks", p)
 		}
 	case iface.Matrix:
 		p, q := few(d.Dim[0]), few(d.Dim[1])
 		switch r.IntN(6) {
 		case 0:
-			return filter.Rows(p, halo(d.Dim[0], p))
+			return is("rows", p, halo(d.Dim[0], p))
 		case 1:
-			return filter.Cols(q, halo(d.Dim[1], q))
+			return is("cols", q, halo(d.Dim[1], q))
 		case 2:
-			return filter.Tiles(p, q, min(halo(d.Dim[0], p), halo(d.Dim[1], q)))
+			return is("tiles", p, q, min(halo(d.Dim[0], p), halo(d.Dim[1], q)))
 		case 3:
-			return filter.Pick(0)
+			return is("pick", 0)
 		case 4:
-			return filter.Pick(1)
+			return is("pick", 1)
 		default:
-			return filter.Tiles(p, q, 0)
+			return is("tiles", p, q, 0)
 		}
 	}
-	return nil
+	return f, false
+}
+
+// split applies a filter to parts; nil: it does not fit.
+func split(parts []*modelHandle, mf modelFilter) []*modelHandle {
+	f := mf.filter()
+	var next []*modelHandle
+	count := -1
+	for _, p := range parts {
+		s, err := f.Split(p.desc)
+		if err != nil || count >= 0 && count != len(s.Parts) {
+			return nil
+		}
+		count = len(s.Parts)
+		for i := range s.Parts {
+			f := &s.Parts[i]
+			q := &modelHandle{desc: f.Desc(p.desc), lo: p.lo}
+			for k, a := range p.axes {
+				q.lo[a] += f.Lo[k]
+				if k != f.Drop {
+					q.axes = append(q.axes, a)
+				}
+			}
+			next = append(next, q)
+		}
+	}
+	return next
 }
 
 func (m *maker) partition(di int) {
@@ -562,33 +637,13 @@ func (m *maker) partition(di int) {
 		hi = m.handle(di)
 	}
 	parts := []*modelHandle{d.handles[hi]}
-	var fs []filter.Filter
+	var fs []modelFilter
 	for range 1 + m.r.IntN(2) {
-		f := m.filter(&parts[0].desc)
-		if f == nil {
+		f, ok := m.filter(&parts[0].desc)
+		if !ok {
 			break
 		}
-		var next []*modelHandle
-		count := -1
-		for _, p := range parts {
-			s, err := f.Split(p.desc)
-			if err != nil || count >= 0 && count != len(s.Parts) {
-				next = nil
-				break
-			}
-			count = len(s.Parts)
-			for i := range s.Parts {
-				f := &s.Parts[i]
-				q := &modelHandle{desc: f.Desc(p.desc), lo: p.lo}
-				for k, a := range p.axes {
-					q.lo[a] += f.Lo[k]
-					if k != f.Drop {
-						q.axes = append(q.axes, a)
-					}
-				}
-				next = append(next, q)
-			}
-		}
+		next := split(parts, f)
 		if next == nil {
 			break
 		}
@@ -597,6 +652,11 @@ func (m *maker) partition(di int) {
 	if len(fs) == 0 {
 		return
 	}
+	m.emit(step{kind: stepPartition, datum: di, handle: hi, filters: fs, view: len(d.views), parts: len(parts)})
+}
+
+// declare adds a view of handle hi.
+func (d *modelDatum) declare(di, hi int, parts []*modelHandle) {
 	v := &modelView{datum: di, handle: hi}
 	for _, p := range parts {
 		p.view = len(d.views)
@@ -604,7 +664,6 @@ func (m *maker) partition(di int) {
 		d.handles = append(d.handles, p)
 	}
 	d.handles[hi].views = append(d.handles[hi].views, len(d.views))
-	m.emit(step{kind: stepPartition, datum: di, handle: hi, filters: fs, view: len(d.views)})
 	d.views = append(d.views, v)
 }
 
@@ -700,9 +759,35 @@ func (m *maker) randomTask() *modelTask {
 		m.op(t, di, m.handle(di), mode, unordered)
 	}
 	if m.fails && m.r.IntN(8) == 0 {
-		t.out, t.panics = failsItself, m.r.IntN(2) == 0
+		t.fails, t.panics = true, m.r.IntN(2) == 0
+	}
+	if m.r.IntN(12) == 0 {
+		t.nest = 1 + m.r.IntN(3)
+	}
+	if m.r.IntN(8) == 0 {
+		m.children(t)
 	}
 	return t
+}
+
+// children makes tasks that the kernel of t submits. When that happens is not
+// known, so they only add to data to which everybody adds.
+func (m *maker) children(t *modelTask) {
+	var adds []int
+	for i, d := range m.data {
+		if d.adds && !d.gone {
+			adds = append(adds, i)
+		}
+	}
+	if len(adds) == 0 {
+		return
+	}
+	for range 1 + m.r.IntN(3) {
+		c := m.newTask()
+		mode := []iface.AccessMode{iface.R, iface.RW, iface.Commute, iface.Redux}[m.r.IntN(4)]
+		m.op(c, adds[m.r.IntN(len(adds))], 0, mode, mode == iface.RW && m.r.IntN(3) == 0)
+		t.children = append(t.children, c)
+	}
 }
 
 // submit adds a task to the program and to the model.
@@ -710,15 +795,12 @@ func (m *maker) submit(t *modelTask) bool {
 	if len(t.ops) == 0 {
 		return false
 	}
-	m.program.run(t, m.outs)
-	m.emit(step{kind: stepTask, task: t})
-	if t.out == uninit {
+	if m.emit(step{kind: stepTask, task: t}); t.out == uninit {
 		return false
 	}
 	if t.kept {
 		m.kept = append(m.kept, t.id)
 	}
-	m.outs[t.id] = t.out
 	return true
 }
 
@@ -729,35 +811,14 @@ func (m *maker) open() {
 
 // acquire adds an acquire; it reports whether the data is then held.
 func (m *maker) acquire(di, hi int, mode iface.AccessMode) bool {
-	d := m.data[di]
-	h := d.handles[hi]
-	d.closeGroup(hi, mode)
-	d.lazyInit(h, mode)
-	s := step{kind: stepAcquire, datum: di, handle: hi, mode: mode, out: d.check(h, mode), add: int64(m.r.IntN(100))}
-	if s.out == runs {
-		d.each(h, func(i int) {
-			switch mode {
-			case iface.W:
-				s.want = append(s.want, 0)
-				d.val[i], d.init[i], d.lost[i] = s.add, true, false
-			case iface.RW:
-				s.want = append(s.want, d.val[i])
-				d.val[i] += s.add
-			default:
-				s.want = append(s.want, d.val[i])
-			}
-		})
-	}
-	m.emit(s)
-	return s.out == runs
+	return m.emit(step{kind: stepAcquire, datum: di, handle: hi, mode: mode, add: int64(m.r.IntN(100))}) == runs
 }
 
 // call: acquire with a callback, which may give the data back piece by piece.
 func (m *maker) call(di int) {
 	r, d := m.r, m.data[di]
 	hi := m.handle(di)
-	h := d.handles[hi]
-	s := step{kind: stepCall, datum: di, handle: hi, add: int64(r.IntN(100)), free: d.adds,
+	s := step{kind: stepCall, datum: di, handle: hi, add: int64(r.IntN(100)),
 		mode: []iface.AccessMode{iface.R, iface.RW, iface.W}[r.IntN(3)]}
 	s.acquire.OrderOnly = r.IntN(4) == 0
 	if d.dup {
@@ -770,33 +831,7 @@ func (m *maker) call(di int) {
 		}
 	}
 	s.fetch = s.acquire.OrderOnly && r.IntN(2) == 0
-	d.closeGroup(hi, s.mode)
-	if !s.acquire.OrderOnly {
-		d.lazyInit(h, s.mode)
-	}
-	uses := !s.acquire.OrderOnly || s.fetch
-	reads := s.mode
-	if s.fetch {
-		reads = iface.RW
-	}
-	if uses {
-		s.out = d.check(h, reads)
-	}
-	if uses && s.out == runs {
-		d.each(h, func(i int) {
-			switch {
-			case s.mode == iface.R:
-				s.want = append(s.want, d.val[i])
-			case s.mode == iface.W && !s.fetch:
-				s.want = append(s.want, 0)
-				d.val[i], d.init[i], d.lost[i] = s.add, true, false
-			default:
-				s.want = append(s.want, d.val[i])
-				d.val[i] += s.add
-			}
-		})
-	}
-	left := m.region(d, h)
+	left := m.region(d, d.handles[hi])
 	for range r.IntN(4) {
 		if l, ok := m.lowering(di, left); ok {
 			s.lower = append(s.lower, l)
@@ -839,24 +874,6 @@ func (m *maker) copy() {
 		if to.adds || to.dup || from.adds || dst.desc.Kind != src.desc.Kind || dst.desc.Dim != src.desc.Dim {
 			continue
 		}
-		from.closeGroup(s.from[1], iface.R)
-		from.lazyInit(src, iface.R)
-		s.out = from.check(src, iface.R)
-		if s.out != uninit || to != from || !to.overlap(dst, src) {
-			to.closeGroup(s.handle, iface.W)
-		}
-		if s.out != uninit {
-			var vals []int64
-			from.each(src, func(i int) { vals = append(vals, from.val[i]) })
-			k := 0
-			to.each(dst, func(i int) {
-				to.init[i], to.lost[i] = true, s.out == lost
-				if s.out == runs {
-					to.val[i] = vals[k]
-				}
-				k++
-			})
-		}
 		m.emit(s)
 		return
 	}
@@ -866,35 +883,18 @@ func (m *maker) copy() {
 func (m *maker) duplicate() {
 	di := m.pick()
 	d := m.data[di]
-	hi := m.handle(di)
-	h := d.handles[hi]
 	if d.adds {
 		return
 	}
-	d.closeGroup(hi, iface.R)
-	d.lazyInit(h, iface.R)
-	s := step{kind: stepDuplicate, datum: len(m.data), from: [2]int{di, hi}, out: d.check(h, iface.R)}
-	m.emit(s)
-	if s.out == uninit {
-		return
-	}
-	c := &modelDatum{kind: h.desc.Kind, dup: true}
-	c.dims = append(c.dims, h.desc.Dim[:len(h.axes)]...)
-	c.ld = 1
-	if len(c.dims) == 2 {
+	hi := m.handle(di)
+	h := d.handles[hi]
+	c := &modelDatum{kind: h.desc.Kind, dup: true, ld: 1}
+	if c.dims = append(c.dims, h.desc.Dim[:len(h.axes)]...); len(c.dims) == 2 {
 		c.ld = c.dims[1]
 	}
-	d.each(h, func(i int) {
-		c.val, c.init, c.lost = append(c.val, d.val[i]), append(c.init, true), append(c.lost, s.out == lost)
-	})
-	desc := iface.Desc{Kind: c.kind, Elem: iface.I64, Rank: int8(len(c.dims))}
-	copy(desc.Dim[:], c.dims)
-	whole := &modelHandle{desc: desc, view: -1}
-	for k := range c.dims {
-		whole.axes = append(whole.axes, k)
-	}
-	c.handles = []*modelHandle{whole}
+	c.reset()
 	m.data = append(m.data, c)
+	m.emit(step{kind: stepDuplicate, datum: len(m.data) - 1, from: [2]int{di, hi}})
 }
 
 // unregister ends a datum.
@@ -907,11 +907,9 @@ func (m *maker) unregister() {
 	}
 	di := m.pick()
 	d := m.data[di]
-	if left < 2 {
+	if left < 2 || d.adds {
 		return
 	}
-	d.closeGroup(0, iface.W)
-	d.gone = true
 	m.emit(step{kind: stepUnregister, datum: di})
 }
 
@@ -922,16 +920,18 @@ func (m *maker) try(di int) {
 	if d.adds || d.initOnly || len(d.groups) > 0 {
 		return
 	}
-	s := step{kind: stepTry, datum: di, handle: hi, mode: iface.R, out: d.check(d.handles[hi], iface.R)}
-	d.each(d.handles[hi], func(i int) { s.want = append(s.want, d.val[i]) })
-	m.emit(s)
+	m.emit(step{kind: stepTry, datum: di, handle: hi, mode: iface.R})
 }
 
 func (m *maker) step() {
 	r := m.r
 	di := m.pick()
 	d := m.data[di]
-	switch k := r.IntN(57); {
+	switch k := r.IntN(58); {
+	case k == 57:
+		if len(m.data) < 12 {
+			m.datum()
+		}
 	case k == 56:
 		if r.IntN(2) == 0 {
 			m.unregister()
@@ -956,16 +956,12 @@ func (m *maker) step() {
 		if n := len(d.views); n > 0 {
 			v := r.IntN(n)
 			m.emit(step{kind: stepEndView, datum: di, view: v})
-			d.end(v)
 		}
 	case k == 6:
 		if d.adds || d.dup {
 			return
 		}
-		hi := m.handle(di)
-		d.closeGroup(hi, iface.W)
-		d.each(d.handles[hi], func(i int) { d.init[i], d.lost[i], d.val[i] = false, false, 0 })
-		m.emit(step{kind: stepInvalidate, datum: di, handle: hi})
+		m.emit(step{kind: stepInvalidate, datum: di, handle: m.handle(di)})
 	case k < 9:
 		m.hold(di)
 	case k == 9:
@@ -1054,6 +1050,7 @@ func (m *maker) hold(di int) {
 	if d.dup {
 		mode = iface.R
 	}
+	defer m.holding()()
 	if !m.acquire(di, hi, mode) {
 		return
 	}
@@ -1113,6 +1110,7 @@ func (m *maker) pieces(di int) {
 	if d.dup {
 		mode = iface.R
 	}
+	defer m.holding()()
 	if !m.acquire(di, hi, mode) {
 		return
 	}

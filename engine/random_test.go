@@ -1,6 +1,6 @@
 package engine
 
-// Random programs: each is run under every policy, with 1 to 8 workers and
+// Random programs: each is run under every policy, with 1 to 16 workers and
 // sequentially, and must do what it does to plain arrays.
 
 import (
@@ -8,15 +8,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -34,6 +33,7 @@ type execution struct {
 	job   *Job
 	hs    [][]*datamgr.Handle
 	views [][]*datamgr.View
+	homes [][]int64
 	tasks map[int64]*Task
 	gates map[int]*Gate
 	held  *Access
@@ -64,6 +64,10 @@ func element(b *iface.Buffer, k int) *int64 {
 }
 
 func (e *execution) codelet(t *modelTask) *Codelet {
+	var inner []TaskSpec // made here: what they name changes meanwhile
+	for _, k := range t.children {
+		inner = append(inner, e.spec(k))
+	}
 	return kernel("body", func(c *TaskContext) error {
 		sizes := make([]int, c.NumBuffers())
 		for i := range sizes {
@@ -97,6 +101,14 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		if t.opens > 0 {
 			e.gate(t.opens).Open()
 		}
+		if t.nest > 0 {
+			e.nest(t.id, t.nest)
+		}
+		for i := range inner {
+			if err := e.job.Submit(&inner[i]); err != nil {
+				e.fail("in task %d: %v", t.id, err)
+			}
+		}
 		return nil
 	})
 }
@@ -117,42 +129,8 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	}
 	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), JobOptions{DetectStuck: true}),
 		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}}
-	homes := make([][]int64, len(p.data))
-	for i, d := range p.data {
-		if d.dup {
-			e.hs, e.views = append(e.hs, nil), append(e.views, nil)
-			continue
-		}
-		s := DataSpec{Kind: d.kind, Elem: iface.I64, Dims: d.dims, Reduce: datamgr.SumReduction()}
-		if d.initOnly {
-			s.Reduce = &datamgr.Reduction{Name: "five", Init: func(b *iface.Buffer) error {
-				for k := range b.Len() {
-					*element(b, k) = lazyValue
-				}
-				return nil
-			}}
-		}
-		if d.home {
-			homes[i] = make([]int64, d.dims[0]*d.ld)
-			if d.kind == iface.Matrix {
-				s.LD = d.ld
-			}
-			cols := 1
-			if d.kind == iface.Matrix {
-				cols = d.dims[1]
-			}
-			for k, v := range d.initial {
-				homes[i][k/cols*d.ld+k%cols] = v
-			}
-			s.Home = unsafe.Pointer(unsafe.SliceData(homes[i]))
-		}
-		h, err := rt.Register(s)
-		if err != nil {
-			return []string{err.Error()}
-		}
-		e.hs = append(e.hs, []*datamgr.Handle{h})
-		e.views = append(e.views, nil)
-	}
+	e.homes = make([][]int64, len(p.data))
+	e.hs, e.views = make([][]*datamgr.Handle, len(p.data)), make([][]*datamgr.View, len(p.data))
 	for i := range p.steps {
 		pause()
 		e.step(&p.steps[i])
@@ -164,8 +142,13 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 			break
 		}
 	}
-	for i := range homes {
-		if len(e.hs[i]) == 0 || p.data[i].gone { // never made, or ended
+	e.openAll()
+	e.release()
+	if err := e.job.Wait(context.Background()); err != nil {
+		e.fail("last wait: %v", err)
+	}
+	for i, d := range p.data {
+		if d.gone || len(e.hs[i]) == 0 {
 			continue
 		}
 		if err := e.job.Unregister(e.hs[i][0]); err != nil {
@@ -189,21 +172,17 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 			cols = d.dims[1]
 		}
 		for k, v := range d.val {
-			if d.home && d.init[k] && !d.lost[k] && homes[i][k/cols*d.ld+k%cols] != v {
-				e.bad = append(e.bad, fmt.Sprintf("home of d%d element %d: %d, want %d", i, k, homes[i][k/cols*d.ld+k%cols], v))
+			if e.homes[i] != nil && d.init[k] && !d.lost[k] && e.homes[i][k/cols*d.ld+k%cols] != v {
+				e.bad = append(e.bad, fmt.Sprintf("home of d%d element %d: %d, want %d", i, k, e.homes[i][k/cols*d.ld+k%cols], v))
 			}
 		}
 	}
 	for i := range p.steps {
-		t := p.steps[i].task
-		if t == nil || p.steps[i].kind != stepTask {
-			continue
-		}
-		saw, ran := e.saw[t.id]
-		if ran != (t.out == runs) {
-			e.bad = append(e.bad, fmt.Sprintf("task %d: ran %v, and it %v", t.id, ran, t.out))
-		} else if ran && saw != t.want {
-			e.bad = append(e.bad, fmt.Sprintf("task %d saw %d, want %d", t.id, saw, t.want))
+		if t := p.steps[i].task; p.steps[i].kind == stepTask {
+			e.ranAsMeant(t, t.out == runs)
+			for _, c := range t.children {
+				e.ranAsMeant(c, t.out == runs)
+			}
 		}
 	}
 	if b := rt.device.Memory().Allocated(); b != 0 {
@@ -212,11 +191,122 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	return e.bad
 }
 
+// ranAsMeant checks that t ran, or did not, and saw what it should. All is over.
+func (e *execution) ranAsMeant(t *modelTask, runs bool) {
+	saw, ran := e.saw[t.id]
+	if ran != runs {
+		e.bad = append(e.bad, fmt.Sprintf("task %d: ran %v, and it %v", t.id, ran, t.out))
+	} else if ran && saw != t.want {
+		e.bad = append(e.bad, fmt.Sprintf("task %d saw %d, want %d", t.id, saw, t.want))
+	}
+}
+
+// register registers datum i.
+func (e *execution) register(i int) {
+	d := e.data[i]
+	s := DataSpec{Kind: d.kind, Elem: iface.I64, Dims: d.dims, Reduce: datamgr.SumReduction()}
+	if d.initOnly {
+		s.Reduce = &datamgr.Reduction{Name: "five", Init: func(b *iface.Buffer) error {
+			for k := range b.Len() {
+				*element(b, k) = lazyValue
+			}
+			return nil
+		}}
+	}
+	if d.home {
+		cols := 1
+		if d.kind == iface.Matrix {
+			cols, s.LD = d.dims[1], d.ld
+		}
+		home := make([]int64, d.dims[0]*d.ld)
+		for k := range d.val {
+			home[k/cols*d.ld+k%cols] = int64(k * k)
+		}
+		e.homes[i], s.Home = home, ptr(home)
+	}
+	h, err := e.rt.Register(s)
+	if err != nil {
+		e.fail("register: %v", err)
+		return
+	}
+	e.hs[i] = []*datamgr.Handle{h}
+}
+
+// release gives back what is held.
+func (e *execution) release() {
+	if e.held != nil {
+		e.held.Release()
+		e.held = nil
+	}
+}
+
+// openAll opens the gates that were made so far.
+func (e *execution) openAll() {
+	e.mu.Lock()
+	gates := e.gates
+	e.gates = map[int]*Gate{}
+	e.mu.Unlock()
+	for i, g := range gates {
+		g.Open()
+		e.mu.Lock()
+		e.gates[i] = g
+		e.mu.Unlock()
+	}
+}
+
+// nest runs a graph on data of its own: n more contributions of each kind.
+func (e *execution) nest(id int64, n int) {
+	h, err := e.rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}, Reduce: datamgr.SumReduction()})
+	if err != nil {
+		e.fail("nested: %v", err)
+		return
+	}
+	each := func(name string, mode iface.AccessMode, fn func(p *int64)) {
+		c := kernel(name, func(c *TaskContext) error {
+			for k := range c.Buffer(0).Len() {
+				fn(element(c.Buffer(0), k))
+			}
+			return nil
+		})
+		if err := e.job.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: mode}}}); err != nil {
+			e.fail("nested: %v", err)
+		}
+	}
+	each("set", iface.W, func(p *int64) { *p = id })
+	for range n {
+		each("commute", iface.Commute, func(p *int64) { *p++ })
+	}
+	for range n {
+		each("redux", iface.Redux, func(p *int64) { *p += 10 })
+	}
+	each("look", iface.R, func(p *int64) {
+		if *p != id+11*int64(n) {
+			e.fail("nested in task %d: %d", id, *p)
+		}
+	})
+	if err := e.job.Unregister(h); err != nil {
+		e.fail("nested: %v", err)
+	}
+}
+
 func (e *execution) step(s *step) {
 	ctx := context.Background()
 	switch s.kind {
+	case stepAcquire, stepWait, stepWaitHandle:
+		e.openAll()
+	}
+	switch s.kind {
+	case stepRegister:
+		e.register(s.datum)
+	case stepGap:
+		e.views[s.datum] = append(e.views[s.datum], nil)
+		e.hs[s.datum] = append(e.hs[s.datum], make([]*datamgr.Handle, s.parts)...)
 	case stepPartition:
-		v, err := e.rt.Partition(e.hs[s.datum][s.handle], s.filters...)
+		var fs []filter.Filter
+		for _, f := range s.filters {
+			fs = append(fs, f.filter())
+		}
+		v, err := e.rt.Partition(e.hs[s.datum][s.handle], fs...)
 		if err != nil {
 			e.fail("partition: %v", err)
 			return
@@ -238,10 +328,7 @@ func (e *execution) step(s *step) {
 	case stepAcquire:
 		e.acquire(s)
 	case stepRelease:
-		if e.held != nil {
-			e.held.Release()
-			e.held = nil
-		}
+		e.release()
 	case stepReleaseTo:
 		if err := e.held.ReleaseTo(s.mode); err != nil {
 			e.fail("release to: %v", err)
@@ -267,16 +354,7 @@ func (e *execution) step(s *step) {
 			e.fail("wait for task %d: %v", s.task.id, err)
 		}
 	case stepOpenAll:
-		e.mu.Lock()
-		gates := e.gates
-		e.gates = map[int]*Gate{}
-		e.mu.Unlock()
-		for i, g := range gates {
-			g.Open()
-			e.mu.Lock()
-			e.gates[i] = g
-			e.mu.Unlock()
-		}
+		e.openAll()
 	case stepWait:
 		if err := e.job.Wait(ctx); err != nil {
 			e.fail("wait: %v", err)
@@ -291,7 +369,7 @@ func (e *execution) step(s *step) {
 	}
 }
 
-func (e *execution) submit(t *modelTask) {
+func (e *execution) spec(t *modelTask) TaskSpec {
 	s := TaskSpec{Codelet: e.codelet(t), Priority: t.priority}
 	for _, o := range t.ops {
 		s.Operands = append(s.Operands, Operand{Handle: e.hs[o.datum][o.handle], Mode: o.mode, Unordered: o.unordered})
@@ -305,6 +383,11 @@ func (e *execution) submit(t *modelTask) {
 	if t.worker >= 0 {
 		s.Workers = []int{t.worker % e.rt.Workers()}
 	}
+	return s
+}
+
+func (e *execution) submit(t *modelTask) {
+	s := e.spec(t)
 	var err error
 	if t.kept {
 		e.tasks[t.id], err = e.job.SubmitTask(&s)
@@ -444,7 +527,7 @@ func (e *execution) try(s *step) {
 // configurations are what every program runs under, a few at a time.
 func configuration(n uint64) Options {
 	names := sched.Names()
-	o := Options{Policy: names[n%uint64(len(names))], Workers: int(1 + n/3%8), Poison: n%2 == 0, Verify: n%5 == 0, Deterministic: n%7 == 1, Profile: n%11 == 2}
+	o := Options{Policy: names[n%uint64(len(names))], Workers: int(1 + n/3%16), Poison: n%2 == 0, Verify: n%5 == 0, Deterministic: n%7 == 1, Profile: n%11 == 2}
 	if n%7 == 0 {
 		o.Window = 4
 	}
@@ -458,20 +541,9 @@ func check(t *testing.T, seed uint64, o Options, journal bool) bool {
 		j = &Journal{}
 		o.Listener = j
 	}
-	done := make(chan []string, 1)
-	go func() { done <- execute(p, o, func() {}) }()
-	var bad []string
-	select {
-	case bad = <-done:
-	case <-time.After(30 * time.Second):
-		var b strings.Builder
-		for i := range p.steps {
-			fmt.Fprintf(&b, "%3d %v\n", i, &p.steps[i])
-		}
-		buf := make([]byte, 1<<20)
-		fmt.Fprintf(os.Stderr, "seed %d hangs under %+v\n%s\n%s", seed, o, b.String(), buf[:runtime.Stack(buf, true)])
-		os.Exit(3)
-	}
+	c := randomCase{p, o}
+	c.options.Listener = nil
+	bad := guarded(fmt.Sprintf("seed %d under %+v", seed, c.options), func() []string { return execute(p, o, func() {}) }, func() string { return keep(c) })
 	if journal && len(bad) == 0 {
 		if err := j.Check(); err != nil {
 			bad = append(bad, err.Error())
@@ -480,11 +552,7 @@ func check(t *testing.T, seed uint64, o Options, journal bool) bool {
 	if len(bad) == 0 {
 		return true
 	}
-	o.Listener = nil
-	t.Errorf("program %d under %+v: %v", seed, o, bad)
-	for i := range p.steps {
-		t.Logf("%3d %v", i, &p.steps[i])
-	}
+	t.Errorf("program %d under %+v: %v\n%s", seed, c.options, bad, keep(c))
 	return false
 }
 

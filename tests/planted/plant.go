@@ -66,13 +66,17 @@ func (r *runner) plant(f *fault) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, run := range [][]string{
-		{"./engine", "-run", "TestRandomPrograms|TestHammer", "-soak", r.quick.String()},
+	for i, run := range [][]string{
+		{"./engine", "-run", "TestRandomPrograms|TestHammer", "-soak", r.quick.String(), "-args", "-kept", dir, "-shrink", "0s"},
 		{"./datamgr"},
 		{"./engine"},
 		{"./tests", "-run", "TestP[0-9]"},
 	} {
-		args := append([]string{"test", "-overlay", overlay, "-vet", "off", "-failfast", "-timeout", r.limit.String()}, run...)
+		limit := r.limit
+		if i == 0 {
+			limit = 4*r.quick + 30*time.Second
+		}
+		args := append([]string{"test", "-overlay", overlay, "-vet", "off", "-failfast", "-timeout", limit.String()}, run...)
 		cmd := exec.Command("go", args...)
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
