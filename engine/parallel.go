@@ -296,11 +296,15 @@ func (g *gang) serve(w *worker, rank, done int) {
 		done = g.mu.round
 		fn := g.mu.fn
 		g.mu.Unlock()
-		g.returned(rank, callRank(fn, rank, func(err error) {
+		w.helps(true)
+		err := callRank(fn, rank, func(err error) {
+			w.helps(false)
 			g.returned(rank, err)
 			g.serve(w, rank, done) // there may be more
 			w.rest()
-		}))
+		})
+		w.helps(false)
+		g.returned(rank, err)
 		g.mu.Lock()
 	}
 }

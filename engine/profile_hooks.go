@@ -41,11 +41,7 @@ func (p *profiler) event(k EventKind, t *task, worker int) {
 	defer w.mu.Unlock()
 	w.releasedLocked(now)
 	if k == TaskStarted {
-		w.mu.busySince = now
-		if w.mu.idleSince > 0 { // it found something that no policy gave out
-			w.mu.idle += now - w.mu.idleSince
-			w.mu.idleSince, w.mu.paused = 0, true
-		}
+		w.beginLocked(now)
 		p.running.Add(1)
 		tt.mu.Lock()
 		defer tt.mu.Unlock()
@@ -76,11 +72,7 @@ func (p *profiler) event(k EventKind, t *task, worker int) {
 		return
 	}
 	p.running.Add(-1)
-	w.mu.busy += now - w.mu.busySince
-	w.mu.busySince = 0
-	if w.mu.paused {
-		w.mu.idleSince, w.mu.paused = now, false
-	}
+	w.endLocked(now)
 	tt.p.Ended = now
 	w.codeletLocked(tt.p.Codelet).add(&tt.p)
 	if worker < 0 { // nobody says what this hand does next
@@ -120,6 +112,40 @@ func (w *workerTimes) releasedLocked(now time.Duration) {
 	defer tt.mu.Unlock()
 	tt.p.Released = now
 	w.codeletLocked(tt.p.Codelet).Releasing += now - tt.p.Ended
+}
+
+// helps notes that w begins or ends a part of another worker's task.
+func (w *worker) helps(begin bool) {
+	p := w.rt.profile
+	if p == nil {
+		return
+	}
+	t := p.worker(w.id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := p.now(); begin {
+		t.beginLocked(now)
+	} else {
+		t.endLocked(now)
+	}
+}
+
+// beginLocked begins the time in a kernel.
+func (w *workerTimes) beginLocked(now time.Duration) {
+	w.mu.busySince = now
+	if w.mu.idleSince > 0 { // it found something that no policy gave out
+		w.mu.idle += now - w.mu.idleSince
+		w.mu.idleSince, w.mu.paused = 0, true
+	}
+}
+
+// endLocked ends the time in a kernel.
+func (w *workerTimes) endLocked(now time.Duration) {
+	w.mu.busy += now - w.mu.busySince
+	w.mu.busySince = 0
+	if w.mu.paused {
+		w.mu.idleSince, w.mu.paused = now, false
+	}
 }
 
 // fetched notes that the data of t is ready.

@@ -311,7 +311,8 @@ func TestVerifyKeepsResults(t *testing.T) {
 func TestVerifyImpure(t *testing.T) {
 	n := atomic.Int64{}
 	rt, j := start(t, Options{Workers: 1, Verify: true})
-	h := ints(t, rt, make([]int64, 3))
+	x := make([]int64, 3)
+	h := ints(t, rt, x)
 	task, err := j.SubmitTask(&TaskSpec{Codelet: &Codelet{Name: "count", Pure: true, CPU: []Impl{func(c *TaskContext) error {
 		for k := range iface.Slice[int64](c.Buffer(0)) {
 			iface.Slice[int64](c.Buffer(0))[k] = n.Add(1)
@@ -322,6 +323,45 @@ func TestVerifyImpure(t *testing.T) {
 	must(t, task.Wait(context.Background()))
 	if task.Err() != nil {
 		t.Error(task.Err())
+	}
+	if !slices.Equal(x, []int64{1, 2, 3}) {
+		t.Errorf("%v instead of what the first run wrote", x)
+	}
+}
+
+// TestVerifyParallel: kernels on several workers run once, are watched together,
+// and blamed.
+func TestVerifyParallel(t *testing.T) {
+	for _, sequential := range []bool{false, true} {
+		for _, leaves := range []bool{false, true} {
+			rt, j := start(t, Options{Workers: 3, Sequential: sequential, Verify: true})
+			x := make([]int64, 8)
+			c := &Codelet{Name: "ranks", Pure: true, Traits: &Traits{Parallel: SPMD}, CPU: []Impl{func(c *TaskContext) error {
+				x := iface.Slice[int64](c.Buffer(0))
+				if c.Rank() == 0 && !leaves {
+					x[0] = 100
+				}
+				if err := c.Barrier(); err != nil {
+					return err
+				}
+				for k := 1 + c.Rank(); k < len(x); k += c.Size() {
+					x[k] = int64(k)
+				}
+				return nil
+			}}}
+			task, err := j.SubmitWith(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: ints(t, rt, x), Mode: iface.W}}}, TaskOptions{Size: 2})
+			must(t, err)
+			must(t, task.Wait(context.Background()))
+			var v *VerifyError
+			switch found := errors.As(task.Err(), &v); {
+			case found != leaves:
+				t.Errorf("sequential %v: %v", sequential, task.Err())
+			case found && (v.Breaches[0].Kind != LeavesUnwritten || v.Breaches[0].Count != 1):
+				t.Errorf("%+v", v.Breaches)
+			case !found && !slices.Equal(x, []int64{100, 1, 2, 3, 4, 5, 6, 7}):
+				t.Error(x)
+			}
+		}
 	}
 }
 

@@ -64,6 +64,7 @@ type app struct {
 	reported bool  // a diagnostic was shown
 	tasks    int64 // that ended, for the summary
 	stats    any   // for the summary, nil without --stats
+	profile  any   // for the summary, nil without --profile
 }
 
 // globalFlags work with every subcommand.
@@ -115,8 +116,9 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	if a.json != nil {
 		a.json.line(struct {
 			jsonSummary
-			Stats any `json:"stats,omitempty"`
-		}{jsonSummary{"summary", code, a.tasks, time.Since(a.start).Seconds()}, a.stats})
+			Stats   any `json:"stats,omitempty"`
+			Profile any `json:"profile,omitempty"`
+		}{jsonSummary{"summary", code, a.tasks, time.Since(a.start).Seconds()}, a.stats, a.profile})
 		if err := a.json.failed(); err != nil && !errors.Is(err, syscall.EPIPE) {
 			fmt.Fprintf(a.con.err, "starpush: writing standard output: %v\n", err)
 			code = max(code, exitFailed)

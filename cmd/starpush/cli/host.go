@@ -95,7 +95,7 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	if err != nil && level > 0 {
 		return nil, err
 	}
-	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify,
+	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile,
 		Calibrate: level, PerfDir: dir})
 	if err != nil {
 		return nil, usagef("%v", err)

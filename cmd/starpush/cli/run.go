@@ -24,6 +24,7 @@ type runFlags struct {
 	sequential         bool
 	deterministic      bool
 	verify             bool
+	profile            bool
 	timeout            time.Duration
 	stats              bool
 	progress           string
@@ -43,6 +44,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringVar(&o.sched, "sched", "", schedUsage())
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
+	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
 	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker at the end")
@@ -185,6 +187,9 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	}
 	if o.stats && ran {
 		a.showStats(stats)
+	}
+	if p, ok := rt.Profile(); ok {
+		a.showProfile(p)
 	}
 	return status(codeOf(ctx, err, true))
 }
