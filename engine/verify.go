@@ -18,7 +18,6 @@ package engine
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"sync"
 	"unsafe"
 
@@ -30,6 +29,7 @@ type verifier struct {
 	mu struct {
 		sync.Mutex // held while a kernel runs
 		suspects   map[suspectKey]*suspicion
+		tasks      uint64 // watched so far: a run of one worker draws the same patterns each time
 	}
 }
 
@@ -85,7 +85,8 @@ type watch struct {
 }
 
 func newWatch(v *verifier, c *TaskContext, fn Impl) *watch {
-	w := &watch{v: v, c: c, fn: fn, seed: rand.Uint64()}
+	v.mu.tasks++
+	w := &watch{v: v, c: c, fn: fn, seed: mix(v.mu.tasks)}
 	ops := c.t.operands()
 	w.ops = make([]watched, len(ops))
 	for i := range ops {
@@ -202,10 +203,8 @@ func (w *watch) prepare(round func(i int) int) {
 	for i := range w.ops {
 		o := &w.ops[i]
 		switch o.role {
-		case reads:
+		case reads, updates:
 			o.restore()
-		case updates:
-			o.store(o.before)
 		case writes, spare:
 			if o.want == nil {
 				o.want = make([]byte, o.buf.Len()*o.size)
@@ -447,12 +446,19 @@ func (o *watched) store(from []byte) {
 	o.rows(func(at int, mem []byte) { copy(mem, from[at*o.size:]) })
 }
 
-// restore stores what was before, if that is not what there is: others may be
-// reading it.
+// restore stores what was before where that is not what there is. Others may be
+// reading the elements beside: those of an R operand, and those of one that
+// shares only some elements with an operand that is written.
 func (o *watched) restore() {
 	o.rows(func(at int, mem []byte) {
-		if was := o.before[at*o.size : at*o.size+len(mem)]; !bytes.Equal(mem, was) {
-			copy(mem, was)
+		was := o.before[at*o.size : at*o.size+len(mem)]
+		if bytes.Equal(mem, was) {
+			return
+		}
+		for k := 0; k < len(mem); k += o.size {
+			if e := mem[k : k+o.size]; !bytes.Equal(e, was[k:k+o.size]) {
+				copy(e, was[k:])
+			}
 		}
 	})
 }
