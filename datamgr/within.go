@@ -7,6 +7,9 @@ func (h *Handle) Within(o *Handle) bool {
 	return h.d == o.d && (h == o || o.box.has(&h.box))
 }
 
+// Waits reports whether w waits for something.
+func (w *Waiter) Waits() bool { return w.pending.Load() != 0 }
+
 // PartitionHeld is Partition for whoever holds an access to h that was
 // registered before: it does not mind that h has ended since for those that
 // come later.

@@ -37,7 +37,7 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 		return c
 	}
 	t.mu.Lock()
-	if t.mu.ended {
+	if t.mu.ended || t.mu.ending {
 		t.mu.Unlock()
 		return &EndedError{Task: t}
 	}

@@ -20,7 +20,33 @@ func (h *hand) finish(t *task, f *failure, err error) {
 	if g != nil && g.kernelOver(h, t, ending{f: f, err: err}) {
 		return
 	}
+	if k.sp == nil && g == nil && h.finishKept(t, f, err) {
+		return
+	}
 	h.afterKernel(t, ending{f: f, err: err})
+}
+
+// finishKept is the short way for a task that is only kept; it reports false,
+// with the data still to be released, when the end of the task waits for others.
+func (h *hand) finishKept(t *task, f *failure, err error) bool {
+	k := t.x.future
+	k.mu.Lock()
+	if k.mu.ends > 0 || k.mu.lost != nil {
+		k.mu.Unlock()
+		return false
+	}
+	k.mu.ending = true
+	k.mu.Unlock()
+	h.end(t, f)
+	k.mu.Lock()
+	k.mu.ended, k.mu.err, k.mu.failure, k.mu.t = true, err, f, nil
+	next := k.mu.successors
+	k.mu.successors = nil
+	k.mu.Unlock()
+	h.free(next, f)
+	close(k.done)
+	h.retire(t)
+	return true
 }
 
 // afterKernel ends a kept task whose kernel and sub-graph are over.

@@ -19,6 +19,7 @@ type Task struct {
 	times atomic.Pointer[taskTimes] // with Options.Profile
 	mu    struct {
 		sync.Mutex
+		ending     bool // too late to make its end wait
 		ended      bool // its successors are released
 		err        error
 		failure    *failure

@@ -1,0 +1,44 @@
+package engine
+
+import "testing"
+
+// A task says where it is.
+func TestTaskState(t *testing.T) {
+	for _, o := range parallel {
+		if o.Workers != 1 {
+			continue
+		}
+		rt, j := start(t, o)
+		var inKernel, inCallback TaskState
+		g, end := j.NewGate(), j.NewGate()
+		enter, leave := make(chan struct{}), make(chan struct{})
+		block := kernel("blocks", func(*TaskContext) error { enter <- struct{}{}; <-leave; return nil })
+		k := j.NewTask(&TaskSpec{After: []Dependency{g}, Codelet: kernel("k", func(c *TaskContext) error {
+			inKernel = c.Task().State()
+			return c.Task().AddEndDependency(end)
+		})}, TaskOptions{Callback: func(k *Task) error { inCallback = k.State(); return nil }})
+		want := func(s TaskState) {
+			t.Helper()
+			if got := k.State(); got != s {
+				t.Errorf("%v: %v, want %v", o.Policy, got, s)
+			}
+		}
+		want(StatePrepared)
+		must(t, k.Submit())
+		want(StateWaiting)
+		must(t, j.Submit(&TaskSpec{Codelet: block}))
+		<-enter
+		g.Open()
+		want(StateReady)
+		close(leave)
+		must(t, rt.WaitNoReady(nil))
+		want(StateEnding)
+		end.Open()
+		must(t, k.Wait(nil))
+		want(StateEnded)
+		if inKernel != StateRunning || inCallback != StateEnding {
+			t.Error(o.Policy, inKernel, inCallback)
+		}
+		must(t, j.Wait(nil))
+	}
+}
