@@ -516,7 +516,9 @@ func TestHammerWindow(t *testing.T) {
 			})
 		}
 		for range 10 {
+			all.Add(1) // what is held is no task that Wait waits for
 			must(t, j.AcquireFunc(h, iface.RW, func(a *Access, err error) {
+				defer all.Done()
 				if err == nil {
 					err = j.Submit(&TaskSpec{Codelet: grow(0)})
 				}
