@@ -201,8 +201,8 @@ func (t *task) unorderedOn(h *datamgr.Handle) (n int) {
 }
 
 // throttle waits until there is room in the job's window. It returns at once in
-// kernels, and when nothing is ready or running: then only the caller can make
-// room.
+// kernels, and when nothing is ready or running, or nothing of the job ever would
+// be: then only the caller can make room.
 func (j *Job) throttle() {
 	rt := j.rt
 	if rt.opt.Sequential || rt.mayBeInKernel() {
@@ -212,8 +212,23 @@ func (j *Job) throttle() {
 	if j.low > 0 {
 		low = min(j.low, j.window-1)
 	}
-	// a cancelled context is no reason to return: the workers drop what is left
-	_ = rt.waitUntil(nil, func() bool { return j.live-j.ended.Load() <= low || rt.quiet() })
+	ch := rt.waiting.add()
+	defer rt.waiting.remove(ch)
+	stall := stall{j: j, any: true}
+	defer stall.stop()
+	for { // a cancelled context is no reason to return: the workers drop what is left
+		rt.reg.Lock()
+		enough := j.live-j.ended.Load() <= low || rt.quiet() || stall.blocked()
+		rt.reg.Unlock()
+		if enough {
+			return
+		}
+		select {
+		case <-ch:
+		case <-stall.due():
+			stall.waited = true
+		}
+	}
 }
 
 // blocked calls fn for every task that waits, however indirectly, for closed

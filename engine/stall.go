@@ -9,6 +9,7 @@ import "time"
 // the job has changed for a while: the look costs time for each task that waits.
 type stall struct {
 	j      *Job
+	any    bool // what the tasks wait for may be closed or held by other jobs, too
 	seen   jobState
 	looked bool // at this state
 	waited bool // this state has lasted
@@ -25,7 +26,8 @@ type jobState struct {
 const stallTime = 10 * time.Millisecond
 
 // blocked reports whether every task of the job waits, however indirectly, for
-// closed gates or held data of the job, so that only the program can go on.
+// closed gates or held data of the job, so that only the program can go on; with
+// any, for what only some program can bring about.
 // Submission lock held.
 func (s *stall) blocked() bool {
 	j := s.j
@@ -40,20 +42,20 @@ func (s *stall) blocked() bool {
 		s.seen, s.looked, s.waited = now, false, false
 	}
 	for _, l := range j.lists {
-		if l.gate == nil { // others may bring it about
+		if l.gate == nil && !s.any { // others may bring it about
 			s.looked = true
 			return false
 		}
 	}
 	switch {
-	case j.calls > 0 || now.lists+now.holds == 0:
+	case !s.any && (j.calls > 0 || now.lists+now.holds == 0):
 		s.looked = true // a callback may go on, or there is nothing to wait for
 		return false
 	case s.looked || !s.waited:
 		return false
 	}
 	s.looked = true
-	return j.allBlocked()
+	return j.allBlocked(s.any)
 }
 
 // due returns a channel on which something arrives when it is time to look; nil
@@ -76,10 +78,15 @@ func (s *stall) stop() {
 }
 
 // allBlocked reports whether every task of j that has not ended waits for closed
-// gates or held data of j. Tasks of any job may run. Submission lock held.
-func (j *Job) allBlocked() bool {
+// gates or held data of j; with any, of any job. Tasks of any job may run.
+// Submission lock held.
+func (j *Job) allBlocked(any bool) bool {
+	whose := j
+	if any {
+		whose = nil
+	}
 	n := int64(0)
-	j.rt.blocked(j, false, func(t *task) {
+	j.rt.blocked(whose, false, func(t *task) {
 		if t.job == j && t.counted() {
 			n++
 		}

@@ -110,3 +110,24 @@ func TestNotStuckWhileOwnWorkRuns(t *testing.T) {
 		stop()
 	}
 }
+
+// Submit does not wait for room that only its caller can make.
+func TestWindowBesideOthers(t *testing.T) {
+	for _, o := range allConfigs() {
+		if o.Workers < 2 {
+			continue
+		}
+		rt, _ := start(t, o)
+		j := rt.NewJob(nil, JobOptions{MaxInFlight: 20})
+		stop := busy(t, rt)
+		x := ints(t, rt, make([]int64, 1))
+		g := j.NewGate()
+		for range 22 { // the last ones find no room
+			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}}))
+		}
+		g.Open()
+		must(t, j.Wait(nil))
+		stop()
+		must(t, j.Close())
+	}
+}
