@@ -30,7 +30,8 @@ type Session struct {
 	checker *check.Session
 	ctx     *sessionContext
 	entries int
-	err     error // of the options
+	done    []*check.Unit // entries that ran without error
+	err     error         // of the options
 	closed  bool
 }
 
@@ -71,16 +72,22 @@ func (s *Session) start() {
 		return
 	}
 	if s.comp.cfg.Modules["std/blas"] != nil {
-		s.predeclare(`import "std/blas" as blas`)
+		s.predeclare(blasImport)
 	}
 	for _, b := range cfg.Bindings {
 		s.predeclare(fmt.Sprintf("extern %s: %v", b.Name, b.Data.Type()))
 	}
-	s.entries = 0
+	s.entries, s.done = 0, nil
 }
 
+// What sessions declare by themselves, and where diagnostics say that it stands.
+const (
+	blasImport    = `import "std/blas" as blas`
+	sessionSource = "<session>"
+)
+
 func (s *Session) predeclare(src string) {
-	if _, err := s.eval(context.Background(), "<session>", src); err != nil && s.err == nil {
+	if _, err := s.eval(context.Background(), sessionSource, src); err != nil && s.err == nil {
 		s.err = err
 	}
 }
@@ -134,7 +141,36 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 	}
 	out, err := s.m.Eval(ctx, unit)
 	res.Value, res.Type, res.Inserted, res.Warnings = out.Value, out.Type, out.Inserted, ds
+	if err == nil {
+		s.done = append(s.done, unit)
+	}
 	return res, err
+}
+
+// Script returns the entries that ran without error, and how many they are, as a
+// script that does the same: what an expression gave is printed, names that were
+// declared again are told apart, and std/blas is imported where it is used.
+func (s *Session) Script() (text string, entries int) {
+	text = strings.Join(check.Statements(s.done), "\n") + "\n"
+	if s.usesBlas() {
+		text = blasImport + "\n\n" + text
+	}
+	if out, err := syntax.Format(diag.NewSource("script", text)); err == nil {
+		text = string(out)
+	}
+	return text, len(s.done)
+}
+
+// usesBlas reports whether an entry uses the import that the session began with.
+func (s *Session) usesBlas() bool {
+	for _, u := range s.done {
+		for _, id := range syntax.Idents(u.File) {
+			if id.Obj != nil && id.Obj.Kind == types.ModuleObject && id.Obj.Decl.File == sessionSource {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Incomplete reports whether src is the beginning of an entry that needs more lines.

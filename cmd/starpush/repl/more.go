@@ -33,7 +33,8 @@ func (s *Shell) time(ctx context.Context, args string) {
 	}
 	submitted := s.now()
 	before := s.Session.Stats()
-	if _, _, err := s.eval(ctx, "wait"); err != nil {
+	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
+	if err != nil {
 		s.fail("wait", before, err)
 		return
 	}
@@ -142,30 +143,21 @@ func (s *Shell) save(_ context.Context, file string) {
 	case s.WriteFile == nil:
 		s.complain("files cannot be written here")
 		return
-	case len(s.accepted) == 0:
-		s.complain("nothing to save: no statement has run yet")
+	}
+	if s.settle() != nil {
 		return
 	}
-	var b strings.Builder
-	for _, entry := range s.accepted {
-		if isExpression(entry) {
-			entry = inPrint(entry) // what the prompt does by itself
-		}
-		b.WriteString(entry + "\n")
-	}
-	text := b.String()
-	if strings.Contains(text, "blas.") && !strings.Contains(text, `import "std/blas"`) {
-		text = "import \"std/blas\" as blas\n\n" + text // there by itself at the prompt only
-	}
-	if out, err := lang.Format(file, []byte(text)); err == nil {
-		text = string(out)
+	text, n := s.Session.Script()
+	if n == 0 {
+		s.complain("nothing to save: no statement has run yet")
+		return
 	}
 	file = unquote(file)
 	if err := s.WriteFile(file, []byte(text)); err != nil {
 		s.complain("%s", fileError(file, err))
 		return
 	}
-	fmt.Fprintf(s.Out, "%s written to %s\n", entries(len(s.accepted)), file)
+	fmt.Fprintf(s.Out, "%s written to %s\n", entries(n), file)
 }
 
 // isExpression says whether entry is an expression that stands alone at the prompt only.
@@ -238,7 +230,6 @@ func (s *Shell) reset(_ context.Context, args string) {
 	if err := s.Session.Reset(args == "handles"); err != nil {
 		s.show("", err)
 	}
-	s.accepted = nil
 }
 
 // quit leaves.

@@ -66,15 +66,14 @@ func paint(f func(string) string, s string) string {
 // A Shell is one conversation. Use it from one goroutine.
 type Shell struct {
 	Config
-	presses  presses
-	accepted []string     // entries that ran without error, for :save
-	entries  []string     // entries of this session, numbered from 1 for :!n
-	timing   bool         // :time on
-	pending  chan outcome // a statement that Ctrl-C left behind, nil when there is none
-	leave    *int         // exit status once the conversation is over
-	depth    int          // of :load inside :load
-	now      func() time.Time
-	busy     atomic.Bool // a statement runs
+	presses presses
+	entries []string     // entries of this session, numbered from 1 for :!n
+	timing  bool         // :time on
+	pending chan outcome // a statement that Ctrl-C left behind, nil when there is none
+	leave   *int         // exit status once the conversation is over
+	depth   int          // of :load inside :load
+	now     func() time.Time
+	busy    atomic.Bool // a statement runs
 }
 
 // New makes a Shell.
@@ -225,7 +224,6 @@ func (s *Shell) outcome(ctx context.Context, src string, run func(context.Contex
 		s.fail(src, before, err)
 		return false
 	}
-	s.accepted = append(s.accepted, src)
 	if len(res.Warnings) > 0 {
 		s.show(src, res.Warnings)
 	}
