@@ -537,3 +537,75 @@ func TestHammerWindow(t *testing.T) {
 		}
 	}
 }
+
+// Many goroutines submit tasks that commute, fail, panic and end their
+// goroutine, while others cancel and declare views: all is counted in the end,
+// and what was added is there.
+func TestHammerCancel(t *testing.T) {
+	for n, p := range sched.Names() {
+		rt, err := New(Options{Workers: 1 + n%5, Policy: p, Window: 1 + n%3*20})
+		must(t, err)
+		j := rt.NewJob(nil, JobOptions{})
+		x := make([]int64, 4)
+		h := ints(t, rt, x)
+		var added atomic.Int64
+		ends := []func() error{
+			func() error { return nil },
+			func() error { return errKernel },
+			func() error { panic("meant to") },
+			func() error { runtime.Goexit(); return nil },
+		}
+		var all sync.WaitGroup
+		for g := range 4 {
+			all.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(n), uint64(g)))
+				for range 60 {
+					end := ends[r.IntN(len(ends))]
+					c := kernel("adds", func(c *TaskContext) error {
+						for k := range x {
+							*element(c.Buffer(0), k)++
+						}
+						added.Add(1)
+						return end()
+					})
+					if r.IntN(3) == 0 { // give the data a value again
+						c = kernel("again", func(c *TaskContext) error { return nil })
+						if err := j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.W}}}); err != nil {
+							t.Error(err)
+						}
+						continue
+					}
+					s := &TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.Commute, Unordered: r.IntN(5) == 0}}, Priority: r.IntN(2)}
+					if err := j.Submit(s); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Go(func() {
+			for k := range 20 {
+				v, err := rt.Partition(h, filter.Blocks(1+k%4))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				j.Cancel(errKernel)
+				rt.EndView(v)
+				runtime.Gosched()
+			}
+		})
+		all.Wait()
+		must(t, j.Wait(nil))
+		if st := j.Stats(); st.Submitted != 240 || st.Done+st.Failed+st.Cancelled != 240 {
+			t.Errorf("%s: %+v", p, st)
+		}
+		must(t, j.Unregister(h))
+		must(t, j.Close())
+		must(t, rt.Close())
+		for _, v := range x {
+			if v != added.Load() {
+				t.Errorf("%s: %v, and %d was added", p, x, added.Load())
+			}
+		}
+	}
+}
