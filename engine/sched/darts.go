@@ -37,7 +37,8 @@ type darts struct {
 
 // store is where data is loaded: a cache, or a device's memory.
 type store struct {
-	capacity, used int64
+	capacity, used int64                   // bytes
+	pieces         int                     // that it can hold
 	loaded         map[int64]*list.Element // of resident, by id
 	recent         *list.List              // most recently used first
 	planned        levels                  // items whose data is there, or will be
@@ -58,8 +59,11 @@ type lack struct {
 	bytes  int64
 }
 
-// maxResidents bounds what is remembered, however small it is.
-const maxResidents = 1 << 16
+// How many pieces of data are remembered, however small they are.
+const (
+	maxCached   = 1 << 13 // in the cache of a CPU worker
+	maxOnDevice = 1 << 18
+)
 
 func newDarts(m Machine, set settings) Policy {
 	p := &darts{m: m, window: int(min(set["window"], 1<<20)), of: make([]int, len(m.Workers))}
@@ -71,9 +75,9 @@ func newDarts(m Machine, set settings) Policy {
 		}
 		p.of[w] = len(p.mu.stores)
 		nodes[d.Node] = p.of[w]
-		s := store{capacity: d.Memory, loaded: map[int64]*list.Element{}, recent: list.New()}
+		s := store{capacity: d.Memory, pieces: maxOnDevice, loaded: map[int64]*list.Element{}, recent: list.New()}
 		if d.Node == 0 {
-			s.capacity = int64(min(set["cache"], 1<<60))
+			s.capacity, s.pieces = int64(min(set["cache"], 1<<60)), maxCached
 		} else if s.capacity <= 0 {
 			s.capacity = 1 << 60
 		}
@@ -218,7 +222,7 @@ func (s *store) use(id, bytes int64) {
 	}
 	s.loaded[id] = s.recent.PushFront(resident{id, bytes})
 	s.used += bytes
-	for s.used > s.capacity && s.recent.Len() > 1 || s.recent.Len() > maxResidents {
+	for s.used > s.capacity && s.recent.Len() > 1 || s.recent.Len() > s.pieces {
 		r := s.recent.Remove(s.recent.Back()).(resident)
 		delete(s.loaded, r.id)
 		s.used -= r.bytes
