@@ -4,13 +4,14 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 )
 
 // Forever is a TaskOptions.Repeat for tasks that are told to stop.
 func Forever(*Task) bool { return true }
 
 // Stop tells a repeating task to stop: the round that runs is its last one, and
-// one that has not started does not run. On a task that does not repeat it does
+// one that has not started does not run, unless it is the first. On a task that does not repeat it does
 // nothing. It does not wait.
 func (t *Task) Stop() {
 	if t.sp == nil || t.sp.Repeat == nil {
@@ -22,6 +23,11 @@ func (t *Task) Stop() {
 	rt.reg.Lock()
 	for o := range rt.jobs {
 		o.dropFrom(h, func(u *task) bool { return u.special() == t.sp && t.sp.round > 1 })
+	}
+	for _, d := range t.sp.spec.After {
+		if k, ok := d.(*Task); ok {
+			k.dropRound(h, t.sp)
+		}
 	}
 	rt.reg.Unlock()
 	rt.giveHand(h)
@@ -40,7 +46,20 @@ type roundWait struct {
 	need int64
 }
 
-// addRound makes u, the next round of a repeating task, wait for the round of t
+// dropRound lets the round of sp go that waits for one of t.
+func (t *Task) dropRound(h *hand, sp *special) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.byRound = slices.DeleteFunc(t.mu.byRound, func(w roundWait) bool {
+		if w.u.special() != sp || sp.round == 1 {
+			return false
+		}
+		h.free([]*task{w.u}, nil)
+		return true
+	})
+}
+
+// addRoundLocked makes u, the next round of a repeating task, wait for the round of t
 // that has the same number. Submission lock held, t.mu held, t has not ended.
 func (t *Task) addRoundLocked(u *task) bool {
 	need := u.special().round

@@ -125,6 +125,18 @@ func TestRepeatEnds(t *testing.T) {
 		if waits.Rounds() != 1 {
 			t.Error(waits.Rounds())
 		}
+		ahead, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool { return k.Rounds() < 2 }, Tag: tag})
+		must(t, err)
+		behind, err := j.SubmitWith(&TaskSpec{Codelet: nop, After: []Dependency{ahead}}, TaskOptions{Repeat: Forever})
+		must(t, err)
+		must(t, never.NotifyRestart())
+		stuckOnTag(t, behind.Wait(nil), never) // in its second round, like the one ahead
+		behind.Stop()
+		must(t, behind.Wait(nil))
+		if behind.Rounds() != 1 {
+			t.Error(behind.Rounds())
+		}
+		must(t, never.NotifyRestart())
 		must(t, j.Wait(nil))
 		if fs := j.Failures(); len(fs) != 0 {
 			t.Error(fs) // Err has returned them
