@@ -46,6 +46,9 @@ again:
 			continue
 		}
 		if h.calm != unrest {
+			if h.d.reg != g {
+				return -1
+			}
 			if h.d.state.Load() == 0 {
 				h.calm = unrest
 			} else {

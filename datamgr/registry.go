@@ -47,10 +47,16 @@ type Registry struct {
 	copies, copiedBytes atomic.Int64 // between instances
 }
 
+// registries counts those that were made.
+var registries atomic.Uint32
+
+// Owns reports whether h was registered here.
+func (g *Registry) Owns(h *Handle) bool { return h.d.reg == g }
+
 // NewRegistry makes a registry whose data lives in mem.
 func NewRegistry(mem accel.Memory) *Registry {
 	g := &Registry{mem: mem}
-	g.unrest.Store(1)
+	g.unrest.Store(registries.Add(1)<<20 | 1) // tells handles of other registries from ours
 	g.completer.reg = g
 	return g
 }

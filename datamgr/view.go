@@ -192,6 +192,7 @@ func (h *Handle) place() {
 // EndView ends v: its parts and the views of its parts are dead, for tasks
 // submitted from now on. It does nothing to a view that has ended.
 func (g *Registry) EndView(v *View, at *Site) {
+	g = v.Handle.d.reg
 	g.Lock()
 	defer g.Unlock()
 	v.end(&death{at: at, ended: true})

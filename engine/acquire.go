@@ -197,7 +197,7 @@ func (j *Job) request(a *Access) error {
 	if err := j.open(); err != nil {
 		return err
 	}
-	if err := alive(0, h); err != nil {
+	if err := rt.alive(0, h); err != nil {
 		return err
 	}
 	t := rt.internal(j, acquireTask, h, mode)

@@ -162,6 +162,14 @@ func (j *Job) Wait(ctx context.Context) error {
 // are those of Wait.
 func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
 	rt := j.rt
+	for i, h := range hs {
+		if h == nil {
+			return &ModeError{Operand: i, Other: -1, Message: "no data to wait for: the handle is nil"}
+		}
+		if !rt.reg.Owns(h) {
+			return rt.alive(i, h)
+		}
+	}
 	rt.waiting.prompt.Add(1)
 	defer rt.waiting.prompt.Add(-1)
 	uses := func(t *task) bool {

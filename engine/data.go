@@ -57,9 +57,12 @@ func (rt *Runtime) PartitionAt(site *Site, h *datamgr.Handle, fs ...filter.Filte
 	if h == nil {
 		return nil, &ModeError{Other: -1, Message: "no data to partition: the handle is nil"}
 	}
+	if !rt.reg.Owns(h) {
+		return nil, rt.alive(-1, h)
+	}
 	v, err := rt.reg.Partition(h, site, fs...)
 	if err == datamgr.ErrDead {
-		return nil, alive(-1, h)
+		return nil, rt.alive(-1, h)
 	}
 	return v, err
 }

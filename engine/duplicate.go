@@ -34,7 +34,7 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 	if err := j.open(); err != nil {
 		return nil, err
 	}
-	if err := alive(0, h); err != nil {
+	if err := rt.alive(0, h); err != nil {
 		return nil, err
 	}
 	if old := rt.reg.Duplicated(h); old != nil {

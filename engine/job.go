@@ -308,7 +308,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 	rt.reg.Lock()
 	err := j.mayEnd(k)
 	if err == nil {
-		err = alive(-1, h)
+		err = rt.alive(-1, h)
 	}
 	if err == nil {
 		if u := h.DuplicateOf(); u != nil && k == unregisterTask {
@@ -353,8 +353,12 @@ func (j *Job) mayEnd(k kind) error {
 	return j.open()
 }
 
-// alive reports that h, operand i, is dead, if so.
-func alive(i int, h *datamgr.Handle) error {
+// alive reports that h, operand i, is dead or another runtime's, if so.
+func (rt *Runtime) alive(i int, h *datamgr.Handle) error {
+	if !rt.reg.Owns(h) {
+		return &ModeError{Operand: max(i, 0), Handle: h, Other: -1,
+			Message: describe(h) + " was registered with another runtime; register it with the one that uses it, or copy it there"}
+	}
 	if at, ended, dead := h.Death(); dead {
 		return &DeadHandleError{Operand: i, Handle: h, At: at, Ended: ended}
 	}

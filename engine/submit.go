@@ -100,9 +100,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		sub = keep.sp.parent
 	}
 	for i := range s.Operands {
-		if h := s.Operands[i].Handle; !h.Alive() && sub == nil {
+		if h := s.Operands[i].Handle; !rt.reg.Owns(h) || !h.Alive() && sub == nil {
 			rt.unused(t)
-			return alive(i, h)
+			return rt.alive(i, h)
 		}
 	}
 	rt.reg.Tidy(s.Operands)

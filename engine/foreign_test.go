@@ -1,0 +1,53 @@
+package engine
+
+// Handles of another runtime: an error, and nothing happens.
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+func TestHandleOfAnotherRuntime(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		other, k := start(t, Options{Workers: 1})
+		mine, x := ints(t, rt, make([]int64, 4)), ints(t, other, make([]int64, 4))
+		now(t, j, ops(iface.RW, mine))
+		now(t, k, ops(iface.RW, x)) // both are known to be calm
+		duplicate := func(*datamgr.Handle) error { _, err := j.Duplicate(x); return err }
+		for name, use := range map[string]func(x *datamgr.Handle) error{
+			"R": func(x *datamgr.Handle) error {
+				return j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.R, mine, iface.R, x)})
+			},
+			"W": func(x *datamgr.Handle) error { return j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.W, x)}) },
+			"commute": func(x *datamgr.Handle) error {
+				return j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.Commute, x)})
+			},
+			"kept": func(x *datamgr.Handle) error {
+				_, err := j.SubmitTask(&TaskSpec{Codelet: nop, Operands: ops(iface.RW, x)})
+				return err
+			},
+			"acquire":    func(x *datamgr.Handle) error { _, err := j.Acquire(nil, x, iface.RW); return err },
+			"try":        func(x *datamgr.Handle) error { _, err := j.TryAcquire(x, iface.R); return err },
+			"copy":       func(x *datamgr.Handle) error { _, err := j.Copy(mine, x, CopyOptions{}); return err },
+			"duplicate":  duplicate,
+			"invalidate": func(x *datamgr.Handle) error { return j.Invalidate(x) },
+			"unregister": func(x *datamgr.Handle) error { return j.Unregister(x) },
+			"gather":     func(x *datamgr.Handle) error { return j.Gather(x) },
+			"partition":  func(x *datamgr.Handle) error { _, err := rt.Partition(x, filter.Blocks(2)); return err },
+			"wait":       func(x *datamgr.Handle) error { return j.WaitHandles(nil, mine, x) },
+			"wait, nil":  func(*datamgr.Handle) error { return j.WaitHandles(nil, mine, nil) },
+		} {
+			var e *ModeError
+			if err := use(x); !errors.As(err, &e) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		must(t, j.Wait(nil))
+		readable(t, k, x, 1)
+		readable(t, j, mine, 1)
+	})
+}
