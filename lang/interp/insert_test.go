@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
@@ -80,24 +81,52 @@ for k in 0..3 {
 `
 )
 
-// describeAgain evaluates the last insert of the script over and over, without
-// submitting anything.
-func describeAgain(b *testing.B, src string) {
-	m := runOnce(b, src)
+var inserts = []struct{ name, src string }{{"top", insertTop}, {"func", insertFunc}, {"tiles", insertTiles}, {"blocks", insertBlocks}}
+
+// lastInsert runs a script and returns what evaluates its last insert again,
+// without submitting anything.
+func lastInsert(t testing.TB, src string) func() *siteState {
+	m := runOnce(t, src)
 	s := m.sites[len(m.sites)-1].spec.Origin.Site.Data.(*insertSite)
 	f := m.units[0]
 	if len(m.stack) > 0 {
 		f = m.stack[0]
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		m.describe(f, s)
+	return func() *siteState { st, _ := m.describe(f, s); return st }
+}
+
+// An insert makes no garbage.
+func TestInsertAllocates(t *testing.T) {
+	for _, c := range inserts {
+		describe := lastInsert(t, c.src)
+		if n := testing.AllocsPerRun(1000, func() { describe() }); n != 0 {
+			t.Errorf("%s: %v allocations for an insert", c.name, n)
+		}
+	}
+}
+
+// What is stored once for a site is there in every task of it.
+func TestInsertConstants(t *testing.T) {
+	st := lastInsert(t, insertTiles)()
+	if got := st.spec.Args[0].Float(); got != -1 {
+		t.Errorf("alpha is %v, want -1", got)
+	}
+	for k, want := range []iface.AccessMode{iface.R, iface.R, iface.RW} {
+		if got := st.spec.Operands[k].Mode; got != want {
+			t.Errorf("operand %d is %v, want %v", k, got, want)
+		}
 	}
 }
 
 // BenchmarkDescribe is what the interpreter does for one insert.
 func BenchmarkDescribe(b *testing.B) {
-	for _, c := range []struct{ name, src string }{{"top", insertTop}, {"func", insertFunc}, {"tiles", insertTiles}, {"blocks", insertBlocks}} {
-		b.Run(c.name, func(b *testing.B) { describeAgain(b, c.src) })
+	for _, c := range inserts {
+		b.Run(c.name, func(b *testing.B) {
+			describe := lastInsert(b, c.src)
+			b.ReportAllocs()
+			for b.Loop() {
+				describe()
+			}
+		})
 	}
 }
