@@ -37,6 +37,7 @@ type execution struct {
 	tasks map[int64]*Task
 	gates map[int]*Gate
 	held  *Access
+	calls sync.WaitGroup // callbacks to come
 
 	mu  sync.Mutex
 	bad []string
@@ -144,6 +145,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	}
 	e.openAll()
 	e.release()
+	e.calls.Wait()
 	if err := e.job.Wait(context.Background()); err != nil {
 		e.fail("last wait: %v", err)
 	}
@@ -356,6 +358,7 @@ func (e *execution) step(s *step) {
 	case stepOpenAll:
 		e.openAll()
 	case stepWait:
+		e.calls.Wait() // data that callbacks hold is no task that Wait waits for
 		if err := e.job.Wait(ctx); err != nil {
 			e.fail("wait: %v", err)
 		}
@@ -448,7 +451,9 @@ func (e *execution) call(s *step) {
 		}
 		return err == nil
 	}
+	e.calls.Add(1)
 	err := e.job.AcquireFuncWith(h, s.mode, s.acquire, func(a *Access, err error) {
+		defer e.calls.Done()
 		if !s.acquire.OrderOnly {
 			if !fits(err) {
 				e.fail("call got %v, want %v", err, s.out)
@@ -474,6 +479,9 @@ func (e *execution) call(s *step) {
 			}
 		}
 	})
+	if err != nil {
+		e.calls.Done()
+	}
 	if s.acquire.OrderOnly || s.out != uninit {
 		if err != nil {
 			e.fail("call: %v", err)

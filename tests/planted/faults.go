@@ -150,3 +150,20 @@ var faults = []fault{
 		"	for q.ended[q.next] {\n		delete(q.ended, q.next)\n		q.next++\n	}", "	for range len(q.ended) {\n		delete(q.ended, q.next)\n		q.next++\n	}",
 		"a prescribed place waits for those before"},
 }
+
+// hints are the tests that notice a fault at once, where random programs take
+// long, or cannot: a package and a pattern.
+var hints = map[string]string{
+	"split-orders-group":   "./tests TestP(09|40|41)$",
+	"tree-right-first":     "./engine Determin",
+	"lock-wake-lost":       "./datamgr TestWakeUp|TestReaders",
+	"lock-heir-unhanded":   "./engine TestHammerCancel",
+	"lock-heirs-lost":      "./engine TestHammerCancel",
+	"lock-kept-at-failure": "./engine TestHammerCancel",
+	"end-ignored":          "./engine TestEndDependency",
+	"after-ignored":        "./tests TestP(09|45|49)$",
+	"gate-forgets":         "./tests TestP(07|49|51)$",
+	"tag-one-is-enough":    "./tests TestP49$",
+	"round-overtakes":      "./engine Repeat",
+	"place-overtakes":      "./tests TestP54$",
+}

@@ -25,6 +25,11 @@ func TestFaultsApply(t *testing.T) {
 			t.Errorf("%s: %v", f.name, err)
 		}
 	}
+	for n := range hints {
+		if !names[n] {
+			t.Errorf("a hint for %q, which is no fault", n)
+		}
+	}
 	if len(faults) < 25 {
 		t.Errorf("only %d faults", len(faults))
 	}

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	quick := flag.Duration("quick", 10*time.Second, "run random programs for this long before the other tests")
-	limit := flag.Duration("limit", 3*time.Minute, "how long one run of tests may take; one that takes longer hangs")
+	limit := flag.Duration("limit", 5*time.Minute, "how long one run of tests may take; one that takes longer hangs")
 	list := flag.Bool("list", false, "list the faults and what they break")
 	flag.Parse()
 	if *list {
@@ -38,6 +38,9 @@ func (r *runner) run(names []string) error {
 		if !slices.ContainsFunc(faults, func(f fault) bool { return f.name == n }) {
 			return fmt.Errorf("there is no fault %q; -list lists them", n)
 		}
+	}
+	if err := r.healthy(); err != nil {
+		return err
 	}
 	var missed []string
 	planted := 0

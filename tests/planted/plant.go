@@ -66,32 +66,61 @@ func (r *runner) plant(f *fault) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for i, run := range [][]string{
+	stages := r.stages(dir)
+	if hint := hints[f.name]; hint != "" {
+		pkg, tests, _ := strings.Cut(hint, " ")
+		stages = append([][]string{{pkg, "-run", tests}}, stages...)
+	}
+	for _, args := range stages {
+		by, err := r.test(root, append([]string{"-overlay", overlay}, args...))
+		if err != nil || by != "" {
+			return by, err
+		}
+	}
+	return "", nil
+}
+
+// stages are the tests that are run, one after another until one fails: those
+// that notice most first. What random programs leave behind goes to dir.
+func (r *runner) stages(dir string) [][]string {
+	return [][]string{
 		{"./engine", "-run", "TestRandomPrograms|TestHammer", "-soak", r.quick.String(), "-args", "-kept", dir, "-shrink", "0s"},
 		{"./datamgr"},
 		{"./engine"},
 		{"./tests", "-run", "TestP[0-9]"},
-	} {
-		limit := r.limit
-		if i == 0 {
-			limit = 4*r.quick + 30*time.Second
-		}
-		args := append([]string{"test", "-overlay", overlay, "-vet", "off", "-failfast", "-timeout", limit.String()}, run...)
-		cmd := exec.Command("go", args...)
-		cmd.Dir = root
-		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-			continue
-		case !errors.As(err, &exit):
-			return "", err
-		case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
-			return "", fmt.Errorf("it does not compile:\n%s", out)
-		}
-		return by(out), nil
 	}
-	return "", nil
+}
+
+// healthy runs the tests without any fault: then none must fail.
+func (r *runner) healthy() error {
+	dir, err := os.MkdirTemp("", "planted")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, args := range r.stages(dir) {
+		if by, err := r.test(r.root, args); err != nil || by != "" {
+			return errors.Join(err, fmt.Errorf("%s fails without any fault: %s", args[0], by))
+		}
+	}
+	return nil
+}
+
+// test runs tests and returns which one failed, "" for none.
+func (r *runner) test(root string, args []string) (string, error) {
+	cmd := exec.Command("go", append([]string{"test", "-vet", "off", "-failfast", "-timeout", r.limit.String()}, args...)...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "", nil
+	case !errors.As(err, &exit):
+		return "", err
+	case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
+		return "", fmt.Errorf("it does not compile:\n%s", out)
+	}
+	return by(out), nil
 }
 
 // by says in a few words which test failed, and how.
@@ -108,6 +137,9 @@ func by(out []byte) string {
 		case strings.Contains(line, " hangs"), strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "fatal error: "):
 			how = line[:min(len(line), 60)]
 		}
+	}
+	if how == "" {
+		how = "go test failed"
 	}
 	return how
 }
