@@ -230,7 +230,7 @@ func fuzzed(t *testing.T, seed uint64, o Options) []uint64 {
 }
 
 func TestDeterministicPrograms(t *testing.T) {
-	seeds := uint64(6)
+	seeds := uint64(4)
 	if testing.Short() {
 		seeds = 2
 	}
