@@ -287,3 +287,41 @@ func TestDeterministicFailures(t *testing.T) {
 		}
 	}
 }
+
+// Contributions are combined from left to right, in the order of submission:
+// concatenation is associative, and not commutative.
+func TestDeterministicOrder(t *testing.T) {
+	concat := &datamgr.Reduction{Name: "concat",
+		Init: func(b *iface.Buffer) error { clear(iface.Slice[int64](b)); return nil },
+		Combine: func(into, from *iface.Buffer) error { // a number and how many digits it has
+			x, y := iface.Slice[int64](into), iface.Slice[int64](from)
+			for range y[1] {
+				x[0] *= 10
+			}
+			x[0], x[1] = x[0]+y[0], x[1]+y[1]
+			return nil
+		}}
+	for _, o := range allConfigs() {
+		o.Deterministic = true
+		rt, j := start(t, o)
+		for n := range int64(10) {
+			x := []int64{7, 1}
+			h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{2}, Home: ptr(x), Reduce: concat})
+			must(t, err)
+			want := int64(7)
+			for k := range n {
+				want = want*10 + k
+				must(t, j.Submit(&TaskSpec{Codelet: kernel("digit", func(c *TaskContext) error {
+					b := iface.Slice[int64](c.Buffer(0))
+					b[0], b[1] = b[0]*10+k, b[1]+1
+					return nil
+				}), Operands: []Operand{{Handle: h, Mode: iface.Redux}}}))
+			}
+			must(t, j.Unregister(h))
+			must(t, j.Wait(nil))
+			if x[0] != want || x[1] != n+1 {
+				t.Errorf("%+v: %v, want %d", o, x, want)
+			}
+		}
+	}
+}

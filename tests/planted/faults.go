@@ -90,7 +90,7 @@ var faults = []fault{
 		"	q.first, l.heirs = l.heirs.first, lockQueue{}", "	l.heirs = lockQueue{}",
 		"heirs wait on when the lock is given back"},
 	{"lock-kept-at-failure", "datamgr/onelock.go",
-		"	if handed {\n", "	if false {\n",
+		"	if handed {\n", "	if handed && one == nil {\n",
 		"a task that fails gives its lock back"},
 	{"lock-wake-lost", "datamgr/lock.go",
 		"			if baton != nil && baton != l {\n				baton.pass(c)\n			}\n			return false", "			return false",
@@ -155,7 +155,7 @@ var faults = []fault{
 // long, or cannot: a package and a pattern.
 var hints = map[string]string{
 	"split-orders-group":   "./tests TestP(09|40|41)$",
-	"tree-right-first":     "./engine Determin",
+	"tree-right-first":     "./engine TestDeterministicOrder",
 	"lock-wake-lost":       "./datamgr TestWakeUp|TestReaders",
 	"lock-heir-unhanded":   "./engine TestHammerCancel",
 	"lock-heirs-lost":      "./engine TestHammerCancel",

@@ -39,6 +39,7 @@ type runner struct {
 	root  string
 	quick time.Duration
 	limit time.Duration
+	trust bool // the tests pass without a fault
 }
 
 // plant runs the tests with the fault, the fastest to notice most first, and
