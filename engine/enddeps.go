@@ -33,6 +33,9 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 			}
 		}
 	}
+	if err := rt.checkAfter(deps); err != nil {
+		return err
+	}
 	if c := t.cycle(deps); c != nil {
 		return c
 	}

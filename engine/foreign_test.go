@@ -51,3 +51,27 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 		readable(t, j, mine, 1)
 	})
 }
+
+// So are dependencies of another runtime, and those that are nil.
+func TestDependencyThatCannotBe(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		_, k := start(t, Options{Workers: 1})
+		x := ints(t, rt, make([]int64, 1))
+		task, err := k.SubmitTask(&TaskSpec{Codelet: nop})
+		must(t, err)
+		own, err := j.SubmitTask(&TaskSpec{Codelet: nop})
+		must(t, err)
+		for name, d := range map[string]Dependency{"nil": nil, "nil task": (*Task)(nil), "nil gate": (*Gate)(nil), "nil tag": (*Tag)(nil),
+			"task": task, "gate": k.NewGate()} {
+			s := &TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{own, d}}
+			if err := j.Submit(s); err == nil {
+				t.Errorf("%s: submitted", name)
+			}
+			if _, err := j.SubmitTask(s); err == nil {
+				t.Errorf("%s: submitted", name)
+			}
+		}
+		must(t, j.Wait(nil))
+		readable(t, j, x, 0)
+	})
+}

@@ -72,6 +72,8 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
 		!(j.opt.Deterministic && fixes(s.Operands)) {
 		n = rt.reg.CountPlain(s.Operands)
+	} else if err := rt.checkAfter(s.After); err != nil {
+		return err
 	}
 	t := rt.newTask(n > plainAcc || len(s.Operands) > plainOps)
 	t.job, t.codelet = j, s.Codelet

@@ -1,0 +1,33 @@
+package engine
+
+// What a task may depend on explicitly.
+
+import "fmt"
+
+// checkAfter reports a dependency that is nil or another runtime's.
+func (rt *Runtime) checkAfter(after []Dependency) error {
+	for i, d := range after {
+		var j *Job
+		switch d := d.(type) {
+		case *Task:
+			if d != nil {
+				j = d.job
+			}
+		case *Gate:
+			if d != nil {
+				j = d.job
+			}
+		case *Tag:
+			if d != nil {
+				j = d.job
+			}
+		}
+		switch {
+		case j == nil:
+			return fmt.Errorf("engine: dependency %d of a task is nil; leave it out", i)
+		case j.rt != rt:
+			return fmt.Errorf("engine: dependency %d of a task belongs to another runtime, which has an order of its own; wait for it before you submit", i)
+		}
+	}
+	return nil
+}
