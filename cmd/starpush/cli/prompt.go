@@ -82,6 +82,11 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 		return err
 	}
 	defer func() { err = a.endRuntime(rt, o, err) }()
+	defer func() {
+		if p, ok := rt.Profile(); ok {
+			a.showProfile(p)
+		}
+	}()
 
 	opts := []lang.Option{lang.Stdout(a.con.out)}
 	if o.timeout > 0 {
