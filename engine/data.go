@@ -26,6 +26,17 @@ func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
 	return rt.reg.Register(&s)
 }
 
+// RegisterLike is Register for data of the kind, element type and sizes of h,
+// which may be a part; s says the rest.
+func (rt *Runtime) RegisterLike(h *datamgr.Handle, s DataSpec) (*datamgr.Handle, error) {
+	if h == nil {
+		return nil, &ModeError{Other: -1, Message: "no data to register alike: the handle is nil"}
+	}
+	d := h.Desc()
+	s.Kind, s.Elem, s.Dims = d.Kind, d.Elem, d.Shape()
+	return rt.Register(s)
+}
+
 // RegisterFilled declares data without Home, allocates it and lets fill write
 // its elements. When fill fails or panics, nothing stays registered.
 func (rt *Runtime) RegisterFilled(s DataSpec, fill func(b *iface.Buffer) error) (h *datamgr.Handle, err error) {

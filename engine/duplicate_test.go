@@ -356,3 +356,25 @@ func TestCopyThatCannotBe(t *testing.T) {
 		j.Failures()
 	})
 }
+
+func TestRegisterLike(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		m, err := rt.Register(DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{4, 6}, Home: ptr(make([]int64, 40)), LD: 10})
+		must(t, err)
+		tile := parts(t, rt, m, filter.Tiles(2, 3, 0))[5]
+		for _, h := range []*datamgr.Handle{m, tile} {
+			like, err := rt.RegisterLike(h, DataSpec{Name: "like"})
+			must(t, err)
+			a, b := h.Desc(), like.Desc()
+			if a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim || b.Off != [iface.MaxRank]int{} || like.Initialised() || like.Name() != "like" {
+				t.Errorf("%v like %v", &b, &a)
+			}
+			_, err = j.Copy(like, h, CopyOptions{})
+			must(t, err)
+			must(t, j.Unregister(like))
+		}
+		if _, err := rt.RegisterLike(nil, DataSpec{}); err == nil {
+			t.Error("registered like nothing")
+		}
+	})
+}

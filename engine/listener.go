@@ -28,7 +28,7 @@ type Event struct {
 	Job      *Job
 	ID       int64    // of the task in its job; below 0 for what the engine inserts itself
 	Codelet  *Codelet // nil for what the engine inserts itself
-	Internal string   // "", or "reduce", "init", "acquire", "invalidate", "unregister"
+	Internal string   // "", or "reduce", "init", "duplicate", "acquire", "invalidate", "unregister"
 	Name     string
 	Worker   int // TaskStarted and later; -1: none
 	Operands []Operand
