@@ -84,7 +84,7 @@ again:
 // to an open group; COMMUTE is on one fragment, which has a lock already.
 func (g *Registry) special(op *Operand, mark uint32) bool {
 	h := op.Handle
-	if op.Unordered || h.flags != 0 {
+	if op.Unordered || h.flags != 0 || h.d.reg != g {
 		return false
 	}
 	f := h.f0

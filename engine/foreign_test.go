@@ -17,6 +17,9 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 		mine, x := ints(t, rt, make([]int64, 4)), ints(t, other, make([]int64, 4))
 		now(t, j, ops(iface.RW, mine))
 		now(t, k, ops(iface.RW, x)) // both are known to be calm
+		must(t, other.SetReduction(x, datamgr.SumReduction()))
+		now(t, k, ops(iface.Commute, x)) // it has a lock
+		now(t, k, ops(iface.Redux, x))   // and an open group
 		duplicate := func(*datamgr.Handle) error { _, err := j.Duplicate(x); return err }
 		for name, use := range map[string]func(x *datamgr.Handle) error{
 			"R": func(x *datamgr.Handle) error {
@@ -25,6 +28,9 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 			"W": func(x *datamgr.Handle) error { return j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.W, x)}) },
 			"commute": func(x *datamgr.Handle) error {
 				return j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.Commute, x)})
+			},
+			"redux": func(x *datamgr.Handle) error {
+				return j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.Redux, x)})
 			},
 			"kept": func(x *datamgr.Handle) error {
 				_, err := j.SubmitTask(&TaskSpec{Codelet: nop, Operands: ops(iface.RW, x)})
@@ -47,7 +53,7 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 			}
 		}
 		must(t, j.Wait(nil))
-		readable(t, k, x, 1)
+		readable(t, k, x, 3)
 		readable(t, j, mine, 1)
 	})
 }
