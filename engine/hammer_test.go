@@ -609,3 +609,24 @@ func TestHammerCancel(t *testing.T) {
 		}
 	}
 }
+
+// Plain tasks that are ready when their job is cancelled do not run.
+func TestCancelDropsReadyTasks(t *testing.T) {
+	for _, p := range sched.Names() {
+		rt, j := start(t, Options{Workers: 1, Policy: p})
+		y := ints(t, rt, make([]int64, 1))
+		started, hold := make(chan struct{}), make(chan struct{})
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("block", func(*TaskContext) error { close(started); <-hold; return nil })}))
+		<-started
+		ran := 0
+		for range 10 {
+			must(t, j.Submit(&TaskSpec{Codelet: kernel("note", func(*TaskContext) error { ran++; return nil }), Operands: ops(iface.RW, y)}))
+		}
+		j.Cancel(errKernel)
+		close(hold)
+		must(t, j.Wait(nil))
+		if st := j.Stats(); ran != 0 || st.Cancelled != 10 {
+			t.Errorf("%s: %d ran, %+v", p, ran, st)
+		}
+	}
+}
