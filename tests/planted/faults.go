@@ -141,7 +141,7 @@ var faults = []fault{
 		"func(e *tagEdge) bool { return e.tokens == 0 }) {", "func(e *tagEdge) bool { return e.tokens == 0 && e == t.before[0] }) {",
 		"a tag waits for all that it depends on"},
 	{"round-overtakes", "engine/repeat.go",
-		"		if w.need <= k.mu.rounds {", "		if w.need <= k.mu.rounds+1 {",
+		"	if t.mu.rounds >= need {", "	if t.mu.rounds >= 0 {",
 		"rounds of repeating tasks follow each other"},
 	{"place-overtakes", "engine/place.go",
 		"	for q.ended[q.next] {\n		delete(q.ended, q.next)\n		q.next++\n	}", "	for range len(q.ended) {\n		delete(q.ended, q.next)\n		q.next++\n	}",
