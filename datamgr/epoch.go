@@ -242,19 +242,34 @@ func (c *Completer) activate(e *epoch) {
 	}
 	if a.next != nil {
 		var r *Access
+		pieces := false
 		for a != nil {
+			pieces = pieces || a.w == nil
 			a.next, r, a = r, a, a.next
 		}
 		a = r
-	}
-	for a != nil {
-		next := a.next // once its task is released the access is not ours
-		if a.w == nil {
-			c.activate(a.e)
-		} else if a.w.Done() {
-			c.Release(a.w)
+		if pieces {
+			// first the pieces: when the tasks have ended so has e, and the
+			// epochs of the pieces may be in use for something else
+			for b := a; b != nil; b = b.next {
+				if b.w == nil {
+					c.activate(b.e)
+				}
+			}
 		}
-		a = next
+		for a != nil {
+			next := a.next // once its task is released the access is not ours
+			if a.w != nil && a.w.Done() {
+				c.Release(a.w)
+			}
+			a = next
+		}
+		return
+	}
+	if a.w == nil {
+		c.activate(a.e)
+	} else if a.w.Done() {
+		c.Release(a.w)
 	}
 }
 
