@@ -141,7 +141,7 @@ func (a *tally) flush(worker int) {
 	a.tasks, a.time, a.flops = 0, 0, 0
 }
 
-// flops estimates the work of t; 0: unknown. buf, if given, is used again.
+// flops estimates the work of t; 0: unknown. buf is used again for its operands.
 func (t *task) flops(buf *[]iface.Desc) (n float64) {
 	if t.general && t.x.flops != 0 {
 		return t.x.flops
@@ -154,9 +154,6 @@ func (t *task) flops(buf *[]iface.Desc) (n float64) {
 			n = 0
 		}
 	}()
-	if buf == nil {
-		buf = new([]iface.Desc)
-	}
 	ops := (*buf)[:0]
 	for _, op := range t.operands() {
 		ops = append(ops, op.Handle.Desc())
