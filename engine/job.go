@@ -51,9 +51,10 @@ type Job struct {
 
 	_ [64]byte // what each submission writes lies apart from what workers read for each task
 	// guarded by the submission lock
-	submitted int64             // tasks of the program; the number of the last one
-	internals int64             // what the engine submitted itself; the number of the last one, negated
-	live      int64             // what has to end before Wait returns, all told
+	submitted int64 // tasks of the program; the number of the last one
+	internals int64 // what the engine submitted itself; the number of the last one, negated
+	live      int64 // what has to end before Wait returns, all told
+	pace      pace
 	lists     []*waitlist       // with waiting tasks
 	calls     int               // callbacks of AcquireFunc that wait for their data or run
 	sequences map[int]*sequence // prescribed by workers

@@ -157,10 +157,8 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	}
 	keep.sp.spec.Workers = spec.Workers
 	rt.reg.Lock()
-	if j.submitted&j.every == 0 && j.live-j.ended.Load() >= j.window {
-		rt.reg.Unlock()
-		j.throttle()
-		rt.reg.Lock()
+	if j.submitted&j.every == 0 {
+		j.keepPace()
 	}
 	err := keep.sp.admissible(j, &spec)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 
 // Submit submits a task and forgets it: its record is used again when it has
 // ended. It returns without waiting, but for room in the window (see
-// Options.Window). Errors, after which nothing was submitted: *ModeError,
+// Options.Window), and moments in which it is far ahead of short tasks. Errors, after which nothing was submitted: *ModeError,
 // *ShapeError, *UninitError, *DeadHandleError, *ReadOnlyError,
 // *NoReductionError, *NoImplementationError, ErrClosed, or the cause of the
 // job's context. A task whose data was lost by a failure is accepted, and
@@ -43,10 +43,8 @@ func (j *Job) submit(s *TaskSpec, keep *Task) error {
 		}
 	}
 	rt.reg.Lock()
-	if j.submitted&j.every == 0 && j.live-j.ended.Load() >= j.window {
-		rt.reg.Unlock()
-		j.throttle()
-		rt.reg.Lock()
+	if j.submitted&j.every == 0 {
+		j.keepPace()
 	}
 	err := j.make(s, keep)
 	rt.reg.Unlock()
