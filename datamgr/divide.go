@@ -1,63 +1,53 @@
 package datamgr
 
-// Dividing an idle fragment at once: what most views do that are declared
-// before the data is used.
+// Dividing data at once into all parts of a view, instead of cutting out one
+// after the other.
 
 // fan is the number of branches of the nodes that divide makes.
 const fan = 16
 
-// divide splits the only fragment of h into the pieces, if it is idle and they
-// cover it without overlapping, in order along its axes, as blocks, rows, columns
-// and tiles do. It returns the fragments, one for each piece, or nil: then
-// nothing happened. Cutting out one piece after another would search the tree for
-// each and leave three nodes behind: 1.4 µs a part where this takes 0.5.
+// divide splits the only fragment of h into the parts, if they cover it without
+// overlapping, in order along its axes, as blocks, rows, columns and tiles do,
+// and gives each its fragment. False: nothing happened. Cutting out one part
+// after another would search the tree for each and leave three nodes behind.
 // Submission lock held.
-func (d *Datum) divide(h *Handle, pieces []piece) []*Fragment {
+func (d *Datum) divide(h *Handle, parts []Handle) bool {
 	f := h.f0
-	if f == nil || f.kids != nil || f.box != h.box || len(pieces) < 2 || f.tail.rem.Load() != 1 || !covers(pieces, &h.box, 0) {
-		return nil
+	if f == nil || f.kids != nil || f.box != h.box || len(parts) < 2 || !covers(parts, &h.box, 0) {
+		return false
 	}
-	out := make([]*Fragment, len(pieces))
-	var slab []Fragment
-	if len(pieces) > 170 { // above 32 KiB there is no header that would shift them off the cache lines
-		slab = make([]Fragment, len(pieces))
+	slab, out := make([]Fragment, len(parts)), make([]*Fragment, len(parts))
+	for i := range parts {
+		k := &slab[i]
+		k.box, out[i] = parts[i].box, k
+		parts[i].f0, parts[i].frags = k, out[i:i+1:i+1]
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for f.copies > 0 { // copies end by themselves
-		d.mu.wake.Wait()
-	}
-	for i := range pieces {
-		k := new(Fragment)
-		if slab != nil {
-			k = &slab[i]
-		}
-		f.inherit(k, &pieces[i].box)
-		if f.tail.mode == modeC && !f.unordered {
-			k.lock = nil // nobody holds it or waits for it
-		}
-		out[i] = k
-	}
-	d.fragments += len(out) - 1
-	nodes := out
-	for len(nodes) > fan {
-		nodes = group16(nodes)
-	}
-	kids := append([]*Fragment(nil), nodes...)
-	f.kids = &kids
-	depth(f, f.deep)
-	return out
+	d.splitInto(f, out)
+	return true
 }
 
-// inherit makes k the piece of f that lies in box b, idle.
-func (f *Fragment) inherit(k *Fragment, b *Box) {
-	k.d, k.box, k.deep = f.d, *b, f.deep+1
+// inherit makes k, whose box is set, a piece of f, idle.
+func (f *Fragment) inherit(k *Fragment, deep int32) {
+	k.d, k.deep = f.d, deep
 	k.first.mode, k.first.inline = modeR, true
 	storeOwned(&k.first.rem, 1)
 	storeOwnedPointer(&k.first.waiters, &activated)
 	k.tail = &k.first
 	k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
 	k.valid, k.lock, k.unordered, k.fault = f.valid, f.lock, f.unordered, f.fault
+}
+
+// pieces returns what f was split into, in the order in which splitInto was given
+// them. Nodes that only group them have no epochs.
+func (f *Fragment) pieces() []*Fragment {
+	if (*f.kids)[0].tail != nil {
+		return *f.kids
+	}
+	var out []*Fragment
+	for _, k := range *f.kids {
+		out = append(out, k.pieces()...)
+	}
+	return out
 }
 
 // group16 puts nodes under new ones, fan under each.
@@ -77,36 +67,36 @@ func group16(nodes []*Fragment) []*Fragment {
 	return up
 }
 
-// depth notes how deep everything below f lies.
-func depth(f *Fragment, n int32) {
-	f.deep = n
-	if f.kids != nil {
-		for _, k := range *f.kids {
-			depth(k, n+1)
+// depth notes how deep inner nodes lie; the leaves know already.
+func depth(nodes []*Fragment, n int32) {
+	for _, f := range nodes {
+		if f.kids != nil {
+			f.deep = n
+			depth(*f.kids, n+1)
 		}
 	}
 }
 
-// covers reports whether the pieces fill box along axes from axis on: in groups
+// covers reports whether the parts fill box along axes from axis on: in groups
 // that lie side by side along that axis, each of which covers the rest.
-func covers(pieces []piece, box *Box, axis int) bool {
+func covers(parts []Handle, box *Box, axis int) bool {
 	if axis == len(box.lo) {
-		return len(pieces) == 1
+		return len(parts) == 1
 	}
 	at := box.lo[axis]
-	for len(pieces) > 0 {
-		lo, hi := pieces[0].box.lo[axis], pieces[0].box.hi[axis]
+	for len(parts) > 0 {
+		lo, hi := parts[0].box.lo[axis], parts[0].box.hi[axis]
 		if lo != at || hi <= lo {
 			return false
 		}
 		n := 1
-		for n < len(pieces) && pieces[n].box.lo[axis] == lo && pieces[n].box.hi[axis] == hi {
+		for n < len(parts) && parts[n].box.lo[axis] == lo && parts[n].box.hi[axis] == hi {
 			n++
 		}
-		if !covers(pieces[:n], box, axis+1) {
+		if !covers(parts[:n], box, axis+1) {
 			return false
 		}
-		at, pieces = hi, pieces[n:]
+		at, parts = hi, parts[n:]
 	}
 	return at == box.hi[axis]
 }

@@ -1,6 +1,8 @@
 package datamgr
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/filter"
@@ -60,3 +62,58 @@ func TestDivide(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkViews declares views of data in one state or another; ns/part is for each part.
+func BenchmarkViews(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000, 100_000} {
+		root := isqrt(n)
+		for _, c := range []struct {
+			name string
+			dims []int
+			pre  []filter.Filter // declared before, not counted
+			fs   []filter.Filter
+			used bool
+		}{
+			{"blocks", []int{4 * n}, nil, []filter.Filter{filter.Blocks(n)}, false},
+			{"halo", []int{4 * n}, nil, []filter.Filter{filter.BlocksHalo(n, 1)}, false},
+			{"halo over blocks", []int{4 * n}, []filter.Filter{filter.Blocks(n)}, []filter.Filter{filter.BlocksHalo(n, 1)}, false},
+			{"in use", []int{4 * n}, nil, []filter.Filter{filter.Blocks(n)}, true},
+			{"tiles", []int{4 * root, 4 * root}, nil, []filter.Filter{filter.Tiles(root, root, 0)}, false},
+			{"tiles with halo", []int{4 * root, 4 * root}, nil, []filter.Filter{filter.Tiles(root, root, 1)}, false},
+			{"nested", []int{4 * n}, nil, []filter.Filter{filter.Blocks(n / 10), filter.Blocks(10)}, false},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				parts := 0
+				g := registry()
+				for range b.N {
+					b.StopTimer()
+					h := register(b, g, c.dims...)
+					if c.used {
+						g.Lock()
+						var w Waiter
+						w.Arm()
+						ops := []Operand{{Handle: h, Mode: modeW}}
+						m, _ := g.Merge(ops, MergeOptions{})
+						m.Register(&w, ops, make([]Access, m.Ordered))
+						g.Unlock()
+					}
+					if c.pre != nil {
+						if _, err := g.Partition(h, nil, c.pre...); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.StartTimer()
+					v, err := g.Partition(h, nil, c.fs...)
+					if err != nil {
+						b.Fatal(err)
+					}
+					parts += len(v.Parts)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(parts), "ns/part")
+			})
+		}
+	}
+}
+
+func isqrt(n int) int { return int(math.Sqrt(float64(n))) }

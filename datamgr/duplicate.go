@@ -38,7 +38,7 @@ func (u *Duplicate) Alias() *Handle { return u.alias }
 
 // NewDuplicate makes a datum that can become a duplicate of h.
 func (g *Registry) NewDuplicate(h *Handle, site *Site) (*Duplicate, error) {
-	d := h.desc
+	d := h.Desc()
 	c, err := g.Register(&Spec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: h.Name(), ReadOnly: true, Site: site})
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (g *Registry) Duplicated(h *Handle) *Duplicate {
 		return u
 	}
 	for _, u := range h.d.dups {
-		if u.src.Same(h) && u.src.desc.Kind == h.desc.Kind {
+		if u.src.Same(h) && u.src.kind == h.kind {
 			u.refs++
 			return u
 		}
@@ -67,8 +67,9 @@ func (g *Registry) Duplicated(h *Handle) *Duplicate {
 // its elements have a value. Submission lock held.
 func (u *Duplicate) Open() {
 	s, d := u.src, u.src.d
-	a := &Handle{d: d, axes: s.axes, how: s.how, off: s.off, box: s.box, desc: u.h.desc, readOnly: true,
-		id: u.h.id, site: u.h.site, twin: u.h}
+	a := &Handle{d: d, axes: s.axes, how: s.how, off: s.off, box: s.box, kind: s.kind, rank: s.rank, empty: s.empty,
+		readOnly: true, id: u.h.id, site: u.h.site}
+	a.more().twin = u.h
 	a.frags = slices.Clone(s.list())
 	if len(a.frags) == 1 {
 		a.f0 = a.frags[0]
@@ -151,7 +152,9 @@ func (h *Handle) Shared() *Duplicate {
 // for the duplicate. Submission lock held.
 func (u *Duplicate) Use() *Handle {
 	u.alias.flags = u.h.flags
-	u.alias.name.Store(u.h.name.Load())
+	if x := u.h.extra.Load(); x != nil {
+		u.alias.more().name.Store(x.name.Load())
+	}
 	return u.alias
 }
 
@@ -219,8 +222,8 @@ func (h *Handle) DuplicateOf() *Duplicate {
 // Twin returns the handle that the program knows: the duplicate for an alias,
 // else h.
 func (h *Handle) Twin() *Handle {
-	if h.twin != nil {
-		return h.twin
+	if t := h.twin(); t != nil {
+		return t
 	}
 	return h
 }

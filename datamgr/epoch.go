@@ -296,36 +296,53 @@ func (c *Completer) recycle(e *epoch) {
 	}
 }
 
-// split replaces f by the box in and those around it. What was submitted needs
-// no change: when the last epoch is a group, each piece gets one of that mode
-// that becomes active together with it, else an empty group of readers that
-// becomes active when it ends; either holds one count until then. Submission
-// lock held.
+// split replaces f by the box in and those around it. Submission lock held.
 func (d *Datum) split(f *Fragment, in Box) {
 	boxes := f.box.around(in, make([]Box, 0, 5))
+	kids := make([]*Fragment, len(boxes))
+	slab := make([]Fragment, len(boxes))
+	for i := range boxes {
+		slab[i].box = boxes[i]
+		kids[i] = &slab[i]
+	}
+	d.splitInto(f, kids)
+}
+
+// splitInto replaces f by pieces whose boxes make up its own. What was submitted
+// needs no change: when the last epoch is a group, each piece gets one of that
+// mode that becomes active together with it, else an empty group of readers that
+// becomes active when it ends; either holds one count until then. Submission
+// lock held. The pieces are the tree's from now on.
+func (d *Datum) splitInto(f *Fragment, pieces []*Fragment) {
+	nodes, deep := pieces, f.deep+1
+	for len(nodes) > fan {
+		nodes = group16(nodes)
+		deep++
+	}
 	d.mu.Lock()
 	for f.copies > 0 { // copies end by themselves
 		d.mu.wake.Wait()
 	}
-	kids := make([]*Fragment, len(boxes))
-	slab := make([]Fragment, len(boxes))
-	for i := range boxes {
-		k := &slab[i]
-		f.inherit(k, &boxes[i])
-		kids[i] = k
+	for _, k := range pieces {
+		f.inherit(k, deep)
 	}
-	d.fragments += len(boxes) - 1
+	d.fragments += len(pieces) - 1
 	e := f.tail
 	if e.rem.Load() != 1 {
 		shared := group(e.mode)
-		firsts := make([]*epoch, len(kids))
-		for i, k := range kids {
+		firsts := make([]*epoch, len(pieces))
+		var waits []Access
+		if shared {
+			waits = make([]Access, len(pieces))
+		}
+		for i, k := range pieces {
 			first := &k.first
 			first.rem.Store(2)
 			first.waiters.Store(nil)
 			if shared {
 				first.mode = e.mode
-				if !e.enqueue(&Access{e: first}) {
+				waits[i].e = first
+				if !e.enqueue(&waits[i]) {
 					first.waiters.Store(&activated)
 				}
 			}
@@ -336,10 +353,13 @@ func (d *Datum) split(f *Fragment, in Box) {
 			d.reg.completer.end(e)
 		}
 	} else if e.mode == modeC && !f.unordered {
-		for _, k := range kids { // nobody holds the lock or waits for it
+		for _, k := range pieces { // nobody holds the lock or waits for it
 			k.lock = nil
 		}
 	}
-	f.kids = &kids
+	if len(pieces) > fan {
+		depth(nodes, f.deep+1)
+	}
+	f.kids = &nodes
 	d.mu.Unlock()
 }

@@ -124,9 +124,13 @@ func (d *Datum) cut(b *Box, out []*Fragment) []*Fragment {
 
 // balance rebuilds the tree over the same fragments when it has become deeper
 // than a search should have to walk: parts declared one by one from one end
-// make it a list. Submission lock held.
-func (d *Datum) balance() {
+// make it a list. deep is how deep the parts lie that were declared. Submission
+// lock held.
+func (d *Datum) balance(deep int32) {
 	limit := int32(2*bits.Len(uint(d.fragments)) + 16)
+	if deep <= limit {
+		return
+	}
 	var leaves []*Fragment
 	deepest := int32(0)
 	d.root.leaves(&d.box, func(f *Fragment) {

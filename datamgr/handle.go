@@ -40,22 +40,56 @@ type Handle struct {
 	flags    uint8  // submission lock
 	readOnly bool
 	how      layout
+	kind     iface.Kind
 	axes     [iface.MaxRank]int8 // axes of the datum that the handle kept
-	frags    []*Fragment         // submission lock
+	rank     int8
+	empty    uint8       // bit k: axis k of the datum has no elements here, and one in the box
+	frags    []*Fragment // submission lock
 
 	id     int64
 	off    int // bytes from element 0 of the datum, in its main layout
-	desc   iface.Desc
 	box    Box
 	parent *Handle
-	views  []*View // live views of this handle; guarded by the submission lock
 	redux  *accumulator
 	reduce *Reduction
+	site   *Site
 	dead   atomic.Pointer[death]
+	extra  atomic.Pointer[extra] // nil for most parts
+}
+
+// extra is what few handles have: a view may have 100 000 parts, and what
+// declaring one costs is their memory.
+type extra struct {
+	views  []*View // live views of the handle; guarded by the submission lock
+	twin   *Handle // of an alias: the duplicate it stands for; fixed before it is used
 	name   atomic.Pointer[string]
 	labels labels
-	twin   *Handle // of an alias: the duplicate it stands for
-	site   *Site
+}
+
+// more returns the extra of h, which it makes.
+func (h *Handle) more() *extra {
+	for {
+		if x := h.extra.Load(); x != nil {
+			return x
+		}
+		h.extra.CompareAndSwap(nil, new(extra))
+	}
+}
+
+// views are the live views of h. Submission lock held.
+func (h *Handle) views() []*View {
+	if x := h.extra.Load(); x != nil {
+		return x.views
+	}
+	return nil
+}
+
+// twin is the duplicate that h, an alias, stands for, or nil.
+func (h *Handle) twin() *Handle {
+	if x := h.extra.Load(); x != nil {
+		return x.twin
+	}
+	return nil
 }
 
 const (
@@ -78,21 +112,71 @@ type death struct {
 }
 
 // Desc returns the shape of the data, and its place in the root datum.
-func (h *Handle) Desc() iface.Desc { return h.desc }
+func (h *Handle) Desc() iface.Desc {
+	var d iface.Desc
+	h.describe(&d)
+	return d
+}
+
+// describe is Desc. What it says follows from the box: handles do not keep it.
+func (h *Handle) describe(out *iface.Desc) {
+	d := h.d
+	if h == d.whole {
+		*out = d.desc
+		return
+	}
+	if t := h.twin(); t != nil {
+		t.describe(out)
+		return
+	}
+	base, step := d.desc.Number()
+	*out = iface.Desc{Kind: h.kind, Elem: d.desc.Elem, Rank: h.rank}
+	for a := range int(d.desc.Rank) {
+		base += h.box.lo[a] * step[a]
+	}
+	out.Base = base
+	for k := range int(h.rank) {
+		a := h.axes[k]
+		out.Dim[k], out.Off[k], out.Step[k] = h.dim(k), h.box.lo[a], step[a]
+	}
+}
+
+// dim is the size along the k-th index of h.
+func (h *Handle) dim(k int) int {
+	a := h.axes[k]
+	if h.empty>>a&1 != 0 {
+		return 0
+	}
+	return h.box.hi[a] - h.box.lo[a]
+}
+
+// bytes is the size of the elements of h.
+func (h *Handle) bytes() int64 {
+	if h.d.void {
+		return 0
+	}
+	n := int64(h.d.desc.Elem.Size())
+	for k := range int(h.rank) {
+		n *= int64(h.dim(k))
+	}
+	return n
+}
 
 // ID returns a number that no other handle of the runtime has, from 1.
 func (h *Handle) ID() int64 { return h.id }
 
 // Name returns the name given last, "" for none.
 func (h *Handle) Name() string {
-	if p := h.name.Load(); p != nil {
-		return *p
+	if x := h.extra.Load(); x != nil {
+		if p := x.name.Load(); p != nil {
+			return *p
+		}
 	}
 	return ""
 }
 
 // SetName names the handle for messages and traces.
-func (h *Handle) SetName(name string) { h.name.Store(&name) }
+func (h *Handle) SetName(name string) { h.more().name.Store(&name) }
 
 // Site returns where the handle was registered or its view declared; nil when unknown.
 func (h *Handle) Site() *Site { return h.site }
@@ -168,7 +252,7 @@ func (h *Handle) InitialisedLocked() bool {
 // outside counts as initialised.
 func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	b := h.box
-	for k := range int(h.desc.Rank) {
+	for k := range int(h.rank) {
 		a := h.axes[k]
 		b.lo[a], b.hi[a] = max(b.lo[a], h.box.lo[a]+lo[k]), min(b.hi[a], h.box.lo[a]+hi[k])
 	}
@@ -186,7 +270,7 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 func (h *Handle) Views() []*View {
 	h.d.reg.Lock()
 	defer h.d.reg.Unlock()
-	return append([]*View(nil), h.views...)
+	return append([]*View(nil), h.views()...)
 }
 
 // Fragments returns the number of pieces that all views cut h into: the number

@@ -2,6 +2,8 @@ package datamgr
 
 // Held data: releasing it in part, and who waits for it.
 
+import "slices"
+
 // Hold is data that the program holds, or that something without a kernel uses:
 // what is left of it as it is given back piece by piece, and how unordered
 // accesses, which do not see it in the order, are kept away.
@@ -41,15 +43,16 @@ func (o *Hold) Holds(p *Handle) (held, writes, some bool) {
 // another.
 func (o *Hold) boxOf(p *Handle) (Box, bool) {
 	h := o.h
-	if h.twin == nil || p == h {
+	twin := h.twin()
+	if twin == nil || p == h {
 		return p.box, p.d == h.d
 	}
 	b := h.box // of an alias: p is a part of its twin
-	for k := range int(h.desc.Rank) {
+	for k := range int(h.rank) {
 		a := h.axes[k]
 		b.lo[a], b.hi[a] = h.box.lo[a]+p.box.lo[k], h.box.lo[a]+p.box.hi[k]
 	}
-	return b, p.d == h.twin.d
+	return b, p.d == twin.d
 }
 
 // Lower gives the right to write p back, and with end the right to read it, too.
@@ -89,8 +92,10 @@ func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Han
 			e.leave(c)
 		case !o.held.covers(&f.box) || o.writes.touches(&f.box) && !o.writes.covers(&f.box):
 			kids := g.refine(e, f, c)
-			for i := len(kids) - 1; i >= 0; i-- {
-				work = append(work, held{kids[i], (*f.kids)[i]})
+			if kids != nil {
+				for i, k := range slices.Backward(f.pieces()) {
+					work = append(work, held{kids[i], k})
+				}
 			}
 			if kids == nil {
 				keep(e, f)
@@ -115,11 +120,12 @@ func (g *Registry) Refine(o *Hold, w *Waiter, as []Access) []Access {
 	var add func(e *epoch, f *Fragment)
 	add = func(e *epoch, f *Fragment) {
 		kids := g.refine(e, f, &g.completer)
-		for i, k := range kids {
-			add(k, (*f.kids)[i])
-		}
 		if kids == nil {
 			out, frags = append(out, Access{w: w, e: e}), append(frags, f)
+			return
+		}
+		for i, k := range f.pieces() {
+			add(kids[i], k)
 		}
 	}
 	for i := range as {
@@ -150,10 +156,11 @@ func (e *epoch) leave(c *Completer) {
 func downgrade(e *epoch, f *Fragment, keep func(*epoch, *Fragment), c *Completer) {
 	switch {
 	case e.kids != nil:
+		pieces := e.pieces(f)
 		for i, k := range *e.kids {
 			k.rem.Add(1)
-			if e.pieces(f) {
-				keep(k, (*f.kids)[i])
+			if pieces != nil {
+				keep(k, pieces[i])
 			} else {
 				keep(k, f)
 			}
@@ -172,17 +179,22 @@ func downgrade(e *epoch, f *Fragment, keep func(*epoch, *Fragment), c *Completer
 	e.leave(c)
 }
 
-// pieces reports whether e was the last epoch of f when f was split: what comes
-// after it is in the pieces.
-func (e *epoch) pieces(f *Fragment) bool {
-	return e.kids != nil && f.kids != nil && len(*e.kids) == len(*f.kids)
+// pieces returns the pieces of f, in the order of e.kids, if e was the last epoch
+// of f when f was split: what comes after it is in the pieces. Else nil.
+func (e *epoch) pieces(f *Fragment) []*Fragment {
+	if e.kids != nil && f.kids != nil {
+		if ps := f.pieces(); len(ps) == len(*e.kids) {
+			return ps
+		}
+	}
+	return nil
 }
 
 // refine replaces an access of e to all of f, which was split, by accesses of
 // the same mode to its pieces. It returns their epochs, in the order of the
 // pieces; nil, and changes nothing, when that cannot be. Submission lock held.
 func (g *Registry) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
-	if !e.pieces(f) {
+	if e.pieces(f) == nil {
 		return nil
 	}
 	out := make([]*epoch, len(*e.kids))

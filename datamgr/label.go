@@ -15,12 +15,14 @@ type labels struct {
 
 // SetUserData attaches v to the handle, instead of what was attached before. The
 // engine only keeps it; parts declared later do not inherit it.
-func (h *Handle) SetUserData(v any) { h.labels.user.Store(&v) }
+func (h *Handle) SetUserData(v any) { h.more().labels.user.Store(&v) }
 
 // UserData returns what SetUserData attached last; nil for nothing.
 func (h *Handle) UserData() any {
-	if p := h.labels.user.Load(); p != nil {
-		return *p
+	if x := h.extra.Load(); x != nil {
+		if p := x.labels.user.Load(); p != nil {
+			return *p
+		}
 	}
 	return nil
 }
@@ -29,14 +31,16 @@ func (h *Handle) UserData() any {
 // traces and for policies that look at it.
 func (h *Handle) SetCoordinates(at ...int) {
 	at = slices.Clone(at)
-	h.labels.coords.Store(&at)
+	h.more().labels.coords.Store(&at)
 }
 
 // Coordinates returns what SetCoordinates was given last; nil for nothing. The
 // caller owns the slice.
 func (h *Handle) Coordinates() []int {
-	if p := h.labels.coords.Load(); p != nil {
-		return slices.Clone(*p)
+	if x := h.extra.Load(); x != nil {
+		if p := x.labels.coords.Load(); p != nil {
+			return slices.Clone(*p)
+		}
 	}
 	return nil
 }

@@ -397,11 +397,12 @@ func (p *Placement) Buffer(i int, h *Handle, b *iface.Buffer) {
 		return
 	}
 	in := p.at[i]
-	*b = iface.Buffer{Desc: h.desc, Ptr: in.at(&h.box.lo, h.desc.Elem.Size())}
-	for k := range int(h.desc.Rank) {
+	*b = iface.Buffer{Ptr: in.at(&h.box.lo, h.d.desc.Elem.Size())}
+	h.describe(&b.Desc)
+	for k := range int(h.rank) {
 		b.Stride[k] = in.stride[h.axes[k]]
 	}
-	if r := h.desc.Rank; r > 0 && h.desc.Dim[r-1] <= 1 {
+	if r := h.rank; r > 0 && b.Dim[r-1] <= 1 {
 		b.Stride[r-1] = 1
 	}
 }
@@ -410,16 +411,16 @@ func (p *Placement) Buffer(i int, h *Handle, b *iface.Buffer) {
 // strides cannot express there the last stride is not 1.
 func (h *Handle) Fill(b *iface.Buffer) {
 	d := h.d
-	b.Desc = h.desc
+	h.describe(&b.Desc)
 	b.Stride = [iface.MaxRank]int{}
 	b.Ptr = nil
 	if m := d.main.Load(); m != nil && m.ptr != nil {
 		b.Ptr = unsafe.Add(m.ptr, h.off)
 	}
-	for k := range int(h.desc.Rank) {
+	for k := range int(h.rank) {
 		b.Stride[k] = d.stride[h.axes[k]]
 	}
-	if r := h.desc.Rank; r > 0 && h.desc.Dim[r-1] <= 1 {
+	if r := h.rank; r > 0 && b.Dim[r-1] <= 1 {
 		b.Stride[r-1] = 1
 	}
 }

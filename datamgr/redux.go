@@ -134,11 +134,12 @@ type Contribution struct {
 
 // Own describes memory p that holds all of h and nothing else.
 func (h *Handle) Own(p unsafe.Pointer, b *iface.Buffer) {
-	*b = iface.Buffer{Desc: h.desc, Ptr: p}
+	*b = iface.Buffer{Ptr: p}
+	h.describe(&b.Desc)
 	s := 1
-	for k := int(h.desc.Rank) - 1; k >= 0; k-- {
+	for k := int(h.rank) - 1; k >= 0; k-- {
 		b.Stride[k] = s
-		s *= h.desc.Dim[k]
+		s *= b.Dim[k]
 	}
 }
 
@@ -178,13 +179,13 @@ func (h *Handle) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 
 // newCopy makes a private copy with the initial value, and describes it in b.
 func (h *Handle) newCopy(b *iface.Buffer) (unsafe.Pointer, error) {
-	p, err := h.d.reg.mem.Alloc(h.desc.Bytes())
+	p, err := h.d.reg.mem.Alloc(h.bytes())
 	if err != nil {
 		return nil, err
 	}
 	h.Own(p, b)
 	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) }); err != nil {
-		h.d.reg.mem.Free(p, h.desc.Bytes())
+		h.d.reg.mem.Free(p, h.bytes())
 		return nil, err
 	}
 	h.Own(p, b)
@@ -295,7 +296,7 @@ func (h *Handle) Initialise(none []Box, all bool) error {
 	if all && h.how == inPlace {
 		return guard("initialise", h.reduce, func() error { return h.reduce.Init(&main) })
 	}
-	mem, bytes := h.d.reg.mem, h.desc.Bytes()
+	mem, bytes := h.d.reg.mem, h.bytes()
 	p, err := mem.Alloc(bytes)
 	if err != nil {
 		return err
@@ -317,7 +318,7 @@ func (h *Handle) Initialise(none []Box, all bool) error {
 // buffers that are all of h.
 func (h *Handle) copyPart(dst, src *iface.Buffer, box *Box) {
 	d, s := *dst, *src
-	for k := range int(h.desc.Rank) {
+	for k := range int(h.rank) {
 		a := h.axes[k]
 		lo := box.lo[a] - h.box.lo[a]
 		d.Ptr = unsafe.Add(d.Ptr, uintptr(lo*d.Stride[k])*d.Elem.Size())
@@ -368,7 +369,7 @@ func (h *Handle) DropContributions() {
 func (h *Handle) freeCopies(lists ...[]unsafe.Pointer) {
 	for _, l := range lists {
 		for _, p := range l {
-			h.d.reg.mem.Free(p, h.desc.Bytes())
+			h.d.reg.mem.Free(p, h.bytes())
 		}
 	}
 }

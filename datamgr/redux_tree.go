@@ -61,13 +61,13 @@ func (c *Contribution) Take(b *iface.Buffer) error {
 	a.mu.Unlock()
 	if p == nil {
 		var err error
-		if p, err = h.d.reg.mem.Alloc(h.desc.Bytes()); err != nil {
+		if p, err = h.d.reg.mem.Alloc(h.bytes()); err != nil {
 			return err
 		}
 	}
 	h.Own(p, b)
 	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) }); err != nil {
-		h.d.reg.mem.Free(p, h.desc.Bytes())
+		h.d.reg.mem.Free(p, h.bytes())
 		return err
 	}
 	h.Own(p, b)

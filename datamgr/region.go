@@ -7,7 +7,7 @@ func (h *Handle) Datum() *Datum { return h.d }
 
 // Same reports whether h and o name the same elements in the same order.
 func (h *Handle) Same(o *Handle) bool {
-	return h.d == o.d && h.box == o.box && h.axes == o.axes && h.desc.Rank == o.desc.Rank
+	return h.d == o.d && h.box == o.box && h.axes == o.axes && h.rank == o.rank
 }
 
 // Region is a set of elements of one datum: disjoint boxes.

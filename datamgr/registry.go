@@ -105,12 +105,16 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	d.layout(ld)
 	f := newFragment(d, d.box)
 	d.root = f
-	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, desc: desc, box: d.box, readOnly: s.ReadOnly, reduce: s.Reduce, site: s.Site}
+	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, kind: desc.Kind, rank: desc.Rank, box: d.box,
+		readOnly: s.ReadOnly, reduce: s.Reduce, site: s.Site}
 	for k := range h.axes {
 		h.axes[k] = int8(k)
+		if k < int(desc.Rank) && desc.Dim[k] == 0 {
+			h.empty |= 1 << k
+		}
 	}
 	if s.Name != "" {
-		h.name.Store(&s.Name)
+		h.more().name.Store(&s.Name)
 	}
 	if s.Unordered {
 		h.flags = flagUnordered

@@ -63,9 +63,10 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 	if len(fs) == 0 {
 		return nil, errors.New("datamgr: a partition needs a filter")
 	}
-	pieces := []piece{{desc: h.desc, box: h.box, axes: h.axes}}
+	pieces := []piece{{desc: h.Desc(), box: h.box, axes: h.axes}}
 	var dims []int
-	for _, f := range fs {
+	var last [][]filter.Part // of each piece: the parts of the view
+	for l, f := range fs {
 		var next []piece
 		var inner []int
 		for i := range pieces {
@@ -82,6 +83,10 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 			if len(pieces)*len(s.Parts) > filter.MaxParts {
 				return nil, fmt.Errorf("datamgr: a view of %d parts; it can have %d", len(pieces)*len(s.Parts), filter.MaxParts)
 			}
+			if l == len(fs)-1 {
+				last = append(last, s.Parts)
+				continue
+			}
 			if next == nil {
 				next = make([]piece, 0, len(pieces)*len(s.Parts))
 			}
@@ -89,46 +94,51 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 				next = append(next, pieces[i].part(&s.Parts[k]))
 			}
 		}
-		pieces, dims = next, append(dims, inner...)
+		dims = append(dims, inner...)
+		if l < len(fs)-1 {
+			pieces = next
+		}
 	}
-	v := &View{Handle: h, Dims: dims, Parts: make([]*Handle, len(pieces)), Filters: slices.Clone(fs)}
+	n := len(pieces) * len(last[0])
+	v := &View{Handle: h, Dims: dims, Parts: make([]*Handle, n), Filters: slices.Clone(fs)}
+	parts := make([]Handle, n)
+	for i := range pieces {
+		pieces[i].declare(parts[i*len(last[i]):(i+1)*len(last[i])], last[i])
+	}
 	g.Lock()
 	defer g.Unlock()
 	if !held && !h.Alive() {
 		return nil, ErrDead
 	}
 	d := h.d
-	parts := make([]Handle, len(pieces))
 	base := g.ids
-	g.ids += int64(len(pieces))
+	g.ids += int64(n)
 	h.tidy()
-	whole := d.divide(h, pieces)
-	declare := func(m int) {
-		p, q := &parts[m], &pieces[m]
-		p.d, p.desc, p.box, p.axes, p.parent, p.reduce, p.site = d, q.desc, q.box, q.axes, h, h.reduce, site
+	for m := range parts {
+		p := &parts[m]
+		p.d, p.parent, p.reduce, p.site = d, h, h.reduce, site
 		p.id = base + 1 + int64(m)
 		p.flags, p.readOnly = h.flags, h.readOnly
 		p.place()
-		if whole != nil {
-			p.frags = whole[m : m+1 : m+1]
-		} else {
-			p.frags = d.cut(&q.box, nil)
-		}
-		if len(p.frags) == 1 {
-			p.f0 = p.frags[0]
-		}
 		v.Parts[m] = p
 	}
-	if whole != nil {
-		for m := range pieces {
-			declare(m)
-		}
-	} else {
-		middleFirst(len(pieces), declare)
-		d.balance()
+	if !d.divide(h, parts) && !d.strips(h, parts) {
+		deep := int32(0)
+		middleFirst(n, func(m int) {
+			p := &parts[m]
+			p.frags = d.cut(&p.box, nil)
+			if len(p.frags) == 1 {
+				p.f0 = p.frags[0]
+			}
+			for _, f := range p.frags {
+				deep = max(deep, f.deep)
+			}
+		})
+		d.balance(deep)
 	}
-	d.live += len(pieces)
-	h.views = append(h.views, v)
+	d.live += n
+	x := h.more()
+	x.views = append(x.views, v)
 	return v, nil
 }
 
@@ -176,6 +186,32 @@ func (p *piece) part(f *filter.Part) piece {
 	return q
 }
 
+// declare says what parts of p, given by fs, are.
+func (p *piece) declare(parts []Handle, fs []filter.Part) {
+	one := fs[0].Desc(p.desc) // all drop the same axis
+	var axes [iface.MaxRank]int8
+	n := 0
+	for k := range int(p.desc.Rank) {
+		if k != fs[0].Drop {
+			axes[n] = p.axes[k]
+			n++
+		}
+	}
+	for i := range fs {
+		h, f := &parts[i], &fs[i]
+		h.kind, h.rank, h.axes, h.box = one.Kind, one.Rank, axes, p.box
+		for k := range int(p.desc.Rank) {
+			a := p.axes[k]
+			lo, hi := f.Lo[k], f.Hi[k]
+			if lo == hi {
+				h.empty |= 1 << a
+				hi++
+			}
+			h.box.lo[a], h.box.hi[a] = p.box.lo[a]+lo, p.box.lo[a]+hi
+		}
+	}
+}
+
 // place computes where h lies in the main instance, and whether that can
 // express it: the last index of a buffer has neighbours side by side.
 func (h *Handle) place() {
@@ -183,7 +219,7 @@ func (h *Handle) place() {
 	for k := range h.box.lo {
 		h.off += h.box.lo[k] * d.stride[k] * int(d.desc.Elem.Size())
 	}
-	if r := h.desc.Rank; r > 0 && h.desc.Dim[r-1] > 1 && d.stride[h.axes[r-1]] != 1 {
+	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 && d.stride[h.axes[r-1]] != 1 {
 		h.how = packed
 		d.setState(statePacked)
 	}
@@ -203,12 +239,13 @@ func (v *View) end(why *death) {
 		return
 	}
 	h := v.Handle
-	if i := slices.Index(h.views, v); i >= 0 {
-		h.views = slices.Delete(h.views, i, i+1)
+	x := h.more()
+	if i := slices.Index(x.views, v); i >= 0 {
+		x.views = slices.Delete(x.views, i, i+1)
 	}
 	for _, p := range v.Parts {
-		for len(p.views) > 0 {
-			p.views[len(p.views)-1].end(why)
+		for vs := p.views(); len(vs) > 0; vs = p.views() {
+			vs[len(vs)-1].end(why)
 		}
 		p.die(why)
 	}
@@ -219,8 +256,8 @@ func (v *View) end(why *death) {
 // now on. Submission lock held.
 func (g *Registry) End(h *Handle, at *Site) {
 	why := &death{at: at}
-	for len(h.views) > 0 {
-		h.views[len(h.views)-1].end(why)
+	for vs := h.views(); len(vs) > 0; vs = h.views() {
+		vs[len(vs)-1].end(why)
 	}
 	h.die(why)
 }
