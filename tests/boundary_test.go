@@ -42,7 +42,7 @@ var homes = map[string][]string{
 	"gonum.org/v1/gonum":                  {"accel/cpu/blas"},
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},
-	"golang.org/x/sys":                    {"engine/perf"},
+	"golang.org/x/sys":                    {"engine/perf", "accel/cpu/blas"},
 }
 
 var testOnly = []string{

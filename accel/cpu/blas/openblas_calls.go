@@ -66,7 +66,7 @@ func (r *libRoutines[T]) Gemv(ta Trans, m, n int, alpha T, a []T, lda int, x []T
 		ny, _ := turned(ta, m, n)
 		scaled(y[:ny], beta)
 	}
-	c := r.begin()
+	c := r.begin(m * n)
 	defer r.end(c)
 	c.ta, c.m, c.n, c.lda, c.alpha, c.beta = flipTrans(ta), int64(n), int64(m), int64(lda), alpha, 1
 	purego.SyscallN(r.gemv, uintptr(unsafe.Pointer(&c.ta)),
@@ -83,7 +83,7 @@ func (r *libRoutines[T]) Ger(m, n int, alpha T, x, y []T, a []T, lda int) {
 		return
 	}
 	checkGer(m, n, x, y, a, lda)
-	c := r.begin()
+	c := r.begin(m * n)
 	defer r.end(c)
 	c.m, c.n, c.lda, c.alpha = int64(n), int64(m), int64(lda), alpha
 	purego.SyscallN(r.ger, uintptr(unsafe.Pointer(&c.m)), uintptr(unsafe.Pointer(&c.n)), uintptr(unsafe.Pointer(&c.alpha)),
@@ -99,7 +99,7 @@ func (r *libRoutines[T]) Trsv(uplo Uplo, ta Trans, diag Diag, n int, a []T, lda 
 		return
 	}
 	checkTrsv(n, a, lda, x)
-	c := r.begin()
+	c := r.begin(n * n)
 	defer r.end(c)
 	c.uplo, c.ta, c.diag, c.n, c.lda = flip(uplo), flipTrans(ta), diagFlag(diag), int64(n), int64(lda)
 	purego.SyscallN(r.trsv, uintptr(unsafe.Pointer(&c.uplo)), uintptr(unsafe.Pointer(&c.ta)), uintptr(unsafe.Pointer(&c.diag)),
@@ -114,7 +114,7 @@ func (r *libRoutines[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda int
 		return
 	}
 	checkGemm(ta, tb, m, n, k, a, lda, b, ldb, c, ldc)
-	p := r.begin()
+	p := r.begin(volume(m, n, k))
 	defer r.end(p)
 	p.ta, p.tb, p.m, p.n, p.k = transFlag(ta), transFlag(tb), int64(n), int64(m), int64(k)
 	p.lda, p.ldb, p.ldc, p.alpha, p.beta = int64(lda), int64(ldb), int64(ldc), alpha, beta
@@ -132,7 +132,7 @@ func (r *libRoutines[T]) Symm(side Side, uplo Uplo, m, n int, alpha T, a []T, ld
 		return
 	}
 	checkSymm(side, m, n, a, lda, b, ldb, c, ldc)
-	p := r.begin()
+	p := r.begin(volume(m, n, order(side, m, n)))
 	defer r.end(p)
 	p.side, p.uplo, p.m, p.n = otherSide(side), flip(uplo), int64(n), int64(m)
 	p.lda, p.ldb, p.ldc, p.alpha, p.beta = int64(lda), int64(ldb), int64(ldc), alpha, beta
@@ -150,7 +150,7 @@ func (r *libRoutines[T]) Syrk(uplo Uplo, ta Trans, n, k int, alpha T, a []T, lda
 		return
 	}
 	checkSyrk(ta, n, k, a, lda, c, ldc)
-	p := r.begin()
+	p := r.begin(volume(n, n, k) / 2)
 	defer r.end(p)
 	p.uplo, p.ta, p.n, p.k = flip(uplo), flipTrans(ta), int64(n), int64(k)
 	p.lda, p.ldc, p.alpha, p.beta = int64(lda), int64(ldc), alpha, beta
@@ -182,7 +182,7 @@ func (r *libRoutines[T]) Trsm(side Side, uplo Uplo, ta Trans, diag Diag, m, n in
 
 // triangle calls trmm or trsm, whose arguments are the same.
 func (r *libRoutines[T]) triangle(fn uintptr, side Side, uplo Uplo, ta Trans, diag Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
-	p := r.begin()
+	p := r.begin(volume(m, n, order(side, m, n)) / 2)
 	defer r.end(p)
 	p.side, p.uplo, p.ta, p.diag = otherSide(side), flip(uplo), transFlag(ta), diagFlag(diag)
 	p.m, p.n, p.lda, p.ldb, p.alpha = int64(n), int64(m), int64(lda), int64(ldb), alpha
@@ -199,7 +199,7 @@ func (r *libRoutines[T]) Potrf(uplo Uplo, n int, a []T, lda int) int {
 		return r.gonumRoutines.Potrf(uplo, n, a, lda)
 	}
 	checkMatrix("A", n, n, lda, len(a))
-	p := r.begin()
+	p := r.begin(volume(n, n, n) / 3)
 	defer r.end(p)
 	p.uplo, p.n, p.lda = flip(uplo), int64(n), int64(lda)
 	purego.SyscallN(r.potrf, uintptr(unsafe.Pointer(&p.uplo)), uintptr(unsafe.Pointer(&p.n)),

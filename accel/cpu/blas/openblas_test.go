@@ -3,6 +3,7 @@
 package blas
 
 import (
+	"os"
 	"runtime"
 	"testing"
 )
@@ -31,5 +32,43 @@ func TestNotBLAS(t *testing.T) {
 	}
 	if p, err := OpenBLAS(lib); err == nil {
 		t.Errorf("%s became provider %s", lib, p.Name())
+	}
+}
+
+// TestBetterCore: only a library that fell back is told what to use.
+func TestBetterCore(t *testing.T) {
+	wide, middle := features{avx2: true, avx512: true}, features{avx2: true}
+	for _, c := range []struct {
+		have, want string
+		f          features
+	}{
+		{"Prescott", "SkylakeX", wide},
+		{"Prescott", "Haswell", middle},
+		{"Prescott", "", features{}},
+		{"Haswell", "", wide}, // its own choice, or the user's
+		{"Zen", "", middle},
+		{"SapphireRapids", "", wide},
+		{"", "", wide},
+	} {
+		if got := betterCore(c.have, c.f); got != c.want {
+			t.Errorf("%q on %+v: %q, not %q", c.have, c.f, got, c.want)
+		}
+	}
+}
+
+// TestCoreOfLibrary: what is loaded here does not use the kernels of 2004 on a
+// processor that has wide vectors.
+func TestCoreOfLibrary(t *testing.T) {
+	h, err := open(libraryNames()[0])
+	if err != nil {
+		t.Skip(err)
+	}
+	if os.Getenv(envCore) == "" && runtime.GOARCH == "amd64" {
+		if core := coreName(h); betterCore(core, machineFeatures()) != "" {
+			t.Errorf("loaded for %s", core)
+		}
+	}
+	if _, err := newLibrary(libraryNames()[0], h); err != nil {
+		t.Error(err)
 	}
 }

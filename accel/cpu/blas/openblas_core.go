@@ -1,0 +1,78 @@
+//go:build (linux || darwin) && !android && !ios && (amd64 || arm64 || riscv64 || loong64)
+
+package blas
+
+// OpenBLAS chooses its kernels by the model of the processor when it is loaded,
+// and takes those of 2004 for a model it does not know: a library that is older
+// than the machine, as distributions have them, then runs at a fifth of the
+// machine's speed. So a library that fell back although the processor has wide
+// vectors is loaded again and told what to use.
+
+import (
+	"os"
+	"runtime"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/cpu"
+)
+
+// envCore is what OpenBLAS reads when it is loaded.
+const envCore = "OPENBLAS_CORETYPE"
+
+// features is what matters of a processor.
+type features struct{ avx2, avx512 bool }
+
+func machineFeatures() features {
+	x := &cpu.X86
+	return features{
+		avx2:   x.HasAVX2 && x.HasFMA,
+		avx512: x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512CD,
+	}
+}
+
+// betterCore names the kernels for a processor that the library took for have;
+// "" when have will do. The names are as old as the kernels, so that every
+// library that lacks a processor has them.
+func betterCore(have string, f features) string {
+	switch have {
+	case "Prescott", "Core2", "Katmai", "Coppermine", "Northwood", "Banias", "Generic", "Unknown":
+	default:
+		return ""
+	}
+	switch {
+	case f.avx512:
+		return "SkylakeX"
+	case f.avx2:
+		return "Haswell"
+	}
+	return ""
+}
+
+// coreName is what the library took the processor for; "" if it does not say.
+func coreName(handle uintptr) string {
+	fn, err := purego.Dlsym(handle, "openblas_get_corename")
+	if err != nil {
+		return ""
+	}
+	r, _, _ := purego.SyscallN(fn)
+	return cString(r)
+}
+
+// open loads a library. What the user says in the environment counts.
+func open(name string) (uintptr, error) {
+	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil || runtime.GOARCH != "amd64" || os.Getenv(envCore) != "" {
+		return h, err
+	}
+	core := betterCore(coreName(h), machineFeatures())
+	if core == "" || purego.Dlclose(h) != nil {
+		return h, nil
+	}
+	// The C library has an environment of its own, which only it looks at.
+	if setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv"); err == nil {
+		key, value := []byte(envCore+"\x00"), []byte(core+"\x00")
+		purego.SyscallN(setenv, uintptr(unsafe.Pointer(&key[0])), uintptr(unsafe.Pointer(&value[0])), 1)
+	}
+	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
