@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel/cpu/blas"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -91,6 +92,7 @@ func (b *goBench) dense() (measured, error) {
 	n := float64(nb) * float64(size)
 	var m measured
 	var err error
+	blas.Default() // the library is found before the clock runs, as a linked one is
 	flops := n * n * n / 3
 	if b.c.workload == "gemm" {
 		flops = 2 * n * n * n
@@ -109,28 +111,31 @@ const (
 	rw = iface.RW
 )
 
+// cholesky is A = UᵀU, in place: what column-major tiles hold as the lower half
+// is the upper one of row-major tiles, so that BLAS is asked for the very same as
+// by the peers.
 func (b *goBench) cholesky(nb, size int) (measured, error) {
 	A, err := b.tiles(nb, size, true)
 	if err != nil {
 		return measured{}, err
 	}
 	one, minus := iface.Float(1), iface.Float(-1)
-	lower, right, no, tr := iface.Str("l"), iface.Str("r"), iface.Str("n"), iface.Str("t")
+	upper, left, no, tr := iface.Str("u"), iface.Str("l"), iface.Str("n"), iface.Str("t")
 	modes2, modes3 := []iface.AccessMode{r, rw}, []iface.AccessMode{r, r, rw}
-	potrf, err := blasTask("potrf", []iface.AccessMode{rw}, lower)
+	potrf, err := blasTask("potrf", []iface.AccessMode{rw}, upper)
 	if err != nil {
 		return measured{}, err
 	}
 	potrf.Priority = 1
-	trsm, err := blasTask("trsm", modes2, one, right, lower, tr, no)
+	trsm, err := blasTask("trsm", modes2, one, left, upper, tr, no)
 	if err != nil {
 		return measured{}, err
 	}
-	syrk, err := blasTask("syrk", modes2, minus, one, lower, no)
+	syrk, err := blasTask("syrk", modes2, minus, one, upper, tr)
 	if err != nil {
 		return measured{}, err
 	}
-	gemm, err := blasTask("gemm", modes3, minus, one, no, tr)
+	gemm, err := blasTask("gemm", modes3, minus, one, tr, no)
 	if err != nil {
 		return measured{}, err
 	}
@@ -141,16 +146,16 @@ func (b *goBench) cholesky(nb, size int) (measured, error) {
 				return err
 			}
 			for i := k + 1; i < nb; i++ {
-				if err := b.put(trsm, at(k, k), at(i, k)); err != nil {
+				if err := b.put(trsm, at(k, k), at(k, i)); err != nil {
 					return err
 				}
 			}
 			for i := k + 1; i < nb; i++ {
-				if err := b.put(syrk, at(i, k), at(i, i)); err != nil {
+				if err := b.put(syrk, at(k, i), at(i, i)); err != nil {
 					return err
 				}
 				for j := k + 1; j < i; j++ {
-					if err := b.put(gemm, at(i, k), at(j, k), at(i, j)); err != nil {
+					if err := b.put(gemm, at(k, j), at(k, i), at(j, i)); err != nil {
 						return err
 					}
 				}

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/starpush/starpush/accel/cpu/blas"
 )
 
 // side is one runtime of the comparison: a program that takes a workload and
@@ -80,7 +83,7 @@ func ours(workers int) ([]*side, error) {
 	var out []*side
 	for _, via := range []string{"go", "script"} {
 		name := map[string]string{"go": "starpush", "script": "script"}[via]
-		s := &side{name: name, program: self, args: []string{"via=" + via, "workers=" + strconv.Itoa(workers)}, env: oneThread}
+		s := &side{name: name, program: self, args: []string{"via=" + via, "workers=" + strconv.Itoa(workers)}, env: blasEnv()}
 		if via == "script" {
 			s.lacks = slices.Sorted(maps.Keys(probes))
 		}
@@ -89,8 +92,25 @@ func ours(workers int) ([]*side, error) {
 	return out, nil
 }
 
-// oneThread keeps BLAS from threads of its own: tasks are the parallelism.
-var oneThread = []string{"OPENBLAS_NUM_THREADS=1"}
+// blasEnv gives both sides the same BLAS: without threads of its own, since tasks
+// are the parallelism, and with the kernels that ours uses. Alone, OpenBLAS would
+// take those of 2004 on a processor that is newer than the library.
+var blasEnv = sync.OnceValue(func() []string {
+	env := []string{"OPENBLAS_NUM_THREADS=1"}
+	if core := openBLASCore(blas.Default().Name()); core != "" {
+		env = append(env, "OPENBLAS_CORETYPE="+core)
+	}
+	return env
+})
+
+// openBLASCore finds the processor in the name of a provider, such as
+// "OpenBLAS 0.3.21 SkylakeX (libopenblas.so.0)"; "" if there is none.
+func openBLASCore(name string) string {
+	if w := strings.Fields(name); len(w) > 3 && w[0] == "OpenBLAS" {
+		return w[2]
+	}
+	return ""
+}
 
 // starpuSides are the StarPU peer, once for each policy. home is an empty folder
 // that keeps StarPU's calibration as long as the command runs.
@@ -104,7 +124,7 @@ func starpuSides(program, home string, workers int, policies []string, dense boo
 	for _, p := range policies {
 		out = append(out, &side{
 			name: "StarPU", variant: p, program: program, args: []string{"workers=" + n}, lacks: lacks, numbers: []string{"frags", "readers"},
-			env: append([]string{"STARPU_SCHED=" + p, "STARPU_NCPU=" + n, "STARPU_SILENT=1", "STARPU_HOME=" + home}, oneThread...),
+			env: append([]string{"STARPU_SCHED=" + p, "STARPU_NCPU=" + n, "STARPU_SILENT=1", "STARPU_HOME=" + home}, blasEnv()...),
 		})
 	}
 	return out
