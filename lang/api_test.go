@@ -14,12 +14,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/starpush/starpush/engine"
-	"github.com/starpush/starpush/lang"
 	"go.uber.org/goleak"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/perf/perftest"
+	"github.com/starpush/starpush/lang"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	remove := perftest.Private()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		remove()
+		os.Exit(code)
+	}))
+}
 
 func compile(t testing.TB, cfg lang.Config, src string) *lang.Program {
 	t.Helper()
