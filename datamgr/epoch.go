@@ -14,6 +14,7 @@ package datamgr
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -138,6 +139,7 @@ func (g *Registry) newEpoch() *epoch {
 	}
 	if e != nil {
 		g.freeEpoch = e.next
+		Prefetch(unsafe.Pointer(e.next), 1)
 		return e
 	}
 	if len(g.slab) == 0 {
@@ -193,11 +195,58 @@ func (c *Completer) Release(w *Waiter) {
 
 // Finish ends accesses and releases what waited for them.
 func (c *Completer) Finish(as []Access) {
-	for i := range as {
-		e := as[i].e
-		if e.rem.Add(-1) == 0 {
+	if len(as) == 1 {
+		if e := as[0].e; e.rem.Add(-1) == 0 {
 			c.end(e)
 		}
+		return
+	}
+	for len(as) > 0 {
+		n := min(len(as), atOnce)
+		c.finish(as[:n])
+		as = as[n:]
+	}
+}
+
+// atOnce is how many accesses are ended together.
+const atOnce = 16
+
+// finish ends a few accesses in steps: each step asks for the cache lines that
+// the next one needs, of all accesses, before it goes on. Otherwise every
+// atomic operation waits for its line, and those behind it with it.
+func (c *Completer) finish(as []Access) {
+	prefetchEpochs(&as[0], len(as))
+	var next [atOnce]*epoch
+	k := 0
+	for i := range as {
+		e := as[i].e
+		if e.rem.Add(-1) != 0 {
+			continue
+		}
+		if e.kids != nil {
+			c.end(e)
+			continue
+		}
+		n := e.next
+		Prefetch(unsafe.Pointer(n), 1)
+		c.recycle(e)
+		next[k] = n
+		k++
+	}
+	if k == 0 {
+		return
+	}
+	var first [atOnce]*Access
+	w := 0
+	for _, n := range next[:k] {
+		if a := n.waiters.Swap(&activated); a != nil {
+			prefetchWaiter(a)
+			first[w] = a
+			w++
+		}
+	}
+	for _, a := range first[:w] {
+		c.wake(a)
 	}
 }
 
@@ -236,10 +285,13 @@ func (c *Completer) end(e *epoch) {
 // activate makes e active and releases the accesses that wait there, in the
 // order in which they were submitted.
 func (c *Completer) activate(e *epoch) {
-	a := e.waiters.Swap(&activated)
-	if a == nil {
-		return
+	if a := e.waiters.Swap(&activated); a != nil {
+		c.wake(a)
 	}
+}
+
+// wake releases the accesses of the list a.
+func (c *Completer) wake(a *Access) {
 	if a.next != nil {
 		var r *Access
 		pieces := false

@@ -3,6 +3,8 @@ package datamgr
 // Submission: what the operands of a task mean for fragments.
 
 import (
+	"unsafe"
+
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -66,10 +68,12 @@ again:
 					return -1
 				}
 				f.seen = mark
+				f.ask()
 			}
 			n += len(fs)
 			continue
 		}
+		f.ask()
 		if f.slow || f.seen == mark || !f.init && op.Mode != modeW {
 			return -1
 		}
@@ -77,6 +81,14 @@ again:
 		n++
 	}
 	return n
+}
+
+// ask has the last epoch of f brought here, which a worker wrote last, if it does
+// not lie beside what the caller looks at.
+func (f *Fragment) ask() {
+	if f.tail != &f.first {
+		Prefetch(unsafe.Pointer(f.tail), 1)
+	}
 }
 
 // special reports whether a COMMUTE, REDUX or SCRATCH access of a task can be

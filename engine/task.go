@@ -274,6 +274,9 @@ func (t *task) name() string {
 	return ""
 }
 
+// recordLines is how many cache lines the records of either size take.
+var recordLines = [2]int{int(unsafe.Sizeof(task{}) / 64), int(unsafe.Sizeof(wideTask{}) / 64)}
+
 // newTask takes a task from the free ones, a wide one if asked to. Submission lock held.
 func (rt *Runtime) newTask(wide bool) *task {
 	k := 0
@@ -289,6 +292,7 @@ func (rt *Runtime) newTask(wide bool) *task {
 		}
 	}
 	f.list = taskOf(t.Next())
+	datamgr.Prefetch(unsafe.Pointer(f.list), recordLines[k])
 	return t
 }
 

@@ -122,6 +122,7 @@ func (w *worker) loop() {
 func (w *worker) work() {
 	rt := w.rt
 	p := &rt.parking
+	peek, _ := rt.policy.(sched.Peeker)
 	looking, spins := false, 0
 	for {
 		if it := rt.policy.Pop(w.id); it != nil {
@@ -130,6 +131,11 @@ func (w *worker) work() {
 				p.found(rt)
 			}
 			spins = 0
+			if peek != nil {
+				if next := peek.Peek(w.id); next != nil { // its record arrives while it runs
+					datamgr.Prefetch(unsafe.Pointer(next), recordLines[0])
+				}
+			}
 			w.run(itemTask(it))
 			continue
 		}

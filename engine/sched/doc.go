@@ -11,8 +11,9 @@
 //	Push ──> queued ──> Pop ──> [Started ──> Ended]
 //
 // Policies that implement Feedback are told when kernels start and end, those that
-// implement Closer when all is over, and those that implement Counter are asked
-// how many items wait. Nothing else is called.
+// implement Closer when all is over, those that implement Counter are asked how
+// many items wait, and those that implement Peeker what comes next. Nothing else is
+// called.
 //
 // # Writing a policy
 //

@@ -105,6 +105,9 @@ func (p *lws) Pop(id int) *Item {
 	return p.pinned.other(id)
 }
 
+// Peek looks at the worker's own queue only.
+func (p *lws) Peek(id int) *Item { return p.workers[id].queue.peek() }
+
 func (p *lws) Empty() bool {
 	if !p.submitted.empty() || p.overflow.n.Load()+p.urgent.n.Load()+p.later.n.Load() != 0 || !p.pinned.empty() {
 		return false

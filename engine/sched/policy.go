@@ -67,6 +67,13 @@ type Feedback interface {
 // forgotten.
 type Closer interface{ Close() }
 
+// Peeker is implemented by policies that can say what a worker will most likely
+// pop next, so that it can be brought to the worker's cache meanwhile.
+type Peeker interface {
+	// Peek returns that item, or nil. Somebody else may have popped it already.
+	Peek(w int) *Item
+}
+
 // Set is a set of workers. It is immutable once given to an Item.
 type Set struct{ bits []uint64 }
 

@@ -77,6 +77,15 @@ func (r *ring) pop() *Item {
 	}
 }
 
+// peek returns the oldest item, which somebody else may have taken already.
+func (r *ring) peek() *Item {
+	h := r.head.Load()
+	if h == r.tail.Load() {
+		return nil
+	}
+	return r.buf[int(h)&(len(r.buf)-1)].Load()
+}
+
 // most is how many items change queues at a time.
 const most = 32
 
