@@ -65,33 +65,40 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 	}
 	pieces := []piece{{desc: h.Desc(), box: h.box, axes: h.axes}}
 	var dims []int
-	var last [][]filter.Part // of each piece: the parts of the view
+	var last []func(int, *filter.Part) // of each piece: the parts of the view
+	per := 0                           // parts of a piece
 	for l, f := range fs {
 		var next []piece
 		var inner []int
 		for i := range pieces {
-			s, err := split(f, &pieces[i].desc)
+			shape, part, err := split(f, &pieces[i].desc)
 			if err != nil {
 				return nil, err
 			}
 			switch {
 			case i == 0:
-				inner = slices.Clone(s.Dims)
-			case !slices.Equal(inner, s.Dims):
-				return nil, fmt.Errorf("datamgr: filter %s splits parts of one view into different numbers of parts: %v and %v", f.Name(), inner, s.Dims)
+				inner = slices.Clone(shape)
+			case !slices.Equal(inner, shape):
+				return nil, fmt.Errorf("datamgr: filter %s splits parts of one view into different numbers of parts: %v and %v", f.Name(), inner, shape)
 			}
-			if len(pieces)*len(s.Parts) > filter.MaxParts {
-				return nil, fmt.Errorf("datamgr: a view of %d parts; it can have %d", len(pieces)*len(s.Parts), filter.MaxParts)
+			per = 1
+			for _, n := range shape {
+				per *= n
+			}
+			if len(pieces)*per > filter.MaxParts {
+				return nil, fmt.Errorf("datamgr: a view of %d parts; it can have %d", len(pieces)*per, filter.MaxParts)
 			}
 			if l == len(fs)-1 {
-				last = append(last, s.Parts)
+				last = append(last, part)
 				continue
 			}
 			if next == nil {
-				next = make([]piece, 0, len(pieces)*len(s.Parts))
+				next = make([]piece, 0, len(pieces)*per)
 			}
-			for k := range s.Parts {
-				next = append(next, pieces[i].part(&s.Parts[k]))
+			for k := range per {
+				var p filter.Part
+				part(k, &p)
+				next = append(next, pieces[i].part(&p))
 			}
 		}
 		dims = append(dims, inner...)
@@ -99,11 +106,11 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 			pieces = next
 		}
 	}
-	n := len(pieces) * len(last[0])
+	n := len(pieces) * per
 	v := &View{Handle: h, Dims: dims, Parts: make([]*Handle, n), Filters: slices.Clone(fs)}
 	parts := make([]Handle, n)
 	for i := range pieces {
-		pieces[i].declare(parts[i*len(last[i]):(i+1)*len(last[i])], last[i])
+		pieces[i].declare(parts[i*per:(i+1)*per], last[i])
 	}
 	g.Lock()
 	defer g.Unlock()
@@ -157,17 +164,22 @@ func middleFirst(n int, fn func(int)) {
 	visit(0, n)
 }
 
-// split applies f and checks what comes out of it: filters may be the host's.
-func split(f filter.Filter, d *iface.Desc) (s filter.Split, err error) {
+// split applies f and checks what comes out of it: filters may be the host's. It
+// returns the sizes of the index, and what says what the parts are.
+func split(f filter.Filter, d *iface.Desc) (dims []int, part func(int, *filter.Part), err error) {
+	if dims, part, ok, err := filter.Lazy(f, *d); ok {
+		return dims, part, err
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("datamgr: filter panicked: %v", r)
 		}
 	}()
-	if s, err = f.Split(*d); err != nil {
-		return s, err
+	s, err := f.Split(*d)
+	if err == nil {
+		err = s.Check(*d)
 	}
-	return s, s.Check(*d)
+	return s.Dims, func(i int, p *filter.Part) { *p = s.Parts[i] }, err
 }
 
 // part makes a piece of a piece.
@@ -186,19 +198,22 @@ func (p *piece) part(f *filter.Part) piece {
 	return q
 }
 
-// declare says what parts of p, given by fs, are.
-func (p *piece) declare(parts []Handle, fs []filter.Part) {
-	one := fs[0].Desc(p.desc) // all drop the same axis
+// declare says what the parts of p are.
+func (p *piece) declare(parts []Handle, part func(int, *filter.Part)) {
+	var f filter.Part
+	part(0, &f)
+	one := f.Desc(p.desc) // all drop the same axis
 	var axes [iface.MaxRank]int8
 	n := 0
 	for k := range int(p.desc.Rank) {
-		if k != fs[0].Drop {
+		if k != f.Drop {
 			axes[n] = p.axes[k]
 			n++
 		}
 	}
-	for i := range fs {
-		h, f := &parts[i], &fs[i]
+	for i := range parts {
+		h := &parts[i]
+		part(i, &f)
 		h.kind, h.rank, h.axes, h.box = one.Kind, one.Rank, axes, p.box
 		for k := range int(p.desc.Rank) {
 			a := p.axes[k]

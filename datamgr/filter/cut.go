@@ -72,34 +72,31 @@ func (c *cut) check(name string, n int) *Error {
 	return nil
 }
 
-// spans cuts 0..n. With a halo of h the parts share out the n-2h elements
-// inside, and each has h more on both sides.
-func (c *cut) spans(name string, n int) ([]span, *Error) {
+// parts cuts 0..n and returns the number of parts and what the i-th one is. With a
+// halo of h the parts share out the n-2h elements inside, and each has h more on
+// both sides.
+func (c *cut) parts(name string, n int) (int, func(i int) span, *Error) {
 	if e := c.check(name, n); e != nil {
-		return nil, e
+		return 0, nil, e
 	}
+	more := 2 * c.halo
 	if c.sizes != nil {
-		out := make([]span, len(c.sizes))
+		from := make([]int, len(c.sizes))
 		at := 0
 		for i, s := range c.sizes {
-			out[i] = span{at, at + s + 2*c.halo}
+			from[i] = at
 			at += s
 		}
-		return out, nil
+		return len(from), func(i int) span { return span{from[i], from[i] + c.sizes[i] + more} }, nil
 	}
-	in := n - 2*c.halo
-	out := make([]span, c.p)
-	q, r := in/c.p, in%c.p
-	at := 0
-	for i := range out {
-		s := q
+	q, r := (n-more)/c.p, (n-more)%c.p
+	return c.p, func(i int) span {
+		lo := i*q + min(i, r)
 		if i < r {
-			s++
+			return span{lo, lo + q + 1 + more}
 		}
-		out[i] = span{at, at + s + 2*c.halo}
-		at += s
-	}
-	return out, nil
+		return span{lo, lo + q + more}
+	}, nil
 }
 
 // own keeps a list that the caller may change later; it is never nil.

@@ -25,6 +25,39 @@ type Filter interface {
 	Split(parent iface.Desc) (Split, error)
 }
 
+// lazy are the filters of this package: they say what each part is without a list
+// of all, which would be a sixth of what declaring a view costs.
+type lazy interface {
+	lazy(parent iface.Desc) (dims []int, part func(i int, p *Part), err error)
+}
+
+// Lazy is f.Split with a function that describes part i in p, for a filter of this
+// package; of others ok is false.
+func Lazy(f Filter, parent iface.Desc) (dims []int, part func(i int, p *Part), ok bool, err error) {
+	if l, ok := f.(lazy); ok {
+		dims, part, err = l.lazy(parent)
+		return dims, part, true, err
+	}
+	return nil, nil, false, nil
+}
+
+// collect makes the list of all parts.
+func collect(f lazy, parent iface.Desc) (Split, error) {
+	dims, part, err := f.lazy(parent)
+	if err != nil {
+		return Split{}, err
+	}
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	s := Split{Dims: dims, Parts: make([]Part, n)}
+	for i := range s.Parts {
+		part(i, &s.Parts[i])
+	}
+	return s, nil
+}
+
 // Split is the outcome of a filter.
 type Split struct {
 	Dims  []int  // how parts are indexed: [p], or [p, q] for tiles

@@ -18,14 +18,16 @@ type pick struct {
 
 func (f *pick) Name() string { return "pick" }
 
-func (f *pick) Split(parent iface.Desc) (Split, error) {
+func (f *pick) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
+
+func (f *pick) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	rank := int(parent.Rank)
 	if rank < 1 {
-		return Split{}, fail(WrongKind, "pick", "", "elements", int(parent.Kind), 1,
+		return nil, nil, fail(WrongKind, "pick", "", "elements", int(parent.Kind), 1,
 			"`pick` needs data with an index, and the data is a %v", &parent)
 	}
 	if f.axis < 0 || f.axis >= rank {
-		return Split{}, fail(BadAxis, "pick", "k", "elements", f.axis, rank-1,
+		return nil, nil, fail(BadAxis, "pick", "k", "elements", f.axis, rank-1,
 			"`pick` got axis %d, and the axes of a %v are 0 to %d", f.axis, &parent, rank-1)
 	}
 	n := parent.Dim[f.axis]
@@ -33,7 +35,7 @@ func (f *pick) Split(parent iface.Desc) (Split, error) {
 	if f.all {
 		a, b = 0, n
 		if n == 0 {
-			return Split{}, fail(NoParts, "pick", "k", "elements", 0, 1, "axis %d of the %v has nothing to pick", f.axis, &parent)
+			return nil, nil, fail(NoParts, "pick", "k", "elements", 0, 1, "axis %d of the %v has nothing to pick", f.axis, &parent)
 		}
 	}
 	switch {
@@ -42,20 +44,18 @@ func (f *pick) Split(parent iface.Desc) (Split, error) {
 		if a < 0 || a > n {
 			got = a
 		}
-		return Split{}, fail(BadRange, "pick", "range", "elements", got, n,
+		return nil, nil, fail(BadRange, "pick", "range", "elements", got, n,
 			"`pick` got the range %d..%d, and axis %d has %s", a, b, f.axis, count(n, "elements"))
 	case a >= b:
-		return Split{}, fail(BadRange, "pick", "range", "elements", b, a, "`pick` got the range %d..%d, which is empty", a, b)
+		return nil, nil, fail(BadRange, "pick", "range", "elements", b, a, "`pick` got the range %d..%d, which is empty", a, b)
 	case b-a > MaxParts:
-		return Split{}, fail(TooManyParts, "pick", "range", "elements", b-a, MaxParts,
+		return nil, nil, fail(TooManyParts, "pick", "range", "elements", b-a, MaxParts,
 			"`pick` makes at most %d parts, and got %d", MaxParts, b-a)
 	}
-	s := Split{Dims: []int{b - a}, Parts: make([]Part, b-a)}
-	for i := range s.Parts {
-		p := Whole(parent)
+	whole := Whole(parent)
+	whole.Drop = f.axis
+	return []int{b - a}, func(i int, p *Part) {
+		*p = whole
 		p.Lo[f.axis], p.Hi[f.axis] = a+i, a+i+1
-		p.Drop = f.axis
-		s.Parts[i] = p
-	}
-	return s, nil
+	}, nil
 }

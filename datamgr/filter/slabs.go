@@ -57,20 +57,22 @@ type slabs struct {
 
 func (f *slabs) Name() string { return f.name }
 
-func (f *slabs) Split(parent iface.Desc) (Split, error) {
+func (f *slabs) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
+
+func (f *slabs) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	if e := wantKind(f.name, parent, f.kind); e != nil {
-		return Split{}, e
+		return nil, nil, e
 	}
-	spans, e := f.cut.spans(f.name, parent.Dim[f.axis])
+	n, at, e := f.cut.parts(f.name, parent.Dim[f.axis])
 	if e != nil {
-		return Split{}, e
+		return nil, nil, e
 	}
-	s := Split{Dims: []int{len(spans)}, Parts: make([]Part, len(spans))}
-	for i, sp := range spans {
-		s.Parts[i] = Whole(parent)
-		s.Parts[i].Lo[f.axis], s.Parts[i].Hi[f.axis] = sp.lo, sp.hi
-	}
-	return s, nil
+	whole := Whole(parent)
+	return []int{n}, func(i int, p *Part) {
+		s := at(i)
+		*p = whole
+		p.Lo[f.axis], p.Hi[f.axis] = s.lo, s.hi
+	}, nil
 }
 
 var plural = map[iface.Kind]string{

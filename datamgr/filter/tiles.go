@@ -18,38 +18,36 @@ type tiles struct{ rows, cols cut }
 
 func (f *tiles) Name() string { return "tiles" }
 
-func (f *tiles) Split(parent iface.Desc) (Split, error) {
+func (f *tiles) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
+
+func (f *tiles) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	if e := wantKind("tiles", parent, iface.Matrix); e != nil {
-		return Split{}, e
+		return nil, nil, e
 	}
 	// Both are checked before either is built, so that p·q is in bounds.
 	if e := f.rows.check("tiles", parent.Dim[0]); e != nil {
-		return Split{}, e
+		return nil, nil, e
 	}
 	if e := f.cols.check("tiles", parent.Dim[1]); e != nil {
-		return Split{}, e
+		return nil, nil, e
 	}
 	p, q := f.rows.p, f.cols.p
 	if p > MaxParts/q {
-		return Split{}, fail(TooManyParts, "tiles", "p", "rows", p, MaxParts/q,
+		return nil, nil, fail(TooManyParts, "tiles", "p", "rows", p, MaxParts/q,
 			"`tiles` makes at most %d parts, and got %d x %d", MaxParts, p, q)
 	}
-	rows, e := f.rows.spans("tiles", parent.Dim[0])
+	_, rows, e := f.rows.parts("tiles", parent.Dim[0])
 	if e != nil {
-		return Split{}, e
+		return nil, nil, e
 	}
-	cols, e := f.cols.spans("tiles", parent.Dim[1])
+	_, cols, e := f.cols.parts("tiles", parent.Dim[1])
 	if e != nil {
-		return Split{}, e
+		return nil, nil, e
 	}
-	s := Split{Dims: []int{p, q}, Parts: make([]Part, 0, p*q)}
-	for _, r := range rows {
-		for _, c := range cols {
-			t := Part{Drop: -1}
-			t.Lo[0], t.Hi[0] = r.lo, r.hi
-			t.Lo[1], t.Hi[1] = c.lo, c.hi
-			s.Parts = append(s.Parts, t)
-		}
-	}
-	return s, nil
+	return []int{p, q}, func(i int, t *Part) {
+		r, c := rows(i/q), cols(i%q)
+		*t = Part{Drop: -1}
+		t.Lo[0], t.Hi[0] = r.lo, r.hi
+		t.Lo[1], t.Hi[1] = c.lo, c.hi
+	}, nil
 }
