@@ -17,6 +17,7 @@ type study struct {
 	x          string // what the axis counts
 	arg        string // the argument that grows
 	values     []int
+	tasks      int // at least so many
 	lines      []studyLine
 	logX, logY bool
 	limit      float64 // the goal for the quotient of the table; 0: none
@@ -53,8 +54,9 @@ var studies = []study{
 		limit: 1.5, against: spreadOf,
 	},
 	{
-		key: "handles", title: "Cost of a task against handles", x: "handles in use (random, R R RW)",
+		key: "handles", title: "Cost of a task against handles", x: "handles in use (random, R R RW, a million tasks)",
 		arg: "h", values: []int{16, 64, 256, 1024, 4096, 16384, 65536, 262144}, lines: both("random"), logX: true,
+		tasks: 1_000_000, // each handle is used, and not only met for the first time
 		limit: 1.5, against: spreadOf,
 	},
 	{
@@ -185,7 +187,9 @@ func (st *study) measure(ctx context.Context, progress io.Writer, o *options, ap
 
 // args is the command line of one point. Arguments given later win.
 func (st *study) args(o *options, l *studyLine, x int) []string {
-	r := o.scaled(row{args: l.args})
+	most := *o
+	most.n = max(o.n, st.tasks)
+	r := most.scaled(row{args: l.args})
 	return append(slices.Clone(r.args), st.arg+"="+strconv.Itoa(x))
 }
 
