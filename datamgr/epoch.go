@@ -87,15 +87,29 @@ func group(m AccessMode) bool { return m == modeR || m == modeC }
 func (g *Registry) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool {
 	e := f.tail
 	a.w = w
+	if b := &g.batch; b.f == f {
+		if m == b.mode && b.left > 0 {
+			b.left--
+			a.e = e
+			return false
+		}
+		if m != b.mode {
+			g.endBatch()
+		}
+	}
 	if e.rem.Load() == 1 { // active and empty: use it again
 		e.mode = m
-		storeOwned(&e.rem, 2)
+		storeOwned(&e.rem, 2+g.beginBatch(f, m))
 		a.e = e
 		return false
 	}
 	if m == e.mode && group(m) {
-		e.rem.Add(1)
 		a.e = e
+		if e.waiters.Load() == &activated {
+			e.rem.Add(1 + g.beginBatch(f, m))
+			return false
+		}
+		e.rem.Add(1)
 		return e.enqueue(a)
 	}
 	n := &f.first
@@ -168,7 +182,9 @@ type Completer struct {
 	free, last *epoch
 	frees      int
 	work       []*epoch
-	_          [48]byte // two cache lines: completers of several workers do not share any
+	late       *epoch // FinishMember has accesses to it to end
+	lates      int32
+	_          [32]byte // two cache lines: completers of several workers do not share any
 }
 
 // NewCompleter makes a completer for one goroutine at a time.
@@ -371,6 +387,7 @@ func (d *Datum) splitInto(f *Fragment, pieces []*Fragment) {
 		nodes = group16(nodes)
 		deep++
 	}
+	d.reg.endBatch()
 	d.mu.Lock()
 	for f.copies > 0 { // copies end by themselves
 		d.mu.wake.Wait()

@@ -175,6 +175,7 @@ func (d *Datum) collapse() bool {
 	if d.unordered.Load() != 0 {
 		return false
 	}
+	d.reg.endBatch()
 	var one *Fragment
 	same, deferred, home := true, false, true
 	d.mu.Lock()

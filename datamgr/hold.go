@@ -103,6 +103,7 @@ func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Han
 		case o.writes.touches(&f.box) || e.mode == modeR:
 			keep(e, f)
 		default:
+			g.endBatch()
 			downgrade(e, f, keep, c)
 		}
 	}
@@ -197,6 +198,7 @@ func (g *Registry) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 	if e.pieces(f) == nil {
 		return nil
 	}
+	g.endBatch()
 	out := make([]*epoch, len(*e.kids))
 	for i, k := range *e.kids {
 		switch {
@@ -280,6 +282,7 @@ func (g *Registry) Free(ops []Operand) bool {
 	if g.OpenGroup(ops) != nil {
 		return false
 	}
+	g.endBatch()
 	for i := range ops {
 		for _, f := range ops[i].Handle.list() {
 			e := f.tail
@@ -302,6 +305,7 @@ func (g *Registry) Busy(h *Handle, held [][]Access, unordered int) bool {
 	if h.d.unordered.Load() != int64(unordered) {
 		return true
 	}
+	g.endBatch()
 	own := func(e *epoch) int32 {
 		n := int32(0)
 		for _, as := range held {

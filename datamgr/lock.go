@@ -24,6 +24,9 @@ type accessLock struct {
 	// heirs wait for the lock and get it from the one who has it, one after
 	// another, without a look at mu: only who has the lock touches them.
 	heirs lockQueue
+	_     [32]byte
+	inbox inbox
+	_     [56]byte // submitters write the line before, those who have the lock the other two
 	mu    struct {
 		sync.Mutex
 		readers int
@@ -91,20 +94,19 @@ type lockUse struct {
 // LockSet holds the locks of one task. It belongs to the task and is used by
 // one goroutine at a time.
 type LockSet struct {
-	w     *Waiter
-	wants []lockUse
-	taken []lockUse
-	baton *accessLock // the lock that woke the task
-	next  *LockSet    // in a lock's queue
-
+	w       *Waiter
+	next    *LockSet    // in a lock's queue
 	one     *accessLock // the lock of a plain task
+	baton   *accessLock // the lock that woke the task
 	handed  bool        // one was taken for the task
 	patient bool        // one may be taken for the task before it runs
+	taken   []lockUse
+	wants   []lockUse // the only field that a plain task has no use for: the others are one cache line
 }
 
 // Reset makes s empty, for waiter w.
 func (s *LockSet) Reset(w *Waiter) {
-	s.w, s.wants, s.taken, s.baton, s.one, s.handed = w, s.wants[:0], s.taken[:0], nil, nil, false
+	s.w, s.taken, s.baton, s.one, s.handed = w, s.taken[:0], nil, nil, false
 }
 
 // Waiting returns the waiter that s belongs to.
@@ -141,6 +143,7 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 			// once queued, the task may run elsewhere: what follows uses copies
 			var few [8]lockUse
 			got := append(few[:0], wants[:i]...)
+			l.shutLocked()
 			l.mu.queue.add(s)
 			if l == baton {
 				l.wakeLocked(c) // readers have it, who came in between: others may run beside them
@@ -205,6 +208,7 @@ func (l *accessLock) release(exclusive bool, c *Completer) {
 // heirs wait in the queue again, in front.
 func (l *accessLock) leaveLocked() {
 	l.mu.writer = false
+	l.shutLocked()
 	if l.heirs.first == nil {
 		return
 	}
@@ -233,6 +237,7 @@ func (l *accessLock) wakeLocked(c *Completer) {
 	case s.inherits():
 		l.mu.writer, s.handed = true, true
 		l.bequeathLocked()
+		l.openLocked()
 	default:
 		s.baton = l
 	}

@@ -20,12 +20,17 @@ func (s *LockSet) Queue() bool {
 	if !s.patient {
 		return false
 	}
+	if l.inbox.add(s) {
+		return true
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.mu.writer {
 		return false
 	}
-	l.mu.queue.add(s)
+	if !l.inbox.add(s) {
+		l.mu.queue.add(s)
+	}
 	return true
 }
 
@@ -36,15 +41,20 @@ func (s *LockSet) AcquireOne(c *Completer) bool {
 		return true
 	}
 	l := s.one
+	if s.patient && s.baton == nil && l.inbox.add(s) {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.baton = nil // whoever takes the lock uses it up, and whoever does not finds it taken
 	if l.mu.writer || l.mu.grace > 0 || l.mu.readers > 0 {
+		l.shutLocked()
 		l.mu.queue.add(s)
 		l.wakeLocked(c) // if readers have it: others may run beside them
 		return false
 	}
 	l.mu.writer, s.handed = true, true
+	l.openLocked()
 	return true
 }
 
@@ -56,6 +66,9 @@ func (s *LockSet) ReleaseOne(c *Completer) {
 	}
 	s.handed = false
 	l := s.one
+	if l.heirs.first == nil {
+		l.heirs = l.inbox.take()
+	}
 	n := l.heirs.take(nil)
 	if n == nil {
 		l.release(true, c)

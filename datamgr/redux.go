@@ -76,6 +76,7 @@ func (h *Handle) ReductionLocked() *Reduction { return h.reduce }
 func (h *Handle) SetReduction(r *Reduction) bool {
 	h.d.reg.Lock()
 	defer h.d.reg.Unlock()
+	h.d.reg.endBatch()
 	if h.d.void || r != nil && r.Init == nil || h.d.reg.Busy(h, nil, 0) ||
 		h.redux != nil && (h.redux.open || h.redux.frag.tail.rem.Load() != 1) {
 		return false

@@ -28,6 +28,7 @@ type Registry struct {
 	merged    []use
 	commuting *Handle // of the last CountPlain
 	calm      uint32  // of the last CountPlain: what Waiter.calm becomes
+	batch     batch
 	freeEpoch *epoch
 	slab      []epoch
 	completer Completer // for ends that the submitter causes

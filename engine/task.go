@@ -67,10 +67,10 @@ type ext struct {
 
 // rest is what general tasks have, and those with many operands.
 type rest struct {
+	locks       datamgr.LockSet
 	ops         []Operand
 	acc         []datamgr.Access
 	accMoved    bool // accesses are in acc, however few they are
-	locks       datamgr.LockSet
 	needLocks   bool
 	unsequenced bool
 	shared      bool // operands share fragments
@@ -92,6 +92,7 @@ type rest struct {
 	hold        *datamgr.Hold // of a light task that started
 	target      *Task         // of a relay: the task whose end it delays
 	times       *taskTimes    // with Options.Profile
+	_           [32]byte      // whole cache lines, so that locks is one
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back

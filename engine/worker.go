@@ -196,6 +196,7 @@ func (w *worker) work() {
 // rest is called when the worker finds nothing to run.
 func (w *worker) rest() {
 	w.pub.End(w.c)
+	w.c.FinishLate()
 	w.settle()
 	w.flush()
 	if w.tally.job != nil {
@@ -226,12 +227,16 @@ func (w *worker) count(j *Job) {
 	}
 	w.ended++
 	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 {
+		w.c.FinishLate() // who waits for the tasks that ended finds their data free
 		w.flush()
 	}
 }
 
 // run runs a task that the policy gave out.
 func (w *worker) run(t *task) {
+	if w.c.Late() {
+		w.finishLate(t)
+	}
 	w.pub.Begin(&t.Waiter, w.c) // from now on unordered accesses see us, or we see theirs
 	j := t.job
 	if w.job != j { // who waits for the other job should not wait for this task
@@ -263,13 +268,34 @@ func (w *worker) run(t *task) {
 	if commutes {
 		t.x.locks.ReleaseOne(w.c)
 	}
-	w.c.Finish(t.accesses())
+	if t.nacc == 1 && t.member() {
+		w.c.FinishMember(&t.acc[0])
+	} else {
+		w.c.Finish(t.accesses())
+	}
 	w.recycle(t)
 	w.count(j)
 	w.dispatch()
 	if len(w.light) > 0 {
 		w.settle()
 	}
+}
+
+// finishLate ends the accesses that were left to be ended later, unless t, which
+// runs next, is a member of the same group.
+func (w *worker) finishLate(t *task) {
+	if !t.general && t.nacc == 1 && w.c.LateFor(&t.acc[0]) {
+		return
+	}
+	w.c.FinishLate()
+	w.settle()
+}
+
+// member reports whether t, which is plain and has one access, shares its data
+// with others.
+func (t *task) member() bool {
+	m := t.ops[0].Mode
+	return t.nops == 1 && (m == iface.R || m == iface.Commute || m == iface.Redux)
 }
 
 // prepare does what a plain task needs before its kernel: memory that does not
