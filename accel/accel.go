@@ -28,6 +28,7 @@ type Memory interface {
 // Device is one processor with its memory.
 type Device interface {
 	Name() string // "cpu"
+	Arch() string // what its kernels are written for: "cpu", for functions of this process
 	Units() int   // processing units that can run kernels at the same time
 	Memory() Memory
 }

@@ -3,6 +3,7 @@ package datamgr
 // Datum: one registered piece of data.
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -19,6 +20,7 @@ type State uint32
 const (
 	stateLazy   State = 1 << iota // the main instance is not allocated
 	statePacked                   // some handle needs an instance of its own
+	stateNodes                    // valid copies may be on other nodes
 	stateLocks                    // a fragment has unordered accesses: ordered ones take locks too
 	stateFaults                   // a fragment may have lost its value
 )
@@ -47,8 +49,8 @@ type Datum struct {
 
 	mu struct {
 		sync.Mutex
-		wake   *sync.Cond    // a copy ended
-		layers [][]*instance // from layer 1 on: packed instances, none overlapping in a layer
+		wake   *sync.Cond // a copy ended, or an instance was unpinned
+		layers []layer    // from layer 1 on
 		freed  bool
 		// who waits for the last unordered access
 		drained *Waiter
@@ -113,36 +115,60 @@ func (d *Datum) allocateLocked() error {
 	if err != nil {
 		return err
 	}
-	d.main.Store(&instance{box: d.box, ptr: p, stride: d.stride, bytes: bytes})
+	d.main.Store(&instance{d: d, node: d.reg.nodes[0], box: d.box, ptr: p, stride: d.stride, bytes: bytes})
 	d.clearState(stateLazy)
 	return nil
 }
 
-// free gives all memory back. No task uses the datum any more.
+// free gives all memory back. No task uses the datum any more; hints and evictions
+// that do end by themselves.
 func (d *Datum) free() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.freed = true
+	for d.inUseLocked() {
+		d.mu.wake.Wait()
+	}
+	for k := range d.mu.layers {
+		for _, in := range slices.Clone(d.mu.layers[k].insts) {
+			d.removeLocked(in)
+		}
+	}
+	d.mu.layers = nil
 	if m := d.main.Load(); m != nil && !d.home {
 		d.reg.mem.Free(m.ptr, m.bytes)
 	}
 	d.main.Store(nil)
+}
+
+// inUseLocked reports whether an instance of d is in use.
+func (d *Datum) inUseLocked() bool {
+	if m := d.main.Load(); m != nil && m.pins > 0 {
+		return true
+	}
 	for _, l := range d.mu.layers {
-		for _, in := range l {
-			d.reg.mem.Free(in.ptr, in.bytes)
+		if slices.ContainsFunc(l.insts, func(in *instance) bool { return in.pins > 0 || in.leaving }) {
+			return true
 		}
 	}
-	d.mu.layers = nil
+	return false
 }
 
 // instance is memory that holds a box of a datum.
 type instance struct {
+	d      *Datum
+	node   *node
 	box    Box
 	ptr    unsafe.Pointer // of the box's first element
 	stride [iface.MaxRank]int
 	bytes  int64
-	layer  int // 0: the main instance
-	pins   int // tasks that use it; guarded by the datum's lock
+	layer  int   // 0: the main instance
+	used   int64 // when it was last used, by the node's clock; guarded by the node's lock
+
+	// guarded by the datum's lock
+	pins    int  // tasks and copies that use it
+	leaving bool // it is being evicted
+	gone    bool // it was freed
 }
 
 // at returns the address of element lo of the datum in in.

@@ -12,7 +12,16 @@
 // lock (Registry.Lock). What a program calls is Handle and View, whose methods
 // are safe for concurrent use.
 //
-// Lock order: submission lock (Registry), then one datum's lock, then one
-// access lock or one accumulator list. Nothing is held while a kernel runs, and
-// none of the last three while bytes are copied.
+// A registry has one or more nodes: main memory, where every datum has its main
+// instance, and the memories of devices, where tasks get instances of what they
+// use. A fragment knows in which instances it is valid. A task gets all its
+// memory on a node at once, fetches what it reads, and claims what it writes
+// before its kernel starts; what is not valid anywhere else is written back to
+// main memory when it is evicted. With one node there is none of that.
+//
+// Lock order: submission lock (Registry), then one datum's lock, then one node's
+// lock, access lock or accumulator list. Nothing is held while a kernel runs, and
+// none but the submission lock while bytes are copied. The turn to look for room
+// on a node is no lock: who has it takes data's locks, and who waits for it has none
+// of these.
 package datamgr

@@ -64,6 +64,8 @@ type extra struct {
 	twin   *Handle // of an alias: the duplicate it stands for; fixed before it is used
 	name   atomic.Pointer[string]
 	labels labels
+
+	through atomic.Uint64 // nodes that get each new value; bit k is node k
 }
 
 // more returns the extra of h, which it makes.

@@ -2,33 +2,27 @@ package datamgr
 
 // Placement: where the operands of a task lie, and which copies are valid.
 //
-// All of a datum lies in its main instance. A handle that strides cannot
-// express there (a column picked as a vector) gets a packed instance of its
-// own. Instances that overlap are on different layers, and a fragment is valid
-// on a layer or not. A task first takes its locks, then chooses all its
+// In main memory all of a datum lies in its main instance. A handle that strides
+// cannot express there (a column picked as a vector) gets a packed instance of
+// its own. On another node a task uses an instance that holds what it needs, or
+// gets one that holds just that. A task first takes its locks, then gets all its
 // instances, then fetches what it reads, then each fragment that it writes
 // becomes valid only in its own instance, before the kernel starts: nothing is
 // left to do at its end.
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// maxLayers is the number of validity bits of a fragment.
-const maxLayers = 64
-
 // Placement holds the instances that one task uses. It belongs to the task.
 type Placement struct {
-	at   []*instance // by operand; nil: the main instance
-	pins []pin
-}
-
-type pin struct {
-	d  *Datum
-	in *instance
+	at      []*instance // by operand; nil: the main instance
+	pins    []*instance
+	wrote   []*Handle // claimed, where other nodes are
+	private []private // memory on another node
+	node    *node     // that of private
 }
 
 // PrepareMain makes the main instance of h exist: all that a plain task needs.
@@ -39,10 +33,15 @@ func (h *Handle) PrepareMain() error {
 	return h.d.allocate()
 }
 
-// Prepare chooses the instances of a task, fetches what it reads and claims
-// what it writes. After an error nothing is pinned.
-func (p *Placement) Prepare(ops []Operand) error {
-	p.at, p.pins = p.at[:0], p.pins[:0]
+// placed reports whether the operand needs an instance.
+func (op *Operand) placed() bool {
+	return op.Mode != modeScratch && op.Mode != modeRedux && op.Handle.bytes() > 0
+}
+
+// Prepare chooses the instances of a task on a node, fetches what it reads and
+// claims what it writes. After an error nothing is pinned.
+func (p *Placement) Prepare(node int, ops []Operand) error {
+	p.at, p.pins, p.wrote, p.private = p.at[:0], p.pins[:0], p.wrote[:0], p.private[:0]
 	for i := range ops {
 		p.at = append(p.at, nil)
 		op := &ops[i]
@@ -56,12 +55,18 @@ func (p *Placement) Prepare(ops []Operand) error {
 			}
 		}
 	}
+	if node > 0 && len(ops) > 0 {
+		if err := p.admit(ops[0].Handle.d.reg.nodes[node], ops); err != nil {
+			p.Release()
+			return err
+		}
+	}
 	for i := range ops {
 		d := ops[i].Handle.d
-		if ops[i].Mode == modeScratch || ops[i].Mode == modeRedux || d.void || ops[i].Handle.State()&statePacked == 0 || needed(ops[:i], d) {
+		if !ops[i].placed() || ops[i].Handle.State()&(statePacked|stateNodes) == 0 || needed(ops[:i], d) {
 			continue
 		}
-		if err := p.prepareDatum(d, ops); err != nil {
+		if err := p.prepareDatum(node, d, ops); err != nil {
 			p.Release()
 			return err
 		}
@@ -72,29 +77,35 @@ func (p *Placement) Prepare(ops []Operand) error {
 // needed reports whether an operand that needs an instance of d is in ops.
 func needed(ops []Operand, d *Datum) bool {
 	for i := range ops {
-		if ops[i].Handle.d == d && ops[i].Mode != modeScratch && ops[i].Mode != modeRedux {
+		if ops[i].Handle.d == d && ops[i].placed() {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *Placement) prepareDatum(d *Datum, ops []Operand) error {
+func (p *Placement) prepareDatum(node int, d *Datum, ops []Operand) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := p.chooseLocked(d, ops); err != nil {
-		return err
+	if node == 0 {
+		if err := p.chooseLocked(d, ops); err != nil {
+			return err
+		}
 	}
 	for i := range ops {
 		op := &ops[i]
-		if op.Handle.d == d && op.Mode.Reads() {
+		if op.Handle.d == d && op.placed() && op.Mode.Reads() {
 			d.fetchLocked(op.Handle, p.instance(i, d))
 		}
 	}
 	for i := range ops {
 		op := &ops[i]
-		if op.Handle.d == d && op.Mode.Writes() && op.Mode != modeRedux {
-			d.claimLocked(op.Handle, p.instance(i, d))
+		if op.Handle.d == d && op.placed() && op.Mode.Writes() {
+			d.claimLocked(&op.Handle.box, p.instance(i, d))
+			if op.Handle.State()&stateNodes != 0 {
+				d.writingLocked(&op.Handle.box, 1)
+				p.wrote = append(p.wrote, op.Handle)
+			}
 		}
 	}
 	return nil
@@ -107,20 +118,24 @@ func (p *Placement) instance(i int, d *Datum) *instance {
 	return d.main.Load()
 }
 
-// chooseLocked pins a packed instance for every operand on d that needs one:
-// all at once, so that no two tasks wait for each other's.
+// chooseLocked pins a packed instance in main memory for every operand on d that
+// needs one: all at once, so that no two tasks wait for each other's.
 func (p *Placement) chooseLocked(d *Datum, ops []Operand) error {
 	from := len(p.pins)
 again:
 	for i := range ops {
 		op := &ops[i]
-		if op.Handle.d != d || op.Handle.how == inPlace || op.Mode == modeScratch || op.Mode == modeRedux {
+		if op.Handle.d != d || op.Handle.how == inPlace || !op.placed() {
 			continue
 		}
-		in, err := d.packedLocked(groupBox(ops, i))
+		box := groupBox(ops, i)
+		in, err := d.findLocked(d.reg.nodes[0], &box, op.Handle.rows()), error(nil)
 		if in == nil {
-			for _, q := range p.pins[from:] {
-				q.in.pins--
+			in, err = d.makeLocked(d.reg.nodes[0], box)
+		}
+		if in == nil {
+			for _, in := range p.pins[from:] {
+				in.unpinLocked(true)
 			}
 			p.pins = p.pins[:from]
 			if err != nil {
@@ -129,8 +144,8 @@ again:
 			d.mu.wake.Wait()
 			goto again
 		}
-		in.pins++
-		p.pins = append(p.pins, pin{d, in})
+		in.pinLocked()
+		p.pins = append(p.pins, in)
 		p.at[i] = in
 	}
 	return nil
@@ -156,126 +171,6 @@ func groupBox(ops []Operand, i int) Box {
 	return box
 }
 
-// packedLocked returns the smallest packed instance that holds box, or makes
-// one; nil when that has to wait for one that is in use.
-func (d *Datum) packedLocked(box Box) (*instance, error) {
-	var best *instance
-	for _, l := range d.mu.layers {
-		for _, in := range l {
-			if in.box.has(&box) && (best == nil || in.box.size() < best.box.size()) {
-				best = in
-			}
-		}
-	}
-	if best != nil {
-		return best, nil
-	}
-	layer := -1
-	for k, l := range d.mu.layers {
-		if !overlapping(l, &box) {
-			layer = k
-			break
-		}
-	}
-	if layer < 0 && len(d.mu.layers) < maxLayers-1 {
-		d.mu.layers = append(d.mu.layers, nil)
-		layer = len(d.mu.layers) - 1
-	}
-	for k := 0; layer < 0 && k < len(d.mu.layers); k++ {
-		if d.clearLocked(k, &box) {
-			layer = k
-		}
-	}
-	if layer < 0 {
-		return nil, nil
-	}
-	size := int64(d.desc.Elem.Size())
-	in := &instance{box: box, bytes: int64(box.size()) * size, layer: layer + 1}
-	p, err := d.reg.mem.Alloc(in.bytes)
-	if err != nil {
-		return nil, err
-	}
-	in.ptr = p
-	s := 1
-	for k := int(d.desc.Rank) - 1; k >= 0; k-- {
-		in.stride[k] = s
-		s *= box.hi[k] - box.lo[k]
-	}
-	d.mu.layers[layer] = append(d.mu.layers[layer], in)
-	return in, nil
-}
-
-func overlapping(l []*instance, box *Box) bool {
-	for _, in := range l {
-		if in.box.touches(box) {
-			return true
-		}
-	}
-	return false
-}
-
-// clearLocked drops the instances on layers[k] that overlap box, if none of
-// them is in use.
-func (d *Datum) clearLocked(k int, box *Box) bool {
-	for _, in := range d.mu.layers[k] {
-		if in.box.touches(box) && in.pins > 0 {
-			return false
-		}
-	}
-	for _, in := range slices.Clone(d.mu.layers[k]) {
-		if in.box.touches(box) && !d.dropLocked(in) {
-			return false
-		}
-	}
-	return true
-}
-
-// dropLocked frees an instance that is not in use, after copying what is valid
-// only there to the main instance. False: copies from it are under way.
-func (d *Datum) dropLocked(in *instance) bool {
-	bit := uint64(1) << in.layer
-	busy := in.pins > 0
-	var save []*Fragment
-	d.root.leaves(&in.box, func(f *Fragment) {
-		if !in.box.has(&f.box) || f.valid&bit == 0 {
-			return
-		}
-		busy = busy || f.copies > 0
-		if f.valid == bit {
-			save = append(save, f)
-		}
-	})
-	if busy {
-		return false
-	}
-	for _, f := range save {
-		copyBox(d.main.Load(), in, &f.box, d.desc.Elem.Size())
-		d.reg.copied(&f.box, d.desc.Elem.Size())
-		f.valid |= mainBit
-	}
-	d.root.leaves(&in.box, func(f *Fragment) {
-		if in.box.has(&f.box) {
-			f.valid &^= bit
-		}
-	})
-	l := d.mu.layers[in.layer-1]
-	for i, o := range l {
-		if o == in {
-			d.mu.layers[in.layer-1] = append(l[:i:i], l[i+1:]...)
-		}
-	}
-	d.reg.mem.Free(in.ptr, in.bytes)
-	return true
-}
-
-// dropLayersLocked frees all packed instances; nothing is under way.
-func (d *Datum) dropLayersLocked() {
-	for k := range d.mu.layers {
-		for len(d.mu.layers[k]) > 0 && d.dropLocked(d.mu.layers[k][0]) {
-		}
-	}
-}
-
 // fetchLocked makes every fragment of h valid in in. The lock is free while
 // bytes move, so a walk only notes what to fetch: each fragment is looked at
 // again when its turn comes, and all of them once more at the end.
@@ -298,7 +193,7 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) {
 		case len(todo) > 0:
 			for _, f := range todo {
 				if f.kids == nil && (f.valid|f.arriving)&bit == 0 {
-					d.copyLocked(f, d.sourceLocked(f), in)
+					d.copyLocked(f, d.sourceLocked(f, in.node), in)
 				}
 			}
 		case wait:
@@ -309,30 +204,39 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) {
 	}
 }
 
-// sourceLocked is an instance where f is valid.
-func (d *Datum) sourceLocked(f *Fragment) *instance {
-	if f.valid&mainBit != 0 {
+// sourceLocked is an instance where f is valid: on node n if there is one, else
+// the main one if it can be.
+func (d *Datum) sourceLocked(f *Fragment, n *node) *instance {
+	if f.valid&mainBit != 0 && n.id == 0 {
 		return d.main.Load()
 	}
+	var other *instance
 	for k, l := range d.mu.layers {
 		if f.valid&(1<<(k+1)) == 0 {
 			continue
 		}
-		for _, in := range l {
+		for _, in := range l.insts {
 			if in.box.has(&f.box) {
-				return in
+				if in.node == n {
+					return in
+				}
+				other = in
 			}
 		}
 	}
-	return d.main.Load()
+	if f.valid&mainBit != 0 || other == nil {
+		return d.main.Load()
+	}
+	return other
 }
 
+// copyLocked copies f from one instance to another. The lock is free meanwhile.
 func (d *Datum) copyLocked(f *Fragment, src, dst *instance) {
 	bit := uint64(1) << dst.layer
 	f.arriving |= bit
 	f.copies++
-	src.pins++
-	dst.pins++
+	src.pinLocked()
+	dst.pinLocked()
 	d.mu.Unlock()
 	copyBox(dst, src, &f.box, d.desc.Elem.Size())
 	d.reg.copied(&f.box, d.desc.Elem.Size())
@@ -340,54 +244,74 @@ func (d *Datum) copyLocked(f *Fragment, src, dst *instance) {
 	f.arriving &^= bit
 	f.copies--
 	f.valid |= bit
-	src.pins--
-	dst.pins--
+	src.unpinLocked(true)
+	dst.unpinLocked(true)
 	d.mu.wake.Broadcast()
 }
 
-// claimLocked makes every fragment of h valid in in only. No copy of it may be
+// claimLocked makes every fragment in b valid in in only. No copy of it may be
 // under way.
-func (d *Datum) claimLocked(h *Handle, in *instance) {
+func (d *Datum) claimLocked(b *Box, in *instance) {
+	d.quietLocked(b)
+	d.root.leaves(b, func(f *Fragment) { f.valid = 1 << in.layer })
+}
+
+// quietLocked waits until no copy of a fragment in b is under way.
+func (d *Datum) quietLocked(b *Box) {
 	for {
 		wait := false
-		d.root.leaves(&h.box, func(f *Fragment) { wait = wait || f.copies > 0 })
+		d.root.leaves(b, func(f *Fragment) { wait = wait || f.copies > 0 })
 		if !wait {
-			break
+			return
 		}
 		d.mu.wake.Wait()
 	}
-	d.root.leaves(&h.box, func(f *Fragment) { f.valid = 1 << in.layer })
 }
 
-// claimBoxes makes the main instance the only valid one for the boxes.
+// writingLocked says that somebody writes b from now on (1), or no more (-1).
+func (d *Datum) writingLocked(b *Box, by int) {
+	d.root.leaves(b, func(f *Fragment) { f.writing += uint16(by) })
+}
+
+// claimBoxes makes the main instance the only valid one for the boxes, which the
+// caller writes until releaseBoxes.
 func (d *Datum) claimBoxes(boxes []Box) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range boxes {
-		d.root.leaves(&boxes[i], func(f *Fragment) { f.valid = mainBit })
+		d.claimLocked(&boxes[i], d.main.Load())
+		d.writingLocked(&boxes[i], 1)
+	}
+}
+
+func (d *Datum) releaseBoxes(boxes []Box) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range boxes {
+		d.writingLocked(&boxes[i], -1)
 	}
 }
 
 // Release unpins the instances. Those that hold nothing valid are freed.
 func (p *Placement) Release() {
-	for _, q := range p.pins {
-		d := q.d
+	p.Collect()
+	for _, h := range p.wrote {
+		h.d.mu.Lock()
+		h.d.writingLocked(&h.box, -1)
+		h.d.mu.Unlock()
+	}
+	for _, in := range p.pins {
+		d := in.d
 		d.mu.Lock()
-		q.in.pins--
-		if q.in.pins == 0 {
-			useful := false
-			bit := uint64(1) << q.in.layer
-			d.root.leaves(&q.in.box, func(f *Fragment) {
-				useful = useful || q.in.box.has(&f.box) && (f.valid|f.arriving)&bit != 0
-			})
-			if !useful && !d.mu.freed {
-				d.dropLocked(q.in)
-			}
+		in.unpinLocked(true)
+		d.uselessLocked(in)
+		if in.pins == 0 {
 			d.mu.wake.Broadcast()
 		}
 		d.mu.Unlock()
 	}
-	p.pins, p.at = p.pins[:0], p.at[:0]
+	p.freePrivate()
+	p.pins, p.at, p.wrote = p.pins[:0], p.at[:0], p.wrote[:0]
 }
 
 // Buffer describes operand i of the task, whose handle is h, in b.
@@ -425,33 +349,29 @@ func (h *Handle) Fill(b *iface.Buffer) {
 	}
 }
 
-// Gather copies what is valid only in packed instances to the main one, and
-// frees the packed instances that nobody uses. Called in a task that has h RW.
+// Gather copies what is valid only in other instances to the main one, and
+// frees those that nobody uses. Called in a task that uses h.
 func (h *Handle) Gather() error {
 	d := h.d
-	if d.void || h.State()&statePacked == 0 || d.main.Load() == nil {
+	if d.void || h.State()&(statePacked|stateNodes) == 0 || d.main.Load() == nil {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fetchLocked(h, d.main.Load())
-	for k := range d.mu.layers {
-		for _, in := range slices.Clone(d.mu.layers[k]) {
-			if h.box.has(&in.box) {
-				d.dropLocked(in)
-			}
-		}
-	}
+	d.dropInLocked(&h.box)
 	return nil
 }
 
-// Drop forgets the value of h: called in a task that has h W. Packed copies hold
-// nothing any more.
+// Drop forgets the value of h: called in a task that has h W. Copies elsewhere
+// hold nothing any more, and are freed.
 func (h *Handle) Drop() {
 	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.quietLocked(&h.box)
 	d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.fault = mainBit, nil })
+	d.dropInLocked(&h.box)
 }
 
 // Free gives the memory of the datum back: called in a task that has the whole

@@ -292,6 +292,7 @@ func (h *Handle) Initialise(none []Box, all bool) error {
 		return err
 	}
 	h.d.claimBoxes(none)
+	defer h.d.releaseBoxes(none)
 	var main iface.Buffer
 	h.Fill(&main)
 	if all && h.how == inPlace {

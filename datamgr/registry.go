@@ -18,8 +18,9 @@ import (
 // numbers, free epochs, and main memory. Accesses are registered in one order,
 // which is the order in which callers take the lock.
 type Registry struct {
-	mu  sync.Mutex
-	mem accel.Memory
+	mu    sync.Mutex
+	mem   accel.Memory // main memory
+	nodes []*node      // all memories, the main one first; fixed before data is registered
 
 	// guarded by mu
 	ids       int64
@@ -56,7 +57,7 @@ func (g *Registry) Owns(h *Handle) bool { return h.d.reg == g }
 
 // NewRegistry makes a registry whose data lives in mem.
 func NewRegistry(mem accel.Memory) *Registry {
-	g := &Registry{mem: mem}
+	g := &Registry{mem: mem, nodes: []*node{newNode(0, mem)}}
 	g.unrest.Store(registries.Add(1)<<20 | 1) // tells handles of other registries from ours
 	g.completer.reg = g
 	return g
@@ -126,11 +127,14 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 		f.init = true
 	case s.Home != nil || desc.Len() == 0:
 		d.home = s.Home != nil
-		d.main.Store(&instance{box: d.box, ptr: s.Home, stride: d.stride})
+		d.main.Store(&instance{d: d, node: g.nodes[0], box: d.box, ptr: s.Home, stride: d.stride})
 		f.init = true
 	default:
 		d.state.Store(uint32(stateLazy))
 		f.why = NeverWritten
+	}
+	if len(g.nodes) > 1 && !d.void && desc.Len() > 0 {
+		d.setState(stateNodes)
 	}
 	g.Lock()
 	g.ids++

@@ -121,11 +121,13 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 	base := g.ids
 	g.ids += int64(n)
 	h.tidy()
+	through := h.WriteThrough()
 	for m := range parts {
 		p := &parts[m]
 		p.d, p.parent, p.reduce, p.site = d, h, h.reduce, site
 		p.id = base + 1 + int64(m)
 		p.flags, p.readOnly = h.flags, h.readOnly
+		p.SetWriteThrough(through)
 		p.place()
 		v.Parts[m] = p
 	}

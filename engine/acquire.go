@@ -59,7 +59,8 @@ const (
 type AcquireOptions struct {
 	Site *Site // where the program does it, for errors
 	// Node is where the bytes are wanted: an index of Runtime.Nodes. 0 is main
-	// memory. A node that does not exist is a *NoNodeError.
+	// memory, the only one where a program can use them: another one is a
+	// *ModeError, and one that does not exist a *NoNodeError.
 	Node int
 	// OrderOnly waits for its turn and keeps others away as the mode says, and
 	// does nothing with the value: the data need not have one, none is given, and
@@ -179,8 +180,11 @@ func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptio
 	case o.Partial && mode != iface.R:
 		return fail(fmt.Sprintf("%s cannot be acquired in part as %v; use R", describe(h), mode))
 	}
-	if nodes := j.rt.Nodes(); o.Node < 0 || o.Node >= len(nodes) {
-		return nil, &NoNodeError{Node: o.Node, Nodes: nodes}
+	if err := j.rt.checkNode(o.Node); err != nil {
+		return nil, err
+	}
+	if o.Node > 0 {
+		return fail(fmt.Sprintf("%s cannot be acquired on memory node %d: a program uses data in main memory, node 0; Prefetch brings it to another", describe(h), o.Node))
 	}
 	a := &Access{job: j, h: h, opt: o, granted: make(chan struct{})}
 	a.mu.mode = mode

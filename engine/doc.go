@@ -27,7 +27,7 @@
 //	    views, gates, tags, prepared tasks, sub-graphs, sequences, held data, a
 //	    job's submission counts
 //	a datum's lock (package datamgr)
-//	an access lock, an accumulator's lock, a publisher's lock (package datamgr)
+//	a node's lock, an access lock, an accumulator's lock, a publisher's lock (package datamgr)
 //	gangs.mu
 //	leaves: Task.mu, gang.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
 //
@@ -35,6 +35,15 @@
 // reduction, a filter, a hook or a callback runs. Only the event of a submission is sent
 // under the submission lock, so that events have its order. A fetch frees the
 // datum's lock while bytes move.
+//
+// # Devices
+//
+// A device (Options.Devices) has workers behind those of the CPUs, and usually a
+// memory of its own. Before the kernel of a task its operands are brought to the
+// memory of the worker that runs it; what the engine submits itself runs on CPU
+// workers, in main memory, where the program sees data, too. In a runtime with
+// devices every task goes the general way, with a look at where its data is;
+// without, none does for that.
 //
 // # Life of a task
 //

@@ -117,7 +117,7 @@ func (x *ext) await(t *task) (waits int32) {
 // runDuplicate makes the copy of a duplicate.
 func (w *worker) runDuplicate(t *task) error {
 	x, ops := t.x, t.operands()
-	if err := x.place.Prepare(ops); err != nil {
+	if err := x.place.Prepare(0, ops); err != nil {
 		return err
 	}
 	var from, to iface.Buffer

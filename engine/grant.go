@@ -76,7 +76,7 @@ func (a *Access) prepare(t *task) error {
 	if i, v := datamgr.Fault(ops); i >= 0 {
 		return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
 	}
-	if err := place.Prepare(ops); err != nil {
+	if err := place.Prepare(0, ops); err != nil {
 		return err
 	}
 	datamgr.Mend(ops)

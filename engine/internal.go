@@ -14,6 +14,7 @@ func (rt *Runtime) internal(j *Job, k kind, h *datamgr.Handle, m iface.AccessMod
 	t := rt.newTask(false)
 	x := t.extend()
 	t.job, t.kind, t.marks = j, k, t.marks&isWide
+	t.Allowed = rt.host
 	j.internals++
 	t.Order = -j.internals
 	x.h = h
@@ -113,7 +114,7 @@ func (w *worker) runInternal(t *task) {
 	var err error
 	switch t.kind {
 	case reduceTask:
-		if err = x.place.Prepare(ops); err != nil {
+		if err = x.place.Prepare(0, ops); err != nil {
 			h.DropContributions()
 			break
 		}

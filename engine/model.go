@@ -155,7 +155,7 @@ func (rt *Runtime) learn(j *Job) {
 const cpuArch = "cpu"
 
 // arch is the architecture of a worker in models.
-func (rt *Runtime) arch(int) string { return cpuArch }
+func (rt *Runtime) arch(w int) string { return rt.workers[w].kind }
 
 // timed calls the kernel of t and says what it took to those who want to know.
 func (w *worker) timed(t *task, fn Impl, impl int) error {

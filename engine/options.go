@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -21,6 +22,11 @@ const MaxWorkers = 1024
 type Options struct {
 	// Workers is the number of CPU workers; 0 means one per CPU.
 	Workers int
+	// Devices are processors beside the CPUs, each with its workers, which come
+	// behind the CPU workers, and with its memory, another memory node unless a
+	// device before it has the same. Bytes travel between the nodes as tasks need
+	// them. A Sequential runtime has no devices.
+	Devices []accel.Device
 	// Policy names the scheduling policy, one of sched.Names(), and sets its
 	// options if need be: "dmda:alpha=1,beta=2". "" means "lws".
 	Policy string
@@ -70,6 +76,9 @@ func (o Options) normal() (Options, error) {
 		return o, fmt.Errorf("engine: %d workers; the number is 1 to %d, or 0 for one per CPU", o.Workers, MaxWorkers)
 	case o.Window < 0:
 		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
+	}
+	if err := o.checkDevices(); err != nil {
+		return o, err
 	}
 	if err := perf.Calibration(o.Calibrate).Check(); err != nil {
 		return o, fmt.Errorf("engine: %w", err)

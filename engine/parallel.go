@@ -47,6 +47,9 @@ func (sp *special) choose(rt *Runtime, s *TaskSpec) error {
 		tr = *c.Traits
 	}
 	sp.size = sp.Size
+	if tr.Parallel != Single {
+		s.Workers = rt.onOneNode(s.Workers)
+	}
 	have := len(rt.workers)
 	if s.Workers != nil {
 		seen := map[int]bool{}

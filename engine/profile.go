@@ -122,7 +122,7 @@ type workerTimes struct {
 }
 
 func newProfiler(rt *Runtime) *profiler {
-	p := &profiler{rt: rt, silent: rt.opt.Listener == nil, workers: make([]workerTimes, rt.opt.Workers+1)}
+	p := &profiler{rt: rt, silent: rt.opt.Listener == nil, workers: make([]workerTimes, rt.opt.workersToBe()+1)}
 	for i := range p.workers {
 		p.workers[i].mu.codelets = map[string]*CodeletProfile{}
 		p.workers[i].mu.idleSince = 1 // without work from the beginning

@@ -8,12 +8,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -106,7 +109,7 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 			e.nest(t.id, t.nest)
 		}
 		for i := range inner {
-			if err := e.job.Submit(&inner[i]); err != nil {
+			if _, err := e.send(&inner[i], false); err != nil {
 				e.fail("in task %d: %v", t.id, err)
 			}
 		}
@@ -124,6 +127,9 @@ func (e *execution) gate(i int) *Gate {
 }
 
 func execute(p *program, o Options, pause func()) (bad []string) {
+	for _, d := range o.Devices { // a new one for each run
+		o.Devices = simulated(d.Memory().Capacity(), d.Units())
+	}
 	rt, err := New(o)
 	if err != nil {
 		return []string{err.Error()}
@@ -134,6 +140,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	e.hs, e.views = make([][]*datamgr.Handle, len(p.data)), make([][]*datamgr.View, len(p.data))
 	for i := range p.steps {
 		pause()
+		e.hint(uint64(i))
 		e.step(&p.steps[i])
 		e.mu.Lock()
 		stop := len(e.bad) > 0
@@ -187,8 +194,10 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 			}
 		}
 	}
-	if b := rt.device.Memory().Allocated(); b != 0 {
-		e.bad = append(e.bad, fmt.Sprintf("%d bytes left", b))
+	for _, d := range append([]accel.Device{rt.device}, rt.devices...) {
+		if b := d.Memory().Allocated(); b != 0 {
+			e.bad = append(e.bad, fmt.Sprintf("%d bytes left on %s", b, d.Name()))
+		}
 	}
 	return e.bad
 }
@@ -385,17 +394,71 @@ func (e *execution) spec(t *modelTask) TaskSpec {
 	}
 	if t.worker >= 0 {
 		s.Workers = []int{t.worker % e.rt.Workers()}
+	} else if e.rt.devices != nil && t.id%4 > 0 { // two in four on the device, one on a CPU
+		for w := range e.rt.workers {
+			if (e.rt.workers[w].node > 0) == (t.id%4 > 1) {
+				s.Workers = append(s.Workers, w)
+			}
+		}
 	}
 	return s
+}
+
+// send submits a task, elsewhere if it is too large for where it should run.
+func (e *execution) send(s *TaskSpec, keep bool) (t *Task, err error) {
+	for {
+		if keep {
+			t, err = e.job.SubmitTask(s)
+		} else {
+			err = e.job.Submit(s)
+		}
+		var large *TooLargeError
+		if s.Workers == nil || !errors.As(err, &large) {
+			return t, err
+		}
+		s.Workers = nil
+	}
+}
+
+// hint gives hints that must not change anything, now and then.
+func (e *execution) hint(i uint64) {
+	if e.rt.devices == nil {
+		return
+	}
+	r := rand.New(rand.NewPCG(e.seed, i))
+	var all []*datamgr.Handle
+	for _, hs := range e.hs {
+		for _, h := range hs {
+			if h != nil {
+				all = append(all, h)
+			}
+		}
+	}
+	for n := r.IntN(4); n > 0 && len(all) > 0; n-- {
+		h, err := all[r.IntN(len(all))], error(nil)
+		switch r.IntN(4) {
+		case 0, 1:
+			err = e.job.Prefetch(h, r.IntN(2), r.IntN(2) == 0)
+		case 2:
+			err = e.job.WontUse(h)
+		case 3:
+			err = e.rt.SetWriteThrough(h, [][]int{nil, {0}, {1}, {0, 1}}[r.IntN(4)]...)
+		}
+		var none *UninitError
+		var dead *DeadHandleError
+		if err != nil && !errors.As(err, &none) && !errors.As(err, &dead) {
+			e.fail("hint: %v", err)
+		}
+	}
 }
 
 func (e *execution) submit(t *modelTask) {
 	s := e.spec(t)
 	var err error
-	if t.kept {
-		e.tasks[t.id], err = e.job.SubmitTask(&s)
+	if k, sent := e.send(&s, t.kept); t.kept {
+		e.tasks[t.id], err = k, sent
 	} else {
-		err = e.job.Submit(&s)
+		err = sent
 	}
 	var none *UninitError
 	switch {
@@ -539,7 +602,19 @@ func configuration(n uint64) Options {
 	if n%7 == 0 {
 		o.Window = 4
 	}
+	if n%3 == 1 {
+		o.Devices = simulated(int64(64+n*37%700), int(1+n/5%3))
+	}
 	return o
+}
+
+// simulated is a device with so many bytes and units.
+func simulated(bytes int64, units int) []accel.Device {
+	d, err := sim.New(sim.Options{Capacity: bytes, Units: units})
+	if err != nil {
+		panic(err)
+	}
+	return []accel.Device{d}
 }
 
 func check(t *testing.T, seed uint64, o Options, journal bool) bool {

@@ -45,6 +45,8 @@ type optionsText struct {
 	Policy                                    string
 	Workers, Window                           int
 	Sequential, Poison, Verify, Deterministic bool
+	Device                                    int64 `json:",omitempty"` // bytes of its memory
+	Units                                     int   `json:",omitempty"` // 0: there is no device
 }
 
 type datumText struct {
@@ -130,7 +132,11 @@ func (c randomCase) encode() []byte {
 		b.WriteByte('\n')
 	}
 	o := c.options
-	line(lineText{Options: &optionsText{o.Policy, o.Workers, o.Window, o.Sequential, o.Poison, o.Verify, o.Deterministic}})
+	x := &optionsText{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic}
+	for _, d := range o.Devices {
+		x.Device, x.Units = d.Memory().Capacity(), d.Units()
+	}
+	line(lineText{Options: x})
 	for _, d := range c.data {
 		line(lineText{Datum: &datumText{d.dims, d.ld, d.home, d.adds, d.initOnly, d.dup}})
 	}
@@ -174,6 +180,9 @@ func decode(text []byte) (c randomCase, err error) {
 		case l.Options != nil:
 			o := l.Options
 			c.options = Options{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic}
+			if o.Units > 0 {
+				c.options.Devices = simulated(o.Device, o.Units)
+			}
 		case l.Datum != nil:
 			d := &modelDatum{kind: iface.Vector, dims: l.Datum.Dims, ld: l.Datum.LD, home: l.Datum.Home, adds: l.Datum.Adds, initOnly: l.Datum.InitOnly, dup: l.Datum.Dup}
 			switch len(d.dims) {

@@ -14,7 +14,7 @@ import (
 type WorkerInfo struct {
 	ID   int    // 0 to Runtime.Workers()-1
 	Name string // "cpu 0"
-	Kind string // what runs its kernels: "cpu"
+	Kind string // what runs its kernels: "cpu", or the name of a device
 	Node int    // its memory node, a place in Runtime.Nodes()
 }
 
@@ -27,7 +27,8 @@ func (rt *Runtime) Worker(i int) (WorkerInfo, error) {
 }
 
 func (rt *Runtime) info(i int) WorkerInfo {
-	return WorkerInfo{ID: i, Name: rt.workers[i].name, Kind: rt.arch(i)}
+	w := rt.workers[i]
+	return WorkerInfo{ID: i, Name: w.name, Kind: w.kind, Node: w.node}
 }
 
 // restrict finds the workers that may run a task, and which implementations

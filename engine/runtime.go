@@ -20,7 +20,11 @@ type Runtime struct {
 	opt      Options
 	began    time.Time // times are taken from here: that reads one clock, and not two
 	reg      *datamgr.Registry
-	device   accel.Device
+	device   accel.Device   // main memory, and the CPU workers
+	devices  []accel.Device // the others
+	nodeOf   []int          // of each of those
+	hints    hints
+	host     *sched.Set // the CPU workers, if there are others
 	policy   sched.Policy
 	feedback sched.Feedback // policy, if it wants to know when kernels run
 	workers  []*worker
@@ -74,6 +78,7 @@ func New(o Options) (*Runtime, error) {
 		}
 	}
 	rt.gangs.cond.L = &rt.gangs.mu
+	rt.addDevices()
 	if err := rt.newPolicy(); err != nil {
 		return nil, err
 	}
@@ -85,8 +90,9 @@ func New(o Options) (*Runtime, error) {
 		}
 	}
 	for i := range o.Workers {
-		rt.workers = append(rt.workers, newWorker(rt, i))
+		rt.workers = append(rt.workers, newWorker(rt, rt.device, i, 0))
 	}
+	rt.addDeviceWorkers()
 	if !o.Sequential {
 		for _, w := range rt.workers {
 			rt.group.Add(1)
@@ -106,12 +112,6 @@ func (rt *Runtime) Policy() string { return rt.opt.Policy }
 // Sequential reports whether tasks run inside their Submit.
 func (rt *Runtime) Sequential() bool { return rt.opt.Sequential }
 
-// Nodes describes the memory nodes; the first is main memory.
-func (rt *Runtime) Nodes() []NodeInfo {
-	m := rt.device.Memory()
-	return []NodeInfo{{Name: m.Name(), Capacity: m.Capacity(), Allocated: m.Allocated()}}
-}
-
 // Close waits for all tasks and callbacks, stops the workers and frees all data
 // that has no host memory. When tasks are left that wait for closed gates or held
 // data while nothing else goes on, it cancels them and returns a *StuckError.
@@ -130,6 +130,7 @@ func (rt *Runtime) Close() error {
 		rt.progress() // callbacks that wait may have to give up
 		rt.closeErr = rt.finish()
 		rt.quit.Store(true)
+		rt.hints.close()
 		rt.parking.wakeAll()
 		rt.group.Wait()
 		if c, ok := rt.plainPolicy().(sched.Closer); ok {
@@ -138,6 +139,7 @@ func (rt *Runtime) Close() error {
 		for _, w := range rt.workers {
 			w.freeScratch()
 		}
+		rt.reg.CloseNodes()
 		if err := rt.saveModels(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)
 		}

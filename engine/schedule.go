@@ -43,11 +43,18 @@ func (rt *Runtime) choosePolicy() error {
 // the policy: those belong to it, so nothing here needs a lock.
 func (rt *Runtime) machine() sched.Machine {
 	m := sched.CPUs(rt.opt.Workers)
-	for w := range m.Workers {
-		m.Workers[w].Arch = rt.arch(w)
+	for k, d := range rt.devices {
+		mem := d.Memory()
+		for range d.Units() {
+			m.Workers = append(m.Workers, sched.Worker{Arch: d.Name(), Node: rt.nodeOf[k], Speed: 1, Memory: mem.Capacity()})
+		}
 	}
 	m.Estimate = func(it *sched.Item, w int) (float64, bool) { return rt.estimate(itemTask(it), w) }
 	m.Energy = func(it *sched.Item, w int) float64 { return rt.energy(itemTask(it), w) }
+	if rt.devices != nil {
+		m.Missing = func(it *sched.Item, w int) int64 { return rt.missing(itemTask(it), w) }
+		m.Transfer = func(it *sched.Item, w int) float64 { return float64(rt.missing(itemTask(it), w)) / bandwidth }
+	}
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
 	m.Data = func(it *sched.Item, visit func(id, bytes int64)) {
 		for _, op := range itemTask(it).operands() {

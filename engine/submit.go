@@ -66,6 +66,11 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			return err
 		}
 	}
+	if rt.devices != nil {
+		if allowed, err = rt.whereItFits(s, allowed); err != nil {
+			return err
+		}
+	}
 	n := -1 // accesses of a plain task
 	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
 		!(j.opt.Deterministic && fixes(s.Operands)) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/perf"
@@ -84,6 +85,8 @@ type worker struct {
 	tc    TaskContext
 	park  chan bool // true: go on as the one who looks for work
 	name  string
+	kind  string      // the device's name
+	node  int         // its memory node
 	freed [2]struct { // ended tasks to give back, by size
 		first, last *task
 		n           int
@@ -97,8 +100,10 @@ type worker struct {
 	_       [64]byte
 }
 
-func newWorker(rt *Runtime, id int) *worker {
-	w := &worker{hand: hand{rt: rt, c: rt.reg.NewCompleter(), id: id}, park: make(chan bool, 1), name: fmt.Sprintf("cpu %d", id)}
+// newWorker makes the next worker, which is unit i of a device.
+func newWorker(rt *Runtime, dev accel.Device, i, node int) *worker {
+	w := &worker{hand: hand{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
+		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), node: node}
 	w.hand.w = w
 	rt.reg.AddPublisher(&w.pub)
 	return w
@@ -314,7 +319,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 			state |= op.Handle.State()
 		}
 	}
-	ok := state == 0 || state.OnlyLazy()
+	ok := w.node == 0 && (state == 0 || state.OnlyLazy())
 	if ok && commutes && !t.x.locks.AcquireOne(w.c) {
 		w.pub.End(w.c) // t may run elsewhere by now
 		w.settle()
@@ -416,7 +421,7 @@ func (w *worker) runGeneral(t *task) {
 	}
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
-	if err := x.place.Prepare(ops); err != nil {
+	if err := x.place.Prepare(w.node, ops); err != nil {
 		w.fail(t, err)
 		return
 	}
@@ -465,13 +470,23 @@ func (w *worker) privates(t *task) error {
 	for i, op := range t.operands() {
 		switch op.Mode {
 		case iface.Scratch:
+			if w.node > 0 {
+				t.x.place.Private(i, op.Handle, &w.tc.bufs[i])
+				w.tc.set[i] = true
+				continue
+			}
 			if err := w.private(k, i, &op); err != nil {
 				return err
 			}
 			k++
 		case iface.Redux:
-			if err := t.x.contribute(op.Handle, w.id, &w.tc.bufs[i]); err != nil {
+			b := &w.tc.bufs[i]
+			if err := t.x.contribute(op.Handle, w.id, b); err != nil {
 				return err
+			}
+			if w.node > 0 {
+				from := *b
+				t.x.place.Contribute(i, op.Handle, &from, b)
 			}
 			w.tc.set[i] = true
 		}
@@ -566,11 +581,15 @@ func (h *hand) endUser(t *task, f *failure, err error) {
 // its locks and accesses end.
 func (h *hand) end(t *task, f *failure) {
 	x := t.x
+	x.place.Collect()
 	for _, c := range x.redux {
 		c.Return()
 	}
 	x.redux = x.redux[:0]
 	x.place.Release()
+	if h.rt.devices != nil && f == nil {
+		h.rt.writeThrough(t)
+	}
 	if f != nil {
 		datamgr.Spoil(t.operands(), f)
 	}

@@ -51,7 +51,7 @@ func TestP01(t *testing.T) {
 }
 
 func TestP02(t *testing.T) {
-	each(t, 4, func(w *world) {
+	eachOnOneNode(t, 4, func(w *world) {
 		x := []int64{0}
 		h := w.ints(x)
 		w.submit(set, 7, on(W, h))
@@ -240,7 +240,7 @@ func TestP07(t *testing.T) {
 }
 
 func TestP08(t *testing.T) {
-	each(t, 1, func(w *world) {
+	eachOnOneNode(t, 1, func(w *world) {
 		x, y := []int64{0}, []int64{0}
 		hx, hy := w.ints(x), w.ints(y)
 		var saw log

@@ -43,8 +43,9 @@ func TestP45(t *testing.T) {
 	})
 }
 
+// The value is looked at in the program's memory, where it is without a device.
 func TestP46(t *testing.T) {
-	each(t, 1, func(w *world) {
+	eachOnOneNode(t, 1, func(w *world) {
 		v := []int64{12}
 		x := w.ints(v)
 		twice := func(want int64) func(c *engine.TaskContext) error {

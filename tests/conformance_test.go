@@ -17,6 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -40,6 +42,7 @@ type world struct {
 	rt      *engine.Runtime
 	job     *engine.Job
 	workers int
+	devices []accel.Device
 	journal *engine.Journal
 }
 
@@ -48,15 +51,47 @@ type world struct {
 // with every number of workers, but not every policy with every number.
 var repeat = flag.Int("repeat", 0, "run each conformance case so often in each configuration; 0: once in some")
 
-// each runs a case under all configurations that have the workers it needs.
-// Sequential is among them when it needs one.
+// each runs a case under all configurations that have the workers it needs, with
+// one memory node and with two. Sequential is among them when it needs one.
 func each(t *testing.T, need int, fn func(w *world)) {
 	for range max(*repeat, 1) {
-		once(t, need, fn)
+		once(t, need, true, oneOrTwo, fn)
 	}
 }
 
-func once(t *testing.T, need int, fn func(w *world)) {
+// eachOnOneNode is each for cases that are about CPU workers or main memory.
+func eachOnOneNode(t *testing.T, need int, fn func(w *world)) {
+	for range max(*repeat, 1) {
+		once(t, need, true, oneNode, fn)
+	}
+}
+
+// eachOnTwoNodes is each for cases that need a device with so many bytes.
+func eachOnTwoNodes(t *testing.T, capacity int64, fn func(w *world)) {
+	for range max(*repeat, 1) {
+		once(t, 1, false, func(int) []sim.Options { return []sim.Options{{Capacity: capacity}} }, fn)
+	}
+}
+
+// oneNode gives configuration i no device.
+func oneNode(int) []sim.Options { return []sim.Options{{}} }
+
+// oneOrTwo gives every other configuration a device, or each is run with and
+// without one.
+func oneOrTwo(i int) []sim.Options {
+	device := sim.Options{Capacity: 16 << 10, Units: 2}
+	if *repeat > 0 {
+		return []sim.Options{{}, device}
+	}
+	if i%2 == 0 {
+		return []sim.Options{{}}
+	}
+	return []sim.Options{device}
+}
+
+// once runs a case once in each configuration, the sequential one included if it
+// needs one worker; devices gives those of number i, none for a capacity of 0.
+func once(t *testing.T, need int, sequential bool, devices func(i int) []sim.Options, fn func(w *world)) {
 	var os []engine.Options
 	counts := slices.DeleteFunc([]int{1, 2, 4, 8}, func(n int) bool { return n < need })
 	for i, p := range sched.Names() {
@@ -66,14 +101,27 @@ func once(t *testing.T, need int, fn func(w *world)) {
 			some = counts[k : k+1]
 		}
 		for _, n := range some {
-			os = append(os, engine.Options{Workers: n, Policy: p})
+			for _, d := range devices(i + len(t.Name())) {
+				o := engine.Options{Workers: n, Policy: p}
+				if d.Capacity > 0 {
+					dev, err := sim.New(d)
+					if err != nil {
+						t.Fatal(err)
+					}
+					o.Devices = []accel.Device{dev}
+				}
+				os = append(os, o)
+			}
 		}
 	}
-	if need == 1 {
+	if need == 1 && sequential {
 		os = append(os, engine.Options{Sequential: true})
 	}
 	for _, o := range os {
 		name := fmt.Sprintf("%s-%d", o.Policy, o.Workers)
+		if o.Devices != nil {
+			name += "-sim"
+		}
 		if o.Sequential {
 			name = "sequential"
 		}
@@ -85,7 +133,7 @@ func once(t *testing.T, need int, fn func(w *world)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &world{T: t, rt: rt, job: rt.NewJob(context.Background(), engine.JobOptions{}), workers: rt.Workers(), journal: j}
+			w := &world{T: t, rt: rt, job: rt.NewJob(context.Background(), engine.JobOptions{}), workers: rt.Workers(), journal: j, devices: o.Devices}
 			if o.Sequential {
 				w.workers = 0
 			}

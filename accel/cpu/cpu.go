@@ -24,6 +24,7 @@ func New(capacity int64) accel.Device {
 type device struct{ mem *memory }
 
 func (d *device) Name() string         { return "cpu" }
+func (d *device) Arch() string         { return "cpu" }
 func (d *device) Units() int           { return runtime.GOMAXPROCS(0) }
 func (d *device) Memory() accel.Memory { return d.mem }
 

@@ -1,0 +1,322 @@
+package datamgr
+
+// Admission: a task gets all its memory on a node at once.
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// need is one instance that a task needs.
+type need struct {
+	d    *Datum
+	box  Box
+	rows uint8 // axes along which its elements lie side by side
+	ops  []int // the operands that it is for
+	in   *instance
+}
+
+// private is memory on a node that only one task uses: for SCRATCH, and for what
+// a task contributes by REDUX.
+type private struct {
+	p     unsafe.Pointer
+	bytes int64
+	op    int
+	from  iface.Buffer // REDUX: the contribution in main memory
+	dev   iface.Buffer // and its copy here
+}
+
+// plan returns the instances that the operands need: those that share elements,
+// one of them written, have one that holds both, so that a kernel sees there what
+// it would see in main memory; so have those of which one holds the other. Also
+// the bytes of private memory.
+func plan(ops []Operand) (needs []need, bytes int64) {
+	for i := range ops {
+		op := &ops[i]
+		if op.Mode == modeScratch || op.Mode == modeRedux {
+			bytes += op.Handle.bytes()
+		}
+		if !op.placed() {
+			continue
+		}
+		needs = append(needs, need{d: op.Handle.d, box: op.Handle.box, rows: op.Handle.rows(), ops: []int{i}})
+	}
+	for i := 0; i < len(needs); i++ {
+		for k := 0; k < i; k++ {
+			if !needs[k].takesIn(&needs[i], ops) {
+				continue
+			}
+			needs = append(needs[:i], needs[i+1:]...)
+			i = -1 // it has grown, and may meet others
+			break
+		}
+	}
+	return needs, bytes
+}
+
+// takesIn makes v a part of w, if they are to share an instance.
+func (w *need) takesIn(v *need, ops []Operand) bool {
+	if w.d != v.d || !w.box.touches(&v.box) ||
+		!w.writes(ops) && !v.writes(ops) && !w.box.has(&v.box) && !v.box.has(&w.box) {
+		return false
+	}
+	hull, rows := w.box.hull(&v.box), w.rows|v.rows
+	if !hull.fits(rows) {
+		return false
+	}
+	w.box, w.rows, w.ops = hull, rows, append(w.ops, v.ops...)
+	return true
+}
+
+func (w *need) writes(ops []Operand) bool {
+	for _, i := range w.ops {
+		if ops[i].Mode != modeR {
+			return true
+		}
+	}
+	return false
+}
+
+// Fits reports whether a task with these operands can have all its memory on a
+// node other than main memory when it is alone there.
+func (g *Registry) Fits(ops []Operand, on int) bool {
+	capacity := g.nodes[on].mem.Capacity()
+	most := int64(0) // if nothing is shared, and all of each datum is needed
+	for i := range ops {
+		b := ops[i].Handle.d.desc.Bytes()
+		if b > capacity-most {
+			return g.Needs(ops) <= capacity
+		}
+		most += b
+	}
+	return true
+}
+
+// Needs returns the bytes that a task with these operands needs on a node other
+// than main memory when it is alone there.
+func (g *Registry) Needs(ops []Operand) int64 {
+	needs, bytes := plan(ops)
+	for i := range needs {
+		bytes += needs[i].d.bytesOf(&needs[i].box)
+	}
+	return bytes
+}
+
+// admit gets the instances and the private memory that a task needs on n. It waits
+// while others hold what it needs. Instances that hold more than it needs are
+// used as they are, unless that makes it need more than there is: then, once
+// nobody else has memory there, it gets just what it needs.
+func (p *Placement) admit(n *node, ops []Operand) error {
+	needs, bytes := plan(ops)
+	if len(needs) == 0 && bytes == 0 {
+		return nil
+	}
+	n.enter()
+	defer n.leave()
+	for exact := false; ; {
+		seen := n.seen()
+		missing := bytes
+		for i := range needs {
+			w := &needs[i]
+			if w.in = w.find(n, exact); w.in == nil {
+				missing += w.d.bytesOf(&w.box)
+			}
+		}
+		for n.room() < missing && n.evict() {
+		}
+		err := p.take(n, needs, ops, missing)
+		var full *accel.NoMemoryError
+		if err == nil || !errors.As(err, &full) {
+			return err
+		}
+		for i := range needs {
+			needs[i].unpin()
+		}
+		switch {
+		case n.waits(seen):
+			exact = false
+		case exact:
+			return err
+		default:
+			exact = true
+		}
+	}
+}
+
+// find returns an instance on n that will do, pinned, or nil.
+func (w *need) find(n *node, exact bool) *instance {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
+	in := w.d.findLocked(n, &w.box, w.rows)
+	if in == nil || exact && in.box != w.box {
+		return nil
+	}
+	in.pinLocked()
+	return in
+}
+
+// unpin gives back what find pinned. Nobody needs to hear of it: the caller is the
+// only one who looks for room.
+func (w *need) unpin() {
+	if w.in == nil {
+		return
+	}
+	w.d.mu.Lock()
+	w.in.unpinLocked(false)
+	w.d.mu.wake.Broadcast()
+	w.d.mu.Unlock()
+	w.in = nil
+}
+
+// waits waits until something changed since seen, and reports true; false: nothing
+// has, and nobody has anything on n that could become free.
+func (n *node) waits(seen uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for n.mu.changes == seen {
+		if n.mu.pinned == 0 && n.mu.private == 0 {
+			return false
+		}
+		n.mu.wake.Wait()
+	}
+	return true
+}
+
+// take makes the instances that are missing, and the private memory. After an
+// error there is nothing of that.
+func (p *Placement) take(n *node, needs []need, ops []Operand, missing int64) error {
+	if room := n.room(); room < missing {
+		return &accel.NoMemoryError{Node: n.mem.Name(), Want: missing, Allocated: n.mem.Allocated(), Capacity: n.mem.Capacity()}
+	}
+	made := make([]bool, len(needs))
+	var err error
+	for i := range needs {
+		w := &needs[i]
+		if w.in != nil {
+			continue
+		}
+		if w.in, err = w.make(n); err != nil {
+			break
+		}
+		made[i] = true
+	}
+	if err == nil {
+		err = p.takePrivate(n, ops)
+	}
+	if err != nil {
+		for i := range needs {
+			if made[i] {
+				in := needs[i].in
+				needs[i].unpin()
+				in.d.mu.Lock()
+				in.d.uselessLocked(in)
+				in.d.mu.Unlock()
+			}
+		}
+		return err
+	}
+	for i := range needs {
+		w := &needs[i]
+		n.touch(w.in)
+		p.pins = append(p.pins, w.in)
+		for _, k := range w.ops {
+			p.at[k] = w.in
+		}
+	}
+	return nil
+}
+
+// make makes the instance, pinned.
+func (w *need) make(n *node) (*instance, error) {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
+	for {
+		in, err := w.d.makeLocked(n, w.box)
+		if err != nil {
+			return nil, err
+		}
+		if in != nil {
+			in.pinLocked()
+			return in, nil
+		}
+		w.d.mu.wake.Wait() // tasks that use other instances of it end
+	}
+}
+
+// takePrivate allocates private memory for the operands.
+func (p *Placement) takePrivate(n *node, ops []Operand) error {
+	for i := range ops {
+		if m := ops[i].Mode; m != modeScratch && m != modeRedux {
+			continue
+		}
+		bytes := ops[i].Handle.bytes()
+		at, err := n.mem.Alloc(bytes)
+		if err != nil {
+			for _, v := range p.private {
+				n.mem.Free(v.p, v.bytes)
+			}
+			p.private = p.private[:0]
+			return err
+		}
+		p.private = append(p.private, private{p: at, bytes: bytes, op: i})
+	}
+	if len(p.private) > 0 {
+		p.node = n
+		n.mu.Lock()
+		n.mu.private++
+		n.mu.Unlock()
+	}
+	return nil
+}
+
+// Private describes the private memory of operand i, whose handle is h, in b.
+func (p *Placement) Private(i int, h *Handle, b *iface.Buffer) {
+	for k := range p.private {
+		if v := &p.private[k]; v.op == i {
+			h.Own(v.p, b)
+		}
+	}
+}
+
+// Contribute brings a contribution of h, in main memory, to the private memory of
+// operand i, and describes that in b. Collect brings it back.
+func (p *Placement) Contribute(i int, h *Handle, from, b *iface.Buffer) {
+	p.Private(i, h, b)
+	for k := range p.private {
+		if v := &p.private[k]; v.op == i {
+			v.from, v.dev = *from, *b
+			copyBuffer(b, from)
+		}
+	}
+}
+
+// Collect brings contributions back to main memory.
+func (p *Placement) Collect() {
+	for k := range p.private {
+		if v := &p.private[k]; v.from.Ptr != nil {
+			copyBuffer(&v.from, &v.dev)
+			v.from.Ptr = nil
+		}
+	}
+}
+
+// freePrivate gives the private memory back.
+func (p *Placement) freePrivate() {
+	if len(p.private) == 0 {
+		return
+	}
+	n := p.node
+	for _, v := range p.private {
+		n.mem.Free(v.p, v.bytes)
+	}
+	clear(p.private)
+	p.private = p.private[:0]
+	n.mu.Lock()
+	n.mu.private--
+	n.mu.changes++
+	n.mu.wake.Broadcast()
+	n.mu.Unlock()
+}

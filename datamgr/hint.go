@@ -1,0 +1,130 @@
+package datamgr
+
+// Hints: copies outside of the order.
+//
+// They take what is valid now, and leave alone what is being written. A fragment
+// counts the copies under way, and who is to write it waits for them. So they
+// change no value, whenever they happen.
+
+// Prefetch brings what is valid of h now to a node, as far as there is room
+// without taking any from others. It returns when that is done.
+func (g *Registry) Prefetch(h *Handle, to int) {
+	d, n := h.d, g.nodes[to]
+	if h.bytes() == 0 || len(g.nodes) == 1 {
+		return
+	}
+	if to > 0 && !n.tryEnter() {
+		return // tasks wait for room there
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	in := d.main.Load()
+	if in == nil || d.mu.freed {
+		in = nil
+	} else if to > 0 {
+		in = d.hintedLocked(n, h)
+	}
+	if in != nil {
+		in.pinLocked()
+	}
+	if to > 0 {
+		n.leave()
+	}
+	if in == nil {
+		return
+	}
+	bit := uint64(1) << in.layer
+	for {
+		var next *Fragment
+		d.root.leaves(&h.box, func(f *Fragment) {
+			// a fragment may be larger than h, when its view has ended
+			if next == nil && f.writing == 0 && (f.valid|f.arriving)&bit == 0 && in.box.has(&f.box) {
+				next = f
+			}
+		})
+		if next == nil || d.mu.freed {
+			break
+		}
+		d.copyLocked(next, d.sourceLocked(next, n), in)
+	}
+	in.unpinLocked(true)
+	if to > 0 {
+		d.uselessLocked(in)
+	}
+	d.mu.wake.Broadcast()
+}
+
+// hintedLocked returns an instance for h on n, if there is one or room for it.
+// The caller's turn.
+func (d *Datum) hintedLocked(n *node, h *Handle) *instance {
+	if in := d.findLocked(n, &h.box, h.rows()); in != nil {
+		return in
+	}
+	if n.room() < d.bytesOf(&h.box) {
+		return nil
+	}
+	in, err := d.makeLocked(n, h.box)
+	if err != nil || in == nil {
+		return nil
+	}
+	n.touch(in)
+	return in
+}
+
+// WontUse says that h is not used for a while: where it lies on other nodes now,
+// it is the first to go when room is needed.
+func (h *Handle) WontUse() {
+	d := h.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, l := range d.mu.layers {
+		for _, in := range l.insts {
+			if n := in.node; n.id > 0 && in.box.touches(&h.box) {
+				n.mu.Lock()
+				in.used = 0
+				n.mu.Unlock()
+			}
+		}
+	}
+}
+
+// Missing returns how many bytes of h are not valid on a node.
+func (h *Handle) Missing(on int) (bytes int64) {
+	d := h.d
+	if h.bytes() == 0 {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	bits := uint64(0)
+	if on == 0 {
+		bits = mainBit
+	}
+	for k, l := range d.mu.layers {
+		if l.node != nil && l.node.id == on && len(l.insts) > 0 {
+			bits |= 1 << (k + 1)
+		}
+	}
+	d.root.leaves(&h.box, func(f *Fragment) {
+		if f.valid&bits == 0 {
+			bytes += d.bytesOf(&f.box)
+		}
+	})
+	return bytes
+}
+
+// SetWriteThrough makes those who write h copy the new value to these nodes, as a
+// hint: bit k is node k. Parts declared later inherit it.
+func (h *Handle) SetWriteThrough(nodes uint64) {
+	if nodes != h.WriteThrough() {
+		h.more().through.Store(nodes)
+	}
+}
+
+// WriteThrough returns the nodes that SetWriteThrough was given.
+func (h *Handle) WriteThrough() uint64 {
+	if x := h.extra.Load(); x != nil {
+		return x.through.Load()
+	}
+	return 0
+}

@@ -1,0 +1,244 @@
+package datamgr
+
+// Instances other than the main one, sorted into layers: the instances of one
+// layer are on one node and none of them overlap, so a fragment is in one of them
+// at most, and a bit for each layer says where it is valid.
+
+import "slices"
+
+// maxLayers is the number of validity bits of a fragment, that of the main
+// instance included.
+const maxLayers = 64
+
+// layer is a set of instances.
+type layer struct {
+	node  *node
+	insts []*instance
+}
+
+// fits reports whether rows along the axes in rows lie side by side in an
+// instance that holds exactly b.
+func (b *Box) fits(rows uint8) bool {
+	for a := range b.lo {
+		if rows&(1<<a) == 0 {
+			continue
+		}
+		for k := a + 1; k < len(b.lo); k++ {
+			if b.hi[k]-b.lo[k] > 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rows is the axis along which the elements of a buffer of h must lie side by
+// side, as a set.
+func (h *Handle) rows() uint8 {
+	if r := int(h.rank); r > 0 && h.dim(r-1) > 1 {
+		return 1 << h.axes[r-1]
+	}
+	return 0
+}
+
+// findLocked returns the smallest instance on n that holds box and has rows side by
+// side, or nil.
+func (d *Datum) findLocked(n *node, box *Box, rows uint8) *instance {
+	var best *instance
+	for _, l := range d.mu.layers {
+		if l.node != n {
+			continue
+		}
+		for _, in := range l.insts {
+			if !in.leaving && in.box.has(box) && in.box.fits(rows) && (best == nil || in.box.size() < best.box.size()) {
+				best = in
+			}
+		}
+	}
+	return best
+}
+
+// makeLocked makes an instance on n for box; nil when that has to wait for one that
+// is in use, because there are no layers left.
+func (d *Datum) makeLocked(n *node, box Box) (*instance, error) {
+	k := d.layerLocked(n, &box)
+	if k < 0 {
+		return nil, nil
+	}
+	in := &instance{d: d, node: n, box: box, bytes: d.bytesOf(&box), layer: k + 1}
+	p, err := n.mem.Alloc(in.bytes)
+	if err != nil {
+		return nil, err
+	}
+	in.ptr = p
+	s := 1
+	for k := int(d.desc.Rank) - 1; k >= 0; k-- {
+		in.stride[k] = s
+		s *= box.hi[k] - box.lo[k]
+	}
+	l := &d.mu.layers[k]
+	l.node, l.insts = n, append(l.insts, in)
+	if n.id > 0 {
+		n.mu.Lock()
+		n.mu.insts = append(n.mu.insts, in)
+		n.mu.Unlock()
+	}
+	return in, nil
+}
+
+// bytesOf is the size of an instance that holds exactly b.
+func (d *Datum) bytesOf(b *Box) int64 { return int64(b.size()) * int64(d.desc.Elem.Size()) }
+
+// layerLocked finds room for box in a layer of n; -1: in none.
+func (d *Datum) layerLocked(n *node, box *Box) int {
+	ls := d.mu.layers
+	for k := range ls {
+		if len(ls[k].insts) == 0 || ls[k].node == n && !overlapping(ls[k].insts, box) {
+			return k
+		}
+	}
+	if len(ls) < maxLayers-1 {
+		d.mu.layers = append(ls, layer{})
+		return len(ls)
+	}
+	for k := range ls {
+		if d.clearLocked(k, n, box) {
+			return k
+		}
+	}
+	return -1
+}
+
+func overlapping(l []*instance, box *Box) bool {
+	for _, in := range l {
+		if in.box.touches(box) {
+			return true
+		}
+	}
+	return false
+}
+
+// clearLocked drops what keeps box on n out of layer k, if none of it is in use.
+func (d *Datum) clearLocked(k int, n *node, box *Box) bool {
+	l := &d.mu.layers[k]
+	inTheWay := func(in *instance) bool { return l.node != n || in.box.touches(box) }
+	for _, in := range l.insts {
+		if inTheWay(in) && in.pins > 0 {
+			return false
+		}
+	}
+	for _, in := range slices.Clone(l.insts) {
+		if inTheWay(in) && !d.dropLocked(in) {
+			return false
+		}
+	}
+	return true
+}
+
+// dropLocked frees an instance that is not in use, after copying what is valid
+// only there to the main instance. False: it is in use, or on its way out, or
+// copies from it are under way.
+func (d *Datum) dropLocked(in *instance) bool {
+	bit := uint64(1) << in.layer
+	busy := in.pins > 0 || in.leaving
+	var save []*Fragment
+	d.root.leaves(&in.box, func(f *Fragment) {
+		if !in.box.has(&f.box) || f.valid&bit == 0 {
+			return
+		}
+		busy = busy || f.copies > 0
+		if f.valid == bit {
+			save = append(save, f)
+		}
+	})
+	if busy {
+		return false
+	}
+	for _, f := range save {
+		copyBox(d.main.Load(), in, &f.box, d.desc.Elem.Size())
+		d.reg.copied(&f.box, d.desc.Elem.Size())
+		f.valid |= mainBit
+	}
+	d.removeLocked(in)
+	return true
+}
+
+// removeLocked frees an instance that nobody uses.
+func (d *Datum) removeLocked(in *instance) {
+	bit := uint64(1) << in.layer
+	d.root.leaves(&in.box, func(f *Fragment) {
+		if in.box.has(&f.box) {
+			f.valid &^= bit
+		}
+	})
+	l := &d.mu.layers[in.layer-1]
+	l.insts = slices.DeleteFunc(l.insts, func(o *instance) bool { return o == in })
+	in.gone = true
+	n := in.node
+	n.mem.Free(in.ptr, in.bytes)
+	if n.id > 0 {
+		n.mu.Lock()
+		n.mu.insts = slices.DeleteFunc(n.mu.insts, func(o *instance) bool { return o == in })
+		n.mu.changes++
+		n.mu.wake.Broadcast()
+		n.mu.Unlock()
+	}
+}
+
+// dropLayersLocked frees all instances but the main one that nobody uses.
+func (d *Datum) dropLayersLocked() { d.dropInLocked(&d.box) }
+
+// dropInLocked frees the instances that lie in b and that nobody uses.
+func (d *Datum) dropInLocked(b *Box) {
+	for k := range d.mu.layers {
+		for _, in := range slices.Clone(d.mu.layers[k].insts) {
+			if b.has(&in.box) {
+				d.dropLocked(in)
+			}
+		}
+	}
+}
+
+// pinLocked keeps in where it is.
+func (in *instance) pinLocked() {
+	in.pins++
+	if n := in.node; n.id > 0 && in.pins == 1 {
+		n.mu.Lock()
+		n.mu.pinned++
+		n.mu.Unlock()
+	}
+}
+
+// unpinLocked ends pinLocked. With news those who wait for room are told: all but
+// the one whose turn it is tell.
+func (in *instance) unpinLocked(news bool) {
+	in.pins--
+	n := in.node
+	if n.id == 0 || in.pins > 0 {
+		return
+	}
+	n.mu.Lock()
+	n.mu.pinned--
+	if news {
+		n.mu.changes++
+		n.mu.wake.Broadcast()
+	}
+	n.mu.Unlock()
+}
+
+// usefulLocked reports whether something is valid in in, or on its way there.
+func (d *Datum) usefulLocked(in *instance) bool {
+	bit := uint64(1) << in.layer
+	useful := false
+	d.root.leaves(&in.box, func(f *Fragment) {
+		useful = useful || in.box.has(&f.box) && (f.valid|f.arriving)&bit != 0
+	})
+	return useful
+}
+
+// uselessLocked frees in if nobody uses it and it holds nothing.
+func (d *Datum) uselessLocked(in *instance) {
+	if in.pins == 0 && !in.leaving && !in.gone && !d.mu.freed && !d.usefulLocked(in) {
+		d.removeLocked(in)
+	}
+}

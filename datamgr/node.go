@@ -1,0 +1,190 @@
+package datamgr
+
+// Nodes: the memories where copies of data can be, and who gets room there.
+//
+// On a node other than main memory a task gets all its memory at once, before it
+// fetches anything, so no two tasks ever wait for each other's. Only one task at a
+// time, in the order in which they came, looks for room and evicts what nobody
+// uses: no stream of small tasks can overtake a large one for ever. Whoever waits
+// for room waits for tasks that have all they need, or for copies; both end by
+// themselves.
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/starpush/starpush/accel"
+)
+
+// node is one memory. That of number 0 is main memory, which is not bounded by
+// eviction: its lists and counts are not used.
+type node struct {
+	id  int
+	mem accel.Memory
+	mu  struct {
+		sync.Mutex
+		wake    *sync.Cond  // the turn, or changes
+		insts   []*instance // of all data
+		pinned  int         // how many of them are in use
+		private int         // tasks that have private memory
+		changes uint64      // what may make room: instances that nobody uses any more, memory given back
+		uses    int64       // a clock: counts the tasks that got instances
+		last    uint64      // ticket given out last
+		turn    uint64      // ticket whose owner looks for room
+	}
+}
+
+func newNode(id int, mem accel.Memory) *node {
+	n := &node{id: id, mem: mem}
+	n.mu.wake = sync.NewCond(&n.mu.Mutex)
+	n.mu.turn = 1
+	return n
+}
+
+// AddNode makes a memory known and returns its number; before data is
+// registered only. The first memory, which NewRegistry was given, has number 0.
+func (g *Registry) AddNode(mem accel.Memory) int {
+	for _, n := range g.nodes {
+		if n.mem == mem {
+			return n.id
+		}
+	}
+	g.nodes = append(g.nodes, newNode(len(g.nodes), mem))
+	return len(g.nodes) - 1
+}
+
+// NumNodes returns how many memories are known.
+func (g *Registry) NumNodes() int { return len(g.nodes) }
+
+// enter waits for the caller's turn to look for room on n.
+func (n *node) enter() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.last++
+	for t := n.mu.last; n.mu.turn != t; {
+		n.mu.wake.Wait()
+	}
+}
+
+// tryEnter is enter for those who would rather do without.
+func (n *node) tryEnter() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.mu.turn != n.mu.last+1 {
+		return false
+	}
+	n.mu.last++
+	return true
+}
+
+// leave ends the caller's turn.
+func (n *node) leave() {
+	n.mu.Lock()
+	n.mu.turn++
+	n.mu.wake.Broadcast()
+	n.mu.Unlock()
+}
+
+// room is how many bytes are free.
+func (n *node) room() int64 { return n.mem.Capacity() - n.mem.Allocated() }
+
+// seen returns what await is to be given: taken before the caller looks at what
+// may change.
+func (n *node) seen() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.changes
+}
+
+// await returns once something changed since seen.
+func (n *node) await(seen uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for n.mu.changes == seen {
+		n.mu.wake.Wait()
+	}
+}
+
+// inUse reports whether somebody has memory here that cannot be evicted.
+func (n *node) inUse() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.pinned > 0 || n.mu.private > 0
+}
+
+// touch notes that in is used now.
+func (n *node) touch(in *instance) {
+	n.mu.Lock()
+	n.mu.uses++
+	in.used = n.mu.uses
+	n.mu.Unlock()
+}
+
+// evict makes room by taking away one instance that nobody uses: one that holds
+// nothing that is not elsewhere, if there is one, else the least recently used.
+// What it alone holds goes to main memory first. False: there is none. The
+// caller's turn.
+func (n *node) evict() bool {
+	n.mu.Lock()
+	ins := slices.Clone(n.mu.insts)
+	slices.SortStableFunc(ins, func(a, b *instance) int { return int(a.used - b.used) })
+	n.mu.Unlock()
+	for _, dirty := range []bool{false, true} {
+		for _, in := range ins {
+			if in.d.evict(in, dirty) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// evict takes in away, if nobody uses it and, unless dirty is set, nothing has
+// to be saved. It reports whether it did.
+func (d *Datum) evict(in *instance, dirty bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if in.gone || in.pins > 0 {
+		return false
+	}
+	if !dirty && d.onlyInLocked(in) != nil {
+		return false
+	}
+	in.leaving = true // nobody finds it any more
+	for {
+		f := d.onlyInLocked(in)
+		switch {
+		case f == nil && in.pins == 0:
+			d.removeLocked(in)
+			d.mu.wake.Broadcast()
+			return true
+		case f == nil || f.arriving != 0: // somebody copies from it: that ends by itself
+			d.mu.wake.Wait()
+		default:
+			d.copyLocked(f, in, d.main.Load())
+		}
+	}
+}
+
+// onlyInLocked returns a fragment that is valid in in only, or nil: one that is
+// not being copied elsewhere, if there is one.
+func (d *Datum) onlyInLocked(in *instance) (only *Fragment) {
+	bit := uint64(1) << in.layer
+	d.root.leaves(&in.box, func(f *Fragment) {
+		if f.valid == bit && in.box.has(&f.box) && (only == nil || only.arriving != 0) {
+			only = f
+		}
+	})
+	return only
+}
+
+// CloseNodes brings what only other nodes hold to main memory and gives their
+// memory back. Nobody uses data any more.
+func (g *Registry) CloseNodes() {
+	for _, n := range g.nodes[1:] {
+		n.enter()
+		for n.evict() {
+		}
+		n.leave()
+	}
+}

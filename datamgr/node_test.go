@@ -1,0 +1,275 @@
+package datamgr
+
+import (
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/cpu"
+	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// twoNodes makes a registry with a device of so many elements of 8 bytes.
+func twoNodes(t *testing.T, elements int64) (*Registry, accel.Memory) {
+	t.Helper()
+	d, err := sim.New(sim.Options{Capacity: 8 * elements})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := NewRegistry(cpu.New(0).Memory())
+	if n := g.AddNode(d.Memory()); n != 1 {
+		t.Fatalf("the device is node %d", n)
+	}
+	if n := g.AddNode(d.Memory()); n != 1 {
+		t.Fatalf("the same memory is node %d", n)
+	}
+	return g, d.Memory()
+}
+
+// vector registers n elements of v.
+func vector(t *testing.T, g *Registry, n int, v float64) (*Handle, []float64) {
+	t.Helper()
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = v
+	}
+	h, err := g.Register(&Spec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{n}, Home: unsafe.Pointer(unsafe.SliceData(x))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, x
+}
+
+// runOn runs a task on a node that adds by to all elements of h.
+func runOn(t *testing.T, node int, by float64, hs ...*Handle) {
+	t.Helper()
+	var p Placement
+	var ops []Operand
+	for _, h := range hs {
+		ops = append(ops, Operand{Handle: h, Mode: modeRW})
+	}
+	if err := p.Prepare(node, ops); err != nil {
+		t.Error(err)
+		return
+	}
+	for i, h := range hs {
+		var b iface.Buffer
+		p.Buffer(i, h, &b)
+		x := iface.Slice[float64](&b)
+		for k := range x {
+			x[k] += by
+		}
+	}
+	p.Release()
+}
+
+func gathered(t *testing.T, h *Handle, x []float64, want float64) {
+	t.Helper()
+	if err := h.Gather(); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range x {
+		if v != want {
+			t.Fatalf("element %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
+func TestFetchFromTheOnlyCopy(t *testing.T) {
+	g, mem := twoNodes(t, 100)
+	h, x := vector(t, g, 10, 1)
+	runOn(t, 1, 1, h)
+	if x[0] != 1 {
+		t.Errorf("the task on the device changed main memory to %v", x[0])
+	}
+	before, _ := g.Copied()
+	runOn(t, 1, 1, h)
+	if now, _ := g.Copied(); now != before {
+		t.Errorf("%d copies of data that is there", now-before)
+	}
+	runOn(t, 0, 1, h)
+	if x[9] != 4 {
+		t.Errorf("%v in main memory, want 4", x[9])
+	}
+	if m := h.Missing(1); m != 80 {
+		t.Errorf("%d bytes are missing on the device after a write elsewhere, want 80", m)
+	}
+	runOn(t, 1, 1, h)
+	gathered(t, h, x, 5)
+	if n := mem.Allocated(); n != 0 {
+		t.Errorf("%d bytes on the device after gathering", n)
+	}
+}
+
+func TestEvictionWritesBack(t *testing.T) {
+	g, mem := twoNodes(t, 20)
+	a, x := vector(t, g, 10, 0)
+	b, y := vector(t, g, 10, 0)
+	c, z := vector(t, g, 10, 0)
+	runOn(t, 1, 1, a)
+	g.Prefetch(b, 1) // clean: it goes first, however recent
+	runOn(t, 1, 1, c)
+	if x[0] != 0 {
+		t.Error("dirty data was written back while something clean could go")
+	}
+	if b.Missing(1) != 80 || a.Missing(1) != 0 {
+		t.Error("the clean copy is still there, or the dirty one is not")
+	}
+	runOn(t, 1, 1, b)
+	if x[0] != 1 || z[0] != 0 {
+		t.Errorf("least recently used %v, most recently used %v in main memory, want 1 and 0", x[0], z[0])
+	}
+	a.WontUse()
+	c.WontUse()
+	runOn(t, 1, 1, a)
+	if z[0] != 1 || y[0] != 0 {
+		t.Errorf("no more used %v, in use %v in main memory, want 1 and 0", z[0], y[0])
+	}
+	gathered(t, a, x, 2)
+	gathered(t, b, y, 1)
+	gathered(t, c, z, 1)
+	if p := mem.Peak(); p > 160 {
+		t.Errorf("%d bytes of 160 were used", p)
+	}
+}
+
+// A whole that lies on the device leaves no room for a part of it and something
+// else: then it goes, and the part alone comes.
+func TestExactBoxesWhereContainersDoNotFit(t *testing.T) {
+	g, mem := twoNodes(t, 100)
+	h, x := vector(t, g, 90, 0)
+	o, y := vector(t, g, 20, 0)
+	v, err := g.Partition(h, nil, filter.Blocks(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runOn(t, 1, 1, h)
+	runOn(t, 1, 1, v.Parts[3], o)
+	if mem.Allocated() > 8*30 {
+		t.Errorf("%d bytes on the device for 30 elements", mem.Allocated())
+	}
+	runOn(t, 1, 1, v.Parts[3])
+	gathered(t, o, y, 1)
+	if err := h.Gather(); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range x {
+		want := 1.0
+		if i/10 == 3 {
+			want = 3
+		}
+		if v != want {
+			t.Fatalf("element %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
+func TestOverlappingOperandsShareMemory(t *testing.T) {
+	g, _ := twoNodes(t, 100)
+	h, x := vector(t, g, 10, 1)
+	halo, err := g.Partition(h, nil, filter.BlocksHalo(2, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p Placement
+	ops := []Operand{{Handle: halo.Parts[0], Mode: modeR}, {Handle: halo.Parts[1], Mode: modeRW}}
+	if err := p.Prepare(1, ops); err != nil {
+		t.Fatal(err)
+	}
+	var a, b iface.Buffer
+	p.Buffer(0, ops[0].Handle, &a)
+	p.Buffer(1, ops[1].Handle, &b)
+	iface.Slice[float64](&b)[0] = 7
+	if got := iface.Slice[float64](&a)[4]; got != 7 {
+		t.Errorf("what is written through one operand is %v through the other", got)
+	}
+	p.Release()
+	if err := h.Gather(); err != nil {
+		t.Fatal(err)
+	}
+	if x[4] != 7 || x[3] != 1 {
+		t.Errorf("%v at home", x)
+	}
+}
+
+// Tasks that together need more than there is never wait for each other: each
+// gets all or nothing.
+func TestTasksNeverWaitForEachOther(t *testing.T) {
+	g, mem := twoNodes(t, 30)
+	var hs []*Handle
+	var xs [][]float64
+	for range 6 {
+		h, x := vector(t, g, 10, 0)
+		hs, xs = append(hs, h), append(xs, x)
+	}
+	var order [6]sync.Mutex // what the order of accesses does
+	var wg sync.WaitGroup
+	const rounds = 200
+	for w := range 3 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for k := range rounds {
+				i, j := (w+k)%6, (w+k+1+k%4)%6
+				order[min(i, j)].Lock()
+				order[max(i, j)].Lock()
+				node := 1
+				if k%5 == 0 {
+					node = 0
+				}
+				runOn(t, node, 1, hs[i], hs[j])
+				order[i].Unlock()
+				order[j].Unlock()
+				g.Prefetch(hs[k%6], k%2)
+			}
+		}()
+	}
+	wg.Wait()
+	sum := 0.0
+	for i, h := range hs {
+		if err := h.Gather(); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range xs[i] {
+			if v != xs[i][0] {
+				t.Fatalf("elements of one vector differ: %v", xs[i])
+			}
+		}
+		sum += xs[i][0]
+		h.Free()
+	}
+	if sum != 2*3*rounds {
+		t.Errorf("%v updates, want %d", sum, 2*3*rounds)
+	}
+	if mem.Peak() > 240 || mem.Allocated() != 0 {
+		t.Errorf("%d bytes of 240 were used, %d are left", mem.Peak(), mem.Allocated())
+	}
+}
+
+func TestFits(t *testing.T) {
+	g, _ := twoNodes(t, 20)
+	a, _ := vector(t, g, 15, 0)
+	b, _ := vector(t, g, 15, 0)
+	v, err := g.Partition(b, nil, filter.Blocks(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ops  []Operand
+		want bool
+	}{
+		{[]Operand{{Handle: a, Mode: modeR}}, true},
+		{[]Operand{{Handle: a, Mode: modeR}, {Handle: a, Mode: modeRW}}, true},
+		{[]Operand{{Handle: a, Mode: modeR}, {Handle: v.Parts[0], Mode: modeRW}}, true},
+		{[]Operand{{Handle: a, Mode: modeR}, {Handle: b, Mode: modeR}}, false},
+		{[]Operand{{Handle: a, Mode: modeR}, {Handle: b, Mode: modeScratch}}, false},
+		{[]Operand{{Handle: b, Mode: modeR}, {Handle: v.Parts[2], Mode: modeR}}, true},
+	} {
+		if got := g.Fits(c.ops, 1); got != c.want {
+			t.Errorf("%d bytes fit 160: %v", g.Needs(c.ops), got)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// nodeOf is the memory node of the worker that runs the kernel.
+func nodeOf(t *testing.T, c *TaskContext) int {
+	info, err := c.w.rt.Worker(c.Worker())
+	if err != nil {
+		t.Error(err)
+	}
+	return info.Node
+}
+
+func TestDeviceWorkers(t *testing.T) {
+	rt, j := start(t, Options{Workers: 2, Devices: simulated(1<<10, 3)})
+	if rt.Workers() != 5 {
+		t.Fatalf("%d workers", rt.Workers())
+	}
+	w, err := rt.Worker(4)
+	if err != nil || w.Name != "sim 2" || w.Kind != "sim" || w.Node != 1 {
+		t.Errorf("the last worker is %+v, %v", w, err)
+	}
+	if n := rt.Nodes(); len(n) != 2 || n[1].Name != "sim" || n[1].Capacity != 1<<10 {
+		t.Errorf("nodes %+v", n)
+	}
+	h := ints(t, rt, make([]int64, 4))
+	for range 20 {
+		c := kernel("on the device", func(c *TaskContext) error {
+			if nodeOf(t, c) != 1 {
+				t.Errorf("on worker %d", c.Worker())
+			}
+			iface.Slice[int64](c.Buffer(0))[3]++
+			return nil
+		})
+		if _, err := j.SubmitWith(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.RW}}}, TaskOptions{Kinds: []string{"sim"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := j.Acquire(nil, h, iface.R)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := iface.Slice[int64](a.Buffer())[3]; got != 20 {
+		t.Errorf("%v, want 20", got)
+	}
+	a.Release()
+	var mode *ModeError
+	if _, err := j.AcquireWith(nil, h, iface.R, AcquireOptions{Node: 1}); !errors.As(err, &mode) {
+		t.Errorf("acquired on the device: %v", err)
+	}
+}
+
+func TestDeviceOptions(t *testing.T) {
+	for what, o := range map[string]Options{
+		"sequential": {Sequential: true, Devices: simulated(100, 1)},
+		"units":      {Devices: simulated(100, MaxWorkers+1)},
+	} {
+		if rt, err := New(o); err == nil {
+			t.Errorf("%s: no error", what)
+			rt.Close()
+		}
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(80, 1)})
+	h := ints(t, rt, make([]int64, 8))
+	o := ints(t, rt, make([]int64, 3))
+	v, err := rt.Partition(h, filter.Blocks(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := kernel("big", func(c *TaskContext) error {
+		if nodeOf(t, c) != 0 {
+			t.Errorf("on worker %d", c.Worker())
+		}
+		return nil
+	})
+	both := []Operand{{Handle: h, Mode: iface.R}, {Handle: o, Mode: iface.RW}}
+	var large *TooLargeError
+	err = j.Submit(&TaskSpec{Codelet: c, Operands: both, Workers: []int{1}})
+	if !errors.As(err, &large) || large.Bytes != 88 || len(large.Nodes) != 1 || !strings.Contains(err.Error(), "88 bytes") {
+		t.Errorf("a task that does not fit: %v", err)
+	}
+	for range 20 { // wherever it may run otherwise, it runs where it fits
+		if err := j.Submit(&TaskSpec{Codelet: c, Operands: both}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both[0].Handle = v.Parts[0]
+	c = kernel("small", func(*TaskContext) error { return nil })
+	if err := j.Submit(&TaskSpec{Codelet: c, Operands: both, Workers: []int{1}}); err != nil {
+		t.Errorf("a task that fits: %v", err)
+	}
+	if err := j.Wait(nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPrivateMemoryOnDevice(t *testing.T) {
+	dev := simulated(64, 2)
+	rt, j := start(t, Options{Workers: 1, Devices: dev})
+	x := []int64{5}
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{1}, Home: ptr(x), Reduce: datamgr.SumReduction()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := ints(t, rt, make([]int64, 4))
+	c := kernel("contribute", func(c *TaskContext) error {
+		if nodeOf(t, c) != 1 {
+			t.Errorf("on worker %d", c.Worker())
+		}
+		s := iface.Slice[int64](c.Buffer(0))
+		for i := range s {
+			s[i] = int64(i)
+		}
+		iface.Slice[int64](c.Buffer(1))[0] += s[3]
+		return nil
+	})
+	for range 50 {
+		if err := j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: room, Mode: iface.Scratch}, {Handle: h, Mode: iface.Redux}}, Workers: []int{1, 2}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Unregister(h); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(nil); err != nil {
+		t.Fatal(err)
+	}
+	if x[0] != 155 {
+		t.Errorf("%v, want 155", x[0])
+	}
+	if m := dev[0].Memory(); m.Allocated() != 0 || m.Peak() < 40 {
+		t.Errorf("%d bytes left, %d at most", m.Allocated(), m.Peak())
+	}
+}
+
+// What was never unregistered is at home after Close all the same.
+func TestCloseBringsDataHome(t *testing.T) {
+	dev, err := sim.New(sim.Options{Capacity: 1 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := New(Options{Workers: 1, Devices: append(simulated(1<<10, 1), dev)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]int64, 4)
+	h := ints(t, rt, x)
+	j := rt.NewJob(nil, JobOptions{})
+	inc := kernel("inc", func(c *TaskContext) error { iface.Slice[int64](c.Buffer(0))[0]++; return nil })
+	for _, w := range []int{2, 1, 2} {
+		if err := j.Submit(&TaskSpec{Codelet: inc, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{w}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(j.Close(), rt.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if x[0] != 3 || dev.Memory().Allocated() != 0 {
+		t.Errorf("%v at home, %d bytes on the device", x[0], dev.Memory().Allocated())
+	}
+}
+
+// Ranks of a parallel task share memory, so they are on one node.
+func TestParallelOnOneNode(t *testing.T) {
+	rt, j := start(t, Options{Workers: 2, Devices: simulated(1<<10, 2)})
+	h := ints(t, rt, make([]int64, 2))
+	for _, node := range []int{0, 1} {
+		c := kernel("ranks", func(c *TaskContext) error {
+			if n := nodeOf(t, c); n != node || c.Size() != 2 {
+				t.Errorf("rank %d of %d is on node %d, want %d", c.Rank(), c.Size(), n, node)
+			}
+			iface.Slice[int64](c.Buffer(0))[c.Rank()]++
+			return c.Barrier()
+		})
+		c.Traits = &Traits{Parallel: SPMD}
+		s := &TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.RW}}}
+		if node == 1 {
+			s.Workers = []int{2, 3, 1}
+		}
+		if err := j.Submit(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := j.Acquire(nil, h, iface.R)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := iface.Slice[int64](a.Buffer()); x[0] != 2 || x[1] != 2 {
+		t.Errorf("%v", x)
+	}
+	a.Release()
+}
