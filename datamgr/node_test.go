@@ -1,6 +1,7 @@
 package datamgr
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"unsafe"
@@ -272,4 +273,87 @@ func TestFits(t *testing.T) {
 			t.Errorf("%d bytes fit 160: %v", g.Needs(c.ops), got)
 		}
 	}
+}
+
+// A hint does not bring what a kernel is about to write.
+func TestHintsLeaveAloneWhatIsWritten(t *testing.T) {
+	g, _ := twoNodes(t, 100)
+	h, x := vector(t, g, 4, 1)
+	var p Placement
+	ops := []Operand{{Handle: h, Mode: modeRW}}
+	if err := p.Prepare(0, ops); err != nil {
+		t.Fatal(err)
+	}
+	g.Prefetch(h, 1)
+	x[0] = 2 // the kernel
+	p.Release()
+	runOn(t, 1, 1, h)
+	if err := h.Gather(); err != nil {
+		t.Fatal(err)
+	}
+	if x[0] != 3 || x[1] != 2 {
+		t.Errorf("%v, want 3 2 2 2", x)
+	}
+}
+
+// A writer waits for copies under way, or what they bring would count as new.
+func TestWritersWaitForCopies(t *testing.T) {
+	g, _ := twoNodes(t, 100)
+	h, _ := vector(t, g, 4, 1)
+	d, f := h.d, h.f0
+	runOn(t, 1, 1, h)
+	runOn(t, 0, 1, h)
+	d.mu.Lock()
+	var bit uint64
+	for k, l := range d.mu.layers {
+		for _, in := range l.insts {
+			bit = 2 << k
+			in.pinLocked()
+		}
+	}
+	f.copies++
+	f.arriving |= bit
+	d.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runOn(t, 0, 1, h)
+	}()
+	for range 10000 { // whether the writer has come by then or not, it must come after the copy
+		runtime.Gosched()
+	}
+	d.mu.Lock()
+	f.copies--
+	f.arriving &^= bit
+	f.valid |= bit
+	for _, l := range d.mu.layers {
+		for _, in := range l.insts {
+			in.unpinLocked(true)
+		}
+	}
+	d.mu.wake.Broadcast()
+	d.mu.Unlock()
+	<-done
+	if f.valid != mainBit {
+		t.Errorf("valid in %b after a write in main memory", f.valid)
+	}
+}
+
+// A hint about a part whose view has ended meets a fragment that is larger.
+func TestHintAfterItsViewEnded(t *testing.T) {
+	g, _ := twoNodes(t, 100)
+	h, x := vector(t, g, 10, 1)
+	v, err := g.Partition(h, nil, filter.Blocks(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.EndView(v, nil)
+	g.Lock()
+	if !h.tidy() {
+		t.Error("the fragments are not one again")
+	}
+	g.Unlock()
+	g.Prefetch(v.Parts[0], 1)
+	runOn(t, 1, 1, h)
+	gathered(t, h, x, 2)
 }

@@ -124,6 +124,26 @@ var faults = []fault{
 		"			case f.valid&bit != 0:\n			case", "			case f.valid != 0:\n			case",
 		"data is brought to where the kernel uses it"},
 
+	// nodes
+	{"evict-forgets", "datamgr/node.go",
+		"			d.copyLocked(f, in, d.main.Load())", "			f.valid |= mainBit",
+		"what only an evicted copy held is written back"},
+	{"write-beside-copy", "datamgr/place.go",
+		"	d.quietLocked(b)\n", "",
+		"who writes waits for the copies under way"},
+	{"hint-while-written", "datamgr/hint.go",
+		"next == nil && f.writing == 0 && ", "next == nil && ",
+		"no hint copies what is being written"},
+	{"hint-too-large", "datamgr/hint.go",
+		" && in.box.has(&f.box) {", " {",
+		"a hint copies only what fits the instance"},
+	{"overlap-apart", "datamgr/admit.go",
+		"	if w.d != v.d || !w.box.touches(&v.box) ||", "	if true || w.d != v.d || !w.box.touches(&v.box) ||",
+		"operands that overlap, one of them written, share memory on a device"},
+	{"fits-more", "datamgr/admit.go",
+		"return g.Needs(ops) <= capacity", "return g.Needs(ops) <= capacity+8",
+		"a task that does not fit is an error of its submission"},
+
 	// explicit dependencies and ends
 	{"after-ignored", "engine/submit.go",
 		"		if d.addSuccessor(t) {\n			waits++", "		if d.addSuccessor(t) {\n			waits += 0",
@@ -163,5 +183,9 @@ var hints = map[string]string{
 	"gate-forgets":         "./tests TestP(07|49|51)$",
 	"tag-one-is-enough":    "./tests TestP49$",
 	"round-overtakes":      "./engine Repeat",
+	"write-beside-copy":    "./datamgr TestWritersWait",
+	"hint-while-written":   "./datamgr TestHints",
+	"hint-too-large":       "./datamgr TestHintAfter",
+	"fits-more":            "./engine TestTooLarge",
 	"place-overtakes":      "./tests TestP54$",
 }
