@@ -163,14 +163,12 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 	if rt.verify != nil {
 		fn = rt.verify.verified(fn)
 	}
+	var k *tallied
 	if j.stats != nil {
-		if a.codelet != t.codelet || a.job != j {
-			a.begin(w, j, t.codelet)
-		}
-		if a.skip > 0 && fb == nil && !rt.models.active.Load() {
-			a.skip--
+		if k = a.begin(w, j, t.codelet); k.skip > 0 && fb == nil && !rt.models.active.Load() {
+			k.skip--
 			err := callKernel(fn, &w.tc, w.exit)
-			a.count(t)
+			a.count(k, t)
 			return err
 		}
 	}
@@ -184,7 +182,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 		fb.Ended(&t.Item, w.id, d.Seconds())
 	}
 	if j.stats != nil {
-		a.add(t, d)
+		a.timed(k, t, d)
 	}
 	if err == nil && rt.models.active.Load() {
 		w.record(t, impl, d)

@@ -79,66 +79,105 @@ func (s *jobStats) submitted(c *Codelet) {
 	*s.last.n++
 }
 
-// tally counts the tasks that a worker ran, one after another, of one codelet of
-// one job. Looking at the clock twice takes longer than everything else that is
-// done for an empty task, so of the tasks that take less than brief only one in
-// sixteen is timed, and stands for the others.
+// tally counts the tasks of one job that a worker ran, for a few codelets at a
+// time: those that alternate are not added to the job's counts at each change.
 type tally struct {
-	job     *Job
+	job   *Job
+	of    [4]tallied
+	now   *tallied // of the task that runs, or ran last; nil: of none
+	next  int      // the one to give up for another codelet
+	descs []iface.Desc
+}
+
+// tallied is what ran of one codelet. Looking at the clock twice takes longer than
+// everything else that is done for an empty task, so of the tasks that take less
+// than brief only one in sixteen is timed, and stands for the others.
+type tallied struct {
 	codelet *Codelet
 	tasks   int64
 	time    time.Duration
 	flops   float64
 	last    time.Duration // what the task timed last took
 	skip    int           // so many more are not timed
-	descs   []iface.Desc  // for estimates of work
 }
 
 const brief = time.Microsecond
 
-// begin makes a the tally for tasks of c.
-func (a *tally) begin(w *worker, j *Job, c *Codelet) {
-	a.flush(w.id)
-	a.job, a.codelet, a.skip = j, c, 0
+// begin makes a count for a task of c, and returns where.
+func (a *tally) begin(w *worker, j *Job, c *Codelet) *tallied {
+	if k := a.now; k != nil && k.codelet == c && a.job == j {
+		return k
+	}
 	w.running.Store(c)
+	if a.job != j {
+		a.flush(w.id)
+		a.of, a.job = [len(a.of)]tallied{}, j
+	}
+	for i := range a.of {
+		if a.of[i].codelet == c {
+			a.now = &a.of[i]
+			return a.now
+		}
+	}
+	a.now = &a.of[a.next]
+	a.next = (a.next + 1) % len(a.of)
+	a.add(a.now, w.id)
+	*a.now = tallied{codelet: c}
+	return a.now
 }
 
-// add counts a task that was timed.
-func (a *tally) add(t *task, d time.Duration) {
-	if a.last = d; d < brief {
-		a.skip = 15
+// rest is called when the worker has no work.
+func (a *tally) rest(w *worker) {
+	a.flush(w.id)
+	if a.now != nil {
+		a.now, a.job = nil, nil
+		w.running.Store(nil)
 	}
-	a.count(t)
+}
+
+// timed counts a task that was timed.
+func (a *tally) timed(k *tallied, t *task, d time.Duration) {
+	if k.last = d; d < brief {
+		k.skip = 15
+	}
+	a.count(k, t)
 }
 
 // count counts a task as long as the one before.
-func (a *tally) count(t *task) {
-	a.tasks++
-	a.time += a.last
+func (a *tally) count(k *tallied, t *task) {
+	k.tasks++
+	k.time += k.last
 	if t.codelet.Flops != nil || t.general {
-		a.flops += t.flops(&a.descs)
+		k.flops += t.flops(&a.descs)
 	}
 }
 
 // flush adds what was counted to the job.
 func (a *tally) flush(worker int) {
-	if a.tasks == 0 {
+	for i := range a.of {
+		a.add(&a.of[i], worker)
+	}
+}
+
+// add adds what was counted in k to the job.
+func (a *tally) add(k *tallied, worker int) {
+	if k.tasks == 0 {
 		return
 	}
 	p := &a.job.stats.workers[worker]
 	p.mu.Lock()
-	k := p.mu.codelets[a.codelet]
-	if k == nil {
-		k = &CodeletStat{Name: a.codelet.Name}
-		p.mu.codelets[a.codelet] = k
+	sum := p.mu.codelets[k.codelet]
+	if sum == nil {
+		sum = &CodeletStat{Name: k.codelet.Name}
+		p.mu.codelets[k.codelet] = sum
 	}
-	k.Tasks += a.tasks
-	k.Time += a.time
-	k.Flops += a.flops
-	p.mu.all.Tasks += a.tasks
-	p.mu.all.Time += a.time
+	sum.Tasks += k.tasks
+	sum.Time += k.time
+	sum.Flops += k.flops
+	p.mu.all.Tasks += k.tasks
+	p.mu.all.Time += k.time
 	p.mu.Unlock()
-	a.tasks, a.time, a.flops = 0, 0, 0
+	k.tasks, k.time, k.flops = 0, 0, 0
 }
 
 // flops estimates the work of t; 0: unknown. buf is used again for its operands.

@@ -204,10 +204,7 @@ func (w *worker) rest() {
 	w.c.FinishLate()
 	w.settle()
 	w.flush()
-	if w.tally.job != nil {
-		w.tally.job, w.tally.codelet = nil, nil
-		w.running.Store(nil)
-	}
+	w.tally.rest(w)
 }
 
 // flush adds what ended to the job's count.
