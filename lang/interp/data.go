@@ -17,9 +17,9 @@ import (
 // Handle is registered data of a run: a whole datum or a part of one.
 type Handle struct {
 	h     *datamgr.Handle
+	root  *Handle // beside h: every insert looks at both
 	m     *Machine
 	typ   *types.Type
-	root  *Handle
 	view  *View  // that it is a part of; nil: a whole datum
 	deflt *View  // the default view
 	at    place  // of its register

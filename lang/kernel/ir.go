@@ -266,3 +266,37 @@ func walkStmts(list []*Stmt, f func(*Stmt)) {
 		walkStmts(s.Else, f)
 	}
 }
+
+// used lists the operands whose elements or fields the body reads or writes.
+func (fn *Func) used() []int {
+	in := make([]bool, len(fn.Operands))
+	over := func(domain []Range) {
+		for _, r := range domain {
+			if r.Over >= 0 && r.Over < len(in) {
+				in[r.Over] = true
+			}
+		}
+	}
+	walkStmts(fn.Body, func(s *Stmt) {
+		if s.Kind == StoreStmt {
+			in[s.Operand] = true
+		}
+		over(s.Domain)
+		s.exprs(func(e *Expr) {
+			walkExpr(e, func(e *Expr) bool {
+				if e.Op == OpField || e.Op == OpLoad {
+					in[e.Operand] = true
+				}
+				over(e.Domain)
+				return true
+			})
+		})
+	})
+	var out []int
+	for k, is := range in {
+		if is {
+			out = append(out, k)
+		}
+	}
+	return out
+}

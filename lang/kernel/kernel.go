@@ -77,7 +77,8 @@ func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 type Program struct {
 	fn    *Func
 	code  []stmtFn
-	temps int // strips of scratch memory that a run needs
+	used  []int // operands that code looks at
+	temps int   // strips of scratch memory that a run needs
 	pool  sync.Pool
 }
 
@@ -170,6 +171,9 @@ type Task interface {
 
 // RunTask is Run for a task, without copying its operands.
 func (p *Program) RunTask(t Task) (err error) {
+	if len(p.code) == 0 {
+		return nil
+	}
 	m, _ := p.pool.Get().(*machine)
 	if m == nil {
 		m = newMachine(p)
