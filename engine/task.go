@@ -193,7 +193,11 @@ func (t *task) setOrigin(o *Origin) {
 		t.marks &^= hasOrigin
 		return
 	}
-	t.note().origin = *o
+	// Field by field, with what is no pointer first: a copy of the whole begins with
+	// a look at the line, which is seldom near, and stores need not wait for it.
+	x := t.note()
+	x.origin.Vars = o.Vars
+	x.origin.Site, x.origin.Call = o.Site, o.Call
 	t.marks |= hasOrigin
 }
 
