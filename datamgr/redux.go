@@ -9,6 +9,7 @@ package datamgr
 // on its accumulator.
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
@@ -144,15 +145,24 @@ func (h *Handle) Own(p unsafe.Pointer, b *iface.Buffer) {
 	}
 }
 
+// Contributes reports whether the worker has a private copy of h that was added
+// to before, and describes it in b.
+func (h *Handle) Contributes(worker int, b *iface.Buffer) bool {
+	p := h.redux.own[worker]
+	if p == nil {
+		return false
+	}
+	h.Own(p, b)
+	return true
+}
+
 // Contribute takes a private copy of h for the caller to add to, and describes
 // it in b. The copy is that of the worker with the given number, which runs no
 // other task meanwhile; below 0 it is one that nobody else uses.
 func (h *Handle) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 	a := h.redux
 	if worker >= 0 && worker < len(a.own) {
-		p := a.own[worker]
-		if p != nil {
-			h.Own(p, b)
+		if h.Contributes(worker, b) {
 			return Contribution{h: h}, nil
 		}
 		p, err := h.newCopy(b)
@@ -184,13 +194,26 @@ func (h *Handle) newCopy(b *iface.Buffer) (unsafe.Pointer, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Own(p, b)
-	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) }); err != nil {
-		h.d.reg.mem.Free(p, h.bytes())
+	if err := h.begin(p, b); err != nil {
 		return nil, err
 	}
-	h.Own(p, b)
 	return p, nil
+}
+
+// begin makes p a private copy with the initial value, and describes it in b;
+// without success, p is freed.
+func (h *Handle) begin(p unsafe.Pointer, b *iface.Buffer) error {
+	ok := false
+	defer func() { // the function may end the goroutine
+		if !ok {
+			h.d.reg.mem.Free(p, h.bytes())
+		}
+	}()
+	h.Own(p, b)
+	err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) })
+	h.Own(p, b)
+	ok = err == nil
+	return err
 }
 
 // collect takes all copies, the workers' first, and the tree. Nothing uses them
@@ -212,18 +235,20 @@ func (a *accumulator) collect() ([]unsafe.Pointer, *reduxTree) {
 }
 
 // Return gives the copy back, to be combined later; others may add to it
-// before, unless it has a number.
-func (c Contribution) Return() {
-	if c.p == nil {
+// before. One with a number that was not planted is lost.
+func (c *Contribution) Return() {
+	p := c.p
+	if p == nil {
 		return
 	}
+	c.p = nil
 	if c.leaf > 0 {
-		c.plant()
+		c.h.d.reg.mem.Free(p, c.h.bytes())
 		return
 	}
 	a := c.h.redux
 	a.mu.Lock()
-	a.mu.copies = append(a.mu.copies, c.p)
+	a.mu.copies = append(a.mu.copies, p)
 	a.mu.Unlock()
 }
 
@@ -232,14 +257,13 @@ func (c Contribution) Return() {
 // takes the contributions alone. Nothing uses the copies any more.
 func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
 	copies, tree := h.redux.collect()
-	var rest []unsafe.Pointer
-	defer func() { h.freeCopies(copies, rest) }()
+	defer h.freeCopies(copies, tree)
 	if tree != nil {
-		sums, left, err := tree.fold(h)
-		copies, rest = append(sums, copies...), left
+		sums, err := tree.fold(h)
 		if err != nil {
 			return err
 		}
+		copies = append(sums, copies...)
 	}
 	if len(copies) == 0 {
 		if len(none) == 0 && !all {
@@ -344,6 +368,14 @@ func (e *ReductionError) Error() string {
 // Unwrap returns the cause.
 func (e *ReductionError) Unwrap() error { return e.Cause }
 
+var errExit = errors.New("the function ended its goroutine (runtime.Goexit, or t.FailNow in a test)")
+
+// Exited is the error of a function of h's reduction that ended its goroutine;
+// what is "initialise" or "combine".
+func (h *Handle) Exited(what string) *ReductionError {
+	return &ReductionError{Reduction: h.reduce.Name, What: what, Cause: errExit}
+}
+
 // guard runs a function of a reduction: its panics are errors.
 func guard(what string, r *Reduction, fn func() error) (err error) {
 	defer func() {
@@ -360,18 +392,22 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 // DropContributions forgets the contributions to h. Nothing uses the copies any
 // more.
 func (h *Handle) DropContributions() {
-	copies, tree := h.redux.collect()
-	if tree != nil {
-		copies = append(copies, tree.all()...)
-	}
-	h.freeCopies(copies)
+	h.freeCopies(h.redux.collect())
 }
 
-// freeCopies gives the memory of copies back.
-func (h *Handle) freeCopies(lists ...[]unsafe.Pointer) {
-	for _, l := range lists {
-		for _, p := range l {
-			h.d.reg.mem.Free(p, h.bytes())
-		}
+// freeCopies gives the memory of copies and of a tree back.
+func (h *Handle) freeCopies(copies []unsafe.Pointer, t *reduxTree) {
+	mem, bytes := h.d.reg.mem, h.bytes()
+	for _, p := range copies {
+		mem.Free(p, bytes)
+	}
+	if t == nil {
+		return
+	}
+	for _, p := range t.spare {
+		mem.Free(p, bytes)
+	}
+	for _, p := range t.nodes {
+		mem.Free(p, bytes)
 	}
 }

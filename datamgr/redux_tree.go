@@ -65,28 +65,37 @@ func (c *Contribution) Take(b *iface.Buffer) error {
 			return err
 		}
 	}
-	h.Own(p, b)
-	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) }); err != nil {
-		h.d.reg.mem.Free(p, h.bytes())
+	if err := h.begin(p, b); err != nil {
 		return err
 	}
-	h.Own(p, b)
 	c.p = p
 	return nil
 }
 
-// plant puts the copy of a contribution in its place in the tree, and combines
-// what that makes possible.
-func (c Contribution) plant() {
-	h, a := c.h, c.h.redux
-	n, p := nodeAt(0, c.leaf), c.p
-	a.mu.Lock()
-	if a.mu.tree == nil {
-		a.mu.tree = &reduxTree{nodes: map[reduxNode]unsafe.Pointer{}}
-	}
-	t := a.mu.tree
-	t.last = max(t.last, c.leaf)
+// Taken reports whether c has a number and a copy, which is to be planted.
+func (c *Contribution) Taken() bool { return c.leaf > 0 && c.p != nil }
+
+// Plant puts the copy of a contribution that was taken in its place in the tree,
+// and combines what that makes possible. Errors are those of the reduction.
+func (c *Contribution) Plant() {
+	p := c.p
+	c.p = nil
+	c.h.rise(nodeAt(0, c.leaf), p)
+}
+
+// rise puts p at node n, and combines it with its sibling if that is there, and
+// so on.
+func (h *Handle) rise(n reduxNode, p unsafe.Pointer) {
+	a := h.redux
 	for {
+		a.mu.Lock()
+		if a.mu.tree == nil {
+			a.mu.tree = &reduxTree{nodes: map[reduxNode]unsafe.Pointer{}}
+		}
+		t := a.mu.tree
+		if n.level() == 0 {
+			t.last = max(t.last, n.index())
+		}
 		q, ok := t.nodes[n.sibling()]
 		if !ok {
 			t.nodes[n] = p
@@ -94,19 +103,36 @@ func (c Contribution) plant() {
 			return
 		}
 		delete(t.nodes, n.sibling())
-		if n.index()&1 == 0 {
-			p, q = q, p
-		}
 		a.mu.Unlock() // the tree stays: no reduction runs before its tasks have ended
-		err := h.merge(q, p)
+		left, right := q, p
+		if n.index()&1 == 0 {
+			left, right = p, q
+		}
+		n, p = n.parent(), left
+		h.join(t, n, left, right)
+	}
+}
+
+// join makes node n in the memory of its left child.
+func (h *Handle) join(t *reduxTree, n reduxNode, left, right unsafe.Pointer) {
+	a, returned := h.redux, false
+	var err error
+	defer func() {
+		if !returned {
+			err = h.Exited("combine")
+		}
 		a.mu.Lock()
-		n = n.parent()
 		if err != nil && (t.err == nil || n.first() < t.errAt) {
 			t.err, t.errAt = err, n.first()
 		}
-		t.spare = append(t.spare, p)
-		p = q
-	}
+		t.spare = append(t.spare, right)
+		a.mu.Unlock()
+		if !returned {
+			h.rise(n, left) // while the goroutine ends
+		}
+	}()
+	err = h.merge(left, right)
+	returned = true
 }
 
 // merge adds the copy from to the copy into.
@@ -130,8 +156,8 @@ func (h *Handle) merge(into, from unsafe.Pointer) (err error) {
 var mergeBuffers = sync.Pool{New: func() any { return new([2]iface.Buffer) }}
 
 // fold returns what is to be added to the value of the handle, from left to
-// right, and the memory that is left. Nothing uses the copies any more.
-func (t *reduxTree) fold(h *Handle) (sums, rest []unsafe.Pointer, err error) {
+// right, in memory that stays the tree's. Nothing uses the copies any more.
+func (t *reduxTree) fold(h *Handle) (sums []unsafe.Pointer, err error) {
 	err = t.err
 	var build func(n reduxNode) unsafe.Pointer
 	build = func(n reduxNode) unsafe.Pointer {
@@ -146,7 +172,6 @@ func (t *reduxTree) fold(h *Handle) (sums, rest []unsafe.Pointer, err error) {
 		if e := h.merge(left, right); e != nil && err == nil {
 			err = e
 		}
-		t.spare = append(t.spare, right)
 		return left
 	}
 	for l := uint(0); l < 58 && int64(1)<<l <= t.last; l++ {
@@ -154,16 +179,7 @@ func (t *reduxTree) fold(h *Handle) (sums, rest []unsafe.Pointer, err error) {
 			sums = append(sums, p)
 		}
 	}
-	return sums, t.spare, err
-}
-
-// all returns the memory of every copy.
-func (t *reduxTree) all() []unsafe.Pointer {
-	out := t.spare
-	for _, p := range t.nodes {
-		out = append(out, p)
-	}
-	return out
+	return sums, err
 }
 
 // Waits reports whether c is reserved for h and was not taken yet.

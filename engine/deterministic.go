@@ -19,10 +19,7 @@ package engine
 // that a W operand left unwritten, and what a kernel makes of the number of its
 // worker. Kernels must not depend on those.
 
-import (
-	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/datamgr/iface"
-)
+import "github.com/starpush/starpush/datamgr/iface"
 
 // fixes reports whether a deterministic job has to look after one of the operands.
 func fixes(ops []Operand) bool {
@@ -44,17 +41,42 @@ func (x *ext) reserve(ops []Operand) {
 	}
 }
 
-// contribute takes a private copy of h for the task and describes it in b: the
-// one reserved for it, or that of the worker.
-func (x *ext) contribute(h *datamgr.Handle, worker int, b *iface.Buffer) error {
-	for i := range x.redux {
-		if c := &x.redux[i]; c.Waits(h) {
-			return c.Take(b)
+// contribute takes a private copy for operand i of t, REDUX, and describes it in
+// the buffer: the one reserved for it, or that of the worker. When a function of
+// the reduction ends the goroutine, the task has failed.
+func (w *worker) contribute(t *task, i int) error {
+	h, b := t.operands()[i].Handle, &w.tc.bufs[i]
+	return callKernel(func(*TaskContext) error {
+		if !t.general {
+			_, err := h.Contribute(w.id, b) // the worker's, which is not given back
+			return err
+		}
+		x := t.x
+		for k := range x.redux {
+			if c := &x.redux[k]; c.Waits(h) {
+				return c.Take(b)
+			}
+		}
+		c, err := h.Contribute(w.id, b)
+		if err == nil {
+			x.redux = append(x.redux, c)
+		}
+		return err
+	}, nil, func(error) { w.exit(h.Exited("initialise")) })
+}
+
+// plant puts the numbered contributions of t, whose kernel has succeeded, in their
+// trees, and ends t. It is called again when a function of a reduction ends the
+// goroutine: that is no failure of t.
+func (w *worker) plant(t *task, exiting bool) {
+	for i := range t.x.redux {
+		if c := &t.x.redux[i]; c.Taken() {
+			t.x.place.Collect()
+			_ = callKernel(func(*TaskContext) error { c.Plant(); return nil }, nil, func(error) { w.plant(t, true) })
 		}
 	}
-	c, err := h.Contribute(worker, b)
-	if err == nil {
-		x.redux = append(x.redux, c)
+	w.endUser(t, nil, nil)
+	if exiting {
+		w.rest()
 	}
-	return err
 }

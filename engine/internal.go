@@ -111,6 +111,11 @@ func (w *worker) runInternal(t *task) {
 	if w.rt.opt.Listener != nil {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
+	what := "combine"
+	exit := func(error) {
+		w.failInternal(t, h.Exited(what))
+		w.rest()
+	}
 	var err error
 	switch t.kind {
 	case reduceTask:
@@ -120,21 +125,27 @@ func (w *worker) runInternal(t *task) {
 		}
 		var b iface.Buffer
 		x.place.Buffer(0, h, &b)
-		err = callKernel(func(*TaskContext) error { return h.Combine(&b, x.none, x.all) }, nil, nil)
+		err = callKernel(func(*TaskContext) error { return h.Combine(&b, x.none, x.all) }, nil, exit)
 	case initTask:
-		err = callKernel(func(*TaskContext) error { return h.Initialise(x.none, x.all) }, nil, nil)
+		what = "initialise"
+		err = callKernel(func(*TaskContext) error { return h.Initialise(x.none, x.all) }, nil, exit)
 	case duplicateTask:
 		err = w.runDuplicate(t)
 	case gatherTask:
 		err = h.Gather()
 	}
 	if err != nil {
-		f := newFailure(t, w.name, err, false)
-		t.job.report(f) // not counted: it is no task of the program
-		w.endInternal(t, f, err)
+		w.failInternal(t, err)
 		return
 	}
 	w.endInternal(t, nil, nil)
+}
+
+// failInternal ends an internal task that failed with err.
+func (w *worker) failInternal(t *task, err error) {
+	f := newFailure(t, w.name, err, false)
+	t.job.report(f) // not counted: it is no task of the program
+	w.endInternal(t, f, err)
 }
 
 func (w *worker) endInternal(t *task, f *failure, err error) {

@@ -17,12 +17,25 @@ func (rt *Runtime) drain() {
 		rt.drainLock.Unlock()
 		rt.progress()
 	}()
+	rt.runReady()
+}
+
+// runReady runs what is ready and what that makes ready, also when a kernel ends
+// the goroutine: the program's goroutine may not come again.
+func (rt *Runtime) runReady() {
+	done := false
+	defer func() {
+		if !done {
+			rt.runReady()
+		}
+	}()
 	w := rt.workers[0]
 	for {
 		it := rt.policy.Pop(0)
 		if it == nil {
 			w.rest()
 			if rt.policy.Empty() {
+				done = true
 				return
 			}
 			continue

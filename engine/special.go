@@ -351,7 +351,7 @@ func (w *worker) runBody(t *task) {
 			w.fail(t, err)
 			return
 		}
-		w.endUser(t, nil, nil)
+		w.plant(t, false)
 	}
 	if sp := t.special(); sp != nil && sp.OnStart != nil {
 		w.hook(t.x.future, "start hook", sp.OnStart, end)

@@ -333,7 +333,9 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 			err = w.private(k, i, op)
 			k++
 		case iface.Redux:
-			_, err = op.Handle.Contribute(w.id, &w.tc.bufs[i])
+			if !op.Handle.Contributes(w.id, &w.tc.bufs[i]) {
+				err = w.contribute(t, i)
+			}
 			w.tc.set[i] = true
 		default:
 			if state != 0 {
@@ -477,11 +479,11 @@ func (w *worker) privates(t *task) error {
 			}
 			k++
 		case iface.Redux:
-			b := &w.tc.bufs[i]
-			if err := t.x.contribute(op.Handle, w.id, b); err != nil {
+			if err := w.contribute(t, i); err != nil {
 				return err
 			}
 			if w.node > 0 {
+				b := &w.tc.bufs[i]
 				from := *b
 				t.x.place.Contribute(i, op.Handle, &from, b)
 			}
@@ -579,8 +581,8 @@ func (h *hand) endUser(t *task, f *failure, err error) {
 func (h *hand) end(t *task, f *failure) {
 	x := t.x
 	x.place.Collect()
-	for _, c := range x.redux {
-		c.Return()
+	for i := range x.redux {
+		x.redux[i].Return()
 	}
 	x.redux = x.redux[:0]
 	x.place.Release()

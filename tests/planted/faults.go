@@ -73,7 +73,7 @@ var faults = []fault{
 		"			a.mu.fault = fault\n", "			a.mu.fault = nil\n",
 		"a lost contribution spoils the sum"},
 	{"tree-right-first", "datamgr/redux_tree.go",
-		"		if n.index()&1 == 0 {\n			p, q = q, p\n		}", "		if n.index()&1 == 1 {\n			p, q = q, p\n		}",
+		"		if n.index()&1 == 0 {\n			left, right = p, q\n		}", "		if n.index()&1 == 1 {\n			left, right = p, q\n		}",
 		"a fixed tree combines the left child first"},
 
 	// locks
