@@ -172,6 +172,9 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	}
 	rt.reg.Unlock()
 	if err != nil {
+		if rt.opt.Sequential {
+			rt.drain() // reductions and copies that had to come before the task
+		}
 		return err
 	}
 	h := rt.takeHand()
