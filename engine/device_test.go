@@ -202,3 +202,28 @@ func TestParallelOnOneNode(t *testing.T) {
 	}
 	a.Release()
 }
+
+// TestDuplicateAndItsPart: a part of a duplicate ends the sharing with the source
+// before the whole is read, so that the task has one copy on the device, not two.
+func TestDuplicateAndItsPart(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(80, 1)})
+	h := ints(t, rt, []int64{1, 2, 3, 4, 5, 6, 7, 8})
+	dup, err := j.Duplicate(h)
+	must(t, err)
+	v, err := rt.Partition(dup, filter.Blocks(2))
+	must(t, err)
+	var sum int64
+	add := kernel("add", func(c *TaskContext) error {
+		for i := range c.NumBuffers() {
+			for _, x := range iface.Slice[int64](c.Buffer(i)) {
+				sum += x
+			}
+		}
+		return nil
+	})
+	must(t, j.Submit(&TaskSpec{Codelet: add, Workers: []int{1}, Operands: []Operand{{Handle: dup, Mode: iface.R}, {Handle: v.Parts[1], Mode: iface.R}}}))
+	must(t, j.Wait(context.Background()))
+	if n := len(j.Failures()); n != 0 || sum != 36+26 {
+		t.Errorf("sum %d, failures: %v", sum, j.Failures())
+	}
+}

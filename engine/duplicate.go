@@ -82,16 +82,18 @@ func (rt *Runtime) share(t *task) {
 		}
 		x.copies = ops[i].Handle.Closing(ops[i].Mode, x.copies)
 	}
+	whole := func(op *Operand, u *datamgr.Duplicate) bool { return op.Handle == u.Handle() && op.Mode == iface.R }
+	for i := range ops { // first, so that no operand is read where another ends the sharing
+		op := &ops[i]
+		if u := op.Handle.Shared(); u != nil && op.Mode != iface.Scratch && !whole(op, u) {
+			rt.unshare(j, u, t)
+		}
+	}
 	for i := range ops {
 		op := &ops[i]
-		u := op.Handle.Shared()
-		switch {
-		case u == nil || op.Mode == iface.Scratch:
-		case op.Handle == u.Handle() && op.Mode == iface.R:
+		if u := op.Handle.Shared(); u != nil && op.Mode != iface.Scratch {
 			op.Handle = u.Use()
 			x.shares = append(x.shares, u.Handle().Datum())
-		default:
-			rt.unshare(j, u, t)
 		}
 	}
 }

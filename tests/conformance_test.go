@@ -46,6 +46,13 @@ type world struct {
 	journal *engine.Journal
 }
 
+// anyWorker reports whether the policy lets any idle worker take any ready task.
+// On machines with devices some keep tasks for the worker that they chose, and
+// then readers need not run together.
+func (w *world) anyWorker() bool {
+	return w.devices == nil || slices.Contains([]string{"eager", "prio", "ws", "lws"}, w.rt.Policy())
+}
+
 // repeat is how often each case runs in each configuration: 20 in `make
 // conformance`. 0 is the slice for every day: each case under every policy and
 // with every number of workers, but not every policy with every number.

@@ -385,7 +385,7 @@ func TestP39(t *testing.T) {
 // Readers can be made to meet where all workers are alike: a policy may keep tasks
 // for the kind of worker that it takes to be faster.
 func TestP40(t *testing.T) {
-	each(t, 1, func(w *world) { readOnlyViews(w, w.workers >= 3 && w.devices == nil) })
+	each(t, 1, func(w *world) { readOnlyViews(w, w.workers >= 3 && w.anyWorker()) })
 }
 
 func TestP41(t *testing.T) {
