@@ -48,6 +48,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,6 +116,8 @@ var commands = map[string]func(ctx context.Context, args []string) error{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	ballast := make([]byte, 32<<20) // as in cmd/starpush
+	defer runtime.KeepAlive(ballast)
 	if err := doMain(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
