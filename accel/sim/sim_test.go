@@ -21,7 +21,7 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if uintptr(p)%align != 0 {
+	if uintptr(p)%64 != 0 {
 		t.Errorf("%p is not aligned", p)
 	}
 	b := unsafe.Slice((*byte)(p), 60)
