@@ -13,9 +13,14 @@ type Memory interface {
 	// Name is the name of the node: "ram".
 	Name() string
 	// Alloc returns bytes of memory, aligned for every element type. Their
-	// content is unspecified. It returns a *NoMemoryError when they do not fit.
+	// content is unspecified. It returns a *NoMemoryError when they do not fit, a
+	// *LostError when the device is lost.
+	//
+	// When Host is false the address means something to streams of the device
+	// only: it can be added to, and never be followed.
 	Alloc(bytes int64) (unsafe.Pointer, error)
-	// Free gives back what Alloc returned; bytes is what Alloc was given.
+	// Free gives back what Alloc returned; bytes is what Alloc was given. Nothing
+	// that uses it may be under way.
 	Free(p unsafe.Pointer, bytes int64)
 	// Allocated is the number of bytes allocated now.
 	Allocated() int64
@@ -23,14 +28,34 @@ type Memory interface {
 	Peak() int64
 	// Capacity is the number of bytes that can be allocated in total.
 	Capacity() int64
+	// Host reports whether the program may follow addresses of this memory.
+	Host() bool
 }
 
-// Device is one processor with its memory.
+// Device is one processor with its memory. Its methods are safe for concurrent
+// use.
 type Device interface {
-	Name() string // "cpu"
-	Arch() string // what its kernels are written for: "cpu", for functions of this process
+	Name() string // "cpu", "opencl 0"; different for all devices of a machine
+	Arch() string // what its kernels are written for: "cpu" (functions of this process), "opencl", "cuda"
 	Units() int   // processing units that can run kernels at the same time
 	Memory() Memory
+	// NewStream makes a stream of the device.
+	NewStream() (Stream, error)
+	// Reaches reports whether streams of the device copy between its memory and m
+	// directly. They do for main memory.
+	Reaches(m Memory) bool
+	// Close gives up what the device holds. Its streams are closed and nothing
+	// uses its memory. A second call does nothing.
+	Close() error
+}
+
+// Driver finds the devices of one kind.
+type Driver interface {
+	// Name is the name of the kind: "sim", "opencl", "cuda".
+	Name() string
+	// Open returns the devices that the machine has, ready to be used. The error
+	// is an *UnavailableError when there is no way to any.
+	Open() ([]Device, error)
 }
 
 // NoMemoryError says that an allocation does not fit a memory node.

@@ -26,6 +26,9 @@ func NewHeap(name string, capacity int64) *Heap { return &Heap{name: name, capac
 // Name implements Memory.
 func (m *Heap) Name() string { return m.name }
 
+// Host implements Memory.
+func (m *Heap) Host() bool { return true }
+
 // Capacity implements Memory.
 func (m *Heap) Capacity() int64 { return m.capacity }
 

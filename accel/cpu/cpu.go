@@ -22,3 +22,12 @@ func (d *device) Name() string         { return "cpu" }
 func (d *device) Arch() string         { return "cpu" }
 func (d *device) Units() int           { return runtime.GOMAXPROCS(0) }
 func (d *device) Memory() accel.Memory { return d.mem }
+
+// NewStream implements accel.Device.
+func (d *device) NewStream() (accel.Stream, error) { return accel.HostStream{}, nil }
+
+// Reaches implements accel.Device.
+func (d *device) Reaches(m accel.Memory) bool { return m.Host() }
+
+// Close implements accel.Device.
+func (d *device) Close() error { return nil }

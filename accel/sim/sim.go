@@ -44,6 +44,15 @@ func (d *device) Arch() string         { return "cpu" }
 func (d *device) Units() int           { return d.units }
 func (d *device) Memory() accel.Memory { return d.mem }
 
+// NewStream implements accel.Device.
+func (d *device) NewStream() (accel.Stream, error) { return accel.HostStream{}, nil }
+
+// Reaches implements accel.Device.
+func (d *device) Reaches(m accel.Memory) bool { return m.Host() }
+
+// Close implements accel.Device.
+func (d *device) Close() error { return nil }
+
 // memory takes blocks from the Go heap. They are poisoned when they are given
 // out and when they come back, so that a kernel that reads what nobody brought
 // there, or what has gone, does not find the right value by chance.

@@ -1,0 +1,57 @@
+package accel
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotHere is what Do returns on devices that do not run functions of this
+// process.
+var ErrNotHere = errors.New("accel: functions of this process do not run on this device")
+
+// LostError says that a device does not answer any more: it was removed, its
+// driver was reset, or a kernel destroyed its context. What was in its memory
+// only is gone.
+type LostError struct {
+	Device string
+	Err    error // what the driver said
+}
+
+func (e *LostError) Error() string { return fmt.Sprintf("the device %s is lost: %v", e.Device, e.Err) }
+
+// Unwrap returns what the driver said.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// CopyError says that a copy failed. The destination holds anything; the source
+// and the device are as before.
+type CopyError struct {
+	From, To string // memories
+	Bytes    int64
+	Err      error
+}
+
+func (e *CopyError) Error() string {
+	return fmt.Sprintf("copying %s from %s to %s failed: %v", Bytes(e.Bytes), e.From, e.To, e.Err)
+}
+
+// Unwrap returns what the driver said.
+func (e *CopyError) Unwrap() error { return e.Err }
+
+// UnavailableError says why a driver has no devices, and what would help.
+type UnavailableError struct {
+	Driver string
+	Reason string // "libOpenCL.so.1 was not found"
+	Remedy string // "install an OpenCL driver (Debian: pocl-opencl-icd)"
+	Err    error  // may be nil
+}
+
+func (e *UnavailableError) Error() string {
+	text := e.Driver + ": " + e.Reason
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *UnavailableError) Unwrap() error { return e.Err }

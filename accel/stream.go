@@ -1,0 +1,83 @@
+package accel
+
+// Streams: how work gets to a device.
+
+import (
+	"time"
+	"unsafe"
+)
+
+// Place is an address in a memory.
+type Place struct {
+	Mem Memory
+	Ptr unsafe.Pointer
+}
+
+// MaxCounts is the number of counts of a Copy.
+const MaxCounts = 4
+
+// Copy describes a copy of Count[0] x Count[1] x … rows. The rows of either side
+// do not overlap, and the sides share no memory.
+type Copy struct {
+	Dst, Src Place
+	Bytes    int64 // of a row: they lie side by side on both sides
+	Count    [MaxCounts]int64
+	// From a row to the next of an axis, in bytes; unused where Count is 1.
+	DstStep, SrcStep [MaxCounts]int64
+}
+
+// Total is the number of bytes that c copies.
+func (c *Copy) Total() int64 {
+	n := c.Bytes
+	for _, k := range c.Count {
+		n *= k
+	}
+	return n
+}
+
+// Work describes a kernel to a stream that calls functions of this process.
+type Work struct {
+	Name  string  // of the codelet
+	Bytes int64   // of its operands
+	Flops float64 // 0: unknown
+}
+
+// Stream is a queue of a device: what is begun on it happens in that order, and
+// in no order with what is begun on others, but for Wait. One goroutine at a time
+// uses a stream. Only Sync, Event.Sync and, on devices with Arch "cpu", Do wait.
+//
+// The first error of an operation that had begun is what Sync and later events
+// of the stream return, until Sync has returned it once. A *LostError stays.
+type Stream interface {
+	// Copy begins a copy between memories of which one is the device's, and the
+	// other is main memory or one that the device reaches. The caller keeps both
+	// until the copy has ended.
+	Copy(c *Copy) error
+	// Do calls fn, a kernel that is a function of this process, once everything
+	// begun on the stream has ended, and returns its error once it has ended, on the
+	// caller's goroutine. Devices whose Arch is not "cpu" return ErrNotHere: a
+	// kernel for those begins its work by methods of their own type of stream.
+	Do(w Work, fn func() error) error
+	// Record returns an event that happens when everything begun on the stream so
+	// far has ended.
+	Record() (Event, error)
+	// Wait makes what is begun from now on wait for e, which a stream of the same
+	// driver recorded.
+	Wait(e Event) error
+	// Sync returns when everything begun has ended.
+	Sync() error
+	// Close waits like Sync and gives up the stream. A second call does nothing.
+	Close() error
+}
+
+// Event is a moment in a stream. It may be used by many goroutines.
+type Event interface {
+	// Done reports whether it has happened. The error is that of an operation
+	// before it.
+	Done() (bool, error)
+	// Sync returns when it has happened, like Done.
+	Sync() error
+	// Since is the time on the device's clock between an event of the same device
+	// and this one, when both have happened; false: the device does not tell.
+	Since(e Event) (time.Duration, bool)
+}
