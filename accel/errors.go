@@ -9,6 +9,9 @@ import (
 // process.
 var ErrNotHere = errors.New("accel: functions of this process do not run on this device")
 
+// ErrClosed is what closed streams and devices return.
+var ErrClosed = errors.New("accel: the stream or its device is closed")
+
 // LostError says that a device does not answer any more: it was removed, its
 // driver was reset, or a kernel destroyed its context. What was in its memory
 // only is gone.

@@ -27,7 +27,13 @@ func CopyHost(c *Copy) {
 type HostStream struct{}
 
 // Copy implements Stream.
-func (HostStream) Copy(c *Copy) error { CopyHost(c); return nil }
+func (HostStream) Copy(c *Copy) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	CopyHost(c)
+	return nil
+}
 
 // Do implements Stream.
 func (HostStream) Do(_ Work, fn func() error) error { return fn() }

@@ -3,6 +3,9 @@ package accel
 // Streams: how work gets to a device.
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"time"
 	"unsafe"
 )
@@ -33,6 +36,22 @@ func (c *Copy) Total() int64 {
 		n *= k
 	}
 	return n
+}
+
+// Check returns an error when c makes no sense whatever the device: a memory is
+// missing, a size is negative, or the total overflows.
+func (c *Copy) Check() error {
+	if c.Dst.Mem == nil || c.Src.Mem == nil {
+		return errors.New("accel: a copy without a memory on each side")
+	}
+	n := c.Bytes
+	for _, k := range c.Count {
+		if n < 0 || k < 0 || k > 0 && n > math.MaxInt64/k {
+			return fmt.Errorf("accel: a copy of %v rows of %d bytes", c.Count, c.Bytes)
+		}
+		n *= k
+	}
+	return nil
 }
 
 // Work describes a kernel to a stream that calls functions of this process.

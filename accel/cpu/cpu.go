@@ -27,7 +27,7 @@ func (d *device) Memory() accel.Memory { return d.mem }
 func (d *device) NewStream() (accel.Stream, error) { return accel.HostStream{}, nil }
 
 // Reaches implements accel.Device.
-func (d *device) Reaches(m accel.Memory) bool { return m.Host() }
+func (d *device) Reaches(m accel.Memory) bool { return m != nil && m.Host() }
 
 // Close implements accel.Device.
 func (d *device) Close() error { return nil }

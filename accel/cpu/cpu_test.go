@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/acceltest"
 )
 
 func TestMemory(t *testing.T) {
@@ -44,6 +45,10 @@ func TestMemory(t *testing.T) {
 	if c := New(0).Memory().Capacity(); c < 1<<24 {
 		t.Errorf("this machine has %s", accel.Bytes(c))
 	}
+}
+
+func TestDevice(t *testing.T) {
+	acceltest.Run(t, func() ([]accel.Device, error) { return []accel.Device{New(1 << 24)}, nil }, acceltest.Options{Endless: true})
 }
 
 func TestBytes(t *testing.T) {
