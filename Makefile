@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test race conformance planted bench cuda update fuzz soak fmt
+.PHONY: all check test race conformance planted bench cuda cuda-test update fuzz soak fmt
 
 all: check
 
@@ -33,9 +33,13 @@ BENCH ?=
 bench:
 	$(GO) run ./tests/bench peers $(BENCH)
 
-## cuda: the build for NVIDIA devices; the tag selects accel/cuda where it exists
+## cuda: the build for NVIDIA devices, without a CUDA toolkit: bin/starpush
 cuda:
-	$(GO) build -tags cuda ./...
+	eval "$$(sh accel/cuda/env.sh)" && $(GO) vet -tags cuda ./accel/... && $(GO) build -tags cuda -o bin/ ./cmd/starpush
+
+## cuda-test: the tests of accel/cuda, against the driver of the machine or one made of C
+cuda-test:
+	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./accel/cuda/...
 
 ## update: regenerate golden files; look at the diff before committing
 update:
