@@ -55,41 +55,42 @@ func Run(t *testing.T, open func() ([]accel.Device, error), options ...Options) 
 	if len(options) > 0 {
 		o = options[0]
 	}
-	if o.Large == 0 {
-		o.Large = 4 << 20
-	}
-	for _, c := range []struct {
-		name string
-		test func(*kit)
-	}{
-		{"Devices", (*kit).devices},
-		{"Memory", (*kit).memory},
-		{"Exhaustion", (*kit).exhaustion},
-		{"MemoryConcurrently", (*kit).memoryConcurrently},
-		{"Copies", (*kit).copies},
-		{"WithinOneAllocation", (*kit).within},
-		{"LargeCopies", (*kit).large},
-		{"NothingToCopy", (*kit).nothing},
-		{"Order", (*kit).order},
-		{"WaitAcrossStreams", (*kit).waitAcross},
-		{"WaitAcrossDevices", (*kit).waitDevices},
-		{"Events", (*kit).events},
-		{"EventsConcurrently", (*kit).eventsConcurrently},
-		{"Do", (*kit).do},
-		{"DoThatEndsItsGoroutine", (*kit).doEnds},
-		{"Concurrently", (*kit).concurrently},
-		{"Misuse", (*kit).misuse},
-		{"Closed", (*kit).closed},
-		{"AllocationFails", (*kit).allocFails},
-		{"CopyFails", (*kit).copyFails},
-		{"KernelFails", (*kit).kernelFails},
-		{"Lost", (*kit).lost},
-		{"LostAtWork", (*kit).lostAtWork},
-	} {
+	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
+			t.Helper()
 			c.test(newKit(t, open, o))
 		})
 	}
+}
+
+// tests are what Run runs.
+var tests = []struct {
+	name string
+	test func(*kit)
+}{
+	{"Devices", (*kit).devices},
+	{"Memory", (*kit).memory},
+	{"Exhaustion", (*kit).exhaustion},
+	{"MemoryConcurrently", (*kit).memoryConcurrently},
+	{"Copies", (*kit).copies},
+	{"WithinOneAllocation", (*kit).within},
+	{"LargeCopies", (*kit).large},
+	{"NothingToCopy", (*kit).nothing},
+	{"Order", (*kit).order},
+	{"WaitAcrossStreams", (*kit).waitAcross},
+	{"WaitAcrossDevices", (*kit).waitDevices},
+	{"Events", (*kit).events},
+	{"EventsConcurrently", (*kit).eventsConcurrently},
+	{"Do", (*kit).do},
+	{"DoThatEndsItsGoroutine", (*kit).doEnds},
+	{"Concurrently", (*kit).concurrently},
+	{"Misuse", (*kit).misuse},
+	{"Closed", (*kit).closed},
+	{"AllocationFails", (*kit).allocFails},
+	{"CopyFails", (*kit).copyFails},
+	{"KernelFails", (*kit).kernelFails},
+	{"Lost", (*kit).lost},
+	{"LostAtWork", (*kit).lostAtWork},
 }
 
 // kit is one run of one test.
@@ -106,6 +107,9 @@ type kit struct {
 
 func newKit(t testing.TB, open func() ([]accel.Device, error), o Options) *kit {
 	t.Helper()
+	if o.Large == 0 {
+		o.Large = 4 << 20
+	}
 	devs, err := open()
 	var none *accel.UnavailableError
 	if errors.As(err, &none) {

@@ -1,0 +1,5 @@
+//go:build race
+
+package acceltest
+
+const raceOn = true
