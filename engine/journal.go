@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -45,6 +46,18 @@ func (j *Journal) Entries() []JournalEntry {
 type span struct {
 	entry                 *JournalEntry
 	submitted, start, end int
+	by                    *span // the task in whose sub-graph it is
+}
+
+// path returns the owners of s, from the outermost, and s.
+func (s *span) path() []*span {
+	out := []*span{s}
+	for s.by != nil {
+		s = s.by
+		out = append(out, s)
+	}
+	slices.Reverse(out)
+	return out
 }
 
 func (s *span) String() string {
@@ -62,14 +75,35 @@ func (s *span) checked() bool {
 	return s.entry.Internal == "" || s.entry.Internal == kindNames[reduceTask]
 }
 
-// Check reports the first pair of tasks that ran in a way that their accesses
-// forbid: at the same time although one excludes the other, or not in the order
-// of their submission. Held data and what has no kernel are left out. It
-// compares all pairs of tasks.
+// uses are the tasks in one sub-graph, or in none, that use one handle in one
+// way: what comes later is held against them together.
+type uses struct {
+	by      *span // whose sub-graph
+	operand Operand
+	tasks   []*span
+	last    *span // of tasks, the one that ended last
+}
+
+func (u *uses) add(s *span) {
+	u.tasks = append(u.tasks, s)
+	if u.last == nil || s.end > u.last.end {
+		u.last = s
+	}
+}
+
+// Check reports a pair of tasks that ran in a way that their accesses forbid: at
+// the same time although one excludes the other, or not in the order of their
+// submission. Held data and what has no kernel are left out.
 func (j *Journal) Check() error {
 	type key struct {
 		job *Job
 		id  int64
+	}
+	type way struct {
+		by        *span
+		handle    *datamgr.Handle
+		mode      iface.AccessMode
+		unordered bool
 	}
 	entries := j.Entries()
 	byKey := map[key]*span{}
@@ -93,36 +127,79 @@ func (j *Journal) Check() error {
 			return fmt.Errorf("engine: %v was %v twice", s, e.Kind)
 		}
 	}
-	// owners, from the outermost, and the task itself
-	path := func(s *span) []*span {
-		out := []*span{s}
-		for s.entry.Parent != 0 {
-			s = byKey[key{s.entry.Job, s.entry.Parent}]
-			out = append(out, s)
-		}
-		slices.Reverse(out)
-		return out
-	}
-	for i, later := range spans {
-		if later.start < 0 || !later.checked() {
+	ways := map[way]*uses{}
+	byDatum := map[*datamgr.Handle][]*uses{} // by the handle of the whole
+	for _, b := range spans {
+		if b.start < 0 || !b.checked() {
 			continue
 		}
-		for _, earlier := range spans[:i] {
-			a, b := earlier, later
-			if a.start < 0 || !a.checked() {
-				continue
-			}
-			if a.entry.Parent != b.entry.Parent && after(path(a), path(b)) {
-				a, b = b, a // b is in the sub-graph of a task that comes before a
-			}
-			excludes, orders := conflict(a.entry.Operands, b.entry.Operands)
-			switch {
-			case orders && (a.end < 0 || a.end > b.start):
-				return fmt.Errorf("engine: %v was submitted before %v, conflicts with it, and had not ended when it started", a, b)
-			case excludes && a.start < b.end && b.start < a.end:
-				return fmt.Errorf("engine: %v and %v exclude each other and ran at the same time", a, b)
+		if b.end < 0 {
+			b.end = len(entries)
+		}
+		if b.entry.Parent != 0 {
+			b.by = byKey[key{b.entry.Job, b.entry.Parent}]
+		}
+		for _, y := range b.entry.Operands {
+			for _, u := range byDatum[y.Handle.Root()] {
+				if err := u.check(b, y); err != nil {
+					return err
+				}
 			}
 		}
+		for _, y := range b.entry.Operands {
+			if y.Mode == iface.Scratch {
+				continue
+			}
+			w := way{b.by, y.Handle, y.Mode, y.Unordered}
+			if ways[w] == nil {
+				ways[w] = &uses{by: b.by, operand: y}
+				byDatum[y.Handle.Root()] = append(byDatum[y.Handle.Root()], ways[w])
+			}
+			ways[w].add(b)
+		}
+	}
+	return nil
+}
+
+// check holds operand y of b against tasks that were submitted before it.
+func (u *uses) check(b *span, y Operand) error {
+	if u.by != b.by { // other sub-graphs: which of two comes first depends on the two
+		for _, a := range u.tasks {
+			var err error
+			if after(a.path(), b.path()) {
+				err = pair(b, a, y, u.operand) // b is in the sub-graph of a task that comes before a
+			} else {
+				err = pair(a, b, u.operand, y)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	excludes, orders := conflict(u.operand, y)
+	if orders {
+		return pair(u.last, b, u.operand, y)
+	}
+	if !excludes || u.last.end <= b.start {
+		return nil
+	}
+	for _, a := range u.tasks {
+		if err := pair(a, b, u.operand, y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair checks two tasks, a before b in the order.
+func pair(a, b *span, x, y Operand) error {
+	excludes, orders := conflict(x, y)
+	switch {
+	case orders && a.end > b.start:
+		return fmt.Errorf("engine: %v was submitted before %v, conflicts with it, and had not ended when it started", a, b)
+	case excludes && a.start < b.end && b.start < a.end:
+		return fmt.Errorf("engine: %v and %v exclude each other and ran at the same time", a, b)
 	}
 	return nil
 }
@@ -139,21 +216,17 @@ func after(a, b []*span) bool {
 	return false
 }
 
-// conflict says what the operands of two tasks, a submitted before b, demand.
-func conflict(a, b []Operand) (excludes, orders bool) {
-	for _, x := range a {
-		for _, y := range b {
-			switch {
-			case x.Mode == iface.Scratch || y.Mode == iface.Scratch || !x.Handle.Overlaps(y.Handle):
-			case x.Mode == iface.R && y.Mode == iface.R:
-			case y.Mode == iface.Redux, x.Mode == iface.Redux && y.Unordered:
-				// the copy is private, and what combines it is a task of its own
-			case x.Unordered || y.Unordered || x.Mode == iface.Commute && y.Mode == iface.Commute:
-				excludes = true
-			default:
-				orders = true
-			}
-		}
+// conflict says what operands of two tasks, that with x before that with y, demand.
+func conflict(x, y Operand) (excludes, orders bool) {
+	switch {
+	case x.Mode == iface.Scratch || y.Mode == iface.Scratch || !x.Handle.Overlaps(y.Handle):
+	case x.Mode == iface.R && y.Mode == iface.R:
+	case y.Mode == iface.Redux, x.Mode == iface.Redux && y.Unordered:
+		// the copy is private, and what combines it is a task of its own
+	case x.Unordered || y.Unordered || x.Mode == iface.Commute && y.Mode == iface.Commute:
+		return true, false
+	default:
+		return false, true
 	}
-	return excludes, orders
+	return false, false
 }

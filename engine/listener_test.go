@@ -55,7 +55,7 @@ func TestJournalCheck(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		a, b   []Operand
-		events string // s1 submitted, b1 began, e1 ended
+		events string // s1 submitted, b1 began, e1 ended; 1, 3 and 5 have the operands a, 2 and 4 have b; 3 and 4 are in the sub-graph of 1
 		ok     bool
 	}{
 		"in order":               {at(iface.RW, false), at(iface.R, false), "s1 s2 b1 e1 b2 e2", true},
@@ -66,6 +66,13 @@ func TestJournalCheck(t *testing.T) {
 		"commuters together":     {at(iface.Commute, false), at(iface.Commute, false), "s1 s2 b2 b1 e2 e1", false},
 		"unordered together":     {at(iface.RW, true), at(iface.R, false), "s1 s2 b2 b1 e2 e1", false},
 		"unordered turned round": {at(iface.RW, true), at(iface.R, false), "s1 s2 b2 e2 b1 e1", true},
+		"no sub-graph between":   {at(iface.RW, false), at(iface.RW, false), "s1 s2 b1 e1 s3 b3 e3 b2 e2", true},
+		"into a sub-graph":       {at(iface.RW, false), at(iface.RW, false), "s1 s2 b1 e1 s3 b2 e2 b3 e3", false},
+		"in a sub-graph":         {at(iface.R, false), at(iface.W, false), "s1 b1 e1 s3 s4 b4 e4 b3 e3", false},
+		"the last of several":    {at(iface.R, false), at(iface.W, false), "s1 s5 s2 b1 b5 e5 b2 e1 e2", false},
+		"several":                {at(iface.R, false), at(iface.W, false), "s1 s5 s2 b1 b5 e5 e1 b2 e2", true},
+		"one of several":         {at(iface.Commute, false), at(iface.Commute, false), "s1 s5 s2 b1 e1 b2 b5 e2 e5", false},
+		"never ended":            {at(iface.Commute, false), at(iface.Commute, false), "s1 s2 b1 b2", false},
 		"scratch":                {at(iface.Scratch, false), at(iface.RW, false), "s1 s2 b2 b1 e2 e1", true},
 		"twice":                  {at(iface.R, false), at(iface.R, false), "s1 s2 b1 b1 e1", false},
 		"from nowhere":           {at(iface.R, false), at(iface.R, false), "b1 s1 e1", false},
@@ -73,8 +80,11 @@ func TestJournalCheck(t *testing.T) {
 		var j Journal
 		for _, e := range strings.Fields(c.events) {
 			ev := Event{Job: job, ID: int64(e[1] - '0'), Kind: map[byte]EventKind{'s': TaskSubmitted, 'b': TaskStarted, 'e': TaskDone}[e[0]], Codelet: incs, Operands: c.a}
-			if ev.ID == 2 {
+			if ev.ID%2 == 0 {
 				ev.Operands = c.b
+			}
+			if ev.ID == 3 || ev.ID == 4 {
+				ev.Parent = 1
 			}
 			j.TaskEvent(&ev)
 		}
