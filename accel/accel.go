@@ -64,14 +64,22 @@ type NoMemoryError struct {
 	Want      int64
 	Allocated int64
 	Capacity  int64
+	Largest   int64 // when the node refuses Want in one piece, however much is free: the most it gives out; else 0
+	Err       error // what the driver said; may be nil
 }
 
 func (e *NoMemoryError) Error() string {
+	if e.Largest > 0 {
+		return fmt.Sprintf("%s needed in one piece, and %s gives out %s at most", Bytes(e.Want), e.Node, Bytes(e.Largest))
+	}
 	if e.Want > e.Capacity {
 		return fmt.Sprintf("%s needed, and %s has %s in total", Bytes(e.Want), e.Node, Bytes(e.Capacity))
 	}
 	return fmt.Sprintf("%s needed, and of the %s of %s %s are in use", Bytes(e.Want), Bytes(e.Capacity), e.Node, Bytes(e.Allocated))
 }
+
+// Unwrap returns what the driver said.
+func (e *NoMemoryError) Unwrap() error { return e.Err }
 
 // Bytes writes a number of bytes for people: "4 KiB", "1.5 GiB".
 func Bytes(n int64) string {
