@@ -10,4 +10,19 @@
 //
 // Such a program starts on every machine. The driver library is looked for when
 // devices are asked for: package shim.
+//
+// A Device uses the primary context of its device. Streams are the driver's; what
+// begins on them goes on by itself. Copies between a device and pinned main memory
+// (AllocPinned, Pin) are the device's own work, with 2D and 3D copies for rows with
+// gaps; other main memory goes through a chunk of pinned memory that each stream
+// has. Kernels are functions of modules, which are compiled from PTX when they
+// are loaded.
+//
+// Results after which a context is of no use, such as an illegal address, make all
+// that is done with the device an *accel.LostError from then on. Other failures are
+// errors of what failed.
+//
+// The tests need no device: testdata/fake is a driver made of C that gcc builds when
+// they begin. With STARPUSH_CUDA_LIBS=system, or the name of a folder, they use a real
+// one.
 package cuda
