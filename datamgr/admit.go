@@ -116,8 +116,12 @@ func (p *Placement) admit(n *node, ops []Operand) error {
 	}
 	n.enter()
 	defer n.leave()
+	unsaved := 0 // how often something could not be saved
 	for exact := false; ; {
 		seen := n.seen()
+		if e := n.lost.Load(); e != nil {
+			return e
+		}
 		missing := bytes
 		for i := range needs {
 			w := &needs[i]
@@ -134,6 +138,11 @@ func (p *Placement) admit(n *node, ops []Operand) error {
 		}
 		for i := range needs {
 			needs[i].unpin()
+		}
+		if n.unsaved != nil {
+			if unsaved++; unsaved == 3 {
+				return errors.Join(err, n.unsaved)
+			}
 		}
 		switch {
 		case n.waits(seen):
@@ -283,24 +292,32 @@ func (p *Placement) Private(i int, h *Handle, b *iface.Buffer) {
 
 // Contribute brings a contribution of h, in main memory, to the private memory of
 // operand i, and describes that in b. Collect brings it back.
-func (p *Placement) Contribute(i int, h *Handle, from, b *iface.Buffer) {
+func (p *Placement) Contribute(i int, h *Handle, from, b *iface.Buffer) error {
 	p.Private(i, h, b)
 	for k := range p.private {
 		if v := &p.private[k]; v.op == i {
+			g := h.d.reg
+			if err := g.moveBuffer(p.node, g.nodes[0], b, from); err != nil {
+				return err
+			}
 			v.from, v.dev = *from, *b
-			copyBuffer(b, from)
 		}
 	}
+	return nil
 }
 
-// Collect brings contributions back to main memory.
-func (p *Placement) Collect() {
+// Collect brings contributions back to main memory, all or, after an error, none
+// that others would take for one.
+func (p *Placement) Collect(g *Registry) error {
 	for k := range p.private {
 		if v := &p.private[k]; v.from.Ptr != nil {
-			copyBuffer(&v.from, &v.dev)
+			if err := g.moveBuffer(g.nodes[0], p.node, &v.from, &v.dev); err != nil {
+				return err
+			}
 			v.from.Ptr = nil
 		}
 	}
+	return nil
 }
 
 // freePrivate gives the private memory back.

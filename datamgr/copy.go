@@ -87,13 +87,3 @@ func copyEvery[T any](d, s unsafe.Pointer, n, ds, ss int) {
 		*(*T)(unsafe.Add(d, uintptr(i*ds)*size)) = *(*T)(unsafe.Add(s, uintptr(i*ss)*size))
 	}
 }
-
-// copied counts a copy of box between two instances.
-func (g *Registry) copied(box *Box, size uintptr) {
-	g.copies.Add(1)
-	g.copiedBytes.Add(int64(box.size()) * int64(size))
-}
-
-// Copied returns how many copies were made between instances of data, and their
-// bytes.
-func (g *Registry) Copied() (copies, bytes int64) { return g.copies.Load(), g.copiedBytes.Load() }

@@ -31,6 +31,7 @@ type Fragment struct {
 	lock      *accessLock // nil until a commuting or unordered access
 	copies    int32       // copies under way, from or to
 	unordered bool        // ordered accesses take the lock, too
+	inMain    bool        // valid in the main instance when the task that is writing claimed it
 	writing   uint16      // uses by tasks that have claimed it and not ended: hints leave it alone
 	valid     uint64      // bit k: valid in the instance on layer k; never 0
 	arriving  uint64      // bit k: being copied to layer k

@@ -10,7 +10,7 @@ package datamgr
 // without taking any from others. It returns when that is done.
 func (g *Registry) Prefetch(h *Handle, to int) {
 	d, n := h.d, g.nodes[to]
-	if h.bytes() == 0 || len(g.nodes) == 1 {
+	if h.bytes() == 0 || len(g.nodes) == 1 || n.lost.Load() != nil {
 		return
 	}
 	if to > 0 && !n.tryEnter() {
@@ -45,7 +45,15 @@ func (g *Registry) Prefetch(h *Handle, to int) {
 		if next == nil || d.mu.freed {
 			break
 		}
-		d.copyLocked(next, d.sourceLocked(next, n), in)
+		src, dst := d.sourceLocked(next, n, nil), in
+		if !direct(src.node, n) {
+			if dst = d.main.Load(); next.arriving&mainBit != 0 {
+				break // somebody saves it
+			}
+		}
+		if d.copyLocked(next, src, dst) != nil {
+			break
+		}
 	}
 	in.unpinLocked(true)
 	if to > 0 {

@@ -61,6 +61,9 @@ func (d *Datum) findLocked(n *node, box *Box, rows uint8) *instance {
 // makeLocked makes an instance on n for box; nil when that has to wait for one that
 // is in use, because there are no layers left.
 func (d *Datum) makeLocked(n *node, box Box) (*instance, error) {
+	if e := n.lost.Load(); e != nil {
+		return nil, e
+	}
 	k := d.layerLocked(n, &box)
 	if k < 0 {
 		return nil, nil
@@ -102,8 +105,11 @@ func (d *Datum) layerLocked(n *node, box *Box) int {
 		return len(ls)
 	}
 	for k := range ls {
-		if d.clearLocked(k, n, box) {
+		switch cleared, saved := d.clearLocked(k, n, box); {
+		case cleared:
 			return k
+		case saved:
+			return d.layerLocked(n, box) // the lock was free for a while
 		}
 	}
 	return -1
@@ -119,45 +125,40 @@ func overlapping(l []*instance, box *Box) bool {
 }
 
 // clearLocked drops what keeps box on n out of layer k, if none of it is in use.
-func (d *Datum) clearLocked(k int, n *node, box *Box) bool {
+// When something has to be saved first, it saves some of that and reports saved:
+// the lock was free meanwhile.
+func (d *Datum) clearLocked(k int, n *node, box *Box) (cleared, saved bool) {
 	l := &d.mu.layers[k]
 	inTheWay := func(in *instance) bool { return l.node != n || in.box.touches(box) }
 	for _, in := range l.insts {
-		if inTheWay(in) && in.pins > 0 {
-			return false
+		if inTheWay(in) && (in.pins > 0 || in.leaving) {
+			return false, false
 		}
 	}
 	for _, in := range slices.Clone(l.insts) {
-		if inTheWay(in) && !d.dropLocked(in) {
-			return false
+		if !inTheWay(in) {
+			continue
+		}
+		if f := d.onlyInLocked(in); f != nil {
+			return false, f.copies == 0 && d.copyLocked(f, in, d.main.Load()) == nil
+		}
+		if !d.dropLocked(in) {
+			return false, false
 		}
 	}
-	return true
+	return true, false
 }
 
-// dropLocked frees an instance that is not in use, after copying what is valid
-// only there to the main instance. False: it is in use, or on its way out, or
-// copies from it are under way.
+// dropLocked frees an instance that holds nothing that is not elsewhere. False: it
+// does, or is in use, or on its way out, or copies from it are under way.
 func (d *Datum) dropLocked(in *instance) bool {
 	bit := uint64(1) << in.layer
 	busy := in.pins > 0 || in.leaving
-	var save []*Fragment
 	d.root.leaves(&in.box, func(f *Fragment) {
-		if !in.box.has(&f.box) || f.valid&bit == 0 {
-			return
-		}
-		busy = busy || f.copies > 0
-		if f.valid == bit {
-			save = append(save, f)
-		}
+		busy = busy || in.box.has(&f.box) && f.valid&bit != 0 && (f.copies > 0 || f.valid == bit)
 	})
 	if busy {
 		return false
-	}
-	for _, f := range save {
-		copyBox(d.main.Load(), in, &f.box, d.desc.Elem.Size())
-		d.reg.copied(&f.box, d.desc.Elem.Size())
-		f.valid |= mainBit
 	}
 	d.removeLocked(in)
 	return true

@@ -12,6 +12,7 @@ package datamgr
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/starpush/starpush/accel"
 )
@@ -19,9 +20,14 @@ import (
 // node is one memory. That of number 0 is main memory, which is not bounded by
 // eviction: its lists and counts are not used.
 type node struct {
-	id  int
-	mem accel.Memory
-	mu  struct {
+	id      int
+	mem     accel.Memory
+	dev     accel.Device // whose streams copy from and to it; nil for main memory
+	links   []*link      // to each node, itself included; fixed before data is registered
+	streams streams
+	unsaved error                           // of the last eviction; belongs to whose turn it is
+	lost    atomic.Pointer[accel.LostError] // the device is lost: nothing is there any more
+	mu      struct {
 		sync.Mutex
 		wake    *sync.Cond  // the turn, or changes
 		insts   []*instance // of all data
@@ -34,23 +40,28 @@ type node struct {
 	}
 }
 
-func newNode(id int, mem accel.Memory) *node {
-	n := &node{id: id, mem: mem}
+func newNode(id int, mem accel.Memory, dev accel.Device) *node {
+	n := &node{id: id, mem: mem, dev: dev, links: []*link{{}}}
 	n.mu.wake = sync.NewCond(&n.mu.Mutex)
 	n.mu.turn = 1
 	return n
 }
 
-// AddNode makes a memory known and returns its number; before data is
-// registered only. The first memory, which NewRegistry was given, has number 0.
-func (g *Registry) AddNode(mem accel.Memory) int {
+// AddNode makes the memory of a device known and returns its number; before data
+// is registered only. Main memory, which NewRegistry was given, has number 0.
+func (g *Registry) AddNode(dev accel.Device) int {
 	for _, n := range g.nodes {
-		if n.mem == mem {
+		if n.mem == dev.Memory() {
 			return n.id
 		}
 	}
-	g.nodes = append(g.nodes, newNode(len(g.nodes), mem))
-	return len(g.nodes) - 1
+	new := newNode(len(g.nodes), dev.Memory(), dev)
+	for _, n := range g.nodes {
+		n.links = append(n.links, &link{})
+		new.links = append(new.links, &link{})
+	}
+	g.nodes = append(g.nodes, new)
+	return new.id
 }
 
 // NumNodes returns how many memories are known.
@@ -122,9 +133,10 @@ func (n *node) touch(in *instance) {
 
 // evict makes room by taking away one instance that nobody uses: one that holds
 // nothing that is not elsewhere, if there is one, else the least recently used.
-// What it alone holds goes to main memory first. False: there is none. The
-// caller's turn.
-func (n *node) evict() bool {
+// What it alone holds goes to main memory first. False: there is none, or none
+// whose content could be saved. The caller's turn.
+func (n *node) evict() (done bool) {
+	n.unsaved = nil
 	n.mu.Lock()
 	ins := slices.Clone(n.mu.insts)
 	slices.SortStableFunc(ins, func(a, b *instance) int { return int(a.used - b.used) })
@@ -144,7 +156,7 @@ func (n *node) evict() bool {
 func (d *Datum) evict(in *instance, dirty bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if in.gone || in.pins > 0 {
+	if in.gone || in.pins > 0 || in.leaving {
 		return false
 	}
 	if !dirty && d.onlyInLocked(in) != nil {
@@ -161,7 +173,15 @@ func (d *Datum) evict(in *instance, dirty bool) bool {
 		case f == nil || f.arriving != 0: // somebody copies from it: that ends by itself
 			d.mu.wake.Wait()
 		default:
-			d.copyLocked(f, in, d.main.Load())
+			err := d.copyLocked(f, in, d.main.Load())
+			if err == nil {
+				continue
+			}
+			in.node.unsaved = err
+			in.leaving = false // what it holds is nowhere else
+			d.uselessLocked(in)
+			d.mu.wake.Broadcast()
+			return in.gone
 		}
 	}
 }
@@ -179,12 +199,19 @@ func (d *Datum) onlyInLocked(in *instance) (only *Fragment) {
 }
 
 // CloseNodes brings what only other nodes hold to main memory and gives their
-// memory back. Nobody uses data any more.
-func (g *Registry) CloseNodes() {
+// memory and streams back. Nobody uses data any more. It returns how many bytes
+// could not be saved, and why.
+func (g *Registry) CloseNodes() (bytes int64, err error) {
 	for _, n := range g.nodes[1:] {
 		n.enter()
 		for n.evict() {
 		}
 		n.leave()
+		b, e := g.abandon(n)
+		if bytes += b; err == nil {
+			err = e
+		}
+		n.closeStreams()
 	}
+	return bytes, err
 }

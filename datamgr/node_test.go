@@ -21,10 +21,10 @@ func twoNodes(t *testing.T, elements int64) (*Registry, accel.Memory) {
 		t.Fatal(err)
 	}
 	g := NewRegistry(cpu.New(0).Memory())
-	if n := g.AddNode(d.Memory()); n != 1 {
+	if n := g.AddNode(d); n != 1 {
 		t.Fatalf("the device is node %d", n)
 	}
-	if n := g.AddNode(d.Memory()); n != 1 {
+	if n := g.AddNode(d); n != 1 {
 		t.Fatalf("the same memory is node %d", n)
 	}
 	return g, d.Memory()

@@ -61,17 +61,25 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 			return err
 		}
 	}
-	for i := range ops {
-		d := ops[i].Handle.d
-		if !ops[i].placed() || ops[i].Handle.State()&(statePacked|stateNodes) == 0 || needed(ops[:i], d) {
-			continue
-		}
-		if err := p.prepareDatum(node, d, ops); err != nil {
-			p.Release()
-			return err
+	for _, step := range []func(int, *Datum, []Operand) error{p.fetchDatum, p.claimDatum} {
+		for i := range ops {
+			d := ops[i].Handle.d
+			if !ops[i].placed() || ops[i].Handle.State()&(statePacked|stateNodes) == 0 || needed(ops[:i], d) {
+				continue
+			}
+			if err := step(node, d, ops); err != nil {
+				p.giveUp(ops)
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// giveUp is Release for a task that claimed data and wrote nothing.
+func (p *Placement) giveUp(ops []Operand) {
+	p.unclaim()
+	p.Release()
 }
 
 // needed reports whether an operand that needs an instance of d is in ops.
@@ -84,7 +92,8 @@ func needed(ops []Operand, d *Datum) bool {
 	return false
 }
 
-func (p *Placement) prepareDatum(node int, d *Datum, ops []Operand) error {
+// fetchDatum brings what the operands on d read.
+func (p *Placement) fetchDatum(node int, d *Datum, ops []Operand) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if node == 0 {
@@ -95,13 +104,27 @@ func (p *Placement) prepareDatum(node int, d *Datum, ops []Operand) error {
 	for i := range ops {
 		op := &ops[i]
 		if op.Handle.d == d && op.placed() && op.Mode.Reads() {
-			d.fetchLocked(op.Handle, p.instance(i, d))
+			if err := d.fetchLocked(op.Handle, p.instance(i, d)); err != nil {
+				return err
+			}
+			if op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) {
+				return ErrSpoiled // since somebody looked
+			}
 		}
 	}
+	return nil
+}
+
+// claimDatum makes what the operands on d write valid in their instances only.
+func (p *Placement) claimDatum(_ int, d *Datum, ops []Operand) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for i := range ops {
 		op := &ops[i]
 		if op.Handle.d == d && op.placed() && op.Mode.Writes() {
-			d.claimLocked(&op.Handle.box, p.instance(i, d))
+			if err := d.claimLocked(&op.Handle.box, p.instance(i, d)); err != nil {
+				return err
+			}
 			if op.Handle.State()&stateNodes != 0 {
 				d.writingLocked(&op.Handle.box, 1)
 				p.wrote = append(p.wrote, op.Handle)
@@ -173,10 +196,13 @@ func groupBox(ops []Operand, i int) Box {
 
 // fetchLocked makes every fragment of h valid in in. The lock is free while
 // bytes move, so a walk only notes what to fetch: each fragment is looked at
-// again when its turn comes, and all of them once more at the end.
-func (d *Datum) fetchLocked(h *Handle, in *instance) {
+// again when its turn comes, and all of them once more at the end. After a copy
+// that failed it is fetched from elsewhere, if there is such a place.
+func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 	bit := uint64(1) << in.layer
 	var todo []*Fragment
+	var failed *node
+	var why error
 	for {
 		wait := false
 		todo = todo[:0]
@@ -192,22 +218,45 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) {
 		switch {
 		case len(todo) > 0:
 			for _, f := range todo {
-				if f.kids == nil && (f.valid|f.arriving)&bit == 0 {
-					d.copyLocked(f, d.sourceLocked(f, in.node), in)
+				if f.kids != nil || (f.valid|f.arriving)&bit != 0 {
+					continue
+				}
+				src, dst := d.sourceLocked(f, in.node, failed), in
+				if src.node == failed {
+					return why
+				}
+				if !direct(src.node, in.node) { // by way of main memory, where it stays
+					if dst = d.main.Load(); f.arriving&mainBit != 0 {
+						d.mu.wake.Wait()
+						continue
+					}
+				}
+				if why = d.copyLocked(f, src, dst); why != nil {
+					if failed != nil || src.node.lost.Load() != nil || dst.node.lost.Load() != nil {
+						return why
+					}
+					failed = src.node
 				}
 			}
 		case wait:
 			d.mu.wake.Wait()
 		default:
-			return
+			return nil
 		}
 	}
 }
 
+// spoiledLocked reports whether part of b has lost its value.
+func (d *Datum) spoiledLocked(b *Box) bool {
+	spoiled := false
+	d.root.leaves(b, func(f *Fragment) { spoiled = spoiled || f.fault != nil })
+	return spoiled
+}
+
 // sourceLocked is an instance where f is valid: on node n if there is one, else
-// the main one if it can be.
-func (d *Datum) sourceLocked(f *Fragment, n *node) *instance {
-	if f.valid&mainBit != 0 && n.id == 0 {
+// the main one if it can be; not on the node not, unless it is nowhere else.
+func (d *Datum) sourceLocked(f *Fragment, n, not *node) *instance {
+	if f.valid&mainBit != 0 && n.id == 0 && not != n {
 		return d.main.Load()
 	}
 	var other *instance
@@ -217,43 +266,79 @@ func (d *Datum) sourceLocked(f *Fragment, n *node) *instance {
 		}
 		for _, in := range l.insts {
 			if in.box.has(&f.box) {
-				if in.node == n {
+				if in.node == n && not != n {
 					return in
 				}
-				other = in
+				if other == nil || other.node == not {
+					other = in
+				}
 			}
 		}
 	}
-	if f.valid&mainBit != 0 || other == nil {
+	if f.valid&mainBit != 0 && (other == nil || not == nil || not.id != 0) || other == nil {
 		return d.main.Load()
 	}
 	return other
 }
 
 // copyLocked copies f from one instance to another. The lock is free meanwhile.
-func (d *Datum) copyLocked(f *Fragment, src, dst *instance) {
+// After an error f is valid where it was.
+func (d *Datum) copyLocked(f *Fragment, src, dst *instance) error {
 	bit := uint64(1) << dst.layer
 	f.arriving |= bit
 	f.copies++
 	src.pinLocked()
 	dst.pinLocked()
 	d.mu.Unlock()
-	copyBox(dst, src, &f.box, d.desc.Elem.Size())
-	d.reg.copied(&f.box, d.desc.Elem.Size())
+	err := d.reg.move(dst, src, &f.box, d.desc.Elem.Size())
 	d.mu.Lock()
 	f.arriving &^= bit
 	f.copies--
-	f.valid |= bit
-	src.unpinLocked(true)
-	dst.unpinLocked(true)
+	for _, in := range []*instance{src, dst} {
+		if e := in.node.lost.Load(); e != nil && err == nil {
+			err = e
+		}
+	}
+	if err == nil {
+		f.valid |= bit
+	}
+	for _, in := range []*instance{src, dst} {
+		in.unpinLocked(true)
+		if in.node.lost.Load() != nil {
+			d.uselessLocked(in)
+		}
+	}
 	d.mu.wake.Broadcast()
+	return err
 }
 
-// claimLocked makes every fragment in b valid in in only. No copy of it may be
-// under way.
-func (d *Datum) claimLocked(b *Box, in *instance) {
+// claimLocked makes every fragment in b valid in in only, whose node may be lost.
+func (d *Datum) claimLocked(b *Box, in *instance) error {
 	d.quietLocked(b)
-	d.root.leaves(b, func(f *Fragment) { f.valid = 1 << in.layer })
+	if e := in.node.lost.Load(); e != nil {
+		return e
+	}
+	d.root.leaves(b, func(f *Fragment) {
+		if f.writing == 0 {
+			f.inMain = f.valid&mainBit != 0
+		}
+		f.valid = 1 << in.layer
+	})
+	return nil
+}
+
+// unclaim gives back what was claimed and not written: what main memory held is
+// valid there again, and what was on the device only is there still.
+func (p *Placement) unclaim() {
+	for _, h := range p.wrote {
+		h.d.mu.Lock()
+		h.d.root.leaves(&h.box, func(f *Fragment) {
+			if f.inMain {
+				f.valid, f.fault = f.valid|mainBit, nil
+			}
+		})
+		h.d.mu.Unlock()
+	}
 }
 
 // quietLocked waits until no copy of a fragment in b is under way.
@@ -279,7 +364,7 @@ func (d *Datum) claimBoxes(boxes []Box) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range boxes {
-		d.claimLocked(&boxes[i], d.main.Load())
+		_ = d.claimLocked(&boxes[i], d.main.Load()) // main memory is never lost
 		d.writingLocked(&boxes[i], 1)
 	}
 }
@@ -294,7 +379,6 @@ func (d *Datum) releaseBoxes(boxes []Box) {
 
 // Release unpins the instances. Those that hold nothing valid are freed.
 func (p *Placement) Release() {
-	p.Collect()
 	for _, h := range p.wrote {
 		h.d.mu.Lock()
 		h.d.writingLocked(&h.box, -1)
@@ -358,7 +442,9 @@ func (h *Handle) Gather() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.fetchLocked(h, d.main.Load())
+	if err := d.fetchLocked(h, d.main.Load()); err != nil {
+		return err
+	}
 	d.dropInLocked(&h.box)
 	return nil
 }

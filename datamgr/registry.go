@@ -46,7 +46,7 @@ type Registry struct {
 	publishers []*Publisher // who may run tasks; fixed before the first submission
 	held       []*Hold      // data held by the program; guarded by mu
 
-	copies, copiedBytes atomic.Int64 // between instances
+	onLoss func(node int, err *accel.LostError) any // fixed before data is registered
 }
 
 // registries counts those that were made.
@@ -57,7 +57,7 @@ func (g *Registry) Owns(h *Handle) bool { return h.d.reg == g }
 
 // NewRegistry makes a registry whose data lives in mem.
 func NewRegistry(mem accel.Memory) *Registry {
-	g := &Registry{mem: mem, nodes: []*node{newNode(0, mem)}}
+	g := &Registry{mem: mem, nodes: []*node{newNode(0, mem, nil)}}
 	g.unrest.Store(registries.Add(1)<<20 | 1) // tells handles of other registries from ours
 	g.completer.reg = g
 	return g

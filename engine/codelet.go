@@ -29,6 +29,11 @@ type Codelet struct {
 	Elems []iface.Elem
 	// CPU holds the implementations. One is used for each task.
 	CPU []Impl
+	// On holds implementations for devices, by accel.Device.Arch: "opencl", "cuda".
+	// They begin their work on TaskContext.Stream and return; the task ends when
+	// that has. The pointers of their buffers mean something to the device only.
+	// Tasks go to workers for which there is an implementation.
+	On map[string][]Impl
 	// Shape checks sizes and scalar arguments; it runs inside Submit, on the
 	// submitter's goroutine, before anything else happens. Nil: not checked.
 	// It should return a *ShapeError.
@@ -38,7 +43,9 @@ type Codelet struct {
 	Color int // in traces
 	// Pure says that the implementations depend on nothing but operands and
 	// arguments and do nothing but write operands, so that they may be run
-	// again. Options.Verify does that, and is exact for pure codelets only.
+	// again. Options.Verify does that, and is exact for pure codelets only; and
+	// when a device is lost, only pure ones that it ran as functions of this process
+	// are run again elsewhere.
 	Pure bool
 	// Fold is what kernels do to the operands that they declare RW: "sum", "prod",
 	// "min" or "max"; "" is none of these. The engine does not look at it.
@@ -51,6 +58,14 @@ type Codelet struct {
 	// measurements of one tell nothing of another. It is called once in a while,
 	// and only where models are used. Nil: the name is enough.
 	Kernel func() string
+}
+
+// impls are the implementations for an architecture.
+func (c *Codelet) impls(arch string) []Impl {
+	if arch == cpuArch {
+		return c.CPU
+	}
+	return c.On[arch]
 }
 
 // Site is a place in a program; see datamgr.Site.

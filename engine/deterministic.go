@@ -71,7 +71,6 @@ func (w *worker) contribute(t *task, i int) error {
 func (w *worker) plant(t *task, exiting bool) {
 	for i := range t.x.redux {
 		if c := &t.x.redux[i]; c.Taken() {
-			t.x.place.Collect()
 			_ = callKernel(func(*TaskContext) error { c.Plant(); return nil }, nil, func(error) { w.plant(t, true) })
 		}
 	}

@@ -27,8 +27,6 @@ func (o *Options) checkDevices() error {
 		switch {
 		case o.Sequential:
 			return fmt.Errorf("engine: a Sequential runtime runs everything on its submitter, and cannot have the device %s", d.Name())
-		case d.Arch() != "cpu":
-			return fmt.Errorf("engine: the device %s runs kernels for %s, and codelets have implementations for CPUs only", d.Name(), d.Arch())
 		case d.Units() <= 0 || d.Units() > MaxWorkers-n:
 			return fmt.Errorf("engine: the device %s has %d units; there can be %d workers", d.Name(), d.Units(), MaxWorkers)
 		}
@@ -39,9 +37,14 @@ func (o *Options) checkDevices() error {
 
 // addDevices makes the memories of the devices known.
 func (rt *Runtime) addDevices() {
+	rt.reg.OnLoss(rt.lostNode)
+	rt.archs = []string{cpuArch}
 	for _, d := range rt.opt.Devices {
 		rt.devices = append(rt.devices, d)
-		rt.nodeOf = append(rt.nodeOf, rt.reg.AddNode(d.Memory()))
+		if !slices.Contains(rt.archs, d.Arch()) {
+			rt.archs = append(rt.archs, d.Arch())
+		}
+		rt.nodeOf = append(rt.nodeOf, rt.reg.AddNode(d))
 	}
 }
 
@@ -55,9 +58,9 @@ func (o *Options) workersToBe() int {
 }
 
 // addDeviceWorkers makes the workers of the devices, and who carries out hints.
-func (rt *Runtime) addDeviceWorkers() {
+func (rt *Runtime) addDeviceWorkers() error {
 	if rt.devices == nil {
-		return
+		return nil
 	}
 	var cpus []int
 	for w := range rt.workers {
@@ -67,11 +70,70 @@ func (rt *Runtime) addDeviceWorkers() {
 	named := map[string]int{}
 	for k, d := range rt.devices {
 		for range d.Units() {
-			rt.workers = append(rt.workers, newWorker(rt, d, named[d.Name()], rt.nodeOf[k]))
+			w := newWorker(rt, d, named[d.Name()], rt.nodeOf[k])
+			rt.workers = append(rt.workers, w)
 			named[d.Name()]++
+			var err error
+			if w.stream, err = d.NewStream(); err != nil {
+				_ = rt.closeNodes()
+				return fmt.Errorf("engine: the device %s: %w", d.Name(), err)
+			}
 		}
 	}
 	rt.hints.open(rt)
+	return nil
+}
+
+// closeNodes brings data back to main memory and gives up what the devices were
+// asked for. Nobody works any more. Data of the program that could not be saved
+// is an error.
+func (rt *Runtime) closeNodes() error {
+	for _, w := range rt.workers {
+		if w.stream != nil {
+			_ = w.stream.Close() // what failed on it has failed its task
+		}
+	}
+	bytes, err := rt.reg.CloseNodes()
+	if bytes > 0 {
+		return fmt.Errorf("engine: %s of data that was on devices only could not be saved: %w", accel.Bytes(bytes), err)
+	}
+	return nil
+}
+
+// callOnDevice calls fn on the worker's stream and waits for what it has begun.
+func (w *worker) callOnDevice(fn Impl) error {
+	if w.arch == cpuArch {
+		t := w.tc.t
+		work := accel.Work{Name: t.codelet.Name, Flops: t.work()}
+		for i := range t.operands() {
+			d := t.operands()[i].Handle.Desc()
+			work.Bytes += d.Bytes()
+		}
+		return w.stream.Do(work, func() error { return callKernel(fn, &w.tc, w.exit) })
+	}
+	err := callKernel(fn, &w.tc, func(err error) {
+		_ = w.stream.Sync()
+		w.exit(err)
+	})
+	if e := w.stream.Sync(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// work is how many floating-point operations t takes; 0: not known.
+func (t *task) work() float64 {
+	if t.general && t.x.flops > 0 {
+		return t.x.flops
+	}
+	if t.codelet.Flops == nil {
+		return 0
+	}
+	var ds []iface.Desc
+	for _, op := range t.operands() {
+		ds = append(ds, op.Handle.Desc())
+	}
+	return t.codelet.Flops(ds, t.arguments())
 }
 
 // Nodes describes the memory nodes; the first is main memory.
@@ -100,25 +162,41 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 			return allowed, nil // an error that others find
 		}
 	}
-	var none uint64 // nodes where it does not fit
+	lost := rt.lost.Load()
+	none := lost // nodes that will not do
 	for n := 1; n < rt.reg.NumNodes(); n++ {
-		if !rt.reg.Fits(s.Operands, n) {
+		if none&(1<<n) == 0 && !rt.reg.Fits(s.Operands, n) {
 			none |= 1 << n
 		}
 	}
-	if none == 0 {
+	every := true
+	for _, arch := range rt.archs {
+		every = every && len(s.Codelet.impls(arch)) > 0
+	}
+	if none == 0 && every {
 		return allowed, nil
 	}
 	var left []int
-	for w := range rt.workers {
-		if none&(1<<rt.workers[w].node) == 0 && (allowed == nil || allowed.Has(w)) {
+	able, alive := false, false // workers that have an implementation, and those that are not lost
+	for w, k := range rt.workers {
+		if allowed != nil && !allowed.Has(w) || len(s.Codelet.impls(k.arch)) == 0 {
+			continue
+		}
+		able = true
+		alive = alive || lost&(1<<k.node) == 0
+		if none&(1<<k.node) == 0 {
 			left = append(left, w)
 		}
 	}
-	if left == nil {
-		return nil, rt.tooLarge(s, allowed)
+	switch {
+	case left != nil:
+		return rt.workerSet(left)
+	case !able:
+		return nil, &NoImplementationError{Codelet: s.Codelet, Archs: rt.archs}
+	case !alive:
+		return nil, &LostWorkersError{Codelet: s.Codelet}
 	}
-	return rt.workerSet(left)
+	return nil, rt.tooLarge(s, allowed)
 }
 
 // onOneNode takes the workers out of ws, nil for all, that are not on the node of
@@ -147,12 +225,20 @@ func (rt *Runtime) missing(t *task, w int) (bytes int64) {
 	return bytes
 }
 
+// LostWorkersError says that all workers that may run a task are those of devices
+// that are lost.
+type LostWorkersError struct{ Codelet *Codelet }
+
+func (e *LostWorkersError) Error() string {
+	return fmt.Sprintf("the devices that may run a task of %s are lost: let it run on other workers", e.Codelet.Name)
+}
+
 // tooLarge is the error for a task that fits none of the nodes where it may run.
 func (rt *Runtime) tooLarge(s *TaskSpec, allowed *sched.Set) error {
 	e := &TooLargeError{Codelet: s.Codelet, Bytes: rt.reg.Needs(s.Operands)}
 	nodes := rt.Nodes()
 	for w := range rt.workers {
-		if n := nodes[rt.workers[w].node]; allowed.Has(w) && !slices.Contains(e.Nodes, n) {
+		if n := nodes[rt.workers[w].node]; (allowed == nil || allowed.Has(w)) && !slices.Contains(e.Nodes, n) {
 			e.Nodes = append(e.Nodes, n)
 		}
 	}

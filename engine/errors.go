@@ -5,6 +5,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr"
@@ -281,13 +283,24 @@ func at(s *Site) string {
 
 // NoImplementationError says that a codelet has nothing that a device of this
 // runtime could run.
-type NoImplementationError struct{ Codelet *Codelet }
+type NoImplementationError struct {
+	Codelet *Codelet
+	Archs   []string // what the workers run that may run the task; nil: CPUs
+}
 
 func (e *NoImplementationError) Error() string {
 	if e.Codelet == nil {
 		return "a task needs a codelet; SubmitWith takes one without"
 	}
-	return fmt.Sprintf("no device can run %s: it has no CPU implementation", e.Codelet.Name)
+	if len(e.Codelet.On) == 0 {
+		return fmt.Sprintf("no device can run %s: it has no CPU implementation", e.Codelet.Name)
+	}
+	has := slices.Sorted(maps.Keys(e.Codelet.On))
+	if len(e.Codelet.CPU) > 0 {
+		has = append(has, cpuArch)
+	}
+	return fmt.Sprintf("no worker can run %s: it has implementations for %s, and the workers that may run it are for %s",
+		e.Codelet.Name, strings.Join(has, ", "), strings.Join(e.Archs, ", "))
 }
 
 // NoNodeError says that data is wanted on a memory node that does not exist.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -47,6 +48,11 @@ func (c *TaskContext) Args() []iface.Scalar { return c.t.arguments() }
 
 // Arg returns scalar argument i, counted from 0.
 func (c *TaskContext) Arg(i int) iface.Scalar { return c.t.arguments()[i] }
+
+// Stream returns the stream of the device that runs the kernel, on which an
+// implementation of Codelet.On begins its work; nil on the CPU. It is of the type
+// that the device's driver says.
+func (c *TaskContext) Stream() accel.Stream { return c.w.stream }
 
 // Worker returns the number of the worker that runs the kernel: 0 to
 // Runtime.Workers()-1. At most one kernel runs on a worker at a time.

@@ -124,11 +124,12 @@ func (rt *Runtime) modelled(t *task, worker int) perf.Estimate {
 	c := rt.call(t, 0, rt.arch(worker))
 	defer rt.freeCall(c)
 	sp := t.special()
-	if sp == nil || len(t.codelet.CPU) == 1 {
+	impls := t.codelet.impls(rt.workers[worker].arch)
+	if sp == nil || len(impls) == 1 {
 		return table.Estimate(c)
 	}
 	var best perf.Estimate // of the implementation that will be chosen
-	for i := range t.codelet.CPU {
+	for i := range impls {
 		if sp.can != nil && !sp.can[i].Has(worker) {
 			continue
 		}
@@ -167,7 +168,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 	if j.stats != nil {
 		if k = a.begin(w, j, t.codelet); k.skip > 0 && fb == nil && !rt.models.active.Load() {
 			k.skip--
-			err := callKernel(fn, &w.tc, w.exit)
+			err := w.call(fn)
 			a.count(k, t)
 			return err
 		}
@@ -176,7 +177,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 		fb.Started(&t.Item, w.id)
 	}
 	start := time.Since(rt.began)
-	err := callKernel(fn, &w.tc, w.exit)
+	err := w.call(fn)
 	d := time.Since(rt.began) - start
 	if fb != nil {
 		fb.Ended(&t.Item, w.id, d.Seconds())

@@ -181,9 +181,13 @@ func (rt *Runtime) Profile() (Profile, bool) {
 		out.Codelets = append(out.Codelets, *c)
 	}
 	slices.SortFunc(out.Codelets, func(a, b CodeletProfile) int { return cmp.Compare(a.Name, b.Name) })
-	ram := rt.device.Memory().Name()
-	copies, bytes := rt.reg.Copied()
-	out.Buses = []BusProfile{{From: ram, To: ram, Copies: copies, Bytes: bytes}}
+	nodes := rt.Nodes()
+	for _, t := range rt.reg.Traffic() {
+		out.Buses = append(out.Buses, BusProfile{From: nodes[t.From].Name, To: nodes[t.To].Name, Copies: t.Copies, Bytes: t.Bytes})
+	}
+	if out.Buses == nil {
+		out.Buses = []BusProfile{{From: nodes[0].Name, To: nodes[0].Name}}
+	}
 	return out, true
 }
 

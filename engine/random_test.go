@@ -127,8 +127,12 @@ func (e *execution) gate(i int) *Gate {
 }
 
 func execute(p *program, o Options, pause func()) (bad []string) {
-	for _, d := range o.Devices { // a new one for each run
-		o.Devices = simulated(d.Memory().Capacity(), d.Units())
+	if len(o.Devices) > 0 { // new ones for each run
+		d, unsound := o.Devices[0], 0
+		if _, ok := d.(*frail); ok {
+			unsound = len(o.Devices)
+		}
+		o.Devices = devices(d.Memory().Capacity(), d.Units(), unsound, p.seed)
 	}
 	rt, err := New(o)
 	if err != nil {
@@ -438,7 +442,7 @@ func (e *execution) hint(i uint64) {
 		h, err := all[r.IntN(len(all))], error(nil)
 		switch r.IntN(4) {
 		case 0, 1:
-			err = e.job.Prefetch(h, r.IntN(2), r.IntN(2) == 0)
+			err = e.job.Prefetch(h, r.IntN(len(e.rt.Nodes())), r.IntN(2) == 0)
 		case 2:
 			err = e.job.WontUse(h)
 		case 3:
@@ -603,9 +607,21 @@ func configuration(n uint64) Options {
 		o.Window = 4
 	}
 	if n%3 == 1 {
-		o.Devices = simulated(int64(64+n*37%700), int(1+n/5%3))
+		o.Devices = devices(int64(64+n*37%700), int(1+n/5%3), int(n/3%3), n)
 	}
 	return o
+}
+
+// devices are one that is sound, or so many that are not, with so many bytes and
+// units each.
+func devices(bytes int64, units, unsound int, seed uint64) (all []accel.Device) {
+	if unsound == 0 {
+		return simulated(bytes, units)
+	}
+	for i := range unsound {
+		all = append(all, newFrail(string(rune('a'+i)), bytes, units).flaky(seed+uint64(i)))
+	}
+	return all
 }
 
 // simulated is a device with so many bytes and units.

@@ -47,6 +47,7 @@ type optionsText struct {
 	Sequential, Poison, Verify, Deterministic bool
 	Device                                    int64 `json:",omitempty"` // bytes of its memory
 	Units                                     int   `json:",omitempty"` // 0: there is no device
+	Frail                                     int   `json:",omitempty"` // devices like that whose copies fail now and then; 0: one that is sound
 }
 
 type datumText struct {
@@ -135,6 +136,9 @@ func (c randomCase) encode() []byte {
 	x := &optionsText{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic}
 	for _, d := range o.Devices {
 		x.Device, x.Units = d.Memory().Capacity(), d.Units()
+		if _, ok := d.(*frail); ok {
+			x.Frail++
+		}
 	}
 	line(lineText{Options: x})
 	for _, d := range c.data {
@@ -181,7 +185,7 @@ func decode(text []byte) (c randomCase, err error) {
 			o := l.Options
 			c.options = Options{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic}
 			if o.Units > 0 {
-				c.options.Devices = simulated(o.Device, o.Units)
+				c.options.Devices = devices(o.Device, o.Units, o.Frail, 0)
 			}
 		case l.Datum != nil:
 			d := &modelDatum{kind: iface.Vector, dims: l.Datum.Dims, ld: l.Datum.LD, home: l.Datum.Home, adds: l.Datum.Adds, initOnly: l.Datum.InitOnly, dup: l.Datum.Dup}

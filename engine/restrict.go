@@ -15,6 +15,7 @@ type WorkerInfo struct {
 	ID   int    // 0 to Runtime.Workers()-1
 	Name string // "cpu 0"
 	Kind string // what runs its kernels: "cpu", or the name of a device
+	Arch string // what its kernels are written for: "cpu", "opencl", "cuda"
 	Node int    // its memory node, a place in Runtime.Nodes()
 }
 
@@ -28,7 +29,7 @@ func (rt *Runtime) Worker(i int) (WorkerInfo, error) {
 
 func (rt *Runtime) info(i int) WorkerInfo {
 	w := rt.workers[i]
-	return WorkerInfo{ID: i, Name: w.name, Kind: w.kind, Node: w.node}
+	return WorkerInfo{ID: i, Name: w.name, Kind: w.kind, Arch: w.arch, Node: w.node}
 }
 
 // restrict finds the workers that may run a task, and which implementations
@@ -51,7 +52,11 @@ func (sp *special) restrict(rt *Runtime, s *TaskSpec) (err error) {
 	for _, op := range s.Operands {
 		ops = append(ops, op.Handle.Desc())
 	}
-	impls := make([][]int, len(c.CPU))
+	most := 0
+	for _, arch := range rt.archs {
+		most = max(most, len(c.impls(arch)))
+	}
+	impls := make([][]int, most)
 	var fit []int
 	for w := range rt.workers {
 		info := rt.info(w)
@@ -61,7 +66,7 @@ func (sp *special) restrict(rt *Runtime, s *TaskSpec) (err error) {
 			continue
 		}
 		ok := can == nil || sp.nowhere
-		for i := range c.CPU {
+		for i := range c.impls(info.Arch) {
 			if can != nil && can(info, i, ops, s.Args) {
 				impls[i] = append(impls[i], w)
 				ok = true
@@ -101,7 +106,7 @@ const trials = 5
 // jobs that must give the same bits, take the first.
 func (w *worker) implementation(t *task) int {
 	sp, rt := t.special(), w.rt
-	n := len(t.codelet.CPU)
+	n := len(t.codelet.impls(w.arch))
 	if sp == nil || n == 1 {
 		return 0
 	}

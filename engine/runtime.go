@@ -23,6 +23,8 @@ type Runtime struct {
 	device   accel.Device   // main memory, and the CPU workers
 	devices  []accel.Device // the others
 	nodeOf   []int          // of each of those
+	archs    []string       // of all workers, each once
+	lost     atomic.Uint64  // nodes whose device is lost
 	hints    hints
 	host     *sched.Set // the CPU workers, if there are others
 	policy   sched.Policy
@@ -92,7 +94,9 @@ func New(o Options) (*Runtime, error) {
 	for i := range o.Workers {
 		rt.workers = append(rt.workers, newWorker(rt, rt.device, i, 0))
 	}
-	rt.addDeviceWorkers()
+	if err := rt.addDeviceWorkers(); err != nil {
+		return nil, err
+	}
 	if !o.Sequential {
 		for _, w := range rt.workers {
 			rt.group.Add(1)
@@ -139,7 +143,9 @@ func (rt *Runtime) Close() error {
 		for _, w := range rt.workers {
 			w.freeScratch()
 		}
-		rt.reg.CloseNodes()
+		if err := rt.closeNodes(); err != nil {
+			rt.closeErr = errors.Join(rt.closeErr, err)
+		}
 		if err := rt.saveModels(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)
 		}

@@ -73,8 +73,8 @@ type Traits struct {
 	// MaxWorkers bounds the number of workers of a task of a parallel codelet; 0:
 	// all there are.
 	MaxWorkers int
-	// CanExecute says whether an implementation, a place in Codelet.CPU, can
-	// serve a task with such operands on such a worker; nil: all can. It runs
+	// CanExecute says whether an implementation, a place in Codelet.CPU or in the
+	// entry of Codelet.On for the worker's Arch, can serve a task with such operands on such a worker; nil: all can. It runs
 	// inside the submission, and must give the same whenever it is asked.
 	CanExecute func(w WorkerInfo, impl int, ops []iface.Desc, args []iface.Scalar) bool
 	// Callback is for tasks that have none.
@@ -198,7 +198,7 @@ func (sp *special) check(s *TaskSpec) error {
 	if sp.nowhere {
 		return checkNowhere(s)
 	}
-	if len(c.CPU) == 0 {
+	if len(c.CPU) == 0 && len(c.On) == 0 {
 		return &NoImplementationError{Codelet: c}
 	}
 	return nil
@@ -206,7 +206,7 @@ func (sp *special) check(s *TaskSpec) error {
 
 func checkNowhere(s *TaskSpec) error {
 	c := s.Codelet
-	if len(c.CPU) > 0 {
+	if len(c.CPU) > 0 || len(c.On) > 0 {
 		return fmt.Errorf("engine: codelet %s is for tasks without a kernel, and has an implementation; leave out one of the two", c.Name)
 	}
 	for i, op := range s.Operands {
@@ -348,7 +348,13 @@ func (w *worker) runBody(t *task) {
 	end := func(err error) {
 		if err == nil {
 			i := w.implementation(t)
-			err = w.kernel(t, w.body(t, t.codelet.CPU[i]), i)
+			err = w.kernel(t, w.body(t, t.codelet.impls(w.arch)[i]), i)
+			if err != nil && w.interrupted(t, err) {
+				return
+			}
+			if err == nil && w.node > 0 {
+				err = t.x.place.Collect(w.rt.reg)
+			}
 		}
 		if err != nil {
 			w.fail(t, err)

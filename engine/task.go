@@ -92,7 +92,8 @@ type rest struct {
 	hold        *datamgr.Hold // of a light task that started
 	target      *Task         // of a relay: the task whose end it delays
 	times       *taskTimes    // with Options.Profile
-	_           [32]byte      // whole cache lines, so that locks is one
+	tried       uint64        // nodes where it could not run
+	_           [24]byte      // whole cache lines, so that locks is one
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back
@@ -258,7 +259,7 @@ func (t *task) extend() *ext {
 	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
 	x.name, x.color, x.flops = "", 0, 0
 	x.future, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
-	x.dup, x.copies, x.shares = nil, nil, nil
+	x.dup, x.copies, x.shares, x.tried = nil, nil, nil, 0
 	x.lost.Store(nil)
 	return x
 }

@@ -81,13 +81,16 @@ func (rt *Runtime) giveHand(h *hand) {
 // worker runs tasks, one at a time.
 type worker struct {
 	hand
-	pub   datamgr.Publisher
-	tc    TaskContext
-	park  chan bool // true: go on as the one who looks for work
-	name  string
-	kind  string      // the device's name
-	node  int         // its memory node
-	freed [2]struct { // ended tasks to give back, by size
+	pub    datamgr.Publisher
+	tc     TaskContext
+	park   chan bool // true: go on as the one who looks for work
+	name   string
+	kind   string // the device's name
+	arch   string // what its kernels are written for
+	dev    accel.Device
+	stream accel.Stream // of the kernels; nil on the CPU
+	node   int          // its memory node
+	freed  [2]struct {  // ended tasks to give back, by size
 		first, last *task
 		n           int
 	}
@@ -103,7 +106,7 @@ type worker struct {
 // newWorker makes the next worker, which is unit i of a device.
 func newWorker(rt *Runtime, dev accel.Device, i, node int) *worker {
 	w := &worker{hand: hand{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
-		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), node: node}
+		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
 	w.hand.w = w
 	rt.reg.AddPublisher(&w.pub)
 	return w
@@ -370,7 +373,7 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	}
 	var err error
 	if !j.timed.Load() {
-		err = callKernel(fn, &w.tc, w.exit)
+		err = w.call(fn)
 	} else {
 		err = w.timed(t, fn, impl)
 	}
@@ -378,6 +381,15 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 		w.rt.event(TaskDone, t, w.id, nil)
 	}
 	return err
+}
+
+// call calls fn, and returns when it and what it has begun on the worker's stream
+// have ended.
+func (w *worker) call(fn Impl) error {
+	if w.stream == nil {
+		return callKernel(fn, &w.tc, w.exit)
+	}
+	return w.callOnDevice(fn)
 }
 
 // exit is called when a kernel ends the worker's goroutine.
@@ -421,7 +433,7 @@ func (w *worker) runGeneral(t *task) {
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
 	if err := x.place.Prepare(w.node, ops); err != nil {
-		w.fail(t, err)
+		w.unable(t, err)
 		return
 	}
 	if w.rt.profile != nil {
@@ -429,10 +441,10 @@ func (w *worker) runGeneral(t *task) {
 	}
 	w.tc.reset(t, w)
 	if err := w.privates(t); err != nil {
-		w.fail(t, err)
+		w.unable(t, err)
 		return
 	}
-	if w.rt.opt.Poison {
+	if w.rt.opt.Poison && w.arch == cpuArch {
 		w.poison(t)
 	}
 	w.runBody(t)
@@ -485,7 +497,9 @@ func (w *worker) privates(t *task) error {
 			if w.node > 0 {
 				b := &w.tc.bufs[i]
 				from := *b
-				t.x.place.Contribute(i, op.Handle, &from, b)
+				if err := t.x.place.Contribute(i, op.Handle, &from, b); err != nil {
+					return err
+				}
 			}
 			w.tc.set[i] = true
 		}
@@ -580,7 +594,6 @@ func (h *hand) endUser(t *task, f *failure, err error) {
 // its locks and accesses end.
 func (h *hand) end(t *task, f *failure) {
 	x := t.x
-	x.place.Collect()
 	for i := range x.redux {
 		x.redux[i].Return()
 	}

@@ -118,7 +118,7 @@ var faults = []fault{
 
 	// validity
 	{"write-keeps-copies", "datamgr/place.go",
-		"func(f *Fragment) { f.valid = 1 << in.layer })", "func(f *Fragment) { f.valid |= 1 << in.layer })",
+		"		f.valid = 1 << in.layer\n", "		f.valid |= 1 << in.layer\n",
 		"a write makes other copies invalid"},
 	{"fetch-nothing", "datamgr/place.go",
 		"			case f.valid&bit != 0:\n			case", "			case f.valid != 0:\n			case",
@@ -126,8 +126,20 @@ var faults = []fault{
 
 	// nodes
 	{"evict-forgets", "datamgr/node.go",
-		"			d.copyLocked(f, in, d.main.Load())", "			f.valid |= mainBit",
+		"			err := d.copyLocked(f, in, d.main.Load())", "			err := error(nil)\n			f.valid |= mainBit",
 		"what only an evicted copy held is written back"},
+	{"loss-unheard", "datamgr/lost.go",
+		"			f.valid, f.fault = mainBit, &loss{why}", "			f.valid = mainBit",
+		"what was only on a lost device has no value"},
+	{"loss-late", "datamgr/place.go",
+		"op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box)", "false",
+		"a task that was about to run hears of a loss"},
+	{"restore-blind", "datamgr/lost.go",
+		"			if !op.Handle.hadMain() {", "			if false {",
+		"a kernel runs again only where what it reads is what it was"},
+	{"retry-same-node", "engine/retry.go",
+		"	tried := x.tried | 1<<w.node", "	tried := x.tried",
+		"a task that could not run on a device goes elsewhere"},
 	{"write-beside-copy", "datamgr/place.go",
 		"	d.quietLocked(b)\n", "",
 		"who writes waits for the copies under way"},

@@ -1,0 +1,211 @@
+package datamgr
+
+// Links: how bytes travel between nodes, and what has travelled.
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Traffic is what was copied from one node to another, or between instances on
+// one.
+type Traffic struct {
+	From, To      int
+	Copies, Bytes int64
+}
+
+// link counts what went from one node to another.
+type link struct{ copies, bytes atomic.Int64 }
+
+// link returns the counts from one node to another.
+func (g *Registry) link(from, to *node) *link { return from.links[to.id] }
+
+// Traffic returns what was copied between nodes, for those pairs where something
+// was, in the order of the nodes.
+func (g *Registry) Traffic() (all []Traffic) {
+	for _, from := range g.nodes {
+		for to, l := range from.links {
+			if n := l.copies.Load(); n > 0 {
+				all = append(all, Traffic{From: from.id, To: to, Copies: n, Bytes: l.bytes.Load()})
+			}
+		}
+	}
+	return all
+}
+
+// Copied returns how many copies were made between instances of data, and their
+// bytes.
+func (g *Registry) Copied() (copies, bytes int64) {
+	for _, t := range g.Traffic() {
+		copies += t.Copies
+		bytes += t.Bytes
+	}
+	return copies, bytes
+}
+
+// streams are those of a device that copy, each used by one goroutine at a time.
+type streams struct {
+	mu   sync.Mutex
+	idle []accel.Stream
+}
+
+// take returns a stream of n's device.
+func (n *node) take() (accel.Stream, error) {
+	n.streams.mu.Lock()
+	if k := len(n.streams.idle); k > 0 {
+		s := n.streams.idle[k-1]
+		n.streams.idle = n.streams.idle[:k-1]
+		n.streams.mu.Unlock()
+		return s, nil
+	}
+	n.streams.mu.Unlock()
+	return n.dev.NewStream()
+}
+
+func (n *node) give(s accel.Stream) {
+	n.streams.mu.Lock()
+	n.streams.idle = append(n.streams.idle, s)
+	n.streams.mu.Unlock()
+}
+
+// closeStreams gives the streams up; nobody copies any more.
+func (n *node) closeStreams() {
+	n.streams.mu.Lock()
+	defer n.streams.mu.Unlock()
+	for _, s := range n.streams.idle {
+		_ = s.Close() // whatever failed was reported to whom it concerned
+	}
+	n.streams.idle = nil
+}
+
+// carrier is the node whose device copies between a and b; nil when there is none,
+// and the way goes through main memory.
+func carrier(a, b *node) *node {
+	switch {
+	case b.dev != nil && (a == b || b.dev.Reaches(a.mem)):
+		return b
+	case a.dev != nil && a.dev.Reaches(b.mem):
+		return a
+	}
+	return nil
+}
+
+// direct reports whether bytes go from a to b without a stop.
+func direct(a, b *node) bool { return a.id == 0 && b.id == 0 || carrier(a, b) != nil }
+
+// move copies the elements of box between two instances that hold them. The
+// error is a *accel.LostError when a device is lost, and else says that this copy
+// failed.
+func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
+	l := src.node.links[dst.node.id]
+	if dst.node.id == 0 && src.node.id == 0 {
+		copyBox(dst, src, box, size)
+	} else {
+		var t transfer
+		for k := range box.lo {
+			t.n[k], t.ds[k], t.ss[k] = box.hi[k]-box.lo[k], dst.stride[k], src.stride[k]
+		}
+		c := t.describe(dst.at(&box.lo, size), src.at(&box.lo, size), size)
+		if err := g.carry(dst.node, src.node, &c); err != nil {
+			return err
+		}
+	}
+	l.copies.Add(1)
+	l.bytes.Add(int64(box.size()) * int64(size))
+	return nil
+}
+
+// moveBuffer is move for buffers of the same shape, of which one is in main memory.
+func (g *Registry) moveBuffer(to, from *node, dst, src *iface.Buffer) error {
+	var t transfer
+	t.n = [iface.MaxRank]int{1, 1, 1, 1}
+	for k := range int(dst.Rank) {
+		t.n[k], t.ds[k], t.ss[k] = dst.Dim[k], dst.Stride[k], src.Stride[k]
+	}
+	c := t.describe(dst.Ptr, src.Ptr, dst.Elem.Size())
+	if err := g.carry(to, from, &c); err != nil {
+		return err
+	}
+	l := from.links[to.id]
+	l.copies.Add(1)
+	l.bytes.Add(c.Total())
+	return nil
+}
+
+// carry copies c, and returns when that is done. No lock of a datum is held.
+func (g *Registry) carry(to, from *node, c *accel.Copy) error {
+	if c.Total() == 0 {
+		return nil
+	}
+	n := carrier(from, to)
+	for _, x := range []*node{from, to} {
+		if e := x.lost.Load(); e != nil {
+			return e
+		}
+	}
+	c.Dst.Mem, c.Src.Mem = to.mem, from.mem
+	var lost *accel.LostError
+	s, err := n.take()
+	if err == nil {
+		for range 2 { // what fails once need not fail again
+			err = s.Copy(c)
+			if e := s.Sync(); err == nil {
+				err = e
+			}
+			if err == nil || errors.As(err, &lost) {
+				break
+			}
+		}
+		n.give(s)
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.As(err, &lost) {
+		g.lose(g.named(lost.Device, n), lost)
+		return lost
+	}
+	var failed *accel.CopyError
+	if !errors.As(err, &failed) {
+		err = &accel.CopyError{From: from.mem.Name(), To: to.mem.Name(), Bytes: c.Total(), Err: err}
+	}
+	return err
+}
+
+// named is the node of a device by its name; n when there is no such.
+func (g *Registry) named(device string, n *node) *node {
+	for _, x := range g.nodes {
+		if x.dev != nil && x.dev.Name() == device {
+			return x
+		}
+	}
+	return n
+}
+
+// describe turns t into a copy of rows: axes along which both sides lie side by
+// side become one row, as far as they go.
+func (t *transfer) describe(dst, src unsafe.Pointer, size uintptr) accel.Copy {
+	c := accel.Copy{Dst: accel.Place{Ptr: dst}, Src: accel.Place{Ptr: src}, Bytes: int64(size), Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
+	n := t.n
+	for again := true; again; {
+		again = false
+		for k := range n {
+			if n[k] != 1 && int64(t.ds[k])*int64(size) == c.Bytes && int64(t.ss[k])*int64(size) == c.Bytes {
+				c.Bytes *= int64(n[k])
+				n[k], again = 1, true
+			}
+		}
+	}
+	for k := range n {
+		c.Count[k] = int64(n[k])
+		if n[k] > 1 {
+			c.DstStep[k], c.SrcStep[k] = int64(t.ds[k])*int64(size), int64(t.ss[k])*int64(size)
+		}
+	}
+	return c
+}

@@ -1,0 +1,132 @@
+package datamgr
+
+// Loss of a node: its device does not answer any more.
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/starpush/starpush/accel"
+)
+
+// ErrSpoiled is what Prepare returns when data that the task reads has lost its
+// value; Fault says why.
+var ErrSpoiled = errors.New("datamgr: data has lost its value")
+
+// OnLoss sets what is called once when a node is lost, by whoever noticed, without
+// locks: it returns what Fault is to give for the data that was nowhere else.
+// Before data is registered.
+func (g *Registry) OnLoss(fn func(node int, err *accel.LostError) any) { g.onLoss = fn }
+
+// Lost returns why a node is lost; nil when it is not.
+func (g *Registry) Lost(node int) *accel.LostError { return g.nodes[node].lost.Load() }
+
+// Lose says that the device of a node is lost. Data keeps the values that are valid
+// elsewhere; what was only there has none any more, until it is written again. A
+// task that runs there fails, and may be able to run again: see Placement.Restore.
+func (g *Registry) Lose(node int, err *accel.LostError) { g.lose(g.nodes[node], err) }
+
+func (g *Registry) lose(n *node, err *accel.LostError) {
+	if !n.lost.CompareAndSwap(nil, err) {
+		return
+	}
+	var why any = err
+	if g.onLoss != nil {
+		why = g.onLoss(n.id, err)
+	}
+	n.mu.Lock()
+	ins := slices.Clone(n.mu.insts) // who makes one now sees that n is lost before it becomes valid
+	n.mu.Unlock()
+	for _, in := range ins {
+		in.d.lose(in, why)
+	}
+	n.mu.Lock()
+	n.mu.changes++
+	n.mu.wake.Broadcast()
+	n.mu.Unlock()
+}
+
+// lose forgets what in holds.
+func (d *Datum) lose(in *instance, why any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if in.gone {
+		return
+	}
+	if d.spoilLocked(in, why) > 0 {
+		d.setState(stateFaults)
+	}
+	if in.pins == 0 && !in.leaving {
+		d.removeLocked(in)
+	}
+	d.mu.wake.Broadcast()
+}
+
+// spoilLocked makes nothing valid in in. It returns how many bytes are valid
+// nowhere now.
+func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
+	bit := uint64(1) << in.layer
+	d.root.leaves(&in.box, func(f *Fragment) {
+		if f.valid&bit == 0 || !in.box.has(&f.box) {
+			return
+		}
+		if f.valid &^= bit; f.valid == 0 {
+			f.valid, f.fault = mainBit, &loss{why}
+			bytes += d.bytesOf(&f.box)
+		}
+	})
+	return bytes
+}
+
+// abandon takes away what is left on n. It returns how many bytes were nowhere
+// else, and why they could not be saved.
+func (g *Registry) abandon(n *node) (bytes int64, err error) {
+	n.mu.Lock()
+	ins := slices.Clone(n.mu.insts)
+	n.mu.Unlock()
+	for _, in := range ins {
+		d := in.d
+		d.mu.Lock()
+		if f := d.onlyInLocked(in); f != nil { // evict has tried, and says why only now
+			if e := d.copyLocked(f, in, d.main.Load()); e != nil && err == nil {
+				err = e
+			}
+		}
+		bytes += d.spoilLocked(in, ErrSpoiled)
+		if in.pins == 0 && !in.gone {
+			d.removeLocked(in)
+		}
+		d.mu.Unlock()
+	}
+	return bytes, err
+}
+
+// Restore is called for a task whose kernel, or what came before it, failed on a
+// device and left main memory as it was: it makes what main memory held when the
+// task began valid again, where the task reads and writes. False: something
+// was only on the device, and is not what it was. Before Release.
+func (p *Placement) Restore(ops []Operand) bool {
+	for i := range ops {
+		if op := &ops[i]; op.placed() && op.Mode.Reads() && op.Mode.Writes() && slices.Contains(p.wrote, op.Handle) {
+			if !op.Handle.hadMain() {
+				return false
+			}
+		}
+	}
+	for _, h := range p.wrote {
+		h.d.mu.Lock()
+		h.d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.fault = mainBit, nil })
+		h.d.mu.Unlock()
+	}
+	return true
+}
+
+// hadMain reports whether all of h was valid in main memory when the task that
+// writes it began.
+func (h *Handle) hadMain() bool {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	had := true
+	h.d.root.leaves(&h.box, func(f *Fragment) { had = had && f.inMain })
+	return had
+}

@@ -1,0 +1,93 @@
+package engine
+
+// Tasks that could not run on a device, and run elsewhere.
+//
+// What goes wrong before a kernel starts leaves all data as it was: a copy that
+// failed, memory that ran out, a device that is lost. The task goes to a worker on
+// another node then, once for each node. When the device is lost while the kernel
+// runs, the task runs again if it may and if what it reads is still somewhere: see
+// Codelet.Pure and datamgr's Placement.Restore.
+
+import (
+	"errors"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// unable ends t, which has its locks and whose kernel did not start because of err:
+// it goes elsewhere if there is somewhere else.
+func (w *worker) unable(t *task, err error) {
+	if errors.Is(err, datamgr.ErrSpoiled) && w.refused(t) {
+		return
+	}
+	if w.node > 0 && w.elsewhere(t, false) {
+		return
+	}
+	w.fail(t, err)
+}
+
+// interrupted reports whether t, whose kernel failed with err, is to be run
+// elsewhere, and sees to it.
+func (w *worker) interrupted(t *task, err error) bool {
+	if w.node == 0 {
+		return false
+	}
+	var lost *accel.LostError
+	if errors.As(err, &lost) && lost.Device == w.dev.Name() {
+		w.rt.reg.Lose(w.node, lost)
+	}
+	if w.rt.reg.Lost(w.node) == nil || w.arch == cpuArch && !t.codelet.Pure {
+		return false
+	}
+	return w.elsewhere(t, true)
+}
+
+// elsewhere gives t, which this worker could not run, to workers on other nodes
+// where it has not been; false: there are none, or it cannot be run again. begun
+// says that its kernel had been called.
+func (w *worker) elsewhere(t *task, begun bool) bool {
+	x, rt := t.x, w.rt
+	if sp := t.special(); t.kind != userTask || sp != nil && (sp.gang != nil || begun && sp.OnStart != nil) ||
+		t.job.opt.Deterministic && len(x.redux) > 0 {
+		return false
+	}
+	tried := x.tried | 1<<w.node
+	var left []int
+	for i, o := range rt.workers {
+		if tried&(1<<o.node) == 0 && t.Allows(i) && rt.reg.Lost(o.node) == nil {
+			left = append(left, i)
+		}
+	}
+	if len(left) == 0 || begun && !x.place.Restore(t.operands()) {
+		return false
+	}
+	rt.reg.Lock()
+	set := sched.NewSet(left...)
+	if known, err := rt.workerSet(left); err == nil && known != nil {
+		set = known
+	}
+	rt.reg.Unlock()
+	x.tried = tried
+	for i := range x.redux {
+		x.redux[i].Return()
+	}
+	x.redux = x.redux[:0]
+	x.place.Release()
+	x.locks.Release(w.c)
+	w.pub.End(w.c) // t may run elsewhere by now
+	t.Allowed = set
+	rt.push(t, w.id)
+	return true
+}
+
+// lostNode is called once when a device is lost. What it returns is the provenance
+// of the data that was only there.
+func (rt *Runtime) lostNode(node int, err *accel.LostError) any {
+	rt.lost.Or(1 << node)
+	return &failure{codelet: lostCodelet, worker: err.Device, cause: err}
+}
+
+// lostCodelet names what lost data on a device in errors.
+var lostCodelet = &Codelet{Name: "device"}

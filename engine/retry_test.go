@@ -1,0 +1,326 @@
+package engine
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// firstOf returns the first element of h.
+func firstOf(t *testing.T, j *Job, h *datamgr.Handle) (int64, error) {
+	t.Helper()
+	a, err := j.Acquire(nil, h, iface.R)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Release()
+	return iface.Slice[int64](a.Buffer())[0], nil
+}
+
+func holds(t *testing.T, j *Job, h *datamgr.Handle, want int64) {
+	t.Helper()
+	if got, err := firstOf(t, j, h); err != nil || got != want {
+		t.Errorf("%d, %v; want %d", got, err, want)
+	}
+}
+
+// pure is a codelet that adds one to what it may write.
+var pure = &Codelet{Name: "pure inc", CPU: incs.CPU, Pure: true}
+
+// TestFailedCopy: a task whose data cannot be copied to a device runs elsewhere,
+// under every policy; where it may not, it fails and says why.
+func TestFailedCopy(t *testing.T) {
+	for _, p := range sched.Names() {
+		d := newFrail("a", 1<<10, 1)
+		rt, j := start(t, Options{Workers: 1, Policy: p, Devices: []accel.Device{d}})
+		h := ints(t, rt, []int64{1})
+		d.copies.Store(2)
+		for range 10 {
+			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+		}
+		must(t, j.Wait(nil))
+		holds(t, j, h, 11)
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{0}}))
+		must(t, j.Wait(nil))
+		d.copies.Store(1 << 20)
+		k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}})
+		must(t, err)
+		must(t, k.Wait(nil))
+		var failed *accel.CopyError
+		if err := k.Err(); !errors.As(err, &failed) || failed.From != "ram" || failed.To != "a" || !errors.Is(err, errWire) {
+			t.Errorf("%s: got %v", p, err)
+		}
+		d.copies.Store(0)
+		j.Failures()
+	}
+}
+
+// TestLostDevice: a device is lost while a kernel runs there.
+func TestLostDevice(t *testing.T) {
+	for _, p := range sched.Names() {
+		d := newFrail("a", 1<<10, 1)
+		rt, j := start(t, Options{Workers: 2, Policy: p, Devices: []accel.Device{d}})
+		both, only := ints(t, rt, []int64{1}), ints(t, rt, []int64{1})
+		onDevice := func(c *Codelet, hs ...*datamgr.Handle) *Task {
+			s := TaskSpec{Codelet: c, Workers: []int{2}}
+			for _, h := range hs {
+				s.Operands = append(s.Operands, Operand{Handle: h, Mode: iface.RW})
+			}
+			k, err := j.SubmitTask(&s)
+			must(t, err)
+			return k
+		}
+		must(t, onDevice(pure, only).Wait(nil))
+		d.kernels.Store(1)
+		k, err := j.SubmitTask(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: both, Mode: iface.RW}}, Workers: []int{2, 0}})
+		must(t, err)
+		must(t, k.Wait(nil)) // on the device, which it loses, and then elsewhere; or elsewhere at once
+		if err := k.Err(); err != nil {
+			t.Fatalf("%s: %v", p, err)
+		}
+		holds(t, j, both, 2)
+		d.lost.Store(true)
+		var data *FailedDataError
+		var lost *accel.LostError
+		if _, err := firstOf(t, j, only); !errors.As(err, &lost) && !errors.As(err, &data) {
+			t.Errorf("%s: data that was on the device only: %v", p, err)
+		}
+		// now everybody knows
+		if _, err := firstOf(t, j, only); !errors.As(err, &data) || !errors.As(err, &lost) || !strings.Contains(err.Error(), "device a is lost") {
+			t.Errorf("%s: data that was on the device only: %v", p, err)
+		}
+		var none *LostWorkersError
+		if err := j.Submit(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: both, Mode: iface.RW}}, Workers: []int{2}}); !errors.As(err, &none) {
+			t.Errorf("%s: a task for the lost device: %v", p, err)
+		}
+		for range 10 {
+			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: both, Mode: iface.RW}}}))
+		}
+		must(t, j.Submit(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: only, Mode: iface.RW}}})) // cancelled
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("set", func(c *TaskContext) error {
+			iface.Slice[int64](c.Buffer(0))[0] = 7
+			return nil
+		}), Operands: []Operand{{Handle: only, Mode: iface.W}}}))
+		must(t, j.Wait(nil))
+		holds(t, j, both, 12)
+		holds(t, j, only, 7)
+		j.Failures()
+	}
+}
+
+// TestLostInKernel: what a kernel that had begun may do again.
+func TestLostInKernel(t *testing.T) {
+	for what, c := range map[string]struct {
+		codelet *Codelet
+		before  bool // the data was written on the device
+		again   bool
+	}{
+		"pure":               {pure, false, true},
+		"not pure":           {incs, false, false},
+		"on the device only": {pure, true, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			d := newFrail("a", 1<<10, 1)
+			rt, j := onDevices(t, d)
+			h := ints(t, rt, []int64{1})
+			spec := TaskSpec{Codelet: c.codelet, Operands: []Operand{{Handle: h, Mode: iface.RW}}}
+			hold, err := j.Acquire(nil, h, iface.RW) // so that the CPU is busy when the task is ready
+			must(t, err)
+			if c.before {
+				s := spec
+				s.Workers = []int{1}
+				must(t, j.Submit(&s))
+			}
+			busy := make(chan bool)
+			started := make(chan bool)
+			must(t, j.Submit(&TaskSpec{Codelet: kernel("wait", func(*TaskContext) error { close(started); <-busy; return nil }), Workers: []int{0}}))
+			<-started
+			d.kernels.Store(1)
+			if c.before {
+				d.kernels.Store(2)
+			}
+			k, err := j.SubmitTask(&spec)
+			must(t, err)
+			must(t, hold.Release())
+			for !d.lost.Load() {
+				runtime.Gosched()
+			}
+			close(busy)
+			must(t, k.Wait(nil))
+			var lost *accel.LostError
+			switch err := k.Err(); {
+			case c.again && err != nil:
+				t.Errorf("not run again: %v", err)
+			case !c.again && !errors.As(err, &lost):
+				t.Errorf("got %v", err)
+			}
+			if c.again {
+				holds(t, j, h, 2)
+			}
+			j.Failures()
+		})
+	}
+}
+
+// TestLostUnderLoad: devices are lost while many tasks run. Every value that can
+// be read is the one of the sequential reading.
+func TestLostUnderLoad(t *testing.T) {
+	for round := range 20 {
+		a, b := newFrail("a", 300, 2).flaky(uint64(round)), newFrail("b", 300, 1)
+		rt, j := start(t, Options{Workers: 2, Policy: sched.Names()[round%len(sched.Names())], Devices: []accel.Device{a, b}})
+		a.kernels.Store(int64(1 + 17*round))
+		b.kernels.Store(int64(100 + 40*round))
+		hs := make([]*datamgr.Handle, 12)
+		for i := range hs {
+			hs[i] = ints(t, rt, make([]int64, 1+i))
+		}
+		const rounds = 40
+		for range rounds {
+			for i, h := range hs {
+				must(t, j.Submit(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: h, Mode: iface.RW}, {Handle: hs[(i+5)%len(hs)], Mode: iface.R}}}))
+			}
+		}
+		must(t, j.Wait(nil))
+		lost := 0
+		for _, h := range hs {
+			switch v, err := firstOf(t, j, h); {
+			case err == nil && v != rounds:
+				t.Errorf("round %d: %d, want %d", round, v, rounds)
+			case err != nil:
+				lost++
+				var why *accel.LostError
+				if !errors.As(err, &why) {
+					t.Errorf("round %d: %v", round, err)
+				}
+			}
+		}
+		for _, f := range j.Failures() {
+			var why *accel.LostError
+			if !errors.As(f, &why) {
+				t.Errorf("round %d: %v", round, f)
+			}
+		}
+		if st := j.Stats(); st.Done+st.Failed+st.Cancelled != st.Submitted {
+			t.Errorf("round %d: %+v", round, st)
+		}
+		t.Logf("round %d: %d of %d lost", round, lost, len(hs))
+	}
+}
+
+// toy is a device for kernels of its own kind: functions of its stream, which
+// runs them later, in order.
+type toy struct{ accel.Device }
+
+func (toy) Arch() string { return "toy" }
+
+func (d toy) NewStream() (accel.Stream, error) {
+	s, err := d.Device.NewStream()
+	return &toyStream{Stream: s}, err
+}
+
+type toyStream struct {
+	accel.Stream
+	mu    sync.Mutex
+	queue []func() error
+}
+
+func (s *toyStream) launch(fn func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, fn)
+}
+
+func (s *toyStream) Do(accel.Work, func() error) error { return accel.ErrNotHere }
+
+func (s *toyStream) Sync() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first error
+	for _, fn := range s.queue {
+		if err := fn(); first == nil {
+			first = err
+		}
+	}
+	s.queue = nil
+	return first
+}
+
+// TestImplementationsByArch: codelets choose among the workers by what they have
+// implementations for.
+func TestImplementationsByArch(t *testing.T) {
+	d := toy{newFrail("t", 1<<10, 1).Device}
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
+	if w, err := rt.Worker(1); err != nil || w.Arch != "toy" || w.Kind != "t" {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	var mu sync.Mutex
+	var ran []string
+	note := func(where string) {
+		mu.Lock()
+		defer mu.Unlock()
+		ran = append(ran, where)
+	}
+	onCPU := func(c *TaskContext) error {
+		if c.Stream() != nil {
+			t.Error("a stream on the CPU")
+		}
+		iface.Slice[int64](c.Buffer(0))[0] += 100
+		note("cpu")
+		return nil
+	}
+	onToy := func(c *TaskContext) error {
+		b := *c.Buffer(0)
+		c.Stream().(*toyStream).launch(func() error {
+			iface.Slice[int64](&b)[0]++
+			note("toy")
+			return nil
+		})
+		return nil
+	}
+	fails := func(c *TaskContext) error {
+		c.Stream().(*toyStream).launch(func() error { return errWire })
+		return nil
+	}
+	h := ints(t, rt, []int64{0})
+	submit := func(c *Codelet, workers ...int) error {
+		k, err := j.SubmitTask(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: workers})
+		if err != nil {
+			return err
+		}
+		must(t, k.Wait(nil))
+		return k.Err()
+	}
+	toyOnly := &Codelet{Name: "on toys", On: map[string][]Impl{"toy": {onToy}}}
+	both := &Codelet{Name: "on both", CPU: []Impl{onCPU}, On: map[string][]Impl{"toy": {onToy}}}
+	for range 5 {
+		must(t, submit(kernel("on CPUs", onCPU)))
+		must(t, submit(toyOnly))
+	}
+	must(t, submit(both, 0))
+	must(t, submit(both, 1))
+	holds(t, j, h, 606)
+	mu.Lock()
+	if n := len(slices.DeleteFunc(slices.Clone(ran), func(s string) bool { return s != "toy" })); n != 6 || len(ran) != 12 {
+		t.Errorf("ran on %v", ran)
+	}
+	mu.Unlock()
+	if err := submit(&Codelet{Name: "fails", On: map[string][]Impl{"toy": {fails}}}); !errors.Is(err, errWire) {
+		t.Errorf("a kernel that fails after its launch: %v", err)
+	}
+	j.Failures()
+	var none *NoImplementationError
+	if err := submit(toyOnly, 0); !errors.As(err, &none) || !strings.Contains(err.Error(), "toy") {
+		t.Errorf("no worker for it: %v", err)
+	}
+	if err := submit(&Codelet{Name: "elsewhere", On: map[string][]Impl{"abacus": {onToy}}}); !errors.As(err, &none) {
+		t.Errorf("no worker for it: %v", err)
+	}
+}
