@@ -24,14 +24,12 @@ func (s *LockSet) Queue() bool {
 		return true
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.mu.writer {
-		return false
-	}
-	if !l.inbox.add(s) {
+	taken := l.mu.writer
+	if taken && !l.inbox.add(s) {
 		l.mu.queue.add(s)
 	}
-	return true
+	l.mu.Unlock()
+	return taken
 }
 
 // AcquireOne takes the lock of a plain task. When it reports false the waiter is
@@ -45,17 +43,18 @@ func (s *LockSet) AcquireOne(c *Completer) bool {
 		return false
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	s.baton = nil // whoever takes the lock uses it up, and whoever does not finds it taken
-	if l.mu.writer || l.mu.grace > 0 || l.mu.readers > 0 {
+	free := !l.mu.writer && l.mu.grace == 0 && l.mu.readers == 0
+	if free {
+		l.mu.writer, s.handed = true, true
+		l.openLocked()
+	} else {
 		l.shutLocked()
 		l.mu.queue.add(s)
 		l.wakeLocked(c) // if readers have it: others may run beside them
-		return false
 	}
-	l.mu.writer, s.handed = true, true
-	l.openLocked()
-	return true
+	l.mu.Unlock()
+	return free
 }
 
 // ReleaseOne gives the lock of a plain task back, if it has it, and releases to

@@ -19,6 +19,7 @@ type TaskContext struct {
 	bufs []iface.Buffer
 	set  []bool // bufs[i] is filled in
 	part *part  // of a parallel task
+	keep any    // what kernels leave for those that come later
 }
 
 // NumBuffers returns the number of operands.
@@ -57,6 +58,11 @@ func (c *TaskContext) Stream() accel.Stream { return c.w.stream }
 // Worker returns the number of the worker that runs the kernel: 0 to
 // Runtime.Workers()-1. At most one kernel runs on a worker at a time.
 func (c *TaskContext) Worker() int { return c.w.id }
+
+// Keep returns where the kernels of a worker keep something for those that run
+// there later, such as scratch memory: it is nil, or what another kernel left. It
+// may be lost between two tasks.
+func (c *TaskContext) Keep() *any { return &c.keep }
 
 // Context ends when the task's job is cancelled. Long kernels should look at it.
 func (c *TaskContext) Context() context.Context { return c.t.job.kernelContext(c.t.Order) }

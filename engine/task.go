@@ -126,7 +126,10 @@ func (t *task) setOperands(ops []Operand) {
 	t.nops = uint8(min(len(ops), 255))
 	switch n := len(ops); {
 	case n <= len(t.ops):
-		copy(t.ops[:], ops)
+		for i := range ops { // one by one: a copy waits for fields that were stored just now
+			to := &t.ops[i]
+			to.Handle, to.Mode, to.Unordered = ops[i].Handle, ops[i].Mode, ops[i].Unordered
+		}
 	case t.marks&isWide != 0 && n <= wideOps:
 		copy(t.wide().ops[:], ops)
 	default:
@@ -197,7 +200,7 @@ func (t *task) setOrigin(o *Origin) {
 	// Field by field, with what is no pointer first: a copy of the whole begins with
 	// a look at the line, which is seldom near, and stores need not wait for it.
 	x := t.note()
-	x.origin.Vars = o.Vars
+	x.origin.Vars[0], x.origin.Vars[1] = o.Vars[0], o.Vars[1] // one by one, as they were stored just now
 	x.origin.Site, x.origin.Call = o.Site, o.Call
 	t.marks |= hasOrigin
 }

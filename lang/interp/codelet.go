@@ -100,7 +100,7 @@ func fileOf(o *types.Object) *syntax.File {
 
 // runKernel adapts a kernel to the engine.
 func runKernel(code *kernel.Program) engine.Impl {
-	return func(c *engine.TaskContext) error { return code.RunTask(c) }
+	return func(c *engine.TaskContext) error { return code.RunTask(c, c.Keep()) }
 }
 
 // flopsRule evaluates the flops option of a codelet, which may use operands.

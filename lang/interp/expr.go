@@ -137,6 +137,14 @@ func (c *compiler) intBinary(e *syntax.Binary) intFn {
 	if v := c.intChain(e); v != nil {
 		return v
 	}
+	v := c.intOperator(e)
+	if fast := c.intAffine(e, v); fast != nil {
+		return fast
+	}
+	return v
+}
+
+func (c *compiler) intOperator(e *syntax.Binary) intFn {
 	at, op := c.place(e), e.Op
 	x, y := c.int(e.X), c.int(e.Y)
 	slot, isSlot := c.localSlot(e.X)

@@ -60,6 +60,18 @@ func (c *compiler) slotOf(o *types.Object) (slot, unit int, direct bool) {
 // listedHandle compiles hs[k] of a list of handles.
 func (c *compiler) listedHandle(e *syntax.Index) handleFn {
 	list, k, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
+	if slot, ok := c.listSlot(e.X); ok {
+		return func(f *frame) *Handle {
+			l, _ := f.r[slot].(*List)
+			i := k(f)
+			if l == nil || uint64(i) >= uint64(len(l.a)) {
+				l = l.orEmpty()
+				l.in(f.m, i, at)
+			}
+			h, _ := l.a[i].(*Handle)
+			return h
+		}
+	}
 	return func(f *frame) *Handle {
 		l := list(f)
 		i := k(f)
@@ -69,6 +81,16 @@ func (c *compiler) listedHandle(e *syntax.Index) handleFn {
 		h, _ := l.a[i].(*Handle)
 		return h
 	}
+}
+
+// listSlot returns the slot of a list's name that code can read without a check.
+func (c *compiler) listSlot(e syntax.Expr) (int, bool) {
+	id, ok := unparen(e).(*syntax.Ident)
+	if !ok || id.Obj == nil || id.Obj.Kind == types.BuiltinValue {
+		return 0, false
+	}
+	slot, _, direct := c.slotOf(id.Obj)
+	return slot, direct
 }
 
 // list compiles an expression of a list.

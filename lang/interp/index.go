@@ -73,6 +73,17 @@ func (c *compiler) intIndex(e *syntax.Index) intFn {
 		}
 	}
 	list, index, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
+	if slot, ok := c.listSlot(e.X); ok {
+		return func(f *frame) int64 {
+			l, _ := f.r[slot].(*List)
+			k := index(f)
+			if l == nil || uint64(k) >= uint64(len(l.i)) {
+				l = l.orEmpty()
+				l.in(f.m, k, at)
+			}
+			return l.i[k]
+		}
+	}
 	return func(f *frame) int64 {
 		l := list(f)
 		k := index(f)

@@ -58,6 +58,23 @@ func newMachine(p *Program) *machine {
 		ops: make([]operandView, len(p.fn.Operands)), arena: make([]uint64, p.temps*stripLen)}
 }
 
+// fit makes m, which ran another program, a machine for p.
+func (m *machine) fit(p *Program) {
+	m.p = p
+	m.ints, m.flts = roomFor(m.ints, len(p.fn.Slots)), roomFor(m.flts, len(p.fn.Slots))
+	m.ptrs = roomFor(m.ptrs, len(p.fn.Slots))
+	m.ops = roomFor(m.ops, len(p.fn.Operands))
+	m.arena = roomFor(m.arena, p.temps*stripLen)
+}
+
+// roomFor returns a with length n; what is in it does not matter.
+func roomFor[T any](a []T, n int) []T {
+	if n > cap(a) {
+		return make([]T, n)
+	}
+	return a[:n]
+}
+
 // reset drops what a run refers to.
 func (m *machine) reset() {
 	clear(m.ops)
@@ -82,9 +99,11 @@ func (m *machine) bind(t Task) error {
 			}
 			return fmt.Errorf("kernel: operand %s of codelet %s must be a %v of %v, and is %s", o.Name, fn.Name, o.Kind, o.Elem, got)
 		}
-		v := &m.ops[k]
-		*v = operandView{ptr: b.Ptr, kind: b.Kind, dim: [2]int64{int64(b.Dim[0]), int64(b.Dim[1])},
-			off: [2]int64{int64(b.Off[0]), int64(b.Off[1])}, row: 1}
+		v := &m.ops[k] // field by field: a literal is built elsewhere and copied, which waits for its stores and takes 12 ns
+		v.ptr, v.kind = b.Ptr, b.Kind
+		v.dim[0], v.dim[1] = int64(b.Dim[0]), int64(b.Dim[1])
+		v.off[0], v.off[1] = int64(b.Off[0]), int64(b.Off[1])
+		v.row = 1
 		if b.Rank == 2 {
 			v.row = int64(b.Stride[0])
 			if b.Dim[0] <= 1 && v.row == 0 {

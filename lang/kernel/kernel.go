@@ -73,7 +73,8 @@ func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 }
 
 // Program is a body compiled for concrete element types. It is immutable and
-// safe for concurrent use; every run takes its scratch memory from a pool.
+// safe for concurrent use; a run takes its scratch memory from a pool, or from
+// where its caller keeps it.
 type Program struct {
 	fn    *Func
 	code  []stmtFn
@@ -145,7 +146,7 @@ func (p *Program) Run(ctx context.Context, bufs []*iface.Buffer, args []iface.Sc
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return p.RunTask(&call{ctx, bufs, args})
+	return p.RunTask(&call{ctx, bufs, args}, nil)
 }
 
 // call is a run without a task.
@@ -169,18 +170,34 @@ type Task interface {
 	Context() context.Context
 }
 
-// RunTask is Run for a task, without copying its operands.
-func (p *Program) RunTask(t Task) (err error) {
+// RunTask is Run for a task, without copying its operands. keep is where one
+// goroutine at a time keeps the scratch memory of a run for the next, of this
+// program or another; nil: it comes from a pool.
+func (p *Program) RunTask(t Task, keep *any) (err error) {
 	if len(p.code) == 0 {
 		return nil
 	}
-	m, _ := p.pool.Get().(*machine)
+	var m *machine
+	if keep != nil {
+		if m, _ = (*keep).(*machine); m != nil {
+			*keep = nil // a run within this one finds none
+			if m.p != p {
+				m.fit(p)
+			}
+		}
+	}
 	if m == nil {
-		m = newMachine(p)
+		if m, _ = p.pool.Get().(*machine); m == nil {
+			m = newMachine(p)
+		}
 	}
 	defer func() {
 		m.reset()
-		p.pool.Put(m)
+		if keep != nil {
+			*keep = m
+		} else {
+			p.pool.Put(m)
+		}
 		switch r := recover().(type) {
 		case nil:
 		case *Fault:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -547,6 +548,55 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// nested is a task that runs another body when it is asked for its arguments.
+type nested struct {
+	call
+	run func()
+}
+
+func (n *nested) Args() []iface.Scalar {
+	n.run()
+	return n.call.Args()
+}
+
+// TestKeep: programs of different sizes take turns with one piece of scratch
+// memory, one of them fails now and then, and one runs within another.
+func TestKeep(t *testing.T) {
+	large := compileOne(t, `codelet large(x: R vector[f64], y: W vector[f64], a: f64) {
+    let m = sum i in x { x[i] }
+    each i in y { let q = a * x[i]
+        y[i] = if q > 3 then q + m else sum k in 0..3 { q * k } }
+}`, nil)
+	small := compileOne(t, "codelet small(v: RW variable[f64]) { v += 1.0 }", nil)
+	fails := compileOne(t, "codelet fails(x: R vector[f64], v: RW variable[f64]) { v = x[7] }", nil)
+	x, y, v := []float64{1, 2, 3, 4}, make([]float64, 4), 0.0
+	ctx := context.Background()
+	runSmall := func(keep *any) {
+		if err := small.RunTask(&call{ctx, bufs(variableOf(&v)), nil}, keep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var keep any
+	for round := range 10 {
+		runSmall(&keep)
+		clear(y)
+		in := &nested{call{ctx, bufs(vectorOf(x), vectorOf(y)), []iface.Scalar{iface.Float(1)}}, func() { runSmall(&keep) }}
+		if err := large.RunTask(in, &keep); err != nil {
+			t.Fatal(err)
+		}
+		if want := []float64{3, 6, 9, 14}; !slices.Equal(y, want) {
+			t.Fatalf("round %d: y is %v, want %v", round, y, want)
+		}
+		var f *Fault
+		if err := fails.RunTask(&call{ctx, bufs(vectorOf(x), variableOf(&v)), nil}, &keep); !errors.As(err, &f) {
+			t.Fatalf("round %d: an index outside gives %v", round, err)
+		}
+	}
+	if v != 20 {
+		t.Errorf("v is %v after 20 additions", v)
+	}
 }
 
 // TestSumAccuracy: a sum of many small floats stays close to the exact one.

@@ -81,7 +81,7 @@ var faults = []fault{
 		"		if u.exclusive {\n			l.mu.writer = true", "		if u.exclusive {\n			l.mu.writer = false",
 		"unordered accesses that write exclude others"},
 	{"lock-one-open", "datamgr/onelock.go",
-		"	l.mu.writer, s.handed = true, true\n	l.openLocked()\n	return true", "	s.handed = true\n	l.openLocked()\n	return true",
+		"		l.mu.writer, s.handed = true, true\n		l.openLocked()", "		s.handed = true\n		l.openLocked()",
 		"commuting tasks exclude each other"},
 	{"lock-heir-unhanded", "datamgr/onelock.go",
 		"	n.handed = true\n", "",
