@@ -7,15 +7,15 @@ import "sync/atomic"
 // while a plain task has the lock and nobody waits in the lock's queue: those who
 // do were there before, and nobody overtakes them.
 type inbox struct {
-	last atomic.Pointer[LockSet] // the newest comes first; nil: shut
+	last atomic.Pointer[LockPlace] // the newest comes first; nil: shut
 }
 
 // lastOfInbox ends the list of an inbox that is open.
-var lastOfInbox LockSet
+var lastOfInbox LockPlace
 
 // add makes s an heir, and reports false when the inbox is shut. Afterwards s is
 // no longer the caller's.
-func (b *inbox) add(s *LockSet) bool {
+func (b *inbox) add(s *LockPlace) bool {
 	for {
 		h := b.last.Load()
 		if h == nil {
@@ -42,7 +42,7 @@ func (b *inbox) take() lockQueue {
 }
 
 // inOrder turns the list of an inbox round.
-func inOrder(s *LockSet) lockQueue {
+func inOrder(s *LockPlace) lockQueue {
 	q := lockQueue{last: s}
 	for s != nil && s != &lastOfInbox {
 		s.next, q.first, s = q.first, s, s.next

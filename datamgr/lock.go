@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // accessLock excludes accesses to a fragment, and to the pieces it is split
@@ -38,11 +39,11 @@ type accessLock struct {
 
 // lockQueue is a list of waiting tasks.
 type lockQueue struct {
-	first, last *LockSet
+	first, last *LockPlace
 	others      int // how many of them cannot inherit
 }
 
-func (q *lockQueue) add(s *LockSet) {
+func (q *lockQueue) add(s *LockPlace) {
 	if !s.inherits() {
 		q.others++
 	}
@@ -56,8 +57,8 @@ func (q *lockQueue) add(s *LockSet) {
 }
 
 // take removes the first task that fits and returns it.
-func (q *lockQueue) take(fits func(*LockSet) bool) *LockSet {
-	var before *LockSet
+func (q *lockQueue) take(fits func(*LockPlace) bool) *LockPlace {
+	var before *LockPlace
 	for s := q.first; s != nil; before, s = s, s.next {
 		if fits != nil && !fits(s) {
 			continue
@@ -94,23 +95,56 @@ type lockUse struct {
 // LockSet holds the locks of one task. It belongs to the task and is used by
 // one goroutine at a time.
 type LockSet struct {
-	w       *Waiter
-	next    *LockSet    // in a lock's queue
-	one     *accessLock // the lock of a plain task
-	baton   *accessLock // the lock that woke the task
-	handed  bool        // one was taken for the task
-	patient bool        // one may be taken for the task before it runs
-	taken   []lockUse
-	wants   []lockUse // the only field that a plain task has no use for: the others are one cache line
+	LockPlace
+	taken []lockUse
+	wants []lockUse
+}
+
+// LockPlace is a task's place in the queue of a lock, and all that a plain task
+// has of its lock. There is nothing but pointers in it, so it can lie where the
+// task has room for accesses that it does not use.
+type LockPlace struct {
+	w     *Waiter
+	next  *LockPlace
+	one   *accessLock // the lock of a plain task
+	baton *accessLock // the lock that woke the task
+	state *lockState  // one of lockStates
+}
+
+// lockState says what a plain task has of its lock.
+type lockState struct {
+	handed  bool // it was taken for the task
+	patient bool // it may be taken for the task before that runs
+}
+
+var lockStates = [2][2]lockState{{{false, false}, {false, true}}, {{true, false}, {true, true}}}
+
+func (s *LockPlace) setState(handed, patient bool) {
+	h, p := 0, 0
+	if handed {
+		h = 1
+	}
+	if patient {
+		p = 1
+	}
+	s.state = &lockStates[h][p]
+}
+
+// hand says that the lock was taken for s.
+func (s *LockPlace) hand() { s.setState(true, s.state.patient) }
+
+func (s *LockPlace) reset(w *Waiter) {
+	s.w, s.baton, s.one, s.state = w, nil, nil, &lockStates[0][0]
 }
 
 // Reset makes s empty, for waiter w.
 func (s *LockSet) Reset(w *Waiter) {
-	s.w, s.taken, s.baton, s.one, s.handed = w, s.taken[:0], nil, nil, false
+	s.reset(w)
+	s.taken = s.taken[:0]
 }
 
 // Waiting returns the waiter that s belongs to.
-func (s *LockSet) Waiting() *Waiter { return s.w }
+func (s *LockPlace) Waiting() *Waiter { return s.w }
 
 // Acquire takes the locks that the operands need on the fragments of now. When
 // it reports false it took none: the waiter is queued, will be released to some
@@ -144,7 +178,7 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 			var few [8]lockUse
 			got := append(few[:0], wants[:i]...)
 			l.shutLocked()
-			l.mu.queue.add(s)
+			l.mu.queue.add(&s.LockPlace)
 			if l == baton {
 				l.wakeLocked(c) // readers have it, who came in between: others may run beside them
 			}
@@ -225,9 +259,9 @@ func (l *accessLock) wakeLocked(c *Completer) {
 	if l.mu.writer || l.mu.grace > 0 {
 		return
 	}
-	var s *LockSet
+	var s *LockPlace
 	if l.mu.readers > 0 {
-		s = l.mu.queue.take(func(s *LockSet) bool { return !s.wantsAlone(l) })
+		s = l.mu.queue.take(func(s *LockPlace) bool { return !s.wantsAlone(l) })
 	} else {
 		s = l.mu.queue.take(nil)
 	}
@@ -235,7 +269,8 @@ func (l *accessLock) wakeLocked(c *Completer) {
 	case s == nil:
 		return
 	case s.inherits():
-		l.mu.writer, s.handed = true, true
+		l.mu.writer = true
+		s.hand()
 		l.bequeathLocked()
 		l.openLocked()
 	default:
@@ -245,7 +280,7 @@ func (l *accessLock) wakeLocked(c *Completer) {
 }
 
 // inherits reports whether s may be handed its lock.
-func (s *LockSet) inherits() bool { return s.one != nil && s.patient }
+func (s *LockPlace) inherits() bool { return s.one != nil && s.state.patient }
 
 // bequeathLocked makes heirs of those at the head of the queue who can be. The
 // lock was just handed to one of them.
@@ -260,9 +295,12 @@ func (l *accessLock) bequeathLocked() {
 	}
 }
 
+// set returns the locks of a task that is not plain.
+func (s *LockPlace) set() *LockSet { return (*LockSet)(unsafe.Pointer(s)) }
+
 // wantsAlone reports whether s, which is queued at l, needs it for itself.
-func (s *LockSet) wantsAlone(l *accessLock) bool {
-	return s.one != nil || slices.ContainsFunc(s.wants, func(u lockUse) bool { return u.l == l && u.exclusive })
+func (s *LockPlace) wantsAlone(l *accessLock) bool {
+	return s.one != nil || slices.ContainsFunc(s.set().wants, func(u lockUse) bool { return u.l == l && u.exclusive })
 }
 
 func (l *accessLock) pass(c *Completer) {

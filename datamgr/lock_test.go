@@ -110,7 +110,7 @@ func TestWakeUpOutlivesExtension(t *testing.T) {
 	}
 	owner.Release(c)
 	wakes(t, c, both)
-	both.Extend(&both.Waiter)
+	both.Extend(&both.Waiter, &both.LockPlace)
 	if both.take(c) {
 		t.Fatal("a lock does not exclude")
 	}

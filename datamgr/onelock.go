@@ -7,17 +7,17 @@ package datamgr
 // worker: not one that must come before or after others, or that only some
 // workers may run, for then those who wait for the lock would wait for that.
 // Submission lock held.
-func (s *LockSet) One(w *Waiter, h *Handle, patient bool) {
-	s.Reset(w)
-	s.one, s.patient = h.f0.lock, patient
+func (s *LockPlace) One(w *Waiter, h *Handle, patient bool) {
+	s.w, s.baton, s.one = w, nil, h.f0.lock
+	s.setState(false, patient)
 }
 
 // Queue puts a patient task that is ready in the queue of its lock, if somebody
 // has that: so it does not go through the workers' queues only to find that
 // out. It reports whether it did; then the waiter is no longer the caller's.
-func (s *LockSet) Queue() bool {
+func (s *LockPlace) Queue() bool {
 	l := s.one
-	if !s.patient {
+	if !s.state.patient {
 		return false
 	}
 	if l.inbox.add(s) {
@@ -34,19 +34,20 @@ func (s *LockSet) Queue() bool {
 
 // AcquireOne takes the lock of a plain task. When it reports false the waiter is
 // queued, will be released to some completer later, and is no longer the caller's.
-func (s *LockSet) AcquireOne(c *Completer) bool {
-	if s.handed {
+func (s *LockPlace) AcquireOne(c *Completer) bool {
+	if s.state.handed {
 		return true
 	}
 	l := s.one
-	if s.patient && s.baton == nil && l.inbox.add(s) {
+	if s.state.patient && s.baton == nil && l.inbox.add(s) {
 		return false
 	}
 	l.mu.Lock()
 	s.baton = nil // whoever takes the lock uses it up, and whoever does not finds it taken
 	free := !l.mu.writer && l.mu.grace == 0 && l.mu.readers == 0
 	if free {
-		l.mu.writer, s.handed = true, true
+		l.mu.writer = true
+		s.hand()
 		l.openLocked()
 	} else {
 		l.shutLocked()
@@ -59,11 +60,11 @@ func (s *LockSet) AcquireOne(c *Completer) bool {
 
 // ReleaseOne gives the lock of a plain task back, if it has it, and releases to
 // c who waited for it.
-func (s *LockSet) ReleaseOne(c *Completer) {
-	if !s.handed {
+func (s *LockPlace) ReleaseOne(c *Completer) {
+	if !s.state.handed {
 		return
 	}
-	s.handed = false
+	s.setState(false, s.state.patient)
 	l := s.one
 	if l.heirs.first == nil {
 		l.heirs = l.inbox.take()
@@ -75,16 +76,21 @@ func (s *LockSet) ReleaseOne(c *Completer) {
 	}
 	// An unordered access that came meanwhile needs no look here: who inherits
 	// looks at the state of its data after it is published.
-	n.handed = true
+	n.hand()
 	c.Release(n.w)
 }
 
 // Extend is Reset for a plain task that becomes a general one while it runs:
-// what it has is given back by Release, and a wake-up that it was given and did
-// not use is still its own to use or pass on.
-func (s *LockSet) Extend(w *Waiter) {
-	one, handed, baton := s.one, s.handed, s.baton
-	s.Reset(w)
+// what it has of its lock, at place from, is given back by Release, and a wake-up
+// that it was given and did not use is still its own to use or pass on. Without a
+// lock, from is nil.
+func (s *LockSet) Extend(w *Waiter, from *LockPlace) {
+	if from == nil {
+		s.Reset(w)
+		return
+	}
+	one, handed, baton := from.one, from.state.handed, from.baton
+	s.Reset(w) // from may be part of s
 	s.baton = baton
 	if handed {
 		s.taken = append(s.taken, lockUse{one, true})

@@ -90,9 +90,10 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		t.Arm()
 		waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
 		j.count(t)
-		var one *datamgr.LockSet
+		var one *datamgr.LockPlace
 		if h := rt.reg.Commuting(); h != nil {
-			one = &t.side().locks
+			one = t.lockPlace()
+			t.marks |= hasLock
 			one.One(&t.Waiter, h, t.Allowed == nil && t.Priority == 0)
 		}
 		if t.Settle(waits) && (one == nil || !one.Queue()) {

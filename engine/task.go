@@ -150,6 +150,7 @@ const (
 	hasArgs   = 1 << iota // args are those of the task
 	hasOrigin             // origin is that of the task
 	isWide                // the record is part of a wideTask
+	hasLock               // lockPlace is that of the task, which is plain and commutes
 )
 
 // wideTask is the record of a task with more operands or accesses than task has
@@ -250,6 +251,18 @@ func (t *task) side() *ext {
 	return x
 }
 
+// lockPlace is what a plain task has of its lock: beside its access when it has
+// one only, on a line that both sides look at anyway.
+func (t *task) lockPlace() *datamgr.LockPlace {
+	if t.nacc == 1 {
+		return (*datamgr.LockPlace)(unsafe.Pointer(&t.acc[1]))
+	}
+	return &t.side().locks.LockPlace
+}
+
+// A LockPlace fits into two accesses.
+const _ = 2*unsafe.Sizeof(datamgr.Access{}) - unsafe.Sizeof(datamgr.LockPlace{})
+
 // extend makes t a general task, with an empty ext.
 func (t *task) extend() *ext {
 	x := t.side()
@@ -257,7 +270,12 @@ func (t *task) extend() *ext {
 		return x
 	}
 	t.general = true
-	x.locks.Extend(&t.Waiter)
+	var place *datamgr.LockPlace
+	if t.marks&hasLock != 0 {
+		place = t.lockPlace()
+		t.marks &^= hasLock
+	}
+	x.locks.Extend(&t.Waiter, place)
 	x.needLocks, x.unsequenced, x.shared = false, false, false
 	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
 	x.name, x.color, x.flops = "", 0, 0
@@ -300,6 +318,7 @@ func (rt *Runtime) newTask(wide bool) *task {
 			return rt.freshTask(wide)
 		}
 	}
+	t.marks &= isWide
 	f.list = taskOf(t.Next())
 	datamgr.Prefetch(unsafe.Pointer(f.list), recordLines[k])
 	return t

@@ -271,7 +271,7 @@ func (w *worker) run(t *task) {
 		return
 	}
 	if commutes {
-		t.x.locks.ReleaseOne(w.c)
+		t.lockPlace().ReleaseOne(w.c)
 	}
 	if t.nacc == 1 && t.member() {
 		w.c.FinishMember(&t.acc[0])
@@ -320,7 +320,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 		}
 	}
 	ok := w.node == 0 && (state == 0 || state.OnlyLazy())
-	if ok && commutes && !t.x.locks.AcquireOne(w.c) {
+	if ok && commutes && !t.lockPlace().AcquireOne(w.c) {
 		w.pub.End(w.c) // t may run elsewhere by now
 		w.settle()
 		return false, true
@@ -406,8 +406,8 @@ func (w *worker) exit(err error) {
 func (w *worker) runGeneral(t *task) {
 	ops := t.operands()
 	plain := !t.general
-	if plain && t.x != nil && t.x.rest != nil {
-		t.x.locks.ReleaseOne(w.c)
+	if plain && t.marks&hasLock != 0 {
+		t.lockPlace().ReleaseOne(w.c)
 	}
 	x := t.extend()
 	if t.kind == specialTask {
