@@ -36,13 +36,13 @@ func (l Link) String() string {
 	return fmt.Sprintf("%s to %s: %v, %s/s", l.From, l.To, l.Latency, accel.Bytes(int64(min(l.Bandwidth, 1<<62))))
 }
 
-// Device says which device was measured. Another is measured anew.
+// Device says which device was measured. Another is measured anew. How much memory
+// it gives away is not part of that: with some drivers it is what was free.
 type Device struct {
-	Name     string
-	Arch     string
-	Model    string // where the device tells, by a method Model
-	Memory   string
-	Capacity int64
+	Name   string
+	Arch   string
+	Model  string // where the device tells, by a method Model
+	Memory string
 }
 
 // Table is what was measured on a machine.
@@ -91,7 +91,7 @@ func compare(a, b Link) int {
 func describe(devices []accel.Device) []Device {
 	var all []Device
 	for _, d := range devices {
-		x := Device{Name: d.Name(), Arch: d.Arch(), Memory: d.Memory().Name(), Capacity: d.Memory().Capacity()}
+		x := Device{Name: d.Name(), Arch: d.Arch(), Memory: d.Memory().Name()}
 		if m, ok := d.(interface{ Model() string }); ok {
 			x.Model = m.Model()
 		}

@@ -72,7 +72,7 @@ func TestMeasure(t *testing.T) {
 				t.Errorf("%d bytes are left on %s", m.Allocated(), m.Name())
 			}
 		}
-		if table.Machine != "m" || table.Main != "ram" || len(table.Devices) != 4 || table.Devices[0] != (Device{"a", "cpu", "", "a", capacity}) {
+		if table.Machine != "m" || table.Main != "ram" || len(table.Devices) != 4 || table.Devices[0].Name != "a" || table.Devices[0].Arch != "cpu" || table.Devices[0].Memory != "a" || table.Devices[0].Model == "" || table.Devices[3] != (Device{"cpu", "cpu", "", "ram"}) {
 			t.Errorf("%+v", table)
 		}
 	}
@@ -171,7 +171,8 @@ func TestDescribe(t *testing.T) {
 	for _, model := range []string{"x", "y"} {
 		paths[s.Path(main(), []accel.Device{modelled{d, model}})] = true
 	}
-	paths[s.Path(main(), machine(t, sim.Options{Capacity: 101}))] = true
+	paths[s.Path(main(), machine(t, sim.Options{Capacity: 100, Main: sim.Link{Latency: 1}}))] = true
+	paths[s.Path(main(), machine(t, sim.Options{Capacity: 101}))] = true // as the first
 	paths[s.Path(main(), nil)] = true
 	s, err = NewStore(t.TempDir(), "m")
 	must(t, err)

@@ -31,11 +31,10 @@ type jsonFile struct {
 }
 
 type jsonDevice struct {
-	Name     string `json:"name"`
-	Arch     string `json:"arch"`
-	Model    string `json:"model,omitempty"`
-	Memory   string `json:"memory"`
-	Capacity int64  `json:"capacity"`
+	Name   string `json:"name"`
+	Arch   string `json:"arch"`
+	Model  string `json:"model,omitempty"`
+	Memory string `json:"memory"`
 }
 
 type jsonLink struct {

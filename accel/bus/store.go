@@ -94,7 +94,7 @@ func (s *Store) Path(main accel.Memory, devices []accel.Device) string {
 func (s *Store) path(main string, devices []Device) string {
 	key := fmt.Appendf(nil, "%q %q", s.machine, main)
 	for _, d := range devices {
-		key = fmt.Appendf(key, " %q %q %q %q %d", d.Name, d.Arch, d.Model, d.Memory, d.Capacity)
+		key = fmt.Appendf(key, " %q %q %q %q", d.Name, d.Arch, d.Model, d.Memory)
 	}
 	sum := sha256.Sum256(key)
 	return filepath.Join(s.dir, slug(s.machine)+"-"+hex.EncodeToString(sum[:8])+".json")

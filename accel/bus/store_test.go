@@ -54,7 +54,7 @@ func TestStore(t *testing.T) {
 	}
 	// other devices, and another machine
 	o := three(1 << 20)
-	o[2].Capacity++
+	o[2].Main.Latency++
 	other = machine(t, o...)
 	if _, err := s.Get(main(), other); err != nil || copies(other) == 0 {
 		t.Errorf("other devices: %d copies, %v", copies(other), err)
@@ -216,7 +216,7 @@ func TestProcesses(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{``, `{"starpush_bus":1}`, `{"starpush_bus":2}`,
-		`{"starpush_bus":1,"machine":"m","main":"ram","time":5,"devices":[{"name":"a","arch":"cpu","memory":"a","capacity":5}],"links":[{"from":"ram","to":"a","latency_ns":5,"bytes_per_second":1e9},{"from":"a","to":"ram","latency_ns":5,"bytes_per_second":1e9}]}`} {
+		`{"starpush_bus":1,"machine":"m","main":"ram","time":5,"devices":[{"name":"a","arch":"cpu","memory":"a"}],"links":[{"from":"ram","to":"a","latency_ns":5,"bytes_per_second":1e9},{"from":"a","to":"ram","latency_ns":5,"bytes_per_second":1e9}]}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

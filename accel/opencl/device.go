@@ -53,6 +53,9 @@ func (d *Device) Units() int { return 1 }
 // Memory implements accel.Device.
 func (d *Device) Memory() accel.Memory { return d.mem }
 
+// Model is what its driver calls the device.
+func (d *Device) Model() string { return d.info.Model }
+
 // Info tells what the device is.
 func (d *Device) Info() Info { return d.info }
 

@@ -19,6 +19,8 @@ package sim
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -132,6 +134,16 @@ func (d *Device) Name() string { return d.o.Name }
 
 // Arch implements accel.Device.
 func (d *Device) Arch() string { return "cpu" }
+
+// Model tells its links: to those who keep what they measured, devices with others
+// are others.
+func (d *Device) Model() string {
+	text := fmt.Sprintf("simulated: %v", d.o.Main)
+	for _, name := range slices.Sorted(maps.Keys(d.o.Peers)) {
+		text += fmt.Sprintf("; to %s %v", name, d.o.Peers[name])
+	}
+	return text
+}
 
 // Units implements accel.Device.
 func (d *Device) Units() int { return d.o.Units }
