@@ -24,19 +24,22 @@ import (
 // too. Contexts belong to threads, and goroutines wander between those: every
 // call of the driver is made inside with.
 type Device struct {
-	dev   cu.Device
-	ctx   cu.CUContext
-	name  string // "cuda 0"
-	model string // "NVIDIA H200"
-	bus   string
-	major int // compute capability
-	minor int
-	units int
-	pitch int64 // the longest of a copy
-	block int   // bytes of shared memory that a block can ask for
-	mem   *Memory
-	clock clock
-	peers map[*Device]bool // devices whose memory streams of this one reach; fixed once opened
+	dev     cu.Device
+	ctx     cu.CUContext
+	name    string // "cuda 0"
+	model   string // "NVIDIA H200"
+	bus     string
+	major   int // compute capability
+	minor   int
+	units   int
+	pitch   int64 // the longest of a copy
+	block   int   // bytes of shared memory that a block can ask for
+	mem     *Memory
+	clock   clock
+	folder  string // in which libraries are looked for first
+	noLibs  bool   // kernels of this package compute all
+	kernels kernels
+	peers   map[*Device]bool // devices whose memory streams of this one reach; fixed once opened
 
 	lost   atomic.Pointer[accel.LostError]
 	closed atomic.Bool
@@ -48,12 +51,12 @@ type Device struct {
 	}
 }
 
-func openDevice(i int, memory int64) (*Device, error) {
+func openDevice(i int, memory int64, folder string) (*Device, error) {
 	dev, err := cu.GetDevice(i)
 	if err != nil {
 		return nil, &Error{Call: "cuDeviceGet", Code: code(err)}
 	}
-	d := &Device{dev: dev, name: fmt.Sprintf("cuda %d", i), peers: map[*Device]bool{}}
+	d := &Device{dev: dev, name: fmt.Sprintf("cuda %d", i), folder: folder, peers: map[*Device]bool{}}
 	if d.model, err = dev.Name(); err != nil {
 		return nil, d.check("cuDeviceGetName", err)
 	}

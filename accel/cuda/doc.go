@@ -18,11 +18,16 @@
 // has. Kernels are functions of modules, which are compiled from PTX when they
 // are loaded.
 //
+// What std/blas, std/reduce and std/random compute has kernels here, for every
+// device: kernels/*.cu, of which clang made the PTX that is part of the program. gemm,
+// syrk, trsm and potrf are done by cuBLAS and cuSOLVER instead where the machine has
+// them: they are loaded at run time, from the folders in STARPUSH_CUDA_LIBS first.
+//
 // Results after which a context is of no use, such as an illegal address, make all
 // that is done with the device an *accel.LostError from then on. Other failures are
 // errors of what failed.
 //
 // The tests need no device: testdata/fake is a driver made of C that gcc builds when
-// they begin. With STARPUSH_CUDA_LIBS=system, or the name of a folder, they use a real
+// they begin. With STARPUSH_CUDA_LIBS=system, or the names of folders, they use a real
 // one.
 package cuda

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"gorgonia.org/cu"
 
@@ -15,13 +16,13 @@ import (
 	"github.com/starpush/starpush/accel/cuda/shim"
 )
 
-// LibsVariable names the folder in which CUDA's libraries are looked for first.
+// LibsVariable names the folders in which CUDA's libraries are looked for first.
 const LibsVariable = "STARPUSH_CUDA_LIBS"
 
 // Driver finds NVIDIA devices. The zero value finds all of the machine.
 type Driver struct {
-	// Libs is a folder that has libcuda.so.1; "": that of STARPUSH_CUDA_LIBS,
-	// and then where the system looks.
+	// Libs are folders, separated as in PATH, in which libcuda.so.1, cuBLAS and cuSOLVER
+	// are looked for before the system's; "": those of STARPUSH_CUDA_LIBS.
 	Libs string
 	// Memory bounds the memory that is used of each device; 0: what is free,
 	// less a reserve for the driver.
@@ -37,7 +38,7 @@ func (v Driver) Open() ([]accel.Device, error) {
 	if libs == "" {
 		libs = os.Getenv(LibsVariable)
 	}
-	if err := shim.Open(libs); err != nil {
+	if err := shim.Open(driverFolder(libs)); err != nil {
 		return nil, unavailable(err)
 	}
 	n, err := cu.NumDevices()
@@ -49,7 +50,7 @@ func (v Driver) Open() ([]accel.Device, error) {
 	}
 	var devs []*Device
 	for i := range n {
-		d, err := openDevice(i, v.Memory)
+		d, err := openDevice(i, v.Memory, libs)
 		if err != nil {
 			for _, d := range devs {
 				d.Close()
@@ -68,6 +69,16 @@ func (v Driver) Open() ([]accel.Device, error) {
 		all[i] = d
 	}
 	return all, nil
+}
+
+// driverFolder is the first of the folders that has the driver; "" when none has.
+func driverFolder(folders string) string {
+	for _, dir := range filepath.SplitList(folders) {
+		if _, err := os.Stat(filepath.Join(dir, "libcuda.so.1")); err == nil {
+			return dir
+		}
+	}
+	return ""
 }
 
 // unavailable says what would help.

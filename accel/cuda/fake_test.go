@@ -36,11 +36,19 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	cmd := exec.Command("gcc", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", "-pthread",
-		"-Iinclude", "-Ikernels", "-Wl,-soname,libcuda.so.1", "-o", filepath.Join(dir, "libcuda.so.1"),
-		"testdata/fake/fake.c", "testdata/fake/kernels.c")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Printf("building the fake driver: %v\n%s", err, out)
+	gcc := func(file, soname string, more ...string) error {
+		cmd := exec.Command("gcc", append([]string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", "-pthread",
+			"-Iinclude", "-Ikernels", "-Wl,-soname," + soname, "-o", filepath.Join(dir, file)}, more...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			fmt.Printf("building the fake %s: %v\n%s", file, err, out)
+		}
+		return err
+	}
+	driver := filepath.Join(dir, "libcuda.so.1")
+	if gcc("libcuda.so.1", "libcuda.so.1", "testdata/fake/fake.c", "testdata/fake/kernels.c", "-lm") != nil ||
+		gcc("libcublas.so.12", "libcublas.so.12", "testdata/fake/blas.c", driver, "-lm") != nil ||
+		gcc("libcusolver.so.11", "libcusolver.so.11", "testdata/fake/blas.c", driver, "-lm") != nil {
 		return 1
 	}
 	os.Setenv(LibsVariable, dir)

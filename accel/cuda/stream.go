@@ -22,6 +22,9 @@ type Stream struct {
 	chunk   unsafe.Pointer     // pinned memory for staged copies; nil before the first
 	pending []*event           // recorded, and perhaps not settled
 	params  *[maxParams]uint64 // of the kernel that is being launched
+	work    scratch            // of the kernels under way
+
+	cublas, cusolver uintptr // handles; 0 before the first call
 }
 
 // NewStream implements accel.Device.
@@ -204,5 +207,7 @@ func (s *Stream) Close() error {
 	if s.chunk != nil {
 		s.dev.giveChunk(s.chunk)
 	}
-	return errors.Join(err, s.dev.with(func() error { return s.dev.check("cuStreamDestroy", s.s.Destroy()) }))
+	return errors.Join(err, s.dev.with(func() error {
+		return errors.Join(s.closeLibraries(), s.freeWork(), s.dev.check("cuStreamDestroy", s.s.Destroy()))
+	}))
 }

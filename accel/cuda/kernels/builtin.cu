@@ -25,16 +25,19 @@
 
 #define T float
 #define N f32
+#define SQRT SQRT_F32
 #define DROP 40
 #define UNIT 0x1p-24
 #include "float.inc"
 #include "random.inc"
 #undef T
 #undef N
+#undef SQRT
 #undef DROP
 #undef UNIT
 #define T double
 #define N f64
+#define SQRT SQRT_F64
 #define DROP 11
 #define UNIT 0x1p-53
 #include "float.inc"

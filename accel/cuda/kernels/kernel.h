@@ -14,6 +14,8 @@ typedef unsigned char u8;
 
 #ifdef STARPUSH_HOST
 
+#include <math.h>
+
 struct thread_index {
 	u32 tid[3], block[3], dim[3], grid[3];
 };
@@ -23,6 +25,8 @@ void sync_threads(void);
 #define KERNEL void
 #define SHARED static __thread
 #define FUNCTION static inline
+#define SQRT_F32 sqrtf
+#define SQRT_F64 sqrt
 #define TID_X ((int)me.tid[0])
 #define TID_Y ((int)me.tid[1])
 #define BLOCK_X ((i64)me.block[0])
@@ -37,6 +41,8 @@ void sync_threads(void);
 #define KERNEL extern "C" __attribute__((global)) void
 #define SHARED __attribute__((shared))
 #define FUNCTION static inline __attribute__((device)) __attribute__((always_inline))
+#define SQRT_F32 __nvvm_sqrt_rn_f
+#define SQRT_F64 __nvvm_sqrt_rn_d
 #define TID_X ((int)__nvvm_read_ptx_sreg_tid_x())
 #define TID_Y ((int)__nvvm_read_ptx_sreg_tid_y())
 #define BLOCK_X ((i64)__nvvm_read_ptx_sreg_ctaid_x())

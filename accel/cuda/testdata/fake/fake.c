@@ -303,6 +303,14 @@ char *fake_near(device *d, CUdeviceptr p, size_t n) {
 	return NULL;
 }
 
+char *fake_find(CUdeviceptr p, size_t n) {
+	pthread_mutex_lock(&lock);
+	device *d = owner(p);
+	char *at = d ? fake_near(d, p, n) : NULL;
+	pthread_mutex_unlock(&lock);
+	return at;
+}
+
 /* Pinned memory. */
 #define PINNED 1024
 static struct { char *at; size_t size; int registered; } pinned[PINNED];

@@ -42,5 +42,7 @@ const struct CUfunc_st *fake_kernel(const char *name);
 
 /* The address at which this process sees device memory, or NULL. */
 char *fake_near(device *d, CUdeviceptr p, size_t n);
+/* The same for memory of any device, for who does not hold the lock. */
+char *fake_find(CUdeviceptr p, size_t n);
 
 #endif
