@@ -121,6 +121,76 @@ func (h *Handle) Missing(on int) (bytes int64) {
 	return bytes
 }
 
+// Presence is what a memory node has of some data.
+type Presence struct {
+	Node                       int
+	Valid, Arriving, Allocated int64 // bytes
+}
+
+// Where returns what each node has of h.
+func (h *Handle) Where() []Presence {
+	d := h.d
+	all := make([]Presence, len(d.reg.nodes))
+	for i := range all {
+		all[i].Node = i
+	}
+	if h.bytes() == 0 {
+		return all
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.main.Load() != nil {
+		all[0].Allocated = h.bytes()
+	}
+	bits := make([]uint64, len(all))
+	bits[0] = mainBit
+	for k, l := range d.mu.layers {
+		for _, in := range l.insts {
+			bits[l.node.id] |= 1 << (k + 1)
+			if in.box.touches(&h.box) {
+				b := in.box.meet(&h.box)
+				all[l.node.id].Allocated += d.bytesOf(&b)
+			}
+		}
+	}
+	d.root.leaves(&h.box, func(f *Fragment) {
+		b := f.box.meet(&h.box)
+		for n := range all {
+			switch {
+			case f.valid&bits[n] != 0 && f.fault == nil && d.main.Load() != nil:
+				all[n].Valid += d.bytesOf(&b)
+			case f.arriving&bits[n] != 0:
+				all[n].Arriving += d.bytesOf(&b)
+			}
+		}
+	})
+	return all
+}
+
+// Evict takes what nobody uses of h away from a node other than main memory, after
+// saving what is only there. It returns the bytes that this gave back.
+func (g *Registry) Evict(h *Handle, from int) (bytes int64) {
+	d, n := h.d, g.nodes[from]
+	n.enter()
+	defer n.leave()
+	d.mu.Lock()
+	var ins []*instance
+	for _, l := range d.mu.layers {
+		for _, in := range l.insts {
+			if in.node == n && in.box.touches(&h.box) {
+				ins = append(ins, in)
+			}
+		}
+	}
+	d.mu.Unlock()
+	for _, in := range ins {
+		if d.evict(in, true) {
+			bytes += in.bytes
+		}
+	}
+	return bytes
+}
+
 // SetWriteThrough makes those who write h copy the new value to these nodes, as a
 // hint: bit k is node k. Parts declared later inherit it.
 func (h *Handle) SetWriteThrough(nodes uint64) {

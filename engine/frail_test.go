@@ -18,9 +18,9 @@ var errWire = errors.New("the wire is cut")
 type frail struct {
 	accel.Device
 	lost     atomic.Bool
-	copies   atomic.Int64              // that are to fail
-	kernels  atomic.Int64              // before the device is lost, if it is not 0
-	unstable func(s *frailStream) bool // does this copy fail? nil: no
+	copies   atomic.Int64                           // that are to fail
+	kernels  atomic.Int64                           // before the device is lost, if it is not 0
+	unstable func(s *frailStream, bytes int64) bool // does this copy fail? nil: no
 }
 
 type frailStream struct {
@@ -42,7 +42,7 @@ func newFrail(name string, bytes int64, units int) *frail {
 func (d *frail) flaky(seed uint64) *frail {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, 1))
-	d.unstable = func(s *frailStream) bool {
+	d.unstable = func(s *frailStream, _ int64) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		s.failed = !s.failed && r.IntN(8) == 0
@@ -69,7 +69,7 @@ func (s *frailStream) Copy(c *accel.Copy) error {
 	if err := s.d.err(); err != nil {
 		return err
 	}
-	if s.d.copies.Load() > 0 && s.d.copies.Add(-1) >= 0 || s.d.unstable != nil && s.d.unstable(s) {
+	if s.d.copies.Load() > 0 && s.d.copies.Add(-1) >= 0 || s.d.unstable != nil && s.d.unstable(s, c.Total()) {
 		return errWire
 	}
 	return s.Stream.Copy(c)

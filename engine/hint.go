@@ -4,55 +4,159 @@ package engine
 // value.
 
 import (
+	"container/heap"
 	"sync"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// hints are carried out by one goroutine, in their order. When too many wait, more
-// are forgotten.
-type hints struct {
+// hints are carried out by one goroutine for each memory node that bytes go to, so
+// that none waits for another's link.
+type hints struct{ nodes []*nodeHints }
+
+// nodeHints are the hints for one node. When too many wait, more are forgotten.
+type nodeHints struct {
 	mu struct {
 		sync.Mutex
-		queue chan hint // nil: there is nobody
+		wake   *sync.Cond
+		queue  hintQueue
+		seq    int64
+		closed bool
 	}
 }
+
+const maxHints = 1024
 
 // hint brings data to a node.
 type hint struct {
-	h    *datamgr.Handle
-	node int
+	h        *datamgr.Handle
+	node     int
+	level    hintLevel
+	priority int32
+	seq      int64
+}
+
+// hintLevel orders hints: the lower go first.
+type hintLevel uint8
+
+const (
+	forTask hintLevel = iota // that was given to a worker of the node
+	wanted
+	whenIdle
+)
+
+// hintQueue is a heap.
+type hintQueue []hint
+
+func (q hintQueue) Len() int { return len(q) }
+func (q hintQueue) Less(i, k int) bool {
+	a, b := &q[i], &q[k]
+	switch {
+	case a.level != b.level:
+		return a.level < b.level
+	case a.priority != b.priority:
+		return a.priority > b.priority
+	}
+	return a.seq < b.seq
+}
+func (q hintQueue) Swap(i, k int) { q[i], q[k] = q[k], q[i] }
+func (q *hintQueue) Push(x any)   { *q = append(*q, x.(hint)) }
+func (q *hintQueue) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	(*q)[last] = hint{} // keeps no handle
+	*q = (*q)[:last]
+	return x
 }
 
 func (q *hints) open(rt *Runtime) {
-	queue := make(chan hint, 1024)
-	q.mu.queue = queue
-	rt.group.Add(1)
-	go func() {
-		defer rt.group.Done()
-		for x := range queue {
-			rt.reg.Prefetch(x.h, x.node)
-		}
-	}()
+	for range rt.reg.NumNodes() {
+		n := &nodeHints{}
+		n.mu.wake = sync.NewCond(&n.mu.Mutex)
+		q.nodes = append(q.nodes, n)
+		rt.group.Add(1)
+		go func() {
+			defer rt.group.Done()
+			for x, ok := n.next(); ok; x, ok = n.next() {
+				rt.reg.Prefetch(x.h, x.node)
+			}
+		}()
+	}
+}
+
+// next waits for a hint; false: there will be none.
+func (n *nodeHints) next() (hint, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for len(n.mu.queue) == 0 && !n.mu.closed {
+		n.mu.wake.Wait()
+	}
+	if n.mu.closed {
+		return hint{}, false
+	}
+	return heap.Pop(&n.mu.queue).(hint), true
 }
 
 func (q *hints) add(x hint) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	select {
-	case q.mu.queue <- x:
-	default:
+	if x.node >= len(q.nodes) {
+		return // nobody carries it out
+	}
+	n := q.nodes[x.node]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.mu.queue) >= maxHints || n.mu.closed {
+		return
+	}
+	n.mu.seq++
+	x.seq = n.mu.seq
+	heap.Push(&n.mu.queue, x)
+	n.mu.wake.Signal()
+}
+
+// close ends the goroutines; the runtime waits for them.
+func (q *hints) close() {
+	for _, n := range q.nodes {
+		n.mu.Lock()
+		n.mu.closed, n.mu.queue = true, nil
+		n.mu.wake.Signal()
+		n.mu.Unlock()
 	}
 }
 
-func (q *hints) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.mu.queue != nil {
-		close(q.mu.queue)
-		q.mu.queue = nil
+// pushAhead gives a ready task to the policy, where there are devices: when the
+// policy chooses a worker on one, what the task reads goes there while the worker
+// runs what it has before.
+func (rt *Runtime) pushAhead(t *task, from int) {
+	var reads [8]*datamgr.Handle // afterwards t may run already
+	n := 0
+	if t.kind == userTask {
+		for _, op := range t.operands() {
+			if op.Mode.Reads() && op.Mode != iface.Redux && op.Mode != iface.Scratch && n < len(reads) {
+				reads[n] = op.Handle
+				n++
+			}
+		}
 	}
+	allowed, priority := t.Allowed, t.Priority
+	w := rt.policy.Push(&t.Item, from)
+	rt.wakeFor(w, allowed)
+	if w < 0 || rt.workers[w].node == 0 {
+		return
+	}
+	node := rt.workers[w].node
+	for _, h := range reads[:n] {
+		if h.Missing(node) > 0 {
+			rt.hints.add(hint{h: h, node: node, priority: priority})
+		}
+	}
+}
+
+// PrefetchOptions say how a hint is carried out.
+type PrefetchOptions struct {
+	Wait     bool // return when it is done
+	Priority int  // the higher go first; not with Wait
+	Idle     bool // behind all that are not Idle; not with Wait
 }
 
 // Prefetch brings the value that h has now to a memory node, an index of
@@ -62,6 +166,11 @@ func (q *hints) close() {
 // *UninitError when h has no value, as of what was submitted, *DeadHandleError,
 // *NoNodeError, ErrClosed.
 func (j *Job) Prefetch(h *datamgr.Handle, node int, wait bool) error {
+	return j.PrefetchWith(h, node, PrefetchOptions{Wait: wait})
+}
+
+// PrefetchWith is Prefetch with options.
+func (j *Job) PrefetchWith(h *datamgr.Handle, node int, o PrefetchOptions) error {
 	rt := j.rt
 	if err := rt.checkNode(node); err != nil {
 		return err
@@ -71,12 +180,47 @@ func (j *Job) Prefetch(h *datamgr.Handle, node int, wait bool) error {
 	case err != nil:
 		return err
 	case h == nil || rt.devices == nil:
-	case wait:
+	case o.Wait:
 		rt.reg.Prefetch(h, node)
 	default:
-		rt.hints.add(hint{h, node})
+		x := hint{h: h, node: node, level: wanted, priority: int32(max(min(o.Priority, 1<<30), -1<<30))}
+		if o.Idle {
+			x.level = whenIdle
+		}
+		rt.hints.add(x)
 	}
 	return nil
+}
+
+// Evict takes copies of h away from a device, now, as far as no task uses them;
+// values that are nowhere else go to main memory. It returns how many bytes of the
+// device's memory that gave back. It is a hint: it changes no value. Errors are
+// those of WontUse, *NoNodeError, and *ModeError for main memory.
+func (j *Job) Evict(h *datamgr.Handle, node int) (bytes int64, err error) {
+	if err := j.rt.checkNode(node); err != nil {
+		return 0, err
+	}
+	if node == 0 {
+		return 0, &ModeError{Other: -1, Message: "data cannot be evicted from main memory: name the node of a device"}
+	}
+	h, err = j.hinted(h, false)
+	if err != nil || h == nil {
+		return 0, err
+	}
+	return j.rt.reg.Evict(h, node), nil
+}
+
+// Where says where the bytes of h are now, for each memory node in the order of
+// Runtime.Nodes. Errors are those of WontUse.
+func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
+	h, err := j.hinted(h, false)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return make([]datamgr.Presence, j.rt.reg.NumNodes()), nil
+	}
+	return h.Where(), nil
 }
 
 // WontUse says that h will not be used for a while: where copies of it lie on
@@ -155,7 +299,7 @@ func (rt *Runtime) writeThrough(t *task) {
 		}
 		for n, set := 0, op.Handle.WriteThrough(); set != 0; n, set = n+1, set>>1 {
 			if set&1 != 0 {
-				rt.hints.add(hint{op.Handle, n})
+				rt.hints.add(hint{h: op.Handle, node: n, level: wanted})
 			}
 		}
 	}

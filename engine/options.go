@@ -28,7 +28,8 @@ type Options struct {
 	// them. A Sequential runtime has no devices.
 	Devices []accel.Device
 	// Policy names the scheduling policy, one of sched.Names(), and sets its
-	// options if need be: "dmda:alpha=1,beta=2". "" means "lws".
+	// options if need be: "dmda:alpha=1,beta=2". "" means "lws", and "dmdas" with
+	// devices.
 	Policy string
 	// NewPolicy makes the scheduling policy, when it is none of package sched;
 	// Policy is then what Runtime.Policy calls it, "" for "user". See package
@@ -91,6 +92,9 @@ func (o Options) normal() (Options, error) {
 	}
 	if o.Policy == "" && o.NewPolicy == nil {
 		o.Policy = sched.Default
+		if len(o.Devices) > 0 {
+			o.Policy = "dmdas" // knows what transfers and kernels take
+		}
 	}
 	if o.NewPolicy == nil {
 		if _, err := sched.Parse(o.Policy); err != nil {

@@ -103,8 +103,17 @@ func (p *parking) take(fits func(*worker) bool) *worker {
 // push gives a ready task to the policy. Calls from outside hold the
 // submission lock.
 func (rt *Runtime) push(t *task, from int) {
+	if rt.devices != nil {
+		rt.pushAhead(t, from)
+		return
+	}
 	allowed := t.Allowed // afterwards t may run already, and be used again
-	switch w := rt.policy.Push(&t.Item, from); {
+	rt.wakeFor(rt.policy.Push(&t.Item, from), allowed)
+}
+
+// wakeFor wakes whom the policy said, for a task that these workers may run.
+func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
+	switch {
 	case rt.opt.Sequential || w == sched.Nobody:
 	case w == sched.Anyone:
 		rt.parking.wakeAny()

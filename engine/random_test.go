@@ -440,11 +440,16 @@ func (e *execution) hint(i uint64) {
 	}
 	for n := r.IntN(4); n > 0 && len(all) > 0; n-- {
 		h, err := all[r.IntN(len(all))], error(nil)
-		switch r.IntN(4) {
+		nodes := len(e.rt.Nodes())
+		switch r.IntN(5) {
 		case 0, 1:
-			err = e.job.Prefetch(h, r.IntN(len(e.rt.Nodes())), r.IntN(2) == 0)
+			err = e.job.PrefetchWith(h, r.IntN(nodes), PrefetchOptions{Wait: r.IntN(2) == 0, Priority: r.IntN(3), Idle: r.IntN(3) == 0})
 		case 2:
 			err = e.job.WontUse(h)
+		case 4:
+			if _, err = e.job.Evict(h, 1+r.IntN(nodes-1)); err == nil {
+				_, err = e.job.Where(h)
+			}
 		case 3:
 			err = e.rt.SetWriteThrough(h, [][]int{nil, {0}, {1}, {0, 1}}[r.IntN(4)]...)
 		}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// TestDataComesWhileAnotherKernelRuns: what a task reads goes to the device that
+// the policy chose before the task's turn comes.
+func TestDataComesWhileAnotherKernelRuns(t *testing.T) {
+	for _, p := range []string{"dm", "dmda", "dmdas"} {
+		rt, j := start(t, Options{Workers: 1, Policy: p, Devices: simulated(1<<10, 1)})
+		h := ints(t, rt, make([]int64, 10))
+		busy, started := make(chan bool), make(chan bool)
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("busy", func(*TaskContext) error { close(started); <-busy; return nil }), Workers: []int{1}}))
+		<-started
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+		for present(t, j, h, 1).Valid < 80 {
+			runtime.Gosched()
+		}
+		close(busy)
+		holds(t, j, h, 1)
+	}
+}
+
+func present(t *testing.T, j *Job, h *datamgr.Handle, node int) datamgr.Presence {
+	t.Helper()
+	all, err := j.Where(h)
+	must(t, err)
+	return all[node]
+}
+
+func TestWhereAndEvict(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(1<<10, 1)})
+	h := ints(t, rt, make([]int64, 10))
+	lazy, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}})
+	must(t, err)
+	if got := present(t, j, lazy, 0); got != (datamgr.Presence{}) {
+		t.Errorf("data without memory: %+v", got)
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Wait(nil))
+	if ram, dev := present(t, j, h, 0), present(t, j, h, 1); ram.Valid != 0 || ram.Allocated != 80 || dev.Valid != 80 || dev.Allocated != 80 || dev.Node != 1 {
+		t.Errorf("after a write on the device: %+v, %+v", ram, dev)
+	}
+	if n, err := j.Evict(h, 1); n != 80 || err != nil {
+		t.Errorf("evicted %d bytes, %v", n, err)
+	}
+	if ram, dev := present(t, j, h, 0), present(t, j, h, 1); ram.Valid != 80 || dev != (datamgr.Presence{Node: 1}) {
+		t.Errorf("after eviction: %+v, %+v", ram, dev)
+	}
+	if n, err := j.Evict(h, 1); n != 0 || err != nil {
+		t.Errorf("evicted %d bytes again, %v", n, err)
+	}
+	var mode *ModeError
+	if _, err := j.Evict(h, 0); !errors.As(err, &mode) {
+		t.Errorf("evicted from main memory: %v", err)
+	}
+	var none *NoNodeError
+	if _, err := j.Evict(h, 2); !errors.As(err, &none) {
+		t.Errorf("evicted from nowhere: %v", err)
+	}
+	holds(t, j, h, 1)
+}
+
+// TestIdleHintsComeLast: hints are carried out by what they are for, then by
+// priority, then in their order.
+func TestIdleHintsComeLast(t *testing.T) {
+	d := newFrail("a", 1<<10, 1)
+	gate, held := make(chan bool), make(chan bool)
+	var order []int64
+	d.unstable = func(_ *frailStream, bytes int64) bool { // called by the one goroutine that copies there
+		if order = append(order, bytes); len(order) == 1 {
+			close(held)
+			<-gate
+		}
+		return false
+	}
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
+	var hs []*datamgr.Handle
+	for i := range 5 {
+		hs = append(hs, ints(t, rt, make([]int64, 1+i)))
+	}
+	must(t, j.Prefetch(hs[0], 1, false))
+	<-held
+	must(t, j.PrefetchWith(hs[1], 1, PrefetchOptions{Idle: true, Priority: 9}))
+	must(t, j.PrefetchWith(hs[2], 1, PrefetchOptions{Priority: 1}))
+	must(t, j.PrefetchWith(hs[3], 1, PrefetchOptions{Priority: 2}))
+	must(t, j.PrefetchWith(hs[4], 1, PrefetchOptions{Priority: 1}))
+	close(gate)
+	for present(t, j, hs[1], 1).Valid == 0 {
+		runtime.Gosched()
+	}
+	if want := []int64{8, 32, 24, 40, 16}; !slices.Equal(order, want) {
+		t.Errorf("bytes copied: %v, want %v", order, want)
+	}
+}
