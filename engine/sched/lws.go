@@ -1,11 +1,12 @@
 package sched
 
 // lws, local work stealing: a worker runs first what its last task released,
-// in the cache that the data is still in; who has nothing takes half of what
-// the submitter or a neighbour has. Items with a priority are kept apart: above
+// in the cache that the data is still in, unless what waits uses as much of
+// that; who has nothing takes half of what the submitter or a neighbour has. Items with a priority are kept apart: above
 // zero before all others, highest first, below zero after all others.
 
 type lws struct {
+	m         Machine
 	submitted ring // from outside
 	overflow  fifo
 	urgent    heap
@@ -17,14 +18,16 @@ type lws struct {
 type local struct {
 	next  *Item // released first by the last task; the worker's own
 	queue ring
+	reuse *reuse
 	_     [64]byte
 }
 
 func newLWS(m Machine, _ settings) Policy {
-	p := &lws{pinned: make(pinned, len(m.Workers)), workers: make([]local, len(m.Workers))}
+	p := &lws{m: m, pinned: make(pinned, len(m.Workers)), workers: make([]local, len(m.Workers))}
 	p.submitted.init(8192)
 	for i := range p.workers {
 		p.workers[i].queue.init(256)
+		p.workers[i].reuse = newReuse()
 	}
 	return p
 }
@@ -73,6 +76,14 @@ func (p *lws) share(w *local) {
 }
 
 func (p *lws) Pop(id int) *Item {
+	it := p.choose(id)
+	if it != nil {
+		p.workers[id].reuse.given(&p.m, it)
+	}
+	return it
+}
+
+func (p *lws) choose(id int) *Item {
 	w := &p.workers[id]
 	if it := p.pinned[id].pop(); it != nil {
 		p.share(w)
@@ -82,9 +93,8 @@ func (p *lws) Pop(id int) *Item {
 		p.share(w)
 		return it
 	}
-	if it := w.next; it != nil {
-		w.next = nil
-		return it
+	if w.next != nil {
+		return p.follow(w)
 	}
 	if it := w.queue.pop(); it != nil {
 		return it
@@ -103,6 +113,27 @@ func (p *lws) Pop(id int) *Item {
 		return it
 	}
 	return p.pinned.other(id)
+}
+
+// follow returns what the worker's last task released, or, when that one took
+// long, what has waited longest, if that shares as much data with it. The queue
+// must not look empty meanwhile: others would go to sleep.
+func (p *lws) follow(w *local) *Item {
+	it := w.next
+	w.next = nil
+	if !w.reuse.long || w.queue.length() < 2 {
+		return it
+	}
+	waits := w.queue.pop()
+	if waits == nil {
+		return it
+	}
+	if w.reuse.shares(&p.m, waits) >= w.reuse.shares(&p.m, it) {
+		it, waits = waits, it
+	}
+	w.next = waits
+	p.share(w)
+	return it
 }
 
 // Peek looks at the worker's own queue only.
