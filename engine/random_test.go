@@ -617,11 +617,14 @@ func configuration(n uint64) Options {
 	return o
 }
 
-// devices are one that is sound, or so many that are not, with so many bytes and
-// units each.
+// devices are one that is sound, two that are late, or so many that are not sound,
+// with so many bytes and units each.
 func devices(bytes int64, units, unsound int, seed uint64) (all []accel.Device) {
-	if unsound == 0 {
+	switch {
+	case unsound == 0 && seed/9%3 == 0:
 		return simulated(bytes, units)
+	case unsound == 0:
+		return late(bytes, units, seed)
 	}
 	for i := range unsound {
 		all = append(all, newFrail(string(rune('a'+i)), bytes, units).flaky(seed+uint64(i)))
@@ -636,6 +639,21 @@ func simulated(bytes int64, units int) []accel.Device {
 		panic(err)
 	}
 	return []accel.Device{d}
+}
+
+// late are two devices that reach each other and do a part of their work, or all,
+// when somebody waits for it: a wait that is missing is wrong data.
+func late(bytes int64, units int, seed uint64) (all []accel.Device) {
+	link := sim.Link{Latency: time.Microsecond, Bandwidth: 1e9}
+	for i, name := range []string{"a", "b"} {
+		d, err := sim.New(sim.Options{Name: name, Capacity: bytes, Units: units, Async: true, Late: float64(1+seed%2) / 2, Jitter: 0.5,
+			Main: link, Peers: map[string]sim.Link{[]string{"b", "a"}[i]: link}, Seed: seed})
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, d)
+	}
+	return all
 }
 
 func check(t *testing.T, seed uint64, o Options, journal bool) bool {
