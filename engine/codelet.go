@@ -38,7 +38,8 @@ type Codelet struct {
 	// submitter's goroutine, before anything else happens. Nil: not checked.
 	// It should return a *ShapeError.
 	Shape func(ops []iface.Desc, args []iface.Scalar) error
-	// Flops estimates the work of one task; nil: unknown.
+	// Flops estimates the work of one task; nil: unknown. It is called on workers,
+	// after the kernel; a panic makes the work unknown.
 	Flops func(ops []iface.Desc, args []iface.Scalar) float64
 	Color int // in traces
 	// Pure says that the implementations depend on nothing but operands and

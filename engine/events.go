@@ -2,7 +2,11 @@ package engine
 
 // Sending events.
 
-import "time"
+import (
+	"time"
+
+	"github.com/starpush/starpush/engine/internal/apart"
+)
 
 // event tells the listener about t. Called only when there is one.
 func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
@@ -23,7 +27,11 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	if sp := t.special(); sp != nil && sp.parent != nil {
 		parent = sp.parent.owner.id
 	}
-	defer func() { _ = recover() }()
-	rt.opt.Listener.TaskEvent(&Event{Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err})
+	e := &Event{Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err}
+	if l, ok := rt.opt.Listener.(*Journal); ok { // returns
+		l.TaskEvent(e)
+		return
+	}
+	apart.Call(func() { rt.opt.Listener.TaskEvent(e) })
 }

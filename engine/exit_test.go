@@ -15,9 +15,9 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// apart runs fn on a goroutine that may end in it, which in a Sequential
+// aside runs fn on a goroutine that may end in it, which in a Sequential
 // runtime is where tasks run.
-func apart(fn func()) {
+func aside(fn func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -74,7 +74,7 @@ func exited(t *testing.T, err error, what string) {
 // read waits for the value of h, which a reduction may have to make: in a
 // Sequential runtime that happens here.
 func read(j *Job, h *datamgr.Handle) {
-	apart(func() {
+	aside(func() {
 		if a, err := j.Acquire(nil, h, iface.R); err == nil {
 			_ = a.Release()
 		}
@@ -139,7 +139,7 @@ func contribute(t *testing.T, j *Job, n int, general bool, y *datamgr.Handle, hs
 		if general {
 			s.Name = "general"
 		}
-		apart(func() { must(t, j.Submit(&s)) })
+		aside(func() { must(t, j.Submit(&s)) })
 	}
 }
 
@@ -234,7 +234,7 @@ func TestExitInInitialisation(t *testing.T) {
 		if general {
 			s.Name = "general"
 		}
-		apart(func() { must(t, j.Submit(&s)) })
+		aside(func() { must(t, j.Submit(&s)) })
 		lostByExit(t, j, h, "initialise")
 		lostByExit(t, j, y, "initialise")
 		must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, h)}))
@@ -256,7 +256,7 @@ func TestExitInSequential(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: exits, After: []Dependency{g}}))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y), After: []Dependency{g}}))
 	}
-	apart(g.Open)
+	aside(g.Open)
 	must(t, j.Wait(nil))
 	readable(t, j, y, 5)
 	if n := len(j.Failures()); n != 5 {

@@ -38,12 +38,13 @@ type Event struct {
 	Err      error // TaskFailed, TaskCancelled
 }
 
-// Listener is told what happens to tasks. Its method is called on submitters
-// and workers, at the same time on several: it must be safe for concurrent use,
-// return soon, and call nothing of the runtime. A TaskStarted event comes after
-// the TaskDone events of all tasks that the task waited for. The event is valid
-// during the call; so are its operands. A panic in it is dropped: watching
-// tasks does not change them.
+// Listener is told what happens to tasks. Submitters and workers call its method
+// on a goroutine made for that and wait for it, several at the same time: it must
+// be safe for concurrent use, return soon, and call nothing of the runtime. A
+// TaskStarted event comes after the TaskDone events of all tasks that the task
+// waited for. The event is valid during the call; so are its operands. Watching
+// tasks does not change them: a panic in it is dropped, and when it ends its
+// goroutine (runtime.Goexit, t.FailNow in a test), nothing else ends.
 type Listener interface {
 	TaskEvent(*Event)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/internal/apart"
 	"github.com/starpush/starpush/engine/perf"
 )
 
@@ -84,17 +85,12 @@ var untimed = &perf.Model{Kind: perf.PerArch, Cost: func(*perf.Call) float64 { r
 // ownKernel tells codelets of the engine from those of a program with their names.
 func ownKernel() string { return "engine" }
 
-// kernelVersion is what c.Kernel says; "" when it panics.
+// kernelVersion is what c.Kernel says; "" when it does not return.
 func (c *Codelet) kernelVersion() (v string) {
-	if c.Kernel == nil {
-		return ""
+	if c.Kernel != nil {
+		apart.Call(func() { v = c.Kernel() })
 	}
-	defer func() {
-		if recover() != nil {
-			v = ""
-		}
-	}()
-	return c.Kernel()
+	return v
 }
 
 // call describes t for models; the caller gives it back to models.calls.
@@ -169,7 +165,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 		if k = a.begin(w, j, t.codelet); k.skip > 0 && fb == nil && !rt.models.active.Load() {
 			k.skip--
 			err := w.call(fn)
-			a.count(k, t)
+			a.count(w, k, t)
 			return err
 		}
 	}
@@ -183,7 +179,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 		fb.Ended(&t.Item, w.id, d.Seconds())
 	}
 	if j.stats != nil {
-		a.timed(k, t, d)
+		a.timed(w, k, t, d)
 	}
 	if err == nil && rt.models.active.Load() {
 		w.record(t, impl, d)

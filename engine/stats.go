@@ -4,6 +4,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -136,21 +137,28 @@ func (a *tally) rest(w *worker) {
 }
 
 // timed counts a task that was timed.
-func (a *tally) timed(k *tallied, t *task, d time.Duration) {
+func (a *tally) timed(w *worker, k *tallied, t *task, d time.Duration) {
 	if k.last = d; d < brief {
 		k.skip = 15
 	}
-	a.count(k, t)
+	a.count(w, k, t)
 }
 
 // count counts a task as long as the one before.
-func (a *tally) count(k *tallied, t *task) {
+func (a *tally) count(w *worker, k *tallied, t *task) {
 	k.tasks++
 	k.time += k.last
-	if t.codelet.Flops != nil || t.general {
-		k.flops += t.flops(&a.descs)
+	switch {
+	case t.general && t.x.flops != 0:
+		k.flops += t.x.flops
+	case t.codelet.Flops != nil:
+		// on this goroutine, as it is called after many a short kernel: one that
+		// ends it does what a kernel does that way
+		_ = callKernel(func(*TaskContext) error { k.flops += t.flops(&a.descs); return nil }, nil, func(error) { w.exit(errFlopsExit) })
 	}
 }
+
+var errFlopsExit = errors.New("the codelet's Flops ended the goroutine (runtime.Goexit, or t.FailNow in a test)")
 
 // flush adds what was counted to the job.
 func (a *tally) flush(worker int) {
@@ -180,14 +188,9 @@ func (a *tally) add(k *tallied, worker int) {
 	k.tasks, k.time, k.flops = 0, 0, 0
 }
 
-// flops estimates the work of t; 0: unknown. buf is used again for its operands.
+// flops is what the codelet says of the work of t; 0: unknown. buf is used again
+// for its operands.
 func (t *task) flops(buf *[]iface.Desc) (n float64) {
-	if t.general && t.x.flops != 0 {
-		return t.x.flops
-	}
-	if t.codelet.Flops == nil {
-		return 0
-	}
 	defer func() {
 		if recover() != nil { // an estimate is no reason to fail
 			n = 0

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/internal/apart"
 )
 
 // Kind says how a model predicts.
@@ -64,8 +65,9 @@ func (c *Call) Bytes() float64 {
 
 // Model declares how the times of a codelet are predicted. The zero value is a
 // history. It is immutable once used. Functions may be called by several workers
-// at once and must not block; a panic or a result that is no positive number
-// makes the prediction unknown.
+// at once, each call on a goroutine of its own, and must not block; one that
+// panics, ends its goroutine or returns no positive number makes the prediction
+// unknown.
 type Model struct {
 	Kind Kind
 	// Name of the file; "" takes the codelet's. Codelets that share a name share
@@ -169,13 +171,7 @@ func (m *Model) params(c *Call) (p []float64) {
 	if m.Params == nil {
 		return nil
 	}
-	defer func() {
-		if recover() != nil {
-			p = nil
-		}
-	}()
-	p = m.Params(c)
-	if len(p) != len(m.ParamNames) {
+	if !apart.Call(func() { p = m.Params(c) }) || len(p) != len(m.ParamNames) {
 		return nil
 	}
 	for _, v := range p {
@@ -206,15 +202,10 @@ func (m *Model) Joules(c *Call) float64 {
 	return guard(m.Energy, c)
 }
 
-// guard calls a function of the user's; 0 when it panics or returns no positive
-// number.
+// guard calls a function of the user's; 0 when it does not return, or no positive
+// number. Policies ask under their locks.
 func guard(fn func(*Call) float64, c *Call) (x float64) {
-	defer func() {
-		if recover() != nil {
-			x = 0
-		}
-	}()
-	if x = fn(c); !usable(x) {
+	if !apart.Call(func() { x = fn(c) }) || !usable(x) {
 		return 0
 	}
 	return x
