@@ -106,7 +106,8 @@ func newWatch(v *verifier, c *TaskContext, fn Impl) *watch {
 }
 
 // roleOf is what the kernel may do with operand i. Operands that share elements
-// have the union of their modes there.
+// have the union of their modes there. Those of a call without a task have no
+// handles, and share nothing.
 func roleOf(ops []Operand, i int) role {
 	m := ops[i].Mode
 	if m == iface.Scratch {
@@ -117,7 +118,7 @@ func roleOf(ops []Operand, i int) role {
 	}
 	for k := range ops {
 		if o := &ops[k]; k != i && o.Mode != iface.Scratch && o.Mode != iface.Redux &&
-			(m != iface.R || o.Mode != iface.R) && o.Handle.Overlaps(ops[i].Handle) {
+			(m != iface.R || o.Mode != iface.R) && o.Handle != nil && o.Handle.Overlaps(ops[i].Handle) {
 			return updates
 		}
 	}

@@ -32,8 +32,8 @@ func (k BreachKind) String() string {
 // Breach is one way in which a kernel broke an access mode.
 type Breach struct {
 	Kind    BreachKind
-	Operand int // place in TaskSpec.Operands
-	Handle  *datamgr.Handle
+	Operand int             // place in TaskSpec.Operands
+	Handle  *datamgr.Handle // nil in a call without a task
 	Mode    datamgr.AccessMode
 	// Index is the first element concerned, one number for each index of the
 	// operand, from 0, and Count how many there are. ReadsUnset: none.

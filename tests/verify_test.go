@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 // TestVerifyHost runs Go codelets that break their modes from a script: the
 // report names the insert, the codelet, the operand and the element.
 func TestVerifyHost(t *testing.T) {
+	reduced := func(init, combine string) string {
+		return fmt.Sprintf("register r = vector[f32](4, fill = 0.0, reduce = reducer(init = %s, combine = %s)); insert fine(R x, W s, REDUX r); acquire R r as a {}", init, combine)
+	}
 	codelets := []*lang.Codelet{
 		lang.Must(lang.NewCodelet("peek(a: R vector[f32], b: RW vector[f32])", lang.CPUFunc(func(a, b []float32) { a[2] = b[0] + 7 }))),
 		lang.Must(lang.NewCodelet("half(a: R vector[f32], b: W vector[f32])", lang.CPUFunc(func(a, b []float32) { copy(b[:3], a) }))),
@@ -31,6 +35,10 @@ func TestVerifyHost(t *testing.T) {
 			}
 			return nil
 		}))),
+		lang.Must(lang.NewCodelet("zero(x: W vector[f32])", lang.CPUFunc(func(x []float32) { clear(x) }))),
+		lang.Must(lang.NewCodelet("tail(x: W vector[f32])", lang.CPUFunc(func(x []float32) { clear(x[1:]) }))),
+		lang.Must(lang.NewCodelet("add(into: RW vector[f32], from: R vector[f32])", lang.CPUFunc(func(into, from []float32) { into[0] += from[0] }))),
+		lang.Must(lang.NewCodelet("take(into: RW vector[f32], from: R vector[f32])", lang.CPUFunc(func(into, from []float32) { into[0] += from[0]; from[1] = -1 }))),
 		lang.Must(lang.NewCodelet("fine(a: R vector[f32], b: W vector[f32], c: RW vector[f32])", lang.CPUFunc(func(a, b, c []float32) { copy(b, a); c[0]++ }))),
 	}
 	const head = `
@@ -47,6 +55,11 @@ register m = matrix[i16](3, 2)
 		{"a byte left", "insert flag(W q, 0)", "codelet `flag` does not write all of its operand `out`, which it has W", "its value was not written"},
 		{"W read", "insert grow(W m)", "codelet `grow` reads its operand `m`, which it has W, before writing it", "[0, 0] of `m` depends on what it held before"},
 		{"a byte written", "insert flag(W q, 100)", "", ""},
+		{"init leaves", reduced("tail", "add"), "codelet `tail` of a reducer does not write all of its operand `x`, which it has W", ""},
+		{"init of the script leaves", "codelet some(x: W vector[f32]) { each i in 1..4 { x[i] = 0.0 } }; " + reduced("some", "add"),
+			"codelet `some` of a reducer does not write all of its operand `x`, which it has W", "element [0] was not written"},
+		{"combine writes", reduced("zero", "take"), "codelet `take` of a reducer changes its operand `from`, which it has R", ""},
+		{"reducer", reduced("zero", "add"), "", ""},
 		{"nothing wrong", "insert fine(R x, W s, RW y)", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,7 +81,7 @@ register m = matrix[i16](3, 2)
 					t.Error("nothing is reported")
 				case d.Code != "R0110" || d.Message != tt.message || d.Span.Start.Line != 6:
 					t.Errorf("line %d: %s %s", d.Span.Start.Line, d.Code, d.Message)
-				case len(d.Labels) == 0 || d.Labels[0].Text != tt.label:
+				case tt.label != "" && (len(d.Labels) == 0 || d.Labels[0].Text != tt.label):
 					t.Errorf("labels %+v, want %q", d.Labels, tt.label)
 				case len(d.Help) == 0 || !strings.Contains(d.Help[0], "`"):
 					t.Errorf("help %q", d.Help)

@@ -3,6 +3,7 @@ package interp
 // Kernels that break the access modes of their operands, found with --verify.
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -11,19 +12,26 @@ import (
 )
 
 // accuse makes d, the diagnostic of a task that failed, R0110: its kernel broke
-// access modes.
+// access modes, or a codelet of a reducer did.
 func accuse(d *diag.Diagnostic, t *engine.TaskError, e *engine.VerifyError) {
 	d.Code = "R0110"
 	site, _ := siteData(t.Origin.Site)
-	operand := func(i int) (name string, at place) {
-		if site != nil && i >= 0 && i < len(site.ops) {
-			return "`" + site.ops[i].name + "`", site.ops[i].at
+	operand := func(i int) (name string, at diag.Span) {
+		if site == nil || i < 0 || i >= len(site.ops) {
+			return fmt.Sprintf("%d", i+1), diag.Span{}
 		}
-		return fmt.Sprintf("%d", i+1), place{}
+		if op := &site.ops[i]; op.at.file != nil {
+			at = op.at.span()
+		}
+		return "`" + site.ops[i].name + "`", at
 	}
 	codelet := "the codelet"
 	if t.Codelet != nil {
 		codelet = "codelet `" + t.Codelet.Name + "`"
+	}
+	var r *reducerBreach
+	if errors.As(t.Cause, &r) {
+		codelet, operand = "codelet `"+r.codelet.Name+"` of a reducer", r.operand
 	}
 	for k := range e.Breaches {
 		b := &e.Breaches[k]
@@ -34,10 +42,16 @@ func accuse(d *diag.Diagnostic, t *engine.TaskError, e *engine.VerifyError) {
 			what = fmt.Sprintf("changes its operand %s, which it has R", name)
 			where = elementsText(b) + " changed"
 			help = fmt.Sprintf("declare operand %s RW, or leave it alone", name)
+			if r != nil { // whose modes are given
+				help = fmt.Sprintf("leave operand %s alone", name)
+			}
 		case engine.LeavesUnwritten:
 			what = fmt.Sprintf("does not write all of its operand %s, which it has W", name)
 			where = elementsText(b) + " not written"
-			help = fmt.Sprintf("write every element of operand %s, or declare it RW", name)
+			help = fmt.Sprintf("write every element of operand %s", name)
+			if r == nil {
+				help += ", or declare it RW"
+			}
 		default:
 			what = fmt.Sprintf("reads its operand %s, which it has %v, before writing it", name, b.Mode)
 			if where = "whether the task succeeds depends on what it held before"; b.Result >= 0 {
@@ -45,7 +59,7 @@ func accuse(d *diag.Diagnostic, t *engine.TaskError, e *engine.VerifyError) {
 				where = engine.ElementText(b.ResultIndex, " of ") + result + " depends on what it held before"
 			}
 			help = fmt.Sprintf("write operand %s before reading it", name)
-			if b.Mode == iface.W {
+			if b.Mode == iface.W && r == nil {
 				help += ", or declare it RW"
 			}
 		}
@@ -54,7 +68,9 @@ func accuse(d *diag.Diagnostic, t *engine.TaskError, e *engine.VerifyError) {
 		} else {
 			d.Notes = append(d.Notes, "it also "+what)
 		}
-		label(d, at, where)
+		if !at.IsZero() {
+			d.Labels = append(d.Labels, diag.Label{Span: at, Text: where})
+		}
 		d.Help = append(d.Help, help)
 	}
 }

@@ -4,12 +4,12 @@ package interp
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
-	"github.com/starpush/starpush/lang/kernel"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -96,23 +96,49 @@ func (m *Machine) direct(o *types.Object, t *types.Type, at place) func(bufs ...
 			args = append(args, scalarOf(v, p.Type))
 		}
 	}
-	if k, ok := o.Host.(*engine.Codelet); ok {
-		return func(bufs ...*iface.Buffer) error { return k.Call(context.Background(), bufs, args) }
+	k, ok := o.Host.(*engine.Codelet)
+	if !ok {
+		node, ok := o.Node.(*syntax.Codelet)
+		if !ok || node.Body == nil {
+			m.fail("E0904", at, "the host has no codelet `%s`", o.Name)
+		}
+		var err error
+		if k, err = m.prog.kernel(o, targs); err != nil {
+			m.fail("E0705", at, "`%s` cannot be used in this reducer: %v", o.Name, err)
+		}
 	}
-	node, ok := o.Node.(*syntax.Codelet)
-	if !ok || node.Body == nil {
-		m.fail("E0904", at, "the host has no codelet `%s`", o.Name)
+	return func(bufs ...*iface.Buffer) error {
+		err := m.rt.Call(context.Background(), k, bufs, args)
+		var breach *engine.VerifyError
+		if errors.As(err, &breach) {
+			return &reducerBreach{o.Sig, k, breach}
+		}
+		return err
 	}
-	code, err := kernel.Compile(fileOf(o), node, o.Sig, targs)
-	if err != nil {
-		m.fail("E0705", at, "`%s` cannot be used in this reducer: %v", o.Name, err)
+}
+
+// reducerBreach is a codelet of a reducer that broke its modes.
+type reducerBreach struct {
+	sig     *types.Signature
+	codelet *engine.Codelet
+	breach  *engine.VerifyError
+}
+
+func (e *reducerBreach) Error() string { return e.breach.Error() }
+
+func (e *reducerBreach) Unwrap() error { return e.breach }
+
+// operand is the name of operand i in the signature, and where that declares it.
+func (e *reducerBreach) operand(i int) (name string, at diag.Span) {
+	for k := range e.sig.Params {
+		p := &e.sig.Params[k]
+		if p.Mode == iface.NoMode {
+			continue
+		}
+		if i == 0 {
+			return "`" + p.Name + "`", p.Span
+		}
+		i--
 	}
-	return func(bufs ...*iface.Buffer) (err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("codelet %s: %v", o.Name, r)
-			}
-		}()
-		return code.Run(context.Background(), bufs, args)
-	}
+	return "", diag.Span{}
 }
