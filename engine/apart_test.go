@@ -79,13 +79,17 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 // the goroutine fails the task.
 func TestFlopsThatDoNotReturn(t *testing.T) {
 	for how, leave := range leaves {
-		for _, o := range []Options{{Workers: 2}, {Workers: 2, Verify: true}, {Sequential: true}} {
+		for _, o := range []Options{{Workers: 2}, {Workers: 2, Verify: true}, {Sequential: true}, {Workers: 1, Devices: simulated(1<<10, 1)}} {
+			var on []int
+			if o.Devices != nil {
+				on = []int{1} // which asks for the time that the kernel takes, too
+			}
 			rt, _ := start(t, o)
 			j := rt.NewJob(nil, JobOptions{Stats: true})
 			c := &Codelet{Name: "inc", Flops: func([]iface.Desc, []iface.Scalar) float64 { leave(); return 1 }, CPU: incs.CPU}
 			x := []int64{0}
 			h := ints(t, rt, x)
-			aside(func() { must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h)})) })
+			aside(func() { must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h), Workers: on})) })
 			must(t, j.Wait(nil))
 			fs := j.Failures()
 			if how == "exit" != (len(fs) == 1 && strings.Contains(fs[0].Error(), "Flops")) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/internal/apart"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -129,11 +130,12 @@ func (t *task) work() float64 {
 	if t.codelet.Flops == nil {
 		return 0
 	}
-	var ds []iface.Desc
-	for _, op := range t.operands() {
-		ds = append(ds, op.Handle.Desc())
-	}
-	return t.codelet.Flops(ds, t.arguments())
+	var n float64
+	apart.Call(func() {
+		var ds []iface.Desc
+		n = t.flops(&ds)
+	})
+	return n
 }
 
 // Nodes describes the memory nodes; the first is main memory.
