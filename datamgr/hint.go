@@ -96,6 +96,27 @@ func (h *Handle) WontUse() {
 	}
 }
 
+// TransferTime predicts how long it takes to bring what is not valid of h to a node,
+// in seconds.
+func (h *Handle) TransferTime(on int) (seconds float64) {
+	d := h.d
+	if h.bytes() == 0 {
+		return 0
+	}
+	to := d.reg.nodes[on]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.main.Load() == nil {
+		return 0
+	}
+	d.root.leaves(&h.box, func(f *Fragment) {
+		if in := d.sourceLocked(f, to, nil); in != nil {
+			seconds += cost(in.node, to, d.bytesOf(&f.box))
+		}
+	})
+	return seconds
+}
+
 // Missing returns how many bytes of h are not valid on a node.
 func (h *Handle) Missing(on int) (bytes int64) {
 	d := h.d

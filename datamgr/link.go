@@ -19,11 +19,34 @@ type Traffic struct {
 	Copies, Bytes int64
 }
 
-// link counts what went from one node to another.
-type link struct{ copies, bytes atomic.Int64 }
+// link is the way from one node to another: what went there, and what it costs.
+type link struct {
+	copies, bytes atomic.Int64
+	way           Way // fixed before data is registered
+}
 
-// link returns the counts from one node to another.
-func (g *Registry) link(from, to *node) *link { return from.links[to.id] }
+// Way is what a copy costs, in seconds.
+type Way struct{ Latency, PerByte float64 }
+
+// unmeasured is taken for ways of which nothing is known: that of a card in a slot.
+var unmeasured = Way{Latency: 10e-6, PerByte: 1.0 / (8 << 30)}
+
+// SetWay says what copies from one node to another cost. Before data is registered.
+// Pairs without a direct way cost what the way through main memory does.
+func (g *Registry) SetWay(from, to int, w Way) { g.nodes[from].links[to].way = w }
+
+// cost is what copying so many bytes from a to b takes, in seconds.
+func cost(a, b *node, bytes int64) float64 {
+	if a == b {
+		return 0
+	}
+	w := a.links[b.id].way
+	if a.id != 0 && b.id != 0 && carrier(a, b) == nil {
+		up, down := a.links[0].way, b.stop.links[b.id].way
+		w = Way{up.Latency + down.Latency, up.PerByte + down.PerByte}
+	}
+	return w.Latency + float64(bytes)*w.PerByte
+}
 
 // Traffic returns what was copied between nodes, for those pairs where something
 // was, in the order of the nodes.

@@ -24,6 +24,7 @@ type node struct {
 	mem     accel.Memory
 	dev     accel.Device // whose streams copy from and to it; nil for main memory
 	links   []*link      // to each node, itself included; fixed before data is registered
+	stop    *node        // main memory, where bytes stop on their way if there is no direct one
 	streams streams
 	unsaved error                           // of the last eviction; belongs to whose turn it is
 	lost    atomic.Pointer[accel.LostError] // the device is lost: nothing is there any more
@@ -42,6 +43,7 @@ type node struct {
 
 func newNode(id int, mem accel.Memory, dev accel.Device) *node {
 	n := &node{id: id, mem: mem, dev: dev, links: []*link{{}}}
+	n.stop = n
 	n.mu.wake = sync.NewCond(&n.mu.Mutex)
 	n.mu.turn = 1
 	return n
@@ -56,10 +58,13 @@ func (g *Registry) AddNode(dev accel.Device) int {
 		}
 	}
 	new := newNode(len(g.nodes), dev.Memory(), dev)
+	new.stop = g.nodes[0]
+	new.links = nil
 	for _, n := range g.nodes {
-		n.links = append(n.links, &link{})
-		new.links = append(new.links, &link{})
+		n.links = append(n.links, &link{way: unmeasured})
+		new.links = append(new.links, &link{way: unmeasured})
 	}
+	new.links = append(new.links, &link{})
 	g.nodes = append(g.nodes, new)
 	return new.id
 }

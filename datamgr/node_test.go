@@ -357,3 +357,54 @@ func TestHintAfterItsViewEnded(t *testing.T) {
 	runOn(t, 1, 1, h)
 	gathered(t, h, x, 2)
 }
+
+// TestNearestSource: data comes from where that costs least, and what is predicted
+// for it is that.
+func TestNearestSource(t *testing.T) {
+	for _, peer := range []bool{false, true} {
+		g := NewRegistry(cpu.New(0).Memory())
+		for i, name := range []string{"a", "b"} {
+			d, err := sim.New(sim.Options{Name: name, Capacity: 1 << 10, Peers: map[string]sim.Link{[]string{"b", "a"}[i]: {}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.AddNode(d)
+		}
+		slow, fast := Way{Latency: 1, PerByte: 1}, Way{Latency: 0.5, PerByte: 0.25}
+		if !peer {
+			slow, fast = fast, slow
+		}
+		g.SetWay(0, 2, slow)
+		g.SetWay(1, 2, fast)
+		h, x := vector(t, g, 10, 1)
+		g.Prefetch(h, 1) // valid in main memory and on node 1
+		want := 20.5
+		if got := h.TransferTime(2); got != want {
+			t.Errorf("%v s to node 2, want %v", got, want)
+		}
+		if got := h.TransferTime(1); got != 0 {
+			t.Errorf("%v s to where it is", got)
+		}
+		runOn(t, 2, 1, h)
+		from := 0
+		if peer {
+			from = 1
+		}
+		if n := g.nodes[from].links[2].copies.Load(); n != 1 {
+			t.Errorf("%d copies from node %d; traffic %v", n, from, g.Traffic())
+		}
+		gathered(t, h, x, 2)
+	}
+}
+
+// TestTransferByWayOfMain: without a direct way both halves are paid.
+func TestTransferByWayOfMain(t *testing.T) {
+	g, _ := frailNodes(t, 100, 100)
+	g.SetWay(1, 0, Way{Latency: 1, PerByte: 0.5})
+	g.SetWay(0, 2, Way{Latency: 2, PerByte: 0.25})
+	h, _ := vector(t, g, 10, 1)
+	runOn(t, 1, 1, h)
+	if got, want := h.TransferTime(2), 3+80*0.75; got != want {
+		t.Errorf("%v s, want %v", got, want)
+	}
+}

@@ -253,32 +253,37 @@ func (d *Datum) spoiledLocked(b *Box) bool {
 	return spoiled
 }
 
-// sourceLocked is an instance where f is valid: on node n if there is one, else
-// the main one if it can be; not on the node not, unless it is nowhere else.
+// sourceLocked is the instance where f is valid that is nearest to n; not one on the
+// node not, unless there is no other.
 func (d *Datum) sourceLocked(f *Fragment, n, not *node) *instance {
-	if f.valid&mainBit != 0 && n.id == 0 && not != n {
-		return d.main.Load()
-	}
-	var other *instance
-	for k, l := range d.mu.layers {
-		if f.valid&(1<<(k+1)) == 0 {
-			continue
+	var best *instance
+	least := 0.0
+	bytes := d.bytesOf(&f.box)
+	look := func(in *instance) {
+		c := cost(in.node, n, bytes)
+		if in.node == not {
+			c += 1e12
 		}
-		for _, in := range l.insts {
-			if in.box.has(&f.box) {
-				if in.node == n && not != n {
-					return in
-				}
-				if other == nil || other.node == not {
-					other = in
+		if best == nil || c < least {
+			best, least = in, c
+		}
+	}
+	if f.valid&mainBit != 0 {
+		look(d.main.Load())
+	}
+	if f.valid&^mainBit != 0 {
+		for k, l := range d.mu.layers {
+			if f.valid&(1<<(k+1)) == 0 {
+				continue
+			}
+			for _, in := range l.insts {
+				if in.box.has(&f.box) {
+					look(in)
 				}
 			}
 		}
 	}
-	if f.valid&mainBit != 0 && (other == nil || not == nil || not.id != 0) || other == nil {
-		return d.main.Load()
-	}
-	return other
+	return best
 }
 
 // copyLocked copies f from one instance to another. The lock is free meanwhile.

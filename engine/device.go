@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/internal/apart"
 	"github.com/starpush/starpush/engine/sched"
@@ -14,9 +15,6 @@ import (
 
 // maxNodes bounds the number of memory nodes: sets of them are words.
 const maxNodes = 64
-
-// bandwidth is how fast data is taken to travel between nodes, in bytes a second.
-const bandwidth = 8 << 30
 
 // checkDevices checks the devices of o.
 func (o *Options) checkDevices() error {
@@ -47,6 +45,7 @@ func (rt *Runtime) addDevices() {
 		}
 		rt.nodeOf = append(rt.nodeOf, rt.reg.AddNode(d))
 	}
+	rt.setWays()
 }
 
 // workersToBe is how many workers the options ask for.
@@ -215,6 +214,37 @@ func (rt *Runtime) onOneNode(ws []int) []int {
 	return slices.DeleteFunc(slices.Clone(ws), func(w int) bool {
 		return w >= 0 && w < len(rt.workers) && ws[0] >= 0 && ws[0] < len(rt.workers) && rt.workers[w].node != rt.workers[ws[0]].node
 	})
+}
+
+// setWays tells the data what copies between nodes cost.
+func (rt *Runtime) setWays() {
+	t := rt.opt.Bus
+	if t == nil {
+		return
+	}
+	nodes := rt.Nodes()
+	for from, a := range nodes {
+		for to, b := range nodes {
+			if l, ok := t.Link(a.Name, b.Name); ok {
+				w := datamgr.Way{Latency: l.Latency.Seconds()}
+				if l.Bandwidth > 0 {
+					w.PerByte = 1 / l.Bandwidth
+				}
+				rt.reg.SetWay(from, to, w)
+			}
+		}
+	}
+}
+
+// transfer predicts how long it takes to bring what t reads to the node of worker w,
+// in seconds.
+func (rt *Runtime) transfer(t *task, w int) (seconds float64) {
+	for _, op := range t.operands() {
+		if op.Mode != iface.Scratch && op.Mode != iface.Redux && op.Mode.Reads() {
+			seconds += op.Handle.TransferTime(rt.workers[w].node)
+		}
+	}
+	return seconds
 }
 
 // missing is how many bytes of what t reads are not on the node of worker w.

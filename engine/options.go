@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/bus"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -27,6 +28,9 @@ type Options struct {
 	// device before it has the same. Bytes travel between the nodes as tasks need
 	// them. A Sequential runtime has no devices.
 	Devices []accel.Device
+	// Bus says what copies between the nodes cost, for the choice of their source and
+	// for policies that ask; nil: all links are taken to be like a card in a slot.
+	Bus *bus.Table
 	// Policy names the scheduling policy, one of sched.Names(), and sets its
 	// options if need be: "dmda:alpha=1,beta=2". "" means "lws", and "dmdas" with
 	// devices.

@@ -53,7 +53,7 @@ func (rt *Runtime) machine() sched.Machine {
 	m.Energy = func(it *sched.Item, w int) float64 { return rt.energy(itemTask(it), w) }
 	if rt.devices != nil {
 		m.Missing = func(it *sched.Item, w int) int64 { return rt.missing(itemTask(it), w) }
-		m.Transfer = func(it *sched.Item, w int) float64 { return float64(rt.missing(itemTask(it), w)) / bandwidth }
+		m.Transfer = func(it *sched.Item, w int) float64 { return rt.transfer(itemTask(it), w) }
 	}
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
 	m.Data = func(it *sched.Item, visit func(id, bytes int64)) {
