@@ -8,7 +8,6 @@ package cuda
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -39,7 +38,11 @@ func typed[T blas.Float](library, name string) string {
 	return library + "D" + name
 }
 
-// library calls a function on the device's context.
+// library calls a function on the device's context. What is passed as
+// uintptr(unsafe.Pointer(&x)), in the call itself, stays where it is: the directive
+// puts x on the heap.
+//
+//go:uintptrescapes
 func (s *Stream) library(table map[string]uintptr, name string, args ...uintptr) error {
 	if r, _, _ := purego.SyscallN(table[name], args...); int32(r) != 0 {
 		// when the device is lost, say that
@@ -62,7 +65,6 @@ func (s *Stream) handle(h *uintptr, table map[string]uintptr, create, setStream 
 	if err := s.library(table, create, uintptr(unsafe.Pointer(made))); err != nil {
 		return 0, err
 	}
-	runtime.KeepAlive(made)
 	*h = *made
 	return *h, s.library(table, setStream, *h, uintptr(streamHandle(s.s)))
 }
@@ -89,20 +91,6 @@ func (s *Stream) closeLibraries() error {
 	return nil
 }
 
-// scalars are alpha and beta where C finds them.
-type scalars[T blas.Float] struct{ alpha, beta T }
-
-func (v *scalars[T]) a() uintptr { return uintptr(unsafe.Pointer(&v.alpha)) }
-func (v *scalars[T]) b() uintptr { return uintptr(unsafe.Pointer(&v.beta)) }
-
-// keptScalars puts them on the heap: C gets their address as a number.
-func keptScalars[T blas.Float](alpha, beta T) *scalars[T] {
-	v := new(scalars[T])
-	v.alpha, v.beta = alpha, beta
-	runtime.KeepAlive(&v)
-	return v
-}
-
 // ints turns sizes into arguments; the functions take them as 32 bits.
 func ints(n ...int) error {
 	for _, v := range n {
@@ -122,10 +110,8 @@ func gemmLibrary[T blas.Float](s *Stream, l *libraries, ta, tb blas.Trans, m, n,
 		if err != nil {
 			return err
 		}
-		v := keptScalars(alpha, beta)
-		defer runtime.KeepAlive(v)
 		return s.library(l.cublas, typed[T]("cublas", "gemm_v2"), h, opOf(tb), opOf(ta), uintptr(n), uintptr(m), uintptr(k),
-			v.a(), uintptr(b.Ptr), uintptr(b.LD), uintptr(a.Ptr), uintptr(a.LD), v.b(), uintptr(c.Ptr), uintptr(c.LD))
+			uintptr(unsafe.Pointer(&alpha)), uintptr(b.Ptr), uintptr(b.LD), uintptr(a.Ptr), uintptr(a.LD), uintptr(unsafe.Pointer(&beta)), uintptr(c.Ptr), uintptr(c.LD))
 	})
 }
 
@@ -138,10 +124,8 @@ func syrkLibrary[T blas.Float](s *Stream, l *libraries, uplo blas.Uplo, ta blas.
 		if err != nil {
 			return err
 		}
-		v := keptScalars(alpha, beta)
-		defer runtime.KeepAlive(v)
 		return s.library(l.cublas, typed[T]("cublas", "syrk_v2"), h, fillOf(uplo), opOf(flip(ta)), uintptr(n), uintptr(k),
-			v.a(), uintptr(a.Ptr), uintptr(a.LD), v.b(), uintptr(c.Ptr), uintptr(c.LD))
+			uintptr(unsafe.Pointer(&alpha)), uintptr(a.Ptr), uintptr(a.LD), uintptr(unsafe.Pointer(&beta)), uintptr(c.Ptr), uintptr(c.LD))
 	})
 }
 
@@ -154,10 +138,8 @@ func trsmLibrary[T blas.Float](s *Stream, l *libraries, side blas.Side, uplo bla
 		if err != nil {
 			return err
 		}
-		v := keptScalars(alpha, 0)
-		defer runtime.KeepAlive(v)
 		return s.library(l.cublas, typed[T]("cublas", "trsm_v2"), h, sideOf(side), fillOf(uplo), opOf(ta), diagOf(diag),
-			uintptr(b.Cols), uintptr(b.Rows), v.a(), uintptr(a.Ptr), uintptr(a.LD), uintptr(b.Ptr), uintptr(b.LD))
+			uintptr(b.Cols), uintptr(b.Rows), uintptr(unsafe.Pointer(&alpha)), uintptr(a.Ptr), uintptr(a.LD), uintptr(b.Ptr), uintptr(b.LD))
 	})
 }
 
@@ -176,7 +158,6 @@ func potrfLibrary[T blas.Float](s *Stream, l *libraries, uplo blas.Uplo, a Matri
 		}
 		elements := new(int32)
 		err = s.library(l.cusolver, typed[T]("cusolverDn", "potrf_bufferSize"), h, fillOf(uplo), uintptr(a.Rows), uintptr(a.Ptr), uintptr(a.LD), uintptr(unsafe.Pointer(elements)))
-		runtime.KeepAlive(elements)
 		if err != nil {
 			return err
 		}

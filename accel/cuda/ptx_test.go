@@ -49,3 +49,16 @@ func TestPTXTarget(t *testing.T) {
 		t.Error("a kernel calls a function that nobody defines")
 	}
 }
+
+// TestPTXAssembles runs NVIDIA's assembler where it is.
+func TestPTXAssembles(t *testing.T) {
+	if _, err := exec.LookPath("ptxas"); err != nil {
+		t.Skip(err)
+	}
+	for _, arch := range []string{"sm_75", "sm_80", "sm_90"} {
+		out, err := exec.Command("ptxas", "-arch="+arch, "-o", os.DevNull, "kernels/builtin.ptx").CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", arch, err, out)
+		}
+	}
+}

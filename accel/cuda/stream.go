@@ -25,6 +25,8 @@ type Stream struct {
 	work    scratch            // of the kernels under way
 
 	cublas, cusolver uintptr // handles; 0 before the first call
+
+	last [2]unsafe.Pointer // of the last copy: what is kept here is not on a stack, which moves
 }
 
 // NewStream implements accel.Device.
@@ -63,6 +65,7 @@ func (s *Stream) Copy(c *accel.Copy) error {
 	}
 	d := s.dev
 	dst, src := d.side(c.Dst), d.side(c.Src)
+	s.last = [2]unsafe.Pointer{c.Dst.Ptr, c.Src.Ptr}
 	switch {
 	case dst.ctx != d.handle() && src.ctx != d.handle():
 		return fmt.Errorf("cuda: a copy from %s to %s by %s", c.Src.Mem.Name(), c.Dst.Mem.Name(), d.name)
