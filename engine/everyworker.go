@@ -11,8 +11,9 @@ import (
 
 // OnEachWorker runs fn once on each of the given workers, nil for all, on the
 // worker's goroutine, and returns when that is done: for libraries that want to
-// be set up in each thread. Among the tasks that are ready on a worker it comes
-// first. It returns the errors and panics of fn, joined, each with its worker; a
+// be set up in each thread. Those of devices are workers, too, whatever their
+// architecture; WorkerInfo says what one is, and Runtime.Worker before. Among the
+// tasks that are ready on a worker it comes first. It returns the errors and panics of fn, joined, each with its worker; a
 // *NoWorkerError when there is no such worker; the cause of ctx when that ends
 // before fn was started everywhere; ErrWouldDeadlock in a kernel or hook;
 // ErrClosed.
@@ -32,7 +33,7 @@ func (rt *Runtime) OnEachWorker(ctx context.Context, workers []int, fn func(Work
 		ctx = context.Background()
 	}
 	j := rt.NewJob(ctx, JobOptions{})
-	c := &Codelet{Name: "on each worker", Model: untimed, CPU: []Impl{func(c *TaskContext) (err error) {
+	impl := []Impl{func(c *TaskContext) (err error) {
 		w := rt.info(c.Worker())
 		defer func() {
 			if v := recover(); v != nil {
@@ -43,7 +44,13 @@ func (rt *Runtime) OnEachWorker(ctx context.Context, workers []int, fn func(Work
 			return fmt.Errorf("engine: on worker %d: %w", w.ID, err)
 		}
 		return nil
-	}}}
+	}}
+	c := &Codelet{Name: "on each worker", Model: untimed, CPU: impl, On: map[string][]Impl{}}
+	for _, arch := range rt.archs {
+		if arch != cpuArch {
+			c.On[arch] = impl
+		}
+	}
 	var errs []error
 	var tasks []*Task
 	dropped := false

@@ -419,17 +419,59 @@ func hammerRun(seed uint64, o Options) []string {
 func guarded(what string, fn func() []string, more ...func() string) []string {
 	done := make(chan []string, 1)
 	go func() { done <- fn() }()
-	select {
-	case bad := <-done:
-		return bad
-	case <-time.After(2 * time.Minute):
+	clock := time.NewTicker(time.Second)
+	defer clock.Stop()
+	for p := (patience{last: time.Now(), left: 120}); ; {
+		select {
+		case bad := <-done:
+			return bad
+		case <-clock.C:
+			if p.tick(time.Now()) {
+				continue
+			}
+		}
 		buf := make([]byte, 1<<20)
 		fmt.Fprintf(os.Stderr, "%s hangs\n%s", what, buf[:runtime.Stack(buf, true)])
 		for _, f := range more {
 			fmt.Fprintln(os.Stderr, f())
 		}
 		os.Exit(3)
-		return nil
+	}
+}
+
+// patience counts seconds in which the process ran. One that was stopped for an
+// hour, or had to wait for the processor as long, has made no use of it.
+type patience struct {
+	last time.Time
+	left int
+}
+
+// tick is called once a second, and reports whether to wait on.
+func (p *patience) tick(now time.Time) bool {
+	if now.Sub(p.last) < 3*time.Second {
+		p.left--
+	}
+	p.last = now
+	return p.left > 0
+}
+
+func TestPatience(t *testing.T) {
+	now := time.Now()
+	p := patience{last: now, left: 120}
+	for n := 1; n < 120; n++ {
+		now = now.Add(time.Second)
+		if n%10 == 0 {
+			if now = now.Add(time.Hour); !p.tick(now) {
+				t.Fatal("lost while stopped")
+			}
+			now = now.Add(time.Second)
+		}
+		if !p.tick(now) {
+			t.Fatalf("lost after %d seconds", n)
+		}
+	}
+	if p.tick(now.Add(time.Second)) {
+		t.Error("waits for ever")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/perf"
 )
@@ -280,6 +281,35 @@ func TestOnEachWorker(t *testing.T) {
 			t.Error(fs)
 		}
 	})
+}
+
+// The workers of devices are among them, also where kernels of the CPU do not run.
+func TestOnEachWorkerOfDevices(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 2, Devices: []accel.Device{simulated(1<<10, 2)[0], toy{simulated(1<<10, 1)[0]}}})
+	var mu sync.Mutex
+	ran := map[string]int{}
+	fn := func(w WorkerInfo) error {
+		mu.Lock()
+		defer mu.Unlock()
+		ran[w.Arch]++
+		return nil
+	}
+	must(t, rt.OnEachWorker(nil, nil, fn))
+	if ran["cpu"] != 4 || ran["toy"] != 1 || len(ran) != 2 {
+		t.Error(ran)
+	}
+	var toys []int
+	for i := range rt.Workers() {
+		w, err := rt.Worker(i)
+		must(t, err)
+		if w.Arch == "toy" {
+			toys = append(toys, i)
+		}
+	}
+	must(t, rt.OnEachWorker(nil, toys, fn))
+	if ran["cpu"] != 4 || ran["toy"] != 2 {
+		t.Error(ran)
+	}
 }
 
 func TestWaitsForSome(t *testing.T) {
