@@ -129,7 +129,7 @@ func (p *Placement) admit(n *node, ops []Operand) error {
 				missing += w.d.bytesOf(&w.box)
 			}
 		}
-		for n.room() < missing && n.evict() {
+		for n.room() < missing && n.makeRoom() {
 		}
 		err := p.take(n, needs, ops, missing)
 		var full *accel.NoMemoryError

@@ -28,6 +28,7 @@ type node struct {
 	streams streams
 	unsaved error                           // of the last eviction; belongs to whose turn it is
 	lost    atomic.Pointer[accel.LostError] // the device is lost: nothing is there any more
+	evicted struct{ times, bytes atomic.Int64 }
 	mu      struct {
 		sync.Mutex
 		wake    *sync.Cond  // the turn, or changes
@@ -140,7 +141,7 @@ func (n *node) touch(in *instance) {
 // nothing that is not elsewhere, if there is one, else the least recently used.
 // What it alone holds goes to main memory first. False: there is none, or none
 // whose content could be saved. The caller's turn.
-func (n *node) evict() (done bool) {
+func (n *node) evict() (bytes int64, done bool) {
 	n.unsaved = nil
 	n.mu.Lock()
 	ins := slices.Clone(n.mu.insts)
@@ -149,11 +150,28 @@ func (n *node) evict() (done bool) {
 	for _, dirty := range []bool{false, true} {
 		for _, in := range ins {
 			if in.d.evict(in, dirty) {
-				return true
+				return in.bytes, true
 			}
 		}
 	}
-	return false
+	return 0, false
+}
+
+// makeRoom evicts something for a task. The caller's turn.
+func (n *node) makeRoom() bool {
+	bytes, done := n.evict()
+	if done {
+		n.evicted.times.Add(1)
+		n.evicted.bytes.Add(bytes)
+	}
+	return done
+}
+
+// Evicted returns how often something was taken away from a node so that a task
+// had room there, and how many bytes that were.
+func (g *Registry) Evicted(node int) (times, bytes int64) {
+	n := g.nodes[node]
+	return n.evicted.times.Load(), n.evicted.bytes.Load()
 }
 
 // evict takes in away, if nobody uses it and, unless dirty is set, nothing has
@@ -209,7 +227,7 @@ func (d *Datum) onlyInLocked(in *instance) (only *Fragment) {
 func (g *Registry) CloseNodes() (bytes int64, err error) {
 	for _, n := range g.nodes[1:] {
 		n.enter()
-		for n.evict() {
+		for _, more := n.evict(); more; _, more = n.evict() {
 		}
 		n.leave()
 		b, e := g.abandon(n)

@@ -181,12 +181,9 @@ func (rt *Runtime) Profile() (Profile, bool) {
 		out.Codelets = append(out.Codelets, *c)
 	}
 	slices.SortFunc(out.Codelets, func(a, b CodeletProfile) int { return cmp.Compare(a.Name, b.Name) })
-	nodes := rt.Nodes()
-	for _, t := range rt.reg.Traffic() {
-		out.Buses = append(out.Buses, BusProfile{From: nodes[t.From].Name, To: nodes[t.To].Name, Copies: t.Copies, Bytes: t.Bytes})
-	}
-	if out.Buses == nil {
-		out.Buses = []BusProfile{{From: nodes[0].Name, To: nodes[0].Name}}
+	if out.Buses = rt.buses(); out.Buses == nil {
+		main := rt.device.Memory().Name()
+		out.Buses = []BusProfile{{From: main, To: main}}
 	}
 	return out, true
 }

@@ -20,6 +20,16 @@ type Stats struct {
 	Running                            []string      // codelets that run now, by worker; with JobOptions.Stats
 	Bytes                              int64         // allocated for data now, host memory not counted
 	PeakBytes                          int64         // largest value of Bytes so far
+	Nodes                              []NodeStat    // memory nodes, of the whole runtime
+	Buses                              []BusProfile  // what was copied, as far as something was, of the whole runtime
+}
+
+// NodeStat is what happened in one memory node.
+type NodeStat struct {
+	Name      string // "ram"
+	PeakBytes int64  // the most that was allocated there
+	Evictions int64  // copies of data taken away so that a task had room
+	Evicted   int64  // their bytes
 }
 
 // CodeletStat is what tasks of one codelet did.
@@ -210,6 +220,7 @@ func (j *Job) Stats() Stats {
 	mem := rt.device.Memory()
 	s := Stats{Failed: j.failed.Load(), Cancelled: j.dropped.Load(), Bytes: mem.Allocated(), PeakBytes: mem.Peak()}
 	s.Done = max(0, j.ended.Load()-j.internal.Load()-s.Failed-s.Cancelled)
+	s.Nodes, s.Buses = rt.nodeStats(), rt.buses()
 	byName := map[string]*CodeletStat{}
 	get := func(name string) *CodeletStat {
 		if byName[name] == nil {
@@ -253,7 +264,7 @@ func (j *Job) Stats() Stats {
 // Stats returns the counts of all jobs that are not closed, and the memory.
 func (rt *Runtime) Stats() Stats {
 	mem := rt.device.Memory()
-	s := Stats{Bytes: mem.Allocated(), PeakBytes: mem.Peak()}
+	s := Stats{Bytes: mem.Allocated(), PeakBytes: mem.Peak(), Nodes: rt.nodeStats(), Buses: rt.buses()}
 	var jobs []*Job
 	rt.reg.Lock()
 	for j := range rt.jobs {
@@ -268,6 +279,33 @@ func (rt *Runtime) Stats() Stats {
 		s.Cancelled += t.Cancelled
 	}
 	return s
+}
+
+// nodeStats returns what happened in each memory node.
+func (rt *Runtime) nodeStats() []NodeStat {
+	all := []NodeStat{{Name: rt.device.Memory().Name(), PeakBytes: rt.device.Memory().Peak()}}
+	for k, d := range rt.devices {
+		if n := rt.nodeOf[k]; n == len(all) {
+			s := NodeStat{Name: d.Memory().Name(), PeakBytes: d.Memory().Peak()}
+			s.Evictions, s.Evicted = rt.reg.Evicted(n)
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// buses returns what was copied from one node to another, or within one.
+func (rt *Runtime) buses() (all []BusProfile) {
+	var names []string
+	for _, t := range rt.reg.Traffic() {
+		if names == nil {
+			for _, n := range rt.Nodes() {
+				names = append(names, n.Name)
+			}
+		}
+		all = append(all, BusProfile{From: names[t.From], To: names[t.To], Copies: t.Copies, Bytes: t.Bytes})
+	}
+	return all
 }
 
 // NodeInfo describes a memory node.

@@ -3,7 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // TestStatsOfManyCodelets: what alternates is counted as what does not.
@@ -49,6 +52,28 @@ func TestStatsOfManyCodelets(t *testing.T) {
 		}
 		if len(got.Codelets) != codelets || all != 0 {
 			t.Errorf("%d codelets, %d tasks not those of the workers", len(got.Codelets), all)
+		}
+	}
+}
+
+// TestStatsOfNodes: without Options.Profile, too, what was copied and evicted is
+// known.
+func TestStatsOfNodes(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	if s := j.Stats(); len(s.Nodes) != 2 || s.Nodes[1] != (NodeStat{Name: "sim"}) || s.Buses != nil {
+		t.Errorf("before anything ran: %+v, %+v", s.Nodes, s.Buses)
+	}
+	for range 3 {
+		h := ints(t, rt, make([]int64, 10))
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+		must(t, j.Wait(nil))
+	}
+	for _, s := range []Stats{j.Stats(), rt.Stats()} {
+		if want := (NodeStat{Name: "sim", PeakBytes: 160, Evictions: 1, Evicted: 80}); s.Nodes[1] != want {
+			t.Errorf("the device: %+v, want %+v", s.Nodes[1], want)
+		}
+		if want := []BusProfile{{"ram", "sim", 3, 240}, {"sim", "ram", 1, 80}}; !slices.Equal(s.Buses, want) {
+			t.Errorf("copied %+v, want %+v", s.Buses, want)
 		}
 	}
 }
