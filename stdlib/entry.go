@@ -98,6 +98,7 @@ func (e entry) build() *engine.Codelet {
 	c := &engine.Codelet{
 		Name: e.name, Signature: e.signature, Doc: e.doc, Elems: slices.Clone(e.elems), Pure: true, Fold: e.fold,
 		CPU:   []engine.Impl{func(c *engine.TaskContext) error { return e.kernel(c) }},
+		On:    deviceImpls(e.name),
 		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
 	}
 	for i := range e.ops {

@@ -68,7 +68,7 @@ func Gemv[T blas.Float](s *Stream, ta blas.Trans, alpha T, a Matrix, x unsafe.Po
 	if m == 0 {
 		return nil
 	}
-	return s.run(of[T]("gemv"), [3]int{min(m, 64*s.dev.units)}, [3]int{threads}, num(m), num(n), bits(alpha), addr(a.Ptr), row, col, addr(x), bits(beta), addr(y))
+	return s.run(of[T]("gemv"), [3]int{min(m, 64*s.dev.processors)}, [3]int{threads}, num(m), num(n), bits(alpha), addr(a.Ptr), row, col, addr(x), bits(beta), addr(y))
 }
 
 // Ger computes a = alpha x transposed(y) + a.

@@ -85,7 +85,7 @@ const threads = 256 // of a block
 // spread is a grid for n independent elements: enough blocks to fill the device a
 // few times over; each thread takes several elements when there are more.
 func (d *Device) spread(n int) [3]int {
-	return [3]int{max(1, min((n+threads-1)/threads, 16*d.units))}
+	return [3]int{max(1, min((n+threads-1)/threads, 16*d.processors))}
 }
 
 func addr(p unsafe.Pointer) uint64 { return address(p) }
@@ -164,7 +164,7 @@ func (s *Stream) Transpose(size int, a, b Matrix) error {
 		return nil
 	}
 	tiles := (a.Rows + 31) / 32 * ((a.Cols + 31) / 32)
-	return s.run(name, [3]int{min(tiles, 64*s.dev.units)}, [3]int{32, 8}, num(a.Rows), num(a.Cols), addr(a.Ptr), num(a.LD), addr(b.Ptr), num(b.LD))
+	return s.run(name, [3]int{min(tiles, 64*s.dev.processors)}, [3]int{32, 8}, num(a.Rows), num(a.Cols), addr(a.Ptr), num(a.LD), addr(b.Ptr), num(b.LD))
 }
 
 // Uniform fills x with numbers of std/random: lo <= x < hi. Element (i, j) is element

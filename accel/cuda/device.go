@@ -24,22 +24,23 @@ import (
 // too. Contexts belong to threads, and goroutines wander between those: every
 // call of the driver is made inside with.
 type Device struct {
-	dev     cu.Device
-	ctx     cu.CUContext
-	name    string // "cuda 0"
-	model   string // "NVIDIA H200"
-	bus     string
-	major   int // compute capability
-	minor   int
-	units   int
-	pitch   int64 // the longest of a copy
-	block   int   // bytes of shared memory that a block can ask for
-	mem     *Memory
-	clock   clock
-	folder  string // in which libraries are looked for first
-	noLibs  bool   // kernels of this package compute all
-	kernels kernels
-	peers   map[*Device]bool // devices whose memory streams of this one reach; fixed once opened
+	dev        cu.Device
+	ctx        cu.CUContext
+	name       string // "cuda 0"
+	model      string // "NVIDIA H200"
+	bus        string
+	major      int // compute capability
+	minor      int
+	units      int   // kernels at the same time
+	processors int   // multiprocessors
+	pitch      int64 // the longest of a copy
+	block      int   // bytes of shared memory that a block can ask for
+	mem        *Memory
+	clock      clock
+	folder     string // in which libraries are looked for first
+	noLibs     bool   // kernels of this package compute all
+	kernels    kernels
+	peers      map[*Device]bool // devices whose memory streams of this one reach; fixed once opened
 
 	lost   atomic.Pointer[accel.LostError]
 	closed atomic.Bool
@@ -51,12 +52,12 @@ type Device struct {
 	}
 }
 
-func openDevice(i int, memory int64, folder string) (*Device, error) {
+func openDevice(i int, v Driver, folder string) (*Device, error) {
 	dev, err := cu.GetDevice(i)
 	if err != nil {
 		return nil, &Error{Call: "cuDeviceGet", Code: code(err)}
 	}
-	d := &Device{dev: dev, name: fmt.Sprintf("cuda %d", i), folder: folder, peers: map[*Device]bool{}}
+	d := &Device{dev: dev, name: fmt.Sprintf("cuda %d", i), folder: folder, units: max(1, v.Kernels), peers: map[*Device]bool{}}
 	if d.model, err = dev.Name(); err != nil {
 		return nil, d.check("cuDeviceGetName", err)
 	}
@@ -67,7 +68,7 @@ func openDevice(i int, memory int64, folder string) (*Device, error) {
 	for _, a := range []struct {
 		to *int
 		of cu.DeviceAttribute
-	}{{&d.major, cu.ComputeCapabilityMajor}, {&d.minor, cu.ComputeCapabilityMinor}, {&d.units, cu.MultiprocessorCount}, {&d.block, maxSharedPerBlock}} {
+	}{{&d.major, cu.ComputeCapabilityMajor}, {&d.minor, cu.ComputeCapabilityMinor}, {&d.processors, cu.MultiprocessorCount}, {&d.block, maxSharedPerBlock}} {
 		if *a.to, err = dev.Attribute(a.of); err != nil {
 			return nil, d.check("cuDeviceGetAttribute", err)
 		}
@@ -85,6 +86,7 @@ func openDevice(i int, memory int64, folder string) (*Device, error) {
 		if err != nil {
 			return d.check("cuMemGetInfo", err)
 		}
+		memory := v.Memory
 		if memory <= 0 {
 			// local memory of kernels, modules and libraries come out of the same
 			memory = free - min(free/16, 1<<30)
@@ -142,8 +144,12 @@ func (d *Device) Capability() (major, minor int) { return d.major, d.minor }
 // Arch implements accel.Device.
 func (d *Device) Arch() string { return "cuda" }
 
-// Units implements accel.Device: the number of multiprocessors.
+// Units implements accel.Device: how many kernels run at the same time. A kernel can
+// fill all multiprocessors, so this is not their number.
 func (d *Device) Units() int { return d.units }
+
+// Processors is the number of multiprocessors.
+func (d *Device) Processors() int { return d.processors }
 
 // Memory implements accel.Device.
 func (d *Device) Memory() accel.Memory { return d.mem }

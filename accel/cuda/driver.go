@@ -27,6 +27,9 @@ type Driver struct {
 	// Memory bounds the memory that is used of each device; 0: what is free,
 	// less a reserve for the driver.
 	Memory int64
+	// Kernels is how many kernels each device is given at the same time; 0: one.
+	// Several hide from each other that each is waited for, and disturb each other.
+	Kernels int
 }
 
 // Name implements accel.Driver.
@@ -50,7 +53,7 @@ func (v Driver) Open() ([]accel.Device, error) {
 	}
 	var devs []*Device
 	for i := range n {
-		d, err := openDevice(i, v.Memory, libs)
+		d, err := openDevice(i, v, libs)
 		if err != nil {
 			for _, d := range devs {
 				d.Close()

@@ -54,8 +54,8 @@ func TestUnavailable(t *testing.T) {
 func TestDevices(t *testing.T) {
 	for _, d := range open(t) {
 		major, _ := d.Capability()
-		if d.Model() == "" || strings.Count(d.Bus(), ":") != 2 || major < 1 || d.Units() < 1 {
-			t.Errorf("%s: %q at %q, capability %d, %d units", d.Name(), d.Model(), d.Bus(), major, d.Units())
+		if d.Model() == "" || strings.Count(d.Bus(), ":") != 2 || major < 1 || d.Units() != 1 || d.Processors() < 1 {
+			t.Errorf("%s: %q at %q, capability %d, %d units, %d processors", d.Name(), d.Model(), d.Bus(), major, d.Units(), d.Processors())
 		}
 	}
 }
