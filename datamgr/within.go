@@ -10,6 +10,10 @@ func (h *Handle) Within(o *Handle) bool {
 // Waits reports whether w waits for something.
 func (w *Waiter) Waits() bool { return w.pending.Load() != 0 }
 
+// WaitsForNothing makes Waits say so, for a waiter whose submission found nothing to
+// wait for: Settle(0) leaves the count as Arm set it, since hardly anybody asks.
+func (w *Waiter) WaitsForNothing() { w.pending.Store(0) }
+
 // PartitionHeld is Partition for whoever holds an access to h that was
 // registered before: it does not mind that h has ended since for those that
 // come later.

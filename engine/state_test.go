@@ -42,3 +42,20 @@ func TestTaskState(t *testing.T) {
 		must(t, j.Wait(nil))
 	}
 }
+
+// TestStateWithoutWaiting: a task that waits for nothing is ready at once.
+func TestStateWithoutWaiting(t *testing.T) {
+	_, j := start(t, Options{Workers: 1})
+	enter, leave := make(chan struct{}), make(chan struct{})
+	block := kernel("blocks", func(*TaskContext) error { enter <- struct{}{}; <-leave; return nil })
+	a, err := j.SubmitTask(&TaskSpec{Codelet: block})
+	must(t, err)
+	<-enter
+	b, err := j.SubmitTask(&TaskSpec{Codelet: incs})
+	must(t, err)
+	if a.State() != StateRunning || b.State() != StateReady {
+		t.Errorf("%v and %v, want running and ready", a.State(), b.State())
+	}
+	close(leave)
+	must(t, b.Wait(nil))
+}

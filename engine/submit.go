@@ -149,6 +149,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		}
 	}
 	j.count(t)
+	if waits == 0 && keep != nil {
+		t.WaitsForNothing() // for Task.State
+	}
 	if t.Settle(waits) {
 		rt.push(t, sched.Outside)
 	}
