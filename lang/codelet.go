@@ -5,6 +5,7 @@ package lang
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"unsafe"
@@ -337,5 +338,14 @@ func (m *Module) Names() []string {
 }
 
 func codeletObject(sig *types.Signature, c *engine.Codelet) *types.Object {
-	return &types.Object{Name: sig.Name, Kind: types.CodeletObject, Doc: c.Doc, Sig: sig, Host: c, Kinds: []string{"cpu"}, Fold: c.Fold}
+	return &types.Object{Name: sig.Name, Kind: types.CodeletObject, Doc: c.Doc, Sig: sig, Host: c, Kinds: kindsOf(c), Fold: c.Fold}
+}
+
+// kindsOf lists the kinds of devices that c has implementations for.
+func kindsOf(c *engine.Codelet) []string {
+	kinds := slices.Sorted(maps.Keys(c.On))
+	if len(c.CPU) > 0 || len(kinds) == 0 {
+		kinds = append([]string{"cpu"}, kinds...)
+	}
+	return kinds
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/interp"
 )
 
 // TypeOf returns the type of an expression, which is not evaluated.
@@ -40,4 +41,21 @@ func (s *Session) Lost() []string {
 		return nil
 	}
 	return s.m.Lost()
+}
+
+// Presence is what a memory node has of some data: Valid, Arriving and Allocated
+// are bytes, Parts counts what is valid there of a view.
+type Presence = interp.Presence
+
+// Where says where the bytes of a handle or view of the session are now, node by
+// node, and in how many parts the view, or the default view of the handle, has cut
+// it; 0: there is none.
+func (s *Session) Where(name string) (nodes []Presence, parts int, err error) {
+	if s.m == nil {
+		return nil, 0, s.err
+	}
+	if s.closed {
+		return nil, 0, errors.New("lang: the session is closed")
+	}
+	return s.m.Where(name)
 }

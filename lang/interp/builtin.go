@@ -234,13 +234,19 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 			return Node{Kind: name, Index: k}
 		}
 	case "nodes":
-		return func(f *frame) any { return &List{a: []any{Node{Kind: "ram", Index: -1}}} }
+		return func(f *frame) any {
+			l := newList(rRef, 0)
+			for _, n := range f.m.nodes() {
+				l.a = append(l.a, n)
+			}
+			return l
+		}
 	case "workers":
 		k := c.ref(arg(e, 0, ""))
 		return func(f *frame) any {
 			l := newList(rRef, 0)
-			if k(f) == DeviceKind("cpu") {
-				for w := 0; w < f.m.rt.Workers(); w++ {
+			if kind, ok := k(f).(DeviceKind); ok {
+				for _, w := range f.m.ofKind(kind) {
 					l.a = append(l.a, Worker(w))
 				}
 			}

@@ -6,6 +6,8 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -29,8 +31,9 @@ type insertSite struct {
 	site    *engine.Site
 	vars    []int // slots of the loop variables in site.VarNames
 	opts    insertOptions
-	folds   bool // some operand has a fold
-	noCPU   bool // the codelet's own where leaves out cpu
+	folds   bool         // some operand has a fold
+	kinds   []DeviceKind // of the codelet's own where; nil: all
+	placed  bool         // some operand has a node
 }
 
 // operandCode is one handle argument.
@@ -66,6 +69,7 @@ type siteState struct {
 	spec    engine.TaskSpec
 	handles []*Handle
 	workers []int
+	nodes   []int // of operands that have one
 	order   int64
 }
 
@@ -109,7 +113,7 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		}
 		op := operandCode{value: c.handle(a.Value), mode: a.Mode, at: c.place(a), name: p.Name}
 		if a.At != nil {
-			op.node = c.ref(a.At)
+			op.node, s.placed = c.ref(a.At), true
 		}
 		if a.Mode == iface.Redux {
 			op.fold = check.FoldOf(o, p.Name)
@@ -135,8 +139,8 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 	if k, ok := s.callee.Node.(*syntax.Codelet); ok && k.With != nil {
 		for _, o := range k.With.Options {
-			if o.Name.Name == "where" && !kindsInclude(o.Value, "cpu") {
-				s.noCPU = true
+			if o.Name.Name == "where" {
+				s.kinds = kindsIn(o.Value)
 			}
 		}
 	}
@@ -177,21 +181,28 @@ func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 	}
 }
 
-// kindsInclude reports whether an expression of kinds, written out, names kind.
-func kindsInclude(e syntax.Expr, kind string) bool {
+// kindsIn returns the kinds that an expression names, or nil when they are not
+// written out.
+func kindsIn(e syntax.Expr) []DeviceKind {
 	switch e := unparen(e).(type) {
 	case *syntax.Ident:
-		return e.Name == kind
+		return []DeviceKind{DeviceKind(e.Name)}
 	case *syntax.ListLit:
+		all := []DeviceKind{} // not nil: an empty list names none
 		for _, x := range e.Items {
-			if kindsInclude(x, kind) {
-				return true
+			k := kindsIn(x)
+			if k == nil {
+				return nil
 			}
+			all = append(all, k...)
 		}
-		return false
+		return all
 	}
-	return true
+	return nil
 }
+
+// noCPU reports whether the codelet's own where leaves out CPU workers.
+func (s *insertSite) noCPU() bool { return s.kinds != nil && !slices.Contains(s.kinds, "cpu") }
 
 // scalar compiles one scalar argument with its conversion and range check.
 func (c *compiler) scalar(e *syntax.Insert, o *types.Object, p *types.Param, a *syntax.TaskArg) scalarCode {
@@ -354,7 +365,7 @@ func (m *Machine) state(s *insertSite) *siteState {
 	}
 	st := m.sites[s.id]
 	if st == nil || s.fresh {
-		st = &siteState{handles: make([]*Handle, len(s.ops))}
+		st = &siteState{handles: make([]*Handle, len(s.ops)), nodes: make([]int, len(s.ops))}
 		st.spec = engine.TaskSpec{Codelet: s.codelet, Operands: make([]engine.Operand, len(s.ops)),
 			Args: make([]iface.Scalar, len(s.scalars)), Origin: engine.Origin{Site: s.site}}
 		for k := range s.ops {
@@ -417,7 +428,7 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 		st.handles[k] = h
 		spec.Operands[k].Handle = h.h
 		if op.node != nil {
-			m.nodeHere(op.node(f), op.at)
+			st.nodes[k] = m.nodeHere(op.node(f), op.at)
 		}
 	}
 	for k := range s.scalars {
@@ -441,7 +452,9 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 	spec.Origin.Call = f.engineCall()
 	if s.opts.any {
 		sync = m.applyOptions(f, s, st)
-	} else if s.noCPU {
+	} else if m.devices.workers != nil {
+		m.restrict(f, s, st)
+	} else if s.noCPU() {
 		m.noWorker(s, s.at, "its codelet runs on devices that this machine lacks")
 	}
 	return st, sync
@@ -501,18 +514,42 @@ func handleText(at place, h *Handle) string {
 	return s
 }
 
-// nodeHere raises E0803 for a node that this machine does not have.
-func (m *Machine) nodeHere(v any, at place) {
-	if n, ok := v.(Node); ok && n.Kind != "ram" {
-		m.failHelp("E0803", at, "this machine has main memory only", "drop the `@`", "no worker can use data on %s", n)
+// nodeHere returns the number of a node; E0803 when this machine does not have it.
+func (m *Machine) nodeHere(v any, at place) int {
+	n, ok := v.(Node)
+	if !ok {
+		return 0
 	}
+	k, ok := m.node(n)
+	if !ok {
+		has := "this machine has main memory only"
+		if m.devices.workers != nil {
+			var names []string
+			for _, n := range m.nodes() {
+				names = append(names, n.String())
+			}
+			has = "this machine has " + strings.Join(names, ", ")
+		}
+		m.failHelp("E0803", at, has, "drop the `@`", "no worker can use data on %s", n)
+	}
+	return k
 }
 
 // noWorker raises E0803.
 func (m *Machine) noWorker(s *insertSite, at place, why string) {
 	d := m.diagnostic("E0803", at, fmt.Sprintf("no worker can run `%s`", s.name))
 	d.Label = why
-	d.Help = []string{fmt.Sprintf("this machine has %s", plural(int64(m.rt.Workers()), "CPU worker"))}
+	d.Help = []string{"this machine has " + m.machineText()}
+	m.raise(d)
+}
+
+// nowhere raises E0803 about a task that the engine has no worker for.
+func (m *Machine) nowhere(s *insertSite, err error) {
+	d := m.diagnostic("E0803", s.at, fmt.Sprintf("no worker can run `%s`", s.name))
+	d.Label = "inserted here"
+	d.Notes = []string{firstLine(err.Error())}
+	d.Help = []string{"this machine has " + m.machineText()}
+	d.Cause = err
 	m.raise(d)
 }
 
@@ -536,7 +573,13 @@ func (m *Machine) insertFailed(err error, s *insertSite, st *siteState) {
 	var ro *engine.ReadOnlyError
 	var red *engine.NoReductionError
 	var seat *engine.PlaceError
+	var impl *engine.NoImplementationError
+	var none *engine.NoWorkerError
+	var gone *engine.LostWorkersError
+	var large *engine.TooLargeError
 	switch {
+	case errors.As(err, &impl), errors.As(err, &none), errors.As(err, &gone), errors.As(err, &large):
+		m.nowhere(s, err)
 	case errors.As(err, &seat):
 		m.failHelp("E0705", s.opts.at["order"], "", "give each task of a worker a place of its own, from 1, and leave none out", "%s", seat.Message)
 	case errors.As(err, &shape):

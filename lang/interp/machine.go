@@ -41,6 +41,8 @@ type Machine struct {
 	rt   *engine.Runtime
 	job  *engine.Job
 
+	devices *devices
+
 	ctx  context.Context // of the running entry point
 	done <-chan struct{}
 
@@ -104,7 +106,7 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 	if cfg.Runtime == nil {
 		return nil, errors.New("lang: the engine's runtime is nil")
 	}
-	m := &Machine{prog: p, cfg: cfg, rt: cfg.Runtime, stdout: cfg.Stdout,
+	m := &Machine{prog: p, cfg: cfg, rt: cfg.Runtime, devices: newDevices(cfg.Runtime), stdout: cfg.Stdout,
 		late: map[string]*HostFunc{}, params: map[string]any{}, binds: map[string]*Binding{}}
 	if m.stdout == nil {
 		m.stdout = os.Stdout

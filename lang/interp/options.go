@@ -26,15 +26,19 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	if o.name != nil {
 		spec.Name, _ = o.name(f).(string)
 	}
-	if o.where != nil {
+	if m.devices.workers != nil {
+		m.restrict(f, s, st)
+	} else if o.where != nil {
 		if !hasKind(o.where(f), "cpu") {
 			m.noWorker(s, o.at["where"], "this machine has no device of that kind")
 		}
-	} else if s.noCPU {
+	} else if s.noCPU() {
 		m.noWorker(s, s.at, "its codelet runs on devices that this machine lacks")
 	}
-	spec.Workers = nil
-	if o.worker != nil {
+	if m.devices.workers == nil {
+		spec.Workers = nil
+	}
+	if o.worker != nil && m.devices.workers == nil {
 		st.workers = st.workers[:0]
 		for _, w := range items(o.worker(f)) {
 			if w, ok := w.(Worker); ok {

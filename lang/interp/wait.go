@@ -5,6 +5,7 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
@@ -192,8 +193,15 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 			return next
 		}
 	}
-	// evict: on a machine whose only memory is main memory nothing can leave
-	return func(f *frame) ctl { each(f, func(*Handle, place) {}); return next }
+	return func(f *frame) ctl { // evict
+		m := f.m
+		each(f, func(h *Handle, at place) {
+			if err := m.job.WontUse(h.h); err != nil {
+				m.raiseEngine(err, at, h)
+			}
+		})
+		return next
+	}
 }
 
 // unregisterHandle ends a datum at the end of its block.
@@ -206,34 +214,46 @@ func (m *Machine) unregisterHandle(h *Handle) {
 	}
 }
 
-// prefetch moves nothing where main memory is the only node; what has no value is
-// an error all the same.
+// prefetch brings data to a node. To nodes that this machine lacks it moves
+// nothing; what has no value is an error all the same.
 func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 	each := c.handlesOf(s.Of)
 	to := c.ref(s.To)
-	var opts []refFn
+	var idle, urgent boolFn
 	if s.With != nil {
 		for _, o := range s.With.Options {
-			opts = append(opts, c.any(o.Value))
+			switch o.Name.Name {
+			case "idle":
+				idle = c.bool(o.Value)
+			case "urgent":
+				urgent = c.bool(o.Value)
+			}
 		}
 	}
 	return func(f *frame) ctl {
 		m := f.m
-		to(f)
-		for _, o := range opts {
-			o(f)
+		nodes := m.nodesIn(to(f))
+		var o engine.PrefetchOptions
+		o.Idle = idle != nil && idle(f)
+		if urgent != nil && urgent(f) {
+			o.Priority, o.Idle = math.MaxInt32, false
 		}
 		each(f, func(h *Handle, at place) {
 			if !h.h.Initialised() {
 				m.raiseEngine(&engine.UninitError{Handle: h.h, Why: engine.NeverWritten}, at, h)
+			}
+			for _, n := range nodes {
+				if err := m.job.PrefetchWith(h.h, n, o); err != nil {
+					m.raiseEngine(err, at, h)
+				}
 			}
 		})
 		return next
 	}
 }
 
-// hint sets names and order of handles; the other hints are about devices, and are
-// accepted where there is none.
+// hint sets names and order of handles and the nodes that get new values; the other
+// hints are accepted, and nothing follows from them.
 func (c *compiler) hint(s *syntax.Hint) stmt {
 	each := c.handlesOf(s.Of)
 	type option struct {
@@ -260,6 +280,10 @@ func (c *compiler) hint(s *syntax.Hint) stmt {
 				case "sequential":
 					if on, ok := v.(bool); ok {
 						h.h.SetUnordered(!on)
+					}
+				case "write_through":
+					if err := m.rt.SetWriteThrough(h.h, m.nodesIn(v)...); err != nil {
+						m.raiseEngine(err, at, h)
 					}
 				case "coords":
 					if l, ok := v.(*List); ok && l.Len() > 8 {

@@ -1,0 +1,224 @@
+package interp
+
+// Workers, kinds of devices and memory nodes as scripts name them.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/starpush/starpush/engine"
+)
+
+// devices is what a runtime has beside CPU workers and main memory.
+type devices struct {
+	workers []engine.WorkerInfo // all; nil when there are no devices
+	names   []string            // of devices, in the order of their workers
+	of      []engine.WorkerInfo // the first worker of each device
+}
+
+// newDevices looks at the workers of rt.
+func newDevices(rt *engine.Runtime) *devices {
+	d := &devices{}
+	if len(rt.Nodes()) == 1 && !hasDevices(rt) {
+		return d
+	}
+	for i := range rt.Workers() {
+		w, err := rt.Worker(i)
+		if err != nil {
+			break
+		}
+		d.workers = append(d.workers, w)
+		if !isCPU(w) && !slices.Contains(d.names, w.Kind) {
+			d.names = append(d.names, w.Kind)
+			d.of = append(d.of, w)
+		}
+	}
+	return d
+}
+
+// hasDevices reports whether some worker is none of the CPU workers, which come first.
+func hasDevices(rt *engine.Runtime) bool {
+	w, err := rt.Worker(rt.Workers() - 1)
+	return err == nil && !isCPU(w)
+}
+
+func isCPU(w engine.WorkerInfo) bool { return w.Arch == "cpu" && w.Node == 0 }
+
+// isKind reports whether w belongs to a kind of the language. A simulated device,
+// which runs CPU implementations in a memory of its own, stands for any device.
+func isKind(w engine.WorkerInfo, kind DeviceKind) bool {
+	switch {
+	case isCPU(w):
+		return kind == "cpu"
+	case w.Arch == "cpu":
+		return kind != "cpu"
+	}
+	return w.Arch == string(kind)
+}
+
+// ofKind lists the workers of a kind.
+func (m *Machine) ofKind(kind DeviceKind) (out []int) {
+	if m.devices.workers == nil {
+		for w := 0; w < m.rt.Workers() && kind == "cpu"; w++ {
+			out = append(out, w)
+		}
+		return out
+	}
+	for _, w := range m.devices.workers {
+		if isKind(w, kind) {
+			out = append(out, w.ID)
+		}
+	}
+	return out
+}
+
+// node is the engine's number of a memory node; false: this machine has none.
+func (m *Machine) node(n Node) (int, bool) {
+	if n.Kind == "ram" {
+		return 0, true
+	}
+	left := n.Index
+	for _, w := range m.devices.of {
+		if n.Kind != "gpu" && !isKind(w, DeviceKind(n.Kind)) {
+			continue
+		}
+		if left == 0 {
+			return w.Node, true
+		}
+		left--
+	}
+	return 0, false
+}
+
+// nodes lists the memory nodes.
+func (m *Machine) nodes() (all []Node) {
+	all = []Node{{Kind: "ram", Index: -1}}
+	seen := []int{0}
+	for k, w := range m.devices.of {
+		if !slices.Contains(seen, w.Node) {
+			seen = append(seen, w.Node)
+			all = append(all, Node{Kind: "gpu", Index: int64(k)})
+		}
+	}
+	return all
+}
+
+// nodesIn returns the numbers of those nodes of v, a node or a list, that this
+// machine has.
+func (m *Machine) nodesIn(v any) (out []int) {
+	for _, x := range items(v) {
+		if n, ok := x.(Node); ok {
+			if k, ok := m.node(n); ok {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// restrict finds the workers on which a task may run where there are devices: those
+// of the kinds, of the list, and of the nodes that its operands stay on.
+func (m *Machine) restrict(f *frame, s *insertSite, st *siteState) {
+	o, spec := &s.opts, &st.spec
+	spec.Workers = nil
+	kinds, at := s.kinds, s.at
+	if o.where != nil {
+		kinds, at = nil, o.at["where"]
+		for _, k := range items(o.where(f)) {
+			if k, ok := k.(DeviceKind); ok {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	var listed []any
+	if o.worker != nil {
+		at = o.at["worker"]
+		if listed = items(o.worker(f)); len(listed) == 0 {
+			m.noWorker(s, at, "the list of workers is empty")
+		}
+	}
+	if kinds == nil && o.where == nil && listed == nil && !s.placed {
+		return
+	}
+	st.workers = st.workers[:0]
+	for _, w := range m.devices.workers {
+		ok := kinds == nil && o.where == nil || slices.ContainsFunc(kinds, func(k DeviceKind) bool { return isKind(w, k) })
+		ok = ok && (listed == nil || slices.Contains(listed, any(Worker(w.ID))))
+		for k := range s.ops {
+			ok = ok && (s.ops[k].node == nil || st.nodes[k] == w.Node)
+		}
+		if ok {
+			st.workers = append(st.workers, w.ID)
+		}
+	}
+	switch {
+	case len(st.workers) == 0 && s.placed:
+		m.noWorker(s, s.at, "no worker is left that uses the memory after `@`")
+	case len(st.workers) == 0:
+		m.noWorker(s, at, "this machine has no such worker")
+	case len(st.workers) < len(m.devices.workers):
+		spec.Workers = st.workers
+	}
+}
+
+// machineText says what this machine has: "2 CPU workers, sim 0".
+func (m *Machine) machineText() string {
+	cpus := m.rt.Workers()
+	if m.devices.workers != nil {
+		cpus = len(m.ofKind("cpu"))
+	}
+	return strings.Join(append([]string{plural(int64(cpus), "CPU worker")}, m.devices.names...), ", ")
+}
+
+// Presence is what a memory node has of some data, in bytes.
+type Presence struct {
+	Node                       string // "ram", "gpu(0)"
+	Memory                     string // as its device calls it: "ram", "sim 0"
+	Valid, Arriving, Allocated int64
+	Parts                      int // of the view asked about, or of the default view, that are valid there
+}
+
+// Where says where the bytes of a handle or view are now, and how many parts it
+// has.
+func (m *Machine) Where(name string) (all []Presence, parts int, err error) {
+	_, v := m.Lookup(name)
+	var h *Handle
+	var view *View
+	switch x := v.(type) {
+	case *Handle:
+		h, view = x, x.deflt
+	case *View:
+		h, view = x.of, x
+	default:
+		return nil, 0, fmt.Errorf("`%s` is not registered data", name)
+	}
+	at, err := m.job.Where(h.h)
+	if err != nil {
+		return nil, 0, err
+	}
+	nodes, infos := m.nodes(), m.rt.Nodes()
+	for k, p := range at {
+		x := Presence{Memory: infos[k].Name, Valid: p.Valid, Arriving: p.Arriving, Allocated: p.Allocated}
+		if k < len(nodes) {
+			x.Node = nodes[k].String()
+		}
+		all = append(all, x)
+	}
+	if view == nil || view.v.Ended() {
+		return all, 0, nil
+	}
+	for k := range view.parts {
+		at, err := m.job.Where(view.parts[k].h)
+		if err != nil {
+			return nil, 0, err
+		}
+		d := view.parts[k].h.Desc()
+		for n, p := range at {
+			if p.Valid >= d.Bytes() && p.Valid > 0 {
+				all[n].Parts++
+			}
+		}
+	}
+	return all, len(view.parts), nil
+}
