@@ -17,7 +17,9 @@ type DataSpec = datamgr.Spec
 // lives in that memory, has its value, and must be left alone by the caller
 // until it is unregistered and that has ended, except through Acquire; other
 // data has no value and takes no memory before it is first written. Registering
-// the same memory twice gives unrelated data.
+// the same memory twice gives unrelated data: the caller orders uses of the one
+// after those of the other, and on devices unregisters the one before registering
+// the other.
 func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
 	if err := rt.open(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -638,5 +639,36 @@ insert d(RW w, 1.0, 1)
 	wantErr(t, err, "R0101", "asked for as i64")
 	if want := "vector[f64] 2: 3.5 3.5 matrix[i32] 2 x 2:\n  0 107\n  0 107 vector[f32] 2: 7.0 0.0 vector[i64] 2: 42 42\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+}
+
+// Two names for one piece of memory are refused, unless nobody writes it.
+func TestBindTwice(t *testing.T) {
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	prog, ds := comp.Compile(t.Context(), "two.spu", []byte("extern x: vector[f64]\nextern y: vector[f64]\nwait\n"))
+	if ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+	defer rt.Close()
+	s := make([]float64, 8)
+	run := func(opts ...lang.Option) error {
+		inst, err := prog.Run(t.Context(), rt, append(opts, lang.Stdout(io.Discard))...)
+		if err == nil {
+			err = inst.Close()
+		}
+		return err
+	}
+	if err := run(lang.Bind("x", lang.VectorOf(s)), lang.Bind("y", lang.VectorOf(s[4:]))); err == nil || !strings.Contains(err.Error(), `"y"`) || !strings.Contains(err.Error(), `"x"`) {
+		t.Error(err)
+	}
+	for name, opts := range map[string][]lang.Option{
+		"parts":     {lang.Bind("x", lang.VectorOf(s[:4])), lang.Bind("y", lang.VectorOf(s[4:]))},
+		"read only": {lang.Bind("x", lang.VectorOf(s, lang.ReadOnly())), lang.Bind("y", lang.VectorOf(s, lang.ReadOnly()))},
+		"replaced":  {lang.Bind("x", lang.VectorOf(s)), lang.Bind("y", lang.VectorOf(s)), lang.Bind("x", lang.VectorOf(make([]float64, 2)))},
+	} {
+		if err := run(opts...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -55,7 +55,8 @@ func elemOf[T Elem]() iface.Elem {
 }
 
 // VectorOf makes s the home memory of a vector. s must not be touched between
-// Bind and Close except through Acquire.
+// Bind and Close except through Acquire. Two names may share memory only if both
+// are ReadOnly: Run refuses others, as it could not keep their uses in order.
 func VectorOf[T Elem](s []T, opts ...DataOption) *Data {
 	return newData(interp.Binding{Kind: iface.Vector, Elem: elemOf[T](), Dims: []int{len(s)},
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts)

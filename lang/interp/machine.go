@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/types"
@@ -127,6 +128,10 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 			return nil, fmt.Errorf("lang: Bind(%q): the data has no memory", b.Name)
 		}
 		m.binds[b.Name] = b.Data
+	}
+	bound := slices.DeleteFunc(slices.Clone(cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data }) // the last of a name
+	if err := checkAlias(bound); err != nil {
+		return nil, err
 	}
 	for range p.units {
 		m.units = append(m.units, m.newTop())

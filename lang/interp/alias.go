@@ -1,0 +1,61 @@
+package interp
+
+// Two names for the same memory: the order of accesses is kept for each piece of
+// data, and what is bound twice would be two.
+
+import (
+	"fmt"
+)
+
+// checkAlias reports bindings that share elements, unless nobody may write any.
+func checkAlias(bs []NamedBinding) error {
+	for i := range bs {
+		for k := range i {
+			a, b := bs[k].Data, bs[i].Data
+			if !(a.ReadOnly && b.ReadOnly) && a.shares(b) {
+				return fmt.Errorf("lang: Bind(%q): it shares memory with %q; bind it once and partition it in the script, or bind both lang.ReadOnly()", bs[i].Name, bs[k].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// runs returns how many runs of adjacent elements b has, how many bytes each has,
+// and how many lie between their starts.
+func (b *Binding) runs() (count, bytes, stride uintptr) {
+	size := uintptr(b.Elem.Size())
+	count, bytes = 1, size
+	if n := len(b.Dims); n > 0 {
+		bytes *= uintptr(b.Dims[n-1])
+		for _, d := range b.Dims[:n-1] {
+			count *= uintptr(d)
+		}
+	}
+	stride = bytes
+	if len(b.Dims) == 2 && b.LD > 0 {
+		stride = uintptr(b.LD) * size
+	}
+	return count, bytes, stride
+}
+
+// shares reports whether a and b have bytes in common: blocks of columns of one
+// matrix lie between each other, and have none.
+func (a *Binding) shares(b *Binding) bool {
+	na, la, sa := a.runs()
+	nb, lb, sb := b.runs()
+	if na*la == 0 || nb*lb == 0 {
+		return false
+	}
+	for i, k := uintptr(0), uintptr(0); i < na && k < nb; {
+		x, y := uintptr(a.Home)+i*sa, uintptr(b.Home)+k*sb
+		switch {
+		case x+la <= y:
+			i++
+		case y+lb <= x:
+			k++
+		default:
+			return true
+		}
+	}
+	return false
+}
