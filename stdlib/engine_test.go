@@ -33,6 +33,7 @@ type program struct {
 	rt  *engine.Runtime
 	job *engine.Job
 	lib map[string]*engine.Codelet // "gemm", "random.uniform", …
+	on  []string                   // kinds of workers for tasks that have kernels for devices; nil: all
 }
 
 func newProgram(t *testing.T, o engine.Options) *program {
@@ -87,6 +88,10 @@ func (p *program) insert(name string, hs []*datamgr.Handle, args []iface.Scalar,
 		}
 		s.Operands = append(s.Operands, engine.Operand{Handle: h, Mode: m})
 	}
+	if p.on != nil && len(c.On) > 0 {
+		_, err := p.job.SubmitWith(&s, engine.TaskOptions{Kinds: p.on})
+		return err
+	}
 	return p.job.Submit(&s)
 }
 
@@ -108,9 +113,37 @@ func read[T any](p *program, h *datamgr.Handle, read func(b *iface.Buffer) T) T 
 
 func handles(h ...*datamgr.Handle) []*datamgr.Handle { return h }
 
-// TestCholesky factors a matrix by tiles and compares with the factors of the
-// whole, under every number of workers and sequentially.
+// TestCholesky factors a matrix under every number of workers and sequentially.
 func TestCholesky(t *testing.T) {
+	for _, o := range []engine.Options{{Workers: 1}, {Workers: 3}, {Sequential: true}} {
+		cholesky(t, o, nil)
+	}
+}
+
+// TestCholeskyOnDevices does so with everything but the factors of tiles on
+// OpenCL devices: where there is room, where there is little, and where policies
+// choose.
+func TestCholeskyOnDevices(t *testing.T) {
+	const tile = 38 * 38 * 8
+	for _, capacity := range []int64{0, 5 * tile} {
+		devs := devices(t, capacity)
+		var names []string
+		for _, d := range devs {
+			names = append(names, d.Name())
+		}
+		o := engine.Options{Workers: 2, Devices: devs}
+		cholesky(t, o, names)
+		cholesky(t, o, nil)
+		if capacity == 0 {
+			o.Policy = "eager"
+			cholesky(t, o, names)
+		}
+	}
+}
+
+// cholesky factors a matrix by tiles and compares with the factors of the whole.
+func cholesky(t *testing.T, o engine.Options, on []string) {
+	t.Helper()
 	const n, nt = 150, 4
 	rnd := rand.New(rand.NewPCG(1, 2))
 	spd := make([]float64, n*n)
@@ -123,8 +156,9 @@ func TestCholesky(t *testing.T) {
 	}
 	want := append([]float64(nil), spd...)
 	must(t, "std/blas", "potrf", bufs(dense(n, n, n, want)), str("l"))
-	for _, o := range []engine.Options{{Workers: 1}, {Workers: 3}, {Sequential: true}} {
+	{
 		p := newProgram(t, o)
+		p.on = on
 		a := append([]float64(nil), spd...)
 		A := p.register(engine.DataSpec{Kind: iface.Matrix, Elem: iface.F64, Dims: []int{n, n}, Home: unsafe.Pointer(&a[0])})
 		v := p.view(A, filter.Tiles(nt, nt, 0))
@@ -168,8 +202,23 @@ func TestCholesky(t *testing.T) {
 
 // TestReductions: dot adds into REDUX copies, block by block.
 func TestReductions(t *testing.T) {
+	reductions(t, engine.Options{Workers: 3}, nil)
+}
+
+func TestReductionsOnDevices(t *testing.T) {
+	devs := devices(t, 0)
+	var names []string
+	for _, d := range devs {
+		names = append(names, d.Name())
+	}
+	reductions(t, engine.Options{Workers: 1, Devices: devs}, names)
+}
+
+func reductions(t *testing.T, o engine.Options, on []string) {
+	t.Helper()
 	const n, nb = 1000, 7
-	p := newProgram(t, engine.Options{Workers: 3})
+	p := newProgram(t, o)
+	p.on = on
 	reg := func() *datamgr.Handle {
 		return p.register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{n}})
 	}

@@ -60,6 +60,7 @@ var modules = sync.OnceValue(func() map[string][]*engine.Codelet {
 		for i := range m.codelets {
 			c := m.codelets[i].build()
 			c.Kernel = func() string { return m.kernel() }
+			c.On = onDevices(m.name, c.Name)
 			out[m.name] = append(out[m.name], c)
 		}
 	}

@@ -42,7 +42,8 @@
 //		if (i < n) x[x0 + i] *= a;
 //	}
 //
-// Arguments are held against the kernel's parameters, as far as the driver tells
+// Local gives a kernel memory of its work-groups, Scratch memory that stays with
+// the stream for its next kernel. Arguments are held against the kernel's parameters, as far as the driver tells
 // about them: a wrong number or type is an *ArgError and nothing is launched.
 //
 // # Errors

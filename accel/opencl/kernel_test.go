@@ -98,6 +98,45 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
+// TestScratch: what a kernel leaves for the next one of its stream is there, and
+// memory of the stream grows.
+func TestScratch(t *testing.T) {
+	d := first(t)
+	const source = `
+kernel void keep(global const int *x, long x0, global int *s) { s[get_global_id(0)] = x[x0 + get_global_id(0)]; }
+kernel void back(global int *x, long x0, global const int *s, int add) { x[x0 + get_global_id(0)] = s[get_global_id(0)] + add; }`
+	keep, back := build(t, d, "keep", source, ""), build(t, d, "back", source, "")
+	streams := []*Stream{stream(t, d), stream(t, d)}
+	for _, n := range []int{3, 10000, 5} {
+		var mem []accel.Place
+		for i, s := range streams {
+			m := alloc(t, d, 4*n)
+			mem = append(mem, m)
+			x := make([]int32, n)
+			for j := range x {
+				x[j] = int32(i*n + j)
+			}
+			put(t, s, m, raw(x))
+			must(t, s.Launch(keep, []int{n}, nil, Buf{m.Ptr, 4}, Scratch(4*n)))
+		}
+		for i, s := range streams {
+			must(t, s.Launch(back, []int{n}, nil, Buf{mem[i].Ptr, 4}, Scratch(4*n), int32(7)))
+			want := make([]int32, n)
+			for j := range want {
+				want[j] = int32(i*n+j) + 7
+			}
+			if !bytes.Equal(get(t, s, mem[i], 4*n), raw(want)) {
+				t.Errorf("%d numbers of stream %d", n, i)
+			}
+		}
+	}
+	var bad *ArgError
+	m := alloc(t, d, 4)
+	if err := streams[0].Launch(keep, []int{1}, nil, Buf{m.Ptr, 4}, Scratch(0)); !errors.As(err, &bad) {
+		t.Errorf("no bytes: %v", err)
+	}
+}
+
 // TestLaunchChecks: what does not fit a kernel is an error, and nothing runs.
 func TestLaunchChecks(t *testing.T) {
 	devs := open(t, Driver{})

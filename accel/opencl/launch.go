@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unsafe"
+
+	"github.com/starpush/starpush/accel"
 )
 
 // Buf is the argument for two parameters of a kernel: a global pointer to a
@@ -17,6 +19,11 @@ type Buf struct {
 
 // Local is the argument for a pointer to so many bytes of local memory.
 type Local int
+
+// Scratch is the argument for a global pointer to so many bytes, at least, that
+// belong to the stream: what one kernel leaves there, the next one of the stream
+// finds, if it asks for no more. They are not counted as memory of the device.
+type Scratch int
 
 // argument is one parameter's value.
 type argument struct {
@@ -59,7 +66,7 @@ func scalar(v any) (bits uint64, typ string) {
 }
 
 // arguments holds args against the parameters.
-func (k *Kernel) arguments(args []any) ([]argument, error) {
+func (k *Kernel) arguments(s *Stream, args []any) ([]argument, error) {
 	out := make([]argument, 0, len(k.params))
 	bad := func(i int, format string, v ...any) ([]argument, error) {
 		return nil, &ArgError{k.name, i, fmt.Sprintf(format, v...)}
@@ -106,10 +113,22 @@ func (k *Kernel) arguments(args []any) ([]argument, error) {
 				return bad(i, "%d bytes of local memory", v)
 			}
 			out = append(out, argument{size: uintptr(v), local: true})
+		case Scratch:
+			if p.space != 0 && p.space != addressGlobal {
+				return bad(i, "memory of the stream for a parameter of type %s", p)
+			}
+			if v <= 0 {
+				return bad(i, "%d bytes of memory of the stream", v)
+			}
+			mem, err := s.scratchOf(int64(v))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, argument{size: unsafe.Sizeof(mem), value: uint64(mem)})
 		default:
 			bits, typ := scalar(arg)
 			if typ == "" {
-				return bad(i, "a %T: pass numbers of a fixed size, opencl.Buf or opencl.Local", arg)
+				return bad(i, "a %T: pass numbers of a fixed size, opencl.Buf, opencl.Local or opencl.Scratch", arg)
 			}
 			if p.space != 0 && p.space != addressPrivate {
 				return bad(i, "a %s for a parameter of type %s", typ, p)
@@ -160,6 +179,24 @@ func (k *Kernel) grid(global, local []int) (g, l [3]uintptr, empty bool, err err
 	return g, l, empty, nil
 }
 
+// scratchOf returns memory of the stream. Kernels that are held back may still
+// name what was too small, so nothing is given up before the stream is.
+func (s *Stream) scratchOf(bytes int64) (clMem, error) {
+	if bytes <= s.scratchSize {
+		return s.scratch[len(s.scratch)-1], nil
+	}
+	size := max(bytes, 2*s.scratchSize, 16<<10)
+	mem, err := s.dev.mem.create(size)
+	if err != nil {
+		if _, ok := err.(*Error); ok {
+			err = &accel.NoMemoryError{Node: s.dev.Name(), Want: size, Allocated: s.dev.mem.Allocated(), Capacity: s.dev.mem.capacity, Err: err}
+		}
+		return 0, err
+	}
+	s.scratch, s.scratchSize = append(s.scratch, mem), size
+	return mem, nil
+}
+
 // failed words errors of a kernel.
 func (k *Kernel) failed(err error) error {
 	if _, ok := err.(*ArgError); ok {
@@ -170,7 +207,7 @@ func (k *Kernel) failed(err error) error {
 
 // Launch begins a kernel on global[0] x global[1] x … work-items, in work-groups
 // of local; nil leaves their size to the driver. An argument is a number of a fixed
-// size, a Buf or a Local. The memory of buffers is kept until the kernel has ended.
+// size, a Buf, a Local or a Scratch. The memory of buffers is kept until the kernel has ended.
 // What does not fit the kernel is an *ArgError, and nothing begins.
 func (s *Stream) Launch(k *Kernel, global, local []int, args ...any) error {
 	if err := s.usable(); err != nil {
@@ -183,7 +220,7 @@ func (s *Stream) Launch(k *Kernel, global, local []int, args ...any) error {
 	if err != nil {
 		return err
 	}
-	values, err := k.arguments(args)
+	values, err := k.arguments(s, args)
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,10 @@ type param struct {
 // Name returns the name of the function.
 func (k *Kernel) Name() string { return k.name }
 
+// WorkGroup returns the largest number of work-items that a work-group of the
+// kernel can have.
+func (k *Kernel) WorkGroup() int { return k.largest }
+
 // Kernel returns a kernel by its name; the same one each time.
 func (p *Program) Kernel(name string) (*Kernel, error) {
 	if err := p.dev.usable(); err != nil {

@@ -22,6 +22,10 @@ type Stream struct {
 		err     error // the first error, until Sync has returned it
 	}
 	feeder sync.WaitGroup
+
+	// Memory for kernels of the stream; the last one is in use. They are its user's.
+	scratch     []clMem
+	scratchSize int64
 }
 
 // op is something begun on a stream. An op of Record is an accel.Event. What is
@@ -253,6 +257,9 @@ func (s *Stream) Close() error {
 	s.mu.Unlock()
 	if closed {
 		return nil
+	}
+	for _, m := range s.scratch {
+		call(s.dev.api.releaseMemObject, uintptr(m))
 	}
 	if c := code(int32(call(s.dev.api.releaseCommandQueue, uintptr(s.queue)))); err == nil {
 		err = c.err("clReleaseCommandQueue")
