@@ -18,10 +18,11 @@ test:
 race:
 	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
 
-## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector
+## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector; on a simulated machine with MACHINE=sim:cpu8gpu4
+MACHINE ?=
 REPEAT ?= 20
 conformance:
-	$(GO) test -race ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -timeout 0
+	$(GO) test -race ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine '$(MACHINE)' -timeout 0
 
 ## planted: break the protocols of the engine one at a time; the tests must notice each. FAULTS="name..." for some
 FAULTS ?=

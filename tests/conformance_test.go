@@ -62,45 +62,63 @@ var repeat = flag.Int("repeat", 0, "run each conformance case so often in each c
 // one memory node and with two. Sequential is among them when it needs one.
 func each(t *testing.T, need int, fn func(w *world)) {
 	for range max(*repeat, 1) {
-		once(t, need, true, oneOrTwo, fn)
+		if *machine != "" {
+			onMachine(t, need, fn)
+			continue
+		}
+		once(t, need, []int{1, 2, 4, 8}, true, oneOrTwo, fn)
 	}
 }
 
 // eachOnOneNode is each for cases that are about CPU workers or main memory.
 func eachOnOneNode(t *testing.T, need int, fn func(w *world)) {
 	for range max(*repeat, 1) {
-		once(t, need, true, oneNode, fn)
+		once(t, need, []int{1, 2, 4, 8}, true, oneNode, fn)
 	}
 }
 
 // eachOnTwoNodes is each for cases that need a device with so many bytes.
 func eachOnTwoNodes(t *testing.T, capacity int64, fn func(w *world)) {
 	for range max(*repeat, 1) {
-		once(t, 1, false, func(int) []sim.Options { return []sim.Options{{Capacity: capacity}} }, fn)
+		device := [][]sim.Options{{{Capacity: capacity}}}
+		once(t, 1, []int{1, 2, 4, 8}, false, func(int) [][]sim.Options { return device }, fn)
 	}
+}
+
+// machine is a simulated machine on which the cases run that are not about how many
+// workers or nodes there are: "sim:cpu8gpu4".
+var machine = flag.String("machine", "", "run the conformance cases on this simulated machine instead of various ones")
+
+// onMachine runs a case under each policy on the machine that was asked for.
+func onMachine(t *testing.T, need int, fn func(w *world)) {
+	m, err := sim.Parse(*machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	once(t, need, []int{max(m.Workers, need)}, false, func(int) [][]sim.Options { return [][]sim.Options{m.Devices} }, fn)
 }
 
 // oneNode gives configuration i no device.
-func oneNode(int) []sim.Options { return []sim.Options{{}} }
+func oneNode(int) [][]sim.Options { return [][]sim.Options{nil} }
 
 // oneOrTwo gives every other configuration a device, or each is run with and
 // without one.
-func oneOrTwo(i int) []sim.Options {
-	device := sim.Options{Capacity: 16 << 10, Units: 2}
+func oneOrTwo(i int) [][]sim.Options {
+	device := []sim.Options{{Capacity: 16 << 10, Units: 2}}
 	if *repeat > 0 {
-		return []sim.Options{{}, device}
+		return [][]sim.Options{nil, device}
 	}
 	if i%2 == 0 {
-		return []sim.Options{{}}
+		return [][]sim.Options{nil}
 	}
-	return []sim.Options{device}
+	return [][]sim.Options{device}
 }
 
-// once runs a case once in each configuration, the sequential one included if it
-// needs one worker; devices gives those of number i, none for a capacity of 0.
-func once(t *testing.T, need int, sequential bool, devices func(i int) []sim.Options, fn func(w *world)) {
+// once runs a case once in each configuration of counts workers, the sequential one
+// included if it needs one worker; devices gives sets of them for number i.
+func once(t *testing.T, need int, counts []int, sequential bool, devices func(i int) [][]sim.Options, fn func(w *world)) {
 	var os []engine.Options
-	counts := slices.DeleteFunc([]int{1, 2, 4, 8}, func(n int) bool { return n < need })
+	counts = slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n < need })
 	for i, p := range sched.Names() {
 		some := counts
 		if *repeat == 0 {
@@ -110,12 +128,12 @@ func once(t *testing.T, need int, sequential bool, devices func(i int) []sim.Opt
 		for _, n := range some {
 			for _, d := range devices(i + len(t.Name())) {
 				o := engine.Options{Workers: n, Policy: p}
-				if d.Capacity > 0 {
-					dev, err := sim.New(d)
+				for _, one := range d {
+					dev, err := sim.New(one)
 					if err != nil {
 						t.Fatal(err)
 					}
-					o.Devices = []accel.Device{dev}
+					o.Devices = append(o.Devices, dev)
 				}
 				os = append(os, o)
 			}
