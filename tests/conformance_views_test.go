@@ -218,28 +218,35 @@ func TestP38(t *testing.T) {
 		const n, nb = 64, 4
 		f := func(c *engine.TaskContext, i int) []float64 { return iface.Slice[float64](c.Buffer(i)) }
 		gemv := codelet("gemv", func(c *engine.TaskContext) error {
-			for i := range f(c, 2) {
+			x, y := f(c, 1), f(c, 2)
+			for i := range y {
+				s := 0.0
 				for j, a := range iface.Row[float64](c.Buffer(0), i) {
-					f(c, 2)[i] += a * f(c, 1)[j]
+					s += a * x[j]
 				}
+				y[i] += s
 			}
 			return nil
 		})
 		dot := codelet("dot", func(c *engine.TaskContext) error {
+			y, s := f(c, 1), 0.0
 			for i, v := range f(c, 0) {
-				f(c, 2)[0] += v * f(c, 1)[i]
+				s += v * y[i]
 			}
+			f(c, 2)[0] += s
 			return nil
 		})
 		axpy := codelet("axpy", func(c *engine.TaskContext) error {
+			y, a := f(c, 1), c.Arg(0).Float()
 			for i, v := range f(c, 0) {
-				f(c, 1)[i] += c.Arg(0).Float() * v
+				y[i] += a * v
 			}
 			return nil
 		})
 		scale := codelet("xpay", func(c *engine.TaskContext) error {
+			y, a := f(c, 1), c.Arg(0).Float()
 			for i, v := range f(c, 0) {
-				f(c, 1)[i] = v + c.Arg(0).Float()*f(c, 1)[i]
+				y[i] = v + a*y[i]
 			}
 			return nil
 		})
