@@ -2,6 +2,7 @@ package stdlib
 
 import (
 	"context"
+	"fmt"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -131,12 +132,12 @@ func TestCholeskyOnDevices(t *testing.T) {
 		for _, d := range devs {
 			names = append(names, d.Name())
 		}
-		o := engine.Options{Workers: 2, Devices: devs}
-		cholesky(t, o, names)
-		cholesky(t, o, nil)
-		if capacity == 0 {
-			o.Policy = "eager"
-			cholesky(t, o, names)
+		for _, policy := range []string{"", "eager"} {
+			for _, on := range [][]string{names, nil} {
+				t.Run(fmt.Sprintf("%d bytes, %q, on %v", capacity, policy, on), func(t *testing.T) { // each gives the devices back
+					cholesky(t, engine.Options{Workers: 2, Devices: devs, Policy: policy}, on)
+				})
+			}
 		}
 	}
 }
