@@ -182,17 +182,31 @@ func TestLostUnderLoad(t *testing.T) {
 			hs[i] = ints(t, rt, make([]int64, 1+i))
 		}
 		const rounds = 40
+		want := make([]int64, len(hs))
+		for i := range want {
+			want[i] = rounds
+		}
+		shared, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}, Home: ptr(make([]int64, 3)), Reduce: datamgr.SumReduction()})
+		must(t, err)
+		any := ints(t, rt, make([]int64, 4))
 		for range rounds {
 			for i, h := range hs {
 				must(t, j.Submit(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: h, Mode: iface.RW}, {Handle: hs[(i+5)%len(hs)], Mode: iface.R}}}))
+				mode := iface.Commute
+				if i%2 > 0 {
+					mode = iface.Redux
+				}
+				must(t, j.Submit(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: shared, Mode: mode}, {Handle: h, Mode: iface.R}}}))
+				must(t, j.Submit(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: any, Mode: iface.RW, Unordered: true}}}))
 			}
 		}
+		hs, want = append(hs, shared, any), append(want, rounds*int64(len(hs)), rounds*int64(len(hs)))
 		must(t, j.Wait(nil))
 		lost := 0
-		for _, h := range hs {
+		for i, h := range hs {
 			switch v, err := firstOf(t, j, h); {
-			case err == nil && v != rounds:
-				t.Errorf("round %d: %d, want %d", round, v, rounds)
+			case err == nil && v != want[i]:
+				t.Errorf("round %d: data %d is %d, want %d", round, i, v, want[i])
 			case err != nil:
 				lost++
 				var why *accel.LostError
@@ -207,6 +221,7 @@ func TestLostUnderLoad(t *testing.T) {
 				t.Errorf("round %d: %v", round, f)
 			}
 		}
+		must(t, j.Wait(nil)) // for reductions that reading began
 		if st := j.Stats(); st.Done+st.Failed+st.Cancelled != st.Submitted {
 			t.Errorf("round %d: %+v", round, st)
 		}
