@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/lang"
@@ -35,12 +36,16 @@ type mode struct {
 	sequential    bool
 	deterministic bool
 	verify        bool
+	machine       string // simulated: its devices, and as many CPU workers as it has
 }
 
 func (m mode) String() string {
 	s := fmt.Sprintf("%s-%d", m.policy, m.workers)
 	if m.sequential {
 		s = "sequential"
+	}
+	if m.machine != "" {
+		s = m.machine + "-" + m.policy
 	}
 	if m.deterministic {
 		s += "-deterministic"
@@ -105,7 +110,25 @@ func (p program) run(t *testing.T, m mode) outcome {
 		out.failed = true
 		return out
 	}
-	rt, err := engine.New(engine.Options{Workers: m.workers, Policy: m.policy, Sequential: m.sequential, Verify: m.verify})
+	o := engine.Options{Workers: m.workers, Policy: m.policy, Sequential: m.sequential, Verify: m.verify}
+	if m.machine != "" {
+		machine, err := sim.Parse(m.machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Workers = machine.Workers
+		if o.Devices, err = machine.Open(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			for _, d := range o.Devices {
+				if err := d.Close(); err != nil {
+					t.Errorf("closing %s: %v", d.Name(), err)
+				}
+			}
+		}()
+	}
+	rt, err := engine.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,18 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// machineModes are simulated machines. The .out files hold there, too: what scripts
+// print of floating-point results are the digits that no order of additions changes.
+var machineModes = []mode{
+	{machine: "sim:cpu2gpu1"},
+	{machine: "sim:cpu2gpu1:seed=7,jitter=0.3", policy: "eager"},
+	{machine: "sim:cpu2gpu1", policy: "lws", deterministic: true},
+	{machine: "sim:cpu8gpu4:seed=3", policy: "random"},
+	{machine: "sim:numa2", policy: "ws"},
+	{machine: "sim:gpu4MiB:memory=65536", policy: "eager"}, // hardly anything fits
+	{machine: "sim:gpu4MiB", policy: "prio"},
+}
+
 func goldenScript(t *testing.T, name string) {
 	source, err := os.ReadFile(filepath.Join(scriptsDir, name+".spu"))
 	if err != nil {
@@ -47,6 +59,7 @@ func goldenScript(t *testing.T, name string) {
 	}
 	want := string(text)
 	params, modes := map[string]any{}, append(allModes(1, 2, 4), mode{workers: 2, policy: "lws", verify: true})
+	modes = append(modes, machineModes...)
 	if name == "cholesky_mtx" {
 		file, err := filepath.Abs(matrixFile)
 		if err != nil {
@@ -55,7 +68,7 @@ func goldenScript(t *testing.T, name string) {
 		params["file"] = filepath.ToSlash(file)
 	}
 	if testing.Short() {
-		modes = []mode{{workers: 2, policy: "lws"}}
+		modes = []mode{{workers: 2, policy: "lws"}, machineModes[0]}
 		if name != "cholesky_mtx" {
 			modes = append(modes, sequential)
 		}

@@ -61,10 +61,11 @@ type app struct {
 	exit     func(int)   // ends the process; tests replace it
 	restore  func()      // puts the terminal back, nil when nothing changed it
 	start    time.Time
-	reported bool  // a diagnostic was shown
-	tasks    int64 // that ended, for the summary
-	stats    any   // for the summary, nil without --stats
-	profile  any   // for the summary, nil without --profile
+	reported bool       // a diagnostic was shown
+	tasks    int64      // that ended, for the summary
+	stats    any        // for the summary, nil without --stats
+	profile  any        // for the summary, nil without --profile
+	devices  *deviceSet // of the runtime
 }
 
 // globalFlags work with every subcommand.

@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
 			e.Setenv("STARPUSH_PERF_DIR", filepath.Join(e.WorkDir, "perf"))
+			e.Setenv("STARPUSH_BUS_DIR", filepath.Join(e.WorkDir, "bus"))
 			e.Setenv("STARPUSH_BLAS", "gonum")
 			return nil
 		},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -92,6 +93,10 @@ func codeOf(ctx context.Context, err error, ran bool) int {
 	var exit *exitError
 	if errors.As(err, &exit) {
 		return exit.code
+	}
+	var lost *accel.LostError
+	if errors.As(err, &lost) {
+		return exitDevice
 	}
 	for _, d := range diagnosticsOf(err) {
 		switch {

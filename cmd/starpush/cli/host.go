@@ -68,7 +68,8 @@ func warningSet(deny []string) (lang.WarningSet, error) {
 	return w, nil
 }
 
-// runtime starts the engine as the flags say.
+// runtime opens devices and starts the engine as the flags say; endRuntime closes
+// both.
 func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	if o.cpus < 0 {
 		return nil, usagef("--cpus must be 1 or more, not %d", o.cpus)
@@ -95,12 +96,20 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	if err != nil && level > 0 {
 		return nil, err
 	}
-	rt, err := engine.New(engine.Options{Workers: o.cpus, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile,
+	if a.devices, err = o.deviceFlags.open(); err != nil {
+		return nil, err
+	}
+	cpus := o.cpus
+	if cpus == 0 {
+		cpus = a.devices.cpus
+	}
+	rt, err := engine.New(engine.Options{Workers: cpus, Devices: a.devices.devices, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile,
 		Calibrate: level, PerfDir: dir})
 	if err != nil {
+		_ = a.devices.close() // nobody has used them
 		return nil, usagef("%v", err)
 	}
-	a.verbosef("%d CPU workers, policy %s%s", rt.Workers(), rt.Policy(), map[bool]string{true: ", sequential"}[rt.Sequential()])
+	a.verbosef("%s, policy %s%s", machineLine(rt), rt.Policy(), map[bool]string{true: ", sequential"}[rt.Sequential()])
 	return rt, nil
 }
 

@@ -3,57 +3,105 @@ package cli
 // starpush info: what this machine offers to scripts.
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/all"
+	"github.com/starpush/starpush/accel/bus"
 	"github.com/starpush/starpush/accel/cpu/blas"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
 func infoCommand(a *app) *cobra.Command {
 	var o runFlags
+	measure := false
 	c := &cobra.Command{
 		Use:   "info",
-		Short: "Show workers, memory nodes, policies and libraries",
-		Args:  arity(0, 0, "no arguments"),
+		Short: "Show workers, devices, memory nodes and their links, policies and libraries",
+		Long: `Shows what there is for scripts. Links between memories are measured when they
+are asked for first, and kept; --measure measures them again.`,
+		Args: arity(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
+			if err := o.deviceFlags.check(false); err != nil {
+				return err
+			}
 			rt, err := a.runtime(&o)
 			if err != nil {
 				return err
 			}
-			defer rt.Close()
-			a.showInfo(a.collect(rt))
-			return nil
+			if o.machine == "" && o.gpus == "" { // what could be asked for
+				if a.devices, err = openGPUs("found", all.Drivers()); err != nil {
+					return err
+				}
+			}
+			i := a.collect(rt)
+			if i.Links, err = a.links(&o, measure); err != nil { // the rest is right all the same
+				a.sayError(err)
+			}
+			a.showInfo(i)
+			return a.endRuntime(rt, &o, nil)
 		},
 	}
 	c.Flags().IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
 	c.Flags().StringVar(&o.sched, "sched", "", schedUsage())
+	c.Flags().BoolVar(&measure, "measure", false, "measure the links between memories again")
+	o.deviceFlags.register(c, "")
 	return c
 }
 
 type info struct {
-	T        string     `json:"t"`
-	Version  string     `json:"version"`
-	Revision string     `json:"revision,omitempty"`
-	Go       string     `json:"go"`
-	Platform string     `json:"platform"`
-	CPUs     int        `json:"cpus"`
-	Workers  int        `json:"workers"`
-	Policy   string     `json:"policy"`
-	Policies []string   `json:"policies"`
-	Nodes    []infoNode `json:"nodes"`
-	BLAS     string     `json:"blas"`
-	Files    infoFiles  `json:"files"`
+	T        string        `json:"t"`
+	Version  string        `json:"version"`
+	Revision string        `json:"revision,omitempty"`
+	Go       string        `json:"go"`
+	Platform string        `json:"platform"`
+	CPUs     int           `json:"cpus"`
+	Workers  int           `json:"workers"`
+	Policy   string        `json:"policy"`
+	Policies []string      `json:"policies"`
+	Nodes    []infoNode    `json:"nodes"`
+	Devices  []infoDevice  `json:"devices"`
+	Links    []infoLink    `json:"links"`
+	Missing  []infoMissing `json:"missing"`
+	BLAS     string        `json:"blas"`
+	Files    infoFiles     `json:"files"`
 }
 
 type infoNode struct {
 	Name     string `json:"name"`
 	Capacity int64  `json:"capacity"`
+}
+
+type infoDevice struct {
+	Name  string `json:"name"`
+	Arch  string `json:"arch"` // what its kernels are written for
+	Model string `json:"model,omitempty"`
+	Units int    `json:"units"` // kernels that it runs at the same time
+	Node  string `json:"node"`  // its memory
+}
+
+type infoLink struct {
+	From      string  `json:"from"`
+	To        string  `json:"to"`
+	Latency   float64 `json:"latency"`   // in seconds
+	Bandwidth float64 `json:"bandwidth"` // in bytes a second
+}
+
+// infoMissing is a driver that has no devices here.
+type infoMissing struct {
+	Driver string `json:"driver"`
+	Reason string `json:"reason"`
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // infoFiles are the user's files that starpush keeps or reads.
@@ -71,13 +119,64 @@ type infoFile struct {
 func (a *app) collect(rt *engine.Runtime) info {
 	models, _ := a.perfDir("") // "" says that there is none
 	i := info{T: "info", Version: Version, Revision: revision(), Go: runtime.Version(), Platform: platform(),
-		CPUs: runtime.NumCPU(), Workers: rt.Workers(), Policy: rt.Policy(), Policies: sched.Names(),
-		Nodes: []infoNode{}, BLAS: blas.Default().Name(),
+		CPUs: runtime.NumCPU(), Workers: cpuWorkers(rt), Policy: rt.Policy(), Policies: sched.Names(),
+		Nodes: []infoNode{}, Devices: []infoDevice{}, Missing: []infoMissing{}, BLAS: blas.Default().Name(),
 		Files: infoFiles{fileInfo(a.historyFile(true)), fileInfo(a.initPath()), models}}
 	for _, n := range rt.Nodes() {
 		i.Nodes = append(i.Nodes, infoNode{n.Name, n.Capacity})
 	}
+	for _, d := range a.devices.devices {
+		if m := d.Memory(); !slices.ContainsFunc(i.Nodes, func(n infoNode) bool { return n.Name == m.Name() }) {
+			i.Nodes = append(i.Nodes, infoNode{m.Name(), m.Capacity()})
+		}
+		x := infoDevice{Name: d.Name(), Arch: d.Arch(), Units: d.Units(), Node: d.Memory().Name()}
+		if m, ok := d.(interface{ Model() string }); ok {
+			x.Model = m.Model()
+		}
+		i.Devices = append(i.Devices, x)
+	}
+	for _, err := range a.devices.without {
+		m := infoMissing{Reason: err.Error()}
+		var e *accel.UnavailableError
+		if errors.As(err, &e) {
+			m = infoMissing{e.Driver, e.Reason, e.Remedy}
+		}
+		i.Missing = append(i.Missing, m)
+	}
 	return i
+}
+
+// links are those between the memories, as measured, now or before. Nothing runs.
+func (a *app) links(o *runFlags, again bool) ([]infoLink, error) {
+	out := []infoLink{}
+	devices := a.devices.devices
+	if len(devices) == 0 {
+		return out, nil
+	}
+	getenv := func(name string) string { return a.env[name] }
+	dir, err := bus.Folder(getenv)
+	if err != nil {
+		return out, err
+	}
+	name := a.devices.name
+	if name == "" {
+		name = perf.Machine(getenv)
+	}
+	store, err := bus.NewStore(dir, name)
+	if err != nil {
+		return out, err
+	}
+	get := store.Get
+	if again {
+		get = store.Renew
+	}
+	table, err := get(accel.NewHeap("ram", 1<<30), devices)
+	if table != nil {
+		for _, l := range table.Links {
+			out = append(out, infoLink{l.From, l.To, l.Latency.Seconds(), l.Bandwidth})
+		}
+	}
+	return out, err
 }
 
 func fileInfo(path string) infoFile {
@@ -105,13 +204,37 @@ func (a *app) showInfo(i info) {
 		fmt.Fprintf(w, "%-10s "+format+"\n", append([]any{name}, args...)...)
 	}
 	row("version", "%s", strings.TrimPrefix(versionLine(), "starpush "))
-	row("workers", "%d CPU workers on %d CPUs", i.Workers, i.CPUs)
+	row("workers", "%s on %d CPUs", cpuText(i.Workers), i.CPUs)
 	for _, n := range i.Nodes {
 		if n.Capacity > 0 {
 			row("node", "%s  %s", n.Name, bytesText(n.Capacity))
 		} else {
 			row("node", "%s", n.Name)
 		}
+	}
+	for _, d := range i.Devices {
+		units := "1 unit"
+		if d.Units != 1 {
+			units = fmt.Sprintf("%d units", d.Units)
+		}
+		text := fmt.Sprintf("%s  %s, %s", d.Name, d.Arch, units)
+		switch {
+		case d.Arch == "cpu": // the links are below
+			text = d.Name + "  simulated, " + units
+		case d.Model != "":
+			text += "  " + d.Model
+		}
+		row("device", "%s", text)
+	}
+	for _, l := range i.Links {
+		row("link", "%s to %s  %s, %s", l.From, l.To, durationText(time.Duration(l.Latency*1e9+0.5)), rateText(l.Bandwidth))
+	}
+	for _, m := range i.Missing {
+		text := m.Reason
+		if m.Remedy != "" {
+			text += "; " + m.Remedy
+		}
+		row("no device", "%s  %s", m.Driver, text)
 	}
 	row("policy", "%s  (%s)", i.Policy, strings.Join(i.Policies, ", "))
 	row("BLAS", "%s", i.BLAS)
@@ -120,10 +243,41 @@ func (a *app) showInfo(i info) {
 	row("models", "%s", i.Files.Models)
 }
 
-// machineLine is what the prompt's first line says of the machine.
-func machineLine(rt *engine.Runtime) string {
-	if rt.Workers() == 1 {
+// rateText writes a bandwidth: "11.2 GiB/s".
+func rateText(bytes float64) string {
+	if bytes == 0 {
+		return "too fast to be measured"
+	}
+	return bytesText(int64(bytes)) + "/s"
+}
+
+func cpuText(n int) string {
+	if n == 1 {
 		return "1 CPU worker"
 	}
-	return fmt.Sprintf("%d CPU workers", rt.Workers())
+	return fmt.Sprintf("%d CPU workers", n)
+}
+
+// cpuWorkers counts the workers that are CPUs of this machine.
+func cpuWorkers(rt *engine.Runtime) (n int) {
+	for i := range rt.Workers() {
+		if w, err := rt.Worker(i); err == nil && w.Arch == "cpu" && w.Node == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// machineLine is what the prompt's first line says of the machine: "2 CPU workers,
+// sim 0 (1 GiB)".
+func machineLine(rt *engine.Runtime) string {
+	text, nodes, seen := cpuText(cpuWorkers(rt)), rt.Nodes(), ""
+	for i := range rt.Workers() {
+		w, err := rt.Worker(i)
+		if err == nil && w.Kind != seen && (w.Arch != "cpu" || w.Node != 0) {
+			seen = w.Kind
+			text += fmt.Sprintf(", %s (%s)", w.Kind, bytesText(nodes[w.Node].Capacity))
+		}
+	}
+	return text
 }

@@ -309,11 +309,15 @@ func (a *app) calibration(o *runFlags) (int, error) {
 	return 0, usagef("%s is 0 (use performance models), 1 (add to them) or 2 (measure anew), not `%s`", from, text)
 }
 
-// endRuntime closes a runtime after a run that ended with err. Performance models
-// that could not be saved fail a run that should have measured.
+// endRuntime closes a runtime after a run that ended with err, then its devices.
+// Performance models that could not be saved fail a run that should have measured.
 func (a *app) endRuntime(rt *engine.Runtime, o *runFlags, err error) error {
+	closing := rt.Close()
+	if e := a.devices.close(); e != nil && !a.flags.quiet {
+		a.sayError(e)
+	}
 	var models *engine.ModelError
-	if !errors.As(rt.Close(), &models) {
+	if !errors.As(closing, &models) {
 		return err
 	}
 	level, _ := a.calibration(o) // checked when the runtime was made

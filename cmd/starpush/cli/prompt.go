@@ -39,6 +39,7 @@ then entries, without prompts.`,
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop a statement after this wall time")
+	o.deviceFlags.register(c, "none")
 	o.registerPerf(c)
 	o.progress = "auto"
 	return c
@@ -283,7 +284,9 @@ type machine struct {
 func (m machine) Workers() []string {
 	lines := make([]string, m.rt.Workers())
 	for i := range lines {
-		lines[i] = fmt.Sprintf("cpu %d", i)
+		if w, err := m.rt.Worker(i); err == nil {
+			lines[i] = w.Name
+		}
 	}
 	return lines
 }

@@ -30,6 +30,7 @@ type runFlags struct {
 	progress           string
 	calibrate          string
 	perfDir            string
+	deviceFlags
 
 	code        []string // -e, root only
 	interactive bool     // -i, root only
@@ -47,8 +48,9 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
-	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker at the end")
+	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker, and copies between memories, at the end")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
+	o.deviceFlags.register(c, "none")
 	o.registerPerf(c)
 	registerDeny(c, &o.deny)
 	c.ValidArgsFunction = scriptFiles
@@ -91,7 +93,7 @@ func (o *runFlags) check() error {
 	if o.cpus < 0 {
 		return usagef("--cpus must be 1 or more, not %d", o.cpus)
 	}
-	return nil
+	return o.deviceFlags.check(o.sequential)
 }
 
 // runFile runs a script from a file, or from standard input for "-".

@@ -83,13 +83,23 @@ func (a *app) showProgress(o *runFlags, stats func() (engine.Stats, bool)) *prog
 }
 
 type jsonStats struct {
-	Submitted int64       `json:"submitted"`
-	Done      int64       `json:"done"`
-	Failed    int64       `json:"failed"`
-	Cancelled int64       `json:"cancelled"`
-	PeakBytes int64       `json:"peak_bytes"`
-	Codelets  []jsonCount `json:"codelets"`
-	Workers   []jsonCount `json:"workers"`
+	Submitted int64            `json:"submitted"`
+	Done      int64            `json:"done"`
+	Failed    int64            `json:"failed"`
+	Cancelled int64            `json:"cancelled"`
+	PeakBytes int64            `json:"peak_bytes"`
+	Codelets  []jsonCount      `json:"codelets"`
+	Workers   []jsonCount      `json:"workers"`
+	Nodes     []jsonNode       `json:"nodes"`
+	Buses     []jsonBusProfile `json:"buses"`
+}
+
+// jsonNode is a memory node: what was evicted was in the way of tasks.
+type jsonNode struct {
+	Name      string `json:"name"`
+	PeakBytes int64  `json:"peak_bytes"`
+	Evictions int64  `json:"evictions"`
+	Evicted   int64  `json:"evicted_bytes"`
 }
 
 type jsonCount struct {
@@ -106,7 +116,14 @@ func (a *app) showStats(s engine.Stats) {
 		return
 	}
 	j := jsonStats{Submitted: s.Submitted, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
-		PeakBytes: s.PeakBytes, Codelets: []jsonCount{}, Workers: []jsonCount{}}
+		PeakBytes: s.PeakBytes, Codelets: []jsonCount{}, Workers: []jsonCount{},
+		Nodes: []jsonNode{}, Buses: []jsonBusProfile{}}
+	for _, n := range s.Nodes {
+		j.Nodes = append(j.Nodes, jsonNode(n))
+	}
+	for _, b := range s.Buses {
+		j.Buses = append(j.Buses, jsonBusProfile(b))
+	}
 	for _, c := range s.Codelets {
 		j.Codelets = append(j.Codelets, jsonCount{c.Name, c.Tasks, c.Time.Seconds()})
 	}
@@ -143,12 +160,47 @@ func statsText(s engine.Stats) string {
 		}
 	}
 	if len(s.Workers) > 0 {
+		kinds := kindCounts(s.Workers)
 		fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "worker", "tasks", "seconds", "mean")
 		for _, w := range s.Workers {
 			row(w.Name, w.Tasks, w.Time)
 		}
+		for _, k := range kinds {
+			row(k.Name, k.Tasks, k.Time)
+		}
+	}
+	if len(s.Nodes) > 1 {
+		fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "memory", "peak", "evictions", "evicted")
+		for _, n := range s.Nodes {
+			fmt.Fprintf(&b, "  %-24s %10s %12d %14s\n", n.Name, bytesText(n.PeakBytes), n.Evictions, bytesText(n.Evicted))
+		}
+		if len(s.Buses) > 0 {
+			fmt.Fprintf(&b, "  %-24s %10s %12s\n", "link", "copies", "size")
+		}
+		for _, l := range s.Buses {
+			fmt.Fprintf(&b, "  %-24s %10d %12s\n", l.From+" to "+l.To, l.Copies, bytesText(l.Bytes))
+		}
 	}
 	return b.String()
+}
+
+// kindCounts adds up the workers of each kind, "all cpu", "all sim"; nothing where
+// there is one kind only.
+func kindCounts(workers []engine.WorkerStat) (all []engine.WorkerStat) {
+	for _, w := range workers {
+		kind, _, _ := strings.Cut(w.Name, " ")
+		k := slices.IndexFunc(all, func(s engine.WorkerStat) bool { return s.Name == "all "+kind })
+		if k < 0 {
+			k = len(all)
+			all = append(all, engine.WorkerStat{Name: "all " + kind})
+		}
+		all[k].Tasks += w.Tasks
+		all[k].Time += w.Time
+	}
+	if len(all) == 1 {
+		return nil
+	}
+	return all
 }
 
 // bytesText writes a size with a binary unit: "1.5 MiB".

@@ -27,6 +27,7 @@ func commandTable() []command {
 		{name: "type", args: "EXPR", doc: "type of an expression; for data, its shape and views", run: (*Shell).typeOf},
 		{name: "ls", args: "[KIND] [PATTERN]", doc: "names: " + strings.Join(lsKinds, ", "), run: (*Shell).ls},
 		{name: "show", args: "NAME [A..B]", doc: "value of data, or elements A to B of it", run: (*Shell).showData},
+		{name: "where", args: "NAME", doc: "memory nodes that have data: valid, arriving, allocated", run: (*Shell).where},
 		{name: "last", doc: "the last value again, complete", run: (*Shell).last},
 		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks", statement: true, run: (*Shell).time},
 		{name: "stats", doc: "tasks and seconds per codelet and worker", run: (*Shell).stats},

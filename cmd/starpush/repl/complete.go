@@ -31,7 +31,7 @@ func (s *Shell) Complete(text string, offset int) (replace int, candidates []Can
 				return words1(word, append(append([]string{}, lsKinds...), s.names()...))
 			}
 			return words1(word, s.names())
-		case "show", "doc", "type":
+		case "show", "where", "doc", "type":
 			return s.sessionCandidates(rest, len(rest))
 		case "help":
 			return words1(word, topicNames())

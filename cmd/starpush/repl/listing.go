@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -108,6 +109,42 @@ func (s *Shell) showData(_ context.Context, args string) {
 		return
 	}
 	fmt.Fprintln(s.Out, strings.TrimSuffix(text, "\n"))
+}
+
+// where says which memory nodes have a datum: ":where x".
+func (s *Shell) where(_ context.Context, name string) {
+	if name == "" {
+		s.usage("where")
+		return
+	}
+	if s.settle() != nil {
+		return
+	}
+	if !slices.Contains(s.names(), name) {
+		s.complain("`%s` is not defined", name)
+		return
+	}
+	nodes, parts, err := s.Session.Where(name)
+	if err != nil {
+		s.complain("%v", err)
+		return
+	}
+	var rows [][2]string
+	for _, n := range nodes {
+		text := accel.Bytes(n.Valid) + " valid"
+		if parts > 0 {
+			text += fmt.Sprintf(" (%d of %s)", n.Parts, plural(int64(parts), "part"))
+		}
+		if n.Arriving > 0 {
+			text += ", " + accel.Bytes(n.Arriving) + " arriving"
+		}
+		node := n.Node
+		if n.Memory != n.Node {
+			node += " " + n.Memory
+		}
+		rows = append(rows, [2]string{node, text + ", " + accel.Bytes(n.Allocated) + " allocated"})
+	}
+	fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
 }
 
 // bounds reads "A..B", "A..=B", "A"; "" is everything: -1, -1.

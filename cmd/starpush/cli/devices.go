@@ -1,0 +1,203 @@
+package cli
+
+// Devices: those of this machine that --gpus asks for, or a simulated machine.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/all"
+	"github.com/starpush/starpush/accel/sim"
+)
+
+// deviceFlags say what runs tasks beside the CPUs.
+type deviceFlags struct {
+	machine string
+	gpus    string
+}
+
+func (o *deviceFlags) register(c *cobra.Command, gpus string) {
+	f := c.Flags()
+	f.StringVar(&o.machine, "machine", "", "run on a simulated `MACHINE`, such as sim:cpu2gpu1: "+strings.Join(machineNames(), ", "))
+	f.StringVar(&o.gpus, "gpus", gpus, "devices of this machine to use, `WHICH`: none, all, found (all, and none is no error), a number, or drivers, such as opencl or opencl:1")
+	complete := map[string][]cobra.Completion{"machine": nil, "gpus": {"none", "all", "found"}}
+	for _, m := range sim.Presets() {
+		complete["machine"] = append(complete["machine"], cobra.CompletionWithDesc("sim:"+m.Title, m.About))
+	}
+	for _, d := range all.Drivers() {
+		complete["gpus"] = append(complete["gpus"], d.Name())
+	}
+	for name, values := range complete {
+		if err := c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err) // a flag of this list is not registered above
+		}
+	}
+}
+
+func machineNames() (names []string) {
+	for _, m := range sim.Presets() {
+		names = append(names, m.Title)
+	}
+	return names
+}
+
+// deviceSet is what the flags ask for.
+type deviceSet struct {
+	devices []accel.Device
+	cpus    int     // of a simulated machine; else 0
+	name    string  // of a simulated machine
+	without []error // why there are no devices of some drivers
+}
+
+// close gives the devices up; the runtime that used them is closed.
+func (s *deviceSet) close() (err error) {
+	for _, d := range s.devices {
+		err = errors.Join(err, d.Close())
+	}
+	return err
+}
+
+// check looks at what needs no device.
+func (o *deviceFlags) check(sequential bool) error {
+	asked := o.gpus != "" && o.gpus != "none" && o.gpus != "0"
+	switch {
+	case o.machine != "" && asked:
+		return usagef("--machine says which devices there are: leave out --gpus")
+	case o.machine != "" && sequential:
+		return usagef("--sequential runs every task inside its insert, without devices: leave out --machine")
+	case asked && sequential:
+		return usagef("--sequential runs every task inside its insert, without devices: leave out --gpus")
+	}
+	return nil
+}
+
+// open opens what the flags ask for.
+func (o *deviceFlags) open() (*deviceSet, error) {
+	if o.machine == "" {
+		return openGPUs(o.gpus, all.Drivers())
+	}
+	text := o.machine
+	if slices.Contains(machineNames(), text) {
+		return nil, usagef("--machine: simulated machines are written sim:NAME, as in sim:%s", text)
+	}
+	m, err := sim.Parse(text)
+	if err != nil {
+		return nil, usagef("--machine: %v", err)
+	}
+	s := &deviceSet{cpus: m.Workers, name: text}
+	if s.devices, err = m.Open(); err != nil {
+		return nil, usagef("--machine: %v", err)
+	}
+	return s, nil
+}
+
+// missing ends a command because a device is not there.
+func missing(format string, args ...any) error {
+	return &exitError{code: exitDevice, err: fmt.Errorf(format, args...)}
+}
+
+// openGPUs opens the devices that --gpus asks for.
+func openGPUs(which string, drivers []accel.Driver) (*deviceSet, error) {
+	s := &deviceSet{}
+	n, notNumber := strconv.Atoi(which)
+	switch {
+	case which == "" || which == "none" || notNumber == nil && n == 0:
+		return s, nil
+	case notNumber == nil && n < 0:
+		return nil, usagef("--gpus must not be negative, as %d is", n)
+	case notNumber == nil || which == "all" || which == "found":
+		s.devices, s.without = all.Open()
+		want := n
+		if which == "all" {
+			want = max(1, len(s.devices))
+		}
+		if len(s.devices) < want {
+			err := missing("--gpus %s: %s%s", which, haveText(len(s.devices)), reasons(s.without))
+			return nil, errors.Join(err, s.close())
+		}
+		if notNumber == nil {
+			for _, d := range s.devices[n:] {
+				_ = d.Close() // nobody has used it
+			}
+			s.devices = s.devices[:n]
+		}
+		return s, nil
+	}
+	for word := range strings.SplitSeq(which, ",") {
+		if err := s.add(word, drivers); err != nil {
+			_ = s.close() // the error that counts is err
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// add opens the devices of a driver, "opencl", or so many of them, "opencl:2".
+func (s *deviceSet) add(word string, drivers []accel.Driver) error {
+	name, count, counted := strings.Cut(word, ":")
+	want := 1
+	if counted {
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 1 {
+			return usagef("--gpus %s: the number of devices must be 1 or more, not `%s`", word, count)
+		}
+		want = n
+	}
+	k := slices.IndexFunc(drivers, func(d accel.Driver) bool { return d.Name() == name })
+	if k < 0 {
+		var names []string
+		for _, d := range drivers {
+			names = append(names, d.Name())
+		}
+		if name == "cuda" {
+			return missing("--gpus %s: this starpush was built without CUDA; build it with -tags cuda, as CONTRIBUTING.md says", word)
+		}
+		return usagef("--gpus takes none, all, a number, or drivers (%s), not `%s`", strings.Join(names, ", "), word)
+	}
+	if slices.ContainsFunc(s.devices, func(d accel.Device) bool { return d.Arch() == name }) {
+		return usagef("--gpus names %s twice", name)
+	}
+	found, err := drivers[k].Open()
+	if err != nil {
+		return missing("--gpus %s: %v", word, err)
+	}
+	if len(found) < want {
+		for _, d := range found {
+			_ = d.Close() // nobody has used it
+		}
+		return missing("--gpus %s: %s", word, haveText(len(found)))
+	}
+	if counted {
+		for _, d := range found[want:] {
+			_ = d.Close() // nobody has used it
+		}
+		found = found[:want]
+	}
+	s.devices = append(s.devices, found...)
+	return nil
+}
+
+func haveText(n int) string {
+	switch n {
+	case 0:
+		return "this machine has no device"
+	case 1:
+		return "this machine has 1 device; `starpush info` shows it"
+	}
+	return fmt.Sprintf("this machine has %d devices; `starpush info` lists them", n)
+}
+
+// reasons says why there are no devices, each with its remedy.
+func reasons(errs []error) string {
+	text := ""
+	for _, err := range errs {
+		text += " (" + err.Error() + ")"
+	}
+	return text
+}
