@@ -8,15 +8,29 @@ import (
 // align is the alignment of allocations: a cache line, and every vector unit.
 const align = 64
 
+// Huge pages: Cholesky and GEMM are 1 to 7 % faster when the processor finds the
+// addresses of a tile in one entry of its table instead of a hundred. What that costs is
+// memory: the first touch takes 2 MiB, not 4 KiB. So memory of which less than
+// hugeFrom is in use stays as it is, blocks that lie side by side share pages, and
+// only data of which the program touches little here and little there takes
+// much more than it would.
+const (
+	hugePage  = 2 << 20
+	hugeFrom  = 4 << 20 // bytes of one memory in use
+	hugeBlock = 4 << 10 // smaller blocks lie among the program's own objects
+)
+
 // Heap is memory from the Go heap, up to a capacity: a slice that a program still
-// holds after its data was freed is stale, but never a fault. Large blocks come
-// zeroed from the system and take pages when they are touched.
+// holds after its data was freed is stale, but never a fault, nor is it anybody
+// else's data while it is held. Large blocks come zeroed from the system and take
+// pages when they are touched.
 type Heap struct {
 	name     string
 	capacity int64
 	mu       struct {
 		sync.Mutex
 		allocated, peak int64
+		low, high       uintptr // what huge pages were asked for last
 	}
 }
 
@@ -59,10 +73,30 @@ func (m *Heap) Alloc(bytes int64) (unsafe.Pointer, error) {
 	}
 	m.mu.allocated += bytes
 	m.mu.peak = max(m.mu.peak, m.mu.allocated)
+	huge := m.mu.allocated >= hugeFrom && bytes >= hugeBlock
 	m.mu.Unlock()
 	block := make([]byte, max(bytes, 1)+align-1)
 	p := unsafe.Pointer(unsafe.SliceData(block))
-	return unsafe.Add(p, -uintptr(p)&(align-1)), nil
+	p = unsafe.Add(p, -uintptr(p)&(align-1))
+	if huge {
+		m.hugePages(uintptr(p), uintptr(bytes))
+	}
+	return p, nil
+}
+
+// hugePages asks for huge pages where the block at p lies, which nobody has touched.
+// The pages hold other memory of the process as well, which notices nothing.
+func (m *Heap) hugePages(p, bytes uintptr) {
+	low, high := p&^(hugePage-1), (p+bytes+hugePage-1)&^(hugePage-1)
+	m.mu.Lock()
+	known := m.mu.low <= low && high <= m.mu.high // by the block before, most often
+	if !known {
+		m.mu.low, m.mu.high = low, high
+	}
+	m.mu.Unlock()
+	if !known {
+		adviseHuge(low, high-low)
+	}
 }
 
 // Free implements Memory.
