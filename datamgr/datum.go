@@ -99,6 +99,19 @@ func (d *Datum) layout(ld int) {
 	}
 }
 
+// span is the size of the main instance: from the first element to the last,
+// with what lies between rows that are further apart than they are long.
+func (d *Datum) span() int64 {
+	if d.desc.Len() == 0 {
+		return 0
+	}
+	n := 1
+	for k, m := range d.desc.Dim[:d.desc.Rank] {
+		n += (m - 1) * d.stride[k]
+	}
+	return int64(n) * int64(d.desc.Elem.Size())
+}
+
 // allocate makes sure that the main instance exists.
 func (d *Datum) allocate() error {
 	d.mu.Lock()
@@ -110,7 +123,7 @@ func (d *Datum) allocateLocked() error {
 	if d.main.Load() != nil {
 		return nil
 	}
-	bytes := d.desc.Bytes()
+	bytes := d.span()
 	p, err := d.reg.mem.Alloc(bytes)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ type Spec struct {
 	Kind     iface.Kind
 	Elem     iface.Elem
 	Dims     []int          // sizes, one for each index
-	LD       int            // matrix: distance between rows of Home, in elements; 0: the number of columns
+	LD       int            // matrix: distance between rows in main memory, in elements; 0: the number of columns
 	Home     unsafe.Pointer // element 0 of host memory, which stays the caller's; nil: none
 	ReadOnly bool
 	// Unordered gives accesses no order with others; see Handle.SetUnordered.
@@ -221,8 +221,6 @@ func (s *Spec) desc() (iface.Desc, error) {
 			return fail("only a matrix has a distance between rows")
 		case s.LD < d.Dim[1]:
 			return fail("rows of %d elements cannot lie %d elements apart", d.Dim[1], s.LD)
-		case s.Home == nil && s.LD != d.Dim[1]:
-			return fail("a distance between rows is for data with host memory")
 		case d.Dim[0] > 0 && s.LD > limit/d.Dim[0]:
 			return fail("%d rows %d elements apart have more bytes than can be addressed", d.Dim[0], s.LD)
 		}

@@ -489,7 +489,7 @@ func (m *maker) datum() {
 	}
 	d.adds = !m.fails && r.IntN(4) == 0
 	d.home = d.adds || r.IntN(3) > 0
-	if d.home && len(d.dims) == 2 && r.IntN(2) == 0 {
+	if len(d.dims) == 2 && r.IntN(2) == 0 {
 		d.ld += r.IntN(3)
 	}
 	d.initOnly = !d.adds && r.IntN(8) == 0

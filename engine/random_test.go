@@ -228,11 +228,11 @@ func (e *execution) register(i int) {
 			return nil
 		}}
 	}
+	cols := 1
+	if d.kind == iface.Matrix {
+		cols, s.LD = d.dims[1], d.ld
+	}
 	if d.home {
-		cols := 1
-		if d.kind == iface.Matrix {
-			cols, s.LD = d.dims[1], d.ld
-		}
 		home := make([]int64, d.dims[0]*d.ld)
 		for k := range d.val {
 			home[k/cols*d.ld+k%cols] = int64(k * k)

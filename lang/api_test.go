@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.uber.org/goleak"
 
@@ -670,5 +671,49 @@ func TestBindTwice(t *testing.T) {
 		if err := run(opts...); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestLeadingDimension: `ld` is where the rows lie, whether the script gives them a
+// value or a task does.
+func TestLeadingDimension(t *testing.T) {
+	p := compile(t, lang.Config{}, `
+codelet put(m: W matrix[i32]) { each i, j in m { m[i, j] = 10 * i + j } }
+register A = matrix[i32](2, 3, ld = 6, list = [0, 1, 2, 10, 11, 12])
+register B = matrix[i32](2, 3, ld = 6)
+insert put(W B)
+print(A.ld, B.ld)
+print(B)
+`)
+	for _, m := range machines() {
+		t.Run(m.name, func(t *testing.T) {
+			rt := newRuntime(t, m.opt)
+			var out bytes.Buffer
+			inst, err := p.Run(context.Background(), rt, lang.Stdout(&out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer inst.Close()
+			if want := "6 6\nmatrix[i32] 2 x 3:\n  0 1 2\n  10 11 12\n"; out.String() != want {
+				t.Errorf("printed %q", out.String())
+			}
+			for _, name := range []string{"A", "B"} {
+				h, err := inst.Handle(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				acc, err := lang.Acquire[int32](context.Background(), h, lang.R)
+				if err != nil {
+					t.Fatal(err)
+				}
+				apart := uintptr(unsafe.Pointer(&acc.Row(1)[0])) - uintptr(unsafe.Pointer(&acc.Row(0)[0]))
+				if apart != 6*4 || acc.Slice() != nil || fmt.Sprint(acc.Row(0), acc.Row(1)) != "[0 1 2] [10 11 12]" {
+					t.Errorf("%s: rows %d bytes apart: %v %v", name, apart, acc.Row(0), acc.Row(1))
+				}
+				if err := acc.Release(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }

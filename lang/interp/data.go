@@ -24,7 +24,7 @@ type Handle struct {
 	deflt *View  // the default view
 	at    place  // of its register
 	owner int    // place in Machine.owned of a whole datum; -1: none
-	ldim  int    // of a whole matrix in host memory
+	ldim  int    // of a whole matrix in main memory; 0: the number of columns
 	fold  string // of a whole datum registered with reduce = sum, prod, min or max
 }
 

@@ -143,6 +143,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 				m.failHelp("E0705", ldAt, "", "`ld` is the distance between rows, in elements", "ld is %d, below the number of columns", n)
 			}
 			leading = int(n)
+			s.LD = leading
 		}
 		if reduce != nil {
 			if r, ok := reduce(f).(*Reducer); ok {
