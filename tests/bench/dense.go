@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/starpush/starpush/accel/cpu/blas"
 	"github.com/starpush/starpush/datamgr"
@@ -43,8 +42,8 @@ func (b *goBench) put(spec *engine.TaskSpec, hs ...*datamgr.Handle) error {
 	return b.job.Submit(spec)
 }
 
-// tiles registers nb*nb tiles of b*b elements, each with memory of its own, that
-// hold 1/(1+|i-j|), plus nb*b on the diagonal.
+// tiles registers nb*nb tiles of b*b elements, each with memory of its own from
+// the engine, that hold 1/(1+|i-j|), plus nb*b on the diagonal.
 func (b *goBench) tiles(nb, size int, diagonal bool) ([]*datamgr.Handle, error) {
 	elem := iface.F64
 	if b.c.prec == "s" {
@@ -60,14 +59,15 @@ func (b *goBench) tiles(nb, size int, diagonal bool) ([]*datamgr.Handle, error) 
 			}
 			return v
 		}
-		var home unsafe.Pointer
-		if elem == iface.F32 {
-			home = fill[float32](size, value)
-		} else {
-			home = fill[float64](size, value)
-		}
 		var err error
-		hs[t], err = b.rt.Register(engine.DataSpec{Kind: iface.Matrix, Elem: elem, Dims: []int{size, size}, Home: home})
+		hs[t], err = b.rt.RegisterFilled(engine.DataSpec{Kind: iface.Matrix, Elem: elem, Dims: []int{size, size}}, func(b *iface.Buffer) error {
+			if elem == iface.F32 {
+				fill[float32](b, value)
+			} else {
+				fill[float64](b, value)
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -75,12 +75,13 @@ func (b *goBench) tiles(nb, size int, diagonal bool) ([]*datamgr.Handle, error) 
 	return hs, nil
 }
 
-func fill[T float32 | float64](n int, value func(r, c int) float64) unsafe.Pointer {
-	p := make([]T, max(1, n*n))
-	for i := range n * n {
-		p[i] = T(value(i/n, i%n))
+func fill[T float32 | float64](b *iface.Buffer, value func(r, c int) float64) {
+	for i := range b.Dim[0] {
+		row := iface.Row[T](b, i)
+		for j := range row {
+			row[j] = T(value(i, j))
+		}
 	}
-	return unsafe.Pointer(&p[0])
 }
 
 // dense is cholesky and gemm; extra is GFLOP/s.
