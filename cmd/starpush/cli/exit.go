@@ -94,14 +94,10 @@ func codeOf(ctx context.Context, err error, ran bool) int {
 	if errors.As(err, &exit) {
 		return exit.code
 	}
-	var lost *accel.LostError
-	if errors.As(err, &lost) {
-		return exitDevice
-	}
 	for _, d := range diagnosticsOf(err) {
 		switch {
 		case d.Severity != lang.Error:
-		case d.Code == "E0803":
+		case d.Code == "E0803", errors.As(d.Cause, new(*accel.LostError)):
 			return exitDevice
 		case usageCodes[d.Code]:
 			return exitUsage
