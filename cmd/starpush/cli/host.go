@@ -103,7 +103,8 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	if cpus == 0 {
 		cpus = a.devices.cpus
 	}
-	rt, err := engine.New(engine.Options{Workers: cpus, Devices: a.devices.devices, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile,
+	table, _ := a.bus(false) // without one, usual figures do: `starpush info` says what is wrong
+	rt, err := engine.New(engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile,
 		Calibrate: level, PerfDir: dir})
 	if err != nil {
 		_ = a.devices.close() // nobody has used them

@@ -149,14 +149,26 @@ func (a *app) collect(rt *engine.Runtime) info {
 // links are those between the memories, as measured, now or before. Nothing runs.
 func (a *app) links(o *runFlags, again bool) ([]infoLink, error) {
 	out := []infoLink{}
+	table, err := a.bus(again)
+	if table != nil {
+		for _, l := range table.Links {
+			out = append(out, infoLink{l.From, l.To, l.Latency.Seconds(), l.Bandwidth})
+		}
+	}
+	return out, err
+}
+
+// bus is what copies between the memories cost, as measured, now or before; nil
+// without devices. Nothing runs on them.
+func (a *app) bus(again bool) (*bus.Table, error) {
 	devices := a.devices.devices
 	if len(devices) == 0 {
-		return out, nil
+		return nil, nil
 	}
 	getenv := func(name string) string { return a.env[name] }
 	dir, err := bus.Folder(getenv)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	name := a.devices.name
 	if name == "" {
@@ -164,19 +176,13 @@ func (a *app) links(o *runFlags, again bool) ([]infoLink, error) {
 	}
 	store, err := bus.NewStore(dir, name)
 	if err != nil {
-		return out, err
+		return nil, err
 	}
 	get := store.Get
 	if again {
 		get = store.Renew
 	}
-	table, err := get(accel.NewHeap("ram", 1<<30), devices)
-	if table != nil {
-		for _, l := range table.Links {
-			out = append(out, infoLink{l.From, l.To, l.Latency.Seconds(), l.Bandwidth})
-		}
-	}
-	return out, err
+	return get(accel.NewHeap("ram", 1<<30), devices)
 }
 
 func fileInfo(path string) infoFile {
