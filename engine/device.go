@@ -174,7 +174,8 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 	for _, arch := range rt.archs {
 		every = every && len(s.Codelet.impls(arch)) > 0
 	}
-	if none == 0 && every {
+	look := rt.verify != nil && len(rt.archs) > 1 // at what kernels do: only where they are functions of this process
+	if none == 0 && every && !look {
 		return allowed, nil
 	}
 	var left []int
@@ -187,6 +188,12 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 		alive = alive || lost&(1<<k.node) == 0
 		if none&(1<<k.node) == 0 {
 			left = append(left, w)
+		}
+	}
+	if look {
+		here := slices.DeleteFunc(slices.Clone(left), func(w int) bool { return rt.workers[w].arch != cpuArch })
+		if len(here) > 0 {
+			left = here
 		}
 	}
 	switch {

@@ -58,7 +58,8 @@ type Options struct {
 	// task whose kernel changes an R operand, leaves elements of a W operand
 	// unwritten, or uses the content that a W or SCRATCH operand had before
 	// fails with a *VerifyError. Kernels run one at a time, pure ones (see
-	// Codelet.Pure) several times.
+	// Codelet.Pure) several times. Tasks go to workers whose kernels are functions of
+	// this process, where they may; those that may not run unchecked.
 	Verify bool
 	// Profile takes times: see Runtime.Profile and Task.Profile.
 	Profile bool

@@ -367,7 +367,7 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 			op.Handle.Own(p, &k.bufs[i])
 			k.set[i] = true
 			own++
-			if w.rt.opt.Poison {
+			if w.rt.opt.Poison && w.arch == cpuArch {
 				poison(&k.bufs[i])
 			}
 		case iface.Redux:

@@ -338,3 +338,26 @@ func TestImplementationsByArch(t *testing.T) {
 		t.Errorf("no worker for it: %v", err)
 	}
 }
+
+// TestVerifyAndOtherArchs: what cannot be looked at is not; a task that can run
+// here does.
+func TestVerifyAndOtherArchs(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Verify: true, Devices: []accel.Device{toy{newFrail("t", 1<<10, 1).Device}}})
+	h := ints(t, rt, []int64{0})
+	onToy := func(c *TaskContext) error {
+		b := *c.Buffer(0)
+		c.Stream().(*toyStream).launch(func() error { iface.Slice[int64](&b)[0]++; return nil })
+		return nil
+	}
+	both := &Codelet{Name: "both", Pure: true, CPU: incs.CPU, On: map[string][]Impl{"toy": {func(*TaskContext) error { return errWire }}}}
+	toyOnly := &Codelet{Name: "on toys", Pure: true, On: map[string][]Impl{"toy": {onToy}}}
+	for range 10 {
+		must(t, j.Submit(&TaskSpec{Codelet: both, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+		must(t, j.Submit(&TaskSpec{Codelet: toyOnly, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+	}
+	must(t, j.Wait(nil))
+	for _, f := range j.Failures() {
+		t.Error(f)
+	}
+	holds(t, j, h, 20)
+}
