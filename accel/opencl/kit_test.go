@@ -20,14 +20,14 @@ type faulty struct {
 	alloc bool // the next allocation fails
 	copy  bool // the next copy fails
 	lost  bool
-	bad   map[clEvent]bool // commands that failed
+	bad   map[clEvent]int // commands that failed, and how many hold their events
 }
 
 // breakable puts functions before the driver's that fail on demand. A command of
 // a device that is lost has ended when the driver says so: it must not be at work
 // in memory that the test gave back.
 func breakable(d *Device, late bool) *faulty {
-	f := &faulty{real: *d.api, late: late, bad: map[clEvent]bool{}}
+	f := &faulty{real: *d.api, late: late, bad: map[clEvent]int{}}
 	a := f.real
 	d.api = &a
 	a.createBuffer = purego.NewCallback(func(ctx, flags, size, host uintptr, c *int32) uintptr {
@@ -70,7 +70,7 @@ func breakable(d *Device, late bool) *faulty {
 	})
 	a.getEventInfo = purego.NewCallback(func(ev clEvent, what, size uintptr, status *int32, n uintptr) uintptr {
 		f.mu.Lock()
-		bad, lost := f.bad[ev], f.lost
+		bad, lost := f.bad[ev] > 0, f.lost
 		f.mu.Unlock()
 		if lost {
 			call(f.real.waitForEvents, 1, uintptr(unsafe.Pointer(&ev)))
@@ -83,9 +83,19 @@ func breakable(d *Device, late bool) *faulty {
 		}
 		return c
 	})
+	a.retainEvent = purego.NewCallback(func(ev clEvent) uintptr {
+		f.mu.Lock()
+		if f.bad[ev] > 0 {
+			f.bad[ev]++
+		}
+		f.mu.Unlock()
+		return call(f.real.retainEvent, uintptr(ev))
+	})
 	a.releaseEvent = purego.NewCallback(func(ev clEvent) uintptr {
 		f.mu.Lock()
-		delete(f.bad, ev)
+		if f.bad[ev]--; f.bad[ev] <= 0 {
+			delete(f.bad, ev) // its address may be that of another
+		}
 		f.mu.Unlock()
 		return call(f.real.releaseEvent, uintptr(ev))
 	})
@@ -115,7 +125,7 @@ func (f *faulty) command(ev *clEvent, real func() uintptr) uintptr {
 	}
 	c := real()
 	if bad {
-		f.bad[*ev] = true
+		f.bad[*ev] = 1
 	}
 	return c
 }
