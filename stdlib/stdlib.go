@@ -60,7 +60,12 @@ var modules = sync.OnceValue(func() map[string][]*engine.Codelet {
 		for i := range m.codelets {
 			c := m.codelets[i].build()
 			c.Kernel = func() string { return m.kernel() }
-			c.On = onDevices(m.name, c.Name)
+			for arch, impls := range onDevices(m.name, c.Name) {
+				if c.On == nil {
+					c.On = map[string][]engine.Impl{}
+				}
+				c.On[arch] = impls
+			}
 			out[m.name] = append(out[m.name], c)
 		}
 	}
