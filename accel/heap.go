@@ -25,56 +25,26 @@ const (
 // else's data while it is held. Large blocks come zeroed from the system and take
 // pages when they are touched.
 type Heap struct {
-	name     string
-	capacity int64
-	mu       struct {
+	*Usage
+	mu struct {
 		sync.Mutex
-		allocated, peak int64
-		low, high       uintptr // what huge pages were asked for last
+		low, high uintptr // what huge pages were asked for last
 	}
 }
 
 // NewHeap returns a memory of so many bytes.
-func NewHeap(name string, capacity int64) *Heap { return &Heap{name: name, capacity: capacity} }
-
-// Name implements Memory.
-func (m *Heap) Name() string { return m.name }
+func NewHeap(name string, capacity int64) *Heap { return &Heap{Usage: NewUsage(name, capacity)} }
 
 // Host implements Memory.
 func (m *Heap) Host() bool { return true }
 
-// Capacity implements Memory.
-func (m *Heap) Capacity() int64 { return m.capacity }
-
-// Allocated implements Memory.
-func (m *Heap) Allocated() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.mu.allocated
-}
-
-// Peak implements Memory.
-func (m *Heap) Peak() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.mu.peak
-}
-
 // Alloc implements Memory.
 func (m *Heap) Alloc(bytes int64) (unsafe.Pointer, error) {
-	if bytes < 0 {
-		bytes = 1<<63 - 1 // a size that overflowed
+	if err := m.Reserve(bytes); err != nil {
+		return nil, err
 	}
-	m.mu.Lock()
-	if bytes > m.capacity-m.mu.allocated {
-		e := &NoMemoryError{Node: m.name, Want: bytes, Allocated: m.mu.allocated, Capacity: m.capacity}
-		m.mu.Unlock()
-		return nil, e
-	}
-	m.mu.allocated += bytes
-	m.mu.peak = max(m.mu.peak, m.mu.allocated)
-	huge := m.mu.allocated >= hugeFrom && bytes >= hugeBlock
-	m.mu.Unlock()
+	m.Keep()
+	huge := bytes >= hugeBlock && m.Allocated() >= hugeFrom
 	block := make([]byte, max(bytes, 1)+align-1)
 	p := unsafe.Pointer(unsafe.SliceData(block))
 	p = unsafe.Add(p, -uintptr(p)&(align-1))
@@ -100,8 +70,4 @@ func (m *Heap) hugePages(p, bytes uintptr) {
 }
 
 // Free implements Memory.
-func (m *Heap) Free(_ unsafe.Pointer, bytes int64) {
-	m.mu.Lock()
-	m.mu.allocated -= bytes
-	m.mu.Unlock()
-}
+func (m *Heap) Free(_ unsafe.Pointer, bytes int64) { m.Release(bytes) }

@@ -91,7 +91,7 @@ func openDevice(i int, v Driver, folder string) (*Device, error) {
 			// local memory of kernels, modules and libraries come out of the same
 			memory = free - min(free/16, 1<<30)
 		}
-		d.mem = &Memory{dev: d, capacity: min(memory, total)}
+		d.mem = &Memory{Usage: accel.NewUsage(d.name, min(memory, total)), dev: d}
 		return d.clock.start(d)
 	})
 	if err != nil {

@@ -145,9 +145,9 @@ func TestFullDevice(t *testing.T) {
 		t.Skip("needs the fake driver")
 	}
 	d := open(t)[0]
-	d.mem.capacity *= 4
+	d.mem.Usage = accel.NewUsage(d.Name(), 4*d.mem.Capacity())
 	var full *accel.NoMemoryError
-	if _, err := d.Memory().Alloc(d.mem.capacity); !errors.As(err, &full) || full.Allocated != 0 || d.Memory().Allocated() != 0 {
+	if _, err := d.Memory().Alloc(d.mem.Capacity()); !errors.As(err, &full) || full.Allocated != 0 || d.Memory().Allocated() != 0 {
 		t.Errorf("%v, and %d bytes are in use", err, d.Memory().Allocated())
 	}
 }

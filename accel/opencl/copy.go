@@ -126,9 +126,7 @@ func (s *Stream) inside(r *rect, dst, src place) (clEvent, error) {
 func (d *Device) handedOver(c code, name string) error {
 	err := d.failed(c, name, false)
 	if c == allocationFailure {
-		d.mem.mu.Lock()
-		defer d.mem.mu.Unlock()
-		full := d.mem.fullLocked(0)
+		full := d.mem.Full(0)
 		full.Err = err
 		return full
 	}

@@ -189,7 +189,7 @@ func (s *Stream) scratchOf(bytes int64) (clMem, error) {
 	mem, err := s.dev.mem.create(size)
 	if err != nil {
 		if _, ok := err.(*Error); ok {
-			err = &accel.NoMemoryError{Node: s.dev.Name(), Want: size, Allocated: s.dev.mem.Allocated(), Capacity: s.dev.mem.capacity, Err: err}
+			err = &accel.NoMemoryError{Node: s.dev.Name(), Want: size, Allocated: s.dev.mem.Allocated(), Capacity: s.dev.mem.Capacity(), Err: err}
 		}
 		return 0, err
 	}

@@ -9,8 +9,8 @@ import (
 
 // memory is the memory of a device; it implements accel.Memory.
 type memory struct {
-	dev      *Device
-	capacity int64
+	*accel.Usage
+	dev *Device
 	// commit: have the driver find the memory when it is allocated. Most do so when
 	// a buffer is first used, and a task would find out too late.
 	commit bool
@@ -18,8 +18,7 @@ type memory struct {
 	mu struct {
 		sync.Mutex
 		*space
-		closed          bool
-		allocated, peak int64
+		closed bool
 	}
 	queue struct { // of commit
 		sync.Mutex
@@ -32,67 +31,39 @@ func newMemory(d *Device, capacity int64) (*memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{dev: d, capacity: capacity, commit: !d.info.Unified}
+	m := &memory{Usage: accel.NewUsage(d.info.Name, capacity), dev: d, commit: !d.info.Unified}
 	m.mu.space = s
 	return m, nil
 }
 
-// Name implements accel.Memory.
-func (m *memory) Name() string { return m.dev.info.Name }
-
 // Host implements accel.Memory.
 func (m *memory) Host() bool { return false }
-
-// Capacity implements accel.Memory.
-func (m *memory) Capacity() int64 { return m.capacity }
-
-// Allocated implements accel.Memory.
-func (m *memory) Allocated() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.mu.allocated
-}
-
-// Peak implements accel.Memory.
-func (m *memory) Peak() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.mu.peak
-}
 
 // Alloc implements accel.Memory. No lock is held while the driver works.
 func (m *memory) Alloc(bytes int64) (unsafe.Pointer, error) {
 	if err := m.dev.usable(); err != nil {
 		return nil, err
 	}
-	if bytes < 0 {
-		bytes = 1<<63 - 1 // a size that overflowed
+	if err := m.Reserve(bytes); err != nil {
+		return nil, err
 	}
-	m.mu.Lock()
-	if bytes > m.capacity-m.mu.allocated {
-		defer m.mu.Unlock()
-		return nil, m.fullLocked(bytes)
-	}
-	m.mu.allocated += bytes
-	m.mu.Unlock()
-
 	buf, err := m.create(bytes)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err == nil {
 		if addr, ok := m.mu.alloc(uintptr(max(bytes, 1)), buf); ok {
-			m.mu.peak = max(m.mu.peak, m.mu.allocated)
+			m.Keep()
 			return m.at(addr), nil
 		}
 		call(m.dev.api.releaseMemObject, uintptr(buf))
 	}
-	m.mu.allocated -= bytes
+	m.Release(bytes)
 	if err != nil {
 		if _, ok := err.(*Error); !ok {
 			return nil, err
 		}
 	}
-	full := m.fullLocked(bytes)
+	full := m.Full(bytes)
 	full.Err = err
 	if e, ok := err.(*Error); ok && code(e.Code) == invalidBufferSize {
 		full.Largest = m.dev.info.Largest
@@ -103,10 +74,6 @@ func (m *memory) Alloc(bytes int64) (unsafe.Pointer, error) {
 // at makes an address a pointer: one into a range that is not Go's, which the
 // collector lets alone.
 func (m *memory) at(addr uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&addr)) }
-
-func (m *memory) fullLocked(bytes int64) *accel.NoMemoryError {
-	return &accel.NoMemoryError{Node: m.Name(), Want: bytes, Allocated: m.mu.allocated, Capacity: m.capacity}
-}
 
 // create makes a buffer. The error is an *Error when there is no room.
 func (m *memory) create(bytes int64) (clMem, error) {
@@ -152,7 +119,7 @@ func (m *memory) Free(p unsafe.Pointer, bytes int64) {
 	m.mu.Lock()
 	b, ok := m.mu.free(uintptr(p))
 	if ok {
-		m.mu.allocated -= bytes
+		m.Release(bytes)
 	}
 	m.mu.Unlock()
 	if ok {

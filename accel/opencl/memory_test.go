@@ -141,7 +141,7 @@ func TestLargest(t *testing.T) {
 	if d.info.Largest >= d.info.Global {
 		t.Skipf("%s gives out all it has at once", d.Name())
 	}
-	d.mem.capacity = d.info.Global
+	d.mem.Usage = accel.NewUsage(d.Name(), d.info.Global)
 	_, err := d.mem.Alloc(d.info.Largest + 1<<20)
 	var full *accel.NoMemoryError
 	if !errors.As(err, &full) || full.Largest != d.info.Largest || full.Err == nil || d.mem.Allocated() != 0 {
