@@ -120,13 +120,7 @@ func (k *kit) everyItemOnce() {
 				it := p.Pop(w)
 				if it == nil {
 					nothing[w].Store(now)
-					in := 0
-					for v := range nothing {
-						if submitted.Load() && nothing[v].Load() == happened.Load() {
-							in++
-						}
-					}
-					if in == workers {
+					if submitted.Load() && noneHolds(nothing, happened.Load()) {
 						lost.Store(true)
 					}
 					runtime.Gosched()
@@ -167,6 +161,21 @@ func (k *kit) everyItemOnce() {
 	if !p.Empty() {
 		k.Error("not empty at the end")
 	}
+}
+
+// noneHolds reports whether there was a moment at which every worker had found
+// nothing since what happened last and held no item. One look at each does not
+// tell: a worker may get an item after it was looked at. It stays without this
+// count until it has said so, hence the second look.
+func noneHolds(nothing []atomic.Int64, happened int64) bool {
+	for range 2 {
+		for w := range nothing {
+			if nothing[w].Load() != happened {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // allowed: each worker gets what is for it alone, and nobody else does.
