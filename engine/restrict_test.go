@@ -188,6 +188,31 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
+// A place that nobody has taken is not passed over: what waits behind it still
+// waits when the place before has ended, and the place can be taken.
+func TestPlacesWaitForWhatIsMissing(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		var got []int64 // one worker
+		at := func(place int64) *Task {
+			t.Helper()
+			task, err := j.SubmitWith(&TaskSpec{Codelet: kernel("placed", func(*TaskContext) error { got = append(got, place); return nil }),
+				Workers: []int{0}}, TaskOptions{Place: place})
+			must(t, err)
+			return task
+		}
+		at(6)
+		at(5)
+		at(3)
+		must(t, at(1).Wait(nil))
+		at(4) // between those that are taken
+		must(t, at(2).Wait(nil))
+		must(t, j.Wait(nil))
+		if want := []int64{1, 2, 3, 4, 5, 6}; !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
 func TestPlaceErrors(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		s := &TaskSpec{Codelet: nop, Workers: []int{0}}

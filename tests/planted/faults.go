@@ -199,5 +199,5 @@ var hints = map[string]string{
 	"hint-while-written":   "./datamgr TestHints",
 	"hint-too-large":       "./datamgr TestHintAfter",
 	"fits-more":            "./engine TestTooLarge",
-	"place-overtakes":      "./tests TestP54$",
+	"place-overtakes":      "./engine TestPlacesWait",
 }
