@@ -35,7 +35,7 @@ func (f *Fragment) inherit(k *Fragment, deep int32) {
 	k.tail = &k.first
 	k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
 	k.valid, k.lock, k.unordered, k.fault = f.valid, f.lock, f.unordered, f.fault
-	k.inMain = f.inMain
+	k.inMain, k.had = f.inMain, f.had
 	k.writing = f.writing
 }
 

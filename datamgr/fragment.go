@@ -29,7 +29,8 @@ type Fragment struct {
 
 	// guarded by the datum's lock; changed under both locks by splits
 	lock      *accessLock // nil until a commuting or unordered access
-	copies    int32       // copies under way, from or to
+	copies    int16       // copies under way, from or to
+	had       uint16      // nodes where the value was used or made, as node.mark
 	unordered bool        // ordered accesses take the lock, too
 	inMain    bool        // valid in the main instance when the task that is writing claimed it
 	writing   uint16      // uses by tasks that have claimed it and not ended: hints leave it alone
@@ -41,7 +42,7 @@ type Fragment struct {
 const mainBit = 1 // validity in the main instance
 
 func newFragment(d *Datum, b Box) *Fragment {
-	f := &Fragment{d: d, box: b, valid: mainBit}
+	f := &Fragment{d: d, box: b, valid: mainBit, had: hadMain}
 	f.first.mode, f.first.inline = modeR, true
 	f.first.rem.Store(1)
 	f.first.waiters.Store(&activated)
@@ -180,6 +181,7 @@ func (d *Datum) collapse() bool {
 	d.reg.endBatch()
 	var one *Fragment
 	same, deferred, home := true, false, true
+	had := ^uint16(0)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.root.leaves(&d.box, func(f *Fragment) {
@@ -188,6 +190,7 @@ func (d *Datum) collapse() bool {
 		}
 		deferred = deferred || f.unordered
 		home = home && f.valid&mainBit != 0
+		had &= f.had
 		same = same && f.tail.rem.Load() == 1 && f.open == nil && f.copies == 0 && f.init == one.init &&
 			f.fault == one.fault && f.why == one.why && f.gone == one.gone &&
 			(f.lock == nil || f.lock.idle())
@@ -198,7 +201,7 @@ func (d *Datum) collapse() bool {
 	d.dropLayersLocked()
 	d.fragments = 0
 	f := newFragment(d, d.box)
-	f.init, f.why, f.gone, f.fault = one.init, one.why, one.gone, one.fault
+	f.init, f.why, f.gone, f.fault, f.had = one.init, one.why, one.gone, one.fault, had|hadMain
 	if deferred {
 		d.reg.lockIDs++
 		f.lock, f.unordered, f.slow = &accessLock{id: d.reg.lockIDs}, true, true

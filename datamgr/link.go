@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
@@ -17,12 +18,20 @@ import (
 type Traffic struct {
 	From, To      int
 	Copies, Bytes int64
+	Time          time.Duration // of the copies, one by one
 }
 
 // link is the way from one node to another: what went there, and what it costs.
 type link struct {
-	copies, bytes atomic.Int64
-	way           Way // fixed before data is registered
+	copies, bytes, time atomic.Int64
+	way                 Way // fixed before data is registered
+}
+
+// add counts a copy.
+func (l *link) add(bytes int64, t time.Duration) {
+	l.copies.Add(1)
+	l.bytes.Add(bytes)
+	l.time.Add(int64(t))
 }
 
 // Way is what a copy costs, in seconds.
@@ -54,7 +63,7 @@ func (g *Registry) Traffic() (all []Traffic) {
 	for _, from := range g.nodes {
 		for to, l := range from.links {
 			if n := l.copies.Load(); n > 0 {
-				all = append(all, Traffic{From: from.id, To: to, Copies: n, Bytes: l.bytes.Load()})
+				all = append(all, Traffic{From: from.id, To: to, Copies: n, Bytes: l.bytes.Load(), Time: time.Duration(l.time.Load())})
 			}
 		}
 	}
@@ -125,7 +134,7 @@ func direct(a, b *node) bool { return a.id == 0 && b.id == 0 || carrier(a, b) !=
 // error is a *accel.LostError when a device is lost, and else says that this copy
 // failed.
 func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
-	l := src.node.links[dst.node.id]
+	done := g.watch(dst.node, src.node)
 	if dst.node.id == 0 && src.node.id == 0 {
 		copyBox(dst, src, box, size)
 	} else {
@@ -135,11 +144,11 @@ func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
 		}
 		c := t.describe(dst.at(&box.lo, size), src.at(&box.lo, size), size)
 		if err := g.carry(dst.node, src.node, &c); err != nil {
+			done(0)
 			return err
 		}
 	}
-	l.copies.Add(1)
-	l.bytes.Add(int64(box.size()) * int64(size))
+	done(int64(box.size()) * int64(size))
 	return nil
 }
 
@@ -151,12 +160,13 @@ func (g *Registry) moveBuffer(to, from *node, dst, src *iface.Buffer) error {
 		t.n[k], t.ds[k], t.ss[k] = dst.Dim[k], dst.Stride[k], src.Stride[k]
 	}
 	c := t.describe(dst.Ptr, src.Ptr, dst.Elem.Size())
+	done := g.watch(to, from)
 	if err := g.carry(to, from, &c); err != nil {
+		done(0)
 		return err
 	}
-	l := from.links[to.id]
-	l.copies.Add(1)
-	l.bytes.Add(c.Total())
+	done(c.Total())
+	to.needed.Add(c.Total())
 	return nil
 }
 

@@ -71,7 +71,7 @@ func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
 			return
 		}
 		if f.valid &^= bit; f.valid == 0 {
-			f.valid, f.fault = mainBit, &loss{why}
+			f.valid, f.had, f.fault = mainBit, hadMain, &loss{why}
 			bytes += d.bytesOf(&f.box)
 		}
 	})
@@ -115,7 +115,7 @@ func (p *Placement) Restore(ops []Operand) bool {
 	}
 	for _, h := range p.wrote {
 		h.d.mu.Lock()
-		h.d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.fault = mainBit, nil })
+		h.d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.had, f.fault = mainBit, hadMain, nil })
 		h.d.mu.Unlock()
 	}
 	return true

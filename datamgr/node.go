@@ -29,6 +29,8 @@ type node struct {
 	unsaved error                           // of the last eviction; belongs to whose turn it is
 	lost    atomic.Pointer[accel.LostError] // the device is lost: nothing is there any more
 	evicted struct{ times, bytes atomic.Int64 }
+	needed  atomic.Int64 // bytes that had to come here
+	busy    meter
 	mu      struct {
 		sync.Mutex
 		wake    *sync.Cond  // the turn, or changes

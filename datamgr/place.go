@@ -207,6 +207,7 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 		wait := false
 		todo = todo[:0]
 		d.root.leaves(&h.box, func(f *Fragment) {
+			d.needLocked(f, in.node)
 			switch {
 			case f.valid&bit != 0:
 			case f.arriving&bit != 0:
@@ -327,7 +328,7 @@ func (d *Datum) claimLocked(b *Box, in *instance) error {
 		if f.writing == 0 {
 			f.inMain = f.valid&mainBit != 0
 		}
-		f.valid = 1 << in.layer
+		f.valid, f.had = 1<<in.layer, in.node.mark()
 	})
 	return nil
 }
@@ -339,7 +340,7 @@ func (p *Placement) unclaim() {
 		h.d.mu.Lock()
 		h.d.root.leaves(&h.box, func(f *Fragment) {
 			if f.inMain {
-				f.valid, f.fault = f.valid|mainBit, nil
+				f.valid, f.had, f.fault = f.valid|mainBit, f.had|hadMain, nil
 			}
 		})
 		h.d.mu.Unlock()
@@ -461,7 +462,7 @@ func (h *Handle) Drop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.quietLocked(&h.box)
-	d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.fault = mainBit, nil })
+	d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.had, f.fault = mainBit, hadMain, nil })
 	d.dropInLocked(&h.box)
 }
 

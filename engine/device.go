@@ -102,6 +102,8 @@ func (rt *Runtime) closeNodes() error {
 
 // callOnDevice calls fn on the worker's stream and waits for what it has begun.
 func (w *worker) callOnDevice(fn Impl) error {
+	w.rt.reg.KernelBegins(w.node)
+	defer w.rt.reg.KernelEnds(w.node) // also when the kernel ends the goroutine
 	if w.arch == cpuArch {
 		t := w.tc.t
 		work := accel.Work{Name: t.codelet.Name, Flops: t.work()}

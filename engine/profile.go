@@ -66,6 +66,7 @@ type BusProfile struct {
 	From, To string
 	Copies   int64
 	Bytes    int64
+	Time     time.Duration // of the copies, one by one
 }
 
 // TaskProfile says when what happened to a task: times since New, 0 for what did

@@ -30,6 +30,15 @@ type NodeStat struct {
 	PeakBytes int64  // the most that was allocated there
 	Evictions int64  // copies of data taken away so that a task had room
 	Evicted   int64  // their bytes
+	// Arrived is how many bytes were copied to it from other nodes, and Needed how many
+	// had to be, at least: each value once that tasks read there and that was not
+	// made there. What arrived beyond that had been evicted before, or stopped there on
+	// its way elsewhere; less has arrived where what is read lay in main memory from
+	// the beginning, or was saved there when it was evicted.
+	Arrived, Needed int64
+	// Copying is how long at least one copy from or to it was under way, and Hidden
+	// for how much of that time a kernel ran there. Devices only.
+	Copying, Hidden time.Duration
 }
 
 // CodeletStat is what tasks of one codelet did.
@@ -283,12 +292,23 @@ func (rt *Runtime) Stats() Stats {
 
 // nodeStats returns what happened in each memory node.
 func (rt *Runtime) nodeStats() []NodeStat {
-	all := []NodeStat{{Name: rt.device.Memory().Name(), PeakBytes: rt.device.Memory().Peak()}}
+	arrived := make([]int64, rt.reg.NumNodes())
+	for _, t := range rt.reg.Traffic() {
+		if t.From != t.To {
+			arrived[t.To] += t.Bytes
+		}
+	}
+	flow := func(s NodeStat, n int) NodeStat {
+		f := rt.reg.Flow(n)
+		s.Arrived, s.Needed, s.Copying, s.Hidden = arrived[n], f.Needed, f.Copying, f.Hidden
+		return s
+	}
+	all := []NodeStat{flow(NodeStat{Name: rt.device.Memory().Name(), PeakBytes: rt.device.Memory().Peak()}, 0)}
 	for k, d := range rt.devices {
 		if n := rt.nodeOf[k]; n == len(all) {
 			s := NodeStat{Name: d.Memory().Name(), PeakBytes: d.Memory().Peak()}
 			s.Evictions, s.Evicted = rt.reg.Evicted(n)
-			all = append(all, s)
+			all = append(all, flow(s, n))
 		}
 	}
 	return all
@@ -303,7 +323,7 @@ func (rt *Runtime) buses() (all []BusProfile) {
 				names = append(names, n.Name)
 			}
 		}
-		all = append(all, BusProfile{From: names[t.From], To: names[t.To], Copies: t.Copies, Bytes: t.Bytes})
+		all = append(all, BusProfile{From: names[t.From], To: names[t.To], Copies: t.Copies, Bytes: t.Bytes, Time: t.Time})
 	}
 	return all
 }

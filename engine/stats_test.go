@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -69,11 +70,57 @@ func TestStatsOfNodes(t *testing.T) {
 		must(t, j.Wait(nil))
 	}
 	for _, s := range []Stats{j.Stats(), rt.Stats()} {
-		if want := (NodeStat{Name: "sim", PeakBytes: 160, Evictions: 1, Evicted: 80}); s.Nodes[1] != want {
-			t.Errorf("the device: %+v, want %+v", s.Nodes[1], want)
+		n := s.Nodes[1]
+		if n.Copying <= 0 || n.Hidden != 0 { // each task waits for the one before
+			t.Errorf("%v of copies, %v of them hidden", n.Copying, n.Hidden)
 		}
-		if want := []BusProfile{{"ram", "sim", 3, 240}, {"sim", "ram", 1, 80}}; !slices.Equal(s.Buses, want) {
+		n.Copying = 0
+		if want := (NodeStat{Name: "sim", PeakBytes: 160, Evictions: 1, Evicted: 80, Arrived: 240, Needed: 240}); n != want {
+			t.Errorf("the device: %+v, want %+v", n, want)
+		}
+		for i := range s.Buses {
+			if s.Buses[i].Time <= 0 {
+				t.Errorf("%+v", s.Buses[i])
+			}
+			s.Buses[i].Time = 0
+		}
+		if want := []BusProfile{{"ram", "sim", 3, 240, 0}, {"sim", "ram", 1, 80, 0}}; !slices.Equal(s.Buses, want) {
 			t.Errorf("copied %+v, want %+v", s.Buses, want)
 		}
 	}
+}
+
+// TestNeeded: what has to be copied is told from what is copied because there was no
+// room, and from what stops on its way.
+func TestNeeded(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	a, b, c := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
+	step := func(node int, h *datamgr.Handle, m iface.AccessMode) {
+		t.Helper()
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: m}}, Workers: []int{node}}))
+		must(t, j.Wait(nil))
+	}
+	check := func(node int, arrived, needed int64) {
+		t.Helper()
+		if n := j.Stats().Nodes[node]; n.Arrived != arrived || n.Needed != needed {
+			t.Errorf("%d bytes came to %s, %d of them needed; want %d, %d", n.Arrived, n.Name, n.Needed, arrived, needed)
+		}
+	}
+	step(1, a, iface.RW)
+	step(1, a, iface.RW) // is there
+	check(1, 80, 80)
+	step(1, b, iface.RW)
+	step(1, c, iface.RW) // a goes
+	check(1, 240, 240)
+	check(0, 80, 0)
+	step(1, a, iface.RW) // the value was there before
+	check(1, 320, 240)
+	step(0, a, iface.RW)
+	check(0, 240, 80) // b had to go, and a was made there
+	step(0, a, iface.RW)
+	check(0, 240, 80)
+	step(1, a, iface.RW) // another value
+	check(1, 400, 320)
+	step(1, b, iface.W) // and what is only written need not come
+	check(1, 400, 320)
 }

@@ -118,7 +118,7 @@ var faults = []fault{
 
 	// validity
 	{"write-keeps-copies", "datamgr/place.go",
-		"		f.valid = 1 << in.layer\n", "		f.valid |= 1 << in.layer\n",
+		"		f.valid, f.had = 1<<in.layer, in.node.mark()\n", "		f.valid |= 1 << in.layer\n",
 		"a write makes other copies invalid"},
 	{"fetch-nothing", "datamgr/place.go",
 		"			case f.valid&bit != 0:\n			case", "			case f.valid != 0:\n			case",
@@ -129,7 +129,7 @@ var faults = []fault{
 		"			err := d.copyLocked(f, in, d.main.Load())", "			err := error(nil)\n			f.valid |= mainBit",
 		"what only an evicted copy held is written back"},
 	{"loss-unheard", "datamgr/lost.go",
-		"			f.valid, f.fault = mainBit, &loss{why}", "			f.valid = mainBit",
+		"			f.valid, f.had, f.fault = mainBit, hadMain, &loss{why}", "			f.valid = mainBit",
 		"what was only on a lost device has no value"},
 	{"loss-late", "datamgr/place.go",
 		"op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box)", "false",

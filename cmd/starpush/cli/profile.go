@@ -48,10 +48,15 @@ type jsonWorkerProfile struct {
 }
 
 type jsonBusProfile struct {
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Copies int64  `json:"copies"`
-	Bytes  int64  `json:"bytes"`
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	Copies int64   `json:"copies"`
+	Bytes  int64   `json:"bytes"`
+	Time   float64 `json:"seconds"` // of the copies, one by one
+}
+
+func jsonBus(b engine.BusProfile) jsonBusProfile {
+	return jsonBusProfile{b.From, b.To, b.Copies, b.Bytes, b.Time.Seconds()}
 }
 
 // showProfile writes the tables of --profile to standard error, or keeps them for
@@ -71,7 +76,7 @@ func (a *app) showProfile(p engine.Profile) {
 		j.Workers = append(j.Workers, jsonWorkerProfile{w.Name, w.Tasks, w.Busy.Seconds(), w.Sleeping.Seconds(), w.Overhead.Seconds()})
 	}
 	for _, b := range p.Buses {
-		j.Buses = append(j.Buses, jsonBusProfile{b.From, b.To, b.Copies, b.Bytes})
+		j.Buses = append(j.Buses, jsonBus(b))
 	}
 	a.profile = j
 }

@@ -94,12 +94,17 @@ type jsonStats struct {
 	Buses     []jsonBusProfile `json:"buses"`
 }
 
-// jsonNode is a memory node: what was evicted was in the way of tasks.
+// jsonNode is a memory node: what was evicted was in the way of tasks. What arrived
+// beyond what was needed had been evicted before.
 type jsonNode struct {
-	Name      string `json:"name"`
-	PeakBytes int64  `json:"peak_bytes"`
-	Evictions int64  `json:"evictions"`
-	Evicted   int64  `json:"evicted_bytes"`
+	Name      string  `json:"name"`
+	PeakBytes int64   `json:"peak_bytes"`
+	Evictions int64   `json:"evictions"`
+	Evicted   int64   `json:"evicted_bytes"`
+	Arrived   int64   `json:"arrived_bytes"`
+	Needed    int64   `json:"needed_bytes"`
+	Copying   float64 `json:"copying_seconds"`
+	Hidden    float64 `json:"hidden_seconds"` // of Copying: while kernels ran
 }
 
 type jsonCount struct {
@@ -119,10 +124,10 @@ func (a *app) showStats(s engine.Stats) {
 		PeakBytes: s.PeakBytes, Codelets: []jsonCount{}, Workers: []jsonCount{},
 		Nodes: []jsonNode{}, Buses: []jsonBusProfile{}}
 	for _, n := range s.Nodes {
-		j.Nodes = append(j.Nodes, jsonNode(n))
+		j.Nodes = append(j.Nodes, jsonNode{n.Name, n.PeakBytes, n.Evictions, n.Evicted, n.Arrived, n.Needed, n.Copying.Seconds(), n.Hidden.Seconds()})
 	}
 	for _, b := range s.Buses {
-		j.Buses = append(j.Buses, jsonBusProfile(b))
+		j.Buses = append(j.Buses, jsonBus(b))
 	}
 	for _, c := range s.Codelets {
 		j.Codelets = append(j.Codelets, jsonCount{c.Name, c.Tasks, c.Time.Seconds()})
@@ -170,15 +175,21 @@ func statsText(s engine.Stats) string {
 		}
 	}
 	if len(s.Nodes) > 1 {
-		fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "memory", "peak", "evictions", "evicted")
+		fmt.Fprintf(&b, "  %-24s %10s %12s %14s %12s %12s\n", "memory", "peak", "evictions", "evicted", "arrived", "needed")
 		for _, n := range s.Nodes {
-			fmt.Fprintf(&b, "  %-24s %10s %12d %14s\n", n.Name, bytesText(n.PeakBytes), n.Evictions, bytesText(n.Evicted))
+			fmt.Fprintf(&b, "  %-24s %10s %12d %14s %12s %12s\n", n.Name, bytesText(n.PeakBytes), n.Evictions, bytesText(n.Evicted), bytesText(n.Arrived), bytesText(n.Needed))
 		}
 		if len(s.Buses) > 0 {
-			fmt.Fprintf(&b, "  %-24s %10s %12s\n", "link", "copies", "size")
+			fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "link", "copies", "seconds", "size")
 		}
 		for _, l := range s.Buses {
-			fmt.Fprintf(&b, "  %-24s %10d %12s\n", l.From+" to "+l.To, l.Copies, bytesText(l.Bytes))
+			fmt.Fprintf(&b, "  %-24s %10d %12.6f %14s\n", l.From+" to "+l.To, l.Copies, l.Time.Seconds(), bytesText(l.Bytes))
+		}
+		for _, n := range s.Nodes {
+			if n.Copying > 0 {
+				fmt.Fprintf(&b, "  %s: copies under way for %.6f seconds, kernels at the same time for %.1f %% of that\n",
+					n.Name, n.Copying.Seconds(), 100*n.Hidden.Seconds()/n.Copying.Seconds())
+			}
 		}
 	}
 	return b.String()
