@@ -179,7 +179,8 @@ type instance struct {
 	used   int64 // when it was last used, by the node's clock; guarded by the node's lock
 
 	// guarded by the datum's lock
-	pins    int  // tasks and copies that use it
+	pins    int  // tasks, copies and the program, which use it
+	holds   int  // of those, the program's
 	leaving bool // it is being evicted
 	gone    bool // it was freed
 }

@@ -203,7 +203,7 @@ func (d *Datum) dropInLocked(b *Box) {
 // pinLocked keeps in where it is.
 func (in *instance) pinLocked() {
 	in.pins++
-	if n := in.node; n.id > 0 && in.pins == 1 {
+	if n := in.node; n.id > 0 && in.pins == in.holds+1 {
 		n.mu.Lock()
 		n.mu.pinned++
 		n.mu.Unlock()
@@ -215,7 +215,7 @@ func (in *instance) pinLocked() {
 func (in *instance) unpinLocked(news bool) {
 	in.pins--
 	n := in.node
-	if n.id == 0 || in.pins > 0 {
+	if n.id == 0 || in.pins > in.holds {
 		return
 	}
 	n.mu.Lock()

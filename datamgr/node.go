@@ -35,7 +35,7 @@ type node struct {
 		sync.Mutex
 		wake    *sync.Cond  // the turn, or changes
 		insts   []*instance // of all data
-		pinned  int         // how many of them are in use
+		pinned  int         // how many of them are in use, but for those that only the program holds
 		private int         // tasks that have private memory
 		changes uint64      // what may make room: instances that nobody uses any more, memory given back
 		uses    int64       // a clock: counts the tasks that got instances

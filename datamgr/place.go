@@ -23,6 +23,7 @@ type Placement struct {
 	wrote   []*Handle // claimed, where other nodes are
 	private []private // memory on another node
 	node    *node     // that of private
+	held    bool      // by the program: see Hold
 }
 
 // PrepareMain makes the main instance of h exist: all that a plain task needs.
@@ -393,6 +394,10 @@ func (p *Placement) Release() {
 	for _, in := range p.pins {
 		d := in.d
 		d.mu.Lock()
+		if p.held {
+			in.holds--
+			in.unholdLocked()
+		}
 		in.unpinLocked(true)
 		d.uselessLocked(in)
 		if in.pins == 0 {
@@ -401,7 +406,7 @@ func (p *Placement) Release() {
 		d.mu.Unlock()
 	}
 	p.freePrivate()
-	p.pins, p.at, p.wrote = p.pins[:0], p.at[:0], p.wrote[:0]
+	p.pins, p.at, p.wrote, p.held = p.pins[:0], p.at[:0], p.wrote[:0], false
 }
 
 // Buffer describes operand i of the task, whose handle is h, in b.

@@ -59,8 +59,12 @@ const (
 type AcquireOptions struct {
 	Site *Site // where the program does it, for errors
 	// Node is where the bytes are wanted: an index of Runtime.Nodes. 0 is main
-	// memory, the only one where a program can use them: another one is a
-	// *ModeError, and one that does not exist a *NoNodeError.
+	// memory. On another one the buffer's pointer means something to that device
+	// only: it is for what the program has the device do itself. Tasks have what is
+	// left of its memory: one that would fit without the access waits for its
+	// release, unless it can run elsewhere. What does not fit beside what the
+	// program holds there already is a *accel.NoMemoryError, and a lost device is a
+	// *accel.LostError. A node that does not exist is a *NoNodeError.
 	Node int
 	// OrderOnly waits for its turn and keeps others away as the mode says, and
 	// does nothing with the value: the data need not have one, none is given, and
@@ -78,8 +82,8 @@ type AcquireOptions struct {
 
 // Acquire waits until the program may use h in mode R, W or RW, in the order in
 // which tasks and accesses were submitted, and gives direct access to its main
-// memory. In mode W the elements start as zeros. at says where, and may be left
-// out. Errors, besides those of Wait: *UninitError, *FailedDataError,
+// memory; AcquireWith does so on other nodes, too. In mode W the elements start as
+// zeros. at says where, and may be left out. Errors, besides those of Wait: *UninitError, *FailedDataError,
 // *DeadHandleError, *ReadOnlyError, *ModeError, *NoNodeError, ErrClosed.
 //
 // Tasks that need the data wait until Release. An acquire that is given up,
@@ -142,8 +146,8 @@ func (j *Job) AcquireFuncWith(h *datamgr.Handle, mode iface.AccessMode, o Acquir
 	return j.request(a)
 }
 
-// TryAcquire is Acquire that returns ErrBusy instead of waiting. It may be
-// called in kernels.
+// TryAcquire is Acquire that returns ErrBusy instead of waiting for others who use
+// the data. It may be called in kernels, but for AcquireOptions.Node.
 func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
 	return j.TryAcquireWith(h, mode, AcquireOptions{Site: first(at)})
 }
@@ -153,6 +157,9 @@ func (j *Job) TryAcquireWith(h *datamgr.Handle, mode iface.AccessMode, o Acquire
 	a, err := j.newAccess(h, mode, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Node > 0 && j.rt.mayBeInKernel() {
+		return nil, ErrWouldDeadlock // room there may have to wait for the kernel
 	}
 	a.try = true
 	if err := j.request(a); err != nil {
@@ -183,9 +190,6 @@ func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptio
 	if err := j.rt.checkNode(o.Node); err != nil {
 		return nil, err
 	}
-	if o.Node > 0 {
-		return fail(fmt.Sprintf("%s cannot be acquired on memory node %d: a program uses data in main memory, node 0; Prefetch brings it to another", describe(h), o.Node))
-	}
 	a := &Access{job: j, h: h, opt: o, granted: make(chan struct{})}
 	a.mu.mode = mode
 	return a, nil
@@ -212,6 +216,11 @@ func (j *Job) request(a *Access) error {
 	if a.try && (!ops[0].Unordered && !rt.reg.Free(ops) || rt.reg.OpenGroup(ops) != nil) {
 		rt.unused(t)
 		return ErrBusy
+	}
+	if n := a.opt.Node; n > 0 && !a.opt.OrderOnly && !rt.reg.Fits(ops, n) {
+		bytes := rt.reg.Needs(ops)
+		rt.unused(t)
+		return rt.noRoom(n, bytes)
 	}
 	t.setOrigin(&Origin{Site: a.opt.Site})
 	a.t, a.hold = t, datamgr.NewHold(h, mode)

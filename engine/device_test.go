@@ -54,10 +54,6 @@ func TestDeviceWorkers(t *testing.T) {
 		t.Errorf("%v, want 20", got)
 	}
 	a.Release()
-	var mode *ModeError
-	if _, err := j.AcquireWith(nil, h, iface.R, AcquireOptions{Node: 1}); !errors.As(err, &mode) {
-		t.Errorf("acquired on the device: %v", err)
-	}
 }
 
 func TestDeviceOptions(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // abandon gives up an access that is not granted; false: it is decided already.
@@ -57,7 +58,7 @@ func (h *hand) grant(t *task) {
 	}
 	if a.opt.OrderOnly {
 		a.buf.Desc = a.h.Desc()
-	} else if t.operands()[0].Mode == iface.W {
+	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		zero(&a.buf)
 	}
 	h.rt.reg.Lock()
@@ -70,15 +71,40 @@ func (h *hand) grant(t *task) {
 	a.decided()
 }
 
+// grantAside is grant for data on another node, where room may have to be waited
+// for. Workers do that on a goroutine of its own: a task of theirs may be the one
+// that has the room.
+func (h *hand) grantAside(t *task) {
+	rt := h.rt
+	if h.id == sched.Outside && !rt.mayBeInKernel() {
+		h.grant(t)
+		return
+	}
+	own := rt.takeHand()
+	rt.group.Add(1) // where workers are, too: nobody has waited for them yet
+	go func() {
+		defer rt.group.Done()
+		own.grant(t)
+		rt.giveHand(own)
+	}()
+}
+
 // prepare makes the bytes of t, which has its turn, valid where they are wanted.
 func (a *Access) prepare(t *task) error {
 	ops, place := t.operands(), &t.x.place
 	if i, v := datamgr.Fault(ops); i >= 0 {
 		return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
 	}
-	if err := place.Prepare(0, ops); err != nil {
+	n := a.opt.Node
+	if err := place.Prepare(n, ops); err != nil {
 		return err
 	}
+	if n > 0 && ops[0].Mode == iface.W {
+		if err := place.Zero(0, ops[0].Handle, ops); err != nil {
+			return err
+		}
+	}
+	place.Hold()
 	datamgr.Mend(ops)
 	place.Buffer(0, ops[0].Handle, &a.buf)
 	return nil

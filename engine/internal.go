@@ -202,6 +202,10 @@ func (h *hand) runLight(t *task) {
 		return
 	}
 	x.hold = hold
+	if a := x.access; a != nil && a.opt.Node > 0 && !a.opt.OrderOnly {
+		h.grantAside(t)
+		return
+	}
 	if t.kind == acquireTask {
 		h.grant(t)
 		return
@@ -223,6 +227,10 @@ func (h *hand) endLight(t *task) {
 	rt, j, root := h.rt, t.job, t.x.h
 	free := t.kind == unregisterTask
 	counted := t.kind != acquireTask
+	node := 0
+	if !counted {
+		node = t.x.access.opt.Node
+	}
 	rt.reg.Lock()
 	rt.reg.EndHold(t.x.hold, h.c)
 	rt.reg.Unlock()
@@ -236,6 +244,9 @@ func (h *hand) endLight(t *task) {
 	t.clear()
 	t.SetNext(nil)
 	rt.giveBack(t, t)
+	if node > 0 {
+		rt.roomAgain(node)
+	}
 	if counted {
 		j.internal.Add(1)
 		j.ended.Add(1)

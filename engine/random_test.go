@@ -480,6 +480,9 @@ func (e *execution) submit(t *modelTask) {
 
 func (e *execution) acquire(s *step) {
 	h := e.hs[s.datum][s.handle]
+	if s.out == runs {
+		e.acquireThere(s, h)
+	}
 	a, err := e.job.Acquire(context.Background(), h, s.mode)
 	var none *UninitError
 	var gone *FailedDataError
@@ -492,6 +495,30 @@ func (e *execution) acquire(s *step) {
 	}
 	e.held = a
 	e.update(s, a, s.mode)
+}
+
+// acquireThere acquires on some device first, if there is room, and gives the data
+// back as it was, or in mode W with what it is to have.
+func (e *execution) acquireThere(s *step, h *datamgr.Handle) {
+	if e.rt.devices == nil {
+		return
+	}
+	a, err := e.job.AcquireWith(context.Background(), h, s.mode, AcquireOptions{Node: s.handle % len(e.rt.Nodes())})
+	var full *accel.NoMemoryError
+	var wire *accel.CopyError
+	switch {
+	case errors.As(err, &full), errors.As(err, &wire):
+		return
+	case err != nil:
+		e.fail("acquire %v elsewhere: %v", s.mode, err)
+		return
+	}
+	as := iface.R
+	if s.mode == iface.W {
+		as = iface.W
+	}
+	e.update(s, a, as)
+	a.Release()
 }
 
 // update looks at the data of a, and changes it.

@@ -166,9 +166,13 @@ func (a *Access) refine() {
 // the buffer, with the value they have, whatever the mode; in mode W, too. The
 // value must have been there when the data was acquired. Errors: *UninitError,
 // *FailedDataError, *ModeError, and those of allocating. Again, or without
-// OrderOnly, it does nothing.
+// OrderOnly, it does nothing. For data on a device it returns ErrWouldDeadlock in
+// kernels: room may have to wait for them.
 func (a *Access) Fetch() error {
 	rt := a.job.rt
+	if a.opt.Node > 0 && rt.mayBeInKernel() {
+		return ErrWouldDeadlock
+	}
 	h := rt.takeHand()
 	rt.reg.Lock()
 	t, err := a.startFetchLocked()
@@ -232,6 +236,11 @@ func (a *Access) endFetchLocked(err error) *task {
 // held, and nothing runs.
 func (a *Access) behind(fn func(*datamgr.Waiter)) {
 	datamgr.Successors(a.t.accesses(), fn)
+	if n := a.opt.Node; n > 0 {
+		for _, t := range a.job.rt.noRoomFor.waiting[n] {
+			fn(&t.Waiter)
+		}
+	}
 	a.t.x.locks.Queued(fn)
 	a.hold.Queued(fn)
 }

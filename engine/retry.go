@@ -22,7 +22,7 @@ func (w *worker) unable(t *task, err error) {
 	if errors.Is(err, datamgr.ErrSpoiled) && w.refused(t) {
 		return
 	}
-	if w.node > 0 && w.elsewhere(t, false) {
+	if w.node > 0 && (w.elsewhere(t, false) || w.squeezed(t, err)) {
 		return
 	}
 	w.fail(t, err)
@@ -70,16 +70,24 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 	}
 	rt.reg.Unlock()
 	x.tried = tried
-	for i := range x.redux {
-		x.redux[i].Return()
-	}
-	x.redux = x.redux[:0]
-	x.place.Release()
-	x.locks.Release(w.c)
-	w.pub.End(w.c) // t may run elsewhere by now
+	w.letGo(t)
 	t.Allowed = set
 	rt.push(t, w.id)
 	return true
+}
+
+// letGo gives back what t had got before its kernel, which does not run here now.
+func (w *worker) letGo(t *task) {
+	x := t.x
+	for i := range x.redux {
+		x.redux[i].Return()
+	}
+	if !t.job.opt.Deterministic { // there they are numbered, and taken again
+		x.redux = x.redux[:0]
+	}
+	x.place.Release()
+	x.locks.Release(w.c)
+	w.pub.End(w.c) // t may run elsewhere by now
 }
 
 // lostNode is called once when a device is lost. What it returns is the provenance

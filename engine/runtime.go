@@ -39,6 +39,7 @@ type Runtime struct {
 	wideSlab     []wideTask
 	jobs         map[*Job]struct{}
 	held         []*Access
+	noRoomFor    noRoomFor
 	calls        int // callbacks of AcquireFunc that run
 	callsWaiting int // of those, how many wait for tasks or data
 	closed       bool

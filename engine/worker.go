@@ -100,7 +100,9 @@ type worker struct {
 	tally   tally
 	running atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
 	times   *perf.Recorder          // with performance models
-	_       [64]byte
+	// what noRoomFor.given was before the task looked for room
+	roomGiven uint64
+	_         [64]byte
 }
 
 // newWorker makes the next worker, which is unit i of a device.
@@ -432,6 +434,7 @@ func (w *worker) runGeneral(t *task) {
 	}
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
+	w.roomGiven = w.rt.noRoomFor.given.Load()
 	if err := x.place.Prepare(w.node, ops); err != nil {
 		w.unable(t, err)
 		return
