@@ -34,6 +34,8 @@ type Options struct {
 	// Endless is set for devices that cannot be closed, such as the machine itself:
 	// nothing is wrong with using them, or their streams, after Close.
 	Endless bool
+	// Memory is set for devices that are memory only: they have no units.
+	Memory bool
 	// Large is the size of the largest copy; 0 means 4 MiB.
 	Large int64
 }

@@ -25,7 +25,7 @@ func (k *kit) devices() {
 		}
 		names[d.Name()] = true
 		m := d.Memory()
-		if d.Arch() == "" || d.Units() <= 0 {
+		if d.Arch() == "" || (d.Units() > 0) == k.o.Memory {
 			k.Errorf("%s: %d units for %q", d.Name(), d.Units(), d.Arch())
 		}
 		if !d.Reaches(k.main) {
