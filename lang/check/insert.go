@@ -52,7 +52,7 @@ func (c *checker) codeletNamed(e *syntax.Insert) *types.Object {
 	o := c.find(first)
 	if o == nil || o.Kind == types.BuiltinValue {
 		first.Obj = nil
-		c.noCodelet(first)
+		c.noCodelet(first, len(e.Path) > 1)
 		return nil
 	}
 	if o.Kind == types.ModuleObject && len(e.Path) > 1 {
@@ -82,12 +82,19 @@ func (c *checker) codeletNamed(e *syntax.Insert) *types.Object {
 	return o
 }
 
-// noCodelet reports a codelet that nothing declares, and where one of that name is.
-func (c *checker) noCodelet(id *syntax.Ident) {
+// noCodelet reports a codelet, or the module of one, that nothing declares, and
+// where one of that name is.
+func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 	if c.broken {
 		return
 	}
 	d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
+	if module {
+		if h := c.nearest(id.Name, func(o *types.Object) bool { return o.Kind == types.ModuleObject }); h != "" {
+			d.Help = append(d.Help, h)
+			return
+		}
+	}
 	if module := c.hostModule(id.Name); module != "" {
 		d.Help = append(d.Help, fmt.Sprintf("write `import %q as %s` above", module, id.Name))
 		return

@@ -169,6 +169,9 @@ func (c *checker) undefined(id *syntax.Ident, fits func(*types.Object) bool) {
 // maxHints bounds the names for which a near one is looked for.
 const maxHints = 100
 
+// aLiteral stands for the words that are values.
+var aLiteral = &types.Object{Kind: types.BuiltinValue}
+
 // nearest says which visible name was probably meant, "" when none is near.
 func (c *checker) nearest(name string, fits func(*types.Object) bool) string {
 	if c.hints++; c.hints > maxHints {
@@ -201,9 +204,15 @@ func (c *checker) nearest(name string, fits func(*types.Object) bool) string {
 	for _, v := range BuiltinValues {
 		add(builtinValues[v.Name])
 	}
+	if fits(aLiteral) {
+		names = append(names, "true", "false", "none")
+	}
 	best, ok := near(name, names)
-	if !ok {
+	switch {
+	case !ok:
 		return ""
+	case objs[best] == nil:
+		return fmt.Sprintf("did you mean `%s`?", best)
 	}
 	c.markUsed(objs[best]) // one message for one slip
 	return fmt.Sprintf("did you mean `%s` (%s)?", best, c.where(objs[best]))

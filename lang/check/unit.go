@@ -3,6 +3,7 @@ package check
 // One unit: the order in which its parts are checked.
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/starpush/starpush/lang/diag"
@@ -93,6 +94,7 @@ func (c *checker) run() {
 	}
 	c.unit.Slots = c.frame.slots
 	c.export()
+	c.dropLints()
 	sort.SliceStable(c.diags, func(i, j int) bool {
 		return c.diags[i].Span.Start.Offset < c.diags[j].Span.Start.Offset
 	})
@@ -198,4 +200,13 @@ func (c *checker) export() {
 			u.Module.Members[o.Name] = o
 		}
 	}
+}
+
+// dropLints takes back that something is never used or read when there are errors:
+// what would use it may be what is wrong.
+func (c *checker) dropLints() {
+	if !slices.ContainsFunc(c.diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
+		return
+	}
+	c.diags = slices.DeleteFunc(c.diags, func(d diag.Diagnostic) bool { return d.Code == "W0201" || d.Code == "W0401" })
 }

@@ -24,22 +24,22 @@ const (
 
 // Render writes ds as text: each diagnostic with its source lines, `^` below the
 // place to change and `-` below causes, then notes and helps. Diagnostics with equal
-// code and message are written once, with the number of further places. It returns
+// code and message are written once, with the lines of the further places. It returns
 // the first error of w.
 func (ds Diagnostics) Render(w io.Writer, st Style) error {
 	type key struct {
 		sev       Severity
 		code, msg string
 	}
-	more := make(map[key]int, len(ds))
+	more := make(map[key][]Span, len(ds))
 	first := make([]bool, len(ds))
 	for i := range ds {
 		k := key{ds[i].Severity, ds[i].Code, ds[i].Message}
-		n, seen := more[k]
+		at, seen := more[k]
 		if seen {
-			n++
+			at = append(at, ds[i].Span)
 		}
-		more[k] = n
+		more[k] = at
 		first[i] = !seen
 	}
 	var b strings.Builder
@@ -124,7 +124,7 @@ func (r *renderer) severityColour() string {
 	return red
 }
 
-func (r *renderer) render(more int) {
+func (r *renderer) render(more []Span) {
 	d := r.d
 	msg := strings.Split(d.Message, "\n")
 	fmt.Fprintf(r.b, "%s%s\n", r.paint(r.severityColour(), d.head()), r.paint(bold, ": "+clean(msg[0])))
@@ -178,7 +178,7 @@ func (r *renderer) render(more int) {
 type footer struct{ word, colour, text string }
 
 // foot collects the notes and helps in the order they are shown.
-func (r *renderer) foot(more int) []footer {
+func (r *renderer) foot(more []Span) []footer {
 	d := r.d
 	var out []footer
 	for _, f := range d.Stack {
@@ -190,13 +190,37 @@ func (r *renderer) foot(more int) []footer {
 	for _, h := range d.Help {
 		out = append(out, footer{"help", cyan, h})
 	}
-	switch {
-	case more == 1:
-		out = append(out, footer{"note", bold, "and 1 more place"})
-	case more > 1:
-		out = append(out, footer{"note", bold, fmt.Sprintf("and %d more places", more)})
+	if len(more) > 0 {
+		out = append(out, footer{"note", bold, further(more, d.Span.File)})
 	}
 	return out
+}
+
+// maxFurther is how many further places are named.
+const maxFurther = 5
+
+// further says where a message holds too. Places in other files are counted only.
+func further(more []Span, file string) string {
+	text := "and 1 more place"
+	if len(more) > 1 {
+		text = fmt.Sprintf("and %d more places", len(more))
+	}
+	var lines []string
+	for _, at := range more {
+		line := strconv.Itoa(at.Start.Line)
+		if at.File == file && at.Start.Line > 0 && (len(lines) == 0 || lines[len(lines)-1] != line) {
+			lines = append(lines, line)
+		}
+	}
+	switch {
+	case len(lines) == 0:
+		return text
+	case len(lines) == 1:
+		return text + ", in line " + lines[0]
+	case len(lines) > maxFurther:
+		return text + ", in lines " + strings.Join(lines[:maxFurther], ", ") + ", …"
+	}
+	return text + ", in lines " + strings.Join(lines[:len(lines)-1], ", ") + " and " + lines[len(lines)-1]
 }
 
 // bar writes a line of the gutter without a number.

@@ -217,7 +217,7 @@ error[E0201]: m
 1 | let a = 1
   |     ^
   |
-  = note: and 2 more places
+  = note: and 2 more places, in lines 2 and 5
 
 error[E0202]: m
  --> a.spu:1:5
@@ -225,7 +225,7 @@ error[E0202]: m
 1 | let a = 1
   |     ^
   |
-  = note: and 1 more place
+  = note: and 1 more place, in line 2
 
 warning[E0201]: m
  --> a.spu:5:5

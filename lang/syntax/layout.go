@@ -9,6 +9,7 @@ const maxNesting = 200
 // those without a partner. Brackets that stay open are marked, so that the
 // statement they stand in is not parsed and gives no further messages.
 func (s *scanner) layout() {
+	s.missingOpen()
 	in := s.toks
 	out := make([]token, 0, len(in))
 	var stack []int32 // open brackets: indices into out
@@ -27,7 +28,7 @@ func (s *scanner) layout() {
 			}
 			next := in[i+1]
 			stack = s.giveUp(out, stack)
-			if n := len(stack); n > 0 && s.text[out[stack[n-1]].lo] != '{' {
+			if n := len(stack); n > 0 && s.bracket(out[stack[n-1]]) != '{' {
 				if !s.newStatement(out, out[stack[n-1]], next) {
 					continue
 				}
@@ -45,7 +46,7 @@ func (s *scanner) layout() {
 			case '(', '[', '{':
 				if c == '{' && len(stack) > 0 && folds[len(stack)] == 0 {
 					// a { in round brackets belongs to a fold: else they are not closed
-					for n := len(stack) - 1; n >= 0 && s.text[out[stack[n]].lo] != '{' && folds[n+1] == 0; n-- {
+					for n := len(stack) - 1; n >= 0 && s.bracket(out[stack[n]]) != '{' && folds[n+1] == 0; n-- {
 						out, stack = s.unclosed(out, stack, t, ", where a block begins")
 					}
 				}
@@ -64,9 +65,12 @@ func (s *scanner) layout() {
 			case ')', ']', '}':
 				out, stack = s.closing(out, stack, &t)
 			}
+		case tokOpen:
+			stack = append(stack, int32(len(out)))
+			folds = append(folds[:len(stack)], 0)
 		case tokIdent:
 			n := len(stack)
-			if s.startsFold(in, i, n > 0 && s.text[out[stack[n-1]].lo] != '{') {
+			if s.startsFold(in, i, n > 0 && s.bracket(out[stack[n-1]]) != '{') {
 				folds[n]++
 			}
 		case tokKeyword:
@@ -96,7 +100,7 @@ func (s *scanner) giveUp(out []token, stack []int32) []int32 {
 	if k := len(out) - 1; k < 0 || out[k].kind != tokBad || !out[k].open {
 		return stack
 	}
-	for n := len(stack) - 1; n >= 0 && s.text[out[stack[n]].lo] != '{'; n-- {
+	for n := len(stack) - 1; n >= 0 && s.bracket(out[stack[n]]) != '{'; n-- {
 		out[stack[n]].open = true
 		stack = stack[:n]
 	}
@@ -106,7 +110,7 @@ func (s *scanner) giveUp(out []token, stack []int32) []int32 {
 // continued reports whether a newline behind t is white space.
 func (s *scanner) continued(t token) bool {
 	switch t.kind {
-	case tokAssign:
+	case tokAssign, tokOpen:
 		return true
 	case tokKeyword:
 		return expectsMore[t.text(s.text)]
@@ -136,7 +140,7 @@ func (s *scanner) closing(out []token, stack []int32, t *token) ([]token, []int3
 	c := s.text[t.lo]
 	opener := map[byte]byte{')': '(', ']': '[', '}': '{'}[c]
 	at := len(stack) - 1
-	for at >= 0 && s.text[out[stack[at]].lo] != opener {
+	for at >= 0 && s.bracket(out[stack[at]]) != opener {
 		at--
 	}
 	if at < 0 {
@@ -148,7 +152,7 @@ func (s *scanner) closing(out []token, stack []int32, t *token) ([]token, []int3
 		if n := len(stack); n > 0 && c != '}' {
 			// f(a] : the wrong bracket, most likely
 			o := out[stack[n-1]]
-			if s.text[o.lo] != '{' {
+			if s.bracket(o) != '{' {
 				s.mismatch(o, *t)
 				out[stack[n-1]].open = true
 				return out, stack[:n-1]
@@ -158,13 +162,16 @@ func (s *scanner) closing(out []token, stack []int32, t *token) ([]token, []int3
 		if c == '}' {
 			word = "block"
 		}
-		s.errorf(int(t.lo), int(t.hi), "E0101", "unexpected `%c`", c).labelled("no %s is open here", word)
+		m := s.errorf(int(t.lo), int(t.hi), "E0101", "unexpected `%c`", c).labelled("no %s is open here", word)
+		if after := s.beforeMissing(out, c); after != "" {
+			m.hint("add `%c` after `%s`", opener, after)
+		}
 		return out, stack
 	}
 	if at < len(stack)-1 && c != '}' {
 		// ( [ ) or ( { ) : what is inside is open; a block is never closed by ) or ]
 		for k := at + 1; k < len(stack); k++ {
-			if s.text[out[stack[k]].lo] == '{' && k > 0 && !s.inside(out, stack[:k]) {
+			if s.bracket(out[stack[k]]) == '{' && k > 0 && !s.inside(out, stack[:k]) {
 				t.open = true
 				s.errorf(int(t.lo), int(t.hi), "E0101", "unexpected `%c`", c).labelled("no bracket is open here")
 				return out, stack
@@ -201,8 +208,8 @@ func (s *scanner) outer(out []token, stack []int32, t token) bool {
 		return false
 	}
 	for n--; n >= 0; n-- {
-		if o := out[stack[n]]; s.text[o.lo] != '{' || s.indent(o.lo) == margin {
-			return s.text[o.lo] == '{'
+		if o := out[stack[n]]; s.bracket(o) != '{' || s.indent(o.lo) == margin {
+			return s.bracket(o) == '{'
 		}
 	}
 	return false
@@ -210,7 +217,7 @@ func (s *scanner) outer(out []token, stack []int32, t token) bool {
 
 // inside reports whether the innermost bracket of stack is a round or square one.
 func (s *scanner) inside(out []token, stack []int32) bool {
-	return len(stack) > 0 && s.text[out[stack[len(stack)-1]].lo] != '{'
+	return len(stack) > 0 && s.bracket(out[stack[len(stack)-1]]) != '{'
 }
 
 // partner is the bracket that closes the one at t.
@@ -237,7 +244,7 @@ func (s *scanner) unclosed(out []token, stack []int32, t token, where string) ([
 	n := len(stack) - 1
 	o := &out[stack[n]]
 	o.open = true
-	brace := s.text[o.lo] == '{'
+	brace := s.bracket(*o) == '{'
 	if len(s.mistakes) >= 10*maxErrors { // enough is said
 		if brace {
 			out = append(out, token{kind: tokVirtual, lo: t.lo, hi: t.lo})
@@ -263,12 +270,20 @@ func (s *scanner) unclosed(out []token, stack []int32, t token, where string) ([
 	case t.kind == tokEOF:
 		r.hint("add `}` where the block should end")
 	default:
-		r.hint("add `}` before line %d", s.line(stop.Lo))
+		r.hint("add `}` before line %d", s.line(s.dedent(out[stack[n]:], stop.Lo)))
 	}
 	if brace {
 		out = append(out, token{kind: tokVirtual, lo: t.lo, hi: t.lo})
 	}
 	return out, stack[:n]
+}
+
+// bracket is the first byte of the bracket t.
+func (s *scanner) bracket(t token) byte {
+	if t.kind == tokOpen {
+		return '{'
+	}
+	return s.text[t.lo]
 }
 
 // isFold reports whether the token at i is the word of a fold: a name follows.
@@ -316,7 +331,7 @@ func (s *scanner) newStatement(out []token, open, next token) bool {
 		w := next.text(s.text)
 		switch w {
 		case "if", "for", "insert":
-			return s.operandEnd(last) && !(w == "for" && s.text[open.lo] == '[') && s.indent(next.lo) <= s.indent(open.lo)
+			return s.operandEnd(last) && !(w == "for" && s.bracket(open) == '[') && s.indent(next.lo) <= s.indent(open.lo)
 		}
 		return isStatementWord[w]
 	case tokIdent:

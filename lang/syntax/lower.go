@@ -423,6 +423,8 @@ func (p *parser) simple(w where) Stmt {
 		m := p.mistakeAt(p.span(from), "E0103", "`"+word+"` is not a statement")
 		if near, ok := meant(word); ok {
 			m.hint("did you mean `%s`?", near)
+		} else if word == "print" {
+			m.hint("a call has parentheses: `print(…)`")
 		}
 		p.pos++
 		p.pos, _ = p.headEnd(p.pos)

@@ -251,6 +251,8 @@ func (s *scanner) strange(lo int, r rune) {
 		help = "`or` joins conditions"
 	case '^':
 		help = "the power is written `**`"
+	case '?':
+		help = "a choice is written `if c then a else b`"
 	case '\\':
 		help = "there is no backslash continuation: break the line inside brackets or after an operator"
 	case '–', '—', '−':

@@ -6,6 +6,7 @@ package syntax
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
 
@@ -112,6 +113,8 @@ func (p *parser) is(i int, text string) bool {
 	switch t := p.toks[i]; t.kind {
 	case tokKeyword, tokOp, tokAssign, tokIdent:
 		return t.text(p.text) == text
+	case tokOpen:
+		return text == "{"
 	}
 	return false
 }
@@ -241,6 +244,10 @@ func (p *parser) trailing(from int) *mistake {
 		m.hint("comments start with `#`")
 	case p.misspeltInsert(p.pos - 1):
 		m.hint("did you mean `insert`?")
+	case t.Type == tokIdent && p.is(p.pos+1, "in") && p.meantWord(m, p.pos-1, folding):
+	case t.Type == tokIdent && p.pos > from+1 && p.meantWord(m, p.pos, linking):
+	case p.toks[from].kind == tokKeyword && p.is(from, "insert") && p.pos == from+2 && p.toks[from+1].kind == tokIdent:
+		m.hint("the operands of a task stand in parentheses: `insert %s(…)`", p.str(from+1))
 	case t.Value == ":" && p.pos == from+1 && p.toks[from].kind == tokIdent:
 		m.hint("a new name is declared with `let %s: … = …`", p.str(from))
 	case t.Value == "{":
@@ -296,6 +303,13 @@ func (p *parser) headEnd(i int) (end int, bad bool) {
 				return i, bad
 			}
 			depth--
+		case tokOpen:
+			if depth == 0 && folds == 0 {
+				return i, bad
+			}
+			folds--
+			depth++
+			bad = bad || t.open
 		case tokBad:
 			bad = true
 		case tokIdent:
@@ -552,6 +566,8 @@ func (p *parser) advise(m *mistake) *mistake {
 	}
 	prev, this := p.toks[i-1], p.toks[i]
 	switch {
+	case this.kind == tokIdent && p.meant(m, i):
+	case prev.kind == tokIdent && this.kind == tokIdent && p.is(i+1, "in") && p.meantWord(m, i-1, folding):
 	case prev.kind == tokKeyword && this.kind == tokIdent && p.str(i-1) == "import":
 		m.hint("a module stands in quotes, as in `import \"std/blas\" as blas`")
 	case prev.kind == tokKeyword && p.str(i-1) == "for" && p.is(i, "("):
@@ -562,6 +578,10 @@ func (p *parser) advise(m *mistake) *mistake {
 		}
 	case p.is(i, "=") && len(m.expect) > 0 && m.expect[0] == "an operator":
 		m.hint("equality is written `==`")
+	case p.is(i, "@") && prev.kind == tokIdent:
+		m.hint("an operand begins with its access mode: `RW %s @ …`", p.str(i-1))
+	case p.is(i, ".") && p.is(i-1, ".."):
+		m.hint("a range is written `a..b`, without its end")
 	case p.is(i, ".") && prev.kind == tokInt, p.is(i-1, ".") && i > 1 && p.toks[i-2].kind == tokInt:
 		m.hint("a float has a digit on both sides of the point: `1.0`")
 	case p.is(i, ".") && p.toks[i+1].kind == tokInt:
@@ -570,6 +590,33 @@ func (p *parser) advise(m *mistake) *mistake {
 		m.hint("write `x += 1`")
 	}
 	return m
+}
+
+// linking are the words within statements, which nothing else can be mistaken for.
+var linking = []string{"with", "by", "as", "to", "in", "then", "else", "and", "or"}
+
+// folding are the words of folds.
+var folding = []string{"sum", "prod", "min", "max"}
+
+// meant adds what the name at token i was meant to be, if one of the words that are
+// expected there looks like it.
+func (p *parser) meant(m *mistake, i int) bool {
+	var words []string
+	for _, e := range m.expect {
+		if w := strings.Trim(e, "`"); len(w) < len(e) && reserved[w] {
+			words = append(words, w)
+		}
+	}
+	return p.meantWord(m, i, words)
+}
+
+// meantWord adds which of the words the name at token i was meant to be.
+func (p *parser) meantWord(m *mistake, i int, words []string) bool {
+	near, ok := diag.Nearest(p.str(i), words)
+	if ok {
+		m.hint("did you mean `%s`?", near)
+	}
+	return ok
 }
 
 // fits reports folds that may not stand where the tokens from pos to end are.

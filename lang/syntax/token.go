@@ -24,11 +24,12 @@ const (
 	tokOp                                    // all other signs
 	tokBad                                   // what the scanner has reported already
 	tokVirtual                               // the end of a block whose } is missing
+	tokOpen                                  // the beginning of a block whose { is missing
 )
 
 var symbols = map[string]lexer.TokenType{
 	"EOF": tokEOF, "NL": tokNL, "Ident": tokIdent, "Keyword": tokKeyword, "Int": tokInt, "Float": tokFloat,
-	"String": tokString, "FString": tokFString, "Assign": tokAssign, "Op": tokOp, "Bad": tokBad, "Virtual": tokVirtual,
+	"String": tokString, "FString": tokFString, "Assign": tokAssign, "Op": tokOp, "Bad": tokBad, "Virtual": tokVirtual, "Open": tokOpen,
 }
 
 // token is a piece of the text: bytes [lo, hi).

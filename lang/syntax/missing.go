@@ -1,0 +1,124 @@
+package syntax
+
+// Brackets that are missing: where they were meant to stand.
+
+// blockWords begin statements that have a block.
+var blockWords = wordSet("if", "for", "while", "func", "codelet", "acquire", "each", "else")
+
+// missingOpen puts a { where one is missing, so that the block it belongs to is
+// read as such. It looks only when the text has more } than {: then a head without {
+// has a block if the lines below it are indented deeper up to a } below the head.
+func (s *scanner) missingOpen() {
+	excess := 0
+	for _, t := range s.toks {
+		if t.kind == tokOp {
+			switch s.text[t.lo] {
+			case '{':
+				excess--
+			case '}':
+				excess++
+			}
+		}
+	}
+	if excess <= 0 {
+		return
+	}
+	out := make([]token, 0, len(s.toks)+excess)
+	first, depth, braces := 0, 0, false // of this statement: first token, open brackets, whether it has {
+	for i, t := range s.toks {
+		switch t.kind {
+		case tokOp:
+			switch s.text[t.lo] {
+			case '(', '[':
+				depth++
+			case ')', ']':
+				depth--
+			case '{':
+				braces = true
+			}
+		case tokNL:
+			if depth > 0 {
+				break
+			}
+			if excess > 0 && !braces && i > first {
+				if end, ok := s.blockBelow(first, i); ok {
+					excess--
+					hi := s.toks[i-1].hi
+					m := s.errorf(int(hi), int(hi), "E0101", "unexpected end of line, expected `{`")
+					m.also(Span{end.lo, end.hi}, "this closes the block")
+					m.hint("add `{` at the end of line %d", s.line(hi))
+					out = append(out, token{kind: tokOpen, lo: hi, hi: hi})
+				}
+			}
+			first, depth, braces = i+1, 0, false
+		}
+		out = append(out, t)
+	}
+	s.toks = out
+}
+
+// blockBelow returns the } of the block that, by its indentation, belongs to the
+// head from token first to the newline at token nl.
+func (s *scanner) blockBelow(first, nl int) (end token, ok bool) {
+	head := s.toks[first]
+	if s.toks[first].kind == tokOp && s.text[head.lo] == '}' && first+1 < nl { // } else
+		head = s.toks[first+1]
+	}
+	if head.kind != tokKeyword || !blockWords[head.text(s.text)] {
+		return token{}, false
+	}
+	margin := s.indent(head.lo)
+	for i := nl + 1; i < len(s.toks); i++ {
+		t := s.toks[i]
+		if t.kind == tokNL || s.toks[i-1].kind != tokNL || s.indent(t.lo) > margin {
+			continue
+		}
+		return t, i > nl+1 && s.indent(t.lo) == margin && t.kind == tokOp && s.text[t.lo] == '}'
+	}
+	return token{}, false
+}
+
+// dedent returns where the block at the first of toks should have ended: at its
+// first line that is indented no deeper than its head, at the latest at the offset end.
+func (s *scanner) dedent(toks []token, end int32) int32 {
+	margin := s.indent(toks[0].lo)
+	for i := 2; i < len(toks) && toks[i].lo < end; i++ {
+		if toks[i-1].kind == tokNL && s.text[toks[i-1].lo] == '\n' && s.indent(toks[i].lo) <= margin {
+			return toks[i].lo
+		}
+	}
+	return end
+}
+
+// beforeMissing returns what the partner of the closing bracket should have come
+// after, in the statement at the end of out, "" if nothing tells: the head of a
+// block on one line, or a name that an operand follows, which no name does elsewhere.
+func (s *scanner) beforeMissing(out []token, closing byte) string {
+	first := len(out)
+	for first > 0 && out[first-1].kind != tokNL {
+		first--
+	}
+	if first == len(out) {
+		return ""
+	}
+	if closing == '}' {
+		if out[first].kind != tokKeyword || !blockWords[out[first].text(s.text)] {
+			return ""
+		}
+		for i := first + 1; i < len(out); i++ {
+			if out[i].kind == tokKeyword && isStatementWord[out[i].text(s.text)] {
+				return s.text[out[first].lo:out[i-1].hi]
+			}
+		}
+		return ""
+	}
+	for i := len(out) - 1; i > first; i-- {
+		switch t, next := out[i-1], out[i]; next.kind {
+		case tokIdent, tokInt, tokFloat, tokString, tokFString:
+			if name := t.text(s.text); t.kind == tokIdent && modeOf(name) == 0 && !foldWords[name] {
+				return name
+			}
+		}
+	}
+	return ""
+}
