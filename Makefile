@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test race conformance planted bench cuda cuda-test update fuzz soak fmt
+.PHONY: all check test race conformance drivers planted bench cuda cuda-test update fuzz soak fmt
 
 all: check
 
@@ -18,11 +18,18 @@ test:
 race:
 	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
 
-## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector; on a simulated machine with MACHINE=sim:cpu8gpu4
+## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector; on one machine with MACHINE=sim:cpu8gpu4 or MACHINE=opencl
 MACHINE ?=
 REPEAT ?= 20
 conformance:
 	$(GO) test -race ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine '$(MACHINE)' -timeout 0
+
+## drivers: every case and random programs for SOAK on devices with drivers: OpenCL's, and one for CUDA that is made of C
+drivers:
+	$(GO) test ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine opencl -timeout 0
+	$(GO) test ./engine -run TestRandomPrograms -machine opencl -soak $(SOAK) -seed $(SEED) -timeout 0
+	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine cuda-fake -timeout 0
+	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./engine -run TestRandomPrograms -machine cuda-fake -soak $(SOAK) -seed $(SEED) -timeout 0
 
 ## planted: break the protocols of the engine one at a time; the tests must notice each. FAULTS="name..." for some
 FAULTS ?=
@@ -40,7 +47,7 @@ cuda:
 
 ## cuda-test: the tests of accel/cuda, against the driver of the machine or one made of C
 cuda-test:
-	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./accel/cuda/...
+	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./accel/cuda/... ./engine/enginetest
 
 ## update: regenerate golden files; look at the diff before committing
 update:

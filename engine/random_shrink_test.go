@@ -59,7 +59,7 @@ func failsAlone(dir string, c randomCase) bool {
 	if os.WriteFile(file, c.encode(), 0o666) != nil {
 		return false
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestReplay$", "-test.timeout=1m", "-replay="+file)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestReplay$", "-test.timeout=1m", "-replay="+file, "-machine="+*machine)
 	return cmd.Run() != nil
 }
 
@@ -116,6 +116,7 @@ func TestReplay(t *testing.T) {
 	if *replay == "" {
 		t.Skip("for -replay")
 	}
+	onMachine(t)
 	text, err := os.ReadFile(*replay)
 	must(t, err)
 	c, err := decode(text)

@@ -20,6 +20,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -27,7 +28,12 @@ var (
 	soak = flag.Duration("soak", 0, "run random programs for this long")
 	seed = flag.Uint64("seed", 1, "first seed of the random programs")
 	only = flag.Uint64("only", 0, "run this random program only, many times")
+
+	machine = flag.String("machine", "", "run random programs on the devices of this machine only: "+enginetest.Machines)
 )
+
+// there is the machine of the flag; nil: various simulated ones.
+var there *enginetest.Machine
 
 // execution is one run of a program.
 type execution struct {
@@ -67,12 +73,17 @@ func element(b *iface.Buffer, k int) *int64 {
 	return (*int64)(unsafe.Add(b.Ptr, off*8))
 }
 
+// anywhere is a codelet for workers of every kind.
+func anywhere(name string, fn Impl) *Codelet {
+	return &Codelet{Name: name, CPU: []Impl{fn}, On: enginetest.On(fn)}
+}
+
 func (e *execution) codelet(t *modelTask) *Codelet {
 	var inner []TaskSpec // made here: what they name changes meanwhile
 	for _, k := range t.children {
 		inner = append(inner, e.spec(k))
 	}
-	return kernel("body", func(c *TaskContext) error {
+	return anywhere("body", func(c *TaskContext) error {
 		sizes := make([]int, c.NumBuffers())
 		for i := range sizes {
 			b := c.Buffer(i)
@@ -132,7 +143,21 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		if _, ok := d.(*frail); ok {
 			unsound = len(o.Devices)
 		}
-		o.Devices = devices(d.Memory().Capacity(), d.Units(), unsound, p.seed)
+		if there == nil {
+			o.Devices = devices(d.Memory().Capacity(), d.Units(), unsound, p.seed)
+		} else {
+			var err error
+			if o.Devices, err = there.Open(d.Memory().Capacity()); err != nil {
+				return []string{err.Error()}
+			}
+		}
+		defer func() {
+			for _, d := range o.Devices {
+				if err := d.Close(); err != nil {
+					bad = append(bad, fmt.Sprintf("closing %s: %v", d.Name(), err))
+				}
+			}
+		}()
 	}
 	rt, err := New(o)
 	if err != nil {
@@ -277,7 +302,7 @@ func (e *execution) nest(id int64, n int) {
 		return
 	}
 	each := func(name string, mode iface.AccessMode, fn func(p *int64)) {
-		c := kernel(name, func(c *TaskContext) error {
+		c := anywhere(name, func(c *TaskContext) error {
 			for k := range c.Buffer(0).Len() {
 				fn(element(c.Buffer(0), k))
 			}
@@ -631,6 +656,15 @@ func (e *execution) try(s *step) {
 	}
 }
 
+// onMachine sees to it that programs run on the machine of the flag.
+func onMachine(t *testing.T) {
+	if *machine == "" {
+		return
+	}
+	there = enginetest.Named(t, *machine)
+	t.Cleanup(func() { there = nil })
+}
+
 // configurations are what every program runs under, a few at a time.
 func configuration(n uint64) Options {
 	names := sched.Names()
@@ -638,7 +672,10 @@ func configuration(n uint64) Options {
 	if n%7 == 0 {
 		o.Window = 4
 	}
-	if n%3 == 1 {
+	switch {
+	case there != nil:
+		o.Devices = simulated(int64(64+n*37%700), 1) // which has the memory that those of the machine are to have
+	case n%3 == 1:
 		o.Devices = devices(int64(64+n*37%700), int(1+n/5%3), int(n/3%3), n)
 	}
 	return o
@@ -706,6 +743,7 @@ func check(t *testing.T, seed uint64, o Options, journal bool) bool {
 }
 
 func TestRandomPrograms(t *testing.T) {
+	onMachine(t)
 	if *only != 0 {
 		for n := range uint64(200) {
 			if !check(t, *only, configuration(n), false) {

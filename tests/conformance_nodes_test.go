@@ -52,7 +52,7 @@ func TestP31(t *testing.T) {
 		}
 		w.must(w.job.WontUse(lazy))
 		var node *engine.NoNodeError
-		if err := w.job.Prefetch(h, 2, true); !errors.As(err, &node) {
+		if err := w.job.Prefetch(h, len(w.rt.Nodes()), true); !errors.As(err, &node) {
 			w.Errorf("prefetching to a node that is not there: %v", err)
 		}
 		w.unregister(h, lazy)

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -63,7 +65,7 @@ var repeat = flag.Int("repeat", 0, "run each conformance case so often in each c
 func each(t *testing.T, need int, fn func(w *world)) {
 	for range max(*repeat, 1) {
 		if *machine != "" {
-			onMachine(t, need, fn)
+			onMachine(t, need, 0, fn)
 			continue
 		}
 		once(t, need, []int{1, 2, 4, 8}, true, oneOrTwo, fn)
@@ -80,44 +82,74 @@ func eachOnOneNode(t *testing.T, need int, fn func(w *world)) {
 // eachOnTwoNodes is each for cases that need a device with so many bytes.
 func eachOnTwoNodes(t *testing.T, capacity int64, fn func(w *world)) {
 	for range max(*repeat, 1) {
-		device := [][]sim.Options{{{Capacity: capacity}}}
-		once(t, 1, []int{1, 2, 4, 8}, false, func(int) [][]sim.Options { return device }, fn)
+		if *machine != "" && !strings.HasPrefix(*machine, "sim:") {
+			onMachine(t, 1, capacity, fn)
+			continue
+		}
+		once(t, 1, []int{1, 2, 4, 8}, false, func(int) []devices { return []devices{simulated(capacity, 1)} }, fn)
 	}
 }
 
-// machine is a simulated machine on which the cases run that are not about how many
-// workers or nodes there are: "sim:cpu8gpu4".
-var machine = flag.String("machine", "", "run the conformance cases on this simulated machine instead of various ones")
+// machine is on which machine the cases run that are not about how many workers or
+// nodes there are.
+var machine = flag.String("machine", "", "run the conformance cases on this machine instead of various ones: "+enginetest.Machines)
 
-// onMachine runs a case under each policy on the machine that was asked for.
-func onMachine(t *testing.T, need int, fn func(w *world)) {
-	m, err := sim.Parse(*machine)
-	if err != nil {
-		t.Fatal(err)
+// devices makes the devices of a configuration.
+type devices func() ([]accel.Device, error)
+
+// simulated is one device.
+func simulated(capacity int64, units int) devices {
+	return func() ([]accel.Device, error) {
+		d, err := sim.New(sim.Options{Capacity: capacity, Units: units})
+		return []accel.Device{d}, err
 	}
-	once(t, need, []int{max(m.Workers, need)}, false, func(int) [][]sim.Options { return [][]sim.Options{m.Devices} }, fn)
+}
+
+// onMachine runs a case under each policy on the machine that was asked for, whose
+// devices have so many bytes; 0: any number. Drivers take some milliseconds to open, so
+// only some policies try the smaller one, on which data is always on its way.
+func onMachine(t *testing.T, need int, capacity int64, fn func(w *world)) {
+	m := enginetest.Named(t, *machine)
+	counts := []int{m.Workers}
+	if m.Workers == 0 {
+		counts = []int{1, 2, 4}
+	}
+	for i, n := range counts {
+		counts[i] = max(n, need)
+	}
+	once(t, need, slices.Compact(counts), false, func(i int) []devices {
+		bytes := capacity
+		if bytes == 0 && m.Real {
+			bytes = []int64{16 << 10, 16 << 20}[i%2]
+		}
+		return []devices{func() ([]accel.Device, error) { return m.Open(bytes) }}
+	}, fn)
 }
 
 // oneNode gives configuration i no device.
-func oneNode(int) [][]sim.Options { return [][]sim.Options{nil} }
+func oneNode(int) []devices { return []devices{nil} }
 
 // oneOrTwo gives every other configuration a device, or each is run with and
 // without one.
-func oneOrTwo(i int) [][]sim.Options {
-	device := []sim.Options{{Capacity: 16 << 10, Units: 2}}
+func oneOrTwo(i int) []devices {
+	device := simulated(16<<10, 2)
 	if *repeat > 0 {
-		return [][]sim.Options{nil, device}
+		return []devices{nil, device}
 	}
 	if i%2 == 0 {
-		return [][]sim.Options{nil}
+		return []devices{nil}
 	}
-	return [][]sim.Options{device}
+	return []devices{device}
 }
 
 // once runs a case once in each configuration of counts workers, the sequential one
-// included if it needs one worker; devices gives sets of them for number i.
-func once(t *testing.T, need int, counts []int, sequential bool, devices func(i int) [][]sim.Options, fn func(w *world)) {
-	var os []engine.Options
+// included if it needs one worker; machines gives sets of devices for number i.
+func once(t *testing.T, need int, counts []int, sequential bool, machines func(i int) []devices, fn func(w *world)) {
+	type configuration struct {
+		engine.Options
+		devices
+	}
+	var os []configuration
 	counts = slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n < need })
 	for i, p := range sched.Names() {
 		some := counts
@@ -126,26 +158,18 @@ func once(t *testing.T, need int, counts []int, sequential bool, devices func(i 
 			some = counts[k : k+1]
 		}
 		for _, n := range some {
-			for _, d := range devices(i + len(t.Name())) {
-				o := engine.Options{Workers: n, Policy: p}
-				for _, one := range d {
-					dev, err := sim.New(one)
-					if err != nil {
-						t.Fatal(err)
-					}
-					o.Devices = append(o.Devices, dev)
-				}
-				os = append(os, o)
+			for _, d := range machines(i + len(t.Name())) {
+				os = append(os, configuration{engine.Options{Workers: n, Policy: p}, d})
 			}
 		}
 	}
 	if need == 1 && sequential {
-		os = append(os, engine.Options{Sequential: true})
+		os = append(os, configuration{Options: engine.Options{Sequential: true}})
 	}
 	for _, o := range os {
 		name := fmt.Sprintf("%s-%d", o.Policy, o.Workers)
-		if o.Devices != nil {
-			name += "-sim"
+		if o.devices != nil {
+			name += "-devices"
 		}
 		if o.Sequential {
 			name = "sequential"
@@ -154,7 +178,14 @@ func once(t *testing.T, need int, counts []int, sequential bool, devices func(i 
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			j := &engine.Journal{}
 			o.Listener = j
-			rt, err := engine.New(o)
+			if o.devices != nil {
+				var err error
+				if o.Devices, err = o.devices(); err != nil {
+					t.Fatal(err)
+				}
+				defer func() { enginetest.Close(t, o.Devices) }()
+			}
+			rt, err := engine.New(o.Options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -322,7 +353,7 @@ func rows(b *iface.Buffer, fn func(x []int64)) {
 }
 
 func codelet(name string, fn func(c *engine.TaskContext) error) *engine.Codelet {
-	return &engine.Codelet{Name: name, CPU: []engine.Impl{fn}}
+	return &engine.Codelet{Name: name, CPU: []engine.Impl{fn}, On: enginetest.On(engine.Impl(fn))}
 }
 
 // The standard kernels, on every element of operand 0.

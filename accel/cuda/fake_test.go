@@ -8,14 +8,11 @@ package cuda
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
-
-	"gorgonia.org/cu"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/acceltest"
+	"github.com/starpush/starpush/accel/cuda/cudatest"
 )
 
 // real is set when the tests run against the driver of the machine.
@@ -30,28 +27,10 @@ func runTests(m *testing.M) int {
 		}
 		return m.Run()
 	}
-	dir, err := os.MkdirTemp("", "fakecuda")
-	if err != nil {
+	if err := cudatest.Use(); err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	gcc := func(file, soname string, more ...string) error {
-		cmd := exec.Command("gcc", append([]string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", "-pthread",
-			"-Iinclude", "-Ikernels", "-Wl,-soname," + soname, "-o", filepath.Join(dir, file)}, more...)...)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			fmt.Printf("building the fake %s: %v\n%s", file, err, out)
-		}
-		return err
-	}
-	driver := filepath.Join(dir, "libcuda.so.1")
-	if gcc("libcuda.so.1", "libcuda.so.1", "testdata/fake/fake.c", "testdata/fake/kernels.c", "-lm") != nil ||
-		gcc("libcublas.so.12", "libcublas.so.12", "testdata/fake/blas.c", driver, "-lm") != nil ||
-		gcc("libcusolver.so.11", "libcusolver.so.11", "testdata/fake/blas.c", driver, "-lm") != nil {
-		return 1
-	}
-	os.Setenv(LibsVariable, dir)
 	return m.Run()
 }
 
@@ -80,17 +59,12 @@ func newStream(t testing.TB, d *Device) *Stream {
 	return s.(*Stream)
 }
 
-// What the fake driver understands besides its orders.
-const (
-	failAlloc = 1
-	failCopy  = 2
-	lose      = 3
-)
-
-// order tells the fake driver what to do to a device.
-func (d *Device) order(what int64) {
-	if err := d.with(func() error { return cu.SetLimit(200, what) }); err != nil {
-		panic(err)
+// breaks returns what does something to d that goes wrong.
+func breaks(d *Device, f cudatest.Fault) func() {
+	return func() {
+		if err := cudatest.Break(int(d.dev), f); err != nil {
+			panic(err)
+		}
 	}
 }
 
@@ -101,9 +75,9 @@ func TestKit(t *testing.T) {
 		o.Faults = func(a accel.Device) acceltest.Faults {
 			d := a.(*Device)
 			return acceltest.Faults{
-				Alloc: func() { d.order(failAlloc) },
-				Copy:  func() { d.order(failCopy) },
-				Lose:  func() { d.order(lose) },
+				Alloc: breaks(d, cudatest.FailAlloc),
+				Copy:  breaks(d, cudatest.FailCopy),
+				Lose:  breaks(d, cudatest.Lose),
 			}
 		}
 	}

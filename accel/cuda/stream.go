@@ -42,6 +42,9 @@ func (d *Device) NewStream() (accel.Stream, error) {
 	return s, nil
 }
 
+// Device returns the stream's device.
+func (s *Stream) Device() *Device { return s.dev }
+
 // begin calls fn on the device's context.
 func (s *Stream) begin(fn func() error) error {
 	if s.closed {

@@ -1,0 +1,84 @@
+package enginetest
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/opencl"
+	"github.com/starpush/starpush/accel/sim"
+)
+
+// Machines says in the help of a flag what Named understands.
+const Machines = `"sim:cpu8gpu4" and the like, "opencl", "cuda", or "cuda-fake", a CUDA driver made of C`
+
+// Machine is what tests run on.
+type Machine struct {
+	Name    string
+	Real    bool // its drivers are not made of Go: kernels need implementations, see On
+	Workers int  // CPU workers; 0: any number
+	open    func(capacity int64) ([]accel.Device, error)
+}
+
+// Open returns the devices with so many bytes each; 0: what they have. A simulated
+// machine has what it has. The caller closes them.
+func (m *Machine) Open(capacity int64) ([]accel.Device, error) { return m.open(capacity) }
+
+// Named returns a machine. A test without the machine it was asked for is skipped,
+// OpenCL only where STARPUSH_NEED_OPENCL does not say that there is some.
+func Named(t testing.TB, name string) *Machine {
+	t.Helper()
+	m := &Machine{Name: name, Real: true}
+	switch {
+	case strings.HasPrefix(name, "sim:"):
+		s, err := sim.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Machine{Name: name, Workers: s.Workers, open: func(int64) ([]accel.Device, error) { return s.Open() }}
+	case name == "opencl":
+		m.open = openOpenCL
+	case name == "cuda":
+		m.open = func(capacity int64) ([]accel.Device, error) { return openCUDA(false, capacity) }
+	case name == "cuda-fake":
+		m.open = func(capacity int64) ([]accel.Device, error) { return openCUDA(true, capacity) }
+	default:
+		t.Fatalf("there is no machine %q: %s", name, Machines)
+	}
+	devices, err := m.open(0)
+	var none *accel.UnavailableError
+	if errors.As(err, &none) && (none.Driver != "opencl" || os.Getenv("STARPUSH_NEED_OPENCL") == "") {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	Close(t, devices)
+	return m
+}
+
+// openOpenCL asks PoCL for two devices, unless somebody chose others: those of
+// other drivers are there beside them.
+func openOpenCL(capacity int64) ([]accel.Device, error) {
+	if os.Getenv("POCL_DEVICES") == "" {
+		if err := os.Setenv("POCL_DEVICES", "pthread pthread"); err != nil {
+			return nil, err
+		}
+	}
+	return opencl.Driver{Capacity: capacity}.Open()
+}
+
+// Close closes devices whose memory is to be free by now.
+func Close(t testing.TB, devices []accel.Device) {
+	t.Helper()
+	for _, d := range devices {
+		if n := d.Memory().Allocated(); n != 0 {
+			t.Errorf("%d bytes are left on %s", n, d.Name())
+		}
+		if err := d.Close(); err != nil {
+			t.Errorf("closing %s: %v", d.Name(), err)
+		}
+	}
+}
