@@ -229,7 +229,9 @@ func (p *Placement) take(n *node, needs []need, ops []Operand, missing int64) er
 	}
 	for i := range needs {
 		w := &needs[i]
-		n.touch(w.in)
+		for _, k := range w.ops {
+			n.touch(w.in, ops[k].Handle)
+		}
 		p.pins = append(p.pins, w.in)
 		for _, k := range w.ops {
 			p.at[k] = w.in

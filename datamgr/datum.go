@@ -169,14 +169,15 @@ func (d *Datum) inUseLocked() bool {
 
 // instance is memory that holds a box of a datum.
 type instance struct {
-	d      *Datum
-	node   *node
-	box    Box
-	ptr    unsafe.Pointer // of the box's first element
-	stride [iface.MaxRank]int
-	bytes  int64
-	layer  int   // 0: the main instance
-	used   int64 // when it was last used, by the node's clock; guarded by the node's lock
+	d       *Datum
+	node    *node
+	box     Box
+	ptr     unsafe.Pointer // of the box's first element
+	stride  [iface.MaxRank]int
+	bytes   int64
+	layer   int       // 0: the main instance
+	used    int64     // when it was last used, by the node's clock; guarded by the node's lock
+	handles []*Handle // for which it was used; guarded by the node's lock
 
 	// guarded by the datum's lock
 	pins    int  // tasks, copies and the program, which use it

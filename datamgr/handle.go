@@ -66,6 +66,7 @@ type extra struct {
 	labels labels
 
 	through atomic.Uint64 // nodes that get each new value; bit k is node k
+	ahead   ahead         // where there are other nodes
 }
 
 // more returns the extra of h, which it makes.

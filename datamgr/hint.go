@@ -75,7 +75,7 @@ func (d *Datum) hintedLocked(n *node, h *Handle) *instance {
 	if err != nil || in == nil {
 		return nil
 	}
-	n.touch(in)
+	n.touch(in, h)
 	return in
 }
 

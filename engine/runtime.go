@@ -17,20 +17,21 @@ import (
 // Runtime runs tasks. It is made by New and ended by Close. Any number of jobs
 // may use it at once.
 type Runtime struct {
-	opt      Options
-	began    time.Time // times are taken from here: that reads one clock, and not two
-	reg      *datamgr.Registry
-	device   accel.Device   // main memory, and the CPU workers
-	devices  []accel.Device // the others
-	nodeOf   []int          // of each of those
-	archs    []string       // of all workers, each once
-	lost     atomic.Uint64  // nodes whose device is lost
-	hints    hints
-	host     *sched.Set // the CPU workers, if there are others
-	policy   sched.Policy
-	feedback sched.Feedback // policy, if it wants to know when kernels run
-	workers  []*worker
-	quit     atomic.Bool
+	opt        Options
+	began      time.Time // times are taken from here: that reads one clock, and not two
+	reg        *datamgr.Registry
+	device     accel.Device   // main memory, and the CPU workers
+	devices    []accel.Device // the others
+	nodeOf     []int          // of each of those
+	byPriority bool           // the policy goes by priorities
+	archs      []string       // of all workers, each once
+	lost       atomic.Uint64  // nodes whose device is lost
+	hints      hints
+	host       *sched.Set // the CPU workers, if there are others
+	policy     sched.Policy
+	feedback   sched.Feedback // policy, if it wants to know when kernels run
+	workers    []*worker
+	quit       atomic.Bool
 
 	_ [64]byte // what each submission writes lies apart from what workers read
 	// guarded by the submission lock

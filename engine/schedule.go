@@ -36,6 +36,7 @@ func (rt *Runtime) choosePolicy() error {
 		return err
 	}
 	rt.policy = e.New(m)
+	rt.byPriority = e.Priorities == sched.Strict
 	return nil
 }
 

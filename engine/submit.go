@@ -167,6 +167,9 @@ func (j *Job) count(t *task) {
 	if j.stats != nil {
 		j.stats.submitted(t.codelet)
 	}
+	if rt.devices != nil {
+		datamgr.Expect(t.operands(), rt.when(t))
+	}
 	if rt.opt.Listener != nil {
 		rt.event(TaskSubmitted, t, -1, nil)
 	}

@@ -602,8 +602,11 @@ func (h *hand) end(t *task, f *failure) {
 	}
 	x.redux = x.redux[:0]
 	x.place.Release()
-	if h.rt.devices != nil && f == nil {
-		h.rt.writeThrough(t)
+	if h.rt.devices != nil {
+		datamgr.Met(t.operands(), h.rt.when(t))
+		if f == nil {
+			h.rt.writeThrough(t)
+		}
 	}
 	if f != nil {
 		datamgr.Spoil(t.operands(), f)

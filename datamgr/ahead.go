@@ -1,0 +1,180 @@
+package datamgr
+
+// Uses ahead: which tasks that were submitted have not ended, and will read what. So
+// eviction can take away what nobody waits for, and then what is needed last.
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// ahead are the tasks that were submitted, have not ended and read a handle, by
+// when they are expected to run: the lowest comes first.
+type ahead struct {
+	mu struct {
+		sync.Mutex
+		tasks []int64 // sorted
+		head  int     // of those still to come
+	}
+}
+
+// never stands for the next use of what no task waits for.
+const never = math.MaxInt64
+
+// Expect says that a task that was submitted now will read what it has of ops, and
+// when compared to others. Met follows when it has ended, with the same number. Where
+// there is one memory only, nobody needs to know.
+func Expect(ops []Operand, when int64) {
+	for i := range ops {
+		if op := &ops[i]; op.expected() {
+			op.Handle.more().ahead.add(when)
+		}
+	}
+}
+
+// Met is the end of what Expect began.
+func Met(ops []Operand, when int64) {
+	for i := range ops {
+		if op := &ops[i]; op.expected() {
+			op.Handle.more().ahead.remove(when)
+		}
+	}
+}
+
+// expected reports whether the operand needs the value that its data has.
+func (op *Operand) expected() bool {
+	return op.Mode.Reads() && op.placed() && op.Handle.State()&stateNodes != 0
+}
+
+// add adds a task, behind all others most often.
+func (a *ahead) add(when int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n := len(a.mu.tasks); n == a.mu.head || a.mu.tasks[n-1] <= when {
+		a.mu.tasks = append(a.mu.tasks, when)
+		return
+	}
+	i, _ := slices.BinarySearch(a.mu.tasks[a.mu.head:], when)
+	a.mu.tasks = slices.Insert(a.mu.tasks, a.mu.head+i, when)
+}
+
+// remove takes off a task, which is the first most often.
+func (a *ahead) remove(when int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i, found := slices.BinarySearch(a.mu.tasks[a.mu.head:], when)
+	if !found {
+		return
+	}
+	copy(a.mu.tasks[a.mu.head+1:], a.mu.tasks[a.mu.head:a.mu.head+i])
+	a.mu.head++
+	if n := len(a.mu.tasks); a.mu.head == n {
+		a.mu.tasks, a.mu.head = a.mu.tasks[:0], 0
+	} else if a.mu.head > 32 && a.mu.head > n/2 {
+		a.mu.tasks = a.mu.tasks[:copy(a.mu.tasks, a.mu.tasks[a.mu.head:])]
+		a.mu.head = 0
+	}
+}
+
+// nextUse is the first of the tasks that read h, or never.
+func (h *Handle) nextUse() int64 {
+	x := h.extra.Load()
+	if x == nil {
+		return never
+	}
+	a := &x.ahead
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mu.head == len(a.mu.tasks) {
+		return never
+	}
+	return a.mu.tasks[a.mu.head]
+}
+
+// maxFor is how many handles an instance remembers: most have one.
+const maxFor = 8
+
+// touch notes that in is used now, for h.
+func (n *node) touch(in *instance, h *Handle) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.uses++
+	in.used = n.mu.uses
+	for _, o := range in.handles {
+		if o == h {
+			return
+		}
+	}
+	if len(in.handles) == maxFor {
+		in.handles[n.mu.uses%maxFor] = h
+		return
+	}
+	in.handles = append(in.handles, h)
+}
+
+// victim is an instance that could be taken away.
+type victim struct {
+	in         *instance
+	next, used int64 // when a task needs it, when one did
+}
+
+// before reports whether v should go before o: what is needed later, and what was
+// not used for longer.
+func (v *victim) before(o *victim) bool {
+	if v.next != o.next {
+		return v.next > o.next
+	}
+	return v.used < o.used
+}
+
+// victims are the instances on a node, as a heap.
+type victims []victim
+
+// victims returns what is on n.
+func (n *node) victims() victims {
+	n.mu.Lock()
+	all := make(victims, len(n.mu.insts))
+	for i, in := range n.mu.insts {
+		next := int64(never)
+		if in.used > 0 { // else somebody said that it is not used for a while
+			for _, h := range in.handles {
+				next = min(next, h.nextUse())
+			}
+		}
+		all[i] = victim{in, next, in.used}
+	}
+	n.mu.Unlock()
+	for i := len(all)/2 - 1; i >= 0; i-- {
+		all.down(i)
+	}
+	return all
+}
+
+// pop takes out the one that should go first.
+func (q *victims) pop() victim {
+	all := *q
+	first := all[0]
+	last := len(all) - 1
+	all[0] = all[last]
+	*q = all[:last]
+	q.down(0)
+	return first
+}
+
+func (q victims) down(i int) {
+	for {
+		c := 2*i + 1
+		if c >= len(q) {
+			return
+		}
+		if c+1 < len(q) && q[c+1].before(&q[c]) {
+			c++
+		}
+		if !q[c].before(&q[i]) {
+			return
+		}
+		q[i], q[c] = q[c], q[i]
+		i = c
+	}
+}
