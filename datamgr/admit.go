@@ -29,13 +29,16 @@ type private struct {
 	dev   iface.Buffer // and its copy here
 }
 
-// plan returns the instances that the operands need: those that share elements,
+// plan returns the instances that the operands need on another node than main memory: those that share elements,
 // one of them written, have one that holds both, so that a kernel sees there what
 // it would see in main memory; so have those of which one holds the other. Also
 // the bytes of private memory.
 func plan(ops []Operand) (needs []need, bytes int64) {
 	for i := range ops {
 		op := &ops[i]
+		if op.stays() {
+			continue
+		}
 		if op.Mode == modeScratch || op.Mode == modeRedux {
 			bytes += op.Handle.bytes()
 		}
@@ -86,6 +89,9 @@ func (g *Registry) Fits(ops []Operand, on int) bool {
 	capacity := g.nodes[on].mem.Capacity()
 	most := int64(0) // if nothing is shared, and all of each datum is needed
 	for i := range ops {
+		if ops[i].stays() {
+			continue
+		}
 		b := ops[i].Handle.d.desc.Bytes()
 		if b > capacity-most {
 			return g.Needs(ops) <= capacity
@@ -260,7 +266,7 @@ func (w *need) make(n *node) (*instance, error) {
 // takePrivate allocates private memory for the operands.
 func (p *Placement) takePrivate(n *node, ops []Operand) error {
 	for i := range ops {
-		if m := ops[i].Mode; m != modeScratch && m != modeRedux {
+		if m := ops[i].Mode; m != modeScratch && m != modeRedux || ops[i].stays() {
 			continue
 		}
 		bytes := ops[i].Handle.bytes()

@@ -18,6 +18,8 @@ type Operand struct {
 	// Unordered gives the access no order with others; it still excludes
 	// those that conflict with it.
 	Unordered bool
+	// Pin says on which memory node it stays; 0: on that of the worker.
+	Pin Pin
 }
 
 // Why tells why data has no value.

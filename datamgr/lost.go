@@ -107,8 +107,11 @@ func (g *Registry) abandon(n *node) (bytes int64, err error) {
 // was only on the device, and is not what it was. Before Release.
 func (p *Placement) Restore(ops []Operand) bool {
 	for i := range ops {
+		if ops[i].stays() && ops[i].Mode == modeRedux {
+			return false
+		}
 		if op := &ops[i]; op.placed() && op.Mode.Reads() && op.Mode.Writes() && slices.Contains(p.wrote, op.Handle) {
-			if !op.Handle.hadMain() {
+			if op.stays() || !op.Handle.hadMain() { // or the kernel may have changed it
 				return false
 			}
 		}

@@ -97,10 +97,8 @@ func needed(ops []Operand, d *Datum) bool {
 func (p *Placement) fetchDatum(node int, d *Datum, ops []Operand) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if node == 0 {
-		if err := p.chooseLocked(d, ops); err != nil {
-			return err
-		}
+	if err := p.chooseLocked(node, d, ops); err != nil {
+		return err
 	}
 	for i := range ops {
 		op := &ops[i]
@@ -143,13 +141,13 @@ func (p *Placement) instance(i int, d *Datum) *instance {
 }
 
 // chooseLocked pins a packed instance in main memory for every operand on d that
-// needs one: all at once, so that no two tasks wait for each other's.
-func (p *Placement) chooseLocked(d *Datum, ops []Operand) error {
+// is there and needs one: all at once, so that no two tasks wait for each other's.
+func (p *Placement) chooseLocked(node int, d *Datum, ops []Operand) error {
 	from := len(p.pins)
 again:
 	for i := range ops {
 		op := &ops[i]
-		if op.Handle.d != d || op.Handle.how == inPlace || !op.placed() {
+		if op.Handle.d != d || op.Handle.how == inPlace || !op.placed() || !op.inMain(node) {
 			continue
 		}
 		box := groupBox(ops, i)
@@ -176,7 +174,7 @@ again:
 }
 
 // groupBox is what the instance of operand i must hold: operands that overlap,
-// one of them written, share one.
+// one of them written, share one. They are in one memory: see Apart.
 func groupBox(ops []Operand, i int) Box {
 	d, box, writes := ops[i].Handle.d, ops[i].Handle.box, ops[i].Mode != modeR
 	for again := true; again; {

@@ -34,6 +34,11 @@ type Codelet struct {
 	// that has. The pointers of their buffers mean something to the device only.
 	// Tasks go to workers for which there is an implementation.
 	On map[string][]Impl
+	// FromMain lists the operands, counted from 0, that implementations for devices
+	// can take in main memory, where tasks pin them (Operand.Pin): they are given the
+	// pointer of the host then, and TaskContext.Node says so. Other operands that are
+	// pinned there keep tasks on CPU workers. Implementations for the CPU take all.
+	FromMain []int
 	// Shape checks sizes and scalar arguments; it runs inside Submit, on the
 	// submitter's goroutine, before anything else happens. Nil: not checked.
 	// It should return a *ShapeError.
@@ -74,3 +79,9 @@ type Site = datamgr.Site
 
 // Operand is one piece of data that a task uses, and how.
 type Operand = datamgr.Operand
+
+// PinTo returns the Operand.Pin for a memory node, an index of Runtime.Nodes: the
+// operand stays there while the task runs. In main memory any worker can use it
+// whose implementation can (see Codelet.FromMain), elsewhere only workers of that
+// node. Without a pin it goes where the task runs.
+func PinTo(node int) datamgr.Pin { return datamgr.PinTo(node) }

@@ -165,6 +165,9 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 			return allowed, nil // an error that others find
 		}
 	}
+	if err := rt.checkApart(s); err != nil {
+		return nil, err
+	}
 	lost := rt.lost.Load()
 	none := lost // nodes that will not do
 	for n := 1; n < rt.reg.NumNodes(); n++ {
@@ -177,16 +180,22 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 		every = every && len(s.Codelet.impls(arch)) > 0
 	}
 	look := rt.verify != nil && len(rt.archs) > 1 // at what kernels do: only where they are functions of this process
-	if none == 0 && every && !look {
+	pins := pinned(s)
+	if none == 0 && every && !look && !pins {
 		return allowed, nil
 	}
 	var left []int
-	able, alive := false, false // workers that have an implementation, and those that are not lost
+	// workers that have an implementation, those that have the pinned operands at hand, and those that are not lost
+	able, near, alive := false, false, false
 	for w, k := range rt.workers {
 		if allowed != nil && !allowed.Has(w) || len(s.Codelet.impls(k.arch)) == 0 {
 			continue
 		}
 		able = true
+		if pins && !k.takes(s) {
+			continue
+		}
+		near = true
 		alive = alive || lost&(1<<k.node) == 0
 		if none&(1<<k.node) == 0 {
 			left = append(left, w)
@@ -203,6 +212,8 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 		return rt.workerSet(left)
 	case !able:
 		return nil, &NoImplementationError{Codelet: s.Codelet, Archs: rt.archs}
+	case !near:
+		return nil, rt.pinError(s)
 	case !alive:
 		return nil, &LostWorkersError{Codelet: s.Codelet}
 	}
@@ -250,7 +261,7 @@ func (rt *Runtime) setWays() {
 func (rt *Runtime) transfer(t *task, w int) (seconds float64) {
 	for _, op := range t.operands() {
 		if op.Mode != iface.Scratch && op.Mode != iface.Redux && op.Mode.Reads() {
-			seconds += op.Handle.TransferTime(rt.workers[w].node)
+			seconds += op.Handle.TransferTime(rt.workers[w].nodeFor(&op))
 		}
 	}
 	return seconds
@@ -260,7 +271,7 @@ func (rt *Runtime) transfer(t *task, w int) (seconds float64) {
 func (rt *Runtime) missing(t *task, w int) (bytes int64) {
 	for _, op := range t.operands() {
 		if op.Mode != iface.Scratch && op.Mode != iface.Redux && op.Mode.Reads() {
-			bytes += op.Handle.Missing(rt.workers[w].node)
+			bytes += op.Handle.Missing(rt.workers[w].nodeFor(&op))
 		}
 	}
 	return bytes

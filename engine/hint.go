@@ -132,7 +132,7 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 	n := 0
 	if t.kind == userTask {
 		for _, op := range t.operands() {
-			if op.Mode.Reads() && op.Mode != iface.Redux && op.Mode != iface.Scratch && n < len(reads) {
+			if op.Mode.Reads() && op.Mode != iface.Redux && op.Mode != iface.Scratch && op.Pin != datamgr.PinTo(0) && n < len(reads) {
 				reads[n] = op.Handle
 				n++
 			}

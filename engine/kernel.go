@@ -41,6 +41,15 @@ func (c *TaskContext) Buffer(i int) *iface.Buffer {
 	return b
 }
 
+// Node returns the memory node where operand i is: that of the worker, unless the
+// task pinned it.
+func (c *TaskContext) Node(i int) int {
+	if n, ok := c.t.operands()[i].Pin.Node(); ok {
+		return n
+	}
+	return c.w.node
+}
+
 // Mode returns the access mode of operand i.
 func (c *TaskContext) Mode(i int) iface.AccessMode { return c.t.operands()[i].Mode }
 

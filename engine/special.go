@@ -141,7 +141,7 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	if err := keep.sp.check(&spec); err != nil {
 		return err
 	}
-	if err := checkModes(&spec); err != nil {
+	if err := rt.checkModes(&spec); err != nil {
 		return err
 	}
 	if spec.Codelet.Shape != nil {

@@ -34,7 +34,7 @@ func (j *Job) submit(s *TaskSpec, keep *Task) error {
 	if c == nil || c.Traits != nil || len(c.CPU) != 1 {
 		return j.submitSpecial(s, keep)
 	}
-	if err := checkModes(s); err != nil {
+	if err := rt.checkModes(s); err != nil {
 		return err
 	}
 	if c.Shape != nil {
@@ -215,8 +215,8 @@ func problem(ops []Operand, p datamgr.Problem) error {
 }
 
 // checkModes checks what needs no lock.
-func checkModes(s *TaskSpec) error {
-	c := s.Codelet
+func (rt *Runtime) checkModes(s *TaskSpec) error {
+	c, nodes := s.Codelet, rt.reg.NumNodes()
 	if c.Modes != nil && len(c.Modes) != len(s.Operands) {
 		return &ModeError{Operand: min(len(c.Modes), max(len(s.Operands)-1, 0)), Other: -1,
 			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(s.Operands))}
@@ -238,6 +238,9 @@ func checkModes(s *TaskSpec) error {
 				return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Want: want, Other: -1,
 					Message: fmt.Sprintf("%s declares operand %d as %v, and got %v", c.Name, i, want, op.Mode)}
 			}
+		}
+		if int(op.Pin) > nodes {
+			return rt.checkNode(int(op.Pin) - 1)
 		}
 		if op.Mode.Writes() && op.Handle.ReadOnly() {
 			return &ReadOnlyError{Operand: i, Handle: op.Handle, Mode: op.Mode}

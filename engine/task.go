@@ -128,7 +128,7 @@ func (t *task) setOperands(ops []Operand) {
 	case n <= len(t.ops):
 		for i := range ops { // one by one: a copy waits for fields that were stored just now
 			to := &t.ops[i]
-			to.Handle, to.Mode, to.Unordered = ops[i].Handle, ops[i].Mode, ops[i].Unordered
+			to.Handle, to.Mode, to.Unordered, to.Pin = ops[i].Handle, ops[i].Mode, ops[i].Unordered, ops[i].Pin
 		}
 	case t.marks&isWide != 0 && n <= wideOps:
 		copy(t.wide().ops[:], ops)

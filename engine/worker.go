@@ -484,7 +484,7 @@ func (w *worker) privates(t *task) error {
 	for i, op := range t.operands() {
 		switch op.Mode {
 		case iface.Scratch:
-			if w.node > 0 {
+			if w.nodeFor(&op) > 0 {
 				t.x.place.Private(i, op.Handle, &w.tc.bufs[i])
 				w.tc.set[i] = true
 				continue
@@ -497,7 +497,7 @@ func (w *worker) privates(t *task) error {
 			if err := w.contribute(t, i); err != nil {
 				return err
 			}
-			if w.node > 0 {
+			if w.nodeFor(&op) > 0 {
 				b := &w.tc.bufs[i]
 				from := *b
 				if err := t.x.place.Contribute(i, op.Handle, &from, b); err != nil {

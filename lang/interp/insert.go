@@ -429,6 +429,7 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 		spec.Operands[k].Handle = h.h
 		if op.node != nil {
 			st.nodes[k] = m.nodeHere(op.node(f), op.at)
+			spec.Operands[k].Pin = engine.PinTo(st.nodes[k])
 		}
 	}
 	for k := range s.scalars {
@@ -577,7 +578,15 @@ func (m *Machine) insertFailed(err error, s *insertSite, st *siteState) {
 	var none *engine.NoWorkerError
 	var gone *engine.LostWorkersError
 	var large *engine.TooLargeError
+	var pin *engine.PinError
 	switch {
+	case errors.As(err, &pin):
+		d := m.diagnostic("E0803", s.ops[pin.Operand].at, fmt.Sprintf("no worker can run `%s`", s.name))
+		d.Label = "stays in main memory"
+		d.Notes = []string{"its implementations for devices take this operand in their own memory"}
+		d.Help = []string{"drop the `@`, or let it run on CPU workers"}
+		d.Cause = err
+		m.raise(d)
 	case errors.As(err, &impl), errors.As(err, &none), errors.As(err, &gone), errors.As(err, &large):
 		m.nowhere(s, err)
 	case errors.As(err, &seat):

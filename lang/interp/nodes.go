@@ -118,7 +118,8 @@ func (m *Machine) nodesIn(v any) (out []int) {
 }
 
 // restrict finds the workers on which a task may run where there are devices: those
-// of the kinds, of the list, and of the nodes that its operands stay on.
+// of the kinds, of the list, and of the devices that its operands stay on: operands
+// that stay in main memory are the engine's business.
 func (m *Machine) restrict(f *frame, s *insertSite, st *siteState) {
 	o, spec := &s.opts, &st.spec
 	spec.Workers = nil
@@ -146,7 +147,7 @@ func (m *Machine) restrict(f *frame, s *insertSite, st *siteState) {
 		ok := kinds == nil && o.where == nil || slices.ContainsFunc(kinds, func(k DeviceKind) bool { return isKind(w, k) })
 		ok = ok && (listed == nil || slices.Contains(listed, any(Worker(w.ID))))
 		for k := range s.ops {
-			ok = ok && (s.ops[k].node == nil || st.nodes[k] == w.Node)
+			ok = ok && (s.ops[k].node == nil || st.nodes[k] == 0 || st.nodes[k] == w.Node)
 		}
 		if ok {
 			st.workers = append(st.workers, w.ID)

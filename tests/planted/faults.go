@@ -138,7 +138,7 @@ var faults = []fault{
 		"op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box)", "false",
 		"a task that was about to run hears of a loss"},
 	{"restore-blind", "datamgr/lost.go",
-		"			if !op.Handle.hadMain() {", "			if false {",
+		"			if op.stays() || !op.Handle.hadMain() { // or the kernel may have changed it", "			if false {",
 		"a kernel runs again only where what it reads is what it was"},
 	{"retry-same-node", "engine/retry.go",
 		"	tried := x.tried | 1<<w.node", "	tried := x.tried",
