@@ -10,7 +10,7 @@ import "github.com/starpush/starpush/lang/interp"
 //	CallDepth   script call depth; 256, and 10000 at most
 //	Tasks       tasks inserted in total; no limit
 //	InFlight    tasks not finished: insert blocks above this; 65536
-//	DataBytes   bytes registered by the script; no limit
+//	DataBytes   bytes registered by the script, with 512 for each datum and each part of a view, cumulative; no limit
 //	ScriptBytes bytes ever allocated for lists and strings, cumulative; 1 GiB
 //	Output      bytes printed; no limit
 //	Timeout     wall time of Run, and of each Call and Eval; none

@@ -181,7 +181,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 		t := c.textOf(arg(e, 0, ""))
 		return func(f *frame) any {
 			s := t(f)
-			f.m.alloc(0, int64(len(s)), at)
+			f.m.allocString(len(s), at)
 			return s
 		}
 	case "save":
@@ -324,7 +324,7 @@ func (m *Machine) operate(op string, a, b any, at place) any {
 	}
 	if s, ok := a.(string); ok {
 		t, _ := b.(string)
-		m.alloc(0, int64(len(s)+len(t)), at)
+		m.allocString(len(s)+len(t), at)
 		return s + t
 	}
 	if s, ok := a.(*List); ok {

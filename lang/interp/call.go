@@ -260,7 +260,7 @@ func (m *Machine) callHost(fn *HostFunc, args []any, at place) any {
 	if l, ok := v.(*List); ok {
 		m.alloc(int64(l.Len()), itemBytes(l.kind), at)
 	} else if s, ok := v.(string); ok {
-		m.alloc(0, int64(len(s)), at)
+		m.allocString(len(s), at)
 	}
 	return v
 }

@@ -17,7 +17,7 @@ type Limits struct {
 	CallDepth   int           // script call depth; 256
 	Tasks       int64         // tasks inserted in total; no limit
 	InFlight    int           // tasks not finished: insert blocks above this; 65536
-	DataBytes   int64         // bytes registered by the script; no limit
+	DataBytes   int64         // bytes registered, 512 for each datum and part of a view, cumulative; no limit
 	ScriptBytes int64         // bytes ever allocated for lists and strings, cumulative; 1 GiB
 	Output      int64         // bytes printed; no limit
 	Timeout     time.Duration // wall time; none
@@ -91,7 +91,7 @@ func limitText(kind string, n int64) string {
 	case "tasks":
 		return fmt.Sprintf("%d tasks", n)
 	case "data":
-		return fmt.Sprintf("%d bytes of registered data", n)
+		return fmt.Sprintf("%d bytes of registered data and views", n)
 	case "mem":
 		return fmt.Sprintf("%d bytes of lists and strings", n)
 	}
@@ -152,6 +152,13 @@ func (m *Machine) alloc(n, size int64, at place) {
 		m.limit("mem", m.limits.ScriptBytes, at)
 	}
 }
+
+// stringBytes is what a string takes besides its text: its header, the word of the
+// list or variable that holds it, and what the allocator rounds up.
+const stringBytes = 32
+
+// allocString counts a string of n bytes that is about to be made.
+func (m *Machine) allocString(n int, at place) { m.alloc(0, int64(n)+stringBytes, at) }
 
 // ctxError turns the end of a context into what the caller gets: the limit when
 // the time was up, else an error that wraps the cause.

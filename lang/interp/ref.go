@@ -221,7 +221,7 @@ func (c *compiler) join(e *syntax.Binary) refFn {
 		return func(f *frame) any {
 			a, _ := x(f).(string)
 			b, _ := y(f).(string)
-			f.m.alloc(0, int64(len(a)+len(b)), at)
+			f.m.allocString(len(a)+len(b), at)
 			return a + b
 		}
 	}
@@ -263,7 +263,7 @@ func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
 		var b strings.Builder
 		for _, p := range parts {
 			s := p(f)
-			f.m.alloc(0, int64(len(s)), at)
+			f.m.allocString(len(s), at)
 			b.WriteString(s)
 		}
 		return b.String()

@@ -203,6 +203,18 @@ func (m *Machine) countData(s *engine.DataSpec, ld int, at place) {
 		}
 		n = k
 	}
+	m.countBytes(n+handleBytes, at)
+}
+
+// What a handle and a part of a view count against Limits.DataBytes besides their
+// elements: about what they take, or else a script could fill the memory with parts.
+const (
+	handleBytes = 512
+	partBytes   = 512
+)
+
+// countBytes counts n bytes of data or views.
+func (m *Machine) countBytes(n int64, at place) {
 	m.data += n
 	if l := m.limits.DataBytes; l > 0 && m.data > l {
 		m.data -= n

@@ -255,10 +255,12 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 	for _, fc := range fs {
 		list = append(list, fc.make(f))
 	}
+	n := m.countParts(h, list, at)
 	v, err := m.rt.Partition(h.h, list...)
 	if err != nil {
 		m.badFilter(f, err, h, fs)
 	}
+	m.countBytes(partBytes*int64(len(v.Parts)-n), at)
 	w := &View{v: v, of: h, stmt: at, at: place{at.file, fs[0].at.at}}
 	w.at.at.Hi = fs[len(fs)-1].at.at.Hi
 	d := v.Parts[0].Desc()
@@ -268,6 +270,28 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 		w.parts[k] = Handle{h: p, m: m, typ: w.partType, root: h.root, view: w, at: h.at, owner: -1}
 	}
 	return w
+}
+
+// countParts counts the parts that the filters are about to make of h, as far as
+// that can be told before they make them, and returns their number.
+func (m *Machine) countParts(h *Handle, list []filter.Filter, at place) int {
+	if m.limits.DataBytes <= 0 {
+		return 0
+	}
+	n := int64(1)
+	for _, fl := range list {
+		dims, _, ok, err := filter.Lazy(fl, h.h.Desc())
+		if !ok || err != nil {
+			continue
+		}
+		for _, d := range dims {
+			if n, ok = mulInt(n, int64(d)); !ok || n > 1<<40 {
+				n = 1 << 40 // more than any limit
+			}
+		}
+	}
+	m.countBytes(partBytes*n, at)
+	return int(n)
 }
 
 // badFilter raises what a filter found: E0502, E0504, E0505.

@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -44,7 +45,19 @@ func (a *app) limits() (lang.Limits, error) {
 			return l, err
 		}
 	}
+	holdMemory(l)
 	return l, nil
+}
+
+// spare is what the command itself may take while the memory of a script is limited.
+const spare = 48 << 20
+
+// holdMemory makes the collector hold the process to what the limits grant the
+// script: without, garbage may take as much again.
+func holdMemory(l lang.Limits) {
+	if l.ScriptBytes > 0 && l.DataBytes > 0 && l.ScriptBytes < 1<<60-l.DataBytes {
+		debug.SetMemoryLimit(spare + l.ScriptBytes + l.DataBytes)
+	}
 }
 
 // registerDeny adds --deny.
