@@ -75,7 +75,7 @@ func element(b *iface.Buffer, k int) *int64 {
 
 // anywhere is a codelet for workers of every kind.
 func anywhere(name string, fn Impl) *Codelet {
-	return &Codelet{Name: name, CPU: []Impl{fn}, On: enginetest.On(fn)}
+	return &Codelet{Name: name, CPU: []Impl{fn}, On: enginetest.On(fn), FromMain: []int{0, 1, 2, 3, 4, 5}}
 }
 
 func (e *execution) codelet(t *modelTask) *Codelet {
@@ -540,7 +540,8 @@ func (e *execution) acquireThere(s *step, h *datamgr.Handle) {
 	if e.rt.devices == nil {
 		return
 	}
-	a, err := e.job.AcquireWith(context.Background(), h, s.mode, AcquireOptions{Node: s.handle % len(e.rt.Nodes())})
+	node := s.handle % len(e.rt.Nodes())
+	a, err := e.job.AcquireWith(context.Background(), h, s.mode, AcquireOptions{Node: node})
 	var full *accel.NoMemoryError
 	var wire *accel.CopyError
 	switch {
@@ -554,7 +555,11 @@ func (e *execution) acquireThere(s *step, h *datamgr.Handle) {
 	if s.mode == iface.W {
 		as = iface.W
 	}
-	e.update(s, a, as)
+	if there == nil || node == 0 {
+		e.update(s, a, as)
+	} else if err := enginetest.Borrow(e.rt.devices[node-1], a.Buffer(), as|iface.R, func() { e.update(s, a, as) }); err != nil {
+		e.fail("acquire %v elsewhere: %v", s.mode, err)
+	}
 	a.Release()
 }
 

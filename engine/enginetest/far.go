@@ -4,6 +4,7 @@
 package enginetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -18,6 +19,7 @@ type Context interface {
 	NumBuffers() int
 	Buffer(i int) *iface.Buffer
 	Mode(i int) iface.AccessMode
+	Node(i int) int
 	Stream() accel.Stream
 }
 
@@ -25,7 +27,8 @@ type Context interface {
 // devices that do not call such functions: what a Codelet has as On. Each brings the
 // operands that are read from the device to main memory through the task's stream,
 // calls the kernel there, and takes what it wrote back. So what was not brought to
-// the device before is not what the kernel sees.
+// the device before is not what the kernel sees. Operands in main memory are used
+// where they are: a Codelet can have FromMain.
 func On[I ~func(C) error, C Context](kernel I) map[string][]I {
 	far := I(func(c C) error {
 		s := c.Stream()
@@ -37,6 +40,30 @@ func On[I ~func(C) error, C Context](kernel I) map[string][]I {
 	})
 	return map[string][]I{"opencl": {far}, "cuda": {far}}
 }
+
+// Borrow calls fn with the elements of b, which lie in the memory of d, in main
+// memory: for programs that acquired data there.
+func Borrow(d accel.Device, b *iface.Buffer, mode iface.AccessMode, fn func()) error {
+	s, err := d.NewStream()
+	if err != nil {
+		return err
+	}
+	err = call(&loan{b, mode, s}, s, d.Memory(), func() error { fn(); return nil })
+	return errors.Join(err, s.Close())
+}
+
+// loan is the Context of one buffer.
+type loan struct {
+	b    *iface.Buffer
+	mode iface.AccessMode
+	s    accel.Stream
+}
+
+func (l *loan) NumBuffers() int           { return 1 }
+func (l *loan) Buffer(int) *iface.Buffer  { return l.b }
+func (l *loan) Mode(int) iface.AccessMode { return l.mode }
+func (l *loan) Node(int) int              { return 1 }
+func (l *loan) Stream() accel.Stream      { return l.s }
 
 // ram is where the kernels see their operands.
 var ram = accel.NewHeap("ram", 1<<40)
@@ -67,6 +94,9 @@ func call(c Context, s accel.Stream, mem accel.Memory, kernel func() error) (err
 	for i := range n {
 		b := c.Buffer(i)
 		there[i] = b.Ptr
+		if c.Node(i) == 0 {
+			continue
+		}
 		for k := range spans {
 			if v := &spans[k]; v.lo <= uintptr(b.Ptr) && uintptr(b.Ptr) < v.hi {
 				here[i] = unsafe.Add(v.image, uintptr(b.Ptr)-v.lo)
@@ -113,7 +143,7 @@ func call(c Context, s accel.Stream, mem accel.Memory, kernel func() error) (err
 func spansOf(c Context) (spans []span) {
 	for i := range c.NumBuffers() {
 		b := c.Buffer(i)
-		if b.Ptr == nil || b.Len() == 0 {
+		if b.Ptr == nil || b.Len() == 0 || c.Node(i) == 0 {
 			continue
 		}
 		last := 0
