@@ -136,19 +136,32 @@ func (n *node) victims() victims {
 	n.mu.Lock()
 	all := make(victims, len(n.mu.insts))
 	for i, in := range n.mu.insts {
-		next := int64(never)
-		if in.used > 0 { // else somebody said that it is not used for a while
+		next, used := int64(never), in.used
+		if discardable(in.handles) {
+			used = 0
+		}
+		if used > 0 { // else somebody said that it is not used for a while
 			for _, h := range in.handles {
 				next = min(next, h.nextUse())
 			}
 		}
-		all[i] = victim{in, next, in.used}
+		all[i] = victim{in, next, used}
 	}
 	n.mu.Unlock()
 	for i := len(all)/2 - 1; i >= 0; i-- {
 		all.down(i)
 	}
 	return all
+}
+
+// discardable reports whether whoever uses an instance said so.
+func discardable(hs []*Handle) bool {
+	for _, h := range hs {
+		if !h.Discardable() {
+			return false
+		}
+	}
+	return len(hs) > 0
 }
 
 // pop takes out the one that should go first.

@@ -67,8 +67,9 @@ type extra struct {
 	name   atomic.Pointer[string]
 	labels labels
 
-	through atomic.Uint64 // nodes that get each new value; bit k is node k
-	ahead   ahead         // where there are other nodes
+	through     atomic.Uint64 // nodes that get each new value; bit k is node k
+	discardable atomic.Bool
+	ahead       ahead // where there are other nodes
 }
 
 // more returns the extra of h, which it makes.

@@ -227,3 +227,26 @@ func (h *Handle) WriteThrough() uint64 {
 	}
 	return 0
 }
+
+// SetDiscardable says that copies of h and its parts are the first to go from devices,
+// always, as after WontUse. A value that is nowhere else is saved first.
+func (h *Handle) SetDiscardable(on bool) {
+	if on != h.discardable() {
+		h.more().discardable.Store(on)
+	}
+}
+
+func (h *Handle) discardable() bool {
+	x := h.extra.Load()
+	return x != nil && x.discardable.Load()
+}
+
+// Discardable reports whether SetDiscardable was called for h or what it is a part of.
+func (h *Handle) Discardable() bool {
+	for ; h != nil; h = h.parent {
+		if h.discardable() {
+			return true
+		}
+	}
+	return false
+}

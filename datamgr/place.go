@@ -458,6 +458,21 @@ func (h *Handle) Gather() error {
 	return nil
 }
 
+// GatherOn brings all of the operand, which is read, to a node other than main memory
+// in one piece, until Release, and frees what nobody uses beside it. False: it cannot
+// be, and nothing is prepared.
+func (p *Placement) GatherOn(node int, ops []Operand) bool {
+	h := ops[0].Handle
+	d := h.d
+	if d.void || d.main.Load() == nil || !d.reg.Fits(ops, node) || p.Prepare(node, ops) != nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropInLocked(&h.box)
+	return true
+}
+
 // Drop forgets the value of h: called in a task that has h W. Copies elsewhere
 // hold nothing any more, and are freed.
 func (h *Handle) Drop() {

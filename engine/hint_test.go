@@ -8,6 +8,7 @@ import (
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -100,4 +101,69 @@ func TestIdleHintsComeLast(t *testing.T) {
 	if want := []int64{8, 32, 24, 40, 16}; !slices.Equal(order, want) {
 		t.Errorf("bytes copied: %v, want %v", order, want)
 	}
+}
+
+// TestGatherTo: the data is in one piece where it was asked for, and the pieces are
+// gone; where it does not fit, it is in main memory.
+func TestGatherTo(t *testing.T) {
+	dev := simulated(160, 1)
+	rt, j := start(t, Options{Workers: 1, Devices: dev})
+	x, large := []int64{1, 2, 3, 4, 5, 6, 7, 8}, ints(t, rt, make([]int64, 30))
+	h := ints(t, rt, x)
+	v, err := rt.Partition(h, filter.Blocks(2))
+	must(t, err)
+	for _, p := range v.Parts {
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: p, Mode: iface.RW}}, Workers: []int{1}}))
+	}
+	rt.EndView(v)
+	must(t, j.GatherTo(h, 1))
+	must(t, j.GatherTo(large, 1))
+	must(t, j.Wait(nil))
+	if p := present(t, j, h, 1); p.Valid != 64 || p.Allocated != 64 {
+		t.Errorf("gathered on the device: %+v", p)
+	}
+	if p := present(t, j, large, 0); p.Valid != 240 {
+		t.Errorf("too large for it: %+v", p)
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+	lazy, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}})
+	must(t, err)
+	must(t, j.GatherTo(lazy, 1))
+	must(t, j.Gather(h))
+	must(t, j.Wait(nil))
+	if !slices.Equal(x, []int64{3, 4, 5, 6, 7, 8, 9, 10}) || present(t, j, h, 1).Allocated != 0 {
+		t.Errorf("gathered at home: %v, %+v", x, present(t, j, h, 1))
+	}
+	var none *NoNodeError
+	if err := j.GatherTo(h, 2); !errors.As(err, &none) {
+		t.Errorf("on no node: %v", err)
+	}
+}
+
+// TestDiscardableGoesFirst: whatever else was used longer ago, and although tasks
+// wait for it.
+func TestDiscardableGoesFirst(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	old, h, o := ints(t, rt, make([]int64, 8)), ints(t, rt, make([]int64, 8)), ints(t, rt, make([]int64, 8))
+	v, err := rt.Partition(h, filter.Blocks(1))
+	must(t, err)
+	h.SetDiscardable(true)
+	gate := j.NewGate()
+	on := func(h *datamgr.Handle, m iface.AccessMode, after ...Dependency) {
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: m}}, Workers: []int{1}, After: after}))
+	}
+	on(old, iface.R)
+	on(v.Parts[0], iface.R)
+	k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: v.Parts[0], Mode: iface.R}}, Workers: []int{1}})
+	must(t, err)
+	must(t, k.Wait(nil))
+	on(v.Parts[0], iface.R, gate) // waits
+	k, err = j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.R}}, Workers: []int{1}})
+	must(t, err)
+	must(t, k.Wait(nil))
+	if present(t, j, old, 1).Valid == 0 || present(t, j, h, 1).Valid != 0 {
+		t.Errorf("evicted: %+v stays, %+v goes", present(t, j, old, 1), present(t, j, h, 1))
+	}
+	gate.Open()
+	must(t, j.Wait(nil))
 }

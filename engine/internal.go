@@ -132,7 +132,9 @@ func (w *worker) runInternal(t *task) {
 	case duplicateTask:
 		err = w.runDuplicate(t)
 	case gatherTask:
-		err = h.Gather()
+		if x.node == 0 || !x.place.GatherOn(x.node, ops) {
+			err = h.Gather()
+		}
 	}
 	if err != nil {
 		w.failInternal(t, err)

@@ -274,7 +274,7 @@ func (j *Job) leave() {
 // wait.
 func (j *Job) Invalidate(h *datamgr.Handle, at ...*Site) error {
 	site := first(at)
-	return j.light(invalidateTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site)
+	return j.light(invalidateTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site, 0)
 }
 
 // Unregister ends a datum after the tasks submitted so far: h, which must be a
@@ -286,18 +286,26 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*Site) error {
 		return &ModeError{Handle: h, Other: -1, Message: describe(h) + " is a part; only a whole datum can be unregistered, its views end with it"}
 	}
 	site := first(at)
-	return j.light(unregisterTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site)
+	return j.light(unregisterTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site, 0)
 }
 
 // Gather collects the valid copies of h in one piece in main memory, after the
 // tasks submitted so far, and gives back the memory of others that nobody uses.
 // It does not wait.
-func (j *Job) Gather(h *datamgr.Handle) error {
-	return j.light(gatherTask, h, iface.R, datamgr.MergeOptions{NoValueYet: true}, nil)
+func (j *Job) Gather(h *datamgr.Handle) error { return j.GatherTo(h, 0) }
+
+// GatherTo is Gather on any memory node, an index of Runtime.Nodes: h is there in one
+// piece then, if there is room, else in main memory. A *NoNodeError says that there is
+// no such node.
+func (j *Job) GatherTo(h *datamgr.Handle, node int) error {
+	if err := j.rt.checkNode(node); err != nil {
+		return err
+	}
+	return j.light(gatherTask, h, iface.R, datamgr.MergeOptions{NoValueYet: true}, nil, node)
 }
 
-// light submits something without a kernel.
-func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.MergeOptions, at *Site) error {
+// light submits something without a kernel; node is where it gathers.
+func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.MergeOptions, at *Site, node int) error {
 	if h == nil {
 		return &ModeError{Other: -1, Message: "no data: the handle is nil"}
 	}
@@ -325,6 +333,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 		}
 		t := rt.internal(j, k, h, m)
 		t.setOrigin(&Origin{Site: at})
+		t.x.node = node
 		if k != gatherTask {
 			rt.share(t)
 			rt.closeGroups(j, t.operands(), t)

@@ -93,7 +93,8 @@ type rest struct {
 	target      *Task         // of a relay: the task whose end it delays
 	times       *taskTimes    // with Options.Profile
 	tried       uint64        // nodes where it could not run
-	_           [24]byte      // whole cache lines, so that locks is one
+	node        int           // of a gathering
+	_           [16]byte      // whole cache lines, so that locks is one
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back

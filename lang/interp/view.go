@@ -382,19 +382,22 @@ func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 	at := c.place(s)
 	return func(f *frame) ctl {
 		m := f.m
+		node := 0
 		if to != nil {
-			to(f)
+			if n, ok := to(f).(Node); ok {
+				node, _ = m.node(n) // one that this machine lacks is main memory
+			}
 		}
 		for k, x := range of {
 			switch v := x(f).(type) {
 			case *View:
-				m.endView(v, ats[k], at)
+				m.endView(v, node, ats[k], at)
 			case *Handle:
 				m.alive(v, ats[k])
 				if v.deflt == nil {
 					m.noDefaultView(v, ats[k])
 				}
-				m.endView(v.deflt, ats[k], at)
+				m.endView(v.deflt, node, ats[k], at)
 				v.deflt = nil
 			}
 		}
@@ -402,14 +405,14 @@ func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 	}
 }
 
-// endView ends v; ending it twice is an error.
-func (m *Machine) endView(v *View, at, stmt place) {
+// endView ends v and gathers its data on a node; ending it twice is an error.
+func (m *Machine) endView(v *View, node int, at, stmt place) {
 	m.alive(v.of, at)
 	if v.v.Ended() {
 		m.fail("E0506", at, "the view `%s` has ended already", v.text())
 	}
 	m.rt.EndView(v.v, siteOf(stmt))
-	if err := m.job.Gather(v.of.h); err != nil {
+	if err := m.job.GatherTo(v.of.h, node); err != nil {
 		m.raiseEngine(err, at, v.of)
 	}
 }

@@ -252,8 +252,8 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 	}
 }
 
-// hint sets names and order of handles and the nodes that get new values; the other
-// hints are accepted, and nothing follows from them.
+// hint sets names, order and places of handles, the nodes that get new values, and
+// what goes first when room is needed; nothing follows from the other hints.
 func (c *compiler) hint(s *syntax.Hint) stmt {
 	each := c.handlesOf(s.Of)
 	type option struct {
@@ -285,15 +285,33 @@ func (c *compiler) hint(s *syntax.Hint) stmt {
 					if err := m.rt.SetWriteThrough(h.h, m.nodesIn(v)...); err != nil {
 						m.raiseEngine(err, at, h)
 					}
+				case "discardable":
+					if on, ok := v.(bool); ok {
+						h.h.SetDiscardable(on)
+					}
 				case "coords":
-					if l, ok := v.(*List); ok && l.Len() > 8 {
-						m.fail("E0705", o.at, "coords has %d numbers; 8 are enough for any grid", l.Len())
+					if l, ok := v.(*List); ok {
+						m.coordinates(h, l, o.at)
 					}
 				}
 			})
 		}
 		return next
 	}
+}
+
+// coordinates tells traces and policies where h lies in a grid.
+func (m *Machine) coordinates(h *Handle, l *List, at place) {
+	if l.Len() > 8 {
+		m.fail("E0705", at, "coords has %d numbers; 8 are enough for any grid", l.Len())
+	}
+	var to []int
+	for i := range l.Len() {
+		if n, ok := l.at(i).(int64); ok {
+			to = append(to, int(n))
+		}
+	}
+	h.h.SetCoordinates(to...)
 }
 
 // Handle returns the handle of a top-level name, for the host.
