@@ -38,31 +38,39 @@ type runFlags struct {
 
 func (o *runFlags) register(a *app, c *cobra.Command) {
 	f := c.Flags()
-	f.StringArrayVarP(&o.params, "param", "p", nil, "value of a param, `NAME=VALUE`; may be repeated")
 	f.StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
 	f.StringArrayVar(&o.save, "save", nil, "write data to a file at the end, `NAME=FILE`; may be repeated")
+	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
+	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker, and copies between memories, at the end")
+	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
+	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
+	o.registerMachine(a, c)
+	o.progress = "auto"
+	registerDeny(c, &o.deny)
+	c.ValidArgsFunction = scriptFiles
+	completeFlag(c, "progress", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// registerMachine adds the flags that say how scripts run: params, and the machine.
+func (o *runFlags) registerMachine(a *app, c *cobra.Command) {
+	f := c.Flags()
+	o.progress = "never" // for commands without the flag
+	f.StringArrayVarP(&o.params, "param", "p", nil, "value of a param, `NAME=VALUE`; may be repeated")
 	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
 	f.StringVar(&o.sched, "sched", "", schedUsage())
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
-	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
-	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
-	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker, and copies between memories, at the end")
-	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.deviceFlags.register(c, "none")
 	o.registerPerf(c)
-	registerDeny(c, &o.deny)
-	c.ValidArgsFunction = scriptFiles
-	complete := map[string]cobra.CompletionFunc{
-		"param":    a.completeParam,
-		"sched":    cobra.FixedCompletions(schedCompletions(), cobra.ShellCompDirectiveNoFileComp),
-		"progress": cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp),
-	}
-	for name, fn := range complete {
-		if err := c.RegisterFlagCompletionFunc(name, fn); err != nil {
-			panic(err) // a flag of this list is not registered above
-		}
+	completeFlag(c, "param", a.completeParam)
+	completeFlag(c, "sched", cobra.FixedCompletions(schedCompletions(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeFlag says how the shell completes a flag that is registered.
+func completeFlag(c *cobra.Command, name string, fn cobra.CompletionFunc) {
+	if err := c.RegisterFlagCompletionFunc(name, fn); err != nil {
+		panic(err) // there is no such flag
 	}
 }
 

@@ -192,9 +192,12 @@ func (s *Shell) doc(_ context.Context, name string) {
 	s.complain("`%s` is not defined", name)
 }
 
-// markdown prepares a page for the terminal: fences go, what stands between them
-// is indented and strong.
-func (s *Shell) markdown(text string) string {
+// markdown is Plain in the colours of the prompt.
+func (s *Shell) markdown(text string) string { return Plain(text, s.Paint.Strong) }
+
+// Plain prepares a page in markdown for the terminal: fences go, what stands between
+// them is indented and strong.
+func Plain(text string, strong func(string) string) string {
 	var b strings.Builder
 	code := false
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -204,7 +207,7 @@ func (s *Shell) markdown(text string) string {
 			code = !code
 			continue
 		case code && line != "":
-			line = "  " + paint(s.Paint.Strong, line)
+			line = "  " + paint(strong, line)
 		}
 		b.WriteString(line + "\n")
 	}

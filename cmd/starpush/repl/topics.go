@@ -100,3 +100,25 @@ func optionsTopic() string {
 	}
 	return b.String()
 }
+
+// Topics lists the topics of :help, sorted.
+func Topics() []string { return topicNames() }
+
+// Topic is the text of a topic of :help, which may be named in the singular.
+func Topic(name string) (text string, ok bool) {
+	for _, n := range []string{name, name + "s"} {
+		if f := topics[n]; f != nil {
+			return f(), true
+		}
+	}
+	return "", false
+}
+
+// Builtins lists the functions that are there without an import.
+func Builtins() []string {
+	var names []string
+	for _, b := range check.Builtins {
+		names = append(names, b.Name)
+	}
+	return names
+}

@@ -1,0 +1,135 @@
+package cli
+
+// starpush bench: how long a script takes, over several runs.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/starpush/starpush/lang"
+)
+
+func benchCommand(a *app) *cobra.Command {
+	var o runFlags
+	runs, warm := 10, 1
+	c := &cobra.Command{
+		Use:   "bench FILE",
+		Short: "Run a script several times and show how long it takes",
+		Long: `Runs a script again and again on one runtime and shows the least, median, mean
+and largest time, from the first statement until all tasks have ended and their
+data is released. What the script prints is dropped. The first runs, which fill
+caches and memory, do not count.`,
+		Example: "  starpush bench cholesky.spu -p n=4096 --runs 20",
+		Args:    arity(1, 1, "one script, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if runs < 1 || warm < 0 {
+				return usagef("--runs must be 1 or more, --warmup 0 or more, not %d and %d", runs, warm)
+			}
+			return a.bench(cmd.Context(), &o, args[0], runs, warm)
+		},
+		ValidArgsFunction: scriptFiles,
+	}
+	o.registerMachine(a, c)
+	c.Flags().StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
+	c.Flags().DurationVar(&o.timeout, "timeout", 0, "stop a run after this wall time")
+	c.Flags().IntVar(&runs, "runs", runs, "number of runs that count")
+	c.Flags().IntVar(&warm, "warmup", warm, "number of runs before these")
+	return c
+}
+
+// bench times a script.
+func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm int) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	shown, src, err := a.readScript(name)
+	if err != nil {
+		return err
+	}
+	comp, err := a.compiler(lang.WarningSet{})
+	if err != nil {
+		return err
+	}
+	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
+	defer stop()
+	prog, diags := comp.Compile(ctx, shown, src)
+	if prog == nil {
+		a.report(diags)
+		return status(codeOf(ctx, diags, false))
+	}
+	opts, err := paramOptions(prog, o.params)
+	if err != nil {
+		return a.refuse(err)
+	}
+	bound, err := bindData(prog, o.data)
+	if err != nil {
+		return a.refuse(err)
+	}
+	rt, err := a.runtime(o)
+	if err != nil {
+		return err
+	}
+	watch := &watcher{}
+	opts = append(append(opts, bound...), lang.Stdout(io.Discard), lang.Observe(watch.set))
+	if o.timeout > 0 {
+		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
+	}
+	var times []float64
+	for k := 0; k < warm+runs && err == nil; k++ {
+		began := time.Now()
+		var inst *lang.Instance
+		if inst, err = prog.Run(ctx, rt, opts...); err == nil {
+			err = inst.Close()
+		}
+		if k >= warm {
+			times = append(times, time.Since(began).Seconds())
+		}
+	}
+	stats, _ := watch.stats()
+	a.tasks = ended(stats)
+	machine := machineLine(rt)
+	code := codeOf(ctx, err, true)
+	if err != nil {
+		a.sayRunError(ctx, err)
+	} else {
+		a.sayBench(shown, machine, warm, times)
+	}
+	return a.endRuntime(rt, o, status(code))
+}
+
+// sayBench shows the times of the runs, in seconds.
+func (a *app) sayBench(file, machine string, warm int, times []float64) {
+	sorted := slices.Sorted(slices.Values(times))
+	mean, deviation := times[0], 0.0
+	if len(times) > 1 {
+		mean, deviation = stat.MeanStdDev(times, nil)
+	}
+	median := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+	if a.json != nil {
+		a.json.line(struct {
+			T         string    `json:"t"`
+			File      string    `json:"file"`
+			Warmup    int       `json:"warmup"`
+			Tasks     int64     `json:"tasks"`
+			Seconds   []float64 `json:"seconds"`
+			Min       float64   `json:"min"`
+			Median    float64   `json:"median"`
+			Mean      float64   `json:"mean"`
+			Deviation float64   `json:"deviation"`
+			Max       float64   `json:"max"`
+		}{"bench", file, warm, a.tasks, times, sorted[0], median, mean, deviation, sorted[len(sorted)-1]})
+		return
+	}
+	fmt.Fprintf(a.con.out, "%s: %d runs after %d that do not count, %s\n", file, len(times), warm, machine)
+	fmt.Fprintf(a.con.out, "least %s, median %s, mean %s ± %s, largest %s\n", timeText(sorted[0]), timeText(median),
+		timeText(mean), timeText(deviation), timeText(sorted[len(sorted)-1]))
+	if a.tasks > 0 && median > 0 {
+		fmt.Fprintf(a.con.out, "%d tasks a run, %s for each\n", a.tasks, timeText(median/float64(a.tasks)))
+	}
+}

@@ -1,0 +1,171 @@
+package cli
+
+// starpush doc: documentation in the terminal.
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/cmd/starpush/repl"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/stdlib"
+)
+
+func docCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doc [NAME]",
+		Short: "Show what a name, a module or a topic of the language is",
+		Long: `Without a name it lists what there is. A name is a module (blas), something in
+one (blas.gemm), a builtin (print), a type, a filter (blocks), an option
+(priority), a diagnostic (E0401), or a topic: ` + strings.Join(repl.Topics(), ", ") + ".",
+		Example: "  starpush doc blas.gemm\n  starpush doc filters",
+		Args:    arity(0, 1, "one name"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return docNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			comp, err := a.compiler(lang.WarningSet{})
+			if err != nil {
+				return err
+			}
+			rt, err := engine.New(engine.Options{Workers: 1})
+			if err != nil {
+				return err
+			}
+			defer rt.Close()
+			session := comp.NewSession(rt)
+			defer session.Close()
+			for _, name := range moduleNames() {
+				if _, err := session.Eval(cmd.Context(), fmt.Sprintf("import %q as %s", name, path.Base(name))); err != nil {
+					return err
+				}
+			}
+			if len(args) == 0 {
+				return a.docList()
+			}
+			return a.docOf(session, args[0])
+		},
+	}
+}
+
+// moduleNames lists the modules of the library.
+func moduleNames() []string {
+	var names []string
+	for name := range stdlib.Modules() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// docNames lists what doc is likely to be asked for.
+func docNames() []string {
+	names := repl.Topics()
+	for module, codelets := range stdlib.Modules() {
+		names = append(names, path.Base(module))
+		for _, c := range codelets {
+			names = append(names, path.Base(module)+"."+c.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// docList shows the modules with what is in them, and the topics.
+func (a *app) docList() error {
+	modules := stdlib.Modules()
+	type entry struct {
+		T     string   `json:"t"`
+		Name  string   `json:"name"`
+		Names []string `json:"names"`
+	}
+	for _, name := range moduleNames() {
+		var members []string
+		for _, c := range modules[name] {
+			members = append(members, c.Name)
+		}
+		slices.Sort(members)
+		if a.json != nil {
+			a.json.line(entry{"doc", name, members})
+			continue
+		}
+		fmt.Fprintf(a.con.out, "import %q as %s\n%s\n", name, path.Base(name), wrapped(strings.Join(members, " "), "    ", 78))
+	}
+	if a.json == nil {
+		fmt.Fprintf(a.con.out, "builtin\n%s\n", wrapped(strings.Join(repl.Builtins(), " "), "    ", 78))
+		fmt.Fprintf(a.con.out, "topics\n    %s\n", strings.Join(repl.Topics(), " "))
+	} else {
+		a.json.line(entry{"doc", "", repl.Builtins()})
+		a.json.line(entry{"doc", "topics", repl.Topics()})
+	}
+	return nil
+}
+
+// wrapped breaks text between words into lines of at most width columns.
+func wrapped(text, indent string, width int) string {
+	var b strings.Builder
+	line := ""
+	for _, w := range strings.Fields(text) {
+		if line != "" && len(indent)+len(line)+1+len(w) > width {
+			b.WriteString(indent + line + "\n")
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + w)
+	}
+	return b.String() + indent + line
+}
+
+// docOf shows one name. A codelet may be named without its module.
+func (a *app) docOf(session *lang.Session, name string) error {
+	names := append(docNames(), repl.Builtins()...)
+	full := map[string]string{} // of members: with their module
+	for _, n := range names {
+		if _, member, ok := strings.Cut(n, "."); ok {
+			full[member] = n
+		}
+	}
+	if slices.Contains(moduleNames(), name) { // std/blas
+		name = path.Base(name)
+	}
+	text, ok := session.Doc(name)
+	if !ok && full[name] != "" {
+		name = full[name]
+		text, ok = session.Doc(name)
+	}
+	if ok { // of the import above
+		text, _, _ = strings.Cut(text, "\ndefined at <entry")
+		text = repl.Plain(text, a.painter(a.con.out, color.Bold))
+	} else if text, ok = lang.Explain(strings.ToUpper(name)); ok {
+		text = repl.Plain(text, a.painter(a.con.out, color.Bold))
+	} else {
+		text, ok = repl.Topic(name)
+	}
+	if !ok {
+		near, found := diag.Nearest(name, slices.AppendSeq(names, maps.Keys(full)))
+		switch {
+		case found && full[near] != "":
+			near = full[near]
+		case !found:
+			return usagef("there is no `%s`; `starpush doc` lists modules, builtins and topics", name)
+		}
+		return usagef("there is no `%s`; did you mean `%s`?", name, near)
+	}
+	if a.json != nil {
+		a.json.line(struct {
+			T    string `json:"t"`
+			Name string `json:"name"`
+			Page string `json:"page"`
+		}{"doc", name, text})
+		return nil
+	}
+	fmt.Fprintln(a.con.out, strings.TrimRight(text, "\n"))
+	return nil
+}
