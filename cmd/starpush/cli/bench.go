@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/starpush/starpush/lang"
 )
@@ -106,10 +106,7 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 // sayBench shows the times of the runs, in seconds.
 func (a *app) sayBench(file, machine string, warm int, times []float64) {
 	sorted := slices.Sorted(slices.Values(times))
-	mean, deviation := times[0], 0.0
-	if len(times) > 1 {
-		mean, deviation = stat.MeanStdDev(times, nil)
-	}
+	mean, deviation := meanOf(times)
 	median := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 	if a.json != nil {
 		a.json.line(struct {
@@ -132,4 +129,18 @@ func (a *app) sayBench(file, machine string, warm int, times []float64) {
 	if a.tasks > 0 && median > 0 {
 		fmt.Fprintf(a.con.out, "%d tasks a run, %s for each\n", a.tasks, timeText(median/float64(a.tasks)))
 	}
+}
+
+// meanOf returns the mean and the standard deviation of a sample, which is 0 for one.
+func meanOf(x []float64) (mean, deviation float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	if len(x) == 1 {
+		return mean, 0
+	}
+	for _, v := range x {
+		deviation += (v - mean) * (v - mean) / float64(len(x)-1)
+	}
+	return mean, math.Sqrt(deviation)
 }
