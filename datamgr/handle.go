@@ -187,6 +187,11 @@ func (h *Handle) SetName(name string) { h.more().name.Store(&name) }
 // Site returns where the handle was registered or its view declared; nil when unknown.
 func (h *Handle) Site() *Site { return h.site }
 
+// Place returns where in its datum h lies: the elements lo to hi, hi left out, on
+// each axis of the datum. Axes that it does not have are 0 to 1, and so are those
+// without elements.
+func (h *Handle) Place() (lo, hi [iface.MaxRank]int) { return h.box.lo, h.box.hi }
+
 // Root returns the handle of the whole datum.
 func (h *Handle) Root() *Handle { return h.d.whole }
 

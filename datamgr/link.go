@@ -57,6 +57,12 @@ func cost(a, b *node, bytes int64) float64 {
 	return w.Latency + float64(bytes)*w.PerByte
 }
 
+// CopyTime is what copying so many bytes from one node to another takes, in seconds,
+// as far as is known.
+func (g *Registry) CopyTime(from, to int, bytes int64) float64 {
+	return cost(g.nodes[from], g.nodes[to], bytes)
+}
+
 // Traffic returns what was copied between nodes, for those pairs where something
 // was, in the order of the nodes.
 func (g *Registry) Traffic() (all []Traffic) {

@@ -143,6 +143,18 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	return h, nil
 }
 
+// RegisterValued declares a datum without a home that counts as having a value, and
+// takes no memory: for plans, in which nobody looks at values.
+func (g *Registry) RegisterValued(s *Spec) (*Handle, error) {
+	h, err := g.Register(s)
+	if err == nil {
+		g.Lock()
+		h.d.root.init, h.d.root.why = true, HasValue
+		g.Unlock()
+	}
+	return h, err
+}
+
 // RegisterFilled declares a datum without a home, allocates it and has fill
 // write its elements. When fill fails nothing stays registered.
 func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Handle, error) {

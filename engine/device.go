@@ -24,7 +24,7 @@ func (o *Options) checkDevices() error {
 	}
 	for _, d := range o.Devices {
 		switch {
-		case o.Sequential:
+		case o.Sequential && o.Plan == nil:
 			return fmt.Errorf("engine: a Sequential runtime runs everything on its submitter, and cannot have the device %s", d.Name())
 		case d.Units() <= 0 || d.Units() > MaxWorkers-n:
 			return fmt.Errorf("engine: the device %s has %d units; there can be %d workers", d.Name(), d.Units(), MaxWorkers)
@@ -80,7 +80,9 @@ func (rt *Runtime) addDeviceWorkers() error {
 			}
 		}
 	}
-	rt.hints.open(rt)
+	if rt.opt.Plan == nil {
+		rt.hints.open(rt)
+	}
 	return nil
 }
 
@@ -254,6 +256,12 @@ func (rt *Runtime) setWays() {
 			}
 		}
 	}
+}
+
+// CopyTime predicts how long a copy of so many bytes takes from one memory node to
+// another, in seconds.
+func (rt *Runtime) CopyTime(from, to int, bytes int64) float64 {
+	return rt.reg.CopyTime(from, to, bytes)
 }
 
 // transfer predicts how long it takes to bring what t reads to the node of worker w,

@@ -10,6 +10,12 @@ import (
 
 // event tells the listener about t. Called only when there is one.
 func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
+	if rt.opt.Plan != nil {
+		if k == TaskSubmitted {
+			rt.planned(t)
+		}
+		return
+	}
 	if rt.profile != nil {
 		rt.profile.event(k, t, worker)
 		if rt.profile.silent {
@@ -27,7 +33,11 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	if sp := t.special(); sp != nil && sp.parent != nil {
 		parent = sp.parent.owner.id
 	}
-	e := &Event{Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
+	var after []int64
+	if k == TaskSubmitted {
+		after = rt.afterIDs()
+	}
+	e := &Event{After: after, Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
 		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err}
 	if l, ok := rt.opt.Listener.(*Journal); ok { // returns
 		l.TaskEvent(e)

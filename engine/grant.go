@@ -49,14 +49,15 @@ func (h *hand) grant(t *task) {
 		a.mu.state = accessRefused
 	}
 	a.mu.Unlock()
-	if err == nil && !a.opt.OrderOnly {
+	bytes := !a.opt.OrderOnly && h.rt.opt.Plan == nil
+	if err == nil && bytes {
 		err = a.prepare(t)
 	}
 	if err != nil {
 		h.refuse(t, err)
 		return
 	}
-	if a.opt.OrderOnly {
+	if !bytes {
 		a.buf.Desc = a.h.Desc()
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		zero(&a.buf)

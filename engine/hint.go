@@ -179,7 +179,7 @@ func (j *Job) PrefetchWith(h *datamgr.Handle, node int, o PrefetchOptions) error
 	switch {
 	case err != nil:
 		return err
-	case h == nil || rt.devices == nil:
+	case h == nil || rt.devices == nil || rt.opt.Plan != nil:
 	case o.Wait:
 		rt.reg.Prefetch(h, node)
 	default:
@@ -228,7 +228,7 @@ func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
 // does nothing to data without a value. Errors: *DeadHandleError, ErrClosed.
 func (j *Job) WontUse(h *datamgr.Handle) error {
 	h, err := j.hinted(h, false)
-	if err == nil && h != nil {
+	if err == nil && h != nil && j.rt.opt.Plan == nil {
 		h.WontUse()
 	}
 	return err

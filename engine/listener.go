@@ -33,9 +33,10 @@ type Event struct {
 	Worker   int // TaskStarted and later; -1: none
 	Operands []Operand
 	Origin   Origin
-	Parent   int64 // the task in whose Subgraph it is; 0: none
-	Color    int   // of the task, else of its codelet
-	Err      error // TaskFailed, TaskCancelled
+	Parent   int64   // the task in whose Subgraph it is; 0: none
+	Color    int     // of the task, else of its codelet
+	After    []int64 // TaskSubmitted: the tasks in TaskSpec.After
+	Err      error   // TaskFailed, TaskCancelled
 }
 
 // Listener is told what happens to tasks. Submitters and workers call its method

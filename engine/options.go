@@ -47,6 +47,14 @@ type Options struct {
 	// Sequential runs each task inside its Submit, on the caller's goroutine:
 	// the reference that every other run must agree with. There are no workers.
 	Sequential bool
+	// Plan makes a runtime that runs nothing: each task is checked and takes its
+	// place in the order as it would, is told to this function, and counts as
+	// done. No memory is allocated for data, no value exists, nothing is copied;
+	// what Acquire gives has sizes and no memory. It runs tasks inside their Submit
+	// as Sequential does, but has all the workers and Devices of the machine that is
+	// planned for. The function is called under a lock, and must call nothing of the
+	// runtime.
+	Plan func(*PlannedTask)
 	// Unsequenced gives data registered with the runtime no order by default, as
 	// DataSpec.Unordered does; Handle.SetUnordered(false) gives it back.
 	Unsequenced bool
@@ -109,7 +117,11 @@ func (o Options) normal() (Options, error) {
 	if o.Policy == "" {
 		o.Policy = "user"
 	}
-	if o.Sequential {
+	switch {
+	case o.Plan != nil:
+		o.Sequential, o.Verify, o.Poison, o.Profile, o.Calibrate = true, false, false, false, 0
+		o.Listener = silence{} // makes events, from which the plan is told
+	case o.Sequential:
 		o.Workers, o.Poison = 1, true
 	}
 	if o.Verify {

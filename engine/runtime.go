@@ -45,6 +45,8 @@ type Runtime struct {
 	callsWaiting int // of those, how many wait for tasks or data
 	closed       bool
 	sets         map[string]*sched.Set // worker sets of tasks, by their text
+	after        []Dependency          // of the task whose event is made
+	expected     []float64             // of PlannedTask
 	verify       *verifier             // nil: kernels are not checked
 	profile      *profiler             // nil: no times are taken
 

@@ -20,6 +20,10 @@ func (rt *Runtime) newPolicy() error {
 
 func (rt *Runtime) choosePolicy() error {
 	o := &rt.opt
+	if o.Plan != nil {
+		rt.policy = &inOrder{}
+		return nil
+	}
 	m := rt.machine()
 	if o.NewPolicy != nil && !o.Sequential {
 		if rt.policy = o.NewPolicy(m); rt.policy == nil {

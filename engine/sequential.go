@@ -40,6 +40,10 @@ func (rt *Runtime) runReady() {
 			}
 			continue
 		}
+		if rt.opt.Plan != nil {
+			w.skip(itemTask(it))
+			continue
+		}
 		w.run(itemTask(it))
 	}
 }

@@ -148,7 +148,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			waits += keep.sp.attach(t, s)
 		}
 	}
+	rt.after = s.After
 	j.count(t)
+	rt.after = nil
 	if waits == 0 && keep != nil {
 		t.WaitsForNothing() // for Task.State
 	}
@@ -284,7 +286,7 @@ func (rt *Runtime) workerSet(ws []int) (*sched.Set, error) {
 	if len(ws) == 0 {
 		return nil, &NoWorkerError{Have: len(rt.workers)}
 	}
-	if rt.opt.Sequential || len(rt.workers) == 1 {
+	if rt.opt.Sequential && rt.opt.Plan == nil || len(rt.workers) == 1 {
 		return nil, nil // all there are
 	}
 	s := sched.NewSet(ws...)

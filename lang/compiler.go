@@ -146,7 +146,7 @@ func (c *Compiler) Compile(ctx context.Context, name string, src []byte) (p *Pro
 	if err != nil {
 		return nil, append(ds, diagnosticOf(source, err))
 	}
-	return &Program{comp: c, checked: prog, code: code}, ds
+	return &Program{comp: c, checked: prog, code: code, planned: &planCode{}}, ds
 }
 
 // internal reports a fault of the compiler itself as a diagnostic.

@@ -19,6 +19,7 @@ type Program struct {
 	comp    *Compiler
 	checked *check.Program
 	code    *interp.Program
+	planned *planCode
 }
 
 // ParamInfo describes one param of a script.

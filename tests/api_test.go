@@ -25,10 +25,10 @@ type api map[string]string
 // folders that aliases of package lang point to.
 var aliasFolders = map[string]string{
 	"diag": "../lang/diag", "interp": "../lang/interp", "engine": "../engine",
-	"iface": "../datamgr/iface", "datamgr": "../datamgr",
+	"iface": "../datamgr/iface", "datamgr": "../datamgr", "graph": "../engine/graph",
 }
 
-var ownPackages = regexp.MustCompile(`\b(diag|interp|engine|iface|datamgr)\.`)
+var ownPackages = regexp.MustCompile(`\b(diag|interp|engine|iface|datamgr|graph)\.`)
 
 // compareAPI holds one listing against package lang.
 func compareAPI(t *testing.T, b *block) {

@@ -155,6 +155,14 @@ func raisedBy(t *testing.T, dir string, b *block, verify bool) []string {
 	if prog == nil {
 		return codes
 	}
+	if !strings.Contains(b.text, "extern") {
+		plan, err := prog.Plan(ctx, engine.Machine{Workers: 2, PerfDir: t.TempDir()}, lang.Stdout(io.Discard))
+		if err == nil {
+			for _, d := range plan.Warnings() {
+				codes = append(codes, d.Code)
+			}
+		}
+	}
 	rt, err := engine.New(engine.Options{Workers: 2, Verify: verify})
 	if err != nil {
 		t.Fatal(err)

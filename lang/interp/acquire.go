@@ -22,6 +22,16 @@ type Array struct {
 	at       place // of the acquire
 	gone     place // of the release
 	released bool
+	cell     *[16]byte // in plans, instead of memory
+}
+
+// elem returns the address of the element at an offset.
+func (a *Array) elem(m *Machine, off int) unsafe.Pointer {
+	if a.cell != nil {
+		m.unknown = true
+		return unsafe.Pointer(a.cell)
+	}
+	return unsafe.Add(a.buf.Ptr, uintptr(off)*a.size)
 }
 
 // drop gives the data back, if it is still held.
@@ -203,6 +213,9 @@ func (m *Machine) take(h *Handle, mode iface.AccessMode, at place) *Array {
 	acc := m.hold(h, mode, at)
 	a := &Array{h: h, acc: acc, buf: *acc.Buffer(), mode: mode, at: at}
 	a.size = a.buf.Elem.Size()
+	if m.plan != nil { // without memory: all elements are one, and nobody knows it
+		a.cell = new([16]byte)
+	}
 	return a
 }
 

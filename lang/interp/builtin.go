@@ -353,6 +353,9 @@ func (m *Machine) value(v any, at place) any {
 	}
 	acc := m.hold(h, iface.R, at)
 	b := acc.Buffer()
+	if m.plan != nil {
+		return m.unknownValue(acc, h, at)
+	}
 	e := readElem(b.Elem, b.Ptr)
 	isFloat := b.Elem.IsFloat()
 	tooBig := b.Elem == iface.U64 && e.i < 0

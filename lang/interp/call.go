@@ -43,6 +43,9 @@ func (m *Machine) push(fn *funcCode, site *callSite, parent *frame) *frame {
 		}
 		f.r = f.r[:fn.slots]
 	}
+	if m.plan != nil {
+		f.unk, f.retUnknown = make([]bool, fn.slots), false
+	}
 	f.g, f.parent, f.fn, f.site, f.call, f.base = m.units[fn.unit], parent, fn, site, nil, len(m.bases)
 	return f
 }
@@ -88,6 +91,13 @@ func (f *frame) engineCall() *engine.Call {
 
 // invoke compiles a call of a script function. The returned frame holds the result.
 func (c *compiler) invoke(e *syntax.Call) func(f *frame) *frame {
+	if c.plan {
+		return spreading(c.plainInvoke(e))
+	}
+	return c.plainInvoke(e)
+}
+
+func (c *compiler) plainInvoke(e *syntax.Call) func(f *frame) *frame {
 	fn := c.prog.funcs[e.Callee]
 	node, ok := e.Callee.Node.(*syntax.Func)
 	if !ok || fn == nil {
@@ -237,6 +247,9 @@ func (c *compiler) hostCall(e *syntax.Call) refFn {
 		vals := make([]any, len(args))
 		for i, a := range args {
 			vals[i] = toHost(a(f))
+		}
+		if m.unknown { // in a plan: what the function would say is not known either
+			return stand(fn.Sig.Result)
 		}
 		return m.callHost(fn, vals, at)
 	}

@@ -22,6 +22,7 @@ type compiler struct {
 	depths  map[*types.Object]int
 	loops   []*types.Object // loop variables of type int around the current place
 	ranges  map[*types.Object]*loopRange
+	plan    bool // values may be unknown; see plan.go
 }
 
 func (c *compiler) place(n syntax.Node) place { return place{c.file, n.Range()} }
@@ -164,6 +165,13 @@ func (c *compiler) block(b *syntax.Block) stmt {
 }
 
 func (c *compiler) stmt(s syntax.Stmt) stmt {
+	if c.plan {
+		return c.planned(s)
+	}
+	return c.plainStmt(s)
+}
+
+func (c *compiler) plainStmt(s syntax.Stmt) stmt {
 	switch s := s.(type) {
 	case *syntax.Block:
 		return c.block(s)
@@ -214,6 +222,13 @@ func (c *compiler) stmt(s syntax.Stmt) stmt {
 
 // setter returns code that evaluates e and stores it, as a value of type want, in slot.
 func (c *compiler) setter(e syntax.Expr, want *types.Type, slot int) setter {
+	if c.plan {
+		return marking(c.plainSetter(e, want, slot), slot)
+	}
+	return c.plainSetter(e, want, slot)
+}
+
+func (c *compiler) plainSetter(e syntax.Expr, want *types.Type, slot int) setter {
 	switch reprOf(want) {
 	case rInt:
 		v := c.int(e)
@@ -345,7 +360,7 @@ func (c *compiler) assignName(s *syntax.Assign, id *syntax.Ident) stmt {
 	direct, _ := c.frameOf(o)
 	if direct && !(o.Global && c.session) {
 		// s += local and s += literal are what loops do
-		if s.Op == "+=" && reprOf(o.Type) == rInt {
+		if s.Op == "+=" && reprOf(o.Type) == rInt && !c.plan {
 			at := c.place(s)
 			v := c.int(s.Value)
 			return func(f *frame) ctl {
@@ -395,6 +410,9 @@ func (c *compiler) assignName(s *syntax.Assign, id *syntax.Ident) stmt {
 // ---- control flow --------------------------------------------------------------
 
 func (c *compiler) ifStmt(s *syntax.If) stmt {
+	if c.plan {
+		return c.planIf(s)
+	}
 	cond, then := c.bool(s.Cond), c.block(s.Then)
 	if s.Else == nil {
 		return func(f *frame) ctl {
@@ -414,6 +432,9 @@ func (c *compiler) ifStmt(s *syntax.If) stmt {
 }
 
 func (c *compiler) while(s *syntax.While) stmt {
+	if c.plan {
+		return c.planWhile(s)
+	}
 	cond, body, at := c.bool(s.Cond), c.block(s.Body), c.place(s.Cond)
 	return func(f *frame) ctl {
 		m := f.m
@@ -438,6 +459,13 @@ func (c *compiler) returnStmt(s *syntax.Return) stmt {
 	if s.Value == nil || c.fn == nil {
 		return func(*frame) ctl { return ret }
 	}
+	if c.plan {
+		return c.planReturn(s)
+	}
+	return c.plainReturn(s)
+}
+
+func (c *compiler) plainReturn(s *syntax.Return) stmt {
 	switch c.fn.out {
 	case rInt:
 		v := c.int(s.Value)
@@ -472,6 +500,9 @@ func (c *compiler) assert(s *syntax.Assert) stmt {
 			return next
 		}
 		m := f.m
+		if m.unknown { // nobody knows
+			return next
+		}
 		text := "assertion failed"
 		if msg != nil {
 			text += ": " + firstLine(msg(f))

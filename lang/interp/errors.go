@@ -62,7 +62,12 @@ func (m *Machine) diagnostic(code string, at place, message string) *diag.Diagno
 const maxStack = 16
 
 // raise ends the running entry point with d.
-func (m *Machine) raise(d *diag.Diagnostic) { panic(&raised{d}) }
+func (m *Machine) raise(d *diag.Diagnostic) {
+	if m.unknown { // in a plan
+		m.plan.stop(d)
+	}
+	panic(&raised{d})
+}
 
 // fail raises a diagnostic without labels.
 func (m *Machine) fail(code string, at place, format string, args ...any) {

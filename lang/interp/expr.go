@@ -111,6 +111,11 @@ func (c *compiler) int(e syntax.Expr) intFn {
 
 func (c *compiler) intName(e *syntax.Ident) intFn {
 	o := e.Obj
+	if c.plan {
+		v := c.known(o)
+		g, slot := c.holder(o, c.place(e)), o.Slot
+		return func(f *frame) int64 { v(f); return g(f).n[slot] }
+	}
 	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 		slot := o.Slot
 		return func(f *frame) int64 { return f.n[slot] }
@@ -122,7 +127,7 @@ func (c *compiler) intName(e *syntax.Ident) intFn {
 // localSlot returns the slot of a name that code can read without a check.
 func (c *compiler) localSlot(e syntax.Expr) (int, bool) {
 	id, ok := unparen(e).(*syntax.Ident)
-	if !ok || id.Obj == nil {
+	if !ok || id.Obj == nil || c.plan {
 		return 0, false
 	}
 	switch id.Obj.Kind {
@@ -339,6 +344,11 @@ func (c *compiler) floatName(e *syntax.Ident) floatFn {
 		}
 		return func(*frame) float64 { return x }
 	}
+	if c.plan {
+		v := c.known(o)
+		g, slot := c.holder(o, c.place(e)), o.Slot
+		return func(f *frame) float64 { v(f); return math.Float64frombits(uint64(g(f).n[slot])) }
+	}
 	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 		slot := o.Slot
 		return func(f *frame) float64 { return math.Float64frombits(uint64(f.n[slot])) }
@@ -402,6 +412,11 @@ func (c *compiler) bool(e syntax.Expr) boolFn {
 		return func(*frame) bool { return b }
 	case *syntax.Ident:
 		o := e.Obj
+		if c.plan {
+			v := c.known(o)
+			g, slot := c.holder(o, c.place(e)), o.Slot
+			return func(f *frame) bool { v(f); return g(f).n[slot] != 0 }
+		}
 		if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 			slot := o.Slot
 			return func(f *frame) bool { return f.n[slot] != 0 }

@@ -95,6 +95,9 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 			m.badFile(err, at, "cannot load", s)
 		}
 		spec.Dims = in.Dims
+		if m.plan != nil { // sizes are all that it needs
+			in.Close()
+		}
 		return func(b *iface.Buffer) error {
 			err := protect(func() error { return in.Fill(b) })
 			if err == nil {
@@ -139,6 +142,9 @@ func (m *Machine) save(v any, name string, at, nameAt place) {
 }
 
 func (m *Machine) write(name string, b *iface.Buffer) error {
+	if m.plan != nil {
+		return nil
+	}
 	return protect(func() error { return format.Save(m.cfg.Files, name, b) })
 }
 
@@ -155,7 +161,7 @@ func (m *Machine) handleText(h *Handle, at place) string {
 	if h.h.Initialised() || h.h.InitOnly() { // a lazy initialiser runs before the first read
 		acc := m.hold(h, iface.R, at)
 		defer acc.Release()
-		return bufferText(h.typ.String(), acc.Buffer(), nil)
+		return bufferText(h.typ.String(), acc.Buffer(), m.seen())
 	}
 	known := func(i, j int) bool {
 		var lo, hi [iface.MaxRank]int
@@ -165,6 +171,9 @@ func (m *Machine) handleText(h *Handle, at place) string {
 	}
 	if h.h.Fragments() == 1 { // all or nothing
 		return bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(i, j int) bool { return false })
+	}
+	if m.plan != nil {
+		known = m.seen()
 	}
 	acc, err := m.job.AcquirePartial(m.ctx, h.h, m.siteFor(at))
 	if err != nil {

@@ -18,7 +18,7 @@ type (
 func (c *compiler) handle(e syntax.Expr) handleFn {
 	switch e := unparen(e).(type) {
 	case *syntax.Ident:
-		if e.Obj == nil || e.Obj.Kind == types.BuiltinValue {
+		if e.Obj == nil || e.Obj.Kind == types.BuiltinValue || c.plan {
 			break
 		}
 		slot, unit, direct := c.slotOf(e.Obj)
@@ -86,7 +86,7 @@ func (c *compiler) listedHandle(e *syntax.Index) handleFn {
 // listSlot returns the slot of a list's name that code can read without a check.
 func (c *compiler) listSlot(e syntax.Expr) (int, bool) {
 	id, ok := unparen(e).(*syntax.Ident)
-	if !ok || id.Obj == nil || id.Obj.Kind == types.BuiltinValue {
+	if !ok || c.plan || id.Obj == nil || id.Obj.Kind == types.BuiltinValue {
 		return 0, false
 	}
 	slot, _, direct := c.slotOf(id.Obj)
@@ -95,7 +95,7 @@ func (c *compiler) listSlot(e syntax.Expr) (int, bool) {
 
 // list compiles an expression of a list.
 func (c *compiler) list(e syntax.Expr) listFn {
-	if id, ok := unparen(e).(*syntax.Ident); ok && id.Obj != nil && id.Obj.Kind != types.BuiltinValue {
+	if id, ok := unparen(e).(*syntax.Ident); ok && id.Obj != nil && id.Obj.Kind != types.BuiltinValue && !c.plan {
 		slot, unit, direct := c.slotOf(id.Obj)
 		if direct {
 			return func(f *frame) *List {

@@ -143,7 +143,7 @@ func (c *compiler) element(e *syntax.Index) (func(f *frame) (*Array, unsafe.Poin
 			if uint64(k) >= uint64(n) {
 				f.m.outside(at, k, n, "`"+firstName(at)+"`", "element")
 			}
-			return a, unsafe.Add(a.buf.Ptr, uintptr(k)*a.size)
+			return a, a.elem(f.m, int(k))
 		}, at
 	}
 	return func(f *frame) (*Array, unsafe.Pointer) {
@@ -160,7 +160,7 @@ func (c *compiler) element(e *syntax.Index) (func(f *frame) (*Array, unsafe.Poin
 			}
 			off += int(k) * a.buf.Stride[d]
 		}
-		return a, unsafe.Add(a.buf.Ptr, uintptr(off)*a.size)
+		return a, a.elem(f.m, off)
 	}, at
 }
 
@@ -174,7 +174,7 @@ func axisNoun(b *iface.Buffer, d int) string {
 // arraySlot returns the slot of an array's name that code can read without a check.
 func (c *compiler) arraySlot(e syntax.Expr) (int, bool) {
 	id, ok := unparen(e).(*syntax.Ident)
-	if !ok || id.Obj == nil || id.Obj.Kind != types.ArrayObject {
+	if !ok || id.Obj == nil || id.Obj.Kind != types.ArrayObject || c.plan {
 		return 0, false
 	}
 	direct, _ := c.frameOf(id.Obj)
@@ -395,7 +395,7 @@ func (c *compiler) arraySlice(e *syntax.Index) refFn {
 			if k&0xffff == 0xffff {
 				m.poll(at)
 			}
-			v := readElem(a.buf.Elem, unsafe.Add(a.buf.Ptr, uintptr(off+(lo+k*int(x.Step))*stride(axis))*a.size))
+			v := readElem(a.buf.Elem, a.elem(m, off+(lo+k*int(x.Step))*stride(axis)))
 			if kind == rFloat {
 				out.f[k] = v.f
 				continue

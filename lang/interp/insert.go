@@ -233,7 +233,7 @@ func (c *compiler) scalar(e *syntax.Insert, o *types.Object, p *types.Param, a *
 
 // inside returns a compiler for expressions in the declaration of o.
 func (c *compiler) inside(o *types.Object) *compiler {
-	in := &compiler{prog: c.prog, unit: c.unitOf(o), file: c.file, session: c.session,
+	in := &compiler{prog: c.prog, unit: c.unitOf(o), file: c.file, session: c.session, plan: c.plan,
 		fn: &funcCode{}, depths: map[*types.Object]int{}, ranges: map[*types.Object]*loopRange{}}
 	if u, ok := o.Unit.(*check.Unit); ok {
 		in.file = u.File
@@ -432,10 +432,16 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 			spec.Operands[k].Pin = engine.PinTo(st.nodes[k])
 		}
 	}
+	if m.plan != nil {
+		m.plan.operands(m, s.whole)
+	}
 	for k := range s.scalars {
 		if c := &s.scalars[k]; c.fixed == nil {
 			c.set(f, &spec.Args[k])
 		}
+	}
+	if m.plan != nil {
+		m.unknown = false // the graph does not depend on scalars
 	}
 	for _, p := range s.pairs {
 		a, b := st.handles[p[0]], st.handles[p[1]]

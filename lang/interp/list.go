@@ -15,6 +15,8 @@ type List struct {
 	f      []float64
 	a      []any
 	frozen bool // exported by a module
+	// unknown says that some item is: in plans only
+	unknown bool
 }
 
 func newList(kind repr, n int) *List {

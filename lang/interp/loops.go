@@ -39,6 +39,9 @@ func (c *compiler) forStmt(s *syntax.For) stmt {
 			return next
 		}
 		m := f.m
+		if m.plan != nil {
+			f.unk[slot] = m.unknown
+		}
 		for k := 0; k < l.Len(); k++ { // the body may grow or change it
 			if m.fuel--; m.fuel < 0 {
 				m.refuel(at)
@@ -87,8 +90,11 @@ func (c *compiler) loopBody(s *syntax.For) stmt {
 func forRange(bounds func(f *frame) Range, slot int, mark bool, body stmt, at place) stmt {
 	return func(f *frame) ctl {
 		r := bounds(f)
-		n := r.Len()
 		m := f.m
+		if m.plan != nil {
+			m.plan.loop(f, slot, at, &r)
+		}
+		n := r.Len()
 		if mark {
 			f.def[slot] = true
 		}
@@ -160,6 +166,15 @@ func (c *compiler) forGrid(s *syntax.For, call *syntax.Call) stmt {
 		for k, size := range sizes {
 			dims[k] = size(f)
 		}
+		if m.plan != nil {
+			u := m.unknown
+			for k := range dims {
+				r := Range{0, dims[k], 1}
+				m.unknown = u
+				m.plan.loop(f, slots[k], at, &r)
+				dims[k] = r.Hi
+			}
+		}
 		idx := make([]int64, len(sizes))
 		for k, d := range dims {
 			if d <= 0 {
@@ -207,6 +222,11 @@ func (c *compiler) forTuples(s *syntax.For) stmt {
 			return next
 		}
 		m := f.m
+		if m.plan != nil {
+			for _, id := range names {
+				f.unk[id.Obj.Slot] = m.unknown
+			}
+		}
 		for k := 0; k < l.Len(); k++ {
 			if m.fuel--; m.fuel < 0 {
 				m.refuel(at)

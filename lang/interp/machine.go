@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	Observe  func(*engine.Job)
 	// Deterministic is engine.JobOptions.Deterministic.
 	Deterministic bool
+	// OnView is told of each view with what its parts are called; nil: nobody is.
+	OnView func(parts []*datamgr.Handle, name func(k int) string)
 }
 
 // NamedValue is a param from the host.
@@ -60,7 +63,10 @@ type Machine struct {
 	keep   []any // Go memory that is the home of data
 	places map[place]*engine.Site
 
-	limits   Limits
+	limits  Limits
+	plan    *planning // nil: tasks run
+	unknown bool      // in a plan: what the running statement has read is not known
+
 	fuel     int64 // steps left before refuel
 	granted  int64
 	steps    int64
@@ -97,6 +103,9 @@ type frame struct {
 	site   *callSite    // the call that made this frame
 	call   *engine.Call // of site, made when a task is inserted
 	base   int          // len(m.bases) at the start of the call
+
+	unk        []bool // in plans: slots whose value is not known
+	retUnknown bool
 }
 
 // raised is the private panic that carries an error to the entry point.
@@ -157,6 +166,7 @@ func (f *frame) grow(n int) {
 		f.n = append(f.n, 0)
 		f.r = append(f.r, nil)
 		f.def = append(f.def, false)
+		f.unk = append(f.unk, false)
 	}
 }
 

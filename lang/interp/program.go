@@ -25,6 +25,7 @@ type Program struct {
 	nsites int
 	hosts  map[string]*HostFunc // host functions that the code calls
 	open   bool                 // of a session
+	plan   bool                 // for runs without kernels, whose values may be unknown
 
 	codelets struct {
 		sync.Mutex
@@ -90,8 +91,14 @@ func newProgram() *Program {
 
 // Compile makes code of a checked program. Codelet bodies that kernels need are
 // compiled at once for the types that the text shows.
-func Compile(c *check.Program) (*Program, error) {
+func Compile(c *check.Program) (*Program, error) { return compile(c, false) }
+
+// CompilePlan makes code that runs without kernels; see Plan.
+func CompilePlan(c *check.Program) (*Program, error) { return compile(c, true) }
+
+func compile(c *check.Program, plan bool) (*Program, error) {
 	p := newProgram()
+	p.plan = plan
 	for _, u := range c.Units {
 		p.index[u] = len(p.index)
 	}
@@ -120,7 +127,7 @@ func (p *Program) declareFuncs(u *check.Unit) {
 
 // compileUnit makes the code of one unit: its functions and its statements.
 func (p *Program) compileUnit(u *check.Unit, session bool) (code *unitCode, err error) {
-	c := &compiler{prog: p, unit: p.index[u], file: u.File, session: session, depths: map[*types.Object]int{}, ranges: map[*types.Object]*loopRange{}}
+	c := &compiler{prog: p, unit: p.index[u], file: u.File, session: session, plan: p.plan, depths: map[*types.Object]int{}, ranges: map[*types.Object]*loopRange{}}
 	defer func() {
 		if r := recover(); r != nil {
 			x, ok := r.(*raised)

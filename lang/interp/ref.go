@@ -70,6 +70,18 @@ func (c *compiler) refName(e *syntax.Ident) refFn {
 		v := builtinValue(o)
 		return func(*frame) any { return v }
 	}
+	if c.plan {
+		v := c.known(o)
+		g, slot := c.holder(o, c.place(e)), o.Slot
+		return func(f *frame) any {
+			v(f)
+			x := g(f).r[slot]
+			if l, ok := x.(*List); ok && l.unknown {
+				f.m.unknown = true
+			}
+			return x
+		}
+	}
 	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 		slot := o.Slot
 		return func(f *frame) any { return f.r[slot] }
@@ -193,7 +205,11 @@ func (c *compiler) items(in syntax.Expr, o *types.Object, at place) func(f *fram
 			}
 			round()
 		}
-		switch x := v(f).(type) {
+		items := v(f)
+		if m.plan != nil {
+			f.unk[slot] = m.unknown
+		}
+		switch x := items.(type) {
 		case Range:
 			i := x.Lo
 			for n := x.Len(); n > 0; n-- {
@@ -237,7 +253,13 @@ func (c *compiler) join(e *syntax.Binary) refFn {
 
 // textOf compiles an expression of any type to its printed form.
 func (c *compiler) textOf(e syntax.Expr) func(f *frame) string {
+	if s, ok := unparen(e).(*syntax.FString); ok {
+		return c.fstring(s)
+	}
 	v, at := c.any(e), c.place(e)
+	if c.plan {
+		return apart(func(f *frame) string { return f.m.text(v(f), false, at) })
+	}
 	return func(f *frame) string { return f.m.text(v(f), false, at) }
 }
 
@@ -256,7 +278,17 @@ func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
 			v, at := c.any(p.X), c.place(p.X)
 			format := "%" + p.Format
 			verb := p.Format[len(p.Format)-1]
-			parts = append(parts, func(f *frame) string { return f.m.formatted(format, verb, v(f), at) })
+			text := func(f *frame) string {
+				x := v(f)
+				if f.m.unknown {
+					return unwrittenElement
+				}
+				return f.m.formatted(format, verb, x, at)
+			}
+			if c.plan {
+				text = apart(text)
+			}
+			parts = append(parts, text)
 		}
 	}
 	return func(f *frame) string {

@@ -38,6 +38,7 @@ func (c *compiler) assignItem(s *syntax.Assign, t *syntax.Index) stmt {
 			f.m.fail("E0705", at, "the items of this list have another type")
 		}
 		set(f, l, k, at)
+		l.unknown = l.unknown || f.m.unknown
 		return next
 	}
 }
@@ -68,6 +69,7 @@ func (c *compiler) assignOnce(s *syntax.Assign, t *syntax.Index) stmt {
 		}
 		l.in(f.m, k, at)
 		l.set(int(k), f.m.operate(op, l.at(int(k)), val(f), at))
+		l.unknown = l.unknown || f.m.unknown
 		return next
 	}
 }

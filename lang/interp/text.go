@@ -34,6 +34,9 @@ func formatFloat(x float64, bits int) string {
 
 // text returns the printed form of v; strings inside lists are quoted.
 func (m *Machine) text(v any, quoted bool, at place) string {
+	if m.unknown { // in a plan
+		return m.unknownText(v, at)
+	}
 	switch v := v.(type) {
 	case nil:
 		return "none"
@@ -56,7 +59,7 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 		return m.handleText(v, at)
 	case *Array:
 		v.needHeld(m, at)
-		return bufferText(v.h.Type().String(), &v.buf, nil)
+		return bufferText(v.h.Type().String(), &v.buf, v.seen())
 	case *Gate:
 		return "gate"
 	case *Reducer:

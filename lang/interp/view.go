@@ -269,6 +269,9 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 	for k, p := range v.Parts {
 		w.parts[k] = Handle{h: p, m: m, typ: w.partType, root: h.root, view: w, at: h.at, owner: -1}
 	}
+	if m.cfg.OnView != nil {
+		m.cfg.OnView(v.Parts, func(k int) string { return w.text() + "[" + partIndex(v.Dims, k) + "]" })
+	}
 	return w
 }
 

@@ -9,11 +9,15 @@ import (
 func checkCommand(a *app) *cobra.Command {
 	var deny []string
 	var params []string
+	var noPlan bool
+	var maxTasks int64
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Report what is wrong with scripts, without running them",
 		Long: `Checks syntax, names, types, access modes, data flow and codelet bodies of the
-scripts and of all that they import. The exit status is 3 when one is invalid.`,
+scripts and of all that they import; then plans them without kernels, so that sizes,
+parts and states are checked as in a run, as far as that needs no data that tasks
+compute. The exit status is 3 when one is invalid.`,
 		Args:              arity(1, -1, "FILE..., or - for standard input"),
 		ValidArgsFunction: scriptFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,15 +43,26 @@ scripts and of all that they import. The exit status is 3 when one is invalid.`,
 					worst = max(worst, exitInvalid)
 					continue
 				}
-				if _, err := paramOptions(prog, params); err != nil {
+				opts, err := paramOptions(prog, params)
+				if err != nil {
 					a.say(err)
 					worst = max(worst, exitUsage)
+					continue
+				}
+				if noPlan {
+					continue
+				}
+				if err := prog.CheckPlan(cmd.Context(), maxTasks, opts...); err != nil {
+					a.say(err)
+					worst = max(worst, codeOf(cmd.Context(), err, false))
 				}
 			}
 			return status(worst)
 		},
 	}
 	registerDeny(c, &deny)
+	c.Flags().BoolVar(&noPlan, "no-plan", false, "check the text only, and do not plan")
+	c.Flags().Int64Var(&maxTasks, "max-tasks", 1<<20, "plan as far as `N` tasks")
 	c.Flags().StringArrayVarP(&params, "param", "p", nil, "value of a param, `NAME=VALUE`, checked against its type")
 	return c
 }

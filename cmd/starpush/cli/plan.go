@@ -1,0 +1,334 @@
+package cli
+
+// starpush plan: what a script would do, without running it.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/lang"
+)
+
+// planFlags are those of plan and graph.
+type planFlags struct {
+	params, data []string
+	deny         []string
+	cpus         int
+	perfDir      string
+	deviceFlags
+}
+
+func (o *planFlags) register(c *cobra.Command) {
+	f := c.Flags()
+	f.StringArrayVarP(&o.params, "param", "p", nil, "value of a param, `NAME=VALUE`; may be repeated")
+	f.StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
+	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
+	f.StringVar(&o.perfDir, "perf-dir", "", "`FOLDER` of performance models")
+	o.deviceFlags.register(c, "none")
+	registerDeny(c, &o.deny)
+	c.ValidArgsFunction = scriptFiles
+}
+
+func planCommand(a *app) *cobra.Command {
+	var o planFlags
+	var run, yes bool
+	c := &cobra.Command{
+		Use:   "plan FILE",
+		Short: "Show what a script would do, without running it",
+		Long: `Runs the script without kernels: every insert is checked with real sizes, and the
+tasks, their critical path, what must be copied and how much memory is needed are
+shown. Times come from performance models (see starpush perf). What a script reads
+from data is unknown; where such a value decides, both ways are looked at, and the
+plan says from where on it is one of several. Prints go to standard error.`,
+		Example: `  starpush plan cholesky.spu -p nt=32
+  starpush plan cg.spu --machine sim:cpu2gpu1
+  starpush plan gemm.spu --run`,
+		Args: arity(1, 1, "one script, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.planFile(cmd.Context(), &o, args[0], func(p *lang.Plan) error {
+				a.showPlan(p)
+				return nil
+			}, run || yes, yes)
+		},
+	}
+	o.register(c)
+	c.Flags().BoolVar(&run, "run", false, "ask, then run the script")
+	c.Flags().BoolVar(&yes, "yes", false, "run the script without asking")
+	return c
+}
+
+// planFile plans a script, has the plan shown, and runs it if that is wanted.
+func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func(*lang.Plan) error, run, yes bool) error {
+	if o.cpus < 0 {
+		return usagef("--cpus must be 1 or more, not %d", o.cpus)
+	}
+	if err := o.deviceFlags.check(false); err != nil {
+		return err
+	}
+	shown, src, err := a.readScript(name)
+	if err != nil {
+		return err
+	}
+	warnings, err := warningSet(o.deny)
+	if err != nil {
+		return err
+	}
+	comp, err := a.compiler(warnings)
+	if err != nil {
+		return err
+	}
+	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
+	defer stop()
+	prog, diags := comp.Compile(ctx, shown, src)
+	a.report(diags)
+	if prog == nil {
+		return status(codeOf(ctx, diags, false))
+	}
+	opts, err := paramOptions(prog, o.params)
+	if err != nil {
+		return a.refuse(err)
+	}
+	bound, err := bindData(prog, o.data)
+	if err != nil {
+		return a.refuse(err)
+	}
+	opts = append(opts, bound...)
+	m, devices, err := a.machine(o)
+	if err != nil {
+		return err
+	}
+	p, err := prog.Plan(ctx, m, append(opts, lang.Stdout(a.con.err))...)
+	if closeErr := devices.close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		a.sayRunError(ctx, err)
+		return status(codeOf(ctx, err, false))
+	}
+	a.report(p.Warnings())
+	if err := show(p); err != nil {
+		return err
+	}
+	if !run || !yes && !a.ask(ctx, "run it?") {
+		return nil
+	}
+	r := runFlags{params: o.params, data: o.data, cpus: o.cpus, perfDir: o.perfDir, deviceFlags: o.deviceFlags, progress: "auto"}
+	rt, err := a.runtime(&r)
+	if err != nil {
+		return err
+	}
+	err = a.execute(ctx, &r, prog, rt, nil, opts)
+	return a.endRuntime(rt, &r, err)
+}
+
+// machine is what a plan is for. The devices are the caller's to close.
+func (a *app) machine(o *planFlags) (m engine.Machine, set *deviceSet, err error) {
+	dir, err := a.perfDir(o.perfDir)
+	if err != nil {
+		dir = "" // nothing is known
+	}
+	if set, err = o.deviceFlags.open(); err != nil {
+		return m, nil, err
+	}
+	m = engine.Machine{Workers: o.cpus, Devices: set.devices, PerfDir: dir}
+	if m.Workers == 0 {
+		m.Workers = set.cpus
+	}
+	a.devices = set
+	m.Bus, _ = a.bus(false) // without one, usual figures do
+	a.devices = nil
+	return m, set, nil
+}
+
+// ask asks on the terminal; anything but y means no, and so does a standard input
+// that is no terminal.
+func (a *app) ask(ctx context.Context, question string) bool {
+	if !isTerminal(a.in) {
+		fmt.Fprintln(a.con.err, "starpush: standard input is no terminal to ask on; --yes runs without asking")
+		return false
+	}
+	fmt.Fprintf(a.con.err, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return false
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
+// jsonPlan is the plan line.
+type jsonPlan struct {
+	T           string            `json:"t"`
+	Tasks       int               `json:"tasks"`
+	Edges       int               `json:"edges"`
+	Exact       bool              `json:"exact"`
+	Notes       []jsonPlanNote    `json:"notes,omitempty"`
+	Paths       int               `json:"paths"`
+	Codelets    []jsonPlanCodelet `json:"codelets"`
+	Critical    int               `json:"critical_tasks"`
+	Path        *float64          `json:"critical_seconds,omitempty"`
+	Parallelism float64           `json:"parallelism"`
+	Width       int               `json:"width"`
+	Unknown     int               `json:"unknown_times"`
+	Seconds     *float64          `json:"seconds,omitempty"`
+	Copies      int               `json:"copies"`
+	Bytes       int64             `json:"bytes"`
+	Moves       []jsonBusProfile  `json:"moves"`
+	Peak        map[string]int64  `json:"peak"`
+}
+
+type jsonPlanNote struct {
+	At   string `json:"at"`
+	Text string `json:"text"`
+}
+
+type jsonPlanCodelet struct {
+	Name    string   `json:"name"`
+	Tasks   int      `json:"tasks"`
+	Seconds *float64 `json:"seconds,omitempty"`
+}
+
+// showPlan writes a plan to standard output.
+func (a *app) showPlan(p *lang.Plan) {
+	m, s := p.Measures(), p.Schedule()
+	if a.json != nil {
+		copies, bytes := s.Moved()
+		j := jsonPlan{T: "plan", Tasks: m.Tasks, Edges: m.Edges, Exact: p.Graph.Exact(), Paths: p.Paths, Critical: m.Length, Parallelism: m.Parallelism(),
+			Width: m.Width, Unknown: m.Unknown, Copies: copies, Bytes: bytes, Peak: map[string]int64{}, Codelets: []jsonPlanCodelet{}, Moves: []jsonBusProfile{}}
+		for _, n := range p.Graph.Notes {
+			j.Notes = append(j.Notes, jsonPlanNote{n.At.String(), n.Text})
+		}
+		for _, c := range m.Codelets {
+			x := jsonPlanCodelet{Name: c.Name, Tasks: c.Tasks}
+			if c.Unknown == 0 {
+				x.Seconds = &c.Seconds
+			}
+			j.Codelets = append(j.Codelets, x)
+		}
+		if m.Unknown == 0 {
+			j.Path, j.Seconds = &m.Path, &s.Seconds
+		}
+		for n, b := range s.Peak {
+			j.Peak[p.Graph.Nodes[n].Name] = b
+		}
+		for _, l := range moves(p.Graph, s) {
+			j.Moves = append(j.Moves, jsonBusProfile{From: l.from, To: l.to, Copies: int64(l.copies), Bytes: l.bytes})
+		}
+		a.json.line(j)
+		return
+	}
+	io.WriteString(a.con.out, planText(p))
+}
+
+// move is what goes over one link.
+type move struct {
+	from, to string
+	copies   int
+	bytes    int64
+}
+
+func moves(g *graph.Graph, s *graph.Schedule) (all []move) {
+	at := map[[2]int]int{}
+	for _, t := range s.Transfers {
+		k := [2]int{t.From, t.To}
+		i, ok := at[k]
+		if !ok {
+			i = len(all)
+			at[k] = i
+			all = append(all, move{from: g.Nodes[t.From].Name, to: g.Nodes[t.To].Name})
+		}
+		all[i].copies++
+		all[i].bytes += t.Bytes
+	}
+	return all
+}
+
+func seconds(s float64) string {
+	return durationText(time.Duration(min(s, math.MaxInt64/1e9) * 1e9))
+}
+
+// planText is a plan as the command shows it.
+func planText(p *lang.Plan) string {
+	g, m, s := p.Graph, p.Measures(), p.Schedule()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d tasks, %d dependencies", m.Tasks, m.Edges)
+	if g.Exact() {
+		b.WriteString("; every run submits these\n")
+	} else {
+		b.WriteString("; other runs may differ:\n")
+	}
+	for _, n := range g.Notes {
+		fmt.Fprintf(&b, "  from task %d on: %v: %s\n", n.Task+1, n.At, n.Text)
+	}
+	rows := [][]string{{"codelet", "tasks", "total", "mean"}}
+	for _, c := range m.Codelets {
+		row := []string{c.Name, fmt.Sprint(c.Tasks), "?", "?"}
+		if c.Unknown == 0 {
+			row[2], row[3] = seconds(c.Seconds), seconds(c.Seconds/float64(c.Tasks))
+		}
+		rows = append(rows, row)
+	}
+	writeTable(&b, rows)
+	fmt.Fprintf(&b, "critical path: %d tasks", m.Length)
+	if m.Unknown == 0 && m.Path > 0 {
+		fmt.Fprintf(&b, ", %s of %s", seconds(m.Path), seconds(m.Work))
+	}
+	fmt.Fprintf(&b, "; parallelism %.1f on average, %d at most\n", m.Parallelism(), m.Width)
+	if chain := chainText(g, m.Critical); chain != "" {
+		fmt.Fprintf(&b, "  %s\n", chain)
+	}
+	switch {
+	case m.Tasks == 0:
+	case m.Unknown == 0:
+		fmt.Fprintf(&b, "expected time: %s on %d workers\n", seconds(s.Seconds), len(g.Workers))
+	default:
+		fmt.Fprintf(&b, "no times are known for %d tasks; `starpush run --calibrate 1` measures them\n", m.Unknown)
+	}
+	rows = [][]string{{"memory", "most in use", "of"}}
+	for n, peak := range s.Peak {
+		of := "?"
+		if c := g.Nodes[n].Capacity; c > 0 {
+			of = bytesText(c)
+		}
+		rows = append(rows, []string{g.Nodes[n].Name, bytesText(peak), of})
+	}
+	writeTable(&b, rows)
+	rows = [][]string{{"copies", "number", "size"}}
+	for _, l := range moves(g, s) {
+		rows = append(rows, []string{l.from + " to " + l.to, fmt.Sprint(l.copies), bytesText(l.bytes)})
+	}
+	writeTable(&b, rows)
+	if len(rows) == 1 && len(g.Nodes) > 1 {
+		b.WriteString("nothing is copied\n")
+	}
+	return b.String()
+}
+
+// chainText writes the codelets of a path, repeated ones once: "potrf, trsm, (syrk,
+// potrf, trsm) × 14".
+func chainText(g *graph.Graph, path []int32) string {
+	var parts []string
+	for _, i := range path {
+		t := &g.Tasks[i]
+		part := t.Codelet
+		if s := g.SiteOf(t); s.Line > 0 {
+			part += fmt.Sprintf(" (line %d)", s.Line)
+		}
+		parts = append(parts, part)
+	}
+	const ends = 4
+	if len(parts) > 2*ends+1 {
+		parts = append(append(parts[:ends:ends], "…"), parts[len(parts)-ends:]...)
+	}
+	return strings.Join(parts, " → ")
+}

@@ -1,0 +1,210 @@
+package graph
+
+// Dependencies: what the engine's order makes of the accesses.
+//
+// Every datum is cut where handles in use begin and end. The pieces, cells, are what
+// the engine calls fragments: each orders the accesses to it, readers together, one
+// writer, COMMUTE among themselves in any order. So only pairs of neighbours in a
+// cell's history become dependencies, and not all pairs.
+
+import (
+	"slices"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Graph returns what was recorded, with its dependencies.
+func (r *Recorder) Graph(title string) *Graph {
+	g := r.g
+	g.Title = title
+	g.Handles = slices.Clone(g.Handles)
+	g.Tasks = slices.Clone(g.Tasks)
+	g.resolve(r.after)
+	return &g
+}
+
+// cell is the history of one piece of a datum, as far as it matters to what comes.
+type cell struct {
+	bytes   int64
+	writer  int32   // task that wrote last; -1: none
+	readers []int32 // since then, in order
+	commute []int32 // the group of COMMUTE accesses since then
+	before  []int32 // what that group came after
+}
+
+// group is what REDUX tasks of one handle add to.
+type group struct {
+	members []int32
+	last    int32 // the reduction that closed the group before; -1: none
+}
+
+// maxCells bounds what one handle is cut into; data in more pieces than that is
+// taken as one.
+const maxCells = 1 << 20
+
+// cut gives every handle its cells and returns their sizes in bytes.
+func (g *Graph) cut() (sizes []int64) {
+	byDatum := map[int32][]int32{}
+	for i := range g.Handles {
+		d := g.Handles[i].Datum
+		byDatum[d] = append(byDatum[d], int32(i))
+	}
+	for d := int32(0); int(d) < len(byDatum); d++ {
+		hs := byDatum[d]
+		var at [iface.MaxRank][]int // where the axes are cut
+		for k := range at {
+			for _, i := range hs {
+				at[k] = append(at[k], g.Handles[i].Lo[k], g.Handles[i].Hi[k])
+			}
+			slices.Sort(at[k])
+			at[k] = slices.Compact(at[k])
+		}
+		total := 1
+		for k := range at {
+			if total *= max(1, len(at[k])-1); total > maxCells {
+				break
+			}
+		}
+		base := int32(len(sizes))
+		if total > maxCells {
+			var most int64
+			for _, i := range hs {
+				g.Handles[i].cells = []int32{base}
+				most = max(most, g.Handles[i].Bytes)
+			}
+			sizes = append(sizes, most)
+			continue
+		}
+		var n [iface.MaxRank]int
+		for k := range n {
+			n[k] = max(1, len(at[k])-1)
+		}
+		elem := g.Handles[hs[0]].Elem
+		for c := range total {
+			bytes := elem
+			for k := len(n) - 1; k >= 0; k-- {
+				i := c % n[k]
+				c /= n[k]
+				if i+1 < len(at[k]) {
+					bytes *= int64(at[k][i+1] - at[k][i])
+				}
+			}
+			sizes = append(sizes, bytes)
+		}
+		for _, i := range hs {
+			h := &g.Handles[i]
+			var lo, hi [iface.MaxRank]int
+			for k := range n {
+				lo[k], _ = slices.BinarySearch(at[k], h.Lo[k])
+				hi[k], _ = slices.BinarySearch(at[k], h.Hi[k])
+			}
+			var walk func(k, c int)
+			walk = func(k, c int) {
+				if k == len(n) {
+					h.cells = append(h.cells, base+int32(c))
+					return
+				}
+				for x := lo[k]; x < max(hi[k], lo[k]+1); x++ {
+					walk(k+1, c*n[k]+x)
+				}
+			}
+			h.cells = h.cells[:0:0]
+			walk(0, 0)
+		}
+	}
+	return sizes
+}
+
+// resolve finds the dependencies of all tasks.
+func (g *Graph) resolve(explicit []pending) {
+	sizes := g.cut()
+	cells := make([]cell, len(sizes))
+	for i := range cells {
+		cells[i] = cell{bytes: sizes[i], writer: -1}
+	}
+	groups := map[int32]*group{}
+	groupOf := func(h int32) *group {
+		x := groups[h]
+		if x == nil {
+			x = &group{last: -1}
+			groups[h] = x
+		}
+		return x
+	}
+	seen := make([]int32, len(g.Tasks)) // seen[k] == i+1: k is a dependency of i already
+	var deps []int32
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
+		deps = deps[:0]
+		add := func(ks ...int32) {
+			for _, k := range ks {
+				if k >= 0 && int(k) != i && seen[k] != int32(i)+1 {
+					seen[k] = int32(i) + 1
+					deps = append(deps, k)
+				}
+			}
+		}
+		for len(explicit) > 0 && int(explicit[0].task) == i {
+			add(explicit[0].on)
+			explicit = explicit[1:]
+		}
+		for _, o := range t.Operands {
+			if o.Unordered {
+				continue
+			}
+			switch o.Mode {
+			case iface.Scratch:
+			case iface.Redux:
+				x := groupOf(o.Handle)
+				add(x.last)
+				x.members = append(x.members, int32(i))
+			default:
+				if t.Internal == "reduce" {
+					x := groupOf(o.Handle)
+					add(x.members...)
+					x.members, x.last = nil, int32(i)
+				}
+				for _, c := range g.Handles[o.Handle].cells {
+					cells[c].use(o.Mode, int32(i), add)
+				}
+			}
+		}
+		slices.Sort(deps)
+		t.Deps = slices.Clone(deps)
+	}
+}
+
+// use tells what an access by task i comes after, and notes it.
+func (c *cell) use(m iface.AccessMode, i int32, add func(...int32)) {
+	switch m {
+	case iface.R:
+		if len(c.commute) > 0 {
+			add(c.commute...)
+		} else {
+			add(c.writer)
+		}
+		if n := len(c.readers); n == 0 || c.readers[n-1] != i {
+			c.readers = append(c.readers, i)
+		}
+	case iface.Commute:
+		if len(c.readers) > 0 || len(c.commute) == 0 {
+			// another group, after what there is: readers came after the group before
+			c.before, c.commute, c.readers = c.readers, nil, nil
+			if len(c.before) == 0 {
+				c.before = []int32{c.writer}
+			}
+		}
+		add(c.before...)
+		c.commute = append(c.commute, i)
+	default:
+		switch {
+		case len(c.readers) > 0:
+			add(c.readers...) // they came after the group, if there is one
+		case len(c.commute) > 0:
+			add(c.commute...)
+		default:
+			add(c.writer)
+		}
+		c.writer, c.readers, c.commute, c.before = i, nil, nil, nil
+	}
+}

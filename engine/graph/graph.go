@@ -1,0 +1,137 @@
+// Package graph holds task graphs as people look at them: tasks, the data they use,
+// and what must come before what. A [Recorder] collects tasks in the order of their
+// submission, from a plan (engine.Options.Plan) or a run; [Recorder.Graph] finds the
+// dependencies, by the rules by which the engine orders tasks. [Measure] says what
+// follows from a graph, [Simulate] what a machine would make of it, and [Write] draws
+// it.
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Graph is the tasks of a program and their order. It does not change.
+type Graph struct {
+	Title   string
+	Workers []Worker // of the machine; nil: not known
+	Nodes   []Node   // memories; the first is main memory
+	Links   func(from, to int, bytes int64) (seconds float64)
+	Sites   []Site // where tasks were submitted; tasks refer to them
+	Handles []Handle
+	Tasks   []Task
+	Notes   []Note // where the graph depends on values that tasks compute; none: it is exact
+}
+
+// Worker runs tasks.
+type Worker struct {
+	Name string
+	Kind string // "cpu", or the name of a device
+	Node int    // its memory
+}
+
+// Node is a memory.
+type Node struct {
+	Name     string
+	Capacity int64 // 0: not known
+}
+
+// Site is a place in a source.
+type Site struct {
+	File      string
+	Line, Col int
+	Data      any // see engine.Site
+}
+
+func (s Site) String() string {
+	if s.Line == 0 {
+		return s.File
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
+}
+
+// Note says that from some task on the graph is one of several possible ones.
+type Note struct {
+	At   Site
+	Task int // the first task that may be otherwise: a place in Tasks
+	Text string
+}
+
+// Handle is data that tasks use: a datum, or a part of one.
+type Handle struct {
+	Name   string
+	Type   string // "matrix[f64] 64 x 64"
+	Datum  int32  // handles with the same are parts of one datum
+	Bytes  int64
+	Lo, Hi [iface.MaxRank]int // its place in the datum
+	Elem   int64              // bytes of an element
+	Home   bool               // it has a value from the beginning
+	cells  []int32
+}
+
+// Operand is how a task uses data.
+type Operand struct {
+	Handle    int32 // a place in Graph.Handles
+	Mode      iface.AccessMode
+	Unordered bool
+}
+
+// Task is one task.
+type Task struct {
+	ID       int64  // of its job; below 0 for what the engine inserts
+	Codelet  string // or "(reduce)" and the like for what the engine inserts
+	Name     string
+	Internal string // see engine.Event.Internal
+	Color    int
+	Priority int
+	Operands []Operand
+	Site     int32 // a place in Graph.Sites; -1: not known
+	Vars     string
+	Call     string // the innermost call of a function of the script, as written
+	Flops    float64
+	Seconds  []float64 // expected on each worker: NaN not known, below 0: not there. Shared
+	Deps     []int32   // tasks that it waits for, ascending: places in Graph.Tasks
+}
+
+// Light reports whether t has no kernel of its own: it takes no time, and is drawn
+// as a dot.
+func (t *Task) Light() bool {
+	return t.Internal != "" && t.Internal != "reduce" && t.Internal != "init" && t.Internal != "duplicate"
+}
+
+// Label is what a person calls t: "gemm 41".
+func (t *Task) Label() string {
+	name := t.Codelet
+	if t.Name != "" {
+		name = t.Name
+	}
+	if t.ID <= 0 {
+		return name
+	}
+	return fmt.Sprintf("%s %d", name, t.ID)
+}
+
+// OperandText writes operands as a script does: "R A[0, 1], RW C".
+func (g *Graph) OperandText(t *Task) string {
+	var b strings.Builder
+	for i, o := range t.Operands {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(o.Mode.String() + " " + g.Handles[o.Handle].Name)
+	}
+	return b.String()
+}
+
+// SiteOf returns where t was submitted.
+func (g *Graph) SiteOf(t *Task) Site {
+	if t.Site < 0 {
+		return Site{}
+	}
+	return g.Sites[t.Site]
+}
+
+// Exact reports whether every run submits these tasks.
+func (g *Graph) Exact() bool { return len(g.Notes) == 0 }

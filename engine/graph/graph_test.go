@@ -1,0 +1,368 @@
+package graph_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
+)
+
+func codelet(name string) *engine.Codelet {
+	return &engine.Codelet{Name: name, CPU: []engine.Impl{func(*engine.TaskContext) error { panic("a plan ran a kernel") }}}
+}
+
+// plan records what fn submits.
+func plan(t testing.TB, workers int, fn func(rt *engine.Runtime, j *engine.Job)) *graph.Graph {
+	t.Helper()
+	r := graph.NewRecorder(nil)
+	rt, err := engine.Machine{Workers: workers, PerfDir: t.TempDir()}.Planner(func(p *engine.PlannedTask) { r.Plan(p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Machine(rt)
+	j := rt.NewJob(t.Context(), engine.JobOptions{})
+	fn(rt, j)
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return r.Graph("test")
+}
+
+// TestDependenciesAreTheOrder holds the dependencies of random programs on
+// overlapping views against what the access modes say of each pair of tasks.
+func TestDependenciesAreTheOrder(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		var tasks [][]engine.Operand
+		var after [][]int
+		g := plan(t, 1, func(rt *engine.Runtime, j *engine.Job) {
+			var hs []*datamgr.Handle
+			for range 2 {
+				h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Matrix, Elem: iface.F32, Dims: []int{12, 12}}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				hs = append(hs, h)
+				for _, f := range []filter.Filter{filter.Rows(3, 0), filter.Cols(2, 0), filter.Tiles(2, 3, 0), filter.Rows(2, 1)} {
+					v, err := rt.Partition(h, f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					hs = append(hs, v.Parts...)
+				}
+			}
+			c := codelet("c")
+			var kept []*engine.Task
+			for range 5 + rnd.IntN(30) {
+				var ops []engine.Operand
+				for range 1 + rnd.IntN(2) {
+					o := engine.Operand{Handle: hs[rnd.IntN(len(hs))], Mode: []iface.AccessMode{iface.R, iface.R, iface.W, iface.RW, iface.Commute}[rnd.IntN(5)]}
+					if !slices.ContainsFunc(ops, func(p engine.Operand) bool { return p.Handle.Overlaps(o.Handle) }) {
+						ops = append(ops, o)
+					}
+				}
+				s := &engine.TaskSpec{Codelet: c, Operands: ops}
+				var on []int
+				if len(kept) > 0 && rnd.IntN(6) == 0 {
+					on = append(on, rnd.IntN(len(kept)))
+					s.After = []engine.Dependency{kept[on[0]]}
+				}
+				k, err := j.SubmitTask(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept, tasks, after = append(kept, k), append(tasks, ops), append(after, on)
+			}
+		})
+		if len(g.Tasks) != len(tasks) {
+			t.Fatalf("seed %d: %d tasks were recorded, want %d", seed, len(g.Tasks), len(tasks))
+		}
+		must := orders(tasks, after)
+		got := make([][]bool, len(tasks))
+		for i := range g.Tasks {
+			got[i] = make([]bool, len(tasks))
+			for _, d := range g.Tasks[i].Deps {
+				got[i][d] = true
+				for k, on := range got[d] {
+					got[i][k] = got[i][k] || on
+				}
+			}
+		}
+		for i := range tasks {
+			for k := range i {
+				if must[i][k] != got[i][k] {
+					t.Fatalf("seed %d: task %d after task %d: the graph says %v, the modes %v\n%v\n%v", seed, i, k, got[i][k], must[i][k], tasks[i], tasks[k])
+				}
+			}
+		}
+	}
+}
+
+// orders says for each pair of tasks whether one comes after the other: because their
+// accesses conflict, somebody said so, or by way of others.
+func orders(tasks [][]engine.Operand, after [][]int) [][]bool {
+	out := make([][]bool, len(tasks))
+	for i := range tasks {
+		out[i] = make([]bool, len(tasks))
+		for k := range i {
+			is := slices.Contains(after[i], k)
+			for _, a := range tasks[i] {
+				for _, b := range tasks[k] {
+					same := a.Mode == b.Mode && (a.Mode == iface.R || a.Mode == iface.Commute)
+					is = is || !same && a.Handle.Overlaps(b.Handle)
+				}
+			}
+			if is {
+				out[i][k] = true
+				for x, on := range out[k] {
+					out[i][x] = out[i][x] || on
+				}
+			}
+		}
+	}
+	return out
+}
+
+// tiled is a graph of a tiled Cholesky factorisation.
+func tiled(t testing.TB, n int) *graph.Graph {
+	return plan(t, 2, func(rt *engine.Runtime, j *engine.Job) {
+		a, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Matrix, Elem: iface.F64, Dims: []int{n * 4, n * 4}, Name: "A"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := rt.Partition(a, filter.Tiles(n, n, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(i, k int) *datamgr.Handle { h, _ := v.Part(i, k); return h }
+		potrf, trsm, syrk, gemm := codelet("potrf"), codelet("trsm"), codelet("syrk"), codelet("gemm")
+		submit := func(c *engine.Codelet, out *datamgr.Handle, in ...*datamgr.Handle) {
+			ops := []engine.Operand{{Handle: out, Mode: iface.RW}}
+			for _, h := range in {
+				ops = append(ops, engine.Operand{Handle: h, Mode: iface.R})
+			}
+			if err := j.Submit(&engine.TaskSpec{Codelet: c, Operands: ops}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k := range n {
+			submit(potrf, at(k, k))
+			for m := k + 1; m < n; m++ {
+				submit(trsm, at(m, k), at(k, k))
+			}
+			for m := k + 1; m < n; m++ {
+				submit(syrk, at(m, m), at(m, k))
+				for i := k + 1; i < m; i++ {
+					submit(gemm, at(m, i), at(m, k), at(i, k))
+				}
+			}
+		}
+	})
+}
+
+func TestMeasuresOfCholesky(t *testing.T) {
+	g := tiled(t, 8)
+	m := graph.Measure(g)
+	if m.Tasks != 8*9*10/6 || m.Length != 3*8-2 {
+		t.Errorf("%d tasks, %d on the longest path; want %d and %d", m.Tasks, m.Length, 8*9*10/6, 3*8-2)
+	}
+	if len(m.Critical) != m.Length || g.Tasks[m.Critical[0]].Codelet != "potrf" || g.Tasks[m.Critical[len(m.Critical)-1]].Codelet != "potrf" {
+		t.Errorf("the path has %d tasks and should begin and end with potrf", len(m.Critical))
+	}
+	for k := 1; k < len(m.Critical); k++ {
+		if !slices.Contains(g.Tasks[m.Critical[k]].Deps, m.Critical[k-1]) {
+			t.Errorf("task %d of the path does not wait for the one before", k)
+		}
+	}
+	for i := range g.Tasks {
+		g.Tasks[i].Seconds = []float64{2, 3}
+	}
+	m = graph.Measure(g)
+	if m.Path != 2*22 || m.Work != 240 || m.Unknown != 0 {
+		t.Errorf("path %g of %g seconds, %d unknown", m.Path, m.Work, m.Unknown)
+	}
+	if m.Codelets[0].Name != "gemm" || m.Codelets[0].Tasks != 56 || m.Codelets[0].Seconds != 112 {
+		t.Errorf("the most frequent codelet is %+v", m.Codelets[0])
+	}
+	s := graph.Simulate(g)
+	if s.Seconds < 44 || s.Seconds > 240 {
+		t.Errorf("two workers take %g seconds; between the path of 44 and all work of 240 is possible", s.Seconds)
+	}
+	checkSchedule(t, g, s)
+	if want := int64(32 * 32 * 8); s.Peak[0] > want || s.Peak[0] < want/2 {
+		t.Errorf("%d bytes were used at most; the matrix has %d", s.Peak[0], want)
+	}
+}
+
+// checkSchedule reports tasks that run before what they wait for, or two on one
+// worker at once.
+func checkSchedule(t *testing.T, g *graph.Graph, s *graph.Schedule) {
+	t.Helper()
+	byWorker := map[int][]graph.Run{}
+	for i := range g.Tasks {
+		for _, d := range g.Tasks[i].Deps {
+			if s.Runs[d].End > s.Runs[i].Start+1e-12 {
+				t.Errorf("task %d starts at %g, before task %d ends at %g", i, s.Runs[i].Start, d, s.Runs[d].End)
+			}
+		}
+		byWorker[s.Runs[i].Worker] = append(byWorker[s.Runs[i].Worker], s.Runs[i])
+	}
+	for w, runs := range byWorker {
+		slices.SortFunc(runs, func(a, b graph.Run) int { return int(1e6 * (a.Start - b.Start)) })
+		for k := 1; k < len(runs) && w >= 0; k++ {
+			if runs[k].Start < runs[k-1].End-1e-12 {
+				t.Errorf("worker %d runs two tasks at %g", w, runs[k].Start)
+			}
+		}
+	}
+}
+
+// TestTransfersOfTwoMemories places a chain on a device whose data is in main memory:
+// it goes there once, and its result comes back once.
+func TestTransfersOfTwoMemories(t *testing.T) {
+	g := plan(t, 2, func(rt *engine.Runtime, j *engine.Job) {
+		x, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{100}, Name: "x"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if err := j.Submit(&engine.TaskSpec{Codelet: codelet("c"), Operands: []engine.Operand{{Handle: x, Mode: iface.RW}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, err := j.Acquire(t.Context(), x, iface.R)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Release()
+	})
+	g.Workers[1].Node = 1
+	g.Nodes = append(g.Nodes, graph.Node{Name: "gpu"})
+	g.Links = func(from, to int, bytes int64) float64 { return float64(bytes) / 800 }
+	for i := range g.Tasks {
+		g.Tasks[i].Seconds = []float64{10, 1}
+	}
+	s := graph.Simulate(g)
+	if copies, bytes := s.Moved(); copies != 2 || bytes != 1600 {
+		t.Errorf("%d copies of %d bytes, want 2 of 1600: %+v", copies, bytes, s.Transfers)
+	}
+	if s.Seconds != 1+5+1 {
+		t.Errorf("it takes %g seconds, want 7: a copy, five tasks, a copy", s.Seconds)
+	}
+	if s.Peak[0] != 800 || s.Peak[1] != 800 {
+		t.Errorf("memory: %v", s.Peak)
+	}
+	checkSchedule(t, g, s)
+}
+
+// TestDrawings writes graphs of all sizes in all ways, and reads them again.
+func TestDrawings(t *testing.T) {
+	for _, n := range []int{1, 3, 8, 39} {
+		g := tiled(t, n)
+		for _, by := range graph.Units {
+			for _, f := range graph.Formats {
+				var b bytes.Buffer
+				if err := graph.Write(&b, g, f, by); err != nil {
+					t.Fatal(err)
+				}
+				text := b.String()
+				switch f {
+				case graph.SVG:
+					checkSVG(t, fmt.Sprintf("%d by %s", n, by), text)
+					if len(text) > 400e3 {
+						t.Errorf("the picture of %d tasks by %s has %d bytes", len(g.Tasks), by, len(text))
+					}
+				case graph.JSON:
+					var out struct {
+						Tasks []struct {
+							ID    int64
+							After []int64
+						}
+					}
+					if err := json.Unmarshal(b.Bytes(), &out); err != nil || len(out.Tasks) != len(g.Tasks) {
+						t.Errorf("%d tasks by %s as json: %v, %d tasks", len(g.Tasks), by, err, len(out.Tasks))
+					}
+				default:
+					if by == graph.ByTask && n == 8 && strings.Count(text, "potrf ") < 8 {
+						t.Errorf("%s by %s does not show all tasks", f, by)
+					}
+				}
+			}
+		}
+	}
+	if err := graph.Write(io.Discard, &graph.Graph{}, "png", graph.ByTask); err == nil {
+		t.Error("an unknown format was accepted")
+	}
+	if err := graph.Write(io.Discard, &graph.Graph{}, graph.Dot, "moon"); err == nil {
+		t.Error("an unknown unit was accepted")
+	}
+	for name, want := range map[string]graph.Format{"a.dot": graph.Dot, "b.MMD": graph.Mermaid, "x/y.json": graph.JSON, "g.svg": graph.SVG} {
+		if f, ok := graph.FormatOf(name); !ok || f != want {
+			t.Errorf("%s is taken as %s", name, f)
+		}
+	}
+}
+
+// checkSVG reads a picture and looks for boxes of one row that lie upon each other.
+func checkSVG(t *testing.T, what, text string) {
+	t.Helper()
+	type box struct{ x, w float64 }
+	rows := map[string][]box{}
+	d := xml.NewDecoder(strings.NewReader(text))
+	inBox := false
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%s: the picture is no XML: %v", what, err)
+		}
+		e, ok := tok.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		attr := map[string]string{}
+		for _, a := range e.Attr {
+			attr[a.Name.Local] = a.Value
+		}
+		switch e.Name.Local {
+		case "g":
+			inBox = attr["class"] == "b"
+		case "rect":
+			if inBox {
+				var b box
+				fmt.Sscan(attr["x"], &b.x)
+				fmt.Sscan(attr["width"], &b.w)
+				rows[attr["y"]] = append(rows[attr["y"]], b)
+				inBox = false
+			}
+		}
+	}
+	boxes := 0
+	for y, row := range rows {
+		slices.SortFunc(row, func(a, b box) int { return int(a.x - b.x) })
+		boxes += len(row)
+		for k := 1; k < len(row); k++ {
+			if row[k].x < row[k-1].x+row[k-1].w {
+				t.Errorf("%s: boxes at y %s lie upon each other", what, y)
+				break
+			}
+		}
+	}
+	if boxes == 0 || boxes > 1400 {
+		t.Errorf("%s: %d boxes are drawn", what, boxes)
+	}
+}

@@ -1,0 +1,241 @@
+package graph
+
+// Recording: tasks as they are submitted, with what they say kept short.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine"
+)
+
+// Recorder collects tasks. One goroutine uses it at a time.
+type Recorder struct {
+	g       Graph
+	handles map[*datamgr.Handle]int32
+	datums  map[*datamgr.Handle]int32
+	names   map[*datamgr.Handle]string
+	parts   map[*datamgr.Handle]part
+	sites   map[Site]int32
+	texts   map[string]string
+	costs   map[string][]float64
+	byID    map[*engine.Job]map[int64]int32
+	after   []pending
+	ops     []Operand // what tasks get theirs from
+	key     []byte
+}
+
+// pending is an explicit dependency.
+type pending struct{ task, on int32 }
+
+// NewRecorder makes a recorder for tasks of a runtime, whose machine it notes.
+func NewRecorder(rt *engine.Runtime) *Recorder {
+	r := &Recorder{handles: map[*datamgr.Handle]int32{}, datums: map[*datamgr.Handle]int32{}, names: map[*datamgr.Handle]string{}, parts: map[*datamgr.Handle]part{},
+		sites: map[Site]int32{}, texts: map[string]string{}, costs: map[string][]float64{}, byID: map[*engine.Job]map[int64]int32{}}
+	if rt != nil {
+		r.Machine(rt)
+	}
+	return r
+}
+
+// Machine notes the workers and memories of a runtime.
+func (r *Recorder) Machine(rt *engine.Runtime) {
+	r.g.Workers, r.g.Nodes = nil, nil
+	for i := range rt.Workers() {
+		if w, err := rt.Worker(i); err == nil {
+			r.g.Workers = append(r.g.Workers, Worker{Name: w.Name, Kind: w.Kind, Node: w.Node})
+		}
+	}
+	for _, n := range rt.Nodes() {
+		r.g.Nodes = append(r.g.Nodes, Node{Name: n.Name, Capacity: n.Capacity})
+	}
+	r.g.Links = rt.CopyTime
+}
+
+// Name says what a handle is called; otherwise it is its own name, or that of its
+// datum with its place.
+func (r *Recorder) Name(h *datamgr.Handle, name string) { r.names[h] = name }
+
+// part is a place in a view.
+type part struct {
+	name func(k int) string
+	k    int
+}
+
+// View says what the parts of a view are called.
+func (r *Recorder) View(parts []*datamgr.Handle, name func(k int) string) {
+	for k, h := range parts {
+		r.parts[h] = part{name, k}
+	}
+}
+
+// Note says that the tasks that follow depend on values that tasks compute.
+func (r *Recorder) Note(at Site, text string) {
+	r.g.Notes = append(r.g.Notes, Note{At: at, Task: len(r.g.Tasks), Text: text})
+}
+
+// Len returns the number of tasks so far.
+func (r *Recorder) Len() int { return len(r.g.Tasks) }
+
+// Plan adds a task of a plan and returns its place.
+func (r *Recorder) Plan(p *engine.PlannedTask) int {
+	t := r.task(p.Job, p.ID, p.Codelet, p.Internal, p.Name, p.Operands, &p.Origin, p.After)
+	t.Color, t.Priority, t.Flops = p.Color, p.Priority, p.Flops
+	t.Seconds = r.cost(p.Seconds)
+	return len(r.g.Tasks) - 1
+}
+
+// Event adds a task that was submitted in a run and returns its place.
+func (r *Recorder) Event(e *engine.Event) int {
+	t := r.task(e.Job, e.ID, e.Codelet, e.Internal, e.Name, e.Operands, &e.Origin, e.After)
+	t.Color = e.Color
+	return len(r.g.Tasks) - 1
+}
+
+// Find returns the place of a task.
+func (r *Recorder) Find(j *engine.Job, id int64) (int, bool) {
+	i, ok := r.byID[j][id]
+	return int(i), ok
+}
+
+func (r *Recorder) task(j *engine.Job, id int64, c *engine.Codelet, internal, name string, ops []engine.Operand, from *engine.Origin, after []int64) *Task {
+	n := int32(len(r.g.Tasks))
+	t := Task{ID: id, Internal: internal, Name: r.text(name), Site: -1}
+	if c != nil {
+		t.Codelet = c.Name
+	} else {
+		t.Codelet = r.text("(" + internal + ")")
+	}
+	if len(r.ops) < len(ops) {
+		r.ops = make([]Operand, max(1024, len(ops)))
+	}
+	t.Operands = r.ops[:len(ops):len(ops)]
+	r.ops = r.ops[len(ops):]
+	for i, o := range ops {
+		t.Operands[i] = Operand{Handle: r.handle(o.Handle), Mode: o.Mode, Unordered: o.Unordered}
+	}
+	if s := from.Site; s != nil {
+		t.Site = r.site(s)
+		for k, v := range s.VarNames {
+			if k > 0 {
+				t.Vars += ", "
+			}
+			t.Vars += fmt.Sprintf("%s = %d", v, from.Vars[k])
+		}
+		t.Vars = r.text(t.Vars)
+	}
+	if from.Call != nil {
+		t.Call = r.text(from.Call.Text)
+	}
+	ids := r.byID[j]
+	if ids == nil {
+		ids = map[int64]int32{}
+		r.byID[j] = ids
+	}
+	ids[id] = n
+	for _, a := range after {
+		if k, ok := ids[a]; ok {
+			r.after = append(r.after, pending{n, k})
+		}
+	}
+	r.g.Tasks = append(r.g.Tasks, t)
+	return &r.g.Tasks[n]
+}
+
+// text keeps one copy of equal strings.
+func (r *Recorder) text(s string) string {
+	if s == "" {
+		return ""
+	}
+	if old, ok := r.texts[s]; ok {
+		return old
+	}
+	r.texts[s] = s
+	return s
+}
+
+func (r *Recorder) site(s *engine.Site) int32 {
+	k := Site{s.File, s.Line, s.Col, s.Data}
+	i, ok := r.sites[k]
+	if !ok {
+		i = int32(len(r.g.Sites))
+		r.g.Sites = append(r.g.Sites, k)
+		r.sites[k] = i
+	}
+	return i
+}
+
+// cost keeps one copy of equal estimates: tasks of one codelet and size share them.
+func (r *Recorder) cost(s []float64) []float64 {
+	if s == nil {
+		return nil
+	}
+	r.key = r.key[:0]
+	for _, x := range s {
+		r.key = fmt.Appendf(r.key, "%x,", x)
+	}
+	old, ok := r.costs[string(r.key)]
+	if !ok {
+		old = slices.Clone(s)
+		r.costs[string(r.key)] = old
+	}
+	return old
+}
+
+func (r *Recorder) handle(h *datamgr.Handle) int32 {
+	i, ok := r.handles[h]
+	if ok {
+		return i
+	}
+	root := h.Root()
+	datum, ok := r.datums[root]
+	if !ok {
+		datum = int32(len(r.datums))
+		r.datums[root] = datum
+	}
+	d := h.Desc()
+	i = int32(len(r.g.Handles))
+	x := Handle{Type: d.String(), Datum: datum, Bytes: d.Bytes(), Elem: int64(d.Elem.Size()), Home: h.Home()}
+	x.Lo, x.Hi = h.Place()
+	r.handles[h] = i
+	r.g.Handles = append(r.g.Handles, x)
+	r.g.Handles[i].Name = r.partName(h)
+	return i
+}
+
+// partName is the name of a handle that has none: that of what it is a part of,
+// with its index.
+func (r *Recorder) partName(h *datamgr.Handle) string {
+	if n := h.Name(); n != "" {
+		return n
+	}
+	if n, ok := r.names[h]; ok {
+		return n
+	}
+	if p, ok := r.parts[h]; ok {
+		return p.name(p.k)
+	}
+	p := h.Parent()
+	if p == nil {
+		return fmt.Sprintf("data %d", h.ID())
+	}
+	base := r.partName(p)
+	lo, hi := h.Place()
+	lo0, hi0 := p.Place()
+	text := ""
+	for k := range lo {
+		if lo0[k]+1 >= hi0[k] && lo[k] == lo0[k] {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		if hi[k] == lo[k]+1 {
+			text += fmt.Sprint(lo[k])
+		} else {
+			text += fmt.Sprintf("%d..%d", lo[k], hi[k])
+		}
+	}
+	return base + "[" + text + "]"
+}

@@ -1,0 +1,153 @@
+package engine
+
+// Planning: a runtime that checks and orders tasks, and runs none of them.
+
+import (
+	"math"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/bus"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// Machine is what a plan is for: workers, devices, what copies between their
+// memories cost, and what is known of how long tasks take. The zero value is the
+// CPUs of this machine, with what was measured on it.
+type Machine struct {
+	Workers int            // see Options.Workers
+	Devices []accel.Device // see Options.Devices; nothing runs on them
+	Bus     *bus.Table     // see Options.Bus
+	PerfDir string         // see Options.PerfDir
+}
+
+// Planner makes a runtime that plans for the machine; see Options.Plan.
+func (m Machine) Planner(tell func(*PlannedTask)) (*Runtime, error) {
+	if tell == nil {
+		tell = func(*PlannedTask) {}
+	}
+	return New(Options{Workers: m.Workers, Devices: m.Devices, Bus: m.Bus, PerfDir: m.PerfDir, Plan: tell})
+}
+
+// PlannedTask is a task that would run. It is valid during the call that tells of
+// it; so are its operands.
+type PlannedTask struct {
+	Job      *Job
+	ID       int64    // in its job; below 0 for what the engine inserts itself
+	Codelet  *Codelet // nil for what the engine inserts itself
+	Internal string   // see Event.Internal
+	Name     string
+	Operands []Operand
+	Origin   Origin
+	Color    int
+	Priority int
+	After    []int64 // the tasks in TaskSpec.After
+	Flops    float64 // 0: not known
+	// Seconds says, for each worker, how long the task is expected to take there:
+	// NaN where it may run and nothing is known, below 0 where it may not run. It
+	// is used again for the next task.
+	Seconds []float64
+}
+
+// planned tells of a task that was submitted. Submission lock held.
+func (rt *Runtime) planned(t *task) {
+	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
+		Origin: t.from(), Priority: int(t.Priority), After: rt.afterIDs()}
+	if t.codelet != nil {
+		p.Color, p.Flops = t.codelet.Color, t.work()
+	}
+	if t.general && t.x.color != 0 {
+		p.Color = t.x.color
+	}
+	if len(rt.expected) != len(rt.workers) {
+		rt.expected = make([]float64, len(rt.workers))
+	}
+	p.Seconds = rt.expected
+	for w, k := range rt.workers {
+		switch {
+		case t.Allowed != nil && !t.Allowed.Has(w), t.kind == userTask && len(t.codelet.impls(k.arch)) == 0 && !t.codelet.nowhere():
+			p.Seconds[w] = -1
+		case w > 0 && rt.workers[w-1].kind == k.kind && p.Seconds[w-1] >= 0:
+			p.Seconds[w] = p.Seconds[w-1]
+		default:
+			p.Seconds[w] = math.NaN()
+			if s, known := rt.estimate(t, w); known {
+				p.Seconds[w] = s
+			}
+		}
+	}
+	rt.opt.Plan(p)
+}
+
+func (c *Codelet) nowhere() bool { return c.Traits != nil && c.Traits.Nowhere }
+
+// afterIDs lists the tasks that the task being submitted was told to wait for.
+// Submission lock held.
+func (rt *Runtime) afterIDs() (ids []int64) {
+	for _, d := range rt.after {
+		if t, ok := d.(*Task); ok {
+			ids = append(ids, t.id)
+		}
+	}
+	return ids
+}
+
+// skip ends a task without running it. What waits for gates, locks or held data
+// waits here, too.
+func (w *worker) skip(t *task) {
+	if w.c.Late() {
+		w.finishLate(t)
+	}
+	w.pub.Begin(&t.Waiter, w.c)
+	if w.job != t.job {
+		w.flush()
+		w.job = t.job
+	}
+	if !t.general && t.marks&hasLock != 0 {
+		t.lockPlace().ReleaseOne(w.c)
+	}
+	x, ops := t.extend(), t.operands()
+	if t.kind == specialTask {
+		w.runSpecial(t)
+		w.settle()
+		return
+	}
+	for i := range ops {
+		x.needLocks = x.needLocks || ops[i].Mode == iface.Commute
+	}
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, x.unsequenced, w.c) {
+		w.pub.End(w.c) // it comes back
+		return
+	}
+	switch {
+	case t.kind != userTask:
+		w.endInternal(t, nil, nil)
+	case w.refused(t):
+	default:
+		datamgr.Mend(ops)
+		w.endUser(t, nil, nil)
+	}
+	w.settle()
+}
+
+// inOrder is the policy of a runtime that plans: it has one hand, which takes
+// everything.
+type inOrder struct{ queue []*sched.Item }
+
+func (q *inOrder) Push(it *sched.Item, from int) int {
+	q.queue = append(q.queue, it)
+	return sched.Nobody
+}
+
+func (q *inOrder) Pop(int) *sched.Item {
+	if len(q.queue) == 0 {
+		return nil
+	}
+	it := q.queue[0]
+	q.queue[0] = nil
+	q.queue = q.queue[1:]
+	return it
+}
+
+func (q *inOrder) Empty() bool { return len(q.queue) == 0 }

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// plannedID is what a plan says of a task.
+type plannedID struct {
+	id       int64
+	internal string
+	name     string
+	after    []int64
+}
+
+func newPlan(t *testing.T, m Machine) (*Runtime, *[]plannedID) {
+	t.Helper()
+	var all []plannedID
+	rt, err := m.Planner(func(p *PlannedTask) {
+		all = append(all, plannedID{p.ID, p.Internal, p.Name, slices.Clone(p.After)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return rt, &all
+}
+
+var mustNotRun = &Codelet{Name: "never", CPU: []Impl{func(*TaskContext) error { panic("a plan ran a kernel") }}}
+
+func TestPlanRunsNothing(t *testing.T) {
+	rt, all := newPlan(t, Machine{Workers: 3})
+	j := rt.NewJob(t.Context(), JobOptions{DetectStuck: true})
+	// more than this machine has
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{1 << 40}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{1 << 40}},
+		func(*iface.Buffer) error { panic("a plan filled data") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *UninitError
+	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: h, Mode: iface.R}}}); !errors.As(err, &e) {
+		t.Errorf("reading what nothing wrote: %v", err)
+	}
+	for _, o := range []Operand{{Handle: full, Mode: iface.R}, {Handle: h, Mode: iface.W}, {Handle: h, Mode: iface.Commute}, {Handle: h, Mode: iface.RW}} {
+		if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{o}, Name: o.Mode.String()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := j.Acquire(t.Context(), h, iface.RW)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := a.Buffer(); b.Dim[0] != 1<<40 || b.Ptr != nil {
+		t.Errorf("an acquired buffer has %d elements at %p; sizes and no memory are wanted", b.Dim[0], b.Ptr)
+	}
+	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: h, Mode: iface.R}}}); err != nil {
+		t.Fatal(err)
+	}
+	var stuck *StuckError
+	if err := j.Wait(t.Context()); !errors.As(err, &stuck) {
+		t.Errorf("waiting for what held data holds back: %v", err)
+	}
+	if err := a.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := rt.Nodes()[0].Allocated; got != 0 {
+		t.Errorf("a plan allocated %d bytes", got)
+	}
+	var names []string
+	for _, p := range *all {
+		names = append(names, p.internal+p.name)
+	}
+	if want := []string{"R", "W", "COMMUTE", "RW", "acquire", ""}; !slices.Equal(names, want) {
+		t.Errorf("planned %q, want %q", names, want)
+	}
+}
+
+func TestPlanTellsWhatTheEngineInserts(t *testing.T) {
+	rt, all := newPlan(t, Machine{Workers: 1})
+	j := rt.NewJob(t.Context(), JobOptions{})
+	h, err := rt.Register(DataSpec{Kind: iface.Variable, Elem: iface.F64, Reduce: &datamgr.Reduction{Name: "sum",
+		Init: func(*iface.Buffer) error { return nil }, Combine: func(into, from *iface.Buffer) error { return nil }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := j.SubmitTask(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: h, Mode: iface.Redux}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := j.NewGate()
+	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: h, Mode: iface.Redux}}, After: []Dependency{first, g}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: h, Mode: iface.R}}}); err != nil {
+		t.Fatal(err)
+	}
+	g.Open()
+	if err := j.Unregister(h); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []plannedID{{id: 1}, {id: 2, after: []int64{1}}, {id: -1, internal: "reduce"}, {id: 3}, {id: -2, internal: "unregister"}}
+	for i, p := range *all {
+		if i >= len(want) || p.id != want[i].id || p.internal != want[i].internal || !slices.Equal(p.after, want[i].after) {
+			t.Errorf("task %d of the plan is %+v, want %+v", i, p, want)
+		}
+	}
+	if len(*all) != len(want) {
+		t.Errorf("%d tasks were planned, want %d", len(*all), len(want))
+	}
+}
+
+// TestPlanForDevices plans for a machine with two memories: where tasks may run and
+// what is known of their times is said for each worker.
+func TestPlanForDevices(t *testing.T) {
+	m, err := sim.Parse("sim:cpu2gpu1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices, err := m.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		for _, d := range devices {
+			d.Close()
+		}
+	}()
+	var seconds [][]float64
+	rt, err := Machine{Workers: 2, Devices: devices, PerfDir: t.TempDir()}.Planner(func(p *PlannedTask) {
+		seconds = append(seconds, slices.Clone(p.Seconds))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	j := rt.NewJob(t.Context(), JobOptions{})
+	h, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{64}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := rt.Partition(h, filter.Blocks(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rt.Workers() != 3 {
+		t.Fatalf("the plan has %d workers, want 3", rt.Workers())
+	}
+	for _, ws := range [][]int{nil, {2}} {
+		if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Workers: ws, Operands: []Operand{{Handle: v.Parts[0], Mode: iface.RW}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Prefetch(h, 1, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(seconds) != 2 || !math.IsNaN(seconds[0][0]) || !math.IsNaN(seconds[0][2]) || seconds[1][0] >= 0 || !math.IsNaN(seconds[1][2]) {
+		t.Errorf("expected times are %v; NaN where a task may run and -1 elsewhere are wanted", seconds)
+	}
+	for _, n := range rt.Nodes() {
+		if n.Allocated != 0 {
+			t.Errorf("a plan allocated %d bytes on %s", n.Allocated, n.Name)
+		}
+	}
+}

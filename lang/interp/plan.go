@@ -1,0 +1,422 @@
+package interp
+
+// Plans: a script runs without kernels, on a runtime that plans. What a script reads
+// from data is unknown there. It stands for some number, and what is computed from it
+// is unknown, too: a running statement notes what it has read in Machine.unknown, and
+// what it stores in the frame. Where an unknown value decides which way a script goes,
+// each way is taken once, each time from the start: a path. So one path is always what
+// some run might do, in every detail, and the longest is shown.
+//
+// The code of plans is compiled apart, so that runs do not pay for it.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// maxPaths bounds the paths that are looked at.
+const maxPaths = 32
+
+// planning is the path that a machine takes, and what was found on it.
+type planning struct {
+	rec    *graph.Recorder
+	force  map[place]bool    // what the first unknown decision at a place is
+	count  map[place]int     // unknown decisions so far
+	tried  map[place][2]bool // ways that were taken, on all paths
+	noted  map[place]bool
+	ended  *diag.Diagnostic // why the path ended before the script
+	prints bool
+}
+
+// errPlanEnds ends a path at a place that needs a value which nobody knows.
+var errPlanEnds = errors.New("the plan ends here")
+
+// PlanConfig says what a plan is for.
+type PlanConfig struct {
+	Config
+	Machine engine.Machine
+	Tasks   int64 // on all paths together; 0: no limit
+}
+
+// Plan runs p, which CompilePlan made, without kernels, along each way that values
+// unknown may make it go. It returns the recorder of the path with the most tasks and
+// the number of paths. An error is the first that some path ran into.
+func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorder, paths int, err error) {
+	tried := map[place][2]bool{}
+	forced := map[place]bool{}
+	todo := []map[place]bool{nil}
+	var total int64
+	for len(todo) > 0 && paths < maxPaths {
+		pl := &planning{force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0}
+		todo = todo[1:]
+		paths++
+		if err = pl.run(ctx, p, cfg, &total); err != nil {
+			return nil, paths, err
+		}
+		if best == nil || pl.rec.Len() > best.Len() {
+			best = pl.rec
+		}
+		var left []place
+		for at, ways := range tried {
+			if ways[0] != ways[1] && !forced[at] {
+				left = append(left, at)
+			}
+		}
+		slices.SortFunc(left, func(a, b place) int { return cmp.Compare(a.at.Lo, b.at.Lo) })
+		for _, at := range left {
+			forced[at] = true
+			todo = append(todo, map[place]bool{at: !tried[at][1]})
+		}
+	}
+	return best, paths, nil
+}
+
+// run takes one path.
+func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total *int64) (err error) {
+	pl.rec = graph.NewRecorder(nil)
+	rt, err := cfg.Machine.Planner(func(t *engine.PlannedTask) {
+		*total++
+		pl.rec.Plan(t)
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := rt.Close(); err == nil {
+			err = e
+		}
+	}()
+	pl.rec.Machine(rt)
+	c := cfg.Config
+	c.Runtime = rt
+	c.OnView = func(parts []*datamgr.Handle, name func(k int) string) { pl.rec.View(parts, name) }
+	if !pl.prints {
+		c.Stdout = io.Discard
+	}
+	if cfg.Tasks > 0 {
+		if left := cfg.Tasks - *total; c.Limits.Tasks == 0 || left < c.Limits.Tasks {
+			c.Limits.Tasks = max(1, left)
+		}
+	}
+	m, err := newMachine(p, &c)
+	if err != nil {
+		return err
+	}
+	m.plan = pl
+	defer func() {
+		m.unknown = false
+		if e := m.Close(); err == nil {
+			err = e
+		}
+	}()
+	if err := m.checkOptions(); err != nil {
+		return err
+	}
+	err = m.enter(ctx, func() {
+		for k, u := range p.units {
+			m.runUnit(m.units[k], u, u.unit != p.main)
+		}
+		m.waitAll(place{})
+	})
+	m.unknown = false
+	if errors.Is(err, errPlanEnds) {
+		err = nil
+	}
+	return err
+}
+
+// note says once for each place that the tasks from here on depend on values.
+func (pl *planning) note(at place, format string, args ...any) {
+	if pl.noted[at] {
+		return
+	}
+	pl.noted[at] = true
+	s := at.span()
+	pl.rec.Note(graph.Site{File: s.File, Line: s.Start.Line, Col: s.Start.Col}, fmt.Sprintf(format, args...))
+}
+
+// stop ends the path: d was found about values that nobody knows.
+func (pl *planning) stop(d *diag.Diagnostic) {
+	if pl.ended == nil {
+		pl.ended = d
+		pl.rec.Note(graph.Site{File: d.Span.File, Line: d.Span.Start.Line, Col: d.Span.Start.Col},
+			"the plan ends here: what follows depends on a value that tasks compute")
+	}
+	panic(&raised{errPlanEnds})
+}
+
+// branch decides an unknown condition: the one way first, then the other.
+func (pl *planning) branch(at place) bool {
+	n := pl.count[at]
+	pl.count[at]++
+	way, forced := pl.force[at]
+	if !forced {
+		way = true
+	}
+	if n%2 == 1 {
+		way = !way
+	}
+	pl.take(at, way)
+	pl.note(at, "`%s` depends on a value that tasks compute; both ways were looked at", firstLine(at.source()))
+	return way
+}
+
+// round decides the unknown condition of a while: one more round, then none.
+func (pl *planning) round(at place, again bool) bool {
+	way := !again
+	if v, ok := pl.force[at]; ok && !again && pl.count[at] == 0 {
+		way = v
+	}
+	pl.count[at]++
+	pl.take(at, way)
+	pl.note(at, "how often this loop runs depends on a value that tasks compute: one more round is shown")
+	return way
+}
+
+func (pl *planning) take(at place, way bool) {
+	t := pl.tried[at]
+	if way {
+		t[1] = true
+	} else {
+		t[0] = true
+	}
+	pl.tried[at] = t
+}
+
+// loop notes whether a loop variable is known; a loop over an unknown range runs once.
+func (pl *planning) loop(f *frame, slot int, at place, r *Range) {
+	f.unk[slot] = f.m.unknown
+	if f.m.unknown {
+		f.m.unknown = false
+		pl.note(at, "how often this loop runs depends on a value that tasks compute: one round is shown")
+		*r = Range{r.Lo, r.Lo + 1, 1}
+	}
+}
+
+// operands notes that it is unknown which data a task uses.
+func (pl *planning) operands(m *Machine, at place) {
+	if m.unknown {
+		m.unknown = false
+		pl.note(at, "which data this task uses depends on a value that tasks compute")
+	}
+}
+
+// ---- code ------------------------------------------------------------------------
+
+// planned compiles a statement, which begins without having read anything.
+func (c *compiler) planned(s syntax.Stmt) stmt {
+	run := c.plainStmt(s)
+	return func(f *frame) ctl {
+		f.m.unknown = false
+		return run(f)
+	}
+}
+
+// known returns code that notes when the value of o is not known.
+func (c *compiler) known(o *types.Object) func(f *frame) {
+	slot := o.Slot
+	direct, unit := c.frameOf(o)
+	return func(f *frame) {
+		if !direct {
+			f = f.m.units[unit]
+		}
+		if slot < len(f.unk) && f.unk[slot] {
+			f.m.unknown = true
+		}
+	}
+}
+
+// holder returns how code reaches the frame of o, after the check that its statement
+// has run, where that is needed.
+func (c *compiler) holder(o *types.Object, at place) func(f *frame) *frame {
+	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
+		return func(f *frame) *frame { return f }
+	}
+	return c.global(o, at)
+}
+
+// marking notes in the frame whether what is stored is known.
+func marking(set setter, slot int) setter {
+	return func(from, to *frame) {
+		m := from.m
+		before := m.unknown
+		m.unknown = false
+		set(from, to)
+		to.unk[slot] = m.unknown
+		m.unknown = before
+	}
+}
+
+// apart makes texts beside each other: what is unknown of one is not of the others.
+func apart(text func(f *frame) string) func(f *frame) string {
+	return func(f *frame) string {
+		m := f.m
+		before := m.unknown
+		m.unknown = false
+		s := text(f)
+		m.unknown = m.unknown || before
+		return s
+	}
+}
+
+// spreading makes the result of a call unknown if it is.
+func spreading(call func(f *frame) *frame) func(f *frame) *frame {
+	return func(f *frame) *frame {
+		m := f.m
+		before := m.unknown
+		m.unknown = false
+		to := call(f)
+		m.unknown = before || to.retUnknown
+		return to
+	}
+}
+
+func (c *compiler) planReturn(s *syntax.Return) stmt {
+	run := c.plainReturn(s)
+	return func(f *frame) ctl {
+		k := run(f)
+		f.retUnknown = f.m.unknown
+		return k
+	}
+}
+
+func (c *compiler) planIf(s *syntax.If) stmt {
+	cond, then, at := c.bool(s.Cond), c.block(s.Then), c.place(s.Cond)
+	other := func(*frame) ctl { return next }
+	if s.Else != nil {
+		other = c.stmt(s.Else)
+	}
+	return func(f *frame) ctl {
+		m := f.m
+		yes := cond(f)
+		if m.unknown {
+			m.unknown = false
+			yes = m.plan.branch(at)
+		}
+		if yes {
+			return then(f)
+		}
+		return other(f)
+	}
+}
+
+func (c *compiler) planWhile(s *syntax.While) stmt {
+	cond, body, at := c.bool(s.Cond), c.block(s.Body), c.place(s.Cond)
+	return func(f *frame) ctl {
+		m := f.m
+		for again := false; ; {
+			if m.fuel--; m.fuel < 0 {
+				m.refuel(at)
+			}
+			m.unknown = false
+			yes := cond(f)
+			if m.unknown {
+				m.unknown = false
+				yes = m.plan.round(at, again)
+				again = true
+			}
+			if !yes {
+				return next
+			}
+			switch body(f) {
+			case brk:
+				return next
+			case ret:
+				return ret
+			}
+		}
+	}
+}
+
+// ---- values ----------------------------------------------------------------------
+
+// unknownValue is what value() gives in a plan.
+func (m *Machine) unknownValue(acc *engine.Access, h *Handle, at place) any {
+	isFloat := acc.Buffer().Elem.IsFloat()
+	if err := acc.Release(); err != nil {
+		m.raiseEngine(err, at, h)
+	}
+	m.unknown = true
+	if isFloat {
+		return 1.0
+	}
+	return int64(1)
+}
+
+// stand is what an unknown result of type t is taken to be.
+func stand(t *types.Type) any {
+	switch reprOf(t) {
+	case rInt:
+		return int64(1)
+	case rFloat:
+		return 1.0
+	case rBool:
+		return false
+	}
+	switch {
+	case t != nil && t.Kind == types.String:
+		return "?"
+	case t != nil && t.Kind == types.List:
+		l := newList(listKind(t), 0)
+		l.unknown = true
+		return l
+	}
+	return nil
+}
+
+// unknownText is how what is not known prints.
+func (m *Machine) unknownText(v any, at place) string {
+	if h, ok := v.(*Handle); ok {
+		m.unknown = false
+		s := m.handleText(h, at)
+		m.unknown = true
+		return s
+	}
+	return unwrittenElement
+}
+
+// seen is nil, or says of each element that it is not known: in a plan.
+func (m *Machine) seen() func(i, j int) bool {
+	if m.plan == nil {
+		return nil
+	}
+	return func(int, int) bool { return false }
+}
+
+func (a *Array) seen() func(i, j int) bool {
+	if a.cell == nil {
+		return nil
+	}
+	return func(int, int) bool { return false }
+}
+
+// SpanOf returns the place of an engine.Site that the interpreter made, of its Data.
+func SpanOf(data any) (diag.Span, bool) {
+	switch d := data.(type) {
+	case *insertSite:
+		return d.at.span(), true
+	case place:
+		return d.span(), d.file != nil
+	}
+	return diag.Span{}, false
+}
+
+// OperandSpan returns the place of an operand of an insert.
+func OperandSpan(data any, operand int) (diag.Span, bool) {
+	s, ok := data.(*insertSite)
+	if !ok || operand >= len(s.ops) {
+		return diag.Span{}, false
+	}
+	return s.ops[operand].at.span(), true
+}

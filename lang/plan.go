@@ -1,0 +1,109 @@
+package lang
+
+// Plans: what a program would submit, without running it.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/lang/interp"
+)
+
+// A Plan is the tasks that a program would submit, with their order. It does not
+// change, and may be used by several goroutines.
+type Plan struct {
+	// Graph is the tasks. Where a value that tasks compute decides what the script
+	// does, both ways were looked at, and this is the one with the most tasks: its
+	// Notes say where.
+	Graph *graph.Graph
+	// Paths is the number of ways that were looked at; 1 when nothing depends on
+	// values.
+	Paths int
+
+	prog *Program
+	opts []Option
+
+	measure  func() *graph.Measures
+	simulate func() *graph.Schedule
+}
+
+// planCode is the code of a program for plans, made when somebody plans.
+type planCode struct {
+	once sync.Once
+	code *interp.Program
+	err  error
+}
+
+// Plan runs the script without kernels, for machine m, and returns the tasks that it
+// would submit. Every insert is checked with real sizes and states, as in a run, and
+// the error is the one that a run would give. What a script reads from data is
+// unknown; what such values decide is looked at both ways, once. Data is neither
+// allocated nor copied; prints show `?` for what is unknown, nothing is saved, and
+// host functions are called with known arguments only. See Plan.Run.
+func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*Plan, error) {
+	rec, paths, err := p.plan(ctx, m, 0, opts)
+	if err != nil {
+		return nil, err
+	}
+	out := &Plan{Graph: rec.Graph(p.checked.Main.File.Source.Name), Paths: paths, prog: p, opts: opts}
+	out.measure = sync.OnceValue(func() *graph.Measures { return graph.Measure(out.Graph) })
+	out.simulate = sync.OnceValue(func() *graph.Schedule { return graph.Simulate(out.Graph) })
+	return out, nil
+}
+
+func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, opts []Option) (*graph.Recorder, int, error) {
+	p.planned.once.Do(func() { p.planned.code, p.planned.err = interp.CompilePlan(p.checked) })
+	if p.planned.err != nil {
+		return nil, 0, p.planned.err
+	}
+	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks}
+	return interp.Plan(ctx, p.planned.code, cfg)
+}
+
+// Run runs the program that was planned, with the same options, on rt: it submits the
+// tasks of the graph, as far as that is exact.
+func (p *Plan) Run(ctx context.Context, rt *engine.Runtime) (*Instance, error) {
+	return p.prog.Run(ctx, rt, p.opts...)
+}
+
+// Measures returns figures about the graph: counts, the critical path.
+func (p *Plan) Measures() *graph.Measures { return p.measure() }
+
+// Schedule predicts a run on the machine of the plan: its time, what is copied, the
+// most memory in use on each node.
+func (p *Plan) Schedule() *graph.Schedule { return p.simulate() }
+
+// GraphFormat and GraphUnit are what Graph takes; see package graph.
+type (
+	GraphFormat = graph.Format
+	GraphUnit   = graph.Unit
+)
+
+// Graph draws a plan.
+func Graph(w io.Writer, g *Plan, f GraphFormat, by GraphUnit) error {
+	return graph.Write(w, g.Graph, f, by)
+}
+
+// CheckPlan looks for errors that sizes and states show, by planning the script for
+// the CPUs of this machine, as far as maxTasks tasks (0: a million) go. Nothing is
+// printed. What depends on the machine or on data that is not bound is left to runs.
+func (p *Program) CheckPlan(ctx context.Context, maxTasks int64, opts ...Option) error {
+	if maxTasks <= 0 {
+		maxTasks = 1 << 20
+	}
+	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, append(slices.Clone(opts), Stdout(io.Discard)))
+	var limit *LimitError
+	if errors.As(err, &limit) && limit.Kind == "tasks" && limit.Limit <= maxTasks {
+		return nil // this far it is right
+	}
+	var d *Diagnostic
+	if errors.As(err, &d) && (d.Code == "E0803" || d.Code == "E0904" || d.Code == "E0704") {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,251 @@
+package lang_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+// planOf plans a script for one worker.
+func planOf(t *testing.T, src string, opts ...lang.Option) (*lang.Plan, string, error) {
+	t.Helper()
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	prog, ds := comp.Compile(t.Context(), "p.spu", []byte(src))
+	if prog == nil {
+		t.Fatal(ds.Err())
+	}
+	var out bytes.Buffer
+	p, err := prog.Plan(t.Context(), engine.Machine{Workers: 2, PerfDir: t.TempDir()}, append(opts, lang.Stdout(&out))...)
+	return p, out.String(), err
+}
+
+// names writes the tasks of a plan: "set(x) add(x)".
+func names(p *lang.Plan) string {
+	var all []string
+	for i := range p.Graph.Tasks {
+		t := &p.Graph.Tasks[i]
+		if t.Light() {
+			continue
+		}
+		var ops []string
+		for _, o := range t.Operands {
+			ops = append(ops, p.Graph.Handles[o.Handle].Name)
+		}
+		all = append(all, t.Codelet+"("+strings.Join(ops, " ")+")")
+	}
+	return strings.Join(all, " ")
+}
+
+const steps = `
+codelet set(x: W vector[f64], v: f64) { each i in x { x[i] = v } }
+codelet add(x: RW vector[f64], v: f64) { each i in x { x[i] += v } }
+codelet head(x: R vector[f64], y: W variable[f64]) { y = x[0] }
+register x = vector[f64](1024Gi)
+register y = variable[f64]()
+partition x by blocks(4)
+`
+
+func TestPlan(t *testing.T) {
+	for _, c := range []struct{ name, src, want, out, notes string }{
+		{"data too large for any machine", `
+for i in 0..4 { insert set(W x[i], 1.0) }
+insert head(R x, W y)`, "set(x[0]) set(x[1]) set(x[2]) set(x[3]) head(x y)", "", ""},
+		{"values print as unknown", `
+insert set(W x, 1.0)
+insert head(R x, W y)
+let v = value(y)
+print(v, f"{v:.2f} {1 + 1}", v > 0.0, len(x.n .. x.n + 3))
+print(y)
+acquire R x as a { print(a[3], a[0..2], len(a)) }
+assert v == 7.0`, "set(x) head(x y)", "? ? 2 ? 3\nvariable[f64]: ?\n? ? 1099511627776\n", ""},
+		{"both ways of an if, the longer is shown", `
+insert set(W x, 1.0)
+insert head(R x, W y)
+if value(y) > 0.0 { insert add(RW x[0], 1.0) } else {
+    insert add(RW x[1], 1.0)
+    insert add(RW x[2], 1.0)
+}`, "set(x) head(x y) add(x[1]) add(x[2])", "", "p.spu:9: `value(y) > 0.0` depends on a value that tasks compute; both ways were looked at"},
+		{"a loop until a value is small", `
+insert set(W x, 1.0)
+let k = 0
+let done = false
+while k < 100 and not done {
+    insert add(RW x, 1.0)
+    insert head(R x, W y)
+    k += 1
+    if k % 3 == 0 { done = value(y) < 1.0 }
+}
+print(k, done)`, "set(x) " + strings.Repeat("add(x) head(x y) ", 3) + "add(x) head(x y)", "4 ?\n", "p.spu:10: how often this loop runs depends on a value that tasks compute: one more round is shown"},
+		{"a break that a value decides", `
+insert set(W x, 1.0)
+for i in 0..10 {
+    insert head(R x, W y)
+    if value(y) > 3.0 { break }
+}`, "set(x) head(x y) head(x y)", "", "p.spu:10: `value(y) > 3.0` depends on a value that tasks compute; both ways were looked at"},
+		{"through functions, lists and arithmetic", `
+func f(a: float) -> float { return a * 2.0 }
+func g(a: float) -> int { if a > 0.0 { return 1 }
+    return 2 }
+insert set(W x, 1.0)
+insert head(R x, W y)
+let l = [1.0, 2.0]
+let k = l[0] + f(3.0)
+l[1] = f(value(y))
+print(k, l, l[1], f(k), g(k))`, "set(x) head(x y)", "7.0 ? ? 14.0 1\n", ""},
+		{"which data is not known", `
+insert set(W x, 1.0)
+insert head(R x, W y)
+let k = int(value(y))
+insert add(RW x[k], 1.0)`, "set(x) head(x y) add(x[1])", "", "p.spu:10: which data this task uses depends on a value that tasks compute"},
+		{"how many is not known", `
+insert set(W x, 1.0)
+insert head(R x, W y)
+let n = int(value(y) * 5.0)
+for i in 0..n { insert add(RW x, float(i)) }
+insert add(RW x, 0.5)`, "set(x) head(x y) add(x) add(x)", "", "p.spu:10: how often this loop runs depends on a value that tasks compute: one round is shown"},
+		{"an error about unknown values ends the plan, and is none", `
+insert set(W x, 1.0)
+insert head(R x, W y)
+let k = int(value(y)) + 99
+insert add(RW x[k], 1.0)
+insert add(RW x, 1.0)`, "set(x) head(x y)", "", "p.spu:10: the plan ends here: what follows depends on a value that tasks compute"},
+		{"gates and after", `
+let g = gate()
+let a = insert set(W x, 1.0) with after = [g]
+open(g)
+insert set(W y0, 2.0) with after = [a]`, "set(x) set(y0)", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			src := strings.Replace(steps, "register y =", "register y0 = vector[f64](4)\nregister y =", 1)
+			if !strings.Contains(c.src, "y0") {
+				src = steps
+			}
+			p, out, err := planOf(t, strings.TrimSpace(src)+c.src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(p); got != strings.TrimSpace(c.want) {
+				t.Errorf("planned  %s\nwant     %s", got, c.want)
+			}
+			if out != c.out {
+				t.Errorf("printed %q, want %q", out, c.out)
+			}
+			var notes []string
+			for _, n := range p.Graph.Notes {
+				notes = append(notes, fmt.Sprintf("%v: %s", n.At, n.Text))
+			}
+			if got := strings.Join(notes, "\n"); got != c.notes {
+				t.Errorf("notes:\n%s\nwant:\n%s", got, c.notes)
+			}
+			if (len(notes) == 0) != p.Graph.Exact() {
+				t.Error("a plan is exact when it has no notes")
+			}
+		})
+	}
+}
+
+// TestPlanFindsErrors of all ways, and says of each what a run would say.
+func TestPlanFindsErrors(t *testing.T) {
+	for _, c := range []struct{ src, code string }{
+		{"insert set(W x[0], 1.0)\ninsert head(R x[1], W y)", "E0401"},
+		{"for i in 0..=4 { insert set(W x[i], 1.0) }", "E0501"},
+		{"insert set(W x, 1.0)\ninsert head(R x, W y)\nif value(y) > 0.0 { print(1) } else { insert set(W x[4], 1.0) }", "E0501"},
+		{"insert set(W x, 1.0)\ninsert head(R x, W y)\nlet u = value(y)\ninsert set(W x[4], 1.0)", "E0501"},
+		{"insert set(W x, 1.0)\ninsert head(R x, W y)\nprint(value(y))\nassert 1 == 2", "R0102"},
+		{"let gs = [gate()]\ninsert set(W x, 1.0) with after = gs", "R0104"},
+		{"insert set(W x, 1.0)\nacquire R x as a\nprint(a[4096Gi])\nrelease a", "R0105"},
+	} {
+		_, _, err := planOf(t, strings.TrimSpace(steps)+"\n"+c.src)
+		var d *lang.Diagnostic
+		if !errors.As(err, &d) || d.Code != c.code {
+			t.Errorf("%s\ngives %v, want %s", c.src, err, c.code)
+		}
+	}
+}
+
+// TestPlanIsTheRun compares the tasks of a plan with those of a run of it.
+func TestPlanIsTheRun(t *testing.T) {
+	src := `
+codelet set(x: W vector[f64], v: f64) { each i in x { x[i] = v } }
+codelet dot(x: R vector[f64], acc: RW variable[f64]) { acc += sum i in x { x[i] * x[i] } }
+register x = vector[f64](64)
+register acc = variable[f64](reduce = sum)
+partition x by blocks(4)
+func round(v: float) { for b in 0..4 { insert set(W x[b], v)
+        insert dot(R x[b], REDUX acc) } }
+for k in 0..3 { round(float(k)) }
+print(value(acc))
+`
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	prog, ds := comp.Compile(t.Context(), "p.spu", []byte(src))
+	if prog == nil {
+		t.Fatal(ds.Err())
+	}
+	var out bytes.Buffer
+	p, err := prog.Plan(t.Context(), engine.Machine{Workers: 1, PerfDir: t.TempDir()}, lang.Stdout(&out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := &engine.Journal{}
+	rt := lang.Must(engine.New(engine.Options{Workers: 2, Listener: journal}))
+	defer rt.Close()
+	out.Reset()
+	inst, err := p.Run(t.Context(), rt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inst.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "320.0\n" {
+		t.Errorf("the run printed %q", out.String())
+	}
+	type task struct {
+		codelet string
+		line    int
+		modes   string
+	}
+	var planned, ran []task
+	for i := range p.Graph.Tasks {
+		x := &p.Graph.Tasks[i]
+		var modes []string
+		for _, o := range x.Operands {
+			modes = append(modes, o.Mode.String())
+		}
+		planned = append(planned, task{x.Codelet, p.Graph.SiteOf(x).Line, strings.Join(modes, " ")})
+	}
+	for _, e := range journal.Entries() {
+		if e.Kind != engine.TaskSubmitted {
+			continue
+		}
+		x := task{codelet: "(" + e.Internal + ")"}
+		if e.Codelet != nil {
+			x.codelet = e.Codelet.Name
+		}
+		if e.Origin.Site != nil {
+			x.line = e.Origin.Site.Line
+		}
+		var modes []string
+		for _, o := range e.Operands {
+			modes = append(modes, o.Mode.String())
+		}
+		x.modes = strings.Join(modes, " ")
+		ran = append(ran, x)
+	}
+	if !slices.Equal(planned, ran) {
+		t.Errorf("planned %v\nran     %v", planned, ran)
+	}
+	if m := p.Measures(); m.Tasks != 25 || m.Length != 7 {
+		t.Errorf("%d tasks, %d on the longest path; want 25 and 7", m.Tasks, m.Length)
+	}
+	var b bytes.Buffer
+	if err := lang.Graph(&b, p, "mermaid", "codelet"); err != nil || !strings.Contains(b.String(), "set × 12") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}
