@@ -145,6 +145,9 @@ func (p *Placement) admit(n *node, ops []Operand) error {
 		for i := range needs {
 			needs[i].unpin()
 		}
+		if n.room() >= missing && n.makeRoom() {
+			continue // there is less than the count says: others use the device, too
+		}
 		if n.unsaved != nil {
 			if unsaved++; unsaved == 3 {
 				return errors.Join(err, n.unsaved)
@@ -204,7 +207,7 @@ func (n *node) waits(seen uint64) bool {
 // error there is nothing of that.
 func (p *Placement) take(n *node, needs []need, ops []Operand, missing int64) error {
 	if room := n.room(); room < missing {
-		return &accel.NoMemoryError{Node: n.mem.Name(), Want: missing, Allocated: n.mem.Allocated(), Capacity: n.mem.Capacity()}
+		return &accel.NoMemoryError{Node: n.mem.Name(), Want: missing, Allocated: n.mem.Capacity() - room, Capacity: n.mem.Capacity()}
 	}
 	made := make([]bool, len(needs))
 	var err error
@@ -270,10 +273,10 @@ func (p *Placement) takePrivate(n *node, ops []Operand) error {
 			continue
 		}
 		bytes := ops[i].Handle.bytes()
-		at, err := n.mem.Alloc(bytes)
+		at, err := n.alloc(bytes)
 		if err != nil {
 			for _, v := range p.private {
-				n.mem.Free(v.p, v.bytes)
+				n.free(v.p, v.bytes)
 			}
 			p.private = p.private[:0]
 			return err
@@ -335,7 +338,7 @@ func (p *Placement) freePrivate() {
 	}
 	n := p.node
 	for _, v := range p.private {
-		n.mem.Free(v.p, v.bytes)
+		n.free(v.p, v.bytes)
 	}
 	clear(p.private)
 	p.private = p.private[:0]

@@ -131,11 +131,14 @@ func (v *victim) before(o *victim) bool {
 // victims are the instances on a node, as a heap.
 type victims []victim
 
-// victims returns what is on n.
-func (n *node) victims() victims {
+// victims returns what is on n of data of g, nil for all.
+func (n *node) victims(g *Registry) victims {
 	n.mu.Lock()
-	all := make(victims, len(n.mu.insts))
-	for i, in := range n.mu.insts {
+	all := make(victims, 0, len(n.mu.insts))
+	for _, in := range n.mu.insts {
+		if g != nil && in.d.reg != g {
+			continue
+		}
 		next, used := int64(never), in.used
 		if discardable(in.handles) {
 			used = 0
@@ -145,7 +148,7 @@ func (n *node) victims() victims {
 				next = min(next, h.nextUse())
 			}
 		}
-		all[i] = victim{in, next, used}
+		all = append(all, victim{in, next, used})
 	}
 	n.mu.Unlock()
 	for i := len(all)/2 - 1; i >= 0; i-- {

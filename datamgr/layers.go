@@ -69,7 +69,7 @@ func (d *Datum) makeLocked(n *node, box Box) (*instance, error) {
 		return nil, nil
 	}
 	in := &instance{d: d, node: n, box: box, bytes: d.bytesOf(&box), layer: k + 1}
-	p, err := n.mem.Alloc(in.bytes)
+	p, err := n.alloc(in.bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (d *Datum) removeLocked(in *instance) {
 	l.insts = slices.DeleteFunc(l.insts, func(o *instance) bool { return o == in })
 	in.gone = true
 	n := in.node
-	n.mem.Free(in.ptr, in.bytes)
+	n.free(in.ptr, in.bytes)
 	if n.id > 0 {
 		n.mu.Lock()
 		n.mu.insts = slices.DeleteFunc(n.mu.insts, func(o *instance) bool { return o == in })

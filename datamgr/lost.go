@@ -34,12 +34,11 @@ func (g *Registry) lose(n *node, err *accel.LostError) {
 	if g.onLoss != nil {
 		why = g.onLoss(n.id, err)
 	}
-	n.mu.Lock()
-	ins := slices.Clone(n.mu.insts) // who makes one now sees that n is lost before it becomes valid
-	n.mu.Unlock()
+	ins := n.instancesOf(g) // who makes one now sees that n is lost before it becomes valid
 	for _, in := range ins {
 		in.d.lose(in, why)
 	}
+	n.giveBack(1<<63 - 1)
 	n.mu.Lock()
 	n.mu.changes++
 	n.mu.wake.Broadcast()
@@ -81,9 +80,7 @@ func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
 // abandon takes away what is left on n. It returns how many bytes were nowhere
 // else, and why they could not be saved.
 func (g *Registry) abandon(n *node) (bytes int64, err error) {
-	n.mu.Lock()
-	ins := slices.Clone(n.mu.insts)
-	n.mu.Unlock()
+	ins := n.instancesOf(g)
 	for _, in := range ins {
 		d := in.d
 		d.mu.Lock()

@@ -10,7 +10,6 @@ package datamgr
 // themselves.
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/starpush/starpush/accel"
@@ -25,29 +24,16 @@ type node struct {
 	links   []*link      // to each node, itself included; fixed before data is registered
 	stop    *node        // main memory, where bytes stop on their way if there is no direct one
 	streams streams
-	unsaved error                           // of the last eviction; belongs to whose turn it is
 	lost    atomic.Pointer[accel.LostError] // the device is lost: nothing is there any more
 	evicted struct{ times, bytes atomic.Int64 }
 	needed  atomic.Int64 // bytes that had to come here
 	busy    meter
-	mu      struct {
-		sync.Mutex
-		wake    *sync.Cond  // the turn, or changes
-		insts   []*instance // of all data
-		pinned  int         // how many of them are in use, but for those that only the program holds
-		private int         // tasks that have private memory
-		changes uint64      // what may make room: instances that nobody uses any more, memory given back
-		uses    int64       // a clock: counts the tasks that got instances
-		last    uint64      // ticket given out last
-		turn    uint64      // ticket whose owner looks for room
-	}
+	*pool   // mu is its
 }
 
 func newNode(id int, mem accel.Memory, dev accel.Device) *node {
-	n := &node{id: id, mem: mem, dev: dev, links: []*link{{}}}
+	n := &node{id: id, mem: mem, dev: dev, links: []*link{{}}, pool: poolOf(mem, dev != nil)}
 	n.stop = n
-	n.mu.wake = sync.NewCond(&n.mu.Mutex)
-	n.mu.turn = 1
 	return n
 }
 
@@ -103,9 +89,6 @@ func (n *node) leave() {
 	n.mu.Unlock()
 }
 
-// room is how many bytes are free.
-func (n *node) room() int64 { return n.mem.Capacity() - n.mem.Allocated() }
-
 // seen returns what await is to be given: taken before the caller looks at what
 // may change.
 func (n *node) seen() uint64 {
@@ -135,9 +118,12 @@ func (n *node) inUse() bool {
 // else the one that is needed last; between equals the least recently used.
 // What it alone holds goes to main memory first. False: there is none, or none
 // whose content could be saved. The caller's turn.
-func (n *node) evict() (bytes int64, done bool) {
+func (n *node) evict() (bytes int64, done bool) { return n.evictOf(nil) }
+
+// evictOf is evict for data of one registry; nil: of all that share the memory.
+func (n *node) evictOf(g *Registry) (bytes int64, done bool) {
 	n.unsaved = nil
-	all := n.victims()
+	all := n.victims(g)
 	var unneeded []*instance
 	for len(all) > 0 && all[0].next == never {
 		in := all.pop().in
@@ -229,14 +215,15 @@ func (d *Datum) onlyInLocked(in *instance) (only *Fragment) {
 func (g *Registry) CloseNodes() (bytes int64, err error) {
 	for _, n := range g.nodes[1:] {
 		n.enter()
-		for _, more := n.evict(); more; _, more = n.evict() {
+		for _, more := n.evictOf(g); more; _, more = n.evictOf(g) {
 		}
+		b, e := g.abandon(n) // others who share the memory do not try meanwhile
 		n.leave()
-		b, e := g.abandon(n)
 		if bytes += b; err == nil {
 			err = e
 		}
 		n.closeStreams()
+		n.pool.close()
 	}
 	return bytes, err
 }

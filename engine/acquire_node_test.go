@@ -70,8 +70,8 @@ func TestAcquireOnDevice(t *testing.T) {
 	if want := []int64{11, 4, 0, 7}; !slices.Equal(x, want) {
 		t.Errorf("%v at home, want %v", x, want)
 	}
-	if m := dev[0].Memory(); m.Allocated() != 0 {
-		t.Errorf("%d bytes left on the device", m.Allocated())
+	if m := rt.Nodes()[1]; m.Allocated != 0 {
+		t.Errorf("%d bytes left on the device", m.Allocated)
 	}
 }
 

@@ -147,6 +147,7 @@ func (rt *Runtime) Nodes() []NodeInfo {
 	for k, d := range rt.devices {
 		if rt.nodeOf[k] == len(all) {
 			all = append(all, nodeInfo(d.Memory()))
+			all[rt.nodeOf[k]].Allocated -= rt.reg.Kept(rt.nodeOf[k])
 		}
 	}
 	return all

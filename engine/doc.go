@@ -29,7 +29,7 @@
 //	a datum's lock (package datamgr)
 //	a node's lock, an access lock, an accumulator's lock, a publisher's lock (package datamgr)
 //	gangs.mu
-//	leaves: Task.mu, gang.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
+//	leaves: the lock of pools (package datamgr), Task.mu, gang.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
 //
 // No lock except the drain lock is held while a kernel, a shape function, a
 // reduction, a filter, a hook or a callback runs. Only the event of a submission is sent
