@@ -6,12 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -80,7 +79,7 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
 	}
-	var times []float64
+	var times []time.Duration
 	for k := 0; k < warm+runs && err == nil; k++ {
 		began := time.Now()
 		var inst *lang.Instance
@@ -88,7 +87,7 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 			err = inst.Close()
 		}
 		if k >= warm {
-			times = append(times, time.Since(began).Seconds())
+			times = append(times, time.Since(began))
 		}
 	}
 	stats, _ := watch.stats()
@@ -103,12 +102,14 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 	return a.endRuntime(rt, o, status(code))
 }
 
-// sayBench shows the times of the runs, in seconds.
-func (a *app) sayBench(file, machine string, warm int, times []float64) {
-	sorted := slices.Sorted(slices.Values(times))
-	mean, deviation := meanOf(times)
-	median := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+// sayBench shows how long the runs took.
+func (a *app) sayBench(file, machine string, warm int, runs []time.Duration) {
+	t := repl.TimesOf(runs)
 	if a.json != nil {
+		var seconds []float64
+		for _, d := range runs {
+			seconds = append(seconds, d.Seconds())
+		}
 		a.json.line(struct {
 			T         string    `json:"t"`
 			File      string    `json:"file"`
@@ -120,27 +121,11 @@ func (a *app) sayBench(file, machine string, warm int, times []float64) {
 			Mean      float64   `json:"mean"`
 			Deviation float64   `json:"deviation"`
 			Max       float64   `json:"max"`
-		}{"bench", file, warm, a.tasks, times, sorted[0], median, mean, deviation, sorted[len(sorted)-1]})
+		}{"bench", file, warm, a.tasks, seconds, t.Min.Seconds(), t.Median.Seconds(), t.Mean.Seconds(), t.Deviation.Seconds(), t.Max.Seconds()})
 		return
 	}
-	fmt.Fprintf(a.con.out, "%s: %d runs after %d that do not count, %s\n", file, len(times), warm, machine)
-	fmt.Fprintf(a.con.out, "least %s, median %s, mean %s ± %s, largest %s\n", timeText(sorted[0]), timeText(median),
-		timeText(mean), timeText(deviation), timeText(sorted[len(sorted)-1]))
-	if a.tasks > 0 && median > 0 {
-		fmt.Fprintf(a.con.out, "%d tasks a run, %s for each\n", a.tasks, timeText(median/float64(a.tasks)))
+	fmt.Fprintf(a.con.out, "%s: %d runs after %d that do not count, %s\n%v\n", file, len(runs), warm, machine, t)
+	if a.tasks > 0 {
+		fmt.Fprintf(a.con.out, "%d tasks a run, %s for each\n", a.tasks, durationText(t.Median/time.Duration(a.tasks)))
 	}
-}
-
-// meanOf returns the mean and the standard deviation of a sample, which is 0 for one.
-func meanOf(x []float64) (mean, deviation float64) {
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	if len(x) == 1 {
-		return mean, 0
-	}
-	for _, v := range x {
-		deviation += (v - mean) * (v - mean) / float64(len(x)-1)
-	}
-	return mean, math.Sqrt(deviation)
 }

@@ -111,6 +111,10 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 			Faint:  a.painter(a.con.out, color.Faint),
 		},
 		History: history, ReadFile: os.ReadFile, WriteFile: writeFile, Echo: interactive,
+		Check: func(ctx context.Context, name string, src []byte) lang.Diagnostics {
+			_, diags := comp.Compile(ctx, name, src)
+			return diags
+		},
 		Params: func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error) {
 			prog, diags := comp.Compile(ctx, name, src)
 			if prog == nil {
@@ -120,6 +124,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 		},
 	})
 	if interactive {
+		shell.Edit = a.edit
 		shell.Progress = func() func() {
 			return a.showProgress(o, func() (engine.Stats, bool) { return session.Stats(), true }).stop
 		}

@@ -169,11 +169,17 @@ func (s *Shell) fail(src string, before lang.Stats, err error) {
 // cancelReport says what Ctrl-C did: "^C cancelled: 3 tasks dropped, 2 finished;
 // x[3], x[4] have no valid value".
 func (s *Shell) cancelReport(before lang.Stats) string {
-	after := s.Session.Stats()
 	text := "^C cancelled"
 	if s.Echo {
 		text = clearLine + text // instead of what the terminal has shown
 	}
+	return s.report(text, before)
+}
+
+// report adds to text what became of the tasks since before, and which data lost
+// its value.
+func (s *Shell) report(text string, before lang.Stats) string {
+	after := s.Session.Stats()
 	var did []string
 	for _, n := range []struct {
 		count int64

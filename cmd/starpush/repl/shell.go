@@ -44,6 +44,10 @@ type Config struct {
 	WriteFile func(name string, data []byte) error
 	// Params turns "name=value" words into options for a script that :load runs.
 	Params func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error)
+	// Check compiles a script for :check.
+	Check func(ctx context.Context, name string, src []byte) lang.Diagnostics
+	// Edit lets the person change a text in an editor; nil: there is none.
+	Edit func(ctx context.Context, text string) (string, error)
 	// Progress, if not nil, starts to show how a statement gets on, and returns what
 	// ends that.
 	Progress func() (stop func())
@@ -69,6 +73,9 @@ type Shell struct {
 	presses presses
 	entries []string     // entries of this session, numbered from 1 for :!n
 	timing  bool         // :time on
+	silent  bool         // :set autoprint off
+	bell    bool         // :set bell on
+	width   int          // :set width, 0: that of the terminal
 	pending chan outcome // a statement that Ctrl-C left behind, nil when there is none
 	leave   *int         // exit status once the conversation is over
 	depth   int          // of :load inside :load
@@ -84,7 +91,15 @@ func New(c Config) *Shell {
 	if c.Style == nil {
 		c.Style = func() lang.Style { return lang.Style{} }
 	}
-	return &Shell{Config: c, presses: presses{now: time.Now}, now: time.Now}
+	s := &Shell{Config: c, presses: presses{now: time.Now}, now: time.Now}
+	s.Style = func() lang.Style {
+		st := c.Style()
+		if s.width > 0 {
+			st.Width = s.width
+		}
+		return st
+	}
+	return s
 }
 
 // Run talks until the input ends or a command leaves, and returns the exit
@@ -216,6 +231,9 @@ func (s *Shell) statement(ctx context.Context, src string) bool {
 	return s.outcome(ctx, src, func(ctx context.Context) (lang.Result, error) { return s.Session.Eval(ctx, src) })
 }
 
+// bellAfter is how long a statement takes that a person may have turned away from.
+const bellAfter = 5 * time.Second
+
 // outcome runs statements, whose text is src, and shows what comes of them.
 func (s *Shell) outcome(ctx context.Context, src string, run func(context.Context) (lang.Result, error)) bool {
 	before := s.Session.Stats()
@@ -230,7 +248,10 @@ func (s *Shell) outcome(ctx context.Context, src string, run func(context.Contex
 	if res.Inserted > 0 {
 		fmt.Fprintln(s.Out, plural(int64(res.Inserted), "task")+" inserted")
 	}
-	if res.Value != "" {
+	if s.bell && took >= bellAfter {
+		fmt.Fprint(s.Err, "\a")
+	}
+	if res.Value != "" && !s.silent {
 		fmt.Fprintln(s.Out, strings.TrimSuffix(res.Value, "\n"))
 	}
 	if s.timing {

@@ -156,6 +156,16 @@ func newShell(t *testing.T, screen io.Writer, interrupts chan struct{}) (*Shell,
 		Session: session, Machine: fakeMachine{}, Out: screen, Err: screen, Interrupts: interrupts,
 		ReadFile:  os.ReadFile,
 		WriteFile: func(name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
+		Check: func(ctx context.Context, name string, src []byte) lang.Diagnostics {
+			_, ds := comp.Compile(ctx, name, src)
+			return ds
+		},
+		Edit: func(_ context.Context, text string) (string, error) { // this editor knows one change
+			if strings.Contains(text, "2") {
+				return "", errors.New("the editor failed")
+			}
+			return strings.ReplaceAll(text, "1", "2"), nil
+		},
 	})
 	clock := time.Unix(0, 0)
 	shell.now = func() time.Time { clock = clock.Add(1500 * time.Microsecond); return clock }
