@@ -1,9 +1,10 @@
 package sched
 
 // lws, local work stealing: a worker runs first what its last task released,
-// in the cache that the data is still in, unless what waits uses as much of
-// that; who has nothing takes half of what the submitter or a neighbour has. Items with a priority are kept apart: above
-// zero before all others, highest first, below zero after all others.
+// in the cache that the data is still in, unless tasks are long and one that waits
+// uses as much of that; who has nothing takes half of what the submitter or a
+// neighbour has. Items with a priority are kept apart: above zero before all others,
+// highest first, below zero after all others.
 
 type lws struct {
 	m         Machine
@@ -18,6 +19,7 @@ type lws struct {
 type local struct {
 	next  *Item // released first by the last task; the worker's own
 	queue ring
+	near  near // from the queue, while tasks are long
 	reuse *reuse
 	_     [64]byte
 }
@@ -56,6 +58,9 @@ func (p *lws) Push(it *Item, from int) int {
 	w := &p.workers[from]
 	if w.next == nil {
 		w.next = it
+		if w.near.n.Load() != 0 { // something there may go first
+			return Anyone
+		}
 		return Nobody
 	}
 	if !w.queue.push(it) {
@@ -93,8 +98,14 @@ func (p *lws) choose(id int) *Item {
 		p.share(w)
 		return it
 	}
-	if w.next != nil {
-		return p.follow(w)
+	if w.reuse.long || w.near.n.Load() != 0 {
+		if it := p.nearest(w); it != nil {
+			return it
+		}
+	}
+	if it := w.next; it != nil {
+		w.next = nil
+		return it
 	}
 	if it := w.queue.pop(); it != nil {
 		return it
@@ -106,6 +117,9 @@ func (p *lws) choose(id int) *Item {
 	for i := 1; it == nil && i < len(p.workers); i++ {
 		it = p.workers[(id+i)%len(p.workers)].queue.take(&w.queue)
 	}
+	for i := 1; it == nil && i < len(p.workers); i++ {
+		it = p.workers[(id+i)%len(p.workers)].near.take(w.reuse, 0)
+	}
 	if it != nil {
 		return it
 	}
@@ -115,24 +129,24 @@ func (p *lws) choose(id int) *Item {
 	return p.pinned.other(id)
 }
 
-// follow returns what the worker's last task released, or, when that one took
-// long, what has waited longest, if that shares as much data with it. The queue
-// must not look empty meanwhile: others would go to sleep.
-func (p *lws) follow(w *local) *Item {
-	it := w.next
-	w.next = nil
-	if !w.reuse.long || w.queue.length() < 2 {
-		return it
+// nearest returns the waiting item that uses most of what the worker's last task
+// used, nil when what that one released goes first, or nothing waits.
+func (p *lws) nearest(w *local) *Item {
+	least := int64(0)
+	if w.reuse.long {
+		w.near.fill(&p.m, &w.queue, w.reuse)
+		if w.next != nil {
+			u := w.reuse.look(&p.m, w.next)
+			least = w.reuse.shares(&u)
+		}
 	}
-	waits := w.queue.pop()
-	if waits == nil {
-		return it
+	if w.next != nil {
+		least = max(least, 1)
 	}
-	if w.reuse.shares(&p.m, waits) >= w.reuse.shares(&p.m, it) {
-		it, waits = waits, it
+	it := w.near.take(w.reuse, least)
+	if it != nil {
+		p.share(w)
 	}
-	w.next = waits
-	p.share(w)
 	return it
 }
 
@@ -144,7 +158,7 @@ func (p *lws) Empty() bool {
 		return false
 	}
 	for i := range p.workers {
-		if !p.workers[i].queue.empty() {
+		if w := &p.workers[i]; !w.queue.empty() || w.near.n.Load() != 0 {
 			return false
 		}
 	}

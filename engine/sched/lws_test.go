@@ -11,7 +11,10 @@ func reusing(t *testing.T, took float64, uses map[int64][]int64) *lws {
 	t.Helper()
 	now := 1.0
 	m := CPUs(2)
-	m.Now = func() float64 { return now }
+	m.Now = func() float64 { // nobody asks after more than so many items
+		now += manyItems * took
+		return now
+	}
 	m.Data = func(it *Item, visit func(id, bytes int64)) {
 		for _, id := range uses[it.Order] {
 			visit(id, 1000)
@@ -23,7 +26,6 @@ func reusing(t *testing.T, took float64, uses map[int64][]int64) *lws {
 		if p.Pop(0) == nil {
 			t.Fatal("an item is lost")
 		}
-		now += took
 	}
 	return p
 }
@@ -46,7 +48,7 @@ func order(p *lws, others ...int64) []int64 {
 // TestLWSReuse: after a long task the worker goes on with the item that uses most
 // of the task's data; what its task released first goes first only otherwise.
 func TestLWSReuse(t *testing.T) {
-	uses := map[int64][]int64{1: {1, 2, 3}, 2: {3, 8, 9}, 3: {1, 4, 5}, 4: {6, 7}, 5: {4, 5}}
+	uses := map[int64][]int64{1: {1, 2, 3}, 2: {3, 8, 9}, 3: {1, 4, 5}, 4: {6, 7}, 5: {4, 5}, 6: {2, 3, 9}, 7: {8, 2}}
 	for _, c := range []struct {
 		name   string
 		took   float64
@@ -54,15 +56,73 @@ func TestLWSReuse(t *testing.T) {
 		want   []int64
 	}{
 		{"short", 1e-6, []int64{2, 3, 4}, []int64{2, 3, 4}},
-		{"as much", 1e-3, []int64{2, 3, 4}, []int64{3, 4, 2}},
-		{"less", 1e-3, []int64{2, 4, 3}, []int64{2, 3, 4}},
-		{"few", 1e-3, []int64{2, 3}, []int64{2, 3}},
+		{"most", 1e-3, []int64{4, 2, 6, 3}, []int64{6, 2, 3, 4}},
+		{"first operand", 1e-3, []int64{2, 3, 4}, []int64{3, 4, 2}},
+		{"as much, newest", 1e-3, []int64{4, 2, 7}, []int64{7, 2, 4}},
+		{"less", 1e-3, []int64{6, 3}, []int64{6, 3}},
+		{"nothing, released first", 1e-3, []int64{4, 5}, []int64{4, 5}},
+		{"one waits", 1e-3, []int64{2, 3}, []int64{3, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := order(reusing(t, c.took, uses), c.others...); !slices.Equal(got, c.want) {
 				t.Errorf("%v, not %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestLWSReusePatience: an item that uses nothing of what others use gets its turn
+// while those go on and on, whether it is among the compared or still behind them.
+func TestLWSReusePatience(t *testing.T) {
+	uses := map[int64][]int64{0: {1}}
+	p := reusing(t, 1e-3, uses)
+	const strangers = 3 * nearItems
+	for i := range int64(strangers) {
+		uses[i+1] = []int64{100 + i}
+	}
+	p.Push(&Item{}, 0)
+	p.Pop(0)
+	p.Push(&Item{}, 0)
+	for i := range int64(strangers) {
+		p.Push(&Item{Order: i + 1}, 0)
+	}
+	met := 0
+	for range strangers * 100 {
+		it := p.Pop(0)
+		if it == nil {
+			t.Fatal("an item is lost")
+		}
+		if it.Order == 0 {
+			p.Push(it, 0) // it releases one like itself
+		} else if met++; met == strangers {
+			return
+		}
+	}
+	t.Errorf("only %d of %d items had a turn", met, strangers)
+}
+
+// TestLWSReuseEnds: when tasks become short, what was compared is not forgotten.
+func TestLWSReuseEnds(t *testing.T) {
+	now, took := 1.0, 1e-3
+	m := CPUs(2)
+	m.Now = func() float64 { return now }
+	p := newLWS(m, nil).(*lws)
+	const n = 4 * manyItems
+	for i := range n {
+		p.Push(&Item{Order: int64(i)}, 0)
+	}
+	got := map[int64]bool{}
+	for it := p.Pop(0); it != nil; it = p.Pop(0) {
+		if got[it.Order] {
+			t.Fatalf("item %d twice", it.Order)
+		}
+		got[it.Order] = true
+		if now += took; len(got) == n/2 {
+			took = 0
+		}
+	}
+	if len(got) != n || !p.Empty() {
+		t.Errorf("%d of %d items, empty: %v", len(got), n, p.Empty())
 	}
 }
 
@@ -78,7 +138,10 @@ func TestLWSReuseShares(t *testing.T) {
 	if it := p.Pop(0); it == nil || it.Order != 3 {
 		t.Fatalf("got %v, not item 3", it)
 	}
-	for _, want := range []int64{4, 2} {
+	if p.Empty() {
+		t.Error("empty although two items wait")
+	}
+	for _, want := range []int64{2, 4} {
 		if it := p.Pop(1); it == nil || it.Order != want {
 			t.Fatalf("the other worker got %v, not item %d", it, want)
 		}

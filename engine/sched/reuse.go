@@ -3,61 +3,67 @@ package sched
 // What a worker of lws still has in its cache, as far as that is worth a look:
 // between tasks that take so long that the choice costs nothing beside them.
 
-// Which task of a tiled product comes next makes 5 % of a difference. What a
-// task released uses again what that one wrote; the item that has waited longest
-// often uses again what it read, which it reads first and waits for, while the result
-// is written long after. So among equals the queue goes first, and a chain of
-// tasks on one piece of data, which share with nothing in the queue, is followed.
-
 const (
 	longTask  = 50e-6 // seconds from one item to the next
 	fewItems  = 8     // that are timed together while tasks are long, or nothing is known
 	manyItems = 32    // while they are short: so the clock costs next to nothing
 )
 
-// reuse is what one worker knows of its last items. Only the worker uses it.
+// uses is what an item uses: its first pieces of data.
+type uses struct {
+	n     int
+	ids   [8]int64
+	bytes [8]int64
+}
+
+func (u *uses) add(id, bytes int64) {
+	if u.n < len(u.ids) {
+		u.ids[u.n], u.bytes[u.n] = id, bytes
+		u.n++
+	}
+}
+
+// reuse is what one worker knows of its last item. Only the worker uses it.
 type reuse struct {
 	long  bool    // tasks are long enough for a look at their data
 	count int     // items given out since
 	round int     // after how many the clock is read again; 0: at the first one
 	since float64 // seconds
-	ids   []int64 // the data of the last item
-	bytes int64   // scratch: of another item, in ids
+	last  uses    // of the last item
+	known uses    // of item, or scratch
+	item  *Item   // that known is about; nil when it is not known
 	note  func(id, bytes int64)
-	match func(id, bytes int64)
 }
 
 func newReuse() *reuse {
-	r := &reuse{ids: make([]int64, 0, 8)}
-	r.note = func(id, _ int64) {
-		if len(r.ids) < cap(r.ids) {
-			r.ids = append(r.ids, id)
-		}
-	}
-	r.match = func(id, bytes int64) {
-		for _, x := range r.ids {
-			if x == id {
-				r.bytes += bytes
-				return
-			}
-		}
-	}
+	r := &reuse{}
+	r.note = r.known.add
 	return r
+}
+
+// look returns what an item uses.
+func (r *reuse) look(m *Machine, it *Item) uses {
+	r.known.n, r.item = 0, nil
+	m.Data(it, r.note)
+	return r.known
 }
 
 // given is called with each item that the worker gets.
 func (r *reuse) given(m *Machine, it *Item) {
 	if r.count--; r.count < 0 {
-		r.look(m.Now())
+		r.watch(m.Now())
 	}
-	if r.long {
-		r.ids = r.ids[:0]
-		m.Data(it, r.note)
+	if !r.long {
+		return
 	}
+	if r.item != it {
+		r.look(m, it)
+	}
+	r.last, r.item = r.known, nil
 }
 
-// look decides whether tasks are long.
-func (r *reuse) look(now float64) {
+// watch decides whether tasks are long.
+func (r *reuse) watch(now float64) {
 	r.long = now-r.since > float64(r.round)*longTask && r.round > 0
 	r.round = manyItems
 	if r.long || r.since == 0 {
@@ -66,9 +72,24 @@ func (r *reuse) look(now float64) {
 	r.count, r.since = r.round-1, now
 }
 
-// shares is how many bytes of the item's data the last item used as well.
-func (r *reuse) shares(m *Machine, it *Item) int64 {
-	r.bytes = 0
-	m.Data(it, r.match)
-	return r.bytes
+// shares is how many bytes of u the last item used as well. Those that were its first
+// piece of data count a third more, which decides between otherwise equal items: a
+// product of matrices, by way of a library that wants them the other way round, reads its
+// second operand first and once, and its first operand to the end.
+func (r *reuse) shares(u *uses) int64 {
+	v := int64(0)
+	last := r.last.ids[:r.last.n]
+	for i, id := range u.ids[:u.n] {
+		for k, x := range last {
+			if x != id {
+				continue
+			}
+			v += 3 * u.bytes[i]
+			if k == 0 {
+				v += u.bytes[i]
+			}
+			break
+		}
+	}
+	return v
 }
