@@ -120,6 +120,9 @@ func (p *Placement) admit(n *node, ops []Operand) error {
 	if len(needs) == 0 && bytes == 0 {
 		return nil
 	}
+	if bytes == 0 && p.present(n, needs, ops) {
+		return nil
+	}
 	n.enter()
 	defer n.leave()
 	unsaved := 0 // how often something could not be saved
@@ -164,6 +167,26 @@ func (p *Placement) admit(n *node, ops []Operand) error {
 	}
 }
 
+// present is admit for a task that has all it needs on n: it takes no room from
+// anybody, and need not wait for those who look for some, unless one of them waits for
+// tasks to end: those that come later must not keep what they use for ever.
+func (p *Placement) present(n *node, needs []need, ops []Operand) bool {
+	if n.lost.Load() != nil || n.hungry() {
+		return false
+	}
+	for i := range needs {
+		if needs[i].in = needs[i].find(n, false); needs[i].in != nil {
+			continue
+		}
+		for k := range needs[:i] {
+			needs[k].unpinAloud()
+		}
+		return false
+	}
+	p.keep(n, needs, ops)
+	return true
+}
+
 // find returns an instance on n that will do, pinned, or nil.
 func (w *need) find(n *node, exact bool) *instance {
 	w.d.mu.Lock()
@@ -178,12 +201,17 @@ func (w *need) find(n *node, exact bool) *instance {
 
 // unpin gives back what find pinned. Nobody needs to hear of it: the caller is the
 // only one who looks for room.
-func (w *need) unpin() {
+func (w *need) unpin() { w.unpinWith(false) }
+
+// unpinAloud is unpin when it is not the caller's turn.
+func (w *need) unpinAloud() { w.unpinWith(true) }
+
+func (w *need) unpinWith(news bool) {
 	if w.in == nil {
 		return
 	}
 	w.d.mu.Lock()
-	w.in.unpinLocked(false)
+	w.in.unpinLocked(news)
 	w.d.mu.wake.Broadcast()
 	w.d.mu.Unlock()
 	w.in = nil
@@ -194,6 +222,7 @@ func (w *need) unpin() {
 func (n *node) waits(seen uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.mu.hungry = true
 	for n.mu.changes == seen {
 		if n.mu.pinned == 0 && n.mu.private == 0 {
 			return false
@@ -236,17 +265,20 @@ func (p *Placement) take(n *node, needs []need, ops []Operand, missing int64) er
 		}
 		return err
 	}
+	p.keep(n, needs, ops)
+	return nil
+}
+
+// keep makes the instances, which are pinned, those of the task.
+func (p *Placement) keep(n *node, needs []need, ops []Operand) {
 	for i := range needs {
 		w := &needs[i]
-		for _, k := range w.ops {
-			n.touch(w.in, ops[k].Handle)
-		}
 		p.pins = append(p.pins, w.in)
 		for _, k := range w.ops {
+			n.touch(w.in, ops[k].Handle)
 			p.at[k] = w.in
 		}
 	}
-	return nil
 }
 
 // make makes the instance, pinned.

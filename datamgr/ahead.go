@@ -167,6 +167,34 @@ func discardable(hs []*Handle) bool {
 	return len(hs) > 0
 }
 
+// going calls try for the instances on n, of data of g, nil for all, in the order in which they are to go, until it
+// returns true, which going returns: those that no task waits for, of those first what
+// holds nothing that is not elsewhere, for which try is called with clean set, and if
+// it returns false once more later; then what is needed last. Between equals the
+// least recently used goes first.
+func (n *node) going(g *Registry, try func(in *instance, clean bool) bool) bool {
+	all := n.victims(g)
+	var unneeded []*instance
+	for len(all) > 0 && all[0].next == never {
+		in := all.pop().in
+		if try(in, true) {
+			return true
+		}
+		unneeded = append(unneeded, in)
+	}
+	for _, in := range unneeded {
+		if try(in, false) {
+			return true
+		}
+	}
+	for len(all) > 0 {
+		if try(all.pop().in, false) {
+			return true
+		}
+	}
+	return false
+}
+
 // pop takes out the one that should go first.
 func (q *victims) pop() victim {
 	all := *q

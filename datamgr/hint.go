@@ -9,30 +9,47 @@ package datamgr
 // Prefetch brings what is valid of h now to a node, as far as there is room
 // without taking any from others. It returns when that is done.
 func (g *Registry) Prefetch(h *Handle, to int) {
-	d, n := h.d, g.nodes[to]
+	n := g.nodes[to]
 	if h.bytes() == 0 || len(g.nodes) == 1 || n.lost.Load() != nil {
 		return
 	}
 	if to > 0 && !n.tryEnter() {
 		return // tasks wait for room there
 	}
+	in := n.hinted(h)
+	if to > 0 {
+		n.leave()
+	}
+	h.fill(in)
+}
+
+// hinted returns an instance for h on n, pinned, if there is one or room for it; or nil.
+// The caller's turn, except in main memory.
+func (n *node) hinted(h *Handle) *instance {
+	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	in := d.main.Load()
 	if in == nil || d.mu.freed {
-		in = nil
-	} else if to > 0 {
-		in = d.hintedLocked(n, h)
+		return nil
 	}
-	if in != nil {
-		in.pinLocked()
+	if n.id > 0 {
+		if in = d.hintedLocked(n, h); in == nil {
+			return nil
+		}
 	}
-	if to > 0 {
-		n.leave()
-	}
+	in.pinLocked()
+	return in
+}
+
+// fill brings what is valid of h now to in, which hinted returned, and unpins it.
+func (h *Handle) fill(in *instance) {
 	if in == nil {
 		return
 	}
+	d, n := h.d, in.node
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	bit := uint64(1) << in.layer
 	for {
 		var next *Fragment
@@ -56,7 +73,7 @@ func (g *Registry) Prefetch(h *Handle, to int) {
 		}
 	}
 	in.unpinLocked(true)
-	if to > 0 {
+	if n.id > 0 {
 		d.uselessLocked(in)
 	}
 	d.mu.wake.Broadcast()

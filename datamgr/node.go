@@ -85,8 +85,16 @@ func (n *node) tryEnter() bool {
 func (n *node) leave() {
 	n.mu.Lock()
 	n.mu.turn++
+	n.mu.hungry = false
 	n.mu.wake.Broadcast()
 	n.mu.Unlock()
+}
+
+// hungry reports whether the one whose turn it is waits for something to change.
+func (n *node) hungry() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.hungry
 }
 
 // seen returns what await is to be given: taken before the caller looks at what
@@ -113,36 +121,19 @@ func (n *node) inUse() bool {
 	return n.mu.pinned > 0 || n.mu.private > 0
 }
 
-// evict makes room by taking away one instance that nobody uses: one that no task
-// waits for, of those one that holds nothing that is not elsewhere, if there is one;
-// else the one that is needed last; between equals the least recently used.
-// What it alone holds goes to main memory first. False: there is none, or none
-// whose content could be saved. The caller's turn.
+// evict makes room by taking away one instance that nobody uses. What it alone holds
+// goes to main memory first. False: there is none, or none whose content could be
+// saved. The caller's turn.
 func (n *node) evict() (bytes int64, done bool) { return n.evictOf(nil) }
 
 // evictOf is evict for data of one registry; nil: of all that share the memory.
 func (n *node) evictOf(g *Registry) (bytes int64, done bool) {
 	n.unsaved = nil
-	all := n.victims(g)
-	var unneeded []*instance
-	for len(all) > 0 && all[0].next == never {
-		in := all.pop().in
-		if in.d.evict(in, false) {
-			return in.bytes, true
-		}
-		unneeded = append(unneeded, in)
-	}
-	for _, in := range unneeded {
-		if in.d.evict(in, true) {
-			return in.bytes, true
-		}
-	}
-	for len(all) > 0 {
-		if in := all.pop().in; in.d.evict(in, true) {
-			return in.bytes, true
-		}
-	}
-	return 0, false
+	done = n.going(g, func(in *instance, clean bool) bool {
+		bytes = in.bytes
+		return in.d.evict(in, !clean)
+	})
+	return bytes, done
 }
 
 // makeRoom evicts something for a task. The caller's turn.

@@ -37,6 +37,7 @@ type pool struct {
 		uses    int64       // a clock: counts the tasks that got instances
 		last    uint64      // ticket given out last
 		turn    uint64      // ticket whose owner looks for room
+		hungry  bool        // who waits for something to change
 
 		kept      map[int64][]unsafe.Pointer // freed blocks, by size
 		keptBytes int64

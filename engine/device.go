@@ -71,6 +71,7 @@ func (rt *Runtime) addDeviceWorkers() error {
 	for k, d := range rt.devices {
 		for range d.Units() {
 			w := newWorker(rt, d, named[d.Name()], rt.nodeOf[k])
+			w.menu = newMenu(w)
 			rt.workers = append(rt.workers, w)
 			named[d.Name()]++
 			var err error
@@ -82,6 +83,7 @@ func (rt *Runtime) addDeviceWorkers() error {
 	}
 	if rt.opt.Plan == nil {
 		rt.hints.open(rt)
+		rt.openFeeders()
 	}
 	return nil
 }
@@ -104,8 +106,15 @@ func (rt *Runtime) closeNodes() error {
 
 // callOnDevice calls fn on the worker's stream and waits for what it has begun.
 func (w *worker) callOnDevice(fn Impl) error {
+	if w.rt.ahead != nil {
+		w.busy.Store(true) // from now on who gives the worker a task sees that
+		w.feed(w.menu)
+	}
 	w.rt.reg.KernelBegins(w.node)
-	defer w.rt.reg.KernelEnds(w.node) // also when the kernel ends the goroutine
+	defer func() { // also when the kernel ends the goroutine
+		w.busy.Store(false)
+		w.rt.reg.KernelEnds(w.node)
+	}()
 	if w.arch == cpuArch {
 		t := w.tc.t
 		work := accel.Work{Name: t.codelet.Name, Flops: t.work()}

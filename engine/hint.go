@@ -150,6 +150,7 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 			rt.hints.add(hint{h: h, node: node, priority: priority})
 		}
 	}
+	rt.workers[w].feedBusy()
 }
 
 // PrefetchOptions say how a hint is carried out.

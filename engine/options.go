@@ -19,6 +19,9 @@ const DefaultWindow = 65536
 // MaxWorkers bounds Options.Workers.
 const MaxWorkers = 1024
 
+// maxAhead bounds Options.Ahead: there are as many goroutines.
+const maxAhead = 64
+
 // Options set up a Runtime. The zero value is the default.
 type Options struct {
 	// Workers is the number of CPU workers; 0 means one per CPU.
@@ -31,6 +34,10 @@ type Options struct {
 	// Bus says what copies between the nodes cost, for the choice of their source and
 	// for policies that ask; nil: all links are taken to be like a card in a slot.
 	Bus *bus.Table
+	// Ahead is for how many of its next tasks a device's worker has data brought while
+	// a kernel runs, as far as the policy can say which those are (see sched.Ahead); 0
+	// means DefaultAhead, and less than 0 for none.
+	Ahead int
 	// Policy names the scheduling policy, one of sched.Names(), and sets its
 	// options if need be: "dmda:alpha=1,beta=2". "" means "lws", and "dmdas" with
 	// devices.
@@ -88,6 +95,8 @@ func (o Options) normal() (Options, error) {
 	switch {
 	case o.Workers < 0 || o.Workers > MaxWorkers:
 		return o, fmt.Errorf("engine: %d workers; the number is 1 to %d, or 0 for one per CPU", o.Workers, MaxWorkers)
+	case o.Ahead > maxAhead:
+		return o, fmt.Errorf("engine: data for %d tasks ahead; the most is %d", o.Ahead, maxAhead)
 	case o.Window < 0:
 		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
 	}
@@ -99,6 +108,9 @@ func (o Options) normal() (Options, error) {
 	}
 	if o.Workers == 0 {
 		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
+	}
+	if o.Ahead == 0 {
+		o.Ahead = DefaultAhead
 	}
 	if o.Window == 0 {
 		o.Window = DefaultWindow

@@ -27,7 +27,9 @@ type Runtime struct {
 	archs      []string       // of all workers, each once
 	lost       atomic.Uint64  // nodes whose device is lost
 	hints      hints
-	host       *sched.Set // the CPU workers, if there are others
+	feeders    []*feeder   // by node
+	ahead      sched.Ahead // the policy, when it can say what comes next and somebody asks
+	host       *sched.Set  // the CPU workers, if there are others
 	policy     sched.Policy
 	feedback   sched.Feedback // policy, if it wants to know when kernels run
 	workers    []*worker
@@ -139,6 +141,7 @@ func (rt *Runtime) Close() error {
 		rt.closeErr = rt.finish()
 		rt.quit.Store(true)
 		rt.hints.close()
+		rt.closeFeeders()
 		rt.parking.wakeAll()
 		rt.group.Wait()
 		if c, ok := rt.plainPolicy().(sched.Closer); ok {

@@ -89,6 +89,9 @@ type worker struct {
 	arch   string // what its kernels are written for
 	dev    accel.Device
 	stream accel.Stream // of the kernels; nil on the CPU
+	menu   *menu        // on devices
+	busy   atomic.Bool  // a kernel runs on a device
+	seen   atomic.Int32 // tasks that were ready behind it when feed looked last
 	node   int          // its memory node
 	freed  [2]struct {  // ended tasks to give back, by size
 		first, last *task

@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// BenchmarkStreamed runs a task on each of many vectors of which few fit the device at
+// once, where a kernel takes a little longer than the copy there, or back: hidden-% is how
+// much of the time of copies is hidden behind kernels, idle-% how long the device waits.
+func BenchmarkStreamed(b *testing.B) {
+	for _, policy := range []string{"eager", "lws", "dmda", "dmdas", "darts"} {
+		b.Run(policy, func(b *testing.B) {
+			const bytes = 1 << 18
+			link := sim.Link{Bandwidth: bytes * 500} // 2 ms
+			dev, err := sim.New(sim.Options{Capacity: 8 * bytes, Async: true, Main: link, Kernel: sim.Cost{Fixed: 2500 * time.Microsecond}, Clock: sim.Real()})
+			must(b, err)
+			rt, err := New(Options{Workers: 1, Policy: policy, Devices: []accel.Device{dev}})
+			must(b, err)
+			j := rt.NewJob(nil, JobOptions{})
+			var hs []*datamgr.Handle
+			for range 64 {
+				hs = append(hs, ints(b, rt, make([]int64, bytes/8)))
+			}
+			b.ResetTimer()
+			for range b.N {
+				for _, h := range hs {
+					must(b, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+				}
+			}
+			must(b, j.Wait(nil))
+			b.StopTimer()
+			n := rt.Stats().Nodes[1]
+			b.ReportMetric(100*n.Hidden.Seconds()/n.Copying.Seconds(), "hidden-%")
+			_, busy := dev.Kernels()
+			b.ReportMetric(100-100*busy.Seconds()/b.Elapsed().Seconds(), "idle-%")
+			must(b, j.Close())
+			must(b, rt.Close())
+		})
+	}
+}
