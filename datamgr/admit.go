@@ -25,24 +25,29 @@ type private struct {
 	p     unsafe.Pointer
 	bytes int64
 	op    int
+	node  *node
 	from  iface.Buffer // REDUX: the contribution in main memory
 	dev   iface.Buffer // and its copy here
 }
 
-// plan returns the instances that the operands need on another node than main memory: those that share elements,
-// one of them written, have one that holds both, so that a kernel sees there what
-// it would see in main memory; so have those of which one holds the other. Also
-// the bytes of private memory.
-func plan(ops []Operand) (needs []need, bytes int64) {
+// plan returns the instances that the operands of a task on the given node need on n:
+// those that share elements, one of them written, have one that holds both, so that a
+// kernel sees there what it would see in main memory that is not bounded; so have those
+// of which one holds the other. Also the bytes of private memory, SCRATCH for so many
+// ranks.
+func plan(ops []Operand, n *node, task int, ranks int64) (needs []need, bytes int64) {
 	for i := range ops {
 		op := &ops[i]
-		if op.stays() {
+		if op.node(task) != n.id {
 			continue
 		}
-		if op.Mode == modeScratch || op.Mode == modeRedux {
+		switch op.Mode {
+		case modeScratch:
+			bytes += op.Handle.bytes() * ranks
+		case modeRedux:
 			bytes += op.Handle.bytes()
 		}
-		if !op.placed() {
+		if !op.placed() || n.id == 0 && op.Handle.inMainMemory() {
 			continue
 		}
 		needs = append(needs, need{d: op.Handle.d, box: op.Handle.box, rows: op.Handle.rows(), ops: []int{i}})
@@ -84,29 +89,48 @@ func (w *need) writes(ops []Operand) bool {
 }
 
 // Fits reports whether a task with these operands can have all its memory on a
-// node other than main memory when it is alone there.
+// bounded node when it is alone there.
 func (g *Registry) Fits(ops []Operand, on int) bool {
 	capacity := g.nodes[on].mem.Capacity()
 	most := int64(0) // if nothing is shared, and all of each datum is needed
 	for i := range ops {
-		if ops[i].stays() {
+		if on > 0 && ops[i].stays() {
+			if g.nodes[0].bounded {
+				return g.Needs(ops, on) <= capacity && g.needs(ops, 0, on) <= g.mem.Capacity()
+			}
 			continue
 		}
 		b := ops[i].Handle.d.desc.Bytes()
-		if b > capacity-most {
-			return g.Needs(ops) <= capacity
+		if b > capacity-most || ops[i].Mode == modeRedux {
+			return g.Needs(ops, on) <= capacity
 		}
 		most += b
 	}
 	return true
 }
 
-// Needs returns the bytes that a task with these operands needs on a node other
-// than main memory when it is alone there.
-func (g *Registry) Needs(ops []Operand) int64 {
-	needs, bytes := plan(ops)
+// Needs returns the bytes that a task with these operands needs on a bounded node
+// when it is alone there. For contributions that is what combining them needs, where
+// that is more.
+func (g *Registry) Needs(ops []Operand, on int) int64 { return g.needs(ops, on, on) }
+
+// needs returns the bytes on a node of a task that runs on another one, perhaps.
+func (g *Registry) needs(ops []Operand, on, task int) int64 {
+	needs, bytes := plan(ops, g.nodes[on], task, 1)
 	for i := range needs {
 		bytes += needs[i].d.bytesOf(&needs[i].box)
+	}
+	if g.disk == nil || on > 0 {
+		return bytes
+	}
+	for i := range ops {
+		if op := &ops[i]; op.Mode == modeRedux {
+			combined := op.Handle.bytes()
+			if !op.Handle.inMainMemory() {
+				combined *= 2
+			}
+			bytes = max(bytes, combined)
+		}
 	}
 	return bytes
 }
@@ -115,8 +139,11 @@ func (g *Registry) Needs(ops []Operand) int64 {
 // while others hold what it needs. Instances that hold more than it needs are
 // used as they are, unless that makes it need more than there is: then, once
 // nobody else has memory there, it gets just what it needs.
-func (p *Placement) admit(n *node, ops []Operand) error {
-	needs, bytes := plan(ops)
+func (p *Placement) admit(n *node, task int, ops []Operand) error {
+	if p.aside {
+		return p.admitAside(n, ops)
+	}
+	needs, bytes := plan(ops, n, task, int64(max(1, p.ranks)))
 	if len(needs) == 0 && bytes == 0 {
 		return nil
 	}
@@ -140,7 +167,7 @@ func (p *Placement) admit(n *node, ops []Operand) error {
 		}
 		for n.room() < missing && n.makeRoom() {
 		}
-		err := p.take(n, needs, ops, missing)
+		err := p.take(n, task, needs, ops, missing)
 		var full *accel.NoMemoryError
 		if err == nil || !errors.As(err, &full) {
 			return err
@@ -234,7 +261,7 @@ func (n *node) waits(seen uint64) bool {
 
 // take makes the instances that are missing, and the private memory. After an
 // error there is nothing of that.
-func (p *Placement) take(n *node, needs []need, ops []Operand, missing int64) error {
+func (p *Placement) take(n *node, task int, needs []need, ops []Operand, missing int64) error {
 	if room := n.room(); room < missing {
 		return &accel.NoMemoryError{Node: n.mem.Name(), Want: missing, Allocated: n.mem.Capacity() - room, Capacity: n.mem.Capacity()}
 	}
@@ -245,13 +272,13 @@ func (p *Placement) take(n *node, needs []need, ops []Operand, missing int64) er
 		if w.in != nil {
 			continue
 		}
-		if w.in, err = w.make(n); err != nil {
+		if w.in, err = w.make(n, n.mem); err != nil {
 			break
 		}
 		made[i] = true
 	}
 	if err == nil {
-		err = p.takePrivate(n, ops)
+		err = p.takePrivate(n, task, ops)
 	}
 	if err != nil {
 		for i := range needs {
@@ -281,12 +308,12 @@ func (p *Placement) keep(n *node, needs []need, ops []Operand) {
 	}
 }
 
-// make makes the instance, pinned.
-func (w *need) make(n *node) (*instance, error) {
+// make makes the instance, pinned, in memory of mem.
+func (w *need) make(n *node, mem accel.Memory) (*instance, error) {
 	w.d.mu.Lock()
 	defer w.d.mu.Unlock()
 	for {
-		in, err := w.d.makeLocked(n, w.box)
+		in, err := w.d.makeInLocked(n, mem, w.box)
 		if err != nil {
 			return nil, err
 		}
@@ -299,24 +326,31 @@ func (w *need) make(n *node) (*instance, error) {
 }
 
 // takePrivate allocates private memory for the operands.
-func (p *Placement) takePrivate(n *node, ops []Operand) error {
+func (p *Placement) takePrivate(n *node, task int, ops []Operand) error {
+	had := len(p.private)
 	for i := range ops {
-		if m := ops[i].Mode; m != modeScratch && m != modeRedux || ops[i].stays() {
+		m := ops[i].Mode
+		if m != modeScratch && m != modeRedux || ops[i].node(task) != n.id {
 			continue
 		}
 		bytes := ops[i].Handle.bytes()
-		at, err := n.alloc(bytes)
-		if err != nil {
-			for _, v := range p.private {
-				n.free(v.p, v.bytes)
-			}
-			p.private = p.private[:0]
-			return err
+		ranks := 1
+		if m == modeScratch {
+			ranks = max(1, p.ranks)
 		}
-		p.private = append(p.private, private{p: at, bytes: bytes, op: i})
+		for range ranks {
+			at, err := n.alloc(bytes)
+			if err != nil {
+				for _, v := range p.private[had:] {
+					n.free(v.p, v.bytes)
+				}
+				p.private = p.private[:had]
+				return err
+			}
+			p.private = append(p.private, private{p: at, bytes: bytes, op: i, node: n})
+		}
 	}
-	if len(p.private) > 0 {
-		p.node = n
+	if len(p.private) > had {
 		n.mu.Lock()
 		n.mu.private++
 		n.mu.Unlock()
@@ -324,11 +358,20 @@ func (p *Placement) takePrivate(n *node, ops []Operand) error {
 	return nil
 }
 
-// Private describes the private memory of operand i, whose handle is h, in b.
-func (p *Placement) Private(i int, h *Handle, b *iface.Buffer) {
+// Ranks says that the next task to be prepared has so many ranks, each with SCRATCH
+// memory of its own.
+func (p *Placement) Ranks(n int) { p.ranks = n }
+
+// Private describes the private memory of operand i, whose handle is h, in b; that of
+// a rank, from 0.
+func (p *Placement) Private(i, rank int, h *Handle, b *iface.Buffer) {
 	for k := range p.private {
 		if v := &p.private[k]; v.op == i {
-			h.Own(v.p, b)
+			if rank == 0 {
+				h.Own(v.p, b)
+				return
+			}
+			rank--
 		}
 	}
 }
@@ -336,11 +379,11 @@ func (p *Placement) Private(i int, h *Handle, b *iface.Buffer) {
 // Contribute brings a contribution of h, in main memory, to the private memory of
 // operand i, and describes that in b. Collect brings it back.
 func (p *Placement) Contribute(i int, h *Handle, from, b *iface.Buffer) error {
-	p.Private(i, h, b)
+	p.Private(i, 0, h, b)
 	for k := range p.private {
 		if v := &p.private[k]; v.op == i {
 			g := h.d.reg
-			if err := g.moveBuffer(p.node, g.nodes[0], b, from); err != nil {
+			if err := g.moveBuffer(v.node, g.nodes[0], b, from); err != nil {
 				return err
 			}
 			v.from, v.dev = *from, *b
@@ -354,7 +397,7 @@ func (p *Placement) Contribute(i int, h *Handle, from, b *iface.Buffer) error {
 func (p *Placement) Collect(g *Registry) error {
 	for k := range p.private {
 		if v := &p.private[k]; v.from.Ptr != nil {
-			if err := g.moveBuffer(g.nodes[0], p.node, &v.from, &v.dev); err != nil {
+			if err := g.moveBuffer(g.nodes[0], v.node, &v.from, &v.dev); err != nil {
 				return err
 			}
 			v.from.Ptr = nil
@@ -365,18 +408,18 @@ func (p *Placement) Collect(g *Registry) error {
 
 // freePrivate gives the private memory back.
 func (p *Placement) freePrivate() {
-	if len(p.private) == 0 {
-		return
-	}
-	n := p.node
-	for _, v := range p.private {
+	for k, v := range p.private {
+		n := v.node
 		n.free(v.p, v.bytes)
+		if k+1 < len(p.private) && p.private[k+1].node == n {
+			continue
+		}
+		n.mu.Lock() // the last on its node
+		n.mu.private--
+		n.mu.changes++
+		n.mu.wake.Broadcast()
+		n.mu.Unlock()
 	}
 	clear(p.private)
 	p.private = p.private[:0]
-	n.mu.Lock()
-	n.mu.private--
-	n.mu.changes++
-	n.mu.wake.Broadcast()
-	n.mu.Unlock()
 }

@@ -113,6 +113,13 @@ func (n *node) touch(in *instance, h *Handle) {
 	in.handles = append(in.handles, h)
 }
 
+// users are the handles for which in was used.
+func (in *instance) users() []*Handle {
+	in.node.mu.Lock()
+	defer in.node.mu.Unlock()
+	return slices.Clone(in.handles)
+}
+
 // victim is an instance that could be taken away.
 type victim struct {
 	in         *instance

@@ -31,7 +31,7 @@ type Datum struct {
 	reg    *Registry
 	whole  *Handle
 	state  atomic.Uint32
-	main   atomic.Pointer[instance] // the whole datum in main memory
+	main   atomic.Pointer[instance] // the whole datum, in main memory or on the disk
 	desc   iface.Desc
 	box    Box
 	stride [iface.MaxRank]int // of the main instance, in elements
@@ -123,12 +123,15 @@ func (d *Datum) allocateLocked() error {
 	if d.main.Load() != nil {
 		return nil
 	}
-	bytes := d.span()
-	p, err := d.reg.mem.Alloc(bytes)
+	bytes, n := d.span(), d.reg.nodes[0]
+	if d.spills() {
+		n = d.reg.disk
+	}
+	p, err := n.mem.Alloc(bytes)
 	if err != nil {
 		return err
 	}
-	d.main.Store(&instance{d: d, node: d.reg.nodes[0], box: d.box, ptr: p, stride: d.stride, bytes: bytes})
+	d.main.Store(&instance{d: d, node: n, box: d.box, ptr: p, stride: d.stride, bytes: bytes})
 	d.clearState(stateLazy)
 	return nil
 }
@@ -149,7 +152,7 @@ func (d *Datum) free() {
 	}
 	d.mu.layers = nil
 	if m := d.main.Load(); m != nil && !d.home {
-		d.reg.mem.Free(m.ptr, m.bytes)
+		m.node.mem.Free(m.ptr, m.bytes)
 	}
 	d.main.Store(nil)
 }
@@ -182,6 +185,7 @@ type instance struct {
 	// guarded by the datum's lock
 	pins    int  // tasks, copies and the program, which use it
 	holds   int  // of those, the program's
+	outside bool // its memory is not that of its node: see aside.go
 	leaving bool // it is being evicted
 	gone    bool // it was freed
 }

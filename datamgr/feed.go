@@ -18,7 +18,7 @@ type Meal struct {
 // done.
 func (g *Registry) Feed(m *Meal, to int) {
 	n := g.nodes[to]
-	if to == 0 || n.lost.Load() != nil {
+	if !n.bounded || n.lost.Load() != nil {
 		return
 	}
 	missing := m.Room
@@ -87,7 +87,7 @@ func (d *Datum) save(in *instance, clean bool) bool {
 		if f == nil {
 			return true
 		}
-		if clean || f.arriving != 0 || f.writing > 0 || d.copyLocked(f, in, d.main.Load()) != nil {
+		if clean || f.arriving != 0 || f.writing > 0 || d.saveLocked(f, in) != nil {
 			return false
 		}
 	}

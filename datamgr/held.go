@@ -19,7 +19,7 @@ func (p *Placement) Hold() {
 	for _, in := range p.pins {
 		in.d.mu.Lock()
 		in.holds++
-		if n := in.node; n.id > 0 && in.pins == in.holds {
+		if n := in.node; n.bounded && !in.outside && in.pins == in.holds {
 			n.mu.Lock()
 			n.mu.pinned--
 			n.mu.wake.Broadcast() // who waits for it need not any more
@@ -31,7 +31,7 @@ func (p *Placement) Hold() {
 
 // unholdLocked undoes Hold for an instance of which holds was lowered.
 func (in *instance) unholdLocked() {
-	if n := in.node; n.id > 0 && in.pins == in.holds+1 {
+	if n := in.node; n.bounded && !in.outside && in.pins == in.holds+1 {
 		n.mu.Lock()
 		n.mu.pinned++
 		n.mu.Unlock()
@@ -46,14 +46,15 @@ func (p *Placement) Zero(i int, h *Handle, ops []Operand) error {
 		return nil
 	}
 	g := h.d.reg
-	from, err := g.mem.Alloc(h.bytes())
+	mem := g.memoryAside()
+	from, err := mem.Alloc(h.bytes())
 	if err == nil {
 		var dst, src iface.Buffer
 		p.Buffer(i, h, &dst)
 		h.Own(from, &src)
 		clear(unsafe.Slice((*byte)(from), h.bytes()))
 		err = g.moveBuffer(in.node, g.nodes[0], &dst, &src)
-		g.mem.Free(from, h.bytes())
+		mem.Free(from, h.bytes())
 	}
 	if err != nil {
 		p.giveUp(ops)

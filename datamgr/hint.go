@@ -13,30 +13,33 @@ func (g *Registry) Prefetch(h *Handle, to int) {
 	if h.bytes() == 0 || len(g.nodes) == 1 || n.lost.Load() != nil {
 		return
 	}
-	if to > 0 && !n.tryEnter() {
+	if n.bounded && !n.tryEnter() {
 		return // tasks wait for room there
 	}
 	in := n.hinted(h)
-	if to > 0 {
+	if n.bounded {
 		n.leave()
 	}
 	h.fill(in)
 }
 
 // hinted returns an instance for h on n, pinned, if there is one or room for it; or nil.
-// The caller's turn, except in main memory.
+// The caller's turn, where the node is bounded.
 func (n *node) hinted(h *Handle) *instance {
 	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	in := d.main.Load()
-	if in == nil || d.mu.freed {
+	switch {
+	case in == nil || d.mu.freed:
 		return nil
-	}
-	if n.id > 0 {
+	case in.node == n:
+	case n.bounded:
 		if in = d.hintedLocked(n, h); in == nil {
 			return nil
 		}
+	default: // the disk, and it is data of the program
+		return nil
 	}
 	in.pinLocked()
 	return in
@@ -63,7 +66,7 @@ func (h *Handle) fill(in *instance) {
 			break
 		}
 		src, dst := d.sourceLocked(next, n, nil), in
-		if !direct(src.node, n) {
+		if d.stops(src.node, n) {
 			if dst = d.main.Load(); next.arriving&mainBit != 0 {
 				break // somebody saves it
 			}
@@ -73,7 +76,7 @@ func (h *Handle) fill(in *instance) {
 		}
 	}
 	in.unpinLocked(true)
-	if n.id > 0 {
+	if in.layer > 0 {
 		d.uselessLocked(in)
 	}
 	d.mu.wake.Broadcast()
@@ -104,7 +107,7 @@ func (h *Handle) WontUse() {
 	defer d.mu.Unlock()
 	for _, l := range d.mu.layers {
 		for _, in := range l.insts {
-			if n := in.node; n.id > 0 && in.box.touches(&h.box) {
+			if n := in.node; n.bounded && !in.outside && in.box.touches(&h.box) {
 				n.mu.Lock()
 				in.used = 0
 				n.mu.Unlock()
@@ -143,7 +146,7 @@ func (h *Handle) Missing(on int) (bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	bits := uint64(0)
-	if on == 0 {
+	if m := d.main.Load(); m != nil && m.node.id == on || m == nil && on == 0 {
 		bits = mainBit
 	}
 	for k, l := range d.mu.layers {
@@ -177,11 +180,11 @@ func (h *Handle) Where() []Presence {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.main.Load() != nil {
-		all[0].Allocated = h.bytes()
-	}
 	bits := make([]uint64, len(all))
-	bits[0] = mainBit
+	if m := d.main.Load(); m != nil {
+		all[m.node.id].Allocated = h.bytes()
+		bits[m.node.id] = mainBit
+	}
 	for k, l := range d.mu.layers {
 		for _, in := range l.insts {
 			bits[l.node.id] |= 1 << (k + 1)

@@ -4,7 +4,11 @@ package datamgr
 // layer are on one node and none of them overlap, so a fragment is in one of them
 // at most, and a bit for each layer says where it is valid.
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/starpush/starpush/accel"
+)
 
 // maxLayers is the number of validity bits of a fragment, that of the main
 // instance included.
@@ -50,7 +54,7 @@ func (d *Datum) findLocked(n *node, box *Box, rows uint8) *instance {
 			continue
 		}
 		for _, in := range l.insts {
-			if !in.leaving && in.box.has(box) && in.box.fits(rows) && (best == nil || in.box.size() < best.box.size()) {
+			if !in.leaving && !in.outside && in.box.has(box) && in.box.fits(rows) && (best == nil || in.box.size() < best.box.size()) {
 				best = in
 			}
 		}
@@ -61,6 +65,12 @@ func (d *Datum) findLocked(n *node, box *Box, rows uint8) *instance {
 // makeLocked makes an instance on n for box; nil when that has to wait for one that
 // is in use, because there are no layers left.
 func (d *Datum) makeLocked(n *node, box Box) (*instance, error) {
+	return d.makeInLocked(n, n.mem, box)
+}
+
+// makeInLocked is makeLocked with memory of mem: that of n, or what the program
+// holds beside it.
+func (d *Datum) makeInLocked(n *node, mem accel.Memory, box Box) (*instance, error) {
 	if e := n.lost.Load(); e != nil {
 		return nil, e
 	}
@@ -69,11 +79,15 @@ func (d *Datum) makeLocked(n *node, box Box) (*instance, error) {
 		return nil, nil
 	}
 	in := &instance{d: d, node: n, box: box, bytes: d.bytesOf(&box), layer: k + 1}
-	p, err := n.alloc(in.bytes)
+	alloc := mem.Alloc
+	if mem == n.mem {
+		alloc = n.alloc
+	}
+	p, err := alloc(in.bytes)
 	if err != nil {
 		return nil, err
 	}
-	in.ptr = p
+	in.ptr, in.outside = p, mem != n.mem
 	s := 1
 	for k := int(d.desc.Rank) - 1; k >= 0; k-- {
 		in.stride[k] = s
@@ -81,12 +95,17 @@ func (d *Datum) makeLocked(n *node, box Box) (*instance, error) {
 	}
 	l := &d.mu.layers[k]
 	l.node, l.insts = n, append(l.insts, in)
-	if n.id > 0 {
-		n.mu.Lock()
-		n.mu.insts = append(n.mu.insts, in)
-		n.mu.Unlock()
+	if n.bounded && !in.outside {
+		n.list(in)
 	}
 	return in, nil
+}
+
+// list makes in one of those that can be evicted.
+func (n *node) list(in *instance) {
+	n.mu.Lock()
+	n.mu.insts = append(n.mu.insts, in)
+	n.mu.Unlock()
 }
 
 // bytesOf is the size of an instance that holds exactly b.
@@ -94,6 +113,22 @@ func (d *Datum) bytesOf(b *Box) int64 { return int64(b.size()) * int64(d.desc.El
 
 // layerLocked finds room for box in a layer of n; -1: in none.
 func (d *Datum) layerLocked(n *node, box *Box) int {
+	if k := d.openLayerLocked(n, box); k >= 0 {
+		return k
+	}
+	for k := range d.mu.layers {
+		switch cleared, saved := d.clearLocked(k, n, box); {
+		case cleared:
+			return k
+		case saved:
+			return d.layerLocked(n, box) // the lock was free for a while
+		}
+	}
+	return -1
+}
+
+// openLayerLocked is layerLocked that drops nothing.
+func (d *Datum) openLayerLocked(n *node, box *Box) int {
 	ls := d.mu.layers
 	for k := range ls {
 		if len(ls[k].insts) == 0 || ls[k].node == n && !overlapping(ls[k].insts, box) {
@@ -103,14 +138,6 @@ func (d *Datum) layerLocked(n *node, box *Box) int {
 	if len(ls) < maxLayers-1 {
 		d.mu.layers = append(ls, layer{})
 		return len(ls)
-	}
-	for k := range ls {
-		switch cleared, saved := d.clearLocked(k, n, box); {
-		case cleared:
-			return k
-		case saved:
-			return d.layerLocked(n, box) // the lock was free for a while
-		}
 	}
 	return -1
 }
@@ -140,7 +167,7 @@ func (d *Datum) clearLocked(k int, n *node, box *Box) (cleared, saved bool) {
 			continue
 		}
 		if f := d.onlyInLocked(in); f != nil {
-			return false, f.copies == 0 && d.copyLocked(f, in, d.main.Load()) == nil
+			return false, f.copies == 0 && d.saveLocked(f, in) == nil
 		}
 		if !d.dropLocked(in) {
 			return false, false
@@ -176,8 +203,12 @@ func (d *Datum) removeLocked(in *instance) {
 	l.insts = slices.DeleteFunc(l.insts, func(o *instance) bool { return o == in })
 	in.gone = true
 	n := in.node
+	if in.outside {
+		d.reg.aside.Free(in.ptr, in.bytes)
+		return
+	}
 	n.free(in.ptr, in.bytes)
-	if n.id > 0 {
+	if n.bounded {
 		n.mu.Lock()
 		n.mu.insts = slices.DeleteFunc(n.mu.insts, func(o *instance) bool { return o == in })
 		n.mu.changes++
@@ -203,7 +234,7 @@ func (d *Datum) dropInLocked(b *Box) {
 // pinLocked keeps in where it is.
 func (in *instance) pinLocked() {
 	in.pins++
-	if n := in.node; n.id > 0 && in.pins == in.holds+1 {
+	if n := in.node; n.bounded && !in.outside && in.pins == in.holds+1 {
 		n.mu.Lock()
 		n.mu.pinned++
 		n.mu.Unlock()
@@ -215,7 +246,7 @@ func (in *instance) pinLocked() {
 func (in *instance) unpinLocked(news bool) {
 	in.pins--
 	n := in.node
-	if n.id == 0 || in.pins > in.holds {
+	if !n.bounded || in.outside || in.pins > in.holds {
 		return
 	}
 	n.mu.Lock()

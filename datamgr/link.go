@@ -136,29 +136,32 @@ func carrier(a, b *node) *node {
 // direct reports whether bytes go from a to b without a stop.
 func direct(a, b *node) bool { return a.id == 0 && b.id == 0 || carrier(a, b) != nil }
 
+// stops reports whether bytes of d stop in its main instance on their way from a to
+// b, since that is in main memory and there is no direct way.
+func (d *Datum) stops(a, b *node) bool {
+	m := d.main.Load()
+	return m != nil && m.node.id == 0 && !direct(a, b)
+}
+
 // move copies the elements of box between two instances that hold them. The
 // error is a *accel.LostError when a device is lost, and else says that this copy
 // failed.
 func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
-	done := g.watch(dst.node, src.node)
 	if dst.node.id == 0 && src.node.id == 0 {
+		done := g.watch(dst.node, src.node)
 		copyBox(dst, src, box, size)
-	} else {
-		var t transfer
-		for k := range box.lo {
-			t.n[k], t.ds[k], t.ss[k] = box.hi[k]-box.lo[k], dst.stride[k], src.stride[k]
-		}
-		c := t.describe(dst.at(&box.lo, size), src.at(&box.lo, size), size)
-		if err := g.carry(dst.node, src.node, &c); err != nil {
-			done(0)
-			return err
-		}
+		done(int64(box.size()) * int64(size))
+		return nil
 	}
-	done(int64(box.size()) * int64(size))
-	return nil
+	var t transfer
+	for k := range box.lo {
+		t.n[k], t.ds[k], t.ss[k] = box.hi[k]-box.lo[k], dst.stride[k], src.stride[k]
+	}
+	c := t.describe(dst.at(&box.lo, size), src.at(&box.lo, size), size)
+	return g.travel(dst.node, src.node, &c)
 }
 
-// moveBuffer is move for buffers of the same shape, of which one is in main memory.
+// moveBuffer is move for buffers of the same shape on different nodes.
 func (g *Registry) moveBuffer(to, from *node, dst, src *iface.Buffer) error {
 	var t transfer
 	t.n = [iface.MaxRank]int{1, 1, 1, 1}
@@ -166,17 +169,14 @@ func (g *Registry) moveBuffer(to, from *node, dst, src *iface.Buffer) error {
 		t.n[k], t.ds[k], t.ss[k] = dst.Dim[k], dst.Stride[k], src.Stride[k]
 	}
 	c := t.describe(dst.Ptr, src.Ptr, dst.Elem.Size())
-	done := g.watch(to, from)
-	if err := g.carry(to, from, &c); err != nil {
-		done(0)
+	if err := g.travel(to, from, &c); err != nil {
 		return err
 	}
-	done(c.Total())
 	to.needed.Add(c.Total())
 	return nil
 }
 
-// carry copies c, and returns when that is done. No lock of a datum is held.
+// carry copies c directly, and returns when that is done. No lock of a datum is held.
 func (g *Registry) carry(to, from *node, c *accel.Copy) error {
 	if c.Total() == 0 {
 		return nil

@@ -15,10 +15,12 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// node is one memory. That of number 0 is main memory, which is not bounded by
-// eviction: its lists and counts are not used.
+// node is one memory. That of number 0 is main memory. Unless there is a disk where
+// data goes for which it has no room, it is not bounded by eviction, nor is the
+// disk: their lists and counts are not used.
 type node struct {
 	id      int
+	bounded bool // tasks wait for room here, and what nobody uses is evicted
 	mem     accel.Memory
 	dev     accel.Device // whose streams copy from and to it; nil for main memory
 	links   []*link      // to each node, itself included; fixed before data is registered
@@ -32,7 +34,7 @@ type node struct {
 }
 
 func newNode(id int, mem accel.Memory, dev accel.Device) *node {
-	n := &node{id: id, mem: mem, dev: dev, links: []*link{{}}, pool: poolOf(mem, dev != nil)}
+	n := &node{id: id, bounded: id > 0, mem: mem, dev: dev, links: []*link{{}}, pool: poolOf(mem, dev != nil)}
 	n.stop = n
 	return n
 }
@@ -175,7 +177,7 @@ func (d *Datum) evict(in *instance, dirty bool) bool {
 		case f == nil || f.arriving != 0: // somebody copies from it: that ends by itself
 			d.mu.wake.Wait()
 		default:
-			err := d.copyLocked(f, in, d.main.Load())
+			err := d.saveLocked(f, in)
 			if err == nil {
 				continue
 			}
@@ -200,19 +202,28 @@ func (d *Datum) onlyInLocked(in *instance) (only *Fragment) {
 	return only
 }
 
-// CloseNodes brings what only other nodes hold to main memory and gives their
-// memory and streams back. Nobody uses data any more. It returns how many bytes
-// could not be saved, and why.
+// CloseNodes brings what only other nodes hold of the program's memory there, and
+// gives the memory and the streams of nodes back. Nobody uses data any more. It
+// returns how many bytes could not be saved, and why.
 func (g *Registry) CloseNodes() (bytes int64, err error) {
+	for _, n := range g.nodes {
+		if n.bounded {
+			g.forget(n)
+		}
+	}
+	for _, n := range g.nodes {
+		if n.bounded {
+			n.enter()
+			for _, more := n.evictOf(g); more; _, more = n.evictOf(g) {
+			}
+			b, e := g.abandon(n) // others who share the memory do not try meanwhile
+			n.leave()
+			if bytes += b; err == nil {
+				err = e
+			}
+		}
+	}
 	for _, n := range g.nodes[1:] {
-		n.enter()
-		for _, more := n.evictOf(g); more; _, more = n.evictOf(g) {
-		}
-		b, e := g.abandon(n) // others who share the memory do not try meanwhile
-		n.leave()
-		if bytes += b; err == nil {
-			err = e
-		}
 		n.closeStreams()
 		n.pool.close()
 	}

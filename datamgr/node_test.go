@@ -270,7 +270,7 @@ func TestFits(t *testing.T) {
 		{[]Operand{{Handle: b, Mode: modeR}, {Handle: v.Parts[2], Mode: modeR}}, true},
 	} {
 		if got := g.Fits(c.ops, 1); got != c.want {
-			t.Errorf("%d bytes fit 160: %v", g.Needs(c.ops), got)
+			t.Errorf("%d bytes fit 160: %v", g.Needs(c.ops, 1), got)
 		}
 	}
 }

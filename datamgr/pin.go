@@ -21,6 +21,14 @@ func (p Pin) Node() (node int, ok bool) { return int(p) - 1, p != 0 }
 // stays reports whether the operand is in main memory wherever the task runs.
 func (op *Operand) stays() bool { return op.Pin == Pin(1) }
 
+// node is where a task on the given node has the operand.
+func (op *Operand) node(task int) int {
+	if op.stays() {
+		return 0
+	}
+	return task
+}
+
 // inMain reports whether a task on the given node has the operand in main memory.
 func (op *Operand) inMain(node int) bool { return node == 0 || op.stays() }
 

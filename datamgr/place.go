@@ -4,7 +4,7 @@ package datamgr
 //
 // In main memory all of a datum lies in its main instance. A handle that strides
 // cannot express there (a column picked as a vector) gets a packed instance of
-// its own. On another node a task uses an instance that holds what it needs, or
+// its own. On another node, and in main memory where that is bounded (disk.go), a task uses an instance that holds what it needs, or
 // gets one that holds just that. A task first takes its locks, then gets all its
 // instances, then fetches what it reads, then each fragment that it writes
 // becomes valid only in its own instance, before the kernel starts: nothing is
@@ -21,9 +21,10 @@ type Placement struct {
 	at      []*instance // by operand; nil: the main instance
 	pins    []*instance
 	wrote   []*Handle // claimed, where other nodes are
-	private []private // memory on another node
-	node    *node     // that of private
+	private []private // memory on bounded nodes, those of one together
 	held    bool      // by the program: see Hold
+	aside   bool      // in memory beside main memory: see PrepareAside
+	ranks   int       // that have private memory of their own; 0: one
 }
 
 // PrepareMain makes the main instance of h exist: all that a plain task needs.
@@ -56,10 +57,12 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 			}
 		}
 	}
-	if node > 0 && len(ops) > 0 {
-		if err := p.admit(ops[0].Handle.d.reg.nodes[node], ops); err != nil {
-			p.Release()
-			return err
+	if len(ops) > 0 {
+		for _, n := range ops[0].Handle.d.reg.admitting(node) { // the device first: see disk.go
+			if err := p.admit(n, node, ops); err != nil {
+				p.Release()
+				return err
+			}
 		}
 	}
 	for _, step := range []func(int, *Datum, []Operand) error{p.fetchDatum, p.claimDatum} {
@@ -97,8 +100,10 @@ func needed(ops []Operand, d *Datum) bool {
 func (p *Placement) fetchDatum(node int, d *Datum, ops []Operand) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := p.chooseLocked(node, d, ops); err != nil {
-		return err
+	if !d.reg.nodes[0].bounded {
+		if err := p.chooseLocked(node, d, ops); err != nil {
+			return err
+		}
 	}
 	for i := range ops {
 		op := &ops[i]
@@ -225,7 +230,7 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 				if src.node == failed {
 					return why
 				}
-				if !direct(src.node, in.node) { // by way of main memory, where it stays
+				if d.stops(src.node, in.node) { // by way of main memory, where it stays
 					if dst = d.main.Load(); f.arriving&mainBit != 0 {
 						d.mu.wake.Wait()
 						continue
@@ -402,9 +407,12 @@ func (p *Placement) Release() {
 			d.mu.wake.Broadcast()
 		}
 		d.mu.Unlock()
+		if in.outside {
+			d.settle(in)
+		}
 	}
 	p.freePrivate()
-	p.pins, p.at, p.wrote, p.held = p.pins[:0], p.at[:0], p.wrote[:0], false
+	p.pins, p.at, p.wrote, p.held, p.aside, p.ranks = p.pins[:0], p.at[:0], p.wrote[:0], false, false, 0
 }
 
 // Buffer describes operand i of the task, whose handle is h, in b.
@@ -431,7 +439,7 @@ func (h *Handle) Fill(b *iface.Buffer) {
 	h.describe(&b.Desc)
 	b.Stride = [iface.MaxRank]int{}
 	b.Ptr = nil
-	if m := d.main.Load(); m != nil && m.ptr != nil {
+	if m := d.main.Load(); m != nil && m.ptr != nil && m.node.id == 0 {
 		b.Ptr = unsafe.Add(m.ptr, h.off)
 	}
 	for k := range int(h.rank) {

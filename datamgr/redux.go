@@ -29,6 +29,7 @@ type accumulator struct {
 	mu     struct {
 		sync.Mutex
 		copies []unsafe.Pointer // of others: initialised, and not in use
+		apart  apart            // where main memory is bounded, instead of all others
 		tree   *reduxTree       // of numbered contributions, or nil
 		fault  any              // a contribution was lost
 	}
@@ -132,6 +133,7 @@ type Contribution struct {
 	h    *Handle
 	p    unsafe.Pointer // nil: a worker's own, or reserved and not taken
 	leaf int64          // its number; 0: it has none
+	data *Handle        // where main memory is bounded: it is data; nil before TakeApart
 }
 
 // Own describes memory p that holds all of h and nothing else.
@@ -237,6 +239,10 @@ func (a *accumulator) collect() ([]unsafe.Pointer, *reduxTree) {
 // Return gives the copy back, to be combined later; others may add to it
 // before. One with a number that was not planted is lost.
 func (c *Contribution) Return() {
+	if c.data != nil {
+		c.returnApart()
+		return
+	}
 	p := c.p
 	if p == nil {
 		return
@@ -393,6 +399,7 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 // more.
 func (h *Handle) DropContributions() {
 	h.freeCopies(h.redux.collect())
+	h.redux.dropApart()
 }
 
 // freeCopies gives the memory of copies and of a tree back.

@@ -73,11 +73,15 @@ func (c *Contribution) Take(b *iface.Buffer) error {
 }
 
 // Taken reports whether c has a number and a copy, which is to be planted.
-func (c *Contribution) Taken() bool { return c.leaf > 0 && c.p != nil }
+func (c *Contribution) Taken() bool { return c.leaf > 0 && (c.p != nil || c.data != nil) }
 
 // Plant puts the copy of a contribution that was taken in its place in the tree,
 // and combines what that makes possible. Errors are those of the reduction.
 func (c *Contribution) Plant() {
+	if c.data != nil {
+		c.plantApart()
+		return
+	}
 	p := c.p
 	c.p = nil
 	c.h.rise(nodeAt(0, c.leaf), p)
@@ -183,4 +187,6 @@ func (t *reduxTree) fold(h *Handle) (sums []unsafe.Pointer, err error) {
 }
 
 // Waits reports whether c is reserved for h and was not taken yet.
-func (c *Contribution) Waits(h *Handle) bool { return c.h == h && c.leaf > 0 && c.p == nil }
+func (c *Contribution) Waits(h *Handle) bool {
+	return c.h == h && c.leaf > 0 && c.p == nil && c.data == nil
+}

@@ -21,6 +21,9 @@ type Registry struct {
 	mu    sync.Mutex
 	mem   accel.Memory // main memory
 	nodes []*node      // all memories, the main one first; fixed before data is registered
+	disk  *node        // where data goes for which main memory has no room, or nil: it has no bound
+	aside *accel.Heap  // beside main memory, with a disk
+	relay relay
 
 	// guarded by mu
 	ids       int64
@@ -172,15 +175,20 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 	if err := d.allocate(); err != nil {
 		return nil, err
 	}
-	var b iface.Buffer
-	h.Fill(&b)
 	done := false
 	defer func() {
 		if !done {
 			d.free()
 		}
 	}()
-	if err := fill(&b); err != nil {
+	if d.spills() && d.desc.Len() > 0 {
+		err = d.fillAside(fill)
+	} else {
+		var b iface.Buffer
+		h.Fill(&b)
+		err = fill(&b)
+	}
+	if err != nil {
 		return nil, err
 	}
 	done = true

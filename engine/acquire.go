@@ -190,6 +190,9 @@ func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptio
 	if err := j.rt.checkNode(o.Node); err != nil {
 		return nil, err
 	}
+	if j.rt.limited && o.Node == j.rt.diskNode {
+		return fail(fmt.Sprintf("%s cannot be acquired on the disk, where nothing runs", describe(h)))
+	}
 	a := &Access{job: j, h: h, opt: o, granted: make(chan struct{})}
 	a.mu.mode = mode
 	return a, nil
@@ -218,7 +221,7 @@ func (j *Job) request(a *Access) error {
 		return ErrBusy
 	}
 	if n := a.opt.Node; n > 0 && !a.opt.OrderOnly && !rt.reg.Fits(ops, n) {
-		bytes := rt.reg.Needs(ops)
+		bytes := rt.reg.Needs(ops, n)
 		rt.unused(t)
 		return rt.noRoom(n, bytes)
 	}

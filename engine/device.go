@@ -19,8 +19,12 @@ const maxNodes = 64
 // checkDevices checks the devices of o.
 func (o *Options) checkDevices() error {
 	n := 0
-	if len(o.Devices) >= maxNodes {
-		return fmt.Errorf("engine: %d devices; there can be %d", len(o.Devices), maxNodes-1)
+	most := maxNodes - 1
+	if o.Disk != nil {
+		most--
+	}
+	if len(o.Devices) > most {
+		return fmt.Errorf("engine: %d devices; there can be %d", len(o.Devices), most)
 	}
 	for _, d := range o.Devices {
 		switch {
@@ -45,6 +49,7 @@ func (rt *Runtime) addDevices() {
 		}
 		rt.nodeOf = append(rt.nodeOf, rt.reg.AddNode(d))
 	}
+	rt.addDisk()
 	rt.setWays()
 }
 
@@ -57,7 +62,7 @@ func (o *Options) workersToBe() int {
 	return n
 }
 
-// addDeviceWorkers makes the workers of the devices, and who carries out hints.
+// addDeviceWorkers makes the workers of the devices.
 func (rt *Runtime) addDeviceWorkers() error {
 	if rt.devices == nil {
 		return nil
@@ -80,10 +85,6 @@ func (rt *Runtime) addDeviceWorkers() error {
 				return fmt.Errorf("engine: the device %s: %w", d.Name(), err)
 			}
 		}
-	}
-	if rt.opt.Plan == nil {
-		rt.hints.open(rt)
-		rt.openFeeders()
 	}
 	return nil
 }
@@ -159,6 +160,9 @@ func (rt *Runtime) Nodes() []NodeInfo {
 			all[rt.nodeOf[k]].Allocated -= rt.reg.Kept(rt.nodeOf[k])
 		}
 	}
+	if rt.limited {
+		all = append(all, nodeInfo(rt.opt.Disk.Memory()))
+	}
 	return all
 }
 
@@ -182,8 +186,8 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 	}
 	lost := rt.lost.Load()
 	none := lost // nodes that will not do
-	for n := 1; n < rt.reg.NumNodes(); n++ {
-		if none&(1<<n) == 0 && !rt.reg.Fits(s.Operands, n) {
+	for n := range rt.nodes {
+		if rt.reg.Bounded(n) && none&(1<<n) == 0 && !rt.reg.Fits(s.Operands, n) {
 			none |= 1 << n
 		}
 	}
@@ -319,11 +323,13 @@ func (e *LostWorkersError) Error() string {
 
 // tooLarge is the error for a task that fits none of the nodes where it may run.
 func (rt *Runtime) tooLarge(s *TaskSpec, allowed *sched.Set) error {
-	e := &TooLargeError{Codelet: s.Codelet, Bytes: rt.reg.Needs(s.Operands)}
+	e := &TooLargeError{Codelet: s.Codelet}
 	nodes := rt.Nodes()
 	for w := range rt.workers {
-		if n := nodes[rt.workers[w].node]; (allowed == nil || allowed.Has(w)) && !slices.Contains(e.Nodes, n) {
+		on := rt.workers[w].node
+		if n := nodes[on]; (allowed == nil || allowed.Has(w)) && !slices.Contains(e.Nodes, n) {
 			e.Nodes = append(e.Nodes, n)
+			e.Bytes = max(e.Bytes, rt.reg.Needs(s.Operands, on))
 		}
 	}
 	return e

@@ -119,6 +119,9 @@ func (x *ext) await(t *task) (waits int32) {
 // runDuplicate makes the copy of a duplicate.
 func (w *worker) runDuplicate(t *task) error {
 	x, ops := t.x, t.operands()
+	if w.rt.limited {
+		return x.dup.CopyApart()
+	}
 	if err := x.place.Prepare(0, ops); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (rt *Runtime) openFeeders() {
 		f.mu.wake = sync.NewCond(&f.mu.Mutex)
 		f.mu.served = map[mealKey]bool{}
 		rt.feeders = append(rt.feeders, f)
-		if n == 0 {
+		if n == 0 || n == rt.diskNode {
 			continue
 		}
 		for range rt.opt.Ahead {

@@ -97,7 +97,11 @@ func (a *Access) prepare(t *task) error {
 		return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
 	}
 	n := a.opt.Node
-	if err := place.Prepare(n, ops); err != nil {
+	prepare := func() error { return place.Prepare(n, ops) }
+	if n == 0 {
+		prepare = func() error { return place.PrepareAside(ops) }
+	}
+	if err := prepare(); err != nil {
 		return err
 	}
 	if n > 0 && ops[0].Mode == iface.W {

@@ -71,7 +71,7 @@ func (q *hintQueue) Pop() any {
 }
 
 func (q *hints) open(rt *Runtime) {
-	for range rt.reg.NumNodes() {
+	for range rt.nodes {
 		n := &nodeHints{}
 		n.mu.wake = sync.NewCond(&n.mu.Mutex)
 		q.nodes = append(q.nodes, n)
@@ -141,7 +141,7 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 	allowed, priority := t.Allowed, t.Priority
 	w := rt.policy.Push(&t.Item, from)
 	rt.wakeFor(w, allowed)
-	if w < 0 || rt.workers[w].node == 0 {
+	if w < 0 || !rt.reg.Bounded(rt.workers[w].node) {
 		return
 	}
 	node := rt.workers[w].node
@@ -180,7 +180,7 @@ func (j *Job) PrefetchWith(h *datamgr.Handle, node int, o PrefetchOptions) error
 	switch {
 	case err != nil:
 		return err
-	case h == nil || rt.devices == nil || rt.opt.Plan != nil:
+	case h == nil || rt.nodes == 1 || rt.opt.Plan != nil:
 	case o.Wait:
 		rt.reg.Prefetch(h, node)
 	default:
@@ -201,8 +201,10 @@ func (j *Job) Evict(h *datamgr.Handle, node int) (bytes int64, err error) {
 	if err := j.rt.checkNode(node); err != nil {
 		return 0, err
 	}
-	if node == 0 {
+	if rt := j.rt; node == 0 && !rt.limited {
 		return 0, &ModeError{Other: -1, Message: "data cannot be evicted from main memory: name the node of a device"}
+	} else if rt.limited && node == rt.diskNode {
+		return 0, &ModeError{Other: -1, Message: "data cannot be evicted from the disk: name main memory or the node of a device"}
 	}
 	h, err = j.hinted(h, false)
 	if err != nil || h == nil {

@@ -119,6 +119,10 @@ func (w *worker) runInternal(t *task) {
 	var err error
 	switch t.kind {
 	case reduceTask:
+		if w.rt.limited {
+			err = callKernel(func(*TaskContext) error { return h.CombineApart(&x.place, x.none, x.all) }, nil, exit)
+			break
+		}
 		if err = x.place.Prepare(0, ops); err != nil {
 			h.DropContributions()
 			break
@@ -128,7 +132,12 @@ func (w *worker) runInternal(t *task) {
 		err = callKernel(func(*TaskContext) error { return h.Combine(&b, x.none, x.all) }, nil, exit)
 	case initTask:
 		what = "initialise"
-		err = callKernel(func(*TaskContext) error { return h.Initialise(x.none, x.all) }, nil, exit)
+		err = callKernel(func(*TaskContext) error {
+			if w.rt.limited {
+				return h.InitialiseApart(&x.place, x.none)
+			}
+			return h.Initialise(x.none, x.all)
+		}, nil, exit)
 	case duplicateTask:
 		err = w.runDuplicate(t)
 	case gatherTask:

@@ -31,6 +31,15 @@ type Options struct {
 	// device before it has the same. Bytes travel between the nodes as tasks need
 	// them. A Sequential runtime has no devices.
 	Devices []accel.Device
+	// RAM bounds main memory, in bytes; 0: it has no bound. With a bound, data that
+	// the runtime owns is brought to main memory as tasks need it, and what no task
+	// uses goes to Disk when room is needed. What tasks need at once must fit: a task
+	// that does not is an error of its submission. Not counted are data with memory of
+	// the program, and what the program holds (Acquire) or fills as a whole
+	// (RegisterFilled). Disk is a device for the rest, see package accel/disk, which
+	// the caller closes after the runtime. It is the last of Runtime.Nodes.
+	RAM  int64
+	Disk accel.Device
 	// Bus says what copies between the nodes cost, for the choice of their source and
 	// for policies that ask; nil: all links are taken to be like a card in a slot.
 	Bus *bus.Table
@@ -101,6 +110,9 @@ func (o Options) normal() (Options, error) {
 		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
 	}
 	if err := o.checkDevices(); err != nil {
+		return o, err
+	}
+	if err := o.checkLimit(); err != nil {
 		return o, err
 	}
 	if err := perf.Calibration(o.Calibrate).Check(); err != nil {

@@ -360,11 +360,13 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 	for i, op := range t.operands() {
 		switch op.Mode {
 		case iface.Scratch:
-			p, err := m.workspace(own, op.Handle)
-			if err != nil {
+			if w.rt.limited {
+				t.x.place.Private(i, r, op.Handle, &k.bufs[i])
+			} else if p, err := m.workspace(own, op.Handle); err != nil {
 				return nil, err
+			} else {
+				op.Handle.Own(p, &k.bufs[i])
 			}
-			op.Handle.Own(p, &k.bufs[i])
 			k.set[i] = true
 			own++
 			if w.rt.opt.Poison && w.arch == cpuArch {

@@ -103,7 +103,7 @@ func (p *parking) take(fits func(*worker) bool) *worker {
 // push gives a ready task to the policy. Calls from outside hold the
 // submission lock.
 func (rt *Runtime) push(t *task, from int) {
-	if rt.devices != nil {
+	if rt.nodes > 1 {
 		rt.pushAhead(t, from)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/disk"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -137,7 +139,56 @@ func (e *execution) gate(i int) *Gate {
 	return e.gates[i]
 }
 
+// aQuarter, as Options.RAM, stands for a quarter of the program's data, or what its
+// largest task needs.
+const aQuarter = 1
+
+// quarter is what that is.
+func (p *program) quarter() int64 {
+	var all, most int64
+	for _, d := range p.data {
+		all += 8 * int64(len(d.val))
+		most = max(most, 2*8*int64(len(d.val))) // a copy, or what contributions are combined in
+	}
+	needs := func(t *modelTask) {
+		n := int64(0)
+		for _, o := range t.ops {
+			n += 8 * int64(len(p.data[o.datum].val))
+		}
+		most = max(most, n)
+	}
+	for i := range p.steps {
+		if t := p.steps[i].task; t != nil {
+			needs(t)
+			for _, c := range t.children {
+				needs(c)
+			}
+		}
+	}
+	return max(all/4, most, 64)
+}
+
 func execute(p *program, o Options, pause func()) (bad []string) {
+	if o.RAM > 0 {
+		dir, err := os.MkdirTemp("", "starpush-test")
+		if err != nil {
+			return []string{err.Error()}
+		}
+		defer os.RemoveAll(dir)
+		d, err := disk.Open(dir)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		defer func() {
+			if n := d.Memory().Allocated(); n != 0 && len(bad) == 0 {
+				bad = append(bad, fmt.Sprintf("%d bytes left on the disk", n))
+			}
+			if err := d.Close(); err != nil {
+				bad = append(bad, err.Error())
+			}
+		}()
+		o.RAM, o.Disk = p.quarter(), d
+	}
 	if len(o.Devices) > 0 { // new ones for each run
 		d, unsound := o.Devices[0], 0
 		if _, ok := d.(*frail); ok {
@@ -189,6 +240,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		if d.gone || len(e.hs[i]) == 0 {
 			continue
 		}
+		e.looksRight(i)
 		if err := e.job.Unregister(e.hs[i][0]); err != nil {
 			e.fail("unregister: %v", err)
 		}
@@ -264,12 +316,51 @@ func (e *execution) register(i int) {
 		}
 		e.homes[i], s.Home = home, ptr(home)
 	}
-	h, err := e.rt.Register(s)
+	var h *datamgr.Handle
+	var err error
+	if d.home && e.rt.limited && i%3 > 0 { // the runtime's, so that it can be evicted
+		e.homes[i], s.Home = nil, nil
+		h, err = e.rt.RegisterFilled(s, func(b *iface.Buffer) error {
+			for k := range d.val {
+				*element(b, k) = int64(k * k)
+			}
+			return nil
+		})
+	} else {
+		h, err = e.rt.Register(s)
+	}
 	if err != nil {
 		e.fail("register: %v", err)
 		return
 	}
 	e.hs[i] = []*datamgr.Handle{h}
+}
+
+// looksRight reads datum i, which is no part of the program any more. All is over.
+func (e *execution) looksRight(i int) {
+	d := e.data[i]
+	e.mu.Lock()
+	wrong := len(e.bad) > 0
+	e.mu.Unlock()
+	if wrong || !e.rt.limited || d.home && e.homes[i] != nil || d.dup {
+		return
+	}
+	a, err := e.job.AcquirePartial(context.Background(), e.hs[i][0])
+	var gone *FailedDataError
+	var none *UninitError
+	if errors.As(err, &gone) || errors.As(err, &none) {
+		return
+	}
+	if err != nil {
+		e.fail("at the end: %v", err)
+		return
+	}
+	defer a.Release()
+	for k, v := range d.val {
+		if got := *element(a.Buffer(), k); d.init[k] && !d.lost[k] && got != v {
+			e.fail("d%d element %d: %d, want %d", i, k, got, v)
+		}
+	}
 }
 
 // release gives back what is held.
@@ -463,7 +554,7 @@ func (e *execution) send(s *TaskSpec, keep bool) (t *Task, err error) {
 
 // hint gives hints that must not change anything, now and then.
 func (e *execution) hint(i uint64) {
-	if e.rt.devices == nil {
+	if e.rt.nodes == 1 {
 		return
 	}
 	r := rand.New(rand.NewPCG(e.seed, i))
@@ -484,7 +575,11 @@ func (e *execution) hint(i uint64) {
 		case 2:
 			err = e.job.WontUse(h)
 		case 4:
-			if _, err = e.job.Evict(h, 1+r.IntN(nodes-1)); err == nil {
+			from := 1 + r.IntN(nodes-1)
+			if e.rt.limited {
+				from = r.IntN(nodes - 1) // not the disk
+			}
+			if _, err = e.job.Evict(h, from); err == nil {
 				_, err = e.job.Where(h)
 			}
 		case 3:
@@ -540,7 +635,7 @@ func (e *execution) acquireThere(s *step, h *datamgr.Handle) {
 	if e.rt.devices == nil {
 		return
 	}
-	node := s.handle % len(e.rt.Nodes())
+	node := s.handle % (1 + len(e.rt.devices)) // not the disk
 	a, err := e.job.AcquireWith(context.Background(), h, s.mode, AcquireOptions{Node: node})
 	var full *accel.NoMemoryError
 	var wire *accel.CopyError
@@ -688,6 +783,9 @@ func configuration(n uint64) Options {
 	o := Options{Policy: names[n%uint64(len(names))], Workers: int(1 + n/3%16), Poison: n%2 == 0, Verify: n%5 == 0, Deterministic: n%7 == 1, Profile: n%11 == 2}
 	if n%7 == 0 {
 		o.Window = 4
+	}
+	if n%4 == 3 && there == nil {
+		o.RAM = aQuarter
 	}
 	switch {
 	case there != nil:

@@ -42,12 +42,12 @@ type lineText struct {
 }
 
 type optionsText struct {
-	Policy                                    string
-	Workers, Window                           int
-	Sequential, Poison, Verify, Deterministic bool
-	Device                                    int64 `json:",omitempty"` // bytes of its memory
-	Units                                     int   `json:",omitempty"` // 0: there is no device
-	Frail                                     int   `json:",omitempty"` // devices like that whose copies fail now and then; 0: one that is sound
+	Policy                                             string
+	Workers, Window                                    int
+	Sequential, Poison, Verify, Deterministic, Limited bool
+	Device                                             int64 `json:",omitempty"` // bytes of its memory
+	Units                                              int   `json:",omitempty"` // 0: there is no device
+	Frail                                              int   `json:",omitempty"` // devices like that whose copies fail now and then; 0: one that is sound
 }
 
 type datumText struct {
@@ -133,7 +133,7 @@ func (c randomCase) encode() []byte {
 		b.WriteByte('\n')
 	}
 	o := c.options
-	x := &optionsText{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic}
+	x := &optionsText{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic, Limited: o.RAM > 0}
 	for _, d := range o.Devices {
 		x.Device, x.Units = d.Memory().Capacity(), d.Units()
 		if _, ok := d.(*frail); ok {
@@ -184,6 +184,9 @@ func decode(text []byte) (c randomCase, err error) {
 		case l.Options != nil:
 			o := l.Options
 			c.options = Options{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic}
+			if o.Limited {
+				c.options.RAM = aQuarter
+			}
 			if o.Units > 0 {
 				c.options.Devices = devices(o.Device, o.Units, o.Frail, 0)
 			}

@@ -50,7 +50,7 @@ func (w *worker) interrupted(t *task, err error) bool {
 func (w *worker) elsewhere(t *task, begun bool) bool {
 	x, rt := t.x, w.rt
 	if sp := t.special(); t.kind != userTask || sp != nil && (sp.gang != nil || begun && sp.OnStart != nil) ||
-		t.job.opt.Deterministic && len(x.redux) > 0 {
+		(t.job.opt.Deterministic || begun && rt.limited) && len(x.redux) > 0 {
 		return false
 	}
 	tried := x.tried | 1<<w.node
@@ -79,13 +79,13 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 // letGo gives back what t had got before its kernel, which does not run here now.
 func (w *worker) letGo(t *task) {
 	x := t.x
+	x.place.Release()
 	for i := range x.redux {
 		x.redux[i].Return()
 	}
 	if !t.job.opt.Deterministic { // there they are numbered, and taken again
 		x.redux = x.redux[:0]
 	}
-	x.place.Release()
 	x.locks.Release(w.c)
 	w.pub.End(w.c) // t may run elsewhere by now
 }

@@ -23,8 +23,11 @@ type Runtime struct {
 	device     accel.Device   // main memory, and the CPU workers
 	devices    []accel.Device // the others
 	nodeOf     []int          // of each of those
-	byPriority bool           // the policy goes by priorities
 	archs      []string       // of all workers, each once
+	byPriority bool           // the policy goes by priorities
+	nodes      int            // how many memory nodes there are
+	limited    bool           // main memory is bounded
+	diskNode   int            // the node of the disk; 0: there is none
 	lost       atomic.Uint64  // nodes whose device is lost
 	hints      hints
 	feeders    []*feeder   // by node
@@ -74,7 +77,7 @@ func New(o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	dev := cpu.New(0)
+	dev := cpu.New(o.RAM)
 	rt := &Runtime{opt: o, began: time.Now(), device: dev, reg: datamgr.NewRegistry(dev.Memory()), jobs: map[*Job]struct{}{}, sets: map[string]*sched.Set{}}
 	if o.Verify {
 		rt.verify = newVerifier()
@@ -102,6 +105,10 @@ func New(o Options) (*Runtime, error) {
 	}
 	if err := rt.addDeviceWorkers(); err != nil {
 		return nil, err
+	}
+	if rt.nodes > 1 && o.Plan == nil {
+		rt.hints.open(rt)
+		rt.openFeeders()
 	}
 	if !o.Sequential {
 		for _, w := range rt.workers {

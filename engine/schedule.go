@@ -56,7 +56,7 @@ func (rt *Runtime) machine() sched.Machine {
 	}
 	m.Estimate = func(it *sched.Item, w int) (float64, bool) { return rt.estimate(itemTask(it), w) }
 	m.Energy = func(it *sched.Item, w int) float64 { return rt.energy(itemTask(it), w) }
-	if rt.devices != nil {
+	if rt.nodes > 1 {
 		m.Missing = func(it *sched.Item, w int) int64 { return rt.missing(itemTask(it), w) }
 		m.Transfer = func(it *sched.Item, w int) float64 { return rt.transfer(itemTask(it), w) }
 	}

@@ -311,6 +311,11 @@ func (rt *Runtime) nodeStats() []NodeStat {
 			all = append(all, flow(s, n))
 		}
 	}
+	if rt.limited {
+		all[0].Evictions, all[0].Evicted = rt.reg.Evicted(0)
+		m := rt.opt.Disk.Memory()
+		all = append(all, flow(NodeStat{Name: m.Name(), PeakBytes: m.Peak()}, rt.diskNode))
+	}
 	return all
 }
 

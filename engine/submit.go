@@ -66,7 +66,7 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			return err
 		}
 	}
-	if rt.devices != nil {
+	if rt.nodes > 1 {
 		if allowed, err = rt.whereItFits(s, allowed); err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (j *Job) count(t *task) {
 	if j.stats != nil {
 		j.stats.submitted(t.codelet)
 	}
-	if rt.devices != nil {
+	if rt.nodes > 1 {
 		datamgr.Expect(t.operands(), rt.when(t))
 	}
 	if rt.opt.Listener != nil {
@@ -218,7 +218,7 @@ func problem(ops []Operand, p datamgr.Problem) error {
 
 // checkModes checks what needs no lock.
 func (rt *Runtime) checkModes(s *TaskSpec) error {
-	c, nodes := s.Codelet, rt.reg.NumNodes()
+	c, nodes := s.Codelet, rt.nodes
 	if c.Modes != nil && len(c.Modes) != len(s.Operands) {
 		return &ModeError{Operand: min(len(c.Modes), max(len(s.Operands)-1, 0)), Other: -1,
 			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(s.Operands))}

@@ -324,7 +324,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 			state |= op.Handle.State()
 		}
 	}
-	ok := w.node == 0 && (state == 0 || state.OnlyLazy())
+	ok := w.node == 0 && !w.rt.limited && (state == 0 || state.OnlyLazy())
 	if ok && commutes && !t.lockPlace().AcquireOne(w.c) {
 		w.pub.End(w.c) // t may run elsewhere by now
 		w.settle()
@@ -438,7 +438,7 @@ func (w *worker) runGeneral(t *task) {
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
 	w.roomGiven = w.rt.noRoomFor.given.Load()
-	if err := x.place.Prepare(w.node, ops); err != nil {
+	if err := w.place(t); err != nil {
 		w.unable(t, err)
 		return
 	}
@@ -487,8 +487,8 @@ func (w *worker) privates(t *task) error {
 	for i, op := range t.operands() {
 		switch op.Mode {
 		case iface.Scratch:
-			if w.nodeFor(&op) > 0 {
-				t.x.place.Private(i, op.Handle, &w.tc.bufs[i])
+			if w.nodeFor(&op) > 0 || w.rt.limited {
+				t.x.place.Private(i, 0, op.Handle, &w.tc.bufs[i])
 				w.tc.set[i] = true
 				continue
 			}
@@ -497,6 +497,10 @@ func (w *worker) privates(t *task) error {
 			}
 			k++
 		case iface.Redux:
+			if w.rt.limited {
+				w.describeApart(t, i)
+				continue
+			}
 			if err := w.contribute(t, i); err != nil {
 				return err
 			}
@@ -600,12 +604,12 @@ func (h *hand) endUser(t *task, f *failure, err error) {
 // its locks and accesses end.
 func (h *hand) end(t *task, f *failure) {
 	x := t.x
+	x.place.Release()
 	for i := range x.redux {
 		x.redux[i].Return()
 	}
 	x.redux = x.redux[:0]
-	x.place.Release()
-	if h.rt.devices != nil {
+	if h.rt.nodes > 1 {
 		datamgr.Met(t.operands(), h.rt.when(t))
 		if f == nil {
 			h.rt.writeThrough(t)
