@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/opencl"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -42,5 +44,54 @@ func BenchmarkStreamed(b *testing.B) {
 			must(b, j.Close())
 			must(b, rt.Close())
 		})
+	}
+}
+
+// BenchmarkEmptyOnDevice is what an empty task takes on a device whose copies and kernels
+// take no time, from its submission to its end, and an empty task on a CPU beside one.
+func BenchmarkEmptyOnDevice(b *testing.B) {
+	empty := kernel("empty", func(*TaskContext) error { return nil })
+	empty.On = map[string][]Impl{"opencl": empty.CPU}
+	pocl, err := opencl.Driver{Capacity: 1 << 20}.Open()
+	for _, d := range pocl {
+		defer d.Close()
+	}
+	for _, c := range []struct {
+		name   string
+		worker int // -1: anywhere on CPUs, and there is no device
+	}{{"device", 1}, {"opencl", 1}, {"cpu beside", 0}, {"cpu alone", -1}} {
+		if c.name == "opencl" && err != nil {
+			continue // there is none
+		}
+		for _, policy := range []string{"dmdas", "eager", "lws"} {
+			for _, data := range []int{0, 2} {
+				b.Run(fmt.Sprintf("%s/%s/%d", c.name, policy, data), func(b *testing.B) {
+					o := Options{Workers: 1, Policy: policy}
+					var only []int
+					if c.worker >= 0 {
+						o.Devices, only = simulated(1<<20, 1), []int{c.worker}
+					}
+					if c.name == "opencl" {
+						o.Devices = pocl[:1]
+					}
+					rt, err := New(o)
+					must(b, err)
+					j := rt.NewJob(nil, JobOptions{})
+					var hs []*datamgr.Handle
+					for range 64 {
+						hs = append(hs, ints(b, rt, make([]int64, 8)))
+					}
+					b.ResetTimer()
+					for i := range b.N {
+						ops := []Operand{{Handle: hs[i%64], Mode: iface.R}, {Handle: hs[(i+7)%64], Mode: iface.RW}}
+						must(b, j.Submit(&TaskSpec{Codelet: empty, Operands: ops[:data], Workers: only}))
+					}
+					must(b, j.Wait(nil))
+					b.StopTimer()
+					must(b, j.Close())
+					must(b, rt.Close())
+				})
+			}
+		}
 	}
 }

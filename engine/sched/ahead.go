@@ -14,7 +14,7 @@ type Ahead interface {
 // ahead visits up to n entries in the order in which pop takes them, or, when there is
 // a cost, best. It returns how many.
 func (q *levels) ahead(n int, cost func(*Item) int64, visit func(*Item)) (seen int) {
-	for i := range q.all {
+	for i := 0; i < len(q.all) && seen < n; i++ {
 		l := &q.all[i]
 		items := l.items[l.head:min(l.head+look, len(l.items))]
 		if cost == nil {
@@ -24,16 +24,27 @@ func (q *levels) ahead(n int, cost func(*Item) int64, visit func(*Item)) (seen i
 			}
 			continue
 		}
-		costs := make([]int64, len(items))
+		var few [look]int64
+		costs := few[:len(items)]
 		for k := range items {
-			costs[k] = cost(items[k].it)
+			if costs[k] = cost(items[k].it); costs[k] > 0 {
+				continue
+			}
+			costs[k] = -1 // nothing comes before what costs nothing, but its like
+			visit(items[k].it)
+			if seen++; seen == n { // most often all is there, and few are looked at
+				return seen
+			}
 		}
-		for range min(n-seen, len(items)) {
+		for seen < n {
 			best := -1
 			for k, c := range costs {
 				if c >= 0 && (best < 0 || c < costs[best]) {
 					best = k
 				}
+			}
+			if best < 0 {
+				break
 			}
 			costs[best] = -1
 			visit(items[best].it)
