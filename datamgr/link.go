@@ -148,7 +148,7 @@ func (d *Datum) stops(a, b *node) bool {
 // failed.
 func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
 	if dst.node.id == 0 && src.node.id == 0 {
-		done := g.watch(dst.node, src.node)
+		done := g.watch(dst.node, src.node, dst.d)
 		copyBox(dst, src, box, size)
 		done(int64(box.size()) * int64(size))
 		return nil
@@ -158,7 +158,7 @@ func (g *Registry) move(dst, src *instance, box *Box, size uintptr) error {
 		t.n[k], t.ds[k], t.ss[k] = box.hi[k]-box.lo[k], dst.stride[k], src.stride[k]
 	}
 	c := t.describe(dst.at(&box.lo, size), src.at(&box.lo, size), size)
-	return g.travel(dst.node, src.node, &c)
+	return g.travel(dst.node, src.node, dst.d, &c)
 }
 
 // moveBuffer is move for buffers of the same shape on different nodes.
@@ -169,7 +169,7 @@ func (g *Registry) moveBuffer(to, from *node, dst, src *iface.Buffer) error {
 		t.n[k], t.ds[k], t.ss[k] = dst.Dim[k], dst.Stride[k], src.Stride[k]
 	}
 	c := t.describe(dst.Ptr, src.Ptr, dst.Elem.Size())
-	if err := g.travel(to, from, &c); err != nil {
+	if err := g.travel(to, from, nil, &c); err != nil {
 		return err
 	}
 	to.needed.Add(c.Total())

@@ -56,9 +56,15 @@ func (m *meter) countLocked(now time.Time) {
 	m.mu.since = now
 }
 
+// OnCopy sets what is told of each copy: bytes are 0 for one that failed, and data is
+// the whole datum, nil for private memory. Before data is registered.
+func (g *Registry) OnCopy(fn func(from, to int, bytes int64, data *Handle, begin, end time.Time)) {
+	g.onCopy = fn
+}
+
 // watch is called when a copy begins. What it returns is called when it has ended,
 // with the bytes that were copied.
-func (g *Registry) watch(to, from *node) func(bytes int64) {
+func (g *Registry) watch(to, from *node, d *Datum) func(bytes int64) {
 	begin := time.Now()
 	change := func(now time.Time, by int) {
 		if to == from {
@@ -74,6 +80,13 @@ func (g *Registry) watch(to, from *node) func(bytes int64) {
 	return func(bytes int64) {
 		now := time.Now()
 		change(now, -1)
+		if g.onCopy != nil {
+			var whole *Handle
+			if d != nil {
+				whole = d.whole
+			}
+			g.onCopy(from.id, to.id, bytes, whole, begin, now)
+		}
 		if bytes > 0 {
 			from.links[to.id].add(bytes, now.Sub(begin))
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
@@ -49,7 +50,8 @@ type Registry struct {
 	publishers []*Publisher // who may run tasks; fixed before the first submission
 	held       []*Hold      // data held by the program; guarded by mu
 
-	onLoss func(node int, err *accel.LostError) any // fixed before data is registered
+	onCopy func(from, to int, bytes int64, data *Handle, begin, end time.Time) // fixed before data is registered
+	onLoss func(node int, err *accel.LostError) any                            // fixed before data is registered
 }
 
 // registries counts those that were made.

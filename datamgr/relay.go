@@ -19,13 +19,13 @@ type relay struct {
 	block []byte // nil before it is first used
 }
 
-// travel copies c, counts it, and returns when that is done. No lock of a datum is
-// held.
-func (g *Registry) travel(to, from *node, c *accel.Copy) error {
+// travel copies c, of data d (nil: private memory), counts it, and returns when that is
+// done. No lock of a datum is held.
+func (g *Registry) travel(to, from *node, d *Datum, c *accel.Copy) error {
 	if !direct(from, to) {
-		return g.relayed(to, from, c)
+		return g.relayed(to, from, d, c)
 	}
-	done := g.watch(to, from)
+	done := g.watch(to, from, d)
 	if err := g.carry(to, from, c); err != nil {
 		done(0)
 		return err
@@ -35,7 +35,7 @@ func (g *Registry) travel(to, from *node, c *accel.Copy) error {
 }
 
 // relayed copies c by way of the block.
-func (g *Registry) relayed(to, from *node, c *accel.Copy) error {
+func (g *Registry) relayed(to, from *node, d *Datum, c *accel.Copy) error {
 	r := &g.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,10 +51,10 @@ func (g *Registry) relayed(to, from *node, c *accel.Copy) error {
 			step *= c.Count[k]
 		}
 		down.Dst, up.Src = block, block
-		if err := g.travel(g.nodes[0], from, &down); err != nil {
+		if err := g.travel(g.nodes[0], from, d, &down); err != nil {
 			return err
 		}
-		return g.travel(to, g.nodes[0], &up)
+		return g.travel(to, g.nodes[0], d, &up)
 	})
 }
 

@@ -16,7 +16,11 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 		}
 		return
 	}
+	var tt *taskTimes
 	if rt.profile != nil {
+		if k > TaskStarted && t.x != nil && t.x.rest != nil {
+			tt = t.x.times
+		}
 		rt.profile.event(k, t, worker)
 		if rt.profile.silent {
 			return
@@ -39,7 +43,12 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	}
 	e := &Event{After: after, Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
 		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err}
-	if l, ok := rt.opt.Listener.(*Journal); ok { // returns
+	if tt != nil {
+		tt.mu.Lock()
+		e.Profile = tt.p
+		tt.mu.Unlock()
+	}
+	if l, ok := rt.opt.Listener.(sure); ok {
 		l.TaskEvent(e)
 		return
 	}

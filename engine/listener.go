@@ -2,7 +2,11 @@ package engine
 
 // Events: what a runtime tells whoever listens.
 
-import "time"
+import (
+	"time"
+
+	"github.com/starpush/starpush/datamgr"
+)
 
 // EventKind says what happened to a task.
 type EventKind uint8
@@ -37,6 +41,30 @@ type Event struct {
 	Color    int     // of the task, else of its codelet
 	After    []int64 // TaskSubmitted: the tasks in TaskSpec.After
 	Err      error   // TaskFailed, TaskCancelled
+	// Profile says when what happened to the task: in TaskDone, TaskFailed and
+	// TaskCancelled of a runtime with Options.Profile. Released is not known yet.
+	Profile TaskProfile
+}
+
+// CopyEvent is a copy from one memory to another, or within one.
+type CopyEvent struct {
+	From, To   int             // memory nodes: places in Runtime.Nodes
+	Bytes      int64           // 0: it failed
+	Data       *datamgr.Handle // of the whole datum; nil: private memory
+	Begin, End time.Time
+}
+
+// CopyListener is a Listener that is told of copies, too: by whoever made them,
+// several at the same time. It must not call the runtime, and must return.
+type CopyListener interface {
+	Listener
+	CopyEvent(*CopyEvent)
+}
+
+// sure is a Listener that returns without a panic: it needs no goroutine of its own.
+type sure interface {
+	Listener
+	AlwaysReturns()
 }
 
 // Listener is told what happens to tasks. Submitters and workers call its method

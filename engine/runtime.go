@@ -88,6 +88,11 @@ func New(o Options) (*Runtime, error) {
 			return nil, err
 		}
 	}
+	if l, ok := o.Listener.(CopyListener); ok {
+		rt.reg.OnCopy(func(from, to int, bytes int64, data *datamgr.Handle, begin, end time.Time) {
+			l.CopyEvent(&CopyEvent{From: from, To: to, Bytes: bytes, Data: data, Begin: begin, End: end})
+		})
+	}
 	rt.gangs.cond.L = &rt.gangs.mu
 	rt.addDevices()
 	if err := rt.newPolicy(); err != nil {
@@ -128,6 +133,9 @@ func (rt *Runtime) Policy() string { return rt.opt.Policy }
 
 // Sequential reports whether tasks run inside their Submit.
 func (rt *Runtime) Sequential() bool { return rt.opt.Sequential }
+
+// Began is when the runtime was made: the times of TaskProfile are taken from there.
+func (rt *Runtime) Began() time.Time { return rt.began }
 
 // Close waits for all tasks and callbacks, stops the workers and frees all data
 // that has no host memory. When tasks are left that wait for closed gates or held

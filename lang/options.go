@@ -5,6 +5,7 @@ package lang
 import (
 	"io"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/interp"
 )
@@ -53,6 +54,12 @@ func Deterministic() Option { return func(c *runConfig) { c.Deterministic = true
 
 // WithLimits tightens, never widens, the limits of the Compiler.
 func WithLimits(l Limits) Option { return func(c *runConfig) { c.Limits = c.Limits.Tighten(l) } }
+
+// ObserveViews calls fn with the parts of each view that the run declares, and with
+// what part k is called in the script: for traces and graphs.
+func ObserveViews(fn func(parts []*datamgr.Handle, name func(k int) string)) Option {
+	return func(c *runConfig) { c.OnView = fn }
+}
 
 // Observe calls fn with the job of the run before its first statement, so that a
 // progress display can read its Stats from another goroutine.

@@ -117,7 +117,7 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 		cpus = a.devices.cpus
 	}
 	table, _ := a.bus(false) // without one, usual figures do: `starpush info` says what is wrong
-	rt, err := engine.New(engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile,
+	rt, err := engine.New(engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile || o.trace != "" || o.report != "", Listener: o.listener(),
 		Calibrate: level, PerfDir: dir})
 	if err != nil {
 		_ = a.devices.close() // nobody has used them

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -30,10 +31,12 @@ type runFlags struct {
 	progress           string
 	calibrate          string
 	perfDir            string
+	trace, report      string
 	deviceFlags
 
-	code        []string // -e, root only
-	interactive bool     // -i, root only
+	recorder    *trace.Recorder // with trace or report
+	code        []string        // -e, root only
+	interactive bool            // -i, root only
 }
 
 func (o *runFlags) register(a *app, c *cobra.Command) {
@@ -43,6 +46,8 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
 	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker, and copies between memories, at the end")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
+	f.StringVar(&o.trace, "trace", "", "write what ran when to `FILE`, for ui.perfetto.dev")
+	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.registerMachine(a, c)
 	o.progress = "auto"
@@ -151,6 +156,9 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 		return err
 	}
 	err = a.execute(ctx, o, prog, rt, saves, append(opts, bound...))
+	if e := a.writeTraces(o, name, src); err == nil {
+		err = e
+	}
 	return a.endRuntime(rt, o, err)
 }
 
@@ -177,6 +185,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	}
 	watch := &watcher{}
 	opts = append(opts, lang.Stdout(out), lang.Observe(watch.set))
+	opts = append(opts, o.observe()...)
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
 	}
@@ -198,7 +207,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	if o.stats && ran {
 		a.showStats(stats)
 	}
-	if p, ok := rt.Profile(); ok {
+	if p, ok := rt.Profile(); ok && o.profile {
 		a.showProfile(p)
 	}
 	return status(codeOf(ctx, err, true))

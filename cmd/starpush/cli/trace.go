@@ -1,0 +1,78 @@
+package cli
+
+// --trace and --report: what a run did, for Perfetto and as a page.
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/trace"
+	"github.com/starpush/starpush/lang"
+)
+
+// listener is who listens to a run: nobody, unless it is recorded. It is called when
+// the runtime is made.
+func (o *runFlags) listener() engine.Listener {
+	o.recorder = nil
+	if o.trace == "" && o.report == "" {
+		return nil
+	}
+	o.recorder = &trace.Recorder{}
+	return o.recorder
+}
+
+// observe are the options of a run that is recorded.
+func (o *runFlags) observe() []lang.Option {
+	if o.recorder == nil {
+		return nil
+	}
+	return []lang.Option{lang.ObserveViews(o.recorder.View)}
+}
+
+// writeTraces writes what was recorded; also of a run that failed.
+func (a *app) writeTraces(o *runFlags, name string, src []byte) error {
+	if o.recorder == nil {
+		return nil
+	}
+	run := o.recorder.Run(filepath.Base(name))
+	write := func(file string, to func(io.Writer) error) error {
+		if file == "" {
+			return nil
+		}
+		var b bytes.Buffer
+		err := to(&b)
+		if err == nil {
+			err = os.WriteFile(file, b.Bytes(), 0o666)
+		}
+		if err != nil {
+			return &exitError{code: exitFailed, err: fmt.Errorf("writing %s: %w", file, err)}
+		}
+		a.verbosef("wrote %s", file)
+		return nil
+	}
+	if err := write(o.trace, func(w io.Writer) error { return trace.WriteChrome(w, run) }); err != nil {
+		return err
+	}
+	return write(o.report, func(w io.Writer) error { return trace.WriteReport(w, run, sources(run, name, src)) })
+}
+
+// sources are the texts of the files that submitted tasks: the script as it was run,
+// imported ones as they are now.
+func sources(run *trace.Run, name string, src []byte) []trace.Source {
+	all := []trace.Source{{Name: name, Text: string(src)}}
+	seen := map[string]bool{name: true, "": true}
+	for _, s := range run.Graph.Sites {
+		if seen[s.File] {
+			continue
+		}
+		seen[s.File] = true
+		if text, err := os.ReadFile(s.File); err == nil { // one that has gone is left out
+			all = append(all, trace.Source{Name: s.File, Text: string(text)})
+		}
+	}
+	return all
+}

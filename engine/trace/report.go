@@ -1,0 +1,170 @@
+package trace
+
+// The report: one page without network, for people.
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"html"
+	"io"
+	"strings"
+)
+
+//go:embed report.html
+var page string
+
+// Source is the text of a file whose tasks a run has.
+type Source struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// report is what the page is given. Tasks are rows of numbers: a run may have many.
+type report struct {
+	Title    string       `json:"title"`
+	Seconds  float64      `json:"seconds"`
+	Workers  []string     `json:"workers"`
+	Nodes    []reportNode `json:"nodes"`
+	Links    []string     `json:"links"`
+	Codelets []string     `json:"codelets"`
+	Handles  []string     `json:"handles"`
+	Whys     []string     `json:"whys"`
+	// worker, codelet, id, started, ended, submitted, ready, popped, data, site,
+	// operands (mode, handle, …), dependencies, name, variables, call, error
+	Tasks   [][]any      `json:"tasks"`
+	Copies  [][]any      `json:"copies"` // link, bytes, data, begin, end
+	Memory  [][3]float64 `json:"memory"` // time, node, bytes
+	Gaps    [][]any      `json:"gaps"`   // worker, from, to, why, text, next task
+	Chain   [][2]int     `json:"chain"`  // task, why
+	Path    []int32      `json:"path"`   // the longest path of the graph
+	Sites   [][2]int     `json:"sites"`  // source, line
+	Sources []Source     `json:"sources"`
+}
+
+type reportNode struct {
+	Name     string `json:"name"`
+	Capacity int64  `json:"capacity"`
+}
+
+// WriteReport writes r as a page of HTML that needs nothing else: times of workers and
+// links, why workers idled, the chain of tasks that decided when the run ended,
+// codelets, copies, memory, and the sources beside it.
+func WriteReport(w io.Writer, r *Run, sources []Source) error {
+	d := newReport(r, sources)
+	var data bytes.Buffer
+	e := json.NewEncoder(&data)
+	e.SetEscapeHTML(true) // no text can end the script element
+	if err := e.Encode(d); err != nil {
+		return err
+	}
+	head, tail, _ := strings.Cut(strings.Replace(page, "{{title}}", html.EscapeString(r.Graph.Title), 1), "{{data}}")
+	for _, s := range []string{head, data.String(), tail} {
+		if _, err := io.WriteString(w, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table numbers strings.
+type table struct {
+	at  map[string]int
+	all []string
+}
+
+func (t *table) index(s string) int {
+	if t.at == nil {
+		t.at = map[string]int{}
+	}
+	i, ok := t.at[s]
+	if !ok {
+		i = len(t.all)
+		t.at[s] = i
+		t.all = append(t.all, s)
+	}
+	return i
+}
+
+func newReport(r *Run, sources []Source) *report {
+	g := r.Graph
+	d := &report{Title: g.Title, Seconds: r.Seconds, Tasks: [][]any{}, Copies: [][]any{}, Gaps: [][]any{}, Chain: [][2]int{}, Sources: sources,
+		Workers: []string{}, Memory: [][3]float64{}, Path: []int32{}}
+	for _, w := range g.Workers {
+		d.Workers = append(d.Workers, w.Name)
+	}
+	for _, n := range g.Nodes {
+		d.Nodes = append(d.Nodes, reportNode{n.Name, n.Capacity})
+	}
+	for _, h := range g.Handles {
+		d.Handles = append(d.Handles, h.Name)
+	}
+	file := map[string]int{}
+	for i, s := range sources {
+		file[s.Name] = i
+	}
+	for _, s := range g.Sites {
+		k, ok := file[s.File]
+		if !ok {
+			k = -1
+		}
+		d.Sites = append(d.Sites, [2]int{k, s.Line})
+	}
+	var codelets, whys table
+	row := make([]int, len(g.Tasks)) // of the tasks that the page has
+	for i := range g.Tasks {
+		t, x := &g.Tasks[i], &r.Tasks[i]
+		if row[i] = -1; t.Light() {
+			continue
+		}
+		row[i] = len(d.Tasks)
+		ops := []any{}
+		for _, o := range t.Operands {
+			ops = append(ops, o.Mode.String(), o.Handle)
+		}
+		deps := []int{}
+		for _, k := range t.Deps {
+			if row[k] >= 0 {
+				deps = append(deps, row[k])
+			}
+		}
+		d.Tasks = append(d.Tasks, []any{x.Worker, codelets.index(t.Codelet), t.ID, round(x.Started), round(x.Ended), round(x.Submitted), round(x.Ready),
+			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err})
+	}
+	links := r.Links()
+	for _, l := range links {
+		d.Links = append(d.Links, r.LinkName(l))
+	}
+	at := map[[2]int]int{}
+	for i, l := range links {
+		at[l] = i
+	}
+	for _, c := range r.Copies {
+		d.Copies = append(d.Copies, []any{at[[2]int{c.From, c.To}], c.Bytes, c.Data, round(c.Begin), round(c.End)})
+	}
+	for _, m := range r.Memory {
+		d.Memory = append(d.Memory, [3]float64{round(m.Time), float64(m.Node), float64(m.Bytes)})
+	}
+	for _, gap := range r.Gaps() {
+		next := -1
+		if gap.Next >= 0 {
+			next = row[gap.Next]
+		}
+		d.Gaps = append(d.Gaps, []any{gap.Worker, round(gap.From), round(gap.To), whys.index(gap.Why), r.Text(&gap), next})
+	}
+	for _, s := range r.Chain() {
+		if row[s.Task] >= 0 {
+			d.Chain = append(d.Chain, [2]int{row[s.Task], whys.index(s.Why)})
+		}
+	}
+	for _, i := range measure(g) {
+		if row[i] >= 0 {
+			d.Path = append(d.Path, int32(row[i]))
+		}
+	}
+	d.Codelets, d.Whys = codelets.all, whys.all
+	return d
+}
+
+// round keeps nanoseconds: more digits are noise, and take room.
+func round(s float64) float64 { return float64(int64(s*1e9+0.5)) / 1e9 }

@@ -1,0 +1,193 @@
+// Package trace records what a runtime did: each task with its times, each copy, how
+// much memory was in use. A [Recorder] is a listener; [Recorder.Run] gives what it
+// recorded, [WriteChrome] writes that for Perfetto, [WriteReport] as a page to read.
+package trace
+
+import (
+	"sync"
+	"time"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
+)
+
+// Recorder is an engine.Listener that keeps everything: for runs that people look at.
+// The runtime needs Options.Profile. The zero value is ready to use, for one runtime.
+type Recorder struct {
+	mu struct {
+		sync.Mutex
+		g      *graph.Recorder
+		rt     *engine.Runtime
+		tasks  []Times
+		copies []Copy
+		memory []Memory
+		last   []int64 // by node: the memory noted last
+		views  []view
+	}
+}
+
+type view struct {
+	parts []*datamgr.Handle
+	name  func(k int) string
+}
+
+// Times are the life of a task, in seconds since the runtime was made; 0 for what did
+// not happen.
+type Times struct {
+	Worker    int // -1: none
+	Submitted float64
+	Ready     float64
+	Popped    float64
+	Data      float64 // its data was ready
+	Started   float64
+	Ended     float64
+	State     string // "done", "failed", "cancelled"; "" if it never ended
+	Err       string
+}
+
+// Copy is a copy between memories.
+type Copy struct {
+	From, To   int
+	Bytes      int64
+	Data       string
+	Begin, End float64
+}
+
+// Memory is what is allocated of a memory from some time on.
+type Memory struct {
+	Time  float64
+	Node  int
+	Bytes int64
+}
+
+// Run is what was recorded.
+type Run struct {
+	Graph   *graph.Graph
+	Tasks   []Times // by task of the graph
+	Copies  []Copy
+	Memory  []Memory
+	Seconds float64 // when the last thing ended
+}
+
+// AlwaysReturns says that the methods do: they are called without a goroutine of
+// their own.
+func (r *Recorder) AlwaysReturns() {}
+
+// View says what the parts of a view are called; see lang.ObserveViews.
+func (r *Recorder) View(parts []*datamgr.Handle, name func(k int) string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.g != nil {
+		r.mu.g.View(parts, name)
+		return
+	}
+	r.mu.views = append(r.mu.views, view{parts, name})
+}
+
+// TaskEvent implements engine.Listener.
+func (r *Recorder) TaskEvent(e *engine.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.g == nil {
+		r.mu.rt = e.Job.Runtime()
+		r.mu.g = graph.NewRecorder(nil)
+		for _, v := range r.mu.views {
+			r.mu.g.View(v.parts, v.name)
+		}
+		r.mu.views = nil
+	}
+	now := r.sinceLocked(e.Time)
+	if e.Kind == engine.TaskSubmitted {
+		r.mu.g.Event(e)
+		r.mu.tasks = append(r.mu.tasks, Times{Worker: -1, Submitted: now})
+		return
+	}
+	i, ok := r.mu.g.Find(e.Job, e.ID)
+	if !ok {
+		return
+	}
+	t := &r.mu.tasks[i]
+	if e.Worker >= 0 {
+		t.Worker = e.Worker
+	}
+	switch e.Kind {
+	case engine.TaskStarted:
+		t.Started = now
+		if t.Ready == 0 {
+			t.Ready = now
+		}
+	case engine.TaskDone, engine.TaskFailed, engine.TaskCancelled:
+		t.State, t.Ended = e.Kind.String(), now
+		if e.Err != nil {
+			t.Err = e.Err.Error()
+		}
+		if p := &e.Profile; p.Submitted > 0 {
+			t.Ready, t.Popped, t.Data = p.Ready.Seconds(), p.Popped.Seconds(), p.DataReady.Seconds()
+			if p.Started > 0 {
+				t.Started = p.Started.Seconds()
+			}
+			if p.Ended > 0 {
+				t.Ended = p.Ended.Seconds()
+			}
+		}
+		r.memoryLocked(now)
+	}
+}
+
+// CopyEvent implements engine.CopyListener.
+func (r *Recorder) CopyEvent(e *engine.CopyEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.rt == nil || e.Bytes == 0 {
+		return
+	}
+	name := "private copies"
+	if e.Data != nil {
+		name = e.Data.Name()
+	}
+	r.mu.copies = append(r.mu.copies, Copy{e.From, e.To, e.Bytes, name, r.sinceLocked(e.Begin), r.sinceLocked(e.End)})
+}
+
+func (r *Recorder) sinceLocked(t time.Time) float64 { return t.Sub(r.mu.rt.Began()).Seconds() }
+
+// memoryLocked notes what is allocated, where that has changed.
+func (r *Recorder) memoryLocked(now float64) {
+	for n, info := range r.mu.rt.Nodes() {
+		if n == len(r.mu.last) {
+			r.mu.last = append(r.mu.last, -1)
+		}
+		if info.Allocated != r.mu.last[n] {
+			r.mu.last[n] = info.Allocated
+			r.mu.memory = append(r.mu.memory, Memory{now, n, info.Allocated})
+		}
+	}
+}
+
+// Run returns what was recorded. Nothing should run any more, and the runtime not be
+// closed yet.
+func (r *Recorder) Run(title string) *Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := &Run{Graph: &graph.Graph{Title: title}}
+	if r.mu.g == nil {
+		return out
+	}
+	r.mu.g.Machine(r.mu.rt)
+	out.Graph = r.mu.g.Graph(title)
+	out.Tasks, out.Copies, out.Memory = r.mu.tasks, r.mu.copies, r.mu.memory
+	for i := range out.Tasks {
+		out.Seconds = max(out.Seconds, out.Tasks[i].Ended)
+	}
+	for _, c := range out.Copies {
+		out.Seconds = max(out.Seconds, c.End)
+	}
+	// what a run took is what its tasks cost: for the longest path
+	for i := range out.Graph.Tasks {
+		t, x := &out.Graph.Tasks[i], &out.Tasks[i]
+		if t.Internal == "" && x.Started > 0 && x.Ended > 0 {
+			t.Seconds = []float64{max(0, x.Ended-x.Started)}
+		}
+	}
+	return out
+}

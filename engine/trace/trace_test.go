@@ -1,0 +1,343 @@
+package trace_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/engine/trace"
+)
+
+// recorded runs 2 × 8 tasks on 8 parts, on CPUs and, if given, devices.
+func recorded(t *testing.T, devices ...accel.Device) *trace.Run {
+	t.Helper()
+	rec := &trace.Recorder{}
+	rt, err := engine.New(engine.Options{Workers: 2, Devices: devices, Listener: rec, Profile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := rt.NewJob(t.Context(), engine.JobOptions{})
+	x, err := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{800}, Name: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := rt.Partition(x, filter.Blocks(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.View(v.Parts, func(k int) string { return fmt.Sprintf("part %d", k) })
+	set := &engine.Codelet{Name: "set", CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		*(*float64)(c.Buffer(0).Ptr) = 1
+		return nil
+	}}}
+	add := &engine.Codelet{Name: "add</script>", CPU: set.CPU}
+	site := &engine.Site{File: "s.spu", Line: 3, Col: 1, VarNames: []string{"i"}}
+	last := rt.Workers() - 1
+	for i, p := range v.Parts {
+		for _, s := range []*engine.TaskSpec{
+			{Codelet: set, Operands: []engine.Operand{{Handle: p, Mode: iface.W}}, Workers: []int{0}},
+			{Codelet: add, Operands: []engine.Operand{{Handle: p, Mode: iface.RW}}, Workers: []int{last}, Name: fmt.Sprintf("sum %d", i)},
+		} {
+			s.Origin = engine.Origin{Site: site, Vars: [2]int64{int64(i)}}
+			if err := j.Submit(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := j.Unregister(x); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := rec.Run("two of each")
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func TestRecorder(t *testing.T) {
+	m, err := sim.Parse("sim:cpu2gpu1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices, err := m.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		for _, d := range devices {
+			d.Close()
+		}
+	}()
+	r := recorded(t, devices...)
+	done := 0
+	for i := range r.Tasks {
+		g, x := &r.Graph.Tasks[i], &r.Tasks[i]
+		if g.Light() {
+			continue
+		}
+		done++
+		if x.State != "done" || x.Submitted > x.Ready || x.Ready > x.Popped || x.Popped > x.Data || x.Data > x.Started || x.Started > x.Ended {
+			t.Errorf("%s: %+v is not a life in order", g.Label(), *x)
+		}
+		if want := map[string]int{"set": 0, "add</script>": 2}[g.Codelet]; x.Worker != want {
+			t.Errorf("%s ran on worker %d, want %d", g.Label(), x.Worker, want)
+		}
+		for _, d := range g.Deps {
+			if !r.Graph.Tasks[d].Light() && r.Tasks[d].Ended > x.Started {
+				t.Errorf("%s started before what it waits for had ended", g.Label())
+			}
+		}
+		if name := r.Graph.Handles[g.Operands[0].Handle].Name; !strings.HasPrefix(name, "part ") {
+			t.Errorf("%s uses %q", g.Label(), name)
+		}
+	}
+	if done != 16 {
+		t.Errorf("%d tasks were recorded, want 16", done)
+	}
+	var bytes int64
+	for _, c := range r.Copies {
+		if c.From == 0 && c.To == 1 {
+			bytes += c.Bytes
+		}
+		if c.Data != "x" || c.End < c.Begin {
+			t.Errorf("copy %+v", c)
+		}
+	}
+	if bytes != 6400 {
+		t.Errorf("%d bytes went to the device, want 6400: %+v", bytes, r.Copies)
+	}
+	peak := [2]int64{}
+	for _, m := range r.Memory {
+		peak[m.Node] = max(peak[m.Node], m.Bytes)
+	}
+	if peak[0] < 6400 || peak[1] < 800 {
+		t.Errorf("memory in use: %v", peak)
+	}
+	checkGaps(t, r)
+}
+
+// checkGaps holds that gaps and tasks are all the time of each worker.
+func checkGaps(t *testing.T, r *trace.Run) {
+	t.Helper()
+	sum := make([]float64, len(r.Graph.Workers))
+	for _, g := range r.Gaps() {
+		if g.To <= g.From || g.Why == "" || r.Text(&g) == "" {
+			t.Errorf("gap %+v", g)
+		}
+		sum[g.Worker] += g.To - g.From
+	}
+	for i := range r.Tasks {
+		if x := &r.Tasks[i]; x.Worker >= 0 && x.Started > 0 && !r.Graph.Tasks[i].Light() {
+			sum[x.Worker] += x.Ended - x.Started
+		}
+	}
+	for w, s := range sum {
+		if s < 0.999*r.Seconds-1e-6 || s > 1.001*r.Seconds+1e-6 {
+			t.Errorf("worker %d has %g s of tasks and gaps, and the run took %g", w, s, r.Seconds)
+		}
+	}
+}
+
+// made is a run whose times are known: two workers, b and d wait for a, c comes late.
+//
+//	worker 0  .aaaa...bb.
+//	worker 1  .....dd..cc   d fetched its data, c was submitted at 8
+func made() *trace.Run {
+	g := &graph.Graph{Title: "made", Workers: []graph.Worker{{Name: "cpu 0"}, {Name: "cpu 1"}}, Nodes: []graph.Node{{Name: "ram"}},
+		Handles: []graph.Handle{{Name: "x"}}, Sites: []graph.Site{{File: "m.spu", Line: 2}}}
+	add := func(id int64, codelet string, deps ...int32) {
+		g.Tasks = append(g.Tasks, graph.Task{ID: id, Codelet: codelet, Deps: deps, Operands: []graph.Operand{{Handle: 0, Mode: iface.R}}})
+	}
+	add(1, "a")
+	add(2, "b", 0)
+	add(3, "c")
+	add(4, "d", 0)
+	return &trace.Run{Graph: g, Seconds: 11, Tasks: []trace.Times{
+		{Worker: 0, Submitted: 0.25, Ready: 0.5, Popped: 1, Data: 1, Started: 1, Ended: 5, State: "done"},
+		{Worker: 0, Submitted: 0.25, Ready: 5, Popped: 8, Data: 8, Started: 8, Ended: 10, State: "done"},
+		{Worker: 1, Submitted: 8, Ready: 8, Popped: 8.5, Data: 8.5, Started: 9, Ended: 11, State: "done"},
+		{Worker: 1, Submitted: 0.25, Ready: 5, Popped: 5, Data: 5.5, Started: 5.5, Ended: 7, State: "done"},
+	}}
+}
+
+func TestGapsSayWhy(t *testing.T) {
+	r := made()
+	checkGaps(t, r)
+	var got []string
+	for _, g := range r.Gaps() {
+		got = append(got, fmt.Sprintf("%d %g-%g %s", g.Worker, g.From, g.To, r.Text(&g)))
+	}
+	want := []string{
+		"0 0-0.25 a 1 was not submitted yet",
+		"0 0.25-0.5 a 1 waited for a gate or for data that the program held",
+		"0 0.5-1 a 1 was ready, and this worker had not taken it",
+		"0 5-8 b 2 was ready, and this worker had not taken it",
+		"0 10-11 no task was left for this worker",
+		"1 0-0.25 d 4 was not submitted yet",
+		"1 0.25-5 d 4 waited for a 1",
+		"1 5-5.5 d 4 waited for its data: locks, memory, copies",
+		"1 7-8 c 3 was not submitted yet",
+		"1 8-8.5 c 3 was ready, and this worker had not taken it",
+		"1 8.5-9 c 3 was starting",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("gaps:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	got = nil
+	for _, s := range r.Chain() {
+		got = append(got, r.Graph.Tasks[s.Task].Label()+" "+s.Why)
+	}
+	if want := []string{"a 1 ", "d 4 " + trace.WaitsForTask, "c 3 " + trace.WaitsSubmit}; !slices.Equal(got, want) {
+		t.Errorf("the chain is %q, want %q", got, want)
+	}
+}
+
+func TestChrome(t *testing.T) {
+	r := recorded(t)
+	var b bytes.Buffer
+	if err := trace.WriteChrome(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		TraceEvents []struct {
+			Name, Cat, Ph string
+			Ts, Dur       float64
+			Pid, Tid, ID  int
+			Args          map[string]any
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	threads := map[int]string{}
+	ends := map[int]float64{}
+	for _, e := range out.TraceEvents {
+		kinds[e.Ph+e.Cat]++
+		switch {
+		case e.Name == "thread_name" && e.Pid == 1:
+			threads[e.Tid] = e.Args["name"].(string)
+		case e.Cat == "task":
+			if threads[e.Tid] == "" || e.Dur < 0 || e.Ts < 0 || e.Args["at"] != "s.spu:3" || !strings.HasPrefix(e.Args["variables"].(string), "i = ") {
+				t.Errorf("task %+v", e)
+			}
+		case e.Ph == "s":
+			ends[e.ID] = e.Ts
+		case e.Ph == "f" && e.Ts < ends[e.ID]:
+			t.Errorf("the arrow %d points back in time", e.ID)
+		}
+	}
+	if kinds["Xtask"] != 16 || kinds["sdependency"] != 8 || kinds["fdependency"] != 8 || kinds["C"] == 0 {
+		t.Errorf("events: %v", kinds)
+	}
+}
+
+func TestReport(t *testing.T) {
+	var b bytes.Buffer
+	if err := trace.WriteReport(&b, recorded(t), []trace.Source{{Name: "s.spu", Text: "one\ntwo </script>\nthree\n"}}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if n := strings.Count(page, "</script>"); n != 2 {
+		t.Errorf("the page ends %d scripts; data can end none of them", n)
+	}
+	if m := regexp.MustCompile(`(?i)(src|href)\s*=|url\(|@import|fetch\(|https?://`).FindString(page); m != "" {
+		t.Errorf("the page asks for something else: %q", m)
+	}
+}
+
+// browser finds Chromium.
+func browser(t *testing.T) string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			return p
+		}
+	}
+	t.Skip("the report is not looked at: no Chromium here (Debian: apt-get install chromium)")
+	return ""
+}
+
+// TestReportInBrowser does in a browser what a reader does: finds a task, reads its
+// details, follows a dependency, zooms, asks what a task and a gap are, filters by
+// codelet, and changes between light and dark. The page says what became of it.
+func TestReportInBrowser(t *testing.T) {
+	chromium := browser(t)
+	var b bytes.Buffer
+	if err := trace.WriteReport(&b, made(), []trace.Source{{Name: "m.spu", Text: "# made\ninsert all()\n"}}); err != nil {
+		t.Fatal(err)
+	}
+	act := `<script>
+const say = [], note = (k, v) => say.push(k + "=" + v);
+window.onerror = m => note("error", m);
+try {
+  const at = (t, row) => { const r = c.getBoundingClientRect(); return {clientX: r.left + x(t), clientY: r.top + rows[row].y + rowH / 2, bubbles: true, cancelable: true, pointerId: 1}; };
+  note("title", $("title").textContent);
+  const s = $("search"); s.value = "b 2"; s.dispatchEvent(new Event("input"));
+  note("found", $("found").textContent);
+  s.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
+  note("task", $("task").textContent.split("\n")[0] + ", " + /waited for [^\n]*/.exec($("task").textContent.split("\n").slice(-4).join("\n"))[0]);
+  note("source", document.querySelector("#source .on").textContent.includes("insert all()"));
+  $("task").querySelector("a").click();
+  note("followed", $("task").textContent.split("\n")[0]);
+  s.value = "nonsense"; s.dispatchEvent(new Event("input")); note("none", $("found").textContent);
+  s.value = ""; s.dispatchEvent(new Event("input"));
+  all(); const wide = to - from;
+  c.dispatchEvent(new WheelEvent("wheel", {...at(6, 0), deltaY: -240}));
+  note("zoomed", (to - from) < wide && from < 6 && to > 6);
+  c.dispatchEvent(new MouseEvent("dblclick", at(6, 0))); note("all", to - from == wide);
+  const tipAt = (t, row) => { c.dispatchEvent(new PointerEvent("pointermove", at(t, row))); return $("tip").style.display + ": " + $("tip").textContent.split("\n").slice(0, 2).join(" / "); };
+  note("tip", tipAt(3, 0)); note("gap", tipAt(6, 0));
+  c.dispatchEvent(new PointerEvent("pointerdown", at(6, 1))); c.dispatchEvent(new PointerEvent("pointerup", at(6, 1)));
+  note("clicked", $("task").textContent.split("\n")[0]);
+  document.querySelector("#legend span[data-c]").click(); note("filter", only !== null);
+  document.querySelector("#legend span[data-c]").click(); note("unfilter", only === null);
+  const bright = () => { const d = g.getImageData(c.width - 3, 3, 1, 1).data; return d[0] + d[1] + d[2] > 382 ? "light" : "dark"; };
+  setTheme("light"); const one = bright(); $("theme").click(); note("themes", one + " " + bright());
+  note("idle", document.querySelectorAll("#idle tr").length - 1);
+  note("chain", [...document.querySelectorAll("#chaint tr td:first-child")].map(e => e.textContent).join(" "));
+} catch (e) { note("error", e.stack); }
+document.body.innerHTML = ""; const out = document.createElement("pre"); out.id = "said"; out.textContent = say.join("\n"); document.body.append(out);
+</script></body>`
+	file := filepath.Join(t.TempDir(), "r.html")
+	page := strings.Replace(b.String(), "</body>", act, 1)
+	if err := os.WriteFile(file, []byte(page), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--user-data-dir="+filepath.Join(t.TempDir(), "profile"), "--window-size=1200,900", "--dump-dom", "file://"+file)
+	cmd.WaitDelay = time.Minute
+	dom, err := cmd.Output()
+	if err != nil {
+		t.Skipf("the report is not looked at: %s does not run here: %v", chromium, err)
+	}
+	_, said, ok := strings.Cut(string(dom), `<pre id="said">`)
+	if !ok {
+		t.Fatalf("the page did not run its script:\n%.2000s", dom)
+	}
+	said, _, _ = strings.Cut(said, "</pre>")
+	want := strings.Join([]string{
+		"title=made", "found=1 found", "task=b 2, waited for a 1", "source=true", "followed=a 1", "none=nothing found",
+		"zoomed=true", "all=true", "tip=block: a 1 / R x", "gap=block: 3.000 s: queued / b 2 was ready, and this worker had not taken it", "clicked=d 4",
+		"filter=true", "unfilter=true", "themes=light dark", "idle=6", "chain=a 1 d 4 c 3",
+	}, "\n")
+	if said != want {
+		t.Errorf("the page said\n%s\nwant\n%s", said, want)
+	}
+}
