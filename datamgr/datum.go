@@ -37,6 +37,8 @@ type Datum struct {
 	stride [iface.MaxRank]int // of the main instance, in elements
 	home   bool               // main is the program's memory
 	void   bool
+	// it is one of a reduction, and no data of the program
+	contribution bool
 
 	root      *Fragment    // changes under both locks, read under either
 	fragments int          // guarded by the submission lock

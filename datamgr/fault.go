@@ -6,6 +6,8 @@ package datamgr
 // written it end, so whoever is ordered after it sees it, and cleared by the
 // next access that writes without reading.
 
+import "slices"
+
 // loss is why fragments lost their value.
 type loss struct{ why any }
 
@@ -94,8 +96,11 @@ func SpoilBoxes(h *Handle, boxes []Box, fault any) {
 func (h *Handle) TakeFault() any {
 	a := h.redux
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	f := a.mu.fault
+	f, far := a.mu.fault, slices.Clone(a.mu.there)
 	a.mu.fault = nil
+	a.mu.Unlock()
+	if f == nil {
+		f = lostThere(far)
+	}
 	return f
 }

@@ -114,6 +114,9 @@ func (p *Placement) Restore(ops []Operand) bool {
 		}
 	}
 	for _, h := range p.wrote {
+		if h.d.contribution && !h.hadMain() {
+			continue // what others added to it is lost
+		}
 		h.d.mu.Lock()
 		h.d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.had, f.fault = mainBit, hadMain, nil })
 		h.d.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -21,6 +22,11 @@ type Reduction struct {
 	// element type and may have different strides. Nil: the reduction is a
 	// lazy initialiser only and takes no contributions.
 	Combine func(into, from *iface.Buffer) error
+	// On has forms of Combine for devices, by accel.Device.Arch: they begin their work
+	// on the stream and return. With one, contributions on a device are combined there
+	// before they are copied; without, in main memory. Devices with the Arch "cpu" use
+	// Combine.
+	On map[string]func(s accel.Stream, into, from *iface.Buffer) error
 }
 
 // SumReduction adds contributions. Integers wrap.

@@ -30,6 +30,7 @@ type accumulator struct {
 		sync.Mutex
 		copies []unsafe.Pointer // of others: initialised, and not in use
 		apart  apart            // where main memory is bounded, instead of all others
+		there  []there          // on devices, and not in use
 		tree   *reduxTree       // of numbered contributions, or nil
 		fault  any              // a contribution was lost
 	}
@@ -134,6 +135,8 @@ type Contribution struct {
 	p    unsafe.Pointer // nil: a worker's own, or reserved and not taken
 	leaf int64          // its number; 0: it has none
 	data *Handle        // where main memory is bounded: it is data; nil before TakeApart
+
+	there there // on a device
 }
 
 // Own describes memory p that holds all of h and nothing else.
@@ -243,6 +246,14 @@ func (c *Contribution) Return() {
 		c.returnApart()
 		return
 	}
+	if t := c.there; t.data != nil {
+		c.there.data = nil
+		a := c.h.redux
+		a.mu.Lock()
+		a.mu.there = append(a.mu.there, t)
+		a.mu.Unlock()
+		return
+	}
 	p := c.p
 	if p == nil {
 		return
@@ -264,6 +275,15 @@ func (c *Contribution) Return() {
 func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
 	copies, tree := h.redux.collect()
 	defer h.freeCopies(copies, tree)
+	far := h.redux.takeThere()
+	defer func() { freeThere(far) }()
+	left, err := h.bring(far)
+	if err != nil {
+		return err
+	}
+	for _, t := range left {
+		copies = append(copies, t.data.d.main.Load().ptr)
+	}
 	if tree != nil {
 		sums, err := tree.fold(h)
 		if err != nil {
@@ -400,6 +420,7 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 func (h *Handle) DropContributions() {
 	h.freeCopies(h.redux.collect())
 	h.redux.dropApart()
+	freeThere(h.redux.takeThere())
 }
 
 // freeCopies gives the memory of copies and of a tree back.

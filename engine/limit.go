@@ -47,6 +47,10 @@ func (rt *Runtime) addDisk() {
 func (w *worker) place(t *task) error {
 	x, ops := t.x, t.operands()
 	if !w.rt.limited {
+		ops, err := w.contributeThere(t)
+		if err != nil {
+			return err
+		}
 		return x.place.Prepare(w.node, ops)
 	}
 	if slices.ContainsFunc(ops, func(op Operand) bool { return op.Mode == iface.Redux }) {

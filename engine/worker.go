@@ -501,6 +501,9 @@ func (w *worker) privates(t *task) error {
 				w.describeApart(t, i)
 				continue
 			}
+			if w.describeThere(t, i) {
+				continue
+			}
 			if err := w.contribute(t, i); err != nil {
 				return err
 			}
@@ -606,7 +609,7 @@ func (h *hand) end(t *task, f *failure) {
 	x := t.x
 	x.place.Release()
 	for i := range x.redux {
-		x.redux[i].Return()
+		x.redux[i].Return() // once its memory is released, if it is on a device
 	}
 	x.redux = x.redux[:0]
 	if h.rt.nodes > 1 {

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// adds adds 1 to what it has REDUX, and leaves alone what it has otherwise.
+func adds(c *TaskContext) error {
+	for i := range c.NumBuffers() {
+		if c.Mode(i) == iface.Redux {
+			for k := range iface.Slice[int64](c.Buffer(i)) {
+				iface.Slice[int64](c.Buffer(i))[k]++
+			}
+		}
+	}
+	return nil
+}
+
+func reduced(t *testing.T, rt *Runtime, x []int64, r *datamgr.Reduction) *datamgr.Handle {
+	t.Helper()
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{len(x)}, Home: ptr(x), Reduce: r})
+	must(t, err)
+	return h
+}
+
+// copied is how many copies went to the device and from it.
+func copied(rt *Runtime) (to, from int64) {
+	for _, x := range rt.reg.Traffic() {
+		if x.To > 0 {
+			to += x.Copies
+		} else if x.From > 0 {
+			from += x.Copies
+		}
+	}
+	return to, from
+}
+
+// TestContributionsStay: tasks on a device add to what is there, and what comes back is
+// one copy.
+func TestContributionsStay(t *testing.T) {
+	for _, c := range []struct {
+		units      int
+		dev        func(accel.Device) accel.Device
+		on         bool
+		most, back int64
+	}{
+		{1, func(d accel.Device) accel.Device { return d }, false, 1, 1},
+		{3, func(d accel.Device) accel.Device { return d }, false, 3, 1},
+		{3, func(d accel.Device) accel.Device { return foreign{d} }, false, 3, 3},
+		{3, func(d accel.Device) accel.Device { return foreign{d} }, true, 3, 1},
+	} {
+		r := *datamgr.SumReduction()
+		if c.on {
+			r.On = map[string]func(accel.Stream, *iface.Buffer, *iface.Buffer) error{
+				"foreign": func(_ accel.Stream, into, from *iface.Buffer) error { return r.Combine(into, from) }}
+		}
+		rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{c.dev(simulated(1<<10, c.units)[0])}})
+		x := []int64{5, 6, 7}
+		h := reduced(t, rt, x, &r)
+		for range 2 { // groups
+			var meet sync.WaitGroup
+			meet.Add(c.units)
+			there := func(name string, fn Impl) *Codelet {
+				return &Codelet{Name: name, CPU: []Impl{fn}, On: map[string][]Impl{"foreign": {fn}}}
+			}
+			first := there("all at once", func(k *TaskContext) error {
+				meet.Done()
+				meet.Wait()
+				return adds(k)
+			})
+			var workers []int
+			for w := range c.units {
+				workers = append(workers, 1+w)
+			}
+			for k := range 50 {
+				s := &TaskSpec{Codelet: first, Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: workers}
+				if k >= c.units {
+					s.Codelet = there("one by one", adds)
+				}
+				must(t, j.Submit(s))
+			}
+			must(t, j.Submit(&TaskSpec{Codelet: &Codelet{Name: "host", CPU: []Impl{adds}}, Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{0}}))
+			a, err := j.Acquire(nil, h, iface.R)
+			must(t, err)
+			must(t, a.Release())
+		}
+		if x[0] != 107 || x[2] != 109 {
+			t.Errorf("%d units: %v, want 107 to 109", c.units, x)
+		}
+		if to, from := copied(rt); to > 2*c.most || from > 2*c.back || from < 2 {
+			t.Errorf("%d units, %v: %d copies to the device, %d from it", c.units, c.on, to, from)
+		}
+		must(t, j.Unregister(h))
+		must(t, j.Wait(nil))
+		if n := rt.Nodes(); n[0].Allocated+n[1].Allocated != 0 {
+			t.Errorf("%+v after the data has ended", n)
+		}
+	}
+}
+
+// TestContributionsAreEvicted: they give way to tasks that need the room, and count.
+func TestContributionsAreEvicted(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(80, 1)})
+	x := make([]int64, 4)
+	h, o := reduced(t, rt, x, datamgr.SumReduction()), ints(t, rt, make([]int64, 9))
+	for range 20 {
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{1}}))
+		must(t, j.Submit(onDevice(o, incs)))
+	}
+	must(t, j.Unregister(h))
+	must(t, j.Wait(nil))
+	if x[0] != 20 || x[3] != 20 {
+		t.Errorf("%v, want 20", x)
+	}
+}
+
+// TestContributionsAreLost: with the device, and only what is nowhere else.
+func TestContributionsAreLost(t *testing.T) {
+	d := newFrail("a", 1<<10, 1)
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
+	h, o := reduced(t, rt, make([]int64, 4), datamgr.SumReduction()), reduced(t, rt, make([]int64, 4), datamgr.SumReduction())
+	for _, w := range []int{0, 1} {
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{w}}))
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: o, Mode: iface.Redux}}, Workers: []int{0}}))
+	must(t, j.Wait(nil))
+	rt.reg.Lose(1, &accel.LostError{Device: "a", Err: errWire})
+	var failed *FailedDataError
+	if _, err := j.Acquire(nil, h, iface.R); !errors.As(err, &failed) || !errors.Is(err, errWire) {
+		t.Errorf("with a contribution on the lost device: %v", err)
+	}
+	a, err := j.Acquire(nil, o, iface.R)
+	must(t, err)
+	if x := iface.Slice[int64](a.Buffer()); x[0] != 1 {
+		t.Errorf("%v, want 1", x[0])
+	}
+	must(t, a.Release())
+}
+
+// TestCombiningThereFails: as anywhere.
+func TestCombiningThereFails(t *testing.T) {
+	r := &datamgr.Reduction{Name: "broken", Init: datamgr.SumReduction().Init, Combine: func(into, from *iface.Buffer) error { panic("no") }}
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(1<<10, 2)})
+	h := reduced(t, rt, make([]int64, 4), r)
+	meet := make(chan bool)
+	both := kernel("both", func(c *TaskContext) error {
+		select { // two run at the same time, so there are two contributions
+		case meet <- true:
+		case <-meet:
+		}
+		return adds(c)
+	})
+	for range 2 {
+		must(t, j.Submit(&TaskSpec{Codelet: both, Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{1, 2}}))
+	}
+	var failed *FailedDataError
+	var broken *datamgr.ReductionError
+	if _, err := j.Acquire(nil, h, iface.R); !errors.As(err, &failed) || !errors.As(err, &broken) || broken.What != "combine" {
+		t.Errorf("the reduction fails: %v", err)
+	}
+}
