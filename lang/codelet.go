@@ -36,6 +36,7 @@ func (c *Codelet) Engine() *engine.Codelet { return c.eng }
 type codeletBuild struct {
 	sig     *types.Signature
 	impls   []engine.Impl
+	on      map[string][]engine.Impl // by the Arch of devices
 	shape   func(Shapes) error
 	doc     string
 	model   *perf.Model
@@ -60,10 +61,10 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 			return nil, fmt.Errorf("lang: codelet %s: %w", sig.Name, err)
 		}
 	}
-	if len(b.impls) == 0 {
-		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU or CPUFunc", sig.Name)
+	if len(b.impls) == 0 && len(b.on) == 0 {
+		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU, CPUFunc or On", sig.Name)
 	}
-	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls, Pure: b.pure}
+	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls, On: b.on, Pure: b.pure}
 	e.Model = b.model
 	if b.version != "" {
 		e.Kernel = func() string { return b.version }
@@ -198,11 +199,12 @@ func place(sig *types.Signature, name string, operand bool) (int, *types.Param) 
 	panic(fmt.Sprintf("codelet %s has no %s named %s", sig.Name, what, name))
 }
 
-// Task is what a CPU implementation sees: operands and arguments. It is valid
+// Task is what an implementation sees: operands and arguments. It is valid
 // until the implementation returns.
 type Task struct {
-	ctx *engine.TaskContext
-	sig *types.Signature
+	ctx    *engine.TaskContext
+	sig    *types.Signature
+	device bool // the implementation is for a device
 }
 
 var taskPool = sync.Pool{New: func() any { return new(Task) }}
@@ -234,7 +236,10 @@ func Arg[T Scalar](t *Task, name string) T {
 
 // Buffer is an operand inside a kernel: typed access to its memory, without a copy.
 // It is valid until the kernel returns.
-type Buffer[T Elem] struct{ b *iface.Buffer }
+type Buffer[T Elem] struct {
+	b      *iface.Buffer
+	device bool // the elements are in the memory of a device
+}
 
 // Buf returns operand i, counted among the handles of the signature from 0. A
 // wrong place or element type panics, which fails the task with a message.
@@ -246,11 +251,12 @@ func Buf[T Elem](t *Task, i int) Buffer[T] {
 	if e := elemOf[T](); b.Elem != e {
 		panic(fmt.Sprintf("codelet %s: operand %d is a %v, asked for as %v", t.sig.Name, i, &b.Desc, e))
 	}
-	return Buffer[T]{b}
+	return Buffer[T]{b, t.device && t.ctx.Node(i) != 0}
 }
 
 // Slice returns the elements, row by row; nil if rows are not adjacent.
 func (b Buffer[T]) Slice() []T {
+	b.here()
 	if !b.b.Contiguous() {
 		return nil
 	}
@@ -258,7 +264,10 @@ func (b Buffer[T]) Slice() []T {
 }
 
 // Row returns row i of a matrix.
-func (b Buffer[T]) Row(i int) []T { return iface.Row[T](b.b, i) }
+func (b Buffer[T]) Row(i int) []T {
+	b.here()
+	return iface.Row[T](b.b, i)
+}
 
 // Rows returns the number of rows of a matrix, the length of a vector.
 func (b Buffer[T]) Rows() int {

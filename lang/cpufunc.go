@@ -294,7 +294,7 @@ func num[T Elem](c *engine.TaskContext, i int) T {
 	return T(a.Int())
 }
 
-func mat[T Elem](c *engine.TaskContext, i int) Buffer[T] { return Buffer[T]{c.Buffer(i)} }
+func mat[T Elem](c *engine.TaskContext, i int) Buffer[T] { return Buffer[T]{b: c.Buffer(i)} }
 
 // direct lists the shapes that have an adapter, for one element type.
 func direct[T Elem](fn any) engine.Impl {

@@ -1,0 +1,47 @@
+package lang
+
+// Kernels of host codelets for devices.
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/engine"
+)
+
+// On gives an implementation for devices whose Arch is arch: "opencl", "cuda". fn
+// begins its work on the stream and returns; the task ends when that work has. The
+// stream is of the driver's own type, such as *opencl.Stream, which launches kernels.
+// Operands are in the memory of the device: Buffer.Ptr is for the driver, and Slice
+// and Row panic. A codelet may have implementations for the CPU and for several
+// devices; the policy chooses.
+func On(arch string, fn func(*Task, accel.Stream) error) CodeletOption {
+	return func(b *codeletBuild) error {
+		switch {
+		case fn == nil:
+			return fmt.Errorf("On(%q): the function is nil", arch)
+		case arch == "" || arch == "cpu":
+			return fmt.Errorf("On(%q): functions for the CPU are given by CPU", arch)
+		}
+		sig := b.sig
+		if b.on == nil {
+			b.on = map[string][]engine.Impl{}
+		}
+		b.on[arch] = append(b.on[arch], func(c *engine.TaskContext) error {
+			return fn(&Task{ctx: c, sig: sig, device: true}, c.Stream())
+		})
+		return nil
+	}
+}
+
+// Ptr is the address of element 0 for the driver of the device that has it. On a
+// CPU worker it is an ordinary address.
+func (b Buffer[T]) Ptr() unsafe.Pointer { return b.b.Ptr }
+
+// here panics, which fails the task, when the elements are not in main memory.
+func (b Buffer[T]) here() {
+	if b.device {
+		panic("the elements are in the memory of a device; its driver takes their Ptr")
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestService(t *testing.T) {
+	s, err := newService()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.rt.Close()
+	server := httptest.NewServer(s)
+	defer server.Close()
+	post := func(script string) (int, string) {
+		t.Helper()
+		r, err := http.Post(server.URL+"/run", "text/plain", strings.NewReader(script))
+		if err != nil {
+			t.Error(err)
+			return 0, ""
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return r.StatusCode, string(text)
+	}
+	for _, c := range []struct {
+		script, want string
+		code         int
+	}{
+		{"print(6 * 7)", "42\n", http.StatusOK},
+		{"import \"std/blas\" as blas\nregister x = vector[f64](4, fill = 1)\ninsert blas.scal(3.0, RW x)\nprint(x)", "vector[f64] 4: 3.0 3.0 3.0 3.0\n", http.StatusOK},
+		{"print(nothing)", "error[E0201]: `nothing` is not defined", http.StatusBadRequest},
+		{"print(\"so far\")\nassert 1 > 2", "so far\nerror[R0102]", http.StatusUnprocessableEntity},
+		{"while true { }", "10000000 steps", http.StatusRequestEntityTooLarge},
+		{"register x = vector[f64](1Gi, fill = 1)\nprint(x)", "bytes of registered data", http.StatusRequestEntityTooLarge},
+		{"while true { print(\"endless\") }", "bytes of output", http.StatusRequestEntityTooLarge},
+		{"print(1) #" + strings.Repeat(" ", maxSource), "a script may have", http.StatusRequestEntityTooLarge},
+		{"import \"/etc/passwd\" as p", "error[E090", http.StatusBadRequest},
+		{"register x = vector[f64](load = \"/etc/passwd\")\nprint(x)", "error[R0107]", http.StatusUnprocessableEntity},
+	} {
+		if code, text := post(c.script); code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%.60q: status %d, want %d:\n%.300s\nwant: %s", c.script, code, c.code, text, c.want)
+		}
+	}
+
+	// Many at once do not disturb each other.
+	var all sync.WaitGroup
+	for k := range 4 * maxRuns {
+		all.Go(func() {
+			script := fmt.Sprintf("codelet add(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }\n"+
+				"register x = vector[f64](8, fill = 0)\nfor i in 0..%d { insert add(RW x) }\nprint(x)", k)
+			if code, text := post(script); code != http.StatusOK || !strings.HasPrefix(text, fmt.Sprintf("vector[f64] 8: %d.0 ", k)) {
+				t.Errorf("script %d: status %d: %s", k, code, text)
+			}
+		})
+	}
+	all.Wait()
+	if r, err := http.Get(server.URL); err != nil || r.StatusCode != http.StatusNotFound {
+		t.Errorf("%v %v", r, err)
+	}
+}
