@@ -126,7 +126,7 @@ var faults = []fault{
 
 	// nodes
 	{"evict-forgets", "datamgr/node.go",
-		"			err := d.copyLocked(f, in, d.main.Load())", "			err := error(nil)\n			f.valid |= mainBit",
+		"			err := d.saveLocked(f, in)", "			err := error(nil)\n			f.valid |= mainBit",
 		"what only an evicted copy held is written back"},
 	{"evict-needed", "datamgr/ahead.go",
 		"				next = min(next, h.nextUse())", "				_ = h.nextUse()",
@@ -156,7 +156,7 @@ var faults = []fault{
 		"	if w.d != v.d || !w.box.touches(&v.box) ||", "	if true || w.d != v.d || !w.box.touches(&v.box) ||",
 		"operands that overlap, one of them written, share memory on a device"},
 	{"fits-more", "datamgr/admit.go",
-		"return g.Needs(ops) <= capacity", "return g.Needs(ops) <= capacity+8",
+		"			return g.Needs(ops, on) <= capacity\n", "			return g.Needs(ops, on) <= capacity+8\n",
 		"a task that does not fit is an error of its submission"},
 
 	// explicit dependencies and ends
