@@ -22,6 +22,11 @@ type Machine struct {
 	PerfDir string         // see Options.PerfDir
 }
 
+// Machine is what a plan for the machine of the runtime needs.
+func (rt *Runtime) Machine() Machine {
+	return Machine{Workers: rt.opt.Workers, Devices: rt.opt.Devices, Bus: rt.opt.Bus, PerfDir: rt.opt.PerfDir}
+}
+
 // Planner makes a runtime that plans for the machine; see Options.Plan.
 func (m Machine) Planner(tell func(*PlannedTask)) (*Runtime, error) {
 	if tell == nil {

@@ -50,10 +50,15 @@ func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &Plan{Graph: rec.Graph(p.checked.Main.File.Source.Name), Paths: paths, prog: p, opts: opts}
-	out.measure = sync.OnceValue(func() *graph.Measures { return graph.Measure(out.Graph) })
-	out.simulate = sync.OnceValue(func() *graph.Schedule { return graph.Simulate(out.Graph) })
+	out := &Plan{Paths: paths, prog: p, opts: opts}
+	out.setGraph(rec.Graph(p.checked.Main.File.Source.Name))
 	return out, nil
+}
+
+func (p *Plan) setGraph(g *graph.Graph) {
+	p.Graph = g
+	p.measure = sync.OnceValue(func() *graph.Measures { return graph.Measure(g) })
+	p.simulate = sync.OnceValue(func() *graph.Schedule { return graph.Simulate(g) })
 }
 
 func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, opts []Option) (*graph.Recorder, int, error) {

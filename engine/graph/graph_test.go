@@ -366,3 +366,28 @@ func checkSVG(t *testing.T, what, text string) {
 		t.Errorf("%s: %d boxes are drawn", what, boxes)
 	}
 }
+
+// TestParts takes parts of a graph: what is left waits for what is left.
+func TestParts(t *testing.T) {
+	g := tiled(t, 4)
+	last := g.From(len(g.Tasks) - 5)
+	if len(last.Tasks) != 5 || last.Tasks[4].Codelet != "potrf" {
+		t.Fatalf("the last 5 tasks are %d, the last one %s", len(last.Tasks), last.Tasks[len(last.Tasks)-1].Codelet)
+	}
+	if len(last.Tasks[4].Deps) == 0 {
+		t.Error("the last task waits for nothing")
+	}
+	name := g.Handles[g.Tasks[0].Operands[0].Handle].Name
+	for i := range g.Using(name).Tasks {
+		x := g.Using(name)
+		if !slices.ContainsFunc(x.Tasks[i].Operands, func(o graph.Operand) bool { return x.Handles[o.Handle].Name == name }) {
+			t.Errorf("%s does not use %s", x.Tasks[i].Label(), name)
+		}
+	}
+	if n := len(g.Using("A").Tasks); n != len(g.Tasks) {
+		t.Errorf("%d of %d tasks use A or a part of it", n, len(g.Tasks))
+	}
+	if n := len(g.Using("B").Tasks); n != 0 {
+		t.Errorf("%d tasks use what there is not", n)
+	}
+}

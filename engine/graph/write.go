@@ -23,10 +23,11 @@ const (
 	Mermaid Format = "mermaid"
 	JSON    Format = "json"
 	SVG     Format = "svg"
+	Text    Format = "text" // a line for each node: for terminals
 )
 
 // Formats lists the formats.
-var Formats = []Format{Dot, Mermaid, JSON, SVG}
+var Formats = []Format{Dot, Mermaid, JSON, SVG, Text}
 
 // FormatOf chooses a format by the name of a file: .dot or .gv, .mmd, .mermaid or
 // .md, .json, .svg.
@@ -40,6 +41,8 @@ func FormatOf(name string) (Format, bool) {
 		return JSON, true
 	case ".svg":
 		return SVG, true
+	case ".txt":
+		return Text, true
 	}
 	return "", false
 }
@@ -69,6 +72,8 @@ func Write(w io.Writer, g *Graph, f Format, by Unit) error {
 	switch f {
 	case JSON:
 		err = writeJSON(b, g)
+	case Text:
+		writeText(b, g, picture(g, by))
 	case Dot:
 		writeDot(b, g, picture(g, by))
 	case Mermaid:
@@ -76,7 +81,7 @@ func Write(w io.Writer, g *Graph, f Format, by Unit) error {
 	case SVG:
 		writeSVG(b, g, picture(g, by))
 	default:
-		return fmt.Errorf("graph: the formats are dot, mermaid, json and svg, not %q", f)
+		return fmt.Errorf("graph: the formats are dot, mermaid, json, svg and text, not %q", f)
 	}
 	if err != nil {
 		return err
@@ -307,6 +312,30 @@ func writeDot(w io.Writer, g *Graph, d *drawing) {
 // quote writes a string of dot.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
+
+// writeText writes a line for each node, with what it comes after.
+func writeText(w io.Writer, g *Graph, d *drawing) {
+	after := make([][]string, len(d.nodes))
+	for _, e := range d.edges {
+		if name := d.nodes[e.from].label; e.from != e.to && !slices.Contains(after[e.to], name) {
+			after[e.to] = append(after[e.to], name)
+		}
+	}
+	width := 0
+	for _, n := range d.nodes {
+		width = max(width, len([]rune(n.label)))
+	}
+	for i, n := range d.nodes {
+		line := n.label
+		if len(after[i]) > 0 {
+			line += strings.Repeat(" ", width-len([]rune(n.label))) + "  after " + strings.Join(after[i], ", ")
+		}
+		fmt.Fprintln(w, line)
+	}
+	for _, n := range g.Notes {
+		fmt.Fprintf(w, "%v: %s\n", n.At, strings.ReplaceAll(n.Text, "\n", " "))
+	}
 }
 
 func writeMermaid(w io.Writer, g *Graph, d *drawing) {

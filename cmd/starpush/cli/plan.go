@@ -119,6 +119,10 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err := show(p); err != nil {
 		return err
 	}
+	if err := p.Expectations(); err != nil {
+		a.say(err)
+		return status(exitFailed)
+	}
 	if !run || !yes && !a.ask(ctx, "run it?") {
 		return nil
 	}

@@ -84,12 +84,15 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	}
 	defer func() { err = a.endRuntime(rt, o, err) }()
 	defer func() {
-		if p, ok := rt.Profile(); ok {
+		if p, ok := rt.Profile(); ok && o.profile {
 			a.showProfile(p)
+		}
+		if e := a.writeTraces(o, "session", nil); err == nil {
+			err = e
 		}
 	}()
 
-	opts := []lang.Option{lang.Stdout(a.con.out)}
+	opts := append(o.observe(), lang.Stdout(a.con.out))
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
 	}

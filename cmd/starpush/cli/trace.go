@@ -63,7 +63,10 @@ func (a *app) writeTraces(o *runFlags, name string, src []byte) error {
 // sources are the texts of the files that submitted tasks: the script as it was run,
 // imported ones as they are now.
 func sources(run *trace.Run, name string, src []byte) []trace.Source {
-	all := []trace.Source{{Name: name, Text: string(src)}}
+	all := []trace.Source{}
+	if src != nil { // not of a session
+		all = append(all, trace.Source{Name: name, Text: string(src)})
+	}
 	seen := map[string]bool{name: true, "": true}
 	for _, s := range run.Graph.Sites {
 		if seen[s.File] {

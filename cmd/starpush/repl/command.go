@@ -29,6 +29,8 @@ func commandTable() []command {
 		{name: "show", args: "NAME [A..B]", doc: "value of data, or elements A to B of it", run: (*Shell).showData},
 		{name: "where", args: "NAME", doc: "memory nodes that have data: valid, arriving, allocated", run: (*Shell).where},
 		{name: "last", doc: "the last value again, complete", run: (*Shell).last},
+		{name: "plan", args: "STATEMENT", doc: "what it would insert; runs nothing", statement: true, run: (*Shell).plan},
+		{name: "graph", args: "[NAME] [--tasks] [> FILE]", doc: "tasks so far, or those that use NAME; FILE as .svg, .dot, .mmd, .json", run: (*Shell).graph},
 		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks", statement: true, run: (*Shell).time},
 		{name: "bench", args: "STATEMENT", doc: "times of ten runs of a statement, each with its tasks", statement: true, run: (*Shell).bench},
 		{name: "stats", doc: "tasks and seconds per codelet and worker", run: (*Shell).stats},

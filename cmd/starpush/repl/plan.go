@@ -1,0 +1,111 @@
+package repl
+
+// :plan and :graph: what an entry would do, and what the session did.
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/lang"
+)
+
+// planned plans src behind what the session did, and reports what is wrong.
+func (s *Shell) planned(ctx context.Context, name, src string) *lang.Plan {
+	p, err := s.Session.Plan(ctx, src)
+	if err != nil {
+		s.fail(name, s.Session.Stats(), err)
+		return nil
+	}
+	return p
+}
+
+// plan shows what a statement would insert.
+func (s *Shell) plan(ctx context.Context, src string) {
+	if src == "" {
+		s.usage("plan")
+		return
+	}
+	p := s.planned(ctx, "plan", src)
+	if p == nil {
+		return
+	}
+	m := p.Measures()
+	var each []string
+	for _, c := range m.Codelets {
+		each = append(each, fmt.Sprintf("%s × %d", c.Name, c.Tasks))
+	}
+	line := plural(int64(m.Tasks), "task")
+	if len(each) > 0 {
+		line += ": " + strings.Join(each, ", ")
+	}
+	fmt.Fprintln(s.Out, line)
+	if m.Tasks == 0 {
+		return
+	}
+	line = fmt.Sprintf("longest path %s, %d side by side", plural(int64(m.Length), "task"), m.Width)
+	if m.Unknown == 0 {
+		line += fmt.Sprintf(", %.3g s of work", m.Work)
+	}
+	fmt.Fprintln(s.Out, line)
+	if copies, size := p.Schedule().Moved(); len(p.Graph.Nodes) > 1 {
+		fmt.Fprintf(s.Out, "copies: %d, %s\n", copies, accel.Bytes(size))
+	}
+	for _, n := range p.Graph.Notes {
+		fmt.Fprintf(s.Out, "line %d: %s\n", n.At.Line, n.Text)
+	}
+}
+
+// graph shows or writes the tasks of the session: ":graph [NAME] [--tasks] [> FILE]".
+func (s *Shell) graph(ctx context.Context, args string) {
+	args, file, toFile := strings.Cut(args, ">")
+	file = strings.TrimSpace(file)
+	by, name := graph.ByCodelet, ""
+	for _, w := range strings.Fields(args) {
+		switch {
+		case w == "--tasks":
+			by = graph.ByTask
+		case strings.HasPrefix(w, "-") || name != "":
+			s.usage("graph")
+			return
+		default:
+			name = w
+		}
+	}
+	f := graph.Text
+	if toFile {
+		var ok bool
+		if f, ok = graph.FormatOf(file); !ok {
+			s.complain("`%s` should end in .dot, .mmd, .json, .svg or .txt", file)
+			return
+		}
+	}
+	p := s.planned(ctx, "graph", "")
+	if p == nil {
+		return
+	}
+	g := p.Graph
+	if name != "" {
+		g = g.Using(name)
+	}
+	if len(g.Tasks) == 0 {
+		s.complain("no task so far%s", map[bool]string{true: " uses `" + name + "`"}[name != ""])
+		return
+	}
+	g.Title = "session"
+	var b bytes.Buffer
+	if err := graph.Write(&b, g, f, by); err != nil {
+		s.complain("%v", err)
+		return
+	}
+	if !toFile {
+		s.Out.Write(b.Bytes())
+		return
+	}
+	if err := s.WriteFile(file, b.Bytes()); err != nil {
+		s.complain("%v", err)
+	}
+}
