@@ -18,11 +18,12 @@ test:
 race:
 	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
 
-## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector; on one machine with MACHINE=sim:cpu8gpu4 or MACHINE=opencl
+## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector; on one machine with MACHINE=sim:cpu8gpu4 or MACHINE=opencl, with so many bytes of main memory with RAM=65536
 MACHINE ?=
+RAM ?= 0
 REPEAT ?= 20
 conformance:
-	$(GO) test -race ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine '$(MACHINE)' -timeout 0
+	$(GO) test -race ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine '$(MACHINE)' -ram $(RAM) -timeout 0
 
 ## drivers: every case and random programs for SOAK on devices with drivers: OpenCL's, and one for CUDA that is made of C
 drivers:

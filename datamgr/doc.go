@@ -19,6 +19,10 @@
 // before its kernel starts; what is not valid anywhere else is written back to
 // main memory when it is evicted. With one node there is none of that.
 //
+// With a disk, main memory is bounded like that of a device, and data that the runtime
+// owns has its main instance on the disk (disk.go). What the program holds of such data
+// lies beside main memory (aside.go), and contributions are data (redux_apart.go).
+//
 // Lock order: submission lock (Registry), then one datum's lock, then one node's
 // lock, access lock or accumulator list. Nothing is held while a kernel runs, and
 // none but the submission lock while bytes are copied. The turn to look for room

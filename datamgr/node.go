@@ -2,12 +2,12 @@ package datamgr
 
 // Nodes: the memories where copies of data can be, and who gets room there.
 //
-// On a node other than main memory a task gets all its memory at once, before it
-// fetches anything, so no two tasks ever wait for each other's. Only one task at a
-// time, in the order in which they came, looks for room and evicts what nobody
-// uses: no stream of small tasks can overtake a large one for ever. Whoever waits
-// for room waits for tasks that have all they need, or for copies; both end by
-// themselves.
+// On a bounded node a task gets all its memory at once, before it fetches anything, so
+// no two tasks ever wait for each other's. All nodes are bounded but main memory
+// without a disk, and the disk. Only one task at a time, in the order in which they
+// came, looks for room and evicts what nobody uses: no stream of small tasks can
+// overtake a large one for ever. Whoever waits for room waits for tasks that have all
+// they need, or for copies; both end by themselves.
 
 import (
 	"sync/atomic"

@@ -43,6 +43,10 @@ func (rt *Runtime) addDisk() {
 	rt.nodes = rt.reg.NumNodes()
 }
 
+// DiskNode returns the number of the disk among the memory nodes, the last; false: there
+// is none.
+func (rt *Runtime) DiskNode() (node int, ok bool) { return rt.diskNode, rt.limited }
+
 // place gives t, whose locks are taken, its memory, and brings what it reads.
 func (w *worker) place(t *task) error {
 	x, ops := t.x, t.operands()

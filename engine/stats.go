@@ -314,7 +314,9 @@ func (rt *Runtime) nodeStats() []NodeStat {
 	if rt.limited {
 		all[0].Evictions, all[0].Evicted = rt.reg.Evicted(0)
 		m := rt.opt.Disk.Memory()
-		all = append(all, flow(NodeStat{Name: m.Name(), PeakBytes: m.Peak()}, rt.diskNode))
+		d := flow(NodeStat{Name: m.Name(), PeakBytes: m.Peak()}, rt.diskNode)
+		d.Copying, d.Hidden = 0, 0 // no kernel runs there
+		all = append(all, d)
 	}
 	return all
 }

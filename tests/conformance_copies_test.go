@@ -45,6 +45,9 @@ func TestP57(t *testing.T) {
 		bytes := func(want int64) {
 			w.Helper()
 			w.wait()
+			if _, disk := w.rt.DiskNode(); disk {
+				return // they are there, and in main memory while they are looked at
+			}
 			if got := w.rt.Nodes()[0].Allocated - before; got != want {
 				w.Errorf("%d bytes for duplicates, want %d", got, want)
 			}

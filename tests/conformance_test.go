@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/disk"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -68,14 +69,14 @@ func each(t *testing.T, need int, fn func(w *world)) {
 			onMachine(t, need, 0, fn)
 			continue
 		}
-		once(t, need, []int{1, 2, 4, 8}, true, oneOrTwo, fn)
+		once(t, need, []int{1, 2, 4, 8}, true, *ram, oneOrTwo, fn)
 	}
 }
 
 // eachOnOneNode is each for cases that are about CPU workers or main memory.
 func eachOnOneNode(t *testing.T, need int, fn func(w *world)) {
 	for range max(*repeat, 1) {
-		once(t, need, []int{1, 2, 4, 8}, true, oneNode, fn)
+		once(t, need, []int{1, 2, 4, 8}, true, 0, oneNode, fn)
 	}
 }
 
@@ -86,13 +87,17 @@ func eachOnTwoNodes(t *testing.T, capacity int64, fn func(w *world)) {
 			onMachine(t, 1, capacity, fn)
 			continue
 		}
-		once(t, 1, []int{1, 2, 4, 8}, false, func(int) []devices { return []devices{simulated(capacity, 1)} }, fn)
+		once(t, 1, []int{1, 2, 4, 8}, false, 0, func(int) []devices { return []devices{simulated(capacity, 1)} }, fn)
 	}
 }
 
 // machine is on which machine the cases run that are not about how many workers or
 // nodes there are.
 var machine = flag.String("machine", "", "run the conformance cases on this machine instead of various ones: "+enginetest.Machines)
+
+// ram bounds main memory in the cases that are not about how much memory is used; the
+// rest of the data that the runtime owns is on a disk.
+var ram = flag.Int64("ram", 0, "run the conformance cases with so many bytes of main memory, and a disk; 0: no bound")
 
 // devices makes the devices of a configuration.
 type devices func() ([]accel.Device, error)
@@ -117,7 +122,7 @@ func onMachine(t *testing.T, need int, capacity int64, fn func(w *world)) {
 	for i, n := range counts {
 		counts[i] = max(n, need)
 	}
-	once(t, need, slices.Compact(counts), false, func(i int) []devices {
+	once(t, need, slices.Compact(counts), false, *ram, func(i int) []devices {
 		bytes := capacity
 		if bytes == 0 && m.Real {
 			bytes = []int64{16 << 10, 16 << 20}[i%2]
@@ -143,8 +148,9 @@ func oneOrTwo(i int) []devices {
 }
 
 // once runs a case once in each configuration of counts workers, the sequential one
-// included if it needs one worker; machines gives sets of devices for number i.
-func once(t *testing.T, need int, counts []int, sequential bool, machines func(i int) []devices, fn func(w *world)) {
+// included if it needs one worker; machines gives sets of devices for number i, and
+// main memory has so many bytes, or no bound.
+func once(t *testing.T, need int, counts []int, sequential bool, ram int64, machines func(i int) []devices, fn func(w *world)) {
 	type configuration struct {
 		engine.Options
 		devices
@@ -184,6 +190,14 @@ func once(t *testing.T, need int, counts []int, sequential bool, machines func(i
 					t.Fatal(err)
 				}
 				defer func() { enginetest.Close(t, o.Devices) }()
+			}
+			if ram > 0 && !o.Sequential {
+				d, err := disk.Open(t.TempDir())
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.RAM, o.Disk = ram, d
+				defer func() { enginetest.Close(t, []accel.Device{d}) }()
 			}
 			rt, err := engine.New(o.Options)
 			if err != nil {

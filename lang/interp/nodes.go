@@ -79,6 +79,10 @@ func (m *Machine) node(n Node) (int, bool) {
 		return 0, true
 	}
 	left := n.Index
+	if n.Kind == "disk" {
+		k, ok := m.rt.DiskNode()
+		return k, ok && n.Index == 0
+	}
 	for _, w := range m.devices.of {
 		if n.Kind != "gpu" && !isKind(w, DeviceKind(n.Kind)) {
 			continue
@@ -100,6 +104,9 @@ func (m *Machine) nodes() (all []Node) {
 			seen = append(seen, w.Node)
 			all = append(all, Node{Kind: "gpu", Index: int64(k)})
 		}
+	}
+	if _, ok := m.rt.DiskNode(); ok {
+		all = append(all, Node{Kind: "disk", Index: 0})
 	}
 	return all
 }

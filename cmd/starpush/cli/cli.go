@@ -16,6 +16,7 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
+	"github.com/starpush/starpush/accel/disk"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -61,11 +62,12 @@ type app struct {
 	exit     func(int)   // ends the process; tests replace it
 	restore  func()      // puts the terminal back, nil when nothing changed it
 	start    time.Time
-	reported bool       // a diagnostic was shown
-	tasks    int64      // that ended, for the summary
-	stats    any        // for the summary, nil without --stats
-	profile  any        // for the summary, nil without --profile
-	devices  *deviceSet // of the runtime
+	reported bool         // a diagnostic was shown
+	tasks    int64        // that ended, for the summary
+	stats    any          // for the summary, nil without --stats
+	profile  any          // for the summary, nil without --profile
+	devices  *deviceSet   // of the runtime
+	disk     *disk.Device // of the runtime; nil: it has none
 }
 
 // globalFlags work with every subcommand.

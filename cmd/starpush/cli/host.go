@@ -109,7 +109,15 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	if err != nil && level > 0 {
 		return nil, err
 	}
+	ram, err := o.memoryFlags.check(o.sequential)
+	if err != nil {
+		return nil, err
+	}
 	if a.devices, err = o.deviceFlags.open(); err != nil {
+		return nil, err
+	}
+	if a.disk, err = o.memoryFlags.open(); err != nil {
+		_ = a.devices.close() // nobody has used them
 		return nil, err
 	}
 	cpus := o.cpus
@@ -117,10 +125,15 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 		cpus = a.devices.cpus
 	}
 	table, _ := a.bus(false) // without one, usual figures do: `starpush info` says what is wrong
-	rt, err := engine.New(engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile || o.trace != "" || o.report != "", Listener: o.listener(),
-		Calibrate: level, PerfDir: dir})
+	opts := engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile || o.trace != "" || o.report != "", Listener: o.listener(),
+		Calibrate: level, PerfDir: dir}
+	if a.disk != nil {
+		opts.RAM, opts.Disk = ram, a.disk
+	}
+	rt, err := engine.New(opts)
 	if err != nil {
 		_ = a.devices.close() // nobody has used them
+		a.closeDisk()
 		return nil, usagef("%v", err)
 	}
 	a.verbosef("%s, policy %s%s", machineLine(rt), rt.Policy(), map[bool]string{true: ", sequential"}[rt.Sequential()])

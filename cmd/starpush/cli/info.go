@@ -56,6 +56,7 @@ are asked for first, and kept; --measure measures them again.`,
 	c.Flags().StringVar(&o.sched, "sched", "", schedUsage())
 	c.Flags().BoolVar(&measure, "measure", false, "measure the links between memories again")
 	o.deviceFlags.register(c, "")
+	o.memoryFlags.register(c)
 	return c
 }
 

@@ -316,6 +316,7 @@ func (a *app) endRuntime(rt *engine.Runtime, o *runFlags, err error) error {
 	if e := a.devices.close(); e != nil && !a.flags.quiet {
 		a.sayError(e)
 	}
+	a.closeDisk()
 	var models *engine.ModelError
 	if !errors.As(closing, &models) {
 		return err

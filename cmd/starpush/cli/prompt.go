@@ -40,6 +40,7 @@ then entries, without prompts.`,
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop a statement after this wall time")
 	o.deviceFlags.register(c, "none")
+	o.memoryFlags.register(c)
 	o.registerPerf(c)
 	o.progress = "auto"
 	return c

@@ -33,6 +33,7 @@ type runFlags struct {
 	perfDir            string
 	trace, report      string
 	deviceFlags
+	memoryFlags
 
 	recorder    *trace.Recorder // with trace or report
 	code        []string        // -e, root only
@@ -67,6 +68,7 @@ func (o *runFlags) registerMachine(a *app, c *cobra.Command) {
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
 	o.deviceFlags.register(c, "none")
+	o.memoryFlags.register(c)
 	o.registerPerf(c)
 	completeFlag(c, "param", a.completeParam)
 	completeFlag(c, "sched", cobra.FixedCompletions(schedCompletions(), cobra.ShellCompDirectiveNoFileComp))
@@ -105,6 +107,9 @@ func (o *runFlags) check() error {
 	}
 	if o.cpus < 0 {
 		return usagef("--cpus must be 1 or more, not %d", o.cpus)
+	}
+	if _, err := o.memoryFlags.check(o.sequential); err != nil {
+		return err
 	}
 	return o.deviceFlags.check(o.sequential)
 }
