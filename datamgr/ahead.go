@@ -124,11 +124,15 @@ func (in *instance) users() []*Handle {
 type victim struct {
 	in         *instance
 	next, used int64 // when a task needs it, when one did
+	stays      bool  // while anything else can go
 }
 
 // before reports whether v should go before o: what is needed later, and what was
 // not used for longer.
 func (v *victim) before(o *victim) bool {
+	if v.stays != o.stays {
+		return o.stays
+	}
 	if v.next != o.next {
 		return v.next > o.next
 	}
@@ -155,7 +159,7 @@ func (n *node) victims(g *Registry) victims {
 				next = min(next, h.nextUse())
 			}
 		}
-		all = append(all, victim{in, next, used})
+		all = append(all, victim{in, next, used, n.id == 0 && inCore(in.handles)})
 	}
 	n.mu.Unlock()
 	for i := len(all)/2 - 1; i >= 0; i-- {
@@ -174,15 +178,20 @@ func discardable(hs []*Handle) bool {
 	return len(hs) > 0
 }
 
-// going calls try for the instances on n, of data of g, nil for all, in the order in which they are to go, until it
-// returns true, which going returns: those that no task waits for, of those first what
+// inCore reports whether somebody who uses an instance wants it in main memory.
+func inCore(hs []*Handle) bool {
+	return slices.ContainsFunc(hs, func(h *Handle) bool { return !h.OutOfCore() })
+}
+
+// going calls try for the instances on n, of data of g, nil for all, in the order in
+// which they are to go, until it returns true, which going returns: those that no task waits for, of those first what
 // holds nothing that is not elsewhere, for which try is called with clean set, and if
 // it returns false once more later; then what is needed last. Between equals the
-// least recently used goes first.
+// least recently used goes first, and at the end what is to stay in main memory.
 func (n *node) going(g *Registry, try func(in *instance, clean bool) bool) bool {
 	all := n.victims(g)
 	var unneeded []*instance
-	for len(all) > 0 && all[0].next == never {
+	for len(all) > 0 && all[0].next == never && !all[0].stays {
 		in := all.pop().in
 		if try(in, true) {
 			return true

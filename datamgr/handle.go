@@ -69,7 +69,8 @@ type extra struct {
 
 	through     atomic.Uint64 // nodes that get each new value; bit k is node k
 	discardable atomic.Bool
-	ahead       ahead // where there are other nodes
+	inCore      atomic.Bool // see SetOutOfCore
+	ahead       ahead       // where there are other nodes
 }
 
 // more returns the extra of h, which it makes.

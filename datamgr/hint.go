@@ -82,6 +82,35 @@ func (h *Handle) fill(in *instance) {
 	d.mu.wake.Broadcast()
 }
 
+// Allocate makes room for h on a node, if there is some without taking any from
+// others, and reports whether there is memory for it now. What comes next decides what
+// is there.
+func (g *Registry) Allocate(h *Handle, on int) bool {
+	d, n := h.d, g.nodes[on]
+	switch {
+	case h.bytes() == 0:
+		return true
+	case n.lost.Load() != nil || !d.lives():
+		return false
+	case !n.bounded:
+		return true // the main instance, or on the disk nothing that anybody waits for
+	case !n.tryEnter():
+		return false // tasks wait for room there
+	}
+	defer n.leave()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.mu.freed && d.hintedLocked(n, h) != nil
+}
+
+// lives makes sure that the main instance exists; false: the datum has ended, or there
+// is no memory.
+func (d *Datum) lives() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.mu.freed && d.allocateLocked() == nil
+}
+
 // hintedLocked returns an instance for h on n, if there is one or room for it.
 // The caller's turn.
 func (d *Datum) hintedLocked(n *node, h *Handle) *instance {
@@ -259,6 +288,26 @@ func (h *Handle) SetDiscardable(on bool) {
 func (h *Handle) discardable() bool {
 	x := h.extra.Load()
 	return x != nil && x.discardable.Load()
+}
+
+// SetOutOfCore says whether h and its parts may go to a disk where main memory is
+// bounded, which they may at first. Else they go only when nothing else is left that
+// could: a task that needs room gets it.
+func (h *Handle) SetOutOfCore(on bool) {
+	if x := h.extra.Load(); x != nil || !on {
+		h.more().inCore.Store(!on)
+	}
+}
+
+// OutOfCore reports whether neither h nor what it is a part of is to stay in main
+// memory.
+func (h *Handle) OutOfCore() bool {
+	for ; h != nil; h = h.parent {
+		if x := h.extra.Load(); x != nil && x.inCore.Load() {
+			return false
+		}
+	}
+	return true
 }
 
 // Discardable reports whether SetDiscardable was called for h or what it is a part of.

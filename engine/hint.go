@@ -213,6 +213,21 @@ func (j *Job) Evict(h *datamgr.Handle, node int) (bytes int64, err error) {
 	return j.rt.reg.Evict(h, node), nil
 }
 
+// Allocate asks for memory for h on a memory node before a task uses it there: room
+// that is free, none that others have. It reports whether there is memory for h now.
+// It is a hint: the memory goes when tasks need the room, and needs no value. Errors are
+// those of WontUse and *NoNodeError.
+func (j *Job) Allocate(h *datamgr.Handle, node int) (bool, error) {
+	if err := j.rt.checkNode(node); err != nil {
+		return false, err
+	}
+	h, err := j.hinted(h, false)
+	if err != nil || h == nil {
+		return false, err
+	}
+	return j.rt.reg.Allocate(h, node), nil
+}
+
 // Where says where the bytes of h are now, for each memory node in the order of
 // Runtime.Nodes. Errors are those of WontUse.
 func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {

@@ -167,3 +167,69 @@ func TestDiscardableGoesFirst(t *testing.T) {
 	gate.Open()
 	must(t, j.Wait(nil))
 }
+
+// TestAllocate: there is memory for data before a task writes it, if nobody has it.
+func TestAllocate(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{10}})
+	must(t, err)
+	o := ints(t, rt, make([]int64, 11))
+	for node := range 2 {
+		if ok, err := j.Allocate(h, node); !ok || err != nil {
+			t.Errorf("on node %d: %v, %v", node, ok, err)
+		}
+		if p := present(t, j, h, node); p.Allocated != 80 {
+			t.Errorf("on node %d: %+v", node, p)
+		}
+	}
+	if ok, err := j.Allocate(o, 1); ok || err != nil {
+		t.Errorf("without room: %v, %v", ok, err)
+	}
+	before := present(t, j, h, 1)
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.W}}, Workers: []int{1}}))
+	must(t, j.Wait(nil))
+	if p := present(t, j, h, 1); p.Valid != 80 || before.Allocated != p.Allocated || rt.Nodes()[1].Allocated != 80 {
+		t.Errorf("a task uses other memory: %+v, then %+v", before, p)
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Unregister(h))
+	must(t, j.Wait(nil))
+	var dead *DeadHandleError
+	if _, err := j.Allocate(h, 1); !errors.As(err, &dead) {
+		t.Errorf("for data that has ended: %v", err)
+	}
+	var none *NoNodeError
+	if _, err := j.Allocate(o, 2); !errors.As(err, &none) {
+		t.Errorf("on no node: %v", err)
+	}
+}
+
+// TestOutOfCore: data that is to stay in main memory goes to the disk last, but before
+// a task has no room.
+func TestOutOfCore(t *testing.T) {
+	rt, j := start(t, onDisk(t, Options{Workers: 1}, 240))
+	var hs []*datamgr.Handle
+	for range 4 {
+		h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{10}})
+		must(t, err)
+		hs = append(hs, h)
+		defer unregister(t, j, h)
+	}
+	use := func(k int) {
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("use", func(*TaskContext) error { return nil }), Operands: []Operand{{Handle: hs[k], Mode: iface.W}}}))
+		must(t, j.Wait(nil))
+	}
+	hs[0].SetOutOfCore(false)
+	for k := range hs {
+		use(k)
+	}
+	if a, b := present(t, j, hs[0], 0), present(t, j, hs[1], 0); a.Valid != 80 || b.Valid != 0 {
+		t.Errorf("in main memory: %+v of what is to stay, %+v of the other", a, b)
+	}
+	hs[2].SetOutOfCore(false)
+	hs[3].SetOutOfCore(false)
+	use(1)
+	if a, b := present(t, j, hs[0], 0), present(t, j, hs[1], 0); a.Valid != 0 || b.Valid != 80 {
+		t.Errorf("nothing else could go: %+v, %+v", a, b)
+	}
+}

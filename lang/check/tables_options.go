@@ -72,7 +72,7 @@ var Options = []OptionSet{
 		{"coords", IntsOption, "place of the data in a grid, for traces"},
 		{"discardable", BoolOption, "evicted first; a last copy is never lost"},
 		{"name", StringOption, "name of the data in traces and messages"},
-		{"ooc", BoolOption, "false: never moved to disk"},
+		{"ooc", BoolOption, "false: moved to disk only when nothing else can be"},
 		{"sequential", BoolOption, "false: no implicit dependencies on it"},
 		{"write_through", NodesOption, "nodes that get each new value at once"},
 	}},

@@ -253,7 +253,7 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 }
 
 // hint sets names, order and places of handles, the nodes that get new values, and
-// what goes first when room is needed; nothing follows from the other hints.
+// what goes first or last when room is needed.
 func (c *compiler) hint(s *syntax.Hint) stmt {
 	each := c.handlesOf(s.Of)
 	type option struct {
@@ -284,6 +284,10 @@ func (c *compiler) hint(s *syntax.Hint) stmt {
 				case "write_through":
 					if err := m.rt.SetWriteThrough(h.h, m.nodesIn(v)...); err != nil {
 						m.raiseEngine(err, at, h)
+					}
+				case "ooc":
+					if on, ok := v.(bool); ok {
+						h.h.SetOutOfCore(on)
 					}
 				case "discardable":
 					if on, ok := v.(bool); ok {
