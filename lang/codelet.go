@@ -42,6 +42,7 @@ type codeletBuild struct {
 	model   *perf.Model
 	version string // of the kernels
 	pure    bool
+	main    []int // operands that on can take in main memory
 }
 
 // A CodeletOption describes a codelet further.
@@ -64,7 +65,7 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 	if len(b.impls) == 0 && len(b.on) == 0 {
 		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU, CPUFunc or On", sig.Name)
 	}
-	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls, On: b.on, Pure: b.pure}
+	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls, On: b.on, Pure: b.pure, FromMain: b.main}
 	e.Model = b.model
 	if b.version != "" {
 		e.Kernel = func() string { return b.version }

@@ -7,7 +7,9 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/types"
 )
 
 // On gives an implementation for devices whose Arch is arch: "opencl", "cuda". fn
@@ -33,6 +35,37 @@ func On(arch string, fn func(*Task, accel.Stream) error) CodeletOption {
 		})
 		return nil
 	}
+}
+
+// FromMain names operands that the implementations given by On can take in main
+// memory, where scripts may keep them: insert c(RW x @ ram). Then Slice and Row serve
+// them as on a CPU worker. Without it such tasks run on CPU workers.
+func FromMain(names ...string) CodeletOption {
+	return func(b *codeletBuild) error {
+		for _, name := range names {
+			k, ok := operandIndex(b.sig, name)
+			if !ok {
+				return fmt.Errorf("FromMain: it has no operand %q", name)
+			}
+			b.main = append(b.main, k)
+		}
+		return nil
+	}
+}
+
+// operandIndex is the place of an operand among those of the signature.
+func operandIndex(sig *types.Signature, name string) (int, bool) {
+	k := 0
+	for _, p := range sig.Params {
+		if p.Mode == iface.NoMode {
+			continue
+		}
+		if p.Name == name {
+			return k, true
+		}
+		k++
+	}
+	return 0, false
 }
 
 // Ptr is the address of element 0 for the driver of the device that has it. On a
