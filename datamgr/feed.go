@@ -51,7 +51,7 @@ func (h *Handle) Lacks(on int) int64 {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.mu.freed || d.findLocked(d.reg.nodes[on], &h.box, h.rows()) != nil {
+	if d.mu.freed || on == 0 && h.inMainMemory() || d.findLocked(d.reg.nodes[on], &h.box, h.rows()) != nil {
 		return 0
 	}
 	return d.bytesOf(&h.box)

@@ -71,7 +71,7 @@ func (g *Registry) watch(to, from *node, d *Datum) func(bytes int64) {
 			return // within one memory
 		}
 		for _, n := range []*node{to, from} {
-			if n.id > 0 {
+			if n.bounded {
 				n.busy.change(now, by, 0)
 			}
 		}
@@ -104,7 +104,7 @@ func (g *Registry) KernelEnds(node int) { g.nodes[node].busy.change(time.Now(), 
 type Flow struct {
 	Needed int64 // bytes that had to come, each value once; Traffic tells what did come
 	// Copying is how long at least one copy from or to the node was under way, and
-	// Hidden for how much of that a kernel ran there; of main memory neither is known.
+	// Hidden for how much of that a kernel ran there; of nodes that are not bounded neither is known.
 	Copying, Hidden time.Duration
 }
 

@@ -105,17 +105,25 @@ func (rt *Runtime) closeNodes() error {
 	return nil
 }
 
-// callOnDevice calls fn on the worker's stream and waits for what it has begun.
-func (w *worker) callOnDevice(fn Impl) error {
+// begins says that a kernel begins to run where memory is bounded.
+func (w *worker) begins() {
 	if w.rt.ahead != nil {
 		w.busy.Store(true) // from now on who gives the worker a task sees that
 		w.feed(w.menu)
 	}
 	w.rt.reg.KernelBegins(w.node)
-	defer func() { // also when the kernel ends the goroutine
-		w.busy.Store(false)
-		w.rt.reg.KernelEnds(w.node)
-	}()
+}
+
+// ends is the end of what begins began.
+func (w *worker) ends() {
+	w.busy.Store(false)
+	w.rt.reg.KernelEnds(w.node)
+}
+
+// callOnDevice calls fn on the worker's stream and waits for what it has begun.
+func (w *worker) callOnDevice(fn Impl) error {
+	w.begins()
+	defer w.ends() // also when the kernel ends the goroutine
 	if w.arch == cpuArch {
 		t := w.tc.t
 		work := accel.Work{Name: t.codelet.Name, Flops: t.work()}

@@ -1,6 +1,7 @@
 package engine
 
-// Feeding devices: while a kernel runs, what the worker's next tasks need travels.
+// Feeding devices, and main memory where that is bounded: while a kernel runs, what the
+// worker's next tasks need travels.
 //
 // A hint takes no room from anybody, so it does nothing once a device is full. The next
 // tasks of a worker are known, and what they need would be brought there at once when
@@ -58,7 +59,7 @@ func (rt *Runtime) openFeeders() {
 		f.mu.wake = sync.NewCond(&f.mu.Mutex)
 		f.mu.served = map[mealKey]bool{}
 		rt.feeders = append(rt.feeders, f)
-		if n == 0 || n == rt.diskNode {
+		if !rt.reg.Bounded(n) {
 			continue
 		}
 		for range rt.opt.Ahead {

@@ -106,7 +106,11 @@ func New(o Options) (*Runtime, error) {
 		}
 	}
 	for i := range o.Workers {
-		rt.workers = append(rt.workers, newWorker(rt, rt.device, i, 0))
+		w := newWorker(rt, rt.device, i, 0)
+		if rt.limited {
+			w.menu = newMenu(w)
+		}
+		rt.workers = append(rt.workers, w)
 	}
 	if err := rt.addDeviceWorkers(); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type NodeStat struct {
 	// the beginning, or was saved there when it was evicted.
 	Arrived, Needed int64
 	// Copying is how long at least one copy from or to it was under way, and Hidden
-	// for how much of that time a kernel ran there. Devices only.
+	// for how much of that time a kernel ran there. Devices, and bounded main memory, only.
 	Copying, Hidden time.Duration
 }
 
@@ -314,9 +314,7 @@ func (rt *Runtime) nodeStats() []NodeStat {
 	if rt.limited {
 		all[0].Evictions, all[0].Evicted = rt.reg.Evicted(0)
 		m := rt.opt.Disk.Memory()
-		d := flow(NodeStat{Name: m.Name(), PeakBytes: m.Peak()}, rt.diskNode)
-		d.Copying, d.Hidden = 0, 0 // no kernel runs there
-		all = append(all, d)
+		all = append(all, flow(NodeStat{Name: m.Name(), PeakBytes: m.Peak()}, rt.diskNode))
 	}
 	return all
 }

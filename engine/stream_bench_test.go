@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/disk"
 	"github.com/starpush/starpush/accel/opencl"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
@@ -92,6 +93,55 @@ func BenchmarkEmptyOnDevice(b *testing.B) {
 					must(b, rt.Close())
 				})
 			}
+		}
+	}
+}
+
+// slowDisk is a disk that takes a while for each read and write.
+type slowDisk struct{ disk.File }
+
+func (f slowDisk) ReadAt(b []byte, at int64) (int, error) {
+	time.Sleep(2 * time.Millisecond)
+	return f.File.ReadAt(b, at)
+}
+
+func (f slowDisk) WriteAt(b []byte, at int64) (int, error) {
+	time.Sleep(2 * time.Millisecond)
+	return f.File.WriteAt(b, at)
+}
+
+// BenchmarkStreamedFromDisk is BenchmarkStreamed for main memory and a disk.
+func BenchmarkStreamedFromDisk(b *testing.B) {
+	for _, policy := range []string{"eager", "lws", "dmda", "darts"} {
+		for _, ahead := range []int{-1, 0} {
+			b.Run(fmt.Sprintf("%s/ahead=%d", policy, ahead), func(b *testing.B) {
+				const bytes = 1 << 18
+				d, err := disk.Open(b.TempDir(), disk.Options{Wrap: func(f disk.File) disk.File { return slowDisk{f} }})
+				must(b, err)
+				rt, err := New(Options{Workers: 1, Policy: policy, RAM: 8 * bytes, Disk: d, Ahead: ahead})
+				must(b, err)
+				j := rt.NewJob(nil, JobOptions{})
+				slow := kernel("slow", func(c *TaskContext) error { time.Sleep(2500 * time.Microsecond); return incs.CPU[0](c) })
+				var hs []*datamgr.Handle
+				for range 64 {
+					h, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{bytes / 8}}, func(*iface.Buffer) error { return nil })
+					must(b, err)
+					hs = append(hs, h)
+				}
+				b.ResetTimer()
+				for range b.N {
+					for _, h := range hs {
+						must(b, j.Submit(&TaskSpec{Codelet: slow, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+					}
+				}
+				must(b, j.Wait(nil))
+				b.StopTimer()
+				n := rt.Stats().Nodes[0]
+				b.ReportMetric(100*n.Hidden.Seconds()/n.Copying.Seconds(), "hidden-%")
+				must(b, j.Close())
+				must(b, rt.Close())
+				must(b, d.Close())
+			})
 		}
 	}
 }

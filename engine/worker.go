@@ -89,8 +89,8 @@ type worker struct {
 	arch   string // what its kernels are written for
 	dev    accel.Device
 	stream accel.Stream // of the kernels; nil on the CPU
-	menu   *menu        // on devices
-	busy   atomic.Bool  // a kernel runs on a device
+	menu   *menu        // where memory is bounded
+	busy   atomic.Bool  // a kernel runs, where memory is bounded
 	seen   atomic.Int32 // tasks that were ready behind it when feed looked last
 	node   int          // its memory node
 	freed  [2]struct {  // ended tasks to give back, by size
@@ -391,10 +391,14 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 // call calls fn, and returns when it and what it has begun on the worker's stream
 // have ended.
 func (w *worker) call(fn Impl) error {
-	if w.stream == nil {
-		return callKernel(fn, &w.tc, w.exit)
+	switch {
+	case w.stream != nil:
+		return w.callOnDevice(fn)
+	case w.menu != nil:
+		w.begins()
+		defer w.ends()
 	}
-	return w.callOnDevice(fn)
+	return callKernel(fn, &w.tc, w.exit)
 }
 
 // exit is called when a kernel ends the worker's goroutine.
