@@ -59,7 +59,11 @@ func failsAlone(dir string, c randomCase) bool {
 	if os.WriteFile(file, c.encode(), 0o666) != nil {
 		return false
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestReplay$", "-test.timeout=1m", "-replay="+file, "-machine="+*machine)
+	where := ""
+	if there != nil {
+		where = there.Name
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestReplay$", "-test.timeout=1m", "-replay="+file, "-machine="+where)
 	return cmd.Run() != nil
 }
 
@@ -116,7 +120,7 @@ func TestReplay(t *testing.T) {
 	if *replay == "" {
 		t.Skip("for -replay")
 	}
-	onMachine(t)
+	onMachine(t, *machine)
 	text, err := os.ReadFile(*replay)
 	must(t, err)
 	c, err := decode(text)

@@ -768,12 +768,12 @@ func (e *execution) try(s *step) {
 	}
 }
 
-// onMachine sees to it that programs run on the machine of the flag.
-func onMachine(t *testing.T) {
-	if *machine == "" {
+// onMachine sees to it that programs run on a machine; "": on various simulated ones.
+func onMachine(t *testing.T, name string) {
+	if name == "" {
 		return
 	}
-	there = enginetest.Named(t, *machine)
+	there = enginetest.Named(t, name)
 	t.Cleanup(func() { there = nil })
 }
 
@@ -858,7 +858,7 @@ func check(t *testing.T, seed uint64, o Options, journal bool) bool {
 }
 
 func TestRandomPrograms(t *testing.T) {
-	onMachine(t)
+	onMachine(t, *machine)
 	if *only != 0 {
 		for n := range uint64(200) {
 			if !check(t, *only, configuration(n), false) {
@@ -876,4 +876,14 @@ func TestRandomPrograms(t *testing.T) {
 		s++
 	}
 	t.Logf("programs %d to %d", *seed, s-1)
+}
+
+// A few programs run on a driver every day; -machine runs more.
+func TestRandomProgramsOnOpenCL(t *testing.T) {
+	onMachine(t, "opencl")
+	for s := *seed + 1000; s < *seed+1050; s++ {
+		if !check(t, s, configuration(s), s%16 == 0) {
+			return
+		}
+	}
 }
