@@ -168,12 +168,16 @@ func (p *Placement) admit(n *node, task int, ops []Operand) error {
 		for n.room() < missing && n.makeRoom() {
 		}
 		err := p.take(n, task, needs, ops, missing)
-		var full *accel.NoMemoryError
-		if err == nil || !errors.As(err, &full) {
-			return err
+		if err == nil {
+			return nil
 		}
+		var full *accel.NoMemoryError
+		again := errors.As(err, &full)
 		for i := range needs {
-			needs[i].unpin()
+			needs[i].unpin(again)
+		}
+		if !again {
+			return err
 		}
 		if n.room() >= missing && n.makeRoom() {
 			continue // there is less than the count says: others use the device, too
@@ -226,19 +230,23 @@ func (w *need) find(n *node, exact bool) *instance {
 	return in
 }
 
-// unpin gives back what find pinned. Nobody needs to hear of it: the caller is the
-// only one who looks for room.
-func (w *need) unpin() { w.unpinWith(false) }
+// unpin gives back what find pinned, which is freed if it holds nothing, unless it is
+// looked for again. Nobody needs to hear of it: the caller is the only one who looks for
+// room.
+func (w *need) unpin(again bool) { w.unpinWith(false, again) }
 
 // unpinAloud is unpin when it is not the caller's turn.
-func (w *need) unpinAloud() { w.unpinWith(true) }
+func (w *need) unpinAloud() { w.unpinWith(true, true) }
 
-func (w *need) unpinWith(news bool) {
+func (w *need) unpinWith(news, again bool) {
 	if w.in == nil {
 		return
 	}
 	w.d.mu.Lock()
 	w.in.unpinLocked(news)
+	if !again {
+		w.d.uselessLocked(w.in)
+	}
 	w.d.mu.wake.Broadcast()
 	w.d.mu.Unlock()
 	w.in = nil
@@ -283,11 +291,7 @@ func (p *Placement) take(n *node, task int, needs []need, ops []Operand, missing
 	if err != nil {
 		for i := range needs {
 			if made[i] {
-				in := needs[i].in
-				needs[i].unpin()
-				in.d.mu.Lock()
-				in.d.uselessLocked(in)
-				in.d.mu.Unlock()
+				needs[i].unpin(false)
 			}
 		}
 		return err

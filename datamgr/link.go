@@ -205,8 +205,7 @@ func (g *Registry) carry(to, from *node, c *accel.Copy) error {
 	if err == nil {
 		return nil
 	}
-	if errors.As(err, &lost) {
-		g.lose(g.named(lost.Device, n), lost)
+	if lost := g.heard(err, n); lost != nil {
 		return lost
 	}
 	var failed *accel.CopyError
@@ -214,6 +213,17 @@ func (g *Registry) carry(to, from *node, c *accel.Copy) error {
 		err = &accel.CopyError{From: from.mem.Name(), To: to.mem.Name(), Bytes: c.Total(), Err: err}
 	}
 	return err
+}
+
+// heard makes a loss known that err tells of, of the device of n if it does not say
+// which, and returns it; nil: it tells of none. No lock is held.
+func (g *Registry) heard(err error, n *node) *accel.LostError {
+	var lost *accel.LostError
+	if !errors.As(err, &lost) {
+		return nil
+	}
+	g.lose(g.named(lost.Device, n), lost)
+	return lost
 }
 
 // named is the node of a device by its name; n when there is no such.

@@ -9,9 +9,17 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// ErrSpoiled is what Prepare returns when data that the task reads has lost its
-// value; Fault says why.
+// ErrSpoiled is what errors of Prepare are when data that the task reads has lost its
+// value; Fault says why, and SpoiledError.
 var ErrSpoiled = errors.New("datamgr: data has lost its value")
+
+// SpoiledError is an ErrSpoiled with what was given to Spoil for the data, or by OnLoss.
+type SpoiledError struct{ Why any }
+
+func (e *SpoiledError) Error() string { return ErrSpoiled.Error() }
+
+// Is says that e is an ErrSpoiled.
+func (e *SpoiledError) Is(target error) bool { return target == ErrSpoiled }
 
 // OnLoss sets what is called once when a node is lost, by whoever noticed, without
 // locks: it returns what Fault is to give for the data that was nowhere else.

@@ -177,7 +177,7 @@ func TestLostNode(t *testing.T) {
 	if i, why := Fault([]Operand{{Handle: only, Mode: modeR}}); i != 0 || why != "gone" {
 		t.Errorf("fault of operand %d: %v", i, why)
 	}
-	if _, _, err := prepared(0, modeR, only); err != ErrSpoiled {
+	if _, _, err := prepared(0, modeR, only); !errors.Is(err, ErrSpoiled) {
 		t.Errorf("a task got data that is lost: %v", err)
 	}
 	if i, why := Fault([]Operand{{Handle: both, Mode: modeR}, {Handle: other, Mode: modeR}}); i >= 0 {

@@ -58,8 +58,10 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 		}
 	}
 	if len(ops) > 0 {
-		for _, n := range ops[0].Handle.d.reg.admitting(node) { // the device first: see disk.go
+		g := ops[0].Handle.d.reg
+		for _, n := range g.admitting(node) { // the device first: see disk.go
 			if err := p.admit(n, node, ops); err != nil {
+				g.heard(err, n)
 				p.Release()
 				return err
 			}
@@ -82,7 +84,7 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 
 // giveUp is Release for a task that claimed data and wrote nothing.
 func (p *Placement) giveUp(ops []Operand) {
-	p.unclaim()
+	p.Unclaim()
 	p.Release()
 }
 
@@ -111,8 +113,8 @@ func (p *Placement) fetchDatum(node int, d *Datum, ops []Operand) error {
 			if err := d.fetchLocked(op.Handle, p.instance(i, d)); err != nil {
 				return err
 			}
-			if op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) {
-				return ErrSpoiled // since somebody looked
+			if op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) != nil {
+				return &SpoiledError{d.spoiledLocked(&op.Handle.box).why} // since somebody looked
 			}
 		}
 	}
@@ -251,11 +253,14 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 	}
 }
 
-// spoiledLocked reports whether part of b has lost its value.
-func (d *Datum) spoiledLocked(b *Box) bool {
-	spoiled := false
-	d.root.leaves(b, func(f *Fragment) { spoiled = spoiled || f.fault != nil })
-	return spoiled
+// spoiledLocked returns why part of b has lost its value; nil: none has.
+func (d *Datum) spoiledLocked(b *Box) (why *loss) {
+	d.root.leaves(b, func(f *Fragment) {
+		if why == nil {
+			why = f.fault
+		}
+	})
+	return why
 }
 
 // sourceLocked is the instance where f is valid that is nearest to n; not one on the
@@ -337,9 +342,9 @@ func (d *Datum) claimLocked(b *Box, in *instance) error {
 	return nil
 }
 
-// unclaim gives back what was claimed and not written: what main memory held is
-// valid there again, and what was on the device only is there still.
-func (p *Placement) unclaim() {
+// Unclaim gives back what was claimed and not written: what main memory held is
+// valid there again, and what was on the device only is there still. Before Release.
+func (p *Placement) Unclaim() {
 	for _, h := range p.wrote {
 		h.d.mu.Lock()
 		h.d.root.leaves(&h.box, func(f *Fragment) {

@@ -22,12 +22,12 @@ type CopyOptions struct {
 
 var (
 	copies      = []iface.AccessMode{iface.W, iface.R}
-	copyCodelet = &Codelet{Name: "copy", Kernel: ownKernel, Modes: copies, CPU: []Impl{func(c *TaskContext) error {
+	copyCodelet = &Codelet{Name: "copy", Kernel: ownKernel, Modes: copies, Pure: true, CPU: []Impl{func(c *TaskContext) error {
 		datamgr.CopyBuffer(c.Buffer(0), c.Buffer(1))
 		return nil
 	}}}
 	// copySelf copies data to itself: it has its place in the order, no more.
-	copySelf = &Codelet{Name: "copy", Kernel: ownKernel, Modes: []iface.AccessMode{iface.RW}, CPU: []Impl{func(*TaskContext) error { return nil }}}
+	copySelf = &Codelet{Name: "copy", Kernel: ownKernel, Modes: []iface.AccessMode{iface.RW}, Pure: true, CPU: []Impl{func(*TaskContext) error { return nil }}}
 )
 
 // Copy submits a task that copies the elements of src to dst. Both must have the

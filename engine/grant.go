@@ -93,8 +93,14 @@ func (h *hand) grantAside(t *task) {
 // prepare makes the bytes of t, which has its turn, valid where they are wanted.
 func (a *Access) prepare(t *task) error {
 	ops, place := t.operands(), &t.x.place
-	if i, v := datamgr.Fault(ops); i >= 0 {
-		return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
+	fault := func() error {
+		if i, v := datamgr.Fault(ops); i >= 0 {
+			return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
+		}
+		return nil
+	}
+	if err := fault(); err != nil {
+		return err
 	}
 	n := a.opt.Node
 	prepare := func() error { return place.Prepare(n, ops) }
@@ -102,6 +108,9 @@ func (a *Access) prepare(t *task) error {
 		prepare = func() error { return place.PrepareAside(ops) }
 	}
 	if err := prepare(); err != nil {
+		if gone := fault(); gone != nil { // a device was lost meanwhile
+			return gone
+		}
 		return err
 	}
 	if n > 0 && ops[0].Mode == iface.W {

@@ -146,6 +146,10 @@ func (w *worker) runInternal(t *task) {
 		}
 	}
 	if err != nil {
+		if f := lostMeanwhile(ops, err); f != nil && (t.kind == reduceTask || t.kind == duplicateTask) {
+			w.endInternal(t, f, nil)
+			return
+		}
 		w.failInternal(t, err)
 		return
 	}

@@ -122,8 +122,8 @@ func (j *Journal) Check() error {
 			spans = append(spans, s)
 		case s == nil:
 			return fmt.Errorf("engine: task %d was %v before it was submitted", e.ID, e.Kind)
-		case e.Kind == TaskStarted && s.start < 0:
-			s.start = i
+		case e.Kind == TaskStarted && s.end < 0 && (s.start < 0 || entries[s.start].Worker != e.Worker):
+			s.start = i // again, when its device was lost: others could run meanwhile
 		case e.Kind != TaskStarted && s.end < 0:
 			s.end = i
 		default:

@@ -14,7 +14,7 @@ type EventKind uint8
 // The events of a task, in the order in which they happen.
 const (
 	TaskSubmitted EventKind = iota + 1
-	TaskStarted             // its kernel is about to run
+	TaskStarted             // its kernel is about to run; again on another worker when the device of the first was lost
 	TaskDone                // its kernel returned without error
 	TaskFailed              // its kernel returned an error or panicked
 	TaskCancelled           // it never started: what it needs was lost, or its job was cancelled

@@ -260,7 +260,7 @@ func (p *program) applyDuplicate(s *step) bool {
 // without returns the program without some of its steps: those for which drop is
 // true, and those that make no sense without these.
 func (p *program) without(drop []bool) *program {
-	q := &program{seed: p.seed, tasks: p.tasks, fails: p.fails, outs: map[int64]outcome{}}
+	q := &program{seed: p.seed, tasks: p.tasks, fails: p.fails, loses: p.loses, outs: map[int64]outcome{}}
 	for _, d := range p.data {
 		c := *d
 		c.reset()

@@ -17,7 +17,8 @@ type program struct {
 	data  []*modelDatum
 	steps []step
 	tasks int
-	fails bool // some tasks fail
+	fails bool   // some tasks fail
+	loses uint64 // devices are lost at moments that this number gives; 0: none is
 
 	outs   map[int64]outcome // of tasks that were submitted
 	held   bool              // data is acquired

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -50,9 +51,16 @@ type execution struct {
 	held  *Access
 	calls sync.WaitGroup // callbacks to come
 
-	mu  sync.Mutex
-	bad []string
-	saw map[int64]int64
+	// where devices are lost
+	copies  map[*step]*Task
+	visited map[*step]int // nodes where data was acquired first
+	home    map[int][]int // by datum, elements that must be there at the end
+
+	mu      sync.Mutex
+	bad     []string
+	saw     map[int64]int64
+	where   map[int64]int // nodes where tasks ran
+	refused map[*step]bool
 }
 
 func (e *execution) fail(format string, args ...any) {
@@ -85,7 +93,7 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 	for _, k := range t.children {
 		inner = append(inner, e.spec(k))
 	}
-	return anywhere("body", func(c *TaskContext) error {
+	c := anywhere("body", func(c *TaskContext) error {
 		sizes := make([]int, c.NumBuffers())
 		for i := range sizes {
 			b := c.Buffer(i)
@@ -110,7 +118,8 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		}
 		saw := body(t, sizes, func(i, k int) *int64 { return element(c.Buffer(i), k) })
 		e.mu.Lock()
-		if _, twice := e.saw[t.id]; twice {
+		e.where[t.id] = c.w.node
+		if _, twice := e.saw[t.id]; twice && e.loses == 0 {
 			e.bad = append(e.bad, fmt.Sprintf("task %d ran twice", t.id))
 		}
 		e.saw[t.id] = saw
@@ -128,6 +137,8 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		}
 		return nil
 	})
+	c.Pure = e.loses != 0 && t.id%2 == 0 && t.opens == 0 && t.nest == 0
+	return c
 }
 
 func (e *execution) gate(i int) *Gate {
@@ -215,11 +226,14 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		return []string{err.Error()}
 	}
 	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), JobOptions{DetectStuck: true}),
-		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}}
+		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, where: map[int64]int{},
+		copies: map[*step]*Task{}, visited: map[*step]int{}, home: map[int][]int{}, refused: map[*step]bool{}}
 	e.homes = make([][]int64, len(p.data))
 	e.hs, e.views = make([][]*datamgr.Handle, len(p.data)), make([][]*datamgr.View, len(p.data))
+	ends := e.plan()
 	for i := range p.steps {
 		pause()
+		e.loseBefore(i, ends)
 		e.hint(uint64(i))
 		e.step(&p.steps[i])
 		e.mu.Lock()
@@ -235,6 +249,15 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	e.calls.Wait()
 	if err := e.job.Wait(context.Background()); err != nil {
 		e.fail("last wait: %v", err)
+	}
+	if e.loses != 0 {
+		e.loseBefore(len(p.steps), ends)
+		e.mu.Lock()
+		sound := len(e.bad) == 0
+		e.mu.Unlock()
+		if sound { // it came to its end
+			e.look()
+		}
 	}
 	for i, d := range p.data {
 		if d.gone || len(e.hs[i]) == 0 {
@@ -262,6 +285,9 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 			cols = d.dims[1]
 		}
 		for k, v := range d.val {
+			if e.loses != 0 && !slices.Contains(e.home[i], k) {
+				continue
+			}
 			if e.homes[i] != nil && d.init[k] && !d.lost[k] && e.homes[i][k/cols*d.ld+k%cols] != v {
 				e.bad = append(e.bad, fmt.Sprintf("home of d%d element %d: %d, want %d", i, k, e.homes[i][k/cols*d.ld+k%cols], v))
 			}
@@ -286,7 +312,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 // ranAsMeant checks that t ran, or did not, and saw what it should. All is over.
 func (e *execution) ranAsMeant(t *modelTask, runs bool) {
 	saw, ran := e.saw[t.id]
-	if ran != runs {
+	if ran != runs && (ran || e.loses == 0) {
 		e.bad = append(e.bad, fmt.Sprintf("task %d: ran %v, and it %v", t.id, ran, t.out))
 	} else if ran && saw != t.want {
 		e.bad = append(e.bad, fmt.Sprintf("task %d saw %d, want %d", t.id, saw, t.want))
@@ -461,10 +487,16 @@ func (e *execution) step(s *step) {
 	case stepRelease:
 		e.release()
 	case stepReleaseTo:
+		if e.held == nil && e.loses != 0 { // it was not acquired
+			break
+		}
 		if err := e.held.ReleaseTo(s.mode); err != nil {
 			e.fail("release to: %v", err)
 		}
 	case stepReleasePart:
+		if e.held == nil && e.loses != 0 {
+			break
+		}
 		if err := e.held.ReleasePart(e.hs[s.datum][s.handle], s.mode); err != nil {
 			e.fail("release part to %v: %v", s.mode, err)
 		}
@@ -545,7 +577,7 @@ func (e *execution) send(s *TaskSpec, keep bool) (t *Task, err error) {
 			err = e.job.Submit(s)
 		}
 		var large *TooLargeError
-		if s.Workers == nil || !errors.As(err, &large) {
+		if s.Workers == nil || !errors.As(err, &large) && !e.byLoss(err) {
 			return t, err
 		}
 		s.Workers = nil
@@ -587,7 +619,7 @@ func (e *execution) hint(i uint64) {
 		}
 		var none *UninitError
 		var dead *DeadHandleError
-		if err != nil && !errors.As(err, &none) && !errors.As(err, &dead) {
+		if err != nil && !errors.As(err, &none) && !errors.As(err, &dead) && !e.byLoss(err) {
 			e.fail("hint: %v", err)
 		}
 	}
@@ -621,6 +653,12 @@ func (e *execution) acquire(s *step) {
 	switch {
 	case s.out == uninit && errors.As(err, &none), s.out == lost && errors.As(err, &gone):
 		return
+	case s.out == runs && e.byLoss(err):
+		e.refuse(s)
+		if s.mode == iface.RW {
+			e.repair(s)
+		}
+		return
 	case s.out != runs || err != nil:
 		e.fail("acquire %v: %v, want %v", s.mode, err, s.out)
 		return
@@ -640,7 +678,7 @@ func (e *execution) acquireThere(s *step, h *datamgr.Handle) {
 	var full *accel.NoMemoryError
 	var wire *accel.CopyError
 	switch {
-	case errors.As(err, &full), errors.As(err, &wire):
+	case errors.As(err, &full), errors.As(err, &wire), e.byLoss(err):
 		return
 	case err != nil:
 		e.fail("acquire %v elsewhere: %v", s.mode, err)
@@ -650,9 +688,17 @@ func (e *execution) acquireThere(s *step, h *datamgr.Handle) {
 	if s.mode == iface.W {
 		as = iface.W
 	}
+	if s.mode.Writes() {
+		e.visited[s] = node
+	}
+	if e.loses != 0 && node > 0 { // the device may be lost while the program looks
+		c := *s
+		c.free = true
+		s = &c
+	}
 	if there == nil || node == 0 {
 		e.update(s, a, as)
-	} else if err := enginetest.Borrow(e.rt.devices[node-1], a.Buffer(), as|iface.R, func() { e.update(s, a, as) }); err != nil {
+	} else if err := enginetest.Borrow(e.rt.devices[node-1], a.Buffer(), as|iface.R, func() { e.update(s, a, as) }); err != nil && !e.byLoss(err) {
 		e.fail("acquire %v elsewhere: %v", s.mode, err)
 	}
 	a.Release()
@@ -690,7 +736,12 @@ func (e *execution) call(s *step) {
 	e.calls.Add(1)
 	err := e.job.AcquireFuncWith(h, s.mode, s.acquire, func(a *Access, err error) {
 		defer e.calls.Done()
+		gone := false
 		if !s.acquire.OrderOnly {
+			if e.byLoss(err) {
+				e.refuse(s)
+				return
+			}
 			if !fits(err) {
 				e.fail("call got %v, want %v", err, s.out)
 			}
@@ -702,11 +753,14 @@ func (e *execution) call(s *step) {
 			return
 		}
 		if s.fetch {
-			if err := a.Fetch(); !fits(err) {
+			if err := a.Fetch(); e.byLoss(err) {
+				e.refuse(s)
+				gone = true
+			} else if !fits(err) {
 				e.fail("fetch got %v, want %v", err, s.out)
 			}
 		}
-		if s.out == runs {
+		if s.out == runs && !gone {
 			e.update(s, a, a.Mode())
 		}
 		for _, l := range s.lower {
@@ -729,6 +783,7 @@ func (e *execution) call(s *step) {
 
 func (e *execution) copy(s *step) {
 	t, err := e.job.Copy(e.hs[s.datum][s.handle], e.hs[s.from[0]][s.from[1]], CopyOptions{})
+	e.copies[s] = t
 	var none *UninitError
 	switch {
 	case s.out == uninit && errors.As(err, &none):
@@ -760,6 +815,8 @@ func (e *execution) try(s *step) {
 	var gone *FailedDataError
 	switch {
 	case s.out == uninit && errors.As(err, &none), s.out == lost && errors.As(err, &gone):
+	case e.byLoss(err):
+		e.refuse(s)
 	case s.out != runs || err != nil:
 		e.fail("try: %v, want %v", err, s.out)
 	default:
@@ -836,7 +893,11 @@ func late(bytes int64, units int, seed uint64) (all []accel.Device) {
 }
 
 func check(t *testing.T, seed uint64, o Options, journal bool) bool {
-	p := makeProgram(seed)
+	return checkProgram(t, makeProgram(seed), o, journal)
+}
+
+func checkProgram(t *testing.T, p *program, o Options, journal bool) bool {
+	seed := p.seed
 	var j *Journal
 	if journal {
 		j = &Journal{}

@@ -45,9 +45,10 @@ type optionsText struct {
 	Policy                                             string
 	Workers, Window                                    int
 	Sequential, Poison, Verify, Deterministic, Limited bool
-	Device                                             int64 `json:",omitempty"` // bytes of its memory
-	Units                                              int   `json:",omitempty"` // 0: there is no device
-	Frail                                              int   `json:",omitempty"` // devices like that whose copies fail now and then; 0: one that is sound
+	Device                                             int64  `json:",omitempty"` // bytes of its memory
+	Units                                              int    `json:",omitempty"` // 0: there is no device
+	Frail                                              int    `json:",omitempty"` // devices like that whose copies fail now and then; 0: one that is sound
+	Loses                                              uint64 `json:",omitempty"` // see program
 }
 
 type datumText struct {
@@ -133,7 +134,7 @@ func (c randomCase) encode() []byte {
 		b.WriteByte('\n')
 	}
 	o := c.options
-	x := &optionsText{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic, Limited: o.RAM > 0}
+	x := &optionsText{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic, Limited: o.RAM > 0, Loses: c.loses}
 	for _, d := range o.Devices {
 		x.Device, x.Units = d.Memory().Capacity(), d.Units()
 		if _, ok := d.(*frail); ok {
@@ -183,6 +184,7 @@ func decode(text []byte) (c randomCase, err error) {
 		switch {
 		case l.Options != nil:
 			o := l.Options
+			c.loses = o.Loses
 			c.options = Options{Policy: o.Policy, Workers: o.Workers, Window: o.Window, Sequential: o.Sequential, Poison: o.Poison, Verify: o.Verify, Deterministic: o.Deterministic}
 			if o.Limited {
 				c.options.RAM = aQuarter

@@ -10,22 +10,45 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
 
 // unable ends t, which has its locks and whose kernel did not start because of err:
 // it goes elsewhere if there is somewhere else.
 func (w *worker) unable(t *task, err error) {
-	if errors.Is(err, datamgr.ErrSpoiled) && w.refused(t) {
+	t.x.place.Unclaim() // the device may be lost with it
+	var lost *accel.LostError
+	if (errors.Is(err, datamgr.ErrSpoiled) || errors.As(err, &lost)) && w.refused(t) {
+		return // what it reads was lost with a device
+	}
+	var gone *datamgr.SpoiledError
+	if errors.As(err, &gone) { // what others contributed, and it was to add to
+		i := slices.IndexFunc(t.operands(), func(op Operand) bool { return op.Mode == iface.Redux })
+		w.cancelFor(t, i, gone.Why.(*failure))
 		return
 	}
 	if w.node > 0 && (w.elsewhere(t, false) || w.squeezed(t, err)) {
 		return
 	}
 	w.fail(t, err)
+}
+
+// lostMeanwhile returns why what the operands read was lost, when err says that it was,
+// or that a device is; nil: it is not.
+func lostMeanwhile(ops []Operand, err error) *failure {
+	if _, v := datamgr.Fault(ops); v != nil {
+		return v.(*failure)
+	}
+	var gone *datamgr.SpoiledError
+	if errors.As(err, &gone) {
+		return gone.Why.(*failure)
+	}
+	return nil
 }
 
 // interrupted reports whether t, whose kernel failed with err, is to be run

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
@@ -167,6 +169,94 @@ func TestLostInKernel(t *testing.T) {
 			j.Failures()
 		})
 	}
+}
+
+// TestLostAtAllocation: a device is found to be lost when it is asked for memory. What
+// was there only is lost then, and everybody knows.
+func TestLostAtAllocation(t *testing.T) {
+	dev := simulated(1<<10, 1)
+	rt, j := start(t, Options{Workers: 1, Devices: dev})
+	there, other := ints(t, rt, []int64{1}), ints(t, rt, []int64{1})
+	on := func(h *datamgr.Handle, workers ...int) *Task {
+		k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h, iface.R, there)[:1+len(workers)], Workers: workers})
+		must(t, err)
+		must(t, k.Wait(nil))
+		return k
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, there), Workers: []int{1}}))
+	must(t, j.Wait(nil))
+	dev[0].(*sim.Device).LoseWhen(func(op sim.Op) bool { return op.Kind == sim.Alloc })
+	var lost *accel.LostError
+	if err := on(other, 1).Err(); !errors.As(err, &lost) {
+		t.Errorf("a task on the device that is lost: %v", err)
+	}
+	if n := dev[0].Memory().Allocated(); n != 0 {
+		t.Errorf("%d bytes are in use on the device that is lost, by nobody", n) // and waited for when the data goes
+	}
+	if _, data := datamgr.Fault(ops(iface.R, there)); data == nil {
+		t.Error("data that was on the device only is not lost")
+	}
+	var none *LostWorkersError
+	if err := j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, there), Workers: []int{1}}); !errors.As(err, &none) {
+		t.Errorf("a task for the lost device: %v", err)
+	}
+	var data *FailedDataError
+	if _, err := firstOf(t, j, there); !errors.As(err, &data) || !errors.As(err, &lost) {
+		t.Errorf("data that was on the device only: %v", err)
+	}
+	must(t, on(ints(t, rt, []int64{1})).Err())
+	j.Failures()
+}
+
+// TestLostBeforeKernel: all that a task writes was made ready on a device that is lost
+// before the kernel starts. It runs elsewhere, with what main memory has.
+func TestLostBeforeKernel(t *testing.T) {
+	var copies atomic.Int64 // to devices
+	var all []accel.Device
+	for _, name := range []string{"a", "b"} {
+		d, err := sim.New(sim.Options{Name: name, Capacity: 1 << 10})
+		must(t, err)
+		d.LoseWhen(func(op sim.Op) bool { return op.Kind == sim.Copy && op.From == "ram" && copies.Add(1) == 2 })
+		all = append(all, d)
+	}
+	rt, j := start(t, Options{Workers: 1, Devices: all})
+	h := ints(t, rt, []int64{1})
+	sum, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}, Home: ptr(make([]int64, 3)), Reduce: datamgr.SumReduction()})
+	must(t, err)
+	k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h, iface.Redux, sum), Workers: []int{1, 2}})
+	must(t, err)
+	must(t, k.Wait(nil))
+	must(t, k.Err())
+	holds(t, j, h, 2)
+	holds(t, j, sum, 1)
+	if (rt.reg.Lost(1) == nil) == (rt.reg.Lost(2) == nil) {
+		t.Error("one device was to be lost")
+	}
+}
+
+// TestLostContribution: the kernel has returned when the device is lost with what it
+// contributed. The sum is lost then, whether that is noticed now or later, and the end
+// of the task is told of once.
+func TestLostContribution(t *testing.T) {
+	d := newFrail("a", 1<<10, 1)
+	journal := &Journal{}
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}, Listener: journal})
+	sum, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}, Home: ptr(make([]int64, 3)), Reduce: datamgr.SumReduction()})
+	must(t, err)
+	c := kernel("contribute", func(*TaskContext) error { d.lost.Store(true); return nil })
+	k, err := j.SubmitTask(&TaskSpec{Codelet: c, Operands: ops(iface.Redux, sum), Workers: []int{1}})
+	must(t, err)
+	must(t, k.Wait(nil))
+	var lost *accel.LostError
+	if err := k.Err(); err != nil && !errors.As(err, &lost) {
+		t.Errorf("the task: %v", err)
+	}
+	var data *FailedDataError
+	if _, err := firstOf(t, j, sum); !errors.As(err, &data) || !errors.As(err, &lost) {
+		t.Errorf("the sum: %v", err)
+	}
+	must(t, journal.Check())
+	j.Failures()
 }
 
 // TestLostUnderLoad: devices are lost while many tasks run. Every value that can

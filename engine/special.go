@@ -352,8 +352,10 @@ func (w *worker) runBody(t *task) {
 			if err != nil && w.interrupted(t, err) {
 				return
 			}
-			if err == nil && w.node > 0 {
-				err = t.x.place.Collect(w.rt.reg)
+			if err == nil && w.collects(t) {
+				if err = t.x.place.Collect(w.rt.reg); err == nil {
+					w.done(t)
+				}
 			}
 		}
 		if err != nil {

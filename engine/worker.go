@@ -382,10 +382,21 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	} else {
 		err = w.timed(t, fn, impl)
 	}
-	if err == nil && w.rt.opt.Listener != nil {
-		w.rt.event(TaskDone, t, w.id, nil)
+	if err == nil && !w.collects(t) {
+		w.done(t)
 	}
 	return err
+}
+
+// collects reports whether something of t is still to be done when its kernel has
+// returned on a device: bringing its contributions to main memory.
+func (w *worker) collects(t *task) bool { return w.node > 0 && t.general && len(t.x.redux) > 0 }
+
+// done tells that t has succeeded.
+func (w *worker) done(t *task) {
+	if w.rt.opt.Listener != nil {
+		w.rt.event(TaskDone, t, w.id, nil)
+	}
 }
 
 // call calls fn, and returns when it and what it has begun on the worker's stream

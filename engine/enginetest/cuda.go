@@ -24,3 +24,5 @@ func openCUDA(fake bool, capacity int64) ([]accel.Device, error) {
 	}
 	return cuda.Driver{Memory: capacity}.Open()
 }
+
+func loseFake(device int) error { return cudatest.Break(device, cudatest.Lose) }

@@ -19,7 +19,9 @@ type Machine struct {
 	Name    string
 	Real    bool // its drivers are not made of Go: kernels need implementations, see On
 	Workers int  // CPU workers; 0: any number
-	open    func(capacity int64) ([]accel.Device, error)
+	// Lose loses a device that is open, by its place; nil: nobody can.
+	Lose func(device int) error
+	open func(capacity int64) ([]accel.Device, error)
 }
 
 // Open returns the devices with so many bytes each; 0: what they have. A simulated
@@ -44,6 +46,7 @@ func Named(t testing.TB, name string) *Machine {
 		m.open = func(capacity int64) ([]accel.Device, error) { return openCUDA(false, capacity) }
 	case name == "cuda-fake":
 		m.open = func(capacity int64) ([]accel.Device, error) { return openCUDA(true, capacity) }
+		m.Lose = loseFake
 	default:
 		t.Fatalf("there is no machine %q: %s", name, Machines)
 	}
