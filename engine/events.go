@@ -3,8 +3,10 @@ package engine
 // Sending events.
 
 import (
+	"errors"
 	"time"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/internal/apart"
 )
 
@@ -53,4 +55,46 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 		return
 	}
 	apart.Call(func() { rt.opt.Listener.TaskEvent(e) })
+}
+
+// listenToCopies tells the listener of copies, if it wants to know.
+func (rt *Runtime) listenToCopies() {
+	rt.reg.OnCopy(func(from, to int, bytes int64, data *datamgr.Handle, begin, end time.Time) {
+		if l := rt.copies.Load(); l != nil {
+			(*l).CopyEvent(&CopyEvent{From: from, To: to, Bytes: bytes, Data: data, Begin: begin, End: end})
+		}
+	})
+	rt.hearCopies()
+}
+
+func (rt *Runtime) hearCopies() {
+	rt.copies.Store(nil)
+	if l, ok := rt.opt.Listener.(CopyListener); ok {
+		rt.copies.Store(&l)
+	}
+}
+
+// ErrBusyRuntime says that tasks are left, so that who listens cannot change.
+var ErrBusyRuntime = errors.New("engine: tasks are left; wait for them first")
+
+// Listen makes l the listener of the runtime, in place of Options.Listener; nil:
+// nobody. No task may be left, of any job, and nobody else may submit meanwhile.
+func (rt *Runtime) Listen(l Listener) error {
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	for j := range rt.jobs {
+		if j.live != j.ended.Load() {
+			return ErrBusyRuntime
+		}
+	}
+	switch {
+	case l == nil && rt.profile != nil:
+		l = silence{}
+		rt.profile.silent = true
+	case rt.profile != nil:
+		rt.profile.silent = false
+	}
+	rt.opt.Listener = l
+	rt.hearCopies()
+	return nil
 }

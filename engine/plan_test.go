@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/perf"
 )
 
 // plannedID is what a plan says of a task.
@@ -171,13 +172,17 @@ func TestPlanForDevices(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	known := &Codelet{Name: "known", CPU: mustNotRun.CPU, Model: &perf.Model{Kind: perf.PerArch, Cost: func(*perf.Call) float64 { return 0.25 }}}
+	if err := j.Submit(&TaskSpec{Codelet: known, Operands: []Operand{{Handle: v.Parts[1], Mode: iface.RW}}}); err != nil {
+		t.Fatal(err)
+	}
 	if err := j.Prefetch(h, 1, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(seconds) != 2 || !math.IsNaN(seconds[0][0]) || !math.IsNaN(seconds[0][2]) || seconds[1][0] >= 0 || !math.IsNaN(seconds[1][2]) {
+	if len(seconds) != 3 || seconds[2][0] != 0.25 || seconds[2][1] != 0.25 || !math.IsNaN(seconds[0][0]) || !math.IsNaN(seconds[0][2]) || seconds[1][0] >= 0 || !math.IsNaN(seconds[1][2]) {
 		t.Errorf("expected times are %v; NaN where a task may run and -1 elsewhere are wanted", seconds)
 	}
 	for _, n := range rt.Nodes() {
@@ -185,4 +190,45 @@ func TestPlanForDevices(t *testing.T) {
 			t.Errorf("a plan allocated %d bytes on %s", n.Allocated, n.Name)
 		}
 	}
+}
+
+// TestListenLater changes who listens between tasks.
+func TestListenLater(t *testing.T) {
+	rt, err := New(Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	j := rt.NewJob(t.Context(), JobOptions{})
+	nothing := &Codelet{Name: "nothing", CPU: []Impl{func(*TaskContext) error { return nil }}}
+	round := func() {
+		t.Helper()
+		for range 20 {
+			if err := j.Submit(&TaskSpec{Codelet: nothing}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := &Journal{}, &Journal{}
+	round()
+	for _, l := range []Listener{first, second, nil} {
+		if err := rt.Listen(l); err != nil {
+			t.Fatal(err)
+		}
+		round()
+	}
+	if a, b := len(first.Entries()), len(second.Entries()); a != 60 || b != 60 {
+		t.Errorf("%d and %d events were heard, want 60 each", a, b)
+	}
+	g := j.NewGate()
+	if err := j.Submit(&TaskSpec{Codelet: nothing, After: []Dependency{g}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Listen(first); !errors.Is(err, ErrBusyRuntime) {
+		t.Errorf("with a task left: %v", err)
+	}
+	g.Open()
 }

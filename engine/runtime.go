@@ -52,6 +52,7 @@ type Runtime struct {
 	sets         map[string]*sched.Set // worker sets of tasks, by their text
 	after        []Dependency          // of the task whose event is made
 	expected     []float64             // of PlannedTask
+	copies       atomic.Pointer[CopyListener]
 	verify       *verifier             // nil: kernels are not checked
 	profile      *profiler             // nil: no times are taken
 
@@ -88,11 +89,7 @@ func New(o Options) (*Runtime, error) {
 			return nil, err
 		}
 	}
-	if l, ok := o.Listener.(CopyListener); ok {
-		rt.reg.OnCopy(func(from, to int, bytes int64, data *datamgr.Handle, begin, end time.Time) {
-			l.CopyEvent(&CopyEvent{From: from, To: to, Bytes: bytes, Data: data, Begin: begin, End: end})
-		})
-	}
+	rt.listenToCopies()
 	rt.gangs.cond.L = &rt.gangs.mu
 	rt.addDevices()
 	if err := rt.newPolicy(); err != nil {

@@ -127,6 +127,9 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 			return paramOptions(prog, words)
 		},
 	})
+	if o.recorder == nil { // else the session is recorded as a whole
+		shell.Listen = rt.Listen
+	}
 	if interactive {
 		shell.Edit = a.edit
 		shell.Progress = func() func() {

@@ -31,6 +31,7 @@ func commandTable() []command {
 		{name: "last", doc: "the last value again, complete", run: (*Shell).last},
 		{name: "plan", args: "STATEMENT", doc: "what it would insert; runs nothing", statement: true, run: (*Shell).plan},
 		{name: "graph", args: "[NAME] [--tasks] [> FILE]", doc: "tasks so far, or those that use NAME; FILE as .svg, .dot, .mmd, .json", run: (*Shell).graph},
+		{name: "trace", args: "start FILE|stop", doc: "record what runs, for ui.perfetto.dev", run: (*Shell).trace},
 		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks", statement: true, run: (*Shell).time},
 		{name: "bench", args: "STATEMENT", doc: "times of ten runs of a statement, each with its tasks", statement: true, run: (*Shell).bench},
 		{name: "stats", doc: "tasks and seconds per codelet and worker", run: (*Shell).stats},

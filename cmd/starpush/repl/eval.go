@@ -89,6 +89,9 @@ func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.R
 // Finish waits for the tasks that are left when the conversation is over; Ctrl-C
 // drops them. It does nothing while an abandoned statement holds the session.
 func (s *Shell) Finish(ctx context.Context) {
+	if s.pending == nil {
+		s.stopTrace(ctx)
+	}
 	st := s.Session.Stats()
 	left := st.Submitted - st.Done - st.Failed - st.Cancelled
 	if s.pending != nil || left == 0 {

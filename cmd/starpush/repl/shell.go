@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -46,6 +47,8 @@ type Config struct {
 	Params func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error)
 	// Check compiles a script for :check.
 	Check func(ctx context.Context, name string, src []byte) lang.Diagnostics
+	// Listen changes who listens to tasks, for :trace; nil forbids it.
+	Listen func(engine.Listener) error
 	// Edit lets the person change a text in an editor; nil: there is none.
 	Edit func(ctx context.Context, text string) (string, error)
 	// Progress, if not nil, starts to show how a statement gets on, and returns what
@@ -81,6 +84,7 @@ type Shell struct {
 	depth   int          // of :load inside :load
 	now     func() time.Time
 	busy    atomic.Bool // a statement runs
+	tracing *tracing    // :trace start
 }
 
 // New makes a Shell.

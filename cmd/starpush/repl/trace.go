@@ -1,0 +1,75 @@
+package repl
+
+// :trace: what runs between its start and its stop, in a file.
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/trace"
+	"github.com/starpush/starpush/lang"
+)
+
+// tracing is a trace that is being recorded.
+type tracing struct {
+	file string
+	rec  *trace.Recorder
+}
+
+// trace starts or stops: ":trace start FILE", ":trace stop". Tasks that were inserted
+// before are waited for, so that each is recorded as a whole or not at all.
+func (s *Shell) trace(ctx context.Context, args string) {
+	word, file, _ := strings.Cut(args, " ")
+	file = strings.TrimSpace(file)
+	switch {
+	case word == "start" && file != "" && s.Listen == nil:
+		s.complain("this session cannot be traced")
+	case word == "start" && file != "" && s.tracing != nil:
+		s.complain("`%s` is being recorded; `:trace stop` ends that", s.tracing.file)
+	case word == "start" && file != "":
+		t := &tracing{file, &trace.Recorder{}}
+		if s.listen(ctx, t.rec) {
+			s.tracing = t
+		}
+	case word == "stop" && file == "" && s.tracing == nil:
+		s.complain("nothing is being recorded; `:trace start FILE` begins")
+	case word == "stop" && file == "":
+		s.stopTrace(ctx)
+	default:
+		s.usage("trace")
+	}
+}
+
+// listen changes who listens, once no task is left.
+func (s *Shell) listen(ctx context.Context, l engine.Listener) bool {
+	before := s.Session.Stats()
+	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
+	if err != nil {
+		s.fail("wait", before, err)
+		return false
+	}
+	if err := s.Listen(l); err != nil {
+		s.complain("%v", err)
+		return false
+	}
+	return true
+}
+
+// stopTrace ends a trace, if there is one, and writes it.
+func (s *Shell) stopTrace(ctx context.Context) {
+	t := s.tracing
+	if t == nil || !s.listen(ctx, nil) {
+		return
+	}
+	s.tracing = nil
+	var b bytes.Buffer
+	err := trace.WriteChrome(&b, t.rec.Run("session"))
+	if err == nil {
+		err = s.WriteFile(t.file, b.Bytes())
+	}
+	if err != nil {
+		s.complain("%v", err)
+	}
+}
