@@ -101,7 +101,10 @@ func (d *Datum) adoptLocked(in *instance) bool {
 }
 
 // fillAside gives d its first value.
-func (d *Datum) fillAside(fill func(*iface.Buffer) error) error {
+func (d *Datum) fillAside(fill func(*iface.Buffer) error, inParts bool) error {
+	if inParts && d.desc.Rank > 0 && d.desc.Bytes() > d.reg.nodes[0].room() {
+		return d.fillParts(fill)
+	}
 	var p Placement
 	if err := p.PrepareAside([]Operand{{Handle: d.whole, Mode: modeW}}); err != nil {
 		return err
@@ -110,4 +113,37 @@ func (d *Datum) fillAside(fill func(*iface.Buffer) error) error {
 	var b iface.Buffer
 	p.Buffer(0, d.whole, &b)
 	return fill(&b)
+}
+
+// fillBytes is how much is filled at a time, about.
+const fillBytes = 1 << 20
+
+// fillParts gives d its first value on the disk, some rows at a time.
+func (d *Datum) fillParts(fill func(*iface.Buffer) error) error {
+	var whole iface.Buffer
+	d.whole.Own(nil, &whole)
+	rows, row := whole.Dim[0], d.desc.Bytes()/int64(whole.Dim[0])
+	some := int(max(1, min(fillBytes/row, int64(rows))))
+	block, err := d.reg.aside.Alloc(int64(some) * row)
+	if err != nil {
+		return err
+	}
+	defer d.reg.aside.Free(block, int64(some)*row)
+	main := d.main.Load()
+	for at := 0; at < rows; at += some {
+		b, to := whole, whole
+		b.Ptr, b.Dim[0], b.Off[0] = block, min(some, rows-at), at
+		own := b // which fill may change
+		if err := fill(&own); err != nil {
+			return err
+		}
+		to.Dim[0], to.Stride = min(some, rows-at), main.stride
+		lo := d.box.lo
+		lo[0] += at
+		to.Ptr = main.at(&lo, d.desc.Elem.Size())
+		if err := d.reg.moveBuffer(main.node, d.reg.nodes[0], &to, &b); err != nil {
+			return err
+		}
+	}
+	return nil
 }

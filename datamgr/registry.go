@@ -92,7 +92,10 @@ type Spec struct {
 	Unordered bool
 	Name      string
 	Reduce    *Reduction
-	Site      *Site
+	// InParts: what RegisterFilled is given may be called for some elements at a time,
+	// in any shape. So it is where main memory is bounded, and data does not fit.
+	InParts bool
+	Site    *Site
 }
 
 // Register declares a datum and returns the handle of all of it. Data with a
@@ -184,7 +187,7 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 		}
 	}()
 	if d.spills() && d.desc.Len() > 0 {
-		err = d.fillAside(fill)
+		err = d.fillAside(fill, s.InParts)
 	} else {
 		var b iface.Buffer
 		h.Fill(&b)

@@ -662,3 +662,44 @@ func TestDiskNode(t *testing.T) {
 	}
 	unregister(t, j, h, own)
 }
+
+// TestFilledInParts: data that does not fit is filled some rows at a time.
+func TestFilledInParts(t *testing.T) {
+	rt, j := start(t, onDisk(t, Options{Workers: 1}, 1<<20))
+	const rows, cols = 700, 601 // 3.2 MiB
+	calls, most := 0, 0
+	h, err := rt.RegisterFilled(DataSpec{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{rows, cols}, LD: cols + 5, InParts: true}, func(b *iface.Buffer) error {
+		calls++
+		most = max(most, b.Len()*8)
+		for i := range b.Dim[0] {
+			for k := range iface.Row[int64](b, i) {
+				iface.Row[int64](b, i)[k] = valueAt(b.Off[0]+i, k)
+			}
+		}
+		*b = iface.Buffer{}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls < 4 || most > 1<<20 {
+		t.Errorf("filled in %d calls, of %d bytes at most", calls, most)
+	}
+	a, err := j.Acquire(context.Background(), h, iface.R)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		for k, got := range iface.Row[int64](a.Buffer(), i) {
+			if got != valueAt(i, k) {
+				t.Fatalf("[%d, %d] is %d, want %d", i, k, got, valueAt(i, k))
+			}
+		}
+	}
+	a.Release()
+	unregister(t, j, h)
+	oops := errors.New("oops")
+	if _, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{1 << 20}, InParts: true}, func(*iface.Buffer) error { return oops }); !errors.Is(err, oops) {
+		t.Error(err)
+	}
+}

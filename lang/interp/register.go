@@ -239,7 +239,8 @@ func siteOf(at place) *engine.Site {
 func (c *compiler) fillSource(x syntax.Expr, el iface.Elem) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
 	at := c.place(x)
 	write := c.elemWriter(x, el, at)
-	return func(f *frame, _ *engine.DataSpec) func(*iface.Buffer) error {
+	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+		spec.InParts = true
 		set := write(f)
 		m := f.m
 		return func(b *iface.Buffer) error {
