@@ -8,6 +8,7 @@ package datamgr
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -16,7 +17,7 @@ import (
 
 // apart are the contributions of an accumulator; guarded by its lock.
 type apart struct {
-	idle   []*Handle
+	idle   []there
 	leaves map[int64]*Handle // numbered, by number
 	last   int64             // the highest number
 }
@@ -42,16 +43,21 @@ func (h *Handle) newContribution() *Handle {
 	return d.whole
 }
 
-// ContributeApart takes data for the caller to add to a contribution to h, which
-// TakeApart makes ready.
-func (h *Handle) ContributeApart() Contribution {
+// ContributeApart takes data for the caller to add to a contribution to h on a node,
+// which TakeApart makes ready: what was added to there, if nobody uses that, so that it
+// does not travel.
+func (h *Handle) ContributeApart(node int) Contribution {
 	a := h.redux
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := Contribution{h: h}
-	if n := len(a.mu.apart.idle); n > 0 {
-		c.data = a.mu.apart.idle[n-1]
-		a.mu.apart.idle = a.mu.apart.idle[:n-1]
+	c := Contribution{h: h, there: there{node: node}}
+	idle := a.mu.apart.idle
+	for i := len(idle) - 1; i >= 0; i-- {
+		if idle[i].node == node {
+			c.data = idle[i].data
+			a.mu.apart.idle = slices.Delete(idle, i, i+1)
+			break
+		}
 	}
 	return c
 }
@@ -111,7 +117,7 @@ func (c *Contribution) returnApart() {
 	}
 	a := c.h.redux
 	a.mu.Lock()
-	a.mu.apart.idle = append(a.mu.apart.idle, data)
+	a.mu.apart.idle = append(a.mu.apart.idle, there{data, c.there.node})
 	a.mu.Unlock()
 }
 
@@ -139,7 +145,7 @@ func (a *accumulator) dropApart() {
 
 func (t *apart) free() {
 	for _, c := range t.idle {
-		c.d.free()
+		c.data.d.free()
 	}
 	for _, c := range t.leaves {
 		c.d.free()
@@ -159,7 +165,10 @@ func (h *Handle) CombineApart(p *Placement, none []Box, all bool) error {
 	if err != nil {
 		return err
 	}
-	if cs = append(cs, t.idle...); len(cs) == 0 {
+	for _, c := range t.idle {
+		cs = append(cs, c.data)
+	}
+	if len(cs) == 0 {
 		if len(none) == 0 && !all {
 			return nil
 		}

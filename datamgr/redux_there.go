@@ -16,7 +16,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// there is a contribution on a device, which no task uses.
+// there is a contribution that no task uses, and the node where it was added to last.
 type there struct {
 	data *Handle
 	node int

@@ -63,7 +63,7 @@ func (w *worker) place(t *task) error {
 			if ops[i].Mode != iface.Redux {
 				continue
 			}
-			c, err := w.contributeApart(t, ops[i].Handle)
+			c, err := w.contributeApart(t, ops[i].Handle, w.nodeFor(&ops[i]))
 			if err != nil {
 				return err
 			}
@@ -78,15 +78,15 @@ func (w *worker) place(t *task) error {
 	return x.place.Prepare(w.node, ops)
 }
 
-// contributeApart takes a contribution to h for t to add to: the one reserved for it,
+// contributeApart takes a contribution to h for t to add to on a node: the one reserved for it,
 // or any that nobody uses. When a function of the reduction ends the goroutine, the
 // task has failed.
-func (w *worker) contributeApart(t *task, h *datamgr.Handle) (*datamgr.Contribution, error) {
+func (w *worker) contributeApart(t *task, h *datamgr.Handle, node int) (*datamgr.Contribution, error) {
 	x := t.x
 	k := slices.IndexFunc(x.redux, func(c datamgr.Contribution) bool { return c.Waits(h) })
 	if k < 0 {
 		k = len(x.redux)
-		x.redux = append(x.redux, h.ContributeApart())
+		x.redux = append(x.redux, h.ContributeApart(node))
 	}
 	c := &x.redux[k]
 	err := callKernel(func(*TaskContext) error { return c.TakeApart(&x.place) }, nil,

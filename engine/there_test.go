@@ -165,3 +165,27 @@ func TestCombiningThereFails(t *testing.T) {
 		t.Errorf("the reduction fails: %v", err)
 	}
 }
+
+// TestContributionsStayWithDisk: where main memory is limited, too, tasks here and there
+// do not take turns with one contribution.
+func TestContributionsStayWithDisk(t *testing.T) {
+	rt, j := start(t, onDisk(t, Options{Workers: 1, Devices: simulated(1<<10, 1)}, 1<<10))
+	x := make([]int64, 4)
+	h := reduced(t, rt, x, datamgr.SumReduction())
+	for k := range 20 {
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{k % 2}}))
+		must(t, j.Wait(nil))
+	}
+	unregister(t, j, h)
+	to, from := int64(0), int64(0)
+	for _, c := range rt.reg.Traffic() {
+		if c.To == 1 {
+			to += c.Copies
+		} else if c.From == 1 {
+			from += c.Copies
+		}
+	}
+	if x[0] != 20 || to > 2 || from > 2 {
+		t.Errorf("%v; %d copies to the device, %d from it", x, to, from)
+	}
+}
