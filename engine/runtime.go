@@ -53,8 +53,8 @@ type Runtime struct {
 	after        []Dependency          // of the task whose event is made
 	expected     []float64             // of PlannedTask
 	copies       atomic.Pointer[CopyListener]
-	verify       *verifier             // nil: kernels are not checked
-	profile      *profiler             // nil: no times are taken
+	verify       *verifier // nil: kernels are not checked
+	profile      *profiler // nil: no times are taken
 
 	_         [64]byte
 	parking   parking

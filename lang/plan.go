@@ -94,16 +94,19 @@ func Graph(w io.Writer, g *Plan, f GraphFormat, by GraphUnit) error {
 	return graph.Write(w, g.Graph, f, by)
 }
 
+// checkSteps bounds what CheckPlan does on each way: a second at most.
+const checkSteps = 1 << 24
+
 // CheckPlan looks for errors that sizes and states show, by planning the script for
-// the CPUs of this machine, as far as maxTasks tasks (0: a million) go. Nothing is
-// printed. What depends on the machine or on data that is not bound is left to runs.
+// the CPUs of this machine, as far as maxTasks tasks (0: a million) and some millions of
+// statements go: it ends, whatever the script does. Nothing is printed. What depends on the machine or on data that is not bound is left to runs.
 func (p *Program) CheckPlan(ctx context.Context, maxTasks int64, opts ...Option) error {
 	if maxTasks <= 0 {
 		maxTasks = 1 << 20
 	}
-	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, append(slices.Clone(opts), Stdout(io.Discard)))
+	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, append(slices.Clone(opts), Stdout(io.Discard), WithLimits(Limits{Steps: checkSteps})))
 	var limit *LimitError
-	if errors.As(err, &limit) && limit.Kind == "tasks" && limit.Limit <= maxTasks {
+	if errors.As(err, &limit) && (limit.Kind == "tasks" && limit.Limit <= maxTasks || limit.Kind == "steps" && limit.Limit == checkSteps) {
 		return nil // this far it is right
 	}
 	var d *Diagnostic

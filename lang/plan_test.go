@@ -249,3 +249,25 @@ print(value(acc))
 		t.Errorf("%v: %s", err, b.String())
 	}
 }
+
+// TestCheckPlanEnds whatever a script does, and leaves to runs what it cannot know.
+func TestCheckPlanEnds(t *testing.T) {
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	for src, code := range map[string]string{
+		"while true { }": "",
+		"codelet c(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }\nregister x = vector[f64](4, fill = 0.0)\nwhile true { insert c(RW x) }": "",
+		"extern x: vector[f64]\nprint(x.n)":      "",
+		"param n: int\nprint(n)":                 "",
+		"let l = [1, 2]\nlet k = 2\nprint(l[k])": "R0105",
+	} {
+		prog, ds := comp.Compile(t.Context(), "c.spu", []byte(src))
+		if prog == nil {
+			t.Fatal(ds.Err())
+		}
+		err := prog.CheckPlan(t.Context(), 1000)
+		var d *lang.Diagnostic
+		if code == "" && err != nil || code != "" && (!errors.As(err, &d) || d.Code != code) {
+			t.Errorf("%s: %v, want %q", src, err, code)
+		}
+	}
+}
