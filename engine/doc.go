@@ -45,6 +45,13 @@
 // devices every task goes the general way, with a look at where its data is;
 // without, none does for that.
 //
+// An operand may be pinned to main memory (Operand.Pin): then the kernel finds it
+// there. What tasks on a device add by REDUX is data of its own that stays there until
+// it is combined. The program may hold data on a device, too (AcquireOptions.Node).
+// That does not end by itself, so no worker waits for its room: a task that has
+// nothing else to wait for is set aside until a release. Runtimes that have the same
+// device share its memory and wait for each other's tasks.
+//
 // # Life of a task
 //
 //	submitted ──> ready ──> running ──> done

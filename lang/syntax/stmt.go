@@ -578,6 +578,8 @@ func (p *parser) advise(m *mistake) *mistake {
 		}
 	case p.is(i, "=") && len(m.expect) > 0 && m.expect[0] == "an operator":
 		m.hint("equality is written `==`")
+	case p.is(i, "@") && slices.Contains(m.expect, "`as`"):
+		m.hint("what a script acquires is in main memory; `prefetch … to` brings data to a device")
 	case p.is(i, "@") && prev.kind == tokIdent:
 		m.hint("an operand begins with its access mode: `RW %s @ …`", p.str(i-1))
 	case p.is(i, ".") && p.is(i-1, ".."):
