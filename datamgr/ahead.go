@@ -92,6 +92,9 @@ func (h *Handle) nextUse() int64 {
 	return a.mu.tasks[a.mu.head]
 }
 
+// Awaited reports whether a task that was submitted and has not ended reads h.
+func (h *Handle) Awaited() bool { return h.nextUse() != never }
+
 // maxFor is how many handles an instance remembers: most have one.
 const maxFor = 8
 

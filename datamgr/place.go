@@ -82,6 +82,55 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 	return nil
 }
 
+// PrepareThere is Prepare for a task that has all it needs on a node other than main
+// memory: it takes no memory and waits for nothing but copies from there. False: it
+// has not, or there is something to look at first; nothing is pinned.
+func (p *Placement) PrepareThere(node int, ops []Operand) bool {
+	p.at, p.pins, p.wrote, p.private = p.at[:0], p.pins[:0], p.wrote[:0], p.private[:0]
+	if len(ops) == 0 || node == 0 {
+		return node > 0
+	}
+	g := ops[0].Handle.d.reg
+	for i := range ops {
+		p.at = append(p.at, nil)
+		op := &ops[i]
+		if op.Handle.State()&(stateLazy|stateFaults) != 0 || op.node(node) != node ||
+			op.Mode == modeScratch || op.Mode == modeRedux { // memory of the worker, of which there is one
+			return false
+		}
+	}
+	needs, _ := plan(ops, g.nodes[node], node, 1)
+	if g.nodes[0].bounded || !p.present(g.nodes[node], needs, ops) {
+		return false
+	}
+	for i := range ops {
+		if op := &ops[i]; op.placed() && op.Mode.Reads() && !op.Handle.validIn(p.at[i]) {
+			p.Release()
+			return false
+		}
+	}
+	for i := range ops {
+		d := ops[i].Handle.d
+		if !ops[i].placed() || needed(ops[:i], d) {
+			continue
+		}
+		if p.fetchDatum(node, d, ops) != nil || p.claimDatum(node, d, ops) != nil {
+			p.giveUp(ops)
+			return false
+		}
+	}
+	return true
+}
+
+// validIn reports whether all of h is valid in in.
+func (h *Handle) validIn(in *instance) bool {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	valid := true
+	h.d.root.leaves(&h.box, func(f *Fragment) { valid = valid && f.valid&(1<<in.layer) != 0 })
+	return valid
+}
+
 // giveUp is Release for a task that claimed data and wrote nothing.
 func (p *Placement) giveUp(ops []Operand) {
 	p.Unclaim()

@@ -80,7 +80,7 @@ func (rt *Runtime) addDeviceWorkers() error {
 			rt.workers = append(rt.workers, w)
 			named[d.Name()]++
 			var err error
-			if w.stream, err = d.NewStream(); err != nil {
+			if err = w.addSlots(); err != nil {
 				_ = rt.closeNodes()
 				return fmt.Errorf("engine: the device %s: %w", d.Name(), err)
 			}
@@ -94,8 +94,8 @@ func (rt *Runtime) addDeviceWorkers() error {
 // is an error.
 func (rt *Runtime) closeNodes() error {
 	for _, w := range rt.workers {
-		if w.stream != nil {
-			_ = w.stream.Close() // what failed on it has failed its task
+		for _, s := range w.slots {
+			_ = s.stream.Close() // what failed on it has failed its task
 		}
 	}
 	bytes, err := rt.reg.CloseNodes()

@@ -79,7 +79,9 @@ func (q *hints) open(rt *Runtime) {
 		go func() {
 			defer rt.group.Done()
 			for x, ok := n.next(); ok; x, ok = n.next() {
-				rt.reg.Prefetch(x.h, x.node)
+				if x.level != forTask || x.h.Awaited() { // else the task has run
+					rt.reg.Prefetch(x.h, x.node)
+				}
 			}
 		}()
 	}

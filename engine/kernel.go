@@ -171,7 +171,7 @@ func (rt *Runtime) mayBeInKernel() bool {
 		return inKernel()
 	}
 	for _, w := range rt.workers {
-		if w.pub.Current() != nil {
+		if w.runs(nil) {
 			return inKernel()
 		}
 	}

@@ -19,7 +19,7 @@ const DefaultWindow = 65536
 // MaxWorkers bounds Options.Workers.
 const MaxWorkers = 1024
 
-// maxAhead bounds Options.Ahead: there are as many goroutines.
+// maxAhead bounds Options.Ahead and Queue: there are as many goroutines, or streams.
 const maxAhead = 64
 
 // Options set up a Runtime. The zero value is the default.
@@ -47,6 +47,10 @@ type Options struct {
 	// a kernel runs, as far as the policy can say which those are (see sched.Ahead); 0
 	// means DefaultAhead, and less than 0 for none.
 	Ahead int
+	// Queue is how many kernels of a device's worker may be queued behind each other
+	// where kernels run while the worker goes on: OpenCL, CUDA. 1 means that each one is
+	// waited for; 0 means DefaultQueue.
+	Queue int
 	// Policy names the scheduling policy, one of sched.Names(), and sets its
 	// options if need be: "dmda:alpha=1,beta=2". "" means "lws", and "dmdas" with
 	// devices.
@@ -106,6 +110,8 @@ func (o Options) normal() (Options, error) {
 		return o, fmt.Errorf("engine: %d workers; the number is 1 to %d, or 0 for one per CPU", o.Workers, MaxWorkers)
 	case o.Ahead > maxAhead:
 		return o, fmt.Errorf("engine: data for %d tasks ahead; the most is %d", o.Ahead, maxAhead)
+	case o.Queue < 0 || o.Queue > maxAhead:
+		return o, fmt.Errorf("engine: %d kernels behind each other; the number is 1 to %d, or 0 for %d", o.Queue, maxAhead, DefaultQueue)
 	case o.Window < 0:
 		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
 	}
@@ -120,6 +126,9 @@ func (o Options) normal() (Options, error) {
 	}
 	if o.Workers == 0 {
 		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
+	}
+	if o.Queue == 0 {
+		o.Queue = DefaultQueue
 	}
 	if o.Ahead == 0 {
 		o.Ahead = DefaultAhead

@@ -847,6 +847,7 @@ func configuration(n uint64) Options {
 	switch {
 	case there != nil:
 		o.Devices = simulated(int64(64+n*37%700), 1) // which has the memory that those of the machine are to have
+		o.Queue = int(1 + n%3)
 	case n%3 == 1:
 		o.Devices = devices(int64(64+n*37%700), int(1+n/5%3), int(n/3%3), n)
 	}

@@ -110,7 +110,7 @@ func (w *worker) letGo(t *task) {
 		x.redux = x.redux[:0]
 	}
 	x.locks.Release(w.c)
-	w.pub.End(w.c) // t may run elsewhere by now
+	w.quits(t)
 }
 
 // lostNode is called once when a device is lost. What it returns is the provenance

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/sim"
@@ -355,6 +356,22 @@ func (s *toyStream) Sync() error {
 	}
 	s.queue = nil
 	return first
+}
+
+func (s *toyStream) Record() (accel.Event, error) { return &toyEvent{s: s}, nil }
+
+// toyEvent is the end of what was begun on a stream.
+type toyEvent struct {
+	s    *toyStream
+	once sync.Once
+	err  error
+}
+
+func (e *toyEvent) Done() (bool, error)                     { return true, e.Sync() }
+func (e *toyEvent) Since(accel.Event) (time.Duration, bool) { return 0, false }
+func (e *toyEvent) Sync() error {
+	e.once.Do(func() { e.err = e.s.Sync() })
+	return e.err
 }
 
 // TestImplementationsByArch: codelets choose among the workers by what they have

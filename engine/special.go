@@ -348,6 +348,10 @@ func (w *worker) runBody(t *task) {
 	end := func(err error) {
 		if err == nil {
 			i := w.implementation(t)
+			if w.queues(t) {
+				w.launch(t, t.codelet.impls(w.arch)[i], i)
+				return
+			}
 			err = w.kernel(t, w.body(t, t.codelet.impls(w.arch)[i]), i)
 			if err != nil && w.interrupted(t, err) {
 				return

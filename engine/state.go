@@ -40,7 +40,7 @@ func (t *Task) State() TaskState {
 		return StateWaiting
 	}
 	for _, w := range rt.workers {
-		if w.pub.Current() == &r.Waiter {
+		if w.runs(&r.Waiter) {
 			return StateRunning
 		}
 	}

@@ -53,9 +53,7 @@ func (j *Job) Unfinished() int64 {
 func (rt *Runtime) Ready() int {
 	n := 0
 	for _, w := range rt.workers {
-		if w.pub.Current() != nil {
-			n++
-		}
+		n += w.tasks()
 	}
 	if c, ok := rt.plainPolicy().(sched.Counter); ok {
 		return n + c.Len()

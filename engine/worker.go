@@ -81,19 +81,21 @@ func (rt *Runtime) giveHand(h *hand) {
 // worker runs tasks, one at a time.
 type worker struct {
 	hand
-	pub    datamgr.Publisher
-	tc     TaskContext
-	park   chan bool // true: go on as the one who looks for work
-	name   string
-	kind   string // the device's name
-	arch   string // what its kernels are written for
-	dev    accel.Device
-	stream accel.Stream // of the kernels; nil on the CPU
-	menu   *menu        // where memory is bounded
-	busy   atomic.Bool  // a kernel runs, where memory is bounded
-	seen   atomic.Int32 // tasks that were ready behind it when feed looked last
-	node   int          // its memory node
-	freed  [2]struct {  // ended tasks to give back, by size
+	pub     datamgr.Publisher
+	tc      TaskContext
+	park    chan bool // true: go on as the one who looks for work
+	name    string
+	kind    string // the device's name
+	arch    string // what its kernels are written for
+	dev     accel.Device
+	stream  accel.Stream // of the kernels; nil on the CPU
+	slots   []*slot      // on devices
+	flights []flight     // the first one runs
+	menu    *menu        // where memory is bounded
+	busy    atomic.Bool  // a kernel runs, where memory is bounded
+	seen    atomic.Int32 // tasks that were ready behind it when feed looked last
+	node    int          // its memory node
+	freed   [2]struct {  // ended tasks to give back, by size
 		first, last *task
 		n           int
 	}
@@ -138,6 +140,9 @@ func (w *worker) work() {
 	peek, _ := rt.policy.(sched.Peeker)
 	looking, spins := false, 0
 	for {
+		if len(w.flights) > 0 && len(w.flights) == len(w.slots) {
+			w.land()
+		}
 		if it := rt.policy.Pop(w.id); it != nil {
 			if looking {
 				looking = false
@@ -150,6 +155,13 @@ func (w *worker) work() {
 				}
 			}
 			w.run(itemTask(it))
+			continue
+		}
+		if len(w.flights) > 0 {
+			if looking {
+				p.looking.Store(0)
+			}
+			looking = w.await()
 			continue
 		}
 		w.rest()
@@ -253,7 +265,7 @@ func (w *worker) run(t *task) {
 		w.flush()
 		w.job = j
 	}
-	if t.general || t.Order <= j.cancelled.Load() {
+	if t.general || t.Order <= j.cancelled.Load() || w.arch != cpuArch {
 		w.runGeneral(t)
 		w.settle()
 		return
@@ -430,6 +442,9 @@ func (w *worker) runGeneral(t *task) {
 		t.lockPlace().ReleaseOne(w.c)
 	}
 	x := t.extend()
+	if len(w.flights) > 0 && !w.queues(t) {
+		w.landAll()
+	}
 	if t.kind == specialTask {
 		w.runSpecial(t)
 		return
@@ -453,9 +468,12 @@ func (w *worker) runGeneral(t *task) {
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
 	w.roomGiven = w.rt.noRoomFor.given.Load()
-	if err := w.place(t); err != nil {
-		w.unable(t, err)
-		return
+	if len(w.flights) == 0 || !x.place.PrepareThere(w.node, ops) {
+		w.landAll() // whoever waits for room holds none
+		if err := w.place(t); err != nil {
+			w.unable(t, err)
+			return
+		}
 	}
 	if w.rt.profile != nil {
 		w.rt.profile.fetched(t)

@@ -113,7 +113,7 @@ var faults = []fault{
 		"	if !w.rt.reg.Calm(&t.Waiter) {", "	if false && !w.rt.reg.Calm(&t.Waiter) {",
 		"a task looks at its data before it runs"},
 	{"cancel-unheard", "engine/worker.go",
-		"	if t.general || t.Order <= j.cancelled.Load() {", "	if t.general {",
+		"	if t.general || t.Order <= j.cancelled.Load() || w.arch != cpuArch {", "	if t.general || w.arch != cpuArch {",
 		"tasks of a cancelled job do not run"},
 
 	// validity

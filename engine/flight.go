@@ -1,0 +1,279 @@
+package engine
+
+// Kernels queued behind each other, on devices whose kernels run while their worker goes
+// on: the next task's kernel is begun before the one that runs has ended, so that the
+// device need not wait for its host between two.
+//
+// A worker has a few streams, and a kernel in flight has one of them for itself, so an
+// error is that of its task. Tasks that are ready together need nothing of each other.
+// A task joins others in flight only if its data is there already and it takes no
+// memory: nothing that it could wait for waits for them.
+
+import (
+	"errors"
+	"time"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr"
+)
+
+// DefaultQueue is how many kernels of a device's worker are in flight. An event costs
+// more than waiting for a stream does where kernels are short: on PoCL an empty task
+// takes 40 µs with a queue of two, and 3 without.
+const DefaultQueue = 1
+
+// slot is where a worker begins a kernel.
+type slot struct {
+	stream accel.Stream
+	pub    datamgr.Publisher // tells of the task in flight
+	taken  bool
+}
+
+// flight is a task whose kernel was called and has not ended.
+type flight struct {
+	t     *task
+	slot  *slot
+	impl  int
+	event accel.Event
+	start time.Duration // when it was first in the queue
+	over  chan bool     // closed when the event has happened, once somebody watches
+	count *tallied
+}
+
+// addSlots makes the streams of w, of which one is w.stream.
+func (w *worker) addSlots() error {
+	for range w.rt.opt.Queue {
+		s, err := w.dev.NewStream()
+		if err != nil {
+			return err
+		}
+		k := &slot{stream: s}
+		w.rt.reg.AddPublisher(&k.pub)
+		w.slots = append(w.slots, k)
+		if w.arch == cpuArch {
+			break // there a kernel has ended when the call of it returns
+		}
+	}
+	w.stream = w.slots[0].stream
+	return nil
+}
+
+// queues reports whether the kernel of t may be in flight while its worker goes on.
+func (w *worker) queues(t *task) bool {
+	if len(w.slots) < 2 || t.kind != userTask {
+		return false
+	}
+	if tr := t.codelet.Traits; tr != nil && tr.Parallel != Single {
+		return false
+	}
+	sp := t.special()
+	return sp == nil || sp.OnStart == nil // a hook may wait for what it likes
+}
+
+// launch calls fn, the kernel of t, and leaves it in flight.
+func (w *worker) launch(t *task, fn Impl, impl int) {
+	f := flight{t: t, impl: impl}
+	for _, s := range w.slots { // one is free: else something would have landed
+		if !s.taken {
+			f.slot, w.stream = s, s.stream
+		}
+	}
+	err := callKernel(fn, &w.tc, func(err error) {
+		w.landAll()
+		_ = w.stream.Sync()
+		w.departed(&f)
+		w.arrived(&f, err)
+		w.exit(err)
+	})
+	if err == nil {
+		f.event, err = w.stream.Record()
+	}
+	if err != nil {
+		w.landAll()
+		var lost *accel.LostError
+		if e := w.stream.Sync(); errors.As(e, &lost) {
+			err = e // that says more
+		}
+		w.departed(&f)
+		w.arrived(&f, err)
+		w.over(t, err)
+		return
+	}
+	f.slot.pub.Begin(&t.Waiter, w.c) // beside w.pub, which the next task has
+	f.slot.taken = true
+	w.flights = append(w.flights, f)
+	if len(w.flights) == 1 {
+		w.departed(&w.flights[0])
+	}
+	if w.rt.ahead != nil {
+		w.busy.Store(true)
+		w.feed(w.menu)
+	}
+}
+
+// departed notes that the kernel of f is the first in the queue.
+func (w *worker) departed(f *flight) {
+	rt, j := w.rt, f.t.job
+	if rt.opt.Listener != nil {
+		rt.event(TaskStarted, f.t, w.id, nil)
+	}
+	rt.reg.KernelBegins(w.node)
+	if !j.timed.Load() {
+		return
+	}
+	if j.stats != nil {
+		f.count = w.tally.begin(w, j, f.t.codelet)
+	}
+	if rt.feedback != nil {
+		rt.feedback.Started(&f.t.Item, w.id)
+	}
+	f.start = max(1, time.Since(rt.began))
+}
+
+// arrived notes that the kernel of f has ended.
+func (w *worker) arrived(f *flight, err error) {
+	rt, j := w.rt, f.t.job
+	rt.reg.KernelEnds(w.node)
+	if f.start > 0 {
+		d := time.Since(rt.began) - f.start
+		if rt.feedback != nil {
+			rt.feedback.Ended(&f.t.Item, w.id, d.Seconds())
+		}
+		if j.stats != nil {
+			w.tally.timed(w, f.count, f.t, d)
+		}
+		if err == nil && rt.models.active.Load() {
+			w.record(f.t, f.impl, d)
+		}
+	}
+	if err == nil && rt.opt.Listener != nil {
+		rt.event(TaskDone, f.t, w.id, nil)
+	}
+}
+
+// land waits for the first kernel in the queue and ends its task.
+func (w *worker) land() {
+	f := w.flights[0]
+	if f.over != nil {
+		<-f.over
+	}
+	err := f.event.Sync()
+	if err != nil {
+		_ = f.slot.stream.Sync() // it was told
+	}
+	w.flights = append(w.flights[:0], w.flights[1:]...)
+	f.slot.taken = false
+	next := w.tc.t // the one that is being prepared
+	w.tc.t = f.t
+	w.arrived(&f, err)
+	if len(w.flights) > 0 {
+		w.departed(&w.flights[0])
+	} else {
+		w.busy.Store(false)
+	}
+	w.over(f.t, err)
+	w.tc.t = next
+	f.slot.pub.End(w.c)
+	w.settle()
+}
+
+// await waits for the first kernel in the queue, and ends its task, or for something to
+// queue behind it; looking: w was woken to look for work.
+func (w *worker) await() (looking bool) {
+	w.c.FinishLate()
+	w.settle()
+	w.flush()
+	p := &w.rt.parking
+	f := &w.flights[0]
+	if f.over == nil {
+		over, event := make(chan bool), f.event
+		f.over = over
+		go func() { // land waits for it
+			defer close(over)
+			_ = event.Sync() // land asks again
+		}()
+	}
+	p.enter(w)
+	if it := w.rt.policy.Pop(w.id); it != nil {
+		if !p.leave(w) && <-w.park { // somebody is waking us
+			p.found(w.rt)
+		}
+		w.run(itemTask(it))
+		return false
+	}
+	select {
+	case looking = <-w.park:
+		return looking
+	case <-f.over:
+		if !p.leave(w) {
+			looking = <-w.park
+		}
+		w.land()
+		return looking
+	}
+}
+
+// landAll ends all tasks in flight.
+func (w *worker) landAll() {
+	for len(w.flights) > 0 {
+		w.land()
+	}
+}
+
+// over ends t, whose kernel ended with err.
+func (w *worker) over(t *task, err error) {
+	if err != nil && w.interrupted(t, err) {
+		return
+	}
+	if err == nil && w.node > 0 {
+		err = t.x.place.Collect(w.rt.reg)
+	}
+	if err != nil {
+		w.fail(t, err)
+		return
+	}
+	w.plant(t, false)
+}
+
+// quits says that w does not run t any more: somebody else may do so now.
+func (w *worker) quits(t *task) {
+	if w.pub.Current() == &t.Waiter {
+		w.pub.End(w.c)
+	}
+	for _, s := range w.slots {
+		if s.pub.Current() == &t.Waiter {
+			s.pub.End(w.c)
+		}
+	}
+}
+
+// tasks is how many tasks w runs.
+func (w *worker) tasks() (n int) {
+	now := w.pub.Current()
+	for _, s := range w.slots {
+		if c := s.pub.Current(); c != nil {
+			n++
+			if c == now {
+				now = nil
+			}
+		}
+	}
+	if now != nil {
+		n++
+	}
+	return n
+}
+
+// runs reports whether w runs t, or any task if that is nil.
+func (w *worker) runs(t *datamgr.Waiter) bool {
+	is := func(c *datamgr.Waiter) bool { return c != nil && (t == nil || c == t) }
+	if is(w.pub.Current()) {
+		return true
+	}
+	for _, s := range w.slots {
+		if is(s.pub.Current()) {
+			return true
+		}
+	}
+	return false
+}
