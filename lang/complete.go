@@ -22,11 +22,23 @@ type Completion struct {
 	Doc    string // first line
 }
 
+// A completer knows what the names at a place mean.
+type completer struct {
+	names  []NameInfo                      // those that were declared, sorted
+	object func(name string) *types.Object // also of members: "blas.gemm"
+	env    *check.Env
+}
+
 // Complete lists what the word that ends at offset (in bytes) of src can become:
 // fields and members after a point, modes valid for the operand inside an insert,
 // options after with, filters after by, names elsewhere. The text behind offset
 // does not matter. Completions are sorted, the likelier kinds first.
 func (s *Session) Complete(src string, offset int) []Completion {
+	c := &completer{names: s.Names(), object: s.object, env: &s.comp.env}
+	return c.complete(src, offset)
+}
+
+func (c *completer) complete(src string, offset int) []Completion {
 	if offset < 0 || offset > len(src) {
 		offset = len(src)
 	}
@@ -38,10 +50,10 @@ func (s *Session) Complete(src string, offset int) []Completion {
 	case inString(src):
 		return nil
 	case strings.HasSuffix(before, "."):
-		out = s.members(strings.TrimSuffix(before, "."))
+		out = c.members(strings.TrimSuffix(before, "."))
 	default:
 		head := statement(before)
-		out = s.context(head, before)
+		out = c.context(head, before)
 	}
 	out = slices.DeleteFunc(out, func(c Completion) bool { return !strings.HasPrefix(c.Text, word) })
 	slices.SortStableFunc(out, func(a, b Completion) int { return strings.Compare(a.Text, b.Text) })
@@ -101,7 +113,7 @@ func statement(src string) string {
 }
 
 // context lists what may come after the statement so far.
-func (s *Session) context(head, before string) []Completion {
+func (c *completer) context(head, before string) []Completion {
 	fields := strings.Fields(head)
 	last := ""
 	if len(fields) > 0 {
@@ -113,9 +125,9 @@ func (s *Session) context(head, before string) []Completion {
 	}
 	switch {
 	case head == "":
-		return s.everything()
+		return c.everything()
 	case last == "by" || last == "then" && first == "partition":
-		return s.filters()
+		return c.filters()
 	}
 	if k := strings.LastIndex(head, " with "); k >= 0 || last == "with" {
 		tail := ""
@@ -125,13 +137,13 @@ func (s *Session) context(head, before string) []Completion {
 		if tail == "" || strings.HasSuffix(tail, ",") {
 			return options(first, head)
 		}
-		return s.everything()
+		return c.everything()
 	}
 	if last == "insert" || strings.HasSuffix(head, "= insert") {
-		return s.kind("codelet", "module")
+		return c.kind("codelet", "module")
 	}
 	if k := strings.LastIndex(head, "insert "); k >= 0 {
-		if out := s.operand(head[k+len("insert "):]); out != nil {
+		if out := c.operand(head[k+len("insert "):]); out != nil {
 			return out
 		}
 	}
@@ -147,17 +159,17 @@ func (s *Session) context(head, before string) []Completion {
 	if first == "register" && (strings.HasSuffix(head, "=") || strings.HasSuffix(head, "[")) {
 		return typeWords()
 	}
-	return s.everything()
+	return c.everything()
 }
 
 // operand lists what an argument of an insert can be, given its text so far:
 // modes that fit the operand.
-func (s *Session) operand(text string) []Completion {
+func (c *completer) operand(text string) []Completion {
 	name, args, found := strings.Cut(text, "(")
 	if !found {
 		return nil
 	}
-	o := s.object(strings.TrimSpace(name))
+	o := c.object(strings.TrimSpace(name))
 	depth, n, cur := 0, 0, ""
 	for _, r := range args {
 		switch r {
@@ -178,17 +190,17 @@ func (s *Session) operand(text string) []Completion {
 	}
 	if strings.TrimSpace(cur) != "" {
 		if f := strings.Fields(cur); len(f) > 0 && modeWord[f[0]] {
-			return s.kind("handle", "view", "let")
+			return c.kind("handle", "view", "let")
 		}
-		return s.everything()
+		return c.everything()
 	}
 	if o == nil || o.Sig == nil || n >= len(o.Sig.Params) {
-		return append(modes("R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"), s.kind("handle", "view", "let", "param")...)
+		return append(modes("R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"), c.kind("handle", "view", "let", "param")...)
 	}
 	p := o.Sig.Params[n]
 	switch m := p.Mode.String(); {
 	case p.Mode == 0:
-		return s.kind("let", "param", "func", "builtin")
+		return c.kind("let", "param", "func", "builtin")
 	case m == "RW":
 		return modes("RW", "COMMUTE", "REDUX")
 	default:
@@ -227,12 +239,12 @@ func options(first, head string) []Completion {
 	return out
 }
 
-func (s *Session) filters() []Completion {
+func (c *completer) filters() []Completion {
 	var out []Completion
 	for _, f := range check.FilterTable {
 		out = append(out, Completion{Text: f.Name, Kind: "filter", Detail: f.Syntax, Doc: f.Doc})
 	}
-	for _, o := range s.comp.env.Filters {
+	for _, o := range c.env.Filters {
 		out = append(out, Completion{Text: o.Name, Kind: "filter", Detail: interp.SignatureText(o), Doc: firstLine(o.Doc)})
 	}
 	return out
@@ -247,17 +259,14 @@ func typeWords() []Completion {
 }
 
 // members lists fields of a value and names of a module.
-func (s *Session) members(expr string) []Completion {
-	if s.m == nil {
-		return nil
-	}
+func (c *completer) members(expr string) []Completion {
 	k := len(expr)
 	for k > 0 && !strings.ContainsRune(" \t\n(,={", rune(expr[k-1])) {
 		k--
 	}
 	expr = expr[k:]
 	base, _, indexed := strings.Cut(expr, "[")
-	o := s.object(base)
+	o := c.object(base)
 	if o == nil {
 		return nil
 	}
@@ -284,8 +293,8 @@ func (s *Session) members(expr string) []Completion {
 }
 
 // everything lists names, builtins, types and keywords.
-func (s *Session) everything() []Completion {
-	out := s.kind()
+func (c *completer) everything() []Completion {
+	out := c.kind()
 	for _, b := range check.Builtins {
 		out = append(out, Completion{Text: b.Name, Kind: "builtin", Detail: b.Syntax, Doc: b.Doc})
 	}
@@ -300,14 +309,14 @@ func (s *Session) everything() []Completion {
 }
 
 // kind lists the names of the session of the given kinds; none given means all.
-func (s *Session) kind(kinds ...string) []Completion {
+func (c *completer) kind(kinds ...string) []Completion {
 	var out []Completion
-	for _, n := range s.Names() {
+	for _, n := range c.names {
 		if len(kinds) == 0 || slices.Contains(kinds, n.Kind) {
 			out = append(out, Completion{Text: n.Name, Kind: n.Kind, Detail: n.Type, Doc: firstLine(n.Doc)})
 		}
 	}
-	for _, list := range [][]*types.Object{s.comp.env.Codelets, s.comp.env.Funcs} {
+	for _, list := range [][]*types.Object{c.env.Codelets, c.env.Funcs} {
 		for _, o := range list {
 			if k := kindWords[o.Kind]; len(kinds) == 0 || slices.Contains(kinds, k) {
 				out = append(out, Completion{Text: o.Name, Kind: k, Detail: interp.SignatureText(o), Doc: firstLine(o.Doc)})

@@ -280,6 +280,34 @@ func (s *Session) Doc(name string) (markdown string, ok bool) {
 			return s.objectDoc(name, o), true
 		}
 	}
+	return builtinDoc(name)
+}
+
+// object finds a name, or a member of a module.
+func (s *Session) object(name string) *types.Object {
+	if s.m == nil {
+		return nil
+	}
+	first, rest, dotted := strings.Cut(name, ".")
+	o, _ := s.m.Lookup(first)
+	if o == nil {
+		for _, list := range [][]*types.Object{s.comp.env.Codelets, s.comp.env.Funcs, s.comp.env.Filters} {
+			if k := slices.IndexFunc(list, func(o *types.Object) bool { return o.Name == first }); k >= 0 {
+				o = list[k]
+			}
+		}
+	}
+	if o != nil && dotted {
+		if o.Module == nil {
+			return nil
+		}
+		return o.Module.Members[rest]
+	}
+	return o
+}
+
+// builtinDoc documents what the language predeclares.
+func builtinDoc(name string) (markdown string, ok bool) {
 	for _, t := range [][]check.Entry{check.Builtins, check.TypeNames, check.ElemNames} {
 		for _, e := range t {
 			if e.Name == name {
@@ -311,30 +339,21 @@ func (s *Session) Doc(name string) (markdown string, ok bool) {
 	return "", false
 }
 
-// object finds a name, or a member of a module.
-func (s *Session) object(name string) *types.Object {
-	if s.m == nil {
-		return nil
-	}
-	first, rest, dotted := strings.Cut(name, ".")
-	o, _ := s.m.Lookup(first)
-	if o == nil {
-		for _, list := range [][]*types.Object{s.comp.env.Codelets, s.comp.env.Funcs, s.comp.env.Filters} {
-			if k := slices.IndexFunc(list, func(o *types.Object) bool { return o.Name == first }); k >= 0 {
-				o = list[k]
-			}
+func (s *Session) objectDoc(name string, o *types.Object) string {
+	text := objectDoc(name, o)
+	if _, v := s.m.Lookup(name); v != nil {
+		if d := s.m.Describe(v); d != "" {
+			text += "\n" + d + "\n"
 		}
 	}
-	if o != nil && dotted {
-		if o.Module == nil {
-			return nil
-		}
-		return o.Module.Members[rest]
+	if !o.Decl.IsZero() {
+		text += fmt.Sprintf("\ndefined at %s:%d\n", o.Decl.File, o.Decl.Start.Line)
 	}
-	return o
+	return text
 }
 
-func (s *Session) objectDoc(name string, o *types.Object) string {
+// objectDoc shows what o is, as it is declared, with its documentation.
+func objectDoc(name string, o *types.Object) string {
 	var b strings.Builder
 	b.WriteString("```\n")
 	switch {
@@ -360,14 +379,6 @@ func (s *Session) objectDoc(name string, o *types.Object) string {
 		}
 		slices.Sort(names)
 		b.WriteString("\n" + strings.Join(names, ", ") + "\n")
-	}
-	if _, v := s.m.Lookup(name); v != nil {
-		if d := s.m.Describe(v); d != "" {
-			b.WriteString("\n" + d + "\n")
-		}
-	}
-	if !o.Decl.IsZero() {
-		fmt.Fprintf(&b, "\ndefined at %s:%d\n", o.Decl.File, o.Decl.Start.Line)
 	}
 	return b.String()
 }

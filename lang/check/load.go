@@ -49,6 +49,15 @@ func Check(env *Env, src *diag.Source) (*Program, diag.Diagnostics) {
 	return &Program{Main: u.unit, Units: append(l.order, u.unit)}, diags
 }
 
+// Units is Check for editors: it returns the units whatever is wrong with them, the
+// imported ones first. What the checker could not make sense of has no object, and
+// no type or the invalid one.
+func Units(env *Env, src *diag.Source) ([]*Unit, diag.Diagnostics) {
+	l := newLoader(env)
+	u := l.unit(src, false)
+	return append(l.order, u.unit), append(l.diags, u.diags...)
+}
+
 // checked is a unit with what was said about it.
 type checked struct {
 	unit  *Unit
@@ -103,7 +112,7 @@ func (c *checker) importStmt(s *syntax.Import) {
 		name := strings.TrimSuffix(path.Base(p), ".spu")
 		id = &syntax.Ident{Name: name}
 		id.Span = s.Path.Span
-		if !isName(name) {
+		if !IsName(name) {
 			d := c.err("E0902", s.Path, fmt.Sprintf("`%s` cannot be used as a name", name))
 			d.Help = append(d.Help, fmt.Sprintf("write `import %q as name`", p))
 			return
@@ -117,7 +126,8 @@ func (c *checker) importStmt(s *syntax.Import) {
 	}
 }
 
-func isName(s string) bool {
+// IsName reports whether s can be a name.
+func IsName(s string) bool {
 	for i, r := range s {
 		if r != '_' && !letter(r) && (i == 0 || !digit(r)) {
 			return false

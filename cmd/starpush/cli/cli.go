@@ -224,7 +224,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 
 // subcommands lists what stands behind "starpush"; completion and help are cobra's.
 var subcommands = []func(*app) *cobra.Command{
-	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, infoCommand, perfCommand, versionCommand,
+	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, infoCommand, perfCommand, lspCommand, versionCommand,
 }
 
 // arity makes a check of the number of arguments: at least lo, at most hi (-1: any).

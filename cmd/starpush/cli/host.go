@@ -20,6 +20,11 @@ import (
 
 // compiler makes the compiler with everything that the command offers.
 func (a *app) compiler(warnings lang.WarningSet) (*lang.Compiler, error) {
+	return a.compilerWith(osLoader{}, warnings)
+}
+
+// compilerWith is compiler with other sources of modules.
+func (a *app) compilerWith(files lang.Loader, warnings lang.WarningSet) (*lang.Compiler, error) {
 	limits, err := a.limits()
 	if err != nil {
 		return nil, err
@@ -33,7 +38,7 @@ func (a *app) compiler(warnings lang.WarningSet) (*lang.Compiler, error) {
 		modules[name] = m
 	}
 	return lang.NewCompiler(lang.Config{
-		Modules: modules, Loader: osLoader{}, Files: osFiles{}, Limits: limits, Warnings: warnings,
+		Modules: modules, Loader: files, Files: osFiles{}, Limits: limits, Warnings: warnings,
 	})
 }
 
