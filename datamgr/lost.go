@@ -4,7 +4,6 @@ package datamgr
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/starpush/starpush/accel"
 )
@@ -115,8 +114,12 @@ func (p *Placement) Restore(ops []Operand) bool {
 		if ops[i].stays() && ops[i].Mode == modeRedux {
 			return false
 		}
-		if op := &ops[i]; op.placed() && op.Mode.Reads() && op.Mode.Writes() && slices.Contains(p.wrote, op.Handle) {
-			if op.stays() || !op.Handle.hadMain() { // or the kernel may have changed it
+		op := &ops[i]
+		for _, h := range p.wrote { // by the same operand, or by another
+			if !op.placed() || !op.Mode.Reads() || h.d != op.Handle.d || !h.box.touches(&op.Handle.box) {
+				continue
+			}
+			if op.stays() || !h.hadMain() { // or the kernel may have changed it
 				return false
 			}
 		}

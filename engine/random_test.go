@@ -215,7 +215,8 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		}
 		defer func() {
 			for _, d := range o.Devices {
-				if err := d.Close(); err != nil {
+				var lost *accel.LostError
+				if err := d.Close(); err != nil && (p.loses == 0 || !errors.As(err, &lost)) {
 					bad = append(bad, fmt.Sprintf("closing %s: %v", d.Name(), err))
 				}
 			}
@@ -375,6 +376,9 @@ func (e *execution) looksRight(i int) {
 	var gone *FailedDataError
 	var none *UninitError
 	if errors.As(err, &gone) || errors.As(err, &none) {
+		return
+	}
+	if e.byLoss(err) {
 		return
 	}
 	if err != nil {

@@ -123,17 +123,23 @@ func TestLostInKernel(t *testing.T) {
 	for what, c := range map[string]struct {
 		codelet *Codelet
 		before  bool // the data was written on the device
+		apart   bool // it is read as one operand and written as another
 		again   bool
 	}{
-		"pure":               {pure, false, true},
-		"not pure":           {incs, false, false},
-		"on the device only": {pure, true, false},
+		"pure":                             {pure, false, false, true},
+		"not pure":                         {incs, false, false, false},
+		"on the device only":               {pure, true, false, false},
+		"two operands":                     {pure, false, true, true},
+		"two operands, on the device only": {pure, true, true, false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			d := newFrail("a", 1<<10, 1)
 			rt, j := onDevices(t, d)
 			h := ints(t, rt, []int64{1})
-			spec := TaskSpec{Codelet: c.codelet, Operands: []Operand{{Handle: h, Mode: iface.RW}}}
+			spec := TaskSpec{Codelet: c.codelet, Operands: ops(iface.RW, h)}
+			if c.apart {
+				spec.Operands = ops(iface.R, h, iface.W, h)
+			}
 			hold, err := j.Acquire(nil, h, iface.RW) // so that the CPU is busy when the task is ready
 			must(t, err)
 			if c.before {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/stdlib"
@@ -36,7 +36,8 @@ type mode struct {
 	sequential    bool
 	deterministic bool
 	verify        bool
-	machine       string // simulated: its devices, and as many CPU workers as it has
+	machine       string // its devices, and as many CPU workers as it has: see enginetest.Named
+	memory        int64  // of devices with drivers; 0: all
 }
 
 func (m mode) String() string {
@@ -112,12 +113,9 @@ func (p program) run(t *testing.T, m mode) outcome {
 	}
 	o := engine.Options{Workers: m.workers, Policy: m.policy, Sequential: m.sequential, Verify: m.verify}
 	if m.machine != "" {
-		machine, err := sim.Parse(m.machine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Workers = machine.Workers
-		if o.Devices, err = machine.Open(); err != nil {
+		machine := enginetest.Named(t, m.machine)
+		o.Workers = max(machine.Workers, m.workers)
+		if o.Devices, err = machine.Open(m.memory); err != nil {
 			t.Fatal(err)
 		}
 		defer func() {

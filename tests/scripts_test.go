@@ -47,6 +47,14 @@ var machineModes = []mode{
 	{machine: "sim:gpu4MiB", policy: "prio"},
 }
 
+// driverModes are OpenCL devices,
+// which take the codelets that have an implementation for them: the .out files hold.
+var driverModes = []mode{
+	{machine: "opencl", policy: "eager", workers: 1},
+	{machine: "opencl", policy: "dmdas", workers: 2},
+	{machine: "opencl", policy: "ws", workers: 1, memory: 256 << 10}, // little fits
+}
+
 func goldenScript(t *testing.T, name string) {
 	source, err := os.ReadFile(filepath.Join(scriptsDir, name+".spu"))
 	if err != nil {
@@ -60,6 +68,7 @@ func goldenScript(t *testing.T, name string) {
 	want := string(text)
 	params, modes := map[string]any{}, append(allModes(1, 2, 4), mode{workers: 2, policy: "lws", verify: true})
 	modes = append(modes, machineModes...)
+	modes = append(modes, driverModes...)
 	if name == "cholesky_mtx" {
 		file, err := filepath.Abs(matrixFile)
 		if err != nil {

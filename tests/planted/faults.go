@@ -147,7 +147,7 @@ var faults = []fault{
 		"	t.x.place.Unclaim() // the device may be lost with it\n", "",
 		"what a task was to write is where it was, when its device is lost before its kernel"},
 	{"restore-blind", "datamgr/lost.go",
-		"			if op.stays() || !op.Handle.hadMain() { // or the kernel may have changed it", "			if false {",
+		"			if op.stays() || !h.hadMain() { // or the kernel may have changed it", "			if false {",
 		"a kernel runs again only where what it reads is what it was"},
 	{"retry-same-node", "engine/retry.go",
 		"	tried := x.tried | 1<<w.node", "	tried := x.tried",
