@@ -66,7 +66,7 @@ func grammar() any {
 		{Name: "comment.line.number-sign.starpush", Match: `#.*$`},
 		{Name: "string.interpolated.starpush", Begin: `\bf"`, End: `"|$`, Patterns: []rule{escape, {Match: `\{\{`}, hole}},
 		{Name: "string.quoted.double.starpush", Begin: `"`, End: `"|$`, Patterns: []rule{escape}},
-		{Name: "constant.numeric.starpush", Match: `\b(0[xX][0-9a-fA-F_]+|0[bB][01_]+|[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9]+)?([KMGT]i)?)\b`},
+		{Name: "constant.numeric.starpush", Match: `\b(0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9][0-9_]*)?([eE][+-]?[0-9]+)?([KMG]i)?)\b`},
 		{Name: "storage.modifier.starpush", Match: words(modes)},
 		{Name: "keyword.control.starpush", Match: words(keywords)},
 		{Name: "storage.type.starpush", Match: words(names(check.TypeNames, check.ElemNames)) + `(?!\s*\()`},
