@@ -137,8 +137,8 @@ func (h *Handle) bring(all []there) (left []there, err error) {
 		if err := t.data.Gather(); err != nil {
 			return nil, err
 		}
-		if lostThere(left) != nil {
-			return nil, ErrSpoiled
+		if why := lostThere(left); why != nil {
+			return nil, &SpoiledError{why}
 		}
 	}
 	return left, nil
