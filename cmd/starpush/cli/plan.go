@@ -79,30 +79,12 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err != nil {
 		return err
 	}
-	warnings, err := warningSet(o.deny)
-	if err != nil {
-		return err
-	}
-	comp, err := a.compiler(warnings)
-	if err != nil {
-		return err
-	}
 	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
 	defer stop()
-	prog, diags := comp.Compile(ctx, shown, src)
-	a.report(diags)
-	if prog == nil {
-		return status(codeOf(ctx, diags, false))
-	}
-	opts, err := paramOptions(prog, o.params)
+	prog, opts, err := a.compiled(ctx, shown, src, o.deny, o.params, o.data)
 	if err != nil {
-		return a.refuse(err)
+		return err
 	}
-	bound, err := bindData(prog, o.data)
-	if err != nil {
-		return a.refuse(err)
-	}
-	opts = append(opts, bound...)
 	m, devices, err := a.machine(o)
 	if err != nil {
 		return err

@@ -128,29 +128,11 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err := o.check(); err != nil {
 		return err
 	}
-	warnings, err := warningSet(o.deny)
-	if err != nil {
-		return err
-	}
-	comp, err := a.compiler(warnings)
-	if err != nil {
-		return err
-	}
 	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
 	defer stop()
-
-	prog, diags := comp.Compile(ctx, name, src)
-	a.report(diags)
-	if prog == nil {
-		return status(codeOf(ctx, diags, false))
-	}
-	opts, err := paramOptions(prog, o.params)
+	prog, opts, err := a.compiled(ctx, name, src, o.deny, o.params, o.data)
 	if err != nil {
-		return a.refuse(err)
-	}
-	bound, err := bindData(prog, o.data)
-	if err != nil {
-		return a.refuse(err)
+		return err
 	}
 	saves, err := savesOf(o.save)
 	if err != nil {
@@ -160,11 +142,38 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err != nil {
 		return err
 	}
-	err = a.execute(ctx, o, prog, rt, saves, append(opts, bound...))
+	err = a.execute(ctx, o, prog, rt, saves, opts)
 	if e := a.writeTraces(o, name, src); err == nil {
 		err = e
 	}
 	return a.endRuntime(rt, o, err)
+}
+
+// compiled compiles a script and returns it with the options that its params and its
+// data are. It reports what is wrong; the error carries the exit status.
+func (a *app) compiled(ctx context.Context, name string, src []byte, deny, params, data []string) (*lang.Program, []lang.Option, error) {
+	warnings, err := warningSet(deny)
+	if err != nil {
+		return nil, nil, err
+	}
+	comp, err := a.compiler(warnings)
+	if err != nil {
+		return nil, nil, err
+	}
+	prog, diags := comp.Compile(ctx, name, src)
+	a.report(diags)
+	if prog == nil {
+		return nil, nil, status(codeOf(ctx, diags, false))
+	}
+	opts, err := paramOptions(prog, params)
+	if err != nil {
+		return nil, nil, a.refuse(err)
+	}
+	bound, err := bindData(prog, data)
+	if err != nil {
+		return nil, nil, a.refuse(err)
+	}
+	return prog, append(opts, bound...), nil
 }
 
 // refuse ends a command before anything has run.
