@@ -207,7 +207,6 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate(versionLine() + "\n")
 	o.register(a, root)
-	root.Flags().StringArrayVarP(&o.code, "eval", "e", nil, "run `CODE`; may be repeated")
 	root.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "open the prompt after FILE or -e")
 	g := root.PersistentFlags()
 	g.BoolVar(&a.flags.json, "json", false, "one JSON object per line on standard output")
@@ -224,7 +223,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 
 // subcommands lists what stands behind "starpush"; completion and help are cobra's.
 var subcommands = []func(*app) *cobra.Command{
-	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, infoCommand, perfCommand, lspCommand, versionCommand,
+	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, infoCommand, perfCommand, lspCommand, manCommand, versionCommand,
 }
 
 // arity makes a check of the number of arguments: at least lo, at most hi (-1: any).
@@ -255,7 +254,7 @@ func (a *app) runRoot(cmd *cobra.Command, o *runFlags, args []string) error {
 	case o.interactive:
 		return a.runThenPrompt(cmd.Context(), o, args)
 	case len(o.code) > 0:
-		return a.runSource(cmd.Context(), o, "-e", []byte(strings.Join(o.code, "\n")))
+		return a.runCode(cmd.Context(), o, args)
 	case len(args) == 1:
 		return a.runFile(cmd.Context(), o, args[0])
 	case isTerminal(a.in):

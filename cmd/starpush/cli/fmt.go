@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,17 +17,21 @@ import (
 func fmtCommand(a *app) *cobra.Command {
 	var check, diff bool
 	c := &cobra.Command{
-		Use:   "fmt FILE...",
+		Use:   "fmt [FILE|FOLDER]...",
 		Short: "Write scripts in canonical layout",
-		Long: `Rewrites the files in place; "-" reads standard input and writes standard
-output. With --check nothing is written: the names of files that would change
-are listed, and the exit status is 1 if there are any. --diff shows the changes
-and writes nothing. A file that does not parse is left alone.`,
-		Args:              arity(1, -1, "FILE..., or - for standard input"),
+		Long: `Rewrites the files in place, of a folder all scripts in it and below; without
+any, those of this folder. "-" reads standard input and writes standard output.
+With --check nothing is written: the names of files that would change are
+listed, and the exit status is 1 if there are any. --diff shows the changes and
+writes nothing. A file that does not parse is left alone.`,
 		ValidArgsFunction: scriptFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			worst := exitOK
-			for _, name := range args {
+			files, err := formatFiles(args)
+			if err != nil {
+				return err
+			}
+			for _, name := range files {
 				code, err := a.formatFile(name, check, diff)
 				if err != nil {
 					a.sayError(err)
@@ -38,6 +44,26 @@ and writes nothing. A file that does not parse is left alone.`,
 	c.Flags().BoolVar(&check, "check", false, "list files that are not formatted and exit with 1")
 	c.Flags().BoolVar(&diff, "diff", false, "show what would change")
 	return c
+}
+
+// formatFiles lists the files that args name, or that lie in folders they name.
+func formatFiles(args []string) ([]string, error) {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	var files []string
+	for _, arg := range args {
+		if fi, err := os.Stat(arg); err != nil || !fi.IsDir() {
+			files = append(files, arg)
+			continue
+		}
+		found, err := scriptsBelow(arg, func(path string) bool { return strings.HasSuffix(path, ".spu") })
+		if err != nil {
+			return nil, usagef("%v", err)
+		}
+		files = append(files, found...)
+	}
+	return files, nil
 }
 
 // formatFile formats one file and returns the exit status that it asks for.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,12 +37,13 @@ type runFlags struct {
 	memoryFlags
 
 	recorder    *trace.Recorder // with trace or report
-	code        []string        // -e, root only
+	code        []string        // -e
 	interactive bool            // -i, root only
 }
 
 func (o *runFlags) register(a *app, c *cobra.Command) {
 	f := c.Flags()
+	f.StringArrayVarP(&o.code, "eval", "e", nil, "run `CODE`; may be repeated")
 	f.StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
 	f.StringArrayVar(&o.save, "save", nil, "write data to a file at the end, `NAME=FILE`; may be repeated")
 	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
@@ -87,9 +89,18 @@ func runCommand(a *app) *cobra.Command {
 		Use:   "run FILE|-",
 		Short: "Run a script",
 		Example: `  starpush run cholesky.spu -p n=4096 -p nt=8 --stats
-  starpush run step.spu --data x=a.npy --save y=b.npy --timeout 10m`,
-		Args: arity(1, 1, "one script, or - for standard input"),
+  starpush run step.spu --data x=a.npy --save y=b.npy --timeout 10m
+  starpush run -e 'print(1 + 1)'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(o.code) > 0 { // what else there may be is said below
+				return nil
+			}
+			return arity(1, 1, "one script, or - for standard input")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(o.code) > 0 {
+				return a.runCode(cmd.Context(), &o, args)
+			}
 			return a.runFile(cmd.Context(), &o, args[0])
 		},
 	}
@@ -121,6 +132,14 @@ func (a *app) runFile(ctx context.Context, o *runFlags, name string) error {
 		return err
 	}
 	return a.runSource(ctx, o, shown, src)
+}
+
+// runCode runs the code of -e.
+func (a *app) runCode(ctx context.Context, o *runFlags, args []string) error {
+	if len(args) > 0 {
+		return usagef("-e and a file exclude each other: `%s`", args[0])
+	}
+	return a.runSource(ctx, o, "-e", []byte(strings.Join(o.code, "\n")))
 }
 
 // runSource compiles and runs a script. The error carries the exit status.

@@ -54,25 +54,37 @@ func testFiles(args []string) ([]string, error) {
 	}
 	var files []string
 	for _, arg := range args {
-		err := filepath.WalkDir(arg, func(path string, e fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case e.IsDir() && path != arg && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata"):
-				return filepath.SkipDir
-			case !e.IsDir() && (path == arg || strings.HasSuffix(path, testSuffix)) && !slices.Contains(files, path):
-				files = append(files, path)
-			}
-			return nil
-		})
+		found, err := scriptsBelow(arg, func(path string) bool { return path == arg || strings.HasSuffix(path, testSuffix) })
 		if err != nil {
 			return nil, usagef("%v", err)
+		}
+		for _, f := range found {
+			if !slices.Contains(files, f) {
+				files = append(files, f)
+			}
 		}
 	}
 	if len(files) == 0 {
 		return nil, usagef("no tests: no file below %s ends in %s", strings.Join(args, ", "), testSuffix)
 	}
 	return files, nil
+}
+
+// scriptsBelow lists the files at root and below that fit, sorted. Folders whose name
+// begins with a dot, and those called testdata, are left out.
+func scriptsBelow(root string, fits func(path string) bool) (files []string, err error) {
+	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata"):
+			return filepath.SkipDir
+		case !e.IsDir() && fits(path):
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files, err
 }
 
 // tested is what came out of one test script.
