@@ -207,6 +207,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate(versionLine() + "\n")
 	o.register(a, root)
+	root.ValidArgsFunction = scriptNames
 	root.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "open the prompt after FILE or -e")
 	g := root.PersistentFlags()
 	g.BoolVar(&a.flags.json, "json", false, "one JSON object per line on standard output")
@@ -218,12 +219,13 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	for _, c := range subcommands {
 		root.AddCommand(c(a))
 	}
+	a.completeFlags(root)
 	return root
 }
 
-// subcommands lists what stands behind "starpush"; completion and help are cobra's.
+// subcommands lists what stands behind "starpush"; help is cobra's.
 var subcommands = []func(*app) *cobra.Command{
-	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, infoCommand, perfCommand, lspCommand, manCommand, versionCommand,
+	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, infoCommand, perfCommand, lspCommand, completionCommand, manCommand, versionCommand,
 }
 
 // arity makes a check of the number of arguments: at least lo, at most hi (-1: any).

@@ -26,18 +26,6 @@ func (o *deviceFlags) register(c *cobra.Command, gpus string) {
 	f := c.Flags()
 	f.StringVar(&o.machine, "machine", "", "run on a simulated `MACHINE`, such as sim:cpu2gpu1: "+strings.Join(machineNames(), ", "))
 	f.StringVar(&o.gpus, "gpus", gpus, "devices of this machine to use, `WHICH`: none, all, found (all, and none is no error), a number, or drivers, such as opencl or opencl:1")
-	complete := map[string][]cobra.Completion{"machine": nil, "gpus": {"none", "all", "found"}}
-	for _, m := range sim.Presets() {
-		complete["machine"] = append(complete["machine"], cobra.CompletionWithDesc("sim:"+m.Title, m.About))
-	}
-	for _, d := range all.Drivers() {
-		complete["gpus"] = append(complete["gpus"], d.Name())
-	}
-	for name, values := range complete {
-		if err := c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err) // a flag of this list is not registered above
-		}
-	}
 }
 
 func machineNames() (names []string) {

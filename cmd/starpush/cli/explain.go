@@ -17,6 +17,12 @@ func explainCommand(a *app) *cobra.Command {
 		Short:   "Show what a diagnostic such as E0401 means",
 		Example: "  starpush explain E0401",
 		Args:    arity(1, 1, "one code, such as E0401"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return codeCompletions(""), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			code := strings.ToUpper(args[0])
 			page, ok := lang.Explain(code)

@@ -157,14 +157,6 @@ func schedUsage() string {
 	return text
 }
 
-// schedCompletions are the values of --sched that the shell offers.
-func schedCompletions() (out []cobra.Completion) {
-	for _, e := range sched.Table() {
-		out = append(out, cobra.CompletionWithDesc(e.Name, e.Doc))
-	}
-	return out
-}
-
 // say reports an error: as diagnostics when it is some.
 func (a *app) say(err error) {
 	if ds := diagnosticsOf(err); len(ds) > 0 {

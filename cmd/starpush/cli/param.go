@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
@@ -95,41 +93,4 @@ func parseParam(typ, text string) (any, error) {
 		return nil, fmt.Errorf("`%s` is neither true nor false", text)
 	}
 	return text, nil
-}
-
-// completeParam offers the params of the script on the command line to the shell.
-func (a *app) completeParam(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	if len(args) == 0 || args[0] == "-" {
-		return nil, none
-	}
-	_, src, err := a.readScript(args[0])
-	if err != nil {
-		return nil, none
-	}
-	comp, err := a.compiler(lang.WarningSet{})
-	if err != nil {
-		return nil, none
-	}
-	prog, _ := comp.Compile(cmd.Context(), args[0], src)
-	if prog == nil {
-		return nil, none
-	}
-	var out []string
-	for _, p := range prog.Params() {
-		about := p.Type
-		if !p.Required {
-			about += " = " + p.Default
-		}
-		if p.Doc != "" {
-			about += "  " + strings.SplitN(p.Doc, "\n", 2)[0]
-		}
-		out = append(out, cobra.CompletionWithDesc(p.Name+"=", about))
-	}
-	return out, none | cobra.ShellCompDirectiveNoSpace
-}
-
-// scriptFiles lets the shell complete names of scripts.
-func scriptFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{"spu"}, cobra.ShellCompDirectiveFilterFileExt
 }

@@ -286,10 +286,6 @@ func (a *app) perfReset(o *perfFlags, codelet string) error {
 func (o *runFlags) registerPerf(c *cobra.Command) {
 	c.Flags().StringVar(&o.calibrate, "calibrate", "", "performance models: `LEVEL` 0 uses them, 1 measures and adds to them, 2 measures anew")
 	c.Flags().StringVar(&o.perfDir, "perf-dir", "", "`FOLDER` of performance models")
-	levels := cobra.FixedCompletions([]string{"0", "1", "2"}, cobra.ShellCompDirectiveNoFileComp)
-	if err := c.RegisterFlagCompletionFunc("calibrate", levels); err != nil {
-		panic(err) // the flag is not registered above
-	}
 }
 
 // calibration reads --calibrate, else STARPUSH_CALIBRATE.

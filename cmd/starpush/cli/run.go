@@ -56,7 +56,6 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	o.progress = "auto"
 	registerDeny(c, &o.deny)
 	c.ValidArgsFunction = scriptFiles
-	completeFlag(c, "progress", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // registerMachine adds the flags that say how scripts run: params, and the machine.
@@ -72,15 +71,6 @@ func (o *runFlags) registerMachine(a *app, c *cobra.Command) {
 	o.deviceFlags.register(c, "none")
 	o.memoryFlags.register(c)
 	o.registerPerf(c)
-	completeFlag(c, "param", a.completeParam)
-	completeFlag(c, "sched", cobra.FixedCompletions(schedCompletions(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// completeFlag says how the shell completes a flag that is registered.
-func completeFlag(c *cobra.Command, name string, fn cobra.CompletionFunc) {
-	if err := c.RegisterFlagCompletionFunc(name, fn); err != nil {
-		panic(err) // there is no such flag
-	}
 }
 
 func runCommand(a *app) *cobra.Command {
