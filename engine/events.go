@@ -10,7 +10,12 @@ import (
 	"github.com/starpush/starpush/engine/internal/apart"
 )
 
-// event tells the listener about t. Called only when there is one.
+// heard reports whether somebody may want to know of events: the listener of the
+// runtime, its profile, or that of some job.
+func (rt *Runtime) heard() bool { return rt.ears.Load() > 0 }
+
+// event tells the listeners of the runtime and of the job of t. Called only when
+// somebody may want to know.
 func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	if rt.opt.Plan != nil {
 		if k == TaskSubmitted {
@@ -24,9 +29,13 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 			tt = t.x.times
 		}
 		rt.profile.event(k, t, worker)
-		if rt.profile.silent {
-			return
-		}
+	}
+	all, own := rt.opt.Listener, t.job.opt.Listener
+	if rt.profile != nil && rt.profile.silent {
+		all = nil
+	}
+	if all == nil && own == nil {
+		return
 	}
 	color := 0
 	if t.codelet != nil {
@@ -50,28 +59,58 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 		e.Profile = tt.p
 		tt.mu.Unlock()
 	}
-	if l, ok := rt.opt.Listener.(sure); ok {
+	tell(all, e)
+	tell(own, e)
+}
+
+// tell calls l, if there is one, where nothing it does can harm the caller.
+func tell(l Listener, e *Event) {
+	if l == nil {
+		return
+	}
+	if l, ok := l.(sure); ok {
 		l.TaskEvent(e)
 		return
 	}
-	apart.Call(func() { rt.opt.Listener.TaskEvent(e) })
+	apart.Call(func() { l.TaskEvent(e) })
 }
 
-// listenToCopies tells the listener of copies, if it wants to know.
+// listenToCopies tells the listeners of copies, if they want to know.
 func (rt *Runtime) listenToCopies() {
 	rt.reg.OnCopy(func(from, to int, bytes int64, data *datamgr.Handle, begin, end time.Time) {
-		if l := rt.copies.Load(); l != nil {
-			(*l).CopyEvent(&CopyEvent{From: from, To: to, Bytes: bytes, Data: data, Begin: begin, End: end})
+		if ls := rt.copies.Load(); ls != nil {
+			e := &CopyEvent{From: from, To: to, Bytes: bytes, Data: data, Begin: begin, End: end}
+			for _, l := range *ls {
+				l.CopyEvent(e)
+			}
 		}
 	})
-	rt.hearCopies()
+	rt.countEars()
 }
 
-func (rt *Runtime) hearCopies() {
-	rt.copies.Store(nil)
-	if l, ok := rt.opt.Listener.(CopyListener); ok {
-		rt.copies.Store(&l)
+// countEars finds out who listens. Submission lock held, or nobody else there.
+func (rt *Runtime) countEars() {
+	n, copies := 0, []CopyListener(nil)
+	add := func(l Listener) {
+		if l == nil {
+			return
+		}
+		n++
+		if l, ok := l.(CopyListener); ok {
+			copies = append(copies, l)
+		}
 	}
+	add(rt.opt.Listener)
+	for j := range rt.jobs {
+		if !j.done {
+			add(j.opt.Listener)
+		}
+	}
+	rt.copies.Store(nil)
+	if copies != nil {
+		rt.copies.Store(&copies)
+	}
+	rt.ears.Store(int32(n))
 }
 
 // ErrBusyRuntime says that tasks are left, so that who listens cannot change.
@@ -95,6 +134,6 @@ func (rt *Runtime) Listen(l Listener) error {
 		rt.profile.silent = false
 	}
 	rt.opt.Listener = l
-	rt.hearCopies()
+	rt.countEars()
 	return nil
 }

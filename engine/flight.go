@@ -114,7 +114,7 @@ func (w *worker) launch(t *task, fn Impl, impl int) {
 // departed notes that the kernel of f is the first in the queue.
 func (w *worker) departed(f *flight) {
 	rt, j := w.rt, f.t.job
-	if rt.opt.Listener != nil {
+	if rt.heard() {
 		rt.event(TaskStarted, f.t, w.id, nil)
 	}
 	rt.reg.KernelBegins(w.node)
@@ -146,7 +146,7 @@ func (w *worker) arrived(f *flight, err error) {
 			w.record(f.t, f.impl, d)
 		}
 	}
-	if err == nil && rt.opt.Listener != nil {
+	if err == nil && rt.heard() {
 		rt.event(TaskDone, f.t, w.id, nil)
 	}
 }

@@ -66,7 +66,7 @@ func (h *hand) grant(t *task) {
 	h.rt.held = append(h.rt.held, a)
 	a.startCallLocked()
 	h.rt.reg.Unlock()
-	if h.rt.opt.Listener != nil {
+	if h.rt.heard() {
 		h.rt.event(TaskStarted, t, h.id, nil)
 	}
 	a.decided()

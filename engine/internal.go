@@ -75,7 +75,7 @@ func (rt *Runtime) admit(t *task, opt datamgr.MergeOptions) (ready bool, err err
 	if t.kind == unregisterTask && t.x.h.AwaitUnordered(&t.Waiter) {
 		waits++
 	}
-	if rt.opt.Listener != nil {
+	if rt.heard() {
 		rt.event(TaskSubmitted, t, -1, nil)
 	}
 	if !t.Settle(waits) {
@@ -108,7 +108,7 @@ func (w *worker) runInternal(t *task) {
 			return
 		}
 	}
-	if w.rt.opt.Listener != nil {
+	if w.rt.heard() {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
 	what := "combine"
@@ -165,7 +165,7 @@ func (w *worker) failInternal(t *task, err error) {
 
 func (w *worker) endInternal(t *task, f *failure, err error) {
 	j := t.job
-	if w.rt.opt.Listener != nil {
+	if w.rt.heard() {
 		k := TaskDone
 		switch {
 		case err != nil:
@@ -249,7 +249,7 @@ func (h *hand) endLight(t *task) {
 	rt.reg.Lock()
 	rt.reg.EndHold(t.x.hold, h.c)
 	rt.reg.Unlock()
-	if rt.opt.Listener != nil {
+	if rt.heard() {
 		rt.event(TaskDone, t, h.id, nil)
 	}
 	if free {

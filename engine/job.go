@@ -33,6 +33,10 @@ type JobOptions struct {
 	// MaxInFlight is the number of unfinished tasks above which Submit waits
 	// for the workers; 0 means the runtime's window.
 	MaxInFlight int
+	// Listener is told what happens to the job's tasks, besides Options.Listener,
+	// until Close; if it is a CopyListener, of all copies in the runtime, too. nil
+	// costs nothing.
+	Listener Listener
 }
 
 // Job is the tasks of one program: submitted, waited for, cancelled and counted
@@ -118,6 +122,9 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	j.now.Store(j.mu.old)
 	rt.reg.Lock()
 	rt.jobs[j] = struct{}{}
+	if o.Listener != nil {
+		rt.countEars()
+	}
 	rt.reg.Unlock()
 	if ctx.Err() != nil {
 		j.refuse = context.Cause(ctx)
@@ -256,6 +263,9 @@ func (j *Job) Close() error {
 	j.now.Load().cancel(ErrClosed)
 	rt.reg.Lock()
 	j.done = true
+	if j.opt.Listener != nil {
+		rt.countEars()
+	}
 	j.leave()
 	rt.reg.Unlock()
 	return err

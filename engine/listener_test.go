@@ -139,3 +139,44 @@ func TestSizeOfATask(t *testing.T) {
 		t.Errorf("a task has %d bytes", n)
 	}
 }
+
+// The listener of a job hears of that job and of no other, with and without one of
+// the runtime, until the job is closed.
+func TestJobListener(t *testing.T) {
+	for _, o := range configs {
+		for _, all := range []*Journal{nil, {}} {
+			for _, profile := range []bool{false, true} {
+				o.Profile = profile
+				if all != nil {
+					o.Listener = all
+				}
+				rt, quiet := start(t, o)
+				own := &Journal{}
+				j := rt.NewJob(nil, JobOptions{Listener: own})
+				h := ints(t, rt, make([]int64, 1))
+				must(t, quiet.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
+				must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), Name: "n"}))
+				must(t, quiet.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
+				must(t, quiet.Wait(nil))
+				must(t, j.Close())
+				must(t, quiet.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
+				must(t, quiet.Wait(nil))
+				var got []string
+				for _, e := range own.Entries() {
+					got = append(got, fmt.Sprint(e.Kind, " ", e.Name))
+				}
+				if s := strings.Join(got, ", "); s != "submitted n, started n, done n" {
+					t.Errorf("the job's listener: %s", s)
+				}
+				if all != nil {
+					if n := len(all.Entries()); n < 12 {
+						t.Errorf("the runtime's listener heard of %d events", n)
+					}
+				}
+				if all == nil && !profile && rt.heard() {
+					t.Error("somebody still listens")
+				}
+			}
+		}
+	}
+}

@@ -26,6 +26,7 @@ type Runtime struct {
 	archs      []string       // of all workers, each once
 	byPriority bool           // the policy goes by priorities
 	nodes      int            // how many memory nodes there are
+	ears       atomic.Int32   // who listens to events; see countEars
 	limited    bool           // main memory is bounded
 	diskNode   int            // the node of the disk; 0: there is none
 	lost       atomic.Uint64  // nodes whose device is lost
@@ -52,7 +53,7 @@ type Runtime struct {
 	sets         map[string]*sched.Set // worker sets of tasks, by their text
 	after        []Dependency          // of the task whose event is made
 	expected     []float64             // of PlannedTask
-	copies       atomic.Pointer[CopyListener]
+	copies       atomic.Pointer[[]CopyListener]
 	verify       *verifier // nil: kernels are not checked
 	profile      *profiler // nil: no times are taken
 
@@ -100,6 +101,7 @@ func New(o Options) (*Runtime, error) {
 		rt.policy = &profiledPolicy{rt.policy, rt.profile}
 		if o.Listener == nil {
 			rt.opt.Listener = silence{}
+			rt.countEars()
 		}
 	}
 	for i := range o.Workers {

@@ -295,7 +295,7 @@ func (h *hand) runNowhere(t *task) {
 	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(t.operands(), x.unsequenced, h.c) {
 		return // it comes back
 	}
-	if rt.opt.Listener != nil {
+	if rt.heard() {
 		rt.event(TaskStarted, t, h.id, nil)
 	}
 	end := func(err error) {
@@ -303,7 +303,7 @@ func (h *hand) runNowhere(t *task) {
 			h.fail(t, err)
 			return
 		}
-		if rt.opt.Listener != nil {
+		if rt.heard() {
 			rt.event(TaskDone, t, h.id, nil)
 		}
 		h.endUser(t, nil, nil)

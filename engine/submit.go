@@ -172,7 +172,7 @@ func (j *Job) count(t *task) {
 	if rt.nodes > 1 {
 		datamgr.Expect(t.operands(), rt.when(t))
 	}
-	if rt.opt.Listener != nil {
+	if rt.heard() {
 		rt.event(TaskSubmitted, t, -1, nil)
 	}
 }

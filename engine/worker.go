@@ -385,7 +385,7 @@ func (w *worker) private(k, i int, op *Operand) error {
 // kernel calls fn, implementation impl, as the kernel of t; the buffers that are not plain are filled in.
 func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	j := t.job
-	if w.rt.opt.Listener != nil {
+	if w.rt.heard() {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
 	var err error
@@ -406,7 +406,7 @@ func (w *worker) collects(t *task) bool { return w.node > 0 && t.general && len(
 
 // done tells that t has succeeded.
 func (w *worker) done(t *task) {
-	if w.rt.opt.Listener != nil {
+	if w.rt.heard() {
 		w.rt.event(TaskDone, t, w.id, nil)
 	}
 }
@@ -600,7 +600,7 @@ func (w *worker) poison(t *task) {
 // fail ends a user task that failed with err.
 func (h *hand) fail(t *task, err error) {
 	f := newFailure(t, h.workerName(), err, false)
-	if h.rt.opt.Listener != nil {
+	if h.rt.heard() {
 		h.rt.event(TaskFailed, t, h.id, err)
 	}
 	t.job.addFailure(f)
@@ -620,7 +620,7 @@ func (h *hand) cancelFor(t *task, i int, f *failure) {
 
 func (h *hand) cancel(t *task, f *failure, err error) {
 	t.job.dropped.Add(1)
-	if h.rt.opt.Listener != nil {
+	if h.rt.heard() {
 		h.rt.event(TaskCancelled, t, h.id, err)
 	}
 	h.endUser(t, f, err)

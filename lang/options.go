@@ -55,6 +55,18 @@ func Deterministic() Option { return func(c *runConfig) { c.Deterministic = true
 // WithLimits tightens, never widens, the limits of the Compiler.
 func WithLimits(l Limits) Option { return func(c *runConfig) { c.Limits = c.Limits.Tighten(l) } }
 
+// OnEvent calls fn with what happens in the run: see Event. fn is called on a
+// goroutine of its own, one event at a time and in their order; nothing waits for
+// it. It may use the host's own data under the host's own locks, and must not call
+// methods of the Instance, which belong to another goroutine, except Stats. A panic
+// in it is dropped. While it is slow, up to 16384 events wait for it and further ones
+// are left out, which the next one says ([Event.Missed]). Close delivers what is left:
+// when it has returned, fn is not called any more. Only a call of fn that goes on
+// for a second without an end is not waited for.
+//
+// Of two OnEvent the last counts. Plans have no events.
+func OnEvent(fn func(Event)) Option { return func(c *runConfig) { c.OnEvent = fn } }
+
 // ObserveViews calls fn with the parts of each view that the run declares, and with
 // what part k is called in the script: for traces and graphs.
 func ObserveViews(fn func(parts []*datamgr.Handle, name func(k int) string)) Option {

@@ -4,6 +4,7 @@ package interp
 
 import (
 	"math"
+	"time"
 	"unicode/utf8"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -312,6 +313,9 @@ func (m *Machine) print(f *frame, args []func(f *frame) string, at place) {
 		d := m.diagnostic("R0107", at, "print could not write: "+firstLine(err.Error()))
 		d.Cause = err
 		m.raise(d)
+	}
+	if m.events != nil {
+		m.events.add(Event{Kind: Print, Time: time.Now(), Text: string(line[:len(line)-1]), Span: at.span()})
 	}
 }
 

@@ -31,6 +31,7 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 		if err != nil {
 			m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
 		}
+		m.events.registered(h)
 		m.keep = append(m.keep, b.Keep)
 		w := &Handle{h: h, m: m, typ: o.Type, at: c.place(s.Name), owner: -1, ldim: b.LD}
 		w.root = w

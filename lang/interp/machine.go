@@ -30,6 +30,8 @@ type Config struct {
 	Deterministic bool
 	// OnView is told of each view with what its parts are called; nil: nobody is.
 	OnView func(parts []*datamgr.Handle, name func(k int) string)
+	// OnEvent is told what happens in the run; nil: nobody is.
+	OnEvent func(Event)
 }
 
 // NamedValue is a param from the host.
@@ -46,6 +48,7 @@ type Machine struct {
 	job  *engine.Job
 
 	devices *devices
+	events  *events // nil: nobody listens
 
 	ctx  context.Context // of the running entry point
 	done <-chan struct{}
@@ -146,8 +149,12 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 		m.units = append(m.units, m.newTop())
 	}
 	m.sites = make([]*siteState, p.nsites)
-	m.job = m.rt.NewJob(context.Background(), engine.JobOptions{DetectStuck: true, Stats: true,
-		Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.InFlight})
+	o := engine.JobOptions{DetectStuck: true, Stats: true, Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.InFlight}
+	if cfg.OnEvent != nil {
+		m.events = newEvents(m.rt, cfg.OnEvent)
+		o.Listener = m.events
+	}
+	m.job = m.rt.NewJob(context.Background(), o)
 	if cfg.Observe != nil {
 		cfg.Observe(m.job)
 	}
@@ -178,6 +185,7 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 		return nil, err
 	}
 	if err := m.checkOptions(); err != nil {
+		m.events.problem(err)
 		m.Close()
 		return nil, err
 	}
@@ -245,6 +253,9 @@ func (m *Machine) enter(ctx context.Context, fn func()) (err error) {
 			err = m.recovered(r)
 		}
 		m.entered--
+		if m.entered == 0 {
+			m.events.problem(err)
+		}
 		m.ctx, m.done, m.cur, m.depth, m.bases = ctx0, done0, cur0, depth0, m.bases[:bases0]
 	}()
 	if ctx.Err() != nil {
@@ -315,7 +326,9 @@ func (m *Machine) Close() error {
 	m.unwatch()
 	if err := m.job.Close(); err != nil && m.err == nil {
 		m.err = err
+		m.events.problem(err)
 	}
 	m.keep = nil
+	m.events.close()
 	return m.err
 }

@@ -100,6 +100,7 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 	pl.rec.Machine(rt)
 	c := cfg.Config
 	c.Runtime = rt
+	c.OnEvent = nil // nothing happens in a plan
 	c.OnView = func(parts []*datamgr.Handle, name func(k int) string) { pl.rec.View(parts, name) }
 	if !pl.prints {
 		c.Stdout = io.Discard

@@ -167,6 +167,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 			}
 			m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
 		}
+		m.events.registered(h)
 		w := &Handle{h: h, m: m, typ: t, at: at, owner: -1, ldim: leading, fold: fold}
 		w.root = w
 		m.own(w)
