@@ -85,6 +85,7 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 // envFor returns the environment with file imports bound to ctx.
 func (c *Compiler) envFor(ctx context.Context) *check.Env {
 	env := c.env
+	env.MaxSource = c.cfg.Limits.MaxSource()
 	if l := c.cfg.Loader; l != nil {
 		env.Load = func(p string, from *diag.Source) (src *diag.Source, err error) {
 			defer func() {

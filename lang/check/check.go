@@ -29,6 +29,8 @@ type Env struct {
 	// name of the source identifies the module: two imports that load the same name
 	// share it. An error that has a method Near() []string adds names to choose from.
 	Load func(path string, from *diag.Source) (*diag.Source, error)
+
+	MaxSource int64 // bytes of text of one program, or of an entry with what it imports; 0 is no limit
 }
 
 // Unit is one checked file, or one entry of a session.

@@ -22,6 +22,7 @@ type loader struct {
 	stack  []string         // sources whose imports are being checked
 	faulty map[string]bool  // units with errors of their own
 	diags  diag.Diagnostics // of imported units
+	read   int64            // bytes of text so far
 }
 
 func newLoader(env *Env) *loader {
@@ -67,13 +68,33 @@ type checked struct {
 func (l *loader) unit(src *diag.Source, module bool) checked {
 	l.stack = append(l.stack, src.Name)
 	defer func() { l.stack = l.stack[:len(l.stack)-1] }()
-	f, ds := syntax.Parse(src)
+	f, ds := l.parse(src, syntax.Parse)
 	unit := &Unit{File: f}
 	c := newChecker(l, f, unit)
 	c.module = module
 	c.broken = ds.Err() != nil
 	c.run()
 	return checked{unit, merge(ds, c.diags)}
+}
+
+// parse reads a unit, unless the texts become longer than the host allows: what the
+// parser builds takes a multiple of their length.
+func (l *loader) parse(src *diag.Source, by func(*diag.Source) (*syntax.File, diag.Diagnostics)) (*syntax.File, diag.Diagnostics) {
+	l.read += int64(len(src.Text))
+	most := l.env.MaxSource
+	if most <= 0 || l.read <= most {
+		return by(src)
+	}
+	what := "the script has"
+	if len(l.stack) > 1 {
+		what = "with this module the script has"
+	}
+	return &syntax.File{Source: src}, diag.Diagnostics{{
+		Code: "E0107", Span: src.Span(0, 0),
+		Message: fmt.Sprintf("%s %d bytes, and the limit is %d", what, l.read, most),
+		Help: []string{"move data into files and load them: `vector[f64](load = \"x.npy\")`",
+			"or let it have more: `--limits source=`, `Limits.SourceBytes` in a Go program"},
+	}}
 }
 
 // merge puts what the parser and the checker said into one list, in the order

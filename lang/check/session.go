@@ -34,7 +34,9 @@ func NewSession(env *Env, predeclared ...*types.Object) *Session {
 // Entry parses and checks one entry. Its unit has the size of the shared frame
 // so far in Slots. After an error the unit is nil and the names are unchanged.
 func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
-	f, ds := syntax.ParseEntry(src)
+	s.loader.read = 0
+	s.loader.stack = append(s.loader.stack[:0], src.Name)
+	f, ds := s.loader.parse(src, syntax.ParseEntry)
 	unit := &Unit{File: f}
 	c := newChecker(s.loader, f, unit)
 	c.session = s
@@ -44,7 +46,6 @@ func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
 	slots := s.frame.slots
 	c.frame = s.frame
 	s.loader.diags = nil
-	s.loader.stack = append(s.loader.stack[:0], src.Name)
 	order := len(s.loader.order)
 	c.run()
 	s.loader.stack = s.loader.stack[:0]

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Style says how diagnostics are rendered. The zero value is plain text in
@@ -306,45 +307,47 @@ func (r *renderer) line(n int, marks []mark) {
 	}
 }
 
-// lineCells is a source line as it is shown: for every rune its text and the
-// column where it starts.
+// lineCells is a source line as it is shown. A line may be a whole file of a
+// generator's, so a rune takes four bytes here.
 type lineCells struct {
-	shown []string
-	col   []int // len(shown)+1 columns, from 0
-	byteN []int // byte offset of each rune, and the length of the line
+	line string
+	col  []int32 // where each rune starts, and the end, from 0
 }
 
 // layoutLine computes the columns of a line.
 func layoutLine(line string) lineCells {
-	var c lineCells
+	c := lineCells{line: line, col: make([]int32, 0, utf8.RuneCountInString(line)+1)}
 	at := 0
-	for i, ru := range line {
-		s := visible(ru)
-		c.shown = append(c.shown, s)
-		c.col = append(c.col, at)
-		c.byteN = append(c.byteN, i)
-		at += textWidth(s)
+	for _, ru := range line {
+		c.col = append(c.col, int32(at))
+		if ru >= ' ' && ru < 0x7f {
+			at++
+		} else {
+			at += textWidth(visible(ru))
+		}
 	}
-	c.col = append(c.col, at)
-	c.byteN = append(c.byteN, len(line))
+	c.col = append(c.col, int32(at))
 	return c
 }
+
+// width is how many columns the whole line takes.
+func (c lineCells) width() int { return int(c.col[len(c.col)-1]) }
 
 // columns returns the range of columns that s underlines in its first line.
 func (c lineCells) columns(s Span) (from, to int) {
 	last := len(c.col) - 1
 	a := s.Start.Col - 1
-	from = c.col[min(max(a, 0), last)] + max(0, a-last)
+	from = int(c.col[min(max(a, 0), last)]) + max(0, a-last)
 	if s.End.Line != s.Start.Line {
-		return from, c.col[last]
+		return from, c.width()
 	}
-	return from, c.col[min(max(s.End.Col-1, 0), last)]
+	return from, int(c.col[min(max(s.End.Col-1, 0), last)])
 }
 
 // window chooses which columns of the line to show: all of them when they fit,
 // else those around the marked range.
 func (r *renderer) window(c lineCells, s Span) (from, to int) {
-	total := c.col[len(c.col)-1]
+	total := c.width()
 	width := r.st.Width
 	if width <= 0 {
 		width = maxWidth
@@ -365,7 +368,7 @@ func (r *renderer) window(c lineCells, s Span) (from, to int) {
 // cut returns the text of the columns [from, to), with dots where something is
 // missing, and the function that turns columns of the line into columns of the text.
 func (c lineCells) cut(from, to int) (string, func(int) int) {
-	total := c.col[len(c.col)-1]
+	total := c.width()
 	const dots = "..."
 	var b strings.Builder
 	lead := 0
@@ -378,14 +381,17 @@ func (c lineCells) cut(from, to int) (string, func(int) int) {
 		tail = len(dots)
 	}
 	start := -1
-	for i, s := range c.shown {
-		if c.col[i] < from+lead || c.col[i+1] > to-tail {
+	i := 0
+	for _, ru := range c.line {
+		lo, hi := int(c.col[i]), int(c.col[i+1])
+		i++
+		if lo < from+lead || hi > to-tail {
 			continue
 		}
 		if start < 0 {
-			start = c.col[i]
+			start = lo
 		}
-		b.WriteString(s)
+		b.WriteString(visible(ru))
 	}
 	if start < 0 {
 		start = from + lead

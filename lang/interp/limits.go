@@ -19,6 +19,7 @@ type Limits struct {
 	InFlight    int           // tasks not finished: insert blocks above this; 65536
 	DataBytes   int64         // bytes registered, 512 for each datum and part of a view, cumulative; no limit
 	ScriptBytes int64         // bytes ever allocated for lists and strings, cumulative; 1 GiB
+	SourceBytes int64         // bytes of text of one compilation; see MaxSource
 	Output      int64         // bytes printed; no limit
 	Timeout     time.Duration // wall time; none
 }
@@ -29,6 +30,8 @@ const (
 	maxCallDepth       = 10_000 // each call takes Go stack: up to some 50 kB with deep expressions
 	defaultInFlight    = 65536
 	defaultScriptBytes = 1 << 30
+	defaultSourceBytes = 64 << 20
+	leastSourceBytes   = 64 << 10
 )
 
 // tighter returns the smaller of two limits, 0 meaning def.
@@ -54,9 +57,22 @@ func (l Limits) Tighten(o Limits) Limits {
 		InFlight:    tighter(l.InFlight, o.InFlight, defaultInFlight),
 		DataBytes:   tighter(l.DataBytes, o.DataBytes, 0),
 		ScriptBytes: tighter(l.ScriptBytes, o.ScriptBytes, defaultScriptBytes),
+		SourceBytes: tighter(l.SourceBytes, o.SourceBytes, 0),
 		Output:      tighter(l.Output, o.Output, 0),
 		Timeout:     tighter(l.Timeout, o.Timeout, 0),
 	}
+}
+
+// MaxSource is how many bytes of text one compilation reads: a script and all it imports.
+func (l Limits) MaxSource() int64 {
+	switch {
+	case l.SourceBytes > 0:
+		return min(l.SourceBytes, defaultSourceBytes)
+	case l.ScriptBytes > 0:
+		// A token takes up to 250 bytes until the program is built, and may be one byte long.
+		return min(max(l.ScriptBytes/256, leastSourceBytes), defaultSourceBytes)
+	}
+	return defaultSourceBytes
 }
 
 // LimitError says which limit a run reached, and where.

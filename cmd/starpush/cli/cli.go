@@ -215,7 +215,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress")
 	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files")
 	g.BoolVar(&a.flags.noInit, "no-init", false, "the prompt does not run init.spu")
-	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits: steps=N,depth=N,tasks=N,inflight=N,data=N,mem=N,output=N")
+	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits: steps=N,depth=N,tasks=N,inflight=N,data=N,mem=N,output=N,source=N")
 	for _, c := range subcommands {
 		root.AddCommand(c(a))
 	}

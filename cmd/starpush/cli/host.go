@@ -54,8 +54,9 @@ func (a *app) limits() (lang.Limits, error) {
 	return l, nil
 }
 
-// spare is what the command itself may take while the memory of a script is limited.
-const spare = 48 << 20
+// spare is what the command itself may take while the memory of a script is limited,
+// with the 32 MiB of addresses that main holds to put the first collection off.
+const spare = 36 << 20
 
 // holdMemory makes the collector hold the process to what the limits grant the
 // script: without, garbage may take as much again.

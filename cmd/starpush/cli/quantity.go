@@ -56,6 +56,7 @@ func parseLimits(l *lang.Limits, text string) error {
 	fields := map[string]*int64{
 		"steps": &l.Steps, "depth": &depth, "tasks": &l.Tasks, "inflight": &inflight,
 		"data": &l.DataBytes, "mem": &l.ScriptBytes, "output": &l.Output,
+		"source": &l.SourceBytes,
 	}
 	names := make([]string, 0, len(fields))
 	for n := range fields {

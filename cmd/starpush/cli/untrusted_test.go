@@ -43,10 +43,12 @@ var greedy = []struct{ name, script, want string }{
 	{"long line", "let s = \"x\"\nfor i in 0..20 { s = s + s }\nwhile true { print(s, s) }", "1048576 bytes of output"},
 	{"tasks", "codelet f(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }\nregister x = vector[f64](10, fill = 1)\nwhile true { insert f(RW x) }", "100000 tasks"},
 	{"kernel", "codelet f(x: RW vector[f64]) { for k in 0..1_000_000_000 { each i in x { x[i] += 1.0 } } }\nregister x = vector[f64](100000, fill = 1)\ninsert f(RW x)\nprint(x)", "of wall time"},
-	{"nesting", "let a = " + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000), "nest deeper than"},
-	{"blocks", strings.Repeat("if true {\n", 100_000) + strings.Repeat("}\n", 100_000), "nest deeper than"},
+	{"nesting", "let a = " + strings.Repeat("(", 60_000) + "1" + strings.Repeat(")", 60_000), "nest deeper than"},
+	{"blocks", strings.Repeat("if true {\n", 10_000) + strings.Repeat("}\n", 10_000), "nest deeper than"},
 	{"signs", "let a = " + strings.Repeat("-", 100_000) + "1", "nests deeper than"},
-	{"operators", "let a = 1" + strings.Repeat(" + 1", 100_000), "operators in a row"},
+	{"operators", "let a = 1" + strings.Repeat("+1", 60_000), "operators in a row"},
+	{"text", "let a = 1" + strings.Repeat(" + 1", 100_000), "bytes, and the limit is 131072"},
+	{"statements", "let a = [0]\n" + strings.Repeat("a=a\n", 32_000) + "while true { a = a + a }", "bytes of lists and strings"},
 }
 
 func TestUntrusted(t *testing.T) {
@@ -77,7 +79,7 @@ func TestUntrusted(t *testing.T) {
 			code, peak, said := run(g.script, "--timeout", timeout,
 				"--limits", "steps=1Mi,depth=200,tasks=100000,inflight=1000,data=32Mi,mem=32Mi,output=1Mi")
 			want := 4
-			if strings.Contains(g.want, "deeper") || strings.Contains(g.want, "operators") {
+			if strings.Contains(g.want, "deeper") || strings.Contains(g.want, "operators") || strings.Contains(g.want, "and the limit") {
 				want = 3 // refused before it ran
 			}
 			if code != want {
