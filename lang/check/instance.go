@@ -4,8 +4,7 @@ package check
 // element-type parameters can be right for some types and wrong for others.
 
 import (
-	"fmt"
-
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/syntax"
@@ -28,17 +27,24 @@ func (c *checker) instantiate(e *syntax.Insert, o *types.Object) {
 // instances checks the bodies that inserts instantiate, each once for the same
 // element types. Bodies that are wrong for all types were reported already.
 func (c *checker) instances() {
-	seen := map[string]bool{}
+	type key struct {
+		codelet *types.Object
+		elems   ['Z' - 'A' + 1]iface.Elem // one more than the type: 0 is none
+	}
+	seen := map[key]bool{}
 	for _, in := range c.instantiated {
 		unit, ok := in.codelet.Unit.(*Unit)
 		if !ok || c.badBody[in.codelet] {
 			continue
 		}
-		key := fmt.Sprintf("%p %v", in.codelet, in.insert.TypeArgs) // fmt sorts maps
-		if seen[key] {
+		k := key{codelet: in.codelet}
+		for name, elem := range in.insert.TypeArgs {
+			k.elems[name-'A'] = elem + 1
+		}
+		if seen[k] {
 			continue
 		}
-		seen[key] = true
+		seen[k] = true
 		for _, d := range kernel.CheckElems(unit.File, in.codelet.Node.(*syntax.Codelet), in.codelet.Sig, in.insert.TypeArgs) {
 			if d.Severity != diag.Error {
 				continue

@@ -19,10 +19,11 @@ const maxHeight = 50_000
 
 // exprParser reads one expression.
 type exprParser struct {
-	lex    *lexer.PeekingLexer
+	lex    source
 	end    int32 // end of the last token read
 	depth  int   // of the recursion
 	height int   // of the tree read last
+	failed error // why whole found none
 }
 
 // readExpr, readPostfix and readArgs are productions of the grammar.
@@ -30,7 +31,7 @@ func readExpr(l *lexer.PeekingLexer) (Expr, error) {
 	if !startsExpr(l.Peek()) {
 		return nil, participle.NextMatch
 	}
-	p := exprParser{lex: l}
+	p := exprParser{lex: peeking{l}}
 	x, err := p.expr()
 	return x, p.advanced(err)
 }
@@ -39,7 +40,7 @@ func readPostfix(l *lexer.PeekingLexer) (postfix, error) {
 	if !startsPostfix(l.Peek()) {
 		return nil, participle.NextMatch
 	}
-	p := exprParser{lex: l}
+	p := exprParser{lex: peeking{l}}
 	x, err := p.postfix()
 	return x, p.advanced(err)
 }
@@ -48,7 +49,7 @@ func readArgs(l *lexer.PeekingLexer) (args, error) {
 	if l.Peek().Value != "(" {
 		return nil, participle.NextMatch
 	}
-	p := exprParser{lex: l}
+	p := exprParser{lex: peeking{l}}
 	p.next()
 	a, err := p.args()
 	return argList(a), p.advanced(err)
@@ -580,15 +581,10 @@ func (p *exprParser) args() ([]*Arg, error) {
 
 // argName reads "name =" if it comes next.
 func (p *exprParser) argName() (*Ident, error) {
-	if p.peek().Type != tokIdent {
+	if p.peek().Type != tokIdent || p.lex.ahead(1).Value != "=" {
 		return nil, nil
 	}
-	back := p.lex.MakeCheckpoint()
-	t := p.lex.Next()
-	if !p.is("=") {
-		p.lex.LoadCheckpoint(back)
-		return nil, nil
-	}
+	t := p.next()
 	p.next()
 	return identOf(t), nil
 }

@@ -149,7 +149,7 @@ func (p *exprParser) embedded(text string, base int) (Expr, error) {
 	if !startsExpr(l.Peek()) {
 		return nil, unexpected(l.Peek(), "an expression")
 	}
-	in := exprParser{lex: l, depth: p.depth}
+	in := exprParser{lex: peeking{l}, depth: p.depth}
 	if err := in.enter(); err != nil {
 		return nil, err
 	}

@@ -62,14 +62,9 @@ func (p *exprParser) taskArg() (*TaskArg, error) {
 	if a.Name, err = p.argName(); err != nil {
 		return nil, err
 	}
-	if t := p.peek(); t.Type == tokIdent && modeOf(t.Value) != iface.NoMode {
-		back := p.lex.MakeCheckpoint()
+	if t := p.peek(); t.Type == tokIdent && modeOf(t.Value) != iface.NoMode && p.lex.ahead(1).Type == tokIdent {
 		p.lex.Next()
-		if p.peek().Type == tokIdent {
-			a.Mode, a.ModeAt = modeOf(t.Value), spanOf(t)
-		} else {
-			p.lex.LoadCheckpoint(back)
-		}
+		a.Mode, a.ModeAt = modeOf(t.Value), spanOf(t)
 	}
 	if a.Mode == iface.NoMode {
 		a.Value, err = p.expr()
@@ -104,18 +99,7 @@ func (p *exprParser) with() (*With, error) {
 		}
 		h = max(h, p.height)
 		w.Options = append(w.Options, &Option{Span: Span{lo, p.end}, Name: name, Value: x})
-		if !p.is(",") {
-			break
-		}
-		back := p.lex.MakeCheckpoint()
-		p.lex.Next()
-		more := p.peek().Type == tokIdent
-		if more {
-			p.lex.Next()
-			more = p.is("=")
-		}
-		p.lex.LoadCheckpoint(back)
-		if !more {
+		if !p.is(",") || p.lex.ahead(1).Type != tokIdent || p.lex.ahead(2).Value != "=" {
 			break
 		}
 		p.next()

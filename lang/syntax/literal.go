@@ -28,7 +28,7 @@ func (s *scanner) number() {
 		}
 		return 0
 	}
-	kind := tokInt
+	kind := int8(tokInt)
 	if at(0) == '0' && at(1)|0x20 == 'x' {
 		s.pos += 2
 		digits(isHex)

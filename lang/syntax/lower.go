@@ -163,7 +163,7 @@ func (p *parser) funcStmt(w where) Stmt {
 }
 
 func (p *parser) letStmt(w where) Stmt {
-	h := head[letStmt](p, w)
+	h := quick(p, w, quickLet)
 	if h == nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (p *parser) letStmt(w where) Stmt {
 
 func (p *parser) registerStmt(w where) Stmt {
 	doc := p.docBefore(p.toks[p.pos].lo)
-	h := head[registerStmt](p, w)
+	h := quick(p, w, quickRegister)
 	if h == nil {
 		return nil
 	}
@@ -284,7 +284,7 @@ func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
 		p.mistakeAt(p.span(p.pos), "E0107", "more than "+itoa(maxElse)+" `else if` in a row").hint("look the case up in a list instead")
 	}
 	from := p.pos
-	h := head[ifStmt](p, w)
+	h := quick(p, w, quickIf)
 	if h != nil && p.entry && w.top && depth == 0 && p.is(p.pos, "then") {
 		p.pos = from
 		return nil, true
@@ -323,7 +323,7 @@ func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
 func (p *parser) whileStmt(w where) Stmt {
 	inside := w.in()
 	inside.loop = true
-	h := head[whileStmt](p, w)
+	h := quick(p, w, quickWhile)
 	if h == nil || !p.headed() {
 		p.noBlock(inside)
 		return nil
@@ -338,7 +338,7 @@ func (p *parser) whileStmt(w where) Stmt {
 func (p *parser) forStmt(w where) Stmt {
 	inside := w.in()
 	inside.loop = true
-	h := head[forStmt](p, w)
+	h := quick(p, w, quickFor)
 	if h == nil || !p.headed() {
 		p.noBlock(inside)
 		return nil
@@ -370,7 +370,7 @@ func (p *parser) eachStmt(w where) Stmt {
 }
 
 func (p *parser) returnStmt(w where) Stmt {
-	h := head[returnStmt](p, w)
+	h := quick(p, w, quickReturn)
 	if h == nil {
 		return nil
 	}
@@ -444,7 +444,7 @@ func (p *parser) simple(w where) Stmt {
 		p.pos, _ = p.headEnd(from)
 		return nil
 	}
-	h := head[simpleStmt](p, w)
+	h := quick(p, w, quickSimple)
 	if h == nil {
 		return nil
 	}

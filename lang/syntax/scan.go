@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/alecthomas/participle/v2/lexer"
 )
 
 // Limits of a text.
@@ -43,7 +41,7 @@ func scan(text string) *scanner {
 			hint("move data into files and load them: `vector[f64](load = \"x.npy\")`")
 		s.end = 0
 	}
-	s.toks = make([]token, 0, s.end/4+2)
+	s.toks = make([]token, 0, s.end/3+2)
 	if strings.HasPrefix(s.text[:s.end], "\ufeff") {
 		s.pos = len("\ufeff")
 	}
@@ -91,7 +89,7 @@ func (s *scanner) indent(at int32) int {
 // lines0 is the offset of the line of offset at.
 func (s *scanner) lines0(at int32) int32 { return s.lines[s.line(at)-1] }
 
-func (s *scanner) emit(kind lexer.TokenType, lo int) {
+func (s *scanner) emit(kind int8, lo int) {
 	s.toks = append(s.toks, token{kind: kind, lo: int32(lo), hi: int32(s.pos)})
 }
 
@@ -189,7 +187,7 @@ func (s *scanner) sign() {
 		}
 		return 0
 	}
-	n, kind := 1, tokOp
+	n, kind := 1, int8(tokOp)
 	switch c {
 	case '(', ')', '[', ']', '{', '}', ',', ':', '@', '%':
 	case ';':
@@ -300,7 +298,7 @@ func (s *scanner) strange(lo int, r rune) {
 }
 
 // str scans a string from its quote, which is at pos; lo is where the token begins.
-func (s *scanner) str(lo int, kind lexer.TokenType) {
+func (s *scanner) str(lo int, kind int8) {
 	open := s.pos
 	s.pos++
 	for s.pos < s.end {

@@ -25,6 +25,9 @@ type parser struct {
 	comments []Comment
 	mistakes []*mistake
 	entry    bool // of a prompt
+
+	buf   []lexer.Token // of the statement that is read by hand
+	plain bool          // for tests: all of it by participle
 }
 
 // where says what a statement stands in.
@@ -125,7 +128,7 @@ func (p *parser) span(i int) Span { return Span{p.toks[i].lo, p.toks[i].hi} }
 // tokenAt is token i as participle sees it.
 func (p *parser) tokenAt(i int) *lexer.Token {
 	t := p.toks[i]
-	return &lexer.Token{Type: t.kind, Value: t.text(p.text), Pos: lexer.Position{Offset: int(t.lo)}}
+	return &lexer.Token{Type: lexer.TokenType(t.kind), Value: t.text(p.text), Pos: lexer.Position{Offset: int(t.lo)}}
 }
 
 // blockEnd reports whether a block ends at token i.
@@ -535,6 +538,11 @@ func head[P any](p *parser, w where) *P {
 		p.pos = end
 		return nil
 	}
+	return headTo[P](p, end)
+}
+
+// headTo is head when the tokens up to end may be read.
+func headTo[P any](p *parser, end int) *P {
 	l, err := lexer.Upgrade(&sliceLexer{text: p.text, toks: p.toks[p.pos:end], end: p.toks[end].lo})
 	if err != nil {
 		p.report(asMistake(err))

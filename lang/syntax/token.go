@@ -12,19 +12,19 @@ import (
 
 // Kinds of tokens, as participle names them.
 const (
-	tokEOF     = lexer.EOF
-	tokNL      = lexer.TokenType(-10 - iota) // newline or ; that ends a statement
-	tokIdent                                 // a name, contextual words included
-	tokKeyword                               // a reserved word
-	tokInt                                   // 42, 1_000, 0xff, 16Ki
-	tokFloat                                 // 1.0, 1e-6
-	tokString                                // "a\n", as written
-	tokFString                               // f"n = {n}", as written
-	tokAssign                                // = += -= *= /=
-	tokOp                                    // all other signs
-	tokBad                                   // what the scanner has reported already
-	tokVirtual                               // the end of a block whose } is missing
-	tokOpen                                  // the beginning of a block whose { is missing
+	tokEOF     = -1         // lexer.EOF
+	tokNL      = -10 - iota // newline or ; that ends a statement
+	tokIdent                // a name, contextual words included
+	tokKeyword              // a reserved word
+	tokInt                  // 42, 1_000, 0xff, 16Ki
+	tokFloat                // 1.0, 1e-6
+	tokString               // "a\n", as written
+	tokFString              // f"n = {n}", as written
+	tokAssign               // = += -= *= /=
+	tokOp                   // all other signs
+	tokBad                  // what the scanner has reported already
+	tokVirtual              // the end of a block whose } is missing
+	tokOpen                 // the beginning of a block whose { is missing
 )
 
 var symbols = map[string]lexer.TokenType{
@@ -34,8 +34,8 @@ var symbols = map[string]lexer.TokenType{
 
 // token is a piece of the text: bytes [lo, hi).
 type token struct {
-	kind   lexer.TokenType
 	lo, hi int32
+	kind   int8
 	open   bool // a bracket that is never closed, or a closing one without a partner
 }
 
@@ -90,5 +90,5 @@ func (l *sliceLexer) Next() (lexer.Token, error) {
 	}
 	t := l.toks[l.next]
 	l.next++
-	return lexer.Token{Type: t.kind, Value: l.text[t.lo-l.shift : t.hi-l.shift], Pos: lexer.Position{Offset: int(t.lo)}}, nil
+	return lexer.Token{Type: lexer.TokenType(t.kind), Value: l.text[t.lo-l.shift : t.hi-l.shift], Pos: lexer.Position{Offset: int(t.lo)}}, nil
 }
