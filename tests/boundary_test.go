@@ -43,6 +43,7 @@ var homes = map[string][]string{
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},
 	"golang.org/x/sys":                    {"engine/perf", "accel/cpu/blas"},
+	"go.starlark.net":                     {"tests/bench/peers"}, // a module of its own
 }
 
 var testOnly = []string{

@@ -7,13 +7,15 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-//go:embed peers/*/peerbench.c
+//go:embed peers/*/peerbench.c peers/starlark
 var peerSources embed.FS
 
 // starpuModules are the names of StarPU's releases in pkg-config, best first.
@@ -64,6 +66,42 @@ func buildOpenMP(ctx context.Context, dir string) (string, error) {
 		return "", &missing{"libgomp", "gcc", err}
 	}
 	return program, nil
+}
+
+// buildStarlark builds the starlark-go peer, a module of its own, and returns the
+// program.
+func buildStarlark(ctx context.Context, dir string) (string, error) {
+	version, err := output(ctx, "go", "version")
+	if err != nil {
+		return "", &missing{"starlark-go", "golang", err}
+	}
+	files := map[string]string{"peer.go": "peer.go", "mod.txt": "go.mod", "sum.txt": "go.sum"}
+	key := sha256.New()
+	key.Write(version)
+	tmp, err := os.MkdirTemp(dir, "build")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	for _, from := range slices.Sorted(maps.Keys(files)) {
+		text, err := peerSources.ReadFile("peers/starlark/" + from)
+		if err != nil {
+			return "", err
+		}
+		key.Write(text)
+		if err := os.WriteFile(filepath.Join(tmp, files[from]), text, 0o666); err != nil {
+			return "", err
+		}
+	}
+	program := filepath.Join(dir, fmt.Sprintf("starlark-%x", key.Sum(nil)[:8]))
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	out := filepath.Join(tmp, "starlark")
+	if _, err := output(ctx, "go", "build", "-C", tmp, "-o", out, "peer.go"); err != nil {
+		return "", &missing{"starlark-go", "golang, and a network for its module", err}
+	}
+	return program, os.Rename(out, program)
 }
 
 // compile builds peers/NAME/peerbench.c into dir. A program that was built

@@ -1,8 +1,9 @@
 // Command bench measures starpush, beside its peers where the machine has them.
 //
-//	go run ./tests/bench peers  [key=value ...]   the peers' table; see below
-//	go run ./tests/bench memory [key=value ...]   memory, idleness and views
-//	go run ./tests/bench growth [key=value ...]   cost as the work grows, as pictures
+//	go run ./tests/bench peers    [key=value ...]   the peers' table; see below
+//	go run ./tests/bench memory   [key=value ...]   memory, idleness and views
+//	go run ./tests/bench growth   [key=value ...]   cost as the work grows, as pictures
+//	go run ./tests/bench language [key=value ...] compiler, interpreter and files beside starlark-go
 //	go run ./tests/bench WORKLOAD [key=value ...] one measurement, one line of JSON
 //
 // peers builds the same workloads for StarPU and for gcc's OpenMP from
@@ -10,7 +11,7 @@
 // and prints medians in one table. It takes rounds=, n=, workers=, only= (rows,
 // with commas), policies= (of StarPU), table=overhead|dense, md=1 for a table in
 // Markdown, json=1 for one line of JSON per cell. A command also reads --key=value
-// and --json. memory and growth take the same where it makes sense; growth writes
+// and --json. memory, growth and language take the same where it makes sense; growth writes
 // SVG files to tests/bench/results or to dir=.
 //
 // Workloads, by default through engine's Go API, with via=script from a script:
@@ -34,6 +35,13 @@
 //	idle         ms=           a runtime without work for ms milliseconds; extra is its CPU time, percent
 //	wake         n= ms=        tasks for workers that were parked for ms milliseconds: median time to a kernel's start
 //	views        n= h=         views of n parts of each of h vectors; a part is a task
+//	parse        n=            reading a script of n statements
+//	check        n=            reading and checking it
+//	compile      n=            all of it, in a process that has done nothing else
+//	loop, fib    n=            n rounds of an adding loop, n calls of a function
+//	insert       n=            submitting n tasks of random from a script, less the same from Go
+//	start        n=            n processes starpush -e 'print(1)'
+//	npy, mtx     n=            loading n elements, n entries; extra is the size of the file
 //
 // Every workload takes workers= (default 2), sched= (default lws), via=go|script and
 // deterministic=1.
@@ -101,6 +109,16 @@ var probes = map[string]func(c *config, workers int) (measured, error){
 	"idle":   idle,
 	"wake":   wake,
 	"views":  views,
+
+	"parse":   parseProbe,
+	"check":   checkProbe,
+	"compile": compileProbe,
+	"loop":    callProbe(loopScript),
+	"fib":     callProbe(fibScript),
+	"insert":  insertProbe,
+	"start":   startProbe,
+	"npy":     npyProbe,
+	"mtx":     mtxProbe,
 }
 
 // keys are the numbers that a workload may be given.
@@ -108,9 +126,10 @@ var keys = []string{"n", "h", "w", "t", "ns", "nb", "b", "workers", "frags", "re
 
 // commands run workloads, each in a process of its own, and print what came out.
 var commands = map[string]func(ctx context.Context, args []string) error{
-	"peers":  peers,
-	"memory": memory,
-	"growth": growth,
+	"peers":    peers,
+	"memory":   memory,
+	"growth":   growth,
+	"language": language,
 }
 
 func main() {
