@@ -47,12 +47,15 @@ var machineModes = []mode{
 	{machine: "sim:gpu4MiB", policy: "prio"},
 }
 
-// driverModes are OpenCL devices,
-// which take the codelets that have an implementation for them: the .out files hold.
+// driverModes are OpenCL devices, and those of the CUDA driver made of C where the tests
+// are built for it. They take the codelets that have an implementation for them: the
+// .out files hold.
 var driverModes = []mode{
 	{machine: "opencl", policy: "eager", workers: 1},
 	{machine: "opencl", policy: "dmdas", workers: 2},
 	{machine: "opencl", policy: "ws", workers: 1, memory: 256 << 10}, // little fits
+	{machine: "cuda-fake", policy: "dmdas", workers: 2},
+	{machine: "cuda-fake", policy: "eager", workers: 1, memory: 256 << 10},
 }
 
 func goldenScript(t *testing.T, name string) {

@@ -70,7 +70,7 @@ func build() (string, error) {
 // compile runs gcc in home.
 func compile(home, to string) error {
 	gcc := func(file string, more ...string) error {
-		cmd := exec.Command("gcc", append([]string{"-O1", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", "-pthread",
+		cmd := exec.Command("gcc", append([]string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-shared", "-fPIC", "-pthread",
 			"-Iinclude", "-Ikernels", "-Wl,-soname," + file, "-o", filepath.Join(to, file)}, more...)...)
 		cmd.Dir = home
 		if out, err := cmd.CombinedOutput(); err != nil {

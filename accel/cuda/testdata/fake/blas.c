@@ -46,38 +46,74 @@ static void put(int t, char *p, size_t i, double v) {
 /* Element (i, j) of op of a matrix by columns. */
 static double at(const call *c, const char *p, int ld, int op, size_t i, size_t j) { return op ? GET(c->type, p, j + i * ld) : GET(c->type, p, i + j * ld); }
 
+/* The elements of op of a matrix row by row: what is added up lies side by side. */
+static double *packed(const call *c, const char *p, int ld, int op, int rows, int cols) {
+	double *all = malloc(((size_t)rows * cols + 1) * sizeof *all);
+	for (int i = 0; i < rows; i++)
+		for (int j = 0; j < cols; j++)
+			all[(size_t)i * cols + j] = at(c, p, ld, op, i, j);
+	return all;
+}
+
+#define SIDE_BY_SIDE 4 /* sums that do not wait for each other; the order of each stays */
+
+static void gemm(const call *c) {
+	int k = c->k;
+	double *a = packed(c, c->a, c->lda, c->opa, c->m, k);
+	double *b = c->what == SYRK ? a : packed(c, c->b, c->ldb, !c->opb, c->n, k);
+	for (int j = 0; j < c->n; j++)
+		for (int i = 0; i < c->m; i += SIDE_BY_SIDE) {
+			int most = c->m - i < SIDE_BY_SIDE ? c->m - i : SIDE_BY_SIDE;
+			const double *y = b + (size_t)j * k, *x[SIDE_BY_SIDE];
+			double s[SIDE_BY_SIDE] = {0};
+			for (int r = 0; r < SIDE_BY_SIDE; r++)
+				x[r] = a + (size_t)(i + (r < most ? r : 0)) * k;
+			for (int l = 0; l < k; l++)
+				for (int r = 0; r < SIDE_BY_SIDE; r++)
+					s[r] += x[r][l] * y[l];
+			for (int r = 0; r < most; r++) {
+				if (c->what == SYRK && (c->fill ? i + r > j : i + r < j))
+					continue;
+				size_t e = i + r + (size_t)j * c->ldc;
+				put(c->type, c->c, e, c->alpha * s[r] + (c->beta == 0 ? 0 : c->beta * GET(c->type, c->c, e)));
+			}
+		}
+	if (b != a)
+		free(b);
+	free(a);
+}
+
+static void trsm(const call *c) {
+	int n = c->side ? c->n : c->m, sides = c->side ? c->m : c->n;
+	/* on the right the equations are those of the transposes */
+	int op = c->side ? !c->opa : c->opa;
+	int lower = op ? c->fill : !c->fill;
+	double *a = packed(c, c->a, c->lda, op, n, n), *x = malloc((n + 1) * sizeof *x);
+	for (int s = 0; s < sides; s++) {
+#define B(i) (c->side ? s + (size_t)(i) * c->ldb : (i) + (size_t)s * c->ldb)
+		for (int l = 0; l < n; l++) {
+			int i = lower ? l : n - 1 - l;
+			double v = c->alpha * GET(c->type, c->b, B(i));
+			for (int j = lower ? 0 : i + 1; j < (lower ? i : n); j++)
+				v -= a[(size_t)i * n + j] * x[j];
+			put(c->type, c->b, B(i), c->unit ? v : v / a[(size_t)i * n + i]);
+			x[i] = GET(c->type, c->b, B(i));
+		}
+	}
+	free(x);
+	free(a);
+}
+
 static void run(void *data) {
 	call *c = data;
 	switch (c->what) {
 	case GEMM:
 	case SYRK:
-		for (int j = 0; j < c->n; j++)
-			for (int i = 0; i < c->m; i++) {
-				if (c->what == SYRK && (c->fill ? i > j : i < j))
-					continue;
-				double s = 0;
-				for (int l = 0; l < c->k; l++)
-					s += at(c, c->a, c->lda, c->opa, i, l) * (c->what == SYRK ? at(c, c->a, c->lda, c->opa, j, l) : at(c, c->b, c->ldb, c->opb, l, j));
-				size_t e = i + (size_t)j * c->ldc;
-				put(c->type, c->c, e, c->alpha * s + (c->beta == 0 ? 0 : c->beta * GET(c->type, c->c, e)));
-			}
+		gemm(c);
 		break;
-	case TRSM: {
-		int n = c->side ? c->n : c->m, sides = c->side ? c->m : c->n;
-		/* on the right the equations are those of the transposes */
-		int op = c->side ? !c->opa : c->opa;
-		int lower = op ? c->fill : !c->fill;
-		for (int s = 0; s < sides; s++)
-			for (int l = 0; l < n; l++) {
-				int i = lower ? l : n - 1 - l;
-#define B(i) (c->side ? s + (size_t)(i) * c->ldb : (i) + (size_t)s * c->ldb)
-				double v = c->alpha * GET(c->type, c->b, B(i));
-				for (int j = lower ? 0 : i + 1; j < (lower ? i : n); j++)
-					v -= at(c, c->a, c->lda, op, i, j) * GET(c->type, c->b, B(j));
-				put(c->type, c->b, B(i), c->unit ? v : v / at(c, c->a, c->lda, op, i, i));
-			}
+	case TRSM:
+		trsm(c);
 		break;
-	}
 	case POTRF:
 		*c->info = 0;
 		for (int k = 0; k < c->n && !*c->info; k++) {
