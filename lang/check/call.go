@@ -174,7 +174,7 @@ func (c *checker) noParam(id *syntax.Ident, sig *types.Signature) {
 		names = append(names, p.Name)
 	}
 	if best, ok := near(id.Name, names); ok {
-		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		d.Meant(id.Name, best, "")
 	} else {
 		d.Notes = append(d.Notes, sig.Text)
 	}

@@ -109,7 +109,7 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
 		kinds := []string{"variable", "vector", "matrix", "void"}
 		if best, ok := near(name.Name, kinds); ok {
-			d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+			d.Meant(name.Name, best, "")
 		} else {
 			d.Help = append(d.Help, "kinds of data: "+strings.Join(kinds, ", "))
 		}
@@ -231,7 +231,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		}
 		names = append(names, "reduce")
 		if best, ok := near(name, names); ok {
-			d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+			d.Meant(name, best, "")
 		}
 		d.Help = append(d.Help, "all arguments: "+strings.Join(names, ", "))
 	}

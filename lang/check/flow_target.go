@@ -58,6 +58,7 @@ func (f *flow) viewOver(x *cell, name string, at syntax.Node) {
 	d.Label = "used here"
 	d.Labels = append(d.Labels, f.c.label(x.state.at, "ended here"))
 	d.Help = append(d.Help, fmt.Sprintf("drop the `unpartition`: `%s` and its data may be used side by side", name))
+	f.dropStatement(d, "unpartition", x.state.at)
 	s := x.state
 	s.life = lifeUnknown
 	f.set(x, s)
@@ -100,6 +101,7 @@ func (f *flow) alive(x *cell, at syntax.Node) bool {
 	d.Labels = append(d.Labels, f.c.label(s.at, "unregistered here"))
 	line := f.c.f.At(at).Start.Line
 	d.Help = append(d.Help, fmt.Sprintf("move the `unregister` below line %d, or drop it: the block unregisters its own handles", line))
+	f.dropStatement(d, "unregister", s.at)
 	s.life, s.escaped = lifeUnknown, true
 	f.set(x, s)
 	return false
@@ -136,12 +138,22 @@ func (f *flow) unwritten(x *cell, at syntax.Node) {
 		return
 	}
 	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", f.c.withArg(in.ctor, "fill = 0")))
+	d.Edit(f.c.f.At(in.ctor), f.c.withArg(in.ctor, "fill = 0"))
 	if t := x.obj.Type; t.Kind == types.Vector || t.Kind == types.Matrix {
 		zero := "0"
 		if t.Elem.IsFloat() {
 			zero = "0.0"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("or write it first: `insert blas.fill(W %s, %s)`", name, zero))
+	}
+}
+
+// dropStatement adds the edit that drops the verb on what stands at, when it stands
+// alone on its line.
+func (f *flow) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
+	span := f.c.f.At(at)
+	if line, ok := span.OwnLine(verb + " " + span.Text()); ok {
+		d.Edit(line, "")
 	}
 }
 
@@ -154,6 +166,7 @@ func (f *flow) invalidated(x *cell, at syntax.Node) {
 		d.Help = append(d.Help, fmt.Sprintf("the `%s` tasks must be inserted before this line", w))
 	} else {
 		d.Help = append(d.Help, "write it first, or drop the `invalidate`")
+		f.dropStatement(d, "invalidate", x.state.at)
 	}
 }
 
@@ -338,6 +351,9 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 			same += "[0]"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("use `%s`, which is the same data", same))
+		if f.c.text(at) == "value("+x.obj.Name+")" {
+			d.Edit(f.c.f.At(at), same)
+		}
 		return false
 	}
 	return f.gateOpen(x, at)

@@ -184,7 +184,9 @@ func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, 
 	for len(args) < dims {
 		args = append(args, c.freeLoopName(args))
 	}
-	d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", c.text(e.X), strings.Join(args, ", ")))
+	right := fmt.Sprintf("%s[%s]", c.text(e.X), strings.Join(args, ", "))
+	d.Help = append(d.Help, "write `"+right+"`")
+	d.Edit(c.f.At(e), right)
 }
 
 // freeLoopName is the innermost loop name that is not among used, "0" if none.
@@ -252,7 +254,7 @@ func (c *checker) selector(e *syntax.Selector) *types.Type {
 	d := c.err("E0705", e.Name, fmt.Sprintf("%s has no field `%s`", aType(t), e.Name.Name))
 	switch best, ok := near(e.Name.Name, names); {
 	case ok:
-		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		d.Meant(e.Name.Name, best, "")
 	case len(names) > 0:
 		d.Help = append(d.Help, "fields: "+strings.Join(names, ", "))
 	case t.Kind == types.List || t.Kind == types.String || t.Kind == types.Array:

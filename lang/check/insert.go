@@ -90,8 +90,7 @@ func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 	}
 	d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
 	if module {
-		if h := c.nearest(id.Name, func(o *types.Object) bool { return o.Kind == types.ModuleObject }); h != "" {
-			d.Help = append(d.Help, h)
+		if c.meant(d, id.Name, func(o *types.Object) bool { return o.Kind == types.ModuleObject }) {
 			return
 		}
 	}
@@ -103,14 +102,13 @@ func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 		for _, o := range s.list {
 			if o.Kind == types.ModuleObject && o.Module != nil {
 				if m := o.Module.Members[id.Name]; m != nil && m.Kind == types.CodeletObject {
-					d.Help = append(d.Help, fmt.Sprintf("did you mean `%s.%s`?", o.Name, id.Name))
+					d.Meant(id.Name, o.Name+"."+id.Name, "")
 					return
 				}
 			}
 		}
 	}
-	if h := c.nearest(id.Name, func(o *types.Object) bool { return o.Kind == types.CodeletObject }); h != "" {
-		d.Help = append(d.Help, h)
+	if c.meant(d, id.Name, func(o *types.Object) bool { return o.Kind == types.CodeletObject }) {
 		return
 	}
 	best := ""
@@ -198,6 +196,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 			d := c.err("E0308", a.ModeAt, fmt.Sprintf("`%s` of `%s` is a scalar, and scalars have no mode", p.Name, sig.Name))
 			d.Notes = append(d.Notes, "codelet "+sig.Text)
 			d.Help = append(d.Help, fmt.Sprintf("write `%s`", c.text(a.Value)))
+			d.Edit(c.f.At(a), c.text(a.Value))
 			return false
 		}
 		if !c.fits(p.Type, a.Value) {
@@ -216,8 +215,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 		d.Label = fmt.Sprintf("%v, parameter `%s` of `%s`", t, p.Name, sig.Name)
 		d.Notes = append(d.Notes, "the order of tasks follows from these modes, so they are always written")
 		d.Help = append(d.Help, fmt.Sprintf("write `%v %s`: `%s` declares `%s` as %v", p.Mode, c.text(a.Value), sig.Name, p.Name, p.Mode))
-		at := c.f.At(a.Value).Start
-		d.Fixes = append(d.Fixes, diag.Fix{Span: c.f.Source.Span(at.Offset, at.Offset), NewText: p.Mode.String() + " "})
+		d.Edit(c.f.At(a.Value).Before(), p.Mode.String()+" ")
 		return false
 	}
 	return c.modeFits(e, a, t, k, sig)
@@ -265,6 +263,11 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 		d := c.err("E0307", a.ModeAt, fmt.Sprintf("%v makes no sense on void data", a.Mode))
 		d.Label = "void data has no bytes"
 		d.Help = append(d.Help, "void data orders tasks: write R, W, RW or COMMUTE")
+		if a.Mode == iface.Redux && p.Mode == iface.RW {
+			d.Edit(c.f.At(a.ModeAt), "COMMUTE")
+		} else {
+			d.Edit(c.f.At(a.ModeAt), p.Mode.String())
+		}
 		return false
 	}
 	if a.Mode == p.Mode || p.Mode == iface.RW && (a.Mode == iface.Commute || a.Mode == iface.Redux) {
@@ -313,7 +316,7 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 		d.Notes = append(d.Notes, "codelet "+sig.Text)
 	}
 	d.Help = append(d.Help, fmt.Sprintf("write `%v %s`", p.Mode, c.text(a.Value)))
-	d.Fixes = append(d.Fixes, diag.Fix{Span: c.f.At(a.ModeAt), NewText: p.Mode.String()})
+	d.Edit(c.f.At(a.ModeAt), p.Mode.String())
 	return false
 }
 
@@ -337,6 +340,7 @@ func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) b
 	d.Label = "needs a way to combine the copies"
 	d.Labels = append(d.Labels, c.label(in.ctor, "registered without `reduce`"))
 	d.Help = append(d.Help, fmt.Sprintf("register it as `%s`", c.withArg(in.ctor, "reduce = sum")))
+	d.Edit(c.f.At(in.ctor), c.withArg(in.ctor, "reduce = sum"))
 	return false
 }
 

@@ -176,7 +176,7 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 		sort.Strings(names)
 		d := c.err("E0902", s.Path, fmt.Sprintf("there is no module `%s`", p))
 		if best, ok := near(p, names); ok {
-			d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+			d.Meant(p, best, "")
 		} else if len(names) > 0 {
 			d.Help = append(d.Help, "modules of this host: "+strings.Join(names, ", "))
 		}
@@ -196,7 +196,10 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 			d.Cause = err
 			if n, ok := err.(interface{ Near() []string }); ok {
 				if names := n.Near(); len(names) > 0 {
-					d.Help = append(d.Help, "did you mean `"+strings.Join(names, "`, `")+"`?")
+					d.Meant(p, strings.Join(names, "`, `"), "")
+					if len(names) > 1 { // which one?
+						d.Fixes = nil
+					}
 				}
 			}
 		}

@@ -105,7 +105,7 @@ func (c *checker) member(mod *syntax.Ident, m *types.Object, name *syntax.Ident,
 	}
 	sort.Strings(names)
 	if best, ok := near(name.Name, names); ok {
-		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		d.Meant(name.Name, best, "")
 	}
 	return nil
 }

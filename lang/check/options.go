@@ -53,7 +53,7 @@ func (c *checker) noOption(o *syntax.Option, on string, table []Option) {
 	}
 	sort.Strings(names)
 	if best, ok := near(o.Name.Name, names); ok {
-		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		d.Meant(o.Name.Name, best, "")
 	}
 	d.Help = append(d.Help, "all options: "+strings.Join(names, ", "))
 }
@@ -158,6 +158,13 @@ func (c *checker) implemented(w *syntax.With, o *types.Object) {
 		d := c.err("E0802", opt.Value, fmt.Sprintf("`%s` has no %s implementation", o.Name, strings.Join(names, " or ")))
 		d.Notes = append(d.Notes, fmt.Sprintf("`%s` is a host codelet with implementations for: %s", o.Name, strings.Join(o.Kinds, ", ")))
 		d.Help = append(d.Help, fmt.Sprintf("drop `where`, or register a %s implementation in the host program", names[0]))
+		if len(w.Options) == 1 {
+			lo := w.Lo
+			for lo > 0 && c.f.Source.Text[lo-1] == ' ' {
+				lo--
+			}
+			d.Edit(c.f.At(syntax.Span{Lo: lo, Hi: w.Hi}), "")
+		}
 	}
 }
 

@@ -185,6 +185,12 @@ func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, 
 	}
 	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices"}
 	d.Help = append(d.Help, fmt.Sprintf("for %s: %s", plurals[t.Kind], strings.Join(forms, ", ")))
+	switch name := f.Name.Name; {
+	case t.Kind == types.Vector && (name == "rows" || name == "cols"):
+		d.Edit(c.f.At(f.Name), "blocks")
+	case t.Kind == types.Matrix && name == "blocks":
+		d.Edit(c.f.At(f.Name), "rows")
+	}
 }
 
 func (c *checker) noFilter(f *syntax.FilterCall) {
@@ -197,7 +203,7 @@ func (c *checker) noFilter(f *syntax.FilterCall) {
 		names = append(names, o.Name)
 	}
 	if best, ok := near(f.Name.Name, names); ok {
-		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		d.Meant(f.Name.Name, best, "")
 	} else {
 		d.Help = append(d.Help, "filters: "+strings.Join(names, ", "))
 	}

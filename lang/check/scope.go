@@ -91,6 +91,15 @@ func (c *checker) newObject(kind types.ObjectKind, id *syntax.Ident, t *types.Ty
 	return o
 }
 
+// letBefore is the `let ` in front of the name at, empty if there is none.
+func letBefore(at diag.Span) diag.Span {
+	lo := at.Start.Offset - len("let ")
+	if src := at.Source(); src != nil && lo >= 0 && src.Text[lo:at.Start.Offset] == "let " {
+		return src.Span(lo, at.Start.Offset)
+	}
+	return at.Before()
+}
+
 // enter puts o into the current scope, or reports that its name is taken.
 func (c *checker) enter(o *types.Object, id *syntax.Ident) {
 	if old := c.scope.names[o.Name]; old != nil && !(c.session != nil && c.scope == c.top) {
@@ -101,6 +110,9 @@ func (c *checker) enter(o *types.Object, id *syntax.Ident) {
 		d := c.diagAt("E0202", diag.Error, second, fmt.Sprintf("`%s` is declared twice in one block", o.Name))
 		d.Labels = append(d.Labels, diag.Label{Span: first, Text: "first declared here"})
 		d.Help = append(d.Help, "give one of them another name; to change a value write `"+o.Name+" = ...` without `let`")
+		if was, is := letBefore(first), letBefore(second); was.Text() != "" && is.Text() != "" {
+			d.Edit(is, "")
+		}
 		return
 	}
 	in := c.info(o)
@@ -161,9 +173,7 @@ func (c *checker) undefined(id *syntax.Ident, fits func(*types.Object) bool) {
 		return // its statement may be one of those that did not parse
 	}
 	d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
-	if h := c.nearest(id.Name, fits); h != "" {
-		d.Help = append(d.Help, h)
-	}
+	c.meant(d, id.Name, fits)
 }
 
 // maxHints bounds the names for which a near one is looked for.
@@ -172,10 +182,11 @@ const maxHints = 100
 // aLiteral stands for the words that are values.
 var aLiteral = &types.Object{Kind: types.BuiltinValue}
 
-// nearest says which visible name was probably meant, "" when none is near.
-func (c *checker) nearest(name string, fits func(*types.Object) bool) string {
+// meant adds to d which visible name was probably meant by name; false when none is
+// near.
+func (c *checker) meant(d *diag.Diagnostic, name string, fits func(*types.Object) bool) bool {
 	if c.hints++; c.hints > maxHints {
-		return "" // comparing with every name takes its time
+		return false // comparing with every name takes its time
 	}
 	var names []string
 	objs := map[string]*types.Object{}
@@ -210,12 +221,14 @@ func (c *checker) nearest(name string, fits func(*types.Object) bool) string {
 	best, ok := near(name, names)
 	switch {
 	case !ok:
-		return ""
+		return false
 	case objs[best] == nil:
-		return fmt.Sprintf("did you mean `%s`?", best)
+		d.Meant(name, best, "")
+		return true
 	}
 	c.markUsed(objs[best]) // one message for one slip
-	return fmt.Sprintf("did you mean `%s` (%s)?", best, c.where(objs[best]))
+	d.Meant(name, best, c.where(objs[best]))
+	return true
 }
 
 // where says what o is and where it was declared: "param, line 3".
@@ -323,6 +336,9 @@ func (c *checker) unusedIn(s *scope) {
 		d := c.diagAt("W0201", diag.Warning, o.Decl, fmt.Sprintf("`%s` is never used", o.Name))
 		d.Label = text
 		d.Help = append(d.Help, fmt.Sprintf("drop it, or call it `_%s`", o.Name))
+		if o.Kind != types.ModuleObject && o.Kind != types.ParamObject && o.Decl.Text() == o.Name {
+			d.Edit(o.Decl, "_"+o.Name)
+		}
 	}
 }
 

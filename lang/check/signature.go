@@ -87,6 +87,7 @@ func (c *checker) operandType(p *syntax.Operand) *types.Type {
 	case p.Mode == iface.Commute || p.Mode == iface.Redux:
 		d := c.err("E0308", p.ModeAt, fmt.Sprintf("a signature cannot have mode %v", p.Mode))
 		d.Help = append(d.Help, fmt.Sprintf("declare `%s: RW %s`; each insert may then pass it as %v", p.Name.Name, c.text(p.Type), p.Mode))
+		d.Edit(c.f.At(p.ModeAt), "RW")
 	case !t.IsHandle():
 		d := c.err("E0308", p.ModeAt, fmt.Sprintf("`%s` is %s, and only handles have modes", p.Name.Name, aType(t)))
 		switch {
@@ -94,6 +95,7 @@ func (c *checker) operandType(p *syntax.Operand) *types.Type {
 			d.Help = append(d.Help, fmt.Sprintf("for one element that tasks share write `%s: %v variable[%v]`; for a number `%s: %v`", p.Name.Name, p.Mode, t, p.Name.Name, t))
 		case t.IsScalar():
 			d.Help = append(d.Help, fmt.Sprintf("write `%s: %v`", p.Name.Name, t))
+			d.Edit(c.f.At(syntax.Span{Lo: p.ModeAt.Lo, Hi: p.Type.Lo}), "")
 		}
 		return types.TInvalid
 	case t.Kind == types.Void && p.Mode == iface.Scratch:

@@ -408,9 +408,7 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 			if s.Op == "=" {
 				d.Help = append(d.Help, fmt.Sprintf("to make a new name write `let %s = %s`", id.Name, c.text(s.Value)))
 			}
-			if h := c.nearest(id.Name, func(o *types.Object) bool { return o.Kind == types.LetObject || o.Kind == types.FuncParam }); h != "" {
-				d.Help = append(d.Help, h)
-			}
+			c.meant(d, id.Name, func(o *types.Object) bool { return o.Kind == types.LetObject || o.Kind == types.FuncParam })
 			return
 		}
 		c.undefined(id, isValue)
@@ -476,6 +474,7 @@ func (c *checker) assignMismatch(s *syntax.Assign, e syntax.Expr, t *types.Type)
 			d.Help = append(d.Help, fmt.Sprintf("declare it as a float: `let %s: float = ...`", id.Name))
 		} else {
 			d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", c.text(s.Value)))
+			d.Edit(c.f.At(s.Value), "int("+c.text(s.Value)+")")
 		}
 		if s.Op == "/=" {
 			d.Help = append(d.Help, fmt.Sprintf("`/` always gives a float; to round down write `%s = %s // %s`", c.text(s.Target), c.text(s.Target), c.text(s.Value)))

@@ -177,7 +177,7 @@ func (c *checker) unknownType(e *syntax.TypeExpr, elem bool) {
 		}
 	}
 	if best, ok := near(e.Name.Name, names); ok {
-		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`?", best))
+		d.Meant(e.Name.Name, best, "")
 	} else {
 		d.Help = append(d.Help, "types: "+strings.Join(names, ", "))
 	}
@@ -364,6 +364,7 @@ func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
 	switch {
 	case want.Kind == types.Bool && got.Kind == types.Int:
 		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", c.text(e)))
+		d.Edit(c.f.At(e).After(), " != 0")
 	case want.Kind == types.View && got.IsHandle() && types.Same(want.Of, got):
 		d.Help = append(d.Help, fmt.Sprintf("declare a named view: `partition v = %s by ...`, and pass `v`", c.text(e)))
 	case want.IsHandle() && got.Kind == types.View:
@@ -379,9 +380,11 @@ func (c *checker) floatForInt(e syntax.Expr, what string) {
 	d := c.err("E0703", e, fmt.Sprintf("%s must be an int, and this is a float", what))
 	if b, ok := unparen(e).(*syntax.Binary); ok && b.Op == "/" && isType(b.X, types.Int) && isType(b.Y, types.Int) {
 		d.Help = append(d.Help, fmt.Sprintf("`/` always gives a float; write `%s // %s` to round down", c.text(b.X), c.text(b.Y)))
+		d.Edit(c.f.At(b.OpAt), "//")
 		return
 	}
 	d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", c.text(e)))
+	d.Edit(c.f.At(e), "int("+c.text(e)+")")
 }
 
 func isType(e syntax.Expr, k types.Kind) bool {

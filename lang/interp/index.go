@@ -252,6 +252,7 @@ func (m *Machine) noPart(v *View, idx []int64, d int, at, arg place, loop *loopR
 		x.Label = fmt.Sprintf("`%s` is %d in the last round", loop.name, idx[d])
 		label(x, loop.at, fmt.Sprintf("runs up to %d", idx[d]))
 		x.Help = []string{fmt.Sprintf("write `%s..%s`", loop.lo, loop.hi)}
+		x.Edit(loop.at.span(), loop.lo+".."+loop.hi)
 	} else {
 		if loop != nil {
 			label(x, loop.at, fmt.Sprintf("`%s` runs over this", loop.name))

@@ -42,6 +42,7 @@ func (a *analysis) borders() {
 			d := a.l.report("W0606", diag.Warning, o.Node.ModeAt, fmt.Sprintf("`%s` is declared W, but its body never writes it", o.Name))
 			d.Label = "promises to write every element"
 			d.Help = append(d.Help, fmt.Sprintf("write it, or declare `%s: R %s`", o.Name, a.typeText(o)))
+			d.Edit(d.Span, "R")
 			continue
 		}
 		var first, last [iface.MaxRank]*gap
@@ -205,4 +206,5 @@ func (a *analysis) reportGaps(op int, first, last []*gap) {
 		}
 	}
 	d.Help = append(d.Help, fmt.Sprintf("write them too, or declare `%s: RW %s`", o.Name, a.typeText(o)))
+	d.Edit(d.Span, "RW")
 }

@@ -176,6 +176,7 @@ func (a *analysis) runsOutside(op, axis int, index []*Expr, at syntax.Span, writ
 			lo.c += v + 1
 		}
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.newHead(lp, k, lo, hi), clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1})))))
+		d.Edit(d.Span, clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1}))))
 		return true
 	}
 	if v, isConst := low.constant(); isConst && v < 0 {
@@ -189,6 +190,7 @@ func (a *analysis) runsOutside(op, axis int, index []*Expr, at syntax.Span, writ
 			hi.c += v
 		}
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.newHead(lp, k, lo, hi), clampText("max(%s, 0)")))
+		d.Edit(d.Span, clampText("max(%s, 0)"))
 		return true
 	}
 	return false

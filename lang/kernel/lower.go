@@ -337,6 +337,7 @@ func (l *lowerer) store(s *syntax.Assign, load *Expr) *Stmt {
 			d.Labels = append(d.Labels, diag.Label{Span: l.f.At(op.Node.ModeAt), Text: "R allows reading only"})
 			if op.Node.Type != nil {
 				d.Help = append(d.Help, fmt.Sprintf("declare it `%s: RW %s`", op.Name, l.text(op.Node.Type)))
+				d.Edit(l.f.At(op.Node.ModeAt), "RW")
 			}
 		}
 	}

@@ -60,6 +60,9 @@ func (l *lowerer) pop() {
 				d := l.report("W0201", diag.Warning, e.decl, fmt.Sprintf("`%s` is never used", e.name))
 				d.Label = "its value is never read"
 				d.Help = append(d.Help, fmt.Sprintf("drop it, or call it `_%s`", e.name))
+				if d.Span.Text() == e.name {
+					d.Edit(d.Span, "_"+e.name)
+				}
 			}
 		}
 	}
@@ -154,7 +157,7 @@ func (l *lowerer) undefined(id *syntax.Ident) {
 		if e := where[best]; e != nil {
 			at = fmt.Sprintf("%s, line %d", e.short(), l.f.At(e.decl).Start.Line)
 		}
-		d.Help = append(d.Help, fmt.Sprintf("did you mean `%s` (%s)?", best, at))
+		d.Meant(id.Name, best, at)
 	}
 }
 

@@ -104,9 +104,13 @@ func (a *analysis) oneValue(each, s *Stmt, name string, shared map[string]bool) 
 		if op == "=" {
 			op = map[string]string{"sum": "+=", "prod": "*="}[fold]
 		}
-		d.Help = append(d.Help, fmt.Sprintf("write `%s %s %s`", name, op, body))
+		body = fmt.Sprintf("%s %s %s", name, op, body)
 	default:
-		d.Help = append(d.Help, fmt.Sprintf("write `%s = %s(%s, %s)`", name, fold, name, body))
+		body = fmt.Sprintf("%s = %s(%s, %s)", name, fold, name, body)
+	}
+	d.Help = append(d.Help, "write `"+body+"`")
+	if len(each.Body) == 1 { // nothing else is in the loop
+		d.Edit(a.at(each.Pos), body)
 	}
 }
 
@@ -225,6 +229,9 @@ func (a *analysis) ownElements(each *Stmt, op int, uses []access) {
 			d.Labels = append(d.Labels, diag.Label{Span: a.at(u.at), Text: round(names) + " writes this"})
 			break
 		}
+	}
+	if len(each.Domain) == 1 && each.Domain[0].Over < 0 {
+		d.Edit(a.at(syntax.Span{Lo: each.Head.Lo, Hi: each.Head.Lo + int32(len("each"))}), "for")
 	}
 	d.Label = "and reads what " + a.otherRound(each, best, offending, names, round)
 	d.Help = append(d.Help, "read from a second operand, or use `for`, which runs in order on one thread")

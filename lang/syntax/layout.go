@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // Layout pass: which newlines end a statement, and which brackets belong together.
 
 // maxNesting bounds brackets, blocks and nested expressions.
@@ -235,7 +237,7 @@ func (s *scanner) partner(t token) string {
 func (s *scanner) mismatch(o, by token) {
 	r := s.errorf(int(o.lo), int(o.hi), "E0102", "this `%s` is never closed", o.text(s.text)).labelled("opened here")
 	r.also(Span{by.lo, by.hi}, "reading stopped here")
-	r.hint("write `%s` instead of `%s`", s.partner(o), by.text(s.text))
+	r.hint("write `%s` instead of `%s`", s.partner(o), by.text(s.text)).edit(Span{by.lo, by.hi}, s.partner(o))
 }
 
 // unclosed reports the innermost open bracket, marks it and takes it off the stack.
@@ -264,13 +266,14 @@ func (s *scanner) unclosed(out []token, stack []int32, t token, where string) ([
 	r.labels[0].atEnd = t.kind == tokEOF
 	switch {
 	case !brace && t.kind == tokOp && s.line(t.lo) == s.line(last.hi):
-		r.hint("add `%s` before the `%s`", s.partner(*o), t.text(s.text))
+		r.hint("add `%s` before the `%s`", s.partner(*o), t.text(s.text)).edit(Span{t.lo, t.lo}, s.partner(*o))
 	case !brace:
-		r.hint("add `%s` at the end of line %d", s.partner(*o), s.line(last.hi))
+		r.hint("add `%s` at the end of line %d", s.partner(*o), s.line(last.hi)).edit(Span{last.hi, last.hi}, s.partner(*o))
 	case t.kind == tokEOF:
-		r.hint("add `}` where the block should end")
+		r.hint("add `}` where the block should end").edit(Span{last.hi, last.hi}, "\n"+strings.Repeat(" ", s.indent(o.lo))+"}")
 	default:
-		r.hint("add `}` before line %d", s.line(s.dedent(out[stack[n]:], stop.Lo)))
+		at := s.lines0(s.dedent(out[stack[n]:], stop.Lo))
+		r.hint("add `}` before line %d", s.line(at)).edit(Span{at, at}, strings.Repeat(" ", s.indent(o.lo))+"}\n")
 	}
 	if brace {
 		out = append(out, token{kind: tokVirtual, lo: t.lo, hi: t.lo})

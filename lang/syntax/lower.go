@@ -422,7 +422,7 @@ func (p *parser) simple(w where) Stmt {
 		word := first.text(p.text)
 		m := p.mistakeAt(p.span(from), "E0103", "`"+word+"` is not a statement")
 		if near, ok := meant(word); ok {
-			m.hint("did you mean `%s`?", near)
+			m.meant(p.span(from), near)
 		} else if word == "print" {
 			m.hint("a call has parentheses: `print(…)`")
 		}
@@ -513,14 +513,16 @@ func (p *parser) noEffect(x Expr) {
 	switch x := x.(type) {
 	case *Binary:
 		if x.Op == "==" {
-			m.hint("to assign, write `%s = %s`", src(x.X), src(x.Y))
+			m.hint("to assign, write `%s = %s`", src(x.X), src(x.Y)).edit(x.OpAt, "=")
 			return
 		}
 	case *Ident, *Selector:
 		m.hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
 		return
 	}
-	if x.Range().Hi-x.Range().Lo < 30 {
+	r := x.Range()
+	m.edit(r, "print("+p.text[r.Lo:r.Hi]+")")
+	if r.Hi-r.Lo < 30 {
 		m.hint("to see it, write `print(%s)`; to keep it, `let x = %s`", src(x), src(x))
 		return
 	}

@@ -22,6 +22,7 @@ type mistake struct {
 	label  string
 	labels []place
 	help   []string
+	edits  []edit
 
 	got    *lexer.Token // of an unexpected token
 	expect []string     // what could have stood there
@@ -33,6 +34,23 @@ type place struct {
 	at    Span
 	text  string
 	atEnd bool // of the text
+}
+
+// edit is text in place of what is at.
+type edit struct {
+	at   Span
+	text string
+}
+
+// edit adds an edit to the fix.
+func (m *mistake) edit(at Span, text string) *mistake {
+	m.edits = append(m.edits, edit{at, text})
+	return m
+}
+
+// meant says that the word at was meant to be another.
+func (m *mistake) meant(at Span, word string) *mistake {
+	return m.hint("did you mean `%s`?", word).edit(at, word)
 }
 
 // Error implements error, for the way through participle.
@@ -58,6 +76,9 @@ func (m *mistake) diagnostic(src *diag.Source) diag.Diagnostic {
 	d := diag.Diagnostic{Code: m.code, Message: m.msg, Label: m.label, Help: m.help, Span: src.Span(int(m.at.Lo), int(m.at.Hi))}
 	for _, l := range m.labels {
 		d.Labels = append(d.Labels, diag.Label{Span: src.Span(int(l.at.Lo), int(l.at.Hi)), Text: l.text})
+	}
+	for _, e := range m.edits {
+		d.Edit(src.Span(int(e.at.Lo), int(e.at.Hi)), e.text)
 	}
 	return d
 }

@@ -328,7 +328,7 @@ func (s *scanner) str(lo int, kind int8) {
 	s.emit(tokBad, lo)
 	s.toks[len(s.toks)-1].open = true
 	s.errorf(open, open+1, "E0102", "this string is never closed").labelled("opened here").
-		hint("add `\"` at the end of line %d: a string stays on its line", s.line(int32(open)))
+		hint("add `\"` at the end of line %d: a string stays on its line", s.line(int32(open))).edit(Span{int32(s.pos), int32(s.pos)}, `"`)
 }
 
 // checkUTF8 reports the first invalid byte of [lo, hi).

@@ -178,6 +178,8 @@ func (p *parser) finish(w where, from int, read bool) {
 	if read {
 		if p.startsStatement(p.pos) && !p.misspeltInsert(p.pos-1) {
 			m := p.mistakeAt(p.span(p.pos), "E0104", "two statements on one line").labelled("a new statement starts here")
+			lo := p.toks[p.pos-1].hi
+			m.edit(Span{lo, t.lo}, "\n"+p.indentOf(from))
 			if p.isBlock(p.pos - 1) {
 				m.hint("put it on its own line")
 			} else {
@@ -203,6 +205,13 @@ func (p *parser) finish(w where, from int, read bool) {
 			}
 		}
 	}
+}
+
+// indentOf is the white space at the start of the line of token i.
+func (p *parser) indentOf(i int) string {
+	lo := strings.LastIndexByte(p.text[:p.toks[i].lo], '\n') + 1
+	line := p.text[lo:p.toks[i].lo]
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
 // misspeltInsert reports whether token i is a name that most likely means insert, as
@@ -246,7 +255,7 @@ func (p *parser) trailing(from int) *mistake {
 	case t.Value == "//" || t.Value == "/" && p.is(p.pos+1, "*"):
 		m.hint("comments start with `#`")
 	case p.misspeltInsert(p.pos - 1):
-		m.hint("did you mean `insert`?")
+		m.meant(p.span(p.pos-1), "insert")
 	case t.Type == tokIdent && p.is(p.pos+1, "in") && p.meantWord(m, p.pos-1, folding):
 	case t.Type == tokIdent && p.pos > from+1 && p.meantWord(m, p.pos, linking):
 	case p.toks[from].kind == tokKeyword && p.is(from, "insert") && p.pos == from+2 && p.toks[from+1].kind == tokIdent:
@@ -582,7 +591,7 @@ func (p *parser) advise(m *mistake) *mistake {
 		m.hint("a loop has no parentheses: `for i in 0..n { ... }`")
 	case prev.kind == tokIdent && (this.kind == tokIdent || this.kind == tokString):
 		if near, ok := diag.Nearest(p.str(i-1), []string{"insert", "not"}); ok {
-			m.hint("did you mean `%s`?", near)
+			m.meant(p.span(i-1), near)
 		}
 	case p.is(i, "=") && len(m.expect) > 0 && m.expect[0] == "an operator":
 		m.hint("equality is written `==`")
@@ -598,6 +607,8 @@ func (p *parser) advise(m *mistake) *mistake {
 		m.hint("a float has a digit on both sides of the point: `0.%s`", p.str(i+1))
 	case p.is(i-1, "*") && p.is(i, "*"), p.is(i-1, "+") && p.is(i, "+"):
 		m.hint("write `x += 1`")
+	case len(m.help) == 0 && slices.Contains(m.expect, "`,`") && startsExpr(m.got):
+		m.hint("add `,` after `%s`", clip(prev.text(p.text))).edit(Span{prev.hi, prev.hi}, ",")
 	}
 	return m
 }
@@ -624,7 +635,7 @@ func (p *parser) meant(m *mistake, i int) bool {
 func (p *parser) meantWord(m *mistake, i int, words []string) bool {
 	near, ok := diag.Nearest(p.str(i), words)
 	if ok {
-		m.hint("did you mean `%s`?", near)
+		m.meant(p.span(i), near)
 	}
 	return ok
 }

@@ -5,7 +5,6 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/starpush/starpush/lang"
@@ -166,27 +165,15 @@ func (s *server) codeActions(params json.RawMessage) (any, *rpcError) {
 	return out, nil
 }
 
-var didYouMean = regexp.MustCompile("^did you mean `([^`]+)`( \\([^)]*\\))?\\?$")
-
-// fixesOf returns the edits of x with what they do. A name that was meant stands
-// for the one that the diagnostic points at.
+// fixesOf returns the edits of x with what they do.
 func fixesOf(x *lang.Diagnostic) (string, []lang.Fix) {
-	if len(x.Fixes) > 0 {
-		title := "apply the fix of " + x.Code
-		if len(x.Help) > 0 {
-			title = x.Help[0]
-		}
-		return title, x.Fixes
+	switch {
+	case len(x.Fixes) == 0:
+		return "", nil
+	case len(x.Fixes) == 1 && x.Fixes[0].Span == x.Span && len(x.Fixes[0].NewText) < 40:
+		return fmt.Sprintf("write `%s`", x.Fixes[0].NewText), x.Fixes
+	case len(x.Help) > 0:
+		return x.Help[0], x.Fixes
 	}
-	src := x.Span.Source()
-	for _, h := range x.Help {
-		m := didYouMean.FindStringSubmatch(h)
-		if m == nil || src == nil {
-			continue
-		}
-		if old := src.Text[x.Span.Start.Offset:x.Span.End.Offset]; strings.Contains(x.Message, "`"+old+"`") {
-			return fmt.Sprintf("write `%s`", m[1]), []lang.Fix{{Span: x.Span, NewText: m[1]}}
-		}
-	}
-	return "", nil
+	return "apply the fix of " + x.Code, x.Fixes
 }

@@ -307,6 +307,12 @@ func TestCodeActions(t *testing.T) {
 		strings.Replace(dot, "twice(4)", "twicr(4)", 1):                                           dot,
 		strings.Replace(dot, "blocks(8)", "blocs(8)", 1):                                          dot,
 		"import \"std/blas\" as blas\nregister x = vector[f64](4)\ninsert blas.scla(2.0, RW x)\n": "import \"std/blas\" as blas\nregister x = vector[f64](4)\ninsert blas.scal(2.0, RW x)\n",
+		"let a = [1, 2 3]\nprint(a)\n":                                                            "let a = [1, 2, 3]\nprint(a)\n",
+		"for i in 0..4 {\n    print((i + 1)\n}\n":                                                 "for i in 0..4 {\n    print((i + 1))\n}\n",
+		"if true {\n    let a = 1 print(a)\n}\n":                                                  "if true {\n    let a = 1\n    print(a)\n}\n",
+		"let n: int = 7 / 2\nprint(n)\n":                                                          "let n: int = 7 // 2\nprint(n)\n",
+		"print(\"a\nprint(\"b\")\n":                                                               "print(\"a\"\nprint(\"b\")\n",
+		"func f() {\n    print(1)\n\nfunc g() { f() }\ng()\n":                                     "func f() {\n    print(1)\n\n}\nfunc g() { f() }\ng()\n",
 	} {
 		c.open(uri, text)
 		var actions []struct {

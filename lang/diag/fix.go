@@ -1,0 +1,82 @@
+package diag
+
+// Fixes: the edits that put right what a diagnostic reports.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Edit adds an edit to the fix of d: text in place of what is at. Places without a
+// source cannot be edited.
+func (d *Diagnostic) Edit(at Span, text string) {
+	if at.src != nil {
+		d.Fixes = append(d.Fixes, Fix{Span: at, NewText: text})
+	}
+}
+
+// Meant adds the help that name was meant, and the edit that writes it where d
+// points at the word wrong. where says what name is, "param, line 3", or nothing.
+func (d *Diagnostic) Meant(wrong, name, where string) {
+	if where != "" {
+		where = " (" + where + ")"
+	}
+	d.Help = append(d.Help, fmt.Sprintf("did you mean `%s`%s?", name, where))
+	switch d.Span.Text() {
+	case wrong:
+		d.Edit(d.Span, name)
+	case `"` + wrong + `"`:
+		d.Edit(d.Span, `"`+name+`"`)
+	}
+}
+
+// Text is what stands at s, nothing when the source is not known.
+func (s Span) Text() string {
+	if s.src == nil || s.End.Offset > len(s.src.Text) || s.Start.Offset > s.End.Offset {
+		return ""
+	}
+	return s.src.Text[s.Start.Offset:s.End.Offset]
+}
+
+// Before is the empty range in front of s.
+func (s Span) Before() Span { s.End = s.Start; return s }
+
+// After is the empty range behind s.
+func (s Span) After() Span { s.Start = s.End; return s }
+
+// OwnLine is the line that s is in, with its newline, when it holds the statement
+// alone and nothing else.
+func (s Span) OwnLine(statement string) (line Span, ok bool) {
+	if s.src == nil || strings.TrimSpace(s.src.Line(s.Start.Line)) != statement {
+		return s, false
+	}
+	lo := s.src.lines[s.Start.Line-1]
+	hi := len(s.src.Text)
+	if s.Start.Line < len(s.src.lines) {
+		hi = s.src.lines[s.Start.Line]
+	}
+	return s.src.Span(lo, hi), true
+}
+
+// Apply makes the edits of fixes in the source called file, whose text is given.
+// Edits that overlap one before are left out.
+func Apply(file, text string, fixes []Fix) string {
+	fixes = slices.Clone(fixes)
+	slices.SortStableFunc(fixes, func(a, b Fix) int {
+		return cmp.Or(a.Span.Start.Offset-b.Span.Start.Offset, a.Span.End.Offset-b.Span.End.Offset)
+	})
+	var b strings.Builder
+	at := 0
+	for _, f := range fixes {
+		lo, hi := f.Span.Start.Offset, f.Span.End.Offset
+		if f.Span.File != file || lo < at || hi < lo || hi > len(text) {
+			continue
+		}
+		b.WriteString(text[at:lo])
+		b.WriteString(f.NewText)
+		at = hi
+	}
+	return b.String() + text[at:]
+}
