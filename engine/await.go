@@ -301,9 +301,9 @@ func (j *Job) stuck(needs func(*task) bool, quiet bool) *StuckError {
 	return &StuckError{Tasks: j.directly()}
 }
 
-// stuckTasks is the list of tasks of j that wait directly for closed gates and
-// held data of any job.
-func (j *Job) stuckTasks() []StuckTask {
+// Blocked lists the tasks that wait directly for what only the program can bring
+// about: closed gates, held data, tags, prepared tasks, places of a sequence.
+func (j *Job) Blocked() []StuckTask {
 	j.rt.reg.Lock()
 	defer j.rt.reg.Unlock()
 	return j.directly()

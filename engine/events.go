@@ -90,7 +90,7 @@ func (rt *Runtime) listenToCopies() {
 
 // countEars finds out who listens. Submission lock held, or nobody else there.
 func (rt *Runtime) countEars() {
-	n, copies := 0, []CopyListener(nil)
+	n, copies, choices := 0, []CopyListener(nil), []ChoiceListener(nil)
 	add := func(l Listener) {
 		if l == nil {
 			return
@@ -98,6 +98,9 @@ func (rt *Runtime) countEars() {
 		n++
 		if l, ok := l.(CopyListener); ok {
 			copies = append(copies, l)
+		}
+		if l, ok := l.(ChoiceListener); ok {
+			choices = append(choices, l)
 		}
 	}
 	add(rt.opt.Listener)
@@ -109,6 +112,10 @@ func (rt *Runtime) countEars() {
 	rt.copies.Store(nil)
 	if copies != nil {
 		rt.copies.Store(&copies)
+	}
+	rt.choices.Store(nil)
+	if choices != nil {
+		rt.choices.Store(&choices)
 	}
 	rt.ears.Store(int32(n))
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/perf"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // EventKind says what happened to a task.
@@ -59,6 +61,23 @@ type CopyEvent struct {
 type CopyListener interface {
 	Listener
 	CopyEvent(*CopyEvent)
+}
+
+// ChoiceEvent is why the policy gave a task to a worker. Another one that has nothing
+// may take it there.
+type ChoiceEvent struct {
+	Job *Job
+	ID  int64 // of the task in its job
+	sched.Choice
+	Models []perf.Estimate // what the lengths of Terms are predicted from
+}
+
+// ChoiceListener is a Listener that is told of choices, too, by policies that weigh
+// workers against each other (dm and its kin), before the task starts. The call is
+// made under the policy's lock: it must call nothing of the runtime, and must return.
+type ChoiceListener interface {
+	Listener
+	ChoiceEvent(*ChoiceEvent)
 }
 
 // sure is a Listener that returns without a panic: it needs no goroutine of its own.

@@ -54,6 +54,7 @@ type Runtime struct {
 	after        []Dependency          // of the task whose event is made
 	expected     []float64             // of PlannedTask
 	copies       atomic.Pointer[[]CopyListener]
+	choices      atomic.Pointer[[]ChoiceListener]
 	verify       *verifier // nil: kernels are not checked
 	profile      *profiler // nil: no times are taken
 
@@ -207,7 +208,7 @@ func (rt *Runtime) finish() error {
 		if stuck == nil && left {
 			stuck = &StuckError{}
 			for _, j := range jobs {
-				stuck.Tasks = append(stuck.Tasks, j.stuckTasks()...)
+				stuck.Tasks = append(stuck.Tasks, j.Blocked()...)
 			}
 		}
 		for _, j := range jobs {

@@ -6,6 +6,7 @@ package engine
 import (
 	"errors"
 
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -61,6 +62,12 @@ func (rt *Runtime) machine() sched.Machine {
 		m.Transfer = func(it *sched.Item, w int) float64 { return rt.transfer(itemTask(it), w) }
 	}
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
+	m.Explain = func() func(*sched.Item, *sched.Choice) {
+		if rt.choices.Load() == nil {
+			return nil
+		}
+		return rt.explainChoice
+	}
 	m.Data = func(it *sched.Item, visit func(id, bytes int64)) {
 		for _, op := range itemTask(it).operands() {
 			d := op.Handle.Desc()
@@ -87,4 +94,21 @@ func (rt *Runtime) energy(t *task, w int) float64 {
 	c := rt.call(t, 0, rt.arch(w))
 	defer rt.freeCall(c)
 	return t.codelet.Model.Joules(c)
+}
+
+// explainChoice tells the listener why the policy chose a worker for an item.
+func (rt *Runtime) explainChoice(it *sched.Item, c *sched.Choice) {
+	ls, t := rt.choices.Load(), itemTask(it)
+	if ls == nil || t.kind != userTask && t.kind != specialTask {
+		return
+	}
+	e := &ChoiceEvent{Job: t.job, ID: t.Order, Choice: *c, Models: make([]perf.Estimate, len(c.Terms))}
+	for i := range c.Terms {
+		if t.kind == userTask {
+			e.Models[i] = rt.modelled(t, c.Terms[i].Worker)
+		}
+	}
+	for _, l := range *ls {
+		l.ChoiceEvent(e)
+	}
 }

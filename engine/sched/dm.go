@@ -111,6 +111,9 @@ func (p *dm) Push(it *Item, from int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.chooseLocked(it, from, of, now)
+	if tell := p.m.Explain(); tell != nil {
+		p.explainLocked(tell, it, w, of, now)
+	}
 	x, e := &p.mu.workers[w], entry{it: it}
 	if pr := &of[p.of[w]]; pr.known {
 		e.length, e.known = pr.length, true

@@ -35,6 +35,11 @@ type Machine struct {
 	// about equally long, relative to other kinds, on any worker. The result
 	// can be compared. Default: all are of kind nil.
 	Kind func(it *Item) any
+	// Explain returns who wants to know why the policy gives items to workers, nil
+	// while nobody does. It is called under the policy's locks, before the item can be
+	// given out. Policies that weigh workers against each other ask; the others need
+	// not. Default: nobody.
+	Explain func() func(it *Item, c *Choice)
 	// Now is the time in seconds since some moment. Default: the machine's
 	// monotonic clock.
 	Now func() float64
@@ -82,6 +87,9 @@ func (m Machine) filled() Machine {
 	}
 	if m.Kind == nil {
 		m.Kind = func(*Item) any { return nil }
+	}
+	if m.Explain == nil {
+		m.Explain = func() func(*Item, *Choice) { return nil }
 	}
 	if m.Now == nil {
 		start := time.Now()

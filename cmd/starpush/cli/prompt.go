@@ -19,6 +19,7 @@ import (
 
 	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -79,6 +80,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	if err != nil {
 		return err
 	}
+	o.recent = &trace.Recent{}
 	rt, err := a.runtime(o)
 	if err != nil {
 		return err
@@ -107,7 +109,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shell := repl.New(repl.Config{
-		Session: session, Machine: machine{rt, session},
+		Session: session, Machine: machine{rt, session}, Recent: o.recent, Runtime: rt,
 		Out: a.con.out, Err: a.con.err, Style: a.style,
 		Paint: repl.Paint{
 			Prompt: a.painter(a.con.out, color.FgCyan),

@@ -37,6 +37,7 @@ type runFlags struct {
 	memoryFlags
 
 	recorder    *trace.Recorder // with trace or report
+	recent      *trace.Recent   // with profile, and at the prompt
 	code        []string        // -e
 	interactive bool            // -i, root only
 }
@@ -232,6 +233,9 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	}
 	if p, ok := rt.Profile(); ok && o.profile {
 		a.showProfile(p)
+		if a.json == nil {
+			io.WriteString(a.con.err, o.recent.Granularity(rt.Workers(), durationText))
+		}
 	}
 	return status(codeOf(ctx, err, true))
 }

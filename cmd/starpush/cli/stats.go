@@ -117,7 +117,7 @@ type jsonCount struct {
 // summary line.
 func (a *app) showStats(s engine.Stats) {
 	if a.json == nil {
-		io.WriteString(a.con.err, statsText(s))
+		io.WriteString(a.con.err, statsText(s)+shortTasks(s))
 		return
 	}
 	j := jsonStats{Submitted: s.Submitted, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
@@ -136,6 +136,17 @@ func (a *app) showStats(s engine.Stats) {
 		j.Workers = append(j.Workers, jsonCount{w.Name, w.Tasks, w.Time.Seconds()})
 	}
 	a.stats = j
+}
+
+// shortTasks says which codelets have tasks that cost more than they do.
+func shortTasks(s engine.Stats) string {
+	var b strings.Builder
+	for _, c := range s.Codelets {
+		if mean := c.Time / time.Duration(max(c.Tasks, 1)); c.Tasks >= 64 && mean < 20*time.Microsecond {
+			fmt.Fprintf(&b, "%s: %d tasks of %s each are too short; --profile names the insert and a better filter\n", c.Name, c.Tasks, durationText(mean))
+		}
+	}
+	return b.String()
 }
 
 // statsText is the table of --stats and of :stats.

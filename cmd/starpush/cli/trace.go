@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
@@ -17,20 +18,37 @@ import (
 // listener is who listens to a run: nobody, unless it is recorded. It is called when
 // the runtime is made.
 func (o *runFlags) listener() engine.Listener {
-	o.recorder = nil
-	if o.trace == "" && o.report == "" {
-		return nil
+	var all engine.Listener
+	if o.recorder = nil; o.trace != "" || o.report != "" {
+		o.recorder = &trace.Recorder{}
+		all = o.recorder
 	}
-	o.recorder = &trace.Recorder{}
-	return o.recorder
+	if o.recent == nil && o.profile {
+		o.recent = &trace.Recent{}
+	}
+	if o.recent != nil {
+		all = trace.Both(o.recent, all)
+	}
+	return all
 }
 
 // observe are the options of a run that is recorded.
 func (o *runFlags) observe() []lang.Option {
-	if o.recorder == nil {
+	var views []func([]*datamgr.Handle, func(int) string)
+	if o.recorder != nil {
+		views = append(views, o.recorder.View)
+	}
+	if o.recent != nil {
+		views = append(views, o.recent.View)
+	}
+	if len(views) == 0 {
 		return nil
 	}
-	return []lang.Option{lang.ObserveViews(o.recorder.View)}
+	return []lang.Option{lang.ObserveViews(func(parts []*datamgr.Handle, name func(int) string) {
+		for _, v := range views {
+			v(parts, name)
+		}
+	})}
 }
 
 // writeTraces writes what was recorded; also of a run that failed.

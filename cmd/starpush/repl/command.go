@@ -43,7 +43,7 @@ func commandTable() []command {
 		{name: "save", args: "FILE", doc: "write the statements that ran without error", run: (*Shell).save},
 		{name: "check", args: "FILE", doc: "what is wrong with a script, without running it", run: (*Shell).check},
 		{name: "fmt", doc: "the last statement in canonical layout", run: (*Shell).format},
-		{name: "explain", args: "CODE", doc: "what a diagnostic such as E0401 means", run: (*Shell).explain},
+		{name: "explain", args: "CODE|task N|blocked|granularity", doc: "a diagnostic such as E0401; a task; what waits; sizes", run: (*Shell).explain},
 		{name: "set", args: "[NAME VALUE]", doc: "how the prompt behaves: timing, autoprint, bell, width", run: (*Shell).set},
 		{name: "reset", args: "[handles]", doc: "forget all names, or the data only", run: (*Shell).reset},
 		{name: "quit", args: "[STATUS]", doc: "leave; so does Ctrl-D", run: (*Shell).quit},

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
 )
 
 // Complete is the Completer of the Shell: candidates for the end of text[:offset].
@@ -35,6 +37,21 @@ func (s *Shell) Complete(text string, offset int) (replace int, candidates []Can
 			return s.sessionCandidates(rest, len(rest))
 		case "help":
 			return words1(word, topicNames())
+		case "explain":
+			return words1(word, append(explainWords, codeNames()...))
+		case "set":
+			return words1(word, settingNames())
+		case "stats":
+			return words1(word, []string{"reset"})
+		case "trace":
+			if strings.TrimSpace(rest) == word {
+				return words1(word, []string{"start", "stop"})
+			}
+			return files(word, ".json")
+		case "check":
+			return files(word, ".spu")
+		case "plan", "bench":
+			return s.sessionCandidates(rest, len(rest))
 		case "reset":
 			return words1(word, []string{"handles"})
 		case "time":
@@ -53,6 +70,20 @@ func (s *Shell) Complete(text string, offset int) (replace int, candidates []Can
 		return files(file, suffixes...)
 	}
 	return s.sessionCandidates(text, len(head))
+}
+
+func codeNames() (out []string) {
+	for _, c := range diag.Codes() {
+		out = append(out, c.Code)
+	}
+	return out
+}
+
+func settingNames() (out []string) {
+	for _, o := range settings() {
+		out = append(out, o.name)
+	}
+	return out
 }
 
 func commandNames(prefix string) (int, []Candidate) {

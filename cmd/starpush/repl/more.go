@@ -204,20 +204,6 @@ func (s *Shell) format(_ context.Context, args string) {
 	s.complain("there is no statement yet")
 }
 
-// explain writes the page about a diagnostic.
-func (s *Shell) explain(_ context.Context, code string) {
-	if code == "" {
-		s.usage("explain")
-		return
-	}
-	page, ok := lang.Explain(strings.ToUpper(code))
-	if !ok {
-		s.complain("there is no diagnostic `%s`; codes look like E0401", code)
-		return
-	}
-	fmt.Fprintln(s.Out, s.markdown(page))
-}
-
 // reset forgets names.
 func (s *Shell) reset(_ context.Context, args string) {
 	if args != "" && args != "handles" {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -47,6 +48,9 @@ type Config struct {
 	Params func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error)
 	// Check compiles a script for :check.
 	Check func(ctx context.Context, name string, src []byte) lang.Diagnostics
+	// Recent listens to the tasks of Runtime, for :explain; nil: nobody does.
+	Recent  *trace.Recent
+	Runtime *engine.Runtime
 	// Listen changes who listens to tasks, for :trace; nil forbids it.
 	Listen func(engine.Listener) error
 	// Edit lets the person change a text in an editor; nil: there is none.
@@ -85,6 +89,7 @@ type Shell struct {
 	now     func() time.Time
 	busy    atomic.Bool // a statement runs
 	tracing *tracing    // :trace start
+	forgets bool        // :set explain off
 }
 
 // New makes a Shell.

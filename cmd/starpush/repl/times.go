@@ -61,6 +61,11 @@ func (s *Shell) bench(ctx context.Context, src string) {
 		s.fail("wait", before, err)
 		return
 	}
+	if s.Listen != nil && s.tracing == nil { // nobody listens to what is measured
+		if err := s.Listen(nil); err == nil {
+			defer s.listen(ctx, nil)
+		}
+	}
 	var runs []time.Duration
 	tasks := 0
 	for range benchRuns + 1 {

@@ -155,34 +155,38 @@ type setting struct {
 	set               func(*Shell, string) bool // false: no such value
 }
 
-var settings = []setting{
-	{"timing", "on|off", "time of every statement", func(s *Shell) string { return onOff(s.timing) },
-		func(s *Shell, v string) bool { return setOnOff(&s.timing, v) }},
-	{"autoprint", "on|off", "an expression shows its value", func(s *Shell) string { return onOff(!s.silent) },
-		func(s *Shell, v string) bool {
-			on := !s.silent
-			ok := setOnOff(&on, v)
-			s.silent = !on
-			return ok
+// settings lists them. A function and not a variable, because one of them listens.
+func settings() []setting {
+	return []setting{
+		{"timing", "on|off", "time of every statement", func(s *Shell) string { return onOff(s.timing) },
+			func(s *Shell, v string) bool { return setOnOff(&s.timing, v) }},
+		{"autoprint", "on|off", "an expression shows its value", func(s *Shell) string { return onOff(!s.silent) },
+			func(s *Shell, v string) bool {
+				on := !s.silent
+				ok := setOnOff(&on, v)
+				s.silent = !on
+				return ok
+			}},
+		{"bell", "on|off", "rings when a statement took 5 s or more", func(s *Shell) string { return onOff(s.bell) },
+			func(s *Shell, v string) bool { return setOnOff(&s.bell, v) }},
+		{"width", "auto|N", "columns of messages", func(s *Shell) string {
+			if s.width == 0 {
+				return "auto"
+			}
+			return strconv.Itoa(s.width)
+		}, func(s *Shell, v string) bool {
+			n, err := strconv.Atoi(v)
+			if v == "auto" {
+				n, err = 0, nil
+			}
+			if err != nil || v != "auto" && n < 20 {
+				return false
+			}
+			s.width = n
+			return true
 		}},
-	{"bell", "on|off", "rings when a statement took 5 s or more", func(s *Shell) string { return onOff(s.bell) },
-		func(s *Shell, v string) bool { return setOnOff(&s.bell, v) }},
-	{"width", "auto|N", "columns of messages", func(s *Shell) string {
-		if s.width == 0 {
-			return "auto"
-		}
-		return strconv.Itoa(s.width)
-	}, func(s *Shell, v string) bool {
-		n, err := strconv.Atoi(v)
-		if v == "auto" {
-			n, err = 0, nil
-		}
-		if err != nil || v != "auto" && n < 20 {
-			return false
-		}
-		s.width = n
-		return true
-	}},
+		{"explain", "on|off", "tasks are remembered for :explain", func(s *Shell) string { return onOff(!s.forgets) }, (*Shell).setExplain},
+	}
 }
 
 func onOff(on bool) string {
@@ -205,13 +209,13 @@ func (s *Shell) set(_ context.Context, args string) {
 	words := strings.Fields(args)
 	if len(words) == 0 {
 		var rows [][2]string
-		for _, o := range settings {
+		for _, o := range settings() {
 			rows = append(rows, [2]string{o.name, fmt.Sprintf("%-4s  %s (%s)", o.get(s), o.doc, o.values)})
 		}
 		fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
 		return
 	}
-	for _, o := range settings {
+	for _, o := range settings() {
 		if o.name != words[0] {
 			continue
 		}

@@ -42,7 +42,7 @@ func (s *Shell) trace(ctx context.Context, args string) {
 	}
 }
 
-// listen changes who listens, once no task is left.
+// listen changes who listens besides what :explain goes by, once no task is left.
 func (s *Shell) listen(ctx context.Context, l engine.Listener) bool {
 	before := s.Session.Stats()
 	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
@@ -50,7 +50,7 @@ func (s *Shell) listen(ctx context.Context, l engine.Listener) bool {
 		s.fail("wait", before, err)
 		return false
 	}
-	if err := s.Listen(l); err != nil {
+	if err := s.Listen(s.listener(l)); err != nil {
 		s.complain("%v", err)
 		return false
 	}
