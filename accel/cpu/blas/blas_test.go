@@ -214,13 +214,31 @@ var (
 
 // shapes have empty, tiny and larger sizes, on both sides of the sizes from
 // which the library is called.
-var shapes = [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {3, 5, 2}, {16, 17, 18}, {33, 40, 21}, {70, 30, 65}}
+var shapes = [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {3, 5, 2}, {16, 17, 18}, {33, 40, 21}, {70, 36, 65}, {36, 70, 130}}
 
 func TestGemm(t *testing.T) { each(t, gemm[float32], gemm[float64]) }
 
+// cutting is a provider's Gemm by blocks, whatever the library does.
+type cutting[T Float] struct{ Routines[T] }
+
+func (r cutting[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	if m*n*k == 0 || alpha == 0 {
+		r.Routines.Gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	gemmByBlocks(func(m, n, k int, a, b []T, beta T, c []T) {
+		r.Routines.Gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	}, ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc)
+}
+
+func TestGemmByBlocks(t *testing.T) {
+	each(t, func(t *testing.T, r Routines[float32]) { gemm[float32](t, cutting[float32]{r}) },
+		func(t *testing.T, r Routines[float64]) { gemm[float64](t, cutting[float64]{r}) })
+}
+
 func gemm[T Float](t *testing.T, r Routines[T]) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, s := range shapes {
+	for _, s := range append(shapes, [3]int{103, 97, 101}) { // the last one is cut
 		for _, ta := range transes {
 			for _, tb := range transes {
 				for _, alpha := range scales {

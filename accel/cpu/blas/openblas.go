@@ -85,6 +85,7 @@ func newLibrary(path string, handle uintptr) (*library, error) {
 	if l.f64, err = newRoutines(handle, "d", slots, gonum64); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	l.f64.cuts = coreName(handle) == "SkylakeX"
 	return l, nil
 }
 
@@ -131,6 +132,8 @@ type libRoutines[T Float] struct {
 	// vectors need no work space.
 	slots *slots
 	pool  sync.Pool // of *libArgs[T]
+
+	cuts bool // products of some sizes go to the library in blocks
 }
 
 // libArgs is what one call passes by reference.

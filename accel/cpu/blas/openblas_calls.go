@@ -114,6 +114,17 @@ func (r *libRoutines[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda int
 		return
 	}
 	checkGemm(ta, tb, m, n, k, a, lda, b, ldb, c, ldc)
+	if r.cuts && worthCutting(m, n, k, lda, ldb, ldc) {
+		gemmByBlocks(func(m, n, k int, a, b []T, beta T, c []T) {
+			r.product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		}, ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	r.product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// product is Gemm as one call of the library.
+func (r *libRoutines[T]) product(ta, tb Trans, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	p := r.begin(volume(m, n, k))
 	defer r.end(p)
 	p.ta, p.tb, p.m, p.n, p.k = transFlag(ta), transFlag(tb), int64(n), int64(m), int64(k)
@@ -177,7 +188,9 @@ func (r *libRoutines[T]) Trsm(side Side, uplo Uplo, ta Trans, diag Diag, m, n in
 		return
 	}
 	checkTriangle(side, m, n, a, lda, b, ldb)
-	r.triangle(r.trsm, side, uplo, ta, diag, m, n, alpha, a, lda, b, ldb)
+	trsm(r, func(m, n int, alpha T, a, b []T) {
+		r.triangle(r.trsm, side, uplo, ta, diag, m, n, alpha, a, lda, b, ldb)
+	}, side, uplo, ta, m, n, alpha, a, lda, b, ldb)
 }
 
 // triangle calls trmm or trsm, whose arguments are the same.
