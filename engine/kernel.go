@@ -165,6 +165,11 @@ func onStack(where uintptr) bool {
 	}
 }
 
+// InKernel reports whether the caller runs inside a kernel or a hook: there calls
+// that wait return ErrWouldDeadlock. It costs a look at the caller's stack while
+// kernels of rt run.
+func (rt *Runtime) InKernel() bool { return rt.mayBeInKernel() }
+
 // mayBeInKernel is inKernel, for calls on rt: cheap while no kernel runs.
 func (rt *Runtime) mayBeInKernel() bool {
 	if rt.hooks.Load() > 0 {

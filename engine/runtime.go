@@ -141,6 +141,16 @@ func (rt *Runtime) Sequential() bool { return rt.opt.Sequential }
 // Began is when the runtime was made: the times of TaskProfile are taken from there.
 func (rt *Runtime) Began() time.Time { return rt.began }
 
+// Closed reports whether Close was called, or New did not make rt.
+func (rt *Runtime) Closed() bool {
+	if rt.reg == nil {
+		return true
+	}
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	return rt.closed
+}
+
 // Close waits for all tasks and callbacks, stops the workers and frees all data
 // that has no host memory. When tasks are left that wait for closed gates or held
 // data while nothing else goes on, it cancels them and returns a *StuckError.

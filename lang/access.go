@@ -41,8 +41,8 @@ type Access[T Elem] struct {
 // error says so when T is not h's element type, when h has no value to read, or
 // when the task that should have written it failed.
 func Acquire[T Elem](ctx context.Context, h *Handle, m Mode) (*Access[T], error) {
-	if h == nil {
-		return nil, fmt.Errorf("lang: Acquire of a nil handle")
+	if !h.Exists() {
+		return nil, fmt.Errorf("lang: Acquire of no handle: nil, or not from an instance")
 	}
 	if m != R && m != W && m != RW {
 		return nil, fmt.Errorf("lang: Acquire of %v in mode %v; the modes are R, W and RW", h, m)
@@ -61,7 +61,7 @@ func Acquire[T Elem](ctx context.Context, h *Handle, m Mode) (*Access[T], error)
 // Slice returns the memory itself, row by row; nil if rows are not adjacent, and
 // after Release.
 func (a *Access[T]) Slice() []T {
-	if a.released || !a.buf.Contiguous() {
+	if !a.held() || !a.buf.Contiguous() {
 		return nil
 	}
 	return iface.Slice[T](&a.buf)
@@ -70,18 +70,25 @@ func (a *Access[T]) Slice() []T {
 // Row returns row i of a matrix, the memory itself. It is nil after Release, for
 // other kinds of data, and for a row that does not exist.
 func (a *Access[T]) Row(i int) []T {
-	if a.released || a.buf.Rank != 2 || i < 0 || i >= a.buf.Dim[0] {
+	if !a.held() || a.buf.Rank != 2 || i < 0 || i >= a.buf.Dim[0] {
 		return nil
 	}
 	return iface.Row[T](&a.buf, i)
 }
 
-// Shape returns the sizes, one for each index.
-func (a *Access[T]) Shape() []int { return a.buf.Shape() }
+// Shape returns the sizes, one for each index; also after Release.
+func (a *Access[T]) Shape() []int {
+	if a == nil {
+		return nil
+	}
+	return a.buf.Shape()
+}
+
+func (a *Access[T]) held() bool { return a != nil && a.a != nil && !a.released }
 
 // Release gives the data back. It is idempotent; the slices are invalid afterwards.
 func (a *Access[T]) Release() error {
-	if a.released {
+	if !a.held() {
 		return nil
 	}
 	a.released = true
@@ -91,8 +98,8 @@ func (a *Access[T]) Release() error {
 // Value acquires the variable h in mode R, reads its element and releases it.
 func Value[T Elem](ctx context.Context, h *Handle) (T, error) {
 	var zero T
-	if h == nil {
-		return zero, fmt.Errorf("lang: Value of a nil handle")
+	if !h.Exists() {
+		return zero, fmt.Errorf("lang: Value of no handle: nil, or not from an instance")
 	}
 	if d := h.Desc(); d.Kind != iface.Variable {
 		return zero, fmt.Errorf("lang: Value: %s is a %v, not a variable", h.Name(), h.Type())

@@ -41,6 +41,10 @@ type NameAt struct {
 // Analyze parses and checks src and all it imports, as Compile does, and keeps
 // what it found out.
 func (c *Compiler) Analyze(ctx context.Context, name string, src []byte) (a *Analysis) {
+	ctx = interp.Context(ctx)
+	if c == nil {
+		c = &Compiler{}
+	}
 	a = &Analysis{comp: c, src: diag.NewSource(name, string(src))}
 	defer func() {
 		if r := recover(); r != nil {

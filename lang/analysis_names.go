@@ -161,7 +161,7 @@ func CheckName(text string) error {
 // editor asks that before it renames: the new name could be taken, hide another
 // one, or be hidden.
 func (a *Analysis) SameMeaning(b *Analysis) error {
-	if len(a.units) != len(b.units) || len(a.units) == 0 {
+	if b == nil || len(a.units) != len(b.units) || len(a.units) == 0 {
 		return errors.New("the imports would change")
 	}
 	where := func(x *Analysis) map[string]map[int]int { // file, offset: number of the name

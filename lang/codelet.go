@@ -24,13 +24,28 @@ type Codelet struct {
 }
 
 // Name returns the name in the language.
-func (c *Codelet) Name() string { return c.sig.Name }
+func (c *Codelet) Name() string {
+	if c == nil || c.sig == nil {
+		return ""
+	}
+	return c.sig.Name
+}
 
 // Signature returns the signature as given to NewCodelet.
-func (c *Codelet) Signature() string { return c.sig.Text }
+func (c *Codelet) Signature() string {
+	if c == nil || c.sig == nil {
+		return ""
+	}
+	return c.sig.Text
+}
 
 // Engine returns the codelet as the engine sees it, for tasks submitted from Go.
-func (c *Codelet) Engine() *engine.Codelet { return c.eng }
+func (c *Codelet) Engine() *engine.Codelet {
+	if c == nil {
+		return nil
+	}
+	return c.eng
+}
 
 // codeletBuild collects what the options of NewCodelet say.
 type codeletBuild struct {
@@ -58,6 +73,9 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 	}
 	b := &codeletBuild{sig: sig}
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o(b); err != nil {
 			return nil, fmt.Errorf("lang: codelet %s: %w", sig.Name, err)
 		}
@@ -87,7 +105,8 @@ func operandModes(sig *types.Signature) []iface.AccessMode {
 }
 
 // CPU gives one implementation; several may be given. fn must not keep the Task
-// or what it returns. A panic in fn fails the task, as an error does.
+// or what it returns, and cannot use the Instance or Session whose task it is: their
+// methods return an error there. A panic in fn fails the task, as an error does.
 func CPU(fn func(*Task) error) CodeletOption {
 	return func(b *codeletBuild) error {
 		if fn == nil {
@@ -136,7 +155,13 @@ func Pure() CodeletOption {
 // ShapeRule gives a check of sizes that runs at every insert, before the task
 // exists. Its error is reported with the insert (E0702).
 func ShapeRule(fn func(Shapes) error) CodeletOption {
-	return func(b *codeletBuild) error { b.shape = fn; return nil }
+	return func(b *codeletBuild) error {
+		if fn == nil {
+			return fmt.Errorf("ShapeRule: the function is nil")
+		}
+		b.shape = fn
+		return nil
+	}
 }
 
 func shapeRule(sig *types.Signature, fn func(Shapes) error) func([]iface.Desc, []iface.Scalar) error {

@@ -4,6 +4,7 @@ package lang
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -47,7 +48,7 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 		return nil
 	}
 	for _, k := range cfg.Codelets {
-		if k == nil {
+		if k == nil || k.sig == nil {
 			return nil, fmt.Errorf("lang: NewCompiler: a codelet is nil")
 		}
 		if err := add(k.Name(), "codelet"); err != nil {
@@ -56,7 +57,7 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 		c.env.Codelets = append(c.env.Codelets, codeletObject(k.sig, k.eng))
 	}
 	for _, f := range cfg.Funcs {
-		if f == nil {
+		if f == nil || f.f == nil {
 			return nil, fmt.Errorf("lang: NewCompiler: a function is nil")
 		}
 		if err := add(f.Name(), "function"); err != nil {
@@ -65,7 +66,7 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 		c.env.Funcs = append(c.env.Funcs, &types.Object{Name: f.f.Name, Kind: types.FuncObject, Doc: f.f.Doc, Sig: f.f.Sig, Host: f.f})
 	}
 	for _, f := range cfg.Filters {
-		if f == nil {
+		if f == nil || f.f == nil {
 			return nil, fmt.Errorf("lang: NewCompiler: a filter is nil")
 		}
 		if err := add(f.f.Name, "filter"); err != nil {
@@ -74,13 +75,15 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 		c.env.Filters = append(c.env.Filters, &types.Object{Name: f.f.Name, Kind: types.FilterObject, Doc: f.f.Doc, Sig: f.f.Sig, Host: f.f})
 	}
 	for name, m := range cfg.Modules {
-		if m == nil || name == "" || strings.HasSuffix(name, ".spu") {
+		if m == nil || m.members == nil || name == "" || strings.HasSuffix(name, ".spu") {
 			return nil, fmt.Errorf("lang: NewCompiler: module %q: host modules are not nil and have names without .spu", name)
 		}
 		c.env.Modules[name] = &types.Module{Name: name, Members: m.members}
 	}
 	return c, nil
 }
+
+var errNoCompiler = errors.New("lang: the Compiler is nil; NewCompiler makes one, unless it returns an error")
 
 // envFor returns the environment with file imports bound to ctx.
 func (c *Compiler) envFor(ctx context.Context) *check.Env {
@@ -132,7 +135,11 @@ func (e *loadError) Near() []string { return e.near }
 // Compile parses, resolves and checks src and all it imports. The Program is nil
 // exactly when diags.Err() is not nil.
 func (c *Compiler) Compile(ctx context.Context, name string, src []byte) (p *Program, diags Diagnostics) {
+	ctx = interp.Context(ctx)
 	source := diag.NewSource(name, string(src))
+	if c == nil {
+		return nil, Diagnostics{internal(source, errNoCompiler)}
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			p, diags = nil, Diagnostics{internal(source, r)}
@@ -166,5 +173,8 @@ func diagnosticOf(src *diag.Source, err error) Diagnostic {
 // NewSession starts a session on rt. Its options are those of a run. The engine's
 // runtime must outlive it. A mistake in an option is the error of every Eval.
 func (c *Compiler) NewSession(rt *engine.Runtime, opts ...Option) *Session {
+	if c == nil {
+		return &Session{comp: &Compiler{}, err: errNoCompiler}
+	}
 	return newSession(c, rt, opts)
 }

@@ -75,7 +75,10 @@ func goElem(k reflect.Kind) iface.Elem {
 // adaptFunc checks fn against sig and wraps it.
 func adaptFunc(sig *types.Signature, fn any) (engine.Impl, error) {
 	v := reflect.ValueOf(fn)
-	if !v.IsValid() || v.Kind() != reflect.Func || v.IsNil() {
+	if v.IsValid() && v.Kind() == reflect.Func && v.IsNil() {
+		return nil, fmt.Errorf("CPUFunc: the function is nil")
+	}
+	if !v.IsValid() || v.Kind() != reflect.Func {
 		return nil, fmt.Errorf("CPUFunc wants a Go function, got %T", fn)
 	}
 	t := v.Type()

@@ -87,7 +87,9 @@ func MatrixOf[T Elem](s []T, rows, cols, ld int, opts ...DataOption) (*Data, err
 
 func newData(b interp.Binding, opts []DataOption) *Data {
 	for _, o := range opts {
-		o(&b)
+		if o != nil {
+			o(&b)
+		}
 	}
 	return &Data{b: b}
 }

@@ -32,13 +32,21 @@ func NewFunc(signature string, fn func(ctx context.Context, args []any) (any, er
 
 // Doc returns f with documentation for :doc and editors.
 func (f *Func) Doc(text string) *Func {
+	if f == nil || f.f == nil {
+		return f
+	}
 	c := *f.f
 	c.Doc = text
 	return &Func{&c}
 }
 
 // Name returns the name in the language.
-func (f *Func) Name() string { return f.f.Name }
+func (f *Func) Name() string {
+	if f == nil || f.f == nil {
+		return ""
+	}
+	return f.f.Name
+}
 
 // A Filter is a way of splitting data that scripts may use in partition. It is
 // immutable.

@@ -38,7 +38,7 @@ func Bind(name string, d *Data) Option {
 // Late replaces the host function of the same name and signature for this run only.
 func Late(f *Func) Option {
 	return func(c *runConfig) {
-		if f != nil {
+		if f != nil && f.f != nil {
 			c.Late = append(c.Late, f.f)
 		}
 	}

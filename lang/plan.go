@@ -32,6 +32,8 @@ type Plan struct {
 	simulate func() *graph.Schedule
 }
 
+var errNoPlan = errors.New("lang: there is no plan; Program.Plan makes one, unless it returns an error")
+
 // planCode is the code of a program for plans, made when somebody plans.
 type planCode struct {
 	once sync.Once
@@ -62,6 +64,9 @@ func (p *Plan) setGraph(g *graph.Graph) {
 }
 
 func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, opts []Option) (*graph.Recorder, int, error) {
+	if p.none() {
+		return nil, 0, errNoProgram
+	}
 	p.planned.once.Do(func() { p.planned.code, p.planned.err = interp.CompilePlan(p.checked) })
 	if p.planned.err != nil {
 		return nil, 0, p.planned.err
@@ -73,15 +78,28 @@ func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, opts 
 // Run runs the program that was planned, with the same options, on rt: it submits the
 // tasks of the graph, as far as that is exact.
 func (p *Plan) Run(ctx context.Context, rt *engine.Runtime) (*Instance, error) {
+	if p == nil || p.prog == nil {
+		return nil, errNoPlan
+	}
 	return p.prog.Run(ctx, rt, p.opts...)
 }
 
 // Measures returns figures about the graph: counts, the critical path.
-func (p *Plan) Measures() *graph.Measures { return p.measure() }
+func (p *Plan) Measures() *graph.Measures {
+	if p == nil || p.measure == nil {
+		return &graph.Measures{}
+	}
+	return p.measure()
+}
 
 // Schedule predicts a run on the machine of the plan: its time, what is copied, the
 // most memory in use on each node.
-func (p *Plan) Schedule() *graph.Schedule { return p.simulate() }
+func (p *Plan) Schedule() *graph.Schedule {
+	if p == nil || p.simulate == nil {
+		return &graph.Schedule{}
+	}
+	return p.simulate()
+}
 
 // GraphFormat and GraphUnit are what Graph takes; see package graph.
 type (
@@ -91,6 +109,12 @@ type (
 
 // Graph draws a plan.
 func Graph(w io.Writer, g *Plan, f GraphFormat, by GraphUnit) error {
+	switch {
+	case g == nil || g.Graph == nil:
+		return errNoPlan
+	case w == nil:
+		return errors.New("lang: Graph: the writer is nil")
+	}
 	return graph.Write(w, g.Graph, f, by)
 }
 

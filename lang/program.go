@@ -4,6 +4,7 @@ package lang
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -21,6 +22,11 @@ type Program struct {
 	code    *interp.Program
 	planned *planCode
 }
+
+var errNoProgram = errors.New("lang: there is no program; Compile makes one, unless it reports errors")
+
+// none reports whether p is nil or was not made by Compile.
+func (p *Program) none() bool { return p == nil || p.code == nil }
 
 // ParamInfo describes one param of a script.
 type ParamInfo struct {
@@ -51,6 +57,9 @@ type CodeletInfo struct {
 
 // Params lists the params of the script in the order of their statements.
 func (p *Program) Params() []ParamInfo {
+	if p.none() {
+		return nil
+	}
 	var out []ParamInfo
 	for _, q := range p.code.Params() {
 		out = append(out, ParamInfo(q))
@@ -60,6 +69,9 @@ func (p *Program) Params() []ParamInfo {
 
 // Externs lists data and codelets that the host must supply.
 func (p *Program) Externs() []ExternInfo {
+	if p.none() {
+		return nil
+	}
 	var out []ExternInfo
 	for _, q := range p.code.Externs() {
 		out = append(out, ExternInfo(q))
@@ -69,6 +81,9 @@ func (p *Program) Externs() []ExternInfo {
 
 // Funcs lists the functions that Call can reach, sorted by name.
 func (p *Program) Funcs() []FuncInfo {
+	if p.none() {
+		return nil
+	}
 	var out []FuncInfo
 	for _, o := range p.checked.Main.Objects {
 		if o.Kind == types.FuncObject && o.Node != nil && !strings.HasPrefix(o.Name, "_") {
@@ -81,6 +96,9 @@ func (p *Program) Funcs() []FuncInfo {
 
 // Codelets lists the codelets that the script declares, sorted by name.
 func (p *Program) Codelets() []CodeletInfo {
+	if p.none() {
+		return nil
+	}
 	var out []CodeletInfo
 	for _, o := range p.checked.Main.Objects {
 		if o.Kind == types.CodeletObject && o.Node != nil {
@@ -109,6 +127,9 @@ func (p *Program) Run(ctx context.Context, rt *engine.Runtime, opts ...Option) (
 // Start executes the script and returns as soon as everything is submitted. When
 // ctx ends before the next Wait or Close has returned, the tasks are cancelled.
 func (p *Program) Start(ctx context.Context, rt *engine.Runtime, opts ...Option) (*Instance, error) {
+	if p.none() {
+		return nil, errNoProgram
+	}
 	cfg := p.comp.runConfig(rt, opts)
 	m, err := interp.Start(ctx, p.code, cfg)
 	if err != nil {

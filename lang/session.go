@@ -132,7 +132,7 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 			err = &d
 		}
 	}()
-	s.ctx.Context = ctx
+	s.ctx.Context = interp.Context(ctx)
 	defer func() { s.ctx.Context = context.Background() }()
 	unit, ds := s.checker.Entry(source)
 	ds = s.comp.cfg.Warnings.apply(ds)

@@ -3,6 +3,7 @@ package diag
 // Render: diagnostics as text for people, with the source lines they speak of.
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sort"
@@ -28,6 +29,9 @@ const (
 // code and message are written once, with the lines of the further places. It returns
 // the first error of w.
 func (ds Diagnostics) Render(w io.Writer, st Style) error {
+	if w == nil {
+		return errors.New("diagnostics cannot be written: the writer is nil")
+	}
 	type key struct {
 		sev       Severity
 		code, msg string

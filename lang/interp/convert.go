@@ -44,6 +44,15 @@ func fromHost(v any, t *types.Type) (any, error) {
 		if v == nil {
 			return nil, fmt.Errorf("nil where %s belongs", article(t.String()))
 		}
+		switch x := v.(type) {
+		case *Handle:
+			if !x.Exists() {
+				return nil, fmt.Errorf("a handle of no run where %s belongs", article(t.String()))
+			}
+			return nil, fmt.Errorf("%s where %s belongs", article(x.typ.String()), article(t.String()))
+		case *View:
+			return nil, fmt.Errorf("a view where %s belongs", article(t.String()))
+		}
 		return nil, fmt.Errorf("%T where %s belongs", v, article(t.String()))
 	}
 	r := reflect.ValueOf(v)
@@ -106,9 +115,9 @@ func fromHost(v any, t *types.Type) (any, error) {
 func fits(v any, t *types.Type) bool {
 	switch x := v.(type) {
 	case *Handle:
-		return x != nil && t.IsHandle() && types.Same(t, x.typ)
+		return x.Exists() && t.IsHandle() && types.Same(t, x.typ)
 	case *View:
-		return x != nil && t.Kind == types.View && (t.Of == nil || types.Same(t.Of, x.partType))
+		return x != nil && x.v != nil && t.Kind == types.View && (t.Of == nil || types.Same(t.Of, x.partType))
 	case Range:
 		return t.Kind == types.Range
 	case *Task:

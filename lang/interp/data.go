@@ -28,6 +28,10 @@ type Handle struct {
 	fold  string // of a whole datum registered with reduce = sum, prod, min or max
 }
 
+// Exists reports whether h is data of a run, dead or alive, and neither nil nor a
+// Handle that somebody else made.
+func (h *Handle) Exists() bool { return h != nil && h.h != nil }
+
 // Name returns the name in the script, such as "x" or "x[3]".
 func (h *Handle) Name() string {
 	if n := h.h.Name(); n != "" {
@@ -103,8 +107,13 @@ type View struct {
 // Count returns the number of parts.
 func (v *View) Count() int { return len(v.parts) }
 
-// Part returns part k, counted row by row.
-func (v *View) Part(k int) *Handle { return &v.parts[k] }
+// Part returns part k, counted row by row; nil: there is none.
+func (v *View) Part(k int) *Handle {
+	if k < 0 || k >= len(v.parts) {
+		return nil
+	}
+	return &v.parts[k]
+}
 
 // Name returns the name of the view in the script; that of its data for a default
 // view.

@@ -82,7 +82,7 @@ type Machine struct {
 
 	pending []*engine.TaskError // failures not raised yet
 	causes  []error             // why calls were cancelled, as reported
-	watch   func() bool         // stops the watch on the context given to Start
+	watch   func()              // stops the watch on the context given to Start
 	runCtx  context.Context     // that context; nil once the watch is over
 	started context.CancelFunc
 	entered int // nesting of entry points
@@ -118,6 +118,9 @@ type raised struct{ err error }
 func newMachine(p *Program, cfg *Config) (*Machine, error) {
 	if cfg.Runtime == nil {
 		return nil, errors.New("lang: the engine's runtime is nil")
+	}
+	if cfg.Runtime.Closed() {
+		return nil, fmt.Errorf("lang: the engine's runtime: %w", engine.ErrClosed)
 	}
 	m := &Machine{prog: p, cfg: cfg, rt: cfg.Runtime, devices: newDevices(cfg.Runtime), stdout: cfg.Stdout,
 		late: map[string]*HostFunc{}, params: map[string]any{}, binds: map[string]*Binding{}}
@@ -156,7 +159,10 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 	}
 	m.job = m.rt.NewJob(context.Background(), o)
 	if cfg.Observe != nil {
-		cfg.Observe(m.job)
+		if err := protect(func() error { cfg.Observe(m.job); return nil }); err != nil {
+			m.job.Close()
+			return nil, fmt.Errorf("lang: Observe: %w", err)
+		}
 	}
 	return m, nil
 }
@@ -191,16 +197,22 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	}
 	run, cancel := m.bound(ctx)
 	m.started, m.runCtx = cancel, run
-	m.watch = context.AfterFunc(run, func() { m.job.Cancel(context.Cause(run)) })
+	m.watch = m.cancelWith(run)
+	returned := false
+	defer func() { // the host may have ended the goroutine in a function of its own
+		if err != nil || !returned {
+			m.unwatch()
+			m.job.Cancel(err)
+			m.Close()
+		}
+	}()
 	err = m.enter(run, func() {
 		for k, u := range p.units {
 			m.runUnit(m.units[k], u, u.unit != p.main)
 		}
 	})
+	returned = true
 	if err != nil {
-		m.unwatch()
-		m.job.Cancel(err)
-		m.Close()
 		return nil, err
 	}
 	return m, nil
@@ -222,12 +234,36 @@ func (m *Machine) runUnit(f *frame, u *unitCode, imported bool) {
 	}
 }
 
+// Context is ctx, or one that never ends for nil.
+func Context(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
 // bound applies the timeout of the limits to ctx.
 func (m *Machine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx = Context(ctx)
 	if t := m.limits.Timeout; t > 0 {
 		return context.WithTimeoutCause(ctx, t, &LimitError{Kind: "timeout", Limit: int64(t)})
 	}
 	return context.WithCancel(ctx)
+}
+
+// cancelWith drops the tasks when ctx ends, until stop is called: when that has
+// returned nothing is dropped any more, and tasks that are inserted then are safe.
+func (m *Machine) cancelWith(ctx context.Context) (stop func()) {
+	over := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(over)
+		m.job.Cancel(context.Cause(ctx))
+	})
+	return func() {
+		if !forget() {
+			<-over
+		}
+	}
 }
 
 // unwatch ends the watch over the context that was given to Start.
@@ -239,12 +275,29 @@ func (m *Machine) unwatch() {
 	}
 }
 
+var errInKernel = fmt.Errorf("lang: an instance cannot be used inside a kernel: %w", engine.ErrWouldDeadlock)
+
+var errClosed = errors.New("lang: the instance is closed")
+
+// usable says why the run takes no calls, if so. Kernels run beside whoever uses the
+// run, who may be waiting for them.
+func (m *Machine) usable() error {
+	switch {
+	case m.rt.InKernel():
+		return errInKernel
+	case m.closed:
+		return errClosed
+	}
+	return nil
+}
+
 // enter runs fn as an entry point: errors raised in it, and panics, become the
 // result. It may be entered again from a host function.
 func (m *Machine) enter(ctx context.Context, fn func()) (err error) {
-	if m.closed {
-		return errors.New("lang: the instance is closed")
+	if err := m.usable(); err != nil {
+		return err
 	}
+	ctx = Context(ctx)
 	ctx0, done0, cur0, depth0, bases0 := m.ctx, m.done, m.cur, m.depth, len(m.bases)
 	m.ctx, m.done = ctx, ctx.Done()
 	m.entered++
@@ -278,13 +331,15 @@ func (m *Machine) recovered(r any) error {
 // Wait returns when all tasks of the run have ended. Its error holds the failures
 // that were not raised yet.
 func (m *Machine) Wait(ctx context.Context) error {
-	if m.closed {
-		return nil
+	if err := m.usable(); err != nil {
+		if err == errClosed {
+			return nil
+		}
+		return err
 	}
 	run, cancel := m.bound(ctx)
 	defer cancel()
-	stop := context.AfterFunc(run, func() { m.job.Cancel(context.Cause(run)) })
-	defer stop()
+	defer m.cancelWith(run)()
 	err := m.enter(run, func() { m.waitAll(place{}) })
 	if err == nil || m.entered == 0 {
 		m.unwatch()
@@ -294,14 +349,16 @@ func (m *Machine) Wait(ctx context.Context) error {
 
 // Call runs a function of the main unit. Handles in the result live until Close.
 func (m *Machine) Call(ctx context.Context, name string, args []any) (out any, err error) {
+	if err := m.usable(); err != nil {
+		return nil, err
+	}
 	obj := m.prog.names[name]
 	if obj == nil || obj.Kind != types.FuncObject || obj.Node == nil {
 		return nil, fmt.Errorf("lang: the script has no function %s%s", name, m.prog.nearFunc(name))
 	}
 	run, cancel := m.bound(ctx)
 	defer cancel()
-	stop := context.AfterFunc(run, func() { m.job.Cancel(context.Cause(run)) })
-	defer stop()
+	defer m.cancelWith(run)()
 	err = m.enter(run, func() { out = m.callFromHost(m.prog.funcs[obj], args) })
 	return out, err
 }
@@ -312,6 +369,9 @@ func (m *Machine) Stats() engine.Stats { return m.job.Stats() }
 // Close waits for the tasks, writes bound data home and frees the rest. The error
 // holds failures that nobody has been told of. It is idempotent.
 func (m *Machine) Close() error {
+	if m.rt.InKernel() {
+		return errInKernel
+	}
 	if m.closed {
 		return m.err
 	}

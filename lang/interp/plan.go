@@ -53,6 +53,7 @@ type PlanConfig struct {
 // unknown may make it go. It returns the recorder of the path with the most tasks and
 // the number of paths. An error is the first that some path ran into.
 func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorder, paths int, err error) {
+	ctx = Context(ctx)
 	tried := map[place][2]bool{}
 	forced := map[place]bool{}
 	todo := []map[place]bool{nil}

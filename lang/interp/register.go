@@ -165,6 +165,9 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 			if errors.As(err, &r) {
 				panic(r)
 			}
+			if errors.Is(err, engine.ErrClosed) {
+				m.raiseEngine(err, at, nil)
+			}
 			m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
 		}
 		m.events.registered(h)

@@ -70,9 +70,14 @@ func (m *Machine) add(u *check.Unit, entry bool, run *[]func()) error {
 // Eval runs one entry. When ctx ends meanwhile, tasks that have not started are
 // dropped, running kernels are waited for, and the session stays usable.
 func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err error) {
-	if m.closed {
+	switch err := m.usable(); err {
+	case nil:
+	case errClosed:
 		return res, fmt.Errorf("lang: the session is closed")
+	default:
+		return res, err
 	}
+	ctx = Context(ctx)
 	var run []func()
 	if err := m.add(u, true, &run); err != nil {
 		return res, err
@@ -90,7 +95,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 	m.prog.main = u
 	bounded, cancel := m.bound(ctx)
 	defer cancel()
-	stop := context.AfterFunc(bounded, func() { m.job.Cancel(context.Cause(bounded)) })
+	stop := m.cancelWith(bounded)
 	defer stop()
 	m.inserted = 0
 	m.recount()

@@ -70,6 +70,11 @@ func (m *Machine) raiseEngine(err error, at place, h *Handle) {
 		m.raiseEnded(at)
 	case errors.Is(err, engine.ErrWouldDeadlock):
 		m.fail("R0104", at, "this would wait for itself: it runs inside a task")
+	case errors.Is(err, engine.ErrClosed):
+		d := m.diagnostic("R0109", at, "the engine's runtime is closed")
+		d.Help = []string{"close instances and sessions first, and the runtime behind them"}
+		d.Cause = err
+		m.raise(d)
 	}
 	d := m.diagnostic("R0109", at, firstLine(err.Error()))
 	d.Cause = err

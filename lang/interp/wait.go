@@ -320,6 +320,9 @@ func (m *Machine) coordinates(h *Handle, l *List, at place) {
 
 // Handle returns the handle of a top-level name, for the host.
 func (m *Machine) Handle(name string) (*Handle, error) {
+	if err := m.usable(); err != nil {
+		return nil, err
+	}
 	o := m.prog.names[name]
 	if o == nil || !o.Global {
 		return nil, fmt.Errorf("lang: the script has no top-level name %s%s", name, nearObject(m.prog.names, name, types.HandleObject))
