@@ -64,5 +64,6 @@ compute. The exit status is 3 when one is invalid.`,
 	c.Flags().BoolVar(&noPlan, "no-plan", false, "check the text only, and do not plan")
 	c.Flags().Int64Var(&maxTasks, "max-tasks", 1<<20, "plan as far as `N` tasks")
 	c.Flags().StringArrayVarP(&params, "param", "p", nil, "value of a param, `NAME=VALUE`, checked against its type")
+	a.registerWatch(c)
 	return c
 }

@@ -60,6 +60,8 @@ type app struct {
 	con      *console
 	json     *jsonWriter // nil without --json
 	exit     func(int)   // ends the process; tests replace it
+	read     readFiles   // for --watch
+	watching bool        // --watch hears signals
 	restore  func()      // puts the terminal back, nil when nothing changed it
 	start    time.Time
 	reported bool         // a diagnostic was shown
@@ -219,6 +221,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	for _, c := range subcommands {
 		root.AddCommand(c(a))
 	}
+	a.registerWatch(root)
 	a.completeFlags(root)
 	return root
 }

@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: os.Getenv("STARPUSH_UPDATE") != "",
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "signalled": signalled, "breakfiles": breakfiles},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "signalled": signalled, "watched": watched, "breakfiles": breakfiles},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
@@ -123,6 +123,51 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
+}
+
+// watched starts a command, waits until it has printed a line, puts one file in the
+// place of another, waits for another line and interrupts the command, which must end
+// with status 130: "watched one new.spu old.spu two starpush run --watch old.spu".
+func watched(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 5 {
+		ts.Fatalf("usage: watched LINE NEW OLD LINE command [args]")
+	}
+	path, err := lookIn(ts.Getenv("PATH"), args[4])
+	ts.Check(err)
+	cmd := exec.Command(path, args[5:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"))
+	stdout, err := cmd.StdoutPipe()
+	ts.Check(err)
+	var errs, out bytes.Buffer
+	cmd.Stderr = &errs
+	ts.Check(cmd.Start())
+	lines := bufio.NewReader(stdout)
+	until := func(want string) {
+		for {
+			line, err := lines.ReadString('\n')
+			out.WriteString(line)
+			if strings.Contains(line, want) {
+				return
+			}
+			if err != nil {
+				cmd.Process.Kill()
+				cmd.Wait()
+				ts.Fatalf("the command ended before it printed %q: %v\n%s%s", want, err, out.String(), errs.String())
+			}
+		}
+	}
+	until(args[0])
+	ts.Check(os.Rename(ts.MkAbs(args[1]), ts.MkAbs(args[2])))
+	until(args[3])
+	ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	io.Copy(&out, lines)
+	got := exitStatus(ts, cmd.Wait())
+	ts.Logf("[stdout]\n%s[stderr]\n%s", out.String(), errs.String())
+	if got != 130 {
+		ts.Fatalf("exit status %d, want 130", got)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("err"), errs.Bytes(), 0o644))
 }
 
 func lookIn(path, name string) (string, error) {

@@ -105,11 +105,14 @@ func writeFile(name string, data []byte) error {
 }
 
 // osLoader finds modules; paths count from the importing file.
-type osLoader struct{}
+type osLoader struct{ read *readFiles }
 
 // Load implements lang.Loader.
-func (osLoader) Load(_ context.Context, path, from string) (string, []byte, error) {
+func (l osLoader) Load(_ context.Context, path, from string) (string, []byte, error) {
 	name := importPath(path, from)
+	if l.read != nil {
+		l.read.note(name)
+	}
 	src, err := os.ReadFile(name)
 	return name, src, err
 }
@@ -143,7 +146,7 @@ func (a *app) readScript(name string) (shown string, src []byte, err error) {
 		}
 		return "stdin", src, nil
 	}
-	src, err = os.ReadFile(name)
+	src, err = a.readFile(name)
 	if err != nil {
 		return "", nil, usagef("%s", readError(name, err))
 	}

@@ -20,7 +20,7 @@ import (
 
 // compiler makes the compiler with everything that the command offers.
 func (a *app) compiler(warnings lang.WarningSet) (*lang.Compiler, error) {
-	return a.compilerWith(osLoader{}, warnings)
+	return a.compilerWith(osLoader{&a.read}, warnings)
 }
 
 // compilerWith is compiler with other sources of modules.

@@ -74,6 +74,13 @@ type jsonProgress struct {
 	Running []string `json:"running"`
 }
 
+// jsonWatch says that --watch waits for changes of files after what ended so.
+type jsonWatch struct {
+	T     string   `json:"t"`
+	Exit  int      `json:"exit"`
+	Files []string `json:"files"`
+}
+
 type jsonSummary struct {
 	T       string  `json:"t"`
 	Exit    int     `json:"exit"`

@@ -96,6 +96,7 @@ func runCommand(a *app) *cobra.Command {
 		},
 	}
 	o.register(a, c)
+	a.registerWatch(c)
 	return c
 }
 
@@ -138,7 +139,7 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err := o.check(); err != nil {
 		return err
 	}
-	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
+	ctx, stop := a.withSignals(ctx)
 	defer stop()
 	prog, opts, err := a.compiled(ctx, name, src, o.deny, o.params, o.data)
 	if err != nil {

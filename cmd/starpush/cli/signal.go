@@ -11,6 +11,14 @@ import (
 	"syscall"
 )
 
+// withSignals is withSignals for a command, or nothing new where --watch has done it.
+func (a *app) withSignals(ctx context.Context) (context.Context, func()) {
+	if a.watching {
+		return context.WithCancel(ctx)
+	}
+	return withSignals(ctx, a.sayCancelling, a.exitNow)
+}
+
 // withSignals returns a context that the first signal cancels with a
 // *signalError. onFirst, which may be nil, runs then; a second signal calls
 // exit with its status. stop ends the watch and waits for it.

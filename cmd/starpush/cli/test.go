@@ -43,6 +43,7 @@ scripts that print something, and the .err that are there.`,
 	o.registerMachine(a, c)
 	c.Flags().DurationVar(&o.timeout, "timeout", 10*time.Minute, "fail a script after this wall time")
 	c.Flags().BoolVar(&update, "update", false, "write what the scripts print to their .out files")
+	a.registerWatch(c)
 	return c
 }
 
@@ -104,10 +105,13 @@ func (a *app) test(ctx context.Context, o *runFlags, args []string, update bool)
 	if err != nil {
 		return err
 	}
-	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
+	ctx, stop := a.withSignals(ctx)
 	defer stop()
 	failed := 0
 	for _, file := range files {
+		for _, name := range []string{".out", ".err"} {
+			a.read.note(strings.TrimSuffix(file, ".spu") + name)
+		}
 		r, err := a.runTest(ctx, o, file)
 		if err != nil {
 			return err // of the flags: no test would do better
