@@ -177,7 +177,7 @@ func codeCompletions(prefix string) (out []cobra.Completion) {
 }
 
 // limitNames are the items of --limits.
-var limitNames = []string{"steps", "depth", "tasks", "inflight", "data", "mem", "output"}
+var limitNames = []string{"steps", "depth", "tasks", "inflight", "data", "mem", "output", "source"}
 
 // completeLimits completes the last item of a list.
 func completeLimits(_ *cobra.Command, _ []string, text string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
