@@ -30,7 +30,7 @@ drivers:
 	$(GO) test ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine opencl -timeout 0
 	$(GO) test ./engine -run TestRandomPrograms -machine opencl -soak $(SOAK) -seed $(SEED) -timeout 0
 	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine cuda-fake -timeout 0
-	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestScripts/.*/cuda-fake'
+	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestScripts/.*/cuda-fake|TestFaults|TestCopyBackFails|TestDeviceMemory|TestMemoryTakenByOthers'
 	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./engine -run TestRandomPrograms -machine cuda-fake -soak $(SOAK) -seed $(SEED) -timeout 0
 
 ## planted: break the protocols of the engine one at a time; the tests must notice each. FAULTS="name..." for some

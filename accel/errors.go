@@ -40,6 +40,22 @@ func (e *CopyError) Error() string {
 // Unwrap returns what the driver said.
 func (e *CopyError) Unwrap() error { return e.Err }
 
+// KernelError says that a device did not carry out a kernel, which may have done
+// nothing wrong. What it was to write holds anything; all else, and the device, are as
+// before.
+type KernelError struct {
+	Device string
+	Kernel string
+	Err    error // what the driver said
+}
+
+func (e *KernelError) Error() string {
+	return fmt.Sprintf("kernel %s failed on %s: %v", e.Kernel, e.Device, e.Err)
+}
+
+// Unwrap returns what the driver said.
+func (e *KernelError) Unwrap() error { return e.Err }
+
 // UnavailableError says why a driver has no devices, and what would help.
 type UnavailableError struct {
 	Driver string

@@ -42,6 +42,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{&LostError{"sim 0", why}, "the device sim 0 is lost: why"},
 		{&CopyError{"ram", "sim 0", 2048, why}, "copying 2 KiB from ram to sim 0 failed: why"},
+		{&KernelError{"cuda 0", "scal", why}, "kernel scal failed on cuda 0: why"},
 		{&UnavailableError{"opencl", "no library", "install one", why}, "opencl: no library; install one"},
 		{&UnavailableError{"opencl", "no library", "", why}, "opencl: no library"},
 	} {

@@ -49,9 +49,10 @@ type Codelet struct {
 	Color int // in traces
 	// Pure says that the implementations depend on nothing but operands and
 	// arguments and do nothing but write operands, so that they may be run
-	// again. Options.Verify does that, and is exact for pure codelets only; and
-	// when a device is lost, only pure ones that it ran as functions of this process
-	// are run again elsewhere.
+	// again. Options.Verify does that, and is exact for pure codelets only; what a
+	// device did not carry out (accel.KernelError) is run again elsewhere if it is
+	// pure; and when a device is lost, only pure ones that it ran as functions of this
+	// process are.
 	Pure bool
 	// Fold is what kernels do to the operands that they declare RW: "sum", "prod",
 	// "min" or "max"; "" is none of these. The engine does not look at it.

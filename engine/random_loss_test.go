@@ -18,6 +18,7 @@ import (
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // losing makes a program for such machines; nil: this seed gives none. In it tasks
@@ -82,7 +83,7 @@ func (e *execution) loseBefore(i int, all []end) {
 		switch {
 		case x.step != i:
 		case there != nil:
-			if err := there.Lose(x.node - 1); err != nil {
+			if _, err := there.Break(e.rt.devices, x.node-1, enginetest.Lose, 1); err != nil {
 				e.fail("losing device %d: %v", x.node-1, err)
 			}
 		default:
@@ -509,7 +510,7 @@ func TestRandomLosses(t *testing.T) {
 		t.Skip("runs for as long as -soak says")
 	}
 	onMachine(t, *machine)
-	if there != nil && there.Lose == nil {
+	if there != nil && there.Break == nil {
 		t.Skipf("no device of %s can be lost on demand", there.Name)
 	}
 	end, s, ran := time.Now().Add(*soak), *seed, 0

@@ -4,9 +4,9 @@ package engine
 //
 // What goes wrong before a kernel starts leaves all data as it was: a copy that
 // failed, memory that ran out, a device that is lost. The task goes to a worker on
-// another node then, once for each node. When the device is lost while the kernel
-// runs, the task runs again if it may and if what it reads is still somewhere: see
-// Codelet.Pure and datamgr's Placement.Restore.
+// another node then, once for each node. When the device does not carry out the kernel,
+// or is lost while it runs, the task runs again if it may and if what it reads is still
+// somewhere: see Codelet.Pure and datamgr's Placement.Restore.
 
 import (
 	"errors"
@@ -61,10 +61,21 @@ func (w *worker) interrupted(t *task, err error) bool {
 	if errors.As(err, &lost) && lost.Device == w.dev.Name() {
 		w.rt.reg.Lose(w.node, lost)
 	}
-	if w.rt.reg.Lost(w.node) == nil || w.arch == cpuArch && !t.codelet.Pure {
-		return false
+	var failed *accel.KernelError
+	switch {
+	case w.rt.reg.Lost(w.node) != nil:
+		if w.arch == cpuArch && !t.codelet.Pure {
+			return false
+		}
+	case !errors.As(err, &failed) || !t.codelet.Pure || t.contributes():
+		return false // and what others contributed there stays as the kernel left it
 	}
 	return w.elsewhere(t, true)
+}
+
+// contributes reports whether t has REDUX operands.
+func (t *task) contributes() bool {
+	return slices.ContainsFunc(t.operands(), func(op Operand) bool { return op.Mode == iface.Redux })
 }
 
 // elsewhere gives t, which this worker could not run, to workers on other nodes

@@ -36,7 +36,7 @@ func reduce[T blas.Float](s *Stream, kernel string, n int, acc unsafe.Pointer, p
 	if n == 0 {
 		return nil
 	}
-	if err := s.begin(func() error { return s.needWork(maxParts * 8) }); err != nil {
+	if err := s.kernel(of[T](kernel), func() error { return s.needWork(maxParts * 8) }); err != nil {
 		return err
 	}
 	// by the size alone: the order of additions must not depend on the device

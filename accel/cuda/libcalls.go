@@ -105,7 +105,7 @@ func gemmLibrary[T blas.Float](s *Stream, l *libraries, ta, tb blas.Trans, m, n,
 	if err := ints(m, n, k, a.LD, b.LD, c.LD); err != nil {
 		return err
 	}
-	return s.begin(func() error {
+	return s.kernel(of[T]("gemm"), func() error {
 		h, err := s.cublasHandle(l)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func syrkLibrary[T blas.Float](s *Stream, l *libraries, uplo blas.Uplo, ta blas.
 	if err := ints(n, k, a.LD, c.LD); err != nil {
 		return err
 	}
-	return s.begin(func() error {
+	return s.kernel(of[T]("syrk"), func() error {
 		h, err := s.cublasHandle(l)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func trsmLibrary[T blas.Float](s *Stream, l *libraries, side blas.Side, uplo bla
 	if err := ints(b.Rows, b.Cols, a.LD, b.LD); err != nil {
 		return err
 	}
-	return s.begin(func() error {
+	return s.kernel(of[T]("trsm"), func() error {
 		h, err := s.cublasHandle(l)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func potrfLibrary[T blas.Float](s *Stream, l *libraries, uplo blas.Uplo, a Matri
 	if err := s.Fill(8, 0, Vector(info, 1)); err != nil {
 		return err
 	}
-	return s.begin(func() error {
+	return s.kernel(of[T]("potrf"), func() error {
 		h, err := s.cusolverHandle(l)
 		if err != nil {
 			return err

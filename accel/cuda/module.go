@@ -93,7 +93,7 @@ func (s *Stream) Launch(f *Function, l Launch, params ...uint64) error {
 	case l.Shared > f.shared:
 		return fmt.Errorf("cuda: the kernel %s with %s of shared memory; %s are possible", f.name, accel.Bytes(int64(l.Shared)), accel.Bytes(int64(f.shared)))
 	}
-	return s.begin(func() error {
+	return s.kernel(f.name, func() error {
 		copy(s.params[:], params)
 		err := launch(s.s, f.f, dims(l.Grid), dims(l.Block), l.Shared, s.params, len(params))
 		return s.dev.check("", err)

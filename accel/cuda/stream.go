@@ -53,6 +53,16 @@ func (s *Stream) begin(fn func() error) error {
 	return s.dev.with(fn)
 }
 
+// kernel is begin for what a kernel needs and is.
+func (s *Stream) kernel(name string, fn func() error) error {
+	err := s.begin(fn)
+	var lost *accel.LostError
+	if err == nil || errors.As(err, &lost) || errors.Is(err, accel.ErrClosed) {
+		return err
+	}
+	return &accel.KernelError{Device: s.dev.name, Kernel: name, Err: err}
+}
+
 // Do implements accel.Stream.
 func (s *Stream) Do(accel.Work, func() error) error {
 	if s.closed {

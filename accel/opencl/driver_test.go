@@ -103,7 +103,6 @@ func TestErrors(t *testing.T) {
 		"clFinish: error -7777":                                     &Error{"clFinish", -7777},
 		"kernel f, argument 2: no":                                  &ArgError{"f", 2, "no"},
 		"kernel f: no":                                              &ArgError{"f", -1, "no"},
-		"kernel f failed: no":                                       &KernelError{"f", errors.New("no")},
 		"a program does not compile for opencl 0: no\nline 4":       &BuildError{"opencl 0", "line 4", errors.New("no")},
 		"8 bytes at 0x10 are not inside one allocation of opencl 0": &AddressError{"opencl 0", 16, 8},
 	} {

@@ -41,14 +41,3 @@ type AddressError struct {
 func (e *AddressError) Error() string {
 	return fmt.Sprintf("%d bytes at %#x are not inside one allocation of %s", e.Bytes, e.Address, e.Node)
 }
-
-// KernelError says that a kernel failed while it ran.
-type KernelError struct {
-	Kernel string
-	Err    error
-}
-
-func (e *KernelError) Error() string { return fmt.Sprintf("kernel %s failed: %v", e.Kernel, e.Err) }
-
-// Unwrap returns what the driver said.
-func (e *KernelError) Unwrap() error { return e.Err }

@@ -202,7 +202,7 @@ func (k *Kernel) failed(err error) error {
 	if _, ok := err.(*ArgError); ok {
 		return err
 	}
-	return &KernelError{k.name, err}
+	return &accel.KernelError{Device: k.dev.Name(), Kernel: k.name, Err: err}
 }
 
 // Launch begins a kernel on global[0] x global[1] x … work-items, in work-groups

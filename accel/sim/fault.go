@@ -54,7 +54,7 @@ type When func(Op) bool
 type Faults struct {
 	Alloc  When // for want of memory
 	Copy   When // a *accel.CopyError when it has begun; its destination is poisoned
-	Kernel When // a *FaultError from Do, which does not call the function
+	Kernel When // a *accel.KernelError from Do, which does not call the function
 	Lose   When // asked about all operations: the device is lost before this one
 }
 

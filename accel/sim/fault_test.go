@@ -96,7 +96,7 @@ func TestFaultError(t *testing.T) {
 		t.Errorf("after a copy that failed the destination is %x and the source %x", from[3], b[3])
 	}
 	d.FailKernel(Next())
-	if err := s.Do(accel.Work{Name: "f"}, func() error { return nil }); err == nil || err.Error() != "a fault on demand: kernel 1, of f, on sim" {
+	if err := s.Do(accel.Work{Name: "f"}, func() error { return nil }); err == nil || err.Error() != "kernel f failed on sim: a fault on demand: kernel 1, of f, on sim" {
 		t.Error(err)
 	}
 	d.FailAlloc(Next())

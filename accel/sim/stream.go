@@ -271,7 +271,7 @@ func (s *stream) Do(w accel.Work, fn func() error) error {
 		return err
 	}
 	if fault != nil {
-		return fault
+		return &accel.KernelError{Device: s.d.o.Name, Kernel: w.Name, Err: fault}
 	}
 	s.d.clock.sleep(start, s.d.gone)
 	if err := s.d.enter(); err != nil {

@@ -25,4 +25,16 @@ func openCUDA(fake bool, capacity int64) ([]accel.Device, error) {
 	return cuda.Driver{Memory: capacity}.Open()
 }
 
-func loseFake(device int) error { return cudatest.Break(device, cudatest.Lose) }
+func breakFake(_ []accel.Device, i int, f Fault, times int) (left func() int, err error) {
+	kind := map[Fault]cudatest.Fault{FailKernel: cudatest.FailLaunch, FailAlloc: cudatest.FailAlloc, FailCopy: cudatest.FailCopy,
+		Lose: cudatest.Lose, LoseInKernel: cudatest.Crash}[f]
+	if err := cudatest.Break(i, cudatest.Mend); err != nil {
+		return nil, err
+	}
+	for range times {
+		if err := cudatest.Break(i, kind); err != nil {
+			return nil, err
+		}
+	}
+	return func() int { return cudatest.Left(i) }, nil
+}

@@ -11,4 +11,4 @@ func openCUDA(bool, int64) ([]accel.Device, error) {
 		Remedy: `eval "$(sh accel/cuda/env.sh)", and go test -tags cuda`}
 }
 
-func loseFake(int) error { return nil }
+func breakFake([]accel.Device, int, Fault, int) (func() int, error) { return nil, nil }

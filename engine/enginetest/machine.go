@@ -19,9 +19,11 @@ type Machine struct {
 	Name    string
 	Real    bool // its drivers are not made of Go: kernels need implementations, see On
 	Workers int  // CPU workers; 0: any number
-	// Lose loses a device that is open, by its place; nil: nobody can.
-	Lose func(device int) error
-	open func(capacity int64) ([]accel.Device, error)
+	// Break makes something go wrong with a device that is open, by its place among
+	// them, so many times from now on; nil: nobody can. What it returns tells how
+	// often that is still to happen.
+	Break func(devices []accel.Device, i int, f Fault, times int) (left func() int, err error)
+	open  func(capacity int64) ([]accel.Device, error)
 }
 
 // Open returns the devices with so many bytes each; 0: what they have. A simulated
@@ -39,14 +41,14 @@ func Named(t testing.TB, name string) *Machine {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Machine{Name: name, Workers: s.Workers, open: func(int64) ([]accel.Device, error) { return s.Open() }}
+		return &Machine{Name: name, Workers: s.Workers, Break: breakSimulated, open: func(int64) ([]accel.Device, error) { return s.Open() }}
 	case name == "opencl":
 		m.open = openOpenCL
 	case name == "cuda":
 		m.open = func(capacity int64) ([]accel.Device, error) { return openCUDA(false, capacity) }
 	case name == "cuda-fake":
 		m.open = func(capacity int64) ([]accel.Device, error) { return openCUDA(true, capacity) }
-		m.Lose = loseFake
+		m.Break = breakFake
 	default:
 		t.Fatalf("there is no machine %q: %s", name, Machines)
 	}

@@ -16,13 +16,36 @@ type Fault int64
 
 // The faults. The numbers are the driver's.
 const (
-	FailAlloc Fault = 1 // the next allocation finds no memory
-	FailCopy  Fault = 2 // the next copy fails
-	Lose      Fault = 3 // the device does not answer any more, until it was closed and is opened again
+	Mend       Fault = 0 // nothing of the following any more, unless the device is lost
+	FailAlloc  Fault = 1 // the next allocation finds no memory
+	FailCopy   Fault = 2 // the next copy fails
+	Lose       Fault = 3 // the device does not answer any more, until it was closed and is opened again
+	FailLaunch Fault = 4 // the next kernel is refused
+	Crash      Fault = 5 // the next kernel uses memory that is not its own, which loses the device while it runs
 )
+
+// breakLimit is the limit of a context that stands for what is to go wrong.
+const breakLimit = 200
 
 // Break does that to an open device of the fake driver.
 func Break(device int, f Fault) error {
+	err := with(device, func() error { return cu.SetLimit(breakLimit, int64(f)) })
+	if err != nil {
+		return fmt.Errorf("cudatest: breaking device %d: %w", device, err)
+	}
+	return nil
+}
+
+// Left is how much of that has not happened yet; with a device that is lost nothing
+// more happens.
+func Left(device int) int {
+	var n int64
+	_ = with(device, func() (err error) { n, err = cu.Limits(breakLimit); return err })
+	return int(n)
+}
+
+// with calls fn on the context of a device.
+func with(device int, fn func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	dev, err := cu.GetDevice(device)
@@ -37,8 +60,5 @@ func Break(device int, f Fault) error {
 	if err := cu.SetCurrentContext(ctx); err != nil {
 		return err
 	}
-	if err := cu.SetLimit(200, int64(f)); err != nil {
-		return fmt.Errorf("cudatest: breaking device %d: %w", device, err)
-	}
-	return nil
+	return fn()
 }

@@ -8,7 +8,8 @@
  *	FAKE_CUDA_DEVICES   how many, 2
  *	FAKE_CUDA_MEMORY    bytes of each, 48 MiB
  *
- * cuCtxSetLimit(200, what) breaks the current device: see the enum below.
+ * cuCtxSetLimit(200, what) breaks the current device: see the enum below. cuCtxGetLimit
+ * says how much of that is still to happen.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +25,7 @@
 #define DEVICES 8
 #define EDGE 256 /* bytes before and behind an allocation that nobody may write */
 
-enum { FAIL_ALLOC = 1, FAIL_COPY = 2, LOSE = 3, FAIL_LATER = 4 };
+enum { MEND = 0, FAIL_ALLOC = 1, FAIL_COPY = 2, LOSE = 3, FAIL_LAUNCH = 4, CRASH = 5 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -106,6 +107,7 @@ CUresult cuGetErrorString(CUresult r, const char **s) {
 	case CUDA_ERROR_OUT_OF_MEMORY: *s = "out of memory"; break;
 	case CUDA_ERROR_NO_DEVICE: *s = "no CUDA-capable device is detected"; break;
 	case CUDA_ERROR_INVALID_PTX: *s = "a PTX JIT compilation failed"; break;
+	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: *s = "too many resources requested for launch"; break;
 	case CUDA_ERROR_LAUNCH_FAILED: *s = "unspecified launch failure"; break;
 	default: *s = "some error"; break;
 	}
@@ -161,7 +163,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice i) {
 		return CUDA_ERROR_INVALID_DEVICE;
 	pthread_mutex_lock(&lock);
 	if (d->retained++ == 0)
-		d->sticky = d->fail_alloc = d->fail_copy = d->peers = 0;
+		d->sticky = d->fail_alloc = d->fail_copy = d->fail_launch = d->crash = d->peers = 0;
 	pthread_mutex_unlock(&lock);
 	*c = d;
 	return CUDA_SUCCESS;
@@ -218,10 +220,20 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t what) {
 	if ((int)limit != 200)
 		LEAVE(CUDA_ERROR_UNSUPPORTED_LIMIT);
 	switch (what) {
+	case MEND: current->fail_alloc = current->fail_copy = current->fail_launch = current->crash = 0; break;
 	case FAIL_ALLOC: current->fail_alloc++; break;
 	case FAIL_COPY: current->fail_copy++; break;
 	case LOSE: stick(current, CUDA_ERROR_LAUNCH_FAILED); break;
+	case FAIL_LAUNCH: current->fail_launch++; break;
+	case CRASH: current->crash++; break;
 	}
+	LEAVE(CUDA_SUCCESS);
+}
+CUresult cuCtxGetLimit(size_t *left, CUlimit limit) {
+	ENTER;
+	if ((int)limit != 200)
+		LEAVE(CUDA_ERROR_UNSUPPORTED_LIMIT);
+	*left = current->fail_alloc + current->fail_copy + current->fail_launch + current->crash;
 	LEAVE(CUDA_SUCCESS);
 }
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
@@ -407,8 +419,10 @@ static void *work(void *p) {
 		if (o->kind == WAIT)
 			while (o->event->happened < o->number && !s->dev->sticky && !o->event->dev->sticky)
 				pthread_cond_wait(&changed, &lock);
-		if (o->kind == KERNEL && !addresses(o))
+		if (o->kind == KERNEL && !s->dev->sticky && (s->dev->crash > 0 || !addresses(o))) {
+			s->dev->crash = 0;
 			stick(s->dev, CUDA_ERROR_ILLEGAL_ADDRESS);
+		}
 		if (o->kind != WAIT && o->kind != RECORD && !s->dev->sticky) {
 			pthread_mutex_unlock(&lock);
 			carry_out(o, s->dev);
@@ -646,6 +660,10 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned
 	ENTER;
 	if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || bx * by * bz > 1024 || shared > 65536)
 		LEAVE(CUDA_ERROR_INVALID_VALUE);
+	if (current->fail_launch > 0) {
+		current->fail_launch--;
+		LEAVE(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	}
 	op o = {.kind = KERNEL, .launch = {{gx, gy, gz}, {bx, by, bz}, shared, current}, .function = f};
 	for (int i = 0; i < f->n; i++)
 		memcpy(&o.params[i], params[i], 8);

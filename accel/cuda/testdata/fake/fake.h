@@ -17,7 +17,7 @@ typedef struct CUctx_st {
 	char *far, *near; /* where the device and where this file sees its memory */
 	size_t span, total, used;
 	block *blocks;
-	int fail_alloc, fail_copy;
+	int fail_alloc, fail_copy, fail_launch, crash;
 	unsigned peers; /* devices whose memory it may use */
 } device;
 
