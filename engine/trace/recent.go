@@ -242,3 +242,23 @@ func (l *both) ChoiceEvent(e *engine.ChoiceEvent) {
 		}
 	}
 }
+
+// Running is a task that runs.
+type Running struct {
+	Worker  int
+	ID      int64
+	Codelet string
+	Since   time.Time
+}
+
+// Running lists the tasks of the program that run now.
+func (r *Recent) Running() (out []Running) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.mu.all {
+		if t.state == engine.TaskStarted && t.internal == "" {
+			out = append(out, Running{t.worker, t.id, t.codelet, t.started})
+		}
+	}
+	return out
+}

@@ -108,8 +108,9 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	m := &machine{rt: rt, session: session, recent: o.recent}
 	shell := repl.New(repl.Config{
-		Session: session, Machine: machine{rt, session}, Recent: o.recent, Runtime: rt,
+		Session: session, Machine: m, Recent: o.recent, Runtime: rt,
 		Out: a.con.out, Err: a.con.err, Style: a.style,
 		Paint: repl.Paint{
 			Prompt: a.painter(a.con.out, color.FgCyan),
@@ -134,6 +135,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	}
 	if interactive {
 		shell.Edit = a.edit
+		shell.Top = func(ctx context.Context) error { return a.top(ctx, m) }
 		shell.Progress = func() func() {
 			return a.showProgress(o, func() (engine.Stats, bool) { return session.Stats(), true }).stop
 		}
@@ -292,10 +294,12 @@ func (a *app) xdg(variable, fallback string) string {
 type machine struct {
 	rt      *engine.Runtime
 	session *lang.Session
+	recent  *trace.Recent
+	base    engine.Stats // what :stats reset has taken away
 }
 
 // Workers lists the workers.
-func (m machine) Workers() []string {
+func (m *machine) Workers() []string {
 	lines := make([]string, m.rt.Workers())
 	for i := range lines {
 		if w, err := m.rt.Worker(i); err == nil {
@@ -306,7 +310,7 @@ func (m machine) Workers() []string {
 }
 
 // Nodes lists the memory nodes.
-func (m machine) Nodes() []string {
+func (m *machine) Nodes() []string {
 	var lines []string
 	for _, n := range m.rt.Nodes() {
 		lines = append(lines, fmt.Sprintf("%s  %s, %s used for data", n.Name, bytesText(n.Capacity), bytesText(n.Allocated)))
@@ -315,6 +319,9 @@ func (m machine) Nodes() []string {
 }
 
 // Stats is the table of counts and times.
-func (m machine) Stats() string {
-	return statsText(m.session.Stats())
+func (m *machine) Stats() string {
+	return statsText(sinceStats(m.session.Stats(), m.base))
 }
+
+// ResetStats makes Stats begin anew.
+func (m *machine) ResetStats() { m.base = m.session.Stats() }

@@ -138,6 +138,50 @@ func (a *app) showStats(s engine.Stats) {
 	a.stats = j
 }
 
+// sinceStats takes away what was counted before. Peaks stay: they belong to the whole.
+func sinceStats(s, base engine.Stats) engine.Stats {
+	if s.Submitted < base.Submitted {
+		return s // of a session that began anew
+	}
+	s.Submitted -= ended(base) // what had not ended then counts
+	s.Done, s.Failed, s.Cancelled = s.Done-base.Done, s.Failed-base.Failed, s.Cancelled-base.Cancelled
+	codelets := map[string]engine.CodeletStat{}
+	for _, c := range base.Codelets {
+		codelets[c.Name] = c
+	}
+	s.Codelets = slices.Clone(s.Codelets)
+	for i := range s.Codelets {
+		c, b := &s.Codelets[i], codelets[s.Codelets[i].Name]
+		c.Submitted, c.Tasks, c.Time, c.Flops = c.Submitted-b.Submitted, c.Tasks-b.Tasks, c.Time-b.Time, c.Flops-b.Flops
+	}
+	s.Codelets = slices.DeleteFunc(s.Codelets, func(c engine.CodeletStat) bool { return c.Tasks == 0 && c.Submitted == 0 })
+	s.Workers = slices.Clone(s.Workers)
+	for i := range s.Workers {
+		if i < len(base.Workers) {
+			s.Workers[i].Tasks -= base.Workers[i].Tasks
+			s.Workers[i].Time -= base.Workers[i].Time
+		}
+	}
+	s.Nodes = slices.Clone(s.Nodes)
+	for i := range s.Nodes {
+		if i < len(base.Nodes) {
+			n, b := &s.Nodes[i], base.Nodes[i]
+			n.Evictions, n.Evicted, n.Arrived, n.Needed = n.Evictions-b.Evictions, n.Evicted-b.Evicted, n.Arrived-b.Arrived, n.Needed-b.Needed
+			n.Copying, n.Hidden = n.Copying-b.Copying, n.Hidden-b.Hidden
+		}
+	}
+	links := map[[2]string]engine.BusProfile{}
+	for _, l := range base.Buses {
+		links[[2]string{l.From, l.To}] = l
+	}
+	s.Buses = slices.Clone(s.Buses)
+	for i := range s.Buses {
+		l, b := &s.Buses[i], links[[2]string{s.Buses[i].From, s.Buses[i].To}]
+		l.Copies, l.Bytes, l.Time = l.Copies-b.Copies, l.Bytes-b.Bytes, l.Time-b.Time
+	}
+	return s
+}
+
 // shortTasks says which codelets have tasks that cost more than they do.
 func shortTasks(s engine.Stats) string {
 	var b strings.Builder

@@ -20,6 +20,8 @@ type Machine interface {
 	Workers() []string // one line each
 	Nodes() []string   // one line each
 	Stats() string     // table of counts and times
+	ResetStats()       // makes Stats begin anew
+	Top() string       // what goes on right now
 }
 
 // lsKinds are the first words of :ls.

@@ -42,7 +42,30 @@ func (s *Shell) time(ctx context.Context, args string) {
 	fmt.Fprintf(s.Out, "%s to run it, %s with its tasks\n", duration(submitted.Sub(start)), duration(end.Sub(start)))
 }
 
-func (s *Shell) stats(context.Context, string) { fmt.Fprint(s.Out, s.Machine.Stats()) }
+func (s *Shell) stats(_ context.Context, args string) {
+	switch args {
+	case "":
+		fmt.Fprint(s.Out, s.Machine.Stats())
+	case "reset":
+		s.Machine.ResetStats()
+	default:
+		s.usage("stats")
+	}
+}
+
+// top shows what goes on: live where somebody can press a key.
+func (s *Shell) top(ctx context.Context, args string) {
+	switch {
+	case args != "":
+		s.usage("top")
+	case s.Top == nil:
+		fmt.Fprint(s.Out, s.Machine.Top())
+	default:
+		if err := s.Top(ctx); err != nil && ctx.Err() == nil {
+			s.complain("%v", err)
+		}
+	}
+}
 
 // history lists the entries of this session.
 func (s *Shell) history(_ context.Context, text string) {

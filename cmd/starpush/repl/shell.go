@@ -55,6 +55,8 @@ type Config struct {
 	Listen func(engine.Listener) error
 	// Edit lets the person change a text in an editor; nil: there is none.
 	Edit func(ctx context.Context, text string) (string, error)
+	// Top shows live what goes on until a key is pressed; nil: :top shows one picture.
+	Top func(ctx context.Context) error
 	// Progress, if not nil, starts to show how a statement gets on, and returns what
 	// ends that.
 	Progress func() (stop func())
