@@ -142,6 +142,29 @@ func TestPrivateMemoryOnDevice(t *testing.T) {
 	}
 }
 
+// TestScratchStaysOnDevice: what a task had as SCRATCH on a device is there for the next
+// one. The driver is asked once.
+func TestScratchStaysOnDevice(t *testing.T) {
+	dev := simulated(1<<10, 1)
+	asked := 0
+	dev[0].(*sim.Device).FailAlloc(func(sim.Op) bool { asked++; return false }) // about one at a time
+	rt, j := start(t, Options{Workers: 1, Devices: dev})
+	room, x := ints(t, rt, make([]int64, 4)), ints(t, rt, []int64{0})
+	c := kernel("with room", func(c *TaskContext) error {
+		iface.Slice[int64](c.Buffer(0))[3] = 1
+		iface.Slice[int64](c.Buffer(1))[0]++
+		return nil
+	})
+	for range 50 {
+		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: room, Mode: iface.Scratch}, {Handle: x, Mode: iface.RW}}, Workers: []int{1}}))
+	}
+	must(t, j.Wait(nil))
+	holds(t, j, x, 50)
+	if asked != 2 {
+		t.Errorf("%d allocations for 50 tasks with the same data and room; 2 are enough", asked)
+	}
+}
+
 // What was never unregistered is at home after Close all the same.
 func TestCloseBringsDataHome(t *testing.T) {
 	dev, err := sim.New(sim.Options{Capacity: 1 << 10})

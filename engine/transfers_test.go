@@ -9,9 +9,11 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/opencl"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // tiled is a Cholesky factorisation A = L·Lᵀ in place, of the lower half of nt x nt
@@ -21,6 +23,8 @@ type tiled struct {
 	a      [][]float64 // tiles, row by row
 	h      []*datamgr.Handle
 	ran    []use // in the order in which the kernels ran
+
+	program *opencl.Program // on OpenCL devices
 }
 
 // use is what one kernel used: tiles, by number.
@@ -62,12 +66,17 @@ func (c *tiled) at(i, k int) int { return i*c.nt + k }
 // submit submits all tasks for worker w, behind one that waits for begin.
 func (c *tiled) submit(t testing.TB, j *Job, w int, begin chan bool) {
 	nb := c.nb
-	gate := kernel("gate", func(*TaskContext) error { <-begin; return nil })
+	wait := func(*TaskContext) error { <-begin; return nil }
+	gate := &Codelet{Name: "gate", CPU: []Impl{wait}, On: map[string][]Impl{"opencl": {wait}}}
 	held, err := j.SubmitTask(&TaskSpec{Codelet: gate, Workers: []int{w}})
 	must(t, err)
 	insert := func(name string, priority int, wrote int, read []int, fn func(x []float64, y [][]float64)) {
 		u := use{append([]int{wrote}, read...), wrote}
-		k := kernel(name, func(tc *TaskContext) error {
+		k := &Codelet{Name: name, On: map[string][]Impl{"opencl": {func(tc *TaskContext) error {
+			c.ran = append(c.ran, u)
+			return c.launch(tc, name)
+		}}}}
+		k.CPU = []Impl{func(tc *TaskContext) error {
 			c.ran = append(c.ran, u)
 			var y [][]float64
 			for i := range read {
@@ -75,7 +84,7 @@ func (c *tiled) submit(t testing.TB, j *Job, w int, begin chan bool) {
 			}
 			fn(iface.Slice[float64](tc.Buffer(0)), y)
 			return nil
-		})
+		}}
 		ops := []Operand{{Handle: c.h[wrote], Mode: iface.RW}}
 		for _, r := range read {
 			ops = append(ops, Operand{Handle: c.h[r], Mode: iface.R})
@@ -234,8 +243,10 @@ func factor(t testing.TB, policy string, nt, nb, room int, dev accel.Device) (c 
 	tile := int64(nb * nb * 8)
 	s := rt.Stats()
 	loads, saves = int(s.Nodes[1].Arrived/tile), int(s.Nodes[0].Arrived/tile)
-	if p := s.Nodes[1].PeakBytes; p > int64(room)*tile {
-		t.Errorf("%s: %d bytes at once on the device, which has %d", policy, p, int64(room)*tile)
+	for _, p := range []int64{s.Nodes[1].PeakBytes, dev.Memory().Peak()} {
+		if p > int64(room)*tile {
+			t.Errorf("%s: %d bytes at once on the device, which has %d", policy, p, int64(room)*tile)
+		}
 	}
 	must(t, j.Close())
 	must(t, rt.Close())
@@ -243,17 +254,92 @@ func factor(t testing.TB, policy string, nt, nb, room int, dev accel.Device) (c 
 	return c, loads, saves
 }
 
+// tileKernels are the kernels in OpenCL C. One work-item is enough.
+const tileKernels = `
+kernel void potrf(global double *x, long x0, int nb) {
+	x += x0;
+	for (int s = 0; s < nb; s++)
+		for (int r = s; r < nb; r++) {
+			double v = x[r * nb + s];
+			for (int m = 0; m < s; m++)
+				v -= x[r * nb + m] * x[s * nb + m];
+			x[r * nb + s] = r == s ? sqrt(v) : v / x[s * nb + s];
+		}
+}
+kernel void trsm(global double *x, long x0, global const double *y, long y0, int nb) {
+	x += x0;
+	y += y0;
+	for (int r = 0; r < nb; r++)
+		for (int s = 0; s < nb; s++) {
+			double v = x[r * nb + s];
+			for (int m = 0; m < s; m++)
+				v -= x[r * nb + m] * y[s * nb + m];
+			x[r * nb + s] = v / y[s * nb + s];
+		}
+}
+kernel void update(global double *x, long x0, global const double *y, long y0, global const double *z, long z0, int nb) {
+	x += x0;
+	y += y0;
+	z += z0;
+	for (int r = 0; r < nb; r++)
+		for (int q = 0; q < nb; q++)
+			for (int m = 0; m < nb; m++)
+				x[r * nb + q] -= y[r * nb + m] * z[q * nb + m];
+}`
+
+// launch begins a kernel on an OpenCL device.
+func (c *tiled) launch(tc *TaskContext, name string) error {
+	s := tc.Stream().(*opencl.Stream)
+	if c.program == nil {
+		p, err := s.Device().Build(tileKernels, "")
+		if err != nil {
+			return err
+		}
+		c.program = p
+	}
+	k, err := c.program.Kernel(name)
+	if err != nil {
+		return err
+	}
+	var args []any
+	for i := range tc.NumBuffers() {
+		args = append(args, opencl.Buf{Ptr: tc.Buffer(i).Ptr, Elem: 8})
+	}
+	if name == "update" && tc.NumBuffers() == 2 { // of a tile on the diagonal: by one tile and itself
+		args = append(args, args[1])
+	}
+	return s.Launch(k, []int{1}, []int{1}, append(args, int32(c.nb))...)
+}
+
 // TestTransfersOfCholesky: a matrix four times as large as the memory of the device is
 // copied little more often than it has to be for the order in which a policy runs the
 // tasks; the best policy, than it has to be for the best order.
 func TestTransfersOfCholesky(t *testing.T) {
+	transfersOfCholesky(t, func(capacity int64) accel.Device {
+		dev, err := sim.New(sim.Options{Capacity: capacity})
+		must(t, err)
+		return dev
+	})
+}
+
+// TestTransfersOnOpenCL is TestTransfersOfCholesky on a device whose memory and kernels
+// are real, and whose copies take time.
+func TestTransfersOnOpenCL(t *testing.T) {
+	m := enginetest.Named(t, "opencl")
+	transfersOfCholesky(t, func(capacity int64) accel.Device {
+		devices, err := m.Open(capacity)
+		must(t, err)
+		t.Cleanup(func() { enginetest.Close(t, devices) })
+		return devices[0]
+	})
+}
+
+func transfersOfCholesky(t *testing.T, open func(capacity int64) accel.Device) {
 	const nt, nb = 12, 4
 	room := nt * (nt + 1) / 2 / 4
 	best, lowest := math.MaxInt, math.MaxInt
 	for _, policy := range []string{"prio", "dm", "dmda", "dmdar", "dmdas", "darts"} {
-		dev, err := sim.New(sim.Options{Capacity: int64(room * nb * nb * 8)})
-		must(t, err)
-		c, loads, saves := factor(t, policy, nt, nb, room, dev)
+		c, loads, saves := factor(t, policy, nt, nb, room, open(int64(room*nb*nb*8)))
 		l, s, floor := c.least(room)
 		t.Logf("%-5s %d loads and %d saves, of %d and %d, at least %d in all", policy, loads, saves, l, s, floor)
 		if loads+saves < floor || 10*(loads+saves) > 13*(l+s) {
