@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -83,6 +84,22 @@ func MatrixOf[T Elem](s []T, rows, cols, ld int, opts ...DataOption) (*Data, err
 	}
 	return newData(interp.Binding{Kind: iface.Matrix, Elem: elemOf[T](), Dims: []int{rows, cols}, LD: ld,
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
+}
+
+// Sizes describes data for plans, without memory: a variable for no size, a vector
+// for one, a matrix (rows, columns) for two. Program.Plan takes it wherever it takes
+// data; Run does not. Extern variables need nothing at all in plans.
+func Sizes[T Elem](dims ...int) *Data {
+	b := interp.Binding{Elem: elemOf[T](), Dims: slices.Clone(dims), NoMemory: true}
+	switch len(dims) {
+	case 0:
+		b.Kind = iface.Variable
+	case 1:
+		b.Kind = iface.Vector
+	case 2:
+		b.Kind, b.LD = iface.Matrix, dims[1]
+	}
+	return newData(b, nil)
 }
 
 func newData(b interp.Binding, opts []DataOption) *Data {

@@ -46,7 +46,8 @@ type planCode struct {
 // the error is the one that a run would give. What a script reads from data is
 // unknown; what such values decide is looked at both ways, once. Data is neither
 // allocated nor copied; prints show `?` for what is unknown, nothing is saved, and
-// host functions are called with known arguments only. See Plan.Run.
+// host functions are called with known arguments only. Extern data need not exist
+// yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.
 func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*Plan, error) {
 	rec, paths, err := p.plan(ctx, m, 0, opts)
 	if err != nil {

@@ -271,3 +271,66 @@ func TestCheckPlanEnds(t *testing.T) {
 		}
 	}
 }
+
+const externs = `
+extern x: vector[f32]
+extern A: matrix[i16]
+extern s: variable[f64]
+extern order: void
+codelet use(x: RW vector[f32], s: R variable[f64], o: R void) { each i in x { x[i] += s } }
+codelet rows(A: RW matrix[i16]) { each i, j in A { A[i, j] += 1 } }
+partition x by blocks(4)
+partition A by rows(2)
+for i in 0..4 { insert use(RW x[i], R s, R order) }
+for i in 0..A.rows // 8 { insert rows(RW A[i]) }
+print(x.n, A.cols, value(s))
+`
+
+// Data that the host has not got yet is planned with its sizes, or its type where
+// that is enough.
+func TestPlanWithoutData(t *testing.T) {
+	x, a := lang.Bind("x", lang.Sizes[float32](1<<40)), lang.Bind("A", lang.Sizes[int16](16, 3))
+	p, out, err := planOf(t, externs, x, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(p), "use(x[0] s order) use(x[1] s order) use(x[2] s order) use(x[3] s order) rows(A[0]) rows(A[1])"; got != want {
+		t.Errorf("tasks %s, want %s", got, want)
+	}
+	if out != "1099511627776 3 ?\n" {
+		t.Errorf("printed %q", out)
+	}
+	mem := make([]float32, 8)
+	if p, _, err = planOf(t, externs, a, lang.Bind("x", lang.VectorOf(mem)), lang.Bind("s", lang.Sizes[float64]())); err != nil || len(p.Graph.Tasks) < 6 {
+		t.Errorf("with some data: %v", err)
+	}
+
+	for _, c := range []struct {
+		opts []lang.Option
+		want []string
+	}{
+		{nil, []string{"p.spu:2", "E0904", "`x` has no data, and a plan needs its sizes"}},
+		{[]lang.Option{x}, []string{"p.spu:3", "`A` has no data, and a plan needs its sizes"}},
+		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float64](4))}, []string{"`x` is bound to a vector[f64]"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16))}, []string{"`A` is bound to a vector[i16]"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2))}, []string{`Bind("A")`, "[16 3 2]"}},
+		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](-1))}, []string{`Bind("x")`, "not negative"}},
+		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](3))}, []string{"E0505"}}, // fewer elements than parts
+	} {
+		_, _, err := planOf(t, externs, c.opts...)
+		wantErr(t, err, c.want...)
+	}
+	_, _, err = planOf(t, externs)
+	var d *lang.Diagnostic
+	if !errors.As(err, &d) || len(d.Help) != 2 || !strings.Contains(d.Help[0], `lang.Bind("x", lang.Sizes[float32](n))`) || !strings.Contains(d.Help[1], `lang.Bind("A", lang.Sizes[int16](rows, cols))`) {
+		t.Errorf("the help: %+v", d)
+	}
+
+	// a run needs memory, and says so; what was planned runs with it
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	prog := compile(t, lang.Config{}, externs)
+	_, err = prog.Run(t.Context(), rt, x, a)
+	wantErr(t, err, "Sizes are for plans")
+	_, err = p.Run(t.Context(), rt)
+	wantErr(t, err, "Sizes are for plans")
+}

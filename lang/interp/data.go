@@ -140,6 +140,7 @@ type Binding struct {
 	Home     unsafe.Pointer
 	Keep     any // what Home points into
 	ReadOnly bool
+	NoMemory bool // sizes alone, for plans
 }
 
 // NamedBinding is a Binding for an extern name.

@@ -5,6 +5,7 @@ package interp
 import (
 	"fmt"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -18,6 +19,9 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 	return c.declared(o, func(f *frame) ctl {
 		m := f.m
 		b := m.binds[o.Name]
+		if b == nil && m.plan != nil {
+			b = m.unbound(o, at)
+		}
 		if b == nil {
 			d := m.diagnostic("E0904", at, fmt.Sprintf("`%s` has no data: the host must bind a %v", o.Name, o.Type))
 			d.Help = []string{fmt.Sprintf("Go: `lang.Bind(%q, lang.VectorOf(s))`; command line: `--data %s=file.npy`", o.Name, o.Name)}
@@ -26,8 +30,13 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 		if !types.Same(b.Type(), o.Type) {
 			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "", "`%s` is bound to a %v", o.Name, b.Type())
 		}
-		h, err := m.rt.Register(engine.DataSpec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Home: b.Home,
-			ReadOnly: b.ReadOnly, Name: o.Name, Site: siteOf(at)})
+		spec := engine.DataSpec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Home: b.Home,
+			ReadOnly: b.ReadOnly, Name: o.Name, Site: siteOf(at)}
+		var fill func(*iface.Buffer) error
+		if b.NoMemory && b.Kind != iface.Void {
+			fill = func(*iface.Buffer) error { return nil } // it has a value, which plans do not know
+		}
+		h, err := m.registerData(spec, fill)
 		if err != nil {
 			m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
 		}
@@ -39,6 +48,60 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 		f.r[slot] = w
 		return next
 	})
+}
+
+// checkSizes says why sizes without memory do not do.
+func (b *NamedBinding) checkSizes(plan bool) error {
+	switch {
+	case !plan:
+		return fmt.Errorf("lang: Bind(%q): Sizes are for plans; a run needs memory, such as lang.VectorOf(s)", b.Name)
+	case b.Data.Kind == iface.NoKind:
+		return fmt.Errorf("lang: Bind(%q): Sizes%v: data has no size (a variable), one (a vector), or two (a matrix)", b.Name, b.Data.Dims)
+	}
+	for _, n := range b.Data.Dims {
+		if n < 0 {
+			return fmt.Errorf("lang: Bind(%q): Sizes%v: sizes are not negative", b.Name, b.Data.Dims)
+		}
+	}
+	return nil
+}
+
+// unbound is what a plan takes for extern data that the host did not bind: the type
+// is enough where it has no sizes. Else it raises what is missing, all of it.
+func (m *Machine) unbound(o *types.Object, at place) *Binding {
+	if o.Type.Kind == types.Variable || o.Type.Kind == types.Void {
+		b := &Binding{Elem: o.Type.Elem, Kind: iface.Variable, NoMemory: true}
+		if o.Type.Kind == types.Void {
+			b.Kind = iface.Void
+		}
+		return b
+	}
+	d := m.diagnostic("E0904", at, fmt.Sprintf("`%s` has no data, and a plan needs its sizes", o.Name))
+	d.Label = article(o.Type.String())
+	for _, e := range m.prog.main.Externs {
+		if m.binds[e.Name] != nil || e.Type.Kind == types.Variable || e.Type.Kind == types.Void {
+			continue
+		}
+		n := "n"
+		if e.Type.Kind == types.Matrix {
+			n = "rows, cols"
+		}
+		d.Help = append(d.Help, fmt.Sprintf("Go: `lang.Bind(%q, lang.Sizes[%s](%s))`; command line: `--data %s=file.npy`", e.Name, goElem(e.Type.Elem), n, e.Name))
+	}
+	m.raise(d)
+	return nil
+}
+
+// goElem is the Go type of elements.
+func goElem(e iface.Elem) string {
+	prefix := "uint"
+	switch {
+	case e.IsFloat():
+		prefix = "float"
+	case e.IsSigned():
+		prefix = "int"
+	}
+	return fmt.Sprint(prefix, e.Size()*8)
 }
 
 // param compiles a param: the host's value, else its default.

@@ -139,12 +139,19 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 		if b.Data == nil {
 			return nil, fmt.Errorf("lang: Bind(%q): the data is nil", b.Name)
 		}
+		if b.Data.NoMemory {
+			if err := b.checkSizes(p.plan); err != nil {
+				return nil, err
+			}
+			m.binds[b.Name] = b.Data
+			continue
+		}
 		if b.Data.Kind == 0 || b.Data.Elem == 0 || (b.Data.Home == nil && b.Data.mustHaveHome()) {
 			return nil, fmt.Errorf("lang: Bind(%q): the data has no memory", b.Name)
 		}
 		m.binds[b.Name] = b.Data
 	}
-	bound := slices.DeleteFunc(slices.Clone(cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data }) // the last of a name
+	bound := slices.DeleteFunc(slices.Clone(cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory }) // the last of a name
 	if err := checkAlias(bound); err != nil {
 		return nil, err
 	}
