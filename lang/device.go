@@ -37,6 +37,14 @@ func On(arch string, fn func(*Task, accel.Stream) error) CodeletOption {
 	}
 }
 
+// CUDA gives an implementation for NVIDIA devices: On("cuda", fn). The stream is a
+// *cuda.Stream of package accel/cuda, in programs built with the tag cuda.
+func CUDA(fn func(*Task, accel.Stream) error) CodeletOption { return On("cuda", fn) }
+
+// OpenCL gives an implementation for OpenCL devices: On("opencl", fn). The stream is
+// an *opencl.Stream of package accel/opencl.
+func OpenCL(fn func(*Task, accel.Stream) error) CodeletOption { return On("opencl", fn) }
+
 // FromMain names operands that the implementations given by On can take in main
 // memory, where scripts may keep them: insert c(RW x @ ram). Then Slice and Row serve
 // them as on a CPU worker. Without it such tasks run on CPU workers.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"github.com/starpush/starpush/accel"
 )
 
 // pinned is what the driver knows to be pinned, sorted by address.
@@ -43,6 +45,8 @@ func isPinned(first, end uint64) bool {
 	}
 	return i >= 0 && end <= pinned.ranges[i].end
 }
+
+var _ accel.Pinner = (*Device)(nil)
 
 // AllocPinned allocates main memory that copies from and to devices need not
 // stage. It is not part of the Go heap, and must hold no Go pointers.

@@ -48,7 +48,7 @@ var mandelbrot = lang.Must(lang.NewCodelet("mandelbrot(count: W matrix[i32], x0:
 		}
 		return nil
 	}),
-	lang.On("opencl", func(t *lang.Task, s accel.Stream) error {
+	lang.OpenCL(func(t *lang.Task, s accel.Stream) error {
 		stream := s.(*opencl.Stream)
 		count := lang.Buf[int32](t, 0)
 		program, err := stream.Device().Build(kernels, "-cl-std=CL1.2") // once for each device

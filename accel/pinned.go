@@ -1,0 +1,16 @@
+package accel
+
+import "unsafe"
+
+// Pinner is a Device that copies from and to some main memory by itself: memory
+// that stays where it is, which the Go heap does not promise. Copies of other main
+// memory are staged.
+type Pinner interface {
+	Device
+	// AllocPinned returns such memory. It is not part of the Go heap, must hold no Go
+	// pointers, and is aligned as Memory.Alloc does.
+	AllocPinned(bytes int64) (unsafe.Pointer, error)
+	// FreePinned gives back what AllocPinned returned. Nothing that uses it may be
+	// under way, and nobody may follow its addresses any more.
+	FreePinned(p unsafe.Pointer) error
+}
