@@ -3,8 +3,8 @@
 package stdlib
 
 // Codelets on NVIDIA devices: what accel/cuda computes, begun on the task's stream.
-// A codelet is here when the device does all its element types, and does it without
-// an answer that the task must wait for, such as that of potrf.
+// A codelet is here when the device does all its element types. potrf waits for its end:
+// whether it fails is known only then.
 
 import (
 	"fmt"
@@ -38,6 +38,7 @@ var deviceKernels = map[string]deviceKernel{
 	"gemm":      floatsOn(gemmOn[float32], gemmOn[float64]),
 	"syrk":      floatsOn(syrkOn[float32], syrkOn[float64]),
 	"trsm":      floatsOn(trsmOn[float32], trsmOn[float64]),
+	"potrf":     floatsOn(potrfOn[float32], potrfOn[float64]),
 	"uniform":   floatsOn(uniformOn[float32], uniformOn[float64]),
 }
 
@@ -128,6 +129,14 @@ func syrkOn[T blas.Float](s *cuda.Stream, k operands) error {
 
 func trsmOn[T blas.Float](s *cuda.Stream, k operands) error {
 	return cuda.Trsm(s, sideOf(k, 1), uploOf(k, 2), trans(k, 3), diagOf(k, 4), scalar[T](k.Arg(0)), onDevice(k.Buffer(0)), onDevice(k.Buffer(1)))
+}
+
+func potrfOn[T blas.Float](s *cuda.Stream, k operands) error {
+	bad, err := cuda.Factor[T](s, uploOf(k, 0), onDevice(k.Buffer(0)))
+	if err == nil && bad > 0 {
+		err = notPositive(bad)
+	}
+	return err
 }
 
 func uniformOn[T blas.Float](s *cuda.Stream, k operands) error {

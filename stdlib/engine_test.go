@@ -89,7 +89,7 @@ func (p *program) insert(name string, hs []*datamgr.Handle, args []iface.Scalar,
 		}
 		s.Operands = append(s.Operands, engine.Operand{Handle: h, Mode: m})
 	}
-	if p.on != nil && len(c.On) > 0 {
+	if p.on != nil && c.On["opencl"] != nil {
 		_, err := p.job.SubmitWith(&s, engine.TaskOptions{Kinds: p.on})
 		return err
 	}

@@ -121,9 +121,13 @@ func trsm[T blas.Float](k operands) error {
 func potrf[T blas.Float](k operands) error {
 	a := matrix[T](k, 0)
 	if bad := routines[T]().Potrf(uploOf(k, 0), a.rows, a.a, a.ld); bad > 0 {
-		return fmt.Errorf("leading minor of order %d is not positive", bad)
+		return notPositive(bad)
 	}
 	return nil
+}
+
+func notPositive(order int) error {
+	return fmt.Errorf("leading minor of order %d is not positive", order)
 }
 
 // getrf_nopiv(A)

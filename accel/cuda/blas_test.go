@@ -192,13 +192,15 @@ func potrfTest[T blas.Float](b *bench) {
 				if bad >= 0 {
 					a[bad*lda+bad] = -1
 				}
+				bad, err := Factor[T](b.s, uplo, Matrix{put(b, a), n, n, lda})
+				ok(b, err)
 				p, info := put(b, a), put(b, []int64{-1})
 				ok(b, Potrf[T](b.s, uplo, Matrix{p, n, n, lda}, info))
 				got := get[int64](b, info, 1)[0]
 				c := slices.Clone(a)
 				want := ref.Potrf(uplo, n, c, lda)
-				if got != int64(want) {
-					b.Fatalf("potrf %d %d: info %d, want %d", n, uplo, got, want)
+				if got != int64(want) || bad != want {
+					b.Fatalf("potrf %d %d: info %d, and %d for who waits; want %d", n, uplo, got, bad, want)
 				}
 				if want == 0 {
 					near(b, fmt.Sprint("potrf ", n, uplo), get[T](b, p, len(c)), c)

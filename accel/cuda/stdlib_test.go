@@ -7,6 +7,7 @@ package cuda_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -128,6 +129,8 @@ func (p *program) run(e iface.Elem) (all []float64) {
 	p.insert("trsm", args(2.0, "r", "u", "t", "u"), d, c)
 	p.insert("transpose", nil, c, a)
 	p.insert("swap", nil, a, b)
+	spd := p.definite(e, n, n)
+	p.insert("potrf", args("l"), spd)
 	p.insert("uniform", args(3, 0.0, 1.0), x)
 	p.insert("fill", args(1.0), y)
 	p.insert("axpy", args(2.0), x, y)
@@ -140,7 +143,7 @@ func (p *program) run(e iface.Elem) (all []float64) {
 	if f := p.job.Failures(); len(f) > 0 {
 		p.Fatal(f[0])
 	}
-	for _, h := range []*datamgr.Handle{a, b, c, d, x, y, acc} {
+	for _, h := range []*datamgr.Handle{a, b, c, d, spd, x, y, acc} {
 		r, err := p.job.Acquire(context.Background(), h, iface.R)
 		p.must(err)
 		if e == iface.F32 {
@@ -153,6 +156,48 @@ func (p *program) run(e iface.Elem) (all []float64) {
 	p.must(p.job.Close())
 	p.must(p.rt.Close())
 	return all
+}
+
+// definite is a symmetric matrix of which the leading minors up to an order are positive.
+func (p *program) definite(e iface.Elem, n, order int) *datamgr.Handle {
+	p.Helper()
+	h := p.data(iface.Matrix, e, n, n)
+	p.insert("fill", args(0.5), h)
+	v, err := p.rt.Partition(h, filter.Tiles(n, n, 0))
+	p.must(err)
+	for i := range n {
+		part, _ := v.Part(i, i)
+		p.insert("fill", args(4-8*float64(min(1, max(0, i+1-order)))), part)
+	}
+	return h
+}
+
+// TestStdlibPotrf: what a factorisation finds out on a device is the error of its task, in
+// the words of the processor's, and nobody runs it again elsewhere.
+func TestStdlibPotrf(t *testing.T) {
+	t.Cleanup(perftest.Private())
+	devices, err := cuda.Driver{}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []iface.Elem{iface.F32, iface.F64} {
+		for _, on := range [][]accel.Device{nil, devices} {
+			p := newProgram(t, on)
+			p.insert("potrf", args("l"), p.definite(e, 9, 6))
+			p.must(p.job.Wait(t.Context()))
+			f := p.job.Failures()
+			if len(f) != 1 || !strings.HasSuffix(f[0].Error(), "leading minor of order 7 is not positive") {
+				t.Errorf("%v with %d devices: %v", e, len(on), f)
+			}
+			p.must(p.job.Close())
+			p.must(p.rt.Close())
+		}
+	}
+	for _, d := range devices {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // acc0 is h with content: a variable that is added to must hold something.
@@ -190,7 +235,7 @@ func TestStdlib(t *testing.T) {
 					t.Fatalf("%v, %d bytes: number %d is %v, want %v", e, v.Memory, i, got[i], w)
 				}
 			}
-			if len(p.there) < 14 {
+			if len(p.there) < 15 {
 				t.Errorf("only %v ran on devices", p.there)
 			}
 			for _, d := range devices {

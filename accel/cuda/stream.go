@@ -23,6 +23,7 @@ type Stream struct {
 	pending []*event           // recorded, and perhaps not settled
 	params  *[maxParams]uint64 // of the kernel that is being launched
 	work    scratch            // of the kernels under way
+	answer  scratch            // of a kernel whose answer is waited for
 
 	cublas, cusolver uintptr // handles; 0 before the first call
 
