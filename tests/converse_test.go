@@ -77,3 +77,4 @@ type noMachine struct{}
 func (noMachine) Workers() []string { return nil }
 func (noMachine) Nodes() []string   { return nil }
 func (noMachine) Stats() string     { return "" }
+func (noMachine) ResetStats()       {}
