@@ -78,3 +78,4 @@ func (noMachine) Workers() []string { return nil }
 func (noMachine) Nodes() []string   { return nil }
 func (noMachine) Stats() string     { return "" }
 func (noMachine) ResetStats()       {}
+func (noMachine) Top() string       { return "" }
