@@ -22,13 +22,40 @@
 // without a copy. The memory must not be touched between Bind and Close except
 // through [Acquire]; what the script writes lands in it at Close or Acquire.
 //
+// What is bound stays the host's: the memory is kept alive until Close, whatever
+// becomes of the slice, and the same [Data] may be bound again afterwards. Handles
+// belong to their instance and end with it. [Alloc] gives memory that devices copy
+// from fastest. Sizes count elements, not bytes.
+//
+// # Concurrency
+//
+// A [Compiler], [Program], [Plan], [Codelet], [Func], [Filter] and [Module] never
+// change and serve any number of goroutines at once. An [Instance], a [Session] and
+// what comes from them (handles, accesses) serve one goroutine at a time, apart from
+// Stats; different instances on one runtime are independent. Host functions run on
+// the goroutine that called into the script, and may call the instance again from
+// there. Kernels run on workers, several at a time, and cannot use the instance.
+// [OnEvent] calls its function on a goroutine of its own, one event at a time.
+//
+// Close instances and sessions before their runtime, and the runtime before its
+// devices.
+//
+// # Plans
+//
+// [Program.Plan] runs a script without kernels and gives the tasks that it would
+// submit, with predictions for a machine; [Sizes] stands for data that does not
+// exist yet. Expectations of a script about its plan are comments, see
+// [Plan.Expectations].
+//
 // # Errors
 //
 // No function of the package panics on any script or host error: a host panic
 // becomes a *[Diagnostic] with the position in the script. Errors of Compile are
 // [Diagnostics]; errors of a run are *[Diagnostic] or [Diagnostics] when several
 // tasks failed. Use errors.As for *[LimitError] and for host errors, which stay
-// in the chain. Cancellation errors wrap context.Cause of the context.
+// in the chain. Cancellation errors wrap context.Cause of the context. Misuse by the
+// host has an answer, too: a nil context never ends, and what is nil, closed, or was
+// not made by this package is an error that says so.
 //
 // # Cancellation and limits
 //
