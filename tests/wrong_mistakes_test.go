@@ -62,11 +62,34 @@ func (t text) depth(i int) int {
 	return d
 }
 
-// with is t with piece i replaced.
-func (t text) with(i int, by string) string {
-	c := slices.Clone(t)
-	c[i] = by
-	return strings.Join(c, "")
+// with is t with n pieces from i on replaced.
+func (t text) with(i, n int, by string) string {
+	return strings.Join(t[:i], "") + by + strings.Join(t[i+n:], "")
+}
+
+// args are the pieces between the arguments of the brackets that open at piece i:
+// the bracket itself, the commas, the closing one.
+func (t text) args(i int) (at []int) {
+	depth := 0
+	for j := i; j < len(t); j++ {
+		switch t[j] {
+		case "(", "[", "{":
+			if depth++; depth == 1 {
+				at = append(at, j)
+			}
+		case ")", "]", "}":
+			if depth--; depth == 0 {
+				return append(at, j)
+			}
+		case ",":
+			if depth == 1 {
+				at = append(at, j)
+			}
+		case "\n":
+			return nil
+		}
+	}
+	return nil
 }
 
 // mistake is one way to get a script wrong.
@@ -79,6 +102,16 @@ type mistake struct {
 	// further says that the message may be at another line: the one that a
 	// missing bracket or a lost line leads to.
 	further bool
+	// pieces is how many pieces from i on are replaced; nil: one.
+	pieces func(t text, i int) int
+}
+
+// size is the number of pieces that m replaces at i.
+func (m *mistake) size(t text, i int) int {
+	if m.pieces == nil {
+		return 1
+	}
+	return m.pieces(t, i)
 }
 
 var modes = map[string][]string{"R": {"W", "RW"}, "W": {"R"}, "RW": {"R", "W"}, "REDUX": {"R", "W"}, "COMMUTE": {"R"}, "SCRATCH": {"R"}}
@@ -260,4 +293,94 @@ var mistakes = []mistake{
 		}
 		return "let " + t.near(i, 1) + " = 1\n" + t[i], []string{t.near(i, 1)}
 	}, further: true},
+	{kind: "operands swapped", further: true, at: func(t text, i int) (string, []string) {
+		a := t.operands(i)
+		if len(a) < 3 {
+			return "", nil
+		}
+		first, second := strings.TrimSpace(strings.Join(t[a[0]+1:a[1]], "")), strings.TrimSpace(strings.Join(t[a[1]+1:a[2]], ""))
+		if strings.Contains(first+second, "=") || first == second {
+			return "", nil
+		}
+		return "(" + second + ", " + first, []string{"is|sizes|reads|changes|overwrites|takes|appears"}
+	}, pieces: func(t text, i int) int { a := t.operands(i); return a[2] - i }},
+	{kind: "no operands", at: func(t text, i int) (string, []string) {
+		if a := t.operands(i); len(a) < 2 || strings.TrimSpace(strings.Join(t[a[0]+1:a[len(a)-1]], "")) == "" {
+			return "", nil
+		}
+		return "(", []string{"needs"}
+	}, pieces: func(t text, i int) int { a := t.operands(i); return a[len(a)-1] - i }},
+	{kind: "unit", at: func(t text, i int) (string, []string) {
+		if t[i][0] < '1' || t[i][0] > '9' {
+			return "", nil
+		}
+		by := t[i] + []string{"KB", "f", "k", "u", "L", "MB", "px"}[i%7]
+		return by, []string{by}
+	}},
+	{kind: "number of another language", at: func(t text, i int) (string, []string) {
+		if t[i][0] < '1' || t[i][0] > '9' || strings.ContainsAny(t[i], ".eKMG") {
+			return "", nil
+		}
+		by := []string{"0b101", "'a'", "1,000", ".5", "1."}[i%5]
+		return by, []string{regexp.QuoteMeta(by) + "|'|,|`\\.`|float"}
+	}, further: true},
+	{kind: "word of another language", at: func(t text, i int) (string, []string) {
+		by := map[string][]string{
+			"for": {"foreach", "loop"}, "in": {"of", "over"}, "insert": {"submit", "launch", "call"}, "let": {"var", "const", "auto"},
+			"func": {"def", "fn", "function"}, "register": {"data", "create"}, "partition": {"split"}, "codelet": {"kernel"},
+			"while": {"loop", "until"}, "import": {"use", "include", "from"}, "assert": {"check", "require"}, "as": {"into"}, "by": {"with", "into"},
+			"true": {"True", "yes"}, "false": {"False"}, "none": {"null", "None"}, "each": {"forall", "foreach"}, "else": {"otherwise", "elif"},
+		}[t[i]]
+		if by == nil || strings.HasPrefix(t.lineStart(i), "#") {
+			return "", nil
+		}
+		w := by[i%len(by)]
+		return w, []string{"`" + w + "`"}
+	}},
+	{kind: "option", at: func(t text, i int) (string, []string) {
+		if before := t.near(i, -1); !word.MatchString(t[i]) || len(t[i]) < 4 || t.near(i, 1) != "=" || before != "," && before != "(" && before != "with" || t.lineStart(i) == "codelet" || t.lineStart(i) == "register" && t.depth(i) == 0 {
+			return "", nil
+		}
+		m := misspelt(t[i])
+		return m, []string{m, t[i]}
+	}},
+	{kind: "no release", further: true, at: func(t text, i int) (string, []string) {
+		if t[i] != "release" || t.lineStart(i) != "release" {
+			return "", nil
+		}
+		return "#", []string{"release"}
+	}},
+	{kind: "counted from 1", further: true, at: func(t text, i int) (string, []string) {
+		if t[i] != "0" || i+2 >= len(t) || t[i+1] != ".." || !word.MatchString(t[i+2]) {
+			return "", nil
+		}
+		return "1..=" + t[i+2], []string{"part|element|index|row|column|runs|reads|unwritten|past|outside"}
+	}, pieces: func(text, int) int { return 3 }},
+	{kind: "brackets of another kind", further: true, at: func(t text, i int) (string, []string) {
+		a := t.args(i)
+		if t[i] != "[" || len(a) == 0 || i == 0 || !word.MatchString(t[i-1]) {
+			return "", nil
+		}
+		return "(" + strings.Join(t[i+1:a[len(a)-1]], "") + ")", []string{t[i-1]}
+	}, pieces: func(t text, i int) int { a := t.args(i); return a[len(a)-1] + 1 - i }},
+	{kind: "semicolon for comma", at: func(t text, i int) (string, []string) {
+		if t[i] != "," || t.depth(i) == 0 {
+			return "", nil
+		}
+		return ";", []string{"`;`"}
+	}},
+	{kind: "colon and indentation", at: func(t text, i int) (string, []string) {
+		if t[i] != "{" || t.near(i, 1) == "" || t.depth(i) > 0 {
+			return "", nil
+		}
+		return ":", []string{"`:`|`{`"}
+	}, further: true},
+}
+
+// operands are the args of an insert whose bracket is piece i.
+func (t text) operands(i int) []int {
+	if t[i] != "(" || t.lineStart(i) != "insert" || t.depth(i) != 0 {
+		return nil
+	}
+	return t.args(i)
 }

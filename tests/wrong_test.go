@@ -46,7 +46,7 @@ func (w *wrong) judge(m *mistake, names []string) {
 	if !m.further && w.at != w.line {
 		w.miss = fmt.Sprintf("is about line %d", w.at)
 	}
-	if m.further && !regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d \||:%d:`, w.line, w.line)).MatchString(first) && m.kind != "line lost" && m.kind != "wrong type" {
+	if m.further && !regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d \||:%d:`, w.line, w.line)).MatchString(first) && m.kind != "line lost" && m.kind != "no release" && m.kind != "wrong type" {
 		w.miss = fmt.Sprintf("does not show the line, but line %d", w.at)
 	}
 }
@@ -86,7 +86,7 @@ func TestWrongScripts(t *testing.T) {
 			for n := range min(most, len(sites)) {
 				i := sites[n*len(sites)/min(most, len(sites))+len(sites)/(2*most)]
 				by, names := m.at(cut, i)
-				p.source = cut.with(i, by)
+				p.source = cut.with(i, m.size(cut, i), by)
 				o := p.run(t, sequential)
 				if strings.Contains(o.diags, "R0102") { // what it computes is not what it asserts
 					fine[m.kind+": assertion"]++

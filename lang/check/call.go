@@ -68,6 +68,14 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 	return types.TInvalid
 }
 
+// squareBrackets adds to d that x(i) should be x[i].
+func (c *checker) squareBrackets(d *diag.Diagnostic, e *syntax.Call) {
+	if right := e.AsIndex(c.f.Source.Text); right != "" {
+		d.Help = append(d.Help, "elements and parts stand in square brackets: `"+right+"`")
+		d.Edit(c.f.At(e), right)
+	}
+}
+
 // notInRegister reports a constructor outside of register.
 func (c *checker) notInRegister(at syntax.Node, e syntax.Expr) {
 	d := c.err("E0105", at, "a constructor may stand in `register` only")
@@ -101,6 +109,9 @@ func (c *checker) callObject(e *syntax.Call, o *types.Object, at syntax.Node) *t
 			return o.Type
 		}
 		d := c.err("E0705", at, fmt.Sprintf("`%s` is %s and cannot be called", c.text(at), what(o)))
+		if o.Type != nil && (o.Type.IsHandle() || o.Type.Kind == types.View || o.Type.Kind == types.List || o.Type.Kind == types.Array) {
+			c.squareBrackets(d, e)
+		}
 		if builtinFuncs[o.Name] != nil && !o.Decl.IsZero() {
 			d.Labels = append(d.Labels, diag.Label{Span: o.Decl, Text: "this hides the builtin function"})
 		}

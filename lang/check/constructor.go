@@ -58,6 +58,18 @@ func (c *checker) constructor(e syntax.Expr) *types.Type {
 	return t
 }
 
+// calledType finds vector(f64) in vector(f64)(n).
+func calledType(call *syntax.Call) (inner *syntax.Call, ok bool) {
+	if call == nil {
+		return nil, false
+	}
+	if inner, ok = call.Fn.(*syntax.Call); !ok || len(inner.Args) != 1 {
+		return nil, false
+	}
+	id, ok := inner.Fn.(*syntax.Ident)
+	return inner, ok && handleKinds[id.Name] != 0
+}
+
 func (c *checker) constructor1(e syntax.Expr) *types.Type {
 	call, ok := e.(*syntax.Call)
 	var name *syntax.Ident
@@ -71,6 +83,13 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 				name, elem = id, fn.Args[0]
 			}
 		}
+	}
+	if inner, twice := calledType(call); twice {
+		right := c.text(inner.Fn) + "[" + c.text(inner.Args[0]) + "]"
+		d := c.err("E0705", inner, "the element type of a constructor stands in square brackets")
+		d.Help = append(d.Help, "write `"+right+"(...)`")
+		d.Edit(c.f.At(inner), right)
+		return types.TInvalid
 	}
 	if x, isIndex := e.(*syntax.Index); isIndex {
 		if id, ok := x.X.(*syntax.Ident); ok && handleKinds[id.Name] != 0 {
@@ -221,6 +240,10 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 	default:
 		c.expr(a.Value)
 		d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no argument `%s`", kind, name))
+		if c.unknownArg == nil {
+			c.unknownArg = map[*syntax.Arg]bool{}
+		}
+		c.unknownArg[a] = true
 		names := append([]string{}, sizeNames[kind]...)
 		names = append(names, "fill")
 		if kind != "variable" {
@@ -302,6 +325,11 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 		d.Help = append(d.Help, "keep one of them")
 	}
 	var lack []string
+	for _, a := range call.Args {
+		if a.Name != nil && c.unknownArg[a] {
+			return // most likely one of them
+		}
+	}
 	for _, s := range sizeNames[kind] {
 		if given[s] == nil {
 			lack = append(lack, "`"+s+"`")

@@ -212,6 +212,7 @@ func (c *checker) noFilter(f *syntax.FilterCall) {
 // filterArgs checks the arguments of a built-in filter.
 func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type) {
 	given := map[string]*syntax.Arg{}
+	unknown := false
 	for i, a := range f.Args {
 		name := ""
 		if a.Name != nil {
@@ -230,7 +231,14 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 			continue
 		}
 		given[name] = a
+		n := len(c.diags)
 		c.filterArg(a, e, name)
+		for _, d := range c.diags[n:] {
+			unknown = unknown || strings.Contains(d.Message, "has no argument")
+		}
+	}
+	if unknown {
+		return // most likely one of those that are missing
 	}
 	first := ""
 	if len(e.Args) > 0 {
@@ -298,7 +306,18 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 		return
 	}
 	c.expr(a.Value)
-	c.filterForm(a, e, fmt.Sprintf("`%s` has no argument `%s`", e.Name, name))
+	d := c.filterForm(a.Name, e, fmt.Sprintf("`%s` has no argument `%s`", e.Name, name))
+	names := []string{"halo"}
+	if e.Sizes {
+		names = append(names, "sizes")
+	}
+	for _, x := range e.Args {
+		names = append(names, x.Name)
+	}
+	if best, ok := near(name, names); ok {
+		d.Help = nil
+		d.Meant(name, best, "")
+	}
 }
 
 // callFilter checks a filter of the host. Its signature has the handle first.

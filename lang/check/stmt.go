@@ -391,6 +391,9 @@ func (c *checker) assign(s *syntax.Assign) {
 		if sel, ok := t.(*syntax.Selector); ok && c.moduleOf(sel.X) == nil {
 			d.Label = "fields are read only"
 		}
+		if call, ok := t.(*syntax.Call); ok {
+			c.squareBrackets(d, call)
+		}
 	}
 }
 

@@ -19,8 +19,10 @@ type checker struct {
 	diags   diag.Diagnostics
 	host    map[string]*types.Object // what the host predeclares
 	session *Session                 // nil for files
-	module  bool                     // imported: declarations only
-	broken  bool                     // some statement did not parse: names may be missing
+
+	unknownArg map[*syntax.Arg]bool // arguments of constructors that do not exist
+	module     bool                 // imported: declarations only
+	broken     bool                 // some statement did not parse: names may be missing
 
 	top   *scope
 	scope *scope

@@ -279,6 +279,12 @@ func (l *lowerer) assign(s *syntax.Assign) *Stmt {
 	default:
 		d := l.err("E0204", s.Target, "this cannot be assigned")
 		d.Label = "only elements, variables and `let` names can"
+		if call, ok := unparen(s.Target).(*syntax.Call); ok {
+			if right := call.AsIndex(l.f.Source.Text); right != "" {
+				d.Help = append(d.Help, "elements stand in square brackets: `"+right+"`")
+				d.Edit(l.f.At(call), right)
+			}
+		}
 		l.scalar(s.Value)
 	}
 	return nil

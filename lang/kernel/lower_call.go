@@ -81,6 +81,9 @@ func (l *lowerer) call(x *syntax.Call) *Expr {
 		d := l.err("E0705", id, fmt.Sprintf("`%s` is %s and cannot be called", id.Name, en.what()))
 		if en.kind == operandEntry && l.fn.Operands[en.operand].Kind.Rank() > 0 {
 			d.Help = append(d.Help, fmt.Sprintf("elements are written `%s[%s]`", id.Name, indexNames(l.fn.Operands[en.operand].Kind)))
+			if right := x.AsIndex(l.f.Source.Text); right != "" {
+				d.Edit(l.f.At(x), right)
+			}
 		}
 		return l.bad(x)
 	}

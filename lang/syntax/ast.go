@@ -405,3 +405,17 @@ type FPart struct {
 	X      Expr
 	Format string
 }
+
+// AsIndex writes x(i) in the source text as x[i]; "" if that makes no sense.
+func (c *Call) AsIndex(text string) string {
+	if len(c.Args) == 0 {
+		return ""
+	}
+	for _, a := range c.Args {
+		if a.Name != nil {
+			return ""
+		}
+	}
+	fn := c.Fn.Range()
+	return text[fn.Lo:fn.Hi] + "[" + text[c.Args[0].Lo:c.Args[len(c.Args)-1].Hi] + "]"
+}

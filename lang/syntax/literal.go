@@ -3,6 +3,7 @@ package syntax
 // Literals: the shape of numbers, and the values of numbers and strings.
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -63,10 +64,18 @@ func (s *scanner) number() {
 	}
 	text := s.text[lo:s.pos]
 	tail := s.text[digitsEnd:s.pos]
-	if why, help := numberFault(text, tail, kind == tokFloat); why != "" {
+	if why, help, meant := numberFault(text, tail, kind == tokFloat); why != "" {
 		s.emit(tokBad, lo)
 		r := s.errorf(lo, s.pos, "E0106", "`%s` is not a number", text).labelled("%s", why)
-		if help != "" {
+		at := Span{int32(lo), int32(s.pos)}
+		switch group := s.digitsBefore(lo); {
+		case group != "" && len(text) == 3 && tail == "" && kind == tokInt: // 1,000
+			r.hint("digits are grouped by `_`: `%s_%s`", group, text).edit(Span{at.Lo - 1, at.Lo}, "_")
+		case help != "" && meant != "":
+			r.hint("%s", help).edit(at, meant)
+		case meant != "":
+			r.meant(at, meant)
+		case help != "":
 			r.hint("%s", help)
 		}
 		return
@@ -74,48 +83,72 @@ func (s *scanner) number() {
 	s.emit(kind, lo)
 }
 
-// numberFault says what is wrong with the shape of a number, "" when nothing is;
-// tail is what follows the digits.
-func numberFault(text, tail string, float bool) (why, help string) {
+// digitsBefore returns the digits in front of a comma at lo - 1, "" if there are none.
+func (s *scanner) digitsBefore(lo int) string {
+	if lo < 2 || s.text[lo-1] != ',' || !isDigit(s.text[lo-2]) {
+		return ""
+	}
+	from := lo - 1
+	for from > 0 && isDigit(s.text[from-1]) {
+		from--
+	}
+	return s.text[from : lo-1]
+}
+
+// typeSuffixes are what other languages write behind numbers.
+var typeSuffixes = wordSet("f", "d", "u", "l", "ul", "ll", "ull", "n", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64")
+
+// units are the sizes that other notations mean by a suffix.
+var units = map[string]string{"k": "Ki", "m": "Mi", "g": "Gi", "kb": "Ki", "mb": "Mi", "gb": "Gi", "ki": "Ki", "mi": "Mi", "gi": "Gi", "kib": "Ki", "mib": "Mi", "gib": "Gi"}
+
+// numberFault says what is wrong with the shape of a number, "" when nothing is, and
+// which number was meant; tail is what follows the digits.
+func numberFault(text, tail string, float bool) (why, help, meant string) {
 	body := strings.TrimSuffix(text, tail)
 	_, suffix := suffixes[tail]
 	switch {
 	case strings.EqualFold(body, "0x") && tail == "":
-		return "no digits after `0x`", ""
+		return "no digits after `0x`", "", ""
 	case suffix && !float && !strings.EqualFold(body[:min(2, len(body))], "0x"):
 	case suffix && float:
-		return "only integers take `" + tail + "`", ""
+		return "only integers take `" + tail + "`", "", ""
 	case tail != "":
 		hex := strings.EqualFold(body[:min(2, len(body))], "0x")
 		if suffix {
-			return "only decimal integers take `" + tail + "`", ""
+			return "only decimal integers take `" + tail + "`", "", ""
 		}
-		for s := range suffixes {
-			if hex {
-				break
-			}
-			if strings.EqualFold(s, tail) || strings.EqualFold(s[:1], tail) {
-				help = "did you mean `" + body + s + "`?"
-			}
-		}
-		if strings.HasPrefix(text, "0b") || strings.HasPrefix(text, "0o") {
+		lower := strings.ToLower(tail)
+		switch {
+		case strings.HasPrefix(text, "0b"), strings.HasPrefix(text, "0o"):
 			help = "integers are decimal or hexadecimal (`0xff`)"
+			base := map[byte]int{'b': 2, 'o': 8}[text[1]]
+			if v, err := strconv.ParseUint(strings.ReplaceAll(text[2:], "_", ""), base, 63); err == nil {
+				help += fmt.Sprintf(": `0x%x`", v)
+				meant = fmt.Sprintf("0x%x", v)
+			}
+		case hex:
+		case typeSuffixes[lower]:
+			help, meant = "a number has no suffix for its type: write `"+body+"`", body
+		case units[lower] != "" && !float:
+			meant = body + units[lower]
+		case units[lower] != "":
+			help = "only integers take `" + units[lower] + "`"
 		}
-		return "unexpected `" + tail + "` after the digits", help
+		return "unexpected `" + tail + "` after the digits", help, meant
 	}
 	if strings.Contains(body, "__") || strings.HasSuffix(body, "_") || strings.Contains(body, "_.") || strings.Contains(body, "._") ||
 		strings.Contains(body, "_e") || strings.Contains(body, "_E") || strings.Contains(body, "x_") || strings.Contains(body, "X_") {
-		return "`_` stands between two digits only", ""
+		return "`_` stands between two digits only", "", ""
 	}
 	if !float && len(body) > 1 && body[0] == '0' && body[1]|0x20 != 'x' {
 		if n := strings.TrimLeft(body, "0_"); n != "" {
-			help = "write `" + n + "`"
+			meant = n
 		} else {
-			help = "write `0`"
+			meant = "0"
 		}
-		return "a decimal number does not begin with 0", help
+		return "a decimal number does not begin with 0", "write `" + meant + "`", meant
 	}
-	return "", ""
+	return "", "", ""
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

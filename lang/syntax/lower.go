@@ -402,6 +402,7 @@ var foreign = map[string]string{
 	"elif": "else if", "elseif": "else if", "foreach": "for", "loop": "while", "until": "while", "use": "import", "include": "import",
 	"require": "import", "submit": "insert", "launch": "insert", "task": "insert", "spawn": "insert", "split": "partition",
 	"free": "unregister", "delete": "unregister", "data": "register", "lock": "acquire", "unlock": "release", "next": "continue",
+	"create": "register", "call": "insert", "forall": "each", "from": "import", "try": "", "class": "",
 	"pass": "", "do": "", "switch": "if", "match": "if",
 }
 

@@ -260,6 +260,8 @@ func (p *parser) trailing(from int) *mistake {
 	case t.Type == tokIdent && p.pos > from+1 && p.meantWord(m, p.pos, linking):
 	case p.toks[from].kind == tokKeyword && p.is(from, "insert") && p.pos == from+2 && p.toks[from+1].kind == tokIdent:
 		m.hint("the operands of a task stand in parentheses: `insert %s(…)`", p.str(from+1))
+	case t.Value == ":" && p.toks[from].kind == tokKeyword:
+		m.hint("a block stands in braces: `{ … }`")
 	case t.Value == ":" && p.pos == from+1 && p.toks[from].kind == tokIdent:
 		m.hint("a new name is declared with `let %s: … = …`", p.str(from))
 	case t.Value == "{":
@@ -607,11 +609,20 @@ func (p *parser) advise(m *mistake) *mistake {
 		m.hint("a float has a digit on both sides of the point: `0.%s`", p.str(i+1))
 	case p.is(i-1, "*") && p.is(i, "*"), p.is(i-1, "+") && p.is(i, "+"):
 		m.hint("write `x += 1`")
+	case p.is(i, ":") && (slices.Contains(m.expect, "`{`") || len(m.expect) > 0 && m.expect[0] == "the end of the statement" && p.toks[i+1].kind != tokOp):
+		m.hint("a block stands in braces: `{ … }`")
+	case this.kind == tokNL && p.str(i) == ";" && (slices.Contains(m.expect, "`,`") || slices.Contains(m.expect, "`)`")):
+		m.hint("write `,`").edit(p.span(i), ",")
+	case p.is(i, "(") && prev.kind == tokIdent && constructors[p.str(i-1)]:
+		m.hint("the element type stands in square brackets: `%s[f64]`", p.str(i-1))
 	case len(m.help) == 0 && slices.Contains(m.expect, "`,`") && startsExpr(m.got):
 		m.hint("add `,` after `%s`", clip(prev.text(p.text))).edit(Span{prev.hi, prev.hi}, ",")
 	}
 	return m
 }
+
+// constructors are the types that have an element type.
+var constructors = wordSet("variable", "vector", "matrix", "block", "tensor")
 
 // linking are the words within statements, which nothing else can be mistaken for.
 var linking = []string{"with", "by", "as", "to", "in", "then", "else", "and", "or"}
