@@ -53,6 +53,7 @@ type Datum struct {
 		sync.Mutex
 		wake   *sync.Cond // a copy ended, or an instance was unpinned
 		layers []layer    // from layer 1 on
+		strays []int64    // by node: see Strayed; those that are missing are 0
 		freed  bool
 		// who waits for the last unordered access
 		drained *Waiter

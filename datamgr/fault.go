@@ -42,6 +42,16 @@ func Fault(ops []Operand) (int, any) {
 	return -1, nil
 }
 
+// Mend clears the faults of what the operands write without reading, where no claim
+// does: it comes after that.
+func (p *Placement) Mend(ops []Operand) {
+	for i := range ops {
+		if ops[i].Handle.State()&(statePacked|stateNodes) == 0 {
+			Mend(ops[i : i+1])
+		}
+	}
+}
+
 // Mend clears the faults of what the operands write without reading.
 func Mend(ops []Operand) {
 	for i := range ops {

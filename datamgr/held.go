@@ -38,12 +38,13 @@ func (in *instance) unholdLocked() {
 	}
 }
 
-// Zero fills operand i, which is all of h and was prepared on another node than main
-// memory. After an error the operands are released, as if nothing had been prepared.
-func (p *Placement) Zero(i int, h *Handle, ops []Operand) error {
+// Zero fills operand i, W, which is all of h and was prepared on another node than main
+// memory. After an error the operands are released, and have what they had; but gone
+// was only there, and is nowhere now.
+func (p *Placement) Zero(i int, h *Handle) (gone []Box, err error) {
 	in := p.at[i]
 	if in == nil || h.bytes() == 0 {
-		return nil
+		return nil, nil
 	}
 	g := h.d.reg
 	mem := g.memoryAside()
@@ -57,7 +58,7 @@ func (p *Placement) Zero(i int, h *Handle, ops []Operand) error {
 		mem.Free(from, h.bytes())
 	}
 	if err != nil {
-		p.giveUp(ops)
+		gone = p.giveUp()
 	}
-	return err
+	return gone, err
 }

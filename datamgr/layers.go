@@ -194,11 +194,16 @@ func (d *Datum) dropLocked(in *instance) bool {
 // removeLocked frees an instance that nobody uses.
 func (d *Datum) removeLocked(in *instance) {
 	bit := uint64(1) << in.layer
+	strays := false
 	d.root.leaves(&in.box, func(f *Fragment) {
 		if in.box.has(&f.box) {
+			strays = strays || f.valid&bit != 0 && f.valid&mainBit == 0
 			f.valid &^= bit
 		}
 	})
+	if strays {
+		d.strayLocked(in.node)
+	}
 	l := &d.mu.layers[in.layer-1]
 	l.insts = slices.DeleteFunc(l.insts, func(o *instance) bool { return o == in })
 	in.gone = true

@@ -84,6 +84,27 @@ func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
 	return bytes
 }
 
+// Strayed returns how often a copy of what h is a part of was taken away from a node, for
+// want of room or on demand, when other nodes had copies and the main instance had none.
+// A value that was once on a node is there until it is written again, unless it strayed
+// since; then it is on some other node, and may be lost with that.
+func (h *Handle) Strayed(from int) int64 {
+	d := h.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if from >= len(d.mu.strays) {
+		return 0
+	}
+	return d.mu.strays[from]
+}
+
+func (d *Datum) strayLocked(n *node) {
+	if d.mu.strays == nil {
+		d.mu.strays = make([]int64, len(d.reg.nodes))
+	}
+	d.mu.strays[n.id]++
+}
+
 // abandon takes away what is left on n. It returns how many bytes were nowhere
 // else, and why they could not be saved.
 func (g *Registry) abandon(n *node) (bytes int64, err error) {
@@ -103,44 +124,4 @@ func (g *Registry) abandon(n *node) (bytes int64, err error) {
 		d.mu.Unlock()
 	}
 	return bytes, err
-}
-
-// Restore is called for a task whose kernel, or what came before it, failed on a
-// device and left main memory as it was: it makes what main memory held when the
-// task began valid again, where the task reads and writes. False: something
-// was only on the device, and is not what it was. Before Release.
-func (p *Placement) Restore(ops []Operand) bool {
-	for i := range ops {
-		if ops[i].stays() && ops[i].Mode == modeRedux {
-			return false
-		}
-		op := &ops[i]
-		for _, h := range p.wrote { // by the same operand, or by another
-			if !op.placed() || !op.Mode.Reads() || h.d != op.Handle.d || !h.box.touches(&op.Handle.box) {
-				continue
-			}
-			if op.stays() || !h.hadMain() { // or the kernel may have changed it
-				return false
-			}
-		}
-	}
-	for _, h := range p.wrote {
-		if h.d.contribution && !h.hadMain() {
-			continue // what others added to it is lost
-		}
-		h.d.mu.Lock()
-		h.d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.had, f.fault = mainBit, hadMain, nil })
-		h.d.mu.Unlock()
-	}
-	return true
-}
-
-// hadMain reports whether all of h was valid in main memory when the task that
-// writes it began.
-func (h *Handle) hadMain() bool {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	had := true
-	h.d.root.leaves(&h.box, func(f *Fragment) { had = had && f.inMain })
-	return had
 }

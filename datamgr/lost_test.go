@@ -167,7 +167,8 @@ func TestLostNode(t *testing.T) {
 	ds[0].fail.Store(-1)
 	_, _, err = prepared(0, modeR, only)
 	var lost *accel.LostError
-	if !errors.As(err, &lost) || noticed != 1 || g.Lost(1) != lost {
+	var spoiled *SpoiledError
+	if !errors.As(err, &spoiled) || spoiled.Why != "gone" || noticed != 1 || g.Lost(1) == nil {
 		t.Fatalf("got %v; noticed %d times", err, noticed)
 	}
 	p.Release()

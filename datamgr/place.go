@@ -20,10 +20,12 @@ import (
 type Placement struct {
 	at      []*instance // by operand; nil: the main instance
 	pins    []*instance
-	wrote   []*Handle // claimed, where other nodes are
+	wrote   []claimed // where other nodes are
+	kept    []kept    // what was valid elsewhere when it was claimed
 	private []private // memory on bounded nodes, those of one together
 	held    bool      // by the program: see Hold
 	aside   bool      // in memory beside main memory: see PrepareAside
+	begun   bool      // nothing of kept is pinned any more
 	ranks   int       // that have private memory of their own; 0: one
 }
 
@@ -74,7 +76,7 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 				continue
 			}
 			if err := step(node, d, ops); err != nil {
-				p.giveUp(ops)
+				p.giveUp()
 				return err
 			}
 		}
@@ -115,7 +117,7 @@ func (p *Placement) PrepareThere(node int, ops []Operand) bool {
 			continue
 		}
 		if p.fetchDatum(node, d, ops) != nil || p.claimDatum(node, d, ops) != nil {
-			p.giveUp(ops)
+			p.giveUp()
 			return false
 		}
 	}
@@ -129,12 +131,6 @@ func (h *Handle) validIn(in *instance) bool {
 	valid := true
 	h.d.root.leaves(&h.box, func(f *Fragment) { valid = valid && f.valid&(1<<in.layer) != 0 })
 	return valid
-}
-
-// giveUp is Release for a task that claimed data and wrote nothing.
-func (p *Placement) giveUp(ops []Operand) {
-	p.Unclaim()
-	p.Release()
 }
 
 // needed reports whether an operand that needs an instance of d is in ops.
@@ -177,12 +173,8 @@ func (p *Placement) claimDatum(_ int, d *Datum, ops []Operand) error {
 	for i := range ops {
 		op := &ops[i]
 		if op.Handle.d == d && op.placed() && op.Mode.Writes() {
-			if err := d.claimLocked(&op.Handle.box, p.instance(i, d)); err != nil {
+			if err := p.claimLocked(op, p.instance(i, d)); err != nil {
 				return err
-			}
-			if op.Handle.State()&stateNodes != 0 {
-				d.writingLocked(&op.Handle.box, 1)
-				p.wrote = append(p.wrote, op.Handle)
 			}
 		}
 	}
@@ -252,7 +244,8 @@ func groupBox(ops []Operand, i int) Box {
 // fetchLocked makes every fragment of h valid in in. The lock is free while
 // bytes move, so a walk only notes what to fetch: each fragment is looked at
 // again when its turn comes, and all of them once more at the end. After a copy
-// that failed it is fetched from elsewhere, if there is such a place.
+// that failed it is fetched from elsewhere, if there is such a place; and when where it
+// came from is lost: what was nowhere else is spoiled then, see Fault.
 func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 	bit := uint64(1) << in.layer
 	var todo []*Fragment
@@ -281,14 +274,18 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 				if src.node == failed {
 					return why
 				}
+				if src.node.lost.Load() != nil { // whoever noticed is about to say what is lost
+					d.mu.wake.Wait()
+					continue
+				}
 				if d.stops(src.node, in.node) { // by way of main memory, where it stays
 					if dst = d.main.Load(); f.arriving&mainBit != 0 {
 						d.mu.wake.Wait()
 						continue
 					}
 				}
-				if why = d.copyLocked(f, src, dst); why != nil {
-					if failed != nil || src.node.lost.Load() != nil || dst.node.lost.Load() != nil {
+				if why = d.copyLocked(f, src, dst); why != nil && src.node.lost.Load() == nil {
+					if failed != nil || dst.node.lost.Load() != nil {
 						return why
 					}
 					failed = src.node
@@ -376,71 +373,6 @@ func (d *Datum) copyLocked(f *Fragment, src, dst *instance) error {
 	return err
 }
 
-// claimLocked makes every fragment in b valid in in only, whose node may be lost.
-func (d *Datum) claimLocked(b *Box, in *instance) error {
-	d.quietLocked(b)
-	if e := in.node.lost.Load(); e != nil {
-		return e
-	}
-	d.root.leaves(b, func(f *Fragment) {
-		if f.writing == 0 {
-			f.inMain = f.valid&mainBit != 0
-		}
-		f.valid, f.had = 1<<in.layer, in.node.mark()
-	})
-	return nil
-}
-
-// Unclaim gives back what was claimed and not written: what main memory held is
-// valid there again, and what was on the device only is there still. Before Release.
-func (p *Placement) Unclaim() {
-	for _, h := range p.wrote {
-		h.d.mu.Lock()
-		h.d.root.leaves(&h.box, func(f *Fragment) {
-			if f.inMain {
-				f.valid, f.had, f.fault = f.valid|mainBit, f.had|hadMain, nil
-			}
-		})
-		h.d.mu.Unlock()
-	}
-}
-
-// quietLocked waits until no copy of a fragment in b is under way.
-func (d *Datum) quietLocked(b *Box) {
-	for {
-		wait := false
-		d.root.leaves(b, func(f *Fragment) { wait = wait || f.copies > 0 })
-		if !wait {
-			return
-		}
-		d.mu.wake.Wait()
-	}
-}
-
-// writingLocked says that somebody writes b from now on (1), or no more (-1).
-func (d *Datum) writingLocked(b *Box, by int) {
-	d.root.leaves(b, func(f *Fragment) { f.writing += uint16(by) })
-}
-
-// claimBoxes makes the main instance the only valid one for the boxes, which the
-// caller writes until releaseBoxes.
-func (d *Datum) claimBoxes(boxes []Box) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range boxes {
-		_ = d.claimLocked(&boxes[i], d.main.Load()) // main memory is never lost
-		d.writingLocked(&boxes[i], 1)
-	}
-}
-
-func (d *Datum) releaseBoxes(boxes []Box) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range boxes {
-		d.writingLocked(&boxes[i], -1)
-	}
-}
-
 // Release unpins the instances. Those that hold nothing valid are freed.
 func (p *Placement) Release() {
 	for _, h := range p.wrote {
@@ -448,6 +380,7 @@ func (p *Placement) Release() {
 		h.d.writingLocked(&h.box, -1)
 		h.d.mu.Unlock()
 	}
+	p.forgetKept()
 	for _, in := range p.pins {
 		d := in.d
 		d.mu.Lock()

@@ -131,7 +131,12 @@ func (w *worker) callOnDevice(fn Impl) error {
 			d := t.operands()[i].Handle.Desc()
 			work.Bytes += d.Bytes()
 		}
-		return w.stream.Do(work, func() error { return callKernel(fn, &w.tc, w.exit) })
+		return w.stream.Do(work, func() error {
+			if w.rt.opt.Poison {
+				w.poison(t) // here: the device may be lost, and its memory gone, at any other time
+			}
+			return callKernel(fn, &w.tc, w.exit)
+		})
 	}
 	err := callKernel(fn, &w.tc, func(err error) {
 		_ = w.stream.Sync()

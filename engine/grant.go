@@ -114,12 +114,15 @@ func (a *Access) prepare(t *task) error {
 		return err
 	}
 	if n > 0 && ops[0].Mode == iface.W {
-		if err := place.Zero(0, ops[0].Handle, ops); err != nil {
+		gone, err := place.Zero(0, ops[0].Handle)
+		if err != nil {
+			a.none = append(a.none, gone...)
 			return err
 		}
 	}
+	place.Begin()
 	place.Hold()
-	datamgr.Mend(ops)
+	place.Mend(ops)
 	place.Buffer(0, ops[0].Handle, &a.buf)
 	return nil
 }

@@ -483,7 +483,8 @@ func (w *worker) runGeneral(t *task) {
 		w.unable(t, err)
 		return
 	}
-	if w.rt.opt.Poison && w.arch == cpuArch {
+	x.place.Begin()
+	if w.rt.opt.Poison && w.node == 0 {
 		w.poison(t)
 	}
 	w.runBody(t)
