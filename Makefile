@@ -31,7 +31,7 @@ drivers:
 	$(GO) test ./engine -run TestRandomPrograms -machine opencl -soak $(SOAK) -seed $(SEED) -timeout 0
 	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine cuda-fake -timeout 0
 	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestScripts/.*/cuda-fake|TestFaults|TestCopyBackFails|TestDeviceMemory|TestMemoryTakenByOthers'
-	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./engine -run TestRandomPrograms -machine cuda-fake -soak $(SOAK) -seed $(SEED) -timeout 0
+	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./engine -run 'TestRandomPrograms|TestRandomLosses' -machine cuda-fake -soak $(SOAK) -seed $(SEED) -timeout 0
 
 ## planted: break the protocols of the engine one at a time; the tests must notice each. FAULTS="name..." for some
 FAULTS ?=
@@ -67,7 +67,7 @@ fuzz:
 SOAK ?= 1h
 SEED ?= 1
 soak:
-	$(GO) test ./engine -run 'TestRandomPrograms|TestHammer$$' -soak $(SOAK) -seed $(SEED) -timeout 0 -v
+	$(GO) test ./engine -run 'TestRandomPrograms|TestRandomLosses|TestHammer$$' -soak $(SOAK) -seed $(SEED) -timeout 0 -v
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

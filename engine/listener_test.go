@@ -53,9 +53,10 @@ func TestJournalCheck(t *testing.T) {
 	at := func(m iface.AccessMode, unordered bool) []Operand {
 		return []Operand{{Handle: h, Mode: m, Unordered: unordered}}
 	}
+	kinds := map[byte]EventKind{'s': TaskSubmitted, 'b': TaskStarted, 'e': TaskDone, 'c': TaskCancelled, 'x': TaskCancelled}
 	for name, c := range map[string]struct {
 		a, b   []Operand
-		events string // s1 submitted, b1 began, e1 ended; 1, 3 and 5 have the operands a, 2 and 4 have b; 3 and 4 are in the sub-graph of 1
+		events string // s1 submitted, b1 began, e1 ended, c1 was cancelled where it began, x1 elsewhere; 1, 3 and 5 have the operands a, 2 and 4 have b; 3 and 4 are in the sub-graph of 1
 		ok     bool
 	}{
 		"in order":               {at(iface.RW, false), at(iface.R, false), "s1 s2 b1 e1 b2 e2", true},
@@ -73,13 +74,18 @@ func TestJournalCheck(t *testing.T) {
 		"several":                {at(iface.R, false), at(iface.W, false), "s1 s5 s2 b1 b5 e5 e1 b2 e2", true},
 		"one of several":         {at(iface.Commute, false), at(iface.Commute, false), "s1 s5 s2 b1 e1 b2 b5 e2 e5", false},
 		"never ended":            {at(iface.Commute, false), at(iface.Commute, false), "s1 s2 b1 b2", false},
+		"given back":             {at(iface.Commute, false), at(iface.Commute, false), "s1 s2 b1 b2 e2 x1", true},
+		"not given back":         {at(iface.Commute, false), at(iface.Commute, false), "s1 s2 b1 b2 e2 c1", false},
 		"scratch":                {at(iface.Scratch, false), at(iface.RW, false), "s1 s2 b2 b1 e2 e1", true},
 		"twice":                  {at(iface.R, false), at(iface.R, false), "s1 s2 b1 b1 e1", false},
 		"from nowhere":           {at(iface.R, false), at(iface.R, false), "b1 s1 e1", false},
 	} {
 		var j Journal
 		for _, e := range strings.Fields(c.events) {
-			ev := Event{Job: job, ID: int64(e[1] - '0'), Kind: map[byte]EventKind{'s': TaskSubmitted, 'b': TaskStarted, 'e': TaskDone}[e[0]], Codelet: incs, Operands: c.a}
+			ev := Event{Job: job, ID: int64(e[1] - '0'), Kind: kinds[e[0]], Codelet: incs, Operands: c.a}
+			if e[0] == 'x' {
+				ev.Worker = 1
+			}
 			if ev.ID%2 == 0 {
 				ev.Operands = c.b
 			}

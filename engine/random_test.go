@@ -52,9 +52,9 @@ type execution struct {
 	calls sync.WaitGroup // callbacks to come
 
 	// where devices are lost
-	copies  map[*step]*Task
-	visited map[*step]int // nodes where data was acquired first
-	home    map[int][]int // by datum, elements that must be there at the end
+	copies map[*step]*Task
+	home   map[int][]int // by datum, elements that must be there at the end
+	spots  map[any]spot  // where tasks and steps had data
 
 	mu      sync.Mutex
 	bad     []string
@@ -93,6 +93,10 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 	for _, k := range t.children {
 		inner = append(inner, e.spec(k))
 	}
+	var whole []*datamgr.Handle // and this
+	for _, o := range t.ops {
+		whole = append(whole, e.hs[o.datum][0])
+	}
 	c := anywhere("body", func(c *TaskContext) error {
 		sizes := make([]int, c.NumBuffers())
 		for i := range sizes {
@@ -119,6 +123,9 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		saw := body(t, sizes, func(i, k int) *int64 { return element(c.Buffer(i), k) })
 		e.mu.Lock()
 		e.where[t.id] = c.w.node
+		for i := range t.ops {
+			e.hasLocked(atTask{t.id, i}, whole[i], c.w.nodeFor(&c.t.operands()[i]))
+		}
 		if _, twice := e.saw[t.id]; twice && e.loses == 0 {
 			e.bad = append(e.bad, fmt.Sprintf("task %d ran twice", t.id))
 		}
@@ -228,7 +235,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	}
 	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), JobOptions{DetectStuck: true}),
 		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, where: map[int64]int{},
-		copies: map[*step]*Task{}, visited: map[*step]int{}, home: map[int][]int{}, refused: map[*step]bool{}}
+		copies: map[*step]*Task{}, home: map[int][]int{}, spots: map[any]spot{}, refused: map[*step]bool{}}
 	e.homes = make([][]int64, len(p.data))
 	e.hs, e.views = make([][]*datamgr.Handle, len(p.data)), make([][]*datamgr.View, len(p.data))
 	ends := e.plan()
@@ -668,6 +675,7 @@ func (e *execution) acquire(s *step) {
 		return
 	}
 	e.held = a
+	e.has(s, h, 0)
 	e.update(s, a, s.mode)
 }
 
@@ -693,7 +701,7 @@ func (e *execution) acquireThere(s *step, h *datamgr.Handle) {
 		as = iface.W
 	}
 	if s.mode.Writes() {
-		e.visited[s] = node
+		e.has(atVisit{s}, h, node)
 	}
 	if e.loses != 0 && node > 0 { // the device may be lost while the program looks
 		c := *s
@@ -765,6 +773,7 @@ func (e *execution) call(s *step) {
 			}
 		}
 		if s.out == runs && !gone {
+			e.has(s, h, 0)
 			e.update(s, a, a.Mode())
 		}
 		for _, l := range s.lower {
