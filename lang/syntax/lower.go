@@ -406,6 +406,12 @@ var foreign = map[string]string{
 	"pass": "", "do": "", "switch": "if", "match": "if",
 }
 
+// declares are the types that begin a declaration in other languages.
+var declares = map[string]bool{
+	"int": true, "long": true, "unsigned": true, "size_t": true, "float": true, "double": true, "bool": true, "string": true, "str": true,
+	"char": true, "i32": true, "i64": true, "f32": true, "f64": true,
+}
+
 // meant is the statement word that word most likely stands for.
 func meant(word string) (string, bool) {
 	if near, ok := diag.Nearest(word, append([]string{"else"}, statementWords...)); ok {
@@ -422,7 +428,9 @@ func (p *parser) simple(w where) Stmt {
 	if first.kind == tokIdent && p.notStatement(from) {
 		word := first.text(p.text)
 		m := p.mistakeAt(p.span(from), "E0103", "`"+word+"` is not a statement")
-		if near, ok := meant(word); ok {
+		if declares[word] && p.toks[from+1].kind == tokIdent {
+			m.hint("a name is made with `let`: `let %s = ...`", p.str(from+1)).edit(p.span(from), "let")
+		} else if near, ok := meant(word); ok {
 			m.meant(p.span(from), near)
 		} else if word == "print" {
 			m.hint("a call has parentheses: `print(…)`")

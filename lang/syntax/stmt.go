@@ -595,6 +595,10 @@ func (p *parser) advise(m *mistake) *mistake {
 		if near, ok := diag.Nearest(p.str(i-1), []string{"insert", "not"}); ok {
 			m.meant(p.span(i-1), near)
 		}
+	case prev.kind == tokIdent && slices.Equal(m.expect, []string{"`:`"}):
+		p.untyped(m, i)
+	case p.is(i, "for") && slices.Contains(m.expect, "`)`"):
+		m.hint("a list is written `[a for i in 0..n]`, a sum in a codelet `sum i in x { x[i] }`")
 	case p.is(i, "=") && len(m.expect) > 0 && m.expect[0] == "an operator":
 		m.hint("equality is written `==`")
 	case p.is(i, "@") && slices.Contains(m.expect, "`as`"):
@@ -623,6 +627,44 @@ func (p *parser) advise(m *mistake) *mistake {
 
 // constructors are the types that have an element type.
 var constructors = wordSet("variable", "vector", "matrix", "block", "tensor")
+
+// untyped says how the parameter before token i is declared.
+func (p *parser) untyped(m *mistake, i int) {
+	name := p.str(i - 1)
+	switch {
+	case p.is(p.pos, "param"):
+		typ := ""
+		if p.is(i, "=") {
+			typ = typeOf(p, i+1)
+		}
+		if typ == "" {
+			m.hint("a param has a type, as in `param %s: int = ...`", name)
+			return
+		}
+		m.hint("a param has a type: `param %s: %s = ...`", name, typ).edit(Span{p.toks[i-1].hi, p.toks[i-1].hi}, ": "+typ)
+	case p.is(p.pos, "func"):
+		m.hint("a parameter has a type, as in `%s: int`", name)
+	case p.is(p.pos, "extern") && i == p.pos+2:
+		m.hint("an extern has a type, as in `extern %s: vector[f64]`", name)
+	case p.is(p.pos, "codelet"), p.is(p.pos, "extern"):
+		m.hint("data has a mode and a type, as in `%[1]s: RW vector[f64]`; a value has a type, as in `%[1]s: float`", name)
+	}
+}
+
+// typeOf is the type of the literal at token i, "" for anything else.
+func typeOf(p *parser, i int) string {
+	switch k := p.toks[i].kind; {
+	case k == tokInt:
+		return "int"
+	case k == tokFloat:
+		return "float"
+	case k == tokString:
+		return "string"
+	case p.is(i, "true"), p.is(i, "false"):
+		return "bool"
+	}
+	return ""
+}
 
 // linking are the words within statements, which nothing else can be mistaken for.
 var linking = []string{"with", "by", "as", "to", "in", "then", "else", "and", "or"}
