@@ -30,10 +30,12 @@ type progressSample struct {
 	Codelets    []progressCount
 	Done, Total int64
 	Running     []string // codelets that run right now
+	Rate        float64  // floating-point operations a second, as far as they are known
+	Memory      []string // how full memories are: "ram 61%"
 }
 
 // text is the progress line, at most width columns wide (0: any width):
-// "gemm 412/512  trsm 28/28   78%".
+// "gemm 412/512  trsm 28/28   78%  9.1 Tflop/s  ram 61%". What does not fit is left out.
 func (s progressSample) text(width int) string {
 	percent := ""
 	if s.Total > 0 {
@@ -57,7 +59,31 @@ func (s progressSample) text(width int) string {
 	if b.Len() == 0 {
 		fmt.Fprintf(&b, "%d/%d tasks", s.Done, s.Total)
 	}
-	return b.String() + percent
+	line := b.String() + percent
+	var more []string
+	if s.Rate > 0 {
+		more = append(more, flopsText(s.Rate))
+	}
+	for _, m := range append(more, s.Memory...) {
+		if width > 0 && utf8.RuneCountInString(line)+2+len(m) > width-1 {
+			break
+		}
+		line += "  " + m
+	}
+	return line
+}
+
+// flopsText writes a rate with a unit: "9.1 Tflop/s".
+func flopsText(rate float64) string {
+	unit := 0
+	for rate >= 1000 && unit < 5 {
+		rate, unit = rate/1000, unit+1
+	}
+	digits := 0
+	if rate < 9.95 {
+		digits = 1
+	}
+	return fmt.Sprintf("%.*f %sflop/s", digits, rate, []string{"", "k", "M", "G", "T", "P"}[unit])
 }
 
 // A progress shows samples of a run until stop.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/starpush/starpush/engine"
 )
 
 func TestProgressText(t *testing.T) {
@@ -137,4 +139,32 @@ func TestProgressLinesAndJSON(t *testing.T) {
 		t.Errorf("a short run shows %q", quiet.String())
 	}
 	(*progress)(nil).stop() // no progress was asked for
+}
+
+func TestProgressRateAndMemory(t *testing.T) {
+	s := progressSample{Codelets: []progressCount{{"gemm", 412, 512}}, Done: 412, Total: 512, Rate: 9.1e12, Memory: []string{"ram 61%", "cuda:0 97%"}}
+	for width, want := range map[int]string{
+		0:  "gemm 412/512   80%  9.1 Tflop/s  ram 61%  cuda:0 97%",
+		80: "gemm 412/512   80%  9.1 Tflop/s  ram 61%  cuda:0 97%",
+		45: "gemm 412/512   80%  9.1 Tflop/s  ram 61%",
+		33: "gemm 412/512   80%  9.1 Tflop/s",
+		25: "gemm 412/512   80%",
+	} {
+		if got := s.text(width); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+	for rate, want := range map[float64]string{12: "12 flop/s", 3400: "3.4 kflop/s", 2e9: "2.0 Gflop/s", 999.9e6: "1000 Mflop/s"} {
+		if got := flopsText(rate); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	got := fullness([]engine.NodeInfo{{Name: "ram", Capacity: 1000, Allocated: 9}, {Name: "gpu 0", Capacity: 1000, Allocated: 615}, {Name: "disk"}})
+	if len(got) != 1 || got[0] != "gpu 0 61%" {
+		t.Errorf("%q", got)
+	}
+	a, b := engine.Stats{Codelets: []engine.CodeletStat{{Flops: 3}}}, engine.Stats{Codelets: []engine.CodeletStat{{Flops: 3}, {Flops: 4}}}
+	if n := flops(b, a); n != 4 {
+		t.Error(n)
+	}
 }

@@ -137,7 +137,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 		shell.Edit = a.edit
 		shell.Top = func(ctx context.Context) error { return a.top(ctx, m) }
 		shell.Progress = func() func() {
-			return a.showProgress(o, func() (engine.Stats, bool) { return session.Stats(), true }).stop
+			return a.showProgress(o, rt, func() (engine.Stats, bool) { return session.Stats(), true }).stop
 		}
 	}
 	stop := a.listen(shell, interactive, cancel)

@@ -214,7 +214,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
 	}
-	shown := a.showProgress(o, watch.stats)
+	shown := a.showProgress(o, rt, watch.stats)
 	inst, err := prog.Run(ctx, rt, opts...)
 	if err == nil {
 		err = saveAll(ctx, inst, saves)

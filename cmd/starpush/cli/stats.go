@@ -61,18 +61,20 @@ func sample(s, base engine.Stats) progressSample {
 }
 
 // showProgress starts the progress display that the flags ask for; nil for none.
-func (a *app) showProgress(o *runFlags, stats func() (engine.Stats, bool)) *progress {
+func (a *app) showProgress(o *runFlags, rt *engine.Runtime, stats func() (engine.Stats, bool)) *progress {
 	if o.progress == "never" || o.progress == "auto" && a.flags.quiet {
 		return nil
 	}
 	terminal := a.con.err.tty && a.env["TERM"] != "dumb"
 	base, _ := stats()
+	began := time.Now()
 	c := progressConfig{
 		con: a.con, json: a.json, frames: a.json == nil && terminal,
 		width: func() int { return a.con.err.width(a.env) },
 		sample: func() (progressSample, bool) {
 			s, ok := stats()
 			p := sample(s, base)
+			p.Rate, p.Memory = flops(s, base)/max(time.Since(began).Seconds(), 1e-9), fullness(rt.Nodes())
 			return p, ok && p.Total > 0
 		},
 	}
@@ -80,6 +82,27 @@ func (a *app) showProgress(o *runFlags, stats func() (engine.Stats, bool)) *prog
 		c.delay, c.frame, c.line = progressDelay, progressFrame, progressDelay
 	}
 	return startProgress(c)
+}
+
+// flops is the work of the tasks that ended since base was taken.
+func flops(s, base engine.Stats) (n float64) {
+	for _, c := range s.Codelets {
+		n += c.Flops
+	}
+	for _, c := range base.Codelets {
+		n -= c.Flops
+	}
+	return max(0, n)
+}
+
+// fullness says how full memories are, those of which at least a hundredth is in use.
+func fullness(nodes []engine.NodeInfo) (out []string) {
+	for _, n := range nodes {
+		if n.Capacity > 0 && 100*n.Allocated >= n.Capacity {
+			out = append(out, fmt.Sprintf("%s %d%%", n.Name, 100*n.Allocated/n.Capacity))
+		}
+	}
+	return out
 }
 
 type jsonStats struct {
