@@ -123,6 +123,10 @@ type tallied struct {
 
 const brief = time.Microsecond
 
+// long reports whether the last task took so long that adding up after each costs
+// nothing beside it: who looks at the counts sees them move.
+func (a *tally) long() bool { return a.now != nil && a.now.last > time.Millisecond }
+
 // begin makes a count for a task of c, and returns where.
 func (a *tally) begin(w *worker, j *Job, c *Codelet) *tallied {
 	if k := a.now; k != nil && k.codelet == c && a.job == j {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -123,4 +124,24 @@ func TestNeeded(t *testing.T) {
 	check(1, 400, 320)
 	step(1, b, iface.W) // and what is only written need not come
 	check(1, 400, 320)
+}
+
+// Tasks that take their time are counted when they end, not when many have.
+func TestLongTasksAreCountedAtOnce(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 1})
+	j := rt.NewJob(nil, JobOptions{Stats: true})
+	defer j.Close()
+	h := ints(t, rt, make([]int64, 1))
+	long := &Codelet{Name: "long", CPU: []Impl{func(*TaskContext) error { time.Sleep(2 * time.Millisecond); return nil }}}
+	running, end := make(chan struct{}), make(chan struct{})
+	last := &Codelet{Name: "last", CPU: []Impl{func(*TaskContext) error { close(running); <-end; return nil }}}
+	for _, c := range []*Codelet{long, long, last} {
+		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h)}))
+	}
+	<-running
+	s := j.Stats()
+	close(end)
+	if s.Done != 2 || len(s.Codelets) != 2 || s.Codelets[1].Tasks != 2 {
+		t.Errorf("%d done, %+v", s.Done, s.Codelets)
+	}
 }

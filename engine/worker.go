@@ -248,7 +248,7 @@ func (w *worker) count(j *Job) {
 		w.job = j
 	}
 	w.ended++
-	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 {
+	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 || w.tally.long() {
 		w.c.FinishLate() // who waits for the tasks that ended finds their data free
 		w.flush()
 	}
