@@ -7,7 +7,16 @@ import "github.com/starpush/starpush/datamgr/iface"
 
 var floatElems = []iface.Elem{iface.F32, iface.F64}
 
-const flagsDoc = " side is \"l\" or \"r\", uplo \"l\" or \"u\", ta and tb \"n\" or \"t\", diag \"n\" or \"u\"."
+// What the letters of BLAS stand for, where a codelet takes them.
+const (
+	sideDoc  = ` side = "l" has A on the left, "r" on the right.`
+	uploDoc  = ` uplo = "l" is the lower triangle, "u" the upper.`
+	transDoc = ` op(A) is A for ta = "n", transposed(A) for "t".`
+	tbDoc    = ` op(B) likewise, by tb.`
+	diagDoc  = ` diag = "u" takes the diagonal for ones.`
+)
+
+const seedDoc = " One seed serves all parts of a datum: which numbers a part gets depends on its place."
 
 var table = []module{
 	{name: "std/blas", doc: "Dense linear algebra with the meaning of BLAS and LAPACK, row-major.", codelets: []entry{
@@ -76,7 +85,7 @@ var table = []module{
 		},
 		{
 			signature: "gemv(A: R matrix[T], x: R vector[T], y: RW vector[T], alpha: T = 1, beta: T = 1, ta: string = \"n\")",
-			doc:       "y = alpha * op(A) * x + beta * y." + flagsDoc,
+			doc:       "y = alpha * op(A) * x + beta * y." + transDoc,
 			fold:      "sum",
 			elems:     floatElems, shape: gemvShape, kernel: floats(gemv[float32], gemv[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[0].Len()) },
@@ -90,13 +99,13 @@ var table = []module{
 		},
 		{
 			signature: "trsv(A: R matrix[T], x: RW vector[T], uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
-			doc:       "Solves op(A) * x = b for a triangular A; x holds b before." + flagsDoc,
+			doc:       "Solves op(A) * x = b for a triangular A; x holds b before." + uploDoc + transDoc + diagDoc,
 			elems:     floatElems, shape: trsvShape, kernel: floats(trsv[float32], trsv[float64]),
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) },
 		},
 		{
 			signature: "gemm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, ta: string = \"n\", tb: string = \"n\")",
-			doc:       "C = alpha * op(A) * op(B) + beta * C." + flagsDoc,
+			doc:       "C = alpha * op(A) * op(B) + beta * C." + transDoc + tbDoc,
 			fold:      "sum",
 			elems:     floatElems, shape: gemmShape, kernel: floats(gemm[float32], gemm[float64]),
 			flops: func(s shapes) float64 {
@@ -106,33 +115,33 @@ var table = []module{
 		},
 		{
 			signature: "symm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, side: string = \"l\", uplo: string = \"l\")",
-			doc:       "C = alpha * A * B + beta * C, or B * A, for a symmetric A of which one triangle is read." + flagsDoc,
+			doc:       "C = alpha * A * B + beta * C, or B * A, for a symmetric A of which one triangle is read." + sideDoc + uploDoc,
 			fold:      "sum",
 			elems:     floatElems, shape: symmShape, kernel: floats(symm[float32], symm[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) * float64(s.ops[0].Dim[0]) },
 		},
 		{
 			signature: "syrk(A: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, uplo: string = \"l\", ta: string = \"n\")",
-			doc:       "C = alpha * op(A) * transposed(op(A)) + beta * C, one triangle of C." + flagsDoc,
+			doc:       "C = alpha * op(A) * transposed(op(A)) + beta * C, one triangle of C." + uploDoc + transDoc,
 			fold:      "sum",
 			elems:     floatElems, shape: syrkShape, kernel: floats(syrk[float32], syrk[float64]),
 			flops: func(s shapes) float64 { return float64(s.ops[0].Len()) * float64(s.ops[1].Dim[0]+1) },
 		},
 		{
 			signature: "trmm(A: R matrix[T], B: RW matrix[T], alpha: T = 1, side: string = \"l\", uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
-			doc:       "B = alpha * op(A) * B, or B * op(A), for a triangular A." + flagsDoc,
+			doc:       "B = alpha * op(A) * B, or B * op(A), for a triangular A." + sideDoc + uploDoc + transDoc + diagDoc,
 			elems:     floatElems, shape: sideShape, kernel: floats(trmm[float32], trmm[float64]),
 			flops: func(s shapes) float64 { return float64(s.ops[1].Len()) * float64(s.ops[0].Dim[0]) },
 		},
 		{
 			signature: "trsm(A: R matrix[T], B: RW matrix[T], alpha: T = 1, side: string = \"l\", uplo: string = \"l\", ta: string = \"n\", diag: string = \"n\")",
-			doc:       "Solves op(A) * X = alpha * B, or X * op(A), for a triangular A; X replaces B." + flagsDoc,
+			doc:       "Solves op(A) * X = alpha * B, or X * op(A), for a triangular A; X replaces B." + sideDoc + uploDoc + transDoc + diagDoc,
 			elems:     floatElems, shape: sideShape, kernel: floats(trsm[float32], trsm[float64]),
 			flops: func(s shapes) float64 { return float64(s.ops[1].Len()) * float64(s.ops[0].Dim[0]) },
 		},
 		{
 			signature: "potrf(A: RW matrix[T], uplo: string = \"l\")",
-			doc:       "Cholesky factorisation of a symmetric positive definite A: L * transposed(L), or transposed(U) * U, in one triangle." + flagsDoc,
+			doc:       "Cholesky factorisation of a symmetric positive definite A: L * transposed(L), or transposed(U) * U, in one triangle." + uploDoc,
 			elems:     floatElems, shape: potrfShape, kernel: floats(potrf[float32], potrf[float64]),
 			flops: func(s shapes) float64 { n := float64(s.ops[0].Dim[0]); return n * n * n / 3 },
 		},
@@ -214,12 +223,12 @@ var table = []module{
 	{name: "std/random", doc: "Random content that depends on the seed and on the place in the root datum, and not on how it was split.", codelets: []entry{
 		{
 			signature: "uniform(x: W dense[T], seed: int, lo: float = 0.0, hi: float = 1.0)",
-			doc:       "x = random numbers, lo <= x < hi (lo when both are equal); Philox4x32-10.",
+			doc:       "x = random numbers, lo <= x < hi (lo when both are equal); Philox4x32-10." + seedDoc,
 			elems:     floatElems, shape: uniformShape, kernel: floats(uniform32, uniform64),
 		},
 		{
 			signature: "normal(x: W dense[T], seed: int, mean: float = 0.0, sd: float = 1.0)",
-			doc:       "x = normally distributed random numbers; Philox4x32-10, Box-Muller.",
+			doc:       "x = normally distributed random numbers; Philox4x32-10, Box-Muller." + seedDoc,
 			elems:     floatElems, shape: normalShape, kernel: floats(normal[float32], normal[float64]),
 		},
 	}},

@@ -25,7 +25,8 @@ func docCommand(a *app) *cobra.Command {
 		Short: "Show what a name, a module or a topic of the language is",
 		Long: `Without a name it lists what there is. A name is a module (blas), something in
 one (blas.gemm), a builtin (print), a type, a filter (blocks), an option
-(priority), a diagnostic (E0401), or a topic: ` + strings.Join(repl.Topics(), ", ") + ".",
+(priority), a word of the language (REDUX, partition), a diagnostic (E0401), or a
+topic: ` + strings.Join(repl.Topics(), ", ") + ".",
 		Example: "  starpush doc blas.gemm\n  starpush doc filters",
 		Args:    arity(0, 1, "one name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -146,7 +147,11 @@ func (a *app) docOf(session *lang.Session, name string) error {
 	} else if text, ok = lang.Explain(strings.ToUpper(name)); ok {
 		text = repl.Plain(text, a.painter(a.con.out, color.Bold))
 	} else {
-		text, ok = repl.Topic(name)
+		topic := name
+		if of := repl.TopicOf(name); of != "" { // a word of the language
+			topic = of
+		}
+		text, ok = repl.Topic(topic)
 	}
 	if !ok {
 		near, found := diag.Nearest(name, slices.AppendSeq(names, maps.Keys(full)))

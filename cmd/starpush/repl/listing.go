@@ -187,7 +187,7 @@ func (s *Shell) doc(_ context.Context, name string) {
 		fmt.Fprintln(s.Out, s.markdown(page))
 		return
 	}
-	if topic := topicOf(name); topic != "" {
+	if topic := TopicOf(name); topic != "" {
 		s.complain("`%s` is a word of the language; `:help %s` is about it", name, topic)
 		return
 	}

@@ -18,17 +18,17 @@ var topics = map[string]func() string{
 	"options":    optionsTopic,
 }
 
-// topicOf is the topic of :help that a word of the language belongs to, "" for other words.
-func topicOf(word string) string {
+// TopicOf is the topic of :help that a word of the language belongs to, "" for other words.
+func TopicOf(word string) string {
 	switch word {
 	case "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH":
 		return "modes"
 	case "register", "partition", "unpartition", "insert", "acquire", "wait", "invalidate", "unregister",
-		"let", "if", "for", "while", "func", "assert":
+		"let", "if", "for", "while", "func", "assert", "load", "fill":
 		return "statements"
 	case "codelet", "each":
 		return "codelets"
-	case "halo", "by", "then":
+	case "halo", "by", "then", "filter":
 		return "filters"
 	case "with":
 		return "options"
@@ -74,8 +74,8 @@ const codeletsTopic = `  codelet axpy(a: T, x: R vector[T], y: RW vector[T]) {
 
   each runs its rounds in any order; for runs in order. sum prod min max fold:
       acc += sum i in x { x[i] * y[i] }
-  T stands for any element type. std/blas is there as blas; import "std/reduce"
-  and "std/random" for more; Tab after blas. lists codelets, :doc blas.gemm shows one.
+  T stands for any element type. std/blas is there as blas at the prompt, a
+  script imports it: import "std/blas", "std/reduce", "std/random". Tab after blas. lists codelets, :doc blas.gemm shows one.
 `
 
 func filtersTopic() string {
@@ -85,7 +85,8 @@ func filtersTopic() string {
 	}
 	return table(rows, nil) +
 		"  partition x by f gives x[i]; partition v = x by f then g applies g to every part of f\n" +
-		"  halo = h: parts overlap by h elements on both sides\n"
+		"  halo = h: the first and the last h elements are a border; p splits what is between, and\n" +
+		"  each part has h more on both sides\n"
 }
 
 func optionsTopic() string {
