@@ -15,12 +15,6 @@ const (
 	cut      = 64
 )
 
-// worthCutting reports whether a product is one of those.
-func worthCutting(m, n, k, lda, ldb, ldc int) bool {
-	w := volume(m, n, k)
-	return w >= leastCut && w <= mostCut && max(lda, ldb, ldc) <= mostLd
-}
-
 // gemmByBlocks is Routines.Gemm as a sequence of products direct with at most cut
 // columns and cut terms.
 func gemmByBlocks[T Float](direct func(m, n, k int, a, b []T, beta T, c []T), ta, tb Trans, m, n, k int, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
