@@ -358,7 +358,9 @@ func (w *worker) runBody(t *task) {
 			}
 			if err == nil && w.collects(t) {
 				if err = t.x.place.Collect(w.rt.reg); err == nil {
-					w.done(t)
+					if w.rt.heard() {
+						w.done(t)
+					}
 				}
 			}
 		}

@@ -123,9 +123,9 @@ type tallied struct {
 
 const brief = time.Microsecond
 
-// long reports whether the last task took so long that adding up after each costs
-// nothing beside it: who looks at the counts sees them move.
-func (a *tally) long() bool { return a.now != nil && a.now.last > time.Millisecond }
+// slow is from when on adding up after each task costs nothing beside it: who looks
+// at the counts sees them move.
+const slow = time.Millisecond
 
 // begin makes a count for a task of c, and returns where.
 func (a *tally) begin(w *worker, j *Job, c *Codelet) *tallied {
@@ -164,6 +164,7 @@ func (a *tally) timed(w *worker, k *tallied, t *task, d time.Duration) {
 	if k.last = d; d < brief {
 		k.skip = 15
 	}
+	w.slow = d > slow
 	a.count(w, k, t)
 }
 

@@ -101,6 +101,7 @@ type worker struct {
 	}
 	job     *Job  // the job that ended counts for
 	ended   int64 // tasks of job that ended, not yet added to it
+	slow    bool  // the last task that was timed took long
 	scratch []scratch
 	tally   tally
 	running atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
@@ -248,7 +249,7 @@ func (w *worker) count(j *Job) {
 		w.job = j
 	}
 	w.ended++
-	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 || w.tally.long() {
+	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 || w.slow {
 		w.c.FinishLate() // who waits for the tasks that ended finds their data free
 		w.flush()
 	}
@@ -395,7 +396,9 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 		err = w.timed(t, fn, impl)
 	}
 	if err == nil && !w.collects(t) {
-		w.done(t)
+		if w.rt.heard() {
+			w.done(t)
+		}
 	}
 	return err
 }
@@ -404,12 +407,8 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 // returned on a device: bringing its contributions to main memory.
 func (w *worker) collects(t *task) bool { return w.node > 0 && t.general && len(t.x.redux) > 0 }
 
-// done tells that t has succeeded.
-func (w *worker) done(t *task) {
-	if w.rt.heard() {
-		w.rt.event(TaskDone, t, w.id, nil)
-	}
-}
+// done tells that t has succeeded. Who calls it asks first whether somebody hears it.
+func (w *worker) done(t *task) { w.rt.event(TaskDone, t, w.id, nil) }
 
 // call calls fn, and returns when it and what it has begun on the worker's stream
 // have ended.
