@@ -28,6 +28,14 @@ func (o *memoryFlags) register(c *cobra.Command) {
 
 // check looks at what needs no disk. It returns the size, 0 for no bound.
 func (o *memoryFlags) check(sequential bool) (bytes int64, err error) {
+	if o.ram != "" {
+		if bytes, err = parseCount(o.ram); err != nil {
+			return 0, usagef("--ram: %v", err)
+		}
+		if bytes <= 0 {
+			return 0, usagef("--ram must be positive, and `%s` is not", o.ram)
+		}
+	}
 	switch {
 	case o.ram == "" && o.disk == "":
 		return 0, nil
@@ -37,12 +45,6 @@ func (o *memoryFlags) check(sequential bool) (bytes int64, err error) {
 		return 0, usagef("--ram needs --disk DIR, for the data that it has no room for")
 	case sequential:
 		return 0, usagef("--sequential is the reference, without a bound of main memory: leave out --ram")
-	}
-	if bytes, err = parseCount(o.ram); err != nil {
-		return 0, usagef("--ram: %v", err)
-	}
-	if bytes <= 0 {
-		return 0, usagef("--ram must be positive, and `%s` is not", o.ram)
 	}
 	return bytes, nil
 }
