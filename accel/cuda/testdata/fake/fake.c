@@ -63,7 +63,23 @@ struct CUstream_st {
 	pthread_t thread;
 	op *first, **last;
 	int busy, closing;
+	CUstream next; /* of all */
 };
+static CUstream streams;
+
+/* What a stream of a lost device does not take back ends with the device's context. */
+static void close_streams(device *d) {
+	for (CUstream s = streams; s; s = s->next)
+		if (s->dev == d)
+			s->closing = 1;
+	pthread_cond_broadcast(&changed);
+}
+static void forget_stream(CUstream s) {
+	CUstream *at = &streams;
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+}
 
 static long env(const char *name, long otherwise) {
 	const char *s = getenv(name);
@@ -172,13 +188,15 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice i) {
 	device *d = dev_of(i);
 	pthread_mutex_lock(&lock);
 	int ok = d && d->retained > 0;
-	if (ok && --d->retained == 0)
+	if (ok && --d->retained == 0) {
+		close_streams(d);
 		while (d->blocks) {
 			block *b = d->blocks;
 			d->used -= b->size;
 			d->blocks = b->next;
 			free(b);
 		}
+	}
 	pthread_mutex_unlock(&lock);
 	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
@@ -439,6 +457,7 @@ static void *work(void *p) {
 		free(o);
 		pthread_cond_broadcast(&changed);
 	}
+	forget_stream(s);
 	pthread_mutex_unlock(&lock);
 	free(s);
 	return NULL;
@@ -450,9 +469,14 @@ CUresult cuStreamCreate(CUstream *s, unsigned int flags) {
 	*s = calloc(1, sizeof **s);
 	(*s)->dev = current;
 	(*s)->last = &(*s)->first;
-	int r = pthread_create(&(*s)->thread, NULL, work, *s);
+	if (pthread_create(&(*s)->thread, NULL, work, *s)) {
+		free(*s);
+		LEAVE(CUDA_ERROR_OPERATING_SYSTEM);
+	}
 	pthread_detach((*s)->thread);
-	LEAVE(r ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS);
+	(*s)->next = streams;
+	streams = *s;
+	LEAVE(CUDA_SUCCESS);
 }
 CUresult cuStreamDestroy_v2(CUstream s) {
 	ENTER;
