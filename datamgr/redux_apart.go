@@ -351,6 +351,11 @@ func (u *Duplicate) CopyApart() error {
 		}
 		f := fs[0]
 		src := from.sourceLocked(f, dst.node, nil)
+		if src.node.lost.Load() != nil { // whoever noticed is about to say what is lost
+			from.mu.wake.Wait()
+			todo = append(todo, box)
+			continue
+		}
 		f.copies++
 		src.pinLocked()
 		from.mu.Unlock()
@@ -365,10 +370,20 @@ func (u *Duplicate) CopyApart() error {
 		from.mu.Lock()
 		f.copies--
 		src.unpinLocked(true)
+		lost := src.node.lost.Load() != nil
+		if lost {
+			from.uselessLocked(src)
+		}
 		from.mu.wake.Broadcast()
-		if err != nil {
+		switch {
+		case lost: // it is elsewhere, or spoiled by now
+			todo = append(todo, box)
+		case err != nil:
 			return err
 		}
+	}
+	if why := from.spoiledLocked(&u.alias.box); why != nil {
+		return &SpoiledError{why.why}
 	}
 	return nil
 }
