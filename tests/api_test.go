@@ -35,21 +35,21 @@ func compareAPI(t *testing.T, b *block) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "listing.go", b.text, parser.SkipObjectResolution)
 	if err != nil {
-		t.Fatalf("%s:%d: %v", specFile, b.line, err)
+		t.Fatalf("%s:%d: %v", b.file, b.line, err)
 	}
 	listed, _ := declared(file)
 	actual, own := packageAPI(t)
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		switch text, ok := actual[name]; {
 		case !ok:
-			t.Errorf("%s:%d: package lang has no %s", specFile, b.line, name)
+			t.Errorf("%s:%d: package lang has no %s", b.file, b.line, name)
 		case text != listed[name]:
-			t.Errorf("%s:%d: %s is\n%s\nand the listing says\n%s", specFile, b.line, name, text, listed[name])
+			t.Errorf("%s:%d: %s is\n%s\nand the listing says\n%s", b.file, b.line, name, text, listed[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if _, ok := listed[name]; !ok {
-			t.Errorf("%s:%d: %s is not listed:\n%s", specFile, b.line, name, own[name])
+			t.Errorf("%s:%d: %s is not listed:\n%s", b.file, b.line, name, own[name])
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 // block is one fenced code block.
 type block struct {
+	file    string
 	kind    string // first word after the fence: "spu"
 	name    string // second word: "lib/vec.spu"
 	flag    string // third word: "unformatted"
@@ -38,7 +39,7 @@ func readDocument(file string) (*document, error) {
 		switch {
 		case open == nil && fence:
 			words := append(strings.Fields(strings.TrimPrefix(line, "```")), "", "", "")
-			open = &block{kind: words[0], name: words[1], flag: words[2], line: i + 1, section: section}
+			open = &block{file: file, kind: words[0], name: words[1], flag: words[2], line: i + 1, section: section}
 		case open == nil:
 			if strings.HasPrefix(line, "#") {
 				section++

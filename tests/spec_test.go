@@ -1,7 +1,7 @@
 package tests
 
-// lang/SPEC.md is executed: every program in it runs and prints what stands
-// below it, every transcript is replayed, every Go declaration is compared.
+// lang/SPEC.md and lang/STARPU.md are executed: every program in them runs and prints
+// what stands below it, every transcript is replayed, every Go declaration is compared.
 //
 //	```spu [NAME [unformatted]]
 //	                    a complete program, in the layout of starpush fmt;
@@ -43,7 +43,15 @@ var specModes = []mode{{workers: 1, policy: "lws"}, {workers: 3, policy: "lws"},
 const specBlocks = 100
 
 func TestSpec(t *testing.T) {
-	doc, err := readDocument(specFile)
+	doc := execute(t, specFile, specBlocks)
+	checkCodes(t, doc)
+}
+
+// execute runs the blocks of a document, which has that many programs or more, and
+// returns it. STARPUSH_UPDATE=1 writes what they print and say.
+func execute(t *testing.T, file string, least int) *document {
+	t.Helper()
+	doc, err := readDocument(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,15 +121,15 @@ func TestSpec(t *testing.T) {
 			t.Errorf("%s:%d: a block of kind %q is not executed: use text", doc.file, b.line, b.kind)
 		}
 	}
-	checkCodes(t, doc)
-	if programs < specBlocks {
-		t.Errorf("%s has %d programs, expected %d or more", doc.file, programs, specBlocks)
+	if programs < least {
+		t.Errorf("%s has %d programs, expected %d or more", doc.file, programs, least)
 	}
 	if update {
 		if err := doc.write(e); err != nil {
 			t.Error(err)
 		}
 	}
+	return doc
 }
 
 // unshown has the codes that no script alone can raise.
@@ -176,7 +184,7 @@ func (s *specProgram) canonical(t *testing.T, e edit) {
 		e.replace[s.block] = s.text
 		return
 	}
-	t.Errorf("%s:%d: not as starpush fmt writes it (-here +fmt):\n%s", specFile, s.line, cmp.Diff(s.text, string(text)))
+	t.Errorf("%s:%d: not as starpush fmt writes it (-here +fmt):\n%s", s.file, s.line, cmp.Diff(s.text, string(text)))
 }
 
 func (s *specProgram) check(t *testing.T, dir string, m mode, e edit) {
@@ -210,7 +218,7 @@ func (s *specProgram) compare(t *testing.T, m mode, kind string, want **block, g
 	case update:
 		e.insert[s.last] += "```" + kind + "\n" + got + "```\n"
 	default:
-		t.Errorf("%s:%d, %v: the %s differs (-want +got):\n%s", specFile, s.line, m, kind, cmp.Diff(text, got))
+		t.Errorf("%s:%d, %v: the %s differs (-want +got):\n%s", s.file, s.line, m, kind, cmp.Diff(text, got))
 	}
 }
 
@@ -224,7 +232,7 @@ func compareBlock(t *testing.T, b *block, e edit, got string) {
 		e.replace[b] = got
 		return
 	}
-	t.Errorf("%s:%d: the %s block differs (-want +got):\n%s", specFile, b.line, b.kind, cmp.Diff(b.text, got))
+	t.Errorf("%s:%d: the %s block differs (-want +got):\n%s", b.file, b.line, b.kind, cmp.Diff(b.text, got))
 }
 
 // runConsole runs the commands that stand after "$ " and returns the transcript.
@@ -284,7 +292,7 @@ func checkGo(t *testing.T, b, output *block, e edit) {
 			e.insert[b] += "```output\n" + got + "```\n"
 			return
 		}
-		t.Errorf("%s:%d: prints %q and has no output block", specFile, b.line, got)
+		t.Errorf("%s:%d: prints %q and has no output block", b.file, b.line, got)
 	case output != nil:
 		compareBlock(t, output, e, got)
 	}

@@ -1,0 +1,239 @@
+package tests
+
+// lang/STARPU.md is for people who come from StarPU: its programs run, and what its
+// tables name exists.
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/cmd/starpush/cli"
+	"github.com/starpush/starpush/lang"
+)
+
+const guideFile = "../lang/STARPU.md"
+
+func TestGuide(t *testing.T) { execute(t, guideFile, 6) }
+
+// goName is a name of the Go API in a table: Job.Submit, lang.Bind, perf.Model.Energy.
+var goName = regexp.MustCompile("`((?:[a-z]+\\.)?[A-Z]\\w*(?:\\.[A-Z]\\w*)?)`")
+
+// flagName is a flag of the command in a table.
+var flagName = regexp.MustCompile("`(?:starpush run )?--([a-z-]+)")
+
+// TestGuideNames looks for the names that the tables of the guide give.
+func TestGuideNames(t *testing.T) {
+	text, err := os.ReadFile(guideFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var help strings.Builder
+	if code := cli.Main([]string{"run", "--help"}, strings.NewReader(""), &help, &help, nil); code != 0 {
+		t.Fatalf("starpush run --help: exit %d", code)
+	}
+	for _, code := range codeName.FindAllString(string(text), -1) {
+		if _, ok := lang.Explain(code); !ok {
+			t.Errorf("%s: there is no diagnostic %s", guideFile, code)
+		}
+	}
+	known := map[string]map[string]bool{}
+	seen := 0
+	for i, line := range strings.Split(string(text), "\n") {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		for _, m := range flagName.FindAllStringSubmatch(line, -1) {
+			if !strings.Contains(help.String(), "--"+m[1]+" ") {
+				t.Errorf("%s:%d: `starpush run` has no flag --%s", guideFile, i+1, m[1])
+			}
+		}
+		cells := strings.Split(strings.ReplaceAll(strings.Trim(line, "|"), `\|`, ""), "|")
+		for _, m := range goName.FindAllStringSubmatch(strings.Join(cells[1:], "|"), -1) {
+			pkg, name, ok := strings.Cut(m[1], ".")
+			if !ok || ast.IsExported(pkg) {
+				pkg, name = "engine", m[1]
+			}
+			if modes := []string{"R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}; slices.Contains(modes, name) || strings.HasPrefix(name, "STARPUSH_") || codeName.FindString(name) == name {
+				continue
+			}
+			if known[pkg] == nil {
+				known[pkg] = names(t, pkg)
+			}
+			seen++
+			if !known[pkg][name] {
+				t.Errorf("%s:%d: package %s has no %s", guideFile, i+1, pkg, name)
+			}
+		}
+	}
+	if seen < 150 {
+		t.Errorf("found %d names in the tables", seen)
+	}
+}
+
+var codeName = regexp.MustCompile(`\b[EWR]\d{4}\b`)
+
+// guideFolders are the packages that the tables name.
+var guideFolders = map[string]string{
+	"engine": "engine", "lang": "lang", "datamgr": "datamgr", "filter": "datamgr/filter", "sched": "engine/sched",
+	"schedtest": "engine/sched/schedtest", "perf": "engine/perf", "graph": "engine/graph", "trace": "engine/trace",
+	"sim": "accel/sim", "disk": "accel/disk", "bus": "accel/bus",
+}
+
+// names lists what a package exports: F, T, T.Method, T.Field. What is behind an
+// alias is found under the alias, too.
+func names(t *testing.T, pkg string) map[string]bool {
+	t.Helper()
+	dir, ok := guideFolders[pkg]
+	if !ok {
+		t.Fatalf("%s names package %s, which is not in guideFolders", guideFile, pkg)
+	}
+	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no Go files: %v", dir, err)
+	}
+	out := map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					out[d.Name.Name] = true
+				} else {
+					out[receiver(d.Recv.List[0].Type)+"."+d.Name.Name] = true
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					declare(t, out, s)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func declare(t *testing.T, out map[string]bool, s ast.Spec) {
+	t.Helper()
+	switch s := s.(type) {
+	case *ast.ValueSpec:
+		for _, n := range s.Names {
+			out[n.Name] = true
+		}
+	case *ast.TypeSpec:
+		out[s.Name.Name] = true
+		switch typ := s.Type.(type) {
+		case *ast.StructType:
+			for _, f := range typ.Fields.List {
+				for _, n := range f.Names {
+					out[s.Name.Name+"."+n.Name] = true
+				}
+			}
+		case *ast.SelectorExpr: // an alias
+			pkg, ok := typ.X.(*ast.Ident)
+			if !ok || guideFolders[pkg.Name] == "" {
+				return
+			}
+			for name := range names(t, pkg.Name) {
+				if rest, ok := strings.CutPrefix(name, typ.Sel.Name+"."); ok {
+					out[s.Name.Name+"."+rest] = true
+				}
+			}
+		}
+	}
+}
+
+// link is a link in markdown to a file of the tree, with an anchor or without.
+var link = regexp.MustCompile(`\]\(([^)\s#]*)(#[^)\s]*)?\)`)
+
+// TestLinks follows the links of all markdown files in the tree.
+func TestLinks(t *testing.T) {
+	list, err := exec.Command("git", "-C", "..", "ls-files", "*.md").Output()
+	if err != nil {
+		t.Skipf("git: %v", err)
+	}
+	followed := 0
+	for name := range strings.FieldsSeq(string(list)) {
+		file := filepath.Join("..", filepath.FromSlash(name))
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range prose(string(text)) {
+			for _, m := range link.FindAllStringSubmatch(line, -1) {
+				if strings.Contains(m[1], "://") {
+					continue
+				}
+				target := file
+				if m[1] != "" {
+					target = filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))
+				}
+				followed++
+				if err := follow(target, m[2]); err != nil {
+					t.Errorf("%s:%d: %v", name, i+1, err)
+				}
+			}
+		}
+	}
+	if followed < 40 {
+		t.Errorf("followed %d links", followed)
+	}
+}
+
+var inlineCode = regexp.MustCompile("`[^`]*`")
+
+// prose returns the lines of a file without code; those of code blocks are empty.
+func prose(text string) []string {
+	lines, code := strings.Split(text, "\n"), false
+	for i, line := range lines {
+		fence := strings.HasPrefix(line, "```")
+		if fence || code {
+			lines[i] = ""
+		}
+		code = code != fence
+		lines[i] = inlineCode.ReplaceAllStringFunc(lines[i], func(s string) string { return strings.Trim(s, "`()[]") })
+	}
+	return lines
+}
+
+// follow says why a link leads nowhere. The anchor of a heading is what GitHub makes
+// of it.
+func follow(target, anchor string) error {
+	if _, err := os.Stat(target); err != nil {
+		return fmt.Errorf("the link leads nowhere: %w", err)
+	}
+	if anchor == "" {
+		return nil
+	}
+	text, err := os.ReadFile(target)
+	if err != nil {
+		return err
+	}
+	for _, line := range prose(string(text)) {
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if ok && strings.HasPrefix(line, "#") && "#"+anchorOf(title) == anchor {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has no heading %s", target, anchor)
+}
+
+var notInAnchors = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+
+func anchorOf(title string) string {
+	return strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-")
+}
