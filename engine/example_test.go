@@ -1,0 +1,245 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
+
+// A vector of the program is scaled by blocks, four tasks side by side.
+func Example() {
+	rt, err := engine.New(engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rt.Close()
+	job := rt.NewJob(context.Background(), engine.JobOptions{})
+	defer job.Close()
+
+	scale := &engine.Codelet{Name: "scale", Modes: []iface.AccessMode{iface.RW},
+		CPU: []engine.Impl{func(c *engine.TaskContext) error {
+			v, by := iface.Slice[float64](c.Buffer(0)), c.Arg(0).Float()
+			for i := range v {
+				v[i] *= by
+			}
+			return nil
+		}}}
+
+	x := []float64{1, 2, 3, 4, 5, 6, 7, 8}
+	h, err := rt.Register(engine.DataSpec{Name: "x", Kind: iface.Vector, Elem: iface.F64, Dims: []int{len(x)}, Home: unsafe.Pointer(&x[0])})
+	if err != nil {
+		log.Fatal(err)
+	}
+	view, err := rt.Partition(h, filter.Blocks(4)) // moves nothing, waits for nothing
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, part := range view.Parts {
+		err := job.Submit(&engine.TaskSpec{Codelet: scale,
+			Operands: []engine.Operand{{Handle: part, Mode: iface.RW}}, Args: []iface.Scalar{iface.Float(10)}})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	a, err := job.Acquire(context.Background(), h, iface.R) // the whole: after all four
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(iface.Slice[float64](a.Buffer()))
+	a.Release()
+	// Output: [10 20 30 40 50 60 70 80]
+}
+
+// The access modes order tasks: those that only read run side by side, one that
+// writes waits for what came before, and what comes later waits for it.
+func ExampleJob_Submit() {
+	rt, _ := engine.New(engine.Options{Workers: 4})
+	defer rt.Close()
+	job := rt.NewJob(context.Background(), engine.JobOptions{})
+	defer job.Close()
+
+	set := &engine.Codelet{Name: "set", Modes: []iface.AccessMode{iface.W}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		*(*int64)(c.Buffer(0).Ptr) = c.Arg(0).Int()
+		return nil
+	}}}
+	add := &engine.Codelet{Name: "add", Modes: []iface.AccessMode{iface.R, iface.RW}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		*(*int64)(c.Buffer(1).Ptr) += *(*int64)(c.Buffer(0).Ptr)
+		return nil
+	}}}
+
+	number := engine.DataSpec{Kind: iface.Variable, Elem: iface.I64}
+	x, _ := rt.Register(number)
+	y, _ := rt.Register(number)
+	for _, s := range []*engine.TaskSpec{
+		{Codelet: set, Operands: []engine.Operand{{Handle: x, Mode: iface.W}}, Args: []iface.Scalar{iface.Int(1)}},
+		{Codelet: set, Operands: []engine.Operand{{Handle: y, Mode: iface.W}}, Args: []iface.Scalar{iface.Int(40)}},
+		{Codelet: add, Operands: []engine.Operand{{Handle: x, Mode: iface.R}, {Handle: y, Mode: iface.RW}}},        // after both
+		{Codelet: set, Operands: []engine.Operand{{Handle: x, Mode: iface.W}}, Args: []iface.Scalar{iface.Int(7)}}, // after its reader
+		{Codelet: add, Operands: []engine.Operand{{Handle: y, Mode: iface.R}, {Handle: x, Mode: iface.RW}}},
+	} {
+		if err := job.Submit(s); err != nil {
+			log.Fatal(err)
+		}
+	}
+	a, err := job.Acquire(context.Background(), x, iface.R)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Release()
+	fmt.Println(*(*int64)(a.Buffer().Ptr))
+	// Output: 48
+}
+
+// REDUX: each task adds to a private copy, and the copies are combined before
+// the value is read.
+func ExampleJob_Submit_reduction() {
+	rt, _ := engine.New(engine.Options{Workers: 4})
+	defer rt.Close()
+	job := rt.NewJob(context.Background(), engine.JobOptions{})
+	defer job.Close()
+
+	add := &engine.Codelet{Name: "add", Modes: []iface.AccessMode{iface.RW}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		*(*int64)(c.Buffer(0).Ptr) += c.Arg(0).Int()
+		return nil
+	}}}
+	sum, _ := rt.Register(engine.DataSpec{Kind: iface.Variable, Elem: iface.I64, Reduce: datamgr.SumReduction()})
+	for k := range int64(101) {
+		err := job.Submit(&engine.TaskSpec{Codelet: add,
+			Operands: []engine.Operand{{Handle: sum, Mode: iface.Redux}}, Args: []iface.Scalar{iface.Int(k)}})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	a, err := job.Acquire(context.Background(), sum, iface.R)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Release()
+	fmt.Println(*(*int64)(a.Buffer().Ptr))
+	// Output: 5050
+}
+
+// COMMUTE: each task has the data for itself, in whatever order they become ready.
+// With JobOptions.Deterministic the order is that of their submission.
+func ExampleJob_Submit_commute() {
+	rt, _ := engine.New(engine.Options{Workers: 4})
+	defer rt.Close()
+	job := rt.NewJob(context.Background(), engine.JobOptions{Deterministic: true})
+	defer job.Close()
+
+	digit := &engine.Codelet{Name: "digit", Modes: []iface.AccessMode{iface.RW}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		p := (*int64)(c.Buffer(0).Ptr)
+		*p = 10**p + c.Arg(0).Int()
+		return nil
+	}}}
+	n, _ := rt.RegisterFilled(engine.DataSpec{Kind: iface.Variable, Elem: iface.I64}, func(b *iface.Buffer) error {
+		*(*int64)(b.Ptr) = 0
+		return nil
+	})
+	for k := int64(1); k <= 5; k++ {
+		err := job.Submit(&engine.TaskSpec{Codelet: digit,
+			Operands: []engine.Operand{{Handle: n, Mode: iface.Commute}}, Args: []iface.Scalar{iface.Int(k)}})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	a, err := job.Acquire(context.Background(), n, iface.R)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Release()
+	fmt.Println(*(*int64)(a.Buffer().Ptr))
+	// Output: 12345
+}
+
+// Views overlap and coexist: rows and columns of one matrix, written by tasks that
+// wait for each other where they cross.
+func ExampleRuntime_Partition() {
+	rt, _ := engine.New(engine.Options{Workers: 4})
+	defer rt.Close()
+	job := rt.NewJob(context.Background(), engine.JobOptions{})
+	defer job.Close()
+
+	add := &engine.Codelet{Name: "add", Modes: []iface.AccessMode{iface.RW}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		b := c.Buffer(0)
+		for i := range b.Dim[0] {
+			for j := range iface.Row[int32](b, i) {
+				iface.Row[int32](b, i)[j] += int32(c.Arg(0).Int())
+			}
+		}
+		return nil
+	}}}
+	x := make([]int32, 4*4)
+	A, _ := rt.Register(engine.DataSpec{Kind: iface.Matrix, Elem: iface.I32, Dims: []int{4, 4}, Home: unsafe.Pointer(&x[0])})
+	rows, _ := rt.Partition(A, filter.Rows(2, 0))
+	cols, _ := rt.Partition(A, filter.Cols(2, 0))
+	for _, h := range []*datamgr.Handle{rows.Parts[0], cols.Parts[1], A} {
+		err := job.Submit(&engine.TaskSpec{Codelet: add,
+			Operands: []engine.Operand{{Handle: h, Mode: iface.RW}}, Args: []iface.Scalar{iface.Int(1)}})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	a, err := job.Acquire(context.Background(), A, iface.R)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Release()
+	for i := range 4 {
+		fmt.Println(iface.Row[int32](a.Buffer(), i))
+	}
+	// Output:
+	// [2 2 3 3]
+	// [2 2 3 3]
+	// [1 1 2 2]
+	// [1 1 2 2]
+}
+
+// What the program holds keeps tasks away. Reading rights can be kept when the right
+// to write is given back.
+func ExampleJob_Acquire() {
+	ctx := context.Background()
+	rt, _ := engine.New(engine.Options{})
+	defer rt.Close()
+	job := rt.NewJob(ctx, engine.JobOptions{})
+	defer job.Close()
+
+	sum := &engine.Codelet{Name: "sum", Modes: []iface.AccessMode{iface.R, iface.W}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
+		total := int64(0)
+		for _, e := range iface.Slice[int64](c.Buffer(0)) {
+			total += e
+		}
+		*(*int64)(c.Buffer(1).Ptr) = total
+		return nil
+	}}}
+	x, _ := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}})
+	total, _ := rt.Register(engine.DataSpec{Kind: iface.Variable, Elem: iface.I64})
+
+	a, err := job.Acquire(ctx, x, iface.W) // begins as zeros
+	if err != nil {
+		log.Fatal(err)
+	}
+	copy(iface.Slice[int64](a.Buffer()), []int64{1, 2, 3})
+	task, err := job.SubmitTask(&engine.TaskSpec{Codelet: sum,
+		Operands: []engine.Operand{{Handle: x, Mode: iface.R}, {Handle: total, Mode: iface.W}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("held:", task.State())
+	a.ReleaseTo(iface.R) // the task may read now, and so may the program
+	if err := task.Wait(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("read:", task.State(), iface.Slice[int64](a.Buffer()))
+	a.Release()
+	// Output:
+	// held: waiting
+	// read: ended [1 2 3]
+}
