@@ -1,5 +1,41 @@
 // Package accel describes the hardware below the data manager: memories and the
 // devices that own them. It knows nothing of tasks or of registered data.
+//
+// A [Device] has a [Memory] and makes [Stream] values, on which copies and kernels begin
+// in order; an [Event] is a moment in one. A [Driver] finds the devices of one kind.
+// Packages below implement that: cpu (this process and main memory), sim (machines that
+// do not exist), disk (memory in a file), opencl, cuda. Package all is the table of those
+// that look for hardware, and bus measures the links between memories. A program gives
+// devices to engine.Options and hardly ever calls them itself.
+//
+// # Writing a driver
+//
+// What the interfaces say is all that the engine asks for; acceltest.Run holds a device
+// against it. [Usage] counts what is allocated, [HostStream] is a stream for devices whose
+// work is done when a call returns, and [Copy.Check] finds copies that no device can make.
+// A device whose Arch is "cpu" is given kernels that are functions of this process, by
+// Stream.Do; another one has a stream type of its own with methods by which kernels
+// written for it are launched.
+//
+// # Concurrency and ownership
+//
+// Devices, memories and events are safe for concurrent use, a stream belongs to one
+// goroutine at a time. Who opened a device closes it, after whoever uses it: a runtime
+// does not close the devices it was given. What was allocated is given back with the same
+// size; nothing that uses it may be under way.
+//
+// # Errors
+//
+//	*UnavailableError   there are no devices of a kind, and what would help
+//	*NoMemoryError      an allocation does not fit; nothing else has changed
+//	*CopyError          a copy failed: its destination holds anything
+//	*KernelError        a kernel was not carried out: what it writes holds anything
+//	*LostError          the device is gone, with what is in its memory; it stays
+//	ErrClosed           the stream or the device was closed
+//	ErrNotHere          functions of this process do not run on this device
+//
+// The engine acts upon them: it tries copies again, runs tasks elsewhere, and evicts data
+// to make room. Any other error of a kernel is the kernel's own.
 package accel
 
 import (

@@ -10,7 +10,8 @@ import (
 	"unsafe"
 )
 
-// Place is an address in a memory.
+// Place is an address in a memory. Only streams of a device may follow it, unless
+// Mem.Host() holds.
 type Place struct {
 	Mem Memory
 	Ptr unsafe.Pointer
@@ -23,8 +24,8 @@ const MaxCounts = 4
 // do not overlap, and the sides share no memory.
 type Copy struct {
 	Dst, Src Place
-	Bytes    int64 // of a row: they lie side by side on both sides
-	Count    [MaxCounts]int64
+	Bytes    int64            // of a row: they lie side by side on both sides
+	Count    [MaxCounts]int64 // 1 for axes that are not used; 0 anywhere copies nothing
 	// From a row to the next of an axis, in bytes; unused where Count is 1.
 	DstStep, SrcStep [MaxCounts]int64
 }

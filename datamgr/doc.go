@@ -8,9 +8,27 @@
 // overlapping parts, nested views and parents used beside their children are
 // one case.
 //
-// Most of the package serves package engine and is used under the submission
-// lock (Registry.Lock). What a program calls is Handle and View, whose methods
-// are safe for concurrent use.
+// # For programs
+//
+// A program registers data, partitions it and uses it by package engine, and meets
+// these types of this one:
+//
+//   - [Spec] describes data to register, [Reduction] how contributions (REDUX) are
+//     combined, [Site] where something was done, for messages;
+//   - [Handle] names data: Alive, Desc, Place, Parent, Root, Name, ID, Overlaps, Within
+//     and Same say what it is, Initialised whether it has a value, Views and Fragments
+//     how it is cut; SetName, SetUserData, SetCoordinates, SetUnordered, SetDiscardable,
+//     SetOutOfCore change what is said of it;
+//   - [View] has the parts of a handle: Parts, or Part by index;
+//   - [Operand] is a handle with its access mode, [Presence] what a memory has of it;
+//   - [ReductionError] says which function of a reduction failed.
+//
+// Their methods are safe for concurrent use; a Handle costs nothing to keep, and one
+// that has ended is an error of whoever uses it. The methods of Handle that are not
+// listed here, and all other types, serve package engine: most want the submission lock
+// (Registry.Lock), and a program that calls them gets no answer to its mistakes.
+//
+// # How it works
 //
 // A registry has one or more nodes: main memory, where every datum has its main
 // instance, and the memories of devices, where tasks get instances of what they

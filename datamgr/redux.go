@@ -70,9 +70,6 @@ func (h *Handle) CanReduce() bool { return h.reduce != nil && h.reduce.Combine !
 // read. Submission lock held.
 func (h *Handle) InitOnly() bool { return h.reduce != nil && h.reduce.Combine == nil }
 
-// ReductionLocked is Reduction under the submission lock.
-func (h *Handle) ReductionLocked() *Reduction { return h.reduce }
-
 // SetReduction changes the reduction of h for tasks submitted from now on. Parts
 // declared later inherit it. It reports false for void data, for a reduction
 // without Init, and while a task uses h or contributions are open.

@@ -80,22 +80,23 @@ func (g *Registry) Completer() *Completer { return &g.completer }
 // Memory returns main memory.
 func (g *Registry) Memory() accel.Memory { return g.mem }
 
-// Spec describes data to register.
+// Spec describes data to register. Kind and, but for void data, Elem are needed; so are
+// as many Dims as the kind has indices. The rest may be zero.
 type Spec struct {
 	Kind     iface.Kind
 	Elem     iface.Elem
-	Dims     []int          // sizes, one for each index
+	Dims     []int          // sizes in elements, one for each index, 0 or more: nil, {n}, {rows, cols}
 	LD       int            // matrix: distance between rows in main memory, in elements; 0: the number of columns
-	Home     unsafe.Pointer // element 0 of host memory, which stays the caller's; nil: none
-	ReadOnly bool
+	Home     unsafe.Pointer // element 0 of host memory of that size, which stays the caller's; nil: none
+	ReadOnly bool           // tasks and accesses that write are errors
 	// Unordered gives accesses no order with others; see Handle.SetUnordered.
 	Unordered bool
-	Name      string
-	Reduce    *Reduction
+	Name      string     // in messages and traces; "" for none
+	Reduce    *Reduction // how REDUX contributions are combined; nil: there can be none
 	// InParts: what RegisterFilled is given may be called for some elements at a time,
 	// in any shape. So it is where main memory is bounded, and data does not fit.
 	InParts bool
-	Site    *Site
+	Site    *Site // where the program does it, for messages; may be nil
 }
 
 // Register declares a datum and returns the handle of all of it. Data with a

@@ -18,9 +18,9 @@ type Impl func(*TaskContext) error
 // about its operands. It is immutable once a task was submitted with it, and
 // shared by any number of tasks and runtimes.
 type Codelet struct {
-	Name      string
+	Name      string // in messages, traces and statistics; measured times are kept under it
 	Signature string // in the language; "" when the language never sees it
-	Doc       string
+	Doc       string // for those who look it up in a script; the engine does not look at it
 	// Modes are the declared modes of the operands; nil: not checked. A
 	// declared RW admits RW, COMMUTE and REDUX, the others only themselves.
 	Modes []iface.AccessMode

@@ -2,12 +2,32 @@
 // and that are ordered by that, as if they had run one after the other in the
 // order of their submission.
 //
-// A Runtime owns workers and data. A Job is the tasks of one program: what is
-// submitted, waited for, cancelled and counted together. A Codelet says what a
-// task does, a TaskSpec on which data. The order comes from the access modes of
-// the operands (package datamgr); explicit dependencies, gates and tags add to it.
-// A task whose kernel fails does not stop the others: those that need what it
-// should have written are cancelled, and everything else goes on.
+// A [Runtime] owns workers and data. A [Job] is the tasks of one program: what is
+// submitted, waited for, cancelled and counted together. A [Codelet] says what a
+// task does, a [TaskSpec] on which data:
+//
+//	rt, err := engine.New(engine.Options{})                        // workers
+//	job := rt.NewJob(ctx, engine.JobOptions{})
+//	x, err := rt.Register(engine.DataSpec{Kind: iface.Vector, …})  // data: a handle
+//	view, err := rt.Partition(x, filter.Blocks(8))                 // parts: handles, too
+//	for _, part := range view.Parts {
+//		err = job.Submit(&engine.TaskSpec{Codelet: c, Operands: []engine.Operand{{Handle: part, Mode: iface.RW}}})
+//	}
+//	a, err := job.Acquire(ctx, x, iface.R)                         // after the tasks that write x
+//
+// The order comes from the access modes of the operands (package iface): tasks that
+// read the same elements run side by side, one that writes waits for all that were
+// submitted before and use any of them, and those submitted later wait for it. It
+// hangs on elements, not on handles: parts, parts of parts, views that overlap and the
+// whole may be used side by side, and no view is ever switched on or off. Explicit
+// dependencies, gates and tags add to that order.
+//
+// A program may register data, declare views, submit and acquire at any time, also
+// while tasks run. Where that leads to depends on the order of its calls only, but for
+// COMMUTE, contributions to REDUX data in floating point, and what is asked to be
+// without order; [JobOptions.Deterministic] fixes the first two. With
+// [Options.Sequential] each task runs inside its Submit: the reference that every other
+// run must agree with.
 //
 // # Concurrency
 //
@@ -15,26 +35,49 @@
 // submitter at a time: the order of two submissions that race is not defined.
 // Kernels and hooks may submit tasks: their place in the order is the moment of the
 // submission, like that of any task, so they come after the task that submits
-// them wherever they use its data; a Subgraph changes that. Calls that wait
-// return ErrWouldDeadlock in kernels and hooks.
+// them wherever they use its data; a [Subgraph] changes that. Calls that wait
+// return [ErrWouldDeadlock] in kernels and hooks.
 //
-// # Locks
+// A context ends a wait and the job that was made with it, nothing else; a nil context
+// never ends.
 //
-// In the order in which they may be taken:
+// # Errors
 //
-//	the drain lock (Sequential only): one goroutine runs tasks at a time
-//	the submission lock (datamgr.Registry.Lock): registering accesses, handles,
-//	    views, gates, tags, prepared tasks, sub-graphs, sequences, held data, a
-//	    job's submission counts
-//	a datum's lock (package datamgr)
-//	a node's lock, an access lock, an accumulator's lock, a publisher's lock (package datamgr)
-//	gangs.mu
-//	leaves: the lock of pools (package datamgr), Task.mu, gang.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
+// What is wrong with a submission, an acquire or a registration is the error of that
+// call, and nothing has happened then. Errors that a program may want to look into are
+// types, of this package as a rule, of packages accel, datamgr and filter where those
+// found what is wrong: their fields name the operand and the handle. They may be
+// wrapped: use errors.As.
 //
-// No lock except the drain lock is held while a kernel, a shape function, a
-// reduction, a filter, a hook or a callback runs. Only the event of a submission is sent
-// under the submission lock, so that events have its order. A fetch frees the
-// datum's lock while bytes move.
+// A kernel that returns an error or panics fails its task, and ends nothing else:
+// tasks that need what it should have written are cancelled when their turn comes, and
+// everything else goes on. Waiting is no error then. Who wants to know asks [Task.Err]
+// or [Job.Failures], and whoever acquires such data gets a [*FailedDataError]. Data is
+// valid again once a task has written it (W).
+//
+// A wait that can never end is a [*StuckError] in jobs with [JobOptions.DetectStuck],
+// and at Close in all of them.
+//
+// Runtime, Job, Task, Gate, Tag, Access and Subgraph are made by functions and methods
+// of this package. Their zero values are of no use: most methods panic, as they do for
+// nil.
+//
+// # Ownership and lifetime
+//
+// The caller closes what it made in the reverse order: accesses, jobs, the runtime, and
+// then its devices and disk. Closing twice does no harm, and Close waits for all that
+// goes on.
+//
+// Memory of the program ([DataSpec] with Home) stays the program's. From Register until
+// the data was unregistered and that has ended the program leaves it alone, except
+// through Acquire; it is kept alive, as any Go pointer is. Other data is memory of the
+// runtime, which exists from the first write to the unregistration. Handles and views
+// are values of the program that may be kept for ever; those that have ended are an
+// error of whoever uses them.
+//
+// A Codelet, and what it points to, belongs to the program and must not change once a
+// task was submitted with it. A TaskSpec and its slices are copied by Submit. Kernels
+// own their buffers until they return.
 //
 // # Devices
 //
@@ -87,3 +130,19 @@
 //
 // Tasks and epochs are recycled: a fire-and-forget task costs no allocation.
 package engine
+
+// Locks, in the order in which they may be taken:
+//
+//	the drain lock (Sequential only): one goroutine runs tasks at a time
+//	the submission lock (datamgr.Registry.Lock): registering accesses, handles,
+//	    views, gates, tags, prepared tasks, sub-graphs, sequences, held data, a
+//	    job's submission counts
+//	a datum's lock (package datamgr)
+//	a node's lock, an access lock, an accumulator's lock, a publisher's lock (package datamgr)
+//	gangs.mu
+//	leaves: the lock of pools (package datamgr), Task.mu, gang.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
+//
+// No lock except the drain lock is held while a kernel, a shape function, a
+// reduction, a filter, a hook or a callback runs. Only the event of a submission is sent
+// under the submission lock, so that events have its order. A fetch frees the
+// datum's lock while bytes move.

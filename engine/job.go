@@ -40,7 +40,9 @@ type JobOptions struct {
 }
 
 // Job is the tasks of one program: submitted, waited for, cancelled and counted
-// together.
+// together. It is made by Runtime.NewJob and ended by Close. Jobs of one runtime share
+// its workers, and data: tasks of two jobs that use the same data are ordered as those
+// of one. Methods are safe for concurrent use.
 type Job struct {
 	rt     *Runtime
 	opt    JobOptions

@@ -10,7 +10,8 @@ import (
 )
 
 // Task is a task that a program keeps, to wait for it or to make others wait
-// for it. It stays valid after the task has ended.
+// for it. It stays valid after the task has ended, and need not be given back. Methods
+// are safe for concurrent use; any number of goroutines may wait, any number of times.
 type Task struct {
 	job   *Job
 	id    int64

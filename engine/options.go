@@ -24,7 +24,8 @@ const maxAhead = 64
 
 // Options set up a Runtime. The zero value is the default.
 type Options struct {
-	// Workers is the number of CPU workers; 0 means one per CPU.
+	// Workers is the number of CPU workers, MaxWorkers at most; 0 means GOMAXPROCS, which
+	// is one per CPU if nobody says otherwise.
 	Workers int
 	// Devices are processors beside the CPUs, each with its workers, which come
 	// behind the CPU workers, and with its memory, another memory node unless a

@@ -1,8 +1,17 @@
 // Package filter is the geometry of partitioning: how an index space is cut
 // into parts. It knows shapes and nothing else, neither memory nor tasks.
 //
+// What splits a vector is called Blocks, what splits a matrix Rows, Cols or Tiles; Pick
+// takes one index away. Numbers of parts come first, halo last. Parts are equal as far
+// as the sizes allow: the first n mod p of p parts have one element more. With a halo
+// of h the parent carries a border of h elements at both ends of each axis that is split,
+// only what is inside is shared out, and each part has h elements more on both sides,
+// so parts overlap by 2h. Functions that make filters accept any arguments: what does
+// not fit the data is an [*Error] of Split, with the numbers at fault.
+//
 // A Filter is immutable and safe for concurrent use. Splitting the same
-// description twice gives the same parts.
+// description twice gives the same parts. A filter of one's own implements [Filter];
+// [Split.Check] says whether what it makes is proper.
 package filter
 
 import (

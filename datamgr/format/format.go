@@ -7,6 +7,13 @@
 // of one row or one column; a variable takes data of one element; a matrix
 // takes two-dimensional data.
 //
+//	in, err := format.Open(os.DirFS("."), "a.mtx", format.Want{Kind: iface.Matrix, Elem: iface.F64})
+//	…                                // in.Dims: make room for so many elements
+//	err = in.Fill(buffer)            // converts, and closes the file
+//
+// Errors are *[Error], with the line or byte, what was expected and what was found.
+// Files are used by one goroutine at a time; different ones are independent.
+//
 // Whatever a file claims, reading it takes memory in proportion to what it
 // holds, besides the memory that Fill is given. No file makes this package panic.
 package format

@@ -141,7 +141,8 @@ func Slice[T Go](b *Buffer) []T {
 	return unsafe.Slice((*T)(b.Ptr), b.Len())
 }
 
-// Row returns row i of a matrix, without a copy.
+// Row returns row i of a matrix, without a copy. It panics when T has not the size of
+// b's elements, when b is no matrix, and when there is no such row.
 func Row[T Go](b *Buffer, i int) []T {
 	b.checkSize(unsafe.Sizeof(*new(T)))
 	if b.Rank != 2 || uint(i) >= uint(b.Dim[0]) {

@@ -1,6 +1,24 @@
 // Package iface describes registered data: element types, kinds of data,
 // shapes, access modes, and the buffers that kernels see. It knows nothing of
 // tasks, order or memory nodes.
+//
+// All sizes, offsets and strides count elements, not bytes; indices count from 0. A
+// matrix is row-major: element (i, j) of a [Buffer] lies i·Stride[0] + j elements
+// behind Ptr. A kernel reaches its elements by [Slice], [Row] or [Strided], without a
+// copy:
+//
+//	v := iface.Slice[float64](c.Buffer(0))          // a vector
+//	for i := range b.Dim[0] {
+//		row := iface.Row[float32](b, i)             // of a matrix, whatever lies between its rows
+//	}
+//	x := *(*int64)(b.Ptr)                           // a variable
+//
+// What a kernel does wrong there panics, which fails its task: a Go type of another
+// size, rows that are not adjacent, a row that does not exist. The buffer of a task on
+// a device has an address that means something to the device only.
+//
+// The types are plain values, and methods do not change them. A buffer belongs to the
+// kernel that was given it, until it returns.
 package iface
 
 import "fmt"

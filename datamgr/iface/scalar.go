@@ -14,7 +14,9 @@ const (
 	StringScalar
 )
 
-// Scalar is an argument of a task that is not data: a plain value, copied.
+// Scalar is an argument of a task that is not data: a plain value, copied. Its methods
+// never fail: what was made as another type gives 0, "" or what comes nearest. The zero
+// value is of no type.
 type Scalar struct {
 	bits uint64
 	str  string
@@ -50,7 +52,7 @@ func (s Scalar) Int() int64 {
 	return int64(s.bits)
 }
 
-// Float returns the value as a float.
+// Float returns the value as a float; an integer is converted.
 func (s Scalar) Float() float64 {
 	if s.kind == FloatScalar {
 		return math.Float64frombits(s.bits)
@@ -58,8 +60,8 @@ func (s Scalar) Float() float64 {
 	return float64(int64(s.bits))
 }
 
-// Bool returns the truth value.
+// Bool returns the truth value; numbers are true unless all of their bits are 0.
 func (s Scalar) Bool() bool { return s.bits != 0 }
 
-// Str returns the string.
+// Str returns the string; "" for other types.
 func (s Scalar) Str() string { return s.str }

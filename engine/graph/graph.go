@@ -4,6 +4,12 @@
 // dependencies, by the rules by which the engine orders tasks. [Measure] says what
 // follows from a graph, [Simulate] what a machine would make of it, and [Write] draws
 // it.
+//
+// Things refer to each other by number: an operand to its handle, a task to those it
+// waits for, by their places in the slices of the [Graph]. All times are seconds. A Graph
+// does not change once it was made and may be read by any number of goroutines; a
+// Recorder belongs to one at a time. Nothing here fails but Write, with the error of its
+// writer.
 package graph
 
 import (

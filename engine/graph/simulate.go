@@ -13,10 +13,10 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Schedule is a prediction of a run.
+// Schedule is a prediction of a run. Times are seconds since its beginning.
 type Schedule struct {
-	Seconds   float64
-	Runs      []Run // by task
+	Seconds   float64 // when the last task ends
+	Runs      []Run   // by task
 	Transfers []Transfer
 	Peak      []int64 // by node: most bytes of valid copies and private memory at once
 	Guessed   int     // tasks of unknown length; they count as long as the mean of the others
@@ -30,14 +30,14 @@ type Run struct {
 
 // Transfer is what goes from a memory to another.
 type Transfer struct {
-	From, To   int
+	From, To   int // places in Graph.Nodes
 	Bytes      int64
-	Handle     int32
-	Task       int32 // for which
-	Start, End float64
+	Handle     int32   // a place in Graph.Handles
+	Task       int32   // for which: a place in Graph.Tasks
+	Start, End float64 // seconds
 }
 
-// Moved returns the number of copies and their bytes between each pair of memories.
+// Moved returns the number of copies between memories, and their bytes together.
 func (s *Schedule) Moved() (copies int, bytes int64) {
 	for _, t := range s.Transfers {
 		bytes += t.Bytes
@@ -59,7 +59,11 @@ type sim struct {
 	work  []int64                // by worker: private memory
 }
 
-// Simulate predicts a run of g on its machine.
+// Simulate predicts a run of g on its machine: tasks in the order in which they become
+// ready, higher priorities first, each on the worker where it would end first, data
+// included, as the policies dm and dmda choose. It is deterministic, and as good as the
+// estimates of times are; evictions and the cost of the runtime are not part of it. A
+// graph whose machine is not known takes no time.
 func Simulate(g *Graph) *Schedule {
 	s := &sim{g: g, out: &Schedule{Runs: make([]Run, len(g.Tasks)), Peak: make([]int64, len(g.Nodes))}, sizes: g.cut(),
 		used: make([]int64, len(g.Nodes)), free: make([]float64, len(g.Workers)), own: map[int32]map[int]bool{}, work: make([]int64, len(g.Workers))}

@@ -54,10 +54,10 @@ type Group struct {
 type Sized struct {
 	Entry
 	Footprint Footprint
-	What      string // operands and arguments in words
-	Size      float64
-	Params    []float64
-	Last      int64 // when it last grew, in seconds since 1970
+	What      string    // operands and arguments in words
+	Size      float64   // what the model's Size says; bytes of all operands without one
+	Params    []float64 // of a Multiple model
+	Last      int64     // when it last grew, in seconds since 1970
 }
 
 // ErrCorrupt is wrapped by errors about files that cannot be understood.

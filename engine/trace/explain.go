@@ -25,10 +25,10 @@ const (
 // Gap is a time in which a worker ran nothing.
 type Gap struct {
 	Worker   int
-	From, To float64
-	Why      string
-	Next     int // the task that came next; -1: none
-	For      int // WaitsForTask: the task that it waited for; -1: data held by the program, or a gate
+	From, To float64 // seconds
+	Why      string  // one of the constants
+	Next     int     // the task that came next; -1: none
+	For      int     // WaitsForTask: the task that it waited for; -1: data held by the program, or a gate
 }
 
 // Gaps explains when workers ran nothing: each gap between two tasks is cut at what

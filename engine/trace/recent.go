@@ -246,7 +246,7 @@ func (l *both) ChoiceEvent(e *engine.ChoiceEvent) {
 // Running is a task that runs.
 type Running struct {
 	Worker  int
-	ID      int64
+	ID      int64 // in its job, from 1
 	Codelet string
 	Since   time.Time
 }

@@ -1,6 +1,19 @@
 // Package trace records what a runtime did: each task with its times, each copy, how
 // much memory was in use. A [Recorder] is a listener; [Recorder.Run] gives what it
-// recorded, [WriteChrome] writes that for Perfetto, [WriteReport] as a page to read.
+// recorded, [WriteChrome] writes that for Perfetto, [WriteReport] as a page to read:
+//
+//	var rec trace.Recorder
+//	rt, err := engine.New(engine.Options{Profile: true, Listener: &rec})
+//	…                                                // jobs, until nothing runs
+//	run := rec.Run("cholesky")                       // before rt is closed
+//	err = trace.WriteReport(file, run, nil)
+//
+// A Recorder keeps everything, some hundred bytes a task. A [Recent] keeps the last tasks
+// of one job, and answers questions about them while it goes on.
+//
+// Times are seconds since the runtime was made; tasks are places in Run.Graph.Tasks,
+// memories places in Run.Graph.Nodes, the first of which is main memory. Recorders are
+// safe for concurrent use; a Run does not change.
 package trace
 
 import (
@@ -48,15 +61,15 @@ type Times struct {
 
 // Copy is a copy between memories.
 type Copy struct {
-	From, To   int
-	Bytes      int64
-	Data       string
-	Begin, End float64
+	From, To   int     // memory nodes
+	Bytes      int64   // those that failed are left out
+	Data       string  // what the data is called, "" if it has no name; "private copies" for private memory
+	Begin, End float64 // seconds
 }
 
 // Memory is what is allocated of a memory from some time on.
 type Memory struct {
-	Time  float64
+	Time  float64 // seconds
 	Node  int
 	Bytes int64
 }
