@@ -96,12 +96,12 @@ type Driver interface {
 
 // NoMemoryError says that an allocation does not fit a memory node.
 type NoMemoryError struct {
-	Node      string
-	Want      int64
-	Allocated int64
-	Capacity  int64
-	Largest   int64 // when the node refuses Want in one piece, however much is free: the most it gives out; else 0
-	Err       error // what the driver said; may be nil
+	Node      string // name of the memory
+	Want      int64  // bytes asked for
+	Allocated int64  // bytes in use
+	Capacity  int64  // bytes there are
+	Largest   int64  // when the node refuses Want in one piece, however much is free: the most it gives out; else 0
+	Err       error  // what the driver said; may be nil
 }
 
 func (e *NoMemoryError) Error() string {

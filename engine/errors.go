@@ -88,19 +88,19 @@ func (e *DeadHandleError) Error() string {
 
 // ModeError says that the access modes of a task cannot be.
 type ModeError struct {
-	Operand int
-	Handle  *datamgr.Handle
+	Operand int             // place in TaskSpec.Operands; 0 for Acquire
+	Handle  *datamgr.Handle // of that operand; nil when that is what is wrong
 	Mode    datamgr.AccessMode
 	Want    datamgr.AccessMode // what the codelet declares; NoMode when that is not the problem
 	Other   int                // an operand it contradicts; -1 for none
-	Message string
+	Message string             // the whole error
 }
 
 func (e *ModeError) Error() string { return e.Message }
 
 // NoReductionError says that a REDUX operand has no way to combine contributions.
 type NoReductionError struct {
-	Operand int
+	Operand int // place in TaskSpec.Operands
 	Handle  *datamgr.Handle
 }
 
@@ -110,9 +110,9 @@ func (e *NoReductionError) Error() string {
 
 // ReadOnlyError says that a task writes data that its owner declared read-only.
 type ReadOnlyError struct {
-	Operand int
+	Operand int // place in TaskSpec.Operands; 0 for Acquire
 	Handle  *datamgr.Handle
-	Mode    datamgr.AccessMode
+	Mode    datamgr.AccessMode // in which it was to be used
 }
 
 func (e *ReadOnlyError) Error() string {
@@ -122,11 +122,11 @@ func (e *ReadOnlyError) Error() string {
 // ShapeError says that the sizes of operands, or scalar arguments, do not fit
 // together. Shape functions return it.
 type ShapeError struct {
-	Message  string
-	Operands []int    // the operands at fault
+	Message  string   // the whole error
+	Operands []int    // the operands at fault: places in TaskSpec.Operands
 	Details  []string // what to say at each of them: "512 x 1024"
-	Help     string
-	Arg      string // the scalar argument at fault; "" for sizes
+	Help     string   // what to do about it; "" for nothing
+	Arg      string   // the scalar argument at fault; "" for sizes
 }
 
 func (e *ShapeError) Error() string {
@@ -207,15 +207,15 @@ func (e *StuckError) Error() string {
 // TaskError says that a task failed. It is a snapshot: Cancelled and Lost are
 // those known when it was made.
 type TaskError struct {
-	ID        int64 // in its job, from 1; 0: what the engine submitted itself, such as a reduction
-	Codelet   *Codelet
-	Name      string
-	Origin    Origin
-	Worker    string // "cpu 0"; "" when the task never started
-	Cause     error  // what the kernel returned, or a *PanicError
-	Dropped   bool   // not started: its job was cancelled, Cause says why
-	Cancelled int    // tasks that needed its outputs and were cancelled
-	Lost      []*datamgr.Handle
+	ID        int64             // in its job, from 1; 0: what the engine submitted itself, such as a reduction
+	Codelet   *Codelet          // nil for what the engine submitted itself
+	Name      string            // TaskSpec.Name
+	Origin    Origin            // where it was submitted
+	Worker    string            // "cpu 0"; "" when the task never started
+	Cause     error             // what the kernel returned, or a *PanicError
+	Dropped   bool              // not started: its job was cancelled, Cause says why
+	Cancelled int               // tasks that needed its outputs and were cancelled
+	Lost      []*datamgr.Handle // what it should have written, and has no valid value
 	failure   *failure
 }
 

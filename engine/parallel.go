@@ -33,8 +33,8 @@ func (p Parallelism) String() string {
 
 // SizeError says that a task cannot have the number of workers it asks for.
 type SizeError struct {
-	Size, Max int
-	Message   string
+	Size, Max int    // workers asked for, and the most there can be
+	Message   string // the whole error
 }
 
 func (e *SizeError) Error() string { return e.Message }

@@ -80,9 +80,9 @@ func (h *hand) leaveSequence(sp *special) {
 
 // PlaceError says that a task cannot have its place in the sequence of a worker.
 type PlaceError struct {
-	Place   int64
-	Worker  int // -1: none was named
-	Message string
+	Place   int64  // TaskOptions.Place
+	Worker  int    // -1: none was named
+	Message string // the whole error
 }
 
 func (e *PlaceError) Error() string { return e.Message }

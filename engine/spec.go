@@ -5,16 +5,16 @@ package engine
 import "github.com/starpush/starpush/datamgr/iface"
 
 // TaskSpec describes one task. Submit copies what it needs, so a caller may use
-// one TaskSpec and its slices over and over.
+// one TaskSpec and its slices over and over. Only Codelet is needed.
 type TaskSpec struct {
 	Codelet  *Codelet
-	Operands []Operand
-	Args     []iface.Scalar
-	Priority int     // higher runs earlier, where the policy looks at priorities
-	Name     string  // in errors and traces; "" for none
-	Color    int     // in traces; 0: the codelet's
-	Flops    float64 // estimate of the work; 0: the codelet's
-	Workers  []int   // workers that may run it; nil: all
+	Operands []Operand      // data, in the order in which kernels number it
+	Args     []iface.Scalar // plain values, likewise
+	Priority int            // higher runs earlier, where the policy looks at priorities
+	Name     string         // in errors and traces; "" for none
+	Color    int            // in traces; 0: the codelet's
+	Flops    float64        // estimate of the work; 0: the codelet's
+	Workers  []int          // workers that may run it; nil: all
 	// After lists tasks, gates and tags that the task waits for, besides the order
 	// that its operands give. When such a task failed or was cancelled, this
 	// one is cancelled.
@@ -22,7 +22,7 @@ type TaskSpec struct {
 	// Unsequenced gives the task no order with other tasks through its
 	// operands; it still excludes those that conflict with it.
 	Unsequenced bool
-	Origin      Origin
+	Origin      Origin // where the program does it, for errors and traces
 }
 
 // Dependency is what a task can wait for explicitly: a *Task, a *Gate or a *Tag.
@@ -35,14 +35,14 @@ type Dependency interface {
 // Call is one call that was on the program's stack when a task was submitted.
 // It is immutable and shared.
 type Call struct {
-	Parent *Call
-	Site   *Site
+	Parent *Call  // the call around it; nil: none
+	Site   *Site  // of the call
 	Text   string // as written: "cholesky(t, nt)"
 }
 
 // Origin says where a task was submitted. It is plain data, stored in the task.
 type Origin struct {
-	Site *Site
+	Site *Site    // nil: not known
 	Call *Call    // innermost call; nil at top level
 	Vars [2]int64 // values of Site.VarNames, such as loop variables
 }

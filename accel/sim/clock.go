@@ -12,8 +12,8 @@ import (
 
 // Link says how fast data travels.
 type Link struct {
-	Latency   time.Duration
-	Bandwidth float64 // in bytes a second; 0: the size costs nothing
+	Latency   time.Duration // of every copy
+	Bandwidth float64       // in bytes a second; 0: the size costs nothing
 }
 
 func (l Link) ok() bool { return l.Latency >= 0 && l.Bandwidth >= 0 }
@@ -29,9 +29,9 @@ func (l Link) String() string {
 
 // Cost says how long kernels take: the sum of these.
 type Cost struct {
-	Fixed     time.Duration
-	Bandwidth float64 // bytes of operands a second; 0: they cost nothing
-	Flops     float64 // operations a second; 0: they cost nothing
+	Fixed     time.Duration // of every kernel
+	Bandwidth float64       // bytes of operands a second; 0: they cost nothing
+	Flops     float64       // operations a second; 0: they cost nothing
 }
 
 // Time is how long a kernel takes.

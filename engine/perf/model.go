@@ -48,10 +48,10 @@ const DefaultMinSamples = 10
 // Call is one task as a model sees it. The slices belong to the caller and must
 // not be kept.
 type Call struct {
-	Ops  []iface.Desc
-	Args []iface.Scalar
-	Arch string // "cpu"
-	Impl int    // number of the implementation
+	Ops  []iface.Desc   // the operands: kinds and sizes
+	Args []iface.Scalar // the scalar arguments
+	Arch string         // "cpu"
+	Impl int            // number of the implementation, from 0
 }
 
 // Bytes is the size of all operands together.

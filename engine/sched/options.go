@@ -12,10 +12,10 @@ import (
 // Option is a number that a policy can be given.
 type Option struct {
 	Name    string
-	Doc     string // one line
-	Default float64
-	Whole   bool // only whole numbers
-	Least   float64
+	Doc     string  // one line
+	Default float64 // what it is when nothing is said
+	Whole   bool    // only whole numbers
+	Least   float64 // the smallest value
 }
 
 // settings are the values of a policy's options, by name.

@@ -10,7 +10,7 @@ import (
 // Item is a ready task as a policy sees it. It belongs to the policy from Push
 // to Pop. The engine fills in the exported fields before Push.
 type Item struct {
-	Priority int32
+	Priority int32 // higher first, as far as the policy promises that; 0 by default
 	Order    int64 // number of the task: among equals the smaller goes first
 	Allowed  *Set  // workers that may run it; nil: all
 }
