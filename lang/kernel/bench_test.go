@@ -145,6 +145,46 @@ func BenchmarkGemm(b *testing.B) {
 		})
 }
 
+// BenchmarkLoops is the same as newcomers write it: three loops, the innermost a sum
+// in order or a row.
+func BenchmarkLoops(b *testing.B) {
+	const n = 192
+	x, y, c := ramp(n*n), ramp(n*n), ramp(n*n)
+	const head = "codelet gemm(A: R matrix[f64], B: R matrix[f64], C: RW matrix[f64]) { "
+	for name, body := range map[string]string{
+		"ijk": "for i in 0..C.rows { for j in 0..C.cols { let s = 0.0\n for k in 0..A.cols { s += A[i, k] * B[k, j] }\n C[i, j] += s } } }",
+		"ikj": "for i in 0..C.rows { for k in 0..A.cols { for j in 0..C.cols { C[i, j] += A[i, k] * B[k, j] } } } }",
+	} {
+		b.Run(name, func(b *testing.B) {
+			benchBody(b, 2*n*n*n, head+body,
+				bufs(matrixOf(x, n, n, n), matrixOf(y, n, n, n), matrixOf(c, n, n, n)), nil, func() {
+					for i := range n {
+						for j := range n {
+							s := 0.0
+							for k := range n {
+								s += x[i*n+k] * y[k*n+j]
+							}
+							c[i*n+j] += s
+						}
+					}
+				})
+		})
+	}
+}
+
+// BenchmarkOrdered is a sum in order: of a `for`, which nothing may reorder.
+func BenchmarkOrdered(b *testing.B) {
+	forSizes(b, func(b *testing.B, n int) {
+		x, y, v := ramp(n), ramp(n), 0.0
+		benchBody(b, 16*n, "codelet dot(x: R vector[f64], y: R vector[f64], v: RW variable[f64]) { for i in 0..x.n { v += x[i] * y[i] } }",
+			bufs(vectorOf(x), vectorOf(y), variableOf(&v)), nil, func() {
+				for k := range x {
+					v += x[k] * y[k]
+				}
+			})
+	})
+}
+
 func BenchmarkGemv(b *testing.B) {
 	const n = 1024
 	a, x, y := ramp(n*n), ramp(n), ramp(n)

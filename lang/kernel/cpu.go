@@ -196,6 +196,7 @@ type compiler struct {
 	temps int // scratch strips that a run needs
 	dry   int // above 0: only counting strips, scalar code is not wanted
 	floor int // the first one that a fold of its own may use here
+	fors  map[*Stmt]*forPlan
 }
 
 // window is more than any operation uses of scratch strips above its own.

@@ -117,9 +117,10 @@ func (e estimator) oneByOne(body []*Stmt, value *Expr, depth int) float64 {
 	for _, st := range body {
 		one := costScalar
 		st.exprs(func(x *Expr) { one += e.scalar(x, depth) })
-		one += e.oneByOne(st.Body, nil, depth) + e.oneByOne(st.Else, nil, depth)
 		if st.Kind == ForStmt {
-			one *= domainTrips(st.Domain)
+			one += e.c.planFor(st).cost
+		} else {
+			one += e.oneByOne(st.Body, nil, depth) + e.oneByOne(st.Else, nil, depth)
 		}
 		sum += one
 	}

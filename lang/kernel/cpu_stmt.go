@@ -55,18 +55,7 @@ func (c *compiler) stmt(s *Stmt) stmtFn {
 			}
 		}
 	case ForStmt:
-		r := &s.Domain[0]
-		lo, hi, closed, slot := c.integer(r.Lo), c.integer(r.Hi), r.Closed, r.Slot
-		body := c.block(s.Body)
-		return func(m *machine) {
-			i := lo(m)
-			for n := trips(i, hi(m), closed); n > 0; n-- {
-				m.ints[slot] = i
-				body(m)
-				i++
-				m.tick(1)
-			}
-		}
+		return c.forLoop(s)
 	}
 	return c.each(s)
 }

@@ -362,6 +362,8 @@ func (s *stripper) stmt(st *Stmt, t int) vstmt {
 		return storeStrip[float64](s, st, t)
 	case IfStmt:
 		return s.ifStmt(st, t)
+	case reduceStmt:
+		return s.reduceStmt(st, t)
 	}
 	r := &st.Domain[0] // ForStmt: its bounds are uniform
 	lo, hi, closed, slot := s.c.integer(r.Lo), s.c.integer(r.Hi), r.Closed, r.Slot

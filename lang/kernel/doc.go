@@ -59,7 +59,10 @@
 // hundred rounds before the next operation starts, so the cost of dispatch is
 // shared and the inner loops are plain loops over slices. Elements that lie
 // side by side are used where they are, without a copy. An if whose condition
-// differs between rounds masks those it leaves out. A loop of which a range
+// differs between rounds masks those it leaves out. A for of which no round uses
+// an element that another one writes runs in strips, too, with the bits and the
+// fault that its rounds give in order; what all rounds add to one name or
+// element is added in order, from strips of values. A loop of which a range
 // depends on the round, and code outside of loops, runs one round at a time, as
 // closures. For each loop the cheaper way is chosen when the body is compiled,
 // and the index to run along.

@@ -190,6 +190,7 @@ type Stmt struct {
 	Target  syntax.Span // what is written
 	Head    syntax.Span // of an each
 	Source  syntax.Expr // the right side of an assignment as written
+	reduce  Op          // of a reduceStmt
 }
 
 // SlotKind says where a local comes from.

@@ -267,6 +267,47 @@ func (g *generator) stmts(depth int, inEach bool) string {
 	return out.String()
 }
 
+// loop writes a `for` over as many rounds as vectors have elements. What it
+// writes may belong to a round, to all of them, or to another one.
+func (g *generator) loop(out *strings.Builder) {
+	i := g.name()
+	g.idx, g.loops = []string{i}, 0
+	g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+	from, to := "0", "y.n"
+	switch g.IntN(8) {
+	case 0:
+		g.own = append(g.own, []string{fmt.Sprintf("y[%s - 1]", i), fmt.Sprintf("z[%s]", i)})
+		from = "1"
+	case 1:
+		g.own = append(g.own, []string{fmt.Sprintf("y[%s + 1]", i), "v"})
+		to = "y.n - 1"
+	case 2:
+		g.own = [][]string{{fmt.Sprintf("y[2 * %s]", i)}, {fmt.Sprintf("y[2 * %s + 1]", i), fmt.Sprintf("z[%s]", i)}}
+		to = "y.n // 2"
+	case 3:
+		g.own = append(g.own, []string{fmt.Sprintf("y[y.n - 1 - %s]", i)})
+	case 4:
+		g.own = append(g.own, []string{"v"}, []string{"y[0]"})
+	case 5:
+		from = "1"
+		g.own = append(g.own, []string{fmt.Sprintf("y[%s]", i), "y[0]"})
+	case 6:
+		g.own = [][]string{{fmt.Sprintf("Y[0, %s]", i), fmt.Sprintf("Y[Y.rows - 1, %s]", i)}, {fmt.Sprintf("Y[Y.rows // 2, %s]", i)}}
+		to = "Y.cols"
+	}
+	fmt.Fprintf(out, "for %s in %s..%s {\n%s", i, from, to, g.stmts(2, true))
+	if g.IntN(2) == 0 { // what all rounds add to
+		e := g.elem["v"]
+		val := g.value(e, 2)
+		if e[0] != 'f' {
+			val = "int(" + g.number(2) + ")"
+		}
+		fmt.Fprintf(out, "%s\n", g.pick("v += "+val, "v -= "+val, "v = max(v, "+val+")", "if "+g.bool(1)+" { v += "+val+" }"))
+	}
+	out.WriteString("}\n")
+	g.idx, g.own = nil, nil
+}
+
 // body writes a whole body.
 func (g *generator) body() string {
 	var out strings.Builder
@@ -285,6 +326,10 @@ func (g *generator) body() string {
 			fmt.Fprintf(&out, "for %s in 0..%d {\n%s}\n", i, g.IntN(6), g.stmts(1, false))
 			g.idx, g.own, g.loops = nil, nil, 0
 		case 2:
+			if g.IntN(3) > 0 {
+				g.loop(&out)
+				continue
+			}
 			fmt.Fprintf(&out, "v = %s\n", g.value(g.elem["v"], 3))
 		case 3, 4:
 			i, j := g.name(), g.name()

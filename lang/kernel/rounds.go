@@ -1,0 +1,366 @@
+package kernel
+
+// Dependences between the rounds of a `for`. Its rounds run in order, and a
+// body means that; but where no round can see what another one did, a back end
+// may run them in any way it likes. What a round adds to, multiplies into or
+// takes the least of is a reduction: all else of the rounds is independent.
+
+// reduceStmt is Slot = Slot op Value or, with an operand, the same of one
+// element: an assignment that independent made out of a SetStmt or StoreStmt.
+const reduceStmt = EachStmt + 1
+
+// rounds looks at the body of one `for`.
+type rounds struct {
+	fn      *Func
+	loop    *Stmt
+	index   int           // slot of the loop
+	made    map[int]bool  // names that each round declares
+	changes map[int]bool  // slots that change within a round: names, indices of inner loops and folds
+	lets    map[int]*Expr // values of the names that a round gives one value
+	stored  []bool        // operands that the body writes
+	reduced map[*Stmt]*Stmt
+}
+
+// independent looks whether the rounds of loop, a ForStmt, depend on each other
+// through reductions alone. It returns the body with those as reduceStmts.
+func (fn *Func) independent(loop *Stmt) (r *rounds, body []*Stmt, ok bool) {
+	r = &rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, made: map[int]bool{}, changes: map[int]bool{},
+		lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}}
+	if !r.collect() || !r.names() {
+		return nil, nil, false
+	}
+	for op, is := range r.stored {
+		if is && !r.ownElements(op) && !r.reducedElements(op) {
+			return nil, nil, false
+		}
+	}
+	return r, r.rewrite(loop.Body), true
+}
+
+// collect lists what changes in the body. false: there is an each in it, whose
+// rounds are the ones to make the most of.
+func (r *rounds) collect() bool {
+	each := false
+	walkStmts(r.loop.Body, func(s *Stmt) {
+		switch s.Kind {
+		case SetStmt:
+			r.changes[s.Slot] = true
+			if s.Declare {
+				r.made[s.Slot] = true
+				if !r.fn.Slots[s.Slot].Assigned {
+					r.lets[s.Slot] = s.Value
+				}
+			}
+		case StoreStmt:
+			r.stored[s.Operand] = true
+		case ForStmt:
+			r.changes[s.Domain[0].Slot] = true
+		case EachStmt:
+			each = true
+		}
+	})
+	r.walk(func(e *Expr) {
+		for _, d := range e.Domain {
+			r.changes[d.Slot] = true
+		}
+	})
+	return !each
+}
+
+// walk calls f for every expression of the body.
+func (r *rounds) walk(f func(*Expr)) {
+	walkStmts(r.loop.Body, func(s *Stmt) {
+		s.exprs(func(e *Expr) { walkExpr(e, func(x *Expr) bool { f(x); return true }) })
+	})
+}
+
+// straight calls f for the statements that run at most once in a round.
+func straight(list []*Stmt, f func(*Stmt)) {
+	for _, s := range list {
+		f(s)
+		if s.Kind == IfStmt {
+			straight(s.Body, f)
+			straight(s.Else, f)
+		}
+	}
+}
+
+// names reports whether names from outside are only read, or are reductions.
+func (r *rounds) names() bool {
+	sets, reads := map[int]int{}, map[int]int{}
+	walkStmts(r.loop.Body, func(s *Stmt) {
+		if s.Kind == SetStmt && !r.made[s.Slot] {
+			sets[s.Slot]++
+		}
+	})
+	if len(sets) == 0 {
+		return true
+	}
+	r.walk(func(e *Expr) {
+		if e.Op == OpSlot {
+			reads[e.Slot]++
+		}
+	})
+	straight(r.loop.Body, func(s *Stmt) {
+		if s.Kind != SetStmt || r.made[s.Slot] || sets[s.Slot] != 1 || reads[s.Slot] != 1 {
+			return
+		}
+		op, e := reduction(s.Value, func(x *Expr) bool { return x.Op == OpSlot && x.Slot == s.Slot })
+		if e != nil {
+			r.reduced[s] = &Stmt{Kind: reduceStmt, reduce: op, Slot: s.Slot, Operand: -1, Value: e, Pos: s.Pos, Target: s.Target}
+			delete(sets, s.Slot)
+		}
+	})
+	return len(sets) == 0
+}
+
+// reduction takes s op e apart, for the operations whose results for several
+// rounds can be computed first and joined afterwards, in order.
+func reduction(v *Expr, isTarget func(*Expr) bool) (op Op, e *Expr) {
+	switch v.Op {
+	case OpAdd, OpMul, OpMin, OpMax:
+		if isTarget(v.X[1]) {
+			return v.Op, v.X[0]
+		}
+		fallthrough
+	case OpSub:
+		if isTarget(v.X[0]) {
+			return v.Op, v.X[1]
+		}
+	}
+	return 0, nil
+}
+
+// uses lists the elements of operand op that a round loads and stores.
+func (r *rounds) uses(op int) (loads, stores [][]*Expr) {
+	walkStmts(r.loop.Body, func(s *Stmt) {
+		if s.Kind == StoreStmt && s.Operand == op {
+			stores = append(stores, s.Index)
+		}
+	})
+	r.walk(func(e *Expr) {
+		if e.Op == OpLoad && e.Operand == op {
+			loads = append(loads, e.X)
+		}
+	})
+	return loads, stores
+}
+
+// ownElements reports whether no round uses an element of operand op that
+// another one writes: along one axis their indices are always different.
+func (r *rounds) ownElements(op int) bool {
+	loads, stores := r.uses(op)
+	for k, s := range stores {
+		for _, u := range append(stores[k:len(stores):len(stores)], loads...) {
+			if !r.apart(s, u) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart reports whether the elements at a and b differ if one of them is used in
+// one round and one in another.
+func (r *rounds) apart(a, b []*Expr) bool {
+	for axis := range a {
+		f, ok := r.form(a[axis], 32)
+		g, ok2 := r.form(b[axis], 32)
+		if ok && ok2 && r.differ(f, g) {
+			return true
+		}
+	}
+	return false
+}
+
+// differ is apart for one index.
+func (r *rounds) differ(f, g form) bool {
+	if f.k == 0 && g.k != 0 {
+		f, g = g, f
+	}
+	d, constant := g.minus(f).constant()
+	switch {
+	case f.k == g.k && f.k == 0:
+		return constant && d != 0
+	case f.k == g.k: // the same place d/k rounds later
+		return constant && d%f.k == 0 == (d == 0)
+	case g.k == 0 && (f.k == 1 || f.k == -1):
+		// in round v if f.k*v is g-f; is that before the first or behind the last?
+		v := g.minus(form{rest: f.rest, c: f.c}).times(f.k)
+		lo, ok := r.form(r.loop.Domain[0].Lo, 32)
+		hi, ok2 := r.form(r.loop.Domain[0].Hi, 32)
+		if !r.loop.Domain[0].Closed {
+			hi.c--
+		}
+		before, isConst := lo.minus(v).constant()
+		after, isConst2 := v.minus(hi).constant()
+		return ok && isConst && before > 0 || ok2 && isConst2 && after > 0
+	}
+	return false
+}
+
+// reducedElements reports whether all that the body does with operand op are
+// reductions into elements that are the same in all rounds, one each.
+func (r *rounds) reducedElements(op int) bool {
+	loads, stores := r.uses(op)
+	if len(loads) != len(stores) {
+		return false
+	}
+	w := &irWriter{f: r.fn}
+	found := 0
+	straight(r.loop.Body, func(s *Stmt) {
+		if s.Kind != StoreStmt || s.Operand != op {
+			return
+		}
+		for _, x := range s.Index {
+			if !r.invariant(x) {
+				return
+			}
+		}
+		at := w.list(s.Index)
+		how, e := reduction(s.Value, func(x *Expr) bool { return x.Op == OpLoad && x.Operand == op && w.list(x.X) == at })
+		if e != nil {
+			found++
+			r.reduced[s] = &Stmt{Kind: reduceStmt, reduce: how, Operand: op, Index: s.Index, Value: e, Pos: s.Pos, Target: s.Target}
+		}
+	})
+	if found != len(stores) {
+		return false
+	}
+	for k, a := range stores {
+		for _, b := range stores[k+1:] {
+			if !r.apart(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rewrite returns list with its reductions.
+func (r *rounds) rewrite(list []*Stmt) []*Stmt {
+	out := make([]*Stmt, len(list))
+	for k, s := range list {
+		switch t := r.reduced[s]; {
+		case t != nil:
+			out[k] = t
+		case s.Kind == IfStmt:
+			c := *s
+			c.Body, c.Else = r.rewrite(s.Body), r.rewrite(s.Else)
+			out[k] = &c
+		default:
+			out[k] = s
+		}
+	}
+	return out
+}
+
+// invariant reports whether e has one value in all rounds, whenever it is
+// evaluated.
+func (r *rounds) invariant(e *Expr) bool {
+	ok := true
+	walkExpr(e, func(x *Expr) bool {
+		switch x.Op {
+		case OpSlot:
+			ok = ok && x.Slot != r.index && !r.changes[x.Slot]
+		case OpLoad:
+			ok = ok && !r.stored[x.Operand]
+		case OpFold:
+			ok = false
+		}
+		return ok
+	})
+	return ok
+}
+
+// form is k times the index of the loop, and terms that are the same in all
+// rounds: products with what their texts stand for, and c.
+type form struct {
+	k    int64
+	rest map[string]int64
+	c    int64
+}
+
+// form returns the form of e, if it has one. Names of a round stand for their
+// values.
+func (r *rounds) form(e *Expr, depth int) (form, bool) {
+	if e.Type != I64 || depth == 0 {
+		return form{}, false
+	}
+	switch e.Op {
+	case OpConst:
+		return form{c: e.Int}, e.Int < maxCoefficient && e.Int > -maxCoefficient
+	case OpSlot:
+		if e.Slot == r.index {
+			return form{k: 1}, true
+		}
+		if v := r.lets[e.Slot]; v != nil {
+			return r.form(v, depth-1)
+		}
+	case OpNeg:
+		a, ok := r.form(e.X[0], depth-1)
+		return a.times(-1), ok
+	case OpAdd, OpSub:
+		a, ok := r.form(e.X[0], depth-1)
+		b, ok2 := r.form(e.X[1], depth-1)
+		if e.Op == OpSub {
+			b = b.times(-1)
+		}
+		s := a.plus(b)
+		return s, ok && ok2 && s.small()
+	case OpMul:
+		a, b := e.X[0], e.X[1]
+		if a.Op == OpConst {
+			a, b = b, a
+		}
+		if b.Op == OpConst && b.Int < 1<<20 && b.Int > -(1<<20) {
+			f, ok := r.form(a, depth-1)
+			f = f.times(b.Int)
+			return f, ok && f.small()
+		}
+	}
+	if !r.invariant(e) {
+		return form{}, false
+	}
+	return form{rest: map[string]int64{(&irWriter{f: r.fn}).expr(e): 1}}, true
+}
+
+func (a form) times(n int64) form {
+	out := form{k: a.k * n, c: a.c * n}
+	if n != 0 && len(a.rest) > 0 {
+		out.rest = make(map[string]int64, len(a.rest))
+		for t, v := range a.rest {
+			out.rest[t] = v * n
+		}
+	}
+	return out
+}
+
+func (a form) plus(b form) form {
+	out := form{k: a.k + b.k, c: a.c + b.c, rest: make(map[string]int64, len(a.rest)+len(b.rest))}
+	for t, v := range a.rest {
+		out.rest[t] = v
+	}
+	for t, v := range b.rest {
+		if v += out.rest[t]; v != 0 {
+			out.rest[t] = v
+		} else {
+			delete(out.rest, t)
+		}
+	}
+	return out
+}
+
+func (a form) minus(b form) form { return a.plus(b.times(-1)) }
+
+// constant returns what is known of a when its terms are none; the part that
+// grows with the index does not count.
+func (a form) constant() (int64, bool) { return a.c, len(a.rest) == 0 }
+
+func (a form) small() bool {
+	ok := a.k < maxCoefficient && a.k > -maxCoefficient && a.c < maxCoefficient && a.c > -maxCoefficient
+	for _, v := range a.rest {
+		ok = ok && v < maxCoefficient && v > -maxCoefficient
+	}
+	return ok
+}
