@@ -172,6 +172,21 @@ func BenchmarkLoops(b *testing.B) {
 	}
 }
 
+// BenchmarkSweep is a Gauss-Seidel sweep: each element needs the ones before, so
+// rounds run one at a time.
+func BenchmarkSweep(b *testing.B) {
+	const n = 256
+	x := ramp(n * n)
+	benchBody(b, 8*n*n, "codelet sweep(A: RW matrix[f64]) { for i in 1..A.rows - 1 { for j in 1..A.cols - 1 { A[i, j] = 0.25 * (A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1]) } } }",
+		bufs(matrixOf(x, n, n, n)), nil, func() {
+			for i := 1; i < n-1; i++ {
+				for j := 1; j < n-1; j++ {
+					x[i*n+j] = 0.25 * (x[(i-1)*n+j] + x[(i+1)*n+j] + x[i*n+j-1] + x[i*n+j+1])
+				}
+			}
+		})
+}
+
 // BenchmarkOrdered is a sum in order: of a `for`, which nothing may reorder.
 func BenchmarkOrdered(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {

@@ -354,13 +354,16 @@ func floatExpr[T float](c *compiler, e *Expr) fltFn {
 	}
 }
 
-// simpleIndex takes the index of a vector apart that is a name, or a name and a
-// constant.
+// simpleIndex takes the index of a vector apart, if it is simple.
 func simpleIndex(e *Expr) (slot int, plus int64, ok bool) {
 	if len(e.X) != 1 {
 		return 0, 0, false
 	}
-	x := e.X[0]
+	return simpleTerm(e.X[0])
+}
+
+// simpleTerm takes an index apart that is a name, or a name and a constant.
+func simpleTerm(x *Expr) (slot int, plus int64, ok bool) {
 	if x.Op == OpSlot {
 		return x.Slot, 0, true
 	}

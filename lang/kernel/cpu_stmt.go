@@ -106,6 +106,20 @@ func (c *compiler) place(at *Expr) intFn {
 			return i
 		}
 	}
+	if r, p, ok := simpleTerm(at.X[0]); ok && len(at.X) == 2 {
+		if s, q, ok := simpleTerm(at.X[1]); ok {
+			return func(m *machine) int64 {
+				i, j, v := m.ints[r]+p, m.ints[s]+q, &m.ops[op]
+				if uint64(i) >= uint64(v.dim[0]) {
+					m.outside(at, op, 0, i)
+				}
+				if uint64(j) >= uint64(v.dim[1]) {
+					m.outside(at, op, 1, j)
+				}
+				return i*v.row + j
+			}
+		}
+	}
 	row, col := c.integer(at.X[0]), c.integer(at.X[1])
 	return func(m *machine) int64 {
 		i, j := row(m), col(m)
