@@ -360,7 +360,18 @@ func ModuleOf(cs ...*engine.Codelet) (*Module, error) {
 }
 
 // Module is a host module, as in import "std/blas". It is immutable.
-type Module struct{ members map[string]*types.Object }
+type Module struct {
+	members map[string]*types.Object
+	doc     string
+}
+
+// WithDoc returns the module with a documentation, which :doc and editors show.
+func (m *Module) WithDoc(text string) *Module {
+	if m == nil {
+		return nil
+	}
+	return &Module{members: m.members, doc: text}
+}
 
 // Names returns the exported names, sorted.
 func (m *Module) Names() []string {

@@ -78,7 +78,7 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 		if m == nil || m.members == nil || name == "" || strings.HasSuffix(name, ".spu") {
 			return nil, fmt.Errorf("lang: NewCompiler: module %q: host modules are not nil and have names without .spu", name)
 		}
-		c.env.Modules[name] = &types.Module{Name: name, Members: m.members}
+		c.env.Modules[name] = &types.Module{Name: name, Doc: m.doc, Members: m.members}
 	}
 	return c, nil
 }

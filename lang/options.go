@@ -4,6 +4,9 @@ package lang
 
 import (
 	"io"
+	"path"
+	"path/filepath"
+	"slices"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
@@ -32,6 +35,18 @@ func Bind(name string, d *Data) Option {
 			b = &d.b
 		}
 		c.Bindings = append(c.Bindings, interp.NamedBinding{Name: name, Data: b})
+	}
+}
+
+// FileSizes stands, in plans, for a file that the script loads and that need not be
+// there: one size for a vector, rows and columns for a matrix. A
+// script whose load has another shape is told so. Runs take no notice of it.
+func FileSizes(file string, dims ...int) Option {
+	return func(c *runConfig) {
+		if c.FileSizes == nil {
+			c.FileSizes = map[string][]int{}
+		}
+		c.FileSizes[path.Clean(filepath.ToSlash(file))] = slices.Clone(dims)
 	}
 }
 

@@ -5,12 +5,15 @@ package lang
 import (
 	"context"
 	"errors"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/interp"
+	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -53,6 +56,66 @@ type FuncInfo struct {
 // CodeletInfo describes a codelet of the script.
 type CodeletInfo struct {
 	Name, Signature, Doc string
+}
+
+// CodeletUse is a codelet that a program declares or inserts, and where its tasks can
+// run.
+type CodeletUse struct {
+	Name      string   // as the script writes it: "scal", "blas.gemm"
+	Signature string   // of its operands
+	Kinds     []string // kinds of workers that have a kernel, "cpu" first; nil: nobody knows
+	Extern    bool     // the host supplies it
+	Host      bool     // it is a codelet of the host, or of a module of the host
+	Span      Span     // where it is declared, or first inserted
+}
+
+// Uses lists the codelets that the script and the modules it imports from files
+// declare, and those of the host that they insert, sorted by name.
+func (p *Program) Uses() []CodeletUse {
+	if p.none() {
+		return nil
+	}
+	var out []CodeletUse
+	seen := map[*types.Object]bool{}
+	add := func(o *types.Object, name string, span Span) {
+		if o == nil || seen[o] {
+			return
+		}
+		seen[o] = true
+		c, _ := o.Node.(*syntax.Codelet)
+		u := CodeletUse{Name: name, Signature: interp.SignatureText(o), Kinds: o.Kinds, Span: span, Host: o.Host != nil}
+		switch {
+		case c != nil && c.Body == nil:
+			u.Extern = true
+		case c != nil:
+			u.Kinds = []string{"cpu"} // what bodies are compiled for
+		}
+		out = append(out, u)
+	}
+	for _, u := range p.checked.Units {
+		for _, o := range u.Objects {
+			if o.Kind == types.CodeletObject && o.Node != nil {
+				name := o.Name
+				if u != p.checked.Main {
+					name = strings.TrimSuffix(path.Base(filepath.ToSlash(u.File.Source.Name)), ".spu") + "." + name
+				}
+				add(o, name, o.Decl)
+			}
+		}
+	}
+	for _, u := range p.checked.Units {
+		syntax.Walk(u.File, func(n syntax.Node, _ []syntax.Node) {
+			if in, ok := n.(*syntax.Insert); ok {
+				var words []string
+				for _, id := range in.Path {
+					words = append(words, id.Name)
+				}
+				add(in.Callee, strings.Join(words, "."), u.File.Source.Span(int(in.Word.Lo), int(in.Word.Hi)))
+			}
+		})
+	}
+	slices.SortFunc(out, func(a, b CodeletUse) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 // Params lists the params of the script in the order of their statements.

@@ -40,6 +40,7 @@ type report struct {
 	Path    []int32      `json:"path"`   // the longest path of the graph
 	Sites   [][2]int     `json:"sites"`  // source, line
 	Sources []Source     `json:"sources"`
+	Advice  []string     `json:"advice"`
 }
 
 type reportNode struct {
@@ -88,7 +89,7 @@ func (t *table) index(s string) int {
 
 func newReport(r *Run, sources []Source) *report {
 	g := r.Graph
-	d := &report{Title: g.Title, Seconds: r.Seconds, Tasks: [][]any{}, Copies: [][]any{}, Gaps: [][]any{}, Chain: [][2]int{}, Sources: sources,
+	d := &report{Title: g.Title, Seconds: r.Seconds, Tasks: [][]any{}, Copies: [][]any{}, Gaps: [][]any{}, Chain: [][2]int{}, Sources: sources, Advice: append([]string{}, r.Advice...),
 		Workers: []string{}, Memory: [][3]float64{}, Path: []int32{}}
 	for _, w := range g.Workers {
 		d.Workers = append(d.Workers, w.Name)

@@ -80,7 +80,8 @@ type Run struct {
 	Tasks   []Times // by task of the graph
 	Copies  []Copy
 	Memory  []Memory
-	Seconds float64 // when the last thing ended
+	Seconds float64  // when the last thing ended
+	Advice  []string // what could be done better, for the report; see Recent.Granularity
 }
 
 // AlwaysReturns says that the methods do: they are called without a goroutine of

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -89,6 +91,15 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 		if len(spec.Dims) > 0 {
 			want.Dims = spec.Dims
 		}
+		if m.plan != nil {
+			if dims, ok := m.cfg.FileSizes[s]; ok {
+				if err := sizesFit(s, &want, dims); err != nil {
+					m.badFile(err, at, "cannot load", s)
+				}
+				spec.Dims = dims
+				return func(*iface.Buffer) error { return nil } // a value, which plans do not know
+			}
+		}
 		var in *format.Input
 		err := protect(func() (err error) { in, err = format.Open(m.cfg.Files, s, want); return err })
 		if err != nil {
@@ -106,6 +117,22 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 			return m.catch(func() { m.badFile(err, at, "cannot load", s) })
 		}
 	}
+}
+
+// sizesFit says why sizes do not stand for a file that shall become want.
+func sizesFit(name string, want *format.Want, dims []int) error {
+	fits := len(dims) == want.Kind.Rank() && (want.Dims == nil || slices.Equal(want.Dims, dims))
+	for _, n := range dims {
+		fits = fits && n >= 0
+	}
+	if fits {
+		return nil
+	}
+	if len(dims) == 0 {
+		return &format.Error{File: name, Want: want.String(), Got: "no size"}
+	}
+	text := strings.ReplaceAll(strings.Trim(fmt.Sprint(dims), "[]"), " ", " x ")
+	return &format.Error{File: name, Want: want.String(), Got: "sizes " + text}
 }
 
 // catch returns what fn raises, so that it can pass through code of others.
@@ -161,7 +188,10 @@ func (m *Machine) handleText(h *Handle, at place) string {
 	if h.h.Initialised() || h.h.InitOnly() { // a lazy initialiser runs before the first read
 		acc := m.hold(h, iface.R, at)
 		defer acc.Release()
-		return bufferText(h.typ.String(), acc.Buffer(), m.seen())
+		if m.plan != nil {
+			return plannedText(h.typ.String(), &d)
+		}
+		return bufferText(h.typ.String(), acc.Buffer(), nil)
 	}
 	known := func(i, j int) bool {
 		var lo, hi [iface.MaxRank]int
@@ -170,15 +200,18 @@ func (m *Machine) handleText(h *Handle, at place) string {
 		return h.h.InitialisedPart(lo, hi)
 	}
 	if h.h.Fragments() == 1 { // all or nothing
+		if m.plan != nil {
+			return plannedText(h.typ.String(), &d)
+		}
 		return bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(i, j int) bool { return false })
-	}
-	if m.plan != nil {
-		known = m.seen()
 	}
 	acc, err := m.job.AcquirePartial(m.ctx, h.h, m.siteFor(at))
 	if err != nil {
 		m.raiseEngine(err, at, h)
 	}
 	defer acc.Release()
+	if m.plan != nil {
+		return plannedText(h.typ.String(), &d)
+	}
 	return bufferText(h.typ.String(), acc.Buffer(), known)
 }

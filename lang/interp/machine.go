@@ -24,8 +24,11 @@ type Config struct {
 	Late     []*HostFunc
 	Stdout   io.Writer // nil: os.Stdout
 	Files    FileSystem
-	Limits   Limits
-	Observe  func(*engine.Job)
+	// FileSizes stand, in plans, for files that load names and that need not be there,
+	// by clean names.
+	FileSizes map[string][]int
+	Limits    Limits
+	Observe   func(*engine.Job)
 	// Deterministic is engine.JobOptions.Deterministic.
 	Deterministic bool
 	// OnView is told of each view with what its parts are called; nil: nobody is.

@@ -388,21 +388,6 @@ func (m *Machine) unknownText(v any, at place) string {
 	return unwrittenElement
 }
 
-// seen is nil, or says of each element that it is not known: in a plan.
-func (m *Machine) seen() func(i, j int) bool {
-	if m.plan == nil {
-		return nil
-	}
-	return func(int, int) bool { return false }
-}
-
-func (a *Array) seen() func(i, j int) bool {
-	if a.cell == nil {
-		return nil
-	}
-	return func(int, int) bool { return false }
-}
-
 // SpanOf returns the place of an engine.Site that the interpreter made, of its Data.
 func SpanOf(data any) (diag.Span, bool) {
 	switch d := data.(type) {

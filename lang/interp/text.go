@@ -59,7 +59,10 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 		return m.handleText(v, at)
 	case *Array:
 		v.needHeld(m, at)
-		return bufferText(v.h.Type().String(), &v.buf, v.seen())
+		if v.cell != nil { // of a plan
+			return plannedText(v.h.Type().String(), &v.buf.Desc)
+		}
+		return bufferText(v.h.Type().String(), &v.buf, nil)
 	case *Gate:
 		return "gate"
 	case *Reducer:
@@ -195,6 +198,20 @@ func bufferText(typ string, b *iface.Buffer, known func(i, j int) bool) string {
 		}, func() { out.WriteString("\n  " + elision) })
 	}
 	return out.String()
+}
+
+// plannedText writes data of the type named typ in a plan, where no element is known:
+// its sizes, and a word instead of a table of question marks.
+func plannedText(typ string, d *iface.Desc) string {
+	switch d.Kind {
+	case iface.Vector:
+		typ += " " + strconv.Itoa(d.Dim[0])
+	case iface.Matrix:
+		typ += " " + strconv.Itoa(d.Dim[0]) + " x " + strconv.Itoa(d.Dim[1])
+	case iface.Variable:
+		return typ + ": " + unwrittenElement
+	}
+	return typ + ": not known in a plan"
 }
 
 // each calls item for all of n places when they are at most whole, else for the

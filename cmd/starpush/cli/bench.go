@@ -14,9 +14,12 @@ import (
 	"github.com/starpush/starpush/lang"
 )
 
+// maxRuns bounds --runs and --warmup: each run leaves a number in memory.
+const maxRuns = 1_000_000
+
 func benchCommand(a *app) *cobra.Command {
 	var o runFlags
-	runs, warm := 10, 1
+	runs, warm := int64(10), int64(1)
 	c := &cobra.Command{
 		Use:   "bench FILE",
 		Short: "Run a script several times and show how long it takes",
@@ -27,24 +30,21 @@ caches and memory, do not count.`,
 		Example: "  starpush bench cholesky.spu -p n=4096 --runs 20",
 		Args:    arity(1, 1, "one script, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if runs < 1 || warm < 0 {
-				return usagef("--runs must be 1 or more, --warmup 0 or more, not %d and %d", runs, warm)
-			}
-			return a.bench(cmd.Context(), &o, args[0], runs, warm)
+			return a.bench(cmd.Context(), &o, args[0], int(runs), int(warm))
 		},
 		ValidArgsFunction: scriptFiles,
 	}
 	o.registerMachine(a, c)
 	c.Flags().StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
-	c.Flags().DurationVar(&o.timeout, "timeout", 0, "stop a run after this wall time")
-	c.Flags().IntVar(&runs, "runs", runs, "number of runs that count")
-	c.Flags().IntVar(&warm, "warmup", warm, "number of runs before these")
+	registerTimeout(c.Flags(), &o.timeout, "stop a run after this wall `TIME`, such as 90s or 10m")
+	c.Flags().Var(&numberFlag{p: &runs, lo: 1, hi: maxRuns}, "runs", "number of runs that count")
+	c.Flags().Var(&numberFlag{p: &warm, lo: 0, hi: maxRuns}, "warmup", "number of runs before these")
 	return c
 }
 
 // bench times a script.
 func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm int) error {
-	if err := o.check(); err != nil {
+	if err := a.check(o); err != nil {
 		return err
 	}
 	shown, src, err := a.readScript(name)
@@ -66,7 +66,7 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 	if err != nil {
 		return a.refuse(err)
 	}
-	bound, err := bindData(prog, o.data)
+	bound, err := bindData(prog, o.data, false)
 	if err != nil {
 		return a.refuse(err)
 	}
@@ -124,8 +124,8 @@ func (a *app) sayBench(file, machine string, warm int, runs []time.Duration) {
 		}{"bench", file, warm, a.tasks, seconds, t.Min.Seconds(), t.Median.Seconds(), t.Mean.Seconds(), t.Deviation.Seconds(), t.Max.Seconds()})
 		return
 	}
-	fmt.Fprintf(a.con.out, "%s: %d runs after %d that do not count, %s\n%v\n", file, len(runs), warm, machine, t)
+	fmt.Fprintf(a.con.out, "%s: %s after %d that do not count, %s\n%v\n", file, counted(len(runs), "run"), warm, machine, t)
 	if a.tasks > 0 {
-		fmt.Fprintf(a.con.out, "%d tasks a run, %s for each\n", a.tasks, durationText(t.Median/time.Duration(a.tasks)))
+		fmt.Fprintf(a.con.out, "%s a run, %s for each\n", counted(a.tasks, "task"), durationText(t.Median/time.Duration(a.tasks)))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +20,9 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 )
 
-// bindData reads the files of --data for the externs of a program.
-func bindData(prog *lang.Program, flags []string) ([]lang.Option, error) {
+// bindData reads the files of --data for the externs of a program. For a plan sizes
+// do, and files that the script loads may have some, too.
+func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, error) {
 	paths, err := parseBindings("--data", flags)
 	if err != nil {
 		return nil, err
@@ -33,9 +35,25 @@ func bindData(prog *lang.Program, flags []string) ([]lang.Option, error) {
 		}
 		names = append(names, x.Name)
 		path, ok := paths[x.Name]
-		if !ok {
-			return nil, lang.Diagnostics{{Code: "E0904", Message: fmt.Sprintf("extern `%s` has no data", x.Name),
-				Help: []string{fmt.Sprintf("give it a file: `--data %s=FILE`, with %s", x.Name, x.Type)}}}
+		kind, elem, known := dataType(x.Type)
+		switch {
+		case !ok && plan && known && kind == iface.Variable:
+			continue // it needs no sizes
+		case !ok:
+			d := lang.Diagnostic{Code: "E0904", Message: fmt.Sprintf("extern `%s` has no data", x.Name),
+				Help: []string{fmt.Sprintf("give it a file: `--data %s=FILE`, with %s", x.Name, x.Type)}}
+			if plan && known {
+				d.Help = append(d.Help, fmt.Sprintf("or its size, which is all that a plan needs: `--data %s=%s`", x.Name, sizeExample(kind)))
+			}
+			return nil, lang.Diagnostics{d}
+		}
+		if dims, ok := parseSizes(path); ok && plan && known && !isFile(path) {
+			if len(dims) != kind.Rank() {
+				return nil, usagef("--data %s=%s: %s has %s, as in %s=%s", x.Name, path, x.Type,
+					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns"}[kind], x.Name, sizeExample(kind))
+			}
+			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
+			continue
 		}
 		d, err := loadData(path, x.Type)
 		if err != nil {
@@ -44,9 +62,17 @@ func bindData(prog *lang.Program, flags []string) ([]lang.Option, error) {
 		opts = append(opts, lang.Bind(x.Name, d))
 	}
 	unknown := make([]string, 0, len(paths))
-	for name := range paths {
-		if !slices.Contains(names, name) {
+	for name, text := range paths {
+		switch dims, ok := parseSizes(text); {
+		case slices.Contains(names, name):
+		case !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))):
 			unknown = append(unknown, name)
+		case !plan:
+			return nil, usagef("--data %s=%s: sizes of files are for plans; a run reads the file", name, text)
+		case !ok:
+			return nil, usagef("--data %s=%s: a file that the script loads has sizes here, such as 1000 or 100x50", name, text)
+		default:
+			opts = append(opts, lang.FileSizes(name, dims...))
 		}
 	}
 	if len(unknown) == 0 {
@@ -60,6 +86,40 @@ func bindData(prog *lang.Program, flags []string) ([]lang.Option, error) {
 	return nil, usagef("--data: the script has no extern `%s`%s", unknown[0], help)
 }
 
+// parseSizes reads "1000" or "16Kix8": sizes, not negative.
+func parseSizes(text string) (dims []int, ok bool) {
+	for word := range strings.SplitSeq(text, "x") {
+		n, err := parseCount(word)
+		if err != nil || n < 0 {
+			return nil, false
+		}
+		dims = append(dims, int(n))
+	}
+	return dims, true
+}
+
+// dataError says why a data file could not be read, with a name that is near.
+func dataError(path string, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: %v", path, cause(err))
+	}
+	text := path + ": no such file"
+	folder, _ := filepath.Split(path)
+	if near, ok := diag.Nearest(path, filesFrom(folder, format.Suffixes...)); ok {
+		text += "; did you mean `" + near + "`?"
+	}
+	return text
+}
+
+func sizeExample(kind iface.Kind) string {
+	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50"}[kind]
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // loadData reads a file into memory for an extern of the given type, such as
 // "vector[f32]".
 func loadData(path, typ string) (*lang.Data, error) {
@@ -69,7 +129,7 @@ func loadData(path, typ string) (*lang.Data, error) {
 	}
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, errors.New(readError(path, err))
+		return nil, errors.New(dataError(path, err))
 	}
 	want := format.Want{Kind: kind, Elem: elem}
 	if strings.EqualFold(filepath.Ext(path), ".bin") { // raw elements: the file has no sizes
@@ -106,6 +166,13 @@ var loaders = map[iface.Elem]func(*format.Input, iface.Kind, iface.Elem) (*lang.
 	iface.I8: load[int8], iface.I16: load[int16], iface.I32: load[int32], iface.I64: load[int64],
 	iface.U8: load[uint8], iface.U16: load[uint16], iface.U32: load[uint32], iface.U64: load[uint64],
 	iface.F32: load[float32], iface.F64: load[float64],
+}
+
+// sized stand for data of each element type in plans.
+var sized = map[iface.Elem]func(...int) *lang.Data{
+	iface.I8: lang.Sizes[int8], iface.I16: lang.Sizes[int16], iface.I32: lang.Sizes[int32], iface.I64: lang.Sizes[int64],
+	iface.U8: lang.Sizes[uint8], iface.U16: lang.Sizes[uint16], iface.U32: lang.Sizes[uint32], iface.U64: lang.Sizes[uint64],
+	iface.F32: lang.Sizes[float32], iface.F64: lang.Sizes[float64],
 }
 
 func load[T lang.Elem](in *format.Input, kind iface.Kind, elem iface.Elem) (*lang.Data, error) {
@@ -154,7 +221,7 @@ func savesOf(flags []string) ([]save, error) {
 }
 
 // saveAll writes the data that --save names, once the run has ended.
-func saveAll(ctx context.Context, inst *lang.Instance, saves []save) error {
+func (a *app) saveAll(ctx context.Context, inst *lang.Instance, saves []save) error {
 	for _, s := range saves {
 		h, err := inst.Handle(s.name)
 		if err != nil {
@@ -162,6 +229,9 @@ func saveAll(ctx context.Context, inst *lang.Instance, saves []save) error {
 		}
 		if err := saveOne(ctx, h, s.path); err != nil {
 			return fmt.Errorf("--save %s: %w", s.name, err)
+		}
+		if fi, err := os.Stat(s.path); err == nil {
+			a.wrote(s.path, fmt.Sprintf("`%s`, %s", s.name, bytesText(fi.Size())))
 		}
 	}
 	return nil

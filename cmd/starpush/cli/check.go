@@ -3,21 +3,28 @@ package cli
 // starpush check: what the text of scripts shows, without running them.
 
 import (
+	"math"
+
 	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/lang"
 )
 
 func checkCommand(a *app) *cobra.Command {
 	var deny []string
-	var params []string
-	var noPlan bool
-	var maxTasks int64
+	var params, data []string
+	var noPlan, codelets bool
+	maxTasks := int64(1 << 20)
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Report what is wrong with scripts, without running them",
 		Long: `Checks syntax, names, types, access modes, data flow and codelet bodies of the
 scripts and of all that they import; then plans them without kernels, so that sizes,
 parts and states are checked as in a run, as far as that needs no data that tasks
-compute. The exit status is 3 when one is invalid.`,
+compute. The exit status is 3 when one is invalid.
+
+--codelets lists the codelets that a script declares or inserts, with the kinds of
+workers that have a kernel for them.`,
 		Args:              arity(1, -1, "FILE..., or - for standard input"),
 		ValidArgsFunction: scriptFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,11 +56,21 @@ compute. The exit status is 3 when one is invalid.`,
 					worst = max(worst, exitUsage)
 					continue
 				}
+				if codelets {
+					a.showCodelets(shown, prog.Uses())
+				}
+				bound, err := checkData(prog, data)
+				if err != nil {
+					a.say(err)
+					worst = max(worst, exitUsage)
+					continue
+				}
 				if noPlan {
 					continue
 				}
-				if err := prog.CheckPlan(cmd.Context(), maxTasks, opts...); err != nil {
-					a.say(err)
+				prog = a.withExterns(cmd.Context(), prog, shown, src, warnings)
+				if err := prog.CheckPlan(cmd.Context(), maxTasks, append(opts, bound...)...); err != nil {
+					a.say(sizesInstead(err))
 					worst = max(worst, codeOf(cmd.Context(), err, false))
 				}
 			}
@@ -61,9 +78,20 @@ compute. The exit status is 3 when one is invalid.`,
 		},
 	}
 	registerDeny(c, &deny)
+	registerPlanData(c, &data)
+	c.Flags().BoolVar(&codelets, "codelets", false, "show on standard output where each codelet can run, and why not elsewhere")
 	c.Flags().BoolVar(&noPlan, "no-plan", false, "check the text only, and do not plan")
-	c.Flags().Int64Var(&maxTasks, "max-tasks", 1<<20, "plan as far as `N` tasks")
+	c.Flags().Var(&numberFlag{p: &maxTasks, lo: 1, hi: math.MaxInt32, advice: "--no-plan plans nothing"}, "max-tasks", "plan as far as `N` tasks")
 	c.Flags().StringArrayVarP(&params, "param", "p", nil, "value of a param, `NAME=VALUE`, checked against its type")
 	a.registerWatch(c)
 	return c
+}
+
+// checkData is bindData for a check, which may do without any data: what is not bound
+// is left to runs.
+func checkData(prog *lang.Program, flags []string) ([]lang.Option, error) {
+	if len(flags) == 0 {
+		return nil, nil
+	}
+	return bindData(prog, flags, true)
 }

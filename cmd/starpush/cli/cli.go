@@ -18,6 +18,7 @@ import (
 
 	"github.com/starpush/starpush/accel/disk"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
 )
 
 // Version is the version of the command.
@@ -36,9 +37,15 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	a.help.w = stdout
+	root.SetOut(&a.help)
 	root.SetErr(stderr)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.open(stdout, stderr) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := a.open(stdout, stderr); err != nil {
+			return err
+		}
+		return noEmptyFlags(cmd)
+	}
 	cmd, err := root.ExecuteContextC(context.Background())
 	if a.con == nil { // the command line was wrong before anything started
 		a.flags.json = a.flags.json || slices.Contains(args, "--json")
@@ -46,10 +53,27 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string
 			err = openErr
 		}
 		if err == nil { // help, completion: cobra did it all
+			err = a.help.err
+		}
+		if err == nil {
 			return exitOK
 		}
 	}
 	return a.finish(cmd, err)
+}
+
+// A checkedWriter remembers the first error of writing.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if err != nil && c.err == nil {
+		c.err = &exitError{code: exitFailed, err: fmt.Errorf("standard output: %w", cause(err))}
+	}
+	return n, err
 }
 
 // app is one command line being run.
@@ -58,16 +82,18 @@ type app struct {
 	env      map[string]string
 	flags    globalFlags
 	con      *console
-	json     *jsonWriter // nil without --json
-	exit     func(int)   // ends the process; tests replace it
-	read     readFiles   // for --watch
-	watching bool        // --watch hears signals
-	restore  func()      // puts the terminal back, nil when nothing changed it
+	json     *jsonWriter   // nil without --json
+	exit     func(int)     // ends the process; tests replace it
+	read     readFiles     // for --watch
+	watching bool          // --watch hears signals
+	help     checkedWriter // what cobra writes
+	restore  func()        // puts the terminal back, nil when nothing changed it
 	start    time.Time
 	reported bool         // a diagnostic was shown
 	tasks    int64        // that ended, for the summary
 	stats    any          // for the summary, nil without --stats
 	profile  any          // for the summary, nil without --profile
+	advice   []string     // for the summary, nil without --advise and --profile
 	devices  *deviceSet   // of the runtime
 	disk     *disk.Device // of the runtime; nil: it has none
 }
@@ -111,19 +137,30 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 			e, hint = &exitError{code: exitUsage, err: err}, true
 		}
 		code = e.code
-		if e.err != nil {
+		switch {
+		case errors.Is(err, syscall.EPIPE): // nobody reads it
+			code = exitPipe
+		case e.err != nil:
 			a.sayError(e)
 			if hint && cmd != nil && a.json == nil {
 				fmt.Fprintf(a.con.err, "`%s --help` shows the usage\n", cmd.CommandPath())
 			}
 		}
 	}
+	if err == nil && a.help.err != nil {
+		return a.finish(cmd, a.help.err)
+	}
+	if wrote := a.con.out.failed(); wrote != nil && a.json == nil && code == exitOK {
+		a.sayError(fmt.Errorf("standard output: %v", cause(wrote)))
+		code = exitFailed
+	}
 	if a.json != nil {
 		a.json.line(struct {
 			jsonSummary
 			Stats   any `json:"stats,omitempty"`
 			Profile any `json:"profile,omitempty"`
-		}{jsonSummary{"summary", code, a.tasks, time.Since(a.start).Seconds()}, a.stats, a.profile})
+			Advice  any `json:"advice,omitempty"`
+		}{jsonSummary{"summary", code, a.tasks, time.Since(a.start).Seconds()}, a.stats, a.profile, adviceField(a.advice)})
 		if err := a.json.failed(); err != nil && !errors.Is(err, syscall.EPIPE) {
 			fmt.Fprintf(a.con.err, "starpush: writing standard output: %v\n", err)
 			code = max(code, exitFailed)
@@ -206,7 +243,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 			return a.runRoot(cmd, &o, args)
 		},
 	}
-	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate(versionLine() + "\n")
 	o.register(a, root)
 	root.ValidArgsFunction = scriptNames
@@ -214,13 +251,14 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	g := root.PersistentFlags()
 	g.BoolVar(&a.flags.json, "json", false, "one JSON object per line on standard output")
 	g.StringVar(&a.flags.color, "color", "auto", "colour `WHEN`: auto, always or never")
-	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress")
+	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress, nothing about files that were written")
 	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files")
 	g.BoolVar(&a.flags.noInit, "no-init", false, "the prompt does not run init.spu")
 	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits: steps=N,depth=N,tasks=N,inflight=N,data=N,mem=N,output=N,source=N")
 	for _, c := range subcommands {
 		root.AddCommand(c(a))
 	}
+	root.AddCommand(topicCommands()...)
 	a.registerWatch(root)
 	a.completeFlags(root)
 	return root
@@ -250,10 +288,7 @@ func (a *app) runRoot(cmd *cobra.Command, o *runFlags, args []string) error {
 	case len(o.code) > 0 && len(args) > 0:
 		return usagef("-e and a file exclude each other: `%s`", args[0])
 	case len(args) > 0 && !couldBeScript(args[0]):
-		if near := cmd.Root().SuggestionsFor(args[0]); len(near) > 0 {
-			return usagef("`%s` is neither a command nor a file; did you mean `%s`?", args[0], near[0])
-		}
-		return usagef("`%s` is neither a command nor a file", args[0])
+		return usagef("`%s` is neither a command nor a file%s", args[0], meant(cmd.Root(), args[0]))
 	case len(args) > 1:
 		return usagef("one script at a time: `%s` is too much; values for params are written -p name=value", args[1])
 	case o.interactive:
@@ -266,6 +301,26 @@ func (a *app) runRoot(cmd *cobra.Command, o *runFlags, args []string) error {
 		return a.prompt(cmd.Context(), o, nil)
 	}
 	return a.runFile(cmd.Context(), o, "-")
+}
+
+// meant guesses what a word that is nothing was meant to be, as the end of a sentence.
+func meant(root *cobra.Command, word string) string {
+	if _, err := os.Stat(word + ".spu"); err == nil {
+		return fmt.Sprintf("; did you mean `starpush %s.spu`?", word)
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near, ok := diag.Nearest(word, names); ok {
+		return fmt.Sprintf("; did you mean `starpush %s`?", near)
+	}
+	if near, ok := nearScript(word); ok {
+		return fmt.Sprintf("; did you mean `starpush %s`?", near)
+	}
+	return "; `starpush help` lists the commands"
 }
 
 // couldBeScript tells a file, existing or not, from a misspelt command.

@@ -48,7 +48,8 @@ func completionCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, s := range shells {
 				if s.name == args[0] {
-					return s.write(cmd.Root(), a.con.out)
+					_ = s.write(cmd.Root(), a.con.out) // finish says what is wrong with standard output
+					return nil
 				}
 			}
 			return usagef("there is no script for `%s`; shells: %s", args[0], strings.Join(names, ", "))

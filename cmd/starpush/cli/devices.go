@@ -54,6 +54,9 @@ func (s *deviceSet) close() (err error) {
 // check looks at what needs no device.
 func (o *deviceFlags) check(sequential bool) error {
 	asked := o.gpus != "" && o.gpus != "none" && o.gpus != "0"
+	if n, err := strconv.Atoi(o.gpus); err == nil && n < 0 {
+		return usagef("--gpus must not be negative, as %d is; --gpus none uses none", n)
+	}
 	switch {
 	case o.machine != "" && asked:
 		return usagef("--machine says which devices there are: leave out --gpus")
@@ -62,15 +65,15 @@ func (o *deviceFlags) check(sequential bool) error {
 	case asked && sequential:
 		return usagef("--sequential runs every task inside its insert, without devices: leave out --gpus")
 	}
+	if o.machine != "" {
+		_, err := parseMachine(o.machine)
+		return err
+	}
 	return nil
 }
 
-// open opens what the flags ask for.
-func (o *deviceFlags) open() (*deviceSet, error) {
-	if o.machine == "" {
-		return openGPUs(o.gpus, all.Drivers())
-	}
-	text := o.machine
+// parseMachine reads --machine.
+func parseMachine(text string) (*sim.Machine, error) {
 	if slices.Contains(machineNames(), text) {
 		return nil, usagef("--machine: simulated machines are written sim:NAME, as in sim:%s", text)
 	}
@@ -78,7 +81,19 @@ func (o *deviceFlags) open() (*deviceSet, error) {
 	if err != nil {
 		return nil, usagef("--machine: %v", err)
 	}
-	s := &deviceSet{cpus: m.Workers, name: text}
+	return m, nil
+}
+
+// open opens what the flags ask for.
+func (o *deviceFlags) open() (*deviceSet, error) {
+	if o.machine == "" {
+		return openGPUs(o.gpus, all.Drivers())
+	}
+	m, err := parseMachine(o.machine)
+	if err != nil {
+		return nil, err
+	}
+	s := &deviceSet{cpus: m.Workers, name: o.machine}
 	if s.devices, err = m.Open(); err != nil {
 		return nil, usagef("--machine: %v", err)
 	}
@@ -97,8 +112,6 @@ func openGPUs(which string, drivers []accel.Driver) (*deviceSet, error) {
 	switch {
 	case which == "" || which == "none" || notNumber == nil && n == 0:
 		return s, nil
-	case notNumber == nil && n < 0:
-		return nil, usagef("--gpus must not be negative, as %d is", n)
 	case notNumber == nil || which == "all" || which == "found":
 		s.devices, s.without = all.Open()
 		want := n

@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/stdlib"
 )
@@ -80,6 +81,46 @@ func docNames() []string {
 	return names
 }
 
+// docSections are what there is besides modules: names by what they are.
+func docSections() []docSection {
+	entries := func(list []check.Entry) (names []string) {
+		for _, e := range list {
+			names = append(names, e.Name)
+		}
+		return names
+	}
+	var values, filters, options []string
+	for _, v := range check.BuiltinValues {
+		values = append(values, v.Name)
+	}
+	for _, f := range check.FilterTable {
+		filters = append(filters, f.Name)
+	}
+	for _, set := range check.Options {
+		for _, o := range set.Options {
+			if !slices.Contains(options, o.Name) {
+				options = append(options, o.Name)
+			}
+		}
+	}
+	slices.Sort(options)
+	return []docSection{
+		{"builtin", repl.Builtins()},
+		{"values", values},
+		{"types", append(entries(check.TypeNames), entries(check.ElemNames)...)},
+		{"modes", []string{"R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}},
+		{"filters", filters},
+		{"options", options},
+		{"words", slices.Sorted(maps.Keys(words))},
+		{"topics", repl.Topics()},
+	}
+}
+
+type docSection struct {
+	title string
+	names []string
+}
+
 // docList shows the modules with what is in them, and the topics.
 func (a *app) docList() error {
 	modules := stdlib.Modules()
@@ -98,14 +139,21 @@ func (a *app) docList() error {
 			a.json.line(entry{"doc", name, members})
 			continue
 		}
-		fmt.Fprintf(a.con.out, "import %q as %s\n%s\n", name, path.Base(name), wrapped(strings.Join(members, " "), "    ", 78))
+		fmt.Fprintf(a.con.out, "import %q as %s\n%s\n%s\n", name, path.Base(name), wrapped(stdlib.Doc(name), "  ", 78), wrapped(strings.Join(members, " "), "    ", 78))
+	}
+	for _, s := range docSections() {
+		if a.json != nil {
+			name := s.title
+			if name == "builtin" {
+				name = ""
+			}
+			a.json.line(entry{"doc", name, s.names})
+			continue
+		}
+		fmt.Fprintf(a.con.out, "%s\n%s\n", s.title, wrapped(strings.Join(s.names, " "), "    ", 78))
 	}
 	if a.json == nil {
-		fmt.Fprintf(a.con.out, "builtin\n%s\n", wrapped(strings.Join(repl.Builtins(), " "), "    ", 78))
-		fmt.Fprintf(a.con.out, "topics\n    %s\n", strings.Join(repl.Topics(), " "))
-	} else {
-		a.json.line(entry{"doc", "", repl.Builtins()})
-		a.json.line(entry{"doc", "topics", repl.Topics()})
+		fmt.Fprintln(a.con.out, "`starpush doc NAME` shows one of them, `starpush explain CODE` a diagnostic")
 	}
 	return nil
 }
@@ -152,14 +200,20 @@ func (a *app) docOf(session *lang.Session, name string) error {
 			topic = of
 		}
 		text, ok = repl.Topic(topic)
+		if word, is := words[name]; is { // a topic that is there says more
+			text, ok = strings.TrimRight("  "+word[0]+"\n\n"+word[1]+"\n\n"+text, "\n"), true
+		}
 	}
 	if !ok {
+		for _, s := range docSections() {
+			names = append(names, s.names...)
+		}
 		near, found := diag.Nearest(name, slices.AppendSeq(names, maps.Keys(full)))
 		switch {
 		case found && full[near] != "":
 			near = full[near]
 		case !found:
-			return usagef("there is no `%s`; `starpush doc` lists modules, builtins and topics", name)
+			return usagef("there is no `%s`; `starpush doc` lists what there is", name)
 		}
 		return usagef("there is no `%s`; did you mean `%s`?", name, near)
 	}

@@ -11,8 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/starpush/starpush/lang/diag"
 )
 
 // osFiles are the files of the operating system; paths count from the working folder.
@@ -105,7 +103,10 @@ func writeFile(name string, data []byte) error {
 }
 
 // osLoader finds modules; paths count from the importing file.
-type osLoader struct{ read *readFiles }
+type osLoader struct {
+	read *readFiles
+	max  int64 // bytes of a module; 0: as many as scripts may have
+}
 
 // Load implements lang.Loader.
 func (l osLoader) Load(_ context.Context, path, from string) (string, []byte, error) {
@@ -113,7 +114,7 @@ func (l osLoader) Load(_ context.Context, path, from string) (string, []byte, er
 	if l.read != nil {
 		l.read.note(name)
 	}
-	src, err := os.ReadFile(name)
+	src, err := readSource(name, l.max)
 	return name, src, err
 }
 
@@ -135,37 +136,4 @@ func importPath(path, from string) string {
 		return path
 	}
 	return filepath.Join(filepath.Dir(from), path)
-}
-
-// readScript reads a script; "-" is standard input, read in full.
-func (a *app) readScript(name string) (shown string, src []byte, err error) {
-	if name == "-" {
-		src, err = io.ReadAll(a.in)
-		if err != nil {
-			return "", nil, usagef("reading standard input: %v", err)
-		}
-		return "stdin", src, nil
-	}
-	src, err = a.readFile(name)
-	if err != nil {
-		return "", nil, usagef("%s", readError(name, err))
-	}
-	return name, src, nil
-}
-
-// readError says why a file could not be read, with a name that is near.
-func readError(name string, err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	text := name + ": " + err.Error()
-	if errors.Is(err, fs.ErrNotExist) {
-		text = name + ": no such file"
-		names, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "*.spu"))
-		if near, ok := diag.Nearest(name, names); ok {
-			text += "; did you mean `" + near + "`?"
-		}
-	}
-	return text
 }

@@ -4,10 +4,7 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +35,9 @@ with what it stands for, --by handle the data and the tasks between.`,
 			}
 			if !slices.Contains(graph.Units, graph.Unit(by)) {
 				return usagef("--by is task, codelet or handle, not `%s`", by)
+			}
+			if err := checkOutputs(args[0], output{"-o", out}); err != nil {
+				return err
 			}
 			return a.planFile(cmd.Context(), &o, args[0], func(p *lang.Plan) error {
 				return a.writeGraph(p, f, graph.Unit(by), out)
@@ -88,12 +88,8 @@ func (a *app) writeGraph(p *lang.Plan, f graph.Format, by graph.Unit, out string
 			}{"graph", b.String()})
 			return nil
 		}
-		_, err := a.con.out.Write(b.Bytes())
-		return err
+		a.con.out.Write(b.Bytes()) // finish says what is wrong with standard output
+		return nil
 	}
-	if err := os.WriteFile(out, b.Bytes(), 0o666); err != nil {
-		return &exitError{code: exitFailed, err: fmt.Errorf("writing the graph: %w", err)}
-	}
-	a.verbosef("wrote %s", strings.TrimSpace(out))
-	return nil
+	return a.writeOutput(out, b.Bytes(), p.Measures().Tasks)
 }

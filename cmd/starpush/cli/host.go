@@ -3,6 +3,7 @@ package cli
 // What scripts of the command line reach: modules, files, a runtime.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -20,11 +21,11 @@ import (
 
 // compiler makes the compiler with everything that the command offers.
 func (a *app) compiler(warnings lang.WarningSet) (*lang.Compiler, error) {
-	return a.compilerWith(osLoader{&a.read}, warnings)
+	return a.compilerWith(osLoader{&a.read, a.maxSource()}, warnings)
 }
 
 // compilerWith is compiler with other sources of modules.
-func (a *app) compilerWith(files lang.Loader, warnings lang.WarningSet) (*lang.Compiler, error) {
+func (a *app) compilerWith(files lang.Loader, warnings lang.WarningSet, codelets ...*lang.Codelet) (*lang.Compiler, error) {
 	limits, err := a.limits()
 	if err != nil {
 		return nil, err
@@ -35,11 +36,38 @@ func (a *app) compilerWith(files lang.Loader, warnings lang.WarningSet) (*lang.C
 		if err != nil {
 			return nil, fmt.Errorf("module %s: %w", name, err)
 		}
-		modules[name] = m
+		modules[name] = m.WithDoc(stdlib.Doc(name))
 	}
 	return lang.NewCompiler(lang.Config{
-		Modules: modules, Loader: files, Files: osFiles{}, Limits: limits, Warnings: warnings,
+		Codelets: codelets, Modules: modules, Loader: files, Files: osFiles{}, Limits: limits, Warnings: warnings,
 	})
+}
+
+// withExterns compiles a script again for a plan, with the codelets that the host would
+// bring: a plan needs their signatures only. Where there are none prog is as it was.
+func (a *app) withExterns(ctx context.Context, prog *lang.Program, name string, src []byte, warnings lang.WarningSet) *lang.Program {
+	var stubs []*lang.Codelet
+	for _, x := range prog.Externs() {
+		if !x.Codelet {
+			continue
+		}
+		stub, err := lang.NewCodelet(x.Type, lang.CPU(func(*lang.Task) error { return errors.New("plans run no kernels") }))
+		if err != nil {
+			return prog // what is wrong with it the plan says
+		}
+		stubs = append(stubs, stub)
+	}
+	if len(stubs) == 0 {
+		return prog
+	}
+	comp, err := a.compilerWith(osLoader{&a.read, a.maxSource()}, warnings, stubs...)
+	if err != nil {
+		return prog
+	}
+	if again, _ := comp.Compile(ctx, name, src); again != nil {
+		return again
+	}
+	return prog
 }
 
 // limits reads --limits.
@@ -90,22 +118,8 @@ func warningSet(deny []string) (lang.WarningSet, error) {
 // runtime opens devices and starts the engine as the flags say; endRuntime closes
 // both.
 func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
-	if o.cpus < 0 {
-		return nil, usagef("--cpus must be 1 or more, not %d", o.cpus)
-	}
-	if o.sched != "" {
-		_, err := sched.Parse(o.sched)
-		var unknown *sched.UnknownError
-		if errors.As(err, &unknown) {
-			help := "policies: " + strings.Join(sched.Names(), ", ")
-			if near, ok := diag.Nearest(unknown.Name, sched.Names()); ok {
-				help = "did you mean `" + near + "`?"
-			}
-			return nil, usagef("--sched: there is no policy `%s`; %s", unknown.Name, help)
-		}
-		if err != nil {
-			return nil, usagef("--sched: %v", err)
-		}
+	if err := checkPolicy(o.sched); err != nil {
+		return nil, err
 	}
 	level, err := a.calibration(o)
 	if err != nil {
@@ -126,12 +140,12 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 		_ = a.devices.close() // nobody has used them
 		return nil, err
 	}
-	cpus := o.cpus
+	cpus := int(o.cpus)
 	if cpus == 0 {
 		cpus = a.devices.cpus
 	}
 	table, _ := a.bus(false) // without one, usual figures do: `starpush info` says what is wrong
-	opts := engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile || o.trace != "" || o.report != "", Listener: o.listener(),
+	opts := engine.Options{Workers: cpus, Devices: a.devices.devices, Bus: table, Policy: o.sched, Sequential: o.sequential, Deterministic: o.deterministic, Verify: o.verify, Profile: o.profile || o.advise || o.trace != "" || o.report != "", Listener: o.listener(),
 		Calibrate: level, PerfDir: dir}
 	if a.disk != nil {
 		opts.RAM, opts.Disk = ram, a.disk
@@ -144,6 +158,26 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	}
 	a.verbosef("%s, policy %s%s", machineLine(rt), rt.Policy(), map[bool]string{true: ", sequential"}[rt.Sequential()])
 	return rt, nil
+}
+
+// checkPolicy looks at --sched.
+func checkPolicy(text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := sched.Parse(text)
+	var unknown *sched.UnknownError
+	if errors.As(err, &unknown) {
+		help := "policies: " + strings.Join(sched.Names(), ", ")
+		if near, ok := diag.Nearest(unknown.Name, sched.Names()); ok {
+			help = "did you mean `" + near + "`?"
+		}
+		return usagef("--sched: there is no policy `%s`; %s", unknown.Name, help)
+	}
+	if err != nil {
+		return usagef("--sched: %v", err)
+	}
+	return nil
 }
 
 // schedUsage is the help of --sched.

@@ -52,7 +52,7 @@ are asked for first, and kept; --measure measures them again.`,
 			return a.endRuntime(rt, &o, nil)
 		},
 	}
-	c.Flags().IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
+	registerCPUs(c.Flags(), &o.cpus)
 	c.Flags().StringVar(&o.sched, "sched", "", schedUsage())
 	c.Flags().BoolVar(&measure, "measure", false, "measure the links between memories again")
 	o.deviceFlags.register(c, "")
@@ -211,7 +211,7 @@ func (a *app) showInfo(i info) {
 		fmt.Fprintf(w, "%-10s "+format+"\n", append([]any{name}, args...)...)
 	}
 	row("version", "%s", strings.TrimPrefix(versionLine(), "starpush "))
-	row("workers", "%s on %d CPUs", cpuText(i.Workers), i.CPUs)
+	row("workers", "%s on %s", cpuText(i.Workers), counted(i.CPUs, "CPU"))
 	for _, n := range i.Nodes {
 		if n.Capacity > 0 {
 			row("node", "%s  %s", n.Name, bytesText(n.Capacity))
@@ -220,10 +220,7 @@ func (a *app) showInfo(i info) {
 		}
 	}
 	for _, d := range i.Devices {
-		units := "1 unit"
-		if d.Units != 1 {
-			units = fmt.Sprintf("%d units", d.Units)
-		}
+		units := counted(d.Units, "unit")
 		text := fmt.Sprintf("%s  %s, %s", d.Name, d.Arch, units)
 		switch {
 		case d.Arch == "cpu": // the links are below
@@ -259,10 +256,7 @@ func rateText(bytes float64) string {
 }
 
 func cpuText(n int) string {
-	if n == 1 {
-		return "1 CPU worker"
-	}
-	return fmt.Sprintf("%d CPU workers", n)
+	return counted(n, "CPU worker")
 }
 
 // cpuWorkers counts the workers that are CPUs of this machine.

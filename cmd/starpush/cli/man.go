@@ -22,8 +22,8 @@ shows it, and what installs starpush writes it where man looks.`,
 			if a.json != nil {
 				return usagef("the manual page is no JSON")
 			}
-			_, err := io.WriteString(a.con.out, manPage(cmd.Root()))
-			return err
+			io.WriteString(a.con.out, manPage(cmd.Root())) // finish says what is wrong with standard output
+			return nil
 		},
 	}
 }
@@ -73,6 +73,9 @@ func manPage(root *cobra.Command) string {
 		if documented(c) {
 			roffCommand(&b, c, "")
 		}
+	}
+	for _, t := range helpTopics {
+		b.WriteString(".SH " + roff(strings.ToUpper(t.name)) + "\n" + roffText(t.long))
 	}
 	b.WriteString(".SH EXIT STATUS\n")
 	for _, e := range exitStatuses {

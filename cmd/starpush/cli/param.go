@@ -39,6 +39,10 @@ func paramOptions(prog *lang.Program, flags []string) ([]lang.Option, error) {
 			}
 			continue
 		}
+		if text == "" && p.Type != "string" {
+			complain(fmt.Sprintf("give it one: `-p %s=VALUE`", p.Name), "param `%s` is %s, and it got an empty value", p.Name, p.Type)
+			continue
+		}
 		v, err := parseParam(p.Type, text)
 		if err != nil {
 			complain("", "param `%s` is %s, and %v", p.Name, p.Type, err)

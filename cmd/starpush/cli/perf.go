@@ -239,14 +239,10 @@ func (a *app) perfPlot(o *perfFlags, codelet, out string) error {
 	if err != nil {
 		return &exitError{code: exitFailed, err: err}
 	}
-	if out == "" {
-		_, err = a.con.out.Write(svg)
-	} else {
-		err = writeFile(out, svg)
+	if out != "" {
+		return a.writeOutput(out, svg, -1)
 	}
-	if err != nil {
-		return &exitError{code: exitFailed, err: err}
-	}
+	a.con.out.Write(svg) // finish says what is wrong with standard output
 	return nil
 }
 

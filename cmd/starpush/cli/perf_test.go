@@ -123,7 +123,7 @@ func TestPlotOfOddFiles(t *testing.T) {
 		says   string
 	}{
 		"one point":    {[]*perf.File{modelled(perf.Regression, one, 8)}, 1, "no curve"},
-		"no size":      {[]*perf.File{modelled(perf.History, one, 0, 8)}, 1, "1 footprints without a size"},
+		"no size":      {[]*perf.File{modelled(perf.History, one, 0, 8)}, 1, "left out, without a size or a time: 1 footprint"},
 		"no number":    {[]*perf.File{modelled(perf.History, nan, 8)}, 0, ""},
 		"nothing":      {[]*perf.File{{Key: perf.Key{Codelet: "c"}}}, 0, ""},
 		"extreme":      {[]*perf.File{modelled(perf.NonLinear, func(n float64) float64 { return n * 1e-300 }, 1, 1e300)}, 2, "cpu"},

@@ -243,7 +243,7 @@ func (p *plot) series(i int, s *series) {
 	for _, e := range s.points {
 		x, y := p.x.at(e.Size), p.y.at(e.Mean)
 		lo, hi := errorBar(e)
-		p.printf(`<g><title>%s</title>`, escape(fmt.Sprintf("%s: %s ± %s, %d samples", e.What, timeText(e.Mean), timeText(e.StdDev()), e.Samples())))
+		p.printf(`<g><title>%s</title>`, escape(fmt.Sprintf("%s: %s ± %s, %s", e.What, timeText(e.Mean), timeText(e.StdDev()), counted(e.Samples(), "sample"))))
 		if hi > lo {
 			a, b := p.y.at(hi), p.y.at(lo)
 			p.printf(`<path class="bar" d="M%.1f %.1fH%.1fM%.1f %.1fV%.1fM%.1f %.1fH%.1f"/>`, x-3, a, x+3, x, a, b, x-3, b, x+3)
@@ -290,7 +290,7 @@ func (p *plot) legend(all []series, left, more int) {
 		for _, e := range s.points {
 			n += e.Samples()
 		}
-		text := fmt.Sprintf("%s: %d samples of %d footprints", s.name, n, len(s.points))
+		text := fmt.Sprintf("%s: %s of %s", s.name, counted(n, "sample"), counted(len(s.points), "footprint"))
 		if s.fit.Kind != perf.History {
 			text += ";  " + fitText(s.file, s.fit)
 		}
@@ -310,7 +310,7 @@ func plotNotes(left, more int) (out []string) {
 		out = append(out, fmt.Sprintf("%d more are not drawn", more))
 	}
 	if left > 0 {
-		out = append(out, fmt.Sprintf("%d footprints without a size or a time are left out", left))
+		out = append(out, fmt.Sprintf("left out, without a size or a time: %s", counted(left, "footprint")))
 	}
 	return out
 }

@@ -87,7 +87,7 @@ func perfDetails(f *perf.File, path string, now time.Time) string {
 	field("model", "%v", f.Kind)
 	field("file", "%s", path)
 	for _, g := range f.Groups {
-		fmt.Fprintf(&b, "\n%s: %d samples of %d footprints, the last %s\n", archText(g), g.Samples(), len(g.Entries), ageText(g.Last(), now))
+		fmt.Fprintf(&b, "\n%s: %s of %s, the last %s\n", archText(g), counted(g.Samples(), "sample"), counted(len(g.Entries), "footprint"), ageText(g.Last(), now))
 		if f.Kind != perf.History {
 			fmt.Fprintf(&b, "  %s\n", fitText(f, f.Fit(g)))
 		}

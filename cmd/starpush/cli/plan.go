@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 type planFlags struct {
 	params, data []string
 	deny         []string
-	cpus         int
+	cpus         int64
 	perfDir      string
 	deviceFlags
 }
@@ -31,12 +32,17 @@ type planFlags struct {
 func (o *planFlags) register(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVarP(&o.params, "param", "p", nil, "value of a param, `NAME=VALUE`; may be repeated")
-	f.StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
-	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
+	registerPlanData(c, &o.data)
+	registerCPUs(f, &o.cpus)
 	f.StringVar(&o.perfDir, "perf-dir", "", "`FOLDER` of performance models")
 	o.deviceFlags.register(c, "none")
 	registerDeny(c, &o.deny)
 	c.ValidArgsFunction = scriptFiles
+}
+
+// registerPlanData adds --data of commands that need sizes only.
+func registerPlanData(c *cobra.Command, data *[]string) {
+	c.Flags().StringArrayVar(data, "data", nil, "data of an extern, `NAME=FILE`, or its size, NAME=1000 or NAME=100x50; of a file that the script loads and that is not there, FILE=SIZE; may be repeated")
 }
 
 func planCommand(a *app) *cobra.Command {
@@ -69,9 +75,6 @@ plan says from where on it is one of several. Prints go to standard error.`,
 
 // planFile plans a script, has the plan shown, and runs it if that is wanted.
 func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func(*lang.Plan) error, run, yes bool) error {
-	if o.cpus < 0 {
-		return usagef("--cpus must be 1 or more, not %d", o.cpus)
-	}
 	if err := o.deviceFlags.check(false); err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	}
 	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
 	defer stop()
-	prog, opts, err := a.compiled(ctx, shown, src, o.deny, o.params, o.data)
+	prog, opts, err := a.compiled(ctx, shown, src, o.deny, o.params, o.data, !run)
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 		err = closeErr
 	}
 	if err != nil {
-		a.sayRunError(ctx, err)
+		a.sayRunError(ctx, sizesInstead(err))
 		return status(codeOf(ctx, err, false))
 	}
 	a.report(p.Warnings())
@@ -117,6 +120,19 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	return a.endRuntime(rt, &r, err)
 }
 
+// sizesInstead adds to the message about a file that is not there that a plan needs
+// its size only.
+func sizesInstead(err error) error {
+	var d *lang.Diagnostic
+	if !errors.As(err, &d) || d.Code != "E0902" || !strings.HasPrefix(d.Message, "cannot load `") {
+		return err
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(d.Message, "cannot load `"), "`")
+	with := *d
+	with.Help = append(slices.Clone(d.Help), fmt.Sprintf("a plan needs its size only: `--data %s=1000`, of a matrix `--data %s=100x50`", name, name))
+	return &with
+}
+
 // machine is what a plan is for. The devices are the caller's to close.
 func (a *app) machine(o *planFlags) (m engine.Machine, set *deviceSet, err error) {
 	dir, err := a.perfDir(o.perfDir)
@@ -126,7 +142,7 @@ func (a *app) machine(o *planFlags) (m engine.Machine, set *deviceSet, err error
 	if set, err = o.deviceFlags.open(); err != nil {
 		return m, nil, err
 	}
-	m = engine.Machine{Workers: o.cpus, Devices: set.devices, PerfDir: dir}
+	m = engine.Machine{Workers: int(o.cpus), Devices: set.devices, PerfDir: dir}
 	if m.Workers == 0 {
 		m.Workers = set.cpus
 	}
@@ -247,7 +263,7 @@ func seconds(s float64) string {
 func planText(p *lang.Plan) string {
 	g, m, s := p.Graph, p.Measures(), p.Schedule()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d tasks, %d dependencies", m.Tasks, m.Edges)
+	fmt.Fprintf(&b, "%s, %s", counted(m.Tasks, "task"), counted(m.Edges, "dependency"))
 	if g.Exact() {
 		b.WriteString("; every run submits these\n")
 	} else {
@@ -265,7 +281,7 @@ func planText(p *lang.Plan) string {
 		rows = append(rows, row)
 	}
 	writeTable(&b, rows)
-	fmt.Fprintf(&b, "critical path: %d tasks", m.Length)
+	fmt.Fprintf(&b, "critical path: %s", counted(m.Length, "task"))
 	if m.Unknown == 0 && m.Path > 0 {
 		fmt.Fprintf(&b, ", %s of %s", seconds(m.Path), seconds(m.Work))
 	}
@@ -276,9 +292,9 @@ func planText(p *lang.Plan) string {
 	switch {
 	case m.Tasks == 0:
 	case m.Unknown == 0:
-		fmt.Fprintf(&b, "expected time: %s on %d workers\n", seconds(s.Seconds), len(g.Workers))
+		fmt.Fprintf(&b, "expected time: %s on %s\n", seconds(s.Seconds), counted(len(g.Workers), "worker"))
 	default:
-		fmt.Fprintf(&b, "no times are known for %d tasks; `starpush run --calibrate 1` measures them\n", m.Unknown)
+		fmt.Fprintf(&b, "no times are known for %s; `starpush run --calibrate 1` measures them\n", counted(m.Unknown, "task"))
 	}
 	rows = [][]string{{"memory", "most in use", "of"}}
 	for n, peak := range s.Peak {

@@ -86,7 +86,7 @@ func (a *app) showProfile(p engine.Profile) {
 // copied.
 func profileText(p *engine.Profile) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "profile of %s: %d tasks done", durationText(p.Elapsed), p.Done)
+	fmt.Fprintf(&b, "profile of %s: %s done", durationText(p.Elapsed), counted(p.Done, "task"))
 	if p.Failed > 0 {
 		fmt.Fprintf(&b, ", %d failed", p.Failed)
 	}
@@ -121,7 +121,13 @@ func profileText(p *engine.Profile) string {
 
 // writeTable writes rows that have a cell for each column, the first column
 // aligned to the left. A table with a head only is left out.
-func writeTable(b *strings.Builder, rows [][]string) {
+func writeTable(b *strings.Builder, rows [][]string) { alignTable(b, rows, 1) }
+
+// writeTextTable is writeTable with the last column, which holds text, at the left, too.
+func writeTextTable(b *strings.Builder, rows [][]string) { alignTable(b, rows, 2) }
+
+// alignTable writes rows with the first column, and of two the last, at the left.
+func alignTable(b *strings.Builder, rows [][]string, left int) {
 	if len(rows) < 2 {
 		return
 	}
@@ -135,7 +141,7 @@ func writeTable(b *strings.Builder, rows [][]string) {
 		line := ""
 		for k, cell := range r {
 			pad := strings.Repeat(" ", widths[k]-utf8.RuneCountInString(cell))
-			if k == 0 {
+			if k == 0 || left == 2 && k == len(r)-1 {
 				line += "  " + cell + pad
 			} else {
 				line += "  " + pad + cell

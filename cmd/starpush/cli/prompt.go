@@ -34,12 +34,12 @@ then entries, without prompts.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.prompt(cmd.Context(), &o, nil) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
+	registerCPUs(f, &o.cpus)
 	f.StringVar(&o.sched, "sched", "", schedUsage())
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
 	f.BoolVar(&o.verify, "verify", false, "check that codelets keep to the access modes of their operands")
-	f.DurationVar(&o.timeout, "timeout", 0, "stop a statement after this wall time")
+	registerTimeout(f, &o.timeout, "stop a statement after this wall `TIME`")
 	o.deviceFlags.register(c, "none")
 	o.memoryFlags.register(c)
 	o.registerPerf(c)
@@ -63,11 +63,14 @@ func (a *app) runThenPrompt(ctx context.Context, o *runFlags, args []string) err
 
 // prompt holds a conversation; the scripts in files and the code of -e run first.
 func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err error) {
-	if err := o.check(); err != nil {
+	if err := a.check(o); err != nil {
 		return err
 	}
 	if a.json != nil {
 		return usagef("--json has no meaning at the prompt")
+	}
+	if err := checkOutputs("", o.outputs(nil)...); err != nil {
+		return err
 	}
 	warnings, err := warningSet(o.deny)
 	if err != nil {

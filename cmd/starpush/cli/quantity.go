@@ -94,8 +94,11 @@ func parseBindings(flag string, items []string) (map[string]string, error) {
 	out := make(map[string]string, len(items))
 	for _, item := range items {
 		name, value, ok := strings.Cut(item, "=")
-		if !ok || name == "" {
+		switch {
+		case !ok || name == "":
 			return nil, usagef("%s: `%s` is not name=value", flag, item)
+		case value == "" && flag != "-p": // a param may be the empty string
+			return nil, usagef("%s %s: no file is named after the `=`", flag, item)
 		}
 		if _, dup := out[name]; dup {
 			return nil, usagef("%s: `%s` is given twice", flag, name)

@@ -21,12 +21,13 @@ import (
 type runFlags struct {
 	params, data, save []string
 	deny               []string
-	cpus               int
+	cpus               int64
 	sched              string
 	sequential         bool
 	deterministic      bool
 	verify             bool
 	profile            bool
+	advise             bool
 	timeout            time.Duration
 	stats              bool
 	progress           string
@@ -37,7 +38,8 @@ type runFlags struct {
 	memoryFlags
 
 	recorder    *trace.Recorder // with trace or report
-	recent      *trace.Recent   // with profile, and at the prompt
+	recent      *trace.Recent   // with profile, advise or report, and at the prompt
+	advice      []string        // of recent, after the run
 	code        []string        // -e
 	interactive bool            // -i, root only
 }
@@ -48,8 +50,9 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
 	f.StringArrayVar(&o.save, "save", nil, "write data to a file at the end, `NAME=FILE`; may be repeated")
 	f.BoolVar(&o.profile, "profile", false, "show what workers, codelets and copies took at the end")
+	f.BoolVar(&o.advise, "advise", false, "say at the end which inserts make tasks that are too short, or too few, and how to split the data better")
 	f.BoolVar(&o.stats, "stats", false, "show tasks and seconds per codelet and worker, and copies between memories, at the end")
-	f.DurationVar(&o.timeout, "timeout", 0, "stop after this wall time, such as 90s or 10m")
+	registerTimeout(f, &o.timeout, "stop after this wall `TIME`, such as 90s or 10m")
 	f.StringVar(&o.trace, "trace", "", "write what ran when to `FILE`, for ui.perfetto.dev")
 	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
@@ -64,7 +67,7 @@ func (o *runFlags) registerMachine(a *app, c *cobra.Command) {
 	f := c.Flags()
 	o.progress = "never" // for commands without the flag
 	f.StringArrayVarP(&o.params, "param", "p", nil, "value of a param, `NAME=VALUE`; may be repeated")
-	f.IntVar(&o.cpus, "cpus", 0, "number of CPU workers (default: one for each CPU)")
+	registerCPUs(f, &o.cpus)
 	f.StringVar(&o.sched, "sched", "", schedUsage())
 	f.BoolVar(&o.sequential, "sequential", false, "run each task inside its insert: the reference")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits for any number of workers and any policy")
@@ -101,15 +104,15 @@ func runCommand(a *app) *cobra.Command {
 }
 
 // check looks at flags that need no script.
-func (o *runFlags) check() error {
+func (a *app) check(o *runFlags) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, o.progress) {
 		return usagef("--progress is auto, always or never, not `%s`", o.progress)
 	}
-	if o.timeout < 0 {
-		return usagef("--timeout must not be negative, as %v is", o.timeout)
+	if err := checkPolicy(o.sched); err != nil {
+		return err
 	}
-	if o.cpus < 0 {
-		return usagef("--cpus must be 1 or more, not %d", o.cpus)
+	if _, err := a.calibration(o); err != nil {
+		return err
 	}
 	if _, err := o.memoryFlags.check(o.sequential); err != nil {
 		return err
@@ -136,16 +139,23 @@ func (a *app) runCode(ctx context.Context, o *runFlags, args []string) error {
 
 // runSource compiles and runs a script. The error carries the exit status.
 func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byte) error {
-	if err := o.check(); err != nil {
+	if err := a.check(o); err != nil {
+		return err
+	}
+	saves, err := savesOf(o.save)
+	if err != nil {
+		return err
+	}
+	script := name
+	if len(o.code) > 0 || name == "stdin" {
+		script = ""
+	}
+	if err := checkOutputs(script, o.outputs(saves)...); err != nil {
 		return err
 	}
 	ctx, stop := a.withSignals(ctx)
 	defer stop()
-	prog, opts, err := a.compiled(ctx, name, src, o.deny, o.params, o.data)
-	if err != nil {
-		return err
-	}
-	saves, err := savesOf(o.save)
+	prog, opts, err := a.compiled(ctx, name, src, o.deny, o.params, o.data, false)
 	if err != nil {
 		return err
 	}
@@ -160,9 +170,18 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	return a.endRuntime(rt, o, err)
 }
 
+// outputs are the files that the flags ask for.
+func (o *runFlags) outputs(saves []save) []output {
+	all := []output{{"--trace", o.trace}, {"--report", o.report}}
+	for _, s := range saves {
+		all = append(all, output{"--save " + s.name, s.path})
+	}
+	return all
+}
+
 // compiled compiles a script and returns it with the options that its params and its
 // data are. It reports what is wrong; the error carries the exit status.
-func (a *app) compiled(ctx context.Context, name string, src []byte, deny, params, data []string) (*lang.Program, []lang.Option, error) {
+func (a *app) compiled(ctx context.Context, name string, src []byte, deny, params, data []string, plan bool) (*lang.Program, []lang.Option, error) {
 	warnings, err := warningSet(deny)
 	if err != nil {
 		return nil, nil, err
@@ -176,11 +195,14 @@ func (a *app) compiled(ctx context.Context, name string, src []byte, deny, param
 	if prog == nil {
 		return nil, nil, status(codeOf(ctx, diags, false))
 	}
+	if plan {
+		prog = a.withExterns(ctx, prog, name, src, warnings)
+	}
 	opts, err := paramOptions(prog, params)
 	if err != nil {
 		return nil, nil, a.refuse(err)
 	}
-	bound, err := bindData(prog, data)
+	bound, err := bindData(prog, data, plan)
 	if err != nil {
 		return nil, nil, a.refuse(err)
 	}
@@ -216,8 +238,11 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	}
 	shown := a.showProgress(o, rt, watch.stats)
 	inst, err := prog.Run(ctx, rt, opts...)
+	if o.recent != nil { // while there are views, which say how data is split
+		o.advice = advice(o.recent.Granularity(rt.Workers(), durationText))
+	}
 	if err == nil {
-		err = saveAll(ctx, inst, saves)
+		err = a.saveAll(ctx, inst, saves)
 		if closeErr := inst.Close(); err == nil {
 			err = closeErr
 		}
@@ -234,9 +259,9 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	}
 	if p, ok := rt.Profile(); ok && o.profile {
 		a.showProfile(p)
-		if a.json == nil {
-			io.WriteString(a.con.err, o.recent.Granularity(rt.Workers(), durationText))
-		}
+	}
+	if ran {
+		a.showAdvice(o)
 	}
 	return status(codeOf(ctx, err, true))
 }

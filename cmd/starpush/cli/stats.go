@@ -219,7 +219,7 @@ func shortTasks(s engine.Stats) string {
 // statsText is the table of --stats and of :stats.
 func statsText(s engine.Stats) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d tasks: %d done", s.Submitted, s.Done)
+	fmt.Fprintf(&b, "%s: %d done", counted(s.Submitted, "task"), s.Done)
 	for _, n := range []struct {
 		count int64
 		what  string
@@ -255,8 +255,13 @@ func statsText(s engine.Stats) string {
 	if len(s.Nodes) > 1 {
 		fmt.Fprintf(&b, "  %-24s %10s %12s %14s %12s %12s\n", "memory", "peak", "evictions", "evicted", "arrived", "needed")
 		for _, n := range s.Nodes {
-			fmt.Fprintf(&b, "  %-24s %10s %12d %14s %12s %12s\n", n.Name, bytesText(n.PeakBytes), n.Evictions, bytesText(n.Evicted), bytesText(n.Arrived), bytesText(n.Needed))
+			needed := bytesText(n.Needed)
+			if noTasks(n.Name) {
+				needed = "–"
+			}
+			fmt.Fprintf(&b, "  %-24s %10s %12d %14s %12s %12s\n", n.Name, bytesText(n.PeakBytes), n.Evictions, bytesText(n.Evicted), bytesText(n.Arrived), needed)
 		}
+		b.WriteString(memoryNotes)
 		if len(s.Buses) > 0 {
 			fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "link", "copies", "seconds", "size")
 		}
@@ -271,6 +276,16 @@ func statsText(s engine.Stats) string {
 		}
 	}
 	return b.String()
+}
+
+// memoryNotes explain the columns of the memories, in the table of --stats.
+const memoryNotes = `  (evicted: taken away to make room for tasks; arrived: copied there; needed: what would
+   have come had there been room for everything; "starpush help stats" says more)
+`
+
+// noTasks reports whether a memory is one that tasks never use: that of a disk.
+func noTasks(node string) bool {
+	return node == "disk" || strings.HasPrefix(node, "disk ")
 }
 
 // kindCounts adds up the workers of each kind, "all cpu", "all sim"; nothing where

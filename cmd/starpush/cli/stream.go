@@ -32,6 +32,7 @@ type stream struct {
 	tty  bool
 	col  bool // write ANSI colours
 	fail func(error)
+	bad  error // the first that a write met; guarded by the console's lock
 }
 
 // newConsole looks at what the streams are. mode is --color.
@@ -84,12 +85,22 @@ func (s *stream) Write(p []byte) (int, error) {
 	s.c.mu.Lock()
 	s.c.eraseLocked()
 	n, err := s.w.Write(p)
+	if err != nil && s.bad == nil && !errors.Is(err, syscall.EPIPE) {
+		s.bad = err
+	}
 	s.c.mu.Unlock()
 	if err != nil && errors.Is(err, syscall.EPIPE) && s.fail != nil {
 		s.fail(errPipe)
 		return len(p), nil
 	}
 	return n, err
+}
+
+// failed is the first error that a write met; nil for a pipe that nobody reads.
+func (s *stream) failed() error {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return s.bad
 }
 
 // eraseLocked takes the progress line off the terminal.

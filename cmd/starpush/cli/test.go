@@ -41,7 +41,8 @@ scripts that print something, and the .err that are there.`,
 		},
 	}
 	o.registerMachine(a, c)
-	c.Flags().DurationVar(&o.timeout, "timeout", 10*time.Minute, "fail a script after this wall time")
+	o.timeout = 10 * time.Minute
+	c.Flags().Var(&timeFlag{p: &o.timeout}, "timeout", "fail a script after this wall `TIME`")
 	c.Flags().BoolVar(&update, "update", false, "write what the scripts print to their .out files")
 	a.registerWatch(c)
 	return c
@@ -98,7 +99,7 @@ type tested struct {
 
 // test runs all tests. The exit status is 1 if one fails.
 func (a *app) test(ctx context.Context, o *runFlags, args []string, update bool) error {
-	if err := o.check(); err != nil {
+	if err := a.check(o); err != nil {
 		return err
 	}
 	files, err := testFiles(args)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
 )
@@ -23,7 +24,7 @@ func (o *runFlags) listener() engine.Listener {
 		o.recorder = &trace.Recorder{}
 		all = o.recorder
 	}
-	if o.recent == nil && o.profile {
+	if o.recent == nil && (o.profile || o.advise || o.report != "") {
 		o.recent = &trace.Recent{}
 	}
 	if o.recent != nil {
@@ -57,20 +58,17 @@ func (a *app) writeTraces(o *runFlags, name string, src []byte) error {
 		return nil
 	}
 	run := o.recorder.Run(filepath.Base(name))
+	run.Advice = o.advice
 	write := func(file string, to func(io.Writer) error) error {
 		if file == "" {
 			return nil
 		}
 		var b bytes.Buffer
 		err := to(&b)
-		if err == nil {
-			err = os.WriteFile(file, b.Bytes(), 0o666)
-		}
 		if err != nil {
 			return &exitError{code: exitFailed, err: fmt.Errorf("writing %s: %w", file, err)}
 		}
-		a.verbosef("wrote %s", file)
-		return nil
+		return a.writeOutput(file, b.Bytes(), graph.Measure(run.Graph).Tasks)
 	}
 	if err := write(o.trace, func(w io.Writer) error { return trace.WriteChrome(w, run) }); err != nil {
 		return err

@@ -177,7 +177,7 @@ func namesText(names []string) string {
 }
 
 // readFile is os.ReadFile of what --watch looks at.
-func (a *app) readFile(name string) ([]byte, error) {
+func (a *app) readFile(name string, max int64) ([]byte, error) {
 	a.read.note(name)
-	return os.ReadFile(name)
+	return readSource(name, max)
 }

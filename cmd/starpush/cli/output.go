@@ -1,0 +1,100 @@
+package cli
+
+// Files that a command writes beside what a script saves: pictures, pages, traces.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// writeOutput writes a file that a flag asked for, and says so; of tasks: how many
+// it shows, -1 where it shows none.
+func (a *app) writeOutput(name string, data []byte, tasks int) error {
+	if err := writeFile(name, data); err != nil {
+		return &exitError{code: exitFailed, err: fmt.Errorf("%s was not written: %v", name, cause(err))}
+	}
+	if tasks < 0 {
+		a.wrote(name, bytesText(int64(len(data))))
+	} else {
+		a.wrote(name, fmt.Sprintf("%s, %s", counted(tasks, "task"), bytesText(int64(len(data)))))
+	}
+	return nil
+}
+
+// wrote says on standard error that a file was written, unless nobody wants to know.
+func (a *app) wrote(name, what string) {
+	if !a.flags.quiet && a.json == nil {
+		fmt.Fprintf(a.con.err, "starpush: wrote %s: %s\n", name, what)
+	}
+}
+
+// cause is an error without the path that the message names anyway.
+func cause(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
+}
+
+// An output is a file that a flag names.
+type output struct{ flag, path string }
+
+// checkOutputs looks, before anything runs, whether the outputs can be written where
+// they are wanted: two in one file would leave the last, and one over the script
+// would lose it. script is "" or "-" where there is no file.
+func checkOutputs(script string, outputs ...output) error {
+	same := func(a, b string) bool {
+		x, errX := os.Stat(a)
+		y, errY := os.Stat(b)
+		if errX == nil && errY == nil {
+			return os.SameFile(x, y) && x.Mode().IsRegular()
+		}
+		return errX != nil && errY != nil && filepath.Clean(a) == filepath.Clean(b)
+	}
+	var before []output
+	for _, o := range outputs {
+		if o.path == "" {
+			continue
+		}
+		if script != "" && script != "-" && same(script, o.path) {
+			return usagef("%s %s would overwrite the script", o.flag, o.path)
+		}
+		for _, b := range before {
+			if same(b.path, o.path) {
+				return usagef("%s and %s would both write %s", b.flag, o.flag, o.path)
+			}
+		}
+		before = append(before, o)
+		if fi, err := os.Stat(o.path); err == nil && fi.IsDir() {
+			return usagef("%s %s: that is a folder; name a file in it", o.flag, o.path)
+		}
+		folder := filepath.Dir(o.path)
+		if fi, err := os.Stat(folder); err != nil || !fi.IsDir() {
+			if err == nil {
+				err = syscall.ENOTDIR
+			}
+			return usagef("%s %s: there is no folder %s (%v)", o.flag, o.path, folder, cause(err))
+		}
+	}
+	return nil
+}
+
+// counted is a number of things: "1 task", "3 tasks".
+func counted[N int | int32 | int64](n N, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,48 @@
+package cli
+
+// Topics of starpush help that are about no command: what tables mean.
+
+import "github.com/spf13/cobra"
+
+// helpTopics are shown by "starpush help NAME" and are sections of the manual page.
+var helpTopics = []struct{ name, short, long string }{
+	{"stats", "What the tables of --stats and --profile mean", `--stats counts the tasks of a run and, on machines with more than one memory, copies:
+
+  codelet, worker   tasks whose kernel ended, seconds in kernels of all workers
+                    together, and the mean; "all cpu" adds up the workers of a kind.
+                    Below a microsecond a task times are estimated
+  memory
+    peak            the most that was in use there
+    evictions       copies of data taken away so that a task had room; evicted: their size
+    arrived         what was copied there from other memories
+    needed          what of that there had to be if there were room for everything:
+                    each value once that tasks read there and that was not made there.
+                    If more arrived, it had been evicted before, or stopped there on its
+                    way; if less, it lay there from the beginning. 0 bytes for main
+                    memory means that all that came back had been evicted. A disk has –,
+                    because no task reads there
+  link              copies, the sum of their times, and their size
+  copies under way  how long at least one copy from or to a memory was, and for how much
+                    of that kernels ran there: hidden, it costs nothing
+
+--profile measures every task:
+
+  total to max      time in kernels
+  waiting           from its insert until all it depends on had ended
+  queued            from then until a worker took it
+  fetching          until its data was there
+  starting          until its kernel began
+  releasing         until those that depend on it knew; all five on average
+  busy, sleeping    of a worker: in kernels, and without work; overhead is the rest
+
+--advise, and --profile, too, say which inserts make tasks that are too short or too
+few. With --json all of it is in the line "summary".`},
+}
+
+// topicCommands are the topics as cobra wants them: commands that do nothing.
+func topicCommands() (all []*cobra.Command) {
+	for _, t := range helpTopics {
+		all = append(all, &cobra.Command{Use: t.name, Short: t.short, Long: t.long})
+	}
+	return all
+}
