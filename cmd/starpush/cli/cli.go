@@ -259,6 +259,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 		root.AddCommand(c(a))
 	}
 	root.AddCommand(topicCommands()...)
+	completeHelp(root)
 	a.registerWatch(root)
 	a.completeFlags(root)
 	return root

@@ -31,8 +31,11 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("STARPUSH_UPDATE") != "",
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "signalled": signalled, "watched": watched, "breakfiles": breakfiles},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" { // may read every file
+			switch cond {
+			case "root": // may read every file
 				return os.Geteuid() == 0, nil
+			case "zpty": // zsh can have a terminal of its own
+				return exec.Command("zsh", "-f", "-c", "zmodload zsh/zpty").Run() == nil, nil
 			}
 			return false, fmt.Errorf("there is no condition %q", cond)
 		},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/starpush/starpush/accel/all"
 	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/lang"
@@ -241,10 +242,14 @@ func (a *app) completeBinding(cmd *cobra.Command, args []string, text string) (o
 		}
 		return out, quiet
 	}
-	for _, f := range filesFrom(path, ".npy", ".mtx", ".csv", ".bin") {
+	directive := cobra.ShellCompDirectiveNoFileComp
+	for _, f := range filesFrom(path, format.Suffixes...) {
 		out = append(out, name+"="+f)
+		if strings.HasSuffix(f, "/") { // the name goes on
+			directive = quiet
+		}
 	}
-	return out, quiet
+	return out, directive
 }
 
 // filesFrom lists the files with one of the suffixes, and the folders, whose path begins

@@ -2,7 +2,11 @@ package cli
 
 // Topics of starpush help that are about no command: what tables mean.
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // helpTopics are shown by "starpush help NAME" and are sections of the manual page.
 var helpTopics = []struct{ name, short, long string }{
@@ -37,6 +41,25 @@ var helpTopics = []struct{ name, short, long string }{
 
 --advise, and --profile, too, say which inserts make tasks that are too short or too
 few. With --json all of it is in the line "summary".`},
+}
+
+// completeHelp makes shells complete the topics behind help, too, which cobra leaves out.
+func completeHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil || help.ValidArgsFunction == nil {
+		return
+	}
+	commands := help.ValidArgsFunction
+	help.ValidArgsFunction = func(c *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		out, directive := commands(c, args, text)
+		for _, t := range helpTopics {
+			if len(args) == 0 && strings.HasPrefix(t.name, text) {
+				out = append(out, cobra.CompletionWithDesc(t.name, t.short))
+			}
+		}
+		return out, directive
+	}
 }
 
 // topicCommands are the topics as cobra wants them: commands that do nothing.
