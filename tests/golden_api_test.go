@@ -21,7 +21,9 @@ import (
 
 // publicPackages are the packages whose API is held.
 var publicPackages = []string{
-	"lang", "engine", "engine/sched", "engine/perf", "accel", "accel/acceltest", "accel/opencl", "accel/sim", "datamgr/filter", "datamgr/iface", "stdlib",
+	"lang", "engine", "engine/sched", "engine/sched/schedtest", "engine/perf", "engine/graph", "engine/trace",
+	"accel", "accel/acceltest", "accel/all", "accel/bus", "accel/cpu", "accel/disk", "accel/opencl", "accel/sim",
+	"datamgr/filter", "datamgr/format", "datamgr/iface", "stdlib",
 }
 
 // TestExportedAPI compares the API with testdata/api; STARPUSH_UPDATE=1 writes it.

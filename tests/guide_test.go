@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/cmd/starpush/cli"
+	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -76,6 +77,51 @@ func TestGuideNames(t *testing.T) {
 	}
 	if seen < 150 {
 		t.Errorf("found %d names in the tables", seen)
+	}
+}
+
+// TestSpecCommands looks for every command and flag of starpush, and every policy, in
+// the chapter of the specification about the command line.
+func TestSpecCommands(t *testing.T) {
+	text, err := os.ReadFile(specFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, chapter, _ := strings.Cut(string(text), "\n## 19 The command line\n")
+	chapter, _, _ = strings.Cut(chapter, "\n## 20 ")
+	var help strings.Builder
+	if code := cli.Main([]string{"--help"}, strings.NewReader(""), &help, &help, nil); code != 0 {
+		t.Fatalf("starpush --help: exit %d", code)
+	}
+	_, rest, _ := strings.Cut(help.String(), "\nAvailable Commands:\n")
+	commands, flags, _ := strings.Cut(rest, "\nFlags:\n")
+	found := 0
+	look := func(what, pattern string) {
+		found++
+		if !regexp.MustCompile(pattern).MatchString(chapter) {
+			t.Errorf("%s: chapter 19 says nothing of %s", specFile, what)
+		}
+	}
+	for line := range strings.Lines(commands) {
+		if words := strings.Fields(line); len(words) > 0 {
+			look("the command "+words[0], `\b`+words[0]+`\b`)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^ +(?:-(\w), |)--([a-z-]+)`).FindAllStringSubmatch(flags, -1) {
+		if m[2] == "help" {
+			continue
+		}
+		pattern := `--` + m[2] + `\b`
+		if m[1] != "" { // either form will do
+			pattern += `|\s-` + m[1] + `\b`
+		}
+		look("the flag --"+m[2], pattern)
+	}
+	for _, name := range sched.Names() {
+		look("the policy "+name, "`"+name+"`")
+	}
+	if found < 50 {
+		t.Errorf("found %d commands, flags and policies", found)
 	}
 }
 
