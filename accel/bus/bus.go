@@ -1,7 +1,16 @@
 // Package bus measures how fast data travels between the memories of a machine:
 // for each link and direction the latency and the bandwidth, from a few copies of a
 // small and a large size. That takes some milliseconds a link, so a Store keeps the
-// tables in files, one for each set of devices.
+// tables in files, one for each set of devices:
+//
+//	dir, err := bus.Folder(os.Getenv)
+//	store, err := bus.NewStore(dir, perf.Machine(os.Getenv))
+//	table, err := store.Get(cpu.New(0).Memory(), devices)   // from its file, or measured now
+//	rt, err := engine.New(engine.Options{Devices: devices, Bus: table})
+//
+// The latency is what a copy of 64 bytes takes, the bandwidth what 8 MiB, or a quarter of
+// the memory that is free, take beyond that; the median of seven counts. A Table does not
+// change.
 package bus
 
 import (

@@ -1,4 +1,5 @@
-// Package cpu is the machine's own processors and main memory.
+// Package cpu is the machine's own processors and main memory. A runtime has them without
+// being given any; the package is for who calls devices directly.
 package cpu
 
 import (
@@ -8,7 +9,9 @@ import (
 )
 
 // New returns the machine as a device. capacity bounds its memory in bytes; 0
-// means what the machine has.
+// means what the machine has: memory and swap, as far as a control group lets the
+// process have it, on Linux, and 1 TiB elsewhere. Memory comes from the Go heap and is
+// aligned to 64 bytes; Close does nothing.
 func New(capacity int64) accel.Device {
 	if capacity <= 0 {
 		capacity = physical()

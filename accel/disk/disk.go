@@ -1,5 +1,9 @@
 // Package disk is memory in a file: where data goes for which main memory has no
-// room. A disk runs no kernels, and copies to and from main memory only.
+// room. A disk runs no kernels, and copies to and from main memory only:
+//
+//	rest, err := disk.Open("/var/tmp")
+//	defer rest.Close()                                               // after the runtime
+//	rt, err := engine.New(engine.Options{RAM: 4 << 30, Disk: rest})
 //
 // All data of a device lies in one file of the folder it is given. Where the system
 // allows, the file loses its name as soon as it is open, so nothing is left of it

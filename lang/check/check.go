@@ -1,7 +1,7 @@
-// Package check is pass A of the language: it parses a script and what it
-// imports, finds out what every name and expression means, and reports what is
-// wrong without running anything. It works from the text and from signatures
-// alone; it knows no engine.
+// Package check, which serves package lang, is pass A of the language: it parses a
+// script and what it imports, finds out what every name and expression means, and
+// reports what is wrong without running anything. It works from the text and from
+// signatures alone; it knows no engine.
 //
 // One run goes through each unit (a file, or an entry of a session) twice. The
 // first walk resolves names and types and annotates the tree for the

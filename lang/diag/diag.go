@@ -1,5 +1,8 @@
 // Package diag holds what starpush says about a script: positions, diagnostics
 // as data, the table of codes, the wording, and the rendering as text and JSON.
+//
+// Programs that embed scripts meet its types in package lang, under the same names. They
+// are plain data: whoever has one may keep it or change it.
 package diag
 
 import (

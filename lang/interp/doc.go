@@ -1,4 +1,4 @@
-// Package interp runs checked scripts. [Compile] turns the annotated tree of a
+// Package interp runs checked scripts, for package lang. [Compile] turns the annotated tree of a
 // [check.Program] into typed closures over slots: an expression of type int is a
 // func(*frame) int64, so that numbers are never boxed; statements are closures
 // that say how control goes on. A [Program] is immutable and shared by runs.

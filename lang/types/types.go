@@ -1,5 +1,9 @@
 // Package types holds what the checker and the interpreter share: the types of
-// the language, signatures, and the objects that names stand for.
+// the language, signatures, and the objects that names stand for. It serves package lang
+// and those below it; programs that embed scripts use package lang.
+//
+// A Type is immutable and shared; [Same] compares two, not ==. An Object and a Module
+// belong to the compilation that made them, and do not change afterwards.
 package types
 
 import (
