@@ -2,7 +2,17 @@
 // std/reduce and std/random. It knows the engine and not the language: a host
 // hands the modules to its compiler.
 //
-//	comp, err := lang.NewCompiler(lang.Config{Modules: …lang.ModuleOf(stdlib.Modules()["std/blas"]...)…})
+//	modules := map[string]*lang.Module{}
+//	for name, codelets := range stdlib.Modules() {
+//		modules[name] = lang.Must(lang.ModuleOf(codelets...))
+//	}
+//	comp, err := lang.NewCompiler(lang.Config{Modules: modules})
+//
+// A program without scripts submits the codelets itself, see the example of [Modules].
+// They are immutable and serve any number of runtimes. Sizes that do not fit together are
+// an *engine.ShapeError of the submission. What a device can do has a form for it: in
+// OpenCL C (package cl), and for NVIDIA devices in builds with the tag cuda; the rest runs
+// on CPU workers, by package blas.
 //
 // # Elements of a signature
 //
