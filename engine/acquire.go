@@ -147,7 +147,8 @@ func (j *Job) AcquireFuncWith(h *datamgr.Handle, mode iface.AccessMode, o Acquir
 }
 
 // TryAcquire is Acquire that returns ErrBusy instead of waiting for others who use
-// the data. It may be called in kernels, but for AcquireOptions.Node.
+// the data. Contributions to it that have all ended are combined then, so that who
+// tries again gets it. It may be called in kernels, but for AcquireOptions.Node.
 func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
 	return j.TryAcquireWith(h, mode, AcquireOptions{Site: first(at)})
 }
@@ -162,7 +163,11 @@ func (j *Job) TryAcquireWith(h *datamgr.Handle, mode iface.AccessMode, o Acquire
 		return nil, ErrWouldDeadlock // room there may have to wait for the kernel
 	}
 	a.try = true
-	if err := j.request(a); err != nil {
+	err = j.request(a)
+	if err == ErrBusy && j.rt.opt.Sequential {
+		err = j.request(a) // what had to be combined is now
+	}
+	if err != nil {
 		return nil, err
 	}
 	if a.abandon(ErrBusy) { // an unordered task has it
@@ -216,16 +221,22 @@ func (j *Job) request(a *Access) error {
 	ops := t.operands()
 	h = ops[0].Handle
 	ops[0].Unordered = a.opt.Unordered || h.UnorderedLocked()
-	if a.try && (!ops[0].Unordered && !rt.reg.Free(ops) || rt.reg.OpenGroup(ops) != nil) {
-		rt.unused(t)
-		return ErrBusy
+	t.setOrigin(&Origin{Site: a.opt.Site})
+	if a.try {
+		open := rt.reg.OpenGroup(ops)
+		if open != nil && !rt.reg.Busy(open, nil, 0) {
+			rt.closeGroups(j, ops, t)
+		}
+		if open != nil || !ops[0].Unordered && !rt.reg.Free(ops) {
+			rt.unused(t)
+			return ErrBusy
+		}
 	}
 	if n := a.opt.Node; n > 0 && !a.opt.OrderOnly && !rt.reg.Fits(ops, n) {
 		bytes := rt.reg.Needs(ops, n)
 		rt.unused(t)
 		return rt.noRoom(n, bytes)
 	}
-	t.setOrigin(&Origin{Site: a.opt.Site})
 	a.t, a.hold = t, datamgr.NewHold(h, mode)
 	t.x.access = a
 	rt.closeGroups(j, ops, t)

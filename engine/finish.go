@@ -119,7 +119,7 @@ func (h *hand) conclude(t *task, e ending) {
 	if sp.Repeat != nil {
 		next = h.again
 		if !sp.dropped {
-			h.endRound(k, e)
+			k.endRound(e)
 		}
 	} else {
 		h.freeSuccessors(k, e)

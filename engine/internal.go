@@ -182,6 +182,8 @@ func (w *worker) endInternal(t *task, f *failure, err error) {
 	w.recycle(t)
 	j.internal.Add(1)
 	w.count(j)
+	w.c.FinishLate()
+	w.flush() // at once: Stats takes internal tasks off what has ended
 }
 
 // runLight runs what has no kernel, on whatever goroutine released it. An

@@ -26,6 +26,7 @@ type Task struct {
 		failure    *failure
 		successors []*task
 		rounds     int64
+		passed     int64 // of rounds, those after which others may begin
 		byRound    []roundWait
 		t          *task     // its record, from its submission to its end
 		ends       int       // how many things its end waits for

@@ -4,7 +4,9 @@ package engine
 
 import (
 	"errors"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -324,5 +326,56 @@ func TestAcquireThatCannotBe(t *testing.T) {
 		if _, err := j.AcquireWith(nil, ro, iface.RW, AcquireOptions{OrderOnly: true}); !errors.As(err, &only) {
 			t.Error(err)
 		}
+	})
+}
+
+// Who tries to get data with contributions gets it some time after all of them have
+// ended, with nobody else asking for it, and refuses nothing to those that go on.
+func TestTryCombines(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		v := []int64{5, 5}
+		h := ints(t, rt, v)
+		must(t, rt.SetReduction(h, datamgr.SumReduction()))
+		part := parts(t, rt, h, filter.Blocks(2))[1]
+		want := int64(5)
+		for _, of := range []*datamgr.Handle{h, part} {
+			hold := make(chan struct{})
+			if rt.Sequential() {
+				close(hold)
+			}
+			slow := kernel("slow", func(c *TaskContext) error {
+				<-hold
+				iface.Slice[int64](c.Buffer(0))[0]++
+				iface.Slice[int64](c.Buffer(0))[1]++
+				return nil
+			})
+			for range 3 {
+				must(t, j.Submit(&TaskSpec{Codelet: slow, Operands: ops(iface.Redux, h)}))
+			}
+			want += 3
+			if !rt.Sequential() {
+				if _, err := j.TryAcquire(of, iface.R); err != ErrBusy {
+					t.Fatalf("with contributions under way: %v", err)
+				}
+				close(hold)
+			}
+			var a *Access
+			var err error
+			for end := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+				if a, err = j.TryAcquire(of, iface.R); err == nil {
+					break
+				}
+				if err != ErrBusy || time.Now().After(end) || rt.Sequential() {
+					t.Fatal(err)
+				}
+			}
+			for _, got := range iface.Slice[int64](a.Buffer()) {
+				if got != want {
+					t.Errorf("got %d, want %d", got, want)
+				}
+			}
+			must(t, a.Release())
+		}
+		must(t, j.Wait(nil))
 	})
 }

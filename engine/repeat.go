@@ -63,22 +63,32 @@ func (t *Task) dropRound(h *hand, sp *special) {
 // that has the same number. Submission lock held, t.mu held, t has not ended.
 func (t *Task) addRoundLocked(u *task) bool {
 	need := u.special().round
-	if t.mu.rounds >= need {
+	if t.mu.passed >= need {
 		return false
 	}
 	t.mu.byRound = append(t.mu.byRound, roundWait{u, need})
 	return true
 }
 
-// endRound counts a round and releases the repeating tasks that wait for it.
-func (h *hand) endRound(k *Task, e ending) {
+// endRound counts a round.
+func (k *Task) endRound(e ending) {
 	k.mu.Lock()
 	k.mu.rounds++
 	k.mu.err, k.mu.failure = e.err, e.f
+	k.mu.Unlock()
+}
+
+// passRounds releases the repeating tasks that wait for rounds of k that have ended,
+// f says how the last one did. The next round of k has its place in the order of data
+// by then: one that waits for that round comes behind it there, too, or each would
+// wait for the other.
+func (h *hand) passRounds(k *Task, f *failure) {
+	k.mu.Lock()
+	k.mu.passed = k.mu.rounds
 	var free []*task
 	rest := k.mu.byRound[:0]
 	for _, w := range k.mu.byRound {
-		if w.need <= k.mu.rounds {
+		if w.need <= k.mu.passed {
 			free = append(free, w.u)
 		} else {
 			rest = append(rest, w)
@@ -87,7 +97,7 @@ func (h *hand) endRound(k *Task, e ending) {
 	clear(k.mu.byRound[len(rest):])
 	k.mu.byRound = rest
 	k.mu.Unlock()
-	h.free(free, e.f)
+	h.free(free, f)
 }
 
 // again decides whether the repeating task, whose round t has ended, goes on.
@@ -95,13 +105,14 @@ func (h *hand) again(t *task, e ending) {
 	k := t.x.future
 	sp := k.sp
 	j := k.job
+	round := e.f // why this round failed
 	if e.f == nil && !sp.stopped.Load() && k.id <= j.cancelled.Load() {
 		f := newFailure(t, "", j.cause(), true)
 		f.lost = nil // this round has run
 		e.f, e.err = f, f.err()
 	}
 	if e.f != nil || sp.stopped.Load() {
-		h.last(t, e)
+		h.last(t, e, round)
 		return
 	}
 	goOn := false
@@ -110,15 +121,16 @@ func (h *hand) again(t *task, e ending) {
 			j.report(hookFailure(t, h.workerName(), err))
 		}
 		if !goOn || sp.stopped.Load() {
-			h.last(t, e)
+			h.last(t, e, nil)
 			return
 		}
 		h.resubmit(t, e)
 	})
 }
 
-// last ends a repeating task.
-func (h *hand) last(t *task, e ending) {
+// last ends a repeating task; round says why its last round failed, if it did.
+func (h *hand) last(t *task, e ending, round *failure) {
+	h.passRounds(t.x.future, round)
 	h.freeSuccessors(t.x.future, e)
 	h.over(t)
 }
@@ -147,9 +159,10 @@ func (h *hand) resubmit(t *task, e ending) {
 			j.report(f)
 			e.f, e.err = f, f.err()
 		}
-		h.last(t, e)
+		h.last(t, e, nil)
 		return
 	}
+	h.passRounds(k, nil)
 	if next.Done() {
 		h.c.Release(&next.Waiter)
 	}

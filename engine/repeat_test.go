@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -180,6 +183,52 @@ func TestRepeatPanics(t *testing.T) {
 		must(t, k.Err())
 		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], boom) {
 			t.Error(fs)
+		}
+	})
+}
+
+// Repeating tasks that wait for each other's rounds and write the same data: the
+// next round of the first has its place there before the next one of those behind
+// it, however quick those are.
+func TestRepeatOnOneHandle(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		const rounds, stages = 200, 3
+		v := []int64{0}
+		x := ints(t, rt, v)
+		wrong := 0
+		var all []*Task
+		g := j.NewGate()
+		for i := range stages {
+			s := &TaskSpec{Codelet: kernel("stage", func(c *TaskContext) error {
+				x := iface.Slice[int64](c.Buffer(0))
+				if x[0]%stages != int64(i) {
+					wrong++
+				}
+				x[0]++
+				return nil
+			}), Operands: ops(iface.RW, x), After: []Dependency{g}}
+			if i > 0 {
+				s.After = append(s.After, all[i-1])
+			}
+			k, err := j.SubmitWith(s, TaskOptions{Repeat: func(k *Task) bool {
+				runtime.Gosched() // the others are quicker
+				return k.Rounds() < rounds
+			}})
+			must(t, err)
+			all = append(all, k)
+		}
+		g.Open()
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := j.Wait(ctx); err != nil {
+			for _, k := range all {
+				t.Errorf("%v in round %d: %v", k.State(), k.Rounds(), err)
+				k.Stop()
+			}
+			return
+		}
+		if v[0] != rounds*stages || wrong != 0 {
+			t.Error(v, wrong)
 		}
 	})
 }

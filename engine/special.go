@@ -56,7 +56,8 @@ type TaskOptions struct {
 	// fails or is cancelled is the last one; so is the one that runs when the
 	// job is cancelled or closed, or the task is told to Stop. Those that wait
 	// for the task wait for its last round, except repeating tasks: their n-th
-	// round waits for the n-th round of this one. Nil: the task does not repeat.
+	// round waits for the n-th round of this one, its callback and Repeat included,
+	// and comes after it in the order of data. Nil: the task does not repeat.
 	Repeat func(t *Task) bool
 }
 

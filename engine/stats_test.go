@@ -145,3 +145,27 @@ func TestLongTasksAreCountedAtOnce(t *testing.T) {
 		t.Errorf("%d done, %+v", s.Done, s.Codelets)
 	}
 }
+
+// What the engine inserts itself is never taken off before it is added: a task that
+// runs behind a reduction, on the worker that combined, sees all that has ended.
+func TestStatsBehindReduction(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 1})
+	j := rt.NewJob(nil, JobOptions{Stats: true})
+	defer j.Close()
+	h := lazy(t, rt, 1, datamgr.SumReduction())
+	for round := range int64(3) {
+		for range 3 {
+			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.Redux, h)}))
+		}
+		var s Stats
+		look := kernel("look", func(*TaskContext) error { s = j.Stats(); return nil })
+		must(t, j.Submit(&TaskSpec{Codelet: look, Operands: ops(iface.R, h)}))
+		must(t, j.Wait(nil))
+		if s.Done != 4*round+3 || s.Codelets[0].Tasks != 3*round+3 {
+			t.Errorf("round %d: %d done, %+v", round, s.Done, s.Codelets)
+		}
+		if s = j.Stats(); s.Done != 4*round+4 {
+			t.Errorf("after round %d: %d done", round, s.Done)
+		}
+	}
+}

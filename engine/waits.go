@@ -4,13 +4,17 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/starpush/starpush/engine/sched"
 )
 
 // WaitTasks is Task.Wait for several tasks.
 func (j *Job) WaitTasks(ctx context.Context, tasks ...*Task) error {
-	for _, t := range tasks {
+	for i, t := range tasks {
+		if t == nil {
+			return fmt.Errorf("engine: task %d to wait for is nil; leave it out", i)
+		}
 		if err := t.Wait(ctx); err != nil {
 			return err
 		}
