@@ -172,30 +172,56 @@ func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
 	}
 	rt.waiting.prompt.Add(1)
 	defer rt.waiting.prompt.Add(-1)
-	uses := func(t *task) bool {
+	return j.await(ctx, nil, func() bool { return !j.busyLocked(hs) }, usersOf(hs))
+}
+
+// Busy reports whether tasks submitted so far that use any part of h have not ended:
+// whether WaitHandles would wait. Contributions that wait to be combined do not
+// count, nor does what the job holds itself. It does not wait, and may be called
+// anywhere. Errors are those of WaitHandles for h.
+func (j *Job) Busy(h *datamgr.Handle) (bool, error) {
+	if h == nil {
+		return false, &ModeError{Other: -1, Message: "no data to ask about: the handle is nil"}
+	}
+	if !j.rt.reg.Owns(h) {
+		return false, j.rt.alive(-1, h)
+	}
+	j.rt.reg.Lock()
+	defer j.rt.reg.Unlock()
+	return j.busyLocked([]*datamgr.Handle{h}), nil
+}
+
+// usersOf tells the tasks that use the handles.
+func usersOf(hs []*datamgr.Handle) func(*task) bool {
+	return func(t *task) bool {
 		return t.kind != acquireTask && slices.ContainsFunc(t.operands(), func(op Operand) bool {
 			return slices.ContainsFunc(hs, op.Handle.Twin().Overlaps)
 		})
 	}
-	return j.await(ctx, nil, func() bool {
-		busy := slices.ContainsFunc(hs, func(h *datamgr.Handle) bool {
-			var held [][]datamgr.Access
-			unordered := 0
-			for _, a := range rt.held {
-				if a.job == j {
-					a.refine()
-					held = append(held, a.t.accesses())
-					unordered += a.t.unorderedOn(h)
-				}
+}
+
+// busyLocked reports whether tasks that use any of the handles have not ended.
+// Submission lock held.
+func (j *Job) busyLocked(hs []*datamgr.Handle) bool {
+	rt := j.rt
+	busy := slices.ContainsFunc(hs, func(h *datamgr.Handle) bool {
+		var held [][]datamgr.Access
+		unordered := 0
+		for _, a := range rt.held {
+			if a.job == j {
+				a.refine()
+				held = append(held, a.t.accesses())
+				unordered += a.t.unorderedOn(h)
 			}
-			return rt.reg.Busy(h, held, unordered)
-		})
-		if busy && rt.quiet() { // held data in pieces looks busy: see who really waits
-			busy = false
-			rt.blocked(nil, true, func(t *task) { busy = busy || uses(t) })
 		}
-		return !busy
-	}, uses)
+		return rt.reg.Busy(h, held, unordered)
+	})
+	if busy && rt.quiet() { // held data in pieces looks busy: see who really waits
+		busy = false
+		uses := usersOf(hs)
+		rt.blocked(nil, true, func(t *task) { busy = busy || uses(t) })
+	}
+	return busy
 }
 
 // unorderedOn counts the unordered accesses of t to the datum of h.

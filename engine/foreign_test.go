@@ -44,6 +44,7 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 			"unregister": func(x *datamgr.Handle) error { return j.Unregister(x) },
 			"gather":     func(x *datamgr.Handle) error { return j.Gather(x) },
 			"partition":  func(x *datamgr.Handle) error { _, err := rt.Partition(x, filter.Blocks(2)); return err },
+			"busy":       func(x *datamgr.Handle) error { _, err := j.Busy(x); return err },
 			"wait":       func(x *datamgr.Handle) error { return j.WaitHandles(nil, mine, x) },
 			"wait, nil":  func(*datamgr.Handle) error { return j.WaitHandles(nil, mine, nil) },
 		} {

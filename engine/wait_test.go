@@ -484,3 +484,62 @@ func TestNoAllocationPerTask(t *testing.T) {
 		t.Errorf("%v allocations for 20000 tasks", n)
 	}
 }
+
+// Busy says of every piece of data whether a wait for it would wait.
+func TestBusy(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		h, other := lazy(t, rt, 4, datamgr.SumReduction()), lazy(t, rt, 1, nil)
+		busy := func(want string, hs ...*datamgr.Handle) {
+			t.Helper()
+			got := ""
+			for _, h := range hs {
+				b, err := j.Busy(h)
+				must(t, err)
+				got += map[bool]string{true: "x", false: "."}[b]
+			}
+			if got != want {
+				t.Errorf("busy %q, want %q", got, want)
+			}
+		}
+		ps := parts(t, rt, h, filter.Blocks(2))
+		busy("....", h, ps[0], ps[1], other)
+		must(t, j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.W, h)}))
+		g := j.NewGate()
+		late, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, ps[1]), After: []Dependency{g}})
+		must(t, err)
+		must(t, j.WaitHandles(nil, ps[0]))
+		busy("x.x.", h, ps[0], ps[1], other)
+		g.Open()
+		must(t, late.Wait(nil))
+		must(t, j.WaitHandles(nil, h))
+		busy("....", h, ps[0], ps[1], other)
+
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.Redux, h)}))
+		must(t, j.WaitHandles(nil, h))
+		busy("...", h, ps[0], ps[1]) // what waits to be combined does not count
+		a, err := j.Acquire(nil, ps[0], iface.RW)
+		must(t, err)
+		busy("...", h, ps[0], ps[1]) // nor what the job holds itself
+		behind, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.R, ps[0])})
+		must(t, err)
+		busy("xx.", h, ps[0], ps[1])
+		must(t, a.Release())
+		must(t, behind.Wait(nil))
+		must(t, j.WaitHandles(nil, h))
+		busy("...", h, ps[0], ps[1])
+
+		must(t, j.Unregister(h))
+		must(t, j.Wait(nil))
+		busy(".", h)
+		var mode *ModeError
+		if _, err := j.Busy(nil); !errors.As(err, &mode) {
+			t.Error(err)
+		}
+		inside := true
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("asks", func(*TaskContext) error { inside, err = j.Busy(other); return err })}))
+		must(t, j.Wait(nil))
+		if inside {
+			t.Error("busy, said a kernel")
+		}
+	})
+}

@@ -15,6 +15,9 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 	if name == "reducer" {
 		return c.reducer(e)
 	}
+	if name == "busy" {
+		return c.busy(e)
+	}
 	for _, a := range e.Args {
 		if a.Name != nil {
 			a.Name.SetType(types.TNone)
@@ -188,6 +191,20 @@ func (c *checker) sameNumber(e *syntax.Call, name string) *types.Type {
 		}
 	}
 	return t
+}
+
+// busy checks busy(x), which takes what `wait` does.
+func (c *checker) busy(e *syntax.Call) *types.Type {
+	for _, a := range e.Args {
+		if a.Name != nil {
+			a.Name.SetType(types.TNone)
+			d := c.err("E0705", a.Name, fmt.Sprintf("`busy` has no parameter `%s`", a.Name.Name))
+			d.Help = append(d.Help, "write `"+builtinSyntax("busy")+"`")
+		}
+		c.data(a.Value, "`busy`", dataAll|dataTasks)
+	}
+	c.count(e, "busy", 1, 1)
+	return types.TBool
 }
 
 func (c *checker) lenOf(x syntax.Expr) {

@@ -349,7 +349,7 @@ func (t *touch) call(e *syntax.Call) bool {
 		return true
 	}
 	switch e.Callee.Name {
-	case "print", "str", "value", "save", "len":
+	case "print", "str", "value", "save", "len", "busy":
 		for _, a := range e.Args {
 			t.shown(a.Value)
 		}

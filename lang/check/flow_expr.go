@@ -177,6 +177,13 @@ func (f *flow) call(e *syntax.Call) {
 				f.read(x, a.Value, at)
 			}
 		}
+	case "busy":
+		for _, a := range e.Args {
+			if id, ok := unparen(a.Value).(*syntax.Ident); ok && (isType(id, types.Task) || isType(id, types.Gate)) {
+				continue // nobody waits for it
+			}
+			f.all([]syntax.Expr{a.Value}, func(x *cell, whole bool, e syntax.Expr) { f.alive(x, e) })
+		}
 	case "len":
 		for _, a := range e.Args {
 			if t := a.Value.Type(); t != nil && (t.Kind == types.View || t.IsHandle()) {

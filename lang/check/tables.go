@@ -122,6 +122,7 @@ var Builtins = []Entry{
 	{"str", "str(x) -> string", "the text that print writes for x"},
 	{"save", `save(x, "file")`, "writes the data of x: .npy, .mtx, .csv or .bin"},
 	{"value", "value(x) -> int or float", "waits for the variable x and reads it"},
+	{"busy", "busy(x) -> bool", "whether `wait x` would wait now: for data, a task, a gate, or a list of them"},
 	{"len", "len(x) -> int", "items of a list, string or range, parts of a view, first size of an array"},
 	{"range", "range(a, b, step) -> range", "every step-th integer from a to below b"},
 	{"grid", "grid(n, m, …) -> list[list[int]]", "all index lists [i, j, …], the last index fastest"},
@@ -165,7 +166,7 @@ var mathArity = map[string]int{
 
 // impure builtins do something besides giving a value: not allowed in constants.
 var impure = map[string]bool{
-	"print": true, "save": true, "value": true, "gate": true, "open": true,
+	"print": true, "save": true, "value": true, "gate": true, "open": true, "busy": true,
 }
 
 // The predeclared objects. They are shared by all programs and never change.

@@ -154,7 +154,12 @@ func (c *compiler) floatBuiltin(e *syntax.Call) floatFn {
 }
 
 func (c *compiler) boolBuiltin(e *syntax.Call) boolFn {
-	if e.Callee.Name != "close" {
+	switch e.Callee.Name {
+	case "close":
+	case "busy":
+		x, at := c.any(arg(e, 0, "")), c.place(e)
+		return func(f *frame) bool { return f.m.busy(x(f), at) }
+	default:
 		return nil
 	}
 	a, b := c.float(arg(e, 0, "a")), c.float(arg(e, 1, "b"))

@@ -207,7 +207,7 @@ func hasCall(e syntax.Expr) bool {
 		switch e := e.(type) {
 		case *syntax.Call:
 			found = found || e.Callee == nil || e.Callee.Kind != types.BuiltinFunc || e.Callee.Name == "value" || e.Callee.Name == "print" ||
-				e.Callee.Name == "save" || e.Callee.Name == "open" || e.Callee.Name == "gate"
+				e.Callee.Name == "save" || e.Callee.Name == "open" || e.Callee.Name == "gate" || e.Callee.Name == "busy"
 		case *syntax.Insert:
 			found = true
 		}

@@ -81,6 +81,30 @@ func (m *Machine) waitFor(v any, at place) {
 	}
 }
 
+// busy reports whether waitFor would wait. In a plan nobody knows.
+func (m *Machine) busy(v any, at place) bool {
+	m.poll(at)
+	if m.plan != nil {
+		m.unknown = true
+	}
+	switch v := v.(type) {
+	case *Task:
+		return v.t != nil && !v.t.Done()
+	case *Gate:
+		return !v.g.Opened()
+	case *List:
+		return slices.ContainsFunc(v.a, func(x any) bool { return m.busy(x, at) })
+	}
+	return slices.ContainsFunc(handlesIn(v), func(h *Handle) bool {
+		m.alive(h, at)
+		b, err := m.job.Busy(h.h)
+		if err != nil {
+			m.raiseEngine(err, at, h)
+		}
+		return b
+	})
+}
+
 // waitTask waits for one task and raises its failure.
 func (m *Machine) waitTask(t *Task, at place) {
 	if t.t == nil {

@@ -56,7 +56,7 @@ func Functions() []string { return append([]string(nil), functionNames...) }
 // scriptBuiltins are the predeclared names that only scripts have.
 var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "value": true, "len": true, "range": true,
 	"grid": true, "close": true, "gate": true, "open": true, "ram": true, "gpu": true, "cuda": true, "opencl": true,
-	"cpu": true, "disk": true, "nodes": true, "workers": true, "reducer": true}
+	"cpu": true, "disk": true, "nodes": true, "workers": true, "reducer": true, "busy": true}
 
 func (l *lowerer) call(x *syntax.Call) *Expr {
 	id, ok := unparen(x.Fn).(*syntax.Ident)
