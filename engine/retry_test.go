@@ -241,6 +241,46 @@ func TestLostBeforeKernel(t *testing.T) {
 	}
 }
 
+// TestLostBeforeKernelDeterministic: the same where contributions are numbered, which
+// run nowhere else. The task has failed itself, with the device: what it was to write
+// was in main memory, too, and is lost with the task, for that reason.
+func TestLostBeforeKernelDeterministic(t *testing.T) {
+	d, err := sim.New(sim.Options{Name: "a", Capacity: 1 << 10})
+	must(t, err)
+	copies := 0
+	d.LoseWhen(func(op sim.Op) bool {
+		if op.Kind == sim.Copy && op.From == "ram" {
+			copies++
+		}
+		return copies == 2 // that of the contribution
+	})
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}, Deterministic: true})
+	h := ints(t, rt, []int64{1})
+	sum, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{3}, Home: ptr(make([]int64, 3)), Reduce: datamgr.SumReduction()})
+	must(t, err)
+	k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h, iface.Redux, sum), Workers: []int{1}})
+	must(t, err)
+	must(t, k.Wait(nil))
+	if copies != 2 || rt.reg.Lost(1) == nil {
+		t.Fatalf("%d copies to the device, %v", copies, rt.reg.Lost(1))
+	}
+	if s := j.Stats(); s.Failed != 1 || s.Cancelled != 0 {
+		t.Errorf("%d failed, %d cancelled", s.Failed, s.Cancelled)
+	}
+	var failed *TaskError
+	var lost *accel.LostError
+	if err := k.Err(); !errors.As(err, &failed) || failed.ID != k.ID() || !errors.As(err, &lost) {
+		t.Errorf("the task: %v", err)
+	}
+	for _, x := range []*datamgr.Handle{h, sum} {
+		var data *FailedDataError
+		if _, err := firstOf(t, j, x); !errors.As(err, &data) || data.Task.ID != k.ID() {
+			t.Errorf("%v: %v", x.Name(), err)
+		}
+	}
+	j.Failures()
+}
+
 // TestLostContribution: the kernel has returned when the device is lost with what it
 // contributed. The sum is lost then, whether that is noticed now or later, and the end
 // of the task is told of once.
