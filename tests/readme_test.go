@@ -48,6 +48,31 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
+// TestReadmeMore runs the other commands that the README shows, in its order.
+func TestReadmeMore(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "scripts"), os.DirFS("../scripts")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	env := []string{"HOME=" + dir, "NO_COLOR=1", "STARPUSH_PERF_DIR=" + filepath.Join(dir, "perf"), "STARPUSH_BUS_DIR=" + filepath.Join(dir, "bus")}
+	commands := regexp.MustCompile(`(?m)^    go run ./cmd/starpush (.*)$`).FindAllStringSubmatch(string(text), -1)
+	if len(commands) < 10 {
+		t.Errorf("README.md has %d such commands", len(commands))
+	}
+	for _, m := range commands {
+		var out bytes.Buffer
+		code := cli.Main(strings.Fields(m[1]), strings.NewReader(""), &out, &out, env)
+		if missing := strings.Contains(m[1], "--gpus") && code == 5; code != 0 && !missing {
+			t.Errorf("starpush %s: exit %d\n%s", m[1], code, out.String())
+		}
+	}
+}
+
 // TestReadmeScript runs the first script, and its broken form.
 func TestReadmeScript(t *testing.T) {
 	script, shown := blocks(t, "spu")[0], blocks(t, "text")[0] // the dot product
