@@ -108,6 +108,8 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 		for i, s := range route {
 			sx, sy := left+s.x, y(s.layer)+boxHeight/2
 			switch {
+			case i == 0 && isDot(d, s.node): // which is smaller than a box
+				fmt.Fprintf(&path, "M%.0f %.0fV%.0f", sx, sy, sy+boxHeight/2)
 			case i == 0:
 				fmt.Fprintf(&path, "M%.0f %.0f", sx, sy+boxHeight/2)
 			case s == route[i-1]: // what follows upon itself
@@ -117,6 +119,9 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 			case s.layer == route[i-1].layer: // side by side
 				low := sy + boxHeight/2
 				fmt.Fprintf(&path, "C%.0f %.0f %.0f %.0f %.0f %.0f", left+route[i-1].x, low+20, sx, low+20, sx, low)
+				if isDot(d, s.node) {
+					fmt.Fprintf(&path, "V%.0f", sy)
+				}
 			case s.layer < route[i-1].layer: // back to where it began
 				a := route[i-1]
 				ax, ay := left+a.x+a.width/2, y(a.layer)+boxHeight/2
@@ -129,8 +134,11 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 				begin := y(a.layer) + boxHeight
 				half := (end - begin) / 2
 				fmt.Fprintf(&path, "C%.0f %.0f %.0f %.0f %.0f %.0f", left+a.x, begin+half, sx, end-half, sx, end)
-				if s.node < 0 {
+				switch {
+				case s.node < 0:
 					fmt.Fprintf(&path, "L%.0f %.0f", sx, end+boxHeight)
+				case isDot(d, s.node):
+					fmt.Fprintf(&path, "V%.0f", sy)
 				}
 			}
 		}
@@ -153,6 +161,9 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 	}
 	io.WriteString(w, "</svg>\n")
 }
+
+// isDot reports whether a node is drawn as a dot; nodes below 0 are bends of edges.
+func isDot(d *drawing, node int) bool { return node >= 0 && d.nodes[node].dot }
 
 func edgeTitle(d *drawing, e edge) string {
 	t := d.nodes[e.from].label + " → " + d.nodes[e.to].label
