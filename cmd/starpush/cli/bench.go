@@ -37,8 +37,8 @@ caches and memory, do not count.`,
 	o.registerMachine(a, c)
 	c.Flags().StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
 	registerTimeout(c.Flags(), &o.timeout, "stop a run after this wall `TIME`, such as 90s or 10m")
-	c.Flags().Var(&numberFlag{p: &runs, lo: 1, hi: maxRuns}, "runs", "number of runs that count")
-	c.Flags().Var(&numberFlag{p: &warm, lo: 0, hi: maxRuns}, "warmup", "number of runs before these")
+	c.Flags().Var(&numberFlag{p: &runs, lo: 1, hi: maxRuns}, "runs", "number `N` of runs that count")
+	c.Flags().Var(&numberFlag{p: &warm, lo: 0, hi: maxRuns}, "warmup", "number `N` of runs before these")
 	return c
 }
 

@@ -259,7 +259,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 		root.AddCommand(c(a))
 	}
 	root.AddCommand(topicCommands()...)
-	completeHelp(root)
+	mendHelp(root)
 	a.registerWatch(root)
 	a.completeFlags(root)
 	return root
@@ -288,6 +288,8 @@ func (a *app) runRoot(cmd *cobra.Command, o *runFlags, args []string) error {
 	switch {
 	case len(o.code) > 0 && len(args) > 0:
 		return usagef("-e and a file exclude each other: `%s`", args[0])
+	case len(args) > 0 && args[0] == "":
+		return usagef("the name of the script is empty")
 	case len(args) > 0 && !couldBeScript(args[0]):
 		return usagef("`%s` is neither a command nor a file%s", args[0], meant(cmd.Root(), args[0]))
 	case len(args) > 1:

@@ -59,7 +59,7 @@ func formatFiles(args []string) ([]string, error) {
 		}
 		found, err := scriptsBelow(arg, func(path string) bool { return strings.HasSuffix(path, ".spu") })
 		if err != nil {
-			return nil, usagef("%v", err)
+			return nil, usagef("%s", folderError(arg, err))
 		}
 		files = append(files, found...)
 	}

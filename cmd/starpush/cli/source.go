@@ -94,6 +94,9 @@ func noText(src []byte) string {
 
 // readError says why a file could not be read, with a name that is near.
 func readError(name string, err error) string {
+	if name == "" {
+		return "the name of the script is empty"
+	}
 	text := fmt.Sprintf("%s: %v", name, cause(err))
 	if fi, statErr := os.Stat(name); statErr == nil && fi.IsDir() {
 		return name + " is a folder" + scriptsIn(name)
@@ -105,6 +108,14 @@ func readError(name string, err error) string {
 		}
 	}
 	return text
+}
+
+// folderError says why what lies in a folder, or a file, could not be listed.
+func folderError(name string, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: no such file or folder", name)
+	}
+	return fmt.Sprintf("%s: %v", name, cause(err))
 }
 
 // scriptsIn says which scripts a folder has, as the end of a sentence.
@@ -142,6 +153,9 @@ func scriptsOf(folder string) (names []string) {
 func nearScript(name string) (string, bool) {
 	if fi, err := os.Stat(name + ".spu"); err == nil && !fi.IsDir() {
 		return name + ".spu", true
+	}
+	if strings.TrimSpace(name) == "" {
+		return "", false
 	}
 	names := scriptsOf(filepath.Dir(name))
 	clean := filepath.Clean(name)

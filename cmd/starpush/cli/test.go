@@ -58,7 +58,7 @@ func testFiles(args []string) ([]string, error) {
 	for _, arg := range args {
 		found, err := scriptsBelow(arg, func(path string) bool { return path == arg || strings.HasSuffix(path, testSuffix) })
 		if err != nil {
-			return nil, usagef("%v", err)
+			return nil, usagef("%s", folderError(arg, err))
 		}
 		for _, f := range found {
 			if !slices.Contains(files, f) {

@@ -3,9 +3,12 @@ package cli
 // Topics of starpush help that are about no command: what tables mean.
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/starpush/starpush/cmd/starpush/repl"
 )
 
 // helpTopics are shown by "starpush help NAME" and are sections of the manual page.
@@ -43,12 +46,28 @@ var helpTopics = []struct{ name, short, long string }{
 few. With --json all of it is in the line "summary".`},
 }
 
-// completeHelp makes shells complete the topics behind help, too, which cobra leaves out.
-func completeHelp(root *cobra.Command) {
+// mendHelp makes help answer words that it does not know with an error, instead of
+// the page of all commands, and makes shells complete its topics.
+func mendHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
 	if err != nil || help.ValidArgsFunction == nil {
 		return
+	}
+	help.Run = nil
+	help.RunE = func(c *cobra.Command, args []string) error {
+		about, rest, err := root.Find(args)
+		if err != nil || about == root && len(args) > 0 || len(rest) > 0 {
+			text := "`starpush help` lists commands and topics"
+			if _, ok := repl.Topic(args[0]); ok || words[args[0]][0] != "" || repl.TopicOf(args[0]) != "" {
+				text = fmt.Sprintf("`starpush doc %s` shows words of the language", args[0])
+			} else if near := meant(root, args[0]); strings.Contains(near, "did you mean `starpush ") && !strings.Contains(near, ".spu") {
+				text = strings.TrimPrefix(strings.Replace(near, "`starpush ", "`starpush help ", 1), "; ")
+			}
+			return usagef("there is no help about `%s`; %s", strings.Join(args, " "), text)
+		}
+		about.InitDefaultHelpFlag() // it is listed, too
+		return about.Help()
 	}
 	commands := help.ValidArgsFunction
 	help.ValidArgsFunction = func(c *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {

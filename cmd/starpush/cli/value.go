@@ -71,7 +71,7 @@ func (e *rangeError) Error() string { return e.must }
 
 // registerCPUs adds --cpus; 0 stands for a flag that is not given.
 func registerCPUs(fs *pflag.FlagSet, p *int64) {
-	fs.Var(&numberFlag{p, 1, engine.MaxWorkers, "leave it out for one for each CPU"}, "cpus", "number of CPU workers (default: one for each CPU)")
+	fs.Var(&numberFlag{p, 1, engine.MaxWorkers, "leave it out for one for each CPU"}, "cpus", "number `N` of CPU workers (default: one for each CPU)")
 }
 
 // registerTimeout adds --timeout; 0 stands for a flag that is not given.
