@@ -144,3 +144,19 @@ func (rt *Runtime) Listen(l Listener) error {
 	rt.countEars()
 	return nil
 }
+
+// Mute makes the runtime tell its listener nothing until Unmute or Listen: events cost
+// more than short tasks do. A listener may call it while it is told something, unlike
+// other methods. Of tasks that are not over then it does not hear how they end. It
+// reports false, and does nothing, when there is no listener, when it is muted, and when
+// a profile or a job has a listener, too.
+func (rt *Runtime) Mute() bool {
+	return rt.profile == nil && rt.opt.Listener != nil && rt.ears.CompareAndSwap(1, 0)
+}
+
+// Unmute ends Mute.
+func (rt *Runtime) Unmute() {
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	rt.countEars()
+}

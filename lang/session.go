@@ -31,6 +31,7 @@ type Session struct {
 	ctx     *sessionContext
 	entries int
 	done    []*check.Unit // entries that ran without error
+	elide   int           // SetElide
 	err     error         // of the options
 	closed  bool
 }
@@ -42,6 +43,8 @@ type Result struct {
 	Inserted int    // tasks
 	Took     time.Duration
 	Warnings Diagnostics // about the entry
+	// Unwritten names data that was shown with "?" because nothing has written it, a few at most.
+	Unwritten []string
 }
 
 // NameInfo describes a top-level name of a session.
@@ -77,6 +80,7 @@ func (s *Session) start() {
 	for _, b := range cfg.Bindings {
 		s.predeclare(fmt.Sprintf("extern %s: %v", b.Name, b.Data.Type()))
 	}
+	s.m.SetElide(s.elide)
 	s.entries, s.done = 0, nil
 }
 
@@ -140,7 +144,7 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 		return res, ds
 	}
 	out, err := s.m.Eval(ctx, unit)
-	res.Value, res.Type, res.Inserted, res.Warnings = out.Value, out.Type, out.Inserted, ds
+	res.Value, res.Type, res.Inserted, res.Unwritten, res.Warnings = out.Value, out.Type, out.Inserted, out.Unwritten, ds
 	if err == nil {
 		s.done = append(s.done, unit)
 	}

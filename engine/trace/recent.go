@@ -28,6 +28,7 @@ type Recent struct {
 		byID  map[int64]*happened
 		views []view
 		sites map[*engine.Site]*siteSum
+		rush  rush
 	}
 }
 
@@ -65,6 +66,7 @@ func (r *Recent) TaskEvent(e *engine.Event) {
 	if e.Kind == engine.TaskSubmitted {
 		if e.Job != r.mu.job {
 			r.mu.job, r.mu.all, r.mu.byID, r.mu.sites = e.Job, nil, map[int64]*happened{}, map[*engine.Site]*siteSum{}
+			r.mu.rush.missed = false
 		}
 		if n := len(r.mu.all); n >= recentTasks {
 			for _, t := range r.mu.all[:n/2] {
@@ -96,6 +98,7 @@ func (r *Recent) TaskEvent(e *engine.Event) {
 		return
 	}
 	t.ended, t.err = e.Time, e.Err
+	r.endedLocked(e.Time)
 	if e.Kind == engine.TaskDone && t.internal == "" {
 		r.sumLocked(t)
 	}

@@ -102,6 +102,9 @@ func (r *Recent) noTaskLocked(id int64) error {
 				newest, oldest = max(newest, t.id), min(oldest, t.id)
 			}
 		}
+		if newest > 0 && id < newest && id > oldest {
+			return fmt.Errorf("nothing is known of task %d: tasks came too fast to remember each; `:set explain all` makes the session do that", id)
+		}
 		if newest > 0 {
 			return fmt.Errorf("nothing is known of task %d: those from %d to %d are remembered", id, oldest, newest)
 		}

@@ -48,8 +48,8 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// runeWidth is how many columns r takes.
-func runeWidth(r rune) int {
+// RuneWidth is how many columns r takes.
+func RuneWidth(r rune) int {
 	switch {
 	case r < 0x300:
 		return 1
@@ -65,7 +65,7 @@ func runeWidth(r rune) int {
 func textWidth(s string) int {
 	n := 0
 	for _, r := range s {
-		n += runeWidth(r)
+		n += RuneWidth(r)
 	}
 	return n
 }

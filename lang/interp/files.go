@@ -191,8 +191,9 @@ func (m *Machine) handleText(h *Handle, at place) string {
 		if m.plan != nil {
 			return plannedText(h.typ.String(), &d)
 		}
-		return bufferText(h.typ.String(), acc.Buffer(), nil)
+		return m.bufferText(h.typ.String(), acc.Buffer(), nil)
 	}
+	m.showsUnwritten(h)
 	known := func(i, j int) bool {
 		var lo, hi [iface.MaxRank]int
 		lo[0], lo[1] = i, j
@@ -203,7 +204,7 @@ func (m *Machine) handleText(h *Handle, at place) string {
 		if m.plan != nil {
 			return plannedText(h.typ.String(), &d)
 		}
-		return bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(i, j int) bool { return false })
+		return m.bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(i, j int) bool { return false })
 	}
 	acc, err := m.job.AcquirePartial(m.ctx, h.h, m.siteFor(at))
 	if err != nil {
@@ -213,5 +214,12 @@ func (m *Machine) handleText(h *Handle, at place) string {
 	if m.plan != nil {
 		return plannedText(h.typ.String(), &d)
 	}
-	return bufferText(h.typ.String(), acc.Buffer(), known)
+	return m.bufferText(h.typ.String(), acc.Buffer(), known)
+}
+
+// showsUnwritten notes that a "?" is shown of h, for the session.
+func (m *Machine) showsUnwritten(h *Handle) {
+	if name := h.Name(); m.prog.open && len(m.unwritten) < 4 && !slices.Contains(m.unwritten, name) {
+		m.unwritten = append(m.unwritten, name)
+	}
 }

@@ -56,6 +56,10 @@ type Machine struct {
 	ctx  context.Context // of the running entry point
 	done <-chan struct{}
 
+	elide     int      // SetElide
+	echoing   bool     // the text of a value is for the session
+	unwritten []string // data shown with "?" in this entry
+
 	units  []*frame // top-level frames, by unit
 	stack  []*frame // frames of calls, reused; stack[k] serves depth k+1
 	depth  int
@@ -162,19 +166,29 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 		m.units = append(m.units, m.newTop())
 	}
 	m.sites = make([]*siteState, p.nsites)
+	if err := m.open(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// open makes the job whose tasks the machine inserts.
+func (m *Machine) open() error {
 	o := engine.JobOptions{DetectStuck: true, Stats: true, Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.InFlight}
-	if cfg.OnEvent != nil {
-		m.events = newEvents(m.rt, cfg.OnEvent)
+	if m.cfg.OnEvent != nil {
+		if m.events == nil {
+			m.events = newEvents(m.rt, m.cfg.OnEvent)
+		}
 		o.Listener = m.events
 	}
 	m.job = m.rt.NewJob(context.Background(), o)
-	if cfg.Observe != nil {
-		if err := protect(func() error { cfg.Observe(m.job); return nil }); err != nil {
+	if m.cfg.Observe != nil {
+		if err := protect(func() error { m.cfg.Observe(m.job); return nil }); err != nil {
 			m.job.Close()
-			return nil, fmt.Errorf("lang: Observe: %w", err)
+			return fmt.Errorf("lang: Observe: %w", err)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 func (m *Machine) newTop() *frame {

@@ -4,6 +4,7 @@ package interp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ type Result struct {
 	Value    string // printed form of an expression, "" if none
 	Type     string // of the expression, "" if none
 	Inserted int    // tasks
+	// Unwritten names data that was shown with "?" where nothing has written it, a few at most.
+	Unwritten []string
 }
 
 // NewSession prepares a machine that runs entries.
@@ -97,7 +100,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 	defer cancel()
 	stop := m.cancelWith(bounded)
 	defer stop()
-	m.inserted = 0
+	m.inserted, m.unwritten = 0, nil
 	m.recount()
 	err = m.enter(bounded, func() {
 		for _, r := range run {
@@ -106,12 +109,12 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 		if o := u.Last; o != nil {
 			f := m.units[0]
 			if v := f.get(o.Slot, o.Type); v != nil {
-				res.Value = m.text(v, false, lastPlace(u))
+				res.Value = m.echo(v, lastPlace(u))
 			}
 			res.Type = o.Type.String()
 		}
 	})
-	res.Inserted = m.inserted
+	res.Inserted, res.Unwritten = m.inserted, m.unwritten
 	if bounded.Err() != nil { // what runs ends before the next entry
 		m.job.Wait(context.Background())
 	}
@@ -119,6 +122,37 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 		err = e
 	}
 	return res, err
+}
+
+// echo is the printed form of a value that the session shows, not the script.
+func (m *Machine) echo(v any, at place) string {
+	m.echoing = true
+	defer func() { m.echoing = false }()
+	return m.text(v, false, at)
+}
+
+// SetElide says from how many elements on the session shows a vector by its ends, and
+// matrices in proportion; 0: as print does. What a script prints stays as it is.
+func (m *Machine) SetElide(n int) { m.elide = max(0, n) }
+
+// SetDeterministic switches engine.JobOptions.Deterministic, for a session that has no
+// data: contributions that wait to be combined were made one way or the other. Task
+// numbers and counts begin anew.
+func (m *Machine) SetDeterministic(on bool) error {
+	if err := m.usable(); err != nil || on == m.cfg.Deterministic {
+		return err
+	}
+	if len(m.owned) > 0 {
+		return errors.New("the session has data; unregister it, or forget it with `:reset handles`")
+	}
+	if err := m.job.Wait(context.Background()); err != nil {
+		return err
+	}
+	if err := m.job.Close(); err != nil {
+		return err
+	}
+	m.cfg.Deterministic = on
+	return m.open()
 }
 
 func lastPlace(u *check.Unit) place {
@@ -286,7 +320,7 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 		h, ok := v.(*Handle)
 		if !ok || hi < 0 || h.typ.Kind == types.Void {
 			if v != nil {
-				out = m.text(v, false, place{})
+				out = m.echo(v, place{})
 			}
 			return
 		}

@@ -62,7 +62,7 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 		if v.cell != nil { // of a plan
 			return plannedText(v.h.Type().String(), &v.buf.Desc)
 		}
-		return bufferText(v.h.Type().String(), &v.buf, nil)
+		return m.bufferText(v.h.Type().String(), &v.buf, nil)
 	case *Gate:
 		return "gate"
 	case *Reducer:
@@ -145,19 +145,41 @@ func elemText(e iface.Elem, p unsafe.Pointer) string {
 	return strconv.FormatInt(v.i, 10)
 }
 
-// What is shown of long data.
 const (
-	wholeVector            = 12
-	headVector, tailVector = 6, 3
-	wholeMatrix            = 8
-	headMatrix, tailMatrix = 5, 2
-	elision                = "…"
-	unwrittenElement       = "?"
+	elision          = "…"
+	unwrittenElement = "?"
 )
+
+// shown is what is shown of long data: all of it up to whole elements, rows or
+// columns, else the first head and the last tail.
+type shown struct{ whole, head, tail int }
+
+// What is shown unless a session wants something else.
+var (
+	shownVector = shown{12, 6, 3}
+	shownMatrix = shown{8, 5, 2}
+)
+
+// shown says what is shown of long vectors and matrices now.
+func (m *Machine) shown() (vector, matrix shown) {
+	if n := m.elide; m.echoing && n > 0 {
+		return shown{n, max(1, n/2), max(1, n/4)}, shown{max(2, n*2/3), max(1, n*5/12), max(1, n/6)}
+	}
+	return shownVector, shownMatrix
+}
 
 // bufferText writes data of the type named typ. known says whether an element has
 // been written; nil means all.
-func bufferText(typ string, b *iface.Buffer, known func(i, j int) bool) string {
+func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(i, j int) bool) string {
+	vector, matrix := m.shown()
+	written, counted := 0, 0
+	grows := func(out *strings.Builder) { // long texts end with their run, and count as memory
+		if written++; written&0xfff == 0 {
+			m.poll(place{})
+			m.alloc(0, int64(out.Len()-counted), place{})
+			counted = out.Len()
+		}
+	}
 	at := func(i, j int) unsafe.Pointer {
 		off := i*b.Stride[0] + j*b.Stride[1]
 		if b.Rank == 1 {
@@ -184,17 +206,21 @@ func bufferText(typ string, b *iface.Buffer, known func(i, j int) bool) string {
 	case iface.Vector:
 		n := b.Dim[0]
 		out.WriteString(" " + strconv.Itoa(n) + ":")
-		each(n, wholeVector, headVector, tailVector, func(i int) { out.WriteString(" " + item(i, 0)) },
-			func() { out.WriteString(" " + elision) })
-		if n > wholeVector {
+		each(n, vector, func(i int) {
+			out.WriteString(" " + item(i, 0))
+			grows(&out)
+		}, func() { out.WriteString(" " + elision) })
+		if n > vector.whole {
 			writeStats(&out, b, known)
 		}
 	case iface.Matrix:
 		out.WriteString(" " + strconv.Itoa(b.Dim[0]) + " x " + strconv.Itoa(b.Dim[1]) + ":")
-		each(b.Dim[0], wholeMatrix, headMatrix, tailMatrix, func(i int) {
+		each(b.Dim[0], matrix, func(i int) {
 			out.WriteString("\n ")
-			each(b.Dim[1], wholeMatrix, headMatrix, tailMatrix, func(j int) { out.WriteString(" " + item(i, j)) },
-				func() { out.WriteString(" " + elision) })
+			each(b.Dim[1], matrix, func(j int) {
+				out.WriteString(" " + item(i, j))
+				grows(&out)
+			}, func() { out.WriteString(" " + elision) })
 		}, func() { out.WriteString("\n  " + elision) })
 	}
 	return out.String()
@@ -214,13 +240,13 @@ func plannedText(typ string, d *iface.Desc) string {
 	return typ + ": not known in a plan"
 }
 
-// each calls item for all of n places when they are at most whole, else for the
-// first head and the last tail with gap between them.
-func each(n, whole, head, tail int, item func(int), gap func()) {
+// each calls item for the places of n that are shown, with gap between the first and
+// the last ones where some are not.
+func each(n int, s shown, item func(int), gap func()) {
 	for i := 0; i < n; i++ {
-		if n > whole && i == head {
+		if n > s.whole && i == s.head {
 			gap()
-			i = n - tail
+			i = n - s.tail
 		}
 		item(i)
 	}

@@ -184,6 +184,7 @@ func (a *app) docOf(session *lang.Session, name string) error {
 	if slices.Contains(moduleNames(), name) { // std/blas
 		name = path.Base(name)
 	}
+	width := a.con.out.width(a.env)
 	text, ok := session.Doc(name)
 	if !ok && full[name] != "" {
 		name = full[name]
@@ -191,15 +192,15 @@ func (a *app) docOf(session *lang.Session, name string) error {
 	}
 	if ok { // of the import above
 		text, _, _ = strings.Cut(text, "\ndefined at <entry")
-		text = repl.Plain(text, a.painter(a.con.out, color.Bold))
+		text = repl.Plain(text, width, a.painter(a.con.out, color.Bold))
 	} else if text, ok = lang.Explain(strings.ToUpper(name)); ok {
-		text = repl.Plain(text, a.painter(a.con.out, color.Bold))
+		text = repl.Plain(text, width, a.painter(a.con.out, color.Bold))
 	} else {
 		topic := name
 		if of := repl.TopicOf(name); of != "" { // a word of the language
 			topic = of
 		}
-		text, ok = repl.Topic(topic)
+		text, ok = repl.Topic(topic, width)
 		if word, is := words[name]; is { // a topic that is there says more
 			text, ok = strings.TrimRight("  "+word[0]+"\n\n"+word[1]+"\n\n"+text, "\n"), true
 		}

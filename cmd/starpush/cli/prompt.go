@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -113,7 +114,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	defer cancel(nil)
 	m := &machine{rt: rt, session: session, recent: o.recent}
 	shell := repl.New(repl.Config{
-		Session: session, Machine: m, Recent: o.recent, Runtime: rt,
+		Session: session, Machine: m, Recent: o.recent, Runtime: rt, Deterministic: o.deterministic,
 		Out: a.con.out, Err: a.con.err, Style: a.style,
 		Paint: repl.Paint{
 			Prompt: a.painter(a.con.out, color.FgCyan),
@@ -136,8 +137,16 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	if o.recorder == nil { // else the session is recorded as a whole
 		shell.Listen = rt.Listen
 	}
+	shell.Size = a.screenSize
+	shell.Color = a.setColor
+	if file := a.settingsFile(); file != "" {
+		shell.SaveSettings = func(text string) (string, error) { return file, saveSettings(file, text) }
+	}
 	if interactive {
 		shell.Edit = a.edit
+		if a.con.out.tty {
+			shell.Page = a.page
+		}
 		shell.Top = func(ctx context.Context) error { return a.top(ctx, m) }
 		shell.Progress = func() func() {
 			return a.showProgress(o, rt, func() (engine.Stats, bool) { return session.Stats(), true }).stop
@@ -164,10 +173,17 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 // converse runs init.spu, what the command line brought, and the conversation.
 func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *engine.Runtime, history *repl.History, interactive bool, files []string) int {
 	if interactive && !a.flags.quiet {
-		fmt.Fprintf(a.con.out, "%s  ·  %s  ·  :help for commands, Ctrl-D leaves\n",
-			a.con.out.paint("starpush "+Version, color.Bold), machineLine(rt))
+		banner := fmt.Sprintf("%s  ·  %s  ·  :help for commands, Ctrl-D leaves", a.con.out.paint("starpush "+Version, color.Bold), machineLine(rt))
+		fmt.Fprintln(a.con.out, repl.Fold(banner, a.con.out.width(a.env)))
 	}
 	if !a.flags.noInit {
+		if file := a.settingsFile(); file != "" {
+			if text, err := os.ReadFile(file); err == nil {
+				shell.Configure(file, string(text))
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				a.sayError(err)
+			}
+		}
 		if file := a.initFile(); file != "" {
 			a.verbosef("running %s", file)
 			shell.Load(ctx, file, nil)
@@ -185,7 +201,7 @@ func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *
 	if !interactive {
 		return shell.Run(ctx, repl.NewLines(a.in))
 	}
-	t, err := repl.NewTerminal(history, shell.Complete, func() int { return a.con.out.width(a.env) })
+	t, err := repl.NewTerminal(history, shell.Complete, shell.Size, a.env["TERM"] != "" && a.env["TERM"] != "dumb")
 	if err != nil {
 		a.sayError(fmt.Errorf("the terminal has no line editing: %w", err))
 		return shell.Run(ctx, repl.NewLines(bufio.NewReader(a.in)))
@@ -248,6 +264,22 @@ func (a *app) historyFile(interactive bool) string {
 		return ""
 	}
 	return filepath.Join(dir, "starpush", "history")
+}
+
+// settingsFile is where :set save keeps what it has changed, "" without a home.
+func (a *app) settingsFile() string {
+	dir := a.xdg("XDG_CONFIG_HOME", ".config")
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "starpush", "settings")
+}
+
+func saveSettings(file, text string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return writeFile(file, []byte(text))
 }
 
 // initPath is where the user's init.spu would be, "" without a home.

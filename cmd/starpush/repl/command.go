@@ -27,7 +27,7 @@ func commandTable() []command {
 		{name: "type", args: "EXPR", doc: "type of an expression; for data, its shape and views", run: (*Shell).typeOf},
 		{name: "ls", args: "[KIND] [PATTERN]", doc: strings.Join(lsKinds, ", "), run: (*Shell).ls},
 		{name: "show", args: "NAME [A..B]", doc: "value of data, or elements A to B of it", run: (*Shell).showData},
-		{name: "where", args: "NAME", doc: "memory nodes that have data: valid, arriving, allocated", run: (*Shell).where},
+		{name: "where", args: "NAME", doc: "where data is: memory nodes, views, tasks that have not ended", run: (*Shell).where},
 		{name: "last", doc: "the last value again, complete", run: (*Shell).last},
 		{name: "plan", args: "STATEMENT", doc: "what it would insert; runs nothing", statement: true, run: (*Shell).plan},
 		{name: "graph", args: "[NAME] [--tasks] [> FILE]", doc: "tasks so far, or those that use NAME; FILE as .svg, .dot, .mmd, .json", run: (*Shell).graph},
@@ -38,14 +38,14 @@ func commandTable() []command {
 		{name: "top", doc: "workers, tasks, memories and links as they are now, until a key is pressed", run: (*Shell).top},
 		{name: "jobs", doc: "tasks that have not ended", run: (*Shell).jobs},
 		{name: "cancel", doc: "drop the tasks that have not started", run: (*Shell).cancel},
-		{name: "edit", args: "[N]", doc: "the last entry, or entry N, in $VISUAL or $EDITOR, and run it", run: (*Shell).edit},
-		{name: "history", args: "[TEXT]", doc: "entries of this session that hold TEXT; :!N runs one again", run: (*Shell).history},
+		{name: "edit", args: "[N]", doc: "the last entry, or entry N, in $VISUAL or $EDITOR, and run it; Ctrl-X Ctrl-E: what is typed", run: (*Shell).edit},
+		{name: "history", args: "[TEXT]", doc: "entries of this session that hold TEXT; :!N runs one again, :!! the last", run: (*Shell).history},
 		{name: "load", args: "FILE [-p n=4]", doc: "run a script here", run: (*Shell).load},
 		{name: "save", args: "FILE", doc: "write the statements that ran without error", run: (*Shell).save},
 		{name: "check", args: "FILE", doc: "what is wrong with a script, without running it", run: (*Shell).check},
 		{name: "fmt", doc: "the last statement in canonical layout", run: (*Shell).format},
 		{name: "explain", args: "CODE|task N|blocked|granularity", doc: "a diagnostic such as E0401; a task; what waits; sizes", run: (*Shell).explain},
-		{name: "set", args: "[NAME VALUE]", doc: "how the prompt behaves: timing, autoprint, bell, width", run: (*Shell).set},
+		{name: "set", args: "[NAME VALUE|save]", doc: "how the prompt behaves; alone: what can be set, and as what; `save` keeps it", run: (*Shell).set},
 		{name: "reset", args: "[handles]", doc: "forget all names, or the data only", run: (*Shell).reset},
 		{name: "quit", args: "[STATUS]", doc: "leave; so does Ctrl-D", run: (*Shell).quit},
 	}
@@ -110,7 +110,7 @@ func (s *Shell) usage(name string) {
 	s.complain("usage: :%s", strings.TrimSpace(c.name+" "+c.args))
 }
 
-func (s *Shell) help(_ context.Context, topic string) {
+func (s *Shell) help(ctx context.Context, topic string) {
 	if topic != "" {
 		text, ok := topics[strings.TrimSuffix(topic, "s")]
 		if !ok {
@@ -118,36 +118,20 @@ func (s *Shell) help(_ context.Context, topic string) {
 		}
 		if !ok {
 			if c, _ := findCommand(strings.TrimPrefix(topic, ":")); c != nil {
-				fmt.Fprintf(s.Out, "%s\n    %s\n", strings.TrimSpace(":"+c.name+" "+c.args), c.doc)
+				fmt.Fprintf(s.Out, "%s\n%s\n", strings.TrimSpace(":"+c.name+" "+c.args), Fold("    "+c.doc, s.columns()))
 				return
 			}
 			s.complain("no topic `%s`; topics: %s", topic, strings.Join(topicNames(), ", "))
 			return
 		}
-		fmt.Fprint(s.Out, text())
+		s.page(ctx, text(s.columns()))
 		return
 	}
 	rows := make([][2]string, 0, len(commandTable()))
 	for _, c := range commandTable() {
 		rows = append(rows, [2]string{strings.TrimSpace(":" + c.name + " " + c.args), c.doc})
 	}
-	fmt.Fprintln(s.Out, "Type a statement, an expression, or a command:")
-	fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
-}
-
-// table writes rows of two columns, indented by two.
-func table(rows [][2]string, first func(string) string) string {
-	width := 0
-	for _, r := range rows {
-		width = max(width, len([]rune(r[0])))
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		pad := strings.Repeat(" ", width-len([]rune(r[0])))
-		line := "  " + paint(first, r[0]) + pad + "  " + r[1]
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
+	s.page(ctx, "Type a statement, an expression, or a command:\n"+table(rows, s.columns(), s.Paint.Strong))
 }
 
 func topicNames() []string {

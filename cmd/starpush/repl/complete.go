@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -40,7 +41,10 @@ func (s *Shell) Complete(text string, offset int) (replace int, candidates []Can
 		case "explain":
 			return words1(word, append(explainWords, codeNames()...))
 		case "set":
-			return words1(word, settingNames())
+			if strings.TrimSpace(rest) == word {
+				return words1(word, append(settingNames(), "save"))
+			}
+			return words1(word, settingValues(rest))
 		case "stats":
 			return words1(word, []string{"reset"})
 		case "trace":
@@ -84,6 +88,17 @@ func settingNames() (out []string) {
 		out = append(out, o.name)
 	}
 	return out
+}
+
+// settingValues are the values of the setting that args name.
+func settingValues(args string) []string {
+	name, _, _ := strings.Cut(strings.TrimSpace(args), " ")
+	for _, o := range settings() {
+		if o.name == name {
+			return slices.DeleteFunc(strings.Split(o.values, "|"), func(v string) bool { return v == "N" })
+		}
+	}
+	return nil
 }
 
 func commandNames(prefix string) (int, []Candidate) {

@@ -93,12 +93,12 @@ func (s *Shell) Finish(ctx context.Context) {
 		s.stopTrace(ctx)
 	}
 	st := s.Session.Stats()
-	left := st.Submitted - st.Done - st.Failed - st.Cancelled
-	if s.pending != nil || left == 0 {
+	n := left(st)
+	if s.pending != nil || n == 0 {
 		return
 	}
 	if s.Echo && ctx.Err() == nil {
-		fmt.Fprintf(s.Err, "waiting for %s; Ctrl-C drops them\n", plural(left, "task"))
+		fmt.Fprintf(s.Err, "waiting for %s; Ctrl-C drops them\n", plural(n, "task"))
 	}
 	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) {
 		return lang.Result{}, s.Session.Wait(ctx)
@@ -155,6 +155,7 @@ func (s *Shell) fail(src string, before lang.Stats, err error) {
 	var cancelled *cancelledError
 	switch {
 	case errors.Is(err, errLeftBehind):
+		s.stopped = true
 		if s.leave == nil {
 			text := "no longer waiting: a kernel still runs; what it writes has no valid value until it is written again"
 			if s.Echo {
@@ -163,6 +164,7 @@ func (s *Shell) fail(src string, before lang.Stats, err error) {
 			fmt.Fprintln(s.Err, text)
 		}
 	case errors.As(err, &cancelled):
+		s.stopped = true
 		fmt.Fprintln(s.Err, s.cancelReport(before))
 	default:
 		s.show(src, err)

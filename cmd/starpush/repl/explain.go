@@ -18,7 +18,7 @@ import (
 // explainWords are what :explain takes besides codes.
 var explainWords = []string{"task", "blocked", "granularity"}
 
-func (s *Shell) explain(_ context.Context, args string) {
+func (s *Shell) explain(ctx context.Context, args string) {
 	word, rest, _ := strings.Cut(args, " ")
 	switch rest = strings.TrimSpace(rest); {
 	case args == "":
@@ -27,7 +27,7 @@ func (s *Shell) explain(_ context.Context, args string) {
 		s.explainTask(rest)
 	case word == "blocked" && rest == "":
 		if s.remembers() {
-			s.tell(s.Recent.Blocked(s.Runtime), "no task is left, and the script holds no data")
+			s.blocked()
 		}
 	case word == "granularity" && rest == "":
 		if s.remembers() {
@@ -39,8 +39,28 @@ func (s *Shell) explain(_ context.Context, args string) {
 			s.complain("there is no diagnostic `%s`; codes look like E0401; or: task N, blocked, granularity", args)
 			return
 		}
-		fmt.Fprintln(s.Out, s.markdown(page))
+		s.page(ctx, s.markdown(page))
 	}
+}
+
+// blocked is ":explain blocked".
+func (s *Shell) blocked() {
+	text := s.Recent.Blocked(s.Runtime)
+	known, _ := s.Recent.Left()
+	if n := left(s.Session.Stats()) - int64(known); n > 0 {
+		s.tell(text, "")
+		fmt.Fprintf(s.Out, "%s left that came too fast to be remembered; `:set explain all` makes the session remember each\n", areTasks(n))
+		return
+	}
+	s.tell(text, "no task is left, and the script holds no data")
+}
+
+// areTasks writes "1 task is", "2 tasks are".
+func areTasks(n int64) string {
+	if n == 1 {
+		return "1 task is"
+	}
+	return plural(n, "task") + " are"
 }
 
 // explainTask is ":explain task 3".
@@ -64,7 +84,7 @@ func (s *Shell) remembers() bool {
 	switch {
 	case s.Recent == nil || s.Runtime == nil:
 		s.complain("this session remembers nothing of its tasks")
-	case s.forgets:
+	case s.memory == "off":
 		s.complain("`:set explain on` makes the session remember its tasks")
 	default:
 		return true
@@ -73,7 +93,7 @@ func (s *Shell) remembers() bool {
 }
 
 func (s *Shell) tell(text, otherwise string) {
-	if text == "" {
+	if text == "" && otherwise != "" {
 		text = otherwise + "\n"
 	}
 	io.WriteString(s.Out, text)
@@ -81,21 +101,8 @@ func (s *Shell) tell(text, otherwise string) {
 
 // listener is who listens to tasks besides l.
 func (s *Shell) listener(l engine.Listener) engine.Listener {
-	if s.Recent == nil || s.forgets {
+	if s.Recent == nil || s.memory == "off" {
 		return l
 	}
 	return trace.Both(s.Recent, l)
-}
-
-// setExplain switches what :explain goes by.
-func (s *Shell) setExplain(v string) bool {
-	if v != "on" && v != "off" || s.Listen == nil || s.Recent == nil || s.tracing != nil {
-		return false
-	}
-	was := s.forgets
-	s.forgets = v == "off"
-	if !s.listen(context.Background(), nil) {
-		s.forgets = was
-	}
-	return true
 }

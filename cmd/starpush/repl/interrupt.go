@@ -31,3 +31,7 @@ func (p *presses) next() int {
 // ErrInterrupted is what a LineReader returns when Ctrl-C cleared the line, and
 // the cause of the context of a statement that Ctrl-C cancelled.
 var ErrInterrupted = errors.New("interrupted")
+
+// ErrEdit is what a LineReader returns, with the line so far, when Ctrl-X Ctrl-E asked
+// for an editor.
+var ErrEdit = errors.New("edit")

@@ -5,6 +5,7 @@ package repl
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"path"
 	"slices"
@@ -28,7 +29,7 @@ type Machine interface {
 var lsKinds = []string{"handles", "codelets", "funcs", "params", "values", "modules", "all", "workers", "nodes", "tasks"}
 
 // ls lists names: ":ls", ":ls codelets", ":ls x*", ":ls all gem".
-func (s *Shell) ls(_ context.Context, args string) {
+func (s *Shell) ls(ctx context.Context, args string) {
 	kind, pattern := "handles", ""
 	words := strings.Fields(args)
 	if len(words) > 0 && slices.Contains(lsKinds, words[0]) {
@@ -55,7 +56,7 @@ func (s *Shell) ls(_ context.Context, args string) {
 		}
 		return
 	case "tasks":
-		fmt.Fprint(s.Out, s.Machine.Stats())
+		s.lsTasks(pattern)
 		return
 	}
 	for _, n := range s.Session.Names() {
@@ -74,7 +75,7 @@ func (s *Shell) ls(_ context.Context, args string) {
 		s.complain("no %s", what)
 		return
 	}
-	fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
+	s.page(ctx, table(rows, s.columns(), s.Paint.Strong))
 }
 
 // matches reports whether name fits a pattern: with * and ? as in a shell, else
@@ -88,7 +89,7 @@ func matches(pattern, name string) bool {
 }
 
 // showData writes a value, or a stretch of it: ":show x", ":show x 10..20", ":show x[10..20]".
-func (s *Shell) showData(_ context.Context, args string) {
+func (s *Shell) showData(ctx context.Context, args string) {
 	name, span := args, ""
 	if i := strings.IndexAny(args, " ["); i >= 0 {
 		name, span = args[:i], strings.TrimSuffix(strings.Trim(args[i:], " ["), "]")
@@ -110,7 +111,7 @@ func (s *Shell) showData(_ context.Context, args string) {
 		s.show(args, err)
 		return
 	}
-	fmt.Fprintln(s.Out, strings.TrimSuffix(text, "\n"))
+	s.page(ctx, text)
 }
 
 // where says which memory nodes have a datum: ":where x".
@@ -146,7 +147,13 @@ func (s *Shell) where(_ context.Context, name string) {
 		}
 		rows = append(rows, [2]string{node, text + ", " + accel.Bytes(n.Allocated) + " allocated"})
 	}
-	fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
+	fmt.Fprint(s.Out, table(rows, s.columns(), s.Paint.Strong))
+	for _, n := range s.Session.Names() {
+		if _, views, ok := strings.Cut(n.Detail, "views: "); ok && n.Name == name {
+			fmt.Fprintln(s.Out, Fold("  views: "+views, s.columns()))
+		}
+	}
+	io.WriteString(s.Out, s.pendingOn(name))
 }
 
 // bounds reads "A..B", "A..=B", "A"; "" is everything: -1, -1.
@@ -174,17 +181,17 @@ func bounds(span string) (lo, hi int, ok bool) {
 }
 
 // doc writes what is known of a name.
-func (s *Shell) doc(_ context.Context, name string) {
+func (s *Shell) doc(ctx context.Context, name string) {
 	if name == "" {
 		s.usage("doc")
 		return
 	}
 	if text, ok := s.Session.Doc(name); ok {
-		fmt.Fprintln(s.Out, s.markdown(text))
+		s.page(ctx, s.markdown(text)+s.timings(name))
 		return
 	}
 	if page, ok := lang.Explain(strings.ToUpper(name)); ok {
-		fmt.Fprintln(s.Out, s.markdown(page))
+		s.page(ctx, s.markdown(page))
 		return
 	}
 	if topic := TopicOf(name); topic != "" {
@@ -194,25 +201,45 @@ func (s *Shell) doc(_ context.Context, name string) {
 	s.complain("`%s` is not defined", name)
 }
 
-// markdown is Plain in the colours of the prompt.
-func (s *Shell) markdown(text string) string { return Plain(text, s.Paint.Strong) }
+// markdown is Plain for the terminal, in the colours of the prompt.
+func (s *Shell) markdown(text string) string { return Plain(text, s.columns(), s.Paint.Strong) }
 
-// Plain prepares a page in markdown for the terminal: fences go, what stands between
-// them is indented and strong.
-func Plain(text string, strong func(string) string) string {
+// Plain prepares a page in markdown for a terminal that is width columns wide (0: any
+// width): paragraphs are broken anew, fences go, what stands between them is indented
+// and strong.
+func Plain(text string, width int, strong func(string) string) string {
 	var b strings.Builder
-	code := false
+	code, paragraph := false, ""
+	flush := func() {
+		if paragraph != "" {
+			b.WriteString(Fold(paragraph, width) + "\n")
+		}
+		paragraph = ""
+	}
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "```"):
+			flush()
 			code = !code
-			continue
-		case code && line != "":
-			line = "  " + paint(strong, line)
+		case code:
+			for _, l := range strings.Split(Fold("  "+line, width), "\n") {
+				indent := len(l) - len(strings.TrimLeft(l, " "))
+				if l = l[indent:]; l != "" {
+					l = strings.Repeat(" ", indent) + paint(strong, l)
+				}
+				b.WriteString(l + "\n")
+			}
+		case width > 0 && paragraph != "" && !strings.HasPrefix(paragraph, "#") && line != "" && !strings.ContainsRune(" -*#|=>0123456789", rune(line[0])):
+			paragraph += " " + line
+		default:
+			flush()
+			if paragraph = line; line == "" {
+				b.WriteString("\n")
+			}
 		}
-		b.WriteString(line + "\n")
 	}
+	flush()
 	return strings.TrimRight(b.String(), "\n")
 }
 
@@ -241,7 +268,7 @@ func (s *Shell) typeOf(_ context.Context, expr string) {
 }
 
 // last writes the last value once more, without elision.
-func (s *Shell) last(context.Context, string) {
+func (s *Shell) last(ctx context.Context, _ string) {
 	if s.settle() != nil {
 		return
 	}
@@ -254,7 +281,7 @@ func (s *Shell) last(context.Context, string) {
 		s.show("_", err)
 		return
 	}
-	fmt.Fprintln(s.Out, strings.TrimSuffix(text, "\n"))
+	s.page(ctx, Fold(text, s.columns()))
 }
 
 // groupOf is the word of :ls that lists a name.

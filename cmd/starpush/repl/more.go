@@ -124,6 +124,7 @@ func (s *Shell) Load(ctx context.Context, file string, params []string) bool {
 		s.complain("%s", fileError(file, err))
 		return false
 	}
+	s.attend()
 	var opts []lang.Option
 	if len(params) > 0 {
 		if s.Params == nil {

@@ -106,6 +106,8 @@ func (s *Shell) graph(ctx context.Context, args string) {
 		return
 	}
 	if err := s.WriteFile(file, b.Bytes()); err != nil {
-		s.complain("%v", err)
+		s.complain("%s", fileError(file, err))
+		return
 	}
+	fmt.Fprintf(s.Out, "%s written to %s\n", plural(int64(len(g.Tasks)), "task"), file)
 }

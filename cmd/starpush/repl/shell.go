@@ -26,7 +26,8 @@ const (
 type LineReader interface {
 	// ReadLine shows prompt and returns a line without its newline. A line that
 	// ends with one asks for more lines in any case. The error is io.EOF at the
-	// end of input and ErrInterrupted when Ctrl-C cleared the line.
+	// end of input, ErrInterrupted when Ctrl-C cleared the line, and ErrEdit, with the
+	// line, when the entry is wanted in an editor.
 	ReadLine(prompt string) (string, error)
 }
 
@@ -49,10 +50,21 @@ type Config struct {
 	// Check compiles a script for :check.
 	Check func(ctx context.Context, name string, src []byte) lang.Diagnostics
 	// Recent listens to the tasks of Runtime, for :explain; nil: nobody does.
-	Recent  *trace.Recent
-	Runtime *engine.Runtime
+	Recent *trace.Recent
+	// Deterministic says that the session began so.
+	Deterministic bool
+	Runtime       *engine.Runtime
 	// Listen changes who listens to tasks, for :trace; nil forbids it.
 	Listen func(engine.Listener) error
+	// Size is how many columns and rows the terminal has; nil, or 0: nobody knows.
+	Size func() (columns, rows int)
+	// Page shows a text that is longer than the screen; nil: it is written as others are.
+	Page func(ctx context.Context, text string) error
+	// Color switches colours: "auto", "on", "off". Nil: there are none.
+	Color func(mode string)
+	// SaveSettings keeps the text of settings for later sessions, and says where; nil
+	// forbids it. [Shell.Configure] reads it again.
+	SaveSettings func(text string) (file string, err error)
 	// Edit lets the person change a text in an editor; nil: there is none.
 	Edit func(ctx context.Context, text string) (string, error)
 	// Top shows live what goes on until a key is pressed; nil: :top shows one picture.
@@ -91,7 +103,11 @@ type Shell struct {
 	now     func() time.Time
 	busy    atomic.Bool // a statement runs
 	tracing *tracing    // :trace start
-	forgets bool        // :set explain off
+	stopped bool        // Ctrl-C ended the entry
+	elide   int         // :set elide, 0: as print does
+	colors  string      // :set color
+	fixed   bool        // :set deterministic
+	memory  string      // :set explain
 }
 
 // New makes a Shell.
@@ -102,7 +118,7 @@ func New(c Config) *Shell {
 	if c.Style == nil {
 		c.Style = func() lang.Style { return lang.Style{} }
 	}
-	s := &Shell{Config: c, presses: presses{now: time.Now}, now: time.Now}
+	s := &Shell{Config: c, presses: presses{now: time.Now}, now: time.Now, colors: "auto", memory: "on", fixed: c.Deterministic}
 	s.Style = func() lang.Style {
 		st := c.Style()
 		if s.width > 0 {
@@ -125,6 +141,10 @@ func (s *Shell) Run(ctx context.Context, r LineReader) int {
 				s.leaveIfPressedAgain()
 			}
 			continue
+		case errors.Is(err, ErrEdit):
+			s.attend()
+			s.editText(ctx, entry)
+			continue
 		case err != nil && strings.TrimSpace(entry) == "":
 			if !errors.Is(err, io.EOF) {
 				fmt.Fprintf(s.Err, "starpush: reading the terminal: %v\n", err)
@@ -133,6 +153,10 @@ func (s *Shell) Run(ctx context.Context, r LineReader) int {
 			return s.status()
 		}
 		s.Entry(ctx, entry)
+		if d, ok := r.(interface{ DropInput() }); ok && s.stopped {
+			d.DropInput() // what was pasted behind it goes, too
+		}
+		s.stopped = false
 	}
 	return s.status()
 }
@@ -194,6 +218,7 @@ func (s *Shell) Entry(ctx context.Context, entry string) {
 	if strings.TrimSpace(entry) == "" {
 		return
 	}
+	s.attend()
 	name, rest, isCommand := splitCommand(entry)
 	if strings.HasPrefix(name, "!") { // the entry it names is what the history gets
 		s.again(ctx, name, rest)
@@ -207,6 +232,17 @@ func (s *Shell) Entry(ctx context.Context, entry string) {
 		s.command(ctx, "doc", doc)
 	default:
 		s.statement(ctx, entry)
+	}
+}
+
+// attend makes the memory of tasks listen again, which stops when they come too fast.
+func (s *Shell) attend() {
+	switch {
+	case s.Recent == nil:
+	case s.memory == "on":
+		s.Recent.Attend(s.Runtime)
+	default:
+		s.Recent.Attend(nil)
 	}
 }
 
@@ -263,12 +299,29 @@ func (s *Shell) outcome(ctx context.Context, src string, run func(context.Contex
 		fmt.Fprint(s.Err, "\a")
 	}
 	if res.Value != "" && !s.silent {
-		fmt.Fprintln(s.Out, strings.TrimSuffix(res.Value, "\n"))
+		s.page(ctx, res.Value)
 	}
+	s.unwritten(res.Unwritten)
 	if s.timing {
 		fmt.Fprintln(s.Out, paint(s.Paint.Faint, duration(took)))
 	}
 	return true
+}
+
+// unwritten says what "?" stands for, where it was shown.
+func (s *Shell) unwritten(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	for i, n := range names {
+		names[i] = "`" + n + "`"
+	}
+	what := strings.Join(names, ", ")
+	if len(names) > 3 {
+		what = strings.Join(names[:3], ", ") + " and others"
+	}
+	text := "note: nothing has written " + what + " where ? stands; a task that writes it (W) gives it a value, or `fill =` where it is registered"
+	fmt.Fprintln(s.Out, paint(s.Paint.Faint, Fold(text, s.columns())))
 }
 
 // plural writes "1 task", "16 tasks".

@@ -4,9 +4,7 @@ package repl
 // history walk, completion list and Alt-Enter.
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -32,9 +30,10 @@ type Candidate struct {
 type Terminal struct {
 	rl       *readline.Instance
 	in       *readline.CancelableStdin
+	keys     *input
 	history  *History
 	complete Completer
-	width    func() int
+	size     func() (columns, rows int)
 
 	mu struct {
 		sync.Mutex
@@ -43,18 +42,19 @@ type Terminal struct {
 		list   []string // history while the user walks in it
 		at     int      // place in list; len(list) is the line being typed
 		prefix string   // what stood in the line when the walk began
+		tabs   int      // Tab presses in a row that had nothing to add
+		edit   bool     // Ctrl-X Ctrl-E
 	}
-	loaded int // entries of the history that Ctrl-R knows
+	marked bool // the terminal knows marks around what is pasted
+	loaded int  // entries of the history that Ctrl-R knows
 }
 
-// keyMore is what the input turns Alt-Enter into; it is in the private use area,
-// so no keyboard types it.
-const keyMore = '\ue00d'
-
-// NewTerminal opens the line editor on the process's terminal.
-func NewTerminal(h *History, complete Completer, width func() int) (*Terminal, error) {
-	t := &Terminal{history: h, complete: complete, width: width}
-	t.in = readline.NewCancelableStdin(&altEnter{r: os.Stdin})
+// NewTerminal opens the line editor on the process's terminal; marks: it may be asked to
+// put marks around what is pasted, as a terminal that is not dumb.
+func NewTerminal(h *History, complete Completer, size func() (columns, rows int), marks bool) (*Terminal, error) {
+	t := &Terminal{history: h, complete: complete, size: size, marked: marks}
+	t.keys = &input{r: os.Stdin}
+	t.in = readline.NewCancelableStdin(t.keys)
 	cfg := &readline.Config{
 		Stdin:                  t.in,
 		HistoryLimit:           HistoryLimit + 1,
@@ -84,12 +84,14 @@ func (t *Terminal) ReadLine(prompt string) (string, error) {
 	if first {
 		t.mu.before = ""
 	}
-	t.mu.more = false
+	t.mu.more, t.mu.edit, t.mu.tabs = false, false, 0
 	t.mu.list = nil
 	t.mu.Unlock()
 
 	t.rl.SetPrompt(prompt)
+	t.marks(pasteOn)
 	line, err := t.rl.Readline()
+	t.marks(pasteOff)
 	switch {
 	case errors.Is(err, readline.ErrInterrupt):
 		return "", ErrInterrupted
@@ -99,10 +101,20 @@ func (t *Terminal) ReadLine(prompt string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.before += line + "\n"
+	if t.mu.edit {
+		return line, ErrEdit
+	}
 	if t.mu.more {
 		line += "\n"
 	}
 	return line, nil
+}
+
+// marks writes what asks for marks or ends that.
+func (t *Terminal) marks(ask string) {
+	if t.marked {
+		io.WriteString(t.rl.Config.Stdout, ask)
+	}
 }
 
 // teachSearch gives readline's Ctrl-R the history as it is now. It starts
@@ -121,11 +133,18 @@ func (t *Terminal) teachSearch() {
 
 // filterKey sees every key first.
 func (t *Terminal) filterKey(r rune) (rune, bool) {
-	if r == keyMore {
-		t.mu.Lock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch r {
+	case keyMore:
 		t.mu.more = true
-		t.mu.Unlock()
-		return readline.CharEnter, true
+		return readline.CharBell, true // nothing: an Enter comes behind it. false would go on reading then
+	case keyEdit:
+		t.mu.edit = true
+		return readline.CharBell, true
+	}
+	if r != readline.CharTab {
+		t.mu.tabs = 0
 	}
 	return r, true
 }
@@ -171,6 +190,9 @@ func (t *Terminal) current() string {
 	return t.mu.prefix
 }
 
+// DropInput forgets what was pasted and has not been read: Ctrl-C means that, too.
+func (t *Terminal) DropInput() { t.keys.drop() }
+
 // Close gives the terminal back. No ReadLine may be in flight.
 func (t *Terminal) Close() error {
 	t.in.Close() // unblocks readline's reader, so that its Close does not wait for a key
@@ -185,8 +207,10 @@ func (t *Terminal) Close() error {
 }
 
 // completion is the readline side of a Completer. It extends the word as far as
-// all candidates agree and otherwise lists them with types and documentation;
-// readline never sees more than one, because its own list has neither.
+// all candidates agree. Where that adds nothing, the first Tab lists their names side by
+// side, the second one with types and documentation; of a name that is complete and the
+// only one Tab says what it is. readline never sees more than one candidate, because its
+// own list has neither.
 type completion struct{ t *Terminal }
 
 // Do implements readline.AutoCompleter.
@@ -196,9 +220,8 @@ func (c completion) Do(line []rune, pos int) ([][]rune, int) {
 		return [][]rune{[]rune("    ")}, 0 // indentation, also in pasted text
 	}
 	c.t.mu.Lock()
-	before := c.t.mu.before
-	c.t.mu.Unlock()
-	text := before + head
+	defer c.t.mu.Unlock()
+	text := c.t.mu.before + head
 	replace, candidates := c.t.complete(text+string(line[pos:]), len(text))
 	if len(candidates) == 0 || replace > len(text) {
 		return nil, 0
@@ -209,11 +232,25 @@ func (c completion) Do(line []rune, pos int) ([][]rune, int) {
 		common = commonPrefix(common, k.Text)
 	}
 	if ext, ok := strings.CutPrefix(common, word); ok && ext != "" {
+		c.t.mu.tabs = 0
+		if len(candidates) == 1 && strings.HasPrefix(candidates[0].Detail, "(") { // what to write next
+			width, _ := c.t.size()
+			io.WriteString(c.t.rl.Stdout(), described(candidates, width, 1))
+		}
 		return [][]rune{[]rune(ext)}, len([]rune(word))
 	}
-	if len(candidates) > 1 {
-		io.WriteString(c.t.rl.Stdout(), listing(candidates, c.t.width()))
+	c.t.mu.tabs++
+	width, height := c.t.size()
+	list := ""
+	switch {
+	case len(candidates) == 1:
+		list = described(candidates, width, 1)
+	case c.t.mu.tabs == 1:
+		list = namesInColumns(candidates, width, height)
+	default:
+		list = described(candidates, width, max(4, height-3))
 	}
+	io.WriteString(c.t.rl.Stdout(), list)
 	return nil, 0
 }
 
@@ -224,67 +261,4 @@ func commonPrefix(a, b string) string {
 		n++
 	}
 	return string(ra[:n])
-}
-
-// listing shows candidates, one to a line with what is known of them, or side by
-// side when there are too many for that.
-func listing(candidates []Candidate, width int) string {
-	const oneToALine = 24
-	if width <= 0 {
-		width = 80
-	}
-	widest := 0
-	for _, c := range candidates {
-		widest = max(widest, len([]rune(c.Text)))
-	}
-	var b strings.Builder
-	if len(candidates) > oneToALine {
-		columns := max(1, width/(widest+2))
-		for i, c := range candidates {
-			fmt.Fprintf(&b, "%-*s", widest+2, c.Text)
-			if i%columns == columns-1 || i == len(candidates)-1 {
-				b.WriteByte('\n')
-			}
-		}
-		return b.String()
-	}
-	for _, c := range candidates {
-		line := fmt.Sprintf("  %-*s  %s", widest, c.Text, strings.TrimSpace(c.Detail+"  "+c.Doc))
-		b.WriteString(cut(strings.TrimRight(line, " "), width-1) + "\n")
-	}
-	return b.String()
-}
-
-// cut shortens a line to width columns.
-func cut(s string, width int) string {
-	r := []rune(s)
-	if width < 1 || len(r) <= width {
-		return s
-	}
-	return string(r[:width-1]) + "…"
-}
-
-// altEnter turns the bytes that Alt-Enter sends (escape, return) into keyMore.
-type altEnter struct {
-	r    io.Reader
-	rest []byte
-}
-
-var (
-	altReturn = []byte("\x1b\r")
-	altFeed   = []byte("\x1b\n")
-	moreBytes = []byte(string(keyMore))
-)
-
-func (a *altEnter) Read(p []byte) (int, error) {
-	if len(a.rest) == 0 {
-		n, err := a.r.Read(p) // an error with bytes comes again on its own
-		if n == 0 || !bytes.Contains(p[:n], altReturn) && !bytes.Contains(p[:n], altFeed) {
-			return n, err
-		}
-		a.rest = bytes.ReplaceAll(bytes.ReplaceAll(p[:n], altReturn, moreBytes), altFeed, moreBytes)
-	}
-	n := copy(p, a.rest)
-	a.rest = a.rest[n:]
-	return n, nil
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/chzyer/readline"
 )
@@ -59,7 +58,7 @@ func TestHistoryWalkByPrefix(t *testing.T) {
 
 func TestCompletionExtendsThenStops(t *testing.T) {
 	term := walker()
-	term.width = func() int { return 80 }
+	term.size = func() (int, int) { return 80, 24 }
 	term.complete = func(text string, offset int) (int, []Candidate) {
 		if text[:offset] == "insert blas.sc" {
 			return 2, []Candidate{{Text: "scal"}}
@@ -79,42 +78,92 @@ func TestCompletionExtendsThenStops(t *testing.T) {
 	}
 }
 
-func TestListing(t *testing.T) {
-	got := listing([]Candidate{
-		{Text: "gemm", Detail: "codelet", Doc: "C := alpha*op(A)*op(B) + beta*C"},
+func TestCandidateLists(t *testing.T) {
+	three := []Candidate{
+		{Text: "gemm", Detail: "(A: R M)", Doc: "C := alpha*op(A)*op(B) + beta*C"},
 		{Text: "gemv"},
 		{Text: "getrf_nopiv", Doc: strings.Repeat("long ", 20)},
-	}, 40)
-	want := "  gemm         codelet  C := alpha*op(…\n  gemv\n  getrf_nopiv  long long long long lon…\n"
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	var many []Candidate
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
 		many = append(many, Candidate{Text: strings.Repeat(string(c), 3)})
 	}
-	got = listing(many, 22)
-	if !strings.HasPrefix(got, "aaa  bbb  ccc  ddd  \neee  ") || strings.Count(got, "\n") != 7 {
-		t.Errorf("got\n%s", got)
+	for _, tt := range []struct{ name, got, want string }{
+		{"described", described(three, 40, 9), "  gemm         (A: R M)  C := alpha*op…\n  gemv\n  getrf_nopiv  long long long long lon…\n"},
+		{"one", described(three[:1], 80, 9), "  gemm(A: R M)  C := alpha*op(A)*op(B) + beta*C\n"},
+		{"described, cut", described(three, 40, 2), "  gemm(A: R M)  C := alpha*op(A)*op(B)…\n  … and 2 more; more letters make it fewer\n"},
+		{"names", namesInColumns(three, 40, 24), "gemm         gemv         getrf_nopiv\n"},
+		{"names, down first", namesInColumns(many[:7], 22, 24), "aaa  ccc  eee  ggg\nbbb  ddd  fff\n"},
+		{"names, cut", namesInColumns(many, 22, 8), "aaa  ddd  ggg  jjj\nbbb  eee  hhh  kkk\nccc  fff  iii  lll\n… and 14 more\n"},
+		{"wide names", namesInColumns([]Candidate{{Text: "数数"}, {Text: "ab"}}, 40, 24), "数数  ab\n"},
+		{"cut in a wide one", cutTo("a数数数", 5), "a数…"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: got\n%swant\n%s", tt.name, tt.got, tt.want)
+		}
 	}
 }
 
-func TestAltEnter(t *testing.T) {
-	in := "a\x1b\rb\x1b\nc\x1b[A"
-	want := "a" + string(keyMore) + "b" + string(keyMore) + "c\x1b[A"
-	got, err := io.ReadAll(&altEnter{r: strings.NewReader(in)})
-	if err != nil || string(got) != want {
-		t.Errorf("got %q, %v; want %q", got, err, want)
+func TestInput(t *testing.T) {
+	more := string(keyMore) + "\r"
+	for _, tt := range []struct{ name, in, want string }{
+		{"Alt-Enter", "a\x1b\rb\x1b\nc\x1b[A", "a" + more + "b" + more + "c\x1b[A"},
+		{"a paste", "\x1b[200~for {\r\n\tx\n}\r\x1b[201~y\tz", "for {\r    x\r}\ry\tz"},
+		{"keys in a paste", "\x1b[200~a\x01\x04\x7fb数\x1b[201~", "ab数"},
+		{"a paste without end", "\x1b[200~abc", "abc"},
+		{"Ctrl-C in one", "\x1b[200~abc\x03d", "\x03d"},
+		{"no mark", "\x1b[20", "\x1b[20"},
+		{"two pastes", "\x1b[200~a\x1b[201~\x1b[200~b\x1b[201~", "ab"},
+		{"the chord", "a\x18\x05b", "a" + string(keyEdit) + "\rb"},
+		{"half a chord", "a\x18b\x05", "ab\x05"},
+		{"another key", "\x1b[2~x", "\x1b[2~x"},
+	} {
+		got, err := io.ReadAll(&input{r: strings.NewReader(tt.in)})
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: got %q, %v; want %q", tt.name, got, err, tt.want)
+		}
+		// Terminals send keys in one piece; marks may come in two, and pastes in any.
+		for cut := range len(tt.in) {
+			if cut > 0 && (strings.HasSuffix(tt.in[:cut], "\x1b") || strings.HasSuffix(tt.in[:cut], "\x1b[")) && !strings.Contains(tt.in[:cut-1], "200~") || strings.HasSuffix(tt.in[:cut], "201~\x1b") || strings.HasSuffix(tt.in[:cut], "201~\x1b[") {
+				continue
+			}
+			got, err := io.ReadAll(&input{r: io.MultiReader(strings.NewReader(tt.in[:cut]), strings.NewReader(tt.in[cut:]))})
+			if err != nil || string(got) != tt.want {
+				t.Errorf("%s, in two at %d: got %q, %v; want %q", tt.name, cut, got, err, tt.want)
+			}
+		}
 	}
-	// Split anywhere but inside the sequence, which terminals send in one piece.
-	if err := iotest.TestReader(&altEnter{r: strings.NewReader(in)}, []byte(want)); err != nil {
-		t.Error(err)
-	}
-	small := &altEnter{r: bytes.NewReader([]byte("\x1b\r"))}
+	small := &input{r: bytes.NewReader([]byte("\x1b\r"))}
 	buf := make([]byte, 2)
 	n, _ := small.Read(buf)
-	m, _ := small.Read(buf[:1])
-	if n != 2 || m != 1 {
+	m, _ := small.Read(buf)
+	if n != 2 || m != 2 {
 		t.Errorf("a key longer than the buffer came as %d and %d bytes", n, m)
+	}
+}
+
+// What was pasted behind an entry that Ctrl-C ended is not run.
+func TestInputDrops(t *testing.T) {
+	in := &input{r: strings.NewReader("\x1b[200~one\rtwo\rthree\r\x1b[201~")}
+	buf := make([]byte, 100)
+	n, err := in.Read(buf)
+	if string(buf[:n]) != "one\r" || err != nil {
+		t.Fatalf("got %q, %v", buf[:n], err)
+	}
+	in.drop()
+	if n, err := in.Read(buf); n != 0 || err != io.EOF {
+		t.Errorf("got %q, %v", buf[:n], err)
+	}
+}
+
+func TestKeysThatEndLines(t *testing.T) {
+	term := walker()
+	for _, k := range "ab" + string(keyMore) + string(keyEdit) {
+		if r, ok := term.filterKey(k); !ok || r != k && r != readline.CharBell {
+			t.Errorf("%q: %q, %v", k, r, ok)
+		}
+	}
+	if !term.mu.more || !term.mu.edit {
+		t.Errorf("more %v, edit %v", term.mu.more, term.mu.edit)
 	}
 }

@@ -28,8 +28,8 @@ func (s *Shell) jobs(_ context.Context, args string) {
 		}
 	}
 	st := s.Session.Stats()
-	left := st.Submitted - st.Done - st.Failed - st.Cancelled
-	if left == 0 {
+	n := left(st)
+	if n == 0 {
 		fmt.Fprintln(s.Out, "no task is left")
 		return
 	}
@@ -46,7 +46,7 @@ func (s *Shell) jobs(_ context.Context, args string) {
 			names[i] = fmt.Sprintf("%s ×%d", name, running[name])
 		}
 	}
-	text := plural(left, "task") + " left"
+	text := plural(n, "task") + " left"
 	if len(names) > 0 {
 		text += ", running: " + strings.Join(names, ", ")
 	}
@@ -63,7 +63,7 @@ func (s *Shell) cancel(ctx context.Context, args string) {
 		return
 	}
 	before := s.Session.Stats()
-	if before.Submitted == before.Done+before.Failed+before.Cancelled {
+	if left(before) == 0 {
 		fmt.Fprintln(s.Out, "no task is left")
 		return
 	}
@@ -130,6 +130,15 @@ func (s *Shell) edit(ctx context.Context, args string) {
 	if n > 0 {
 		text = s.entries[n-1]
 	}
+	s.editText(ctx, text)
+}
+
+// editText opens text in the editor and runs what comes back.
+func (s *Shell) editText(ctx context.Context, text string) {
+	if s.Edit == nil {
+		s.complain("there is no editor here: it needs a terminal")
+		return
+	}
 	edited, err := s.Edit(ctx, text+"\n")
 	if err != nil {
 		s.complain("%v", err)
@@ -146,83 +155,4 @@ func (s *Shell) edit(ctx context.Context, args string) {
 		fmt.Fprintln(s.Out, paint(s.Paint.Faint, edited))
 		s.Entry(ctx, edited)
 	}
-}
-
-// A setting is something that :set changes.
-type setting struct {
-	name, values, doc string
-	get               func(*Shell) string
-	set               func(*Shell, string) bool // false: no such value
-}
-
-// settings lists them. A function and not a variable, because one of them listens.
-func settings() []setting {
-	return []setting{
-		{"timing", "on|off", "time of every statement", func(s *Shell) string { return onOff(s.timing) },
-			func(s *Shell, v string) bool { return setOnOff(&s.timing, v) }},
-		{"autoprint", "on|off", "an expression shows its value", func(s *Shell) string { return onOff(!s.silent) },
-			func(s *Shell, v string) bool {
-				on := !s.silent
-				ok := setOnOff(&on, v)
-				s.silent = !on
-				return ok
-			}},
-		{"bell", "on|off", "rings when a statement took 5 s or more", func(s *Shell) string { return onOff(s.bell) },
-			func(s *Shell, v string) bool { return setOnOff(&s.bell, v) }},
-		{"width", "auto|N", "columns of messages", func(s *Shell) string {
-			if s.width == 0 {
-				return "auto"
-			}
-			return strconv.Itoa(s.width)
-		}, func(s *Shell, v string) bool {
-			n, err := strconv.Atoi(v)
-			if v == "auto" {
-				n, err = 0, nil
-			}
-			if err != nil || v != "auto" && n < 20 {
-				return false
-			}
-			s.width = n
-			return true
-		}},
-		{"explain", "on|off", "tasks are remembered for :explain", func(s *Shell) string { return onOff(!s.forgets) }, (*Shell).setExplain},
-	}
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
-
-func setOnOff(to *bool, v string) bool {
-	if v != "on" && v != "off" {
-		return false
-	}
-	*to = v == "on"
-	return true
-}
-
-// set shows or changes how the prompt behaves: ":set", ":set bell on".
-func (s *Shell) set(_ context.Context, args string) {
-	words := strings.Fields(args)
-	if len(words) == 0 {
-		var rows [][2]string
-		for _, o := range settings() {
-			rows = append(rows, [2]string{o.name, fmt.Sprintf("%-4s  %s (%s)", o.get(s), o.doc, o.values)})
-		}
-		fmt.Fprint(s.Out, table(rows, s.Paint.Strong))
-		return
-	}
-	for _, o := range settings() {
-		if o.name != words[0] {
-			continue
-		}
-		if len(words) != 2 || !o.set(s, words[1]) {
-			s.complain("usage: :set %s %s", o.name, o.values)
-		}
-		return
-	}
-	s.complain("there is no setting `%s`; `:set` lists them", words[0])
 }

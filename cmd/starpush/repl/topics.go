@@ -9,11 +9,11 @@ import (
 	"github.com/starpush/starpush/lang/check"
 )
 
-var topics = map[string]func() string{
-	"keys":       func() string { return keysTopic },
-	"modes":      func() string { return modesTopic },
-	"statements": func() string { return statementsTopic },
-	"codelets":   func() string { return codeletsTopic },
+var topics = map[string]func(width int) string{
+	"keys":       fixed(keysTopic),
+	"modes":      fixed(modesTopic),
+	"statements": fixed(statementsTopic),
+	"codelets":   fixed(codeletsTopic),
 	"filters":    filtersTopic,
 	"options":    optionsTopic,
 }
@@ -78,18 +78,21 @@ const codeletsTopic = `  codelet axpy(a: T, x: R vector[T], y: RW vector[T]) {
   script imports it: import "std/blas", "std/reduce", "std/random". Tab after blas. lists codelets, :doc blas.gemm shows one.
 `
 
-func filtersTopic() string {
+// fixed is a topic whose lines are written here, broken where a terminal is narrower.
+func fixed(text string) func(int) string { return func(width int) string { return Fold(text, width) } }
+
+func filtersTopic(width int) string {
 	var rows [][2]string
 	for _, f := range check.FilterTable {
 		rows = append(rows, [2]string{f.Syntax, f.Doc})
 	}
-	return table(rows, nil) +
-		"  partition x by f gives x[i]; partition v = x by f then g applies g to every part of f\n" +
-		"  halo = h: the first and the last h elements are a border; p splits what is between, and\n" +
-		"  each part has h more on both sides\n"
+	return table(rows, width, nil) + Fold(
+		"  partition x by f gives x[i]; partition v = x by f then g applies g to every part of f\n"+
+			"  halo = h: the first and the last h elements are a border; p splits what is between, and\n"+
+			"  each part has h more on both sides\n", width)
 }
 
-func optionsTopic() string {
+func optionsTopic(width int) string {
 	var b strings.Builder
 	for _, set := range check.Options {
 		fmt.Fprintf(&b, "%s … with\n", set.On)
@@ -97,7 +100,7 @@ func optionsTopic() string {
 		for _, o := range set.Options {
 			rows = append(rows, [2]string{o.Name, fmt.Sprintf("%s; %v", o.Doc, o.Type)})
 		}
-		b.WriteString(table(rows, nil))
+		b.WriteString(table(rows, width, nil))
 	}
 	return b.String()
 }
@@ -105,11 +108,12 @@ func optionsTopic() string {
 // Topics lists the topics of :help, sorted.
 func Topics() []string { return topicNames() }
 
-// Topic is the text of a topic of :help, which may be named in the singular.
-func Topic(name string) (text string, ok bool) {
+// Topic is the text of a topic of :help, which may be named in the singular, at most
+// width columns wide (0: any width).
+func Topic(name string, width int) (text string, ok bool) {
 	for _, n := range []string{name, name + "s"} {
 		if f := topics[n]; f != nil {
-			return f(), true
+			return f(width), true
 		}
 	}
 	return "", false

@@ -5,6 +5,7 @@ package repl
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/starpush/starpush/engine"
@@ -32,6 +33,7 @@ func (s *Shell) trace(ctx context.Context, args string) {
 		t := &tracing{file, &trace.Recorder{}}
 		if s.listen(ctx, t.rec) {
 			s.tracing = t
+			fmt.Fprintf(s.Out, "recording; `:trace stop` writes %s\n", file)
 		}
 	case word == "stop" && file == "" && s.tracing == nil:
 		s.complain("nothing is being recorded; `:trace start FILE` begins")
@@ -65,11 +67,14 @@ func (s *Shell) stopTrace(ctx context.Context) {
 	}
 	s.tracing = nil
 	var b bytes.Buffer
-	err := trace.WriteChrome(&b, t.rec.Run("session"))
+	run := t.rec.Run("session")
+	err := trace.WriteChrome(&b, run)
 	if err == nil {
 		err = s.WriteFile(t.file, b.Bytes())
 	}
 	if err != nil {
-		s.complain("%v", err)
+		s.complain("%s", fileError(t.file, err))
+		return
 	}
+	fmt.Fprintf(s.Out, "%s written to %s; ui.perfetto.dev shows it\n", plural(int64(len(run.Graph.Tasks)), "task"), t.file)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/stdlib"
 )
@@ -120,12 +122,16 @@ func converse(t *testing.T, lines []string) string {
 	if code != 0 {
 		screen.WriteString("status " + string(rune('0'+code%10)) + "\n")
 	}
-	return screen.String()
+	return taskTimes.ReplaceAllString(screen.String(), "$1 T")
 }
+
+// taskTimes are the times in lists of tasks, which are those of a real clock.
+var taskTimes = regexp.MustCompile(`(?m)^((?:  done|  running|[0-9]+ tasks? done).*) [0-9.]+(?:e[+-][0-9]+)? (?:µs|ms|s)\b`)
 
 func newShell(t *testing.T, screen io.Writer, interrupts chan struct{}) (*Shell, func()) {
 	t.Helper()
-	rt, err := engine.New(engine.Options{Workers: 1}) // so that messages name the same worker each time
+	rec := &trace.Recent{}
+	rt, err := engine.New(engine.Options{Workers: 1, Listener: rec}) // so that messages name the same worker each time
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,9 +157,11 @@ func newShell(t *testing.T, screen io.Writer, interrupts chan struct{}) (*Shell,
 			return nil, nil
 		}))},
 	}))
-	session := comp.NewSession(rt, lang.Stdout(screen))
+	session := comp.NewSession(rt, lang.Stdout(screen), lang.ObserveViews(rec.View))
 	shell := New(Config{
-		Session: session, Machine: fakeMachine{}, Out: screen, Err: screen, Interrupts: interrupts,
+		Recent: rec, Runtime: rt, Listen: rt.Listen,
+		SaveSettings: func(text string) (string, error) { return "settings", os.WriteFile("settings", []byte(text), 0o644) },
+		Session:      session, Machine: fakeMachine{}, Out: screen, Err: screen, Interrupts: interrupts,
 		ReadFile:  os.ReadFile,
 		WriteFile: func(name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
 		Check: func(ctx context.Context, name string, src []byte) lang.Diagnostics {

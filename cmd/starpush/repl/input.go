@@ -1,0 +1,137 @@
+package repl
+
+// What a terminal sends, before the line editor sees it.
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// keyMore and keyEdit are what Alt-Enter and Ctrl-X Ctrl-E become, with an Enter behind
+// them, at which the line editor stops to read. They are in the private use area, so no
+// keyboard types them.
+const (
+	keyMore = '\ue00d'
+	keyEdit = '\ue00e'
+)
+
+// Terminals that know of it put what is pasted between marks, once they are asked to.
+const (
+	pasteOn  = "\x1b[?2004h"
+	pasteOff = "\x1b[?2004l"
+)
+
+var (
+	altReturn  = []byte("\x1b\r")
+	altFeed    = []byte("\x1b\n")
+	ctrlXE     = []byte("\x18\x05")
+	moreBytes  = []byte(string(keyMore) + "\r")
+	editBytes  = []byte(string(keyEdit) + "\r")
+	pasteBegin = []byte("\x1b[200~")
+	pasteEnd   = []byte("\x1b[201~")
+	tabSpaces  = []byte("    ")
+)
+
+// input turns the bytes that Alt-Enter sends (escape, return) into keyMore, Ctrl-X Ctrl-E into keyEdit, and what is
+// pasted into what could have been typed: tabs become spaces, so that they complete
+// nothing, and other control characters but ends of lines are left out. A paste is read to
+// its end before its first line is given: while statements run the terminal would show
+// the rest a second time, and lose some. Read is called by one goroutine at a time.
+type input struct {
+	r      io.Reader
+	held   []byte // read, and perhaps the beginning of a mark
+	last   byte   // of what was pasted
+	pasted bool   // between the marks
+
+	mu struct {
+		sync.Mutex
+		rest []byte // to be given
+	}
+}
+
+// Read implements io.Reader. It gives one line at a time.
+func (in *input) Read(p []byte) (int, error) {
+	for {
+		in.mu.Lock()
+		if rest := in.mu.rest; len(rest) > 0 && !in.pasted {
+			if end := bytes.IndexByte(rest, '\r'); end >= 0 {
+				rest = rest[:end+1]
+			}
+			n := copy(p, rest)
+			in.mu.rest = in.mu.rest[n:]
+			in.mu.Unlock()
+			return n, nil
+		}
+		in.mu.Unlock()
+		var buf [4096]byte
+		n, err := in.r.Read(buf[:])
+		data := append(in.held, buf[:n]...)
+		in.held = nil
+		in.mu.Lock()
+		switch {
+		case n > 0:
+			in.translate(data) // an error with bytes comes again on its own
+		case err != nil && len(data) > 0: // it was no mark
+			in.mu.rest = append(in.mu.rest, data...)
+			in.pasted = false
+		case err != nil && in.pasted && len(in.mu.rest) > 0:
+			in.pasted = false
+		case err != nil:
+			in.mu.Unlock()
+			return 0, err
+		}
+		in.mu.Unlock()
+	}
+}
+
+// drop forgets what has not been given.
+func (in *input) drop() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.mu.rest = nil
+}
+
+// translate appends to rest what data stands for; in.mu is held.
+func (in *input) translate(data []byte) {
+	for len(data) > 0 {
+		switch {
+		case !in.pasted && bytes.HasPrefix(data, pasteBegin):
+			in.pasted, data = true, data[len(pasteBegin):]
+			continue
+		case in.pasted && bytes.HasPrefix(data, pasteEnd):
+			in.pasted, data = false, data[len(pasteEnd):]
+			continue
+		case in.pasted && len(data) < len(pasteEnd) && bytes.HasPrefix(pasteEnd, data), // half a mark
+			!in.pasted && len(data) == 1 && data[0] == ctrlXE[0],
+			!in.pasted && len(data) > 2 && len(data) < len(pasteBegin) && bytes.HasPrefix(pasteBegin, data):
+			in.held = bytes.Clone(data)
+			return
+		case !in.pasted && (bytes.HasPrefix(data, altReturn) || bytes.HasPrefix(data, altFeed)):
+			in.mu.rest, data = append(in.mu.rest, moreBytes...), data[2:]
+			continue
+		case !in.pasted && bytes.HasPrefix(data, ctrlXE):
+			in.mu.rest, data = append(in.mu.rest, editBytes...), data[2:]
+			continue
+		case !in.pasted && data[0] == ctrlXE[0]: // with another key it means nothing
+			data = data[1:]
+			continue
+		}
+		c := data[0]
+		data = data[1:]
+		last := in.last
+		in.last = c
+		switch {
+		case in.pasted && c == '\t':
+			in.mu.rest = append(in.mu.rest, tabSpaces...)
+		case in.pasted && c == '\n' && last == '\r': // the end of a line is one
+		case in.pasted && (c == '\r' || c == '\n'):
+			in.mu.rest = append(in.mu.rest, '\r')
+		case in.pasted && c == 3: // Ctrl-C: this paste has no end
+			in.pasted, in.mu.rest = false, append(in.mu.rest[:0], c)
+		case in.pasted && (c < ' ' || c == 0x7f):
+		default:
+			in.mu.rest = append(in.mu.rest, c)
+		}
+	}
+}
