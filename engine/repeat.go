@@ -176,12 +176,48 @@ func (t *Task) forgetSubgraph() {
 	t.mu.Unlock()
 }
 
+// checkLast reports that s would wait for the last round of a task that repeats, and
+// uses data of the rounds: the next one would come behind it there, and each would
+// wait for the other. Submission lock held.
+func checkLast(s *TaskSpec, keep *Task) error {
+	if s.Unsequenced || keep != nil && keep.sp != nil && keep.sp.Repeat != nil {
+		return nil
+	}
+	for _, d := range s.After {
+		k, ok := d.(*Task)
+		if !ok || k.sp == nil || k.sp.Repeat == nil || k.sp.stopped.Load() || k.sp.spec.Unsequenced || k.over() {
+			continue
+		}
+		for _, x := range s.Operands {
+			for _, y := range k.sp.spec.Operands {
+				if _, orders := conflict(x, y); orders && !x.Handle.UnorderedLocked() && !y.Handle.UnorderedLocked() {
+					return &RepeatError{Task: k, What: "a task behind its last round that uses " + describe(x.Handle) + " before its next round can",
+						remedy: "stop it first, or wait for it and then submit that task"}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// over reports whether those that wait for t have been released.
+func (t *Task) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.ended
+}
+
 // RepeatError says that a repeating task cannot have what was asked for.
 type RepeatError struct {
-	Task *Task
-	What string
+	Task   *Task
+	What   string
+	remedy string
 }
 
 func (e *RepeatError) Error() string {
-	return fmt.Sprintf("a task that repeats cannot have %s; make it one that does not repeat", e.What)
+	remedy := e.remedy
+	if remedy == "" {
+		remedy = "make it one that does not repeat"
+	}
+	return fmt.Sprintf("a task that repeats cannot have %s; %s", e.What, remedy)
 }

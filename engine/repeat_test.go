@@ -3,10 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -191,42 +195,95 @@ func TestRepeatPanics(t *testing.T) {
 // it, however quick those are.
 func TestRepeatOnOneHandle(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
-		const rounds, stages = 20, 3
-		v := []int64{0}
+		const rounds, stages = 10, 3
+		v := make([]int64, stages) // rounds of each
 		x := ints(t, rt, v)
-		wrong := 0
+		early := 0
 		var all []*Task
-		g := j.NewGate()
 		for i := range stages {
 			s := &TaskSpec{Codelet: kernel("stage", func(c *TaskContext) error {
-				x := iface.Slice[int64](c.Buffer(0))
-				if x[0]%stages != int64(i) {
-					wrong++
+				n := iface.Slice[int64](c.Buffer(0))
+				n[i]++
+				if i > 0 && n[i] > n[i-1] {
+					early++
 				}
-				x[0]++
 				return nil
-			}), Operands: ops(iface.RW, x), After: []Dependency{g}}
+			}), Operands: ops(iface.RW, x)}
 			if i > 0 {
-				s.After = append(s.After, all[i-1])
+				s.After = []Dependency{all[i-1]}
 			}
+			slow := time.Duration(stages-1-i) * 100 * time.Microsecond // those behind are quicker
 			k, err := j.SubmitWith(s, TaskOptions{
-				Callback: func(*Task) error { time.Sleep(time.Microsecond); return nil }, // the others are quicker
+				Callback: func(*Task) error { time.Sleep(slow); return nil },
 				Repeat:   func(k *Task) bool { return k.Rounds() < rounds },
 			})
 			must(t, err)
 			all = append(all, k)
 		}
-		g.Open()
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := j.Wait(ctx); err != nil {
 			for _, k := range all {
 				t.Logf("%v in round %d", k.State(), k.Rounds())
 			}
-			panic("the tasks wait for each other") // for ever: nothing could end the job
+			go panic("the tasks wait for each other") // for ever: nothing could end the job
+			select {}
 		}
-		if v[0] != rounds*stages || wrong != 0 {
-			t.Error(v, wrong)
+		if early != 0 || !slices.Equal(v, []int64{rounds, rounds, rounds}) {
+			t.Error(v, early)
+		}
+	})
+}
+
+// A task behind the last round that uses the data of the rounds in the order would
+// keep the next one from its place for ever: it is refused. All others are taken.
+func TestBehindTheLastRound(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		v := []int64{0, 0}
+		x, y, z := ints(t, rt, v), ints(t, rt, v[:1:1]), lazy(t, rt, 1, datamgr.SumReduction())
+		ps := parts(t, rt, x, filter.Blocks(2))
+		for _, c := range []struct {
+			round, behind []Operand
+			loose         bool // TaskSpec.Unsequenced of the task behind
+			refused       bool
+		}{
+			{round: ops(iface.RW, x), behind: ops(iface.RW, x), refused: true},
+			{round: ops(iface.RW, x), behind: ops(iface.R, ps[1]), refused: true},
+			{round: ops(iface.R, ps[0], iface.W, y), behind: ops(iface.R, y), refused: true},
+			{round: ops(iface.Redux, z), behind: ops(iface.Redux, z)},
+			{round: ops(iface.RW, x), behind: ops(iface.RW, x), loose: true},
+			{round: ops(iface.R, x), behind: ops(iface.R, x)},
+			{round: ops(iface.RW, ps[0]), behind: ops(iface.RW, ps[1])},
+			{round: ops(iface.Commute, x), behind: ops(iface.Commute, x)},
+			{round: ops(iface.RW, x)},
+		} {
+			g := j.NewGate()
+			k, err := j.SubmitWith(&TaskSpec{Codelet: nop, Operands: c.round, After: []Dependency{g}},
+				TaskOptions{Repeat: func(k *Task) bool { return k.Rounds() < 3 }})
+			must(t, err)
+			s := &TaskSpec{Codelet: nop, Operands: c.behind, After: []Dependency{k}, Unsequenced: c.loose}
+			after, err := j.SubmitTask(s)
+			var refused *RepeatError
+			if errors.As(err, &refused) != c.refused || err != nil && (refused.Task != k || !strings.Contains(err.Error(), "last round")) {
+				t.Errorf("%v behind %v: %v", c.behind, c.round, err)
+			}
+			if err := j.NewTask(s, TaskOptions{}).Submit(); errors.As(err, &refused) != c.refused {
+				t.Errorf("prepared, %v behind %v: %v", c.behind, c.round, err)
+			}
+			if c.refused { // the round that runs will be the last
+				k.Stop()
+				after, err = j.SubmitTask(s)
+				must(t, err)
+			}
+			g.Open()
+			must(t, j.Wait(nil))
+			must(t, after.Err())
+			if want := map[bool]int64{true: 1, false: 3}[c.refused]; k.Rounds() != want {
+				t.Errorf("%d rounds, want %d", k.Rounds(), want)
+			}
+			_, err = j.SubmitTask(s) // it has ended
+			must(t, err)
+			must(t, j.Wait(nil))
 		}
 	})
 }

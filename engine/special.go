@@ -57,7 +57,10 @@ type TaskOptions struct {
 	// job is cancelled or closed, or the task is told to Stop. Those that wait
 	// for the task wait for its last round, except repeating tasks: their n-th
 	// round waits for the n-th round of this one, its callback and Repeat included,
-	// and comes after it in the order of data. Nil: the task does not repeat.
+	// and comes after it in the order of data. One that waits for the last round
+	// cannot use data that the rounds use, as the next would come behind it there:
+	// its submission is a *RepeatError unless the task was told to Stop. Nil: the task
+	// does not repeat.
 	Repeat func(t *Task) bool
 }
 

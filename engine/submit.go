@@ -77,6 +77,8 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		n = rt.reg.CountPlain(s.Operands)
 	} else if err := rt.checkAfter(s.After); err != nil {
 		return err
+	} else if err := checkLast(s, keep); err != nil {
+		return err
 	}
 	t := rt.newTask(n > plainAcc || len(s.Operands) > plainOps)
 	t.job, t.codelet = j, s.Codelet

@@ -101,6 +101,30 @@ type Task struct {
 	Deps     []int32   // tasks that it waits for, ascending: places in Graph.Tasks
 }
 
+// Successors returns for each task the tasks that wait for it: Task.Deps the other way
+// round, lists of places in g.Tasks, ascending. They are the caller's.
+func (g *Graph) Successors() [][]int32 {
+	n := make([]int, len(g.Tasks))
+	all := 0
+	for i := range g.Tasks {
+		for _, d := range g.Tasks[i].Deps {
+			n[d]++
+			all++
+		}
+	}
+	room := make([]int32, 0, all)
+	out := make([][]int32, len(g.Tasks))
+	for i, k := range n {
+		out[i], room = room[:0:k], room[k:cap(room)][:0]
+	}
+	for i := range g.Tasks {
+		for _, d := range g.Tasks[i].Deps {
+			out[d] = append(out[d], int32(i))
+		}
+	}
+	return out
+}
+
 // Light reports whether t has no kernel of its own: it takes no time, and is drawn
 // as a dot.
 func (t *Task) Light() bool {

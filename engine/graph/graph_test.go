@@ -391,3 +391,33 @@ func TestParts(t *testing.T) {
 		t.Errorf("%d tasks use what there is not", n)
 	}
 }
+
+// TestSuccessors: who waits for a task says so in its dependencies, and nobody else.
+func TestSuccessors(t *testing.T) {
+	g := tiled(t, 4)
+	after := g.Successors()
+	edges, back := 0, 0
+	for i, next := range after {
+		back += len(next)
+		if !slices.IsSorted(next) {
+			t.Errorf("those behind %s: %v", g.Tasks[i].Label(), next)
+		}
+		for _, k := range next {
+			if !slices.Contains(g.Tasks[k].Deps, int32(i)) {
+				t.Errorf("%s does not wait for %s", g.Tasks[k].Label(), g.Tasks[i].Label())
+			}
+		}
+		edges += len(g.Tasks[i].Deps)
+	}
+	if len(after) != len(g.Tasks) || edges != back || edges == 0 || len(after[len(after)-1]) != 0 {
+		t.Errorf("%d lists for %d tasks, %d of %d dependencies, %v behind the last", len(after), len(g.Tasks), back, edges, after[len(after)-1])
+	}
+	first := slices.Clone(after[1])
+	after[0] = append(after[0], 99) // the caller's, and nobody else's
+	if !slices.Equal(after[1], first) {
+		t.Error("two lists share memory")
+	}
+	if n := len((&graph.Graph{}).Successors()); n != 0 {
+		t.Errorf("%d lists for no task", n)
+	}
+}
