@@ -102,7 +102,7 @@ func (r *Recent) noTaskLocked(id int64) error {
 				newest, oldest = max(newest, t.id), min(oldest, t.id)
 			}
 		}
-		if newest > 0 && id < newest && id > oldest {
+		if newest > 0 && id > oldest && (r.mu.rush.missed || r.mu.rush.deaf) {
 			return fmt.Errorf("nothing is known of task %d: tasks came too fast to remember each; `:set explain all` makes the session do that", id)
 		}
 		if newest > 0 {

@@ -101,11 +101,11 @@ func (e *LimitError) Is(target error) bool {
 func limitText(kind string, n int64) string {
 	switch kind {
 	case "steps":
-		return fmt.Sprintf("%d steps", n)
+		return plural(n, "step")
 	case "depth":
-		return fmt.Sprintf("%d nested calls", n)
+		return plural(n, "nested call")
 	case "tasks":
-		return fmt.Sprintf("%d tasks", n)
+		return plural(n, "task")
 	case "data":
 		return fmt.Sprintf("%d bytes of registered data and views", n)
 	case "mem":

@@ -11,8 +11,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
@@ -173,8 +175,13 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 // converse runs init.spu, what the command line brought, and the conversation.
 func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *engine.Runtime, history *repl.History, interactive bool, files []string) int {
 	if interactive && !a.flags.quiet {
-		banner := fmt.Sprintf("%s  ·  %s  ·  :help for commands, Ctrl-D leaves", a.con.out.paint("starpush "+Version, color.Bold), machineLine(rt))
-		fmt.Fprintln(a.con.out, repl.Fold(banner, a.con.out.width(a.env)))
+		between, width := "  ·  ", a.con.out.width(a.env)
+		parts := []string{"starpush " + Version, machineLine(rt), ":help for commands, Ctrl-D leaves"}
+		if width > 0 && utf8.RuneCountInString(strings.Join(parts, between)) > width {
+			between = "\n  "
+		}
+		parts[0] = a.con.out.paint(parts[0], color.Bold)
+		fmt.Fprintln(a.con.out, repl.Fold(strings.Join(parts, between), width))
 	}
 	if !a.flags.noInit {
 		if file := a.settingsFile(); file != "" {

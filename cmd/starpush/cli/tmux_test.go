@@ -256,8 +256,38 @@ func TestKeysThatStop(t *testing.T) {
 	})
 }
 
-// A kernel that hears no Ctrl-C cannot be written in the language, so that a second and
-// a third press are those of repl's TestSecondPressStopsWaiting, where the host has one.
+// A product of large matrices hears no Ctrl-C: the second press stops waiting for it, the
+// third one leaves.
+func TestPressesOnTerminal(t *testing.T) {
+	s := onTerminal(t, 80, 24, "--no-init --cpus 1")
+	s.types("register a, b, c = matrix[f64](6000, 6000, fill = 1.0)")
+	s.types("insert blas.gemm(R a, R b, RW c)")
+	s.untilMatch(`^1 task inserted\n>\z`)
+	s.types(`print("on"); wait c`)
+	s.untilMatch(`^on$`)
+	s.keys("C-c")
+	s.until("^C waiting for kernels that run")
+	for range 20 { // the window of two seconds may have passed
+		s.keys("C-c")
+		for k := 0; k < 20 && !strings.Contains(s.screen(), "no longer waiting"); k++ {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if strings.Contains(s.screen(), "no longer waiting") {
+			break
+		}
+	}
+	s.untilMatch(`^\^C no longer waiting: (?s:.+)\n>\z`)
+	s.types(":jobs")
+	s.until("a statement that nobody waits for: its kernels still run", "1 task left, running: gemm")
+	s.types("1 + 1") // waits for what was left behind
+	s.until("waiting for the statement that was left behind; Ctrl-C gives up")
+	for range 50 { // gives that up, and leaves once three have come soon one after the other
+		if s.keys("C-c"); strings.Contains(s.screen(), "status 130") {
+			break
+		}
+	}
+	s.until("status 130")
+}
 
 // Help and documentation break where words do, however wide the terminal is.
 func TestTextsOnTerminals(t *testing.T) {

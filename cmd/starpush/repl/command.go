@@ -101,7 +101,7 @@ func (s *Shell) command(ctx context.Context, name, args string) {
 
 // complain reports a wrong use of a command.
 func (s *Shell) complain(format string, args ...any) {
-	fmt.Fprintf(s.Err, format+"\n", args...)
+	fmt.Fprintln(s.Err, Fold(fmt.Sprintf(format, args...), s.columns()))
 }
 
 // usage reports that a command was not given what it needs.

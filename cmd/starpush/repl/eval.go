@@ -32,6 +32,9 @@ var errLeftBehind = errors.New("left behind")
 // clearLine takes what stands on the terminal's line off it.
 const clearLine = "\r\x1b[K"
 
+// slowCancel is how long a cancel takes that says why.
+const slowCancel = 300 * time.Millisecond
+
 // exitInterrupted is the status of a conversation that the third Ctrl-C ended.
 const exitInterrupted = 130
 
@@ -63,6 +66,7 @@ func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.R
 		done <- outcome{res, err}
 	}()
 	pressed := false
+	var slow <-chan time.Time // it takes a while to cancel
 	if s.Progress != nil {
 		defer s.Progress()()
 	}
@@ -73,10 +77,15 @@ func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.R
 				o.err = &cancelledError{o.err}
 			}
 			return o.res, s.now().Sub(start), o.err
+		case <-slow:
+			fmt.Fprintln(s.Err, clearLine+"^C waiting for kernels that run; Ctrl-C once more, within 2 s, stops that")
 		case <-s.Interrupts:
 			if s.presses.next() == 1 {
 				pressed = true
 				cancel(ErrInterrupted)
+				if s.Echo {
+					slow = time.After(slowCancel)
+				}
 				continue
 			}
 			s.pending = done
@@ -128,7 +137,7 @@ func (s *Shell) settle() error {
 	select {
 	case <-s.pending:
 	default:
-		fmt.Fprintln(s.Err, "waiting for the statement that was left behind; Ctrl-C gives up")
+		s.complain("waiting for the statement that was left behind; Ctrl-C gives up")
 		select {
 		case <-s.pending:
 		case <-s.Interrupts:
@@ -161,11 +170,11 @@ func (s *Shell) fail(src string, before lang.Stats, err error) {
 			if s.Echo {
 				text = clearLine + "^C " + text
 			}
-			fmt.Fprintln(s.Err, text)
+			fmt.Fprintln(s.Err, Fold(text, s.columns()))
 		}
 	case errors.As(err, &cancelled):
 		s.stopped = true
-		fmt.Fprintln(s.Err, s.cancelReport(before))
+		fmt.Fprintln(s.Err, Fold(s.cancelReport(before), s.columns()))
 	default:
 		s.show(src, err)
 	}

@@ -15,7 +15,7 @@ func columns(s string) int {
 	for _, r := range s {
 		switch {
 		case escape:
-			escape = r != 'm'
+			escape = r != 'm' && r != 'K'
 		case r == '\x1b':
 			escape = true
 		case !unicode.IsControl(r):

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -90,5 +91,39 @@ func TestHistoryUnwritable(t *testing.T) {
 	}
 	if got := h.Entries(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("entries are %q", got)
+	}
+}
+
+// Prompts at the same time add to one file, and none loses what another has added.
+func TestHistoryConcurrent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	var wg sync.WaitGroup
+	for k := range 4 {
+		h, err := OpenHistory(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for i := range 50 {
+				if err := h.Add(fmt.Sprintf("prompt %d, entry %d of several words", k, i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	h, err := OpenHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := h.Entries()
+	slices.Sort(got)
+	if got = slices.Compact(got); len(got) != 200 {
+		t.Errorf("%d entries of 200", len(got))
+	}
+	for _, e := range got {
+		if !strings.HasPrefix(e, "prompt ") || !strings.HasSuffix(e, " of several words") {
+			t.Errorf("an entry was torn: %q", e)
+		}
 	}
 }

@@ -212,7 +212,15 @@ func Plain(text string, width int, strong func(string) string) string {
 	code, paragraph := false, ""
 	flush := func() {
 		if paragraph != "" {
-			b.WriteString(Fold(paragraph, width) + "\n")
+			lines := []string{paragraph}
+			if width > 0 {
+				indent := 0
+				if strings.ContainsRune(" -*|", rune(paragraph[0])) {
+					indent = hang(paragraph, width)
+				}
+				lines = fold(paragraph, width, indent)
+			}
+			b.WriteString(strings.Join(lines, "\n") + "\n")
 		}
 		paragraph = ""
 	}
@@ -279,6 +287,10 @@ func (s *Shell) last(ctx context.Context, _ string) {
 	text, err := s.Session.Show("_", 0, math.MaxInt)
 	if err != nil {
 		s.show("_", err)
+		return
+	}
+	if text == "" { // the last expression failed
+		s.complain("the last expression had no value")
 		return
 	}
 	s.page(ctx, Fold(text, s.columns()))
