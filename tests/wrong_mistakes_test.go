@@ -48,6 +48,16 @@ func (t text) lineStart(i int) string {
 	return t[i]
 }
 
+// behind reports whether word stands in the line before piece i.
+func (t text) behind(i int, word string) bool {
+	for i--; i >= 0 && t[i] != "\n"; i-- {
+		if t[i] == word {
+			return true
+		}
+	}
+	return false
+}
+
 // depth is how many brackets of the line are open at piece i.
 func (t text) depth(i int) int {
 	d := 0
@@ -230,7 +240,7 @@ var mistakes = []mistake{
 		}
 		return `"two"`, []string{"str|\"two\""}
 	}},
-	{kind: "fraction for integer", at: func(t text, i int) (string, []string) {
+	{kind: "fraction for integer", further: true, at: func(t text, i int) (string, []string) {
 		if t[i][0] < '1' || t[i][0] > '9' || strings.ContainsAny(t[i], ".e") {
 			return "", nil
 		}
@@ -251,16 +261,16 @@ var mistakes = []mistake{
 		return by, []string{by}
 	}},
 	{kind: "argument lost", at: func(t text, i int) (string, []string) {
-		if t.lineStart(i) != "insert" || t[i] != "," || t.depth(i) != 1 {
+		if t.lineStart(i) != "insert" || t[i] != "," || t.depth(i) != 1 || t.behind(i, "with") {
 			return "", nil
 		}
 		return ")\n#", []string{"needs"}
 	}},
 	{kind: "argument twice", at: func(t text, i int) (string, []string) {
-		if t.lineStart(i) != "insert" || t[i] != ")" || t.depth(i) != 1 || t.near(i, -2) == "=" {
+		if t.lineStart(i) != "insert" || t[i] != ")" || t.depth(i) != 1 || t.near(i, -2) == "=" || t.behind(i, "with") {
 			return "", nil
 		}
-		return ", 7)", []string{"argument|parameter"}
+		return ", 7)", []string{"argument|parameter|must be"}
 	}},
 	{kind: "= for ==", at: func(t text, i int) (string, []string) {
 		if t[i] != "==" {
@@ -274,7 +284,7 @@ var mistakes = []mistake{
 		}
 		return []string{"...", ":", "to", "..="}[i%3], []string{"\\.\\.|:"}
 	}},
-	{kind: "operator of C", at: func(t text, i int) (string, []string) {
+	{kind: "operator of C", further: true, at: func(t text, i int) (string, []string) {
 		by := map[string]string{"and": "&&", "or": "||", "not": "!", "then": "?", "+=": "++", "//": "/", "**": "^"}[t[i]]
 		if by == "" {
 			return "", nil
@@ -302,7 +312,7 @@ var mistakes = []mistake{
 		if strings.Contains(first+second, "=") || first == second {
 			return "", nil
 		}
-		return "(" + second + ", " + first, []string{"is|sizes|reads|changes|overwrites|takes|appears"}
+		return "(" + second + ", " + first, []string{"order|is|sizes|reads|changes|overwrites|takes|appears"}
 	}, pieces: func(t text, i int) int { a := t.operands(i); return a[2] - i }},
 	{kind: "no operands", at: func(t text, i int) (string, []string) {
 		if a := t.operands(i); len(a) < 2 || strings.TrimSpace(strings.Join(t[a[0]+1:a[len(a)-1]], "")) == "" {

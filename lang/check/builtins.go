@@ -44,7 +44,7 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 		return types.TString
 	case "len":
 		if c.count(e, name, 1, 1) {
-			c.lenOf(e.Args[0].Value)
+			c.lenOf(e, e.Args[0].Value)
 		}
 		return types.TInt
 	case "value":
@@ -129,11 +129,23 @@ func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
 	}
 	d := c.err("E0705", e, fmt.Sprintf("`%s` takes %s, and %s given", name, takes, areArguments(n)))
 	if name == "range" && n > 0 {
-		lo, hi := "0", c.text(e.Args[0].Value)
+		bound := func(a *syntax.Arg) string {
+			if _, loose := a.Value.(*syntax.Cond); loose {
+				return "(" + c.text(a.Value) + ")"
+			}
+			return c.text(a.Value)
+		}
+		lo, hi := "0", bound(e.Args[0])
 		if n > 1 {
-			lo, hi = hi, c.text(e.Args[1].Value)
+			lo, hi = hi, bound(e.Args[1])
 		}
 		d.Help = append(d.Help, fmt.Sprintf("without a step write `%s..%s`", lo, hi))
+		if n < 3 {
+			d.Edit(c.f.At(e), lo+".."+hi)
+			d.Sure()
+		}
+	} else if (name == "min" || name == "max") && n == 1 && isType(e.Args[0].Value, types.List) {
+		d.Help = append(d.Help, fmt.Sprintf("for a list go over it: `for v in %s { m = %s(m, v) }`", c.text(e.Args[0]), name))
 	} else {
 		d.Help = append(d.Help, "write `"+builtinSyntax(name)+"`")
 	}
@@ -207,7 +219,7 @@ func (c *checker) busy(e *syntax.Call) *types.Type {
 	return types.TBool
 }
 
-func (c *checker) lenOf(x syntax.Expr) {
+func (c *checker) lenOf(call *syntax.Call, x syntax.Expr) {
 	switch t := x.Type(); t.Kind {
 	case types.Invalid, types.List, types.String, types.Range, types.View, types.Array:
 	default:
@@ -215,6 +227,8 @@ func (c *checker) lenOf(x syntax.Expr) {
 		switch t.Kind {
 		case types.Vector:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.n`", c.text(x)))
+			d.Edit(c.f.At(call), c.text(x)+".n")
+			d.Sure()
 		case types.Matrix:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows` or `%s.cols`", c.text(x), c.text(x)))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -36,7 +37,15 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 		}
 		c.args(e)
 		if v := builtinValues[fn.Name]; v != nil {
-			c.err("E0705", fn, fmt.Sprintf("`%s` is %s and cannot be called", fn.Name, aType(v.Type)))
+			d := c.err("E0705", fn, fmt.Sprintf("`%s` is %s and cannot be called", fn.Name, aType(v.Type)))
+			if v.Type == types.TReducer && len(e.Args) == 1 {
+				switch t := e.Args[0].Value.Type(); {
+				case t.IsHandle():
+					c.dataHabit(func(f string, a ...any) { d.Help = append(d.Help, fmt.Sprintf(f, a...)) }, c.text(e.Args[0]), fn.Name, t)
+				case t.Kind == types.List:
+					d.Help = append(d.Help, fmt.Sprintf("add up in a loop: `for v in %s { s += v }`", c.text(e.Args[0])))
+				}
+			}
 			return types.TInvalid
 		}
 		c.undefined(fn, func(o *types.Object) bool {
@@ -60,6 +69,9 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 			return types.TInvalid
 		}
 	}
+	if c.method(e) {
+		return types.TInvalid
+	}
 	t := c.expr(e.Fn)
 	c.args(e)
 	if t.Kind != types.Invalid {
@@ -73,6 +85,7 @@ func (c *checker) squareBrackets(d *diag.Diagnostic, e *syntax.Call) {
 	if right := e.AsIndex(c.f.Source.Text); right != "" {
 		d.Help = append(d.Help, "elements and parts stand in square brackets: `"+right+"`")
 		d.Edit(c.f.At(e), right)
+		d.Sure()
 	}
 }
 
@@ -101,7 +114,13 @@ func (c *checker) callObject(e *syntax.Call, o *types.Object, at syntax.Node) *t
 	case types.CodeletObject:
 		c.args(e)
 		d := c.err("E0705", at, fmt.Sprintf("`%s` is a codelet, and codelets run as tasks", c.text(at)))
-		d.Help = append(d.Help, fmt.Sprintf("write `insert %s(...)`, with a mode for each handle", c.text(at)))
+		if task := c.asInsert(e, o.Sig); task != "" {
+			d.Help = append(d.Help, "write `"+task+"`")
+			d.Edit(c.f.At(e), task)
+			d.Sure()
+		} else {
+			d.Help = append(d.Help, fmt.Sprintf("write `insert %s(...)`, with a mode for each handle", c.text(at)))
+		}
 		return types.TInvalid
 	default:
 		c.args(e)
@@ -123,6 +142,27 @@ func (c *checker) callObject(e *syntax.Call, o *types.Object, at syntax.Node) *t
 		return types.TNone
 	}
 	return o.Sig.Result
+}
+
+// asInsert writes the call of a codelet as the insert of a task, with the modes that the
+// codelet declares; "" when the arguments do not fit its operands.
+func (c *checker) asInsert(e *syntax.Call, sig *types.Signature) string {
+	if sig == nil || len(e.Args) > len(sig.Params) {
+		return ""
+	}
+	var args []string
+	for i, a := range e.Args {
+		p := sig.Params[i]
+		if a.Name != nil || a.Value.Type() == nil || a.Value.Type().IsHandle() != (p.Mode != iface.NoMode) {
+			return ""
+		}
+		text := c.text(a.Value)
+		if p.Mode != iface.NoMode {
+			text = p.Mode.String() + " " + text
+		}
+		args = append(args, text)
+	}
+	return "insert " + c.text(e.Fn) + "(" + strings.Join(args, ", ") + ")"
 }
 
 // bindCall fills e.Bound: the argument of each parameter, nil for a default.

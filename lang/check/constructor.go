@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -18,6 +19,9 @@ func (c *checker) registered(e syntax.Expr) *types.Type {
 	case *syntax.ListLit:
 		if len(x.Items) == 0 {
 			c.err("E0705", x, "an empty list registers nothing")
+			return types.TInvalid
+		}
+		if c.plainList(x) {
 			return types.TInvalid
 		}
 		var first *types.Type
@@ -43,6 +47,23 @@ func (c *checker) registered(e syntax.Expr) *types.Type {
 		e.SetType(t)
 	}
 	return t
+}
+
+// plainList reports a list of numbers where a list of constructors should stand.
+func (c *checker) plainList(x *syntax.ListLit) bool {
+	for _, it := range x.Items {
+		switch unparen(it).(type) {
+		case *syntax.IntLit, *syntax.FloatLit, *syntax.Unary:
+		default:
+			return false
+		}
+	}
+	x.SetType(c.expr(x))
+	right := fmt.Sprintf("vector[f64](list = %s)", c.text(x))
+	d := c.err("E0705", x, "`register` takes a constructor, or a list of them, and this is a list of numbers")
+	d.Help = append(d.Help, fmt.Sprintf("data with these elements is `%s`; for values use `let`", right))
+	d.Edit(c.f.At(x), right)
+	return true
 }
 
 // constructor checks one constructor and returns the type of its handle.
@@ -89,14 +110,18 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 		d := c.err("E0705", inner, "the element type of a constructor stands in square brackets")
 		d.Help = append(d.Help, "write `"+right+"(...)`")
 		d.Edit(c.f.At(inner), right)
+		d.Sure()
 		return types.TInvalid
 	}
 	if x, isIndex := e.(*syntax.Index); isIndex {
 		if id, ok := x.X.(*syntax.Ident); ok && handleKinds[id.Name] != 0 {
-			d := c.err("E0705", e, "a constructor needs its arguments")
-			d.Help = append(d.Help, fmt.Sprintf("write `%s(...)`", c.text(e)))
+			c.noArguments(e, id.Name, c.text(e))
 			return types.TInvalid
 		}
+	}
+	if id, ok := e.(*syntax.Ident); ok && handleKinds[id.Name] != 0 && c.scope.lookup(id.Name) == nil {
+		c.noArguments(e, id.Name, id.Name+"[f64]")
+		return types.TInvalid
 	}
 	switch {
 	case name == nil || handleKinds[name.Name] == 0 && name.Name != "void" && !absentKinds[name.Name]:
@@ -122,12 +147,27 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 	return t
 }
 
+// noArguments reports vector[f64] where vector[f64](n) should be; typ is its type.
+func (c *checker) noArguments(e syntax.Expr, kind, typ string) {
+	d := c.err("E0705", e, fmt.Sprintf("`%s` is a type: a constructor needs its arguments", c.text(e)))
+	sizes := strings.Join(sizeNames[kind], ", ")
+	if kind != "variable" {
+		d.Help = append(d.Help, fmt.Sprintf("write `%s(%s)`, or with a value `%s(%s, fill = 0)`", typ, sizes, typ, sizes))
+		return
+	}
+	d.Help = append(d.Help, fmt.Sprintf("write `%s()`, or with a value `%s(fill = 0)`", typ, typ))
+	d.Edit(c.f.At(e), typ+"(fill = 0)")
+}
+
 func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type {
 	if name != nil && c.scope.lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
 		c.args(e.(*syntax.Call))
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
 		kinds := []string{"variable", "vector", "matrix", "void"}
-		if best, ok := near(name.Name, kinds); ok {
+		if best := kindHabits[name.Name]; best != "" {
+			d.Meant(name.Name, best, "")
+			d.Sure()
+		} else if best, ok := near(name.Name, kinds); ok {
 			d.Meant(name.Name, best, "")
 		} else {
 			d.Help = append(d.Help, "kinds of data: "+strings.Join(kinds, ", "))
@@ -137,7 +177,13 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 	t := c.expr(e)
 	if t.Kind != types.Invalid {
 		d := c.err("E0705", e, fmt.Sprintf("`register` takes a constructor, or a list of them, and this is %s", aType(t)))
-		d.Help = append(d.Help, "write `register x = vector[f64](n)`; for values use `let`")
+		switch text := c.text(e); {
+		case t.IsNumber():
+			d.Help = append(d.Help, fmt.Sprintf("data of one element is `variable[f64](fill = %s)`; for values use `let`", text))
+			d.Edit(c.f.At(e), fmt.Sprintf("variable[%s](fill = %s)", map[bool]string{true: "f64", false: "i64"}[t.Kind == types.Float], text))
+		default:
+			d.Help = append(d.Help, "write `register x = vector[f64](n)`; for values use `let`")
+		}
 	}
 	return types.TInvalid
 }
@@ -176,13 +222,10 @@ func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type)
 		case a.Name != nil:
 			a.Name.SetType(types.TNone)
 			name = a.Name.Name
-		case i < len(sizes):
-			name = sizes[i]
-		default:
-			c.expr(a.Value)
-			d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name", kind, arguments(len(sizes))))
-			d.Help = append(d.Help, "name the others: `fill =`, `list =`, `load =`, `reduce =`")
+		case c.nameless(a, kind, i):
 			continue
+		default:
+			name = sizes[i]
 		}
 		if given[name] != nil {
 			c.expr(a.Value)
@@ -240,10 +283,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 	default:
 		c.expr(a.Value)
 		d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no argument `%s`", kind, name))
-		if c.unknownArg == nil {
-			c.unknownArg = map[*syntax.Arg]bool{}
-		}
-		c.unknownArg[a] = true
+		c.wrongArg(a)
 		names := append([]string{}, sizeNames[kind]...)
 		names = append(names, "fill")
 		if kind != "variable" {
@@ -255,6 +295,11 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		names = append(names, "reduce")
 		if best, ok := near(name, names); ok {
 			d.Meant(name, best, "")
+		} else if best := argHabits[name]; best != "" && slices.Contains(names, best) {
+			d.Meant(name, best, "")
+			d.Sure()
+		} else if name == "dtype" || name == "type" {
+			d.Help = append(d.Help, fmt.Sprintf("the element type stands in the square brackets: `%s[f64]`", kind))
 		}
 		d.Help = append(d.Help, "all arguments: "+strings.Join(names, ", "))
 	}
@@ -326,7 +371,7 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 	}
 	var lack []string
 	for _, a := range call.Args {
-		if a.Name != nil && c.unknownArg[a] {
+		if c.unknownArg[a] {
 			return // most likely one of them
 		}
 	}

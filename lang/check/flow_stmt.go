@@ -172,6 +172,9 @@ func (f *flow) register(s *syntax.Register) {
 	}
 	for _, a := range call.Args {
 		f.expr(a.Value)
+		if f.c.unknownArg[a] {
+			init.life = lifeUnknown // most likely its value
+		}
 		if a.Name == nil {
 			continue
 		}

@@ -79,6 +79,7 @@ func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
 			form = "tiles(p, q)"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))
+		d.Help = append(d.Help, fmt.Sprintf("for single elements write `acquire R %s as a { … a[%s] … }`", name, f.c.argsText(e.Args)))
 		s.split = splitUnknown
 		f.set(x, s)
 	case s.split == splitKnown:

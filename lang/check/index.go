@@ -238,6 +238,9 @@ func (c *checker) selector(e *syntax.Selector) *types.Type {
 		e.Name.SetType(o.Type)
 		return o.Type
 	}
+	if t := c.memberHabit(e); t != nil {
+		return t
+	}
 	t := c.expr(e.X)
 	if t.Kind == types.Invalid {
 		return t
@@ -252,13 +255,10 @@ func (c *checker) selector(e *syntax.Selector) *types.Type {
 		names = append(names, f.Name)
 	}
 	d := c.err("E0705", e.Name, fmt.Sprintf("%s has no field `%s`", aType(t), e.Name.Name))
-	switch best, ok := near(e.Name.Name, names); {
-	case ok:
+	if best, ok := near(e.Name.Name, names); ok && !sizeWords[e.Name.Name] {
 		d.Meant(e.Name.Name, best, "")
-	case len(names) > 0:
-		d.Help = append(d.Help, "fields: "+strings.Join(names, ", "))
-	case t.Kind == types.List || t.Kind == types.String || t.Kind == types.Array:
-		d.Help = append(d.Help, fmt.Sprintf("its size is `len(%s)`", c.text(e.X)))
+	} else {
+		c.methodHabit(d, e, t, nil)
 	}
 	return types.TInvalid
 }

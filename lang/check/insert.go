@@ -137,7 +137,7 @@ func (c *checker) hostModule(name string) string {
 // bindInsert fills e.Bound. It reports whether every parameter has what it needs.
 func (c *checker) bindInsert(e *syntax.Insert, sig *types.Signature) bool {
 	e.Bound = make([]*syntax.TaskArg, len(sig.Params))
-	ok := true
+	ok, from := true, len(c.diags)
 	for i, a := range e.Args {
 		k := i
 		switch {
@@ -170,6 +170,9 @@ func (c *checker) bindInsert(e *syntax.Insert, sig *types.Signature) bool {
 			ok = false
 		}
 	}
+	if !ok {
+		c.otherOrder(e, sig, from)
+	}
 	if ok && c.missing(e.Parens, sig, func(i int) bool { return e.Bound[i] != nil }) {
 		ok = false
 	}
@@ -197,6 +200,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 			d.Notes = append(d.Notes, "codelet "+sig.Text)
 			d.Help = append(d.Help, fmt.Sprintf("write `%s`", c.text(a.Value)))
 			d.Edit(c.f.At(a), c.text(a.Value))
+			d.Sure()
 			return false
 		}
 		if !c.fits(p.Type, a.Value) {
@@ -216,6 +220,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 		d.Notes = append(d.Notes, "the order of tasks follows from these modes, so they are always written")
 		d.Help = append(d.Help, fmt.Sprintf("write `%v %s`: `%s` declares `%s` as %v", p.Mode, c.text(a.Value), sig.Name, p.Name, p.Mode))
 		d.Edit(c.f.At(a.Value).Before(), p.Mode.String()+" ")
+		d.Sure()
 		return false
 	}
 	return c.modeFits(e, a, t, k, sig)

@@ -11,6 +11,11 @@ import (
 // near returns the candidate that name most likely means: a misspelling, or an
 // abbreviation of three letters or more.
 func near(name string, candidates []string) (string, bool) {
+	for _, c := range candidates {
+		if c != name && strings.EqualFold(c, name) {
+			return c, true
+		}
+	}
 	if best, ok := diag.Nearest(name, candidates); ok {
 		return best, true
 	}

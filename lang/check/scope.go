@@ -43,6 +43,7 @@ type objInfo struct {
 	depth int               // of its scope, to see which name lives longer
 	ctor  *syntax.Call      // registered handles: the constructor
 	part  *syntax.Partition // named views
+	let   *syntax.Let       // names of let
 	acq   *syntax.AcquireItem
 	by    string // the statement that declares it: "let", "register", "for"
 	pack  bool   // a list of handles
@@ -173,7 +174,9 @@ func (c *checker) undefined(id *syntax.Ident, fits func(*types.Object) bool) {
 		return // its statement may be one of those that did not parse
 	}
 	d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
-	c.meant(d, id.Name, fits)
+	if !nameHabit(d, id.Name) {
+		c.meant(d, id.Name, fits)
+	}
 }
 
 // maxHints bounds the names for which a near one is looked for.

@@ -96,6 +96,7 @@ func (c *checker) operandType(p *syntax.Operand) *types.Type {
 		case t.IsScalar():
 			d.Help = append(d.Help, fmt.Sprintf("write `%s: %v`", p.Name.Name, t))
 			d.Edit(c.f.At(syntax.Span{Lo: p.ModeAt.Lo, Hi: p.Type.Lo}), "")
+			d.Sure()
 		}
 		return types.TInvalid
 	case t.Kind == types.Void && p.Mode == iface.Scratch:
@@ -336,6 +337,13 @@ func (c *checker) funcDecl(s *syntax.Func) {
 	}
 	if s.Result != nil {
 		sig.Result = c.resolveType(s.Result)
+		if sig.Result.Kind == types.Void {
+			d := c.err("E0705", s.Result, "`void` is data without elements, not the lack of a result")
+			d.Help = append(d.Help, "a function without a result has no `->`")
+			d.Edit(c.f.At(syntax.Span{Lo: s.Sig.Hi, Hi: s.Result.Hi}), "")
+			d.Sure()
+			sig.Result = types.TInvalid
+		}
 	}
 	sig.Text = sigText(sig, c.text)
 	o := &types.Object{Name: s.Name.Name, Kind: types.FuncObject, Type: types.TNone, Doc: s.Doc,

@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -127,6 +128,15 @@ func (c *checker) exprStmt(s *syntax.ExprStmt) {
 }
 
 func (c *checker) let(s *syntax.Let) {
+	if call, ok := unparen(s.Value).(*syntax.Call); ok && s.Type == nil && c.isConstructor(call) {
+		d := c.err("E0105", s.Value, "data is registered: `let` names values only")
+		right := fmt.Sprintf("register %s = %s", s.Name.Name, c.text(s.Value))
+		d.Help = append(d.Help, "write `"+right+"`")
+		d.Edit(c.f.At(s), right)
+		d.Sure()
+		c.declare(types.HandleObject, s.Name, c.registered(s.Value), "register")
+		return
+	}
 	t := c.expr(s.Value)
 	switch {
 	case s.Type != nil:
@@ -143,7 +153,17 @@ func (c *checker) let(s *syntax.Let) {
 		c.err("E0705", s.Value, fmt.Sprintf("this gives no value that `%s` could hold", s.Name.Name))
 		t = types.TInvalid
 	}
-	c.declare(types.LetObject, s.Name, t, "let")
+	c.info(c.declare(types.LetObject, s.Name, t, "let")).let = s
+}
+
+// isConstructor reports whether e makes data: vector[f64](n).
+func (c *checker) isConstructor(e *syntax.Call) bool {
+	x, ok := e.Fn.(*syntax.Index)
+	if !ok {
+		return false
+	}
+	id, ok := x.X.(*syntax.Ident)
+	return ok && handleKinds[id.Name] != 0 && c.scope.lookup(id.Name) == nil
 }
 
 func (c *checker) register(s *syntax.Register) {
@@ -367,7 +387,14 @@ func (c *checker) returnStmt(s *syntax.Return) {
 		t := c.expr(s.Value)
 		if t.Kind != types.None && t.Kind != types.Invalid {
 			d := c.err("E0705", s.Value, fmt.Sprintf("`%s` returns nothing, and this is %s", c.fn.Name, aType(t)))
-			d.Labels = append(d.Labels, diag.Label{Span: c.fn.Decl, Text: "declared without `->`"})
+			at := c.fn.Decl
+			c.fnEnd = types.TInvalid // said once
+			if fn, ok := c.fn.Node.(*syntax.Func); ok && !strings.Contains(t.String(), "?") {
+				at = c.f.At(syntax.Span{Lo: fn.Sig.Hi - 1, Hi: fn.Sig.Hi})
+				d.Edit(at.After(), fmt.Sprintf(" -> %v", t))
+				d.Sure()
+			}
+			d.Labels = append(d.Labels, diag.Label{Span: at, Text: "no `->` and type stand behind it"})
 			d.Help = append(d.Help, fmt.Sprintf("declare it with `-> %v`", t))
 		}
 	default:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -72,8 +73,14 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 		}
 		return types.TInvalid
 	}
-	if _, ok := iface.ElemByName(name); ok || absentElems[name] {
+	if el, ok := iface.ElemByName(name); ok || absentElems[name] {
 		d := c.err("E0705", e, fmt.Sprintf("`%s` is the type of an element, not of a value", name))
+		if ok && e.Elem == nil {
+			to := numberOf(el).String()
+			d.Help = append(d.Help, "for a number write `"+to+"`")
+			d.Edit(c.f.At(e), to)
+			d.Sure()
+		}
 		d.Help = append(d.Help, "numbers of a script are `int` or `float`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`")
 		return types.TInvalid
 	}
@@ -140,13 +147,9 @@ func (c *checker) element(e *syntax.TypeExpr, operand bool) *types.Type {
 	}
 	if t := plainTypes[name]; (t != nil || handleKinds[name] != 0) && e.Elem == nil || e.Elem != nil {
 		d := c.err("E0705", e, fmt.Sprintf("`%s` is not an element type", c.text(e)))
-		switch name {
-		case "int":
-			d.Help = append(d.Help, "for integers of 64 bits write `i64`")
-		case "float":
-			d.Help = append(d.Help, "for numbers of 64 bits write `f64`")
+		if !c.elemHabit(d, e) {
+			d.Help = append(d.Help, "element types: "+elemNames())
 		}
-		d.Help = append(d.Help, "element types: "+elemNames())
 		return nil
 	}
 	c.unknownType(e, true)
@@ -167,6 +170,14 @@ func elemNames() string {
 
 func (c *checker) unknownType(e *syntax.TypeExpr, elem bool) {
 	d := c.err("E0201", e.Name, fmt.Sprintf("`%s` is not a type", e.Name.Name))
+	if to := habitTypes[e.Name.Name]; to != "" && !elem {
+		d.Meant(e.Name.Name, to, "")
+		d.Sure()
+		return
+	}
+	if elem && c.elemHabit(d, e) {
+		return
+	}
 	var names []string
 	for _, t := range TypeNames {
 		names = append(names, t.Name)
@@ -365,6 +376,7 @@ func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
 	case want.Kind == types.Bool && got.Kind == types.Int:
 		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", c.text(e)))
 		d.Edit(c.f.At(e).After(), " != 0")
+		d.Sure()
 	case want.Kind == types.View && got.IsHandle() && types.Same(want.Of, got):
 		d.Help = append(d.Help, fmt.Sprintf("declare a named view: `partition v = %s by ...`, and pass `v`", c.text(e)))
 	case want.IsHandle() && got.Kind == types.View:
@@ -383,8 +395,49 @@ func (c *checker) floatForInt(e syntax.Expr, what string) {
 		d.Edit(c.f.At(b.OpAt), "//")
 		return
 	}
+	if c.wholeNumber(d, e) {
+		return
+	}
 	d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", c.text(e)))
 	d.Edit(c.f.At(e), "int("+c.text(e)+")")
+}
+
+// wholeNumber adds to d that the literal e, or that of the let whose name e is, should
+// be written as an int; false when it has a fraction, or e is something else.
+func (c *checker) wholeNumber(d *diag.Diagnostic, e syntax.Expr) bool {
+	switch x := unparen(e).(type) {
+	case *syntax.FloatLit:
+		text := x.Whole()
+		if text == "" {
+			return false
+		}
+		d.Help = append(d.Help, "write `"+text+"`")
+		d.Edit(c.f.At(x), text)
+		d.Sure()
+		return true
+	case *syntax.Ident:
+		if x.Obj == nil || c.infos[x.Obj] == nil || c.infos[x.Obj].let == nil {
+			return false
+		}
+		s := c.infos[x.Obj].let
+		if b, ok := unparen(s.Value).(*syntax.Binary); ok && b.Op == "/" && s.Type == nil && isType(b.X, types.Int) && isType(b.Y, types.Int) {
+			d.Labels = append(d.Labels, c.label(b, "a float from here on: `/` always gives one"))
+			d.Help = append(d.Help, fmt.Sprintf("to round down write `let %s = %s // %s`", x.Name, c.text(b.X), c.text(b.Y)))
+			d.Edit(c.f.At(b.OpAt), "//")
+			return true
+		}
+		lit, ok := unparen(s.Value).(*syntax.FloatLit)
+		if !ok {
+			return false
+		}
+		d.Labels = append(d.Labels, c.label(lit, "a float from here on"))
+		if text := lit.Whole(); text != "" && s.Type == nil {
+			d.Help = append(d.Help, fmt.Sprintf("make it an int: `let %s = %s`", x.Name, text))
+			d.Edit(c.f.At(lit), text)
+			return true
+		}
+	}
+	return false
 }
 
 func isType(e syntax.Expr, k types.Kind) bool {

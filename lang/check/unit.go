@@ -79,6 +79,14 @@ func (c *checker) text(n syntax.Node) string {
 	return t[lo:max(lo, hi)]
 }
 
+// argsText is the text of a list of expressions.
+func (c *checker) argsText(es []syntax.Expr) string {
+	if len(es) == 0 {
+		return ""
+	}
+	return c.text(syntax.Span{Lo: es[0].Range().Lo, Hi: es[len(es)-1].Range().Hi})
+}
+
 // run checks the whole unit. Its diagnostics are in the order of the text.
 func (c *checker) run() {
 	c.declareAll()

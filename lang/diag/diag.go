@@ -127,6 +127,10 @@ type Label struct {
 type Fix struct {
 	Span    Span   `json:"span"`
 	NewText string `json:"new_text"`
+
+	// Sure says that the text leaves one reading: a tool may apply the edit without
+	// asking. Other edits are most likely what was meant.
+	Sure bool `json:"-"`
 }
 
 // Frame is one script call on the stack of a run-time error.

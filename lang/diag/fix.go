@@ -17,6 +17,18 @@ func (d *Diagnostic) Edit(at Span, text string) {
 	}
 }
 
+// Sure marks the edits of d as what was meant for certain.
+func (d *Diagnostic) Sure() {
+	for i := range d.Fixes {
+		d.Fixes[i].Sure = true
+	}
+}
+
+// IsSure reports whether d has edits, all of them certain.
+func (d *Diagnostic) IsSure() bool {
+	return len(d.Fixes) > 0 && !slices.ContainsFunc(d.Fixes, func(f Fix) bool { return !f.Sure })
+}
+
 // Meant adds the help that name was meant, and the edit that writes it where d
 // points at the word wrong. where says what name is, "param, line 3", or nothing.
 func (d *Diagnostic) Meant(wrong, name, where string) {

@@ -18,22 +18,6 @@ func (l *List) in(m *Machine, k int64, at place) {
 	}
 }
 
-func (m *Machine) outside(at place, k int64, n int, what, item string) {
-	d := m.diagnostic("R0105", at, fmt.Sprintf("index %d is outside of %s", k, what))
-	switch {
-	case n == 0:
-		d.Label = "it is empty"
-	case n == 1:
-		d.Label = fmt.Sprintf("it has one %s: 0", item)
-	default:
-		d.Label = fmt.Sprintf("it has %d %ss: 0 to %d", n, item, n-1)
-	}
-	if k < 0 {
-		d.Help = []string{fmt.Sprintf("indices count from 0; the last one is `len(%s) - 1`", firstName(at))}
-	}
-	m.raise(d)
-}
-
 // firstName is the text at a place up to its bracket.
 func firstName(at place) string {
 	s := at.source()

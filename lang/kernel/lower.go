@@ -190,6 +190,9 @@ func (l *lowerer) let(s *syntax.Let) *Stmt {
 	}
 	v = convert(v, v.Type) // a literal is an int or a float from here on
 	slot := l.declare(s.Name, types.KernelLet, Slot{Name: s.Name.Name, Type: v.Type, Kind: LetSlot})
+	if en := l.find(s.Name.Name); en != nil {
+		en.value = s.Value
+	}
 	return &Stmt{Kind: SetStmt, Declare: true, Slot: slot, Value: v, Pos: s.Span, Target: s.Name.Span}
 }
 
@@ -283,6 +286,7 @@ func (l *lowerer) assign(s *syntax.Assign) *Stmt {
 			if right := call.AsIndex(l.f.Source.Text); right != "" {
 				d.Help = append(d.Help, "elements stand in square brackets: `"+right+"`")
 				d.Edit(l.f.At(call), right)
+				d.Sure()
 			}
 		}
 		l.scalar(s.Value)

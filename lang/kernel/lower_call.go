@@ -83,6 +83,7 @@ func (l *lowerer) call(x *syntax.Call) *Expr {
 			d.Help = append(d.Help, fmt.Sprintf("elements are written `%s[%s]`", id.Name, indexNames(l.fn.Operands[en.operand].Kind)))
 			if right := x.AsIndex(l.f.Source.Text); right != "" {
 				d.Edit(l.f.At(x), right)
+				d.Sure()
 			}
 		}
 		return l.bad(x)

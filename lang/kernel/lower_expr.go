@@ -106,7 +106,7 @@ func (l *lowerer) integer(x syntax.Expr, what string) *Expr {
 	switch {
 	case e.Type.IsFloat():
 		d := l.err("E0703", x, fmt.Sprintf("%s must be an int, and this is a float", what))
-		d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(x)))
+		l.toInt(d, x)
 		return l.bad(x)
 	case e.Type == Bool:
 		l.err("E0705", x, fmt.Sprintf("%s must be an int, and this is a bool", what))

@@ -32,6 +32,7 @@ type entry struct {
 	obj     *types.Object
 	decl    syntax.Span
 	used    bool
+	value   syntax.Expr // of a let
 }
 
 func (e *entry) what() string {

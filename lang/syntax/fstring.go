@@ -121,13 +121,23 @@ func (p *exprParser) embedded(text string, base int) (Expr, error) {
 		for i, l := range m.labels {
 			m.labels[i].at = Span{l.at.Lo + int32(base), l.at.Hi + int32(base)}
 		}
+		for i, e := range m.edits {
+			m.edits[i].at = Span{e.at.Lo + int32(base), e.at.Hi + int32(base)}
+		}
 		return m
 	}
 	s := scan(text)
 	s.layout()
 	if len(s.mistakes) > 0 {
 		m := shift(s.mistakes[0])
-		m.help = nil // it speaks of lines
+		if len(m.edits) == 0 {
+			m.help = nil // it speaks of lines
+		}
+		if strings.Contains(m.msg, "`!`") && len(text) > 1 && text[len(text)-2] == '!' { // {x!r}
+			m.edits, m.help = nil, nil
+			m.msg = "unexpected `!`: an f-string has no conversions"
+			m.hint("the text of a value is `str(x)`; a format stands behind `:`, as in `{x:.3f}`")
+		}
 		return nil, m
 	}
 	if len(s.comments) > 0 {

@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Layout pass: which newlines end a statement, and which brackets belong together.
 
@@ -132,7 +135,8 @@ func (s *scanner) continuing(t token) bool {
 	case tokKeyword:
 		return continues[t.text(s.text)]
 	case tokOp:
-		return t.text(s.text) == "."
+		text := t.text(s.text)
+		return text == "." || text == "?"
 	}
 	return false
 }
@@ -167,8 +171,13 @@ func (s *scanner) closing(out []token, stack []int32, t *token) ([]token, []int3
 		m := s.errorf(int(t.lo), int(t.hi), "E0101", "unexpected `%c`", c).labelled("no %s is open here", word)
 		if after := s.beforeMissing(out, c); after != "" {
 			m.hint("add `%c` after `%s`", opener, after)
+		} else if !s.tooSoon(m, out, *t) {
+			m.hint("leave it out, or add `%c` where it should begin", opener)
 		}
 		return out, stack
+	}
+	if c == '}' {
+		s.closed = append(s.closed, [2]int32{out[stack[at]].lo, t.lo})
 	}
 	if at < len(stack)-1 && c != '}' {
 		// ( [ ) or ( { ) : what is inside is open; a block is never closed by ) or ]
@@ -196,6 +205,29 @@ func (s *scanner) closing(out []token, stack []int32, t *token) ([]token, []int3
 		at--
 	}
 	return out, stack[:at]
+}
+
+// tooSoon adds to m, which says that the } at t closes nothing, which } before it
+// closed the block that t would close by its indentation: one that shares its line
+// with what is in the block.
+func (s *scanner) tooSoon(m *mistake, out []token, t token) bool {
+	margin := s.indent(t.lo)
+	if s.text[t.lo] != '}' || s.lines0(t.lo)+int32(margin) != t.lo {
+		return false
+	}
+	for i := len(s.closed) - 1; i >= 0; i-- {
+		open, end := s.closed[i][0], s.closed[i][1]
+		if s.indent(open) != margin || s.line(open) == s.line(end) {
+			continue
+		}
+		if s.lines0(end)+int32(s.indent(end)) == end {
+			return false // where it should be
+		}
+		m.also(Span{end, end + 1}, fmt.Sprintf("this closes the block of line %d", s.line(open)))
+		m.hint("leave out the `}` in line %d", s.line(end)).edit(Span{end, end + 1}, "")
+		return true
+	}
+	return false
 }
 
 // outer reports whether the } at t, by its indentation, closes a block around the

@@ -70,11 +70,11 @@ func (s *scanner) number() {
 		at := Span{int32(lo), int32(s.pos)}
 		switch group := s.digitsBefore(lo); {
 		case group != "" && len(text) == 3 && tail == "" && kind == tokInt: // 1,000
-			r.hint("digits are grouped by `_`: `%s_%s`", group, text).edit(Span{at.Lo - 1, at.Lo}, "_")
+			r.hint("digits are grouped by `_`: `%s_%s`", group, text).edit(Span{at.Lo - 1, at.Lo}, "_").certain()
 		case help != "" && meant != "":
-			r.hint("%s", help).edit(at, meant)
+			r.hint("%s", help).edit(at, meant).certain()
 		case meant != "":
-			r.meant(at, meant)
+			r.meant(at, meant).certain()
 		case help != "":
 			r.hint("%s", help)
 		}
@@ -185,6 +185,15 @@ func intValue(text string) (v uint64, ok bool) {
 		return 0, false
 	}
 	return v << shift, true
+}
+
+// Whole is the int that x is, as text; "" when it has a fraction, or more digits than a
+// float keeps.
+func (x *FloatLit) Whole() string {
+	if x.Value != math.Trunc(x.Value) || math.Abs(x.Value) > 1<<53 {
+		return ""
+	}
+	return strconv.FormatInt(int64(x.Value), 10)
 }
 
 // floatValue is the value of a float literal; ok is false when it is too large.

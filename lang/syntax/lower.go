@@ -3,6 +3,8 @@ package syntax
 // Lowering: what participle read of a statement becomes a node of the tree.
 
 import (
+	"strings"
+
 	"github.com/starpush/starpush/lang/diag"
 )
 
@@ -118,10 +120,13 @@ func (p *parser) headed() bool {
 	if p.is(p.pos, "{") || p.toks[p.pos].kind == tokNL || p.toks[p.pos].kind == tokEOF || p.blockEnd(p.pos) {
 		return true
 	}
+	if p.reportHabit(p.begin, p.pos) {
+		return false
+	}
 	m := p.advise(unexpected(p.tokenAt(p.pos), "`{`"))
 	switch {
 	case p.is(p.pos, "="):
-		m.hint("equality is written `==`")
+		m.hint("equality is written `==`").edit(p.span(p.pos), "==").certain()
 	case p.is(p.pos, "then"):
 		m.hint("an `if` statement has a block: `if c { … } else { … }`; the expression stands in another: `let x = if c then a else b`")
 	}
@@ -284,6 +289,7 @@ func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
 		p.mistakeAt(p.span(p.pos), "E0107", "more than "+itoa(maxElse)+" `else if` in a row").hint("look the case up in a list instead")
 	}
 	from := p.pos
+	p.begin = from
 	h := quick(p, w, quickIf)
 	if h != nil && p.entry && w.top && depth == 0 && p.is(p.pos, "then") {
 		p.pos = from
@@ -309,6 +315,7 @@ func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
 			s.Else = other
 			ok = ok && fine
 		default:
+			p.begin = p.pos - 1
 			if b := p.body(w.in()); b != nil {
 				s.Else = b
 			} else {
@@ -396,14 +403,27 @@ func (p *parser) assertStmt(w where) Stmt {
 	return &Assert{Cond: h.Cond, Message: h.Message}
 }
 
+// foreignHelp says what stands for statements of other languages.
+var foreignHelp = map[string]string{
+	"switch": "write `if x == 1 { … } else if x == 2 { … } else { … }`", "match": "write `if x == 1 { … } else if x == 2 { … } else { … }`", "case": "write `if x == 1 { … } else if x == 2 { … } else { … }`",
+	"try": "nothing catches an error: it ends the run; what has to hold is tested by `assert`", "except": "nothing catches an error: it ends the run", "catch": "nothing catches an error: it ends the run", "finally": "data is freed at the end of its block, whatever happens",
+	"throw": "write `assert false, \"why\"`", "raise": "write `assert false, \"why\"`",
+	"class": "there are no classes: data is registered, and functions take what they work on", "struct": "there are no structures: data is registered, and functions take what they work on", "type": "there are no types of one's own", "enum": "write numbers with names: `let red = 0`", "interface": "there are no types of one's own",
+	"pass": "a block may be empty: `{ }`", "end": "a block ends with `}`", "endif": "a block ends with `}`", "done": "a block ends with `}`", "fi": "a block ends with `}`", "begin": "a block begins with `{`",
+	"del": "data ends with its block; before that `unregister x` ends it", "global": "a function sees all names of its file", "nonlocal": "a function sees all names of its file", "package": "a script has no head: statements stand at the top level", "namespace": "a file is a module by itself", "using": "write `import \"std/blas\" as blas`",
+	"do": "a loop is written `while c { … }`", "repeat": "a loop is written `while c { … }`", "unless": "write `if not c { … }`", "yield": "a function returns once", "async": "a task is inserted: `insert f(R x)`; it runs when its data is there", "await": "write `wait t`, or nothing: what is read waits for what writes it", "go": "a task is inserted: `insert f(R x)`", "defer": "data is freed at the end of its block",
+	"public": "all names of a file but those that begin with `_` are seen by those who import it", "private": "names that begin with `_` are private to their file", "static": "names of the top level live as long as the script", "void": "a function is declared by `func f(x: int) -> int { … }`", "template": "an element type may be a parameter: `codelet f(x: RW vector[T]) { … }`",
+	"parallel": "tasks run side by side by themselves, as far as their data allows: `for i in 0..n { insert f(RW x[i]) }`", "barrier": "write `wait`", "sync": "write `wait`", "synchronize": "write `wait`", "taskwait": "write `wait`",
+	"echo": "a call has parentheses: `print(…)`", "println": "a call has parentheses: `print(…)`", "puts": "a call has parentheses: `print(…)`", "otherwise": "write `else { … }`",
+}
+
 // foreign are statement words of other languages.
 var foreign = map[string]string{
 	"def": "func", "fn": "func", "function": "func", "fun": "func", "kernel": "codelet", "var": "let", "const": "let", "auto": "let",
 	"elif": "else if", "elseif": "else if", "foreach": "for", "loop": "while", "until": "while", "use": "import", "include": "import",
 	"require": "import", "submit": "insert", "launch": "insert", "task": "insert", "spawn": "insert", "split": "partition",
 	"free": "unregister", "delete": "unregister", "data": "register", "lock": "acquire", "unlock": "release", "next": "continue",
-	"create": "register", "call": "insert", "forall": "each", "from": "import", "try": "", "class": "",
-	"pass": "", "do": "", "switch": "if", "match": "if",
+	"create": "register", "call": "insert", "forall": "each", "from": "import",
 }
 
 // declares are the types that begin a declaration in other languages.
@@ -412,13 +432,54 @@ var declares = map[string]bool{
 	"char": true, "i32": true, "i64": true, "f32": true, "f64": true,
 }
 
+// pureWords are the words of foreign that mean nothing but that.
+var pureWords = wordSet("def", "fn", "function", "fun", "var", "const", "auto", "elif", "elseif", "foreach")
+
 // meant is the statement word that word most likely stands for.
 func meant(word string) (string, bool) {
 	if near, ok := diag.Nearest(word, append([]string{"else"}, statementWords...)); ok {
 		return near, true
 	}
 	w, ok := foreign[word]
-	return w, ok && w != ""
+	return w, ok
+}
+
+// notWord reports E0103 for the name at token i, with what was meant.
+func (p *parser) notWord(i int) {
+	word := p.str(i)
+	m := p.mistakeAt(p.span(i), "E0103", "`"+word+"` is not a statement")
+	end, _ := p.headEnd(i)
+	c := &cursor{parser: p, from: i, at: i, end: end}
+	near, close := meant(word)
+	switch {
+	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "("):
+		m.hint("statements stand at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", p.str(i+1))
+	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "["):
+		m.hint("data is registered: `register %s = vector[f64](n)`", p.str(i+1))
+	case declares[word] && p.kindOf(i+1) == tokIdent && !p.has(i+2, "="):
+		m.hint("a name is made with `let` and has a value: `let %s = 0`", p.str(i+1))
+	case declares[word] && p.kindOf(i+1) == tokIdent:
+		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+1)).edit(p.span(i), "let").certain()
+	case foreignHelp[word] != "":
+		m.hint("%s", foreignHelp[word])
+	case word == "print" && end > i+1:
+		args := c.of(i+1, end)
+		m.hint("a call has parentheses: `print(%s)`", clipTo(args, 60)).edit(c.over(i, end), "print("+args+")").certain()
+	case word == "const" && declares[p.str(i+1)] && p.kindOf(i+2) == tokIdent:
+		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+2)).edit(c.over(i, i+2), "let").certain()
+	case word == "from" && p.kindOf(i+1) == tokIdent:
+		m.hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
+	case close:
+		m.meant(p.span(i), near)
+		if _, synonym := foreign[word]; !synonym || pureWords[word] {
+			m.certain()
+		}
+	}
+	if last := end - 1; !p.has(end, "{") && p.lineEnds(last) { // its block ends by its indentation
+		_, after := c.indented(last)
+		p.loose = max(p.loose, after)
+		c.endsBlock(after)
+	}
 }
 
 // simple reads an assignment or an expression statement.
@@ -426,20 +487,17 @@ func (p *parser) simple(w where) Stmt {
 	from := p.pos
 	first := p.toks[from]
 	if first.kind == tokIdent && p.notStatement(from) {
-		word := first.text(p.text)
-		m := p.mistakeAt(p.span(from), "E0103", "`"+word+"` is not a statement")
-		if declares[word] && p.toks[from+1].kind == tokIdent {
-			m.hint("a name is made with `let`: `let %s = ...`", p.str(from+1)).edit(p.span(from), "let")
-		} else if near, ok := meant(word); ok {
-			m.meant(p.span(from), near)
-		} else if word == "print" {
-			m.hint("a call has parentheses: `print(…)`")
+		if from >= p.loose || !elseWords[p.str(from)] {
+			p.notWord(from)
 		}
 		p.pos++
 		p.pos, _ = p.headEnd(p.pos)
 		return nil
 	}
 	if t := p.tokenAt(from); first.kind != tokBad && !first.open && !startsExpr(t) {
+		if p.reportHabit(from, from) {
+			return nil
+		}
 		if end, bad := p.headEnd(from); !bad || end == from {
 			m := unexpected(t, "a statement")
 			switch t.Value {
@@ -496,10 +554,16 @@ func (p *parser) notStatement(i int) bool {
 		case "true", "false", "none", "not", "insert", "if":
 			return true
 		}
-	case tokNL, tokEOF:
-		if _, ok := meant(p.str(i)); ok && !p.entry {
+		if foreignHelp[p.str(i)] != "" && isStatementWord[next.text(p.text)] {
 			return true
 		}
+	case tokNL, tokEOF:
+		if _, ok := meant(p.str(i)); !p.entry && (ok || foreignHelp[p.str(i)] != "") {
+			return true
+		}
+	}
+	if foreignHelp[p.str(i)] != "" && p.blockEnd(i+1) && !p.entry { // { pass }
+		return true
 	}
 	return false
 }
@@ -515,10 +579,31 @@ func hasEffect(x Expr) bool {
 	return false
 }
 
+// decrement finds x-- at the end of a line, which reads as x - -y with what stands
+// below it.
+func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
+	b, ok := x.(*Binary)
+	for ok && b.Op == "-" {
+		if u, neg := b.Y.(*Unary); neg && u.Op == "-" && u.OpAt.Lo == b.OpAt.Hi {
+			r := b.X.Range()
+			if rest := strings.TrimLeft(p.text[u.OpAt.Hi:], " \t"); strings.HasPrefix(rest, "\n") && r.Hi == b.OpAt.Lo {
+				return r.Lo, u.OpAt.Hi, p.text[r.Lo:r.Hi]
+			}
+		}
+		b, ok = b.X.(*Binary)
+	}
+	return 0, 0, ""
+}
+
 // noEffect reports E0105 for an expression statement.
 func (p *parser) noEffect(x Expr) {
 	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
 	src := func(e Expr) string { r := e.Range(); return clip(p.text[r.Lo:r.Hi]) }
+	if lo, hi, name := p.decrement(x); name != "" {
+		m.at, m.code, m.msg = Span{lo, hi}, "E0101", "there is no operator `--`"
+		m.hint("write `%s -= 1`", name).edit(Span{lo, hi}, name+" -= 1").certain()
+		return
+	}
 	switch x := x.(type) {
 	case *Binary:
 		if x.Op == "==" {

@@ -43,10 +43,24 @@ func (s *scanner) missingOpen() {
 			if excess > 0 && !braces && i > first {
 				if end, ok := s.blockBelow(first, i); ok {
 					excess--
+					if last := out[len(out)-1]; s.colonOrWord(last) && len(out) > first {
+						m := s.errorf(int(last.lo), int(last.hi), "E0101", "unexpected `%s`: a block stands in braces", last.text(s.text))
+						m.also(Span{end.lo, end.hi}, "this closes the block")
+						at := Span{last.lo, last.hi}
+						open := "{"
+						if last.lo == out[len(out)-2].hi {
+							open = " {"
+						}
+						m.hint("write `{`").edit(at, open).certain()
+						out[len(out)-1] = token{kind: tokOpen, lo: last.hi, hi: last.hi}
+						first, depth, braces = i+1, 0, false
+						out = append(out, t)
+						continue
+					}
 					hi := s.toks[i-1].hi
 					m := s.errorf(int(hi), int(hi), "E0101", "unexpected end of line, expected `{`")
 					m.also(Span{end.lo, end.hi}, "this closes the block")
-					m.hint("add `{` at the end of line %d", s.line(hi))
+					m.hint("add `{` at the end of line %d", s.line(hi)).edit(Span{hi, hi}, " {").certain()
 					out = append(out, token{kind: tokOpen, lo: hi, hi: hi})
 				}
 			}
@@ -55,6 +69,15 @@ func (s *scanner) missingOpen() {
 		out = append(out, t)
 	}
 	s.toks = out
+}
+
+// colonOrWord reports whether t begins a block in other languages.
+func (s *scanner) colonOrWord(t token) bool {
+	switch t.text(s.text) {
+	case ":", "then", "do":
+		return true
+	}
+	return false
 }
 
 // blockBelow returns the } of the block that, by its indentation, belongs to the
@@ -117,6 +140,14 @@ func (s *scanner) beforeMissing(out []token, closing byte) string {
 		case tokIdent, tokInt, tokFloat, tokString, tokFString:
 			if name := t.text(s.text); t.kind == tokIdent && modeOf(name) == 0 && !foldWords[name] {
 				return name
+			}
+			if k := i - 1; closing == ')' && t.kind == tokOp && s.text[t.lo] == ']' { // vector[f64] n)
+				for k > first && !(out[k].kind == tokOp && s.text[out[k].lo] == '[') {
+					k--
+				}
+				if k > first && out[k-1].kind == tokIdent {
+					return s.text[out[k-1].lo:t.hi]
+				}
 			}
 		}
 	}

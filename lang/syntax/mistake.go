@@ -27,6 +27,7 @@ type mistake struct {
 	got    *lexer.Token // of an unexpected token
 	expect []string     // what could have stood there
 	asName bool         // got is a reserved word where a name should stand
+	sure   bool         // the edits are what was meant
 }
 
 // place is a label elsewhere.
@@ -47,6 +48,12 @@ func (m *mistake) edit(at Span, text string) *mistake {
 	m.edits = append(m.edits, edit{at, text})
 	return m
 }
+
+// certain says that the edits are what was meant: the text leaves no other reading.
+func (m *mistake) certain() *mistake { m.sure = true; return m }
+
+// guessed says that the edits are most likely what was meant.
+func (m *mistake) guessed() *mistake { m.sure = false; return m }
 
 // meant says that the word at was meant to be another.
 func (m *mistake) meant(at Span, word string) *mistake {
@@ -79,6 +86,9 @@ func (m *mistake) diagnostic(src *diag.Source) diag.Diagnostic {
 	}
 	for _, e := range m.edits {
 		d.Edit(src.Span(int(e.at.Lo), int(e.at.Hi)), e.text)
+	}
+	if m.sure {
+		d.Sure()
 	}
 	return d
 }

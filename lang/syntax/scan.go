@@ -31,6 +31,11 @@ type scanner struct {
 	missing int  // how many { have no }, by count
 	forced  byte // the closing bracket whose partner was given up last
 	atEnd   bool // the layout pass met an open bracket at the end of the text
+
+	closed [][2]int32 // the blocks read so far: where { and } stand
+
+	depth    int      // of round and square brackets
+	comment1 *mistake // the first comment of another language
 }
 
 // scan cuts text into tokens. The last token is EOF.
@@ -118,10 +123,19 @@ func (s *scanner) run() {
 				s.str(lo, tokFString)
 				break
 			}
+			if c == 'f' && lo+1 < s.end && s.text[lo+1] == '\'' {
+				s.pos++
+				s.quoted(lo, true)
+				break
+			}
 			s.word()
 		case c >= '0' && c <= '9':
 			s.number()
 		case c == '"':
+			if strings.HasPrefix(s.text[lo:s.end], `"""`) {
+				s.tripled(lo)
+				break
+			}
 			s.str(lo, tokString)
 		case c < utf8.RuneSelf:
 			s.sign()
@@ -189,7 +203,15 @@ func (s *scanner) sign() {
 	}
 	n, kind := 1, int8(tokOp)
 	switch c {
-	case '(', ')', '[', ']', '{', '}', ',', ':', '@', '%':
+	case '(', '[':
+		s.depth++
+	case ')', ']':
+		s.depth = max(0, s.depth-1)
+	case '{', '}', ',', ':', '@', '?':
+	case '%':
+		if s.foreignComment("%") {
+			return
+		}
 	case ';':
 		kind = tokNL
 	case '.':
@@ -208,7 +230,8 @@ func (s *scanner) sign() {
 		if next(1) != '=' {
 			s.pos++
 			s.emit(tokBad, lo)
-			s.errorf(lo, s.pos, "E0101", "unexpected `!`").hint("the negation is written `not`")
+			s.errorf(lo, s.pos, "E0101", "unexpected `!`: a condition is negated by `not`").hint("write `not`").
+				edit(Span{int32(lo), int32(s.pos)}, "not"+strings.Repeat(" ", map[bool]int{true: 0, false: 1}[next(1) == ' '])).certain()
 			return
 		}
 		n = 2
@@ -217,6 +240,11 @@ func (s *scanner) sign() {
 			n = 2
 		}
 	case '+', '-', '*', '/':
+		if c == '/' && (next(1) == '/' || next(1) == '*') || c == '-' && next(1) == '-' {
+			if s.foreignComment(s.text[lo : lo+2]) {
+				return
+			}
+		}
 		switch {
 		case next(1) == '=':
 			n, kind = 2, tokAssign
@@ -239,39 +267,11 @@ func (s *scanner) strange(lo int, r rune) {
 		s.emit(tokBad, lo)
 		return
 	}
-	help := ""
 	switch r {
 	case '\'', '`', '“', '”', '„', '‘', '’', '«', '»':
-		help = "strings stand in straight double quotes: \"text\""
-	case '&':
-		help = "`and` joins conditions"
-	case '|':
-		help = "`or` joins conditions"
-	case '^':
-		help = "the power is written `**`"
-	case '?':
-		help = "a choice is written `if c then a else b`"
-	case '\\':
-		help = "there is no backslash continuation: break the line inside brackets or after an operator"
-	case '–', '—', '−':
-		help = "the minus is written `-`"
-	case '×', '·':
-		help = "the product is written `*`"
-	case '≤':
-		help = "write `<=`"
-	case '≥':
-		help = "write `>=`"
-	case '≠':
-		help = "write `!=`"
-	case '…':
-		help = "a range is written `a..b`"
-	}
-	switch r {
-	case '\'', '`':
-		line, _, _ := strings.Cut(s.text[s.pos:s.end], "\n")
-		if n := strings.IndexRune(line, r); n >= 0 {
-			s.pos += n + 1
-		}
+		s.pos = lo
+		s.quoted(lo, false)
+		return
 	case '\\':
 		rest := strings.TrimLeft(s.text[s.pos:s.end], " \t\r")
 		if strings.HasPrefix(rest, "\n") { // meant as a continuation: read it so
@@ -291,10 +291,7 @@ func (s *scanner) strange(lo int, r rune) {
 			name += " (NUL)"
 		}
 	}
-	rep := s.errorf(lo, hi, "E0101", "unexpected %s", name)
-	if help != "" {
-		rep.hint("%s", help)
-	}
+	s.habit(s.errorf(lo, hi, "E0101", "unexpected %s", name), r, lo, hi)
 }
 
 // str scans a string from its quote, which is at pos; lo is where the token begins.

@@ -25,6 +25,10 @@ type parser struct {
 	comments []Comment
 	mistakes []*mistake
 	entry    bool // of a prompt
+	begin    int  // the first token of the statement whose head is read
+
+	loose int          // up to this token statements stand in a block that has no braces
+	ends  map[int]bool // tokens that end such a block
 
 	buf   []lexer.Token // of the statement that is read by hand
 	plain bool          // for tests: all of it by participle
@@ -152,18 +156,33 @@ func (p *parser) stmts(w where) []Stmt {
 			}
 			p.pos++
 			continue
+		case p.ends[p.pos]:
+			p.pos++
+			continue
 		}
 		lo := p.toks[p.pos].lo
 		from := p.pos
-		s := p.stmt(w)
+		p.begin = from
+		in := w
+		if from < p.loose {
+			in = w.lenient()
+		}
+		s := p.stmt(in)
 		if p.pos == from { // a stray sign: reported, and left out
 			p.pos++
 		}
-		if s != nil {
+		if s != nil && from >= p.loose {
 			s.(interface{ setSpan(Span) }).setSpan(Span{lo, p.toks[p.pos-1].hi})
 			out = append(out, s)
 		}
-		p.finish(w, from, s != nil)
+		known := len(p.mistakes)
+		p.finish(in, from, s != nil)
+		if from >= p.loose && len(p.mistakes) > known && p.mistakes[len(p.mistakes)-1].code == "E0101" {
+			switch s.(type) {
+			case *ExprStmt, *Register:
+				out = out[:len(out)-1] // its beginning alone means something else
+			}
+		}
 	}
 }
 
@@ -176,22 +195,27 @@ func (p *parser) finish(w where, from int, read bool) {
 		return
 	}
 	if read {
-		if p.startsStatement(p.pos) && !p.misspeltInsert(p.pos-1) {
+		if p.is(p.pos, "else") && p.pos < p.loose {
+			p.pos, _ = p.headEnd(p.pos) // of a block that has no braces, which was said
+		} else if p.reportHabit(from, p.pos) {
+			// where it ends was found, too
+		} else if p.startsStatement(p.pos) && !p.misspeltInsert(p.pos-1) {
 			m := p.mistakeAt(p.span(p.pos), "E0104", "two statements on one line").labelled("a new statement starts here")
 			lo := p.toks[p.pos-1].hi
-			m.edit(Span{lo, t.lo}, "\n"+p.indentOf(from))
+			m.edit(Span{lo, t.lo}, "\n"+p.indentOf(from)).certain()
 			if p.isBlock(p.pos - 1) {
 				m.hint("put it on its own line")
 			} else {
 				m.hint("put it on its own line, or write `;` before it")
 			}
 			return
+		} else {
+			end, bad := p.headEnd(p.pos)
+			if !bad {
+				p.report(p.trailing(from))
+			}
+			p.pos = end
 		}
-		end, bad := p.headEnd(p.pos)
-		if !bad {
-			p.report(p.trailing(from))
-		}
-		p.pos = end
 	} else if end, _ := p.headEnd(p.pos); end > p.pos {
 		p.pos = end
 	}
@@ -205,6 +229,19 @@ func (p *parser) finish(w where, from int, read bool) {
 			}
 		}
 	}
+}
+
+// reportHabit reports where the mistake at token at of the statement that began at
+// token from comes from, and goes on behind it; false when nothing tells.
+func (p *parser) reportHabit(from, at int) bool {
+	m, next := p.habit(from, at)
+	if m == nil {
+		return false
+	}
+	p.report(m)
+	end, _ := p.headEnd(p.pos)
+	p.pos = max(end, next)
+	return true
 }
 
 // indentOf is the white space at the start of the line of token i.
@@ -514,7 +551,9 @@ func (p *parser) body(w where) *Block {
 		p.block(w)
 		return nil
 	}
-	p.report(p.atEnd(unexpected(p.tokenAt(p.pos), "`{`"), p.pos))
+	if !p.reportHabit(p.begin, p.pos) {
+		p.report(p.atEnd(unexpected(p.tokenAt(p.pos), "`{`"), p.pos))
+	}
 	return nil
 }
 
@@ -563,11 +602,22 @@ func headTo[P any](p *parser, end int) *P {
 	h, err := production[P](l)
 	if err != nil {
 		m := asMistake(err)
-		if m.got != nil && m.got.Type == tokEOF {
-			m = p.atEnd(m, end)
+		at := -1
+		if m.got != nil {
+			at = end
+			if m.got.Type != tokEOF {
+				at = p.pos + sort.Search(end-p.pos, func(i int) bool { return p.toks[p.pos+i].lo >= int32(m.got.Pos.Offset) })
+				if p.toks[at].lo != int32(m.got.Pos.Offset) {
+					at = -1 // inside an f-string
+				}
+			} else {
+				m = p.atEnd(m, end)
+			}
 		}
-		p.report(p.advise(m))
-		p.pos = end
+		if at < 0 || !p.reportHabit(p.begin, at) {
+			p.report(p.advise(m))
+			p.pos = end
+		}
 		return nil
 	}
 	p.pos += int(l.RawCursor())
@@ -599,8 +649,10 @@ func (p *parser) advise(m *mistake) *mistake {
 		p.untyped(m, i)
 	case p.is(i, "for") && slices.Contains(m.expect, "`)`"):
 		m.hint("a list is written `[a for i in 0..n]`, a sum in a codelet `sum i in x { x[i] }`")
+	case p.is(i, ",") && slices.Equal(m.expect, []string{"an operator", "`)`"}):
+		m.hint("parentheses hold one value; only a call has several arguments, and a list is written `[a, b]`")
 	case p.is(i, "=") && len(m.expect) > 0 && m.expect[0] == "an operator":
-		m.hint("equality is written `==`")
+		m.hint("equality is written `==`").edit(p.span(i), "==").certain()
 	case p.is(i, "@") && slices.Contains(m.expect, "`as`"):
 		m.hint("what a script acquires is in main memory; `prefetch … to` brings data to a device")
 	case p.is(i, "@") && prev.kind == tokIdent:
@@ -616,7 +668,7 @@ func (p *parser) advise(m *mistake) *mistake {
 	case p.is(i, ":") && (slices.Contains(m.expect, "`{`") || len(m.expect) > 0 && m.expect[0] == "the end of the statement" && p.toks[i+1].kind != tokOp):
 		m.hint("a block stands in braces: `{ … }`")
 	case this.kind == tokNL && p.str(i) == ";" && (slices.Contains(m.expect, "`,`") || slices.Contains(m.expect, "`)`")):
-		m.hint("write `,`").edit(p.span(i), ",")
+		m.hint("write `,`").edit(p.span(i), ",").certain()
 	case p.is(i, "(") && prev.kind == tokIdent && constructors[p.str(i-1)]:
 		m.hint("the element type stands in square brackets: `%s[f64]`", p.str(i-1))
 	case len(m.help) == 0 && slices.Contains(m.expect, "`,`") && startsExpr(m.got):

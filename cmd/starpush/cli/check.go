@@ -13,7 +13,7 @@ import (
 func checkCommand(a *app) *cobra.Command {
 	var deny []string
 	var params, data []string
-	var noPlan, codelets bool
+	var noPlan, codelets, fix bool
 	maxTasks := int64(1 << 20)
 	c := &cobra.Command{
 		Use:   "check FILE...",
@@ -24,7 +24,13 @@ parts and states are checked as in a run, as far as that needs no data that task
 compute. The exit status is 3 when one is invalid.
 
 --codelets lists the codelets that a script declares or inserts, with the kinds of
-workers that have a kernel for them.`,
+workers that have a kernel for them.
+
+With --fix the edits that follow from a text beyond doubt are made in the file first,
+each of them is said, and what is left is reported: habits of other languages such as
+&& and 'text', missing modes, lists and sizes without their names. Guesses, such as a
+name that was misspelt, are reported as ever. The file is replaced at once and keeps
+its permissions.`,
 		Args:              arity(1, -1, "FILE..., or - for standard input"),
 		ValidArgsFunction: scriptFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,6 +49,16 @@ workers that have a kernel for them.`,
 					a.sayError(err)
 					worst = max(worst, exitUsage)
 					continue
+				}
+				if fix {
+					if name == "-" {
+						return usagef("--fix changes files; standard input is none")
+					}
+					if src, err = a.fixFile(cmd.Context(), comp, name, shown, src); err != nil {
+						a.sayError(err)
+						worst = max(worst, exitFailed)
+						continue
+					}
 				}
 				prog, diags := comp.Compile(cmd.Context(), shown, src)
 				a.report(diags)
@@ -81,6 +97,7 @@ workers that have a kernel for them.`,
 	registerPlanData(c, &data)
 	c.Flags().BoolVar(&codelets, "codelets", false, "show on standard output where each codelet can run, and why not elsewhere")
 	c.Flags().BoolVar(&noPlan, "no-plan", false, "check the text only, and do not plan")
+	c.Flags().BoolVar(&fix, "fix", false, "make the edits that leave no doubt, in the files")
 	c.Flags().Var(&numberFlag{p: &maxTasks, lo: 1, hi: math.MaxInt32, advice: "--no-plan plans nothing"}, "max-tasks", "plan as far as `N` tasks")
 	c.Flags().StringArrayVarP(&params, "param", "p", nil, "value of a param, `NAME=VALUE`, checked against its type")
 	a.registerWatch(c)

@@ -1,0 +1,308 @@
+package syntax
+
+// Habits: what people write who come from other languages. Each habit looks at the
+// token that does not fit and its neighbours, and says what is written instead, most
+// often with the edit that does it. What it says takes the place of "unexpected …".
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// cursor is where reading failed: token at of the statement that begins at token from
+// and whose head, or line, ends at token end.
+type cursor struct {
+	*parser
+	from, at, end int
+
+	next int // where to go on, when that is behind end
+}
+
+// habits are tried in order.
+var habits = []func(c *cursor) *mistake{
+	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
+	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
+	(*cursor).letHabit, (*cursor).declared, (*cursor).assertCall, (*cursor).braces, (*cursor).namelessFunc, (*cursor).arrow, (*cursor).initial,
+	(*cursor).moduleName, (*cursor).insertHabit, (*cursor).callWithModes, (*cursor).filterHabit, (*cursor).registerHabit, (*cursor).waitCall, (*cursor).paramHabit, (*cursor).oneLine, (*cursor).colonBlock, (*cursor).wordBlock,
+}
+
+// habit is what the mistake at token at most likely comes from, nil if nothing tells.
+// next is the token to go on from, 0 for the end of the head.
+func (p *parser) habit(from, at int) (m *mistake, next int) {
+	if at >= len(p.toks) || from > at {
+		return nil, 0
+	}
+	end, bad := p.headEnd(from)
+	if bad {
+		return nil, 0
+	}
+	c := &cursor{parser: p, from: from, at: at, end: max(end, at)}
+	for _, try := range habits {
+		if m := try(c); m != nil {
+			return m, c.next
+		}
+	}
+	return nil, 0
+}
+
+// says is the mistake at the tokens [lo, hi), which names its cause.
+func (c *cursor) says(lo, hi int, format string, args ...any) *mistake {
+	m := &mistake{code: "E0101", at: c.over(lo, hi), msg: fmt.Sprintf(format, args...)}
+	return m
+}
+
+// here is the mistake at the token that does not fit.
+func (c *cursor) here(format string, args ...any) *mistake {
+	return c.says(c.at, c.at+1, "unexpected %s: %s", describe(c.tokenAt(c.at)), fmt.Sprintf(format, args...))
+}
+
+// instead adds the edit that puts text in place of the tokens [lo, hi), and the help
+// that tells of it.
+func (c *cursor) instead(m *mistake, lo, hi int, text string) *mistake {
+	return m.hint("write `%s`", clipTo(text, 72)).edit(c.over(lo, hi), text).certain()
+}
+
+// over is the range of the tokens [lo, hi).
+func (c *cursor) over(lo, hi int) Span {
+	if hi <= lo {
+		return Span{c.toks[lo].lo, c.toks[lo].lo}
+	}
+	return Span{c.toks[lo].lo, c.toks[hi-1].hi}
+}
+
+// of is the text of the tokens [lo, hi).
+func (c *cursor) of(lo, hi int) string {
+	s := c.over(lo, hi)
+	return c.text[s.Lo:s.Hi]
+}
+
+// clipTo shortens a text for a message.
+func clipTo(s string, limit int) string {
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return s
+}
+
+// kind is the kind of token i, tokEOF outside.
+func (p *parser) kindOf(i int) int8 {
+	if i < 0 || i >= len(p.toks) {
+		return tokEOF
+	}
+	return p.toks[i].kind
+}
+
+// has reports whether token i exists and is the sign or word text.
+func (p *parser) has(i int, text string) bool {
+	return i >= 0 && i < len(p.toks) && p.is(i, text)
+}
+
+// touching reports whether nothing stands between the tokens i and i+1.
+func (p *parser) touching(i int) bool {
+	return i >= 0 && i+1 < len(p.toks) && p.toks[i].hi == p.toks[i+1].lo
+}
+
+// lineEnds reports whether a line ends behind token i.
+func (p *parser) lineEnds(i int) bool {
+	rest := strings.TrimLeft(p.text[p.toks[i].hi:], " \t\r")
+	return rest == "" || rest[0] == '\n' || rest[0] == '#'
+}
+
+// endsOperand reports whether an operand may end with token i.
+func (p *parser) endsOperand(i int) bool {
+	return i >= 0 && (&scanner{text: p.text}).operandEnd(p.toks[i])
+}
+
+// opens and closes are the brackets of expressions.
+func (p *parser) opens(i int) bool  { return p.has(i, "(") || p.has(i, "[") || p.has(i, "{") }
+func (p *parser) closes(i int) bool { return p.has(i, ")") || p.has(i, "]") || p.has(i, "}") }
+
+// starts are the words in front of an expression.
+var exprAfter = wordSet("return", "if", "while", "then", "else", "in", "assert", "and", "or", "not", "to", "let", "wait")
+
+// left is the first token of the expression of lowest precedence that ends in front of
+// token i: behind a bracket, a comma, an assignment or a word.
+func (c *cursor) left(i int, stop map[string]bool) int {
+	depth := 0
+	for i--; i >= c.from; i-- {
+		switch {
+		case c.closes(i):
+			depth++
+		case c.opens(i):
+			if depth == 0 {
+				return i + 1
+			}
+			depth--
+		case depth > 0:
+		case c.kindOf(i) == tokAssign, c.has(i, ","), c.has(i, ":"), c.kindOf(i) == tokNL:
+			return i + 1
+		case c.kindOf(i) == tokKeyword && stop[c.str(i)]:
+			return i + 1
+		}
+	}
+	return c.from
+}
+
+// right is the token behind the expression that token i belongs to.
+func (c *cursor) right(i int, stop ...string) int {
+	depth := 0
+	for ; i < len(c.toks); i++ {
+		switch k := c.kindOf(i); {
+		case k == tokEOF || k == tokVirtual || depth == 0 && k == tokNL:
+			return i
+		case depth == 0 && slices.ContainsFunc(stop, func(s string) bool { return c.has(i, s) }):
+			return i
+		case c.opens(i):
+			if depth == 0 && c.has(i, "{") {
+				return i
+			}
+			depth++
+		case c.closes(i):
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case depth == 0 && (c.has(i, ",") || k == tokAssign):
+			return i
+		}
+	}
+	return i
+}
+
+// inBracket is the innermost bracket that is open at token i, -1 for none.
+func (c *cursor) inBracket(i int) int {
+	depth := 0
+	for i--; i >= c.from; i-- {
+		switch {
+		case c.closes(i):
+			depth++
+		case c.opens(i):
+			if depth == 0 {
+				return i
+			}
+			depth--
+		}
+	}
+	return -1
+}
+
+var stopAtWords = wordSet("return", "while", "then", "else", "in", "assert", "to", "let", "wait", "with")
+
+// choice is a if c else b.
+func (c *cursor) choice() *mistake {
+	if !c.has(c.at, "if") || !c.endsOperand(c.at-1) || c.closesBlock(c.at-1) {
+		return nil
+	}
+	lo := c.left(c.at, stopAtWords)
+	hi := c.right(c.at)
+	other := c.right(c.at, "else")
+	if lo >= c.at || !c.has(other, "else") || c.has(hi, "{") || other+1 >= hi {
+		return nil
+	}
+	m := c.here("a choice begins with `if`")
+	c.next = hi
+	return c.instead(m, lo, hi, c.chosen(lo, hi))
+}
+
+// closesBlock reports whether token i is the end of a block of statements, where a
+// new statement may begin.
+func (c *cursor) closesBlock(i int) bool { return c.has(i, "}") }
+
+// chosen writes a if c else b, the tokens [lo, hi), as if c then a else b.
+func (c *cursor) chosen(lo, hi int) string {
+	cond := c.right(lo, "if")
+	if !c.has(cond, "if") || cond >= hi {
+		return c.of(lo, hi)
+	}
+	other := c.right(cond+1, "else")
+	if !c.has(other, "else") || other >= hi {
+		return c.of(lo, hi)
+	}
+	return "if " + c.of(cond+1, other) + " then " + c.of(lo, cond) + " else " + c.chosen(other+1, hi)
+}
+
+// choiceOfC is c ? a : b.
+func (c *cursor) choiceOfC() *mistake {
+	if !c.has(c.at, "?") {
+		return nil
+	}
+	m := c.here("a choice is written `if c then a else b`")
+	lo := c.left(c.at, stopAtWords)
+	if c.has(lo, "if") && lo < c.at {
+		return c.instead(m, c.at, c.at+1, "then")
+	}
+	colon := c.right(c.at+1, ":")
+	hi := c.right(c.at + 1)
+	if !c.has(colon, ":") || lo >= c.at || colon+1 >= hi {
+		return m
+	}
+	return c.instead(m, lo, hi, "if "+c.of(lo, c.at)+" then "+c.of(c.at+1, colon)+" else "+c.of(colon+1, hi))
+}
+
+// increment is x++ and ++x.
+func (c *cursor) increment() *mistake {
+	sign := c.str(c.at)
+	switch {
+	case c.has(c.at-1, "-") && c.has(c.at-2, "-") && c.touching(c.at-2) && c.touching(c.at-3) && c.at-2 > c.from && (c.closes(c.at) || c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF):
+		m := c.says(c.at-2, c.at, "there is no operator `--`")
+		return c.instead(m, c.from, c.at, c.of(c.from, c.at-2)+" -= 1")
+	case c.at-1 > c.from && c.has(c.at-1, sign) && c.touching(c.at-1):
+		m := c.says(c.at-1, c.at+1, "there is no operator `%s%s`", sign, sign)
+		if sign != "+" {
+			return nil
+		}
+		x := c.of(c.from, c.at-1)
+		if c.lineEnds(c.at) || c.kindOf(c.at+1) == tokNL || c.closes(c.at+1) {
+			c.next = c.at + 1
+			return c.instead(m, c.from, c.at+1, x+" += 1")
+		}
+		return m.hint("write `x += 1` as a statement of its own")
+	case c.at == c.from && (sign == "+" || sign == "-") && c.has(c.at+1, sign) && c.touching(c.at) && c.kindOf(c.at+2) == tokIdent:
+		end := c.right(c.at + 2)
+		m := c.says(c.at, c.at+2, "there is no operator `%s%s`", sign, sign)
+		return c.instead(m, c.at, end, c.of(c.at+2, end)+" "+sign+"= 1")
+	}
+	return nil
+}
+
+// elseIf is elif.
+func (c *cursor) elseIf() *mistake {
+	switch w := c.str(c.at); w {
+	case "elif", "elsif", "elseif", "elseIf":
+		if c.kindOf(c.at) == tokIdent && c.has(c.at-1, "}") {
+			return c.instead(c.says(c.at, c.at+1, "`%s` is not a word of the language", w), c.at, c.at+1, "else if")
+		}
+	}
+	return nil
+}
+
+// oneLine is if (c) f(): a block without braces, on the line of its head.
+func (c *cursor) oneLine() *mistake {
+	head := c.str(c.from)
+	lo := c.at
+	if c.has(lo, ":") && !c.lineEnds(lo) { // if c: f()
+		lo++
+	}
+	if head != "if" && head != "while" && head != "for" || c.kindOf(c.from) != tokKeyword || !c.startsStatement(lo) || c.at < c.from+2 || c.inBracket(c.at) >= 0 {
+		return nil
+	}
+	if brace, _ := c.headEnd(c.from); brace < c.at {
+		return nil // behind the block
+	}
+	end := c.right(lo)
+	for c.kindOf(end) == tokAssign || c.has(end, ",") {
+		end = c.right(end + 1)
+	}
+	if c.has(end, "{") || !c.endsOperand(c.at-1) {
+		return nil
+	}
+	m := c.here("the block of `%s` stands in braces", head)
+	body := c.of(lo, end)
+	c.next = end
+	blank := ""
+	if c.touching(c.at - 1) {
+		blank = " "
+	}
+	return m.hint("write `{ %s }`", clipTo(body, 60)).edit(c.over(c.at, end), blank+"{ "+body+" }").certain()
+}

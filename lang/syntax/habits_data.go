@@ -1,0 +1,127 @@
+package syntax
+
+// Habits of statements on data: calls in place of insert, partition and wait, types in
+// front of names.
+
+import "strings"
+
+// callWithModes is f(RW x), without insert.
+func (c *cursor) callWithModes() *mistake {
+	open := c.inBracket(c.at)
+	if c.kindOf(c.at) != tokIdent || c.kindOf(c.at-1) != tokIdent || modeOf(c.str(c.at-1)) == 0 || open < c.from+1 {
+		return nil
+	}
+	lo := open - 1
+	for c.kindOf(lo) == tokIdent && c.has(lo-1, ".") && lo-2 >= c.from {
+		lo -= 2
+	}
+	if c.kindOf(lo) != tokIdent || c.has(lo-1, "insert") {
+		return nil
+	}
+	m := c.says(lo, open, "a task is submitted by `insert`")
+	return m.hint("write `insert %s(…)`", c.of(lo, open)).edit(Span{c.toks[lo].lo, c.toks[lo].lo}, "insert ").certain()
+}
+
+// filterHabit is partition x by 4, partition x into 4 and partition(x, 4).
+func (c *cursor) filterHabit() *mistake {
+	if !c.has(c.from, "partition") || c.kindOf(c.from) != tokKeyword {
+		return nil
+	}
+	says := "`partition` has a filter behind `by`: `blocks(4)` of a vector, `rows(4)`, `cols(4)` or `tiles(4, 4)` of a matrix"
+	switch {
+	case c.kindOf(c.at) == tokInt && c.has(c.at-1, "by"), c.kindOf(c.at) == tokIdent && c.has(c.at-1, "by") && !c.has(c.at+1, "("):
+		m := c.here("how data is split says a filter")
+		return m.hint("write `blocks(%[1]s)` for a vector, `rows(%[1]s)`, `cols(%[1]s)` or `tiles(%[1]s, %[1]s)` for a matrix", c.str(c.at)).edit(c.over(c.at, c.at+1), "blocks("+c.str(c.at)+")")
+	case c.kindOf(c.at) == tokIdent && (c.str(c.at) == "into" || c.str(c.at) == "in") && (c.kindOf(c.at+1) == tokInt || c.kindOf(c.at+1) == tokIdent && !c.has(c.at+2, "(")):
+		m := c.says(c.at, c.at+1, "%s", says)
+		return c.instead(m, c.at, c.at+2, "by blocks("+c.str(c.at+1)+")").guessed()
+	case c.has(c.from+1, "(") && c.has(c.at, ",") && c.at == c.from+3 && c.has(c.at+2, ")"):
+		m := c.says(c.from, c.at+3, "%s", says)
+		return c.instead(m, c.from, c.at+3, "partition "+c.str(c.from+2)+" by blocks("+c.str(c.at+1)+")").guessed()
+	}
+	return nil
+}
+
+// registerHabit is register x, register x: vector[f64](n), register x = a, y = b and
+// register vector[f64] x(n).
+func (c *cursor) registerHabit() *mistake {
+	if constructors[c.str(c.from)] && c.kindOf(c.from) == tokIdent && c.kindOf(c.at) == tokIdent { // vector[f64] x
+		m := c.says(c.from, c.at+1, "data is registered under a name, which stands first")
+		return m.hint("write `register %s = %s(…)`", c.str(c.at), c.of(c.from, c.at))
+	}
+	if !c.has(c.from, "register") || c.kindOf(c.from) != tokKeyword {
+		return nil
+	}
+	name := c.str(c.from + 1)
+	k := c.kindOf(c.at)
+	switch {
+	case constructors[name] && c.at == c.from+2 && c.has(c.at, "["):
+		return c.says(c.from+1, c.at+1, "data is registered under a name, which stands first").hint("write `register x = %s[f64](…)`", name)
+	case c.at == c.from+2 && (k == tokNL || k == tokEOF || c.blockEnd(c.at)):
+		return c.says(c.from, c.at, "`register` gives a name to data that a constructor makes").hint("write `register %s = vector[f64](n)`", name)
+	case c.at == c.from+2 && c.has(c.at, ":"):
+		m := c.here("data is registered with `=`")
+		return c.instead(m, c.at, c.at+1, " =")
+	case c.at == c.from+2 && k == tokIdent && constructors[c.str(c.at)]:
+		m := c.here("data is registered with `=`")
+		return m.hint("write `register %s = %s…`", name, c.str(c.at)).edit(Span{c.toks[c.at].lo, c.toks[c.at].lo}, "= ").certain()
+	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0:
+		m := c.here("one `register` has one constructor")
+		hi := c.toks[c.at+1].lo
+		return m.hint("write a `register` for each").edit(Span{c.toks[c.at].lo, hi}, "\n"+c.indentOf(c.from)+"register ").certain()
+	}
+	return nil
+}
+
+// waitCall is wait().
+func (c *cursor) waitCall() *mistake {
+	switch c.str(c.from) {
+	case "wait":
+		if c.has(c.at, ")") && c.has(c.at-1, "(") && c.at == c.from+2 {
+			return c.instead(c.says(c.from, c.at+1, "`wait` is a statement, not a function"), c.from, c.at+1, "wait")
+		}
+	case "break", "continue":
+		if c.has(c.at, "(") {
+			return c.says(c.from, c.at+1, "`%s` is a statement, not a function", c.str(c.from)).hint("write `%s`", c.str(c.from))
+		}
+	case "insert":
+		if c.kindOf(c.from) != tokKeyword || c.inBracket(c.at) >= 0 {
+			return nil
+		}
+		name := c.from + 1
+		if c.kindOf(c.at) == tokString && c.at == name && c.has(c.at+1, "(") {
+			right := strings.Trim(c.str(c.at), `"`)
+			return c.instead(c.says(c.at, c.at+1, "the name of a codelet stands without quotes"), c.at, c.at+1, right)
+		}
+		for c.has(name+1, ".") {
+			name += 2
+		}
+		if c.at == name+1 && c.kindOf(name) == tokIdent && startsExpr(c.tokenAt(c.at)) && !c.has(c.at, "(") && !c.has(c.at, "[") {
+			hi := c.at
+			for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.blockEnd(hi) && !c.has(hi, "with") && !c.has(hi, "{") {
+				hi++
+			}
+			if c.has(hi, "{") {
+				return nil
+			}
+			m := c.says(c.at, hi, "the operands of a task stand in parentheses")
+			at := c.over(c.at, hi)
+			at.Lo = c.toks[name].hi
+			return m.hint("write `insert %s(%s)`", c.of(c.from+1, c.at), clipTo(c.of(c.at, hi), 60)).edit(at, "("+c.of(c.at, hi)+")").certain()
+		}
+	}
+	return nil
+}
+
+// paramHabit is param n int = 10.
+func (c *cursor) paramHabit() *mistake {
+	if !c.has(c.from, "param") && !c.has(c.from, "extern") || c.kindOf(c.from) != tokKeyword || c.at != c.from+2 || c.kindOf(c.at) != tokIdent || c.kindOf(c.at-1) != tokIdent {
+		return nil
+	}
+	if declares[c.str(c.at-1)] && !declares[c.str(c.at)] { // param int n
+		m := c.here("the type stands behind the name and a colon")
+		return c.instead(m, c.at-1, c.at+1, c.str(c.at)+": "+c.str(c.at-1))
+	}
+	m := c.here("the type stands behind a colon")
+	return m.hint("write `%s: %s`", c.str(c.at-1), c.str(c.at)).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, ":").certain()
+}

@@ -1,0 +1,245 @@
+package syntax
+
+// Habits of single signs, quotes and comments, which the scanner meets.
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// signHabit is what is written instead of a sign that no token begins with.
+type signHabit struct {
+	says string // behind "unexpected …: "
+	word string // to write in its place; "" when more has to change
+}
+
+var signHabits = map[rune]signHabit{
+	'^': {"the power is written `**`", "**"}, '–': {"the minus is written `-`", "-"}, '—': {"the minus is written `-`", "-"}, '−': {"the minus is written `-`", "-"},
+	'×': {"the product is written `*`", "*"}, '·': {"the product is written `*`", "*"}, '÷': {"the quotient is written `/`", "/"},
+	'≤': {"at most is written `<=`", "<="}, '≥': {"at least is written `>=`", ">="}, '≠': {"unequal is written `!=`", "!="}, '…': {"a range is written `a..b`", ".."},
+	'→': {"the type of the result stands behind `->`", "->"}, '~': {"there are no operators on bits; a condition is negated by `not`", ""},
+	'$':      {"names have letters, digits and `_`", ""},
+	'\\':     {"there is no backslash continuation: break the line inside brackets or after an operator", ""},
+	'\u00a0': {"this is a blank that does not break lines", " "}, '\u3000': {"this is a wide blank", " "}, '，': {"the comma is written `,`", ","}, '（': {"the bracket is written `(`", "("}, '）': {"the bracket is written `)`", ")"},
+}
+
+// habit says of the sign r in the bytes [lo, hi) what is written instead.
+func (s *scanner) habit(m *mistake, r rune, lo, hi int) {
+	h, ok := signHabits[r]
+	at := Span{int32(lo), int32(hi)}
+	operand := len(s.toks) > 1 && s.operandEnd(s.toks[len(s.toks)-2])
+	switch text := s.text[lo:hi]; {
+	case text == "&&":
+		h, ok = signHabit{"conditions are joined by `and`", "and"}, true
+	case text == "||":
+		h, ok = signHabit{"conditions are joined by `or`", "or"}, true
+	case r == '&' && !operand:
+		m.msg += ": there are no pointers"
+		m.hint("data is passed by its name and a mode, as in `insert f(RW x)`")
+		return
+	case r == '&':
+		h, ok = signHabit{"there are no operators on bits; conditions are joined by `and`", "and"}, true
+	case r == '|':
+		h, ok = signHabit{"there are no operators on bits; conditions are joined by `or`", "or"}, true
+	}
+	if !ok {
+		return
+	}
+	m.msg += ": " + h.says
+	m.sure = r != '&' && r != '|' && r != '^' && r != '…' && r != '$' || hi-lo > 1
+	switch word := h.word; {
+	case r == '\\', r == '~':
+	case r == '$':
+		m.hint("leave the `$` out").edit(at, "")
+	case word == " ":
+		m.hint("write a plain blank").edit(at, word)
+	default:
+		m.hint("write `%s`", word)
+		if isLetter(word[0]) {
+			word = s.spaced(lo, hi, word)
+		}
+		m.edit(at, word)
+	}
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// spaced puts blanks around word where there are none around the bytes [lo, hi).
+func (s *scanner) spaced(lo, hi int, word string) string {
+	if lo > 0 && !strings.ContainsRune(" \t\n", rune(s.text[lo-1])) {
+		word = " " + word
+	}
+	if hi < s.end && !strings.ContainsRune(" \t\n", rune(s.text[hi])) {
+		word += " "
+	}
+	return word
+}
+
+// quoted reports a text in quotes of another kind, which begins at lo with the quote
+// at pos; f says that an f stands before it.
+func (s *scanner) quoted(lo int, f bool) {
+	quote, n := utf8.DecodeRuneInString(s.text[s.pos:s.end])
+	closing := quote
+	switch quote {
+	case '“', '„':
+		closing = '”'
+	case '‘':
+		closing = '’'
+	case '«':
+		closing = '»'
+	}
+	open := s.pos
+	s.pos += n
+	line, _, _ := strings.Cut(s.text[s.pos:s.end], "\n")
+	if quote == '\'' && lo > 0 && isDigit(s.text[lo-1]) && len(line) > 0 && isDigit(line[0]) { // 1'000
+		for s.pos < s.end && (isDigit(s.text[s.pos]) || s.text[s.pos] == '\'') {
+			s.pos++
+		}
+		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
+		group := strings.ReplaceAll(s.text[lo:s.pos], "'", "_")
+		s.errorf(lo, s.pos, "E0106", "unexpected `'`: digits are grouped by `_`").hint("write `%s`", group).edit(Span{int32(lo), int32(s.pos)}, group).certain()
+		return
+	}
+	end := -1
+	for i, r := range line {
+		if (r == closing || quote == '“' && r == '“') && (i == 0 || line[i-1] != '\\') {
+			end = i
+			s.pos += i + utf8.RuneLen(r)
+			break
+		}
+	}
+	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
+	m := s.errorf(lo, s.pos, "E0101", "unexpected `%s`: strings stand in straight double quotes", clip(s.text[lo:s.pos]))
+	if end < 0 {
+		m.hint("write `\"text\"`")
+		return
+	}
+	inside := strings.ReplaceAll(s.text[open+n:open+n+end], `\'`, `'`)
+	if f && strings.Contains(inside, `"`) {
+		m.hint("write `f\"text {x}\"`, without a `\"` inside the braces")
+		return
+	}
+	right := `"` + strings.ReplaceAll(strings.ReplaceAll(inside, `\"`, `"`), `"`, `\"`) + `"`
+	if f {
+		right = "f" + right
+	}
+	m.hint("write `%s`", clipTo(right, 60)).edit(Span{int32(lo), int32(s.pos)}, right).certain()
+}
+
+// tripled reports a text in three quotes, which begins at lo.
+func (s *scanner) tripled(lo int) {
+	n := strings.Index(s.text[s.pos+3:s.end], `"""`)
+	if n < 0 {
+		s.pos += 3
+		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
+		s.errorf(lo, s.pos, "E0102", "unexpected `\"\"\"`: a string stands in one pair of quotes").hint("write `\"text\"`, with `\\n` for a new line")
+		return
+	}
+	inside := s.text[s.pos+3 : s.pos+3+n]
+	s.pos += n + 6
+	doc := len(s.toks) == 0 || s.toks[len(s.toks)-1].kind == tokNL
+	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
+	m := s.errorf(lo, lo+3, "E0101", "unexpected `\"\"\"`: a string stands in one pair of quotes")
+	at := Span{int32(lo), int32(s.pos)}
+	rest, _, _ := strings.Cut(s.text[s.pos:s.end], "\n")
+	switch {
+	case doc && strings.TrimSpace(rest) == "": // a documentation string
+		m.msg = "unexpected `\"\"\"`: documentation stands in comments"
+		var lines []string
+		for _, l := range strings.Split(strings.TrimSpace(inside), "\n") {
+			lines = append(lines, strings.TrimRight("# "+strings.TrimSpace(l), " "))
+		}
+		m.hint("write `# %s`; `##` in front of a declaration is its documentation", clipTo(strings.TrimSpace(strings.SplitN(strings.TrimSpace(inside), "\n", 2)[0]), 40))
+		m.certain().edit(at, strings.Join(lines, "\n"+strings.Repeat(" ", s.indent(int32(lo)))))
+	default:
+		right := strconv.Quote(inside)
+		m.hint("write `%s`", clipTo(right, 60)).edit(at, right).certain()
+	}
+}
+
+var (
+	prose     = regexp.MustCompile(`^[ \t]*(\pL[\pL\pN_]*|[0-9]+)(?:[ \t]+|:[ \t]|'|-)(\pL[\pL\pN_]*)?`)
+	notOperat = wordSet("true", "false", "none", "not", "if", "insert")
+)
+
+// isProse reports whether the rest of a line behind // or -- reads like a comment, and
+// like no operand: two words, or a word that begins a statement.
+func isProse(rest string) bool {
+	m := prose.FindStringSubmatch(rest)
+	if m == nil {
+		first, _, _ := strings.Cut(strings.TrimLeft(rest, " \t"), " ")
+		return reserved[first] && !notOperat[first]
+	}
+	first, second := m[1], m[2]
+	if reserved[first] {
+		return !notOperat[first]
+	}
+	return second != "" && !reserved[second] && !foldWords[first] && !strings.Contains(m[0], "-")
+}
+
+// foreignComment reports a comment of another language at pos, which sign begins, and
+// passes over it; false when it is none. At most one message says so, with an edit
+// for each comment.
+func (s *scanner) foreignComment(sign string) bool {
+	lo := s.pos
+	starts := strings.TrimSpace(s.text[strings.LastIndexByte(s.text[:lo], '\n')+1:lo]) == ""
+	line, _, _ := strings.Cut(s.text[lo+len(sign):s.end], "\n")
+	at := Span{int32(lo), int32(lo + len(sign))}
+	switch sign {
+	case "//":
+		if !(starts && s.depth == 0) && !isProse(line) {
+			return false
+		}
+	case "--", "%":
+		if !starts || s.depth > 0 || !isProse(line) {
+			return false
+		}
+	case "/*":
+		s.commentOfC(lo)
+		return true
+	}
+	if s.comment1 == nil {
+		s.comment1 = s.errorf(lo, lo+len(sign), "E0101", "unexpected `%s`: comments start with `#`", sign).hint("write `#`").certain()
+	}
+	s.comment1.edit(at, "#")
+	s.pos += len(sign) + len(line)
+	return true
+}
+
+// commentOfC is foreignComment for /* … */.
+func (s *scanner) commentOfC(lo int) {
+	if s.comment1 == nil {
+		s.comment1 = s.errorf(lo, lo+2, "E0101", "unexpected `/*`: comments start with `#`").hint("write `#` at the start of each line of the comment").certain()
+	}
+	n := strings.Index(s.text[lo+2:s.end], "*/")
+	if n < 0 {
+		line, _, _ := strings.Cut(s.text[lo:s.end], "\n")
+		s.pos += len(line)
+		s.comment1.guessed().edit(Span{int32(lo), int32(lo + 2)}, "#")
+		return
+	}
+	end := lo + 2 + n + 2
+	s.pos = end
+	rest, _, _ := strings.Cut(s.text[end:s.end], "\n")
+	if strings.TrimSpace(rest) != "" {
+		s.comment1.guessed()
+		return // code behind it: no edit
+	}
+	var lines []string
+	for i, l := range strings.Split(s.text[lo+2:end-2], "\n") {
+		l = strings.TrimSpace(l)
+		if i > 0 {
+			l = strings.TrimSpace(strings.TrimPrefix(l, "*"))
+		}
+		lines = append(lines, strings.TrimRight("# "+strings.TrimLeft(l, "*"), " "))
+	}
+	for len(lines) > 1 && lines[len(lines)-1] == "#" {
+		lines = lines[:len(lines)-1]
+	}
+	if len(lines) > 1 && lines[0] == "#" {
+		lines = lines[1:]
+	}
+	s.comment1.edit(Span{int32(lo), int32(end)}, strings.Join(lines, "\n"+strings.Repeat(" ", s.indent(int32(lo)))))
+}
