@@ -30,6 +30,7 @@
 //	*NoMemoryError      an allocation does not fit; nothing else has changed
 //	*CopyError          a copy failed: its destination holds anything
 //	*KernelError        a kernel was not carried out: what it writes holds anything
+//	*DeclinedError      a kernel was not begun: this device is not fit for it
 //	*LostError          the device is gone, with what is in its memory; it stays
 //	ErrClosed           the stream or the device was closed
 //	ErrNotHere          functions of this process do not run on this device

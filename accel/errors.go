@@ -56,6 +56,21 @@ func (e *KernelError) Error() string {
 // Unwrap returns what the driver said.
 func (e *KernelError) Unwrap() error { return e.Err }
 
+// DeclinedError says that a device is not fit for a kernel with these operands, and that
+// nothing was begun: all data is as before. What declines a kernel says why.
+type DeclinedError struct {
+	Device string
+	Kernel string
+	Err    error
+}
+
+func (e *DeclinedError) Error() string {
+	return fmt.Sprintf("%s does not run %s: %v", e.Device, e.Kernel, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DeclinedError) Unwrap() error { return e.Err }
+
 // UnavailableError says why a driver has no devices, and what would help.
 type UnavailableError struct {
 	Driver string

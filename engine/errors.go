@@ -292,7 +292,7 @@ func (e *NoImplementationError) Error() string {
 	if e.Codelet == nil {
 		return "a task needs a codelet; SubmitWith takes one without"
 	}
-	if len(e.Codelet.On) == 0 {
+	if len(e.Codelet.On) == 0 && len(e.Codelet.CPU) == 0 {
 		return fmt.Sprintf("no device can run %s: it has no CPU implementation", e.Codelet.Name)
 	}
 	has := slices.Sorted(maps.Keys(e.Codelet.On))

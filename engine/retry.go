@@ -3,7 +3,7 @@ package engine
 // Tasks that could not run on a device, and run elsewhere.
 //
 // What goes wrong before a kernel starts leaves all data as it was: a copy that
-// failed, memory that ran out, a device that is lost. The task goes to a worker on
+// failed, memory that ran out, a device that is lost or declines the kernel. The task goes to a worker on
 // another node then, once for each node. When the device does not carry out the kernel,
 // or is lost while it runs, the task runs again if it may and if what it reads is still
 // somewhere: see Codelet.Pure and datamgr's Placement.Restore.
@@ -60,6 +60,11 @@ func (w *worker) interrupted(t *task, err error) bool {
 	var lost *accel.LostError
 	if errors.As(err, &lost) && lost.Device == w.dev.Name() {
 		w.rt.reg.Lose(w.node, lost)
+	}
+	var declined *accel.DeclinedError
+	if errors.As(err, &declined) && w.rt.reg.Lost(w.node) == nil {
+		sp := t.special()
+		return (sp == nil || sp.OnStart == nil) && w.elsewhere(t, false) // nothing was begun
 	}
 	var failed *accel.KernelError
 	switch {

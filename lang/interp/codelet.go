@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/starpush/starpush/accel/opencl"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/check"
@@ -63,6 +64,11 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 		return nil, err
 	}
 	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, CPU: []engine.Impl{runKernel(code)}, Kernel: code.Hash}
+	if d, err := code.Device(); err == nil {
+		k.On = map[string][]engine.Impl{"opencl": {runOpenCL(d)}}
+	} else {
+		p.codelets.home[k] = err
+	}
 	for _, q := range o.Sig.Params {
 		if q.Mode != iface.NoMode {
 			k.Modes = append(k.Modes, q.Mode)
@@ -91,6 +97,14 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 	return k, nil
 }
 
+// stays says why the body of k runs on CPU workers only; nil: it does not, or has
+// no body.
+func (p *Program) stays(k *engine.Codelet) error {
+	p.codelets.Lock()
+	defer p.codelets.Unlock()
+	return p.codelets.home[k]
+}
+
 func fileOf(o *types.Object) *syntax.File {
 	if u, ok := o.Unit.(*check.Unit); ok {
 		return u.File
@@ -101,6 +115,17 @@ func fileOf(o *types.Object) *syntax.File {
 // runKernel adapts a kernel to the engine.
 func runKernel(code *kernel.Program) engine.Impl {
 	return func(c *engine.TaskContext) error { return code.RunTask(c, c.Keep()) }
+}
+
+// runOpenCL adapts the kernels of a body to the engine.
+func runOpenCL(d *kernel.Device) engine.Impl {
+	return func(c *engine.TaskContext) error {
+		s, ok := c.Stream().(*opencl.Stream)
+		if !ok {
+			return fmt.Errorf("a device of the kind opencl has a stream of type %T", c.Stream())
+		}
+		return d.RunOpenCL(s, c)
+	}
 }
 
 // flopsRule evaluates the flops option of a codelet, which may use operands.

@@ -555,6 +555,9 @@ func (m *Machine) nowhere(s *insertSite, err error) {
 	d := m.diagnostic("E0803", s.at, fmt.Sprintf("no worker can run `%s`", s.name))
 	d.Label = "inserted here"
 	d.Notes = []string{firstLine(err.Error())}
+	if why := m.prog.stays(s.codelet); why != nil {
+		d.Notes = append(d.Notes, "kernels for devices are not made of its body: "+why.Error())
+	}
 	d.Help = []string{"this machine has " + m.machineText()}
 	d.Cause = err
 	m.raise(d)

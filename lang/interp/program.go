@@ -30,6 +30,7 @@ type Program struct {
 	codelets struct {
 		sync.Mutex
 		made map[codeletKey]*engine.Codelet
+		home map[*engine.Codelet]error // why their bodies run on CPU workers only
 	}
 }
 
@@ -86,6 +87,7 @@ type (
 func newProgram() *Program {
 	p := &Program{funcs: map[*types.Object]*funcCode{}, index: map[*check.Unit]int{}, hosts: map[string]*HostFunc{}}
 	p.codelets.made = map[codeletKey]*engine.Codelet{}
+	p.codelets.home = map[*engine.Codelet]error{}
 	return p
 }
 

@@ -26,17 +26,18 @@ type demander struct {
 	r     *rounds
 	s     *stripper
 	inner map[int]bool // indices of the loops around
+	most  int          // of those
+	sums  bool         // sums may have another order than one round at a time
 	other int          // what could fault and cannot be looked at beforehand
 	ok    bool
 }
 
 // demands lists what must hold for the rounds of body to run in strips; nil:
-// that cannot be said. Indices that are linear in those of the loops around
-// them have their extremes at the ends of these. One thing that may fault
+// that cannot be said. One thing that may fault
 // besides needs no look if nothing else does and no loop repeats it: strips see
 // its rounds in order.
 func (r *rounds) demands(s *stripper, body []*Stmt) *demands {
-	d := &demander{r: r, s: s, inner: map[int]bool{}, ok: true}
+	d := &demander{r: r, s: s, inner: map[int]bool{}, most: maxInner, ok: true}
 	out := &demands{}
 	d.stmts(out, body)
 	if !d.ok || d.other > 1 {
@@ -55,6 +56,15 @@ func (d *demander) stmts(to *demands, list []*Stmt) {
 			in := d.enter(to, &st.Domain[0])
 			d.stmts(&in.demands, st.Body)
 			delete(d.inner, st.Domain[0].Slot)
+		case EachStmt:
+			in := to
+			for k := range st.Domain {
+				in = &d.enter(in, &st.Domain[k]).demands
+			}
+			d.stmts(in, st.Body)
+			for k := range st.Domain {
+				delete(d.inner, st.Domain[k].Slot)
+			}
 		default:
 			d.expr(to, st.Value)
 			d.stmts(to, st.Body)
@@ -67,8 +77,8 @@ func (d *demander) enter(to *demands, at *Range) *innerLoop {
 	in := &innerLoop{at: at, lo: d.value(at.Lo, 32), hi: d.value(at.Hi, 32)}
 	d.expr(to, at.Lo)
 	d.expr(to, at.Hi)
-	d.ok = d.ok && in.lo != nil && in.hi != nil && d.degree(in.lo) == 0 && d.degree(in.hi) == 0
-	d.ok = d.ok && len(d.inner) < maxInner
+	d.ok = d.ok && in.lo != nil && in.hi != nil && d.motion(in.lo) == still && d.motion(in.hi) == still
+	d.ok = d.ok && len(d.inner) < d.most
 	to.loops = append(to.loops, in)
 	d.inner[at.Slot] = true
 	return in
@@ -80,7 +90,7 @@ func (d *demander) expr(to *demands, e *Expr) {
 		case x.Op == OpFold:
 			// the order of a fold depends on whether it runs in a strip, and the
 			// results of floats on the order
-			d.ok = d.ok && (x.Type.IsInt() || x.Reduce == OpMin || x.Reduce == OpMax)
+			d.ok = d.ok && (d.sums || x.Type.IsInt() || x.Reduce == OpMin || x.Reduce == OpMax)
 			in := to
 			for k := range x.Domain {
 				in = &d.enter(in, &x.Domain[k]).demands
@@ -116,7 +126,7 @@ func (d *demander) element(to *demands, at *Expr) {
 	e := &Expr{Op: OpLoad, Type: at.Type, Operand: at.Operand, Pos: at.Pos}
 	for _, x := range at.X {
 		v := d.value(x, 32)
-		if v == nil || d.degree(v) < 0 {
+		if v == nil || d.motion(v) == anyhow {
 			d.unseen()
 			return
 		}
@@ -162,39 +172,52 @@ func (d *demander) value(e *Expr, depth int) *Expr {
 	return &c
 }
 
-// degree is 0 for what is the same in all rounds, 1 for what is linear in each
-// index of the loops around, and -1 for anything else.
-func (d *demander) degree(e *Expr) int {
-	moving := func(x *Expr) bool {
-		found := false
-		walkExpr(x, func(y *Expr) bool {
-			found = found || y.Op == OpSlot && (y.Slot == d.r.index || d.inner[y.Slot])
-			return !found
-		})
-		return found
+// How a value moves with the indices of the loops around it.
+const (
+	still    = iota // not at all
+	straight        // linear in each
+	monotone        // it only grows or only falls with each
+	anyhow
+)
+
+// motion says how e moves. Whatever is at most monotone has its extremes where
+// each index has its first or last value.
+func (d *demander) motion(e *Expr) int {
+	moving := false
+	walkExpr(e, func(x *Expr) bool {
+		moving = moving || x.Op == OpSlot && (x.Slot == d.r.index || d.inner[x.Slot])
+		return !moving
+	})
+	if !moving {
+		return still
 	}
-	if !moving(e) {
-		return 0
+	m := make([]int, len(e.X))
+	for k, x := range e.X {
+		m[k] = d.motion(x)
 	}
 	switch e.Op {
 	case OpSlot:
-		return 1
-	case OpNeg, OpAdd, OpSub:
-		for _, x := range e.X {
-			if d.degree(x) < 0 {
-				return -1
-			}
+		return straight
+	case OpNeg:
+		return m[0]
+	case OpAdd, OpSub:
+		if most := max(m[0], m[1]); most == straight || m[0] == still || m[1] == still {
+			return most
 		}
-		return 1
 	case OpMul:
-		if !moving(e.X[0]) {
-			return d.degree(e.X[1])
+		if m[0] == still || m[1] == still {
+			return max(m[0], m[1])
 		}
-		if !moving(e.X[1]) {
-			return d.degree(e.X[0])
+	case OpMin, OpMax:
+		if most := max(m[0], m[1]); (m[0] == still || m[1] == still) && most <= monotone {
+			return monotone
+		}
+	case OpFloorDiv:
+		if m[0] <= monotone && e.X[1].Op == OpConst && e.X[1].Int > 0 {
+			return monotone
 		}
 	}
-	return -1
+	return anyhow
 }
 
 // compile makes code that reports whether the demands hold for the round whose

@@ -4,9 +4,9 @@
 // A body goes through three forms. The tree of package syntax is lowered to a
 // small typed intermediate representation (Func, Stmt, Expr), in which names,
 // literals that adapt and implicit conversions are gone; the same walk finds
-// what is wrong with it. A back end makes a Program of the representation. The
-// CPU back end (cpu*.go) is the only one that this package has; others read
-// the representation through Lower and need nothing else.
+// what is wrong with it. A back end makes a Program of the representation. This
+// package has two: one for the CPU (cpu*.go), and one that makes kernels in
+// OpenCL C (device.go, opencl*.go); others read the representation through Lower.
 //
 // # Meaning of a body
 //
@@ -66,4 +66,12 @@
 // depends on the round, and code outside of loops, runs one round at a time, as
 // closures. For each loop the cheaper way is chosen when the body is compiled,
 // and the index to run along.
+//
+// # Devices
+//
+// Program.Device splits a body into kernels: a loop whose rounds are independent
+// has a work-item for each round, other statements are run by one work-group
+// together. A kernel cannot stop at an index outside, so Launches checks all
+// indices before, from sizes and scalars; a body of which that cannot be said
+// stays on the CPU.
 package kernel

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
 )
 
 // generator writes a random body. Operands: p, q (R vectors), P (R matrix),
@@ -28,6 +29,7 @@ type generator struct {
 	own   [][]string // elements of this round: written operands with their indices
 	fresh int
 	fault bool // may write what can fault
+	clamp bool // indices are inside for sure by min and max
 	loops int
 }
 
@@ -42,6 +44,13 @@ func (g *generator) name() string {
 func (g *generator) index(size string, depth int) string {
 	if g.fault && g.IntN(40) == 0 {
 		return g.int(depth)
+	}
+	if g.clamp {
+		i := fmt.Sprint(g.IntN(20))
+		if len(g.idx) > 0 && g.IntN(4) > 0 {
+			i = fmt.Sprintf("%s * %d + %d", g.pick(g.idx...), g.IntN(4)-1, g.IntN(9)-4)
+		}
+		return fmt.Sprintf("max(min(%s, %s - 1), 0)", i, size)
 	}
 	switch g.IntN(6) {
 	case 0:
@@ -385,11 +394,25 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *refData {
 }
 
 // randomCase writes and runs one random program; it reports whether it faulted.
-func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
+// randomBody is a random codelet, its data and its scalars.
+type randomBody struct {
+	src     string
+	codelet *syntax.Codelet
+	prog    *Program
+	data    map[string]*refData
+	scalars map[string]refValue
+	args    []iface.Scalar
+}
+
+// randomNames are its operands.
+var randomNames = []string{"p", "q", "P", "w", "y", "z", "Y", "v"}
+
+// newBody writes the body of a seed; nil: it has a fault that its text shows, or
+// is wrong, which is reported.
+func newBody(t *testing.T, seed uint64, clamp bool) *randomBody {
 	r := rand.New(rand.NewPCG(seed, 1))
-	g := &generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0}
-	names := []string{"p", "q", "P", "w", "y", "z", "Y", "v"}
-	for _, n := range names {
+	g := &generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp}
+	for _, n := range randomNames {
 		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
 	}
 	body := g.body()
@@ -398,16 +421,15 @@ func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
 	file, cs := codelets(t, "random.spu", src)
 	sig := signature(cs[0])
 	if ds := Check(file, cs[0], sig); ds.Err() != nil {
-		if g.fault && strings.Contains(ds.Error(), "E0601") {
-			return true, true // a fault that the text shows
+		if !g.fault || !strings.Contains(ds.Error(), "E0601") {
+			t.Errorf("seed %d: %v\n%s", seed, ds, src)
 		}
-		t.Errorf("seed %d: %v\n%s", seed, ds, src)
-		return false, false
+		return nil
 	}
 	prog, err := Compile(file, cs[0], sig, nil)
 	if err != nil {
 		t.Errorf("seed %d: %v\n%s", seed, err, src)
-		return false, false
+		return nil
 	}
 	sizes := []int{1, 2, 7, 40, 511, 512, 513, 1100}
 	n, rows, cols := sizes[r.IntN(len(sizes))], 1+r.IntN(4), 1+r.IntN(40)
@@ -418,19 +440,32 @@ func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
 	}
 	b := r.IntN(2) == 0
 	scalars := map[string]refValue{"n": refInt("i64", uint64(r.IntN(20)-5)), "f": refFloat("f64", 1.25), "b": refBool(b)}
+	return &randomBody{src, cs[0], prog, data, scalars, []iface.Scalar{iface.Int(int64(scalars["n"].i)), iface.Float(1.25), iface.Bool(b)}}
+}
+
+// buffers returns memory with the data, and what reads it.
+func (b *randomBody) buffers() (list []*iface.Buffer, read []func() []refValue) {
+	for _, n := range randomNames {
+		buf, back := refBuffer(b.data[n])
+		list, read = append(list, buf), append(read, back)
+	}
+	return list, read
+}
+
+func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
+	b := newBody(t, seed, false)
+	if b == nil {
+		return true, !t.Failed()
+	}
+	src, prog := b.src, b.prog
 	want := map[string]*refData{}
-	for n, d := range data {
+	for n, d := range b.data {
 		want[n] = d.clone()
 	}
-	wantErr := refRun(cs[0], want, scalars)
+	wantErr := refRun(b.codelet, want, b.scalars)
 	for name, p := range map[string]*Program{"cheapest": prog, "one by one": compile(prog.fn, oneByOne), "strips": compile(prog.fn, alwaysLast)} {
-		var list []*iface.Buffer
-		var read []func() []refValue
-		for _, n := range names {
-			buf, back := refBuffer(data[n])
-			list, read = append(list, buf), append(read, back)
-		}
-		err := p.Run(context.Background(), list, []iface.Scalar{iface.Int(int64(scalars["n"].i)), iface.Float(1.25), iface.Bool(b)})
+		list, read := b.buffers()
+		err := p.Run(context.Background(), list, b.args)
 		var fault *Fault
 		if errors.As(err, &fault) != (wantErr != nil) {
 			t.Errorf("seed %d, %s: %v, want %v\n%s", seed, name, err, wantErr, src)
@@ -439,7 +474,7 @@ func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
 		if wantErr != nil {
 			continue
 		}
-		for k, n := range names {
+		for k, n := range randomNames {
 			for c, v := range read[k]() {
 				w := want[n].cells[c]
 				if v.i != w.i || v.f != w.f && (v.f == v.f || w.f == w.f) {

@@ -57,6 +57,9 @@ func (r *rounds) collect() bool {
 			r.changes[s.Domain[0].Slot] = true
 		case EachStmt:
 			each = true
+			for _, d := range s.Domain {
+				r.changes[d.Slot] = true
+			}
 		}
 	})
 	r.walk(func(e *Expr) {
@@ -74,13 +77,13 @@ func (r *rounds) walk(f func(*Expr)) {
 	})
 }
 
-// straight calls f for the statements that run at most once in a round.
-func straight(list []*Stmt, f func(*Stmt)) {
+// once calls f for the statements that run at most once in a round.
+func once(list []*Stmt, f func(*Stmt)) {
 	for _, s := range list {
 		f(s)
 		if s.Kind == IfStmt {
-			straight(s.Body, f)
-			straight(s.Else, f)
+			once(s.Body, f)
+			once(s.Else, f)
 		}
 	}
 }
@@ -101,7 +104,7 @@ func (r *rounds) names() bool {
 			reads[e.Slot]++
 		}
 	})
-	straight(r.loop.Body, func(s *Stmt) {
+	once(r.loop.Body, func(s *Stmt) {
 		if s.Kind != SetStmt || r.made[s.Slot] || sets[s.Slot] != 1 || reads[s.Slot] != 1 {
 			return
 		}
@@ -208,7 +211,7 @@ func (r *rounds) reducedElements(op int) bool {
 	}
 	w := &irWriter{f: r.fn}
 	found := 0
-	straight(r.loop.Body, func(s *Stmt) {
+	once(r.loop.Body, func(s *Stmt) {
 		if s.Kind != StoreStmt || s.Operand != op {
 			return
 		}

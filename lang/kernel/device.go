@@ -1,0 +1,384 @@
+package kernel
+
+// Bodies on devices: what of a body runs in which kernel, and what must hold
+// before one starts. The text of the kernels is another file's.
+//
+// A kernel on a device cannot stop at an index outside and say where. So only
+// bodies go there whose indices can be checked before, from sizes and scalars:
+// Launches fails where one might lie outside, and the same task on a CPU worker
+// then finds out.
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Device is a body as kernels in OpenCL C. It is immutable and safe for
+// concurrent use.
+type Device struct {
+	p       *Program
+	text    string
+	doubles bool
+	met     func(m *machine) bool
+	steps   []*step
+}
+
+// Launch is a kernel to start. A kernel may begin when the one before it has
+// ended.
+type Launch struct {
+	Name  string
+	Items int  // work-items that have something to do
+	Group bool // one work-group does it all, with 8 bytes of local memory an item, the last argument
+	Args  []Arg
+}
+
+// Arg is an argument of a kernel: an operand, whose parameters are a pointer and
+// the number of elements before its own, or a number.
+type Arg struct {
+	Operand int // -1 for a number
+	Value   any // int8 to uint64, float32 or float64
+}
+
+// OutsideError says why a body was not started on a device.
+type OutsideError struct{ Codelet string }
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("an index in the body of %s may lie outside; a CPU worker could tell", e.Codelet)
+}
+
+// step is one kernel: an each or a for with independent rounds, which have a
+// work-item each, or statements that one work-group runs together.
+type step struct {
+	name     string
+	lets     []*Stmt // names from before that are computed again
+	body     []*Stmt
+	domain   []Range   // nil: one work-group
+	lo, hi   []intFn   // of domain
+	buffers  []int     // operands whose elements it uses
+	scalars  []int     // slots
+	fields   []fieldAt // of operands
+	host     []intFn   // values of fields
+	declared map[int]bool
+}
+
+type fieldAt struct {
+	operand int
+	field   Field
+}
+
+// Device returns the body as kernels for devices. The error says why it can run
+// on CPU workers only.
+func (p *Program) Device() (*Device, error) {
+	fn := p.fn
+	for _, o := range fn.Operands {
+		switch o.Kind {
+		case iface.Variable, iface.Vector, iface.Matrix, iface.Void:
+		default:
+			return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
+		}
+	}
+	r := &rounds{fn: fn, loop: &Stmt{Kind: ForStmt, Body: fn.Body, Domain: []Range{{Slot: -1}}}, index: -1, made: map[int]bool{},
+		changes: map[int]bool{}, lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}}
+	r.collect()
+	c := &compiler{fn: fn, plan: oneByOne}
+	dm := &demander{r: r, inner: map[int]bool{}, most: 2 * maxInner, sums: true, ok: true}
+	want := &demands{}
+	dm.stmts(want, fn.Body)
+	if !dm.ok || dm.other > 0 || want.loads() {
+		return nil, errors.New("whether its indices lie inside depends on data")
+	}
+	d := &Device{p: p, met: want.compile(c)}
+	if err := d.split(r, dm, c); err != nil {
+		return nil, err
+	}
+	d.text, d.doubles = clText(fn, d.steps)
+	return d, nil
+}
+
+// loads reports whether looking at the demands needs elements.
+func (d *demands) loads() bool {
+	found := false
+	look := func(e *Expr) {
+		walkExpr(e, func(x *Expr) bool { found = found || x.Op == OpLoad; return !found })
+	}
+	for _, e := range d.list {
+		for _, x := range e.X {
+			look(x)
+		}
+	}
+	for _, in := range d.loops {
+		look(in.lo)
+		look(in.hi)
+		found = found || in.loads()
+	}
+	return found
+}
+
+// split makes steps of the body.
+func (d *Device) split(r *rounds, dm *demander, c *compiler) error {
+	var alone *step // the statements of one work-group so far
+	lets := map[int]*Stmt{}
+	var walk func(list []*Stmt) error
+	walk = func(list []*Stmt) error {
+		for _, st := range list {
+			domain, body := st.Domain, st.Body
+			switch {
+			case st.Kind == IfStmt && st.Value.Op == OpConst && st.Value.Int != 0 && len(st.Else) == 0: // a block
+				if err := walk(st.Body); err != nil {
+					return err
+				}
+				continue
+			case st.Kind == ForStmt:
+				if domain, body = d.nest(st); domain == nil {
+					return errors.New("the rounds of a `for` depend on each other")
+				}
+			case st.Kind == EachStmt:
+			case !simple(st):
+				return errors.New("it has loops inside an `if`")
+			default:
+				if st.Kind == SetStmt && st.Declare {
+					lets[st.Slot] = st
+				}
+				if alone == nil {
+					alone = &step{}
+					d.steps = append(d.steps, alone)
+				}
+				alone.body = append(alone.body, st)
+				continue
+			}
+			alone = nil
+			s := &step{domain: domain, body: body}
+			for k := range domain {
+				lo, hi := dm.value(domain[k].Lo, 32), dm.value(domain[k].Hi, 32)
+				if lo == nil || hi == nil {
+					return errors.New("the range of a loop depends on data")
+				}
+				s.lo, s.hi = append(s.lo, c.integer(lo)), append(s.hi, c.integer(hi))
+			}
+			d.steps = append(d.steps, s)
+		}
+		return nil
+	}
+	if err := walk(d.p.fn.Body); err != nil {
+		return err
+	}
+	kept := d.steps[:0]
+	for _, s := range d.steps {
+		if err := s.complete(r, lets, c); err != nil {
+			return err
+		}
+		if s.writes() {
+			s.name = fmt.Sprintf("k%d", len(kept))
+			kept = append(kept, s)
+		}
+	}
+	d.steps = kept
+	return nil
+}
+
+// nest returns the loops around the rounds of a `for` that do not depend on each
+// other, one inside another, and what is inside; nil: they do.
+func (d *Device) nest(st *Stmt) (domain []Range, body []*Stmt) {
+	for {
+		r, _, ok := d.p.fn.independent(st)
+		if !ok || len(r.reduced) > 0 {
+			return domain, body
+		}
+		domain, body = append(domain, st.Domain[0]), st.Body
+		if len(body) != 1 || body[0].Kind != ForStmt || len(domain) == maxIndices {
+			return domain, body
+		}
+		st = body[0]
+		if !r.invariant(st.Domain[0].Lo) || !r.invariant(st.Domain[0].Hi) {
+			return domain, body
+		}
+	}
+}
+
+// simple reports whether a work-group can run st together: it has no loops.
+func simple(st *Stmt) bool {
+	ok := true
+	walkStmts([]*Stmt{st}, func(s *Stmt) { ok = ok && s.Kind != ForStmt && s.Kind != EachStmt })
+	return ok
+}
+
+// complete finds what a step needs: names from before, operands, scalars, fields.
+func (s *step) complete(r *rounds, lets map[int]*Stmt, c *compiler) error {
+	fn := r.fn
+	s.declared = map[int]bool{}
+	for _, d := range s.domain {
+		s.declared[d.Slot] = true
+	}
+	walkStmts(s.body, func(st *Stmt) {
+		if st.Kind == SetStmt && st.Declare {
+			s.declared[st.Slot] = true
+		} else if st.Kind == ForStmt {
+			s.declared[st.Domain[0].Slot] = true
+		}
+	})
+	buffers, scalars, fields := map[int]bool{}, map[int]bool{}, map[fieldAt]bool{}
+	field := func(at fieldAt) {
+		if !fields[at] {
+			fields[at] = true
+			s.fields = append(s.fields, at)
+			s.host = append(s.host, c.integer(&Expr{Op: OpField, Type: I64, Operand: at.operand, Field: at.field}))
+		}
+	}
+	element := func(op int) {
+		if !buffers[op] {
+			buffers[op] = true
+			s.buffers = append(s.buffers, op)
+		}
+		if fn.Operands[op].Kind == iface.Matrix {
+			field(fieldAt{op, FieldLD})
+		}
+	}
+	var err error
+	var expr func(e *Expr)
+	expr = func(e *Expr) {
+		walkExpr(e, func(x *Expr) bool {
+			for _, d := range x.Domain {
+				s.declared[d.Slot] = true
+			}
+			switch x.Op {
+			case OpLoad:
+				element(x.Operand)
+			case OpField:
+				field(fieldAt{x.Operand, x.Field})
+			case OpSlot:
+				switch {
+				case fn.Slots[x.Slot].Kind == ScalarSlot:
+					if !scalars[x.Slot] {
+						scalars[x.Slot] = true
+						s.scalars = append(s.scalars, x.Slot)
+					}
+				case !s.declared[x.Slot]: // a name from before
+					st := lets[x.Slot]
+					if st == nil || r.lets[x.Slot] == nil || !again(r, st.Value) {
+						err = fmt.Errorf("%s is computed from data in one loop and used in another", fn.Slots[x.Slot].Name)
+						return false
+					}
+					s.declared[x.Slot] = true
+					expr(st.Value)
+					s.lets = append(s.lets, st)
+				}
+			}
+			return err == nil
+		})
+	}
+	walkStmts(s.body, func(st *Stmt) {
+		if st.Kind == StoreStmt {
+			element(st.Operand)
+		}
+		if st.Kind == SetStmt && !st.Declare && !s.declared[st.Slot] && err == nil {
+			err = fmt.Errorf("%s is changed in one loop and made before it", fn.Slots[st.Slot].Name)
+		}
+		st.exprs(expr)
+	})
+	return err
+}
+
+// again reports whether a name's value can be computed again later.
+func again(r *rounds, e *Expr) bool {
+	ok := true
+	walkExpr(e, func(x *Expr) bool {
+		ok = ok && x.Op != OpFold && (x.Op != OpLoad || !r.stored[x.Operand])
+		return ok
+	})
+	return ok
+}
+
+// writes reports whether the step does anything that lasts.
+func (s *step) writes() bool {
+	found := false
+	walkStmts(s.body, func(st *Stmt) { found = found || st.Kind == StoreStmt })
+	return found
+}
+
+// Source is the text of the kernels in OpenCL C 1.2. It is made for the element
+// types of the program.
+func (d *Device) Source() string { return d.text }
+
+// Doubles reports whether the kernels compute with doubles.
+func (d *Device) Doubles() bool { return d.doubles }
+
+// Launches returns the kernels of a run, in order. The pointers of t's buffers are
+// not looked at. The error is an *OutsideError where an index may lie outside, or
+// says that the operands do not fit.
+func (d *Device) Launches(t Task) ([]Launch, error) {
+	p := d.p
+	m, _ := p.pool.Get().(*machine)
+	if m == nil {
+		m = newMachine(p)
+	}
+	defer func() {
+		m.reset()
+		p.pool.Put(m)
+	}()
+	if err := m.bind(t); err != nil {
+		return nil, err
+	}
+	if !d.met(m) {
+		return nil, &OutsideError{p.fn.Name}
+	}
+	var out []Launch
+	for _, s := range d.steps {
+		l := Launch{Name: s.name, Items: 1, Group: s.domain == nil}
+		for _, op := range s.buffers {
+			l.Args = append(l.Args, Arg{Operand: op})
+		}
+		add := func(v any) { l.Args = append(l.Args, Arg{-1, v}) }
+		for k := range s.domain {
+			lo := s.lo[k](m)
+			n := trips(lo, s.hi[k](m), s.domain[k].Closed)
+			if n > maxItems/uint64(l.Items) && l.Items > 0 {
+				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", p.fn.Name, maxItems)
+			}
+			l.Items *= int(n)
+			add(lo)
+			add(int64(n))
+		}
+		if l.Items == 0 {
+			continue
+		}
+		for _, f := range s.host {
+			add(f(m))
+		}
+		for _, slot := range s.scalars {
+			add(m.number(slot))
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// maxItems is the most work-items that one kernel has.
+const maxItems = 1 << 40
+
+// number returns a scalar operand as a kernel takes it.
+func (m *machine) number(slot int) any {
+	i, f := m.ints[slot], m.flts[slot]
+	switch m.p.fn.Slots[slot].Type {
+	case I8:
+		return int8(i)
+	case I16:
+		return int16(i)
+	case I32, Bool:
+		return int32(i)
+	case U8:
+		return uint8(i)
+	case U16:
+		return uint16(i)
+	case U32:
+		return uint32(i)
+	case U64:
+		return uint64(i)
+	case F32:
+		return float32(f)
+	case F64:
+		return f
+	}
+	return i
+}

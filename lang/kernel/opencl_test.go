@@ -1,0 +1,229 @@
+package kernel
+
+// Bodies as kernels in OpenCL C, on the devices that the machine has, against the
+// same bodies on the CPU.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/opencl"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// clStream opens a device with doubles.
+func clStream(t *testing.T) *opencl.Stream {
+	t.Helper()
+	devices, err := opencl.Driver{}.Open()
+	var none *accel.UnavailableError
+	if errors.As(err, &none) && os.Getenv("STARPUSH_NEED_OPENCL") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, d := range devices {
+			d.Close()
+		}
+	})
+	for _, d := range devices {
+		if d := d.(*opencl.Device); d.Info().Doubles {
+			s, err := d.NewStream()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			return s.(*opencl.Stream)
+		}
+	}
+	t.Skip("no OpenCL device has doubles")
+	return nil
+}
+
+// ram is where operands are when no device has them.
+var ram = accel.NewHeap("ram", 1<<40)
+
+// runThere runs d on copies of the operands that lie somewhere in a larger
+// allocation, and brings them back.
+func runThere(s *opencl.Stream, d *Device, list []*iface.Buffer, args []iface.Scalar) (err error) {
+	mem := s.Device().Memory()
+	there := make([]*iface.Buffer, len(list))
+	var back []accel.Copy
+	for k, b := range list {
+		n, size := b.Len(), int64(b.Elem.Size())
+		if b.Rank == 2 {
+			n = (b.Dim[0]-1)*b.Stride[0] + b.Dim[1]
+		}
+		bytes, before := int64(n)*size, 3*size
+		p, err := mem.Alloc(bytes + before)
+		if err != nil {
+			return err
+		}
+		defer mem.Free(p, bytes+before)
+		c := *b
+		c.Ptr = unsafe.Add(p, before)
+		there[k] = &c
+		to := accel.Copy{Dst: accel.Place{Mem: mem, Ptr: c.Ptr}, Src: accel.Place{Mem: ram, Ptr: b.Ptr}, Bytes: bytes}
+		for i := range to.Count {
+			to.Count[i] = 1
+		}
+		if err := s.Copy(&to); err != nil {
+			return err
+		}
+		from := to
+		from.Dst, from.Src = to.Src, to.Dst
+		back = append(back, from)
+	}
+	err = d.RunOpenCL(s, &call{context.Background(), there, args})
+	for k := range back {
+		if e := s.Copy(&back[k]); err == nil {
+			err = e
+		}
+	}
+	return errors.Join(err, s.Sync())
+}
+
+// close reports whether two results agree but for the last bits of floats.
+func near2(t string, a, b refValue) bool {
+	if t[0] != 'f' {
+		return a.i == b.i
+	}
+	eps := 1e-11
+	if t == "f32" {
+		eps = 1e-4
+	}
+	return a.f == b.f || a.f != a.f && b.f != b.f || math.Abs(a.f-b.f) <= eps*max(math.Abs(a.f), math.Abs(b.f))
+}
+
+// TestRandomBodiesThere: random bodies do on a device what they do here.
+func TestRandomBodiesThere(t *testing.T) {
+	s := clStream(t)
+	n, ran, outside := 40, 0, 0
+	if testing.Short() {
+		n = 12
+	}
+	for seed := range uint64(n) {
+		b := newBody(t, seed, true)
+		if b == nil {
+			continue
+		}
+		d, err := b.prog.Device()
+		if err != nil {
+			continue
+		}
+		here, readHere := b.buffers()
+		there, readThere := b.buffers()
+		want := compile(b.prog.fn, oneByOne).Run(context.Background(), here, b.args)
+		err = runThere(s, d, there, b.args)
+		var out *OutsideError
+		if errors.As(err, &out) {
+			outside++
+			continue // it may be inside all the same
+		}
+		if err != nil || want != nil {
+			t.Fatalf("seed %d: there %v, here %v\n%s\n%s", seed, err, want, b.src, d.Source()[len(clCommon):])
+		}
+		ran++
+		for k, name := range randomNames {
+			got := readThere[k]()
+			for c, w := range readHere[k]() {
+				if !near2(b.data[name].elem, got[c], w) {
+					t.Fatalf("seed %d: %s, cell %d is %v there, and %v here\n%s\n%s", seed, name, c, got[c], w, b.src, d.Source()[len(clCommon):])
+				}
+			}
+		}
+	}
+	if ran < n/6 {
+		t.Errorf("%d of %d bodies ran on the device, %d might have read outside", ran, n, outside)
+	}
+	t.Logf("%d of %d bodies ran on the device, %d might have read outside", ran, n, outside)
+}
+
+// TestThere runs the loops of TestFor there.
+func TestThere(t *testing.T) {
+	s := clStream(t)
+	for _, tt := range []struct{ body, why string }{
+		{"for i in 0..n { y[i] = x[i] * 3 }", ""},
+		{"each i in y { y[i] = x[i] * 3 + v }", ""},
+		{"each i in 1..y.n - 1 { y[i] = (x[i - 1] + x[i] + x[i + 1]) / 3 }", ""},
+		{"each i in y { y[i] = (x[max(i - 1, 0)] + x[min(i + 1, n - 1)]) / 2 }", ""},
+		{"let a = v * 2\n each i in y { y[i] = a * x[i] }\n each j, i in A { A[j, i] += y[i] * a }", ""},
+		{"v += sum i in x { x[i] * y[i] }", ""},
+		{"v = max i in x { abs(x[i]) }\n let s = sum i, j in A { A[i, j] * A[i, j] }\n if s > 1 { v += sqrt(s) } else { v -= 1 }", ""},
+		{"for i in 0..9 { for j in 0..n { let s = 0.0\n for k in 0..9 { s += B[j, k] * B[0, k] }\n A[i, j] += s } }", ""},
+		{"each i, j in A { A[i, j] += sum k in 0..9 { B[j, k] / 7 * float(k) } }", ""},
+		{"each i in u { u[i] = u[i] // 3 * 7 - u[i] % 5 }", ""},
+		{"each i in y { if x[i] > 0 and y[i] < 0.5 { y[i] = sin(x[i]) } else { y[i] = exp(-abs(x[i])) } }", ""},
+		{"each i in y { y[i] = x[k[i]] }", "whether its indices lie inside depends on data"},
+		{"each i in y { y[i] = x[(i + 1) % n] }", "whether its indices lie inside depends on data"},
+		{"for i in 1..n { y[i] = y[i - 1] + x[i] }", "the rounds of a `for` depend on each other"},
+		{"for i in 0..n { v += x[i] }", "the rounds of a `for` depend on each other"},
+		{"if n > 3 { each i in y { y[i] = 0 } }", "it has loops inside an `if`"},
+		{"let a = sum i in x { x[i] }\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
+		{"let a = y[0]\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
+	} {
+		p := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil)
+		d, err := p.Device()
+		if tt.why != "" {
+			if err == nil || err.Error() != tt.why {
+				t.Errorf("%s\n runs on devices, or not for another reason: %v", tt.body, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s\n %v", tt.body, err)
+			continue
+		}
+		for _, n := range []int{1, 2, 63, 64, 65, 1000} {
+			want, _ := runFor(t, p, n)
+			list, read := forData(n)
+			err := runThere(s, d, list, []iface.Scalar{iface.Int(int64(n))})
+			if err != nil {
+				t.Fatalf("%s\n n = %d: %v\n%s", tt.body, n, err, d.Source()[len(clCommon):])
+			}
+			for k, v := range read() {
+				if math.Abs(v-want[k]) > 1e-12*max(1, math.Abs(want[k])) {
+					t.Fatalf("%s\n n = %d: value %d is %v, want %v\n%s", tt.body, n, k, v, want[k], d.Source()[len(clCommon):])
+				}
+			}
+		}
+	}
+}
+
+// TestOutsideThere: nothing begins that may read or write outside.
+func TestOutsideThere(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		n    int
+		ok   bool
+	}{
+		{"each i in y { y[i] = x[i + 1] }", 10, false},
+		{"each i in 0..y.n - 1 { y[i] = x[i + 1] }", 10, true},
+		{"each i in 0..n { y[i] = 1 }", 11, false},
+		{"each i in 0..n { y[i] = 1 }", 9, true},
+		{"each i in 0..n { y[i] = 1 }", -3, true},
+		{"each i in y { y[i] = if i > 0 then x[i - 1] else 0 }", 10, false}, // only with a look at each
+		{"v = sum i in 0..n { x[i] }", 11, false},
+		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 1, false},
+		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 0, true},
+	} {
+		d, err := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil).Device()
+		if err != nil {
+			t.Fatalf("%s: %v", tt.body, err)
+		}
+		list, _ := forData(10)
+		_, err = d.Launches(&call{context.Background(), list, []iface.Scalar{iface.Int(int64(tt.n))}})
+		var out *OutsideError
+		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may lie outside") {
+			t.Errorf("%s with n = %d: %v", tt.body, tt.n, err)
+		}
+	}
+}

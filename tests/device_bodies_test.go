@@ -1,0 +1,39 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBodiesOnDevices: codelets written in the language run on OpenCL devices, and
+// where a device cannot say whether an index is outside, on CPU workers, with the
+// message that they have there.
+func TestBodiesOnDevices(t *testing.T) {
+	const codelets = `codelet scale(x: R vector[T], y: W vector[T]) { each i in y { y[i] = 2 * x[i] } }
+codelet shift(x: R vector[f64], y: W vector[f64]) { each i in y { y[i] = if i > 0 then x[i - 1] else 0.0 } }
+codelet total(x: R vector[f64], s: RW variable[f64], n: int) { s += sum i in 0..n { x[i] } }
+codelet run(x: RW vector[f64]) { for i in 1..x.n { x[i] += x[i - 1] } }
+register x = vector[f64](1000, fill = 1.0)
+register y = vector[f64](1000)
+register s = variable[f64](reduce = sum)
+`
+	for _, c := range []struct{ name, text, want, diag string }{
+		{"there", "insert scale(R x, W y) with where = opencl\nprint(y)", "min 2.0  max 2.0", ""},
+		{"f32", "register a, b = vector[f32](70, fill = 1.5)\ninsert scale(R a, W b) with where = opencl\nprint(b)", "min 3.0  max 3.0", ""},
+		{"integers", "register a, b = vector[u8](70, fill = 200)\ninsert scale(R a, W b) with where = opencl\nprint(b)", "min 144  max 144", ""},
+		{"contribution", "for k in 0..4 { insert total(R x, REDUX s, 250 * k) with where = opencl }\nprint(value(s))", "1500.0\n", ""},
+		{"parts", "partition x, y by blocks(7)\nfor b in 0..7 { insert scale(R x[b], W y[b]) with where = opencl }\nunpartition y\nprint(y)", "min 2.0  max 2.0", ""},
+		{"elsewhere", "insert shift(R x, W y)\nprint(y)", "0.0 1.0 1.0", ""},
+		{"nowhere else", "insert shift(R x, W y) with where = opencl\nprint(y)", "", "an index in the body of shift may lie outside; a CPU worker could tell"},
+		{"outside, contributed", "insert total(R x, REDUX s, 1001)\nprint(value(s))", "", "element 1000 is outside `x`, which has 1000 elements"},
+		{"in order", "insert run(RW x) with where = opencl", "", "kernels for devices are not made of its body: the rounds of a `for` depend on each other"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := program{dir: t.TempDir(), name: "bodies.spu", source: codelets + c.text + "\n"}
+			got := p.run(t, mode{machine: "opencl", policy: "eager", workers: 1})
+			if !strings.Contains(got.stdout, c.want) || got.failed != (c.diag != "") || !strings.Contains(got.diags, c.diag) {
+				t.Errorf("printed %q\n%s\nwant %q and %q", got.stdout, got.diags, c.want, c.diag)
+			}
+		})
+	}
+}
