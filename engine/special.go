@@ -115,7 +115,7 @@ type special struct {
 func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
 	sp := &special{TaskOptions: o}
 	t := j.newKept(sp)
-	if o.Repeat != nil {
+	if o.Repeat != nil && s != nil {
 		sp.spec = s.clone()
 	}
 	if err := j.submitSpecial(s, t); err != nil {
@@ -127,6 +127,9 @@ func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
 // submitSpecial submits a task that has options, or whose codelet is not plain.
 // keep is nil when the program forgets the task.
 func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
+	if s == nil {
+		return &NoImplementationError{}
+	}
 	rt := j.rt
 	if keep == nil {
 		keep = j.newKept(nil)

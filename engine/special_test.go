@@ -285,8 +285,11 @@ func TestNowhereErrors(t *testing.T) {
 		t.Error("a codelet with and without a kernel")
 	}
 	var none *NoImplementationError
-	if err := j.Submit(&TaskSpec{}); !errors.As(err, &none) {
-		t.Error(err)
+	_, with := j.SubmitWith(nil, TaskOptions{Repeat: Forever})
+	for _, err := range []error{j.Submit(&TaskSpec{}), j.Submit(nil), with} {
+		if !errors.As(err, &none) {
+			t.Error(err)
+		}
 	}
 	if err := j.Submit(&TaskSpec{Codelet: &Codelet{Name: "none"}}); !errors.As(err, &none) {
 		t.Error(err)

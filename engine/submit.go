@@ -30,6 +30,9 @@ func (j *Job) SubmitTask(s *TaskSpec) (*Task, error) {
 }
 
 func (j *Job) submit(s *TaskSpec, keep *Task) error {
+	if s == nil {
+		return &NoImplementationError{}
+	}
 	rt, c := j.rt, s.Codelet
 	if c == nil || c.Traits != nil || len(c.CPU) != 1 {
 		return j.submitSpecial(s, keep)
