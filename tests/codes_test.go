@@ -357,6 +357,7 @@ func TestFixes(t *testing.T) {
 		"let a = [1, 2]\nfor i in 0..=2 { print(a[i]) }\n":                                                                                "let a = [1, 2]\nfor i in 0..2 { print(a[i]) }\n",
 		"if true {\n    for i in 0..3 { print(i) }}\n}\n":                                                                                 "if true {\n    for i in 0..3 { print(i) }\n}\n",
 		"let x = 1'000\nlet y = x × 2\nprint(y ≥ 3)\n":                                                                                    "let x = 1_000\nlet y = x * 2\nprint(y >= 3)\n",
+		"codelet f(x: inout vector[f64]) { each i in x { x[i] = 1.0 } }\nregister x = vector[f64](3, fill = 0)\ninsert f(STARPU_RW x), priority = 3\nlet n == 4\nif n => 3 { print(n) }\n": "codelet f(x: RW vector[f64]) { each i in x { x[i] = 1.0 } }\nregister x = vector[f64](3, fill = 0)\ninsert f(RW x) with priority = 3\nlet n = 4\nif n >= 3 { print(n) }\n",
 	} {
 		b := block{text: wrong, kind: "spu"}
 		fixed, left := mend(t, t.TempDir(), &b, false)

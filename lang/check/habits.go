@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -134,6 +135,10 @@ func nameHabit(d *diag.Diagnostic, name string) bool {
 		} else {
 			d.Help = append(d.Help, h.help)
 		}
+		return true
+	}
+	if m, ok := iface.ModeByName(name); ok {
+		d.Help = append(d.Help, fmt.Sprintf("an access mode stands before the data, with a blank between: `%v x`", m))
 		return true
 	}
 	if strings.HasPrefix(strings.ToLower(name), "starpu_") {

@@ -146,6 +146,12 @@ func (c *checker) bindInsert(e *syntax.Insert, sig *types.Signature) bool {
 			k = paramIndex(sig, a.Name.Name)
 			if k < 0 {
 				c.noParam(a.Name, sig)
+				for _, o := range optionsOf("insert") {
+					if o.Name == a.Name.Name {
+						d := &c.diags[len(c.diags)-1]
+						d.Help = append(d.Help, fmt.Sprintf("options stand behind the operands: `with %s`", c.text(a)))
+					}
+				}
 			} else if e.Bound[k] != nil {
 				c.twice(a.Name, sig.Params[k].Name)
 				k = -1

@@ -24,7 +24,7 @@ var habits = []func(c *cursor) *mistake{
 	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
 	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
 	(*cursor).letHabit, (*cursor).declared, (*cursor).assertCall, (*cursor).braces, (*cursor).namelessFunc, (*cursor).arrow, (*cursor).initial,
-	(*cursor).moduleName, (*cursor).insertHabit, (*cursor).callWithModes, (*cursor).filterHabit, (*cursor).registerHabit, (*cursor).waitCall, (*cursor).paramHabit, (*cursor).oneLine, (*cursor).colonBlock, (*cursor).wordBlock,
+	(*cursor).moduleName, (*cursor).insertHabit, (*cursor).modeHabit, (*cursor).callWithModes, (*cursor).filterHabit, (*cursor).registerHabit, (*cursor).waitCall, (*cursor).paramHabit, (*cursor).oneLine, (*cursor).colonBlock, (*cursor).wordBlock,
 }
 
 // habit is what the mistake at token at most likely comes from, nil if nothing tells.

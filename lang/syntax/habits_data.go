@@ -125,3 +125,27 @@ func (c *cursor) paramHabit() *mistake {
 	m := c.here("the type stands behind a colon")
 	return m.hint("write `%s: %s`", c.str(c.at-1), c.str(c.at)).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, ":").certain()
 }
+
+// modeWords are other names for access modes.
+var modeWords = map[string]string{
+	"STARPU_R": "R", "STARPU_W": "W", "STARPU_RW": "RW", "STARPU_REDUX": "REDUX", "STARPU_SCRATCH": "SCRATCH", "STARPU_COMMUTE": "COMMUTE",
+	"r": "R", "w": "W", "rw": "RW", "Rw": "RW", "in": "R", "out": "W", "inout": "RW", "input": "R", "output": "W", "read": "R", "write": "W", "readwrite": "RW", "redux": "REDUX", "scratch": "SCRATCH", "commute": "COMMUTE",
+}
+
+// modeHabit is an access mode under another name, none in acquire, and options behind
+// an insert without with.
+func (c *cursor) modeHabit() *mistake {
+	switch {
+	case c.kindOf(c.at) == tokIdent && c.kindOf(c.at-1) == tokIdent && modeWords[c.str(c.at-1)] != "" && c.inBracket(c.at) >= 0 &&
+		(c.has(c.at-2, "(") || c.has(c.at-2, ",") || c.has(c.at-2, ":") && constructors[c.str(c.at)]):
+		word := c.str(c.at - 1)
+		return c.instead(c.says(c.at-1, c.at, "`%s` is not an access mode", word), c.at-1, c.at, modeWords[word])
+	case c.has(c.from, "acquire") && c.kindOf(c.from) == tokKeyword && c.at == c.from+1 && c.kindOf(c.at) == tokIdent && modeOf(c.str(c.at)) == 0:
+		x := c.str(c.at)
+		return c.says(c.at, c.at+1, "unexpected `%s`, expected an access mode (R, W or RW)", x).hint("write `acquire R %[1]s as a` to read it, `acquire RW %[1]s as a` to change it", x)
+	case c.has(c.at, ",") && c.has(c.at-1, ")") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0 && c.has(c.from, "insert"):
+		m := c.says(c.at, c.at+1, "options stand behind `with`")
+		return m.hint("write `with %s = …`", c.str(c.at+1)).edit(c.over(c.at, c.at+1), " with").certain()
+	}
+	return nil
+}

@@ -234,6 +234,8 @@ func (c *cursor) letHabit() *mistake {
 	k := c.kindOf(c.at)
 	name := c.str(c.from + 1)
 	switch {
+	case c.has(c.at, "==") && c.at == c.from+2:
+		return c.instead(c.here("a name is given its value by `=`"), c.at, c.at+1, "=")
 	case k == tokIdent && c.at == c.from+2 && (name == "mut" || name == "mutable" || declares[name]):
 		m := c.here("`let` is followed by the name")
 		if name == "mut" || name == "mutable" {
@@ -376,6 +378,9 @@ func (c *cursor) braces() *mistake {
 // namelessFunc is lambda x: x + 1 and (x) => x + 1.
 func (c *cursor) namelessFunc() *mistake {
 	arrow := c.has(c.at, "=") && c.has(c.at+1, ">") && c.touching(c.at)
+	if arrow && (c.has(c.from, "if") || c.has(c.from, "while") || c.has(c.from, "assert")) {
+		return c.instead(c.says(c.at, c.at+2, "there is no operator `=>`"), c.at, c.at+2, ">=")
+	}
 	if !arrow && !(c.at > 0 && c.kindOf(c.at-1) == tokIdent && c.str(c.at-1) == "lambda") && !(c.has(c.at, "func") && c.at > c.from) {
 		return nil
 	}
