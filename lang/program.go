@@ -64,6 +64,7 @@ type CodeletUse struct {
 	Name      string   // as the script writes it: "scal", "blas.gemm"
 	Signature string   // of its operands
 	Kinds     []string // kinds of workers that have a kernel, "cpu" first; nil: nobody knows
+	Why       string   // a codelet of the script makes no kernels for OpenCL devices because of this
 	Extern    bool     // the host supplies it
 	Host      bool     // it is a codelet of the host, or of a module of the host
 	Span      Span     // where it is declared, or first inserted
@@ -88,7 +89,10 @@ func (p *Program) Uses() []CodeletUse {
 		case c != nil && c.Body == nil:
 			u.Extern = true
 		case c != nil:
-			u.Kinds = []string{"cpu"} // what bodies are compiled for
+			var why error
+			if u.Kinds, why = interp.BodyKinds(o); why != nil {
+				u.Why = why.Error()
+			}
 		}
 		out = append(out, u)
 	}

@@ -97,6 +97,31 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 	return k, nil
 }
 
+// BodyKinds returns the kinds of workers that can run a codelet of the script, and why
+// there are no others. Of element-type parameters it takes the first of f64 and i64
+// that the body can be compiled for.
+func BodyKinds(o *types.Object) (kinds []string, why error) {
+	node := o.Node.(*syntax.Codelet)
+	for _, e := range []iface.Elem{iface.F64, iface.I64} {
+		targs := map[byte]iface.Elem{}
+		for _, q := range o.Sig.Params {
+			if q.Type != nil && q.Type.Param != 0 {
+				targs[q.Type.Param] = e
+			}
+		}
+		code, err := kernel.Compile(fileOf(o), node, o.Sig, targs)
+		if err != nil {
+			why = err
+			continue
+		}
+		if _, why = code.Device(); why == nil {
+			return []string{"cpu", "opencl"}, nil
+		}
+		break
+	}
+	return []string{"cpu"}, why
+}
+
 // stays says why the body of k runs on CPU workers only; nil: it does not, or has
 // no body.
 func (p *Program) stays(k *engine.Codelet) error {

@@ -67,7 +67,7 @@ func whyNot(u *lang.CodeletUse) string {
 	case u.Extern && u.Kinds == nil:
 		return "extern: the Go program that runs the script brings its kernels"
 	case !u.Host && !u.Extern:
-		return "bodies in the language are compiled for CPUs; kernels for devices come from Go"
+		return u.Why
 	}
 	var missing []string
 	for _, k := range workerKinds {

@@ -38,7 +38,7 @@ func onTerminal(t *testing.T, width, height int, args string, env ...string) *tt
 	s := &tty{t, filepath.Join(dir, "tmux"), dir}
 	unset := "unset NO_COLOR VISUAL EDITOR PAGER LESS COLUMNS; "
 	all := append([]string{"XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "STARPUSH_PERF_DIR=" + dir, "STARPUSH_BUS_DIR=" + dir, "STARPUSH_BLAS=gonum", "TERM=screen-256color"}, env...)
-	command := fmt.Sprintf("trap : INT; cd '%s'; %sexport '%s'; '%s' %s; echo status $?; exec cat", dir, unset, strings.Join(all, "' '"), starpush, args)
+	command := fmt.Sprintf("trap : INT; cd '%s'; %sexport '%s'; '%s' %s; echo status $?; trap '' INT QUIT; exec cat", dir, unset, strings.Join(all, "' '"), starpush, args)
 	out, err := exec.Command("tmux", "-S", s.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "sh", "-c", command).CombinedOutput()
 	if err != nil {
 		t.Fatalf("tmux: %v: %s", err, out)
