@@ -45,6 +45,12 @@ func (h *Handle) rows() uint8 {
 	return 0
 }
 
+// fitsWith reports whether one piece of memory can express h and o, which share
+// elements: both are in place, or packed along the same axis.
+func (h *Handle) fitsWith(o *Handle) bool {
+	return h.how == o.how && (h.how == inPlace || h.rows() == o.rows())
+}
+
 // findLocked returns the smallest instance on n that holds box and has rows side by
 // side, or nil.
 func (d *Datum) findLocked(n *node, box *Box, rows uint8) *instance {

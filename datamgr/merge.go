@@ -317,7 +317,7 @@ func sharing(ops []Operand) Problem {
 			if a.Mode == modeRedux || b.Mode == modeRedux {
 				return Problem{Kind: ReduxShared, Operand: i, Other: k}
 			}
-			if a.Handle.how != b.Handle.how && (a.Mode != modeR || b.Mode != modeR) {
+			if !a.Handle.fitsWith(b.Handle) && (a.Mode != modeR || b.Mode != modeR) {
 				return Problem{Kind: NoSharing, Operand: i, Other: k}
 			}
 		}

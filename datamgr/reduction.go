@@ -143,8 +143,8 @@ func initRows[T iface.Go](b *iface.Buffer, v T) {
 	case b.Contiguous():
 		set(iface.Slice[T](b), v)
 	default:
-		for i := range b.Dim[0] {
-			set(iface.Row[T](b, i), v)
+		for i := range b.Lines() {
+			set(iface.Line[T](b, i), v)
 		}
 	}
 }
@@ -161,8 +161,8 @@ func combineRows[T iface.Go](f fold, into, from *iface.Buffer) {
 	case into.Contiguous() && from.Contiguous():
 		combine(f, iface.Slice[T](into), iface.Slice[T](from))
 	default:
-		for i := range into.Dim[0] {
-			combine(f, iface.Row[T](into, i), iface.Row[T](from, i))
+		for i := range into.Lines() {
+			combine(f, iface.Line[T](into, i), iface.Line[T](from, i))
 		}
 	}
 }

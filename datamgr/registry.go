@@ -85,8 +85,9 @@ func (g *Registry) Memory() accel.Memory { return g.mem }
 type Spec struct {
 	Kind     iface.Kind
 	Elem     iface.Elem
-	Dims     []int          // sizes in elements, one for each index, 0 or more: nil, {n}, {rows, cols}
-	LD       int            // matrix: distance between rows in main memory, in elements; 0: the number of columns
+	Dims     []int          // sizes in elements, one for each index, 0 or more: nil, {n}, {rows, cols}, {nx, ny, nz}
+	LD       int            // distance between rows (lines along the last index) in main memory, in elements; 0: their length
+	Step     []int          // distance between neighbours along each index but the last in main memory, in elements; nil: as LD says
 	Home     unsafe.Pointer // element 0 of host memory of that size, which stays the caller's; nil: none
 	ReadOnly bool           // tasks and accesses that write are errors
 	// Unordered gives accesses no order with others; see Handle.SetUnordered.
@@ -114,6 +115,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 		ld = desc.Dim[desc.Rank-1]
 	}
 	d.layout(ld)
+	copy(d.stride[:], s.Step)
 	f := newFragment(d, d.box)
 	d.root = f
 	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, kind: desc.Kind, rank: desc.Rank, box: d.box,
@@ -211,7 +213,7 @@ func (s *Spec) desc() (iface.Desc, error) {
 		return d, fmt.Errorf("datamgr: "+format, args...)
 	}
 	switch s.Kind {
-	case iface.Variable, iface.Vector, iface.Matrix:
+	case iface.Variable, iface.Vector, iface.Matrix, iface.Block:
 		if s.Elem == iface.NoElem || s.Elem.Size() == 0 {
 			return fail("%v without an element type", s.Kind)
 		}
@@ -241,18 +243,53 @@ func (s *Spec) desc() (iface.Desc, error) {
 		n *= max(1, m)
 		d.Dim[k] = m
 	}
-	if s.LD != 0 {
-		switch {
-		case s.Kind != iface.Matrix:
-			return fail("only a matrix has a distance between rows")
-		case s.LD < d.Dim[1]:
-			return fail("rows of %d elements cannot lie %d elements apart", d.Dim[1], s.LD)
-		case d.Dim[0] > 0 && s.LD > limit/d.Dim[0]:
-			return fail("%d rows %d elements apart have more bytes than can be addressed", d.Dim[0], s.LD)
-		}
+	if err := s.steps(&d, limit); err != nil {
+		return d, err
 	}
 	if r := s.Reduce; r != nil && r.Init == nil {
 		return fail("reduction %q has no function that initialises", r.Name)
 	}
 	return d, nil
+}
+
+// steps checks the distances between elements in main memory: lines do not overlap,
+// and limit elements reach from the first to the last.
+func (s *Spec) steps(d *iface.Desc, limit int) error {
+	fail := func(format string, args ...any) error { return fmt.Errorf("datamgr: "+format, args...) }
+	rank := int(d.Rank)
+	step := s.Step
+	switch {
+	case s.LD == 0 && step == nil:
+		return nil
+	case rank < 2:
+		return fail("a %v has no distance between rows", s.Kind)
+	case step == nil:
+		step = make([]int, rank-1)
+		at := s.LD
+		for k := rank - 2; k >= 0; k-- {
+			step[k] = at
+			if k > 0 {
+				if m := max(1, d.Dim[k]); at > limit/m {
+					return fail("%v of sizes %v with rows %d elements apart has more bytes than can be addressed", s.Kind, s.Dims, s.LD)
+				}
+				at *= max(1, d.Dim[k])
+			}
+		}
+	case len(step) != rank-1:
+		return fail("%v has %d distances between neighbours, and got %d", s.Kind, rank-1, len(step))
+	}
+	least, what := d.Dim[rank-1], "rows"
+	for k := rank - 2; k >= 0; k-- {
+		if k < rank-2 {
+			what = "planes"
+		}
+		switch {
+		case step[k] < least:
+			return fail("%s of %d elements cannot lie %d elements apart", what, least, step[k])
+		case d.Dim[k] > 0 && step[k] > limit/d.Dim[k]:
+			return fail("%d %s %d elements apart have more bytes than can be addressed", d.Dim[k], what, step[k])
+		}
+		least = step[k] * d.Dim[k]
+	}
+	return nil
 }

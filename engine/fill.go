@@ -26,20 +26,18 @@ func fill(b *iface.Buffer, v byte) {
 	if b.Len() == 0 {
 		return
 	}
-	row, n := 1, 1
+	row := 1
 	if b.Rank > 0 {
 		row = b.Dim[b.Rank-1]
 	}
-	if b.Rank > 1 {
-		n = b.Dim[0]
-	}
 	bytes := uintptr(row) * b.Elem.Size()
-	for i := range n {
-		p := b.Ptr
-		if b.Rank > 1 {
-			p = unsafe.Add(p, uintptr(i*b.Stride[0])*b.Elem.Size())
+	for i := range b.Lines() {
+		off := 0
+		for k := int(b.Rank) - 2; k >= 0; k-- {
+			off += i % b.Dim[k] * b.Stride[k]
+			i /= b.Dim[k]
 		}
-		s := unsafe.Slice((*byte)(p), bytes)
+		s := unsafe.Slice((*byte)(unsafe.Add(b.Ptr, uintptr(off)*b.Elem.Size())), bytes)
 		for k := range s {
 			s[k] = v
 		}

@@ -150,7 +150,7 @@ type modelTask struct {
 // modelHandle is a box of a datum with some axes dropped.
 type modelHandle struct {
 	desc  iface.Desc
-	lo    [2]int // in the datum
+	lo    [3]int // in the datum
 	axes  []int
 	dead  bool
 	view  int // that it is part of; -1: the whole
@@ -195,30 +195,37 @@ const lazyValue = 5 // of data with an initialiser only
 func (d *modelDatum) size() int { return len(d.val) }
 
 // index is the place of an element of h in val.
-func (d *modelDatum) index(h *modelHandle, idx [2]int) int {
+func (d *modelDatum) index(h *modelHandle, idx [3]int) int {
 	at := h.lo
 	for k, a := range h.axes {
 		at[a] += idx[k]
 	}
-	cols := 1
-	if len(d.dims) == 2 {
-		cols = d.dims[1]
+	i := 0
+	for k, n := range d.dims {
+		i = i*n + at[k]
 	}
-	if len(d.dims) == 1 {
-		return at[0]
+	return i
+}
+
+// cols is the length of a line, 1 but for matrices and blocks.
+func (d *modelDatum) cols() int {
+	if len(d.dims) < 2 {
+		return 1
 	}
-	return at[0]*cols + at[1]
+	return d.dims[len(d.dims)-1]
 }
 
 // each calls fn for the elements of h, row-major.
 func (d *modelDatum) each(h *modelHandle, fn func(i int)) {
-	n := [2]int{1, 1}
+	n := [3]int{1, 1, 1}
 	for k := range h.axes {
 		n[k] = h.desc.Dim[k]
 	}
 	for i := range n[0] {
-		for k := range n[1] {
-			fn(d.index(h, [2]int{i, k}))
+		for j := range n[1] {
+			for k := range n[2] {
+				fn(d.index(h, [3]int{i, j, k}))
+			}
 		}
 	}
 }
@@ -242,7 +249,22 @@ func (d *modelDatum) inside(a, b *modelHandle) bool { // a in b
 // packed reports whether strides cannot express h in place.
 func (d *modelDatum) packed(h *modelHandle) bool {
 	n := len(h.axes)
-	return n > 0 && h.desc.Dim[n-1] > 1 && h.axes[n-1] != len(d.dims)-1 && d.ld > 1
+	if n == 0 || h.desc.Dim[n-1] <= 1 || h.axes[n-1] == len(d.dims)-1 {
+		return false
+	}
+	step := d.ld
+	for _, n := range d.dims[h.axes[n-1]+1 : len(d.dims)-1] {
+		step *= n
+	}
+	return step > 1
+}
+
+// fits reports whether one piece of memory can express a and b.
+func (d *modelDatum) fits(a, b *modelHandle) bool {
+	if d.packed(a) != d.packed(b) {
+		return false
+	}
+	return !d.packed(a) || a.axes[len(a.axes)-1] == b.axes[len(b.axes)-1]
 }
 
 // closeGroup combines open contributions that an access meets.
@@ -486,11 +508,14 @@ func (m *maker) datum() {
 		d.kind, d.dims, d.ld = iface.Vector, []int{1 + r.IntN(24)}, 1
 	} else {
 		d.kind, d.dims = iface.Matrix, []int{1 + r.IntN(8), 1 + r.IntN(8)}
-		d.ld = d.dims[1]
+		if r.IntN(4) == 0 {
+			d.kind, d.dims = iface.Block, []int{1 + r.IntN(4), 1 + r.IntN(4), 1 + r.IntN(4)}
+		}
+		d.ld = d.cols()
 	}
 	d.adds = !m.fails && r.IntN(4) == 0
 	d.home = d.adds || r.IntN(3) > 0
-	if len(d.dims) == 2 && r.IntN(2) == 0 {
+	if len(d.dims) >= 2 && r.IntN(2) == 0 {
 		d.ld += r.IntN(3)
 	}
 	d.initOnly = !d.adds && r.IntN(8) == 0
@@ -545,6 +570,8 @@ func (f modelFilter) filter() filter.Filter {
 		return filter.Cols(a[0], a[1])
 	case "tiles":
 		return filter.Tiles(a[0], a[1], a[2])
+	case "axis":
+		return filter.Axis(a[0], a[1], a[2])
 	}
 	return nil
 }
@@ -601,6 +628,13 @@ func (m *maker) filter(d *iface.Desc) (f modelFilter, ok bool) {
 		default:
 			return is("tiles", p, q, 0)
 		}
+	case iface.Block:
+		k := r.IntN(3)
+		if r.IntN(4) == 0 {
+			return is("pick", k)
+		}
+		p := few(d.Dim[k])
+		return is("axis", k, p, halo(d.Dim[k], p))
 	}
 	return f, false
 }
@@ -698,7 +732,7 @@ func (m *maker) op(t *modelTask, di, hi int, mode iface.AccessMode, unordered bo
 		if o.mode == x || mode == x || o.unordered != unordered {
 			return
 		}
-		if d.packed(d.handles[o.handle]) != d.packed(d.handles[hi]) && (o.mode != iface.R || mode != iface.R) {
+		if !d.fits(d.handles[o.handle], d.handles[hi]) && (o.mode != iface.R || mode != iface.R) {
 			return
 		}
 		// the order in which a kernel updates elements twice is the same on both sides
@@ -890,8 +924,8 @@ func (m *maker) duplicate() {
 	hi := m.handle(di)
 	h := d.handles[hi]
 	c := &modelDatum{kind: h.desc.Kind, dup: true, ld: 1}
-	if c.dims = append(c.dims, h.desc.Dim[:len(h.axes)]...); len(c.dims) == 2 {
-		c.ld = c.dims[1]
+	if c.dims = append(c.dims, h.desc.Dim[:len(h.axes)]...); len(c.dims) >= 2 {
+		c.ld = c.cols()
 	}
 	c.reset()
 	m.data = append(m.data, c)

@@ -74,11 +74,9 @@ var errKernel = errors.New("meant to fail")
 // element returns the address of element k, row-major, of b.
 func element(b *iface.Buffer, k int) *int64 {
 	off := 0
-	switch b.Rank {
-	case 1:
-		off = k * b.Stride[0]
-	case 2:
-		off = k/b.Dim[1]*b.Stride[0] + k%b.Dim[1]*b.Stride[1]
+	for a := int(b.Rank) - 1; a >= 0; a-- {
+		off += k % b.Dim[a] * b.Stride[a]
+		k /= b.Dim[a]
 	}
 	return (*int64)(unsafe.Add(b.Ptr, off*8))
 }
@@ -288,10 +286,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		return e.bad
 	}
 	for i, d := range p.data {
-		cols := 1
-		if d.kind == iface.Matrix {
-			cols = d.dims[1]
-		}
+		cols := d.cols()
 		for k, v := range d.val {
 			if e.loses != 0 && !slices.Contains(e.home[i], k) {
 				continue
@@ -339,12 +334,12 @@ func (e *execution) register(i int) {
 			return nil
 		}}
 	}
-	cols := 1
-	if d.kind == iface.Matrix {
-		cols, s.LD = d.dims[1], d.ld
+	cols := d.cols()
+	if len(d.dims) >= 2 {
+		s.LD = d.ld
 	}
 	if d.home {
-		home := make([]int64, d.dims[0]*d.ld)
+		home := make([]int64, len(d.val)/cols*d.ld)
 		for k := range d.val {
 			home[k/cols*d.ld+k%cols] = int64(k * k)
 		}

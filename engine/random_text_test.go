@@ -199,6 +199,8 @@ func decode(text []byte) (c randomCase, err error) {
 				d.kind = iface.Variable
 			case 2:
 				d.kind = iface.Matrix
+			case 3:
+				d.kind = iface.Block
 			}
 			c.data = append(c.data, d)
 		default:

@@ -76,6 +76,32 @@ func (a *Access[T]) Row(i int) []T {
 	return iface.Row[T](&a.buf, i)
 }
 
+// Line returns the elements along the last index where the others are idx, the
+// memory itself: Line(x, y) of a block, Line(i) of a matrix, Line() of a vector. It
+// is nil after Release, and for a line that does not exist.
+func (a *Access[T]) Line(idx ...int) []T {
+	if !a.held() {
+		return nil
+	}
+	l, _ := lineOf[T](&a.buf, idx)
+	return l
+}
+
+// lineOf is the line of b at the indices before the last one; false: there is none.
+func lineOf[T Elem](b *iface.Buffer, idx []int) ([]T, bool) {
+	if len(idx) != max(0, int(b.Rank)-1) {
+		return nil, false
+	}
+	at := 0
+	for k, i := range idx {
+		if i < 0 || i >= b.Dim[k] {
+			return nil, false
+		}
+		at = at*b.Dim[k] + i
+	}
+	return iface.Line[T](b, at), true
+}
+
 // Shape returns the sizes, one for each index; also after Release.
 func (a *Access[T]) Shape() []int {
 	if a == nil {

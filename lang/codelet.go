@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -295,7 +296,28 @@ func (b Buffer[T]) Row(i int) []T {
 	return iface.Row[T](b.b, i)
 }
 
-// Rows returns the number of rows of a matrix, the length of a vector.
+// Line returns the elements along the last index where the others are idx: Line(x, y)
+// of a block, Line(i) of a matrix, Line() of a vector. It panics when there is no such
+// line, which fails the task with a message.
+func (b Buffer[T]) Line(idx ...int) []T {
+	b.here()
+	l, ok := lineOf[T](b.b, idx)
+	if !ok {
+		panic(fmt.Sprintf("Line(%s) of %v", strings.Trim(fmt.Sprint(idx), "[]"), &b.b.Desc))
+	}
+	return l
+}
+
+// Stride returns the distance between neighbours along index k, in elements; 1 along
+// the last one.
+func (b Buffer[T]) Stride(k int) int {
+	if k < 0 || k >= int(b.b.Rank) {
+		return 1
+	}
+	return b.b.Stride[k]
+}
+
+// Rows returns the number of rows of a matrix, the first size of other data.
 func (b Buffer[T]) Rows() int {
 	if b.b.Rank == 0 {
 		return 1
@@ -303,7 +325,8 @@ func (b Buffer[T]) Rows() int {
 	return b.b.Dim[0]
 }
 
-// Cols returns the number of columns of a matrix, 1 for other kinds.
+// Cols returns the number of columns of a matrix, the second size of a block, 1 for
+// other kinds.
 func (b Buffer[T]) Cols() int {
 	if b.b.Rank < 2 {
 		return 1
@@ -311,7 +334,7 @@ func (b Buffer[T]) Cols() int {
 	return b.b.Dim[1]
 }
 
-// LD returns the distance between the starts of two rows, in elements.
+// LD returns the distance between the starts of two rows of a matrix, in elements.
 func (b Buffer[T]) LD() int {
 	if b.b.Rank < 2 {
 		return 1

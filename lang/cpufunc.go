@@ -16,7 +16,7 @@ import (
 
 // CPUFunc gives an implementation as a plain Go function with one parameter for
 // each of the signature, in its order: a vector is []T, a variable *T, a matrix
-// Buffer[T], an element-typed scalar T itself, int is int64 or int, float is
+// and a block Buffer[T], an element-typed scalar T itself, int is int64 or int, float is
 // float64, bool and string themselves; void operands are left out. The function
 // may take a context.Context first, and may return an error. Types are checked
 // here. Signatures with type parameters need CPU instead.
@@ -151,7 +151,7 @@ func goTypeName(p *types.Param) string {
 		return "[]" + e
 	case types.Variable:
 		return "*" + e
-	case types.Matrix, types.Dense:
+	case types.Matrix, types.Block, types.Dense:
 		return "lang.Buffer[" + e + "]"
 	case types.Elem:
 		return e
@@ -193,7 +193,7 @@ func loader(p *types.Param, t reflect.Type, op, sc int) (func(*engine.TaskContex
 			}
 			return s
 		}, true
-	case types.Matrix, types.Dense:
+	case types.Matrix, types.Block, types.Dense:
 		like, ok := reflect.New(t).Interface().(bufferLike)
 		if !ok || like.elem() != p.Type.Elem {
 			return nil, false

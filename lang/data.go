@@ -86,8 +86,47 @@ func MatrixOf[T Elem](s []T, rows, cols, ld int, opts ...DataOption) (*Data, err
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
 }
 
+// BlockOf makes s the home memory of a block of nx x ny x nz: element (x, y, z) is
+// s[x*ldx + y*ldy + z]. ldy = 0 means nz, ldx = 0 means ny*ldy: nothing between rows
+// and planes.
+func BlockOf[T Elem](s []T, nx, ny, nz, ldx, ldy int, opts ...DataOption) (*Data, error) {
+	if nx < 0 || ny < 0 || nz < 0 {
+		return nil, fmt.Errorf("lang: BlockOf: %d x %d x %d is not a size; nx, ny and nz must not be negative", nx, ny, nz)
+	}
+	if ldy == 0 {
+		ldy = nz
+	}
+	row, ok1 := extent(ny, ldy, nz) // of one plane, from its first element to its last
+	if ldx == 0 && ok1 {
+		ldx = ny * ldy
+	}
+	all, ok2 := extent(nx, ldx, row)
+	switch {
+	case ldy < nz:
+		return nil, fmt.Errorf("lang: BlockOf: ldy is %d, below nz %d; rows would overlap", ldy, nz)
+	case ok1 && (ldx < 0 || ny > 0 && ldx/ny < ldy):
+		return nil, fmt.Errorf("lang: BlockOf: ldx is %d, below ny x ldy, %d x %d; planes would overlap", ldx, ny, ldy)
+	case nx > 0 && ny > 0 && nz > 0 && (!ok1 || !ok2 || all > len(s)):
+		return nil, fmt.Errorf("lang: BlockOf: the slice has %d elements, too few for %d x %d x %d with ldx %d and ldy %d", len(s), nx, ny, nz, ldx, ldy)
+	}
+	return newData(interp.Binding{Kind: iface.Block, Elem: elemOf[T](), Dims: []int{nx, ny, nz}, Step: []int{ldx, ldy},
+		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
+}
+
+// extent is the number of elements from the first of n runs to the last element of
+// the last; false: more than an int holds.
+func extent(n, apart, run int) (int, bool) {
+	if n == 0 || run == 0 {
+		return 0, true
+	}
+	if apart > 0 && n-1 > (math.MaxInt-run)/apart {
+		return 0, false
+	}
+	return (n-1)*apart + run, true
+}
+
 // Sizes describes data for plans, without memory: a variable for no size, a vector
-// for one, a matrix (rows, columns) for two. Program.Plan takes it wherever it takes
+// for one, a matrix (rows, columns) for two, a block for three. Program.Plan takes it wherever it takes
 // data; Run does not. Extern variables need nothing at all in plans.
 func Sizes[T Elem](dims ...int) *Data {
 	b := interp.Binding{Elem: elemOf[T](), Dims: slices.Clone(dims), NoMemory: true}
@@ -98,6 +137,8 @@ func Sizes[T Elem](dims ...int) *Data {
 		b.Kind = iface.Vector
 	case 2:
 		b.Kind, b.LD = iface.Matrix, dims[1]
+	case 3:
+		b.Kind = iface.Block
 	}
 	return newData(b, nil)
 }

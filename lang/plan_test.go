@@ -313,7 +313,8 @@ func TestPlanWithoutData(t *testing.T) {
 		{[]lang.Option{x}, []string{"p.spu:3", "`A` has no data, and a plan needs its sizes"}},
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float64](4))}, []string{"`x` is bound to a vector[f64]"}},
 		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16))}, []string{"`A` is bound to a vector[i16]"}},
-		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2))}, []string{`Bind("A")`, "[16 3 2]"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2))}, []string{"`A` is bound to a block[i16]"}},
+		{[]lang.Option{x, lang.Bind("A", lang.Sizes[int16](16, 3, 2, 2))}, []string{`Bind("A")`, "[16 3 2 2]", "three (a block)"}},
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](-1))}, []string{`Bind("x")`, "not negative"}},
 		{[]lang.Option{a, lang.Bind("x", lang.Sizes[float32](3))}, []string{"E0505"}}, // fewer elements than parts
 	} {

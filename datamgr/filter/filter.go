@@ -114,6 +114,8 @@ func lower(k iface.Kind) iface.Kind {
 		return iface.Variable
 	case iface.Matrix:
 		return iface.Vector
+	case iface.Block:
+		return iface.Matrix
 	}
 	return iface.NoKind
 }

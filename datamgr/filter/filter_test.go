@@ -20,6 +20,10 @@ func matrix(rows, cols int) iface.Desc {
 	return iface.Desc{Kind: iface.Matrix, Elem: iface.F64, Rank: 2, Dim: [iface.MaxRank]int{rows, cols}}
 }
 
+func block(nx, ny, nz int) iface.Desc {
+	return iface.Desc{Kind: iface.Block, Elem: iface.F64, Rank: 3, Dim: [iface.MaxRank]int{nx, ny, nz}}
+}
+
 func split(t testing.TB, f Filter, d iface.Desc) Split {
 	t.Helper()
 	s, err := f.Split(d)
@@ -70,6 +74,10 @@ func TestParts(t *testing.T) {
 		{"tiles with halo", Tiles(2, 1, 1), matrix(4, 3), []int{2, 1}, []string{"0..3,0..3", "1..4,0..3"}},
 		{"pick rows", Pick(0), matrix(2, 3), []int{2}, []string{"0..1,0..3", "1..2,0..3"}},
 		{"pick columns", PickRange(1, 1, 3), matrix(2, 4), []int{2}, []string{"0..2,1..2", "0..2,2..3"}},
+		{"planes", Axis(0, 2, 0), block(3, 2, 4), []int{2}, []string{"0..2,0..2,0..4", "2..3,0..2,0..4"}},
+		{"middle axis with halo", Axis(1, 2, 1), block(2, 5, 3), []int{2}, []string{"0..2,0..4,0..3", "0..2,2..5,0..3"}},
+		{"sizes along the last axis", AxisSizes(2, []int{1, 3}, 0), block(1, 2, 4), []int{2}, []string{"0..1,0..2,0..1", "0..1,0..2,1..4"}},
+		{"pick planes", Pick(1), block(2, 2, 3), []int{2}, []string{"0..2,0..1,0..3", "0..2,1..2,0..3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := split(t, c.f, c.of)
@@ -231,6 +239,11 @@ func TestErrors(t *testing.T) {
 		{Pick(0), void, WrongKind, "", int(iface.Void), 1, "`pick` needs data with an index, and the data is a void"},
 		{Pick(1), vector(10), BadAxis, "k", 1, 0, "`pick` got axis 1, and the axes of a vector[i64] of 10 are 0 to 0"},
 		{Pick(-1), vector(10), BadAxis, "k", -1, 0, "`pick` got axis -1, and the axes of a vector[i64] of 10 are 0 to 0"},
+		{Axis(0, 2, 0), matrix(2, 3), WrongKind, "", int(iface.Matrix), int(iface.Block), "`axis` splits blocks, and the data is a matrix[f64] 2 x 3"},
+		{Axis(3, 2, 0), block(2, 3, 4), BadAxis, "k", 3, 2, "`axis` got axis 3, and the axes of a block are 0 to 2"},
+		{AxisSizes(-1, []int{1}, 0), block(2, 3, 4), BadAxis, "k", -1, 2, "`axis` got axis -1, and the axes of a block are 0 to 2"},
+		{Axis(2, 4, 1), block(2, 3, 4), TooManyParts, "p", 4, 2, "`axis` cannot make 4 parts of 2 planes inside the halo"},
+		{Axis(1, 2, 2), block(2, 3, 4), BadHalo, "halo", 2, 1, "a halo of 2 on both ends does not fit into 3 planes"},
 		{Pick(1), matrix(3, 0), NoParts, "k", 0, 1, "axis 1 of the matrix[f64] 3 x 0 has nothing to pick"},
 		{PickRange(0, 5, 11), vector(10), BadRange, "range", 11, 10, "`pick` got the range 5..11, and axis 0 has 10 elements"},
 		{PickRange(0, -1, 3), vector(10), BadRange, "range", -1, 10, "`pick` got the range -1..3, and axis 0 has 10 elements"},

@@ -5,7 +5,8 @@ package filter
 import "github.com/starpush/starpush/datamgr/iface"
 
 // Pick makes one part of every index along axis k: part i is the slice at
-// index i. Parts of a matrix are vectors, parts of a vector variables.
+// index i. Parts of a block are matrices, parts of a matrix vectors, parts of a
+// vector variables.
 func Pick(axis int) Filter { return &pick{axis: axis, all: true} }
 
 // PickRange is Pick for the indices a ≤ i < b: part i is the slice at index a+i.

@@ -1,6 +1,6 @@
 package filter
 
-// The filters that cut along one axis: blocks, halves, rows, cols.
+// The filters that cut along one axis: blocks, halves, rows, cols, axis.
 
 import "github.com/starpush/starpush/datamgr/iface"
 
@@ -48,6 +48,17 @@ func ColSizes(sizes []int, halo int) Filter {
 	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{sizes: own(sizes), halo: halo, unit: "columns"}}
 }
 
+// Axis splits a block along axis k, counted from 0, into p slabs, each with halo
+// planes more on both sides; the planes inside are shared out as Blocks does.
+func Axis(k, p, halo int) Filter {
+	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{arg: "p", p: p, halo: halo, unit: "planes"}}
+}
+
+// AxisSizes is Axis with the numbers of planes inside given.
+func AxisSizes(k int, sizes []int, halo int) Filter {
+	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{sizes: own(sizes), halo: halo, unit: "planes"}}
+}
+
 type slabs struct {
 	name string
 	kind iface.Kind
@@ -63,6 +74,10 @@ func (f *slabs) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 	if e := wantKind(f.name, parent, f.kind); e != nil {
 		return nil, nil, e
 	}
+	if rank := int(parent.Rank); f.axis < 0 || f.axis >= rank {
+		return nil, nil, fail(BadAxis, f.name, "k", f.cut.unit, f.axis, rank-1,
+			"`%s` got axis %d, and the axes of a %v are 0 to %d", f.name, f.axis, parent.Kind, rank-1)
+	}
 	n, at, e := f.cut.parts(f.name, parent.Dim[f.axis])
 	if e != nil {
 		return nil, nil, e
@@ -77,6 +92,7 @@ func (f *slabs) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 
 var plural = map[iface.Kind]string{
 	iface.Variable: "variables", iface.Vector: "vectors", iface.Matrix: "matrices", iface.Void: "void data",
+	iface.Block: "blocks",
 }
 
 func wantKind(name string, parent iface.Desc, kind iface.Kind) *Error {

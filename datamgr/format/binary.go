@@ -193,11 +193,13 @@ func fillRawOf[T iface.Go](f *raw, b *iface.Buffer, byColumns bool) error {
 		return nil
 	case byColumns && b.Rank == 2:
 		return fillColumns[T](f, b)
+	case byColumns && b.Rank > 2:
+		return fillFirstFastest[T](f, b)
 	case b.Contiguous():
 		return readElems(f, iface.Slice[T](b), b.Elem)
 	}
-	for i := range b.Dim[0] {
-		if err := readElems(f, iface.Row[T](b, i), b.Elem); err != nil {
+	for i := range b.Lines() {
+		if err := readElems(f, iface.Line[T](b, i), b.Elem); err != nil {
 			return err
 		}
 	}
@@ -227,6 +229,35 @@ func fillColumns[T iface.Go](f *raw, b *iface.Buffer) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// fillFirstFastest reads elements that are stored with the first index fastest.
+func fillFirstFastest[T iface.Go](f *raw, b *iface.Buffer) error {
+	const most = 1 << 20 // bytes at a time
+	rank, size := int(b.Rank), int(b.Elem.Size())
+	buf := make([]T, min(b.Len(), most/size))
+	var at [iface.MaxRank]int
+	off := 0
+	for left := b.Len(); left > 0; {
+		n := min(left, len(buf))
+		if err := readElems(f, buf[:n], b.Elem); err != nil {
+			return err
+		}
+		for _, x := range buf[:n] {
+			*(*T)(unsafe.Add(b.Ptr, off*size)) = x
+			for k := range rank {
+				at[k]++
+				off += b.Stride[k]
+				if at[k] < b.Dim[k] {
+					break
+				}
+				off -= at[k] * b.Stride[k]
+				at[k] = 0
+			}
+		}
+		left -= n
 	}
 	return nil
 }

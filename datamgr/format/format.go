@@ -5,7 +5,8 @@
 // number too large or a fraction for an integer type, is an error; rounding to
 // a float is not. A vector takes one-dimensional data and two-dimensional data
 // of one row or one column; a variable takes data of one element; a matrix
-// takes two-dimensional data.
+// takes two-dimensional data. A block takes three-dimensional data, which .npy
+// and .bin hold.
 //
 //	in, err := format.Open(os.DirFS("."), "a.mtx", format.Want{Kind: iface.Matrix, Elem: iface.F64})
 //	…                                // in.Dims: make room for so many elements
@@ -35,7 +36,7 @@ var Suffixes = []string{".npy", ".mtx", ".csv", ".bin"}
 
 // Want describes the data that a file shall become.
 type Want struct {
-	Kind iface.Kind // Variable, Vector or Matrix
+	Kind iface.Kind // Variable, Vector, Matrix or Block
 	Elem iface.Elem
 	Dims []int // sizes that the file must have; nil: those it has (.bin needs them)
 }
@@ -69,7 +70,7 @@ type Input struct {
 // Open opens a data file and finds out its sizes. What was found wrong with the
 // file is an *Error, here and in Fill.
 func Open(fsys fs.FS, name string, want Want) (*Input, error) {
-	if want.Kind != iface.Variable && want.Kind != iface.Vector && want.Kind != iface.Matrix {
+	if want.Kind != iface.Variable && want.Kind.Rank() == 0 {
 		return nil, &Error{File: name, Want: "data with elements", Got: "a load into " + want.Kind.String()}
 	}
 	open := opener(name)
@@ -164,6 +165,8 @@ func (in *Input) shape(dims ...int) *Error {
 	case in.want.Kind == iface.Vector && (len(dims) == 1 || len(dims) == 2 && (dims[0] == 1 || dims[1] == 1)):
 		out = []int{n}
 	case in.want.Kind == iface.Matrix && len(dims) == 2:
+		out = dims
+	case in.want.Kind == iface.Block && len(dims) == 3:
 		out = dims
 	default:
 		return &Error{Want: in.want.String(), Got: sizes(dims)}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/sbinet/npyio/npy"
 
@@ -164,12 +165,14 @@ func npyHeader(e iface.Elem, dims []int) []byte {
 	} else if e.IsSigned() {
 		kind = 'i'
 	}
-	shape := "()"
+	shape := ""
 	switch len(dims) {
+	case 0:
+		shape = "()"
 	case 1:
 		shape = fmt.Sprintf("(%d,)", dims[0])
-	case 2:
-		shape = fmt.Sprintf("(%d, %d)", dims[0], dims[1])
+	default:
+		shape = "(" + strings.ReplaceAll(strings.Trim(fmt.Sprint(dims), "[]"), " ", ", ") + ")"
 	}
 	text := fmt.Sprintf("{'descr': '%c%c%d', 'fortran_order': False, 'shape': %s, }", order, kind, e.Size(), shape)
 	n := (10 + len(text) + 1 + 63) / 64 * 64

@@ -26,11 +26,15 @@ type Creator interface {
 // are written so that they read back the same. An error leaves no file, and an
 // older one of that name as it was, as far as fsys is able to.
 func Save(fsys Creator, name string, b *iface.Buffer) error {
-	if b.Kind != iface.Variable && b.Kind != iface.Vector && b.Kind != iface.Matrix {
+	if b.Kind != iface.Variable && b.Kind.Rank() == 0 {
 		return &Error{File: name, Want: "data with elements", Got: b.Desc.String()}
 	}
 	var write func(*bufio.Writer, *iface.Buffer) error
-	switch strings.ToLower(path.Ext(name)) {
+	suffix := strings.ToLower(path.Ext(name))
+	if b.Rank > 2 && (suffix == ".mtx" || suffix == ".csv") {
+		return &Error{File: name, Want: "a matrix, a vector or a variable (.npy and .bin hold a " + b.Kind.String() + ")", Got: b.Desc.String()}
+	}
+	switch suffix {
 	case ".npy":
 		write = writeNpy
 	case ".mtx":
@@ -84,15 +88,14 @@ func writeRaw(w *bufio.Writer, b *iface.Buffer) error {
 }
 
 func writeRows[T iface.Go](w *bufio.Writer, b *iface.Buffer) error {
-	mem, rows, cols, ld := rowsOf[T](b)
-	if len(mem) == 0 {
+	switch {
+	case b.Len() == 0:
 		return nil
+	case b.Contiguous():
+		return writeElems(w, iface.Slice[T](b))
 	}
-	if ld == cols || rows == 1 {
-		return writeElems(w, mem)
-	}
-	for i := range rows {
-		if err := writeElems(w, mem[i*ld:][:cols]); err != nil {
+	for i := range b.Lines() {
+		if err := writeElems(w, iface.Line[T](b, i)); err != nil {
 			return err
 		}
 	}

@@ -20,9 +20,10 @@ const (
 	Vector
 	Matrix
 	Void // no bytes: ordering only
+	Block
 )
 
-var kindNames = [...]string{"none", "variable", "vector", "matrix", "void"}
+var kindNames = [...]string{"none", "variable", "vector", "matrix", "void", "block"}
 
 // String returns the name of k in the language.
 func (k Kind) String() string {
@@ -39,8 +40,23 @@ func (k Kind) Rank() int {
 		return 1
 	case Matrix:
 		return 2
+	case Block:
+		return 3
 	}
 	return 0
+}
+
+// Sizes returns the names that the sizes of data of kind k have in the language.
+func (k Kind) Sizes() []string {
+	switch k {
+	case Vector:
+		return []string{"n"}
+	case Matrix:
+		return []string{"rows", "cols"}
+	case Block:
+		return []string{"nx", "ny", "nz"}
+	}
+	return nil
 }
 
 // Desc describes the data of one handle: kind, element type, sizes, and where
@@ -49,7 +65,7 @@ type Desc struct {
 	Kind Kind
 	Elem Elem
 	Rank int8
-	Dim  [MaxRank]int // sizes; a matrix is rows, cols
+	Dim  [MaxRank]int // sizes; a matrix is rows, cols, a block nx, ny, nz
 	Off  [MaxRank]int // place of element 0 in the root datum, along the axes the handle kept
 
 	// Base and Step number the elements in the root datum, row-major over its
@@ -141,6 +157,35 @@ func Slice[T Go](b *Buffer) []T {
 	return unsafe.Slice((*T)(b.Ptr), b.Len())
 }
 
+// Lines returns how many lines b has: runs of elements along the last index,
+// which are contiguous. They are the rows of a matrix; a vector and a variable
+// are one line.
+func (b *Buffer) Lines() int {
+	n := 1
+	for k := range int(b.Rank) - 1 {
+		n *= b.Dim[k]
+	}
+	return n
+}
+
+// Line returns line i of b, counted in row-major order, without a copy. It
+// panics when T has not the size of b's elements or there is no such line.
+func Line[T Go](b *Buffer, i int) []T {
+	b.checkSize(unsafe.Sizeof(*new(T)))
+	if uint(i) >= uint(b.Lines()) {
+		panic(fmt.Sprintf("iface: Line(%d) of %v", i, &b.Desc))
+	}
+	off, n := 0, 1
+	if b.Rank > 0 {
+		n = b.Dim[b.Rank-1]
+	}
+	for k := int(b.Rank) - 2; k >= 0; k-- {
+		off += i % b.Dim[k] * b.Stride[k]
+		i /= b.Dim[k]
+	}
+	return unsafe.Slice((*T)(unsafe.Add(b.Ptr, uintptr(off)*b.Elem.Size())), n)
+}
+
 // Row returns row i of a matrix, without a copy. It panics when T has not the size of
 // b's elements, when b is no matrix, and when there is no such row.
 func Row[T Go](b *Buffer, i int) []T {
@@ -161,9 +206,13 @@ func (b *Buffer) checkSize(n uintptr) {
 // Strided returns the memory of b from its first element to its last, and the
 // distance between rows: element (i, j) of a matrix is mem[i*ld+j]. What lies
 // between the rows belongs to others. Data without elements has nil memory, and
-// ld is at least 1. It panics when T has not the size of b's elements.
+// ld is at least 1. It panics when T has not the size of b's elements, and for
+// data with more than two indices, whose lines have more than one distance.
 func Strided[T Go](b *Buffer) (mem []T, ld int) {
 	b.checkSize(unsafe.Sizeof(*new(T)))
+	if b.Rank > 2 {
+		panic(fmt.Sprintf("iface: Strided of %v", &b.Desc))
+	}
 	rows, cols := 1, 1
 	switch b.Rank {
 	case 1:

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 )
 
@@ -129,43 +131,24 @@ func splitText(h *datamgr.Handle, parts, better int, mean time.Duration, duratio
 		if s := h.Site(); s != nil && s.Line > 0 {
 			at = fmt.Sprintf(" (%s:%d)", s.File, s.Line)
 		}
-		now := filterText(v, v.Dims)
+		now := filter.Text(v.Filters, v.Dims)
 		dims := slices.Clone(v.Dims)
 		ratio := math.Pow(float64(better)/float64(parts), 1/float64(len(dims)))
 		for k := range dims {
 			dims[k] = max(1, int(math.Round(float64(dims[k])*ratio)))
 		}
-		return fmt.Sprintf("`%s` is split by %s%s: with `%s` each task would take about %s", name, now, at, filterText(v, dims), each)
+		return fmt.Sprintf("`%s` is split by %s%s: with `%s` each task would take about %s", name, now, at, filter.Text(v.Filters, dims), each)
 	}
 	return fmt.Sprintf("split `%s` into about %d parts: each task would take about %s", name, better, each)
 }
 
 // filterFor is a filter that splits data as a whole.
 func filterFor(h *datamgr.Handle, parts int) string {
-	if d := h.Desc(); d.Rank > 1 {
+	switch d := h.Desc(); d.Kind {
+	case iface.Block:
+		return fmt.Sprintf("axis(0, %d)", parts)
+	case iface.Matrix:
 		return fmt.Sprintf("rows(%d)", parts)
 	}
 	return fmt.Sprintf("blocks(%d)", parts)
-}
-
-// filterText writes the filters of a view with other numbers of parts: "rows(4) then
-// cols(2)".
-func filterText(v *datamgr.View, dims []int) string {
-	var each []string
-	for k, f := range v.Filters {
-		n := 1
-		if k == len(v.Filters)-1 {
-			n = len(dims)
-		} else if f.Name() == "tiles" {
-			n = 2
-		}
-		n = min(n, len(dims))
-		name := f.Name()
-		if name == "halves" && dims[0] != 2 {
-			name = "blocks"
-		}
-		each = append(each, name+"("+strings.Trim(strings.ReplaceAll(fmt.Sprint(dims[:n]), " ", ", "), "[]")+")")
-		dims = dims[n:]
-	}
-	return strings.Join(each, " then ")
 }

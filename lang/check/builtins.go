@@ -231,6 +231,8 @@ func (c *checker) lenOf(call *syntax.Call, x syntax.Expr) {
 			d.Sure()
 		case types.Matrix:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s.rows` or `%s.cols`", c.text(x), c.text(x)))
+		case types.Block:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s.nx`, `%s.ny` or `%s.nz`", c.text(x), c.text(x), c.text(x)))
 		}
 	}
 }

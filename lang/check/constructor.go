@@ -129,7 +129,7 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 	case absentKinds[name.Name]:
 		c.args(call)
 		d := c.err("E0705", name, fmt.Sprintf("data of kind `%s` is not part of this version", name.Name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, void")
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, void")
 		return types.TInvalid
 	}
 	name.SetType(types.TNone)
@@ -163,7 +163,7 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 	if name != nil && c.scope.lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
 		c.args(e.(*syntax.Call))
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
-		kinds := []string{"variable", "vector", "matrix", "void"}
+		kinds := []string{"variable", "vector", "matrix", "block", "void"}
 		if best := kindHabits[name.Name]; best != "" {
 			d.Meant(name.Name, best, "")
 			d.Sure()
@@ -210,7 +210,8 @@ func (c *checker) handleType(call *syntax.Call, name *syntax.Ident, elem syntax.
 	return &types.Type{Kind: handleKinds[name.Name], Elem: el.Elem}
 }
 
-var sizeNames = map[string][]string{"vector": {"n"}, "matrix": {"rows", "cols"}}
+// sizeNames are the names of the sizes by the name of the kind.
+var sizeNames = map[string][]string{"vector": iface.Vector.Sizes(), "matrix": iface.Matrix.Sizes(), "block": iface.Block.Sizes()}
 
 // constructorArgs checks sizes, fill, list, load, ld and reduce.
 func (c *checker) constructorArgs(call *syntax.Call, kind string, t *types.Type) {
@@ -347,7 +348,7 @@ func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
 			continue
 		}
 		p := o.Sig.Params[0].Type
-		fitsKind := p.Kind == t.Kind || p.Kind == types.Dense && t.Kind != types.Variable
+		fitsKind := p.Kind == t.Kind || p.Kind == types.Dense && t.IsDense()
 		if p != types.TInvalid && (!fitsKind || p.Param == 0 && p.Elem != t.Elem) {
 			d := c.err("E0705", a.Value, fmt.Sprintf("`%s` works on %s, and this data is %s", o.Name, aType(p), aType(t)))
 			d.Notes = append(d.Notes, "codelet "+o.Sig.Text)
@@ -383,13 +384,22 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 	if lack == nil || given["load"] != nil && len(lack) == len(sizeNames[kind]) || given["list"] != nil && kind == "vector" {
 		return
 	}
-	d := c.err("E0705", call, fmt.Sprintf("`%s` needs %s", kind, strings.Join(lack, " and ")))
+	last := len(lack) - 1
+	all := lack[last]
+	if last > 0 {
+		all = strings.Join(lack[:last], ", ") + " and " + all
+	}
+	d := c.err("E0705", call, fmt.Sprintf("`%s` needs %s", kind, all))
 	switch {
 	case given["list"] != nil:
-		d.Help = append(d.Help, "a flat list does not show how many rows it has: write the sizes before it")
+		what := "how many rows it has"
+		if kind == "block" {
+			what = "how many planes and rows it has"
+		}
+		d.Help = append(d.Help, "a flat list does not show "+what+": write the sizes before it")
 	case kind == "vector":
 		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"(n)`, or give the data with `list =` or `load =`")
 	default:
-		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"(rows, cols)`, or give the data with `load =`")
+		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"("+strings.Join(sizeNames[kind], ", ")+")`, or give the data with `load =`")
 	}
 }

@@ -77,6 +77,8 @@ func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
 		form := "blocks(p)"
 		if x.obj.Type.Kind == types.Matrix {
 			form = "tiles(p, q)"
+		} else if x.obj.Type.Kind == types.Block {
+			form = "axis(0, p)"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))
 		d.Help = append(d.Help, fmt.Sprintf("for single elements write `acquire R %s as a { … a[%s] … }`", name, f.c.argsText(e.Args)))
@@ -140,7 +142,7 @@ func (f *flow) unwritten(x *cell, at syntax.Node) {
 	}
 	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", f.c.withArg(in.ctor, "fill = 0")))
 	d.Edit(f.c.f.At(in.ctor), f.c.withArg(in.ctor, "fill = 0"))
-	if t := x.obj.Type; t.Kind == types.Vector || t.Kind == types.Matrix {
+	if t := x.obj.Type; t.IsDense() {
 		zero := "0"
 		if t.Elem.IsFloat() {
 			zero = "0.0"

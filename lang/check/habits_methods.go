@@ -85,7 +85,14 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 		case types.Matrix:
 			help("its sizes are `%s.rows` and `%s.cols`", x, x)
 			return
+		case types.Block:
+			help("its sizes are `%s.nx`, `%s.ny` and `%s.nz`", x, x, x)
+			return
 		case types.Array:
+			if t.Of != nil && t.Of.Kind == types.Block {
+				help("its sizes are `%s.nx`, `%s.ny` and `%s.nz`", x, x, x)
+				return
+			}
 			if t.Of != nil && t.Of.Kind == types.Matrix {
 				help("its sizes are `%s.rows` and `%s.cols`", x, x)
 				return
@@ -118,6 +125,13 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 		help("strings have no methods: `len(s)` is the length, `+` joins, and an f-string holds values: `f\"n = {n:d}\"`")
 	case types.Vector, types.Matrix:
 		c.dataHabit(help, x, name, t)
+	case types.Block:
+		switch name {
+		case "save", "tofile", "write", "wait", "sync":
+			c.dataHabit(help, x, name, t)
+		default: // std modules take vectors and matrices
+			c.dataHabit(help, x, "", t)
+		}
 	case types.Variable:
 		switch name {
 		case "value", "get", "item", "val", "read", "n":

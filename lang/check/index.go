@@ -33,7 +33,7 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		c.ints(e.Args)
 		c.countIndices(e)
 		return t.Of
-	case types.Vector, types.Matrix:
+	case types.Vector, types.Matrix, types.Block:
 		c.ints(e.Args)
 		return t
 	case types.Variable, types.Void:
@@ -92,6 +92,8 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 			want = 1
 		case types.Matrix:
 			want = 2
+		case types.Block:
+			want = 3
 		case types.Void:
 			d := c.err("E0705", e, fmt.Sprintf("`%s` is void data and has no elements", c.text(e.X)))
 			d.Help = append(d.Help, "void data only orders tasks")
@@ -105,6 +107,8 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[0]`", c.text(e.X)))
 		case types.Matrix:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[i, j]`", c.text(e.X)))
+		case types.Block:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[x, y, z]`", c.text(e.X)))
 		}
 		return types.TInvalid
 	}

@@ -234,7 +234,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 
 // rightKind reports whether the handle that a passes is of the parameter's kind.
 func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, sig *types.Signature) bool {
-	if t.Kind == p.Type.Kind || p.Type.Kind == types.Dense && (t.Kind == types.Vector || t.Kind == types.Matrix) {
+	if t.Kind == p.Type.Kind || p.Type.Kind == types.Dense && t.IsDense() {
 		return true
 	}
 	d := c.err("E0705", a.Value, fmt.Sprintf("`%s` of `%s` is %s, and this is %s", p.Name, sig.Name, aKind(p.Type), aType(t)))

@@ -79,7 +79,7 @@ func (c *checker) onceHelp(a, b operand) string {
 	if mode == iface.Commute || mode == iface.Redux {
 		mode = iface.RW
 	}
-	if t := read.of.Type(); t != nil && t.Kind == types.Vector || t != nil && t.Kind == types.Matrix {
+	if t := read.of.Type(); t != nil && t.IsDense() {
 		return fmt.Sprintf("pass it once as %v, or copy it first: `insert blas.copy(R %s, W t)`", mode, c.text(read.of))
 	}
 	return fmt.Sprintf("pass it once as %v", mode)

@@ -135,18 +135,21 @@ func (c *checker) filter(f *syntax.FilterCall, t *types.Type, s *syntax.Partitio
 		c.wrongKind(f, e.Splits, t, name, i > 0)
 		return types.TInvalid, e.Dims
 	}
+	if e.Args != nil && e.Args[0].Name == "k" {
+		for i, a := range f.Args {
+			if a.Name == nil && i == 0 || a.Name != nil && a.Name.Name == "k" {
+				c.axis(a.Value, t)
+			}
+		}
+	}
 	if e.Drops {
-		if len(f.Args) > 0 && f.Args[0].Name == nil {
-			c.axis(f.Args[0].Value, t)
-		}
-		k := types.Vector
-		if t.Kind == types.Vector {
-			k = types.Variable
-		}
-		return &types.Type{Kind: k, Elem: t.Elem}, e.Dims
+		return &types.Type{Kind: lower[t.Kind], Elem: t.Elem}, e.Dims
 	}
 	return t, e.Dims
 }
+
+// lower is the kind of slices, which have an index less.
+var lower = map[types.Kind]types.Kind{types.Vector: types.Variable, types.Matrix: types.Vector, types.Block: types.Matrix}
 
 // axis reports a literal axis that data of type t has not.
 func (c *checker) axis(e syntax.Expr, t *types.Type) {
@@ -183,7 +186,7 @@ func (c *checker) wrongKind(f *syntax.FilterCall, splits string, t *types.Type, 
 		d.Help = append(d.Help, fmt.Sprintf("a %s has nothing to split", kindName(t)))
 		return
 	}
-	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices"}
+	plurals := map[types.Kind]string{types.Vector: "vectors", types.Matrix: "matrices", types.Block: "blocks"}
 	d.Help = append(d.Help, fmt.Sprintf("for %s: %s", plurals[t.Kind], strings.Join(forms, ", ")))
 	switch name := f.Name.Name; {
 	case t.Kind == types.Vector && (name == "rows" || name == "cols"):
@@ -240,9 +243,9 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 	if unknown {
 		return // most likely one of those that are missing
 	}
-	first := ""
-	if len(e.Args) > 0 {
-		first = e.Args[0].Name
+	first := "" // what sizes stand for
+	if e.Sizes {
+		first = "p"
 	}
 	if e.Sizes && given["sizes"] != nil && given[first] != nil {
 		d := c.filterForm(given["sizes"], e, fmt.Sprintf("`%s` takes the number of parts or their sizes, not both", e.Name))
@@ -358,7 +361,7 @@ func (c *checker) callFilter(f *syntax.FilterCall, o *types.Object, t *types.Typ
 	if t == types.TInvalid {
 		return t, -1
 	}
-	if p.Kind != t.Kind && !(p.Kind == types.Dense && t.Kind != types.Variable) || p.Param == 0 && p.Elem != t.Elem {
+	if p.Kind != t.Kind && !(p.Kind == types.Dense && t.IsDense()) || p.Param == 0 && p.Elem != t.Elem {
 		d := c.err("E0504", f.Name, fmt.Sprintf("`%s` splits data of type %v, and this is %s", o.Name, p, aType(t)))
 		d.Notes = append(d.Notes, sig.Text)
 		return types.TInvalid, -1

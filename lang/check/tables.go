@@ -26,6 +26,7 @@ var TypeNames = []Entry{
 	{"variable", "variable[T]", "registered data: one element"},
 	{"vector", "vector[T]", "registered data: n elements"},
 	{"matrix", "matrix[T]", "registered data: rows x cols elements, row by row"},
+	{"block", "block[T]", "registered data: nx x ny x nz elements, z fastest"},
 	{"void", "void", "registered data without elements, for ordering only"},
 	{"view", "view[H]", "the parts of a handle, as partition made them"},
 	{"array", "array[T]", "acquired data, readable from the script"},
@@ -54,7 +55,7 @@ var ElemNames = []Entry{
 // Names of the language that this version has no data for.
 var (
 	absentElems = map[string]bool{"f16": true, "bf16": true, "c64": true, "c128": true}
-	absentKinds = map[string]bool{"block": true, "tensor": true, "csr": true, "bcsr": true, "coo": true}
+	absentKinds = map[string]bool{"tensor": true, "csr": true, "bcsr": true, "coo": true}
 )
 
 // Fields lists the fields of values of type t, with their types; nil: it has none.
@@ -69,6 +70,8 @@ func Fields(t *types.Type) []Field {
 		return vectorFields
 	case types.Matrix:
 		return matrixFields
+	case types.Block:
+		return blockFields
 	case types.View:
 		return []Field{
 			{"count", types.TInt, "number of parts"},
@@ -96,6 +99,14 @@ var (
 		{"ld", types.TInt, "distance between rows in memory, in elements"},
 		{"row0", types.TInt, "place of row 0 in the root matrix"},
 		{"col0", types.TInt, "place of column 0 in the root matrix"},
+	}
+	blockFields = []Field{
+		{"nx", types.TInt, "size along the first index"},
+		{"ny", types.TInt, "size along the second index"},
+		{"nz", types.TInt, "size along the third index"},
+		{"x0", types.TInt, "place of x = 0 in the root block"},
+		{"y0", types.TInt, "place of y = 0 in the root block"},
+		{"z0", types.TInt, "place of z = 0 in the root block"},
 	}
 )
 

@@ -14,7 +14,7 @@ type FilterEntry struct {
 	Dims   int    // indices of the parts
 	Shape  string // what the parts form: "a grid of tiles"
 	Args   []FilterArg
-	Sizes  bool // sizes = […] may stand for the first argument
+	Sizes  bool // sizes = […] may stand for p
 	Drops  bool // parts have one rank less
 }
 
@@ -45,13 +45,16 @@ var FilterTable = []FilterEntry{
 	{Name: "tiles", Syntax: "tiles(p, q)", Doc: "p rows of q tiles of a matrix, indexed [i, j]",
 		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 2, Shape: "a grid of tiles",
 		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, {Name: "q", Type: types.TInt, Min: 1}, haloArg}},
+	{Name: "axis", Syntax: "axis(k, p)  axis(k, sizes = [...])", Doc: "p slabs of a block along its k-th index, or slabs of given sizes",
+		On: []types.Kind{types.Block}, Splits: "blocks", Dims: 1, Shape: "a row of slabs", Sizes: true,
+		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "p", Type: types.TInt, Min: 1}, haloArg}},
 	{Name: "pick", Syntax: "pick(k)  pick(k, a..b)", Doc: "the slices at each index of axis k, one rank lower",
-		On: []types.Kind{types.Vector, types.Matrix}, Splits: "vectors and matrices", Dims: 1, Shape: "a row of slices", Drops: true,
+		On: []types.Kind{types.Vector, types.Matrix, types.Block}, Splits: "vectors, matrices and blocks", Dims: 1, Shape: "a row of slices", Drops: true,
 		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "range", Type: types.TRange, Optional: true}}},
 }
 
 // absentFilters split kinds of data that this version has not.
-var absentFilters = map[string]string{"axis": "blocks and tensors", "entries": "bcsr matrices"}
+var absentFilters = map[string]string{"entries": "bcsr matrices"}
 
 func filterNamed(name string) *FilterEntry {
 	for i := range FilterTable {

@@ -18,7 +18,7 @@ var plainTypes = map[string]*types.Type{
 	"worker": types.TWorker, "kind": types.TDevice, "reducer": types.TReducer,
 }
 
-var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix}
+var handleKinds = map[string]types.Kind{"variable": types.Variable, "vector": types.Vector, "matrix": types.Matrix, "block": types.Block}
 
 // resolveType finds the type that e names; TInvalid after a report.
 func (c *checker) resolveType(e *syntax.TypeExpr) *types.Type {
@@ -59,7 +59,7 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 		return c.compound(e, name, operand)
 	case absentKinds[name]:
 		d := c.err("E0705", e.Name, fmt.Sprintf("data of kind `%s` is not part of this version", name))
-		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, void")
+		d.Help = append(d.Help, "kinds of data: variable, vector, matrix, block, void")
 		return types.TInvalid
 	case plainTypes[name] != nil:
 		if e.Elem != nil {
@@ -81,7 +81,7 @@ func (c *checker) resolve1(e *syntax.TypeExpr, operand bool) *types.Type {
 			d.Edit(c.f.At(e), to)
 			d.Sure()
 		}
-		d.Help = append(d.Help, "numbers of a script are `int` or `float`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`")
+		d.Help = append(d.Help, "numbers of a script are `int` or `float`; data is `variable["+name+"]`, `vector["+name+"]`, `matrix["+name+"]`, `block["+name+"]`")
 		return types.TInvalid
 	}
 	c.unknownType(e, operand)
@@ -220,6 +220,8 @@ func plural(t *types.Type) string {
 		return s + "s"
 	case types.Matrix:
 		return "matrices"
+	case types.Block:
+		return "blocks"
 	}
 	return "values of type " + t.String()
 }
@@ -308,7 +310,7 @@ func (c *checker) fits(want *types.Type, e syntax.Expr) bool {
 		}
 		return got.Kind == types.Int
 	case types.Dense:
-		return (got.Kind == types.Vector || got.Kind == types.Matrix) && (want.Param != 0 || want.Elem == got.Elem)
+		return got.IsDense() && (want.Param != 0 || want.Elem == got.Elem)
 	case types.List:
 		if got.Kind == types.List && got.Of != nil && want.Of != nil && !types.Same(want, got) && c.coerce(want, e) {
 			return true

@@ -21,8 +21,8 @@ func checkAlias(bs []NamedBinding) error {
 }
 
 // runs returns how many runs of adjacent elements b has, how many bytes each has,
-// and how many lie between their starts.
-func (b *Binding) runs() (count, bytes, stride uintptr) {
+// and where run i begins, in bytes from the first.
+func (b *Binding) runs() (count, bytes uintptr, at func(i uintptr) uintptr) {
 	size := uintptr(b.Elem.Size())
 	count, bytes = 1, size
 	if n := len(b.Dims); n > 0 {
@@ -31,11 +31,22 @@ func (b *Binding) runs() (count, bytes, stride uintptr) {
 			count *= uintptr(d)
 		}
 	}
-	stride = bytes
+	stride := bytes
 	if len(b.Dims) == 2 && b.LD > 0 {
 		stride = uintptr(b.LD) * size
 	}
-	return count, bytes, stride
+	if b.Step == nil {
+		return count, bytes, func(i uintptr) uintptr { return i * stride }
+	}
+	return count, bytes, func(i uintptr) uintptr {
+		off := uintptr(0)
+		for k := len(b.Step) - 1; k >= 0; k-- {
+			n := uintptr(b.Dims[k])
+			off += i % n * uintptr(b.Step[k]) * size
+			i /= n
+		}
+		return off
+	}
 }
 
 // shares reports whether a and b have bytes in common: blocks of columns of one
@@ -47,7 +58,7 @@ func (a *Binding) shares(b *Binding) bool {
 		return false
 	}
 	for i, k := uintptr(0), uintptr(0); i < na && k < nb; {
-		x, y := uintptr(a.Home)+i*sa, uintptr(b.Home)+k*sb
+		x, y := uintptr(a.Home)+sa(i), uintptr(b.Home)+sb(k)
 		switch {
 		case x+la <= y:
 			i++

@@ -85,12 +85,22 @@ func (h *Handle) Acquire(ctx context.Context, mode iface.AccessMode) (acc *engin
 	return acc, err
 }
 
-// ld returns the distance between rows in the root's memory.
+// ld returns the distance between rows of a matrix in the root's memory. The rows of
+// a plane of a block that would not be contiguous there lie side by side instead.
 func (h *Handle) ld() int {
-	if h.root.ldim > 0 {
+	root := h.root.Desc()
+	switch {
+	case h.root.ldim > 0:
 		return h.root.ldim
+	case root.Kind == iface.Matrix:
+		return root.Dim[1]
 	}
-	return h.root.Desc().Dim[1]
+	var b iface.Buffer
+	h.h.Fill(&b)
+	if b.Stride[1] != 1 {
+		return b.Dim[1]
+	}
+	return b.Stride[0]
 }
 
 // View is a set of parts.
@@ -137,6 +147,7 @@ type Binding struct {
 	Elem     iface.Elem
 	Dims     []int
 	LD       int
+	Step     []int // see engine.DataSpec
 	Home     unsafe.Pointer
 	Keep     any // what Home points into
 	ReadOnly bool

@@ -4,6 +4,7 @@ package interp
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -30,7 +31,7 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 		if !types.Same(b.Type(), o.Type) {
 			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "", "`%s` is bound to a %v", o.Name, b.Type())
 		}
-		spec := engine.DataSpec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Home: b.Home,
+		spec := engine.DataSpec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Step: b.Step, Home: b.Home,
 			ReadOnly: b.ReadOnly, Name: o.Name, Site: siteOf(at)}
 		var fill func(*iface.Buffer) error
 		if b.NoMemory && b.Kind != iface.Void {
@@ -56,7 +57,7 @@ func (b *NamedBinding) checkSizes(plan bool) error {
 	case !plan:
 		return fmt.Errorf("lang: Bind(%q): Sizes are for plans; a run needs memory, such as lang.VectorOf(s)", b.Name)
 	case b.Data.Kind == iface.NoKind:
-		return fmt.Errorf("lang: Bind(%q): Sizes%v: data has no size (a variable), one (a vector), or two (a matrix)", b.Name, b.Data.Dims)
+		return fmt.Errorf("lang: Bind(%q): Sizes%v: data has no size (a variable), one (a vector), two (a matrix) or three (a block)", b.Name, b.Data.Dims)
 	}
 	for _, n := range b.Data.Dims {
 		if n < 0 {
@@ -82,10 +83,7 @@ func (m *Machine) unbound(o *types.Object, at place) *Binding {
 		if m.binds[e.Name] != nil || e.Type.Kind == types.Variable || e.Type.Kind == types.Void {
 			continue
 		}
-		n := "n"
-		if e.Type.Kind == types.Matrix {
-			n = "rows, cols"
-		}
+		n := strings.Join(e.Type.Data().Sizes(), ", ")
 		d.Help = append(d.Help, fmt.Sprintf("Go: `lang.Bind(%q, lang.Sizes[%s](%s))`; command line: `--data %s=file.npy`", e.Name, goElem(e.Type.Elem), n, e.Name))
 	}
 	m.raise(d)

@@ -27,21 +27,29 @@ func (c *compiler) intField(e *syntax.Selector) intFn {
 	return func(f *frame) int64 {
 		h, _ := x(f).(*Handle)
 		d := h.h.Desc()
-		return field(&d, h.ld(), name)
+		ld := 0
+		if name == "ld" {
+			ld = h.ld()
+		}
+		return field(&d, ld, name)
 	}
 }
 
 // field reads a field of a handle or array.
 func field(d *iface.Desc, ld int, name string) int64 {
 	switch name {
-	case "n", "rows":
+	case "n", "rows", "nx":
 		return int64(d.Dim[0])
-	case "cols":
+	case "cols", "ny":
 		return int64(d.Dim[1])
-	case "offset", "row0":
+	case "nz":
+		return int64(d.Dim[2])
+	case "offset", "row0", "x0":
 		return int64(d.Off[0])
-	case "col0":
+	case "col0", "y0":
 		return int64(d.Off[1])
+	case "z0":
+		return int64(d.Off[2])
 	case "ld":
 		return int64(ld)
 	}

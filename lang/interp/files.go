@@ -194,17 +194,18 @@ func (m *Machine) handleText(h *Handle, at place) string {
 		return m.bufferText(h.typ.String(), acc.Buffer(), nil)
 	}
 	m.showsUnwritten(h)
-	known := func(i, j int) bool {
-		var lo, hi [iface.MaxRank]int
-		lo[0], lo[1] = i, j
-		hi[0], hi[1] = i+1, j+1
+	known := func(lo index) bool {
+		hi := lo
+		for k := range hi {
+			hi[k]++
+		}
 		return h.h.InitialisedPart(lo, hi)
 	}
 	if h.h.Fragments() == 1 { // all or nothing
 		if m.plan != nil {
 			return plannedText(h.typ.String(), &d)
 		}
-		return m.bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(i, j int) bool { return false })
+		return m.bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(index) bool { return false })
 	}
 	acc, err := m.job.AcquirePartial(m.ctx, h.h, m.siteFor(at))
 	if err != nil {

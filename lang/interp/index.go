@@ -149,8 +149,11 @@ func (c *compiler) element(e *syntax.Index) (func(f *frame) (*Array, unsafe.Poin
 }
 
 func axisNoun(b *iface.Buffer, d int) string {
-	if b.Kind == iface.Matrix {
+	switch b.Kind {
+	case iface.Matrix:
 		return [...]string{"row", "column"}[d]
+	case iface.Block:
+		return [...]string{"x plane", "y plane", "z plane"}[d]
 	}
 	return "element"
 }

@@ -97,7 +97,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	el := t.Elem
 	var dims []intFn
 	var dimAt []place
-	for i, n := range map[iface.Kind][]string{iface.Vector: {"n"}, iface.Matrix: {"rows", "cols"}}[spec.Kind] {
+	for i, n := range spec.Kind.Sizes() {
 		if x, _ := argument(e, n, i); x != nil {
 			dims = append(dims, c.int(x))
 			dimAt = append(dimAt, c.place(x))
@@ -256,15 +256,15 @@ func (c *compiler) fillSource(x syntax.Expr, el iface.Elem) func(f *frame, spec 
 // fillBuffer stores one value everywhere, looking at the context now and then.
 func fillBuffer(b *iface.Buffer, set func(p unsafe.Pointer), ended func() bool, m *Machine, at place) error {
 	size := uintptr(b.Elem.Size())
-	rows, cols, stride := 1, b.Len(), 0
-	if b.Rank == 2 && !b.Contiguous() {
-		rows, cols, stride = b.Dim[0], b.Dim[1], b.Stride[0]
+	rows, cols := 1, b.Len()
+	if cols == 0 {
+		return nil
+	}
+	if !b.Contiguous() {
+		rows, cols = b.Lines(), b.Dim[b.Rank-1]
 	}
 	for r := 0; r < rows; r++ {
-		row := unsafe.Add(b.Ptr, uintptr(r*stride)*size)
-		if cols == 0 {
-			break
-		}
+		row := elemAt(b, r*cols)
 		set(row)
 		line := unsafe.Slice((*byte)(row), uintptr(cols)*size)
 		for n := int(size); n < len(line); n *= 2 {
@@ -373,14 +373,15 @@ func (c *compiler) listSource(x syntax.Expr, el iface.Elem) func(f *frame, spec 
 // eachElem visits the elements of b row by row, with their flat index.
 func eachElem(b *iface.Buffer, fn func(k int, p unsafe.Pointer)) {
 	size := uintptr(b.Elem.Size())
-	rows, cols, stride := 1, b.Len(), 0
-	if b.Rank == 2 {
-		rows, cols, stride = b.Dim[0], b.Dim[1], b.Stride[0]
+	n := b.Len()
+	if n == 0 {
+		return
 	}
-	k := 0
-	for r := 0; r < rows; r++ {
+	cols := n / b.Lines()
+	for k := 0; k < n; {
+		row := elemAt(b, k)
 		for j := 0; j < cols; j++ {
-			fn(k, unsafe.Add(b.Ptr, uintptr(r*stride+j)*size))
+			fn(k, unsafe.Add(row, uintptr(j)*size))
 			k++
 		}
 	}

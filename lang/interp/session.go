@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/types"
@@ -266,11 +267,7 @@ func (m *Machine) Describe(v any) string {
 		}
 		var views []string
 		for _, v := range x.h.Views() {
-			var fs []string
-			for _, f := range v.Filters {
-				fs = append(fs, f.Name())
-			}
-			views = append(views, fmt.Sprintf("%s(%s)", strings.Join(fs, " then "), strings.Trim(strings.ReplaceAll(fmt.Sprint(v.Dims), " ", ", "), "[]")))
+			views = append(views, filter.Text(v.Filters, v.Dims))
 		}
 		if views != nil {
 			s = append(s, "views: "+strings.Join(views, ", "))
@@ -305,6 +302,8 @@ func shapeText(d *iface.Desc) string {
 		return plural(int64(d.Dim[0]), "element")
 	case iface.Matrix:
 		return fmt.Sprintf("%d x %d", d.Dim[0], d.Dim[1])
+	case iface.Block:
+		return fmt.Sprintf("%d x %d x %d", d.Dim[0], d.Dim[1], d.Dim[2])
 	}
 	return ""
 }

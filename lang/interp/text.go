@@ -168,9 +168,12 @@ func (m *Machine) shown() (vector, matrix shown) {
 	return shownVector, shownMatrix
 }
 
+// index is the place of an element, one number for each axis.
+type index [iface.MaxRank]int
+
 // bufferText writes data of the type named typ. known says whether an element has
 // been written; nil means all.
-func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(i, j int) bool) string {
+func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) bool) string {
 	vector, matrix := m.shown()
 	written, counted := 0, 0
 	grows := func(out *strings.Builder) { // long texts end with their run, and count as memory
@@ -180,34 +183,28 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(i, j int) b
 			counted = out.Len()
 		}
 	}
-	at := func(i, j int) unsafe.Pointer {
-		off := i*b.Stride[0] + j*b.Stride[1]
-		if b.Rank == 1 {
-			off = i
+	item := func(at ...int) string {
+		var i index
+		off := 0
+		for k, x := range at {
+			i[k] = x
+			off += x * b.Stride[k]
 		}
-		return unsafe.Add(b.Ptr, off*int(b.Elem.Size()))
-	}
-	item := func(i, j int) string {
-		if known != nil && !known(i, j) {
+		if known != nil && !known(i) {
 			return unwrittenElement
 		}
-		return elemText(b.Elem, at(i, j))
+		return elemText(b.Elem, unsafe.Add(b.Ptr, off*int(b.Elem.Size())))
 	}
 	var out strings.Builder
 	out.WriteString(typ)
 	switch b.Kind {
 	case iface.Variable:
-		out.WriteString(": ")
-		if known != nil && !known(0, 0) {
-			out.WriteString(unwrittenElement)
-		} else {
-			out.WriteString(elemText(b.Elem, b.Ptr))
-		}
+		out.WriteString(": " + item())
 	case iface.Vector:
 		n := b.Dim[0]
 		out.WriteString(" " + strconv.Itoa(n) + ":")
 		each(n, vector, func(i int) {
-			out.WriteString(" " + item(i, 0))
+			out.WriteString(" " + item(i))
 			grows(&out)
 		}, func() { out.WriteString(" " + elision) })
 		if n > vector.whole {
@@ -222,6 +219,18 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(i, j int) b
 				grows(&out)
 			}, func() { out.WriteString(" " + elision) })
 		}, func() { out.WriteString("\n  " + elision) })
+	case iface.Block:
+		out.WriteString(" " + shapeText(&b.Desc) + ":")
+		each(b.Dim[0], matrix, func(x int) {
+			out.WriteString("\n  x = " + strconv.Itoa(x) + ":")
+			each(b.Dim[1], matrix, func(y int) {
+				out.WriteString("\n   ")
+				each(b.Dim[2], matrix, func(z int) {
+					out.WriteString(" " + item(x, y, z))
+					grows(&out)
+				}, func() { out.WriteString(" " + elision) })
+			}, func() { out.WriteString("\n    " + elision) })
+		}, func() { out.WriteString("\n  " + elision) })
 	}
 	return out.String()
 }
@@ -230,12 +239,12 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(i, j int) b
 // its sizes, and a word instead of a table of question marks.
 func plannedText(typ string, d *iface.Desc) string {
 	switch d.Kind {
-	case iface.Vector:
-		typ += " " + strconv.Itoa(d.Dim[0])
-	case iface.Matrix:
-		typ += " " + strconv.Itoa(d.Dim[0]) + " x " + strconv.Itoa(d.Dim[1])
 	case iface.Variable:
 		return typ + ": " + unwrittenElement
+	case iface.Vector:
+		typ += " " + strconv.Itoa(d.Dim[0])
+	default:
+		typ += " " + shapeText(d)
 	}
 	return typ + ": not known in a plan"
 }
@@ -254,7 +263,7 @@ func each(n int, s shown, item func(int), gap func()) {
 
 // writeStats adds least, largest and mean of the elements that have a value. A
 // NaN is neither least nor largest, wherever it stands; the mean shows it.
-func writeStats(out *strings.Builder, b *iface.Buffer, known func(i, j int) bool) {
+func writeStats(out *strings.Builder, b *iface.Buffer, known func(at index) bool) {
 	if b.Ptr == nil {
 		return // nothing was ever written, however much was registered
 	}
@@ -262,7 +271,7 @@ func writeStats(out *strings.Builder, b *iface.Buffer, known func(i, j int) bool
 	ilo, ihi := "nan", "nan"
 	size := int(b.Elem.Size())
 	for i := 0; i < b.Dim[0]; i++ {
-		if known != nil && !known(i, 0) {
+		if known != nil && !known(index{i}) {
 			continue
 		}
 		p := unsafe.Add(b.Ptr, i*size)
@@ -295,8 +304,13 @@ func writeStats(out *strings.Builder, b *iface.Buffer, known func(i, j int) bool
 
 // elemAt returns the address of element k of b, counted row by row.
 func elemAt(b *iface.Buffer, k int) unsafe.Pointer {
-	if b.Rank == 2 && b.Dim[1] > 0 {
-		k = k/b.Dim[1]*b.Stride[0] + k%b.Dim[1]
+	off := k
+	if b.Rank > 1 {
+		off = 0
+		for a := int(b.Rank) - 1; a >= 0 && b.Dim[a] > 0; a-- {
+			off += k % b.Dim[a] * b.Stride[a]
+			k /= b.Dim[a]
+		}
 	}
-	return unsafe.Add(b.Ptr, k*int(b.Elem.Size()))
+	return unsafe.Add(b.Ptr, off*int(b.Elem.Size()))
 }

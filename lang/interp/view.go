@@ -90,6 +90,15 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 		split(filter.Rows, filter.RowSizes)
 	case "cols":
 		split(filter.Cols, filter.ColSizes)
+	case "axis":
+		k, p := num("k", 0, 0), num("p", 1, 0)
+		fc.make = func(f *frame) filter.Filter {
+			a := k(f)
+			if sizes != nil {
+				return filter.AxisSizes(a, ints(f), halo(f))
+			}
+			return filter.Axis(a, p(f), halo(f))
+		}
 	case "halves":
 		fc.make = func(*frame) filter.Filter { return filter.Halves() }
 	case "tiles":

@@ -139,6 +139,16 @@ func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 var axisWords = map[iface.Kind][][2]string{
 	iface.Vector: {{"element", "elements"}},
 	iface.Matrix: {{"row", "rows"}, {"column", "columns"}},
+	iface.Block:  {{"x plane", "x planes"}, {"y plane", "y planes"}, {"z plane", "z planes"}},
+}
+
+// listed joins words: "a", "a and b", "a, b and c".
+func listed(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // reportGaps writes the warning about all gaps of an operand.
@@ -163,14 +173,14 @@ func (a *analysis) reportGaps(op int, first, last []*gap) {
 	var parts []string
 	for axis := range first {
 		if p := phrase(first[axis], last[axis], words[axis]); p != "" {
-			if len(parts) == 1 && strings.HasPrefix(p, "first and last ") && strings.HasPrefix(parts[0], "first and last ") {
+			if len(parts) > 0 && strings.HasPrefix(p, "first and last ") && strings.HasPrefix(parts[0], "first and last ") {
 				p = words[axis][1]
 			}
 			parts = append(parts, p)
 		}
 	}
 	d := a.l.report("W0606", diag.Warning, o.Node.ModeAt,
-		fmt.Sprintf("`%s` is declared W, but its %s may stay unwritten", o.Name, strings.Join(parts, " and ")))
+		fmt.Sprintf("`%s` is declared W, but its %s may stay unwritten", o.Name, listed(parts)))
 	d.Label = "promises to write every element"
 	for axis := range first {
 		f, l := first[axis], last[axis]

@@ -35,6 +35,15 @@ type operandView struct {
 	row  int64 // distance between rows, in elements
 	off  [2]int64
 	kind iface.Kind
+	buf  *iface.Buffer // of three indices: what says the rest
+}
+
+// size returns the size along axis k.
+func (v *operandView) size(k int) int64 {
+	if k < len(v.dim) {
+		return v.dim[k]
+	}
+	return int64(v.buf.Dim[k])
 }
 
 // machine is the state of one run.
@@ -109,6 +118,8 @@ func (m *machine) bind(t Task) error {
 			if b.Dim[0] <= 1 && v.row == 0 {
 				v.row = v.dim[1]
 			}
+		} else if b.Rank > 2 {
+			v.buf = b
 		}
 	}
 	for k, a := range args {
@@ -164,15 +175,12 @@ func (m *machine) fault(e *Expr, format string, args ...any) {
 // outside ends the run because index i of axis k of an operand is outside.
 func (m *machine) outside(at *Expr, op, k int, i int64) {
 	o, v := &m.p.fn.Operands[op], &m.ops[op]
-	what := [2]string{"element", "elements"}
-	if o.Kind == iface.Matrix {
-		what = [][2]string{{"row", "rows"}, {"column", "columns"}}[k]
-	}
+	what := axisWords[o.Kind][k]
 	n := what[1]
-	if v.dim[k] == 1 {
+	if v.size(k) == 1 {
 		n = what[0]
 	}
-	m.fault(at, "%s %d is outside `%s`, which has %d %s", what[0], i, o.Name, v.dim[k], n)
+	m.fault(at, "%s %d is outside `%s`, which has %d %s", what[0], i, o.Name, v.size(k), n)
 }
 
 // strip returns scratch strip t, as n values of type T.

@@ -2,7 +2,11 @@ package kernel
 
 // CPU back end: the elements that a strip of rounds accesses.
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
 
 // stripAccess is one element access in strips.
 type stripAccess struct {
@@ -31,16 +35,27 @@ func newAccess(s *stripper, e *Expr, t int) *stripAccess {
 		a.base, a.k, a.idx = append(a.base, s.c.integer(x)), append(a.k, k), append(a.idx, nil)
 	}
 	n := len(e.X)
-	a.contiguous = a.regular && n > 0 && a.k[n-1] == 1 && (n == 1 || a.k[0] == 0)
+	a.contiguous = a.regular && n > 0 && a.k[n-1] == 1
+	for _, k := range a.k[:max(0, n-1)] {
+		a.contiguous = a.contiguous && k == 0
+	}
 	return a
 }
 
 // step returns the distance between the elements of neighbouring rounds.
 func (a *stripAccess) step(m *machine) int64 {
-	if len(a.k) == 1 {
+	switch len(a.k) {
+	case 1:
 		return a.k[0]
+	case 2:
+		return a.k[0]*m.ops[a.op].row + a.k[1]
 	}
-	return a.k[0]*m.ops[a.op].row + a.k[1]
+	b, last := m.ops[a.op].buf, len(a.k)-1
+	step := a.k[last]
+	for axis, k := range a.k[:last] {
+		step += k * int64(b.Stride[axis])
+	}
+	return step
 }
 
 // first returns where the element of the strip's first round lies, of a
@@ -50,21 +65,40 @@ func (a *stripAccess) first(m *machine, n int, mask []bool) (at int64, ok bool) 
 	v := &m.ops[a.op]
 	ok = true
 	last := int64(n - 1)
-	if len(a.base) == 1 {
+	switch len(a.base) {
+	case 1:
 		at = a.base[0](m)
 		if uint64(at) >= uint64(v.dim[0]) || uint64(at+a.k[0]*last) >= uint64(v.dim[0]) {
 			ok = false
 		}
-	} else {
+	case 2:
 		i, j := a.base[0](m), a.base[1](m)
 		if uint64(i) >= uint64(v.dim[0]) || uint64(i+a.k[0]*last) >= uint64(v.dim[0]) ||
 			uint64(j) >= uint64(v.dim[1]) || uint64(j+a.k[1]*last) >= uint64(v.dim[1]) {
 			ok = false
 		}
 		at = i*v.row + j
+	default:
+		at, ok = a.firstOfMany(m, v.buf, last)
 	}
 	if !ok && mask == nil {
 		a.check(m, n, nil)
+	}
+	return at, ok
+}
+
+// firstOfMany is first for three indices or more.
+func (a *stripAccess) firstOfMany(m *machine, b *iface.Buffer, last int64) (at int64, ok bool) {
+	ok = true
+	for axis, base := range a.base {
+		i, n := base(m), uint64(b.Dim[axis])
+		if uint64(i) >= n || uint64(i+a.k[axis]*last) >= n {
+			ok = false
+		}
+		if axis < len(a.base)-1 {
+			i *= int64(b.Stride[axis])
+		}
+		at += i
 	}
 	return at, ok
 }
@@ -75,7 +109,7 @@ func (a *stripAccess) check(m *machine, n int, mask []bool) {
 	for axis := range a.base {
 		i := a.base[axis](m)
 		for k := range n {
-			if (mask == nil || mask[k]) && uint64(i) >= uint64(m.ops[a.op].dim[axis]) {
+			if (mask == nil || mask[k]) && uint64(i) >= uint64(m.ops[a.op].size(axis)) {
 				m.outside(a.e, a.op, axis, i)
 			}
 			i += a.k[axis]
@@ -85,8 +119,8 @@ func (a *stripAccess) check(m *machine, n int, mask []bool) {
 
 // each calls f with the place of each real round, for any access.
 func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int64)) {
-	var idx [2][]int64
-	var base [2]int64
+	var idx [iface.MaxRank][]int64
+	var base [iface.MaxRank]int64
 	for axis := range a.base {
 		if a.idx[axis] != nil {
 			idx[axis] = a.idx[axis](m, n, mask, nil)
@@ -105,13 +139,16 @@ func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int6
 			if idx[axis] != nil {
 				i = idx[axis][k]
 			}
-			if uint64(i) >= uint64(v.dim[axis]) {
+			if uint64(i) >= uint64(v.size(axis)) {
 				m.outside(a.e, a.op, axis, i)
 			}
-			if axis+1 < len(a.base) {
-				at = i * v.row
-			} else {
+			switch {
+			case axis+1 == len(a.base):
 				at += i
+			case len(a.base) == 2:
+				at = i * v.row
+			default:
+				at += i * int64(v.buf.Stride[axis])
 			}
 		}
 		f(k, at)

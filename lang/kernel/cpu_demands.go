@@ -248,7 +248,7 @@ func (d *demands) compile(c *compiler) func(m *machine) bool {
 	return func(m *machine) bool {
 		for k := range list {
 			x := &list[k]
-			if uint64(x.value(m)) >= uint64(m.ops[x.op].dim[x.axis]) {
+			if uint64(x.value(m)) >= uint64(m.ops[x.op].size(x.axis)) {
 				return false
 			}
 		}

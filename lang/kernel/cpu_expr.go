@@ -154,6 +154,10 @@ func fieldOf(e *Expr) intFn {
 		return func(m *machine) int64 { return m.ops[op].off[0] }
 	case FieldOff1:
 		return func(m *machine) int64 { return m.ops[op].off[1] }
+	case FieldDim2:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[2]) }
+	case FieldOff2:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[2]) }
 	}
 	return func(m *machine) int64 { return m.ops[op].row }
 }

@@ -106,7 +106,10 @@ func (c *compiler) place(at *Expr) intFn {
 			return i
 		}
 	}
-	if r, p, ok := simpleTerm(at.X[0]); ok && len(at.X) == 2 {
+	if len(at.X) > 2 {
+		return c.placeOfMany(at)
+	}
+	if r, p, ok := simpleTerm(at.X[0]); ok {
 		if s, q, ok := simpleTerm(at.X[1]); ok {
 			return func(m *machine) int64 {
 				i, j, v := m.ints[r]+p, m.ints[s]+q, &m.ops[op]
@@ -131,6 +134,31 @@ func (c *compiler) place(at *Expr) intFn {
 			m.outside(at, op, 1, j)
 		}
 		return i*v.row + j
+	}
+}
+
+// placeOfMany is place for three indices or more.
+func (c *compiler) placeOfMany(at *Expr) intFn {
+	op := at.Operand
+	idx := make([]intFn, len(at.X))
+	for axis, x := range at.X {
+		idx[axis] = c.integer(x)
+	}
+	last := len(idx) - 1
+	return func(m *machine) int64 {
+		b := m.ops[op].buf
+		place := int64(0)
+		for axis, f := range idx {
+			i := f(m)
+			if uint64(i) >= uint64(b.Dim[axis]) {
+				m.outside(at, op, axis, i)
+			}
+			if axis < last {
+				i *= int64(b.Stride[axis])
+			}
+			place += i
+		}
+		return place
 	}
 }
 

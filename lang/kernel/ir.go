@@ -126,12 +126,14 @@ func (o Op) String() string { return opNames[o] }
 // Field is a field of an operand.
 type Field uint8
 
-// The fields. FieldDim0 is n or rows, FieldOff0 is offset or row0.
+// The fields. FieldDim0 is n, rows or nx, FieldOff0 is offset, row0 or x0.
 const (
 	FieldDim0 Field = iota
 	FieldDim1
+	FieldDim2
 	FieldOff0
 	FieldOff1
+	FieldOff2
 	FieldLD
 )
 

@@ -273,7 +273,7 @@ func codeList(names []string) string {
 	for k, n := range names {
 		out[k] = "`" + n + "`"
 	}
-	return strings.Join(out, " and ")
+	return listed(out)
 }
 
 // fits reports whether u has each index of the each bare in its place.

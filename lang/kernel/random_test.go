@@ -16,21 +16,22 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// generator writes a random body. Operands: p, q (R vectors), P (R matrix),
-// y, z (RW vectors), Y (RW matrix), v (RW variable), w (R variable); scalars n
-// (int), f (float), b (bool).
+// generator writes a random body. Operands: p, q (R vectors), P (R matrix), Q (R
+// block), y, z (RW vectors), Y (RW matrix), B (RW block), v (RW variable), w (R
+// variable); scalars n (int), f (float), b (bool).
 type generator struct {
 	*rand.Rand
-	elem  map[string]string
-	lets  []string   // names in sight, numbers
-	types []string   // of lets
-	bools []string   // names in sight, bools
-	idx   []string   // index names in sight
-	own   [][]string // elements of this round: written operands with their indices
-	fresh int
-	fault bool // may write what can fault
-	clamp bool // indices are inside for sure by min and max
-	loops int
+	elem   map[string]string
+	lets   []string   // names in sight, numbers
+	types  []string   // of lets
+	bools  []string   // names in sight, bools
+	idx    []string   // index names in sight
+	own    [][]string // elements of this round: written operands with their indices
+	fresh  int
+	fault  bool // may write what can fault
+	clamp  bool // indices are inside for sure by min and max
+	blocks bool // there are blocks, which devices do not take
+	loops  int
 }
 
 func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
@@ -74,6 +75,9 @@ func (g *generator) int(depth int) string {
 		case 0:
 			return fmt.Sprint(g.IntN(400) - 150)
 		case 1:
+			if g.blocks && g.IntN(3) == 0 {
+				return g.pick("Q.nz", "Q.x0", "B.z0")
+			}
 			return g.pick("n", "p.n", "P.cols", "y.n", "p.offset")
 		}
 		if len(g.idx) > 0 {
@@ -143,7 +147,9 @@ func (g *generator) number(depth int) string {
 
 // load reads an element that may be read here.
 func (g *generator) load(depth int) string {
-	switch k := g.IntN(5); {
+	switch k := g.IntN(6); {
+	case k == 5 && g.blocks:
+		return fmt.Sprintf("Q[%s, %s, %s]", g.index("Q.nx", depth-1), g.index("Q.ny", depth-1), g.index("Q.nz", depth-1))
 	case k == 0 && len(g.own) > 0:
 		return g.pick(g.own[g.IntN(len(g.own))]...)
 	case k == 1:
@@ -283,7 +289,11 @@ func (g *generator) loop(out *strings.Builder) {
 	g.idx, g.loops = []string{i}, 0
 	g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
 	from, to := "0", "y.n"
-	switch g.IntN(8) {
+	kinds := 8
+	if g.blocks {
+		kinds = 10
+	}
+	switch g.IntN(kinds) {
 	case 0:
 		g.own = append(g.own, []string{fmt.Sprintf("y[%s - 1]", i), fmt.Sprintf("z[%s]", i)})
 		from = "1"
@@ -303,6 +313,12 @@ func (g *generator) loop(out *strings.Builder) {
 	case 6:
 		g.own = [][]string{{fmt.Sprintf("Y[0, %s]", i), fmt.Sprintf("Y[Y.rows - 1, %s]", i)}, {fmt.Sprintf("Y[Y.rows // 2, %s]", i)}}
 		to = "Y.cols"
+	case 8:
+		g.own = [][]string{{fmt.Sprintf("B[0, %s, B.nz - 1]", i), fmt.Sprintf("B[B.nx - 1, %s, B.nz // 2]", i)}, {fmt.Sprintf("B[B.nx // 2, %s, 0]", i)}}
+		to = "B.ny"
+	case 9:
+		g.own = [][]string{{fmt.Sprintf("B[0, 0, %s]", i), fmt.Sprintf("B[B.nx - 1, B.ny - 1, %s]", i)}, {fmt.Sprintf("B[B.nx // 2, 0, %s]", i)}}
+		to = "B.nz"
 	}
 	fmt.Fprintf(out, "for %s in %s..%s {\n%s", i, from, to, g.stmts(2, true))
 	if g.IntN(2) == 0 { // what all rounds add to
@@ -321,7 +337,23 @@ func (g *generator) loop(out *strings.Builder) {
 func (g *generator) body() string {
 	var out strings.Builder
 	for range 1 + g.IntN(3) {
-		switch g.IntN(8) {
+		kinds := 8
+		if g.blocks {
+			kinds = 11
+		}
+		switch g.IntN(kinds) {
+		case 8, 9:
+			i, j, k := g.name(), g.name(), g.name()
+			g.idx = []string{i, j, k}
+			g.own = [][]string{{fmt.Sprintf("B[%s, %s, %s]", i, j, k)}}
+			fmt.Fprintf(&out, "each %s, %s, %s in B {\n%s}\n", i, j, k, g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		case 10:
+			i, j := g.name(), g.name()
+			g.idx = []string{i, j}
+			g.own = [][]string{{fmt.Sprintf("B[%s, 0, %s]", i, j), fmt.Sprintf("B[%s, B.ny - 1, %s]", i, j)}}
+			fmt.Fprintf(&out, "each %s, %s in 0..B.nx, 0..B.nz {\n%s}\n", i, j, g.stmts(2, true))
+			g.idx, g.own = nil, nil
 		case 0:
 			n := fmt.Sprintf("outer%d", g.fresh)
 			g.fresh++
@@ -371,8 +403,12 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *refData {
 	if rank > 0 {
 		n = rows
 	}
-	if rank == 2 {
+	if rank >= 2 {
 		n *= cols
+	}
+	if rank == 3 {
+		d.planes = 1 + r.IntN(4)
+		n *= d.planes
 	}
 	for range n {
 		if elem[0] != 'f' {
@@ -405,19 +441,23 @@ type randomBody struct {
 }
 
 // randomNames are its operands.
-var randomNames = []string{"p", "q", "P", "w", "y", "z", "Y", "v"}
+var randomNames = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
 
 // newBody writes the body of a seed; nil: it has a fault that its text shows, or
 // is wrong, which is reported.
 func newBody(t *testing.T, seed uint64, clamp bool) *randomBody {
 	r := rand.New(rand.NewPCG(seed, 1))
-	g := &generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp}
+	g := &generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}
 	for _, n := range randomNames {
 		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
 	}
 	body := g.body()
-	src := fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], n: int, f: float, b: bool) {\n%s}\n",
-		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], body)
+	blocks := ""
+	if g.blocks {
+		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], ", g.elem["Q"], g.elem["B"])
+	}
+	src := fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
+		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], blocks, body)
 	file, cs := codelets(t, "random.spu", src)
 	sig := signature(cs[0])
 	if ds := Check(file, cs[0], sig); ds.Err() != nil {
@@ -437,6 +477,7 @@ func newBody(t *testing.T, seed uint64, clamp bool) *randomBody {
 		"p": randomData(r, g.elem["p"], 1, 1+r.IntN(30), 0), "q": randomData(r, g.elem["q"], 1, n, 0), "P": randomData(r, g.elem["P"], 2, 1+r.IntN(6), 1+r.IntN(6)),
 		"w": randomData(r, g.elem["w"], 0, 0, 0), "v": randomData(r, g.elem["v"], 0, 0, 0),
 		"y": randomData(r, g.elem["y"], 1, n, 0), "z": randomData(r, g.elem["z"], 1, n, 0), "Y": randomData(r, g.elem["Y"], 2, rows, cols),
+		"Q": randomData(r, g.elem["Q"], 3, 1+r.IntN(5), 1+r.IntN(6)), "B": randomData(r, g.elem["B"], 3, 1+r.IntN(4), 1+r.IntN(20)),
 	}
 	b := r.IntN(2) == 0
 	scalars := map[string]refValue{"n": refInt("i64", uint64(r.IntN(20)-5)), "f": refFloat("f64", 1.25), "b": refBool(b)}
@@ -445,7 +486,7 @@ func newBody(t *testing.T, seed uint64, clamp bool) *randomBody {
 
 // buffers returns memory with the data, and what reads it.
 func (b *randomBody) buffers() (list []*iface.Buffer, read []func() []refValue) {
-	for _, n := range randomNames {
+	for _, n := range randomNames[:len(b.codelet.Params)-len(b.args)] {
 		buf, back := refBuffer(b.data[n])
 		list, read = append(list, buf), append(read, back)
 	}

@@ -24,7 +24,8 @@ type refValue struct {
 type refData struct {
 	elem       string
 	rank       int
-	rows, cols int // a vector has its length in rows
+	rows, cols int // a vector has its length in rows; a block has ny, nz
+	planes     int // nx of a block
 	offset     int
 	cells      []refValue
 }
@@ -203,7 +204,7 @@ func (e *refEnv) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *re
 	lo, hi := make([]int64, len(names)), make([]int64, len(names))
 	if id, ok := dom[0].(*syntax.Ident); ok {
 		d := e.data[id.Name]
-		for k, n := range []int{d.rows, d.cols}[:len(names)] {
+		for k, n := range d.dims() {
 			hi[k] = int64(n)
 		}
 	} else {
@@ -243,11 +244,23 @@ func (e *refEnv) cell(name string, args []syntax.Expr) *refValue {
 		}
 		return &d.cells[i]
 	}
-	i, j := int64(e.expr(args[0]).to("i64").i), int64(e.expr(args[1]).to("i64").i)
-	if i < 0 || i >= int64(d.rows) || j < 0 || j >= int64(d.cols) {
-		refFault()
+	at := int64(0)
+	for k, n := range d.dims() {
+		i := int64(e.expr(args[k]).to("i64").i)
+		if i < 0 || i >= int64(n) {
+			refFault()
+		}
+		at = at*int64(n) + i
 	}
-	return &d.cells[i*int64(d.cols)+j]
+	return &d.cells[at]
+}
+
+// dims are the sizes, one for each index.
+func (d *refData) dims() []int {
+	if d.rank == 3 {
+		return []int{d.planes, d.rows, d.cols}
+	}
+	return []int{d.rows, d.cols}[:d.rank]
 }
 
 func (e *refEnv) assign(s *syntax.Assign) {
@@ -286,7 +299,7 @@ func (e *refEnv) expr(x syntax.Expr) refValue {
 		return *e.cell(x.X.(*syntax.Ident).Name, x.Args)
 	case *syntax.Selector:
 		d := e.data[x.X.(*syntax.Ident).Name]
-		n := map[string]int{"n": d.rows, "rows": d.rows, "cols": d.cols, "offset": d.offset}[x.Name.Name]
+		n := map[string]int{"nx": d.planes, "ny": d.rows, "nz": d.cols, "x0": d.offset, "y0": d.offset + 1, "z0": d.offset + 2, "n": d.rows, "rows": d.rows, "cols": d.cols, "offset": d.offset}[x.Name.Name]
 		return refInt("i64", uint64(n))
 	case *syntax.Unary:
 		v := e.expr(x.X)
@@ -610,7 +623,8 @@ func (e *refEnv) fold(x *syntax.Fold) refValue {
 	return refInt(t, hi+1)
 }
 
-// refBuffer makes a buffer of d, with a gap behind each row of a matrix, and a
+// refBuffer makes a buffer of d, with a gap behind each row of a matrix and each
+// row and plane of a block, and a
 // function that reads it back.
 func refBuffer(d *refData) (*iface.Buffer, func() []refValue) {
 	switch d.elem {
@@ -643,10 +657,19 @@ func refMemory[T number](d *refData) (*iface.Buffer, func() []refValue) {
 	} else if d.rank == 0 {
 		cols, ld = 1, 1
 	}
-	mem := make([]T, rows*ld)
+	plane := rows * ld
+	if d.rank == 3 {
+		cols, ld = d.cols, d.cols+3
+		rows, plane = d.rows, d.rows*ld+5
+	}
+	mem := make([]T, max(1, d.planes)*plane)
+	cell := func(k int) *T {
+		row := k / max(cols, 1)
+		return &mem[row/max(rows, 1)*plane+row%max(rows, 1)*ld+k%max(cols, 1)]
+	}
 	isFloat := d.elem[0] == 'f'
 	for k, v := range d.cells {
-		at := &mem[k/max(cols, 1)*ld+k%max(cols, 1)]
+		at := cell(k)
 		if isFloat {
 			*at = T(v.f)
 		} else {
@@ -659,6 +682,11 @@ func refMemory[T number](d *refData) (*iface.Buffer, func() []refValue) {
 		b = variableOf(&mem[0])
 	case 1:
 		b = vectorOf(mem)
+	case 3:
+		b = matrixOf(mem, d.planes, rows, plane)
+		b.Kind, b.Rank = iface.Block, 3
+		b.Dim[2], b.Stride[1], b.Stride[2] = cols, ld, 1
+		b.Off[1], b.Off[2] = d.offset+1, d.offset+2
 	default:
 		b = matrixOf(mem, rows, cols, ld)
 	}
@@ -666,7 +694,7 @@ func refMemory[T number](d *refData) (*iface.Buffer, func() []refValue) {
 	return b, func() []refValue {
 		out := make([]refValue, len(d.cells))
 		for k := range out {
-			v := mem[k/max(cols, 1)*ld+k%max(cols, 1)]
+			v := *cell(k)
 			if isFloat {
 				out[k] = refFloat(d.elem, float64(v))
 			} else {

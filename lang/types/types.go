@@ -28,6 +28,7 @@ const (
 	Variable // Elem or Param
 	Vector
 	Matrix
+	Block
 	Void
 	View  // Of: the handle type of its parts
 	Array // Of: the handle type it was acquired from
@@ -86,6 +87,8 @@ func HandleOf(k iface.Kind, e iface.Elem) *Type {
 		return &Type{Kind: Vector, Elem: e}
 	case iface.Matrix:
 		return &Type{Kind: Matrix, Elem: e}
+	case iface.Block:
+		return &Type{Kind: Block, Elem: e}
 	}
 	return TVoid
 }
@@ -99,6 +102,8 @@ func (t *Type) Data() iface.Kind {
 		return iface.Vector
 	case Matrix:
 		return iface.Matrix
+	case Block:
+		return iface.Block
 	case Void:
 		return iface.Void
 	}
@@ -107,6 +112,9 @@ func (t *Type) Data() iface.Kind {
 
 // IsHandle reports whether t is the type of registered data.
 func (t *Type) IsHandle() bool { return t.Data() != iface.NoKind || t.Kind == Dense }
+
+// IsDense reports whether t is a vector or a matrix, which Dense stands for.
+func (t *Type) IsDense() bool { return t.Kind == Vector || t.Kind == Matrix }
 
 // IsNumber reports whether t is int or float.
 func (t *Type) IsNumber() bool { return t.Kind == Int || t.Kind == Float }
@@ -124,7 +132,7 @@ func Same(a, b *Type) bool {
 
 var kindNames = map[Kind]string{
 	Invalid: "?", Int: "int", Float: "float", Bool: "bool", String: "string", None: "none",
-	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix",
+	Range: "range", List: "list", Variable: "variable", Vector: "vector", Matrix: "matrix", Block: "block",
 	Void: "void", View: "view", Array: "array", Task: "task", Gate: "gate", Node: "node",
 	Worker: "worker", DeviceKind: "kind", Reducer: "reducer", Elem: "elem", Dense: "dense",
 }
@@ -141,13 +149,13 @@ func (t *Type) String() string {
 	switch t.Kind {
 	case Elem:
 		return elem
-	case Variable, Vector, Matrix, Dense:
+	case Variable, Vector, Matrix, Block, Dense:
 		return kindNames[t.Kind] + "[" + elem + "]"
 	case Array:
 		if t.Of == nil && (t.Elem != iface.NoElem || t.Param != 0) {
 			return "array[" + elem + "]"
 		}
-		if t.Of != nil && (t.Of.Kind == Variable || t.Of.Kind == Vector || t.Of.Kind == Matrix) {
+		if t.Of != nil && t.Of.Data() != iface.NoKind && t.Of.Kind != Void {
 			return "array[" + strings.TrimSuffix(strings.SplitN(t.Of.String(), "[", 2)[1], "]") + "]"
 		}
 		return "array"

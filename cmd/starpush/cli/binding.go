@@ -50,7 +50,7 @@ func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, err
 		if dims, ok := parseSizes(path); ok && plan && known && !isFile(path) {
 			if len(dims) != kind.Rank() {
 				return nil, usagef("--data %s=%s: %s has %s, as in %s=%s", x.Name, path, x.Type,
-					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns"}[kind], x.Name, sizeExample(kind))
+					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns", iface.Block: "three sizes"}[kind], x.Name, sizeExample(kind))
 			}
 			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
 			continue
@@ -112,7 +112,7 @@ func dataError(path string, err error) string {
 }
 
 func sizeExample(kind iface.Kind) string {
-	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50"}[kind]
+	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50", iface.Block: "40x30x20"}[kind]
 }
 
 func isFile(path string) bool {
@@ -138,6 +138,8 @@ func loadData(path, typ string) (*lang.Data, error) {
 			want.Dims = []int{}
 		case iface.Vector:
 			want.Dims = []int{int(fi.Size() / int64(elem.Size()))}
+		case iface.Block:
+			return nil, fmt.Errorf("%s: a .bin file does not say what sizes the block has; use .npy", path)
 		default:
 			return nil, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .mtx or .csv", path)
 		}
@@ -153,7 +155,7 @@ func loadData(path, typ string) (*lang.Data, error) {
 func dataType(typ string) (iface.Kind, iface.Elem, bool) {
 	name, rest, _ := strings.Cut(typ, "[")
 	elem, ok := iface.ElemByName(strings.TrimSuffix(rest, "]"))
-	for _, k := range []iface.Kind{iface.Variable, iface.Vector, iface.Matrix} {
+	for _, k := range []iface.Kind{iface.Variable, iface.Vector, iface.Matrix, iface.Block} {
 		if ok && k.String() == name && loaders[elem] != nil {
 			return k, elem, true
 		}
@@ -196,6 +198,8 @@ func load[T lang.Elem](in *format.Input, kind iface.Kind, elem iface.Elem) (*lan
 		return lang.VariableOf(&s[0]), nil
 	case iface.Vector:
 		return lang.VectorOf(s[:n]), nil
+	case iface.Block:
+		return lang.BlockOf(s[:n], in.Dims[0], in.Dims[1], in.Dims[2], 0, 0)
 	}
 	return lang.MatrixOf(s[:n], in.Dims[0], in.Dims[1], 0)
 }

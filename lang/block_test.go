@@ -1,0 +1,163 @@
+package lang_test
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+// blockScript uses a block of the host as a whole, by slabs, and by planes.
+const blockScript = `
+extern b: block[f64]
+extern codelet lift(m: RW block[f64], up: f64)
+extern codelet count(b: R block[f64], n: W variable[i64])
+
+codelet twice(m: RW matrix[f64]) { each i, j in m { m[i, j] *= 2.0 } }
+register n = variable[i64]()
+partition slabs = b by axis(1, 2)
+partition floors = b by pick(2)
+
+insert lift(RW slabs[1], 100)
+insert twice(RW floors[0])
+insert count(R b, W n)
+`
+
+func TestBlockOf(t *testing.T) {
+	const nx, ny, nz, ldx, ldy = 2, 3, 4, 20, 5
+	lift := lang.Must(lang.NewCodelet("lift(m: RW block[f64], up: f64)", lang.CPUFunc(func(m lang.Buffer[float64], up float64) {
+		s := m.Shape()
+		for x := range s[0] {
+			for y := range s[1] {
+				for z := range m.Line(x, y) {
+					m.Line(x, y)[z] += up
+				}
+			}
+		}
+		if m.Stride(2) != 1 || m.Stride(1) < s[2] || m.Offset(1) != 2 {
+			panic("strides")
+		}
+	})))
+	count := lang.Must(lang.NewCodelet("count(b: R block[f64], n: W variable[i64])", lang.CPUFunc(func(b lang.Buffer[float64], n *int64) {
+		*n = 0
+		for x := range b.Rows() {
+			for y := range b.Cols() {
+				*n += int64(len(b.Line(x, y)))
+			}
+		}
+	})))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{lift, count}}))
+	prog, ds := comp.Compile(t.Context(), "b.spu", []byte(blockScript))
+	if ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	rt := lang.Must(engine.New(engine.Options{Workers: 2}))
+	defer rt.Close()
+
+	mem := slices.Repeat([]float64{-1}, ldx+2*ldy+nz)
+	want := slices.Clone(mem)
+	for x := range nx {
+		for y := range ny {
+			for z := range nz {
+				v := float64(100*x + 10*y + z)
+				mem[x*ldx+y*ldy+z] = v
+				if y == 2 {
+					v += 100
+				}
+				if z == 0 {
+					v *= 2
+				}
+				want[x*ldx+y*ldy+z] = v
+			}
+		}
+	}
+	inst, err := prog.Run(t.Context(), rt, lang.Bind("b", lang.Must(lang.BlockOf(mem, nx, ny, nz, ldx, ldy))), lang.Stdout(io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := inst.Handle("n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := lang.Value[int64](t.Context(), n); v != nx*ny*nz || err != nil {
+		t.Errorf("%d elements counted, %v", v, err)
+	}
+	b, err := inst.Handle("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := lang.Acquire[float64](t.Context(), b, lang.R)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.Shape(), []int{nx, ny, nz}) || a.Slice() != nil || !slices.Equal(a.Line(1, 2), want[ldx+2*ldy:][:nz]) {
+		t.Errorf("shape %v, slice %v, line %v", a.Shape(), a.Slice(), a.Line(1, 2))
+	}
+	for _, idx := range [][]int{{}, {0}, {2, 0}, {0, 3}, {-1, 0}, {0, 0, 0}} {
+		if a.Line(idx...) != nil {
+			t.Errorf("there is a line %v", idx)
+		}
+	}
+	if err := a.Release(); err != nil || a.Line(0, 0) != nil {
+		t.Errorf("after release: %v, %v", a.Line(0, 0), err)
+	}
+	if err := inst.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(mem, want) {
+		t.Errorf("the memory is\n%v, want\n%v", mem, want)
+	}
+}
+
+func TestBlockOfWrong(t *testing.T) {
+	s := make([]float32, 60)
+	for _, c := range []struct {
+		nx, ny, nz, ldx, ldy int
+		want                 string // "": none
+	}{
+		{3, 4, 5, 0, 0, ""},
+		{3, 4, 4, 20, 5, ""},
+		{1, 4, 5, 1000, 0, ""},
+		{0, 4, 5, 0, 0, ""},
+		{3, 0, 5, 0, 0, ""},
+		{3, 4, 0, 0, 0, ""},
+		{3, 4, 6, 0, 0, "too few for 3 x 4 x 6"},
+		{3, 4, 5, 21, 5, "too few"},
+		{-1, 4, 5, 0, 0, "must not be negative"},
+		{3, 4, 5, 0, 4, "rows would overlap"},
+		{3, 4, 5, 19, 5, "planes would overlap"},
+		{3, 4, 5, -20, 5, "planes would overlap"},
+		{1 << 40, 1 << 40, 1 << 40, 0, 0, "too few"},
+	} {
+		_, err := lang.BlockOf(s, c.nx, c.ny, c.nz, c.ldx, c.ldy)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestBlockAlias: blocks that lie in each other's gaps share nothing.
+func TestBlockAlias(t *testing.T) {
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	prog, ds := comp.Compile(t.Context(), "b.spu", []byte("extern a: block[f64]\nextern b: block[f64]\nwait\n"))
+	if ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+	defer rt.Close()
+	mem := make([]float64, 120) // 3 planes of 4 rows of 10
+	a := lang.Must(lang.BlockOf(mem, 3, 4, 5, 40, 10))
+	for from, want := range map[int]bool{5: true, 4: false, 40: false} {
+		b := lang.Must(lang.BlockOf(mem[from:], 2, 4, 5, 40, 10))
+		inst, err := prog.Run(t.Context(), rt, lang.Bind("a", a), lang.Bind("b", b))
+		if err == nil {
+			err = inst.Close()
+		}
+		if want != (err == nil) {
+			t.Errorf("from %d: %v", from, err)
+		}
+	}
+}
