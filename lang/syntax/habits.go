@@ -30,8 +30,8 @@ var habits = []func(c *cursor) *mistake{
 // habit is what the mistake at token at most likely comes from, nil if nothing tells.
 // next is the token to go on from, 0 for the end of the head.
 func (p *parser) habit(from, at int) (m *mistake, next int) {
-	if at >= len(p.toks) || from > at {
-		return nil, 0
+	if at >= len(p.toks) || from > at || len(p.mistakes) >= maxErrors {
+		return nil, 0 // looking takes as long as the line
 	}
 	end, bad := p.headEnd(from)
 	if bad {

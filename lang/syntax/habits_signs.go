@@ -77,6 +77,9 @@ func (s *scanner) spaced(lo, hi int, word string) string {
 	return word
 }
 
+// maxQuoted bounds how far the end of a text in other quotes is looked for.
+const maxQuoted = 4096
+
 // quoted reports a text in quotes of another kind, which begins at lo with the quote
 // at pos; f says that an f stands before it.
 func (s *scanner) quoted(lo int, f bool) {
@@ -92,7 +95,7 @@ func (s *scanner) quoted(lo int, f bool) {
 	}
 	open := s.pos
 	s.pos += n
-	line, _, _ := strings.Cut(s.text[s.pos:s.end], "\n")
+	line, _, _ := strings.Cut(s.text[s.pos:min(s.end, s.pos+maxQuoted)], "\n")
 	if quote == '\'' && lo > 0 && isDigit(s.text[lo-1]) && len(line) > 0 && isDigit(line[0]) { // 1'000
 		for s.pos < s.end && (isDigit(s.text[s.pos]) || s.text[s.pos] == '\'') {
 			s.pos++
@@ -184,8 +187,9 @@ func isProse(rest string) bool {
 // for each comment.
 func (s *scanner) foreignComment(sign string) bool {
 	lo := s.pos
-	starts := strings.TrimSpace(s.text[strings.LastIndexByte(s.text[:lo], '\n')+1:lo]) == ""
-	line, _, _ := strings.Cut(s.text[lo+len(sign):s.end], "\n")
+	starts := len(s.toks) == 0 || s.toks[len(s.toks)-1].kind == tokNL && s.text[s.toks[len(s.toks)-1].lo] == '\n'
+	line := s.text[min(s.end, lo+len(sign)):min(s.end, lo+200)]
+	line, _, _ = strings.Cut(line, "\n")
 	at := Span{int32(lo), int32(lo + len(sign))}
 	switch sign {
 	case "//":
@@ -204,7 +208,8 @@ func (s *scanner) foreignComment(sign string) bool {
 		s.comment1 = s.errorf(lo, lo+len(sign), "E0101", "unexpected `%s`: comments start with `#`", sign).hint("write `#`").certain()
 	}
 	s.comment1.edit(at, "#")
-	s.pos += len(sign) + len(line)
+	line, _, _ = strings.Cut(s.text[lo:s.end], "\n")
+	s.pos += len(line)
 	return true
 }
 
@@ -213,8 +218,12 @@ func (s *scanner) commentOfC(lo int) {
 	if s.comment1 == nil {
 		s.comment1 = s.errorf(lo, lo+2, "E0101", "unexpected `/*`: comments start with `#`").hint("write `#` at the start of each line of the comment").certain()
 	}
-	n := strings.Index(s.text[lo+2:s.end], "*/")
+	n := -1
+	if !s.endless {
+		n = strings.Index(s.text[lo+2:s.end], "*/")
+	}
 	if n < 0 {
+		s.endless = true
 		line, _, _ := strings.Cut(s.text[lo:s.end], "\n")
 		s.pos += len(line)
 		s.comment1.guessed().edit(Span{int32(lo), int32(lo + 2)}, "#")

@@ -36,6 +36,7 @@ type scanner struct {
 
 	depth    int      // of round and square brackets
 	comment1 *mistake // the first comment of another language
+	endless  bool     // no */ follows
 }
 
 // scan cuts text into tokens. The last token is EOF.
