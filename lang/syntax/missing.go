@@ -113,13 +113,19 @@ func (s *scanner) dedent(toks []token, end int32) int32 {
 	return end
 }
 
+// maxLine is how many tokens of a line are searched for what a bracket lacks: each of
+// many such brackets on a line asks.
+const maxLine = 500
+
 // beforeMissing returns what the partner of the closing bracket should have come
 // after, in the statement at the end of out, "" if nothing tells: the head of a
 // block on one line, or a name that an operand follows, which no name does elsewhere.
 func (s *scanner) beforeMissing(out []token, closing byte) string {
 	first := len(out)
 	for first > 0 && out[first-1].kind != tokNL {
-		first--
+		if first--; len(out)-first > maxLine {
+			return ""
+		}
 	}
 	if first == len(out) {
 		return ""

@@ -27,6 +27,7 @@ type parser struct {
 	entry    bool // of a prompt
 	begin    int  // the first token of the statement whose head is read
 
+	crowd int          // statements that begin behind another on this line
 	loose int          // up to this token statements stand in a block that has no braces
 	ends  map[int]bool // tokens that end such a block
 
@@ -186,12 +187,17 @@ func (p *parser) stmts(w where) []Stmt {
 	}
 }
 
+// maxCrowd is how many statements too many of one line are looked at: each begins
+// with a look at the rest of the line.
+const maxCrowd = 20
+
 // finish makes sure that the statement that began at token from ends at pos, and
 // goes on behind the rest when it does not. read says that the statement is fine so
 // far.
 func (p *parser) finish(w where, from int, read bool) {
 	t := p.toks[p.pos]
 	if t.kind == tokNL || t.kind == tokEOF || p.blockEnd(p.pos) {
+		p.crowd = 0
 		return
 	}
 	if read {
@@ -207,6 +213,11 @@ func (p *parser) finish(w where, from int, read bool) {
 				m.hint("put it on its own line")
 			} else {
 				m.hint("put it on its own line, or write `;` before it")
+			}
+			if p.crowd++; p.crowd == maxCrowd {
+				for p.crowd = 0; p.toks[p.pos].kind != tokNL && p.toks[p.pos].kind != tokEOF; {
+					p.pos++
+				}
 			}
 			return
 		} else {
