@@ -112,6 +112,14 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 	return types.TInvalid
 }
 
+// first is the type of the first argument of e, nil if there is none.
+func first(e *syntax.Call) *types.Type {
+	if len(e.Args) == 0 {
+		return nil
+	}
+	return e.Args[0].Value.Type()
+}
+
 // count reports a wrong number of arguments; hi < 0: no upper bound.
 func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
 	n := len(e.Args)
@@ -144,6 +152,8 @@ func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
 			d.Edit(c.f.At(e), lo+".."+hi)
 			d.Sure()
 		}
+	} else if t := first(e); (name == "min" || name == "max") && n == 1 && t != nil && t.IsDense() {
+		c.dataHabit(func(format string, a ...any) { d.Help = append(d.Help, fmt.Sprintf(format, a...)) }, c.text(e.Args[0].Value), name, t)
 	} else if (name == "min" || name == "max") && n == 1 && isType(e.Args[0].Value, types.List) {
 		d.Help = append(d.Help, fmt.Sprintf("for a list go over it: `for v in %s { m = %s(m, v) }`", c.text(e.Args[0]), name))
 	} else {

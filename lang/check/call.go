@@ -92,7 +92,11 @@ func (c *checker) squareBrackets(d *diag.Diagnostic, e *syntax.Call) {
 // notInRegister reports a constructor outside of register.
 func (c *checker) notInRegister(at syntax.Node, e syntax.Expr) {
 	d := c.err("E0105", at, "a constructor may stand in `register` only")
-	d.Help = append(d.Help, fmt.Sprintf("write `register x = %s`", c.text(e)))
+	form := c.text(e)
+	if full, ok := c.constructorForm(e); ok {
+		form = full
+	}
+	d.Help = append(d.Help, fmt.Sprintf("write `register x = %s`", form))
 	walkExpr(e, func(x syntax.Expr) bool {
 		if x.Type() == nil {
 			x.SetType(types.TInvalid)

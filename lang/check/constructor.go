@@ -167,6 +167,8 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 		if best := kindHabits[name.Name]; best != "" {
 			d.Meant(name.Name, best, "")
 			d.Sure()
+		} else if loaders[name.Name] {
+			d.Help = append(d.Help, "a file is loaded where its kind is said: `"+loadForm(c, e.(*syntax.Call))+"`, or vector[f64]")
 		} else if best, ok := near(name.Name, kinds); ok {
 			d.Meant(name.Name, best, "")
 		} else {
@@ -294,11 +296,11 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 			names = append(names, "ld")
 		}
 		names = append(names, "reduce")
-		if best, ok := near(name, names); ok {
-			d.Meant(name, best, "")
-		} else if best := argHabits[name]; best != "" && slices.Contains(names, best) {
-			d.Meant(name, best, "")
+		if best := argHabits[name]; best != "" && slices.Contains(names, best) {
+			d.Meant(name, best, "") // before what is near: `file` is no `fill`
 			d.Sure()
+		} else if best, ok := near(name, names); ok {
+			d.Meant(name, best, "")
 		} else if name == "dtype" || name == "type" {
 			d.Help = append(d.Help, fmt.Sprintf("the element type stands in the square brackets: `%s[f64]`", kind))
 		}

@@ -23,6 +23,44 @@ var argHabits = map[string]string{
 	"reduction": "reduce", "op": "reduce", "redux": "reduce",
 }
 
+// loaders are the names that other languages have for reading a file.
+var loaders = map[string]bool{
+	"load": true, "read": true, "open": true, "read_csv": true, "loadtxt": true, "genfromtxt": true, "fromfile": true, "load_csv": true, "load_npy": true, "readcsv": true, "mmread": true,
+}
+
+// loadForm is the constructor that does what call, of one of the loaders, asks for.
+func loadForm(c *checker, call *syntax.Call) string {
+	file := `"x.npy"`
+	if len(call.Args) > 0 {
+		file = c.text(call.Args[0].Value)
+	}
+	return "matrix[f64](load = " + file + ")"
+}
+
+// constructorForm is the text of e as a constructor if it is one, or calls the name
+// of a kind without its element type.
+func (c *checker) constructorForm(e syntax.Expr) (string, bool) {
+	call, ok := e.(*syntax.Call)
+	if !ok {
+		return "", false
+	}
+	text := c.text(e)
+	switch fn := call.Fn.(type) {
+	case *syntax.Index:
+		id, ok := fn.X.(*syntax.Ident)
+		return text, ok && handleKinds[id.Name] != 0 && c.scope.lookup(id.Name) == nil
+	case *syntax.Ident:
+		if handleKinds[fn.Name] == 0 || c.scope.lookup(fn.Name) != nil {
+			return "", false
+		}
+		if fn.Name == "void" {
+			return text, true
+		}
+		return fn.Name + "[f64]" + strings.TrimPrefix(text, fn.Name), true
+	}
+	return "", false
+}
+
 // wrongArg notes that a stands for some argument that is hard to tell: what lacks
 // then, sizes or a value, is not reported.
 func (c *checker) wrongArg(a *syntax.Arg) {

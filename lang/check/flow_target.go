@@ -69,6 +69,8 @@ func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
 	s := x.state
 	switch {
 	case s.life == lifeOver:
+	case s.split == splitNone && f.c.slices(e):
+		// Told by the checker, with what to write.
 	case s.split == splitNone:
 		d := f.c.err("E0507", e, fmt.Sprintf("`%s` has no default view", name))
 		if s.parts != nil {

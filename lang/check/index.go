@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
@@ -17,6 +18,12 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 	if id, ok := e.X.(*syntax.Ident); ok && c.scope.lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) && c.host[id.Name] == nil {
 		c.notInRegister(e, e)
 		return types.TInvalid
+	}
+	if inner, ok := e.X.(*syntax.Index); ok {
+		if c.outer == nil {
+			c.outer = map[*syntax.Index]*syntax.Index{}
+		}
+		c.outer[inner] = e
 	}
 	t := c.expr(e.X)
 	for _, a := range e.Args {
@@ -34,6 +41,10 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		c.countIndices(e)
 		return t.Of
 	case types.Vector, types.Matrix, types.Block:
+		if c.slices(e) {
+			c.sliceOfData(e, t)
+			return t
+		}
 		c.ints(e.Args)
 		return t
 	case types.Variable, types.Void:
@@ -47,6 +58,26 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 	d := c.err("E0705", e, fmt.Sprintf("%s has no items to index", aType(t)))
 	d.Label = "indexable are lists, views, partitioned data and acquired arrays"
 	return types.TInvalid
+}
+
+// slices reports whether an index of e is a range.
+func (c *checker) slices(e *syntax.Index) bool {
+	return slices.ContainsFunc(e.Args, func(a syntax.Expr) bool { return isType(a, types.Range) })
+}
+
+// sliceOfData reports x[a..b] on registered data, as it is written for arrays and lists.
+func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
+	d := c.err("E0705", e, fmt.Sprintf("data is not sliced: a part of %s belongs to a view", aType(t)))
+	x := c.text(e.X)
+	switch t.Kind {
+	case types.Vector:
+		d.Help = append(d.Help, fmt.Sprintf("declare one: `partition parts = %s by blocks(sizes = [...])`, then `parts[i]`", x))
+	case types.Matrix:
+		d.Help = append(d.Help, fmt.Sprintf("rows are `partition row = %s by pick(0)`, columns `partition col = %s by pick(1)`, then `col[j]`; others are made by `rows`, `cols` and `tiles`", x, x))
+	}
+	if len(e.Args) == 1 || !isType(e.Args[0], types.Range) || !isType(e.Args[1], types.Range) { // of an array, too, one index may be a range
+		d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as a { … a[%s] … }`", x, c.argsText(e.Args)))
+	}
 }
 
 // kindName is the kind of a handle type without its element: "vector".
@@ -181,16 +212,26 @@ func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, 
 	d.Label = given + " given"
 	first, last := p.Filters[0], p.Filters[len(p.Filters)-1]
 	d.Labels = append(d.Labels, diag.Label{Span: c.f.At(syntax.Span{Lo: first.Lo, Hi: last.Hi}), Text: short})
+	whole, all := e, e.Args // x[i][j], as in C, are two indices that are given
+	for o := c.outer[e]; o != nil && len(all) < dims; o = c.outer[o] {
+		whole, all = o, slices.Concat(all, o.Args)
+	}
+	if len(all) != dims {
+		whole, all = e, e.Args
+	}
 	var args []string
-	for i := 0; i < dims && i < len(e.Args); i++ {
-		args = append(args, c.text(e.Args[i]))
+	for i := 0; i < dims && i < len(all); i++ {
+		args = append(args, c.text(all[i]))
 	}
 	for len(args) < dims {
 		args = append(args, c.freeLoopName(args))
 	}
 	right := fmt.Sprintf("%s[%s]", c.text(e.X), strings.Join(args, ", "))
 	d.Help = append(d.Help, "write `"+right+"`")
-	d.Edit(c.f.At(e), right)
+	d.Edit(c.f.At(whole), right)
+	if whole != e {
+		d.Sure()
+	}
 }
 
 // freeLoopName is the innermost loop name that is not among used, "0" if none.

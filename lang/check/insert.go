@@ -246,6 +246,15 @@ func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, si
 		d.Help = append(d.Help, fmt.Sprintf("pass one of the list: `%v %s[i]`", p.Mode, c.text(a.Value)))
 	case t.Kind == types.Array && a.Mode != iface.NoMode:
 		d.Help = append(d.Help, "pass the handle that was acquired, not the array")
+	case t.Kind == types.Vector && p.Type.Kind == types.Variable:
+		of := c.text(a.Value)
+		if x, ok := unparen(a.Value).(*syntax.Index); ok { // a part of one element is a vector all the same
+			of = c.text(x.X)
+			if id, ok := x.X.(*syntax.Ident); ok && c.infos[id.Obj] != nil && c.infos[id.Obj].part != nil {
+				of = c.text(c.infos[id.Obj].part.Of[0])
+			}
+		}
+		d.Help = append(d.Help, fmt.Sprintf("an element is a variable in a view by `pick`: `partition elements = %s by pick(0)`, then `%v elements[i]`", of, p.Mode))
 	case t.IsNumber() && p.Type.Kind == types.Variable:
 		d.Help = append(d.Help, fmt.Sprintf("register it: `register s = %v(fill = %s)`", concrete(p.Type), c.text(a.Value)))
 	}

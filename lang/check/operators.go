@@ -95,6 +95,16 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		d.Help = append(d.Help, fmt.Sprintf("write `str(%s)`, or an f-string: `f\"… {%s}\"`", c.text(other), c.text(other)))
 	case b.Op == "+" && x.Kind == types.List && y.Kind != types.List:
 		d.Help = append(d.Help, fmt.Sprintf("to append write `[%s]`", c.text(b.Y)))
+	case b.Op == "%" && x.Kind == types.String:
+		d.Help = append(d.Help, fmt.Sprintf("text with values in it is an f-string: `f\"… {%s}\"`", c.text(b.Y)))
+	case b.Op == "*" && (x.Kind == types.List && y.Kind == types.Int || x.Kind == types.Int && y.Kind == types.List):
+		list, times := b.X, b.Y
+		if y.Kind == types.List {
+			list, times = b.Y, b.X
+		}
+		if l, ok := unparen(list).(*syntax.ListLit); ok && len(l.Items) == 1 {
+			d.Help = append(d.Help, fmt.Sprintf("write `[%s for k in 0..%s]`", c.text(l.Items[0]), c.text(times)))
+		}
 	default:
 		c.handleHint(d, b.X, b.Y)
 	}

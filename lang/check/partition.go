@@ -295,7 +295,21 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 		if arg.Name != name {
 			continue
 		}
-		c.want(a.Value, arg.Type, what)
+		list := c.expr(a.Value).Kind == types.List
+		if before := len(c.diags); !c.fits(arg.Type, a.Value) {
+			c.mismatch(a.Value, arg.Type, what)
+			if !list || len(c.diags) == before {
+				return
+			}
+			d := &c.diags[before]
+			switch {
+			case e.Sizes:
+				d.Help = append(d.Help, fmt.Sprintf("parts of given sizes: `%s(sizes = %s)`", e.Name, c.text(a.Value)))
+			case e.Name == "tiles":
+				d.Help = append(d.Help, "tiles of given sizes: `rows(sizes = [...]) then cols(sizes = [...])`")
+			}
+			return
+		}
 		v, ok := literal(a.Value)
 		switch {
 		case !ok || v >= arg.Min || arg.Type != types.TInt:
@@ -310,6 +324,10 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 	}
 	c.expr(a.Value)
 	d := c.filterForm(a.Name, e, fmt.Sprintf("`%s` has no argument `%s`", e.Name, name))
+	if name == "sizes" && e.Name == "tiles" {
+		d.Help = []string{"tiles of given sizes: `rows(sizes = [...]) then cols(sizes = [...])`"}
+		return
+	}
 	names := []string{"halo"}
 	if e.Sizes {
 		names = append(names, "sizes")

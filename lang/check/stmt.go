@@ -435,7 +435,9 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 		id.SetType(types.TInvalid)
 		if c.later[id.Name] == nil && !c.broken {
 			d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
-			if s.Op == "=" {
+			if form, ok := c.constructorForm(s.Value); ok && s.Op == "=" {
+				d.Help = append(d.Help, fmt.Sprintf("data is registered: `register %s = %s`", id.Name, form))
+			} else if s.Op == "=" {
 				d.Help = append(d.Help, fmt.Sprintf("to make a new name write `let %s = %s`", id.Name, c.text(s.Value)))
 			}
 			c.meant(d, id.Name, func(o *types.Object) bool { return o.Kind == types.LetObject || o.Kind == types.FuncParam })
@@ -465,6 +467,10 @@ func (c *checker) notAssignable(id *syntax.Ident, o *types.Object) {
 	}
 	switch o.Kind {
 	case types.HandleObject, types.ViewObject:
+		if o.Kind == types.HandleObject && o.Type != nil && o.Type.Kind == types.Variable {
+			d.Help = append(d.Help, fmt.Sprintf("data changes in tasks; to write it here: `acquire RW %s as a { a[0] = ... }`", id.Name))
+			break
+		}
 		d.Help = append(d.Help, "data changes in tasks; to write it here use `acquire`")
 	case types.ArrayObject:
 		d.Help = append(d.Help, fmt.Sprintf("assign its elements: `%s[i] = ...`", id.Name))

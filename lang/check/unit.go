@@ -20,9 +20,10 @@ type checker struct {
 	host    map[string]*types.Object // what the host predeclares
 	session *Session                 // nil for files
 
-	unknownArg map[*syntax.Arg]bool // arguments of constructors that do not exist
-	module     bool                 // imported: declarations only
-	broken     bool                 // some statement did not parse: names may be missing
+	outer      map[*syntax.Index]*syntax.Index // of x[i] in x[i][j]: the whole
+	unknownArg map[*syntax.Arg]bool            // arguments of constructors that do not exist
+	module     bool                            // imported: declarations only
+	broken     bool                            // some statement did not parse: names may be missing
 
 	top   *scope
 	scope *scope

@@ -4,6 +4,7 @@ package interp
 
 import (
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -273,6 +274,9 @@ func countIndices(n int) string {
 // noDefaultView raises E0507.
 func (m *Machine) noDefaultView(h *Handle, at place) {
 	name := firstName(at)
+	if s := at.source(); strings.HasSuffix(s, "]") && strings.Contains(s, "][") {
+		name = s[:strings.LastIndex(s, "][")+1] // of v[1][0]: the part v[1]
+	}
 	d := m.diagnostic("E0507", at, fmt.Sprintf("`%s` has no default view", name))
 	d.Label = "indexed like a view"
 	if h != nil {
