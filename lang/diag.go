@@ -10,11 +10,22 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 )
 
-// A Diagnostic is one problem. It marshals to JSON and implements error.
+// A Diagnostic is one problem. It marshals to JSON and implements error: Error is
+// one line, "file:line:col: error[CODE]: message", and Render(w, style) writes what
+// the command writes, with the text, the cause, the remedy, the task and the call
+// stack. Its fields:
+//
+//	Code, Severity  "E0301"; Error or Warning
+//	Message         one plain sentence, without the place
+//	Span, Label     the place to change, and why there; Labels: other places
+//	Notes, Help     what else to know, and what to do; Fixes: the same as edits
+//	Stack, Task     of a run: the calls, innermost first, and the task, or nil
+//	Cause           the error of the host, which errors.Is and errors.As reach
 type Diagnostic = diag.Diagnostic
 
 // Diagnostics is a list of problems in the order they were found. It implements
-// error; Err returns nil when there are only warnings.
+// error; Err returns nil when there are only warnings. Render(w, style) writes all
+// of them with the places, as Diagnostic.Render does; AutoStyle makes the style.
 type Diagnostics = diag.Diagnostics
 
 // Severity is Error or Warning.

@@ -310,12 +310,29 @@ func (s *Session) object(name string) *types.Object {
 	return o
 }
 
+// fieldDoc lists the fields of a kind of data, "" for what has none.
+func fieldDoc(kind string) string {
+	t := map[string]*types.Type{
+		"vector": {Kind: types.Vector}, "matrix": {Kind: types.Matrix}, "block": {Kind: types.Block},
+		"view": types.ViewOf(types.TInvalid),
+	}[kind]
+	if t == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n```\n")
+	for _, f := range check.Fields(t) {
+		fmt.Fprintf(&b, "x.%-8s %s\n", f.Name, f.Doc)
+	}
+	return b.String() + "```\n"
+}
+
 // builtinDoc documents what the language predeclares.
 func builtinDoc(name string) (markdown string, ok bool) {
 	for _, t := range [][]check.Entry{check.Builtins, check.TypeNames, check.ElemNames} {
 		for _, e := range t {
 			if e.Name == name {
-				return fmt.Sprintf("```\n%s\n```\n\n%s\n", e.Syntax, e.Doc), true
+				return fmt.Sprintf("```\n%s\n```\n\n%s\n%s", e.Syntax, e.Doc, fieldDoc(name)), true
 			}
 		}
 	}

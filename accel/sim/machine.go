@@ -96,14 +96,21 @@ func Presets() []Machine {
 
 // Preset returns a machine by its name. The error lists the names.
 func Preset(name string) (*Machine, error) {
-	var names []string
 	for _, m := range Presets() {
 		if m.Title == name {
 			return &m, nil
 		}
+	}
+	return nil, fmt.Errorf("there is no simulated machine %q; there are %s", name, presetNames())
+}
+
+// presetNames lists the machines, for messages.
+func presetNames() string {
+	var names []string
+	for _, m := range Presets() {
 		names = append(names, m.Title)
 	}
-	return nil, fmt.Errorf("there is no simulated machine %q; there are %s", name, strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // Parse reads a machine as users write it: "sim:cpu2gpu1", or with settings for
@@ -117,7 +124,7 @@ func Preset(name string) (*Machine, error) {
 func Parse(text string) (*Machine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	if kind != "sim" {
-		return nil, fmt.Errorf("the machine %q: simulated machines are written sim:NAME", text)
+		return nil, fmt.Errorf("the machine %q: simulated machines are written sim:NAME; there are %s", text, presetNames())
 	}
 	name, settings, has := strings.Cut(rest, ":")
 	m, err := Preset(name)

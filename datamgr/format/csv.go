@@ -55,6 +55,12 @@ func openCsv(in *Input) error {
 	return nil
 }
 
+// title reports whether w begins like a word or a text in quotes.
+func title(w []byte) bool {
+	c := w[0] | 0x20
+	return c >= 'a' && c <= 'z' || w[0] == '"' || w[0] == '_'
+}
+
 // csvRow reads one line and returns how many numbers it has.
 func csvRow(t *text, elems list, e iface.Elem) (int, error) {
 	for n := 1; ; n++ {
@@ -64,6 +70,9 @@ func csvRow(t *text, elems list, e iface.Elem) (int, error) {
 		if !ok {
 			if len(w) == 0 {
 				return 0, t.wrong(fmt.Sprintf("number %d of the row", n), "nothing")
+			}
+			if n == 1 && t.line == 1 && title(w) {
+				return 0, t.wrong("numbers alone, without a line of titles", quote(w))
 			}
 			return 0, t.wrong(fmt.Sprintf("number %d of the row", n), quote(w))
 		}

@@ -421,7 +421,7 @@ func TestCsvErrors(t *testing.T) {
 		elem iface.Elem
 		text string
 	}{
-		{"title.csv", iface.Matrix, iface.F64, "title.csv:1: expected number 1 of the row, found \"x\""},
+		{"title.csv", iface.Matrix, iface.F64, "title.csv:1: expected numbers alone, without a line of titles, found \"x\""},
 		{"ragged.csv", iface.Matrix, iface.F64, "ragged.csv:3: expected 2 numbers in a row, as in the first, found 3"},
 		{"ragged2.csv", iface.Matrix, iface.F64, "ragged2.csv:2: expected 2 numbers in a row, as in the first, found 1"},
 		{"gap.csv", iface.Matrix, iface.F64, "gap.csv:1: expected number 2 of the row, found nothing"},

@@ -45,7 +45,7 @@ func main() {
 	inst, err := prog.Run(ctx, rt, lang.Param("alpha", 2.0),
 		lang.Bind("x", lang.VectorOf(x, lang.ReadOnly())), lang.Bind("y", lang.VectorOf(y)))
 	if err != nil {
-		log.Fatal(err) // file:line:col, caret, task and call stack
+		log.Fatal(err) // file:line:col and what is wrong; Render of the *lang.Diagnostic says all
 	}
 	defer inst.Close()
 

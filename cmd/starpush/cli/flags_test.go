@@ -36,6 +36,18 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
+// Units of other programs are told apart from what is no number at all.
+func TestCountUnits(t *testing.T) {
+	for in, want := range map[string]string{
+		"1G": "; write `1Gi`", "4gb": "; write `4Gi`", "16K": "; write `16Ki`", "2mib": "; write `2Mi`", "1.5G": "", "G": "", "x": "", "4B": "",
+	} {
+		_, err := parseCount(in)
+		if want = fmt.Sprintf("`%s` is not an integer%s", in, want); err == nil || err.Error() != want {
+			t.Errorf("parseCount(%q): %v, want %s", in, err, want)
+		}
+	}
+}
+
 func TestParseLimits(t *testing.T) {
 	var l lang.Limits
 	if err := parseLimits(&l, "steps=1Mi, depth=20,tasks=3,inflight=4,data=1Gi,mem=64Ki,output=5"); err != nil {

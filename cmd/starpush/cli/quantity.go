@@ -27,7 +27,7 @@ func parseCount(s string) (int64, error) {
 		}
 	}
 	if shift == 0 && text != s {
-		return 0, fmt.Errorf("`%s` is not an integer", s) // "4B"
+		return 0, notCount(s) // "4B"
 	}
 	neg := strings.HasPrefix(text, "-")
 	digits := strings.TrimPrefix(text, "-")
@@ -37,7 +37,7 @@ func parseCount(s string) (int64, error) {
 	}
 	u, err := strconv.ParseUint(strings.ReplaceAll(digits, "_", ""), base, 64)
 	if err != nil {
-		return 0, fmt.Errorf("`%s` is not an integer", s)
+		return 0, notCount(s)
 	}
 	switch {
 	case neg && u<<shift>>shift == u && u<<shift == 1<<63:
@@ -48,6 +48,17 @@ func parseCount(s string) (int64, error) {
 		return -int64(u << shift), nil
 	}
 	return int64(u << shift), nil
+}
+
+// notCount is the error of s, with what was meant by units such as 4G, 4gb and 16K.
+func notCount(s string) error {
+	digits := strings.TrimRight(strings.ToUpper(s), "IB")
+	if n := len(digits) - 1; n > 0 && strings.ContainsRune("KMGT", rune(digits[n])) {
+		if _, err := strconv.ParseUint(digits[:n], 10, 63); err == nil {
+			return fmt.Errorf("`%s` is not an integer; write `%s%ci`", s, digits[:n], digits[n])
+		}
+	}
+	return fmt.Errorf("`%s` is not an integer", s)
 }
 
 // parseLimits reads "steps=1Mi,tasks=100" into l.

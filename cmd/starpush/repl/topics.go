@@ -14,6 +14,7 @@ var topics = map[string]func(width int) string{
 	"modes":      fixed(modesTopic),
 	"statements": fixed(statementsTopic),
 	"codelets":   fixed(codeletsTopic),
+	"files":      fixed(filesTopic),
 	"filters":    filtersTopic,
 	"options":    optionsTopic,
 }
@@ -24,8 +25,10 @@ func TopicOf(word string) string {
 	case "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH":
 		return "modes"
 	case "register", "partition", "unpartition", "insert", "acquire", "wait", "invalidate", "unregister",
-		"let", "if", "for", "while", "func", "assert", "load", "fill":
+		"let", "if", "for", "while", "func", "assert", "fill":
 		return "statements"
+	case "load", "file", "csv", "npy", "mtx", "bin", "data":
+		return "files"
 	case "codelet", "each":
 		return "codelets"
 	case "halo", "by", "then", "filter":
@@ -58,6 +61,7 @@ const modesTopic = `  R        reads
 `
 
 const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, void
+  register A = matrix[f64](load = "A.npy")  from a file: .npy, .mtx, .csv or .bin
   partition x by blocks(8)                  then x[i] is a part; partition v = x by … names the view
   insert blas.scal(2.5, RW x[0])            a task; its order follows from the modes
   acquire RW x as xs { xs[0] = 1.0 }        the data itself, in the script
@@ -65,6 +69,15 @@ const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: varia
   print(x) · value(s) · save(x, "x.npy")    wait for what they need
   invalidate x · unregister x · unpartition x
   let · if · for · while · func · codelet · assert
+`
+
+const filesTopic = `  register x = vector[f64](load = "x.npy")  a file; its sizes are those of the data
+  extern x: vector[f64]                     the same, named outside: --data x=x.npy
+  save(x, "x.csv")                          what the tasks left; or outside: --save x=x.csv
+  .npy   NumPy
+  .csv   rows of numbers, without a line of titles
+  .mtx   MatrixMarket
+  .bin   elements alone; the sizes are said: matrix[f64](3, 2, load = "x.bin")
 `
 
 const codeletsTopic = `  codelet axpy(a: T, x: R vector[T], y: RW vector[T]) {
