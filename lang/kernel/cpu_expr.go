@@ -158,6 +158,10 @@ func fieldOf(e *Expr) intFn {
 		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[2]) }
 	case FieldOff2:
 		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[2]) }
+	case fieldPlane:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[0]) }
+	case fieldRow:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[1]) }
 	}
 	return func(m *machine) int64 { return m.ops[op].row }
 }

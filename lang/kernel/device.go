@@ -74,7 +74,7 @@ func (p *Program) Device() (*Device, error) {
 	fn := p.fn
 	for _, o := range fn.Operands {
 		switch o.Kind {
-		case iface.Variable, iface.Vector, iface.Matrix, iface.Void:
+		case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Void:
 		default:
 			return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
 		}
@@ -231,8 +231,12 @@ func (s *step) complete(r *rounds, lets map[int]*Stmt, c *compiler) error {
 			buffers[op] = true
 			s.buffers = append(s.buffers, op)
 		}
-		if fn.Operands[op].Kind == iface.Matrix {
+		switch fn.Operands[op].Kind {
+		case iface.Matrix:
 			field(fieldAt{op, FieldLD})
+		case iface.Block:
+			field(fieldAt{op, fieldPlane})
+			field(fieldAt{op, fieldRow})
 		}
 	}
 	var err error

@@ -135,6 +135,8 @@ const (
 	FieldOff1
 	FieldOff2
 	FieldLD
+	fieldPlane // of a block, for kernels: the distances between planes and between rows
+	fieldRow
 )
 
 // Expr is an expression. Trees may share nodes; nothing changes them once a

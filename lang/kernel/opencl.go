@@ -270,7 +270,11 @@ func (w *clWriter) element(op int, index []*Expr) string {
 	case 1:
 		return fmt.Sprintf("p%d[o%d + %s]", op, op, w.expr(index[0]))
 	}
-	return fmt.Sprintf("p%d[o%d + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, FieldLD}), w.expr(index[1]))
+	if len(index) == 2 {
+		return fmt.Sprintf("p%d[o%d + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, FieldLD}), w.expr(index[1]))
+	}
+	return fmt.Sprintf("p%d[o%d + %s * %s + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, fieldPlane}),
+		w.expr(index[1]), fieldParam(fieldAt{op, fieldRow}), w.expr(index[2]))
 }
 
 func (w *clWriter) constant(e *Expr) string {

@@ -59,8 +59,11 @@ func runThere(s *opencl.Stream, d *Device, list []*iface.Buffer, args []iface.Sc
 	var back []accel.Copy
 	for k, b := range list {
 		n, size := b.Len(), int64(b.Elem.Size())
-		if b.Rank == 2 {
-			n = (b.Dim[0]-1)*b.Stride[0] + b.Dim[1]
+		if b.Rank >= 2 { // from the first element to the last
+			n = 1
+			for axis := range b.Rank {
+				n += (b.Dim[axis] - 1) * b.Stride[axis]
+			}
 		}
 		bytes, before := int64(n)*size, 3*size
 		p, err := mem.Alloc(bytes + before)
