@@ -2,6 +2,11 @@
 // where the operations have them: no fused multiply-add where nobody wrote one.
 #pragma OPENCL FP_CONTRACT OFF
 
+ulong trips(long lo, long hi, int closed) {
+	ulong n = (ulong)hi - (ulong)lo;
+	return closed ? (lo <= hi ? n + 1 : 0) : (lo < hi ? n : 0);
+}
+
 #define WHOLE(T, W) \
 T pow_##T(T x, T y) { W r = 1, b = (W)x; for (;;) { if (y & 1) r *= b; y >>= 1; if (y == 0) return (T)r; b *= b; } } \
 T min_##T(T x, T y) { return x < y ? x : y; } \

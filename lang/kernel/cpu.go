@@ -56,6 +56,8 @@ type machine struct {
 	arena []uint64
 	task  Task
 	left  int // elements until the next look at the task's context
+
+	wrapped bool // an index that demands looked at did not fit
 }
 
 // stopped ends a run because its context has ended.

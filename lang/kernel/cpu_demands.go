@@ -4,6 +4,8 @@ package kernel
 // Strips look at all rounds of one operation before the next, so of two rounds
 // that fault they might name the later one.
 
+import "math"
+
 // demands are the accesses of a block of statements, and of the loops in it.
 type demands struct {
 	list  []*Expr // with the names of the round replaced by their values
@@ -29,6 +31,7 @@ type demander struct {
 	most  int          // of those
 	sums  bool         // sums may have another order than one round at a time
 	other int          // what could fault and cannot be looked at beforehand
+	left  int          // nodes that the value at hand may still have
 	ok    bool
 }
 
@@ -74,7 +77,7 @@ func (d *demander) stmts(to *demands, list []*Stmt) {
 }
 
 func (d *demander) enter(to *demands, at *Range) *innerLoop {
-	in := &innerLoop{at: at, lo: d.value(at.Lo, 32), hi: d.value(at.Hi, 32)}
+	in := &innerLoop{at: at, lo: d.value(at.Lo), hi: d.value(at.Hi)}
 	d.expr(to, at.Lo)
 	d.expr(to, at.Hi)
 	d.ok = d.ok && in.lo != nil && in.hi != nil && d.motion(in.lo) == still && d.motion(in.hi) == still
@@ -125,7 +128,7 @@ func (d *demander) unseen() {
 func (d *demander) element(to *demands, at *Expr) {
 	e := &Expr{Op: OpLoad, Type: at.Type, Operand: at.Operand, Pos: at.Pos}
 	for _, x := range at.X {
-		v := d.value(x, 32)
+		v := d.value(x)
 		if v == nil || d.motion(v) == anyhow {
 			d.unseen()
 			return
@@ -135,10 +138,19 @@ func (d *demander) element(to *demands, at *Expr) {
 	to.list = append(to.list, e)
 }
 
+// maxValue is the most nodes of a value that is looked at: names that stand for
+// twice the one before grow fast.
+const maxValue = 256
+
 // value is e with the names of the round replaced by their values; nil: it
-// depends on something else that changes in a round.
-func (d *demander) value(e *Expr, depth int) *Expr {
-	if depth == 0 {
+// depends on something else that changes in a round, or is large.
+func (d *demander) value(e *Expr) *Expr {
+	d.left = maxValue
+	return d.replaced(e)
+}
+
+func (d *demander) replaced(e *Expr) *Expr {
+	if d.left--; d.left < 0 {
 		return nil
 	}
 	switch e.Op {
@@ -146,7 +158,7 @@ func (d *demander) value(e *Expr, depth int) *Expr {
 		return e
 	case OpSlot:
 		if v := d.r.lets[e.Slot]; v != nil {
-			return d.value(v, depth-1)
+			return d.replaced(v)
 		}
 		if d.r.changes[e.Slot] && !d.inner[e.Slot] {
 			return nil
@@ -165,7 +177,7 @@ func (d *demander) value(e *Expr, depth int) *Expr {
 	c := *e
 	c.X = make([]*Expr, len(e.X))
 	for k, x := range e.X {
-		if c.X[k] = d.value(x, depth-1); c.X[k] == nil {
+		if c.X[k] = d.replaced(x); c.X[k] == nil {
 			return nil
 		}
 	}
@@ -181,7 +193,8 @@ const (
 )
 
 // motion says how e moves. Whatever is at most monotone has its extremes where
-// each index has its first or last value.
+// each index has its first or last value; so do its parts, and if none of them
+// wraps there, none does in between.
 func (d *demander) motion(e *Expr) int {
 	moving := false
 	walkExpr(e, func(x *Expr) bool {
@@ -230,7 +243,7 @@ func (d *demands) compile(c *compiler) func(m *machine) bool {
 	var list []index
 	for _, e := range d.list {
 		for axis, x := range e.X {
-			list = append(list, index{e.Operand, axis, c.integer(x)})
+			list = append(list, index{e.Operand, axis, c.exact(x)})
 		}
 	}
 	type loop struct {
@@ -248,7 +261,8 @@ func (d *demands) compile(c *compiler) func(m *machine) bool {
 	return func(m *machine) bool {
 		for k := range list {
 			x := &list[k]
-			if uint64(x.value(m)) >= uint64(m.ops[x.op].size(x.axis)) {
+			if v := x.value(m); uint64(v) >= uint64(m.ops[x.op].size(x.axis)) || m.wrapped {
+				m.wrapped = false
 				return false
 			}
 		}
@@ -270,4 +284,63 @@ func (d *demands) compile(c *compiler) func(m *machine) bool {
 		}
 		return true
 	}
+}
+
+// exact is integer for the values of demands. Code of it notes in the machine
+// when what moves with an index wraps: of first and last values that lie inside,
+// nothing follows then.
+func (c *compiler) exact(e *Expr) intFn {
+	if e.Type != I64 {
+		return c.integer(e)
+	}
+	switch e.Op {
+	case OpAdd:
+		x, y := c.exact(e.X[0]), c.exact(e.X[1])
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			s := a + b
+			m.wrapped = m.wrapped || (a^s)&(b^s) < 0
+			return s
+		}
+	case OpSub:
+		x, y := c.exact(e.X[0]), c.exact(e.X[1])
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			s := a - b
+			m.wrapped = m.wrapped || (a^b)&(a^s) < 0
+			return s
+		}
+	case OpMul:
+		x, y := c.exact(e.X[0]), c.exact(e.X[1])
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			p := a * b
+			if a != int64(int32(a)) || b != int64(int32(b)) {
+				m.wrapped = m.wrapped || a != 0 && p/a != b || a == -1 && b == math.MinInt64
+			}
+			return p
+		}
+	case OpNeg:
+		x := c.exact(e.X[0])
+		return func(m *machine) int64 {
+			a := x(m)
+			m.wrapped = m.wrapped || a == math.MinInt64
+			return -a
+		}
+	case OpMin, OpMax:
+		x, y, least := c.exact(e.X[0]), c.exact(e.X[1]), e.Op == OpMin
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			if (a < b) == least {
+				return a
+			}
+			return b
+		}
+	case OpFloorDiv:
+		if k := e.X[1]; k.Op == OpConst && k.Int > 0 {
+			x, y := c.exact(e.X[0]), k.Int
+			return func(m *machine) int64 { return floorDiv(x(m), y) }
+		}
+	}
+	return c.integer(e)
 }

@@ -151,7 +151,7 @@ func (d *Device) split(r *rounds, dm *demander, c *compiler) error {
 			alone = nil
 			s := &step{domain: domain, body: body}
 			for k := range domain {
-				lo, hi := dm.value(domain[k].Lo, 32), dm.value(domain[k].Hi, 32)
+				lo, hi := dm.value(domain[k].Lo), dm.value(domain[k].Hi)
 				if lo == nil || hi == nil {
 					return errors.New("the range of a loop depends on data")
 				}

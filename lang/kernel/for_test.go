@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -169,6 +170,8 @@ func TestForFaults(t *testing.T) {
 		{"for i in 0..n { y[i] = float(100 // (i - 200)) + x[i + 400] }", "2:30 integer division by zero in `100 // (i - 200)`"},
 		{"for i in 0..n { v += x[k[i] + 30]\n y[i - 1] = 0 }", "3:2 element -1 is outside `y`, which has 1000 elements"},
 		{"for i in 0..n { for j in 0..20 { y[i] += x[k[i] + 3 * j] } }", "2:42 element 1002 is outside `x`, which has 1000 elements"},
+		// i * 36099303471055875 is 509 for the last round of the first strip, and wraps in between
+		{"for i in 0..n { v += x[k[i] + 3]\n y[i] = x[i * 36099303471055875] }", "3:9 element 36099303471055875 is outside `x`, which has 1000 elements"},
 		{"for i in 0..n { v += x[k[i] + 30] }", "2:22 element 1006 is outside `x`, which has 1000 elements"},
 	} {
 		p := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil)
@@ -176,6 +179,28 @@ func TestForFaults(t *testing.T) {
 			if _, fault := runFor(t, p, 1000); fault != tt.want {
 				t.Errorf("%s, %s\n got  %s\n want %s", tt.body, name, fault, tt.want)
 			}
+		}
+	}
+}
+
+// TestForLarge: names that stand for twice the one before, and many elements of
+// one operand, take no time that grows with their squares or powers.
+func TestForLarge(t *testing.T) {
+	for _, loop := range []string{"for", "each"} {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s i in 0..n { let a0 = i\n", loop)
+		for k := range 40 {
+			fmt.Fprintf(&b, "let a%d = a%d + a%d\n", k+1, k, k)
+		}
+		for k := range 200 {
+			fmt.Fprintf(&b, "y[i] += x[a40 - %d]\n", k)
+		}
+		p := compileOne(t, fmt.Sprintf(forOperands, b.String()+"}"), nil)
+		if _, err := p.Device(); err == nil {
+			t.Error("a value of 2^40 nodes was looked at")
+		}
+		if _, fault := runFor(t, p, 1000); !strings.Contains(fault, "is outside `x`") {
+			t.Error(fault)
 		}
 	}
 }

@@ -27,13 +27,20 @@ const maxCoefficient = 1 << 40
 // linearizer turns expressions into linear forms. lets holds the values of
 // those `let` names that never change.
 type linearizer struct {
-	fn   *Func
-	lets map[int]*Expr
+	fn    *Func
+	lets  map[int]*Expr
+	known map[*Expr]linearized // names that stand for twice the one before: each is looked at once
+}
+
+// linearized is what bounded found.
+type linearized struct {
+	linear
+	ok bool
 }
 
 // newLinearizer collects the values of the unchanging names of fn.
 func newLinearizer(fn *Func) *linearizer {
-	z := &linearizer{fn: fn, lets: map[int]*Expr{}}
+	z := &linearizer{fn: fn, lets: map[int]*Expr{}, known: map[*Expr]linearized{}}
 	walkStmts(fn.Body, func(s *Stmt) {
 		if s.Kind == SetStmt && s.Declare && !fn.Slots[s.Slot].Assigned {
 			z.lets[s.Slot] = s.Value
@@ -49,6 +56,15 @@ func (z *linearizer) bounded(e *Expr, depth int) (linear, bool) {
 	if e == nil || e.Type != I64 || depth == 0 {
 		return linear{}, false
 	}
+	if a, seen := z.known[e]; seen {
+		return a.linear, a.ok
+	}
+	a, ok := z.linear(e, depth)
+	z.known[e] = linearized{a, ok}
+	return a, ok
+}
+
+func (z *linearizer) linear(e *Expr, depth int) (linear, bool) {
 	sub := func(k int) (linear, bool) { return z.bounded(e.X[k], depth-1) }
 	switch e.Op {
 	case OpConst:

@@ -168,12 +168,20 @@ func (w *clWriter) loop(r *Range) {
 	w.foldsOf(r.Lo)
 	w.foldsOf(r.Hi)
 	w.temps++
-	t, v, op := w.temps, slotName(r.Slot), "<"
+	t, v := w.temps, slotName(r.Slot)
+	w.line("const long l%d_ = %s;", t, w.expr(r.Lo))
+	w.line("ulong t%d = %s;", t, w.trips(r, fmt.Sprintf("l%d_", t)))
+	w.line("for (long %s = l%d_; t%d > 0; t%d--, %s++) {", v, t, t, t, v)
+}
+
+// trips counts the rounds of r, whose first index is lo, as the CPU does: the
+// last index may be the largest number, and the distance no number.
+func (w *clWriter) trips(r *Range, lo string) string {
+	closed := 0
 	if r.Closed {
-		op = "<="
+		closed = 1
 	}
-	w.line("const long t%d = %s;", t, w.expr(r.Hi))
-	w.line("for (long %s = %s; %s %s t%d; %s++) {", v, w.expr(r.Lo), v, op, t, v)
+	return fmt.Sprintf("trips(%s, %s, %d)", lo, w.expr(r.Hi), closed)
 }
 
 // foldsOf writes loops for the folds of e, outermost first; expr finds their
@@ -223,11 +231,8 @@ func (w *clWriter) groupFold(x *Expr) {
 		r := &x.Domain[k]
 		w.foldsOf(r.Lo)
 		w.foldsOf(r.Hi)
-		more := ""
-		if r.Closed {
-			more = " + 1"
-		}
-		w.line("const long l%d_%d = %s, n%d_%d = max(0L, %s - l%d_%d%s);", id, k, w.expr(r.Lo), id, k, w.expr(r.Hi), id, k, more)
+		lo := fmt.Sprintf("l%d_%d", id, k)
+		w.line("const long %s = %s, n%d_%d = (long)%s;", lo, w.expr(r.Lo), id, k, w.trips(r, lo))
 		total = append(total, fmt.Sprintf("n%d_%d", id, k))
 	}
 	w.line("for (long a%d = me; a%d < %s; a%d += items) {", id, id, strings.Join(total, " * "), id)

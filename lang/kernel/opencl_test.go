@@ -217,6 +217,10 @@ func TestOutsideThere(t *testing.T) {
 		{"v = sum i in 0..n { x[i] }", 11, false},
 		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 1, false},
 		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 0, true},
+		{"each i in 0..5 { y[i] = x[i * n] }", 1 << 62, false}, // 0 in the first round and the last
+		{"each i in 0..9 { y[i] = x[-(i - 4) * n + n * 4] }", 1 << 61, false},
+		{"v = sum i in n..=0 { x[2 * i] }", math.MinInt64, false},
+		{"v = sum i in n..=0 { x[max(2 * i + 1, 0) // 2] }", math.MinInt64, false},
 	} {
 		d, err := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil).Device()
 		if err != nil {
@@ -227,6 +231,40 @@ func TestOutsideThere(t *testing.T) {
 		var out *OutsideError
 		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may lie outside") {
 			t.Errorf("%s with n = %d: %v", tt.body, tt.n, err)
+		}
+	}
+}
+
+// TestRangesThere: ranges have as many rounds as here, at the ends of the integers,
+// too.
+func TestRangesThere(t *testing.T) {
+	s := clStream(t)
+	for _, body := range []string{
+		"v = sum i in n..-n - 1 { 1 }",
+		"v = sum i in n..=-n { x[i] }",
+		"v = sum i, j in n..=n, 0..3 { 1 }",
+		"each i in y { y[i] = sum j in n..=n { 1 } }",
+		"each i in y { y[i] = sum j in n - 3..n { 1 }\n for j in n - 2..=n { y[i] += 2 }\n for j in n..-n - 1 { y[i] += 5 } }",
+		"each i in n..-n - 1 { y[i] = 1 }",
+	} {
+		p := compileOne(t, fmt.Sprintf(forOperands, body), nil)
+		d, err := p.Device()
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		args := []iface.Scalar{iface.Int(math.MaxInt64)}
+		here, read := forData(10)
+		if err := p.Run(context.Background(), here, args); err != nil {
+			t.Fatal(err)
+		}
+		there, readThere := forData(10)
+		if err := runThere(s, d, there, args); err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		for k, w := range read() {
+			if v := readThere()[k]; v != w {
+				t.Fatalf("%s: value %d is %v there, and %v here\n%s", body, k, v, w, d.Source()[len(clCommon):])
+			}
 		}
 	}
 }

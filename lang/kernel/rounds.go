@@ -19,13 +19,20 @@ type rounds struct {
 	lets    map[int]*Expr // values of the names that a round gives one value
 	stored  []bool        // operands that the body writes
 	reduced map[*Stmt]*Stmt
+	forms   map[*Expr]formed // what form found
+}
+
+// formed is what form found.
+type formed struct {
+	form
+	ok bool
 }
 
 // independent looks whether the rounds of loop, a ForStmt, depend on each other
 // through reductions alone. It returns the body with those as reduceStmts.
 func (fn *Func) independent(loop *Stmt) (r *rounds, body []*Stmt, ok bool) {
 	r = &rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, made: map[int]bool{}, changes: map[int]bool{},
-		lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}}
+		lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}, forms: map[*Expr]formed{}}
 	if !r.collect() || !r.names() {
 		return nil, nil, false
 	}
@@ -149,10 +156,29 @@ func (r *rounds) uses(op int) (loads, stores [][]*Expr) {
 	return loads, stores
 }
 
+// maxPairs is the most pairs of elements of one operand that are compared.
+const maxPairs = 1 << 14
+
+// different returns list without what stands in it again.
+func (r *rounds) different(list [][]*Expr) [][]*Expr {
+	w, seen, out := &irWriter{f: r.fn}, map[string]bool{}, list[:0]
+	for _, x := range list {
+		if at := w.list(x); !seen[at] {
+			seen[at] = true
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // ownElements reports whether no round uses an element of operand op that
 // another one writes: along one axis their indices are always different.
 func (r *rounds) ownElements(op int) bool {
 	loads, stores := r.uses(op)
+	loads, stores = r.different(loads), r.different(stores)
+	if len(stores)*(len(stores)+len(loads)) > maxPairs {
+		return false
+	}
 	for k, s := range stores {
 		for _, u := range append(stores[k:len(stores):len(stores)], loads...) {
 			if !r.apart(s, u) {
@@ -290,6 +316,15 @@ func (r *rounds) form(e *Expr, depth int) (form, bool) {
 	if e.Type != I64 || depth == 0 {
 		return form{}, false
 	}
+	if f, known := r.forms[e]; known {
+		return f.form, f.ok
+	}
+	f, ok := r.formOf(e, depth)
+	r.forms[e] = formed{f, ok}
+	return f, ok
+}
+
+func (r *rounds) formOf(e *Expr, depth int) (form, bool) {
 	switch e.Op {
 	case OpConst:
 		return form{c: e.Int}, e.Int < maxCoefficient && e.Int > -maxCoefficient
