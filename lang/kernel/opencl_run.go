@@ -15,6 +15,10 @@ const clRow = 64
 // clGroup is the most work-items that fold together.
 const clGroup = 256
 
+// exactSingles makes / and sqrt of f32 as exact as those of f64: without it the
+// last two bits may differ from the CPU's.
+const exactSingles = "-cl-fp32-correctly-rounded-divide-sqrt"
+
 var errNoDoubles = errors.New("it computes with f64, and the device lacks double precision")
 
 // RunOpenCL begins a run on the stream's device: the buffers of t point into its
@@ -36,8 +40,11 @@ func (d *Device) RunOpenCL(s *opencl.Stream, t Task) error {
 	if err != nil || len(launches) == 0 {
 		return err
 	}
-	built, err := dev.Build(d.text, "")
+	built, err := dev.Build(d.text, exactSingles)
 	var bad *opencl.BuildError
+	if errors.As(err, &bad) { // not every device knows the option
+		built, err = dev.Build(d.text, "")
+	}
 	if errors.As(err, &bad) {
 		return declined(err)
 	}

@@ -268,3 +268,82 @@ func TestRangesThere(t *testing.T) {
 		}
 	}
 }
+// TestArithmeticThere: integers and the operations that SPEC.md promises give the
+// same there, for extreme operands, too.
+func TestArithmeticThere(t *testing.T) {
+	s := clStream(t)
+	for _, elem := range iface.Elems {
+		typ := elem.String()
+		var body strings.Builder
+		exprs := []string{"x[i] + y[i]", "x[i] - y[i]", "x[i] * y[i]", "-x[i]", "abs(x[i])", "min(x[i], y[i])", "max(x[i], y[i])", "x[i] // 7", "x[i] % 7",
+			"x[i] ** 2", "if x[i] < y[i] then x[i] else y[i]", "select(x[i] == y[i], x[i], -y[i])"}
+		if elem.IsFloat() {
+			exprs = append(exprs, "x[i] / y[i]", "floor(x[i])", "ceil(x[i])", "round(x[i])", "x[i] // y[i]", "x[i] % y[i]")
+		} else {
+			exprs = append(exprs, "x[i] ** 3", "x[i] ** 5", "int(f[i])", "int(g[i])")
+		}
+		body.WriteString("each i, j in A {\n")
+		for k, e := range exprs {
+			fmt.Fprintf(&body, "if j == %d { A[i, j] = %s }\n", k, e)
+		}
+		body.WriteString("}\neach i in f { f[i] = float(x[i]) }\neach i in g { g[i] = x[i] * 1 }\n")
+		src := strings.ReplaceAll(fmt.Sprintf("codelet c(x: R vector[T], y: R vector[T], A: RW matrix[T], f: RW vector[f64], g: RW vector[f32]) {\n%s}\n", body.String()), "T", typ)
+		d, err := compileOne(t, src, nil).Device()
+		if err != nil {
+			t.Fatalf("%s: %v", typ, err)
+		}
+		xs := extremes(typ)
+		n := len(xs) * len(xs)
+		data := []*refData{{elem: typ, rank: 1, rows: n}, {elem: typ, rank: 1, rows: n}, {elem: typ, rank: 2, rows: n, cols: len(exprs)},
+			{elem: "f64", rank: 1, rows: n}, {elem: "f32", rank: 1, rows: n}}
+		floats := extremes("f64")
+		for k := range n {
+			data[0].cells, data[1].cells = append(data[0].cells, xs[k/len(xs)]), append(data[1].cells, xs[k%len(xs)])
+			for range exprs {
+				data[2].cells = append(data[2].cells, xs[0])
+			}
+			x := floats[k%len(floats)].f
+			data[3].cells, data[4].cells = append(data[3].cells, refFloat("f64", x)), append(data[4].cells, refFloat("f32", x))
+		}
+		var lists [2][]*iface.Buffer
+		var reads [2][]func() []refValue
+		for k := range lists {
+			for _, x := range data {
+				b, read := refBuffer(x)
+				lists[k], reads[k] = append(lists[k], b), append(reads[k], read)
+			}
+		}
+		if err := compile(compileOne(t, src, nil).fn, oneByOne).Run(context.Background(), lists[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := runThere(s, d, lists[1], nil); err != nil {
+			t.Fatalf("%s: %v\n%s", typ, err, d.Source())
+		}
+		for k, x := range data {
+			there := reads[1][k]()
+			for c, w := range reads[0][k]() {
+				if v := there[c]; v.i != w.i || math.Float64bits(v.f) != math.Float64bits(w.f) && (v.f == v.f || w.f == w.f) {
+					row, what := c, "converted"
+					if x.rank == 2 {
+						row, what = c/x.cols, exprs[c%x.cols]
+					}
+					t.Errorf("%s: %s of %v and %v is %v there, and %v here", typ, what, data[0].cells[row], data[1].cells[row], v, w)
+				}
+			}
+		}
+	}
+}
+
+// extremes are values of a type that arithmetic may treat in their own ways.
+func extremes(typ string) (out []refValue) {
+	if typ[0] == 'f' {
+		for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 2.5, -2.5, 0.1, 3, -7, 1e10, -1e10, 300.7, 9.3e18, 1.9e19, 1e30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()} {
+			out = append(out, refFloat(typ, x))
+		}
+		return out
+	}
+	for _, x := range []uint64{0, 1, 2, 3, 7, 100, 1<<64 - 1, 1<<64 - 2, 1<<64 - 7, 1 << 63, 1<<63 - 1, 1 << 31, 1<<31 - 1, 1<<32 - 1, 1 << 15, 1<<16 - 1, 128, 127, 255} {
+		out = append(out, refInt(typ, x))
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ type generator struct {
 	fault  bool // may write what can fault
 	clamp  bool // indices are inside for sure by min and max
 	blocks bool // there are blocks, which devices do not take
+	serial bool // nothing but loops with `for`, without folds: what faults first is certain
 	loops  int
 }
 
@@ -136,7 +138,7 @@ func (g *generator) number(depth int) string {
 	case 7:
 		return fmt.Sprintf("(%s %s %d)", g.number(depth-1), g.pick("//", "%"), 1+g.IntN(5))
 	case 8:
-		if g.loops < 2 {
+		if g.loops < 2 && !g.serial {
 			return g.fold(depth - 1)
 		}
 	case 9:
@@ -320,7 +322,47 @@ func (g *generator) loop(out *strings.Builder) {
 		g.own = [][]string{{fmt.Sprintf("B[0, 0, %s]", i), fmt.Sprintf("B[B.nx - 1, B.ny - 1, %s]", i)}, {fmt.Sprintf("B[B.nx // 2, 0, %s]", i)}}
 		to = "B.nz"
 	}
+	acc, add := "", ""
+	if g.IntN(3) == 0 { // a name that all rounds add to, of any type
+		acc = g.name()
+		first := g.pick("v", "v", "0", "0.5", "y[0]", "p[0]")
+		fmt.Fprintf(out, "let %s = %s\n", acc, first)
+		e := map[string]string{"v": g.elem["v"], "0": "i64", "0.5": "f64", "y[0]": g.elem["y"], "p[0]": g.elem["p"]}[first]
+		val := func() string {
+			if e[0] == 'f' {
+				return g.pick(g.number(1), g.load(1))
+			}
+			return "int(" + g.pick(g.number(1), g.load(1)) + ")"
+		}
+		add = g.pick(acc+" += "+val(), acc+" -= "+val(), acc+" *= "+val(), fmt.Sprintf("%s = %s(%s, %s)", acc, g.pick("min", "max"), acc, val()),
+			fmt.Sprintf("%s = %s(%s, %s)", acc, g.pick("min", "max"), val(), acc), fmt.Sprintf("if %s { %s += %s }", g.bool(1), acc, val()),
+			fmt.Sprintf("if %s { } else { %s -= %s }", g.bool(1), acc, val()))
+		if g.IntN(6) == 0 {
+			g.lets, g.types = append(g.lets, acc), append(g.types, e) // and read
+		}
+	}
+	switch g.IntN(4) {
+	case 0:
+		to = "=" + to + " - 1"
+	case 1:
+		if to == "y.n" {
+			to = "min(n * 40, y.n)"
+		}
+	}
 	fmt.Fprintf(out, "for %s in %s..%s {\n%s", i, from, to, g.stmts(2, true))
+	if g.IntN(4) == 0 { // an inner loop that may depend on the round
+		j := g.name()
+		lo, hi := g.pick("0", i, i+" - 2", "n"), g.pick("4", i+" + 2", "min("+i+", 3)", "Y.cols", "n + 3")
+		g.idx = append(g.idx, j)
+		g.loops++
+		g.own = append(g.own, []string{fmt.Sprintf("Y[min(%s, Y.rows - 1), 0]", j)})
+		fmt.Fprintf(out, "for %s in %s..%s {\n%s}\n", j, lo, hi, g.stmts(1, true))
+		g.loops--
+		g.idx, g.own = g.idx[:1], g.own[:len(g.own)-1]
+	}
+	if add != "" {
+		fmt.Fprintf(out, "%s\n", add)
+	}
 	if g.IntN(2) == 0 { // what all rounds add to
 		e := g.elem["v"]
 		val := g.value(e, 2)
@@ -331,12 +373,24 @@ func (g *generator) loop(out *strings.Builder) {
 	}
 	out.WriteString("}\n")
 	g.idx, g.own = nil, nil
+	if acc != "" {
+		if e := g.elem["v"]; e[0] == 'f' {
+			fmt.Fprintf(out, "v += %s\n", acc)
+		} else {
+			fmt.Fprintf(out, "v += int(%s)\n", acc)
+		}
+		g.lets, g.types = nil, nil
+	}
 }
 
 // body writes a whole body.
 func (g *generator) body() string {
 	var out strings.Builder
 	for range 1 + g.IntN(3) {
+		if g.serial {
+			g.loop(&out)
+			continue
+		}
 		kinds := 8
 		if g.blocks {
 			kinds = 11
@@ -447,7 +501,11 @@ var randomNames = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
 // is wrong, which is reported.
 func newBody(t *testing.T, seed uint64, clamp bool) *randomBody {
 	r := rand.New(rand.NewPCG(seed, 1))
-	g := &generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}
+	return (&generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}).newBody(t, seed)
+}
+
+func (g *generator) newBody(t *testing.T, seed uint64) *randomBody {
+	r := g.Rand
 	for _, n := range randomNames {
 		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
 	}
@@ -544,6 +602,64 @@ func TestRandomBodies(t *testing.T) {
 		}
 	}
 	if faults == 0 || faults > n/2 {
+		t.Errorf("%d of %d bodies faulted", faults, n)
+	}
+}
+
+// loopsCase runs a body of loops in every way: they end with the same data or the
+// same fault.
+func loopsCase(t *testing.T, seed uint64) (faulted, ok bool) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	b := (&generator{Rand: r, elem: map[string]string{}, fault: true, serial: true, blocks: true}).newBody(t, seed)
+	if b == nil {
+		return true, !t.Failed()
+	}
+	var want []uint64
+	wantFault := ""
+	for k, p := range []*Program{compile(b.prog.fn, oneByOne), b.prog, compile(b.prog.fn, alwaysLast)} {
+		list, read := b.buffers()
+		err := p.Run(context.Background(), list, b.args)
+		fault := ""
+		var f *Fault
+		if errors.As(err, &f) {
+			fault = lineCol(f) + " " + f.Error()
+		}
+		var got []uint64
+		for k := range read {
+			for _, v := range read[k]() {
+				if v.f != v.f {
+					v.f = math.NaN() // which one depends on the order of operands
+				}
+				got = append(got, v.i, math.Float64bits(v.f))
+			}
+		}
+		if k == 0 {
+			want, wantFault = got, fault
+		} else if fault != wantFault || fault == "" && !slices.Equal(got, want) {
+			t.Errorf("seed %d, way %d: ended with %q, and one by one with %q, or with other data\n%s", seed, k, fault, wantFault, b.src)
+			return true, false
+		}
+	}
+	return wantFault != "", true
+}
+
+// TestRandomLoops holds loops in strips against the same one round at a time.
+func TestRandomLoops(t *testing.T) {
+	n := 800
+	if testing.Short() {
+		n = 200
+	}
+	faults := 0
+	for seed := range uint64(n) {
+		faulted, ok := loopsCase(t, seed)
+		if !ok {
+			return
+		}
+		if faulted {
+			faults++
+		}
+	}
+	if faults < n/20 || faults > n*3/4 {
 		t.Errorf("%d of %d bodies faulted", faults, n)
 	}
 }
