@@ -62,6 +62,7 @@ func (rt *Runtime) machine() sched.Machine {
 		m.Transfer = func(it *sched.Item, w int) float64 { return rt.transfer(itemTask(it), w) }
 	}
 	m.Kind = func(it *sched.Item) any { return itemTask(it).codelet }
+	m.Wake = rt.parking.wakeAny
 	m.Explain = func() func(*sched.Item, *sched.Choice) {
 		if rt.choices.Load() == nil {
 			return nil

@@ -80,6 +80,15 @@ func (p *lws) share(w *local) {
 	}
 }
 
+// shareNow is share for a worker that begins something else now. All others may have
+// gone to sleep since Push said that the item is nobody's business.
+func (p *lws) shareNow(w *local) {
+	if w.next != nil {
+		p.share(w)
+		p.m.Wake()
+	}
+}
+
 func (p *lws) Pop(id int) *Item {
 	it := p.choose(id)
 	if it != nil {
@@ -91,11 +100,11 @@ func (p *lws) Pop(id int) *Item {
 func (p *lws) choose(id int) *Item {
 	w := &p.workers[id]
 	if it := p.pinned[id].pop(); it != nil {
-		p.share(w)
+		p.shareNow(w)
 		return it
 	}
 	if it := p.urgent.pop(); it != nil {
-		p.share(w)
+		p.shareNow(w)
 		return it
 	}
 	if w.reuse.long || w.near.n.Load() != 0 {
@@ -145,7 +154,7 @@ func (p *lws) nearest(w *local) *Item {
 	}
 	it := w.near.take(w.reuse, least)
 	if it != nil {
-		p.share(w)
+		p.shareNow(w)
 	}
 	return it
 }

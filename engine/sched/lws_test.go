@@ -150,3 +150,52 @@ func TestLWSReuseShares(t *testing.T) {
 		t.Error("not empty")
 	}
 }
+
+// TestLWSWakes: who was told that an item is nobody's business is woken when its
+// worker begins something else after all, which may take as long as it likes.
+func TestLWSWakes(t *testing.T) {
+	for name, first := range map[string]func(p *lws){
+		"pinned": func(p *lws) { p.Push(&Item{Order: 9, Allowed: NewSet(0)}, Outside) },
+		"urgent": func(p *lws) { p.Push(&Item{Order: 9, Priority: 1}, Outside) },
+		"reuse":  func(p *lws) { p.Push(&Item{Order: 9}, 0) },
+	} {
+		woken := 0
+		p := reusing(t, 1e-3, map[int64][]int64{1: {1}, 2: {2}, 9: {1}})
+		p.m.Wake = func() {
+			if p.Empty() {
+				t.Errorf("%s: there is nothing to wake for yet", name)
+			}
+			woken++
+		}
+		p.Push(&Item{Order: 1}, 0)
+		p.Pop(0)
+		if w := p.Push(&Item{Order: 2}, 0); w != Nobody {
+			t.Fatalf("%s: the item that goes next is for %d", name, w)
+		}
+		first(p)
+		if it := p.Pop(0); it == nil || it.Order != 9 || woken != 1 {
+			t.Errorf("%s: %v begins, and %d were woken", name, it, woken)
+		}
+		if it := p.Pop(1); it == nil || it.Order != 2 {
+			t.Errorf("%s: another worker gets %v", name, it)
+		}
+	}
+}
+
+// TestWSWakes is the same for ws, where only items for some workers come first unasked.
+func TestWSWakes(t *testing.T) {
+	woken := 0
+	m := CPUs(2)
+	m.Wake = func() { woken++ }
+	p := newWS(m, nil)
+	if w := p.Push(&Item{Order: 2}, 0); w != Nobody {
+		t.Fatalf("the item that goes next is for %d", w)
+	}
+	p.Push(&Item{Order: 9, Allowed: NewSet(0)}, Outside)
+	if it := p.Pop(0); it == nil || it.Order != 9 || woken != 1 {
+		t.Errorf("%v begins, and %d were woken", it, woken)
+	}
+	if it := p.Pop(1); it == nil || it.Order != 2 {
+		t.Errorf("another worker gets %v", it)
+	}
+}

@@ -40,6 +40,10 @@ type Machine struct {
 	// given out. Policies that weigh workers against each other ask; the others need
 	// not. Default: nobody.
 	Explain func() func(it *Item, c *Choice)
+	// Wake asks a worker that sleeps to look for items: for policies that kept an item for
+	// one worker, so that Push said Nobody, and give it to anybody now, because that worker
+	// begins something else. Default: nothing.
+	Wake func()
 	// Now is the time in seconds since some moment. Default: the machine's
 	// monotonic clock.
 	Now func() float64
@@ -90,6 +94,9 @@ func (m Machine) filled() Machine {
 	}
 	if m.Explain == nil {
 		m.Explain = func() func(*Item, *Choice) { return nil }
+	}
+	if m.Wake == nil {
+		m.Wake = func() {}
 	}
 	if m.Now == nil {
 		start := time.Now()

@@ -10,6 +10,7 @@ type ws struct {
 	workers []owned
 	pinned  pinned
 	round   int // of Push from outside
+	wake    func()
 }
 
 type owned struct {
@@ -25,7 +26,7 @@ type owned struct {
 func (o *owned) load() int32 { return o.urgent.n.Load() + o.released.n.Load() + o.arrived.n.Load() }
 
 func newWS(m Machine, _ settings) Policy {
-	return &ws{workers: make([]owned, len(m.Workers)), pinned: make(pinned, len(m.Workers))}
+	return &ws{workers: make([]owned, len(m.Workers)), pinned: make(pinned, len(m.Workers)), wake: m.Wake}
 }
 
 func (p *ws) Push(it *Item, from int) int {
@@ -60,10 +61,13 @@ func (p *ws) Push(it *Item, from int) int {
 const fair = 61
 
 func (p *ws) Pop(w int) *Item {
+	o := &p.workers[w]
 	if it := p.pinned[w].pop(); it != nil {
+		if o.load() != 0 { // perhaps Push said that it was nobody's business
+			p.wake()
+		}
 		return it
 	}
-	o := &p.workers[w]
 	if it := o.urgent.pop(); it != nil {
 		return it
 	}
