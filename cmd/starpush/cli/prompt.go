@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fatih/color"
@@ -214,7 +215,21 @@ func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *
 		return shell.Run(ctx, repl.NewLines(bufio.NewReader(a.in)))
 	}
 	a.restore = restorer(a.in)
-	defer t.Close()
+	defer func() {
+		// The line editor may be reading one key ahead, and waits for that key.
+		closed := make(chan struct{})
+		go func() {
+			t.Close()
+			close(closed)
+		}()
+		select {
+		case <-closed:
+		case <-time.After(time.Second):
+			if a.restore != nil {
+				a.restore()
+			}
+		}
+	}()
 	return shell.Run(ctx, t)
 }
 

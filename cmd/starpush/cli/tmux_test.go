@@ -256,8 +256,7 @@ func TestKeysThatStop(t *testing.T) {
 	})
 }
 
-// A product of large matrices hears no Ctrl-C: the second press stops waiting for it, the
-// third one leaves.
+// A product of large matrices hears no Ctrl-C: the second press stops waiting for it.
 func TestPressesOnTerminal(t *testing.T) {
 	s := onTerminal(t, 80, 24, "--no-init --cpus 1")
 	s.types("register a, b, c = matrix[f64](6000, 6000, fill = 1.0)")
@@ -281,12 +280,6 @@ func TestPressesOnTerminal(t *testing.T) {
 	s.until("a statement that nobody waits for: its kernels still run", "1 task left, running: gemm")
 	s.types("1 + 1") // waits for what was left behind
 	s.until("waiting for the statement that was left behind; Ctrl-C gives up")
-	for range 50 { // gives that up, and leaves once three have come soon one after the other
-		if s.keys("C-c"); strings.Contains(s.screen(), "status 130") {
-			break
-		}
-	}
-	s.until("status 130")
 }
 
 // Help and documentation break where words do, however wide the terminal is.
