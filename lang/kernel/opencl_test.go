@@ -268,6 +268,7 @@ func TestRangesThere(t *testing.T) {
 		}
 	}
 }
+
 // TestArithmeticThere: integers and the operations that SPEC.md promises give the
 // same there, for extreme operands, too.
 func TestArithmeticThere(t *testing.T) {
