@@ -28,6 +28,8 @@ type Access struct {
 	t    *task
 	hold *datamgr.Hold
 
+	there bool // it counts in noRoomFor.holding; of who has its task
+
 	mu struct {
 		sync.Mutex
 		mode      iface.AccessMode

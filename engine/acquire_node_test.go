@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -158,4 +159,45 @@ func TestAcquireOnLostDevice(t *testing.T) {
 	must(t, err)
 	must(t, b.Release())
 	_ = j.Failures()
+}
+
+// releases is a listener that stops whoever gives back what was acquired, on the way.
+type releases struct{ ending, goOn chan struct{} }
+
+func (l *releases) TaskEvent(e *Event) {
+	if e.Kind == TaskDone && e.Internal == "acquire" {
+		close(l.ending)
+		<-l.goOn
+	}
+}
+
+// TestNoRoomYet: a task that finds no room while the program is giving some back waits
+// for it.
+func TestNoRoomYet(t *testing.T) {
+	l := &releases{make(chan struct{}), make(chan struct{})}
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(80, 1), Listener: l})
+	h, x := ints(t, rt, make([]int64, 8)), make([]int64, 3)
+	o := ints(t, rt, x)
+	a, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: 1})
+	must(t, err)
+	released := make(chan error)
+	go func() { released <- a.Release() }()
+	<-l.ending
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, o), Workers: []int{1}}))
+	for waits := false; !waits && j.Stats().Failed == 0; time.Sleep(time.Millisecond) {
+		rt.reg.Lock()
+		waits = len(rt.noRoomFor.waiting[1]) > 0
+		rt.reg.Unlock()
+	}
+	close(l.goOn)
+	must(t, <-released)
+	must(t, j.Wait(nil))
+	for _, f := range j.Failures() {
+		t.Error(f)
+	}
+	must(t, j.Unregister(o))
+	must(t, j.Wait(nil))
+	if x[0] != 1 {
+		t.Errorf("%v, want 1", x)
+	}
 }

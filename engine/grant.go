@@ -121,6 +121,9 @@ func (a *Access) prepare(t *task) error {
 		}
 	}
 	place.Begin()
+	if n > 0 {
+		a.holds()
+	}
 	place.Hold()
 	place.Mend(ops)
 	place.Buffer(0, ops[0].Handle, &a.buf)

@@ -244,9 +244,9 @@ func (h *hand) endLight(t *task) {
 	rt, j, root := h.rt, t.job, t.x.h
 	free := t.kind == unregisterTask
 	counted := t.kind != acquireTask
-	node := 0
+	node, kept := 0, false
 	if !counted {
-		node = t.x.access.opt.Node
+		node, kept = t.x.access.opt.Node, t.x.access.there
 	}
 	rt.reg.Lock()
 	rt.reg.EndHold(t.x.hold, h.c)
@@ -262,7 +262,7 @@ func (h *hand) endLight(t *task) {
 	t.SetNext(nil)
 	rt.giveBack(t, t)
 	if node > 0 {
-		rt.roomAgain(node)
+		rt.roomAgain(node, kept)
 	}
 	if counted {
 		j.internal.Add(1)

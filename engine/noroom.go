@@ -7,7 +7,6 @@ package engine
 
 import (
 	"errors"
-	"slices"
 	"sync/atomic"
 
 	"github.com/starpush/starpush/accel"
@@ -16,8 +15,23 @@ import (
 
 // noRoomFor holds those tasks, by node.
 type noRoomFor struct {
-	given   atomic.Uint64   // counts releases of data on devices
-	waiting map[int][]*task // guarded by the submission lock
+	given atomic.Uint64 // counts releases of data on devices
+
+	// guarded by the submission lock
+	waiting map[int][]*task
+	holding map[int]int // accesses whose memory nobody waits for (Placement.Hold), or did until roomAgain
+}
+
+// holds says, before it is so, that the memory of a on its device is the program's.
+func (a *Access) holds() {
+	rt := a.job.rt
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	if rt.noRoomFor.holding == nil {
+		rt.noRoomFor.holding = map[int]int{}
+	}
+	rt.noRoomFor.holding[a.opt.Node]++
+	a.there = true
 }
 
 // squeezed reports whether t, for which there was no room, waits until the program
@@ -30,7 +44,7 @@ func (w *worker) squeezed(t *task, err error) bool {
 	}
 	rt.reg.Lock()
 	missed := rt.noRoomFor.given.Load() != w.roomGiven
-	holds := slices.ContainsFunc(rt.held, func(a *Access) bool { return a.opt.Node == w.node })
+	holds := rt.noRoomFor.holding[w.node] > 0
 	rt.reg.Unlock()
 	if !holds && !missed {
 		return false
@@ -50,10 +64,13 @@ func (w *worker) squeezed(t *task, err error) bool {
 }
 
 // roomAgain lets the tasks try again that wait for room on a node, where some was
-// given back.
-func (rt *Runtime) roomAgain(node int) {
+// given back; kept says that the program had held it.
+func (rt *Runtime) roomAgain(node int, kept bool) {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
+	if kept {
+		rt.noRoomFor.holding[node]--
+	}
 	rt.noRoomFor.given.Add(1)
 	for _, t := range rt.noRoomFor.waiting[node] {
 		rt.push(t, sched.Outside)
