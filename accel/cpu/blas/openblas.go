@@ -85,7 +85,8 @@ func newLibrary(path string, handle uintptr) (*library, error) {
 	if l.f64, err = newRoutines(handle, "d", slots, gonum64); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	l.f64.cuts = coreName(handle) == "SkylakeX"
+	core := coreName(handle) // two names of the same kernels, as far as f64 goes
+	l.f64.cuts = core == "SkylakeX" || core == "Cooperlake"
 	return l, nil
 }
 
