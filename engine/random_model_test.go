@@ -103,6 +103,9 @@ func (s *step) String() string {
 				text += "u"
 			}
 		}
+		if t.rounds > 1 {
+			text += fmt.Sprintf(" %d times", t.rounds)
+		}
 		return fmt.Sprintf("%s after %v gate %d opens %d prio %d: %v", text, t.after, t.gate, t.opens, t.priority, t.out)
 	case stepDuplicate:
 		return fmt.Sprintf("d%d duplicates d%d.h%d: %v", s.datum, s.from[0], s.from[1], s.out)
@@ -143,6 +146,7 @@ type modelTask struct {
 	fails    bool // by itself
 	panics   bool
 	want     int64        // what it saw
+	rounds   int          // how often it runs, one round after the other; 0: once
 	nest     int          // size of a graph of its own that its kernel submits
 	children []*modelTask // that its kernel submits
 }
@@ -445,7 +449,9 @@ func (p *program) run(t *modelTask) {
 		}
 		d.each(h, func(k int) { places[i] = append(places[i], &d.val[k]) })
 	}
-	t.want = body(t, sizes, func(i, k int) *int64 { return places[i][k] })
+	for range max(1, t.rounds) {
+		t.want = body(t, sizes, func(i, k int) *int64 { return places[i][k] })
+	}
 	for _, c := range t.children {
 		p.run(c)
 	}
@@ -825,6 +831,26 @@ func (m *maker) children(t *modelTask) {
 	}
 }
 
+// repeating makes a task that runs again and again. What comes between two rounds is
+// not known, so it only adds to data to which everybody adds, and to all of that, as no
+// round is submitted with a part whose view has ended.
+func (m *maker) repeating() {
+	t := m.newTask()
+	t.rounds = 2 + m.r.IntN(4)
+	for range 1 + m.r.IntN(3) {
+		di := m.pick()
+		if !m.data[di].adds {
+			continue
+		}
+		mode := []iface.AccessMode{iface.R, iface.RW, iface.Commute, iface.Redux}[m.r.IntN(4)]
+		m.op(t, di, 0, mode, mode == iface.RW && m.r.IntN(3) == 0)
+	}
+	if len(m.kept) > 0 && m.r.IntN(4) == 0 {
+		t.after = append(t.after, m.kept[m.r.IntN(len(m.kept))])
+	}
+	m.submit(t)
+}
+
 // submit adds a task to the program and to the model.
 func (m *maker) submit(t *modelTask) bool {
 	if len(t.ops) == 0 {
@@ -962,7 +988,9 @@ func (m *maker) step() {
 	r := m.r
 	di := m.pick()
 	d := m.data[di]
-	switch k := r.IntN(58); {
+	switch k := r.IntN(60); {
+	case k > 57:
+		m.repeating()
 	case k == 57:
 		if len(m.data) < 12 {
 			m.datum()

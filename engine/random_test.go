@@ -48,6 +48,7 @@ type execution struct {
 	homes [][]int64
 	tasks map[int64]*Task
 	gates map[int]*Gate
+	tags  map[int64]*Tag
 	held  *Access
 	calls sync.WaitGroup // callbacks to come
 
@@ -59,6 +60,7 @@ type execution struct {
 	mu      sync.Mutex
 	bad     []string
 	saw     map[int64]int64
+	times   map[int64]int // how often tasks ran
 	where   map[int64]int // nodes where tasks ran
 	refused map[*step]bool
 }
@@ -89,7 +91,9 @@ func anywhere(name string, fn Impl) *Codelet {
 func (e *execution) codelet(t *modelTask) *Codelet {
 	var inner []TaskSpec // made here: what they name changes meanwhile
 	for _, k := range t.children {
-		inner = append(inner, e.spec(k))
+		s := e.spec(k)
+		e.special(k, &s)
+		inner = append(inner, s)
 	}
 	var whole []*datamgr.Handle // and this
 	for _, o := range t.ops {
@@ -118,16 +122,21 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 			}
 			return errKernel
 		}
-		saw := body(t, sizes, func(i, k int) *int64 { return element(c.Buffer(i), k) })
+		once := max(1, t.rounds)
+		if e.loses == 0 { // else special makes no rounds
+			once = 1
+		}
+		var saw int64
+		for range once {
+			saw = body(t, sizes, func(i, k int) *int64 { return element(c.Buffer(i), k) })
+		}
 		e.mu.Lock()
 		e.where[t.id] = c.w.node
 		for i := range t.ops {
 			e.hasLocked(atTask{t.id, i}, whole[i], c.w.nodeFor(&c.t.operands()[i]))
 		}
-		if _, twice := e.saw[t.id]; twice && e.loses == 0 {
-			e.bad = append(e.bad, fmt.Sprintf("task %d ran twice", t.id))
-		}
 		e.saw[t.id] = saw
+		e.times[t.id]++
 		e.mu.Unlock()
 		if t.opens > 0 {
 			e.gate(t.opens).Open()
@@ -136,7 +145,7 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 			e.nest(t.id, t.nest)
 		}
 		for i := range inner {
-			if _, err := e.send(&inner[i], false); err != nil {
+			if _, err := e.send(&inner[i], TaskOptions{}, false); err != nil {
 				e.fail("in task %d: %v", t.id, err)
 			}
 		}
@@ -232,7 +241,7 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 		return []string{err.Error()}
 	}
 	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), JobOptions{DetectStuck: true}),
-		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, where: map[int64]int{},
+		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, times: map[int64]int{}, where: map[int64]int{},
 		copies: map[*step]*Task{}, home: map[int][]int{}, spots: map[any]spot{}, refused: map[*step]bool{}}
 	e.homes = make([][]int64, len(p.data))
 	e.hs, e.views = make([][]*datamgr.Handle, len(p.data)), make([][]*datamgr.View, len(p.data))
@@ -319,6 +328,8 @@ func (e *execution) ranAsMeant(t *modelTask, runs bool) {
 		e.bad = append(e.bad, fmt.Sprintf("task %d: ran %v, and it %v", t.id, ran, t.out))
 	} else if ran && saw != t.want {
 		e.bad = append(e.bad, fmt.Sprintf("task %d saw %d, want %d", t.id, saw, t.want))
+	} else if n := e.times[t.id]; ran && n != max(1, t.rounds) && e.loses == 0 {
+		e.bad = append(e.bad, fmt.Sprintf("task %d ran %d times, not %d", t.id, n, max(1, t.rounds)))
 	}
 }
 
@@ -575,11 +586,14 @@ func (e *execution) spec(t *modelTask) TaskSpec {
 }
 
 // send submits a task, elsewhere if it is too large for where it should run.
-func (e *execution) send(s *TaskSpec, keep bool) (t *Task, err error) {
+func (e *execution) send(s *TaskSpec, o TaskOptions, keep bool) (t *Task, err error) {
 	for {
-		if keep {
+		switch {
+		case o.Repeat != nil || o.Tag != nil:
+			t, err = e.job.SubmitWith(s, o)
+		case keep:
 			t, err = e.job.SubmitTask(s)
-		} else {
+		default:
 			err = e.job.Submit(s)
 		}
 		var large *TooLargeError
@@ -633,8 +647,9 @@ func (e *execution) hint(i uint64) {
 
 func (e *execution) submit(t *modelTask) {
 	s := e.spec(t)
+	o := e.special(t, &s)
 	var err error
-	if k, sent := e.send(&s, t.kept); t.kept {
+	if k, sent := e.send(&s, o, t.kept); t.kept {
 		e.tasks[t.id], err = k, sent
 	} else {
 		err = sent

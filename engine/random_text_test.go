@@ -65,6 +65,7 @@ type taskText struct {
 	Priority            int         `json:",omitempty"`
 	Worker              *int        `json:",omitempty"`
 	Yields, Nest        int         `json:",omitempty"`
+	Rounds              int         `json:",omitempty"`
 	Kept, Fails, Panics bool        `json:",omitempty"`
 	Children            []*taskText `json:",omitempty"`
 }
@@ -79,7 +80,7 @@ func modeNamed(name string) iface.AccessMode {
 }
 
 func (t *modelTask) text() *taskText {
-	x := &taskText{ID: t.id, After: t.after, Gate: t.gate, Opens: t.opens, Priority: t.priority, Yields: t.yields, Nest: t.nest,
+	x := &taskText{ID: t.id, After: t.after, Gate: t.gate, Opens: t.opens, Priority: t.priority, Yields: t.yields, Nest: t.nest, Rounds: t.rounds,
 		Kept: t.kept, Fails: t.fails, Panics: t.panics}
 	if t.worker >= 0 {
 		x.Worker = &t.worker
@@ -98,7 +99,7 @@ func (t *modelTask) text() *taskText {
 }
 
 func (x *taskText) task(p *program) (*modelTask, error) {
-	t := &modelTask{id: x.ID, after: x.After, gate: x.Gate, opens: x.Opens, priority: x.Priority, worker: -1, yields: x.Yields, nest: x.Nest,
+	t := &modelTask{id: x.ID, after: x.After, gate: x.Gate, opens: x.Opens, priority: x.Priority, worker: -1, yields: x.Yields, nest: x.Nest, rounds: x.Rounds,
 		kept: x.Kept, fails: x.Fails, panics: x.Panics}
 	if x.Worker != nil {
 		t.worker = *x.Worker
