@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fatih/color"
@@ -215,21 +214,7 @@ func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *
 		return shell.Run(ctx, repl.NewLines(bufio.NewReader(a.in)))
 	}
 	a.restore = restorer(a.in)
-	defer func() {
-		// The line editor may be reading one key ahead, and waits for that key.
-		closed := make(chan struct{})
-		go func() {
-			t.Close()
-			close(closed)
-		}()
-		select {
-		case <-closed:
-		case <-time.After(time.Second):
-			if a.restore != nil {
-				a.restore()
-			}
-		}
-	}()
+	defer t.Close()
 	return shell.Run(ctx, t)
 }
 

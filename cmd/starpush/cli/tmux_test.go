@@ -256,30 +256,46 @@ func TestKeysThatStop(t *testing.T) {
 	})
 }
 
-// A product of large matrices hears no Ctrl-C: the second press stops waiting for it.
+// answered is what the prompt shows for a press of Ctrl-C.
+var answered = regexp.MustCompile(`(?m)^\^C (?:waiting|no longer)|^> \^C\n[>s]|status \d`)
+
+// presses presses Ctrl-C until the screen shows text. It waits for the answer to each
+// press: where Ctrl-C is a signal, the terminal drops what was written and not yet shown.
+func (s *tty) presses(text string) {
+	s.t.Helper()
+	for range 30 {
+		before := len(answered.FindAllString(s.screen(), -1))
+		s.keys("C-c")
+		now := ""
+		for end := time.Now().Add(patience); len(answered.FindAllString(now, -1)) <= before; time.Sleep(20 * time.Millisecond) {
+			if now = s.screen(); time.Now().After(end) {
+				s.t.Fatalf("Ctrl-C has no answer:\n%s", now)
+			}
+		}
+		if strings.Contains(now, text) {
+			return
+		}
+	}
+	s.t.Fatalf("Ctrl-C never shows %q:\n%s", text, s.screen())
+}
+
+// A product of large matrices hears no Ctrl-C: the second press stops waiting for it, the
+// third one leaves.
 func TestPressesOnTerminal(t *testing.T) {
-	s := onTerminal(t, 80, 24, "--no-init --cpus 1")
+	s := onTerminal(t, 80, 100, "--no-init --cpus 1")
 	s.types("register a, b, c = matrix[f64](6000, 6000, fill = 1.0)")
 	s.types("insert blas.gemm(R a, R b, RW c)")
 	s.untilMatch(`^1 task inserted\n>\z`)
 	s.types(`print("on"); wait c`)
 	s.untilMatch(`^on$`)
-	s.keys("C-c")
-	s.until("^C waiting for kernels that run")
-	for range 20 { // the window of two seconds may have passed
-		s.keys("C-c")
-		for k := 0; k < 20 && !strings.Contains(s.screen(), "no longer waiting"); k++ {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if strings.Contains(s.screen(), "no longer waiting") {
-			break
-		}
-	}
-	s.untilMatch(`^\^C no longer waiting: (?s:.+)\n>\z`)
+	s.presses("^C waiting for kernels that run")
+	s.presses("^C no longer waiting: ") // more than two: the window of two seconds may have passed
+	s.prompt()
 	s.types(":jobs")
 	s.until("a statement that nobody waits for: its kernels still run", "1 task left, running: gemm")
 	s.types("1 + 1") // waits for what was left behind
 	s.until("waiting for the statement that was left behind; Ctrl-C gives up")
+	s.presses("status 130") // gives that up, and leaves once three have come soon one after the other
 }
 
 // Help and documentation break where words do, however wide the terminal is.

@@ -128,6 +128,20 @@ func (s *Shell) forgetPresses() {
 	}
 }
 
+// hearPresses counts the Ctrl-C presses that came after the one that left a statement
+// behind and before the line editor took the keys.
+func (s *Shell) hearPresses() {
+	for s.pending != nil {
+		select {
+		case <-s.Interrupts:
+			s.presses.next()
+			s.leaveIfPressedAgain()
+		default:
+			return
+		}
+	}
+}
+
 // settle waits for a statement that was left behind: the session serves one at
 // a time. Ctrl-C gives up the statement that wants to run now.
 func (s *Shell) settle() error {

@@ -3,6 +3,7 @@ package repl
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +119,24 @@ func TestThirdPressLeaves(t *testing.T) {
 	// The third press comes at the prompt, where the line editor hears it.
 	code := s.Run(ctx, &scripted{steps: []any{"insert stubborn(RW v); wait", ErrInterrupted, "print(1)"}})
 	if code != 130 || !s.Abandoned() {
+		t.Errorf("status %d, abandoned %v; want 130, true", code, s.Abandoned())
+	}
+}
+
+// A press may come when the statement is left behind and the line editor does not hear
+// keys yet.
+func TestThirdPressBeforeThePrompt(t *testing.T) {
+	s, _, interrupts, running, _, _ := stubborn(t)
+	ctx := context.Background()
+	s.Entry(ctx, "register v = variable[i64](fill = 1)")
+	go func() {
+		<-running
+		interrupts <- struct{}{}
+		interrupts <- struct{}{}
+	}()
+	s.Entry(ctx, "insert stubborn(RW v); wait")
+	interrupts <- struct{}{}
+	if code := s.Run(ctx, &scripted{steps: []any{io.EOF}}); code != 130 || !s.Abandoned() {
 		t.Errorf("status %d, abandoned %v; want 130, true", code, s.Abandoned())
 	}
 }

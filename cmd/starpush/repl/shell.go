@@ -133,6 +133,9 @@ func New(c Config) *Shell {
 // status. ctx ends the conversation between two statements and cancels one that runs.
 func (s *Shell) Run(ctx context.Context, r LineReader) int {
 	for s.leave == nil && ctx.Err() == nil {
+		if s.hearPresses(); s.leave != nil {
+			break
+		}
 		entry, err := s.readEntry(r)
 		switch {
 		case errors.Is(err, ErrInterrupted):
