@@ -4,7 +4,6 @@ package lang
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -181,19 +180,10 @@ func (a *Analysis) Definition(offset int) (Span, bool) {
 	if u == nil {
 		return Span{}, false
 	}
-	for _, s := range u.File.Stmts {
-		im, ok := s.(*syntax.Import)
-		if !ok || im.Path == nil || offset < int(im.Path.Lo) || offset > int(im.Path.Hi) {
-			continue
-		}
-		for _, o := range u.Objects {
-			if o.Node != s || o.Module == nil {
-				continue
-			}
-			for _, in := range a.units {
-				if in.Module == o.Module {
-					return in.File.Source.Span(0, 0), true
-				}
+	if o := a.importAt(offset); o != nil {
+		for _, in := range a.units {
+			if in.Module == o.Module {
+				return in.File.Source.Span(0, 0), true
 			}
 		}
 	}
@@ -212,90 +202,6 @@ func (a *Analysis) References(decl Span) []Span {
 		}
 	}
 	return out
-}
-
-// Doc documents the name at offset, as markdown.
-func (a *Analysis) Doc(offset int) (markdown string, at Span, ok bool) {
-	w, ok := a.at(offset)
-	if !ok {
-		return "", Span{}, false
-	}
-	markdown = a.docOf(w)
-	return markdown, a.main().File.At(w), markdown != ""
-}
-
-func (a *Analysis) docOf(w word) string {
-	if p, callee := w.param(); p != nil {
-		text := p.Name + ": "
-		if p.Mode != 0 {
-			text += p.Mode.String() + " "
-		}
-		return fmt.Sprintf("```\n%s%v\n```\n\nparameter of `%s`\n", text, p.Type, callee.Name)
-	}
-	switch p := w.parent(0).(type) {
-	case *syntax.Option:
-		return optionDoc(w)
-	case *syntax.FilterCall:
-		if w.Obj == nil {
-			return filterDoc(w.Name)
-		}
-	case *syntax.Selector:
-		if p.Name == w.Ident && w.Obj == nil && p.X != nil && p.X.Type() != nil {
-			for _, f := range check.Fields(p.X.Type()) {
-				if f.Name == w.Name {
-					return fmt.Sprintf("```\n%s: %v\n```\n\n%s\n", f.Name, f.Type, f.Doc)
-				}
-			}
-		}
-	}
-	o := w.Obj
-	if o == nil || o.Kind == types.BuiltinFunc || o.Kind == types.BuiltinValue {
-		if _, arg := w.parent(0).(*syntax.Arg); arg && o == nil {
-			return "" // the argument of a builtin
-		}
-		text, _ := builtinDoc(w.Name)
-		return text
-	}
-	text := objectDoc(w.Name, o)
-	for _, s := range a.declarations(o) {
-		text += "\n```\n" + s + "\n```\n"
-	}
-	if !o.Decl.IsZero() && o.Decl.File != a.src.Name {
-		text += fmt.Sprintf("\ndefined at %s:%d\n", o.Decl.File, o.Decl.Start.Line)
-	}
-	return text
-}
-
-func filterDoc(name string) string {
-	for _, f := range check.FilterTable {
-		if f.Name == name {
-			return fmt.Sprintf("```\npartition x by %s\n```\n\n%s\n", f.Syntax, f.Doc)
-		}
-	}
-	return ""
-}
-
-// optionDoc documents an option of the construct that it stands in.
-func optionDoc(w word) string {
-	on := ""
-	switch w.parent(2).(type) {
-	case *syntax.Insert:
-		on = "insert"
-	case *syntax.Codelet:
-		on = "codelet"
-	case *syntax.Hint:
-		on = "hint"
-	case *syntax.Prefetch:
-		on = "prefetch"
-	}
-	for _, set := range check.Options {
-		for _, o := range set.Options {
-			if set.On == on && o.Name == w.Name {
-				return fmt.Sprintf("option of `%s`, %v: %s\n", on, o.Type, o.Doc)
-			}
-		}
-	}
-	return ""
 }
 
 // declarations are the statements that say more about o than its type: sizes,

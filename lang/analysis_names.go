@@ -22,7 +22,8 @@ var localKinds = map[types.ObjectKind]string{
 }
 
 // Complete lists what the word that ends at offset can become, as Session.Complete
-// does, with the names that are visible there.
+// does, with the names that are visible there, and behind the last part of a module
+// of the host what is in it, imported or not.
 func (a *Analysis) Complete(offset int) []Completion {
 	names := a.visible(offset)
 	c := &completer{env: &a.comp.env}
@@ -65,6 +66,13 @@ func (a *Analysis) Complete(offset int) []Completion {
 			return nil
 		}
 		return o.Module.Members[rest]
+	}
+	c.lacks = func(module string) *Fix {
+		if a.main() == nil {
+			return nil
+		}
+		fix := check.ImportEdit(a.main().File, module)
+		return &fix
 	}
 	return c.complete(a.src.Text, offset)
 }

@@ -20,6 +20,7 @@ type Completion struct {
 	Kind   string // as in NameInfo, or "keyword", "builtin", "type", "filter", "option", "mode", "field"
 	Detail string // type or signature
 	Doc    string // first line
+	Fix    *Fix   // what must be edited besides, nil for most: the import that the name lacks
 }
 
 // A completer knows what the names at a place mean.
@@ -27,6 +28,7 @@ type completer struct {
 	names  []NameInfo                      // those that were declared, sorted
 	object func(name string) *types.Object // also of members: "blas.gemm"
 	env    *check.Env
+	lacks  func(module string) *Fix // the edit that imports a module; nil: there is no such edit
 }
 
 // Complete lists what the word that ends at offset (in bytes) of src can become:
@@ -210,13 +212,12 @@ func (c *completer) operand(text string) []Completion {
 
 var modeWord = map[string]bool{"R": true, "W": true, "RW": true, "COMMUTE": true, "REDUX": true, "SCRATCH": true}
 
-var modeDocs = map[string]string{"R": "reads", "W": "overwrites every element", "RW": "reads and writes",
-	"COMMUTE": "RW, in any order among neighbouring COMMUTE uses", "REDUX": "adds to a private copy", "SCRATCH": "workspace without content"}
-
 func modes(names ...string) []Completion {
 	var out []Completion
-	for _, n := range names {
-		out = append(out, Completion{Text: n, Kind: "mode", Doc: modeDocs[n]})
+	for _, e := range check.Modes {
+		if slices.Contains(names, e.Name) {
+			out = append(out, Completion{Text: e.Name, Kind: "mode", Doc: e.Doc})
+		}
 	}
 	return out
 }
@@ -268,15 +269,13 @@ func (c *completer) members(expr string) []Completion {
 	base, _, indexed := strings.Cut(expr, "[")
 	o := c.object(base)
 	if o == nil {
+		if name, m := c.env.ModuleNamed(base); m != nil && c.lacks != nil {
+			return inModule(m, c.lacks(name))
+		}
 		return nil
 	}
 	if o.Module != nil {
-		var out []Completion
-		for _, m := range o.Module.Members {
-			kind := kindWords[m.Kind]
-			out = append(out, Completion{Text: m.Name, Kind: kind, Detail: interp.SignatureText(m), Doc: firstLine(m.Doc)})
-		}
-		return out
+		return inModule(o.Module, nil)
 	}
 	t := o.Type
 	if indexed && t != nil && (t.Kind == types.View || t.Kind == types.List) && t.Of != nil {
@@ -292,6 +291,15 @@ func (c *completer) members(expr string) []Completion {
 	return out
 }
 
+// inModule lists the names of a module.
+func inModule(m *types.Module, fix *Fix) []Completion {
+	var out []Completion
+	for _, o := range m.Members {
+		out = append(out, Completion{Text: o.Name, Kind: kindWords[o.Kind], Detail: interp.SignatureText(o), Doc: firstLine(o.Doc), Fix: fix})
+	}
+	return out
+}
+
 // everything lists names, builtins, types and keywords.
 func (c *completer) everything() []Completion {
 	out := c.kind()
@@ -303,7 +311,13 @@ func (c *completer) everything() []Completion {
 	}
 	out = append(out, typeWords()...)
 	for _, k := range syntax.Keywords() {
-		out = append(out, Completion{Text: k, Kind: "keyword"})
+		c := Completion{Text: k, Kind: "keyword"}
+		for _, e := range check.Words {
+			if e.Name == k {
+				c.Detail, c.Doc = e.Syntax, e.Doc
+			}
+		}
+		out = append(out, c)
 	}
 	return out
 }

@@ -310,56 +310,6 @@ func (s *Session) object(name string) *types.Object {
 	return o
 }
 
-// fieldDoc lists the fields of a kind of data, "" for what has none.
-func fieldDoc(kind string) string {
-	t := map[string]*types.Type{
-		"vector": {Kind: types.Vector}, "matrix": {Kind: types.Matrix}, "block": {Kind: types.Block},
-		"view": types.ViewOf(types.TInvalid),
-	}[kind]
-	if t == nil {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("\n```\n")
-	for _, f := range check.Fields(t) {
-		fmt.Fprintf(&b, "x.%-8s %s\n", f.Name, f.Doc)
-	}
-	return b.String() + "```\n"
-}
-
-// builtinDoc documents what the language predeclares.
-func builtinDoc(name string) (markdown string, ok bool) {
-	for _, t := range [][]check.Entry{check.Builtins, check.TypeNames, check.ElemNames} {
-		for _, e := range t {
-			if e.Name == name {
-				return fmt.Sprintf("```\n%s\n```\n\n%s\n%s", e.Syntax, e.Doc, fieldDoc(name)), true
-			}
-		}
-	}
-	for _, v := range check.BuiltinValues {
-		if v.Name == name {
-			return fmt.Sprintf("```\n%s: %v\n```\n\n%s\n", v.Name, v.Type, v.Doc), true
-		}
-	}
-	for _, f := range check.FilterTable {
-		if f.Name == name {
-			return fmt.Sprintf("```\npartition x by %s\n```\n\n%s\n", f.Syntax, f.Doc), true
-		}
-	}
-	var found []string
-	for _, set := range check.Options {
-		for _, o := range set.Options {
-			if o.Name == name {
-				found = append(found, fmt.Sprintf("option of `%s`, %v: %s", set.On, o.Type, o.Doc))
-			}
-		}
-	}
-	if found != nil {
-		return strings.Join(found, "\n\n") + "\n", true
-	}
-	return "", false
-}
-
 func (s *Session) objectDoc(name string, o *types.Object) string {
 	text := objectDoc(name, o)
 	if _, v := s.m.Lookup(name); v != nil {
@@ -371,35 +321,4 @@ func (s *Session) objectDoc(name string, o *types.Object) string {
 		text += fmt.Sprintf("\ndefined at %s:%d\n", o.Decl.File, o.Decl.Start.Line)
 	}
 	return text
-}
-
-// objectDoc shows what o is, as it is declared, with its documentation.
-func objectDoc(name string, o *types.Object) string {
-	var b strings.Builder
-	b.WriteString("```\n")
-	switch {
-	case o.Kind == types.CodeletObject:
-		b.WriteString("codelet " + interp.SignatureText(o))
-	case o.Kind == types.FuncObject:
-		b.WriteString("func " + interp.SignatureText(o))
-	case o.Kind == types.FilterObject:
-		b.WriteString("filter " + interp.SignatureText(o))
-	case o.Kind == types.ModuleObject && o.Module != nil:
-		fmt.Fprintf(&b, "import %q as %s", o.Module.Name, o.Name)
-	default:
-		fmt.Fprintf(&b, "%s: %v", name, o.Type)
-	}
-	b.WriteString("\n```\n")
-	if o.Doc != "" {
-		b.WriteString("\n" + o.Doc + "\n")
-	}
-	if o.Kind == types.ModuleObject && o.Module != nil {
-		var names []string
-		for n := range o.Module.Members {
-			names = append(names, "`"+n+"`")
-		}
-		slices.Sort(names)
-		b.WriteString("\n" + strings.Join(names, ", ") + "\n")
-	}
-	return b.String()
 }

@@ -94,8 +94,9 @@ func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 			return
 		}
 	}
-	if module := c.hostModule(id.Name); module != "" {
+	if module, _ := c.loader.env.ModuleNamed(id.Name); module != "" {
 		d.Help = append(d.Help, fmt.Sprintf("write `import %q as %s` above", module, id.Name))
+		d.Fixes = append(d.Fixes, ImportEdit(c.f, module))
 		return
 	}
 	for s := c.scope; s != nil; s = s.parent {
@@ -121,17 +122,6 @@ func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 		short := best[strings.LastIndexByte(best, '/')+1:]
 		d.Help = append(d.Help, fmt.Sprintf("`import %q as %s`, then `insert %s.%s(...)`", best, short, short, id.Name))
 	}
-}
-
-// hostModule is the module of the host whose last part is name, "" when there is none.
-func (c *checker) hostModule(name string) string {
-	best := ""
-	for m := range c.loader.env.Modules {
-		if m[strings.LastIndexByte(m, '/')+1:] == name && (best == "" || m < best) {
-			best = m
-		}
-	}
-	return best
 }
 
 // bindInsert fills e.Bound. It reports whether every parameter has what it needs.

@@ -181,8 +181,11 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 	for _, p := range s.Obj.Sig.Params {
 		known = known && p.Type.Kind != types.Invalid
 	}
-	if s.Body != nil && !c.broken && known {
+	if s.Body != nil && known {
 		ds := kernel.Check(c.f, s, s.Obj.Sig)
+		if c.broken {
+			ds = nil // names in it are found for editors; what is wrong may follow from what did not parse
+		}
 		c.diags = append(c.diags, ds...)
 		if len(ds) > 0 {
 			c.namedInBody(s.Body)

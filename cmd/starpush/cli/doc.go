@@ -108,10 +108,10 @@ func docSections() []docSection {
 		{"builtin", repl.Builtins()},
 		{"values", values},
 		{"types", append(entries(check.TypeNames), entries(check.ElemNames)...)},
-		{"modes", []string{"R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}},
+		{"modes", entries(check.Modes)},
 		{"filters", filters},
 		{"options", options},
-		{"words", slices.Sorted(maps.Keys(words))},
+		{"words", entries(check.Words)},
 		{"topics", repl.Topics()},
 	}
 }
@@ -193,17 +193,17 @@ func (a *app) docOf(session *lang.Session, name string) error {
 	if ok { // of the import above
 		text, _, _ = strings.Cut(text, "\ndefined at <entry")
 		text = repl.Plain(text, width, a.painter(a.con.out, color.Bold))
+		if more, is := repl.Topic(repl.TopicOf(name), width); is { // of a word of the language
+			text += "\n\n" + more
+		}
 	} else if text, ok = lang.Explain(strings.ToUpper(name)); ok {
 		text = repl.Plain(text, width, a.painter(a.con.out, color.Bold))
 	} else {
 		topic := name
-		if of := repl.TopicOf(name); of != "" { // a word of the language
+		if of := repl.TopicOf(name); of != "" { // what files and data have in common
 			topic = of
 		}
 		text, ok = repl.Topic(topic, width)
-		if word, is := words[name]; is { // a topic that is there says more
-			text, ok = strings.TrimRight("  "+word[0]+"\n\n"+word[1]+"\n\n"+text, "\n"), true
-		}
 	}
 	if !ok {
 		for _, s := range docSections() {

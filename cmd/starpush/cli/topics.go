@@ -59,7 +59,7 @@ func mendHelp(root *cobra.Command) {
 		about, rest, err := root.Find(args)
 		if err != nil || about == root && len(args) > 0 || len(rest) > 0 {
 			text := "`starpush help` lists commands and topics"
-			if _, ok := repl.Topic(args[0], 0); ok || words[args[0]][0] != "" || repl.TopicOf(args[0]) != "" {
+			if _, ok := repl.Topic(args[0], 0); ok || words[args[0]] || repl.TopicOf(args[0]) != "" {
 				text = fmt.Sprintf("`starpush doc %s` shows words of the language", args[0])
 			} else if near := meant(root, args[0]); strings.Contains(near, "did you mean `starpush ") && !strings.Contains(near, ".spu") {
 				text = strings.TrimPrefix(strings.Replace(near, "`starpush ", "`starpush help ", 1), "; ")

@@ -2,45 +2,13 @@ package cli
 
 // What the words of the language say, for starpush doc.
 
-// words are the reserved words: how each is written, and what it does.
-var words = map[string][2]string{
-	"acquire":     {"acquire RW x as xs { xs[0] = 1.0 }", "waits for the data and gives the script direct access to it, until the closing brace or a release"},
-	"and":         {"a and b", "true if both are; b is looked at only if a is true"},
-	"as":          {"import \"std/blas\" as blas   ·   acquire R x as xs", "gives what stands before it a name"},
-	"assert":      {"assert value(s) == 1.0, \"the sum is wrong\"", "ends the script with status 1 unless the condition holds"},
-	"break":       {"break", "leaves the innermost for or while"},
-	"by":          {"partition x by blocks(8)", "stands before the filter that splits the data"},
-	"codelet":     {"codelet axpy(a: T, x: R vector[T], y: RW vector[T]) { each i in y { y[i] += a * x[i] } }", "declares what tasks do, with the access mode of each operand"},
-	"continue":    {"continue", "goes on with the next round of the innermost for or while"},
-	"each":        {"each i, j in A { A[i, j] = 0.0 }", "in codelets: runs its rounds in any order"},
-	"else":        {"if c { … } else { … }   ·   if c then a else b", "stands before what happens otherwise"},
-	"evict":       {"evict x", "says that x is not needed soon: it is written back when there is time, and dropped first"},
-	"extern":      {"extern x: vector[f64]   ·   extern codelet clip(v: RW vector[f64])", "declares data or a codelet that comes from outside: from --data x=x.npy, or from a Go program"},
-	"false":       {"false", "the bool that is not true"},
-	"for":         {"for b in 0..8 { … }   ·   for i, j in grid(3, 4) { … }", "runs its block for each element of a range or list"},
-	"func":        {"func twice(n: int) -> int { return 2 * n }", "declares a function of the script"},
-	"hint":        {"hint x with write_through = [ram]", "sets properties of data that never change results"},
-	"if":          {"if c { … } else if d { … } else { … }   ·   if c then a else b", "chooses"},
-	"import":      {"import \"std/blas\" as blas   ·   import \"lib/vec.spu\"", "makes a module available; paths count from the importing file"},
-	"in":          {"for b in 0..8   ·   each i in x   ·   sum i in x { x[i] }", "stands before what is gone through"},
-	"insert":      {"insert axpy(2.0, R x[b], RW y[b]) with priority = 1", "submits a task; its order follows from the modes, and nothing waits for it"},
-	"invalidate":  {"invalidate x", "forgets the value of x, in all its views: the next use must write it"},
-	"let":         {"let n = 4   ·   let x: float = 1", "makes a name for a value; = gives it another one of its type"},
-	"none":        {"none", "the result of a function without ->"},
-	"not":         {"not a", "true if a is false"},
-	"or":          {"a or b", "true if one of them is; b is looked at only if a is false"},
-	"param":       {"param n: int = 4096", "declares a value that the command line may set: -p n=1Mi"},
-	"partition":   {"partition x by blocks(8)   ·   partition v = x by rows(4) then cols(2)", "declares a view: its parts are data of their own, and x stays usable"},
-	"prefetch":    {"prefetch x to gpu(0)", "copies x to a memory node before a task needs it there"},
-	"register":    {"register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, void"},
-	"release":     {"release xs   ·   release xs to R", "ends the direct access that acquire gave, or weakens it"},
-	"return":      {"return x", "leaves a function with its result"},
-	"then":        {"if c then a else b   ·   partition v = x by rows(4) then cols(2)", "the first choice; or the filter for every part of the filter before it"},
-	"to":          {"prefetch x to gpu(0)   ·   unpartition v to ram   ·   release xs to R", "says where to, or to which mode"},
-	"true":        {"true", "the bool that is not false"},
-	"unpartition": {"unpartition v   ·   unpartition x to ram", "ends a view, and gathers its data in one piece; never needed"},
-	"unregister":  {"unregister x", "ends data before its block does, with all its views"},
-	"wait":        {"wait   ·   wait x, y   ·   wait t", "waits for all tasks, for those that use x or y, or for one"},
-	"while":       {"while c { … }", "runs its block as long as the condition holds"},
-	"with":        {"insert c(R x) with priority = 1, where = cpu", "stands before options"},
-}
+import "github.com/starpush/starpush/lang/check"
+
+// words are the reserved words.
+var words = func() map[string]bool {
+	m := map[string]bool{}
+	for _, e := range check.Words {
+		m[e.Name] = true
+	}
+	return m
+}()

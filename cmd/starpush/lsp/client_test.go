@@ -57,15 +57,17 @@ type place struct {
 type published struct {
 	URI         string
 	Version     *int
-	Diagnostics []struct {
-		Range              rng
-		Severity           int
-		Code, Message      string
-		Tags               []int
-		RelatedInformation []struct {
-			Location place
-			Message  string
-		}
+	Diagnostics []diagnosed
+}
+
+type diagnosed struct {
+	Range              rng
+	Severity           int
+	Code, Message      string
+	Tags               []int
+	RelatedInformation []struct {
+		Location place
+		Message  string
 	}
 }
 

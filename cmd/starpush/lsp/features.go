@@ -74,6 +74,9 @@ func (s *server) completion(params json.RawMessage) (any, *rpcError) {
 		if c.Doc != "" {
 			item.Doc = &markup{"markdown", c.Doc}
 		}
+		if f := c.Fix; f != nil {
+			item.More = []textEdit{{d.lines.span(f.Span.Start.Offset, f.Span.End.Offset), f.NewText}}
+		}
 		out = append(out, item)
 	}
 	return out, nil

@@ -5,9 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/syntax"
 )
 
 const uri = "file:///nowhere/a.spu"
@@ -78,7 +84,14 @@ func TestHover(t *testing.T) {
 		{"tw|ice(4)", 0, []string{"func twice(n: int) -> int"}},
 		{"x|);", 0, []string{"x: int", "let x = twice(4)"}},
 		{"f64|], acc", 0, []string{"64 bits"}},
+		{"f|or b in", 0, []string{"for b in 0..8", "runs its block for each element"}},
+		{"RE|DUX acc", 0, []string{"adds to a private copy", "may be inserted as"}},
+		{"s|um i in", 0, []string{"sum i in x", "over all rounds"}},
+		{"reduce = |sum", 0, []string{"reduce = sum", "REDUX copies start at 0"}},
+		{"red|uce = sum", 0, []string{"argument of `register`"}},
+		{"fil|l = 1", 0, []string{"argument of `register`", "the value of every element"}},
 	} {
+
 		var h *struct{ Contents struct{ Value string } }
 		c.ask("textDocument/hover", at(t, uri, dot, x.needle, x.k), &h)
 		for _, w := range x.want {
@@ -88,9 +101,76 @@ func TestHover(t *testing.T) {
 		}
 	}
 	var none *m
-	c.ask("textDocument/hover", at(t, uri, dot, "f|or b in", 0), &none)
+	c.ask("textDocument/hover", at(t, uri, dot, "Add|s up", 0), &none)
 	if none != nil {
-		t.Errorf("a keyword has the hover %v", none)
+		t.Errorf("a comment has the hover %v", none)
+	}
+	c.leave()
+}
+
+// TestHoverOnEveryWord: whatever word of a script one points at, it has a hover: names,
+// reserved words, modes, fields, filters, options, arguments, notations of numbers. It
+// has one, too, where a statement in front of it and one behind it do not parse.
+func TestHoverOnEveryWord(t *testing.T) {
+	file, err := os.ReadFile("testdata/words.spu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t)
+	word := regexp.MustCompile(`[\pL_][\pL\d_]*|\d[\d_]*(Ki|Mi|Gi)|0x[\da-f]+`)
+	mute := regexp.MustCompile(`#.*|[^f]"[^"]*"|\d[eE]-?\d+|:\.\d+f`)
+	for k, text := range []string{string(file), "let = 1\n" + string(file) + "insert blas.axpy(2.0, R a\n"} {
+		u := fmt.Sprintf("file:///nowhere/words%d.spu", k)
+		c.open(u, text)
+		if d := c.diagnostics(u, 1).Diagnostics; k == 0 && slices.ContainsFunc(d, func(d diagnosed) bool { return d.Severity == 1 }) {
+			t.Errorf("the script is wrong: %+v", d)
+		}
+		for n, line := range strings.Split(text, "\n") {
+			plain := mute.ReplaceAllStringFunc(line, func(s string) string {
+				if strings.Contains(s, "std/") {
+					return s
+				}
+				return strings.Repeat(" ", len(s))
+			})
+			for _, w := range word.FindAllStringIndex(plain, -1) {
+				var h *struct {
+					Contents struct{ Value string }
+					Range    rng
+				}
+				for _, at := range []int{w[0], w[1] - 1} {
+					c.ask("textDocument/hover", m{"textDocument": m{"uri": u}, "position": m{"line": n, "character": at}}, &h)
+					if h == nil || strings.TrimSpace(strings.ReplaceAll(h.Contents.Value, "`", "")) == "" {
+						t.Errorf("text %d, line %d, column %d: no hover on %s in %s", k, n+1, at+1, line[w[0]:w[1]], line)
+					} else if h.Range.Start.Line != n || h.Range.Start.Character > w[0] || h.Range.End.Character < w[1] {
+						t.Errorf("text %d, line %d: the hover of %s is at %+v", k, n+1, line[w[0]:w[1]], h.Range)
+					}
+				}
+			}
+		}
+	}
+	c.leave()
+}
+
+// TestHoverSaysWhatDocSays: the words have one text, in the terminal and in the editor.
+func TestHoverSaysWhatDocSays(t *testing.T) {
+	c := connect(t)
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+	defer rt.Close()
+	session := comp.NewSession(rt)
+	defer session.Close()
+	words := syntax.Keywords()
+	for _, e := range check.Modes {
+		words = append(words, e.Name)
+	}
+	c.open(uri, strings.Join(words, "\n"))
+	for n, w := range words {
+		var h *struct{ Contents struct{ Value string } }
+		c.ask("textDocument/hover", m{"textDocument": m{"uri": uri}, "position": m{"line": n, "character": 0}}, &h)
+		want, ok := session.Doc(w)
+		if !ok || h == nil || !strings.HasPrefix(strings.ReplaceAll(h.Contents.Value, "```starpush", "```"), want) {
+			t.Errorf("%s: the editor has %+v, the prompt %q", w, h, want)
+		}
 	}
 	c.leave()
 }
@@ -219,6 +299,8 @@ func TestCompletion(t *testing.T) {
 		{dot + "func f(größe: int) {\n    let inner = 1\n    for k in 0..größe { print(gr|) }\n}\n", "größe grid", "inner"},
 		{dot + "func f(größe: int) {\n    let inner = 1\n    for k in 0..größe { print(|) }\n}\n", "größe inner k acc twice", "x b"},
 		{"import \"std/blas\" as blas\ninsert blas.ge|", "gemm", "axpy"},
+		{"insert random.|", "uniform normal", "gemm"},
+		{"let blas = 1\nprint(blas.|)", "", "gemm"},
 		{"codelet c(x: RW vector[f64]) { each i in x { | } }\nregister far = vector[f64](3)\n", "x i", "far"},
 	} {
 		before, after, _ := strings.Cut(x.text, "|")
@@ -247,6 +329,48 @@ func TestCompletion(t *testing.T) {
 			if slices.Contains(labels, w) {
 				t.Errorf("case %d: %s in %v", i, w, labels)
 			}
+		}
+	}
+	c.leave()
+}
+
+// TestCompletionImports: behind a module that is not imported stand its members, with
+// the edit that imports it; the edited text knows them.
+func TestCompletionImports(t *testing.T) {
+	c := connect(t)
+	const use = "register x = vector[f64](4)\ninsert blas.sc|(2.0, RW x)\n"
+	for i, x := range []struct{ text, want string }{
+		{use, "import \"std/blas\" as blas\n" + use},
+		{"## What it does.\n\n" + use, "## What it does.\n\nimport \"std/blas\" as blas\n" + use},
+		{"#!/usr/bin/env starpush\n" + use, "#!/usr/bin/env starpush\nimport \"std/blas\" as blas\n" + use},
+		{"## What it does.\n\n## The data.\n" + use, "## What it does.\n\nimport \"std/blas\" as blas\n## The data.\n" + use},
+		{"# 😀\n" + use, "import \"std/blas\" as blas\n# 😀\n" + use},
+		{"import \"std/random\" as random # 😀\n" + use + "insert random.uniform(W x, 1)\n",
+			"import \"std/random\" as random # 😀\nimport \"std/blas\" as blas\n" + use + "insert random.uniform(W x, 1)\n"},
+		{strings.ReplaceAll(use, "\n", "\r\n"), "import \"std/blas\" as blas\r\n" + strings.ReplaceAll(use, "\n", "\r\n")},
+		{"\ufeff" + use, "\ufeffimport \"std/blas\" as blas\n" + use},
+	} {
+		u := fmt.Sprintf("file:///nowhere/import%d.spu", i)
+		text := strings.Replace(x.text, "|", "", 1)
+		c.open(u, text)
+		var items []struct {
+			Label               string
+			TextEdit            edit
+			AdditionalTextEdits []edit
+		}
+		c.ask("textDocument/completion", at(t, u, text, "blas.sc|(", 0), &items)
+		if len(items) != 1 || items[0].Label != "scal" || len(items[0].AdditionalTextEdits) != 1 {
+			t.Errorf("case %d: %+v", i, items)
+			continue
+		}
+		want := strings.Replace(x.want, "sc|", "scal", 1)
+		if got := apply(text, append(items[0].AdditionalTextEdits, items[0].TextEdit)); got != want {
+			t.Errorf("case %d: %q, want %q", i, got, want)
+		}
+		u += "x"
+		c.open(u, want)
+		if d := c.diagnostics(u, 1).Diagnostics; slices.ContainsFunc(d, func(d diagnosed) bool { return d.Code == "E0201" }) {
+			t.Errorf("case %d: %+v", i, d)
 		}
 	}
 	c.leave()
@@ -310,6 +434,7 @@ func TestCodeActions(t *testing.T) {
 		"let a = [1, 2 3]\nprint(a)\n":                                                            "let a = [1, 2, 3]\nprint(a)\n",
 		"for i in 0..4 {\n    print((i + 1)\n}\n":                                                 "for i in 0..4 {\n    print((i + 1))\n}\n",
 		"if true {\n    let a = 1 print(a)\n}\n":                                                  "if true {\n    let a = 1\n    print(a)\n}\n",
+		"register x = vector[f64](4)\ninsert blas.scal(2.0, RW x)\n":                              "import \"std/blas\" as blas\nregister x = vector[f64](4)\ninsert blas.scal(2.0, RW x)\n",
 		"let n: int = 7 / 2\nprint(n)\n":                                                          "let n: int = 7 // 2\nprint(n)\n",
 		"print(\"a\nprint(\"b\")\n":                                                               "print(\"a\"\nprint(\"b\")\n",
 		"func f() {\n    print(1)\n\nfunc g() { f() }\ng()\n":                                     "func f() {\n    print(1)\n\n}\nfunc g() { f() }\ng()\n",

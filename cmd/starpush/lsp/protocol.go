@@ -89,12 +89,13 @@ type hover struct {
 }
 
 type completionItem struct {
-	Label    string   `json:"label"`
-	Kind     int      `json:"kind"`
-	Detail   string   `json:"detail,omitempty"`
-	Doc      *markup  `json:"documentation,omitempty"`
-	SortText string   `json:"sortText"`
-	Edit     textEdit `json:"textEdit"`
+	Label    string     `json:"label"`
+	Kind     int        `json:"kind"`
+	Detail   string     `json:"detail,omitempty"`
+	Doc      *markup    `json:"documentation,omitempty"`
+	SortText string     `json:"sortText"`
+	Edit     textEdit   `json:"textEdit"`
+	More     []textEdit `json:"additionalTextEdits,omitempty"`
 }
 
 type documentSymbol struct {

@@ -187,7 +187,11 @@ func (s *Shell) doc(ctx context.Context, name string) {
 		return
 	}
 	if text, ok := s.Session.Doc(name); ok {
-		s.page(ctx, s.markdown(text)+s.timings(name))
+		text = s.markdown(text) + s.timings(name)
+		if topic := TopicOf(name); topic != "" {
+			text = strings.TrimRight(text, "\n") + fmt.Sprintf("\n\n`:help %s` says more", topic)
+		}
+		s.page(ctx, text)
 		return
 	}
 	if page, ok := lang.Explain(strings.ToUpper(name)); ok {

@@ -11,7 +11,7 @@ import (
 
 var topics = map[string]func(width int) string{
 	"keys":       fixed(keysTopic),
-	"modes":      fixed(modesTopic),
+	"modes":      modesTopic,
 	"statements": fixed(statementsTopic),
 	"codelets":   fixed(codeletsTopic),
 	"files":      fixed(filesTopic),
@@ -51,15 +51,6 @@ const keysTopic = `  Enter        runs a complete statement, else asks for the n
   A line that starts with a space is not kept in the history.
 `
 
-const modesTopic = `  R        reads
-  W        overwrites every element; the old value is not fetched
-  RW       reads and changes
-  COMMUTE  RW, in any order among neighbouring COMMUTE uses
-  REDUX    adds to a private copy; copies are combined at the next other use
-  SCRATCH  workspace of the worker; no value before or after
-  A parameter declared RW may be inserted as RW, COMMUTE or REDUX; the others match exactly.
-`
-
 const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, void
   register A = matrix[f64](load = "A.npy")  from a file: .npy, .mtx, .csv or .bin
   partition x by blocks(8)                  then x[i] is a part; partition v = x by … names the view
@@ -93,6 +84,14 @@ const codeletsTopic = `  codelet axpy(a: T, x: R vector[T], y: RW vector[T]) {
 
 // fixed is a topic whose lines are written here, broken where a terminal is narrower.
 func fixed(text string) func(int) string { return func(width int) string { return Fold(text, width) } }
+
+func modesTopic(width int) string {
+	var rows [][2]string
+	for _, m := range check.Modes {
+		rows = append(rows, [2]string{m.Name, m.Doc})
+	}
+	return table(rows, width, nil) + Fold("  "+check.ModesNote+"\n", width)
+}
 
 func filtersTopic(width int) string {
 	var rows [][2]string

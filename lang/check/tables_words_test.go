@@ -1,0 +1,77 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// TestWordsAreReserved: the reserved words have a line each, and no other word has.
+func TestWordsAreReserved(t *testing.T) {
+	var have []string
+	for _, e := range Words {
+		have = append(have, e.Name)
+		if e.Syntax == "" || e.Doc == "" {
+			t.Errorf("nothing is said about `%s`", e.Name)
+		}
+	}
+	if got, want := strings.Join(have, " "), strings.Join(syntax.Keywords(), " "); got != want {
+		t.Errorf("there is something about\n%s\nand the words are\n%s", got, want)
+	}
+}
+
+// TestArgumentsAreDocumented: each argument that constructors, filters and reducer take
+// by name has a line, and what is listed is taken.
+func TestArgumentsAreDocumented(t *testing.T) {
+	known := map[string]bool{}
+	for _, kind := range []string{"variable", "vector", "matrix", "block"} {
+		_, ds := Check(testEnv(t, "testdata"), diag.NewSource("a.spu", "register x = "+kind+"[f64](zzz = 1)\n"))
+		for _, d := range ds {
+			for _, h := range d.Help {
+				if list, ok := strings.CutPrefix(h, "all arguments: "); ok {
+					for _, name := range strings.Split(list, ", ") {
+						known[name] = true
+						if ArgNamed("register", name) == nil {
+							t.Errorf("%s takes `%s`, and nothing is said about it", kind, name)
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, e := range Args[0].Args {
+		if !known[e.Name] {
+			t.Errorf("no constructor takes `%s`", e.Name)
+		}
+	}
+	for _, f := range FilterTable {
+		for _, a := range f.Args {
+			known[a.Name] = true
+			if ArgNamed("partition", a.Name) == nil {
+				t.Errorf("%s takes `%s`, and nothing is said about it", f.Name, a.Name)
+			}
+		}
+	}
+	// The examples are right.
+	for _, set := range Args {
+		for _, e := range set.Args {
+			text := "param n: int = 3\nregister x = vector[f64](10, fill = 1)\nregister A = matrix[f64](9, 9)\nregister b = block[f64](4, 4, 6)\n" +
+				"codelet zero(x: W variable[f64]) { x = 0.0 }\ncodelet add(into: RW variable[f64], from: R variable[f64]) { into += from }\n"
+			switch set.On {
+			case "register":
+				text += "register made = " + e.Syntax + "\n"
+			case "partition":
+				text += strings.Replace(e.Syntax, "partition ", "partition v = ", 1) + "\n"
+			case "close":
+				text += "print(" + strings.NewReplacer("a,", "1.0,", "b,", "2.0,").Replace(e.Syntax) + ")\n"
+			default:
+				text += "let made = " + e.Syntax + "\n"
+			}
+			if _, ds := Check(testEnv(t, "testdata"), diag.NewSource("a.spu", text)); ds.Err() != nil {
+				t.Errorf("%s: %v", e.Syntax, ds.Err())
+			}
+		}
+	}
+}
