@@ -5,6 +5,8 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // AddEndDependency makes the end of t wait for tasks, gates and tags: t's kernel runs
@@ -13,7 +15,8 @@ import (
 // called until t has ended, in t's own kernel above all. When one of them failed
 // or was cancelled, t counts as failed for those that wait for it.
 //
-// Errors, after which nothing was added: *EndedError, *CycleError, *RepeatError.
+// Errors, after which nothing was added: *EndedError, *RepeatError, and *CycleError when
+// one of them waits for t, explicitly or by data, however indirectly.
 func (t *Task) AddEndDependency(deps ...Dependency) error {
 	rt := t.job.rt
 	h := rt.takeHand()
@@ -38,6 +41,13 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	}
 	if c := t.cycle(deps); c != nil {
 		return c
+	}
+	if us := t.waiters(); len(us) > 0 {
+		if way := behind(us, func(u *task) bool {
+			return u.general && u.x.future != nil && slices.Contains(deps, Dependency(u.x.future))
+		}); way != nil {
+			return t.circle(way)
+		}
 	}
 	t.mu.Lock()
 	if t.mu.ended || t.mu.ending {
@@ -143,13 +153,28 @@ func (e *EndedError) Error() string {
 
 // CycleError says that tasks would wait for each other in a circle.
 type CycleError struct {
-	Tasks []*Task // each waits for the next, the last for the first
+	// Tasks are those of the circle that the program has: each waits for the next, the
+	// last for the first, explicitly or by data.
+	Tasks []*Task
+	text  []string // all of them; nil: these
 }
 
 func (e *CycleError) Error() string {
-	s := "these tasks would wait for each other: "
-	for _, t := range e.Tasks {
-		s += fmt.Sprintf("%d, ", t.ID())
+	all := e.text
+	if all == nil {
+		for _, t := range e.Tasks {
+			all = append(all, t.number())
+		}
 	}
-	return s + fmt.Sprintf("%d; leave one of the dependencies out", e.Tasks[0].ID())
+	return fmt.Sprintf("these tasks would wait for each other: %s, %s; leave one of the dependencies out", strings.Join(all, ", "), all[0])
 }
+
+// number is how messages call t in a list: by its number, once it has one.
+func (t *Task) number() string {
+	if t.id == 0 && t.sp != nil {
+		return t.name()
+	}
+	return number(t.id)
+}
+
+func number(id int64) string { return strconv.FormatInt(id, 10) }

@@ -60,7 +60,8 @@ func (sp *special) name(t *Task, deps []Dependency) {
 }
 
 // Submit submits a prepared task. Errors, after which it is still prepared, are
-// those of Job.Submit, and *SubmittedError.
+// those of Job.Submit, *SubmittedError, and *CycleError when a task that waits for this
+// one, however indirectly, comes first in the order of its data.
 func (t *Task) Submit() error {
 	rt := t.job.rt
 	rt.reg.Lock()

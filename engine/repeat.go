@@ -148,6 +148,9 @@ func (h *hand) resubmit(t *task, e ending) {
 	}
 	err := sp.admissible(j, &sp.spec)
 	if err == nil {
+		err = k.checkNext()
+	}
+	if err == nil {
 		err = j.make(&sp.spec, k)
 	}
 	closed := j.closed || rt.closed
@@ -196,6 +199,19 @@ func checkLast(s *TaskSpec, keep *Task) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// checkNext reports that the next round of k would come behind a task that waits,
+// however indirectly, for the last one. Submission lock held.
+func (k *Task) checkNext() error {
+	k.mu.Lock()
+	us := slices.Clone(k.mu.successors)
+	k.mu.Unlock()
+	if way := k.sp.spec.closes(us); way != nil {
+		return &RepeatError{Task: k, What: fmt.Sprintf("another round: it would come behind task %s, which waits for the last one",
+			k.circle(way).text[1]), remedy: "stop it before that task is submitted, or submit that task when it has ended"}
 	}
 	return nil
 }

@@ -59,8 +59,9 @@ type TaskOptions struct {
 	// round waits for the n-th round of this one, its callback and Repeat included,
 	// and comes after it in the order of data. One that waits for the last round
 	// cannot use data that the rounds use, as the next would come behind it there:
-	// its submission is a *RepeatError unless the task was told to Stop. Nil: the task
-	// does not repeat.
+	// its submission is a *RepeatError unless the task was told to Stop. Where the next
+	// round would come behind such a task indirectly, the task fails with a *RepeatError
+	// instead of repeating. Nil: the task does not repeat.
 	Repeat func(t *Task) bool
 }
 
@@ -168,6 +169,11 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		j.keepPace()
 	}
 	err := keep.sp.admissible(j, &spec)
+	if err == nil && keep.sp.prepared {
+		if way := spec.closes(keep.sp.list.waiting); way != nil {
+			err = keep.circle(way)
+		}
+	}
 	if err == nil {
 		keep.sp.round = 1
 		err = j.make(&spec, keep)

@@ -1,0 +1,112 @@
+package engine
+
+// Circles: tasks that would wait for each other for ever. The order of data goes from
+// what was submitted first to what came later, and so does what a task names in After;
+// but the end of a task can wait for one submitted later (end dependencies), the last
+// round of one that repeats comes after its next round is submitted, and a task that is
+// prepared is named before it has its place. Each of these looks whether it would close a
+// circle.
+
+import (
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+)
+
+// behind follows what waits for the tasks us, which wait for something themselves, by
+// data and explicitly, and returns the way to the first one that fits, itself last; nil:
+// there is none. What waits for the program is not followed. Submission lock held; what
+// is looked at cannot change meanwhile, as in blocked.
+func behind(us []*task, fits func(*task) bool) []*task {
+	from := map[*task]*task{}
+	var work []*task
+	for _, u := range us {
+		from[u] = nil
+		work = append(work, u)
+	}
+	for len(work) > 0 {
+		t := work[0]
+		work = work[1:]
+		if fits(t) {
+			var way []*task
+			for ; t != nil; t = from[t] {
+				way = append(way, t)
+			}
+			slices.Reverse(way)
+			return way
+		}
+		follow := func(u *task) {
+			if _, seen := from[u]; !seen {
+				from[u] = t
+				work = append(work, u)
+			}
+		}
+		visit := func(w *datamgr.Waiter) { follow(taskOf(w)) }
+		if t.kind == relayTask {
+			t.x.target.behind(follow)
+			continue
+		}
+		datamgr.Successors(t.accesses(), visit)
+		if t.kind == duplicateTask {
+			t.x.dup.Waiters(visit)
+		}
+		if t.general && t.x.future != nil {
+			t.x.future.behind(follow)
+		}
+	}
+	return nil
+}
+
+// behind calls fn for those that wait for the end of t. The task that t is part of is
+// one of them: what is behind its data is behind its end.
+func (t *Task) behind(fn func(*task)) {
+	for _, u := range t.waiters() {
+		fn(u)
+	}
+	if t.sp != nil && t.sp.parent != nil && t.sp.parent.t != nil {
+		fn(t.sp.parent.t)
+	}
+}
+
+// closes returns the way from tasks that wait, us, to one that a task with the
+// operands and dependencies of s would come behind if it was submitted now.
+// Submission lock held.
+func (s *TaskSpec) closes(us []*task) []*task {
+	if len(us) == 0 || len(s.Operands)+len(s.After) == 0 {
+		return nil
+	}
+	return behind(us, func(u *task) bool {
+		if u.general && u.x.future != nil && slices.Contains(s.After, Dependency(u.x.future)) {
+			return true
+		}
+		if s.Unsequenced || u.kind == relayTask {
+			return false
+		}
+		for _, x := range u.operands() {
+			for _, y := range s.Operands {
+				y.Unordered = y.Unordered || y.Handle.UnorderedLocked()
+				if _, orders := conflict(x, y); orders {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// circle is the error of t, which would wait for the last task of way.
+func (t *Task) circle(way []*task) *CycleError {
+	c := &CycleError{Tasks: []*Task{t}, text: []string{t.number()}}
+	for _, u := range slices.Backward(way) {
+		switch {
+		case u.kind == relayTask:
+			c.Tasks, c.text = append(c.Tasks, u.x.target), append(c.text, u.x.target.number())
+		case u.Order <= 0: // the engine's own
+		case u.general && u.x.future != nil:
+			c.Tasks, c.text = append(c.Tasks, u.x.future), append(c.text, u.x.future.number())
+		default:
+			c.text = append(c.text, number(u.Order))
+		}
+	}
+	return c
+}
