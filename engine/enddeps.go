@@ -39,6 +39,14 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	if err := rt.checkAfter(deps); err != nil {
 		return err
 	}
+	t.mu.Lock()
+	if t.mu.ended || t.mu.ending {
+		t.mu.Unlock()
+		return &EndedError{Task: t}
+	}
+	t.mu.ends++ // so that what waits for the end stays while it is looked at
+	t.mu.Unlock()
+	defer func() { t.relay(h, nil) }()
 	if c := t.cycle(deps); c != nil {
 		return c
 	}
@@ -50,29 +58,31 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 		}
 	}
 	t.mu.Lock()
-	if t.mu.ended || t.mu.ending {
-		t.mu.Unlock()
-		return &EndedError{Task: t}
-	}
 	t.mu.ends += len(deps)
 	t.mu.Unlock()
 	for _, d := range deps {
-		u := rt.newTask(false)
-		x := u.extend()
-		u.job, u.kind = t.job, relayTask
-		u.setOperands(nil)
-		u.room(0)
-		x.target = t
-		u.Arm()
-		var waits int32
-		if d.addSuccessor(u) {
-			waits = 1
-		}
-		if u.Settle(waits) {
-			h.light = append(h.light, u)
-		}
+		t.relay(h, d)
 	}
 	return nil
+}
+
+// relay makes a record by which the end of t, which counts it, waits for d; nil: for
+// nothing. Submission lock held.
+func (t *Task) relay(h *hand, d Dependency) {
+	u := h.rt.newTask(false)
+	x := u.extend()
+	u.job, u.kind = t.job, relayTask
+	u.setOperands(nil)
+	u.room(0)
+	x.target = t
+	u.Arm()
+	var waits int32
+	if d != nil && d.addSuccessor(u) {
+		waits = 1
+	}
+	if u.Settle(waits) {
+		h.light = append(h.light, u)
+	}
 }
 
 // runRelay is called when a dependency of the end of a task has ended.
