@@ -311,7 +311,7 @@ func (s *Session) object(name string) *types.Object {
 }
 
 func (s *Session) objectDoc(name string, o *types.Object) string {
-	text := objectDoc(name, o)
+	text := objectDoc(name, o) + kindsDoc(o)
 	if _, v := s.m.Lookup(name); v != nil {
 		if d := s.m.Describe(v); d != "" {
 			text += "\n" + d + "\n"
@@ -321,4 +321,19 @@ func (s *Session) objectDoc(name string, o *types.Object) string {
 		text += fmt.Sprintf("\ndefined at %s:%d\n", o.Decl.File, o.Decl.Start.Line)
 	}
 	return text
+}
+
+// kindsDoc says which workers can run a codelet; "" for what is none, or not known.
+func kindsDoc(o *types.Object) string {
+	kinds, why := o.Kinds, error(nil)
+	if c, ok := o.Node.(*syntax.Codelet); ok && c.Body != nil && o.Kind == types.CodeletObject {
+		kinds, why = interp.BodyKinds(o)
+	}
+	switch {
+	case len(kinds) == 0:
+		return ""
+	case why != nil:
+		return fmt.Sprintf("\nruns on: %s; not on OpenCL devices: %v\n", strings.Join(kinds, ", "), why)
+	}
+	return fmt.Sprintf("\nruns on: %s\n", strings.Join(kinds, ", "))
 }

@@ -5,8 +5,10 @@ package interp
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -304,10 +306,22 @@ func (c *compiler) global(o *types.Object, at place) func(f *frame) *frame {
 func (m *Machine) undefined(o *types.Object, at place) {
 	d := m.diagnostic("E0205", at, fmt.Sprintf("`%s` has no value yet", o.Name))
 	d.Label = "used here"
-	if !o.Decl.IsZero() {
+	switch {
+	case o.Decl.IsZero():
+	case at.file != nil && o.Decl.File != at.file.Source.Name: // of a session, whose entries run one by one
+		d.Help = []string{fmt.Sprintf("its statement, %s, did not succeed: declare `%s` again", entryPlace(o.Decl), o.Name)}
+	default:
 		d.Help = []string{fmt.Sprintf("its statement, line %d, has not run: move it before the first call that needs it", o.Decl.Start.Line)}
 	}
 	m.raise(d)
+}
+
+// entryPlace is where a session has declared something: "entry 4", or "setup.spu:12".
+func entryPlace(at diag.Span) string {
+	if strings.HasPrefix(at.File, "<") {
+		return strings.Trim(at.File, "<>")
+	}
+	return fmt.Sprintf("%s:%d", at.File, at.Start.Line)
 }
 
 // ---- assignment ----------------------------------------------------------------

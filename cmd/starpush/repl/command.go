@@ -32,7 +32,7 @@ func commandTable() []command {
 		{name: "plan", args: "STATEMENT", doc: "what it would insert; runs nothing", statement: true, run: (*Shell).plan},
 		{name: "graph", args: "[NAME] [--tasks] [> FILE]", doc: "tasks so far, or those that use NAME; FILE as .svg, .dot, .mmd, .json", run: (*Shell).graph},
 		{name: "trace", args: "start FILE|stop", doc: "record what runs, for ui.perfetto.dev", run: (*Shell).trace},
-		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks", statement: true, run: (*Shell).time},
+		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks and copies", statement: true, run: (*Shell).time},
 		{name: "bench", args: "STATEMENT", doc: "times of ten runs of a statement, each with its tasks", statement: true, run: (*Shell).bench},
 		{name: "stats", args: "[reset]", doc: "tasks and seconds per codelet and worker; reset: count anew", run: (*Shell).stats},
 		{name: "top", doc: "workers, tasks, memories and links as they are now, until a key is pressed", run: (*Shell).top},
@@ -95,7 +95,7 @@ func (s *Shell) command(ctx context.Context, name, args string) {
 	case len(meant) > 0:
 		s.complain("`:%s` may be %s", name, strings.Join(meant, ", "))
 	default:
-		s.complain("`:%s` is not a command; `:help` lists them", name)
+		s.complain("`:%s` is not a command; %s", name, unknown(name))
 	}
 }
 
@@ -121,7 +121,14 @@ func (s *Shell) help(ctx context.Context, topic string) {
 				fmt.Fprintf(s.Out, "%s\n%s\n", strings.TrimSpace(":"+c.name+" "+c.args), Fold("    "+c.doc, s.columns()))
 				return
 			}
-			s.complain("no topic `%s`; topics: %s", topic, strings.Join(topicNames(), ", "))
+			if s.documented(ctx, topic) {
+				return
+			}
+			if text, ok = topics[TopicOf(topic)]; ok {
+				s.page(ctx, text(s.columns()))
+				return
+			}
+			s.complain("`%s` is neither a topic nor a name; topics: %s", topic, strings.Join(topicNames(), ", "))
 			return
 		}
 		s.page(ctx, text(s.columns()))

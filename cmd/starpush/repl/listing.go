@@ -186,16 +186,7 @@ func (s *Shell) doc(ctx context.Context, name string) {
 		s.usage("doc")
 		return
 	}
-	if text, ok := s.Session.Doc(name); ok {
-		text = s.markdown(text) + s.timings(name)
-		if topic := TopicOf(name); topic != "" {
-			text = strings.TrimRight(text, "\n") + fmt.Sprintf("\n\n`:help %s` says more", topic)
-		}
-		s.page(ctx, text)
-		return
-	}
-	if page, ok := lang.Explain(strings.ToUpper(name)); ok {
-		s.page(ctx, s.markdown(page))
+	if s.documented(ctx, name) {
 		return
 	}
 	if topic := TopicOf(name); topic != "" {
@@ -203,6 +194,23 @@ func (s *Shell) doc(ctx context.Context, name string) {
 		return
 	}
 	s.complain("`%s` is not defined", name)
+}
+
+// documented shows what is known of a name or a code; false: nothing is.
+func (s *Shell) documented(ctx context.Context, name string) bool {
+	if text, ok := s.Session.Doc(name); ok {
+		text = s.markdown(text) + s.timings(name)
+		if topic := TopicOf(name); topic != "" {
+			text = strings.TrimRight(text, "\n") + fmt.Sprintf("\n\n`:help %s` says more", topic)
+		}
+		s.page(ctx, text)
+		return true
+	}
+	page, ok := lang.Explain(strings.ToUpper(name))
+	if ok {
+		s.page(ctx, s.markdown(page))
+	}
+	return ok
 }
 
 // markdown is Plain for the terminal, in the colours of the prompt.

@@ -7,10 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strconv"
 	"strings"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -27,7 +30,7 @@ func (s *Shell) time(ctx context.Context, args string) {
 	was := s.timing
 	s.timing = false
 	defer func() { s.timing = was }()
-	start := s.now()
+	start, copied := s.now(), s.Session.Stats().Buses
 	if !s.statement(ctx, args) {
 		return
 	}
@@ -40,6 +43,27 @@ func (s *Shell) time(ctx context.Context, args string) {
 	}
 	end := s.now()
 	fmt.Fprintf(s.Out, "%s to run it, %s with its tasks\n", duration(submitted.Sub(start)), duration(end.Sub(start)))
+	io.WriteString(s.Out, copies(copied, s.Session.Stats().Buses))
+}
+
+// copies says what was copied between memories from one look to the next, a line each.
+func copies(before, after []engine.BusProfile) string {
+	var b strings.Builder
+	for _, l := range after {
+		for _, was := range before {
+			if was.From == l.From && was.To == l.To {
+				l.Copies, l.Bytes, l.Time = l.Copies-was.Copies, l.Bytes-was.Bytes, l.Time-was.Time
+			}
+		}
+		if l.Copies > 0 {
+			word := "copies"
+			if l.Copies == 1 {
+				word = "copy"
+			}
+			fmt.Fprintf(&b, "  %s → %s  %d %s, %s in %s\n", l.From, l.To, l.Copies, word, accel.Bytes(l.Bytes), duration(l.Time))
+		}
+	}
+	return b.String()
 }
 
 func (s *Shell) stats(_ context.Context, args string) {

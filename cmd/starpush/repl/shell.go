@@ -209,6 +209,9 @@ func (s *Shell) incomplete(entry string) bool {
 	if _, ok := docRequest(entry); ok {
 		return false
 	}
+	if strings.TrimSpace(entry) == "cd .." { // to the language a range without its end
+		return false
+	}
 	last := strings.TrimSpace(entry[strings.LastIndexByte(entry, '\n')+1:])
 	if strings.HasPrefix(last, "##") {
 		return true // documentation belongs to the declaration below it
@@ -231,6 +234,8 @@ func (s *Shell) Entry(ctx context.Context, entry string) {
 	switch doc, ok := docRequest(entry); {
 	case isCommand:
 		s.command(ctx, name, rest)
+	case ok && doc == "":
+		s.command(ctx, "help", "")
 	case ok:
 		s.command(ctx, "doc", doc)
 	default:

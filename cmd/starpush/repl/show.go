@@ -22,8 +22,8 @@ func (s *Shell) show(src string, err error) {
 		fmt.Fprintln(s.Err, err)
 		return
 	}
-	if hint := leavingHint(src); hint != "" && len(ds) == 1 && ds[0].Code == "E0201" {
-		fmt.Fprintln(s.Err, hint)
+	if hint := s.hint(src, ds); hint != "" {
+		s.complain("%s", hint)
 		return
 	}
 	st := s.Style()
@@ -36,17 +36,6 @@ func (s *Shell) show(src string, err error) {
 		return
 	}
 	ds.Render(s.Err, st)
-}
-
-// leavingHint answers the words by which people try to leave or find help.
-func leavingHint(src string) string {
-	switch strings.TrimSuffix(strings.TrimSpace(src), "()") {
-	case "exit", "quit", "q", "bye":
-		return "`:quit` leaves, and so does Ctrl-D"
-	case "help", "h", "man":
-		return "`:help` lists commands; `NAME?` shows the documentation of a name"
-	}
-	return ""
 }
 
 // short writes a diagnostic on one line of at most width columns (0: 100):
