@@ -24,10 +24,17 @@ type Analysis struct {
 	words [][]word      // of each unit, once they were asked for
 }
 
-// A word is a name in the text with the nodes around it, the outermost first.
+// A word is a name in the text with the nodes around it.
 type word struct {
 	*syntax.Ident
-	around []syntax.Node
+	up *link
+}
+
+// A link is a node around a word, and the next one around that. Words share them: a
+// sum of n names is n nodes deep.
+type link struct {
+	syntax.Node
+	up *link
 }
 
 // NameAt is a name in a script. Decl is where it is declared; zero if the
@@ -79,10 +86,14 @@ func (a *Analysis) main() *check.Unit {
 func (a *Analysis) wordsOf(k int) []word {
 	if a.words[k] == nil {
 		out := []word{}
+		links := []*link{nil} // around the node that is visited, by depth
 		syntax.Walk(a.units[k].File, func(n syntax.Node, around []syntax.Node) {
+			links = links[:len(around)+1]
+			up := links[len(around)]
 			if id, ok := n.(*syntax.Ident); ok && id.Hi > id.Lo { // the parser makes up what is missing
-				out = append(out, word{id, slices.Clone(around)})
+				out = append(out, word{id, up})
 			}
+			links = append(links, &link{n, up})
 		})
 		slices.SortStableFunc(out, func(a, b word) int { return int(a.Lo - b.Lo) })
 		a.words[k] = out
@@ -105,10 +116,23 @@ func (a *Analysis) at(offset int) (w word, ok bool) {
 
 // parent is the k-th node around w, counted from the innermost; nil: there is none.
 func (w word) parent(k int) syntax.Node {
-	if k >= len(w.around) {
+	l := w.up
+	for ; l != nil && k > 0; k-- {
+		l = l.up
+	}
+	if l == nil {
 		return nil
 	}
-	return w.around[len(w.around)-1-k]
+	return l.Node
+}
+
+// outermost is the statement of the top level that w stands in.
+func (w word) outermost() syntax.Node {
+	l := w.up
+	for l.up != nil {
+		l = l.up
+	}
+	return l.Node
 }
 
 // param is the parameter that w names in "f(w = 1)", with what is called.
@@ -257,10 +281,10 @@ func (a *Analysis) Symbols() []Symbol {
 	var out []Symbol
 	for _, w := range a.wordsOf(len(a.units) - 1) {
 		o := w.Obj
-		if o == nil || len(w.around) == 0 || !sameSpan(o.Decl, u.File.At(w)) || u.Objects[w.Name] != o || kindWords[o.Kind] == "" {
+		if o == nil || w.up == nil || !sameSpan(o.Decl, u.File.At(w)) || u.Objects[w.Name] != o || kindWords[o.Kind] == "" {
 			continue
 		}
-		s := Symbol{Name: w.Name, Kind: kindWords[o.Kind], At: u.File.At(w), Whole: u.File.At(w.around[0])}
+		s := Symbol{Name: w.Name, Kind: kindWords[o.Kind], At: u.File.At(w), Whole: u.File.At(w.outermost())}
 		switch {
 		case o.Sig != nil:
 			s.Detail = interp.SignatureText(o)

@@ -106,8 +106,8 @@ func (a *Analysis) visible(offset int) map[string]*types.Object {
 
 // scopeOf is the node that the declaration w is visible in, nil for the top level.
 func scopeOf(w word) syntax.Node {
-	for k := range w.around {
-		switch n := w.parent(k).(type) {
+	for l := w.up; l != nil; l = l.up {
+		switch n := l.Node.(type) {
 		case *syntax.Func:
 			if w.Ident != n.Name {
 				return n

@@ -305,6 +305,7 @@ func (c *checker) unusedIn(s *scope) {
 	if c.session != nil || c.broken {
 		return
 	}
+	exported := s == c.top && (c.module || c.declarationsOnly())
 	for _, o := range s.list {
 		in := c.infos[o]
 		if in == nil || in.used || o.Name == "" || o.Name[0] == '_' || o.Decl.IsZero() || o.Type == types.TInvalid {
@@ -333,8 +334,8 @@ func (c *checker) unusedIn(s *scope) {
 		default:
 			continue
 		}
-		if s == c.top && (c.module || c.declarationsOnly()) && o.Kind != types.ModuleObject {
-			continue // exported
+		if exported && o.Kind != types.ModuleObject {
+			continue
 		}
 		d := c.diagAt("W0201", diag.Warning, o.Decl, fmt.Sprintf("`%s` is never used", o.Name))
 		d.Label = text

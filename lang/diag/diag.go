@@ -37,8 +37,15 @@ type Source struct {
 	Name string
 	Text string
 
-	lines []int // offset of each line's first byte
+	lines []int    // offset of each line's first byte
+	marks []column // in long lines: columns of characters markEvery bytes apart
 }
+
+type column struct{ offset, col int }
+
+// Lines that are longer than this have marks: places in them would take as long to find
+// as the line is, and all places of a script of one long line hours.
+const markEvery = 4096
 
 // NewSource makes a source; name is what diagnostics call it.
 func NewSource(name, text string) *Source {
@@ -46,6 +53,23 @@ func NewSource(name, text string) *Source {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\n' {
 			s.lines = append(s.lines, i+1)
+		}
+	}
+	for k, lo := range s.lines {
+		hi := len(text)
+		if k+1 < len(s.lines) {
+			hi = s.lines[k+1]
+		}
+		if hi-lo <= markEvery {
+			continue
+		}
+		col, next := 1, lo+markEvery
+		for i := range text[lo:hi] {
+			if lo+i >= next {
+				s.marks = append(s.marks, column{lo + i, col})
+				next += markEvery
+			}
+			col++
 		}
 	}
 	return s
@@ -57,6 +81,9 @@ func (s *Source) Pos(offset int) Pos {
 	line := sort.SearchInts(s.lines, offset+1) // number of line starts at or before offset
 	start := s.lines[line-1]
 	col := 1
+	if k := sort.Search(len(s.marks), func(k int) bool { return s.marks[k].offset > offset }) - 1; k >= 0 && s.marks[k].offset > start {
+		start, col = s.marks[k].offset, s.marks[k].col
+	}
 	for range s.Text[start:offset] {
 		col++
 	}

@@ -121,3 +121,18 @@ func TestErrorAndShort(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestColumnsOfLongLines holds places in long lines against counting from the beginning.
+func TestColumnsOfLongLines(t *testing.T) {
+	text := strings.Repeat("a😀é", 5000) + "\n" + strings.Repeat("b\xff", 6000) + "\nshort\n" + strings.Repeat("漢", 3000)
+	src := diag.NewSource("a.spu", text)
+	line, col := 1, 1
+	for i, r := range text {
+		if got, want := src.Pos(i), (diag.Pos{i, line, col}); got != want {
+			t.Fatalf("offset %d is at %+v, want %+v", i, got, want)
+		}
+		if col++; r == '\n' {
+			line, col = line+1, 1
+		}
+	}
+}

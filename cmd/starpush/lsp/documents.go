@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
 )
 
 // A document is a text that is open in the editor.
@@ -42,10 +43,16 @@ func (d *document) change(changes []contentChange) {
 // A workspace is all documents. It is the Loader of the compiler: imports find
 // open documents first.
 type workspace struct {
-	files  lang.Loader
-	byURI  map[string]*document
-	byName map[string]*document
-	trial  map[string]string // texts to try instead, by name
+	files   lang.Loader
+	byURI   map[string]*document
+	byName  map[string]*document
+	trial   map[string]string // texts to try instead, by name
+	folders []string          // of the editor
+
+	closed struct { // the file that was asked for last and is not open
+		src   *diag.Source
+		lines *lineTable
+	}
 }
 
 func newWorkspace(files lang.Loader) *workspace {
@@ -131,7 +138,10 @@ func (w *workspace) linesOf(at lang.Span) *lineTable {
 		return d.lines
 	}
 	if src := at.Source(); src != nil {
-		return newLineTable(src.Text)
+		if w.closed.src != src {
+			w.closed.src, w.closed.lines = src, newLineTable(src.Text)
+		}
+		return w.closed.lines
 	}
 	text, err := os.ReadFile(at.File)
 	if err != nil {

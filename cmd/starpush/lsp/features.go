@@ -104,7 +104,7 @@ func (s *server) references(params json.RawMessage) (any, *rpcError) {
 	if !ok {
 		return out, nil
 	}
-	for _, at := range s.uses(n.Decl) {
+	for _, at := range s.uses(s.reach(n.Decl), n.Decl) {
 		if p.Context.IncludeDeclaration || at.File != n.Decl.File || at.Start.Offset != n.Decl.Start.Offset {
 			out = append(out, s.location(at))
 		}
@@ -112,16 +112,24 @@ func (s *server) references(params json.RawMessage) (any, *rpcError) {
 	return out, nil
 }
 
-// uses lists where the open documents, and what they import, name what is declared
-// at decl.
-func (s *server) uses(decl lang.Span) []lang.Span {
+// reach is the documents that can name what is declared at decl: those that are open,
+// and scripts beside them that import its file.
+func (s *server) reach(decl lang.Span) []*document {
+	if decl.IsZero() {
+		return s.files.all()
+	}
+	return append(s.files.all(), s.files.importers(decl.File)...)
+}
+
+// uses lists where docs, and what they import, name what is declared at decl.
+func (s *server) uses(docs []*document, decl lang.Span) []lang.Span {
 	type place struct {
 		file   string
 		offset int
 	}
 	seen := map[place]bool{}
 	var out []lang.Span
-	for _, d := range s.files.all() {
+	for _, d := range docs {
 		for _, at := range s.analysis(d).References(decl) {
 			if k := (place{at.File, at.Start.Offset}); !seen[k] {
 				seen[k] = true

@@ -508,6 +508,69 @@ func TestImports(t *testing.T) {
 	c.leave()
 }
 
+// TestClosedImporters: renaming and references reach scripts that import the file and
+// are not open, beside it and in the folders of the editor, and a name that is taken
+// there is refused.
+func TestClosedImporters(t *testing.T) {
+	dir := t.TempDir()
+	texts := map[string]string{
+		"lib/vec.spu":       "func seven() -> int { return 7 }\n",
+		"lib/beside.spu":    "import \"vec.spu\" as v\nprint(v.seven())\n",
+		"top [1].spu":       "import \"lib/vec.spu\" as vec\nprint(vec.seven() + vec.seven())\n",
+		"deep/er/all.spu":   "import \"../../lib/vec.spu\" as vec\nfunc seven() -> int { return vec.seven() }\nprint(seven())\n",
+		".hidden/no.spu":    "import \"../lib/vec.spu\" as vec\nprint(vec.seven())\n",
+		"broken.spu":        "import \"lib/vec.spu\" as vec\nlet = vec.seven()\n",
+		"unrelated.spu":     "func seven() -> int { return 8 }\nprint(seven())\n",
+		"not_a_script.text": "vec.spu\n",
+	}
+	for name, text := range texts {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string {
+		return "file://" + strings.NewReplacer(" ", "%20", "[", "%5B", "]", "%5D").Replace(filepath.ToSlash(filepath.Join(dir, name)))
+	}
+	lib := at("lib/vec.spu")
+	here := m{"textDocument": m{"uri": lib}, "position": m{"line": 0, "character": 6}}
+	for _, x := range []struct {
+		init m
+		want string
+		uses int
+	}{
+		{m{"rootUri": nil}, "lib/beside.spu lib/vec.spu", 2},
+		{m{"rootUri": "file://" + filepath.ToSlash(dir)}, "deep/er/all.spu lib/beside.spu lib/vec.spu top [1].spu", 5},
+		{m{"workspaceFolders": []m{{"uri": "file://" + filepath.ToSlash(dir), "name": "x"}, {"uri": "untitled:x"}}}, "deep/er/all.spu lib/beside.spu lib/vec.spu top [1].spu", 5},
+	} {
+		c := start(t)
+		c.ask("initialize", x.init, nil)
+		c.open(lib, texts["lib/vec.spu"])
+		var w struct{ Changes map[string][]edit }
+		c.ask("textDocument/rename", with(here, "newName", "sept"), &w)
+		var got []string
+		for name := range texts {
+			if edits := w.Changes[at(name)]; edits != nil {
+				got = append(got, name)
+				if text := apply(texts[name], edits); strings.Contains(text, "vec.seven") || strings.Contains(text, "v.seven") {
+					t.Errorf("%s becomes %s", name, text)
+				}
+			}
+		}
+		if slices.Sort(got); strings.Join(got, " ") != x.want || len(w.Changes) != len(got) {
+			t.Errorf("with %v it changes %q, want %s; all: %v", x.init, got, x.want, w.Changes)
+		}
+		var uses []place
+		c.ask("textDocument/references", with(here, "context", m{"includeDeclaration": true}), &uses)
+		if len(uses) != x.uses {
+			t.Errorf("with %v %d uses, want %d: %v", x.init, len(uses), x.uses, uses)
+		}
+		c.leave()
+	}
+}
+
 func TestLifetime(t *testing.T) {
 	c := start(t)
 	c.refused(-32002, "textDocument/hover", m{})
@@ -609,6 +672,25 @@ func TestCancel(t *testing.T) {
 	}
 	c.tell("$/cancelRequest", m{"id": 4711})
 	c.tell("$/cancelRequest", m{"id": "none"})
+	c.leave()
+}
+
+// TestOneLongLine: all uses of a name in a sum of many thousand are found, and answers
+// do not take the square of its length: that took minutes.
+func TestOneLongLine(t *testing.T) {
+	c := connect(t)
+	text := "let v = 1\nprint(\"😀\"" + strings.Repeat(", v", 10) + ", v" + strings.Repeat(" + v", 20_000) + ")\n"
+	c.open(uri, text)
+	var uses []place
+	c.ask("textDocument/references", with(m{"textDocument": m{"uri": uri}, "position": m{"line": 0, "character": 4}}, "context", m{"includeDeclaration": false}), &uses)
+	if len(uses) != 20_011 || uses[20_010].Range != (rng{pos{1, 10 + 10*3 + 2 + 20_000*4}, pos{1, 10 + 10*3 + 3 + 20_000*4}}) {
+		t.Errorf("%d uses, the last %+v", len(uses), uses[len(uses)-1])
+	}
+	var w struct{ Changes map[string][]edit }
+	c.ask("textDocument/rename", m{"textDocument": m{"uri": uri}, "position": m{"line": 0, "character": 4}, "newName": "w"}, &w)
+	if len(w.Changes[uri]) != 20_012 {
+		t.Errorf("%d edits", len(w.Changes[uri]))
+	}
 	c.leave()
 }
 

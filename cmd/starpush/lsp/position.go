@@ -21,7 +21,14 @@ type textRange struct {
 type lineTable struct {
 	text   string
 	starts []int
+	marks  map[int][]mark // of long lines
 }
+
+// A mark is a character of a long line, and how many UTF-16 units stand before it
+// there. Marks are about markEvery bytes apart.
+type mark struct{ at, units int }
+
+const markEvery = 1024
 
 func newLineTable(text string) *lineTable {
 	t := &lineTable{text: text, starts: []int{0}}
@@ -49,6 +56,34 @@ func (t *lineTable) end(n int) int {
 	return hi - 1
 }
 
+// from is the last mark of line n for which before is true, or else its beginning.
+// Without marks all questions about a text of one long line took hours.
+func (t *lineTable) from(n int, before func(mark) bool) mark {
+	lo, hi := t.starts[n], t.end(n)
+	first := mark{lo, 0}
+	if hi-lo <= markEvery {
+		return first
+	}
+	marks, ok := t.marks[n]
+	if !ok {
+		m := first
+		for i, r := range t.text[lo:hi] {
+			if m.at = lo + i; m.at >= lo+(len(marks)+1)*markEvery {
+				marks = append(marks, m)
+			}
+			m.units += utf16Len(r)
+		}
+		if t.marks == nil {
+			t.marks = map[int][]mark{}
+		}
+		t.marks[n] = marks
+	}
+	if k := sort.Search(len(marks), func(k int) bool { return !before(marks[k]) }); k > 0 {
+		return marks[k-1]
+	}
+	return first
+}
+
 // offset converts a position; one outside of the text, or inside of a character,
 // goes to the next place before it that exists.
 func (t *lineTable) offset(p position) int {
@@ -58,8 +93,9 @@ func (t *lineTable) offset(p position) int {
 	case p.Line >= len(t.starts):
 		return len(t.text)
 	}
-	i, end := t.starts[p.Line], t.end(p.Line)
-	for units := 0; i < end; {
+	m := t.from(p.Line, func(m mark) bool { return m.units <= p.Character })
+	i, end, units := m.at, t.end(p.Line), m.units
+	for i < end {
 		r, n := utf8.DecodeRuneInString(t.text[i:end])
 		if units += utf16Len(r); units > p.Character {
 			break
@@ -73,8 +109,10 @@ func (t *lineTable) offset(p position) int {
 func (t *lineTable) position(offset int) position {
 	offset = max(0, min(offset, len(t.text)))
 	line := sort.SearchInts(t.starts, offset+1) - 1
-	p := position{Line: line}
-	for _, r := range t.text[t.starts[line]:max(t.starts[line], min(offset, t.end(line)))] {
+	hi := min(offset, t.end(line))
+	m := t.from(line, func(m mark) bool { return m.at <= hi })
+	p := position{line, m.units}
+	for _, r := range t.text[m.at:max(m.at, hi)] {
 		p.Character += utf16Len(r)
 	}
 	return p

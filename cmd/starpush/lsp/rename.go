@@ -4,6 +4,7 @@ package lsp
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -39,7 +40,8 @@ func (s *server) rename(params json.RawMessage) (any, *rpcError) {
 		return edits, nil
 	}
 	byFile := map[string][]lang.Span{}
-	for _, at := range s.uses(n.Decl) {
+	docs := s.reach(n.Decl)
+	for _, at := range s.uses(docs, n.Decl) {
 		byFile[at.File] = append(byFile[at.File], at)
 	}
 	texts := map[string]string{}
@@ -56,17 +58,17 @@ func (s *server) rename(params json.RawMessage) (any, *rpcError) {
 		}
 		texts[file] = b.String() + old.text[from:]
 	}
-	if e := s.try(texts); e != nil {
+	if e := s.try(docs, texts); e != nil {
 		return nil, failf(codeFailed, "`%s` cannot be called `%s`: %v", n.Name, p.NewName, e)
 	}
 	return edits, nil
 }
 
-// try reports why the open documents would not mean the same with other texts.
-func (s *server) try(texts map[string]string) error {
+// try reports why docs would not mean the same with other texts.
+func (s *server) try(docs []*document, texts map[string]string) error {
 	s.files.trial = texts
 	defer func() { s.files.trial = nil }()
-	for _, d := range s.files.all() {
+	for _, d := range docs {
 		before := s.analysis(d)
 		if !slices.ContainsFunc(before.Sources(), func(f string) bool { _, ok := texts[f]; return ok }) {
 			continue
@@ -76,6 +78,9 @@ func (s *server) try(texts map[string]string) error {
 			text = d.text()
 		}
 		if err := before.SameMeaning(s.comp.Analyze(s.ctx, d.name, []byte(text))); err != nil {
+			if s.files.byName[d.name] == nil {
+				err = fmt.Errorf("%s: %w", d.name, err)
+			}
 			return err
 		}
 	}

@@ -126,6 +126,7 @@ func (s *server) call(m *message) (result any, err *rpcError) {
 			return nil, failf(codeInvalid, "initialize comes once")
 		}
 		s.initialized = true
+		s.files.setFolders(m.Params)
 		return s.capabilities(), nil
 	case m.ID == nil && (!s.initialized || s.stopping):
 		return nil, nil
