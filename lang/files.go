@@ -56,13 +56,29 @@ func (l fsLoader) Near(p, from string) []string {
 // FileSystem is what load and save reach: an fs.FS that can also create files.
 // What is written to the file that Create returns must appear under its name when
 // Close returns nil, and not before; when the file has a method Abort, save calls
-// that instead of Close after a failure.
+// that instead of Close after a failure. If it has a method HasFolder(name string) bool,
+// a save into a folder that does not exist is refused before its data is waited for.
 type FileSystem = interp.FileSystem
 
 // Dir returns the files below path. save writes beside the file and renames.
 func Dir(path string) FileSystem { return dirFS{path} }
 
 type dirFS struct{ dir string }
+
+// HasFolder reports whether name is a folder below the folder. Of names that lead
+// outside Create tells more.
+func (d dirFS) HasFolder(name string) bool {
+	if !fs.ValidPath(name) {
+		return true
+	}
+	r, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	fi, err := r.Stat(filepath.FromSlash(name))
+	return err == nil && fi.IsDir()
+}
 
 // Open opens a file for reading. Names are relative to the folder; one that
 // leads outside is an error.

@@ -51,10 +51,15 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 		return c.valueOf(e)
 	case "save":
 		if c.count(e, name, 2, 2) {
+			if x := e.Args[0].Value; x.Type().Kind == types.String && e.Args[1].Value.Type().IsHandle() { // save("x.npy", x)
+				c.saveSwapped(e)
+				return types.TNone
+			}
 			if x := e.Args[0].Value; x.Type().Kind != types.Invalid && !x.Type().IsHandle() {
 				c.err("E0705", x, fmt.Sprintf("`save` writes registered data, and this is %s", aType(x.Type())))
 			}
 			c.arg(e, 1, types.TString, "the file name")
+			c.fileName(e.Args[1].Value, "saved", e.Args[0].Value.Type().Kind)
 		}
 		return types.TNone
 	case "range":
@@ -264,6 +269,15 @@ func (c *checker) valueOf(e *syntax.Call) *types.Type {
 		return types.TInvalid
 	}
 	return numberOf(t.Elem)
+}
+
+// saveSwapped reports save("x.npy", x).
+func (c *checker) saveSwapped(e *syntax.Call) {
+	right := fmt.Sprintf("save(%s, %s)", c.text(e.Args[1].Value), c.text(e.Args[0].Value))
+	d := c.err("E0705", e, "`save` takes the data first, then the name of the file")
+	d.Help = append(d.Help, "write `"+right+"`")
+	d.Edit(c.f.At(e), right)
+	d.Sure()
 }
 
 // numberOf is the type that elements of type e have in a script.

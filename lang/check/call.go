@@ -48,9 +48,16 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 			}
 			return types.TInvalid
 		}
+		known := len(c.diags)
 		c.undefined(fn, func(o *types.Object) bool {
 			return o.Kind == types.FuncObject || o.Kind == types.BuiltinFunc || o.Kind == types.ModuleObject
 		})
+		if len(c.diags) == known+1 && len(e.Args) > 1 {
+			switch fn.Name {
+			case "printf", "println", "sprintf", "format", "Printf", "Sprintf":
+				c.printed(&c.diags[known], e, fn.Name)
+			}
+		}
 		return types.TInvalid
 	case *syntax.Selector:
 		if mod := c.moduleOf(fn.X); mod != nil {
@@ -75,9 +82,44 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 	t := c.expr(e.Fn)
 	c.args(e)
 	if t.Kind != types.Invalid {
-		c.err("E0705", e.Fn, fmt.Sprintf("%s cannot be called", aType(t)))
+		d := c.err("E0705", e.Fn, fmt.Sprintf("%s cannot be called", aType(t)))
+		if t.IsNumber() {
+			c.product(d, e)
+		}
 	}
 	return types.TInvalid
+}
+
+// product adds to d that x(y) may be x * (y), as mathematics writes it.
+func (c *checker) product(d *diag.Diagnostic, e *syntax.Call) {
+	if len(e.Args) == 1 && e.Args[0].Name == nil {
+		right := c.text(e.Fn) + " * " + strings.TrimPrefix(c.text(e), c.text(e.Fn))
+		d.Help = append(d.Help, fmt.Sprintf("a product is written `%s`", right))
+		d.Edit(c.f.At(e), right)
+	}
+}
+
+// printed adds to d, about printf("n = %d", n), the print of an f-string.
+func (c *checker) printed(d *diag.Diagnostic, e *syntax.Call, name string) {
+	values := argValues(e)
+	lit, ok := values[0].(*syntax.StringLit)
+	if !ok {
+		return
+	}
+	var args []string
+	for _, v := range values[1:] {
+		args = append(args, c.text(v))
+	}
+	right := syntax.Interpolated(c.text(lit), args)
+	if right == "" {
+		return
+	}
+	if strings.Contains(strings.ToLower(name), "print") && !strings.HasPrefix(strings.ToLower(name), "s") {
+		right = "print(" + right + ")"
+	}
+	d.Help, d.Fixes = []string{"formats stand in f-strings: write `" + right + "`"}, nil
+	d.Edit(c.f.At(e), right)
+	d.Sure()
 }
 
 // squareBrackets adds to d that x(i) should be x[i].
@@ -134,6 +176,9 @@ func (c *checker) callObject(e *syntax.Call, o *types.Object, at syntax.Node) *t
 		d := c.err("E0705", at, fmt.Sprintf("`%s` is %s and cannot be called", c.text(at), what(o)))
 		if o.Type != nil && (o.Type.IsHandle() || o.Type.Kind == types.View || o.Type.Kind == types.List || o.Type.Kind == types.Array) {
 			c.squareBrackets(d, e)
+		}
+		if o.Type != nil && o.Type.IsNumber() {
+			c.product(d, e)
 		}
 		if builtinFuncs[o.Name] != nil && !o.Decl.IsZero() {
 			d.Labels = append(d.Labels, diag.Label{Span: o.Decl, Text: "this hides the builtin function"})

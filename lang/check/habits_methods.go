@@ -122,6 +122,9 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 			help("lists have no methods: `len(%s)`, `%s[i]`, `%s[a..b]`, `%s + [v]`", x, x, x, x)
 		}
 	case types.String:
+		if name == "format" && call != nil && c.interpolated(d, call, sel.X, argValues(call)...) {
+			return
+		}
 		help("strings have no methods: `len(s)` is the length, `+` joins, and an f-string holds values: `f\"n = {n:d}\"`")
 	case types.Vector, types.Matrix:
 		c.dataHabit(help, x, name, t)
@@ -149,6 +152,15 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 	case types.View:
 		help("a view has `%s.count`, `%s.parts` and the parts `%s[i]`", x, x, x)
 	}
+}
+
+// argValues are the arguments of a call, without their names.
+func argValues(e *syntax.Call) []syntax.Expr {
+	out := make([]syntax.Expr, len(e.Args))
+	for i, a := range e.Args {
+		out[i] = a.Value
+	}
+	return out
 }
 
 // dataHabit says what stands for a method of a vector or matrix.

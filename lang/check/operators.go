@@ -95,8 +95,11 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		d.Help = append(d.Help, fmt.Sprintf("write `str(%s)`, or an f-string: `f\"… {%s}\"`", c.text(other), c.text(other)))
 	case b.Op == "+" && x.Kind == types.List && y.Kind != types.List:
 		d.Help = append(d.Help, fmt.Sprintf("to append write `[%s]`", c.text(b.Y)))
+	case b.Op == "%" && x.Kind == types.String && c.interpolated(d, b, b.X, b.Y):
 	case b.Op == "%" && x.Kind == types.String:
 		d.Help = append(d.Help, fmt.Sprintf("text with values in it is an f-string: `f\"… {%s}\"`", c.text(b.Y)))
+	case b.Op == "*" && (x.Kind == types.String && y.Kind == types.Int || x.Kind == types.Int && y.Kind == types.String):
+		d.Help = append(d.Help, "texts are joined by `+`; to repeat one add it up in a loop: `for k in 0..n { s += t }`")
 	case b.Op == "*" && (x.Kind == types.List && y.Kind == types.Int || x.Kind == types.Int && y.Kind == types.List):
 		list, times := b.X, b.Y
 		if y.Kind == types.List {
@@ -105,10 +108,85 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		if l, ok := unparen(list).(*syntax.ListLit); ok && len(l.Items) == 1 {
 			d.Help = append(d.Help, fmt.Sprintf("write `[%s for k in 0..%s]`", c.text(l.Items[0]), c.text(times)))
 		}
+	case c.asCodelet(d, b, x, y):
 	default:
 		c.handleHint(d, b.X, b.Y)
 	}
 	return types.TInvalid
+}
+
+// asCodelet adds to d the codelet that computes x op y of the elements of data: of two
+// vectors, or of one and a number. False when there is none.
+func (c *checker) asCodelet(d *diag.Diagnostic, b *syntax.Binary, x, y *types.Type) bool {
+	data := x
+	if !data.IsHandle() {
+		data = y
+	}
+	index := map[types.Kind]string{types.Vector: "i", types.Matrix: "i, j", types.Block: "i, j, k"}[data.Kind]
+	both := x.Kind == y.Kind && x.Elem == y.Elem
+	if index == "" || data.Elem == 0 || !both && !x.IsNumber() && !y.IsNumber() || b.Op == "%" || b.Op == "//" || b.Op == "**" {
+		return false
+	}
+	if both && data.Kind == types.Matrix && b.Op == "*" {
+		d.Help = append(d.Help, fmt.Sprintf("the product of matrices is a task: `import \"std/blas\" as blas`, then `insert blas.gemm(R %s, R %s, RW C)`", c.text(b.X), c.text(b.Y)))
+		return true
+	}
+	var params []string
+	left, right := "a["+index+"]", "b["+index+"]"
+	if x.IsHandle() {
+		params = append(params, "a: R "+data.String())
+	} else {
+		left = c.text(b.X)
+	}
+	if y.IsHandle() {
+		params = append(params, "b: R "+data.String())
+	} else {
+		right = c.text(b.Y)
+	}
+	_, one := literal(b.X)
+	_, two := literal(b.Y)
+	if !both && !one && !two && !isFloatLiteral(b.X) && !isFloatLiteral(b.Y) { // a name: bodies see none from outside
+		params = append([]string{"s: " + data.Elem.String()}, params...)
+		if x.IsHandle() {
+			right = "s"
+		} else {
+			left = "s"
+		}
+	}
+	name := map[string]string{"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}[b.Op]
+	if name == "" {
+		return false
+	}
+	d.Help = append(d.Help,
+		fmt.Sprintf("data is computed with in codelets: `codelet %s(%s, to: W %s) { each %s in to { to[%s] = %s %s %s } }`", name, strings.Join(params, ", "), data, index, index, left, b.Op, right),
+		fmt.Sprintf("and each task is an `insert %s(…)`; the result is registered data, too", name))
+	return true
+}
+
+func isFloatLiteral(e syntax.Expr) bool {
+	_, ok := unparen(e).(*syntax.FloatLit)
+	return ok
+}
+
+// interpolated adds to d the f-string for format, when that is a text, with values; it
+// takes the place of whole.
+func (c *checker) interpolated(d *diag.Diagnostic, whole syntax.Node, format syntax.Expr, values ...syntax.Expr) bool {
+	lit, ok := format.(*syntax.StringLit)
+	if !ok {
+		return false
+	}
+	var args []string
+	for _, v := range values {
+		args = append(args, c.text(v))
+	}
+	right := syntax.Interpolated(c.text(lit), args)
+	if right == "" {
+		return false
+	}
+	d.Help = append(d.Help, fmt.Sprintf("text with values in it is an f-string: `%s`", right))
+	d.Edit(c.f.At(whole), right)
+	d.Sure()
+	return true
 }
 
 // arithmetic is the type of x op y, nil when op cannot take them.

@@ -150,7 +150,10 @@ func (c *checker) let(s *syntax.Let) {
 		}
 		t = want
 	case t.Kind == types.None:
-		c.err("E0705", s.Value, fmt.Sprintf("this gives no value that `%s` could hold", s.Name.Name))
+		d := c.err("E0705", s.Value, fmt.Sprintf("this gives no value that `%s` could hold", s.Name.Name))
+		if _, none := unparen(s.Value).(*syntax.NoneLit); none {
+			d.Help = append(d.Help, "a name begins with a value of its type: `0`, `0.0`, `false`, `\"\"` or `[]`")
+		}
 		t = types.TInvalid
 	}
 	c.info(c.declare(types.LetObject, s.Name, t, "let")).let = s

@@ -47,6 +47,11 @@ func (c *compiler) topLevel(u *check.Unit) stmt {
 			list = append(list, c.externData(d))
 		}
 	}
+	for _, s := range u.File.Stmts {
+		if first := c.willSave(s); first != nil {
+			list = append(list, first)
+		}
+	}
 	for k, s := range u.File.Stmts {
 		switch s := s.(type) {
 		case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Codelet, *syntax.Func:

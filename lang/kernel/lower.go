@@ -271,6 +271,9 @@ func (l *lowerer) assign(s *syntax.Assign) *Stmt {
 	case *syntax.Ident:
 		return l.assignName(s, t)
 	case *syntax.Index:
+		if l.noEach(s, t) {
+			return nil
+		}
 		op, idx, ok := l.element(t)
 		if !ok {
 			l.scalar(s.Value)
@@ -316,7 +319,9 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *Stmt {
 			l.err("E0705", id, fmt.Sprintf("`%s` is void and has no value", op.Name))
 		default:
 			d := l.err("E0705", id, fmt.Sprintf("`%s` is a %v, and a body writes its elements one by one", op.Name, op.Kind))
-			d.Help = append(d.Help, fmt.Sprintf("write `each %s in %s { %s[%s] = ... }`", indexNames(op.Kind), op.Name, op.Name, indexNames(op.Kind)))
+			if l.oneByOne(d, s, op) {
+				return nil
+			}
 		}
 	case letEntry:
 		read := &Expr{Op: OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: id.Span}
@@ -327,7 +332,9 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *Stmt {
 	default:
 		d := l.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, en.what()))
 		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.decl), Text: "declared here"})
-		if en.kind == scalarEntry {
+		if en.kind == indexEntry && l.each != nil && len(l.each.Names) == 1 && len(l.each.Domain) == 1 && l.array(l.each.Domain[0]) != nil {
+			d.Help = append(d.Help, fmt.Sprintf("`%[2]s` counts the elements of `%[1]s`: write `%[1]s[%[2]s]`", l.array(l.each.Domain[0]).Name, id.Name))
+		} else if en.kind == scalarEntry {
 			d.Help = append(d.Help, fmt.Sprintf("copy it first: `let v = %s`, and change `v`", id.Name))
 		} else {
 			d.Help = append(d.Help, "give the value another name with `let`")

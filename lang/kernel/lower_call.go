@@ -61,6 +61,9 @@ var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "
 func (l *lowerer) call(x *syntax.Call) *Expr {
 	id, ok := unparen(x.Fn).(*syntax.Ident)
 	if !ok {
+		if sel, isSel := unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
+			return l.bad(x)
+		}
 		for _, a := range x.Args {
 			l.expr(a.Value)
 		}
@@ -70,7 +73,10 @@ func (l *lowerer) call(x *syntax.Call) *Expr {
 				return l.bad(x)
 			}
 		}
-		l.err("E0705", x.Fn, "this cannot be called in a codelet body")
+		d := l.err("E0705", x.Fn, "this cannot be called in a codelet body")
+		if _, number := unparen(x.Fn).(*syntax.IntLit); number && len(x.Args) == 1 { // 2(x + 1)
+			d.Help = append(d.Help, fmt.Sprintf("a product is written `%s * (%s)`", l.text(x.Fn), l.text(x.Args[0].Value)))
+		}
 		return l.bad(x)
 	}
 	if en := l.find(id.Name); en != nil {
@@ -89,6 +95,15 @@ func (l *lowerer) call(x *syntax.Call) *Expr {
 		return l.bad(x)
 	}
 	fn := functions[id.Name]
+	if len(x.Args) < 3 && (!fn.ok() || len(x.Args) == 1) {
+		values := make([]syntax.Expr, len(x.Args))
+		for k, a := range x.Args {
+			values[k] = a.Value
+		}
+		if l.wholeCall(x, id.Name, values) {
+			return l.bad(x)
+		}
+	}
 	if !fn.ok() {
 		for _, a := range x.Args {
 			l.expr(a.Value)

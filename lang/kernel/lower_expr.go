@@ -380,6 +380,9 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*Expr, ok bool) {
 		idx = append(idx, nil)
 	}
 	ok = true
+	if l.indexOfIndex(x) {
+		return 0, nil, false
+	}
 	for k, a := range x.Args {
 		idx[k] = l.integer(a, "an index")
 		ok = ok && idx[k].Op != OpBad

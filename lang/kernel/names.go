@@ -292,6 +292,12 @@ func (l *lowerer) fromOutside(id *syntax.Ident, o *outsider) {
 		d.Labels = append(d.Labels, diag.Label{Span: o.decl, Text: "declared here"})
 	}
 	d.Notes = append(d.Notes, "a body sees its operands, its own names and the functions of arithmetic")
+	switch {
+	case scriptHelp[id.Name] != "" && o.what == "a builtin of scripts":
+		d.Help = append(d.Help, scriptHelp[id.Name])
+	case o.what == "a function of the script" || o.what == "a function":
+		d.Help = append(d.Help, "write what it computes in its place: a body calls none of them")
+	}
 	if o.pass != "" {
 		d.Help = append(d.Help, fmt.Sprintf("pass it as an operand: `%s`", o.pass))
 	}

@@ -113,6 +113,26 @@ func (c *cursor) waitCall() *mistake {
 	return nil
 }
 
+// saved adds to m what stands for save x to "x.npy", save x, "x.npy" and save x.
+func (c *cursor) saved(m *mistake) {
+	x, file := c.from+1, c.end-1
+	if c.kindOf(file) == tokString && file > x {
+		hi := file
+		if last := c.str(hi - 1); last == "to" || last == "as" || last == "in" || last == "into" || last == "," {
+			hi--
+		}
+		if hi > x {
+			c.instead(m, c.from, c.end, "save("+c.of(x, hi)+", "+c.str(file)+")")
+			return
+		}
+	}
+	data := "x"
+	if c.kindOf(x) == tokIdent {
+		data = c.str(x)
+	}
+	m.hint("write `save(%s, \"%s.npy\")`", data, data)
+}
+
 // paramHabit is param n int = 10.
 func (c *cursor) paramHabit() *mistake {
 	if !c.has(c.from, "param") && !c.has(c.from, "extern") || c.kindOf(c.from) != tokKeyword || c.at != c.from+2 || c.kindOf(c.at) != tokIdent || c.kindOf(c.at-1) != tokIdent {

@@ -51,6 +51,9 @@ func (s *scanner) habit(m *mistake, r rune, lo, hi int) {
 	m.sure = r != '&' && r != '|' && r != '^' && r != '…' && r != '$' || hi-lo > 1
 	switch word := h.word; {
 	case r == '\\', r == '~':
+	case r == '$' && hi < s.end && s.text[hi] == '"':
+		m.msg = "unexpected `$`: text with values in it begins with `f`"
+		m.hint("write `f`").edit(at, "f").certain()
 	case r == '$':
 		m.hint("leave the `$` out").edit(at, "")
 	case word == " ":
@@ -105,9 +108,21 @@ func (s *scanner) quoted(lo int, f bool) {
 		s.errorf(lo, s.pos, "E0106", "unexpected `'`: digits are grouped by `_`").hint("write `%s`", group).edit(Span{int32(lo), int32(s.pos)}, group).certain()
 		return
 	}
-	end := -1
+	if n := len(s.toks) - 1; quote == '\'' && !f && n >= 0 && int(s.toks[n].hi) == lo && s.toks[n].kind != tokBad && s.operandEnd(s.toks[n]) { // A'
+		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
+		s.errorf(lo, s.pos, "E0101", "unexpected `'`: there is no sign for the transpose").
+			hint("`import \"std/blas\" as blas`, then `insert blas.transpose(R A, W B)`; `blas.gemm` takes transposed operands, too")
+		return
+	}
+	end, doubled := -1, -1 // doubled: the second of two quotes that stand for one
 	for i, r := range line {
 		if (r == closing || quote == '“' && r == '“') && (i == 0 || line[i-1] != '\\') {
+			if quote == '\'' && i > 0 && i != doubled && strings.HasPrefix(line[i+1:], "'") && strings.Count(line[i+2:], "'")%2 == 1 { // 'it''s'
+				doubled = i + 1
+			}
+			if i == doubled || i+1 == doubled {
+				continue
+			}
 			end = i
 			s.pos += i + utf8.RuneLen(r)
 			break
@@ -120,6 +135,12 @@ func (s *scanner) quoted(lo int, f bool) {
 		return
 	}
 	inside := strings.ReplaceAll(s.text[open+n:open+n+end], `\'`, `'`)
+	if doubled >= 0 {
+		inside = strings.ReplaceAll(inside, "''", "'")
+	}
+	if quote == '`' && strings.Contains(inside, "${") && !f { // a template
+		f, inside = true, strings.ReplaceAll(inside, "${", "{")
+	}
 	if f && strings.Contains(inside, `"`) {
 		m.hint("write `f\"text {x}\"`, without a `\"` inside the braces")
 		return
@@ -197,7 +218,7 @@ func (s *scanner) foreignComment(sign string) bool {
 			return false
 		}
 	case "--", "%":
-		if !starts || s.depth > 0 || !isProse(line) {
+		if s.depth > 0 || !isProse(line) && !(starts && s.alone(lo, line)) || !starts && sign == "--" {
 			return false
 		}
 	case "/*":
@@ -211,6 +232,16 @@ func (s *scanner) foreignComment(sign string) bool {
 	line, _, _ = strings.Cut(s.text[lo:s.end], "\n")
 	s.pos += len(line)
 	return true
+}
+
+// alone reports whether what begins at lo with the sign of a comment, with the rest of
+// its line behind the sign, can be no operator that continues the line above: it is
+// indented no deeper, and a blank or nothing follows.
+func (s *scanner) alone(lo int, rest string) bool {
+	if rest != "" && !strings.ContainsRune(" \t-%", rune(rest[0])) {
+		return false
+	}
+	return len(s.toks) < 2 || s.indent(int32(lo)) <= s.indent(s.toks[len(s.toks)-2].lo)
 }
 
 // commentOfC is foreignComment for /* … */.

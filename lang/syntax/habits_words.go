@@ -18,6 +18,11 @@ func (c *cursor) slice() *mistake {
 	first := c.left(c.at, nil)
 	end := c.right(c.at+1, ":")
 	m := c.here("a slice is written `x[a..b]`")
+	if c.at == open+1 && c.has(end, "]") && end == c.at+1 && c.kindOf(end+1) == tokAssign && c.kindOf(open-1) == tokIdent && c.from == open-1 { // x[:] = 1.0
+		m = c.here("elements are assigned one by one")
+		x := c.str(open - 1)
+		return m.hint("in a codelet write `each i in %s { %s[i] %s … }`", x, x, c.str(end+1))
+	}
 	if !c.has(end, "]") || c.has(first-1, ",") || c.kindOf(open-1) != tokIdent || c.has(open-2, ".") {
 		return m.hint("`..` has both ends: all is `x[0..len(x)]`")
 	}
@@ -389,6 +394,9 @@ func (c *cursor) namelessFunc() *mistake {
 
 // arrow is x->n.
 func (c *cursor) arrow() *mistake {
+	if c.has(c.at, "->") && c.has(c.from, "codelet") && c.has(c.at-1, ")") && c.inBracket(c.at) < 0 {
+		return c.here("a codelet has no result").hint("it writes its operands: add one such as `result: W variable[f64]`, and write `result = …`")
+	}
 	if !c.has(c.at, "->") || !c.endsOperand(c.at-1) || c.kindOf(c.at+1) != tokIdent || c.has(c.from, "func") {
 		return nil
 	}

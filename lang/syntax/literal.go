@@ -5,6 +5,8 @@ package syntax
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -77,10 +79,28 @@ func (s *scanner) number() {
 			r.meant(at, meant).certain()
 		case help != "":
 			r.hint("%s", help)
+		case productTail.MatchString(tail):
+			s.product(r, text[:len(text)-len(tail)], tail, at)
 		}
 		return
 	}
 	s.emit(kind, lo)
+}
+
+// productTail are the names that a product such as 2x ends with: no exponents.
+var productTail = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+
+// product adds to m, about 2x, that a product has its sign, if x is a name: one letter,
+// or one that was met before.
+func (s *scanner) product(m *mistake, number, name string, at Span) {
+	known := len(s.mistakes) < maxErrors && slices.ContainsFunc(s.toks, func(t token) bool { return t.kind == tokIdent && t.text(s.text) == name })
+	if !known && len(name) > 1 || name == "e" || name == "E" || strings.HasPrefix(strings.ToLower(number), "0x") {
+		return
+	}
+	m.hint("a product is written `%s * %s`", number, name).edit(at, number+" * "+name)
+	if known {
+		m.certain()
+	}
 }
 
 // digitsBefore returns the digits in front of a comma at lo - 1, "" if there are none.

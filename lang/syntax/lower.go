@@ -452,6 +452,8 @@ func (p *parser) notWord(i int) {
 	c := &cursor{parser: p, from: i, at: i, end: end}
 	near, close := meant(word)
 	switch {
+	case declares[word] && p.kindOf(i+1) == tokIdent && p.str(i+1) == "main" && p.has(i+2, "("):
+		m.hint("a script runs from its first line to its last: what stands in `main` stands at the top level")
 	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "("):
 		m.hint("statements stand at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", p.str(i+1))
 	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "["):
@@ -465,8 +467,12 @@ func (p *parser) notWord(i int) {
 	case word == "print" && end > i+1:
 		args := c.of(i+1, end)
 		m.hint("a call has parentheses: `print(%s)`", clipTo(args, 60)).edit(c.over(i, end), "print("+args+")").certain()
+	case word == "save" && end > i+1:
+		c.saved(m)
 	case word == "const" && declares[p.str(i+1)] && p.kindOf(i+2) == tokIdent:
 		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+2)).edit(c.over(i, i+2), "let").certain()
+	case word == "from" && p.str(i+1) == "std" && p.has(i+2, "import") && p.kindOf(i+3) == tokIdent && end == i+4:
+		c.instead(m, i, end, `import "std/`+p.str(i+3)+`"`)
 	case word == "from" && p.kindOf(i+1) == tokIdent:
 		m.hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
 	case close:

@@ -513,7 +513,7 @@ func (p *parser) misplaced(word string, w where) Stmt {
 	case word == "each":
 		p.mistakeAt(at, "E0105", "`each` may stand in a codelet only").hint("outside of codelets a loop is `for`")
 	case word == "return":
-		p.mistakeAt(at, "E0105", "`return` may stand in a `func` only")
+		p.mistakeAt(at, "E0105", "`return` may stand in a `func` only").hint("a script ends at its last line; to leave a part out write `if`, to stop in an error `assert`")
 	default:
 		p.mistakeAt(at, "E0105", "`"+word+"` may stand in a loop only")
 	}

@@ -19,6 +19,12 @@ type osFiles struct{}
 // Open opens a file for reading.
 func (osFiles) Open(name string) (fs.File, error) { return os.Open(name) }
 
+// HasFolder reports whether name is a folder.
+func (osFiles) HasFolder(name string) bool {
+	fi, err := os.Stat(name)
+	return err == nil && fi.IsDir()
+}
+
 // Create starts a new version of a file, written beside it. What is no regular
 // file, such as /dev/null or a pipe, is written itself.
 func (osFiles) Create(name string) (io.WriteCloser, error) {

@@ -1,0 +1,83 @@
+package syntax
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// verb is a place for a value in a format of C, Go or Python, or a brace.
+var verb = regexp.MustCompile(`%%|%([-+ 0#]*)([0-9]*)(\.[0-9]+)?(?:hh|h|ll|l|z)?([a-zA-Z])|\{([0-9]*)(?::([^{}]*))?\}|[{}]`)
+
+var verbOfC = regexp.MustCompile(`%[-+0#]*[0-9.]*(?:hh|h|ll|l|z)?[dDifFeEgGsvxXu](?:[^a-zA-Z]|$)`)
+
+// IsFormat reports whether a text has verbs such as %d in it.
+func IsFormat(text string) bool { return verbOfC.MatchString(text) }
+
+// Interpolated writes a format of other languages, which is the text of a string
+// literal, with values for its verbs %d or its fields {} as an f-string; "" when they
+// do not fit together. A newline at its end is left out: print writes one.
+func Interpolated(literal string, args []string) string {
+	text := strings.TrimPrefix(strings.TrimSuffix(literal, `"`), `"`)
+	text = strings.TrimSuffix(text, `\n`)
+	printf, used, ok := IsFormat(literal), 0, true
+	field := func(i int, format string) string {
+		if i >= len(args) || strings.ContainsAny(args[i], "\"{}\n") {
+			ok = false
+			return ""
+		}
+		used = max(used, i+1)
+		if format != "" {
+			return "{" + args[i] + ":" + format + "}"
+		}
+		return "{" + args[i] + "}"
+	}
+	next := 0
+	out := verb.ReplaceAllStringFunc(text, func(s string) string {
+		m := verb.FindStringSubmatch(s)
+		switch {
+		case s == "%%" && printf:
+			return "%"
+		case s[0] == '%' && printf:
+			format := ""
+			flags, width := strings.Trim(m[1], " #"), m[2]
+			switch letter := strings.ToLower(m[4]); letter {
+			case "f", "e", "g":
+				format = flags + width + m[3] + letter
+			case "d", "i", "u":
+				if width != "" {
+					format = flags + width + "d"
+				}
+			case "x":
+				format = flags + width + "x"
+			case "s", "v", "c":
+				if width != "" {
+					format = flags + width + "s"
+				}
+			default:
+				ok = false
+			}
+			next++
+			return field(next-1, format)
+		case s[0] == '{' && len(s) > 1 && !printf:
+			i := next
+			if m[5] != "" {
+				i, _ = strconv.Atoi(m[5])
+			}
+			next++
+			if strings.ContainsAny(m[6], "<>^,") {
+				ok = false
+			}
+			return field(i, m[6])
+		case s == "{" || s == "}":
+			return s + s
+		case s[0] == '{':
+			return "{" + s + "}"
+		}
+		return s
+	})
+	if !ok || used != len(args) || used == 0 {
+		return ""
+	}
+	return `f"` + out + `"`
+}
