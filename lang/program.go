@@ -161,6 +161,33 @@ func (p *Program) Funcs() []FuncInfo {
 	return out
 }
 
+// Names lists the top-level names of the script, sorted, as Session.Names does, without
+// Detail: there are no values yet.
+func (p *Program) Names() []NameInfo {
+	if p.none() {
+		return nil
+	}
+	var out []NameInfo
+	for n, o := range p.checked.Main.Objects {
+		info := NameInfo{Name: n, Kind: kindWords[o.Kind], Doc: o.Doc}
+		switch {
+		case info.Kind == "":
+			continue
+		case o.Sig != nil:
+			info.Type = interp.SignatureText(o)
+		case o.Kind == types.ModuleObject:
+			if o.Module != nil {
+				info.Type = o.Module.Name
+			}
+		case o.Type != nil:
+			info.Type = o.Type.String()
+		}
+		out = append(out, info)
+	}
+	slices.SortFunc(out, func(a, b NameInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
 // Codelets lists the codelets that the script declares, sorted by name.
 func (p *Program) Codelets() []CodeletInfo {
 	if p.none() {

@@ -78,6 +78,7 @@ assert A.rows == 3 and x.n == 100
 		want string
 	}{
 		{[]lang.Option{x, a}, "cannot load `s.csv`"},
+		{[]lang.Option{x, a, s, lang.FileSizes("t.csv", 2)}, "the script loads no such file"},
 		{[]lang.Option{lang.FileSizes("far/x.npy", 10, 10), a, s}, "found sizes 10 x 10"},
 		{[]lang.Option{lang.FileSizes("far/x.npy", -1), a, s}, "found sizes -1"},
 		{[]lang.Option{x, lang.FileSizes("A.bin", 4, 4), s}, "expected matrix[f32] 3 x 4, found sizes 4 x 4"},

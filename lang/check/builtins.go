@@ -23,7 +23,11 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 			a.Name.SetType(types.TNone)
 			if name != "close" || a.Name.Name != "tol" {
 				d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no parameter `%s`", name, a.Name.Name))
-				d.Help = append(d.Help, "write `"+builtinSyntax(name)+"`")
+				if name == "print" && (a.Name.Name == "end" || a.Name.Name == "sep" || a.Name.Name == "file" || a.Name.Name == "flush") {
+					d.Help = append(d.Help, "each `print` writes a line, with blanks between its values; other forms have f-strings")
+				} else {
+					d.Help = append(d.Help, "write `"+builtinSyntax(name)+"`")
+				}
 			}
 		}
 		t := c.expr(a.Value)
@@ -38,6 +42,7 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 	}
 	switch name {
 	case "print":
+		c.printsText(e)
 		return types.TNone
 	case "str":
 		c.count(e, name, 1, 1)

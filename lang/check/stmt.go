@@ -93,6 +93,9 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.want(s.Cond, types.TBool, "what `assert` tests")
 		if s.Message != nil {
 			c.want(s.Message, types.TString, "the message of `assert`")
+			if lit, ok := s.Message.(*syntax.StringLit); ok {
+				c.missingF(lit)
+			}
 		}
 	case *syntax.Assign:
 		c.assign(s)
@@ -440,8 +443,14 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 			d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
 			if form, ok := c.constructorForm(s.Value); ok && s.Op == "=" {
 				d.Help = append(d.Help, fmt.Sprintf("data is registered: `register %s = %s`", id.Name, form))
-			} else if s.Op == "=" {
+			} else if mentions(s.Value, id.Name) || s.Op != "=" {
+				d.Help = append(d.Help, fmt.Sprintf("it needs a first value above: `let %s = 0`", id.Name))
+			} else {
 				d.Help = append(d.Help, fmt.Sprintf("to make a new name write `let %s = %s`", id.Name, c.text(s.Value)))
+				at := c.f.At(s.Target)
+				if c.fn == nil && len(c.loopNames) == 0 && c.scope == c.top {
+					d.Edit(at.Before(), "let ")
+				}
 			}
 			c.meant(d, id.Name, func(o *types.Object) bool { return o.Kind == types.LetObject || o.Kind == types.FuncParam })
 			return
@@ -623,4 +632,15 @@ func (c *checker) outlives(s *syntax.Assign, target *types.Object) {
 		}
 		return false
 	})
+}
+
+// mentions reports whether the name stands in e.
+func mentions(e syntax.Expr, name string) bool {
+	found := false
+	walkExpr(e, func(x syntax.Expr) bool {
+		id, ok := x.(*syntax.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
 }

@@ -98,6 +98,7 @@ func (c *checker) run() {
 		c.funcBody(f)
 	}
 	c.unusedIn(c.top)
+	c.runsNothing()
 	c.instances()
 	if !c.broken {
 		c.flow()
@@ -219,5 +220,5 @@ func (c *checker) dropLints() {
 	if !slices.ContainsFunc(c.diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
 		return
 	}
-	c.diags = slices.DeleteFunc(c.diags, func(d diag.Diagnostic) bool { return d.Code == "W0201" || d.Code == "W0401" })
+	c.diags = slices.DeleteFunc(c.diags, func(d diag.Diagnostic) bool { return d.Code == "W0201" || d.Code == "W0202" || d.Code == "W0401" })
 }

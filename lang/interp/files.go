@@ -143,6 +143,7 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 			want.Dims = spec.Dims
 		}
 		if m.plan != nil {
+			m.plan.loads[s] = true
 			if dims, ok := m.cfg.FileSizes[s]; ok {
 				if err := sizesFit(s, &want, dims); err != nil {
 					m.badFile(err, at, "cannot load", s)

@@ -15,7 +15,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
@@ -37,6 +39,7 @@ type planning struct {
 	noted  map[place]bool
 	ended  *diag.Diagnostic // why the path ended before the script
 	prints bool
+	loads  map[string]bool // names of files, on all paths
 }
 
 // errPlanEnds ends a path at a place that needs a value which nobody knows.
@@ -58,13 +61,15 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 	forced := map[place]bool{}
 	todo := []map[place]bool{nil}
 	var total int64
+	loads, ended := map[string]bool{}, false
 	for len(todo) > 0 && paths < maxPaths {
-		pl := &planning{force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0}
+		pl := &planning{loads: loads, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0}
 		todo = todo[1:]
 		paths++
 		if err = pl.run(ctx, p, cfg, &total); err != nil {
 			return nil, paths, err
 		}
+		ended = ended || pl.ended != nil
 		if best == nil || pl.rec.Len() > best.Len() {
 			best = pl.rec
 		}
@@ -80,7 +85,27 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 			todo = append(todo, map[place]bool{at: !tried[at][1]})
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.FileSizes)) {
+		if !loads[name] && !ended {
+			return nil, paths, unusedSizes(name, loads)
+		}
+	}
 	return best, paths, nil
+}
+
+// unusedSizes is the error about sizes of a file that no statement of a plan loads.
+func unusedSizes(name string, loads map[string]bool) error {
+	d := &diag.Diagnostic{Code: "E0902", Severity: diag.Error, Message: fmt.Sprintf("sizes are given for the file `%s`, and the script loads no such file", name)}
+	names := slices.Sorted(maps.Keys(loads))
+	switch near, ok := diag.Nearest(name, names); {
+	case ok:
+		d.Help = []string{fmt.Sprintf("did you mean `%s`?", near)}
+	case len(names) > 0:
+		d.Help = []string{"it loads `" + strings.Join(names[:min(len(names), 5)], "`, `") + "`"}
+	default:
+		d.Help = []string{"sizes stand for files that a script names behind `load =`; leave them out"}
+	}
+	return d
 }
 
 // run takes one path.

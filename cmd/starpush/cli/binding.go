@@ -224,6 +224,48 @@ func savesOf(flags []string) ([]save, error) {
 	return out, nil
 }
 
+// checkSaves refuses a --save of a name that will be no registered data.
+func checkSaves(prog *lang.Program, saves []save) error {
+	if len(saves) == 0 {
+		return nil
+	}
+	var data []string
+	for _, n := range prog.Names() {
+		if _, _, ok := dataType(n.Type); ok && (n.Kind == "handle" || n.Kind == "let") {
+			data = append(data, n.Name)
+		}
+	}
+	for _, s := range saves {
+		if slices.Contains(data, s.name) {
+			continue
+		}
+		for _, n := range prog.Names() {
+			if n.Name == s.name {
+				return usagef("--save %s: `%s` is %s, not registered data", s.name, n.Name, kindText(n))
+			}
+		}
+		help := ""
+		if near, ok := diag.Nearest(s.name, data); ok {
+			help = "; did you mean `" + near + "`?"
+		} else if len(data) > 0 {
+			help = "; its data: " + strings.Join(data[:min(len(data), 12)], ", ")
+		}
+		return usagef("--save %s: the script registers no data of this name at its top level%s", s.name, help)
+	}
+	return nil
+}
+
+// kindText says what a name of a script is.
+func kindText(n lang.NameInfo) string {
+	switch {
+	case n.Kind == "handle" || n.Kind == "let" && n.Type != "":
+		return "of type " + n.Type
+	case n.Kind == "array":
+		return "an array"
+	}
+	return "a " + n.Kind
+}
+
 // saveAll writes the data that --save names, once the run has ended.
 func (a *app) saveAll(ctx context.Context, inst *lang.Instance, saves []save) error {
 	for _, s := range saves {

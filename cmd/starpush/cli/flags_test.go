@@ -39,7 +39,9 @@ func TestParseCount(t *testing.T) {
 // Units of other programs are told apart from what is no number at all.
 func TestCountUnits(t *testing.T) {
 	for in, want := range map[string]string{
-		"1G": "; write `1Gi`", "4gb": "; write `4Gi`", "16K": "; write `16Ki`", "2mib": "; write `2Mi`", "1.5G": "", "G": "", "x": "", "4B": "",
+		"1G": "; write `1Gi`, which counts by 1024, or `1_000_000_000`", "4gb": "; write `4Gi`, which counts by 1024, or `4_000_000_000`",
+		"16K": "; write `16Ki`, which counts by 1024, or `16_000`", "2mib": "; write `2Mi`, which counts by 1024, or `2_000_000`", "1.5G": "",
+		"1e3": "; write `1000`", "-2.0": "; write `-2`", "2.5": "", "1e300": "", "inf": "", "G": "", "x": "", "4B": "",
 	} {
 		_, err := parseCount(in)
 		if want = fmt.Sprintf("`%s` is not an integer%s", in, want); err == nil || err.Error() != want {

@@ -55,8 +55,12 @@ func notCount(s string) error {
 	digits := strings.TrimRight(strings.ToUpper(s), "IB")
 	if n := len(digits) - 1; n > 0 && strings.ContainsRune("KMGT", rune(digits[n])) {
 		if _, err := strconv.ParseUint(digits[:n], 10, 63); err == nil {
-			return fmt.Errorf("`%s` is not an integer; write `%s%ci`", s, digits[:n], digits[n])
+			unit, zeros := digits[n], map[byte]int{'K': 3, 'M': 6, 'G': 9, 'T': 12}[digits[n]]
+			return fmt.Errorf("`%s` is not an integer; write `%s%ci`, which counts by 1024, or `%s`", s, digits[:n], unit, digits[:n]+strings.Repeat("_000", zeros/3))
 		}
+	}
+	if f, err := strconv.ParseFloat(s, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 { // 1e3
+		return fmt.Errorf("`%s` is not an integer; write `%d`", s, int64(f))
 	}
 	return fmt.Errorf("`%s` is not an integer", s)
 }

@@ -159,6 +159,9 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err != nil {
 		return err
 	}
+	if err := checkSaves(prog, saves); err != nil {
+		return err
+	}
 	rt, err := a.runtime(o)
 	if err != nil {
 		return err

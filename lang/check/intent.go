@@ -1,0 +1,123 @@
+package check
+
+// Scripts that do something else than was meant, without an error: one that runs
+// nothing, and texts that are printed as they stand.
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// runsNothing warns about a script that only declares and has a function to begin with,
+// which nothing calls: one called main, or one that takes nothing and gives nothing. What
+// else only declares may be a module, or be called from a Go program.
+func (c *checker) runsNothing() {
+	if c.module || c.session != nil || c.broken || !c.declarationsOnly() {
+		return
+	}
+	var entry *syntax.Func
+	for _, s := range c.f.Stmts {
+		f, ok := s.(*syntax.Func)
+		if !ok || f.Name == nil || f.Name.Obj == nil || f.Body == nil || c.info(f.Name.Obj).used {
+			continue
+		}
+		sig := f.Name.Obj.Sig
+		main := f.Name.Name == "main" || f.Name.Name == "Main"
+		if main || sig != nil && len(sig.Params) == 0 && (sig.Result == nil || sig.Result == types.TNone) {
+			entry = f
+		}
+		if main {
+			break
+		}
+	}
+	if entry == nil {
+		return
+	}
+	name := entry.Name.Name
+	d := c.warn("W0202", entry.Name, fmt.Sprintf("this script runs nothing: `%s` is declared and never called", name))
+	call := name + "()"
+	if sig := entry.Name.Obj.Sig; sig != nil && len(sig.Params) > 0 {
+		call = name + "(…)"
+	}
+	d.Help = append(d.Help, fmt.Sprintf("a script runs from its first line to its last, and no function by itself: write `%s` below", call))
+	if !strings.Contains(call, "…") {
+		d.Edit(c.f.At(entry).After(), "\n\n"+call)
+		d.Sure()
+	}
+}
+
+// field is what stands for a value in texts of other languages, and of this one where
+// the f is missing.
+var field = regexp.MustCompile(`\$\{([\pL_][\pL\pN_.]*)\}|\$([\pL_][\pL\pN_]*)|\{([\pL_][\pL\pN_]*)(?:[.\[:][^{}"]*)?\}`)
+
+// printsText warns about a text that is printed as it stands although it names values:
+// "n = {n}" without an f, "n = $n" and "n = %d" with arguments behind it.
+func (c *checker) printsText(e *syntax.Call) {
+	for i, a := range e.Args {
+		lit, ok := a.Value.(*syntax.StringLit)
+		if !ok {
+			continue
+		}
+		if i == 0 && len(e.Args) > 1 && syntax.IsFormat(lit.Value) {
+			d := c.warn("W0701", lit, "`print` has no formats: this text is printed as it stands")
+			d.Help = append(d.Help, "formats stand in f-strings: `f\"n = {n:d}\"`")
+			var args []string
+			for _, v := range e.Args[1:] {
+				args = append(args, c.text(v.Value))
+			}
+			if right := syntax.Interpolated(c.text(lit), args); right != "" {
+				d.Help[0] = "formats stand in f-strings: `" + right + "`"
+				d.Edit(c.f.At(syntax.Span{Lo: lit.Lo, Hi: e.Args[len(e.Args)-1].Range().Hi}), right)
+			}
+			return
+		}
+		c.missingF(lit)
+	}
+}
+
+// missingF warns about a text with the name of a value in braces, or behind a $.
+func (c *checker) missingF(lit *syntax.StringLit) {
+	text := c.text(lit)
+	name := ""
+	for _, m := range field.FindAllStringSubmatch(text, -1) {
+		n := m[1] + m[2] + m[3]
+		first, _, _ := strings.Cut(n, ".")
+		o := c.scope.lookup(first)
+		if o == nil {
+			return
+		}
+		switch o.Kind {
+		case types.FuncObject, types.CodeletObject, types.ModuleObject:
+			return
+		}
+		if name == "" {
+			name = n
+		}
+		c.markUsed(o)
+	}
+	if name == "" {
+		return
+	}
+	right := "f" + field.ReplaceAllStringFunc(text, func(s string) string {
+		if s[0] == '$' {
+			return "{" + strings.Trim(s, "${}") + "}"
+		}
+		return s
+	})
+	d := c.warn("W0701", lit, fmt.Sprintf("no `f` stands in front of the text: the value of `%s` is not printed", name))
+	d.Help = append(d.Help, fmt.Sprintf("write `%s`", clipped(right)))
+	d.Edit(c.f.At(lit), right)
+}
+
+// clipped shortens a text for a message.
+func clipped(s string) string {
+	const most = 72
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
