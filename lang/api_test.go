@@ -333,6 +333,44 @@ func TestLate(t *testing.T) {
 	wantErr(t, err, "does not have the signature")
 }
 
+// shared declares lists of lists, p40 the deepest for the prefix p, which hold x as often
+// as no machine can look at it, and take no memory.
+func shared(p, x string) string {
+	s := fmt.Sprintf("let %s0 = [%s]\n", p, x)
+	for i := 1; i <= 40; i++ {
+		s += fmt.Sprintf("let %[1]s%[2]d = [%[1]s%[3]d, %[1]s%[3]d]\n", p, i, i-1)
+	}
+	return s
+}
+
+// TestSharedLists: what is asked about data in lists takes as long as there are lists.
+func TestSharedLists(t *testing.T) {
+	src := `codelet set(x: W variable[i64]) { x = 1 }
+register x = variable[i64]()
+insert set(W x)
+` + shared("a", "x") + `wait a40
+print(busy(a40))
+func give() -> ` + strings.Repeat("list[", 41) + "variable[i64]" + strings.Repeat("]", 41) + ` {
+register y = variable[i64]()
+insert set(W y)
+` + shared("b", "y") + `return b40
+}
+let got = give()
+print(len(got))
+`
+	rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+	defer rt.Close()
+	var out strings.Builder
+	p := compile(t, lang.Config{Limits: lang.Limits{Steps: 10000, Timeout: time.Minute}}, src)
+	inst, err := p.Run(t.Context(), rt, lang.Stdout(&out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inst.Close(); err != nil || out.String() != "false\n2\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	inc := "codelet inc(v: RW variable[i64]) { v += 1 }\nregister x = variable[i64](fill = 0)\n"
 	for _, c := range []struct {
@@ -350,6 +388,12 @@ func TestLimits(t *testing.T) {
 		{"mem", lang.Limits{ScriptBytes: 10000}, "let a = [1]\nwhile true { a = a + a }\n"},
 		{"mem", lang.Limits{ScriptBytes: 10000}, "let a = grid(1000, 1000, 1000, 1000, 1000, 1000, 1000)\nprint(len(a))\n"},
 		{"mem", lang.Limits{ScriptBytes: 10000}, "let s = \"\"\nfor i in 0..1000000 { s = f\"{s}{i}\" }\n"},
+		{"steps", lang.Limits{Steps: 10000}, shared("a", "1") + "print(a39 == a40[0])\n"},
+		{"steps", lang.Limits{Steps: 10000}, shared("a", "1") + "print(a40)\n"},
+		{"mem", lang.Limits{ScriptBytes: 100000}, shared("a", "1") + "print(f\"{a40}\")\n"},
+		{"timeout", lang.Limits{Timeout: 20 * time.Millisecond}, shared("a", "1") + "print(a40 == a40)\n"},
+		{"mem", lang.Limits{ScriptBytes: 100000}, "register x = void()\n" + shared("a", "x") + "prefetch a40 to ram\n"},
+		{"steps", lang.Limits{Steps: 10000}, "register x = void()\n" + shared("a", "x") + "unregister a40\n"},
 		{"output", lang.Limits{Output: 100}, "for i in 0..1000 { print(\"line\", i) }\n"},
 		{"timeout", lang.Limits{Timeout: 20 * time.Millisecond}, "while true { }\n"},
 	} {

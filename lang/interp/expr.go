@@ -481,15 +481,15 @@ func (c *compiler) boolBinary(e *syntax.Binary) boolFn {
 		}
 		return func(f *frame) bool { v := x(f); return v != y(f) }
 	}
-	x, y := c.any(e.X), c.any(e.Y)
+	x, y, at := c.any(e.X), c.any(e.Y), c.place(e)
 	if e.X.Type().Kind == types.String && e.Y.Type().Kind == types.String {
 		s, t := func(f *frame) string { v, _ := x(f).(string); return v }, func(f *frame) string { v, _ := y(f).(string); return v }
 		return compare(e.Op, s, t)
 	}
 	if e.Op == "!=" {
-		return func(f *frame) bool { v := x(f); return !equalValues(v, y(f)) }
+		return func(f *frame) bool { v := x(f); return !f.m.equal(v, y(f), at) }
 	}
-	return func(f *frame) bool { v := x(f); return equalValues(v, y(f)) }
+	return func(f *frame) bool { v := x(f); return f.m.equal(v, y(f), at) }
 }
 
 func (c *compiler) compareInts(e *syntax.Binary) boolFn {

@@ -132,6 +132,14 @@ func (m *Machine) refuel(at place) {
 	m.granted, m.fuel = grant, grant
 }
 
+// spend counts a step of work that is done inside an operation: lists that share items
+// with each other can be looked at for ever.
+func (m *Machine) spend(at place) {
+	if m.fuel--; m.fuel < 0 {
+		m.refuel(at)
+	}
+}
+
 // recount begins to count for the limits anew: each entry of a session is a run.
 func (m *Machine) recount() {
 	m.steps, m.granted, m.fuel = 0, 0, 0

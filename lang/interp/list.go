@@ -156,8 +156,40 @@ func freeze(v any) {
 	}
 }
 
-// equalValues compares scalars and lists of them.
-func equalValues(a, b any) bool {
+// leaves calls fn for v, or for what it lists, however deep; for what is in a list that
+// is listed several times once.
+func leaves(v any, fn func(any)) {
+	if _, ok := v.(*List); !ok {
+		fn(v)
+		return
+	}
+	var seen map[*List]bool
+	var visit func(v any)
+	visit = func(v any) {
+		l, ok := v.(*List)
+		if !ok {
+			fn(v)
+			return
+		}
+		for _, x := range l.a {
+			if in, ok := x.(*List); ok {
+				if seen[in] {
+					continue
+				}
+				if seen == nil {
+					seen = map[*List]bool{}
+				}
+				seen[in] = true
+			}
+			visit(x)
+		}
+	}
+	visit(v)
+}
+
+// equal compares scalars and lists of them.
+func (m *Machine) equal(a, b any, at place) bool {
+	m.spend(at)
 	switch x := a.(type) {
 	case *List:
 		y, ok := b.(*List)
@@ -165,7 +197,7 @@ func equalValues(a, b any) bool {
 			return false
 		}
 		for k := 0; k < x.Len(); k++ {
-			if !equalValues(x.at(k), y.at(k)) {
+			if !m.equal(x.at(k), y.at(k), at) {
 				return false
 			}
 		}

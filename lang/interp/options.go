@@ -71,7 +71,7 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 		for k := range spec.Operands {
 			spec.Operands[k].Unordered = false
 		}
-		for _, u := range handlesIn(o.loose(f)) {
+		for _, u := range m.handlesIn(o.loose(f), s.opts.at["unordered"]) {
 			for k, h := range st.handles {
 				if h.root == u.root && h.h.Overlaps(u.h) {
 					spec.Operands[k].Unordered = true

@@ -111,30 +111,19 @@ func (m *Machine) move(f *frame, v any) {
 // eachValue calls fn for the handles and views in v: a handle with the view that it
 // is a part of.
 func eachValue(v any, fn func(h *Handle, w *View)) {
-	switch v := v.(type) {
-	case *Handle:
-		fn(v, v.view)
-	case *View:
-		fn(v.of, v)
-	case *List:
-		for _, x := range v.a {
-			eachValue(x, fn)
+	leaves(v, func(v any) {
+		switch v := v.(type) {
+		case *Handle:
+			fn(v, v.view)
+		case *View:
+			fn(v.of, v)
 		}
-	}
+	})
 }
 
 // eachHandle calls fn for the handles in v: of a list, and of a view its datum.
 func eachHandle(v any, fn func(*Handle)) {
-	switch v := v.(type) {
-	case *Handle:
-		fn(v)
-	case *View:
-		fn(v.of)
-	case *List:
-		for _, x := range v.a {
-			eachHandle(x, fn)
-		}
-	}
+	eachValue(v, func(h *Handle, _ *View) { fn(h) })
 }
 
 // holdsHandles reports whether values of type t can hold handles.

@@ -195,17 +195,18 @@ func (m *Machine) endNames(olds []*types.Object) {
 
 // holdsOwned reports whether v is, or lists, what w stands for.
 func holdsOwned(v any, w owned) bool {
-	switch x := v.(type) {
-	case *Handle:
-		return x == w.h
-	case *View:
-		return x == w.v
-	case *Array:
-		return x == w.a
-	case *List:
-		return slices.ContainsFunc(x.a, func(v any) bool { return holdsOwned(v, w) })
-	}
-	return false
+	found := false
+	leaves(v, func(v any) {
+		switch x := v.(type) {
+		case *Handle:
+			found = found || x == w.h
+		case *View:
+			found = found || x == w.v
+		case *Array:
+			found = found || x == w.a
+		}
+	})
+	return found
 }
 
 // EndAll unregisters all handles of the session, ends its views and releases its

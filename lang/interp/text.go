@@ -53,7 +53,8 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 		return v
 	case *List:
 		var b strings.Builder
-		m.listText(&b, v, at, 0)
+		counted := 0
+		m.listText(&b, v, at, 0, &counted)
 		return b.String()
 	case *Handle:
 		return m.handleText(v, at)
@@ -75,7 +76,8 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 	return "?"
 }
 
-func (m *Machine) listText(b *strings.Builder, l *List, at place, depth int) {
+// listText writes l; of what b holds, counted bytes have been counted as memory.
+func (m *Machine) listText(b *strings.Builder, l *List, at place, depth int, counted *int) {
 	if depth > 1000 { // a list may hold itself
 		b.WriteString("[…]")
 		return
@@ -86,13 +88,14 @@ func (m *Machine) listText(b *strings.Builder, l *List, at place, depth int) {
 			b.WriteString(", ")
 		}
 		if in, ok := l.at(k).(*List); ok {
-			m.listText(b, in, at, depth+1)
+			m.listText(b, in, at, depth+1, counted)
 		} else {
 			b.WriteString(m.text(l.at(k), true, at))
 		}
-		if k&1023 == 1023 {
-			m.poll(at)
-			m.alloc(0, int64(b.Len()), at)
+		m.spend(at)
+		if n := b.Len() - *counted; n >= 1<<12 {
+			m.alloc(0, int64(n), at)
+			*counted = b.Len()
 		}
 	}
 	b.WriteByte(']')

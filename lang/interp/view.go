@@ -5,6 +5,7 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -212,7 +213,7 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 	if s.Name == nil {
 		return func(f *frame) ctl {
 			for k, x := range of {
-				for _, h := range handlesIn(x(f)) {
+				for _, h := range f.m.handlesIn(x(f), ofAt[k]) {
 					v := f.m.split(f, h, ofAt[k], fs, at)
 					if h.deflt != nil && !h.deflt.v.Ended() {
 						f.m.rt.EndView(h.deflt.v, siteOf(at))
@@ -236,24 +237,27 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 }
 
 // handlesIn lists the handles in v: itself, the parts of a view, the items of a list.
-func handlesIn(v any) []*Handle {
+func (m *Machine) handlesIn(v any, at place) []*Handle { return m.addHandles(nil, v, at) }
+
+func (m *Machine) addHandles(out []*Handle, v any, at place) []*Handle {
 	switch v := v.(type) {
 	case *Handle:
-		return []*Handle{v}
+		return append(out, v)
 	case *View:
-		out := make([]*Handle, len(v.parts))
+		out = slices.Grow(out, len(v.parts))
 		for k := range v.parts {
-			out[k] = &v.parts[k]
+			out = append(out, &v.parts[k])
 		}
-		return out
 	case *List:
-		var out []*Handle
 		for _, x := range v.a {
-			out = append(out, handlesIn(x)...)
+			m.spend(at)
+			out = m.addHandles(out, x, at)
+			if m.bytes+8*int64(len(out)) > m.limits.ScriptBytes { // as long as it is used
+				m.limit("mem", m.limits.ScriptBytes, at)
+			}
 		}
-		return out
 	}
-	return nil
+	return out
 }
 
 // split declares a view of h.

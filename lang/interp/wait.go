@@ -48,19 +48,15 @@ func (m *Machine) waitFor(v any, at place) {
 		}
 		return
 	case *List:
-		for _, x := range v.a {
+		leaves(v, func(x any) {
+			m.spend(at)
 			m.waitFor(x, at)
-		}
+		})
 		return
 	}
 	var hs []*datamgr.Handle
 	var first *Handle
-	var list []*Handle
-	if w, ok := v.(*View); ok { // the parts of an ended view are dead
-		list = handlesIn(w)
-	} else {
-		list = handlesIn(v)
-	}
+	list := m.handlesIn(v, at) // the parts of an ended view are dead
 	for _, h := range list {
 		m.alive(h, at)
 		if first == nil {
@@ -93,9 +89,14 @@ func (m *Machine) busy(v any, at place) bool {
 	case *Gate:
 		return !v.g.Opened()
 	case *List:
-		return slices.ContainsFunc(v.a, func(x any) bool { return m.busy(x, at) })
+		busy := false
+		leaves(v, func(x any) {
+			m.spend(at)
+			busy = busy || m.busy(x, at)
+		})
+		return busy
 	}
-	return slices.ContainsFunc(handlesIn(v), func(h *Handle) bool {
+	return slices.ContainsFunc(m.handlesIn(v, at), func(h *Handle) bool {
 		m.alive(h, at)
 		b, err := m.job.Busy(h.h)
 		if err != nil {
@@ -180,7 +181,7 @@ func (c *compiler) handlesOf(of []syntax.Expr) func(f *frame, fn func(h *Handle,
 	}
 	return func(f *frame, fn func(h *Handle, at place)) {
 		for k, x := range xs {
-			for _, h := range handlesIn(x(f)) {
+			for _, h := range f.m.handlesIn(x(f), ats[k]) {
 				f.m.alive(h, ats[k])
 				fn(h, ats[k])
 			}
