@@ -14,6 +14,7 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/all"
 	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/lang/diag"
 )
 
 // deviceFlags say what runs tasks beside the CPUs.
@@ -74,14 +75,37 @@ func (o *deviceFlags) check(sequential bool) error {
 
 // parseMachine reads --machine.
 func parseMachine(text string) (*sim.Machine, error) {
-	if slices.Contains(machineNames(), text) {
-		return nil, usagef("--machine: simulated machines are written sim:NAME, as in sim:%s", text)
+	kind, rest, _ := strings.Cut(text, ":")
+	name, _, _ := strings.Cut(rest, ":")
+	if !strings.EqualFold(kind, "sim") { // perhaps the name alone
+		name = kind
+	}
+	if near, exact := nearMachine(name); kind != "sim" || !exact {
+		there := "simulated machines are sim:" + strings.Join(machineNames(), ", sim:")
+		switch {
+		case near != "":
+			return nil, usagef("--machine %s: did you mean sim:%s? The %s", text, near, there)
+		case kind == "gpu" || kind == "cuda" || slices.ContainsFunc(all.Drivers(), func(d accel.Driver) bool { return d.Name() == kind }):
+			return nil, usagef("--machine %s: devices of this machine are for --gpus, as in --gpus all; %s", text, there)
+		}
+		return nil, usagef("--machine %s: there is no such machine; %s", text, there)
 	}
 	m, err := sim.Parse(text)
 	if err != nil {
 		return nil, usagef("--machine: %v", err)
 	}
 	return m, nil
+}
+
+// nearMachine is the simulated machine that name means, "" if none; exact: it is its name.
+func nearMachine(name string) (near string, exact bool) {
+	for _, n := range machineNames() {
+		if strings.EqualFold(n, name) {
+			return n, n == name
+		}
+	}
+	near, _ = diag.Nearest(name, machineNames())
+	return near, false
 }
 
 // open opens what the flags ask for.
@@ -142,11 +166,14 @@ func openGPUs(which string, drivers []accel.Driver) (*deviceSet, error) {
 // add opens the devices of a driver, "opencl", or so many of them, "opencl:2".
 func (s *deviceSet) add(word string, drivers []accel.Driver) error {
 	name, count, counted := strings.Cut(word, ":")
+	if name == "sim" {
+		return usagef("--gpus %s: simulated devices come with a machine, as in --machine sim:cpu2gpu1", word)
+	}
 	want := 1
 	if counted {
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 {
-			return usagef("--gpus %s: the number of devices must be 1 or more, not `%s`", word, count)
+			return usagef("--gpus %s: behind the colon stands how many devices, not which: %s:1 is the first, %s is all of them; `starpush info` lists them", word, name, name)
 		}
 		want = n
 	}
@@ -159,7 +186,14 @@ func (s *deviceSet) add(word string, drivers []accel.Driver) error {
 		if name == "cuda" {
 			return missing("--gpus %s: this starpush was built without CUDA; build it with -tags cuda, as CONTRIBUTING.md says", word)
 		}
-		return usagef("--gpus takes none, all, a number, or drivers (%s), not `%s`", strings.Join(names, ", "), word)
+		if name == "cpu" || name == "cpus" {
+			return usagef("--gpus %s: CPU workers are for --cpus, as in --cpus 4", word)
+		}
+		meant := ""
+		if near, ok := diag.Nearest(name, append(names, "none", "all", "found")); ok {
+			meant = "; did you mean " + near + "?"
+		}
+		return usagef("--gpus takes none, all, found, a number, or drivers (%s), with how many of them if need be (%s:1), not `%s`%s", strings.Join(names, ", "), names[0], word, meant)
 	}
 	if slices.ContainsFunc(s.devices, func(d accel.Device) bool { return d.Arch() == name }) {
 		return usagef("--gpus names %s twice", name)
