@@ -68,6 +68,17 @@ type CodeletUse struct {
 	Extern    bool     // the host supplies it
 	Host      bool     // it is a codelet of the host, or of a module of the host
 	Span      Span     // where it is declared, or first inserted
+	// Slow lists the loops of a codelet of the script that a CPU has to run one round
+	// at a time; others run hundreds of rounds an operation.
+	Slow []SlowLoop
+}
+
+// A SlowLoop is a loop of a body that a CPU runs one round at a time: where, why, and what
+// would do.
+type SlowLoop struct {
+	Span Span   // the loop
+	Why  string // "`s` goes from one round to the next"
+	Help string // what would do
 }
 
 // Uses lists the codelets that the script and the modules it imports from files
@@ -92,6 +103,9 @@ func (p *Program) Uses() []CodeletUse {
 			var why error
 			if u.Kinds, why = interp.BodyKinds(o); why != nil {
 				u.Why = why.Error()
+			}
+			for _, l := range interp.SlowLoops(o) {
+				u.Slow = append(u.Slow, SlowLoop(l))
 			}
 		}
 		out = append(out, u)

@@ -46,11 +46,12 @@ func (r *Recent) sumLocked(t *happened) {
 	}
 	s.tasks++
 	s.total += t.ended.Sub(t.started)
-	// what is written says how the work is split, and of that the smallest
+	// what is written says how the work is split, and of that the smallest; one element is
+	// not split
 	var best *datamgr.Handle
 	least := int64(math.MaxInt64)
 	for _, o := range t.ops {
-		if d := o.Handle.Desc(); o.Mode.Writes() && d.Bytes() < least {
+		if d := o.Handle.Desc(); o.Mode.Writes() && d.Kind.Rank() > 0 && d.Bytes() < least {
 			best, least = o.Handle, d.Bytes()
 		}
 	}

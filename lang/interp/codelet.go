@@ -101,6 +101,27 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 // there are no others. Of element-type parameters it takes the first of f64 and i64
 // that the body can be compiled for.
 func BodyKinds(o *types.Object) (kinds []string, why error) {
+	code, why := compiled(o)
+	if code != nil {
+		if _, why = code.Device(); why == nil {
+			return []string{"cpu", "opencl"}, nil
+		}
+	}
+	return []string{"cpu"}, why
+}
+
+// SlowLoops lists the loops of a codelet of the script that a CPU runs one round at a
+// time, for the element types of BodyKinds.
+func SlowLoops(o *types.Object) []kernel.SlowLoop {
+	code, err := compiled(o)
+	if err != nil {
+		return nil
+	}
+	return code.SlowLoops()
+}
+
+// compiled is a codelet of the script for the first of f64 and i64 that fits.
+func compiled(o *types.Object) (code *kernel.Program, err error) {
 	node := o.Node.(*syntax.Codelet)
 	for _, e := range []iface.Elem{iface.F64, iface.I64} {
 		targs := map[byte]iface.Elem{}
@@ -109,17 +130,11 @@ func BodyKinds(o *types.Object) (kinds []string, why error) {
 				targs[q.Type.Param] = e
 			}
 		}
-		code, err := kernel.Compile(fileOf(o), node, o.Sig, targs)
-		if err != nil {
-			why = err
-			continue
+		if code, err = kernel.Compile(fileOf(o), node, o.Sig, targs); err == nil {
+			return code, nil
 		}
-		if _, why = code.Device(); why == nil {
-			return []string{"cpu", "opencl"}, nil
-		}
-		break
 	}
-	return []string{"cpu"}, why
+	return nil, err
 }
 
 // stays says why the body of k runs on CPU workers only; nil: it does not, or has

@@ -31,8 +31,7 @@ type formed struct {
 // independent looks whether the rounds of loop, a ForStmt, depend on each other
 // through reductions alone. It returns the body with those as reduceStmts.
 func (fn *Func) independent(loop *Stmt) (r *rounds, body []*Stmt, ok bool) {
-	r = &rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, made: map[int]bool{}, changes: map[int]bool{},
-		lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}, forms: map[*Expr]formed{}}
+	r = fn.roundsOf(loop)
 	if !r.collect() || !r.names() {
 		return nil, nil, false
 	}
@@ -42,6 +41,11 @@ func (fn *Func) independent(loop *Stmt) (r *rounds, body []*Stmt, ok bool) {
 		}
 	}
 	return r, r.rewrite(loop.Body), true
+}
+
+func (fn *Func) roundsOf(loop *Stmt) *rounds {
+	return &rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, made: map[int]bool{}, changes: map[int]bool{},
+		lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}, forms: map[*Expr]formed{}}
 }
 
 // collect lists what changes in the body. false: there is an each in it, whose

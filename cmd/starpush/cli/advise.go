@@ -1,11 +1,48 @@
 package cli
 
-// --advise: into how many parts data should be split.
+// --advise: into how many parts data should be split, and which bodies are slow.
 
 import (
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/starpush/starpush/lang"
 )
+
+// slowBody is how long tasks of one codelet take together before somebody wants to hear
+// why its body is slow.
+const slowBody = 10 * time.Millisecond
+
+// slowBodies names the codelet of the script that most of the time of all tasks goes to,
+// if loops of its body run one round at a time.
+func slowBodies(uses []lang.CodeletUse, st lang.Stats) (all []string) {
+	var total time.Duration
+	for _, c := range st.Codelets {
+		total += c.Time
+	}
+	for _, c := range st.Codelets {
+		if c.Time < slowBody || 2*c.Time < total {
+			continue
+		}
+		for _, u := range uses {
+			if len(u.Slow) == 0 || u.Name[strings.LastIndexByte(u.Name, '.')+1:] != c.Name {
+				continue
+			}
+			text := fmt.Sprintf("%s:%d  codelet %s: %.0f %% of the time of all tasks, and its loops run one round at a time", u.Span.File, u.Span.Start.Line, u.Name, 100*c.Time.Seconds()/total.Seconds())
+			for _, l := range u.Slow {
+				text += fmt.Sprintf("\n  line %d: %s", l.Span.Start.Line, l.Why)
+			}
+			for k, l := range u.Slow {
+				if k == 0 || l.Help != u.Slow[k-1].Help {
+					text += "\n  " + l.Help
+				}
+			}
+			all = append(all, text)
+		}
+	}
+	return all
+}
 
 // advice takes a text apart that has, for each piece of advice, a line and lines below
 // it that are indented.
@@ -30,7 +67,7 @@ func (a *app) showAdvice(o *runFlags) {
 	case len(o.advice) > 0:
 		fmt.Fprintln(a.con.err, strings.Join(o.advice, "\n"))
 	case o.advise:
-		fmt.Fprintln(a.con.err, "no insert makes tasks that are too short, or too few for the workers")
+		fmt.Fprintln(a.con.err, "no insert makes tasks that are too short, or too few for the workers, and no body is slow that could be faster")
 	}
 }
 

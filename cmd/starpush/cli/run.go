@@ -243,6 +243,9 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	inst, err := prog.Run(ctx, rt, opts...)
 	if o.recent != nil { // while there are views, which say how data is split
 		o.advice = advice(o.recent.Granularity(rt.Workers(), durationText))
+		if st, ok := watch.stats(); ok {
+			o.advice = append(o.advice, slowBodies(prog.Uses(), st)...)
+		}
 	}
 	if err == nil {
 		err = a.saveAll(ctx, inst, saves)

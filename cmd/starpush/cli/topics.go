@@ -43,7 +43,7 @@ var helpTopics = []struct{ name, short, long string }{
   busy, sleeping    of a worker: in kernels, and without work; overhead is the rest
 
 --advise, and --profile, too, say which inserts make tasks that are too short or too
-few. With --json all of it is in the line "summary".`},
+few, and why a body is slow. With --json all of it is in the line "summary".`},
 }
 
 // mendHelp makes help answer words that it does not know with an error, instead of
