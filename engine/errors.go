@@ -127,7 +127,11 @@ type ShapeError struct {
 	Details  []string // what to say at each of them: "512 x 1024"
 	Help     string   // what to do about it; "" for nothing
 	Arg      string   // the scalar argument at fault; "" for sizes
+	Cause    error    // what the message is about, such as a *PanicError; nil for most
 }
+
+// Unwrap returns the cause.
+func (e *ShapeError) Unwrap() error { return e.Cause }
 
 func (e *ShapeError) Error() string {
 	if e.Help != "" {
@@ -248,10 +252,11 @@ func (e *TaskError) Is(target error) bool {
 	return ok && o.failure != nil && o.failure == e.failure
 }
 
-// PanicError is the cause of a task that panicked.
+// PanicError is the cause of a task that panicked. Error is one line; %+v adds the
+// calls.
 type PanicError struct {
 	Value any
-	Stack string // of the panicking goroutine
+	Stack string // of the panicking goroutine, as debug.Stack writes it
 }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
@@ -260,6 +265,37 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// GoStack is Stack without the calls that caught the panic and those that called what
+// panicked: it begins where panic was called.
+func (e *PanicError) GoStack() string {
+	lines := strings.Split(strings.TrimSpace(e.Stack), "\n")
+	lo, hi := 0, len(lines)
+	for k := range lines {
+		if strings.HasPrefix(lines[k], "panic(") {
+			lo = min(k+2, hi) // a call takes two lines
+			break
+		}
+	}
+	for k := lo + 1; k < hi; k++ {
+		if i := strings.Index(lines[k], "starpush/engine.call"); i >= 0 || strings.Contains(lines[k], "starpush/lang/interp.protect(") {
+			hi = k
+		}
+	}
+	return strings.Join(lines[lo:hi], "\n") + "\n"
+}
+
+// Format implements fmt.Formatter.
+func (e *PanicError) Format(f fmt.State, verb rune) {
+	switch {
+	case verb == 'v' && f.Flag('+'):
+		fmt.Fprintf(f, "%s\n%s", e.Error(), e.GoStack())
+	case verb == 'q':
+		fmt.Fprintf(f, "%q", e.Error())
+	default:
+		fmt.Fprint(f, e.Error())
+	}
 }
 
 // describe names a handle for messages.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -107,7 +108,9 @@ func operandModes(sig *types.Signature) []iface.AccessMode {
 
 // CPU gives one implementation; several may be given. fn must not keep the Task
 // or what it returns, and cannot use the Instance or Session whose task it is: their
-// methods return an error there. A panic in fn fails the task, as an error does.
+// methods return an error there. A panic in fn fails the task, as an error does: the
+// error has a *PanicError with the stack, which %+v of it writes. A panic on a goroutine
+// that fn started ends the process, as Go has it.
 func CPU(fn func(*Task) error) CodeletOption {
 	return func(b *codeletBuild) error {
 		if fn == nil {
@@ -169,11 +172,12 @@ func shapeRule(sig *types.Signature, fn func(Shapes) error) func([]iface.Desc, [
 	return func(ops []iface.Desc, args []iface.Scalar) (err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				err = &engine.ShapeError{Message: fmt.Sprintf("the shape rule of `%s` panicked: %v", sig.Name, r)}
+				err = &engine.ShapeError{Message: fmt.Sprintf("the shape rule of `%s` panicked: %v", sig.Name, r),
+					Cause: &engine.PanicError{Value: r, Stack: string(debug.Stack())}}
 			}
 		}()
 		if err := fn(Shapes{sig: sig, ops: ops, args: args}); err != nil {
-			return &engine.ShapeError{Message: err.Error()}
+			return &engine.ShapeError{Message: err.Error(), Cause: err}
 		}
 		return nil
 	}

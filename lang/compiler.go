@@ -25,7 +25,8 @@ type Config struct {
 	Filters  []*Filter          // host filters
 	Loader   Loader             // resolves import "x.spu"; nil forbids file imports
 	Files    FileSystem         // what load and save reach; nil forbids both
-	Limits   Limits             // defaults for every run
+	Limits   Limits             // defaults for every run, call and entry
+	Totals   Totals             // defaults for all calls of an instance or session together
 	Warnings WarningSet         // which warnings to report, which to treat as errors
 }
 

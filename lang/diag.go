@@ -7,13 +7,15 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/diag"
 )
 
 // A Diagnostic is one problem. It marshals to JSON and implements error: Error is
 // one line, "file:line:col: error[CODE]: message", and Render(w, style) writes what
 // the command writes, with the text, the cause, the remedy, the task and the call
-// stack. Its fields:
+// stack. When Go code of the host panicked, GoStack is its stack, and %+v writes both.
+// Its fields:
 //
 //	Code, Severity  "E0301"; Error or Warning
 //	Message         one plain sentence, without the place
@@ -36,6 +38,10 @@ const (
 	Error   = diag.Error
 	Warning = diag.Warning
 )
+
+// PanicError is what a panic of a kernel, of a host function, filter or shape rule
+// becomes: the cause of a Diagnostic, for errors.As.
+type PanicError = engine.PanicError
 
 // Pos is a place in a source.
 type Pos = diag.Pos

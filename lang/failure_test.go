@@ -3,7 +3,9 @@ package lang_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/starpush/starpush/engine"
@@ -41,4 +43,45 @@ print(p[1])
 			t.Errorf("no note %q in %q", want, d.Notes)
 		}
 	}
+}
+
+// TestPanicsKeepTheirStack: whichever Go code of the host panics, the message is one
+// line, and %+v of the error has the calls down to the panic.
+func TestPanicsKeepTheirStack(t *testing.T) {
+	kernel := lang.Must(lang.NewCodelet("boom(v: RW vector[f64])", lang.CPUFunc(func(v []float64) { v[deepPanic(-1)] = 1 })))
+	odd := lang.Must(lang.NewCodelet("odd(v: RW vector[f64])", lang.CPUFunc(func(v []float64) {}),
+		lang.ShapeRule(func(s lang.Shapes) error { deepPanic(-1); return nil })))
+	fn := lang.Must(lang.NewFunc("ask() -> int", func(context.Context, []any) (any, error) { return deepPanic(-1), nil }))
+	filter := lang.Must(lang.NewFilter("half(v: vector[T]) -> vector[T]", func(shape []int, _ []any) ([]lang.Box, error) { deepPanic(-1); return nil, nil }))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{kernel, odd}, Funcs: []*lang.Func{fn}, Filters: []*lang.Filter{filter}}))
+	rt := lang.Must(engine.New(engine.Options{Workers: 2}))
+	defer rt.Close()
+	for _, src := range []string{"insert boom(RW x)", "insert odd(RW x)", "print(ask())", "partition p = x by half()"} {
+		prog, diags := comp.Compile(context.Background(), "p.spu", []byte("register x = vector[f64](8, fill = 0)\n"+src+"\n"))
+		if err := diags.Err(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := prog.Run(context.Background(), rt)
+		var p *lang.PanicError
+		if !errors.As(err, &p) || !strings.Contains(p.Stack, "deepPanic") {
+			t.Fatalf("%s: %v has the cause %+v", src, err, p)
+		}
+		if short := fmt.Sprintf("%v %s", err, err); strings.Contains(short, "\n") || strings.Contains(short, "goroutine") {
+			t.Errorf("%s: the message is %s", src, short)
+		}
+		long := fmt.Sprintf("%+v", err)
+		first, stack, _ := strings.Cut(long, "\n")
+		if first != err.Error() || !strings.Contains(stack, "deepPanic") || !strings.Contains(stack, "failure_test.go") ||
+			strings.Contains(stack, "debug.Stack") || strings.Contains(stack, "callKernel") || strings.Contains(stack, "protect") {
+			t.Errorf("%s: in full it is %s", src, long)
+		}
+	}
+}
+
+//go:noinline
+func deepPanic(n int) int {
+	if n < 0 {
+		panic("no such thing")
+	}
+	return n
 }

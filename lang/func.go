@@ -18,7 +18,7 @@ type Func struct{ f *interp.HostFunc }
 // lists, *Handle, *View; it returns the same types (any Go integer or float will
 // do, nil for a function without result). Values of other types of the language
 // are passed through as they are. A panic in fn becomes an error with the script
-// position. fn may use Instance.Call on the same goroutine.
+// position, and with the stack: see PanicError. fn may use Instance.Call on the same goroutine.
 func NewFunc(signature string, fn func(ctx context.Context, args []any) (any, error)) (*Func, error) {
 	sig, err := funcSignature(signature)
 	if err != nil {

@@ -4,9 +4,12 @@ package lang
 
 import "github.com/starpush/starpush/lang/interp"
 
-// Limits bound one run; 0 means the default shown.
+// Limits bound one run: what Run or Start executes, and each Instance.Call, Session.Eval
+// and Load after it, which begin to count anew; Totals bound all of them together. A
+// Call that a host function makes counts as part of the call that it was called from.
+// 0 means the default shown.
 //
-//	Steps       interpreter steps: statements and loop rounds; no limit
+//	Steps       interpreter steps: statements, rounds of loops and comprehensions, calls of script functions; no limit
 //	CallDepth   script call depth; 256, and 10000 at most
 //	Tasks       tasks inserted in total; no limit
 //	InFlight    tasks not finished: insert blocks above this; 65536
@@ -16,10 +19,26 @@ import "github.com/starpush/starpush/lang/interp"
 //	Output      bytes printed; no limit
 //	Timeout     wall time of Run, and of each Call and Eval; none
 //
-// In a session each entry counts as a run of its own. SourceBytes is a limit of the
+// Counting is exact: what needs n steps runs with Steps: n, and fails with n-1, at the
+// same place each time; so do Tasks and the bytes. What fails for its limit had the
+// effects of what came before. SourceBytes is a limit of the
 // compiler: of what a run is given it has no effect. A byte of text takes up to 250
 // bytes of memory while it is compiled.
 type Limits = interp.Limits
+
+// Totals bound what an Instance or a Session does from the first statement to Close, all
+// calls together; 0 means no limit. Each field counts as that of Limits does, and what
+// a call used counts also when it failed. A host that keeps an instance for long bounds
+// each call by Limits, so that it ends, and by Totals what may pile up: lists at the top
+// level, data that functions return. Once a total is used up further calls fail with a
+// *[LimitError] whose Total is true. Session.Reset begins to count anew.
+//
+//	Steps       as in Limits
+//	Tasks       as in Limits
+//	DataBytes   as in Limits: bytes ever registered
+//	ScriptBytes as in Limits: bytes ever allocated for lists and strings
+//	Output      as in Limits
+type Totals = interp.Totals
 
 // LimitError says which limit was reached, and where. It is a target of errors.As.
 type LimitError = interp.LimitError

@@ -86,6 +86,11 @@ func TestMisuse(t *testing.T) {
 			_, ds := comp.Compile(ctx, "a", []byte("import \"x.spu\"\n"))
 			return ds.Err()
 		}, "E0902"},
+		{"the word codelet", func() error { return value(lang.NewCodelet("codelet c(x: R vector[f64])", work)) }, `write "c(x: R vector[f64])"`},
+		{"a body", func() error { return value(lang.NewCodelet("extern  codelet c(x: R vector[f64]) { x[0] = 1 }", work)) }, `write "c(x: R vector[f64])"`},
+		{"the word func", func() error { return value(lang.NewFunc("func now() -> float", nil)) }, `write "now() -> float"`},
+		{"a word that begins like one", func() error { return value(lang.NewCodelet("codelets(x: R vector[f64])", work)) }, ""},
+		{"no signature", func() error { return value(lang.NewCodelet("codelet", work)) }, `signature "codelet"`},
 		{"nil kernel", func() error { return value(lang.NewCodelet("c(x: R vector[f64])", lang.CPU(nil))) }, "the function is nil"},
 		{"nil plain kernel", func() error { return value(lang.NewCodelet("c(x: R vector[f64])", lang.CPUFunc(nil))) }, "wants a Go function"},
 		{"nil plain kernel of a type", func() error {

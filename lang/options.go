@@ -70,6 +70,9 @@ func Deterministic() Option { return func(c *runConfig) { c.Deterministic = true
 // WithLimits tightens, never widens, the limits of the Compiler.
 func WithLimits(l Limits) Option { return func(c *runConfig) { c.Limits = c.Limits.Tighten(l) } }
 
+// WithTotals tightens, never widens, the totals of the Compiler.
+func WithTotals(t Totals) Option { return func(c *runConfig) { c.Totals = c.Totals.Tighten(t) } }
+
 // OnEvent calls fn with what happens in the run: see Event. fn is called on a
 // goroutine of its own, one event at a time and in their order; nothing waits for
 // it. It may use the host's own data under the host's own locks, and must not call

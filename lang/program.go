@@ -249,7 +249,7 @@ func (p *Program) Start(ctx context.Context, rt *engine.Runtime, opts ...Option)
 // runConfig turns options into the interpreter's configuration.
 func (c *Compiler) runConfig(rt *engine.Runtime, opts []Option) *interp.Config {
 	rc := &runConfig{}
-	rc.Runtime, rc.Files, rc.Limits = rt, c.cfg.Files, c.cfg.Limits
+	rc.Runtime, rc.Files, rc.Limits, rc.Totals = rt, c.cfg.Files, c.cfg.Limits, c.cfg.Totals
 	for _, o := range opts {
 		if o != nil {
 			o(rc)

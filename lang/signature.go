@@ -4,6 +4,7 @@ package lang
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/interp"
@@ -15,7 +16,7 @@ import (
 func codeletSignature(text string) (*types.Signature, error) {
 	c, err := syntax.ParseSignature(text)
 	if err != nil {
-		return nil, fmt.Errorf("lang: signature %q: %w", text, err)
+		return nil, badSignature(text, err)
 	}
 	sig := &types.Signature{Name: c.Name.Name, Result: types.TNone, Text: text}
 	seen := map[string]bool{}
@@ -47,7 +48,7 @@ func codeletSignature(text string) (*types.Signature, error) {
 func funcSignature(text string) (*types.Signature, error) {
 	f, err := syntax.ParseFuncSignature(text)
 	if err != nil {
-		return nil, fmt.Errorf("lang: signature %q: %w", text, err)
+		return nil, badSignature(text, err)
 	}
 	sig := &types.Signature{Name: f.Name.Name, Result: types.TNone, Text: text}
 	if f.Result != nil {
@@ -72,6 +73,29 @@ func funcSignature(text string) (*types.Signature, error) {
 		sig.Params = append(sig.Params, q)
 	}
 	return sig, nil
+}
+
+// badSignature says what is wrong with a signature: most often that it begins with the
+// word that scripts have there, or ends with a body.
+func badSignature(text string, err error) error {
+	rest := strings.TrimSpace(text)
+	for cut := true; cut; {
+		for _, word := range []string{"extern", "codelet", "func", "filter"} {
+			var after string
+			if after, cut = strings.CutPrefix(rest, word); cut && strings.TrimLeft(after, " \t") != after {
+				rest = strings.TrimSpace(after)
+				break
+			}
+			cut = false
+		}
+	}
+	if short, _, body := strings.Cut(rest, "{"); body {
+		rest = strings.TrimSpace(short)
+	}
+	if rest == strings.TrimSpace(text) {
+		return fmt.Errorf("lang: signature %q: %w", text, err)
+	}
+	return fmt.Errorf("lang: signature %q: a signature is the name with its parameters, without the word in front and without a body: write %q", text, rest)
 }
 
 // checkDefault reports a default that is not a literal of the parameter's type.

@@ -272,7 +272,7 @@ func (m *Machine) grid(f *frame, sizes []intFn, at place) *List {
 		dims[k] = max(0, s(f))
 		n, ok := mulInt(total, dims[k])
 		if !ok {
-			m.limit("mem", m.limits.ScriptBytes, at)
+			m.exceeded("mem", at)
 		}
 		total = n
 	}
@@ -303,15 +303,15 @@ func (m *Machine) print(f *frame, args []func(f *frame) string, at place) {
 		}
 		s := a(f)
 		line = append(line, s...)
-		if l := m.limits.Output; l > 0 && int64(len(line)) > l {
-			m.limit("output", l, at)
+		if int64(len(line)) > m.may.output-m.used.output {
+			m.exceeded("output", at)
 		}
 	}
 	line = append(line, '\n')
-	m.output += int64(len(line))
-	if l := m.limits.Output; l > 0 && m.output > l {
-		m.limit("output", l, at)
+	if int64(len(line)) > m.may.output-m.used.output {
+		m.exceeded("output", at)
 	}
+	m.used.output += int64(len(line))
 	m.poll(at)
 	err := protect(func() error { _, err := m.stdout.Write(line); return err })
 	if err != nil {

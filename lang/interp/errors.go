@@ -5,8 +5,10 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 )
@@ -115,21 +117,10 @@ func protect(fn func() error) (err error) {
 			if x, ok := r.(*raised); ok {
 				panic(x) // a script function that host code called
 			}
-			err = &hostPanic{r}
+			err = &engine.PanicError{Value: r, Stack: string(debug.Stack())}
 		}
 	}()
 	return fn()
-}
-
-// hostPanic is the error that a panic of host code becomes.
-type hostPanic struct{ value any }
-
-func (p *hostPanic) Error() string { return fmt.Sprintf("panic: %v", p.value) }
-
-// Unwrap returns the value of the panic if it was an error.
-func (p *hostPanic) Unwrap() error {
-	err, _ := p.value.(error)
-	return err
 }
 
 // raiseHost raises what host code returned. Errors that are already about the
@@ -145,8 +136,14 @@ func (m *Machine) raiseHost(at place, what string, err error) {
 	}
 	x := m.diagnostic("R0106", at, what+": "+firstLine(err.Error()))
 	x.Cause = err
+	if p := (*engine.PanicError)(nil); errors.As(err, &p) {
+		x.Notes = append(x.Notes, panicNote)
+	}
 	m.raise(x)
 }
+
+// panicNote says where the calls of a panic are.
+const panicNote = "Go code panicked; its stack is shown by `starpush --verbose`, and in Go by %+v of this error"
 
 // article writes "a vector", "an int".
 func article(noun string) string {

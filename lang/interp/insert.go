@@ -384,9 +384,10 @@ func (m *Machine) state(s *insertSite) *siteState {
 // insert submits one task. It returns the task when value is set.
 func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	m.poll(s.at)
-	if m.tasks++; m.limits.Tasks > 0 && m.tasks > m.limits.Tasks {
-		m.limit("tasks", m.limits.Tasks, s.at)
+	if m.used.tasks >= m.may.tasks {
+		m.exceeded("tasks", s.at)
 	}
+	m.used.tasks++
 	st, sync := m.describe(f, s)
 	spec := &st.spec
 	m.inserted++
@@ -628,6 +629,7 @@ func (m *Machine) badShape(e *engine.ShapeError, s *insertSite, st *siteState) {
 		}
 	}
 	d := m.diagnostic(code, at, firstLine(e.Message))
+	d.Cause = e
 	detail := func(k int) string {
 		if k < len(e.Details) {
 			return e.Details[k]
@@ -650,5 +652,8 @@ func (m *Machine) badShape(e *engine.ShapeError, s *insertSite, st *siteState) {
 		d.Help = []string{e.Help}
 	}
 	d.Notes = append(d.Notes, "codelet "+SignatureText(s.callee))
+	if p := (*engine.PanicError)(nil); errors.As(e.Cause, &p) {
+		d.Notes = append(d.Notes, panicNote)
+	}
 	m.raise(d)
 }

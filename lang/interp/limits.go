@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/starpush/starpush/lang/diag"
@@ -75,10 +77,54 @@ func (l Limits) MaxSource() int64 {
 	return defaultSourceBytes
 }
 
+// Totals bound what all calls of an instance or session do together; see lang.Totals.
+type Totals struct {
+	Steps       int64
+	Tasks       int64
+	DataBytes   int64
+	ScriptBytes int64
+	Output      int64
+}
+
+// Tighten returns t with the totals of o where those are smaller.
+func (t Totals) Tighten(o Totals) Totals {
+	return Totals{
+		Steps:       tighter(t.Steps, o.Steps, 0),
+		Tasks:       tighter(t.Tasks, o.Tasks, 0),
+		DataBytes:   tighter(t.DataBytes, o.DataBytes, 0),
+		ScriptBytes: tighter(t.ScriptBytes, o.ScriptBytes, 0),
+		Output:      tighter(t.Output, o.Output, 0),
+	}
+}
+
+// A budget is how much of each thing the running call may use, or has used.
+type budget struct{ steps, tasks, data, mem, output int64 }
+
+const unlimited = math.MaxInt64
+
+// budgetOf has the limits as a budget.
+func budgetOf(steps, tasks, data, mem, output int64) budget {
+	b := budget{steps, tasks, data, mem, output}
+	for _, n := range b.all() {
+		if *n <= 0 {
+			*n = unlimited
+		}
+	}
+	return b
+}
+
+func (b *budget) all() [5]*int64 { return [5]*int64{&b.steps, &b.tasks, &b.data, &b.mem, &b.output} }
+
+// of finds the part of b that a LimitError of that kind is about.
+func (b *budget) of(kind string) int64 {
+	return *b.all()[slices.Index([]string{"steps", "tasks", "data", "mem", "output"}, kind)]
+}
+
 // LimitError says which limit a run reached, and where.
 type LimitError struct {
 	Kind  string // "steps", "depth", "tasks", "data", "mem", "output", "timeout"
 	Limit int64  // in its unit: steps, calls, tasks, bytes, nanoseconds
+	Total bool   // it is one of Totals: calls before this one count
 	Span  diag.Span
 }
 
@@ -89,6 +135,9 @@ func (e *LimitError) Error() string {
 	}
 	if e.Kind == "timeout" {
 		return fmt.Sprintf("%sthe run reached its limit: %v of wall time", at, time.Duration(e.Limit))
+	}
+	if e.Total {
+		return fmt.Sprintf("%sall calls together reached their limit: %s", at, limitText(e.Kind, e.Limit))
 	}
 	return fmt.Sprintf("%sthe run reached its limit: %s", at, limitText(e.Kind, e.Limit))
 }
@@ -119,17 +168,15 @@ const fuelSlice = 1024
 
 // refuel is called when the fuel is spent: it counts steps and looks at the context.
 func (m *Machine) refuel(at place) {
-	m.steps += m.granted - m.fuel
+	m.used.steps += m.granted - m.fuel
 	m.granted, m.fuel = 0, 0
-	if l := m.limits.Steps; l > 0 && m.steps > l {
-		m.limit("steps", l, at)
+	if m.used.steps > m.may.steps {
+		m.used.steps = m.may.steps
+		m.exceeded("steps", at)
 	}
 	m.poll(at)
-	grant := int64(fuelSlice)
-	if l := m.limits.Steps; l > 0 {
-		grant = min(grant, l-m.steps)
-	}
-	m.granted, m.fuel = grant, grant
+	m.granted = min(fuelSlice, m.may.steps-m.used.steps)
+	m.fuel = m.granted
 }
 
 // spend counts a step of work that is done inside an operation: lists that share items
@@ -140,10 +187,41 @@ func (m *Machine) spend(at place) {
 	}
 }
 
-// recount begins to count for the limits anew: each entry of a session is a run.
+// recount begins to count for the limits anew, unless a host function of a call that
+// is counted makes this one: each run, call and entry has the limits for itself, and
+// what the totals leave.
 func (m *Machine) recount() {
-	m.steps, m.granted, m.fuel = 0, 0, 0
-	m.tasks, m.bytes, m.data, m.output = 0, 0, 0, 0
+	if m.entered > 0 {
+		return
+	}
+	m.used.steps += m.granted - m.fuel
+	m.granted, m.fuel = 0, 0
+	spent, used := m.spent.all(), m.used.all()
+	for k := range spent {
+		*spent[k] += *used[k]
+	}
+	m.used = budget{}
+	l, t := m.limits, m.cfg.Totals
+	m.may = budgetOf(l.Steps, l.Tasks, l.DataBytes, l.ScriptBytes, l.Output)
+	total := budgetOf(t.Steps, t.Tasks, t.DataBytes, t.ScriptBytes, t.Output)
+	may, all := m.may.all(), total.all()
+	for k := range may {
+		if *all[k] != unlimited {
+			*may[k] = min(*may[k], max(0, *all[k]-*spent[k]))
+		}
+	}
+}
+
+// exceeded raises the LimitError of a kind that recount counts.
+func (m *Machine) exceeded(kind string, at place) {
+	l, t := m.limits, m.cfg.Totals
+	each := budgetOf(l.Steps, l.Tasks, l.DataBytes, l.ScriptBytes, l.Output)
+	e := &LimitError{Kind: kind, Limit: each.of(kind), Span: at.span()}
+	if m.may.of(kind) < e.Limit {
+		total := budgetOf(t.Steps, t.Tasks, t.DataBytes, t.ScriptBytes, t.Output)
+		e.Limit, e.Total = total.of(kind), true
+	}
+	panic(&raised{e})
 }
 
 // poll raises when the context of the running call has ended.
@@ -166,15 +244,14 @@ func (m *Machine) alloc(n, size int64, at place) {
 	total := size
 	if n > 0 {
 		if n > (1<<62)/size {
-			m.limit("mem", m.limits.ScriptBytes, at)
+			m.exceeded("mem", at)
 		}
 		total = n * size
 	}
-	m.bytes += total
-	if m.bytes > m.limits.ScriptBytes || m.bytes < 0 {
-		m.bytes -= total
-		m.limit("mem", m.limits.ScriptBytes, at)
+	if total > m.may.mem-m.used.mem {
+		m.exceeded("mem", at)
 	}
+	m.used.mem += total
 }
 
 // stringBytes is what a string takes besides its text: its header, the word of the

@@ -28,6 +28,7 @@ type Config struct {
 	// by clean names.
 	FileSizes map[string][]int
 	Limits    Limits
+	Totals    Totals
 	Observe   func(*engine.Job)
 	// Deterministic is engine.JobOptions.Deterministic.
 	Deterministic bool
@@ -79,11 +80,9 @@ type Machine struct {
 
 	fuel     int64 // steps left before refuel
 	granted  int64
-	steps    int64
-	bytes    int64
-	data     int64
-	tasks    int64
-	output   int64
+	may      budget // of the running call, by limits and totals
+	used     budget // by the running call
+	spent    budget // by those before it
 	stdout   io.Writer
 	inserted int // by the running entry of a session
 
@@ -136,6 +135,7 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 	}
 	m.limits = cfg.Limits.Tighten(Limits{}) // fills in the defaults
 	m.limits.CallDepth = min(m.limits.CallDepth, maxCallDepth)
+	m.recount()
 	for _, f := range cfg.Late {
 		m.late[f.Name] = f
 	}
@@ -383,6 +383,7 @@ func (m *Machine) Call(ctx context.Context, name string, args []any) (out any, e
 	run, cancel := m.bound(ctx)
 	defer cancel()
 	defer m.cancelWith(run)()
+	m.recount()
 	err = m.enter(run, func() { out = m.callFromHost(m.prog.funcs[obj], args) })
 	return out, err
 }

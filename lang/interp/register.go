@@ -219,11 +219,10 @@ const (
 
 // countBytes counts n bytes of data or views.
 func (m *Machine) countBytes(n int64, at place) {
-	m.data += n
-	if l := m.limits.DataBytes; l > 0 && m.data > l {
-		m.data -= n
-		m.limit("data", l, at)
+	if n > m.may.data-m.used.data {
+		m.exceeded("data", at)
 	}
+	m.used.data += n
 }
 
 func sizesText(dims []int) string {

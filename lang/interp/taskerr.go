@@ -264,7 +264,7 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *d
 	}
 	var p *engine.PanicError
 	if errors.As(cause, &p) {
-		d.Notes = append(d.Notes, "the kernel panicked; the stack is in the cause of this error")
+		d.Notes = append(d.Notes, panicNote)
 	}
 	d.Notes = append(d.Notes, lostNotes(t)...)
 	if read != nil && !slices.ContainsFunc(t.Lost, read.h.Overlaps) { // a cancelled task was to write it

@@ -252,8 +252,8 @@ func (m *Machine) addHandles(out []*Handle, v any, at place) []*Handle {
 		for _, x := range v.a {
 			m.spend(at)
 			out = m.addHandles(out, x, at)
-			if m.bytes+8*int64(len(out)) > m.limits.ScriptBytes { // as long as it is used
-				m.limit("mem", m.limits.ScriptBytes, at)
+			if 8*int64(len(out)) > m.may.mem-m.used.mem { // as long as it is used
+				m.exceeded("mem", at)
 			}
 		}
 	}
@@ -291,7 +291,7 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 // countParts counts the parts that the filters are about to make of h, as far as
 // that can be told before they make them, and returns their number.
 func (m *Machine) countParts(h *Handle, list []filter.Filter, at place) int {
-	if m.limits.DataBytes <= 0 {
+	if m.may.data == unlimited {
 		return 0
 	}
 	n := int64(1)

@@ -211,6 +211,11 @@ func (a *app) report(ds lang.Diagnostics) {
 		}
 		a.reported = true
 		ds.Render(a.con.err, a.style())
+		for i := range ds {
+			if stack := ds[i].GoStack(); stack != "" && a.flags.verbose {
+				fmt.Fprintf(a.con.err, "\n%s", stack)
+			}
+		}
 	}
 }
 
@@ -252,7 +257,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	g.BoolVar(&a.flags.json, "json", false, "one JSON object per line on standard output")
 	g.StringVar(&a.flags.color, "color", "auto", "colour `WHEN`: auto, always or never")
 	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress, nothing about files that were written")
-	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files")
+	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files; the stack where Go code panicked")
 	g.BoolVar(&a.flags.noInit, "no-init", false, "the prompt does not run init.spu")
 	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits: steps=N,depth=N,tasks=N,inflight=N,data=N,mem=N,output=N,source=N")
 	for _, c := range subcommands {

@@ -1,0 +1,163 @@
+package lang_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+const counted = `
+codelet nop(x: RW vector[f64]) { each i in x { x[i] = x[i] } }
+register x = vector[f64](10, fill = 0)
+let kept = [0]
+func step(n: int) -> int {
+    let sum = 0
+    for i in 0..n { sum += twice(i) }
+    while sum > 100 { sum = sum // 2 }
+    let parts = [2 * i for i in 0..n]
+    register y = vector[f64](n, fill = 1)
+    insert nop(RW x)
+    insert nop(RW y)
+    print(f"step {n}: {len(parts)}")
+    return sum
+}
+func twice(n: int) -> int { return 2 * n }
+func nothing() { }
+func reenter(k: int) -> int { return again(k) }
+insert nop(RW x)
+print("begun")
+`
+
+// limitKinds sets one limit of each kind, as a limit and as a total.
+var limitKinds = map[string]struct {
+	each  func(int64) lang.Limits
+	total func(int64) lang.Totals
+}{
+	"steps":  {func(n int64) lang.Limits { return lang.Limits{Steps: n} }, func(n int64) lang.Totals { return lang.Totals{Steps: n} }},
+	"tasks":  {func(n int64) lang.Limits { return lang.Limits{Tasks: n} }, func(n int64) lang.Totals { return lang.Totals{Tasks: n} }},
+	"data":   {func(n int64) lang.Limits { return lang.Limits{DataBytes: n} }, func(n int64) lang.Totals { return lang.Totals{DataBytes: n} }},
+	"mem":    {func(n int64) lang.Limits { return lang.Limits{ScriptBytes: n} }, func(n int64) lang.Totals { return lang.Totals{ScriptBytes: n} }},
+	"output": {func(n int64) lang.Limits { return lang.Limits{Output: n} }, func(n int64) lang.Totals { return lang.Totals{Output: n} }},
+}
+
+// least finds the smallest n from 1 for which ok holds, which holds for all above it.
+func least(ok func(n int64) bool) int64 {
+	lo, hi := int64(0), int64(1)
+	for !ok(hi) {
+		lo, hi = hi, 2*hi
+	}
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; ok(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// TestLimitsAreForEachCall: what run and call need is exact, calls begin to count anew,
+// totals add them up to the unit, and a call from a host function is part of the one
+// around it.
+func TestLimitsAreForEachCall(t *testing.T) {
+	ctx := context.Background()
+	rt := newRuntime(t, engine.Options{Workers: 2})
+	var inst *lang.Instance
+	again := lang.Must(lang.NewFunc("again(k: int) -> int", func(ctx context.Context, args []any) (any, error) { return inst.Call(ctx, "step", args[0]) }))
+	prog := compile(t, lang.Config{Funcs: []*lang.Func{again}}, counted)
+	// calls starts an instance and makes n calls; it returns how many were good.
+	calls := func(n int, opts ...lang.Option) (good int, err error) {
+		var out bytes.Buffer
+		inst, err = prog.Run(ctx, rt, append(opts, lang.Stdout(&out))...)
+		if err != nil {
+			return -1, err
+		}
+		defer inst.Close()
+		for ; good < n; good++ {
+			if _, err = inst.Call(ctx, "step", 7); err != nil {
+				return good, err
+			}
+		}
+		return good, nil
+	}
+	for kind, k := range limitKinds {
+		t.Run(kind, func(t *testing.T) {
+			run := least(func(n int64) bool { good, _ := calls(0, lang.WithLimits(k.each(n))); return good == 0 })
+			both := least(func(n int64) bool { good, _ := calls(1, lang.WithLimits(k.each(n))); return good == 1 })
+			if kind == "mem" {
+				run = least(func(n int64) bool { good, _ := calls(0, lang.WithTotals(k.total(n))); return good == 0 })
+			}
+			// both is the larger of what the run and one call need; the total is their sum.
+			sum := least(func(n int64) bool { good, _ := calls(1, lang.WithTotals(k.total(n))); return good == 1 })
+			call := sum - run
+			if call < 1 || both != max(run, call) {
+				t.Fatalf("the run needs %d, a call %d, each of them at most %d", run, call, both)
+			}
+			if good, err := calls(20, lang.WithLimits(k.each(both))); good != 20 || err != nil {
+				t.Errorf("with %d for each, %d calls were good: %v", both, good, err)
+			}
+			for _, x := range []struct {
+				total int64
+				good  int
+			}{{run + 3*call, 3}, {run + 3*call - 1, 2}, {run + 4*call - 1, 3}} {
+				good, err := calls(9, lang.WithLimits(k.each(both)), lang.WithTotals(k.total(x.total)))
+				var limit *lang.LimitError
+				if good != x.good || !errors.As(err, &limit) || limit.Kind != kind || !limit.Total || limit.Limit != x.total || limit.Span.IsZero() {
+					t.Errorf("of a total of %d, %d calls were good, want %d: %v (%+v)", x.total, good, x.good, err, limit)
+				}
+				if _, err := inst.Call(ctx, "nothing"); err == nil {
+					t.Error("a closed instance takes calls")
+				}
+			}
+			// A failing call counts with its limit, and the next one has its own again.
+			good, err := calls(1, lang.WithLimits(k.each(both-1)))
+			var limit *lang.LimitError
+			if good > 0 || !errors.As(err, &limit) || limit.Total || limit.Limit != both-1 {
+				t.Errorf("with %d for each, %d calls were good: %v", both-1, good, err)
+			}
+		})
+	}
+	// reenter calls step through the host: it needs more than step alone.
+	var out bytes.Buffer
+	var err error
+	steps := func(fn string) int64 {
+		return least(func(n int64) bool {
+			if inst, err = prog.Run(ctx, rt, lang.Stdout(&out), lang.WithLimits(lang.Limits{Steps: max(n, 5)})); err != nil {
+				t.Fatal(err)
+			}
+			defer inst.Close()
+			_, err := inst.Call(ctx, fn, 7)
+			return err == nil
+		})
+	}
+	if direct, nested := steps("step"), steps("reenter"); nested <= direct {
+		t.Errorf("step needs %d steps, and %d through a host function", direct, nested)
+	}
+}
+
+// TestTotalsOfSessions: entries add up, also those that fail, and Reset begins anew.
+func TestTotalsOfSessions(t *testing.T) {
+	ctx := context.Background()
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	s := newSession(t, lang.Config{Totals: lang.Totals{Steps: 1000}}, rt, lang.WithLimits(lang.Limits{Steps: 400}), lang.WithTotals(lang.Totals{Steps: 1 << 40}))
+	var limit *lang.LimitError
+	for k, want := range []bool{false, false, true, true} {
+		_, err := s.Eval(ctx, "while true { }")
+		if !errors.As(err, &limit) || limit.Total != want || limit.Limit != map[bool]int64{false: 400, true: 1000}[want] {
+			t.Errorf("entry %d: %v (%+v)", k, err, limit)
+		}
+	}
+	if _, err := s.Eval(ctx, "let a = 1"); !errors.As(err, &limit) || !limit.Total {
+		t.Errorf("behind the total: %v", err)
+	}
+	if err := s.Reset(false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Eval(ctx, "let a = 1"); err != nil {
+		t.Errorf("after Reset: %v", err)
+	}
+}
