@@ -86,6 +86,7 @@ func (c *cellsOf[T]) add(i, j int, v num) bool {
 // list collects elements of a file whose sizes are not known yet.
 type list interface {
 	push(v num) bool
+	len() int64
 	copyTo(b *iface.Buffer)
 }
 
@@ -120,6 +121,8 @@ func (l *listOf[T]) push(v num) bool {
 	l.v = append(l.v, x)
 	return ok
 }
+
+func (l *listOf[T]) len() int64 { return int64(len(l.v)) }
 
 func (l *listOf[T]) copyTo(b *iface.Buffer) {
 	v := l.v

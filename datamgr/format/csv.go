@@ -29,7 +29,7 @@ func openCsv(in *Input) error {
 		if _, ok := t.peek(); !ok {
 			break
 		}
-		n, err := csvRow(t, elems, in.want.Elem)
+		n, err := csvRow(t, elems, &in.want)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func title(w []byte) bool {
 }
 
 // csvRow reads one line and returns how many numbers it has.
-func csvRow(t *text, elems list, e iface.Elem) (int, error) {
+func csvRow(t *text, elems list, want *Want) (int, error) {
 	for n := 1; ; n++ {
 		t.blanks()
 		w := t.token(',')
@@ -77,7 +77,10 @@ func csvRow(t *text, elems list, e iface.Elem) (int, error) {
 			return 0, t.wrong(fmt.Sprintf("number %d of the row", n), quote(w))
 		}
 		if !elems.push(v) {
-			return 0, t.wrong(holds(e), quote(w))
+			return 0, t.wrong(holds(want.Elem), quote(w))
+		}
+		if want.Most > 0 && elems.len() > want.Most {
+			return 0, ErrMost
 		}
 		t.blanks()
 		if t.newline() {

@@ -39,7 +39,13 @@ type Want struct {
 	Kind iface.Kind // Variable, Vector, Matrix or Block
 	Elem iface.Elem
 	Dims []int // sizes that the file must have; nil: those it has (.bin needs them)
+	// Most is how many elements Open takes of a file that tells its sizes by its end
+	// only, such as .csv, before it gives up with ErrMost; 0: any number.
+	Most int64
 }
+
+// ErrMost is in the error of a file that has more than Want.Most elements.
+var ErrMost = errors.New("the file has more elements than are wanted")
 
 func (w *Want) String() string {
 	if w.Dims == nil {

@@ -3,6 +3,7 @@ package interp
 // load and save, and the text of handles.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -152,11 +153,18 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 				return func(*iface.Buffer) error { return nil } // a value, which plans do not know
 			}
 		}
+		if m.may.data != unlimited {
+			want.Most = max(1, (m.may.data-m.used.data)/int64(want.Elem.Size()))
+		}
 		var in *format.Input
-		err := protect(func() (err error) { in, err = format.Open(m.cfg.Files, s, want); return err })
+		err := protect(func() (err error) { in, err = format.Open(&endingFS{m.cfg.Files, m.ctx}, s, want); return err })
+		if errors.Is(err, format.ErrMost) {
+			m.exceeded("data", at)
+		}
 		if err != nil {
 			m.badFile(err, at, "cannot load", s)
 		}
+		m.input = in
 		spec.Dims = in.Dims
 		if m.plan != nil { // sizes are all that it needs
 			in.Close()
@@ -169,6 +177,32 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 			return m.catch(func() { m.badFile(err, at, "cannot load", s) })
 		}
 	}
+}
+
+// endingFS has files that cannot be read any more when ctx has ended.
+type endingFS struct {
+	fs.FS
+	ctx context.Context
+}
+
+type endingFile struct {
+	fs.File
+	ctx context.Context
+}
+
+func (e *endingFS) Open(name string) (fs.File, error) {
+	f, err := e.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return &endingFile{f, e.ctx}, nil
+}
+
+func (f *endingFile) Read(b []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return f.File.Read(b)
 }
 
 // sizesFit says why sizes do not stand for a file that shall become want.

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -57,9 +58,10 @@ type Machine struct {
 	ctx  context.Context // of the running entry point
 	done <-chan struct{}
 
-	elide     int      // SetElide
-	echoing   bool     // the text of a value is for the session
-	unwritten []string // data shown with "?" in this entry
+	input     *format.Input // a file that load = has opened and the registration will read
+	elide     int           // SetElide
+	echoing   bool          // the text of a value is for the session
+	unwritten []string      // data shown with "?" in this entry
 
 	units  []*frame // top-level frames, by unit
 	stack  []*frame // frames of calls, reused; stack[k] serves depth k+1

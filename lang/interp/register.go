@@ -119,10 +119,8 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 	if x, _ := argument(e, "list", -1); x != nil {
 		source = c.listSource(x, el)
 	}
-	var load func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error
 	if x, _ := argument(e, "load", -1); x != nil {
-		load = c.loadSource(x)
-		source = load
+		source = c.loadSource(x)
 	}
 	return func(f *frame, name string) any {
 		m := f.m
@@ -157,6 +155,10 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 		var fill func(*iface.Buffer) error
 		if source != nil {
 			fill = source(f, &s)
+			if in := m.input; in != nil { // of a file
+				m.input = nil
+				defer protect(in.Close) // again, unless nothing has read it
+			}
 		}
 		m.countData(&s, leading, at)
 		h, err := m.registerData(s, fill)
