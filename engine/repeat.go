@@ -106,10 +106,8 @@ func (h *hand) again(t *task, e ending) {
 	sp := k.sp
 	j := k.job
 	round := e.f // why this round failed
-	if e.f == nil && !sp.stopped.Load() && k.id <= j.cancelled.Load() {
-		f := newFailure(t, "", j.cause(), true)
-		f.lost = nil // this round has run
-		e.f, e.err = f, f.err()
+	if e.f == nil && !sp.stopped.Load() && k.cancelled() {
+		e.drop(t)
 	}
 	if e.f != nil || sp.stopped.Load() {
 		h.last(t, e, round)
@@ -128,6 +126,16 @@ func (h *hand) again(t *task, e ending) {
 	})
 }
 
+// cancelled reports whether the job was cancelled since k was submitted.
+func (k *Task) cancelled() bool { return k.id <= k.job.cancelled.Load() }
+
+// drop says that t, which has run, is followed by no round because the job was cancelled.
+func (e *ending) drop(t *task) {
+	f := newFailure(t, "", t.job.cause(), true)
+	f.lost = nil
+	e.f, e.err = f, f.err()
+}
+
 // last ends a repeating task; round says why its last round failed, if it did.
 func (h *hand) last(t *task, e ending, round *failure) {
 	h.passRounds(t.x.future, round)
@@ -140,6 +148,12 @@ func (h *hand) resubmit(t *task, e ending) {
 	k := t.x.future
 	sp, rt, j := k.sp, h.rt, k.job
 	rt.reg.Lock()
+	if k.cancelled() { // meanwhile, by Repeat perhaps
+		rt.reg.Unlock()
+		e.drop(t)
+		h.last(t, e, nil)
+		return
+	}
 	sp.round++
 	sp.begun = false
 	k.forgetSubgraph()

@@ -156,8 +156,8 @@ func TestRepeatEnds(t *testing.T) {
 		}})
 		must(t, err)
 		must(t, cancelled.Wait(nil))
-		if err := cancelled.Err(); !errors.Is(err, boom) {
-			t.Error(err)
+		if err := cancelled.Err(); !errors.Is(err, boom) || cancelled.Rounds() != 5 {
+			t.Error(err, cancelled.Rounds())
 		}
 
 		own := rt.NewJob(nil, JobOptions{})
