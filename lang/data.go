@@ -19,8 +19,8 @@ type Elem interface {
 }
 
 // Data is Go memory, described for the language. Give it to one run with Bind;
-// the same Data may serve several runs one after the other, not at once unless
-// it is ReadOnly.
+// the same Data may serve several runs one after the other. At once it may only if
+// it is ReadOnly; else Run, Start and NewSession refuse it until the other is closed.
 type Data struct{ b interp.Binding }
 
 // A DataOption changes how Go memory is bound.

@@ -23,7 +23,9 @@
 // through [Acquire]; what the script writes lands in it at Close or Acquire.
 //
 // What is bound stays the host's: the memory is kept alive until Close, whatever
-// becomes of the slice, and the same [Data] may be bound again afterwards. Handles
+// becomes of the slice, and the same [Data] may be bound again afterwards. Until then
+// another instance, on any runtime, that binds memory which meets it is refused, unless
+// both are [ReadOnly]: none could keep the accesses of the other in order. Handles
 // belong to their instance and end with it. [Alloc] gives memory that devices copy
 // from fastest. Sizes count elements, not bytes.
 //
@@ -49,8 +51,9 @@
 //
 // # Errors
 //
-// No function of the package panics on any script or host error: a host panic
-// becomes a *[Diagnostic] with the position in the script. Errors of Compile are
+// No function of the package panics on any script or host error: a panic of a kernel
+// or a host function becomes a *[Diagnostic] with the position in the script. Its
+// message is one line; %+v of it and [PanicError] have the stack. Errors of Compile are
 // [Diagnostics]; errors of a run are *[Diagnostic] or [Diagnostics] when several
 // tasks failed. Use errors.As for *[LimitError] and for host errors, which stay
 // in the chain. Cancellation errors wrap context.Cause of the context. Misuse by the
@@ -61,7 +64,8 @@
 //
 // The context given to Run, Call, Wait and Eval reaches host functions, kernels
 // and waits. It is looked at on back edges, calls, every insert, and inside
-// builtins that loop. [Limits] bound a run; [Limits.ScriptBytes] is cumulative
-// and checked before allocating. Limits guard against mistakes; untrusted scripts
+// builtins that loop. [Limits] bound a run, and each Call and Eval after it by itself;
+// [Totals] bound all of them together. Bytes are counted before they are allocated, and
+// never given back. Limits guard against mistakes; untrusted scripts
 // still belong in a process with a limit of the operating system.
 package lang

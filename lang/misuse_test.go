@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
@@ -445,6 +447,85 @@ func TestCancelEndsWithItsCall(t *testing.T) {
 		}
 		if _, err := inst.Call(ctx, "task", x); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestMemoryOfTwoInstances: what an instance or a session has bound cannot be bound by
+// another one until it is closed, unless neither may write; parts of one slice that do
+// not meet can.
+func TestMemoryOfTwoInstances(t *testing.T) {
+	ctx := context.Background()
+	prog := compile(t, lang.Config{}, "extern x: vector[f64]\nprint(x.n)\n")
+	write := compile(t, lang.Config{}, "extern x: vector[f64]\ncodelet c(v: RW vector[f64]) { each i in v { v[i] += 1.0 } }\ninsert c(RW x)\n")
+	rt, other := newRuntime(t, engine.Options{Workers: 1}), newRuntime(t, engine.Options{Workers: 1})
+	x := make([]float64, 100)
+	run := func(rt *engine.Runtime, p *lang.Program, d *lang.Data) (*lang.Instance, error) {
+		return p.Run(ctx, rt, lang.Bind("x", d), lang.Stdout(io.Discard))
+	}
+	first := lang.Must(run(rt, write, lang.VectorOf(x[10:20])))
+	for _, rt := range []*engine.Runtime{rt, other} {
+		for _, d := range []*lang.Data{lang.VectorOf(x[10:20]), lang.VectorOf(x), lang.VectorOf(x[19:], lang.ReadOnly()), lang.VectorOf(x[:11])} {
+			if inst, err := run(rt, prog, d); err == nil || !strings.Contains(err.Error(), `shares memory with "x" of another instance`) {
+				t.Errorf("%v", err)
+				inst.Close()
+			}
+		}
+		if _, err := lang.Must(lang.NewCompiler(lang.Config{})).NewSession(rt, lang.Bind("y", lang.VectorOf(x))).Eval(ctx, "1"); err == nil || !strings.Contains(err.Error(), "shares memory") {
+			t.Errorf("a session: %v", err)
+		}
+		lang.Must(run(rt, write, lang.VectorOf(x[:10]))).Close()
+		lang.Must(run(rt, write, lang.VectorOf(x[20:]))).Close()
+		if _, err := prog.Plan(ctx, rt.Machine(), lang.Bind("x", lang.VectorOf(x))); err != nil {
+			t.Errorf("a plan: %v", err)
+		}
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lang.Must(run(other, write, lang.VectorOf(x))).Close()
+	if x[0] != 3 || x[10] != 2 || x[99] != 3 {
+		t.Errorf("x is %v", x)
+	}
+	// Readers share, writers do not.
+	a := lang.Must(run(rt, prog, lang.VectorOf(x, lang.ReadOnly())))
+	b := lang.Must(run(other, prog, lang.VectorOf(x, lang.ReadOnly())))
+	if _, err := run(rt, write, lang.VectorOf(x)); err == nil {
+		t.Error("written while it is read")
+	}
+	a.Close()
+	b.Close()
+	// A run that fails has given up what it claimed; so has a runtime that is closed.
+	bad := compile(t, lang.Config{}, "extern x: vector[f64]\nassert x.n == 0, \"no\"\n")
+	if _, err := run(rt, bad, lang.VectorOf(x)); err == nil {
+		t.Error("the assertion holds")
+	}
+	lang.Must(run(rt, write, lang.VectorOf(x))).Close()
+}
+
+// silent is a reader that gives nothing and does not end.
+type silent struct{ fstest.MapFS }
+
+type silentFile struct{ fs.File }
+
+func (silentFile) Read([]byte) (int, error) { return 0, nil }
+
+func (s silent) Open(name string) (fs.File, error) {
+	f, err := s.MapFS.Open(name)
+	return silentFile{f}, err
+}
+
+func (s silent) Create(string) (io.WriteCloser, error) { return nil, errors.New("no") }
+
+// TestFilesThatGiveNothing: a file of the host that never gives anything ends the run.
+func TestFilesThatGiveNothing(t *testing.T) {
+	files := silent{fstest.MapFS{"x.bin": {Data: make([]byte, 80)}, "x.csv": {Data: []byte("1\n2\n")}, "x.npy": {Data: []byte("x")}, "x.mtx": {Data: []byte("x")}}}
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	for name := range files.MapFS {
+		size := map[bool]string{true: "10, "}[name == "x.bin"]
+		p := compile(t, lang.Config{Files: files}, "register x = vector[f64]("+size+"load = \""+name+"\")\nprint(x)\n")
+		if _, err := p.Run(context.Background(), rt, lang.Stdout(io.Discard)); !errors.Is(err, io.ErrNoProgress) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package interp
 
 import (
 	"fmt"
+	"sync"
 )
 
 // checkAlias reports bindings that share elements, unless nobody may write any.
@@ -18,6 +19,62 @@ func checkAlias(bs []NamedBinding) error {
 		}
 	}
 	return nil
+}
+
+// claims are what the live runs of the process have bound. The order of accesses is kept
+// within a run: two that write the same memory would each see the other's halves.
+var claims struct {
+	sync.Mutex
+	of map[*Machine][]claim
+}
+
+// A claim is a binding and the addresses it lies between.
+type claim struct {
+	NamedBinding
+	lo, hi uintptr
+}
+
+// claim notes the bindings of m until disclaim. The error says which one a run that is
+// not closed has, too, unless neither may write it.
+func (m *Machine) claim(bs []NamedBinding) error {
+	if len(bs) == 0 {
+		return nil
+	}
+	mine := make([]claim, 0, len(bs))
+	for _, b := range bs {
+		n, bytes, at := b.Data.runs()
+		if n*bytes > 0 {
+			lo := uintptr(b.Data.Home)
+			mine = append(mine, claim{b, lo, lo + at(n-1) + bytes})
+		}
+	}
+	claims.Lock()
+	defer claims.Unlock()
+	for o, theirs := range claims.of {
+		if o.rt.Closed() { // nothing of it runs any more
+			delete(claims.of, o)
+			continue
+		}
+		for _, a := range theirs {
+			for _, b := range mine {
+				if a.lo < b.hi && b.lo < a.hi && !(a.Data.ReadOnly && b.Data.ReadOnly) && a.Data.shares(b.Data) {
+					return fmt.Errorf("lang: Bind(%q): it shares memory with %q of another instance or session, which is not closed; close that first, or bind both lang.ReadOnly()", b.Name, a.Name)
+				}
+			}
+		}
+	}
+	if claims.of == nil {
+		claims.of = map[*Machine][]claim{}
+	}
+	claims.of[m] = mine
+	return nil
+}
+
+// disclaim gives up what m has claimed.
+func (m *Machine) disclaim() {
+	claims.Lock()
+	delete(claims.of, m)
+	claims.Unlock()
 }
 
 // runs returns how many runs of adjacent elements b has, how many bytes each has,

@@ -179,7 +179,8 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 	}
 }
 
-// endingFS has files that cannot be read any more when ctx has ended.
+// endingFS has files that cannot be read any more when ctx has ended, or when they give
+// nothing and do not end either: io.ReadFull would ask them for ever.
 type endingFS struct {
 	fs.FS
 	ctx context.Context
@@ -187,7 +188,8 @@ type endingFS struct {
 
 type endingFile struct {
 	fs.File
-	ctx context.Context
+	ctx   context.Context
+	empty int // reads in a row that gave nothing
 }
 
 func (e *endingFS) Open(name string) (fs.File, error) {
@@ -195,14 +197,22 @@ func (e *endingFS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &endingFile{f, e.ctx}, nil
+	return &endingFile{File: f, ctx: e.ctx}, nil
 }
 
 func (f *endingFile) Read(b []byte) (int, error) {
 	if err := f.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return f.File.Read(b)
+	n, err := f.File.Read(b)
+	if n != 0 || err != nil || len(b) == 0 {
+		f.empty = 0
+		return n, err
+	}
+	if f.empty++; f.empty >= 100 {
+		return 0, io.ErrNoProgress
+	}
+	return 0, nil
 }
 
 // sizesFit says why sizes do not stand for a file that shall become want.

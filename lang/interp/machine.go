@@ -160,8 +160,7 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 		}
 		m.binds[b.Name] = b.Data
 	}
-	bound := slices.DeleteFunc(slices.Clone(cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory }) // the last of a name
-	if err := checkAlias(bound); err != nil {
+	if err := checkAlias(m.homes()); err != nil {
 		return nil, err
 	}
 	for range p.units {
@@ -172,6 +171,11 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// homes are the bindings that have memory: of a name the last.
+func (m *Machine) homes() []NamedBinding {
+	return slices.DeleteFunc(slices.Clone(m.cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory })
 }
 
 // open makes the job whose tasks the machine inserts.
@@ -214,6 +218,11 @@ func (f *frame) grow(n int) {
 func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	m, err := newMachine(p, cfg)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.claim(m.homes()); err != nil {
+		m.events.problem(err)
+		m.Close()
 		return nil, err
 	}
 	if err := m.checkOptions(); err != nil {
@@ -416,6 +425,7 @@ func (m *Machine) Close() error {
 		m.events.problem(err)
 	}
 	m.keep = nil
+	m.disclaim()
 	m.events.close()
 	return m.err
 }

@@ -33,6 +33,11 @@ func NewSession(cfg *Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := m.claim(m.homes()); err != nil {
+		m.job.Close()
+		m.events.close()
+		return nil, err
+	}
 	m.units = []*frame{m.newTop()}
 	return m, nil
 }
