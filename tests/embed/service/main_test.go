@@ -45,7 +45,8 @@ func TestService(t *testing.T) {
 		{"while true { print(\"endless\") }", "bytes of output", http.StatusRequestEntityTooLarge},
 		{"print(1) #" + strings.Repeat(" ", maxSource), "a script may have", http.StatusRequestEntityTooLarge},
 		{"import \"/etc/passwd\" as p", "error[E090", http.StatusBadRequest},
-		{"register x = vector[f64](load = \"/etc/passwd\")\nprint(x)", "error[R0107]", http.StatusUnprocessableEntity},
+		{"register x = vector[f64](load = \"/etc/passwd\")\nprint(x)", "error[E0705]", http.StatusBadRequest}, // its ending is no format
+		{"register x = vector[f64](load = \"/etc/passwd.csv\")\nprint(x)", "error[R0107]", http.StatusUnprocessableEntity},
 	} {
 		if code, text := post(c.script); code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%.60q: status %d, want %d:\n%.300s\nwant: %s", c.script, code, c.code, text, c.want)
