@@ -371,6 +371,31 @@ print(len(got))
 	}
 }
 
+// TestHostListLimits: lists that share items are copies for the host, and count as long
+// as it has them: not again with each call.
+func TestHostListLimits(t *testing.T) {
+	sum := lang.Must(lang.NewFunc("count(a: list[list[int]]) -> int", func(_ context.Context, a []any) (any, error) {
+		n := 0
+		for _, l := range a[0].([]any) {
+			n += len(l.([]int64))
+		}
+		return n, nil
+	}))
+	rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+	defer rt.Close()
+	for _, c := range []struct{ src, limit string }{
+		{"let a = [i for i in 0..100]\nlet b = [a for i in 0..100]\nfor i in 0..100 { assert count(b) == 10_000 }\n", ""},
+		{"let a = [i for i in 0..10_000]\nlet b = [a for i in 0..10_000]\nprint(count(b))\n", "mem"},
+	} {
+		p := compile(t, lang.Config{Funcs: []*lang.Func{sum}, Limits: lang.Limits{ScriptBytes: 1e6, Steps: 1e6}}, c.src)
+		_, err := p.Run(t.Context(), rt)
+		var l *lang.LimitError
+		if c.limit == "" && err != nil || c.limit != "" && (!errors.As(err, &l) || l.Kind != c.limit) {
+			t.Errorf("%v, want the limit %q", err, c.limit)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	inc := "codelet inc(v: RW variable[i64]) { v += 1 }\nregister x = variable[i64](fill = 0)\n"
 	for _, c := range []struct {

@@ -246,7 +246,7 @@ func (c *compiler) hostCall(e *syntax.Call) refFn {
 		m := f.m
 		vals := make([]any, len(args))
 		for i, a := range args {
-			vals[i] = toHost(a(f))
+			vals[i] = m.toHost(a(f), at)
 		}
 		if m.unknown { // in a plan: what the function would say is not known either
 			return stand(fn.Sig.Result)
@@ -358,5 +358,5 @@ func (f *frame) result() any {
 	if f.fn.result == nil || f.fn.result.Kind == types.None {
 		return nil
 	}
-	return toHost(v)
+	return f.m.toHost(v, place{})
 }

@@ -13,11 +13,22 @@ import (
 )
 
 // toHost returns v as Go code gets it: lists of numbers as []int64 and []float64,
-// other lists as []any.
-func toHost(v any) any {
+// other lists as []any. Lists that share items become copies, which may be much larger.
+func (m *Machine) toHost(v any, at place) any {
+	copied := int64(0)
+	return m.copyOut(v, at, &copied)
+}
+
+// copyOut is toHost; copied counts bytes.
+func (m *Machine) copyOut(v any, at place, copied *int64) any {
 	l, ok := v.(*List)
 	if !ok {
 		return v
+	}
+	m.spend(at)
+	*copied += int64(l.Len()) * itemBytes(l.kind)
+	if *copied > m.may.mem-m.used.mem { // as long as it is used
+		m.exceeded("mem", at)
 	}
 	switch l.kind {
 	case rInt:
@@ -27,7 +38,7 @@ func toHost(v any) any {
 	}
 	out := make([]any, l.Len())
 	for k := range out {
-		out[k] = toHost(l.at(k))
+		out[k] = m.copyOut(l.at(k), at, copied)
 	}
 	return out
 }

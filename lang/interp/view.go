@@ -194,7 +194,7 @@ func (c *compiler) hostFilter(fc *filterCode, s *syntax.FilterCall) {
 	fc.make = func(f *frame) filter.Filter {
 		h := &hostSplit{f: hf}
 		for _, a := range args {
-			h.args = append(h.args, toHost(a(f)))
+			h.args = append(h.args, f.m.toHost(a(f), fc.at))
 		}
 		return h
 	}
