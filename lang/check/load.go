@@ -5,6 +5,7 @@ package check
 import (
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -177,6 +178,13 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 		d := c.err("E0902", s.Path, fmt.Sprintf("there is no module `%s`", p))
 		if best, ok := near(p, names); ok {
 			d.Meant(p, best, "")
+		} else if slices.Contains(names, "std/"+p) {
+			d.Meant(p, "std/"+p, "")
+			d.Sure()
+			return nil
+		} else if habitModules[p] {
+			d.Help = append(d.Help, "the builtin functions need no module: leave the line out")
+			return nil
 		} else if len(names) > 0 {
 			d.Help = append(d.Help, "modules of this host: "+strings.Join(names, ", "))
 		}

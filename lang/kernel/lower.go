@@ -28,7 +28,8 @@ type lowerer struct {
 	diags diag.Diagnostics
 	each  *syntax.Each // the innermost each around this place
 	depth int
-	deep  bool // the limit of nesting was reported
+	deep  bool          // the limit of nesting was reported
+	first *syntax.Ident // the target of the plain assignment that is looked at
 }
 
 // newLowerer prepares a walk over a body of f.
@@ -298,7 +299,11 @@ func (l *lowerer) assign(s *syntax.Assign) *Stmt {
 }
 
 func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *Stmt {
+	if s.Op == "=" {
+		l.first = id
+	}
 	en := l.lookup(id)
+	l.first = nil
 	if en == nil {
 		l.scalar(s.Value)
 		return nil

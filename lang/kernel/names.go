@@ -153,6 +153,11 @@ func (l *lowerer) undefined(id *syntax.Ident) {
 		}
 	}
 	d := l.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
+	if l.first == id {
+		d.Help = append(d.Help, fmt.Sprintf("a new name is made with `let %s = …`", id.Name))
+		d.Edit(l.f.At(id).Before(), "let ")
+		return
+	}
 	if best, ok := diag.Nearest(id.Name, names); ok {
 		at := "builtin"
 		if e := where[best]; e != nil {

@@ -449,6 +449,10 @@ func (c *cursor) moduleName() *mistake {
 		if path == "blas" || path == "reduce" || path == "random" {
 			return c.instead(m, c.at, hi, `"std/`+path+`"`)
 		}
+		switch path {
+		case "numpy", "math", "sys", "os", "time", "scipy", "torch", "cmath", "random_", "std", "fmt":
+			return m.hint("there is no module `%s`: the builtin functions need none, and data is worked on by codelets; `starpush doc` lists them", path)
+		}
 		return m.hint("a module is written `import \"std/blas\" as blas`, a file `import \"%s.spu\"`", path)
 	}
 	return c.instead(m, c.at, hi, `"`+path+`"`)

@@ -163,6 +163,12 @@ func (s *scanner) closing(out []token, stack []int32, t *token) ([]token, []int3
 				out[stack[n-1]].open = true
 				return out, stack[:n-1]
 			}
+			if margin := int32(s.indent(t.lo)); s.missing > 0 && s.lines0(t.lo)+margin == t.lo && s.indent(o.lo) == int(margin) { // for … { … )
+				s.mismatch(o, *t)
+				s.missing--
+				out[stack[n-1]].open = true
+				return append(out, token{kind: tokVirtual, lo: t.lo, hi: t.lo}), stack[:n-1]
+			}
 		}
 		word := "bracket"
 		if c == '}' {
@@ -301,6 +307,7 @@ func (s *scanner) unclosed(out []token, stack []int32, t token, where string) ([
 		r.hint("add `%s` before the `%s`", s.partner(*o), t.text(s.text)).edit(Span{t.lo, t.lo}, s.partner(*o))
 	case !brace:
 		r.hint("add `%s` at the end of line %d", s.partner(*o), s.line(last.hi)).edit(Span{last.hi, last.hi}, s.partner(*o))
+	case t.kind == tokEOF && s.endsBefore(r, out[stack[n]:], last):
 	case t.kind == tokEOF:
 		r.hint("add `}` where the block should end").edit(Span{last.hi, last.hi}, "\n"+strings.Repeat(" ", s.indent(o.lo))+"}")
 	default:
@@ -311,6 +318,33 @@ func (s *scanner) unclosed(out []token, stack []int32, t token, where string) ([
 		out = append(out, token{kind: tokVirtual, lo: t.lo, hi: t.lo})
 	}
 	return out, stack[:n]
+}
+
+// endsBefore adds to r, about the { at the first of toks that is open at the end of the
+// file, which ends with last, where its block ends by its indentation; false when that
+// is the end of the file.
+func (s *scanner) endsBefore(r *mistake, toks []token, last token) bool {
+	next := s.dedent(toks, last.hi)
+	if next >= last.hi {
+		return false
+	}
+	i := 1
+	for i+1 < len(toks) && toks[i+1].lo < next {
+		i++
+	}
+	for i > 0 && (toks[i].kind == tokNL || toks[i].kind == tokVirtual) {
+		i--
+	}
+	end := toks[i].hi // of the last statement in the block
+	n := strings.IndexByte(s.text[end:s.end], '\n')
+	if i == 0 || n < 0 {
+		return false
+	}
+	at := end + int32(n) + 1
+	margin := strings.Repeat(" ", s.indent(toks[0].lo))
+	r.labels[0].at, r.labels[0].atEnd, r.labels[0].text = Span{at, at}, false, "the block seems to end here"
+	r.hint("add `}` before line %d", s.line(at)).edit(Span{at, at}, margin+"}\n")
+	return true
 }
 
 // bracket is the first byte of the bracket t.

@@ -79,6 +79,9 @@ func (s *scanner) number() {
 			r.meant(at, meant).certain()
 		case help != "":
 			r.hint("%s", help)
+		case sizesTail.MatchString(tail) && kind == tokInt:
+			right := text[:len(text)-len(tail)] + ", " + tail[1:]
+			r.hint("sizes stand between commas: `%s`", right).edit(at, right).certain()
 		case productTail.MatchString(tail):
 			s.product(r, text[:len(text)-len(tail)], tail, at)
 		}
@@ -89,6 +92,9 @@ func (s *scanner) number() {
 
 // productTail are the names that a product such as 2x ends with: no exponents.
 var productTail = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+
+// sizesTail is the second size in 100x100.
+var sizesTail = regexp.MustCompile(`^x[0-9]+$`)
 
 // product adds to m, about 2x, that a product has its sign, if x is a name: one letter,
 // or one that was met before.

@@ -462,6 +462,10 @@ func (p *parser) notWord(i int) {
 		m.hint("a name is made with `let` and has a value: `let %s = 0`", p.str(i+1))
 	case declares[word] && p.kindOf(i+1) == tokIdent:
 		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+1)).edit(p.span(i), "let").certain()
+	case word == "loop" && p.has(i+1, "{"):
+		c.instead(m, i, i+1, "while true")
+	case word == "until" && end > i+1 && p.has(end, "{"):
+		c.instead(m, i, end, "while not ("+c.of(i+1, end)+")")
 	case foreignHelp[word] != "":
 		m.hint("%s", foreignHelp[word])
 	case word == "print" && end > i+1:

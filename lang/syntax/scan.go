@@ -230,6 +230,10 @@ func (s *scanner) sign() {
 	case '!':
 		if next(1) != '=' {
 			s.pos++
+			if n := len(s.toks) - 1; next(1) == '(' && n >= 0 && s.toks[n].kind == tokIdent && int(s.toks[n].hi) == lo { // scale!(x)
+				s.errorf(lo, s.pos, "E0101", "unexpected `!`: names have letters, digits and `_`").hint("leave it out").edit(Span{int32(lo), int32(s.pos)}, "").certain()
+				return
+			}
 			s.emit(tokBad, lo)
 			s.errorf(lo, s.pos, "E0101", "unexpected `!`: a condition is negated by `not`").hint("write `not`").
 				edit(Span{int32(lo), int32(s.pos)}, "not"+strings.Repeat(" ", map[bool]int{true: 0, false: 1}[next(1) == ' '])).certain()

@@ -1,0 +1,181 @@
+package syntax
+
+// Habits of data, views and folds: x = register …, new vector, blocks 4, partition A into
+// tiles(4, 4), sum(e for i in x), acquire without a name, t.wait().
+
+import "strings"
+
+// registered is x = register vector[f64](n), let x = register … and register x = new ….
+func (c *cursor) registered() *mistake {
+	if c.has(c.at, "register") && c.has(c.at-1, "=") && c.kindOf(c.at-2) == tokIdent && c.inBracket(c.at) < 0 {
+		lo := c.at - 2
+		if c.has(lo-1, "let") {
+			lo--
+		}
+		if lo != c.from {
+			return nil
+		}
+		end := c.at
+		for c.kindOf(end) != tokNL && c.kindOf(end) != tokEOF && !c.blockEnd(end) {
+			end++
+		}
+		c.next = end
+		m := c.says(lo, c.at+1, "`register` begins the statement")
+		return c.instead(m, lo, c.at+1, "register "+c.str(c.at-2)+" =")
+	}
+	if c.has(c.from, "register") && c.kindOf(c.at-1) == tokIdent && c.str(c.at-1) == "new" && c.has(c.at-2, "=") && constructors[c.str(c.at)] {
+		m := c.says(c.at-1, c.at, "data is made without `new`")
+		m.hint("leave `new` out").edit(Span{c.toks[c.at-1].lo, c.toks[c.at].lo}, "").certain()
+		return m
+	}
+	return nil
+}
+
+// filterWords stand for by elsewhere.
+var filterWords = wordSet("into", "as", "with", "in", "using", "to")
+
+// filters are the names of filters.
+var filters = wordSet("blocks", "halves", "rows", "cols", "tiles", "axis", "pick")
+
+// filterForm is partition A into tiles(4, 4), A.tiles(4, 4), At = tiles(A, 4, 4) and by
+// blocks 4.
+func (c *cursor) filterForm() *mistake {
+	if !c.has(c.from, "partition") || c.kindOf(c.from) != tokKeyword {
+		return nil
+	}
+	const says = "a filter stands behind `by`"
+	open := c.at - 1
+	for i := c.from + 1; i <= c.at && c.kindOf(i) != tokNL; i++ {
+		if filters[c.str(i)] && c.kindOf(i) == tokIdent && c.has(i+1, "(") {
+			open = i
+			break
+		}
+	}
+	switch {
+	case filterWords[c.str(c.at)] && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "("):
+		return c.instead(c.says(c.at, c.at+1, says), c.at, c.at+1, "by")
+	case (c.kindOf(c.at) == tokInt || c.kindOf(c.at) == tokIdent) && filters[c.str(c.at-1)] && c.has(c.at-2, "by"):
+		hi := c.at
+		for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.blockEnd(hi) && !c.has(hi, "then") {
+			hi++
+		}
+		m := c.here("the arguments of a filter stand in parentheses")
+		c.instead(m, c.at-1, hi, c.str(c.at-1)+"("+c.of(c.at, hi)+")")
+		c.next = hi
+		return m
+	case filters[c.str(open)] && c.has(open-1, ".") && c.kindOf(open-2) == tokIdent:
+		return c.instead(c.says(open-1, open+1, says), open-1, open+1, " by "+c.str(open))
+	case filters[c.str(open)] && c.has(open-1, "=") && c.kindOf(open+2) == tokIdent && c.has(open+3, ","):
+		m := c.says(open, open+4, says)
+		return c.instead(m, open, open+4, c.str(open+2)+" by "+c.str(open)+"(").trimAfter(c.parser, open+3)
+	}
+	return nil
+}
+
+// foldForm is sum(e for i in x), sum i in x: e and sum i in 0..n e.
+func (c *cursor) foldForm() *mistake {
+	if open := c.inBracket(c.at); c.has(c.at, "for") && open > 0 && c.has(open, "(") && foldWords[c.str(open-1)] && c.at > open+1 {
+		end := c.closingOf(open)
+		if end < 0 || c.kindOf(c.at+1) != tokIdent || !c.inCodelet() {
+			return nil
+		}
+		word := c.str(open - 1)
+		c.next = end + 1
+		m := c.here("a fold names its indices first")
+		return c.instead(m, open-1, end+1, word+" "+c.of(c.at+1, end)+" { "+c.of(open+1, c.at)+" }")
+	}
+	word := -1
+	for i := c.at - 1; i >= c.from && c.at-i < 12; i-- {
+		if foldWords[c.str(i)] && c.kindOf(i) == tokIdent && c.kindOf(i+1) == tokIdent {
+			word = i
+			break
+		}
+	}
+	if word < 0 || !c.endsOperand(c.at-1) || c.opens(c.at) {
+		return nil
+	}
+	for i := word; i < c.at; i++ {
+		if c.has(i, "{") {
+			return nil
+		}
+	}
+	lo := c.at
+	if c.has(lo, ":") {
+		lo++
+	}
+	hi := c.right(lo)
+	if lo >= hi || !startsExpr(c.tokenAt(lo)) || c.has(hi, "{") {
+		return nil
+	}
+	m := c.here("what a fold takes together stands in braces")
+	c.next = hi
+	at := c.over(c.at, hi)
+	at.Lo = c.toks[c.at-1].hi
+	return m.hint("write `%s`", clipTo(c.of(word, c.at)+" { "+c.of(lo, hi)+" }", 72)).edit(at, " { "+c.of(lo, hi)+" }").certain()
+}
+
+// inCodelet reports whether the statement stands in a codelet.
+func (c *cursor) inCodelet() bool {
+	depth := 0
+	for i := c.from - 1; i >= 0; i-- {
+		switch {
+		case c.has(i, "}"):
+			depth++
+		case c.has(i, "{"):
+			depth--
+		case depth < 0 && c.kindOf(i) == tokKeyword && c.str(i) == "codelet":
+			return true
+		}
+	}
+	return c.has(c.from, "codelet")
+}
+
+// acquired is acquire R x { … } and acquire R x -> a { … }.
+func (c *cursor) acquired() *mistake {
+	if !c.has(c.from, "acquire") || c.kindOf(c.from) != tokKeyword || modeOf(c.str(c.from+1)) == 0 || c.at < c.from+3 {
+		return nil
+	}
+	switch {
+	case c.has(c.at, "->"), c.has(c.at, "=") && c.kindOf(c.at+1) == tokIdent:
+		return c.instead(c.here("the name for the elements stands behind `as`"), c.at, c.at+1, "as")
+	case (c.has(c.at, "{") || c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF) && c.endsOperand(c.at-1) && !c.has(c.at-2, "as") && c.inBracket(c.at) < 0:
+		x := c.of(c.from+2, c.at)
+		c.next = c.at
+		m := c.says(c.from, c.at, "`acquire` gives the elements a name")
+		return m.hint("write `acquire %[1]s %[2]s as a { … a[0] … }`", c.str(c.from+1), x)
+	}
+	return nil
+}
+
+// waited is t.wait().
+func (c *cursor) waited() *mistake {
+	if !c.has(c.at, "wait") || !c.has(c.at-1, ".") || c.at-1 <= c.from || !c.has(c.at+1, "(") || !c.has(c.at+2, ")") {
+		return nil
+	}
+	c.next = c.at + 3
+	m := c.says(c.from, c.at+3, "`wait` is a statement, not a function")
+	return c.instead(m, c.from, c.at+3, "wait "+c.of(c.from, c.at-1))
+}
+
+// listRange is for i in [0:8].
+func (c *cursor) listRange() *mistake {
+	open := c.inBracket(c.at)
+	if !c.has(c.at, ":") || open < 0 || !c.has(open, "[") || !c.has(open-1, "in") || c.at == open+1 {
+		return nil
+	}
+	end := c.closingOf(open)
+	if end < 0 || strings.ContainsAny(c.of(c.at+1, end), ":,") {
+		return nil
+	}
+	c.next = end + 1
+	return c.instead(c.here("a range is written `a..b`"), open, end+1, c.of(open+1, c.at)+".."+c.of(c.at+1, end)).guessed()
+}
+
+// reducerSign is reduce = +.
+func (c *cursor) reducerSign() *mistake {
+	to := map[string]string{"+": "sum", "*": "prod"}[c.str(c.at)]
+	if to == "" || !c.has(c.at-1, "=") || c.str(c.at-2) != "reduce" || !c.has(c.at+1, ")") && !c.has(c.at+1, ",") {
+		return nil
+	}
+	return c.instead(c.here("a reducer has a name"), c.at, c.at+1, to)
+}
