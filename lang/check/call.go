@@ -92,6 +92,11 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 
 // product adds to d that x(y) may be x * (y), as mathematics writes it.
 func (c *checker) product(d *diag.Diagnostic, e *syntax.Call) {
+	switch e.Fn.(type) {
+	case *syntax.IntLit, *syntax.FloatLit, *syntax.Ident, *syntax.Paren:
+	default:
+		return
+	}
 	if len(e.Args) == 1 && e.Args[0].Name == nil {
 		right := c.text(e.Fn) + " * " + strings.TrimPrefix(c.text(e), c.text(e.Fn))
 		d.Help = append(d.Help, fmt.Sprintf("a product is written `%s`", right))

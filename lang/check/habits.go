@@ -65,6 +65,7 @@ var habitNames = map[string]habit{
 	"fprintf": {help: "write `print(f\"n = {n:d}\")`: formats stand in f-strings"}, "format": {help: "text with values in it is an f-string: `f\"n = {n:d}\"`"},
 	"append":    {help: "a list grows by `+`: `xs = xs + [x]`"},
 	"enumerate": {help: "write `for i in 0..len(xs) { … xs[i] … }`"},
+	"reversed":  {help: "downwards a loop goes over `range(n - 1, -1, -1)`"},
 	"zip":       {help: "write `for i in 0..len(xs) { … xs[i], ys[i] … }`"},
 	"sorted":    {help: "there is no sorting of lists: data is worked on by codelets"},
 	"map":       {help: "write a list `[f(x) for x in xs]`"},

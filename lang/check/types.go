@@ -397,11 +397,33 @@ func (c *checker) floatForInt(e syntax.Expr, what string) {
 		d.Edit(c.f.At(b.OpAt), "//")
 		return
 	}
-	if c.wholeNumber(d, e) {
+	if c.wholeNumber(d, e) || c.floatInside(d, e) {
 		return
 	}
 	d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", c.text(e)))
 	d.Edit(c.f.At(e), "int("+c.text(e)+")")
+}
+
+// floatInside is wholeNumber for the one name in e that makes it a float; false when
+// there is none, or more.
+func (c *checker) floatInside(d *diag.Diagnostic, e syntax.Expr) bool {
+	var name *syntax.Ident
+	one := true
+	walkExpr(e, func(x syntax.Expr) bool {
+		switch x := x.(type) {
+		case *syntax.Ident:
+			if isType(x, types.Float) {
+				one = one && (name == nil || name.Obj == x.Obj)
+				name = x
+			}
+		case *syntax.FloatLit, *syntax.Selector, *syntax.Index:
+			one = one && !isType(x, types.Float)
+		case *syntax.Binary:
+			one = one && x.Op != "/"
+		}
+		return one
+	})
+	return one && name != nil && c.wholeNumber(d, name)
 }
 
 // wholeNumber adds to d that the literal e, or that of the let whose name e is, should

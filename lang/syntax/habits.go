@@ -23,6 +23,7 @@ type cursor struct {
 var habits = []func(c *cursor) *mistake{
 	(*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
 	(*cursor).registered, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
+	(*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionForm, (*cursor).asserted, (*cursor).plus,
 	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
 	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
 	(*cursor).letHabit, (*cursor).declared, (*cursor).assertCall, (*cursor).braces, (*cursor).namelessFunc, (*cursor).arrow, (*cursor).initial,
@@ -259,7 +260,7 @@ func (c *cursor) increment() *mistake {
 			c.next = c.at + 1
 			return c.instead(m, c.from, c.at+1, x+" += 1")
 		}
-		return m.hint("write `x += 1` as a statement of its own")
+		return m.hint("write `x += 1` as a statement of its own; texts and lists are joined by `+`")
 	case c.at == c.from && (sign == "+" || sign == "-") && c.has(c.at+1, sign) && c.touching(c.at) && c.kindOf(c.at+2) == tokIdent:
 		end := c.right(c.at + 2)
 		m := c.says(c.at, c.at+2, "there is no operator `%s%s`", sign, sign)
@@ -283,7 +284,7 @@ func (c *cursor) elseIf() *mistake {
 func (c *cursor) oneLine() *mistake {
 	head := c.str(c.from)
 	lo := c.at
-	if c.has(lo, ":") && !c.lineEnds(lo) { // if c: f()
+	if (c.has(lo, ":") || c.has(lo, "then")) && !c.lineEnds(lo) { // if c: f()
 		lo++
 	}
 	if head != "if" && head != "while" && head != "for" || c.kindOf(c.from) != tokKeyword || !c.startsStatement(lo) || c.at < c.from+2 || c.inBracket(c.at) >= 0 {

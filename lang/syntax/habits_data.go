@@ -156,6 +156,8 @@ var modeWords = map[string]string{
 // an insert without with.
 func (c *cursor) modeHabit() *mistake {
 	switch {
+	case c.has(c.at, "in") && (c.has(c.at-1, ":") || c.has(c.at-1, ",") || c.has(c.at-1, "(")) && c.kindOf(c.at+1) == tokIdent && c.inBracket(c.at) >= 0: // x: in vector[f64], f(in x)
+		return c.instead(c.says(c.at, c.at+1, "`in` is not an access mode"), c.at, c.at+1, "R")
 	case c.kindOf(c.at) == tokIdent && c.kindOf(c.at-1) == tokIdent && modeWords[c.str(c.at-1)] != "" && c.inBracket(c.at) >= 0 &&
 		(c.has(c.at-2, "(") || c.has(c.at-2, ",") || c.has(c.at-2, ":") && constructors[c.str(c.at)]):
 		word := c.str(c.at - 1)

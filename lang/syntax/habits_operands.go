@@ -92,7 +92,7 @@ func (c *cursor) typeFirst() *mistake {
 // operand is f(x: a), insert f(x: RW a), insert f(RW: a) and insert f(a RW).
 func (c *cursor) operand() *mistake {
 	open := c.inBracket(c.at)
-	if open < 0 || !c.has(open, "(") || c.kindOf(open-1) != tokIdent || c.declaration() || c.kindOf(c.at-1) != tokIdent {
+	if open < 0 || !c.has(open, "(") || c.kindOf(open-1) != tokIdent && !c.has(open-1, "]") || c.declaration() || c.kindOf(c.at-1) != tokIdent {
 		return nil
 	}
 	first := c.has(c.at-2, "(") || c.has(c.at-2, ",")

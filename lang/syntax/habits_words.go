@@ -263,7 +263,7 @@ func (c *cursor) letHabit() *mistake {
 		return m.hint("write `let %s: %s = %s`, or another value that it begins with", name, typ, zero).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, " = "+zero)
 	case c.has(c.at, ",") && c.at == c.from+2, c.has(c.at, "(") && c.at == c.from+1:
 		return c.several()
-	case k == tokAssign && c.str(c.at) == "=" && c.kindOf(c.at-1) == tokIdent && c.inBracket(c.at) < 0 && c.has(c.at-2, "="):
+	case k == tokAssign && c.str(c.at) == "=" && !c.has(c.at+1, ">") && c.kindOf(c.at-1) == tokIdent && c.inBracket(c.at) < 0 && c.has(c.at-2, "="):
 		m := c.here("one statement gives one name its value")
 		v := c.of(c.at+1, max(c.at+1, c.end))
 		return m.hint("write `let %s = %s`, and below it `let %s = %s`", c.str(c.at-1), v, name, c.str(c.at-1)).
@@ -382,7 +382,7 @@ func (c *cursor) braces() *mistake {
 
 // namelessFunc is lambda x: x + 1 and (x) => x + 1.
 func (c *cursor) namelessFunc() *mistake {
-	arrow := c.has(c.at, "=") && c.has(c.at+1, ">") && c.touching(c.at)
+	arrow := c.has(c.at, "=") && c.has(c.at+1, ">") && c.touching(c.at) || c.has(c.at, "->") && c.has(c.from, "let") && !c.touching(c.at-1)
 	if arrow && (c.has(c.from, "if") || c.has(c.from, "while") || c.has(c.from, "assert")) {
 		return c.instead(c.says(c.at, c.at+2, "there is no operator `=>`"), c.at, c.at+2, ">=")
 	}

@@ -180,7 +180,7 @@ func (p *parser) stmts(w where) []Stmt {
 		p.finish(in, from, s != nil)
 		if from >= p.loose && len(p.mistakes) > known && p.mistakes[len(p.mistakes)-1].code == "E0101" {
 			switch s.(type) {
-			case *ExprStmt, *Register:
+			case *ExprStmt, *Register, *Assert:
 				out = out[:len(out)-1] // its beginning alone means something else
 			}
 		}
