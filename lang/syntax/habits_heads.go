@@ -63,6 +63,7 @@ func (c *cursor) choiceInBraces() *mistake {
 		for i := word; i < c.at; i++ {
 			if c.has(i, "then") {
 				m := c.says(word, c.at, "a choice has two values")
+				m.got, m.expect = c.tokenAt(c.at), []string{"`else`"} // more may come at the prompt
 				return m.hint("write `%s else …`", clipTo(c.of(word, c.at), 60))
 			}
 		}

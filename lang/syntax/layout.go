@@ -342,7 +342,7 @@ func (s *scanner) endsBefore(r *mistake, toks []token, last token) bool {
 	}
 	at := end + int32(n) + 1
 	margin := strings.Repeat(" ", s.indent(toks[0].lo))
-	r.labels[0].at, r.labels[0].atEnd, r.labels[0].text = Span{at, at}, false, "the block seems to end here"
+	r.labels[0].at, r.labels[0].text = Span{at, at}, "the block seems to end here"
 	r.hint("add `}` before line %d", s.line(at)).edit(Span{at, at}, margin+"}\n")
 	return true
 }

@@ -89,7 +89,7 @@ func Incomplete(text string) bool {
 		return false
 	}
 	m := p.mistakes[0]
-	if m.got == nil || m.got.Type != tokEOF && !(m.got.Type == tokNL && onlySpace(text[m.at.Lo:])) {
+	if m.got == nil || m.got.Type != tokEOF && !(m.got.Type == tokNL && onlySpace(text[min(m.got.Pos.Offset, len(text)):])) {
 		return false
 	}
 	for _, e := range m.expect {
