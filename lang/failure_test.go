@@ -78,6 +78,31 @@ func TestPanicsKeepTheirStack(t *testing.T) {
 	}
 }
 
+// TestPanicsOfSeveralTasks: an error about several tasks has a line for each, and in full
+// the stack of each.
+func TestPanicsOfSeveralTasks(t *testing.T) {
+	kernel := lang.Must(lang.NewCodelet("boom(v: RW vector[f64])", lang.CPUFunc(func(v []float64) { deepPanic(-1) })))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{kernel}}))
+	rt := lang.Must(engine.New(engine.Options{Workers: 2}))
+	defer rt.Close()
+	prog, diags := comp.Compile(context.Background(), "p.spu", []byte("register x, y = vector[f64](8, fill = 0)\ninsert boom(RW x)\ninsert boom(RW y)\nwait\n"))
+	if err := diags.Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := prog.Run(context.Background(), rt)
+	var ds lang.Diagnostics
+	if !errors.As(err, &ds) || len(ds) != 2 {
+		t.Fatalf("%v", err)
+	}
+	if short, long := fmt.Sprintf("%v", err), fmt.Sprintf("%+v", err); short != err.Error() || strings.Count(short, "\n") != 1 ||
+		strings.Count(long, "lang_test.deepPanic(") != 2 || !strings.HasPrefix(long, ds[0].Error()+"\n") {
+		t.Errorf("%s\nin full %s", short, long)
+	}
+	if plain := fmt.Sprintf("%#v", ds); !strings.Contains(plain, "R0101") {
+		t.Errorf("as Go: %s", plain)
+	}
+}
+
 //go:noinline
 func deepPanic(n int) int {
 	if n < 0 {

@@ -58,3 +58,24 @@ func (d *Diagnostic) Format(f fmt.State, verb rune) {
 		fmt.Fprint(f, d.Error())
 	}
 }
+
+// Format implements fmt.Formatter: %v and %s are Error, one line each; %+v adds the stacks
+// of Go code that panicked.
+func (ds Diagnostics) Format(f fmt.State, verb rune) {
+	switch {
+	case verb == 'v' && f.Flag('#'):
+		type plain []Diagnostic
+		fmt.Fprintf(f, "%#v", plain(ds))
+	case verb == 'v' && f.Flag('+'):
+		for i := range ds {
+			if i > 0 {
+				fmt.Fprintln(f)
+			}
+			fmt.Fprintf(f, "%+v", &ds[i])
+		}
+	case verb == 'q':
+		fmt.Fprintf(f, "%q", ds.Error())
+	default:
+		fmt.Fprint(f, ds.Error())
+	}
+}
