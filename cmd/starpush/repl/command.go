@@ -104,6 +104,11 @@ func (s *Shell) complain(format string, args ...any) {
 	fmt.Fprintln(s.Err, Fold(fmt.Sprintf(format, args...), s.columns()))
 }
 
+// say writes a sentence to those who use the prompt.
+func (s *Shell) say(format string, args ...any) {
+	fmt.Fprintln(s.Out, Fold(fmt.Sprintf(format, args...), s.columns()))
+}
+
 // usage reports that a command was not given what it needs.
 func (s *Shell) usage(name string) {
 	c, _ := findCommand(name)

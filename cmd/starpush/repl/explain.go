@@ -5,7 +5,6 @@ package repl
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ func (s *Shell) blocked() {
 	known, _ := s.Recent.Left()
 	if n := left(s.Session.Stats()) - int64(known); n > 0 {
 		s.tell(text, "")
-		fmt.Fprintf(s.Out, "%s left that came too fast to be remembered; `:set explain all` makes the session remember each\n", areTasks(n))
+		s.say("%s left that came too fast to be remembered; `:set explain all` makes the session remember each", areTasks(n))
 		return
 	}
 	s.tell(text, "no task is left, and the script holds no data")
@@ -94,7 +93,7 @@ func (s *Shell) remembers() bool {
 
 func (s *Shell) tell(text, otherwise string) {
 	if text == "" && otherwise != "" {
-		text = otherwise + "\n"
+		text = Fold(otherwise, s.columns()) + "\n"
 	}
 	io.WriteString(s.Out, text)
 }

@@ -42,7 +42,7 @@ func (s *Shell) time(ctx context.Context, args string) {
 		return
 	}
 	end := s.now()
-	fmt.Fprintf(s.Out, "%s to run it, %s with its tasks\n", duration(submitted.Sub(start)), duration(end.Sub(start)))
+	s.say("%s to run it, %s with its tasks", duration(submitted.Sub(start)), duration(end.Sub(start)))
 	io.WriteString(s.Out, copies(copied, s.Session.Stats().Buses))
 }
 

@@ -29,6 +29,9 @@ func (s *Shell) plan(ctx context.Context, src string) {
 		s.usage("plan")
 		return
 	}
+	if isExpression(src) { // the prompt takes those, too
+		src = inPrint(src)
+	}
 	p := s.planned(ctx, "plan", src)
 	if p == nil {
 		return
@@ -42,7 +45,7 @@ func (s *Shell) plan(ctx context.Context, src string) {
 	if len(each) > 0 {
 		line += ": " + strings.Join(each, ", ")
 	}
-	fmt.Fprintln(s.Out, line)
+	s.say("%s", line)
 	if m.Tasks == 0 {
 		return
 	}
@@ -50,7 +53,7 @@ func (s *Shell) plan(ctx context.Context, src string) {
 	if m.Unknown == 0 {
 		line += fmt.Sprintf(", %.3g s of work", m.Work)
 	}
-	fmt.Fprintln(s.Out, line)
+	s.say("%s", line)
 	if copies, size := p.Schedule().Moved(); len(p.Graph.Nodes) > 1 {
 		fmt.Fprintf(s.Out, "copies: %d, %s\n", copies, accel.Bytes(size))
 	}
@@ -109,5 +112,5 @@ func (s *Shell) graph(ctx context.Context, args string) {
 		s.complain("%s", fileError(file, err))
 		return
 	}
-	fmt.Fprintf(s.Out, "%s written to %s\n", plural(int64(len(g.Tasks)), "task"), file)
+	s.say("%s written to %s", plural(int64(len(g.Tasks)), "task"), file)
 }

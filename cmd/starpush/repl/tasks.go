@@ -33,7 +33,7 @@ func (s *Shell) lsTasks(pattern string) {
 	default:
 		io.WriteString(s.Out, text)
 	}
-	fmt.Fprintln(s.Out, tasksLine(st)+s.unheard())
+	s.say("%s", tasksLine(st)+s.unheard())
 }
 
 // tasksLine counts tasks: "18 tasks: 16 done, 2 left".
@@ -89,11 +89,11 @@ func (s *Shell) timings(codelet string) string {
 	codelet = codelet[strings.LastIndexByte(codelet, '.')+1:]
 	for _, c := range s.Session.Stats().Codelets {
 		if c.Name == codelet && c.Tasks > 0 {
-			text := fmt.Sprintf("\n\n%s done in this session", plural(c.Tasks, "task"))
+			text := plural(c.Tasks, "task") + " done in this session"
 			if c.Time > 0 {
 				text += ", " + duration(c.Time/time.Duration(c.Tasks)) + " each"
 			}
-			return text
+			return "\n\n" + Fold(text, s.columns())
 		}
 	}
 	return ""

@@ -85,7 +85,7 @@ func (s *Shell) bench(ctx context.Context, src string) {
 		runs = append(runs, took)
 	}
 	runs = runs[1:] // the first fills caches
-	fmt.Fprintf(s.Out, "%d runs with their tasks: %v\n", len(runs), TimesOf(runs))
+	s.say("%d runs with their tasks: %v", len(runs), TimesOf(runs))
 	if tasks > 0 {
 		fmt.Fprintf(s.Out, "%s a run, %s for each\n", plural(int64(tasks), "task"), duration(TimesOf(runs).Median/time.Duration(tasks)))
 	}

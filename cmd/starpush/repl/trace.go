@@ -5,7 +5,9 @@ package repl
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/starpush/starpush/engine"
@@ -30,10 +32,14 @@ func (s *Shell) trace(ctx context.Context, args string) {
 	case word == "start" && file != "" && s.tracing != nil:
 		s.complain("`%s` is being recorded; `:trace stop` ends that", s.tracing.file)
 	case word == "start" && file != "":
+		if err := writable(file); err != nil { // rather now than when it has been recorded
+			s.complain("%s", fileError(file, err))
+			return
+		}
 		t := &tracing{file, &trace.Recorder{}}
 		if s.listen(ctx, t.rec) {
 			s.tracing = t
-			fmt.Fprintf(s.Out, "recording; `:trace stop` writes %s\n", file)
+			s.say("recording; `:trace stop` writes %s", file)
 		}
 	case word == "stop" && file == "" && s.tracing == nil:
 		s.complain("nothing is being recorded; `:trace start FILE` begins")
@@ -76,5 +82,21 @@ func (s *Shell) stopTrace(ctx context.Context) {
 		s.complain("%s", fileError(t.file, err))
 		return
 	}
-	fmt.Fprintf(s.Out, "%s written to %s; ui.perfetto.dev shows it\n", plural(int64(len(run.Graph.Tasks)), "task"), t.file)
+	s.say("%s written to %s; ui.perfetto.dev shows it", plural(int64(len(run.Graph.Tasks)), "task"), t.file)
+}
+
+// writable reports why file cannot be written; it leaves no file behind and changes none.
+func writable(file string) error {
+	_, before := os.Stat(file)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if errors.Is(before, fs.ErrNotExist) {
+		return os.Remove(file)
+	}
+	return nil
 }
