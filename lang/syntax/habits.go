@@ -101,6 +101,14 @@ func (p *parser) has(i int, text string) bool {
 	return i >= 0 && i < len(p.toks) && p.is(i, text)
 }
 
+// str is the text of token i, "" outside.
+func (c *cursor) str(i int) string {
+	if i < 0 || i >= len(c.toks) {
+		return ""
+	}
+	return c.parser.str(i)
+}
+
 // touching reports whether nothing stands between the tokens i and i+1.
 func (p *parser) touching(i int) bool {
 	return i >= 0 && i+1 < len(p.toks) && p.toks[i].hi == p.toks[i+1].lo

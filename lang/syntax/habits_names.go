@@ -20,7 +20,7 @@ func (c *cursor) dashed() *mistake {
 	name := strings.ReplaceAll(dashed, "-", "_")
 	m := c.says(lo, hi, "`%s` is not a name: names have letters, digits and `_`", clip(dashed)).hint("write `%s`", clip(name))
 	m.at = c.over(lo, hi)
-	for i := lo; i+hi-lo < len(c.toks); i++ { // here, and where it is used below
+	for i := lo; i+hi-lo < len(c.toks) && len(m.edits) <= maxDashed; i++ { // here, and where it is used below
 		if i > lo && (!c.has(i+1, "-") || c.of(i, i+hi-lo) != dashed || c.has(i-1, "-") && c.dashJoins(i-1)) {
 			continue
 		}
