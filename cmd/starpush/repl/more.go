@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -16,35 +15,6 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 )
-
-// time switches the timing of all statements, or times one with its tasks.
-func (s *Shell) time(ctx context.Context, args string) {
-	switch args {
-	case "":
-		s.usage("time")
-		return
-	case "on", "off":
-		s.timing = args == "on"
-		return
-	}
-	was := s.timing
-	s.timing = false
-	defer func() { s.timing = was }()
-	start, copied := s.now(), s.Session.Stats().Buses
-	if !s.statement(ctx, args) {
-		return
-	}
-	submitted := s.now()
-	before := s.Session.Stats()
-	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
-	if err != nil {
-		s.fail("wait", before, err)
-		return
-	}
-	end := s.now()
-	s.say("%s to run it, %s with its tasks", duration(submitted.Sub(start)), duration(end.Sub(start)))
-	io.WriteString(s.Out, copies(copied, s.Session.Stats().Buses))
-}
 
 // copies says what was copied between memories from one look to the next, a line each.
 func copies(before, after []engine.BusProfile) string {

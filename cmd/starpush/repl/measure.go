@@ -1,0 +1,178 @@
+package repl
+
+// :bench and :time: how long statements take with their tasks. Tasks that failed or
+// were cancelled did nothing, so there are no times then, but what went wrong.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
+)
+
+// benchRuns is how often :bench runs a statement.
+const benchRuns = 10
+
+// bench runs a statement several times, each time with its tasks.
+func (s *Shell) bench(ctx context.Context, src string) {
+	if strings.TrimSpace(src) == "" {
+		s.usage("bench")
+		return
+	}
+	if s.settle() != nil {
+		return
+	}
+	before := s.Session.Stats()
+	if _, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) }); err != nil {
+		s.fail("wait", before, err)
+		return
+	}
+	first := &firstError{}
+	if s.Listen != nil && s.tracing == nil { // nobody listens to the runs that count
+		if err := s.Listen(first); err == nil {
+			defer s.listen(ctx, nil)
+		}
+	}
+	var runs []time.Duration
+	tasks := 0
+	for k := range benchRuns + 1 {
+		before := s.Session.Stats()
+		res, took, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) {
+			res, err := s.Session.Eval(ctx, src)
+			if err == nil {
+				err = s.Session.Wait(ctx)
+			}
+			return res, err
+		})
+		which := fmt.Sprintf("in run %d of %d ", k, benchRuns)
+		if k == 0 { // it fills caches, and does not count
+			which = "in the warm-up run "
+			if s.Listen != nil && s.tracing == nil {
+				_ = s.Listen(nil) // else tasks are left behind, and first goes on listening
+			}
+		}
+		if err != nil {
+			if s.fail(src, before, err); s.Session.Stats().Submitted > before.Submitted && s.leave == nil {
+				s.complain("no times: that was %s", strings.TrimSpace(which))
+			}
+			return
+		}
+		if s.undone(which, before, first) {
+			return
+		}
+		tasks = res.Inserted
+		runs = append(runs, took)
+	}
+	runs = runs[1:]
+	s.say("%d runs with their tasks: %v", len(runs), TimesOf(runs))
+	if tasks > 0 {
+		fmt.Fprintf(s.Out, "%s a run, %s for each\n", plural(int64(tasks), "task"), duration(TimesOf(runs).Median/time.Duration(tasks)))
+	}
+}
+
+// time switches the timing of all statements, or times one with its tasks.
+func (s *Shell) time(ctx context.Context, args string) {
+	switch args {
+	case "":
+		s.usage("time")
+		return
+	case "on", "off":
+		s.timing = args == "on"
+		return
+	}
+	was := s.timing
+	s.timing = false
+	defer func() { s.timing = was }()
+	first := &firstError{}
+	if left(s.Session.Stats()) == 0 && s.Listen != nil && s.tracing == nil { // else what is left goes by those that listen
+		if s.Listen(s.listener(first)) == nil {
+			defer func() { _ = s.Listen(s.listener(nil)) }() // tasks are left: first goes on listening, which harms nobody
+		}
+	}
+	start, at := s.now(), s.Session.Stats()
+	if !s.statement(ctx, args) {
+		return
+	}
+	submitted := s.now()
+	before := s.Session.Stats()
+	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
+	if err != nil {
+		s.fail("wait", before, err)
+		return
+	}
+	end := s.now()
+	if s.undone("", at, first) {
+		return
+	}
+	s.say("%s to run it, %s with its tasks", duration(submitted.Sub(start)), duration(end.Sub(start)))
+	io.WriteString(s.Out, copies(at.Buses, s.Session.Stats().Buses))
+}
+
+// undone reports whether tasks since before did not do what they were to do, and says
+// so: a statement whose tasks are cancelled at once looks fast.
+func (s *Shell) undone(when string, before lang.Stats, first *firstError) bool {
+	after := s.Session.Stats()
+	failed, cancelled := after.Failed-before.Failed, after.Cancelled-before.Cancelled
+	if failed+cancelled == 0 {
+		return false
+	}
+	n, what := cancelled, "cancelled"
+	if failed > 0 {
+		n, what = failed, "failed"
+		if cancelled > 0 {
+			what += fmt.Sprintf(" and %d %s cancelled", cancelled, was(cancelled))
+		}
+	}
+	text := fmt.Sprintf("no times: %s%s %s", when, plural(n, "task"), what)
+	if failed == 0 {
+		text = fmt.Sprintf("no times: %s%s of %d %s cancelled", when, plural(n, "task"), after.Submitted-before.Submitted, was(n))
+	}
+	if err := first.get(); err != nil {
+		text += ": " + err.Error()
+	} else if lost := s.Session.Lost(); len(lost) > 0 {
+		text += "; `" + lost[0] + "` has no valid value"
+	}
+	s.complain("%s", text)
+	return true
+}
+
+func was(n int64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// firstError is a listener that keeps why the first task failed or was cancelled.
+type firstError struct {
+	mu struct {
+		sync.Mutex
+		err error
+	}
+}
+
+// AlwaysReturns says that TaskEvent does: it is called without a goroutine of its own.
+func (f *firstError) AlwaysReturns() {}
+
+// TaskEvent implements engine.Listener.
+func (f *firstError) TaskEvent(e *engine.Event) {
+	if e.Kind != engine.TaskFailed && e.Kind != engine.TaskCancelled {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.err == nil {
+		f.mu.err = e.Err
+	}
+}
+
+func (f *firstError) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mu.err
+}
