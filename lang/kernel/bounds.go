@@ -22,6 +22,7 @@ func (l *lowerer) analyse() {
 	a := &analysis{l: l, fn: l.fn, z: newLinearizer(l.fn)}
 	a.outside(l.fn.Body)
 	a.races(l.fn.Body)
+	a.early()
 	a.borders()
 }
 

@@ -241,6 +241,74 @@ func TestBorders(t *testing.T) {
 	}
 }
 
+// TestEarly: an element of a W operand that is certain to be read before any is written,
+// and bodies that only look like it.
+func TestEarly(t *testing.T) {
+	for _, tt := range []struct{ body, want string }{
+		{"each i in y { y[i] += 1.0 }", "y 2:15"},
+		{"each i in y { y[i] = 2.0 * y[i] }", "y 2:28"},
+		{"each i in y { let old = y[i]\ny[i] = old + x[i] }", "y 2:25"},
+		{"each i in 1..y.n { y[i] = x[i] + y[i - 1] }", "E0602"},
+		{"for i in 1..y.n { y[i] = x[i] + y[i - 1] }", "y 2:33"},
+		{"v += sum i in x { x[i] }", "v 2:1"},
+		{"v = max(v, max i in x { x[i] })", "v 2:9"},
+		{"v = sum i in y { y[i] }\neach i in y { y[i] = 0.0 }", "y 2:18"},
+		{"each i, j in A { for k in 0..x.n { A[i, j] += x[k] } }", "A 2:36"},
+		{"each i, j in A { for k in 0..n { A[i, j] += x[k] } }", "A 2:34"},
+		{"for t in 0..n { each i in y { y[i] += x[i] } }", "y 2:31"},
+		{"for i in 0..y.n { for k in 0..x.n { y[i] += x[k] }\ny[i] *= 2.0 }", "y 2:37"},
+		{"each i in y { if x[i] > 0.0 { y[i] += x[i] } }", "y 2:31"},
+		{"each i in y { if y[i] > 0.0 { y[i] = x[i] } }", "y 2:18"},
+		{"each i in y { y[i] = if y[i] > 0.0 then x[i] else 0.0 }", "y 2:25"},
+		{"if n > 0 { v = x[0] * v }", "v 2:23"},
+		{"if n > 0 { let q = y[0]\nv = q }\neach i in y { y[i] *= 2.0 }", "y 4:15"},
+		// something was written before, or may have been
+		{"each i in y { y[i] = 0.0 }\neach i in y { y[i] += x[i] }", ""},
+		{"y[0] = x[0]\nfor i in 1..y.n { y[i] = x[i] + y[i - 1] }", ""},
+		{"v = 0.0\nfor i in x { v += x[i] }", ""},
+		{"if n > 0 { v = 0.0 } else { v = 1.0 }\nv += x[0]", ""},
+		{"if n > 0 { v = 0.0 }\nv += x[0]", ""},
+		{"for i in 0..y.n { if i == 0 { y[i] = x[i] } else { y[i] = y[i - 1] } }", ""},
+		{"for i in 0..y.n { if i > 0 { y[i] = y[i - 1] } else { y[i] = x[i] } }", ""},
+		{"for i in 0..y.n { y[i] = if i > 0 then y[i - 1] else x[i] }", ""},
+		{"for i in 0..y.n { y[i] = if i > 0 and y[i - 1] > 0.0 then 1.0 else x[i] }", ""},
+		{"for k in 0..n { if k == 0 { v = 0.0 }\nv += x[k] }", ""},
+		{"for i in 0..y.n { let s = x[i]\nfor j in 0..i { s -= y[j] }\ny[i] = s }", ""},
+		{"for i in 0..y.n { y[i] = x[i] - sum j in 0..i { y[j] } }", ""},
+		{"for i in 0..y.n { y[i] = x[i] - sum j in 0..min(i, 3) { y[i - 1 - j] } }", ""},
+		{"let s = 0.0\nfor k in 0..n { s += y[k] }\neach i in y { y[i] = s }", ""},
+		// what is no read of elements
+		{"each i in y { y[i] = float(y.n) }", ""},
+		{"each i in y { y[i] = float(i + y.offset) }", ""},
+	} {
+		tt.body = strings.ReplaceAll(tt.body, "for i in x {", "for i in 0..x.n {")
+		src := "codelet c(n: int, x: R vector[f64], y: W vector[f64], A: W matrix[f64], v: W variable[f64]) {\n" + tt.body + "\n}\n"
+		got := ""
+		for _, d := range checkAll(t, src) {
+			if d.Code == "W0606" || d.Code == "W0201" { // of the operands that a body has no use for
+				continue
+			}
+			got = d.Code
+			if d.Code == "E0607" {
+				name := strings.Trim(strings.Fields(d.Message)[0], "`")
+				got = name + " " + strings.SplitN(at(d.Span), "-", 2)[0]
+				if d.Severity != diag.Error || len(d.Help) == 0 || len(d.Fixes) == 0 {
+					t.Errorf("%s: %+v", tt.body, d)
+				}
+			}
+			break
+		}
+		if got != tt.want {
+			t.Errorf("%s\n got  %s\n want %s", tt.body, got, tt.want)
+		}
+	}
+	for _, mode := range []string{"RW", "SCRATCH"} {
+		if ds := checkAll(t, "codelet c(y: "+mode+" vector[f64]) { each i in y { y[i] += 1.0 } }\n"); len(ds) > 0 {
+			t.Errorf("%s: %v", mode, ds)
+		}
+	}
+}
+
 // TestAnnotations: after Check every name of a body has its object, and every
 // expression its type.
 func TestAnnotations(t *testing.T) {

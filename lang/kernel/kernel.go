@@ -16,7 +16,7 @@ import (
 )
 
 // Check finds what is wrong in the body of one codelet, with element-type
-// parameters left open: codes E0601 to E0606 and W0606, names (E0201, E0202,
+// parameters left open: codes E0601 to E0607 and W0606, names (E0201, E0202,
 // E0204, W0201) and types (E0105, E0703, E0705). It sets Ident.Obj and the
 // types of expressions in the body, and Operand.Obj where it is nil; nothing
 // else of the tree changes. A codelet without body has nothing to check.
