@@ -46,6 +46,11 @@ error[E0605] 2:19-22: ` + "`acc` is one value, and every round of `each` adds to
   ^ shared by all rounds
   help: write ` + "`acc += sum i in x { x[i] * y[i] }`" + `
 `},
+		{"E0703", "codelet total(A: R matrix[f64], acc: W variable[f64]) {\n    let s = 0\n    for i in 0..A.rows { for j in 0..A.cols { s += A[i, j] } }\n    s *= 0.5\n    acc = s\n}\n", `
+error[E0703] 3:52-59: ` + "`s` is an int, and this value is a float" + `
+  2:13-14 an int from here on
+  help: write ` + "`let s = 0.0`" + `, which makes it a float
+`},
 		{"W0606", strings.Repeat("\n", 11) + `codelet sweep(u: R matrix[f64], v: W matrix[f64]) {
     each i, j in 0..v.rows, 1..v.cols - 1 {
         v[i, j] = 0.25 * (u[i, j] + u[i + 2, j] + u[i + 1, j - 1] + u[i + 1, j + 1])

@@ -391,7 +391,7 @@ func (l *lowerer) stored(s *syntax.Assign, v *Expr, t Type) *Expr {
 		if s.Op == "/=" {
 			d.Notes = append(d.Notes, "`/` always gives a float")
 			d.Help = append(d.Help, fmt.Sprintf("write `%s = %s // %s`, which rounds down", l.text(s.Target), l.text(s.Target), l.operandText(s.Value)))
-		} else {
+		} else if !l.fromFloat(d, s.Target) {
 			d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(s.Value)))
 		}
 		return l.bad(s.Value)

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -45,6 +46,31 @@ func (l *lowerer) toInt(d *diag.Diagnostic, x syntax.Expr) {
 	}
 	d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(x)))
 	d.Edit(l.f.At(x), "int("+l.text(x)+")")
+}
+
+// fromFloat adds to d that a name of let that began as a whole number, as `let s = 0`, begins
+// as a float instead; false when target is no such name.
+func (l *lowerer) fromFloat(d *diag.Diagnostic, target syntax.Expr) bool {
+	id, ok := unparen(target).(*syntax.Ident)
+	if !ok {
+		return false
+	}
+	en := l.find(id.Name)
+	if en == nil || en.kind != letEntry || en.value == nil {
+		return false
+	}
+	first := en.value
+	if u, ok := first.(*syntax.Unary); ok && u.Op == "-" {
+		first = u.X
+	}
+	if _, ok := first.(*syntax.IntLit); !ok || strings.Trim(l.text(first), "0123456789_") != "" {
+		return false
+	}
+	d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.value), Text: "an int from here on"})
+	d.Help = append(d.Help, fmt.Sprintf("write `let %s = %s.0`, which makes it a float", id.Name, l.text(en.value)))
+	d.Edit(l.f.At(en.value), l.text(en.value)+".0")
+	l.fn.Slots[en.slot].Type = Open // said once
+	return true
 }
 
 // isInt reports whether x is an int by what it is made of: literals and names of ints.
