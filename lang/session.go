@@ -31,6 +31,7 @@ type Session struct {
 	ctx     *sessionContext
 	entries int
 	done    []*check.Unit // entries that ran without error
+	cut     map[int]bool  // before which of done something was cancelled
 	elide   int           // SetElide
 	err     error         // of the options
 	closed  bool
@@ -81,7 +82,7 @@ func (s *Session) start() {
 		s.predeclare(fmt.Sprintf("extern %s: %v", b.Name, b.Data.Type()))
 	}
 	s.m.SetElide(s.elide)
-	s.entries, s.done = 0, nil
+	s.entries, s.done, s.cut = 0, nil, nil
 }
 
 // What sessions declare by themselves, and where diagnostics say that it stands.
@@ -145,36 +146,13 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 	}
 	out, err := s.m.Eval(ctx, unit)
 	res.Value, res.Type, res.Inserted, res.Unwritten, res.Warnings = out.Value, out.Type, out.Inserted, out.Unwritten, ds
-	if err == nil {
+	switch {
+	case err == nil:
 		s.done = append(s.done, unit)
+	case ctx.Err() != nil:
+		s.noteCut()
 	}
 	return res, err
-}
-
-// Script returns the entries that ran without error, and how many they are, as a
-// script that does the same: what an expression gave is printed, names that were
-// declared again are told apart, and std/blas is imported where it is used.
-func (s *Session) Script() (text string, entries int) {
-	text = strings.Join(check.Statements(s.done), "\n") + "\n"
-	if s.usesBlas() {
-		text = blasImport + "\n\n" + text
-	}
-	if out, err := syntax.Format(diag.NewSource("script", text)); err == nil {
-		text = string(out)
-	}
-	return text, len(s.done)
-}
-
-// usesBlas reports whether an entry uses the import that the session began with.
-func (s *Session) usesBlas() bool {
-	for _, u := range s.done {
-		for _, id := range syntax.Idents(u.File) {
-			if id.Obj != nil && id.Obj.Kind == types.ModuleObject && id.Obj.Decl.File == sessionSource {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Incomplete reports whether src is the beginning of an entry that needs more lines.
@@ -185,7 +163,12 @@ func (s *Session) Wait(ctx context.Context) error {
 	if s.err != nil || s.closed {
 		return s.err
 	}
-	return s.m.Wait(ctx)
+	before := s.m.Stats().Cancelled
+	err := s.m.Wait(ctx)
+	if err != nil && ctx.Err() != nil && s.m.Stats().Cancelled > before {
+		s.noteCut()
+	}
+	return err
 }
 
 // Stats returns what the session has done so far. It may be called from any

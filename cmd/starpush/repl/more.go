@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -171,11 +172,16 @@ func (s *Shell) save(_ context.Context, file string) {
 		return
 	}
 	file = unquote(file)
+	fi, err := os.Stat(file)
+	replaced := ""
+	if err == nil && fi.Mode().IsRegular() && fi.Size() > 0 {
+		replaced = ", in place of what it held"
+	}
 	if err := s.WriteFile(file, []byte(text)); err != nil {
 		s.complain("%s", fileError(file, err))
 		return
 	}
-	fmt.Fprintf(s.Out, "%s written to %s\n", entries(n), file)
+	s.say("%s written to %s%s", entries(n), file, replaced)
 }
 
 // isExpression says whether entry is an expression that stands alone at the prompt only.
