@@ -48,7 +48,9 @@ func (c *completer) complete(src string, offset int) []Completion {
 	word := lastWord(src)
 	before := strings.TrimRight(src[:len(src)-len(word)], " \t")
 	var out []Completion
-	switch {
+	switch path, ok := importPath(src); {
+	case ok:
+		out = c.modules(path)
 	case inString(src):
 		return nil
 	case strings.HasSuffix(before, "."):
@@ -93,6 +95,38 @@ func inString(src string) bool {
 		}
 	}
 	return open
+}
+
+// importPath returns the unfinished path of an import at the end of src.
+func importPath(src string) (path string, ok bool) {
+	head, path, ok := lastCut(src[strings.LastIndexByte(src, '\n')+1:], `"`)
+	head = strings.TrimRight(head, " \t")
+	return path, ok && lastWord(head) == "import" && !inString(head)
+}
+
+// lastCut cuts s at the last sep.
+func lastCut(s, sep string) (before, after string, found bool) {
+	if k := strings.LastIndex(s, sep); k >= 0 {
+		return s[:k], s[k+len(sep):], true
+	}
+	return s, "", false
+}
+
+// modules lists how the path of an import can go on to a module of the host: to its
+// next slash, or to its end.
+func (c *completer) modules(path string) (out []Completion) {
+	folder := path[:strings.LastIndexByte(path, '/')+1]
+	for name, m := range c.env.Modules {
+		rest, ok := strings.CutPrefix(name, folder)
+		switch first, _, more := strings.Cut(rest, "/"); {
+		case !ok:
+		case more:
+			out = append(out, Completion{Text: first + "/", Kind: "module"})
+		default:
+			out = append(out, Completion{Text: rest, Kind: "module", Doc: firstLine(m.Doc)})
+		}
+	}
+	return out
 }
 
 // statement returns the text of the unfinished statement at the end of src: from

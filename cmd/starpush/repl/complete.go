@@ -71,7 +71,12 @@ func (s *Shell) Complete(text string, offset int) (replace int, candidates []Can
 		return 0, nil
 	}
 	if file, suffixes, ok := fileArgument(head); ok {
-		return files(file, suffixes...)
+		n, found := files(file, suffixes...)
+		// Modules of the host are imported by paths that name no files.
+		if k, modules := s.sessionCandidates(text, len(head)); len(modules) > 0 && (k == n || len(found) == 0) {
+			return k, append(modules, found...)
+		}
+		return n, found
 	}
 	return s.sessionCandidates(text, len(head))
 }

@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,5 +56,35 @@ func TestCommandNames(t *testing.T) {
 	n, got := commandNames("re")
 	if n != 2 || len(got) != 1 || got[0].Text != "reset" {
 		t.Errorf("got %d, %v", n, got)
+	}
+}
+
+// Modules of the host and files are offered together.
+func TestImportCompletion(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("s.spu", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	shell, done := newShell(t, io.Discard, nil)
+	defer done()
+	for _, tt := range []struct {
+		head string
+		want []string
+	}{
+		{`import "`, []string{"std/", "s.spu"}},
+		{`import "s`, []string{"std/", "s.spu"}},
+		{`import "std/`, []string{"blas", "random", "reduce"}},
+		{`let a = 1; import "std/r`, []string{"random", "reduce"}},
+		{`import "std/none`, nil},
+		{`# import "std/`, nil},
+	} {
+		n, candidates := shell.Complete(tt.head, len(tt.head))
+		var got []string
+		for _, c := range candidates {
+			got = append(got, c.Text)
+		}
+		if !slices.Equal(got, tt.want) || len(got) > 0 && n != len(lastWord(tt.head)) {
+			t.Errorf("%s: %d %q, want %q", tt.head, n, got, tt.want)
+		}
 	}
 }
