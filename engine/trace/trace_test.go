@@ -278,17 +278,9 @@ func browser(t *testing.T) string {
 // details, follows a dependency, zooms, asks what a task and a gap are, filters by
 // codelet, and changes between light and dark. The page says what became of it.
 func TestReportInBrowser(t *testing.T) {
-	chromium := browser(t)
-	var b bytes.Buffer
-	if err := trace.WriteReport(&b, made(), []trace.Source{{Name: "m.spu", Text: "# made\ninsert all()\n"}}); err != nil {
-		t.Fatal(err)
-	}
-	act := `<script>
-const say = [], note = (k, v) => say.push(k + "=" + v);
-window.onerror = m => note("error", m);
-try {
+	said := inBrowser(t, made(), `
   const at = (t, row) => { const r = c.getBoundingClientRect(); return {clientX: r.left + x(t), clientY: r.top + rows[row].y + rowH / 2, bubbles: true, cancelable: true, pointerId: 1}; };
-  note("title", $("title").textContent);
+  note("title", $("title").textContent); note("whole", $("failed").hidden);
   const s = $("search"); s.value = "b 2"; s.dispatchEvent(new Event("input"));
   note("found", $("found").textContent);
   s.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
@@ -312,7 +304,45 @@ try {
   setTheme("light"); const one = bright(); $("theme").click(); note("themes", one + " " + bright());
   note("idle", document.querySelectorAll("#idle tr").length - 1);
   note("chain", [...document.querySelectorAll("#chaint tr td:first-child")].map(e => e.textContent).join(" "));
-} catch (e) { note("error", e.stack); }
+`)
+	want := strings.Join([]string{
+		"title=made", "whole=true", "found=1 found", "task=b 2, waited for a 1", "source=true", "followed=a 1", "none=nothing found",
+		"zoomed=true", "all=true", "tip=block: a 1 / R x", "gap=block: 3.000 s: queued / b 2 was ready, and this worker had not taken it", "clicked=d 4",
+		"filter=true", "unfilter=true", "themes=light dark", "idle=6", "chain=a 1 d 4 c 3",
+	}, "\n")
+	if said != want {
+		t.Errorf("the page said\n%s\nwant\n%s", said, want)
+	}
+}
+
+// The report of a run that failed says so at its top, and what its frames mean.
+func TestReportOfFailure(t *testing.T) {
+	r := made()
+	r.Tasks[1].Err = "element 9 is outside"
+	r.Tasks[2].Err, r.Tasks[2].Worker, r.Tasks[2].Started, r.Tasks[2].Ended = "cancelled", -1, 0, 0
+	said := inBrowser(t, r, `
+  note("failed", $("failed").hidden + " " + $("failed").textContent);
+  note("legend", $("legend").textContent.includes("failed"));
+  $("failed").click(); note("task", $("task").textContent.split("\n")[0]);
+`)
+	want := "failed=false This run failed: 1 task failed, 1 task was cancelled and did not run. b 2, m.spu:2: element 9 is outside\nlegend=true\ntask=b 2"
+	if said != want {
+		t.Errorf("the page said\n%s\nwant\n%s", said, want)
+	}
+}
+
+// inBrowser opens the report of r in a browser, runs act there and returns what it noted.
+func inBrowser(t *testing.T, r *trace.Run, act string) string {
+	t.Helper()
+	chromium := browser(t)
+	var b bytes.Buffer
+	if err := trace.WriteReport(&b, r, []trace.Source{{Name: "m.spu", Text: "# made\ninsert all()\n"}}); err != nil {
+		t.Fatal(err)
+	}
+	act = `<script>
+const say = [], note = (k, v) => say.push(k + "=" + v);
+window.onerror = m => note("error", m);
+try {` + act + `} catch (e) { note("error", e.stack); }
 document.body.innerHTML = ""; const out = document.createElement("pre"); out.id = "said"; out.textContent = say.join("\n"); document.body.append(out);
 </script></body>`
 	file := filepath.Join(t.TempDir(), "r.html")
@@ -332,12 +362,5 @@ document.body.innerHTML = ""; const out = document.createElement("pre"); out.id 
 		t.Fatalf("the page did not run its script:\n%.2000s", dom)
 	}
 	said, _, _ = strings.Cut(said, "</pre>")
-	want := strings.Join([]string{
-		"title=made", "found=1 found", "task=b 2, waited for a 1", "source=true", "followed=a 1", "none=nothing found",
-		"zoomed=true", "all=true", "tip=block: a 1 / R x", "gap=block: 3.000 s: queued / b 2 was ready, and this worker had not taken it", "clicked=d 4",
-		"filter=true", "unfilter=true", "themes=light dark", "idle=6", "chain=a 1 d 4 c 3",
-	}, "\n")
-	if said != want {
-		t.Errorf("the page said\n%s\nwant\n%s", said, want)
-	}
+	return said
 }
