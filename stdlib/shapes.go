@@ -196,7 +196,7 @@ func (s *shapes) turned(f flag) (row, col int) {
 	return 0, 1
 }
 
-// try suggests the other value of a flag when that would fit.
+// try suggests the other value of a flag when all would fit with it, the result included.
 func (s *shapes) try(f flag, fits bool) string {
 	other := flagInfo[f].second
 	if s.set(f) {
@@ -217,16 +217,9 @@ func gemmShape(s shapes) error {
 	br, bc := s.turned(tb)
 	A, B, C := s.ops[a].Dim, s.ops[b].Dim, s.ops[c].Dim
 	if A[ac] != B[br] {
-		// What fits the result too is the better guess.
-		hint := s.try(ta, A[ar] == B[br] && A[ac] == C[0])
+		hint := s.try(ta, A[ar] == B[br] && A[ac] == C[0] && B[bc] == C[1])
 		if hint == "" {
-			hint = s.try(tb, A[ac] == B[bc] && B[br] == C[1])
-		}
-		if hint == "" {
-			hint = s.try(ta, A[ar] == B[br])
-		}
-		if hint == "" {
-			hint = s.try(tb, A[ac] == B[bc])
+			hint = s.try(tb, A[ac] == B[bc] && A[ar] == C[0] && B[br] == C[1])
 		}
 		return s.inner(a, ac, b, br, hint)
 	}
@@ -239,7 +232,7 @@ func gemvShape(s shapes) error {
 	}
 	r, c := s.turned(ta)
 	return first(
-		s.inner(0, c, 1, 0, s.try(ta, s.ops[0].Dim[r] == s.ops[1].Dim[0])),
+		s.inner(0, c, 1, 0, s.try(ta, s.ops[0].Dim[r] == s.ops[1].Dim[0] && s.ops[0].Dim[c] == s.ops[2].Dim[0])),
 		s.result(2, s.ops[0].Dim[r], 0),
 	)
 }

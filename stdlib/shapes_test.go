@@ -38,6 +38,12 @@ func TestShapeErrors(t *testing.T) {
 		{"gemm", bufs(m(2, 3), m(5, 7), m(2, 4)), gemmArgs, engine.ShapeError{
 			Message: "the inner sizes of `gemm` differ: 3 and 5", Operands: []int{0, 1}, Details: []string{"2 x 3", "5 x 7"},
 			Help: "A.cols must equal B.rows"}},
+		{"gemm", bufs(m(2, 3), m(2, 4), m(2, 4)), gemmArgs, engine.ShapeError{ // op(A) * B would be 3 x 4
+			Message: "the inner sizes of `gemm` differ: 3 and 2", Operands: []int{0, 1}, Details: []string{"2 x 3", "2 x 4"},
+			Help: "A.cols must equal B.rows"}},
+		{"gemm", bufs(m(2, 3), m(4, 3), m(4, 2)), gemmArgs, engine.ShapeError{ // A * op(B) would be 2 x 4
+			Message: "the inner sizes of `gemm` differ: 3 and 4", Operands: []int{0, 1}, Details: []string{"2 x 3", "4 x 3"},
+			Help: "A.cols must equal B.rows"}},
 		{"gemm", bufs(m(2, 3), m(3, 4), m(4, 2)), gemmArgs, engine.ShapeError{
 			Message: "the result of `gemm` is 2 x 4, and `C` has size 4 x 2", Operands: []int{2}, Details: []string{"4 x 2"}}},
 		{"gemm", bufs(m(2, 3), m(3, 4), m(2, 4)), []iface.Scalar{num(1), num(1), str("N"), str("n")}, engine.ShapeError{
@@ -45,6 +51,9 @@ func TestShapeErrors(t *testing.T) {
 		{"gemv", bufs(m(2, 3), v(2), v(3)), []iface.Scalar{num(1), num(1), str("n")}, engine.ShapeError{
 			Message: "the inner sizes of `gemv` differ: 3 and 2", Operands: []int{0, 1}, Details: []string{"2 x 3", "2 elements"},
 			Help: "A.cols must equal x.n; did you mean `ta = \"t\"`?"}},
+		{"gemv", bufs(m(2, 3), v(2), v(2)), []iface.Scalar{num(1), num(1), str("n")}, engine.ShapeError{ // op(A) * x has 3 elements
+			Message: "the inner sizes of `gemv` differ: 3 and 2", Operands: []int{0, 1}, Details: []string{"2 x 3", "2 elements"},
+			Help: "A.cols must equal x.n"}},
 		{"gemv", bufs(m(2, 3), v(3), v(1)), []iface.Scalar{num(1), num(1), str("n")}, engine.ShapeError{
 			Message: "the result of `gemv` is 2 elements long, and `y` has 1 element", Operands: []int{2}, Details: []string{"1 element"}}},
 		{"ger", bufs(v(2), v(3), m(3, 2)), []iface.Scalar{num(1)}, engine.ShapeError{
