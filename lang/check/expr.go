@@ -311,6 +311,18 @@ func (c *checker) fstring(e *syntax.FString) *types.Type {
 		if p.Format != "" && t.Kind != types.Invalid {
 			if problem, help := formatProblem(p.Format, t); problem != "" {
 				d := c.err("E0705", p.X, problem)
+				if t.Kind == types.Variable {
+					of := types.TFloat
+					if t.Elem.IsInt() {
+						of = types.TInt
+					}
+					if problem, _ := formatProblem(p.Format, of); problem == "" { // of its value it is one
+						read := "value(" + c.text(p.X) + ")"
+						d.Help = append(d.Help, fmt.Sprintf("write `{%s:%s}`, which waits for the value and reads it", read, p.Format))
+						d.Edit(c.f.At(p.X), read)
+						continue
+					}
+				}
 				d.Help = append(d.Help, help)
 			}
 		}

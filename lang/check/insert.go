@@ -349,8 +349,12 @@ func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) b
 	d := c.err("E0303", a.ModeAt, fmt.Sprintf("`%s` has no reduction method", root.Name))
 	d.Label = "needs a way to combine the copies"
 	d.Labels = append(d.Labels, c.label(in.ctor, "registered without `reduce`"))
-	d.Help = append(d.Help, fmt.Sprintf("register it as `%s`", c.withArg(in.ctor, "reduce = sum")))
-	d.Edit(c.f.At(in.ctor), c.withArg(in.ctor, "reduce = sum"))
+	reduce := "reduce = sum"
+	if fold := FoldOf(e.Callee, param); fold != "" {
+		reduce = "reduce = " + fold
+	}
+	d.Help = append(d.Help, fmt.Sprintf("register it as `%s`", c.withArg(in.ctor, reduce)))
+	d.Edit(c.f.At(in.ctor), c.withArg(in.ctor, reduce))
 	return false
 }
 

@@ -177,7 +177,11 @@ func (c *checker) interpolated(d *diag.Diagnostic, whole syntax.Node, format syn
 	}
 	var args []string
 	for _, v := range values {
-		args = append(args, c.text(v))
+		arg := c.text(v)
+		if t := v.Type(); t != nil && t.Kind == types.Variable {
+			arg = "value(" + arg + ")"
+		}
+		args = append(args, arg)
 	}
 	right := syntax.Interpolated(c.text(lit), args)
 	if right == "" {

@@ -1,0 +1,52 @@
+package check
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// TestMended applies the edits of what is reported about a script, and then nothing is
+// reported any more.
+func TestMended(t *testing.T) {
+	const head = "codelet top(x: R vector[f64], m: RW variable[f64]) { m = max(m, max i in x { x[i] }) }\n" +
+		"register x, y = vector[f64](8, fill = 1.0)\nregister v = variable[f64](fill = 0.0)\nprint(x, y, v)\n"
+	for _, tt := range []struct{ name, src, want string }{
+		{"the reduce that the codelet does",
+			"register m = variable[f64]()\ninsert top(R x, REDUX m)\nprint(value(m))\n",
+			"register m = variable[f64](reduce = max)\ninsert top(R x, REDUX m)\nprint(value(m))\n"},
+		{"% with data", "print(\"v = %f\" % v)\n", "print(f\"v = {value(v):f}\")\n"},
+		{"format with data", "print(\"{} {}\".format(v, 3))\n", "print(f\"{value(v)} {3}\")\n"},
+		{"a format for data", "print(f\"{v:.3f} {v}\")\n", "print(f\"{value(v):.3f} {v}\")\n"},
+		{"a float added to a whole number",
+			"codelet total(x: R vector[f64], s: W variable[f64]) {\n    let a = -1_0\n    for i in 0..x.n { a += x[i] }\n    s = a\n}\ninsert total(R x, W v)\nprint(value(v))\n",
+			"codelet total(x: R vector[f64], s: W variable[f64]) {\n    let a = -1_0.0\n    for i in 0..x.n { a += x[i] }\n    s = a\n}\ninsert total(R x, W v)\nprint(value(v))\n"},
+		{"the old value of a W operand",
+			"codelet add(x: R vector[f64], s: W variable[f64]) { s += sum i in x { x[i] } }\ninsert add(R x, W v)\nprint(value(v))\n",
+			"codelet add(x: R vector[f64], s: RW variable[f64]) { s += sum i in x { x[i] } }\ninsert add(R x, RW v)\nprint(value(v))\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := head + tt.src
+			var ds diag.Diagnostics
+			for range 4 { // what an edit brings to light has edits of its own
+				_, ds = Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
+				var fixes []diag.Fix
+				for _, d := range ds {
+					fixes = append(fixes, d.Fixes...)
+				}
+				if len(fixes) == 0 {
+					break
+				}
+				text = diag.Apply("case.spu", text, fixes)
+			}
+			if d := cmp.Diff(head+tt.want, text); d != "" {
+				t.Error(d)
+			}
+			if len(ds) > 0 {
+				t.Errorf("left:\n%s", render(t, ds))
+			}
+		})
+	}
+}
