@@ -259,6 +259,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	a.tasks = ended(stats)
 	if err != nil {
 		a.sayRunError(ctx, err)
+		a.sayLosses(stats)
 	}
 	if o.stats && ran {
 		a.showStats(stats)
@@ -285,6 +286,15 @@ func (a *app) sayRunError(ctx context.Context, err error) {
 	default:
 		a.say(err)
 	}
+}
+
+// sayLosses counts the tasks that did not do their work where several failed: what was
+// reported are the first of them, with those that each took along.
+func (a *app) sayLosses(st lang.Stats) {
+	if st.Failed < 2 || a.flags.quiet || a.json != nil {
+		return
+	}
+	fmt.Fprintf(a.con.err, "starpush: %s failed, %d cancelled, %d done\n", counted(st.Failed, "task"), st.Cancelled, st.Done)
 }
 
 // sayCancelling acknowledges the first signal.
