@@ -147,6 +147,29 @@ func TestPlotOfOddFiles(t *testing.T) {
 	}
 }
 
+// A picture of one point, or of points close to each other, has their values at its axes.
+func TestPlotOfOnePoint(t *testing.T) {
+	flat := func(float64) float64 { return 3.7e-4 }
+	for _, c := range []struct {
+		sizes []float64
+		says  []string
+	}{
+		{[]float64{786432}, []string{">768 KiB<", ">366 µs<"}},
+		{[]float64{700000, 710000}, []string{">683.6 KiB<", ">366 µs<"}},
+		{[]float64{1536, 6000}, []string{">2 KiB<", ">4 KiB<", ">366 µs<"}},
+	} {
+		svg, err := plotModels([]*perf.File{modelled(perf.History, flat, c.sizes...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(string(svg), want) {
+				t.Errorf("sizes %v: no %s", c.sizes, want)
+			}
+		}
+	}
+}
+
 func TestTimeText(t *testing.T) {
 	for s, want := range map[float64]string{
 		0: "0", 1e-9: "1 ns", 9.996e-7: "1 µs", 1.5e-6: "1.5 µs", 0.00025: "250 µs", 0.9996: "0.9996 s", 9.996e-4: "1 ms", 12.5: "12.5 s",

@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/engine/perf"
@@ -88,9 +89,10 @@ func plotModels(files []*perf.File) ([]byte, error) {
 
 // plot collects the picture.
 type plot struct {
-	b    bytes.Buffer
-	x, y scale
-	unit string
+	b            bytes.Buffer
+	x, y         scale
+	sizes, means [2]float64 // the least and the largest
+	unit         string
 }
 
 // scale maps logarithms to pixels.
@@ -112,14 +114,16 @@ func newScale(lo, hi, from, to float64) scale {
 
 func newPlot(all []series, unit string) *plot {
 	x0, x1, y0, y1 := math.Inf(1), 0.0, math.Inf(1), 0.0
+	means := [2]float64{math.Inf(1), 0}
 	for _, s := range all {
 		for _, e := range s.points {
 			lo, hi := errorBar(e)
 			x0, x1 = min(x0, e.Size), max(x1, e.Size)
 			y0, y1 = min(y0, lo), max(y1, hi)
+			means = [2]float64{min(means[0], e.Mean), max(means[1], e.Mean)}
 		}
 	}
-	return &plot{unit: unit, x: newScale(x0, x1, plotLeft, plotWidth-plotRight), y: newScale(y0, y1, plotHeight-plotBottom, plotTop)}
+	return &plot{unit: unit, sizes: [2]float64{x0, x1}, means: means, x: newScale(x0, x1, plotLeft, plotWidth-plotRight), y: newScale(y0, y1, plotHeight-plotBottom, plotTop)}
 }
 
 // errorBar is one standard deviation to both sides, but no further than what was
@@ -212,6 +216,22 @@ func byteTicks(s scale) []tick {
 	return out
 }
 
+// withValues returns the ticks of an axis that can be read: where values are all the same
+// or two ticks are not to be had, the values themselves are ticks, and round numbers
+// stay where they are at least apart pixels off.
+func withValues(ticks []tick, s scale, values [2]float64, apart float64, label func(float64) string) []tick {
+	if len(ticks) > 1 && values[0] < values[1] {
+		return ticks
+	}
+	out := []tick{{values[0], label(values[0])}}
+	for _, t := range append([]tick{{values[1], label(values[1])}}, ticks...) {
+		if !slices.ContainsFunc(out, func(o tick) bool { return math.Abs(s.at(o.value)-s.at(t.value)) < apart }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 func (p *plot) axes() {
 	x0, x1, y0, y1 := p.x.from, p.x.to, p.y.from, p.y.to
 	xs := ticks10(p.x, countText)
@@ -219,12 +239,18 @@ func (p *plot) axes() {
 	if p.unit == "bytes" {
 		xs, label = byteTicks(p.x), "size of all operands (bytes, logarithmic)"
 	}
+	exact := countText
+	if p.unit == "bytes" {
+		exact = func(v float64) string { return bytesText(int64(v)) }
+	}
+	xs = withValues(xs, p.x, p.sizes, 90, exact)
+	ys := withValues(timeTicks(p.y), p.y, p.means, 24, timeText)
 	for _, t := range xs {
 		x := p.x.at(t.value)
 		p.printf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`+"\n", x, y0, x, y1)
 		p.text(x, y0+18, "ink", "middle", t.label)
 	}
-	for _, t := range timeTicks(p.y) {
+	for _, t := range ys {
 		y := p.y.at(t.value)
 		p.printf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`+"\n", x0, y, x1, y)
 		p.text(x0-8, y+4, "ink", "end", t.label)
