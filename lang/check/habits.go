@@ -88,6 +88,7 @@ var habitNames = map[string]habit{
 	"sleep":     {help: "tasks start when what they need is there: nothing has to be waited for by the clock"},
 	"time":      {help: "a script reads no clock: `starpush bench FILE` times it, `--stats` its tasks"},
 	"clock":     {help: "a script reads no clock: `starpush bench FILE` times it, `--stats` its tasks"},
+	"swap":      {help: "write `let last = a`, `a = b` and `b = last`; registered data gets names that can change first: `let a = x`, `let b = y`"},
 	"eye":       habitMembers["eye"], "load": habitMembers["load"], "read_csv": habitMembers["load"], "loadtxt": habitMembers["load"],
 	"lambda":   {help: "write a `func` and call it by its name"},
 	"infinity": {word: "inf"}, "Inf": {word: "inf"}, "INFINITY": {word: "inf"}, "PI": {word: "pi"}, "M_PI": {word: "pi"},

@@ -462,7 +462,7 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 	s.Target.SetType(o.Type)
 	if o.Kind != types.LetObject && o.Kind != types.FuncParam {
 		c.expr(s.Value)
-		c.notAssignable(id, o)
+		c.notAssignable(s, id, o)
 		return
 	}
 	if in := c.infos[o]; in != nil {
@@ -472,13 +472,22 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 	c.outlives(s, o)
 }
 
-func (c *checker) notAssignable(id *syntax.Ident, o *types.Object) {
+func (c *checker) notAssignable(s *syntax.Assign, id *syntax.Ident, o *types.Object) {
 	d := c.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, what(o)))
 	if !o.Decl.IsZero() {
 		d.Labels = append(d.Labels, diag.Label{Span: o.Decl, Text: "declared here"})
 	}
 	switch o.Kind {
 	case types.HandleObject, types.ViewObject:
+		if t := s.Value.Type(); s.Op == "=" && t != nil && t.IsHandle() {
+			if from, ok := unparen(s.Value).(*syntax.Ident); ok && from.Name != id.Name {
+				d.Help = append(d.Help, fmt.Sprintf("names of `let` change what they stand for: `let a = %s` and `let b = %s` above, then `a = b`; nothing is copied", id.Name, from.Name))
+			}
+			if o.Type != nil && (o.Type.Kind == types.Vector || o.Type.Kind == types.Matrix) {
+				d.Help = append(d.Help, fmt.Sprintf("the elements are copied by a task: `import \"std/blas\" as blas`, then `insert blas.copy(R %s, W %s)`", c.text(s.Value), id.Name))
+			}
+			break
+		}
 		if o.Kind == types.HandleObject && o.Type != nil && o.Type.Kind == types.Variable {
 			d.Help = append(d.Help, fmt.Sprintf("data changes in tasks; to write it here: `acquire RW %s as a { a[0] = ... }`", id.Name))
 			break

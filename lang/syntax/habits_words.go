@@ -325,6 +325,12 @@ func (c *cursor) declared() *mistake {
 		m := c.says(c.from, c.at+1, "a new name is declared with `let`")
 		return m.hint("write `let %s: %s = …`", name, c.str(c.at+1)).edit(Span{c.toks[c.from].lo, c.toks[c.from].lo}, "let ").certain()
 	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent:
+		if a, b := name, c.str(c.at+1); c.has(c.at+2, "=") && c.has(c.at+3, b) && c.has(c.at+4, ",") && c.has(c.at+5, a) && c.at+6 == c.end {
+			lines := []string{"let last = " + a, a + " = " + b, b + " = last"}
+			return c.here("one statement gives one name its value").
+				hint("write `%s`, `%s` and `%s`; registered data gets names that can change first: `let a = x`", lines[0], lines[1], lines[2]).
+				edit(c.over(c.from, c.end), strings.Join(lines, "\n"+c.indentOf(c.from)))
+		}
 		return c.here("one statement gives one name its value").hint("write one assignment for each, with a `let` for what has to be kept")
 	}
 	return nil
