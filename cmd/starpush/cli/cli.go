@@ -28,7 +28,7 @@ const Version = "0.1"
 // its exit status. env is the environment as os.Environ gives it. Main takes
 // SIGINT and SIGTERM while something runs; a second signal ends the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	a := &app{in: stdin, env: map[string]string{}, exit: os.Exit, start: time.Now()}
+	a := &app{args: args, in: stdin, env: map[string]string{}, exit: os.Exit, start: time.Now()}
 	for _, kv := range env {
 		if k, v, ok := strings.Cut(kv, "="); ok {
 			a.env[k] = v
@@ -78,6 +78,7 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 
 // app is one command line being run.
 type app struct {
+	args     []string
 	in       io.Reader
 	env      map[string]string
 	flags    globalFlags
@@ -248,7 +249,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 			return a.runRoot(cmd, &o, args)
 		},
 	}
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(a.flagError)
 	root.SetVersionTemplate(versionLine() + "\n")
 	o.register(a, root)
 	root.ValidArgsFunction = scriptNames

@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -79,8 +80,14 @@ func registerTimeout(fs *pflag.FlagSet, p *time.Duration, usage string) {
 	fs.Var(&timeFlag{p, "leave it out for no limit"}, "timeout", usage)
 }
 
+// otherNames are what other tools call some flags.
+var otherNames = map[string]string{
+	"workers": "cpus", "nworkers": "cpus", "ncpus": "cpus", "ncpu": "cpus", "threads": "cpus", "cores": "cpus", "jobs": "cpus",
+	"scheduler": "sched", "policy": "sched", "devices": "gpus", "ngpus": "gpus",
+}
+
 // flagError says what is wrong with a flag.
-func flagError(cmd *cobra.Command, err error) error {
+func (a *app) flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
 	switch {
@@ -96,14 +103,46 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usagef("%s is there or not, `%s` is no value for it; %s=false takes it back", name, value.GetValue(), name)
 		}
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		name := unknown.GetSpecifiedName()
+		if value, ok := a.paramValue(cmd, name); ok {
+			return fmt.Errorf("%w; did you mean -p %s=%s?", err, name, value)
+		}
+		if other := otherNames[name]; other != "" && cmd.Flags().Lookup(other) != nil {
+			return fmt.Errorf("%w; did you mean --%s?", err, other)
+		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near, ok := diag.Nearest(unknown.GetSpecifiedName(), names); ok {
+		if near, ok := diag.Nearest(name, names); ok {
 			return fmt.Errorf("%w; did you mean --%s?", err, near)
 		}
 	}
 	return err
+}
+
+// paramValue returns the value that the command line has for a flag, if a script on it has
+// a param of that name and the command takes params; N where no value is written.
+func (a *app) paramValue(cmd *cobra.Command, flag string) (value string, ok bool) {
+	if cmd.Flags().Lookup("param") == nil {
+		return "", false
+	}
+	param, err := regexp.Compile(`(?m)^[ \t]*param[ \t]+` + regexp.QuoteMeta(flag) + `\b`)
+	if err != nil {
+		return "", false
+	}
+	value = "N"
+	for k, arg := range a.args {
+		switch v, given := strings.CutPrefix(arg, "--"+flag+"="); {
+		case given:
+			value = v
+		case arg == "--"+flag && k+1 < len(a.args) && !strings.HasPrefix(a.args[k+1], "-") && !strings.HasSuffix(a.args[k+1], ".spu"):
+			value = a.args[k+1]
+		case !ok && strings.HasSuffix(arg, ".spu"):
+			_, src, err := a.readScript(arg)
+			ok = err == nil && param.Match(src)
+		}
+	}
+	return value, ok
 }
 
 // noEmptyFlags refuses flags whose value is the empty string: as a rule, a variable
