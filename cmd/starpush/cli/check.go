@@ -28,9 +28,10 @@ workers that have a kernel for them.
 
 With --fix the edits that follow from a text beyond doubt are made in the file first,
 each of them is said, and what is left is reported: habits of other languages such as
-&& and 'text', missing modes, lists and sizes without their names. Guesses, such as a
-name that was misspelt, are reported as ever. The file is replaced at once and keeps
-its permissions.`,
+&& and 'text', missing modes, lists and sizes without their names, keywords that are
+misspelt where no other word can stand. Guesses, such as the name of data or of a
+function that was misspelt, are reported as ever. The file is replaced at once and
+keeps its permissions.`,
 		Args:              arity(1, -1, "FILE..., or - for standard input"),
 		ValidArgsFunction: scriptFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
