@@ -8,7 +8,7 @@ import "strings"
 // callWithModes is f(RW x), without insert.
 func (c *cursor) callWithModes() *mistake {
 	open := c.inBracket(c.at)
-	if c.kindOf(c.at) != tokIdent || c.kindOf(c.at-1) != tokIdent || modeOf(c.str(c.at-1)) == 0 || open < c.from+1 {
+	if c.declaration() || c.kindOf(c.at) != tokIdent || c.kindOf(c.at-1) != tokIdent || modeOf(c.str(c.at-1)) == 0 || open < c.from+1 {
 		return nil
 	}
 	lo := open - 1

@@ -40,15 +40,22 @@ func (c *cursor) sharedType() *mistake {
 }
 
 // declaration reports whether the statement declares parameters.
-func (c *cursor) declaration() bool {
+func (c *cursor) declaration() bool { return c.declaring() != "" }
+
+// declaring is the word by which the statement declares parameters, "" if it does not:
+// func, codelet or extern.
+func (c *cursor) declaring() string {
+	if c.signs != "" {
+		return c.signs
+	}
 	if c.kindOf(c.from) != tokKeyword {
-		return false
+		return ""
 	}
-	switch c.str(c.from) {
+	switch word := c.str(c.from); word {
 	case "func", "codelet", "extern":
-		return true
+		return word
 	}
-	return false
+	return ""
 }
 
 // typeFirst is codelet f(vector[f64] x), f(R vector[f64] x) and f(x: vector[f64] RW).
@@ -77,7 +84,7 @@ func (c *cursor) typeFirst() *mistake {
 		return nil
 	}
 	m := c.says(lo, typ+5, "a parameter is written `name: MODE type`")
-	known := mode != "" || c.str(c.from) == "func"
+	known := mode != "" || c.declaring() == "func"
 	if !known {
 		mode = "RW "
 	}

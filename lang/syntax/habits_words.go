@@ -182,8 +182,8 @@ func (c *cursor) shift() *mistake {
 
 // signature is func f(x int) int, func f(x: int): int and int x.
 func (c *cursor) signature() *mistake {
-	decl := c.str(c.from)
-	if decl != "func" && decl != "codelet" && decl != "extern" || c.kindOf(c.from) != tokKeyword {
+	decl := c.declaring()
+	if decl == "" {
 		return nil
 	}
 	open := c.inBracket(c.at)
@@ -198,6 +198,9 @@ func (c *cursor) signature() *mistake {
 		}
 		if colon := c.right(c.at, ":"); c.has(colon, ":") {
 			return nil
+		}
+		if modeOf(first) != 0 && decl != "func" && c.kindOf(c.at+1) == tokIdent { // RW x vector[f64]
+			return c.instead(c.here("a parameter is written `name: MODE type`"), c.at-1, last, second+": "+first+" "+c.of(c.at+1, last))
 		}
 		if modeOf(first) != 0 && decl != "func" || handleWord(first) || declares[first] && !declares[second] && !handleWord(second) {
 			return c.instead(m, c.at-1, last, c.of(c.at, last)+": "+first) // the type comes first

@@ -1,6 +1,7 @@
 package syntax_test
 
 import (
+	"errors"
 	"sort"
 	"strings"
 	"testing"
@@ -112,6 +113,32 @@ func TestSignatures(t *testing.T) {
 		if _, err := syntax.ParseFuncSignature(text); err == nil {
 			t.Errorf("%q is a function", text)
 		}
+	}
+}
+
+// What is written in other ways in a signature is told how it is written, as in a script.
+func TestSignatureHabits(t *testing.T) {
+	for text, want := range map[string]string{
+		"clip(RW v vector[f32], lo f32, hi f32)":  "v: RW vector[f32]",
+		"clip(RW v: vector[f32])":                 "v: RW vector[f32]",
+		"clip(RW vector[f32] v)":                  "v: RW vector[f32]",
+		"clip(v RW vector[f32])":                  "v: RW vector[f32]",
+		"clip(v: vector[f32] RW)":                 "RW vector[f32]",
+		"clip(v: RW vector[f32], lo f32, hi f32)": "lo: f32",
+		"clip(v: RW vector[f32], lo, hi f32)":     "lo: f32, hi: f32",
+	} {
+		var ds diag.Diagnostics
+		if _, err := syntax.ParseSignature(text); !errors.As(err, &ds) || len(ds) == 0 || len(ds[0].Help) == 0 || !strings.Contains(ds[0].Help[0], "`"+want+"`") {
+			t.Errorf("%q: %+v, want %s", text, ds, want)
+		}
+		ds = nil
+		if _, ds = syntax.Parse(diag.NewSource("a.spu", "extern codelet "+text+"\n")); len(ds) == 0 || len(ds[0].Help) == 0 || !strings.Contains(ds[0].Help[0], "`"+want+"`") {
+			t.Errorf("extern codelet %s: %+v, want %s", text, ds, want)
+		}
+	}
+	var ds diag.Diagnostics
+	if _, err := syntax.ParseFuncSignature("stripes(matrix[T] A, int p)"); !errors.As(err, &ds) || !strings.Contains(ds[0].Help[0], "`A: matrix[T]`") {
+		t.Errorf("%+v", ds)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // diag.Diagnostics.
 func ParseSignature(text string) (*Codelet, error) {
 	p := newParser(diag.NewSource("signature", text), false)
+	p.signs = "codelet"
 	h := signatureHead[codeletHeader](p)
 	if err := p.wholeText(); err != nil {
 		return nil, err
@@ -26,6 +27,7 @@ func ParseSignature(text string) (*Codelet, error) {
 // body. The error is a diag.Diagnostics.
 func ParseFuncSignature(text string) (*Func, error) {
 	p := newParser(diag.NewSource("signature", text), false)
+	p.signs = "func"
 	h := signatureHead[funcHeader](p)
 	if err := p.wholeText(); err != nil {
 		return nil, err

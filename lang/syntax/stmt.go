@@ -33,6 +33,8 @@ type parser struct {
 
 	buf   []lexer.Token // of the statement that is read by hand
 	plain bool          // for tests: all of it by participle
+
+	signs string // codelet or func, when the text is a signature and has no such word
 }
 
 // where says what a statement stands in.
