@@ -170,7 +170,7 @@ func TestBindErrors(t *testing.T) {
 	}{
 		{lang.Bind("v", lang.VectorOf([]float32{1})), "`v` is bound to a vector[f32]"},
 		{lang.Bind("v", nil), "the data is nil"},
-		{lang.Bind("w", lang.VectorOf([]float64{1})), "no extern data `w`"},
+		{lang.Bind("w", lang.VectorOf([]float64{1})), "no extern data `w`, only `k`, `m` and `v`"},
 		{nil, "`v` has no data"},
 		{lang.Bind("k", lang.VariableOf[uint8](nil)), "no memory"},
 	} {

@@ -29,6 +29,24 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestInstead(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		have []string
+		want string
+	}{
+		{"imgs", []string{"mask", "img"}, "; did you mean `img`?"},
+		{"z", []string{"image", "alpha"}, ", only `alpha` and `image`"},
+		{"z", []string{"image"}, ", only `image`"},
+		{"z", nil, ", nor another one"},
+		{"none", []string{"a1", "a2", "a3", "a4", "a5", "a6", "a7"}, ", but `a1`, `a2`, `a3`, `a4` and 3 more"},
+	} {
+		if got := diag.Instead(tt.name, tt.have); got != tt.want {
+			t.Errorf("Instead(%q, %q) = %q, want %q", tt.name, tt.have, got, tt.want)
+		}
+	}
+}
+
 func TestSourcePositions(t *testing.T) {
 	src := diag.NewSource("a.spu", "let ü = 1\r\n\n  x\n")
 	for _, c := range []struct{ offset, line, col int }{

@@ -3,6 +3,8 @@ package diag
 // Nearest: the name a reader most likely meant, by Damerau-Levenshtein distance.
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -80,4 +82,23 @@ func distance(a, b string) int {
 		prev2, prev, cur = prev, cur, prev2
 	}
 	return prev[len(y)]
+}
+
+// Instead says what stands for the unknown name, behind "there is no x `name`": the one
+// of have that is near, else all of them, or that there are none.
+func Instead(name string, have []string) string {
+	have = slices.Sorted(slices.Values(have)) // of equally near names the same one each time
+	if n, ok := Nearest(name, have); ok {
+		return "; did you mean `" + n + "`?"
+	}
+	switch n := len(have); {
+	case n == 0:
+		return ", nor another one"
+	case n == 1:
+		return ", only `" + have[0] + "`"
+	case n <= 6:
+		return ", only `" + strings.Join(have[:n-1], "`, `") + "` and `" + have[n-1] + "`"
+	default:
+		return fmt.Sprintf(", but `%s` and %d more", strings.Join(have[:4], "`, `"), n-4)
+	}
 }

@@ -4,6 +4,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -139,16 +140,22 @@ func (m *Machine) checkOptions() error {
 	}
 	for name := range m.params {
 		if o := u.Objects[name]; o == nil || o.Kind != types.ParamObject {
-			return m.diagnostic("E0704", place{}, fmt.Sprintf("the script has no param `%s`%s", name, nearObject(u.Objects, name, types.ParamObject)))
+			var have []string
+			for _, o := range u.Objects {
+				if o.Kind == types.ParamObject {
+					have = append(have, o.Name)
+				}
+			}
+			return m.diagnostic("E0704", place{}, fmt.Sprintf("the script has no param `%s`%s", name, diag.Instead(name, have)))
 		}
 	}
 	for name := range m.binds {
-		ok := false
+		var have []string
 		for _, e := range u.Externs {
-			ok = ok || e.Name == name
+			have = append(have, e.Name)
 		}
-		if !ok {
-			return m.diagnostic("E0904", place{}, fmt.Sprintf("the script has no extern data `%s`%s", name, nearObject(u.Objects, name, types.HandleObject)))
+		if !slices.Contains(have, name) {
+			return m.diagnostic("E0904", place{}, fmt.Sprintf("the script has no extern data `%s`%s", name, diag.Instead(name, have)))
 		}
 	}
 	for _, f := range m.late {

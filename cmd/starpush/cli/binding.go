@@ -30,10 +30,24 @@ func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, err
 	var opts []lang.Option
 	var names []string
 	for _, x := range prog.Externs() {
+		if !x.Codelet {
+			names = append(names, x.Name)
+		}
+	}
+	unknown := make([]string, 0, len(paths))
+	for name := range paths {
+		if !slices.Contains(names, name) && !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 { // before an extern without data, which may be what was meant
+		sort.Strings(unknown)
+		return nil, usagef("--data: the script has no extern `%s`%s", unknown[0], diag.Instead(unknown[0], names))
+	}
+	for _, x := range prog.Externs() {
 		if x.Codelet {
 			continue
 		}
-		names = append(names, x.Name)
 		path, ok := paths[x.Name]
 		kind, elem, known := dataType(x.Type)
 		switch {
@@ -61,12 +75,9 @@ func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, err
 		}
 		opts = append(opts, lang.Bind(x.Name, d))
 	}
-	unknown := make([]string, 0, len(paths))
 	for name, text := range paths {
 		switch dims, ok := parseSizes(text); {
 		case slices.Contains(names, name):
-		case !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))):
-			unknown = append(unknown, name)
 		case !plan:
 			return nil, usagef("--data %s=%s: sizes of files are for plans; a run reads the file", name, text)
 		case !ok:
@@ -75,15 +86,7 @@ func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, err
 			opts = append(opts, lang.FileSizes(name, dims...))
 		}
 	}
-	if len(unknown) == 0 {
-		return opts, nil
-	}
-	sort.Strings(unknown)
-	help := ""
-	if near, ok := diag.Nearest(unknown[0], names); ok {
-		help = "; did you mean `" + near + "`?"
-	}
-	return nil, usagef("--data: the script has no extern `%s`%s", unknown[0], help)
+	return opts, nil
 }
 
 // parseSizes reads "1000" or "16Kix8": sizes, not negative.
