@@ -196,8 +196,9 @@ func (w *worker) await() (looking bool) {
 	p.enter(w)
 	if it := w.rt.policy.Pop(w.id); it != nil {
 		if !p.leave(w) && <-w.park { // somebody is waking us
-			p.found(w.rt)
+			p.looking.Store(0)
 		}
+		p.more(w.rt)
 		w.run(itemTask(it))
 		return false
 	}
@@ -205,19 +206,23 @@ func (w *worker) await() (looking bool) {
 	case looking = <-w.park:
 		return looking
 	case <-f.over:
-		if !p.leave(w) {
-			looking = <-w.park
+		if !p.leave(w) && <-w.park {
+			p.found(w.rt) // land takes a while
 		}
 		w.land()
-		return looking
+		return false
 	}
 }
 
 // landAll ends all tasks in flight.
 func (w *worker) landAll() {
+	if len(w.flights) == 0 {
+		return
+	}
 	for len(w.flights) > 0 {
 		w.land()
 	}
+	w.share() // something comes before what they released
 }
 
 // over ends t, whose kernel ended with err.

@@ -95,6 +95,7 @@ func (w *worker) help() bool {
 	q.mu.Unlock()
 	w.pub.End(w.c)
 	w.dispatch()
+	w.share()
 	g.serve(w, rank, 0)
 	return true
 }

@@ -29,6 +29,9 @@ func (e *HookError) Unwrap() error { return e.Err }
 // goroutine, next is called while that happens.
 func (h *hand) hook(t *Task, name string, fn Hook, next func(error)) {
 	rt := h.rt
+	if h.w != nil {
+		h.w.share()
+	}
 	rt.hooks.Add(1)
 	err := callKernel(func(*TaskContext) error { return fn(t) }, nil, func(err error) {
 		rt.hooks.Add(-1)

@@ -47,6 +47,12 @@ func (p *parking) leave(w *worker) bool {
 // more, another looks.
 func (p *parking) found(rt *Runtime) {
 	p.looking.Store(0)
+	p.more(rt)
+}
+
+// more is called by a worker that has found work where nobody looks for it: as long as it
+// did, who pushed some woke nobody.
+func (p *parking) more(rt *Runtime) {
 	if p.idle.Load() > 0 && !rt.policy.Empty() {
 		p.wakeAny()
 	}
@@ -54,13 +60,12 @@ func (p *parking) found(rt *Runtime) {
 
 // wakeAny wakes a worker, unless one looks for work already.
 func (p *parking) wakeAny() {
-	if p.idle.Load() == 0 || p.looking.Load() != 0 || !p.looking.CompareAndSwap(0, 1) {
-		return
-	}
-	if w := p.take(nil); w != nil {
-		w.park <- true
-	} else {
-		p.looking.Store(0)
+	for p.idle.Load() != 0 && p.looking.Load() == 0 && p.looking.CompareAndSwap(0, 1) {
+		if w := p.take(nil); w != nil {
+			w.park <- true
+			return
+		}
+		p.looking.Store(0) // and again: who pushed meanwhile, and saw somebody sleep, relied on us
 	}
 }
 
@@ -119,6 +124,14 @@ func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 		rt.parking.wakeAny()
 	default:
 		rt.parking.wakeOne(w, allowed)
+	}
+}
+
+// share has somebody woken for what the worker released and would run next: it does
+// something else first, which may take as long as it likes.
+func (w *worker) share() {
+	if s := w.rt.sharer; s != nil {
+		w.rt.wakeFor(s.Share(w.id), nil)
 	}
 }
 

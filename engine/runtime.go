@@ -36,6 +36,7 @@ type Runtime struct {
 	host       *sched.Set  // the CPU workers, if there are others
 	policy     sched.Policy
 	feedback   sched.Feedback // policy, if it wants to know when kernels run
+	sharer     sched.Sharer   // policy, if it keeps items for workers
 	workers    []*worker
 	quit       atomic.Bool
 

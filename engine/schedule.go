@@ -15,6 +15,7 @@ func (rt *Runtime) newPolicy() error {
 	err := rt.choosePolicy()
 	if !rt.opt.Sequential {
 		rt.feedback, _ = rt.policy.(sched.Feedback)
+		rt.sharer, _ = rt.policy.(sched.Sharer)
 	}
 	return err
 }

@@ -140,16 +140,20 @@ func (w *worker) work() {
 	p := &rt.parking
 	peek, _ := rt.policy.(sched.Peeker)
 	looking, spins := false, 0
+	woken := false // and has not taken anything since: what others want it for may be more than one thing
 	for {
 		if len(w.flights) > 0 && len(w.flights) == len(w.slots) {
 			w.land()
 		}
 		if it := rt.policy.Pop(w.id); it != nil {
-			if looking {
+			switch {
+			case looking:
 				looking = false
 				p.found(rt)
+			case woken:
+				p.more(rt)
 			}
-			spins = 0
+			spins, woken = 0, false
 			if peek != nil {
 				if next := peek.Peek(w.id); next != nil { // its record arrives while it runs
 					datamgr.Prefetch(unsafe.Pointer(next), recordLines[0])
@@ -162,15 +166,16 @@ func (w *worker) work() {
 			if looking {
 				p.looking.Store(0)
 			}
-			looking = w.await()
+			looking, woken = w.await(), true
 			continue
 		}
 		w.rest()
 		if w.wanted() {
 			if looking {
 				looking = false
-				p.found(rt)
+				p.looking.Store(0)
 			}
+			p.more(rt)
 			w.help()
 			continue
 		}
@@ -200,8 +205,9 @@ func (w *worker) work() {
 			}
 			if looking {
 				looking = false
-				p.found(rt)
+				p.looking.Store(0)
 			}
+			p.more(rt)
 			w.run(itemTask(it))
 			continue
 		}
@@ -214,7 +220,7 @@ func (w *worker) work() {
 		if int(p.parked.Add(1)) == len(rt.workers) {
 			rt.progress()
 		}
-		looking = <-w.park
+		looking, woken = <-w.park, true
 		p.parked.Add(-1)
 	}
 }
@@ -312,6 +318,7 @@ func (w *worker) finishLate(t *task) {
 	}
 	w.c.FinishLate()
 	w.settle()
+	w.share()
 }
 
 // member reports whether t, which is plain and has one access, shares its data

@@ -124,7 +124,7 @@ func (p *dm) Push(it *Item, from int) int {
 	x.length += e.length + e.transfer
 	x.queue.push(key, e)
 	p.n.Add(1)
-	if w == from {
+	if w == from && x.queue.n == 1 { // it comes next
 		p.mu.idle[w] = false
 		return Nobody
 	}
@@ -269,6 +269,27 @@ func (p *dm) stealLocked(u int, now float64) (entry, bool) {
 		return got, true
 	}
 	return entry{}, false
+}
+
+// Share returns a worker that has nothing and would take something of w's.
+func (p *dm) Share(w int) int {
+	now := p.m.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	x := &p.mu.workers[w]
+	if x.queue.n == 0 {
+		return Nobody
+	}
+	for v, idle := range p.mu.idle {
+		if !idle {
+			continue
+		}
+		if e, at := x.queue.find(func(e *entry) bool { return e.it.Allows(v) }); at.ok && p.willingLocked(v, w, e, e.length, now) {
+			p.mu.idle[v] = false
+			return v
+		}
+	}
+	return Nobody
 }
 
 func (p *dm) Empty() bool { return p.n.Load() == 0 }

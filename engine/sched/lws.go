@@ -37,7 +37,7 @@ func newLWS(m Machine, _ settings) Policy {
 func (p *lws) Push(it *Item, from int) int {
 	if it.Priority != 0 || it.Allowed != nil {
 		if from != Outside && (it.Allowed != nil || it.Priority > 0) {
-			p.share(&p.workers[from]) // it may go first
+			p.shareNow(&p.workers[from]) // it may go first
 		}
 		switch {
 		case it.Allowed != nil:
@@ -89,6 +89,15 @@ func (p *lws) shareNow(w *local) {
 	}
 }
 
+// Share lets others take what the worker was to run next.
+func (p *lws) Share(id int) int {
+	if w := &p.workers[id]; w.next != nil {
+		p.share(w)
+		return Anyone
+	}
+	return Nobody
+}
+
 func (p *lws) Pop(id int) *Item {
 	it := p.choose(id)
 	if it != nil {
@@ -130,6 +139,9 @@ func (p *lws) choose(id int) *Item {
 		it = p.workers[(id+i)%len(p.workers)].near.take(w.reuse, 0)
 	}
 	if it != nil {
+		if !w.queue.empty() { // on their way here others may have found them nowhere, and gone to sleep
+			p.m.Wake()
+		}
 		return it
 	}
 	if it := p.later.pop(); it != nil {

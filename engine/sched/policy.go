@@ -74,6 +74,15 @@ type Peeker interface {
 	Peek(w int) *Item
 }
 
+// Sharer is implemented by policies that keep items for the worker that released them,
+// so that Push says Nobody.
+type Sharer interface {
+	// Share says that worker w, which calls it, does something now that Pop did not give
+	// it. It returns the worker that should be woken for what it would have come to next,
+	// Anyone, or Nobody when there is nothing that others could take.
+	Share(w int) int
+}
+
 // Set is a set of workers. It is immutable once given to an Item.
 type Set struct{ bits []uint64 }
 

@@ -56,6 +56,14 @@ func (p *ws) Push(it *Item, from int) int {
 	return Anyone
 }
 
+// Share says that what w has is somebody's business now.
+func (p *ws) Share(w int) int {
+	if p.workers[w].load() != 0 {
+		return Anyone
+	}
+	return Nobody
+}
+
 // fair is after how many items a worker looks first at what came from outside,
 // so that a task that goes on releasing others cannot keep it waiting.
 const fair = 61
