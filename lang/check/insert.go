@@ -399,6 +399,27 @@ func (c *checker) rootOf(e syntax.Expr) *types.Object {
 	}
 }
 
+// loadAs adds to d that data which is loaded becomes what its register says, whatever the
+// file holds.
+func (c *checker) loadAs(d *diag.Diagnostic, e syntax.Expr, want iface.Elem) {
+	root := c.rootOf(e)
+	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
+		return
+	}
+	ctor := c.infos[root].ctor
+	for _, x := range ctor.Args {
+		if x.Name == nil || x.Name.Name != "load" {
+			continue
+		}
+		elem := fmt.Sprintf("[%v]", root.Type.Elem)
+		if as := strings.Replace(c.text(ctor), elem, fmt.Sprintf("[%v]", want), 1); as != c.text(ctor) {
+			d.Labels = append(d.Labels, c.label(ctor, "loaded here"))
+			d.Help = append(d.Help, fmt.Sprintf("loading converts: register it as `%s`", as))
+		}
+		return
+	}
+}
+
 // elementTypes finds out what the type parameters of the signature stand for.
 func (c *checker) elementTypes(e *syntax.Insert, sig *types.Signature) {
 	var by map[byte]*syntax.TaskArg
@@ -413,6 +434,7 @@ func (c *checker) elementTypes(e *syntax.Insert, sig *types.Signature) {
 				d := c.err("E0701", a, fmt.Sprintf("`%s` of `%s` has elements of type %v, and this has %v", p.Name, sig.Name, p.Type.Elem, t.Elem))
 				d.Label = t.String()
 				d.Notes = append(d.Notes, "codelet "+sig.Text)
+				c.loadAs(d, a.Value, p.Type.Elem)
 			}
 			continue
 		}
