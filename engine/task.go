@@ -4,6 +4,7 @@ package engine
 // may keep.
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -181,8 +182,11 @@ func (t *task) setArgs(args []iface.Scalar) {
 		t.marks &^= hasArgs
 		return
 	}
-	x := t.note()
-	x.args = append(x.args[:0], args...)
+	if x := t.x; x != nil {
+		x.args = append(x.args[:0], args...)
+	} else {
+		t.x = &ext{args: slices.Clone(args)} // written before it is read, see freshTask
+	}
 	t.marks |= hasArgs
 }
 
@@ -344,7 +348,9 @@ func (rt *Runtime) freshTask(wide bool) *task {
 	}
 	t := &rt.slab[0]
 	rt.slab = rt.slab[1:]
-	t.marks = 0 // A write comes first: a page that is read before it is written costs two faults, and an interrupt of the other cores
+	// Writes come first: a page that is read before it is written costs two faults,
+	// and an interrupt of the other cores. The record's last word may be on another.
+	t.marks, t.x = 0, nil
 	return t
 }
 
