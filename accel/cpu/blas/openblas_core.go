@@ -59,8 +59,18 @@ func coreName(handle uintptr) string {
 	return cString(r)
 }
 
+// envThreads is how many threads OpenBLAS starts when it is loaded.
+const envThreads = "OPENBLAS_NUM_THREADS"
+
 // open loads a library. What the user says in the environment counts.
+//
+// Its callers are the threads, so it is told to have none of its own: otherwise it
+// starts one for each further processor, and those spin for 100 ms before they sleep,
+// which takes the processors from the first tasks of a run.
 func open(name string) (uintptr, error) {
+	if os.Getenv(envThreads) == "" {
+		defer setC(envThreads, "1")()
+	}
 	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil || runtime.GOARCH != "amd64" || os.Getenv(envCore) != "" {
 		return h, err
@@ -69,10 +79,22 @@ func open(name string) (uintptr, error) {
 	if core == "" || purego.Dlclose(h) != nil {
 		return h, nil
 	}
-	// The C library has an environment of its own, which only it looks at.
-	if setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv"); err == nil {
-		key, value := []byte(envCore+"\x00"), []byte(core+"\x00")
-		purego.SyscallN(setenv, uintptr(unsafe.Pointer(&key[0])), uintptr(unsafe.Pointer(&value[0])), 1)
-	}
+	defer setC(envCore, core)()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+// setC sets a variable in the environment of the C library, which is its own and
+// only it looks at, and returns what takes it away again.
+func setC(name, value string) (unset func()) {
+	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
+	if err != nil {
+		return func() {}
+	}
+	key, val := []byte(name+"\x00"), []byte(value+"\x00")
+	purego.SyscallN(setenv, uintptr(unsafe.Pointer(&key[0])), uintptr(unsafe.Pointer(&val[0])), 1)
+	return func() {
+		if unsetenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "unsetenv"); err == nil {
+			purego.SyscallN(unsetenv, uintptr(unsafe.Pointer(&key[0])))
+		}
+	}
 }

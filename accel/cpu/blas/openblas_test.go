@@ -3,9 +3,14 @@
 package blas
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
+
+	"github.com/ebitengine/purego"
 )
 
 func TestParseConfig(t *testing.T) {
@@ -70,5 +75,38 @@ func TestCoreOfLibrary(t *testing.T) {
 	}
 	if _, err := newLibrary(libraryNames()[0], h); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestThreadsOfLibrary: the library starts no threads of its own, unless the user
+// wants them. It takes a process in which nothing has loaded it yet.
+func TestThreadsOfLibrary(t *testing.T) {
+	const fresh = "STARPUSH_TEST_FRESH"
+	if os.Getenv(fresh) != "" {
+		h, err := open(libraryNames()[0])
+		if err != nil {
+			t.Skip(err)
+		}
+		count, err := purego.Dlsym(h, "openblas_get_num_threads")
+		if err != nil {
+			t.Skip(err)
+		}
+		n, _, _ := purego.SyscallN(count)
+		fmt.Printf("%d threads\n", int32(n))
+		return
+	}
+	for set, want := range map[string]int{"": 1, "2": min(2, runtime.NumCPU())} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestThreadsOfLibrary$")
+		cmd.Env = append(os.Environ(), fresh+"=1", envThreads+"="+set)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if !strings.Contains(string(out), "threads") {
+			t.Skip("no such library")
+		}
+		if !strings.HasPrefix(string(out), fmt.Sprint(want, " threads")) {
+			t.Errorf("with %s=%q, not %d: %s", envThreads, set, want, out)
+		}
 	}
 }
