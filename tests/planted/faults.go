@@ -109,10 +109,10 @@ var faults = []fault{
 	{"fault-stays", "datamgr/fault.go",
 		"func(f *Fragment) { f.fault = nil })", "func(f *Fragment) {})",
 		"writing gives lost data a value"},
-	{"calm-always", "engine/worker.go",
+	{"calm-always", "engine/execute.go",
 		"	if !w.rt.reg.Calm(&t.Waiter) {", "	if false && !w.rt.reg.Calm(&t.Waiter) {",
 		"a task looks at its data before it runs"},
-	{"cancel-unheard", "engine/worker.go",
+	{"cancel-unheard", "engine/execute.go",
 		"	if t.general || t.Order <= j.cancelled.Load() || w.arch != cpuArch {", "	if t.general || w.arch != cpuArch {",
 		"tasks of a cancelled job do not run"},
 
