@@ -1,0 +1,143 @@
+package interp
+
+// Inserts that the engine refuses, in words of the script.
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/starpush/starpush/engine"
+)
+
+// handleText is how the script writes a handle at a place: "R x[0]" without its mode.
+func handleText(at place, h *Handle) string {
+	s := at.source()
+	if len(s) > 40 || s == "" {
+		if h == nil {
+			return ""
+		}
+		return h.Name()
+	}
+	for _, mode := range []string{"R ", "W ", "RW ", "COMMUTE ", "REDUX ", "SCRATCH "} {
+		if len(s) > len(mode) && s[:len(mode)] == mode {
+			s = s[len(mode):]
+			break
+		}
+	}
+	return s
+}
+
+// noWorker raises E0803.
+func (m *Machine) noWorker(s *insertSite, at place, why string) {
+	d := m.diagnostic("E0803", at, fmt.Sprintf("no worker can run `%s`", s.name))
+	d.Label = why
+	d.Help = []string{"this machine has " + m.machineText()}
+	m.raise(d)
+}
+
+// nowhere raises E0803 about a task that the engine has no worker for.
+func (m *Machine) nowhere(s *insertSite, err error) {
+	d := m.diagnostic("E0803", s.at, fmt.Sprintf("no worker can run `%s`", s.name))
+	d.Label = "inserted here"
+	d.Notes = []string{firstLine(err.Error())}
+	if why := m.prog.stays(s.codelet); why != nil {
+		d.Notes = append(d.Notes, "kernels for devices are not made of its body: "+why.Error())
+	}
+	d.Help = []string{"this machine has " + m.machineText()}
+	d.Cause = err
+	m.raise(d)
+}
+
+// insertFailed raises what Submit refused.
+func (m *Machine) insertFailed(err error, s *insertSite, st *siteState) {
+	var lost *engine.FailedDataError
+	if errors.As(err, &lost) {
+		return // the task is cancelled: who needs its outputs is told
+	}
+	at := s.at
+	var h *Handle
+	pick := func(k int) {
+		if k >= 0 && k < len(s.ops) {
+			at, h = s.ops[k].at, st.handles[k]
+		}
+	}
+	var shape *engine.ShapeError
+	var uninit *engine.UninitError
+	var dead *engine.DeadHandleError
+	var mode *engine.ModeError
+	var ro *engine.ReadOnlyError
+	var red *engine.NoReductionError
+	var seat *engine.PlaceError
+	var impl *engine.NoImplementationError
+	var none *engine.NoWorkerError
+	var gone *engine.LostWorkersError
+	var large *engine.TooLargeError
+	var pin *engine.PinError
+	switch {
+	case errors.As(err, &pin):
+		d := m.diagnostic("E0803", s.ops[pin.Operand].at, fmt.Sprintf("no worker can run `%s`", s.name))
+		d.Label = "stays in main memory"
+		d.Notes = []string{"its implementations for devices take this operand in their own memory"}
+		d.Help = []string{"drop the `@`, or let it run on CPU workers"}
+		d.Cause = err
+		m.raise(d)
+	case errors.As(err, &impl), errors.As(err, &none), errors.As(err, &gone), errors.As(err, &large):
+		m.nowhere(s, err)
+	case errors.As(err, &seat):
+		m.failHelp("E0705", s.opts.at["order"], "", "give each task of a worker a place of its own, from 1, and leave none out", "%s", seat.Message)
+	case errors.As(err, &shape):
+		m.badShape(shape, s, st)
+	case errors.As(err, &uninit):
+		pick(uninit.Operand)
+	case errors.As(err, &dead):
+		pick(dead.Operand)
+	case errors.As(err, &mode):
+		pick(mode.Operand)
+	case errors.As(err, &ro):
+		pick(ro.Operand)
+	case errors.As(err, &red):
+		pick(red.Operand)
+	}
+	m.raiseEngine(err, at, h)
+}
+
+// badShape raises E0702, or E0705 about a string argument.
+func (m *Machine) badShape(e *engine.ShapeError, s *insertSite, st *siteState) {
+	at, code := s.at, "E0702"
+	if e.Arg != "" {
+		code = "E0705"
+		for _, a := range s.scalars {
+			if a.nam == e.Arg {
+				at = a.at
+			}
+		}
+	}
+	d := m.diagnostic(code, at, firstLine(e.Message))
+	d.Cause = e
+	detail := func(k int) string {
+		if k < len(e.Details) {
+			return e.Details[k]
+		}
+		desc := st.handles[e.Operands[k]].h.Desc()
+		return desc.String()
+	}
+	for k := len(e.Operands) - 1; k >= 0; k-- {
+		i := e.Operands[k]
+		if i < 0 || i >= len(s.ops) {
+			continue
+		}
+		if d.Label == "" && e.Arg == "" {
+			d.Span, d.Label = s.ops[i].at.span(), detail(k)
+			continue
+		}
+		label(d, s.ops[i].at, detail(k))
+	}
+	if e.Help != "" {
+		d.Help = []string{e.Help}
+	}
+	d.Notes = append(d.Notes, "codelet "+SignatureText(s.callee))
+	if p := (*engine.PanicError)(nil); errors.As(e.Cause, &p) {
+		d.Notes = append(d.Notes, panicNote)
+	}
+	m.raise(d)
+}
