@@ -24,9 +24,18 @@ func (c *checker) expr(e syntax.Expr) *types.Type {
 	return t
 }
 
+// exprFor is expr where a value of type t is wanted.
+func (c *checker) exprFor(t *types.Type, e syntax.Expr) *types.Type {
+	before := c.wantsInts
+	c.wantsInts = isIntList(t)
+	got := c.expr(e)
+	c.wantsInts = before
+	return got
+}
+
 // want checks e and that its value fits t; what names its place in messages.
 func (c *checker) want(e syntax.Expr, t *types.Type, what string) {
-	c.expr(e)
+	c.exprFor(t, e)
 	if e != nil && !c.fits(t, e) {
 		c.mismatch(e, t, what)
 	}

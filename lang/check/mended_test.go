@@ -29,6 +29,15 @@ func TestMended(t *testing.T) {
 		{"the old value of a W operand",
 			"codelet add(x: R vector[f64], s: W variable[f64]) { s += sum i in x { x[i] } }\ninsert add(R x, W v)\nprint(value(v))\n",
 			"codelet add(x: R vector[f64], s: RW variable[f64]) { s += sum i in x { x[i] } }\ninsert add(R x, RW v)\nprint(value(v))\n"},
+		{"sizes that are repeated", "partition x by blocks(sizes = [8 / 4] * 4)\n", "partition x by blocks(sizes = [8 // 4 for k in 0..4])\n"},
+		{"sizes that are repeated among others", "let k = 6\npartition x by blocks(sizes = [1] + 2 * [(k / 2)] + [1])\n", "let k = 6\npartition x by blocks(sizes = [1] + [(k // 2) for i in 0..2] + [1])\n"},
+		{"sizes of a comprehension", "partition x by blocks(sizes = [8 / 4 for k in 0..4])\n", "partition x by blocks(sizes = [8 // 4 for k in 0..4])\n"},
+		{"sizes one by one", "partition x by blocks(sizes = [8 / 4, 2, 8 / 2])\n", "partition x by blocks(sizes = [8 // 4, 2, 8 // 2])\n"},
+		{"sizes that have a name",
+			"let s = [if k == 0 then 8 / 4 + 6 % 4 else 8 / 2 for k in 0..2]\npartition x by blocks(sizes = s)\n",
+			"let s = [if k == 0 then 8 // 4 + 6 % 4 else 8 // 2 for k in 0..2]\npartition x by blocks(sizes = s)\n"},
+		{"floats that are repeated", "let l: list[float] = [0.5] * 4\nprint(l)\n", "let l: list[float] = [0.5 for k in 0..4]\nprint(l)\n"},
+		{"a name that is repeated", "let k = 1\nprint(3 * [k])\n", "let k = 1\nprint([k for i in 0..3])\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := head + tt.src

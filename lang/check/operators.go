@@ -101,13 +101,7 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 	case b.Op == "*" && (x.Kind == types.String && y.Kind == types.Int || x.Kind == types.Int && y.Kind == types.String):
 		d.Help = append(d.Help, "texts are joined by `+`; to repeat one add it up in a loop: `for k in 0..n { s += t }`")
 	case b.Op == "*" && (x.Kind == types.List && y.Kind == types.Int || x.Kind == types.Int && y.Kind == types.List):
-		list, times := b.X, b.Y
-		if y.Kind == types.List {
-			list, times = b.Y, b.X
-		}
-		if l, ok := unparen(list).(*syntax.ListLit); ok && len(l.Items) == 1 {
-			d.Help = append(d.Help, fmt.Sprintf("write `[%s for k in 0..%s]`", c.text(l.Items[0]), c.text(times)))
-		}
+		c.repeated(d, b)
 	case c.asCodelet(d, b, x, y):
 	default:
 		c.handleHint(d, b.X, b.Y)

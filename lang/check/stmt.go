@@ -140,10 +140,13 @@ func (c *checker) let(s *syntax.Let) {
 		c.declare(types.HandleObject, s.Name, c.registered(s.Value), "register")
 		return
 	}
-	t := c.expr(s.Value)
+	var want *types.Type
+	if s.Type != nil {
+		want = c.resolveType(s.Type)
+	}
+	t := c.exprFor(want, s.Value)
 	switch {
 	case s.Type != nil:
-		want := c.resolveType(s.Type)
 		if want.Kind == types.None {
 			c.err("E0705", s.Type, "a name must have a value")
 			want = types.TInvalid

@@ -379,6 +379,8 @@ func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
 		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", c.text(e)))
 		d.Edit(c.f.At(e).After(), " != 0")
 		d.Sure()
+	case isIntList(want) && got.Kind == types.List:
+		c.floatsForInts(d, e)
 	case want.Kind == types.View && got.IsHandle() && types.Same(want.Of, got):
 		d.Help = append(d.Help, fmt.Sprintf("declare a named view: `partition v = %s by ...`, and pass `v`", c.text(e)))
 	case want.IsHandle() && got.Kind == types.View:

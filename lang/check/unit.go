@@ -40,6 +40,7 @@ type checker struct {
 	instantiated []instance
 	failed       map[syntax.Node]bool // inserts and calls that have errors: their effect is not known
 	hints        int
+	wantsInts    bool     // the list that is looked at should hold ints
 	loopNames    []string // during the second walk: the loop names in scope
 }
 
