@@ -288,6 +288,15 @@ func (c *cursor) elseIf() *mistake {
 	return nil
 }
 
+// lineOf is the token behind the simple statement that begins at token lo, or its else.
+func (c *cursor) lineOf(lo int) int {
+	end := c.right(lo, "else")
+	for c.kindOf(end) == tokAssign || c.has(end, ",") {
+		end = c.right(end+1, "else")
+	}
+	return end
+}
+
 // oneLine is if (c) f(): a block without braces, on the line of its head.
 func (c *cursor) oneLine() *mistake {
 	head := c.str(c.from)
@@ -301,15 +310,20 @@ func (c *cursor) oneLine() *mistake {
 	if brace, _ := c.headEnd(c.from); brace < c.at {
 		return nil // behind the block
 	}
-	end := c.right(lo)
-	for c.kindOf(end) == tokAssign || c.has(end, ",") {
-		end = c.right(end + 1)
-	}
+	end := c.lineOf(lo)
 	if c.has(end, "{") || !c.endsOperand(c.at-1) {
 		return nil
 	}
 	m := c.here("the block of `%s` stands in braces", head)
 	body := c.of(lo, end)
+	if c.has(end, "else") { // … else g()
+		last := c.lineOf(end + 1)
+		if head != "if" || !c.startsStatement(end+1) || c.has(last, "{") || c.has(last, "else") {
+			return m.hint("write `{ %s }`, and the other block in braces, too", clipTo(body, 60))
+		}
+		body += " } else { " + c.of(end+1, last)
+		end = last
+	}
 	c.next = end
 	blank := ""
 	if c.touching(c.at - 1) {

@@ -7,8 +7,11 @@ import "strings"
 
 // funcOfOneLine is func f(x: float) = x * x and func f(x: float): float = x * x.
 func (c *cursor) funcOfOneLine() *mistake {
-	if !c.has(c.from, "func") || c.kindOf(c.from) != tokKeyword || c.inBracket(c.at) >= 0 || !c.has(c.at-1, ")") {
+	if !c.has(c.from, "func") || c.kindOf(c.from) != tokKeyword || c.inBracket(c.at) >= 0 {
 		return nil
+	}
+	if !c.has(c.at-1, ")") {
+		return c.resultOfOneLine()
 	}
 	typ, eq := "", c.at
 	if (c.has(c.at, ":") || c.has(c.at, "->")) && c.kindOf(c.at+1) == tokIdent {
@@ -34,6 +37,23 @@ func (c *cursor) funcOfOneLine() *mistake {
 	}
 	m.hint("write `-> %s { return %s }`", typ, clipTo(c.of(eq+1, hi), 60)).edit(c.over(c.at, hi), lead+"-> "+typ+" { return "+c.of(eq+1, hi)+" }").certain()
 	return m
+}
+
+// resultOfOneLine is func f(x: float) -> float = x * x.
+func (c *cursor) resultOfOneLine() *mistake {
+	arrow := c.at - 1
+	for arrow > c.from && !c.has(arrow, "->") {
+		arrow--
+	}
+	if !c.has(c.at, "=") || !c.has(arrow, "->") || !startsExpr(c.tokenAt(c.at+1)) {
+		return nil
+	}
+	hi := c.right(c.at + 1)
+	if k := c.kindOf(hi); k != tokNL && k != tokEOF {
+		return nil
+	}
+	c.next = hi
+	return c.instead(c.says(c.at, c.at+1, "the body of a function stands in braces"), c.at, hi, "{ return "+c.of(c.at+1, hi)+" }")
 }
 
 // pairHead is for (i, j) in grid(n, m) and for [i, j] in ….
@@ -85,7 +105,11 @@ func (c *cursor) choiceInBraces() *mistake {
 		return nil
 	}
 	c.next = last + 1
-	return c.instead(c.says(word, last+1, "a choice between values has `then`, not braces"), word, last+1, c.of(word, c.at)+" then "+a+" else "+b)
+	right := c.of(word, c.at) + " then " + a + " else " + b
+	if c.kindOf(last+1) == tokOp && !c.closes(last+1) && !c.has(last+1, ",") {
+		right = "(" + right + ")" // else b would take in what follows
+	}
+	return c.instead(c.says(word, last+1, "a choice between values has `then`, not braces"), word, last+1, right)
 }
 
 // arrayType is f64[], *f64 and Vector<f64> in a signature, and vector[f64]{1.0, 2.0}.
@@ -126,6 +150,9 @@ func (c *cursor) optionForm() *mistake {
 		return m.hint("write `with %s = …`", word).edit(Span{c.toks[c.at].lo, c.toks[c.at].lo}, "with ").certain()
 	case word == "after" && c.endsOperand(c.at+1):
 		hi := c.right(c.at + 1)
+		for c.has(hi, ",") && c.kindOf(hi+1) == tokIdent && !c.has(hi+2, "=") { // t, u
+			hi = c.right(hi + 1)
+		}
 		right := c.of(c.at+1, hi)
 		if !strings.HasPrefix(right, "[") {
 			right = "[" + right + "]"
@@ -135,7 +162,11 @@ func (c *cursor) optionForm() *mistake {
 	case (word == "on" || word == "where") && c.endsOperand(c.at+1):
 		hi := c.right(c.at + 1)
 		c.next = hi
-		return c.instead(c.says(c.at, hi, "options stand behind `with`"), c.at, hi, "with where = "+c.of(c.at+1, hi))
+		m := c.says(c.at, hi, "options stand behind `with`")
+		if hi > c.at+2 { // gpu(0)
+			return m.hint("write `with where = cpu`, or another kind of worker")
+		}
+		return c.instead(m, c.at, hi, "with where = "+c.of(c.at+1, hi))
 	}
 	return nil
 }

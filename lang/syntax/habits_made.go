@@ -79,10 +79,8 @@ func (c *cursor) foldForm() *mistake {
 		if end < 0 || c.kindOf(c.at+1) != tokIdent || !c.inCodelet() {
 			return nil
 		}
-		word := c.str(open - 1)
 		c.next = end + 1
-		m := c.here("a fold names its indices first")
-		return c.instead(m, open-1, end+1, word+" "+c.of(c.at+1, end)+" { "+c.of(open+1, c.at)+" }")
+		return c.generator(open, end)
 	}
 	word := -1
 	for i := c.at - 1; i >= c.from && c.at-i < 12; i-- {
@@ -112,6 +110,53 @@ func (c *cursor) foldForm() *mistake {
 	at := c.over(c.at, hi)
 	at.Lo = c.toks[c.at-1].hi
 	return m.hint("write `%s`", clipTo(c.of(word, c.at)+" { "+c.of(lo, hi)+" }", 72)).edit(at, " { "+c.of(lo, hi)+" }").certain()
+}
+
+// generator is sum(e for i in x), between the parentheses at the tokens open and end. Where
+// i is not an index in e, it stands for the elements, as it does elsewhere.
+func (c *cursor) generator(open, end int) *mistake {
+	m := c.here("a fold names its indices first")
+	word, index := c.str(open-1), c.str(c.at+1)
+	in := c.at + 2
+	for c.has(in, ",") && c.kindOf(in+1) == tokIdent {
+		in += 2
+	}
+	over := c.of(min(in+1, end), end)
+	if c.has(in+1, "range") && c.has(in+2, "(") && c.closingOf(in+2) == end-1 { // range(n), range(a, b)
+		last := c.right(in + 3)
+		switch {
+		case last == end-1 && last > in+3:
+			over = "0.." + c.of(in+3, last)
+		case c.right(last+1) == end-1:
+			over = c.of(in+3, last) + ".." + c.of(last+1, end-1)
+		}
+	}
+	if !c.has(in, "in") || c.right(in+1, "if", "for") != end || strings.HasPrefix(over, "range") {
+		return m.hint("write `%s i in x { x[i] }`, for some of them `%s i in x { if x[i] > 0.0 then x[i] else 0.0 }`", word, word)
+	}
+	var values strings.Builder // e, with x[i] for i
+	elements, indices := 0, 0
+	for i, lo := open+1, c.toks[open+1].lo; i <= c.at; i++ {
+		values.WriteString(c.text[lo:c.toks[i].lo])
+		if lo = c.toks[i].lo; i == c.at || c.str(i) != index || c.has(i-1, ".") {
+			continue
+		}
+		if c.has(c.inBracket(i), "[") {
+			indices++
+			continue
+		}
+		elements++
+		values.WriteString(over + "[" + index + "]")
+		lo = c.toks[i].hi
+	}
+	switch text := word + " " + c.of(c.at+1, in) + " in " + over + " { "; {
+	case elements == 0 || in > c.at+2 || strings.Contains(over, ".."):
+		return c.instead(m, open-1, end+1, text+c.of(open+1, c.at)+" }")
+	case indices == 0 && in+2 == end:
+		return c.instead(m, open-1, end+1, text+strings.TrimSpace(values.String())+" }").guessed()
+	default:
+		return m.hint("write `%s%s[%s] }`: %s goes over the indices", text, over, index, index)
+	}
 }
 
 // inCodelet reports whether the statement stands in a codelet.
@@ -154,6 +199,9 @@ func (c *cursor) waited() *mistake {
 	}
 	c.next = c.at + 3
 	m := c.says(c.from, c.at+3, "`wait` is a statement, not a function")
+	if k := c.kindOf(c.next); c.kindOf(c.from) != tokIdent && !c.has(c.from, "insert") || c.inBracket(c.at) >= 0 || c.left(c.at, nil) != c.from || k != tokNL && k != tokEOF && !c.blockEnd(c.next) {
+		return m.hint("write `wait t` as a statement of its own; it gives nothing")
+	}
 	return c.instead(m, c.from, c.at+3, "wait "+c.of(c.from, c.at-1))
 }
 

@@ -5,6 +5,8 @@ package syntax
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // dashed is let my-var = 3: a declared name that is joined by `-`.
@@ -26,10 +28,40 @@ func (c *cursor) dashed() *mistake {
 		}
 		m.edit(c.over(i, i+hi-lo), name)
 	}
+	c.dashedInTexts(m, lo, dashed, name)
 	if len(m.edits) <= maxDashed && c.kindOf(c.at+1) != tokInt {
 		m.certain()
 	}
 	return m
+}
+
+// dashedInTexts adds to m the edits of a name in the f-strings from token lo on.
+func (c *cursor) dashedInTexts(m *mistake, lo int, dashed, name string) {
+	for _, t := range c.toks[lo:] {
+		if t.kind != tokFString {
+			continue
+		}
+		text := t.text(c.text)
+		for at := 0; len(m.edits) <= maxDashed; {
+			k := strings.Index(text[at:], dashed)
+			if k < 0 {
+				break
+			}
+			at += k + len(dashed)
+			start := int32(at - len(dashed))
+			if _, stop, ok := fieldAt(text, int(start)); ok && at <= stop && !partOfName(text, int(start), at) {
+				m.edit(Span{t.lo + start, t.lo + int32(at)}, name)
+			}
+		}
+	}
+}
+
+// partOfName reports whether text[lo:hi] goes on as a name, or as a dashed one, to a side.
+func partOfName(text string, lo, hi int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:lo])
+	after, _ := utf8.DecodeRuneInString(text[hi:])
+	word := func(r rune) bool { return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return word(before) || word(after)
 }
 
 // maxDashed is how many uses of a name are renamed without a question.
@@ -76,8 +108,8 @@ func (c *cursor) decimalComma() *mistake {
 		m := c.here("digits are grouped by `_`")
 		return c.instead(m, c.at-1, c.at+2, whole+"_"+c.str(c.at+1)).guessed()
 	}
-	m := c.here("the decimal sign is a point")
-	return c.instead(m, c.at-1, c.at+2, c.str(c.at-1)+"."+c.str(c.at+1))
+	m := c.here("the decimal sign is a point") // elsewhere 3,5 may be two values, too
+	return c.instead(m, c.at-1, c.at+2, c.str(c.at-1)+"."+c.str(c.at+1)).guessed()
 }
 
 // listOfGo is []int{1, 2} and [3]float{…}.
@@ -137,12 +169,16 @@ func (c *cursor) heads() *mistake {
 		return nil
 	}
 	m := c.says(c.from, brace, "each loop has a block of its own")
+	third := c.right(second+2, "if", "for")
+	if c.has(third, "if") {
+		return m.hint("write `for i in a { for j in b { if c { … } } }`")
+	}
 	outer, inner := c.of(in+1, c.at), c.of(second+2, brace)
 	i, j := c.str(c.from+1), c.str(second)
 	n, crossed := strings.CutPrefix(outer, "0..")
 	k, too := strings.CutPrefix(inner, "0..")
 	uses := slices.ContainsFunc(c.toks[second+2:brace], func(t token) bool { return t.text(c.text) == i })
-	if crossed && too && !uses && !strings.HasPrefix(n, "=") && !strings.HasPrefix(k, "=") {
+	if crossed && too && !uses && third == brace && !strings.HasPrefix(n, "=") && !strings.HasPrefix(k, "=") {
 		c.next = brace
 		return c.instead(m, c.from, brace, "for "+i+", "+j+" in grid("+n+", "+k+")")
 	}

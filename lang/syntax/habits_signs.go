@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -83,6 +84,13 @@ func (s *scanner) spaced(lo, hi int, word string) string {
 // maxQuoted bounds how far the end of a text in other quotes is looked for.
 const maxQuoted = 4096
 
+// opensText reports whether the ' in front of line begins a text, as in r'a': no sign of
+// the transpose touches a word.
+func opensText(line string) bool {
+	r, _ := utf8.DecodeRuneInString(line)
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && strings.Contains(line, "'")
+}
+
 // quoted reports a text in quotes of another kind, which begins at lo with the quote
 // at pos; f says that an f stands before it.
 func (s *scanner) quoted(lo int, f bool) {
@@ -108,7 +116,7 @@ func (s *scanner) quoted(lo int, f bool) {
 		s.errorf(lo, s.pos, "E0106", "unexpected `'`: digits are grouped by `_`").hint("write `%s`", group).edit(Span{int32(lo), int32(s.pos)}, group).certain()
 		return
 	}
-	if n := len(s.toks) - 1; quote == '\'' && !f && n >= 0 && int(s.toks[n].hi) == lo && s.toks[n].kind != tokBad && s.operandEnd(s.toks[n]) { // A'
+	if n := len(s.toks) - 1; quote == '\'' && !f && n >= 0 && int(s.toks[n].hi) == lo && s.toks[n].kind != tokBad && s.operandEnd(s.toks[n]) && !opensText(line) { // A'
 		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
 		s.errorf(lo, s.pos, "E0101", "unexpected `'`: there is no sign for the transpose").
 			hint("`import \"std/blas\" as blas`, then `insert blas.transpose(R A, W B)`; `blas.gemm` takes transposed operands, too")

@@ -79,9 +79,11 @@ func (s *scanner) number() {
 			r.meant(at, meant).certain()
 		case help != "":
 			r.hint("%s", help)
-		case sizesTail.MatchString(tail) && kind == tokInt:
+		case sizesTail.MatchString(tail) && kind == tokInt && s.depth > 0 && !s.named(tail):
 			right := text[:len(text)-len(tail)] + ", " + tail[1:]
-			r.hint("sizes stand between commas: `%s`", right).edit(at, right).certain()
+			if r.hint("sizes stand between commas: `%s`", right).edit(at, right); s.inSizes() {
+				r.certain()
+			}
 		case productTail.MatchString(tail):
 			s.product(r, text[:len(text)-len(tail)], tail, at)
 		}
@@ -99,14 +101,41 @@ var sizesTail = regexp.MustCompile(`^x[0-9]+$`)
 // product adds to m, about 2x, that a product has its sign, if x is a name: one letter,
 // or one that was met before.
 func (s *scanner) product(m *mistake, number, name string, at Span) {
-	known := len(s.mistakes) < maxErrors && slices.ContainsFunc(s.toks, func(t token) bool { return t.kind == tokIdent && t.text(s.text) == name })
+	known := s.named(name)
 	if !known && len(name) > 1 || name == "e" || name == "E" || strings.HasPrefix(strings.ToLower(number), "0x") {
 		return
 	}
 	m.hint("a product is written `%s * %s`", number, name).edit(at, number+" * "+name)
-	if known {
+	if n := len(s.toks) - 2; known && !(n >= 0 && dividing[s.toks[n].text(s.text)]) { // y / 2x may be y / (2 * x)
 		m.certain()
 	}
+}
+
+// dividing are the operators that take only the number in front of a product.
+var dividing = wordSet("/", "//", "%", "**")
+
+// named reports whether the name was met before.
+func (s *scanner) named(name string) bool {
+	return len(s.mistakes) < maxErrors && slices.ContainsFunc(s.toks, func(t token) bool { return t.kind == tokIdent && t.text(s.text) == name })
+}
+
+// inSizes reports whether the innermost bracket here is that of a constructor or filter.
+func (s *scanner) inSizes() bool {
+	depth := 0
+	for i := len(s.toks) - 1; i > 0 && s.toks[i].kind != tokNL; i-- {
+		switch t := s.toks[i]; t.text(s.text) {
+		case ")", "]":
+			depth++
+		case "[":
+			depth--
+		case "(":
+			if depth--; depth < 0 {
+				before := s.toks[i-1].text(s.text)
+				return before == "]" || filters[before] || constructors[before]
+			}
+		}
+	}
+	return false
 }
 
 // digitsBefore returns the digits in front of a comma at lo - 1, "" if there are none.

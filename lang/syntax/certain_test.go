@@ -1,0 +1,78 @@
+package syntax_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// TestCertainEdits makes the edits that leave no doubt, as `check --fix` does: they keep
+// what was meant. Where there are two readings, or a rest that would be wrong, none is made.
+func TestCertainEdits(t *testing.T) {
+	const fold = "codelet c(x: R vector[f64], s: RW variable[f64]) { s += "
+	for _, tt := range []struct{ name, src, want string }{
+		{"fold over a range", fold + "sum(x[i] for i in 0..x.n) }", fold + "sum i in 0..x.n { x[i] } }"},
+		{"fold over range(n)", fold + "sum(x[i] for i in range(x.n)) }", fold + "sum i in 0..x.n { x[i] } }"},
+		{"fold over range(a, b)", fold + "sum(x[i] for i in range(1, x.n)) }", fold + "sum i in 1..x.n { x[i] } }"},
+		{"fold over every second", fold + "sum(x[i] for i in range(0, x.n, 2)) }", ""},
+		{"fold over indices", fold + "sum(x[i] * y[i] for i in x) }", fold + "sum i in x { x[i] * y[i] } }"},
+		{"fold over elements", fold + "sum(v * v for v in x) }", ""},
+		{"fold over both", fold + "sum(x[i] * i for i in x) }", ""},
+		{"fold with a condition", fold + "sum(x[i] for i in x if x[i] > 0.0) }", ""},
+		{"wait of a task", "let t = insert f(RW x)\nt.wait()", "let t = insert f(RW x)\nwait t"},
+		{"wait of an insert", "insert f(RW x).wait()", "wait insert f(RW x)"},
+		{"the value of a wait", "let a = t.wait()", ""},
+		{"a wait in a call", "print(t.wait())", ""},
+		{"two values, or one", "let x = 3,5", ""},
+		{"choice", "let d = if c { 1 } else { 2 }", "let d = if c then 1 else 2"},
+		{"choice in front of an operator", "let d = if c { 1 } else { 2 } + 1", "let d = (if c then 1 else 2) + 1"},
+		{"after two tasks", "insert f(RW x) after t, u", "insert f(RW x) with after = [t, u]"},
+		{"after, and an option", "insert f(RW x) after t, priority = 1", "insert f(RW x) with after = [t], priority = 1"},
+		{"on a kind", "insert f(RW x) on cpu", "insert f(RW x) with where = cpu"},
+		{"on a device", "insert f(RW x) on gpu(0)", ""},
+		{"then", "if n > 2 then f()", "if n > 2 { f() }"},
+		{"then and else", "if n > 2 then f(1, 2) else x = 3", "if n > 2 { f(1, 2) } else { x = 3 }"},
+		{"then and else if", "if n > 2 then f() else if n > 1 then g()", "if n > 2 { f() } else { if n > 1 { g() } }"},
+		{"product", "let x = 1\nprint(2x ** 2)", "let x = 1\nprint(2 * x ** 2)"},
+		{"product behind a slash", "let x = 1\nprint(6 / 2x)", ""},
+		{"product that looks like sizes", "let x4 = 1\nprint(2x4)", "let x4 = 1\nprint(2 * x4)"},
+		{"sizes", "register A = matrix[f64](2x4)\npartition A by tiles(2x2)", "register A = matrix[f64](2, 4)\npartition A by tiles(2, 2)"},
+		{"sizes of nothing", "print(2x4)", ""},
+		{"two loops", "for i in 0..3 for j in 0..4 { f(i, j) }", "for i, j in grid(3, 4) { f(i, j) }"},
+		{"three loops", "for i in 0..3 for j in 0..4 for k in 0..2 { f() }", "for i in 0..3 { for j, k in grid(4, 2) { f() } }"},
+		{"loops with a condition", "for i in 0..3 for j in 0..4 if i != j { f() }", ""},
+		{"a name with a dash", "let a-b = 1\nprint(f\"a-b {a-b} {a-bc}\", a-b * 2)", "let a_b = 1\nprint(f\"a-b {a_b} {a-bc}\", a_b * 2)"},
+		{"function of one line", "func f(a: int) -> list[int] = [a]", "func f(a: int) -> list[int] { return [a] }"},
+		{"text with a prefix", "let a = u'text'", "let a = u\"text\""},
+		{"transpose", "let a = b'", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text, edited := tt.src, false
+			for range 10 {
+				_, ds := syntax.Parse(diag.NewSource("a.spu", text))
+				var fixes []diag.Fix
+				for _, d := range ds {
+					if d.IsSure() {
+						fixes = d.Fixes
+						break
+					}
+				}
+				if fixes == nil {
+					break
+				}
+				text, edited = diag.Apply("a.spu", text, fixes), true
+			}
+			switch {
+			case tt.want != "":
+				if d := cmp.Diff(tt.want, text); d != "" {
+					t.Error(d)
+				}
+			case edited:
+				t.Errorf("edited to %s", text)
+			}
+		})
+	}
+}
