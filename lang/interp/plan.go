@@ -432,3 +432,10 @@ func OperandSpan(data any, operand int) (diag.Span, bool) {
 	}
 	return s.ops[operand].at.span(), true
 }
+
+// Computed reports whether an insert passes scalars that are not constants, of the Data
+// of its engine.Site.
+func Computed(data any) bool {
+	s, ok := data.(*insertSite)
+	return ok && slices.ContainsFunc(s.scalars, func(c scalarCode) bool { return c.fixed == nil })
+}

@@ -44,19 +44,6 @@ func slowBodies(uses []lang.CodeletUse, st lang.Stats) (all []string) {
 	return all
 }
 
-// advice takes a text apart that has, for each piece of advice, a line and lines below
-// it that are indented.
-func advice(text string) (all []string) {
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, " ") && len(all) > 0 {
-			all[len(all)-1] += "\n" + strings.TrimRight(line, "\n")
-			continue
-		}
-		all = append(all, strings.TrimRight(line, "\n"))
-	}
-	return all
-}
-
 // showAdvice writes what --advise and --profile have to say of the tasks of a run, or
 // keeps it for the summary line.
 func (a *app) showAdvice(o *runFlags) {

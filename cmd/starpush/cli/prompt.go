@@ -116,7 +116,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	defer cancel(nil)
 	m := &machine{rt: rt, session: session, recent: o.recent}
 	shell := repl.New(repl.Config{
-		Session: session, Machine: m, Recent: o.recent, Runtime: rt, Deterministic: o.deterministic,
+		Session: session, Machine: m, Recent: o.recent, Grain: o.grain, Runtime: rt, Deterministic: o.deterministic,
 		Out: a.con.out, Err: a.con.err, Style: a.style,
 		Paint: repl.Paint{
 			Prompt: a.painter(a.con.out, color.FgCyan),

@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/interp"
 )
 
 // runFlags are what "starpush FILE", "starpush -e" and "starpush run" take.
@@ -38,8 +40,9 @@ type runFlags struct {
 	memoryFlags
 
 	recorder    *trace.Recorder // with trace or report
-	recent      *trace.Recent   // with profile, advise or report, and at the prompt
-	advice      []string        // of recent, after the run
+	recent      *trace.Recent   // at the prompt
+	grain       *grain.Listener // with profile, advise or report, and at the prompt
+	advice      []string        // of grain, after the run
 	code        []string        // -e
 	interactive bool            // -i, root only
 }
@@ -241,8 +244,8 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	}
 	shown := a.showProgress(o, rt, watch.stats)
 	inst, err := prog.Run(ctx, rt, opts...)
-	if o.recent != nil { // while there are views, which say how data is split
-		o.advice = advice(o.recent.Granularity(rt.Workers(), durationText))
+	if o.grain != nil { // while there are views, which say how data is split
+		o.advice = o.grain.Advice(grain.Asked{Workers: rt.Workers(), Duration: durationText, Numbers: interp.Computed})
 		if st, ok := watch.stats(); ok {
 			o.advice = append(o.advice, slowBodies(prog.Uses(), st)...)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/graph"
@@ -24,8 +25,9 @@ func (o *runFlags) listener() engine.Listener {
 		o.recorder = &trace.Recorder{}
 		all = o.recorder
 	}
-	if o.recent == nil && (o.profile || o.advise || o.report != "") {
-		o.recent = &trace.Recent{}
+	if o.grain = nil; o.recent != nil || o.profile || o.advise || o.report != "" {
+		o.grain = &grain.Listener{}
+		all = trace.Both(o.grain, all)
 	}
 	if o.recent != nil {
 		all = trace.Both(o.recent, all)
@@ -41,6 +43,9 @@ func (o *runFlags) observe() []lang.Option {
 	}
 	if o.recent != nil {
 		views = append(views, o.recent.View)
+	}
+	if o.grain != nil {
+		views = append(views, o.grain.View)
 	}
 	if len(views) == 0 {
 		return nil

@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/interp"
 )
 
 // explainWords are what :explain takes besides codes.
@@ -30,7 +32,7 @@ func (s *Shell) explain(ctx context.Context, args string) {
 		}
 	case word == "granularity" && rest == "":
 		if s.remembers() {
-			s.tell(s.Recent.Granularity(s.Runtime.Workers(), duration), "no insert makes tasks that are too short, or too few for the workers")
+			s.granularity()
 		}
 	default:
 		page, ok := lang.Explain(strings.ToUpper(args))
@@ -40,6 +42,17 @@ func (s *Shell) explain(ctx context.Context, args string) {
 		}
 		s.page(ctx, s.markdown(page))
 	}
+}
+
+// granularity is ":explain granularity".
+func (s *Shell) granularity() {
+	var text string
+	if s.Grain != nil {
+		for _, a := range s.Grain.Advice(grain.Asked{Workers: s.Runtime.Workers(), Duration: duration, Numbers: interp.Computed}) {
+			text += a + "\n"
+		}
+	}
+	s.tell(text, "no insert makes tasks that are too short, or too few for the workers")
 }
 
 // blocked is ":explain blocked".
@@ -102,6 +115,9 @@ func (s *Shell) tell(text, otherwise string) {
 func (s *Shell) listener(l engine.Listener) engine.Listener {
 	if s.Recent == nil || s.memory == "off" {
 		return l
+	}
+	if s.Grain != nil {
+		l = trace.Both(s.Grain, l)
 	}
 	return trace.Both(s.Recent, l)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
@@ -16,8 +17,8 @@ import (
 // remembering is a shell that can :explain its tasks.
 func remembering(t *testing.T) (*Shell, *bytes.Buffer) {
 	t.Helper()
-	rec := &trace.Recent{}
-	rt, err := engine.New(engine.Options{Workers: 1, Listener: rec})
+	rec, sizes := &trace.Recent{}, &grain.Listener{}
+	rt, err := engine.New(engine.Options{Workers: 1, Listener: trace.Both(rec, sizes)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func remembering(t *testing.T) (*Shell, *bytes.Buffer) {
 		session.Close()
 		rt.Close()
 	})
-	return New(Config{Session: session, Machine: fakeMachine{}, Out: screen, Err: screen, Recent: rec, Runtime: rt, Listen: rt.Listen}), screen
+	return New(Config{Session: session, Machine: fakeMachine{}, Out: screen, Err: screen, Recent: rec, Grain: sizes, Runtime: rt, Listen: rt.Listen}), screen
 }
 
 var anyDuration = regexp.MustCompile(`[0-9.]+(e[+-][0-9]+)? (µs|ms|s)\b`)
@@ -79,5 +80,27 @@ func TestExplain(t *testing.T) {
 	s.Entry(context.Background(), ":explain task 16")
 	if !strings.HasPrefix(screen.String(), "task 16, scal, inserted at <entry") {
 		t.Error(screen.String())
+	}
+}
+
+// TestGranularity: an insert is found again at the prompt, also after ":set explain off".
+func TestGranularity(t *testing.T) {
+	for _, before := range []string{"", ":set explain off\n:set explain on"} {
+		s, screen := remembering(t)
+		for entry := range strings.SplitSeq("codelet one(x: W vector[f64]) { each i in x { x[i] = 1.0 } }\n"+before+
+			"\nregister x = vector[f64](128)\npartition x by blocks(64)", "\n") {
+			s.Entry(context.Background(), entry)
+		}
+		for at := 0; at < 200; at++ { // until one round of them is not disturbed by others
+			s.Entry(context.Background(), "for b in 0..64 { insert one(W x[b]) }; wait")
+			screen.Reset()
+			s.Entry(context.Background(), ":explain granularity")
+			if strings.Contains(screen.String(), "too short") {
+				break
+			}
+		}
+		if text := screen.String(); !strings.Contains(text, " insert one: ") || !strings.Contains(text, "split `x` by `blocks(") {
+			t.Error(text)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
@@ -51,6 +52,8 @@ type Config struct {
 	Check func(ctx context.Context, name string, src []byte) lang.Diagnostics
 	// Recent listens to the tasks of Runtime, for :explain; nil: nobody does.
 	Recent *trace.Recent
+	// Grain listens to them, too, for :explain granularity; nil: nobody does.
+	Grain *grain.Listener
 	// Deterministic says that the session began so.
 	Deterministic bool
 	Runtime       *engine.Runtime

@@ -1,0 +1,140 @@
+// Package grain finds inserts whose tasks are too short for what a task costs, or too
+// few for the workers, and says how all the data that they share should be split.
+//
+// A filter that is right for one operand may break another: the parts of a matrix and of
+// a vector that one task multiplies must fit. So the views of which parts go into the
+// same tasks change together, by a factor that keeps what their sizes have to do with
+// each other. Where that cannot be known, no filter is named.
+package grain
+
+import (
+	"sync"
+	"time"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+)
+
+// maxPieces is how many handles are kept for one operand of an insert.
+const maxPieces = 1 << 16
+
+// Listener is an engine.Listener that sums up the tasks of the last job by inserts.
+// [Listener.Advice] answers. The zero value is ready to use.
+type Listener struct {
+	mu struct {
+		sync.Mutex
+		job   *engine.Job
+		tasks map[int64]*task // that have not ended
+		sites map[*engine.Site]*insert
+		held  map[*datamgr.Handle]bool               // what the script itself looked at
+		names map[*datamgr.Handle]func(k int) string // of views, by their first parts
+	}
+}
+
+// task is one task that has not ended.
+type task struct {
+	codelet string
+	site    *engine.Site
+	ops     []engine.Operand
+	started time.Time
+}
+
+// insert is what the tasks of one insert took.
+type insert struct {
+	codelet string
+	tasks   int
+	total   time.Duration // in kernels
+	ops     []operand
+}
+
+// operand is what one operand of an insert was in its tasks.
+type operand struct {
+	writes bool
+	pieces map[*datamgr.Handle]bool
+	more   bool // than pieces has
+}
+
+// AlwaysReturns says that the methods do: they are called without a goroutine of
+// their own.
+func (l *Listener) AlwaysReturns() {}
+
+// View says what the parts of a view are called; see lang.ObserveViews.
+func (l *Listener) View(parts []*datamgr.Handle, name func(k int) string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.names == nil {
+		l.mu.names = map[*datamgr.Handle]func(int) string{}
+	}
+	if len(parts) > 0 && len(l.mu.names) < maxPieces {
+		l.mu.names[parts[0]] = name
+	}
+}
+
+// TaskEvent implements engine.Listener.
+func (l *Listener) TaskEvent(e *engine.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Kind == engine.TaskSubmitted {
+		l.submittedLocked(e)
+		return
+	}
+	t := l.mu.tasks[e.ID]
+	switch {
+	case t == nil || e.Job != l.mu.job:
+	case e.Kind == engine.TaskStarted:
+		t.started = e.Time
+	default:
+		delete(l.mu.tasks, e.ID)
+		if e.Kind == engine.TaskDone && !t.started.IsZero() {
+			l.sumLocked(t, e.Time.Sub(t.started))
+		}
+	}
+}
+
+func (l *Listener) submittedLocked(e *engine.Event) {
+	if e.Job != l.mu.job {
+		l.mu.job, l.mu.tasks, l.mu.sites, l.mu.held = e.Job, map[int64]*task{}, map[*engine.Site]*insert{}, map[*datamgr.Handle]bool{}
+	}
+	switch {
+	case e.Internal == "acquire":
+		for _, o := range e.Operands {
+			if len(l.mu.held) < maxPieces {
+				l.mu.held[o.Handle] = true
+			}
+		}
+	case e.Internal == "" && e.Origin.Site != nil:
+		t := &task{site: e.Origin.Site, ops: append([]engine.Operand(nil), e.Operands...)}
+		if t.codelet = e.Name; t.codelet == "" && e.Codelet != nil {
+			t.codelet = e.Codelet.Name
+		}
+		l.mu.tasks[e.ID] = t
+	}
+}
+
+// sumLocked adds a task that is done.
+func (l *Listener) sumLocked(t *task, took time.Duration) {
+	s := l.mu.sites[t.site]
+	if s == nil {
+		s = &insert{codelet: t.codelet, ops: make([]operand, len(t.ops))}
+		l.mu.sites[t.site] = s
+	}
+	s.tasks++
+	s.total += took
+	for k, o := range t.ops {
+		if k >= len(s.ops) {
+			break // an insert has the operands of its codelet
+		}
+		op := &s.ops[k]
+		op.writes = op.writes || o.Mode.Writes()
+		switch {
+		case o.Handle.Desc().Kind == iface.Void || op.pieces[o.Handle]:
+		case len(op.pieces) >= maxPieces:
+			op.more = true
+		case op.pieces == nil:
+			op.pieces = map[*datamgr.Handle]bool{o.Handle: true}
+		default:
+			op.pieces[o.Handle] = true
+		}
+	}
+}
