@@ -115,11 +115,15 @@ func (c *checker) printed(d *diag.Diagnostic, e *syntax.Call, name string) {
 	for _, v := range values[1:] {
 		args = append(args, c.text(v))
 	}
-	right := syntax.Interpolated(c.text(lit), args)
+	format, prints := c.text(lit), strings.Contains(strings.ToLower(name), "print") && !strings.HasPrefix(strings.ToLower(name), "s")
+	if prints && strings.HasSuffix(name, "f") {
+		format = syntax.WithoutNewline(format)
+	}
+	right := syntax.Interpolated(format, args)
 	if right == "" {
 		return
 	}
-	if strings.Contains(strings.ToLower(name), "print") && !strings.HasPrefix(strings.ToLower(name), "s") {
+	if prints {
 		right = "print(" + right + ")"
 	}
 	d.Help, d.Fixes = []string{"formats stand in f-strings: write `" + right + "`"}, nil

@@ -69,7 +69,7 @@ func (c *checker) printsText(e *syntax.Call) {
 			for _, v := range e.Args[1:] {
 				args = append(args, c.text(v.Value))
 			}
-			if right := syntax.Interpolated(c.text(lit), args); right != "" {
+			if right := syntax.Interpolated(syntax.WithoutNewline(c.text(lit)), args); right != "" {
 				d.Help[0] = "formats stand in f-strings: `" + right + "`"
 				d.Edit(c.f.At(syntax.Span{Lo: lit.Lo, Hi: e.Args[len(e.Args)-1].Range().Hi}), right)
 			}

@@ -16,10 +16,9 @@ func IsFormat(text string) bool { return verbOfC.MatchString(text) }
 
 // Interpolated writes a format of other languages, which is the text of a string
 // literal, with values for its verbs %d or its fields {} as an f-string; "" when they
-// do not fit together. A newline at its end is left out: print writes one.
+// do not fit together.
 func Interpolated(literal string, args []string) string {
 	text := strings.TrimPrefix(strings.TrimSuffix(literal, `"`), `"`)
-	text = strings.TrimSuffix(text, `\n`)
 	printf, used, ok := IsFormat(literal), 0, true
 	field := func(i int, format string) string {
 		if i >= len(args) || strings.ContainsAny(args[i], "\"{}\n") {
@@ -39,20 +38,19 @@ func Interpolated(literal string, args []string) string {
 		case s == "%%" && printf:
 			return "%"
 		case s[0] == '%' && printf:
-			format := ""
-			flags, width := strings.Trim(m[1], " #"), m[2]
-			switch letter := strings.ToLower(m[4]); letter {
-			case "f", "e", "g":
-				format = flags + width + m[3] + letter
+			format := m[1] + m[2] + m[3] // flags, width and precision
+			switch letter := m[4]; letter {
+			case "f", "e", "E", "g", "G", "x", "X", "o", "c":
+				format += letter
+			case "F":
+				format += "f"
 			case "d", "i", "u":
-				if width != "" {
-					format = flags + width + "d"
+				if format != "" {
+					format += "d"
 				}
-			case "x":
-				format = flags + width + "x"
-			case "s", "v", "c":
-				if width != "" {
-					format = flags + width + "s"
+			case "s", "v":
+				if format != "" {
+					format += "s"
 				}
 			default:
 				ok = false
@@ -80,4 +78,13 @@ func Interpolated(literal string, args []string) string {
 		return ""
 	}
 	return `f"` + out + `"`
+}
+
+// WithoutNewline is a literal without the newline at its end, for print, which writes one.
+func WithoutNewline(literal string) string {
+	text, ok := strings.CutSuffix(literal, `\n"`)
+	if before := strings.TrimRight(text, `\`); !ok || (len(text)-len(before))%2 == 1 { // "\\n"
+		return literal
+	}
+	return text + `"`
 }
