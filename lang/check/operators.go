@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -122,44 +123,48 @@ func (c *checker) asCodelet(d *diag.Diagnostic, b *syntax.Binary, x, y *types.Ty
 		return false
 	}
 	if both && data.Kind == types.Matrix && b.Op == "*" {
+		if !data.Elem.IsFloat() {
+			return false // no module has it
+		}
 		d.Help = append(d.Help, fmt.Sprintf("the product of matrices is a task: `import \"std/blas\" as blas`, then `insert blas.gemm(R %s, R %s, RW C)`", c.text(b.X), c.text(b.Y)))
 		return true
-	}
-	var params []string
-	left, right := "a["+index+"]", "b["+index+"]"
-	if x.IsHandle() {
-		params = append(params, "a: R "+data.String())
-	} else {
-		left = c.text(b.X)
-	}
-	if y.IsHandle() {
-		params = append(params, "b: R "+data.String())
-	} else {
-		right = c.text(b.Y)
-	}
-	_, one := literal(b.X)
-	_, two := literal(b.Y)
-	if !both && !one && !two && !isFloatLiteral(b.X) && !isFloatLiteral(b.Y) { // a name: bodies see none from outside
-		params = append([]string{"s: " + data.Elem.String()}, params...)
-		if x.IsHandle() {
-			right = "s"
-		} else {
-			left = "s"
-		}
 	}
 	name := map[string]string{"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}[b.Op]
 	if name == "" {
 		return false
 	}
+	elem := data.Elem // of the result
+	if x.Kind == types.Float || y.Kind == types.Float || b.Op == "/" && !elem.IsFloat() {
+		elem = iface.F64
+	}
+	if data.Elem.IsFloat() {
+		elem = data.Elem
+	}
+	var params []string
+	operand := func(e syntax.Expr, t *types.Type, name string) string {
+		switch {
+		case t.IsHandle():
+			params = append(params, name+": R "+data.String())
+			return name + "[" + index + "]"
+		case isNumeral(e):
+			return c.text(e)
+		}
+		params = append(params, "s: "+elem.String()) // a name: bodies see none from outside
+		return "s"
+	}
+	left, right := operand(b.X, x, "a"), operand(b.Y, y, "b")
+	out := fmt.Sprintf("%s[%v]", kindName(data), elem)
 	d.Help = append(d.Help,
-		fmt.Sprintf("data is computed with in codelets: `codelet %s(%s, to: W %s) { each %s in to { to[%s] = %s %s %s } }`", name, strings.Join(params, ", "), data, index, index, left, b.Op, right),
+		fmt.Sprintf("data is computed with in codelets: `codelet %s(%s, out: W %s) { each %s in out { out[%s] = %s %s %s } }`", name, strings.Join(params, ", "), out, index, index, left, b.Op, right),
 		fmt.Sprintf("and each task is an `insert %s(…)`; the result is registered data, too", name))
 	return true
 }
 
-func isFloatLiteral(e syntax.Expr) bool {
-	_, ok := unparen(e).(*syntax.FloatLit)
-	return ok
+// isNumeral reports whether e is written as a number.
+func isNumeral(e syntax.Expr) bool {
+	_, whole := literal(e)
+	_, float := unparen(e).(*syntax.FloatLit)
+	return whole || float
 }
 
 // interpolated adds to d the f-string for format, when that is a text, with values; it

@@ -1,0 +1,43 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// TestCodeletsForArithmetic: the codelet that is shown for arithmetic with data is right,
+// and takes the operands.
+func TestCodeletsForArithmetic(t *testing.T) {
+	shown := regexp.MustCompile("`(codelet (\\w+)\\((.*), out: W (\\w+\\[\\w+\\])\\) \\{.*\\})`")
+	for _, kind := range []struct{ name, sizes string }{{"vector", "4"}, {"matrix", "4, 4"}, {"block", "4, 4, 4"}} {
+		for _, elem := range []string{"f64", "f32", "i32", "u8"} {
+			for _, e := range []string{"x + y", "x - y", "x / y", "x * 2", "2 - x", "x / 2", "2 / x", "2.5 * x", "x + n", "n * x", "x / n", "r * x", "x - r"} {
+				head := fmt.Sprintf("register x, y = %s[%s](%s, fill = 1)\nlet n = 2\nlet r = 2.5\nprint(x, y, n, r)\n", kind.name, elem, kind.sizes)
+				_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", head+"print("+e+")\n"))
+				if len(ds) != 1 || len(ds[0].Help) == 0 || !shown.MatchString(ds[0].Help[0]) {
+					t.Errorf("%s %s: %s shows no codelet: %s", kind.name, elem, e, render(t, ds))
+					continue
+				}
+				m := shown.FindStringSubmatch(ds[0].Help[0])
+				operands := ""
+				for _, w := range regexp.MustCompile(`(\w+): (R )?`).FindAllStringSubmatch(m[3], -1) {
+					switch {
+					case w[2] == "" && regexp.MustCompile(`\br\b`).MatchString(e):
+						operands += "r, "
+					case w[2] == "":
+						operands += "n, "
+					default:
+						operands += "R x, "
+					}
+				}
+				text := fmt.Sprintf("%s%s\nregister z = %s(%s)\ninsert %s(%sW z)\nprint(z)\n", head, m[1], m[4], kind.sizes, m[2], operands)
+				if _, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text)); len(ds) > 0 {
+					t.Errorf("%s %s: %s shows %s\n%s", kind.name, elem, e, m[1], render(t, ds))
+				}
+			}
+		}
+	}
+}
