@@ -12,41 +12,37 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// runsNothing warns about a script that only declares and has a function to begin with,
-// which nothing calls: one called main, or one that takes nothing and gives nothing. What
-// else only declares may be a module, or be called from a Go program.
+// runsNothing warns about a script that only declares and has a function called main,
+// which nothing calls. What else only declares may be a module, or be called from a Go
+// program.
 func (c *checker) runsNothing() {
 	if c.module || c.session != nil || c.broken || !c.declarationsOnly() {
 		return
 	}
-	var entry *syntax.Func
 	for _, s := range c.f.Stmts {
 		f, ok := s.(*syntax.Func)
-		if !ok || f.Name == nil || f.Name.Obj == nil || f.Body == nil || c.info(f.Name.Obj).used {
+		if !ok || f.Name == nil || f.Name.Obj == nil || f.Body == nil || c.info(f.Name.Obj).used || f.Name.Name != "main" && f.Name.Name != "Main" {
 			continue
 		}
+		call := f.Name.Name + "()"
 		sig := f.Name.Obj.Sig
-		main := f.Name.Name == "main" || f.Name.Name == "Main"
-		if main || sig != nil && len(sig.Params) == 0 && (sig.Result == nil || sig.Result == types.TNone) {
-			entry = f
+		params := sig != nil && len(sig.Params) > 0
+		if params {
+			call = f.Name.Name + "(…)"
 		}
-		if main {
-			break
+		d := c.warn("W0202", f.Name, fmt.Sprintf("this script runs nothing: `%s` is declared and never called", f.Name.Name))
+		d.Help = append(d.Help, fmt.Sprintf("a script runs from its first line to its last, and no function by itself: write `%s` below", call))
+		if !params {
+			at := int(c.f.Stmts[len(c.f.Stmts)-1].Range().Hi) // behind what main may use, and its comment
+			if line, _, more := strings.Cut(c.f.Source.Text[at:], "\n"); more {
+				at += len(strings.TrimRight(line, "\r"))
+			} else {
+				at = len(c.f.Source.Text)
+			}
+			d.Edit(c.f.Source.Span(at, at), "\n\n"+call)
+			d.Sure()
 		}
-	}
-	if entry == nil {
 		return
-	}
-	name := entry.Name.Name
-	d := c.warn("W0202", entry.Name, fmt.Sprintf("this script runs nothing: `%s` is declared and never called", name))
-	call := name + "()"
-	if sig := entry.Name.Obj.Sig; sig != nil && len(sig.Params) > 0 {
-		call = name + "(…)"
-	}
-	d.Help = append(d.Help, fmt.Sprintf("a script runs from its first line to its last, and no function by itself: write `%s` below", call))
-	if !strings.Contains(call, "…") {
-		d.Edit(c.f.At(entry).After(), "\n\n"+call)
-		d.Sure()
 	}
 }
 

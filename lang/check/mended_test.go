@@ -66,3 +66,19 @@ func TestMended(t *testing.T) {
 		})
 	}
 }
+
+// TestMainIsCalled: the call of main stands behind all that main may use.
+func TestMainIsCalled(t *testing.T) {
+	const text = "func main() { print(n) }\r\nlet n = 3 # three\r\n# the end\r\n"
+	_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
+	if len(ds) != 1 || !ds[0].IsSure() {
+		t.Fatalf("not reported:\n%s", render(t, ds))
+	}
+	got := diag.Apply("case.spu", text, ds[0].Fixes)
+	if d := cmp.Diff("func main() { print(n) }\r\nlet n = 3 # three\n\nmain()\r\n# the end\r\n", got); d != "" {
+		t.Error(d)
+	}
+	if _, ds = Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", got)); len(ds) > 0 {
+		t.Errorf("left:\n%s", render(t, ds))
+	}
+}
