@@ -78,35 +78,57 @@ func (c *checker) printsText(e *syntax.Call) {
 // missingF warns about a text with the name of a value in braces, or behind a $.
 func (c *checker) missingF(lit *syntax.StringLit) {
 	text := c.text(lit)
-	name := ""
-	for _, m := range field.FindAllStringSubmatch(text, -1) {
-		n := m[1] + m[2] + m[3]
+	right, name, at := "f", "", 0
+	for _, m := range field.FindAllStringSubmatchIndex(text, -1) {
+		lo, hi := m[0], m[1]
+		whole := text[lo:hi]
+		if whole[0] == '{' && text[lo-1] == '{' && text[hi] == '}' {
+			continue // braces, as f-strings have them
+		}
+		n := ""
+		for k := 2; k < len(m); k += 2 {
+			if m[k] >= 0 {
+				n = text[m[k]:m[k+1]]
+			}
+		}
 		first, _, _ := strings.Cut(n, ".")
 		o := c.scope.lookup(first)
-		if o == nil {
+		if o == nil || o.Type == nil {
 			return
 		}
 		switch o.Kind {
 		case types.FuncObject, types.CodeletObject, types.ModuleObject:
 			return
 		}
+		if format, ok := strings.CutPrefix(whole, "{"+n+":"); ok {
+			if problem, _ := formatProblem(strings.TrimSuffix(format, "}"), o.Type); problem != "" {
+				return // {n: 1} is something else
+			}
+		}
 		if name == "" {
 			name = n
 		}
 		c.markUsed(o)
+		if whole[0] == '$' {
+			whole = "{" + n + "}"
+		}
+		right += asText(text[at:lo]) + whole
+		at = hi
 	}
 	if name == "" {
 		return
 	}
-	right := "f" + field.ReplaceAllStringFunc(text, func(s string) string {
-		if s[0] == '$' {
-			return "{" + strings.Trim(s, "${}") + "}"
-		}
-		return s
-	})
+	right += asText(text[at:])
 	d := c.warn("W0701", lit, fmt.Sprintf("no `f` stands in front of the text: the value of `%s` is not printed", name))
 	d.Help = append(d.Help, fmt.Sprintf("write `%s`", clipped(right)))
 	d.Edit(c.f.At(lit), right)
+}
+
+var braces = regexp.MustCompile(`\{\{|\}\}|[{}]`)
+
+// asText doubles the braces of a text that are alone, for an f-string.
+func asText(s string) string {
+	return braces.ReplaceAllStringFunc(s, func(b string) string { return b[:1] + b[:1] })
 }
 
 // clipped shortens a text for a message.
