@@ -5,10 +5,13 @@ package kernel
 
 import (
 	"fmt"
+	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
 )
 
 // written is one store, with the loops around it.
@@ -20,7 +23,19 @@ type written struct {
 // gap is an end of an axis that no store reaches.
 type gap struct {
 	r    *Range // the range that stops short of it, the one that comes closest
-	skip int64  // how many rows, columns or elements it leaves
+	skip int64  // how many rows, columns or elements it leaves; 0: a share of them
+	// of a share: how large it is for large sizes, and where it begins or ends, "" if that
+	// is not in the source
+	share *big.Rat
+	upTo  string
+}
+
+// smaller reports whether g leaves less than o.
+func (g *gap) smaller(o *gap) bool {
+	if g.skip > 0 && o.skip > 0 {
+		return g.skip < o.skip
+	}
+	return g.skip > 0 || o.skip == 0 && g.share.Cmp(o.share) < 0
 }
 
 // borders checks every W operand.
@@ -54,6 +69,13 @@ func (a *analysis) borders() {
 		}
 		if any {
 			a.reportGaps(op, first[:o.Kind.Rank()], last[:o.Kind.Rank()])
+			continue
+		}
+		for axis := range o.Kind.Rank() {
+			if s := a.stripeOf(op, axis, stores[op]); s != nil {
+				a.reportStripe(op, axis, s)
+				break
+			}
 		}
 	}
 }
@@ -89,51 +111,133 @@ func (a *analysis) stores(list []*Stmt, loops map[int]*Range, out [][]written) {
 // gapOf returns the gap at one end of an axis, nil if a store may reach it.
 func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 	var g *gap
-	size := a.dim(op, axis)
+	at := a.reach(op, axis)
 	for _, w := range stores {
-		f, ok := a.z.form(w.index[axis])
-		if !ok {
+		p := at.of(w.index[axis])
+		if p == nil {
 			return nil
 		}
-		slots := f.slots()
-		if len(slots) == 0 {
+		if p.slot < 0 {
 			// a fixed place: 0, x.n - 1, … reaches one end only, as long as
 			// the axis has more than one element
-			v, isConst := f.constant()
-			back, isBack := f.minus(size).constant()
-			switch {
-			case isConst && !end && v > 0, isConst && end, isBack && end && back < -1, isBack && !end:
+			if misses(p, end) {
 				continue
 			}
 			return nil
 		}
-		if len(slots) != 1 || w.loops[slots[0]] == nil {
+		r := w.loops[p.slot]
+		if r == nil || p.k != 1 && p.k != -1 {
 			return nil
 		}
-		r := w.loops[slots[0]]
-		lo, hi, ok := a.z.bounds(r)
-		rest, c := f.without(r.Slot)
-		if !ok || c != 1 {
-			return nil
-		}
-		lo, hi = lo.plus(rest), hi.plus(rest)
-		from, isFrom := lo.constant()
-		to, isTo := hi.minus(size).constant()
-		if !isFrom || !isTo {
+		lo, hi := at.of(r.Lo), at.of(r.Hi)
+		if lo == nil || hi == nil || lo.slot >= 0 || hi.slot >= 0 || lo.low.a.Sign() == 0 && hi.high.a.Sign() == 0 {
 			return nil // not a range over this axis: it may be all of it
 		}
-		skip := from
-		if end {
-			skip = -1 - to
+		last := hi.high
+		if !r.Closed {
+			last = last.plus(constantLine(-1))
 		}
-		if skip <= 0 {
+		from, to := p.low.plus(lo.low), p.high.plus(last)
+		if p.k < 0 {
+			from, to = p.low.plus(last.neg()), p.high.plus(lo.low.neg())
+		}
+		skip := from
+		if end { // what lies behind: n - 1 - to
+			skip = line{big.NewRat(1, 1), big.NewRat(-1, 1)}.plus(to.neg())
+		}
+		if !skip.positive() {
 			return nil
 		}
-		if g == nil || skip < g.skip {
-			g = &gap{r, skip}
+		n := &gap{r: r, share: skip.a}
+		if c, ok := skip.constant(); ok {
+			n.skip = c
+		} else if p.k == 1 && w.index[axis].Op == OpSlot {
+			n.upTo = a.rangeEnd(r, end)
+		}
+		if g == nil || n.smaller(g) {
+			g = n
 		}
 	}
 	return g
+}
+
+// misses reports whether a fixed place is not that end of its axis.
+func misses(p *place, end bool) bool {
+	back := p.high.plus(line{big.NewRat(-1, 1), big.NewRat(1, 1)}) // from the last element
+	switch c, ok := p.constant(); {
+	case ok:
+		return end || c > 0
+	case p.low.a.Sign() <= 0:
+		return false // counted from somewhere else
+	case end:
+		return back.neg().positive()
+	}
+	return p.low.a.Cmp(big.NewRat(1, 1)) == 0 || p.low.positive()
+}
+
+// rangeEnd is the source of the bound of a range at which it leaves elements, "" if the
+// first or last value is another one.
+func (a *analysis) rangeEnd(r *Range, end bool) string {
+	switch {
+	case !end:
+		return a.text(r.Lo.Pos)
+	case r.Closed:
+		return ""
+	}
+	return a.text(r.Hi.Pos)
+}
+
+// stripe is how the elements of an axis are stepped over.
+type stripe struct {
+	of    int64 // of so many that follow each other,
+	wrote int64 // so many are written
+	at    syntax.Span
+}
+
+// stripeOf returns how stores step over elements of an axis: all of them go by the same
+// step, and fewer places than it has are written. nil if they may reach all.
+func (a *analysis) stripeOf(op, axis int, stores []written) *stripe {
+	var s *stripe
+	at := a.reach(op, axis)
+	places := map[string]bool{}
+	for _, w := range stores {
+		p := at.of(w.index[axis])
+		switch {
+		case p == nil:
+			return nil
+		case p.slot < 0:
+			continue // one element
+		}
+		k := max(p.k, -p.k)
+		if k < 2 || w.loops[p.slot] == nil || !p.exact() || s != nil && s.of != k {
+			return nil
+		}
+		if s == nil {
+			s = &stripe{of: k, at: w.index[axis].Pos}
+		}
+		key := p.low.a.String() + " " + p.low.b.String()
+		if c, ok := p.low.constant(); ok {
+			key = strconv.FormatInt((c%k+k)%k, 10)
+		}
+		places[key] = true
+	}
+	if s != nil {
+		if s.wrote = int64(len(places)); s.wrote >= s.of {
+			return nil
+		}
+	}
+	return s
+}
+
+// reportStripe writes the warning about a step over elements.
+func (a *analysis) reportStripe(op, axis int, s *stripe) {
+	o := &a.fn.Operands[op]
+	d := a.l.report("W0606", diag.Warning, o.Node.ModeAt,
+		fmt.Sprintf("`%s` is declared W, but its body writes only %d of every %d %s", o.Name, s.wrote, s.of, axisWords[o.Kind][axis][1]))
+	d.Label = "promises to write every element"
+	d.Labels = append(d.Labels, diag.Label{Span: a.at(s.at), Text: fmt.Sprintf("goes in steps of %d", s.of)})
+	d.Help = append(d.Help, fmt.Sprintf("write them too, or declare `%s: RW %s`", o.Name, a.typeText(o)))
+	d.Edit(d.Span, "RW")
 }
 
 var axisWords = map[iface.Kind][][2]string{
@@ -186,18 +290,28 @@ func (a *analysis) reportGaps(op int, first, last []*gap) {
 		f, l := first[axis], last[axis]
 		size := a.axisName(op, axis)
 		head, tail := "", ""
-		many := false
-		if f != nil {
-			head, many = "0", f.skip > 1
-			if f.skip > 1 {
-				head = fmt.Sprintf("0 to %d", f.skip-1)
-			}
+		many := f != nil && f.skip != 1 || l != nil && l.skip != 1
+		switch {
+		case f == nil:
+		case f.skip == 1:
+			head = "0"
+		case f.skip > 1:
+			head = fmt.Sprintf("0 to %d", f.skip-1)
+		case f.upTo != "":
+			head = fmt.Sprintf("0 to %s - 1", f.upTo)
+		default:
+			head = "at the start"
 		}
-		if l != nil {
-			tail, many = size+" - 1", many || l.skip > 1
-			if l.skip > 1 {
-				tail = fmt.Sprintf("%s - %d to %s - 1", size, l.skip, size)
-			}
+		switch {
+		case l == nil:
+		case l.skip == 1:
+			tail = size + " - 1"
+		case l.skip > 1:
+			tail = fmt.Sprintf("%s - %d to %s - 1", size, l.skip, size)
+		case l.upTo != "":
+			tail = fmt.Sprintf("%s to %s - 1", l.upTo, size)
+		default:
+			tail = "at the end"
 		}
 		word := words[axis][0]
 		if many {
