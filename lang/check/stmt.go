@@ -484,7 +484,7 @@ func (c *checker) notAssignable(s *syntax.Assign, id *syntax.Ident, o *types.Obj
 	case types.HandleObject, types.ViewObject:
 		if t := s.Value.Type(); s.Op == "=" && t != nil && t.IsHandle() {
 			if from, ok := unparen(s.Value).(*syntax.Ident); ok && from.Name != id.Name {
-				d.Help = append(d.Help, fmt.Sprintf("names of `let` change what they stand for: `let a = %s` and `let b = %s` above, then `a = b`; nothing is copied", id.Name, from.Name))
+				d.Help = append(d.Help, fmt.Sprintf("names of `let` change what they stand for: `let %[1]s_now = %[1]s` and `let %[2]s_now = %[2]s` above, then `%[1]s_now = %[2]s_now`; nothing is copied", id.Name, from.Name))
 			}
 			if o.Type != nil && (o.Type.Kind == types.Vector || o.Type.Kind == types.Matrix) {
 				d.Help = append(d.Help, fmt.Sprintf("the elements are copied by a task: `import \"std/blas\" as blas`, then `insert blas.copy(R %s, W %s)`", c.text(s.Value), id.Name))
