@@ -22,6 +22,15 @@ func TestWordsAreReserved(t *testing.T) {
 	}
 }
 
+// TestKindsOfData: the line about register names all kinds of data.
+func TestKindsOfData(t *testing.T) {
+	for kind := range handleKinds {
+		if e := entryNamed(Words, "register"); !strings.Contains(e.Doc, kind) {
+			t.Errorf("%q does not name %s", e.Doc, kind)
+		}
+	}
+}
+
 // TestArgumentsAreDocumented: each argument that constructors, filters and reducer take
 // by name has a line, and what is listed is taken.
 func TestArgumentsAreDocumented(t *testing.T) {

@@ -51,7 +51,7 @@ const keysTopic = `  Enter        runs a complete statement, else asks for the n
   A line that starts with a space is not kept in the history.
 `
 
-const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, void
+const statementsTopic = `  register x = vector[f32](n, fill = 1)     data: variable, vector, matrix, block, void
   register A = matrix[f64](load = "A.npy")  from a file: .npy, .mtx, .csv or .bin
   partition x by blocks(8)                  then x[i] is a part; partition v = x by … names the view
   insert blas.scal(2.5, RW x[0])            a task; its order follows from the modes

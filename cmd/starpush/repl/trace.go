@@ -87,7 +87,10 @@ func (s *Shell) stopTrace(ctx context.Context) {
 
 // writable reports why file cannot be written; it leaves no file behind and changes none.
 func writable(file string) error {
-	_, before := os.Stat(file)
+	fi, before := os.Stat(file)
+	if before == nil && fi.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		return nil // opening a pipe waits for its reader
+	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return err

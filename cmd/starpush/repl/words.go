@@ -61,10 +61,13 @@ func (s *Shell) hint(src string, ds lang.Diagnostics) string {
 		return ""
 	}
 	if word == "help" || word == "man" { // a topic, a command, a name: :help knows them all
-		if rest != "" && isArgument(rest) {
+		switch {
+		case rest == "":
+			return elsewhere(word)
+		case isArgument(rest):
 			return "commands begin with a colon: `:help " + rest + "`"
 		}
-		return elsewhere(word)
+		return ""
 	}
 	if c, _ := findCommand(word); c != nil && c.name == word && fitsCommand(word, rest) {
 		if !called && !strings.HasPrefix(src[len(word):], " ") && rest != "" {

@@ -38,7 +38,7 @@ func TestCommandsWithoutColon(t *testing.T) {
 		}
 	}
 	var s Shell
-	for _, src := range []string{"a + nothing", "lett b = 2", "load = 3", "plan[3]", "top.x", "stats * 2", "q = 3", "w h", "exit + 1"} {
+	for _, src := range []string{"a + nothing", "lett b = 2", "load = 3", "plan[3]", "top.x", "stats * 2", "q = 3", "w h", "exit + 1", "help = 4", "man[1]"} {
 		comp := lang.Must(lang.NewCompiler(lang.Config{}))
 		s.Session = comp.NewSession(nil)
 		_, ds := comp.Compile(t.Context(), "<entry 1>", []byte(src))
