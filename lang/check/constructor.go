@@ -113,6 +113,9 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 		d.Sure()
 		return types.TInvalid
 	}
+	if c.parenthesized(e) {
+		return types.TInvalid
+	}
 	if x, isIndex := e.(*syntax.Index); isIndex {
 		if id, ok := x.X.(*syntax.Ident); ok && handleKinds[id.Name] != 0 {
 			c.noArguments(e, id.Name, c.text(e))

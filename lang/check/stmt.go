@@ -140,6 +140,17 @@ func (c *checker) let(s *syntax.Let) {
 		c.declare(types.HandleObject, s.Name, c.registered(s.Value), "register")
 		return
 	}
+	if right, sure := c.sizesInBrackets(s.Value); right != "" && s.Type == nil {
+		d := c.err("E0105", s.Value, "data is registered: `let` names values only")
+		right = fmt.Sprintf("register %s = %s", s.Name.Name, right)
+		d.Help = append(d.Help, "write `"+right+"`")
+		d.Edit(c.f.At(s), right)
+		if sure {
+			d.Sure()
+		}
+		c.declare(types.HandleObject, s.Name, types.TInvalid, "register")
+		return
+	}
 	var want *types.Type
 	if s.Type != nil {
 		want = c.resolveType(s.Type)

@@ -23,7 +23,7 @@ type cursor struct {
 var habits = []func(c *cursor) *mistake{
 	(*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
 	(*cursor).registered, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
-	(*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionForm, (*cursor).asserted, (*cursor).plus,
+	(*cursor).repeatedItem, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).asserted, (*cursor).plus,
 	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
 	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
 	(*cursor).letHabit, (*cursor).declared, (*cursor).assertCall, (*cursor).braces, (*cursor).namelessFunc, (*cursor).arrow, (*cursor).initial,

@@ -159,20 +159,21 @@ func (c *cursor) generator(open, end int) *mistake {
 	}
 }
 
-// inCodelet reports whether the statement stands in a codelet.
+// inCodelet reports whether the statement stands in the body of a codelet.
 func (c *cursor) inCodelet() bool {
-	depth := 0
-	for i := c.from - 1; i >= 0; i-- {
-		switch {
-		case c.has(i, "}"):
-			depth++
-		case c.has(i, "{"):
-			depth--
-		case depth < 0 && c.kindOf(i) == tokKeyword && c.str(i) == "codelet":
-			return true
-		}
+	head := c.from
+	for head >= 0 && !(c.kindOf(head) == tokKeyword && c.has(head, "codelet")) {
+		head--
 	}
-	return c.has(c.from, "codelet")
+	if head < 0 || head == c.from {
+		return head == c.from
+	}
+	open := head
+	for open < c.from && !c.has(open, "{") {
+		open++
+	}
+	end := c.closingOf(open)
+	return open < c.from && (end < 0 || end >= c.from)
 }
 
 // acquired is acquire R x { … } and acquire R x -> a { … }.

@@ -6,42 +6,6 @@ import (
 	"strings"
 )
 
-// slice is x[a:b].
-func (c *cursor) slice() *mistake {
-	if !c.has(c.at, ":") {
-		return nil
-	}
-	open := c.inBracket(c.at)
-	if open < 0 || !c.has(open, "[") || !c.endsOperand(open-1) || c.has(open-1, "}") {
-		return nil
-	}
-	first := c.left(c.at, nil)
-	end := c.right(c.at+1, ":")
-	m := c.here("a slice is written `x[a..b]`")
-	if c.at == open+1 && c.has(end, "]") && end == c.at+1 && c.kindOf(end+1) == tokAssign && c.kindOf(open-1) == tokIdent && c.from == open-1 { // x[:] = 1.0
-		m = c.here("elements are assigned one by one")
-		x := c.str(open - 1)
-		return m.hint("in a codelet write `each i in %s { %s[i] %s … }`", x, x, c.str(end+1))
-	}
-	if !c.has(end, "]") || c.has(first-1, ",") || c.kindOf(open-1) != tokIdent || c.has(open-2, ".") {
-		return m.hint("`..` has both ends: all is `x[0..len(x)]`")
-	}
-	x := c.str(open - 1)
-	return c.instead(m, first, end, c.bound(x, first, c.at, "0")+".."+c.bound(x, c.at+1, end, "len("+x+")"))
-}
-
-// bound is an end of a slice of x: the tokens [lo, hi), counted from the end if they
-// are negative, and other if there are none.
-func (c *cursor) bound(x string, lo, hi int, other string) string {
-	switch {
-	case lo >= hi:
-		return other
-	case c.has(lo, "-"):
-		return "len(" + x + ") - " + c.of(lo+1, hi)
-	}
-	return c.of(lo, hi)
-}
-
 // openRange is x[1..] and x[..3].
 func (c *cursor) openRange() *mistake {
 	open := c.inBracket(c.at)

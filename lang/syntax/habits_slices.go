@@ -1,0 +1,297 @@
+package syntax
+
+// Habits of slices: x[a:b], A[:, 0]. What stands there instead depends on what
+// is sliced: registered data has views, of arrays and lists one index may be a range,
+// and bodies of codelets work element by element.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// sliced is x[…] with a colon in it.
+type sliced struct {
+	x       string
+	open    int // the [
+	end     int // the ]
+	indices []sliceIndex
+}
+
+// sliceIndex is one index, the tokens [lo, hi), with the colons in it.
+type sliceIndex struct {
+	lo, hi int
+	colons []int
+}
+
+func (i sliceIndex) whole() bool { return len(i.colons) == 1 && i.hi == i.lo+1 }
+
+// slice is x[a:b] and A[:, 0].
+func (c *cursor) slice() *mistake {
+	if !c.has(c.at, ":") {
+		return nil
+	}
+	open := c.inBracket(c.at)
+	if open < 0 || !c.has(open, "[") || !c.endsOperand(open-1) || c.has(open-1, "}") {
+		return nil
+	}
+	m := c.here("a slice is written `x[a..b]`")
+	s, ok := c.slicedAt(open)
+	if !ok {
+		return m.hint("`..` has both ends: all is `x[0..len(x)]`")
+	}
+	c.next = s.end + 1
+	mode := ""
+	if c.kindOf(open-2) == tokIdent && modeOf(c.str(open-2)) != 0 {
+		mode = c.str(open-2) + " "
+	}
+	switch {
+	case len(s.indices) == 1 && s.indices[0].whole() && c.kindOf(s.end+1) == tokAssign && c.from == open-1: // x[:] = 1.0
+		m = c.here("elements are assigned one by one")
+		return m.hint("in a codelet write `each i in %s { %s[i] %s … }`", s.x, s.x, c.str(s.end+1))
+	case c.inCodelet():
+		return c.sliceInBody(s)
+	case mode != "" && !slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return !i.whole() }): // R A[:, :]
+		return c.instead(c.here("data is passed by its name"), open-1, s.end+1, s.x)
+	case mode != "":
+		return c.sliceOfData(s, mode)
+	}
+	return c.sliceOfArray(s, m)
+}
+
+// slicedAt reads the indices behind the [ at token open, if they are those of a name.
+func (c *cursor) slicedAt(open int) (s sliced, ok bool) {
+	s = sliced{x: c.str(open - 1), open: open, end: c.closingOf(open)}
+	if s.end < 0 || c.kindOf(open-1) != tokIdent || c.has(open-2, ".") {
+		return s, false
+	}
+	index, depth := sliceIndex{lo: open + 1}, 0
+	for i := open + 1; i <= s.end; i++ {
+		switch {
+		case depth == 0 && (c.has(i, ",") || i == s.end):
+			index.hi = i
+			if index.lo == index.hi || len(index.colons) > 2 {
+				return s, false
+			}
+			s.indices = append(s.indices, index)
+			index = sliceIndex{lo: i + 1}
+		case c.opens(i):
+			depth++
+		case c.closes(i):
+			depth--
+		case depth == 0 && c.has(i, ":"):
+			index.colons = append(index.colons, i)
+		}
+	}
+	return s, len(s.indices) <= 3
+}
+
+// sizes are the names of the sizes of x by how many indices it has.
+func (s *sliced) sizes() []string {
+	switch len(s.indices) {
+	case 1:
+		return []string{"len(" + s.x + ")"}
+	case 2:
+		return []string{s.x + ".rows", s.x + ".cols"}
+	}
+	return []string{s.x + ".nx", s.x + ".ny", s.x + ".nz"}
+}
+
+// sliceOfArray is a slice of an array that acquire names, or of a list: one index may
+// be a range.
+func (c *cursor) sliceOfArray(s sliced, m *mistake) *mistake {
+	var args []string
+	ranges, whole, step := 0, 0, false
+	for k, i := range s.indices {
+		switch {
+		case len(i.colons) == 0:
+			args = append(args, c.of(i.lo, i.hi))
+			continue
+		case len(i.colons) == 2:
+			step = true
+		case i.whole():
+			whole++
+		}
+		ranges++
+		args = append(args, c.bound(s.sizes()[k], i.lo, i.colons[0], "0")+".."+c.bound(s.sizes()[k], i.colons[0]+1, i.hi, s.sizes()[k]))
+	}
+	right := strings.Join(args, ", ")
+	switch {
+	case step:
+		return m.hint("with a step write `[%s[i] for i in range(a, b, step)]`", s.x)
+	case ranges > 1 && whole == len(s.indices): // A[:, :]
+		return c.instead(c.here("all of it is its name"), s.open-1, s.end+1, s.x)
+	case ranges > 1:
+		return m.hint("one index may be a range: `%s[i, a..b]` for each `i`", s.x)
+	case len(s.indices) > 1 && !c.acquires(s.x): // an array or data
+		data := c.sliceOfData(s, "")
+		if len(data.edits) > 0 {
+			return data
+		}
+		m.hint("of data: %s", data.help[0])
+		return m.hint("of an array, as in `acquire R %[1]s as a`, `a[%[2]s]`", s.x, strings.ReplaceAll(right, s.x+".", "a."))
+	}
+	return c.instead(m, s.indices[0].lo, s.end, right)
+}
+
+// acquires reports whether x is the name of an array: as x.
+func (c *cursor) acquires(x string) bool {
+	for i := 1; i < c.from; i++ {
+		if c.kindOf(i) == tokIdent && c.has(i, x) && c.has(i-1, "as") && !c.has(i-2, "import") && c.kindOf(i-2) != tokString {
+			return true
+		}
+	}
+	return false
+}
+
+// bound is an end of a slice that has size elements: the tokens [lo, hi), counted from
+// the end if they are negative, and other if there are none.
+func (c *cursor) bound(size string, lo, hi int, other string) string {
+	switch {
+	case lo >= hi:
+		return other
+	case c.has(lo, "-"):
+		return size + " - " + c.of(lo+1, hi)
+	}
+	return c.of(lo, hi)
+}
+
+// sliceOfData is a slice of an operand: part of a view.
+func (c *cursor) sliceOfData(s sliced, mode string) *mistake {
+	axis, fixed, picked := 0, 0, ""
+	for k, i := range s.indices {
+		if len(i.colons) == 0 {
+			fixed++
+			axis, picked = k, c.bound(s.sizes()[k], i.lo, i.hi, "")
+		} else if !i.whole() {
+			return c.blocksOfData(s, mode)
+		}
+	}
+	if fixed != 1 || len(s.indices) < 2 {
+		return c.blocksOfData(s, mode)
+	}
+	what, name := "a plane", "planes"
+	if len(s.indices) == 2 {
+		what, name = [2]string{"a row", "a column"}[axis], [2]string{"rows", "cols"}[axis]
+	}
+	v := c.viewAbove(s, s.x+"_"+name, axis)
+	if v.taken {
+		v = c.viewAbove(s, name+"_of_"+s.x, axis)
+	}
+	part := fmt.Sprintf("%s[%s]", v.name, picked)
+	m := c.here("%s of data is a part of a view", what).hint("write `%s`, then `%s%s`", v.statement, mode, part)
+	at := c.over(s.open-1, s.end+1)
+	switch {
+	case v.declared:
+		m.edit(at, part).certain()
+	case v.registered && !v.taken && !c.edited(v.statement):
+		m.edit(Span{c.toks[v.top].lo, c.toks[v.top].lo}, v.statement+"\n").edit(at, part).certain()
+	}
+	return m
+}
+
+// edited reports whether the edit of another mistake makes the view.
+func (c *cursor) edited(view string) bool {
+	return slices.ContainsFunc(c.mistakes, func(m *mistake) bool {
+		return slices.ContainsFunc(m.edits, func(e edit) bool { return strings.HasPrefix(e.text, view) })
+	})
+}
+
+// pickView is a view by pick, and what the text above a top-level statement has of it.
+type pickView struct {
+	name, statement string
+	top             int  // the token that the top-level statement begins with
+	registered      bool // the data is registered above it, with as many indices
+	declared        bool // the view stands above it
+	taken           bool // its name is that of something else
+}
+
+// viewAbove looks for the view that picks along the axis, and for its data, above the
+// top-level statement that holds the mistake.
+func (c *cursor) viewAbove(s sliced, name string, axis int) pickView {
+	v := pickView{name: name, statement: fmt.Sprintf("partition %s = %s by pick(%d)", name, s.x, axis)}
+	kind := [4]string{2: "matrix", 3: "block"}[len(s.indices)]
+	depth, used := 0, false
+	for i := range c.toks {
+		used = used || c.kindOf(i) == tokIdent && c.has(i, name)
+		switch {
+		case i >= c.from:
+		case c.opens(i), c.kindOf(i) == tokOpen:
+			depth++
+		case c.closes(i), c.kindOf(i) == tokVirtual:
+			depth--
+		case depth > 0:
+		case c.kindOf(i) == tokNL:
+			v.top = i + 1
+		case c.has(i, "register") && c.has(i+1, s.x) && c.has(i+2, "=") && c.has(i+3, kind):
+			v.registered = true
+		case c.has(i, "partition") && c.has(i+1, name):
+			v.declared = v.declared || c.of(i, min(i+9, len(c.toks))) == v.statement
+		}
+	}
+	if head := c.str(v.top); head == "func" || head == "codelet" { // its parameter may be called so, too
+		v.registered, v.declared = false, false
+	}
+	v.taken = used && !v.declared
+	return v
+}
+
+// blocksOfData is a slice of an operand that leaves more than one row or column.
+func (c *cursor) blocksOfData(s sliced, mode string) *mistake {
+	m := c.here("a part of data belongs to a view")
+	if slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return len(i.colons) == 2 }) {
+		return m.hint("views have no steps: a part is a range of neighbours")
+	}
+	filter, part := "blocks(sizes = [...])", "parts[i]"
+	if len(s.indices) == 2 {
+		rows, cols := s.indices[0], s.indices[1]
+		switch {
+		case cols.whole():
+			filter = "rows(sizes = [...])"
+		case rows.whole():
+			filter = "cols(sizes = [...])"
+		default:
+			filter, part = "rows(sizes = [...]) then cols(sizes = [...])", "parts[i, j]"
+		}
+	}
+	if len(s.indices) == 3 {
+		return m.hint("write `partition parts = %s by axis(0, sizes = [...])`, then `%sparts[i]`; planes are made by `pick`", s.x, mode)
+	}
+	return m.hint("write `partition parts = %s by %s`, then `%s%s`", s.x, filter, mode, part)
+}
+
+// sliceInBody is a slice in a codelet.
+func (c *cursor) sliceInBody(s sliced) *mistake {
+	m := c.here("a body works element by element")
+	free := []string{"i", "j", "k"}
+	for _, i := range s.indices {
+		for t := i.lo; t < i.hi; t++ {
+			if n := slices.Index(free, c.str(t)); n >= 0 && len(i.colons) == 0 {
+				free = slices.Delete(free, n, n+1)
+			}
+		}
+	}
+	var names, domain, args []string
+	for k, i := range s.indices {
+		if len(i.colons) == 0 {
+			args = append(args, c.of(i.lo, i.hi))
+			continue
+		}
+		if len(i.colons) == 2 || len(free) == 0 {
+			return m.hint("write `each i in %s { … %s[i] … }`", s.x, s.x)
+		}
+		size := s.sizes()[k]
+		if len(s.indices) == 1 {
+			size = s.x + ".n"
+		}
+		domain = append(domain, c.bound(size, i.lo, i.colons[0], "0")+".."+c.bound(size, i.colons[0]+1, i.hi, size))
+		names, args, free = append(names, free[0]), append(args, free[0]), free[1:]
+	}
+	where := strings.Join(domain, ", ")
+	if !slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return !i.whole() }) {
+		where = s.x
+	}
+	head := strings.Join(names, ", ") + " in " + where
+	element := s.x + "[" + strings.Join(args, ", ") + "]"
+	return m.hint("write `each %s { … %s … }`, and for their sum `sum %s { %s }`", head, element, head, element)
+}
