@@ -46,6 +46,11 @@ func TestCertainEdits(t *testing.T) {
 		{"loops with a condition", "for i in 0..3 for j in 0..4 if i != j { f() }", ""},
 		{"a name with a dash", "let a-b = 1\nprint(f\"a-b {a-b} {a-bc}\", a-b * 2)", "let a_b = 1\nprint(f\"a-b {a_b} {a-bc}\", a_b * 2)"},
 		{"function of one line", "func f(a: int) -> list[int] = [a]", "func f(a: int) -> list[int] { return [a] }"},
+		{"a word and a name", "register x = vector[f64](3)\nwaitx", "register x = vector[f64](3)\nwait x"},
+		{"a word and a letter", "waits", "wait"},
+		{"a letter twice", "waitt", "wait"},
+		{"a loop word and a name", "fori in 0..3 { f(i) }", "for i in 0..3 { f(i) }"},
+		{"a loop without its word", "i in 0..3 { f(i) }", "for i in 0..3 { f(i) }"},
 		{"text with a prefix", "let a = u'text'", "let a = u\"text\""},
 		{"transpose", "let a = b'", ""},
 	} {

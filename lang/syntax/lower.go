@@ -3,6 +3,7 @@ package syntax
 // Lowering: what participle read of a statement becomes a node of the tree.
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
@@ -444,6 +445,23 @@ func meant(word string) (string, bool) {
 	return w, ok
 }
 
+// glued is the name that stands behind the statement word near in the word at token i: one
+// that was met before, or the index of a loop. "" if there is none.
+func (p *parser) glued(i int, near string) string {
+	name, ok := strings.CutPrefix(p.str(i), near)
+	if !ok || name == "" || isDigit(name[0]) || name == near[len(near)-1:] || foreign[p.str(i)] != "" { // a letter twice is a slip of the hand
+		return ""
+	}
+	before := p.toks[max(0, i-maxNamed):i]
+	if !p.has(i+1, "in") && !slices.ContainsFunc(before, func(t token) bool { return t.kind == tokIdent && t.text(p.text) == name }) {
+		return ""
+	}
+	return name
+}
+
+// maxNamed is how many tokens in front of a word are searched for a name.
+const maxNamed = 10_000
+
 // notWord reports E0103 for the name at token i, with what was meant.
 func (p *parser) notWord(i int) {
 	word := p.str(i)
@@ -477,8 +495,12 @@ func (p *parser) notWord(i int) {
 		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+2)).edit(c.over(i, i+2), "let").certain()
 	case word == "from" && p.str(i+1) == "std" && p.has(i+2, "import") && p.kindOf(i+3) == tokIdent && end == i+4:
 		c.instead(m, i, end, `import "std/`+p.str(i+3)+`"`)
+	case p.has(i+1, "in") && p.has(end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each"): // i in 0..3 { … }
+		m.hint("a loop begins with `for`: `for %s in …`", word).edit(Span{p.toks[i].lo, p.toks[i].lo}, "for ").certain()
 	case word == "from" && p.kindOf(i+1) == tokIdent:
 		m.hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
+	case close && p.glued(i, near) != "": // waitx, fori in 0..3
+		m.meant(p.span(i), near+" "+p.glued(i, near)).certain()
 	case close:
 		m.meant(p.span(i), near)
 		if _, synonym := foreign[word]; !synonym || pureWords[word] {
