@@ -2,7 +2,7 @@ package lang_test
 
 // Programs in the language with what they print and the errors they raise:
 // testdata/run. A file holds chunks between lines of ---; `#> text` is the next
-// line of output, `### "regexp"` an error on its line.
+// line of output, `### "regexp"` an error on its line, with its help behind a semicolon.
 
 import (
 	"bytes"
@@ -262,7 +262,7 @@ func (c *chunk) check(t *testing.T, output string, err error) {
 		}
 		re := c.errs[d.Span.Start.Line]
 		msg := d.Code + ": " + d.Message
-		if re == nil || !re.MatchString(msg) {
+		if re == nil || !re.MatchString(msg+"; "+strings.Join(d.Help, "; ")) && !re.MatchString(msg) {
 			t.Errorf("line %d: unexpected %s (%s)", d.Span.Start.Line, msg, d.Label)
 			continue
 		}

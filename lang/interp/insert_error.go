@@ -97,6 +97,9 @@ func (m *Machine) insertFailed(err error, s *insertSite, st *siteState) {
 		pick(ro.Operand)
 	case errors.As(err, &red):
 		pick(red.Operand)
+		if h != nil {
+			m.noReduction(err, at, h, s.ops[red.Operand].fold, s.name)
+		}
 	}
 	m.raiseEngine(err, at, h)
 }
@@ -139,5 +142,21 @@ func (m *Machine) badShape(e *engine.ShapeError, s *insertSite, st *siteState) {
 	if p := (*engine.PanicError)(nil); errors.As(e.Cause, &p) {
 		d.Notes = append(d.Notes, panicNote)
 	}
+	m.raise(d)
+}
+
+// noReduction raises E0303 about data without a reduction. fold is what the codelet does
+// to it, "" where that is not known.
+func (m *Machine) noReduction(err error, at place, h *Handle, fold, codelet string) {
+	d := m.diagnostic("E0303", at, fmt.Sprintf("`%s` has no reduction method", handleName(h, at)))
+	d.Label = "needs a way to combine the copies"
+	if h != nil {
+		label(d, h.root.at, "registered without `reduce`")
+	}
+	d.Help = []string{"register it with `reduce = sum`, `prod`, `min`, `max` or `reducer(...)`"}
+	if fold != "" {
+		d.Help[0] = fmt.Sprintf("register it with `reduce = %s`, which is what `%s` does to it", fold, codelet)
+	}
+	d.Cause = err
 	m.raise(d)
 }

@@ -45,14 +45,7 @@ func (m *Machine) raiseEngine(err error, at place, h *Handle) {
 		d.Cause = err
 		m.raise(d)
 	case errors.As(err, &red):
-		d := m.diagnostic("E0303", at, fmt.Sprintf("`%s` has no reduction method", handleName(h, at)))
-		d.Label = "needs a way to combine the copies"
-		if h != nil {
-			label(d, h.root.at, "registered without `reduce`")
-		}
-		d.Help = []string{"register it with `reduce = sum`, `prod`, `min`, `max` or `reducer(...)`"}
-		d.Cause = err
-		m.raise(d)
+		m.noReduction(err, at, h, "", "")
 	case errors.As(err, &mode):
 		d := m.diagnostic("E0301", at, firstLine(mode.Message))
 		d.Cause = err
