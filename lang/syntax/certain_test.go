@@ -51,6 +51,13 @@ func TestCertainEdits(t *testing.T) {
 		{"a letter twice", "waitt", "wait"},
 		{"a loop word and a name", "fori in 0..3 { f(i) }", "for i in 0..3 { f(i) }"},
 		{"a loop without its word", "i in 0..3 { f(i) }", "for i in 0..3 { f(i) }"},
+		{"more by one", "let xs = [1]\nxs[xs[0]].n++", "let xs = [1]\nxs[xs[0]].n += 1"},
+		{"less by one above a loop", "n--\nfor i in 0..3 { }", "n -= 1\nfor i in 0..3 { }"},
+		{"more by one as a value", "let b = a++", ""},
+		{"less by one as a value", "return a--", ""},
+		{"more by one in a call", "print(a++)", ""},
+		{"a name of one letter", "f x", ""},
+		{"a fold without an index", "print(max x)", ""},
 		{"text with a prefix", "let a = u'text'", "let a = u\"text\""},
 		{"transpose", "let a = b'", ""},
 	} {

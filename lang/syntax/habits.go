@@ -251,32 +251,6 @@ func (c *cursor) choiceOfC() *mistake {
 	return c.instead(m, lo, hi, "if "+c.of(lo, c.at)+" then "+c.of(c.at+1, colon)+" else "+c.of(colon+1, hi))
 }
 
-// increment is x++ and ++x.
-func (c *cursor) increment() *mistake {
-	sign := c.str(c.at)
-	switch {
-	case c.has(c.at-1, "-") && c.has(c.at-2, "-") && c.touching(c.at-2) && c.touching(c.at-3) && c.at-2 > c.from && (c.closes(c.at) || c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF):
-		m := c.says(c.at-2, c.at, "there is no operator `--`")
-		return c.instead(m, c.from, c.at, c.of(c.from, c.at-2)+" -= 1")
-	case c.at-1 > c.from && c.has(c.at-1, sign) && c.touching(c.at-1):
-		m := c.says(c.at-1, c.at+1, "there is no operator `%s%s`", sign, sign)
-		if sign != "+" {
-			return nil
-		}
-		x := c.of(c.from, c.at-1)
-		if c.lineEnds(c.at) || c.kindOf(c.at+1) == tokNL || c.closes(c.at+1) {
-			c.next = c.at + 1
-			return c.instead(m, c.from, c.at+1, x+" += 1")
-		}
-		return m.hint("write `x += 1` as a statement of its own; texts and lists are joined by `+`")
-	case c.at == c.from && (sign == "+" || sign == "-") && c.has(c.at+1, sign) && c.touching(c.at) && c.kindOf(c.at+2) == tokIdent:
-		end := c.right(c.at + 2)
-		m := c.says(c.at, c.at+2, "there is no operator `%s%s`", sign, sign)
-		return c.instead(m, c.at, end, c.of(c.at+2, end)+" "+sign+"= 1")
-	}
-	return nil
-}
-
 // elseIf is elif.
 func (c *cursor) elseIf() *mistake {
 	switch w := c.str(c.at); w {

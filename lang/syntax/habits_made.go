@@ -84,7 +84,7 @@ func (c *cursor) foldForm() *mistake {
 	}
 	word := -1
 	for i := c.at - 1; i >= c.from && c.at-i < 12; i-- {
-		if foldWords[c.str(i)] && c.kindOf(i) == tokIdent && c.kindOf(i+1) == tokIdent {
+		if foldWords[c.str(i)] && c.kindOf(i) == tokIdent && c.kindOf(i+1) == tokIdent && (c.has(i+2, "in") || c.has(i+2, ",")) {
 			word = i
 			break
 		}

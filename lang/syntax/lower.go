@@ -503,7 +503,7 @@ func (p *parser) notWord(i int) {
 		m.meant(p.span(i), near+" "+p.glued(i, near)).certain()
 	case close:
 		m.meant(p.span(i), near)
-		if _, synonym := foreign[word]; !synonym || pureWords[word] {
+		if _, synonym := foreign[word]; len(word) > 1 && !synonym || pureWords[word] {
 			m.certain()
 		}
 	}
