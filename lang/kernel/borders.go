@@ -6,6 +6,7 @@ package kernel
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,7 @@ func (a *analysis) borders() {
 	}
 	stores := make([][]written, len(a.fn.Operands))
 	a.stores(a.fn.Body, map[int]*Range{}, stores)
+	used := a.fn.used()
 	for op := range a.fn.Operands {
 		o := &a.fn.Operands[op]
 		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil {
@@ -56,6 +58,10 @@ func (a *analysis) borders() {
 			}
 			d := a.l.report("W0606", diag.Warning, o.Node.ModeAt, fmt.Sprintf("`%s` is declared W, but its body never writes it", o.Name))
 			d.Label = "promises to write every element"
+			if !slices.Contains(used, op) {
+				d.Help = append(d.Help, fmt.Sprintf("write it, or take it out of the signature, and out of each insert of `%s`", a.fn.Name))
+				continue
+			}
 			d.Help = append(d.Help, fmt.Sprintf("write it, or declare `%s: R %s`", o.Name, a.typeText(o)))
 			d.Edit(d.Span, "R")
 			continue

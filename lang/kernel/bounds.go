@@ -8,6 +8,7 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
 )
 
 // analysis holds the checks that look at a whole lowered body.
@@ -18,12 +19,13 @@ type analysis struct {
 }
 
 // analyse runs every check over a lowered body.
-func (l *lowerer) analyse() {
+func (l *lowerer) analyse(c *syntax.Codelet, sig *types.Signature) {
 	a := &analysis{l: l, fn: l.fn, z: newLinearizer(l.fn)}
 	a.outside(l.fn.Body)
 	a.races(l.fn.Body)
 	a.early()
 	a.borders()
+	a.unused(c, sig)
 }
 
 func (a *analysis) err(code string, at syntax.Span, msg string) *diag.Diagnostic {

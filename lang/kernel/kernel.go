@@ -16,7 +16,7 @@ import (
 )
 
 // Check finds what is wrong in the body of one codelet, with element-type
-// parameters left open: codes E0601 to E0607 and W0606, names (E0201, E0202,
+// parameters left open: codes E0601 to E0607, W0606 and W0608, names (E0201, E0202,
 // E0204, W0201) and types (E0105, E0703, E0705). It sets Ident.Obj and the
 // types of expressions in the body, and Operand.Obj where it is nil; nothing
 // else of the tree changes. A codelet without body has nothing to check.
@@ -37,7 +37,7 @@ func CheckIn(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func
 func checkBody(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) diag.Diagnostics {
 	l := newLowerer(f, sig, nil, true, outer)
 	l.body(c, sig)
-	l.analyse()
+	l.analyse(c, sig)
 	return l.diags
 }
 
