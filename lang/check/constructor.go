@@ -285,12 +285,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 	case name == "ld" && kind == "matrix":
 		c.want(a.Value, types.TInt, "`ld`")
 	case name == "reduce":
-		if lit, ok := a.Value.(*syntax.StringLit); ok && reducerWords[lit.Value] != "" {
-			d := c.err("E0705", lit, "`reduce` takes the name of a reducer, not a text")
-			lit.SetType(types.TInvalid)
-			d.Help = append(d.Help, fmt.Sprintf("write `reduce = %s`", reducerWords[lit.Value]))
-			d.Edit(c.f.At(lit), reducerWords[lit.Value])
-			d.Sure()
+		if c.foreignReducer(a.Value) {
 			return
 		}
 		c.want(a.Value, types.TReducer, "`reduce`")
@@ -417,6 +412,3 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 		d.Help = append(d.Help, "write `"+c.text(call.Fn)+"("+strings.Join(sizeNames[kind], ", ")+")`, or give the data with `load =`")
 	}
 }
-
-// reducerWords are the texts that name reducers elsewhere.
-var reducerWords = map[string]string{"sum": "sum", "+": "sum", "add": "sum", "prod": "prod", "*": "prod", "mul": "prod", "min": "min", "max": "max"}

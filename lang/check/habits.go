@@ -96,7 +96,7 @@ var habitNames = map[string]habit{
 	"double": {word: "float"}, "float64": {word: "float"}, "float32": {word: "float"}, "int32": {word: "int"}, "int64": {word: "int"}, "length": {word: "len"},
 	"f32": {word: "float"}, "f64": {word: "float"}, "i32": {word: "int"}, "i64": {word: "int"},
 	"wait_all": {help: "write `wait`"}, "barrier": {help: "write `wait`"}, "sync": {help: "write `wait`"}, "synchronize": {help: "write `wait`"}, "waitall": {help: "write `wait`"}, "taskwait": {help: "write `wait`"},
-	"add": {word: "sum"}, "plus": {word: "sum"}, "mul": {word: "prod"}, "multiply": {word: "prod"}, "product": {word: "prod"}, "maximum": {word: "max"}, "minimum": {word: "min"},
+	"maximum": {word: "max"}, "minimum": {word: "min"},
 	"self": {help: "there are no objects: a `func` takes what it works on as a parameter"}, "this": {help: "there are no objects: a `func` takes what it works on as a parameter"},
 }
 

@@ -23,6 +23,7 @@ func TestMended(t *testing.T) {
 		{"printf of a backslash", "printf(\"%d\\\\n\", 3)\n", "print(f\"{3}\\\\n\")\n"},
 		{"sprintf keeps its newline", "print(len(sprintf(\"%d\\n\", 3)))\n", "print(len(f\"{3}\\n\"))\n"},
 		{"% keeps its newline", "print(len(\"%d\\n\" % 3))\n", "print(len(f\"{3}\\n\"))\n"},
+		{"a reducer of another name", "register m = variable[f64](reduce = add)\nprint(m)\n", "register m = variable[f64](reduce = sum)\nprint(m)\n"},
 		{"a format for data", "print(f\"{v:.3f} {v}\")\n", "print(f\"{value(v):.3f} {v}\")\n"},
 		{"a float added to a whole number",
 			"codelet total(x: R vector[f64], s: W variable[f64]) {\n    let a = -1_0\n    for i in 0..x.n { a += x[i] }\n    s = a\n}\ninsert total(R x, W v)\nprint(value(v))\n",
