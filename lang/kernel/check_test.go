@@ -324,7 +324,7 @@ func TestBordersHold(t *testing.T) {
 	}
 }
 
-// TestEarly: an element of a W operand that is certain to be read before any is written,
+// TestEarly: an element of a W or SCRATCH operand that is certain to be read before any is written,
 // and bodies that only look like it.
 func TestEarly(t *testing.T) {
 	for _, tt := range []struct{ body, want string }{
@@ -365,31 +365,44 @@ func TestEarly(t *testing.T) {
 		{"each i in y { y[i] = float(i + y.offset) }", ""},
 	} {
 		tt.body = strings.ReplaceAll(tt.body, "for i in x {", "for i in 0..x.n {")
-		src := "codelet c(n: int, x: R vector[f64], y: W vector[f64], A: W matrix[f64], v: W variable[f64]) {\n" + tt.body + "\n}\n"
-		got := ""
-		for _, d := range checkAll(t, src) {
-			if d.Code == "W0606" || d.Code == "W0201" || d.Code == "W0608" { // of the operands that a body has no use for
-				continue
+		for _, mode := range []string{"W", "SCRATCH"} {
+			src := strings.ReplaceAll("codelet c(n: int, x: R vector[f64], y: MODE vector[f64], A: MODE matrix[f64], v: MODE variable[f64]) {\n", "MODE", mode) + tt.body + "\n}\n"
+			if got := firstEarly(t, src, mode == "W"); got != tt.want {
+				t.Errorf("%s: %s\n got  %s\n want %s", mode, tt.body, got, tt.want)
 			}
-			got = d.Code
-			if d.Code == "E0607" {
-				name := strings.Trim(strings.Fields(d.Message)[0], "`")
-				got = name + " " + strings.SplitN(at(d.Span), "-", 2)[0]
-				if d.Severity != diag.Error || len(d.Help) == 0 || len(d.Fixes) == 0 {
-					t.Errorf("%s: %+v", tt.body, d)
-				}
-			}
-			break
-		}
-		if got != tt.want {
-			t.Errorf("%s\n got  %s\n want %s", tt.body, got, tt.want)
 		}
 	}
-	for _, mode := range []string{"RW", "SCRATCH"} {
-		if ds := checkAll(t, "codelet c(y: "+mode+" vector[f64]) { each i in y { y[i] += 1.0 } }\n"); len(ds) > 0 {
-			t.Errorf("%s: %v", mode, ds)
+	// what a body never writes
+	for _, tt := range []struct{ mode, body, want string }{
+		{"SCRATCH", "each i in x { x[i] = y[i] }", "y 2:22"},
+		{"SCRATCH", "each i in x { if x[i] > 0.0 { x[i] = y[i] } }", "y 2:38"},
+		{"SCRATCH", "each i in x { x[i] = float(y.n) }", ""},
+		{"R", "each i in x { x[i] = y[i] }", ""},
+		{"RW", "each i in y { y[i] += x[i] }", ""},
+	} {
+		if got := firstEarly(t, "codelet c(x: RW vector[f64], y: "+tt.mode+" vector[f64]) {\n"+tt.body+"\n}\n", false); got != tt.want {
+			t.Errorf("%s: %s: got %q, want %q", tt.mode, tt.body, got, tt.want)
 		}
 	}
+}
+
+// firstEarly is the operand and the place of the first E0607 about src, or another code
+// that comes first; mended says that it has an edit.
+func firstEarly(t *testing.T, src string, mended bool) string {
+	t.Helper()
+	for _, d := range checkAll(t, src) {
+		if d.Code == "W0606" || d.Code == "W0201" || d.Code == "W0608" { // of the operands that a body has no use for
+			continue
+		}
+		if d.Code != "E0607" {
+			return d.Code
+		}
+		if d.Severity != diag.Error || len(d.Help) == 0 || mended != (len(d.Fixes) > 0) {
+			t.Errorf("%s: %+v", src, d)
+		}
+		return strings.Trim(strings.Fields(d.Message)[0], "`") + " " + strings.SplitN(at(d.Span), "-", 2)[0]
+	}
+	return ""
 }
 
 // TestAnnotations: after Check every name of a body has its object, and every

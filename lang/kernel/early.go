@@ -1,6 +1,6 @@
 package kernel
 
-// Reads of W operands before the body wrote anything to them (E0607).
+// Reads of W and SCRATCH operands before the body wrote anything to them (E0607).
 
 import (
 	"fmt"
@@ -28,8 +28,8 @@ type earlyRead struct {
 	scope int // the innermost
 }
 
-// early reports the first read of each W operand that nothing can have written before,
-// in any run of the body that gets there.
+// early reports the first read of each W or SCRATCH operand that nothing can have written
+// before, in any run of the body that gets there.
 //
 // A read in the body itself is one. A read in a scope is one if every store is in that
 // scope, too: then it comes before them when the scope runs first. Else a round in which the
@@ -40,11 +40,12 @@ func (a *analysis) early() {
 	r.stmts(a.fn.Body)
 	for op := range a.fn.Operands {
 		o := &a.fn.Operands[op]
-		if o.Mode != iface.W || o.Node == nil { // never written is W0606: r.stores[op] has no scope
+		if o.Mode != iface.W && o.Mode != iface.Scratch || o.Node == nil {
 			continue
 		}
 		for _, read := range r.reads[op] {
-			if slices.Contains(r.stores[op], read.scope) {
+			never := r.stores[op] == nil && o.Mode == iface.Scratch // of a W operand that is W0606
+			if never || slices.Contains(r.stores[op], read.scope) {
 				a.reportEarly(o, read.e)
 				break
 			}
@@ -53,6 +54,13 @@ func (a *analysis) early() {
 }
 
 func (a *analysis) reportEarly(o *Operand, e *Expr) {
+	if o.Mode == iface.Scratch {
+		d := a.err("E0607", e.Pos, fmt.Sprintf("`%s` is SCRATCH, and this reads it before anything is written to it", o.Name))
+		d.Label = "it may hold anything here"
+		d.Labels = append(d.Labels, diag.Label{Span: a.at(o.Node.ModeAt), Text: "SCRATCH memory begins without a value"})
+		d.Help = append(d.Help, fmt.Sprintf("write it first; data with a value is declared `%s: R %s`, or RW, and inserted so", o.Name, a.typeText(o)))
+		return
+	}
 	d := a.err("E0607", e.Pos, fmt.Sprintf("`%s` is declared W, and this reads it before anything is written to it", o.Name))
 	d.Label = "what it held before is not there"
 	d.Labels = append(d.Labels, diag.Label{Span: a.at(o.Node.ModeAt), Text: "W does not fetch the old value"})
