@@ -216,6 +216,7 @@ func join(a, b *types.Type) *types.Type {
 // comprehension is [Item for Var in In]. In register its items are constructors.
 func (c *checker) comprehension(e *syntax.ListComp, register bool) *types.Type {
 	item := c.items(e.In, "a comprehension")
+	c.downwards(e.In)
 	c.push()
 	if e.Var != nil {
 		o := c.declare(types.LoopVar, e.Var, item, "for")

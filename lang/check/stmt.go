@@ -345,6 +345,7 @@ func (c *checker) ifStmt(s *syntax.If) {
 
 func (c *checker) forStmt(s *syntax.For) {
 	item := c.items(s.In, "`for`")
+	c.downwards(s.In)
 	if len(s.Names) > 1 {
 		item = c.apart(s, item)
 	}

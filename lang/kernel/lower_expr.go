@@ -526,6 +526,9 @@ func (l *lowerer) rangeOf(x syntax.Expr) (Range, bool) {
 		x.SetType(types.TRange)
 	}
 	out := Range{Lo: l.integer(r.Lo, "the bound of a range"), Hi: l.integer(r.Hi, "the bound of a range"), Closed: r.Closed, Over: -1, Pos: x.Range()}
+	if l.check {
+		l.downwards(&out)
+	}
 	return out, out.Lo.Op != OpBad && out.Hi.Op != OpBad
 }
 
@@ -559,6 +562,37 @@ func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom
 		ok = false
 	}
 	return out, ok
+}
+
+// downwards reports a range with constant bounds that is the wrong way round: it has no
+// rounds, and bodies have no ranges that go down.
+func (l *lowerer) downwards(r *Range) {
+	lo, hi := r.Lo.constant(), r.Hi.constant()
+	if lo == nil || hi == nil || *lo <= *hi {
+		return
+	}
+	d := l.report("W0702", diag.Warning, r.Pos, fmt.Sprintf("`%s` is empty: a range goes upwards", sourceText(l.f.Source, r.Pos)))
+	d.Label = "this runs no round"
+	dots := ".."
+	if r.Closed {
+		dots = "..="
+	}
+	d.Help = append(d.Help, fmt.Sprintf("to count down from %d, go over `0%s%d`, and take the index from %d: `%d - i`", *lo, dots, *lo-*hi, *lo, *lo))
+}
+
+// constant returns the value of an int literal, with a sign or without; nil if e is none.
+func (e *Expr) constant() *int64 {
+	switch {
+	case e.Op == OpConst && e.Type == I64 && e.Int < maxCoefficient && e.Int > -maxCoefficient:
+		v := e.Int
+		return &v
+	case e.Op == OpNeg && e.X[0].Op == OpConst:
+		if v := e.X[0].constant(); v != nil {
+			n := -*v
+			return &n
+		}
+	}
+	return nil
 }
 
 // over makes the domain of all elements of an operand.
