@@ -4,6 +4,8 @@ package engine
 // everything that is lost because of it.
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -75,6 +77,46 @@ func (j *Job) Failures() []*TaskError {
 	slices.SortStableFunc(out, func(a, b *TaskError) int { return int(a.ID - b.ID) })
 	return out
 }
+
+// LastCancelled returns the last task, in the order of submission, that was cancelled
+// because what it needs was lost; nil: none was. Its Cause is a *FailedDataError. So who
+// has been told of a failure finds out whether anything submitted since was in vain.
+func (j *Job) LastCancelled() *TaskError {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.mu.orphan == nil {
+		return nil
+	}
+	return j.mu.orphan.err()
+}
+
+// cancelledFor notes for LastCancelled that t is cancelled because of e.
+func (j *Job) cancelledFor(t *task, e *FailedDataError) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if o := j.mu.orphan; t.kind == userTask && (o == nil || o.id < t.Order) {
+		j.mu.orphan = newFailure(t, "", e, true)
+	}
+}
+
+// stopped returns the error of a kernel of t, as one that wraps the cause, too, if it
+// says that the kernel ended because its context did.
+func (t *task) stopped(err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	cause := context.Cause(t.job.kernelContext(t.Order))
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return &stoppedError{err, cause}
+}
+
+// stoppedError is what a kernel returned whose job was cancelled, and why it was.
+type stoppedError struct{ err, cause error }
+
+func (e *stoppedError) Error() string   { return e.err.Error() + ": " + e.cause.Error() }
+func (e *stoppedError) Unwrap() []error { return []error{e.err, e.cause} }
 
 // addFailure counts a task that failed.
 func (j *Job) addFailure(f *failure) {

@@ -124,6 +124,9 @@ func TestFailureCancelsWhatDependsOnIt(t *testing.T) {
 		if fs := j.Failures(); len(fs) != 0 {
 			t.Errorf("failures handed out twice: %v", fs)
 		}
+		if c := j.LastCancelled(); c == nil || c.ID != after.ID() || !c.Dropped || !errors.Is(c, boom) {
+			t.Errorf("the last one cancelled: %v", c)
+		}
 		if s := j.Stats(); s.Submitted != 5 || s.Done != 1 || s.Failed != 1 || s.Cancelled != 3 {
 			t.Errorf("%+v", s)
 		}
@@ -133,9 +136,14 @@ func TestFailureCancelsWhatDependsOnIt(t *testing.T) {
 		lostBy(t, j, hz, 1)
 		readable(t, j, v.Parts[1], 1)
 		// later tasks too, until W or invalidate
-		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, hy)}))
+		last, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, hy)})
+		must(t, err)
 		must(t, j.Wait(nil))
 		lostBy(t, j, hy, 1)
+		var why *FailedDataError
+		if c := j.LastCancelled(); c == nil || c.ID != last.ID() || !errors.As(c, &why) || why.Operand != 0 {
+			t.Errorf("the last one cancelled: %v", c)
+		}
 		must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, hy)}))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, hy)}))
 		readable(t, j, hy, 10)
@@ -392,6 +400,32 @@ func TestCancel(t *testing.T) {
 		must(t, j.Wait(nil))
 		if !ran || len(j.Failures()) != 0 {
 			t.Error("a task after Cancel:", ran)
+		}
+	}
+}
+
+// TestKernelTellsWhyItStopped: a kernel that returns the error of its context has
+// failed for the reason that Cancel was given; what another context says stays.
+func TestKernelTellsWhyItStopped(t *testing.T) {
+	for _, o := range parallel {
+		rt, j := start(t, o)
+		x := ints(t, rt, make([]int64, 1))
+		entered := make(chan struct{})
+		must(t, j.Submit(&TaskSpec{Operands: ops(iface.W, x), Codelet: kernel("long", func(c *TaskContext) error {
+			close(entered)
+			<-c.Context().Done()
+			return fmt.Errorf("gave up: %w", c.Context().Err())
+		})}))
+		<-entered
+		j.Cancel(context.DeadlineExceeded)
+		must(t, j.Wait(nil))
+		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], context.DeadlineExceeded) || !errors.Is(fs[0], context.Canceled) {
+			t.Errorf("%v", fs)
+		}
+		must(t, j.Submit(&TaskSpec{Operands: ops(iface.W, x), Codelet: kernel("own", func(*TaskContext) error { return context.Canceled })}))
+		must(t, j.Wait(nil))
+		if fs := j.Failures(); len(fs) != 1 || fs[0].Cause != context.Canceled {
+			t.Errorf("%v", fs)
 		}
 	}
 }

@@ -98,6 +98,7 @@ func (h *hand) refused(t *task) bool {
 
 // fail ends a user task that failed with err.
 func (h *hand) fail(t *task, err error) {
+	err = t.stopped(err)
 	f := newFailure(t, h.workerName(), err, false)
 	if h.rt.heard() {
 		h.rt.event(TaskFailed, t, h.id, err)
@@ -114,6 +115,7 @@ func (h *hand) cancelFor(t *task, i int, f *failure) {
 	if i >= 0 {
 		e.Handle = t.operands()[i].Handle.Twin()
 	}
+	t.job.cancelledFor(t, e)
 	h.cancel(t, f, e)
 }
 

@@ -81,7 +81,8 @@ type Job struct {
 	mu struct {
 		sync.Mutex
 		failures []*failure
-		why      error // cause of the last Cancel
+		orphan   *failure // the last task that was cancelled because another failed
+		why      error    // cause of the last Cancel
 		base     context.Context
 		old      *generation // of tasks that are cancelled
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
@@ -41,6 +42,84 @@ print(p[1])
 	} {
 		if !slices.Contains(d.Notes, want) {
 			t.Errorf("no note %q in %q", want, d.Notes)
+		}
+	}
+}
+
+// TestLaterTasksInVain: tasks inserted after a failure was told are cancelled for it, and
+// the next Wait says so, once for each time that more were inserted; until the data
+// is written again.
+func TestLaterTasksInVain(t *testing.T) {
+	prog := compile(t, lang.Config{}, `
+register x = vector[f64](4, fill = 1)
+codelet gain(v: RW vector[f64], k: int) { each i in v { v[i] *= float(6 // k) } }
+codelet clear(v: W vector[f64]) { each i in v { v[i] = 1.0 } }
+func work(k: int) { insert gain(RW x, k) }
+func show(k: int) { insert gain(RW x, k); print(x) }
+func again() { insert clear(W x) }
+`)
+	ctx := context.Background()
+	inst := lang.Must(prog.Run(ctx, newRuntime(t, engine.Options{Workers: 2})))
+	defer inst.Close()
+	const failed = "task `gain` failed: "
+	const vain = "task `gain` was cancelled: `x` has no valid value since task `gain` failed: "
+	for k, step := range []struct {
+		fn         string
+		arg        []any
+		call, wait string // what the errors begin with
+	}{
+		{"work", []any{2}, "", ""},
+		{"work", []any{0}, "", failed},
+		{"work", []any{3}, "", vain},
+		{"", nil, "", ""}, // told
+		{"work", []any{3}, "", vain},
+		{"show", []any{3}, failed, ""}, // reading says it, and what was inserted before that is no news
+		{"again", nil, "", ""},
+		{"work", []any{2}, "", ""},
+		{"show", []any{0}, failed, ""},
+		{"", nil, "", ""},
+	} {
+		var err error
+		if step.fn != "" {
+			_, err = inst.Call(ctx, step.fn, step.arg...)
+		}
+		for _, c := range []struct {
+			err  error
+			want string
+		}{{err, step.call}, {inst.Wait(ctx), step.wait}} {
+			var d *lang.Diagnostic
+			switch {
+			case c.want == "" && c.err == nil:
+			case c.want == "", !errors.As(c.err, &d), d.Code != "R0101", !strings.HasPrefix(d.Message, c.want):
+				t.Errorf("step %d, %s%v: %v, want %q", k, step.fn, step.arg, c.err, c.want)
+			case c.want == vain && !slices.Contains(d.Help, "write `x` first, by a task that takes it as W"):
+				t.Errorf("step %d: help %q", k, d.Help)
+			}
+		}
+	}
+}
+
+// TestDeadlineOfKernel: a deadline is told as such, also when a kernel that looks at its
+// context stopped because of it, and its result is needed.
+func TestDeadlineOfKernel(t *testing.T) {
+	slow := lang.Must(lang.NewCodelet("slow(v: RW vector[f64])", lang.CPUFunc(func(ctx context.Context, v []float64) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})))
+	rt := newRuntime(t, engine.Options{Workers: 2})
+	for _, src := range []string{"insert slow(RW x)", "insert slow(RW x)\nprint(x)", "insert slow(RW x)\nwait"} {
+		prog := compile(t, lang.Config{Codelets: []*lang.Codelet{slow}}, "register x = vector[f64](4, fill = 1)\n"+src+"\n")
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		inst, err := prog.Run(ctx, rt)
+		if err == nil {
+			err = inst.Wait(ctx)
+			if err2 := inst.Close(); err2 != nil {
+				t.Errorf("%q: Close tells again: %v", src, err2)
+			}
+		}
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%q: %v", src, err)
 		}
 	}
 }

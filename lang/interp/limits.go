@@ -266,6 +266,7 @@ func (m *Machine) allocString(n int, at place) { m.alloc(0, int64(n)+stringBytes
 func (m *Machine) ctxError(ctx context.Context, at place) error {
 	cause := context.Cause(ctx)
 	m.causes = append(m.causes, cause)
+	m.tell()
 	var le *LimitError
 	if errors.As(cause, &le) {
 		return &LimitError{Kind: le.Kind, Limit: le.Limit, Span: at.span()}

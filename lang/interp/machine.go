@@ -89,6 +89,7 @@ type Machine struct {
 	inserted int // by the running entry of a session
 
 	pending []*engine.TaskError // failures not raised yet
+	told    int64               // the last task when the caller was told of one, in the order of insertion
 	causes  []error             // why calls were cancelled, as reported
 	watch   func()              // stops the watch on the context given to Start
 	runCtx  context.Context     // that context; nil once the watch is over

@@ -266,6 +266,28 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *d
 	return d
 }
 
+// inVain is R0101 for t, which was cancelled because of a failure that the caller was told
+// of before t was inserted.
+func (m *Machine) inVain(t *engine.TaskError) *diag.Diagnostic {
+	d := m.taskDiagnostic(t, place{}, nil)
+	var lost *engine.FailedDataError
+	if !errors.As(t.Cause, &lost) || lost.Task == nil {
+		return d
+	}
+	first := m.taskDiagnostic(lost.Task, place{}, nil)
+	what, write := "what it waits for was lost", "insert it again, too"
+	if s, ok := siteData(t.Origin.Site); ok && lost.Operand >= 0 && lost.Operand < len(s.ops) {
+		name := "`" + handleText(s.ops[lost.Operand].at, nil) + "`"
+		what, write = name+" has no valid value", "write "+name+" first, by a task that takes it as W"
+	}
+	d.Message = fmt.Sprintf("task `%s` was cancelled: %s since %s", t.Codelet.Name, what, first.Message)
+	if first.Span != d.Span && !first.Span.IsZero() {
+		d.Labels = append(d.Labels, diag.Label{Span: first.Span, Text: first.Label})
+	}
+	d.Help = []string{write}
+	return d
+}
+
 // lostNotes says which data has no value because t failed, as its insert writes it.
 func lostNotes(t *engine.TaskError) []string {
 	var texts []string

@@ -3,6 +3,7 @@ package interp
 // Waiting, and the verbs on data: invalidate, unregister, evict, prefetch, hint.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -129,16 +130,24 @@ func (m *Machine) waitAll(at place) {
 		m.raiseEnded(at)
 	}
 	m.collect()
-	if len(m.pending) == 0 {
-		return
-	}
 	var ds []*diag.Diagnostic
 	for _, t := range m.pending {
 		ds = append(ds, m.taskDiagnostic(t, place{}, nil))
 	}
+	if t := m.job.LastCancelled(); len(ds) == 0 && t != nil && t.ID > m.told {
+		ds = append(ds, m.inVain(t))
+	}
+	if len(ds) == 0 {
+		return
+	}
 	m.pending = nil
+	m.tell()
 	panic(&raised{several(ds)})
 }
+
+// tell notes that the caller is told now of what failed: that tasks inserted so far are
+// cancelled for it is no news.
+func (m *Machine) tell() { m.told = m.job.Stats().Submitted }
 
 // collect takes the failures of the job, but not those of kernels that stopped
 // because a call was cancelled: its error said so.
@@ -163,9 +172,10 @@ func (m *Machine) raiseTask(t *engine.TaskError, at place, read *Handle) {
 			break
 		}
 	}
-	if t.Dropped && m.endedCtx() != nil {
+	if ctx := m.endedCtx(); ctx != nil && (t.Dropped || errors.Is(t.Cause, context.Cause(ctx))) {
 		m.raiseEnded(at)
 	}
+	m.tell()
 	m.raise(m.taskDiagnostic(t, at, read))
 }
 
