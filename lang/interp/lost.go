@@ -11,12 +11,14 @@ import (
 // or was dropped: whole data, or parts where others of the same view are valid.
 func (m *Machine) Lost() []string {
 	views := map[*Handle]*View{} // how the session can name parts
+	seen := map[*Handle]bool{}
 	var handles []*Handle
 	for _, name := range m.Names() {
 		_, v := m.Lookup(name)
 		switch x := v.(type) {
 		case *Handle:
-			if x.h.Alive() {
+			if x.h.Alive() && !seen[x] { // two names may have the same data: let w = v
+				seen[x] = true
 				handles = append(handles, x)
 			}
 			if x.deflt != nil && !x.deflt.v.Ended() {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,7 @@ func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.R
 	s.forgetPresses()
 	s.presses.count = 0 // the next one is this statement's first
 	done := make(chan outcome, 1)
+	s.lost = s.Session.Lost()
 	start := s.now()
 	s.busy.Store(true)
 	go func() {
@@ -204,8 +206,8 @@ func (s *Shell) cancelReport(before lang.Stats) string {
 	return s.report(text, before)
 }
 
-// report adds to text what became of the tasks since before, and which data lost
-// its value.
+// report adds to text what became of the tasks since before, and which data has lost
+// its value since the statement began: what was lost before has been told.
 func (s *Shell) report(text string, before lang.Stats) string {
 	after := s.Session.Stats()
 	var did []string
@@ -223,7 +225,7 @@ func (s *Shell) report(text string, before lang.Stats) string {
 		text += ": " + strings.Join(did, ", ")
 	}
 	const most = 5
-	names, verb := s.Session.Lost(), "have"
+	names, verb := s.newlyLost(), "have"
 	switch n := len(names); {
 	case n == 0:
 		return text
@@ -233,4 +235,16 @@ func (s *Shell) report(text string, before lang.Stats) string {
 		names = append(names[:most:most], fmt.Sprintf("and %d more", n-most))
 	}
 	return fmt.Sprintf("%s; %s %s no valid value", text, strings.Join(names, ", "), verb)
+}
+
+// newlyLost names the data that has lost its value since the statement began, each
+// name once: data that was declared again may have the name of other data.
+func (s *Shell) newlyLost() []string {
+	var names []string
+	for _, n := range s.Session.Lost() {
+		if !slices.Contains(s.lost, n) && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
 }

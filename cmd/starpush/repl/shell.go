@@ -101,6 +101,7 @@ type Shell struct {
 	bell    bool         // :set bell on
 	width   int          // :set width, 0: that of the terminal
 	pending chan outcome // a statement that Ctrl-C left behind, nil when there is none
+	lost    []string     // the data that had lost its value when the statement began
 	leave   *int         // exit status once the conversation is over
 	depth   int          // of :load inside :load
 	now     func() time.Time
