@@ -165,6 +165,7 @@ var byHand = map[string]string{
 	"R0106": "what the host can do is not in the text",
 	"R0107": "what is in the folder is not in the text",
 	"R0110": "what a body wrote in one run is not what it always writes",
+	"R0111": "how a script does with fewer calls is not in the text",
 	"W0305": "needs data of its own",
 	"W0401": "the result may have been meant to be read",
 	"W1001": "how many parts are best depends on the machine",
@@ -275,10 +276,13 @@ func listOf(t *testing.T, err error) lang.Diagnostics {
 	t.Helper()
 	var many lang.Diagnostics
 	var one *lang.Diagnostic
+	var limit *lang.LimitError
 	switch {
 	case errors.As(err, &many):
 	case errors.As(err, &one):
 		many = lang.Diagnostics{*one}
+	case errors.As(err, &limit):
+		many = lang.Diagnostics{*limit.Diagnostic()}
 	case err != nil:
 		t.Errorf("an error without a diagnostic: %v", err)
 	}

@@ -129,17 +129,35 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	at := ""
-	if !e.Span.IsZero() {
-		at = fmt.Sprintf("%s:%d:%d: ", e.Span.File, e.Span.Start.Line, e.Span.Start.Col)
+	if e.Span.IsZero() {
+		return e.text()
 	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.Span.File, e.Span.Start.Line, e.Span.Start.Col, e.text())
+}
+
+// text says which limit was reached.
+func (e *LimitError) text() string {
+	switch {
+	case e.Kind == "timeout":
+		return fmt.Sprintf("the run reached its limit: %v of wall time", time.Duration(e.Limit))
+	case e.Total:
+		return "all calls together reached their limit: " + limitText(e.Kind, e.Limit)
+	}
+	return "the run reached its limit: " + limitText(e.Kind, e.Limit)
+}
+
+// Diagnostic returns e as R0111, with the line and what allows more.
+func (e *LimitError) Diagnostic() *diag.Diagnostic {
+	flag, field := "--limits "+e.Kind+"=N", map[string]string{
+		"steps": "Steps", "depth": "CallDepth", "tasks": "Tasks", "data": "DataBytes", "mem": "ScriptBytes", "output": "Output", "timeout": "Timeout"}[e.Kind]
 	if e.Kind == "timeout" {
-		return fmt.Sprintf("%sthe run reached its limit: %v of wall time", at, time.Duration(e.Limit))
+		flag = "--timeout DURATION"
 	}
+	help := fmt.Sprintf("`%s` allows more, in Go `Limits.%s`", flag, field)
 	if e.Total {
-		return fmt.Sprintf("%sall calls together reached their limit: %s", at, limitText(e.Kind, e.Limit))
+		help = fmt.Sprintf("`Totals.%s` allows more", field)
 	}
-	return fmt.Sprintf("%sthe run reached its limit: %s", at, limitText(e.Kind, e.Limit))
+	return &diag.Diagnostic{Code: "R0111", Severity: diag.Error, Message: e.text(), Span: e.Span, Help: []string{help}, Cause: e}
 }
 
 // Is makes a timeout count as context.DeadlineExceeded.
