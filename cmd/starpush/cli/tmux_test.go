@@ -359,6 +359,9 @@ func TestPaste(t *testing.T) {
 		t.Errorf("%d of 1000 pasted lines are in the history", n)
 	}
 	s.clear()
+	s.paste("if false {\n\tprint(\"then\")\n}\nelse {\n\tprint(\"other\")\n}\nnothing\nprint(\"off\")\n:help\n")
+	s.untilMatch(`^other\n> nothing\nerror.E0201.: .*\n2 pasted lines behind this error were left out\n>\z`)
+	s.clear()
 	s.paste("print(\"on\"); while true { }\nprint(\"off\")\nprint(\"off\")\n") // Ctrl-C ends the paste, too
 	s.untilMatch(`^on$`)
 	s.keys("C-c")

@@ -192,6 +192,7 @@ func (s *Shell) fail(src string, before lang.Stats, err error) {
 		s.stopped = true
 		fmt.Fprintln(s.Err, Fold(s.cancelReport(before), s.columns()))
 	default:
+		s.failed = true
 		s.show(src, err)
 	}
 }

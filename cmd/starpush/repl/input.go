@@ -46,7 +46,8 @@ type input struct {
 
 	mu struct {
 		sync.Mutex
-		rest []byte // to be given
+		rest  []byte // to be given
+		paste int    // how many bytes of rest come before the end of what was pasted
 	}
 }
 
@@ -59,7 +60,7 @@ func (in *input) Read(p []byte) (int, error) {
 				rest = rest[:end+1]
 			}
 			n := copy(p, rest)
-			in.mu.rest = in.mu.rest[n:]
+			in.mu.rest, in.mu.paste = in.mu.rest[n:], max(0, in.mu.paste-n)
 			in.mu.Unlock()
 			return n, nil
 		}
@@ -89,7 +90,30 @@ func (in *input) Read(p []byte) (int, error) {
 func (in *input) drop() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.mu.rest = nil
+	in.mu.rest, in.mu.paste = nil, 0
+}
+
+// dropPaste forgets what was pasted and has not been given, and returns how many lines
+// with text that was.
+func (in *input) dropPaste() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	n := 0
+	for line := range bytes.SplitSeq(in.mu.rest[:in.mu.paste], []byte{'\r'}) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			n++
+		}
+	}
+	in.mu.rest, in.mu.paste = in.mu.rest[in.mu.paste:], 0
+	return n
+}
+
+// nextPasted is the line that was pasted behind those that have been given.
+func (in *input) nextPasted() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	line, _, _ := bytes.Cut(in.mu.rest[:in.mu.paste], []byte{'\r'})
+	return string(line)
 }
 
 // translate appends to rest what data stands for; in.mu is held.
@@ -101,6 +125,7 @@ func (in *input) translate(data []byte) {
 			continue
 		case in.pasted && bytes.HasPrefix(data, pasteEnd):
 			in.pasted, data = false, data[len(pasteEnd):]
+			in.mu.paste = len(in.mu.rest)
 			continue
 		case in.pasted && len(data) < len(pasteEnd) && bytes.HasPrefix(pasteEnd, data), // half a mark
 			!in.pasted && len(data) == 1 && data[0] == ctrlXE[0],
@@ -128,7 +153,7 @@ func (in *input) translate(data []byte) {
 		case in.pasted && (c == '\r' || c == '\n'):
 			in.mu.rest = append(in.mu.rest, '\r')
 		case in.pasted && c == 3: // Ctrl-C: this paste has no end
-			in.pasted, in.mu.rest = false, append(in.mu.rest[:0], c)
+			in.pasted, in.mu.rest, in.mu.paste = false, append(in.mu.rest[:0], c), 0
 		case in.pasted && (c < ' ' || c == 0x7f):
 		default:
 			in.mu.rest = append(in.mu.rest, c)

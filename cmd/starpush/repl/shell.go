@@ -108,6 +108,7 @@ type Shell struct {
 	busy    atomic.Bool // a statement runs
 	tracing *tracing    // :trace start
 	stopped bool        // Ctrl-C ended the entry
+	failed  bool        // the entry ended with an error
 	elide   int         // :set elide, 0: as print does
 	colors  string      // :set color
 	fixed   bool        // :set deterministic
@@ -160,10 +161,12 @@ func (s *Shell) Run(ctx context.Context, r LineReader) int {
 			return s.status()
 		}
 		s.Entry(ctx, entry)
-		if d, ok := r.(interface{ DropInput() }); ok && s.stopped {
-			d.DropInput() // what was pasted behind it goes, too
+		if p, ok := r.(pasteReader); ok && s.stopped {
+			p.DropInput() // what was pasted behind it goes, too
+		} else if ok && s.failed {
+			s.leaveOut(p.DropPaste())
 		}
-		s.stopped = false
+		s.stopped, s.failed = false, false
 	}
 	return s.status()
 }
@@ -190,7 +193,7 @@ func (s *Shell) Abandoned() bool { return s.pending != nil && s.Busy() }
 func (s *Shell) readEntry(r LineReader) (string, error) {
 	line, err := r.ReadLine(paint(s.Paint.Prompt, promptFirst))
 	entry := line
-	for err == nil && (strings.HasSuffix(line, "\n") || s.incomplete(entry)) {
+	for err == nil && (strings.HasSuffix(line, "\n") || s.incomplete(entry) || elseFollows(r, entry)) {
 		line, err = r.ReadLine(paint(s.Paint.Prompt, promptMore))
 		if errors.Is(err, ErrInterrupted) {
 			return "", err
@@ -198,6 +201,35 @@ func (s *Shell) readEntry(r LineReader) (string, error) {
 		entry = strings.TrimSuffix(entry, "\n") + "\n" + line
 	}
 	return strings.TrimRight(entry, "\n"), err
+}
+
+// A pasteReader is a LineReader that knows what was pasted.
+type pasteReader interface {
+	DropInput()
+	DropPaste() (lines int)
+	NextPasted() string
+}
+
+// elseFollows reports whether the line that was pasted behind the entry goes on with the
+// block that the entry ends with: typed, such an entry would have ended there.
+func elseFollows(r LineReader, entry string) bool {
+	p, ok := r.(pasteReader)
+	if !ok || !strings.HasSuffix(entry, "}") {
+		return false
+	}
+	word, ok := strings.CutPrefix(strings.TrimSpace(p.NextPasted()), "else")
+	return ok && (word == "" || notWord([]rune(word)[0]))
+}
+
+// leaveOut says how many lines that were pasted behind an error do not run: they may
+// need what the entry was to do.
+func (s *Shell) leaveOut(lines int) {
+	switch {
+	case lines == 1:
+		s.complain("1 pasted line behind this error was left out")
+	case lines > 1:
+		s.complain("%d pasted lines behind this error were left out", lines)
+	}
 }
 
 // incomplete reports whether an entry asks for more lines. Of commands only

@@ -193,6 +193,12 @@ func (t *Terminal) current() string {
 // DropInput forgets what was pasted and has not been read: Ctrl-C means that, too.
 func (t *Terminal) DropInput() { t.keys.drop() }
 
+// DropPaste forgets what was pasted and has not been read, and returns how many lines.
+func (t *Terminal) DropPaste() int { return t.keys.dropPaste() }
+
+// NextPasted is the line that was pasted behind those that have been read.
+func (t *Terminal) NextPasted() string { return t.keys.nextPasted() }
+
 // Close gives the terminal back. No ReadLine may be in flight.
 func (t *Terminal) Close() error {
 	t.in.Close() // unblocks readline's reader, so that its Close does not wait for a key
