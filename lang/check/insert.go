@@ -216,6 +216,10 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 		d.Notes = append(d.Notes, "the order of tasks follows from these modes, so they are always written")
 		d.Help = append(d.Help, fmt.Sprintf("write `%v %s`: `%s` declares `%s` as %v", p.Mode, c.text(a.Value), sig.Name, p.Name, p.Mode))
 		d.Edit(c.f.At(a.Value).Before(), p.Mode.String()+" ")
+		if root := c.rootOf(a.Value); p.Mode == iface.RW && root != nil && c.infos[root] != nil && c.infos[root].ctor != nil && namedArg(c.infos[root].ctor, "reduce") != nil {
+			d.Help = append(d.Help, fmt.Sprintf("or `REDUX %s`, if it adds to what `reduce` combines", c.text(a.Value)))
+			return false
+		}
 		d.Sure()
 		return false
 	}
@@ -330,6 +334,16 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 	return false
 }
 
+// namedArg is the argument of a call with a name, nil if it has none.
+func namedArg(call *syntax.Call, name string) *syntax.Arg {
+	for _, x := range call.Args {
+		if x.Name != nil && x.Name.Name == name {
+			return x
+		}
+	}
+	return nil
+}
+
 // reducible reports REDUX on data whose register is in sight and names no
 // reduction, or another one than the codelet does to its operand param.
 func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) bool {
@@ -341,10 +355,8 @@ func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) b
 	if in == nil || in.ctor == nil {
 		return true
 	}
-	for _, x := range in.ctor.Args {
-		if x.Name != nil && x.Name.Name == "reduce" {
-			return c.foldFits(e, a, param, root, x)
-		}
+	if x := namedArg(in.ctor, "reduce"); x != nil {
+		return c.foldFits(e, a, param, root, x)
 	}
 	d := c.err("E0303", a.ModeAt, fmt.Sprintf("`%s` has no reduction method", root.Name))
 	d.Label = "needs a way to combine the copies"

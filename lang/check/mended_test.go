@@ -89,6 +89,18 @@ func TestMended(t *testing.T) {
 	}
 }
 
+// TestModeOrContribution: a mode that is missing may be REDUX where data has a reduction.
+func TestModeOrContribution(t *testing.T) {
+	for reduce, sure := range map[string]bool{"": true, ", reduce = sum": false} {
+		text := "codelet add(x: R vector[f64], s: RW variable[f64]) { s += sum i in x { x[i] } }\nregister x = vector[f64](8, fill = 1.0)\n" +
+			"register s = variable[f64](fill = 0" + reduce + ")\ninsert add(R x, s)\nprint(value(s))\n"
+		_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
+		if len(ds) != 1 || ds[0].IsSure() != sure {
+			t.Errorf("%q: an edit without a doubt: %v\n%s", reduce, !sure, render(t, ds))
+		}
+	}
+}
+
 // TestMainIsCalled: the call of main stands behind all that main may use.
 func TestMainIsCalled(t *testing.T) {
 	const text = "func main() { print(n) }\r\nlet n = 3 # three\r\n# the end\r\n"

@@ -21,7 +21,7 @@ type cursor struct {
 
 // habits are tried in order.
 var habits = []func(c *cursor) *mistake{
-	(*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
+	(*cursor).doubled, (*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
 	(*cursor).registered, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
 	(*cursor).repeatedItem, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).asserted, (*cursor).plus,
 	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
@@ -256,7 +256,11 @@ func (c *cursor) elseIf() *mistake {
 	switch w := c.str(c.at); w {
 	case "elif", "elsif", "elseif", "elseIf":
 		if c.kindOf(c.at) == tokIdent && c.has(c.at-1, "}") {
-			return c.instead(c.says(c.at, c.at+1, "`%s` is not a word of the language", w), c.at, c.at+1, "else if")
+			hi := c.at + 1
+			if c.has(hi, "if") { // of else
+				hi++
+			}
+			return c.instead(c.says(c.at, c.at+1, "`%s` is not a word of the language", w), c.at, hi, "else if")
 		}
 	}
 	return nil

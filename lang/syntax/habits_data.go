@@ -65,7 +65,7 @@ func (c *cursor) registerHabit() *mistake {
 	case c.at == c.from+2 && k == tokIdent && constructors[c.str(c.at)]:
 		m := c.here("data is registered with `=`")
 		return m.hint("write `register %s = %s…`", name, c.str(c.at)).edit(Span{c.toks[c.at].lo, c.toks[c.at].lo}, "= ").certain()
-	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0:
+	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0 && c.has(c.left(c.at, nil)-1, "="):
 		m := c.here("one `register` has one constructor")
 		hi := c.toks[c.at+1].lo
 		return m.hint("write a `register` for each").edit(Span{c.toks[c.at].lo, hi}, "\n"+c.indentOf(c.from)+"register ").certain()

@@ -123,7 +123,7 @@ func (c *cursor) arrayType() *mistake {
 		return c.instead(c.says(c.at-1, c.at+3, "the element type stands in square brackets"), c.at-1, c.at+3, strings.ToLower(c.str(c.at-1))+"["+elements[c.str(c.at+1)]+"]")
 	case c.has(c.at, "{") && c.has(c.at-1, "]") && c.has(c.at-3, "[") && c.str(c.at-4) == "vector" && c.has(c.from, "register"):
 		end := c.closingOf(c.at)
-		if end < 0 || strings.ContainsAny(c.of(c.at+1, end), "{\n") {
+		if !c.has(end, "}") || strings.ContainsAny(c.of(c.at+1, end), "{\n") {
 			return nil
 		}
 		c.next = end + 1
@@ -139,11 +139,13 @@ var taskOptions = wordSet("after", "color", "flops", "name", "order", "priority"
 func (c *cursor) optionForm() *mistake {
 	word := c.str(c.at)
 	switch {
-	case c.has(c.at-2, "with") && taskOptions[c.str(c.at-1)] && c.endsOperand(c.at):
+	case c.has(c.at-2, "with") && taskOptions[c.str(c.at-1)] && c.endsOperand(c.at) && !c.has(c.at+1, "="):
 		m := c.here("an option is given by `=`")
 		return m.hint("write `%s = %s`", c.str(c.at-1), c.str(c.at)).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, " =").certain()
 	case !c.inserts() || c.inBracket(c.at) >= 0 || !c.has(c.at-1, ")") || c.kindOf(c.at) != tokIdent:
 		return nil
+	case (word == "where" || word == "on") && taskOptions[c.str(c.at+1)] && c.has(c.at+2, "="): // where after = t
+		return c.instead(c.says(c.at, c.at+1, "options stand behind `with`"), c.at, c.at+1, "with")
 	case taskOptions[word] && c.has(c.at+1, "="):
 		m := c.says(c.at, c.at+1, "options stand behind `with`")
 		c.next = c.right(c.at + 2)
@@ -187,7 +189,7 @@ func (c *cursor) asserted() *mistake {
 		at := c.over(c.at, c.at+1)
 		at.Lo = c.toks[c.at-1].hi
 		return c.here("the message stands behind a comma").hint("write `,`").edit(at, ",").certain()
-	case c.has(c.at, "=") && !c.has(c.at+1, ">"):
+	case c.has(c.at, "=") && !c.has(c.at+1, ">") && c.endsOperand(c.at-1):
 		return c.instead(c.here("equality is written `==`"), c.at, c.at+1, "==")
 	}
 	return nil

@@ -64,6 +64,17 @@ func partOfName(text string, lo, hi int) bool {
 	return word(before) || word(after)
 }
 
+// doubled is insert scal scal(RW x), by rows rows(4) and with priority priority = 1.
+// Elsewhere something else is lost more likely, such as a comma or a brace.
+func (c *cursor) doubled() *mistake {
+	word := c.str(c.at)
+	if c.kindOf(c.at) != tokIdent || c.str(c.at-1) != word || !c.has(c.at-2, "insert") && !c.has(c.at-2, "by") && !c.has(c.at-2, "with") {
+		return nil
+	}
+	c.next = c.end
+	return c.says(c.at, c.at+1, "`%s` stands twice", clip(word)).hint("leave one out").edit(Span{c.toks[c.at-1].hi, c.toks[c.at].hi}, "").certain()
+}
+
 // maxDashed is how many uses of a name are renamed without a question.
 const maxDashed = 200
 

@@ -230,7 +230,7 @@ func (c *cursor) letHabit() *mistake {
 		return m.hint("write `let %s: %s = %s`, or another value that it begins with", name, typ, zero).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, " = "+zero)
 	case c.has(c.at, ",") && c.at == c.from+2, c.has(c.at, "(") && c.at == c.from+1:
 		return c.several()
-	case k == tokAssign && c.str(c.at) == "=" && !c.has(c.at+1, ">") && c.kindOf(c.at-1) == tokIdent && c.inBracket(c.at) < 0 && c.has(c.at-2, "="):
+	case k == tokAssign && c.str(c.at) == "=" && !c.has(c.at+1, ">") && c.kindOf(c.at-1) == tokIdent && c.at == c.from+4 && c.has(c.at-2, "="):
 		m := c.here("one statement gives one name its value")
 		v := c.of(c.at+1, max(c.at+1, c.end))
 		return m.hint("write `let %s = %s`, and below it `let %s = %s`", c.str(c.at-1), v, name, c.str(c.at-1)).

@@ -73,10 +73,13 @@ func (s *scanner) number() {
 		switch group := s.digitsBefore(lo); {
 		case group != "" && len(text) == 3 && tail == "" && kind == tokInt: // 1,000
 			r.hint("digits are grouped by `_`: `%s_%s`", group, text).edit(Span{at.Lo - 1, at.Lo}, "_").certain()
-		case help != "" && meant != "":
-			r.hint("%s", help).edit(at, meant).certain()
 		case meant != "":
-			r.meant(at, meant).certain()
+			if help != "" {
+				r.hint("%s", help).edit(at, meant)
+			} else {
+				r.meant(at, meant)
+			}
+			r.sure = !twoReadings(text, tail, meant)
 		case help != "":
 			r.hint("%s", help)
 		case sizesTail.MatchString(tail) && kind == tokInt && s.depth > 0 && !s.named(tail):
@@ -90,6 +93,16 @@ func (s *scanner) number() {
 		return
 	}
 	s.emit(kind, lo)
+}
+
+// twoReadings reports whether a number may be another one where it is written so: 010 is 8
+// in C, and 4k 4000.
+func twoReadings(text, tail, meant string) bool {
+	if octal, err := strconv.ParseUint(text, 8, 63); err == nil && text[0] == '0' {
+		decimal, _ := strconv.ParseUint(meant, 10, 63)
+		return octal != decimal
+	}
+	return strings.HasSuffix(meant, "i") && !strings.ContainsAny(tail, "iI")
 }
 
 // productTail are the names that a product such as 2x ends with: no exponents.

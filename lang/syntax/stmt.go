@@ -210,7 +210,8 @@ func (p *parser) finish(w where, from int, read bool) {
 		} else if p.startsStatement(p.pos) && !p.misspeltInsert(p.pos-1) {
 			m := p.mistakeAt(p.span(p.pos), "E0104", "two statements on one line").labelled("a new statement starts here")
 			lo := p.toks[p.pos-1].hi
-			m.edit(Span{lo, t.lo}, "\n"+p.indentOf(from)).certain()
+			m.edit(Span{lo, t.lo}, "\n"+p.indentOf(from))
+			m.sure = t.kind == tokKeyword || p.isBlock(p.pos-1) || p.toks[p.pos+1].kind == tokAssign || p.is(p.pos, "print") || p.is(p.pos, "save") // else an operator may be lost
 			if p.isBlock(p.pos - 1) {
 				m.hint("put it on its own line")
 			} else {
