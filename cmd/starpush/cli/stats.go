@@ -228,7 +228,7 @@ func statsText(s engine.Stats) string {
 			fmt.Fprintf(&b, ", %d %s", n.count, n.what)
 		}
 	}
-	fmt.Fprintf(&b, "; at most %s of data\n", bytesText(s.PeakBytes))
+	fmt.Fprintf(&b, "; at most %s of data in main memory\n", bytesText(s.PeakBytes))
 	row := func(name string, tasks int64, t time.Duration) {
 		mean := ""
 		if tasks > 0 {
@@ -279,8 +279,9 @@ func statsText(s engine.Stats) string {
 }
 
 // memoryNotes explain the columns of the memories, in the table of --stats.
-const memoryNotes = `  (evicted: taken away to make room for tasks; arrived: copied there; needed: what would
-   have come had there been room for everything; "starpush help stats" says more)
+const memoryNotes = `  (peak: the most that data took there at one time; evicted: taken away to make room for
+   tasks; arrived: copied there; needed: what would have come had there been room for
+   everything; "starpush help stats" says more)
 `
 
 // noTasks reports whether a memory is one that tasks never use: that of a disk.

@@ -15,11 +15,15 @@ import (
 var helpTopics = []struct{ name, short, long string }{
 	{"stats", "What the tables of --stats and --profile mean", `--stats counts the tasks of a run and, on machines with more than one memory, copies:
 
+  at most           the peak of main memory, which is "ram" in the table of memories
   codelet, worker   tasks whose kernel ended, seconds in kernels of all workers
                     together, and the mean; "all cpu" adds up the workers of a kind.
                     Below a microsecond a task times are estimated
   memory
-    peak            the most that was in use there
+    peak            the most that data took there at one time, copies included: of each
+                    memory for itself, so that one may be above or below the others.
+                    What belongs to the host program and what a script holds, such as
+                    lists, does not count. ":stats reset" leaves it as it is
     evictions       copies of data taken away so that a task had room; evicted: their size
     arrived         what was copied there from other memories
     needed          what of that there had to be if there were room for everything:
