@@ -127,7 +127,7 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 	} else if m.devices.workers != nil {
 		m.restrict(f, s, st)
 	} else if s.noCPU() {
-		m.noWorker(s, s.at, "its codelet runs on devices that this machine lacks")
+		m.noWorker(s, s.at, "its codelet runs on devices, and this run has none", devicesOf(s.kinds)...)
 	}
 	return st, sync
 }
@@ -168,7 +168,7 @@ func (m *Machine) shareElements(first, second place, a, b *Handle, x, y iface.Ac
 	m.raise(d)
 }
 
-// nodeHere returns the number of a node; E0803 when this machine does not have it.
+// nodeHere returns the number of a node; E0803 when this run does not have it.
 func (m *Machine) nodeHere(v any, at place) int {
 	n, ok := v.(Node)
 	if !ok {
@@ -176,15 +176,18 @@ func (m *Machine) nodeHere(v any, at place) int {
 	}
 	k, ok := m.node(n)
 	if !ok {
-		has := "this machine has main memory only"
+		has, help := "this run has main memory only", "drop the `@`"
+		if n.Kind == "gpu" {
+			help += "; " + moreDevices(nil)
+		}
 		if m.devices.workers != nil {
 			var names []string
 			for _, n := range m.nodes() {
 				names = append(names, n.String())
 			}
-			has = "this machine has " + strings.Join(names, ", ")
+			has = "this run has " + strings.Join(names, ", ")
 		}
-		m.failHelp("E0803", at, has, "drop the `@`", "no worker can use data on %s", n)
+		m.failHelp("E0803", at, has, help, "no worker can use data on %s", n)
 	}
 	return k
 }

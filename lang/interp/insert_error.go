@@ -27,12 +27,35 @@ func handleText(at place, h *Handle) string {
 	return s
 }
 
-// noWorker raises E0803.
-func (m *Machine) noWorker(s *insertSite, at place, why string) {
+// noWorker raises E0803. kinds are those of the devices that could run the task.
+func (m *Machine) noWorker(s *insertSite, at place, why string, kinds ...any) {
 	d := m.diagnostic("E0803", at, fmt.Sprintf("no worker can run `%s`", s.name))
 	d.Label = why
-	d.Help = []string{"this machine has " + m.machineText()}
+	d.Help = []string{"this run has " + m.machineText()}
+	if len(kinds) > 0 {
+		d.Help = append(d.Help, moreDevices(kinds))
+	}
 	m.raise(d)
+}
+
+// moreDevices says how a run gets devices of the kinds, or of any kind: of itself it has
+// none, even where the machine does.
+func moreDevices(kinds []any) string {
+	which := "all"
+	if len(kinds) == 1 {
+		which = fmt.Sprint(kinds[0])
+	}
+	return fmt.Sprintf("`--gpus %s` gives a run the devices that `starpush info` lists; a program gives them by `engine.Options.Devices`", which)
+}
+
+// devicesOf are those of kinds that are devices.
+func devicesOf(kinds []DeviceKind) (devices []any) {
+	for _, k := range kinds {
+		if k != "cpu" {
+			devices = append(devices, k)
+		}
+	}
+	return devices
 }
 
 // nowhere raises E0803 about a task that the engine has no worker for.
@@ -43,7 +66,7 @@ func (m *Machine) nowhere(s *insertSite, err error) {
 	if why := m.prog.stays(s.codelet); why != nil {
 		d.Notes = append(d.Notes, "kernels for devices are not made of its body: "+why.Error())
 	}
-	d.Help = []string{"this machine has " + m.machineText()}
+	d.Help = []string{"this run has " + m.machineText()}
 	d.Cause = err
 	m.raise(d)
 }

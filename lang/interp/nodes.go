@@ -164,13 +164,13 @@ func (m *Machine) restrict(f *frame, s *insertSite, st *siteState) {
 	case len(st.workers) == 0 && s.placed:
 		m.noWorker(s, s.at, "no worker is left that uses the memory after `@`")
 	case len(st.workers) == 0:
-		m.noWorker(s, at, "this machine has no such worker")
+		m.noWorker(s, at, "this run has no such worker", devicesOf(kinds)...)
 	case len(st.workers) < len(m.devices.workers):
 		spec.Workers = st.workers
 	}
 }
 
-// machineText says what this machine has: "2 CPU workers, sim 0".
+// machineText says what the run has: "2 CPU workers, sim 0".
 func (m *Machine) machineText() string {
 	cpus := m.rt.Workers()
 	if m.devices.workers != nil {

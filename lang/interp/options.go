@@ -29,11 +29,11 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 	if m.devices.workers != nil {
 		m.restrict(f, s, st)
 	} else if o.where != nil {
-		if !hasKind(o.where(f), "cpu") {
-			m.noWorker(s, o.at["where"], "this machine has no device of that kind")
+		if where := o.where(f); !hasKind(where, "cpu") {
+			m.noWorker(s, o.at["where"], "this run has no device of that kind", items(where)...)
 		}
 	} else if s.noCPU() {
-		m.noWorker(s, s.at, "its codelet runs on devices that this machine lacks")
+		m.noWorker(s, s.at, "its codelet runs on devices, and this run has none", devicesOf(s.kinds)...)
 	}
 	if m.devices.workers == nil {
 		spec.Workers = nil
