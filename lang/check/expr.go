@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -262,10 +263,65 @@ func (c *checker) items(e syntax.Expr, loop string) *types.Type {
 		case types.Array:
 			d.Help = append(d.Help, fmt.Sprintf("write `0..len(%s)` and index it", c.text(e)))
 		case types.Vector:
-			d.Help = append(d.Help, fmt.Sprintf("partition it and run over the parts: `0..n` and `%s[i]`", c.text(e)))
+			c.overParts(d, e)
 		}
 	}
 	return types.TInvalid
+}
+
+// overParts adds to d how a loop runs over the parts of the vector e.
+func (c *checker) overParts(d *diag.Diagnostic, e syntax.Expr) {
+	p := c.partitioned(e)
+	if p == nil {
+		d.Help = append(d.Help, fmt.Sprintf("partition it and run over the parts: `0..n` and `%s[i]`", c.text(e)))
+		return
+	}
+	if n := c.partsOf(p); n != "" && p.Name == nil {
+		d.Help = append(d.Help, fmt.Sprintf("run over the numbers of its parts: `for i in 0..%s { ... %s[i] ... }`", n, c.text(e)))
+	}
+	d.Help = append(d.Help, c.namedParts(p, c.text(e)))
+}
+
+// partitioned is the last partition in front of e, a name of data; nil if none is in sight.
+func (c *checker) partitioned(e syntax.Expr) *syntax.Partition {
+	id, ok := unparen(e).(*syntax.Ident)
+	if !ok || id.Obj == nil || c.infos[id.Obj] == nil {
+		return nil
+	}
+	return c.infos[id.Obj].split
+}
+
+// partsOf is the number of parts that the only filter of p makes, as the script says it;
+// "" where it does not.
+func (c *checker) partsOf(p *syntax.Partition) string {
+	if len(p.Filters) != 1 || len(p.Filters[0].Args) == 0 {
+		return ""
+	}
+	switch f := p.Filters[0]; f.Name.Name {
+	case "blocks", "rows", "cols":
+		if a := f.Args[0]; a.Name == nil || a.Name.Name == "p" {
+			if _, sum := unparen(a.Value).(*syntax.Binary); sum {
+				return "(" + c.text(a.Value) + ")"
+			}
+			return c.text(a.Value)
+		}
+	}
+	return ""
+}
+
+// namedParts says that a view with a name has a list of its parts.
+func (c *checker) namedParts(p *syntax.Partition, x string) string {
+	if p.Name != nil {
+		return fmt.Sprintf("the list of its parts is `%s.parts`", p.Name.Name)
+	}
+	filters := ""
+	for i, f := range p.Filters {
+		if i > 0 {
+			filters += " then "
+		}
+		filters += c.text(f)
+	}
+	return fmt.Sprintf("a view with a name has a list of its parts: `partition v = %s by %s`, then `v.parts`", x, filters)
 }
 
 func (c *checker) unknownList(e syntax.Expr) {

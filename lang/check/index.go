@@ -300,6 +300,10 @@ func (c *checker) selector(e *syntax.Selector) *types.Type {
 		names = append(names, f.Name)
 	}
 	d := c.err("E0705", e.Name, fmt.Sprintf("%s has no field `%s`", aType(t), e.Name.Name))
+	if p := c.partitioned(e.X); p != nil && (e.Name.Name == "parts" || e.Name.Name == "count") {
+		d.Help = append(d.Help, c.namedParts(p, c.text(e.X)))
+		return types.TInvalid
+	}
 	if best, ok := near(e.Name.Name, names); ok && !sizeWords[e.Name.Name] {
 		d.Meant(e.Name.Name, best, "")
 	} else {

@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
@@ -40,6 +41,11 @@ func (c *checker) partition(s *syntax.Partition) {
 			dims = -1
 		} else {
 			dims += n
+		}
+	}
+	for _, x := range s.Of {
+		if id, ok := unparen(x).(*syntax.Ident); ok && id.Obj != nil {
+			c.info(id.Obj).split = s
 		}
 	}
 	if s.Name != nil {
@@ -205,7 +211,13 @@ func (c *checker) noFilter(f *syntax.FilterCall) {
 	for _, o := range c.loader.env.Filters {
 		names = append(names, o.Name)
 	}
-	if best, ok := near(f.Name.Name, names); ok {
+	if borderWords[strings.ToLower(f.Name.Name)] {
+		size := "1"
+		if len(f.Args) > 0 {
+			size = c.text(f.Args[0].Value)
+		}
+		d.Help = append(d.Help, fmt.Sprintf("`halo` is an argument of the filters: `blocks(p, halo = %s)`", size))
+	} else if best, ok := near(f.Name.Name, names); ok {
 		d.Meant(f.Name.Name, best, "")
 	} else {
 		d.Help = append(d.Help, "filters: "+strings.Join(names, ", "))
@@ -225,7 +237,10 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 			name = e.Args[i].Name
 		} else {
 			c.expr(a.Value)
-			c.filterForm(a, e, fmt.Sprintf("`%s` takes %s without a name", e.Name, arguments(positional(e))))
+			d := c.filterForm(a, e, fmt.Sprintf("`%s` takes %s without a name", e.Name, arguments(positional(e))))
+			if e.hasHalo() && i == positional(e) {
+				d.Help = append(d.Help, fmt.Sprintf("for parts with a border of their neighbours, write `halo = %s`", c.text(a.Value)))
+			}
 			continue
 		}
 		if given[name] != nil {
@@ -257,6 +272,14 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 		}
 		c.filterForm(f, e, fmt.Sprintf("`%s` needs `%s`", e.Name, want.Name))
 	}
+}
+
+// borderWords are names for the halo of parts.
+var borderWords = map[string]bool{"halo": true, "halos": true, "border": true, "borders": true, "overlap": true, "ghost": true, "ghosts": true, "margin": true, "pad": true, "padding": true, "stencil": true, "radius": true}
+
+// hasHalo reports whether the parts of the filter can overlap.
+func (e *FilterEntry) hasHalo() bool {
+	return slices.ContainsFunc(e.Args, func(a FilterArg) bool { return a.Name == "halo" })
 }
 
 func positional(e *FilterEntry) int {
@@ -326,6 +349,11 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 	d := c.filterForm(a.Name, e, fmt.Sprintf("`%s` has no argument `%s`", e.Name, name))
 	if name == "sizes" && e.Name == "tiles" {
 		d.Help = []string{"tiles of given sizes: `rows(sizes = [...]) then cols(sizes = [...])`"}
+		return
+	}
+	if borderWords[strings.ToLower(name)] && e.hasHalo() {
+		d.Help = []string{fmt.Sprintf("parts with a border of their neighbours: `halo = %s`", c.text(a.Value))}
+		d.Edit(c.f.At(a.Name), "halo")
 		return
 	}
 	names := []string{"halo"}

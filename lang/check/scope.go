@@ -43,6 +43,7 @@ type objInfo struct {
 	depth int               // of its scope, to see which name lives longer
 	ctor  *syntax.Call      // registered handles: the constructor
 	part  *syntax.Partition // named views
+	split *syntax.Partition // handles: the last partition of them
 	let   *syntax.Let       // names of let
 	acq   *syntax.AcquireItem
 	by    string // the statement that declares it: "let", "register", "for"

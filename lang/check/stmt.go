@@ -487,6 +487,30 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 	c.outlives(s, o)
 }
 
+// writeHere adds to d how a variable gets a value outside of tasks, and how a reduction
+// into it begins again.
+func (c *checker) writeHere(d *diag.Diagnostic, s *syntax.Assign, id *syntax.Ident, o *types.Object) {
+	mode, value := "W", c.text(s.Value)
+	if s.Op != "=" {
+		mode = "RW"
+	}
+	if len(value) > 30 || !s.Value.Type().IsNumber() {
+		value = "..."
+	}
+	array := "a"
+	if c.scope.lookup(array) != nil {
+		array = id.Name + "_now"
+	}
+	d.Help = append(d.Help, fmt.Sprintf("data changes in tasks; to write it here: `acquire %s %s as %s { %s[0] %s %s }`", mode, id.Name, array, array, s.Op, value))
+	if in := c.infos[o]; s.Op == "=" && in != nil && in.ctor != nil {
+		for _, a := range in.ctor.Args {
+			if a.Name != nil && a.Name.Name == "reduce" {
+				d.Help = append(d.Help, fmt.Sprintf("to begin its reduction again, from the next contributions alone: `invalidate %s`", id.Name))
+			}
+		}
+	}
+}
+
 func (c *checker) notAssignable(s *syntax.Assign, id *syntax.Ident, o *types.Object) {
 	d := c.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, what(o)))
 	if !o.Decl.IsZero() {
@@ -504,7 +528,7 @@ func (c *checker) notAssignable(s *syntax.Assign, id *syntax.Ident, o *types.Obj
 			break
 		}
 		if o.Kind == types.HandleObject && o.Type != nil && o.Type.Kind == types.Variable {
-			d.Help = append(d.Help, fmt.Sprintf("data changes in tasks; to write it here: `acquire RW %s as a { a[0] = ... }`", id.Name))
+			c.writeHere(d, s, id, o)
 			break
 		}
 		d.Help = append(d.Help, "data changes in tasks; to write it here use `acquire`")

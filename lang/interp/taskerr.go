@@ -111,13 +111,48 @@ func (m *Machine) raiseUninit(e *engine.UninitError, at place, h *Handle) {
 	}
 	if h != nil {
 		label(d, h.root.at, "registered without a value")
-		desc := h.root.Desc()
-		t := desc.Kind.String() + "[" + desc.Elem.String() + "]"
-		d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s(..., fill = 0)`", t))
+		if right := withFill(h.root); right != "" {
+			d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", right))
+		} else {
+			d.Help = append(d.Help, "give it a value: register it with `fill = 0`")
+		}
 	}
 	d.Help = append(d.Help, "or write it first, by a task that takes it as W")
 	d.Cause = e
 	m.raise(d)
+}
+
+// withFill is the constructor of h as the script has it, with a fill; "" when it is not
+// in the line of its name.
+func withFill(h *Handle) string {
+	if h.at.file == nil {
+		return ""
+	}
+	desc := h.Desc()
+	begin := desc.Kind.String() + "[" + desc.Elem.String() + "]("
+	line, _, _ := strings.Cut(h.at.file.Source.Text[h.at.at.Hi:], "\n")
+	lo := strings.Index(line, begin)
+	if lo < 0 {
+		return ""
+	}
+	depth := 0
+	for i := lo; i < len(line); i++ {
+		switch line[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				text := line[lo:i]
+				if !strings.HasSuffix(text, "(") {
+					text += ", "
+				}
+				return text + "fill = 0)"
+			}
+		case '"', '#':
+			return ""
+		}
+	}
+	return ""
 }
 
 // raiseStuck raises R0104: a wait that would never end.
