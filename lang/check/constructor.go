@@ -15,6 +15,11 @@ import (
 // registered is the type of what register makes: one handle, or a list of them.
 func (c *checker) registered(e syntax.Expr) *types.Type {
 	var t *types.Type
+	if x := c.commented(e); x != nil {
+		t = c.constructor(x)
+		e.SetType(t)
+		return t
+	}
 	switch x := unparen(e).(type) {
 	case *syntax.ListLit:
 		if len(x.Items) == 0 {

@@ -73,13 +73,33 @@ func (c *checker) codeletNamed(e *syntax.Insert) *types.Object {
 		d := c.err("E0705", last, fmt.Sprintf("`%s` is %s, and `insert` takes a codelet", last.Name, what(o)))
 		switch o.Kind {
 		case types.FuncObject:
-			d.Help = append(d.Help, fmt.Sprintf("call it without `insert`: `%s(...)`", c.text(syntax.Span{Lo: first.Lo, Hi: last.Hi})))
+			c.callInstead(d, e, c.text(syntax.Span{Lo: first.Lo, Hi: last.Hi}))
 		case types.ModuleObject:
 			d.Help = append(d.Help, fmt.Sprintf("name a codelet in it: `insert %s.name(...)`", last.Name))
 		}
 		return nil
 	}
 	return o
+}
+
+// callInstead adds to d that the function of name is called, without insert and without
+// access modes.
+func (c *checker) callInstead(d *diag.Diagnostic, e *syntax.Insert, name string) {
+	if e.With != nil || e.Range().Hi-e.Range().Lo > 60 {
+		d.Help = append(d.Help, fmt.Sprintf("call it without `insert`: `%s(...)`", name))
+		return
+	}
+	var args []string
+	for _, a := range e.Args {
+		text := c.text(a.Value)
+		if a.Name != nil {
+			text = a.Name.Name + " = " + text
+		}
+		args = append(args, text)
+	}
+	right := name + "(" + strings.Join(args, ", ") + ")"
+	d.Help = append(d.Help, fmt.Sprintf("call it without `insert`: `%s`", right))
+	d.Edit(c.f.At(e), right)
 }
 
 // noCodelet reports a codelet, or the module of one, that nothing declares, and

@@ -45,8 +45,29 @@ func (c *checker) meantComment(b *syntax.Binary, before int) {
 	}
 	rest, _, _ := strings.Cut(c.f.Source.Text[id.Hi:], "\n")
 	if strings.TrimSpace(rest) == "" {
-		c.diags[before].Help = append(c.diags[before].Help, "comments start with `#`; `//` divides")
+		d := &c.diags[before]
+		d.Help = append(d.Help, "comments start with `#`; `//` divides")
+		d.Edit(c.f.At(b.OpAt), "#")
 	}
+}
+
+// commented returns the constructor of `register x = vector[f64](3) // word`, whose word
+// is a comment of another language, after a report; else nil.
+func (c *checker) commented(e syntax.Expr) syntax.Expr {
+	b, ok := e.(*syntax.Binary)
+	if !ok || b.Op != "//" {
+		return nil
+	}
+	if call, ok := b.X.(*syntax.Call); !ok || !c.isConstructor(call) {
+		return nil
+	}
+	if id, ok := b.Y.(*syntax.Ident); !ok || c.scope.lookup(id.Name) != nil {
+		return nil
+	}
+	before := len(c.diags)
+	c.expr(b.Y)
+	c.meantComment(b, before)
+	return b.X
 }
 
 // operator is the type of b, whose operands have types x and y.

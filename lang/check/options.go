@@ -58,6 +58,20 @@ func (c *checker) noOption(o *syntax.Option, on string, table []Option) {
 	d.Help = append(d.Help, "all options: "+strings.Join(names, ", "))
 }
 
+// anyDevice reports `where = gpu`: gpu(i) is a memory node, and no kind of workers.
+func (c *checker) anyDevice(o *syntax.Option) bool {
+	id, ok := o.Value.(*syntax.Ident)
+	if !ok || id.Name != "gpu" || c.scope.lookup(id.Name) != nil {
+		return false
+	}
+	id.SetType(types.TInvalid)
+	id.Obj = builtinFuncs[id.Name]
+	d := c.err("E0705", id, "`gpu` is no kind of workers")
+	d.Help = append(d.Help, "write `[cuda, opencl]`, for devices of any kind, or one of the two; one device is named at an operand: `RW x @ gpu(0)`")
+	d.Edit(c.f.At(id), "[cuda, opencl]")
+	return true
+}
+
 func (c *checker) optionValue(o *syntax.Option, entry Option) {
 	what := fmt.Sprintf("`%s`", o.Name.Name)
 	plain := map[OptionType]*types.Type{IntOption: types.TInt, FloatOption: types.TFloat, BoolOption: types.TBool, StringOption: types.TString}
@@ -67,6 +81,9 @@ func (c *checker) optionValue(o *syntax.Option, entry Option) {
 	}
 	if entry.Type == HandlesOption {
 		c.handleList(o.Value, what)
+		return
+	}
+	if entry.Type == KindsOption && c.anyDevice(o) {
 		return
 	}
 	t := c.expr(o.Value)

@@ -5,7 +5,7 @@ package syntax
 
 import "strings"
 
-// callWithModes is f(RW x), without insert.
+// callWithModes is f(RW x), without insert; a function takes its data without modes.
 func (c *cursor) callWithModes() *mistake {
 	open := c.inBracket(c.at)
 	if c.declaration() || c.kindOf(c.at) != tokIdent || c.kindOf(c.at-1) != tokIdent || modeOf(c.str(c.at-1)) == 0 || open < c.from+1 {
@@ -18,8 +18,45 @@ func (c *cursor) callWithModes() *mistake {
 	if c.kindOf(lo) != tokIdent || c.has(lo-1, "insert") {
 		return nil
 	}
+	if lo == open-1 && c.declaredBy("func", c.str(lo)) {
+		m := c.says(c.at-1, c.at, "a function takes data without an access mode")
+		plain := c.dropModes(m, open)
+		return m.hint("write `%s`; the tasks in it say how they use `%s`", clipTo(plain, 60), c.str(c.at)).certain()
+	}
 	m := c.says(lo, open, "a task is submitted by `insert`")
 	return m.hint("write `insert %s(…)`", c.of(lo, open)).edit(Span{c.toks[lo].lo, c.toks[lo].lo}, "insert ").certain()
+}
+
+// declaredBy reports whether the word declares name somewhere in the text.
+func (p *parser) declaredBy(word, name string) bool {
+	for i := range p.toks {
+		if p.kindOf(i) == tokKeyword && p.has(i, word) && p.has(i+1, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropModes gives m the edits that take the access modes out of the call whose bracket
+// opens at token open, and returns the call without them.
+func (c *cursor) dropModes(m *mistake, open int) string {
+	end := c.closingOf(open)
+	if end < 0 {
+		end = c.at
+	}
+	plain := c.of(open-1, open+1)
+	from := c.toks[open].hi
+	for i := open + 1; i < end; i++ {
+		if modeOf(c.str(i)) == 0 || c.kindOf(i) != tokIdent || c.kindOf(i+1) != tokIdent || c.toks[i].lo < from {
+			continue
+		}
+		drop := Span{c.toks[i].lo, c.toks[i+1].lo}
+		m.edit(drop, "")
+		plain += c.text[from:drop.Lo]
+		from = drop.Hi
+	}
+	c.next = end + 1
+	return plain + c.text[from:c.toks[end].hi]
 }
 
 // filterHabit is partition x by 4, partition x into 4 and partition(x, 4).

@@ -165,10 +165,20 @@ func (c *cursor) optionForm() *mistake {
 		hi := c.right(c.at + 1)
 		c.next = hi
 		m := c.says(c.at, hi, "options stand behind `with`")
-		if hi > c.at+2 { // gpu(0)
+		if c.has(c.at+1, "gpu") && c.has(c.at+2, "(") { // gpu(0)
+			return m.hint("for one device, say where an operand is: `RW x @ %s`; for a kind, `with where = cuda` or `opencl`", clip(c.of(c.at+1, hi)))
+		}
+		if hi > c.at+2 {
 			return m.hint("write `with where = cpu`, or another kind of worker")
 		}
-		return c.instead(m, c.at, hi, "with where = "+c.of(c.at+1, hi))
+		kind := c.str(c.at + 1)
+		switch strings.ToLower(kind) {
+		case "gpu", "gpus", "device", "accelerator", "accel":
+			kind = "[cuda, opencl]"
+		case "cpu", "cuda", "opencl":
+			kind = strings.ToLower(kind)
+		}
+		return c.instead(m, c.at, hi, "with where = "+kind)
 	}
 	return nil
 }

@@ -108,6 +108,9 @@ func (c *cursor) operand() *mistake {
 	case c.has(c.at, ":") && first && modeOf(name) != 0 && startsExpr(c.tokenAt(c.at+1)):
 		m := c.here("a blank stands behind the mode")
 		return c.instead(m, c.at-1, c.at+2, name+" "+c.str(c.at+1))
+	case c.has(c.at, ":") && first && modeOf(c.str(c.at+1)) != 0 && (c.has(c.at+2, ",") || c.has(c.at+2, ")")): // x: RW
+		m := c.here("the mode stands before the data")
+		return c.instead(m, c.at-1, c.at+2, c.str(c.at+1)+" "+name)
 	case c.has(c.at, ":") && first && startsExpr(c.tokenAt(c.at+1)):
 		hi := c.right(c.at)
 		m := c.here("an argument is given by name with `=`")

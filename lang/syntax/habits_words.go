@@ -90,7 +90,14 @@ func (c *cursor) angles() *mistake {
 		return nil
 	}
 	m := c.says(open, open+3, "the element type stands in square brackets")
-	return c.instead(m, open-1, open+3, c.str(open-1)+"["+c.str(open+1)+"]")
+	elem := c.str(open + 1)
+	switch elem {
+	case "float", "double": // the numbers of scripts have 64 bits
+		elem = "f64"
+	case "int", "long":
+		elem = "i64"
+	}
+	return c.instead(m, open-1, open+3, c.str(open-1)+"["+elem+"]")
 }
 
 // operatorWords are words for operators.

@@ -533,7 +533,9 @@ func (p *parser) simple(w where) Stmt {
 		if end, bad := p.headEnd(from); !bad || end == from {
 			m := unexpected(t, "a statement")
 			switch t.Value {
-			case "//", "/":
+			case "//":
+				m.hint("comments start with `#`").edit(p.span(from), "#")
+			case "/":
 				m.hint("comments start with `#`")
 			case "{":
 				m.hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
@@ -627,6 +629,26 @@ func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
 	return 0, 0, ""
 }
 
+// meantComment reports whether the statement x is `f(a) // word` or `insert f(R a) // word`,
+// whose result nobody would divide: other languages begin comments so.
+func (p *parser) meantComment(x *Binary) bool {
+	if _, ok := x.Y.(*Ident); x.Op != "//" || !ok {
+		return false
+	}
+	rest := strings.TrimLeft(p.text[x.Range().Hi:], " \t\r")
+	if rest != "" && rest[0] != '\n' {
+		return false
+	}
+	switch x.X.(type) {
+	case *Call, *Insert:
+		return true
+	}
+	return false
+}
+
+// waits are the names that other systems give to waiting for all tasks.
+var waits = wordSet("wait_all", "waitall", "barrier", "sync", "synchronize", "taskwait")
+
 // noEffect reports E0105 for an expression statement.
 func (p *parser) noEffect(x Expr) {
 	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
@@ -642,7 +664,16 @@ func (p *parser) noEffect(x Expr) {
 			m.hint("to assign, write `%s = %s`", src(x.X), src(x.Y)).edit(x.OpAt, "=")
 			return
 		}
+		if p.meantComment(x) {
+			m.at, m.code, m.msg = x.OpAt, "E0101", "unexpected `//`: comments start with `#`"
+			m.hint("write `#`").edit(x.OpAt, "#")
+			return
+		}
 	case *Ident, *Selector:
+		if name := src(x); waits[name] && !p.declaredBy("let", name) {
+			m.hint("write `wait`").edit(x.Range(), "wait").certain()
+			return
+		}
 		m.hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
 		return
 	}

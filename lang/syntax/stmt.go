@@ -303,7 +303,9 @@ func (p *parser) trailing(from int) *mistake {
 	t := p.tokenAt(p.pos)
 	m := unexpected(t, "the end of the statement")
 	switch {
-	case t.Value == "//" || t.Value == "/" && p.is(p.pos+1, "*"):
+	case t.Value == "//":
+		m.hint("comments start with `#`").edit(p.span(p.pos), "#")
+	case t.Value == "/" && p.is(p.pos+1, "*"):
 		m.hint("comments start with `#`")
 	case p.misspeltInsert(p.pos - 1):
 		m.meant(p.span(p.pos-1), "insert")
