@@ -76,6 +76,9 @@ func TestMended(t *testing.T) {
 		{"a comment behind a head", "for i in 0..3 { // loop\n    print(i)\n} // end\n", "for i in 0..3 { # loop\n    print(i)\n} # end\n"},
 		{"a border of parts", "partition x by blocks(2, border = 1)\nregister A = matrix[f64](8, 8, fill = 0)\npartition A by tiles(2, 2, overlap = 1)\n",
 			"partition x by blocks(2, halo = 1)\nregister A = matrix[f64](8, 8, fill = 0)\npartition A by tiles(2, 2, halo = 1)\n"},
+		{"a let that hides what it was to change",
+			"let k = 0\nlet done = false\nwhile not done {\n    k += 1\n    let done: bool = k > 5\n}\nfor i in 0..3 { let k = k + i }\nprint(k)\n",
+			"let k = 0\nlet done = false\nwhile not done {\n    k += 1\n    done = k > 5\n}\nfor i in 0..3 { k = k + i }\nprint(k)\n"},
 		{"sizes without an element type", "register b = vector[8]\nprint(b)\n", "register b = vector[f64](8)\nprint(b)\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

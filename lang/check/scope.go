@@ -303,7 +303,7 @@ func what(o *types.Object) string {
 
 // unusedIn warns about names of s that nothing used.
 func (c *checker) unusedIn(s *scope) {
-	if c.session != nil || c.broken {
+	if c.broken {
 		return
 	}
 	exported := s == c.top && (c.module || c.declarationsOnly())
@@ -311,6 +311,13 @@ func (c *checker) unusedIn(s *scope) {
 		in := c.infos[o]
 		if in == nil || in.used || o.Name == "" || o.Name[0] == '_' || o.Decl.IsZero() || o.Type == types.TInvalid {
 			continue
+		}
+		if outer := c.hidden(s, o); outer != nil {
+			c.hides(o, outer)
+			continue
+		}
+		if c.session != nil {
+			continue // entries that follow may use it
 		}
 		text := ""
 		switch o.Kind {
@@ -345,6 +352,37 @@ func (c *checker) unusedIn(s *scope) {
 			d.Edit(o.Decl, "_"+o.Name)
 		}
 	}
+}
+
+// hidden is the name around scope s that o, a name of let, was most likely to change; nil
+// where there is none of the same type.
+func (c *checker) hidden(s *scope, o *types.Object) *types.Object {
+	in := c.infos[o]
+	if o.Kind != types.LetObject || in.let == nil || s.parent == nil || c.session != nil && s == c.top {
+		return nil
+	}
+	outer := s.parent.lookup(o.Name)
+	if outer == nil || outer.Kind != types.LetObject && outer.Kind != types.FuncParam {
+		return nil
+	}
+	if !types.Same(o.Type, outer.Type) && !(o.Type.Kind == types.Int && outer.Type.Kind == types.Float) {
+		return nil
+	}
+	return outer
+}
+
+// hides warns about o, a name of let that nothing uses and that hides outer.
+func (c *checker) hides(o, outer *types.Object) {
+	let := c.infos[o].let
+	d := c.diagAt("W0201", diag.Warning, o.Decl, fmt.Sprintf("`%s` is never used", o.Name))
+	d.Label = fmt.Sprintf("a new name, beside the `%s` around this block", o.Name)
+	d.Labels = append(d.Labels, diag.Label{Span: outer.Decl, Text: "this one keeps its value"})
+	right := o.Name + " = " + c.text(let.Value)
+	d.Edit(c.f.At(let), right)
+	if len(right) > 60 {
+		right = o.Name + " = ..."
+	}
+	d.Help = append(d.Help, fmt.Sprintf("to change the outer `%s`, write `%s`", o.Name, right))
 }
 
 // declarationsOnly reports whether the file could be a module: then its names

@@ -25,6 +25,17 @@ func entry(t *testing.T, s *Session, text, codes string) *Unit {
 	return u
 }
 
+// TestSessionHides: what an entry declares may be used by those that follow, but not
+// what a block of it does.
+func TestSessionHides(t *testing.T) {
+	s := NewSession(testEnv(t, "testdata/modules"))
+	entry(t, s, "let s = 0", "")
+	entry(t, s, "let s = 1", "")
+	entry(t, s, "for i in 0..3 { let s = s + i }", "W0201")
+	entry(t, s, "for i in 0..3 { let t = i }", "")
+	entry(t, s, "for i in 0..3 { s = s + i }", "")
+}
+
 func TestSession(t *testing.T) {
 	env := testEnv(t, "testdata/modules")
 	blas := &types.Object{Name: "blas", Kind: types.ModuleObject, Type: types.TNone, Module: env.Modules["std/blas"]}
