@@ -19,6 +19,10 @@ const cutNote = "# something was cancelled here: the session dropped tasks that 
 // fewRepeats is how often an entry may stand below itself.
 const fewRepeats = 2
 
+// benchTimes is how often :bench of the prompt runs a statement, the run that does not
+// count included.
+const benchTimes = 11
+
 // Script returns the entries that ran without error, and how many they are, as a
 // script that does the same: what an expression gave is printed, names that were
 // declared again are told apart, and std/blas is imported where it is used. An entry
@@ -52,13 +56,40 @@ func (s *Session) scriptText() string {
 			k++
 			continue
 		}
-		fmt.Fprintf(&b, "# %d times in a row at the prompt, where :bench runs a statement 11 times\nfor _ in 0..%d {\n%s\n}\n", n, n, texts[k])
+		text, effect := texts[k], true
+		if n >= benchTimes {
+			text, effect = measured(s.done[k], text)
+		}
+		if effect {
+			fmt.Fprintf(&b, "# %d times in a row at the prompt, where :bench runs a statement %d times\nfor _ in 0..%d {\n%s\n}\n", n, benchTimes, n, text)
+		} else {
+			fmt.Fprintf(&b, "# %d times in a row at the prompt, where :bench runs a statement %d times and shows no value:\n# %s\n", n, benchTimes, strings.ReplaceAll(text, "\n", "\n# "))
+		}
 		k += n
 	}
 	if s.cut[len(texts)] {
 		b.WriteString(cutNote)
 	}
 	return b.String()
+}
+
+// measured is the text of an entry that :bench ran: what gives a value was not printed
+// then. effect says whether it does anything else.
+func measured(u *check.Unit, text string) (without string, effect bool) {
+	x, ok := u.File.Stmts[0].(*syntax.ExprStmt)
+	inner, printed := strings.CutPrefix(text, "print(")
+	if !ok || len(u.File.Stmts) > 1 || !printed || x.X.Type() == nil || x.X.Type().Kind == types.None {
+		return text, true
+	}
+	for _, id := range syntax.Idents(u.File) {
+		if id.Obj != nil && (id.Obj.Kind == types.FuncObject || id.Obj.Kind == types.CodeletObject || id.Obj.Kind == types.ModuleObject) {
+			if _, call := x.X.(*syntax.Call); !call {
+				return text, true
+			}
+			return strings.TrimSuffix(inner, ")"), true
+		}
+	}
+	return strings.TrimSuffix(inner, ")"), false
 }
 
 // repeats reports whether u means the same in the body of a loop: it declares nothing

@@ -72,6 +72,8 @@ func TestSessionScriptRepeats(t *testing.T) {
 		{"insert inc(RW v)", 2, "insert inc(RW v)\ninsert inc(RW v)\n"},
 		{"insert inc(RW v)", 11, "# 11 times in a row at the prompt, where :bench runs a statement 11 times\nfor _ in 0..11 {\n    insert inc(RW v)\n}\n"},
 		{"for b in 0..2 { insert inc(RW v) }", 3, "# 3 times in a row at the prompt, where :bench runs a statement 11 times\nfor _ in 0..3 {\n    for b in 0..2 { insert inc(RW v) }\n}\n"},
+		{"n * 2 + len([1])", 11, "# 11 times in a row at the prompt, where :bench runs a statement 11 times and shows no value:\n# n * 2 + len([1])\n"},
+		{"twice(n)", 11, "# 11 times in a row at the prompt, where :bench runs a statement 11 times\nfor _ in 0..11 {\n    twice(n)\n}\n"},
 		{"let a = 1", 3, "let a_1 = 1\nlet a_2 = 1\nlet a = 1\n"},
 		{"n += 1; print(n)", 4, "# 4 times in a row at the prompt, where :bench runs a statement 11 times\nfor _ in 0..4 {\n    n += 1\n    print(n)\n}\n"},
 		{"unregister v; register v = vector[f64](4, fill = 1)", 3, ""},
@@ -79,7 +81,7 @@ func TestSessionScriptRepeats(t *testing.T) {
 		rt := newRuntime(t, machines()[0].opt)
 		var said, printed bytes.Buffer
 		s := newSession(t, cfg, rt, lang.Stdout(&said))
-		entries := []string{"codelet inc(v: RW vector[f64]) { each i in v { v[i] += 1.0 } }", "register v = vector[f64](4, fill = 0)", "let n = 0"}
+		entries := []string{"codelet inc(v: RW vector[f64]) { each i in v { v[i] += 1.0 } }", "register v = vector[f64](4, fill = 0)", "let n = 0", "func twice(k: int) -> int { insert inc(RW v); return 2 * k }"}
 		for range c.times {
 			entries = append(entries, c.entry)
 		}
