@@ -17,6 +17,7 @@ import (
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -62,7 +63,7 @@ plan says from where on it is one of several. Prints go to standard error.`,
 		Args: arity(1, 1, "one script, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.planFile(cmd.Context(), &o, args[0], func(p *lang.Plan) error {
-				a.showPlan(p)
+				a.showPlan(p, &o)
 				return nil
 			}, run || yes, yes)
 		},
@@ -201,7 +202,7 @@ type jsonPlanCodelet struct {
 }
 
 // showPlan writes a plan to standard output.
-func (a *app) showPlan(p *lang.Plan) {
+func (a *app) showPlan(p *lang.Plan, o *planFlags) {
 	m, s := p.Measures(), p.Schedule()
 	if a.json != nil {
 		copies, bytes := s.Moved()
@@ -229,7 +230,7 @@ func (a *app) showPlan(p *lang.Plan) {
 		a.json.line(j)
 		return
 	}
-	io.WriteString(a.con.out, planText(p))
+	io.WriteString(a.con.out, planText(p, a.begun(o)))
 }
 
 // move is what goes over one link.
@@ -259,8 +260,40 @@ func seconds(s float64) string {
 	return durationText(time.Duration(min(s, math.MaxInt64/1e9) * 1e9))
 }
 
-// planText is a plan as the command shows it.
-func planText(p *lang.Plan) string {
+// begun finds codelets that were measured, but not often enough for a size to be known:
+// how often the one that was measured most.
+func (a *app) begun(o *planFlags) map[string]int64 {
+	s, err := a.perfStore(&perfFlags{dir: o.perfDir})
+	if err != nil {
+		return nil
+	}
+	n := map[string]int64{}
+	files, _ := s.List() // a file that cannot be read tells nothing
+	for _, f := range files {
+		for _, g := range f.Groups {
+			for _, e := range g.Entries {
+				if e.N > 0 && e.N < perf.DefaultMinSamples {
+					n[f.Codelet] = max(n[f.Codelet], e.N)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// unknownText says how the times that are not known get known.
+func unknownText(m *graph.Measures, begun map[string]int64) string {
+	for _, c := range m.Codelets {
+		if n := begun[c.Name]; c.Unknown > 0 && n > 0 {
+			return fmt.Sprintf("a size is known from %d measurements that agree, and `%s` has %d: `starpush run --calibrate 1` adds those of another run", perf.DefaultMinSamples, c.Name, n)
+		}
+	}
+	return "`starpush run --calibrate 1` measures them"
+}
+
+// planText is a plan as the command shows it. begun are the codelets that were measured
+// too seldom.
+func planText(p *lang.Plan, begun map[string]int64) string {
 	g, m, s := p.Graph, p.Measures(), p.Schedule()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s", counted(m.Tasks, "task"), counted(m.Edges, "dependency"))
@@ -294,7 +327,7 @@ func planText(p *lang.Plan) string {
 	case m.Unknown == 0:
 		fmt.Fprintf(&b, "expected time: %s on %s\n", seconds(s.Seconds), counted(len(g.Workers), "worker"))
 	default:
-		fmt.Fprintf(&b, "no times are known for %s; `starpush run --calibrate 1` measures them\n", counted(m.Unknown, "task"))
+		fmt.Fprintf(&b, "no times are known for %s; %s\n", counted(m.Unknown, "task"), unknownText(m, begun))
 	}
 	rows = [][]string{{"memory", "most in use", "of"}}
 	for n, peak := range s.Peak {
