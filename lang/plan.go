@@ -49,7 +49,7 @@ type planCode struct {
 // host functions are called with known arguments only. Extern data need not exist
 // yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.
 func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*Plan, error) {
-	rec, paths, err := p.plan(ctx, m, 0, opts)
+	rec, paths, err := p.plan(ctx, m, 0, false, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (p *Plan) setGraph(g *graph.Graph) {
 	p.simulate = sync.OnceValue(func() *graph.Schedule { return graph.Simulate(g) })
 }
 
-func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, opts []Option) (*graph.Recorder, int, error) {
+func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, check bool, opts []Option) (*graph.Recorder, int, error) {
 	if p.none() {
 		return nil, 0, errNoProgram
 	}
@@ -72,7 +72,7 @@ func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, opts 
 	if p.planned.err != nil {
 		return nil, 0, p.planned.err
 	}
-	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks}
+	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks, Check: check}
 	return interp.Plan(ctx, p.planned.code, cfg)
 }
 
@@ -119,17 +119,18 @@ func Graph(w io.Writer, g *Plan, f GraphFormat, by GraphUnit) error {
 	return graph.Write(w, g.Graph, f, by)
 }
 
-// checkSteps bounds what CheckPlan does on each way: a second at most.
+// checkSteps bounds what CheckPlan does on each way: some seconds at most. Statements that
+// make data or wait for it count as many.
 const checkSteps = 1 << 24
 
 // CheckPlan looks for errors that sizes and states show, by planning the script for
 // the CPUs of this machine, as far as maxTasks tasks (0: a million) and some millions of
-// statements go: it ends, whatever the script does. Nothing is printed. What depends on the machine or on data that is not bound is left to runs.
+// statements go: it ends, whatever the script does. A call that does the same as two before it, in one call of the script, is left out. Nothing is printed. What depends on the machine or on data that is not bound is left to runs.
 func (p *Program) CheckPlan(ctx context.Context, maxTasks int64, opts ...Option) error {
 	if maxTasks <= 0 {
 		maxTasks = 1 << 20
 	}
-	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, append(slices.Clone(opts), Stdout(io.Discard), WithLimits(Limits{Steps: checkSteps})))
+	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, true, append(slices.Clone(opts), Stdout(io.Discard), WithLimits(Limits{Steps: checkSteps})))
 	var limit *LimitError
 	if errors.As(err, &limit) && (limit.Kind == "tasks" && limit.Limit <= maxTasks || limit.Kind == "steps" && limit.Limit == checkSteps) {
 		return nil // this far it is right

@@ -2,6 +2,7 @@ package lang_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -268,6 +269,88 @@ func TestCheckPlanEnds(t *testing.T) {
 		var d *lang.Diagnostic
 		if code == "" && err != nil || code != "" && (!errors.As(err, &d) || d.Code != code) {
 			t.Errorf("%s: %v, want %q", src, err, code)
+		}
+	}
+}
+
+// doubling is a chain of functions that call the one before twice, with its first one.
+func doubling(params, args, first string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "func f0(%s) %s\n", params, first)
+	for k := 1; k <= 60; k++ {
+		fmt.Fprintf(&b, "func f%d(%s) { f%d(%s); f%d(%s) }\n", k, params, k-1, args, k-1, args)
+	}
+	return b.String()
+}
+
+// TestCheckPlanDoubles: calls that do the same as before are made twice in a check, so
+// that it comes to what stands behind 2^60 of them, and finds there, and in them, what it
+// finds without.
+func TestCheckPlanDoubles(t *testing.T) {
+	const head = "codelet inc(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }\ncodelet set(x: W vector[f64]) { each i in x { x[i] = 1.0 } }\n" +
+		"codelet add(x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] += x[0] } }\n" +
+		"register x, y = vector[f64](4, fill = 0)\nregister z = vector[f64](4)\nlet k = 2\nlet l = [1, 2]\npartition v = x by blocks(2)\n"
+	comp := lang.Must(lang.NewCompiler(lang.Config{}))
+	for _, tt := range []struct{ name, src, code string }{
+		{"data", doubling("v: vector[f64]", "v", "{ insert inc(RW v) }") + "f60(x)\nprint(l[k])", "R0105"},
+		{"no arguments", doubling("", "", "{ insert inc(RW x) }") + "f60()\nprint(l[k])", "R0105"},
+		{"views and numbers", doubling("v: view[vector[f64]], n: int, a: float", "v, n, a", "{ for i in 0..n { if a > 0.5 { insert inc(RW v[i]) } } }") + "f60(v, 2, 1.0)\nprint(l[k])", "R0105"},
+		{"names of their own", doubling("n: int", "n", "{ let j = n\nwhile j > 0 { insert inc(RW x)\nj -= 1 } }") + "f60(3)\nprint(l[k])", "R0105"},
+		{"the second call is another", "func f0(n: int) { insert inc(RW v[n]) }\nfunc f1(n: int) { f0(n); f0(n); f0(n); f0(n + 1) }\nf1(1)", "E0501"},
+		{"the third round is another", "func f0(n: int) { insert inc(RW v[n]) }\nfor i in 0..3 { f0(i) }", "E0501"},
+		{"read before it is written", doubling("v: vector[f64]", "v", "{ insert inc(RW v) }") + "f60(z)", "E0401"},
+		{"written at first", doubling("v: vector[f64]", "v", "{ insert set(W v)\ninsert inc(RW v) }") + "f60(z)\nprint(l[k])", "R0105"},
+		{"written by the call before", "func f0() { insert add(R x, RW y) }\nfunc f1() { f0(); f0(); f0() }\nf1()\ninvalidate x\nf1()", "E0402"},
+		{"dropped in between", "func f0() { insert add(R x, RW y) }\nfunc f1() { f0(); f0(); invalidate x; f0() }\nf1()", "E0402"},
+		{"places of a sequence", "func f0() { insert inc(RW x) with worker = workers(cpu)[0], order = 1 }\nfunc f1() { f0(); f0(); f0() }\nf1()", "E0705"},
+		{"a global that changes", "let n = 0\nfunc f0() { insert inc(RW v[n])\nn += 1 }\nfunc f1() { f0(); f0(); f0() }\nf1()", "E0501"},
+		{"a list that changes", "func f0(a: list[int]) { insert inc(RW v[a[0]])\na[0] += 1 }\nfunc f1(a: list[int]) { f0(a); f0(a); f0(a) }\nf1([0])", "E0501"},
+		{"ways that nobody knows", "register s = variable[i64](fill = 1)\nlet n = value(s)\nfunc f0() { if n > 0 { insert inc(RW x) } else { insert inc(RW v[k]) } }\n" +
+			"func f1() { f0(); f0(); f0() }\nf1()", "E0501"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			prog, ds := comp.Compile(t.Context(), "c.spu", []byte(head+tt.src+"\n"))
+			if prog == nil {
+				t.Fatal(ds.Err())
+			}
+			var d *lang.Diagnostic
+			if err := prog.CheckPlan(t.Context(), 1<<16); !errors.As(err, &d) || d.Code != tt.code {
+				t.Errorf("%v, want %s", err, tt.code)
+			}
+		})
+	}
+	for n := 1; n <= 4; n++ { // a plan has all of them
+		p, _, err := planOf(t, head+"func f0() { insert inc(RW x) }\nfunc f1() { for i in 0..5 { f0() } }\nfor i in 0.."+fmt.Sprint(n)+" { f1() }")
+		if err != nil || p.Measures().Tasks != 5*n {
+			t.Errorf("%d tasks of %d, %v", p.Measures().Tasks, 5*n, err)
+		}
+	}
+}
+
+// TestCheckPlanCosts: statements that do more than compute count as many.
+func TestCheckPlanCosts(t *testing.T) {
+	for first, most := range map[string]int{
+		"wait":                          1 << 18,
+		"let _n = value(s)":             1 << 18,
+		"partition _p = x by blocks(2)": 1 << 16,
+		"codelet_(x)":                   1 << 18,
+	} {
+		calls := 0
+		probe := lang.Must(lang.NewFunc("probe()", func(context.Context, []any) (any, error) {
+			if calls++; calls > most {
+				return nil, errors.New("too many")
+			}
+			return nil, nil
+		}))
+		comp := lang.Must(lang.NewCompiler(lang.Config{Funcs: []*lang.Func{probe}}))
+		src := "register x = vector[f64](4, fill = 0)\nregister s = variable[f64](fill = 0)\nfunc codelet_(v: vector[f64]) { wait v }\n" +
+			doubling("", "", "{\n"+first+"\nprobe()\n}") + "f60()"
+		prog, ds := comp.Compile(t.Context(), "c.spu", []byte(src))
+		if prog == nil {
+			t.Fatal(ds.Err())
+		}
+		if err := prog.CheckPlan(t.Context(), 0); err != nil || calls == 0 {
+			t.Errorf("%s: %v, %d calls", first, err, calls)
 		}
 	}
 }

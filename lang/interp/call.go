@@ -112,6 +112,20 @@ func (c *compiler) plainInvoke(e *syntax.Call) func(f *frame) *frame {
 		}
 		args = append(args, func(_, to *frame) { fn.params[i].def(to, to) })
 	}
+	if c.plan && c.prog.repeatable(e.Callee) {
+		return func(f *frame) *frame {
+			to := f.m.push(fn, site, f)
+			for _, a := range args {
+				a(f, to)
+			}
+			if f.m.plan.check {
+				f.m.repeated(to)
+			} else {
+				f.m.run(to)
+			}
+			return to
+		}
+	}
 	moves := holdsHandles(sig.Result)
 	if len(args) == 1 && !moves {
 		a := args[0]

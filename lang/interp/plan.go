@@ -40,6 +40,8 @@ type planning struct {
 	ended  *diag.Diagnostic // why the path ended before the script
 	prints bool
 	loads  map[string]bool // names of files, on all paths
+	check  bool            // for errors alone
+	calls  repeats         // in a check
 }
 
 // errPlanEnds ends a path at a place that needs a value which nobody knows.
@@ -50,6 +52,7 @@ type PlanConfig struct {
 	Config
 	Machine engine.Machine
 	Tasks   int64 // on all paths together; 0: no limit
+	Check   bool  // only errors are wanted: tasks are not recorded, and calls that repeat others are left out
 }
 
 // Plan runs p, which CompilePlan made, without kernels, along each way that values
@@ -63,7 +66,7 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 	var total int64
 	loads, ended := map[string]bool{}, false
 	for len(todo) > 0 && paths < maxPaths {
-		pl := &planning{loads: loads, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0}
+		pl := &planning{loads: loads, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0, check: cfg.Check}
 		todo = todo[1:]
 		paths++
 		if err = pl.run(ctx, p, cfg, &total); err != nil {
@@ -112,8 +115,9 @@ func unusedSizes(name string, loads map[string]bool) error {
 func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total *int64) (err error) {
 	pl.rec = graph.NewRecorder(nil)
 	rt, err := cfg.Machine.Planner(func(t *engine.PlannedTask) {
-		*total++
-		pl.rec.Plan(t)
+		if *total++; !pl.check {
+			pl.rec.Plan(t)
+		}
 	})
 	if err != nil {
 		return err
@@ -212,6 +216,7 @@ func (pl *planning) round(at place, again bool) bool {
 }
 
 func (pl *planning) take(at place, way bool) {
+	pl.calls.taken++
 	t := pl.tried[at]
 	if way {
 		t[1] = true
@@ -244,8 +249,21 @@ func (pl *planning) operands(m *Machine, at place) {
 // planned compiles a statement, which begins without having read anything.
 func (c *compiler) planned(s syntax.Stmt) stmt {
 	run := c.plainStmt(s)
+	cost, at := costOf(s), c.place(s)
+	if cost == 0 {
+		return func(f *frame) ctl {
+			f.m.unknown = false
+			return run(f)
+		}
+	}
 	return func(f *frame) ctl {
-		f.m.unknown = false
+		m := f.m
+		m.unknown = false
+		if m.plan.check {
+			if m.fuel -= cost; m.fuel < 0 {
+				m.refuel(at)
+			}
+		}
 		return run(f)
 	}
 }

@@ -27,6 +27,8 @@ type Program struct {
 	open   bool                 // of a session
 	plan   bool                 // for runs without kernels, whose values may be unknown
 
+	repeats map[*types.Object]bool // of plans: functions that only insert
+
 	codelets struct {
 		sync.Mutex
 		made map[codeletKey]*engine.Codelet
