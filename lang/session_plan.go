@@ -11,8 +11,9 @@ import (
 )
 
 // Plan plans the entries that ran without error and then src, for the machine of the
-// session, and returns what src would submit; all of it when src is empty. Nothing
-// runs, and the session does not change.
+// session, and returns what src would submit; all of it when src is empty. No kernel runs,
+// and the session does not change; but the entries are gone through again, and so are
+// the calls of host functions in them, as far as their arguments are known (Program.Plan).
 func (s *Session) Plan(ctx context.Context, src string) (*Plan, error) {
 	if s.err != nil {
 		return nil, s.err

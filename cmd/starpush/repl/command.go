@@ -29,7 +29,7 @@ func commandTable() []command {
 		{name: "show", args: "NAME [A..B]", doc: "value of data, or elements A to B of it", run: (*Shell).showData},
 		{name: "where", args: "NAME", doc: "where data is: memory nodes, views, tasks that have not ended", run: (*Shell).where},
 		{name: "last", doc: "the last value again, complete", run: (*Shell).last},
-		{name: "plan", args: "STATEMENT", doc: "what it would insert; runs nothing", statement: true, run: (*Shell).plan},
+		{name: "plan", args: "STATEMENT", doc: "what it would insert; no kernel runs, but host functions do, again", statement: true, run: (*Shell).plan},
 		{name: "graph", args: "[NAME] [--tasks] [> FILE]", doc: "tasks so far, or those that use NAME; FILE as .svg, .dot, .mmd, .json", run: (*Shell).graph},
 		{name: "trace", args: "start FILE|stop", doc: "record what runs, for ui.perfetto.dev", run: (*Shell).trace},
 		{name: "time", args: "on|off|STATEMENT", doc: "time of every statement, or of one with its tasks and copies", statement: true, run: (*Shell).time},
