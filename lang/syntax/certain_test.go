@@ -85,6 +85,10 @@ func TestCertainEdits(t *testing.T) {
 		{"elif if", "if a { } elif if b { }", "if a { } else if b { }"},
 		{"equality of JavaScript", "assert a === b", "assert a == b"},
 		{"braces that do not match", "register b = vector[u8]{2)", ""},
+		{"a remainder", "if k % 2 is 0 { }", "if k % 2 == 0 { }"},
+		{"a remainder of names", "let n = 3\nif k % n equals 0 { }", ""},
+		{"a quotient", "if k // 2 is 0 { }", "if k // 2 == 0 { }"},
+		{"a comment of MATLAB", "let a = 2 % the number of rows", "let a = 2 # the number of rows"},
 		{"text with a prefix", "let a = u'text'", "let a = u\"text\""},
 		{"transpose", "let a = b'", ""},
 	} {

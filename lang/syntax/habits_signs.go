@@ -208,7 +208,7 @@ func isProse(rest string) bool {
 	if reserved[first] {
 		return !notOperat[first]
 	}
-	return second != "" && !reserved[second] && !foldWords[first] && !strings.Contains(m[0], "-")
+	return second != "" && !reserved[second] && operatorWords[second] == "" && !foldWords[first] && !strings.Contains(m[0], "-")
 }
 
 // foreignComment reports a comment of another language at pos, which sign begins, and
@@ -228,6 +228,9 @@ func (s *scanner) foreignComment(sign string) bool {
 	case "--", "%":
 		if s.depth > 0 || !isProse(line) && !(starts && s.alone(lo, line)) || !starts && sign == "--" {
 			return false
+		}
+		if first := prose.FindStringSubmatch(line); !starts && first != nil && (isDigit(first[1][0]) || s.named(first[1])) {
+			return false // n % 2 …, n % k …
 		}
 	case "/*":
 		s.commentOfC(lo)

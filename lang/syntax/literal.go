@@ -127,9 +127,9 @@ func (s *scanner) product(m *mistake, number, name string, at Span) {
 // dividing are the operators that take only the number in front of a product.
 var dividing = wordSet("/", "//", "%", "**")
 
-// named reports whether the name was met before.
+// named reports whether the name was met before, not too long ago.
 func (s *scanner) named(name string) bool {
-	return len(s.mistakes) < maxErrors && slices.ContainsFunc(s.toks, func(t token) bool { return t.kind == tokIdent && t.text(s.text) == name })
+	return len(s.mistakes) < maxErrors && slices.ContainsFunc(s.toks[max(0, len(s.toks)-maxNamed):], func(t token) bool { return t.kind == tokIdent && t.text(s.text) == name })
 }
 
 // inSizes reports whether the innermost bracket here is that of a constructor or filter.
