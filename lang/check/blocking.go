@@ -118,7 +118,7 @@ func (c *checker) blockingRead(read syntax.Expr, loop syntax.Span, help string) 
 	d.Label = "waits for all tasks of the round"
 	d.Labels = append(d.Labels, diag.Label{Span: c.f.At(loop)})
 	if help == "" {
-		help = "read it every few rounds only, so that the tasks of several rounds can overlap"
+		help = "where not every round needs the value, read it every few rounds only, so that the tasks of several rounds can overlap; tasks that need it can take the variable itself"
 	}
 	d.Help = append(d.Help, help)
 }

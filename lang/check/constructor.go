@@ -177,6 +177,8 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 			d.Sure()
 		} else if loaders[name.Name] {
 			d.Help = append(d.Help, "a file is loaded where its kind is said: `"+loadForm(c, e.(*syntax.Call))+"`, or vector[f64]")
+		} else if h := habitMembers[name.Name].help; strings.Contains(h, "registered") {
+			d.Help = append(d.Help, h)
 		} else if best, ok := near(name.Name, kinds); ok {
 			d.Meant(name.Name, best, "")
 		} else {

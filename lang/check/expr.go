@@ -100,7 +100,12 @@ func (c *checker) ident(e *syntax.Ident) *types.Type {
 			d.Help = append(d.Help, "call it: `"+builtinSyntax(e.Name)+"`")
 		case typeDoc(e.Name) != "":
 			d := c.err("E0705", e, fmt.Sprintf("`%s` is a type, not a value", e.Name))
-			if handleKinds[e.Name] != 0 {
+			switch {
+			case e.Name == "void":
+				d.Help = append(d.Help, "data without elements is made by `register x = void()`")
+				d.Edit(c.f.At(e), "void()")
+				d.Sure()
+			case handleKinds[e.Name] != 0:
 				d.Help = append(d.Help, fmt.Sprintf("data is made by `register x = %s[f64](...)`", e.Name))
 			}
 		default:

@@ -97,7 +97,19 @@ var habitNames = map[string]habit{
 	"f32": {word: "float"}, "f64": {word: "float"}, "i32": {word: "int"}, "i64": {word: "int"},
 	"wait_all": {help: "write `wait`"}, "barrier": {help: "write `wait`"}, "sync": {help: "write `wait`"}, "synchronize": {help: "write `wait`"}, "waitall": {help: "write `wait`"}, "taskwait": {help: "write `wait`"},
 	"maximum": {word: "max"}, "minimum": {word: "min"},
+	"avg": {help: "write `reduce = sum`, and divide what comes of it by how many there are"}, "average": {help: "write `reduce = sum`, and divide what comes of it by how many there are"},
 	"self": {help: "there are no objects: a `func` takes what it works on as a parameter"}, "this": {help: "there are no objects: a `func` takes what it works on as a parameter"},
+}
+
+// otherNames are the beginnings of the names that programs with other task libraries
+// use, in lower case, the longer ones first.
+var otherNames = []struct{ prefix, help string }{
+	{"mpi_barrier", "write `wait`: it waits for all tasks"}, {"mpi_wait", "write `wait`: it waits for all tasks"},
+	{"mpi_reduce", "write `register s = variable[f64](fill = 0, reduce = sum)`, and pass it to tasks `REDUX s`"},
+	{"mpi_allreduce", "write `register s = variable[f64](fill = 0, reduce = sum)`, and pass it to tasks `REDUX s`"},
+	{"mpi_", "a script is one process: data goes to the tasks that name it, so nothing is sent, and there are no ranks"},
+	{"omp_", "tasks have no numbers of threads: `len(workers(cpu))` counts the workers, and `--cpus N` sets how many there are"},
+	{"task_insert", "write `insert f(R x, RW y)`"}, {"insert_task", "write `insert f(R x, RW y)`"}, {"task_submit", "write `insert f(R x, RW y)`"},
 }
 
 // starpuNames are the beginnings of the names that C programs for StarPU use, the
@@ -146,6 +158,12 @@ func nameHabit(d *diag.Diagnostic, name string) bool {
 	if m, ok := iface.ModeByName(name); ok {
 		d.Help = append(d.Help, fmt.Sprintf("an access mode stands before the data, with a blank between: `%v x`", m))
 		return true
+	}
+	for _, o := range otherNames {
+		if strings.HasPrefix(strings.ToLower(name), o.prefix) {
+			d.Help = append(d.Help, o.help)
+			return true
+		}
 	}
 	if strings.HasPrefix(strings.ToLower(name), "starpu_") {
 		for _, s := range starpuNames {

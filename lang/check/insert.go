@@ -487,6 +487,7 @@ func (c *checker) elementTypes(e *syntax.Insert, sig *types.Signature) {
 				d := c.err("E0701", a, fmt.Sprintf("`%s` works on elements of type %s, and this has %v", sig.Name, strings.Join(names, " or "), t.Elem))
 				d.Label = t.String()
 				d.Notes = append(d.Notes, "codelet "+sig.Text)
+				d.Help = append(d.Help, fmt.Sprintf("register the data with elements of type %s", strings.Join(names, " or ")))
 			}
 		case first.Value.Type().Elem != t.Elem:
 			ft := first.Value.Type()

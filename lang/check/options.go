@@ -4,9 +4,11 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -52,6 +54,9 @@ func (c *checker) noOption(o *syntax.Option, on string, table []Option) {
 		names = append(names, t.Name)
 	}
 	sort.Strings(names)
+	if on == "insert" && c.optionHabit(d, o) {
+		return
+	}
 	if best, ok := near(o.Name.Name, names); ok {
 		d.Meant(o.Name.Name, best, "")
 	}
@@ -110,6 +115,11 @@ func (c *checker) optionValue(o *syntax.Option, entry Option) {
 		return
 	}
 	d := c.err("E0705", o.Value, fmt.Sprintf("%s takes %v, and this is %s", what, entry.Type, aType(t)))
+	if lit, ok := unparen(o.Value).(*syntax.StringLit); ok && entry.Type == KindsOption && slices.Contains(kindsOfWorkers, lit.Value) {
+		d.Help = append(d.Help, fmt.Sprintf("a kind stands without quotes: `%s`", lit.Value))
+		d.Edit(c.f.At(o.Value), lit.Value)
+		d.Sure()
+	}
 	if item.Kind == t.Kind || entry.Type == TasksOption && t.Kind == types.Gate {
 		d.Help = append(d.Help, fmt.Sprintf("write `[%s]`", c.text(o.Value)))
 	}
@@ -193,4 +203,38 @@ func kindTitle(name string) string {
 		return "OpenCL"
 	}
 	return "CPU"
+}
+
+// kindsOfWorkers are the builtin values that `where` takes.
+var kindsOfWorkers = []string{"cpu", "cuda", "opencl"}
+
+// optionHabits are other names for options of insert.
+var optionHabits = map[string]string{
+	"depends": "after", "depends_on": "after", "dependencies": "after", "deps": "after", "dependsOn": "after", "wait_for": "after", "needs": "after", "requires": "after",
+	"label": "name", "title": "name",
+}
+
+// optionHabit adds to d which option was meant by another name for it; false when it is
+// none that is known.
+func (c *checker) optionHabit(d *diag.Diagnostic, o *syntax.Option) bool {
+	switch name := o.Name.Name; {
+	case name == "device" || name == "dev" || name == "node" || name == "gpu" || name == "on":
+		d.Help = append(d.Help, "write `where = cuda`, `where = opencl` or `where = cpu` for a kind of worker, `worker = workers(cuda)[0]` for one of them")
+	case optionHabits[name] == "after":
+		t := o.Value.Type()
+		if t == nil || t.Kind != types.Task && t.Kind != types.Gate {
+			d.Meant(name, "after", "")
+			break
+		}
+		right := fmt.Sprintf("after = [%s]", c.text(o.Value))
+		d.Help = append(d.Help, "write `"+right+"`")
+		d.Edit(c.f.At(o), right)
+		d.Sure()
+	case optionHabits[name] != "":
+		d.Meant(name, optionHabits[name], "")
+		d.Sure()
+	default:
+		return false
+	}
+	return true
 }

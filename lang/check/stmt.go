@@ -49,6 +49,9 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.release(s)
 	case *syntax.Wait:
 		for _, x := range s.Of {
+			if len(s.Of) == 1 && c.waitAll(s, x) {
+				return
+			}
 			c.data(x, "`wait`", dataAll|dataTasks)
 		}
 	case *syntax.Prefetch:
@@ -140,6 +143,16 @@ func (c *checker) let(s *syntax.Let) {
 		c.declare(types.HandleObject, s.Name, c.registered(s.Value), "register")
 		return
 	}
+	if s.Type == nil && c.listsConstructors(s.Value) {
+		d := c.err("E0105", s.Value, "data is registered: `let` names values only")
+		right := fmt.Sprintf("register %s = %s", s.Name.Name, c.text(s.Value))
+		d.Help = append(d.Help, "`register` takes lists, too: `"+right+"`")
+		d.Edit(c.f.At(s), right)
+		d.Sure()
+		o := c.declare(types.HandleObject, s.Name, c.registered(s.Value), "register")
+		c.info(o).pack = true
+		return
+	}
 	if right, sure := c.sizesInBrackets(s.Value); right != "" && s.Type == nil {
 		d := c.err("E0105", s.Value, "data is registered: `let` names values only")
 		right = fmt.Sprintf("register %s = %s", s.Name.Name, right)
@@ -186,6 +199,22 @@ func (c *checker) isConstructor(e *syntax.Call) bool {
 	return ok && handleKinds[id.Name] != 0 && c.scope.lookup(id.Name) == nil
 }
 
+// listsConstructors reports whether e is a list of constructors, which register takes.
+func (c *checker) listsConstructors(e syntax.Expr) bool {
+	switch e := unparen(e).(type) {
+	case *syntax.ListLit:
+		return len(e.Items) > 0 && c.constructs(e.Items[0])
+	case *syntax.ListComp:
+		return c.constructs(e.Item)
+	}
+	return false
+}
+
+func (c *checker) constructs(e syntax.Expr) bool {
+	call, ok := unparen(e).(*syntax.Call)
+	return ok && c.isConstructor(call)
+}
+
 func (c *checker) register(s *syntax.Register) {
 	t := c.registered(s.Value)
 	ctor, _ := unparen(s.Value).(*syntax.Call)
@@ -199,6 +228,20 @@ func (c *checker) register(s *syntax.Register) {
 			in.pack = true
 		}
 	}
+}
+
+// waitAll reports wait all and its like, where nothing has that name.
+func (c *checker) waitAll(s *syntax.Wait, x syntax.Expr) bool {
+	id, ok := x.(*syntax.Ident)
+	if !ok || id.Name != "all" && id.Name != "tasks" && id.Name != "everything" || c.scope.lookup(id.Name) != nil || c.host[id.Name] != nil || c.later[id.Name] != nil || c.broken {
+		return false
+	}
+	id.SetType(types.TInvalid)
+	d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
+	d.Help = append(d.Help, "write `wait`: alone it waits for all tasks")
+	d.Edit(c.f.At(s), "wait")
+	d.Sure()
+	return true
 }
 
 // What a statement on data takes besides single handles.

@@ -27,7 +27,7 @@ var TypeNames = []Entry{
 	{"vector", "vector[T]", "registered data: n elements"},
 	{"matrix", "matrix[T]", "registered data: rows x cols elements, row by row"},
 	{"block", "block[T]", "registered data: nx x ny x nz elements, z fastest"},
-	{"void", "void", "registered data without elements, for ordering only"},
+	{"void", "void", "registered data without elements, for ordering only: `register x = void()`"},
 	{"view", "view[H]", "the parts of a handle, as partition made them"},
 	{"array", "array[T]", "acquired data, readable from the script"},
 	{"task", "task", "what insert returns"},

@@ -40,7 +40,7 @@ var Words = []Entry{
 	{"param", "param n: int = 4096", "declares a value that the command line may set: -p n=1Mi"},
 	{"partition", "partition x by blocks(8)   ·   partition v = x by rows(4) then cols(2)", "declares a view: its parts are data of their own, and x stays usable"},
 	{"prefetch", "prefetch x to gpu(0)", "copies x to a memory node before a task needs it there"},
-	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, void"},
+	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, void()"},
 	{"release", "release xs   ·   release xs to R", "ends the direct access that acquire gave, or weakens it"},
 	{"return", "return x", "leaves a function with its result"},
 	{"then", "if c then a else b   ·   partition v = x by rows(4) then cols(2)", "the first choice; or the filter for every part of the filter before it"},

@@ -107,6 +107,9 @@ func (m *Machine) badFile(err error, at place, what, name string) {
 	if near, ok := m.nearFile(name); ok && code == "E0902" {
 		d.Help = []string{fmt.Sprintf("did you mean `%s`?", near)}
 	}
+	if _, found, ok := strings.Cut(text, ".csv:"); ok && code == "R0107" && strings.Contains(found, "of the row, found \"") && strings.Contains(found, ";") {
+		d.Help = []string{"the fields of a .csv are separated by `,`, and numbers have a point"}
+	}
 	d.Cause = err
 	m.raise(d)
 }

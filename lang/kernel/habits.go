@@ -195,3 +195,20 @@ var scriptHelp = map[string]string{
 	"range": "a loop goes over a range `a..b`; for a step multiply the index",
 	"grid":  "write `each i, j in A { … }` or a `for` in a `for`",
 }
+
+// shapeHabit adds to d which field A.shape[0] stands for.
+func (l *lowerer) shapeHabit(x *syntax.Index, d *diag.Diagnostic) {
+	sel, ok := unparen(x.X).(*syntax.Selector)
+	if !ok || sel.Name.Name != "shape" && sel.Name.Name != "size" && sel.Name.Name != "dims" || len(x.Args) != 1 {
+		return
+	}
+	o := l.array(sel.X)
+	axis, isInt := unparen(x.Args[0]).(*syntax.IntLit)
+	if o == nil || !isInt || axis.Value < 0 || int(axis.Value) >= o.Kind.Rank() {
+		return
+	}
+	right := l.text(sel.X) + "." + fieldName(o.Kind, [...]Field{FieldDim0, FieldDim1, FieldDim2}[axis.Value])
+	d.Help = append(d.Help, "write `"+right+"`")
+	d.Edit(l.f.At(x), right)
+	d.Sure()
+}

@@ -389,7 +389,7 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*Expr, ok bool) {
 	}
 	id, isName := unparen(x.X).(*syntax.Ident)
 	if !isName {
-		l.err("E0705", x.X, "only operands have elements in a codelet body")
+		l.shapeHabit(x, l.err("E0705", x.X, "only operands have elements in a codelet body"))
 		return 0, nil, false
 	}
 	en := l.lookup(id)

@@ -22,9 +22,9 @@ type cursor struct {
 // habits are tried in order.
 var habits = []func(c *cursor) *mistake{
 	(*cursor).doubled, (*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
-	(*cursor).registered, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
-	(*cursor).repeatedItem, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).asserted, (*cursor).plus,
-	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
+	(*cursor).registered, (*cursor).namedView, (*cursor).registeredList, (*cursor).prefetchTo, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
+	(*cursor).repeatedItem, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).optionAlone, (*cursor).asserted, (*cursor).plus,
+	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).conditionOfList, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
 	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
 	(*cursor).letHabit, (*cursor).declared, (*cursor).assertCall, (*cursor).braces, (*cursor).namelessFunc, (*cursor).arrow, (*cursor).initial,
 	(*cursor).moduleName, (*cursor).insertHabit, (*cursor).modeHabit, (*cursor).callWithModes, (*cursor).filterHabit, (*cursor).registerHabit, (*cursor).waitCall, (*cursor).paramHabit, (*cursor).oneLine, (*cursor).colonBlock, (*cursor).wordBlock,
