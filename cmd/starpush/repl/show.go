@@ -38,7 +38,7 @@ func (s *Shell) show(src string, err error) {
 		fmt.Fprintln(s.Err, line)
 		return
 	}
-	ds.Render(s.Err, st)
+	s.render(ds)
 }
 
 // short writes a diagnostic on one line of at most width columns (0: 100):

@@ -101,7 +101,7 @@ func (s *Shell) check(ctx context.Context, file string) {
 		fmt.Fprintln(s.Out, "nothing is wrong with "+file)
 		return
 	}
-	ds.Render(s.Err, s.Style())
+	s.render(ds)
 }
 
 // edit opens an entry in an editor and runs what comes back: ":edit", ":edit 3".
