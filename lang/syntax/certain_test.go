@@ -89,6 +89,7 @@ func TestCertainEdits(t *testing.T) {
 		{"a remainder of names", "let n = 3\nif k % n equals 0 { }", ""},
 		{"a quotient", "if k // 2 is 0 { }", "if k // 2 == 0 { }"},
 		{"a comment of MATLAB", "let a = 2 % the number of rows", "let a = 2 # the number of rows"},
+		{"a loop without its word, in a codelet", "codelet c(x: W vector[f64]) { i in x { x[i] = 0.0 } }", ""},
 		{"text with a prefix", "let a = u'text'", "let a = u\"text\""},
 		{"transpose", "let a = b'", ""},
 	} {

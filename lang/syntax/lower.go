@@ -496,6 +496,10 @@ func (p *parser) notWord(i int) {
 	case word == "from" && p.str(i+1) == "std" && p.has(i+2, "import") && p.kindOf(i+3) == tokIdent && end == i+4:
 		c.instead(m, i, end, `import "std/`+p.str(i+3)+`"`)
 	case p.has(i+1, "in") && p.has(end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each"): // i in 0..3 { … }
+		if len(p.mistakes) < maxErrors && c.inCodelet() {
+			m.hint("a loop begins with `each`, or with `for` where its rounds depend on each other: `each %s in …`", word)
+			break
+		}
 		m.hint("a loop begins with `for`: `for %s in …`", word).edit(Span{p.toks[i].lo, p.toks[i].lo}, "for ").certain()
 	case word == "from" && p.kindOf(i+1) == tokIdent:
 		m.hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
