@@ -23,74 +23,18 @@ func FoldOf(o *types.Object, param string) string {
 	if o.Fold != "" {
 		return o.Fold
 	}
-	k, ok := o.Node.(*syntax.Codelet)
-	if !ok || k.Body == nil {
-		return ""
-	}
-	fold, _ := foldIn(k, param)
-	return fold
+	return ContributionsOf(o, param).Fold()
 }
 
-// foldIn finds the fold in the assignments of a body, which must agree, and the
-// first of them.
-func foldIn(k *syntax.Codelet, param string) (fold string, at *syntax.Assign) {
-	mixed := false
-	for _, s := range k.Body.Stmts {
-		walkNested(s, func(s syntax.Stmt) {
-			a, ok := s.(*syntax.Assign)
-			if !ok || !names(a.Target, param) {
-				return
-			}
-			f := foldOfAssign(a)
-			if f == "" || fold != "" && f != fold {
-				mixed = true
-			}
-			if at == nil {
-				fold, at = f, a
-			}
-		})
+// contributes reports a codelet whose body does not contribute to the operand param; reduce
+// is the fold of the data, "" where it is one of the script's own, or not known.
+func (c *checker) contributes(e *syntax.Insert, a *syntax.TaskArg, param, reduce string) bool {
+	d := ContributionsOf(e.Callee, param).Misuse(e.Callee, reduce, c.text(a.Value), c.f.At(a.ModeAt))
+	if d == nil {
+		return true
 	}
-	if mixed {
-		return "", nil
-	}
-	return fold, at
-}
-
-func foldOfAssign(a *syntax.Assign) string {
-	switch a.Op {
-	case "+=", "-=":
-		return "sum"
-	case "*=", "/=":
-		return "prod"
-	}
-	same := func(e syntax.Expr) bool { return syntax.EqualExpr(unparen(e), a.Target) }
-	switch v := unparen(a.Value).(type) {
-	case *syntax.Binary:
-		switch {
-		case (v.Op == "+" || v.Op == "-") && same(v.X), v.Op == "+" && same(v.Y):
-			return "sum"
-		case (v.Op == "*" || v.Op == "/") && same(v.X), v.Op == "*" && same(v.Y):
-			return "prod"
-		}
-	case *syntax.Call:
-		if id, ok := v.Fn.(*syntax.Ident); ok && (id.Name == "min" || id.Name == "max") {
-			for _, x := range v.Args {
-				if same(x.Value) {
-					return id.Name
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// names reports whether e is the operand param, or an element of it.
-func names(e syntax.Expr, param string) bool {
-	if x, ok := unparen(e).(*syntax.Index); ok {
-		e = x.X
-	}
-	id, ok := unparen(e).(*syntax.Ident)
-	return ok && id.Name == param
+	c.diags = append(c.diags, *d)
+	return false
 }
 
 // foldFits reports a codelet whose fold is not the one that the data was
@@ -98,7 +42,10 @@ func names(e syntax.Expr, param string) bool {
 func (c *checker) foldFits(e *syntax.Insert, a *syntax.TaskArg, param string, root *types.Object, reduce *syntax.Arg) bool {
 	id, ok := unparen(reduce.Value).(*syntax.Ident)
 	if !ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue || foldWords[id.Name] == "" {
-		return true
+		return c.contributes(e, a, param, "")
+	}
+	if !c.contributes(e, a, param, id.Name) {
+		return false
 	}
 	fold := FoldOf(e.Callee, param)
 	if fold == "" || fold == id.Name {
@@ -108,14 +55,12 @@ func (c *checker) foldFits(e *syntax.Insert, a *syntax.TaskArg, param string, ro
 	d.Label = fmt.Sprintf("needs `reduce = %s`", fold)
 	d.Labels = append(d.Labels, c.label(reduce, "registered so here"))
 	d.Help = append(d.Help, fmt.Sprintf("register `%s` with `reduce = %s`", root.Name, fold))
-	if k, ok := e.Callee.Node.(*syntax.Codelet); ok {
+	if k := ContributionsOf(e.Callee, param); k != nil {
 		f := c.f
 		if u, ok := e.Callee.Unit.(*Unit); ok {
 			f = u.File
 		}
-		if _, at := foldIn(k, param); at != nil {
-			d.Labels = append(d.Labels, diag.Label{Span: f.At(at), Text: foldWords[fold] + " it"})
-		}
+		d.Labels = append(d.Labels, diag.Label{Span: f.At(k.folds[0].at), Text: foldWords[fold] + " it"})
 	}
 	return false
 }

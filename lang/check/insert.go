@@ -319,7 +319,9 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 		}
 	case iface.W:
 		message, label = "overwrites", fmt.Sprintf("%v asks for the old value", a.Mode)
-		if a.Mode == iface.R {
+		if a.Mode == iface.Redux {
+			label = "REDUX adds to a copy"
+		} else if a.Mode == iface.R {
 			label = "R allows reading only"
 		} else if a.Mode == iface.Scratch {
 			label = "what is written to SCRATCH data is lost"
@@ -349,6 +351,10 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 	} else {
 		d.Notes = append(d.Notes, "codelet "+sig.Text)
 	}
+	if p.Mode == iface.W && a.Mode == iface.Redux {
+		c.overwritten(d, e, a, k)
+		return false
+	}
 	d.Help = append(d.Help, fmt.Sprintf("write `%v %s`", p.Mode, c.text(a.Value)))
 	d.Edit(c.f.At(a.ModeAt), p.Mode.String())
 	return false
@@ -368,13 +374,10 @@ func namedArg(call *syntax.Call, name string) *syntax.Arg {
 // reduction, or another one than the codelet does to its operand param.
 func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) bool {
 	root := c.rootOf(a.Value)
-	if root == nil {
-		return true
+	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
+		return c.contributes(e, a, param, "")
 	}
 	in := c.infos[root]
-	if in == nil || in.ctor == nil {
-		return true
-	}
 	if x := namedArg(in.ctor, "reduce"); x != nil {
 		return c.foldFits(e, a, param, root, x)
 	}

@@ -137,6 +137,14 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 func (m *Machine) checkFolds(s *insertSite, st *siteState) {
 	for k := range s.ops {
 		op, h := &s.ops[k], st.handles[k]
+		if op.body != nil && h.root.fold != "" {
+			if wrong := op.body.Misuse(s.callee, h.root.fold, handleText(op.at, h), op.at.span()); wrong != nil {
+				wrong.Fixes = nil // they are for the mode alone
+				label(wrong, h.root.at, "registered here")
+				wrong.Stack = m.diagnostic(wrong.Code, op.at, wrong.Message).Stack
+				m.raise(wrong)
+			}
+		}
 		if op.fold == "" || h.root.fold == "" || op.fold == h.root.fold {
 			continue
 		}

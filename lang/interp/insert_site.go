@@ -38,8 +38,9 @@ type operandCode struct {
 	mode  iface.AccessMode
 	at    place // the whole argument
 	name  string
-	node  refFn  // after @
-	fold  string // REDUX: what the codelet does to it, "" if that is not known
+	node  refFn                // after @
+	fold  string               // REDUX: what the codelet does to it, "" if that is not known
+	body  *check.Contributions // REDUX: of a body that does not only contribute; nil: it does
 }
 
 // scalarCode stores one scalar argument.
@@ -104,7 +105,10 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		}
 		if a.Mode == iface.Redux {
 			op.fold = check.FoldOf(o, p.Name)
-			s.folds = s.folds || op.fold != ""
+			if body := check.ContributionsOf(o, p.Name); !body.Sound() {
+				op.body = body
+			}
+			s.folds = s.folds || op.fold != "" || op.body != nil
 		}
 		if hasCall(a.Value) {
 			s.fresh = true

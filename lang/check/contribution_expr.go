@@ -1,0 +1,341 @@
+package check
+
+// Contributions: the expressions of a body.
+
+import (
+	"slices"
+
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// use is what an expression does with the operand: how its value depends on the element
+// that is written.
+type use string
+
+// The uses. sum, prod, min and max are contributions of those names.
+const (
+	unused use = ""
+	self   use = "self"   // the element
+	unsure use = "unsure" // something of it, by way of a local that changes
+	other  use = "other"  // in another way, or other elements
+)
+
+// foldOfOp are the folds of assignments that change.
+var foldOfOp = map[string]use{"+=": "sum", "-=": "sum", "*=": "prod", "/=": "prod"}
+
+// maxExpanded is how large an expression becomes when names of let are replaced.
+const maxExpanded = 400
+
+// unsureName is what stands for a local that may hold something of the operand, and
+// localName for another local that has the operand's name.
+const (
+	unsureName = "?"
+	localName  = "."
+)
+
+// expand replaces the names of let in e by their values, so that expressions that compute
+// the same are the same, and takes the parentheses away.
+func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
+	size := 0
+	var sub func(e syntax.Expr) syntax.Expr
+	list := func(es []syntax.Expr) []syntax.Expr {
+		out := slices.Clone(es)
+		for k, x := range out {
+			out[k] = sub(x)
+		}
+		return out
+	}
+	sub = func(e syntax.Expr) syntax.Expr {
+		size++
+		switch x := e.(type) {
+		case *syntax.Paren:
+			return sub(x.X)
+		case *syntax.Ident:
+			v, local := b.names.find(x.Name)
+			switch {
+			case !local:
+				return x
+			case v != nil && size < maxExpanded:
+				size += sizeOf(v)
+				if size < maxExpanded {
+					return v
+				}
+				fallthrough
+			case v != nil || b.changes[x.Name]:
+				if b.tainted[x.Name] {
+					return &syntax.Ident{Name: unsureName}
+				}
+				fallthrough
+			default:
+				if x.Name == b.param {
+					return &syntax.Ident{Name: localName}
+				}
+				return x
+			}
+		case *syntax.Unary:
+			c := *x
+			c.X = sub(x.X)
+			return &c
+		case *syntax.Binary:
+			c := *x
+			c.X, c.Y = sub(x.X), sub(x.Y)
+			return &c
+		case *syntax.RangeExpr:
+			c := *x
+			c.Lo, c.Hi = sub(x.Lo), sub(x.Hi)
+			return &c
+		case *syntax.Cond:
+			return &syntax.Cond{If: sub(x.If), Then: sub(x.Then), Else: sub(x.Else)}
+		case *syntax.Call:
+			c := *x
+			c.Args = nil
+			for _, a := range x.Args {
+				v := *a
+				v.Value = sub(a.Value)
+				c.Args = append(c.Args, &v)
+			}
+			if calledName(x) == "select" && len(c.Args) == 3 {
+				return &syntax.Cond{If: c.Args[0].Value, Then: c.Args[1].Value, Else: c.Args[2].Value}
+			}
+			return &c
+		case *syntax.Index:
+			c := *x
+			c.Args = list(x.Args)
+			return &c
+		case *syntax.Fold:
+			b.names = &scopeNames{outer: b.names, of: map[string]syntax.Expr{}}
+			for _, id := range x.Names {
+				b.names.of[id.Name] = nil
+			}
+			c := *x
+			c.Domain, c.Body = slices.Clone(x.Domain), sub(x.Body)
+			b.names = b.names.outer
+			for k, d := range c.Domain {
+				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
+					c.Domain[k] = sub(d)
+				}
+			}
+			return &c
+		}
+		return e
+	}
+	return sub(e)
+}
+
+// sizeOf is the number of parts of e, or some number from maxExpanded on.
+func sizeOf(e syntax.Expr) (n int) {
+	walkExpr(e, func(syntax.Expr) bool { n++; return n < maxExpanded })
+	return n
+}
+
+func calledName(c *syntax.Call) string {
+	if id, ok := c.Fn.(*syntax.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// use returns what the expanded e does with the operand; target is the element that is
+// written, nil where e is for something else.
+func (b *bodyUse) use(e, target syntax.Expr) use {
+	switch x := e.(type) {
+	case *syntax.Ident:
+		switch {
+		case x.Name == unsureName:
+			return unsure
+		case x.Name != b.param:
+			return unused
+		case target != nil && syntax.EqualExpr(x, target):
+			return self
+		}
+		return other
+	case *syntax.Index:
+		inner := b.all(x.Args)
+		if id, ok := unparen(x.X).(*syntax.Ident); !ok || id.Name != b.param {
+			return inner
+		}
+		if inner == unused && target != nil && syntax.EqualExpr(x, target) {
+			return self
+		}
+		return other
+	case *syntax.Unary:
+		return b.all([]syntax.Expr{x.X})
+	case *syntax.Binary:
+		l, r := b.use(x.X, target), b.use(x.Y, target)
+		switch {
+		case x.Op == "+", x.Op == "-" && r == unused:
+			return joined(l, r, "sum")
+		case x.Op == "*", x.Op == "/" && r == unused:
+			return joined(l, r, "prod")
+		}
+		return joined(l, r, other)
+	case *syntax.RangeExpr:
+		return b.all([]syntax.Expr{x.Lo, x.Hi})
+	case *syntax.Cond:
+		return b.chosen(x, target)
+	case *syntax.Call:
+		return b.called(x, target)
+	case *syntax.Fold:
+		u := b.use(x.Body, nil)
+		for _, d := range x.Domain {
+			if _, size := unparen(d).(*syntax.Ident); !size {
+				u = joined(u, b.use(d, nil), other)
+			}
+		}
+		return u
+	}
+	return unused
+}
+
+// all is the use of expressions whose values something else is made of.
+func (b *bodyUse) all(es []syntax.Expr) use {
+	u := unused
+	for _, e := range es {
+		u = joined(u, b.use(e, nil), other)
+	}
+	return u
+}
+
+// joined is the use of two operands that fold combines.
+func joined(x, y, fold use) use {
+	if x == unused {
+		x, y = y, x
+	}
+	extreme := func(u use) bool { return u == "min" || u == "max" }
+	switch {
+	case x == unused:
+		return unused
+	case x == unsure || y == unsure:
+		return unsure
+	case fold == other:
+		return other
+	case (x == self || x == fold) && (y == unused || extreme(fold) && (y == self || y == fold)):
+		return fold
+	case extreme(fold) && (extreme(x) || x == self) && (extreme(y) || y == self || y == unused):
+		return unsure // between two bounds
+	}
+	return other
+}
+
+func (b *bodyUse) called(x *syntax.Call, target syntax.Expr) use {
+	var us []use
+	for _, a := range x.Args {
+		us = append(us, b.use(a.Value, target))
+	}
+	switch name := calledName(x); {
+	case (name == "min" || name == "max") && len(us) > 1:
+		u := us[0]
+		for _, v := range us[1:] {
+			u = joined(u, v, use(name))
+		}
+		return u
+	case name == "fma" && len(us) == 3:
+		return joined(us[2], joined(us[0], us[1], other), "sum")
+	case (name == "int" || name == "float") && len(us) == 1:
+		return us[0]
+	}
+	u := unused
+	for _, v := range us {
+		u = joined(u, v, other)
+	}
+	return u
+}
+
+// chosen is the use of one of two values: if v > m then v else m keeps the largest.
+func (b *bodyUse) chosen(x *syntax.Cond, target syntax.Expr) use {
+	cond, then, otherwise := b.use(x.If, nil), b.use(x.Then, target), b.use(x.Else, target)
+	switch {
+	case cond == unsure || then == unsure || otherwise == unsure:
+		return unsure
+	case cond == unused && (then == otherwise || otherwise == self && then != unused):
+		return then
+	case cond == unused && then == self && otherwise != unused:
+		return otherwise
+	case cond == unused || target == nil:
+		return other
+	}
+	g := &guarded{plain: true}
+	switch {
+	case otherwise == self && b.guards(g, x.If, false):
+		return orOther(g.fold(target, x.Then, then))
+	case then == self && b.guards(g, x.If, true):
+		return orOther(g.fold(target, x.Else, otherwise))
+	}
+	return other
+}
+
+func orOther(u use) use {
+	if u == unused {
+		return other
+	}
+	return u
+}
+
+// guard is a condition under which value is a larger (max) or smaller (min) one than
+// target, an element of the operand.
+type guard struct {
+	target, value syntax.Expr
+	fold          use
+}
+
+// guards adds the comparisons of cond with the operand to g; false where it looks at the
+// operand in another way.
+func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
+	if u := b.use(cond, nil); u == unused || u == unsure {
+		return true
+	}
+	switch x := cond.(type) {
+	case *syntax.Unary:
+		return x.Op == "not" && b.guards(g, x.X, !not)
+	case *syntax.Binary:
+		if x.Op == "and" || x.Op == "or" {
+			if (x.Op == "or") != not {
+				g.plain = false
+			}
+			return b.guards(g, x.X, not) && b.guards(g, x.Y, not)
+		}
+		larger := x.Op == ">" || x.Op == ">="
+		if !larger && x.Op != "<" && x.Op != "<=" {
+			return false
+		}
+		value, target := x.X, x.Y
+		if b.isElement(value) {
+			value, target, larger = target, value, !larger
+		}
+		if u := b.use(value, nil); !b.isElement(target) || u != unused {
+			return false
+		}
+		fold := use("min")
+		if larger != not {
+			fold = "max"
+		}
+		g.guards = append(g.guards, guard{target, value, fold})
+		return true
+	}
+	return false
+}
+
+// isElement reports whether e is the operand or an element of it.
+func (b *bodyUse) isElement(e syntax.Expr) bool {
+	if x, ok := e.(*syntax.Index); ok {
+		if b.all(x.Args) != unused {
+			return false
+		}
+		e = unparen(x.X)
+	}
+	id, ok := e.(*syntax.Ident)
+	return ok && id.Name == b.param
+}
+
+// fold is the contribution that is left when target becomes value, whose use is u, only
+// under g; unused where that is none.
+func (g *guarded) fold(target, value syntax.Expr, u use) use {
+	for _, x := range g.guards {
+		switch {
+		case !syntax.EqualExpr(x.target, target):
+		case u == x.fold, u == unused && g.plain && syntax.EqualExpr(x.value, value):
+			return x.fold
+		}
+	}
+	return unused
+}

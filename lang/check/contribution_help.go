@@ -1,0 +1,217 @@
+package check
+
+// Contributions: what is said about a body that does not contribute.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+const (
+	forgetsNote = "a REDUX operand is a copy that other tasks of the worker have added to: assigning forgets their contributions"
+	partNote    = "a REDUX operand is a copy that holds the contributions of some tasks, of other ones in each run"
+)
+
+// neutral says with what the copies of a fold begin.
+var neutral = map[string]string{"sum": "0", "prod": "1", "min": "the largest value", "max": "the smallest value"}
+
+// Fold returns what the body does to its operand: "sum", "prod", "min" or "max", and ""
+// when that is none of them, or not known.
+func (k *Contributions) Fold() string {
+	if k == nil || len(k.folds) != 1 || k.unsure {
+		return ""
+	}
+	for _, m := range k.misuses {
+		if m.kind == recomputes {
+			return ""
+		}
+	}
+	return k.folds[0].fold
+}
+
+// wrong returns the first place that keeps tasks from contributing to data registered with
+// reduce, "" where that is one of the script's own, or not known; nil: there is none.
+func (k *Contributions) wrong(reduce string) *misuse {
+	switch {
+	case k == nil:
+	case reduce == "" && !k.reads:
+		for i := range k.misuses {
+			if k.misuses[i].whole {
+				return &k.misuses[i]
+			}
+		}
+	case reduce == "" && k.writes:
+	case len(k.misuses) > 0:
+		return &k.misuses[0]
+	case len(k.folds) > 1:
+		for _, c := range k.folds {
+			if c.fold != reduce {
+				return &misuse{kind: recomputes, at: c.at}
+			}
+		}
+	}
+	return nil
+}
+
+// Sound reports whether the body only contributes, by one fold or one that is not known.
+func (k *Contributions) Sound() bool {
+	return k == nil || len(k.misuses) == 0 && len(k.folds) < 2
+}
+
+// Misuse is E0303 about a codelet whose body does not contribute to data that is registered
+// with reduce, and passed as the operand; nil where nothing speaks against it. data is the
+// handle as written, and mode the place of its REDUX.
+func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.Span) *diag.Diagnostic {
+	m := k.wrong(reduce)
+	u, _ := o.Unit.(*Unit)
+	if m == nil || u == nil {
+		return nil
+	}
+	d := &diag.Diagnostic{Code: "E0303", Span: mode}
+	text := func(n syntax.Node) string {
+		r := n.Range()
+		return u.File.Source.Text[r.Lo:r.Hi]
+	}
+	serial := func() {
+		d.Help = append(d.Help, fmt.Sprintf("write `RW %s`, and the tasks run one after the other", data))
+		d.Edit(mode, "RW")
+	}
+	say := func(does, label, note string) {
+		d.Message = fmt.Sprintf("`%s` %s `%s`, and this call passes it as REDUX", o.Sig.Name, does, k.param)
+		d.Label = "each task has a copy, to add to it"
+		d.Labels = []diag.Label{{Span: u.File.At(m.at), Text: label}}
+		d.Notes = []string{note}
+	}
+	switch m.kind {
+	case overwrites:
+		say("assigns", "forgets what is in the copy", forgetsNote)
+		k.insteadOf(d, m, reduce, text, u, serial)
+	case recomputes:
+		say("does not only contribute to", "no contribution", partNote)
+		if reduce != "" {
+			d.Labels[0].Text = fmt.Sprintf("no contribution to a `%s`", reduce)
+		}
+		serial()
+	case looks:
+		say("reads", "reads what is in the copy", partNote)
+		if k.writes {
+			serial()
+			break
+		}
+		d.Help = append(d.Help, fmt.Sprintf("`%s` does not change it: declare `%s` as R, and write `R %s`", o.Sig.Name, k.param, data))
+		d.Edit(mode, "R")
+		k.declare(d, o, u, "R", mode)
+	}
+	if mode.File != u.File.Source.Name { // edits of a script stay in it
+		d.Fixes = nil
+		if m.kind != overwrites && k.writes {
+			d.Edit(mode, "RW")
+		}
+	}
+	return d
+}
+
+// insteadOf adds to d what stands for the assignment m.
+func (k *Contributions) insteadOf(d *diag.Diagnostic, m *misuse, reduce string, text func(syntax.Node) string, u *Unit, serial func()) {
+	target, value := text(m.assign.Target), text(m.assign.Value)
+	constant := isConstant(m.assign.Value)
+	switch {
+	case constant && len(k.folds) > 0 && m.assign.Lo < k.folds[0].at.Lo && reduce != "": // clears it first
+		d.Labels[0].Text = "forgets what other tasks added"
+		begin := fmt.Sprintf("copies that are combined by `%s` begin with %s", reduce, neutral[reduce])
+		if neutralValue(m.assign.Value, reduce) || reduce == "min" || reduce == "max" {
+			d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s", flat(text(m.at)), begin))
+			if m.once {
+				at := u.File.At(m.at)
+				if line, ok := at.OwnLine(text(m.at)); ok {
+					at = line
+				}
+				d.Edit(at, "")
+			}
+			return
+		}
+		d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s; another first value is given where the data is registered, by `fill`", flat(text(m.at)), begin))
+	case m.whole && constant || reduce == "" || m.assign.Op != "=":
+		serial()
+	default:
+		d.Labels[0].Span = u.File.At(m.assign)
+		instead := map[string]string{"sum": target + " += " + value, "prod": target + " *= " + value,
+			"min": fmt.Sprintf("%s = min(%s, %s)", target, target, value), "max": fmt.Sprintf("%s = max(%s, %s)", target, target, value)}[reduce]
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", flat(instead)))
+		if m.once {
+			d.Edit(u.File.At(m.assign), instead)
+		}
+	}
+}
+
+// declare adds to d the edit that declares the operand of o with another mode, in the file
+// of the call, which is at.
+func (k *Contributions) declare(d *diag.Diagnostic, o *types.Object, u *Unit, mode string, at diag.Span) {
+	for _, p := range o.Node.(*syntax.Codelet).Params {
+		if p.Name != nil && p.Name.Name == k.param && at.File == u.File.Source.Name {
+			d.Edit(u.File.At(p.ModeAt), mode)
+		}
+	}
+}
+
+// flat is a text on one line.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// isConstant reports whether e is a number, or infinite.
+func isConstant(e syntax.Expr) bool {
+	switch x := unparen(e).(type) {
+	case *syntax.IntLit, *syntax.FloatLit:
+		return true
+	case *syntax.Ident:
+		return x.Name == "inf"
+	case *syntax.Unary:
+		return x.Op == "-" && isConstant(x.X)
+	}
+	return false
+}
+
+// neutralValue reports whether e is what the copies of a sum or product begin with.
+func neutralValue(e syntax.Expr, reduce string) bool {
+	want := map[string]float64{"sum": 0, "prod": 1}
+	v, ok := want[reduce]
+	switch x := unparen(e).(type) {
+	case *syntax.IntLit:
+		return ok && float64(x.Value) == v
+	case *syntax.FloatLit:
+		return ok && x.Value == v
+	}
+	return false
+}
+
+// overwritten adds to d, about an operand that is declared W and passed REDUX, that the codelet
+// declares it RW and contributes, where its body can be read.
+func (c *checker) overwritten(d *diag.Diagnostic, e *syntax.Insert, a *syntax.TaskArg, param int) {
+	name, data := e.Callee.Sig.Params[param].Name, c.text(a.Value)
+	k, u := ContributionsOf(e.Callee, name), (*Unit)(nil)
+	if k != nil {
+		u, _ = e.Callee.Unit.(*Unit)
+	}
+	if u == nil {
+		d.Help = append(d.Help, fmt.Sprintf("write `W %s` if one task sets it; REDUX needs a codelet that declares `%s` as RW and only adds to it", data, name))
+		return
+	}
+	d.Help = append(d.Help, fmt.Sprintf("declare `%s` as RW in `%s`, and only add to it", name, e.Callee.Sig.Name))
+	mode := c.f.At(a.ModeAt)
+	k.declare(d, e.Callee, u, "RW", mode)
+	reduce := ""
+	if root := c.rootOf(a.Value); root != nil && c.infos[root] != nil && c.infos[root].ctor != nil {
+		if x := namedArg(c.infos[root].ctor, "reduce"); x != nil {
+			if id, ok := unparen(x.Value).(*syntax.Ident); ok && foldWords[id.Name] != "" {
+				reduce = id.Name
+			}
+		}
+	}
+	if more := k.Misuse(e.Callee, reduce, data, mode); more != nil && reduce != "" {
+		d.Labels, d.Notes = append(d.Labels, more.Labels...), append(d.Notes, more.Notes...)
+		d.Help, d.Fixes = append(d.Help, more.Help...), append(d.Fixes, more.Fixes...)
+	}
+}
