@@ -32,7 +32,7 @@ each of them is said, and what is left is reported: habits of other languages su
 misspelt where no other word can stand. Guesses, such as the name of data or of a
 function that was misspelt, are reported as ever. The file is replaced at once and
 keeps its permissions.`,
-		Args:              arity(1, -1, "FILE..., or - for standard input"),
+		Args:              arity(1, -1, "FILE or FOLDER..., or - for standard input"),
 		ValidArgsFunction: scriptFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			warnings, err := warningSet(deny)
@@ -44,7 +44,11 @@ keeps its permissions.`,
 				return err
 			}
 			worst := exitOK
-			for _, name := range args {
+			files, err := scriptFilesIn(args)
+			if err != nil {
+				return err
+			}
+			for _, name := range files {
 				shown, src, err := a.readScript(name)
 				if err != nil {
 					a.sayError(err)

@@ -26,6 +26,10 @@ func explainCommand(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			code := strings.ToUpper(args[0])
 			page, ok := lang.Explain(code)
+			if !ok && len(code) == 4 { // e401
+				code = code[:1] + "0" + code[1:]
+				page, ok = lang.Explain(code)
+			}
 			if !ok {
 				return usagef("there is no diagnostic `%s`; codes look like E0401, W0201 or R0101", args[0])
 			}

@@ -27,7 +27,10 @@ writes nothing. A file that does not parse is left alone.`,
 		ValidArgsFunction: scriptFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			worst := exitOK
-			files, err := formatFiles(args)
+			if len(args) == 0 {
+				args = []string{"."}
+			}
+			files, err := scriptFilesIn(args)
 			if err != nil {
 				return err
 			}
@@ -46,11 +49,8 @@ writes nothing. A file that does not parse is left alone.`,
 	return c
 }
 
-// formatFiles lists the files that args name, or that lie in folders they name.
-func formatFiles(args []string) ([]string, error) {
-	if len(args) == 0 {
-		args = []string{"."}
-	}
+// scriptFilesIn lists the files that args name, or that lie in folders they name.
+func scriptFilesIn(args []string) ([]string, error) {
 	var files []string
 	for _, arg := range args {
 		if fi, err := os.Stat(arg); err != nil || !fi.IsDir() {

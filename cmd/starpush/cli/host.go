@@ -172,6 +172,9 @@ func checkPolicy(text string) error {
 		if near, ok := diag.Nearest(unknown.Name, sched.Names()); ok {
 			help = "did you mean `" + near + "`?"
 		}
+		if strings.HasSuffix(strings.ToLower(unknown.Name), "heft") {
+			help = "`dmda` places each task where it is expected to end first, `dmdas` goes by priority, too"
+		}
 		return usagef("--sched: there is no policy `%s`; %s", unknown.Name, help)
 	}
 	if err != nil {

@@ -77,6 +77,10 @@ func checkOutputs(script string, outputs ...output) error {
 		if fi, err := os.Stat(o.path); err == nil && fi.IsDir() {
 			return usagef("%s %s: that is a folder; name a file in it", o.flag, o.path)
 		}
+		what, ext := map[string]string{"--trace": ".json", "--report": ".html"}[o.flag], strings.ToLower(filepath.Ext(o.path))
+		if what != "" && ext != "" && !strings.HasPrefix(what, ext) { // .htm
+			return usagef("%s %s: the file would be %s; its name should end in %s", o.flag, o.path, strings.ToUpper(what[1:]), what)
+		}
 		folder := filepath.Dir(o.path)
 		if fi, err := os.Stat(folder); err != nil || !fi.IsDir() {
 			if err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ func (t *timeFlag) String() string {
 
 func (t *timeFlag) Set(text string) error {
 	d, err := time.ParseDuration(text)
+	if n, e := strconv.ParseFloat(text, 64); err != nil && e == nil && n > 0 {
+		return &rangeError{fmt.Sprintf("needs a unit, as in %ss or %sm", text, text), t.advice}
+	}
 	if err != nil || d <= 0 {
 		return &rangeError{"must be a time above 0, such as 90s or 10m", t.advice}
 	}
