@@ -153,6 +153,11 @@ func (s *Shell) where(_ context.Context, name string) {
 			fmt.Fprintln(s.Out, Fold("  views: "+views, s.columns()))
 		}
 	}
+	for _, l := range s.Session.Lost() {
+		if l == name || strings.HasPrefix(l, name+"[") {
+			s.say("`%s` has no valid value: a task that was to write it failed or was cancelled; a task that writes it again (W) gives it one", l)
+		}
+	}
 	io.WriteString(s.Out, s.pendingOn(name))
 }
 
