@@ -312,7 +312,7 @@ func TestFixes(t *testing.T) {
 		"func f(a, b int) -> int { return a + b }\nprint(f(1, 2))\n":          "func f(a: int, b: int) -> int { return a + b }\nprint(f(1, 2))\n",
 		"func f(a, b: int, c: int) -> int { return a }\nprint(f(1, 2, 3))\n":  "func f(a: int, b: int, c: int) -> int { return a }\nprint(f(1, 2, 3))\n",
 		"% of MATLAB\nprint(7 % 2) % the rest of it\n-- of SQL\nprint(1)\n":   "# of MATLAB\nprint(7 % 2) # the rest of it\n# of SQL\nprint(1)\n",
-		"let n = 3\nprint(\"%d of %5.2f\\n\" % (n, 2.5), \"%d\" % n)\n":       "let n = 3\nprint(f\"{n} of {2.5:5.2f}\", f\"{n}\")\n",
+		"let n = 3\nprint(\"%d of %5.2f\\n\" % (n, 2.5), \"%d\" % n)\n":       "let n = 3\nprint(f\"{n} of {2.5:5.2f}\\n\", f\"{n}\")\n",
 		"let n = 3\nprint(\"{} {:.1f}\".format(n, 2.5))\nprintf(\"%d\", n)\n": "let n = 3\nprint(f\"{n} {2.5:.1f}\")\nprint(f\"{n}\")\n",
 		"let n = 3\nprint(`n = ${n}`, $\"n = {n}\", 'it''s')\n":               "let n = 3\nprint(f\"n = {n}\", f\"n = {n}\", \"it's\")\n",
 		"let x = register vector[f64](4x)\n":                                  "",
