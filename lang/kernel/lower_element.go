@@ -1,0 +1,232 @@
+package kernel
+
+// Lowering of what stands for elements: indices, fields, ranges and folds.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// element resolves x[…] to an operand and its indices.
+func (l *lowerer) element(x *syntax.Index) (op int, idx []*Expr, ok bool) {
+	for range x.Args {
+		idx = append(idx, nil)
+	}
+	ok = true
+	if l.indexOfIndex(x) {
+		return 0, nil, false
+	}
+	for k, a := range x.Args {
+		idx[k] = l.integer(a, "an index")
+		ok = ok && idx[k].Op != OpBad
+	}
+	id, isName := unparen(x.X).(*syntax.Ident)
+	if !isName {
+		l.shapeHabit(x, l.err("E0705", x.X, "only operands have elements in a codelet body"))
+		return 0, nil, false
+	}
+	en := l.lookup(id)
+	if en == nil {
+		return 0, nil, false
+	}
+	en.used = true
+	if l.check {
+		id.SetType(types.TInvalid)
+		if en.typ != nil {
+			id.SetType(en.typ)
+		}
+	}
+	if en.kind != operandEntry {
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is one value and has no elements", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		return 0, nil, false
+	}
+	o := &l.fn.Operands[en.operand]
+	switch want := o.Kind.Rank(); {
+	case o.Kind == iface.NoKind:
+		return 0, nil, false
+	case o.Kind == iface.Void:
+		l.err("E0705", x, fmt.Sprintf("`%s` is void and has no elements", id.Name))
+		return 0, nil, false
+	case want == 0:
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a variable and has no index in a codelet body", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		return 0, nil, false
+	case len(idx) != want:
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", id.Name, o.Kind, count(want, "index", "indices"), len(idx)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", id.Name, indexNames(o.Kind)))
+		return 0, nil, false
+	}
+	return en.operand, idx, ok
+}
+
+func count(n int, one, many string) string {
+	switch n {
+	case 1:
+		return "one " + one
+	case 2:
+		return "two " + many
+	case 3:
+		return "three " + many
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (l *lowerer) index(x *syntax.Index) *Expr {
+	op, idx, ok := l.element(x)
+	if !ok {
+		return l.bad(x)
+	}
+	return &Expr{Op: OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: x.Span}
+}
+
+func (l *lowerer) selector(x *syntax.Selector) *Expr {
+	id, ok := unparen(x.X).(*syntax.Ident)
+	if !ok {
+		l.err("E0705", x.X, "only operands have fields in a codelet body")
+		return l.bad(x)
+	}
+	en := l.lookup(id)
+	if en == nil {
+		return l.bad(x)
+	}
+	en.used = true
+	if l.check && en.typ != nil {
+		id.SetType(en.typ)
+	}
+	if en.kind != operandEntry {
+		l.err("E0705", x.Name, fmt.Sprintf("`%s` is one value and has no fields", id.Name))
+		return l.bad(x)
+	}
+	o := &l.fn.Operands[en.operand]
+	f, ok := fieldNames[o.Kind][x.Name.Name]
+	if !ok {
+		if o.Kind != iface.NoKind {
+			d := l.err("E0705", x.Name, fmt.Sprintf("a %v has no field `%s`", o.Kind, x.Name.Name))
+			if s := fieldList[o.Kind]; s != "" {
+				d.Help = append(d.Help, "its fields are "+s)
+			}
+		}
+		return l.bad(x)
+	}
+	return &Expr{Op: OpField, Type: I64, Operand: en.operand, Field: f, Pos: x.Span}
+}
+
+// rangeOf lowers an explicit range.
+func (l *lowerer) rangeOf(x syntax.Expr) (Range, bool) {
+	r, ok := unparen(x).(*syntax.RangeExpr)
+	if !ok {
+		if id, isName := unparen(x).(*syntax.Ident); isName {
+			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
+				en.used = true
+				d := l.err("E0705", x, fmt.Sprintf("this runs over a range, and `%s` is data", id.Name))
+				for n, f := range fieldNames[l.fn.Operands[en.operand].Kind] {
+					if f == FieldDim0 {
+						d.Help = append(d.Help, fmt.Sprintf("write `0..%s.%s`", id.Name, n))
+					}
+				}
+				return Range{Over: -1}, false
+			}
+		}
+		e := l.expr(x)
+		if e.Op != OpBad {
+			d := l.err("E0705", x, "this must be a range")
+			d.Help = append(d.Help, fmt.Sprintf("write `0..%s`", l.operandText(x)))
+		}
+		return Range{Over: -1}, false
+	}
+	if l.check {
+		r.SetType(types.TRange)
+		x.SetType(types.TRange)
+	}
+	out := Range{Lo: l.integer(r.Lo, "the bound of a range"), Hi: l.integer(r.Hi, "the bound of a range"), Closed: r.Closed, Over: -1, Pos: x.Range()}
+	if l.check {
+		l.downwards(&out)
+	}
+	return out, out.Lo.Op != OpBad && out.Hi.Op != OpBad
+}
+
+// domain lowers what an each or a fold runs over: a handle, or one range per
+// index.
+func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom []syntax.Expr) ([]Range, bool) {
+	if len(dom) == 1 {
+		if id, ok := unparen(dom[0]).(*syntax.Ident); ok {
+			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
+				return l.over(word, id, en, dom[0], names)
+			}
+		}
+	}
+	ok := true
+	if len(names) > maxIndices {
+		d := l.err("E0705", at, fmt.Sprintf("`%s` has %d indices, and at most %d are possible", word, len(names), maxIndices))
+		d.Help = append(d.Help, "put some of them into a `for` or a fold inside")
+		ok = false
+	}
+	out := make([]Range, len(dom))
+	for k, x := range dom {
+		var fine bool
+		out[k], fine = l.rangeOf(x)
+		ok = ok && fine
+	}
+	if len(dom) != len(names) {
+		if ok {
+			l.err("E0705", at, fmt.Sprintf("`%s` has %s and %s", word, count(len(names), "name", "names"), count(len(dom), "range", "ranges"))).
+				Help = append([]string(nil), "give one range for each name")
+		}
+		ok = false
+	}
+	return out, ok
+}
+
+// over makes the domain of all elements of an operand.
+func (l *lowerer) over(word string, id *syntax.Ident, en *entry, x syntax.Expr, names []*syntax.Ident) ([]Range, bool) {
+	en.used = true
+	if l.check {
+		id.Obj = en.obj
+		id.SetType(en.typ)
+		x.SetType(en.typ)
+	}
+	o := &l.fn.Operands[en.operand]
+	rank := o.Kind.Rank()
+	switch {
+	case o.Kind == iface.NoKind:
+		return nil, false
+	case rank == 0:
+		l.err("E0705", x, fmt.Sprintf("`%s` cannot run over `%s`, which is a %v", word, id.Name, o.Kind))
+		return nil, false
+	case rank != len(names):
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and needs %s", id.Name, o.Kind, count(rank, "index", "indices")))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s %s in %s`", word, indexNames(o.Kind), id.Name))
+		return nil, false
+	}
+	out := make([]Range, rank)
+	for k := range out {
+		out[k] = Range{Lo: &Expr{Op: OpConst, Type: I64, Pos: x.Range()},
+			Hi:   &Expr{Op: OpField, Type: I64, Operand: en.operand, Field: FieldDim0 + Field(k), Pos: x.Range()},
+			Over: en.operand, Pos: x.Range()}
+	}
+	return out, true
+}
+
+var foldOps = map[string]Op{"sum": OpAdd, "prod": OpMul, "min": OpMin, "max": OpMax}
+
+func (l *lowerer) fold(x *syntax.Fold) *Expr {
+	dom, ok := l.domain(x.Op, x, x.Names, x.Domain)
+	l.push()
+	defer l.pop()
+	for k, n := range x.Names {
+		slot := l.declare(n, types.EachVar, Slot{Name: n.Name, Type: I64, Kind: IndexSlot})
+		if k < len(dom) {
+			dom[k].Slot = slot
+		}
+	}
+	body := l.number(x.Body, fmt.Sprintf("`%s`", x.Op))
+	if !ok || body.Op == OpBad {
+		return l.bad(x)
+	}
+	body = convert(body, body.Type)
+	return &Expr{Op: OpFold, Type: body.Type, Reduce: foldOps[x.Op], X: []*Expr{body}, Domain: dom, Pos: x.Span}
+}

@@ -1,0 +1,259 @@
+package syntax
+
+// Statements that begin with no word of the language: assignments, calls, and what was
+// meant to be one.
+
+import (
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+)
+
+// foreignHelp says what stands for statements of other languages.
+var foreignHelp = map[string]string{
+	"switch": "write `if x == 1 { … } else if x == 2 { … } else { … }`", "match": "write `if x == 1 { … } else if x == 2 { … } else { … }`", "case": "write `if x == 1 { … } else if x == 2 { … } else { … }`",
+	"try": "nothing catches an error: it ends the run; what has to hold is tested by `assert`", "except": "nothing catches an error: it ends the run", "catch": "nothing catches an error: it ends the run", "finally": "data is freed at the end of its block, whatever happens",
+	"throw": "write `assert false, \"why\"`", "raise": "write `assert false, \"why\"`",
+	"class": "there are no classes: data is registered, and functions take what they work on", "struct": "there are no structures: data is registered, and functions take what they work on", "type": "there are no types of one's own", "enum": "write numbers with names: `let red = 0`", "interface": "there are no types of one's own",
+	"pass": "a block may be empty: `{ }`", "end": "a block ends with `}`", "endif": "a block ends with `}`", "done": "a block ends with `}`", "fi": "a block ends with `}`", "begin": "a block begins with `{`",
+	"del": "data ends with its block; before that `unregister x` ends it", "global": "a function sees all names of its file", "nonlocal": "a function sees all names of its file", "package": "a script has no head: statements stand at the top level", "namespace": "a file is a module by itself", "using": "write `import \"std/blas\" as blas`",
+	"do": "a loop is written `while c { … }`", "repeat": "a loop is written `while c { … }`", "unless": "write `if not c { … }`", "yield": "a function returns once", "async": "a task is inserted: `insert f(R x)`; it runs when its data is there", "await": "write `wait t`, or nothing: what is read waits for what writes it", "go": "a task is inserted: `insert f(R x)`", "defer": "data is freed at the end of its block",
+	"public": "all names of a file but those that begin with `_` are seen by those who import it", "private": "names that begin with `_` are private to their file", "static": "names of the top level live as long as the script", "void": "a function is declared by `func f(x: int) -> int { … }`", "template": "an element type may be a parameter: `codelet f(x: RW vector[T]) { … }`",
+	"parallel": "tasks run side by side by themselves, as far as their data allows: `for i in 0..n { insert f(RW x[i]) }`", "barrier": "write `wait`", "sync": "write `wait`", "synchronize": "write `wait`", "taskwait": "write `wait`",
+	"echo": "a call has parentheses: `print(…)`", "println": "a call has parentheses: `print(…)`", "puts": "a call has parentheses: `print(…)`", "otherwise": "write `else { … }`",
+}
+
+// foreign are statement words of other languages.
+var foreign = map[string]string{
+	"def": "func", "fn": "func", "function": "func", "fun": "func", "kernel": "codelet", "var": "let", "const": "let", "auto": "let", "val": "let", "final": "let",
+	"elif": "else if", "elseif": "else if", "foreach": "for", "loop": "while", "until": "while", "use": "import", "include": "import",
+	"require": "import", "submit": "insert", "launch": "insert", "task": "insert", "spawn": "insert", "split": "partition",
+	"free": "unregister", "delete": "unregister", "data": "register", "lock": "acquire", "unlock": "release", "next": "continue",
+	"create": "register", "call": "insert", "forall": "each", "from": "import",
+}
+
+// declares are the types that begin a declaration in other languages.
+var declares = map[string]bool{
+	"int": true, "long": true, "unsigned": true, "size_t": true, "float": true, "double": true, "bool": true, "string": true, "str": true,
+	"char": true, "i32": true, "i64": true, "f32": true, "f64": true,
+}
+
+// pureWords are the words of foreign that mean nothing but that.
+var pureWords = wordSet("def", "fn", "function", "fun", "var", "const", "auto", "elif", "elseif", "foreach")
+
+// meant is the statement word that word most likely stands for.
+func meant(word string) (string, bool) {
+	if near, ok := diag.Nearest(word, append([]string{"else"}, statementWords...)); ok {
+		return near, true
+	}
+	w, ok := foreign[word]
+	return w, ok
+}
+
+// notWord reports E0103 for the name at token i, with what was meant.
+func (p *parser) notWord(i int) {
+	word := p.str(i)
+	m := p.mistakeAt(p.span(i), "E0103", "`"+word+"` is not a statement")
+	end, _ := p.headEnd(i)
+	c := &cursor{parser: p, from: i, at: i, end: end}
+	near, close := meant(word)
+	switch {
+	case declares[word] && p.kindOf(i+1) == tokIdent && p.str(i+1) == "main" && p.has(i+2, "("):
+		m.hint("a script runs from its first line to its last: what stands in `main` stands at the top level")
+	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "("):
+		m.hint("statements stand at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", p.str(i+1))
+	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "["):
+		m.hint("data is registered: `register %s = vector[f64](n)`", p.str(i+1))
+	case declares[word] && p.kindOf(i+1) == tokIdent && !p.has(i+2, "="):
+		m.hint("a name is made with `let` and has a value: `let %s = 0`", p.str(i+1))
+	case declares[word] && p.kindOf(i+1) == tokIdent:
+		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+1)).edit(p.span(i), "let").certain()
+	case word == "loop" && p.has(i+1, "{"):
+		c.instead(m, i, i+1, "while true")
+	case word == "until" && end > i+1 && p.has(end, "{"):
+		c.instead(m, i, end, "while not ("+c.of(i+1, end)+")")
+	case foreignHelp[word] != "":
+		m.hint("%s", foreignHelp[word])
+	case word == "print" && end > i+1:
+		args := c.of(i+1, end)
+		m.hint("a call has parentheses: `print(%s)`", clipTo(args, 60)).edit(c.over(i, end), "print("+args+")").certain()
+	case word == "save" && end > i+1:
+		c.saved(m)
+	case word == "const" && declares[p.str(i+1)] && p.kindOf(i+2) == tokIdent:
+		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+2)).edit(c.over(i, i+2), "let").certain()
+	case word == "from" && p.str(i+1) == "std" && p.has(i+2, "import") && p.kindOf(i+3) == tokIdent && end == i+4:
+		c.instead(m, i, end, `import "std/`+p.str(i+3)+`"`)
+	case p.has(i+1, "in") && p.has(end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each"): // i in 0..3 { … }
+		if len(p.mistakes) < maxErrors && c.inCodelet() {
+			m.hint("a loop begins with `each`, or with `for` where its rounds depend on each other: `each %s in …`", word)
+			break
+		}
+		m.hint("a loop begins with `for`: `for %s in …`", word).edit(Span{p.toks[i].lo, p.toks[i].lo}, "for ").certain()
+	case word == "from" && p.kindOf(i+1) == tokIdent:
+		m.hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
+	case close && p.glued(i, near) != "": // waitx, fori in 0..3
+		m.meant(p.span(i), near+" "+p.glued(i, near)).certain()
+	case close:
+		m.meant(p.span(i), near)
+		if _, synonym := foreign[word]; len(word) > 1 && !synonym || pureWords[word] {
+			m.certain()
+		}
+	}
+	if last := end - 1; !p.has(end, "{") && p.lineEnds(last) { // its block ends by its indentation
+		_, after := c.indented(last)
+		p.loose = max(p.loose, after)
+		c.endsBlock(after)
+	}
+}
+
+// simple reads an assignment or an expression statement.
+func (p *parser) simple(w where) Stmt {
+	from := p.pos
+	first := p.toks[from]
+	if first.kind == tokIdent && p.notStatement(from) {
+		if from >= p.loose || !elseWords[p.str(from)] {
+			p.notWord(from)
+		}
+		p.pos++
+		p.pos, _ = p.headEnd(p.pos)
+		return nil
+	}
+	if t := p.tokenAt(from); first.kind != tokBad && !first.open && !startsExpr(t) {
+		if p.reportHabit(from, from) {
+			return nil
+		}
+		if end, bad := p.headEnd(from); !bad || end == from {
+			m := unexpected(t, "a statement")
+			switch t.Value {
+			case "//":
+				m.hint("comments start with `#`").edit(p.span(from), "#")
+			case "/":
+				m.hint("comments start with `#`")
+			case "{":
+				m.hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
+			}
+			p.report(m)
+		}
+		p.pos, _ = p.headEnd(from)
+		return nil
+	}
+	h := quick(p, w, quickSimple)
+	if h == nil {
+		return nil
+	}
+	if len(h.Op) > 0 {
+		return &Assign{Target: h.Target, Op: h.Op[0].Value, OpAt: spanAll(h.Op), Value: h.Value}
+	}
+	if !p.startsOrEnds() {
+		return &ExprStmt{X: h.Target} // finish reports what follows
+	}
+	if !(p.entry && w.top) && !w.codelet && !hasEffect(h.Target) {
+		p.noEffect(h.Target)
+		return nil
+	}
+	return &ExprStmt{X: h.Target}
+}
+
+// startsOrEnds reports whether the statement ends at pos, or another begins there.
+func (p *parser) startsOrEnds() bool {
+	k := p.toks[p.pos].kind
+	return k == tokNL || k == tokEOF || p.blockEnd(p.pos) || p.startsStatement(p.pos)
+}
+
+// notStatement reports whether the name at token i stands where only a statement
+// word can: another name, a literal, a word or a block follows.
+func (p *parser) notStatement(i int) bool {
+	next := p.toks[i+1]
+	switch next.kind {
+	case tokIdent, tokInt, tokFloat, tokString, tokFString:
+		return true
+	case tokOp:
+		if _, ok := meant(p.str(i)); ok && p.blockEnd(i+1) {
+			return true
+		}
+		return p.is(i+1, "{")
+	case tokKeyword:
+		if _, ok := meant(p.str(i)); ok {
+			return true
+		}
+		switch next.text(p.text) {
+		case "true", "false", "none", "not", "insert", "if":
+			return true
+		}
+		if foreignHelp[p.str(i)] != "" && isStatementWord[next.text(p.text)] {
+			return true
+		}
+	case tokNL, tokEOF:
+		if _, ok := meant(p.str(i)); !p.entry && (ok || foreignHelp[p.str(i)] != "") {
+			return true
+		}
+	}
+	if foreignHelp[p.str(i)] != "" && p.blockEnd(i+1) && !p.entry { // { pass }
+		return true
+	}
+	return false
+}
+
+// hasEffect reports whether x may stand as a statement.
+func hasEffect(x Expr) bool {
+	switch x := x.(type) {
+	case *Paren:
+		return hasEffect(x.X)
+	case *Call, *Insert:
+		return true
+	}
+	return false
+}
+
+// decrement finds x-- at the end of a line, which reads as x - -y with what stands
+// below it.
+func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
+	b, ok := x.(*Binary)
+	for ok && b.Op == "-" {
+		if u, neg := b.Y.(*Unary); neg && u.Op == "-" && u.OpAt.Lo == b.OpAt.Hi {
+			r := b.X.Range()
+			if rest := strings.TrimLeft(p.text[u.OpAt.Hi:], " \t"); strings.HasPrefix(rest, "\n") && r.Hi == b.OpAt.Lo {
+				return r.Lo, u.OpAt.Hi, p.text[r.Lo:r.Hi]
+			}
+		}
+		b, ok = b.X.(*Binary)
+	}
+	return 0, 0, ""
+}
+
+// noEffect reports E0105 for an expression statement.
+func (p *parser) noEffect(x Expr) {
+	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
+	src := func(e Expr) string { r := e.Range(); return clip(p.text[r.Lo:r.Hi]) }
+	if lo, hi, name := p.decrement(x); name != "" {
+		m.at, m.code, m.msg = Span{lo, hi}, "E0101", "there is no operator `--`"
+		m.hint("write `%s -= 1`", name).edit(Span{lo, hi}, name+" -= 1").certain()
+		return
+	}
+	switch x := x.(type) {
+	case *Binary:
+		if x.Op == "==" {
+			m.hint("to assign, write `%s = %s`", src(x.X), src(x.Y)).edit(x.OpAt, "=")
+			return
+		}
+		if p.meantComment(x) {
+			m.at, m.code, m.msg = x.OpAt, "E0101", "unexpected `//`: comments start with `#`"
+			m.hint("write `#`").edit(x.OpAt, "#")
+			return
+		}
+	case *Ident, *Selector:
+		if name := src(x); waits[name] && !p.declaredBy("let", name) {
+			m.hint("write `wait`").edit(x.Range(), "wait").certain()
+			return
+		}
+		m.hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
+		return
+	}
+	r := x.Range()
+	m.edit(r, "print("+p.text[r.Lo:r.Hi]+")")
+	if r.Hi-r.Lo < 30 {
+		m.hint("to see it, write `print(%s)`; to keep it, `let x = %s`", src(x), src(x))
+		return
+	}
+	m.hint("to see it, `print` it; to keep it, give it a name with `let`")
+}
