@@ -217,9 +217,9 @@ func TestKeysThatStop(t *testing.T) {
 	t.Run("pager", func(t *testing.T) {
 		s := onTerminal(t, 80, 12, "--no-init --cpus 1", "PAGER=less", "LESS=RX")
 		s.types(":help")
-		s.untilMatch(`^:\z`)                            // what less asks with
-		s.keys("C-c")                                   // the pager's
-		for range 200 { // to the end, whichever keys less forgets that come with Ctrl-C
+		s.untilMatch(`^:\z`) // what less asks with
+		s.keys("C-c")        // the pager's
+		for range 200 {      // to the end, whichever keys less forgets that come with Ctrl-C
 			if strings.Contains(s.screen(), "(END)") {
 				break
 			}
