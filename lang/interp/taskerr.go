@@ -281,6 +281,9 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *d
 	var fault *kernel.Fault
 	if errors.As(cause, &fault) && !fault.Span.IsZero() {
 		d.Labels = append(d.Labels, diag.Label{Span: fault.Span, Text: "in the codelet, here"})
+		if !fault.Loop.IsZero() {
+			d.Labels = append(d.Labels, diag.Label{Span: fault.Loop, Text: fmt.Sprintf("`%s` comes from here", fault.Index)})
+		}
 	}
 	if at.file != nil && at.span() != d.Span {
 		label(d, at, "its result is needed here")

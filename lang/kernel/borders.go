@@ -49,7 +49,7 @@ func (a *analysis) borders() {
 	used := a.fn.used()
 	for op := range a.fn.Operands {
 		o := &a.fn.Operands[op]
-		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil {
+		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil || a.wrong[op] {
 			continue
 		}
 		if len(stores[op]) == 0 {

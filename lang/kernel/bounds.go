@@ -16,12 +16,14 @@ type analysis struct {
 	l  *lowerer
 	fn *Func
 	z  *linearizer
+
+	wrong map[int]bool // operands with an index outside: which elements are meant is not known
 }
 
 // analyse runs every check over a lowered body.
 func (l *lowerer) analyse(c *syntax.Codelet, sig *types.Signature) {
-	a := &analysis{l: l, fn: l.fn, z: newLinearizer(l.fn)}
-	a.outside(l.fn.Body)
+	a := &analysis{l: l, fn: l.fn, z: newLinearizer(l.fn), wrong: map[int]bool{}}
+	a.outside(l.fn.Body, nil)
 	a.races(l.fn.Body)
 	a.early()
 	a.borders()
@@ -37,71 +39,79 @@ func (a *analysis) text(s syntax.Span) string    { return sourceText(a.l.f.Sourc
 func (a *analysis) dim(op, axis int) linear      { return dimension(op, axis) }
 func (a *analysis) axisName(op, axis int) string { return a.z.text(a.dim(op, axis)) }
 
-// loop is an each or a fold around an access that runs whenever it runs.
+// loop is a loop or a fold around an access that runs in each of its rounds.
 type loop struct {
-	word   string // "each", "sum"
+	word   string // "each", "for", "sum"
 	domain []Range
 	head   syntax.Span
+	body   []*Stmt
+	value  *Expr // of a fold, in place of body
 }
 
-// outside looks for accesses outside, in statements that always run.
-func (a *analysis) outside(list []*Stmt) {
+// outside looks for accesses outside. loops are those around list in whose every round
+// the statements run; what stands in an `if` runs in no round for certain.
+func (a *analysis) outside(list []*Stmt, loops []loop) {
 	for _, s := range list {
-		a.stmtOutside(s, nil, true)
+		s.exprs(func(e *Expr) { a.exprOutside(e, loops) })
+		if s.Kind == StoreStmt {
+			a.access(s.Operand, s.Index, s.Target, true, loops)
+		}
+		inner := loops
+		switch s.Kind {
+		case IfStmt:
+			inner = nil
+		case EachStmt:
+			inner = a.within(loops, loop{word: "each", domain: s.Domain, head: s.Head, body: s.Body})
+		case ForStmt:
+			head := syntax.Span{Lo: s.Pos.Lo, Hi: s.Domain[0].Pos.Hi}
+			inner = a.within(loops, loop{word: "for", domain: s.Domain, head: head, body: s.Body})
+		}
+		a.outside(s.Body, inner)
+		a.outside(s.Else, inner)
 	}
 }
 
-// stmtOutside checks s. certain: s runs in every round of the loops.
-func (a *analysis) stmtOutside(s *Stmt, loops []loop, certain bool) {
-	inner, sure := loops, certain
-	switch s.Kind {
-	case EachStmt:
-		inner = append(loops[:len(loops):len(loops)], loop{"each", s.Domain, s.Head})
-	case IfStmt, ForStmt:
-		sure = false
+// within adds lp to the loops around it. Those count for what stands in it only if lp is
+// certain to have a round, as far as no data is empty.
+func (a *analysis) within(loops []loop, lp loop) []loop {
+	for k := range lp.domain {
+		first, last, ok := a.z.bounds(&lp.domain[k])
+		more := last.minus(first) // rounds after the first
+		if n, isConst := more.constant(); ok && (isConst && n >= 0 || more.size() && n >= -1) {
+			continue
+		}
+		return []loop{lp}
 	}
-	s.exprs(func(e *Expr) { a.exprOutside(e, loops, certain) })
-	if s.Kind == StoreStmt {
-		a.access(s.Operand, s.Index, s.Target, true, loops, certain)
-	}
-	for _, b := range s.Body {
-		// what stands in a for or an if inside an each may not run; an each
-		// inside them has rounds of its own, and those count
-		a.stmtOutside(b, inner, sure || b.Kind == EachStmt)
-	}
-	for _, b := range s.Else {
-		a.stmtOutside(b, inner, sure || b.Kind == EachStmt)
-	}
+	return append(loops[:len(loops):len(loops)], lp)
 }
 
-func (a *analysis) exprOutside(e *Expr, loops []loop, certain bool) {
+func (a *analysis) exprOutside(e *Expr, loops []loop) {
 	switch e.Op {
 	case OpLoad:
-		a.access(e.Operand, e.X, e.Pos, false, loops, certain)
+		a.access(e.Operand, e.X, e.Pos, false, loops)
 	case OpCond, OpAnd, OpOr:
-		a.exprOutside(e.X[0], loops, certain)
+		a.exprOutside(e.X[0], loops)
 		for _, x := range e.X[1:] {
-			a.exprOutside(x, loops, false)
+			a.exprOutside(x, nil)
 		}
 		return
 	case OpFold:
 		for _, r := range e.Domain {
-			a.exprOutside(r.Lo, loops, certain)
-			a.exprOutside(r.Hi, loops, certain)
+			a.exprOutside(r.Lo, loops)
+			a.exprOutside(r.Hi, loops)
 		}
 		word := map[Op]string{OpAdd: "sum", OpMul: "prod", OpMin: "min", OpMax: "max"}[e.Reduce]
 		head := syntax.Span{Lo: e.Pos.Lo, Hi: e.Domain[len(e.Domain)-1].Pos.Hi}
-		// the rounds of a fold are certain to run only if its own index decides
-		a.exprOutside(e.X[0], []loop{{word, e.Domain, head}}, true)
+		a.exprOutside(e.X[0], a.within(loops, loop{word: word, domain: e.Domain, head: head, value: e.X[0]}))
 		return
 	}
 	for _, x := range e.X {
-		a.exprOutside(x, loops, certain)
+		a.exprOutside(x, loops)
 	}
 }
 
 // access checks one element access.
-func (a *analysis) access(op int, index []*Expr, at syntax.Span, write bool, loops []loop, certain bool) {
+func (a *analysis) access(op int, index []*Expr, at syntax.Span, write bool, loops []loop) {
 	for axis, x := range index {
 		f, ok := a.z.form(x)
 		if !ok {
@@ -117,7 +127,7 @@ func (a *analysis) access(op int, index []*Expr, at syntax.Span, write bool, loo
 			return
 		}
 		slots := f.slots()
-		if !certain || len(slots) != 1 {
+		if len(slots) != 1 {
 			continue
 		}
 		for _, lp := range loops {
@@ -138,6 +148,7 @@ func (a *analysis) reportOutside(op int, at syntax.Span, write, before bool, lab
 	if before {
 		where = "before the start of"
 	}
+	a.wrong[op] = true
 	d := a.err("E0601", at, fmt.Sprintf("`%s` %s %s `%s`", a.text(at), verb, where, a.fn.Operands[op].Name))
 	d.Label = label
 	return d
@@ -178,8 +189,21 @@ func (a *analysis) runsOutside(op, axis int, index []*Expr, at syntax.Span, writ
 			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.z.text(first))})
 			lo.c += v + 1
 		}
-		d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.newHead(lp, k, lo, hi), clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1})))))
-		d.Edit(d.Span, clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1}))))
+		one, isConst := first.constant()
+		fromOne := isConst && one == 1 && c == 1 && v == 0 && len(rest.terms) == 0 && rest.c == 0 && !a.before(lp, r.Slot)
+		switch {
+		case fromOne:
+			head := a.newHead(lp, k, linear{}, hi)
+			d.Help = append(d.Help, fmt.Sprintf("indices count from 0: write `%s`", head))
+			d.Edit(a.at(lp.head), head)
+		case write || r.Closed && c == 1 && v == 0:
+			head := a.newHead(lp, k, lo, hi)
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
+			d.Edit(a.at(lp.head), head)
+		default:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.newHead(lp, k, lo, hi), clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1})))))
+			d.Edit(d.Span, clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1}))))
+		}
 		return true
 	}
 	if v, isConst := low.constant(); isConst && v < 0 {
@@ -192,11 +216,46 @@ func (a *analysis) runsOutside(op, axis int, index []*Expr, at syntax.Span, writ
 			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.z.text(last))})
 			hi.c += v
 		}
-		d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.newHead(lp, k, lo, hi), clampText("max(%s, 0)")))
-		d.Edit(d.Span, clampText("max(%s, 0)"))
+		head := a.newHead(lp, k, lo, hi)
+		if write {
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
+			d.Edit(a.at(lp.head), head)
+		} else {
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", head, clampText("max(%s, 0)")))
+			d.Edit(d.Span, clampText("max(%s, 0)"))
+		}
 		return true
 	}
 	return false
+}
+
+// before reports whether an index in lp lies before the start when that of slot is 0, as
+// in x[i - 1].
+func (a *analysis) before(lp loop, slot int) bool {
+	found := false
+	index := func(list []*Expr) {
+		for _, x := range list {
+			if f, ok := a.z.form(x); ok {
+				rest, c := f.without(slot)
+				v, isConst := rest.constant()
+				found = found || isConst && v < 0 && c > 0
+			}
+		}
+	}
+	look := func(e *Expr) {
+		walkExpr(e, func(e *Expr) bool {
+			if e.Op == OpLoad {
+				index(e.X)
+			}
+			return true
+		})
+	}
+	look(lp.value)
+	walkStmts(lp.body, func(s *Stmt) {
+		index(s.Index)
+		s.exprs(look)
+	})
+	return found
 }
 
 // newHead writes the head of a loop with other bounds for index k.

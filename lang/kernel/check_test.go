@@ -192,6 +192,21 @@ func TestDiagnostics(t *testing.T) {
 		{"each i in 0..A.rows { y[i] = A[i + 1, 0] }", "E0601 2:30 `A[i + 1, 0]` reads past the end of `A`"},
 		{"for q in 0..2 { each i in x { y[i] = x[i + 1] } }", "E0601 2:38 `x[i + 1]` reads past the end of `x`"},
 		{"each i in x { for q in 0..n { y[i] += x[i + q] } }", ""},
+		{"for i in 1..=x.n { v += x[i] }", "E0601 2:25 `x[i]` reads past the end of `x`"},
+		{"for i in 0..x.n { v += x[i - 1] }", "E0601 2:24 `x[i - 1]` reads before the start of `x`"},
+		{"for i in 0..x.n { for j in i..=x.n { v += x[j] } }", "E0601 2:43 `x[j]` reads past the end of `x`"},
+		{"for i in 1..=A.rows { for j in 0..A.cols { v += A[i, j] } }", "E0601 2:49 `A[i, j]` reads past the end of `A`"},
+		{"for i in 1..=A.rows { v += sum j in 0..A.cols { A[i, j] } }", "E0601 2:49 `A[i, j]` reads past the end of `A`"},
+		{"for q in 0..n { for i in 1..=x.n { v += x[i] } }", "E0601 2:41 `x[i]` reads past the end of `x`"},
+		{"if b { for i in 1..=x.n { v += x[i] } }", "E0601 2:32 `x[i]` reads past the end of `x`"},
+		// rounds that may not be
+		{"for i in 1..=x.n { for q in 0..n { v += x[i] } }", ""},
+		{"for i in 1..=x.n { for q in i..x.n { v += x[i] } }", ""},
+		{"for i in 1..=x.n { for q in 2..x.n { v += x[i] } }", ""},
+		{"for i in 1..=x.n { if i < x.n { v += x[i] } }", ""},
+		{"for i in 1..=x.n { v += x[i - 1] }", ""},
+		{"for i in n..=x.n { v += x[i - 1] }", ""},
+		{"for i in 1..=n { v += x[i] }", ""},
 	} {
 		src := head + tt.body + "\n}\nparam alpha: float = 1.0\nfunc helper(a: int) -> int { return a }\nregister data = vector[f64](3)\n"
 		ds := slices.DeleteFunc(checkAll(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // of those that a row has no use for
@@ -202,6 +217,42 @@ func TestDiagnostics(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s\n got  %s\n want %s", tt.body, got, tt.want)
+		}
+	}
+}
+
+// TestOutsideRemedies: what is to be written in place of an index outside, and that
+// nothing is said about it then.
+func TestOutsideRemedies(t *testing.T) {
+	const head = "codelet c(n: int, x: R vector[f64], y: W vector[f64], A: RW matrix[f64], v: RW variable[f64]) {\n"
+	for _, tt := range []struct{ body, help, want string }{
+		{"for i in 1..=x.n { v += x[i] }", "indices count from 0: write `for i in 0..x.n`", "for i in 0..x.n { v += x[i] }"},
+		{"for i in 1..y.n + 1 { y[i] = 0 }", "indices count from 0: write `for i in 0..y.n`", "for i in 0..y.n { y[i] = 0 }"},
+		{"for i in 1..=x.n { v += x[i] - x[i - 1] }", "write `for i in 1..x.n`", "for i in 1..x.n { v += x[i] - x[i - 1] }"},
+		{"each i in 0..=y.n { y[i] = 0 }", "write `each i in 0..y.n`", "each i in 0..y.n { y[i] = 0 }"},
+		{"for i in 0..y.n { y[i + 1] = 0 }", "write `for i in 0..y.n - 1`", "for i in 0..y.n - 1 { y[i + 1] = 0 }"},
+		{"for i in 0..y.n { y[i - 1] = 0 }", "write `for i in 1..y.n`", "for i in 1..y.n { y[i - 1] = 0 }"},
+		{"each i, j in 0..A.rows, 1..=A.cols { A[i, j] = 0 }", "indices count from 0: write `each i, j in 0..A.rows, 0..A.cols`",
+			"each i, j in 0..A.rows, 0..A.cols { A[i, j] = 0 }"},
+		{"v = sum i in 1..=x.n { x[i] }", "indices count from 0: write `sum i in 0..x.n`", "v = sum i in 0..x.n { x[i] }"},
+		{"for i in x.n - 4..x.n { v += x[i + 1] }", "write `for i in x.n - 4..x.n - 1`, or clamp: `x[min(i + 1, x.n - 1)]`", "for i in x.n - 4..x.n { v += x[min(i + 1, x.n - 1)] }"},
+	} {
+		src := head + tt.body + "\n}\n"
+		ds := slices.DeleteFunc(checkAll(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" })
+		if len(ds) != 1 || len(ds[0].Help) != 1 || len(ds[0].Fixes) != 1 {
+			t.Errorf("%s: %v", tt.body, ds)
+			continue
+		}
+		if ds[0].Help[0] != tt.help {
+			t.Errorf("%s\n got  %s\n want %s", tt.body, ds[0].Help[0], tt.help)
+		}
+		edit := ds[0].Fixes[0]
+		right := src[:edit.Span.Start.Offset] + edit.NewText + src[edit.Span.End.Offset:]
+		if right != head+tt.want+"\n}\n" {
+			t.Errorf("%s becomes\n%s", tt.body, right)
+		}
+		if ds := checkAll(t, right); ds.Err() != nil {
+			t.Errorf("%s: %v", tt.want, ds)
 		}
 	}
 }

@@ -165,26 +165,6 @@ func (m *machine) tick(n int) {
 	}
 }
 
-// fault ends the run.
-func (m *machine) fault(e *Expr, format string, args ...any) {
-	f := &Fault{Message: fmt.Sprintf(format, args...)}
-	if src := m.p.fn.Source; src != nil {
-		f.Span = src.Span(int(e.Pos.Lo), int(e.Pos.Hi))
-	}
-	panic(f)
-}
-
-// outside ends the run because index i of axis k of an operand is outside.
-func (m *machine) outside(at *Expr, op, k int, i int64) {
-	o, v := &m.p.fn.Operands[op], &m.ops[op]
-	what := axisWords[o.Kind][k]
-	n := what[1]
-	if v.size(k) == 1 {
-		n = what[0]
-	}
-	m.fault(at, "%s %d is outside `%s`, which has %d %s", what[0], i, o.Name, v.size(k), n)
-}
-
 // strip returns scratch strip t, as n values of type T.
 func strip[T any](m *machine, t, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&m.arena[t*stripLen])), stripLen)[:n]

@@ -168,7 +168,7 @@ func TestForFaults(t *testing.T) {
 		{"for i in 0..n { for j in 0..9 { y[i] += x[i + j] } }", "2:41 element 1000 is outside `x`, which has 1000 elements"},
 		{"for i in 0..n { y[i] = float(100 // (i - 700)) + x[i + 400] }", "2:50 element 1000 is outside `x`, which has 1000 elements"},
 		{"for i in 0..n { y[i] = float(100 // (i - 200)) + x[i + 400] }", "2:30 integer division by zero in `100 // (i - 200)`"},
-		{"for i in 0..n { v += x[k[i] + 30]\n y[i - 1] = 0 }", "3:2 element -1 is outside `y`, which has 1000 elements"},
+		{"for i in 0..n { v += x[k[i] + 30]\n y[i - min(n, 1)] = 0 }", "3:2 element -1 is outside `y`, which has 1000 elements"},
 		{"for i in 0..n { for j in 0..20 { y[i] += x[k[i] + 3 * j] } }", "2:42 element 1002 is outside `x`, which has 1000 elements"},
 		// i * 36099303471055875 is 509 for the last round of the first strip, and wraps in between
 		{"for i in 0..n { v += x[k[i] + 3]\n y[i] = x[i * 36099303471055875] }", "3:9 element 36099303471055875 is outside `x`, which has 1000 elements"},

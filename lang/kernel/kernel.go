@@ -219,13 +219,3 @@ func (p *Program) RunTask(t Task, keep *any) (err error) {
 
 // IR returns what the program was made from.
 func (p *Program) IR() *Func { return p.fn }
-
-// Fault is what made a running body fail: an index outside, an integer
-// division by zero. Span is the place in the body.
-type Fault struct {
-	Message string // one plain sentence, no full stop
-	Span    diag.Span
-}
-
-// Error returns the message.
-func (f *Fault) Error() string { return f.Message }

@@ -147,6 +147,14 @@ func (a linear) minus(b linear) linear { return a.plus(b.times(-1)) }
 // constant returns the value of a form without unknowns.
 func (a linear) constant() (int64, bool) { return a.c, len(a.terms) == 0 }
 
+// size reports whether a is the size of one axis and a constant.
+func (a linear) size() bool {
+	for t, k := range a.terms {
+		return len(a.terms) == 1 && k == 1 && t.slot < 0 && t.field <= FieldDim2
+	}
+	return false
+}
+
 // without removes the term of a slot and returns its coefficient.
 func (a linear) without(slot int) (rest linear, coefficient int64) {
 	at := atom{slot: slot}

@@ -404,19 +404,19 @@ func TestMatrices(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	for _, tt := range []struct{ body, want string }{
-		{"each i in 0..9 { y[i] = 1 }", "2:18 element 8 is outside `y`, which has 8 elements"},
-		{"for i in 0..9 { y[i] = 1 }", "2:17 element 8 is outside `y`, which has 8 elements"},
-		{"each i in 0..2 { y[i] = x[i + n] }", "2:25 element 8 is outside `x`, which has 8 elements"},
-		{"each i in 0..2 { y[i] = x[n * i - 3] }", "2:25 element -3 is outside `x`, which has 8 elements"},
-		{"each i in y { if i > 3 { y[i] = x[i + 3] } }", "2:33 element 8 is outside `x`, which has 8 elements"},
-		{"each i in y { if i > 3 { y[i] = x[2 * i] } }", "2:33 element 8 is outside `x`, which has 8 elements"},
-		{"each i in y { if i > 3 { y[i] = x[i * i] } }", "2:33 element 16 is outside `x`, which has 8 elements"},
-		{"each i in y { y[i] = A[i, 0] }", "2:22 row 3 is outside `A`, which has 3 rows"},
-		{"each i in y { y[i] = A[0, i] }", "2:22 column 2 is outside `A`, which has 2 columns"},
-		{"each i in y { y[i] = A[k[i], k[i]] }", "2:22 row 7 is outside `A`, which has 3 rows"},
-		{"each i, j in 0..4, 0..2 { A[i, j] = 0 }", "2:27 row 3 is outside `A`, which has 3 rows"},
+		{"each i in 0..9 { y[i] = 1 }", "2:18 element 8 is outside `y`, which has 8 elements; i of 0..9"},
+		{"for i in 0..9 { y[i] = 1 }", "2:17 element 8 is outside `y`, which has 8 elements; i of 0..9"},
+		{"each i in 0..2 { y[i] = x[i + n] }", "2:25 element 8 is outside `x`, which has 8 elements; i of 0..2"},
+		{"each i in 0..2 { y[i] = x[n * i - 3] }", "2:25 element -3 is outside `x`, which has 8 elements; i of 0..2"},
+		{"each i in y { if i > 3 { y[i] = x[i + 3] } }", "2:33 element 8 is outside `x`, which has 8 elements; i of y"},
+		{"each i in y { if i > 3 { y[i] = x[2 * i] } }", "2:33 element 8 is outside `x`, which has 8 elements; i of y"},
+		{"each i in y { if i > 3 { y[i] = x[i * i] } }", "2:33 element 16 is outside `x`, which has 8 elements; i of y"},
+		{"each i in y { y[i] = A[i, 0] }", "2:22 row 3 is outside `A`, which has 3 rows; i of y"},
+		{"each i in y { y[i] = A[0, i] }", "2:22 column 2 is outside `A`, which has 2 columns; i of y"},
+		{"each i in y { y[i] = A[k[i], k[i]] }", "2:22 row 7 is outside `A`, which has 3 rows; i of y"},
+		{"each i, j in 0..4, 0..2 { A[i, j] = 0 }", "2:27 row 3 is outside `A`, which has 3 rows; i of 0..4"},
 		{"v = x[n]", "2:5 element 8 is outside `x`, which has 8 elements"},
-		{"v = sum i in 0..9 { x[i] }", "2:21 element 8 is outside `x`, which has 8 elements"},
+		{"v = sum i in 0..9 { x[i] }", "2:21 element 8 is outside `x`, which has 8 elements; i of 0..9"},
 		{"v = n // (n - 8)", "2:5 integer division by zero in `n // (n - 8)`"},
 		{"v = n % (n - 8)", "2:5 integer division by zero in `n % (n - 8)`"},
 		{"v = 1 // 0", "2:5 integer division by zero in `1 // 0`"},
@@ -439,6 +439,9 @@ func TestFaults(t *testing.T) {
 			var f *Fault
 			if errors.As(err, &f) {
 				got = strings.Join([]string{lineCol(f), f.Error()}, " ")
+				if f.Index != "" {
+					got += fmt.Sprintf("; %s of %s", f.Index, f.Loop.Text())
+				}
 			} else if err != nil {
 				t.Errorf("%s: %v", tt.body, err)
 			}
