@@ -46,6 +46,14 @@ type Result struct {
 	Warnings Diagnostics // about the entry
 	// Unwritten names data that was shown with "?" because nothing has written it, a few at most.
 	Unwritten []string
+	// Replaced are default views of earlier entries in whose place this entry put others, a few at most.
+	Replaced []ReplacedView
+}
+
+// ReplacedView is a default view that another one has replaced.
+type ReplacedView struct {
+	Name     string // of the data
+	Old, New string // filters, "blocks(4)"
 }
 
 // NameInfo describes a top-level name of a session.
@@ -146,6 +154,9 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 	}
 	out, err := s.m.Eval(ctx, unit)
 	res.Value, res.Type, res.Inserted, res.Unwritten, res.Warnings = out.Value, out.Type, out.Inserted, out.Unwritten, ds
+	for _, v := range out.Replaced {
+		res.Replaced = append(res.Replaced, ReplacedView(v))
+	}
 	switch {
 	case err == nil:
 		s.done = append(s.done, unit)

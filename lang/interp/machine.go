@@ -62,6 +62,7 @@ type Machine struct {
 	elide     int           // SetElide
 	echoing   bool          // the text of a value is for the session
 	unwritten []string      // data shown with "?" in this entry
+	replaced  []ReplacedView
 
 	units  []*frame // top-level frames, by unit
 	stack  []*frame // frames of calls, reused; stack[k] serves depth k+1

@@ -22,7 +22,12 @@ type Result struct {
 	Inserted int    // tasks
 	// Unwritten names data that was shown with "?" where nothing has written it, a few at most.
 	Unwritten []string
+	// Replaced are default views of earlier entries in whose place others came, a few at most.
+	Replaced []ReplacedView
 }
+
+// ReplacedView is a default view that another one has replaced; see lang.ReplacedView.
+type ReplacedView struct{ Name, Old, New string }
 
 // NewSession prepares a machine that runs entries.
 func NewSession(cfg *Config) (*Machine, error) {
@@ -106,7 +111,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 	defer cancel()
 	stop := m.cancelWith(bounded)
 	defer stop()
-	m.inserted, m.unwritten = 0, nil
+	m.inserted, m.unwritten, m.replaced = 0, nil, nil
 	m.recount()
 	err = m.enter(bounded, func() {
 		for _, r := range run {
@@ -120,7 +125,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 			res.Type = o.Type.String()
 		}
 	})
-	res.Inserted, res.Unwritten = m.inserted, m.unwritten
+	res.Inserted, res.Unwritten, res.Replaced = m.inserted, m.unwritten, m.replaced
 	if bounded.Err() != nil { // what runs ends before the next entry
 		m.job.Wait(context.Background())
 	}
@@ -135,6 +140,22 @@ func (m *Machine) echo(v any, at place) string {
 	m.echoing = true
 	defer func() { m.echoing = false }()
 	return m.text(v, false, at)
+}
+
+// replacesView notes for the session that a default view comes in the place of one of an
+// earlier entry; equal parts are no news.
+func (m *Machine) replacesView(old, v *View) {
+	if !m.prog.open {
+		return
+	}
+	name, was, now := v.text(), filter.Text(old.v.Filters, old.v.Dims), filter.Text(v.v.Filters, v.v.Dims)
+	k := slices.IndexFunc(m.replaced, func(r ReplacedView) bool { return r.Name == name })
+	switch {
+	case k >= 0: // a loop, say: the last one is what there is now
+		m.replaced[k].New = now
+	case len(m.replaced) < 4 && old.stmt.file != v.stmt.file && was != now:
+		m.replaced = append(m.replaced, ReplacedView{name, was, now})
+	}
 }
 
 // SetElide says from how many elements on the session shows a vector by its ends, and

@@ -216,6 +216,7 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 				for _, h := range f.m.handlesIn(x(f), ofAt[k]) {
 					v := f.m.split(f, h, ofAt[k], fs, at)
 					if h.deflt != nil && !h.deflt.v.Ended() {
+						f.m.replacesView(h.deflt, v)
 						f.m.rt.EndView(h.deflt.v, siteOf(at))
 					}
 					h.deflt = v

@@ -346,26 +346,11 @@ func (s *Shell) outcome(ctx context.Context, src string, run func(context.Contex
 		s.page(ctx, res.Value)
 	}
 	s.unwritten(res.Unwritten)
+	s.replaced(res.Replaced)
 	if s.timing {
 		fmt.Fprintln(s.Out, paint(s.Paint.Faint, duration(took)))
 	}
 	return true
-}
-
-// unwritten says what "?" stands for, where it was shown.
-func (s *Shell) unwritten(names []string) {
-	if len(names) == 0 {
-		return
-	}
-	for i, n := range names {
-		names[i] = "`" + n + "`"
-	}
-	what := strings.Join(names, ", ")
-	if len(names) > 3 {
-		what = strings.Join(names[:3], ", ") + " and others"
-	}
-	text := "note: nothing has written " + what + " where ? stands; a task that writes it (W) gives it a value, or `fill =` where it is registered"
-	fmt.Fprintln(s.Out, paint(s.Paint.Faint, Fold(text, s.columns())))
 }
 
 // plural writes "1 task", "16 tasks".
