@@ -377,12 +377,18 @@ func (c *checker) hides(o, outer *types.Object) {
 	d := c.diagAt("W0201", diag.Warning, o.Decl, fmt.Sprintf("`%s` is never used", o.Name))
 	d.Label = fmt.Sprintf("a new name, beside the `%s` around this block", o.Name)
 	d.Labels = append(d.Labels, diag.Label{Span: outer.Decl, Text: "this one keeps its value"})
-	right := o.Name + " = " + c.text(let.Value)
+	c.outerAssigned(d, let)
+}
+
+// outerAssigned adds to d that an assignment was meant where let makes a new name.
+func (c *checker) outerAssigned(d *diag.Diagnostic, let *syntax.Let) {
+	name := let.Name.Name
+	right := name + " = " + c.text(let.Value)
 	d.Edit(c.f.At(let), right)
 	if len(right) > 60 {
-		right = o.Name + " = ..."
+		right = name + " = ..."
 	}
-	d.Help = append(d.Help, fmt.Sprintf("to change the outer `%s`, write `%s`", o.Name, right))
+	d.Help = append(d.Help, fmt.Sprintf("to change the outer `%s`, write `%s`", name, right))
 }
 
 // declarationsOnly reports whether the file could be a module: then its names

@@ -104,6 +104,7 @@ func (c *checker) run() {
 	if !c.broken {
 		c.flow()
 		c.blocking()
+		c.staleConditions()
 	}
 	c.unit.Slots = c.frame.slots
 	c.export()
