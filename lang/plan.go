@@ -24,6 +24,9 @@ type Plan struct {
 	// Paths is the number of ways that were looked at; 1 when nothing depends on
 	// values.
 	Paths int
+	// Missing is the number of tasks that a session has inserted and that are not planned:
+	// those of entries that ended with an error.
+	Missing int
 
 	prog *Program
 	opts []Option

@@ -32,6 +32,7 @@ type Session struct {
 	entries int
 	done    []*check.Unit // entries that ran without error
 	cut     map[int]bool  // before which of done something was cancelled
+	undone  int           // tasks of entries that are not in done
 	elide   int           // SetElide
 	err     error         // of the options
 	closed  bool
@@ -90,7 +91,7 @@ func (s *Session) start() {
 		s.predeclare(fmt.Sprintf("extern %s: %v", b.Name, b.Data.Type()))
 	}
 	s.m.SetElide(s.elide)
-	s.entries, s.done, s.cut = 0, nil, nil
+	s.entries, s.done, s.cut, s.undone = 0, nil, nil, 0
 }
 
 // What sessions declare by themselves, and where diagnostics say that it stands.
@@ -157,10 +158,12 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 	for _, v := range out.Replaced {
 		res.Replaced = append(res.Replaced, ReplacedView(v))
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		s.done = append(s.done, unit)
-	case ctx.Err() != nil:
+		return res, nil
+	}
+	s.undone += res.Inserted
+	if ctx.Err() != nil {
 		s.noteCut()
 	}
 	return res, err

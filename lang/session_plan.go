@@ -27,8 +27,12 @@ func (s *Session) Plan(ctx context.Context, src string) (*Plan, error) {
 	}
 	m := s.rt.Machine()
 	all, err := s.planText(ctx, m, text+src)
-	if err != nil || src == "" {
-		return all, err
+	if err != nil {
+		return nil, err
+	}
+	if src == "" {
+		all.Missing = s.undone
+		return all, nil
 	}
 	before, err := s.planText(ctx, m, text)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/accel"
@@ -15,9 +16,14 @@ import (
 
 // planned plans src behind what the session did, and reports what is wrong.
 func (s *Shell) planned(ctx context.Context, name, src string) *lang.Plan {
-	p, err := s.Session.Plan(ctx, src)
+	before := s.Session.Stats()
+	var p *lang.Plan
+	_, _, err := s.supervise(ctx, func(ctx context.Context) (_ lang.Result, err error) { // many tasks take a while
+		p, err = s.Session.Plan(ctx, src)
+		return lang.Result{}, err
+	})
 	if err != nil {
-		s.fail(name, s.Session.Stats(), err)
+		s.fail(name, before, err)
 		return nil
 	}
 	return p
@@ -94,8 +100,9 @@ func (s *Shell) graph(ctx context.Context, args string) {
 	if name != "" {
 		g = g.Using(name)
 	}
-	if len(g.Tasks) == 0 {
-		s.complain("no task so far%s", map[bool]string{true: " uses `" + name + "`"}[name != ""])
+	tasks, acquired := counts(g)
+	if tasks+acquired == 0 {
+		s.complain("%s", s.noTask(name, p.Missing))
 		return
 	}
 	g.Title = "session"
@@ -106,11 +113,47 @@ func (s *Shell) graph(ctx context.Context, args string) {
 	}
 	if !toFile {
 		s.Out.Write(b.Bytes())
-		return
-	}
-	if err := s.WriteFile(file, b.Bytes()); err != nil {
+	} else if err := s.WriteFile(file, b.Bytes()); err != nil {
 		s.complain("%s", fileError(file, err))
 		return
+	} else {
+		s.say("%s written to %s", plural(int64(tasks), "task"), file)
 	}
-	s.say("%s written to %s", plural(int64(len(g.Tasks)), "task"), file)
+	if p.Missing > 0 {
+		s.note("without " + missing(p.Missing))
+	}
+}
+
+// counts are the tasks of a graph that kernels run, and those that wait for the script.
+func counts(g *graph.Graph) (tasks, acquired int) {
+	for i := range g.Tasks {
+		switch t := &g.Tasks[i]; {
+		case !t.Light():
+			tasks++
+		case t.Internal == "acquire":
+			acquired++
+		}
+	}
+	return tasks, acquired
+}
+
+// noTask says why there is no graph, of the tasks that use name where there is one.
+func (s *Shell) noTask(name string, without int) string {
+	text := "no task so far"
+	if name != "" {
+		data, _, _ := strings.Cut(name, "[")
+		if names := s.names(); names != nil && !slices.Contains(names, data) {
+			return fmt.Sprintf("`%s` is no data of this session; `:ls handles` lists what there is", data)
+		}
+		text += fmt.Sprintf(" uses `%s`", name)
+	}
+	if without > 0 {
+		text += ", but for " + missing(without)
+	}
+	return text
+}
+
+// missing are the tasks that a graph of the session does not have.
+func missing(n int) string {
+	return plural(int64(n), "task") + " of entries that ended with an error"
 }
