@@ -12,6 +12,8 @@
 package check
 
 import (
+	"sync"
+
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -51,6 +53,8 @@ type Unit struct {
 	// Last is set for an entry of a session whose last statement is an expression
 	// with a value: the object of the name _ that the value goes to.
 	Last *types.Object
+
+	contributions sync.Map // of bodyOperand: *Contributions
 }
 
 // Program is a checked script.

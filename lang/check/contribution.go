@@ -5,7 +5,6 @@ package check
 // a contribution, and nothing else may look at the value.
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/starpush/starpush/lang/syntax"
@@ -44,12 +43,33 @@ const (
 	looks                        // reads it for something else
 )
 
-// ContributionsOf reads the body of the codelet o; nil where there is none.
+// bodyOperand is an operand of a codelet.
+type bodyOperand struct {
+	codelet *types.Object
+	param   string
+}
+
+// ContributionsOf reads the body of the codelet o; nil where there is none. The unit keeps
+// what it finds: many inserts may name the codelet.
 func ContributionsOf(o *types.Object, param string) *Contributions {
 	k, ok := o.Node.(*syntax.Codelet)
 	if !ok || k.Body == nil {
 		return nil
 	}
+	u, ok := o.Unit.(*Unit)
+	if !ok {
+		return contributions(k, param)
+	}
+	key := bodyOperand{o, param}
+	if found, ok := u.contributions.Load(key); ok {
+		return found.(*Contributions)
+	}
+	found := contributions(k, param)
+	u.contributions.Store(key, found)
+	return found
+}
+
+func contributions(k *syntax.Codelet, param string) *Contributions {
 	b := &bodyUse{found: &Contributions{param: param}, param: param, changes: map[string]bool{}, tainted: map[string]bool{}}
 	b.locals(k.Body.Stmts)
 	b.block(k.Body, within{once: true})
@@ -113,31 +133,28 @@ func (b *bodyUse) locals(list []syntax.Stmt) {
 			}
 		})
 	}
-	names := slices.Sorted(maps.Keys(values))
-	for more := true; more; {
-		more = false
-		for _, name := range names {
-			for _, v := range values[name] {
-				if !b.tainted[name] && b.mentions(v) {
-					b.tainted[name], more = true, true
+	into := map[string][]string{} // the locals that are made of each name
+	for name, list := range values {
+		for _, v := range list {
+			walkExpr(v, func(e syntax.Expr) bool {
+				switch e := e.(type) {
+				case *syntax.Selector:
+					return false
+				case *syntax.Ident:
+					into[e.Name] = append(into[e.Name], name)
 				}
-			}
+				return true
+			})
 		}
 	}
-}
-
-// mentions reports whether e names the operand or a local that may hold something of it.
-func (b *bodyUse) mentions(e syntax.Expr) (is bool) {
-	walkExpr(e, func(e syntax.Expr) bool {
-		switch e := e.(type) {
-		case *syntax.Selector:
-			return false
-		case *syntax.Ident:
-			is = is || e.Name == b.param || b.tainted[e.Name]
+	for next := into[b.param]; len(next) > 0; {
+		name := next[0]
+		next = next[1:]
+		if !b.tainted[name] {
+			b.tainted[name] = true
+			next = append(next, into[name]...)
 		}
-		return !is
-	})
-	return is
+	}
 }
 
 func (b *bodyUse) block(k *syntax.Block, in within, indices ...*syntax.Ident) {
@@ -263,11 +280,20 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	u := b.use(value, target)
 	if fold := foldOfOp[a.Op]; fold != "" {
 		b.found.reads = true
-		if u == unused || u == unsure {
+		switch {
+		case u == unused || u == unsure:
 			u = fold
-		} else {
+		case fold == "sum":
+			u = joined(self, u, fold)
+		default:
 			u = other
 		}
+	}
+	switch u {
+	case "-self":
+		u = "prod"
+	case "-sum", "-min", "-max":
+		u = other
 	}
 	if g := in.guard; g != nil && u == unsure {
 		g.used = true

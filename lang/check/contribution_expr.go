@@ -4,6 +4,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/lang/syntax"
 )
@@ -19,6 +20,10 @@ const (
 	unsure use = "unsure" // something of it, by way of a local that changes
 	other  use = "other"  // in another way, or other elements
 )
+
+// negated are the uses of -e: of two signs nothing is left, and one alone is a factor.
+var negated = map[use]use{self: "-self", "-self": self, "sum": "-sum", "-sum": "sum", "min": "-min", "-min": "min", "max": "-max", "-max": "max",
+	"prod": "prod", unused: unused, unsure: unsure, other: other}
 
 // foldOfOp are the folds of assignments that change.
 var foldOfOp = map[string]use{"+=": "sum", "-=": "sum", "*=": "prod", "/=": "prod"}
@@ -159,12 +164,17 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 		}
 		return other
 	case *syntax.Unary:
+		if x.Op == "-" {
+			return negated[b.use(x.X, target)]
+		}
 		return b.all([]syntax.Expr{x.X})
 	case *syntax.Binary:
 		l, r := b.use(x.X, target), b.use(x.Y, target)
 		switch {
-		case x.Op == "+", x.Op == "-" && r == unused:
+		case x.Op == "+":
 			return joined(l, r, "sum")
+		case x.Op == "-":
+			return joined(l, negated[r], "sum")
 		case x.Op == "*", x.Op == "/" && r == unused:
 			return joined(l, r, "prod")
 		}
@@ -202,6 +212,8 @@ func joined(x, y, fold use) use {
 		x, y = y, x
 	}
 	extreme := func(u use) bool { return u == "min" || u == "max" }
+	minus := func(u use) bool { return strings.HasPrefix(string(u), "-") }
+	multiple := func(u use) bool { return u == self || u == "-self" || u == "prod" }
 	switch {
 	case x == unused:
 		return unused
@@ -209,6 +221,13 @@ func joined(x, y, fold use) use {
 		return unsure
 	case fold == other:
 		return other
+	case fold == "sum" && multiple(x) && multiple(y), fold == "prod" && multiple(x) && y == unused:
+		return "prod" // m + m * e is m * (1 + e)
+	case fold == "sum" && (x == "-self" || x == "-sum") && y == unused:
+		return "-sum"
+	case extreme(fold) && minus(x) && (minus(y) || y == unused): // max(-m, e) is -min(m, -e)
+		opposite := map[use]use{"min": "max", "max": "min"}[fold]
+		return negated[joined(negated[x], negated[y], opposite)]
 	case (x == self || x == fold) && (y == unused || extreme(fold) && (y == self || y == fold)):
 		return fold
 	case extreme(fold) && (extreme(x) || x == self) && (extreme(y) || y == self || y == unused):
@@ -247,6 +266,8 @@ func (b *bodyUse) chosen(x *syntax.Cond, target syntax.Expr) use {
 	switch {
 	case cond == unsure || then == unsure || otherwise == unsure:
 		return unsure
+	case cond == unused && (then == self && otherwise == "-self" || then == "-self" && otherwise == self):
+		return "prod"
 	case cond == unused && (then == otherwise || otherwise == self && then != unused):
 		return then
 	case cond == unused && then == self && otherwise != unused:
@@ -281,6 +302,15 @@ type guard struct {
 // guards adds the comparisons of cond with the operand to g; false where it looks at the
 // operand in another way.
 func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
+	both, _ := cond.(*syntax.Binary)
+	if both != nil && (both.Op == "and" || both.Op == "or") { // first: there may be very many in a row
+		before := len(g.guards)
+		ok := b.guards(g, both.X, not) && b.guards(g, both.Y, not)
+		if (both.Op == "or") != not && len(g.guards) > before {
+			g.plain = false
+		}
+		return ok
+	}
 	if u := b.use(cond, nil); u == unused || u == unsure {
 		return true
 	}
@@ -288,12 +318,6 @@ func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
 	case *syntax.Unary:
 		return x.Op == "not" && b.guards(g, x.X, !not)
 	case *syntax.Binary:
-		if x.Op == "and" || x.Op == "or" {
-			if (x.Op == "or") != not {
-				g.plain = false
-			}
-			return b.guards(g, x.X, not) && b.guards(g, x.Y, not)
-		}
 		larger := x.Op == ">" || x.Op == ">="
 		if !larger && x.Op != "<" && x.Op != "<=" {
 			return false

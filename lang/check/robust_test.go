@@ -36,6 +36,7 @@ func TestLongScripts(t *testing.T) {
 		"gates":       head + repeat("let g%d = gate()\ninsert rw(RW x) with after = [g%d]\nopen(g%d)\nwait\n"),
 		"params":      "param p0: int = 1\n" + repeat("param q%d: int = p0 + %d\n") + repeat("print(q%d)\n"),
 		"codelets":    repeat("codelet c%d(v: RW vector[T], s: T) { each i in v { v[i] *= s } }\n"),
+		"redux":       "codelet c(m: RW variable[f64]) {\nlet a = m\n" + repeat("let z%d = a\na = z%d + 1\n") + "m = a\n}\nregister x = variable[f64](reduce = sum)\n" + repeat("insert c(REDUX x)\n") + "print(x)\n",
 		"inner names": head + "if k > 0 {\n" + repeat("let a%d = %d\nprint(a%d)\n") + "}\n",
 	}
 	count = 4900 // the parser takes 5000 operators in a row
