@@ -276,7 +276,10 @@ func (p *parser) misplaced(word string, w where) Stmt {
 	case !isStatementWord[word] && word != "else":
 		p.report(unexpected(p.tokenAt(p.pos), "a statement"))
 	case word == "else":
-		p.mistakeAt(at, "E0105", "`else` without an `if` before it").hint("`else` follows the `}` of its `if`")
+		m := p.mistakeAt(at, "E0105", "`else` without an `if` before it").hint("`else` follows the `}` of its `if`")
+		if p.entry && p.pos == 0 { // the `if` was an entry of its own
+			m.hint("at the prompt on the same line: `} else {`")
+		}
 	case topLevelOnly[word]:
 		p.mistakeAt(at, "E0105", "`"+word+"` may stand at the top level of a file only").hint("move it out of the block")
 	case w.codelet:

@@ -108,12 +108,16 @@ func (in *input) dropPaste() int {
 	return n
 }
 
-// nextPasted is the line that was pasted behind those that have been given.
+// nextPasted is the first line with text that was pasted behind those that have been given.
 func (in *input) nextPasted() string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	line, _, _ := bytes.Cut(in.mu.rest[:in.mu.paste], []byte{'\r'})
-	return string(line)
+	for line := range bytes.SplitSeq(in.mu.rest[:in.mu.paste], []byte{'\r'}) {
+		if hasText(string(line)) {
+			return string(line)
+		}
+	}
+	return ""
 }
 
 // translate appends to rest what data stands for; in.mu is held.

@@ -15,6 +15,8 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
 )
 
 // The prompts.
@@ -207,17 +209,25 @@ func (s *Shell) readEntry(r LineReader) (string, error) {
 type pasteReader interface {
 	DropInput()
 	DropPaste() (lines int)
-	NextPasted() string
 }
 
-// elseFollows reports whether the line that was pasted behind the entry goes on with the
-// block that the entry ends with: typed, such an entry would have ended there.
+// An aheadReader is a LineReader that may know lines before they are read.
+type aheadReader interface {
+	// NextLine is the next line with text, "" when none is known.
+	NextLine() string
+}
+
+// elseFollows reports whether the next line goes on with the `if` that the entry ends
+// with: of one who types nobody knows, and such an entry ends there.
 func elseFollows(r LineReader, entry string) bool {
-	p, ok := r.(pasteReader)
-	if !ok || !strings.HasSuffix(entry, "}") {
+	a, ok := r.(aheadReader)
+	if !ok || !strings.Contains(entry, "}") {
 		return false
 	}
-	word, ok := strings.CutPrefix(strings.TrimSpace(p.NextPasted()), "else")
+	if _, wrong := syntax.ParseEntry(diag.NewSource("", entry+"\nelse { }")); wrong.Err() != nil {
+		return false
+	}
+	word, ok := strings.CutPrefix(strings.TrimSpace(a.NextLine()), "else")
 	return ok && (word == "" || notWord([]rune(word)[0]))
 }
 

@@ -196,8 +196,8 @@ func (t *Terminal) DropInput() { t.keys.drop() }
 // DropPaste forgets what was pasted and has not been read, and returns how many lines.
 func (t *Terminal) DropPaste() int { return t.keys.dropPaste() }
 
-// NextPasted is the line that was pasted behind those that have been read.
-func (t *Terminal) NextPasted() string { return t.keys.nextPasted() }
+// NextLine is the line with text that was pasted behind those that have been read.
+func (t *Terminal) NextLine() string { return t.keys.nextPasted() }
 
 // Close gives the terminal back. No ReadLine may be in flight.
 func (t *Terminal) Close() error {

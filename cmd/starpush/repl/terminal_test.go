@@ -176,15 +176,16 @@ func (p pasting) ReadLine(prompt string) (string, error) {
 	}
 }
 
-func (p pasting) DropInput()         { p.drop() }
-func (p pasting) DropPaste() int     { return p.dropPaste() }
-func (p pasting) NextPasted() string { return p.nextPasted() }
+func (p pasting) DropInput()       { p.drop() }
+func (p pasting) DropPaste() int   { return p.dropPaste() }
+func (p pasting) NextLine() string { return p.nextPasted() }
 
 // TestPastes: an else on a line of its own belongs to the if above it, and what was pasted
 // behind an error does not run; what is typed after it does.
 func TestPastes(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"else", "\x1b[200~let a = 3\rif a > 4 {\r  print(1)\r}\relse if a > 3 {\r}\r  else {\r  print(2)\r}\rprint(3)\r\x1b[201~", "> let a = 3\n> if a > 4 {\n.   print(1)\n. }\n. else if a > 3 {\n. }\n.   else {\n.   print(2)\n. }\n2\n> print(3)\n3\n"},
+		{"an else behind a comment", "\x1b[200~if false { } # no\r\r# but\relse { print(1) }\r\x1b[201~", "> if false { } # no\n. \n. # but\n. else { print(1) }\n1\n"},
 		{"no else", "\x1b[200~let elsewhere = 1\rif true { }\relsewhere\r\x1b[201~", "> let elsewhere = 1\n> if true { }\n> elsewhere\n1\n"},
 		{"an error", "\x1b[200~let a = b\rprint(1)\r\r:type 1\rprint(\x1b[201~print(4)\r", "> let a = b\nerror[E0201]: `b` is not defined\n3 pasted lines behind this error were left out\n> print(4)\n4\n"},
 		{"the last line", "\x1b[200~b\rprint(1)\x1b[201~|b\r|\x1b[200~b\r\x1b[201~", "> b\nerror[E0201]: `b` is not defined\n1 pasted line behind this error was left out\n> b\nerror[E0201]: `b` is not defined\n> b\nerror[E0201]: `b` is not defined\n"},
