@@ -91,6 +91,9 @@ func TestMended(t *testing.T) {
 		{"a let that hides what it was to change",
 			"let k = 0\nlet done = false\nwhile not done {\n    k += 1\n    let done: bool = k > 5\n}\nfor i in 0..3 { let k = k + i }\nprint(k)\n",
 			"let k = 0\nlet done = false\nwhile not done {\n    k += 1\n    done = k > 5\n}\nfor i in 0..3 { k = k + i }\nprint(k)\n"},
+		{"a mean is one operand of what is around it",
+			"codelet mean(x: R vector[f64], m: W variable[f64]) { m = 2 / mean(x) ** 2 }\ninsert mean(R x, W v)\n",
+			"codelet mean(x: R vector[f64], m: W variable[f64]) { m = 2 / (sum i in x { x[i] } / float(x.n)) ** 2 }\ninsert mean(R x, W v)\n"},
 		{"a contribution instead of an assignment",
 			"codelet last(x: R vector[f64], m: RW variable[f64]) { m = sum i in x { x[i] } }\nregister m = variable[f64](reduce = sum)\ninsert last(R x, REDUX m)\nprint(value(m))\n",
 			"codelet last(x: R vector[f64], m: RW variable[f64]) { m += sum i in x { x[i] } }\nregister m = variable[f64](reduce = sum)\ninsert last(R x, REDUX m)\nprint(value(m))\n"},
@@ -143,6 +146,17 @@ func TestModeOrContribution(t *testing.T) {
 		_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
 		if len(ds) != 1 || ds[0].IsSure() != sure {
 			t.Errorf("%q: an edit without a doubt: %v\n%s", reduce, !sure, render(t, ds))
+		}
+	}
+}
+
+// TestProductOfMatrices: `*` of two matrices may be meant for the matrices.
+func TestProductOfMatrices(t *testing.T) {
+	for value, sure := range map[string]bool{"2 * A - B": true, "A * (2 * B)": false, "A / B": true} {
+		text := "codelet c(A: R matrix[f64], B: R matrix[f64], C: W matrix[f64]) { C = " + value + " }\n"
+		_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
+		if len(ds) != 1 || ds[0].IsSure() != sure {
+			t.Errorf("%s: an edit without a doubt: %v\n%s", value, !sure, render(t, ds))
 		}
 	}
 }

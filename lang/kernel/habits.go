@@ -61,7 +61,7 @@ func (l *lowerer) wholeCall(x *syntax.Call, name string, args []syntax.Expr) boo
 		if o.Kind != iface.Vector {
 			return false
 		}
-		right = fmt.Sprintf("(sum %s { %s }) / float(%s.n)", over, element, o.Name)
+		right = fmt.Sprintf("(sum %s { %s } / float(%s.n))", over, element, o.Name)
 	}
 	if right == "" { // a size
 		d := l.err("E0705", x, fmt.Sprintf("the sizes of `%s` are its fields", o.Name))
@@ -111,7 +111,7 @@ func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 		return e.Name + "[" + indexNames(k) + "]", true
 	case *syntax.Call:
 		id, ok := e.Fn.(*syntax.Ident)
-		if !ok || !functions[id.Name].ok() {
+		if !ok || !functions[id.Name].ok() || len(e.Args) == 1 && foldNames[id.Name] != "" { // max(x) is of all x
 			return "", false
 		}
 		args := make([]string, len(e.Args))
@@ -137,8 +137,40 @@ func (l *lowerer) oneByOne(d *diag.Diagnostic, s *syntax.Assign, op *Operand) bo
 	right := fmt.Sprintf("each %s in %s { %s[%s] %s %s }", index, op.Name, op.Name, index, s.Op, value)
 	d.Help = append(d.Help, "write `"+right+"`")
 	d.Edit(l.f.At(s), right)
+	if l.matrixProduct(s) {
+		d.Help = append(d.Help, "a matrix product is a task of its own: `import \"std/blas\" as blas`, then `insert blas.gemm(R A, R B, RW C)`")
+		return true
+	}
 	d.Sure()
 	return true
+}
+
+// matrixProduct reports whether s has a `*` between two matrices, which multiplies their
+// elements in some languages, and the matrices in others.
+func (l *lowerer) matrixProduct(s *syntax.Assign) bool {
+	var matrix func(e syntax.Expr) bool // e is one
+	product := false
+	matrix = func(e syntax.Expr) bool {
+		switch e := e.(type) {
+		case *syntax.Paren:
+			return matrix(e.X)
+		case *syntax.Unary:
+			return matrix(e.X)
+		case *syntax.Binary:
+			x, y := matrix(e.X), matrix(e.Y)
+			product = product || x && y && e.Op == "*"
+			return x || y
+		case *syntax.Call:
+			is := false
+			for _, a := range e.Args {
+				is = matrix(a.Value) || is
+			}
+			return is
+		}
+		o := l.array(e)
+		return o != nil && o.Kind == iface.Matrix
+	}
+	return matrix(s.Value) && (product || s.Op == "*=")
 }
 
 // noEach reports x[i] = … with indices that nothing declares: an each is missing.
