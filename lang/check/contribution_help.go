@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
@@ -123,7 +124,7 @@ func (k *Contributions) insteadOf(d *diag.Diagnostic, m *misuse, reduce string, 
 	case constant && len(k.folds) > 0 && m.assign.Lo < k.folds[0].at.Lo && reduce != "": // clears it first
 		d.Labels[0].Text = "forgets what other tasks added"
 		begin := fmt.Sprintf("copies that are combined by `%s` begin with %s", reduce, neutral[reduce])
-		if neutralValue(m.assign.Value, reduce) || reduce == "min" || reduce == "max" {
+		if neutralValue(m.assign.Value, reduce) {
 			d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s", flat(text(m.at)), begin))
 			if m.once {
 				at := u.File.At(m.at)
@@ -174,17 +175,38 @@ func isConstant(e syntax.Expr) bool {
 	return false
 }
 
-// neutralValue reports whether e is what the copies of a sum or product begin with.
+// farOut is a number that stands for an infinite one, where a smallest or largest value is
+// looked for.
+const farOut = 1e9
+
+// neutralValue reports whether the constant e is what the copies of a fold begin with, or
+// meant so.
 func neutralValue(e syntax.Expr, reduce string) bool {
-	want := map[string]float64{"sum": 0, "prod": 1}
-	v, ok := want[reduce]
+	sign, v := 1.0, math.NaN()
+	for {
+		x, ok := unparen(e).(*syntax.Unary)
+		if !ok {
+			break
+		}
+		sign, e = -sign, x.X
+	}
 	switch x := unparen(e).(type) {
 	case *syntax.IntLit:
-		return ok && float64(x.Value) == v
+		v = sign * float64(x.Value)
 	case *syntax.FloatLit:
-		return ok && x.Value == v
+		v = sign * x.Value
+	case *syntax.Ident:
+		v = sign * math.Inf(1)
 	}
-	return false
+	switch reduce {
+	case "sum":
+		return v == 0
+	case "prod":
+		return v == 1
+	case "min":
+		return v >= farOut
+	}
+	return v <= -farOut
 }
 
 // overwritten adds to d, about an operand that is declared W and passed REDUX, that the codelet
