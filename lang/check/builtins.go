@@ -147,19 +147,10 @@ func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
 	}
 	d := c.err("E0705", e, fmt.Sprintf("`%s` takes %s, and %s given", name, takes, areArguments(n)))
 	if name == "range" && n > 0 {
-		bound := func(a *syntax.Arg) string {
-			if _, loose := a.Value.(*syntax.Cond); loose {
-				return "(" + c.text(a.Value) + ")"
-			}
-			return c.text(a.Value)
-		}
-		lo, hi := "0", bound(e.Args[0])
-		if n > 1 {
-			lo, hi = hi, bound(e.Args[1])
-		}
-		d.Help = append(d.Help, fmt.Sprintf("without a step write `%s..%s`", lo, hi))
+		right := c.rangeText(e)
+		d.Help = append(d.Help, fmt.Sprintf("without a step write `%s`", right))
 		if n < 3 {
-			d.Edit(c.f.At(e), lo+".."+hi)
+			d.Edit(c.f.At(e), right)
 			d.Sure()
 		}
 	} else if t := first(e); (name == "min" || name == "max") && n == 1 && t != nil && t.IsDense() {

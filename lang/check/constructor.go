@@ -281,8 +281,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 			d := c.err("E0703", a.Value, fmt.Sprintf("elements of type %v must be ints, and this is a list of floats", t.Elem))
 			d.Help = append(d.Help, "write `[int(x) for x in ...]`")
 		case of.Kind == types.List:
-			d := c.err("E0705", a.Value, "`list` takes a flat list, row by row")
-			d.Help = append(d.Help, "write the sizes before it: `matrix[f64](2, 2, list = [1, 2, 3, 4])`")
+			c.nestedList(a, kind)
 		default:
 			c.err("E0705", a.Value, fmt.Sprintf("`list` takes a list of numbers, and this is %s", aType(k)))
 		}

@@ -120,6 +120,30 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 	return true
 }
 
+// nestedList reports a list of rows where a flat list is given.
+func (c *checker) nestedList(a *syntax.Arg, kind string) {
+	d := c.err("E0705", a.Value, "`list` takes a flat list, row by row")
+	rows, ok := unparen(a.Value).(*syntax.ListLit)
+	flat := ""
+	if ok && kind == "matrix" {
+		flat = c.flat(rows)
+	}
+	if flat == "" {
+		d.Help = append(d.Help, "write the sizes before it: `matrix[f64](2, 2, list = [1, 2, 3, 4])`")
+		return
+	}
+	sizes, list, _ := strings.Cut(flat, "list = ")
+	if !strings.HasSuffix(strings.TrimRight(c.f.Source.Text[:a.Range().Lo], " \t\n"), "(") { // they stand there
+		d.Help = append(d.Help, fmt.Sprintf("write `list = %s`", list))
+		d.Edit(c.f.At(a.Value), list)
+		return
+	}
+	c.wrongArg(a)
+	d.Help = append(d.Help, fmt.Sprintf("write the sizes before it: `%slist = %s`", sizes, list))
+	d.Edit(c.f.At(a), flat)
+	d.Sure()
+}
+
 // flat is the arguments of a matrix made of the lists of its rows, "" if these are no
 // lists of one length.
 func (c *checker) flat(rows *syntax.ListLit) string {

@@ -25,7 +25,11 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 		}
 		c.outer[inner] = e
 	}
+	before := len(c.diags)
 	t := c.expr(e.X)
+	if t.Kind == types.Range {
+		return c.rangeIndex(e, before)
+	}
 	for _, a := range e.Args {
 		c.expr(a)
 	}
@@ -58,6 +62,40 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 	d := c.err("E0705", e, fmt.Sprintf("%s has no items to index", aType(t)))
 	d.Label = "indexable are lists, views, partitioned data and acquired arrays"
 	return types.TInvalid
+}
+
+// rangeIndex reports (0..n)[k] and range(n)[k]: a list has items. The diagnostics from
+// before on are those of the range.
+func (c *checker) rangeIndex(e *syntax.Index, before int) *types.Type {
+	text := c.text(unparen(e.X))
+	if call, ok := unparen(e.X).(*syntax.Call); ok && call.Callee == builtinFuncs["range"] && len(call.Args) < 3 && len(c.diags) == before+1 {
+		text = c.rangeText(call)
+		c.diags = c.diags[:before] // a list needs no step either
+	}
+	for _, a := range e.Args {
+		c.expr(a)
+	}
+	d := c.err("E0705", e, "a range has no items to index")
+	d.Label = "indexable are lists, views, partitioned data and acquired arrays"
+	list := "[i for i in " + text + "]"
+	d.Help = append(d.Help, fmt.Sprintf("make a list of it: `%s`", list))
+	d.Edit(c.f.At(e.X), list)
+	return types.TInvalid
+}
+
+// rangeText is range(n) and range(a, b) as a range.
+func (c *checker) rangeText(e *syntax.Call) string {
+	bound := func(a *syntax.Arg) string {
+		if _, loose := a.Value.(*syntax.Cond); loose {
+			return "(" + c.text(a.Value) + ")"
+		}
+		return c.text(a.Value)
+	}
+	lo, hi := "0", bound(e.Args[0])
+	if len(e.Args) > 1 {
+		lo, hi = hi, bound(e.Args[1])
+	}
+	return lo + ".." + hi
 }
 
 // slices reports whether an index of e is a range.

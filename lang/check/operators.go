@@ -35,19 +35,21 @@ func (c *checker) binary(e *syntax.Binary) *types.Type {
 	return x
 }
 
-// meantComment adds a hint when the word behind a `//` that ends its line is not
-// defined: other languages begin comments so. The diagnostics from before on are
+// meantComment adds a hint when the word behind a `//` or `--` that ends its line is
+// not defined: other languages begin comments so. The diagnostics from before on are
 // those of the right side.
 func (c *checker) meantComment(b *syntax.Binary, before int) {
-	id, ok := b.Y.(*syntax.Ident)
-	if b.Op != "//" || !ok || len(c.diags) != before+1 || c.diags[before].Code != "E0201" {
+	if len(c.diags) != before+1 || c.diags[before].Code != "E0201" {
 		return
 	}
-	rest, _, _ := strings.Cut(c.f.Source.Text[id.Hi:], "\n")
-	if strings.TrimSpace(rest) == "" {
+	if sign, word := b.AsComment(c.f.Source.Text); word != nil {
 		d := &c.diags[before]
-		d.Help = append(d.Help, "comments start with `#`; `//` divides")
-		d.Edit(c.f.At(b.OpAt), "#")
+		help := "comments start with `#`"
+		if b.Op == "//" {
+			help += "; `//` divides"
+		}
+		d.Help = append(d.Help, help)
+		d.Edit(c.f.At(sign), "#")
 	}
 }
 
@@ -55,13 +57,13 @@ func (c *checker) meantComment(b *syntax.Binary, before int) {
 // is a comment of another language, after a report; else nil.
 func (c *checker) commented(e syntax.Expr) syntax.Expr {
 	b, ok := e.(*syntax.Binary)
-	if !ok || b.Op != "//" {
+	if !ok {
 		return nil
 	}
 	if call, ok := b.X.(*syntax.Call); !ok || !c.isConstructor(call) {
 		return nil
 	}
-	if id, ok := b.Y.(*syntax.Ident); !ok || c.scope.lookup(id.Name) != nil {
+	if _, word := b.AsComment(c.f.Source.Text); word == nil || c.scope.lookup(word.Name) != nil {
 		return nil
 	}
 	before := len(c.diags)

@@ -21,7 +21,7 @@ type checker struct {
 	session *Session                 // nil for files
 
 	outer      map[*syntax.Index]*syntax.Index // of x[i] in x[i][j]: the whole
-	unknownArg map[*syntax.Arg]bool            // arguments of constructors that do not exist
+	unknownArg map[*syntax.Arg]bool            // arguments of constructors that stand for others
 	module     bool                            // imported: declarations only
 	broken     bool                            // some statement did not parse: names may be missing
 

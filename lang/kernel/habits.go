@@ -31,6 +31,12 @@ func (l *lowerer) array(e syntax.Expr) *Operand {
 // foldNames are the folds of bodies, by the names that other languages have for them.
 var foldNames = map[string]string{"sum": "sum", "prod": "prod", "product": "prod", "min": "min", "max": "max", "minimum": "min", "maximum": "max", "reduce": "sum", "norm": "", "mean": "", "average": "", "dot": "", "len": "", "length": "", "size": "", "numel": "", "count": ""}
 
+// sizeHabits are the names that other languages have for sizes.
+var sizeHabits = map[iface.Kind]map[string]Field{
+	iface.Vector: {"length": FieldDim0, "size": FieldDim0, "len": FieldDim0, "count": FieldDim0, "numel": FieldDim0},
+	iface.Matrix: {"nrows": FieldDim0, "height": FieldDim0, "ncols": FieldDim1, "width": FieldDim1},
+}
+
 // wholeCall reports sum(x), max(x), dot(x, y), len(x) and their like about operands with
 // elements, and x.sum(); false when the call is none of them.
 func (l *lowerer) wholeCall(x *syntax.Call, name string, args []syntax.Expr) bool {

@@ -106,7 +106,12 @@ func (l *lowerer) selector(x *syntax.Selector) *Expr {
 	if !ok {
 		if o.Kind != iface.NoKind {
 			d := l.err("E0705", x.Name, fmt.Sprintf("a %v has no field `%s`", o.Kind, x.Name.Name))
-			if s := fieldList[o.Kind]; s != "" {
+			if f, ok := sizeHabits[o.Kind][x.Name.Name]; ok {
+				right := id.Name + "." + fieldName(o.Kind, f)
+				d.Help = append(d.Help, "write `"+right+"`")
+				d.Edit(l.f.At(x), right)
+				d.Sure()
+			} else if s := fieldList[o.Kind]; s != "" {
 				d.Help = append(d.Help, "its fields are "+s)
 			}
 		}

@@ -23,7 +23,7 @@ type cursor struct {
 var habits = []func(c *cursor) *mistake{
 	(*cursor).doubled, (*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
 	(*cursor).registered, (*cursor).namedView, (*cursor).registeredList, (*cursor).prefetchTo, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
-	(*cursor).repeatedItem, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).optionAlone, (*cursor).asserted, (*cursor).plus,
+	(*cursor).repeatedItem, (*cursor).rowsInList, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).optionAlone, (*cursor).asserted, (*cursor).plus,
 	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).conditionOfList, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
 	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
 	(*cursor).letHabit, (*cursor).declared, (*cursor).assertCall, (*cursor).braces, (*cursor).namelessFunc, (*cursor).arrow, (*cursor).initial,
@@ -237,6 +237,10 @@ func (c *cursor) chosen(lo, hi int) string {
 func (c *cursor) choiceOfC() *mistake {
 	if !c.has(c.at, "?") {
 		return nil
+	}
+	if hi := c.right(c.at + 2); c.has(c.at+1, "?") && c.touching(c.at) && hi > c.at+2 { // a ?? b
+		m := c.says(c.at, c.at+2, "there is no operator `??`")
+		return m.hint("every name has a value: leave `%s` out", clipTo(c.of(c.at, hi), 60)).edit(Span{c.toks[c.at-1].hi, c.toks[hi-1].hi}, "")
 	}
 	m := c.here("a choice is written `if c then a else b`")
 	lo := c.left(c.at, stopAtWords)

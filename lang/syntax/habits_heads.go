@@ -92,20 +92,34 @@ func (c *cursor) choiceInBraces() *mistake {
 	if !c.has(c.at, "{") {
 		return nil
 	}
-	end := c.closingOf(c.at)
-	if end < 0 || !c.has(end+1, "else") || !c.has(end+2, "{") {
-		return nil
-	}
-	last := c.closingOf(end + 2)
-	a, b := strings.TrimSpace(c.of(c.at+1, end)), ""
-	if last > 0 {
-		b = strings.TrimSpace(c.of(end+3, last))
-	}
-	if a == "" || b == "" || strings.ContainsAny(a+b, "\n;") {
-		return nil
+	right, last := c.of(word, c.at), 0
+	for open := c.at; ; {
+		if last = c.closingOf(open); last < 0 {
+			return nil
+		}
+		value := strings.TrimSpace(c.of(open+1, last))
+		if value == "" || strings.ContainsAny(value, "\n;") {
+			return nil
+		}
+		if open != c.at && c.has(open-1, "else") {
+			right += value
+			break
+		}
+		head := last + 2
+		if !c.has(last+1, "else") {
+			return nil
+		}
+		if open = c.right(head); c.has(head, "{") {
+			open = head
+		} else if !c.has(head, "if") || !c.has(open, "{") {
+			return nil
+		}
+		right += " then " + value + " else "
+		if open > head {
+			right += c.of(head, open)
+		}
 	}
 	c.next = last + 1
-	right := c.of(word, c.at) + " then " + a + " else " + b
 	if c.kindOf(last+1) == tokOp && !c.closes(last+1) && !c.has(last+1, ",") {
 		right = "(" + right + ")" // else b would take in what follows
 	}
@@ -116,11 +130,17 @@ func (c *cursor) choiceInBraces() *mistake {
 func (c *cursor) arrayType() *mistake {
 	switch {
 	case c.has(c.at, "]") && c.has(c.at-1, "[") && c.kindOf(c.at-2) == tokIdent && elements[c.str(c.at-2)] != "" && c.declaration():
-		return c.instead(c.says(c.at-2, c.at+1, "data of one index is a vector"), c.at-2, c.at+1, "vector["+elements[c.str(c.at-2)]+"]")
+		if scalar := map[string]string{"float": "float", "double": "float", "int": "int", "long": "int"}[c.str(c.at-2)]; c.declaring() == "func" && scalar != "" {
+			m := c.says(c.at-2, c.at+1, "the items of a list have their type in square brackets")
+			c.instead(m, c.at-2, c.at+1, "list["+scalar+"]").guessed()
+			m.help[0] += ", or `vector[" + elements[c.str(c.at-2)] + "]` for data"
+			return m
+		}
+		return c.typed(c.says(c.at-2, c.at+1, "data of one index is a vector"), c.at-2, c.at+1, "vector", c.str(c.at-2))
 	case c.has(c.at, "*") && c.kindOf(c.at-1) == tokIdent && modeOf(c.str(c.at-1)) != 0 && elements[c.str(c.at+1)] != "" && c.declaration():
-		return c.instead(c.here("there are no pointers"), c.at, c.at+2, "vector["+elements[c.str(c.at+1)]+"]")
+		return c.typed(c.here("there are no pointers"), c.at, c.at+2, "vector", c.str(c.at+1))
 	case c.has(c.at, "<") && c.has(c.at+2, ">") && constructors[strings.ToLower(c.str(c.at-1))] && !constructors[c.str(c.at-1)] && elements[c.str(c.at+1)] != "":
-		return c.instead(c.says(c.at-1, c.at+3, "the element type stands in square brackets"), c.at-1, c.at+3, strings.ToLower(c.str(c.at-1))+"["+elements[c.str(c.at+1)]+"]")
+		return c.typed(c.says(c.at-1, c.at+3, "the element type stands in square brackets"), c.at-1, c.at+3, strings.ToLower(c.str(c.at-1)), c.str(c.at+1))
 	case c.has(c.at, "{") && c.has(c.at-1, "]") && c.has(c.at-3, "[") && c.str(c.at-4) == "vector" && c.has(c.from, "register"):
 		end := c.closingOf(c.at)
 		if !c.has(end, "}") || strings.ContainsAny(c.of(c.at+1, end), "{\n") {

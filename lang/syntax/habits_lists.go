@@ -74,6 +74,43 @@ func (c *cursor) repeatedItem() *mistake {
 	return m
 }
 
+// rowsInList is [1, 2; 3, 4] and [x; y], which make a matrix in Matlab and Julia.
+func (c *cursor) rowsInList() *mistake {
+	open := c.inBracket(c.at)
+	if c.str(c.at) != ";" || c.kindOf(c.at) != tokNL || open < 0 || !c.has(open, "[") || c.endsOperand(open-1) {
+		return nil
+	}
+	end := c.closingOf(open)
+	if end < 0 {
+		return nil
+	}
+	var rows []string
+	items, names := 0, false // in a row; whether something but numbers is an item
+	for _, r := range c.parts(open, end, ";") {
+		n := len(c.parts(r[0]-1, r[1], ","))
+		if r[0] == r[1] || items > 0 && n != items {
+			return nil // a comma was meant
+		}
+		items = n
+		names = names || c.kindOf(r[1]-1) == tokIdent || c.closes(r[1]-1)
+		rows = append(rows, c.of(r[0], r[1]))
+	}
+	c.next = end + 1
+	nested := "[[" + strings.Join(rows, "], [") + "]]"
+	m := c.here("commas stand between the items of a list")
+	if items > 1 {
+		m = c.here("a list has no rows")
+		c.instead(m, open, end+1, nested)
+		m.help[0] = "rows are lists in a list: " + m.help[0]
+		return m
+	}
+	c.instead(m, open, end+1, "["+strings.Join(rows, ", ")+"]")
+	if names {
+		m.hint("rows of a matrix are lists in a list: `%s`; lists are joined by `+`", clipTo(nested, 60)).guessed()
+	}
+	return m
+}
+
 // zeros are the numbers that lists are most often filled with.
 var zeros = wordSet("0", "0.0")
 

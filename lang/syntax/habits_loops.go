@@ -26,6 +26,15 @@ func (c *cursor) loopHabit() *mistake {
 	if c.has(lo, "(") && c.has(hi-1, ")") {
 		lo, hi = lo+1, hi-1
 	}
+	if c.has(c.from+2, "=") && constructors[c.str(c.from+3)] { // for x = vector[f64](n)
+		m := c.says(c.from, c.from+4, "data is made by `register`")
+		right := "register " + c.str(c.from+1) + " ="
+		if c.next = brace; c.has(brace, "{") {
+			m.msg = "data is made by `register`, above the loop"
+			return m.hint("write `%s %s` there", right, clipTo(c.of(c.from+3, brace), 60))
+		}
+		return c.instead(m, c.from, c.from+3, right)
+	}
 	head := c.loopHead(lo, hi)
 	if head == "" {
 		if c.has(c.from+1, "(") && c.at == c.from+1 {

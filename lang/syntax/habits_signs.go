@@ -226,10 +226,13 @@ func (s *scanner) foreignComment(sign string) bool {
 			return false
 		}
 	case "--", "%":
-		if s.depth > 0 || !isProse(line) && !(starts && s.alone(lo, line)) || !starts && sign == "--" {
+		if s.depth > 0 || !isProse(line) && !(starts && s.alone(lo, line)) {
 			return false
 		}
-		if first := prose.FindStringSubmatch(line); !starts && first != nil && (isDigit(first[1][0]) || s.named(first[1])) {
+		if !starts && sign == "--" && !(strings.HasPrefix(line, " ") && s.text[lo-1] == ' ') { // x --y z
+			return false
+		}
+		if first := prose.FindStringSubmatch(line); !starts && sign == "%" && first != nil && (isDigit(first[1][0]) || s.named(first[1])) {
 			return false // n % 2 …, n % k …
 		}
 	case "/*":

@@ -90,14 +90,7 @@ func (c *cursor) angles() *mistake {
 		return nil
 	}
 	m := c.says(open, open+3, "the element type stands in square brackets")
-	elem := c.str(open + 1)
-	switch elem {
-	case "float", "double": // the numbers of scripts have 64 bits
-		elem = "f64"
-	case "int", "long":
-		elem = "i64"
-	}
-	return c.instead(m, open-1, open+3, c.str(open-1)+"["+elem+"]")
+	return c.typed(m, open-1, open+3, c.str(open-1), c.str(open+1))
 }
 
 // operatorWords are words for operators.
@@ -179,7 +172,7 @@ func (c *cursor) signature() *mistake {
 		return c.instead(m, c.at-1, last, first+": "+c.of(c.at, last))
 	case open >= 0 && c.has(c.at, "*") && c.kindOf(c.at-1) == tokIdent && c.kindOf(c.at+1) == tokIdent && elements[c.str(c.at-1)] != "":
 		m := c.here("there are no pointers")
-		return c.instead(m, c.at-1, c.right(c.at+1), c.str(c.at+1)+": RW vector["+elements[c.str(c.at-1)]+"]").guessed()
+		return c.typed(m, c.at-1, c.right(c.at+1), c.str(c.at+1)+": RW vector", c.str(c.at-1)).guessed()
 	case open < 0 && c.has(c.at-1, ")") && decl == "func" && (c.has(c.at, ":") || c.kindOf(c.at) == tokIdent || c.has(c.at, "none")):
 		lo := c.at
 		if c.has(lo, ":") {
@@ -200,9 +193,6 @@ func (c *cursor) signature() *mistake {
 	return nil
 }
 
-// elements are the element types that C has other names for.
-var elements = map[string]string{"float": "f32", "double": "f64", "int": "i32", "long": "i64", "char": "i8", "unsigned": "u32", "int32_t": "i32", "int64_t": "i64", "f32": "f32", "f64": "f64"}
-
 func handleWord(w string) bool { return constructors[w] }
 
 // letHabit is let mut x, let x, let a, b = 1, 2 and let a = b = 1.
@@ -215,6 +205,8 @@ func (c *cursor) letHabit() *mistake {
 	switch {
 	case c.has(c.at, "==") && c.at == c.from+2:
 		return c.instead(c.here("a name is given its value by `=`"), c.at, c.at+1, "=")
+	case c.has(c.at, "=") && c.has(c.at-1, ":") && c.touching(c.at-1) && c.at == c.from+3: // let x := 1
+		return c.instead(c.says(c.at-1, c.at+1, "a name is given its value by `=`"), c.from, c.at+1, "let "+name+" =")
 	case k == tokIdent && c.at == c.from+2 && (name == "mut" || name == "mutable" || declares[name]):
 		m := c.here("`let` is followed by the name")
 		if name == "mut" || name == "mutable" {
@@ -284,6 +276,9 @@ func (c *cursor) declared() *mistake {
 	}
 	name := c.str(c.from)
 	switch {
+	case c.has(c.at, ":") && c.has(c.at+1, "=") && c.declaredBy("let", name):
+		m := c.says(c.at, c.at+2, "a name is given its value by `=`")
+		return c.instead(m, c.from, c.at+2, name+" =").guessed()
 	case c.has(c.at, ":") && c.has(c.at+1, "="):
 		m := c.says(c.from, c.at+2, "a new name is declared with `let`")
 		return c.instead(m, c.from, c.at+2, "let "+name+" =")

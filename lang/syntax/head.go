@@ -116,8 +116,6 @@ func (p *parser) advise(m *mistake) *mistake {
 		m.hint("a range is written `a..b`, without its end")
 	case p.is(i, ".") && prev.kind == tokInt, p.is(i-1, ".") && i > 1 && p.toks[i-2].kind == tokInt:
 		m.hint("a float has a digit on both sides of the point: `1.0`")
-	case p.is(i, ".") && p.toks[i+1].kind == tokInt:
-		m.hint("a float has a digit on both sides of the point: `0.%s`", p.str(i+1))
 	case p.is(i-1, "*") && p.is(i, "*"), p.is(i-1, "+") && p.is(i, "+"):
 		m.hint("write `x += 1`")
 	case p.is(i, ":") && (slices.Contains(m.expect, "`{`") || len(m.expect) > 0 && m.expect[0] == "the end of the statement" && p.toks[i+1].kind != tokOp):

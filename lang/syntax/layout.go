@@ -49,6 +49,9 @@ func (s *scanner) layout() {
 		case tokOp:
 			switch c := s.text[t.lo]; c {
 			case '(', '[', '{':
+				if n := len(stack); c == '{' && n > 0 && folds[n] == 0 && s.bracket(out[stack[n-1]]) != '{' {
+					folds[n] += s.choiceBraces(out[stack[n-1]+1:], in[i:])
+				}
 				if c == '{' && len(stack) > 0 && folds[len(stack)] == 0 {
 					// a { in round brackets belongs to a fold: else they are not closed
 					for n := len(stack) - 1; n >= 0 && s.bracket(out[stack[n]]) != '{' && folds[n+1] == 0; n-- {

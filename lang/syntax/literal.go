@@ -66,6 +66,9 @@ func (s *scanner) number() {
 	}
 	text := s.text[lo:s.pos]
 	tail := s.text[digitsEnd:s.pos]
+	if s.barePoint(lo, text, tail) {
+		return
+	}
 	if why, help, meant := numberFault(text, tail, kind == tokFloat); why != "" {
 		s.emit(tokBad, lo)
 		r := s.errorf(lo, s.pos, "E0106", "`%s` is not a number", text).labelled("%s", why)
@@ -94,6 +97,42 @@ func (s *scanner) number() {
 	}
 	s.emit(kind, lo)
 }
+
+// exponent is what may follow the point of a float of C: 1.e3, 1.f, and 1. alone.
+var exponent = regexp.MustCompile(`^\.(?:([eE][+-]?[0-9]+)|[fFdD])?(?:[^\pL\pN_.]|$)`)
+
+// barePoint reports a float without a digit on one side of its point: .5, 5. and 5.e3.
+// Its digits, text, begin at lo and end with tail.
+func (s *scanner) barePoint(lo int, text, tail string) bool {
+	hi, meant := s.pos, ""
+	n := len(s.toks) - 1
+	behind := func(i int) bool { return i >= 0 && int(s.toks[i].hi) == lo-1 }
+	switch m := exponent.FindStringSubmatch(s.text[hi:min(s.end, hi+maxExponent)]); {
+	case n >= 0 && s.toks[n].text(s.text) == "." && int(s.toks[n].hi) == lo && !(behind(n-1) && (s.operandEnd(s.toks[n-1]) || s.toks[n-1].text(s.text) == "..")):
+		meant = "0." + text[:len(text)-len(tail)]
+		s.toks = s.toks[:n]
+		lo--
+	case m != nil && tail == "" && strings.Trim(text, "0123456789_") == "":
+		meant = text
+		if t := strings.TrimLeft(text, "0"); len(t) < len(text) {
+			meant = map[bool]string{true: t, false: "0"}[t != ""]
+		}
+		meant += ".0" + m[1]
+		if hi += len(".") + len(m[1]); m[1] == "" && hi < s.end && isLetter(s.text[hi]) {
+			hi++
+		}
+	default:
+		return false
+	}
+	s.pos = hi
+	s.emit(tokBad, lo)
+	r := s.errorf(lo, hi, "E0106", "`%s` is not a number", s.text[lo:hi]).labelled("a float has a digit on both sides of the point")
+	r.hint("write `%s`", meant).edit(Span{int32(lo), int32(hi)}, meant).certain()
+	return true
+}
+
+// maxExponent is how far the exponent behind a point is looked for.
+const maxExponent = 8
 
 // twoReadings reports whether a number may be another one where it is written so: 010 is 8
 // in C, and 4k 4000.

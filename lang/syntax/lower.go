@@ -419,22 +419,5 @@ func (p *parser) glued(i int, near string) string {
 // maxNamed is how many tokens in front of a word are searched for a name.
 const maxNamed = 10_000
 
-// meantComment reports whether the statement x is `f(a) // word` or `insert f(R a) // word`,
-// whose result nobody would divide: other languages begin comments so.
-func (p *parser) meantComment(x *Binary) bool {
-	if _, ok := x.Y.(*Ident); x.Op != "//" || !ok {
-		return false
-	}
-	rest := strings.TrimLeft(p.text[x.Range().Hi:], " \t\r")
-	if rest != "" && rest[0] != '\n' {
-		return false
-	}
-	switch x.X.(type) {
-	case *Call, *Insert:
-		return true
-	}
-	return false
-}
-
 // waits are the names that other systems give to waiting for all tasks.
 var waits = wordSet("wait_all", "waitall", "barrier", "sync", "synchronize", "taskwait")

@@ -159,3 +159,68 @@ func (s *scanner) beforeMissing(out []token, closing byte) string {
 	}
 	return ""
 }
+
+// choiceBraces returns how many { the choice has that goes on at the first of toks, as
+// in f(if c { a } else { b }); before is what the bracket around it holds so far. 0: it
+// is none.
+func (s *scanner) choiceBraces(before, toks []token) int {
+	word, depth := len(before)-1, 0
+	for ; word >= 0; word-- {
+		if t := before[word]; t.kind == tokOp {
+			switch s.text[t.lo] {
+			case ')', ']', '}':
+				depth++
+			case '(', '[', '{':
+				depth--
+			}
+		} else if depth == 0 && t.kind == tokKeyword && t.text(s.text) == "if" {
+			break
+		}
+	}
+	if word < 0 || word == len(before)-1 {
+		return 0
+	}
+	toks = toks[:min(len(toks), maxLine)]
+	next := func(i int) int { // the token behind i that is no end of a line
+		for i++; i < len(toks) && toks[i].kind == tokNL; {
+			i++
+		}
+		return min(i, len(toks)-1)
+	}
+	is := func(i int, text string) bool { return toks[i].text(s.text) == text }
+	braces := 0
+	for i := 0; ; {
+		for depth := 0; ; i++ {
+			if i == len(toks)-1 {
+				return 0
+			}
+			if t := toks[i]; t.kind == tokOp {
+				switch s.text[t.lo] {
+				case '(', '[', '{':
+					depth++
+				case ')', ']', '}':
+					depth--
+				}
+			}
+			if depth == 0 {
+				break
+			}
+		}
+		braces++
+		after := next(i)
+		if !is(i, "}") || !is(after, "else") {
+			if t := toks[after]; braces > 1 && t.kind == tokOp && !is(after, "{") && !is(after, "}") {
+				return braces
+			}
+			return 0
+		}
+		if i = next(after); is(i, "if") {
+			for i < len(toks)-1 && toks[i].kind != tokNL && !is(i, "{") && !is(i, "}") {
+				i++
+			}
+		}
+		if !is(i, "{") {
+			return 0
+		}
+	}
+}

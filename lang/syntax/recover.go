@@ -208,7 +208,7 @@ func (p *parser) headEnd(i int) (end int, bad bool) {
 				if depth == 0 && folds == 0 {
 					return i, bad
 				}
-				folds--
+				folds = max(0, folds-1) // a choice in brackets may have braces, too
 				depth++
 				bad = bad || t.open
 			case '(', '[':

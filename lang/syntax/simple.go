@@ -221,6 +221,32 @@ func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
 	return 0, 0, ""
 }
 
+// callable reports whether x may name a function: not where the text makes it another
+// name, nor a field of one that no import gives.
+func (p *parser) callable(x Expr) bool {
+	switch x := x.(type) {
+	case *Ident:
+		return p.declaredBy("func", x.Name) || !p.declaredBy("let", x.Name) && !p.declaredBy("register", x.Name) && !p.declaredBy("param", x.Name)
+	case *Selector:
+		id, ok := x.X.(*Ident)
+		return ok && p.imported(id.Name)
+	}
+	return true
+}
+
+// imported reports whether an import gives the name.
+func (p *parser) imported(name string) bool {
+	for i := range p.toks {
+		if p.kindOf(i) != tokKeyword || !p.has(i, "import") {
+			continue
+		}
+		if p.has(i+2, "as") && p.has(i+3, name) || strings.HasSuffix(strings.Trim(p.str(i+1), `"`), name) {
+			return true
+		}
+	}
+	return false
+}
+
 // noEffect reports E0105 for an expression statement.
 func (p *parser) noEffect(x Expr) {
 	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
@@ -231,20 +257,29 @@ func (p *parser) noEffect(x Expr) {
 		return
 	}
 	switch x := x.(type) {
+	case *Unary: // { -- word
+		if y, twice := x.X.(*Unary); twice && x.Op == "-" && y.Op == "-" && x.OpAt.Hi == y.OpAt.Lo && p.text[y.OpAt.Hi] == ' ' {
+			m.at, m.code, m.msg = Span{x.OpAt.Lo, y.OpAt.Hi}, "E0101", "unexpected `--`: comments start with `#`"
+			m.hint("write `#`").edit(m.at, "#")
+			return
+		}
 	case *Binary:
 		if x.Op == "==" {
 			m.hint("to assign, write `%s = %s`", src(x.X), src(x.Y)).edit(x.OpAt, "=")
 			return
 		}
-		if p.meantComment(x) {
-			m.at, m.code, m.msg = x.OpAt, "E0101", "unexpected `//`: comments start with `#`"
-			m.hint("write `#`").edit(x.OpAt, "#")
+		if at := p.meantComment(x); at.Hi > at.Lo {
+			m.at, m.code, m.msg = at, "E0101", "unexpected `"+p.text[at.Lo:at.Hi]+"`: comments start with `#`"
+			m.hint("write `#`").edit(at, "#")
 			return
 		}
 	case *Ident, *Selector:
 		if name := src(x); waits[name] && !p.declaredBy("let", name) {
 			m.hint("write `wait`").edit(x.Range(), "wait").certain()
 			return
+		}
+		if !p.callable(x) {
+			break
 		}
 		m.hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
 		return
