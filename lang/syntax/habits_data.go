@@ -3,7 +3,10 @@ package syntax
 // Habits of statements on data: calls in place of insert, partition and wait, types in
 // front of names.
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // callWithModes is f(RW x), without insert; a function takes its data without modes.
 func (c *cursor) callWithModes() *mistake {
@@ -127,8 +130,11 @@ func (c *cursor) waitCall() *mistake {
 		}
 		name := c.from + 1
 		if c.kindOf(c.at) == tokString && c.at == name && c.has(c.at+1, "(") {
-			right := strings.Trim(c.str(c.at), `"`)
-			return c.instead(c.says(c.at, c.at+1, "the name of a codelet stands without quotes"), c.at, c.at+1, right)
+			m, right := c.says(c.at, c.at+1, "the name of a codelet stands without quotes"), strings.Trim(c.str(c.at), `"`)
+			if strings.ContainsFunc(right, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+				return m.hint("a name has letters, digits and `_`")
+			}
+			return c.instead(m, c.at, c.at+1, right)
 		}
 		for c.has(name+1, ".") {
 			name += 2

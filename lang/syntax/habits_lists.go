@@ -162,6 +162,9 @@ func (c *cursor) optionsInBraces() *mistake {
 	if !with {
 		right = "with " + right
 	}
+	if c.touching(c.at - 1) {
+		right = " " + right
+	}
 	c.next = end + 1
 	return c.instead(m, c.at, end+1, right)
 }
