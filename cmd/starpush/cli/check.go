@@ -66,17 +66,19 @@ keeps its permissions.`,
 					}
 				}
 				prog, diags := comp.Compile(cmd.Context(), shown, src)
-				a.report(diags)
 				if prog == nil {
+					a.report(diags)
 					worst = max(worst, exitInvalid)
 					continue
 				}
 				opts, err := paramOptions(prog, params)
-				if err != nil {
+				if err != nil { // errors before warnings
 					a.say(err)
+					a.report(diags)
 					worst = max(worst, exitUsage)
 					continue
 				}
+				a.report(diags)
 				if codelets {
 					a.showCodelets(shown, prog.Uses())
 				}

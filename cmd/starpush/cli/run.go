@@ -197,8 +197,8 @@ func (a *app) compiled(ctx context.Context, name string, src []byte, deny, param
 		return nil, nil, err
 	}
 	prog, diags := comp.Compile(ctx, name, src)
-	a.report(diags)
 	if prog == nil {
+		a.report(diags)
 		return nil, nil, status(codeOf(ctx, diags, false))
 	}
 	if plan {
@@ -206,12 +206,13 @@ func (a *app) compiled(ctx context.Context, name string, src []byte, deny, param
 	}
 	opts, err := paramOptions(prog, params)
 	if err != nil {
-		return nil, nil, a.refuse(err)
+		return nil, nil, a.refuse(err) // warnings come with a run
 	}
 	bound, err := bindData(prog, data, plan)
 	if err != nil {
 		return nil, nil, a.refuse(err)
 	}
+	a.report(diags)
 	return prog, append(opts, bound...), nil
 }
 
