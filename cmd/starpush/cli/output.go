@@ -78,7 +78,7 @@ func checkOutputs(script string, outputs ...output) error {
 			return usagef("%s %s: that is a folder; name a file in it", o.flag, o.path)
 		}
 		what, ext := map[string]string{"--trace": ".json", "--report": ".html"}[o.flag], strings.ToLower(filepath.Ext(o.path))
-		if what != "" && ext != "" && !strings.HasPrefix(what, ext) { // .htm
+		if what != "" && otherFormats[ext] && !strings.HasPrefix(what, ext) { // .htm
 			return usagef("%s %s: the file would be %s; its name should end in %s", o.flag, o.path, strings.ToUpper(what[1:]), what)
 		}
 		folder := filepath.Dir(o.path)
@@ -91,6 +91,11 @@ func checkOutputs(script string, outputs ...output) error {
 	}
 	return nil
 }
+
+// otherFormats are the ends of names that promise a format. Others, as those that mktemp
+// makes or that are dates, promise none.
+var otherFormats = map[string]bool{".html": true, ".htm": true, ".json": true, ".txt": true, ".md": true, ".csv": true, ".xml": true, ".dot": true,
+	".pdf": true, ".ps": true, ".png": true, ".jpg": true, ".svg": true, ".gz": true, ".zip": true}
 
 // counted is a number of things: "1 task", "3 tasks".
 func counted[N int | int32 | int64](n N, noun string) string {

@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func (t *timeFlag) String() string {
 
 func (t *timeFlag) Set(text string) error {
 	d, err := time.ParseDuration(text)
-	if n, e := strconv.ParseFloat(text, 64); err != nil && e == nil && n > 0 {
+	if n, e := strconv.ParseFloat(text, 64); err != nil && e == nil && n > 0 && !math.IsInf(n, 1) {
 		return &rangeError{fmt.Sprintf("needs a unit, as in %ss or %sm", text, text), t.advice}
 	}
 	if err != nil || d <= 0 {
