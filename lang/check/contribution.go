@@ -33,6 +33,7 @@ type misuse struct {
 	assign *syntax.Assign // of overwrites
 	whole  bool           // overwrites every element, whatever the data
 	once   bool           // neither in an if nor in a for
+	alone  bool           // once, but for loops that at begins with and that do nothing else
 }
 
 type misuseKind uint8
@@ -104,7 +105,16 @@ func (n *scopeNames) find(name string) (value syntax.Expr, ok bool) {
 type within struct {
 	once  bool         // neither in an if nor in a for
 	each  *syntax.Each // the loop around it, if it holds nothing else in between
+	sole  syntax.Stmt  // the outermost loop around it, if all of them hold nothing else
 	guard *guarded     // the condition around it that looks at the operand
+}
+
+// soleLoop is the sole of what stands in loop, which stands in here.
+func (in within) soleLoop(loop syntax.Stmt) syntax.Stmt {
+	if in.sole == nil && in.once {
+		return loop
+	}
+	return in.sole
 }
 
 // guarded is an `if` whose condition compares the operand with something.
@@ -166,7 +176,7 @@ func (b *bodyUse) block(k *syntax.Block, in within, indices ...*syntax.Ident) {
 		b.names.of[id.Name] = nil
 	}
 	if len(k.Stmts) != 1 {
-		in.each = nil
+		in.each, in.sole = nil, nil
 	}
 	for _, s := range k.Stmts {
 		b.stmt(s, in)
@@ -189,14 +199,14 @@ func (b *bodyUse) stmt(s syntax.Stmt, in within) {
 		b.names.of[s.Name.Name] = value
 	case *syntax.For:
 		b.look(s.In)
-		b.block(s.Body, within{guard: in.guard}, s.Names...)
+		b.block(s.Body, within{guard: in.guard, sole: in.soleLoop(s)}, s.Names...)
 	case *syntax.Each:
 		for _, d := range s.Domain {
 			if _, size := unparen(d).(*syntax.Ident); !size {
 				b.look(d)
 			}
 		}
-		b.block(s.Body, within{once: in.once, each: s, guard: in.guard}, s.Names...)
+		b.block(s.Body, within{once: in.once, each: s, sole: in.soleLoop(s), guard: in.guard}, s.Names...)
 	case *syntax.If:
 		b.condition(s, in)
 	case *syntax.Assign:
@@ -310,6 +320,9 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 		m := misuse{kind: overwrites, at: a, assign: a, once: in.once}
 		if in.each != nil {
 			m.at = in.each
+		}
+		if m.alone = in.once || in.sole != nil; in.sole != nil {
+			m.at = in.sole
 		}
 		m.whole = in.once && (!element || in.each != nil && b.covers(in.each, x))
 		b.misuse(m)

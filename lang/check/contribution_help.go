@@ -126,7 +126,7 @@ func (k *Contributions) insteadOf(d *diag.Diagnostic, m *misuse, reduce string, 
 		begin := fmt.Sprintf("copies that are combined by `%s` begin with %s", reduce, neutral[reduce])
 		if neutralValue(m.assign.Value, reduce) {
 			d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s", flat(text(m.at)), begin))
-			if m.once {
+			if m.alone {
 				at := u.File.At(m.at)
 				if line, ok := at.OwnLine(text(m.at)); ok {
 					at = line

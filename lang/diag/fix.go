@@ -58,16 +58,18 @@ func (s Span) Before() Span { s.End = s.Start; return s }
 // After is the empty range behind s.
 func (s Span) After() Span { s.Start = s.End; return s }
 
-// OwnLine is the line that s is in, with its newline, when it holds the statement
-// alone and nothing else.
-func (s Span) OwnLine(statement string) (line Span, ok bool) {
-	if s.src == nil || strings.TrimSpace(s.src.Line(s.Start.Line)) != statement {
+// OwnLine is the lines that s is in, with the newline at their end, when they hold the
+// statement alone and nothing else.
+func (s Span) OwnLine(statement string) (lines Span, ok bool) {
+	if s.src == nil {
 		return s, false
 	}
-	lo := s.src.lines[s.Start.Line-1]
-	hi := len(s.src.Text)
-	if s.Start.Line < len(s.src.lines) {
-		hi = s.src.lines[s.Start.Line]
+	lo, hi := s.src.lines[s.Start.Line-1], len(s.src.Text)
+	if s.End.Line < len(s.src.lines) {
+		hi = s.src.lines[s.End.Line]
+	}
+	if strings.TrimSpace(s.src.Text[lo:hi]) != statement {
+		return s, false
 	}
 	return s.src.Span(lo, hi), true
 }

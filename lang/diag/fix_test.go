@@ -22,6 +22,10 @@ func TestApply(t *testing.T) {
 	if !ok {
 		t.Fatal("`release x` is alone on its line")
 	}
+	loop := diag.NewSource("c.spu", "a\n  each i in x {\n    x[i] = 0\n  }\nb\n")
+	if line, ok := loop.Span(4, 32).OwnLine(loop.Text[4:32]); !ok || line.Text() != loop.Text[2:33] {
+		t.Errorf("the lines of the loop are %q", line.Text())
+	}
 	d.Edit(line, "")
 	if _, ok := at(9, 14).OwnLine("alhpa"); ok {
 		t.Error("`alhpa` is not alone on its line")
