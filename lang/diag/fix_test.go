@@ -23,7 +23,7 @@ func TestApply(t *testing.T) {
 		t.Fatal("`release x` is alone on its line")
 	}
 	loop := diag.NewSource("c.spu", "a\n  each i in x {\n    x[i] = 0\n  }\nb\n")
-	if line, ok := loop.Span(4, 32).OwnLine(loop.Text[4:32]); !ok || line.Text() != loop.Text[2:33] {
+	if line, ok := loop.Span(4, 34).OwnLine(loop.Text[4:34]); !ok || line.Text() != loop.Text[2:35] {
 		t.Errorf("the lines of the loop are %q", line.Text())
 	}
 	d.Edit(line, "")
