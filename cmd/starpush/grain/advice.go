@@ -60,13 +60,13 @@ func (l *Listener) Advice(a Asked) (all []string) {
 		s := *l.mu.sites[site]
 		s.ops = slices.Clone(s.ops)
 		for i := range s.ops {
-			s.ops[i].pieces = maps.Clone(s.ops[i].pieces)
+			s.ops[i].pieces.of = maps.Clone(s.ops[i].pieces.of)
 		}
 		inserts[k] = &s
 		total += s.total
 	}
-	held := maps.Clone(l.mu.held)
-	a.names = maps.Clone(l.mu.names)
+	held := maps.Clone(l.mu.held.of)
+	a.names = maps.Clone(l.mu.names.of)
 	l.mu.Unlock() // events come with locks that views take
 
 	of := families(inserts, held)
@@ -153,10 +153,10 @@ func (s *insert) parts(f *family) (n, dims int) {
 		size := d.Bytes()
 		switch {
 		case n == 0 || op.writes && !written:
-		case op.writes != written, op.writes && size >= least, !op.writes && len(op.pieces) <= n:
+		case op.writes != written, op.writes && size >= least, !op.writes && op.pieces.count() <= n:
 			continue
 		}
-		least, written, n, dims = size, op.writes, len(op.pieces), 1
+		least, written, n, dims = size, op.writes, op.pieces.count(), 1
 		if v, _ := find.of(h); v != nil {
 			if x := f.split(v); x != nil {
 				dims = len(x.axes)
@@ -168,7 +168,7 @@ func (s *insert) parts(f *family) (n, dims int) {
 
 // any is one of the pieces; the others are like it.
 func (op *operand) any() *datamgr.Handle {
-	for h := range op.pieces {
+	for h := range op.pieces.of {
 		return h
 	}
 	return nil
@@ -178,7 +178,7 @@ func (op *operand) any() *datamgr.Handle {
 // several, or none.
 func (s *insert) only() (one *datamgr.Handle) {
 	for k := range s.ops {
-		for h := range s.ops[k].pieces {
+		for h := range s.ops[k].pieces.of {
 			switch {
 			case scalar(h) || h == one:
 			case one != nil || h.Parent() != nil || h.Name() == "":

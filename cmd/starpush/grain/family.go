@@ -68,9 +68,9 @@ func (f *family) look(s *insert, find finder) (views []*datamgr.View) {
 	cut := 0
 	for k := range s.ops {
 		op := &s.ops[k]
-		f.unknown = f.unknown || op.more
+		f.unknown = f.unknown || op.more || op.pieces.gone > 0
 		whole, parts := 0, 0
-		for h := range op.pieces {
+		for h := range op.pieces.of {
 			v, lost := find.of(h)
 			if v != nil && len(v.Parts) > 1 {
 				parts = 1
@@ -186,7 +186,7 @@ func (f *family) fits(c change) bool {
 		var from, to []int // for each index that is cut: the sizes that it has or passes
 		var stay []int
 		for k := range s.ops {
-			for h := range s.ops[k].pieces {
+			for h := range s.ops[k].pieces.of {
 				v, _ := find.of(h)
 				x := f.split(v)
 				_, whole := extents(h, x)

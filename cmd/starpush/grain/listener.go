@@ -16,8 +16,42 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// maxPieces is how many handles are kept for one operand of an insert.
-const maxPieces = 1 << 16
+const (
+	maxPieces = 1 << 16 // that are kept of one kind
+	fewPieces = 1 << 10 // among so many none is looked for that has ended
+)
+
+// pieces are handles, each with a value. Those whose data has ended are forgotten when
+// there are many: a script may make temporary data for ever.
+type pieces[V any] struct {
+	of   map[*datamgr.Handle]V
+	full int // when to look again
+	gone int // that were forgotten
+}
+
+// put adds h, and reports whether there is room for it.
+func (p *pieces[V]) put(h *datamgr.Handle, v V) bool {
+	if len(p.of) >= max(p.full, fewPieces) {
+		for x := range p.of {
+			if !x.Alive() {
+				delete(p.of, x)
+				p.gone++
+			}
+		}
+		p.full = 2 * len(p.of)
+	}
+	if len(p.of) >= maxPieces {
+		return false
+	}
+	if p.of == nil {
+		p.of = map[*datamgr.Handle]V{}
+	}
+	p.of[h] = v
+	return true
+}
+
+// count is how many there were.
+func (p *pieces[V]) count() int { return len(p.of) + p.gone }
 
 // Listener is an engine.Listener that sums up the tasks of the last job by inserts.
 // [Listener.Advice] answers. The zero value is ready to use.
@@ -27,8 +61,8 @@ type Listener struct {
 		job   *engine.Job
 		tasks map[int64]*task // that have not ended
 		sites map[*engine.Site]*insert
-		held  map[*datamgr.Handle]bool               // what the script itself looked at
-		names map[*datamgr.Handle]func(k int) string // of views, by their first parts
+		held  pieces[bool]               // what the script itself looked at
+		names pieces[func(k int) string] // of views, by their first parts
 	}
 }
 
@@ -51,7 +85,7 @@ type insert struct {
 // operand is what one operand of an insert was in its tasks.
 type operand struct {
 	writes bool
-	pieces map[*datamgr.Handle]bool
+	pieces pieces[bool]
 	more   bool // than pieces has
 }
 
@@ -63,11 +97,8 @@ func (l *Listener) AlwaysReturns() {}
 func (l *Listener) View(parts []*datamgr.Handle, name func(k int) string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.mu.names == nil {
-		l.mu.names = map[*datamgr.Handle]func(int) string{}
-	}
-	if len(parts) > 0 && len(l.mu.names) < maxPieces {
-		l.mu.names[parts[0]] = name
+	if len(parts) > 0 {
+		l.mu.names.put(parts[0], name)
 	}
 }
 
@@ -94,14 +125,12 @@ func (l *Listener) TaskEvent(e *engine.Event) {
 
 func (l *Listener) submittedLocked(e *engine.Event) {
 	if e.Job != l.mu.job {
-		l.mu.job, l.mu.tasks, l.mu.sites, l.mu.held = e.Job, map[int64]*task{}, map[*engine.Site]*insert{}, map[*datamgr.Handle]bool{}
+		l.mu.job, l.mu.tasks, l.mu.sites, l.mu.held = e.Job, map[int64]*task{}, map[*engine.Site]*insert{}, pieces[bool]{}
 	}
 	switch {
 	case e.Internal == "acquire":
 		for _, o := range e.Operands {
-			if len(l.mu.held) < maxPieces {
-				l.mu.held[o.Handle] = true
-			}
+			l.mu.held.put(o.Handle, true)
 		}
 	case e.Internal == "" && e.Origin.Site != nil:
 		t := &task{site: e.Origin.Site, ops: append([]engine.Operand(nil), e.Operands...)}
@@ -127,14 +156,8 @@ func (l *Listener) sumLocked(t *task, took time.Duration) {
 		}
 		op := &s.ops[k]
 		op.writes = op.writes || o.Mode.Writes()
-		switch {
-		case o.Handle.Desc().Kind == iface.Void || op.pieces[o.Handle]:
-		case len(op.pieces) >= maxPieces:
+		if o.Handle.Desc().Kind != iface.Void && !op.pieces.of[o.Handle] && !op.pieces.put(o.Handle, true) {
 			op.more = true
-		case op.pieces == nil:
-			op.pieces = map[*datamgr.Handle]bool{o.Handle: true}
-		default:
-			op.pieces[o.Handle] = true
 		}
 	}
 }
