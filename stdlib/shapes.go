@@ -16,16 +16,6 @@ type shapes struct {
 	args []iface.Scalar
 }
 
-// arg finds a scalar by name.
-func (s *shapes) arg(name string) iface.Scalar {
-	for i, n := range s.e.args {
-		if n == name {
-			return s.args[i]
-		}
-	}
-	panic("stdlib: `" + s.e.name + "` has no scalar " + name)
-}
-
 // flag is a string argument with two values.
 type flag uint8
 

@@ -39,8 +39,6 @@ func (p place) source() string {
 	return t[lo:hi]
 }
 
-func (p place) line() int { return p.span().Start.Line }
-
 // callSite is one call of a script function, as the stack of an error shows it.
 type callSite struct {
 	at   place

@@ -49,10 +49,6 @@ var functions = map[string]function{
 var functionNames = []string{"min", "max", "abs", "sqrt", "cbrt", "exp", "log", "log2", "pow", "sin", "cos", "tan",
 	"tanh", "erf", "floor", "ceil", "round", "fma", "select", "int", "float", "pi", "inf"}
 
-// Functions lists the functions and constants of codelet bodies, in the order
-// of the language's documentation.
-func Functions() []string { return append([]string(nil), functionNames...) }
-
 // scriptBuiltins are the predeclared names that only scripts have.
 var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "value": true, "len": true, "range": true,
 	"grid": true, "close": true, "gate": true, "open": true, "ram": true, "gpu": true, "cuda": true, "opencl": true,

@@ -210,13 +210,6 @@ func TestStores(t *testing.T) {
 	stores(t, "fma(x[i], x[i], 1e-8)", []float32{1 + 1e-4}, []float32{float32(float64(float32(1+1e-4))*float64(float32(1+1e-4)) + float64(float32(1e-8)))})
 }
 
-// everyType runs f for all element types.
-func everyType(f func(e iface.Elem)) {
-	for _, e := range iface.Elems {
-		f(e)
-	}
-}
-
 // typed runs a generic codelet on elements of type T and compares.
 func typed[T number](t *testing.T, src string, want []T, in ...[]T) {
 	t.Helper()

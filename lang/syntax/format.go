@@ -68,9 +68,6 @@ type builder struct {
 	err      error
 }
 
-// src returns the bytes of a node.
-func (b *builder) src(n Node) string { r := n.Range(); return b.text[r.Lo:r.Hi] }
-
 // peek is the next token that means something.
 func (b *builder) peek() token {
 	for b.toks[b.next].kind == tokNL || b.toks[b.next].kind == tokVirtual {

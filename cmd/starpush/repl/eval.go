@@ -39,11 +39,6 @@ const slowCancel = 300 * time.Millisecond
 // exitInterrupted is the status of a conversation that the third Ctrl-C ended.
 const exitInterrupted = 130
 
-// eval runs an entry, hearing Ctrl-C.
-func (s *Shell) eval(ctx context.Context, src string) (lang.Result, time.Duration, error) {
-	return s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return s.Session.Eval(ctx, src) })
-}
-
 // supervise calls run and waits for it, hearing Ctrl-C.
 func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.Result, error)) (lang.Result, time.Duration, error) {
 	if err := s.settle(); err != nil {
