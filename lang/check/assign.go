@@ -188,8 +188,15 @@ func (c *checker) assignElement(s *syntax.Assign, x *syntax.Index) {
 		}
 		d := c.err("E0204", s.Target, fmt.Sprintf("elements of %s cannot be assigned", aType(base)))
 		if base.IsHandle() || base.Kind == types.View {
-			of := x.X
-			d.Help = append(d.Help, fmt.Sprintf("write `acquire RW %s as a { a[...] = ... }`, or a codelet", c.text(of)))
+			of, indices := x.X, c.indicesFor(base, x.Args)
+			if base.Kind == types.View {
+				of, indices = x, "..." // a part
+			}
+			a, value := c.arrayFor(of), c.text(s.Value)
+			if len(value) > 30 || !s.Value.Type().IsNumber() {
+				value = "..."
+			}
+			d.Help = append(d.Help, fmt.Sprintf("write `acquire RW %s as %s { %s[%s] %s %s }`, or a codelet", c.text(of), a, a, indices, s.Op, value))
 		}
 		return
 	}

@@ -83,7 +83,7 @@ func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
 			form = "axis(0, p)"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))
-		d.Help = append(d.Help, fmt.Sprintf("for single elements write `acquire R %s as a { … a[%s] … }`", name, f.c.argsText(e.Args)))
+		d.Help = append(d.Help, fmt.Sprintf("for single elements write `acquire R %[1]s as %[2]s { … %[2]s[%[3]s] … }`", name, f.c.arrayFor(e.X), f.c.indicesFor(x.obj.Type, e.Args)))
 		s.split = splitUnknown
 		f.set(x, s)
 	case s.split == splitKnown:

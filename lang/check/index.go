@@ -114,8 +114,31 @@ func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
 		d.Help = append(d.Help, fmt.Sprintf("rows are `partition row = %s by pick(0)`, columns `partition col = %s by pick(1)`, then `col[j]`; others are made by `rows`, `cols` and `tiles`", x, x))
 	}
 	if len(e.Args) == 1 || !isType(e.Args[0], types.Range) || !isType(e.Args[1], types.Range) { // of an array, too, one index may be a range
-		d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as a { … a[%s] … }`", x, c.argsText(e.Args)))
+		a := c.arrayFor(e.X)
+		d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as %s { … %s[%s] … }`", x, a, a, c.argsText(e.Args)))
 	}
+}
+
+// arrayFor is a name for the elements of data in a remedy: that of no other thing.
+func (c *checker) arrayFor(data syntax.Expr) string {
+	if c.scope.lookup("a") == nil {
+		return "a"
+	}
+	name := "part"
+	if id, ok := unparen(data).(*syntax.Ident); ok {
+		name = id.Name
+	}
+	return name + "_now"
+}
+
+// indicesFor are indices of an element of data of type t: those that were written, if
+// they are as many as it takes.
+func (c *checker) indicesFor(t *types.Type, written []syntax.Expr) string {
+	rank := max(1, t.Data().Rank())
+	if len(written) == rank {
+		return c.argsText(written)
+	}
+	return strings.Join(slices.Repeat([]string{"0"}, rank), ", ")
 }
 
 // kindName is the kind of a handle type without its element: "vector".

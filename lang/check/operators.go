@@ -48,7 +48,11 @@ func (c *checker) meantComment(b *syntax.Binary, before int) {
 		if b.Op == "//" {
 			help += "; `//` divides"
 		}
-		d.Help = append(d.Help, help)
+		if t := b.X.Type(); t != nil && !t.IsNumber() {
+			d.Help = nil // no arithmetic: no name was meant
+		}
+		d.Help = append([]string{help}, d.Help...)
+		d.Fixes = nil
 		d.Edit(c.f.At(sign), "#")
 	}
 }

@@ -476,10 +476,7 @@ func (c *checker) writeHere(d *diag.Diagnostic, s *syntax.Assign, id *syntax.Ide
 	if len(value) > 30 || !s.Value.Type().IsNumber() {
 		value = "..."
 	}
-	array := "a"
-	if c.scope.lookup(array) != nil {
-		array = id.Name + "_now"
-	}
+	array := c.arrayFor(id)
 	d.Help = append(d.Help, fmt.Sprintf("data changes in tasks; to write it here: `acquire %s %s as %s { %s[0] %s %s }`", mode, id.Name, array, array, s.Op, value))
 	if in := c.infos[o]; s.Op == "=" && in != nil && in.ctor != nil {
 		for _, a := range in.ctor.Args {

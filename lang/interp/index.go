@@ -4,6 +4,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -282,7 +283,13 @@ func (m *Machine) noDefaultView(h *Handle, at place) {
 	if h != nil {
 		label(d, h.root.at, "registered here")
 	}
-	d.Help = []string{fmt.Sprintf("declare one first: `partition %s by ...`; to read elements, acquire it", name)}
+	filters, zeros := "...", "..."
+	if h != nil {
+		filters = map[types.Kind]string{types.Vector: "blocks(2)", types.Matrix: "tiles(2, 2)", types.Block: "axis(0, 2)"}[h.typ.Kind]
+		zeros = strings.Join(slices.Repeat([]string{"0"}, max(1, h.typ.Data().Rank())), ", ")
+	}
+	d.Help = []string{fmt.Sprintf("declare one first: `partition %s by %s`", name, filters),
+		fmt.Sprintf("to read elements: `acquire R %s as elements { print(elements[%s]) }`", name, zeros)}
 	m.raise(d)
 }
 

@@ -188,7 +188,7 @@ func (c *cursor) acquired() *mistake {
 		x := c.of(c.from+2, c.at)
 		c.next = c.at
 		m := c.says(c.from, c.at, "`acquire` gives the elements a name")
-		return m.hint("write `acquire %[1]s %[2]s as a { … a[0] … }`", c.str(c.from+1), x)
+		return m.hint("write `acquire %[1]s %[2]s as a { … }`; the elements are `a[i]`, those of a matrix `a[i, j]`", c.str(c.from+1), x)
 	}
 	return nil
 }
