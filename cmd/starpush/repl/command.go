@@ -117,26 +117,7 @@ func (s *Shell) usage(name string) {
 
 func (s *Shell) help(ctx context.Context, topic string) {
 	if topic != "" {
-		text, ok := topics[strings.TrimSuffix(topic, "s")]
-		if !ok {
-			text, ok = topics[topic]
-		}
-		if !ok {
-			if c, _ := findCommand(strings.TrimPrefix(topic, ":")); c != nil {
-				fmt.Fprintf(s.Out, "%s\n%s\n", strings.TrimSpace(":"+c.name+" "+c.args), Fold("    "+c.doc, s.columns()))
-				return
-			}
-			if s.documented(ctx, topic) {
-				return
-			}
-			if text, ok = topics[TopicOf(topic)]; ok {
-				s.page(ctx, text(s.columns()))
-				return
-			}
-			s.complain("`%s` is neither a topic nor a name; topics: %s", topic, strings.Join(topicNames(), ", "))
-			return
-		}
-		s.page(ctx, text(s.columns()))
+		s.helpAbout(ctx, topic)
 		return
 	}
 	rows := make([][2]string, 0, len(commandTable()))
@@ -144,6 +125,35 @@ func (s *Shell) help(ctx context.Context, topic string) {
 		rows = append(rows, [2]string{strings.TrimSpace(":" + c.name + " " + c.args), c.doc})
 	}
 	s.page(ctx, "Type a statement, an expression, or a command:\n"+table(rows, s.columns(), s.Paint.Strong))
+}
+
+// helpAbout explains a topic, a command, or a word of the language, and says where there is
+// more when the word is several of these.
+func (s *Shell) helpAbout(ctx context.Context, topic string) {
+	if text, ok := Topic(topic, s.columns()); ok {
+		s.page(ctx, text)
+		return
+	}
+	name, isCommand := strings.CutPrefix(topic, ":")
+	if c, _ := findCommand(name); c != nil {
+		fmt.Fprintf(s.Out, "%s\n%s\n", strings.TrimSpace(":"+c.name+" "+c.args), Fold("    "+c.doc, s.columns()))
+		if _, known := s.Session.Doc(name); known && !isCommand {
+			more := fmt.Sprintf("`%s` is a word of the language, too: `:doc %s`", name, name)
+			if about := TopicOf(name); about != "" {
+				more += fmt.Sprintf(", `:help %s`", about)
+			}
+			s.say("%s", more)
+		}
+		return
+	}
+	if s.documented(ctx, topic) {
+		return
+	}
+	if text, ok := Topic(TopicOf(topic), s.columns()); ok {
+		s.page(ctx, text)
+		return
+	}
+	s.complain("`%s` is neither a topic nor a name; topics: %s", topic, strings.Join(topicNames(), ", "))
 }
 
 func topicNames() []string {
