@@ -52,7 +52,7 @@ type planCode struct {
 // host functions are called with known arguments only. Extern data need not exist
 // yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.
 func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*Plan, error) {
-	rec, paths, err := p.plan(ctx, m, 0, false, opts)
+	rec, paths, err := p.plan(ctx, m, 0, 0, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (p *Plan) setGraph(g *graph.Graph) {
 	p.simulate = sync.OnceValue(func() *graph.Schedule { return graph.Simulate(g) })
 }
 
-func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, check bool, opts []Option) (*graph.Recorder, int, error) {
+func (p *Program) plan(ctx context.Context, m engine.Machine, tasks, steps int64, opts []Option) (*graph.Recorder, int, error) {
 	if p.none() {
 		return nil, 0, errNoProgram
 	}
@@ -75,7 +75,7 @@ func (p *Program) plan(ctx context.Context, m engine.Machine, tasks int64, check
 	if p.planned.err != nil {
 		return nil, 0, p.planned.err
 	}
-	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks, Check: check}
+	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks, Steps: steps, Check: steps > 0}
 	return interp.Plan(ctx, p.planned.code, cfg)
 }
 
@@ -122,8 +122,8 @@ func Graph(w io.Writer, g *Plan, f GraphFormat, by GraphUnit) error {
 	return graph.Write(w, g.Graph, f, by)
 }
 
-// checkSteps bounds what CheckPlan does on each way: some seconds at most. Statements that
-// make data or wait for it count as many.
+// checkSteps bounds what CheckPlan does on each way, and on all but the first together:
+// some seconds at most. Statements that make data or wait for it count as many.
 const checkSteps = 1 << 24
 
 // CheckPlan looks for errors that sizes and states show, by planning the script for
@@ -133,7 +133,7 @@ func (p *Program) CheckPlan(ctx context.Context, maxTasks int64, opts ...Option)
 	if maxTasks <= 0 {
 		maxTasks = 1 << 20
 	}
-	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, true, append(slices.Clone(opts), Stdout(io.Discard), WithLimits(Limits{Steps: checkSteps})))
+	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, checkSteps, append(slices.Clone(opts), Stdout(io.Discard)))
 	var limit *LimitError
 	if errors.As(err, &limit) && (limit.Kind == "tasks" && limit.Limit <= maxTasks || limit.Kind == "steps" && limit.Limit == checkSteps) {
 		return nil // this far it is right

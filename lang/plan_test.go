@@ -327,13 +327,44 @@ func TestCheckPlanDoubles(t *testing.T) {
 	}
 }
 
+// TestCheckPlanWays: many values that nobody knows are looked at both ways in a check, and
+// take no more than some times the steps of one way.
+func TestCheckPlanWays(t *testing.T) {
+	for _, rounds := range []int{1, 1 << 19} {
+		calls := 0
+		probe := lang.Must(lang.NewFunc("probe()", func(context.Context, []any) (any, error) {
+			calls++
+			return nil, nil
+		}))
+		var b strings.Builder
+		fmt.Fprintf(&b, "register s = variable[f64](fill = 0)\nlet l = [1, 2]\nlet k = 2\nfor i in 0..%d { probe() }\n", rounds)
+		for i := range 60 {
+			fmt.Fprintf(&b, "if value(s) > %d.0 { k += 1 } else { k -= 1 }\n", i)
+		}
+		b.WriteString("if value(s) > 60.0 { print(l[0]) } else { print(l[2]) }\n")
+		prog, ds := lang.Must(lang.NewCompiler(lang.Config{Funcs: []*lang.Func{probe}})).Compile(t.Context(), "c.spu", []byte(b.String()))
+		if prog == nil {
+			t.Fatal(ds.Err())
+		}
+		var d *lang.Diagnostic
+		if err := prog.CheckPlan(t.Context(), 0); !errors.As(err, &d) || d.Code != "R0105" {
+			t.Errorf("%d rounds: %v", rounds, err)
+		}
+		if most := 10 << 20; rounds > 1 && calls > most || calls < 2*rounds {
+			t.Errorf("%d rounds: %d calls", rounds, calls)
+		}
+	}
+}
+
 // TestCheckPlanCosts: statements that do more than compute count as many.
 func TestCheckPlanCosts(t *testing.T) {
 	for first, most := range map[string]int{
-		"wait":                          1 << 18,
-		"let _n = value(s)":             1 << 18,
-		"partition _p = x by blocks(2)": 1 << 16,
-		"codelet_(x)":                   1 << 18,
+		"wait":                               1 << 18,
+		"let _n = value(s)":                  1 << 18,
+		"partition _p = x by blocks(2)":      1 << 16,
+		"codelet_(x)":                        1 << 18,
+		"if value(s) > 5.0 { }":              1 << 19, // on both ways
+		"let _l = [value(s) for i in 0..64]": 1 << 13,
 	} {
 		calls := 0
 		probe := lang.Must(lang.NewFunc("probe()", func(context.Context, []any) (any, error) {

@@ -27,7 +27,8 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// maxPaths bounds the paths that are looked at.
+// maxPaths bounds the paths that are looked at. The last one goes all the ways that are
+// left at once.
 const maxPaths = 32
 
 // planning is the path that a machine takes, and what was found on it.
@@ -41,6 +42,7 @@ type planning struct {
 	prints bool
 	loads  map[string]bool // names of files, on all paths
 	check  bool            // for errors alone
+	steps  int64           // that the path took
 	calls  repeats         // in a check
 }
 
@@ -52,6 +54,7 @@ type PlanConfig struct {
 	Config
 	Machine engine.Machine
 	Tasks   int64 // on all paths together; 0: no limit
+	Steps   int64 // in a check, on a path and on all but the first of them together; 0: no limit
 	Check   bool  // only errors are wanted: tasks are not recorded, and calls that repeat others are left out
 }
 
@@ -63,9 +66,16 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 	tried := map[place][2]bool{}
 	forced := map[place]bool{}
 	todo := []map[place]bool{nil}
-	var total int64
+	var total, longest, spent int64
 	loads, ended := map[string]bool{}, false
-	for len(todo) > 0 && paths < maxPaths {
+	for len(todo) > 0 {
+		if paths == maxPaths || cfg.Steps > 0 && spent > cfg.Steps {
+			ended = true // what is left nobody looks at
+			break
+		}
+		if paths == maxPaths-1 || cfg.Steps > 0 && paths > 1 && spent+longest > cfg.Steps {
+			todo = []map[place]bool{together(todo)}
+		}
 		pl := &planning{loads: loads, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0, check: cfg.Check}
 		todo = todo[1:]
 		paths++
@@ -73,6 +83,9 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 			return nil, paths, err
 		}
 		ended = ended || pl.ended != nil
+		if longest = max(longest, pl.steps); paths > 1 {
+			spent += pl.steps
+		}
 		if best == nil || pl.rec.Len() > best.Len() {
 			best = pl.rec
 		}
@@ -94,6 +107,15 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 		}
 	}
 	return best, paths, nil
+}
+
+// together is the path that goes all the ways.
+func together(ways []map[place]bool) map[place]bool {
+	all := map[place]bool{}
+	for _, w := range ways {
+		maps.Copy(all, w)
+	}
+	return all
 }
 
 // unusedSizes is the error about sizes of a file that no statement of a plan loads.
@@ -135,6 +157,9 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 	if !pl.prints {
 		c.Stdout = io.Discard
 	}
+	if cfg.Steps > 0 && (c.Limits.Steps == 0 || cfg.Steps < c.Limits.Steps) {
+		c.Limits.Steps = cfg.Steps
+	}
 	if cfg.Tasks > 0 {
 		if left := cfg.Tasks - *total; c.Limits.Tasks == 0 || left < c.Limits.Tasks {
 			c.Limits.Tasks = max(1, left)
@@ -146,6 +171,7 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 	}
 	m.plan = pl
 	defer func() {
+		pl.steps = m.used.steps + m.granted - m.fuel
 		m.unknown = false
 		if e := m.Close(); err == nil {
 			err = e
@@ -388,6 +414,11 @@ func (c *compiler) planWhile(s *syntax.While) stmt {
 
 // unknownValue is what value() gives in a plan.
 func (m *Machine) unknownValue(acc *engine.Access, h *Handle, at place) any {
+	if m.plan.check {
+		if m.fuel -= dataCost; m.fuel < 0 {
+			m.refuel(at)
+		}
+	}
 	isFloat := acc.Buffer().Elem.IsFloat()
 	if err := acc.Release(); err != nil {
 		m.raiseEngine(err, at, h)

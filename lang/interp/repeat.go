@@ -144,30 +144,33 @@ func plain(w *syntax.With) bool {
 	return w == nil || !slices.ContainsFunc(w.Options, func(o *syntax.Option) bool { return !slices.Contains(plainOptions, o.Name.Name) })
 }
 
+// dataCost and viewCost are how many more steps than others statements count for that
+// make or wait for something in the engine, which takes as long as dozens, and that make
+// views, as long as hundreds.
+const dataCost, viewCost = 64, 256
+
 // costOf says how many more steps than others a statement counts for in a check, which
-// is bounded by steps: those that make or wait for something in the engine take as long
-// as dozens, and views as hundreds.
+// is bounded by steps. What value() counts for is counted where it reads.
 func costOf(s syntax.Stmt) int64 {
-	const data, views = 64, 256
 	switch s := s.(type) {
 	case *syntax.Register, *syntax.Acquire, *syntax.Wait, *syntax.Prefetch, *syntax.Hint, *syntax.Verb:
-		return data
+		return dataCost
 	case *syntax.Partition, *syntax.Unpartition:
-		return views
+		return viewCost
 	case *syntax.ExprStmt, *syntax.Let, *syntax.Assign:
 		if looks(s) {
-			return data
+			return dataCost
 		}
 	}
 	return 0
 }
 
-// looks reports whether a statement without a block hands data to a builtin: print, value,
-// save, …, which wait for its tasks.
+// looks reports whether a statement without a block hands data to a builtin: print, save,
+// …, which wait for its tasks.
 func looks(s syntax.Stmt) (found bool) {
 	syntax.Walk(&syntax.File{Stmts: []syntax.Stmt{s}}, func(n syntax.Node, _ []syntax.Node) {
 		call, ok := n.(*syntax.Call)
-		found = found || ok && isBuiltin(call) && slices.ContainsFunc(call.Args, func(a *syntax.Arg) bool {
+		found = found || ok && isBuiltin(call) && call.Callee.Name != "value" && slices.ContainsFunc(call.Args, func(a *syntax.Arg) bool {
 			t := a.Value.Type()
 			return t != nil && t.IsHandle()
 		})
