@@ -198,6 +198,9 @@ func (c *Completer) Take() *Waiter {
 	return h
 }
 
+// Released reports whether there is something to Take.
+func (c *Completer) Released() bool { return c.head != nil }
+
 // Release adds a waiter that waits for nothing to those released.
 func (c *Completer) Release(w *Waiter) {
 	w.link = nil

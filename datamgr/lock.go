@@ -313,7 +313,7 @@ func (l *accessLock) pass(c *Completer) {
 // to a fragment knows who may be using it without a lock. Its owner is one
 // goroutine; others only look.
 type Publisher struct {
-	cur   atomic.Pointer[Waiter]
+	cur   atomic.Uintptr // the task's address: an atomic store of a pointer is two calls, and asks the collector
 	grace atomic.Bool
 	mu    struct {
 		sync.Mutex
@@ -324,7 +324,7 @@ type Publisher struct {
 // Begin publishes w as the current task. What the owner looks at afterwards is
 // seen as it was set before, or the one who set it sees w.
 func (p *Publisher) Begin(w *Waiter, c *Completer) {
-	p.cur.Store(w)
+	p.cur.Store(uintptr(unsafe.Pointer(w)))
 	if p.grace.Load() {
 		p.giveBack(c)
 	}
@@ -332,16 +332,22 @@ func (p *Publisher) Begin(w *Waiter, c *Completer) {
 
 // End publishes that the owner runs nothing.
 func (p *Publisher) End(c *Completer) {
-	if p.cur.Load() != nil {
-		p.cur.Store(nil)
+	if p.cur.Load() != 0 {
+		p.cur.Store(0)
 	}
 	if p.grace.Load() {
 		p.giveBack(c)
 	}
 }
 
-// Current returns the task that the owner runs, or nil.
-func (p *Publisher) Current() *Waiter { return p.cur.Load() }
+// Runs reports whether the owner runs w, or any task if that is nil.
+func (p *Publisher) Runs(w *Waiter) bool {
+	c := p.cur.Load()
+	return c != 0 && (w == nil || c == uintptr(unsafe.Pointer(w)))
+}
+
+// Same reports whether both show one task.
+func (p *Publisher) Same(q *Publisher) bool { return p.cur.Load() == q.cur.Load() }
 
 // giveBack ends the grace that the task before was given.
 func (p *Publisher) giveBack(c *Completer) {
@@ -411,7 +417,7 @@ func (g *Registry) unorder(f *Fragment) {
 	f.d.setState(stateLocks)
 	for _, p := range g.publishers {
 		w := p.cur.Load()
-		if w == nil {
+		if w == 0 {
 			continue
 		}
 		p.mu.Lock()

@@ -34,7 +34,13 @@ func (w *worker) run(t *task) {
 	if w.rt.opt.Poison {
 		w.poison(t)
 	}
-	if err := w.kernel(t, t.codelet.CPU[0], 0); err != nil {
+	var err error
+	if w.rt.heard() || j.timed.Load() || w.menu != nil || w.rt.opt.Sequential { // there loop is not around it
+		err = w.kernel(t, t.codelet.CPU[0], 0)
+	} else {
+		err = w.callBare(t.codelet.CPU[0])
+	}
+	if err != nil {
 		t.extend()
 		w.fail(t, err)
 		w.settle()
@@ -43,14 +49,18 @@ func (w *worker) run(t *task) {
 	if commutes {
 		t.lockPlace().ReleaseOne(w.c)
 	}
-	if t.nacc == 1 && t.member() {
+	switch {
+	case t.nacc == 0:
+	case t.nacc == 1 && t.member():
 		w.c.FinishMember(&t.acc[0])
-	} else {
+	default:
 		w.c.Finish(t.accesses())
 	}
 	w.recycle(t)
 	w.count(j)
-	w.dispatch()
+	if w.c.Released() {
+		w.dispatch()
+	}
 	if len(w.light) > 0 {
 		w.settle()
 	}
@@ -162,7 +172,7 @@ func (w *worker) call(fn Impl) error {
 		w.begins()
 		defer w.ends()
 	}
-	return callKernel(fn, &w.tc, w.exit)
+	return callKernel(fn, &w.tc, w.exits)
 }
 
 // exit is called when a kernel ends the worker's goroutine.

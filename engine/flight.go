@@ -242,11 +242,11 @@ func (w *worker) over(t *task, err error) {
 
 // quits says that w does not run t any more: somebody else may do so now.
 func (w *worker) quits(t *task) {
-	if w.pub.Current() == &t.Waiter {
+	if w.pub.Runs(&t.Waiter) {
 		w.pub.End(w.c)
 	}
 	for _, s := range w.slots {
-		if s.pub.Current() == &t.Waiter {
+		if s.pub.Runs(&t.Waiter) {
 			s.pub.End(w.c)
 		}
 	}
@@ -254,16 +254,14 @@ func (w *worker) quits(t *task) {
 
 // tasks is how many tasks w runs.
 func (w *worker) tasks() (n int) {
-	now := w.pub.Current()
+	apart := w.pub.Runs(nil)
 	for _, s := range w.slots {
-		if c := s.pub.Current(); c != nil {
+		if s.pub.Runs(nil) {
 			n++
-			if c == now {
-				now = nil
-			}
+			apart = apart && !s.pub.Same(&w.pub)
 		}
 	}
-	if now != nil {
+	if apart {
 		n++
 	}
 	return n
@@ -271,12 +269,11 @@ func (w *worker) tasks() (n int) {
 
 // runs reports whether w runs t, or any task if that is nil.
 func (w *worker) runs(t *datamgr.Waiter) bool {
-	is := func(c *datamgr.Waiter) bool { return c != nil && (t == nil || c == t) }
-	if is(w.pub.Current()) {
+	if w.pub.Runs(t) {
 		return true
 	}
 	for _, s := range w.slots {
-		if is(s.pub.Current()) {
+		if s.pub.Runs(t) {
 			return true
 		}
 	}

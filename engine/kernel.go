@@ -6,6 +6,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -135,27 +136,43 @@ func callKernel(fn Impl, c *TaskContext, exit func(error)) (err error) {
 	return err
 }
 
-// kernelPC is where callKernel calls the kernel.
-var kernelPC = func() (pc uintptr) {
-	_ = callKernel(func(*TaskContext) error {
-		var pcs [3]uintptr
-		runtime.Callers(1, pcs[:]) // this function, then callKernel
-		pc = pcs[1]
-		return nil
-	}, nil, nil)
-	return pc
+// callBare runs fn, the kernel of a plain task. The worker's loop has what callKernel
+// does about a kernel that panics or ends the goroutine: that takes a tenth off a task
+// without data. It must not be inlined either.
+//
+//go:noinline
+func (w *worker) callBare(fn Impl) error {
+	w.bare = true
+	err := fn(&w.tc)
+	w.bare = false
+	return err
+}
+
+// kernelPCs are where callKernel and callBare call the kernel.
+var kernelPCs = func() (at [2]uintptr) {
+	look := func(pc *uintptr) Impl {
+		return func(*TaskContext) error {
+			var pcs [3]uintptr
+			runtime.Callers(1, pcs[:]) // this function, then who calls it
+			*pc = pcs[1]
+			return nil
+		}
+	}
+	_ = callKernel(look(&at[0]), nil, nil)
+	_ = new(worker).callBare(look(&at[1]))
+	return at
 }()
 
 // inKernel reports whether the caller was called by a kernel, on any runtime.
-func inKernel() bool { return onStack(kernelPC) }
+func inKernel() bool { return onStack(kernelPCs[:]...) }
 
-// onStack reports whether a call made at where is on the caller's stack.
-func onStack(where uintptr) bool {
+// onStack reports whether a call made at one of these places is on the caller's stack.
+func onStack(where ...uintptr) bool {
 	var pcs [256]uintptr
 	for skip := 2; ; skip += len(pcs) {
 		n := runtime.Callers(skip, pcs[:])
 		for _, pc := range pcs[:n] {
-			if pc == where {
+			if slices.Contains(where, pc) {
 				return true
 			}
 		}

@@ -113,7 +113,11 @@ func (rt *Runtime) push(t *task, from int) {
 		return
 	}
 	allowed := t.Allowed // afterwards t may run already, and be used again
-	rt.wakeFor(rt.policy.Push(&t.Item, from), allowed)
+	w := rt.policy.Push(&t.Item, from)
+	if w == sched.Nobody || w == sched.Anyone && rt.parking.idle.Load() == 0 {
+		return
+	}
+	rt.wakeFor(w, allowed)
 }
 
 // wakeFor wakes whom the policy said, for a task that these workers may run.

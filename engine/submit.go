@@ -87,7 +87,10 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	t.job, t.codelet = j, s.Codelet
 	t.setOrigin(&s.Origin)
 	t.setArgs(s.Args)
-	t.Allowed, t.Priority = allowed, int32(max(min(s.Priority, 1<<30), -1<<30))
+	t.Allowed = allowed
+	if p := s.Priority; p != 0 {
+		t.Priority = int32(max(min(p, 1<<30), -1<<30))
+	}
 	var waits int32
 	if n >= 0 {
 		t.setOperands(s.Operands)

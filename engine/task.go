@@ -179,7 +179,6 @@ func (t *task) wide() *wider { return &(*wideTask)(unsafe.Pointer(t)).wider }
 // setArgs copies the scalar arguments of a new task.
 func (t *task) setArgs(args []iface.Scalar) {
 	if len(args) == 0 {
-		t.marks &^= hasArgs
 		return
 	}
 	if x := t.x; x != nil {
@@ -200,7 +199,6 @@ func (t *task) arguments() []iface.Scalar {
 // setOrigin says where a new task was submitted.
 func (t *task) setOrigin(o *Origin) {
 	if o.Site == nil && o.Call == nil {
-		t.marks &^= hasOrigin
 		return
 	}
 	// Field by field, with what is no pointer first: a copy of the whole begins with

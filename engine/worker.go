@@ -39,6 +39,8 @@ type worker struct {
 	ended   int64 // tasks of job that ended, not yet added to it
 	slow    bool  // the last task that was timed took long
 	scratch []scratch
+	exits   func(error) // exit
+	bare    bool        // callBare runs
 	tally   tally
 	running atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
 	times   *perf.Recorder          // with performance models
@@ -52,12 +54,13 @@ func newWorker(rt *Runtime, dev accel.Device, i, node int) *worker {
 	w := &worker{hand: hand{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
 		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
 	w.hand.w = w
+	w.exits = w.exit
 	rt.reg.AddPublisher(&w.pub)
 	return w
 }
 
-// loop is the worker's goroutine. A kernel may end the goroutine; then another
-// goes on.
+// loop is the worker's goroutine. A kernel may end the goroutine, or panic where
+// nothing but this stands around it; then another goes on.
 func (w *worker) loop() {
 	done := false
 	defer func() {
@@ -65,7 +68,15 @@ func (w *worker) loop() {
 			w.rt.group.Done()
 			return
 		}
-		go w.loop()
+		defer func() { go w.loop() }()
+		if w.bare {
+			w.bare = false
+			var err error = goexitError{}
+			if v := recover(); v != nil {
+				err = newPanic(v)
+			}
+			w.exit(err)
+		}
 	}()
 	w.work()
 	done = true

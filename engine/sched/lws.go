@@ -108,13 +108,17 @@ func (p *lws) Pop(id int) *Item {
 
 func (p *lws) choose(id int) *Item {
 	w := &p.workers[id]
-	if it := p.pinned[id].pop(); it != nil {
-		p.shareNow(w)
-		return it
+	if q := &p.pinned[id]; q.n.Load() != 0 {
+		if it := q.pop(); it != nil {
+			p.shareNow(w)
+			return it
+		}
 	}
-	if it := p.urgent.pop(); it != nil {
-		p.shareNow(w)
-		return it
+	if p.urgent.n.Load() != 0 {
+		if it := p.urgent.pop(); it != nil {
+			p.shareNow(w)
+			return it
+		}
 	}
 	if w.reuse.long || w.near.n.Load() != 0 {
 		if it := p.nearest(w); it != nil {

@@ -50,7 +50,15 @@ func (r *reuse) look(m *Machine, it *Item) uses {
 
 // given is called with each item that the worker gets.
 func (r *reuse) given(m *Machine, it *Item) {
-	if r.count--; r.count < 0 {
+	if r.count--; r.count >= 0 && !r.long {
+		return // inlined
+	}
+	r.gave(m, it)
+}
+
+// gave is given when there is something to do.
+func (r *reuse) gave(m *Machine, it *Item) {
+	if r.count < 0 {
 		r.watch(m.Now())
 	}
 	if !r.long {
