@@ -163,7 +163,7 @@ func (c *completer) context(head, before string) []Completion {
 	case head == "":
 		return c.everything()
 	case last == "by" || last == "then" && first == "partition":
-		return c.filters()
+		return c.filters(head)
 	}
 	if k := strings.LastIndex(head, " with "); k >= 0 || last == "with" {
 		tail := ""
@@ -191,6 +191,9 @@ func (c *completer) context(head, before string) []Completion {
 	}
 	if first == "release" && last == "to" {
 		return modes("R", "W")
+	}
+	if kind, ok := strings.CutSuffix(head, "["); ok && holdsElements[lastWord(kind)] {
+		return entries(check.ElemNames, "type")
 	}
 	if first == "register" && (strings.HasSuffix(head, "=") || strings.HasSuffix(head, "[")) {
 		return typeWords()
@@ -270,25 +273,6 @@ func options(first, head string) []Completion {
 		for _, o := range set.Options {
 			out = append(out, Completion{Text: o.Name, Kind: "option", Detail: o.Type.String(), Doc: o.Doc})
 		}
-	}
-	return out
-}
-
-func (c *completer) filters() []Completion {
-	var out []Completion
-	for _, f := range check.FilterTable {
-		out = append(out, Completion{Text: f.Name, Kind: "filter", Detail: f.Syntax, Doc: f.Doc})
-	}
-	for _, o := range c.env.Filters {
-		out = append(out, Completion{Text: o.Name, Kind: "filter", Detail: interp.SignatureText(o), Doc: firstLine(o.Doc)})
-	}
-	return out
-}
-
-func typeWords() []Completion {
-	var out []Completion
-	for _, t := range check.TypeNames {
-		out = append(out, Completion{Text: t.Name, Kind: "type", Detail: t.Syntax, Doc: t.Doc})
 	}
 	return out
 }

@@ -149,13 +149,10 @@ func (c *checker) filter(f *syntax.FilterCall, t *types.Type, s *syntax.Partitio
 		}
 	}
 	if e.Drops {
-		return &types.Type{Kind: lower[t.Kind], Elem: t.Elem}, e.Dims
+		return e.PartOf(t), e.Dims
 	}
 	return t, e.Dims
 }
-
-// lower is the kind of slices, which have an index less.
-var lower = map[types.Kind]types.Kind{types.Vector: types.Variable, types.Matrix: types.Vector, types.Block: types.Matrix}
 
 // axis reports a literal axis that data of type t has not.
 func (c *checker) axis(e syntax.Expr, t *types.Type) {

@@ -73,3 +73,18 @@ func (f *FilterEntry) splits(k types.Kind) bool {
 	}
 	return false
 }
+
+// lower is the kind of slices, which have an index less.
+var lower = map[types.Kind]types.Kind{types.Vector: types.Variable, types.Matrix: types.Vector, types.Block: types.Matrix}
+
+// PartOf is the type of the parts that the filter makes of data of type t, nil when it
+// does not split such data.
+func (f *FilterEntry) PartOf(t *types.Type) *types.Type {
+	switch {
+	case !f.splits(t.Kind):
+		return nil
+	case f.Drops:
+		return &types.Type{Kind: lower[t.Kind], Elem: t.Elem}
+	}
+	return t
+}
