@@ -171,7 +171,11 @@ func listText(lines []*listed, duration func(time.Duration) string) string {
 	}
 	text := indented(rows)
 	if cut > 0 {
-		text = fmt.Sprintf("  %s before these\n", many(cut, "line", "", "")) + text
+		lines := "lines"
+		if cut == 1 {
+			lines = "line"
+		}
+		text = fmt.Sprintf("  %d %s before these\n", cut, lines) + text
 	}
 	return text
 }

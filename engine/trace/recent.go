@@ -18,8 +18,8 @@ import (
 const recentTasks = 1 << 16
 
 // Recent is an engine.Listener that keeps the last tasks of one job, as many as people
-// ask about, with what the policy expected of each worker. [Recent.Explain],
-// [Recent.Blocked] and [Recent.Granularity] answer. The zero value is ready to use.
+// ask about, with what the policy expected of each worker. [Recent.Explain] and
+// [Recent.Blocked] answer. The zero value is ready to use.
 type Recent struct {
 	mu struct {
 		sync.Mutex
@@ -27,7 +27,6 @@ type Recent struct {
 		all   []*happened // in the order of their submission
 		byID  map[int64]*happened
 		views []view
-		sites map[*engine.Site]*siteSum
 		rush  rush
 	}
 }
@@ -65,7 +64,7 @@ func (r *Recent) TaskEvent(e *engine.Event) {
 	defer r.mu.Unlock()
 	if e.Kind == engine.TaskSubmitted {
 		if e.Job != r.mu.job {
-			r.mu.job, r.mu.all, r.mu.byID, r.mu.sites = e.Job, nil, map[int64]*happened{}, map[*engine.Site]*siteSum{}
+			r.mu.job, r.mu.all, r.mu.byID = e.Job, nil, map[int64]*happened{}
 			r.mu.rush.missed = false
 		}
 		if n := len(r.mu.all); n >= recentTasks {
@@ -99,9 +98,6 @@ func (r *Recent) TaskEvent(e *engine.Event) {
 	}
 	t.ended, t.err = e.Time, e.Err
 	r.endedLocked(e.Time)
-	if e.Kind == engine.TaskDone && t.internal == "" {
-		r.sumLocked(t)
-	}
 }
 
 // ChoiceEvent implements engine.ChoiceListener.

@@ -191,38 +191,3 @@ func TestBlocked(t *testing.T) {
 	s.wait(t)
 	same(t, s.rec.Blocked(s.rt), "")
 }
-
-func TestGranularity(t *testing.T) {
-	s := newSession(t, engine.Options{Workers: 1})
-	set := &engine.Codelet{Name: "set", CPU: []engine.Impl{nothing}}
-	now := time.Unix(0, 0)
-	event := func(kind engine.EventKind, id int64, line int, h *datamgr.Handle, took time.Duration) {
-		now = now.Add(took)
-		s.rec.TaskEvent(&engine.Event{Kind: kind, Time: now, Job: s.job, ID: id, Codelet: set, Operands: []engine.Operand{{Handle: h, Mode: iface.RW}},
-			Origin: engine.Origin{Site: sites[line]}})
-	}
-	runs := func(id int64, line int, h *datamgr.Handle, took time.Duration) {
-		event(engine.TaskSubmitted, id, line, h, 0)
-		event(engine.TaskStarted, id, line, h, 0)
-		event(engine.TaskDone, id, line, h, took)
-	}
-	same(t, s.rec.Granularity(8, anyTime), "")
-	for k := range int64(64) {
-		runs(k+1, 1, s.part[k%4], 10*time.Microsecond)
-	}
-	for k := range int64(4) {
-		runs(k+100, 2, s.part[k], 10*time.Second)
-	}
-	duration := func(d time.Duration) string { return d.Round(time.Microsecond).String() }
-	same(t, s.rec.Granularity(2, duration), "s.spu:1  insert set: 64 tasks of 10µs each are too short: a task costs some microseconds besides its kernel\n"+
-		"  `x` is split by blocks(4): with `blocks(2)` each task would take about 20µs\n")
-	same(t, s.rec.Granularity(8, duration), "s.spu:1  insert set: 64 tasks of 10µs each are too short: a task costs some microseconds besides its kernel\n"+
-		"  let each task do more: one codelet for what several do one after the other\n"+
-		"s.spu:2  insert set: 4 tasks are too few for 8 workers: 4 tasks at a time, of 10s each\n"+
-		"  `x` is split by blocks(4): with `blocks(16)` each task would take about 2.5s\n")
-	runs(200, 3, s.x, time.Hour)
-	if text := s.rec.Granularity(8, duration); !strings.Contains(text, "s.spu:3  insert set: 1 task is too few for 8 workers: 1 task at a time, of 1h0m0s each\n"+
-		"  `x` is one piece: split, as by `partition x by blocks(16)`, each task would take about 3m45s\n") {
-		t.Error(text)
-	}
-}

@@ -81,7 +81,7 @@ type Run struct {
 	Copies  []Copy
 	Memory  []Memory
 	Seconds float64  // when the last thing ended
-	Advice  []string // what could be done better, for the report; see Recent.Granularity
+	Advice  []string // what could be done better, for the report
 }
 
 // AlwaysReturns says that the methods do: they are called without a goroutine of
