@@ -184,7 +184,7 @@ func (p *parser) notStatement(i int) bool {
 			return true
 		}
 	case tokNL, tokEOF:
-		if _, ok := meant(p.str(i)); !p.entry && (ok || foreignHelp[p.str(i)] != "") {
+		if _, ok := meant(p.str(i)); !p.entry && (ok || foreignHelp[p.str(i)] != "") && !p.declaredBy("func", p.str(i)) {
 			return true
 		}
 	}
@@ -226,7 +226,7 @@ func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
 func (p *parser) callable(x Expr) bool {
 	switch x := x.(type) {
 	case *Ident:
-		return p.declaredBy("func", x.Name) || !p.declaredBy("let", x.Name) && !p.declaredBy("register", x.Name) && !p.declaredBy("param", x.Name)
+		return !p.declaredBy("let", x.Name) && !p.declaredBy("register", x.Name) && !p.declaredBy("param", x.Name)
 	case *Selector:
 		id, ok := x.X.(*Ident)
 		return ok && p.imported(id.Name)
@@ -276,6 +276,10 @@ func (p *parser) noEffect(x Expr) {
 	case *Ident, *Selector:
 		if name := src(x); waits[name] && !p.declaredBy("let", name) {
 			m.hint("write `wait`").edit(x.Range(), "wait").certain()
+			return
+		}
+		if id, ok := x.(*Ident); ok && p.declaredBy("func", id.Name) {
+			m.hint("to call it, write `%s()`", id.Name).edit(Span{id.Hi, id.Hi}, "()")
 			return
 		}
 		if !p.callable(x) {
