@@ -37,6 +37,10 @@ func (c *cursor) loopHabit() *mistake {
 	}
 	head := c.loopHead(lo, hi)
 	if head == "" {
+		if parts := c.parts(lo-1, hi, ";"); len(parts) == 3 && c.kindOf(lo) == tokIdent { // and no loop over a range
+			c.next = brace
+			return c.says(c.from, brace, "a loop goes over a range or a list").hint("other loops have a condition: write `while c { … }`, with the first value above and the step as its last statement")
+		}
 		if c.has(c.from+1, "(") && c.at == c.from+1 {
 			return c.says(c.at, c.at+1, "a loop has no parentheses").hint("write `for i in 0..n { … }`")
 		}
@@ -121,8 +125,8 @@ func (c *cursor) loopHead(lo, hi int) string {
 	case c.has(first, "=") && c.has2(first+1, "range") && c.kindOf(first+2) != tokOp && first+3 <= hi: // for i := range n
 		return "for " + name + " in 0.." + c.of(first+2, hi)
 	case c.has(first, "="):
-		if head := c.threeParts(name, first+1, hi); head != "" {
-			return head
+		if len(c.parts(first, hi, ";")) == 3 {
+			return c.threeParts(name, first+1, hi)
 		}
 		return c.upTo(name, first+1, hi, true)
 	case c.has(first, "in"), c.kindOf(first) == tokIdent && c.str(first) == "of":
@@ -151,6 +155,16 @@ func (c *cursor) threeParts(name string, lo, hi int) string {
 	if second >= hi || semi+3 > second || c.str(semi+1) != name {
 		return ""
 	}
+	for i, depth := lo, 0; i < hi; i++ {
+		switch {
+		case c.opens(i):
+			depth++
+		case c.closes(i):
+			depth--
+		case depth == 0 && several[c.str(i)]:
+			return ""
+		}
+	}
 	a, op, b, step := c.of(lo, semi), c.str(semi+2), c.of(semi+3, second), strings.ReplaceAll(c.of(second+1, hi), " ", "")
 	by := ""
 	switch {
@@ -161,6 +175,9 @@ func (c *cursor) threeParts(name string, lo, hi int) string {
 		by = strings.TrimPrefix(step, name+"+=")
 	case strings.HasPrefix(step, name+"-="):
 		by = "-" + strings.TrimPrefix(step, name+"-=")
+		if strings.ContainsAny(by[1:], "+-") {
+			by = "-(" + by[1:] + ")"
+		}
 	case strings.HasPrefix(step, name+"="+name+"+"):
 		if by = strings.TrimPrefix(step, name+"="+name+"+"); by == "1" {
 			by = ""
@@ -178,12 +195,22 @@ func (c *cursor) threeParts(name string, lo, hi int) string {
 		return ""
 	case op == "<" || op == ">" || op == "!=":
 		return "for " + name + " in range(" + a + ", " + b + ", " + by + ")"
-	case op == "<=":
-		return "for " + name + " in range(" + a + ", " + b + " + 1, " + by + ")"
-	case op == ">=":
-		return "for " + name + " in range(" + a + ", " + b + " - 1, " + by + ")"
+	case op == "<=" || op == ">=":
+		return "for " + name + " in " + closedRange(a, b, by)
 	}
 	return ""
+}
+
+// several are the signs of two loops in one, and of conditions of several parts.
+var several = wordSet(",", "?", "and", "or", "&", "&&", "|", "||")
+
+// closedRange is a range with a step that may reach its end b.
+func closedRange(a, b, step string) string {
+	last := " + 1"
+	if strings.HasPrefix(step, "-") {
+		last = " - 1"
+	}
+	return "range(" + a + ", " + b + last + ", " + step + ")"
 }
 
 // upTo is a:b, a:s:b, a to b, a..b by s and range(n) behind for i in; assigned says
@@ -217,7 +244,7 @@ func (c *cursor) upTo(name string, lo, hi int, assigned bool) string {
 			return "" // for x in xs: f(x)
 		}
 		if from, to, ok := strings.Cut(b, ":"); ok {
-			return head + "range(" + a + ", " + strings.TrimSpace(to) + " + 1, " + strings.TrimSpace(from) + ")"
+			return head + closedRange(a, strings.TrimSpace(to), strings.TrimSpace(from))
 		}
 		if a == "0" {
 			return head + a + ".." + b
@@ -229,7 +256,7 @@ func (c *cursor) upTo(name string, lo, hi int, assigned bool) string {
 		return head + a + ".." + b
 	}
 	if from, to, ok := strings.Cut(a, "..="); ok { // a..=b by s
-		return head + "range(" + strings.TrimSpace(from) + ", " + strings.TrimSpace(to) + " + 1, " + b + ")"
+		return head + closedRange(strings.TrimSpace(from), strings.TrimSpace(to), b)
 	}
 	if from, to, ok := strings.Cut(a, ".."); ok {
 		return head + "range(" + strings.TrimSpace(from) + ", " + strings.TrimSpace(to) + ", " + b + ")"

@@ -110,7 +110,11 @@ func (c *cursor) wordOperator() *mistake {
 	if !startsExpr(c.tokenAt(hi)) {
 		return nil
 	}
-	return c.instead(c.says(c.at, hi, "there is no operator `%s`", word), c.at, hi, op)
+	m := c.instead(c.says(c.at, hi, "there is no operator `%s`", word), c.at, hi, op)
+	if word == "xor" {
+		return m.hint("for conditions; there are no operators on bits").guessed()
+	}
+	return m
 }
 
 // membership is x in xs.

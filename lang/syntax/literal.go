@@ -235,7 +235,11 @@ func numberFault(text, tail string, float bool) (why, help, meant string) {
 			}
 		case hex:
 		case typeSuffixes[lower]:
-			help, meant = "a number has no suffix for its type: write `"+body+"`", body
+			meant = body
+			if !float && strings.ContainsAny(lower[:1], "fd") { // 3f is no whole number
+				meant += ".0"
+			}
+			help = "a number has no suffix for its type: write `" + meant + "`"
 		case units[lower] != "" && !float:
 			meant = body + units[lower]
 		case units[lower] != "":

@@ -5,6 +5,7 @@ package syntax
 
 import (
 	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 	"unicode"
@@ -57,6 +58,9 @@ func scan(text string) *scanner {
 }
 
 // errorf notes a mistake in the bytes [lo, hi).
+// negatedFirst is what follows the ! of !a == b, where it is about a alone.
+var negatedFirst = regexp.MustCompile(`^\s*[\pL_][\pL\pN_.]*(\[[^\]\n]*\])?\s*([=!]=|[<>])`)
+
 func (s *scanner) errorf(lo, hi int, code, format string, args ...any) *mistake {
 	m := &mistake{code: code, at: Span{int32(lo), int32(hi)}, msg: fmt.Sprintf(format, args...)}
 	s.mistakes = append(s.mistakes, m)
@@ -235,8 +239,11 @@ func (s *scanner) sign() {
 				return
 			}
 			s.emit(tokBad, lo)
-			s.errorf(lo, s.pos, "E0101", "unexpected `!`: a condition is negated by `not`").hint("write `not`").
-				edit(Span{int32(lo), int32(s.pos)}, "not"+strings.Repeat(" ", map[bool]int{true: 0, false: 1}[next(1) == ' '])).certain()
+			m := s.errorf(lo, s.pos, "E0101", "unexpected `!`: a condition is negated by `not`").hint("write `not`").
+				edit(Span{int32(lo), int32(s.pos)}, "not"+strings.Repeat(" ", map[bool]int{true: 0, false: 1}[next(1) == ' ']))
+			if m.certain(); negatedFirst.MatchString(s.text[s.pos:]) {
+				m.hint("`not` negates the whole comparison behind it; of its left side alone write `(not a)`").guessed()
+			}
 			return
 		}
 		n = 2
