@@ -361,8 +361,8 @@ func (m *machine) Nodes() []string {
 }
 
 // Stats is the table of counts and times.
-func (m *machine) Stats() string {
-	return statsText(sinceStats(m.session.Stats(), m.base))
+func (m *machine) Stats(width int) string {
+	return statsText(sinceStats(m.session.Stats(), m.base), width)
 }
 
 // ResetStats makes Stats begin anew.

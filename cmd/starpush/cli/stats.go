@@ -140,7 +140,7 @@ type jsonCount struct {
 // summary line.
 func (a *app) showStats(s engine.Stats) {
 	if a.json == nil {
-		io.WriteString(a.con.err, statsText(s)+shortTasks(s))
+		io.WriteString(a.con.err, statsText(s, a.con.err.width(a.env))+shortTasks(s))
 		return
 	}
 	j := jsonStats{Submitted: s.Submitted, Done: s.Done, Failed: s.Failed, Cancelled: s.Cancelled,
@@ -215,74 +215,6 @@ func shortTasks(s engine.Stats) string {
 	}
 	return b.String()
 }
-
-// statsText is the table of --stats and of :stats.
-func statsText(s engine.Stats) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d done", counted(s.Submitted, "task"), s.Done)
-	for _, n := range []struct {
-		count int64
-		what  string
-	}{{s.Failed, "failed"}, {s.Cancelled, "cancelled"}, {s.Submitted - ended(s), "not finished"}} {
-		if n.count > 0 {
-			fmt.Fprintf(&b, ", %d %s", n.count, n.what)
-		}
-	}
-	fmt.Fprintf(&b, "; at most %s of data in main memory\n", bytesText(s.PeakBytes))
-	row := func(name string, tasks int64, t time.Duration) {
-		mean := ""
-		if tasks > 0 {
-			mean = fmt.Sprintf("%.4g ms", t.Seconds()*1e3/float64(tasks))
-		}
-		fmt.Fprintf(&b, "  %-24s %10d %12.6f %14s\n", name, tasks, t.Seconds(), mean)
-	}
-	if len(s.Codelets) > 0 {
-		fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "codelet", "tasks", "seconds", "mean")
-		for _, c := range s.Codelets {
-			row(c.Name, c.Tasks, c.Time)
-		}
-	}
-	if len(s.Workers) > 0 {
-		kinds := kindCounts(s.Workers)
-		fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "worker", "tasks", "seconds", "mean")
-		for _, w := range s.Workers {
-			row(w.Name, w.Tasks, w.Time)
-		}
-		for _, k := range kinds {
-			row(k.Name, k.Tasks, k.Time)
-		}
-	}
-	if len(s.Nodes) > 1 {
-		fmt.Fprintf(&b, "  %-24s %10s %12s %14s %12s %12s\n", "memory", "peak", "evictions", "evicted", "arrived", "needed")
-		for _, n := range s.Nodes {
-			needed := bytesText(n.Needed)
-			if noTasks(n.Name) {
-				needed = "–"
-			}
-			fmt.Fprintf(&b, "  %-24s %10s %12d %14s %12s %12s\n", n.Name, bytesText(n.PeakBytes), n.Evictions, bytesText(n.Evicted), bytesText(n.Arrived), needed)
-		}
-		b.WriteString(memoryNotes)
-		if len(s.Buses) > 0 {
-			fmt.Fprintf(&b, "  %-24s %10s %12s %14s\n", "link", "copies", "seconds", "size")
-		}
-		for _, l := range s.Buses {
-			fmt.Fprintf(&b, "  %-24s %10d %12.6f %14s\n", l.From+" to "+l.To, l.Copies, l.Time.Seconds(), bytesText(l.Bytes))
-		}
-		for _, n := range s.Nodes {
-			if n.Copying > 0 {
-				fmt.Fprintf(&b, "  %s: copies under way for %.6f seconds, kernels at the same time for %.1f %% of that\n",
-					n.Name, n.Copying.Seconds(), 100*n.Hidden.Seconds()/n.Copying.Seconds())
-			}
-		}
-	}
-	return b.String()
-}
-
-// memoryNotes explain the columns of the memories, in the table of --stats.
-const memoryNotes = `  (peak: the most that data took there at one time; evicted: taken away to make room for
-   tasks; arrived: copied there; needed: what would have come had there been room for
-   everything; "starpush help stats" says more)
-`
 
 // noTasks reports whether a memory is one that tasks never use: that of a disk.
 func noTasks(node string) bool {

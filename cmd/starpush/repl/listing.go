@@ -18,11 +18,11 @@ import (
 
 // Machine is what the prompt shows of the runtime.
 type Machine interface {
-	Workers() []string // one line each
-	Nodes() []string   // one line each
-	Stats() string     // table of counts and times
-	ResetStats()       // makes Stats begin anew
-	Top() string       // what goes on right now
+	Workers() []string      // one line each
+	Nodes() []string        // one line each
+	Stats(width int) string // table of counts and times, for so many columns (0: any number)
+	ResetStats()            // makes Stats begin anew
+	Top() string            // what goes on right now
 }
 
 // lsKinds are the first words of :ls.

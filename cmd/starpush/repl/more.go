@@ -40,7 +40,7 @@ func copies(before, after []engine.BusProfile) string {
 func (s *Shell) stats(_ context.Context, args string) {
 	switch args {
 	case "":
-		fmt.Fprint(s.Out, s.Machine.Stats())
+		fmt.Fprint(s.Out, s.Machine.Stats(s.columns()))
 	case "reset":
 		s.Machine.ResetStats()
 	default:

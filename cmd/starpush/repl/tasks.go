@@ -17,7 +17,7 @@ func left(st lang.Stats) int64 { return st.Submitted - st.Done - st.Failed - st.
 // lsTasks lists tasks: all that are remembered, or those whose codelet or state fits.
 func (s *Shell) lsTasks(pattern string) {
 	if s.Recent == nil || s.Runtime == nil || s.memory == "off" {
-		fmt.Fprint(s.Out, s.Machine.Stats())
+		fmt.Fprint(s.Out, s.Machine.Stats(s.columns()))
 		return
 	}
 	text := s.Recent.Tasks(s.Runtime, func(codelet, state string) bool {

@@ -195,6 +195,6 @@ type fakeMachine struct{}
 
 func (fakeMachine) Workers() []string { return []string{"cpu 0", "cpu 1"} }
 func (fakeMachine) Nodes() []string   { return []string{"ram  8 GiB, 0 bytes used for data"} }
-func (fakeMachine) Stats() string     { return "4 tasks: 4 done\n" }
+func (fakeMachine) Stats(int) string  { return "4 tasks: 4 done\n" }
 func (fakeMachine) ResetStats()       {}
 func (fakeMachine) Top() string       { return "tasks   4 of 4 ended\n" }
