@@ -76,6 +76,6 @@ type noMachine struct{}
 
 func (noMachine) Workers() []string { return nil }
 func (noMachine) Nodes() []string   { return nil }
-func (noMachine) Stats() string     { return "" }
+func (noMachine) Stats(int) string  { return "" }
 func (noMachine) ResetStats()       {}
 func (noMachine) Top() string       { return "" }
