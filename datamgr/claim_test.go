@@ -75,6 +75,13 @@ func TestLostBetween(t *testing.T) {
 	}
 }
 
+// inUse reports whether somebody has memory here that cannot be evicted.
+func (n *node) inUse() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.pinned > 0 || n.mu.private > 0
+}
+
 // TestLostBetweenBoth is TestLostBetween with the loss of both: the value is lost, and
 // says why.
 func TestLostBetweenBoth(t *testing.T) {

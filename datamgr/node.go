@@ -99,28 +99,12 @@ func (n *node) hungry() bool {
 	return n.mu.hungry
 }
 
-// seen returns what await is to be given: taken before the caller looks at what
+// seen returns how often something has changed: taken before the caller looks at what
 // may change.
 func (n *node) seen() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.mu.changes
-}
-
-// await returns once something changed since seen.
-func (n *node) await(seen uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for n.mu.changes == seen {
-		n.mu.wake.Wait()
-	}
-}
-
-// inUse reports whether somebody has memory here that cannot be evicted.
-func (n *node) inUse() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.mu.pinned > 0 || n.mu.private > 0
 }
 
 // evict makes room by taking away one instance that nobody uses. What it alone holds

@@ -122,9 +122,6 @@ func (r *ring) take(own *ring) *Item {
 	}
 }
 
-// length is how many items there are, for the producer.
-func (r *ring) length() int { return int(r.tail.Load() - r.head.Load()) }
-
 func (r *ring) empty() bool { return r.head.Load() == r.tail.Load() }
 
 // fifo is a queue for any number of producers and consumers.
