@@ -421,3 +421,24 @@ func TestSuccessors(t *testing.T) {
 		t.Errorf("%d lists for no task", n)
 	}
 }
+
+// TestSigns: a picture says what its dots and lines stand for, of those that it has.
+func TestSigns(t *testing.T) {
+	g := &graph.Graph{Title: "t", Handles: []graph.Handle{{Name: "x"}}, Sites: make([]graph.Site, 1),
+		Tasks: []graph.Task{{ID: 1, Codelet: "a", Operands: []graph.Operand{{Mode: iface.W}}}, {ID: 2, Codelet: "b", Deps: []int32{0}}}}
+	draw := func() string {
+		var b strings.Builder
+		if err := graph.Write(&b, g, graph.SVG, graph.ByTask); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if s := draw(); !strings.Contains(s, "lines go down, to what waits<") {
+		t.Errorf("a picture of two tasks: %s", s)
+	}
+	g.Tasks = append(g.Tasks, graph.Task{ID: -1, Codelet: "(acquire)", Internal: "acquire", Deps: []int32{0, 1}},
+		graph.Task{ID: 3, Codelet: "c", Deps: []int32{2}}, graph.Task{ID: 4, Codelet: "c", Deps: []int32{2}})
+	if s := draw(); !strings.Contains(s, "a dot has no kernel: (acquire)") {
+		t.Errorf("a picture with a dot: %s", s)
+	}
+}

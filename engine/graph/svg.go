@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,15 +66,15 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 		return wide
 	})
 	title := fmt.Sprintf("%s: %s", g.Title, plural(tasks, "task"))
-	sub := ""
+	sub := d.signs()
 	if banded {
-		sub = "tasks of a codelet at the same depth are one box, as wide as they are many"
+		sub = "tasks of a codelet at the same depth are one box, as wide as they are many; " + sub
 	}
 	legend := 0.0
 	for _, name := range d.groups {
 		legend += 7.2*float64(len([]rune(name))) + 34
 	}
-	width := max(p.width, 7*float64(len([]rune(title))), min(legend, 1200), 300) + 2*margin
+	width := max(p.width, 7*float64(len([]rune(title))), 6.3*float64(len(sub)), min(legend, 1200), 300) + 2*margin
 	top := margin + 52.0
 	lines := 1.0
 	x := 0.0
@@ -160,6 +162,31 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 			html.EscapeString(n.label+"\n"+n.detail), sx-s.width/2, sy, s.width, boxHeight, d.colour(n.group), sx, sy+16, html.EscapeString(n.label))
 	}
 	io.WriteString(w, "</svg>\n")
+}
+
+// signs explains what is drawn besides boxes, as far as there is any.
+func (d *drawing) signs() string {
+	say := []string{"lines go down, to what waits"}
+	dots, thick, loops := map[string]bool{}, false, false
+	for i := range d.nodes {
+		if n := &d.nodes[i]; n.dot {
+			dots[n.label] = true
+		}
+	}
+	for _, e := range d.edges {
+		thick = thick || e.n > 1
+		loops = loops || d.nodes[e.from].layer > d.nodes[e.to].layer
+	}
+	if len(dots) > 0 {
+		say = append(say, "a dot has no kernel: "+strings.Join(slices.Sorted(maps.Keys(dots)), " or "))
+	}
+	if thick {
+		say = append(say, "a thick line stands for several")
+	}
+	if loops {
+		say = append(say, "a dashed one goes back to an earlier row")
+	}
+	return strings.Join(say, "; ")
 }
 
 // isDot reports whether a node is drawn as a dot; nodes below 0 are bends of edges.
