@@ -135,23 +135,32 @@ func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 		if r == nil || p.k != 1 && p.k != -1 {
 			return nil
 		}
+		// one end of the range decides: the first index reaches the first element, unless
+		// the range is gone through from its end
 		lo, hi := at.of(r.Lo), at.of(r.Hi)
-		if lo == nil || hi == nil || lo.slot >= 0 || hi.slot >= 0 || lo.low.a.Sign() == 0 && hi.high.a.Sign() == 0 {
-			return nil // not a range over this axis: it may be all of it
+		starts := (p.k > 0) != end
+		if starts && !bound(lo) || !starts && !bound(hi) {
+			return nil
 		}
-		last := hi.high
-		if !r.Closed {
-			last = last.plus(constantLine(-1))
+		var far line // the index at that end of the range, times k
+		switch {
+		case starts:
+			far = lo.low
+		case r.Closed:
+			far = hi.high
+		default:
+			far = hi.high.plus(constantLine(-1))
 		}
-		from, to := p.low.plus(lo.low), p.high.plus(last)
 		if p.k < 0 {
-			from, to = p.low.plus(last.neg()), p.high.plus(lo.low.neg())
+			far = far.neg()
 		}
-		skip := from
+		skip := p.low.plus(far)
 		if end { // what lies behind: n - 1 - to
-			skip = line{big.NewRat(1, 1), big.NewRat(-1, 1)}.plus(to.neg())
+			skip = line{big.NewRat(1, 1), big.NewRat(-1, 1)}.plus(p.high.plus(far).neg())
 		}
-		if !skip.positive() {
+		// a range that is not over this axis may be all of it, but for a fixed number
+		over := bound(lo) && bound(hi) && (lo.low.a.Sign() != 0 || hi.high.a.Sign() != 0)
+		if !skip.positive() || !over && skip.a.Sign() != 0 {
 			return nil
 		}
 		n := &gap{r: r, share: skip.a}
@@ -166,6 +175,9 @@ func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 	}
 	return g
 }
+
+// bound reports whether p, the bound of a range, is known but for the size of the axis.
+func bound(p *place) bool { return p != nil && p.slot < 0 }
 
 // misses reports whether a fixed place is not that end of its axis.
 func misses(p *place, end bool) bool {
