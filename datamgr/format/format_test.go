@@ -328,7 +328,7 @@ func TestNpyErrors(t *testing.T) {
 		{"long.npy", iface.Vector, iface.F64, nil, "long.npy, byte 8: expected a header of at most 65536 bytes, found a longer one"},
 		{"dict.npy", iface.Vector, iface.F64, nil, "dict.npy, byte 10: expected a header {'descr': …, 'fortran_order': …, 'shape': …}, found \"{}\""},
 		{"noline.npy", iface.Vector, iface.F64, nil, "noline.npy, byte 10: expected a header {'descr': …, 'fortran_order': …, 'shape': …}, found \"{}\""},
-		{"keys.npy", iface.Vector, iface.F64, nil, "keys.npy, byte 10: expected a header {'descr': …, 'fortran_order': …, 'shape': …}, found \"{'descr': '<f8', 'x': 'y', 'fortran_orde\"…"},
+		{"keys.npy", iface.Vector, iface.F64, nil, "keys.npy, byte 27: expected the keys 'descr', 'fortran_order' and 'shape', found \"'x': 'y', 'fortran_order': Maybe, 'shape\"…"},
 		{"complex.npy", iface.Vector, iface.F64, nil, "complex.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8 or b1, found \"<c16\""},
 		{"half.npy", iface.Vector, iface.F64, nil, "half.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8 or b1, found \"<f2\""},
 		{"odd.npy", iface.Vector, iface.F64, nil, "odd.npy, byte 10: expected elements i1 to i8, u1 to u8, f4, f8 or b1, found \"!f8\""},

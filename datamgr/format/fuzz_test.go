@@ -84,6 +84,8 @@ func FuzzNpy(f *testing.F) {
 	f.Add([]byte(npyFile("<f8", "False", "(2, 3)", []float64{1, 2, 3, 4, 5, 6}, false)))
 	f.Add([]byte(npyFile(">i4", "True", "(2, 2)", []int32{1, 2, 3, 4}, true)))
 	f.Add([]byte(npyFile("|u1", "False", "()", []uint8{7}, false)))
+	f.Add([]byte(npyHeaderFile("{'shape': (2, 1), \"descr\": '<f8', 'fortran_order': False}", []float64{1, 2})))
+	f.Add([]byte(npyHeaderFile("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': ((2,), -1, 99999999999999999999L)}", nil)))
 	f.Add([]byte("\x93NUMPY\x02\x00\x10\x00\x00\x00{'descr': '<f8'}"))
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzLoad(t, "x.npy", data) })
 }

@@ -1,23 +1,21 @@
 package format
 
-// NumPy's .npy files. npyio reads the header; the elements are read here, in
-// bulk, as npyio reads them one by one and into memory of its own.
+// NumPy's .npy files. The elements are read in bulk, where they belong.
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/sbinet/npyio/npy"
-
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // maxHeader is the longest header that is read. NumPy itself stops at 10000.
 const maxHeader = 64 << 10
+
+const npyMagic = "\x93NUMPY"
 
 var npyTypes = map[string]iface.Elem{
 	"i1": iface.I8, "i2": iface.I16, "i4": iface.I32, "i8": iface.I64,
@@ -27,20 +25,20 @@ var npyTypes = map[string]iface.Elem{
 }
 
 func openNpy(in *Input) error {
-	head, err := npyHead(in.file)
+	head, start, err := npyHead(in.file)
 	if err != nil {
 		return err
 	}
-	d, err := npyDescr(head)
+	d, err := npyDescr(head, start)
 	if err != nil {
 		return err
 	}
 	elem, big, ok := npyElem(d.Type)
 	if !ok {
-		return &Error{At: true, Byte: 10, Want: "elements i1 to i8, u1 to u8, f4, f8 or b1", Got: quote([]byte(d.Type))}
+		return &Error{At: true, Byte: int64(start), Want: "elements i1 to i8, u1 to u8, f4, f8 or b1", Got: quote([]byte(d.Type))}
 	}
 	if e := in.shape(d.Shape...); e != nil {
-		e.At, e.Byte = true, 10
+		e.At, e.Byte = true, int64(start)
 		return e
 	}
 	want := int64(elem.Size())
@@ -56,16 +54,16 @@ func openNpy(in *Input) error {
 	return nil
 }
 
-// npyHead reads magic, version and header, and nothing when the header is
-// longer than headers are.
-func npyHead(r io.Reader) ([]byte, error) {
-	head := make([]byte, 10, 256)
+// npyHead reads magic, version and header, which begins at start, and nothing when the
+// header is longer than headers are.
+func npyHead(r io.Reader) (head []byte, start int, err error) {
+	head = make([]byte, 10, 256)
 	if _, err := io.ReadFull(r, head); err == io.EOF {
-		return nil, &Error{At: true, Want: "a NumPy file", Got: "an empty one"}
+		return nil, 0, &Error{At: true, Want: "a NumPy file", Got: "an empty one"}
 	} else if err != nil && !endOfFile(err) {
-		return nil, err
-	} else if err != nil || !bytes.Equal(head[:6], npy.Magic[:]) {
-		return nil, &Error{At: true, Want: "a NumPy file", Got: "something else"}
+		return nil, 0, err
+	} else if err != nil || string(head[:6]) != npyMagic {
+		return nil, 0, &Error{At: true, Want: "a NumPy file", Got: "something else"}
 	}
 	n := int(binary.LittleEndian.Uint16(head[8:]))
 	switch head[6] {
@@ -73,21 +71,21 @@ func npyHead(r io.Reader) ([]byte, error) {
 	case 2, 3: // 3 allows names of fields in UTF-8, which plain elements do not have
 		head = append(head, 0, 0)
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return nil, shortHeader(err)
+			return nil, 0, shortHeader(err)
 		}
 		n = int(min(binary.LittleEndian.Uint32(head[8:]), maxHeader+1))
 	default:
-		return nil, &Error{At: true, Byte: 6, Want: "version 1, 2 or 3", Got: fmt.Sprint(head[6])}
+		return nil, 0, &Error{At: true, Byte: 6, Want: "version 1, 2 or 3", Got: fmt.Sprint(head[6])}
 	}
 	if n > maxHeader {
-		return nil, &Error{At: true, Byte: 8, Want: fmt.Sprintf("a header of at most %d bytes", maxHeader), Got: "a longer one"}
+		return nil, 0, &Error{At: true, Byte: 8, Want: fmt.Sprintf("a header of at most %d bytes", maxHeader), Got: "a longer one"}
 	}
-	start := len(head)
+	start = len(head)
 	head = append(head, make([]byte, n)...)
 	if _, err := io.ReadFull(r, head[start:]); err != nil {
-		return nil, shortHeader(err)
+		return nil, 0, shortHeader(err)
 	}
-	return head, nil
+	return head, start, nil
 }
 
 func endOfFile(err error) bool {
@@ -99,36 +97,6 @@ func shortHeader(err error) error {
 		return &Error{At: true, Byte: 8, Want: "a whole header", Got: "the end of the file"}
 	}
 	return err
-}
-
-// npyDescription is what a header says.
-type npyDescription struct {
-	Type    string
-	Fortran bool
-	Shape   []int
-}
-
-// npyDescr has npyio take the header apart. npyio slices without looking
-// where what it searches is missing or misplaced; that is a broken header.
-func npyDescr(head []byte) (d npyDescription, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = badHeader(head)
-		}
-	}()
-	if head[6] == 3 {
-		head[6] = 2 // npyio knows the two older numbers
-	}
-	r, err := npy.NewReader(bytes.NewReader(head))
-	if err != nil {
-		return d, badHeader(head)
-	}
-	h := r.Header.Descr
-	return npyDescription{h.Type, h.Fortran, h.Shape}, nil
-}
-
-func badHeader(head []byte) error {
-	return &Error{At: true, Byte: 10, Want: "a header {'descr': …, 'fortran_order': …, 'shape': …}", Got: quote(bytes.TrimSpace(head[10:]))}
 }
 
 // npyElem understands "<f8", ">i4", "|u1", "=f4".
@@ -177,7 +145,7 @@ func npyHeader(e iface.Elem, dims []int) []byte {
 	text := fmt.Sprintf("{'descr': '%c%c%d', 'fortran_order': False, 'shape': %s, }", order, kind, e.Size(), shape)
 	n := (10 + len(text) + 1 + 63) / 64 * 64
 	h := make([]byte, 0, n)
-	h = append(h, npy.Magic[:]...)
+	h = append(h, npyMagic...)
 	h = append(h, 1, 0)
 	h = binary.LittleEndian.AppendUint16(h, uint16(n-10))
 	h = append(h, text...)
