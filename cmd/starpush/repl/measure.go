@@ -27,9 +27,7 @@ func (s *Shell) bench(ctx context.Context, src string) {
 	if s.settle() != nil {
 		return
 	}
-	before := s.Session.Stats()
-	if _, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) }); err != nil {
-		s.fail("wait", before, err)
+	if !s.waited(ctx) {
 		return
 	}
 	first := &firstError{}
@@ -99,13 +97,13 @@ func (s *Shell) time(ctx context.Context, args string) {
 		return
 	}
 	submitted := s.now()
-	before := s.Session.Stats()
-	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
-	if err != nil {
-		s.fail("wait", before, err)
+	if !s.waited(ctx) {
 		return
 	}
 	end := s.now()
+	if s.failed && countUndone(at, s.Session.Stats()) > 0 { // it was told
+		return
+	}
 	if s.undone("", at, first) {
 		return
 	}
@@ -117,10 +115,10 @@ func (s *Shell) time(ctx context.Context, args string) {
 // so: a statement whose tasks are cancelled at once looks fast.
 func (s *Shell) undone(when string, before lang.Stats, first *firstError) bool {
 	after := s.Session.Stats()
-	failed, cancelled := after.Failed-before.Failed, after.Cancelled-before.Cancelled
-	if failed+cancelled == 0 {
+	if countUndone(before, after) == 0 {
 		return false
 	}
+	failed, cancelled := after.Failed-before.Failed, after.Cancelled-before.Cancelled
 	n, what := cancelled, "cancelled"
 	if failed > 0 {
 		n, what = failed, "failed"
@@ -139,6 +137,11 @@ func (s *Shell) undone(when string, before lang.Stats, first *firstError) bool {
 	}
 	s.complain("%s", text)
 	return true
+}
+
+// countUndone counts the tasks that failed or were cancelled from before to after.
+func countUndone(before, after lang.Stats) int64 {
+	return after.Failed - before.Failed + after.Cancelled - before.Cancelled
 }
 
 func was(n int64) string {

@@ -210,7 +210,8 @@ func (s *Shell) format(_ context.Context, args string) {
 		return
 	}
 	for i := len(s.entries) - 1; i >= 0; i-- {
-		if _, _, isCommand := splitCommand(s.entries[i]); isCommand {
+		_, _, isCommand := splitCommand(s.entries[i])
+		if _, isQuestion := docRequest(s.entries[i]); isCommand || isQuestion {
 			continue
 		}
 		out, err := lang.Format("prompt", []byte(s.entries[i]))

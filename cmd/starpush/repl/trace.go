@@ -44,18 +44,30 @@ func (s *Shell) trace(ctx context.Context, args string) {
 	case word == "stop" && file == "" && s.tracing == nil:
 		s.complain("nothing is being recorded; `:trace start FILE` begins")
 	case word == "stop" && file == "":
-		s.stopTrace(ctx)
+		if s.stopTrace(ctx); s.tracing != nil && s.leave == nil {
+			s.complain("`%s` is still being recorded; `:trace stop` once more writes it", s.tracing.file)
+		}
 	default:
 		s.usage("trace")
 	}
 }
 
-// listen changes who listens besides what :explain goes by, once no task is left.
-func (s *Shell) listen(ctx context.Context, l engine.Listener) bool {
+// waited waits for all tasks, and reports whether none is left. What they ended with is
+// shown, but a task that failed has ended as well: it does not keep a command from what
+// it waits for.
+func (s *Shell) waited(ctx context.Context) bool {
 	before := s.Session.Stats()
 	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
-	if err != nil {
-		s.fail("wait", before, err)
+	if err == nil {
+		return true
+	}
+	s.fail("wait", before, err)
+	return !s.stopped && ctx.Err() == nil && left(s.Session.Stats()) == 0
+}
+
+// listen changes who listens besides what :explain goes by, once no task is left.
+func (s *Shell) listen(ctx context.Context, l engine.Listener) bool {
+	if !s.waited(ctx) {
 		return false
 	}
 	if err := s.Listen(s.listener(l)); err != nil {
