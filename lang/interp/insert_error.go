@@ -67,8 +67,42 @@ func (m *Machine) nowhere(s *insertSite, err error) {
 		d.Notes = append(d.Notes, "kernels for devices are not made of its body: "+why.Error())
 	}
 	d.Help = []string{"this run has " + m.machineText()}
+	var large *engine.TooLargeError
+	if errors.As(err, &large) {
+		d.Help = moreMemory(large, d.Help)
+	}
 	d.Cause = err
 	m.raise(d)
+}
+
+// moreMemory says how much main memory a run needs for a task, where the run bounds it.
+// What else it has is no matter then, unless the task may run on devices, too.
+func moreMemory(e *engine.TooLargeError, help []string) []string {
+	for _, n := range e.Nodes {
+		if n.Name != "ram" {
+			continue
+		}
+		more := fmt.Sprintf("`--ram %s` or more has room for it; in a program, `engine.Options.RAM`", sizeFlag(e.Bytes))
+		if len(e.Nodes) == 1 {
+			return []string{more}
+		}
+		return append(help, more)
+	}
+	return help
+}
+
+// sizeFlag writes a size as flags take it, rounded up to at most four digits where there
+// is a unit: 6144 as 6Ki.
+func sizeFlag(n int64) string {
+	const most = 9999
+	unit := ""
+	for _, u := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if n <= most && (n%1024 != 0 || n < 1024) {
+			break
+		}
+		n, unit = (n+1023)/1024, u
+	}
+	return fmt.Sprint(n) + unit
 }
 
 // insertFailed raises what Submit refused.
