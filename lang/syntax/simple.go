@@ -129,6 +129,10 @@ func (p *parser) simple(w where) Stmt {
 				m.hint("comments start with `#`").edit(p.span(from), "#")
 			case "/":
 				m.hint("comments start with `#`")
+			case ":":
+				if next := p.tokenAt(from + 1); next.Type == tokIdent || next.Type == tokKeyword {
+					m.hint("commands that begin with `:` are those of the prompt: `starpush` in a terminal, or `starpush repl`")
+				}
 			case "{":
 				m.hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
 			}
