@@ -192,6 +192,12 @@ func (c *completer) context(head, before string) []Completion {
 	if first == "release" && last == "to" {
 		return modes("R", "W")
 	}
+	if kind, args, ok := constructing(head); ok {
+		if args == "" || strings.HasSuffix(args, ",") {
+			return append(arguments(kind, args), c.kind("handle", "array", "let", "param", "func", "module", "builtin")...)
+		}
+		return c.everything()
+	}
 	if kind, ok := strings.CutSuffix(head, "["); ok && holdsElements[lastWord(kind)] {
 		return entries(check.ElemNames, "type")
 	}

@@ -25,6 +25,53 @@ func entries(table []check.Entry, kind string) []Completion {
 	return out
 }
 
+// constructing cuts the arguments so far off a statement whose end is inside those of a
+// constructor, as in "register v = vector[f64](5,".
+func constructing(head string) (kind, args string, ok bool) {
+	depth := 0
+	for i := len(head) - 1; i >= 0; i-- {
+		switch head[i] {
+		case ')', ']', '}':
+			depth++
+		case '[', '{':
+			depth--
+		case '(':
+			depth--
+			if depth < 0 {
+				kind, _, ok = lastCut(head[:i], "[")
+				kind = lastWord(kind)
+				return kind, strings.TrimSpace(head[i+1:]), ok && holdsElements[kind] && strings.HasSuffix(head[:i], "]")
+			}
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	return "", "", false
+}
+
+// arguments lists the named arguments of a constructor that may still come behind args:
+// sizes have no names behind one that has none.
+func arguments(kind, args string) []Completion {
+	names := check.ConstructorArgs(kind)
+	if args != "" && !strings.Contains(args, "=") {
+		names = names[slices.Index(names, "fill"):]
+	}
+	var out []Completion
+	for _, set := range check.Args {
+		for _, e := range set.Args {
+			given := slices.ContainsFunc(strings.Split(args, ","), func(a string) bool {
+				name, _, named := strings.Cut(a, "=")
+				return named && strings.TrimSpace(name) == e.Name
+			})
+			if set.On == "register" && slices.Contains(names, e.Name) && !given {
+				out = append(out, Completion{Text: e.Name + " = ", Kind: "option", Detail: e.Syntax, Doc: e.Doc})
+			}
+		}
+	}
+	return out
+}
+
 // filters lists the filters that can come next in a partition, of which head is the text
 // so far: those that split the data, where that is known; a default view keeps its type.
 func (c *completer) filters(head string) []Completion {

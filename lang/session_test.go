@@ -183,6 +183,15 @@ func TestSessionComplete(t *testing.T) {
 		{"partition w = tiles_of[0, 0] by ", "rows cols tiles pick stripes"},
 		{"partition nowhere by ", "axis blocks cols halves pick rows stripes tiles"},
 		{"register y = vector[", "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64"},
+		{"register y = vector[f6", "f64"},
+		{"register y = vector[f64](5, fi", "fill="},
+		{"register y = vector[f64](5, l", "len list= load= log log2"},
+		{"register y = vector[f64](len(xs), fill = 0, r", "range reduce= reducer round"},
+		{"register y = vector[f64](5, fill = cou", "count"},
+		{"register y = variable[f64](l", "len log log2"},
+		{"register y = matrix[f64](r", "range reduce= reducer round rows="},
+		{"register y = matrix[f64](max(1, r", "ram range range reducer reducer register release return round"},
+		{"register y = matrix[f64](rows = 2, co", "cols= cos count"},
 		{"codelet f(x: R matrix[f", "f32 f64"},
 		{"insert clip(RW value_x, 0.0, 1.0) with pri", "priority"},
 		{"hint mat with co", "coords"},
@@ -196,7 +205,7 @@ func TestSessionComplete(t *testing.T) {
 	} {
 		var got []string
 		for _, x := range s.Complete(c.src, len(c.src)) {
-			got = append(got, x.Text)
+			got = append(got, strings.ReplaceAll(x.Text, " ", ""))
 		}
 		want := strings.Fields(c.want)
 		slices.Sort(want)

@@ -300,15 +300,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		c.expr(a.Value)
 		d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no argument `%s`", kind, name))
 		c.wrongArg(a)
-		names := append([]string{}, sizeNames[kind]...)
-		names = append(names, "fill")
-		if kind != "variable" {
-			names = append(names, "list", "load")
-		}
-		if kind == "matrix" {
-			names = append(names, "ld")
-		}
-		names = append(names, "reduce")
+		names := ConstructorArgs(kind)
 		if best := argHabits[name]; best != "" && slices.Contains(names, best) {
 			d.Meant(name, best, "") // before what is near: `file` is no `fill`
 			d.Sure()

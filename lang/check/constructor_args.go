@@ -164,3 +164,16 @@ func (c *checker) flat(rows *syntax.ListLit) string {
 	}
 	return fmt.Sprintf("%d, %d, list = [%s]", len(rows.Items), n, strings.Join(items, ", "))
 }
+
+// ConstructorArgs names what vector[T](…) and the other kinds take, sizes first.
+func ConstructorArgs(kind string) []string {
+	names := append([]string{}, sizeNames[kind]...)
+	names = append(names, "fill")
+	if kind != "variable" {
+		names = append(names, "list", "load")
+	}
+	if kind == "matrix" {
+		names = append(names, "ld")
+	}
+	return append(names, "reduce")
+}

@@ -341,6 +341,15 @@ func TestTab(t *testing.T) {
 	s.types(":exp ")
 	s.keys("Tab")
 	s.untilMatch(`^> :explain\z`)
+	s.keys("C-u")
+	s.types("reg ")
+	s.keys("Tab")
+	s.types("v = vector[f6 ")
+	s.keys("Tab")
+	s.types("](5, fi ")
+	s.keys("Tab")
+	s.types("1) ")
+	s.untilMatch(`^> register v = vector\[f64\]\(5, fill = 1\)\z`)
 }
 
 // What is pasted is an entry after the other, whatever is in it.

@@ -141,9 +141,20 @@ func (s *Shell) sessionCandidates(text string, offset int) (int, []Candidate) {
 			detail = c.Kind
 		}
 		detail = afterName(detail, c.Text)
-		out = append(out, Candidate{Text: c.Text, Detail: detail, Doc: doc})
+		out = append(out, Candidate{Text: c.Text, Detail: detail, Doc: doc, Goes: c.Kind == "keyword" && goesOn(c.Text, c.Detail)})
 	}
 	return len(word), out
+}
+
+// goesOn reports whether something follows a keyword with a blank between in all ways to
+// write it: behind `register`, but not behind `wait` or `true`.
+func goesOn(word, syntax string) bool {
+	for way := range strings.SplitSeq(syntax, "·") {
+		if !strings.HasPrefix(strings.TrimSpace(way), word+" ") {
+			return false
+		}
+	}
+	return true
 }
 
 // afterName takes the name off a signature that stands beside it.

@@ -23,6 +23,7 @@ type Candidate struct {
 	Text   string // replaces the word
 	Detail string // type or kind
 	Doc    string // first line of the documentation
+	Goes   bool   // a blank comes behind it
 }
 
 // A Terminal reads lines from a person. It is used from one goroutine, which
@@ -242,6 +243,9 @@ func (c completion) Do(line []rune, pos int) ([][]rune, int) {
 		if len(candidates) == 1 && strings.HasPrefix(candidates[0].Detail, "(") { // what to write next
 			width, _ := c.t.size()
 			io.WriteString(c.t.rl.Stdout(), described(candidates, width, 1))
+		}
+		if len(candidates) == 1 && candidates[0].Goes && !strings.HasPrefix(string(line[pos:]), " ") {
+			ext += " "
 		}
 		return [][]rune{[]rune(ext)}, len([]rune(word))
 	}
