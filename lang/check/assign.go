@@ -46,7 +46,11 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 			if form, ok := c.constructorForm(s.Value); ok && s.Op == "=" {
 				d.Help = append(d.Help, fmt.Sprintf("data is registered: `register %s = %s`", id.Name, form))
 			} else if mentions(s.Value, id.Name) || s.Op != "=" {
-				d.Help = append(d.Help, fmt.Sprintf("it needs a first value above: `let %s = 0`", id.Name))
+				first := "0"
+				if appends(s.Value) {
+					first = "[]"
+				}
+				d.Help = append(d.Help, fmt.Sprintf("it needs a first value above: `let %s = %s`", id.Name, first))
 			} else {
 				d.Help = append(d.Help, fmt.Sprintf("to make a new name write `let %s = %s`", id.Name, c.text(s.Value)))
 				at := c.f.At(s.Target)
@@ -261,4 +265,15 @@ func mentions(e syntax.Expr, name string) bool {
 		return !found
 	})
 	return found
+}
+
+// appends reports whether e is a list, or has one added to it: xs + [x].
+func appends(e syntax.Expr) bool {
+	switch e := unparen(e).(type) {
+	case *syntax.ListLit, *syntax.ListComp:
+		return true
+	case *syntax.Binary:
+		return e.Op == "+" && (appends(e.X) || appends(e.Y))
+	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -98,6 +99,12 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 		c.count(e, name, 0, 0)
 		return types.TGate
 	case "open":
+		if len(e.Args) > 0 && isType(e.Args[0].Value, types.String) { // open("x.txt", "w")
+			d := c.err("E0705", e, "files are not opened: data is loaded and saved as a whole")
+			d.Help = append(d.Help, "data is loaded where it is registered: `register x = vector[f64](load = \"x.npy\")`",
+				"a file is written by `save(x, \"x.npy\")`; `starpush doc files` has the formats")
+			return types.TInvalid
+		}
 		if c.count(e, name, 1, 1) {
 			c.arg(e, 0, types.TGate, "what `open` opens")
 		}
@@ -260,11 +267,22 @@ func (c *checker) valueOf(e *syntax.Call) *types.Type {
 	case t.Kind != types.Variable:
 		d := c.err("E0705", x, fmt.Sprintf("`value` reads a variable, and this is %s", aType(t)))
 		if t.IsHandle() && t.Kind != types.Void {
-			d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as a { ... }`", c.text(x)))
+			c.elementsOf(d, x)
 		}
 		return types.TInvalid
 	}
 	return numberOf(t.Elem)
+}
+
+// elementsOf adds to d how the elements of the data x are looked at. x[0] of data without a
+// view in sight was meant as an element.
+func (c *checker) elementsOf(d *diag.Diagnostic, x syntax.Expr) {
+	if e, ok := unparen(x).(*syntax.Index); ok && e.X.Type().IsHandle() && c.partitioned(e.X) == nil {
+		a := c.arrayFor(e.X)
+		d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %[1]s as %[2]s { ... %[2]s[%[3]s] ... }`", c.text(e.X), a, c.indicesFor(e.X.Type(), e.Args)))
+		return
+	}
+	d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %s as a { ... }`", c.text(x)))
 }
 
 // saveSwapped reports save("x.npy", x).

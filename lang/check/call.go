@@ -186,11 +186,16 @@ func (c *checker) callObject(e *syntax.Call, o *types.Object, at syntax.Node) *t
 		if o.Type != nil && (o.Type.IsHandle() || o.Type.Kind == types.View || o.Type.Kind == types.List || o.Type.Kind == types.Array) {
 			c.squareBrackets(d, e)
 		}
-		if o.Type != nil && o.Type.IsNumber() {
-			c.product(d, e)
-		}
-		if builtinFuncs[o.Name] != nil && !o.Decl.IsZero() {
+		switch {
+		case builtinFuncs[o.Name] != nil && !o.Decl.IsZero():
 			d.Labels = append(d.Labels, diag.Label{Span: o.Decl, Text: "this hides the builtin function"})
+			if o.Kind == types.LetObject {
+				d.Help = append(d.Help, "give the `let` another name")
+			} else {
+				d.Help = append(d.Help, "declare it under another name")
+			}
+		case o.Type != nil && o.Type.IsNumber():
+			c.product(d, e)
 		}
 		return types.TInvalid
 	}

@@ -237,6 +237,11 @@ func joined(x, y, fold use) use {
 }
 
 func (b *bodyUse) called(x *syntax.Call, target syntax.Expr) use {
+	if calledName(x) == "len" && len(x.Args) == 1 {
+		if _, size := unparen(x.Args[0].Value).(*syntax.Ident); size {
+			return unused // meant is its size, which is said where the body is read
+		}
+	}
 	var us []use
 	for _, a := range x.Args {
 		us = append(us, b.use(a.Value, target))

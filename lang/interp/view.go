@@ -351,6 +351,9 @@ func (m *Machine) badFilter(f *frame, err error, h *Handle, fs []*filterCode) {
 		d.Help = []string{fmt.Sprintf("sizes must add up to the number of %s exactly", fe.Unit)}
 	case filter.TooManyParts, filter.NoParts, filter.BadHalo, filter.BadAxis, filter.BadRange, filter.BadSize:
 		d.Notes = []string{fmt.Sprintf("`%s` is %s, split by `%s`", h.Name(), article(desc.String()), name)}
+		if fe.Kind == filter.TooManyParts && fe.Arg != "sizes" && fe.Arg != "range" && fe.Want > 0 {
+			d.Help = []string{fmt.Sprintf("%d at most: write `%d` for `%s`", fe.Want, fe.Want, where.source())}
+		}
 	}
 	if fe.Kind != filter.SumMismatch {
 		label(d, h.root.at, "registered here")

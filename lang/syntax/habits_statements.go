@@ -104,5 +104,5 @@ func (c *cursor) conditionOfList() *mistake {
 	}
 	c.next = end + 1
 	m := c.says(c.at, c.at+1, "a list takes all that its loop gives")
-	return m.hint("write a loop that appends: `%s { if %s { %s = %s + [%s] } }`", c.of(loop, c.at), c.of(c.at+1, end), name, name, c.of(open+1, loop))
+	return m.hint("write `let %[3]s = []`, and below it a loop that appends: `%[1]s { if %[2]s { %[3]s = %[3]s + [%[4]s] } }`", c.of(loop, c.at), c.of(c.at+1, end), name, c.of(open+1, loop))
 }

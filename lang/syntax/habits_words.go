@@ -3,6 +3,7 @@ package syntax
 // Habits of operators, declarations and calls.
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -14,6 +15,16 @@ func (c *cursor) openRange() *mistake {
 	}
 	x := c.str(open - 1)
 	switch {
+	case c.has(c.at, "..") && c.at == open+1 && c.has(c.at+1, "]"): // x[..]
+		c.next = c.at + 2
+		if c.kindOf(c.at+2) == tokAssign && c.from == open-1 { // as a whole, from Rust
+			return c.assignedWhole(x, c.at+2)
+		}
+		m := c.says(c.at, c.at+1, "a range has two ends")
+		if c.inCodelet() {
+			return m.hint("in a codelet elements are used one by one: `each i in %[1]s { … %[1]s[i] … }`", x)
+		}
+		return c.instead(m, c.at, c.at+1, "0..len("+x+")")
 	case c.has(c.at-1, "..") && (c.has(c.at, "]") || c.has(c.at, ",")):
 		m := c.says(c.at-1, c.at, "a range has two ends")
 		if c.has(c.at, ",") || c.has(c.left(c.at, nil)-1, ",") {
@@ -24,6 +35,23 @@ func (c *cursor) openRange() *mistake {
 		return c.instead(c.says(c.at, c.at+1, "a range has two ends"), c.at, c.at+1, "0..")
 	}
 	return nil
+}
+
+// assignedWhole is x[..] = 1.0 and x[:] = 1.0, where op is the token of the assignment.
+func (c *cursor) assignedWhole(x string, op int) *mistake {
+	m := c.here("elements are assigned one by one")
+	hi := op + 1
+	for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.has(hi, "}") && !c.has(hi, ";") {
+		hi++
+	}
+	value := c.of(op+1, hi)
+	switch {
+	case hi == op+1 || strings.ContainsAny(value, "{:\n") || strings.Contains(value, "["+".."+"]"):
+		return m.hint("in a codelet write `each i in %[1]s { %[1]s[i] %[2]s … }`", x, c.str(op))
+	case c.inCodelet():
+		return c.instead(m, c.from, hi, fmt.Sprintf("each i in %[1]s { %[1]s[i] %[2]s %[3]s }", x, c.str(op), value)).guessed()
+	}
+	return c.instead(m, c.from, hi, fmt.Sprintf("for i in 0..len(%[1]s) { %[1]s[i] %[2]s %[3]s }", x, c.str(op), value)).guessed()
 }
 
 // dotsMore is 0...n and 0..<n.
@@ -174,6 +202,12 @@ func (c *cursor) signature() *mistake {
 			return c.instead(m, c.at-1, last, c.of(c.at, last)+": "+first) // the type comes first
 		}
 		return c.instead(m, c.at-1, last, first+": "+c.of(c.at, last))
+	case open >= 0 && decl == "func" && c.has(c.at-2, ":") && modeOf(c.str(c.at-1)) != 0 && c.kindOf(c.at) == tokIdent: // x: R vector[f64]
+		last := c.right(c.at)
+		m := c.says(c.at-1, c.at, "a function takes data without an access mode")
+		c.instead(m, c.at-3, last, c.str(c.at-3)+": "+c.of(c.at, last))
+		m.help[0] += fmt.Sprintf("; the tasks in it say how they use `%s`", c.str(c.at-3))
+		return m
 	case open >= 0 && c.has(c.at, "*") && c.kindOf(c.at-1) == tokIdent && c.kindOf(c.at+1) == tokIdent && elements[c.str(c.at-1)] != "":
 		m := c.here("there are no pointers")
 		return c.typed(m, c.at-1, c.right(c.at+1), c.str(c.at+1)+": RW vector", c.str(c.at-1)).guessed()
