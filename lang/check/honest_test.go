@@ -82,7 +82,7 @@ func (g *simGen) block(n, depth int, names []string, loop, fn bool) (out []*simO
 			g.fresh++
 			a := fmt.Sprintf("a%d", g.fresh)
 			op := &simOp{kind: "acquire", name: x, arg: mode + " " + a, line: g.emit(depth, "acquire %s %s as %s {", mode, x, a)}
-			op.body = append(op.body, &simOp{kind: "look", name: a, line: g.emit(depth+1, "print(%s)", a)})
+			op.body = append(op.body, &simOp{kind: "look", name: a, line: g.emit(depth+1, "print(%s[0])", a)})
 			op.body = append(op.body, g.block(g.r.IntN(3)+1, depth+1, names, loop, fn)...)
 			g.emit(depth, "}")
 			add(op)
@@ -94,7 +94,7 @@ func (g *simGen) block(n, depth int, names []string, loop, fn bool) (out []*simO
 			open = append(open, a)
 		case k < 18 && len(open) > 0:
 			a := g.pick(open)
-			add(&simOp{kind: "look", name: a, line: g.emit(depth, "print(%s)", a)})
+			add(&simOp{kind: "look", name: a, line: g.emit(depth, "print(%s[0])", a)})
 		case k < 20 && len(open) > 0:
 			a := g.pick(open)
 			add(&simOp{kind: "release", name: a, line: g.emit(depth, "release %s", a)})

@@ -105,7 +105,6 @@ func (c *checker) run() {
 		c.flow()
 		c.blocking()
 		c.staleConditions()
-		c.earlyReads()
 	}
 	c.unit.Slots = c.frame.slots
 	c.export()
