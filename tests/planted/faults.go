@@ -95,10 +95,10 @@ var faults = []fault{
 	{"lock-wake-lost", "datamgr/lock.go",
 		"			if baton != nil && baton != l {\n				baton.pass(c)\n			}\n			return false", "			return false",
 		"a wake-up that a task cannot use is passed on"},
-	{"lock-no-grace", "datamgr/lock.go",
+	{"lock-no-grace", "datamgr/publisher.go",
 		"			p.mu.locks = append(p.mu.locks, f.lock)\n			f.lock.beginGrace()\n", "",
 		"the first unordered access waits for tasks that started without the lock"},
-	{"hold-no-grace", "datamgr/lock.go",
+	{"hold-no-grace", "datamgr/publisher.go",
 		"			h.locks = append(h.locks, f.lock)\n			f.lock.beginGrace()\n", "",
 		"the first unordered access waits for data that is held"},
 
