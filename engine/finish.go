@@ -108,6 +108,7 @@ func (h *hand) conclude(t *task, e ending) {
 		k.mu.Unlock()
 		return
 	}
+	k.mu.ending = k.sp == nil || k.sp.Repeat == nil // from here on nothing keeps what waits for the end
 	k.mu.Unlock()
 	sp := k.sp
 	if sp == nil {
