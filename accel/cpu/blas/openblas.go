@@ -85,8 +85,11 @@ func newLibrary(path string, handle uintptr) (*library, error) {
 	if l.f64, err = newRoutines(handle, "d", slots, gonum64); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	core := coreName(handle) // two names of the same kernels, as far as f64 goes
-	l.f64.cuts = core == "SkylakeX" || core == "Cooperlake"
+	core := coreName(handle)
+	l.f64.cuts = core == "SkylakeX" || core == "Cooperlake" // the same kernels, as far as f64 goes
+	if l.f64.cuts || core == "SapphireRapids" {
+		l.f32.leaf, l.f64.leaf = leafWide, leafWide
+	}
 	return l, nil
 }
 
@@ -135,6 +138,7 @@ type libRoutines[T Float] struct {
 	pool  sync.Pool // of *libArgs[T]
 
 	cuts bool // products of some sizes go to the library in blocks
+	leaf int  // the order up to which it solves triangular systems itself
 }
 
 // libArgs is what one call passes by reference.
@@ -146,7 +150,7 @@ type libArgs[T Float] struct {
 }
 
 func newRoutines[T Float](handle uintptr, prefix string, slots *slots, g *gonumRoutines[T]) (*libRoutines[T], error) {
-	r := &libRoutines[T]{gonumRoutines: g, slots: slots}
+	r := &libRoutines[T]{gonumRoutines: g, slots: slots, leaf: leafNarrow}
 	r.pool.New = func() any { return new(libArgs[T]) }
 	for _, s := range []struct {
 		name string

@@ -188,7 +188,7 @@ func (r *libRoutines[T]) Trsm(side Side, uplo Uplo, ta Trans, diag Diag, m, n in
 		return
 	}
 	checkTriangle(side, m, n, a, lda, b, ldb)
-	trsm(r, func(m, n int, alpha T, a, b []T) {
+	trsm(r, r.leaf, func(m, n int, alpha T, a, b []T) {
 		r.triangle(r.trsm, side, uplo, ta, diag, m, n, alpha, a, lda, b, ldb)
 	}, side, uplo, ta, m, n, alpha, a, lda, b, ldb)
 }

@@ -2,11 +2,14 @@
 
 package blas
 
-// OpenBLAS chooses its kernels by the model of the processor when it is loaded,
-// and takes those of 2004 for a model it does not know: a library that is older
-// than the machine, as distributions have them, then runs at a fifth of the
-// machine's speed. So a library that fell back although the processor has wide
-// vectors is loaded again and told what to use.
+// OpenBLAS chooses its kernels by the model of the processor when it is loaded. For
+// a model it does not know it takes those of 2004, or those for AVX2, although the
+// processor has AVX-512: a library that is older than the machine, as distributions
+// have them, then runs at a fifth, or at half, of the machine's speed. So a library
+// whose kernels use narrower vectors than the processor has is loaded again and told
+// what to use. OpenBLAS 0.3.21 on an AMD EPYC of 2024, which it takes for a Haswell:
+// products of 192 in f64 take 281 µs, with the kernels of SkylakeX 197; of 320 in
+// f32 622 and 339; of 64 in f64 17.3 and 12.4.
 
 import (
 	"os"
@@ -31,19 +34,27 @@ func machineFeatures() features {
 	}
 }
 
+// narrow lists kernels by name, by the widest vectors that they use; those that are
+// not in it use AVX-512, or are for processors of another kind.
+var narrow = map[string]features{
+	"Generic": {}, "Unknown": {}, "Katmai": {}, "Coppermine": {}, "Northwood": {}, "Banias": {}, "Prescott": {},
+	"Core2": {}, "Penryn": {}, "Dunnington": {}, "Nehalem": {}, "Atom": {}, "Nano": {}, "Athlon": {}, "Opteron": {},
+	"Opteron(SSE3)": {}, "Opteron_SSE3": {}, "Barcelona": {}, "Bobcat": {},
+	"Sandybridge": {}, "Bulldozer": {}, "Piledriver": {}, "Steamroller": {}, // AVX
+	"Haswell": {avx2: true}, "Zen": {avx2: true}, "Excavator": {avx2: true},
+}
+
 // betterCore names the kernels for a processor that the library took for have;
 // "" when have will do. The names are as old as the kernels, so that every
-// library that lacks a processor has them.
+// library that has the kernels knows them; one that has not makes its own choice again.
 func betterCore(have string, f features) string {
-	switch have {
-	case "Prescott", "Core2", "Katmai", "Coppermine", "Northwood", "Banias", "Generic", "Unknown":
-	default:
-		return ""
-	}
+	used, ok := narrow[have]
 	switch {
+	case !ok:
+		return ""
 	case f.avx512:
 		return "SkylakeX"
-	case f.avx2:
+	case f.avx2 && !used.avx2:
 		return "Haswell"
 	}
 	return ""

@@ -40,7 +40,8 @@ func TestNotBLAS(t *testing.T) {
 	}
 }
 
-// TestBetterCore: only a library that fell back is told what to use.
+// TestBetterCore: only a library that uses less than the processor has is told what
+// to use.
 func TestBetterCore(t *testing.T) {
 	wide, middle := features{avx2: true, avx512: true}, features{avx2: true}
 	for _, c := range []struct {
@@ -50,8 +51,12 @@ func TestBetterCore(t *testing.T) {
 		{"Prescott", "SkylakeX", wide},
 		{"Prescott", "Haswell", middle},
 		{"Prescott", "", features{}},
-		{"Haswell", "", wide}, // its own choice, or the user's
+		{"Haswell", "SkylakeX", wide}, // what 0.3.21 takes an AMD Zen 5 for
+		{"Zen", "SkylakeX", wide},
+		{"Haswell", "", middle},
 		{"Zen", "", middle},
+		{"Sandybridge", "Haswell", middle},
+		{"Cooperlake", "", wide},
 		{"SapphireRapids", "", wide},
 		{"", "", wide},
 	} {
@@ -61,14 +66,19 @@ func TestBetterCore(t *testing.T) {
 	}
 }
 
-// TestCoreOfLibrary: what is loaded here does not use the kernels of 2004 on a
-// processor that has wide vectors.
+// TestCoreOfLibrary: what is loaded here uses the widest vectors that the processor
+// has, unless the library was built for one kind of processor.
 func TestCoreOfLibrary(t *testing.T) {
 	h, err := open(libraryNames()[0])
 	if err != nil {
 		t.Skip(err)
 	}
-	if os.Getenv(envCore) == "" && runtime.GOARCH == "amd64" {
+	config := ""
+	if fn, err := purego.Dlsym(h, "openblas_get_config"); err == nil {
+		r, _, _ := purego.SyscallN(fn)
+		config = cString(r)
+	}
+	if os.Getenv(envCore) == "" && runtime.GOARCH == "amd64" && strings.Contains(config, "DYNAMIC_ARCH") {
 		if core := coreName(h); betterCore(core, machineFeatures()) != "" {
 			t.Errorf("loaded for %s", core)
 		}

@@ -2,21 +2,25 @@ package blas
 
 // Triangular systems by halves, on top of a library whose own routine is slow.
 
-// leastTrsm is the order up to which trsm leaves a system to the library.
-const leastTrsm = 32
+// Orders up to which trsm leaves a system to the library, whose routine is slow with
+// the kernels for AVX-512 and good with others. OpenBLAS 0.3.21, in turn with its own
+// routine, the ratios of time by leaves of 32 and of 96; on an Intel with AVX-512: f64 of
+// 192 0.59 and 0.79, of 64 0.91 and 1, f32 of 320 0.79 and 0.85; on an AMD Zen 5 with the
+// same kernels 0.81 and 0.91, 1 and 1, 0.75 and 0.82, and with those of Haswell 0.98 and
+// 0.95, 1.13 and 1, 1.07 and 1.02, f64 of 320 1 and 0.93. Leaves of 8 cost 0.10 more.
+const (
+	leafWide   = 32
+	leafNarrow = 96
+)
 
 // trsm is Routines.Trsm with most of the work done by gemm: it solves for one half
-// of the unknowns, takes them out of the other half, and solves for that. direct is
-// the library's routine. The operations are those of substitution in another order,
-// so the backward error has the same bound (Higham, Accuracy and Stability of
-// Numerical Algorithms, 2nd ed., chapter 8).
-//
-// OpenBLAS 0.3.21 on AVX-512, in turn with its own routine, median of the ratios of
-// time: f64 of 192 0.59, of 64 0.91; f32 of 320 0.79, of 64 0.99. Leaves of 8 to 64
-// differ by less than 10 %.
-func trsm[T Float](r Routines[T], direct func(m, n int, alpha T, a, b []T), side Side, uplo Uplo, ta Trans, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
+// of the unknowns, takes them out of the other half, and solves for that, down to
+// systems of the order leaf. direct is the library's routine. The operations are those
+// of substitution in another order, so the backward error has the same bound (Higham,
+// Accuracy and Stability of Numerical Algorithms, 2nd ed., chapter 8).
+func trsm[T Float](r Routines[T], leaf int, direct func(m, n int, alpha T, a, b []T), side Side, uplo Uplo, ta Trans, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
 	k := order(side, m, n)
-	if k <= leastTrsm || min(m, n) < leastTrsm {
+	if k <= leaf || min(m, n) < leafWide {
 		direct(m, n, alpha, a, b)
 		return
 	}
@@ -27,7 +31,7 @@ func trsm[T Float](r Routines[T], direct func(m, n int, alpha T, a, b []T), side
 		off = a[h*lda:]
 	}
 	solve := func(m, n int, alpha T, a, b []T) {
-		trsm(r, direct, side, uplo, ta, m, n, alpha, a, lda, b, ldb)
+		trsm(r, leaf, direct, side, uplo, ta, m, n, alpha, a, lda, b, ldb)
 	}
 	if side == Left {
 		b2 := b[h*ldb:]
