@@ -117,6 +117,7 @@ func (rt *Runtime) countEars() {
 	if choices != nil {
 		rt.choices.Store(&choices)
 	}
+	rt.lone.Store(n == 1 && rt.opt.Listener != nil && rt.profile == nil)
 	rt.ears.Store(int32(n))
 }
 
@@ -151,7 +152,7 @@ func (rt *Runtime) Listen(l Listener) error {
 // reports false, and does nothing, when there is no listener, when it is muted, and when
 // a profile or a job has a listener, too.
 func (rt *Runtime) Mute() bool {
-	return rt.profile == nil && rt.opt.Listener != nil && rt.ears.CompareAndSwap(1, 0)
+	return rt.lone.Load() && rt.ears.CompareAndSwap(1, 0)
 }
 
 // Unmute ends Mute.

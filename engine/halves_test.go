@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -15,26 +17,49 @@ import (
 // where figures of both together differ by half from minute to minute.
 func BenchmarkHalves(b *testing.B) {
 	const n = 1500 // fewer than make the submitter pause
+	r, rw := iface.R, iface.RW
 	for _, bm := range []struct {
-		name string
-		mode iface.AccessMode
-	}{{"empty", iface.NoMode}, {"chain", iface.RW}, {"fanout", iface.R}} {
+		name           string
+		modes          []iface.AccessMode
+		handles, parts int
+	}{
+		{"empty", nil, 1, 1},
+		{"chain", []iface.AccessMode{rw}, 1, 1},
+		{"fanout", []iface.AccessMode{r}, 1, 1},
+		{"random", []iface.AccessMode{r, r, rw}, 256, 1},
+		{"random4", []iface.AccessMode{r, r, rw}, 256, 4},
+		{"random16", []iface.AccessMode{r, r, rw}, 256, 16},
+	} {
 		b.Run(bm.name, func(b *testing.B) {
 			rt, j := start(b, Options{Workers: 1})
-			h := ints(b, rt, make([]int64, 16))
-			held, goOn := make(chan bool), make(chan bool)
-			gate := &TaskSpec{Operands: []Operand{{Handle: h, Mode: iface.RW}},
-				Codelet: kernel("gate", func(*TaskContext) error { held <- true; <-goOn; return nil })}
-			s := &TaskSpec{Codelet: nop}
-			if bm.mode != iface.NoMode {
-				s.Operands = []Operand{{Handle: h, Mode: bm.mode}}
+			hs := make([]*datamgr.Handle, bm.handles)
+			for i := range hs {
+				hs[i] = ints(b, rt, make([]int64, 16))
+				if bm.parts > 1 {
+					_, err := rt.Partition(hs[i], filter.Blocks(bm.parts))
+					must(b, err)
+				}
 			}
+			held, goOn := make(chan bool), make(chan bool)
+			gate := &TaskSpec{Operands: []Operand{{Handle: hs[0], Mode: rw}},
+				Codelet: kernel("gate", func(*TaskContext) error { held <- true; <-goOn; return nil })}
+			s := &TaskSpec{Codelet: nop, Operands: make([]Operand, len(bm.modes))}
+			for i, m := range bm.modes {
+				s.Operands[i] = Operand{Handle: hs[0], Mode: m}
+			}
+			rnd := uint32(1)
 			submitting, running := math.Inf(1), math.Inf(1)
 			for range b.N {
 				submit(b, j, gate)
 				<-held
 				start := time.Now()
 				for range n {
+					if bm.handles > 1 {
+						for i := range s.Operands {
+							rnd = rnd*1664525 + 1013904223
+							s.Operands[i].Handle = hs[rnd>>24]
+						}
+					}
 					submit(b, j, s)
 				}
 				submitted := time.Now()

@@ -27,6 +27,7 @@ type Runtime struct {
 	byPriority bool           // the policy goes by priorities
 	nodes      int            // how many memory nodes there are
 	ears       atomic.Int32   // who listens to events; see countEars
+	lone       atomic.Bool    // it is the runtime's listener alone, and no profile
 	limited    bool           // main memory is bounded
 	diskNode   int            // the node of the disk; 0: there is none
 	lost       atomic.Uint64  // nodes whose device is lost
