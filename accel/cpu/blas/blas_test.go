@@ -236,9 +236,47 @@ func TestGemmByBlocks(t *testing.T) {
 		func(t *testing.T, r Routines[float64]) { gemm[float64](t, cutting[float64]{r}) })
 }
 
+// TestWorthCutting: products are cut where that was measured to pay, into blocks that
+// the library's kernels for small products take.
+func TestWorthCutting(t *testing.T) {
+	for _, c := range []struct {
+		ta, tb            Trans
+		m, n, k, ld, rows int
+		want              bool
+	}{
+		{NoTrans, NoTrans, 192, 192, 192, 192, 192, true},
+		{Transposed, NoTrans, 320, 320, 320, 320, 160, true},
+		{Transposed, Transposed, 320, 320, 320, 320, 160, false},
+		{NoTrans, Transposed, 320, 320, 320, 320, 160, false},
+		{NoTrans, NoTrans, 256, 256, 256, 256, 128, false}, // its rows meet
+		{Transposed, NoTrans, 256, 256, 256, 256, 128, true},
+		{NoTrans, NoTrans, 256, 256, 256, 264, 128, true},
+		{NoTrans, NoTrans, 192, 192, 192, 4608, 192, false},
+		{NoTrans, NoTrans, 100, 100, 100, 100, 104, false}, // small already
+		{NoTrans, NoTrans, 448, 448, 448, 450, 152, true},
+		{NoTrans, NoTrans, 449, 449, 449, 449, 152, false},
+		{NoTrans, NoTrans, 1, 1, 1 << 40, 1, 8, false},
+	} {
+		if got := worthCutting(c.ta, c.tb, c.m, c.n, c.k, c.ld, c.ld, c.ld); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+		if rows := even(c.m, cutM); rows != c.rows {
+			t.Errorf("%d rows in blocks of %d, not %d", c.m, rows, c.rows)
+		}
+		for n := 1; n <= 1000; n++ {
+			if size := even(n, cutN); size > cutN || size < 1 {
+				t.Fatalf("%d in blocks of %d", n, size)
+			}
+		}
+	}
+	if even(1000, cutM)*even(1000, cutN)*even(1000, cutK) >= leastCut {
+		t.Error("blocks are larger than small products")
+	}
+}
+
 func gemm[T Float](t *testing.T, r Routines[T]) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, s := range append(shapes, [3]int{103, 97, 101}) { // the last one is cut
+	for _, s := range append(shapes, [3]int{103, 97, 101}, [3]int{210, 70, 131}) { // the last ones are cut
 		for _, ta := range transes {
 			for _, tb := range transes {
 				for _, alpha := range scales {

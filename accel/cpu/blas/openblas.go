@@ -263,9 +263,3 @@ func volume(m, n, k int) int {
 	}
 	return m * n * min(k, math.MaxInt/long)
 }
-
-// worthCutting reports whether a product is one of those.
-func worthCutting(m, n, k, lda, ldb, ldc int) bool {
-	w := volume(m, n, k)
-	return w >= leastCut && w <= mostCut && max(lda, ldb, ldc) <= mostLd
-}

@@ -3,13 +3,13 @@
 package blas
 
 // OpenBLAS chooses its kernels by the model of the processor when it is loaded. For
-// a model it does not know it takes those of 2004, or those for AVX2, although the
-// processor has AVX-512: a library that is older than the machine, as distributions
-// have them, then runs at a fifth, or at half, of the machine's speed. So a library
-// whose kernels use narrower vectors than the processor has is loaded again and told
-// what to use. OpenBLAS 0.3.21 on an AMD EPYC of 2024, which it takes for a Haswell:
-// products of 192 in f64 take 281 µs, with the kernels of SkylakeX 197; of 320 in
-// f32 622 and 339; of 64 in f64 17.3 and 12.4.
+// a model it does not know it takes those of 2004, or those of a predecessor with
+// narrower vectors: a library that is older than the machine, as distributions have
+// them, then runs at a fifth, or at half, of the machine's speed. So a library whose
+// kernels use narrower vectors than the processor has is loaded again and told what
+// to use. 0.3.21 on an AMD Zen 5, with the kernels for AVX2 (Haswell) and for AVX-512
+// (SkylakeX): products of 192 in f64 281 and 197 µs, of 320 in f32 622 and 339, of 64 in
+// f64 17.3 and 12.4.
 
 import (
 	"os"
@@ -46,7 +46,7 @@ var narrow = map[string]features{
 
 // betterCore names the kernels for a processor that the library took for have;
 // "" when have will do. The names are as old as the kernels, so that every
-// library that has the kernels knows them; one that has not makes its own choice again.
+// library that has the kernels knows them.
 func betterCore(have string, f features) string {
 	used, ok := narrow[have]
 	switch {
@@ -86,12 +86,32 @@ func open(name string) (uintptr, error) {
 	if err != nil || runtime.GOARCH != "amd64" || os.Getenv(envCore) != "" {
 		return h, err
 	}
-	core := betterCore(coreName(h), machineFeatures())
+	have := coreName(h)
+	core := betterCore(have, machineFeatures())
 	if core == "" || purego.Dlclose(h) != nil {
 		return h, nil
 	}
+	if h, err = openFor(name, core); err != nil || !narrower(coreName(h), have) {
+		return h, err
+	}
+	// It does not know that name, and took the kernels of 2004: back to its own choice.
+	if purego.Dlclose(h) != nil {
+		return h, nil
+	}
+	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+// openFor loads a library that is told to use the kernels core.
+func openFor(name, core string) (uintptr, error) {
 	defer setC(envCore, core)()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+// narrower reports whether the kernels a use narrower vectors than the kernels b.
+func narrower(a, b string) bool {
+	fa, ok := narrow[a]
+	fb, also := narrow[b]
+	return ok && (!also || fb.avx2 && !fa.avx2)
 }
 
 // setC sets a variable in the environment of the C library, which is its own and

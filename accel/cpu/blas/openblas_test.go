@@ -51,8 +51,8 @@ func TestBetterCore(t *testing.T) {
 		{"Prescott", "SkylakeX", wide},
 		{"Prescott", "Haswell", middle},
 		{"Prescott", "", features{}},
-		{"Haswell", "SkylakeX", wide}, // what 0.3.21 takes an AMD Zen 5 for
-		{"Zen", "SkylakeX", wide},
+		{"Haswell", "SkylakeX", wide},
+		{"Zen", "SkylakeX", wide}, // what older ones take an AMD Zen 4 for
 		{"Haswell", "", middle},
 		{"Zen", "", middle},
 		{"Sandybridge", "Haswell", middle},
@@ -63,6 +63,69 @@ func TestBetterCore(t *testing.T) {
 		if got := betterCore(c.have, c.f); got != c.want {
 			t.Errorf("%q on %+v: %q, not %q", c.have, c.f, got, c.want)
 		}
+	}
+}
+
+// TestNarrower: a library that did not know what it was told fell back further.
+func TestNarrower(t *testing.T) {
+	order := []string{"Prescott", "Haswell", "SkylakeX"}
+	for i, a := range order {
+		for k, b := range order {
+			if narrower(a, b) != (i < k) {
+				t.Errorf("%s and %s: %v", a, b, i >= k)
+			}
+		}
+	}
+}
+
+// fresh is set in a process of a test in which nothing has loaded the library yet.
+const fresh = "STARPUSH_TEST_FRESH"
+
+// TestOpenFor: the library takes the kernels that it is told to take, and forgets them
+// when it is closed. It takes a process in which nothing has loaded it yet.
+func TestOpenFor(t *testing.T) {
+	if os.Getenv(fresh) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOpenFor$", "-test.v")
+		cmd.Env = append(os.Environ(), fresh+"=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if strings.Contains(string(out), "SKIP") {
+			t.Skip(string(out))
+		}
+		return
+	}
+	name := libraryNames()[0]
+	own, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil || runtime.GOARCH != "amd64" {
+		t.Skip("no OpenBLAS to tell: ", err)
+	}
+	before := coreName(own)
+	if purego.Dlclose(own) != nil {
+		t.Skip("it cannot be closed")
+	}
+	for _, core := range []string{"Prescott", "nonsense", "Haswell"} {
+		if core == "Haswell" && !machineFeatures().avx2 {
+			continue
+		}
+		h, err := openFor(name, core)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := coreName(h)
+		purego.Dlclose(h)
+		switch {
+		case core == "nonsense": // its own choice, or the kernels of 2004
+		case got == before && core != before:
+			t.Skip("it stays loaded, or was built for one processor: ", got)
+		case got != core:
+			t.Errorf("told %s, it takes %s", core, got)
+		}
+	}
+	h, err := open(name)
+	if err != nil || narrower(coreName(h), before) {
+		t.Errorf("%v; %s, and was %s", err, coreName(h), before)
 	}
 }
 
@@ -91,7 +154,6 @@ func TestCoreOfLibrary(t *testing.T) {
 // TestThreadsOfLibrary: the library starts no threads of its own, unless the user
 // wants them. It takes a process in which nothing has loaded it yet.
 func TestThreadsOfLibrary(t *testing.T) {
-	const fresh = "STARPUSH_TEST_FRESH"
 	if os.Getenv(fresh) != "" {
 		h, err := open(libraryNames()[0])
 		if err != nil {
