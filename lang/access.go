@@ -5,6 +5,7 @@ package lang
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -47,15 +48,29 @@ func Acquire[T Elem](ctx context.Context, h *Handle, m Mode) (*Access[T], error)
 	if m != R && m != W && m != RW {
 		return nil, fmt.Errorf("lang: Acquire of %v in mode %v; the modes are R, W and RW", h, m)
 	}
-	d := h.Desc()
-	if e := elemOf[T](); d.Kind == iface.Void || d.Elem != e {
-		return nil, fmt.Errorf("lang: Acquire: %s is a %v, not data of %v", h.Name(), h.Type(), e)
+	if err := holds[T]("Acquire", h); err != nil {
+		return nil, err
 	}
 	a, err := h.Acquire(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	return &Access[T]{a: a, buf: *a.Buffer()}, nil
+}
+
+// holds reports, for the function that the caller named, that T is not what the
+// elements of h are in Go.
+func holds[T Elem](function string, h *Handle) error {
+	d := h.Desc()
+	switch {
+	case d.Kind == iface.Void:
+		return fmt.Errorf("lang: %s: %s is void and has no value", function, h.Name())
+	case d.Elem != elemOf[T]():
+		fits := goNames[d.Elem]
+		return fmt.Errorf("lang: %s[%v]: %s is a %v, whose elements are %s in Go: use %s[%s], or a type whose underlying type is %s",
+			function, reflect.TypeFor[T](), h.Name(), h.Type(), fits, function, fits, fits)
+	}
+	return nil
 }
 
 // Slice returns the memory itself, row by row; nil if rows are not adjacent, and
@@ -129,6 +144,9 @@ func Value[T Elem](ctx context.Context, h *Handle) (T, error) {
 	}
 	if d := h.Desc(); d.Kind != iface.Variable {
 		return zero, fmt.Errorf("lang: Value: %s is a %v, not a variable", h.Name(), h.Type())
+	}
+	if err := holds[T]("Value", h); err != nil {
+		return zero, err
 	}
 	a, err := Acquire[T](ctx, h, R)
 	if err != nil {

@@ -142,10 +142,13 @@ func adaptFunc(sig *types.Signature, fn any) (engine.Impl, error) {
 	}, nil
 }
 
+// goNames are the Go types that elements are.
+var goNames = map[iface.Elem]string{iface.I8: "int8", iface.I16: "int16", iface.I32: "int32", iface.I64: "int64", iface.U8: "uint8",
+	iface.U16: "uint16", iface.U32: "uint32", iface.U64: "uint64", iface.F32: "float32", iface.F64: "float64"}
+
 // goTypeName names the Go type that a parameter wants.
 func goTypeName(p *types.Param) string {
-	e := map[iface.Elem]string{iface.I8: "int8", iface.I16: "int16", iface.I32: "int32", iface.I64: "int64", iface.U8: "uint8",
-		iface.U16: "uint16", iface.U32: "uint32", iface.U64: "uint64", iface.F32: "float32", iface.F64: "float64"}[p.Type.Elem]
+	e := goNames[p.Type.Elem]
 	switch p.Type.Kind {
 	case types.Vector:
 		return "[]" + e

@@ -143,7 +143,7 @@ func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
 	if n >= lo && (hi < 0 || n <= hi) {
 		return true
 	}
-	takes := arguments(lo)
+	takes := Arguments(lo)
 	switch {
 	case hi < 0 && lo == 1:
 		takes = "one argument or more"
@@ -152,7 +152,7 @@ func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
 	case hi > lo:
 		takes = fmt.Sprintf("%d or %d arguments", lo, hi)
 	}
-	d := c.err("E0705", e, fmt.Sprintf("`%s` takes %s, and %s given", name, takes, areArguments(n)))
+	d := c.err("E0705", e, fmt.Sprintf("`%s` takes %s, and %s given", name, takes, AreArguments(n)))
 	if name == "range" && n > 0 {
 		right := c.rangeText(e)
 		d.Help = append(d.Help, fmt.Sprintf("without a step write `%s`", right))
@@ -168,16 +168,6 @@ func (c *checker) count(e *syntax.Call, name string, lo, hi int) bool {
 		d.Help = append(d.Help, "write `"+builtinSyntax(name)+"`")
 	}
 	return false
-}
-
-func areArguments(n int) string {
-	switch n {
-	case 0:
-		return "none is"
-	case 1:
-		return "one is"
-	}
-	return fmt.Sprintf("%d are", n)
 }
 
 func (c *checker) arg(e *syntax.Call, i int, t *types.Type, what string) {

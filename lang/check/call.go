@@ -299,18 +299,8 @@ func (c *checker) twice(at syntax.Node, name string) {
 }
 
 func (c *checker) tooMany(at syntax.Node, n int, sig *types.Signature) {
-	d := c.err("E0705", at, fmt.Sprintf("`%s` takes %s, and this is one more", sig.Name, arguments(n)))
+	d := c.err("E0705", at, fmt.Sprintf("`%s` takes %s, and this is one more", sig.Name, Arguments(n)))
 	d.Notes = append(d.Notes, sig.Text)
-}
-
-func arguments(n int) string {
-	switch n {
-	case 0:
-		return "no arguments"
-	case 1:
-		return "one argument"
-	}
-	return fmt.Sprintf("%d arguments", n)
 }
 
 // missing reports parameters without argument and default.

@@ -96,11 +96,11 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 		name, what = "reduce", "a reduction is given by `reduce`"
 	}
 	if name == "" || t.IsNumber() && i > len(sizes) {
-		d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name", kind, arguments(len(sizes))))
+		d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name", kind, Arguments(len(sizes))))
 		d.Help = append(d.Help, "name the others: `fill =`, `list =`, `load =`, `reduce =`")
 		return true
 	}
-	d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name: %s", kind, arguments(len(sizes)), what))
+	d := c.err("E0705", a, fmt.Sprintf("`%s` takes %s without a name: %s", kind, Arguments(len(sizes)), what))
 	if size {
 		d.Message = fmt.Sprintf("`%s` must be an int, and this is %s: %s", sizes[i], aType(t), what)
 	}

@@ -193,7 +193,7 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 		}
 	}
 	if want != 0 && len(e.Args) != want {
-		d := c.err("E0705", e, fmt.Sprintf("`%s` is a %s: it takes %s, and %s given", c.text(e.X), kindName(t.Of), indices(want), areIndices(len(e.Args))))
+		d := c.err("E0705", e, fmt.Sprintf("`%s` is a %s: it takes %s, and %s given", c.text(e.X), kindName(t.Of), Indices(want), AreIndices(len(e.Args))))
 		switch t.Of.Kind {
 		case types.Variable:
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[0]`", c.text(e.X)))
@@ -226,25 +226,6 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 	return item
 }
 
-func indices(n int) string {
-	switch n {
-	case 1:
-		return "one index"
-	case 2:
-		return "two indices"
-	case 3:
-		return "three indices"
-	}
-	return fmt.Sprintf("%d indices", n)
-}
-
-func areIndices(n int) string {
-	if n == 1 {
-		return "one index is"
-	}
-	return indices(n) + " are"
-}
-
 // countIndices reports a wrong number of indices on a view whose partition is
 // in sight.
 func (c *checker) countIndices(e *syntax.Index) {
@@ -261,15 +242,15 @@ func (c *checker) countIndices(e *syntax.Index) {
 
 // wrongCount reports that parts of name, declared by p, take dims indices.
 func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, dims int) {
-	shape, short := fmt.Sprintf("split by %d filters", len(p.Filters)), indices(dims)
+	shape, short := fmt.Sprintf("split by %d filters", len(p.Filters)), Indices(dims)
 	if len(p.Filters) == 1 {
 		if f := filterNamed(p.Filters[0].Name.Name); f != nil {
 			shape = f.Shape
 			short, _, _ = strings.Cut(shape, " of ")
 		}
 	}
-	d := c.err("E0503", e, fmt.Sprintf("`%s` is %s and needs %s", name, shape, indices(dims)))
-	given := strings.TrimSuffix(strings.TrimSuffix(areIndices(len(e.Args)), " is"), " are")
+	d := c.err("E0503", e, fmt.Sprintf("`%s` is %s and needs %s", name, shape, Indices(dims)))
+	given := strings.TrimSuffix(strings.TrimSuffix(AreIndices(len(e.Args)), " is"), " are")
 	d.Label = given + " given"
 	first, last := p.Filters[0], p.Filters[len(p.Filters)-1]
 	d.Labels = append(d.Labels, diag.Label{Span: c.f.At(syntax.Span{Lo: first.Lo, Hi: last.Hi}), Text: short})

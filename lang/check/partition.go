@@ -234,7 +234,7 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 			name = e.Args[i].Name
 		} else {
 			c.expr(a.Value)
-			d := c.filterForm(a, e, fmt.Sprintf("`%s` takes %s without a name", e.Name, arguments(positional(e))))
+			d := c.filterForm(a, e, fmt.Sprintf("`%s` takes %s without a name", e.Name, Arguments(positional(e))))
 			if e.hasHalo() && i == positional(e) {
 				d.Help = append(d.Help, fmt.Sprintf("for parts with a border of their neighbours, write `halo = %s`", c.text(a.Value)))
 			}

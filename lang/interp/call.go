@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -296,7 +297,7 @@ func (m *Machine) callHost(fn *HostFunc, args []any, at place) any {
 func (m *Machine) callFromHost(fn *funcCode, args []any) any {
 	at := place{}
 	if len(args) > len(fn.params) {
-		m.fail("E0705", at, "`%s` takes %s, and %d are given", fn.name, plural(int64(len(fn.params)), "argument"), len(args))
+		m.fail("E0705", at, "`%s` takes %s, and %s given", fn.name, check.Arguments(len(fn.params)), check.AreArguments(len(args)))
 	}
 	base := len(m.owned)
 	to := m.push(fn, &callSite{at: at, text: fn.name + "(…)"}, nil)

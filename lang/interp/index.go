@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -171,8 +172,8 @@ func (c *compiler) arraySlot(e syntax.Expr) (int, bool) {
 }
 
 func (m *Machine) wrongRank(a *Array, got int, at place) {
-	m.fail("E0705", at, "`%s` is %s and takes %s; %s given", firstName(at), article(a.h.Type().String()),
-		plural(int64(max(1, int(a.buf.Rank))), "index"), plural(int64(got), "index"))
+	m.fail("E0705", at, "`%s` is %s and takes %s, and %s given", firstName(at), article(a.h.Type().String()),
+		check.Indices(max(1, int(a.buf.Rank))), check.AreIndices(got))
 }
 
 // refIndex compiles x[…] where the result is held as a reference.

@@ -124,7 +124,7 @@ func TestDiagnostics(t *testing.T) {
 		{"v = x.rows", "E0705 2:7 a vector has no field `rows`"},
 		{"v = v.n", "E0705 2:7 a variable has no field `n`"},
 		{"v = 0..3", "E0705 2:5 a range can only be the domain of `each`, `for` or a fold in a codelet body"},
-		{"v = sin()", "E0705 2:5 `sin` takes one argument, and 0 were given"},
+		{"v = sin()", "E0705 2:5 `sin` takes one argument, and none was given"},
 		{"v = max(1.0)", "E0705 2:5 `max` takes two arguments or more, and one was given"},
 		{"v = sin(x = 1.0)", "E0705 2:9 `sin` has no parameter `x`"},
 		{"v = x(0)", "E0705 2:5 `x` is an operand and cannot be called"},

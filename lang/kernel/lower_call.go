@@ -148,7 +148,10 @@ func (l *lowerer) function(x *syntax.Call, name string, fn function) *Expr {
 			takes += " or more"
 		}
 		got := fmt.Sprintf("%d were given", n)
-		if n == 1 {
+		switch n {
+		case 0:
+			got = "none was given"
+		case 1:
 			got = "one was given"
 		}
 		d := l.err("E0705", x, fmt.Sprintf("`%s` takes %s, and %s", name, takes, got))
