@@ -158,6 +158,12 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// Types of a program for temperatures and small numbers.
+type (
+	celsius float64
+	tiny    uint8
+)
+
 func TestBindErrors(t *testing.T) {
 	p := compile(t, lang.Config{}, bindScript)
 	rt := newRuntime(t, engine.Options{Workers: 1})
@@ -188,9 +194,15 @@ func TestBindErrors(t *testing.T) {
 	_, err = lang.Acquire[float64](context.Background(), h, lang.W)
 	wantErr(t, err, "read-only")
 	_, err = lang.Acquire[float32](context.Background(), h, lang.R)
-	wantErr(t, err, "vector[f64]")
+	wantErr(t, err, "lang: Acquire[float32]: v is a vector[f64], whose elements are float64 in Go: use Acquire[float64]")
 	_, err = lang.Value[float64](context.Background(), h)
 	wantErr(t, err, "not a variable")
+	hk, _ := inst.Handle("k")
+	_, err = lang.Value[celsius](context.Background(), hk)
+	wantErr(t, err, "lang: Value[lang_test.celsius]: k is a variable[u8], whose elements are uint8 in Go: use Value[uint8], or a type whose underlying type is uint8")
+	if v, err := lang.Value[tiny](context.Background(), hk); err != nil || v != 1 {
+		t.Errorf("a value of a type that is a uint8 underneath: %v, %v", v, err)
+	}
 	if _, err := lang.MatrixOf(make([]int32, 4), 2, 3, 0); err == nil {
 		t.Error("a slice of 4 was taken for 2 x 3")
 	}
@@ -232,7 +244,10 @@ func deep(k: int) -> int { return if k == 0 then 0 else 1 + deep(k - 1) }
 		{"nothing", nil, "<nil>", ""},
 		{"add", nil, "", "needs a value for `a`"},
 		{"add", []any{"x"}, "", "string where an int belongs"},
-		{"add", []any{1, 2, 3}, "", "takes 2 arguments"},
+		{"add", []any{1, 2, 3}, "", "`add` takes 2 arguments, and 3 are given"},
+		{"nothing", []any{1}, "", "`nothing` takes no arguments, and one is given"},
+		{"bad", []any{1, 2}, "", "`bad` takes no arguments, and 2 are given"},
+		{"deep", []any{1, 2}, "", "`deep` takes one argument, and 2 are given"},
 		{"totl", nil, "", "did you mean total?"},
 		{"lists", []any{[]any{1, "x"}, nil}, "", "item 1"},
 		{"deep", []any{200}, "200", ""},
