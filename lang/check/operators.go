@@ -44,21 +44,26 @@ func (c *checker) meantComment(b *syntax.Binary, before int) {
 	}
 	if sign, word := b.AsComment(c.f.Source.Text); word != nil {
 		d := &c.diags[before]
-		help := "comments start with `#`"
-		if b.Op == "//" {
-			help += "; `//` divides"
-		}
 		if t := b.X.Type(); t != nil && !t.IsNumber() {
 			d.Help = nil // no arithmetic: no name was meant
 		}
-		d.Help = append([]string{help}, d.Help...)
-		d.Fixes = nil
-		d.Edit(c.f.At(sign), "#")
+		c.commentSign(d, b, sign)
 	}
 }
 
+// commentSign puts first in d that comments begin with another sign than sign of b.
+func (c *checker) commentSign(d *diag.Diagnostic, b *syntax.Binary, sign syntax.Span) {
+	help := "comments start with `#`"
+	if b.Op == "//" {
+		help += "; `//` divides"
+	}
+	d.Help = append([]string{help}, d.Help...)
+	d.Fixes = nil
+	d.Edit(c.f.At(sign), "#")
+}
+
 // commented returns the constructor of `register x = vector[f64](3) // word`, whose word
-// is a comment of another language, after a report; else nil.
+// is a comment of another language, after a report; else nil. Nothing divides data there.
 func (c *checker) commented(e syntax.Expr) syntax.Expr {
 	b, ok := e.(*syntax.Binary)
 	if !ok {
@@ -67,14 +72,23 @@ func (c *checker) commented(e syntax.Expr) syntax.Expr {
 	if call, ok := b.X.(*syntax.Call); !ok || !c.isConstructor(call) {
 		return nil
 	}
-	if _, word := b.AsComment(c.f.Source.Text); word == nil || c.scope.lookup(word.Name) != nil {
+	sign, word := b.AsComment(c.f.Source.Text)
+	if word == nil {
 		return nil
 	}
 	before := len(c.diags)
 	c.expr(b.Y)
+	if len(c.diags) == before {
+		c.commentSign(c.err("E0705", sign, fmt.Sprintf("`%s` cannot take data", c.text(sign))), b, sign)
+		return b.X
+	}
 	c.meantComment(b, before)
 	return b.X
 }
+
+// arithmetical reports whether people write values of type t into arithmetic: numbers,
+// and data, with which tasks compute.
+func arithmetical(t *types.Type) bool { return t.IsNumber() || t.IsHandle() }
 
 // operator is the type of b, whose operands have types x and y.
 func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
@@ -114,6 +128,10 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		return t
 	}
 	d := c.err("E0705", b.OpAt, fmt.Sprintf("`%s` cannot take %s and %s", b.Op, aType(x), aType(y)))
+	if sign, word := b.AsComment(c.f.Source.Text); word != nil && !(arithmetical(x) && arithmetical(y)) {
+		c.commentSign(d, b, sign)
+		return types.TInvalid
+	}
 	switch {
 	case b.Op == "+" && (x.Kind == types.String || y.Kind == types.String):
 		other := b.X

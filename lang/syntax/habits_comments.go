@@ -15,18 +15,18 @@ func (p *parser) meantComment(x *Binary) (sign Span) {
 }
 
 // AsComment returns what begins a comment in other languages where b ends with a word
-// that ends its line, as in `x // word` and `x -- word`, and the word.
-func (b *Binary) AsComment(text string) (sign Span, word *Ident) {
-	sign = b.OpAt
-	switch y := b.Y.(type) {
-	case *Ident:
-		word = y
-	case *Unary:
-		if word, _ = y.X.(*Ident); y.Op == "-" && y.OpAt.Lo == sign.Hi {
-			sign.Hi = y.OpAt.Hi
-		}
+// or a literal that ends its line, as in `x // word` and `x -- none`, and that word.
+func (b *Binary) AsComment(text string) (sign Span, word Expr) {
+	sign, word = b.OpAt, b.Y
+	if y, ok := word.(*Unary); ok && y.Op == "-" && y.OpAt.Lo == sign.Hi {
+		sign.Hi, word = y.OpAt.Hi, y.X
 	}
-	if op := text[sign.Lo:sign.Hi]; word == nil || op != "//" && op != "--" {
+	if op := text[sign.Lo:sign.Hi]; op != "//" && op != "--" {
+		return Span{}, nil
+	}
+	switch word.(type) {
+	case *Ident, *NoneLit, *BoolLit, *IntLit, *FloatLit, *StringLit, *ListLit:
+	default:
 		return Span{}, nil
 	}
 	rest, _, _ := strings.Cut(text[b.Range().Hi:], "\n")
