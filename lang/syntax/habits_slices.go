@@ -26,6 +26,11 @@ type sliceIndex struct {
 
 func (i sliceIndex) whole() bool { return len(i.colons) == 1 && i.hi == i.lo+1 }
 
+// whole reports whether all of x is meant: x[:], A[:, :].
+func (s *sliced) whole() bool {
+	return !slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return !i.whole() })
+}
+
 // slice is x[a:b] and A[:, 0].
 func (c *cursor) slice() *mistake {
 	if !c.has(c.at, ":") {
@@ -46,12 +51,11 @@ func (c *cursor) slice() *mistake {
 		mode = c.str(open-2) + " "
 	}
 	switch {
-	case len(s.indices) == 1 && s.indices[0].whole() && c.kindOf(s.end+1) == tokAssign && c.from == open-1: // x[:] = 1.0
-		m = c.here("elements are assigned one by one")
-		return m.hint("in a codelet write `each i in %s { %s[i] %s … }`", s.x, s.x, c.str(s.end+1))
+	case s.whole() && c.kindOf(s.end+1) == tokAssign && c.from == open-1: // x[:] = 1.0
+		return c.assignedWhole(s.x, s.end+1, len(s.indices))
 	case c.inCodelet():
 		return c.sliceInBody(s)
-	case mode != "" && !slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return !i.whole() }): // R A[:, :]
+	case mode != "" && s.whole(): // R A[:, :]
 		return c.instead(c.here("data is passed by its name"), open-1, s.end+1, s.x)
 	case mode != "":
 		return c.sliceOfData(s, mode)
@@ -288,7 +292,7 @@ func (c *cursor) sliceInBody(s sliced) *mistake {
 		names, args, free = append(names, free[0]), append(args, free[0]), free[1:]
 	}
 	where := strings.Join(domain, ", ")
-	if !slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return !i.whole() }) {
+	if s.whole() {
 		where = s.x
 	}
 	head := strings.Join(names, ", ") + " in " + where

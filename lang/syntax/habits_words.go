@@ -18,7 +18,7 @@ func (c *cursor) openRange() *mistake {
 	case c.has(c.at, "..") && c.at == open+1 && c.has(c.at+1, "]"): // x[..]
 		c.next = c.at + 2
 		if c.kindOf(c.at+2) == tokAssign && c.from == open-1 { // as a whole, from Rust
-			return c.assignedWhole(x, c.at+2)
+			return c.assignedWhole(x, c.at+2, 1)
 		}
 		m := c.says(c.at, c.at+1, "a range has two ends")
 		if c.inCodelet() {
@@ -35,23 +35,6 @@ func (c *cursor) openRange() *mistake {
 		return c.instead(c.says(c.at, c.at+1, "a range has two ends"), c.at, c.at+1, "0..")
 	}
 	return nil
-}
-
-// assignedWhole is x[..] = 1.0 and x[:] = 1.0, where op is the token of the assignment.
-func (c *cursor) assignedWhole(x string, op int) *mistake {
-	m := c.here("elements are assigned one by one")
-	hi := op + 1
-	for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.has(hi, "}") && !c.has(hi, ";") {
-		hi++
-	}
-	value := c.of(op+1, hi)
-	switch {
-	case hi == op+1 || strings.ContainsAny(value, "{:\n") || strings.Contains(value, "["+".."+"]"):
-		return m.hint("in a codelet write `each i in %[1]s { %[1]s[i] %[2]s … }`", x, c.str(op))
-	case c.inCodelet():
-		return c.instead(m, c.from, hi, fmt.Sprintf("each i in %[1]s { %[1]s[i] %[2]s %[3]s }", x, c.str(op), value)).guessed()
-	}
-	return c.instead(m, c.from, hi, fmt.Sprintf("for i in 0..len(%[1]s) { %[1]s[i] %[2]s %[3]s }", x, c.str(op), value)).guessed()
 }
 
 // dotsMore is 0...n and 0..<n.
