@@ -38,6 +38,10 @@ const bias = 1 << 30
 // Arm begins a submission: the waiter cannot be released before Settle.
 func (w *Waiter) Arm() { storeOwned(&w.pending, bias) }
 
+// ArmOne is Arm and Settle for a waiter that has one access and waits for nothing else:
+// once that is registered, and waits, others own the waiter.
+func (w *Waiter) ArmOne() { storeOwned(&w.pending, 1) }
+
 // Settle ends a submission with the number of things that were found to wait
 // for; it reports whether none is left. Then the caller owns the waiter.
 func (w *Waiter) Settle(waits int32) bool {

