@@ -96,7 +96,7 @@ func TestDraws(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for _, args := range []string{"", "nothing", "chain n", "chain n=-1", "chain n=x", "chain q=1", "chain via=air", "gemm p=q", "random h=2", "random frags=0", "stencil w=1", "stencilhalo w=1", "limit b=0", "limit via=script", "gemm nb=0", "chain sched=none"} {
+	for _, args := range []string{"", "nothing", "chain n", "chain n=-1", "chain n=x", "chain q=1", "chain via=air", "gemm p=q", "random h=2", "random frags=0", "stencil w=1", "stencilhalo w=1", "limit b=0", "limit nb=0", "limit via=script", "gemm nb=0", "chain sched=none"} {
 		c, err := parse(strings.Fields(args))
 		if err == nil {
 			_, err = run(c)

@@ -29,7 +29,7 @@
 //
 // and what has no script:
 //
-//	limit        n= b= p=s|d   n products of tiles on every worker, without a runtime
+//	limit        n= nb= b= p=s|d   n products of tiles on every worker, of matrices of nb×nb, without a runtime
 //	stream       n= h=         random with 10 million tasks; extra is the peak of resident memory, MiB
 //	live         n= h=         n tasks of random that all wait, then run; extra is the memory of one, bytes
 //	idle         ms=           a runtime without work for ms milliseconds; extra is its CPU time, percent

@@ -82,7 +82,7 @@ func denseTable(rows []*row, got *samples) *table {
 		}
 		t.add(r.label, first, flops(api, hasAPI), flops(script, hasScript), flops(limit, hasLimit), share, ofLimit, quotient, ofPeer)
 	}
-	t.notes = []string{"The limit: products of such tiles on all workers, without a runtime. BLAS on both sides: " + blas.Default().Name() + ", one thread a task."}
+	t.notes = []string{"The limit: products of such matrices on all workers, without a runtime. BLAS on both sides: " + blas.Default().Name() + ", one thread a task."}
 	return t
 }
 

@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // row is one line of a table: what every runtime is asked for, and what the
 // project wants to reach.
 type row struct {
@@ -40,7 +42,7 @@ var denseRows = []row{
 func limitRow(r *row) *row {
 	args := []string{"limit"}
 	for _, a := range r.args {
-		if a[:2] == "b=" || a[:2] == "p=" {
+		if key, _, _ := strings.Cut(a, "="); key == "nb" || key == "b" || key == "p" {
 			args = append(args, a)
 		}
 	}
