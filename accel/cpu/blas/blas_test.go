@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,13 +223,13 @@ func TestGemm(t *testing.T) { each(t, gemm[float32], gemm[float64]) }
 type cutting[T Float] struct{ Routines[T] }
 
 func (r cutting[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	if m*n*k == 0 || alpha == 0 {
+	if m*n*k == 0 || alpha == 0 || tb == Transposed {
 		r.Routines.Gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
-	gemmByBlocks(func(m, n, k int, a, b []T, beta T, c []T) {
+	gemmByBlocks(func(m, n, k int, a, b []T, ldb int, beta T, c []T) {
 		r.Routines.Gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	}, ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc)
+	}, new(block[T]), ta, m, n, k, a, lda, b, ldb, beta, c, ldc)
 }
 
 func TestGemmByBlocks(t *testing.T) {
@@ -240,37 +241,79 @@ func TestGemmByBlocks(t *testing.T) {
 // the library's kernels for small products take.
 func TestWorthCutting(t *testing.T) {
 	for _, c := range []struct {
-		ta, tb            Trans
-		m, n, k, ld, rows int
-		want              bool
+		tb            Trans
+		m, n, k, rows int
+		want          bool
 	}{
-		{NoTrans, NoTrans, 192, 192, 192, 192, 192, true},
-		{Transposed, NoTrans, 320, 320, 320, 320, 160, true},
-		{Transposed, Transposed, 320, 320, 320, 320, 160, false},
-		{NoTrans, Transposed, 320, 320, 320, 320, 160, false},
-		{NoTrans, NoTrans, 256, 256, 256, 256, 128, false}, // its rows meet
-		{Transposed, NoTrans, 256, 256, 256, 256, 128, true},
-		{NoTrans, NoTrans, 256, 256, 256, 264, 128, true},
-		{NoTrans, NoTrans, 192, 192, 192, 4608, 192, false},
-		{NoTrans, NoTrans, 100, 100, 100, 100, 104, false}, // small already
-		{NoTrans, NoTrans, 448, 448, 448, 450, 152, true},
-		{NoTrans, NoTrans, 449, 449, 449, 449, 152, false},
-		{NoTrans, NoTrans, 1, 1, 1 << 40, 1, 8, false},
+		{NoTrans, 192, 192, 192, 192, true},
+		{NoTrans, 320, 320, 320, 160, true},
+		{Transposed, 320, 320, 320, 160, false},
+		{NoTrans, 100, 100, 100, 104, false}, // small already
+		{NoTrans, 512, 512, 512, 176, true},
+		{NoTrans, 513, 512, 512, 176, false},
+		{NoTrans, 512, 512, 32, 176, false},
+		{NoTrans, 1, 1, 1 << 40, 8, false},
 	} {
-		if got := worthCutting(c.ta, c.tb, c.m, c.n, c.k, c.ld, c.ld, c.ld); got != c.want {
+		if got := worthCutting(c.tb, c.m, c.n, c.k); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 		if rows := even(c.m, cutM); rows != c.rows {
 			t.Errorf("%d rows in blocks of %d, not %d", c.m, rows, c.rows)
 		}
-		for n := 1; n <= 1000; n++ {
-			if size := even(n, cutN); size > cutN || size < 1 {
-				t.Fatalf("%d in blocks of %d", n, size)
-			}
+	}
+	for n := 1; n <= 1000; n++ {
+		if size := even(n, cutN); size > cutN || size < 1 {
+			t.Fatalf("%d in blocks of %d", n, size)
 		}
 	}
 	if even(1000, cutM)*even(1000, cutN)*even(1000, cutK) >= leastCut {
 		t.Error("blocks are larger than small products")
+	}
+}
+
+// TestGemmWhereItLies: the bits of OpenBLAS's products do not depend on how far apart the
+// rows of their operands are. Those of gonum do: its dot product of float32 begins
+// with what comes before a multiple of 16 bytes.
+func TestGemmWhereItLies(t *testing.T) {
+	p, err := OpenBLAS("")
+	if err != nil {
+		t.Skip(err)
+	}
+	gemmWhereItLies(t, p.Float32())
+	gemmWhereItLies(t, p.Float64())
+}
+
+func gemmWhereItLies[T Float](t *testing.T, r Routines[T]) {
+	rnd := rand.New(rand.NewPCG(11, 12))
+	for _, n := range []int{96, 150, 192, 256, 330} {
+		var m [3][]T // A, B, C without gaps
+		for i := range m {
+			m[i] = make([]T, n*n)
+			for k := range m[i] {
+				m[i][k] = T(rnd.Float64() - 0.5)
+			}
+		}
+		for _, ta := range transes {
+			for _, tb := range transes {
+				want := slices.Clone(m[2])
+				r.Gemm(ta, tb, n, n, n, 0.3, m[0], n, m[1], n, 0.7, want, n)
+				for _, ld := range []int{n + 8, 512, 1000} {
+					apart := [3][]T{}
+					for i := range apart {
+						apart[i] = make([]T, n*ld)
+						for row := range n {
+							copy(apart[i][row*ld:], m[i][row*n:][:n])
+						}
+					}
+					r.Gemm(ta, tb, n, n, n, 0.3, apart[0], ld, apart[1], ld, 0.7, apart[2], ld)
+					for row := range n {
+						if got := apart[2][row*ld:][:n]; !slices.Equal(got, want[row*n:][:n]) {
+							t.Fatalf("%v %v of %d with rows %d apart: row %d differs", ta, tb, n, ld, row)
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -137,8 +137,9 @@ type libRoutines[T Float] struct {
 	slots *slots
 	pool  sync.Pool // of *libArgs[T]
 
-	cuts bool // products of some sizes go to the library in blocks
-	leaf int  // the order up to which it solves triangular systems itself
+	cuts   bool      // products of some sizes go to the library in blocks
+	blocks sync.Pool // of *block[T]
+	leaf   int       // the order up to which it solves triangular systems itself
 }
 
 // libArgs is what one call passes by reference.
@@ -152,6 +153,7 @@ type libArgs[T Float] struct {
 func newRoutines[T Float](handle uintptr, prefix string, slots *slots, g *gonumRoutines[T]) (*libRoutines[T], error) {
 	r := &libRoutines[T]{gonumRoutines: g, slots: slots, leaf: leafNarrow}
 	r.pool.New = func() any { return new(libArgs[T]) }
+	r.blocks.New = func() any { return new(block[T]) }
 	for _, s := range []struct {
 		name string
 		to   *uintptr

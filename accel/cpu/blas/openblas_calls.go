@@ -114,10 +114,12 @@ func (r *libRoutines[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda int
 		return
 	}
 	checkGemm(ta, tb, m, n, k, a, lda, b, ldb, c, ldc)
-	if r.cuts && worthCutting(ta, tb, m, n, k, lda, ldb, ldc) {
-		gemmByBlocks(func(m, n, k int, a, b []T, beta T, c []T) {
+	if r.cuts && worthCutting(tb, m, n, k) {
+		own := r.blocks.Get().(*block[T])
+		gemmByBlocks(func(m, n, k int, a, b []T, ldb int, beta T, c []T) {
 			r.product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		}, ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc)
+		}, own, ta, m, n, k, a, lda, b, ldb, beta, c, ldc)
+		r.blocks.Put(own)
 		return
 	}
 	r.product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
