@@ -5,6 +5,8 @@ package engine
 import (
 	"fmt"
 	"slices"
+
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // Forever is a TaskOptions.Repeat for tasks that are told to stop.
@@ -181,9 +183,18 @@ func (h *hand) resubmit(t *task, e ending) {
 	}
 	h.passRounds(k, nil)
 	if next.Done() {
-		h.c.Release(&next.Waiter)
+		h.queue(next)
 	}
 	h.retire(t)
+}
+
+// queue gives the policy t, a round that is ready, as if the program had submitted it
+// just now: a worker that went on with it, as with what its tasks release, would never
+// come to anything else, nor would a program that submits a task without a kernel.
+func (h *hand) queue(t *task) {
+	h.rt.reg.Lock()
+	h.rt.push(t, sched.Outside)
+	h.rt.reg.Unlock()
 }
 
 // forgetSubgraph makes the next round have one of its own.

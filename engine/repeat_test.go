@@ -12,6 +12,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // A pipeline of repeating tasks: each round of one follows the same round of
@@ -286,4 +287,29 @@ func TestBehindTheLastRound(t *testing.T) {
 			must(t, j.Wait(nil))
 		}
 	})
+}
+
+// A task that repeats keeps nobody waiting: not what else there is for its worker, nor
+// who submits it.
+func TestRepeatIsFair(t *testing.T) {
+	long := kernel("long", func(*TaskContext) error { time.Sleep(100 * time.Microsecond); return nil })
+	for _, name := range sched.Names() {
+		for _, c := range []*Codelet{incs, long, nil} { // nil: without a kernel
+			rt, j := start(t, Options{Workers: 1, Policy: name})
+			x := ints(t, rt, make([]int64, 4))
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			k, err := j.SubmitWith(&TaskSpec{Codelet: c, Operands: ops(iface.RW, x)}, TaskOptions{Repeat: func(*Task) bool { return ctx.Err() == nil }})
+			must(t, err)
+			for range 3 {
+				u, err := j.SubmitTask(&TaskSpec{Codelet: incs})
+				must(t, err)
+				must(t, u.Wait(nil))
+			}
+			if k.Done() {
+				t.Errorf("%s: the task that repeats let no other come before its last round", name)
+			}
+			cancel()
+			must(t, k.Wait(nil))
+		}
+	}
 }
