@@ -56,8 +56,11 @@ func (j *Job) Copy(dst, src *datamgr.Handle, o CopyOptions) (*Task, error) {
 // copyThrough submits s, whose operands overlap, as two copies.
 func (j *Job) copyThrough(s *TaskSpec, o CopyOptions) (*Task, error) {
 	dst, src := s.Operands[0].Handle, s.Operands[1].Handle
-	if dst.ReadOnly() {
+	switch {
+	case dst.ReadOnly():
 		return nil, &ReadOnlyError{Operand: 0, Handle: dst, Mode: iface.W}
+	case o.Repeat != nil:
+		return nil, &RepeatError{What: "overlapping data to copy: that takes two tasks"}
 	}
 	if at, ended, dead := dst.Death(); dead {
 		return nil, &DeadHandleError{Operand: 0, Handle: dst, At: at, Ended: ended}
@@ -67,12 +70,13 @@ func (j *Job) copyThrough(s *TaskSpec, o CopyOptions) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Unsequenced = false // the temporary copy is in order
 	first := *s
-	first.Operands = []Operand{{Handle: tmp, Mode: iface.W}, {Handle: src, Mode: iface.R}}
+	first.Operands = []Operand{{Handle: tmp, Mode: iface.W}, {Handle: src, Mode: iface.R, Unordered: o.Unsequenced}}
 	err = j.Submit(&first)
 	var t *Task
 	if err == nil {
-		s.Operands[1].Handle = tmp
+		s.Operands = []Operand{{Handle: dst, Mode: iface.W, Unordered: o.Unsequenced}, {Handle: tmp, Mode: iface.R}}
 		s.After = nil // the first waits for them
 		t, err = j.SubmitWith(s, o.TaskOptions)
 	}

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr"
@@ -375,6 +376,34 @@ func TestRegisterLike(t *testing.T) {
 		}
 		if _, err := rt.RegisterLike(nil, DataSpec{}); err == nil {
 			t.Error("registered like nothing")
+		}
+	})
+}
+
+// Parts that overlap are copied by two tasks, one after the other also when the copy has
+// no order with others; such a copy cannot repeat.
+func TestCopyOverlapping(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		v := make([]int64, 6)
+		x := ints(t, rt, v)
+		var parts []*datamgr.Handle
+		for _, sizes := range [][]int{{4, 2}, {2, 4}} {
+			view, err := rt.Partition(x, filter.BlockSizes(sizes))
+			must(t, err)
+			parts = append(parts, view.Parts...)
+		}
+		for range 500 {
+			copy(v, []int64{1, 2, 3, 4, 5, 6})
+			_, err := j.Copy(parts[3], parts[0], CopyOptions{Unsequenced: true})
+			must(t, err)
+			must(t, j.Wait(nil))
+			if !slices.Equal(v, []int64{1, 2, 1, 2, 3, 4}) {
+				t.Fatal(v, j.Failures())
+			}
+		}
+		var repeats *RepeatError
+		if _, err := j.Copy(parts[3], parts[0], CopyOptions{TaskOptions: TaskOptions{Repeat: func(*Task) bool { return false }}}); !errors.As(err, &repeats) {
+			t.Error(err)
 		}
 	})
 }
