@@ -267,7 +267,7 @@ func (j *Job) throttle() {
 
 // blocked calls fn for every task that waits, however indirectly, for closed
 // gates and held data: those of j, or of every job when j is nil. quiet says that
-// nothing runs; else tasks of which only the end waits are left out, for their
+// nothing runs; else tasks of which only the end waits are left out while their
 // kernels may be running. What is looked at cannot change meanwhile: whatever a
 // task waits for that waits itself stays as it is. Submission lock held.
 func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
@@ -302,14 +302,14 @@ func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
 		if t.kind == duplicateTask {
 			t.x.dup.Waiters(visit)
 		}
-		if t.kind == relayTask && quiet {
+		if t.kind == relayTask && (quiet || t.x.target.onlyEnds()) {
 			visit(&t.x.target.record().Waiter)
 		}
 		if t.general && t.x.future != nil {
 			for _, s := range t.x.future.waiters() {
 				visit(&s.Waiter)
 			}
-			if sp := t.x.future.sp; quiet && sp != nil && sp.parent != nil && sp.parent.t != nil {
+			if sp := t.x.future.sp; sp != nil && sp.parent != nil && sp.parent.t != nil && (quiet || sp.parent.over) {
 				visit(&sp.parent.t.Waiter)
 			}
 		}

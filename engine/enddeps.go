@@ -85,6 +85,13 @@ func (t *Task) relay(h *hand, d Dependency) {
 	}
 }
 
+// onlyEnds reports whether the kernel of t is over, and its end waits.
+func (t *Task) onlyEnds() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.rest != nil
+}
+
 // runRelay is called when a dependency of the end of a task has ended.
 func (h *hand) runRelay(u *task) {
 	k, f := u.x.target, u.x.lost.Load()

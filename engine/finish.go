@@ -89,6 +89,7 @@ func (h *hand) release(t *task, e ending) {
 		t.nacc = 0 // nothing waits for its data any more
 		k.mu.rest = &e
 		k.mu.Unlock()
+		k.job.halfEnded()
 		return
 	}
 	k.mu.Unlock()

@@ -73,6 +73,7 @@ type Job struct {
 	failed    atomic.Int64
 	dropped   atomic.Int64
 	internal  atomic.Int64                 // of ended: not tasks of the program
+	halves    atomic.Int64                 // counts kernels that were over before their tasks could end
 	descs     atomic.Pointer[[]iface.Desc] // for shape functions
 	callbacks sync.WaitGroup               // of AcquireFunc
 	stop      func() bool                  // of the context's AfterFunc

@@ -18,8 +18,14 @@ type stall struct {
 
 // jobState changes whenever a job gets on.
 type jobState struct {
-	live, ended  int64
-	lists, holds int
+	live, ended, halves int64
+	lists, holds        int
+}
+
+// halfEnded says that the kernel of a task of j is over, and its end waits for others.
+func (j *Job) halfEnded() {
+	j.halves.Add(1)
+	j.rt.progress()
 }
 
 // stallTime is how long a state has to last before it is looked at.
@@ -31,7 +37,7 @@ const stallTime = 10 * time.Millisecond
 // Submission lock held.
 func (s *stall) blocked() bool {
 	j := s.j
-	now := jobState{live: j.live, ended: j.ended.Load(), lists: len(j.lists)}
+	now := jobState{live: j.live, ended: j.ended.Load(), halves: j.halves.Load(), lists: len(j.lists)}
 	for _, a := range j.rt.held {
 		if a.job == j {
 			now.holds++

@@ -3,6 +3,7 @@ package engine
 // Waits that would never end, while other jobs keep the runtime busy.
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -76,6 +77,56 @@ func TestStuckBesideOthers(t *testing.T) {
 		stuckOn(t, j.Wait(nil), nil, y)
 		must(t, b.Release())
 		must(t, j.Wait(nil))
+		stop()
+	}
+}
+
+// A task of which only the end waits, for a gate or for its sub-graph, waits for the
+// program as its successors do: once its kernel is over.
+func TestStuckEndBesideOthers(t *testing.T) {
+	for _, o := range allConfigs() {
+		if o.Workers != 2 {
+			continue
+		}
+		rt, j := start(t, o)
+		stop := busy(t, rt)
+		g := j.NewGate()
+		for name, wait := range map[string]func(c *TaskContext) error{
+			"end": func(c *TaskContext) error { return c.Task().AddEndDependency(g) },
+			"sub-graph": func(c *TaskContext) error {
+				s, err := c.Subgraph()
+				if err != nil {
+					return err
+				}
+				return s.Submit(&TaskSpec{Codelet: incs, After: []Dependency{g}})
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				k, err := j.SubmitTask(&TaskSpec{Codelet: kernel("waits", func(c *TaskContext) error {
+					err := wait(c)
+					time.Sleep(3 * stallTime) // long enough to be looked at before it is over
+					return err
+				})})
+				must(t, err)
+				after, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{k}})
+				must(t, err)
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				defer cancel()
+				stuckOn(t, after.Wait(ctx), g, nil)
+				stuckOn(t, j.Wait(ctx), g, nil)
+				w := rt.NewJob(nil, JobOptions{MaxInFlight: 2})
+				for range 5 { // the last ones find no room
+					must(t, w.Submit(&TaskSpec{Codelet: incs, After: []Dependency{k}}))
+				}
+				if ctx.Err() != nil {
+					t.Error("the submitter waits for room that only it can make")
+				}
+				g.Open()
+				must(t, w.Close())
+			})
+			must(t, j.Wait(nil))
+			g = j.NewGate()
+		}
 		stop()
 	}
 }

@@ -295,6 +295,7 @@ func (g *Subgraph) kernelOver(h *hand, t *task, e ending) bool {
 	h.free(held, e.f)
 	if g.live > 0 {
 		g.rest = &e
+		g.owner.job.halfEnded()
 		return true
 	}
 	g.close()
