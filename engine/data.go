@@ -85,8 +85,11 @@ func (rt *Runtime) PartitionAt(site *Site, h *datamgr.Handle, fs ...filter.Filte
 
 // EndView ends a view: its parts, and the views of its parts, are dead for later
 // tasks. Tasks submitted before are not touched, nor is the data. at says
-// where, and may be left out.
+// where, and may be left out. Without a view, nil, there is nothing to end.
 func (rt *Runtime) EndView(v *datamgr.View, at ...*Site) {
+	if v == nil {
+		return
+	}
 	rt.reg.EndView(v, first(at))
 }
 
@@ -95,6 +98,9 @@ func (rt *Runtime) EndView(v *datamgr.View, at ...*Site) {
 // contributions must have been combined (any other use does that). Parts
 // declared later inherit it.
 func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
+	if h == nil {
+		return &ModeError{Other: -1, Message: "no data to reduce: the handle is nil"}
+	}
 	if !h.SetReduction(r) {
 		return fmt.Errorf("engine: the reduction of %s cannot change: it is void, a task uses it, contributions are open, or the reduction has no function that initialises", describe(h))
 	}

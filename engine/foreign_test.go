@@ -77,8 +77,40 @@ func TestDependencyThatCannotBe(t *testing.T) {
 			if _, err := j.SubmitTask(s); err == nil {
 				t.Errorf("%s: submitted", name)
 			}
+			if err := j.NewTask(s, TaskOptions{}).Submit(); err == nil {
+				t.Errorf("%s: submitted", name)
+			}
+			p := j.NewTask(&TaskSpec{Codelet: nop}, TaskOptions{})
+			if err := p.DependOn(d); err == nil {
+				t.Errorf("%s: depends on it", name)
+			}
+			must(t, p.Submit()) // nothing was added
 		}
 		must(t, j.Wait(nil))
 		readable(t, j, x, 0)
+	})
+}
+
+// Nil is an error, or nothing, and never more than that: the runtime goes on.
+func TestNilIsNoHandle(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		other, k := start(t, Options{Workers: 1})
+		x, y := ints(t, rt, make([]int64, 1)), lazy(t, other, 1, nil)
+		must(t, k.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.W, y)}))
+		must(t, k.Wait(nil))
+		if k.Lost(y) == nil || j.Lost(y) != nil || j.Lost(nil) != nil {
+			t.Error(k.Lost(y), j.Lost(y), j.Lost(nil))
+		}
+		rt.EndView(nil)
+		var e *ModeError
+		if err := rt.SetReduction(nil, datamgr.SumReduction()); !errors.As(err, &e) {
+			t.Error(err)
+		}
+		p := j.NewTask(nil, TaskOptions{})
+		must(t, p.Submit())
+		must(t, p.Wait(nil))
+		now(t, j, ops(iface.RW, x))
+		readable(t, j, x, 1)
+		must(t, j.Wait(nil))
 	})
 }

@@ -9,8 +9,12 @@ import (
 
 // Lost returns the failure because of which h, or a part of it, has no valid
 // value; nil when no task that ended lost it. It does not wait: call it after
-// WaitHandles. The failure counts as handed out, see Failures.
+// WaitHandles. The failure counts as handed out, see Failures. Of nil and of data of
+// another runtime nothing is lost here.
 func (j *Job) Lost(h *datamgr.Handle) *TaskError {
+	if h == nil || !j.rt.reg.Owns(h) {
+		return nil
+	}
 	j.rt.reg.Lock()
 	if u := h.Shared(); u != nil {
 		h = u.Alias()

@@ -4,14 +4,17 @@ package engine
 // them already.
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 )
 
 // NewTask prepares a task without submitting it: it has no place in the order
-// of data yet, but other tasks can wait for it explicitly. It copies s.
+// of data yet, but other tasks can wait for it explicitly. It copies s, which may be
+// nil for a task that only waits. What is wrong with it is an error of Submit.
 func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
+	if s == nil {
+		s = &TaskSpec{}
+	}
 	sp := &special{TaskOptions: o, prepared: true, spec: s.clone()}
 	t := j.newKept(sp)
 	sp.list = waitlist{job: j, task: t}
@@ -30,7 +33,8 @@ func (s *TaskSpec) clone() TaskSpec {
 }
 
 // DependOn makes t, which is prepared, wait for more tasks, gates and tags.
-// Errors, after which nothing was added: *SubmittedError, *CycleError.
+// Errors, after which nothing was added: *SubmittedError, *CycleError, and those of
+// dependencies that are nil or another runtime's.
 func (t *Task) DependOn(deps ...Dependency) error {
 	rt := t.job.rt
 	rt.reg.Lock()
@@ -38,8 +42,9 @@ func (t *Task) DependOn(deps ...Dependency) error {
 	switch {
 	case t.sp == nil || !t.sp.prepared || t.sp.submitting:
 		return &SubmittedError{Task: t}
-	case slices.Contains(deps, nil):
-		return errors.New("engine: a task cannot depend on nil")
+	}
+	if err := rt.checkAfter(deps); err != nil {
+		return err
 	}
 	if c := t.cycle(deps); c != nil {
 		return c
@@ -53,7 +58,7 @@ func (t *Task) DependOn(deps ...Dependency) error {
 // Submission lock held.
 func (sp *special) name(t *Task, deps []Dependency) {
 	for _, d := range deps {
-		if k, ok := d.(*Task); ok && k != nil && k.sp != nil {
+		if k, ok := d.(*Task); ok && k != nil && k.sp != nil && k.job.rt == t.job.rt {
 			k.sp.named = append(k.sp.named, t)
 		}
 	}
