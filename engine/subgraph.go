@@ -177,6 +177,22 @@ func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
 	return waits, nil
 }
 
+// share makes operands that are a duplicate what they are for the owner: it may have
+// been given the elements of the source, which stay as they are for it, and the
+// duplicate ceased to share them since. Submission lock held.
+func (g *Subgraph) share(ops []Operand) {
+	if g.t == nil {
+		return
+	}
+	for i := range ops {
+		for _, o := range g.t.operands() {
+			if ops[i].Handle == o.Handle.Twin() {
+				ops[i].Handle = o.Handle
+			}
+		}
+	}
+}
+
 // check checks operand i of a task of the sub-graph.
 func (g *Subgraph) check(i int, op *Operand, s *TaskSpec) error {
 	h := op.Handle

@@ -397,3 +397,40 @@ func TestSubgraphStuck(t *testing.T) {
 		must(t, j.Wait(nil))
 	})
 }
+
+// A duplicate that the owner reads is the same for its sub-graph, also when what it
+// duplicates has been written since by a task that comes after the owner.
+func TestSubgraphReadsDuplicate(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		v := []int64{1, 1}
+		x := ints(t, rt, v)
+		d := dup(t, j, x)
+		var got []int64
+		look := kernel("look", func(c *TaskContext) error {
+			got = append(got, iface.Slice[int64](c.Buffer(0))...)
+			return nil
+		})
+		k, err := j.SubmitTask(&TaskSpec{Operands: ops(iface.R, d), Codelet: kernel("owner", func(c *TaskContext) error {
+			sub, err := c.Subgraph()
+			if err != nil {
+				return err
+			}
+			first, err := sub.SubmitWith(&TaskSpec{Operands: ops(iface.R, d), Codelet: look}, TaskOptions{})
+			if err != nil {
+				return err
+			}
+			if err := j.Submit(&TaskSpec{Operands: ops(iface.RW, x), Codelet: incs}); err != nil {
+				return err
+			}
+			return sub.Submit(&TaskSpec{Operands: ops(iface.R, d), Codelet: look, After: []Dependency{first}})
+		})})
+		must(t, err)
+		must(t, j.Wait(nil))
+		must(t, k.Err())
+		if !slices.Equal(got, []int64{1, 1, 1, 1}) || v[0] != 2 {
+			t.Error(got, v)
+		}
+		readable(t, j, d, 1)
+		must(t, j.Unregister(d))
+	})
+}

@@ -136,6 +136,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	x := t.extend()
 	t.setOperands(s.Operands)
 	x.name, x.color, x.flops, x.future, x.unsequenced = s.Name, s.Color, s.Flops, keep, s.Unsequenced
+	if sub != nil {
+		sub.share(t.operands())
+	}
 	rt.share(t)
 	ops := t.operands()
 	for i := range ops {
