@@ -150,7 +150,7 @@ func (j *Job) AcquireFuncWith(h *datamgr.Handle, mode iface.AccessMode, o Acquir
 
 // TryAcquire is Acquire that returns ErrBusy instead of waiting for others who use
 // the data. Contributions to it that have all ended are combined then, so that who
-// tries again gets it. It may be called in kernels, but for AcquireOptions.Node.
+// tries again gets it; in a deterministic job also when they have not, as by Acquire. It may be called in kernels, but for AcquireOptions.Node.
 func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
 	return j.TryAcquireWith(h, mode, AcquireOptions{Site: first(at)})
 }
@@ -226,7 +226,9 @@ func (j *Job) request(a *Access) error {
 	t.setOrigin(&Origin{Site: a.opt.Site})
 	if a.try {
 		open := rt.reg.OpenGroup(ops)
-		if open != nil && !rt.reg.Busy(open, nil, 0) {
+		// in a deterministic job always: which contributions come together must not
+		// depend on who has ended
+		if open != nil && (j.opt.Deterministic || !rt.reg.Busy(open, nil, 0)) {
 			rt.closeGroups(j, ops, t)
 		}
 		if open != nil || !ops[0].Unordered && !rt.reg.Free(ops) {

@@ -325,3 +325,41 @@ func TestDeterministicOrder(t *testing.T) {
 		}
 	}
 }
+
+// TryAcquire ends a group of contributions where it stands, whether it gets the data or
+// not: so who ignores that gets the same bits.
+func TestDeterministicTryAcquire(t *testing.T) {
+	add := wild(rand.New(rand.NewPCG(1, 2)), 24)
+	sum := func(o Options, busy bool) uint64 {
+		o.Deterministic = true
+		rt, j := start(t, o)
+		h := floats(t, rt, iface.Variable, 1, nil, datamgr.SumReduction())
+		g := j.NewGate()
+		for i, v := range add {
+			must(t, j.Submit(&TaskSpec{Codelet: kernel("add", func(c *TaskContext) error {
+				iface.Slice[float64](c.Buffer(0))[0] += v
+				return nil
+			}), Operands: ops(iface.Redux, h), After: []Dependency{g}}))
+			if i%7 != 4 {
+				continue
+			}
+			if !busy {
+				g.Open()
+				must(t, j.WaitHandles(nil, h))
+			}
+			if a, err := j.TryAcquire(h, iface.R); err == nil {
+				must(t, a.Release())
+			}
+		}
+		g.Open()
+		return math.Float64bits(readF(t, j, h)[0])
+	}
+	want := sum(Options{Sequential: true}, false)
+	for _, o := range allConfigs() {
+		for _, busy := range []bool{false, true} {
+			if got := sum(o, busy); got != want {
+				t.Errorf("%s, %d workers, busy %t: %x, want %x", o.Policy, o.Workers, busy, got, want)
+			}
+		}
+	}
+}
