@@ -239,10 +239,10 @@ func (j *Job) Close() error {
 	was := j.closed
 	j.closed = true
 	rt.reg.Unlock()
-	if was {
-		return nil
-	}
 	rt.progress() // callbacks that wait may have to give up
+	if was { // perhaps by somebody who waits still
+		return rt.waitUntil(nil, func() bool { return j.done })
+	}
 	var stuck *StuckError
 	over := func() bool { return j.live == j.ended.Load() && j.calls == 0 }
 	err := rt.waitUntil(nil, func() bool {
@@ -272,6 +272,7 @@ func (j *Job) Close() error {
 	}
 	j.leave()
 	rt.reg.Unlock()
+	rt.progress() // others that close it
 	return err
 }
 

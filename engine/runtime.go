@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -213,6 +214,11 @@ func (rt *Runtime) finish() error {
 				now.live, now.ended = now.live+j.live, now.ended+ended
 				left = left || j.live != ended
 				busy = busy || j.calls > 0
+			}
+			for _, a := range rt.held {
+				if !slices.Contains(jobs, a.job) { // closed while the data was waited for
+					jobs = append(jobs, a.job)
+				}
 			}
 			return !left && !busy || (first || now != forced) && quiet && !rt.callsGoOn()
 		})

@@ -543,3 +543,65 @@ func TestBusy(t *testing.T) {
 		}
 	})
 }
+
+// Data that was waited for when its job was closed is given back by Close of the runtime,
+// like all that jobs hold.
+func TestCloseReleasesWhatCameLate(t *testing.T) {
+	for _, o := range allConfigs() {
+		rt, err := New(o)
+		must(t, err)
+		a, b := rt.NewJob(nil, JobOptions{}), rt.NewJob(nil, JobOptions{})
+		x := ints(t, rt, make([]int64, 1))
+		g := b.NewGate()
+		must(t, b.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}}))
+		access := make(chan *Access)
+		go func() {
+			h, err := a.Acquire(nil, x, iface.RW)
+			if err != nil {
+				t.Error(err)
+			}
+			access <- h
+		}()
+		for rt.waiting.n.Load() == 0 { // until it waits
+			time.Sleep(time.Millisecond)
+		}
+		must(t, a.Close())
+		g.Open()
+		h := <-access
+		must(t, b.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
+		late := time.AfterFunc(10*time.Second, func() { t.Error("Close waits for it"); _ = h.Release() })
+		var stuck *StuckError
+		if err := rt.Close(); !errors.As(err, &stuck) || len(stuck.Tasks) != 1 || stuck.Tasks[0].Held != x {
+			t.Error(err)
+		}
+		late.Stop()
+	}
+}
+
+// Whoever closes a job finds that it has ended, also the second one.
+func TestCloseJobTwiceAtOnce(t *testing.T) {
+	for _, o := range allConfigs() {
+		if o.Sequential {
+			continue
+		}
+		rt, err := New(o)
+		must(t, err)
+		j := rt.NewJob(nil, JobOptions{})
+		end := make(chan struct{})
+		k, err := j.SubmitTask(&TaskSpec{Codelet: kernel("long", func(*TaskContext) error { <-end; return nil })})
+		must(t, err)
+		first := make(chan error)
+		go func() { first <- j.Close() }()
+		for j.Submit(&TaskSpec{Codelet: nop}) != ErrClosed {
+			time.Sleep(time.Millisecond)
+		}
+		time.AfterFunc(5*time.Millisecond, func() { close(end) })
+		must(t, j.Close())
+		if !k.Done() {
+			t.Error("a task still runs")
+		}
+		must(t, <-first)
+		must(t, j.Close())
+		must(t, rt.Close())
+	}
+}
