@@ -93,9 +93,12 @@ func (w *worker) help() bool {
 	g := q.mu.queue[0]
 	rank := q.joinLocked(g, w)
 	q.mu.Unlock()
+	w.away.Store(true) // first: what the policy gives w from now on is for others to take
+	defer w.away.Store(false)
 	w.pub.End(w.c)
 	w.dispatch()
 	w.share()
+	w.rt.parking.more(w.rt)
 	g.serve(w, rank, 0)
 	return true
 }

@@ -29,16 +29,24 @@ func (e *HookError) Unwrap() error { return e.Err }
 // goroutine, next is called while that happens.
 func (h *hand) hook(t *Task, name string, fn Hook, next func(error)) {
 	rt := h.rt
+	away := func(on bool) {
+		if h.w != nil {
+			h.w.away.Store(on)
+		}
+	}
+	away(true)
 	if h.w != nil {
 		h.w.share()
 	}
 	rt.hooks.Add(1)
 	err := callKernel(func(*TaskContext) error { return fn(t) }, nil, func(err error) {
 		rt.hooks.Add(-1)
+		away(false)
 		next(&HookError{Hook: name, Err: err})
 		h.rescue()
 	})
 	rt.hooks.Add(-1)
+	away(false)
 	if err != nil {
 		err = &HookError{Hook: name, Err: err}
 	}

@@ -240,7 +240,7 @@ func (j *Job) Close() error {
 	j.closed = true
 	rt.reg.Unlock()
 	rt.progress() // callbacks that wait may have to give up
-	if was { // perhaps by somebody who waits still
+	if was {      // perhaps by somebody who waits still
 		return rt.waitUntil(nil, func() bool { return j.done })
 	}
 	var stuck *StuckError

@@ -7,8 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // share is the part of n elements that belongs to a rank.
@@ -297,5 +299,43 @@ func TestSizeErrors(t *testing.T) {
 	must(t, j.Wait(nil))
 	if fs := j.Failures(); len(fs) != 0 || size.Load() != 2 {
 		t.Error(fs, size.Load())
+	}
+}
+
+// A task that the policy gives to a worker without work, as it thinks, is not left to
+// wait for a gang that the worker is in, nor for a hook, while another worker sleeps.
+func TestNobodySleepsBesideAGang(t *testing.T) {
+	for _, name := range sched.Names() {
+		_, j := start(t, Options{Workers: 4, Policy: name})
+		for i := range 20 {
+			end, began := make(chan struct{}), make(chan struct{}, 4)
+			hold := func() error { began <- struct{}{}; <-end; return nil }
+			gang := kernel("gang", func(*TaskContext) error { return hold() })
+			gang.Traits = &Traits{Parallel: SPMD}
+			size := 1 + i%2
+			_, err := j.SubmitWith(&TaskSpec{Codelet: gang}, TaskOptions{Size: size})
+			must(t, err)
+			_, err = j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Callback: func(*Task) error { return hold() }})
+			must(t, err)
+			for range size + 1 {
+				<-began
+			}
+			late := time.AfterFunc(10*time.Second, func() {
+				t.Errorf("%s: a task waits for others, and a worker sleeps", name)
+				close(end)
+			})
+			for range 2 {
+				task, err := j.SubmitTask(&TaskSpec{Codelet: nop})
+				must(t, err)
+				must(t, task.Wait(nil))
+			}
+			if late.Stop() {
+				close(end)
+			}
+			must(t, j.Wait(nil))
+			if t.Failed() {
+				return
+			}
+		}
 	}
 }

@@ -126,6 +126,8 @@ func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 	case rt.opt.Sequential || w == sched.Nobody:
 	case w == sched.Anyone:
 		rt.parking.wakeAny()
+	case allowed == nil && rt.workers[w].away.Load(): // the policy does not know, and nor do we who would take it
+		rt.parking.wakeAll()
 	default:
 		rt.parking.wakeOne(w, allowed)
 	}

@@ -42,6 +42,7 @@ type worker struct {
 	exits   func(error) // exit
 	bare    bool        // callBare runs
 	tally   tally
+	away    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
 	running atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
 	times   *perf.Recorder          // with performance models
 	// what noRoomFor.given was before the task looked for room
@@ -178,6 +179,9 @@ func (w *worker) rest() {
 	w.c.FinishLate()
 	w.settle()
 	w.flush()
+	if n := len(w.light); n > 0 && w.light[n-1] == summons {
+		w.light = w.light[:n-1] // who rests sees for itself, and does not go while others rely on it to look for work
+	}
 	w.tally.rest(w)
 }
 
