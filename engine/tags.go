@@ -261,7 +261,8 @@ func (t *Tag) Notified() bool {
 }
 
 // Wait returns when the tag is notified. It is a *TagError when nothing
-// announces that: no task that was submitted carries it. Other errors are those
+// announces that, or nothing does any more: no task that was submitted carries it,
+// or the last one was told to Stop before it ran again. Other errors are those
 // of Job.Wait.
 func (t *Tag) Wait(ctx context.Context) error {
 	if t == nil {
@@ -276,11 +277,7 @@ func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
 	var signals []chan struct{}
 	rt.reg.Lock()
 	for _, t := range tags {
-		err := t.check(rt)
-		if err == nil && !t.done && t.carriers == 0 {
-			err = t.errorf("is waited for, and no task carries it; submit one that does, or notify the tag")
-		}
-		if err != nil {
+		if err := t.waitable(rt); err != nil {
 			rt.reg.Unlock()
 			return err
 		}
@@ -289,9 +286,30 @@ func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
 	rt.reg.Unlock()
 	for i, s := range signals {
 		t := tags[i]
-		if err := j.await(ctx, s, nil, func(u *task) bool { sp := u.special(); return sp != nil && sp.Tag == t }); err != nil {
+		var never error // the last round of a task that carries it may be one that does not run
+		if err := j.await(ctx, s, func() bool {
+			if s == t.signal {
+				never = t.waitable(rt)
+			}
+			return never != nil
+		}, func(u *task) bool { sp := u.special(); return sp != nil && sp.Tag == t }); err != nil {
 			return err
 		}
+		if never != nil {
+			return never
+		}
+	}
+	return nil
+}
+
+// waitable reports that nobody announces the notification of t, if so. Submission
+// lock held.
+func (t *Tag) waitable(rt *Runtime) error {
+	if err := t.check(rt); err != nil {
+		return err
+	}
+	if !t.done && t.carriers == 0 {
+		return t.errorf("is waited for, and no task carries it; submit one that does, or notify the tag")
 	}
 	return nil
 }

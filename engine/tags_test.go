@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -273,4 +274,41 @@ func TestTagErrors(t *testing.T) {
 		j.Cancel(boom)
 		must(t, j.Wait(nil))
 	})
+}
+
+// Who waits for a tag is told when the task that carries it will not run again.
+func TestWaitForTagOfStoppedTask(t *testing.T) {
+	for _, o := range allConfigs() {
+		if o.Sequential {
+			continue // nobody waits while a round does
+		}
+		rt, _ := start(t, o)
+		j := rt.NewJob(nil, JobOptions{})
+		first, tag := j.NewTag("first"), j.NewTag("rounds")
+		must(t, tag.DependsOn(first))
+		must(t, first.NotifyRestart())
+		k, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: tag, Repeat: Forever})
+		must(t, err)
+		for k.Rounds() == 0 || k.State() != StateWaiting { // until the second round waits
+			time.Sleep(time.Millisecond)
+		}
+		waits := make(chan error)
+		go func() { waits <- tag.Wait(nil) }()
+		for rt.waiting.n.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		k.Stop()
+		select {
+		case err := <-waits:
+			var e *TagError
+			if !errors.As(err, &e) || e.Tag != tag {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("it waits for ever")
+			must(t, tag.Notify())
+			<-waits
+		}
+		must(t, j.Close())
+	}
 }
