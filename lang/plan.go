@@ -130,17 +130,24 @@ const checkSteps = 1 << 24
 // the CPUs of this machine, as far as maxTasks tasks (0: a million) and some millions of
 // statements go: it ends, whatever the script does. A call that does the same as two before it, in one call of the script, is left out. Nothing is printed. What depends on the machine or on data that is not bound is left to runs.
 func (p *Program) CheckPlan(ctx context.Context, maxTasks int64, opts ...Option) error {
+	_, err := p.CheckPlanTo(ctx, maxTasks, opts...)
+	return err
+}
+
+// CheckPlanTo does what CheckPlan does, and says how far it came: stopped is the limit,
+// of tasks or of steps, behind which nothing was looked at; nil: there is none.
+func (p *Program) CheckPlanTo(ctx context.Context, maxTasks int64, opts ...Option) (stopped *LimitError, err error) {
 	if maxTasks <= 0 {
 		maxTasks = 1 << 20
 	}
-	_, _, err := p.plan(ctx, engine.Machine{}, maxTasks, checkSteps, append(slices.Clone(opts), Stdout(io.Discard)))
+	_, _, err = p.plan(ctx, engine.Machine{}, maxTasks, checkSteps, append(slices.Clone(opts), Stdout(io.Discard)))
 	var limit *LimitError
 	if errors.As(err, &limit) && (limit.Kind == "tasks" && limit.Limit <= maxTasks || limit.Kind == "steps" && limit.Limit == checkSteps) {
-		return nil // this far it is right
+		return limit, nil // this far it is right
 	}
 	var d *Diagnostic
 	if errors.As(err, &d) && (d.Code == "E0803" || d.Code == "E0904" || d.Code == "E0704") {
-		return nil
+		return nil, nil
 	}
-	return err
+	return nil, err
 }

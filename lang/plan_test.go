@@ -273,6 +273,47 @@ func TestCheckPlanEnds(t *testing.T) {
 	}
 }
 
+// TestCheckPlanStops: a check says behind which limit it did not look.
+func TestCheckPlanStops(t *testing.T) {
+	const src = `codelet add(s: RW variable[f64]) { s += 1.0 }
+register s = variable[f64](fill = 0)
+insert add(RW s)
+insert add(RW s)
+if value(s) > 2.0 { insert add(RW s) } else { print("few") }
+let n = 0
+while n < 3 { n += 1 }
+`
+	for _, tt := range []struct {
+		max   int64
+		limit lang.Limits
+		want  string
+	}{
+		{max: 1, want: "tasks 1 4"},
+		{max: 2, want: "tasks 2 5"},
+		{max: 4, want: "tasks 4 4"}, // three on the first way, one on the second
+		{max: 5, want: ""},          // exactly
+		{max: 0, want: ""},
+		{max: 4, limit: lang.Limits{Tasks: 1}, want: "tasks 1 4"},
+		{max: 4, limit: lang.Limits{Tasks: 3}, want: "tasks 4 4"},
+	} {
+		prog, ds := lang.Must(lang.NewCompiler(lang.Config{Limits: tt.limit})).Compile(t.Context(), "c.spu", []byte(src))
+		if prog == nil {
+			t.Fatal(ds.Err())
+		}
+		stopped, err := prog.CheckPlanTo(t.Context(), tt.max)
+		got := ""
+		if stopped != nil {
+			got = fmt.Sprintf("%s %d %d", stopped.Kind, stopped.Limit, stopped.Span.Start.Line)
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("as far as %d tasks, %d allowed: stopped at %q, %v; want %q", tt.max, tt.limit.Tasks, got, err, tt.want)
+		}
+		if err := prog.CheckPlan(t.Context(), tt.max); err != nil {
+			t.Errorf("as far as %d tasks: %v", tt.max, err)
+		}
+	}
+}
+
 // doubling is a chain of functions that call the one before twice, with its first one.
 func doubling(params, args, first string) string {
 	var b strings.Builder

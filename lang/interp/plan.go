@@ -46,7 +46,7 @@ var errPlanEnds = errors.New("the plan ends here")
 func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total *int64) (err error) {
 	pl.rec = graph.NewRecorder(nil)
 	rt, err := cfg.Machine.Planner(func(t *engine.PlannedTask) {
-		if *total++; !pl.check {
+		if !pl.check {
 			pl.rec.Plan(t)
 		}
 	})
@@ -72,6 +72,12 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 	if cfg.Tasks > 0 {
 		if left := cfg.Tasks - *total; c.Limits.Tasks == 0 || left < c.Limits.Tasks {
 			c.Limits.Tasks = max(1, left)
+			defer func() { // the limit is that of all paths, not what they left of it
+				var limit *LimitError
+				if errors.As(err, &limit) && limit.Kind == "tasks" {
+					limit.Limit = cfg.Tasks
+				}
+			}()
 		}
 	}
 	m, err := newMachine(p, &c)
@@ -81,6 +87,7 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 	m.plan = pl
 	defer func() {
 		pl.steps = m.used.steps + m.granted - m.fuel
+		*total += m.used.tasks
 		m.unknown = false
 		if e := m.Close(); err == nil {
 			err = e

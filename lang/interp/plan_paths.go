@@ -39,7 +39,10 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 	var total, longest, spent int64
 	loads, ended := map[string]bool{}, false
 	for len(todo) > 0 {
-		if paths == maxPaths || cfg.Steps > 0 && spent > cfg.Steps {
+		if cfg.Steps > 0 && spent > cfg.Steps {
+			return nil, paths, &LimitError{Kind: "steps", Limit: cfg.Steps}
+		}
+		if paths == maxPaths {
 			ended = true // what is left nobody looks at
 			break
 		}

@@ -3,6 +3,7 @@ package cli
 // starpush check: what the text of scripts shows, without running them.
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -92,10 +93,12 @@ keeps its permissions.`,
 					continue
 				}
 				prog = a.withExterns(cmd.Context(), prog, shown, src, warnings)
-				if err := prog.CheckPlan(cmd.Context(), maxTasks, append(opts, bound...)...); err != nil {
+				stopped, err := prog.CheckPlanTo(cmd.Context(), maxTasks, append(opts, bound...)...)
+				if err != nil {
 					a.say(sizesInstead(err))
 					worst = max(worst, codeOf(cmd.Context(), err, false))
 				}
+				a.sayStopped(shown, stopped, maxTasks)
 			}
 			return status(worst)
 		},
@@ -105,7 +108,7 @@ keeps its permissions.`,
 	c.Flags().BoolVar(&codelets, "codelets", false, "show on standard output where each codelet can run, and why not elsewhere")
 	c.Flags().BoolVar(&noPlan, "no-plan", false, "check the text only, and do not plan")
 	c.Flags().BoolVar(&fix, "fix", false, "make the edits that leave no doubt, in the files")
-	c.Flags().Var(&numberFlag{p: &maxTasks, lo: 1, hi: math.MaxInt32, advice: "--no-plan plans nothing"}, "max-tasks", "plan as far as `N` tasks")
+	c.Flags().Var(&numberFlag{p: &maxTasks, lo: 1, hi: math.MaxInt32, advice: "--no-plan plans nothing"}, "max-tasks", "plan as far as `N` tasks, those of all branches together")
 	c.Flags().StringArrayVarP(&params, "param", "p", nil, "value of a param, `NAME=VALUE`, checked against its type")
 	a.registerWatch(c)
 	return c
@@ -118,4 +121,24 @@ func checkData(prog *lang.Program, flags []string) ([]lang.Option, error) {
 		return nil, nil
 	}
 	return bindData(prog, flags, true)
+}
+
+// sayStopped says that the plan of a check did not come to the end of the script, and
+// what looks further.
+func (a *app) sayStopped(name string, at *lang.LimitError, maxTasks int64) {
+	if at == nil || a.flags.quiet || a.json != nil {
+		return
+	}
+	what, further := counted(at.Limit, at.Kind[:len(at.Kind)-1]), "`starpush plan` has no such limit"
+	switch {
+	case at.Kind == "tasks" && at.Limit < maxTasks:
+		further = "`--limits tasks=N` allows more"
+	case at.Kind == "tasks":
+		further = "`--max-tasks N` looks further"
+	}
+	where := name
+	if !at.Span.IsZero() {
+		where = fmt.Sprintf("%s:%d", at.Span.File, at.Span.Start.Line)
+	}
+	fmt.Fprintf(a.con.err, "starpush: %s: the check came as far as %s and did not look at what follows; %s\n", where, what, further)
 }
