@@ -5,6 +5,7 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/starpush/starpush/engine"
 )
@@ -69,14 +70,18 @@ func (m *Machine) nowhere(s *insertSite, err error) {
 	d.Help = []string{"this run has " + m.machineText()}
 	var large *engine.TooLargeError
 	if errors.As(err, &large) {
-		d.Help = moreMemory(large, d.Help)
+		if help := moreMemory(large, d.Help); len(help) > 0 {
+			d.Help = help
+			d.Notes[0], _, _ = strings.Cut(d.Notes[0], ": let it run on") // advice for any node
+		}
 	}
 	d.Cause = err
 	m.raise(d)
 }
 
-// moreMemory says how much main memory a run needs for a task, where the run bounds it.
-// What else it has is no matter then, unless the task may run on devices, too.
+// moreMemory is the help that says how much main memory a run needs for a task, where
+// the run bounds it; else none. What else it has is no matter then, unless the task may
+// run on devices, too.
 func moreMemory(e *engine.TooLargeError, help []string) []string {
 	for _, n := range e.Nodes {
 		if n.Name != "ram" {
@@ -88,7 +93,7 @@ func moreMemory(e *engine.TooLargeError, help []string) []string {
 		}
 		return append(help, more)
 	}
-	return help
+	return nil
 }
 
 // sizeFlag writes a size as flags take it, rounded up to at most four digits where there
