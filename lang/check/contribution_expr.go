@@ -3,7 +3,7 @@ package check
 // Contributions: the expressions of a body.
 
 import (
-	"slices"
+	"math"
 	"strings"
 
 	"github.com/starpush/starpush/lang/syntax"
@@ -27,111 +27,6 @@ var negated = map[use]use{self: "-self", "-self": self, "sum": "-sum", "-sum": "
 
 // foldOfOp are the folds of assignments that change.
 var foldOfOp = map[string]use{"+=": "sum", "-=": "sum", "*=": "prod", "/=": "prod"}
-
-// maxExpanded is how large an expression becomes when names of let are replaced.
-const maxExpanded = 400
-
-// unsureName is what stands for a local that may hold something of the operand, and
-// localName for another local that has the operand's name.
-const (
-	unsureName = "?"
-	localName  = "."
-)
-
-// expand replaces the names of let in e by their values, so that expressions that compute
-// the same are the same, and takes the parentheses away.
-func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
-	size := 0
-	var sub func(e syntax.Expr) syntax.Expr
-	list := func(es []syntax.Expr) []syntax.Expr {
-		out := slices.Clone(es)
-		for k, x := range out {
-			out[k] = sub(x)
-		}
-		return out
-	}
-	sub = func(e syntax.Expr) syntax.Expr {
-		size++
-		switch x := e.(type) {
-		case *syntax.Paren:
-			return sub(x.X)
-		case *syntax.Ident:
-			v, local := b.names.find(x.Name)
-			switch {
-			case !local:
-				return x
-			case v != nil && size < maxExpanded:
-				size += sizeOf(v)
-				if size < maxExpanded {
-					return v
-				}
-				fallthrough
-			case v != nil || b.changes[x.Name]:
-				if b.tainted[x.Name] {
-					return &syntax.Ident{Name: unsureName}
-				}
-				fallthrough
-			default:
-				if x.Name == b.param {
-					return &syntax.Ident{Name: localName}
-				}
-				return x
-			}
-		case *syntax.Unary:
-			c := *x
-			c.X = sub(x.X)
-			return &c
-		case *syntax.Binary:
-			c := *x
-			c.X, c.Y = sub(x.X), sub(x.Y)
-			return &c
-		case *syntax.RangeExpr:
-			c := *x
-			c.Lo, c.Hi = sub(x.Lo), sub(x.Hi)
-			return &c
-		case *syntax.Cond:
-			return &syntax.Cond{If: sub(x.If), Then: sub(x.Then), Else: sub(x.Else)}
-		case *syntax.Call:
-			c := *x
-			c.Args = nil
-			for _, a := range x.Args {
-				v := *a
-				v.Value = sub(a.Value)
-				c.Args = append(c.Args, &v)
-			}
-			if calledName(x) == "select" && len(c.Args) == 3 {
-				return &syntax.Cond{If: c.Args[0].Value, Then: c.Args[1].Value, Else: c.Args[2].Value}
-			}
-			return &c
-		case *syntax.Index:
-			c := *x
-			c.Args = list(x.Args)
-			return &c
-		case *syntax.Fold:
-			b.names = &scopeNames{outer: b.names, of: map[string]syntax.Expr{}}
-			for _, id := range x.Names {
-				b.names.of[id.Name] = nil
-			}
-			c := *x
-			c.Domain, c.Body = slices.Clone(x.Domain), sub(x.Body)
-			b.names = b.names.outer
-			for k, d := range c.Domain {
-				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
-					c.Domain[k] = sub(d)
-				}
-			}
-			return &c
-		}
-		return e
-	}
-	return sub(e)
-}
-
-// sizeOf is the number of parts of e, or some number from maxExpanded on.
-func sizeOf(e syntax.Expr) (n int) {
-	walkExpr(e, func(syntax.Expr) bool { n++; return n < maxExpanded })
-	return n
-}
 
 func calledName(c *syntax.Call) string {
 	if id, ok := c.Fn.(*syntax.Ident); ok {
@@ -172,11 +67,15 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 		l, r := b.use(x.X, target), b.use(x.Y, target)
 		switch {
 		case x.Op == "+":
-			return joined(l, r, "sum")
+			return summed(x.X, x.Y, l, r)
 		case x.Op == "-":
-			return joined(l, negated[r], "sum")
-		case x.Op == "*", x.Op == "/" && r == unused:
-			return joined(l, r, "prod")
+			return summed(x.X, x.Y, l, negated[r])
+		case x.Op == "*":
+			return multiplied(x.X, x.Y, l, r)
+		case x.Op == "/" && r == unused:
+			return multiplied(x.X, x.Y, l, r)
+		case x.Op == "**" && constant(x.Y) == 1:
+			return l
 		}
 		return joined(l, r, other)
 	case *syntax.RangeExpr:
@@ -236,6 +135,33 @@ func joined(x, y, fold use) use {
 	return other
 }
 
+// summed is the use of x + y, whose uses are l and r: adding 0 changes nothing.
+func summed(x, y syntax.Expr, l, r use) use {
+	switch {
+	case constant(x) == 0:
+		return r
+	case constant(y) == 0:
+		return l
+	}
+	return joined(l, r, "sum")
+}
+
+// multiplied is the use of x * y and of x / y, whose uses are l and r: a factor of 1
+// changes nothing, and one of -1 the sign.
+func multiplied(x, y syntax.Expr, l, r use) use {
+	for k, v := range []float64{constant(y), constant(x)} {
+		u := [2]use{l, r}[k]
+		switch {
+		case u == unused:
+		case v == 1:
+			return u
+		case v == -1:
+			return negated[u]
+		}
+	}
+	return joined(l, r, "prod")
+}
+
 func (b *bodyUse) called(x *syntax.Call, target syntax.Expr) use {
 	if calledName(x) == "len" && len(x.Args) == 1 {
 		if _, size := unparen(x.Args[0].Value).(*syntax.Ident); size {
@@ -248,13 +174,16 @@ func (b *bodyUse) called(x *syntax.Call, target syntax.Expr) use {
 	}
 	switch name := calledName(x); {
 	case (name == "min" || name == "max") && len(us) > 1:
-		u := us[0]
-		for _, v := range us[1:] {
+		u, rest := us[0], us[1:]
+		for k, v := range rest {
+			if math.IsInf(constant(x.Args[k+1].Value), map[string]int{"min": 1, "max": -1}[name]) {
+				continue // what is larger than any, or smaller, changes nothing
+			}
 			u = joined(u, v, use(name))
 		}
 		return u
 	case name == "fma" && len(us) == 3:
-		return joined(us[2], joined(us[0], us[1], other), "sum")
+		return joined(us[2], multiplied(x.Args[0].Value, x.Args[1].Value, us[0], us[1]), "sum")
 	case (name == "int" || name == "float") && len(us) == 1:
 		return us[0]
 	}

@@ -163,17 +163,7 @@ func (k *Contributions) declare(d *diag.Diagnostic, o *types.Object, u *Unit, mo
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // isConstant reports whether e is a number, or infinite.
-func isConstant(e syntax.Expr) bool {
-	switch x := unparen(e).(type) {
-	case *syntax.IntLit, *syntax.FloatLit:
-		return true
-	case *syntax.Ident:
-		return x.Name == "inf"
-	case *syntax.Unary:
-		return x.Op == "-" && isConstant(x.X)
-	}
-	return false
-}
+func isConstant(e syntax.Expr) bool { return !math.IsNaN(constant(e)) }
 
 // farOut is a number that stands for an infinite one, where a smallest or largest value is
 // looked for.
@@ -182,22 +172,7 @@ const farOut = 1e9
 // neutralValue reports whether the constant e is what the copies of a fold begin with, or
 // meant so.
 func neutralValue(e syntax.Expr, reduce string) bool {
-	sign, v := 1.0, math.NaN()
-	for {
-		x, ok := unparen(e).(*syntax.Unary)
-		if !ok {
-			break
-		}
-		sign, e = -sign, x.X
-	}
-	switch x := unparen(e).(type) {
-	case *syntax.IntLit:
-		v = sign * float64(x.Value)
-	case *syntax.FloatLit:
-		v = sign * x.Value
-	case *syntax.Ident:
-		v = sign * math.Inf(1)
-	}
+	v := constant(e)
 	switch reduce {
 	case "sum":
 		return v == 0
@@ -207,6 +182,30 @@ func neutralValue(e syntax.Expr, reduce string) bool {
 		return v >= farOut
 	}
 	return v <= -farOut
+}
+
+// constant is the value of a number, or of an infinite one, with its signs; NaN: e is
+// something else.
+func constant(e syntax.Expr) float64 {
+	sign := 1.0
+	for {
+		x, ok := unparen(e).(*syntax.Unary)
+		if !ok || x.Op != "-" {
+			break
+		}
+		sign, e = -sign, x.X
+	}
+	switch x := unparen(e).(type) {
+	case *syntax.IntLit:
+		return sign * float64(x.Value)
+	case *syntax.FloatLit:
+		return sign * x.Value
+	case *syntax.Ident:
+		if x.Name == "inf" {
+			return sign * math.Inf(1)
+		}
+	}
+	return math.NaN()
 }
 
 // overwritten adds to d, about an operand that is declared W and passed REDUX, that the codelet

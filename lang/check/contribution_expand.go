@@ -1,0 +1,114 @@
+package check
+
+// Contributions: what the names of a body stand for.
+
+import (
+	"slices"
+
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// maxExpanded is how large an expression becomes when names of let are replaced.
+const maxExpanded = 400
+
+// unsureName is what stands for a local that may hold something of the operand, and
+// localName for another local that has the operand's name.
+const (
+	unsureName = "?"
+	localName  = "."
+)
+
+// expand replaces the names of let in e by their values, so that expressions that compute
+// the same are the same, and takes the parentheses away.
+func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
+	size := 0
+	var sub func(e syntax.Expr) syntax.Expr
+	list := func(es []syntax.Expr) []syntax.Expr {
+		out := slices.Clone(es)
+		for k, x := range out {
+			out[k] = sub(x)
+		}
+		return out
+	}
+	sub = func(e syntax.Expr) syntax.Expr {
+		size++
+		switch x := e.(type) {
+		case *syntax.Paren:
+			return sub(x.X)
+		case *syntax.Ident:
+			v, local := b.names.find(x.Name)
+			switch {
+			case !local:
+				return x
+			case v != nil && size < maxExpanded:
+				size += sizeOf(v)
+				if size < maxExpanded {
+					return v
+				}
+				fallthrough
+			case v != nil || b.changes[x.Name]:
+				if b.tainted[x.Name] {
+					return &syntax.Ident{Name: unsureName}
+				}
+				fallthrough
+			default:
+				if x.Name == b.param {
+					return &syntax.Ident{Name: localName}
+				}
+				return x
+			}
+		case *syntax.Unary:
+			c := *x
+			c.X = sub(x.X)
+			return &c
+		case *syntax.Binary:
+			c := *x
+			c.X, c.Y = sub(x.X), sub(x.Y)
+			return &c
+		case *syntax.RangeExpr:
+			c := *x
+			c.Lo, c.Hi = sub(x.Lo), sub(x.Hi)
+			return &c
+		case *syntax.Cond:
+			return &syntax.Cond{If: sub(x.If), Then: sub(x.Then), Else: sub(x.Else)}
+		case *syntax.Call:
+			c := *x
+			c.Args = nil
+			for _, a := range x.Args {
+				v := *a
+				v.Value = sub(a.Value)
+				c.Args = append(c.Args, &v)
+			}
+			if calledName(x) == "select" && len(c.Args) == 3 {
+				return &syntax.Cond{If: c.Args[0].Value, Then: c.Args[1].Value, Else: c.Args[2].Value}
+			}
+			return &c
+		case *syntax.Index:
+			c := *x
+			c.Args = list(x.Args)
+			return &c
+		case *syntax.Fold:
+			b.names = &scopeNames{outer: b.names, of: map[string]syntax.Expr{}}
+			for _, id := range x.Names {
+				b.names.of[id.Name] = nil
+			}
+			c := *x
+			c.Domain, c.Body = slices.Clone(x.Domain), sub(x.Body)
+			b.names = b.names.outer
+			for k, d := range c.Domain {
+				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
+					c.Domain[k] = sub(d)
+				}
+			}
+			return &c
+		}
+		return e
+	}
+	return sub(e)
+}
+
+// sizeOf is the number of parts of e, or some number from maxExpanded on.
+func sizeOf(e syntax.Expr) (n int) {
+	walkExpr(e, func(syntax.Expr) bool { n++; return n < maxExpanded })
+	return n
+}
