@@ -15,8 +15,9 @@ import (
 type Contributions struct {
 	param         string
 	folds         []contribution // one for each fold, in the order of the text
-	misuses       []misuse       // in the order of the text
-	unsure        bool           // some writes come from locals that change
+	limited       []limited
+	misuses       []misuse // in the order of the text
+	unsure        bool     // some writes come from locals that change
 	reads, writes bool
 }
 
@@ -24,6 +25,12 @@ type Contributions struct {
 type contribution struct {
 	fold string
 	at   *syntax.Assign
+}
+
+// limited is an assignment that is a contribution under some folds, if at all.
+type limited struct {
+	at    *syntax.Assign
+	folds []string
 }
 
 // misuse is a place in a body that needs all of the value, or that loses it.
@@ -71,34 +78,20 @@ func ContributionsOf(o *types.Object, param string) *Contributions {
 }
 
 func contributions(k *syntax.Codelet, param string) *Contributions {
-	b := &bodyUse{found: &Contributions{param: param}, param: param, changes: map[string]bool{}, tainted: map[string]bool{}}
-	b.locals(k.Body.Stmts)
+	b := &bodyUse{found: &Contributions{param: param}, param: param, locals: localsOf(k.Body, param), read: map[*syntax.Ident]int{}}
 	b.block(k.Body, within{once: true})
 	return b.found
 }
 
 // bodyUse walks over a body.
 type bodyUse struct {
-	found   *Contributions
-	param   string
-	names   *scopeNames
-	changes map[string]bool // locals that are assigned again
-	tainted map[string]bool // of those, the ones that may hold something of the operand
-}
-
-// scopeNames are the locals of a block: what they stand for, nil where that changes.
-type scopeNames struct {
-	outer *scopeNames
-	of    map[string]syntax.Expr
-}
-
-func (n *scopeNames) find(name string) (value syntax.Expr, ok bool) {
-	for ; n != nil; n = n.outer {
-		if v, ok := n.of[name]; ok {
-			return v, true
-		}
-	}
-	return nil, false
+	found  *Contributions
+	param  string
+	locals *bodyLocals
+	names  *scopeNames
+	clock  int                   // of the versions of locals
+	writes []syntax.Expr         // what was written of the operand so far
+	read   map[*syntax.Ident]int // how much of writes there was where an expanded name of the operand was read
 }
 
 // within says where a statement stands.
@@ -107,6 +100,7 @@ type within struct {
 	each  *syntax.Each // the loop around it, if it holds nothing else in between
 	sole  syntax.Stmt  // the outermost loop around it, if all of them hold nothing else
 	guard *guarded     // the condition around it that looks at the operand
+	maybe []guard      // of the conditions around it, with locals that may hold something of the operand
 }
 
 // soleLoop is the sole of what stands in loop, which stands in here.
@@ -117,63 +111,13 @@ func (in within) soleLoop(loop syntax.Stmt) syntax.Stmt {
 	return in.sole
 }
 
-// guarded is an `if` whose condition compares the operand with something.
-type guarded struct {
-	guards []guard
-	plain  bool // all of guards hold inside
-	used   bool // something inside contributes by it
-	wrong  bool // something inside does anything else
-}
-
-// locals finds the names that are assigned again and hold something of the operand.
-func (b *bodyUse) locals(list []syntax.Stmt) {
-	values := map[string][]syntax.Expr{}
-	for _, s := range list {
-		walkNested(s, func(s syntax.Stmt) {
-			switch s := s.(type) {
-			case *syntax.Let:
-				if s.Name != nil {
-					values[s.Name.Name] = append(values[s.Name.Name], s.Value)
-				}
-			case *syntax.Assign:
-				if id, ok := unparen(s.Target).(*syntax.Ident); ok && id.Name != b.param {
-					b.changes[id.Name] = true
-					values[id.Name] = append(values[id.Name], s.Value)
-				}
-			}
-		})
-	}
-	into := map[string][]string{} // the locals that are made of each name
-	for name, list := range values {
-		for _, v := range list {
-			walkExpr(v, func(e syntax.Expr) bool {
-				switch e := e.(type) {
-				case *syntax.Selector:
-					return false
-				case *syntax.Ident:
-					into[e.Name] = append(into[e.Name], name)
-				}
-				return true
-			})
-		}
-	}
-	for next := into[b.param]; len(next) > 0; {
-		name := next[0]
-		next = next[1:]
-		if !b.tainted[name] {
-			b.tainted[name] = true
-			next = append(next, into[name]...)
-		}
-	}
-}
-
 func (b *bodyUse) block(k *syntax.Block, in within, indices ...*syntax.Ident) {
 	if k == nil {
 		return
 	}
-	b.names = &scopeNames{outer: b.names, of: map[string]syntax.Expr{}}
+	b.names = b.names.within()
 	for _, id := range indices {
-		b.names.of[id.Name] = nil
+		b.names.of[id.Name] = b.locals.of[id]
 	}
 	if len(k.Stmts) != 1 {
 		in.each, in.sole = nil, nil
@@ -192,21 +136,24 @@ func (b *bodyUse) stmt(s syntax.Stmt, in within) {
 		if s.Name == nil {
 			return
 		}
-		value := syntax.Expr(nil)
-		if !b.changes[s.Name.Name] {
-			value = b.expand(s.Value)
+		l, value := b.locals.of[s.Name], b.expand(s.Value)
+		l.now = b.use(value, nil) != unused
+		if !l.changes {
+			l.value = value
 		}
-		b.names.of[s.Name.Name] = value
+		b.names.of[s.Name.Name] = l
 	case *syntax.For:
 		b.look(s.In)
-		b.block(s.Body, within{guard: in.guard, sole: in.soleLoop(s)}, s.Names...)
+		b.loop(s, func() { b.block(s.Body, within{guard: in.guard, maybe: in.maybe, sole: in.soleLoop(s)}, s.Names...) })
 	case *syntax.Each:
 		for _, d := range s.Domain {
 			if _, size := unparen(d).(*syntax.Ident); !size {
 				b.look(d)
 			}
 		}
-		b.block(s.Body, within{once: in.once, each: s, sole: in.soleLoop(s), guard: in.guard}, s.Names...)
+		b.loop(s, func() {
+			b.block(s.Body, within{once: in.once, each: s, sole: in.soleLoop(s), guard: in.guard, maybe: in.maybe}, s.Names...)
+		})
 	case *syntax.If:
 		b.condition(s, in)
 	case *syntax.Assign:
@@ -224,42 +171,6 @@ func (b *bodyUse) look(e syntax.Expr) {
 
 func (b *bodyUse) misuse(m misuse) { b.found.misuses = append(b.found.misuses, m) }
 
-// condition walks over an `if`. A condition may look at the operand where it does no more
-// than to leave out contributions that would change nothing: if v > m { m = v }.
-func (b *bodyUse) condition(s *syntax.If, in within) {
-	in = within{guard: in.guard}
-	cond := b.expand(s.Cond)
-	if u := b.use(cond, nil); u == unused || u == unsure {
-		b.block(s.Then, in)
-		b.otherwise(s.Else, in)
-		return
-	}
-	b.found.reads = true
-	at := len(b.found.misuses)
-	then, otherwise := &guarded{plain: true}, &guarded{plain: true}
-	ok := b.guards(then, cond, false)
-	if ok && b.guards(otherwise, cond, true) {
-		b.block(s.Then, within{guard: then})
-		b.otherwise(s.Else, within{guard: otherwise})
-		ok = (then.used || otherwise.used) && !then.wrong && !otherwise.wrong
-	} else {
-		b.block(s.Then, in)
-		b.otherwise(s.Else, in)
-	}
-	if ok && in.guard != nil {
-		in.guard.used = true
-	}
-	if !ok {
-		b.found.misuses = slices.Insert(b.found.misuses, at, misuse{kind: looks, at: s.Cond})
-	}
-}
-
-func (b *bodyUse) otherwise(s syntax.Stmt, in within) {
-	if s != nil {
-		b.stmt(s, in)
-	}
-}
-
 func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	base := unparen(a.Target)
 	x, element := base.(*syntax.Index)
@@ -270,7 +181,9 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	if !ok {
 		return
 	}
-	if _, local := b.names.find(id.Name); local {
+	if l := b.names.find(id.Name); l != nil {
+		l.now = b.use(b.expand(a.Value), nil) != unused || a.Op != "=" && l.now
+		l.version = b.tick()
 		return
 	}
 	if element {
@@ -287,12 +200,17 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	}
 	b.found.writes = true
 	target, value := b.expand(a.Target), b.expand(a.Value)
+	defer func() { b.writes = append(b.writes, target) }()
 	u := b.use(value, target)
 	if fold := foldOfOp[a.Op]; fold != "" {
 		b.found.reads = true
 		switch {
-		case u == unused || u == unsure:
+		case u == unused:
 			u = fold
+		case u == unsure && fold == "sum":
+			u = maybeProd // m += s, and s has something of m
+		case u == maybeProd: // m += s - m
+			u = unsure
 		case fold == "sum":
 			u = joined(self, u, fold)
 		default:
@@ -302,10 +220,16 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	switch u {
 	case "-self":
 		u = "prod"
-	case "-sum", "-min", "-max":
+	case "-sum", "-min", "-max", "-" + bounds:
 		u = other
+	case unused:
+		k := slices.IndexFunc(in.maybe, func(g guard) bool { return syntax.EqualExpr(g.value, value) })
+		if k >= 0 { // if v > best { m = v }
+			u = unsure
+			b.found.limited = append(b.found.limited, limited{a, []string{string(in.maybe[k].fold)}})
+		}
 	}
-	if g := in.guard; g != nil && u == unsure {
+	if g := in.guard; g != nil && (u == unsure || u == bounds || u == maybeProd) {
 		g.used = true
 	} else if g != nil {
 		fold := g.fold(target, value, u)
@@ -329,6 +253,9 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	case self:
 	case unsure:
 		b.found.reads, b.found.unsure = true, true
+	case bounds, maybeProd:
+		b.found.reads, b.found.unsure = true, true
+		b.found.limited = append(b.found.limited, limited{a, foldsOf[u]})
 	case other:
 		b.found.reads = true
 		b.misuse(misuse{kind: recomputes, at: a})

@@ -11,12 +11,8 @@ import (
 // maxExpanded is how large an expression becomes when names of let are replaced.
 const maxExpanded = 400
 
-// unsureName is what stands for a local that may hold something of the operand, and
-// localName for another local that has the operand's name.
-const (
-	unsureName = "?"
-	localName  = "."
-)
+// unsureName is what stands for a local that may hold something of the operand.
+const unsureName = "?"
 
 // expand replaces the names of let in e by their values, so that expressions that compute
 // the same are the same, and takes the parentheses away.
@@ -36,27 +32,19 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 		case *syntax.Paren:
 			return sub(x.X)
 		case *syntax.Ident:
-			v, local := b.names.find(x.Name)
-			switch {
-			case !local:
-				return x
-			case v != nil && size < maxExpanded:
-				size += sizeOf(v)
-				if size < maxExpanded {
-					return v
-				}
-				fallthrough
-			case v != nil || b.changes[x.Name]:
-				if b.tainted[x.Name] {
-					return &syntax.Ident{Name: unsureName}
-				}
-				fallthrough
-			default:
-				if x.Name == b.param {
-					return &syntax.Ident{Name: localName}
-				}
-				return x
+			l := b.names.find(x.Name)
+			if l == nil {
+				return b.operand(x)
 			}
+			if l.value != nil && size < maxExpanded {
+				if size += sizeOf(l.value); size < maxExpanded {
+					return l.value
+				}
+			}
+			if l.now {
+				return &syntax.Ident{Name: unsureName}
+			}
+			return &syntax.Ident{Name: l.name()}
 		case *syntax.Unary:
 			c := *x
 			c.X = sub(x.X)
@@ -86,11 +74,14 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 		case *syntax.Index:
 			c := *x
 			c.Args = list(x.Args)
+			if id, ok := unparen(x.X).(*syntax.Ident); ok {
+				c.X = b.operand(id)
+			}
 			return &c
 		case *syntax.Fold:
-			b.names = &scopeNames{outer: b.names, of: map[string]syntax.Expr{}}
+			b.names = b.names.within()
 			for _, id := range x.Names {
-				b.names.of[id.Name] = nil
+				b.names.of[id.Name] = b.locals.of[id]
 			}
 			c := *x
 			c.Domain, c.Body = slices.Clone(x.Domain), sub(x.Body)
@@ -105,6 +96,17 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 		return e
 	}
 	return sub(e)
+}
+
+// operand is the name id of an operand in an expanded expression; of the one that is
+// looked at, where it was read is kept.
+func (b *bodyUse) operand(id *syntax.Ident) syntax.Expr {
+	if id.Name != b.param {
+		return id
+	}
+	read := &syntax.Ident{Name: id.Name}
+	b.read[read] = len(b.writes)
+	return read
 }
 
 // sizeOf is the number of parts of e, or some number from maxExpanded on.

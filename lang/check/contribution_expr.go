@@ -18,11 +18,18 @@ const (
 	unused use = ""
 	self   use = "self"   // the element
 	unsure use = "unsure" // something of it, by way of a local that changes
+	bounds use = "bounds" // the element, between two bounds
 	other  use = "other"  // in another way, or other elements
+
+	maybeProd use = "prod?" // the element and something unsure of it: a product, if at all
 )
+
+// foldsOf are the folds under which a use may be a contribution, where those are few.
+var foldsOf = map[use][]string{bounds: {"min", "max"}, maybeProd: {"prod"}}
 
 // negated are the uses of -e: of two signs nothing is left, and one alone is a factor.
 var negated = map[use]use{self: "-self", "-self": self, "sum": "-sum", "-sum": "sum", "min": "-min", "-min": "min", "max": "-max", "-max": "max",
+	bounds: "-" + bounds, "-" + bounds: bounds, maybeProd: maybeProd,
 	"prod": "prod", unused: unused, unsure: unsure, other: other}
 
 // foldOfOp are the folds of assignments that change.
@@ -110,12 +117,16 @@ func joined(x, y, fold use) use {
 	if x == unused {
 		x, y = y, x
 	}
-	extreme := func(u use) bool { return u == "min" || u == "max" }
+	extreme := func(u use) bool { return u == "min" || u == "max" || u == bounds }
 	minus := func(u use) bool { return strings.HasPrefix(string(u), "-") }
 	multiple := func(u use) bool { return u == self || u == "-self" || u == "prod" }
 	switch {
 	case x == unused:
 		return unused
+	case x == maybeProd || y == maybeProd:
+		return either(x == unused || y == unused, maybeProd)
+	case fold == "sum" && (x == self && y == unsure || x == unsure && y == self):
+		return maybeProd // m + s, and s has something of m
 	case x == unsure || y == unsure:
 		return unsure
 	case fold == other:
@@ -129,8 +140,10 @@ func joined(x, y, fold use) use {
 		return negated[joined(negated[x], negated[y], opposite)]
 	case (x == self || x == fold) && (y == unused || extreme(fold) && (y == self || y == fold)):
 		return fold
+	case fold == "max" && (x == self && y == "min" || x == "min" && y == self), fold == "min" && (x == self && y == "max" || x == "max" && y == self):
+		return self // max(m, min(m, e))
 	case extreme(fold) && (extreme(x) || x == self) && (extreme(y) || y == self || y == unused):
-		return unsure // between two bounds
+		return bounds
 	}
 	return other
 }
@@ -160,6 +173,14 @@ func multiplied(x, y syntax.Expr, l, r use) use {
 		}
 	}
 	return joined(l, r, "prod")
+}
+
+// either is u where yes, else unsure.
+func either(yes bool, u use) use {
+	if yes {
+		return u
+	}
+	return unsure
 }
 
 func (b *bodyUse) called(x *syntax.Call, target syntax.Expr) use {
@@ -224,76 +245,4 @@ func orOther(u use) use {
 		return other
 	}
 	return u
-}
-
-// guard is a condition under which value is a larger (max) or smaller (min) one than
-// target, an element of the operand.
-type guard struct {
-	target, value syntax.Expr
-	fold          use
-}
-
-// guards adds the comparisons of cond with the operand to g; false where it looks at the
-// operand in another way.
-func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
-	both, _ := cond.(*syntax.Binary)
-	if both != nil && (both.Op == "and" || both.Op == "or") { // first: there may be very many in a row
-		before := len(g.guards)
-		ok := b.guards(g, both.X, not) && b.guards(g, both.Y, not)
-		if (both.Op == "or") != not && len(g.guards) > before {
-			g.plain = false
-		}
-		return ok
-	}
-	if u := b.use(cond, nil); u == unused || u == unsure {
-		return true
-	}
-	switch x := cond.(type) {
-	case *syntax.Unary:
-		return x.Op == "not" && b.guards(g, x.X, !not)
-	case *syntax.Binary:
-		larger := x.Op == ">" || x.Op == ">="
-		if !larger && x.Op != "<" && x.Op != "<=" {
-			return false
-		}
-		value, target := x.X, x.Y
-		if b.isElement(value) {
-			value, target, larger = target, value, !larger
-		}
-		if u := b.use(value, nil); !b.isElement(target) || u != unused {
-			return false
-		}
-		fold := use("min")
-		if larger != not {
-			fold = "max"
-		}
-		g.guards = append(g.guards, guard{target, value, fold})
-		return true
-	}
-	return false
-}
-
-// isElement reports whether e is the operand or an element of it.
-func (b *bodyUse) isElement(e syntax.Expr) bool {
-	if x, ok := e.(*syntax.Index); ok {
-		if b.all(x.Args) != unused {
-			return false
-		}
-		e = unparen(x.X)
-	}
-	id, ok := e.(*syntax.Ident)
-	return ok && id.Name == b.param
-}
-
-// fold is the contribution that is left when target becomes value, whose use is u, only
-// under g; unused where that is none.
-func (g *guarded) fold(target, value syntax.Expr, u use) use {
-	for _, x := range g.guards {
-		switch {
-		case !syntax.EqualExpr(x.target, target):
-		case u == x.fold, u == unused && g.plain && syntax.EqualExpr(x.value, value):
-			return x.fold
-		}
-	}
-	return unused
 }

@@ -5,6 +5,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
@@ -48,10 +49,15 @@ func (k *Contributions) wrong(reduce string) *misuse {
 	case reduce == "" && k.writes:
 	case len(k.misuses) > 0:
 		return &k.misuses[0]
-	case len(k.folds) > 1:
+	default:
 		for _, c := range k.folds {
-			if c.fold != reduce {
+			if c.fold != reduce && (len(k.folds) > 1 || k.unsure) { // one alone is told what it needs
 				return &misuse{kind: recomputes, at: c.at}
+			}
+		}
+		for _, l := range k.limited {
+			if !slices.Contains(l.folds, reduce) {
+				return &misuse{kind: recomputes, at: l.at}
 			}
 		}
 	}
@@ -60,7 +66,7 @@ func (k *Contributions) wrong(reduce string) *misuse {
 
 // Sound reports whether the body only contributes, by one fold or one that is not known.
 func (k *Contributions) Sound() bool {
-	return k == nil || len(k.misuses) == 0 && len(k.folds) < 2
+	return k == nil || len(k.misuses) == 0 && len(k.limited) == 0 && (len(k.folds) == 0 || len(k.folds) == 1 && !k.unsure)
 }
 
 // Misuse is E0303 about a codelet whose body does not contribute to data that is registered

@@ -1,0 +1,252 @@
+package check
+
+// Contributions: the locals of a body. Each declaration is one, whatever else has its
+// name; where it changes, so does what expressions call it, so that only those that
+// compute the same are the same.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// local is what one let declares, or one index of a loop or a fold.
+type local struct {
+	id      string
+	value   syntax.Expr // what it stands for, expanded; nil where it changes, and of an index
+	changes bool        // it is assigned again
+	ever    bool        // some value that it is given has something of the operand
+	now     bool        // so may the one that it has here
+	version int         // of its value here
+}
+
+// name is what expanded expressions call l: no other local, nor l before it changed.
+func (l *local) name() string { return fmt.Sprintf("%s@%d", l.id, l.version) }
+
+// scopeNames are the locals of a block.
+type scopeNames struct {
+	outer *scopeNames
+	of    map[string]*local
+}
+
+func (n *scopeNames) find(name string) *local {
+	for ; n != nil; n = n.outer {
+		if l := n.of[name]; l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+func (n *scopeNames) within() *scopeNames {
+	return &scopeNames{outer: n, of: map[string]*local{}}
+}
+
+// bodyLocals are the locals of a body, and what its loops and conditions assign.
+type bodyLocals struct {
+	param    string
+	of       map[*syntax.Ident]*local
+	assigned map[syntax.Stmt][]*local      // by a for, an each or an if
+	targets  map[syntax.Stmt][]syntax.Expr // elements of the operand whose indices are numbers, by a for or an each
+	known    map[inStmt]bool               // of assigned; what is known of a statement is of those around it
+	names    *scopeNames
+	around   []syntax.Stmt
+	into     map[*local][]*local // the locals that are made of each; of nil, of the operand
+}
+
+type inStmt struct {
+	at syntax.Stmt
+	l  *local
+}
+
+// maxAround is how many of the loops around an assignment know its target: nests are
+// deep only where somebody tries what happens.
+const maxAround = 50
+
+// localsOf reads a body.
+func localsOf(k *syntax.Block, param string) *bodyLocals {
+	s := &bodyLocals{param: param, of: map[*syntax.Ident]*local{}, assigned: map[syntax.Stmt][]*local{},
+		targets: map[syntax.Stmt][]syntax.Expr{}, known: map[inStmt]bool{}, into: map[*local][]*local{}}
+	s.block(k)
+	for next := s.into[nil]; len(next) > 0; {
+		l := next[0]
+		next = next[1:]
+		if !l.ever {
+			l.ever = true
+			next = append(next, s.into[l]...)
+		}
+	}
+	return s
+}
+
+func (s *bodyLocals) declare(id *syntax.Ident) *local {
+	l := &local{id: fmt.Sprintf("%s#%d", id.Name, len(s.of))}
+	s.of[id], s.names.of[id.Name] = l, l
+	return l
+}
+
+func (s *bodyLocals) block(k *syntax.Block, indices ...*syntax.Ident) {
+	if k == nil {
+		return
+	}
+	s.names = s.names.within()
+	for _, id := range indices {
+		s.declare(id)
+	}
+	for _, x := range k.Stmts {
+		s.stmt(x)
+	}
+	s.names = s.names.outer
+}
+
+func (s *bodyLocals) stmt(x syntax.Stmt) {
+	switch x := x.(type) {
+	case *syntax.Block:
+		s.block(x)
+	case *syntax.Let:
+		if x.Name != nil {
+			made := s.madeOf(x.Value)
+			s.makes(made, s.declare(x.Name))
+		}
+	case *syntax.Assign:
+		s.assign(x)
+	case *syntax.For:
+		s.inside(x, func() { s.block(x.Body, x.Names...) })
+	case *syntax.Each:
+		s.inside(x, func() { s.block(x.Body, x.Names...) })
+	case *syntax.If:
+		s.inside(x, func() {
+			s.block(x.Then)
+			if x.Else != nil {
+				s.stmt(x.Else)
+			}
+		})
+	}
+}
+
+func (s *bodyLocals) inside(x syntax.Stmt, walk func()) {
+	s.around = append(s.around, x)
+	walk()
+	s.around = s.around[:len(s.around)-1]
+}
+
+func (s *bodyLocals) assign(a *syntax.Assign) {
+	base := unparen(a.Target)
+	x, element := base.(*syntax.Index)
+	if element {
+		base = unparen(x.X)
+	}
+	id, ok := base.(*syntax.Ident)
+	if !ok {
+		return
+	}
+	if l := s.names.find(id.Name); l != nil {
+		l.changes = true
+		s.makes(s.madeOf(a.Value), l)
+		for k := len(s.around) - 1; k >= 0 && !s.known[inStmt{s.around[k], l}]; k-- {
+			s.known[inStmt{s.around[k], l}] = true
+			s.assigned[s.around[k]] = append(s.assigned[s.around[k]], l)
+		}
+		return
+	}
+	if id.Name != s.param {
+		return
+	}
+	if element {
+		for _, i := range x.Args {
+			if !isConstant(i) {
+				return
+			}
+		}
+	}
+	for _, at := range s.around[max(0, len(s.around)-maxAround):] {
+		s.targets[at] = append(s.targets[at], unparen(a.Target))
+	}
+}
+
+func (s *bodyLocals) makes(made []*local, l *local) {
+	for _, from := range made {
+		s.into[from] = append(s.into[from], l)
+	}
+}
+
+// madeOf are the locals that e is computed from; nil among them stands for the operand.
+func (s *bodyLocals) madeOf(e syntax.Expr) (made []*local) {
+	walkExpr(e, func(e syntax.Expr) bool {
+		switch e := e.(type) {
+		case *syntax.Selector:
+			return false
+		case *syntax.Call:
+			if calledName(e) == "len" {
+				return false
+			}
+		case *syntax.Fold:
+			s.names = s.names.within()
+			for _, id := range e.Names {
+				s.declare(id)
+			}
+			made = append(made, s.madeOf(e.Body)...)
+			s.names = s.names.outer
+			for _, d := range e.Domain {
+				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
+					made = append(made, s.madeOf(d)...)
+				}
+			}
+			return false
+		case *syntax.Ident:
+			if l := s.names.find(e.Name); l != nil || e.Name == s.param {
+				made = append(made, l)
+			}
+		}
+		return true
+	})
+	return made
+}
+
+// ---- where the walk over the body is -----------------------------------------------
+
+func (b *bodyUse) tick() int {
+	b.clock++
+	return b.clock
+}
+
+// loop walks over a loop, whose rounds see what the rounds before them assigned.
+func (b *bodyUse) loop(s syntax.Stmt, walk func()) {
+	changed := b.locals.assigned[s]
+	before := make([]bool, len(changed))
+	for k, l := range changed {
+		before[k] = l.now
+	}
+	for _, l := range changed {
+		l.version, l.now = b.tick(), l.now || l.ever
+	}
+	b.writes = append(b.writes, b.locals.targets[s]...)
+	walk()
+	for k, l := range changed {
+		l.version, l.now = b.tick(), l.now || before[k]
+	}
+}
+
+// branches walks over both sides of an if, each from what was before it.
+func (b *bodyUse) branches(s *syntax.If, then, otherwise within) {
+	changed, written := b.locals.assigned[s], len(b.writes)
+	before, after := make([]local, len(changed)), make([]bool, len(changed))
+	for k, l := range changed {
+		before[k] = *l
+	}
+	b.block(s.Then, then)
+	writes := slices.Clone(b.writes[written:])
+	b.writes = b.writes[:written]
+	for k, l := range changed {
+		after[k] = l.now
+		l.version, l.now = before[k].version, before[k].now
+	}
+	if s.Else != nil {
+		b.stmt(s.Else, otherwise)
+	}
+	b.writes = append(b.writes, writes...)
+	for k, l := range changed {
+		l.version, l.now = b.tick(), l.now || after[k]
+	}
+}
