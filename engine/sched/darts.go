@@ -242,7 +242,7 @@ func (p *darts) stealLocked(w int) (entry, bool) {
 	}
 	for i := range p.mu.pinned {
 		q := &p.mu.pinned[i]
-		if _, at := q.find(func(e *entry) bool { return e.it.Allowed.Has(w) }); at.ok {
+		if _, at := q.find(w); at.ok {
 			return q.remove(at), true
 		}
 	}

@@ -254,7 +254,7 @@ func (p *dm) stealLocked(u int, now float64) (entry, bool) {
 			continue
 		}
 		x := &p.mu.workers[v]
-		e, at := x.queue.find(func(e *entry) bool { return e.it.Allows(u) })
+		e, at := x.queue.find(u)
 		if !at.ok || !p.willingLocked(u, v, e, e.length, now) {
 			continue
 		}
@@ -284,7 +284,7 @@ func (p *dm) Share(w int) int {
 		if !idle {
 			continue
 		}
-		if e, at := x.queue.find(func(e *entry) bool { return e.it.Allows(v) }); at.ok && p.willingLocked(v, w, e, e.length, now) {
+		if e, at := x.queue.find(v); at.ok && p.willingLocked(v, w, e, e.length, now) {
 			p.mu.idle[v] = false
 			return v
 		}

@@ -16,8 +16,9 @@ type entry struct {
 // levels is a queue of entries by level, the highest first, those of one level
 // in the order of their arrival. It has no lock.
 type levels struct {
-	n   int
-	all []level // highest first
+	n    int
+	all  []level   // highest first
+	none workerSet // who may run none of the items, of those who looked
 }
 
 type level struct {
@@ -41,6 +42,7 @@ func (q *levels) push(key int32, e entry) {
 	}
 	l.items = append(l.items, e)
 	q.n++
+	q.none.remove(e.it.Allowed)
 }
 
 // front is where the first entry is.
@@ -61,22 +63,20 @@ func (q *levels) first() *entry {
 	return nil
 }
 
-// find returns the first entry that fits, of a bounded number; at tells remove
-// where it is.
-func (q *levels) find(fits func(*entry) bool) (e *entry, at place) {
-	left := look
+// find returns the first entry that worker w may run; at tells remove where it is.
+func (q *levels) find(w int) (e *entry, at place) {
+	if q.n == 0 || q.none.has(w) {
+		return nil, at
+	}
 	for i := range q.all {
 		l := &q.all[i]
 		for k := l.head; k < len(l.items); k++ {
-			if left == 0 {
-				return nil, at
-			}
-			left--
-			if fits(&l.items[k]) {
+			if l.items[k].it.Allows(w) {
 				return &l.items[k], place{i, k, true}
 			}
 		}
 	}
+	q.none.add(w)
 	return nil, at
 }
 

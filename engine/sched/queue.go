@@ -200,6 +200,7 @@ type heap struct {
 	mu struct {
 		sync.Mutex
 		items []*Item
+		none  workerSet // who may run none of them, of those who looked
 	}
 }
 
@@ -207,6 +208,7 @@ func (q *heap) push(it *Item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.n.Add(1)
+	q.mu.none.remove(it.Allowed)
 	a := append(q.mu.items, it)
 	i := len(a) - 1
 	for i > 0 {
@@ -232,19 +234,47 @@ func (q *heap) pop() *Item {
 	return q.removeLocked(0)
 }
 
-// popFor takes an item that worker w may run, looking at a bounded number.
+// popFor takes an item that worker w may run.
 func (q *heap) popFor(w int) *Item {
 	if q.n.Load() == 0 {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i, it := range q.mu.items[:min(64, len(q.mu.items))] {
+	if q.mu.none.has(w) {
+		return nil
+	}
+	for i, it := range q.mu.items {
 		if it.Allowed.Has(w) {
 			return q.removeLocked(i)
 		}
 	}
+	q.mu.none.add(w)
 	return nil
+}
+
+// workerSet is a set of workers that changes. A queue that holds many items of which a
+// worker may run none is searched by it once, and not each time that it looks for work.
+type workerSet []uint64
+
+func (s workerSet) has(w int) bool { return w/64 < len(s) && s[w/64]&(1<<(w%64)) != 0 }
+
+func (s *workerSet) add(w int) {
+	for w/64 >= len(*s) {
+		*s = append(*s, 0)
+	}
+	(*s)[w/64] |= 1 << (w % 64)
+}
+
+// remove takes away those that an item allows; nil: all.
+func (s workerSet) remove(allowed *Set) {
+	if allowed == nil {
+		clear(s)
+		return
+	}
+	for i := range min(len(s), len(allowed.bits)) {
+		s[i] &^= allowed.bits[i]
+	}
 }
 
 func (q *heap) removeLocked(i int) *Item {

@@ -70,7 +70,7 @@ func (p *random) Pop(w int) *Item {
 		if q.n == 0 {
 			continue
 		}
-		if _, at := q.find(func(e *entry) bool { return e.it.Allows(w) }); at.ok {
+		if _, at := q.find(w); at.ok {
 			p.n.Add(-1)
 			return q.remove(at).it
 		}

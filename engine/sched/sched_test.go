@@ -171,3 +171,32 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 }
+
+// A worker finds what it may run behind any number of items that it may not, and does
+// not take a queue in which it found nothing to have nothing for it ever after.
+func TestItemBehindThoseOfAnother(t *testing.T) {
+	zero, one, both := NewSet(0), NewSet(1), NewSet(0, 1)
+	for _, e := range Table() {
+		p := e.New(CPUs(2))
+		push := func(n int, allowed *Set) {
+			for range n {
+				p.Push(&Item{Allowed: allowed}, Outside)
+			}
+		}
+		push(100, zero)
+		for round := range 2 {
+			push(150, one)
+			push(5, both)
+			n := 0
+			for it := p.Pop(1); it != nil; it = p.Pop(1) {
+				if it.Allowed == zero {
+					t.Fatalf("%s: an item that the worker may not run", e.Name)
+				}
+				n++
+			}
+			if n != 155 {
+				t.Errorf("%s, round %d: %d items, want 155", e.Name, round, n)
+			}
+		}
+	}
+}
