@@ -303,7 +303,9 @@ func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
 			t.x.dup.Waiters(visit)
 		}
 		if t.kind == relayTask && (quiet || t.x.target.onlyEnds()) {
-			visit(&t.x.target.record().Waiter)
+			if r := t.x.target.record(); r != nil { // else it is prepared only
+				visit(&r.Waiter)
+			}
 		}
 		if t.general && t.x.future != nil {
 			for _, s := range t.x.future.waiters() {
@@ -345,8 +347,8 @@ func (j *Job) directly() []StuckTask {
 		if ends {
 			t = t.x.target.record()
 		}
-		if t.kind != userTask && t.kind != specialTask || seen[t] {
-			return
+		if t == nil || t.kind != userTask && t.kind != specialTask || seen[t] {
+			return // nil: it is prepared only
 		}
 		seen[t] = true
 		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.from(), Ended: ends}

@@ -13,7 +13,8 @@ import (
 // and its data is released as always, but what waits for t itself (After, Wait,
 // its epilogue and callback) goes on only when they, too, have ended. It may be
 // called until t has ended, in t's own kernel above all. When one of them failed
-// or was cancelled, t counts as failed for those that wait for it.
+// or was cancelled, t counts as failed for those that wait for it; when its job is
+// cancelled while it waits for one of them, t counts as cancelled, and its data is valid.
 //
 // Errors, after which nothing was added: *EndedError, *RepeatError, and *CycleError when
 // one of them waits for t, explicitly or by data, however indirectly.
@@ -116,9 +117,20 @@ func (h *hand) runRelay(u *task) {
 	h.conclude(t, *e)
 }
 
+// cancelledEnd is why t counts as cancelled, although its kernel has run or may run:
+// its job was, while the end waited. No data is lost by that.
+func (t *Task) cancelledEnd() *failure {
+	f := newFailure(t.record(), "", t.job.cause(), true)
+	f.lost, f.end = nil, true
+	return f
+}
+
 // lose says that a task whose kernel succeeded did not, because of f.
 func (e *ending) lose(f *failure) {
 	e.f, e.err = f, &FailedDataError{Operand: -1, Task: f.err()}
+	if f.end {
+		e.err = f.err()
+	}
 }
 
 // cycle looks for a chain of tasks from t, by what waits explicitly for it, to

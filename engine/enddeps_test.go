@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -166,5 +167,72 @@ func TestEndDependencyCycle(t *testing.T) {
 		if err := d.Err(); !errors.Is(err, boom) {
 			t.Error(err)
 		}
+	})
+}
+
+// A task whose end waits when its job is cancelled did not come to its end: its epilogue
+// does not run, and what waits for it is cancelled, also what is submitted afterwards.
+// Its data is as its kernel left it.
+func TestCancelWhileTheEndWaits(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		x := ints(t, rt, make([]int64, 1))
+		g := j.NewGate()
+		var l logged
+		k, err := j.SubmitWith(&TaskSpec{Operands: ops(iface.RW, x), Codelet: kernel("k", func(c *TaskContext) error {
+			iface.Slice[int64](c.Buffer(0))[0]++
+			return c.Task().AddEndDependency(g)
+		})}, TaskOptions{
+			Epilogue: func(*Task) error { l.add("epilogue"); return nil },
+			Callback: func(*Task) error { l.add("callback"); return nil },
+		})
+		must(t, err)
+		must(t, j.WaitHandles(nil, x))
+		for k.State() != StateEnding {
+			time.Sleep(time.Millisecond)
+		}
+		j.Cancel(boom)
+		must(t, k.Wait(nil))
+		var e *TaskError
+		if err := k.Err(); !errors.As(err, &e) || !e.Dropped || !errors.Is(err, boom) {
+			t.Error(err)
+		}
+		after, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{k}})
+		must(t, err)
+		must(t, after.Wait(nil))
+		var lost *FailedDataError
+		if err := after.Err(); !errors.As(err, &lost) {
+			t.Error(err)
+		}
+		if s := l.String(); s != "callback" {
+			t.Error(s)
+		}
+		readable(t, j, x, 1)
+	})
+}
+
+// The end of a task that is prepared only may wait already: nothing is cancelled or stuck
+// because of that before the task is submitted.
+func TestEndOfPreparedTask(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		g := j.NewGate()
+		k := j.NewTask(&TaskSpec{Codelet: nop}, TaskOptions{})
+		must(t, k.AddEndDependency(g))
+		must(t, j.NewTask(&TaskSpec{Codelet: nop}, TaskOptions{}).AddEndDependency(j.NewGate())) // and that is all
+		if b := j.Blocked(); len(b) != 0 {
+			t.Error(b)
+		}
+		other, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{j.NewGate()}})
+		must(t, err)
+		var stuck *StuckError
+		if err := other.Wait(nil); !errors.As(err, &stuck) {
+			t.Error(err)
+		}
+		j.Cancel(boom)
+		must(t, j.Wait(nil))
+		must(t, k.Submit())
+		stuckOn(t, k.Wait(nil), g, nil)
+		g.Open()
+		must(t, k.Wait(nil))
+		must(t, k.Err())
 	})
 }

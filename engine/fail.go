@@ -22,6 +22,7 @@ type failure struct {
 	worker    string
 	cause     error
 	dropped   bool
+	end       bool // only the end of the task was
 	lost      []*datamgr.Handle
 	cancelled atomic.Int64
 	taken     atomic.Bool

@@ -2,7 +2,10 @@ package engine
 
 // Waitlists: tasks that wait for something that only the program makes happen.
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // waitlist holds the tasks that wait for one thing. While it holds any, its job
 // knows it, so that Cancel can free them and stuck waits can name them. It is
@@ -105,7 +108,13 @@ func (j *Job) forget(l *waitlist) {
 // are cancelled, and will find out. Submission lock held.
 func (j *Job) dropWaiting(id int64, h *hand) {
 	for o := range j.rt.jobs {
-		o.dropFrom(h, func(t *task) bool { return t.job == j && t.dropNumber() <= id })
+		o.dropFrom(h, func(t *task) bool {
+			drop := t.job == j && t.dropNumber() <= id
+			if drop && t.kind == relayTask {
+				t.x.lost.Store(t.x.target.cancelledEnd()) // what its end waits for does not come
+			}
+			return drop
+		})
 	}
 }
 
@@ -130,8 +139,11 @@ func (j *Job) dropFrom(h *hand, drop func(*task) bool) {
 // dropNumber is the number by which Cancel decides about t: its own, or that of
 // the task whose end it delays.
 func (t *task) dropNumber() int64 {
-	if t.kind == relayTask {
-		return t.x.target.id
+	switch {
+	case t.kind != relayTask:
+		return t.Order
+	case t.x.target.id == 0: // prepared: it is not submitted yet
+		return math.MaxInt64
 	}
-	return t.Order
+	return t.x.target.id
 }
