@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -27,6 +28,9 @@ type Plan struct {
 	// Missing is the number of tasks that a session has inserted and that are not planned:
 	// those of entries that ended with an error.
 	Missing int
+	// HostCalls are the names of the host functions that were called to make the plan,
+	// sorted. What they do has happened; where a session plans, once more.
+	HostCalls []string
 
 	prog *Program
 	opts []Option
@@ -52,11 +56,12 @@ type planCode struct {
 // host functions are called with known arguments only. Extern data need not exist
 // yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.
 func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*Plan, error) {
-	rec, paths, err := p.plan(ctx, m, 0, 0, opts)
+	called := map[string]bool{}
+	rec, paths, err := p.plan(ctx, m, 0, 0, called, opts)
 	if err != nil {
 		return nil, err
 	}
-	out := &Plan{Paths: paths, prog: p, opts: opts}
+	out := &Plan{Paths: paths, HostCalls: slices.Sorted(maps.Keys(called)), prog: p, opts: opts}
 	out.setGraph(rec.Graph(p.checked.Main.File.Source.Name))
 	return out, nil
 }
@@ -67,7 +72,7 @@ func (p *Plan) setGraph(g *graph.Graph) {
 	p.simulate = sync.OnceValue(func() *graph.Schedule { return graph.Simulate(g) })
 }
 
-func (p *Program) plan(ctx context.Context, m engine.Machine, tasks, steps int64, opts []Option) (*graph.Recorder, int, error) {
+func (p *Program) plan(ctx context.Context, m engine.Machine, tasks, steps int64, called map[string]bool, opts []Option) (*graph.Recorder, int, error) {
 	if p.none() {
 		return nil, 0, errNoProgram
 	}
@@ -75,7 +80,7 @@ func (p *Program) plan(ctx context.Context, m engine.Machine, tasks, steps int64
 	if p.planned.err != nil {
 		return nil, 0, p.planned.err
 	}
-	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks, Steps: steps, Check: steps > 0}
+	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks, Steps: steps, Called: called, Check: steps > 0}
 	return interp.Plan(ctx, p.planned.code, cfg)
 }
 
@@ -140,7 +145,7 @@ func (p *Program) CheckPlanTo(ctx context.Context, maxTasks int64, opts ...Optio
 	if maxTasks <= 0 {
 		maxTasks = 1 << 20
 	}
-	_, _, err = p.plan(ctx, engine.Machine{}, maxTasks, checkSteps, append(slices.Clone(opts), Stdout(io.Discard)))
+	_, _, err = p.plan(ctx, engine.Machine{}, maxTasks, checkSteps, nil, append(slices.Clone(opts), Stdout(io.Discard)))
 	var limit *LimitError
 	if errors.As(err, &limit) && (limit.Kind == "tasks" && limit.Limit <= maxTasks || limit.Kind == "steps" && limit.Limit == checkSteps) {
 		return limit, nil // this far it is right

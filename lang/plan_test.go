@@ -513,6 +513,9 @@ func TestSessionPlanCallsAgain(t *testing.T) {
 	if n := p.Measures().Tasks; n != 1 || before != 1 || calls <= before {
 		t.Errorf("%d tasks, %d calls and %d with the plan", n, before, calls)
 	}
+	if fmt.Sprint(p.HostCalls) != "[tick]" {
+		t.Errorf("the plan names %v as called", p.HostCalls)
+	}
 	if text, err := s.Show("v", 0, -1); err != nil || !strings.Contains(text, "2.0 2.0 2.0 2.0") {
 		t.Errorf("%s, %v", text, err)
 	}

@@ -266,6 +266,9 @@ func (c *compiler) hostCall(e *syntax.Call) refFn {
 		if m.unknown { // in a plan: what the function would say is not known either
 			return stand(fn.Sig.Result)
 		}
+		if m.plan != nil && m.plan.called != nil {
+			m.plan.called[fn.Name] = true
+		}
 		return m.callHost(fn, vals, at)
 	}
 }

@@ -34,6 +34,7 @@ type planning struct {
 	ended  *diag.Diagnostic // why the path ended before the script
 	prints bool
 	loads  map[string]bool // names of files, on all paths
+	called map[string]bool // host functions, on all paths
 	check  bool            // for errors alone
 	steps  int64           // that the path took
 	calls  repeats         // in a check

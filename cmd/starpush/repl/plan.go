@@ -52,6 +52,9 @@ func (s *Shell) plan(ctx context.Context, src string) {
 		line += ": " + strings.Join(each, ", ")
 	}
 	s.say("%s", line)
+	if len(p.HostCalls) > 0 {
+		s.say("the plan called these functions of the host: %s", strings.Join(p.HostCalls, ", "))
+	}
 	if m.Tasks == 0 {
 		return
 	}
