@@ -42,7 +42,7 @@ func (c *checker) meantComment(b *syntax.Binary, before int) {
 	if len(c.diags) != before+1 || c.diags[before].Code != "E0201" {
 		return
 	}
-	if sign, word := b.AsComment(c.f.Source.Text); word != nil {
+	if sign, word := b.AsComment(c.f.Source.Text); syntax.IsWord(word) {
 		d := &c.diags[before]
 		if t := b.X.Type(); t != nil && !t.IsNumber() {
 			d.Help = nil // no arithmetic: no name was meant
@@ -77,12 +77,12 @@ func (c *checker) commented(e syntax.Expr) syntax.Expr {
 		return nil
 	}
 	before := len(c.diags)
-	c.expr(b.Y)
-	if len(c.diags) == before {
-		c.commentSign(c.err("E0705", sign, fmt.Sprintf("`%s` cannot take data", c.text(sign))), b, sign)
+	if c.expr(b.Y); len(c.diags) == before+1 && c.diags[before].Code == "E0201" && syntax.IsWord(word) {
+		c.meantComment(b, before)
 		return b.X
 	}
-	c.meantComment(b, before)
+	c.diags = c.diags[:before] // of what is a comment
+	c.commentSign(c.err("E0705", sign, fmt.Sprintf("`%s` cannot take data", c.text(sign))), b, sign)
 	return b.X
 }
 
@@ -128,7 +128,7 @@ func (c *checker) operator(b *syntax.Binary, x, y *types.Type) *types.Type {
 		return t
 	}
 	d := c.err("E0705", b.OpAt, fmt.Sprintf("`%s` cannot take %s and %s", b.Op, aType(x), aType(y)))
-	if sign, word := b.AsComment(c.f.Source.Text); word != nil && !(arithmetical(x) && arithmetical(y)) {
+	if sign, word := b.AsComment(c.f.Source.Text); syntax.IsWord(word) && !(arithmetical(x) && arithmetical(y)) {
 		c.commentSign(d, b, sign)
 		return types.TInvalid
 	}

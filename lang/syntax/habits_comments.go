@@ -14,24 +14,28 @@ func (p *parser) meantComment(x *Binary) (sign Span) {
 	return sign
 }
 
-// AsComment returns what begins a comment in other languages where b ends with a word
-// or a literal that ends its line, as in `x // word` and `x -- none`, and that word.
-func (b *Binary) AsComment(text string) (sign Span, word Expr) {
-	sign, word = b.OpAt, b.Y
-	if y, ok := word.(*Unary); ok && y.Op == "-" && y.OpAt.Lo == sign.Hi {
-		sign.Hi, word = y.OpAt.Hi, y.X
+// AsComment returns what begins a comment in other languages where b ends with its line,
+// as in `x // word` and `x -- none`, and what stands behind it.
+func (b *Binary) AsComment(text string) (sign Span, rest Expr) {
+	sign, rest = b.OpAt, b.Y
+	if y, ok := rest.(*Unary); ok && y.Op == "-" && y.OpAt.Lo == sign.Hi {
+		sign.Hi, rest = y.OpAt.Hi, y.X
 	}
 	if op := text[sign.Lo:sign.Hi]; op != "//" && op != "--" {
 		return Span{}, nil
 	}
-	switch word.(type) {
+	behind, _, _ := strings.Cut(text[b.Range().Hi:], "\n")
+	if strings.TrimSpace(behind) != "" {
+		return Span{}, nil
+	}
+	return sign, rest
+}
+
+// IsWord reports whether e is a name or a literal, which may be all of a comment.
+func IsWord(e Expr) bool {
+	switch e.(type) {
 	case *Ident, *NoneLit, *BoolLit, *IntLit, *FloatLit, *StringLit, *ListLit:
-	default:
-		return Span{}, nil
+		return true
 	}
-	rest, _, _ := strings.Cut(text[b.Range().Hi:], "\n")
-	if strings.TrimSpace(rest) != "" {
-		return Span{}, nil
-	}
-	return sign, word
+	return false
 }
