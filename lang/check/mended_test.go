@@ -52,8 +52,8 @@ func TestMended(t *testing.T) {
 			"register A = matrix[f64](4, 8, fill = 0)\npartition cols_of_A = A by pick(1)\ninsert top(R cols_of_A[0], RW v)\nlet A_cols = 3\nprint(A_cols)\n"},
 		{"all of an operand", "insert top(R x[:], RW v)\n", "insert top(R x, RW v)\n"},
 		{"all elements that are assigned",
-			"register A = matrix[f64](4, 8, fill = 0)\ncodelet set(A: RW block[f64], s: RW variable[f64]) { A[:, :, :] = 0.0; s[:] += 1.0 }\nA[:] = 1\nv[:] *= 2.0\nlet l = [1, 2]\nl[:] = 3\nprint(l)\nacquire W y as b { b[:] = 0.5 }\n",
-			"register A = matrix[f64](4, 8, fill = 0)\ncodelet set(A: RW block[f64], s: RW variable[f64]) { each i, j, k in A { A[i, j, k] = 0.0 }; s += 1.0 }\n" +
+			"register A = matrix[f64](4, 8, fill = 0)\ncodelet set(A: RW block[f64], s: RW variable[f64]) { A[:, :, :] = 0.0; s[:] += 1.0 }\ncodelet add(p: RW vector[f64], q: R vector[f64]) { p[:] = q[:] + 2.0 * q * float(q.n) + q[0] }\nA[:] = 1\nv[:] *= 2.0\nlet l = [1, 2]\nl[:] = 3\nprint(l)\nacquire W y as b { b[:] = 0.5 }\n",
+			"register A = matrix[f64](4, 8, fill = 0)\ncodelet set(A: RW block[f64], s: RW variable[f64]) { each i, j, k in A { A[i, j, k] = 0.0 }; s += 1.0 }\ncodelet add(p: RW vector[f64], q: R vector[f64]) { each i in p { p[i] = q[i] + 2.0 * q[i] * float(q.n) + q[0] } }\n" +
 				"acquire W A as a { for i in 0..a.rows { for j in 0..a.cols { a[i, j] = 1 } } }\nacquire RW v as a { a[0] *= 2.0 }\nlet l = [1, 2]\nfor i in 0..len(l) { l[i] = 3 }\nprint(l)\nacquire W y as b { for i in 0..len(b) { b[i] = 0.5 } }\n"},
 		{"slices of arrays",
 			"register A = matrix[f64](4, 8, fill = 0)\nacquire R A as a, R x as b {\n    print(a[:, 0])\n    print(a[1, 2:])\n    print(a[0, :-1])\n    print(b[:3])\n    print(a[:, :])\n}\n",

@@ -104,10 +104,10 @@ func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
 	}
 	indices = indices[:rank]
 	index := strings.Join(indices, ", ")
-	if rank == 1 { // x[:] = y[:]
-		value = strings.NewReplacer("[:]", "["+index+"]", "[..]", "["+index+"]").Replace(value)
+	if c.inCodelet() && rank > 0 {
+		value = c.elementwise(op+1, hi, kind, index)
 	}
-	if hi == op+1 || strings.ContainsAny(value, "{:\n") || strings.Contains(value, "[..]") {
+	if hi == op+1 || c.has(op+1, "[") || strings.ContainsAny(value, "{:\n") || strings.Contains(value, "[..]") || !c.inCodelet() && c.hasData(op+1, hi) {
 		return m.hint("in a codelet write `each %[1]s in %[2]s { %[2]s[%[1]s] %[3]s … }`", index, x, sign)
 	}
 	element := func(x string) string {
@@ -146,6 +146,39 @@ func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
 		m.guessed()
 	}
 	return m
+}
+
+// elementwise is the value in the tokens [lo, hi) with the elements at index of what
+// has the kind of the data that is assigned: y for y[i], and y[:].
+func (c *cursor) elementwise(lo, hi int, kind, index string) string {
+	var b strings.Builder
+	for i := lo; i < hi; i++ {
+		if i > lo {
+			b.WriteString(c.text[c.toks[i-1].hi:c.toks[i].lo])
+		}
+		b.WriteString(c.str(i))
+		if c.kindOf(i) != tokIdent || c.has(i-1, ".") || kind == "" || c.dataAbove(c.str(i)) != kind || c.has(i-1, "(") && c.has(i-2, "len") {
+			continue
+		}
+		switch whole := c.has(i+1, "[") && (c.has(i+2, ":") || c.has(i+2, "..")) && c.has(i+3, "]"); {
+		case whole:
+			i += 3
+			fallthrough
+		case !c.has(i+1, "[") && !c.has(i+1, "."):
+			b.WriteString("[" + index + "]")
+		}
+	}
+	return b.String()
+}
+
+// hasData reports whether all of some vector, matrix or block is in the tokens [lo, hi).
+func (c *cursor) hasData(lo, hi int) bool {
+	for i := lo; i < hi; i++ {
+		if kind := c.dataAbove(c.str(i)); c.kindOf(i) == tokIdent && kind != "" && kind != "variable" && !c.has(i-1, ".") && !c.has(i+1, ".") && !c.has(i+1, "[") {
+			return true
+		}
+	}
+	return false
 }
 
 // overAll is the statement in loops over all elements of the array x.
