@@ -28,6 +28,7 @@ type darts struct {
 		sync.Mutex
 		waiting levels   // what every worker may run
 		pinned  []levels // the rest, for each worker
+		taken   []int    // by each worker
 		stores  []store
 		idle    idle
 		gains   map[int64]gain // scratch: what each piece of data is good for
@@ -84,6 +85,7 @@ func newDarts(m Machine, set settings) Policy {
 		p.mu.stores = append(p.mu.stores, s)
 	}
 	p.mu.pinned = make([]levels, len(m.Workers))
+	p.mu.taken = make([]int, len(m.Workers))
 	p.mu.idle = make(idle, len(m.Workers))
 	p.mu.gains = map[int64]gain{}
 	return p
@@ -111,8 +113,12 @@ func (p *darts) Pop(w int) *Item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &p.mu.stores[p.of[w]]
-	var q *levels // where the first item with the highest priority is
-	for _, o := range []*levels{&p.mu.pinned[w], &s.planned, &p.mu.waiting} {
+	var q *levels                                                     // where the first item with the highest priority is
+	order := [...]*levels{&p.mu.pinned[w], &s.planned, &p.mu.waiting} // among equals
+	if p.mu.taken[w]++; p.mu.taken[w]%fair == 0 {
+		order[0], order[2] = order[2], order[0] // or those of w could keep it from what all may run
+	}
+	for _, o := range order {
 		if e := o.first(); e != nil && (q == nil || e.it.Priority > q.first().it.Priority) {
 			q = o
 		}

@@ -22,7 +22,7 @@ func (p *eager) Push(it *Item, from int) int {
 }
 
 func (p *eager) Pop(w int) *Item {
-	if it := p.pinned[w].pop(); it != nil {
+	if it := p.pinned.first(w); it != nil {
 		return it
 	}
 	if it := p.front.pop(); it != nil {

@@ -35,6 +35,7 @@ type heteroprio struct {
 		taken   map[timeKey]*mean // what kernels took
 		arrived int64
 		idle    idle
+		pops    []int // of each worker
 	}
 }
 
@@ -92,6 +93,7 @@ func newHeteroprio(m Machine, set settings) Policy {
 	p.mu.sets = map[string]*Set{}
 	p.mu.taken = map[timeKey]*mean{}
 	p.mu.idle = make(idle, len(m.Workers))
+	p.mu.pops = make([]int, len(m.Workers))
 	if len(p.archs) == 1 { // priorities are all there is to look at
 		return p
 	}
@@ -189,15 +191,20 @@ func (p *heteroprio) Pop(w int) *Item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.of[w]
+	// Now and then a worker goes by age, not by what it is best at: what only it may run
+	// is always that, and could keep it from what another runs as well, or better.
+	p.mu.pops[w]++
+	byAge := p.mu.pops[w]%fair == 0
 	var best *bucket
 	for _, b := range p.mu.orders[a] {
-		if best != nil && (b.better[a] != best.better[a] || b.key.priority != best.key.priority) {
+		if !byAge && best != nil && (b.better[a] != best.better[a] || b.key.priority != best.key.priority) {
 			break
 		}
 		if b.head == len(b.queue) || b.key.allowed != nil && !b.key.allowed.Has(w) || !p.takesLocked(a, b) {
 			continue
 		}
-		if best == nil || b.queue[b.head].number < best.queue[best.head].number {
+		if best == nil || b.key.priority > best.key.priority ||
+			b.key.priority == best.key.priority && b.queue[b.head].number < best.queue[best.head].number {
 			best = b
 		}
 	}

@@ -108,8 +108,8 @@ func (p *lws) Pop(id int) *Item {
 
 func (p *lws) choose(id int) *Item {
 	w := &p.workers[id]
-	if q := &p.pinned[id]; q.n.Load() != 0 {
-		if it := q.pop(); it != nil {
+	if p.pinned[id].n.Load() != 0 { // no call whose answer is nearly always no
+		if it := p.pinned.first(id); it != nil {
 			p.shareNow(w)
 			return it
 		}

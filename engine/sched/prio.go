@@ -19,8 +19,10 @@ func (p *prio) Push(it *Item, from int) int {
 }
 
 func (p *prio) Pop(w int) *Item {
-	if it := p.pinned[w].pop(); it != nil {
-		return it
+	if own := &p.pinned[w].heap; own.better(&p.queue) {
+		if it := own.pop(); it != nil {
+			return it
+		}
 	}
 	if it := p.queue.pop(); it != nil {
 		return it

@@ -234,6 +234,27 @@ func (q *heap) pop() *Item {
 	return q.removeLocked(0)
 }
 
+// better reports whether the first item of q goes before the first one of o, which
+// may have changed when the caller comes to take it.
+func (q *heap) better(o *heap) bool {
+	if q.n.Load() == 0 {
+		return false
+	}
+	qp, qn, ok := q.head()
+	op, on, also := o.head()
+	return ok && (!also || qp > op || qp == op && qn < on)
+}
+
+// head is the priority and the number of the first item.
+func (q *heap) head() (priority int32, order int64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.mu.items) == 0 {
+		return 0, 0, false
+	}
+	return q.mu.items[0].Priority, q.mu.items[0].Order, true
+}
+
 // popFor takes an item that worker w may run.
 func (q *heap) popFor(w int) *Item {
 	if q.n.Load() == 0 {
@@ -311,7 +332,26 @@ func (q *heap) removeLocked(i int) *Item {
 
 // pinned holds items that only some workers may run: each in the queue of one
 // of them, where the others find it when they have nothing else.
-type pinned []heap
+type pinned []pins
+
+type pins struct {
+	heap
+	taken int // by its worker, which alone uses it
+}
+
+// first takes an item from worker w's own queue, which goes before all else, but for
+// every fair-th time: a task that goes on releasing others for w would keep it from
+// everything that others may run as well. What is there is found by other then.
+func (p pinned) first(w int) *Item {
+	q := &p[w]
+	if q.n.Load() == 0 {
+		return nil
+	}
+	if q.taken++; q.taken%fair == 0 {
+		return nil
+	}
+	return q.pop()
+}
 
 // push returns the worker in whose queue the item is.
 func (p pinned) push(it *Item) int {
@@ -325,9 +365,9 @@ func (p pinned) push(it *Item) int {
 	return best
 }
 
-// other takes an item from another worker's queue.
+// other takes an item from another worker's queue, or what first left.
 func (p pinned) other(w int) *Item {
-	for i := 1; i < len(p); i++ {
+	for i := 1; i <= len(p); i++ {
 		if it := p[(w+i)%len(p)].popFor(w); it != nil {
 			return it
 		}

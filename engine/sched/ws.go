@@ -65,12 +65,13 @@ func (p *ws) Share(w int) int {
 }
 
 // fair is after how many items a worker looks first at what came from outside,
-// so that a task that goes on releasing others cannot keep it waiting.
+// so that a task that goes on releasing others cannot keep it waiting, and after how
+// many that only some workers may run at all others.
 const fair = 61
 
 func (p *ws) Pop(w int) *Item {
 	o := &p.workers[w]
-	if it := p.pinned[w].pop(); it != nil {
+	if it := p.pinned.first(w); it != nil {
 		if o.load() != 0 { // perhaps Push said that it was nobody's business
 			p.wake()
 		}

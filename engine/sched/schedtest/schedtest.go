@@ -39,6 +39,7 @@ func Run(t *testing.T, New func(sched.Machine) sched.Policy, promise ...sched.Pr
 				t.Run("Released", func(t *testing.T) { newKit(t, m, New).released() })
 			}
 			t.Run("Stream", func(t *testing.T) { newKit(t, m, New).stream() })
+			t.Run("PinnedStream", func(t *testing.T) { newKit(t, m, New).pinnedStream() })
 			t.Run("Empty", func(t *testing.T) { newKit(t, m, New).empty() })
 			t.Run("Close", func(t *testing.T) { newKit(t, m, New).close() })
 		})
@@ -315,6 +316,46 @@ func (k *kit) stream() {
 			k.Errorf("%d of %d items were given out; the one of priority %d among them: %v", got, n+1, priority, seen)
 		}
 	}
+}
+
+// pinnedStream: an item that all workers may run is given out although each of them has
+// a stream of others that only it may run.
+func (k *kit) pinnedStream() {
+	p, workers := k.policy(), k.workers()
+	items := make([]sched.Item, 1000*workers)
+	next := 0
+	push := func(w, from int) {
+		it := &items[next]
+		next++
+		it.Order, it.Allowed = int64(next), sched.NewSet(w)
+		if it.Order > int64(2*workers) {
+			it.Order++ // behind the one for all
+		}
+		p.Push(it, from)
+	}
+	for w := range workers {
+		push(w, sched.Outside)
+		push(w, sched.Outside)
+	}
+	all := &sched.Item{Order: int64(2*workers) + 1}
+	p.Push(all, sched.Outside)
+	for got := 0; next < len(items); {
+		before := got
+		for w := range workers {
+			it := p.Pop(w)
+			if it == all {
+				return
+			}
+			if it != nil && next < len(items) {
+				got++
+				push(w, []int{w, sched.Outside}[got%2])
+			}
+		}
+		if got == before {
+			k.Fatalf("nothing was given out after %d items", got)
+		}
+	}
+	k.Errorf("%d items that one worker may run each were given out, and the one that all may run was not", len(items)-2*workers)
 }
 
 // empty: the policy knows, whoever the items are for.
