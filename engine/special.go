@@ -179,9 +179,11 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		err = j.make(&spec, keep)
 	}
 	var t *task
+	var h *hand
 	if err == nil {
 		t = keep.record() // held back, so still its record
 		keep.submitted()
+		h = rt.takeHand() // under the lock: else the runtime looks quiet until t is let go
 	}
 	rt.reg.Unlock()
 	if err != nil {
@@ -190,7 +192,6 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		}
 		return err
 	}
-	h := rt.takeHand()
 	if t.Done() {
 		h.c.Release(&t.Waiter)
 	}
