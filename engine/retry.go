@@ -92,6 +92,9 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 		(t.job.opt.Deterministic || begun && rt.limited) && len(x.redux) > 0 {
 		return false
 	}
+	if k := x.future; k != nil && k.subgraph().begun() {
+		return false // its tasks would be there twice; so they are cancelled with it
+	}
 	tried := x.tried | 1<<w.node
 	var left []int
 	for i, o := range rt.workers {

@@ -178,6 +178,53 @@ func TestLostInKernel(t *testing.T) {
 	}
 }
 
+// TestLostWithSubgraph: a kernel that submitted tasks to its sub-graph before its device
+// was lost, or declined it, does not run again, and they do not run at all.
+func TestLostWithSubgraph(t *testing.T) {
+	for what, cause := range map[string]error{
+		"lost":     &accel.LostError{Device: "a", Err: errWire},
+		"declined": &accel.DeclinedError{Device: "a"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			rt, j := onDevices(t, newFrail("a", 1<<10, 1))
+			h := ints(t, rt, []int64{1})
+			var ran atomic.Int64
+			add := kernel("add", func(c *TaskContext) error {
+				ran.Add(1)
+				iface.Slice[int64](c.Buffer(0))[0]++
+				return nil
+			})
+			busy, tried, started := make(chan bool), make(chan bool), make(chan bool)
+			split := kernel("split", func(c *TaskContext) error {
+				g, err := c.Subgraph()
+				if err != nil {
+					return err
+				}
+				if err := g.Submit(&TaskSpec{Codelet: add, Operands: ops(iface.RW, h), Workers: []int{0}}); err != nil {
+					return err
+				}
+				if c.Worker() == 0 {
+					return nil
+				}
+				close(tried)
+				return cause
+			})
+			split.Pure = true
+			must(t, j.Submit(&TaskSpec{Codelet: kernel("wait", func(*TaskContext) error { close(started); <-busy; return nil }), Workers: []int{0}}))
+			<-started
+			k, err := j.SubmitTask(&TaskSpec{Codelet: split, Operands: ops(iface.RW, h)})
+			must(t, err)
+			<-tried
+			close(busy)
+			must(t, k.Wait(nil))
+			if err := k.Err(); !errors.Is(err, cause) || ran.Load() != 0 {
+				t.Errorf("%v; %d tasks of the sub-graph ran", err, ran.Load())
+			}
+			j.Failures()
+		})
+	}
+}
+
 // TestLostAtAllocation: a device is found to be lost when it is asked for memory. What
 // was there only is lost then, and everybody knows.
 func TestLostAtAllocation(t *testing.T) {

@@ -129,6 +129,17 @@ func (g *Subgraph) Partition(i int, fs ...filter.Filter) (*datamgr.View, error) 
 	return v, nil
 }
 
+// begun reports whether tasks were submitted to g, which may be nil, and have not ended.
+func (g *Subgraph) begun() bool {
+	if g == nil {
+		return false
+	}
+	reg := g.owner.job.rt.reg
+	reg.Lock()
+	defer reg.Unlock()
+	return g.live > 0 // none has run: they are held until the owner's kernel is over
+}
+
 func (g *Subgraph) ended() error {
 	return &SubgraphError{Operand: -1, Message: fmt.Sprintf("task %d has ended, and its sub-graph with it; add tasks from its kernel, or from the kernels of the sub-graph", g.owner.ID())}
 }
