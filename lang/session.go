@@ -21,7 +21,9 @@ import (
 // A Session evaluates one entry at a time and keeps names and handles between
 // them. All entries form one block; a name may be declared again, and what it held
 // before ends. In sessions std/blas, where the Compiler has it, is imported as
-// blas. Its methods may be called from one goroutine at a time, except Stats.
+// blas. Its methods may be called from one goroutine at a time, except Stats. A host
+// function that an entry calls must leave Eval, Load, Reset, SetDeterministic and Close
+// to those who come when the entry has ended: they are errors there.
 type Session struct {
 	comp    *Compiler
 	rt      *engine.Runtime
@@ -111,6 +113,9 @@ func (s *Session) predeclare(src string) {
 // case nothing ran, and as those of Run else. Cancelling ctx drops the tasks that
 // have not started and leaves the session usable. After an error all names stay.
 func (s *Session) Eval(ctx context.Context, src string) (Result, error) {
+	if err := s.between("Eval"); err != nil {
+		return Result{}, err
+	}
 	s.entries++
 	return s.eval(ctx, fmt.Sprintf("<entry %d>", s.entries), src)
 }
@@ -118,6 +123,9 @@ func (s *Session) Eval(ctx context.Context, src string) (Result, error) {
 // Load runs a script in the session; its names join those of the session. Of opts,
 // only Param has an effect.
 func (s *Session) Load(ctx context.Context, name string, src []byte, opts ...Option) (Result, error) {
+	if err := s.between("Load"); err != nil {
+		return Result{}, err
+	}
 	rc := &runConfig{}
 	for _, o := range opts {
 		if o != nil {
@@ -128,6 +136,15 @@ func (s *Session) Load(ctx context.Context, name string, src []byte, opts ...Opt
 		s.m.SetParams(rc.Params)
 	}
 	return s.eval(ctx, name, string(src))
+}
+
+// between says why what cannot be done now: an entry has not ended, whose host function,
+// or whose kernel, asks for it.
+func (s *Session) between(what string) error {
+	if s.m == nil {
+		return nil
+	}
+	return s.m.Between(what)
 }
 
 func (s *Session) eval(ctx context.Context, name, src string) (res Result, err error) {
@@ -146,7 +163,8 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 			err = &d
 		}
 	}()
-	s.ctx.Context = interp.Context(ctx)
+	ctx = interp.Context(ctx)
+	s.ctx.Context = ctx
 	defer func() { s.ctx.Context = context.Background() }()
 	unit, ds := s.checker.Entry(source)
 	ds = s.comp.cfg.Warnings.apply(ds)
@@ -177,6 +195,7 @@ func (s *Session) Wait(ctx context.Context) error {
 	if s.err != nil || s.closed {
 		return s.err
 	}
+	ctx = interp.Context(ctx)
 	before := s.m.Stats().Cancelled
 	err := s.m.Wait(ctx)
 	if err != nil && ctx.Err() != nil && s.m.Stats().Cancelled > before {
@@ -245,6 +264,9 @@ func (s *Session) Handle(name string) (*Handle, error) {
 
 // Reset unregisters all handles, and unless handlesOnly forgets all names too.
 func (s *Session) Reset(handlesOnly bool) error {
+	if err := s.between("Reset"); err != nil {
+		return err
+	}
 	if s.m == nil || s.closed {
 		return s.err
 	}
@@ -265,6 +287,9 @@ func (s *Session) Reset(handlesOnly bool) error {
 // Close waits for the tasks, writes bound data home and frees the rest. It is
 // idempotent. Its error holds the failures that no entry has reported yet.
 func (s *Session) Close() error {
+	if err := s.between("Close"); err != nil {
+		return err
+	}
 	if s.closed || s.m == nil {
 		return nil
 	}

@@ -17,6 +17,9 @@ func (s *Session) SetElide(n int) {
 // SetDeterministic switches [Deterministic] for what is inserted from now on. The session
 // must have no data; its tasks are waited for. Their numbers, and Stats, begin anew.
 func (s *Session) SetDeterministic(on bool) error {
+	if err := s.between("SetDeterministic"); err != nil {
+		return err
+	}
 	switch {
 	case s.closed:
 		return errors.New("lang: the session is closed")

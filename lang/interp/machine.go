@@ -328,6 +328,18 @@ func (m *Machine) usable() error {
 	return nil
 }
 
+// Between says why what, of a session, cannot be done now: a kernel asks for it, or a
+// host function that an entry has called. What an entry works with would change under it.
+func (m *Machine) Between(what string) error {
+	switch {
+	case m.rt.InKernel():
+		return errInKernel
+	case m.entered > 0:
+		return fmt.Errorf("lang: %s inside an entry of the session: one at a time; do it when Eval has returned", what)
+	}
+	return nil
+}
+
 // enter runs fn as an entry point: errors raised in it, and panics, become the
 // result. It may be entered again from a host function.
 func (m *Machine) enter(ctx context.Context, fn func()) (err error) {
