@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"testing"
 
 	"github.com/starpush/starpush/engine"
@@ -81,4 +82,19 @@ func TestSessionNilContext(t *testing.T) {
 func failingConfig() lang.Config {
 	return lang.Config{Codelets: []*lang.Codelet{lang.Must(lang.NewCodelet("fail(x: RW variable[f64])",
 		lang.CPUFunc(func(*float64) error { return errors.New("bad luck") })))}}
+}
+
+// What failed and nobody was told of is not lost when the session changes its mode.
+func TestSetDeterministicAfterFailure(t *testing.T) {
+	s := newSession(t, failingConfig(), newRuntime(t, engine.Options{Workers: 1}), lang.Stdout(io.Discard))
+	if _, err := s.Eval(t.Context(), "register x = variable[f64](fill = 0)\ninsert fail(RW x)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reset(true); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, s.SetDeterministic(true), "bad luck")
+	if err := s.SetDeterministic(true); err != nil {
+		t.Error(err)
+	}
 }

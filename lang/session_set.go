@@ -15,7 +15,8 @@ func (s *Session) SetElide(n int) {
 }
 
 // SetDeterministic switches [Deterministic] for what is inserted from now on. The session
-// must have no data; its tasks are waited for. Their numbers, and Stats, begin anew.
+// must have no data; its tasks are waited for: failures that no entry has reported are the
+// error, and nothing is switched then. Numbers of tasks, and Stats, begin anew.
 func (s *Session) SetDeterministic(on bool) error {
 	if err := s.between("SetDeterministic"); err != nil {
 		return err

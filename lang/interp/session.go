@@ -172,13 +172,13 @@ func (m *Machine) SetDeterministic(on bool) error {
 	if len(m.owned) > 0 {
 		return errors.New("the session has data; unregister it, or forget it with `:reset handles`")
 	}
-	if err := m.job.Wait(context.Background()); err != nil {
+	if err := m.Wait(context.Background()); err != nil { // the job takes with it what nobody has been told
 		return err
 	}
 	if err := m.job.Close(); err != nil {
 		return err
 	}
-	m.cfg.Deterministic = on
+	m.cfg.Deterministic, m.told = on, 0
 	return m.open()
 }
 
