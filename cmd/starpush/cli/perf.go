@@ -69,7 +69,12 @@ each model of CPU; STARPUSH_PERF_MACHINE gives the machine another name.`,
 			Use:   "reset [CODELET]",
 			Short: "Remove what was measured of a codelet, or of all",
 			Args:  arity(0, 1, "at most one codelet"),
-			RunE:  func(_ *cobra.Command, args []string) error { return a.perfReset(&o, strings.Join(args, "")) },
+			RunE: func(_ *cobra.Command, args []string) error {
+				if slices.Contains(args, "") { // of a variable that is not set; it must not mean all
+					return usagef("the name of the codelet is empty; `starpush perf reset` without one removes all")
+				}
+				return a.perfReset(&o, strings.Join(args, ""))
+			},
 		},
 	)
 	for _, sub := range c.Commands() {
