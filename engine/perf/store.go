@@ -131,6 +131,10 @@ const (
 
 // read reads any file of a store.
 func read(path string) (*File, error) {
+	// Opening a pipe that nobody writes to would wait for ever.
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return nil, &FileError{path, fmt.Errorf("%w: it is no regular file", ErrCorrupt), remedyCorrupt}
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fileError(path, err, remedyAccess)
@@ -290,7 +294,7 @@ func (s *Store) paths() ([]string, error) {
 
 // Remove removes the files of a codelet, whatever its kernels, or all files for
 // "". Files that cannot be read go too, by their names. It returns the paths of
-// what it removed.
+// what it removed. It goes on after a file that it cannot remove.
 func (s *Store) Remove(codelet string) ([]string, error) {
 	if _, err := os.Stat(s.Dir()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -305,16 +309,18 @@ func (s *Store) Remove(codelet string) ([]string, error) {
 		return nil, err
 	}
 	var removed []string
+	var errs []error
 	for _, p := range paths {
 		if codelet != "" && !s.isOf(p, codelet) {
 			continue
 		}
 		if err := os.Remove(p); err != nil {
-			return removed, fileError(p, err, remedyWrite)
+			errs = append(errs, fileError(p, err, remedyWrite))
+			continue
 		}
 		removed = append(removed, p)
 	}
-	return removed, nil
+	return removed, errors.Join(errs...)
 }
 
 // isOf reports whether a file is of a codelet.

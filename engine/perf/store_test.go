@@ -363,6 +363,29 @@ func TestListAndRemove(t *testing.T) {
 	}
 }
 
+// TestFoldersNamedLikeFiles: a folder where a file should be is reported, and keeps
+// nobody from removing the others.
+func TestFoldersNamedLikeFiles(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	for _, k := range []Key{{"a", ""}, {"z", ""}} {
+		if err := s.Update(k, func(*File) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := s.Path(Key{"gemm", ""})
+	if err := os.MkdirAll(filepath.Join(in, "full"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(Key{"gemm", ""}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("%v", err)
+	}
+	gone, err := s.Remove("")
+	var fe *FileError
+	if len(gone) != 2 || !errors.As(err, &fe) || fe.File != in {
+		t.Errorf("removed %v, %v", gone, err)
+	}
+}
+
 func TestFolderThatCannotBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {

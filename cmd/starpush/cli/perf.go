@@ -271,7 +271,10 @@ func (a *app) perfReset(o *perfFlags, codelet string) error {
 	}
 	switch {
 	case err != nil:
-		return &exitError{code: exitFailed, err: err}
+		for _, e := range each(err) {
+			a.sayError(e)
+		}
+		return status(exitFailed)
 	case len(gone) > 0:
 		return nil
 	case codelet != "":
