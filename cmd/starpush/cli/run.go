@@ -170,9 +170,7 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 		return err
 	}
 	err = a.execute(ctx, o, prog, rt, saves, opts)
-	if e := a.writeTraces(o, name, src); err == nil {
-		err = e
-	}
+	err = a.writeTraces(o, name, src, err)
 	return a.endRuntime(rt, o, err)
 }
 

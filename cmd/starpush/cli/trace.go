@@ -57,10 +57,12 @@ func (o *runFlags) observe() []lang.Option {
 	})}
 }
 
-// writeTraces writes what was recorded; also of a run that failed.
-func (a *app) writeTraces(o *runFlags, name string, src []byte) error {
+// writeTraces writes what was recorded of a run that ended with err, also of one that
+// failed. A file that cannot be written does not keep the other from being written,
+// and fails a run that did not fail.
+func (a *app) writeTraces(o *runFlags, name string, src []byte, err error) error {
 	if o.recorder == nil {
-		return nil
+		return err
 	}
 	run := o.recorder.Run(filepath.Base(name))
 	run.Advice = o.advice
@@ -75,10 +77,19 @@ func (a *app) writeTraces(o *runFlags, name string, src []byte) error {
 		}
 		return a.writeOutput(file, b.Bytes(), graph.Measure(run.Graph).Tasks)
 	}
-	if err := write(o.trace, func(w io.Writer) error { return trace.WriteChrome(w, run) }); err != nil {
-		return err
+	for _, e := range []error{
+		write(o.trace, func(w io.Writer) error { return trace.WriteChrome(w, run) }),
+		write(o.report, func(w io.Writer) error { return trace.WriteReport(w, run, sources(run, name, src)) }),
+	} {
+		if e == nil {
+			continue
+		}
+		a.sayError(e)
+		if err == nil {
+			err = status(exitFailed)
+		}
 	}
-	return write(o.report, func(w io.Writer) error { return trace.WriteReport(w, run, sources(run, name, src)) })
+	return err
 }
 
 // sources are the texts of the files that submitted tasks: the script as it was run,
