@@ -269,19 +269,35 @@ func kindText(n lang.NameInfo) string {
 	return "a " + n.Kind
 }
 
-// saveAll writes the data that --save names, once the run has ended.
+// saveAll writes the data that --save names, once the run has ended. It goes on after an
+// error, which it says when another follows, and returns the last; a signal ends it.
 func (a *app) saveAll(ctx context.Context, inst *lang.Instance, saves []save) error {
+	var failed error
 	for _, s := range saves {
-		h, err := inst.Handle(s.name)
-		if err != nil {
-			return usagef("--save %s: %s", s.name, strings.TrimPrefix(err.Error(), "lang: "))
+		err := a.saveTo(ctx, inst, s)
+		if err == nil {
+			continue
 		}
-		if err := saveOne(ctx, h, s.path); err != nil {
-			return fmt.Errorf("--save %s: %w", s.name, err)
+		if failed != nil {
+			a.say(failed)
 		}
-		if fi, err := os.Stat(s.path); err == nil {
-			a.wrote(s.path, fmt.Sprintf("`%s`, %s", s.name, bytesText(fi.Size())))
+		if failed = err; ctx.Err() != nil {
+			break
 		}
+	}
+	return failed
+}
+
+func (a *app) saveTo(ctx context.Context, inst *lang.Instance, s save) error {
+	h, err := inst.Handle(s.name)
+	if err != nil {
+		return usagef("--save %s: %s", s.name, strings.TrimPrefix(err.Error(), "lang: "))
+	}
+	if err := saveOne(ctx, h, s.path); err != nil {
+		return fmt.Errorf("--save %s: %w", s.name, err)
+	}
+	if fi, err := os.Stat(s.path); err == nil {
+		a.wrote(s.path, fmt.Sprintf("`%s`, %s", s.name, bytesText(fi.Size())))
 	}
 	return nil
 }
