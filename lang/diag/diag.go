@@ -192,7 +192,12 @@ type Diagnostic struct {
 }
 
 // Unwrap returns the cause.
-func (d *Diagnostic) Unwrap() error { return d.Cause }
+func (d *Diagnostic) Unwrap() error {
+	if d == nil { // in an error of the host, say
+		return nil
+	}
+	return d.Cause
+}
 
 // Diagnostics is a list of problems in the order they were found.
 type Diagnostics []Diagnostic

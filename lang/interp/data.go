@@ -4,6 +4,7 @@ package interp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unsafe"
@@ -34,6 +35,9 @@ func (h *Handle) Exists() bool { return h != nil && h.h != nil }
 
 // Name returns the name in the script, such as "x" or "x[3]".
 func (h *Handle) Name() string {
+	if !h.Exists() {
+		return ""
+	}
 	if n := h.h.Name(); n != "" {
 		return n
 	}
@@ -57,22 +61,40 @@ func partIndex(dims []int, k int) string {
 }
 
 // Type returns the type in the language, such as "vector[f32]".
-func (h *Handle) Type() *types.Type { return h.typ }
+func (h *Handle) Type() *types.Type {
+	if !h.Exists() {
+		return types.TNone
+	}
+	return h.typ
+}
 
 // Desc returns kind, element type, sizes and place in the root datum.
-func (h *Handle) Desc() iface.Desc { return h.h.Desc() }
+func (h *Handle) Desc() iface.Desc {
+	if !h.Exists() {
+		return iface.Desc{}
+	}
+	return h.h.Desc()
+}
 
 // Shape returns the sizes, one for each index.
 func (h *Handle) Shape() []int {
-	d := h.h.Desc()
+	d := h.Desc()
 	return d.Shape()
 }
 
 // Engine returns the handle as the engine's Go API takes it.
-func (h *Handle) Engine() *datamgr.Handle { return h.h }
+func (h *Handle) Engine() *datamgr.Handle {
+	if !h.Exists() {
+		return nil
+	}
+	return h.h
+}
 
 // String describes h: "x: vector[f32] of 8".
 func (h *Handle) String() string {
+	if !h.Exists() {
+		return "no data"
+	}
 	d := h.h.Desc()
 	return h.Name() + ": " + d.String()
 }
@@ -80,6 +102,9 @@ func (h *Handle) String() string {
 // Acquire waits for h in mode m from Go code. Errors are diagnostics. When ctx
 // ends, only the waiting does.
 func (h *Handle) Acquire(ctx context.Context, mode iface.AccessMode) (acc *engine.Access, err error) {
+	if !h.Exists() {
+		return nil, errors.New("lang: Acquire of no handle: nil, or not from an instance")
+	}
 	m := h.m
 	err = m.enter(ctx, func() { acc = m.hold(h, mode, place{}) })
 	return acc, err
@@ -115,11 +140,16 @@ type View struct {
 }
 
 // Count returns the number of parts.
-func (v *View) Count() int { return len(v.parts) }
+func (v *View) Count() int {
+	if v == nil {
+		return 0
+	}
+	return len(v.parts)
+}
 
 // Part returns part k, counted row by row; nil: there is none.
 func (v *View) Part(k int) *Handle {
-	if k < 0 || k >= len(v.parts) {
+	if k < 0 || k >= v.Count() {
 		return nil
 	}
 	return &v.parts[k]
@@ -130,6 +160,9 @@ func (v *View) Part(k int) *Handle {
 func (v *View) Name() string { return v.text() }
 
 func (v *View) text() string {
+	if v == nil {
+		return ""
+	}
 	if v.name != "" {
 		return v.name
 	}
@@ -138,6 +171,9 @@ func (v *View) text() string {
 
 // String writes v as in the language.
 func (v *View) String() string {
+	if v == nil || v.of == nil {
+		return "no view"
+	}
 	return fmt.Sprintf("view[%v] %s", v.partType, plural(int64(len(v.parts)), "part"))
 }
 

@@ -121,18 +121,27 @@ func protect(fn func() error) (err error) {
 	return fn()
 }
 
-// raiseHost raises what host code returned. Errors that are already about the
-// script go on as they are.
+// raiseHost raises what host code returned. Errors that are already about a place in
+// the script go on as they are; those that functions of package lang gave the host,
+// which knows no place, get that of the call.
 func (m *Machine) raiseHost(at place, what string, err error) {
 	var d *diag.Diagnostic
 	var le *LimitError
+	text := ""
+	if e := protect(func() error { text = firstLine(err.Error()); return nil }); e != nil {
+		err, text = e, firstLine(e.Error()) // a pointer that is nil, say
+	}
 	switch {
-	case errors.As(err, &d), errors.As(err, &le):
+	case errors.As(err, &d) && d != nil && !d.Span.IsZero(), errors.As(err, &le) && le != nil:
 		panic(&raised{err})
 	case m.ctx.Err() != nil && errors.Is(err, m.ctx.Err()):
 		m.raiseEnded(at)
+	case d != nil && err == error(d):
+		x := *d
+		x.Span, x.Stack = at.span(), m.diagnostic("", at, "").Stack
+		m.raise(&x)
 	}
-	x := m.diagnostic("R0106", at, what+": "+firstLine(err.Error()))
+	x := m.diagnostic("R0106", at, what+": "+text)
 	x.Cause = err
 	if p := (*engine.PanicError)(nil); errors.As(err, &p) {
 		x.Notes = append(x.Notes, panicNote)
