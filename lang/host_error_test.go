@@ -56,6 +56,28 @@ func TestErrorsOfHostFunctions(t *testing.T) {
 	}
 }
 
+// So do those of kernels; none of them ends the process.
+func TestErrorsOfKernels(t *testing.T) {
+	ctx := t.Context()
+	var back error
+	cfg := lang.Config{Codelets: []*lang.Codelet{
+		lang.Must(lang.NewCodelet("plain(x: RW variable[f64])", lang.CPUFunc(func(*float64) error { return back }))),
+		lang.Must(lang.NewCodelet("other(x: RW variable[f64])", lang.CPU(func(*lang.Task) error { return back }))),
+	}}
+	p := compile(t, cfg, "register x = variable[f64](fill = 1)\nfunc plain_() { insert plain(RW x); wait }\nfunc other_() { insert other(RW x); wait }\n")
+	for _, err := range []error{withoutText{}, (*lang.Diagnostic)(nil), (*lang.LimitError)(nil), (*engine.TaskError)(nil), fmt.Errorf("oh: %w", (*engine.TaskError)(nil))} {
+		for _, fn := range []string{"plain_", "other_"} {
+			inst := lang.Must(p.Run(ctx, newRuntime(t, engine.Options{Workers: 1})))
+			back = err
+			_, got := inst.Call(ctx, fn)
+			wantErr(t, got, "R0101", "`"+fn[:5]+"` failed")
+			if err := inst.Close(); err != nil {
+				t.Errorf("%T: %v", back, err)
+			}
+		}
+	}
+}
+
 // Data and views that are nil or from no instance have no name, no sizes and no parts.
 func TestNoData(t *testing.T) {
 	for _, h := range []*lang.Handle{nil, {}} {

@@ -3,6 +3,8 @@ package interp
 // Run-time diagnostics: places, stacks, and raising.
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -121,16 +123,25 @@ func protect(fn func() error) (err error) {
 	return fn()
 }
 
+// Sound is err as host code gave it, or, when it panics as soon as it is asked something,
+// what that panic becomes: a nil pointer of a type of errors, say.
+func Sound(err error) (sound error) {
+	return cmp.Or(protect(func() error {
+		if err != nil {
+			_ = err.Error()
+			_ = errors.Is(err, context.Canceled) // Is and Unwrap of all it wraps
+		}
+		return nil
+	}), err)
+}
+
 // raiseHost raises what host code returned. Errors that are already about a place in
 // the script go on as they are; those that functions of package lang gave the host,
 // which knows no place, get that of the call.
 func (m *Machine) raiseHost(at place, what string, err error) {
 	var d *diag.Diagnostic
 	var le *LimitError
-	text := ""
-	if e := protect(func() error { text = firstLine(err.Error()); return nil }); e != nil {
-		err, text = e, firstLine(e.Error()) // a pointer that is nil, say
-	}
+	err = Sound(err)
 	switch {
 	case errors.As(err, &d) && d != nil && !d.Span.IsZero(), errors.As(err, &le) && le != nil:
 		panic(&raised{err})
@@ -141,7 +152,7 @@ func (m *Machine) raiseHost(at place, what string, err error) {
 		x.Span, x.Stack = at.span(), m.diagnostic("", at, "").Stack
 		m.raise(&x)
 	}
-	x := m.diagnostic("R0106", at, what+": "+text)
+	x := m.diagnostic("R0106", at, what+": "+firstLine(err.Error()))
 	x.Cause = err
 	if p := (*engine.PanicError)(nil); errors.As(err, &p) {
 		x.Notes = append(x.Notes, panicNote)

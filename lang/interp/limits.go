@@ -162,7 +162,7 @@ func (e *LimitError) Diagnostic() *diag.Diagnostic {
 
 // Is makes a timeout count as context.DeadlineExceeded.
 func (e *LimitError) Is(target error) bool {
-	return e.Kind == "timeout" && target == context.DeadlineExceeded
+	return e != nil && e.Kind == "timeout" && target == context.DeadlineExceeded
 }
 
 func limitText(kind string, n int64) string {
