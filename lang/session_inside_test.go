@@ -98,3 +98,20 @@ func TestSetDeterministicAfterFailure(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A function means the data that had the name when it was declared: that this one has
+// ended is not the fault of its statement.
+func TestSessionFunctionOfEndedData(t *testing.T) {
+	s := newSession(t, lang.Config{}, newRuntime(t, engine.Options{Workers: 1}), lang.Stdout(io.Discard))
+	for _, e := range []string{"register x = vector[f64](2, fill = 1)", "func show() { print(x) }", "show()", "register x = vector[f64](3, fill = 2)"} {
+		if _, err := s.Eval(t.Context(), e); err != nil {
+			t.Fatalf("%s: %v", e, err)
+		}
+	}
+	_, err := s.Eval(t.Context(), "show()")
+	wantErr(t, err, "E0205", "<entry 2>:1:21", "this `x` ended when it was declared again")
+	var d *lang.Diagnostic
+	if !errors.As(err, &d) || len(d.Help) != 1 || d.Help[0] != "it means that of entry 1: declare what uses it here again" {
+		t.Errorf("%+v", d)
+	}
+}

@@ -99,6 +99,9 @@ func (m *Machine) undefined(o *types.Object, at place) {
 	d.Label = "used here"
 	switch {
 	case o.Decl.IsZero():
+	case m.prog.open && m.prog.names[o.Name] != nil && m.prog.names[o.Name] != o: // a function that was declared before knows the old one
+		d.Message = fmt.Sprintf("this `%s` ended when it was declared again", o.Name)
+		d.Help = []string{fmt.Sprintf("it means that of %s: declare what uses it here again", entryPlace(o.Decl))}
 	case at.file != nil && o.Decl.File != at.file.Source.Name: // of a session, whose entries run one by one
 		d.Help = []string{fmt.Sprintf("its statement, %s, did not succeed: declare `%s` again", entryPlace(o.Decl), o.Name)}
 	default:
