@@ -26,7 +26,8 @@ type Stats = engine.Stats
 // wait for them. Arguments are Go numbers, bools, strings, slices of them,
 // *Handle and *View; the result is int64, float64, bool, string, []int64,
 // []float64, []any for other lists, *Handle, *View or nil. Handles that a function
-// returns live until Close.
+// returns live until Close; in a Call by a host function, until the end of the block
+// of the script that called that.
 func (i *Instance) Call(ctx context.Context, fn string, args ...any) (any, error) {
 	if i.none() {
 		return nil, errNoInstance
