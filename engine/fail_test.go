@@ -486,3 +486,39 @@ func TestCancelStorm(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsoundErrors: an error that panics when it is asked fails its task, and ends nothing
+// else, whoever returned it.
+func TestUnsoundErrors(t *testing.T) {
+	for what, bad := range map[string]error{
+		"nil":     (*TaskError)(nil),
+		"wrapped": fmt.Errorf("wrapped: %w", errors.Join((*TaskError)(nil))),
+	} {
+		returns := kernel("returns", func(*TaskContext) error { return bad })
+		for how, submit := range map[string]func(*Job) (*Task, error){
+			"kept": func(j *Job) (*Task, error) { return j.SubmitTask(&TaskSpec{Codelet: returns}) },
+			"epilogue": func(j *Job) (*Task, error) {
+				return j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Epilogue: func(*Task) error { return bad }})
+			},
+			"repeated": func(j *Job) (*Task, error) {
+				return j.SubmitWith(&TaskSpec{Codelet: returns}, TaskOptions{Repeat: func(*Task) bool { return false }})
+			},
+			"forgotten": func(j *Job) (*Task, error) { return nil, j.Submit(&TaskSpec{Codelet: returns}) },
+		} {
+			t.Run(what+", "+how, func(t *testing.T) {
+				_, j := start(t, Options{Workers: 1})
+				k, err := submit(j)
+				must(t, err)
+				must(t, j.Wait(nil))
+				fs := j.Failures()
+				var p *PanicError
+				if len(fs) != 1 || !errors.As(fs[0], &p) {
+					t.Fatalf("failures %v", fs)
+				}
+				if k != nil && !errors.As(k.Err(), &p) {
+					t.Errorf("the task says %v", k.Err())
+				}
+			})
+		}
+	}
+}

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -133,6 +134,23 @@ func callKernel(fn Impl, c *TaskContext, exit func(error)) (err error) {
 	}()
 	err = fn(c)
 	returned = true
+	if err != nil {
+		err = sound(err)
+	}
+	return err
+}
+
+// sound is err, which a kernel or a hook returned, or, when it panics as soon as it is
+// asked something, as a nil pointer of a type of errors does, what that panic becomes:
+// errors are asked on goroutines where it would end the program.
+func sound(err error) (is error) {
+	defer func() {
+		if v := recover(); v != nil {
+			is = newPanic(v)
+		}
+	}()
+	_ = err.Error()
+	_ = errors.Is(err, context.Canceled) // Is and Unwrap of all that it wraps
 	return err
 }
 
@@ -145,6 +163,9 @@ func (w *worker) callBare(fn Impl) error {
 	w.bare = true
 	err := fn(&w.tc)
 	w.bare = false
+	if err != nil {
+		err = sound(err)
+	}
 	return err
 }
 
