@@ -15,7 +15,6 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/perf"
-	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -85,14 +84,6 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 	}
 	if len(b.impls) == 0 && len(b.on) == 0 {
 		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU, CPUFunc or On", sig.Name)
-	}
-	for k, impl := range b.impls {
-		b.impls[k] = func(c *engine.TaskContext) error { // the engine asks errors on goroutines of its own
-			if err := impl(c); err != nil {
-				return interp.Sound(err)
-			}
-			return nil
-		}
 	}
 	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls, On: b.on, Pure: b.pure, FromMain: b.main}
 	e.Model = b.model
