@@ -123,9 +123,9 @@ func protect(fn func() error) (err error) {
 	return fn()
 }
 
-// Sound is err as host code gave it, or, when it panics as soon as it is asked something,
+// soundError is err as host code gave it, or, when it panics as soon as it is asked something,
 // what that panic becomes: a nil pointer of a type of errors, say.
-func Sound(err error) (sound error) {
+func soundError(err error) (sound error) {
 	return cmp.Or(protect(func() error {
 		if err != nil {
 			_ = err.Error()
@@ -141,7 +141,7 @@ func Sound(err error) (sound error) {
 func (m *Machine) raiseHost(at place, what string, err error) {
 	var d *diag.Diagnostic
 	var le *LimitError
-	err = Sound(err)
+	err = soundError(err)
 	switch {
 	case errors.As(err, &d) && d != nil && !d.Span.IsZero(), errors.As(err, &le) && le != nil:
 		panic(&raised{err})

@@ -255,22 +255,10 @@ func (m *Machine) noPart(v *View, idx []int64, d int, at, arg place, loop *loopR
 // wrongIndices raises E0503.
 func (m *Machine) wrongIndices(v *View, got int, at place) {
 	n := len(v.v.Dims)
-	d := m.diagnostic("E0503", at, fmt.Sprintf("`%s` needs %s", v.text(), countIndices(n)))
-	d.Label = countIndices(got) + " given"
-	label(d, v.at, fmt.Sprintf("its parts have %s", countIndices(n)))
+	d := m.diagnostic("E0503", at, fmt.Sprintf("`%s` needs %s", v.text(), check.Indices(n)))
+	d.Label = check.Indices(got) + " given"
+	label(d, v.at, fmt.Sprintf("its parts have %s", check.Indices(n)))
 	m.raise(d)
-}
-
-func countIndices(n int) string {
-	switch n {
-	case 1:
-		return "one index"
-	case 2:
-		return "two indices"
-	case 3:
-		return "three indices"
-	}
-	return fmt.Sprintf("%d indices", n)
 }
 
 // noDefaultView raises E0507.
