@@ -9,6 +9,7 @@ package datamgr
 // room, and lost with the device when it is nowhere else.
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -124,7 +125,7 @@ func (h *Handle) bring(all []there) (left []there, err error) {
 		if k, ok := last[t.node]; ok {
 			done, err := h.addThere(left[k].data, t.data, h.d.reg.nodes[t.node])
 			if err != nil {
-				return nil, err
+				return nil, h.lostBy(err, h.d.reg.nodes[t.node], all)
 			}
 			if done {
 				continue
@@ -145,7 +146,7 @@ func (h *Handle) bring(all []there) (left []there, err error) {
 }
 
 // addThere adds the contribution from to the contribution into on a device. False: it
-// cannot, or one of them was evicted.
+// cannot, or one of them was evicted, and nothing happened.
 func (h *Handle) addThere(into, from *Handle, n *node) (done bool, err error) {
 	here := n.dev.Arch() == hostArch
 	on := h.reduce.On[n.dev.Arch()]
@@ -162,9 +163,9 @@ func (h *Handle) addThere(into, from *Handle, n *node) (done bool, err error) {
 	p.Buffer(1, from, &y)
 	h.Own(x.Ptr, &x)
 	h.Own(y.Ptr, &y)
-	s, err := n.take()
-	if err != nil {
-		return false, err
+	s, e := n.take()
+	if e != nil {
+		return false, nil
 	}
 	defer n.give(s)
 	err = guard("combine", h.reduce, func() error {
@@ -177,7 +178,23 @@ func (h *Handle) addThere(into, from *Handle, n *node) (done bool, err error) {
 		}
 		return err
 	})
+	var declined *accel.DeclinedError
+	if errors.As(err, &declined) {
+		return false, nil // both are as they were
+	}
 	return err == nil, err
+}
+
+// lostBy is err, or when that is of a device that is lost, what this did to the
+// contributions on it: nobody else may notice.
+func (h *Handle) lostBy(err error, n *node, all []there) error {
+	if h.d.reg.heard(err, n) == nil {
+		return err
+	}
+	if why := lostThere(all); why != nil {
+		return &SpoiledError{why}
+	}
+	return err
 }
 
 // hostArch is the Arch of devices whose kernels are functions of this process.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -146,24 +147,67 @@ func TestContributionsAreLost(t *testing.T) {
 // TestCombiningThereFails: as anywhere.
 func TestCombiningThereFails(t *testing.T) {
 	r := &datamgr.Reduction{Name: "broken", Init: datamgr.SumReduction().Init, Combine: func(into, from *iface.Buffer) error { panic("no") }}
-	rt, j := start(t, Options{Workers: 1, Devices: simulated(1<<10, 2)})
+	_, _, _, err := combineThere(t, simulated(1<<10, 2)[0], r)
+	var failed *FailedDataError
+	var broken *datamgr.ReductionError
+	if !errors.As(err, &failed) || !errors.As(err, &broken) || broken.What != "combine" {
+		t.Errorf("the reduction fails: %v", err)
+	}
+}
+
+// combineThere has two contributions on a device combined, and returns what reading gives.
+func combineThere(t *testing.T, d accel.Device, r *datamgr.Reduction) (*Runtime, *Job, *Access, error) {
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
 	h := reduced(t, rt, make([]int64, 4), r)
 	meet := make(chan bool)
-	both := kernel("both", func(c *TaskContext) error {
+	fn := func(c *TaskContext) error {
 		select { // two run at the same time, so there are two contributions
 		case meet <- true:
 		case <-meet:
 		}
 		return adds(c)
-	})
+	}
+	both := &Codelet{Name: "both", CPU: []Impl{fn}, On: map[string][]Impl{"foreign": {fn}}}
 	for range 2 {
 		must(t, j.Submit(&TaskSpec{Codelet: both, Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{1, 2}}))
 	}
+	a, err := j.Acquire(nil, h, iface.R)
+	return rt, j, a, err
+}
+
+// TestLostWhileCombining: a device that is lost while it combines takes what was on it
+// along, like one that is lost before, and everybody knows.
+func TestLostWhileCombining(t *testing.T) {
+	d := newFrail("a", 1<<10, 2)
+	simDevice(d).LoseWhen(func(op sim.Op) bool { return op.Kind == sim.Kernel && op.Name == "sum" })
+	rt, j, _, err := combineThere(t, d, datamgr.SumReduction())
 	var failed *FailedDataError
+	var lost *accel.LostError
 	var broken *datamgr.ReductionError
-	if _, err := j.Acquire(nil, h, iface.R); !errors.As(err, &failed) || !errors.As(err, &broken) || broken.What != "combine" {
-		t.Errorf("the reduction fails: %v", err)
+	if !errors.As(err, &failed) || !errors.As(err, &lost) || errors.As(err, &broken) {
+		t.Errorf("reading gives %v, want that the device is lost, not the reduction's fault", err)
 	}
+	if rt.reg.Lost(1) == nil {
+		t.Error("nobody was told that the device is lost")
+	}
+	if all := j.Failures(); len(all) > 0 {
+		t.Errorf("failures: %v, want none: no task failed", all)
+	}
+}
+
+// TestCombiningThereDeclined: what a device does not combine is combined in main memory.
+func TestCombiningThereDeclined(t *testing.T) {
+	r := *datamgr.SumReduction()
+	r.On = map[string]func(accel.Stream, *iface.Buffer, *iface.Buffer) error{
+		"foreign": func(accel.Stream, *iface.Buffer, *iface.Buffer) error {
+			return &accel.DeclinedError{Device: "a", Kernel: "sum", Err: errWire}
+		}}
+	_, _, a, err := combineThere(t, foreign{simulated(1<<10, 2)[0]}, &r)
+	must(t, err)
+	if x := iface.Slice[int64](a.Buffer()); x[0] != 2 {
+		t.Errorf("%v, want 2", x[0])
+	}
+	must(t, a.Release())
 }
 
 // TestContributionsStayWithDisk: where main memory is limited, too, tasks here and there
