@@ -223,3 +223,40 @@ func TestZeroThatFails(t *testing.T) {
 		}
 	}
 }
+
+// TestMend: what a task writes has a value again, but not what it reads, too: that may have
+// been lost since somebody looked whether the task can run.
+func TestMend(t *testing.T) {
+	g := registry()
+	h, other := register(t, g, 10), register(t, g, 10)
+	v, err := g.Partition(h, nil, filter.Blocks(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := v.Parts[0], v.Parts[1]
+	for _, c := range []struct {
+		name string
+		ops  []Operand
+		a, b bool // lost afterwards
+	}{
+		{"write", []Operand{{Handle: h, Mode: modeW}}, false, false},
+		{"write in two parts", []Operand{{Handle: b, Mode: modeW}, {Handle: a, Mode: modeW}}, false, false},
+		{"read other data", []Operand{{Handle: h, Mode: modeW}, {Handle: other, Mode: modeRW}}, false, false},
+		{"read first", []Operand{{Handle: h, Mode: modeRW}, {Handle: h, Mode: modeW}}, true, true},
+		{"read last", []Operand{{Handle: h, Mode: modeW}, {Handle: h, Mode: modeR}}, true, true},
+		{"read a part", []Operand{{Handle: h, Mode: modeW}, {Handle: a, Mode: modeR}}, true, false},
+		{"read the whole", []Operand{{Handle: a, Mode: modeW}, {Handle: h, Mode: iface.Commute}}, true, true},
+	} {
+		Mend([]Operand{{Handle: h, Mode: modeW}})
+		Spoil([]Operand{{Handle: h, Mode: modeW}}, "gone")
+		Mend(c.ops)
+		for _, x := range []struct {
+			part *Handle
+			lost bool
+		}{{a, c.a}, {b, c.b}} {
+			if _, why := Fault([]Operand{{Handle: x.part, Mode: modeR}}); (why != nil) != x.lost {
+				t.Errorf("%s: part a %v: fault %v, want one: %v", c.name, x.part == a, why, x.lost)
+			}
+		}
+	}
+}

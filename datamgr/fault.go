@@ -47,23 +47,36 @@ func Fault(ops []Operand) (int, any) {
 func (p *Placement) Mend(ops []Operand) {
 	for i := range ops {
 		if ops[i].Handle.State()&(statePacked|stateNodes) == 0 {
-			Mend(ops[i : i+1])
+			mend(ops, i)
 		}
 	}
 }
 
-// Mend clears the faults of what the operands write without reading.
+// Mend clears the faults of what the operands write and none of them reads: what is read
+// may have been lost since somebody looked, see Fault.
 func Mend(ops []Operand) {
 	for i := range ops {
-		op := &ops[i]
-		if op.Mode != modeW || op.Handle.State()&stateFaults == 0 {
-			continue
-		}
-		d := op.Handle.d
-		d.mu.Lock()
-		d.root.leaves(&op.Handle.box, func(f *Fragment) { f.fault = nil })
-		d.mu.Unlock()
+		mend(ops, i)
 	}
+}
+
+// mend is Mend for operand i.
+func mend(ops []Operand, i int) {
+	op := &ops[i]
+	if op.Mode != modeW || op.Handle.State()&stateFaults == 0 {
+		return
+	}
+	d := op.Handle.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.root.leaves(&op.Handle.box, func(f *Fragment) {
+		reads := func(o Operand) bool {
+			return o.Handle.d == d && o.Mode.Reads() && o.Handle.box.touches(&f.box)
+		}
+		if f.fault != nil && !slices.ContainsFunc(ops, reads) {
+			f.fault = nil
+		}
+	})
 }
 
 // Spoil says that what the operands should have written is lost.
