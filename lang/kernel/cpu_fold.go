@@ -229,7 +229,7 @@ func stripFold[T number](s *stripper, e *Expr, t int) vec[T] {
 				i++
 				m.tick(n)
 			}
-			return acc
+			return settled(acc, dst)
 		}
 	}
 	return func(m *machine, n int, mask []bool, dst []T) []T {
@@ -242,6 +242,16 @@ func stripFold[T number](s *stripper, e *Expr, t int) vec[T] {
 				m.tick(n)
 			})
 		}
+		return settled(acc, dst)
+	}
+}
+
+// settled puts results where they are wanted: the body may read that memory until its
+// last round, so it is no place to add them up in.
+func settled[T any](acc, dst []T) []T {
+	if dst == nil {
 		return acc
 	}
+	copy(dst, acc)
+	return dst
 }

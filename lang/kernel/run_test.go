@@ -315,6 +315,23 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// TestFoldOfASide: the fold of a side that all rounds take is where the whole is wanted,
+// and not where the next operation computes.
+func TestFoldOfASide(t *testing.T) {
+	text := `codelet c(x: R vector[f64], y: RW vector[i64]) {
+    each i in y { y[i] = (if x[i] > 100 then i else (sum k in 0..2 { y[i] + k })) + 3 * select(x[i] >= 2, i * 2, y[i]) }
+}`
+	for name, p := range plans(t, text, nil) {
+		x, y := []float64{1, 5, 2}, []int64{5, 7, 9}
+		if err := p.Run(context.Background(), bufs(vectorOf(x), vectorOf(y)), nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int64{26, 21, 31}; !slices.Equal(y, want) {
+			t.Errorf("%s: %v, want %v", name, y, want)
+		}
+	}
+}
+
 // TestMatrices: rows that are not adjacent, every orientation, and nothing
 // between the rows is touched.
 func TestMatrices(t *testing.T) {
