@@ -337,7 +337,7 @@ func (d *Device) Launches(t Task) ([]Launch, error) {
 		for k := range s.domain {
 			lo := s.lo[k](m)
 			n := trips(lo, s.hi[k](m), s.domain[k].Closed)
-			if n > maxItems/uint64(l.Items) && l.Items > 0 {
+			if l.Items > 0 && n > maxItems/uint64(l.Items) {
 				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", p.fn.Name, maxItems)
 			}
 			l.Items *= int(n)
