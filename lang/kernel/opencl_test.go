@@ -217,7 +217,7 @@ func TestOutsideThere(t *testing.T) {
 		{"v = sum i in 0..n { x[i] }", 11, false},
 		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 1, false},
 		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 0, true},
-		{"each i, j in n..9, 0..3 { A[i, j] = 1 }", 9, true}, // the outer range is empty
+		{"each i, j in n..9, 0..3 { A[i, j] = 1 }", 9, true},   // the outer range is empty
 		{"each i in 0..5 { y[i] = x[i * n] }", 1 << 62, false}, // 0 in the first round and the last
 		{"each i in 0..9 { y[i] = x[-(i - 4) * n + n * 4] }", 1 << 61, false},
 		{"v = sum i in n..=0 { x[2 * i] }", math.MinInt64, false},
