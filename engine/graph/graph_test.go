@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -311,6 +314,47 @@ func TestDrawings(t *testing.T) {
 	for name, want := range map[string]graph.Format{"a.dot": graph.Dot, "b.MMD": graph.Mermaid, "x/y.json": graph.JSON, "g.svg": graph.SVG} {
 		if f, ok := graph.FormatOf(name); !ok || f != want {
 			t.Errorf("%s is taken as %s", name, f)
+		}
+	}
+}
+
+// TestOddNames draws what is called by characters that pictures use themselves, or
+// cannot hold.
+func TestOddNames(t *testing.T) {
+	odd := "a\x01\x1b[31m\x00\xff\r\n\t\u2028<&>\"'\\N#quot;</text>]]>`%s"
+	g := &graph.Graph{Title: odd, Sites: []graph.Site{{File: odd, Line: 1}}, Notes: []graph.Note{{At: graph.Site{File: odd, Line: 1}, Text: odd}},
+		Handles: []graph.Handle{{Name: odd, Type: odd}, {Name: "b"}},
+		Tasks: []graph.Task{{ID: 1, Codelet: odd, Operands: []graph.Operand{{Mode: iface.R}, {Handle: 1, Mode: iface.W}}, Flops: math.Inf(1)},
+			{ID: 2, Codelet: "c", Name: odd, Vars: odd, Operands: []graph.Operand{{Handle: 1, Mode: iface.R}}, Deps: []int32{0}}}}
+	for _, by := range graph.Units {
+		for _, f := range graph.Formats {
+			var b bytes.Buffer
+			if err := graph.Write(&b, g, f, by); err != nil {
+				t.Errorf("%s by %s: %v", f, by, err)
+				continue
+			}
+			text := b.String()
+			if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+				t.Errorf("%s by %s has control characters, or is no UTF-8: %q", f, by, text)
+			}
+			switch f {
+			case graph.SVG:
+				checkSVG(t, "odd names by "+string(by), text)
+			case graph.JSON:
+				if !json.Valid(b.Bytes()) {
+					t.Errorf("no JSON: %q", text)
+				}
+			case graph.Text:
+				if n := strings.Count(text, "\n"); n != 3 {
+					t.Errorf("2 nodes and a note by %s are %d lines: %q", by, n, text)
+				}
+			case graph.Mermaid:
+				for _, l := range strings.Split(text, "\n") {
+					if strings.HasPrefix(l, "  n0[") && (strings.Count(l, `"`) != 2 || strings.ContainsAny(l, "&<>`") || !strings.Contains(l, "#lt;#amp;#gt;#quot;'\\N#35;quot;")) {
+						t.Errorf("by %s: %q", by, l)
+					}
+				}
+			}
 		}
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Format is how a graph is written.
@@ -69,6 +70,9 @@ func Write(w io.Writer, g *Graph, f Format, by Unit) error {
 	}
 	b := bufio.NewWriter(w)
 	var err error
+	if f != JSON {
+		g = g.plain()
+	}
 	switch f {
 	case JSON:
 		err = writeJSON(b, g)
@@ -124,7 +128,9 @@ func picture(g *Graph, by Unit) *drawing {
 		d.byTask(g)
 	}
 	seen := map[string]bool{}
-	for _, n := range d.nodes {
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		n.label, n.detail, n.group = line(n.label), plain(n.detail), line(n.group)
 		if !n.dot && !seen[n.group] {
 			seen[n.group] = true
 			d.groups = append(d.groups, n.group)
@@ -132,6 +138,34 @@ func picture(g *Graph, by Unit) *drawing {
 	}
 	return d
 }
+
+// plain returns g with a title and notes that may stand in a picture.
+func (g *Graph) plain() *Graph {
+	x := *g
+	x.Title, x.Notes = line(g.Title), slices.Clone(g.Notes)
+	for k := range x.Notes {
+		n := &x.Notes[k]
+		n.At.File, n.Text = line(n.At.File), line(n.Text)
+	}
+	return &x
+}
+
+// plain is s without what a picture cannot hold: XML has no control characters, a terminal
+// obeys them, and what is no UTF-8 is no text.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r) && r != '\n', r == 0xfffe, r == 0xffff:
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// line is plain on one line.
+func line(s string) string { return strings.ReplaceAll(plain(s), "\n", " ") }
 
 func (d *drawing) byTask(g *Graph) {
 	at := make([]int, len(g.Tasks))
@@ -289,7 +323,7 @@ func (d *drawing) colour(group string) string {
 func writeDot(w io.Writer, g *Graph, d *drawing) {
 	fmt.Fprintf(w, "digraph %s {\n", quote(g.Title))
 	for _, n := range g.Notes {
-		fmt.Fprintf(w, "  // %v: %s\n", n.At, strings.ReplaceAll(n.Text, "\n", " "))
+		fmt.Fprintf(w, "  // %v: %s\n", n.At, n.Text)
 	}
 	io.WriteString(w, "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontcolor=white];\n")
 	for i, n := range d.nodes {
@@ -334,16 +368,17 @@ func writeText(w io.Writer, g *Graph, d *drawing) {
 		fmt.Fprintln(w, line)
 	}
 	for _, n := range g.Notes {
-		fmt.Fprintf(w, "%v: %s\n", n.At, strings.ReplaceAll(n.Text, "\n", " "))
+		fmt.Fprintf(w, "%v: %s\n", n.At, n.Text)
 	}
 }
 
 func writeMermaid(w io.Writer, g *Graph, d *drawing) {
 	io.WriteString(w, "flowchart TD\n")
 	for _, n := range g.Notes {
-		fmt.Fprintf(w, "  %%%% %v: %s\n", n.At, strings.ReplaceAll(n.Text, "\n", " "))
+		fmt.Fprintf(w, "  %%%% %v: %s\n", n.At, n.Text)
 	}
-	esc := func(s string) string { return strings.ReplaceAll(html.EscapeString(s), "\n", "<br>") }
+	// Mermaid's own escapes: of those of HTML it takes "#34;" for one, behind a "&"
+	esc := strings.NewReplacer("#", "#35;", "&", "#amp;", "<", "#lt;", ">", "#gt;", `"`, "#quot;", "`", "#96;").Replace
 	for i, n := range d.nodes {
 		if n.dot {
 			fmt.Fprintf(w, "  n%d((\"%s\"))\n", i, esc(n.label))
@@ -420,9 +455,12 @@ func writeJSON(w io.Writer, g *Graph) error {
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		j := jsonTask{ID: t.ID, Codelet: t.Codelet, Name: t.Name, Operands: []jsonOperand{}, Vars: t.Vars, Call: t.Call,
-			Priority: t.Priority, Flops: t.Flops, At: g.SiteOf(t).String(), After: []int64{}}
+			Priority: t.Priority, At: g.SiteOf(t).String(), After: []int64{}}
 		if s, ok := t.Best(); ok && !math.IsNaN(s) {
 			j.Seconds = s
+		}
+		if !math.IsInf(t.Flops, 0) && !math.IsNaN(t.Flops) { // which JSON has no numbers for
+			j.Flops = t.Flops
 		}
 		for _, o := range t.Operands {
 			j.Operands = append(j.Operands, jsonOperand{o.Handle, o.Mode.String(), o.Unordered})
