@@ -59,7 +59,8 @@ func WriteReport(w io.Writer, r *Run, sources []Source) error {
 	if err := e.Encode(d); err != nil {
 		return err
 	}
-	head, tail, _ := strings.Cut(strings.Replace(page, "{{title}}", html.EscapeString(r.Graph.Title), 1), "{{data}}")
+	head, tail, _ := strings.Cut(page, "{{data}}")
+	head = strings.Replace(head, "{{title}}", html.EscapeString(r.Graph.Title), 1)
 	for _, s := range []string{head, data.String(), tail} {
 		if _, err := io.WriteString(w, s); err != nil {
 			return err
@@ -89,8 +90,10 @@ func (t *table) index(s string) int {
 
 func newReport(r *Run, sources []Source) *report {
 	g := r.Graph
-	d := &report{Title: g.Title, Seconds: r.Seconds, Tasks: [][]any{}, Copies: [][]any{}, Gaps: [][]any{}, Chain: [][2]int{}, Sources: sources, Advice: append([]string{}, r.Advice...),
-		Workers: []string{}, Memory: [][3]float64{}, Path: []int32{}}
+	// lists without anything, since the page goes over them all: a nil one would be null
+	d := &report{Title: g.Title, Seconds: r.Seconds, Tasks: [][]any{}, Copies: [][]any{}, Gaps: [][]any{}, Chain: [][2]int{},
+		Sources: append([]Source{}, sources...), Advice: append([]string{}, r.Advice...), Workers: []string{}, Nodes: []reportNode{},
+		Links: []string{}, Handles: []string{}, Sites: [][2]int{}, Memory: [][3]float64{}, Path: []int32{}}
 	for _, w := range g.Workers {
 		d.Workers = append(d.Workers, w.Name)
 	}
@@ -111,7 +114,7 @@ func newReport(r *Run, sources []Source) *report {
 		}
 		d.Sites = append(d.Sites, [2]int{k, s.Line})
 	}
-	var codelets, whys table
+	codelets, whys := table{all: []string{}}, table{all: []string{}}
 	row := make([]int, len(g.Tasks)) // of the tasks that the page has
 	for i := range g.Tasks {
 		t, x := &g.Tasks[i], &r.Tasks[i]

@@ -263,6 +263,26 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// The page of a run without tasks has lists to go over, and one of many tasks makes no
+// list of them the arguments of a call, of which a browser takes some 100 000.
+func TestReportOfNothingAndOfMuch(t *testing.T) {
+	var b bytes.Buffer
+	if err := trace.WriteReport(&b, (&trace.Recorder{}).Run("{{data}} <i>"), nil); err != nil {
+		t.Fatal(err)
+	}
+	head, data, ok := strings.Cut(b.String(), `<script id="data" type="application/json">`)
+	data, script, _ := strings.Cut(data, "</script>")
+	if !ok || !json.Valid([]byte(data)) || strings.Contains(data, "null") {
+		t.Errorf("the data of nothing is %q", data)
+	}
+	if !strings.Contains(head, "<title>{{data}} &lt;i&gt;: report</title>") {
+		t.Errorf("the head is %.300s", head)
+	}
+	if m := regexp.MustCompile(`Math\.\w+\(\.\.\.`).FindString(script); m != "" {
+		t.Errorf("the page has %s", m)
+	}
+}
+
 // browser finds Chromium.
 func browser(t *testing.T) string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
