@@ -8,6 +8,8 @@ package datamgr
 // until the kernel starts. Main memory keeps its copies anyway, so that only where it
 // has none something is to be noted.
 
+import "slices"
+
 // claimed is what a task has claimed by one operand.
 type claimed struct {
 	*Handle
@@ -32,7 +34,7 @@ func (p *Placement) claimLocked(op *Operand, in *instance) error {
 		return e
 	}
 	h.d.root.leaves(&h.box, func(f *Fragment) {
-		if f.writing == 0 { // else it is claimed by another operand of the task
+		if f.writing == 0 || !p.claims(f) { // the program may hold it, too, and have given this part back
 			p.keepLocked(f, in)
 		}
 		if op.Mode == modeW {
@@ -45,6 +47,11 @@ func (p *Placement) claimLocked(op *Operand, in *instance) error {
 		p.wrote = append(p.wrote, claimed{h, op.Mode.Reads()})
 	}
 	return nil
+}
+
+// claims reports whether the task has claimed f, by another operand.
+func (p *Placement) claims(f *Fragment) bool {
+	return slices.ContainsFunc(p.wrote, func(c claimed) bool { return c.d == f.d && c.box.touches(&f.box) })
 }
 
 // takeLocked makes f valid in in only.

@@ -13,6 +13,7 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -351,6 +352,45 @@ func TestLostContribution(t *testing.T) {
 	}
 	must(t, journal.Check())
 	j.Failures()
+}
+
+// TestLostAfterPartialRelease: a task writes on a device what the program held with more,
+// and has given back, and another task there is interrupted by the loss of the device. What
+// main memory had before both is not taken for the value.
+func TestLostAfterPartialRelease(t *testing.T) {
+	for node := range 2 {
+		a, b := newFrail("a", 1<<10, 1), newFrail("b", 1<<10, 1)
+		rt, j := onDevices(t, a, b)
+		h := ints(t, rt, []int64{1, 1})
+		part := parts(t, rt, h, filter.Blocks(2))[0]
+		held, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: node})
+		must(t, err)
+		must(t, held.ReleasePart(part, iface.NoMode))
+		first, err := j.SubmitTask(&TaskSpec{Codelet: pure, Operands: ops(iface.RW, part), Workers: []int{2}})
+		must(t, err)
+		must(t, first.Wait(nil))
+		b.kernels.Store(1)
+		busy, begun := make(chan bool), make(chan bool)
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("wait", func(*TaskContext) error {
+			close(busy)
+			<-begun
+			return nil
+		}), Workers: []int{0}}))
+		<-busy
+		var once sync.Once
+		again := &Codelet{Name: "again", Pure: true, CPU: []Impl{func(c *TaskContext) error {
+			once.Do(func() { close(begun) })
+			return incs.CPU[0](c)
+		}}}
+		must(t, j.Submit(&TaskSpec{Codelet: again, Operands: ops(iface.RW, part), Workers: []int{2, 0}}))
+		must(t, j.Wait(nil))
+		must(t, held.Release())
+		var lost *accel.LostError
+		if v, err := firstOf(t, j, part); !errors.As(err, &lost) {
+			t.Errorf("held on node %d: %d, %v", node, v, err)
+		}
+		j.Failures()
+	}
 }
 
 // TestLostUnderLoad: devices are lost while many tasks run. Every value that can
