@@ -30,11 +30,12 @@ type failure struct {
 
 // internalCodelet names what the engine submits itself in errors.
 var internalCodelet = map[kind]*Codelet{
-	reduceTask:    {Name: "reduction"},
-	initTask:      {Name: "initialisation"},
-	acquireTask:   {Name: "acquire"},
-	duplicateTask: {Name: "copy of a duplicate"},
-	gatherTask:    {Name: "gather"},
+	reduceTask:     {Name: "reduction"},
+	initTask:       {Name: "initialisation"},
+	acquireTask:    {Name: "acquire"},
+	duplicateTask:  {Name: "copy of a duplicate"},
+	gatherTask:     {Name: "gather"},
+	unregisterTask: {Name: "unregistration"},
 }
 
 // newFailure describes why t did not succeed.

@@ -4,6 +4,8 @@ package engine
 // invalidation, the end of data.
 
 import (
+	"fmt"
+
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
@@ -232,11 +234,25 @@ func (h *hand) runLight(t *task) {
 		x.h.Drop()
 	case unregisterTask:
 		if x.h.Home() {
-			// nothing can fail here: the main instance is the program's memory
-			_ = x.h.Gather()
+			t.bringHome()
 		}
 	}
 	h.endLight(t)
+}
+
+// bringHome brings the value of data that ends to the memory of the program, which reads
+// it there and nowhere else: nobody but Failures tells that it is not there. What tasks lost
+// was told when they failed.
+func (t *task) bringHome() {
+	err := t.x.h.Gather()
+	if _, v := datamgr.Fault([]Operand{{Handle: t.x.h, Mode: iface.R}}); err == nil && v != nil {
+		if f := v.(*failure); f.codelet == lostCodelet {
+			err = f.cause
+		}
+	}
+	if err != nil {
+		t.job.report(newFailure(t, "", fmt.Errorf("the memory of the program does not have the value of %s: %w", describe(t.x.h), err), false))
+	}
 }
 
 // endLight ends a light task and recycles it.

@@ -295,7 +295,8 @@ func (j *Job) Invalidate(h *datamgr.Handle, at ...*Site) error {
 // Unregister ends a datum after the tasks submitted so far: h, which must be a
 // whole datum, and all its parts are dead at once for later tasks. Data with
 // host memory has its value there when it has ended, other data gives its memory
-// back. at says where, and may be left out. It does not wait; Wait does.
+// back. A value that was lost with a device, or cannot be copied from there, is among
+// the Failures then. at says where, and may be left out. It does not wait; Wait does.
 func (j *Job) Unregister(h *datamgr.Handle, at ...*Site) error {
 	if h != nil && h.Parent() != nil {
 		return &ModeError{Handle: h, Other: -1, Message: describe(h) + " is a part; only a whole datum can be unregistered, its views end with it"}

@@ -393,6 +393,38 @@ func TestLostAfterPartialRelease(t *testing.T) {
 	}
 }
 
+// TestUnregisterLost: data of the program ends, and its value was on a device that is lost,
+// or cannot be copied from there. The program reads its memory next, so it is told.
+func TestUnregisterLost(t *testing.T) {
+	for what, happens := range map[string]func(*Runtime, *frail){
+		"lost before": func(rt *Runtime, _ *frail) { rt.reg.Lose(1, &accel.LostError{Device: "a", Err: errWire}) },
+		"lost then":   func(_ *Runtime, d *frail) { d.lost.Store(true) },
+		"no copy":     func(_ *Runtime, d *frail) { d.copies.Store(1 << 20) },
+		"a copy":      func(*Runtime, *frail) {},
+	} {
+		d := newFrail("a", 1<<10, 1)
+		rt, j := onDevices(t, d)
+		x, other := []int64{1}, []int64{1}
+		h, o := ints(t, rt, x), ints(t, rt, other)
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), Workers: []int{1}}))
+		must(t, j.Wait(nil))
+		happens(rt, d)
+		must(t, j.Unregister(o))
+		must(t, j.Unregister(h))
+		must(t, j.Wait(nil))
+		failures := j.Failures()
+		if what == "a copy" {
+			if len(failures) > 0 || x[0] != 2 {
+				t.Errorf("%s: %d, %v", what, x[0], failures)
+			}
+			continue
+		}
+		if len(failures) != 1 || !errors.Is(failures[0], errWire) || !slices.Equal(failures[0].Lost, []*datamgr.Handle{h}) {
+			t.Errorf("%s: %d, %v", what, x[0], failures)
+		}
+	}
+}
+
 // TestLostUnderLoad: devices are lost while many tasks run. Every value that can
 // be read is the one of the sequential reading.
 func TestLostUnderLoad(t *testing.T) {
