@@ -119,7 +119,7 @@ func (c *chrome) tasks(r *Run) {
 		if x.Started == 0 || x.Worker < 0 || t.Light() {
 			continue
 		}
-		d := max(0, x.Ended-x.Started) * micro
+		d := max(0, r.ended(x)-x.Started) * micro
 		args := map[string]any{"task": t.ID, "operands": r.Graph.OperandText(t), "at": r.Graph.SiteOf(t).String(),
 			"waited for data, tasks and gates (µs)": ms(x.Submitted, x.Ready), "queued (µs)": ms(x.Ready, x.Popped),
 			"fetching (µs)": ms(x.Popped, x.Data), "starting (µs)": ms(x.Data, x.Started)}
@@ -180,7 +180,7 @@ func (c *chrome) counters(r *Run) {
 		if x.Ready > 0 && x.Ready <= x.Started {
 			all = append(all, change{x.Ready, 1, 0}, change{x.Started, -1, 0})
 		}
-		all = append(all, change{x.Started, 0, 1}, change{x.Ended, 0, -1})
+		all = append(all, change{x.Started, 0, 1}, change{r.ended(x), 0, -1})
 	}
 	slices.SortStableFunc(all, func(a, b change) int {
 		switch {

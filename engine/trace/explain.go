@@ -42,7 +42,7 @@ func (r *Run) Gaps() (all []Gap) {
 			if x.Started > at {
 				all = append(all, r.explain(w, at, int(i))...)
 			}
-			at = max(at, x.Ended)
+			at = max(at, r.ended(x))
 		}
 		if r.Seconds > at {
 			all = append(all, Gap{w, at, r.Seconds, WaitsEnd, -1, -1})
@@ -130,7 +130,7 @@ func (r *Run) Chain() (chain []Step) {
 	}
 	last := -1
 	for i := range r.Tasks {
-		if x := &r.Tasks[i]; x.Started > 0 && !r.Graph.Tasks[i].Light() && (last < 0 || x.Ended > r.Tasks[last].Ended) {
+		if x := &r.Tasks[i]; x.Started > 0 && !r.Graph.Tasks[i].Light() && (last < 0 || r.ended(x) > r.ended(&r.Tasks[last])) {
 			last = i
 		}
 	}

@@ -132,7 +132,11 @@ func newReport(r *Run, sources []Source) *report {
 				deps = append(deps, row[k])
 			}
 		}
-		d.Tasks = append(d.Tasks, []any{x.Worker, codelets.index(t.Codelet), t.ID, round(x.Started), round(x.Ended), round(x.Submitted), round(x.Ready),
+		end := x.Ended
+		if x.Started > 0 {
+			end = r.ended(x)
+		}
+		d.Tasks = append(d.Tasks, []any{x.Worker, codelets.index(t.Codelet), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
 			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err})
 	}
 	links := r.Links()

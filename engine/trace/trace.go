@@ -191,7 +191,7 @@ func (r *Recorder) Run(title string) *Run {
 	out.Graph = r.mu.g.Graph(title)
 	out.Tasks, out.Copies, out.Memory = r.mu.tasks, r.mu.copies, r.mu.memory
 	for i := range out.Tasks {
-		out.Seconds = max(out.Seconds, out.Tasks[i].Ended)
+		out.Seconds = max(out.Seconds, out.Tasks[i].Started, out.Tasks[i].Ended)
 	}
 	for _, c := range out.Copies {
 		out.Seconds = max(out.Seconds, c.End)
@@ -204,4 +204,13 @@ func (r *Recorder) Run(title string) *Run {
 		}
 	}
 	return out
+}
+
+// ended is when x, which has started, ended: one that still ran goes on to the end of what
+// was recorded.
+func (r *Run) ended(x *Times) float64 {
+	if x.Ended == 0 {
+		return max(x.Started, r.Seconds)
+	}
+	return x.Ended
 }

@@ -209,6 +209,47 @@ func TestGapsSayWhy(t *testing.T) {
 	}
 }
 
+// A task that still ran when the record ended ran until then: its worker was not idle, and
+// no count of tasks falls below zero.
+func TestRunsOn(t *testing.T) {
+	r := made()
+	r.Tasks[1].State, r.Tasks[1].Ended = "", 0
+	for _, g := range r.Gaps() {
+		if g.Worker == 0 && g.To > 8 {
+			t.Errorf("worker 0 had nothing to do from %g to %g", g.From, g.To)
+		}
+	}
+	if c := r.Chain(); len(c) == 0 || c[len(c)-1].Task != 1 {
+		t.Errorf("the chain ends with %v, not with the task that still runs", c)
+	}
+	var b bytes.Buffer
+	if err := trace.WriteChrome(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		TraceEvents []struct {
+			Name, Ph string
+			Dur      float64
+			Args     map[string]any
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range out.TraceEvents {
+		if e.Name == "tasks" && e.Args["running"].(float64) < 0 || e.Name == "b" && e.Dur != 3e6 {
+			t.Errorf("%+v", e)
+		}
+	}
+	b.Reset()
+	if err := trace.WriteReport(&b, r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "[0,1,2,8,11,0.25,") {
+		t.Error("the page has another end of b")
+	}
+}
+
 func TestChrome(t *testing.T) {
 	r := recorded(t)
 	var b bytes.Buffer
