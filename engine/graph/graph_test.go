@@ -359,6 +359,22 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
+// What comes before many light tasks, one behind the other, comes before what follows.
+func TestCodeletsBehindLightTasks(t *testing.T) {
+	g := &graph.Graph{Sites: []graph.Site{{Line: 1}, {Line: 2}}, Tasks: []graph.Task{{ID: 1, Codelet: "a"}}}
+	for i := range int32(9) {
+		g.Tasks = append(g.Tasks, graph.Task{ID: -1, Internal: "invalidate", Codelet: "(invalidate)", Site: -1, Deps: []int32{i}})
+	}
+	g.Tasks = append(g.Tasks, graph.Task{ID: 2, Codelet: "b", Site: 1, Deps: []int32{9}})
+	var b bytes.Buffer
+	if err := graph.Write(&b, g, graph.Text, graph.ByCodelet); err != nil {
+		t.Fatal(err)
+	}
+	if want := "a\nb  after a\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
 // checkSVG reads a picture and looks for boxes of one row that lie upon each other.
 func checkSVG(t *testing.T, what, text string) {
 	t.Helper()

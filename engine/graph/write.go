@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -231,22 +232,21 @@ func (d *drawing) byCodelet(g *Graph) {
 		of[i] = n
 	}
 	// what comes before a light task comes before what comes after it
+	through := map[int32][]int{} // by light task: the nodes before it
 	for i := range g.Tasks {
-		if of[i] < 0 {
-			continue
-		}
 		from := map[int]bool{}
-		var walk func(ds []int32, depth int)
-		walk = func(ds []int32, depth int) {
-			for _, k := range ds {
-				if of[k] >= 0 {
-					from[of[k]] = true
-				} else if depth < 4 {
-					walk(g.Tasks[k].Deps, depth+1)
-				}
+		for _, k := range g.Tasks[i].Deps {
+			if of[k] >= 0 {
+				from[of[k]] = true
+			}
+			for _, n := range through[k] {
+				from[n] = true
 			}
 		}
-		walk(g.Tasks[i].Deps, 0)
+		if of[i] < 0 {
+			through[int32(i)] = slices.Collect(maps.Keys(from))
+			continue
+		}
 		for k := range from {
 			m[[2]int{k, of[i]}]++
 		}

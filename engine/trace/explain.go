@@ -96,17 +96,22 @@ func (r *Run) explain(w int, from float64, i int) (out []Gap) {
 // only stand for an order, wait for counts in their place.
 func (r *Run) last(i int) int {
 	best := -1
-	var look func(ds []int32, depth int)
-	look = func(ds []int32, depth int) {
+	seen := map[int32]bool{} // light tasks
+	var look func(ds []int32)
+	look = func(ds []int32) {
 		for _, d := range ds {
-			if t := &r.Graph.Tasks[d]; t.Light() && t.Internal != "acquire" && depth < 3 {
-				look(t.Deps, depth+1)
-			} else if best < 0 || r.Tasks[d].Ended > r.Tasks[best].Ended {
+			switch t := &r.Graph.Tasks[d]; {
+			case t.Light() && t.Internal != "acquire":
+				if !seen[d] {
+					seen[d] = true
+					look(t.Deps)
+				}
+			case best < 0 || r.Tasks[d].Ended > r.Tasks[best].Ended:
 				best = int(d)
 			}
 		}
 	}
-	look(r.Graph.Tasks[i].Deps, 0)
+	look(r.Graph.Tasks[i].Deps)
 	return best
 }
 

@@ -250,6 +250,30 @@ func TestRunsOn(t *testing.T) {
 	}
 }
 
+// Behind many light tasks, one after the other, a task waited for the one before them.
+func TestGapsBehindLightTasks(t *testing.T) {
+	r := made()
+	for i, n := 0, 9; i < n; i++ {
+		d := int32(len(r.Tasks) - 1)
+		if i == 0 {
+			d = 2
+		}
+		r.Graph.Tasks = append(r.Graph.Tasks, graph.Task{ID: -1, Internal: "invalidate", Codelet: "(invalidate)", Site: -1, Deps: []int32{d}})
+		r.Tasks = append(r.Tasks, trace.Times{Worker: -1, Submitted: 8, Ended: 11, State: "done"})
+	}
+	r.Graph.Tasks = append(r.Graph.Tasks, graph.Task{ID: 5, Codelet: "e", Site: -1, Deps: []int32{int32(len(r.Tasks) - 1)}})
+	r.Tasks = append(r.Tasks, trace.Times{Worker: 0, Submitted: 8, Ready: 11, Popped: 11, Data: 11, Started: 11, Ended: 12, State: "done"})
+	said := ""
+	for _, g := range r.Gaps() {
+		if g.Next == len(r.Tasks)-1 {
+			said = r.Text(&g)
+		}
+	}
+	if want := "e 5 waited for c 3"; said != want {
+		t.Errorf("%q, want %q", said, want)
+	}
+}
+
 func TestChrome(t *testing.T) {
 	r := recorded(t)
 	var b bytes.Buffer
