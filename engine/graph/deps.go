@@ -80,6 +80,9 @@ func (g *Graph) cut() (sizes []int64) {
 			n[k] = max(1, len(at[k])-1)
 		}
 		elem := g.Handles[hs[0]].Elem
+		if !slices.ContainsFunc(hs, func(i int32) bool { return g.Handles[i].Bytes > 0 }) {
+			elem = 0 // an axis without elements counts as one
+		}
 		for c := range total {
 			bytes := elem
 			for k := len(n) - 1; k >= 0; k-- {

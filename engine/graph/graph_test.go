@@ -270,6 +270,31 @@ func TestTransfersOfTwoMemories(t *testing.T) {
 	checkSchedule(t, g, s)
 }
 
+// Data without elements takes no memory, and nothing of it goes anywhere.
+func TestNoElements(t *testing.T) {
+	g := plan(t, 1, func(rt *engine.Runtime, j *engine.Job) {
+		x, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Matrix, Elem: iface.F64, Dims: []int{0, 5}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := rt.Partition(x, filter.Cols(2, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range append(v.Parts, x) {
+			if err := j.Submit(&engine.TaskSpec{Codelet: codelet("c"), Operands: []engine.Operand{{Handle: h, Mode: iface.RW}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if s := graph.Simulate(g); s.Peak[0] != 0 {
+		t.Errorf("%d bytes are in use", s.Peak[0])
+	}
+	if n := len(g.Tasks[2].Deps); n != 2 {
+		t.Errorf("the third task waits for %d tasks, not for 2", n)
+	}
+}
+
 // TestDrawings writes graphs of all sizes in all ways, and reads them again.
 func TestDrawings(t *testing.T) {
 	for _, n := range []int{1, 3, 8, 39} {
