@@ -166,42 +166,35 @@ func (p *Placement) giveUp() (gone []Box) {
 // Restore is called for a task whose kernel, or what came before it, failed on a
 // device and left other memories as they were: it makes what they held when the
 // task began valid again, where the task reads and writes. False: something
-// was only on the device, or its other copies have gone since, and it is not what it was.
-// Before Release.
+// was only on the device, or its other copies have gone since, and what the task writes
+// is not what it was. Before Release.
 func (p *Placement) Restore(ops []Operand) bool {
 	for i := range ops {
-		if ops[i].stays() && ops[i].Mode == modeRedux {
+		if ops[i].stays() && (ops[i].Mode == modeRedux || p.changes(&ops[i])) {
 			return false
-		}
-		op := &ops[i]
-		for _, h := range p.wrote { // by the same operand, or by another
-			if !op.placed() || !op.Mode.Reads() || h.d != op.Handle.d || !h.box.touches(&op.Handle.box) {
-				continue
-			}
-			if op.stays() || !p.restores(h.Handle) { // or the kernel may have changed it
-				return false
-			}
 		}
 	}
 	for _, h := range p.wrote {
-		if h.d.contribution && !p.restores(h.Handle) {
-			continue // what others added to it is lost
+		reads := func(op Operand) bool { // the same operand, or another
+			return op.placed() && op.Mode.Reads() && h.d == op.Handle.d && h.box.touches(&op.Handle.box)
 		}
-		h.d.mu.Lock()
-		h.d.root.leaves(&h.box, func(f *Fragment) {
-			valid, _ := p.beforeLocked(f)
-			if valid == 0 { // it is only written, and will be again
-				valid = mainBit
-			}
-			f.valid, f.had, f.fault = valid, hadMain, nil
-		})
-		h.d.mu.Unlock()
+		if !p.restore(h.Handle, h.d.contribution || slices.ContainsFunc(ops, reads)) && !h.d.contribution {
+			return false
+		} // else what others added to it is lost
 	}
 	return true
 }
 
-// restores reports whether Restore can give all of h the value that it had.
-func (p *Placement) restores(h *Handle) bool {
+// changes reports whether the kernel may have changed what the operand reads.
+func (p *Placement) changes(op *Operand) bool {
+	return op.placed() && op.Mode.Reads() && slices.ContainsFunc(p.wrote, func(h claimed) bool {
+		return h.d == op.Handle.d && h.box.touches(&op.Handle.box)
+	})
+}
+
+// restore is Restore for one of the claimed operands, at once: the copies that it finds may
+// go at any time. What is not read will be written again. False: nothing happened.
+func (p *Placement) restore(h *Handle, read bool) bool {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
 	had := true
@@ -209,7 +202,17 @@ func (p *Placement) restores(h *Handle) bool {
 		valid, _ := p.beforeLocked(f)
 		had = had && valid != 0
 	})
-	return had
+	if read && !had {
+		return false
+	}
+	h.d.root.leaves(&h.box, func(f *Fragment) {
+		valid, _ := p.beforeLocked(f)
+		if valid == 0 {
+			valid = mainBit
+		}
+		f.valid, f.had, f.fault = valid, hadMain, nil
+	})
+	return true
 }
 
 // quietLocked waits until no copy of a fragment in b is under way.

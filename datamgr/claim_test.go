@@ -2,6 +2,7 @@ package datamgr
 
 import (
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/cpu"
@@ -127,6 +128,33 @@ func TestRestoreFromDevice(t *testing.T) {
 		if _, why := Fault([]Operand{{Handle: h, Mode: modeR}}); (why != nil) != evicted {
 			t.Errorf("evicted: %v, fault %v", evicted, why)
 		}
+	}
+}
+
+// TestRestoreThenLost: the device that still has what a kernel may run again with is lost
+// while that is made valid again. The task does not run, or what it reads is lost: it is not
+// what main memory had before.
+func TestRestoreThenLost(t *testing.T) {
+	g, _ := peers(t)
+	h, _ := onBoth(t, g)
+	other, _ := vector(t, g, 10, 1)
+	ops := []Operand{{Handle: h, Mode: modeRW}, {Handle: other, Mode: modeRW}}
+	var p Placement
+	if err := p.Prepare(2, ops); err != nil {
+		t.Fatal(err)
+	}
+	p.Begin()
+	g.Lose(2, &accel.LostError{Device: "b", Err: errWire})
+	other.d.mu.Lock()
+	restored := make(chan bool)
+	go func() { restored <- p.Restore(ops) }()
+	time.Sleep(5 * time.Millisecond) // it waits for the other by now, or the test shows nothing
+	g.Lose(1, &accel.LostError{Device: "a", Err: errWire})
+	other.d.mu.Unlock()
+	again := <-restored
+	p.Release()
+	if _, why := Fault(ops[:1]); again && why != "gone" {
+		t.Errorf("the task runs again with what no device has any more, and the fault is %v", why)
 	}
 }
 

@@ -171,7 +171,7 @@ var faults = []fault{
 		"why != nil && src.node.lost.Load() == nil {", "why != nil && src.node.lost.Load() != nil {\n					return why\n				} else if why != nil {",
 		"data is fetched from another copy when the one that is nearest is lost"},
 	{"restore-blind", "datamgr/claim.go",
-		"			if op.stays() || !p.restores(h.Handle) { // or the kernel may have changed it", "			if false {",
+		"	if read && !had {", "	if false {",
 		"a kernel runs again only where what it reads is what it was"},
 	{"retry-same-node", "engine/retry.go",
 		"	tried := x.tried | 1<<w.node", "	tried := x.tried",
