@@ -187,6 +187,19 @@ func TestReduceFloats(t *testing.T) {
 	}
 }
 
+// farBins are histograms where the width of all bins times their number, or the bins in
+// a unit, are no number, or where bins are narrower than numbers lie apart.
+var farBins = []struct {
+	lo, hi float64
+	x      []float64
+	want   []int32
+}{
+	{-8e307, 8e307, []float64{-6e307, -2e307, 2e307, 6e307, 7e307}, []int32{1, 1, 1, 2}},
+	{0, 4e-309, []float64{0, 1.5e-309, 2.5e-309, 3e-309, 3.5e-309}, []int32{1, 1, 1, 2}},
+	{0, 15e-324, []float64{0, 5e-324, 5e-324, 10e-324}, []int32{1, 2, 1}},
+	{1 << 53, 1<<53 + 4, []float64{1 << 53, 1<<53 + 2}, []int32{0, 0, 1, 0, 0, 1, 0, 0}},
+}
+
 func TestHistogram(t *testing.T) {
 	// Every edge of the bins falls into the bin that it begins.
 	const n = 100
@@ -202,6 +215,11 @@ func TestHistogram(t *testing.T) {
 				t.Errorf("%v to %v: bin %d has %d elements", c.lo, c.hi, i, b)
 			}
 		}
+	}
+	for _, c := range farBins {
+		bins := make([]int32, len(c.want))
+		must(t, "std/reduce", "histogram", bufs(vec(c.x), vec(bins)), num(c.lo), num(c.hi))
+		expect(t, "histogram at the ends of f64", bins, c.want)
 	}
 	bins := []uint64{0, 0}
 	must(t, "std/reduce", "histogram", bufs(vec([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0.999999, 0, -0.001}), vec(bins)), num(0), num(1))

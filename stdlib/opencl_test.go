@@ -577,3 +577,30 @@ func TestOpenCLSpecial(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenCLHistogram: bins at the ends of f64.
+func TestOpenCLHistogram(t *testing.T) {
+	d := device(t)
+	if !d.Info().Doubles {
+		t.Skip("no doubles")
+	}
+	st, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for i, c := range farBins {
+		r := &rig{TB: t, Rand: rand.New(rand.NewPCG(uint64(i), 3)), s: st.(*opencl.Stream), elem: iface.F64}
+		x := r.vector(len(c.x))
+		for j, v := range c.x {
+			store(at(x, j, 0), iface.F64, v)
+		}
+		r.add(iface.Vector, iface.I32, len(c.want))
+		args := []iface.Scalar{num(c.lo), num(c.hi)}
+		got := r.run(cl.Find("std/reduce", "histogram"), args)
+		must(t, "std/reduce", "histogram", r.bufs, args...)
+		if err := r.compare(got); err != nil {
+			t.Errorf("from %v to %v: %v", c.lo, c.hi, err)
+		}
+	}
+}

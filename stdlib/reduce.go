@@ -5,6 +5,7 @@ package stdlib
 
 import (
 	"math"
+	"sort"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -123,30 +124,17 @@ func count[T number](k operands) error {
 	return nil
 }
 
-// histogram(x, lo, hi, bins): bin i holds edge(i) ≤ x < edge(i+1), where
-// edge(i) = lo + (hi-lo)·i/n. The first guess is corrected by the edges,
-// because it is rounded.
+// histogram(x, lo, hi, bins)
 func histogram[T number](k operands) error {
 	x, bins := k.Buffer(0), k.Buffer(1)
-	lo, hi := k.Arg(0).Float(), k.Arg(1).Float()
-	nb := bins.Dim[0]
-	counts := make([]int64, nb)
-	width, scale := hi-lo, float64(nb)/(hi-lo)
-	edge := func(i int) float64 { return lo + width*float64(i)/float64(nb) }
+	g := newGrid(k.Arg(0).Float(), k.Arg(1).Float(), bins.Dim[0])
+	counts := make([]int64, g.n)
 	n := runs(x)
 	for i := range n {
 		for _, e := range run[T](x, i, n) {
-			v := float64(e)
-			if !(v >= lo && v < hi) {
-				continue
+			if v := float64(e); v >= g.lo && v < g.hi {
+				counts[g.bin(v)]++
 			}
-			j := min(int((v-lo)*scale), nb-1)
-			if v < edge(j) {
-				j--
-			} else if j < nb-1 && v >= edge(j+1) {
-				j++
-			}
-			counts[max(j, 0)]++
 		}
 	}
 	for i, c := range counts {
@@ -155,6 +143,38 @@ func histogram[T number](k operands) error {
 		}
 	}
 	return nil
+}
+
+// grid is n equal bins from lo to hi.
+type grid struct {
+	lo, hi float64
+	n      int
+	scale  float64 // bins in a unit, if that is a number
+	width  float64 // of all bins, divided by down
+	down   float64 // 1, but where width times n would overflow
+}
+
+func newGrid(lo, hi float64, n int) grid {
+	g := grid{lo: lo, hi: hi, n: n, width: hi - lo, down: 1}
+	g.scale = min(float64(n)/g.width, math.MaxFloat64)
+	if math.IsInf(g.width*float64(n), 0) {
+		g.down = 1 << 64
+		g.width /= g.down
+	}
+	return g
+}
+
+// edge is where bin i begins.
+func (g *grid) edge(i int) float64 { return g.lo + g.width*float64(i)/float64(g.n)*g.down }
+
+// bin is the last one that begins at v or below. A guess will do for most, and is wrong
+// beside edges, for it is rounded.
+func (g *grid) bin(v float64) int {
+	j := min(int((v-g.lo)*g.scale), g.n-1)
+	if v >= g.edge(j) && (j == g.n-1 || v < g.edge(j+1)) {
+		return j
+	}
+	return sort.Search(g.n-1, func(i int) bool { return v < g.edge(i+1) })
 }
 
 func histogramShape(s shapes) error {
