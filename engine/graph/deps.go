@@ -125,6 +125,24 @@ func (g *Graph) resolve(explicit []pending) {
 	for i := range cells {
 		cells[i] = cell{bytes: sizes[i], writer: -1}
 	}
+	// The tasks of a sub-graph come before what was submitted after their owner, which
+	// waits for it until they have ended: what they do begins with it, and is no news to
+	// the others.
+	subs := map[int32]map[int32]*cell{}
+	cellOf := func(t *Task, c int32) *cell {
+		if t.parent == 0 {
+			return &cells[c]
+		}
+		own := subs[t.parent]
+		if own == nil {
+			own = map[int32]*cell{}
+			subs[t.parent] = own
+		}
+		if own[c] == nil {
+			own[c] = &cell{bytes: sizes[c], writer: t.parent - 1}
+		}
+		return own[c]
+	}
 	groups := map[int32]*group{}
 	groupOf := func(h int32) *group {
 		x := groups[h]
@@ -168,9 +186,12 @@ func (g *Graph) resolve(explicit []pending) {
 					x.members, x.last = nil, int32(i)
 				}
 				for _, c := range g.Handles[o.Handle].cells {
-					cells[c].use(o.Mode, int32(i), add)
+					cellOf(t, c).use(o.Mode, int32(i), add)
 				}
 			}
+		}
+		if len(deps) == 0 && t.parent > 0 {
+			add(t.parent - 1)
 		}
 		slices.Sort(deps)
 		t.Deps = slices.Clone(deps)

@@ -99,6 +99,7 @@ type Task struct {
 	Flops    float64
 	Seconds  []float64 // expected on each worker: NaN not known, below 0: not there. Shared
 	Deps     []int32   // tasks that it waits for, ascending: places in Graph.Tasks
+	parent   int32     // the task in whose sub-graph it is, its place counted from 1; 0: none
 }
 
 // Successors returns for each task the tasks that wait for it: Task.Deps the other way

@@ -33,6 +33,9 @@ func (g *Graph) keep(want func(i int) bool) *Graph {
 		at[i] = int32(len(x.Tasks))
 		t := g.Tasks[i]
 		t.Deps = nil
+		if t.parent > 0 {
+			t.parent = at[t.parent-1] + 1
+		}
 		for _, d := range g.Tasks[i].Deps {
 			if at[d] >= 0 {
 				t.Deps = append(t.Deps, at[d])

@@ -90,6 +90,9 @@ func (r *Recorder) Plan(p *engine.PlannedTask) int {
 func (r *Recorder) Event(e *engine.Event) int {
 	t := r.task(e.Job, e.ID, e.Codelet, e.Internal, e.Name, e.Operands, &e.Origin, e.After)
 	t.Color = e.Color
+	if k, ok := r.byID[e.Job][e.Parent]; ok && e.Parent > 0 {
+		t.parent = k + 1
+	}
 	return len(r.g.Tasks) - 1
 }
 

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -271,6 +272,60 @@ func TestGapsBehindLightTasks(t *testing.T) {
 	}
 	if want := "e 5 waited for c 3"; said != want {
 		t.Errorf("%q, want %q", said, want)
+	}
+}
+
+// The tasks of a sub-graph come before what was submitted after the task that they are
+// parts of, and are recorded after it: they wait for that task and for each other.
+func TestSubgraph(t *testing.T) {
+	rec := &trace.Recorder{}
+	rt, err := engine.New(engine.Options{Workers: 2, Listener: rec, Profile: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := rt.NewJob(t.Context(), engine.JobOptions{})
+	x, err := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := func(name string, m iface.AccessMode, run engine.Impl) *engine.TaskSpec {
+		return &engine.TaskSpec{Codelet: &engine.Codelet{Name: name, CPU: []engine.Impl{run}}, Operands: []engine.Operand{{Handle: x, Mode: m}}}
+	}
+	nothing := func(*engine.TaskContext) error { return nil }
+	submitted := make(chan bool)
+	if _, err := j.SubmitTask(task("whole", iface.W, func(c *engine.TaskContext) error {
+		<-submitted
+		sub, err := c.Subgraph()
+		if err != nil {
+			return err
+		}
+		return errors.Join(sub.Submit(task("part", iface.RW, nothing)), sub.Submit(task("part", iface.RW, nothing)))
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Submit(task("after", iface.RW, nothing)); err != nil {
+		t.Fatal(err)
+	}
+	close(submitted)
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := rec.Run("parts")
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range r.Graph.Tasks {
+		x := &r.Graph.Tasks[i]
+		got = append(got, fmt.Sprintf("%s %v", x.Codelet, x.Deps))
+		for _, d := range x.Deps {
+			if r.Tasks[d].Started > r.Tasks[i].Started {
+				t.Errorf("%s waited for %s, which started later", x.Label(), r.Graph.Tasks[d].Label())
+			}
+		}
+	}
+	if want := []string{"whole []", "after [0]", "part [0]", "part [2]"}; !slices.Equal(got, want) {
+		t.Errorf("tasks and what they wait for: %q, want %q", got, want)
 	}
 }
 
