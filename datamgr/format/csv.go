@@ -66,7 +66,7 @@ func csvRow(t *text, elems list, want *Want) (int, error) {
 	for n := 1; ; n++ {
 		t.blanks()
 		w := t.token(',')
-		v, ok := parseNumber(w)
+		v, ok := parseFor(want.Elem, w)
 		if !ok {
 			if len(w) == 0 {
 				return 0, t.wrong(fmt.Sprintf("number %d of the row", n), "nothing")

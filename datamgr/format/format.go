@@ -3,10 +3,10 @@
 //
 // Elements are converted to the wanted type. What that type cannot hold, a
 // number too large or a fraction for an integer type, is an error; rounding to
-// a float is not. A vector takes one-dimensional data and two-dimensional data
-// of one row or one column; a variable takes data of one element; a matrix
-// takes two-dimensional data. A block takes three-dimensional data, which .npy
-// and .bin hold.
+// a float is not, which is done once, also of text. A vector takes
+// one-dimensional data and two-dimensional data of one row or one column; a
+// variable takes data of one element; a matrix takes two-dimensional data. A
+// block takes three-dimensional data, which .npy and .bin hold.
 //
 //	in, err := format.Open(os.DirFS("."), "a.mtx", format.Want{Kind: iface.Matrix, Elem: iface.F64})
 //	…                                // in.Dims: make room for so many elements

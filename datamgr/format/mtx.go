@@ -211,7 +211,7 @@ func (m *mtx) coordinates(c cells) error {
 			if w = t.token('\n'); len(w) == 0 {
 				return t.wrong(form, t.here())
 			}
-			if v, ok = parseNumber(w); !ok {
+			if v, ok = parseFor(m.elem, w); !ok {
 				return t.wrong("a number", quote(w))
 			}
 		}
@@ -268,7 +268,7 @@ func (m *mtx) columns(c cells) error {
 			if len(w) == 0 {
 				return t.wrong(fmt.Sprintf("the element of row %d, column %d", i+1, j+1), t.here())
 			}
-			v, ok := parseNumber(w)
+			v, ok := parseFor(m.elem, w)
 			if !ok {
 				return t.wrong("a number", quote(w))
 			}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -217,6 +218,32 @@ func BenchmarkNpy(b *testing.B) {
 		}
 		if err := in.Fill(buf); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Numbers in text become what they are in the wanted type, not what float64 makes of
+// them on the way there.
+func TestNumbersRoundOnce(t *testing.T) {
+	loaded(t, newFS("x.csv", "7.038531e-26\n16777217.0000000001\n340282356779733661637539395458142568447\n-3.5\n1e-45\n0.7006492321624086e-45\n"), "x.csv", iface.Vector, iface.F32,
+		[]float32{7.038531e-26, 16777218, math.MaxFloat32, -3.5, 1e-45, 1e-45}, 6)
+	loaded(t, newFS("x.mtx", "%%MatrixMarket matrix array real general\n1 1\n7.038531D-26\n"), "x.mtx", iface.Variable, iface.F32, []float32{7.038531e-26})
+	loaded(t, newFS("i.csv", "9007199254740993.0\n-9.223372036854775808e18\n9223372036854775807.\n900719925474099300d-2\n0.0e99999999999999999999\n-0.\n1e3\n"), "i.csv", iface.Vector, iface.I64,
+		[]int64{9007199254740993, math.MinInt64, math.MaxInt64, 9007199254740993, 0, 0, 1000}, 7)
+	loaded(t, newFS("u.csv", "1.8446744073709551615e19\n000.00018446744073709551615E+23\n"), "u.csv", iface.Vector, iface.U64,
+		[]uint64{math.MaxUint64, math.MaxUint64}, 2)
+	for _, bad := range []string{"9007199254740992.5", "8.0000000000000001", "9223372036854775808.0", "-9.223372036854775809e18", "1e99", "1e-99999999999999999999"} {
+		refused(t, newFS("i.csv", bad), "i.csv", iface.Vector, iface.I64, nil, fmt.Sprintf("i.csv:1: expected an integer that i64 can hold, found %q", bad))
+	}
+}
+
+// Every float32 in a stretch of all their bits reads back as it was written.
+func TestFloat32Text(t *testing.T) {
+	for bits := uint32(0); bits < 0x7f800000; bits += 40_961 {
+		want := math.Float32frombits(bits)
+		n, ok := parseFor(iface.F32, appendElem(nil, want))
+		if got, held := to[float32](n); !ok || !held || got != want {
+			t.Fatalf("%v reads back as %v", want, got)
 		}
 	}
 }

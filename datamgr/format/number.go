@@ -115,17 +115,78 @@ func parseNumber(tok []byte) (n num, ok bool) {
 
 // parseSlow leaves the rest to strconv, which knows more forms than a file has.
 func parseSlow(tok []byte) (num, bool) {
+	f, err := parseFloat(tok, 64)
+	return num{form: floatNum, f: f}, err == nil
+}
+
+// parseFloat rounds a decimal number to a float of so many bits.
+func parseFloat(tok []byte, bits int) (float64, error) {
 	s := []byte(string(tok))
 	for i, c := range s {
 		switch {
 		case c == 'd' || c == 'D':
 			s[i] = 'e'
 		case !(c >= '0' && c <= '9') && strings.IndexByte("+-.eE", c) < 0:
-			return num{}, false
+			return 0, strconv.ErrSyntax
 		}
 	}
-	f, err := strconv.ParseFloat(string(s), 64)
-	return num{form: floatNum, f: f}, err == nil
+	return strconv.ParseFloat(string(s), bits)
+}
+
+// parseFor is parseNumber for elements of type e. What float64 changes on the way there
+// is read again: it rounds whole numbers above 2^53 and drops small fractions, and what
+// it rounds to the middle between two of float32 would be rounded a second time.
+func parseFor(e iface.Elem, tok []byte) (num, bool) {
+	n, ok := parseNumber(tok)
+	if !ok || n.form != floatNum || n.f-n.f != 0 {
+		return n, ok
+	}
+	switch {
+	case e.IsInt() && n.f == math.Trunc(n.f):
+		n = parseWhole(tok)
+	case e == iface.F32 && between32(n.f):
+		if f, err := parseFloat(tok, 32); err == nil {
+			n.f = f
+		}
+	}
+	return n, true
+}
+
+// between32 reports whether f may be in the middle between two of float32.
+func between32(f float64) bool {
+	return math.Float64bits(f)&(1<<29-1) == 1<<28 || f != 0 && math.Abs(f) < 0x1p-126
+}
+
+// parseWhole reads a finite decimal number as a 64-bit integer. What is none becomes NaN,
+// which no integer type holds.
+func parseWhole(tok []byte) num {
+	none := num{form: floatNum, f: math.NaN()}
+	s, exp := string(tok), 0
+	if i := strings.IndexAny(s, "eEdD"); i >= 0 {
+		exp, _ = strconv.Atoi(s[i+1:]) // out of range: the nearest int
+		exp = min(max(exp, -2*maxToken), 2*maxToken)
+		s = s[:i]
+	}
+	neg := strings.HasPrefix(s, "-")
+	whole, fraction, _ := strings.Cut(strings.TrimLeft(s, "+-"), ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	point := len(digits) - len(fraction) + exp // digits before the point
+	if digits = strings.TrimRight(digits, "0"); digits == "" {
+		return num{}
+	}
+	if point < len(digits) || point > 20 {
+		return none
+	}
+	u, err := strconv.ParseUint(digits+strings.Repeat("0", point-len(digits)), 10, 64)
+	switch {
+	case err != nil || neg && u > 1<<63:
+		return none
+	case neg:
+		return num{i: -int64(u)}
+	case u > math.MaxInt64:
+		return num{form: uintNum, u: u}
+	}
+	return num{i: int64(u)}
 }
 
 func parseWord(tok []byte) (num, bool) {
