@@ -8,7 +8,8 @@ import "github.com/starpush/starpush/datamgr/iface"
 type cells interface {
 	zero()
 	set(i, j int, v num) bool // false: the element type cannot hold v
-	add(i, j int, v num) bool
+	add(i, j int, v num) bool // false: nor the sum
+	holds(v num) bool
 }
 
 type cellsOf[T iface.Go] struct {
@@ -75,11 +76,18 @@ func (c *cellsOf[T]) add(i, j int, v num) bool {
 	x, ok := to[T](v)
 	p := &c.mem[i*c.ld+j]
 	s := *p + x
-	// An integer sum that went round moved against the sign of what was added.
-	if !isFloat[T]() && (s < *p) != (x < 0) {
-		return false
+	switch {
+	case !isFloat[T](): // a sum that went round moved against the sign of what was added
+		ok = ok && (s < *p) == (x < 0)
+	case s-s != 0: // only what is not finite itself makes such a sum
+		ok = ok && (*p-*p != 0 || x-x != 0)
 	}
 	*p = s
+	return ok
+}
+
+func (c *cellsOf[T]) holds(v num) bool {
+	_, ok := to[T](v)
 	return ok
 }
 

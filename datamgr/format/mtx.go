@@ -3,9 +3,10 @@ package format
 // MatrixMarket, https://math.nist.gov/MatrixMarket/formats.html: coordinate and
 // array files; real, integer and pattern; general, symmetric, skew-symmetric.
 //
-// Entries of a coordinate file that stand in it more than once are added. A
-// symmetric file has entries on and below the diagonal only, as the format
-// says: one above would be counted twice by readers that mirror it.
+// Entries of a coordinate file that stand in it more than once are added, in
+// their order; a sum that the element type cannot hold is an error. A symmetric
+// file has entries on and below the diagonal only, as the format says: one above
+// would be counted twice by readers that mirror it.
 
 import (
 	"bytes"
@@ -120,9 +121,13 @@ func (m *mtx) head() error {
 	return nil
 }
 
-// parseIndex reads a number without a sign that int can hold.
+// parseIndex reads a number without a sign that int can hold. A word that may be cut is
+// none.
 func parseIndex(w []byte) (int, bool) {
 	n := 0
+	if len(w) > maxToken {
+		return 0, false
+	}
 	for _, c := range w {
 		if c < '0' || c > '9' || n > (math.MaxInt-9)/10 {
 			return 0, false
@@ -228,7 +233,7 @@ func (m *mtx) coordinates(c cells) error {
 			ok = c.add(j-1, i-1, v.negate())
 		}
 		if !ok {
-			return t.wrong(holds(m.elem), m.describe(w))
+			return t.wrong(holds(m.elem), m.describe(c, v, w))
 		}
 		if err := m.lineEnd(form); err != nil {
 			return err
@@ -238,9 +243,12 @@ func (m *mtx) coordinates(c cells) error {
 }
 
 // describe writes the value at fault; with a pattern or a sum it is no word.
-func (m *mtx) describe(w []byte) string {
-	if m.pattern {
+func (m *mtx) describe(c cells, v num, w []byte) string {
+	switch {
+	case m.pattern:
 		return "too many equal entries"
+	case c.holds(v) && (!m.skew || c.holds(v.negate())):
+		return "entries of one place that add up to more"
 	}
 	return quote(w)
 }

@@ -117,7 +117,11 @@ func TestMtxErrors(t *testing.T) {
 		{coord + "2 2 1\n1 1 1 1\n", iface.Matrix, iface.F64, "x.mtx:3: expected an entry `row column value` and then the end of the line, found \"1\""},
 		{coord + "2 2 1\n1 1 x\n", iface.Matrix, iface.F64, "x.mtx:3: expected a number, found \"x\""},
 		{coord + "2 2 1\n1 1 1e39\n", iface.Matrix, iface.F32, "x.mtx:3: expected a number that f32 can hold, found \"1e39\""},
-		{coord + "2 2 2\n1 1 127\n1 1 1\n", iface.Matrix, iface.I8, "x.mtx:4: expected an integer that i8 can hold, found \"1\""},
+		{coord + "2 2 2\n1 1 127\n1 1 1\n", iface.Matrix, iface.I8, "x.mtx:4: expected an integer that i8 can hold, found entries of one place that add up to more"},
+		{coord + "2 2 2\n1 1 -1e308\n1 1 -1e308\n", iface.Matrix, iface.F64, "x.mtx:4: expected a number that f64 can hold, found entries of one place that add up to more"},
+		{coord + "2 2 2\n1 1 3e38\n1 1 3e38\n", iface.Matrix, iface.F32, "x.mtx:4: expected a number that f32 can hold, found entries of one place that add up to more"},
+		{banner + "coordinate real skew-symmetric\n2 2 2\n2 1 -1e308\n2 1 -1e308\n", iface.Matrix, iface.F64, "x.mtx:4: expected a number that f64 can hold, found entries of one place that add up to more"},
+		{array + strings.Repeat("0", 300_000) + "3\n", iface.Matrix, iface.F64, "x.mtx:2: expected the sizes `rows columns`, found \"" + strings.Repeat("0", 40) + "\"…"},
 		{banner + "coordinate pattern general\n2 2 1\n1 1 1\n", iface.Matrix, iface.F64, "x.mtx:3: expected an entry `row column` and then the end of the line, found \"1\""},
 		{banner + "coordinate real symmetric\n2 2 1\n1 2 1\n", iface.Matrix, iface.F64, "x.mtx:3: expected an entry on or below the diagonal of a symmetric matrix, found row 1, column 2"},
 		{banner + "coordinate real skew-symmetric\n2 2 1\n2 2 1\n", iface.Matrix, iface.F64, "x.mtx:3: expected an entry below the diagonal of a skew-symmetric matrix, found row 2, column 2"},
@@ -246,4 +250,11 @@ func TestFloat32Text(t *testing.T) {
 			t.Fatalf("%v reads back as %v", want, got)
 		}
 	}
+}
+
+// Entries that are not finite themselves add up to what floats have for that.
+func TestMtxNotFinite(t *testing.T) {
+	head := banner + "coordinate real general\n2 1 4\n"
+	loaded(t, newFS("x.mtx", head+"1 1 inf\n1 1 1\n2 1 1e308\n2 1 -inf\n"), "x.mtx", iface.Vector, iface.F64,
+		[]float64{math.Inf(1), math.Inf(-1)}, 2)
 }
