@@ -14,6 +14,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang"
@@ -150,6 +152,15 @@ func loadData(path, typ string) (*lang.Data, error) {
 	in, err := format.Open(osFiles{}, path, want)
 	if err != nil {
 		return nil, err
+	}
+	defer in.Close()
+	// A short file may claim any size; there is no way back from memory that cannot be had.
+	need, most := int64(elem.Size()), cpu.New(0).Memory().Capacity()
+	for _, d := range in.Dims {
+		need *= int64(d)
+	}
+	if need > most {
+		return nil, fmt.Errorf("%s: %w", path, &accel.NoMemoryError{Node: "ram", Want: need, Capacity: most})
 	}
 	return loaders[elem](in, kind, elem)
 }
