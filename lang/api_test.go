@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -625,6 +626,75 @@ func TestDir(t *testing.T) {
 	p = compile(t, lang.Config{Files: lang.Dir(dir)}, "register x = vector[f64](1, load = \"../secret.bin\")\n")
 	if _, err := p.Run(context.Background(), rt); err == nil {
 		t.Error("a script read a file outside of its folder")
+	}
+}
+
+// What a new version of a file replaces keeps its mode, and links to it stay.
+func TestDirReplaces(t *testing.T) {
+	dir := t.TempDir()
+	old := filepath.Join(dir, "deep", "old.csv")
+	for _, err := range []error{
+		os.Mkdir(filepath.Dir(old), 0o700), os.WriteFile(old, []byte("1\n"), 0o600), os.Chmod(old, 0o640),
+		os.Symlink("deep", filepath.Join(dir, "there")), os.Symlink("deep/../there/old.csv", filepath.Join(dir, "link.csv")),
+	} {
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	for i, name := range []string{"deep/old.csv", "link.csv", "there/old.csv"} {
+		f, err := lang.Dir(dir).Create(name)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		fmt.Fprint(f, i)
+		if err := f.Close(); err != nil {
+			t.Fatal(name, err)
+		}
+		text, err := os.ReadFile(old)
+		if fi, _ := os.Stat(old); err != nil || string(text) != fmt.Sprint(i) || fi.Mode() != 0o640 {
+			t.Errorf("by %s: %q, mode %v, %v", name, text, fi.Mode(), err)
+		}
+		if fi, err := os.Lstat(filepath.Join(dir, name)); err != nil || (fi.Mode()&os.ModeSymlink != 0) != (name == "link.csv") {
+			t.Errorf("%s is %v, %v", name, fi.Mode(), err)
+		}
+	}
+	if f, err := lang.Dir(dir).Create("deep"); err == nil {
+		t.Errorf("a folder is written: %T", f)
+	}
+	for _, d := range []string{dir, filepath.Dir(old)} {
+		if left, err := os.ReadDir(d); err != nil || len(left) != map[string]int{dir: 3, filepath.Dir(old): 1}[d] {
+			t.Errorf("%s holds %v, %v", d, left, err)
+		}
+	}
+}
+
+// What is no regular file is written, not replaced.
+func TestDirWritesPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe.csv")
+	if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
+		t.Skip(err, string(out))
+	}
+	r, err := os.OpenFile(pipe, os.O_RDWR, 0) // so that nobody waits for another end
+	if err != nil {
+		t.Skip(err)
+	}
+	defer r.Close()
+	f, err := lang.Dir(dir).Create("pipe.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(f, "7\n")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Lstat(pipe)
+	if err != nil || fi.Mode()&os.ModeNamedPipe == 0 {
+		t.Fatalf("the pipe is %v now, %v", fi, err)
+	}
+	text := make([]byte, 2)
+	if _, err := io.ReadFull(r, text); err != nil || string(text) != "7\n" {
+		t.Errorf("the pipe got %q, %v", text, err)
 	}
 }
 

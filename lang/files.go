@@ -60,7 +60,9 @@ func (l fsLoader) Near(p, from string) []string {
 // a save into a folder that does not exist is refused before its data is waited for.
 type FileSystem = interp.FileSystem
 
-// Dir returns the files below path. save writes beside the file and renames.
+// Dir returns the files below path. save writes beside the file and renames; what it
+// replaces keeps its mode, a link stays, and what is no regular file, such as a pipe, is
+// written itself.
 func Dir(path string) FileSystem { return dirFS{path} }
 
 type dirFS struct{ dir string }
@@ -101,20 +103,62 @@ func (d dirFS) Create(name string) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	name = filepath.FromSlash(name)
-	for i := 0; i < 1000; i++ {
+	f, err := create(r, filepath.FromSlash(name))
+	if f == nil || f.tmp == "" {
+		r.Close()
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case f.tmp == "":
+		return f.File, nil
+	}
+	return f, nil
+}
+
+// create starts a new version of a file below r; what is no regular file has no
+// temporary name.
+func create(r *os.Root, name string) (*newFile, error) {
+	old, err := r.Stat(name)
+	if err != nil {
+		old = nil
+	} else if !old.Mode().IsRegular() {
+		f, err := r.OpenFile(name, os.O_WRONLY, 0)
+		return &newFile{File: f}, err
+	} else {
+		name = linked(r, name)
+	}
+	for i := range 1000 {
 		tmp := fmt.Sprintf("%s.%d.tmp", name, os.Getpid()+i)
 		f, err := r.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err == nil {
-			return &newFile{File: f, root: r, tmp: tmp, name: name}, nil
+		if errors.Is(err, fs.ErrExist) {
+			continue
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			r.Close()
+		if err == nil && old != nil {
+			if err = f.Chmod(old.Mode().Perm()); err != nil {
+				f.Close()
+				r.Remove(tmp)
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
+		return &newFile{File: f, root: r, tmp: tmp, name: name}, nil
 	}
-	r.Close()
 	return nil, fmt.Errorf("%s: every name for a temporary file beside it is taken", name)
+}
+
+// linked is the name of the file that name, which exists, leads to by links. Nothing is
+// taken out of it: what a `..` leads to behind a linked folder only r can tell.
+func linked(r *os.Root, name string) string {
+	for {
+		to, err := r.Readlink(name)
+		if err != nil {
+			return name
+		}
+		dir, _ := filepath.Split(name)
+		name = dir + to
+	}
 }
 
 // newFile is a file that gets its name when it is complete.
