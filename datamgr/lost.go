@@ -69,15 +69,19 @@ func (d *Datum) lose(in *instance, why any) {
 }
 
 // spoilLocked makes nothing valid in in. It returns how many bytes are valid
-// nowhere now.
+// nowhere now. What had no value before has none for the reason that it had.
 func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
 	bit := uint64(1) << in.layer
 	d.root.leaves(&in.box, func(f *Fragment) {
 		if f.valid&bit == 0 || !in.box.has(&f.box) {
 			return
 		}
-		if f.valid &^= bit; f.valid == 0 {
-			f.valid, f.had, f.fault = mainBit, hadMain, &loss{why}
+		if f.valid &^= bit; f.valid != 0 {
+			return
+		}
+		f.valid, f.had = mainBit, hadMain
+		if f.fault == nil {
+			f.fault = &loss{why}
 			bytes += d.bytesOf(&f.box)
 		}
 	})

@@ -231,6 +231,29 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// TestFirstLoss: data that has no value because a task failed on a device, which is lost
+// later, has none because the task failed; and there is nothing of it to be saved.
+func TestFirstLoss(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		g, ds := frailNodes(t, 100)
+		h, _ := vector(t, g, 10, 1)
+		runOn(t, 1, 1, h)
+		ops := []Operand{{Handle: h, Mode: modeRW}}
+		Spoil(ops, "task")
+		if closed {
+			ds[0].fail.Store(100)
+			if bytes, err := g.CloseNodes(); bytes != 0 {
+				t.Errorf("%d bytes could not be saved: %v", bytes, err)
+			}
+		} else {
+			g.Lose(1, &accel.LostError{Device: "a", Err: errWire})
+		}
+		if _, why := Fault(ops); why != "task" {
+			t.Errorf("closed: %v, fault %v", closed, why)
+		}
+	}
+}
+
 // TestCloseSays: what cannot be saved at the end is reported.
 func TestCloseSays(t *testing.T) {
 	g, ds := frailNodes(t, 100)

@@ -138,7 +138,7 @@ var faults = []fault{
 		"				next = min(next, h.nextUse())", "				_ = h.nextUse()",
 		"what is needed last is evicted first"},
 	{"loss-unheard", "datamgr/lost.go",
-		"			f.valid, f.had, f.fault = mainBit, hadMain, &loss{why}", "			f.valid = mainBit",
+		"			f.fault = &loss{why}\n", "",
 		"what was only on a lost device has no value"},
 	{"loss-late", "datamgr/place.go",
 		"op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) != nil", "false",
