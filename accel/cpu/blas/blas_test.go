@@ -349,6 +349,42 @@ func gemm[T Float](t *testing.T, r Routines[T]) {
 	}
 }
 
+// TestZeroTimesNaN: what cannot be computed with shows in a product, also where the other
+// factor is 0.
+func TestZeroTimesNaN(t *testing.T) { each(t, zeroTimesNaN[float32], zeroTimesNaN[float64]) }
+
+func zeroTimesNaN[T Float](t *testing.T, r Routines[T]) {
+	for _, n := range []int{2, 7, 40} {
+		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for flags := range 4 {
+				ta, tb := Trans(flags&1), Trans(flags>>1)
+				zero, b, c := make([]T, n*n), make([]T, n*n), make([]T, n*n)
+				b[1*n+1] = T(v)
+				for side, x := range [][2][]T{{zero, b}, {b, zero}} {
+					clear(c)
+					r.Gemm(ta, tb, n, n, n, 1, x[0], n, x[1], n, 1, c, n)
+					for i := range n {
+						at := i*n + 1 // the column of b, or its row
+						if side == 1 {
+							at = n + i
+						}
+						if c[at] == c[at] {
+							t.Errorf("gemm of order %d, flags %d, %v in operand %d: %v in c[%d]", n, flags, v, 1-side, c[at], at)
+						}
+					}
+				}
+				clear(c)
+				r.Syrk(Uplo(tb), ta, n, n, 1, b, n, 0, c, n)
+				for _, at := range []int{1, n} {
+					if inTriangle := (at == n) == (Uplo(tb) == Lower); inTriangle && c[at] == c[at] {
+						t.Errorf("syrk of order %d, flags %d, %v: %v in c[%d]", n, flags, v, c[at], at)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSymm(t *testing.T) { each(t, symm[float32], symm[float64]) }
 
 func symm[T Float](t *testing.T, r Routines[T]) {

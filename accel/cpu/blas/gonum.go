@@ -147,8 +147,56 @@ func (g *gonumRoutines[T]) Gemm(ta, tb Trans, m, n, k int, alpha T, a []T, lda i
 	case k == 0 || alpha == 0:
 		scaledMatrix(m, n, beta, c, ldc)
 	default:
+		ar, ac := turned(ta, m, k)
+		br, bc := turned(tb, k, n)
+		if (ta == Transposed || tb == NoTrans) && zeros(alpha, ar, ac, a, lda) && !finite(br, bc, b, ldb) { // as dot products
+			if ta == Transposed {
+				ta, a, lda = NoTrans, transposed(ar, ac, a, lda), k
+			}
+			if tb == NoTrans {
+				tb, b, ldb = Transposed, transposed(br, bc, b, ldb), k
+			}
+		}
 		g.gemm(gTrans(ta), gTrans(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
+}
+
+// gonum passes over zeros of alpha·A in products, but for those that it computes as dot
+// products of rows: there is no NaN where A has a zero and B an infinity or a NaN.
+
+// zeros reports whether an m×n matrix times alpha has an element that is 0.
+func zeros[T Float](alpha T, m, n int, a []T, lda int) bool {
+	for i := range m {
+		for _, v := range a[i*lda:][:n] {
+			if alpha*v == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finite reports whether all elements of an m×n matrix are finite.
+func finite[T Float](m, n int, a []T, lda int) bool {
+	for i := range m {
+		for _, v := range a[i*lda:][:n] {
+			if v-v != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// transposed returns an m×n matrix transposed, without gaps.
+func transposed[T Float](m, n int, a []T, lda int) []T {
+	t := make([]T, m*n)
+	for i := range m {
+		for j, v := range a[i*lda:][:n] {
+			t[j*m+i] = v
+		}
+	}
+	return t
 }
 
 func (g *gonumRoutines[T]) Symm(side Side, uplo Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
@@ -176,6 +224,9 @@ func (g *gonumRoutines[T]) Syrk(uplo Uplo, ta Trans, n, k int, alpha T, a []T, l
 			return
 		}
 		beta = 1
+	}
+	if n > 0 && ta == Transposed && zeros(alpha, k, n, a, lda) && !finite(k, n, a, lda) { // as in Gemm
+		ta, a, lda = NoTrans, transposed(k, n, a, lda), k
 	}
 	if n > 0 {
 		g.syrk(gUplo(uplo), gTrans(ta), n, k, alpha, a, lda, beta, c, ldc)
