@@ -604,3 +604,27 @@ func TestOpenCLHistogram(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenCLNoFactor: what is multiplied by a factor of 0 is not read, nor by one that
+// is 0 among the numbers of the element type.
+func TestOpenCLNoFactor(t *testing.T) {
+	d := device(t)
+	st, err := d.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for _, name := range []string{"axpy", "gemv", "ger", "gemm", "symm", "syrk", "trmm", "trsm"} {
+		for i, alpha := range []float64{0, 1e-50} {
+			r := &rig{TB: t, Rand: rand.New(rand.NewPCG(uint64(i), 4)), s: st.(*opencl.Stream), elem: iface.F32}
+			args := cases[name](r)
+			args[0] = num(alpha)
+			store(at(r.bufs[0], 0, 0), iface.F32, math.NaN())
+			got := r.run(cl.Find("std/blas", name), args)
+			must(t, "std/blas", name, r.bufs, args...)
+			if err := r.compare(got); err != nil {
+				t.Errorf("%s by %v: %v", name, alpha, err)
+			}
+		}
+	}
+}

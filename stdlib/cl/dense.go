@@ -54,7 +54,7 @@ func scal(s *opencl.Stream, k Operands) error {
 func axpy(s *opencl.Stream, k Operands) error {
 	x, y := k.Buffer(0), k.Buffer(1)
 	n := flat(x, y)
-	if n.empty() || k.Arg(0).Float() == 0 { // as on processors: x is not read
+	if n.empty() || rounded(x.Elem, k.Arg(0)) == 0 { // as on processors: x is not read
 		return nil
 	}
 	f, err := find(s, "axpy", denseText, "axpy", x.Elem)
@@ -68,7 +68,7 @@ func axpy(s *opencl.Stream, k Operands) error {
 func ger(s *opencl.Stream, k Operands) error {
 	x, y, a := k.Buffer(0), k.Buffer(1), k.Buffer(2)
 	n := sheet{a.Dim[0], a.Dim[1]}
-	if n.empty() {
+	if n.empty() || rounded(a.Elem, k.Arg(0)) == 0 {
 		return nil
 	}
 	f, err := find(s, "ger", denseText, "ger", a.Elem)
@@ -107,7 +107,7 @@ func gemv(s *opencl.Stream, k Operands) error {
 	if y.Len() == 0 {
 		return nil
 	}
-	if x.Len() == 0 || alpha.Float() == 0 {
+	if x.Len() == 0 || rounded(a.Elem, alpha) == 0 {
 		return scaled(s, "gemv", y, beta)
 	}
 	args := []any{int64(a.Dim[0]), int64(a.Dim[1]), buf(a), matrixStep(a), buf(x), buf(y), value(a.Elem, alpha), value(a.Elem, beta)}
@@ -128,11 +128,11 @@ func gemv(s *opencl.Stream, k Operands) error {
 
 // scaled multiplies by beta, and does not read what is multiplied by 0.
 func scaled(s *opencl.Stream, codelet string, x *iface.Buffer, beta iface.Scalar) error {
-	n := flat(x)
-	if n.empty() || beta.Float() == 1 {
+	n, factor := flat(x), rounded(x.Elem, beta)
+	if n.empty() || factor == 1 {
 		return nil
 	}
-	if beta.Float() == 0 {
+	if factor == 0 {
 		f, err := find(s, codelet, denseText, "clear", x.Elem)
 		if err != nil {
 			return err

@@ -91,6 +91,15 @@ func float(e iface.Elem, v float64) any {
 	return v
 }
 
+// rounded is a factor as elements of a type hold it: one that is too small for them is 0,
+// and what is multiplied by 0 is not read.
+func rounded(e iface.Elem, v iface.Scalar) float64 {
+	if e == iface.F32 {
+		return float64(float32(v.Float()))
+	}
+	return v.Float()
+}
+
 // buf is the memory of an operand as an argument.
 func buf(b *iface.Buffer) opencl.Buf { return opencl.Buf{Ptr: b.Ptr, Elem: int(b.Elem.Size())} }
 

@@ -108,8 +108,9 @@ func multiply(s *opencl.Stream, codelet string, a, b, c mat, alpha, beta float64
 
 // gemm(A, B, C, alpha, beta, ta, tb)
 func gemm(s *opencl.Stream, k Operands) error {
-	return multiply(s, "gemm", matrix(k.Buffer(0)).op(k.Arg(2)), matrix(k.Buffer(1)).op(k.Arg(3)), matrix(k.Buffer(2)),
-		k.Arg(0).Float(), k.Arg(1).Float(), all)
+	c := matrix(k.Buffer(2))
+	return multiply(s, "gemm", matrix(k.Buffer(0)).op(k.Arg(2)), matrix(k.Buffer(1)).op(k.Arg(3)), c,
+		rounded(c.elem, k.Arg(0)), rounded(c.elem, k.Arg(1)), all)
 }
 
 // symm(A, B, C, alpha, beta, side, uplo)
@@ -122,7 +123,7 @@ func symm(s *opencl.Stream, k Operands) error {
 	if k.Arg(2).Str() == "r" {
 		a, b = b, a
 	}
-	return multiply(s, "symm", a, b, c, k.Arg(0).Float(), k.Arg(1).Float(), all)
+	return multiply(s, "symm", a, b, c, rounded(c.elem, k.Arg(0)), rounded(c.elem, k.Arg(1)), all)
 }
 
 // syrk(A, C, alpha, beta, uplo, ta)
@@ -132,7 +133,7 @@ func syrk(s *opencl.Stream, k Operands) error {
 	if k.Arg(2).Str() == "u" {
 		part = upper
 	}
-	return multiply(s, "syrk", a, a.t(), c, k.Arg(0).Float(), k.Arg(1).Float(), part)
+	return multiply(s, "syrk", a, a.t(), c, rounded(c.elem, k.Arg(0)), rounded(c.elem, k.Arg(1)), part)
 }
 
 // triangle is a triangular matrix.
@@ -220,7 +221,7 @@ func solve(s *opencl.Stream, codelet string, a triangle, b mat, alpha float64) e
 // trsm(A, B, alpha, side, uplo, ta, diag)
 func trsm(s *opencl.Stream, k Operands) error {
 	a, b := sided(triangular(k, 0, k.Arg(2), k.Arg(3), k.Arg(4)), matrix(k.Buffer(1)), k.Arg(1))
-	return solve(s, "trsm", a, b, k.Arg(0).Float())
+	return solve(s, "trsm", a, b, rounded(b.elem, k.Arg(0)))
 }
 
 // trsv(A, x, uplo, ta, diag)
@@ -240,7 +241,7 @@ func getrs(s *opencl.Stream, k Operands) error {
 // trmm(A, B, alpha, side, uplo, ta, diag)
 func trmm(s *opencl.Stream, k Operands) error {
 	a, b := sided(triangular(k, 0, k.Arg(2), k.Arg(3), k.Arg(4)), matrix(k.Buffer(1)), k.Arg(1))
-	alpha := k.Arg(0).Float()
+	alpha := rounded(b.elem, k.Arg(0))
 	if b.rows == 0 || b.cols == 0 {
 		return nil
 	}
