@@ -110,5 +110,9 @@ func normalShape(s shapes) error {
 	case !(sd >= 0) || math.IsInf(sd, 0):
 		return s.badArg("sd", "needs a standard deviation of 0 or more, and got %v", sd)
 	}
+	// No number lies further from the mean than sqrt(-2*log(2^-53)) = 8.57 times sd.
+	if e, far := s.ops[0].Elem, math.Abs(mean)+9*sd; math.IsInf(far, 0) || e == iface.F32 && math.IsInf(float64(float32(far)), 0) {
+		return s.badArg("sd", "needs numbers that %v can hold, and got a mean of %v and a standard deviation of %v", e, mean, sd)
+	}
 	return nil
 }

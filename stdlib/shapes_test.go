@@ -127,6 +127,8 @@ func TestArgumentErrors(t *testing.T) {
 		{"std/random", "uniform", bufs(f), []iface.Scalar{whole(1), num(0), num(1e300)}, "hi", "`uniform` needs bounds that f32 can hold, and got 0 and 1e+300"},
 		{"std/random", "normal", bufs(x), []iface.Scalar{whole(1), num(inf), num(1)}, "mean", "`normal` needs a finite mean, and got +Inf"},
 		{"std/random", "normal", bufs(x), []iface.Scalar{whole(1), num(0), num(-1)}, "sd", "`normal` needs a standard deviation of 0 or more, and got -1"},
+		{"std/random", "normal", bufs(f), []iface.Scalar{whole(1), num(1e300), num(1)}, "sd", "`normal` needs numbers that f32 can hold, and got a mean of 1e+300 and a standard deviation of 1"},
+		{"std/random", "normal", bufs(x), []iface.Scalar{whole(1), num(0), num(1e308)}, "sd", "`normal` needs numbers that f64 can hold, and got a mean of 0 and a standard deviation of 1e+308"},
 		{"std/reduce", "histogram", bufs(x, bins), []iface.Scalar{num(1), num(1)}, "hi", "`histogram` needs `lo` below `hi`, and got 1 and 1"},
 		{"std/reduce", "histogram", bufs(x, bins), []iface.Scalar{num(-1e308), num(1e308)}, "hi", "`histogram` cannot divide the range from -1e+308 to 1e+308 into bins"},
 		{"std/reduce", "histogram", bufs(x, none), []iface.Scalar{num(0), num(1)}, "", "`histogram` needs at least one element, and `bins` has none"},
