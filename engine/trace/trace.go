@@ -48,7 +48,7 @@ type view struct {
 // Times are the life of a task, in seconds since the runtime was made; 0 for what did
 // not happen.
 type Times struct {
-	Worker    int // -1: none
+	Worker    int // -1: none; of a parallel task the one that leads it, its other workers look idle
 	Submitted float64
 	Ready     float64
 	Popped    float64
