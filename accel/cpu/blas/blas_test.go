@@ -385,6 +385,74 @@ func zeroTimesNaN[T Float](t *testing.T, r Routines[T]) {
 	}
 }
 
+// TestTriangleTimesNaN is the same for triangles.
+func TestTriangleTimesNaN(t *testing.T) {
+	each(t, triangleTimesNaN[float32], triangleTimesNaN[float64])
+}
+
+func triangleTimesNaN[T Float](t *testing.T, r Routines[T]) {
+	for _, n := range []int{3, 7, 40} {
+		for _, uplo := range uplos {
+			for _, ta := range transes {
+				for _, diag := range diags {
+					for name, call := range map[string]func(side Side, a, b []T){
+						"trmm": func(side Side, a, b []T) { r.Trmm(side, uplo, ta, diag, n, n, 2, a, n, b, n) },
+						"trsm": func(side Side, a, b []T) { r.Trsm(side, uplo, ta, diag, n, n, 2, a, n, b, n) },
+					} {
+						a, b := make([]T, n*n), make([]T, n*n)
+						for i := range n {
+							a[i*n+i] = 1
+						}
+						b[1*n+1] = T(math.NaN())
+						call(Left, a, b)
+						row := 2 // below, or above
+						if (uplo == Lower) != (ta == NoTrans) {
+							row = 0
+						}
+						if v := b[row*n+1]; v == v {
+							t.Errorf("%s of order %d, flags %d %d %d: %v below or above a NaN", name, n, uplo, ta, diag, v)
+						}
+						clear(b)
+						from, to := 2, 1 // in the lower triangle
+						if uplo == Upper {
+							from, to = 1, 2
+						}
+						a[from*n+to] = T(math.NaN())
+						if ta == Transposed {
+							to = from
+						}
+						call(Right, a, b)
+						if v := b[to]; v == v {
+							t.Errorf("%s of order %d, flags %d %d %d: %v in the column of a NaN", name, n, uplo, ta, diag, v)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTrmmUnderflow: an element that alpha makes 0 is 0.
+func TestTrmmUnderflow(t *testing.T) { each(t, trmmUnderflow[float32], trmmUnderflow[float64]) }
+
+func trmmUnderflow[T Float](t *testing.T, r Routines[T]) {
+	tiny := T(1e-30)
+	if tiny*tiny != 0 {
+		tiny = T(math.Pow(10, -200))
+	}
+	for _, side := range sides {
+		for _, uplo := range uplos {
+			for _, ta := range transes {
+				b := []T{tiny, tiny, tiny, tiny}
+				r.Trmm(side, uplo, ta, NonUnit, 2, 2, tiny, []T{1, 1, 1, 1}, 2, b, 2)
+				if !slices.Equal(b, []T{0, 0, 0, 0}) {
+					t.Errorf("side %d, uplo %d, ta %d: %v", side, uplo, ta, b)
+				}
+			}
+		}
+	}
+}
+
 func TestSymm(t *testing.T) { each(t, symm[float32], symm[float64]) }
 
 func symm[T Float](t *testing.T, r Routines[T]) {

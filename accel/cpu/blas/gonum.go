@@ -235,16 +235,45 @@ func (g *gonumRoutines[T]) Syrk(uplo Uplo, ta Trans, n, k int, alpha T, a []T, l
 
 func (g *gonumRoutines[T]) Trmm(side Side, uplo Uplo, ta Trans, diag Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
 	checkTriangle(side, m, n, a, lda, b, ldb)
-	if m > 0 && n > 0 {
-		g.trmm(gSide(side), gUplo(uplo), gTrans(ta), gDiag(diag), m, n, alpha, a, lda, b, ldb)
+	if n > 0 && alpha != 0 && side == Right && ta == NoTrans { // gonum leaves elements as they are that alpha makes 0
+		scaledMatrix(m, n, alpha, b, ldb)
+		alpha = 1
 	}
+	g.triangle(g.trmm, side, uplo, ta, diag, m, n, alpha, a, lda, b, ldb)
 }
 
 func (g *gonumRoutines[T]) Trsm(side Side, uplo Uplo, ta Trans, diag Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
 	checkTriangle(side, m, n, a, lda, b, ldb)
-	if m > 0 && n > 0 {
-		g.trsm(gSide(side), gUplo(uplo), gTrans(ta), gDiag(diag), m, n, alpha, a, lda, b, ldb)
+	g.triangle(g.trsm, side, uplo, ta, diag, m, n, alpha, a, lda, b, ldb)
+}
+
+// triangular is trmm or trsm.
+type triangular[T Float] = func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+
+// triangle calls one of them: as dot products where gonum would pass over zeros, as in Gemm.
+func (g *gonumRoutines[T]) triangle(call triangular[T], side Side, uplo Uplo, ta Trans, diag Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
+	if m == 0 || n == 0 {
+		return
 	}
+	k := order(side, m, n)
+	switch {
+	case alpha == 0:
+	case side == Left && zeros(1, k, k, a, lda) && !finite(m, n, b, ldb):
+		if ta == Transposed {
+			a, lda, uplo = transposed(k, k, a, lda), k, 1-uplo
+		}
+		x := transposed(m, n, b, ldb)
+		call(blas.Right, gUplo(uplo), blas.Trans, gDiag(diag), n, m, alpha, a, lda, x, m)
+		for i := range m {
+			for j := range n {
+				b[i*ldb+j] = x[j*m+i]
+			}
+		}
+		return
+	case side == Right && ta == NoTrans && zeros(alpha, m, n, b, ldb) && !finite(k, k, a, lda):
+		a, lda, uplo, ta = transposed(k, k, a, lda), k, 1-uplo, Transposed
+	}
+	call(gSide(side), gUplo(uplo), gTrans(ta), gDiag(diag), m, n, alpha, a, lda, b, ldb)
 }
 
 func (g *gonumRoutines[T]) Potrf(uplo Uplo, n int, a []T, lda int) int {
