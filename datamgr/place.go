@@ -284,11 +284,12 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 						continue
 					}
 				}
-				if why = d.copyLocked(f, src, dst); why != nil && src.node.lost.Load() == nil {
+				// A copy of another fragment may succeed since: why stays that of the one that failed.
+				if err := d.copyLocked(f, src, dst); err != nil && src.node.lost.Load() == nil {
 					if failed != nil || dst.node.lost.Load() != nil {
-						return why
+						return err
 					}
-					failed = src.node
+					failed, why = src.node, err
 				}
 			}
 		case wait:

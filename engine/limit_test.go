@@ -579,6 +579,41 @@ func TestDiskFails(t *testing.T) {
 	unregister(t, j, append(hs, more)...)
 }
 
+// TestPartIsUnreadable: data of which a part cannot be read is refused, also when the
+// rest comes from elsewhere after that.
+func TestPartIsUnreadable(t *testing.T) {
+	var full, unreadable atomic.Bool
+	o := onDisk(t, Options{Workers: 1}, 10*8, disk.Options{Wrap: func(f disk.File) disk.File { return brokenDisk{f, &full, &unreadable} }})
+	rt, j := start(t, o)
+	h := vector(t, rt, 20, nil)
+	v, err := rt.Partition(h, filter.Blocks(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range v.Parts { // the first goes to the disk
+		if err := j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: p, Mode: iface.W}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	unreadable.Store(true)
+	a, err := j.Acquire(context.Background(), h, iface.R)
+	if !errors.Is(err, syscall.EIO) {
+		t.Errorf("with half of the data unreadable: %v", err)
+	}
+	if err == nil {
+		a.Release()
+	}
+	unreadable.Store(false)
+	if a, err = j.Acquire(context.Background(), h, iface.R); err != nil {
+		t.Fatal(err)
+	}
+	a.Release()
+	unregister(t, j, h)
+}
+
 // TestDiskIsFull: data that fits neither main memory nor what the disk may have.
 func TestDiskIsFull(t *testing.T) {
 	rt, j := start(t, onDisk(t, Options{Workers: 1}, 100*8, disk.Options{Capacity: 50 * 8}))
