@@ -354,6 +354,9 @@ func TestHintAfterItsViewEnded(t *testing.T) {
 	}
 	g.Unlock()
 	g.Prefetch(v.Parts[0], 1)
+	if n, bytes := g.Copied(); n != 0 {
+		t.Errorf("%d bytes copied to memory for half of them", bytes)
+	}
 	runOn(t, 1, 1, h)
 	gathered(t, h, x, 2)
 }

@@ -134,6 +134,7 @@ type Contribution struct {
 	data *Handle        // where main memory is bounded: it is data; nil before TakeApart
 
 	there there // on a device
+	fresh bool  // it is data that was made for this task
 }
 
 // Own describes memory p that holds all of h and nothing else.
@@ -264,6 +265,36 @@ func (c *Contribution) Return() {
 	a.mu.Lock()
 	a.mu.copies = append(a.mu.copies, p)
 	a.mu.Unlock()
+}
+
+// own is the data that c is; nil: it is a copy in main memory, or not taken.
+func (c *Contribution) own() *Handle {
+	if c.data != nil {
+		return c.data
+	}
+	return c.there.data
+}
+
+// GiveUp is Return for a task that did not add to the copy. What was made for it alone has
+// nothing to be combined, and must not be: it may be lost with the device that it was for.
+func (c *Contribution) GiveUp() {
+	data := c.own()
+	if c.leaf > 0 || !c.fresh || data == nil {
+		c.Return()
+		return
+	}
+	c.data, c.there.data = nil, nil
+	data.d.free()
+}
+
+// Lost reports whether what others have added to c is lost.
+func (c *Contribution) Lost() bool {
+	data := c.own()
+	if data == nil || c.fresh {
+		return false
+	}
+	_, why := Fault([]Operand{{Handle: data, Mode: modeR}})
+	return why != nil
 }
 
 // Combine adds the contributions to h to the value in b, which is all of h.

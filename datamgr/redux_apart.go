@@ -83,7 +83,7 @@ func (c *Contribution) TakeApart(p *Placement) error {
 	c.h.describeApart(p, 0, data, &b)
 	err := guard("initialise", c.h.reduce, func() error { return c.h.reduce.Init(&b) })
 	if ok = err == nil; ok {
-		c.data = data
+		c.data, c.fresh = data, true
 	}
 	return err
 }

@@ -72,7 +72,7 @@ func (h *Handle) ContributeThere(node int) (Contribution, error) {
 	if err != nil {
 		return Contribution{}, err
 	}
-	return Contribution{h: h, there: there{data, node}}, nil
+	return Contribution{h: h, there: there{data, node}, fresh: true}, nil
 }
 
 // Operand is that by which a task adds to a contribution on its device; false: c is
@@ -125,7 +125,7 @@ func (h *Handle) bring(all []there) (left []there, err error) {
 		if k, ok := last[t.node]; ok {
 			done, err := h.addThere(left[k].data, t.data, h.d.reg.nodes[t.node])
 			if err != nil {
-				return nil, h.lostBy(err, h.d.reg.nodes[t.node], all)
+				return nil, err
 			}
 			if done {
 				continue
@@ -154,7 +154,8 @@ func (h *Handle) addThere(into, from *Handle, n *node) (done bool, err error) {
 		return false, nil
 	}
 	var p Placement
-	if p.Prepare(n.id, []Operand{{Handle: into, Mode: modeRW}, {Handle: from, Mode: modeR}}) != nil {
+	ops := []Operand{{Handle: into, Mode: modeRW}, {Handle: from, Mode: modeR}}
+	if p.Prepare(n.id, ops) != nil {
 		return false, nil
 	}
 	defer p.Release()
@@ -179,22 +180,14 @@ func (h *Handle) addThere(into, from *Handle, n *node) (done bool, err error) {
 		return err
 	})
 	var declined *accel.DeclinedError
-	if errors.As(err, &declined) {
-		return false, nil // both are as they were
+	switch {
+	case h.d.reg.heard(err, n) != nil: // nobody else may notice
+		p.Restore(ops) // or into is lost, which shows when it is brought
+		return false, nil
+	case errors.As(err, &declined): // both are as they were
+		return false, nil
 	}
 	return err == nil, err
-}
-
-// lostBy is err, or when that is of a device that is lost, what this did to the
-// contributions on it: nobody else may notice.
-func (h *Handle) lostBy(err error, n *node, all []there) error {
-	if h.d.reg.heard(err, n) == nil {
-		return err
-	}
-	if why := lostThere(all); why != nil {
-		return &SpoiledError{why}
-	}
-	return err
 }
 
 // hostArch is the Arch of devices whose kernels are functions of this process.

@@ -27,7 +27,11 @@ func (w *worker) unable(t *task, err error) {
 		return // what it reads was lost with a device
 	}
 	var gone *datamgr.SpoiledError
-	if errors.As(err, &gone) { // what others contributed, and it was to add to
+	if errors.As(err, &gone) { // a contribution that it was to add to
+		others := slices.ContainsFunc(t.x.redux, func(c datamgr.Contribution) bool { return c.Lost() })
+		if !others && w.node > 0 && w.elsewhere(t, false) {
+			return
+		}
 		i := slices.IndexFunc(t.operands(), func(op Operand) bool { return op.Mode == iface.Redux })
 		w.cancelFor(t, i, gone.Why.(*failure))
 		return
@@ -123,7 +127,7 @@ func (w *worker) letGo(t *task) {
 	x := t.x
 	x.place.Release()
 	for i := range x.redux {
-		x.redux[i].Return()
+		x.redux[i].GiveUp()
 	}
 	if !t.job.opt.Deterministic { // there they are numbered, and taken again
 		x.redux = x.redux[:0]

@@ -233,3 +233,37 @@ func TestContributionsStayWithDisk(t *testing.T) {
 		t.Errorf("%v; %d copies to the device, %d from it", x, to, from)
 	}
 }
+
+// TestContributionOfNobodyIsNotLost: a task that could not run on a device, because that
+// was lost, leaves nothing there that would be missed.
+func TestContributionOfNobodyIsNotLost(t *testing.T) {
+	d := newFrail("a", 1<<10, 1)
+	there, evicted := make(chan bool), make(chan bool)
+	simDevice(d).LoseWhen(func(op sim.Op) bool {
+		if op.Kind != sim.Copy || op.Bytes != 40 {
+			return false
+		}
+		close(there) // what it adds to x is on the device now, what it adds to y is not
+		<-evicted
+		return true
+	})
+	rt, j := start(t, onDisk(t, Options{Workers: 1, Devices: []accel.Device{d}}, 128))
+	vec := func(n int) *datamgr.Handle {
+		h, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{n}, Reduce: datamgr.SumReduction()},
+			func(*iface.Buffer) error { return nil })
+		must(t, err)
+		return h
+	}
+	x, y, big := vec(4), vec(5), vec(10)
+	host := kernel("host", func(*TaskContext) error { <-there; return nil })
+	must(t, j.Submit(&TaskSpec{Codelet: host, Operands: ops(iface.RW, big), Workers: []int{0}}))
+	must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: x, Mode: iface.Redux}, {Handle: y, Mode: iface.Redux}}}))
+	<-there
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, big), Workers: []int{0}}))
+	must(t, j.WaitHandles(nil, big))
+	close(evicted)
+	must(t, j.Wait(nil))
+	readable(t, j, x, 1)
+	readable(t, j, y, 1)
+	unregister(t, j, x, y, big)
+}

@@ -113,7 +113,7 @@ var faults = []fault{
 		"f.fault != nil && !slices.ContainsFunc(ops, reads)", "f.fault != nil && (true || !slices.ContainsFunc(ops, reads))",
 		"what a task reads and writes stays lost, if it was lost since somebody looked"},
 	{"combining-loss-untold", "datamgr/redux_there.go",
-		"return nil, h.lostBy(err, h.d.reg.nodes[t.node], all)", "return nil, err",
+		"case h.d.reg.heard(err, n) != nil:", "case false && h.d.reg.heard(err, n) != nil:",
 		"a device that is lost while it combines contributions is known to be lost"},
 	{"calm-always", "engine/execute.go",
 		"	if !w.rt.reg.Calm(&t.Waiter) {", "	if false && !w.rt.reg.Calm(&t.Waiter) {",
