@@ -26,14 +26,21 @@ func (o *Options) checkDevices() error {
 	if len(o.Devices) > most {
 		return fmt.Errorf("engine: %d devices; there can be %d", len(o.Devices), most)
 	}
+	names := map[string]bool{}
+	if o.Disk != nil {
+		names[o.Disk.Name()] = true
+	}
 	for _, d := range o.Devices {
 		switch {
+		case names[d.Name()]: // an error says by its name which one is lost
+			return fmt.Errorf("engine: two devices are called %s; give each a name of its own", d.Name())
 		case o.Sequential && o.Plan == nil:
 			return fmt.Errorf("engine: a Sequential runtime runs everything on its submitter, and cannot have the device %s", d.Name())
 		case d.Units() <= 0 || d.Units() > MaxWorkers-n:
 			return fmt.Errorf("engine: the device %s has %d units; there can be %d workers", d.Name(), d.Units(), MaxWorkers)
 		}
 		n += d.Units()
+		names[d.Name()] = true
 	}
 	return nil
 }

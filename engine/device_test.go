@@ -167,7 +167,7 @@ func TestScratchStaysOnDevice(t *testing.T) {
 
 // What was never unregistered is at home after Close all the same.
 func TestCloseBringsDataHome(t *testing.T) {
-	dev, err := sim.New(sim.Options{Capacity: 1 << 10})
+	dev, err := sim.New(sim.Options{Name: "other", Capacity: 1 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,5 +245,22 @@ func TestDuplicateAndItsPart(t *testing.T) {
 	must(t, j.Wait(context.Background()))
 	if n := len(j.Failures()); n != 0 || sum != 36+26 {
 		t.Errorf("sum %d, failures: %v", sum, j.Failures())
+	}
+}
+
+// Devices say by their names which of them is lost, so a runtime takes no two of one name:
+// it would give up the data of the other.
+func TestDevicesOfOneName(t *testing.T) {
+	for _, o := range []Options{
+		{Devices: append(simulated(1<<10, 1), simulated(1<<10, 1)...)},
+		{Devices: simulated(1<<10, 1), RAM: 1 << 20, Disk: simulated(1<<20, 1)[0]},
+	} {
+		rt, err := New(o)
+		if err == nil {
+			_ = rt.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "two devices are called sim") {
+			t.Error(err)
+		}
 	}
 }

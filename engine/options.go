@@ -30,7 +30,7 @@ type Options struct {
 	// Devices are processors beside the CPUs, each with its workers, which come
 	// behind the CPU workers, and with its memory, another memory node unless a
 	// device before it has the same. Bytes travel between the nodes as tasks need
-	// them. A Sequential runtime has no devices.
+	// them. No two have the same name. A Sequential runtime has no devices.
 	Devices []accel.Device
 	// RAM bounds main memory, in bytes; 0: it has no bound. With a bound, data that
 	// the runtime owns is brought to main memory as tasks need it, and what no task

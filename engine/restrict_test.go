@@ -310,7 +310,7 @@ func TestOnEachWorker(t *testing.T) {
 
 // The workers of devices are among them, also where kernels of the CPU do not run.
 func TestOnEachWorkerOfDevices(t *testing.T) {
-	rt, _ := start(t, Options{Workers: 2, Devices: []accel.Device{simulated(1<<10, 2)[0], toy{simulated(1<<10, 1)[0]}}})
+	rt, _ := start(t, Options{Workers: 2, Devices: []accel.Device{simulated(1<<10, 2)[0], toy{newFrail("toy", 1<<10, 1)}}})
 	var mu sync.Mutex
 	ran := map[string]int{}
 	fn := func(w WorkerInfo) error {
