@@ -520,3 +520,33 @@ func TestSessionPlanCallsAgain(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// TestPlanLoadsWhatItSaves: the files that a script writes are not there when it is
+// planned or checked, and their sizes are known all the same.
+func TestPlanLoadsWhatItSaves(t *testing.T) {
+	const head = `codelet step(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }
+register A = matrix[f64](3, 4, fill = 1)
+save(A, "./a.npy")
+`
+	comp := lang.Must(lang.NewCompiler(lang.Config{Files: lang.Dir(t.TempDir())}))
+	for _, tt := range []struct{ src, want string }{
+		{"register B = matrix[i64](load = \"a.npy\")\npartition r = A by pick(0)\nfor i in 0..B.rows { insert step(RW r[i]) }\n", ""},
+		{"register B = vector[f64](load = \"a.npy\")\n", "cannot load: a.npy: expected vector[f64], found size 3 x 4"},
+		{"register B = matrix[f64](4, 4, load = \"a.npy\")\n", "expected matrix[f64] 4 x 4, found size 3 x 4"},
+		{"register B = matrix[f64](load = \"b.npy\")\nsave(A, \"b.npy\")\n", "cannot load `b.npy`"},
+	} {
+		prog, diags := comp.Compile(context.Background(), "saved.spu", []byte(head+tt.src))
+		if err := diags.Err(); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := prog.Plan(context.Background(), engine.Machine{Workers: 1})
+		switch {
+		case tt.want != "":
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q: %v, want %q", tt.src, err, tt.want)
+			}
+		case err != nil || plan.Measures().Tasks != 3:
+			t.Errorf("%q: %v, want 3 tasks", tt.src, err)
+		}
+	}
+}

@@ -9,9 +9,17 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
+// binNeeds says what is missing where a .bin file shall become want.
+func binNeeds(want *Want) error {
+	if want.Dims == nil && want.Kind != iface.Variable {
+		return &Error{Want: "sizes for the " + want.Kind.String(), Got: "none, and a .bin file does not hold them"}
+	}
+	return nil
+}
+
 func openBin(in *Input) error {
-	if in.want.Dims == nil && in.want.Kind != iface.Variable {
-		return &Error{Want: "sizes for the " + in.want.Kind.String(), Got: "none, and a .bin file does not hold them"}
+	if err := binNeeds(&in.want); err != nil {
+		return err
 	}
 	if e := in.shape(in.want.Dims...); e != nil {
 		return e

@@ -26,6 +26,7 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -93,6 +94,31 @@ func Open(fsys fs.FS, name string, want Want) (*Input, error) {
 		return nil, in.located(err)
 	}
 	return in, nil
+}
+
+// Saved gives the sizes that Open would find in the file name after Save has written data
+// like d to it: for those who know what will be written, and have no file yet.
+func Saved(name string, d iface.Desc, want Want) ([]int, error) {
+	dims := slices.Clone(d.Dim[:d.Rank])
+	switch strings.ToLower(path.Ext(name)) {
+	case ".csv", ".mtx": // a vector is a column in text, and an element a column of one
+		for d.Rank < 2 && len(dims) < 2 {
+			dims = append(dims, 1)
+		}
+	case ".bin":
+		if err := binNeeds(&want); err != nil {
+			return nil, (&Input{name: name}).located(err)
+		}
+		dims = want.Dims
+		if w := want.desc(dims); w.Bytes() != d.Bytes() {
+			return nil, &Error{File: name, Want: fmt.Sprintf("%d bytes, a %v", w.Bytes(), &w), Got: fmt.Sprint(d.Bytes())}
+		}
+	}
+	in := &Input{name: name, want: want}
+	if e := in.shape(dims...); e != nil {
+		return nil, in.located(e)
+	}
+	return in.Dims, nil
 }
 
 func opener(name string) func(*Input) error {

@@ -658,3 +658,42 @@ func testFile(t testing.TB, name string) string {
 	}
 	return string(data)
 }
+
+// TestSaved: what is told of a file before it is written is what Open finds in it, with
+// sizes asked for and without, and what Open refuses is refused.
+func TestSaved(t *testing.T) {
+	x := make([]float64, 12)
+	solid := buffer(x, iface.F64, 0)
+	solid.Kind, solid.Rank = iface.Block, 3
+	solid.Dim, solid.Stride = [iface.MaxRank]int{1, 2, 3}, [iface.MaxRank]int{6, 3, 1}
+	for _, from := range []*iface.Buffer{
+		buffer(x, iface.F64, 0), buffer(x, iface.F64, 0, 1), buffer(x, iface.F64, 0, 6), buffer(x, iface.F64, 3, 2, 3),
+		buffer(x, iface.F64, 4, 1, 4), buffer(x, iface.F64, 1, 4, 1), buffer(x, iface.F64, 1, 1, 1), solid,
+	} {
+		for _, suffix := range Suffixes {
+			fsys := newFS()
+			name := "x" + suffix
+			if err := Save(fsys, name, from); err != nil {
+				continue // a block is no text
+			}
+			for _, kind := range []iface.Kind{iface.Variable, iface.Vector, iface.Matrix, iface.Block} {
+				for _, want := range [][]int{nil, {6}, {4}, {2, 3}, {3, 2}, {4, 1}, {1, 2, 3}} {
+					if want != nil && len(want) != kind.Rank() {
+						continue
+					}
+					w := Want{Kind: kind, Elem: iface.F64, Dims: want}
+					var found []int
+					in, err := Open(fsys, name, w)
+					if err == nil {
+						found = in.Dims
+						in.Close()
+					}
+					told, saidErr := Saved(name, from.Desc, w)
+					if (err == nil) != (saidErr == nil) || fmt.Sprint(told) != fmt.Sprint(found) {
+						t.Errorf("%v in %s, as %v: told %v (%v), found %v (%v)", from.Desc.String(), name, w.String(), told, saidErr, found, err)
+					}
+				}
+			}
+		}
+	}
+}

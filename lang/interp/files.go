@@ -155,6 +155,14 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 				spec.Dims = dims
 				return func(*iface.Buffer) error { return nil } // a value, which plans do not know
 			}
+			if d, ok := m.plan.saved[s]; ok { // the run will have the file by now
+				dims, err := format.Saved(s, d, want)
+				if err != nil {
+					m.badFile(err, at, "cannot load", s)
+				}
+				spec.Dims = dims
+				return func(*iface.Buffer) error { return nil }
+			}
 		}
 		if m.may.data != unlimited {
 			want.Most = max(1, (m.may.data-m.used.data)/int64(want.Elem.Size()))
@@ -270,6 +278,7 @@ func (m *Machine) save(v any, name string, at, nameAt place) {
 
 func (m *Machine) write(name string, b *iface.Buffer) error {
 	if m.plan != nil {
+		m.plan.saved[name] = b.Desc
 		return nil
 	}
 	return protect(func() error { return format.Save(m.cfg.Files, name, b) })

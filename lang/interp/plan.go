@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/diag"
@@ -33,11 +34,12 @@ type planning struct {
 	noted  map[place]bool
 	ended  *diag.Diagnostic // why the path ended before the script
 	prints bool
-	loads  map[string]bool // names of files, on all paths
-	called map[string]bool // host functions, on all paths
-	check  bool            // for errors alone
-	steps  int64           // that the path took
-	calls  repeats         // in a check
+	loads  map[string]bool       // names of files, on all paths
+	saved  map[string]iface.Desc // what the path has saved, by the names of the files
+	called map[string]bool       // host functions, on all paths
+	check  bool                  // for errors alone
+	steps  int64                 // that the path took
+	calls  repeats               // in a check
 }
 
 // errPlanEnds ends a path at a place that needs a value which nobody knows.

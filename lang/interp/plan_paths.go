@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/diag"
@@ -50,7 +51,7 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 		if paths == maxPaths-1 || cfg.Steps > 0 && paths > 1 && spent+longest > cfg.Steps {
 			todo = []map[place]bool{together(todo)}
 		}
-		pl := &planning{loads: loads, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0, check: cfg.Check}
+		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0, check: cfg.Check}
 		todo = todo[1:]
 		paths++
 		if err = pl.run(ctx, p, cfg, &total); err != nil {
