@@ -184,11 +184,7 @@ func TestNoRoomYet(t *testing.T) {
 	go func() { released <- a.Release() }()
 	<-l.ending
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, o), Workers: []int{1}}))
-	for waits := false; !waits && j.Stats().Failed == 0; time.Sleep(time.Millisecond) {
-		rt.reg.Lock()
-		waits = len(rt.noRoomFor.waiting[1]) > 0
-		rt.reg.Unlock()
-	}
+	roomless(j)
 	close(l.goOn)
 	must(t, <-released)
 	must(t, j.Wait(nil))
@@ -199,5 +195,43 @@ func TestNoRoomYet(t *testing.T) {
 	must(t, j.Wait(nil))
 	if x[0] != 1 {
 		t.Errorf("%v, want 1", x)
+	}
+}
+
+// roomless returns when a task of j waits for room on node 1, or has failed.
+func roomless(j *Job) {
+	rt := j.rt
+	for waits := false; !waits && j.Stats().Failed == 0; time.Sleep(time.Millisecond) {
+		rt.reg.Lock()
+		waits = len(rt.noRoomFor.waiting[1]) > 0
+		rt.reg.Unlock()
+	}
+}
+
+// TestNoMoreRoom: a task that waits for room which the program holds waits no longer when
+// it is cancelled, or when the device is lost.
+func TestNoMoreRoom(t *testing.T) {
+	for name, end := range map[string]func(*Job){
+		"cancelled": func(j *Job) { j.Cancel(errWire) },
+		"lost":      func(j *Job) { j.rt.reg.Lose(1, &accel.LostError{Device: "sim", Err: errWire}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt, _ := start(t, Options{Workers: 1, Devices: simulated(80, 1)})
+			j := rt.NewJob(nil, JobOptions{DetectStuck: true})
+			h, o := ints(t, rt, make([]int64, 8)), ints(t, rt, make([]int64, 3))
+			a, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: 1})
+			must(t, err)
+			k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, o), Workers: []int{1}})
+			must(t, err)
+			roomless(j)
+			end(j)
+			must(t, j.Wait(nil))
+			if err := k.Err(); !errors.Is(err, errWire) {
+				t.Error(err)
+			}
+			must(t, a.Release())
+			_ = j.Failures()
+			must(t, j.Close())
+		})
 	}
 }

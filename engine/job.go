@@ -181,6 +181,7 @@ func (j *Job) cancel(cause error, forGood bool) {
 	j.now.Store(newGeneration(j.mu.base))
 	j.mu.Unlock()
 	j.dropWaiting(j.submitted, h)
+	j.dropRoomless(j.submitted)
 	rt.reg.Unlock()
 	old.cancel(cause)
 	rt.giveHand(h)

@@ -7,6 +7,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/starpush/starpush/accel"
@@ -52,7 +53,7 @@ func (w *worker) squeezed(t *task, err error) bool {
 	w.letGo(t)
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
-	if rt.noRoomFor.given.Load() != w.roomGiven {
+	if rt.noRoomFor.given.Load() != w.roomGiven || t.Order <= t.job.cancelled.Load() {
 		rt.push(t, sched.Outside)
 		return true
 	}
@@ -64,7 +65,8 @@ func (w *worker) squeezed(t *task, err error) bool {
 }
 
 // roomAgain lets the tasks try again that wait for room on a node, where some was
-// given back; kept says that the program had held it.
+// given back, or there will be none: its device is lost. kept says that the program had
+// held it.
 func (rt *Runtime) roomAgain(node int, kept bool) {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
@@ -76,6 +78,21 @@ func (rt *Runtime) roomAgain(node int, kept bool) {
 		rt.push(t, sched.Outside)
 	}
 	delete(rt.noRoomFor.waiting, node)
+}
+
+// dropRoomless lets the tasks of j up to number id go that wait for room: they are
+// cancelled, and will find out. Submission lock held.
+func (j *Job) dropRoomless(id int64) {
+	waiting := j.rt.noRoomFor.waiting
+	for node, ts := range waiting {
+		waiting[node] = slices.DeleteFunc(ts, func(t *task) bool {
+			if t.job != j || t.Order > id {
+				return false
+			}
+			j.rt.push(t, sched.Outside)
+			return true
+		})
+	}
 }
 
 // noRoom is the error of what needs so many bytes on a node.
