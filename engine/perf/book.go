@@ -76,7 +76,8 @@ func (b *Book) enough(known bool) bool {
 
 // Table returns the table of a codelet. m is its model, nil for a history. It
 // reads the file when the codelet is new. A file that cannot be read, and a model
-// that makes no sense, are reported by Save, and by Err of the table.
+// that makes no sense, are reported by Save, and by Err of the table. A codelet
+// without a name has no file.
 func (b *Book) Table(codelet, kernel string, m *Model) *Table {
 	if m == nil {
 		m = defaultModel

@@ -61,6 +61,35 @@ func TestSamplesAddUpFromRunToRun(t *testing.T) {
 }
 
 // Two programs that measure anew at the same time forget the old once.
+// TestAnyName: whatever a codelet and its version are called, the next run reads what
+// one has saved; what has no name is not saved.
+func TestAnyName(t *testing.T) {
+	for _, k := range []Key{{"", ""}, {"", "v"}, {"a\xff", ""}, {"a", "\xfe\xff"}, {"a", "\xff\xfe"}, {"x\x00é\u2028", "\\"}} {
+		s, err := NewStore(t.TempDir(), "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for run := range 3 {
+			b, err := NewBook(s, Update)
+			if err != nil {
+				t.Fatal(err)
+			}
+			table, c := b.Table(k.Codelet, k.Kernel, nil), Call{Arch: "cpu"}
+			want := int64(run)
+			if k.Codelet == "" {
+				want = 0
+			}
+			if got := table.Estimate(&c).Samples; got != want || table.Err() != nil {
+				t.Errorf("%q in run %d: %d measurements, want %d: %v", k, run, got, want, table.Err())
+			}
+			b.NewRecorder("cpu").Record(table, &c, 1)
+			if err := b.Save(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func TestTwoProgramsAnew(t *testing.T) {
 	dir := t.TempDir()
 	session(t, dir, Update, 50)

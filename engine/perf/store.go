@@ -113,14 +113,19 @@ func slug(text string) string {
 func (s *Store) Load(k Key) (*File, error) {
 	path := s.Path(k)
 	f, err := read(path)
-	if err == nil && f.Key != k {
+	if err == nil && f.Key != k.written() {
 		err = &FileError{path, fmt.Errorf("%w of %q: it is of %q", ErrCorrupt, k.Codelet, f.Codelet), remedyCorrupt}
 	}
 	if err != nil {
 		return nil, err
 	}
+	f.Key = k
 	return f, nil
 }
+
+// written is k as it comes back from a file: bytes that are no text, as a hash has them,
+// do not. The path tells keys apart that differ only there.
+func (k Key) written() Key { return Key{string([]rune(k.Codelet)), string([]rune(k.Kernel))} }
 
 const (
 	remedyCorrupt = "delete it, or remove it with `starpush perf reset`, to measure anew"

@@ -74,7 +74,7 @@ func (t *Table) load() {
 		t.model, t.mu.loadErr = defaultModel, fmt.Errorf("performance model of codelet %s: %w", t.key.Codelet, err)
 		return
 	}
-	if t.book.store == nil || !t.model.Kind.measured() {
+	if !t.kept() || !t.model.Kind.measured() {
 		return
 	}
 	f, err := t.book.store.Load(t.key)
@@ -98,6 +98,10 @@ func (t *Table) load() {
 		}
 	}
 }
+
+// kept reports whether the table has a file: what has no name cannot be told from others
+// without one.
+func (t *Table) kept() bool { return t.book.store != nil && t.key.Codelet != "" }
 
 // findLocked returns the group of k, nil when there is none.
 func (t *Table) findLocked(k groupKey) *group {
@@ -263,7 +267,7 @@ func (t *Table) save() error {
 	if t.mu.loadErr != nil {
 		return t.mu.loadErr
 	}
-	if !t.mu.changed || t.book.store == nil || t.book.calibrate == UseOnly {
+	if !t.mu.changed || !t.kept() || t.book.calibrate == UseOnly {
 		return nil
 	}
 	m := t.model
