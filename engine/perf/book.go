@@ -115,7 +115,7 @@ func (t *Table) Model() *Model { return t.model }
 
 // Save adds what was measured to the files, but not at UseOnly. The recorders of
 // the book must be idle. It goes on after an error and returns all of them, those
-// of the tables' Err too.
+// of the tables' Err too; but it waits in vain for the folder's lock only once.
 func (b *Book) Save() error {
 	b.mu.Lock()
 	recorders := slices.Clone(b.mu.recorders)
@@ -132,7 +132,11 @@ func (b *Book) Save() error {
 	})
 	var errs []error
 	for _, t := range tables {
-		errs = append(errs, t.save())
+		err := t.save()
+		errs = append(errs, err)
+		if errors.Is(err, errLocked) {
+			break // the folder has one lock for all, and who waited for it once has waited long
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -87,6 +88,31 @@ func TestAnyName(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestLockedFolder: who saves many tables where another process keeps the lock waits for
+// it once, and not for each of them.
+func TestLockedFolder(t *testing.T) {
+	s, err := NewStore(t.TempDir(), "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	s.lock = func(dir string, _ time.Duration) (func(), error) {
+		asked++
+		return nil, &FileError{dir, errLocked, remedyLocked}
+	}
+	b, err := NewBook(s, Update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.NewRecorder("cpu")
+	for _, name := range []string{"a", "b", "c"} {
+		r.Record(b.Table(name, "", nil), &Call{Arch: "cpu"}, 1)
+	}
+	if err := b.Save(); !errors.Is(err, errLocked) || asked != 1 {
+		t.Errorf("the lock was waited for %d times: %v", asked, err)
 	}
 }
 
