@@ -88,7 +88,8 @@ func batch(ctx context.Context, rt *engine.Runtime, files []string, at int, time
 	return failed, nil
 }
 
-// run runs one script. What it imports, loads and saves lies beside it.
+// run runs one script. What it imports lies beside it; the files that it loads and
+// saves count from the working folder, as with the command.
 func run(ctx context.Context, rt *engine.Runtime, modules map[string]*lang.Module, file string, timeout time.Duration) (r result) {
 	began := time.Now()
 	defer func() { r.took = time.Since(began) }()
@@ -99,7 +100,7 @@ func run(ctx context.Context, rt *engine.Runtime, modules map[string]*lang.Modul
 	}
 	dir, name := filepath.Split(file)
 	dir = filepath.Clean(dir)
-	comp, err := lang.NewCompiler(lang.Config{Modules: modules, Loader: lang.FSLoader(os.DirFS(dir)), Files: lang.Dir(dir), Limits: lang.Limits{Timeout: timeout}})
+	comp, err := lang.NewCompiler(lang.Config{Modules: modules, Loader: lang.FSLoader(os.DirFS(dir)), Files: lang.Dir("."), Limits: lang.Limits{Timeout: timeout}})
 	if err != nil {
 		r.err = err
 		return r

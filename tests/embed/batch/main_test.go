@@ -12,6 +12,36 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
+// What scripts load and save counts from the working folder, as with the command, and
+// what they import from their own.
+func TestBatchFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("scripts", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"in.csv":          "1\n2\n3\n",
+		"scripts/lib.spu": "let out = \"out.csv\"\n",
+		"scripts/s.spu":   "import \"lib.spu\" as lib\nregister x = vector[f64](load = \"in.csv\")\nsave(x, lib.out)\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rt, err := engine.New(engine.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	var out bytes.Buffer
+	if failed, err := batch(t.Context(), rt, []string{"scripts/s.spu"}, 1, time.Minute, &out); err != nil || failed != 0 {
+		t.Fatalf("%d failed, %v: %s", failed, err, &out)
+	}
+	if _, err := os.Stat("out.csv"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBatch(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
