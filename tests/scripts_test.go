@@ -3,7 +3,9 @@ package tests
 // Every script of scripts/ prints what its .out file says, whatever runs it.
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/starpush/starpush/lang"
 )
 
 const scriptsDir = "../scripts"
@@ -127,6 +131,30 @@ func checkResidual(t *testing.T, found []string) {
 	r, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(r < 1e-10) {
 		t.Errorf("relative residual %s (%v); a factorisation in f64 stays below 1e-10", text, err)
+	}
+}
+
+// TestScriptsCanonical wants the layout that starpush fmt gives, in the programs that
+// people begin with.
+func TestScriptsCanonical(t *testing.T) {
+	for _, dir := range []string{scriptsDir, "embed"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".spu" {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			want, err := lang.Format(path, source)
+			if err == nil && !bytes.Equal(source, want) {
+				t.Errorf("%s: starpush fmt writes (-want +got):\n%s", path, cmp.Diff(string(want), string(source)))
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 
