@@ -698,6 +698,14 @@ func TestDirWritesPipe(t *testing.T) {
 	}
 }
 
+// A host without modules is told where those of the command come from.
+func TestNoModules(t *testing.T) {
+	_, ds := lang.Must(lang.NewCompiler(lang.Config{})).Compile(t.Context(), "m.spu", []byte("import \"std/blas\" as blas\n"))
+	if len(ds) != 1 || len(ds[0].Help) != 1 || !strings.Contains(ds[0].Help[0], "lang.Config.Modules") {
+		t.Errorf("got %v", ds)
+	}
+}
+
 func TestCodeletSignatures(t *testing.T) {
 	for _, c := range []struct {
 		sig  string
@@ -709,6 +717,7 @@ func TestCodeletSignatures(t *testing.T) {
 		{"f(v: RW vector[f32], n: int)", lang.CPUFunc(func(v []float32) {}), "too few"},
 		{"f(v: RW vector[T])", lang.CPUFunc(func(v []float32) {}), "type parameters"},
 		{"f(v: RW vector[f32])", lang.CPUFunc(3), "wants a Go function"},
+		{"f(v: RW vector[f32])", lang.CPUFunc(func(v []float32) int { return 0 }), "this is a func([]float32) int"},
 		{"f(v: RW vector[f32])", nil, ""},
 		{"f(v: vector[f32])", nil, "needs an access mode"},
 		{"f(v: RW int)", nil, "must be data"},

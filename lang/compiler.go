@@ -20,7 +20,7 @@ import (
 // and no imports.
 type Config struct {
 	Codelets []*Codelet         // host codelets, usable without import
-	Modules  map[string]*Module // host modules, as in import "std/blas"
+	Modules  map[string]*Module // host modules, as in import "std/blas"; package stdlib shows how to give those
 	Funcs    []*Func            // host functions
 	Filters  []*Filter          // host filters
 	Loader   Loader             // resolves import "x.spu"; nil forbids file imports

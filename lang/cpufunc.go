@@ -86,7 +86,7 @@ func adaptFunc(sig *types.Signature, fn any) (engine.Impl, error) {
 		return nil, fmt.Errorf("CPUFunc: a variadic function does not fit a signature")
 	}
 	if t.NumOut() > 1 || (t.NumOut() == 1 && t.Out(0) != errType) {
-		return nil, fmt.Errorf("CPUFunc: the function may return an error and nothing else, it returns %v", t)
+		return nil, fmt.Errorf("CPUFunc: the function may return an error and nothing else, and this is a %v", t)
 	}
 	first := 0
 	if t.NumIn() > 0 && t.In(0) == ctxType {

@@ -109,6 +109,7 @@ var otherNames = []struct{ prefix, help string }{
 	{"mpi_allreduce", "write `register s = variable[f64](fill = 0, reduce = sum)`, and pass it to tasks `REDUX s`"},
 	{"mpi_", "a script is one process: data goes to the tasks that name it, so nothing is sent, and there are no ranks"},
 	{"omp_", "tasks have no numbers of threads: `len(workers(cpu))` counts the workers, and `--cpus N` sets how many there are"},
+	{"task_wait", "write `wait`, or nothing: what is read waits for what writes it"}, {"wait_for_all", "write `wait`, or nothing: what is read waits for what writes it"},
 	{"task_insert", "write `insert f(R x, RW y)`"}, {"insert_task", "write `insert f(R x, RW y)`"}, {"task_submit", "write `insert f(R x, RW y)`"},
 }
 

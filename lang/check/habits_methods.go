@@ -67,6 +67,10 @@ func (c *checker) methodHabit(d *diag.Diagnostic, sel *syntax.Selector, t *types
 		}
 	}
 	help := func(format string, a ...any) { d.Help = append(d.Help, fmt.Sprintf(format, a...)) }
+	if f := filterNamed(name); f != nil && call != nil && f.splits(t.Kind) {
+		help("parts are made by a statement: `partition %[1]s by %[2]s(%[3]s)`, then `%[1]s[i]`", x, name, strings.Join(args, ", "))
+		return
+	}
 	first := strings.Join(args, ", ")
 	if first == "" {
 		first = "…"

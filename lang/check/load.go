@@ -187,13 +187,16 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 			return nil
 		} else if len(names) > 0 {
 			d.Help = append(d.Help, "modules of this host: "+strings.Join(names, ", "))
+		} else if strings.HasPrefix(p, "std/") {
+			d.Help = append(d.Help, "this host gives scripts no modules; in Go those of package stdlib are handed over in `lang.Config.Modules`")
+			return nil
 		}
 		d.Help = append(d.Help, fmt.Sprintf("for a file write its whole name: `import \"%s.spu\"`", p))
 		return nil
 	}
 	if l.env.Load == nil {
 		d := c.err("E0902", s.Path, "this host does not let scripts import files")
-		d.Help = append(d.Help, "copy what you need into this file, or ask for a loader in the host program")
+		d.Help = append(d.Help, "copy what you need into this file, or have the host program set `lang.Config.Loader`")
 		return nil
 	}
 	src, err := l.env.Load(p, c.f.Source)

@@ -22,7 +22,7 @@ type cursor struct {
 // habits are tried in order.
 var habits = []func(c *cursor) *mistake{
 	(*cursor).doubled, (*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
-	(*cursor).registered, (*cursor).namedView, (*cursor).registeredList, (*cursor).prefetchTo, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
+	(*cursor).registered, (*cursor).stated, (*cursor).namedView, (*cursor).registeredList, (*cursor).prefetchTo, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
 	(*cursor).repeatedItem, (*cursor).rowsInList, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).optionAlone, (*cursor).asserted, (*cursor).plus,
 	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).conditionOfList, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
 	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,

@@ -8,7 +8,11 @@ import (
 	"unicode"
 )
 
-// callWithModes is f(RW x), without insert; a function takes its data without modes.
+// submits are functions elsewhere that submit the task whose codelet is their first
+// argument.
+var submits = wordSet("insert", "submit", "spawn", "task_insert", "insert_task", "task_submit", "submit_task")
+
+// callWithModes is insert_task(f, RW x) and f(RW x), without insert; a function takes its data without modes.
 func (c *cursor) callWithModes() *mistake {
 	open := c.inBracket(c.at)
 	if c.declaration() || c.kindOf(c.at) != tokIdent || c.kindOf(c.at-1) != tokIdent || modeOf(c.str(c.at-1)) == 0 || open < c.from+1 {
@@ -27,6 +31,9 @@ func (c *cursor) callWithModes() *mistake {
 		return m.hint("write `%s`; the tasks in it say how they use `%s`", clipTo(plain, 60), c.str(c.at)).certain()
 	}
 	m := c.says(lo, open, "a task is submitted by `insert`")
+	if fn := c.str(open + 1); submits[strings.TrimPrefix(c.str(lo), "starpu_")] && lo == open-1 && !c.declaredBy("codelet", c.str(lo)) && c.kindOf(open+1) == tokIdent && c.has(open+2, ",") {
+		return m.hint("write `insert %s(…)`", fn).edit(Span{c.toks[lo].lo, c.toks[open+3].lo}, "insert "+fn+"(").certain()
+	}
 	return m.hint("write `insert %s(…)`", c.of(lo, open)).edit(Span{c.toks[lo].lo, c.toks[lo].lo}, "insert ").certain()
 }
 

@@ -7,21 +7,9 @@ import "strings"
 
 // registered is x = register vector[f64](n), let x = register … and register x = new ….
 func (c *cursor) registered() *mistake {
-	if c.has(c.at, "register") && c.has(c.at-1, "=") && c.kindOf(c.at-2) == tokIdent && c.inBracket(c.at) < 0 {
-		lo := c.at - 2
-		if c.has(lo-1, "let") {
-			lo--
-		}
-		if lo != c.from {
-			return nil
-		}
-		end := c.at
-		for c.kindOf(end) != tokNL && c.kindOf(end) != tokEOF && !c.blockEnd(end) {
-			end++
-		}
-		c.next = end
-		m := c.says(lo, c.at+1, "`register` begins the statement")
-		return c.instead(m, lo, c.at+1, "register "+c.str(c.at-2)+" =")
+	if c.has(c.at, "register") && c.assigned() {
+		m := c.says(c.from, c.at+1, "`register` begins the statement")
+		return c.instead(m, c.from, c.at+1, "register "+c.str(c.at-2)+" =")
 	}
 	if c.has(c.from, "register") && c.kindOf(c.at-1) == tokIdent && c.str(c.at-1) == "new" && c.has(c.at-2, "=") && constructors[c.str(c.at)] {
 		m := c.says(c.at-1, c.at, "data is made without `new`")
@@ -29,6 +17,57 @@ func (c *cursor) registered() *mistake {
 		return m
 	}
 	return nil
+}
+
+// assigned reports whether the token at is what a name is set to, by x = … or let x = …,
+// and goes on behind that statement then.
+func (c *cursor) assigned() bool {
+	lo := c.at - 2
+	if !c.has(c.at-1, "=") || c.kindOf(lo) != tokIdent || c.inBracket(c.at) >= 0 {
+		return false
+	}
+	if c.has(lo-1, "let") {
+		lo--
+	}
+	if lo != c.from {
+		return false
+	}
+	c.next = c.at
+	for c.kindOf(c.next) != tokNL && c.kindOf(c.next) != tokEOF && !c.blockEnd(c.next) {
+		c.next++
+	}
+	return true
+}
+
+// stated is let v = partition x by blocks(4), let a = acquire R x and let t = wait x:
+// statements in place of values.
+func (c *cursor) stated() *mistake {
+	word := c.str(c.at)
+	if c.kindOf(c.at) != tokKeyword || word != "partition" && word != "acquire" && word != "wait" || !c.assigned() {
+		return nil
+	}
+	name := c.str(c.at - 2)
+	x, arg := "x", c.at+1
+	if c.has(arg, "(") {
+		arg++
+	}
+	if c.kindOf(arg) == tokIdent {
+		x = c.str(arg)
+	}
+	if word == "wait" {
+		m := c.says(c.from, c.at+1, "`wait` is a statement and gives no value")
+		return m.hint("write `wait %s` alone; `value(%s)` and `acquire` wait by themselves", x, x)
+	}
+	m := c.says(c.from, c.at+1, "`%s` begins the statement", word)
+	switch {
+	case word == "partition" && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "by"):
+		return c.instead(m, c.from, c.at+1, "partition "+name+" =")
+	case word == "partition":
+		return m.hint("write `partition %s = %s by blocks(4)` for a vector, `tiles(4, 4)` for a matrix", name, x)
+	case modeOf(c.str(c.at+1)) != 0 && c.at+3 == c.next:
+		return c.instead(m, c.from, c.next, c.of(c.at, c.next)+" as "+name)
+	}
+	return m.hint("write `acquire R %s as %s` to read it, `acquire RW %s as %s` to change it", x, name, x, name)
 }
 
 // filterWords stand for by elsewhere.
