@@ -116,6 +116,38 @@ func TestLockedFolder(t *testing.T) {
 	}
 }
 
+// TestOtherUnits: a curve does not go through what was measured for a model with sizes or
+// parameters of other units, however the two take turns.
+func TestOtherUnits(t *testing.T) {
+	thousands := func(c *Call) float64 { return c.Bytes() / 1000 }
+	models := []*Model{
+		nil,
+		{Kind: Regression, Size: thousands, SizeUnit: "thousands"},
+		{Kind: Regression},
+		{Kind: Multiple, Params: func(c *Call) []float64 { return []float64{c.Bytes()} }, ParamNames: []string{"n"}, Terms: [][]float64{{2}}},
+		{Kind: Multiple, Params: func(c *Call) []float64 { return []float64{thousands(c)} }, ParamNames: []string{"k"}, Terms: [][]float64{{2}}},
+	}
+	dir := t.TempDir()
+	seconds := func(n int) float64 { return float64(n) * float64(n) * 1e-9 }
+	for round := range 3 {
+		for i, m := range models {
+			b := newBook(t, dir, Update)
+			table, r := b.Table("g", "", m), b.NewRecorder("cpu")
+			for n := 1000; n <= 32000; n *= 2 {
+				for range 12 {
+					r.Record(table, onVector(n), seconds(n))
+				}
+			}
+			if e := table.Estimate(onVector(3000)); m != nil && !(math.Abs(e.Seconds-seconds(3000)) < 0.01*seconds(3000)) {
+				t.Errorf("model %d in round %d: %v, want %v", i, round, e, seconds(3000))
+			}
+			if err := b.Save(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func TestTwoProgramsAnew(t *testing.T) {
 	dir := t.TempDir()
 	session(t, dir, Update, 50)

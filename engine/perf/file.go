@@ -335,6 +335,32 @@ func (f *File) group(arch string, impl int) *Group {
 	return g
 }
 
+// suit takes sizes and parameters from what was measured for a model that has others than
+// m: no curve goes through points of two units.
+func (f *File) suit(m *Model) {
+	sizes, params := f.SizeUnit == m.sizeUnit(), slices.Equal(f.ParamNames, m.ParamNames)
+	for _, g := range f.Groups {
+		for _, e := range g.Entries {
+			if !sizes {
+				e.Size = 0
+			}
+			if !params {
+				e.Params = nil
+			}
+		}
+	}
+}
+
+// measure takes the size and the parameters of o if s has none.
+func (s *Sized) measure(o *Sized) {
+	if s.Size == 0 {
+		s.Size = o.Size
+	}
+	if s.Params == nil {
+		s.Params = o.Params
+	}
+}
+
 // Merge adds what was measured in o to f. When there is no room the footprints
 // that have not grown for longest go.
 func (f *File) Merge(o *File) {
@@ -356,6 +382,7 @@ func (f *File) Merge(o *File) {
 				continue
 			}
 			e.Merge(&oe.Entry)
+			e.measure(oe)
 			e.Last = max(e.Last, oe.Last)
 		}
 		if n := len(g.Entries) - maxEntries; n > 0 {

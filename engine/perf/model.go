@@ -78,7 +78,8 @@ type Model struct {
 	// part only if listed, as each value has measurements of its own.
 	Args []int
 	// Size is the n of Regression and NonLinear, and of plots; nil: the bytes of
-	// all operands. SizeUnit names its unit.
+	// all operands. SizeUnit names its unit: curves do not go through what was
+	// measured under another one.
 	Size     func(*Call) float64
 	SizeUnit string
 	// Params computes the parameters of a Multiple model, at most MaxParams.

@@ -90,6 +90,7 @@ func (t *Table) load() {
 		t.mu.anew = true
 		return
 	}
+	f.suit(t.model)
 	for _, fg := range f.Groups {
 		g := t.groupLocked(groupKey{fg.Arch, fg.Impl})
 		for _, e := range fg.Entries {
@@ -229,6 +230,7 @@ func (t *Table) add(k groupKey, s *Sized) int64 {
 	}
 	c.Merge(&s.Entry)
 	c.added.Merge(&s.Entry)
+	c.measure(s)
 	c.Last = s.Last
 	g.total += s.Samples()
 	t.mu.changed = true
@@ -288,6 +290,7 @@ func (t *Table) save() error {
 			// nobody else has begun anew since we did
 			f.Groups, f.Generation = nil, f.Generation+1
 		}
+		f.suit(m)
 		f.Kind, f.SizeUnit, f.ParamNames, f.Terms = m.Kind, m.sizeUnit(), m.ParamNames, m.Terms
 		f.Merge(delta)
 	})
