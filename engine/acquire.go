@@ -64,9 +64,10 @@ type AcquireOptions struct {
 	// memory. On another one the buffer's pointer means something to that device
 	// only: it is for what the program has the device do itself. Tasks have what is
 	// left of its memory: one that would fit without the access waits for its
-	// release, unless it can run elsewhere. What does not fit beside what the
-	// program holds there already is a *accel.NoMemoryError, and a lost device is a
-	// *accel.LostError. A node that does not exist is a *NoNodeError.
+	// release, unless it can run elsewhere; one of a parallel codelet, which would
+	// keep its workers, fails. What does not fit beside what the program holds there
+	// already is a *accel.NoMemoryError, and a lost device is a *accel.LostError. A
+	// node that does not exist is a *NoNodeError.
 	Node int
 	// OrderOnly waits for its turn and keeps others away as the mode says, and
 	// does nothing with the value: the data need not have one, none is given, and
