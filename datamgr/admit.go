@@ -367,8 +367,9 @@ func (p *Placement) takePrivate(n *node, task int, ops []Operand) error {
 func (p *Placement) Ranks(n int) { p.ranks = n }
 
 // Private describes the private memory of operand i, whose handle is h, in b; that of
-// a rank, from 0.
+// a rank, from 0. Data without elements has no memory.
 func (p *Placement) Private(i, rank int, h *Handle, b *iface.Buffer) {
+	h.Own(nil, b)
 	for k := range p.private {
 		if v := &p.private[k]; v.op == i {
 			if rank == 0 {

@@ -165,6 +165,40 @@ func TestScratchStaysOnDevice(t *testing.T) {
 	}
 }
 
+// TestEmptyScratch: SCRATCH data without elements is that on a device, and where main
+// memory is limited, and not what the task before had in its place.
+func TestEmptyScratch(t *testing.T) {
+	for name, o := range map[string]Options{
+		"device":  {Workers: 1, Devices: simulated(1<<10, 1)},
+		"limited": onDisk(t, Options{Workers: 1}, 400*8),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt, j := start(t, o)
+			none, x, y := ints(t, rt, nil), ints(t, rt, []int64{0}), ints(t, rt, []int64{0})
+			touch := kernel("touch", func(c *TaskContext) error { iface.Slice[int64](c.Buffer(0))[0]++; return nil })
+			fill := kernel("fill", func(c *TaskContext) error {
+				if d := c.Buffer(0).Desc; d.Kind != iface.Vector {
+					t.Errorf("the empty vector is a %v", &d)
+				}
+				room := iface.Slice[int64](c.Buffer(0))
+				for i := range room {
+					room[i] = 99
+				}
+				iface.Slice[int64](c.Buffer(1))[0] += int64(len(room))
+				return nil
+			})
+			at := []int{rt.Workers() - 1}
+			for range 5 {
+				must(t, j.Submit(&TaskSpec{Codelet: touch, Operands: []Operand{{Handle: y, Mode: iface.RW}}, Workers: at}))
+				must(t, j.Submit(&TaskSpec{Codelet: fill, Operands: []Operand{{Handle: none, Mode: iface.Scratch}, {Handle: x, Mode: iface.RW}}, Workers: at}))
+			}
+			must(t, j.Wait(nil))
+			holds(t, j, x, 0)
+			holds(t, j, y, 5)
+		})
+	}
+}
+
 // What was never unregistered is at home after Close all the same.
 func TestCloseBringsDataHome(t *testing.T) {
 	dev, err := sim.New(sim.Options{Name: "other", Capacity: 1 << 10})
