@@ -30,8 +30,10 @@ func (o *Options) checkDevices() error {
 	if o.Disk != nil {
 		names[o.Disk.Name()] = true
 	}
-	for _, d := range o.Devices {
+	for i, d := range o.Devices {
 		switch {
+		case d == nil:
+			return fmt.Errorf("engine: device %d of Options.Devices is nil", i)
 		case names[d.Name()]: // an error says by its name which one is lost
 			return fmt.Errorf("engine: two devices are called %s; give each a name of its own", d.Name())
 		case o.Sequential && o.Plan == nil:

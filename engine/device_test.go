@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -279,6 +280,13 @@ func TestDuplicateAndItsPart(t *testing.T) {
 	must(t, j.Wait(context.Background()))
 	if n := len(j.Failures()); n != 0 || sum != 36+26 {
 		t.Errorf("sum %d, failures: %v", sum, j.Failures())
+	}
+}
+
+// A device that is none is an error of New.
+func TestNoDevice(t *testing.T) {
+	if _, err := New(Options{Devices: []accel.Device{simulated(1<<10, 1)[0], nil}}); err == nil || !strings.Contains(err.Error(), "device 1 of Options.Devices is nil") {
+		t.Error(err)
 	}
 }
 
