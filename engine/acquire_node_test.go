@@ -209,11 +209,10 @@ func roomless(j *Job) {
 }
 
 // TestNoMoreRoom: a task that waits for room which the program holds waits no longer when
-// it is cancelled, or when the device is lost.
+// it is cancelled.
 func TestNoMoreRoom(t *testing.T) {
 	for name, end := range map[string]func(*Job){
 		"cancelled": func(j *Job) { j.Cancel(errWire) },
-		"lost":      func(j *Job) { j.rt.reg.Lose(1, &accel.LostError{Device: "sim", Err: errWire}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			rt, _ := start(t, Options{Workers: 1, Devices: simulated(80, 1)})

@@ -65,8 +65,7 @@ func (w *worker) squeezed(t *task, err error) bool {
 }
 
 // roomAgain lets the tasks try again that wait for room on a node, where some was
-// given back, or there will be none: its device is lost. kept says that the program had
-// held it.
+// given back; kept says that the program had held it.
 func (rt *Runtime) roomAgain(node int, kept bool) {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()

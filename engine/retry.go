@@ -140,7 +140,6 @@ func (w *worker) letGo(t *task) {
 // of the data that was only there.
 func (rt *Runtime) lostNode(node int, err *accel.LostError) any {
 	rt.lost.Or(1 << node)
-	rt.roomAgain(node, false)
 	return &failure{codelet: lostCodelet, worker: err.Device, cause: err}
 }
 
