@@ -160,7 +160,7 @@ func TestLostNode(t *testing.T) {
 	runOn(t, 1, 1, both)
 	runOn(t, 2, 1, other)
 	g.Prefetch(both, 0)
-	p, ops, err := prepared(1, modeR, other) // in use while the device goes
+	p, _, err := prepared(1, modeR, other) // in use while the device goes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestLostNode(t *testing.T) {
 	if _, _, err := prepared(1, modeW, both); !errors.As(err, &lost) {
 		t.Errorf("a task on the lost device: %v", err)
 	}
-	ops = []Operand{{Handle: only, Mode: modeW}}
+	ops := []Operand{{Handle: only, Mode: modeW}}
 	Mend(ops)
 	runOn(t, 2, 1, other)
 	gathered(t, other, z, 3)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -20,7 +21,7 @@ func TestAcquireOnDevice(t *testing.T) {
 	v, err := rt.Partition(h, filter.Blocks(2))
 	must(t, err)
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{0}}))
-	a, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: 1})
+	a, err := j.AcquireWith(context.Background(), h, iface.RW, AcquireOptions{Node: 1})
 	must(t, err)
 	got := iface.Slice[int64](a.Buffer()) // a simulated device has its memory in this process
 	if !slices.Equal(got, []int64{2, 3, 4, 5}) {
@@ -33,7 +34,7 @@ func TestAcquireOnDevice(t *testing.T) {
 	must(t, a.ReleasePart(v.Parts[0], iface.NoMode))
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: v.Parts[0], Mode: iface.RW}}, Workers: []int{0}}))
 	must(t, a.ReleaseTo(iface.R))
-	b, err := j.AcquireWith(nil, v.Parts[1], iface.R, AcquireOptions{Node: 0})
+	b, err := j.AcquireWith(context.Background(), v.Parts[1], iface.R, AcquireOptions{Node: 0})
 	must(t, err)
 	if got := iface.Slice[int64](b.Buffer()); !slices.Equal(got, []int64{4, 40}) {
 		t.Errorf("beside it in main memory: %v", got)
@@ -56,7 +57,7 @@ func TestAcquireOnDevice(t *testing.T) {
 	if got := <-done; !slices.Equal(got, []int64{0, 0}) {
 		t.Errorf("W begins with %v", got)
 	}
-	only, err := j.AcquireWith(nil, v.Parts[1], iface.R, AcquireOptions{Node: 1, OrderOnly: true})
+	only, err := j.AcquireWith(context.Background(), v.Parts[1], iface.R, AcquireOptions{Node: 1, OrderOnly: true})
 	must(t, err)
 	if only.Buffer().Ptr != nil {
 		t.Error("there are bytes before Fetch")
@@ -67,7 +68,7 @@ func TestAcquireOnDevice(t *testing.T) {
 	}
 	must(t, only.Release())
 	must(t, j.Unregister(h))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if want := []int64{11, 4, 0, 7}; !slices.Equal(x, want) {
 		t.Errorf("%v at home, want %v", x, want)
 	}
@@ -83,25 +84,25 @@ func TestNoRoomBesideWhatIsHeld(t *testing.T) {
 	big, h, o := ints(t, rt, make([]int64, 11)), ints(t, rt, make([]int64, 8)), ints(t, rt, make([]int64, 3))
 	there := AcquireOptions{Node: 1}
 	var full *accel.NoMemoryError
-	if _, err := j.AcquireWith(nil, big, iface.R, there); !errors.As(err, &full) || full.Want != 88 || full.Capacity != 80 {
+	if _, err := j.AcquireWith(context.Background(), big, iface.R, there); !errors.As(err, &full) || full.Want != 88 || full.Capacity != 80 {
 		t.Errorf("more than there is: %v", err)
 	}
-	a, err := j.AcquireWith(nil, h, iface.RW, there)
+	a, err := j.AcquireWith(context.Background(), h, iface.RW, there)
 	must(t, err)
-	if _, err := j.AcquireWith(nil, o, iface.R, there); !errors.As(err, &full) {
+	if _, err := j.AcquireWith(context.Background(), o, iface.R, there); !errors.As(err, &full) {
 		t.Errorf("beside what is held: %v", err)
 	}
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.RW}}}))
-	must(t, j.Wait(nil)) // on the CPU, if not at first
+	must(t, j.Wait(context.Background())) // on the CPU, if not at first
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.RW}}, Workers: []int{1}}))
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.RW}}, Workers: []int{0}}))
 	var stuck *StuckError
-	if err := j.Wait(nil); !errors.As(err, &stuck) || len(stuck.Tasks) != 1 || stuck.Tasks[0].Held != h {
+	if err := j.Wait(context.Background()); !errors.As(err, &stuck) || len(stuck.Tasks) != 1 || stuck.Tasks[0].Held != h {
 		t.Errorf("waiting for a task that has no room: %v", err)
 	}
 	must(t, a.Release())
-	must(t, j.Wait(nil))
-	b, err := j.Acquire(nil, o, iface.R)
+	must(t, j.Wait(context.Background()))
+	b, err := j.Acquire(context.Background(), o, iface.R)
 	must(t, err)
 	if got := iface.Slice[int64](b.Buffer()); got[0] != 3 {
 		t.Errorf("%v, want 3", got)
@@ -130,8 +131,8 @@ func TestAcquireOnDeviceInKernel(t *testing.T) {
 	})
 	must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
 	must(t, <-granted)
-	must(t, j.Wait(nil))
-	a, err := j.Acquire(nil, o, iface.R)
+	must(t, j.Wait(context.Background()))
+	a, err := j.Acquire(context.Background(), o, iface.R)
 	must(t, err)
 	if got := iface.Slice[int64](a.Buffer())[7]; got != 5 {
 		t.Errorf("%v, want 5", got)
@@ -143,19 +144,19 @@ func TestAcquireOnLostDevice(t *testing.T) {
 	d := newFrail("a", 1<<10, 1)
 	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
 	h, o := ints(t, rt, make([]int64, 2)), ints(t, rt, make([]int64, 2))
-	a, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: 1})
+	a, err := j.AcquireWith(context.Background(), h, iface.RW, AcquireOptions{Node: 1})
 	must(t, err)
 	rt.reg.Lose(1, &accel.LostError{Device: "a", Err: errWire})
 	must(t, a.Release())
 	var lost *accel.LostError
-	if _, err := j.AcquireWith(nil, o, iface.R, AcquireOptions{Node: 1}); !errors.As(err, &lost) {
+	if _, err := j.AcquireWith(context.Background(), o, iface.R, AcquireOptions{Node: 1}); !errors.As(err, &lost) {
 		t.Errorf("on a device that is lost: %v", err)
 	}
 	var failed *FailedDataError
-	if _, err := j.Acquire(nil, h, iface.R); !errors.As(err, &failed) || !errors.Is(err, errWire) {
+	if _, err := j.Acquire(context.Background(), h, iface.R); !errors.As(err, &failed) || !errors.Is(err, errWire) {
 		t.Errorf("what was held there: %v", err)
 	}
-	b, err := j.Acquire(nil, o, iface.R)
+	b, err := j.Acquire(context.Background(), o, iface.R)
 	must(t, err)
 	must(t, b.Release())
 	_ = j.Failures()
@@ -178,7 +179,7 @@ func TestNoRoomYet(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1, Devices: simulated(80, 1), Listener: l})
 	h, x := ints(t, rt, make([]int64, 8)), make([]int64, 3)
 	o := ints(t, rt, x)
-	a, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: 1})
+	a, err := j.AcquireWith(context.Background(), h, iface.RW, AcquireOptions{Node: 1})
 	must(t, err)
 	released := make(chan error)
 	go func() { released <- a.Release() }()
@@ -187,12 +188,12 @@ func TestNoRoomYet(t *testing.T) {
 	roomless(j)
 	close(l.goOn)
 	must(t, <-released)
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	for _, f := range j.Failures() {
 		t.Error(f)
 	}
 	must(t, j.Unregister(o))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if x[0] != 1 {
 		t.Errorf("%v, want 1", x)
 	}
@@ -216,15 +217,15 @@ func TestNoMoreRoom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rt, _ := start(t, Options{Workers: 1, Devices: simulated(80, 1)})
-			j := rt.NewJob(nil, JobOptions{DetectStuck: true})
+			j := rt.NewJob(context.Background(), JobOptions{DetectStuck: true})
 			h, o := ints(t, rt, make([]int64, 8)), ints(t, rt, make([]int64, 3))
-			a, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: 1})
+			a, err := j.AcquireWith(context.Background(), h, iface.RW, AcquireOptions{Node: 1})
 			must(t, err)
 			k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, o), Workers: []int{1}})
 			must(t, err)
 			roomless(j)
 			end(j)
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			if err := k.Err(); !errors.Is(err, errWire) {
 				t.Error(err)
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -25,11 +26,11 @@ func TestRegisteredTwice(t *testing.T) {
 			must(t, err)
 			last = []Dependency{n}
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, j.Unregister(a))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, b)}))
 		must(t, j.Unregister(b))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if x[0] != 11 || x[1] != 11 {
 			t.Error(x)
 		}

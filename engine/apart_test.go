@@ -4,6 +4,7 @@ package engine
 // runtime with them.
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -58,7 +59,7 @@ func TestFunctionsThatDoNotReturn(t *testing.T) {
 					if _, err := rt.Expect(c, []iface.Desc{a.Desc()}, nil); err != nil {
 						t.Error(err)
 					}
-					must(t, j.Wait(nil))
+					must(t, j.Wait(context.Background()))
 					must(t, j.Unregister(a))
 					must(t, j.Unregister(b))
 					must(t, j.Close())
@@ -85,12 +86,12 @@ func TestFlopsThatDoNotReturn(t *testing.T) {
 				on = []int{1} // which asks for the time that the kernel takes, too
 			}
 			rt, _ := start(t, o)
-			j := rt.NewJob(nil, JobOptions{Stats: true})
+			j := rt.NewJob(context.Background(), JobOptions{Stats: true})
 			c := &Codelet{Name: "inc", Flops: func([]iface.Desc, []iface.Scalar) float64 { leave(); return 1 }, CPU: incs.CPU}
 			x := []int64{0}
 			h := ints(t, rt, x)
 			aside(func() { must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h), Workers: on})) })
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			fs := j.Failures()
 			if how == "exit" != (len(fs) == 1 && strings.Contains(fs[0].Error(), "Flops")) {
 				t.Errorf("%s: %v", how, fs)
@@ -152,7 +153,7 @@ func TestCallsWhoseFunctionsDoNotReturn(t *testing.T) {
 				}
 				aside(func() {
 					must(t, j.Submit(&TaskSpec{Codelet: run, Operands: ops(iface.RW, h)}))
-					must(t, j.Wait(nil))
+					must(t, j.Wait(context.Background()))
 				})
 			}
 			must(t, j.Close())

@@ -3,6 +3,7 @@ package engine
 // Callbacks of AcquireFunc, and what Close does about them.
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"testing"
@@ -57,7 +58,7 @@ func TestCloseGivesDataToCallbacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 				h := ints(t, rt, make([]int64, 1))
-				_, err := j.Acquire(nil, h, iface.RW) // and forgotten
+				_, err := j.Acquire(context.Background(), h, iface.RW) // and forgotten
 				must(t, err)
 				ran := false
 				must(t, j.AcquireFunc(h, iface.R, func(a *Access, err error) { ran = err == nil }))
@@ -81,9 +82,9 @@ func TestCallbackThatWaitsForItself(t *testing.T) {
 			errs <- rt.Close()
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
 			close(own)
-			errs <- j.Wait(nil)
+			errs <- j.Wait(context.Background())
 			must(t, a.Release())
-			errs <- j.Wait(nil)
+			errs <- j.Wait(context.Background())
 		}))
 		<-own
 		for _, want := range []error{ErrWouldDeadlock, ErrWouldDeadlock} {
@@ -100,14 +101,14 @@ func TestCallbackThatWaitsForItself(t *testing.T) {
 			for _, o := range configs {
 				rt, err := New(o)
 				must(t, err)
-				j := rt.NewJob(nil, JobOptions{})
+				j := rt.NewJob(context.Background(), JobOptions{})
 				h := ints(t, rt, make([]int64, 1))
 				began := make(chan struct{})
 				var got error
 				must(t, j.AcquireFunc(h, iface.RW, func(a *Access, err error) {
 					must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
 					close(began)
-					got = j.Wait(nil)
+					got = j.Wait(context.Background())
 				}))
 				<-began
 				err = end(rt, j)
@@ -130,7 +131,7 @@ func TestGateOfAClosedJob(t *testing.T) {
 	for _, o := range configs {
 		rt, err := New(o)
 		must(t, err)
-		j, other := rt.NewJob(nil, JobOptions{}), rt.NewJob(nil, JobOptions{})
+		j, other := rt.NewJob(context.Background(), JobOptions{}), rt.NewJob(context.Background(), JobOptions{})
 		g := other.NewGate()
 		must(t, other.Close())
 		h := ints(t, rt, make([]int64, 1))
@@ -140,7 +141,7 @@ func TestGateOfAClosedJob(t *testing.T) {
 			t.Error("the gate is closed")
 		}
 		g.Open()
-		must(t, task.Wait(nil))
+		must(t, task.Wait(context.Background()))
 		readable(t, j, h, 1)
 		g = other.NewGate()
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), After: []Dependency{g}}))
@@ -161,10 +162,10 @@ func TestWaitForAPartOfAnEndedView(t *testing.T) {
 		v, err := rt.Partition(h, filter.Blocks(2))
 		must(t, err)
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, v.Parts[0])}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		rt.EndView(v)
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)})) // one fragment again
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if n := h.Fragments(); n != 1 {
 			t.Fatalf("%d fragments", n)
 		}
@@ -172,9 +173,9 @@ func TestWaitForAPartOfAnEndedView(t *testing.T) {
 		ran := false
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("late", func(*TaskContext) error { ran = true; return nil }),
 			Operands: ops(iface.RW, h), After: []Dependency{g}}))
-		stuckOn(t, j.WaitHandles(nil, v.Parts[0]), g, nil)
+		stuckOn(t, j.WaitHandles(context.Background(), v.Parts[0]), g, nil)
 		g.Open()
-		must(t, j.WaitHandles(nil, v.Parts[0]))
+		must(t, j.WaitHandles(context.Background(), v.Parts[0]))
 		if !ran {
 			t.Error("returned before the task that uses its elements")
 		}
@@ -189,14 +190,14 @@ func TestRefusedWriteKeepsParts(t *testing.T) {
 		must(t, err)
 		must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, v.Parts[0])}))
 		must(t, j.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.W, v.Parts[1])}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		lost := j.Failures()[0].ID
 		giveUp := func(hs ...*datamgr.Handle) {
 			t.Helper()
 			g := j.NewGate()
 			must(t, j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.R, v.Parts[0]), After: []Dependency{g}}))
 			for _, h := range hs {
-				_, err := j.Acquire(nil, h, iface.W)
+				_, err := j.Acquire(context.Background(), h, iface.W)
 				stuckOn(t, err, g, nil)
 			}
 			g.Open()
@@ -205,7 +206,7 @@ func TestRefusedWriteKeepsParts(t *testing.T) {
 		readable(t, j, v.Parts[0], 9)
 		lostBy(t, j, v.Parts[1], lost)
 		var e *FailedDataError
-		if _, err := j.Acquire(nil, v.Parts[2], iface.R); !errors.As(err, &e) || !e.Task.Dropped {
+		if _, err := j.Acquire(context.Background(), v.Parts[2], iface.R); !errors.As(err, &e) || !e.Task.Dropped {
 			t.Errorf("what had no value reads as %v", err)
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, h)}))

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -40,14 +41,14 @@ func TestCircles(t *testing.T) {
 		refused(a.AddEndDependency(c), "1, 4, 3, 2, 1", a, c, b)
 		must(t, a.AddEndDependency(submit(nil, ops(iface.RW, datumOf(t, rt))...)))
 		g.Open()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 
 		p := j.NewTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}, TaskOptions{})
 		b = submit(p, ops(iface.R, x)...)
 		refused(p.Submit(), "inc, 6, inc", p, b)
 		must(t, j.NewTask(&TaskSpec{Codelet: incs, Operands: ops(iface.R, x)}, TaskOptions{}).Submit())
 		j.Cancel(boom) // or b would wait for ever
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 
 		q := j.NewTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y)}, TaskOptions{})
 		p = j.NewTask(&TaskSpec{Codelet: incs, After: []Dependency{q}}, TaskOptions{})
@@ -55,7 +56,7 @@ func TestCircles(t *testing.T) {
 		must(t, p.Submit())
 		refused(q.Submit(), "inc, 8, 9, inc", q, b, p)
 		j.Cancel(boom)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -94,7 +95,7 @@ func TestIndirectlyBehindTheLastRound(t *testing.T) {
 			other, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: uses(c.other)})
 			must(t, err)
 			g.Open()
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			var rep *RepeatError
 			if err := k.Err(); errors.As(err, &rep) != c.ends || err != nil && !strings.Contains(err.Error(), "another round") {
 				t.Errorf("%s: %v", c.name, err)

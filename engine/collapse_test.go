@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -46,9 +47,9 @@ func TestEndedViewKeepsWhatHasNoValue(t *testing.T) {
 				v, err := rt.Partition(h, filter.Blocks(3))
 				must(t, err)
 				c.uses(t, j, h, v.Parts)
-				must(t, j.WaitHandles(nil, h))
+				must(t, j.WaitHandles(context.Background(), h))
 				rt.EndView(v)
-				a, err := j.Acquire(nil, h, iface.R)
+				a, err := j.Acquire(context.Background(), h, iface.R)
 				var uninit *UninitError
 				var lost *FailedDataError
 				switch {
@@ -62,7 +63,7 @@ func TestEndedViewKeepsWhatHasNoValue(t *testing.T) {
 				if (h.Fragments() == 1) != c.one {
 					t.Errorf("%d fragments, want one: %v", h.Fragments(), c.one)
 				}
-				must(t, ignored(j.Wait(nil), c.lost))
+				must(t, ignored(j.Wait(context.Background()), c.lost))
 			})
 		})
 	}

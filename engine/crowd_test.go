@@ -39,7 +39,7 @@ func (h *crowd) kernel(j *Job, r *rand.Rand, depth int) *Codelet {
 		case 2:
 			runtime.Goexit()
 		case 3:
-			if err := j.Wait(nil); err != ErrWouldDeadlock {
+			if err := j.Wait(context.Background()); err != ErrWouldDeadlock {
 				h.Errorf("a kernel waits: %v", err)
 			}
 		case 4:
@@ -159,7 +159,7 @@ func (h *crowd) job(r *rand.Rand) {
 		for _, g := range gates {
 			g.Open()
 		}
-		h.accept(j.Wait(nil))
+		h.accept(j.Wait(context.Background()))
 	}
 	h.accept(j.Close())
 	if s := j.Stats(); s.Submitted != s.Done+s.Failed+s.Cancelled {
@@ -208,7 +208,7 @@ func TestCrowd(t *testing.T) {
 				}
 			}
 			all.Wait()
-			j := rt.NewJob(nil, JobOptions{})
+			j := rt.NewJob(context.Background(), JobOptions{})
 			for _, x := range h.hs[:3] {
 				if err := j.Unregister(x); err != nil && err != ErrClosed {
 					t.Error(err)

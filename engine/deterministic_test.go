@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -240,7 +239,7 @@ func TestDeterministicPrograms(t *testing.T) {
 			for _, workers := range []int{1, 2, 3, 4, 8} {
 				for repeat := range 2 {
 					if got := fuzzed(t, seed, Options{Workers: workers, Policy: policy}); !slices.Equal(got, want) {
-						t.Fatal(fmt.Sprintf("seed %d: %s with %d workers, run %d, gives other bits than the sequential run", seed, policy, workers, repeat))
+						t.Fatalf("seed %d: %s with %d workers, run %d, gives other bits than the sequential run", seed, policy, workers, repeat)
 					}
 				}
 			}
@@ -318,7 +317,7 @@ func TestDeterministicOrder(t *testing.T) {
 				}), Operands: []Operand{{Handle: h, Mode: iface.Redux}}}))
 			}
 			must(t, j.Unregister(h))
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			if x[0] != want || x[1] != n+1 {
 				t.Errorf("%+v: %v, want %d", o, x, want)
 			}
@@ -345,7 +344,7 @@ func TestDeterministicTryAcquire(t *testing.T) {
 			}
 			if !busy {
 				g.Open()
-				must(t, j.WaitHandles(nil, h))
+				must(t, j.WaitHandles(context.Background(), h))
 			}
 			if a, err := j.TryAcquire(h, iface.R); err == nil {
 				must(t, a.Release())

@@ -47,7 +47,7 @@ func TestDeviceWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := j.Acquire(nil, h, iface.R)
+	a, err := j.Acquire(context.Background(), h, iface.R)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestTooLarge(t *testing.T) {
 	if err := j.Submit(&TaskSpec{Codelet: c, Operands: both, Workers: []int{1}}); err != nil {
 		t.Errorf("a task that fits: %v", err)
 	}
-	if err := j.Wait(nil); err != nil {
+	if err := j.Wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -132,7 +132,7 @@ func TestPrivateMemoryOnDevice(t *testing.T) {
 	if err := j.Unregister(h); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Wait(nil); err != nil {
+	if err := j.Wait(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if x[0] != 155 {
@@ -159,7 +159,7 @@ func TestScratchStaysOnDevice(t *testing.T) {
 	for range 50 {
 		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: room, Mode: iface.Scratch}, {Handle: x, Mode: iface.RW}}, Workers: []int{1}}))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	holds(t, j, x, 50)
 	if asked != 2 {
 		t.Errorf("%d allocations for 50 tasks with the same data and room; 2 are enough", asked)
@@ -193,7 +193,7 @@ func TestEmptyScratch(t *testing.T) {
 				must(t, j.Submit(&TaskSpec{Codelet: touch, Operands: []Operand{{Handle: y, Mode: iface.RW}}, Workers: at}))
 				must(t, j.Submit(&TaskSpec{Codelet: fill, Operands: []Operand{{Handle: none, Mode: iface.Scratch}, {Handle: x, Mode: iface.RW}}, Workers: at}))
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			holds(t, j, x, 0)
 			holds(t, j, y, 5)
 		})
@@ -212,7 +212,7 @@ func TestCloseBringsDataHome(t *testing.T) {
 	}
 	x := make([]int64, 4)
 	h := ints(t, rt, x)
-	j := rt.NewJob(nil, JobOptions{})
+	j := rt.NewJob(context.Background(), JobOptions{})
 	inc := kernel("inc", func(c *TaskContext) error { iface.Slice[int64](c.Buffer(0))[0]++; return nil })
 	for _, w := range []int{2, 1, 2} {
 		if err := j.Submit(&TaskSpec{Codelet: inc, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{w}}); err != nil {
@@ -248,7 +248,7 @@ func TestParallelOnOneNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := j.Acquire(nil, h, iface.R)
+	a, err := j.Acquire(context.Background(), h, iface.R)
 	if err != nil {
 		t.Fatal(err)
 	}

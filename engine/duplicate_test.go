@@ -3,6 +3,7 @@ package engine
 // Copies, and duplicates that copy on write.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,7 +99,7 @@ func TestDuplicateAgainstEveryWrite(t *testing.T) {
 				p := parts(t, rt, d, filter.Blocks(2))
 				readable(t, j, p[1], 4)
 				readable(t, j, dup(t, j, p[0]), 4)
-				must(t, j.WaitHandles(nil, d))
+				must(t, j.WaitHandles(context.Background(), d))
 				must(t, j.Unregister(d))
 				readable(t, j, e, 4)
 				must(t, j.Unregister(d))
@@ -106,7 +107,7 @@ func TestDuplicateAgainstEveryWrite(t *testing.T) {
 				if err := j.Unregister(d); !errors.As(err, &dead) {
 					t.Error(err)
 				}
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				for _, f := range j.Failures() {
 					if !errors.Is(f, boom) {
 						t.Error(f)
@@ -124,7 +125,7 @@ func TestDuplicateIsCheap(t *testing.T) {
 		d := dup(t, j, x)
 		readable(t, j, d, 1)
 		now(t, j, ops(iface.R, d, iface.R, x))
-		a, err := j.Acquire(nil, d, iface.R)
+		a, err := j.Acquire(context.Background(), d, iface.R)
 		must(t, err)
 		must(t, a.ReleasePart(parts(t, rt, d, filter.Blocks(2))[1], iface.NoMode))
 		if a.Handle() != d || a.Mode() != iface.R {
@@ -132,7 +133,7 @@ func TestDuplicateIsCheap(t *testing.T) {
 		}
 		later(t, j, d, ops(iface.RW, x)) // makes the copy, which may read, and waits itself
 		must(t, a.Release())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if n := rt.Nodes()[0].Allocated; n != 16 {
 			t.Errorf("%d bytes for the copy", n)
 		}
@@ -141,7 +142,7 @@ func TestDuplicateIsCheap(t *testing.T) {
 		d = dup(t, j, x)
 		must(t, j.Unregister(d))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if n := rt.Nodes()[0].Allocated; n != 0 {
 			t.Errorf("%d bytes left", n)
 		}
@@ -197,7 +198,7 @@ func TestDuplicateThatCannotBe(t *testing.T) {
 		y := ints(t, rt, []int64{1, 1})
 		must(t, j.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.RW, y)}))
 		d := dup(t, j, y)
-		_, err = j.Acquire(nil, d, iface.R)
+		_, err = j.Acquire(context.Background(), d, iface.R)
 		var gone *FailedDataError
 		if !errors.As(err, &gone) || gone.Handle != d {
 			t.Error(err)
@@ -206,7 +207,7 @@ func TestDuplicateThatCannotBe(t *testing.T) {
 			t.Error(f)
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, y)}))
-		if _, err = j.Acquire(nil, d, iface.R); !errors.As(err, &gone) {
+		if _, err = j.Acquire(context.Background(), d, iface.R); !errors.As(err, &gone) {
 			t.Error(err)
 		}
 		readable(t, j, y, 9)
@@ -244,7 +245,7 @@ func TestDuplicateAndUnordered(t *testing.T) {
 				}), Operands: ops(iface.R, d)}))
 				un(incs)
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			for _, v := range seen {
 				if v != seen[0] {
 					t.Fatalf("a duplicate that changes: %v", seen)
@@ -277,17 +278,17 @@ func TestCopy(t *testing.T) {
 			task, err := j.Copy(dst, src, CopyOptions{TaskOptions: TaskOptions{Callback: func(t *Task) error { calls <- t.Err(); return nil }}})
 			must(t, err)
 			must(t, <-calls)
-			must(t, task.Wait(nil))
+			must(t, task.Wait(context.Background()))
 		}
 		copied(halo[1], halo[0]) // elements 0 to 5 to 2 to 7, as if through a temporary
 		copied(halo[0], halo[0])
 		copied(cols[1], rows[2]) // they share one element, and only one of them is in place
 		copied(rows[0], cols[3])
 		must(t, j.Gather(m))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, j.Unregister(h))
 		must(t, j.Unregister(m))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if got, want := fmt.Sprint(vec), "[0 1 0 1 2 3 4 5]"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -338,7 +339,7 @@ func TestCopyThatCannotBe(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.RW, x)}))
 		task, err := j.Copy(halo[0], halo[1], CopyOptions{Name: "c"})
 		must(t, err)
-		must(t, task.Wait(nil))
+		must(t, task.Wait(context.Background()))
 		var gone *FailedDataError
 		if !errors.As(task.Err(), &gone) || !errors.Is(gone, boom) {
 			t.Error(task.Err())
@@ -396,7 +397,7 @@ func TestCopyOverlapping(t *testing.T) {
 			copy(v, []int64{1, 2, 3, 4, 5, 6})
 			_, err := j.Copy(parts[3], parts[0], CopyOptions{Unsequenced: true})
 			must(t, err)
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			if !slices.Equal(v, []int64{1, 2, 1, 2, 3, 4}) {
 				t.Fatal(v, j.Failures())
 			}

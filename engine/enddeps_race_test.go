@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func TestEndDependencyAtTheEnd(t *testing.T) {
 				}
 			})
 			wg.Wait()
-			must(t, last.Wait(nil))
+			must(t, last.Wait(context.Background()))
 		}
 	}
 }

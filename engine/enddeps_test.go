@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -43,11 +44,11 @@ func TestEndDependency(t *testing.T) {
 		})
 		must(t, err)
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("after", func(*TaskContext) error { l.add("after"); return nil }), After: []Dependency{k}}))
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		if v[0] != 48 {
 			t.Error(v)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if s := l.String(); s != "first second epilogue callback after" && s != "first second epilogue after callback" {
 			t.Error(s)
 		}
@@ -75,20 +76,20 @@ func TestEndDependencyOnGates(t *testing.T) {
 		must(t, err)
 		start.Open()
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, ints(t, rt, []int64{0}))}))
-		stuckOn(t, k.Wait(nil), g, nil)
+		stuckOn(t, k.Wait(context.Background()), g, nil)
 		g.Open()
-		err = later.Wait(nil)
+		err = later.Wait(context.Background())
 		stuckOn(t, err, h, nil)
 		var s *StuckError
 		if errors.As(err, &s) && (len(s.Tasks) != 1 || s.Tasks[0].ID != k.ID() || !s.Tasks[0].Ended) {
 			t.Error(s)
 		}
 		h.Open()
-		must(t, later.Wait(nil))
+		must(t, later.Wait(context.Background()))
 		if v[0] != 3 {
 			t.Error(v)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -111,14 +112,14 @@ func TestEndDependencyFails(t *testing.T) {
 			must(t, err)
 			if early {
 				g.Open()
-				must(t, fails.Wait(nil))
+				must(t, fails.Wait(context.Background()))
 				late.Open()
 			} else {
 				late.Open()
 				g.Open()
 			}
-			must(t, after.Wait(nil))
-			must(t, reader.Wait(nil))
+			must(t, after.Wait(context.Background()))
+			must(t, reader.Wait(context.Background()))
 			var lost *FailedDataError
 			if err := k.Err(); !errors.As(err, &lost) || !errors.Is(err, boom) {
 				t.Error(err)
@@ -129,7 +130,7 @@ func TestEndDependencyFails(t *testing.T) {
 			if v[0] != 2 {
 				t.Error(v)
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 		}
 	})
 }
@@ -152,7 +153,7 @@ func TestEndDependencyCycle(t *testing.T) {
 			}
 		}
 		g.Open()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 
 		k, err := j.SubmitTask(&TaskSpec{Codelet: incs})
 		must(t, err)
@@ -160,10 +161,10 @@ func TestEndDependencyCycle(t *testing.T) {
 		d, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{hold}})
 		must(t, err)
 		must(t, d.AddEndDependency(hold))
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		j.Cancel(boom)
-		must(t, d.Wait(nil))
-		must(t, j.Wait(nil))
+		must(t, d.Wait(context.Background()))
+		must(t, j.Wait(context.Background()))
 		if err := d.Err(); !errors.Is(err, boom) {
 			t.Error(err)
 		}
@@ -186,19 +187,19 @@ func TestCancelWhileTheEndWaits(t *testing.T) {
 			Callback: func(*Task) error { l.add("callback"); return nil },
 		})
 		must(t, err)
-		must(t, j.WaitHandles(nil, x))
+		must(t, j.WaitHandles(context.Background(), x))
 		for k.State() != StateEnding {
 			time.Sleep(time.Millisecond)
 		}
 		j.Cancel(boom)
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		var e *TaskError
 		if err := k.Err(); !errors.As(err, &e) || !e.Dropped || !errors.Is(err, boom) {
 			t.Error(err)
 		}
 		after, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{k}})
 		must(t, err)
-		must(t, after.Wait(nil))
+		must(t, after.Wait(context.Background()))
 		var lost *FailedDataError
 		if err := after.Err(); !errors.As(err, &lost) {
 			t.Error(err)
@@ -224,15 +225,15 @@ func TestEndOfPreparedTask(t *testing.T) {
 		other, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{j.NewGate()}})
 		must(t, err)
 		var stuck *StuckError
-		if err := other.Wait(nil); !errors.As(err, &stuck) {
+		if err := other.Wait(context.Background()); !errors.As(err, &stuck) {
 			t.Error(err)
 		}
 		j.Cancel(boom)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, k.Submit())
-		stuckOn(t, k.Wait(nil), g, nil)
+		stuckOn(t, k.Wait(context.Background()), g, nil)
 		g.Open()
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		must(t, k.Err())
 	})
 }

@@ -4,6 +4,7 @@ package engine
 // failed, and everything else goes on.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -75,7 +76,7 @@ func exited(t *testing.T, err error, what string) {
 // Sequential runtime that happens here.
 func read(j *Job, h *datamgr.Handle) {
 	aside(func() {
-		if a, err := j.Acquire(nil, h, iface.R); err == nil {
+		if a, err := j.Acquire(context.Background(), h, iface.R); err == nil {
 			_ = a.Release()
 		}
 	})
@@ -86,7 +87,7 @@ func read(j *Job, h *datamgr.Handle) {
 func lostByExit(t *testing.T, j *Job, h *datamgr.Handle, what string) {
 	t.Helper()
 	read(j, h)
-	a, err := j.Acquire(nil, h, iface.R)
+	a, err := j.Acquire(context.Background(), h, iface.R)
 	var lost *FailedDataError
 	if err == nil {
 		t.Error("data can be read that was lost")
@@ -107,7 +108,7 @@ func usable(t *testing.T, rt *Runtime, j *Job, hs ...*datamgr.Handle) {
 		readable(t, j, h, 10)
 		must(t, j.Unregister(h))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if b := rt.Nodes()[0].Allocated; b != 0 {
 		t.Errorf("%d bytes are left", b)
 	}
@@ -157,7 +158,7 @@ func TestExitInContribution(t *testing.T) {
 			lostByExit(t, j, other, "initialise") // the failed task was to add to it
 			lostByExit(t, j, y, "initialise")
 			readable(t, j, z, 5)
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			if f := j.Stats().Failed; f != 1 && !again || f == 0 {
 				t.Errorf("%d tasks failed", f)
 			}
@@ -194,7 +195,7 @@ func TestExitInCombine(t *testing.T) {
 				}
 				readable(t, j, other, n)
 				readable(t, j, y, n)
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				if f := j.Stats().Failed; f != 0 {
 					t.Errorf("%d tasks failed", f)
 				}
@@ -257,7 +258,7 @@ func TestExitInSequential(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y), After: []Dependency{g}}))
 	}
 	aside(g.Open)
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	readable(t, j, y, 5)
 	if n := len(j.Failures()); n != 5 {
 		t.Errorf("%d tasks failed", n)
@@ -271,7 +272,7 @@ func TestReductionWaits(t *testing.T) {
 		waits := func(n *atomic.Int64) func() {
 			return func() {
 				n.Add(1)
-				if err := j.Wait(nil); err != ErrWouldDeadlock {
+				if err := j.Wait(context.Background()); err != ErrWouldDeadlock {
 					t.Errorf("waiting in a function of a reduction: %v", err)
 				}
 			}

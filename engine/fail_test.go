@@ -68,7 +68,7 @@ func lazy(t testing.TB, rt *Runtime, n int, r *datamgr.Reduction) *datamgr.Handl
 // lostBy asserts that reading h fails because of task id.
 func lostBy(t testing.TB, j *Job, h *datamgr.Handle, id int64) {
 	t.Helper()
-	_, err := j.Acquire(nil, h, iface.R)
+	_, err := j.Acquire(context.Background(), h, iface.R)
 	var e *FailedDataError
 	if !errors.As(err, &e) || e.Task.ID != id {
 		t.Errorf("reading gives %v, want what task %d lost", err, id)
@@ -77,7 +77,7 @@ func lostBy(t testing.TB, j *Job, h *datamgr.Handle, id int64) {
 
 func readable(t testing.TB, j *Job, h *datamgr.Handle, want int64) {
 	t.Helper()
-	a, err := j.Acquire(nil, h, iface.R)
+	a, err := j.Acquire(context.Background(), h, iface.R)
 	if err != nil {
 		t.Error(err)
 		return
@@ -107,7 +107,7 @@ func TestFailureCancelsWhatDependsOnIt(t *testing.T) {
 		after, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, hz), After: []Dependency{failing}})
 		must(t, err)
 		gate.Open()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 
 		var e *TaskError
 		if !errors.As(failing.Err(), &e) || !errors.Is(e, boom) || e.Codelet != bad || e.Name != "first" || e.Origin.Site != site ||
@@ -138,7 +138,7 @@ func TestFailureCancelsWhatDependsOnIt(t *testing.T) {
 		// later tasks too, until W or invalidate
 		last, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, hy)})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		lostBy(t, j, hy, 1)
 		var why *FailedDataError
 		if c := j.LastCancelled(); c == nil || c.ID != last.ID() || !errors.As(c, &why) || why.Operand != 0 {
@@ -168,7 +168,7 @@ func TestFailuresInTaskOrderOnce(t *testing.T) {
 		for range 20 {
 			must(t, j.Submit(&TaskSpec{Codelet: bad}))
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		fs := j.Failures()
 		if len(fs) != 20 || len(j.Failures()) != 0 {
 			t.Fatalf("%d failures", len(fs))
@@ -199,7 +199,7 @@ func TestEveryWayToFail(t *testing.T) {
 				h := ints(t, rt, make([]int64, 1))
 				must(t, j.Submit(&TaskSpec{Codelet: kernel("k", c.kernel), Operands: ops(iface.RW, h)}))
 				must(t, j.Submit(&TaskSpec{Codelet: kernel("k", c.kernel), Name: "general", Operands: ops(iface.W, h)}))
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				fs := j.Failures()
 				if len(fs) != 2 || !c.is(fs[0]) || !c.is(fs[1]) {
 					t.Error(fs)
@@ -252,7 +252,7 @@ func TestReductionFailures(t *testing.T) {
 			h := ints(t, rt, x)
 			must(t, rt.SetReduction(h, r))
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.Redux, h)}))
-			_, err := j.Acquire(nil, h, iface.R)
+			_, err := j.Acquire(context.Background(), h, iface.R)
 			var lost *FailedDataError
 			var re *datamgr.ReductionError
 			if !errors.As(err, &lost) || !errors.As(err, &re) || !strings.Contains(err.Error(), "boom") {
@@ -272,7 +272,7 @@ func TestReductionFailures(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.Redux, h)}))
 		lostBy(t, j, h, j.submitted)
 		readable(t, j, y, 5)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if b := rt.Nodes()[0].Allocated; b != 0 {
 			t.Errorf("%d bytes of contributions left", b)
 		}
@@ -344,7 +344,7 @@ func TestSubmitErrors(t *testing.T) {
 		}
 		for _, m := range []iface.AccessMode{iface.Commute, iface.Redux} {
 			if m == iface.Redux {
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				must(t, rt.SetReduction(h, datamgr.SumReduction()))
 			}
 			must(t, j.Submit(&TaskSpec{Codelet: declared, Operands: ops(m, h)}))
@@ -367,7 +367,7 @@ func TestCancel(t *testing.T) {
 			return context.Cause(c.Context())
 		})
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, z)}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, j.Submit(&TaskSpec{Codelet: long, Operands: ops(iface.W, x)}))
 		<-entered
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
@@ -375,7 +375,7 @@ func TestCancel(t *testing.T) {
 		gated, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y), After: []Dependency{g}})
 		must(t, err)
 		j.Cancel(cause)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		var e *TaskError
 		if !errors.As(gated.Err(), &e) || !e.Dropped || e.Cause != cause {
 			t.Error(gated.Err())
@@ -387,7 +387,7 @@ func TestCancel(t *testing.T) {
 			t.Error("cancelling opened a gate")
 		}
 		for _, h := range []*datamgr.Handle{x, y} {
-			if _, err := j.Acquire(nil, h, iface.R); !errors.Is(err, cause) {
+			if _, err := j.Acquire(context.Background(), h, iface.R); !errors.Is(err, cause) {
 				t.Error(err)
 			}
 		}
@@ -397,7 +397,7 @@ func TestCancel(t *testing.T) {
 			ran = true
 			return c.Context().Err()
 		}), Operands: ops(iface.W, x)}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if !ran || len(j.Failures()) != 0 {
 			t.Error("a task after Cancel:", ran)
 		}
@@ -418,12 +418,12 @@ func TestKernelTellsWhyItStopped(t *testing.T) {
 		})}))
 		<-entered
 		j.Cancel(context.DeadlineExceeded)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], context.DeadlineExceeded) || !errors.Is(fs[0], context.Canceled) {
 			t.Errorf("%v", fs)
 		}
 		must(t, j.Submit(&TaskSpec{Operands: ops(iface.W, x), Codelet: kernel("own", func(*TaskContext) error { return context.Canceled })}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) != 1 || fs[0].Cause != context.Canceled {
 			t.Errorf("%v", fs)
 		}
@@ -439,17 +439,17 @@ func TestContextOfJobEnds(t *testing.T) {
 		g := j.NewGate()
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), After: []Dependency{g}}))
 		cancel(boom)
-		must(t, j.Wait(nil)) // the gate stays closed, and the task is dropped
+		must(t, j.Wait(context.Background())) // the gate stays closed, and the task is dropped
 		for {
 			if err := j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}); errors.Is(err, boom) {
 				break
 			}
 		}
-		if _, err := j.Acquire(nil, h, iface.R); !errors.Is(err, boom) {
+		if _, err := j.Acquire(context.Background(), h, iface.R); !errors.Is(err, boom) {
 			t.Error(err)
 		}
 		must(t, j.Unregister(h)) // cleaning up is allowed
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		done := rt.NewJob(ctx, JobOptions{})
 		if err := done.Submit(&TaskSpec{Codelet: nop}); !errors.Is(err, boom) {
 			t.Error(err)
@@ -480,7 +480,7 @@ func TestCancelStorm(t *testing.T) {
 				j.Cancel(fmt.Errorf("cancel %d", i))
 			}
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if s := j.Stats(); s.Done+s.Failed+s.Cancelled != s.Submitted {
 			t.Errorf("%+v", s)
 		}
@@ -509,7 +509,7 @@ func TestUnsoundErrors(t *testing.T) {
 				_, j := start(t, Options{Workers: 1})
 				k, err := submit(j)
 				must(t, err)
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				fs := j.Failures()
 				var p *PanicError
 				if len(fs) != 1 || !errors.As(fs[0], &p) {

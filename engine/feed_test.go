@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"testing"
@@ -24,7 +25,7 @@ func TestFed(t *testing.T) {
 		}
 		old, now, next, out := hs[0], hs[1], hs[2], hs[3]
 		on(incs, Operand{Handle: old, Mode: iface.RW})
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		begun, end := make(chan bool), make(chan bool)
 		on(kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }), Operand{Handle: now, Mode: iface.RW})
 		on(incs, Operand{Handle: next, Mode: iface.R}, Operand{Handle: out, Mode: iface.W})
@@ -39,7 +40,7 @@ func TestFed(t *testing.T) {
 			t.Errorf("%s: no room for what the next task writes: %+v", policy, room)
 		}
 		end <- true
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if s := rt.Stats(); s.Nodes[1].Arrived != 240 || s.Nodes[1].Evictions != 1 {
 			t.Errorf("%s: %+v", policy, s.Nodes[1])
 		}
@@ -56,7 +57,7 @@ func TestFedLater(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: k, Operands: ops, Workers: []int{1}}))
 	}
 	on(incs, Operand{Handle: b, Mode: iface.RW})
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	on(kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }), Operand{Handle: a, Mode: iface.RW})
 	<-begun
 	on(incs, Operand{Handle: c, Mode: iface.RW})
@@ -64,7 +65,7 @@ func TestFedLater(t *testing.T) {
 		runtime.Gosched()
 	}
 	end <- true
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 }
 
 // TestNotFed: what runs now and what others need as soon stays, and with Ahead below 0
@@ -76,7 +77,7 @@ func TestNotFed(t *testing.T) {
 	}
 	h := ints(t, rt, make([]int64, 10))
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if _, err := New(Options{Ahead: maxAhead + 1}); err == nil {
 		t.Error("so many tasks ahead")
 	}
@@ -86,7 +87,7 @@ func TestNotFed(t *testing.T) {
 	begun, end := make(chan bool), make(chan bool)
 	a, b, c := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: b, Mode: iface.RW}}, Workers: []int{1}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	must(t, j.Submit(&TaskSpec{Codelet: kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }),
 		Operands: []Operand{{Handle: a, Mode: iface.RW}}, Workers: []int{1}}))
 	<-begun
@@ -95,7 +96,7 @@ func TestNotFed(t *testing.T) {
 			Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
 	}
 	end <- true
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if !slices.Equal(order, []int{0, 1}) {
 		t.Errorf("ran in the order %v", order)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -116,13 +117,13 @@ func laters(t *testing.T, o Options, data int) (*Runtime, *Job, []*datamgr.Handl
 		hs = append(hs, h)
 		must(t, j.Submit(&TaskSpec{Codelet: touch, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	return rt, j, hs
 }
 
 func value(t *testing.T, j *Job, h *datamgr.Handle) int64 {
 	t.Helper()
-	a, err := j.Acquire(nil, h, iface.R)
+	a, err := j.Acquire(context.Background(), h, iface.R)
 	must(t, err)
 	defer a.Release()
 	return iface.Slice[int64](a.Buffer())[9]
@@ -181,7 +182,7 @@ func TestQueued(t *testing.T) {
 			mu.Unlock()
 			gate <- true
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		for i, h := range hs {
 			if v := value(t, j, h); v != int64(i) {
 				t.Errorf("%d, want %d", v, i)
@@ -223,7 +224,7 @@ func TestQueuedErrors(t *testing.T) {
 				gate <- true
 			}
 			for i, k := range ks {
-				must(t, k.Wait(nil))
+				must(t, k.Wait(context.Background()))
 				if err := k.Err(); (err != nil) != (i == at) {
 					t.Errorf("%s, %d is bad: task %d ended with %v", what, at, i, err)
 				} else if err == nil && value(t, j, hs[i]) != 1 {
@@ -264,7 +265,7 @@ func TestQueuedLost(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: rw(h), Workers: []int{0, 1}, Priority: 1}))
 	}
 	close(gate)
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	for _, h := range hs {
 		if v := value(t, j, h); v != 7 {
 			t.Errorf("%d, want 7", v)
@@ -282,7 +283,7 @@ func TestQueuedWithoutData(t *testing.T) {
 	c := &Codelet{Name: "either", CPU: []Impl{func(*TaskContext) error { ran <- "cpu"; return nil }},
 		On: map[string][]Impl{"later": {func(*TaskContext) error { ran <- "later"; return nil }}}}
 	must(t, j.Submit(&TaskSpec{Codelet: c, Workers: []int{1}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if got := <-ran; got != "later" {
 		t.Errorf("the kernel for %s ran on the device", got)
 	}

@@ -3,6 +3,7 @@ package engine
 // Handles of another runtime: an error, and nothing happens.
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 				_, err := j.SubmitTask(&TaskSpec{Codelet: nop, Operands: ops(iface.RW, x)})
 				return err
 			},
-			"acquire":    func(x *datamgr.Handle) error { _, err := j.Acquire(nil, x, iface.RW); return err },
+			"acquire":    func(x *datamgr.Handle) error { _, err := j.Acquire(context.Background(), x, iface.RW); return err },
 			"try":        func(x *datamgr.Handle) error { _, err := j.TryAcquire(x, iface.R); return err },
 			"copy":       func(x *datamgr.Handle) error { _, err := j.Copy(mine, x, CopyOptions{}); return err },
 			"duplicate":  duplicate,
@@ -45,15 +46,15 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 			"gather":     func(x *datamgr.Handle) error { return j.Gather(x) },
 			"partition":  func(x *datamgr.Handle) error { _, err := rt.Partition(x, filter.Blocks(2)); return err },
 			"busy":       func(x *datamgr.Handle) error { _, err := j.Busy(x); return err },
-			"wait":       func(x *datamgr.Handle) error { return j.WaitHandles(nil, mine, x) },
-			"wait, nil":  func(*datamgr.Handle) error { return j.WaitHandles(nil, mine, nil) },
+			"wait":       func(x *datamgr.Handle) error { return j.WaitHandles(context.Background(), mine, x) },
+			"wait, nil":  func(*datamgr.Handle) error { return j.WaitHandles(context.Background(), mine, nil) },
 		} {
 			var e *ModeError
 			if err := use(x); !errors.As(err, &e) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		readable(t, k, x, 3)
 		readable(t, j, mine, 1)
 	})
@@ -86,7 +87,7 @@ func TestDependencyThatCannotBe(t *testing.T) {
 			}
 			must(t, p.Submit()) // nothing was added
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		readable(t, j, x, 0)
 	})
 }
@@ -97,7 +98,7 @@ func TestNilIsNoHandle(t *testing.T) {
 		other, k := start(t, Options{Workers: 1})
 		x, y := ints(t, rt, make([]int64, 1)), lazy(t, other, 1, nil)
 		must(t, k.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.W, y)}))
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		if k.Lost(y) == nil || j.Lost(y) != nil || j.Lost(nil) != nil {
 			t.Error(k.Lost(y), j.Lost(y), j.Lost(nil))
 		}
@@ -108,9 +109,9 @@ func TestNilIsNoHandle(t *testing.T) {
 		}
 		p := j.NewTask(nil, TaskOptions{})
 		must(t, p.Submit())
-		must(t, p.Wait(nil))
+		must(t, p.Wait(context.Background()))
 		now(t, j, ops(iface.RW, x))
 		readable(t, j, x, 1)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }

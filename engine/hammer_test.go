@@ -332,12 +332,12 @@ func (m *hammer) step() {
 		}
 	case k == 13:
 		m.release()
-		if err := m.jobs[m.r.IntN(len(m.jobs))].Wait(nil); err != nil {
+		if err := m.jobs[m.r.IntN(len(m.jobs))].Wait(context.Background()); err != nil {
 			m.fail("wait: %v", err)
 		}
 	case k == 14 && len(m.kept) > 0:
 		m.release()
-		if err := m.kept[m.r.IntN(len(m.kept))].Wait(nil); err != nil {
+		if err := m.kept[m.r.IntN(len(m.kept))].Wait(context.Background()); err != nil {
 			m.fail("wait for a task: %v", err)
 		}
 	default:
@@ -380,7 +380,7 @@ func hammerRun(seed uint64, o Options) []string {
 		}
 	}
 	for _, j := range m.jobs {
-		if err := j.Wait(nil); err != nil {
+		if err := j.Wait(context.Background()); err != nil {
 			m.fail("wait: %v", err)
 		}
 		if st := j.Stats(); st.Done+st.Failed+st.Cancelled != st.Submitted {
@@ -496,7 +496,7 @@ func TestHammerClose(t *testing.T) {
 	for n := range 60 {
 		rt, err := New(Options{Workers: 1 + n%8, Policy: sched.Names()[n%len(sched.Names())]})
 		must(t, err)
-		j := rt.NewJob(nil, JobOptions{})
+		j := rt.NewJob(context.Background(), JobOptions{})
 		x := make([]int64, 4)
 		h := ints(t, rt, x)
 		ran := 0
@@ -570,7 +570,7 @@ func TestHammerWindow(t *testing.T) {
 			}))
 		}
 		all.Wait()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if got := ran.Load(); got != 40*(1+2+2)+10 {
 			t.Errorf("%s: %d kernels ran", p, got)
 		}
@@ -587,7 +587,7 @@ func TestHammerCancel(t *testing.T) {
 	for n, p := range sched.Names() {
 		rt, err := New(Options{Workers: 1 + n%5, Policy: p, Window: 1 + n%3*20})
 		must(t, err)
-		j := rt.NewJob(nil, JobOptions{})
+		j := rt.NewJob(context.Background(), JobOptions{})
 		x := make([]int64, 4)
 		h := ints(t, rt, x)
 		var added atomic.Int64
@@ -637,7 +637,7 @@ func TestHammerCancel(t *testing.T) {
 			}
 		})
 		all.Wait()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if st := j.Stats(); st.Submitted != 240 || st.Done+st.Failed+st.Cancelled != 240 {
 			t.Errorf("%s: %+v", p, st)
 		}
@@ -666,7 +666,7 @@ func TestCancelDropsReadyTasks(t *testing.T) {
 		}
 		j.Cancel(errKernel)
 		close(hold)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if st := j.Stats(); ran != 0 || st.Cancelled != 10 {
 			t.Errorf("%s: %d ran, %+v", p, ran, st)
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -46,7 +47,7 @@ func TestWhereAndEvict(t *testing.T) {
 		t.Errorf("data without memory: %+v", got)
 	}
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if ram, dev := present(t, j, h, 0), present(t, j, h, 1); ram.Valid != 0 || ram.Allocated != 80 || dev.Valid != 80 || dev.Allocated != 80 || dev.Node != 1 {
 		t.Errorf("after a write on the device: %+v, %+v", ram, dev)
 	}
@@ -118,7 +119,7 @@ func TestGatherTo(t *testing.T) {
 	rt.EndView(v)
 	must(t, j.GatherTo(h, 1))
 	must(t, j.GatherTo(large, 1))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if p := present(t, j, h, 1); p.Valid != 64 || p.Allocated != 64 {
 		t.Errorf("gathered on the device: %+v", p)
 	}
@@ -130,7 +131,7 @@ func TestGatherTo(t *testing.T) {
 	must(t, err)
 	must(t, j.GatherTo(lazy, 1))
 	must(t, j.Gather(h))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if !slices.Equal(x, []int64{3, 4, 5, 6, 7, 8, 9, 10}) || present(t, j, h, 1).Allocated != 0 {
 		t.Errorf("gathered at home: %v, %+v", x, present(t, j, h, 1))
 	}
@@ -156,16 +157,16 @@ func TestDiscardableGoesFirst(t *testing.T) {
 	on(v.Parts[0], iface.R)
 	k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: v.Parts[0], Mode: iface.R}}, Workers: []int{1}})
 	must(t, err)
-	must(t, k.Wait(nil))
+	must(t, k.Wait(context.Background()))
 	on(v.Parts[0], iface.R, gate) // waits
 	k, err = j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.R}}, Workers: []int{1}})
 	must(t, err)
-	must(t, k.Wait(nil))
+	must(t, k.Wait(context.Background()))
 	if present(t, j, old, 1).Valid == 0 || present(t, j, h, 1).Valid != 0 {
 		t.Errorf("evicted: %+v stays, %+v goes", present(t, j, old, 1), present(t, j, h, 1))
 	}
 	gate.Open()
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 }
 
 // TestAllocate: there is memory for data before a task writes it, if nobody has it.
@@ -187,13 +188,13 @@ func TestAllocate(t *testing.T) {
 	}
 	before := present(t, j, h, 1)
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.W}}, Workers: []int{1}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if p := present(t, j, h, 1); p.Valid != 80 || before.Allocated != p.Allocated || rt.Nodes()[1].Allocated != 80 {
 		t.Errorf("a task uses other memory: %+v, then %+v", before, p)
 	}
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.RW}}, Workers: []int{1}}))
 	must(t, j.Unregister(h))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	var dead *DeadHandleError
 	if _, err := j.Allocate(h, 1); !errors.As(err, &dead) {
 		t.Errorf("for data that has ended: %v", err)
@@ -217,7 +218,7 @@ func TestOutOfCore(t *testing.T) {
 	}
 	use := func(k int) {
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("use", func(*TaskContext) error { return nil }), Operands: []Operand{{Handle: hs[k], Mode: iface.W}}}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	}
 	hs[0].SetOutOfCore(false)
 	for k := range hs {

@@ -242,11 +242,11 @@ func (j *Job) Close() error {
 	rt.reg.Unlock()
 	rt.progress() // callbacks that wait may have to give up
 	if was {      // perhaps by somebody who waits still
-		return rt.waitUntil(nil, func() bool { return j.done })
+		return rt.waitUntil(context.Background(), func() bool { return j.done })
 	}
 	var stuck *StuckError
 	over := func() bool { return j.live == j.ended.Load() && j.calls == 0 }
-	err := rt.waitUntil(nil, func() bool {
+	err := rt.waitUntil(context.Background(), func() bool {
 		if over() {
 			return true
 		}
@@ -257,7 +257,7 @@ func (j *Job) Close() error {
 		return stuck != nil || j.live == j.ended.Load() // callbacks wait for what the job holds
 	})
 	j.abandon()
-	err = errors.Join(err, rt.waitUntil(nil, over))
+	err = errors.Join(err, rt.waitUntil(context.Background(), over))
 	if stuck != nil {
 		err = errors.Join(err, stuck)
 	}

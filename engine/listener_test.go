@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ func TestEventsOfATask(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
 		must(t, j.Invalidate(h))
 		must(t, j.Unregister(h))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		j.Failures()
 		var got []string
 		for _, e := range log.Entries() {
@@ -123,7 +124,7 @@ func TestPanicsOfCallbacks(t *testing.T) {
 
 func TestFlops(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 1})
-	j := rt.NewJob(nil, JobOptions{Stats: true})
+	j := rt.NewJob(context.Background(), JobOptions{Stats: true})
 	defer j.Close()
 	h := ints(t, rt, make([]int64, 3))
 	c := &Codelet{Name: "c", CPU: nop.CPU, Flops: func(ops []iface.Desc, args []iface.Scalar) float64 {
@@ -133,7 +134,7 @@ func TestFlops(t *testing.T) {
 	must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h), Args: args}))
 	must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, h), Args: args, Flops: 100}))
 	must(t, j.Submit(&TaskSpec{Codelet: c})) // the estimate panics
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if s := j.Stats(); s.Codelets[0].Flops != 106 || s.Failed != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -158,15 +159,15 @@ func TestJobListener(t *testing.T) {
 				}
 				rt, quiet := start(t, o)
 				own := &Journal{}
-				j := rt.NewJob(nil, JobOptions{Listener: own})
+				j := rt.NewJob(context.Background(), JobOptions{Listener: own})
 				h := ints(t, rt, make([]int64, 1))
 				must(t, quiet.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
 				must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), Name: "n"}))
 				must(t, quiet.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
-				must(t, quiet.Wait(nil))
+				must(t, quiet.Wait(context.Background()))
 				must(t, j.Close())
 				must(t, quiet.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
-				must(t, quiet.Wait(nil))
+				must(t, quiet.Wait(context.Background()))
 				var got []string
 				for _, e := range own.Entries() {
 					got = append(got, fmt.Sprint(e.Kind, " ", e.Name))

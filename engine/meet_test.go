@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -37,10 +38,10 @@ func TestMeetings(t *testing.T) {
 					must(t, j.Submit(&TaskSpec{Codelet: meet, Operands: ops(iface.R, h)}))
 				}
 				if round%3 > 0 { // else what runs releases the next
-					must(t, j.Wait(nil))
+					must(t, j.Wait(context.Background()))
 				}
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			for _, f := range j.Failures() {
 				t.Error(f)
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -89,7 +90,7 @@ func TestParallelTasks(t *testing.T) {
 				}
 			}
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) > 0 {
 			t.Fatal(fs)
 		}
@@ -137,7 +138,7 @@ func TestRanks(t *testing.T) {
 		}}}
 		_, err := j.SubmitWith(&TaskSpec{Codelet: c, Workers: workers}, TaskOptions{Size: size})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) > 0 {
 			t.Fatal(fs)
 		}
@@ -187,7 +188,7 @@ func TestManyGangs(t *testing.T) {
 				}), Operands: ops(iface.Commute, x)}))
 			}
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if ran.Load() != want.Load() {
 			t.Error(ran.Load(), "ranks, want", want.Load())
 		}
@@ -242,7 +243,7 @@ func TestRanksThatFail(t *testing.T) {
 						}
 						k, err := j.SubmitWith(&TaskSpec{Codelet: c}, TaskOptions{Size: size})
 						must(t, err)
-						must(t, k.Wait(nil))
+						must(t, k.Wait(context.Background()))
 						err = k.Err()
 						if err == nil || how != "goexit" && !errors.Is(err, boom) {
 							t.Errorf("%s, rank %d: %v", c.Name, who, err)
@@ -254,7 +255,7 @@ func TestRanksThatFail(t *testing.T) {
 				}
 				_, err := j.SubmitWith(&TaskSpec{Codelet: forkInc, Operands: ops(iface.RW, ints(t, rt, make([]int64, 4)))}, TaskOptions{})
 				must(t, err)
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				j.Failures()
 			})
 		})
@@ -296,7 +297,7 @@ func TestSizeErrors(t *testing.T) {
 		})
 	}}
 	must(t, j.Submit(&TaskSpec{Codelet: two, Operands: ops(iface.RW, x)}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if fs := j.Failures(); len(fs) != 0 || size.Load() != 2 {
 		t.Error(fs, size.Load())
 	}
@@ -327,12 +328,12 @@ func TestNobodySleepsBesideAGang(t *testing.T) {
 			for range 2 {
 				task, err := j.SubmitTask(&TaskSpec{Codelet: nop})
 				must(t, err)
-				must(t, task.Wait(nil))
+				must(t, task.Wait(context.Background()))
 			}
 			if late.Stop() {
 				close(end)
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			if t.Failed() {
 				return
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -50,11 +51,11 @@ func TestPinned(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: c, Workers: []int{1}, Operands: []Operand{{Handle: x, Mode: iface.RW}, {Handle: b, Mode: iface.RW, Pin: ram},
 			{Handle: columns.Parts[2], Mode: iface.RW, Pin: ram}, {Handle: sum, Mode: iface.Redux, Pin: ram}, {Handle: b, Mode: iface.Scratch, Pin: ram}}}))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if p := present(t, j, b, 0); p.Valid != 800 {
 		t.Errorf("pinned to main memory: %+v", p)
 	}
-	a, err := j.Acquire(nil, columns.Parts[2], iface.R)
+	a, err := j.Acquire(context.Background(), columns.Parts[2], iface.R)
 	must(t, err)
 	if got := []int64{*element(a.Buffer(), 0), *element(a.Buffer(), 2)}; !slices.Equal(got, []int64{2000, 10000}) {
 		t.Errorf("column %v", got)
@@ -63,7 +64,7 @@ func TestPinned(t *testing.T) {
 	for _, h := range []*datamgr.Handle{x, b, sum} {
 		must(t, j.Unregister(h))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if !slices.Equal(xs, []int64{4, 5, 6, 7}) || !slices.Equal(big[:5], []int64{9, 12, 15, 18, 0}) || sums[0] != 11 {
 		t.Errorf("%v %v %v", xs, big[:5], sums)
 	}
@@ -86,7 +87,7 @@ func TestPinnedToDevice(t *testing.T) {
 	for range 5 {
 		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.RW, Pin: PinTo(2)}}}))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	var pin *PinError
 	err = j.Submit(&TaskSpec{Codelet: c, Workers: []int{0, 1}, Operands: []Operand{{Handle: h, Mode: iface.RW, Pin: PinTo(2)}}})
 	if !errors.As(err, &pin) || pin.Operand != 0 || pin.Node.Name != "b" {
@@ -109,7 +110,7 @@ func TestPinnedToDevice(t *testing.T) {
 	}
 	must(t, j.Submit(&TaskSpec{Codelet: kernel("reads", func(c *TaskContext) error { return nil }),
 		Operands: []Operand{{Handle: h, Mode: iface.R, Pin: PinTo(0)}, {Handle: v.Parts[1], Mode: iface.R}}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 }
 
 // TestPinnedWithoutDevices: there is one memory, and nothing to pin.
@@ -122,7 +123,7 @@ func TestPinnedWithoutDevices(t *testing.T) {
 		if err := j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW, Pin: PinTo(1)}}}); !errors.As(err, &none) || none.Node != 1 {
 			t.Errorf("pinned to a device: %v", err)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -156,7 +157,7 @@ func TestPinnedForForeignKernels(t *testing.T) {
 	}
 	s.Codelet = &Codelet{Name: "takes it", On: map[string][]Impl{"foreign": {on(1)}}, FromMain: []int{1}}
 	must(t, j.Submit(s))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 }
 
 // TestPinnedIsNotRunAgain: what a kernel did to main memory cannot be taken back when
@@ -185,10 +186,10 @@ func TestPinnedIsNotRunAgain(t *testing.T) {
 			return nil
 		}}}, Operands: []Operand{{Handle: h, Mode: c.mode, Pin: c.pin}}})
 		must(t, err)
-		_ = k.Wait(nil)
+		_ = k.Wait(context.Background())
 		if err := k.Err(); calls != c.want || (err == nil) != (c.want == 2) {
 			t.Errorf("%v: called %d times, %v", c, calls, err)
 		}
-		_ = j.Wait(nil)
+		_ = j.Wait(context.Background())
 	}
 }

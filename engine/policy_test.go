@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -82,7 +83,7 @@ func TestOwnPolicy(t *testing.T) {
 	if len(p.m.Workers) != 3 || p.m.Workers[2].Arch != "cpu" || rt.Policy() != "mine" {
 		t.Error(p.m.Workers, rt.Policy())
 	}
-	j := rt.NewJob(nil, JobOptions{})
+	j := rt.NewJob(context.Background(), JobOptions{})
 	x := make([]int64, 1)
 	h := ints(t, rt, x)
 	g := j.NewGate()
@@ -91,7 +92,7 @@ func TestOwnPolicy(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Workers: []int{1}, After: []Dependency{g}}))
 	}
 	g.Open()
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if x[0] != 100 || p.started.Load() != 200 || p.ended.Load() != 200 || p.nonsense.Load() != 0 {
 		t.Error(x[0], p.started.Load(), p.ended.Load(), p.nonsense.Load())
 	}
@@ -130,7 +131,7 @@ func TestMachineKnowsTasks(t *testing.T) {
 		return p
 	}})
 	must(t, err)
-	j := rt.NewJob(nil, JobOptions{})
+	j := rt.NewJob(context.Background(), JobOptions{})
 	a, b := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 3))
 	started, block := make(chan struct{}), make(chan struct{})
 	must(t, j.Submit(&TaskSpec{Codelet: kernel("block", func(*TaskContext) error { close(started); <-block; return nil })}))
@@ -162,7 +163,7 @@ func TestMachineKnowsTasks(t *testing.T) {
 	}
 	now := m.Now()
 	close(block)
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if m.Now() < now {
 		t.Error("the clock goes backwards")
 	}

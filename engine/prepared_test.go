@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -25,24 +26,24 @@ func TestPreparedTask(t *testing.T) {
 			}), Operands: ops(iface.RW, x), After: []Dependency{m}}))
 		}
 		var none *NotSubmittedError
-		if err := m.Wait(nil); !errors.As(err, &none) {
+		if err := m.Wait(context.Background()); !errors.As(err, &none) {
 			t.Error(err)
 		}
 		var s *StuckError
-		if err := j.Wait(nil); !errors.As(err, &s) || len(s.Tasks) != 4 || s.Tasks[0].Task != m {
+		if err := j.Wait(context.Background()); !errors.As(err, &s) || len(s.Tasks) != 4 || s.Tasks[0].Task != m {
 			t.Error(err)
 		}
 		if v[0] != 12 {
 			t.Error("ran before the task that was not submitted")
 		}
 		must(t, m.Submit())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		for _, e := range v {
 			if e != 288 {
 				t.Error(v)
 			}
 		}
-		must(t, m.Wait(nil))
+		must(t, m.Wait(context.Background()))
 		var twice *SubmittedError
 		if err := m.Submit(); !errors.As(err, &twice) {
 			t.Error(err)
@@ -65,14 +66,14 @@ func TestLateGraph(t *testing.T) {
 			return err
 		})})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if l.String() != "1 2 3" {
 			t.Error(l.String())
 		}
 		b := j.NewTask(&TaskSpec{Codelet: l.kernel("b")}, TaskOptions{})
 		must(t, b.DependOn(k)) // which has ended
 		must(t, b.Submit())
-		must(t, b.Wait(nil))
+		must(t, b.Wait(context.Background()))
 
 		c := j.NewTask(&TaskSpec{Codelet: l.kernel("c")}, TaskOptions{})
 		_, err = j.SubmitWith(&TaskSpec{Codelet: l.kernel("a")}, TaskOptions{Callback: func(a *Task) error {
@@ -82,7 +83,7 @@ func TestLateGraph(t *testing.T) {
 			return c.Submit()
 		}})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		l.before(t, "a", "c")
 		if fs := j.Failures(); len(fs) != 0 {
 			t.Error(fs)
@@ -112,7 +113,7 @@ func TestPreparedCycle(t *testing.T) {
 		for _, k := range []*Task{c, b, a} {
 			must(t, k.Submit())
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -129,7 +130,7 @@ func TestPreparedSubmitFails(t *testing.T) {
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.W, x)}))
 		must(t, k.Submit())
-		must(t, after.Wait(nil))
+		must(t, after.Wait(context.Background()))
 		must(t, after.Err())
 	})
 }

@@ -31,7 +31,7 @@ func keep(c randomCase) string {
 	defer os.RemoveAll(dir)
 	c.program = shrink(c.program, func(p *program) bool { return failsAlone(dir, randomCase{p, c.options}) }, time.Now().Add(*budget))
 	file := filepath.Join(*kept, fmt.Sprintf("seed%d.txt", c.seed))
-	if err := os.MkdirAll(*kept, 0o777); err == nil {
+	if err = os.MkdirAll(*kept, 0o777); err == nil {
 		err = os.WriteFile(file, c.encode(), 0o666)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package engine
 // Giving held data back in part.
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"testing"
@@ -25,7 +26,7 @@ func now(t testing.TB, j *Job, ops []Operand) {
 	t.Helper()
 	task, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops})
 	must(t, err)
-	must(t, task.Wait(nil))
+	must(t, task.Wait(context.Background()))
 }
 
 // later submits a task that has to wait for held.
@@ -33,7 +34,7 @@ func later(t testing.TB, j *Job, held *datamgr.Handle, ops []Operand) *Task {
 	t.Helper()
 	task, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops})
 	must(t, err)
-	stuckOn(t, task.Wait(nil), nil, held)
+	stuckOn(t, task.Wait(context.Background()), nil, held)
 	return task
 }
 
@@ -48,7 +49,7 @@ func TestReleasePart(t *testing.T) {
 	}
 	acquire := func(w *world, m iface.AccessMode) {
 		var err error
-		w.a, err = w.j.Acquire(nil, w.h, m)
+		w.a, err = w.j.Acquire(context.Background(), w.h, m)
 		must(w, err)
 	}
 	for name, run := range map[string]func(w *world){
@@ -92,7 +93,7 @@ func TestReleasePart(t *testing.T) {
 			must(w, w.a.ReleasePart(q[0], none)) // the reader needs both
 			later(w, w.j, w.h, ops(R, q[0]))
 			must(w, w.a.ReleasePart(q[1], none)) // that was all
-			must(w, reader.Wait(nil))
+			must(w, reader.Wait(context.Background()))
 			now(w, w.j, ops(RW, w.h))
 		},
 		"a writer waits for the whole": func(w *world) {
@@ -102,7 +103,7 @@ func TestReleasePart(t *testing.T) {
 			must(w, w.a.ReleasePart(p[0], none))
 			later(w, w.j, w.h, ops(R, p[0]))
 			must(w, w.a.ReleasePart(p[1], none))
-			must(w, writer.Wait(nil))
+			must(w, writer.Wait(context.Background()))
 		},
 		"readers of the whole step in": func(w *world) {
 			acquire(w, RW)
@@ -110,7 +111,7 @@ func TestReleasePart(t *testing.T) {
 			p := parts(w, w.rt, w.h, filter.Blocks(2))
 			must(w, w.a.ReleasePart(p[0], R))
 			must(w, w.a.ReleasePart(p[1], R))
-			must(w, reader.Wait(nil))
+			must(w, reader.Wait(context.Background()))
 			if m := w.a.Mode(); m != R {
 				w.Errorf("mode %v", m)
 			}
@@ -120,13 +121,13 @@ func TestReleasePart(t *testing.T) {
 		},
 		"read only": func(w *world) {
 			acquire(w, R)
-			other, err := w.j.Acquire(nil, w.h, R)
+			other, err := w.j.Acquire(context.Background(), w.h, R)
 			must(w, err)
 			p := parts(w, w.rt, w.h, filter.Blocks(2))
 			must(w, w.a.ReleasePart(p[0], none))
 			later(w, w.j, w.h, ops(RW, p[0]))
 			must(w, other.Release())
-			must(w, w.j.WaitHandles(nil, p[0]))
+			must(w, w.j.WaitHandles(context.Background(), p[0]))
 			now(w, w.j, ops(RW, p[0]))
 			later(w, w.j, w.h, ops(RW, p[1]))
 		},
@@ -138,9 +139,9 @@ func TestReleasePart(t *testing.T) {
 			acquire(w, RW)
 			task, err := w.j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: p[0], Mode: R, Unordered: true}}})
 			must(w, err)
-			stuckOn(w, task.Wait(nil), nil, w.h)
+			stuckOn(w, task.Wait(context.Background()), nil, w.h)
 			must(w, w.a.ReleasePart(p[0], R))
-			must(w, task.Wait(nil))
+			must(w, task.Wait(context.Background()))
 			must(w, w.a.ReleasePart(p[0], none))
 			now(w, w.j, []Operand{{Handle: p[0], Mode: RW, Unordered: true}})
 			now(w, w.j, ops(iface.Commute, p[0]))
@@ -148,12 +149,12 @@ func TestReleasePart(t *testing.T) {
 		"unordered": func(w *world) {
 			p := parts(w, w.rt, w.h, filter.Blocks(2))
 			var err error
-			w.a, err = w.j.AcquireWith(nil, w.h, RW, AcquireOptions{Unordered: true})
+			w.a, err = w.j.AcquireWith(context.Background(), w.h, RW, AcquireOptions{Unordered: true})
 			must(w, err)
 			later(w, w.j, w.h, ops(R, p[0]))
 			must(w, w.a.ReleasePart(p[0], none))
 			now(w, w.j, ops(RW, p[0]))
-			must(w, w.j.WaitHandles(nil, p[0]))
+			must(w, w.j.WaitHandles(context.Background(), p[0]))
 		},
 		"what cannot be": func(w *world) {
 			p := parts(w, w.rt, w.h, filter.Blocks(2))
@@ -193,7 +194,7 @@ func TestReleasePart(t *testing.T) {
 				w := &world{T: t, rt: rt, j: j, h: ints(t, rt, make([]int64, 8))}
 				run(w)
 				must(t, w.a.Release())
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				now(t, j, ops(iface.RW, w.h))
 			})
 		})
@@ -209,7 +210,7 @@ func TestOrderOnly(t *testing.T) {
 		var mode *ModeError
 
 		x := lazy(t, rt, 1<<20, nil)
-		a, err := j.AcquireWith(nil, x, iface.W, only)
+		a, err := j.AcquireWith(context.Background(), x, iface.W, only)
 		must(t, err)
 		if b := a.Buffer(); b.Ptr != nil || b.Len() != 1<<20 || rt.Nodes()[0].Allocated != 0 {
 			t.Errorf("%+v", b)
@@ -222,13 +223,13 @@ func TestOrderOnly(t *testing.T) {
 			t.Error("no value although a writer was submitted")
 		}
 		must(t, a.Release())
-		must(t, writer.Wait(nil))
+		must(t, writer.Wait(context.Background()))
 		if err := a.Fetch(); !errors.As(err, &mode) {
 			t.Errorf("fetching what was released: %v", err)
 		}
 
 		y := ints(t, rt, []int64{3, 3})
-		a, err = j.AcquireWith(nil, y, iface.W, only)
+		a, err = j.AcquireWith(context.Background(), y, iface.W, only)
 		must(t, err)
 		must(t, a.Fetch())
 		must(t, a.Fetch())
@@ -239,7 +240,7 @@ func TestOrderOnly(t *testing.T) {
 		must(t, a.Release())
 		readable(t, j, y, 4)
 
-		a, err = j.AcquireWith(nil, y, iface.RW, only) // and does not touch the value
+		a, err = j.AcquireWith(context.Background(), y, iface.RW, only) // and does not touch the value
 		must(t, err)
 		must(t, a.ReleaseTo(iface.R))
 		now(t, j, ops(iface.R, y))
@@ -248,7 +249,7 @@ func TestOrderOnly(t *testing.T) {
 		readable(t, j, y, 4)
 
 		p := parts(t, rt, y, filter.Blocks(2))
-		a, err = j.AcquireWith(nil, y, iface.RW, only)
+		a, err = j.AcquireWith(context.Background(), y, iface.RW, only)
 		must(t, err)
 		must(t, a.ReleasePart(p[0], iface.NoMode))
 		if err := a.Fetch(); !errors.As(err, &mode) {
@@ -257,7 +258,7 @@ func TestOrderOnly(t *testing.T) {
 		must(t, a.Release())
 
 		must(t, j.Submit(&TaskSpec{Codelet: bad, Operands: ops(iface.RW, y)}))
-		a, err = j.AcquireWith(nil, y, iface.RW, only)
+		a, err = j.AcquireWith(context.Background(), y, iface.RW, only)
 		must(t, err) // the order does not look at values
 		if err := a.Fetch(); !errors.As(err, &gone) || len(j.Failures()) != 0 {
 			t.Errorf("fetching what was lost: %v", err)
@@ -266,7 +267,7 @@ func TestOrderOnly(t *testing.T) {
 
 		v, err := rt.Register(DataSpec{Kind: iface.Void})
 		must(t, err)
-		a, err = j.AcquireWith(nil, v, iface.RW, only)
+		a, err = j.AcquireWith(context.Background(), v, iface.RW, only)
 		must(t, err)
 		must(t, a.Fetch())
 		later(t, j, v, ops(iface.R, v))
@@ -280,7 +281,7 @@ func TestNodes(t *testing.T) {
 		for _, node := range []int{-1, 1, 1 << 40} {
 			var e *NoNodeError
 			o := AcquireOptions{Node: node}
-			_, err := j.AcquireWith(nil, x, iface.R, o)
+			_, err := j.AcquireWith(context.Background(), x, iface.R, o)
 			if !errors.As(err, &e) || e.Node != node || len(e.Nodes) != 1 || e.Nodes[0].Name != "ram" {
 				t.Error(err)
 			}
@@ -291,7 +292,7 @@ func TestNodes(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		a, err := j.AcquireWith(nil, x, iface.R, AcquireOptions{Node: 0, Site: &Site{File: "f"}})
+		a, err := j.AcquireWith(context.Background(), x, iface.R, AcquireOptions{Node: 0, Site: &Site{File: "f"}})
 		must(t, err)
 		must(t, a.Release())
 	})
@@ -302,11 +303,11 @@ func TestAcquireThatCannotBe(t *testing.T) {
 		x := ints(t, rt, []int64{3})
 		var e *ModeError
 		for _, m := range []iface.AccessMode{iface.NoMode, iface.Commute, iface.Redux, iface.Scratch, 99} {
-			if _, err := j.Acquire(nil, x, m); !errors.As(err, &e) {
+			if _, err := j.Acquire(context.Background(), x, m); !errors.As(err, &e) {
 				t.Error(m, err)
 			}
 		}
-		if _, err := j.AcquireWith(nil, x, iface.RW, AcquireOptions{Partial: true}); !errors.As(err, &e) {
+		if _, err := j.AcquireWith(context.Background(), x, iface.RW, AcquireOptions{Partial: true}); !errors.As(err, &e) {
 			t.Error(err)
 		}
 		if err := j.AcquireFunc(nil, iface.R, func(*Access, error) {}); !errors.As(err, &e) {
@@ -323,7 +324,7 @@ func TestAcquireThatCannotBe(t *testing.T) {
 		ro, err := rt.Register(DataSpec{Kind: iface.Variable, Elem: iface.I64, Home: ptr([]int64{1}), ReadOnly: true})
 		must(t, err)
 		var only *ReadOnlyError
-		if _, err := j.AcquireWith(nil, ro, iface.RW, AcquireOptions{OrderOnly: true}); !errors.As(err, &only) {
+		if _, err := j.AcquireWith(context.Background(), ro, iface.RW, AcquireOptions{OrderOnly: true}); !errors.As(err, &only) {
 			t.Error(err)
 		}
 	})
@@ -376,6 +377,6 @@ func TestTryCombines(t *testing.T) {
 			}
 			must(t, a.Release())
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }

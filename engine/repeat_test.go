@@ -44,12 +44,12 @@ func TestRepeatingPipeline(t *testing.T) {
 			must(t, err)
 			all = append(all, k)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		for i := range ran {
 			if ran[i].Load() != rounds || all[i].Rounds() != rounds {
 				t.Error(i, ran[i].Load(), all[i].Rounds())
 			}
-			must(t, all[i].Wait(nil))
+			must(t, all[i].Wait(context.Background()))
 			must(t, all[i].Err())
 		}
 		if late.Load() != 0 {
@@ -73,8 +73,8 @@ func TestRepeat(t *testing.T) {
 		saw := int64(0)
 		after, err := j.SubmitTask(&TaskSpec{Codelet: kernel("after", func(*TaskContext) error { saw = v[0]; return nil }), After: []Dependency{k}})
 		must(t, err)
-		must(t, after.Wait(nil))
-		must(t, j.Wait(nil))
+		must(t, after.Wait(context.Background()))
+		must(t, j.Wait(context.Background()))
 		if v[0] != 7 || saw != 7 || hooks != 28 || k.Rounds() != 7 {
 			t.Error(v, saw, hooks, k.Rounds())
 		}
@@ -102,7 +102,7 @@ func TestRepeatEnds(t *testing.T) {
 		must(t, err)
 		after, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{fails}})
 		must(t, err)
-		must(t, after.Wait(nil))
+		must(t, after.Wait(context.Background()))
 		if n != 3 || !errors.Is(fails.Err(), boom) || !errors.Is(after.Err(), boom) {
 			t.Error(n, fails.Err(), after.Err())
 		}
@@ -114,7 +114,7 @@ func TestRepeatEnds(t *testing.T) {
 		must(t, err)
 		must(t, j.Unregister(x))
 		g.Open()
-		must(t, gone.Wait(nil))
+		must(t, gone.Wait(context.Background()))
 		var dead *DeadHandleError
 		if err := gone.Err(); !errors.As(err, &dead) {
 			t.Error(err)
@@ -125,9 +125,9 @@ func TestRepeatEnds(t *testing.T) {
 		must(t, never.NotifyRestart())
 		waits, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: tag, Repeat: Forever})
 		must(t, err)
-		stuckOnTag(t, waits.Wait(nil), never) // in its second round
+		stuckOnTag(t, waits.Wait(context.Background()), never) // in its second round
 		waits.Stop()
-		must(t, waits.Wait(nil))
+		must(t, waits.Wait(context.Background()))
 		must(t, waits.Err())
 		if waits.Rounds() != 1 {
 			t.Error(waits.Rounds())
@@ -137,14 +137,14 @@ func TestRepeatEnds(t *testing.T) {
 		behind, err := j.SubmitWith(&TaskSpec{Codelet: nop, After: []Dependency{ahead}}, TaskOptions{Repeat: Forever})
 		must(t, err)
 		must(t, never.NotifyRestart())
-		stuckOnTag(t, behind.Wait(nil), never) // in its second round, like the one ahead
+		stuckOnTag(t, behind.Wait(context.Background()), never) // in its second round, like the one ahead
 		behind.Stop()
-		must(t, behind.Wait(nil))
+		must(t, behind.Wait(context.Background()))
 		if behind.Rounds() != 1 {
 			t.Error(behind.Rounds())
 		}
 		must(t, never.NotifyRestart())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) != 0 {
 			t.Error(fs) // Err has returned them
 		}
@@ -156,12 +156,12 @@ func TestRepeatEnds(t *testing.T) {
 			return true
 		}})
 		must(t, err)
-		must(t, cancelled.Wait(nil))
+		must(t, cancelled.Wait(context.Background()))
 		if err := cancelled.Err(); !errors.Is(err, boom) || cancelled.Rounds() != 5 {
 			t.Error(err, cancelled.Rounds())
 		}
 
-		own := rt.NewJob(nil, JobOptions{})
+		own := rt.NewJob(context.Background(), JobOptions{})
 		started := make(chan struct{})
 		first := true
 		k, err := own.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool {
@@ -174,7 +174,7 @@ func TestRepeatEnds(t *testing.T) {
 		must(t, err)
 		<-started
 		must(t, own.Close())
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 	})
 }
 
@@ -183,7 +183,7 @@ func TestRepeatPanics(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		k, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool { panic(boom) }})
 		must(t, err)
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		must(t, k.Err())
 		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], boom) {
 			t.Error(fs)
@@ -277,14 +277,14 @@ func TestBehindTheLastRound(t *testing.T) {
 				must(t, err)
 			}
 			g.Open()
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			must(t, after.Err())
 			if want := map[bool]int64{true: 1, false: 3}[c.refused]; k.Rounds() != want {
 				t.Errorf("%d rounds, want %d", k.Rounds(), want)
 			}
 			_, err = j.SubmitTask(s) // it has ended
 			must(t, err)
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 		}
 	})
 }
@@ -303,13 +303,13 @@ func TestRepeatIsFair(t *testing.T) {
 			for range 3 {
 				u, err := j.SubmitTask(&TaskSpec{Codelet: incs})
 				must(t, err)
-				must(t, u.Wait(nil))
+				must(t, u.Wait(context.Background()))
 			}
 			if k.Done() {
 				t.Errorf("%s: the task that repeats let no other come before its last round", name)
 			}
 			cancel()
-			must(t, k.Wait(nil))
+			must(t, k.Wait(context.Background()))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestRestrictions(t *testing.T) {
 				_, err := j.SubmitWith(&r.s, r.o)
 				must(t, err)
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			total := 0
 			for w, k := range ran {
 				total += k
@@ -100,7 +100,7 @@ func TestCanExecute(t *testing.T) {
 		for range 20 {
 			must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, x)}))
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if ran.Load() != 20 || wrong.Load() != 0 {
 			t.Error(ran.Load(), wrong.Load())
 		}
@@ -131,7 +131,7 @@ func TestFastestImplementation(t *testing.T) {
 		for range 50 {
 			must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, x)}))
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		want := 1
 		if o.Sequential {
 			want = 0
@@ -147,7 +147,7 @@ func TestFastestImplementation(t *testing.T) {
 		for range 100 {
 			must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops(iface.RW, x)}))
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		for i := range ran {
 			if n := ran[i].Load(); (n == 0) != (o.Sequential && i > 0) {
 				t.Errorf("%+v: implementation %d ran %d times", o, i, n)
@@ -175,7 +175,7 @@ func TestPlaces(t *testing.T) {
 			for k := range n {
 				must(t, block[k*37%n].Submit())
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 		}
 		for i, p := range got {
 			if p != int64(i+1) {
@@ -203,10 +203,10 @@ func TestPlacesWaitForWhatIsMissing(t *testing.T) {
 		at(6)
 		at(5)
 		at(3)
-		must(t, at(1).Wait(nil))
+		must(t, at(1).Wait(context.Background()))
 		at(4) // between those that are taken
-		must(t, at(2).Wait(nil))
-		must(t, j.Wait(nil))
+		must(t, at(2).Wait(context.Background()))
+		must(t, j.Wait(context.Background()))
 		if want := []int64{1, 2, 3, 4, 5, 6}; !slices.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
@@ -219,7 +219,7 @@ func TestPlaceErrors(t *testing.T) {
 		at := func(p int64) error { _, err := j.SubmitWith(s, TaskOptions{Place: p}); return err }
 		var e *PlaceError
 		must(t, at(1))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, at(3))
 		for _, p := range []int64{1, 3, -1} {
 			if err := at(p); !errors.As(err, &e) || e.Place != p || e.Error() == "" {
@@ -234,24 +234,24 @@ func TestPlaceErrors(t *testing.T) {
 			t.Error(err)
 		}
 		var stuck *StuckError
-		if err := j.Wait(nil); !errors.As(err, &stuck) || len(stuck.Tasks) != 1 || stuck.Tasks[0].Place != 2 {
+		if err := j.Wait(context.Background()); !errors.As(err, &stuck) || len(stuck.Tasks) != 1 || stuck.Tasks[0].Place != 2 {
 			t.Error(err)
 		}
 		must(t, at(4))
-		if err := j.Wait(nil); !errors.As(err, &stuck) || len(stuck.Tasks) != 2 {
+		if err := j.Wait(context.Background()); !errors.As(err, &stuck) || len(stuck.Tasks) != 2 {
 			t.Error(err)
 		}
 		// a task that fails, or is cancelled, does not hold up the sequence
 		s.Codelet = bad
 		must(t, at(2))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		s.Codelet = nop
 		must(t, at(6))
 		j.Cancel(boom)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, at(5))
 		must(t, at(7))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		j.Failures()
 	})
 }
@@ -266,7 +266,7 @@ func TestOnEachWorker(t *testing.T) {
 			ran[w.ID]++
 			return nil
 		}
-		must(t, rt.OnEachWorker(nil, nil, fn))
+		must(t, rt.OnEachWorker(context.Background(), nil, fn))
 		for w := range rt.Workers() {
 			if ran[w] != 1 {
 				t.Error(ran)
@@ -274,15 +274,15 @@ func TestOnEachWorker(t *testing.T) {
 		}
 		clear(ran)
 		last := rt.Workers() - 1
-		must(t, rt.OnEachWorker(nil, []int{last, last}, fn))
+		must(t, rt.OnEachWorker(context.Background(), []int{last, last}, fn))
 		if len(ran) != 1 || ran[last] != 1 {
 			t.Error(ran)
 		}
 		var none *NoWorkerError
-		if err := rt.OnEachWorker(nil, []int{-1}, fn); !errors.As(err, &none) {
+		if err := rt.OnEachWorker(context.Background(), []int{-1}, fn); !errors.As(err, &none) {
 			t.Error(err)
 		}
-		if err := rt.OnEachWorker(nil, nil, func(w WorkerInfo) error {
+		if err := rt.OnEachWorker(context.Background(), nil, func(w WorkerInfo) error {
 			if w.ID == last {
 				return boom
 			}
@@ -291,7 +291,7 @@ func TestOnEachWorker(t *testing.T) {
 			t.Error(err)
 		}
 		var p *PanicError
-		if err := rt.OnEachWorker(nil, []int{0}, func(WorkerInfo) error { panic(1) }); !errors.As(err, &p) {
+		if err := rt.OnEachWorker(context.Background(), []int{0}, func(WorkerInfo) error { panic(1) }); !errors.As(err, &p) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -299,9 +299,9 @@ func TestOnEachWorker(t *testing.T) {
 		if err := rt.OnEachWorker(ctx, nil, fn); !errors.Is(err, boom) {
 			t.Error(err)
 		}
-		k, err := j.SubmitWith(&TaskSpec{}, TaskOptions{Callback: func(*Task) error { return rt.OnEachWorker(nil, nil, fn) }})
+		k, err := j.SubmitWith(&TaskSpec{}, TaskOptions{Callback: func(*Task) error { return rt.OnEachWorker(context.Background(), nil, fn) }})
 		must(t, err)
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], ErrWouldDeadlock) {
 			t.Error(fs)
 		}
@@ -319,7 +319,7 @@ func TestOnEachWorkerOfDevices(t *testing.T) {
 		ran[w.Arch]++
 		return nil
 	}
-	must(t, rt.OnEachWorker(nil, nil, fn))
+	must(t, rt.OnEachWorker(context.Background(), nil, fn))
 	if ran["cpu"] != 4 || ran["toy"] != 1 || len(ran) != 2 {
 		t.Error(ran)
 	}
@@ -331,7 +331,7 @@ func TestOnEachWorkerOfDevices(t *testing.T) {
 			toys = append(toys, i)
 		}
 	}
-	must(t, rt.OnEachWorker(nil, toys, fn))
+	must(t, rt.OnEachWorker(context.Background(), toys, fn))
 	if ran["cpu"] != 4 || ran["toy"] != 2 {
 		t.Error(ran)
 	}
@@ -350,14 +350,14 @@ func TestWaitsForSome(t *testing.T) {
 		if n := j.Unfinished(); n != 6 {
 			t.Error(n, "unfinished")
 		}
-		must(t, j.WaitLeft(nil, 6))
-		stuckOn(t, j.WaitLeft(nil, 5), gates[0], nil)
+		must(t, j.WaitLeft(context.Background(), 6))
+		stuckOn(t, j.WaitLeft(context.Background(), 5), gates[0], nil)
 		gates[1].Open()
 		gates[2].Open()
-		must(t, j.WaitTasks(nil, tasks[1:3]...))
-		stuckOn(t, j.WaitTasks(nil, tasks[1:4]...), gates[3], nil)
-		must(t, j.WaitLeft(nil, 4))
-		must(t, rt.WaitNoReady(nil))
+		must(t, j.WaitTasks(context.Background(), tasks[1:3]...))
+		stuckOn(t, j.WaitTasks(context.Background(), tasks[1:4]...), gates[3], nil)
+		must(t, j.WaitLeft(context.Background(), 4))
+		must(t, rt.WaitNoReady(context.Background()))
 		if n := rt.Ready(); n != 0 {
 			t.Error(n, "ready")
 		}
@@ -367,17 +367,17 @@ func TestWaitsForSome(t *testing.T) {
 		for _, g := range gates {
 			g.Open()
 		}
-		must(t, j.WaitLeft(nil, 0))
-		must(t, rt.WaitNoReady(nil))
+		must(t, j.WaitLeft(context.Background(), 0))
+		must(t, rt.WaitNoReady(context.Background()))
 		if err := j.WaitTasks(ctx, tasks[0]); err != nil && !errors.Is(err, boom) {
 			t.Error(err)
 		}
 		in := make(chan error, 1)
-		must(t, j.Submit(&TaskSpec{Codelet: kernel("waits", func(*TaskContext) error { in <- rt.WaitNoReady(nil); return nil })}))
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("waits", func(*TaskContext) error { in <- rt.WaitNoReady(context.Background()); return nil })}))
 		if err := <-in; err != ErrWouldDeadlock {
 			t.Error(err)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -403,7 +403,7 @@ func TestReady(t *testing.T) {
 			t.Errorf("%+v: %d ready", o, n)
 		}
 		close(leave)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	}
 }
 
@@ -414,7 +414,7 @@ func TestLimits(t *testing.T) {
 			continue
 		}
 		rt, _ := start(t, o)
-		j := rt.NewJob(nil, JobOptions{MaxInFlight: 8, MinInFlight: 4})
+		j := rt.NewJob(context.Background(), JobOptions{MaxInFlight: 8, MinInFlight: 4})
 		leave := make(chan struct{})
 		started := make(chan struct{}, 200)
 		var most atomic.Int64
@@ -441,7 +441,7 @@ func TestLimits(t *testing.T) {
 		}
 		close(leave)
 		must(t, <-done)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if most.Load() > 9 || after.Load() > 5 {
 			t.Errorf("%+v: %d at most, %d after it waited", o, most.Load(), after.Load())
 		}

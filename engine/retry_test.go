@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -21,7 +22,7 @@ import (
 // firstOf returns the first element of h.
 func firstOf(t *testing.T, j *Job, h *datamgr.Handle) (int64, error) {
 	t.Helper()
-	a, err := j.Acquire(nil, h, iface.R)
+	a, err := j.Acquire(context.Background(), h, iface.R)
 	if err != nil {
 		return 0, err
 	}
@@ -50,13 +51,13 @@ func TestFailedCopy(t *testing.T) {
 		for range 10 {
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		holds(t, j, h, 11)
 		other := ints(t, rt, []int64{1}) // hints may still bring h to the device
 		d.copies.Store(1 << 20)
 		k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: other, Mode: iface.RW}}, Workers: []int{1}})
 		must(t, err)
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		var failed *accel.CopyError
 		if err := k.Err(); !errors.As(err, &failed) || failed.From != "ram" || failed.To != "a" || !errors.Is(err, errWire) {
 			t.Errorf("%s: got %v", p, err)
@@ -81,11 +82,11 @@ func TestLostDevice(t *testing.T) {
 			must(t, err)
 			return k
 		}
-		must(t, onDevice(pure, only).Wait(nil))
+		must(t, onDevice(pure, only).Wait(context.Background()))
 		d.kernels.Store(1)
 		k, err := j.SubmitTask(&TaskSpec{Codelet: pure, Operands: []Operand{{Handle: both, Mode: iface.RW}}, Workers: []int{2, 0}})
 		must(t, err)
-		must(t, k.Wait(nil)) // on the device, which it loses, and then elsewhere; or elsewhere at once
+		must(t, k.Wait(context.Background())) // on the device, which it loses, and then elsewhere; or elsewhere at once
 		if err := k.Err(); err != nil {
 			t.Fatalf("%s: %v", p, err)
 		}
@@ -112,7 +113,7 @@ func TestLostDevice(t *testing.T) {
 			iface.Slice[int64](c.Buffer(0))[0] = 7
 			return nil
 		}), Operands: []Operand{{Handle: only, Mode: iface.W}}}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		holds(t, j, both, 12)
 		holds(t, j, only, 7)
 		j.Failures()
@@ -141,7 +142,7 @@ func TestLostInKernel(t *testing.T) {
 			if c.apart {
 				spec.Operands = ops(iface.R, h, iface.W, h)
 			}
-			hold, err := j.Acquire(nil, h, iface.RW) // so that the CPU is busy when the task is ready
+			hold, err := j.Acquire(context.Background(), h, iface.RW) // so that the CPU is busy when the task is ready
 			must(t, err)
 			if c.before {
 				s := spec
@@ -163,7 +164,7 @@ func TestLostInKernel(t *testing.T) {
 				runtime.Gosched()
 			}
 			close(busy)
-			must(t, k.Wait(nil))
+			must(t, k.Wait(context.Background()))
 			var lost *accel.LostError
 			switch err := k.Err(); {
 			case c.again && err != nil:
@@ -217,7 +218,7 @@ func TestLostWithSubgraph(t *testing.T) {
 			must(t, err)
 			<-tried
 			close(busy)
-			must(t, k.Wait(nil))
+			must(t, k.Wait(context.Background()))
 			if err := k.Err(); !errors.Is(err, cause) || ran.Load() != 0 {
 				t.Errorf("%v; %d tasks of the sub-graph ran", err, ran.Load())
 			}
@@ -235,11 +236,11 @@ func TestLostAtAllocation(t *testing.T) {
 	on := func(h *datamgr.Handle, workers ...int) *Task {
 		k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h, iface.R, there)[:1+len(workers)], Workers: workers})
 		must(t, err)
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		return k
 	}
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, there), Workers: []int{1}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	dev[0].(*sim.Device).LoseWhen(func(op sim.Op) bool { return op.Kind == sim.Alloc })
 	var lost *accel.LostError
 	if err := on(other, 1).Err(); !errors.As(err, &lost) {
@@ -280,7 +281,7 @@ func TestLostBeforeKernel(t *testing.T) {
 	must(t, err)
 	k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h, iface.Redux, sum), Workers: []int{1, 2}})
 	must(t, err)
-	must(t, k.Wait(nil))
+	must(t, k.Wait(context.Background()))
 	must(t, k.Err())
 	holds(t, j, h, 2)
 	holds(t, j, sum, 1)
@@ -308,7 +309,7 @@ func TestLostBeforeKernelDeterministic(t *testing.T) {
 	must(t, err)
 	k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h, iface.Redux, sum), Workers: []int{1}})
 	must(t, err)
-	must(t, k.Wait(nil))
+	must(t, k.Wait(context.Background()))
 	if copies != 2 || rt.reg.Lost(1) == nil {
 		t.Fatalf("%d copies to the device, %v", copies, rt.reg.Lost(1))
 	}
@@ -341,7 +342,7 @@ func TestLostContribution(t *testing.T) {
 	c := kernel("contribute", func(*TaskContext) error { d.lost.Store(true); return nil })
 	k, err := j.SubmitTask(&TaskSpec{Codelet: c, Operands: ops(iface.Redux, sum), Workers: []int{1}})
 	must(t, err)
-	must(t, k.Wait(nil))
+	must(t, k.Wait(context.Background()))
 	var lost *accel.LostError
 	if err := k.Err(); err != nil && !errors.As(err, &lost) {
 		t.Errorf("the task: %v", err)
@@ -363,12 +364,12 @@ func TestLostAfterPartialRelease(t *testing.T) {
 		rt, j := onDevices(t, a, b)
 		h := ints(t, rt, []int64{1, 1})
 		part := parts(t, rt, h, filter.Blocks(2))[0]
-		held, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Node: node})
+		held, err := j.AcquireWith(context.Background(), h, iface.RW, AcquireOptions{Node: node})
 		must(t, err)
 		must(t, held.ReleasePart(part, iface.NoMode))
 		first, err := j.SubmitTask(&TaskSpec{Codelet: pure, Operands: ops(iface.RW, part), Workers: []int{2}})
 		must(t, err)
-		must(t, first.Wait(nil))
+		must(t, first.Wait(context.Background()))
 		b.kernels.Store(1)
 		busy, begun := make(chan bool), make(chan bool)
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("wait", func(*TaskContext) error {
@@ -383,7 +384,7 @@ func TestLostAfterPartialRelease(t *testing.T) {
 			return incs.CPU[0](c)
 		}}}
 		must(t, j.Submit(&TaskSpec{Codelet: again, Operands: ops(iface.RW, part), Workers: []int{2, 0}}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, held.Release())
 		var lost *accel.LostError
 		if v, err := firstOf(t, j, part); !errors.As(err, &lost) {
@@ -407,11 +408,11 @@ func TestUnregisterLost(t *testing.T) {
 		x, other := []int64{1}, []int64{1}
 		h, o := ints(t, rt, x), ints(t, rt, other)
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), Workers: []int{1}}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		happens(rt, d)
 		must(t, j.Unregister(o))
 		must(t, j.Unregister(h))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		failures := j.Failures()
 		if what == "a copy" {
 			if len(failures) > 0 || x[0] != 2 {
@@ -457,7 +458,7 @@ func TestLostUnderLoad(t *testing.T) {
 			}
 		}
 		hs, want = append(hs, shared, any), append(want, rounds*int64(len(hs)), rounds*int64(len(hs)))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		lost := 0
 		for i, h := range hs {
 			switch v, err := firstOf(t, j, h); {
@@ -477,7 +478,7 @@ func TestLostUnderLoad(t *testing.T) {
 				t.Errorf("round %d: %v", round, f)
 			}
 		}
-		must(t, j.Wait(nil)) // for reductions that reading began
+		must(t, j.Wait(context.Background())) // for reductions that reading began
 		if st := j.Stats(); st.Done+st.Failed+st.Cancelled != st.Submitted {
 			t.Errorf("round %d: %+v", round, st)
 		}
@@ -581,7 +582,7 @@ func TestImplementationsByArch(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		return k.Err()
 	}
 	toyOnly := &Codelet{Name: "on toys", On: map[string][]Impl{"toy": {onToy}}}
@@ -627,7 +628,7 @@ func TestVerifyAndOtherArchs(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: both, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
 		must(t, j.Submit(&TaskSpec{Codelet: toyOnly, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	for _, f := range j.Failures() {
 		t.Error(f)
 	}

@@ -3,6 +3,7 @@ package engine
 // Runtime: workers, data, and the jobs that share them.
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -205,7 +206,7 @@ func (rt *Runtime) finish() error {
 		var jobs []*Job
 		var left, busy bool
 		var now state
-		err := rt.waitUntil(nil, func() bool {
+		err := rt.waitUntil(context.Background(), func() bool {
 			quiet := rt.quiet() // before the counts: what ends in between is seen
 			jobs, left, busy, now = jobs[:0], false, false, state{calls: rt.calls, holds: len(rt.held)}
 			for j := range rt.jobs {

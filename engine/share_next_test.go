@@ -3,6 +3,7 @@ package engine
 // What a worker releases runs elsewhere while the worker does something else first.
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func TestReleasedRunsElsewhere(t *testing.T) {
 					runtime.Gosched()
 				}
 				close(release)
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 			}
 		})
 	}

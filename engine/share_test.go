@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -22,9 +23,9 @@ func TestRuntimesShareADevice(t *testing.T) {
 	x, y := make([]int64, 8), make([]int64, 8)
 	h, o := ints(t, one, x), ints(t, two, y)
 	must(t, j1.Submit(onDevice(h, incs)))
-	must(t, j1.Wait(nil))
+	must(t, j1.Wait(context.Background()))
 	must(t, j2.Submit(onDevice(o, incs)))
-	must(t, j2.Wait(nil))
+	must(t, j2.Wait(context.Background()))
 	if there, ram := present(t, j1, h, 1), present(t, j1, h, 0); there.Allocated != 0 || ram.Valid != 64 || x[0] != 1 {
 		t.Errorf("what the other evicted: %+v, %+v, %v", there, ram, x[0])
 	}
@@ -40,21 +41,21 @@ func TestRuntimesShareADevice(t *testing.T) {
 	k, err := j2.SubmitTask(onDevice(o, incs))
 	must(t, err)
 	close(busy)
-	must(t, k.Wait(nil))
+	must(t, k.Wait(context.Background()))
 	must(t, k.Err())
 
-	a, err := j1.AcquireWith(nil, h, iface.R, AcquireOptions{Node: 1})
+	a, err := j1.AcquireWith(context.Background(), h, iface.R, AcquireOptions{Node: 1})
 	must(t, err)
 	k, err = j2.SubmitTask(onDevice(o, incs))
 	must(t, err)
-	must(t, k.Wait(nil))
+	must(t, k.Wait(context.Background()))
 	var full *accel.NoMemoryError
 	if err := k.Err(); !errors.As(err, &full) || full.Want != 64 || full.Allocated != 64 || full.Capacity != 80 {
 		t.Errorf("beside what the other's program holds: %v", err)
 	}
 	must(t, a.Release())
 	must(t, j2.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.W}}, Workers: []int{1}}))
-	must(t, j2.Wait(nil))
+	must(t, j2.Wait(context.Background()))
 }
 
 // TestRuntimesTakeTurns: two runtimes that both need all of a device, at once.
@@ -69,7 +70,7 @@ func TestRuntimesTakeTurns(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				j := rt.NewJob(nil, JobOptions{})
+				j := rt.NewJob(context.Background(), JobOptions{})
 				xs := [4][]int64{}
 				var hs []*datamgr.Handle
 				for i := range xs {

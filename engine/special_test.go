@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -53,10 +54,10 @@ func TestHooks(t *testing.T) {
 		var l logged
 		_, err := j.SubmitWith(&TaskSpec{Codelet: l.kernel("a"), Operands: ops(iface.RW, x)}, l.hooks("a"))
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		_, err = j.SubmitWith(&TaskSpec{Operands: ops(iface.RW, x)}, l.hooks("b"))
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		want := "a.prologue a.start a a.epilogue a.callback b.prologue b.start b.epilogue b.callback"
 		if l.String() != want {
 			t.Errorf("got  %s\nwant %s", l.String(), want)
@@ -95,11 +96,11 @@ func TestEpilogueBeforeSuccessors(t *testing.T) {
 		called := false
 		task, err := j.SubmitWith(&TaskSpec{Operands: ops(iface.R, x, iface.R, y)}, TaskOptions{Callback: func(*Task) error { called = true; return nil }})
 		must(t, err)
-		must(t, task.Wait(nil))
+		must(t, task.Wait(context.Background()))
 		if !called || !slices.Equal(saw, []int64{0, 0, 1, 1}) || len(j.Failures()) != 0 {
 			t.Error(called, saw)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -159,7 +160,7 @@ func TestHooksThatFail(t *testing.T) {
 						}()
 						<-done
 						must(t, j.Submit(&TaskSpec{Codelet: kernel("other", func(*TaskContext) error { return nil })})) // drains a Sequential runtime
-						must(t, j.Wait(nil))
+						must(t, j.Wait(context.Background()))
 						fs := j.Failures()
 						got.failed = task.Err() != nil
 						if got != c.want || calls != 1 {
@@ -185,18 +186,18 @@ func TestHooksSubmit(t *testing.T) {
 		inc := &TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}
 		var waits atomic.Int32
 		_, err := j.SubmitWith(inc, TaskOptions{Callback: func(task *Task) error {
-			for _, err := range []error{j.Wait(nil), task.Wait(nil), rt.Close(), j.Close()} {
+			for _, err := range []error{j.Wait(context.Background()), task.Wait(context.Background()), rt.Close(), j.Close()} {
 				if err == ErrWouldDeadlock || err == nil && task.Done() {
 					waits.Add(1)
 				}
 			}
-			if _, err := j.Acquire(nil, x, iface.R); err == ErrWouldDeadlock {
+			if _, err := j.Acquire(context.Background(), x, iface.R); err == ErrWouldDeadlock {
 				waits.Add(1)
 			}
 			return j.Submit(inc)
 		}})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if v[0] != 42 || waits.Load() != 5 {
 			t.Error(v[0], waits.Load())
 		}
@@ -214,7 +215,7 @@ func TestHooksSubmit(t *testing.T) {
 			return err
 		}
 		must(t, next(nil))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if k != n || deep > 200 {
 			t.Error(k, "callbacks, one in another:", deep)
 		}
@@ -228,10 +229,10 @@ func TestCodeletCallback(t *testing.T) {
 		c := l.kernel("k")
 		c.Traits = &Traits{Callback: func(*Task) error { l.add("codelet's"); return nil }}
 		must(t, j.Submit(&TaskSpec{Codelet: c}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		_, err := j.SubmitWith(&TaskSpec{Codelet: c}, TaskOptions{Callback: func(*Task) error { l.add("task's"); return nil }})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if l.String() != "k codelet's k task's" {
 			t.Error(l.String())
 		}
@@ -262,7 +263,7 @@ func TestEmptyTaskBetween(t *testing.T) {
 			for range 2 {
 				must(t, j.Submit(&TaskSpec{Codelet: second, After: []Dependency{e}}))
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 		}
 		if early.Load() != 0 {
 			t.Error(early.Load(), "were early")

@@ -15,7 +15,7 @@ import (
 // busy keeps a worker of rt busy until the function it returns is called.
 func busy(t testing.TB, rt *Runtime) (stop func()) {
 	t.Helper()
-	other := rt.NewJob(nil, JobOptions{})
+	other := rt.NewJob(context.Background(), JobOptions{})
 	began, end := make(chan struct{}), make(chan struct{})
 	must(t, other.Submit(&TaskSpec{Codelet: kernel("busy", func(*TaskContext) error {
 		close(began)
@@ -38,7 +38,7 @@ func TestStuckBesideOthers(t *testing.T) {
 		}
 		rt, j := start(t, o)
 		x, y := ints(t, rt, make([]int64, 4)), ints(t, rt, make([]int64, 4))
-		b, err := j.AcquireWith(nil, y, iface.R, AcquireOptions{Unordered: true}) // the first one waits for all that runs
+		b, err := j.AcquireWith(context.Background(), y, iface.R, AcquireOptions{Unordered: true}) // the first one waits for all that runs
 		must(t, err)
 		must(t, b.Release())
 		stop := busy(t, rt)
@@ -48,35 +48,35 @@ func TestStuckBesideOthers(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
 		free, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y)})
 		must(t, err)
-		must(t, free.Wait(nil))
-		stuckOn(t, j.Wait(nil), g, nil)
-		stuckOn(t, task.Wait(nil), g, nil)
-		stuckOn(t, j.WaitHandles(nil, x), g, nil)
-		_, err = j.Acquire(nil, x, iface.R)
+		must(t, free.Wait(context.Background()))
+		stuckOn(t, j.Wait(context.Background()), g, nil)
+		stuckOn(t, task.Wait(context.Background()), g, nil)
+		stuckOn(t, j.WaitHandles(context.Background(), x), g, nil)
+		_, err = j.Acquire(context.Background(), x, iface.R)
 		stuckOn(t, err, g, nil)
-		must(t, j.WaitHandles(nil, y))
+		must(t, j.WaitHandles(context.Background(), y))
 		g.Open()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 
-		a, err := j.Acquire(nil, x, iface.RW)
+		a, err := j.Acquire(context.Background(), x, iface.RW)
 		must(t, err)
 		p := parts(t, rt, x, filter.Blocks(2)) // cut while it is held
 		q := parts(t, rt, p[0], filter.Blocks(2))
-		must(t, j.WaitHandles(nil, x, p[1], q[0]))
+		must(t, j.WaitHandles(context.Background(), x, p[1], q[0]))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, p[1])}))
-		stuckOn(t, j.Wait(nil), nil, x)
-		stuckOn(t, j.WaitHandles(nil, p[1]), nil, x)
-		must(t, j.WaitHandles(nil, p[0], q[1]))
+		stuckOn(t, j.Wait(context.Background()), nil, x)
+		stuckOn(t, j.WaitHandles(context.Background(), p[1]), nil, x)
+		must(t, j.WaitHandles(context.Background(), p[0], q[1]))
 		must(t, a.ReleasePart(p[1], iface.NoMode))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, a.Release())
-		b, err = j.AcquireWith(nil, y, iface.R, AcquireOptions{Unordered: true})
+		b, err = j.AcquireWith(context.Background(), y, iface.R, AcquireOptions{Unordered: true})
 		must(t, err)
-		must(t, j.WaitHandles(nil, y))
+		must(t, j.WaitHandles(context.Background(), y))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y)}))
-		stuckOn(t, j.Wait(nil), nil, y)
+		stuckOn(t, j.Wait(context.Background()), nil, y)
 		must(t, b.Release())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		stop()
 	}
 }
@@ -114,7 +114,7 @@ func TestStuckEndBesideOthers(t *testing.T) {
 				defer cancel()
 				stuckOn(t, after.Wait(ctx), g, nil)
 				stuckOn(t, j.Wait(ctx), g, nil)
-				w := rt.NewJob(nil, JobOptions{MaxInFlight: 2})
+				w := rt.NewJob(context.Background(), JobOptions{MaxInFlight: 2})
 				for range 5 { // the last ones find no room
 					must(t, w.Submit(&TaskSpec{Codelet: incs, After: []Dependency{k}}))
 				}
@@ -124,7 +124,7 @@ func TestStuckEndBesideOthers(t *testing.T) {
 				g.Open()
 				must(t, w.Close())
 			})
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			g = j.NewGate()
 		}
 		stop()
@@ -155,8 +155,8 @@ func TestNotStuckWhileOwnWorkRuns(t *testing.T) {
 				}
 				g.Open()
 			})
-			must(t, task.Wait(nil))
-			must(t, j.Wait(nil))
+			must(t, task.Wait(context.Background()))
+			must(t, j.Wait(context.Background()))
 		}
 		stop()
 	}
@@ -169,7 +169,7 @@ func TestWindowBesideOthers(t *testing.T) {
 			continue
 		}
 		rt, _ := start(t, o)
-		j := rt.NewJob(nil, JobOptions{MaxInFlight: 20})
+		j := rt.NewJob(context.Background(), JobOptions{MaxInFlight: 20})
 		stop := busy(t, rt)
 		x := ints(t, rt, make([]int64, 1))
 		g := j.NewGate()
@@ -177,7 +177,7 @@ func TestWindowBesideOthers(t *testing.T) {
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}}))
 		}
 		g.Open()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		stop()
 		must(t, j.Close())
 	}

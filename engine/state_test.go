@@ -1,6 +1,9 @@
 package engine
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 // A task says where it is.
 func TestTaskState(t *testing.T) {
@@ -31,15 +34,15 @@ func TestTaskState(t *testing.T) {
 		g.Open()
 		want(StateReady)
 		close(leave)
-		must(t, rt.WaitNoReady(nil))
+		must(t, rt.WaitNoReady(context.Background()))
 		want(StateEnding)
 		end.Open()
-		must(t, k.Wait(nil))
+		must(t, k.Wait(context.Background()))
 		want(StateEnded)
 		if inKernel != StateRunning || inCallback != StateEnding {
 			t.Error(o.Policy, inKernel, inCallback)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	}
 }
 
@@ -57,5 +60,5 @@ func TestStateWithoutWaiting(t *testing.T) {
 		t.Errorf("%v and %v, want running and ready", a.State(), b.State())
 	}
 	close(leave)
-	must(t, b.Wait(nil))
+	must(t, b.Wait(context.Background()))
 }

@@ -68,7 +68,7 @@ func TestStatsOfNodes(t *testing.T) {
 	for range 3 {
 		h := ints(t, rt, make([]int64, 10))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	}
 	for _, s := range []Stats{j.Stats(), rt.Stats()} {
 		n := s.Nodes[1]
@@ -99,7 +99,7 @@ func TestNeeded(t *testing.T) {
 	step := func(node int, h *datamgr.Handle, m iface.AccessMode) {
 		t.Helper()
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: m}}, Workers: []int{node}}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	}
 	check := func(node int, arrived, needed int64) {
 		t.Helper()
@@ -129,7 +129,7 @@ func TestNeeded(t *testing.T) {
 // Tasks that take their time are counted when they end, not when many have.
 func TestLongTasksAreCountedAtOnce(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 1})
-	j := rt.NewJob(nil, JobOptions{Stats: true})
+	j := rt.NewJob(context.Background(), JobOptions{Stats: true})
 	defer j.Close()
 	h := ints(t, rt, make([]int64, 1))
 	long := &Codelet{Name: "long", CPU: []Impl{func(*TaskContext) error { time.Sleep(2 * time.Millisecond); return nil }}}
@@ -150,7 +150,7 @@ func TestLongTasksAreCountedAtOnce(t *testing.T) {
 // runs behind a reduction, on the worker that combined, sees all that has ended.
 func TestStatsBehindReduction(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 1})
-	j := rt.NewJob(nil, JobOptions{Stats: true})
+	j := rt.NewJob(context.Background(), JobOptions{Stats: true})
 	defer j.Close()
 	h := lazy(t, rt, 1, datamgr.SumReduction())
 	for round := range int64(3) {
@@ -160,7 +160,7 @@ func TestStatsBehindReduction(t *testing.T) {
 		var s Stats
 		look := kernel("look", func(*TaskContext) error { s = j.Stats(); return nil })
 		must(t, j.Submit(&TaskSpec{Codelet: look, Operands: ops(iface.R, h)}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if s.Done != 4*round+3 || s.Codelets[0].Tasks != 3*round+3 {
 			t.Errorf("round %d: %d done, %+v", round, s.Done, s.Codelets)
 		}

@@ -5,6 +5,7 @@ package engine
 // STARPUSH_UPDATE=1 writes testdata/steps anew.
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,7 +126,7 @@ func (s *stepper) runs(ts ...*stepped) {
 func (s *stepper) ends(t *stepped, then ...*stepped) {
 	<-t.entered
 	close(t.over)
-	must(s, t.k.Wait(nil))
+	must(s, t.k.Wait(context.Background()))
 	text := t.name + " ends"
 	for _, n := range then {
 		<-n.entered
@@ -319,7 +320,7 @@ var steps = map[string]func(s *stepper){
 		s.runs(a)
 		<-a.entered
 		close(a.over)
-		must(s, a.k.Wait(nil))
+		must(s, a.k.Wait(context.Background()))
 		s.until(func() bool { return x.Missing(ram) == 0 })
 		s.show("a ends, and x goes to ram")
 		b := s.insert("b", ram, op(x, iface.R))

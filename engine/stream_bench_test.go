@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func BenchmarkStreamed(b *testing.B) {
 			must(b, err)
 			rt, err := New(Options{Workers: 1, Policy: policy, Devices: []accel.Device{dev}})
 			must(b, err)
-			j := rt.NewJob(nil, JobOptions{})
+			j := rt.NewJob(context.Background(), JobOptions{})
 			var hs []*datamgr.Handle
 			for range 64 {
 				hs = append(hs, ints(b, rt, make([]int64, bytes/8)))
@@ -36,7 +37,7 @@ func BenchmarkStreamed(b *testing.B) {
 					must(b, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
 				}
 			}
-			must(b, j.Wait(nil))
+			must(b, j.Wait(context.Background()))
 			b.StopTimer()
 			n := rt.Stats().Nodes[1]
 			b.ReportMetric(100*n.Hidden.Seconds()/n.Copying.Seconds(), "hidden-%")
@@ -77,7 +78,7 @@ func BenchmarkEmptyOnDevice(b *testing.B) {
 					}
 					rt, err := New(o)
 					must(b, err)
-					j := rt.NewJob(nil, JobOptions{})
+					j := rt.NewJob(context.Background(), JobOptions{})
 					var hs []*datamgr.Handle
 					for range 64 {
 						hs = append(hs, ints(b, rt, make([]int64, 8)))
@@ -87,7 +88,7 @@ func BenchmarkEmptyOnDevice(b *testing.B) {
 						ops := []Operand{{Handle: hs[i%64], Mode: iface.R}, {Handle: hs[(i+7)%64], Mode: iface.RW}}
 						must(b, j.Submit(&TaskSpec{Codelet: empty, Operands: ops[:data], Workers: only}))
 					}
-					must(b, j.Wait(nil))
+					must(b, j.Wait(context.Background()))
 					b.StopTimer()
 					must(b, j.Close())
 					must(b, rt.Close())
@@ -120,7 +121,7 @@ func BenchmarkStreamedFromDisk(b *testing.B) {
 				must(b, err)
 				rt, err := New(Options{Workers: 1, Policy: policy, RAM: 8 * bytes, Disk: d, Ahead: ahead})
 				must(b, err)
-				j := rt.NewJob(nil, JobOptions{})
+				j := rt.NewJob(context.Background(), JobOptions{})
 				slow := kernel("slow", func(c *TaskContext) error { time.Sleep(2500 * time.Microsecond); return incs.CPU[0](c) })
 				var hs []*datamgr.Handle
 				for range 64 {
@@ -134,7 +135,7 @@ func BenchmarkStreamedFromDisk(b *testing.B) {
 						must(b, j.Submit(&TaskSpec{Codelet: slow, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
 					}
 				}
-				must(b, j.Wait(nil))
+				must(b, j.Wait(context.Background()))
 				b.StopTimer()
 				n := rt.Stats().Nodes[0]
 				b.ReportMetric(100*n.Hidden.Seconds()/n.Copying.Seconds(), "hidden-%")

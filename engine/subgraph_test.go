@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -64,9 +65,9 @@ func TestSubgraph(t *testing.T) {
 		must(t, err)
 		must(t, j.Unregister(x)) // the sub-graph does not mind
 		g.Open()
-		must(t, owner.Wait(nil))
-		must(t, explicit.Wait(nil))
-		must(t, j.Wait(nil))
+		must(t, owner.Wait(context.Background()))
+		must(t, explicit.Wait(context.Background()))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) > 0 {
 			t.Fatal(fs)
 		}
@@ -187,7 +188,7 @@ func TestRandomSubgraphs(t *testing.T) {
 				_, err := j.SubmitTask(&TaskSpec{Codelet: root.codelet(&log, saw), Operands: ops(root.mode, h)})
 				must(t, err)
 			}
-			must(t, j.Wait(nil))
+			must(t, j.Wait(context.Background()))
 			if fs := j.Failures(); len(fs) > 0 {
 				t.Fatal(fs)
 			}
@@ -225,7 +226,7 @@ func TestSubgraphJournal(t *testing.T) {
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
 		}
 		g.Open()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, log.Check())
 		nested := 0
 		for _, e := range log.Entries() {
@@ -266,9 +267,9 @@ func TestSubgraphFails(t *testing.T) {
 		owner := submit(nil, bad, run)
 		after, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{owner}})
 		must(t, err)
-		must(t, after.Wait(nil))
+		must(t, after.Wait(context.Background()))
 		for _, k := range append(kids, owner, after) {
-			must(t, k.Wait(nil))
+			must(t, k.Wait(context.Background()))
 			if err := k.Err(); !errors.Is(err, boom) {
 				t.Error(err)
 			}
@@ -281,11 +282,11 @@ func TestSubgraphFails(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.W, x)}))
 		kids = nil
 		owner = submit(boom, run)
-		must(t, owner.Wait(nil))
+		must(t, owner.Wait(context.Background()))
 		if ran || !errors.Is(owner.Err(), boom) || !errors.Is(kids[0].Err(), boom) {
 			t.Error(ran, owner.Err(), kids[0].Err())
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		j.Failures()
 	})
 }
@@ -332,7 +333,7 @@ func TestSubgraphErrors(t *testing.T) {
 			return g.Submit(&TaskSpec{Codelet: nop, After: []Dependency{k}})
 		})})
 		must(t, err)
-		must(t, owner.Wait(nil))
+		must(t, owner.Wait(context.Background()))
 		must(t, owner.Err())
 		got["after the end"] = leaked.Submit(&TaskSpec{Codelet: nop})
 		_, got["partition after the end"] = leaked.Partition(0, filter.Blocks(2))
@@ -341,15 +342,15 @@ func TestSubgraphErrors(t *testing.T) {
 			_, got["owner forgotten"] = c.Subgraph()
 			return nil
 		})}))
-		must(t, j.Wait(nil)) // both kernels write to got
+		must(t, j.Wait(context.Background())) // both kernels write to got
 		k, err := j.SubmitTask(&TaskSpec{Operands: ops(iface.RW, x), Codelet: kernel("owner", func(c *TaskContext) error {
 			g, err := c.Subgraph()
 			got["data of others"] = g.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.R, outside)})
 			return err
 		})})
 		must(t, err)
-		must(t, k.Wait(nil))
-		must(t, j.Wait(nil))
+		must(t, k.Wait(context.Background()))
+		must(t, j.Wait(context.Background()))
 		if len(got) != 13 {
 			t.Error(len(got))
 		}
@@ -384,17 +385,17 @@ func TestSubgraphStuck(t *testing.T) {
 		later, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)})
 		must(t, err)
 		for _, k := range []*Task{owner, later} {
-			stuckOn(t, k.Wait(nil), g, nil)
+			stuckOn(t, k.Wait(context.Background()), g, nil)
 		}
-		stuckOn(t, j.WaitHandles(nil, x), g, nil)
-		_, err = j.Acquire(nil, x, iface.R)
+		stuckOn(t, j.WaitHandles(context.Background(), x), g, nil)
+		_, err = j.Acquire(context.Background(), x, iface.R)
 		stuckOn(t, err, g, nil)
 		j.Cancel(boom)
-		must(t, later.Wait(nil))
+		must(t, later.Wait(context.Background()))
 		if err := owner.Err(); !errors.Is(err, boom) {
 			t.Error(err)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -425,7 +426,7 @@ func TestSubgraphReadsDuplicate(t *testing.T) {
 			return sub.Submit(&TaskSpec{Operands: ops(iface.R, d), Codelet: look, After: []Dependency{first}})
 		})})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, k.Err())
 		if !slices.Equal(got, []int64{1, 1, 1, 1}) || v[0] != 2 {
 			t.Error(got, v)

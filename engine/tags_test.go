@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,14 +50,14 @@ func TestTags(t *testing.T) {
 		must(t, tg[1].DependsOn(tg[0]))
 		carrying(t, j, &l, tg[1])
 		carrying(t, j, &l, tg[0])
-		must(t, tg[1].Wait(nil))
+		must(t, tg[1].Wait(context.Background()))
 		l.before(t, "A", "B")
 
 		must(t, tg[6].DependsOn(tg[2:6]...))
 		for _, k := range []int{2, 3, 6, 4, 5} {
 			carrying(t, j, &l, tg[k])
 		}
-		must(t, tg[6].Wait(nil))
+		must(t, tg[6].Wait(context.Background()))
 		l.before(t, "C D E F", "G")
 
 		for _, k := range []int{9, 10, 11} {
@@ -65,15 +66,15 @@ func TestTags(t *testing.T) {
 		}
 		carrying(t, j, &l, tg[7])
 		carrying(t, j, &l, tg[8])
-		must(t, j.WaitTags(nil, tg[9:]...))
+		must(t, j.WaitTags(context.Background(), tg[9:]...))
 		l.before(t, "H I", "J K L")
 
 		// a dependency on what is notified already is satisfied
 		m := j.NewTag("M")
 		must(t, m.DependsOn(tg[0]))
 		carrying(t, j, &l, m)
-		must(t, m.Wait(nil))
-		must(t, j.Wait(nil))
+		must(t, m.Wait(context.Background()))
+		must(t, j.Wait(context.Background()))
 		for _, x := range append(tg, m) {
 			if !x.Notified() {
 				t.Error(x.Name(), "was not notified")
@@ -98,9 +99,9 @@ func TestTagOr(t *testing.T) {
 		}
 		x, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{tag}})
 		must(t, err)
-		must(t, x.Wait(nil)) // nine of ten have not run
+		must(t, x.Wait(context.Background())) // nine of ten have not run
 		g.Open()
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 
 		ran := 0
 		count := kernel("count", func(*TaskContext) error { ran++; return nil })
@@ -110,12 +111,12 @@ func TestTagOr(t *testing.T) {
 			_, err := j.SubmitWith(&TaskSpec{Codelet: count}, TaskOptions{Tag: v})
 			must(t, err)
 			if round > 0 {
-				stuckOnTag(t, v.Wait(nil), u)
+				stuckOnTag(t, v.Wait(context.Background()), u)
 			}
 			must(t, u.Notify())
 			must(t, u.Notify())
-			must(t, v.Wait(nil))
-			must(t, j.Wait(nil))
+			must(t, v.Wait(context.Background()))
+			must(t, j.Wait(context.Background()))
 			if ran != round+1 {
 				t.Error(ran, "runs in round", round)
 			}
@@ -157,7 +158,7 @@ func TestCyclicTags(t *testing.T) {
 			})
 			must(t, err)
 		}
-		err := j.Wait(nil)
+		err := j.Wait(context.Background())
 		var s *StuckError
 		if !errors.As(err, &s) || len(s.Tasks) == 0 || len(s.Tasks[0].Circle) != 3 {
 			t.Error(err)
@@ -166,7 +167,7 @@ func TestCyclicTags(t *testing.T) {
 			t.Error("ran before anything notified a tag")
 		}
 		must(t, tg[3].NotifyRestart())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if v[0] != 4*rounds {
 			t.Error(v)
 		}
@@ -184,10 +185,10 @@ func TestTagFailure(t *testing.T) {
 		must(t, err)
 		_, err = j.SubmitWith(&TaskSpec{Codelet: bad}, TaskOptions{Tag: a})
 		must(t, err)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		late, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{b}})
 		must(t, err)
-		must(t, late.Wait(nil))
+		must(t, late.Wait(context.Background()))
 		for _, k := range []*Task{kb, w, late} {
 			if err := k.Err(); !errors.Is(err, boom) {
 				t.Error(err)
@@ -199,9 +200,9 @@ func TestTagFailure(t *testing.T) {
 		kb, err = j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: b})
 		must(t, err)
 		must(t, a.Notify())
-		must(t, kb.Wait(nil))
+		must(t, kb.Wait(context.Background()))
 		must(t, kb.Err())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -231,11 +232,11 @@ func TestTagErrors(t *testing.T) {
 			"declared late":        live.DependsOn(a),
 			"notify removed":       removed.Notify(),
 			"restart removed":      removed.Restart(),
-			"wait for removed":     removed.Wait(nil),
+			"wait for removed":     removed.Wait(context.Background()),
 			"remove twice":         removed.Remove(),
-			"nil waited for":       (*Tag)(nil).Wait(nil),
+			"nil waited for":       (*Tag)(nil).Wait(context.Background()),
 			"notify nil":           (*Tag)(nil).Notify(),
-			"wait, nobody carries": a.Wait(nil),
+			"wait, nobody carries": a.Wait(context.Background()),
 			"restart live":         live.Restart(),
 			"remove live":          live.Remove(),
 			"remove waited for":    waited.Remove(),
@@ -249,16 +250,16 @@ func TestTagErrors(t *testing.T) {
 			}
 		}
 		must(t, waited.Notify())
-		stuckOn(t, live.Wait(nil), g, nil)
+		stuckOn(t, live.Wait(context.Background()), g, nil)
 		g.Open()
-		must(t, live.Wait(nil))
-		must(t, j.Wait(nil))
+		must(t, live.Wait(context.Background()))
+		must(t, j.Wait(context.Background()))
 		in := make(chan error, 1)
-		must(t, j.Submit(&TaskSpec{Codelet: kernel("waits", func(*TaskContext) error { in <- b.Wait(nil); return nil })}))
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("waits", func(*TaskContext) error { in <- b.Wait(context.Background()); return nil })}))
 		if err := <-in; err == nil {
 			t.Error("waited in a kernel")
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		// two tags in a circle, nobody to start it
 		c, d := j.NewTag("c"), j.NewTag("d")
 		must(t, c.DependsOn(d))
@@ -268,11 +269,11 @@ func TestTagErrors(t *testing.T) {
 		_, err = j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: d})
 		must(t, err)
 		var s *StuckError
-		if err := kc.Wait(nil); !errors.As(err, &s) || len(s.Tasks) != 2 || len(s.Tasks[0].Circle) != 2 || !strings.Contains(s.Error(), "circle") {
+		if err := kc.Wait(context.Background()); !errors.As(err, &s) || len(s.Tasks) != 2 || len(s.Tasks[0].Circle) != 2 || !strings.Contains(s.Error(), "circle") {
 			t.Error(err)
 		}
 		j.Cancel(boom)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 
@@ -283,7 +284,7 @@ func TestWaitForTagOfStoppedTask(t *testing.T) {
 			continue // nobody waits while a round does
 		}
 		rt, _ := start(t, o)
-		j := rt.NewJob(nil, JobOptions{})
+		j := rt.NewJob(context.Background(), JobOptions{})
 		first, tag := j.NewTag("first"), j.NewTag("rounds")
 		must(t, tag.DependsOn(first))
 		must(t, first.NotifyRestart())
@@ -293,7 +294,7 @@ func TestWaitForTagOfStoppedTask(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		waits := make(chan error)
-		go func() { waits <- tag.Wait(nil) }()
+		go func() { waits <- tag.Wait(context.Background()) }()
 		for rt.waiting.n.Load() == 0 {
 			time.Sleep(time.Millisecond)
 		}

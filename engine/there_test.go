@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -87,7 +88,7 @@ func TestContributionsStay(t *testing.T) {
 				must(t, j.Submit(s))
 			}
 			must(t, j.Submit(&TaskSpec{Codelet: &Codelet{Name: "host", CPU: []Impl{adds}}, Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{0}}))
-			a, err := j.Acquire(nil, h, iface.R)
+			a, err := j.Acquire(context.Background(), h, iface.R)
 			must(t, err)
 			must(t, a.Release())
 		}
@@ -98,7 +99,7 @@ func TestContributionsStay(t *testing.T) {
 			t.Errorf("%d units, %v: %d copies to the device, %d from it", c.units, c.on, to, from)
 		}
 		must(t, j.Unregister(h))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if n := rt.Nodes(); n[0].Allocated+n[1].Allocated != 0 {
 			t.Errorf("%+v after the data has ended", n)
 		}
@@ -115,7 +116,7 @@ func TestContributionsAreEvicted(t *testing.T) {
 		must(t, j.Submit(onDevice(o, incs)))
 	}
 	must(t, j.Unregister(h))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if x[0] != 20 || x[3] != 20 {
 		t.Errorf("%v, want 20", x)
 	}
@@ -130,13 +131,13 @@ func TestContributionsAreLost(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{w}}))
 	}
 	must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: o, Mode: iface.Redux}}, Workers: []int{0}}))
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	rt.reg.Lose(1, &accel.LostError{Device: "a", Err: errWire})
 	var failed *FailedDataError
-	if _, err := j.Acquire(nil, h, iface.R); !errors.As(err, &failed) || !errors.Is(err, errWire) {
+	if _, err := j.Acquire(context.Background(), h, iface.R); !errors.As(err, &failed) || !errors.Is(err, errWire) {
 		t.Errorf("with a contribution on the lost device: %v", err)
 	}
-	a, err := j.Acquire(nil, o, iface.R)
+	a, err := j.Acquire(context.Background(), o, iface.R)
 	must(t, err)
 	if x := iface.Slice[int64](a.Buffer()); x[0] != 1 {
 		t.Errorf("%v, want 1", x[0])
@@ -171,7 +172,7 @@ func combineThere(t *testing.T, d accel.Device, r *datamgr.Reduction) (*Runtime,
 	for range 2 {
 		must(t, j.Submit(&TaskSpec{Codelet: both, Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{1, 2}}))
 	}
-	a, err := j.Acquire(nil, h, iface.R)
+	a, err := j.Acquire(context.Background(), h, iface.R)
 	return rt, j, a, err
 }
 
@@ -218,7 +219,7 @@ func TestContributionsStayWithDisk(t *testing.T) {
 	h := reduced(t, rt, x, datamgr.SumReduction())
 	for k := range 20 {
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: h, Mode: iface.Redux}}, Workers: []int{k % 2}}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	}
 	unregister(t, j, h)
 	to, from := int64(0), int64(0)
@@ -260,9 +261,9 @@ func TestContributionOfNobodyIsNotLost(t *testing.T) {
 	must(t, j.Submit(&TaskSpec{Codelet: kernel("adds", adds), Operands: []Operand{{Handle: x, Mode: iface.Redux}, {Handle: y, Mode: iface.Redux}}}))
 	<-there
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, big), Workers: []int{0}}))
-	must(t, j.WaitHandles(nil, big))
+	must(t, j.WaitHandles(context.Background(), big))
 	close(evicted)
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	readable(t, j, x, 1)
 	readable(t, j, y, 1)
 	unregister(t, j, x, y, big)

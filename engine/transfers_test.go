@@ -3,6 +3,7 @@ package engine
 // What is copied when data does not fit a device: held against what it must be.
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -230,16 +231,16 @@ func (c *tiled) least(room int) (loads, saves, floor int) {
 func factor(t testing.TB, policy string, nt, nb, room int, dev accel.Device) (c *tiled, loads, saves int) {
 	rt, err := New(Options{Workers: 1, Policy: policy, Devices: []accel.Device{dev}})
 	must(t, err)
-	j := rt.NewJob(nil, JobOptions{})
+	j := rt.NewJob(context.Background(), JobOptions{})
 	c = newTiled(t, rt, nt, nb)
 	begin := make(chan bool)
 	c.submit(t, j, 1, begin)
 	close(begin)
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	for _, h := range c.h {
 		must(t, j.Unregister(h))
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	tile := int64(nb * nb * 8)
 	s := rt.Stats()
 	loads, saves = int(s.Nodes[1].Arrived/tile), int(s.Nodes[0].Arrived/tile)

@@ -3,6 +3,7 @@ package engine
 // Sequential consistency off: by runtime, handle, task, operand and access.
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -66,7 +67,7 @@ func TestUnsequenced(t *testing.T) {
 				g := j.NewGate()
 				first := submit(incs, h, g)
 				overtakes := submit(incs, p[0])
-				must(t, overtakes.Wait(nil))
+				must(t, overtakes.Wait(context.Background()))
 				if first.Done() {
 					t.Error("the gate is closed")
 				}
@@ -83,12 +84,12 @@ func TestUnsequenced(t *testing.T) {
 					submit(alone, []*datamgr.Handle{h, p[0]}[i%2])
 				}
 				g.Open()
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				if met.Load() != 0 {
 					t.Errorf("%d kernels met another that uses the same data", met.Load())
 				}
 				must(t, j.Unregister(h))
-				must(t, j.Wait(nil))
+				must(t, j.Wait(context.Background()))
 				if x[0] != 302 || x[3] != 1 {
 					t.Error(x)
 				}
@@ -107,31 +108,31 @@ func TestUnsequencedAccess(t *testing.T) {
 		g := j.NewGate()
 		waits, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), After: []Dependency{g}})
 		must(t, err)
-		_, err = j.Acquire(nil, h, iface.R)
+		_, err = j.Acquire(context.Background(), h, iface.R)
 		stuckOn(t, err, g, nil)
-		a, err := j.AcquireWith(nil, h, iface.RW, AcquireOptions{Unordered: true})
+		a, err := j.AcquireWith(context.Background(), h, iface.RW, AcquireOptions{Unordered: true})
 		must(t, err)
 		if _, err := j.TryAcquireWith(h, iface.R, AcquireOptions{Unordered: true}); err != ErrBusy {
 			t.Error(err)
 		}
 		g.Open()
-		stuckOn(t, waits.Wait(nil), nil, h) // excluded while the data is held
+		stuckOn(t, waits.Wait(context.Background()), nil, h) // excluded while the data is held
 		iface.Slice[int64](a.Buffer())[0] = 7
 		must(t, a.Release())
-		must(t, waits.Wait(nil))
+		must(t, waits.Wait(context.Background()))
 
 		h.SetUnordered(true)
 		other := ints(t, rt, []int64{0})
 		other.SetUnordered(false)
 		g = j.NewGate()
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h, iface.RW, other), After: []Dependency{g}}))
-		a, err = j.Acquire(nil, h, iface.R) // its handle has no order
+		a, err = j.Acquire(context.Background(), h, iface.R) // its handle has no order
 		must(t, err)
 		if s := iface.Slice[int64](a.Buffer()); s[0] != 8 || s[1] != 1 {
 			t.Error(s)
 		}
 		must(t, a.Release())
-		_, err = j.Acquire(nil, other, iface.R)
+		_, err = j.Acquire(context.Background(), other, iface.R)
 		stuckOn(t, err, g, nil)
 		g.Open()
 		readable(t, j, other, 1)

@@ -47,41 +47,41 @@ func TestStuck(t *testing.T) {
 		must(t, err)
 		behind, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y), After: []Dependency{task}})
 		must(t, err)
-		must(t, free.Wait(nil))
-		must(t, j.WaitHandles(nil, v.Parts[1]))
-		stuckOn(t, j.Wait(nil), g, nil)
-		stuckOn(t, task.Wait(nil), g, nil)
-		stuckOn(t, behind.Wait(nil), g, nil)
-		stuckOn(t, j.WaitHandles(nil, x), g, nil)
-		stuckOn(t, j.WaitHandles(nil, y), g, nil)
-		_, err = j.Acquire(nil, x, iface.R)
+		must(t, free.Wait(context.Background()))
+		must(t, j.WaitHandles(context.Background(), v.Parts[1]))
+		stuckOn(t, j.Wait(context.Background()), g, nil)
+		stuckOn(t, task.Wait(context.Background()), g, nil)
+		stuckOn(t, behind.Wait(context.Background()), g, nil)
+		stuckOn(t, j.WaitHandles(context.Background(), x), g, nil)
+		stuckOn(t, j.WaitHandles(context.Background(), y), g, nil)
+		_, err = j.Acquire(context.Background(), x, iface.R)
 		stuckOn(t, err, g, nil)
 		readable(t, j, v.Parts[1], 1)
 		g.Open()
-		must(t, j.Wait(nil))
-		must(t, j.WaitHandles(nil, x, y))
+		must(t, j.Wait(context.Background()))
+		must(t, j.WaitHandles(context.Background(), x, y))
 
-		a, err := j.Acquire(nil, x, iface.RW, &Site{File: "s", Line: 1})
+		a, err := j.Acquire(context.Background(), x, iface.RW, &Site{File: "s", Line: 1})
 		must(t, err)
-		must(t, j.WaitHandles(nil, x)) // held data is no task
-		must(t, j.Wait(nil))
-		_, err = j.Acquire(nil, v.Parts[0], iface.R)
+		must(t, j.WaitHandles(context.Background(), x)) // held data is no task
+		must(t, j.Wait(context.Background()))
+		_, err = j.Acquire(context.Background(), v.Parts[0], iface.R)
 		stuckOn(t, err, nil, nil)
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, v.Parts[0])}))
-		stuckOn(t, j.Wait(nil), nil, x)
-		stuckOn(t, j.WaitHandles(nil, x), nil, x)
-		must(t, j.WaitHandles(nil, v.Parts[1], y))
+		stuckOn(t, j.Wait(context.Background()), nil, x)
+		stuckOn(t, j.WaitHandles(context.Background(), x), nil, x)
+		must(t, j.WaitHandles(context.Background(), v.Parts[1], y))
 		must(t, a.Release())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 
-		a, err = j.Acquire(nil, x, iface.R)
+		a, err = j.Acquire(context.Background(), x, iface.R)
 		must(t, err)
 		_, err = rt.Partition(x, filter.Blocks(4)) // cut what is held
 		must(t, err)
-		must(t, j.WaitHandles(nil, x))
+		must(t, j.WaitHandles(context.Background(), x))
 		reader, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.R, x)})
 		must(t, err)
-		must(t, reader.Wait(nil))
+		must(t, reader.Wait(context.Background()))
 		must(t, a.Release())
 		must(t, a.Release())
 	})
@@ -91,13 +91,13 @@ func TestStuck(t *testing.T) {
 func TestNotStuckBecauseOfOthers(t *testing.T) {
 	for _, o := range parallel {
 		rt, j := start(t, o)
-		other := rt.NewJob(nil, JobOptions{})
+		other := rt.NewJob(context.Background(), JobOptions{})
 		x := ints(t, rt, make([]int64, 1))
-		a, err := other.Acquire(nil, x, iface.RW)
+		a, err := other.Acquire(context.Background(), x, iface.RW)
 		must(t, err)
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
 		done := make(chan error)
-		go func() { done <- j.Wait(nil) }()
+		go func() { done <- j.Wait(context.Background()) }()
 		select {
 		case err := <-done:
 			t.Error("gave up:", err)
@@ -111,7 +111,7 @@ func TestNotStuckBecauseOfOthers(t *testing.T) {
 
 func TestWaitHonoursContext(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 2})
-	j := rt.NewJob(nil, JobOptions{})
+	j := rt.NewJob(context.Background(), JobOptions{})
 	x := ints(t, rt, make([]int64, 1))
 	g := j.NewGate()
 	task, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}})
@@ -132,7 +132,7 @@ func TestWaitHonoursContext(t *testing.T) {
 		t.Error(err)
 	}
 	g.Open()
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	readable(t, j, x, 1) // the access that was given up wrote nothing: the value before it stays
 	must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, x)}))
 	readable(t, j, x, 9)
@@ -142,7 +142,7 @@ func TestWaitHonoursContext(t *testing.T) {
 // Submit keeps to the window, and never waits for what only its caller can do.
 func TestWindow(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 2})
-	j := rt.NewJob(nil, JobOptions{MaxInFlight: 8})
+	j := rt.NewJob(context.Background(), JobOptions{MaxInFlight: 8})
 	var running, most atomic.Int64
 	c := kernel("count", func(*TaskContext) error {
 		running.Add(-1)
@@ -154,7 +154,7 @@ func TestWindow(t *testing.T) {
 			most.Store(n)
 		}
 	}
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if most.Load() > 9 {
 		t.Errorf("%d tasks in flight", most.Load())
 	}
@@ -172,7 +172,7 @@ func TestWindow(t *testing.T) {
 		return nil
 	})}))
 	g.Open()
-	must(t, j.Wait(nil))
+	must(t, j.Wait(context.Background()))
 	if fs := j.Failures(); len(fs) > 0 {
 		t.Error(fs)
 	}
@@ -183,9 +183,9 @@ func TestCloseWithTasksThatCannotRun(t *testing.T) {
 	for _, o := range configs {
 		rt, err := New(o)
 		must(t, err)
-		j := rt.NewJob(nil, JobOptions{})
+		j := rt.NewJob(context.Background(), JobOptions{})
 		x := ints(t, rt, make([]int64, 1))
-		_, err = j.Acquire(nil, x, iface.R)
+		_, err = j.Acquire(context.Background(), x, iface.R)
 		must(t, err)
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, After: []Dependency{j.NewGate()}}))
@@ -199,14 +199,14 @@ func TestCloseWithTasksThatCannotRun(t *testing.T) {
 		if _, err := rt.Register(DataSpec{Kind: iface.Void}); err != ErrClosed {
 			t.Error(err)
 		}
-		if _, err := j.Acquire(nil, x, iface.R); err != ErrClosed {
+		if _, err := j.Acquire(context.Background(), x, iface.R); err != ErrClosed {
 			t.Error(err)
 		}
 		must(t, j.Close())
 
 		rt, err = New(o)
 		must(t, err)
-		j = rt.NewJob(nil, JobOptions{})
+		j = rt.NewJob(context.Background(), JobOptions{})
 		g := j.NewGate()
 		must(t, j.Submit(&TaskSpec{Codelet: incs, After: []Dependency{g}}))
 		stuckOn(t, j.Close(), g, nil)
@@ -223,7 +223,7 @@ func TestJobsShareARuntime(t *testing.T) {
 		var all sync.WaitGroup
 		for range 6 {
 			all.Go(func() {
-				j := rt.NewJob(nil, JobOptions{DetectStuck: true, MaxInFlight: 50})
+				j := rt.NewJob(context.Background(), JobOptions{DetectStuck: true, MaxInFlight: 50})
 				defer j.Close()
 				own := ints(t, rt, make([]int64, 1))
 				for range 500 {
@@ -232,7 +232,7 @@ func TestJobsShareARuntime(t *testing.T) {
 					}
 				}
 				readable(t, j, own, 500)
-				if err := j.Wait(nil); err != nil {
+				if err := j.Wait(context.Background()); err != nil {
 					t.Error(err)
 				}
 				if s := j.Stats(); s.Submitted != 500 || s.Done != 500 {
@@ -262,7 +262,7 @@ func TestPriorities(t *testing.T) { // P55
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: c, Args: []iface.Scalar{iface.Int(-1)}}))
 		close(block)
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		want := []int64{95, 67, 54, 58, 42, 30, 39, 26, 11, 13, -1}
 		if e.Priorities == sched.Front {
 			want = []int64{30, 11, 42, 13, 54, 95, 26, 67, 58, 39, -1}
@@ -288,7 +288,7 @@ func TestWorkersRestriction(t *testing.T) { // P53
 				must(t, j.Submit(&TaskSpec{Codelet: c, Workers: ws}))
 			}
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		for _, f := range j.Failures() {
 			t.Error(f)
 		}
@@ -307,7 +307,7 @@ func TestWorkersRestriction(t *testing.T) { // P53
 
 func TestStatsAndContext(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, _ *Job) {
-		j := rt.NewJob(nil, JobOptions{Stats: true})
+		j := rt.NewJob(context.Background(), JobOptions{Stats: true})
 		defer j.Close()
 		x := ints(t, rt, make([]int64, 3))
 		c := kernel("look", func(c *TaskContext) error {
@@ -325,7 +325,7 @@ func TestStatsAndContext(t *testing.T) {
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: bad}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		s := j.Stats()
 		if len(j.Failures()) != 1 || s.Submitted != 11 || s.Done != 10 || s.Failed != 1 || len(s.Codelets) != 3 || len(s.Workers) != rt.Workers() {
 			t.Errorf("%+v", s)
@@ -371,7 +371,7 @@ func TestPoison(t *testing.T) {
 			}
 			return nil
 		}), Operands: ops(iface.W, nine(t, rt, j), iface.R, nineLast)}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		for _, e := range j.Failures() {
 			t.Error(e)
 		}
@@ -400,7 +400,7 @@ func TestFragmentsFallBack(t *testing.T) {
 			rt.EndView(v)
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))
 		if n := h.Fragments(); n != 1 {
 			t.Errorf("%d fragments", n)
@@ -421,15 +421,15 @@ func TestAllocationThatCannotBe(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		h := lazy(t, rt, 1<<48, nil)
 		must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, h)}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) != 1 || !strings.Contains(fs[0].Error(), "2 PiB") {
 			t.Error(fs)
 		}
-		if _, err := j.Acquire(nil, h, iface.W); err == nil {
+		if _, err := j.Acquire(context.Background(), h, iface.W); err == nil {
 			t.Error("acquired 2 PiB")
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.Scratch, h)}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if fs := j.Failures(); len(fs) != 1 {
 			t.Error(fs)
 		}
@@ -464,7 +464,7 @@ func TestNoAllocationPerTask(t *testing.T) {
 	run := func() {
 		var held []*Access
 		for _, h := range hs {
-			a, err := j.Acquire(nil, h, iface.RW)
+			a, err := j.Acquire(context.Background(), h, iface.RW)
 			must(t, err)
 			held = append(held, a)
 		}
@@ -477,7 +477,7 @@ func TestNoAllocationPerTask(t *testing.T) {
 		for _, a := range held {
 			must(t, a.Release())
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	}
 	run()
 	if n := testing.AllocsPerRun(3, run); n > 2000 {
@@ -507,29 +507,29 @@ func TestBusy(t *testing.T) {
 		g := j.NewGate()
 		late, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, ps[1]), After: []Dependency{g}})
 		must(t, err)
-		must(t, j.WaitHandles(nil, ps[0]))
+		must(t, j.WaitHandles(context.Background(), ps[0]))
 		busy("x.x.", h, ps[0], ps[1], other)
 		g.Open()
-		must(t, late.Wait(nil))
-		must(t, j.WaitHandles(nil, h))
+		must(t, late.Wait(context.Background()))
+		must(t, j.WaitHandles(context.Background(), h))
 		busy("....", h, ps[0], ps[1], other)
 
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.Redux, h)}))
-		must(t, j.WaitHandles(nil, h))
+		must(t, j.WaitHandles(context.Background(), h))
 		busy("...", h, ps[0], ps[1]) // what waits to be combined does not count
-		a, err := j.Acquire(nil, ps[0], iface.RW)
+		a, err := j.Acquire(context.Background(), ps[0], iface.RW)
 		must(t, err)
 		busy("...", h, ps[0], ps[1]) // nor what the job holds itself
 		behind, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.R, ps[0])})
 		must(t, err)
 		busy("xx.", h, ps[0], ps[1])
 		must(t, a.Release())
-		must(t, behind.Wait(nil))
-		must(t, j.WaitHandles(nil, h))
+		must(t, behind.Wait(context.Background()))
+		must(t, j.WaitHandles(context.Background(), h))
 		busy("...", h, ps[0], ps[1])
 
 		must(t, j.Unregister(h))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		busy(".", h)
 		var mode *ModeError
 		if _, err := j.Busy(nil); !errors.As(err, &mode) {
@@ -537,7 +537,7 @@ func TestBusy(t *testing.T) {
 		}
 		inside := true
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("asks", func(*TaskContext) error { inside, err = j.Busy(other); return err })}))
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		if inside {
 			t.Error("busy, said a kernel")
 		}
@@ -550,13 +550,13 @@ func TestCloseReleasesWhatCameLate(t *testing.T) {
 	for _, o := range allConfigs() {
 		rt, err := New(o)
 		must(t, err)
-		a, b := rt.NewJob(nil, JobOptions{}), rt.NewJob(nil, JobOptions{})
+		a, b := rt.NewJob(context.Background(), JobOptions{}), rt.NewJob(context.Background(), JobOptions{})
 		x := ints(t, rt, make([]int64, 1))
 		g := b.NewGate()
 		must(t, b.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}}))
 		access := make(chan *Access)
 		go func() {
-			h, err := a.Acquire(nil, x, iface.RW)
+			h, err := a.Acquire(context.Background(), x, iface.RW)
 			if err != nil {
 				t.Error(err)
 			}
@@ -586,7 +586,7 @@ func TestCloseJobTwiceAtOnce(t *testing.T) {
 		}
 		rt, err := New(o)
 		must(t, err)
-		j := rt.NewJob(nil, JobOptions{})
+		j := rt.NewJob(context.Background(), JobOptions{})
 		end := make(chan struct{})
 		k, err := j.SubmitTask(&TaskSpec{Codelet: kernel("long", func(*TaskContext) error { <-end; return nil })})
 		must(t, err)

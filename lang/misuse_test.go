@@ -116,7 +116,7 @@ func TestMisuse(t *testing.T) {
 		{"session of a nil compiler", func() error { var c *lang.Compiler; return value(c.NewSession(rt).Eval(ctx, "1")) }, "the Compiler is nil"},
 		{"analysis of a nil compiler", func() error {
 			var c *lang.Compiler
-			return c.Analyze(nil, "a", []byte("let a = 1\n")).Diagnostics().Err()
+			return c.Analyze(context.Background(), "a", []byte("let a = 1\n")).Diagnostics().Err()
 		}, ""},
 		{"nil program", func() error {
 			var p *lang.Program
@@ -138,14 +138,14 @@ func TestMisuse(t *testing.T) {
 
 		// contexts
 		{"nil contexts", func() error {
-			p, ds := comp.Compile(nil, "a", []byte(misuseScript))
-			_, planned := p.Plan(nil, engine.Machine{})
-			i, err := p.Run(nil, rt)
-			_, called := i.Call(nil, "length", []int{1})
-			acc, acquired := lang.Acquire[float64](nil, lang.Must(i.Handle("x")), lang.R)
+			p, ds := comp.Compile(context.Background(), "a", []byte(misuseScript))
+			_, planned := p.Plan(context.Background(), engine.Machine{})
+			i, err := p.Run(context.Background(), rt)
+			_, called := i.Call(context.Background(), "length", []int{1})
+			acc, acquired := lang.Acquire[float64](context.Background(), lang.Must(i.Handle("x")), lang.R)
 			s := comp.NewSession(rt)
-			_, evaluated := s.Eval(nil, "let a = 1")
-			return errors.Join(ds.Err(), planned, p.CheckPlan(nil, 0), err, called, acquired, acc.Release(), i.Wait(nil), i.Close(), evaluated, s.Wait(nil), s.Close())
+			_, evaluated := s.Eval(context.Background(), "let a = 1")
+			return errors.Join(ds.Err(), planned, p.CheckPlan(context.Background(), 0), err, called, acquired, acc.Release(), i.Wait(context.Background()), i.Close(), evaluated, s.Wait(context.Background()), s.Close())
 		}, ""},
 		{"run after the end", func() error { return value(prog.Run(left, rt)) }, "the user left"},
 		{"plan after the end", func() error { return value(prog.Plan(left, engine.Machine{})) }, "the user left"},

@@ -3,6 +3,7 @@ package tests
 // P25 to P30: access by the application.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -253,8 +254,8 @@ func TestP30(t *testing.T) {
 		other := w.keep(inc, []engine.Dependency{gate}, on(RW, y))
 		refused := 0
 		w.run(codelet("blocks", func(c *engine.TaskContext) error {
-			_, err := w.job.Acquire(nil, x, RW)
-			for _, err := range []error{err, other.Wait(nil), w.job.Wait(nil), w.job.WaitHandles(nil, x), w.rt.Close(), w.job.Close()} {
+			_, err := w.job.Acquire(context.Background(), x, RW)
+			for _, err := range []error{err, other.Wait(context.Background()), w.job.Wait(context.Background()), w.job.WaitHandles(context.Background(), x), w.rt.Close(), w.job.Close()} {
 				if errors.Is(err, engine.ErrWouldDeadlock) {
 					refused++
 				} else {

@@ -3,6 +3,7 @@ package tests
 // P56, P57: copies as tasks, and duplicates that copy on write.
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestP56(t *testing.T) {
 		called := 0
 		task, err := w.job.Copy(b, b, engine.CopyOptions{TaskOptions: engine.TaskOptions{Callback: func(*engine.Task) error { called++; return nil }}})
 		w.must(err)
-		w.must(task.Wait(nil))
+		w.must(task.Wait(context.Background()))
 		if got := w.values(b)[0]; got != 42 || called != 1 {
 			w.Errorf("%d, callback called %d times", got, called)
 		}
@@ -98,7 +99,7 @@ func TestP57(t *testing.T) {
 		if err := w.job.Submit(&engine.TaskSpec{Codelet: inc, Operands: []engine.Operand{on(RW, d6)}}); !errors.As(err, &only) {
 			w.Error(err)
 		}
-		if _, err := w.job.Acquire(nil, d2, W); !errors.As(err, &only) {
+		if _, err := w.job.Acquire(context.Background(), d2, W); !errors.As(err, &only) {
 			w.Error(err)
 		}
 		w.unregister(d2, d3)

@@ -3,6 +3,7 @@ package tests
 // P12 to P24: reductions, SCRATCH, lifetime of values.
 
 import (
+	"context"
 	"errors"
 
 	"testing"
@@ -212,7 +213,7 @@ func TestP21(t *testing.T) {
 			"a": {func() *datamgr.Handle { return w.lazy(1, nil) }, submit(R), engine.NeverWritten},
 			"b": {func() *datamgr.Handle { return w.lazy(1, nil) }, submit(RW), engine.NeverWritten},
 			"c": {func() *datamgr.Handle { return w.lazy(1, nil) }, func(h *datamgr.Handle) error {
-				_, err := w.job.Acquire(nil, h, R)
+				_, err := w.job.Acquire(context.Background(), h, R)
 				return err
 			}, engine.NeverWritten},
 			"d": {func() *datamgr.Handle {
@@ -272,7 +273,7 @@ func TestP23(t *testing.T) {
 		if err := w.job.Submit(&engine.TaskSpec{Codelet: inc, Operands: []engine.Operand{on(RW, h)}}); !errors.As(err, &dead) || dead.Ended {
 			w.Error("use after unregister:", err)
 		}
-		if _, err := w.job.Acquire(nil, h, R); !errors.As(err, &dead) {
+		if _, err := w.job.Acquire(context.Background(), h, R); !errors.As(err, &dead) {
 			w.Error("acquire after unregister:", err)
 		}
 		if err := w.job.Unregister(h); !errors.As(err, &dead) {

@@ -3,6 +3,7 @@ package tests
 // P52 to P55, and P58: arguments, placement, priorities, limits.
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -201,7 +202,7 @@ func TestP58(t *testing.T) {
 			return // a sequential runtime has no unfinished tasks
 		}
 		for _, limits := range []engine.JobOptions{{MaxInFlight: 8, MinInFlight: 4}, {MaxInFlight: 8}, {MinInFlight: 4}} {
-			job := w.rt.NewJob(nil, limits)
+			job := w.rt.NewJob(context.Background(), limits)
 			full := make(chan struct{}) // enough were submitted
 			var submitted, ended atomic.Int64
 			most := int64(0)
@@ -226,7 +227,7 @@ func TestP58(t *testing.T) {
 					}
 				}
 			}
-			w.must(job.Wait(nil))
+			w.must(job.Wait(context.Background()))
 			w.must(job.Close())
 			if limits.MaxInFlight > 0 && most > 9 {
 				w.Errorf("%+v: %d unfinished tasks", limits, most)

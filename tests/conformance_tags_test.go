@@ -3,6 +3,7 @@ package tests
 // P47 to P49: repeating tasks and tags.
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -114,14 +115,14 @@ func TestP49(t *testing.T) {
 		w.must(tag["B"].DependsOn(tag["A"]))
 		run("B")
 		run("A")
-		w.must(tag["B"].Wait(nil))
+		w.must(tag["B"].Wait(context.Background()))
 		before("A", "B")
 		// (2)
 		w.must(tag["G"].DependsOn(tag["C"], tag["D"], tag["E"], tag["F"]))
 		for _, n := range []string{"C", "D", "G", "E", "F"} {
 			run(n)
 		}
-		w.must(tag["G"].Wait(nil))
+		w.must(tag["G"].Wait(context.Background()))
 		before("CDEF", "G")
 		// (3)
 		for _, n := range []string{"J", "K", "L"} {
@@ -130,7 +131,7 @@ func TestP49(t *testing.T) {
 		}
 		run("H")
 		run("I")
-		w.must(w.job.WaitTags(nil, tag["J"], tag["K"], tag["L"]))
+		w.must(w.job.WaitTags(context.Background(), tag["J"], tag["K"], tag["L"]))
 		before("HI", "JKL")
 		// (4) ten tasks, one tag; nine of them wait until X has run
 		g := w.job.NewGate()
@@ -139,14 +140,14 @@ func TestP49(t *testing.T) {
 			run("T", g)
 		}
 		x := w.keep(hook("X", func() {}), []engine.Dependency{tag["T"]})
-		w.must(x.Wait(nil))
+		w.must(x.Wait(context.Background()))
 		g.Open()
 		// (5)
 		m := w.job.NewTag("M")
 		w.must(m.DependsOn(tag["A"]))
 		_, err := w.job.SubmitWith(&engine.TaskSpec{}, engine.TaskOptions{Tag: m})
 		w.must(err)
-		w.must(m.Wait(nil))
+		w.must(m.Wait(context.Background()))
 		// (6)
 		var wrong *engine.TagError
 		if err := m.DependsOn(m); !errors.As(err, &wrong) {

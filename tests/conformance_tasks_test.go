@@ -4,6 +4,7 @@ package tests
 // graphs that grow while they run.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,7 +72,7 @@ func TestP46(t *testing.T) {
 			time.Sleep(ms) // S must not get in between
 			return twice(12)(c)
 		}), nil, on(RW, x))
-		w.must(k.Wait(nil))
+		w.must(k.Wait(context.Background()))
 		w.must(k.Err())
 		if v[0] != 48 {
 			w.Errorf("%d when the wait returned", v[0])
@@ -169,11 +170,11 @@ func TestP51(t *testing.T) {
 			a := w.keep(hook("A", func() { order.add("A") }), []engine.Dependency{g})
 			if !late {
 				g.Open()
-				w.must(a.Wait(nil))
+				w.must(a.Wait(context.Background()))
 			}
 			b := w.keep(hook("B", func() { order.add("B") }), []engine.Dependency{a})
 			g.Open()
-			w.must(b.Wait(nil))
+			w.must(b.Wait(context.Background()))
 			if got := strings.Join(order.list(), ""); got != "AB" {
 				w.Errorf("A late %v: %s", late, got)
 			}
@@ -204,7 +205,7 @@ func TestP51(t *testing.T) {
 		if err := k.DependOn(w.job.NewGate()); !errors.As(err, &late) {
 			w.Error(err)
 		}
-		w.must(k.Wait(nil))
+		w.must(k.Wait(context.Background()))
 		var ended *engine.EndedError
 		if err := k.AddEndDependency(w.job.NewGate()); !errors.As(err, &ended) {
 			w.Error(err)

@@ -308,13 +308,13 @@ func (w *world) run(c *engine.Codelet, arg int64, ops ...engine.Operand) {
 	w.Helper()
 	t, err := w.job.SubmitTask(&engine.TaskSpec{Codelet: c, Operands: ops, Args: []iface.Scalar{iface.Int(arg)}})
 	w.must(err)
-	w.must(t.Wait(nil))
+	w.must(t.Wait(context.Background()))
 	w.must(t.Err())
 }
 
 func (w *world) wait() {
 	w.Helper()
-	w.must(w.job.Wait(nil))
+	w.must(w.job.Wait(context.Background()))
 	for _, f := range w.job.Failures() {
 		w.Error(f)
 	}
@@ -331,7 +331,7 @@ func (w *world) unregister(hs ...*datamgr.Handle) {
 
 func (w *world) acquire(h *datamgr.Handle, m iface.AccessMode) *engine.Access {
 	w.Helper()
-	a, err := w.job.Acquire(nil, h, m)
+	a, err := w.job.Acquire(context.Background(), h, m)
 	w.must(err)
 	return a
 }

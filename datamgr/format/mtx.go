@@ -19,13 +19,13 @@ import (
 
 // mtx is what the head of a file says.
 type mtx struct {
-	t                *text
-	array, pattern   bool
-	symmetric, skew  bool
-	rows, cols, nnz  int
-	column           bool // a vector is the only column
-	elem             iface.Elem
-	banner, sizeLine int
+	t               *text
+	array, pattern  bool
+	symmetric, skew bool
+	rows, cols, nnz int
+	column          bool // a vector is the only column
+	elem            iface.Elem
+	sizeLine        int
 }
 
 func openMtx(in *Input) error {

@@ -67,7 +67,7 @@ func (f *far) run(fn engine.Impl, ops ...engine.Operand) error {
 	c := &engine.Codelet{Name: "far", On: enginetest.On(fn)}
 	task, err := f.job.SubmitTask(&engine.TaskSpec{Codelet: c, Operands: ops, Workers: f.on})
 	f.must(err)
-	f.must(task.Wait(nil))
+	f.must(task.Wait(context.Background()))
 	return task.Err()
 }
 
@@ -76,7 +76,7 @@ func (f *far) home(hs ...*datamgr.Handle) {
 	for _, h := range hs {
 		f.must(f.job.Unregister(h))
 	}
-	f.must(f.job.Wait(nil))
+	f.must(f.job.Wait(context.Background()))
 }
 
 // A kernel sees what it reads, and what it writes comes back: those elements and no
@@ -155,7 +155,7 @@ func TestFarFailures(t *testing.T) {
 		}
 		for _, h := range []*datamgr.Handle{hx, hy} {
 			var lost *engine.FailedDataError
-			if _, err := f.job.Acquire(nil, h, iface.R); !errors.As(err, &lost) {
+			if _, err := f.job.Acquire(context.Background(), h, iface.R); !errors.As(err, &lost) {
 				t.Errorf("data of a kernel that failed: %v", err)
 			}
 			f.must(f.run(func(c *engine.TaskContext) error { copy(iface.Row[int64](c.Buffer(0), 0), []int64{5, 6}); return nil },

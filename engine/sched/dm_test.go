@@ -9,11 +9,10 @@ import (
 // world is a machine of one's own: a clock, and tables of what is known.
 type world struct {
 	Machine
-	now                        float64
-	exec                       map[int64][]float64 // by Order and worker; negative: not known
-	transfer, energy           map[int64][]float64
-	missing                    map[int64][]int64
-	estimates, transfers, runs int
+	now              float64
+	exec             map[int64][]float64 // by Order and worker; negative: not known
+	transfer, energy map[int64][]float64
+	missing          map[int64][]int64
 }
 
 func newWorld(ws ...Worker) *world {

@@ -34,7 +34,7 @@ func hostCodelet(t testing.TB, text string) *types.Object {
 	k := newChecker(newLoader(nil), &syntax.File{Source: diag.NewSource("host", text)}, &Unit{})
 	sig := &types.Signature{Name: c.Name.Name, Result: types.TNone, Text: text, Elems: map[byte][]iface.Elem{}}
 	for _, p := range c.Params {
-		pt := types.TInvalid
+		var pt *types.Type
 		if p.Type.Name.Name == "dense" {
 			pt = &types.Type{Kind: types.Dense, Param: p.Type.Elem.Name.Name[0]}
 		} else {

@@ -157,7 +157,6 @@ func (f *flow) branches(alternatives ...func()) {
 	}
 	type reached struct {
 		states []state
-		last   int // the branch that added the newest state
 	}
 	live := 0
 	changed := map[*cell]*reached{}

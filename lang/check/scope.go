@@ -48,9 +48,7 @@ type objInfo struct {
 	acq   *syntax.AcquireItem
 	by    string // the statement that declares it: "let", "register", "for"
 	pack  bool   // a list of handles
-	loops bool   // name of a for
 	dims  int    // named views: number of indices; -1: not known
-	items int    // constant index lists from grid(…): their length
 }
 
 func (c *checker) info(o *types.Object) *objInfo {

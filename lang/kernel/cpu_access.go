@@ -18,7 +18,6 @@ type stripAccess struct {
 	k          []int64 // growth of each index
 	base       []intFn // index of the strip's first round; nil where it is not regular
 	idx        []vec[int64]
-	cols       int // scratch strips
 }
 
 // newAccess compiles the access e; strips from t on are free.

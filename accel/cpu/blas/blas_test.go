@@ -587,14 +587,6 @@ func triangle[T Float](t *testing.T, r Routines[T]) {
 	}
 }
 
-func column[T Float](d dense) []T {
-	x := make([]T, len(d.v))
-	for i, v := range d.v {
-		x[i] = T(v)
-	}
-	return x
-}
-
 func TestLevel2(t *testing.T) { each(t, level2[float32], level2[float64]) }
 
 func level2[T Float](t *testing.T, r Routines[T]) {

@@ -29,9 +29,7 @@ func documentedLines(t *testing.T) map[string][]string {
 	text, _, _ = strings.Cut(text, "\n\n")
 	all := map[string][]string{}
 	for _, m := range schemaRow.FindAllStringSubmatch(text, -1) {
-		for _, f := range strings.Fields(strings.ReplaceAll(m[2], "`", "")) {
-			all[m[1]] = append(all[m[1]], f)
-		}
+		all[m[1]] = append(all[m[1]], strings.Fields(strings.ReplaceAll(m[2], "`", ""))...)
 	}
 	return all
 }
