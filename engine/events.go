@@ -53,7 +53,7 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 		after = rt.afterIDs()
 	}
 	e := &Event{After: after, Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err}
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err, task: t}
 	if tt != nil {
 		tt.mu.Lock()
 		e.Profile = tt.p
@@ -61,6 +61,7 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	}
 	tell(all, e)
 	tell(own, e)
+	e.task = nil // it is used again
 }
 
 // tell calls l, if there is one, where nothing it does can harm the caller.

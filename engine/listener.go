@@ -46,6 +46,28 @@ type Event struct {
 	// Profile says when what happened to the task: in TaskDone, TaskFailed and
 	// TaskCancelled of a runtime with Options.Profile. Released is not known yet.
 	Profile TaskProfile
+	task    *task // nil once the listener has returned
+}
+
+// Allows reports whether worker w may run the task: it is not restricted to others, and
+// has an implementation for that worker. Listeners call it before they return, and not
+// afterwards.
+func (e *Event) Allows(w int) bool {
+	t := e.task
+	if t == nil || w < 0 || w >= len(e.Job.rt.workers) {
+		return false
+	}
+	return t.allows(e.Job.rt.workers[w])
+}
+
+// Flops returns the work of the task, in floating-point operations, as TaskSpec.Flops or
+// its codelet estimates it; 0: not known. Listeners call it before they return, and not
+// afterwards.
+func (e *Event) Flops() float64 {
+	if e.task == nil || e.task.codelet == nil {
+		return 0
+	}
+	return e.task.work()
 }
 
 // CopyEvent is a copy from one memory to another, or within one.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -185,5 +187,49 @@ func TestJobListener(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// eachEnd is called for each task that is done, and returns.
+type eachEnd func(*Event)
+
+func (f eachEnd) TaskEvent(e *Event) {
+	if e.Kind == TaskDone {
+		f(e)
+	}
+}
+
+// Listeners learn which workers may run a task, and what work it is.
+func TestEventAllowsAndFlops(t *testing.T) {
+	var mu sync.Mutex
+	said := map[string]string{}
+	var kept *Event
+	_, j := start(t, Options{Workers: 3, Listener: eachEnd(func(e *Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		text := fmt.Sprint(e.Flops(), ":")
+		for w := -1; w < 4; w++ {
+			if e.Allows(w) {
+				text += fmt.Sprint(" ", w)
+			}
+		}
+		said[e.Name], kept = text, e
+	})})
+	nothing := []Impl{func(*TaskContext) error { return nil }}
+	work := &Codelet{Name: "work", CPU: nothing, Flops: func([]iface.Desc, []iface.Scalar) float64 { return 7 }}
+	panics := &Codelet{Name: "bad", CPU: nothing, Flops: func([]iface.Desc, []iface.Scalar) float64 { panic("no") }}
+	for _, s := range []*TaskSpec{{Codelet: work, Name: "all"}, {Codelet: work, Name: "some", Workers: []int{0, 2}, Flops: 9}, {Codelet: panics, Name: "bad", Workers: []int{1}}} {
+		if err := j.Submit(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"all": "7: 0 1 2", "some": "9: 0 2", "bad": "0: 1"}; !maps.Equal(said, want) {
+		t.Errorf("%v, want %v", said, want)
+	}
+	if kept.Allows(0) || kept.Flops() != 0 {
+		t.Error("an event that was kept answers")
 	}
 }

@@ -71,7 +71,7 @@ func (rt *Runtime) planned(t *task) {
 	p.Seconds = rt.expected
 	for w, k := range rt.workers {
 		switch {
-		case t.Allowed != nil && !t.Allowed.Has(w), t.kind == userTask && len(t.codelet.impls(k.arch)) == 0 && !t.codelet.nowhere():
+		case !t.allows(k):
 			p.Seconds[w] = -1
 		case w > 0 && rt.workers[w-1].kind == k.kind && p.Seconds[w-1] >= 0:
 			p.Seconds[w] = p.Seconds[w-1]
@@ -83,6 +83,11 @@ func (rt *Runtime) planned(t *task) {
 		}
 	}
 	rt.opt.Plan(p)
+}
+
+// allows reports whether w may run t.
+func (t *task) allows(w *worker) bool {
+	return (t.Allowed == nil || t.Allowed.Has(w.id)) && (t.kind != userTask || t.codelet.nowhere() || len(t.codelet.impls(w.arch)) > 0)
 }
 
 func (c *Codelet) nowhere() bool { return c.Traits != nil && c.Traits.Nowhere }

@@ -13,9 +13,9 @@ import (
 
 // Why a worker idled, or a task of the chain did not start earlier.
 const (
-	WaitsForTask = "dependency"    // the next task waited for another one
-	WaitsSubmit  = "not submitted" // the next task was not submitted yet
-	WaitsQueue   = "queued"        // it was ready, and no worker had taken it
+	WaitsForTask = "dependency"    // the next task waited for another one, and no other task was ready
+	WaitsSubmit  = "not submitted" // the next task was not submitted yet, and no other one was ready
+	WaitsQueue   = "queued"        // a task was ready that this worker may run, and it had not taken it
 	WaitsData    = "fetching"      // its data was on its way, or its memory not free
 	WaitsStart   = "starting"      // private copies, hooks
 	WaitsEnd     = "no tasks left"
@@ -28,27 +28,197 @@ type Gap struct {
 	From, To float64 // seconds
 	Why      string  // one of the constants
 	Next     int     // the task that came next; -1: none
-	For      int     // WaitsForTask: the task that it waited for; -1: data held by the program, or a gate
+	For      int     // WaitsForTask: the task that it waited for; -1: data held by the program, or a gate. WaitsQueue: a ready task that another worker took; -1: Next
+	Ready    int     // WaitsQueue with For: how many tasks were ready meanwhile
 }
 
+// mostGaps bounds the gaps of a run. Where a worker idles beside more short tasks than
+// that, what it did within shares of a gap is added up.
+const mostGaps = 50_000
+
 // Gaps explains when workers ran nothing: each gap between two tasks is cut at what
-// happened to the task that came next.
+// happened to the task that came next, and where other tasks were ready that the worker
+// may run.
 func (r *Run) Gaps() (all []Gap) {
+	queues := r.queues()
 	byWorker := r.byWorker()
-	for w, list := range byWorker {
-		at := 0.0
-		for _, i := range list {
-			x := &r.Tasks[i]
-			if x.Started > at {
-				all = append(all, r.explain(w, at, int(i))...)
+	for _, least := range []float64{0, 1e-4, 1e-3, 1e-2} { // of the run
+		all = all[:0]
+		for w, list := range byWorker {
+			at := 0.0
+			for _, i := range list {
+				x := &r.Tasks[i]
+				if x.Started > at {
+					for _, g := range r.explain(w, at, int(i)) {
+						all = queues[w].cut(all, g, least*r.Seconds)
+					}
+				}
+				at = max(at, r.ended(x))
 			}
-			at = max(at, r.ended(x))
+			if r.Seconds > at {
+				all = queues[w].cut(all, Gap{w, at, r.Seconds, WaitsEnd, -1, -1, 0}, least*r.Seconds)
+			}
 		}
-		if r.Seconds > at {
-			all = append(all, Gap{w, at, r.Seconds, WaitsEnd, -1, -1})
+		if len(all) <= mostGaps {
+			break
 		}
 	}
 	return all
+}
+
+// queue is when tasks that some worker may run were ready, and no worker had taken them.
+type queue struct {
+	tasks  []queued     // by the time from which they were ready
+	latest []int32      // by place in tasks: which of those up to it was taken last
+	taken  []float64    // when they were taken, ascending
+	spans  [][2]float64 // when there was any, ascending, apart
+}
+
+type queued struct {
+	task     int32
+	from, to float64
+}
+
+// queues returns a queue for each worker; workers that may run the same tasks share one.
+func (r *Run) queues() []*queue {
+	lists, numbers := [][]int{}, map[*int]int{}
+	of := make([]int, len(r.Tasks)) // by task: its list, counted from 1; 0: all workers
+	for i := range r.Tasks {
+		if l := r.Tasks[i].Workers; len(l) > 0 {
+			n, ok := numbers[&l[0]]
+			if !ok {
+				lists = append(lists, l)
+				n = len(lists)
+				numbers[&l[0]] = n
+			}
+			of[i] = n
+		}
+	}
+	out := make([]*queue, len(r.Graph.Workers))
+	same := map[string]*queue{}
+	for w := range out {
+		may := make([]byte, len(lists)+1)
+		may[0] = 1
+		for k, l := range lists {
+			if slices.Contains(l, w) {
+				may[k+1] = 1
+			}
+		}
+		q := same[string(may)]
+		if q == nil {
+			q = r.newQueue(func(i int) bool { return may[of[i]] == 1 })
+			same[string(may)] = q
+		}
+		out[w] = q
+	}
+	return out
+}
+
+// newQueue collects the tasks for which may reports true.
+func (r *Run) newQueue(may func(i int) bool) *queue {
+	q := &queue{}
+	for i := range r.Tasks {
+		x := &r.Tasks[i]
+		to := x.Popped
+		if to == 0 {
+			to = x.Started
+		}
+		if x.Worker >= 0 && x.Ready > 0 && to > x.Ready && !r.Graph.Tasks[i].Light() && may(i) {
+			q.tasks = append(q.tasks, queued{int32(i), x.Ready, to})
+			q.taken = append(q.taken, to)
+		}
+	}
+	slices.SortFunc(q.tasks, func(a, b queued) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.task, b.task)) })
+	slices.Sort(q.taken)
+	q.latest = make([]int32, len(q.tasks))
+	for k, t := range q.tasks {
+		if q.latest[k] = int32(k); k > 0 && q.tasks[q.latest[k-1]].to >= t.to {
+			q.latest[k] = q.latest[k-1]
+		}
+		if n := len(q.spans); n > 0 && q.spans[n-1][1] >= t.from {
+			q.spans[n-1][1] = max(q.spans[n-1][1], t.to)
+		} else {
+			q.spans = append(q.spans, [2]float64{t.from, t.to})
+		}
+	}
+	return q
+}
+
+// cut appends g to all, in pieces where its worker idled although a task was ready. Within
+// stretches of least seconds, each kind of piece is one.
+func (q *queue) cut(all []Gap, g Gap, least float64) []Gap {
+	if g.Why != WaitsForTask && g.Why != WaitsSubmit && g.Why != WaitsEnd {
+		return append(all, g)
+	}
+	first := len(all)
+	add := func(from, to float64, ready bool) {
+		p := g
+		if p.From, p.To = from, to; ready {
+			p.Why = WaitsQueue
+		}
+		switch n := len(all); {
+		case to <= from:
+		case n > first && all[n-1].Why == p.Why:
+			all[n-1].To = to
+		default:
+			all = append(all, p)
+		}
+	}
+	k, _ := slices.BinarySearchFunc(q.spans, g.From, func(s [2]float64, t float64) int {
+		if s[1] > t {
+			return 1
+		}
+		return -1
+	})
+	at, readyFirst := g.From, false
+	for ; k < len(q.spans) && q.spans[k][0] < g.To; k++ {
+		from, to := max(q.spans[k][0], at), min(q.spans[k][1], g.To)
+		if end := at + least; to < end {
+			ready := to - from
+			for k+1 < len(q.spans) && q.spans[k+1][1] <= end && q.spans[k+1][1] <= g.To {
+				k++
+				ready += q.spans[k][1] - q.spans[k][0]
+				to = q.spans[k][1]
+			}
+			middle := at + ready
+			if !readyFirst {
+				middle = to - ready
+			}
+			add(at, middle, readyFirst)
+			add(middle, to, !readyFirst)
+			at, readyFirst = to, !readyFirst
+			continue
+		}
+		add(at, from, false)
+		add(from, to, true)
+		at = to
+	}
+	add(at, g.To, false)
+	for i := first; i < len(all); i++ {
+		if p := &all[i]; p.Why == WaitsQueue {
+			q.name(p)
+		}
+	}
+	return all
+}
+
+// name says which tasks were ready in the gap g.
+func (q *queue) name(g *Gap) {
+	begun, _ := slices.BinarySearchFunc(q.tasks, g.To, func(t queued, at float64) int { return cmp.Compare(t.from, at) })
+	gone, _ := slices.BinarySearch(q.taken, g.From)
+	for gone < len(q.taken) && q.taken[gone] == g.From {
+		gone++
+	}
+	at, _ := slices.BinarySearchFunc(q.tasks, g.From, func(t queued, at float64) int {
+		if t.from > at {
+			return 1
+		}
+		return -1
+	})
+	g.For, g.Ready = -1, max(1, begun-gone)
+	if at = min(max(at-1, 0), len(q.latest)-1); at >= 0 { // that was ready as the gap began, and taken last
+		g.For = int(q.tasks[q.latest[at]].task)
+	}
 }
 
 // byWorker lists tasks by worker, in the order of their start.
@@ -70,7 +240,7 @@ func (r *Run) explain(w int, from float64, i int) (out []Gap) {
 	x := &r.Tasks[i]
 	add := func(to float64, why string) {
 		if to = min(to, x.Started); to > from {
-			g := Gap{w, from, to, why, i, -1}
+			g := Gap{w, from, to, why, i, -1, 0}
 			if why == WaitsForTask {
 				g.For = r.last(i)
 			}
@@ -182,6 +352,9 @@ func (r *Run) Text(g *Gap) string {
 		}
 		return fmt.Sprintf("%s waited for %s", next, r.Graph.Tasks[g.For].Label())
 	case WaitsQueue:
+		if g.For >= 0 {
+			return r.leftText(g)
+		}
 		return next + " was ready, and this worker had not taken it"
 	case WaitsData:
 		return next + " waited for its data: locks, memory, copies"
@@ -189,6 +362,20 @@ func (r *Run) Text(g *Gap) string {
 		return next + " was starting"
 	}
 	return "no task was left for this worker"
+}
+
+// leftText says which tasks were ready in a gap, and were left to other workers.
+func (r *Run) leftText(g *Gap) string {
+	text := r.Graph.Tasks[g.For].Label()
+	switch w := r.Tasks[g.For].Worker; {
+	case g.Ready > 1:
+		return fmt.Sprintf("%s and %d more were ready, and were left to other workers", text, g.Ready-1)
+	case w == g.Worker:
+		return text + " was ready, and this worker took it later"
+	case w < len(r.Graph.Workers):
+		return fmt.Sprintf("%s was ready, and was left to %s", text, r.Graph.Workers[w].Name)
+	}
+	return text + " was ready, and was left to another worker"
 }
 
 // measure is the longest path of a graph.

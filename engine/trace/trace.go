@@ -37,6 +37,7 @@ type Recorder struct {
 		memory []Memory
 		last   []int64 // by node: the memory noted last
 		views  []view
+		may    map[string][]int // lists of workers, by what they hold
 	}
 }
 
@@ -57,6 +58,8 @@ type Times struct {
 	Ended     float64
 	State     string // "done", "failed", "cancelled"; "" if it never ended
 	Err       string
+	Workers   []int   // that may run it, ascending; nil: all. Shared between tasks
+	Flops     float64 // its work; 0: not known
 }
 
 // Copy is a copy between memories.
@@ -114,7 +117,7 @@ func (r *Recorder) TaskEvent(e *engine.Event) {
 	now := r.sinceLocked(e.Time)
 	if e.Kind == engine.TaskSubmitted {
 		r.mu.g.Event(e)
-		r.mu.tasks = append(r.mu.tasks, Times{Worker: -1, Submitted: now})
+		r.mu.tasks = append(r.mu.tasks, Times{Worker: -1, Submitted: now, Workers: r.workersLocked(e)})
 		return
 	}
 	i, ok := r.mu.g.Find(e.Job, e.ID)
@@ -133,6 +136,9 @@ func (r *Recorder) TaskEvent(e *engine.Event) {
 		}
 	case engine.TaskDone, engine.TaskFailed, engine.TaskCancelled:
 		t.State, t.Ended = e.Kind.String(), now
+		if e.Kind == engine.TaskDone {
+			t.Flops = e.Flops()
+		}
 		if e.Err != nil {
 			t.Err = e.Err.Error()
 		}
@@ -147,6 +153,37 @@ func (r *Recorder) TaskEvent(e *engine.Event) {
 		}
 		r.memoryLocked(now)
 	}
+}
+
+// workersLocked lists the workers that may run the task of e; nil: all. Equal lists are
+// one.
+func (r *Recorder) workersLocked(e *engine.Event) []int {
+	n := r.mu.rt.Workers()
+	key := make([]byte, n)
+	count := 0
+	for w := range n {
+		if e.Allows(w) {
+			key[w] = 1
+			count++
+		}
+	}
+	if count == n {
+		return nil
+	}
+	list, ok := r.mu.may[string(key)]
+	if !ok {
+		list = make([]int, 0, count)
+		for w, k := range key {
+			if k == 1 {
+				list = append(list, w)
+			}
+		}
+		if r.mu.may == nil {
+			r.mu.may = map[string][]int{}
+		}
+		r.mu.may[string(key)] = list
+	}
+	return list
 }
 
 // CopyEvent implements engine.CopyListener.

@@ -192,9 +192,11 @@ func TestGapsSayWhy(t *testing.T) {
 		"0 5-8 b 2 was ready, and this worker had not taken it",
 		"0 10-11 no task was left for this worker",
 		"1 0-0.25 d 4 was not submitted yet",
-		"1 0.25-5 d 4 waited for a 1",
+		"1 0.25-0.5 d 4 waited for a 1",
+		"1 0.5-1 a 1 was ready, and was left to cpu 0",
+		"1 1-5 d 4 waited for a 1",
 		"1 5-5.5 d 4 waited for its data: locks, memory, copies",
-		"1 7-8 c 3 was not submitted yet",
+		"1 7-8 b 2 was ready, and was left to cpu 0",
 		"1 8-8.5 c 3 was ready, and this worker had not taken it",
 		"1 8.5-9 c 3 was starting",
 	}
@@ -208,6 +210,70 @@ func TestGapsSayWhy(t *testing.T) {
 	if want := []string{"a 1 ", "d 4 " + trace.WaitsForTask, "c 3 " + trace.WaitsSubmit}; !slices.Equal(got, want) {
 		t.Errorf("the chain is %q, want %q", got, want)
 	}
+}
+
+// A worker that idles while tasks which it may run are ready does not wait for the task
+// that it runs next: its gap is cut where such tasks were ready.
+func TestGapsWhileTasksAreReady(t *testing.T) {
+	g := &graph.Graph{Title: "ready", Workers: []graph.Worker{{Name: "cpu 0"}, {Name: "cpu 1"}, {Name: "gpu"}}, Nodes: []graph.Node{{Name: "ram"}}}
+	r := &trace.Run{Graph: g, Seconds: 12}
+	add := func(codelet string, w int, ready, started, ended float64, may []int, deps ...int32) {
+		g.Tasks = append(g.Tasks, graph.Task{ID: int64(len(g.Tasks) + 1), Codelet: codelet, Site: -1, Deps: deps})
+		r.Tasks = append(r.Tasks, trace.Times{Worker: w, Submitted: 1, Ready: ready, Popped: started, Data: started, Started: started, Ended: ended, State: "done", Workers: may})
+	}
+	cpus := []int{0, 1}
+	add("long", 0, 1, 1, 8, cpus)
+	add("queued", 0, 2, 8, 9, cpus)
+	add("queued", 0, 3, 9, 10, cpus)
+	add("device", 2, 4, 11, 12, []int{2})
+	add("last", 1, 10, 10, 11, nil, 2)
+	said := map[int][]string{}
+	for _, g := range r.Gaps() {
+		said[g.Worker] = append(said[g.Worker], fmt.Sprintf("%g-%g %s: %s", g.From, g.To, g.Why, r.Text(&g)))
+	}
+	want := []string{
+		"0-1 not submitted: last 5 was not submitted yet",
+		"1-2 dependency: last 5 waited for queued 3",
+		"2-9 queued: queued 2 and 1 more were ready, and were left to other workers",
+		"9-10 dependency: last 5 waited for queued 3",
+		"11-12 no tasks left: no task was left for this worker",
+	}
+	if !slices.Equal(said[1], want) {
+		t.Errorf("cpu 1:\n%s\nwant:\n%s", strings.Join(said[1], "\n"), strings.Join(want, "\n"))
+	}
+	want = []string{
+		"0-1 not submitted: device 4 was not submitted yet",
+		"1-4 dependency: device 4 waited for a gate or for data that the program held",
+		"4-11 queued: device 4 was ready, and this worker had not taken it",
+	}
+	if !slices.Equal(said[2], want) {
+		t.Errorf("gpu:\n%s\nwant:\n%s", strings.Join(said[2], "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The gaps of a worker that idles beside very many short tasks stay few, and their sums
+// right.
+func TestGapsBesideManyTasks(t *testing.T) {
+	g := &graph.Graph{Title: "many", Workers: []graph.Worker{{Name: "cpu 0"}, {Name: "cpu 1"}}, Nodes: []graph.Node{{Name: "ram"}}}
+	r := &trace.Run{Graph: g}
+	const n, each = 200_000, 1e-5 // ready for a quarter of it
+	for i := range n {
+		at := float64(i)*each + 1e-6
+		g.Tasks = append(g.Tasks, graph.Task{ID: int64(i + 1), Codelet: "a", Site: -1})
+		r.Tasks = append(r.Tasks, trace.Times{Worker: 0, Submitted: 1e-9, Ready: at, Popped: at + each/4, Data: at + each/4, Started: at + each/4, Ended: at + each, State: "done"})
+		r.Seconds = at + each
+	}
+	sum, pieces := map[string]float64{}, 0
+	for _, g := range r.Gaps() {
+		if g.Worker == 1 {
+			sum[g.Why] += g.To - g.From
+			pieces++
+		}
+	}
+	if q := sum[trace.WaitsQueue] / r.Seconds; pieces > 50_000 || q < 0.24 || q > 0.26 {
+		t.Errorf("%d gaps; tasks were ready for %.3f of the time, want 0.25", pieces, q)
+	}
+	checkGaps(t, r)
 }
 
 // A task that still ran when the record ended ran until then: its worker was not idle, and
@@ -443,12 +509,49 @@ func TestReportInBrowser(t *testing.T) {
   const bright = () => { const d = g.getImageData(c.width - 3, 3, 1, 1).data; return d[0] + d[1] + d[2] > 382 ? "light" : "dark"; };
   setTheme("light"); const one = bright(); $("theme").click(); note("themes", one + " " + bright());
   note("idle", document.querySelectorAll("#idle tr").length - 1);
-  note("chain", [...document.querySelectorAll("#chaint tr td:first-child")].map(e => e.textContent).join(" "));
+  const chained = () => [...document.querySelectorAll("#chaint tr")].slice(1).map(r => r.children[0].textContent + " " + r.children[2].textContent).join(", ");
+  note("chain", chained()); [...document.querySelectorAll("#chaint th")].find(h => h.textContent == "started").click(); note("by start", chained());
+  note("waited", document.querySelectorAll("#chaint tr")[2].children[3].textContent);
 `)
 	want := strings.Join([]string{
 		"title=made", "whole=true", "found=1 found", "task=b 2, waited for a 1", "source=true", "followed=a 1", "none=nothing found",
 		"zoomed=true", "all=true", "tip=block: a 1 / R x", "gap=block: 3.000 s: queued / b 2 was ready, and this worker had not taken it", "clicked=d 4",
-		"filter=true", "unfilter=true", "themes=light dark", "idle=6", "chain=a 1 d 4 c 3",
+		"filter=true", "unfilter=true", "themes=light dark", "idle=6",
+		"chain=a 1 37.2 %, c 3 18.6 %, d 4 14.0 %", "by start=a 1 37.2 %, d 4 14.0 %, c 3 18.6 %", "waited=500 ms fetching",
+	}, "\n")
+	if said != want {
+		t.Errorf("the page said\n%s\nwant\n%s", said, want)
+	}
+}
+
+// A run seen from near: the labels of the time axis differ however far one zooms, curves
+// that are level in sight are drawn, and the source pane shows the line that is asked for.
+func TestReportZoomed(t *testing.T) {
+	r := made()
+	r.Graph.Sites = append(r.Graph.Sites, graph.Site{File: "m.spu", Line: 150})
+	r.Graph.Tasks[2].Site = 1
+	said := inBrowser(t, r, `
+  const repeated = [];
+  for (let width = 8; width > 3e-7; width /= 3) { from = t0 + 1.25; to = from + width; draw(); if (labels.length < 2 || new Set(labels).size < labels.length) repeated.push(width + ": " + labels.join(" ")); }
+  note("repeated", repeated.join("; "));
+  from = 1.25 + t0; to = from + 1e-5; draw(); note("labels", labels.slice(0, 3).join(" "));
+  note("moments", moment(t0 + 1.250013) + " " + moment(t0));
+  const drawn = (colour, row) => { const p = document.createElement("canvas").getContext("2d"); p.fillStyle = colour; p.fillRect(0, 0, 1, 1); const want = p.getImageData(0, 0, 1, 1).data, r = devicePixelRatio || 1;
+    let n = 0; for (let px = left + 5; px < width - 5; px += 7) { const d = g.getImageData(px * r, row.y * r, 1, row.h * r).data; for (let k = 0; k < d.length; k += 4) if (Math.abs(d[k] - want[0]) + Math.abs(d[k + 1] - want[1]) + Math.abs(d[k + 2] - want[2]) < 180) { n++; break; } } return n / Math.floor((width - left - 10) / 7); };
+  const row = rows.find(r => r.kind == "count");
+  setTheme("light"); from = 6; to = 6.5; draw(); note("level", curves.map(([, name, col]) => name + " " + (drawn(col, row) > 0.95)).join(", "));
+  from = 2; to = 10.9; draw(); note("changing", curves.map(([, name, col]) => name + " " + (drawn(col, row) > 0.95)).join(", "));
+  const inSight = k => { const box = $("source").closest(".scroll").getBoundingClientRect(), e = document.getElementById("L0:" + k).getBoundingClientRect(); return e.top >= box.top && e.bottom <= box.bottom; };
+  select(0); note("first", inSight(2) + " " + inSight(150)); select(2); note("far", inSight(2) + " " + inSight(150));
+  toggleChain(); note("chain", inSight(2) + " " + [...document.querySelectorAll("#source .chain")].map(e => e.id + " " + e.querySelector("em").textContent).join(", "));
+  toggleChain(); note("no chain", document.querySelectorAll("#source .chain").length + " " + document.getElementById("L0:150").querySelector("em").textContent);
+  [...document.querySelectorAll("#chaint tr")].find(r => r.textContent.startsWith("c 3")).click(); note("clicked", inSight(150) + " " + (to - from < 10));
+  open_("#from=5&to=6&find=b+2&chain&theme=dark"); note("opened", [(from - t0).toFixed(3), (to - t0).toFixed(3), label(selected), chainOn, theme].join(" "));
+`)
+	want := strings.Join([]string{
+		"repeated=", "labels=1.250000 s 1.250002 s 1.250004 s", "moments=1.2500 s 0", "level=ready true, running true", "changing=ready true, running true",
+		"first=true false", "far=false true", "chain=true L0:2 51.2 % of the run, L0:150 18.6 % of the run", "no chain=0 2.000 s · 1", "clicked=true true",
+		"opened=5.000 6.000 b 2 true dark",
 	}, "\n")
 	if said != want {
 		t.Errorf("the page said\n%s\nwant\n%s", said, want)
@@ -476,7 +579,7 @@ func inBrowser(t *testing.T, r *trace.Run, act string) string {
 	t.Helper()
 	chromium := browser(t)
 	var b bytes.Buffer
-	if err := trace.WriteReport(&b, r, []trace.Source{{Name: "m.spu", Text: "# made\ninsert all()\n"}}); err != nil {
+	if err := trace.WriteReport(&b, r, []trace.Source{{Name: "m.spu", Text: "# made\ninsert all()\n" + strings.Repeat("#\n", 200)}}); err != nil {
 		t.Fatal(err)
 	}
 	act = `<script>
