@@ -15,7 +15,7 @@
 //
 //   - [Spec] describes data to register, [Reduction] how contributions (REDUX) are
 //     combined, [Site] where something was done, for messages;
-//   - [Handle] names data: Alive, Desc, Place, Parent, Root, Name, ID, Overlaps, Within
+//   - [Handle] names data: Alive, Desc, Type, Place, Parent, Root, Name, ID, Overlaps, Within
 //     and Same say what it is, Initialised whether it has a value, Views and Fragments
 //     how it is cut; SetName, SetUserData, SetCoordinates, SetUnordered, SetDiscardable,
 //     SetOutOfCore change what is said of it;

@@ -67,7 +67,7 @@ func (g *Registry) Duplicated(h *Handle) *Duplicate {
 // its elements have a value. Submission lock held.
 func (u *Duplicate) Open() {
 	s, d := u.src, u.src.d
-	a := &Handle{d: d, axes: s.axes, how: s.how, off: s.off, box: s.box, kind: s.kind, rank: s.rank, empty: s.empty,
+	a := &Handle{d: d, axes: s.axes, how: s.how, off: s.off, box: s.box, kind: s.kind, elem: s.elem, rank: s.rank, empty: s.empty,
 		readOnly: true, id: u.h.id, site: u.h.site}
 	a.more().twin = u.h
 	a.frags = slices.Clone(s.list())

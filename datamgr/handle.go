@@ -45,7 +45,8 @@ type Handle struct {
 	kind     iface.Kind
 	axes     [iface.MaxRank]int8 // axes of the datum that the handle kept
 	rank     int8
-	empty    uint8       // bit k: axis k of the datum has no elements here, and one in the box
+	empty    uint8 // bit k: axis k of the datum has no elements here, and one in the box
+	elem     iface.Elem
 	frags    []*Fragment // submission lock
 
 	id     int64
@@ -168,6 +169,10 @@ func (h *Handle) bytes() int64 {
 	}
 	return n
 }
+
+// Type returns the kind and the element type of the data, NoElem for void data. It costs
+// less than Desc.
+func (h *Handle) Type() (iface.Kind, iface.Elem) { return h.kind, h.elem }
 
 // ID returns a number that no other handle of the runtime has, from 1.
 func (h *Handle) ID() int64 { return h.id }

@@ -36,7 +36,7 @@ func (h *Handle) newContribution() *Handle {
 	}
 	d.state.Store(uint32(stateLazy | stateNodes))
 	d.root = newFragment(d, d.box)
-	d.whole = &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, rank: desc.Rank, box: d.box}
+	d.whole = &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box}
 	for k := range d.whole.axes {
 		d.whole.axes[k] = int8(k)
 	}

@@ -34,7 +34,7 @@ func (h *Handle) newThere() (*Handle, error) {
 	d.layout(max(1, desc.Dim[max(0, int(desc.Rank)-1)]))
 	d.state.Store(uint32(stateNodes))
 	d.root = newFragment(d, d.box)
-	c := &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, rank: desc.Rank, box: d.box, reduce: h.reduce}
+	c := &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box, reduce: h.reduce}
 	for k := range c.axes {
 		c.axes[k] = int8(k)
 	}

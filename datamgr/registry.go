@@ -118,7 +118,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	copy(d.stride[:], s.Step)
 	f := newFragment(d, d.box)
 	d.root = f
-	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, kind: desc.Kind, rank: desc.Rank, box: d.box,
+	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box,
 		readOnly: s.ReadOnly, reduce: s.Reduce, site: s.Site}
 	for k := range h.axes {
 		h.axes[k] = int8(k)

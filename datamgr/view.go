@@ -124,7 +124,7 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 	through := h.WriteThrough()
 	for m := range parts {
 		p := &parts[m]
-		p.d, p.parent, p.reduce, p.site = d, h, h.reduce, site
+		p.d, p.elem, p.parent, p.reduce, p.site = d, h.elem, h, h.reduce, site
 		p.id = base + 1 + int64(m)
 		p.flags, p.readOnly = h.flags, h.readOnly
 		p.SetWriteThrough(through)

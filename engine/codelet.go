@@ -24,6 +24,9 @@ type Codelet struct {
 	// Modes are the declared modes of the operands; nil: not checked. A
 	// declared RW admits RW, COMMUTE and REDUX, the others only themselves.
 	Modes []iface.AccessMode
+	// Types declare what the operands and scalar arguments are; nil: not checked, and the
+	// implementations see to it. Submission holds every task against them.
+	Types *Types
 	// Elems lists what the element-type parameter T of the signature may stand
 	// for; nil: any element type. The engine does not look at it.
 	Elems []iface.Elem

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -31,6 +32,14 @@ func (c *Codelet) call(ctx context.Context, bufs []*iface.Buffer, args []iface.S
 	}
 	if c.Modes != nil && len(c.Modes) != len(bufs) {
 		return fmt.Errorf("engine: %s takes %d operands, and %d buffers are given", c.Name, len(c.Modes), len(bufs))
+	}
+	if c.Types != nil {
+		if i := slices.Index(bufs, nil); i >= 0 {
+			return fmt.Errorf("engine: %s is given no buffer as operand %d", c.Name, i)
+		}
+		if err := c.checkBuffers(bufs, args); err != nil {
+			return err
+		}
 	}
 	d := directs.Get().(*direct)
 	d.job.mu.old = &generation{ctx: ctx}

@@ -14,7 +14,7 @@ import (
 // Submit submits a task and forgets it: its record is used again when it has
 // ended. It returns without waiting, but for room in the window (see
 // Options.Window), and moments in which it is far ahead of short tasks. Errors, after which nothing was submitted: *ModeError,
-// *ShapeError, *UninitError, *DeadHandleError, *ReadOnlyError,
+// *TypeError, *ShapeError, *UninitError, *DeadHandleError, *ReadOnlyError,
 // *NoReductionError, *NoImplementationError, ErrClosed, or the cause of the
 // job's context. A task whose data was lost by a failure is accepted, and
 // cancelled when its turn comes.
@@ -271,6 +271,9 @@ func (rt *Runtime) checkModes(s *TaskSpec) error {
 		if op.Mode.Writes() && op.Handle.ReadOnly() {
 			return &ReadOnlyError{Operand: i, Handle: op.Handle, Mode: op.Mode}
 		}
+	}
+	if c.Types != nil {
+		return c.checkTypes(s.Operands, s.Args)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/perf"
+	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -41,7 +42,9 @@ func (c *Codelet) Signature() string {
 	return c.sig.Text
 }
 
-// Engine returns the codelet as the engine sees it, for tasks submitted from Go.
+// Engine returns the codelet as the engine sees it, for tasks submitted from Go. The
+// engine holds those against the signature: other kinds, element types, modes or scalars
+// are an error of the submission, a *engine.TypeError or *engine.ModeError.
 func (c *Codelet) Engine() *engine.Codelet {
 	if c == nil {
 		return nil
@@ -85,7 +88,7 @@ func NewCodelet(signature string, opts ...CodeletOption) (*Codelet, error) {
 	if len(b.impls) == 0 && len(b.on) == 0 {
 		return nil, fmt.Errorf("lang: codelet %s has no implementation; give CPU, CPUFunc or On", sig.Name)
 	}
-	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), CPU: b.impls, On: b.on, Pure: b.pure, FromMain: b.main}
+	e := &engine.Codelet{Name: sig.Name, Signature: signature, Doc: b.doc, Modes: operandModes(sig), Types: interp.Types(sig, nil), CPU: b.impls, On: b.on, Pure: b.pure, FromMain: b.main}
 	e.Model = b.model
 	if b.version != "" {
 		e.Kernel = func() string { return b.version }

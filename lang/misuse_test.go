@@ -11,10 +11,13 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 )
@@ -529,3 +532,83 @@ func TestFilesThatGiveNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeletTypes: the engine holds tasks that Go submits with a codelet of the language
+// against its signature; no kernel sees memory of another shape or type.
+func TestCodeletTypes(t *testing.T) {
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	job := rt.NewJob(t.Context(), engine.JobOptions{})
+	data := func(k iface.Kind, e iface.Elem, dims ...int) *datamgr.Handle {
+		return lang.Must(rt.RegisterFilled(engine.DataSpec{Kind: k, Elem: e, Dims: dims}, func(*iface.Buffer) error { return nil }))
+	}
+	f32, f64 := data(iface.Vector, iface.F32, 8), data(iface.Vector, iface.F64, 8)
+	matrix, number := data(iface.Matrix, iface.F32, 2, 4), data(iface.Variable, iface.F64)
+	clip := lang.Must(lang.NewCodelet("clip(v: RW vector[f32], lo: f32, hi: f32)", lang.CPUFunc(func(v []float32, lo, hi float32) {
+		for i := range v {
+			v[i] = min(max(v[i], lo), hi)
+		}
+	}))).Engine()
+	any := lang.Must(lang.NewCodelet("any(x: R dense[T], y: W variable[T], k: int = 1, name: string = \"\", on: bool = true, f: float = 1, e: T = 1)",
+		lang.CPU(func(*lang.Task) error { return nil }))).Engine()
+	two := []iface.Scalar{iface.Float(0), iface.Int(1)}
+	all := []iface.Scalar{iface.Int(1), iface.Str("n"), iface.Bool(true), iface.Float(2), iface.Float(3)}
+	but := func(k int, s iface.Scalar) []iface.Scalar {
+		c := slices.Clone(all)
+		c[k] = s
+		return c
+	}
+	var body *engine.Codelet // of a script, as events show it
+	listener := listen(func(e *engine.Event) {
+		if e.Codelet != nil && e.Codelet.Name == "half" {
+			body = e.Codelet
+		}
+	})
+	heard := newRuntime(t, engine.Options{Workers: 1, Listener: listener})
+	inst := lang.Must(compile(t, lang.Config{}, "register x = vector[f64](4, fill = 1)\ncodelet half(v: RW vector[T], s: T) { each i in v { v[i] *= s } }\ninsert half(RW x, 0.5)\n").
+		Run(t.Context(), heard))
+	if err := errors.Join(inst.Wait(t.Context()), inst.Close(), heard.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		c    *engine.Codelet
+		ops  []engine.Operand
+		args []iface.Scalar
+		want string // part of the error; "": there is none
+	}{
+		{clip, []engine.Operand{{Handle: f32, Mode: iface.RW}}, two, ""},
+		{clip, []engine.Operand{{Handle: f32, Mode: iface.R}}, two, "declares operand 0 as RW, and got R"},
+		{clip, []engine.Operand{{Handle: f64, Mode: iface.RW}}, two, "operand 0, `v`, of codelet clip, declared as \"clip(v: RW vector[f32], lo: f32, hi: f32)\", must be a vector[f32], and got vector[f64] of 8"},
+		{clip, []engine.Operand{{Handle: matrix, Mode: iface.RW}}, two, "must be a vector[f32], and got matrix[f32] 2 x 4"},
+		{clip, []engine.Operand{{Handle: f32, Mode: iface.RW}}, two[:1], "takes 1 operand and 2 scalar arguments, and got 1 and 1"},
+		{clip, []engine.Operand{{Handle: f32, Mode: iface.RW}}, []iface.Scalar{iface.Str("0"), two[1]}, "scalar argument 0, `lo`,"},
+		{any, []engine.Operand{{Handle: f64, Mode: iface.R}, {Handle: number, Mode: iface.W}}, all, ""},
+		{any, []engine.Operand{{Handle: f32, Mode: iface.R}, {Handle: number, Mode: iface.W}}, all, "must be a variable[f32], and got variable[f64]"},
+		{any, []engine.Operand{{Handle: number, Mode: iface.R}, {Handle: number, Mode: iface.W}}, all, "must be a vector or matrix, and got variable[f64]"},
+		{any, []engine.Operand{{Handle: f64, Mode: iface.R}, {Handle: number, Mode: iface.W}}, but(0, iface.Float(1)), "argument 0, `k`,"},
+		{any, []engine.Operand{{Handle: f64, Mode: iface.R}, {Handle: number, Mode: iface.W}}, but(1, iface.Float(1)), "argument 1, `name`,"},
+		{any, []engine.Operand{{Handle: f64, Mode: iface.R}, {Handle: number, Mode: iface.W}}, but(2, iface.Int(1)), "argument 2, `on`,"},
+		{any, []engine.Operand{{Handle: f64, Mode: iface.R}, {Handle: number, Mode: iface.W}}, but(3, iface.Str("1")), "argument 3, `f`,"},
+		{any, []engine.Operand{{Handle: f64, Mode: iface.R}, {Handle: number, Mode: iface.W}}, but(4, iface.Bool(true)), "argument 4, `e`, of codelet any"},
+		{body, []engine.Operand{{Handle: f64, Mode: iface.RW}}, []iface.Scalar{iface.Float(2)}, ""},
+		{body, []engine.Operand{{Handle: f32, Mode: iface.RW}}, []iface.Scalar{iface.Float(2)}, "must be a vector[f64], and got vector[f32] of 8"},
+		{body, []engine.Operand{{Handle: f64, Mode: iface.RW}}, nil, "takes 1 operand and 1 scalar argument, and got 1 and 0"},
+	} {
+		err := job.Submit(&engine.TaskSpec{Codelet: c.c, Operands: c.ops, Args: c.args})
+		switch {
+		case c.want == "":
+			if err != nil {
+				t.Errorf("%s: %v", c.c.Name, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s with %v: %v lacks %q", c.c.Name, c.ops, err, c.want)
+		}
+	}
+	if err := job.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// listen is a listener made of a function.
+type listen func(*engine.Event)
+
+func (l listen) TaskEvent(e *engine.Event) { l(e) }

@@ -31,6 +31,8 @@ type entry struct {
 	ops  []operand
 	args []string // names of the scalars, in order
 
+	declared []engine.ArgType // the scalars as the engine checks them
+
 	flagArg [numFlags]int8 // place of each flag in args, -1 without
 }
 
@@ -57,6 +59,11 @@ var kindPhrase = map[string]string{
 	"variable": "a variable", "vector": "a vector", "matrix": "a matrix", "dense": "a vector or a matrix",
 }
 
+// scalarKinds are the types of scalars in signatures. Kernels convert numbers to T.
+var scalarKinds = map[string]iface.ScalarKind{
+	"T": iface.FloatScalar, "int": iface.IntScalar, "float": iface.FloatScalar, "string": iface.StringScalar,
+}
+
 // parse reads the signature. It is text of this package: a mistake in it is a
 // panic in every test.
 func (e *entry) parse() {
@@ -79,6 +86,12 @@ func (e *entry) parse() {
 				}
 			}
 			e.args = append(e.args, name)
+			typ, _, _ = strings.Cut(typ, " = ")
+			kind, ok := scalarKinds[typ]
+			if !ok {
+				panic("stdlib: scalar type " + typ + " in " + e.signature)
+			}
+			e.declared = append(e.declared, engine.ArgType{Name: name, Kind: kind})
 			continue
 		}
 		o := operand{name: name, mode: m}
@@ -101,6 +114,8 @@ func (e entry) build() *engine.Codelet {
 		On:    deviceImpls(e.name),
 		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
 	}
+	// What operands are, Shape says with their names, and to the tests of kernels, too.
+	c.Types = &engine.Types{Operands: make([]engine.OperandType, len(e.ops)), Args: e.declared}
 	for i := range e.ops {
 		c.Modes = append(c.Modes, e.ops[i].mode)
 	}

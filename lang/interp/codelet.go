@@ -63,7 +63,8 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 	if err != nil {
 		return nil, err
 	}
-	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, CPU: []engine.Impl{runKernel(code)}, Kernel: code.Hash}
+	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, Types: Types(o.Sig, targs),
+		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Hash}
 	if d, err := code.Device(); err == nil {
 		k.On = map[string][]engine.Impl{"opencl": {runOpenCL(d)}}
 	} else {
@@ -95,6 +96,41 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 	}
 	p.codelets.made[key] = k
 	return k, nil
+}
+
+// Types returns what a codelet with signature sig declares to the engine, which holds
+// tasks that Go submits against it, too. targs are the element types that its letters
+// stand for; a letter that is left out stands for any.
+func Types(sig *types.Signature, targs map[byte]iface.Elem) *engine.Types {
+	ts := &engine.Types{}
+	for i := range sig.Params {
+		q := &sig.Params[i]
+		elem, param := q.Type.Elem, q.Type.Param
+		if e := targs[param]; param != 0 && e != iface.NoElem {
+			elem, param = e, 0
+		}
+		if q.Mode != iface.NoMode {
+			kinds := engine.Kinds(q.Type.Data())
+			if q.Type.Kind == types.Dense {
+				kinds = engine.Kinds(iface.Vector, iface.Matrix)
+			}
+			ts.Operands = append(ts.Operands, engine.OperandType{Name: q.Name, Kinds: kinds, Elem: elem, Param: param})
+			continue
+		}
+		a := engine.ArgType{Name: q.Name, Elem: elem, Param: param}
+		switch q.Type.Kind {
+		case types.Int:
+			a.Kind = iface.IntScalar
+		case types.Float:
+			a.Kind = iface.FloatScalar
+		case types.Bool:
+			a.Kind = iface.BoolScalar
+		case types.String:
+			a.Kind = iface.StringScalar
+		}
+		ts.Args = append(ts.Args, a)
+	}
+	return ts
 }
 
 // BodyKinds returns the kinds of workers that can run a codelet of the script, and why
