@@ -9,10 +9,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
+	"strings"
 
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/lang/interp"
 )
 
@@ -57,12 +61,17 @@ func (l fsLoader) Near(p, from string) []string {
 // What is written to the file that Create returns must appear under its name when
 // Close returns nil, and not before; when the file has a method Abort, save calls
 // that instead of Close after a failure. If it has a method HasFolder(name string) bool,
-// a save into a folder that does not exist is refused before its data is waited for.
+// a save into a folder that does not exist is refused before its data is waited for. If it
+// has OpenContext(context.Context, string) (fs.File, error) and
+// CreateContext(context.Context, string) (io.WriteCloser, error), load and save call those
+// with the context of the run, for files whose opening may wait.
 type FileSystem = interp.FileSystem
 
 // Dir returns the files below path. save writes beside the file and renames; what it
 // replaces keeps its mode, a link stays, and what is no regular file, such as a pipe, is
-// written itself.
+// written itself. The file beside it, .NAME.N.tmp, is locked while it is written: what a
+// process leaves that was killed meanwhile, a later save of that name removes, on systems
+// with flock.
 func Dir(path string) FileSystem { return dirFS{path} }
 
 type dirFS struct{ dir string }
@@ -84,13 +93,22 @@ func (d dirFS) HasFolder(name string) bool {
 
 // Open opens a file for reading. Names are relative to the folder; one that
 // leads outside is an error.
-func (d dirFS) Open(name string) (fs.File, error) {
+func (d dirFS) Open(name string) (fs.File, error) { return d.OpenContext(context.Background(), name) }
+
+// OpenContext is Open that waits for the writer of a pipe until ctx ends.
+func (d dirFS) OpenContext(ctx context.Context, name string) (fs.File, error) {
 	r, err := os.OpenRoot(d.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	f, err := r.Open(filepath.FromSlash(name))
+	name = filepath.FromSlash(name)
+	var f *os.File
+	if fi, e := r.Stat(name); e == nil && fi.Mode()&fs.ModeNamedPipe != 0 {
+		f, err = format.OpenPipe(ctx, r.OpenFile, name, os.O_RDONLY)
+	} else {
+		f, err = r.Open(name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +117,16 @@ func (d dirFS) Open(name string) (fs.File, error) {
 
 // Create starts a new version of the file.
 func (d dirFS) Create(name string) (io.WriteCloser, error) {
+	return d.CreateContext(context.Background(), name)
+}
+
+// CreateContext is Create that waits for the reader of a pipe until ctx ends.
+func (d dirFS) CreateContext(ctx context.Context, name string) (io.WriteCloser, error) {
 	r, err := os.OpenRoot(d.dir)
 	if err != nil {
 		return nil, err
 	}
-	f, err := create(r, filepath.FromSlash(name))
+	f, err := create(ctx, r, filepath.FromSlash(name))
 	if f == nil || f.tmp == "" {
 		r.Close()
 	}
@@ -118,34 +141,72 @@ func (d dirFS) Create(name string) (io.WriteCloser, error) {
 
 // create starts a new version of a file below r; what is no regular file has no
 // temporary name.
-func create(r *os.Root, name string) (*newFile, error) {
+func create(ctx context.Context, r *os.Root, name string) (*newFile, error) {
 	old, err := r.Stat(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		old = nil
-	} else if !old.Mode().IsRegular() {
+	case old.Mode()&fs.ModeNamedPipe != 0:
+		f, err := format.OpenPipe(ctx, r.OpenFile, name, os.O_WRONLY)
+		return &newFile{File: f}, err
+	case !old.Mode().IsRegular():
 		f, err := r.OpenFile(name, os.O_WRONLY, 0)
 		return &newFile{File: f}, err
-	} else {
+	default:
 		name = linked(r, name)
 	}
-	for i := range 1000 {
-		tmp := fmt.Sprintf("%s.%d.tmp", name, os.Getpid()+i)
+	sweep(r, name)
+	dir, base := filepath.Split(name)
+	for range 1000 {
+		tmp := fmt.Sprintf("%s.%s.%d.tmp", dir, base, rand.Uint64())
 		f, err := r.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		if err == nil && old != nil {
-			if err = f.Chmod(old.Mode().Perm()); err != nil {
-				f.Close()
-				r.Remove(tmp)
-			}
-		}
 		if err != nil {
 			return nil, err
 		}
-		return &newFile{File: f, root: r, tmp: tmp, name: name}, nil
+		v := &newFile{File: f, root: r, tmp: tmp, name: name}
+		if v.unlock, err = lockFile(f); err == nil && old != nil {
+			err = f.Chmod(old.Mode().Perm())
+		}
+		if err != nil {
+			v.drop()
+			return nil, err
+		}
+		if _, err := r.Lstat(tmp); errors.Is(err, fs.ErrNotExist) {
+			v.drop() // swept before it was locked
+			continue
+		}
+		return v, nil
 	}
 	return nil, fmt.Errorf("%s: every name for a temporary file beside it is taken", name)
+}
+
+// sweep removes what processes left of new versions of a file when they were killed: what
+// has a name that create gives, and is locked by nobody. What cannot be removed stays.
+func sweep(r *os.Root, name string) {
+	dir, base := filepath.Split(name)
+	folder, err := r.Open(filepath.Clean(filepath.Join(".", dir)))
+	if err != nil {
+		return
+	}
+	defer folder.Close()
+	entries, _ := folder.ReadDir(-1)
+	for _, e := range entries {
+		n, ok := strings.CutPrefix(e.Name(), "."+base+".")
+		if n, ok = cutSuffix(n, ".tmp", ok); !ok || !e.Type().IsRegular() {
+			continue
+		}
+		if _, err := strconv.ParseUint(n, 10, 64); err == nil {
+			removeUnlocked(r, dir+e.Name())
+		}
+	}
+}
+
+func cutSuffix(s, suffix string, ok bool) (string, bool) {
+	s, found := strings.CutSuffix(s, suffix)
+	return s, ok && found
 }
 
 // linked is the name of the file that name, which exists, leads to by links. Nothing is
@@ -166,11 +227,13 @@ type newFile struct {
 	*os.File
 	root      *os.Root
 	tmp, name string
+	unlock    func() // after it was closed: until then nobody may take tmp for left behind
 }
 
 // Close makes the file appear under its name.
 func (f *newFile) Close() error {
 	defer f.root.Close()
+	defer f.unlock()
 	if err := f.File.Close(); err != nil {
 		return errors.Join(err, f.root.Remove(f.tmp))
 	}
@@ -182,7 +245,15 @@ func (f *newFile) Close() error {
 
 // Abort removes what was written.
 func (f *newFile) Abort() {
+	f.drop()
+	f.root.Close()
+}
+
+// drop is Abort that leaves the folder open.
+func (f *newFile) drop() {
 	f.File.Close()
 	f.root.Remove(f.tmp)
-	f.root.Close()
+	if f.unlock != nil {
+		f.unlock()
+	}
 }

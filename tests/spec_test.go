@@ -137,6 +137,7 @@ var unshown = map[string]string{
 	"E0001": "a fault of starpush itself",
 	"E0107": "takes a script of megabytes, or thousands of brackets",
 	"R0109": "a fault of starpush itself",
+	"R0112": "comes from the embedding program",
 }
 
 var anyCode = regexp.MustCompile(`\[([EWR]\d{4})\]`)

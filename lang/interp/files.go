@@ -92,7 +92,7 @@ func (c *compiler) willSave(s syntax.Stmt) stmt {
 
 // badFile raises what was wrong with a file.
 func (m *Machine) badFile(err error, at place, what, name string) {
-	if m.ctx.Err() != nil && errors.Is(err, m.ctx.Err()) {
+	if m.ctx.Err() != nil && (errors.Is(err, m.ctx.Err()) || errors.Is(err, context.Cause(m.ctx))) {
 		m.raiseEnded(at)
 	}
 	code, text := "R0107", ": "+firstLine(err.Error())
@@ -168,7 +168,7 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 			want.Most = max(1, (m.may.data-m.used.data)/int64(want.Elem.Size()))
 		}
 		var in *format.Input
-		err := protect(func() (err error) { in, err = format.Open(&endingFS{m.cfg.Files, m.ctx}, s, want); return err })
+		err := protect(func() (err error) { in, err = format.Open(format.Within(m.ctx, m.cfg.Files), s, want); return err })
 		if errors.Is(err, format.ErrMost) {
 			m.exceeded("data", at)
 		}
@@ -188,42 +188,6 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 			return m.catch(func() { m.badFile(err, at, "cannot load", s) })
 		}
 	}
-}
-
-// endingFS has files that cannot be read any more when ctx has ended, or when they give
-// nothing and do not end either: io.ReadFull would ask them for ever.
-type endingFS struct {
-	fs.FS
-	ctx context.Context
-}
-
-type endingFile struct {
-	fs.File
-	ctx   context.Context
-	empty int // reads in a row that gave nothing
-}
-
-func (e *endingFS) Open(name string) (fs.File, error) {
-	f, err := e.FS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return &endingFile{File: f, ctx: e.ctx}, nil
-}
-
-func (f *endingFile) Read(b []byte) (int, error) {
-	if err := f.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err := f.File.Read(b)
-	if n != 0 || err != nil || len(b) == 0 {
-		f.empty = 0
-		return n, err
-	}
-	if f.empty++; f.empty >= 100 {
-		return 0, io.ErrNoProgress
-	}
-	return 0, nil
 }
 
 // sizesFit says why sizes do not stand for a file that shall become want.
@@ -281,7 +245,7 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 		m.plan.saved[name] = b.Desc
 		return nil
 	}
-	return protect(func() error { return format.Save(m.cfg.Files, name, b) })
+	return protect(func() error { return format.Save(format.Within(m.ctx, m.cfg.Files), name, b) })
 }
 
 // ---- the text of handles ----------------------------------------------------------------

@@ -64,7 +64,7 @@ func (m *Machine) raiseEngine(err error, at place, h *Handle) {
 	case errors.Is(err, engine.ErrWouldDeadlock):
 		m.fail("R0104", at, "this would wait for itself: it runs inside a task")
 	case errors.Is(err, engine.ErrClosed):
-		d := m.diagnostic("R0109", at, "the engine's runtime is closed")
+		d := m.diagnostic("R0112", at, "the program that runs the script has closed the runtime")
 		d.Help = []string{"close instances and sessions first, and the runtime behind them"}
 		d.Cause = err
 		m.raise(d)

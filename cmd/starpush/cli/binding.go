@@ -318,6 +318,6 @@ func saveOne(ctx context.Context, h *lang.Handle, path string) error {
 	if err != nil {
 		return err
 	}
-	err = format.Save(osFiles{}, path, acc.Buffer())
+	err = format.Save(format.Within(ctx, osFiles{}), path, acc.Buffer())
 	return errors.Join(err, acc.Release())
 }

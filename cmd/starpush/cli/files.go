@@ -6,18 +6,41 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/starpush/starpush/datamgr/format"
+	"github.com/starpush/starpush/lang"
 )
 
 // osFiles are the files of the operating system; paths count from the working folder.
 type osFiles struct{}
 
 // Open opens a file for reading.
-func (osFiles) Open(name string) (fs.File, error) { return os.Open(name) }
+func (o osFiles) Open(name string) (fs.File, error) { return o.OpenContext(context.Background(), name) }
+
+// OpenContext is Open that waits for the writer of a pipe until ctx ends.
+func (osFiles) OpenContext(ctx context.Context, name string) (fs.File, error) {
+	f, err := openFile(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func openFile(ctx context.Context, name string) (*os.File, error) {
+	if isPipe(name) {
+		return format.OpenPipe(ctx, os.OpenFile, name, os.O_RDONLY)
+	}
+	return os.Open(name)
+}
+
+func isPipe(name string) bool {
+	fi, err := os.Stat(name)
+	return err == nil && fi.Mode()&fs.ModeNamedPipe != 0
+}
 
 // HasFolder reports whether name is a folder.
 func (osFiles) HasFolder(name string) bool {
@@ -27,35 +50,28 @@ func (osFiles) HasFolder(name string) bool {
 
 // Create starts a new version of a file, written beside it. What is no regular
 // file, such as /dev/null or a pipe, is written itself.
-func (osFiles) Create(name string) (io.WriteCloser, error) {
-	fi, statErr := os.Stat(name)
-	if statErr == nil && !fi.Mode().IsRegular() {
+func (o osFiles) Create(name string) (io.WriteCloser, error) {
+	return o.CreateContext(context.Background(), name)
+}
+
+// CreateContext is Create that waits for the reader of a pipe until ctx ends.
+func (osFiles) CreateContext(ctx context.Context, name string) (io.WriteCloser, error) {
+	if isPipe(name) {
+		return format.OpenPipe(ctx, os.OpenFile, name, os.O_WRONLY)
+	}
+	if fi, err := os.Stat(name); err == nil && !fi.Mode().IsRegular() {
 		return os.OpenFile(name, os.O_WRONLY, 0)
 	}
+	at := name
 	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // the link stays
+		at = target // the link stays
 	}
-	dir, base := filepath.Split(name)
-	for i := range 1000 {
-		tmp := fmt.Sprintf("%s.%s.%d.tmp", dir, base, os.Getpid()+i)
-		f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return nil, named("create", name, err)
-		}
-		if statErr == nil {
-			err = f.Chmod(fi.Mode().Perm()) // what it replaces keeps its mode
-		}
-		v := &newVersion{File: f, name: name}
-		if err != nil {
-			v.Abort()
-			return nil, named("create", name, err)
-		}
-		return v, nil
+	dir, base := filepath.Split(at)
+	f, err := lang.Dir(filepath.Clean(dir)).Create(base)
+	if err != nil {
+		return nil, named("create", name, err)
 	}
-	return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("every name for a temporary file beside it is taken")}
+	return f, nil
 }
 
 // named makes an error speak of the file that was asked for.
@@ -67,30 +83,6 @@ func named(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// A newVersion is a file that gets its name when it is complete.
-type newVersion struct {
-	*os.File
-	name string
-}
-
-// Close makes the file appear under its name.
-func (f *newVersion) Close() error {
-	err := f.File.Close()
-	if err == nil {
-		err = os.Rename(f.File.Name(), f.name)
-	}
-	if err != nil {
-		os.Remove(f.File.Name())
-	}
-	return err
-}
-
-// Abort drops what was written.
-func (f *newVersion) Abort() {
-	f.File.Close()
-	os.Remove(f.File.Name())
-}
-
 // writeFile writes a whole file by way of Create.
 func writeFile(name string, data []byte) error {
 	w, err := osFiles{}.Create(name)
@@ -98,7 +90,7 @@ func writeFile(name string, data []byte) error {
 		return err
 	}
 	if _, err := w.Write(data); err != nil {
-		if v, ok := w.(*newVersion); ok {
+		if v, ok := w.(interface{ Abort() }); ok {
 			v.Abort()
 		} else {
 			w.Close()
@@ -115,12 +107,12 @@ type osLoader struct {
 }
 
 // Load implements lang.Loader.
-func (l osLoader) Load(_ context.Context, path, from string) (string, []byte, error) {
+func (l osLoader) Load(ctx context.Context, path, from string) (string, []byte, error) {
 	name := importPath(path, from)
 	if l.read != nil {
 		l.read.note(name)
 	}
-	src, err := readSource(name, l.max)
+	src, err := readSource(ctx, name, l.max)
 	return name, src, err
 }
 

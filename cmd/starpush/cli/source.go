@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
@@ -47,8 +49,8 @@ func readAll(r io.Reader, max int64) ([]byte, error) {
 }
 
 // readSource reads a script or a module.
-func readSource(name string, max int64) ([]byte, error) {
-	f, err := os.Open(name)
+func readSource(ctx context.Context, name string, max int64) ([]byte, error) {
+	f, err := format.Within(ctx, osFiles{}).Open(name)
 	if err != nil {
 		return nil, err
 	}

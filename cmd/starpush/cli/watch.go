@@ -179,5 +179,5 @@ func namesText(names []string) string {
 // readFile is os.ReadFile of what --watch looks at.
 func (a *app) readFile(name string, max int64) ([]byte, error) {
 	a.read.note(name)
-	return readSource(name, max)
+	return readSource(context.Background(), name, max)
 }
