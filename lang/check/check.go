@@ -55,6 +55,7 @@ type Unit struct {
 	Last *types.Object
 
 	contributions sync.Map // of bodyOperand: *Contributions
+	mixed         sync.Map // of mixedKey: *mixedUse
 }
 
 // Program is a checked script.

@@ -49,6 +49,7 @@ func (c *checker) foldFits(e *syntax.Insert, a *syntax.TaskArg, param string, ro
 	}
 	fold := FoldOf(e.Callee, param)
 	if fold == "" || fold == id.Name {
+		c.contributed = append(c.contributed, reduxUse{e, a, param, id.Name})
 		return true
 	}
 	d := c.err("E0303", a.ModeAt, FoldMessage(e.Callee.Sig.Name, param, fold, root.Name, id.Name))

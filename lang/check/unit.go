@@ -36,6 +36,7 @@ type checker struct {
 
 	infos        map[*types.Object]*objInfo
 	funcs        []*syntax.Func
+	contributed  []reduxUse
 	badBody      map[*types.Object]bool // codelets whose body is wrong for all element types
 	instantiated []instance
 	failed       map[syntax.Node]bool // inserts and calls that have errors: their effect is not known
@@ -101,6 +102,7 @@ func (c *checker) run() {
 	c.unusedIn(c.top)
 	c.runsNothing()
 	c.instances()
+	c.mixedTypes()
 	if !c.broken {
 		c.flow()
 		c.blocking()

@@ -6,6 +6,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -144,6 +145,13 @@ func (m *Machine) checkFolds(s *insertSite, st *siteState) {
 				wrong.Stack = m.diagnostic(wrong.Code, op.at, wrong.Message).Stack
 				m.raise(wrong)
 			}
+		}
+		if slices.Contains(op.mixed, h.root.fold) {
+			wrong := check.MixedTypes(s.callee, s.elems, op.name, h.root.fold, handleText(op.at, h), op.at.span())
+			wrong.Fixes = nil
+			label(wrong, h.root.at, "registered here")
+			wrong.Stack = m.diagnostic(wrong.Code, op.at, wrong.Message).Stack
+			m.raise(wrong)
 		}
 		if op.fold == "" || h.root.fold == "" || op.fold == h.root.fold {
 			continue

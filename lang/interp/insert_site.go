@@ -27,9 +27,10 @@ type insertSite struct {
 	site    *engine.Site
 	vars    []int // slots of the loop variables in site.VarNames
 	opts    insertOptions
-	folds   bool         // some operand has a fold
-	kinds   []DeviceKind // of the codelet's own where; nil: all
-	placed  bool         // some operand has a node
+	folds   bool                // some operand has a fold
+	elems   map[byte]iface.Elem // where some operand has REDUX: what type parameters stand for
+	kinds   []DeviceKind        // of the codelet's own where; nil: all
+	placed  bool                // some operand has a node
 }
 
 // operandCode is one handle argument.
@@ -41,6 +42,7 @@ type operandCode struct {
 	node  refFn                // after @
 	fold  string               // REDUX: what the codelet does to it, "" if that is not known
 	body  *check.Contributions // REDUX: of a body that does not only contribute; nil: it does
+	mixed []string             // REDUX: reductions that the body serves in another type than that of the elements
 }
 
 // scalarCode stores one scalar argument.
@@ -108,7 +110,9 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 			if body := check.ContributionsOf(o, p.Name); !body.Sound() {
 				op.body = body
 			}
-			s.folds = s.folds || op.fold != "" || op.body != nil
+			op.mixed = check.MixedReductions(o, e.TypeArgs, p.Name)
+			s.elems = e.TypeArgs
+			s.folds = s.folds || op.fold != "" || op.body != nil || op.mixed != nil
 		}
 		if hasCall(a.Value) {
 			s.fresh = true

@@ -40,6 +40,8 @@
 //     and max is the result.
 //   - int(x) cuts off the fraction and saturates: the nearest int where x does
 //     not fit, 0 for NaN. float(x) is an f64.
+//   - Where min and max keep what is assigned (m = max(m, e), also nested), and all
+//     are integers, e converts to the type of m before it is compared.
 //   - A store converts to the type of the element, and an assignment to that of
 //     the `let`: integers wrap, floats round. A float is stored into an integer
 //     only through int(x).

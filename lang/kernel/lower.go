@@ -30,6 +30,8 @@ type lowerer struct {
 	depth int
 	deep  bool          // the limit of nesting was reported
 	first *syntax.Ident // the target of the plain assignment that is looked at
+
+	kept map[*syntax.Call]Type // calls of min and max that compute in the type of what is assigned
 }
 
 // newLowerer prepares a walk over a body of f.
@@ -368,6 +370,9 @@ func (l *lowerer) store(s *syntax.Assign, load *Expr) *Stmt {
 
 // update lowers the value of an assignment, converted for the target.
 func (l *lowerer) update(s *syntax.Assign, target *Expr) *Expr {
+	if s.Op == "=" {
+		l.keeps(s.Value, unparen(s.Target), target.Type)
+	}
 	v := l.scalar(s.Value)
 	if s.Op != "=" {
 		v = l.arith(s.Op[:len(s.Op)-1], target, v, s, s.Target, s.Value)

@@ -173,6 +173,9 @@ func (l *lowerer) function(x *syntax.Call, name string, fn function) *Expr {
 	if fn.float && t.IsInt() {
 		t = F64
 	}
+	if kept, ok := l.kept[x]; ok && kept.IsInt() && t.IsInt() {
+		t = kept // of floats the result is the same, with the bits that a store keeps
+	}
 	for k := range args {
 		args[k] = convert(args[k], t)
 	}

@@ -276,8 +276,43 @@ func (e *refEnv) assign(s *syntax.Assign) {
 	}
 	if s.Op != "=" {
 		v = refArith(s.Op[:len(s.Op)-1], *at, v)
+	} else if k, ok := e.keep(s.Value, s.Target, at.typ); ok {
+		v = k
 	}
 	*at = v.to(at.typ)
+}
+
+// keep evaluates m = max(m, e) and the like, where m has an integer type t: e converts to
+// it first.
+func (e *refEnv) keep(x, target syntax.Expr, t string) (refValue, bool) {
+	c, ok := x.(*syntax.Call)
+	if !ok || t[0] == 'f' {
+		return refValue{}, false
+	}
+	name, ok := c.Fn.(*syntax.Ident)
+	if !ok || name.Name != "min" && name.Name != "max" {
+		return refValue{}, false
+	}
+	kept := false
+	var all []refValue
+	for _, a := range c.Args {
+		if v, ok := e.keep(a.Value, target, t); ok {
+			all, kept = append(all, v), true
+			continue
+		}
+		kept = kept || syntax.EqualExpr(a.Value, target)
+		all = append(all, e.expr(a.Value).to(t))
+	}
+	if !kept {
+		return refValue{}, false
+	}
+	v := all[0]
+	for _, w := range all[1:] {
+		if (refBinary("<", w, v).i != 0) == (name.Name == "min") {
+			v = w
+		}
+	}
+	return v, true
 }
 
 func (e *refEnv) expr(x syntax.Expr) refValue {
