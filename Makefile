@@ -63,11 +63,12 @@ fuzz:
 		grep -o '^func Fuzz[A-Za-z0-9_]*' $$f | sed 's/func //' | while read t; do \
 			echo "== $$d $$t"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$d; done; done
 
-## soak: random programs against their sequential meaning for SOAK, then hammer tests for a quarter of it; SEED to begin elsewhere
+## soak: random programs against their sequential meaning for SOAK, then hammer tests for a quarter of it, and contexts that end at any moment for a sixth; SEED to begin elsewhere
 SOAK ?= 1h
 SEED ?= 1
 soak:
 	$(GO) test ./engine -run 'TestRandomPrograms|TestRandomLosses|TestHammer$$' -soak $(SOAK) -seed $(SEED) -timeout 0 -v
+	$(GO) test -race ./lang -run TestDeadlines -soak $(SOAK) -timeout 0 -v
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

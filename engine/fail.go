@@ -104,10 +104,10 @@ func (j *Job) cancelledFor(t *task, e *FailedDataError) {
 // stopped returns the error of a kernel of t, as one that wraps the cause, too, if it
 // says that the kernel ended because its context did.
 func (t *task) stopped(err error) error {
-	if !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, context.Canceled) || t.Order > t.job.cancelled.Load() {
 		return err
 	}
-	cause := context.Cause(t.job.kernelContext(t.Order))
+	cause := t.job.cause() // not that of the kernel's context, which another Cancel may be about to replace
 	if cause == nil || errors.Is(err, cause) {
 		return err
 	}

@@ -458,6 +458,119 @@ func TestContextOfJobEnds(t *testing.T) {
 	})
 }
 
+// endless is a kernel that ends with its context.
+var endless = kernel("endless", func(c *TaskContext) error {
+	<-c.Context().Done()
+	return c.Context().Err()
+})
+
+// From the end of a context to the end of its watch a job takes no tasks, and has
+// dropped those before.
+func TestCancelWhen(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, _ *Job) {
+		j := rt.NewJob(nil, JobOptions{})
+		x := ints(t, rt, make([]int64, 1))
+		submit := func() error { return j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}) }
+		outer, endOuter := context.WithCancelCause(context.Background())
+		inner, endInner := context.WithCancelCause(context.Background())
+		other := errors.New("other")
+		stopOuter, stopInner, never := j.CancelWhen(outer), j.CancelWhen(inner), j.CancelWhen(nil)
+		must(t, submit())
+		k, err := j.SubmitTask(&TaskSpec{Codelet: endless, After: []Dependency{j.NewGate()}})
+		must(t, err)
+		endInner(boom)
+		must(t, k.Wait(nil)) // the gate stays closed
+		if err := k.Err(); !errors.Is(err, boom) {
+			t.Error(err)
+		}
+		if err := submit(); err != boom {
+			t.Error(err)
+		}
+		if _, err := j.Acquire(nil, x, iface.R); err != boom {
+			t.Error(err)
+		}
+		must(t, j.Unregister(ints(t, rt, make([]int64, 1))))
+		endOuter(other)
+		for range 2 {
+			if err := stopInner(); err != boom {
+				t.Error(err)
+			}
+		}
+		stopLate := j.CancelWhen(outer)
+		if err := submit(); err != other {
+			t.Error(err)
+		}
+		if err := stopOuter(); err != other {
+			t.Error(err)
+		}
+		if err := submit(); err != other {
+			t.Error("of two watches one is left:", err)
+		}
+		if err := stopLate(); err != other {
+			t.Error(err)
+		}
+		late, end := context.WithCancelCause(context.Background())
+		must(t, j.CancelWhen(late)())
+		end(boom)
+		must(t, never())
+		must(t, submit())
+		must(t, j.Wait(nil))
+		must(t, j.Close())
+	})
+}
+
+// However the end of a context meets submissions, none is accepted that outlives it.
+func TestCancelWhenRaces(t *testing.T) {
+	_, j := start(t, Options{Workers: 2})
+	for n := range 2000 {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		stop := j.CancelWhen(ctx)
+		go func() {
+			for range n % 64 {
+				runtime.Gosched()
+			}
+			cancel(boom)
+		}()
+		for ctx.Err() == nil {
+			if err := j.Submit(&TaskSpec{Codelet: endless}); err != nil && err != boom {
+				t.Fatal(err)
+			}
+		}
+		if err := stop(); err != boom {
+			t.Fatalf("round %d ended with %v", n, err)
+		}
+		must(t, j.Wait(nil))
+		for _, f := range j.Failures() {
+			if !errors.Is(f, boom) {
+				t.Errorf("a task failed with %v", f)
+			}
+		}
+	}
+}
+
+// The kernel of a task whose job was cancelled adds nothing to its sub-graph.
+func TestCancelEndsSubgraph(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		x := ints(t, rt, make([]int64, 1))
+		var before, after error
+		owner, err := j.SubmitTask(&TaskSpec{Operands: ops(iface.RW, x), Codelet: kernel("owner", func(c *TaskContext) error {
+			g, err := c.Subgraph()
+			must(t, err)
+			sub := &TaskSpec{Codelet: endless, Operands: ops(iface.RW, x)}
+			before = g.Submit(sub)
+			j.Cancel(boom)
+			after = g.Submit(sub)
+			return nil
+		})})
+		must(t, err)
+		must(t, owner.Wait(nil))
+		if before != nil || after != boom {
+			t.Errorf("submitted with %v before the cancel, and %v after it", before, after)
+		}
+		must(t, j.Wait(nil))
+	})
+}
+
 // Kernels that submit may race with a cancel; nothing hangs or is lost.
 func TestCancelStorm(t *testing.T) {
 	for _, o := range parallel {

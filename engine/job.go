@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -65,8 +66,9 @@ type Job struct {
 	calls     int               // callbacks of AcquireFunc that wait for their data or run
 	sequences map[int]*sequence // prescribed by workers
 	closed    bool
-	done      bool  // Close has nothing more to wait for
-	refuse    error // why no more tasks are taken: the job's context ended
+	done      bool            // Close has nothing more to wait for
+	watches   []*contextWatch // of CancelWhen, until they are stopped
+	refuse    error           // why no more tasks are taken: the context of a watch ended
 
 	_         [64]byte
 	ended     atomic.Int64
@@ -76,8 +78,7 @@ type Job struct {
 	halves    atomic.Int64                 // counts kernels that were over before their tasks could end
 	descs     atomic.Pointer[[]iface.Desc] // for shape functions
 	callbacks sync.WaitGroup               // of AcquireFunc
-	stop      func() bool                  // of the context's AfterFunc
-	stopped   chan struct{}                // closed when that function returned
+	unwatch   func() error                 // stops the watch over the job's context
 
 	mu struct {
 		sync.Mutex
@@ -130,16 +131,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 		rt.countEars()
 	}
 	rt.reg.Unlock()
-	if ctx.Err() != nil {
-		j.refuse = context.Cause(ctx)
-	}
-	if ctx.Done() != nil {
-		j.stopped = make(chan struct{})
-		j.stop = context.AfterFunc(ctx, func() {
-			defer close(j.stopped)
-			j.cancel(context.Cause(ctx), true)
-		})
-	}
+	j.unwatch = j.CancelWhen(ctx)
 	return j
 }
 
@@ -158,20 +150,72 @@ func (j *Job) open() error {
 }
 
 // Cancel drops the tasks submitted so far that have not started. Kernels that
-// run see their Context end with cause. What the dropped tasks should have
-// written is lost, as if they had failed with cause; everything else stays
-// valid, and the job takes new tasks. It does not wait.
-func (j *Job) Cancel(cause error) { j.cancel(cause, false) }
+// run see their Context end with cause, and add no more tasks to their sub-graphs. What
+// the dropped tasks should have written is lost, as if they had failed with cause;
+// everything else stays valid, and the job takes new tasks. It does not wait.
+func (j *Job) Cancel(cause error) { j.cancel(cause, nil) }
 
-func (j *Job) cancel(cause error, forGood bool) {
+// contextWatch is one CancelWhen.
+type contextWatch struct {
+	cause error // why the context ended, nil: it has not; guarded by the submission lock
+}
+
+// CancelWhen cancels the job with the cause of ctx when ctx ends, and from then until
+// stop the job takes no more tasks: what would submit one returns that cause. So no
+// task that was submitted before stop outlives ctx, even if ctx ends between a look at
+// it and the submission. Unregister goes on to work. A nil ctx never ends.
+//
+// stop ends the watch; the job takes tasks again, unless another watch or its own
+// context has ended. It returns the cause if ctx ended before, and nil otherwise: then
+// nothing was cancelled, and nothing will be. A program must call it, once or more often.
+func (j *Job) CancelWhen(ctx context.Context) (stop func() error) {
+	if ctx == nil || ctx.Done() == nil {
+		return func() error { return nil }
+	}
+	rt, w := j.rt, &contextWatch{}
+	rt.reg.Lock()
+	j.watches = append(j.watches, w)
+	rt.reg.Unlock()
+	end := sync.OnceFunc(func() { j.cancel(context.Cause(ctx), w) })
+	if ctx.Err() != nil {
+		end() // so that the next submission is refused
+	}
+	over := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(over)
+		end()
+	})
+	return sync.OnceValue(func() error {
+		if !forget() {
+			<-over
+		} else if ctx.Err() != nil { // a context has ended before it starts the functions of AfterFunc
+			end()
+		}
+		rt.reg.Lock()
+		defer rt.reg.Unlock()
+		j.watches = slices.DeleteFunc(j.watches, func(o *contextWatch) bool { return o == w })
+		j.refuse = nil
+		if i := slices.IndexFunc(j.watches, func(o *contextWatch) bool { return o.cause != nil }); i >= 0 {
+			j.refuse = j.watches[i].cause
+		}
+		return w.cause
+	})
+}
+
+// cancel is Cancel. w is the watch whose context ended, or nil: then the job goes on to
+// take tasks.
+func (j *Job) cancel(cause error, w *contextWatch) {
 	if cause == nil {
 		cause = context.Canceled
 	}
 	rt := j.rt
 	h := rt.takeHand()
 	rt.reg.Lock()
-	if forGood && j.refuse == nil {
-		j.refuse = cause
+	if w != nil {
+		w.cause = cause
+		if j.refuse == nil {
+			j.refuse = cause
+		}
 	}
 	j.mu.Lock()
 	j.mu.why = cause
@@ -262,9 +306,7 @@ func (j *Job) Close() error {
 		err = errors.Join(err, stuck)
 	}
 	j.callbacks.Wait()
-	if j.stop != nil && !j.stop() {
-		<-j.stopped
-	}
+	_ = j.unwatch() // how it ended does not matter any more
 	j.now.Load().cancel(ErrClosed)
 	rt.reg.Lock()
 	j.done = true

@@ -76,7 +76,7 @@ func (c *TaskContext) Subgraph() (*Subgraph, error) {
 }
 
 // Submit submits a task of the sub-graph. Errors, besides those of Job.Submit: a
-// *SubgraphError.
+// *SubgraphError, and the cause of a Cancel of the job since the owner was submitted.
 func (g *Subgraph) Submit(s *TaskSpec) error {
 	_, err := g.SubmitWith(s, TaskOptions{})
 	return err
@@ -149,6 +149,9 @@ func (g *Subgraph) ended() error {
 func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
 	if g.t == nil {
 		return 0, g.ended()
+	}
+	if g.owner.cancelled() {
+		return 0, t.job.cause()
 	}
 	ops := t.operands()
 	for i := range ops {

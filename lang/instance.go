@@ -23,7 +23,9 @@ func (i *Instance) none() bool { return i == nil || i.m == nil }
 type Stats = engine.Stats
 
 // Call runs a script function; tasks it inserts join the same graph. It does not
-// wait for them. Arguments are Go numbers, bools, strings, slices of them,
+// wait for them. When ctx ends before Call has returned, the tasks of the instance that
+// have not started are dropped, kernels that run see the end of their context, and the
+// error wraps the cause; without an error nothing was dropped. Arguments are Go numbers, bools, strings, slices of them,
 // *Handle and *View; the result is int64, float64, bool, string, []int64,
 // []float64, []any for other lists, *Handle, *View or nil. Handles that a function
 // returns live until Close; in a Call by a host function, until the end of the block
@@ -36,7 +38,7 @@ func (i *Instance) Call(ctx context.Context, fn string, args ...any) (any, error
 }
 
 // Wait returns when no task of this instance is left. Its error holds the failures
-// that no call has reported yet.
+// that no call has reported yet. When ctx ends before, tasks are dropped as by Call.
 func (i *Instance) Wait(ctx context.Context) error {
 	if i.none() {
 		return errNoInstance

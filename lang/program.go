@@ -233,7 +233,8 @@ func (p *Program) Run(ctx context.Context, rt *engine.Runtime, opts ...Option) (
 }
 
 // Start executes the script and returns as soon as everything is submitted. When
-// ctx ends before the next Wait or Close has returned, the tasks are cancelled.
+// ctx ends before the next Wait or Close has returned, the tasks are cancelled, and
+// calls can insert no others until one of those has reported it.
 func (p *Program) Start(ctx context.Context, rt *engine.Runtime, opts ...Option) (*Instance, error) {
 	if p.none() {
 		return nil, errNoProgram

@@ -181,7 +181,7 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 		return res, nil
 	}
 	s.undone += res.Inserted
-	if ctx.Err() != nil {
+	if out.Dropped {
 		s.noteCut()
 	}
 	return res, err
@@ -198,7 +198,7 @@ func (s *Session) Wait(ctx context.Context) error {
 	ctx = interp.Context(ctx)
 	before := s.m.Stats().Cancelled
 	err := s.m.Wait(ctx)
-	if err != nil && ctx.Err() != nil && s.m.Stats().Cancelled > before {
+	if (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)) && err != nil && s.m.Stats().Cancelled > before {
 		s.noteCut()
 	}
 	return err

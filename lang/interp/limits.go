@@ -302,14 +302,18 @@ func (m *Machine) raiseEnded(at place) {
 	panic(&raised{m.ctxError(ctx, at)})
 }
 
-// endedCtx returns the context that has ended: of the running entry point, or the
-// one given to Start while it is watched. Nil: none has.
+// endedCtx returns the context that has ended: of the running entry point, of one
+// around it, or the one given to Start while it is watched. Nil: none has.
 func (m *Machine) endedCtx() context.Context {
-	if m.ctx != nil && m.ctx.Err() != nil {
+	ended := func(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
+	switch {
+	case ended(m.ctx):
 		return m.ctx
-	}
-	if m.runCtx != nil && m.runCtx.Err() != nil {
+	case ended(m.runCtx):
 		return m.runCtx
+	}
+	if i := slices.IndexFunc(m.outer, ended); i >= 0 {
+		return m.outer[i]
 	}
 	return nil
 }

@@ -55,8 +55,9 @@ type Machine struct {
 	devices *devices
 	events  *events // nil: nobody listens
 
-	ctx  context.Context // of the running entry point
-	done <-chan struct{}
+	ctx   context.Context // of the running entry point
+	done  <-chan struct{}
+	outer []context.Context // of the entry points whose host functions called that, outermost first
 
 	input     *format.Input // a file that load = has opened and the registration will read
 	elide     int           // SetElide
@@ -92,7 +93,7 @@ type Machine struct {
 	pending []*engine.TaskError // failures not raised yet
 	told    int64               // the last task when the caller was told of one, in the order of insertion
 	causes  []error             // why calls were cancelled, as reported
-	watch   func()              // stops the watch on the context given to Start
+	watch   func() error        // stops the watch on the context given to Start
 	runCtx  context.Context     // that context; nil once the watch is over
 	started context.CancelFunc
 	entered int // nesting of entry points
@@ -234,7 +235,7 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	}
 	run, cancel := m.bound(ctx)
 	m.started, m.runCtx = cancel, run
-	m.watch = m.cancelWith(run)
+	m.watch = m.job.CancelWhen(run)
 	returned := false
 	defer func() { // the host may have ended the goroutine in a function of its own
 		if err != nil || !returned {
@@ -288,25 +289,27 @@ func (m *Machine) bound(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithCancel(ctx)
 }
 
-// cancelWith drops the tasks when ctx ends, until stop is called: when that has
-// returned nothing is dropped any more, and tasks that are inserted then are safe.
-func (m *Machine) cancelWith(ctx context.Context) (stop func()) {
-	over := make(chan struct{})
-	forget := context.AfterFunc(ctx, func() {
-		defer close(over)
-		m.job.Cancel(context.Cause(ctx))
-	})
-	return func() {
-		if !forget() {
-			<-over
+// enterUntil is enter for what inserts tasks: when ctx, or the time that the limits
+// allow, ends before it returns, tasks are dropped and refused. Then dropped is set, and
+// there is an error.
+func (m *Machine) enterUntil(ctx context.Context, fn func()) (dropped bool, err error) {
+	run, cancel := m.bound(ctx)
+	defer cancel()
+	stop := m.job.CancelWhen(run)
+	defer stop()
+	err = m.enter(run, func() {
+		fn()
+		if stop() != nil {
+			m.raiseEnded(place{})
 		}
-	}
+	})
+	return stop() != nil, err
 }
 
 // unwatch ends the watch over the context that was given to Start.
 func (m *Machine) unwatch() {
 	if m.watch != nil {
-		m.watch()
+		_ = m.watch() // who waits has seen how it ended
 		m.started()
 		m.watch, m.started, m.runCtx = nil, nil, nil
 	}
@@ -347,7 +350,10 @@ func (m *Machine) enter(ctx context.Context, fn func()) (err error) {
 		return err
 	}
 	ctx = Context(ctx)
-	ctx0, done0, cur0, depth0, bases0 := m.ctx, m.done, m.cur, m.depth, len(m.bases)
+	ctx0, done0, cur0, depth0, bases0, outer0 := m.ctx, m.done, m.cur, m.depth, len(m.bases), m.outer
+	if ctx0 != nil {
+		m.outer = append(m.outer, ctx0)
+	}
 	m.ctx, m.done = ctx, ctx.Done()
 	m.entered++
 	defer func() {
@@ -358,7 +364,7 @@ func (m *Machine) enter(ctx context.Context, fn func()) (err error) {
 		if m.entered == 0 {
 			m.events.problem(err)
 		}
-		m.ctx, m.done, m.cur, m.depth, m.bases = ctx0, done0, cur0, depth0, m.bases[:bases0]
+		m.ctx, m.done, m.cur, m.depth, m.bases, m.outer = ctx0, done0, cur0, depth0, m.bases[:bases0], outer0
 	}()
 	if ctx.Err() != nil {
 		m.raiseEnded(place{})
@@ -386,10 +392,7 @@ func (m *Machine) Wait(ctx context.Context) error {
 		}
 		return err
 	}
-	run, cancel := m.bound(ctx)
-	defer cancel()
-	defer m.cancelWith(run)()
-	err := m.enter(run, func() { m.waitAll(place{}) })
+	_, err := m.enterUntil(ctx, func() { m.waitAll(place{}) })
 	if err == nil || m.entered == 0 {
 		m.unwatch()
 	}
@@ -405,12 +408,11 @@ func (m *Machine) Call(ctx context.Context, name string, args []any) (out any, e
 	if obj == nil || obj.Kind != types.FuncObject || obj.Node == nil {
 		return nil, fmt.Errorf("lang: the script has no function %s%s", name, m.prog.nearFunc(name))
 	}
-	run, cancel := m.bound(ctx)
-	defer cancel()
-	defer m.cancelWith(run)()
 	m.recount()
-	err = m.enter(run, func() { out = m.callFromHost(m.prog.funcs[obj], args) })
-	return out, err
+	if _, err = m.enterUntil(ctx, func() { out = m.callFromHost(m.prog.funcs[obj], args) }); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Stats returns counts and times. It may be called from any goroutine.

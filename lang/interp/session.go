@@ -20,6 +20,7 @@ type Result struct {
 	Value    string // printed form of an expression, "" if none
 	Type     string // of the expression, "" if none
 	Inserted int    // tasks
+	Dropped  bool   // tasks that had not started were dropped, as the context ended
 	// Unwritten names data that was shown with "?" where nothing has written it, a few at most.
 	Unwritten []string
 	// Replaced are default views of earlier entries in whose place others came, a few at most.
@@ -107,13 +108,9 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 		m.prog.names["_"] = u.Last
 	}
 	m.prog.main = u
-	bounded, cancel := m.bound(ctx)
-	defer cancel()
-	stop := m.cancelWith(bounded)
-	defer stop()
 	m.inserted, m.unwritten, m.replaced = 0, nil, nil
 	m.recount()
-	err = m.enter(bounded, func() {
+	res.Dropped, err = m.enterUntil(ctx, func() {
 		for _, r := range run {
 			r()
 		}
@@ -126,7 +123,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 		}
 	})
 	res.Inserted, res.Unwritten, res.Replaced = m.inserted, m.unwritten, m.replaced
-	if bounded.Err() != nil { // what runs ends before the next entry
+	if res.Dropped { // what runs ends before the next entry
 		m.job.Wait(context.Background())
 	}
 	if e := m.enter(context.WithoutCancel(ctx), func() { m.endNames(ends) }); err == nil {

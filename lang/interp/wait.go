@@ -150,13 +150,12 @@ func (m *Machine) waitAll(at place) {
 func (m *Machine) tell() { m.told = m.job.Stats().Submitted }
 
 // collect takes the failures of the job, but not those of kernels that stopped
-// because a call was cancelled: its error said so.
+// because a call was cancelled: its error said so, or is being made.
 func (m *Machine) collect() {
-	for _, t := range m.job.Failures() {
-		if !slices.ContainsFunc(m.causes, func(c error) bool { return errors.Is(t.Cause, c) }) {
-			m.pending = append(m.pending, t)
-		}
-	}
+	m.pending = append(m.pending, m.job.Failures()...)
+	m.pending = slices.DeleteFunc(m.pending, func(t *engine.TaskError) bool {
+		return slices.ContainsFunc(m.causes, func(c error) bool { return errors.Is(t.Cause, c) })
+	})
 	if n := len(m.causes); n > 8 { // the latest matter
 		m.causes = slices.Delete(m.causes, 0, n-8)
 	}
