@@ -231,8 +231,7 @@ func TestPoliciesAsk(t *testing.T) {
 	j := rt.NewJob(context.Background(), JobOptions{})
 	h := lazyVector(t, rt, 8)
 	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error { return nil }}}
-	// Outliers do not count, so it may take more tasks than samples: but the times
-	// of a kernel that does nothing cannot all be unlike each other.
+	// Times of zero do not count, so it may take more tasks than samples.
 	tasks := 0
 	for tasks < 100000 && (tasks == 0 || !p.known[tasks-1]) { // one at a time: each push comes after what ran before
 		must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: h, Mode: iface.W}}}))

@@ -197,7 +197,7 @@ func (r *Recorder) Record(t *Table, c *Call, seconds float64) {
 	if e.done {
 		return
 	}
-	e.Add(seconds)
+	e.collect(seconds)
 	if e.Samples() >= e.every {
 		r.tell(k, e)
 	}
@@ -210,7 +210,7 @@ func (r *Recorder) tell(k recordKey, e *record) {
 	}
 	e.Last = now()
 	n := k.table.add(groupKey{r.arch, k.impl}, &e.Sized)
-	e.Entry = Entry{}
+	e.Entry.clear()
 	enough := k.table.model.minSamples()
 	if n >= 4*enough {
 		e.every = recordBatch

@@ -8,7 +8,7 @@
 //
 // Kinds of models, as in StarPU:
 //
-//	History     the mean of the measurements with the same footprint
+//	History     the median of the recent measurements with the same footprint
 //	Regression  a·n^b, fitted to the entries in logarithmic space
 //	NonLinear   a·n^b + c, the same with a constant start-up time
 //	Multiple    a polynomial of the user's in parameters of the user's

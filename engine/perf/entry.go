@@ -2,11 +2,10 @@ package perf
 
 // What was measured for one footprint.
 
-import "math"
-
-// MaxDeviation is how far a measurement may be from the mean, as a share of the
-// smaller of the two, before it counts as an outlier. StarPU's default.
-const MaxDeviation = 0.5
+import (
+	"math"
+	"slices"
+)
 
 // Moments are count, mean and spread of measurements, in seconds.
 type Moments struct {
@@ -60,75 +59,143 @@ func (m *Moments) Variance() float64 {
 // StdDev is the standard deviation of one measurement in seconds.
 func (m *Moments) StdDev() float64 { return math.Sqrt(m.Variance()) }
 
-// RelError is the standard error of the mean as a share of the mean.
-func (m *Moments) RelError() float64 {
-	if m.N == 0 || m.Mean <= 0 {
-		return math.Inf(1)
-	}
-	if m.N == 1 {
-		return 1 // one measurement says nothing of its spread
-	}
-	return m.StdDev() / math.Sqrt(float64(m.N)) / m.Mean
-}
+// MaxRecent is how many of the last measurements an entry keeps.
+const MaxRecent = 64
 
-// Entry is what was measured for one footprint. Measurements far from the mean
-// are kept apart, as in StarPU's history models; when they agree with each other
-// and are as many, the mean was wrong, and the two change places. So a first run
-// on cold caches does not stay. What is far from both is only counted.
+// enoughRecent is the number of recent measurements from which their median stands for an
+// entry that has older ones, too.
+const enoughRecent = 5
+
+// Entry is what was measured for one footprint. The estimate is the median of the recent
+// measurements: a few long ones (a first run on cold caches, another program on the
+// machine) do not move it, and a new habit is the median once it has half of them. All
+// measurements count, and none is set aside.
 type Entry struct {
-	Moments          // the typical measurements
-	Outliers Moments // others, which are like each other
-	Odd      int64   // the number of those that are like neither
+	Moments            // of all measurements
+	Recent   []float64 // the last of them, in seconds, at most MaxRecent, the newest last
+	quartile [3]float64
 }
 
 // Samples is the number of all measurements.
-func (e *Entry) Samples() int64 { return e.N + e.Outliers.N + e.Odd }
+func (e *Entry) Samples() int64 { return e.N }
 
-// far reports whether x is too far from the mean of m to belong to it.
-func (m *Moments) far(x float64) bool {
-	return !m.none() && (x > m.Mean*(1+MaxDeviation) || m.Mean > x*(1+MaxDeviation))
+// Median is the median of the recent measurements, in seconds; the mean of all where
+// recent ones are not known, as in files of version 1. It is what an entry predicts.
+func (e *Entry) Median() float64 {
+	if e.few() {
+		return e.Mean
+	}
+	return e.quartile[1]
+}
+
+// Quartiles are the seconds below which a quarter and three quarters of the recent
+// measurements lie: the middle half of them.
+func (e *Entry) Quartiles() (low, high float64) {
+	if e.few() {
+		d := 0.6745 * e.StdDev() // of a normal distribution
+		return max(e.Mean-d, min(e.Min, e.Mean)), min(e.Mean+d, max(e.Max, e.Mean))
+	}
+	return e.quartile[0], e.quartile[2]
+}
+
+// few reports whether there are older measurements and too few recent ones.
+func (e *Entry) few() bool {
+	n := len(e.Recent)
+	return n == 0 || n < enoughRecent && int64(n) < e.N
+}
+
+// Scattered reports whether the middle half of the measurements is wider than half the
+// median, so that an estimate says little.
+func (e *Entry) Scattered() bool {
+	low, high := e.Quartiles()
+	return e.N > 1 && high-low > e.Median()/2
+}
+
+// Outliers is how many of the recent measurements lie further from the middle half than
+// one and a half times its width. They count like the others.
+func (e *Entry) Outliers() (n int) {
+	low, high := e.Quartiles()
+	width := high - low
+	for _, x := range e.Recent {
+		if x < low-1.5*width || x > high+1.5*width {
+			n++
+		}
+	}
+	return n
+}
+
+// RelError is the standard error of the median as a share of it.
+func (e *Entry) RelError() float64 {
+	m := e.Median()
+	if e.N == 0 || m <= 0 {
+		return math.Inf(1)
+	}
+	if e.N == 1 {
+		return 1 // one measurement says nothing of its spread
+	}
+	low, high := e.Quartiles()
+	n := float64(len(e.Recent))
+	if e.few() {
+		n = float64(e.N)
+	}
+	return 0.929 * (high - low) / math.Sqrt(n) / m // of a normal distribution
 }
 
 // Add counts a measurement of the given number of seconds.
 func (e *Entry) Add(seconds float64) {
-	if !e.Moments.far(seconds) {
-		e.Moments.add(seconds)
+	e.collect(seconds)
+	e.sort()
+}
+
+// collect is Add without the quartiles.
+func (e *Entry) collect(seconds float64) {
+	if e.none() {
+		e.clear()
+	}
+	e.Moments.add(seconds)
+	e.keep(seconds)
+}
+
+// Merge counts the measurements of o as well, as the newer ones.
+func (e *Entry) Merge(o *Entry) {
+	if o.none() {
 		return
 	}
-	e.Merge(&Entry{Moments: Moments{N: 1, Mean: seconds, Min: seconds, Max: seconds}})
+	if e.none() {
+		e.clear()
+	}
+	e.Moments.merge(o.Moments)
+	e.keep(o.Recent...)
+	e.sort()
 }
 
-// Merge counts the measurements of o as well.
-func (e *Entry) Merge(o *Entry) {
-	e.Odd += o.Odd
-	for _, m := range []Moments{o.Moments, o.Outliers} {
-		switch {
-		case m.N == 0:
-		case !e.Moments.far(m.Mean):
-			e.Moments.merge(m)
-		default:
-			e.outlier(m)
+// keep appends to the recent measurements, and drops the oldest where they are too many.
+func (e *Entry) keep(xs ...float64) {
+	xs = xs[max(0, len(xs)-MaxRecent):]
+	if n := len(e.Recent) + len(xs) - MaxRecent; n > 0 {
+		e.Recent = e.Recent[:copy(e.Recent, e.Recent[n:])]
+	}
+	e.Recent = append(e.Recent, xs...)
+}
+
+// clear forgets the measurements and keeps the room for them.
+func (e *Entry) clear() { *e = Entry{Recent: e.Recent[:0]} }
+
+// sort finds the quartiles.
+func (e *Entry) sort() {
+	n := len(e.Recent)
+	if n == 0 {
+		return
+	}
+	var room [MaxRecent]float64
+	xs := room[:copy(room[:], e.Recent)]
+	slices.Sort(xs)
+	for k := range e.quartile {
+		at := float64(n-1) * float64(k+1) / 4
+		i := int(at)
+		e.quartile[k] = xs[i]
+		if i+1 < n {
+			e.quartile[k] += (at - float64(i)) * (xs[i+1] - xs[i])
 		}
-	}
-}
-
-// outlier counts measurements that are far from the mean. What is like neither it
-// nor the other outliers takes as many votes from those (Boyer and Moore's
-// majority vote), so a new habit is found after any old one.
-func (e *Entry) outlier(m Moments) {
-	out := &e.Outliers
-	switch {
-	case !out.far(m.Mean):
-		out.merge(m)
-	case m.N >= out.N:
-		e.Odd += out.N
-		*out = m
-	default:
-		out.M2 *= float64(out.N-m.N) / float64(out.N)
-		out.N -= m.N
-		e.Odd += 2 * m.N
-	}
-	if out.N >= e.N {
-		e.Moments, e.Outliers = e.Outliers, e.Moments
 	}
 }

@@ -3,6 +3,7 @@ package perf
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -39,64 +40,92 @@ func TestMomentsAgainstTwoPasses(t *testing.T) {
 	}
 }
 
-// The first measurement pays for cold caches and must not stay in the mean.
-func TestFirstOutlierIsForgotten(t *testing.T) {
+// A few long measurements, such as the first one on cold caches, do not move what an entry
+// predicts, and are counted like the others.
+func TestFewLongMeasurements(t *testing.T) {
 	var e Entry
 	e.Add(10)
-	for range 20 {
-		e.Add(1)
+	for i := range 20 {
+		e.Add(1 + 0.01*float64(i%3))
 	}
-	if e.Mean != 1 || e.N != 20 || e.Outliers.N != 1 || e.Samples() != 21 {
-		t.Errorf("%+v", e)
+	if e.Median() != 1.01 || e.N != 21 || e.Max != 10 || e.Outliers() != 1 || e.Scattered() || len(e.Recent) != 21 || e.Recent[0] != 10 {
+		t.Errorf("median %g, %d outliers, %+v", e.Median(), e.Outliers(), e)
 	}
 }
 
-func TestOutliersTakeOverWhenTheyAreMore(t *testing.T) {
+// What recent measurements say is predicted, whatever there was before.
+func TestNewHabit(t *testing.T) {
 	var e Entry
-	for range 30 {
+	for range 1000 {
 		e.Add(1)
 	}
-	for i := range 29 {
+	for range MaxRecent/2 - 1 {
 		e.Add(3)
-		if e.Mean != 1 {
-			t.Fatalf("the mean moved after %d outliers: %+v", i+1, e)
+	}
+	if e.Median() != 1 {
+		t.Errorf("after less than half: %g", e.Median())
+	}
+	for range 2 {
+		e.Add(3)
+	}
+	if e.Median() != 3 || !e.Scattered() {
+		t.Errorf("after more than half: %g, scattered %v", e.Median(), e.Scattered())
+	}
+	for range MaxRecent {
+		e.Add(3)
+	}
+	if low, high := e.Quartiles(); low != 3 || high != 3 || e.Scattered() || e.RelError() != 0 || e.N != 1000+MaxRecent/2+1+MaxRecent {
+		t.Errorf("at the end: %g to %g, %d measurements", low, high, e.N)
+	}
+}
+
+// Measurements that agree on nothing are called scattered; none is set aside.
+func TestScattered(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var close, apart Entry
+	for range 50 {
+		close.Add(1e-3 * (1 + 0.05*r.NormFloat64()))
+		apart.Add(1e-3 * math.Exp(r.NormFloat64()))
+	}
+	if close.Scattered() || !apart.Scattered() {
+		t.Errorf("scattered: %v for 5 %%, %v for a factor of e", close.Scattered(), apart.Scattered())
+	}
+	if len(apart.Recent) != 50 || apart.Samples() != 50 || apart.RelError() < 5*close.RelError() {
+		t.Errorf("%d of %d measurements, errors %g and %g", len(apart.Recent), apart.Samples(), close.RelError(), apart.RelError())
+	}
+	if one := (&Entry{}); one.Scattered() || !math.IsInf(one.RelError(), 1) {
+		t.Error("an entry of nothing is scattered, or exact")
+	}
+}
+
+// The quartiles are those of the sorted measurements, however they came.
+func TestQuartiles(t *testing.T) {
+	for n := 1; n <= 3*MaxRecent; n += 7 {
+		r := rand.New(rand.NewPCG(uint64(n), 1))
+		var one, merged Entry
+		part := &Entry{}
+		var xs []float64
+		for i := range n {
+			x := 1 + r.Float64()
+			xs = append(xs, x)
+			one.Add(x)
+			if part.Add(x); i%5 == 4 || i == n-1 {
+				merged.Merge(part)
+				part.clear()
+			}
 		}
-	}
-	e.Add(3)
-	if e.Mean != 3 || e.Samples() != 60 {
-		t.Errorf("after as many: %+v", e)
-	}
-}
-
-// A third habit is found, too, although others were there before.
-func TestThirdHabit(t *testing.T) {
-	var e Entry
-	for range 20 {
-		e.Add(1)
-	}
-	for range 10 {
-		e.Add(5)
-	}
-	for range 40 {
-		e.Add(25)
-		e.Add(25)
-		e.Add(25)
-		e.Add(100)
-	}
-	if e.Mean != 25 || e.Samples() != 190 {
-		t.Errorf("%+v", e)
-	}
-}
-
-// Times that are like nothing else never become the mean.
-func TestScatteredOutliers(t *testing.T) {
-	var e Entry
-	for i := range 100 {
-		e.Add(1)
-		e.Add(float64(2 + 4*i)) // as many, but no two alike for long
-	}
-	if e.Mean != 1 || e.N != 100 || e.Samples() != 200 || e.Odd == 0 {
-		t.Errorf("%+v", e)
+		last := slices.Sorted(slices.Values(xs[max(0, n-MaxRecent):]))
+		at := func(q float64) float64 {
+			k := q * float64(len(last)-1)
+			i := int(k)
+			return last[i] + (k-float64(i))*(last[min(i+1, len(last)-1)]-last[i])
+		}
+		for name, e := range map[string]*Entry{"one by one": &one, "in parts": &merged} {
+			low, high := e.Quartiles()
+			if !near(low, at(0.25), 1e-12) || !near(e.Median(), at(0.5), 1e-12) || !near(high, at(0.75), 1e-12) || len(e.Recent) != len(last) || e.N != int64(n) {
+				t.Errorf("%d measurements %s: %g %g %g of %d, want %g %g %g", n, name, low, e.Median(), high, e.N, at(0.25), at(0.5), at(0.75))
+			}
+		}
 	}
 }
 

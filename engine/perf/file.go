@@ -15,8 +15,9 @@ import (
 	"strings"
 )
 
-// Schema is the version of the files that this package reads and writes.
-const Schema = 1
+// Schema is the version of the files that this package writes. It reads those before, too:
+// version 1 has no recent measurements, and set some aside, which are left out.
+const Schema = 2
 
 // Bounds of a file.
 const (
@@ -160,8 +161,7 @@ type jsonEntry struct {
 	Params    []number `json:"params,omitempty"`
 	Last      int64    `json:"last"`
 	jsonMoments
-	Outliers *jsonMoments `json:"outliers,omitempty"`
-	Odd      int64        `json:"odd,omitempty"`
+	Recent []number `json:"recent,omitempty"` // seconds
 }
 
 type jsonMoments struct {
@@ -195,11 +195,7 @@ func (f *File) encode(w io.Writer) error {
 		}
 		for _, e := range g.Entries {
 			je := jsonEntry{Footprint: e.Footprint.String(), What: e.What, Size: number(e.Size), Params: numbers(e.Params),
-				Last: e.Last, jsonMoments: e.Moments.json(), Odd: e.Odd}
-			if e.Outliers.N > 0 {
-				o := e.Outliers.json()
-				je.Outliers = &o
-			}
+				Last: e.Last, jsonMoments: e.Moments.json(), Recent: numbers(e.Recent)}
 			jg.Entries = append(jg.Entries, je)
 		}
 		j.Groups = append(j.Groups, jg)
@@ -268,15 +264,17 @@ func (je *jsonEntry) sized() (*Sized, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is no footprint", je.Footprint)
 	}
-	e := &Sized{Entry: Entry{Moments: je.moments(), Odd: je.Odd}, Footprint: Footprint(fp), What: je.What, Size: float64(je.Size),
+	e := &Sized{Entry: Entry{Moments: je.moments(), Recent: floats(je.Recent)}, Footprint: Footprint(fp), What: je.What, Size: float64(je.Size),
 		Params: floats(je.Params), Last: je.Last}
-	if je.Outliers != nil {
-		e.Outliers = je.Outliers.moments()
+	if e.N < 0 || e.N > 1<<60 || len(e.Recent) > MaxRecent || int64(len(e.Recent)) > e.N || len(e.Params) > MaxParams {
+		return nil, fmt.Errorf("footprint %s has %d measurements, %d recent ones, %d parameters", je.Footprint, e.N, len(e.Recent), len(e.Params))
 	}
-	if e.N < 0 || e.Outliers.N < 0 || e.Odd < 0 || max(e.N, e.Outliers.N, e.Odd) > 1<<60 || len(e.Params) > MaxParams {
-		return nil, fmt.Errorf("footprint %s has %d measurements, %d and %d outliers, %d parameters",
-			je.Footprint, e.N, e.Outliers.N, e.Odd, len(e.Params))
+	for _, x := range e.Recent {
+		if !usable(x) {
+			return nil, fmt.Errorf("footprint %s has a measurement of %v seconds", je.Footprint, x)
+		}
 	}
+	e.Entry.sort()
 	return e, nil
 }
 
@@ -296,7 +294,7 @@ func sortEntries(es []*Sized) {
 	})
 }
 
-// Samples is the number of measurements in f, outliers included.
+// Samples is the number of measurements in f.
 func (f *File) Samples() (n int64) {
 	for _, g := range f.Groups {
 		n += g.Samples()
@@ -304,7 +302,7 @@ func (f *File) Samples() (n int64) {
 	return n
 }
 
-// Samples is the number of measurements in g, outliers included.
+// Samples is the number of measurements in g.
 func (g *Group) Samples() (n int64) {
 	for _, e := range g.Entries {
 		n += e.Samples()
@@ -377,6 +375,7 @@ func (f *File) Merge(o *File) {
 			e := at[oe.Footprint]
 			if e == nil {
 				c := *oe
+				c.Recent = slices.Clone(oe.Recent)
 				e, at[oe.Footprint] = &c, &c
 				g.Entries = append(g.Entries, e)
 				continue
@@ -410,13 +409,13 @@ const maxPoints = 256
 func fitEntries(k Kind, entries []*Sized, terms [][]float64, params int, atLeast int64) Fit {
 	var pts []point
 	for _, e := range entries {
-		if e.N < atLeast || !usable(e.Mean) {
+		if e.N < atLeast || !usable(e.Median()) {
 			continue
 		}
 		if k == Multiple && len(e.Params) != params || k != Multiple && !usable(e.Size) {
 			continue
 		}
-		pts = append(pts, point{e.Size, e.Params, e.Mean, e.N})
+		pts = append(pts, point{e.Size, e.Params, e.Median(), e.N})
 	}
 	if len(pts) > maxPoints { // those that were measured most
 		slices.SortStableFunc(pts, func(a, b point) int { return cmp.Compare(b.n, a.n) })

@@ -15,7 +15,7 @@ type Kind uint8
 
 // The kinds of models.
 const (
-	History    Kind = iota // mean of what was measured for the footprint
+	History    Kind = iota // median of what was measured last for the footprint
 	Regression             // a·n^b
 	NonLinear              // a·n^b + c
 	Multiple               // sum of the model's Terms

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,7 +86,7 @@ func TestFilesComeBackAsWritten(t *testing.T) {
 	}
 	want := measured(1, 12)
 	want.group("cpu", 1).Entries = []*Sized{{Footprint: math.MaxUint64, What: "<&> \"x\"", Size: 3, Params: []float64{1, 2.5},
-		Entry: Entry{Moments: Moments{1, 2, 0, 2, 2}, Outliers: Moments{1, 9, 0, 9, 9}, Odd: 3}}}
+		Entry: Entry{Moments: Moments{5, 3, 2, 2, 9}, Recent: []float64{2, 9, 2.5}}}}
 	err := s.Update(key, func(f *File) {
 		f.Kind, f.SizeUnit, f.ParamNames, f.Terms = Multiple, "flop", []string{"p", "q"}, [][]float64{{0, 0}, {1, 0.5}}
 		f.Merge(want)
@@ -105,8 +106,31 @@ func TestFilesComeBackAsWritten(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if e := got.Groups[1].Entries[0]; e.Footprint != math.MaxUint64 || e.What != "<&> \"x\"" || e.Params[1] != 2.5 ||
-		e.Odd != 3 || e.Outliers.Max != 9 || e.Samples() != 5 {
+		!slices.Equal(e.Recent, []float64{2, 9, 2.5}) || e.Max != 9 || e.Samples() != 5 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Files of version 1 are read: their typical measurements are predicted from until there
+// are recent ones.
+func TestVersion1(t *testing.T) {
+	f, err := decode([]byte(`{"starpush_perf": 1, "codelet": "gemm", "kind": "history", "groups": [{"arch": "cpu", "entries": [
+		{"footprint": "1", "n": 20, "mean": 2, "m2": 0.5, "min": 1.5, "max": 3, "outliers": {"n": 15, "mean": 9, "m2": 0, "min": 9, "max": 9}, "odd": 2}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &f.Groups[0].Entries[0].Entry
+	if e.Median() != 2 || e.N != 20 || len(e.Recent) != 0 || e.Scattered() {
+		t.Errorf("%+v", e)
+	}
+	for range 4 {
+		e.Add(5)
+	}
+	if m := e.Median(); m < 2 || m > 3 {
+		t.Errorf("after four more: %g", m)
+	}
+	if e.Add(5); e.Median() != 5 {
+		t.Errorf("after five more: %g", e.Median())
 	}
 }
 
@@ -222,7 +246,7 @@ func TestBadFilesStay(t *testing.T) {
 		{"cut off", `{"starpush_perf": 1, "codelet": "ge`, ErrCorrupt, "perf reset"},
 		{"no version", `{"codelet": "gemm"}`, ErrCorrupt, "no version"},
 		{"version 0", `{"starpush_perf": 0, "codelet": "gemm"}`, ErrCorrupt, "no version"},
-		{"newer", `{"starpush_perf": 2, "codelet": "gemm", "groups": "other"}`, ErrNewer, "STARPUSH_PERF_DIR"},
+		{"newer", `{"starpush_perf": 3, "codelet": "gemm", "groups": "other"}`, ErrNewer, "STARPUSH_PERF_DIR"},
 		{"two", `{"starpush_perf": 1, "codelet": "gemm", "kind": "history"} {}`, ErrCorrupt, "follows"},
 		{"of another", `{"starpush_perf": 1, "codelet": "x", "kind": "history"}`, ErrCorrupt, `it is of "x"`},
 		{"kind", `{"starpush_perf": 1, "codelet": "gemm", "kind": "magic"}`, ErrCorrupt, "magic"},

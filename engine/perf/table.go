@@ -18,7 +18,7 @@ type Source uint8
 const (
 	Nothing      Source = iota // there is no estimate
 	UserFunction               // Cost of the model
-	Measured                   // the mean of the footprint
+	Measured                   // the recent median of the footprint
 	Curve                      // the fitted curve, at a size like those measured
 	Extrapolated               // the fitted curve, far from what was measured
 )
@@ -29,7 +29,7 @@ type Estimate struct {
 	Known    bool    // good enough to decide by
 	Source   Source
 	Samples  int64   // measurements behind it
-	RelError float64 // relative standard error of a mean, typical relative distance of a curve; NaN for functions
+	RelError float64 // relative standard error of a median, typical relative distance of a curve; NaN for functions
 }
 
 // Table is the measurements of one codelet. It is made by Book.Table.
@@ -144,13 +144,13 @@ func (t *Table) Estimate(c *Call) Estimate {
 		t.mu.RUnlock()
 		return Estimate{RelError: math.NaN()}
 	}
-	mean := g.mean(m, fp)
+	median := g.median(m, fp)
 	stale := g.stale(m)
 	curve := g.curve
 	t.mu.RUnlock()
 
 	if m.Kind == History {
-		return mean
+		return median
 	}
 	if stale {
 		t.mu.Lock()
@@ -160,23 +160,23 @@ func (t *Table) Estimate(c *Call) Estimate {
 		curve = g.curve
 		t.mu.Unlock()
 	}
-	return t.choose(curve, mean, size, params)
+	return t.choose(curve, median, size, params)
 }
 
-// choose takes the curve where it was measured, unless the footprint's own mean is
-// known better; elsewhere that mean, else what the curve would say.
-func (t *Table) choose(curve Fit, mean Estimate, size float64, params []float64) Estimate {
+// choose takes the curve where it was measured, unless the footprint's own median is
+// known better; elsewhere that median, else what the curve would say.
+func (t *Table) choose(curve Fit, median Estimate, size float64, params []float64) Estimate {
 	m := t.model
 	if curve.Err != nil || m.Kind == Multiple && params == nil || m.Kind != Multiple && size <= 0 {
-		return mean
+		return median
 	}
 	e := Estimate{Seconds: curve.At(size, params, m.Terms), Source: Curve, Samples: curve.Samples, RelError: curve.RelError}
 	if !usable(e.Seconds) {
-		return mean
+		return median
 	}
 	inside := curve.covers(size, params)
-	if mean.Known && !(inside && curve.RelError < mean.RelError) {
-		return mean
+	if median.Known && !(inside && curve.RelError < median.RelError) {
+		return median
 	}
 	if inside {
 		e.Known = true
@@ -186,13 +186,13 @@ func (t *Table) choose(curve Fit, mean Estimate, size float64, params []float64)
 	return e
 }
 
-// mean is the estimate of an entry.
-func (g *group) mean(m *Model, fp Footprint) Estimate {
+// median is the estimate of an entry.
+func (g *group) median(m *Model, fp Footprint) Estimate {
 	c := g.cells[fp]
-	if c == nil || c.N == 0 || !usable(c.Mean) {
+	if c == nil || c.N == 0 || !usable(c.Median()) {
 		return Estimate{RelError: math.NaN()}
 	}
-	return Estimate{Seconds: c.Mean, Known: c.N >= m.minSamples(), Source: Measured, Samples: c.N, RelError: c.RelError()}
+	return Estimate{Seconds: c.Median(), Known: c.N >= m.minSamples(), Source: Measured, Samples: c.N, RelError: c.RelError()}
 }
 
 // stale reports whether there is half as much again as when the curve was fitted.
@@ -225,7 +225,7 @@ func (t *Table) add(k groupKey, s *Sized) int64 {
 			g.forget(maxEntries / 4)
 		}
 		c = &cell{Sized: *s}
-		c.Entry = Entry{}
+		c.Entry = Entry{} // s keeps its room
 		g.cells[s.Footprint] = c
 	}
 	c.Merge(&s.Entry)
@@ -259,7 +259,7 @@ func (t *Table) known(k groupKey, fp Footprint) bool {
 	if g == nil {
 		return false
 	}
-	return g.mean(t.model, fp).Known
+	return g.median(t.model, fp).Known
 }
 
 // save adds to the file what was measured since the last save.
@@ -299,7 +299,7 @@ func (t *Table) save() error {
 	}
 	for _, g := range t.mu.groups {
 		for _, c := range g.cells {
-			c.added = Entry{}
+			c.added.clear()
 		}
 	}
 	t.mu.changed, t.mu.anew = false, false

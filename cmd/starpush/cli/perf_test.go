@@ -109,6 +109,44 @@ func TestPlot(t *testing.T) {
 	}
 }
 
+// Every recent sample is drawn, none is set aside, and footprints with few or scattered
+// samples are marked.
+func TestPlotShowsAllSamples(t *testing.T) {
+	f := modelled(perf.History, func(n float64) float64 { return 1e-9 * n }, 1<<10, 1<<14)
+	short, wide := f.Groups[0].Entries[0], f.Groups[0].Entries[1]
+	short.Entry = perf.Entry{}
+	for _, x := range []float64{1e-6, 1.1e-6, 9e-6} {
+		short.Add(x)
+	}
+	for k := range 100 {
+		wide.Add(1e-5 * float64(1+k%7)) // 79 % of them far from their mean
+	}
+	svg, err := plotModels([]*perf.File{f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(svg)
+	drawn := 0
+	for _, m := range regexp.MustCompile(`class="sample"[^>]* d="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		drawn += strings.Count(m[1], "h.01")
+	}
+	if want := 3 + perf.MaxRecent; drawn != want {
+		t.Errorf("%d samples are drawn, want %d", drawn, want)
+	}
+	for what, want := range map[string]int{`class="few"`: 1, `class="scattered"`: 2, "hollow: 1 footprint with fewer than 10 samples": 1,
+		"cpu: 113 samples of 2 footprints, the last 67 drawn": 1, "(few, scattered)": 1} {
+		if n := strings.Count(text, what); n != want {
+			t.Errorf("%d times %q, want %d", n, what, want)
+		}
+	}
+	table := perfDetails(f, "x.json", time.Unix(100, 0))
+	for _, want := range []string{"1.1 µs", "1.05 µs – 5.05 µs", "vector & co (few, scattered)", "vector & co (scattered)", "  few: fewer", "  scattered: the middle half"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("no %q in\n%s", want, table)
+		}
+	}
+}
+
 // Pictures of odd measurements are pictures, or a message.
 func TestPlotOfOddFiles(t *testing.T) {
 	one := func(float64) float64 { return 1 }

@@ -33,9 +33,11 @@ svg{font-family:system-ui,"Helvetica Neue",Helvetica,Arial,sans-serif;font-size:
 .axis{stroke:#1b1b1b;fill:none}.grid{stroke:#e2e2e2}
 .curve{fill:none;stroke-width:1.8}.bar{stroke-width:1.2}
 .s0{fill:#0b61a4;stroke:#0b61a4}.s1{fill:#c24d00;stroke:#c24d00}.s2{fill:#1b7f3b;stroke:#1b7f3b}.s3{fill:#8a3ffc;stroke:#8a3ffc}.s4{fill:#b0003a;stroke:#b0003a}.s5{fill:#00717a;stroke:#00717a}.s6{fill:#6b5500;stroke:#6b5500}.s7{fill:#444444;stroke:#444444}
+.few{fill:#fff}.sample,.scattered{fill:none}
 @media(prefers-color-scheme:dark){
 .page{fill:#14171a}.ink{fill:#ececec}.faint{fill:#a8adb3}.axis{stroke:#ececec}.grid{stroke:#30363c}
 .s0{fill:#62b5f6;stroke:#62b5f6}.s1{fill:#ff9a52;stroke:#ff9a52}.s2{fill:#64d188;stroke:#64d188}.s3{fill:#c4a0ff;stroke:#c4a0ff}.s4{fill:#ff7d9f;stroke:#ff7d9f}.s5{fill:#4fd3dc;stroke:#4fd3dc}.s6{fill:#e0c341;stroke:#e0c341}.s7{fill:#c8c8c8;stroke:#c8c8c8}
+.few{fill:#14171a}
 }
 `
 
@@ -58,7 +60,7 @@ func plotModels(files []*perf.File) ([]byte, error) {
 				s.name += ", kernel " + shortKernel(f.Kernel)
 			}
 			for _, e := range g.Entries {
-				if e.Size > 0 && e.Mean > 0 && !math.IsInf(e.Size, 0) && !math.IsInf(e.Mean, 0) {
+				if m := e.Median(); e.Size > 0 && m > 0 && !math.IsInf(e.Size, 0) && !math.IsInf(m, 0) {
 					s.points = append(s.points, e)
 				} else {
 					left++
@@ -83,15 +85,16 @@ func plotModels(files []*perf.File) ([]byte, error) {
 	for i := range all {
 		p.series(i, &all[i])
 	}
-	p.legend(all, left, more)
-	return p.svg(len(all), left, more), nil
+	notes := plotNotes(all, left, more)
+	p.legend(all, notes)
+	return p.svg(len(all) + len(notes)), nil
 }
 
 // plot collects the picture.
 type plot struct {
 	b            bytes.Buffer
 	x, y         scale
-	sizes, means [2]float64 // the least and the largest
+	sizes, times [2]float64 // the least and the largest
 	unit         string
 }
 
@@ -114,37 +117,38 @@ func newScale(lo, hi, from, to float64) scale {
 
 func newPlot(all []series, unit string) *plot {
 	x0, x1, y0, y1 := math.Inf(1), 0.0, math.Inf(1), 0.0
-	means := [2]float64{math.Inf(1), 0}
+	times := [2]float64{math.Inf(1), 0}
 	for _, s := range all {
 		for _, e := range s.points {
-			lo, hi := errorBar(e)
+			lo, hi := middleHalf(e)
 			x0, x1 = min(x0, e.Size), max(x1, e.Size)
 			y0, y1 = min(y0, lo), max(y1, hi)
-			means = [2]float64{min(means[0], e.Mean), max(means[1], e.Mean)}
+			for _, x := range e.Recent {
+				if drawable(x) {
+					y0, y1 = min(y0, x), max(y1, x)
+				}
+			}
+			times = [2]float64{min(times[0], e.Median()), max(times[1], e.Median())}
 		}
 	}
-	return &plot{unit: unit, sizes: [2]float64{x0, x1}, means: means, x: newScale(x0, x1, plotLeft, plotWidth-plotRight), y: newScale(y0, y1, plotHeight-plotBottom, plotTop)}
+	return &plot{unit: unit, sizes: [2]float64{x0, x1}, times: times, x: newScale(x0, x1, plotLeft, plotWidth-plotRight), y: newScale(y0, y1, plotHeight-plotBottom, plotTop)}
 }
 
-// errorBar is one standard deviation to both sides, but no further than what was
-// measured.
-func errorBar(e *perf.Sized) (lo, hi float64) {
-	d := e.StdDev()
-	lo, hi = e.Mean-d, e.Mean+d
-	if e.Min > 0 {
-		lo = max(lo, e.Min)
+// middleHalf is where the middle half of the recent measurements of e lies.
+func middleHalf(e *perf.Sized) (lo, hi float64) {
+	m := e.Median()
+	lo, hi = e.Quartiles()
+	if !drawable(lo) {
+		lo = m
 	}
-	if e.Max >= e.Mean && !math.IsInf(e.Max, 0) {
-		hi = min(hi, e.Max)
+	if !drawable(hi) {
+		hi = m
 	}
-	if !(lo > 0) {
-		lo = e.Mean
-	}
-	if !(hi >= e.Mean) || math.IsInf(hi, 0) {
-		hi = e.Mean
-	}
-	return min(lo, e.Mean), hi
+	return min(lo, m), max(hi, m)
 }
+
+// drawable reports whether x has a logarithm.
+func drawable(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 
 func (p *plot) printf(format string, args ...any) { fmt.Fprintf(&p.b, format, args...) }
 
@@ -165,7 +169,7 @@ func (p *plot) head(name, machine string, rings bool) {
 		name = string(r[:60]) + "…"
 	}
 	p.printf(`<text x="%d" y="22" class="ink" font-size="16" font-weight="600">%s</text>`+"\n", plotLeft, escape(name))
-	p.text(plotLeft, 39, "faint", "start", "mean time of a task on "+machine+"; bars: one standard deviation"+map[bool]string{true: "; rings: the model"}[rings])
+	p.text(plotLeft, 39, "faint", "start", "time of a task on "+machine+": the median of recent samples, the middle half of them as a bar"+map[bool]string{true: "; rings: the model"}[rings])
 }
 
 // A tick is a place on an axis; without a label it is only a line.
@@ -244,7 +248,7 @@ func (p *plot) axes() {
 		exact = func(v float64) string { return bytesText(int64(v)) }
 	}
 	xs = withValues(xs, p.x, p.sizes, 90, exact)
-	ys := withValues(timeTicks(p.y), p.y, p.means, 24, timeText)
+	ys := withValues(timeTicks(p.y), p.y, p.times, 24, timeText)
 	for _, t := range xs {
 		x := p.x.at(t.value)
 		p.printf(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="grid"/>`+"\n", x, y0, x, y1)
@@ -260,23 +264,80 @@ func (p *plot) axes() {
 	p.printf(`<text transform="translate(18 %.1f) rotate(-90)" class="ink" text-anchor="middle">time of a task (seconds, logarithmic)</text>`+"\n", (y0+y1)/2)
 }
 
-// series draws bars, points and the curve of a series.
+// recentWidth is the room, in pixels, in which the recent samples of a footprint lie side by
+// side, the oldest at the left.
+const recentWidth = 14
+
+// series draws samples, bars, medians and the curve of a series.
 func (p *plot) series(i int, s *series) {
 	p.printf(`<g class="s%d" stroke="%s" fill="%s">`+"\n", i, plotColors[i], plotColors[i])
+	for _, e := range s.points {
+		p.samples(e)
+	}
 	if s.fit.Err == nil {
 		p.curve(s)
 	}
 	for _, e := range s.points {
-		x, y := p.x.at(e.Size), p.y.at(e.Mean)
-		lo, hi := errorBar(e)
-		p.printf(`<g><title>%s</title>`, escape(fmt.Sprintf("%s: %s ± %s, %s", e.What, timeText(e.Mean), timeText(e.StdDev()), counted(e.Samples(), "sample"))))
+		x, y := p.x.at(e.Size), p.y.at(e.Median())
+		lo, hi := middleHalf(e)
+		p.printf(`<g><title>%s</title>`, escape(sampleText(e)))
 		if hi > lo {
 			a, b := p.y.at(hi), p.y.at(lo)
-			p.printf(`<path class="bar" d="M%.1f %.1fH%.1fM%.1f %.1fV%.1fM%.1f %.1fH%.1f"/>`, x-3, a, x+3, x, a, b, x-3, b, x+3)
+			p.printf(`<path class="bar" d="M%.1f %.1fH%.1fM%.1f %.1fV%.1fM%.1f %.1fH%.1f"/>`, x-5, a, x+5, x, a, b, x-5, b, x+5)
 		}
-		p.printf(`<circle cx="%.1f" cy="%.1f" r="3.2" stroke="none"/></g>`+"\n", x, y)
+		switch {
+		case e.Samples() < perf.DefaultMinSamples:
+			p.printf(`<circle cx="%.1f" cy="%.1f" r="3.2" class="few" fill="#fff" stroke-width="1.5"/></g>`+"\n", x, y)
+		default:
+			p.printf(`<circle cx="%.1f" cy="%.1f" r="3.2" stroke="none"/></g>`+"\n", x, y)
+		}
+		if e.Scattered() {
+			p.printf(`<path class="scattered" fill="none" stroke-width="1.3" d="M%.1f %.1fl8 8l-8 8l-8 -8z"/>`+"\n", x, y-8)
+		}
 	}
 	p.b.WriteString("</g>\n")
+}
+
+// samples draws the recent samples of e.
+func (p *plot) samples(e *perf.Sized) {
+	x := p.x.at(e.Size)
+	var d strings.Builder
+	for k, t := range e.Recent {
+		if drawable(t) {
+			at := x
+			if n := len(e.Recent); n > 1 {
+				at += recentWidth * (float64(k)/float64(n-1) - 0.5)
+			}
+			fmt.Fprintf(&d, "M%.1f %.1fh.01", at, p.y.at(t))
+		}
+	}
+	if d.Len() > 0 {
+		p.printf(`<path class="sample" fill="none" stroke-width="2.4" stroke-linecap="round" stroke-opacity=".45" d="%s"/>`+"\n", d.String())
+	}
+}
+
+// sampleText says what is known of a footprint.
+func sampleText(e *perf.Sized) string {
+	lo, hi := e.Quartiles()
+	text := fmt.Sprintf("%s: %s, the middle half from %s to %s, all from %s to %s; %s", e.What, timeText(e.Median()), timeText(lo), timeText(hi),
+		timeText(e.Min), timeText(e.Max), counted(e.Samples(), "sample"))
+	if note := sampleNote(e); note != "" {
+		text += " (" + note + ")"
+	}
+	return text
+}
+
+// sampleNote says why an estimate made of e is not to be relied on; "" if it is.
+func sampleNote(e *perf.Sized) string {
+	switch few, scattered := e.Samples() < perf.DefaultMinSamples, e.Scattered(); {
+	case few && scattered:
+		return "few, scattered"
+	case few:
+		return "few"
+	case scattered:
+		return "scattered"
+	}
+	return ""
 }
 
 // curve draws a·n^b + c as a line. A polynomial of several parameters is no
@@ -309,14 +370,18 @@ func (p *plot) curve(s *series) {
 // plotColors are those of the light style, for viewers that know no style sheets.
 var plotColors = [maxSeries]string{"#0b61a4", "#c24d00", "#1b7f3b", "#8a3ffc", "#b0003a", "#00717a", "#6b5500", "#444444"}
 
-func (p *plot) legend(all []series, left, more int) {
+func (p *plot) legend(all []series, notes []string) {
 	y := float64(plotHeight + 6)
 	for i, s := range all {
-		n := int64(0)
+		n, drawn := int64(0), 0
 		for _, e := range s.points {
 			n += e.Samples()
+			drawn += len(e.Recent)
 		}
 		text := fmt.Sprintf("%s: %s of %s", s.name, counted(n, "sample"), counted(len(s.points), "footprint"))
+		if int64(drawn) < n {
+			text += fmt.Sprintf(", the last %d drawn", drawn)
+		}
 		if s.fit.Kind != perf.History {
 			text += ";  " + fitText(s.file, s.fit)
 		}
@@ -324,14 +389,31 @@ func (p *plot) legend(all []series, left, more int) {
 		p.text(plotLeft+16, y, "ink", "start", text)
 		y += legendRow
 	}
-	for _, n := range plotNotes(left, more) {
+	for _, n := range notes {
 		p.text(plotLeft+16, y, "faint", "start", n)
 		y += legendRow
 	}
 }
 
-// plotNotes say what is not in the picture.
-func plotNotes(left, more int) (out []string) {
+// plotNotes say what marks mean, and what is not in the picture.
+func plotNotes(all []series, left, more int) (out []string) {
+	few, scattered := 0, 0
+	for _, s := range all {
+		for _, e := range s.points {
+			if e.Samples() < perf.DefaultMinSamples {
+				few++
+			}
+			if e.Scattered() {
+				scattered++
+			}
+		}
+	}
+	if few > 0 {
+		out = append(out, fmt.Sprintf("hollow: %s with fewer than %d samples", counted(few, "footprint"), perf.DefaultMinSamples))
+	}
+	if scattered > 0 {
+		out = append(out, fmt.Sprintf("in a diamond: %s with scattered samples, whose middle half is wider than half the median", counted(scattered, "footprint")))
+	}
 	if more > 0 {
 		out = append(out, fmt.Sprintf("%d more are not drawn", more))
 	}
@@ -342,8 +424,8 @@ func plotNotes(left, more int) (out []string) {
 }
 
 // svg is the whole picture.
-func (p *plot) svg(series, left, more int) []byte {
-	h := plotHeight + legendRow*(series+len(plotNotes(left, more)))
+func (p *plot) svg(rows int) []byte {
+	h := plotHeight + legendRow*rows
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
 		plotWidth, h, plotWidth, h)

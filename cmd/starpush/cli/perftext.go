@@ -92,12 +92,27 @@ func perfDetails(f *perf.File, path string, now time.Time) string {
 			fmt.Fprintf(&b, "  %s\n", fitText(f, f.Fit(g)))
 		}
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "  %s\tSAMPLES\tOUTLIERS\tMEAN\tSTD DEV\tMIN\tMAX\tFOOTPRINT\n", strings.ToUpper(f.SizeUnit))
+		fmt.Fprintf(w, "  %s\tSAMPLES\tMEDIAN\tMIDDLE HALF\tMIN\tMAX\tFOOTPRINT\n", strings.ToUpper(f.SizeUnit))
+		notes := map[string]bool{}
 		for _, e := range g.Entries {
-			fmt.Fprintf(w, "  %.10g\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", e.Size, e.Samples(), e.Samples()-e.N, timeText(e.Mean),
-				timeText(e.StdDev()), timeText(e.Min), timeText(e.Max), e.What)
+			lo, hi := e.Quartiles()
+			what := e.What
+			if note := sampleNote(e); note != "" {
+				what += " (" + note + ")"
+				for _, n := range strings.Split(note, ", ") {
+					notes[n] = true
+				}
+			}
+			fmt.Fprintf(w, "  %.10g\t%d\t%s\t%s – %s\t%s\t%s\t%s\n", e.Size, e.Samples(), timeText(e.Median()),
+				timeText(lo), timeText(hi), timeText(e.Min), timeText(e.Max), what)
 		}
 		w.Flush()
+		if notes["few"] {
+			fmt.Fprintf(&b, "  few: fewer than %d samples; policies go on measuring\n", perf.DefaultMinSamples)
+		}
+		if notes["scattered"] {
+			b.WriteString("  scattered: the middle half of the last samples is wider than half the median\n")
+		}
 	}
 	return b.String()
 }
@@ -166,7 +181,13 @@ type jsonPerfEntry struct {
 	Params    []*float64 `json:"params,omitempty"`
 	Samples   int64      `json:"samples"`
 	Outliers  int64      `json:"outliers"`
-	Mean      *float64   `json:"mean"` // seconds
+	Recent    int        `json:"recent"` // samples that median, quartiles and outliers are of
+	Median    *float64   `json:"median"` // seconds
+	Low       *float64   `json:"low"`    // a quarter of them took less
+	High      *float64   `json:"high"`   // a quarter took more
+	Few       bool       `json:"few"`
+	Scattered bool       `json:"scattered"`
+	Mean      *float64   `json:"mean"` // of all samples
 	StdDev    *float64   `json:"std_dev"`
 	Min       *float64   `json:"min"`
 	Max       *float64   `json:"max"`
@@ -208,8 +229,10 @@ func (a *app) perfShowJSON(s *perf.Store, f *perf.File) {
 			a.json.line(line)
 		}
 		for _, e := range g.Entries {
+			lo, hi := e.Quartiles()
 			line := jsonPerfEntry{T: "entry", Footprint: e.Footprint.String(), What: e.What, Arch: g.Arch, Impl: g.Impl,
-				Size: finite(e.Size), SizeUnit: f.SizeUnit, Samples: e.Samples(), Outliers: e.Samples() - e.N,
+				Size: finite(e.Size), SizeUnit: f.SizeUnit, Samples: e.Samples(), Outliers: int64(e.Outliers()),
+				Recent: len(e.Recent), Median: finite(e.Median()), Low: finite(lo), High: finite(hi), Few: e.Samples() < perf.DefaultMinSamples, Scattered: e.Scattered(),
 				Mean: finite(e.Mean), StdDev: finite(e.StdDev()), Min: finite(e.Min), Max: finite(e.Max)}
 			for _, p := range e.Params {
 				line.Params = append(line.Params, finite(p))
