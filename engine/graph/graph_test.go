@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -525,5 +527,228 @@ func TestSigns(t *testing.T) {
 		graph.Task{ID: 3, Codelet: "c", Deps: []int32{2}}, graph.Task{ID: 4, Codelet: "c", Deps: []int32{2}})
 	if s := draw(); !strings.Contains(s, "a dot has no kernel: (acquire)") {
 		t.Errorf("a picture with a dot: %s", s)
+	}
+}
+
+// drawn reads a picture: its boxes by the height at which they are, and its lines.
+type drawnBox struct {
+	x, y, w float64
+	text    string
+}
+
+func readSVG(t *testing.T, text string) (boxes []drawnBox, lines []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`<g class="b[^"]*"><title>[^<]*</title><rect x="([-\d]+)" y="([-\d]+)" width="(\d+)"[^>]*/><text[^>]*>([^<]*)</text>`).FindAllStringSubmatch(text, -1) {
+		var b drawnBox
+		fmt.Sscan(m[1], &b.x)
+		fmt.Sscan(m[2], &b.y)
+		fmt.Sscan(m[3], &b.w)
+		b.text = m[4]
+		boxes = append(boxes, b)
+	}
+	for _, m := range regexp.MustCompile(`<path class="e[^"]*"[^>]* d="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		lines = append(lines, m[1])
+	}
+	return boxes, lines
+}
+
+func draw(t *testing.T, g *graph.Graph, f graph.Format, by graph.Unit) string {
+	t.Helper()
+	var b strings.Builder
+	if err := graph.Write(&b, g, f, by); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Graphs of more tasks than one reads box by box are folded: a row is one depth, a codelet
+// one box in it, rows lie around one axis, and all lines go down.
+func TestFolded(t *testing.T) {
+	g := tiled(t, 9)
+	depth := make([]int, len(g.Tasks))
+	want := map[string]bool{}
+	count, deepest := map[string]int{}, 0
+	for i := range g.Tasks {
+		x := &g.Tasks[i]
+		for _, d := range x.Deps {
+			more := 1
+			if g.Tasks[d].Light() {
+				more = 0
+			}
+			depth[i] = max(depth[i], depth[d]+more)
+		}
+		if !x.Light() {
+			count[fmt.Sprintf("%d %s", depth[i], x.Codelet)]++
+			deepest = max(deepest, depth[i])
+		}
+	}
+	for k, n := range count {
+		if n > 1 {
+			k += fmt.Sprintf(" × %d", n)
+		}
+		want[k] = true
+	}
+	text := draw(t, g, graph.SVG, graph.ByTask)
+	boxes, lines := readSVG(t, text)
+	at := map[float64]int{} // rows, by height
+	var ys []float64
+	for _, b := range boxes {
+		if _, ok := at[b.y]; !ok {
+			at[b.y] = 0
+			ys = append(ys, b.y)
+		}
+	}
+	slices.Sort(ys)
+	for k, y := range ys {
+		at[y] = k
+	}
+	if len(ys) != deepest+1 || len(boxes) != len(want) {
+		t.Errorf("%d rows and %d boxes, want %d and %d", len(ys), len(boxes), deepest+1, len(want))
+	}
+	lo, hi := map[float64]float64{}, map[float64]float64{}
+	for _, b := range boxes {
+		if k := fmt.Sprintf("%d %s", at[b.y], b.text); !want[k] {
+			t.Errorf("row %d has a box %q", at[b.y], b.text)
+		}
+		if v, ok := lo[b.y]; !ok || b.x < v {
+			lo[b.y] = b.x
+		}
+		hi[b.y] = max(hi[b.y], b.x+b.w)
+	}
+	axis := (lo[ys[0]] + hi[ys[0]]) / 2
+	for _, y := range ys {
+		if m := (lo[y] + hi[y]) / 2; math.Abs(m-axis) > 2 {
+			t.Errorf("row %d lies around %g, the first one around %g", at[y], m, axis)
+		}
+	}
+	for k := range deepest + 1 {
+		if !strings.Contains(text, fmt.Sprintf(">depth %d<", k+1)) {
+			t.Errorf("no row is called depth %d", k+1)
+		}
+	}
+	checkLinesGoDown(t, "folded", lines)
+}
+
+func checkLinesGoDown(t *testing.T, what string, lines []string) {
+	t.Helper()
+	if len(lines) == 0 {
+		t.Errorf("%s: no lines", what)
+	}
+	for _, l := range lines {
+		last := -1.0
+		for _, m := range regexp.MustCompile(`V(-?\d+)|(?:^M|[ C])(-?\d+) (-?\d+)(?:$|[VC])`).FindAllStringSubmatch(l, -1) {
+			var y float64
+			fmt.Sscan(cmp.Or(m[1], m[3]), &y)
+			if y < last {
+				t.Errorf("%s: a line goes up or aside: %s", what, l)
+				break
+			}
+			last = y
+		}
+	}
+}
+
+// Rows that come again and again are drawn twice, counted, and drawn the last time; what
+// repeats nowhere shares rows, which say so. All tasks are in the picture.
+func TestFoldedRepeats(t *testing.T) {
+	chain := func(n int, name func(i int) string) *graph.Graph {
+		g := &graph.Graph{Title: "t"}
+		for i := range n {
+			x := graph.Task{ID: int64(i + 1), Codelet: name(i), Site: -1}
+			if i > 0 {
+				x.Deps = []int32{int32(i - 1)}
+			}
+			g.Tasks = append(g.Tasks, x)
+		}
+		return g
+	}
+	text := draw(t, chain(3001, func(i int) string { return []string{"a", "b", "c"}[i%3] }), graph.SVG, graph.ByTask)
+	boxes, lines := readSVG(t, text)
+	var got []string
+	for _, b := range boxes {
+		got = append(got, b.text)
+	}
+	if want := []string{"a", "b", "c", "a", "b", "c", "997 times more the 3 rows above: a × 997, b × 997, c × 997", "a", "b", "c", "a"}; !slices.Equal(got, want) {
+		t.Errorf("boxes %q, want %q", got, want)
+	}
+	for _, want := range []string{">depth 6<", ">7 – 2 997<", ">depth 2 998<", "a grey box stands for rows that repeat those above"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	checkLinesGoDown(t, "a pattern", lines)
+
+	r := rand.New(rand.NewPCG(1, 2))
+	text = draw(t, chain(3000, func(int) string { return string(rune('a' + r.IntN(12))) }), graph.SVG, graph.ByTask)
+	boxes, lines = readSVG(t, text)
+	checkLinesGoDown(t, "without a pattern", lines)
+	checkSVG(t, "without a pattern", text)
+	sum := 0
+	for _, b := range boxes {
+		n := 1
+		if _, after, ok := strings.Cut(b.text, " × "); ok {
+			fmt.Sscan(after, &n)
+		}
+		sum += n
+	}
+	if sum != 3000 || !strings.Contains(text, ">depths 1 – 50<") {
+		t.Errorf("%d tasks are drawn, of 3000", sum)
+	}
+}
+
+// A wide row is wrapped, and every box of it is drawn where no other one is.
+func TestWrapped(t *testing.T) {
+	g := &graph.Graph{Title: "t"}
+	for i := range 100 {
+		g.Tasks = append(g.Tasks, graph.Task{ID: int64(i + 1), Codelet: fmt.Sprintf("work%d", i), Site: -1})
+	}
+	text := draw(t, g, graph.SVG, graph.ByTask)
+	boxes, _ := readSVG(t, text)
+	ys := map[float64]bool{}
+	right := 0.0
+	for _, b := range boxes {
+		ys[b.y] = true
+		right = max(right, b.x+b.w)
+	}
+	if len(boxes) != 100 || len(ys) < 4 || right > 1800 || !strings.Contains(text, "one row, wrapped") {
+		t.Errorf("%d boxes on %d lines, %g wide", len(boxes), len(ys), right)
+	}
+	checkSVG(t, "wrapped", text)
+}
+
+// What is written through one view and read through another one that crosses it flows
+// between the two.
+func TestFlowBetweenViews(t *testing.T) {
+	g := plan(t, 1, func(rt *engine.Runtime, j *engine.Job) {
+		x, err := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{12}, Name: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		halves, err := rt.Partition(x, filter.Blocks(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		thirds, err := rt.Partition(x, filter.Blocks(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		submit := func(h *datamgr.Handle, m iface.AccessMode) {
+			if err := j.Submit(&engine.TaskSpec{Codelet: codelet("c"), Operands: []engine.Operand{{Handle: h, Mode: m}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, h := range halves.Parts {
+			submit(h, iface.W)
+		}
+		for _, h := range thirds.Parts[:2] {
+			submit(h, iface.R)
+		}
+		submit(thirds.Parts[2], iface.W)
+		submit(x, iface.R)
+	})
+	got := draw(t, g, graph.Text, graph.ByHandle)
+	want := strings.Join([]string{"x[0..6]", "x[6..12]", "x[0..4]   after x[0..6]", "x[4..8]   after x[0..6], x[6..12]", "x[8..12]", "x         after x[0..6], x[6..12], x[8..12]"}, "\n") + "\n"
+	if got != want {
+		t.Errorf("flows:\n%swant:\n%s", got, want)
 	}
 }

@@ -11,9 +11,6 @@ import (
 	"sort"
 )
 
-// most is how many nodes are drawn one by one; what has more is drawn in bands.
-const most = 320
-
 // layers gives every node its layer: the most nodes above it.
 func (d *drawing) layers() (n int) {
 	in := make([]int, len(d.nodes))
@@ -119,67 +116,12 @@ func (d *drawing) reduce() {
 	d.edges = kept
 }
 
-// bands puts the nodes of a large drawing together: those of a group that lie in
-// neighbouring layers become one.
-func (d *drawing) bands(layers int) {
-	const rows = 40
-	per := (layers + rows - 1) / rows
-	type key struct {
-		band  int
-		group string
-	}
-	at := map[key]int{}
-	of := make([]int, len(d.nodes))
-	var nodes []node
-	for i, n := range d.nodes {
-		if of[i] = -1; n.dot {
-			continue
-		}
-		k := key{n.layer / per, n.group}
-		j, ok := at[k]
-		if !ok {
-			j = len(nodes)
-			at[k] = j
-			nodes = append(nodes, node{group: n.group, order: n.order, layer: k.band, detail: n.detail})
-		}
-		nodes[j].tasks += max(1, n.tasks)
-		of[i] = j
-	}
-	if len(nodes) > 4*most { // too many groups, such as data of many names: all are one
-		d.oneGroup()
-		d.bands(layers)
-		return
-	}
-	m := merge{}
-	for _, e := range d.edges {
-		a, b := of[e.from], of[e.to]
-		if a >= 0 && b >= 0 && a != b && (nodes[a].layer < nodes[b].layer || d.nodes[e.from].layer < d.nodes[e.to].layer) {
-			m[[2]int{a, b}] += e.n
-		}
-	}
-	d.nodes, d.edges = nodes, nil
-	d.addEdges(m)
-	for i := range d.nodes {
-		n := &d.nodes[i]
-		n.label = n.group
-		if n.tasks > 1 {
-			n.label += " × " + count(n.tasks)
-		}
-	}
-	d.reduce()
-}
-
-func (d *drawing) oneGroup() {
-	for i := range d.nodes {
-		d.nodes[i].group = string(d.by)
-	}
-	d.groups = []string{string(d.by)}
-}
-
 // spot is a place in a layer: a node, or where a long edge passes.
 type spot struct {
 	node  int // -1: an edge passes
 	width float64
+	room  float64 // that it takes of its row, with the gap beside it
+	line  int     // of a row that is wrapped
 	x     float64 // of its middle
 	up    []*spot
 	down  []*spot
@@ -192,6 +134,7 @@ type placed struct {
 	spots  []*spot // by node
 	rows   [][]*spot
 	routes [][]*spot // by edge: from its first to its last node
+	lines  []int     // by row: over how many lines its nodes go
 	width  float64
 }
 
@@ -232,8 +175,35 @@ func (d *drawing) place(layers int, width func(*node) float64) *placed {
 			p.sortRow(l, near)
 		}
 	}
-	p.coordinates()
+	p.wrap()
+	p.coordinates(d.folded)
 	return p
+}
+
+// wrap lays the nodes of rows that are too wide over several lines, in turn, so that
+// neighbours stay neighbours.
+func (p *placed) wrap() {
+	p.lines = make([]int, len(p.rows))
+	for l, row := range p.rows {
+		sum, widest := 0.0, 0.0
+		for _, s := range row {
+			if s.room = s.width + gap; s.node >= 0 {
+				sum, widest = sum+s.room, max(widest, s.room)
+			}
+		}
+		if p.lines[l] = 1; sum <= rowWidth {
+			continue
+		}
+		n := int(math.Ceil(sum / rowWidth))
+		p.lines[l] = n
+		k := 0
+		for _, s := range row {
+			if s.node >= 0 {
+				s.line, s.room = k%n, widest/float64(n)
+				k++
+			}
+		}
+	}
 }
 
 // sortRow orders a row by the mean place of neighbours.
@@ -260,15 +230,16 @@ func (p *placed) sortRow(l int, near func(*spot) []*spot) {
 const gap = 14
 
 // coordinates finds x: each row as near to its neighbours as order and widths allow.
-func (p *placed) coordinates() {
+// Rows of folded drawings are centred.
+func (p *placed) coordinates(folded bool) {
 	for _, row := range p.rows {
 		x := 0.0
 		for _, s := range row {
-			s.x = x + s.width/2
-			x += s.width + gap
+			s.x = x + s.room/2
+			x += s.room
 		}
 		for _, s := range row {
-			s.x -= (x - gap) / 2
+			s.x -= x / 2
 		}
 	}
 	for round := range 24 {
@@ -280,6 +251,7 @@ func (p *placed) coordinates() {
 			p.relax(p.rows[l], round%2 == 0)
 		}
 	}
+	p.balance(folded)
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, row := range p.rows {
 		for _, s := range row {
@@ -294,6 +266,40 @@ func (p *placed) coordinates() {
 	p.width = max(0, hi-lo)
 }
 
+// balance takes the drift out of a drawing: rows that follow each other may lean to one
+// side more and more. Each row moves by the mean middle of the rows around it, in folded
+// drawings by its own.
+func (p *placed) balance(folded bool) {
+	around := 4
+	if folded {
+		around = 0
+	}
+	middle := make([]float64, len(p.rows))
+	for l, row := range p.rows {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, s := range row {
+			if s.node >= 0 {
+				lo, hi = min(lo, s.x-s.width/2), max(hi, s.x+s.width/2)
+			}
+		}
+		if lo <= hi {
+			middle[l] = (lo + hi) / 2
+		} else if l > 0 {
+			middle[l] = middle[l-1]
+		}
+	}
+	for l, row := range p.rows {
+		from, to := max(0, l-around), min(len(middle), l+around+1)
+		mean := 0.0
+		for _, m := range middle[from:to] {
+			mean += m / float64(to-from)
+		}
+		for _, s := range row {
+			s.x -= mean
+		}
+	}
+}
+
 // relax moves the spots of a row to the middle of their neighbours. Those that would
 // meet are put side by side around the middle of what they want: isotonic regression,
 // by pooling neighbours.
@@ -304,7 +310,7 @@ func (p *placed) relax(row []*spot, up bool) {
 	}
 	offset := make([]float64, len(row)) // of spot k from the first
 	for k := 1; k < len(row); k++ {
-		offset[k] = offset[k-1] + (row[k-1].width+row[k].width)/2 + gap
+		offset[k] = offset[k-1] + (row[k-1].room+row[k].room)/2
 	}
 	var blocks []block
 	for k, s := range row {
@@ -315,7 +321,7 @@ func (p *placed) relax(row []*spot, up bool) {
 		if len(near) == 0 {
 			near = append(append([]*spot(nil), s.up...), s.down...)
 		}
-		want, weight := s.x, 0.1
+		want, weight := 0.0, 0.01 // what has no neighbours comes to the middle, as far as the others let it
 		if len(near) > 0 {
 			want, weight = 0, 1
 			for _, n := range near {

@@ -16,12 +16,15 @@ const (
 	boxHeight   = 24
 	rowDistance = 62
 	margin      = 20
+
+	lineDistance = boxHeight + 10 // of a row that is wrapped
 )
 
 const svgStyle = `<style>
 svg{background:#fff;font:12px system-ui,sans-serif}
 .e{fill:none;stroke:#8a93a3;stroke-width:1.1;stroke-opacity:.65}
 .r{stroke-dasharray:4 3;stroke-opacity:.45}
+.a rect{stroke:#6b7483;stroke-dasharray:5 3;stroke-width:2}.w{fill:#8a93a3;fill-opacity:.12}
 .b text{fill:#fff;text-anchor:middle;pointer-events:none}
 .b rect{stroke:#0003}
 .d{fill:#8a93a3}
@@ -40,42 +43,47 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 		}
 	}
 	layers := d.layers()
-	banded := len(d.nodes) > most
-	if banded {
-		d.bands(layers)
-		layers = 0
-		for i := range d.nodes {
-			layers = max(layers, d.nodes[i].layer+1)
+	if d.by == ByHandle {
+		if d.groupsTell() {
+			d.foldGroups()
+			layers = d.layers()
+		}
+		if len(d.edges) > 2*len(d.nodes)+20 {
+			d.reduce()
+			d.reduced = true
 		}
 	} else {
 		d.sink()
-		d.reduce()
+		if d.by == ByTask && (len(d.nodes) > mostNodes || d.wide()) {
+			layers = d.foldDepths()
+		} else {
+			d.reduce()
+		}
 	}
 	largest := 1
 	for i := range d.nodes {
-		largest = max(largest, d.nodes[i].tasks)
+		if n := &d.nodes[i]; !n.again {
+			largest = max(largest, n.tasks)
+		}
 	}
-	p := d.place(layers, func(n *node) float64 {
-		if n.dot {
-			return 10
-		}
-		wide := 7.2*float64(len([]rune(n.label))) + 18
-		if banded { // the width shows how many
-			wide = max(wide, 900*float64(n.tasks)/float64(largest)/2)
-		}
-		return wide
-	})
+	p := d.place(layers, func(n *node) float64 { return n.width(largest, d.folded && d.by == ByTask) })
 	title := fmt.Sprintf("%s: %s", g.Title, plural(tasks, "task"))
-	sub := d.signs()
-	if banded {
-		sub = "tasks of a codelet at the same depth are one box, as wide as they are many; " + sub
-	}
+	sub := folded(d.signs(), "; ", 110)
 	legend := 0.0
 	for _, name := range d.groups {
 		legend += 7.2*float64(len([]rune(name))) + 34
 	}
-	width := max(p.width, 7*float64(len([]rune(title))), 6.3*float64(len(sub)), min(legend, 1200), 300) + 2*margin
-	top := margin + 52.0
+	beside := 0.0 // what rows are called
+	for _, name := range d.rows {
+		beside = max(beside, 6.6*float64(len([]rune(name)))+16)
+	}
+	longest := 0
+	for _, l := range sub {
+		longest = max(longest, len([]rune(l)))
+	}
+	width := max(beside+p.width, 8.2*float64(len([]rune(title))), 6.3*float64(longest), min(legend, 1200), 300) + 2*margin
+	under := margin + 6 + 16*float64(len(sub)) // the title and what signs mean
+	top := under + 30
 	lines := 1.0
 	x := 0.0
 	var keys strings.Builder
@@ -88,32 +96,47 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 			break
 		}
 		fmt.Fprintf(&keys, `<rect x="%.0f" y="%.0f" width="12" height="12" rx="2" fill="%s"/><text class="t" x="%.0f" y="%.0f">%s</text>`+"\n",
-			margin+x, margin+26+18*lines-10, d.colour(name), margin+x+17, margin+26+18*lines, html.EscapeString(name))
+			margin+x, under+18*lines-6, d.colour(name), margin+x+17, under+4+18*lines, html.EscapeString(name))
 		x += wide
 	}
 	top += 18 * lines
 	top += 16 * float64(len(g.Notes))
-	height := top + float64(max(layers, 1)-1)*rowDistance + boxHeight + margin
+	tops, high := make([]float64, layers+1), func(l int) float64 { return float64(p.lines[l])*lineDistance - lineDistance + boxHeight }
+	tops[0] = top
+	for l := range layers {
+		tops[l+1] = tops[l] + high(l) + rowDistance - boxHeight
+	}
+	height := max(tops[layers]-rowDistance+boxHeight, top+boxHeight) + margin
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f">`+"\n", width, height, width, height)
 	io.WriteString(w, svgStyle)
-	fmt.Fprintf(w, `<text class="t" x="%d" y="%d" font-size="15" font-weight="600">%s</text><text class="s" x="%d" y="%d">%s</text>`+"\n",
-		margin, margin+4, html.EscapeString(title), margin, margin+20, html.EscapeString(sub))
+	fmt.Fprintf(w, `<text class="t" x="%d" y="%d" font-size="15" font-weight="600">%s</text>`+"\n", margin, margin+4, html.EscapeString(title))
+	for k, l := range sub {
+		fmt.Fprintf(w, `<text class="s" x="%d" y="%d">%s</text>`+"\n", margin, margin+20+16*k, html.EscapeString(l))
+	}
 	io.WriteString(w, keys.String())
 	for k, n := range g.Notes {
-		fmt.Fprintf(w, `<text class="s" x="%d" y="%.0f">%s</text>`+"\n", margin, margin+46+18*lines+16*float64(k), html.EscapeString(n.At.String()+": "+n.Text))
+		fmt.Fprintf(w, `<text class="s" x="%d" y="%.0f">%s</text>`+"\n", margin, under+24+18*lines+16*float64(k), html.EscapeString(n.At.String()+": "+n.Text))
 	}
-	left := margin + (width-2*margin-p.width)/2
-	y := func(layer int) float64 { return top + float64(layer)*rowDistance }
+	left := margin + beside + (width-beside-2*margin-p.width)/2
+	y := func(s *spot) float64 { return tops[s.layer] + float64(s.line)*lineDistance }
+	for l, name := range d.rows {
+		fmt.Fprintf(w, `<text class="s" x="%d" y="%.0f">%s</text>`+"\n", margin, tops[l]+high(l)/2+4, html.EscapeString(name))
+	}
+	for l := range layers {
+		if p.lines[l] > 1 {
+			fmt.Fprintf(w, `<rect class="w" x="%.0f" y="%.0f" width="%.0f" height="%.0f" rx="6"><title>one row, wrapped</title></rect>`+"\n", left-8, tops[l]-7, p.width+16, high(l)+14)
+		}
+	}
 	for k, route := range p.routes {
 		var path strings.Builder
 		class := "e"
 		for i, s := range route {
-			sx, sy := left+s.x, y(s.layer)+boxHeight/2
+			sx, sy := left+s.x, y(s)+boxHeight/2
 			switch {
 			case i == 0 && isDot(d, s.node): // which is smaller than a box
-				fmt.Fprintf(&path, "M%.0f %.0fV%.0f", sx, sy, sy+boxHeight/2)
+				fmt.Fprintf(&path, "M%.0f %.0fV%.0f", sx, sy, tops[s.layer]+high(s.layer))
 			case i == 0:
-				fmt.Fprintf(&path, "M%.0f %.0f", sx, sy+boxHeight/2)
+				fmt.Fprintf(&path, "M%.0f %.0fV%.0f", sx, sy+boxHeight/2, tops[s.layer]+high(s.layer))
 			case s == route[i-1]: // what follows upon itself
 				right := sx + s.width/2
 				path.Reset()
@@ -126,21 +149,23 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 				}
 			case s.layer < route[i-1].layer: // back to where it began
 				a := route[i-1]
-				ax, ay := left+a.x+a.width/2, y(a.layer)+boxHeight/2
+				ax, ay := left+a.x+a.width/2, y(a)+boxHeight/2
 				path.Reset()
 				fmt.Fprintf(&path, "M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f", ax, ay, ax+50, ay, sx+s.width/2+50, sy, sx+s.width/2, sy)
 				class = "e r"
 			default:
 				a := route[i-1]
-				end := sy - boxHeight/2
-				begin := y(a.layer) + boxHeight
+				end := tops[s.layer]
+				begin := tops[a.layer] + high(a.layer)
 				half := (end - begin) / 2
 				fmt.Fprintf(&path, "C%.0f %.0f %.0f %.0f %.0f %.0f", left+a.x, begin+half, sx, end-half, sx, end)
 				switch {
 				case s.node < 0:
-					fmt.Fprintf(&path, "L%.0f %.0f", sx, end+boxHeight)
+					fmt.Fprintf(&path, "V%.0f", end+high(s.layer))
 				case isDot(d, s.node):
 					fmt.Fprintf(&path, "V%.0f", sy)
+				case s.line > 0:
+					fmt.Fprintf(&path, "V%.0f", sy-boxHeight/2)
 				}
 			}
 		}
@@ -153,20 +178,51 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 	}
 	for i := range d.nodes {
 		n, s := &d.nodes[i], p.spots[i]
-		sx, sy := left+s.x, y(s.layer)
+		sx, sy := left+s.x, y(s)
 		if n.dot {
 			fmt.Fprintf(w, `<circle class="d" cx="%.0f" cy="%.0f" r="4"><title>%s</title></circle>`+"\n", sx, sy+boxHeight/2, html.EscapeString(n.label+"\n"+n.detail))
 			continue
 		}
-		fmt.Fprintf(w, `<g class="b"><title>%s</title><rect x="%.0f" y="%.0f" width="%.0f" height="%d" rx="5" fill="%s"/><text x="%.0f" y="%.0f">%s</text></g>`+"\n",
-			html.EscapeString(n.label+"\n"+n.detail), sx-s.width/2, sy, s.width, boxHeight, d.colour(n.group), sx, sy+16, html.EscapeString(n.label))
+		class, fill := "b", d.colour(n.group)
+		if n.again {
+			class, fill = "b a", "#6b7483"
+		}
+		fmt.Fprintf(w, `<g class="%s"><title>%s</title><rect x="%.0f" y="%.0f" width="%.0f" height="%d" rx="5" fill="%s"/><text x="%.0f" y="%.0f">%s</text></g>`+"\n",
+			class, html.EscapeString(n.label+"\n"+n.detail), sx-s.width/2, sy, s.width, boxHeight, fill, sx, sy+16, html.EscapeString(n.label))
 	}
 	io.WriteString(w, "</svg>\n")
+}
+
+// folded cuts a text into lines of at most so many characters, where sep is.
+func folded(text, sep string, most int) (lines []string) {
+	for k, part := range strings.Split(text, sep) {
+		if k > 0 && len([]rune(lines[len(lines)-1]+sep+part)) <= most {
+			lines[len(lines)-1] += sep + part
+			continue
+		}
+		lines = append(lines, part)
+	}
+	return lines
 }
 
 // signs explains what is drawn besides boxes, as far as there is any.
 func (d *drawing) signs() string {
 	say := []string{"lines go down, to what waits"}
+	if d.by == ByHandle {
+		say = []string{"lines go from data to what is made of it, also through other views of the same elements"}
+		if d.reduced {
+			say = append(say, "those that others imply are left out")
+		}
+	}
+	if d.folded && d.by == ByTask {
+		say = append([]string{"tasks of a codelet at the same depth are one box, as wide as they are many"}, say...)
+	}
+	if slices.ContainsFunc(d.rows, func(r string) bool { return !strings.HasPrefix(r, "depth") }) {
+		say = append(say, "a grey box stands for rows that repeat those above")
+	}
+	if d.folded && d.by == ByHandle {
+		say = append([]string{"parts of a view are one box"}, say...)
+	}
 	dots, thick, loops := map[string]bool{}, false, false
 	for i := range d.nodes {
 		if n := &d.nodes[i]; n.dot {

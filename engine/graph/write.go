@@ -102,6 +102,8 @@ type node struct {
 	tasks         int
 	order         int // of the first task
 	layer, place  int
+	again         bool  // it stands for rows that repeat those above it
+	parts         []int // of those
 }
 
 type edge struct {
@@ -115,6 +117,10 @@ type drawing struct {
 	edges  []edge
 	groups []string // in the order in which they first come
 	by     Unit
+	folded bool
+	// of data: lines that others imply are left out
+	reduced bool
+	rows    []string // what rows of a folded drawing are called; nil: nothing
 }
 
 // picture makes what is drawn of g.
@@ -275,6 +281,7 @@ func (d *drawing) byHandle(g *Graph) {
 		d.nodes = append(d.nodes, node{label: h.Name, detail: h.Type, group: group, order: i})
 	}
 	m := merge{}
+	writer := map[int32]int32{} // by fragment: the handle through which it was written last
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		if t.Light() {
@@ -282,12 +289,28 @@ func (d *drawing) byHandle(g *Graph) {
 		}
 		for _, o := range t.Operands {
 			d.nodes[at[o.Handle]].tasks++
+			if o.Mode.Reads() { // what another view wrote comes with it
+				seen := int32(-1)
+				for _, c := range g.Handles[o.Handle].cells {
+					if w, ok := writer[c]; ok && w != o.Handle && w != seen {
+						m[[2]int{at[w], at[o.Handle]}]++
+						seen = w
+					}
+				}
+			}
 			if !o.Mode.Writes() {
 				continue
 			}
 			for _, from := range t.Operands {
 				if from.Handle != o.Handle && from.Mode.Reads() {
 					m[[2]int{at[from.Handle], at[o.Handle]}]++
+				}
+			}
+		}
+		for _, o := range t.Operands {
+			if o.Mode.Writes() {
+				for _, c := range g.Handles[o.Handle].cells {
+					writer[c] = o.Handle
 				}
 			}
 		}

@@ -22,9 +22,10 @@ func graphCommand(a *app) *cobra.Command {
 Mermaid for Markdown, as JSON, or as a picture, SVG. The name of the output says
 which; standard output gets dot. Prints of the script go to standard error.
 
---by task draws each task (SVG puts tasks of a codelet at the same depth together
-when there are more than a person can read), --by codelet each insert statement
-with what it stands for, --by handle the data and the tasks between.`,
+--by task draws each task; when there are more than a person can read, SVG has a
+row for each depth with a box for each codelet, and counts rows that repeat.
+--by codelet draws each insert statement with what it stands for, --by handle the
+data and what is made of what, also where views overlap.`,
 		Example: `  starpush graph cholesky.spu -p nt=6 -o cholesky.svg
   starpush graph cg.spu --by codelet -o cg.mmd`,
 		Args: arity(1, 1, "one script, or - for standard input"),
