@@ -57,6 +57,8 @@ type CodeletProfile struct {
 	Starting       time.Duration // from data ready to start: private copies, hooks
 	Releasing      time.Duration // from end to released
 	Failed         int64         // of Tasks
+	Flops          float64       // work of those that are done, as far as it was estimated
+	Bytes          float64       // that those read and wrote of their operands, each element once for that
 	squares, means float64       // for StdDev: the sum of squared differences from the mean, and the mean, in seconds
 }
 
@@ -246,6 +248,8 @@ func (c *CodeletProfile) join(o *CodeletProfile) {
 	c.means += delta * m / (n + m)
 	c.Tasks += o.Tasks
 	c.Failed += o.Failed
+	c.Flops += o.Flops
+	c.Bytes += o.Bytes
 	c.Total += o.Total
 	c.Waiting += o.Waiting
 	c.Queued += o.Queued

@@ -36,6 +36,10 @@ func (p *profiler) event(k EventKind, t *task, worker int) {
 	if tt == nil {
 		return // it has ended, or its submission was not seen
 	}
+	flops, bytes := 0.0, 0.0
+	if k == TaskDone && t.codelet != nil {
+		flops, bytes = t.work(), t.moved()
+	}
 	w := p.worker(worker)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +78,10 @@ func (p *profiler) event(k EventKind, t *task, worker int) {
 	p.running.Add(-1)
 	w.endLocked(now)
 	tt.p.Ended = now
-	w.codeletLocked(tt.p.Codelet).add(&tt.p)
+	c := w.codeletLocked(tt.p.Codelet)
+	c.add(&tt.p)
+	c.Flops += flops
+	c.Bytes += bytes
 	if worker < 0 { // nobody says what this hand does next
 		tt.p.Released = now
 		return

@@ -48,6 +48,7 @@ type CodeletStat struct {
 	Tasks     int64         // whose kernels ended
 	Time      time.Duration // in kernels, all workers together; below a microsecond a task it is estimated
 	Flops     float64       // work of those tasks, as far as it was estimated
+	Bytes     float64       // that they read and wrote of their operands, each element once for that; estimated where Time is
 }
 
 // WorkerStat is what one worker did.
@@ -117,7 +118,9 @@ type tallied struct {
 	tasks   int64
 	time    time.Duration
 	flops   float64
+	bytes   float64
 	last    time.Duration // what the task timed last took
+	moved   float64       // what it read and wrote
 	skip    int           // so many more are not timed
 }
 
@@ -161,6 +164,7 @@ func (a *tally) rest(w *worker) {
 
 // timed counts a task that was timed.
 func (a *tally) timed(w *worker, k *tallied, t *task, d time.Duration) {
+	k.moved = t.moved()
 	if k.last = d; d < brief {
 		k.skip = 15
 	}
@@ -172,6 +176,7 @@ func (a *tally) timed(w *worker, k *tallied, t *task, d time.Duration) {
 func (a *tally) count(w *worker, k *tallied, t *task) {
 	k.tasks++
 	k.time += k.last
+	k.bytes += k.moved
 	switch {
 	case t.general && t.x.flops != 0:
 		k.flops += t.x.flops
@@ -206,10 +211,22 @@ func (a *tally) add(k *tallied, worker int) {
 	sum.Tasks += k.tasks
 	sum.Time += k.time
 	sum.Flops += k.flops
+	sum.Bytes += k.bytes
 	p.mu.all.Tasks += k.tasks
 	p.mu.all.Time += k.time
 	p.mu.Unlock()
-	k.tasks, k.time, k.flops = 0, 0, 0
+	k.tasks, k.time, k.flops, k.bytes = 0, 0, 0, 0
+}
+
+// moved is how many bytes of its operands t reads and writes, each element once for that.
+func (t *task) moved() (n float64) {
+	for _, op := range t.operands() {
+		if k := op.Mode.Passes(); k > 0 {
+			d := op.Handle.Desc()
+			n += float64(k) * float64(d.Bytes())
+		}
+	}
+	return n
 }
 
 // flops is what the codelet says of the work of t; 0: unknown. buf is used again
@@ -261,6 +278,7 @@ func (j *Job) Stats() Stats {
 			g.Tasks += k.Tasks
 			g.Time += k.Time
 			g.Flops += k.Flops
+			g.Bytes += k.Bytes
 		}
 		s.Workers = append(s.Workers, p.mu.all)
 		p.mu.Unlock()

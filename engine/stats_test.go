@@ -169,3 +169,29 @@ func TestStatsBehindReduction(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesOfTasks: what tasks read and write of their operands counts once for each
+// direction, in the counts and in the profile.
+func TestBytesOfTasks(t *testing.T) {
+	for _, profile := range []bool{false, true} {
+		rt, _ := start(t, Options{Workers: 2, Profile: profile})
+		j := rt.NewJob(context.Background(), JobOptions{Stats: true})
+		defer j.Close()
+		nap := func(*TaskContext) error { time.Sleep(20 * time.Microsecond); return nil } // long enough to be timed each
+		c := &Codelet{Name: "moves", CPU: []Impl{nap}, Flops: func([]iface.Desc, []iface.Scalar) float64 { return 3 }}
+		x, y, z := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 100)), ints(t, rt, make([]int64, 1000))
+		for range 7 {
+			must(t, j.Submit(&TaskSpec{Codelet: c, Operands: []Operand{{Handle: x, Mode: iface.R}, {Handle: y, Mode: iface.RW}, {Handle: z, Mode: iface.W}}}))
+		}
+		must(t, j.Wait(context.Background()))
+		want := 7.0 * 8 * (10 + 2*100 + 1000)
+		if s := j.Stats(); len(s.Codelets) != 1 || s.Codelets[0].Bytes != want || s.Codelets[0].Flops != 21 {
+			t.Errorf("%+v, want %g bytes", s.Codelets, want)
+		}
+		if profile {
+			if p, ok := rt.Profile(); !ok || len(p.Codelets) != 1 || p.Codelets[0].Bytes != want || p.Codelets[0].Flops != 21 {
+				t.Errorf("%+v, want %g bytes", p.Codelets, want)
+			}
+		}
+	}
+}

@@ -37,6 +37,18 @@ func ModeByName(name string) (AccessMode, bool) {
 // Reads reports whether an access in mode m needs the value the data has.
 func (m AccessMode) Reads() bool { return m == R || m == RW || m == Commute }
 
+// Passes is how often the elements of an operand in mode m go between memory and kernel:
+// once for R and W, twice where they are read and written, and not at all for Scratch.
+func (m AccessMode) Passes() int {
+	switch m {
+	case R, W:
+		return 1
+	case RW, Commute, Redux:
+		return 2
+	}
+	return 0
+}
+
 // Writes reports whether an access in mode m may change the value of the data.
 // Redux counts: the value changes when the contributions are combined.
 func (m AccessMode) Writes() bool { return m == W || m == RW || m == Commute || m == Redux }

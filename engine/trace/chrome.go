@@ -5,10 +5,15 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
+
+	"github.com/starpush/starpush/engine/graph"
 )
 
 // chromeEvent is one event; see the "Trace Event Format" of Chromium. Times are in µs.
@@ -16,8 +21,8 @@ type chromeEvent struct {
 	Name string         `json:"name"`
 	Cat  string         `json:"cat,omitempty"`
 	Ph   string         `json:"ph"`
-	Ts   float64        `json:"ts"`
-	Dur  *float64       `json:"dur,omitempty"`
+	Ts   micros         `json:"ts"`
+	Dur  *micros        `json:"dur,omitempty"`
 	Pid  int            `json:"pid"`
 	Tid  int            `json:"tid"`
 	ID   int            `json:"id,omitempty"`
@@ -25,10 +30,18 @@ type chromeEvent struct {
 	Args map[string]any `json:"args,omitempty"`
 }
 
+// micros is a time in µs, written with three decimals: nanoseconds.
+type micros float64
+
+func (m micros) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, known(float64(m)), 'f', 3, 64), nil
+}
+
 const (
 	workersPid = 1
 	linksPid   = 2
 	countsPid  = 3
+	scriptPid  = 4
 )
 
 // maxArrows bounds the dependencies that are drawn: more hide what they show.
@@ -40,6 +53,7 @@ func WriteChrome(w io.Writer, r *Run) error {
 	c := &chrome{w: b}
 	io.WriteString(b, `{"displayTimeUnit":"ms","traceEvents":[`)
 	c.threads(r)
+	c.script(r)
 	c.tasks(r)
 	c.copies(r)
 	c.counters(r)
@@ -100,6 +114,9 @@ func (r *Run) Links() (all [][2]int) {
 
 // LinkName is what a link is called.
 func (r *Run) LinkName(l [2]int) string {
+	if l[0] == l[1] {
+		return "within " + r.node(l[0])
+	}
 	return r.node(l[0]) + " to " + r.node(l[1])
 }
 
@@ -112,6 +129,12 @@ func (r *Run) node(n int) string {
 
 const micro = 1e6
 
+// span is how long something was, from and to in seconds.
+func span(from, to float64) *micros {
+	d := micros(max(0, to-from) * micro)
+	return &d
+}
+
 func (c *chrome) tasks(r *Run) {
 	arrows := 0
 	for i := range r.Tasks {
@@ -119,10 +142,9 @@ func (c *chrome) tasks(r *Run) {
 		if x.Started == 0 || x.Worker < 0 || t.Light() {
 			continue
 		}
-		d := max(0, r.ended(x)-x.Started) * micro
 		args := map[string]any{"task": t.ID, "operands": r.Graph.OperandText(t), "at": r.Graph.SiteOf(t).String(),
-			"waited for data, tasks and gates (µs)": ms(x.Submitted, x.Ready), "queued (µs)": ms(x.Ready, x.Popped),
-			"fetching (µs)": ms(x.Popped, x.Data), "starting (µs)": ms(x.Data, x.Started)}
+			"waited for data, tasks and gates (µs)": between(x.Submitted, x.Ready), "queued (µs)": between(x.Ready, x.Popped),
+			"fetching (µs)": between(x.Popped, x.Data), "starting (µs)": between(x.Data, x.Started)}
 		if t.Vars != "" {
 			args["variables"] = t.Vars
 		}
@@ -132,36 +154,129 @@ func (c *chrome) tasks(r *Run) {
 		if x.Err != "" {
 			args["error"] = x.Err
 		}
+		if d := r.ended(x) - x.Started; known(x.Flops) > 0 && d > 0 {
+			args["GFLOP/s"] = math.Round(x.Flops/d/1e6) / 1e3
+		}
 		name := t.Codelet
 		if t.Name != "" {
 			name = t.Name
 		}
-		c.add(chromeEvent{Name: name, Cat: "task", Ph: "X", Ts: x.Started * micro, Dur: &d, Pid: workersPid, Tid: x.Worker + 1, Args: args})
+		c.add(chromeEvent{Name: name, Cat: "task", Ph: "X", Ts: micros(x.Started * micro), Dur: span(x.Started, r.ended(x)), Pid: workersPid, Tid: x.Worker + 1, Args: args})
 		for _, k := range t.Deps {
 			from := &r.Tasks[k]
 			if from.Worker < 0 || from.Started == 0 || r.Graph.Tasks[k].Light() || arrows >= maxArrows {
 				continue
 			}
 			arrows++
-			c.add(chromeEvent{Name: "dependency", Cat: "dependency", Ph: "s", ID: arrows, Ts: from.Ended * micro, Pid: workersPid, Tid: from.Worker + 1})
-			c.add(chromeEvent{Name: "dependency", Cat: "dependency", Ph: "f", Bp: "e", ID: arrows, Ts: x.Started * micro, Pid: workersPid, Tid: x.Worker + 1})
+			c.add(chromeEvent{Name: "dependency", Cat: "dependency", Ph: "s", ID: arrows, Ts: micros(from.Ended * micro), Pid: workersPid, Tid: from.Worker + 1})
+			c.add(chromeEvent{Name: "dependency", Cat: "dependency", Ph: "f", Bp: "e", ID: arrows, Ts: micros(x.Started * micro), Pid: workersPid, Tid: x.Worker + 1})
 		}
 	}
 }
 
-// ms is a duration in µs, as far as both ends are known.
-func ms(from, to float64) float64 {
+// between is a duration as far as both ends are known.
+func between(from, to float64) micros {
 	if from == 0 || to < from {
 		return 0
 	}
-	return (to - from) * micro
+	return micros((to - from) * micro)
+}
+
+// script writes what the program did: which statements inserted tasks, in which calls, and
+// which data it waited for and held.
+func (c *chrome) script(r *Run) {
+	named := false
+	thread := func(tid int, name string) {
+		if !named {
+			named = true
+			c.name("process_name", scriptPid, 0, "script")
+			c.add(chromeEvent{Name: "process_sort_index", Ph: "M", Pid: scriptPid, Args: map[string]any{"sort_index": -1}})
+		}
+		c.name("thread_name", scriptPid, tid, name)
+	}
+	var inserts, held []int
+	waits := make([]int, len(r.Tasks)) // how often the program had waited before it inserted a task
+	n := 0
+	for i := range r.Tasks {
+		waits[i] = n
+		switch t := &r.Graph.Tasks[i]; {
+		case t.Internal == "acquire":
+			held = append(held, i)
+			n++
+		case t.Internal == "" && t.Site >= 0:
+			inserts = append(inserts, i)
+		}
+	}
+	bySubmission := func(a, b int) int { return cmp.Compare(r.Tasks[a].Submitted, r.Tasks[b].Submitted) }
+	slices.SortStableFunc(inserts, bySubmission)
+	slices.SortStableFunc(held, bySubmission)
+	if len(inserts) > 0 {
+		thread(1, "inserts")
+		task := func(i int) *graph.Task { return &r.Graph.Tasks[i] }
+		call := func(a, b int) bool { return task(a).Call == task(b).Call && waits[a] == waits[b] }
+		c.runs(r, inserts, call, func(t *graph.Task, n int) string { return t.Call })
+		c.runs(r, inserts, func(a, b int) bool {
+			return call(a, b) && task(a).Site == task(b).Site && task(a).Codelet == task(b).Codelet
+		}, func(t *graph.Task, n int) string {
+			if n == 1 {
+				return "insert " + t.Codelet
+			}
+			return fmt.Sprintf("insert %s × %d", t.Codelet, n)
+		})
+	}
+	var ends []float64 // of rows, each with what does not overlap
+	for _, i := range held {
+		t, x := &r.Graph.Tasks[i], &r.Tasks[i]
+		granted, end := x.Started, x.Ended
+		if granted == 0 { // it was cancelled, or waits still
+			granted = max(end, x.Submitted)
+		}
+		if end == 0 {
+			end = max(granted, r.Seconds)
+		}
+		row := slices.IndexFunc(ends, func(e float64) bool { return e <= x.Submitted })
+		if row < 0 {
+			row = len(ends)
+			ends = append(ends, 0)
+			thread(row+2, "waits and holds")
+		}
+		ends[row] = end
+		slice := func(what string, from, to float64) {
+			c.add(chromeEvent{Name: what + " " + r.Graph.OperandText(t), Cat: "script", Ph: "X", Ts: micros(from * micro), Dur: span(from, to),
+				Pid: scriptPid, Tid: row + 2, Args: map[string]any{"at": r.Graph.SiteOf(t).String()}})
+		}
+		slice("wait for", x.Submitted, granted)
+		if x.Started > 0 {
+			slice("hold", granted, end)
+		}
+	}
+}
+
+// runs writes a slice for each run of tasks that are the same, from the first submission to
+// a microsecond after the last, or to that of what follows. Runs without a name are left out.
+func (c *chrome) runs(r *Run, tasks []int, same func(a, b int) bool, name func(first *graph.Task, n int) string) {
+	for k := 0; k < len(tasks); {
+		first := &r.Graph.Tasks[tasks[k]]
+		n := 1
+		for k+n < len(tasks) && same(tasks[k], tasks[k+n]) {
+			n++
+		}
+		from, to := r.Tasks[tasks[k]].Submitted, r.Tasks[tasks[k+n-1]].Submitted+1/micro
+		if k+n < len(tasks) {
+			to = min(to, r.Tasks[tasks[k+n]].Submitted)
+		}
+		if text := name(first, n); text != "" {
+			c.add(chromeEvent{Name: text, Cat: "script", Ph: "X", Ts: micros(from * micro), Dur: span(from, to), Pid: scriptPid, Tid: 1,
+				Args: map[string]any{"at": r.Graph.SiteOf(first).String(), "tasks": n}})
+		}
+		k += n
+	}
 }
 
 func (c *chrome) copies(r *Run) {
 	links := r.Links()
 	for _, x := range r.Copies {
-		d := max(0, x.End-x.Begin) * micro
-		c.add(chromeEvent{Name: x.Data, Cat: "copy", Ph: "X", Ts: x.Begin * micro, Dur: &d, Pid: linksPid, Tid: slices.Index(links, [2]int{x.From, x.To}) + 1,
+		c.add(chromeEvent{Name: x.Data, Cat: "copy", Ph: "X", Ts: micros(x.Begin * micro), Dur: span(x.Begin, x.End), Pid: linksPid, Tid: slices.Index(links, [2]int{x.From, x.To}) + 1,
 			Args: map[string]any{"bytes": x.Bytes}})
 	}
 }
@@ -197,9 +312,9 @@ func (c *chrome) counters(r *Run) {
 		if k+1 < len(all) && all[k+1].at == x.at {
 			continue
 		}
-		c.add(chromeEvent{Name: "tasks", Ph: "C", Ts: x.at * micro, Pid: countsPid, Args: map[string]any{"ready": ready, "running": running}})
+		c.add(chromeEvent{Name: "tasks", Ph: "C", Ts: micros(x.at * micro), Pid: countsPid, Args: map[string]any{"ready": ready, "running": running}})
 	}
 	for _, m := range r.Memory {
-		c.add(chromeEvent{Name: "memory " + r.node(m.Node), Ph: "C", Ts: m.Time * micro, Pid: countsPid, Args: map[string]any{"bytes": m.Bytes}})
+		c.add(chromeEvent{Name: "memory " + r.node(m.Node), Ph: "C", Ts: micros(m.Time * micro), Pid: countsPid, Args: map[string]any{"bytes": m.Bytes}})
 	}
 }

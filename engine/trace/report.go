@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"html"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -31,7 +32,7 @@ type report struct {
 	Handles  []string     `json:"handles"`
 	Whys     []string     `json:"whys"`
 	// worker, codelet, id, started, ended, submitted, ready, popped, data, site,
-	// operands (mode, handle, …), dependencies, name, variables, call, error
+	// operands (mode, handle, …), dependencies, name, variables, call, error, work, bytes
 	Tasks   [][]any      `json:"tasks"`
 	Copies  [][]any      `json:"copies"` // link, bytes, data, begin, end
 	Memory  [][3]float64 `json:"memory"` // time, node, bytes
@@ -122,9 +123,10 @@ func newReport(r *Run, sources []Source) *report {
 			continue
 		}
 		row[i] = len(d.Tasks)
-		ops := []any{}
+		ops, bytes := []any{}, 0.0
 		for _, o := range t.Operands {
 			ops = append(ops, o.Mode.String(), o.Handle)
+			bytes += float64(o.Mode.Passes()) * float64(g.Handles[o.Handle].Bytes)
 		}
 		deps := []int{}
 		for _, k := range t.Deps {
@@ -137,7 +139,7 @@ func newReport(r *Run, sources []Source) *report {
 			end = r.ended(x)
 		}
 		d.Tasks = append(d.Tasks, []any{x.Worker, codelets.index(t.Codelet), t.ID, round(x.Started), round(end), round(x.Submitted), round(x.Ready),
-			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err})
+			round(x.Popped), round(x.Data), t.Site, ops, deps, t.Name, t.Vars, t.Call, x.Err, known(x.Flops), bytes})
 	}
 	links := r.Links()
 	for _, l := range links {
@@ -172,6 +174,14 @@ func newReport(r *Run, sources []Source) *report {
 	}
 	d.Codelets, d.Whys = codelets.all, whys.all
 	return d
+}
+
+// known is x, or 0 where JSON has no number for it.
+func known(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
 }
 
 // round keeps nanoseconds: more digits are noise, and take room.

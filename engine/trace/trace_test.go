@@ -162,7 +162,7 @@ func checkGaps(t *testing.T, r *trace.Run) {
 //	worker 1  .....dd..cc   d fetched its data, c was submitted at 8
 func made() *trace.Run {
 	g := &graph.Graph{Title: "made", Workers: []graph.Worker{{Name: "cpu 0"}, {Name: "cpu 1"}}, Nodes: []graph.Node{{Name: "ram"}},
-		Handles: []graph.Handle{{Name: "x"}}, Sites: []graph.Site{{File: "m.spu", Line: 2}}}
+		Handles: []graph.Handle{{Name: "x", Bytes: 4e9}}, Sites: []graph.Site{{File: "m.spu", Line: 2}}}
 	add := func(id int64, codelet string, deps ...int32) {
 		g.Tasks = append(g.Tasks, graph.Task{ID: id, Codelet: codelet, Deps: deps, Operands: []graph.Operand{{Handle: 0, Mode: iface.R}}})
 	}
@@ -171,7 +171,7 @@ func made() *trace.Run {
 	add(3, "c")
 	add(4, "d", 0)
 	return &trace.Run{Graph: g, Seconds: 11, Tasks: []trace.Times{
-		{Worker: 0, Submitted: 0.25, Ready: 0.5, Popped: 1, Data: 1, Started: 1, Ended: 5, State: "done"},
+		{Worker: 0, Submitted: 0.25, Ready: 0.5, Popped: 1, Data: 1, Started: 1, Ended: 5, State: "done", Flops: 8e9},
 		{Worker: 0, Submitted: 0.25, Ready: 5, Popped: 8, Data: 8, Started: 8, Ended: 10, State: "done"},
 		{Worker: 1, Submitted: 8, Ready: 8, Popped: 8.5, Data: 8.5, Started: 9, Ended: 11, State: "done"},
 		{Worker: 1, Submitted: 0.25, Ready: 5, Popped: 5, Data: 5.5, Started: 5.5, Ended: 7, State: "done"},
@@ -412,6 +412,9 @@ func TestChrome(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
 		t.Fatal(err)
 	}
+	if m := regexp.MustCompile(`"(ts|dur)":(\d+|\d+\.\d{1,2}|\d+\.\d{4,}|[^,}]*e[^,}]*)[,}]`).FindString(b.String()); m != "" {
+		t.Errorf("%s: not three decimals", m)
+	}
 	kinds := map[string]int{}
 	threads := map[int]string{}
 	ends := map[int]float64{}
@@ -432,6 +435,52 @@ func TestChrome(t *testing.T) {
 	}
 	if kinds["Xtask"] != 16 || kinds["sdependency"] != 8 || kinds["fdependency"] != 8 || kinds["C"] == 0 {
 		t.Errorf("events: %v", kinds)
+	}
+}
+
+// The script has a track of its own: calls with the inserts in them, and what it waited
+// for and held; slices of a row lie in each other or apart.
+func TestChromeScript(t *testing.T) {
+	r := made()
+	g := r.Graph
+	for i := range g.Tasks {
+		g.Tasks[i].Call = "all()"
+	}
+	g.Tasks[2].Call = ""
+	for k, times := range [][3]float64{{0.3, 5, 7}, {6, 6.5, 9}, {7.5, 8, 8.5}} {
+		g.Tasks = append(g.Tasks, graph.Task{ID: int64(-k - 1), Internal: "acquire", Codelet: "(acquire)", Operands: []graph.Operand{{Mode: iface.R}}})
+		r.Tasks = append(r.Tasks, trace.Times{Worker: -1, Submitted: times[0], Started: times[1], Ended: times[2], State: "done"})
+	}
+	g.Tasks = append(g.Tasks, graph.Task{ID: 9, Codelet: "b", Call: "all()"})
+	r.Tasks = append(r.Tasks, trace.Times{Worker: 0, Submitted: 9, Ready: 10, Started: 10, Ended: 11, State: "done"})
+	var b bytes.Buffer
+	if err := trace.WriteChrome(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		TraceEvents []struct {
+			Name, Ph string
+			Ts, Dur  float64
+			Pid, Tid int
+			Args     map[string]any
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range out.TraceEvents {
+		if e.Pid == 4 && e.Ph == "X" {
+			got = append(got, fmt.Sprintf("%d %s %g+%g", e.Tid, e.Name, e.Ts/1e6, e.Dur/1e6))
+		}
+	}
+	want := []string{
+		"1 all() 0.25+1e-06", "1 all() 9+1e-06",
+		"1 insert a 0.25+0", "1 insert b 0.25+0", "1 insert d 0.25+1e-06", "1 insert c 8+1e-06", "1 insert b 9+1e-06",
+		"2 wait for R x 0.3+4.7", "2 hold R x 5+2", "3 wait for R x 6+0.5", "3 hold R x 6.5+2.5", "2 wait for R x 7.5+0.5", "2 hold R x 8+0.5",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the script did\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -511,13 +560,14 @@ func TestReportInBrowser(t *testing.T) {
   note("idle", document.querySelectorAll("#idle tr").length - 1);
   const chained = () => [...document.querySelectorAll("#chaint tr")].slice(1).map(r => r.children[0].textContent + " " + r.children[2].textContent).join(", ");
   note("chain", chained()); [...document.querySelectorAll("#chaint th")].find(h => h.textContent == "started").click(); note("by start", chained());
+  note("rates", [...document.querySelectorAll("#codelets tr")].map(r => [...r.children].slice(-2).map(e => e.textContent).join(" ")).join(", ") + "; " + taskText(0).split("\n").find(l => l.startsWith("ran")));
   note("waited", document.querySelectorAll("#chaint tr")[2].children[3].textContent);
 `)
 	want := strings.Join([]string{
 		"title=made", "whole=true", "found=1 found", "task=b 2, waited for a 1", "source=true", "followed=a 1", "none=nothing found",
 		"zoomed=true", "all=true", "tip=block: a 1 / R x", "gap=block: 3.000 s: queued / b 2 was ready, and this worker had not taken it", "clicked=d 4",
 		"filter=true", "unfilter=true", "themes=light dark", "idle=6",
-		"chain=a 1 37.2 %, c 3 18.6 %, d 4 14.0 %", "by start=a 1 37.2 %, d 4 14.0 %, c 3 18.6 %", "waited=500 ms fetching",
+		"chain=a 1 37.2 %, c 3 18.6 %, d 4 14.0 %", "by start=a 1 37.2 %, d 4 14.0 %, c 3 18.6 %", "rates=GFLOP/s GB/s, 2.00 1.00, – 2.00, – 2.00, – 2.67; ran 4.000 s on cpu 0, from 0.7500 s, 2.00 GFLOP/s, 1.00 GB/s", "waited=500 ms fetching",
 	}, "\n")
 	if said != want {
 		t.Errorf("the page said\n%s\nwant\n%s", said, want)

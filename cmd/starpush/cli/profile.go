@@ -37,6 +37,8 @@ type jsonCodeletProfile struct {
 	Fetching  float64 `json:"fetching"`
 	Starting  float64 `json:"starting"`
 	Releasing float64 `json:"releasing"`
+	Flops     float64 `json:"flops"` // sum, as far as known
+	Bytes     float64 `json:"bytes"` // sum that kernels read and wrote of operands
 }
 
 type jsonWorkerProfile struct {
@@ -70,7 +72,7 @@ func (a *app) showProfile(p engine.Profile) {
 		Codelets: []jsonCodeletProfile{}, Workers: []jsonWorkerProfile{}, Buses: []jsonBusProfile{}}
 	for _, c := range p.Codelets {
 		j.Codelets = append(j.Codelets, jsonCodeletProfile{c.Name, c.Tasks, c.Failed, c.Total.Seconds(), c.Mean.Seconds(), c.StdDev.Seconds(),
-			c.Min.Seconds(), c.Max.Seconds(), c.Waiting.Seconds(), c.Queued.Seconds(), c.Fetching.Seconds(), c.Starting.Seconds(), c.Releasing.Seconds()})
+			c.Min.Seconds(), c.Max.Seconds(), c.Waiting.Seconds(), c.Queued.Seconds(), c.Fetching.Seconds(), c.Starting.Seconds(), c.Releasing.Seconds(), c.Flops, c.Bytes})
 	}
 	for _, w := range p.Workers {
 		j.Workers = append(j.Workers, jsonWorkerProfile{w.Name, w.Tasks, w.Busy.Seconds(), w.Sleeping.Seconds(), w.Overhead.Seconds()})
@@ -95,11 +97,11 @@ func profileText(p *engine.Profile) string {
 	}
 	b.WriteString("\n")
 	each := func(d time.Duration, n int64) string { return durationText(d / time.Duration(max(n, 1))) }
-	rows := [][]string{{"codelet", "tasks", "total", "mean", "stddev", "min", "max", "waiting", "queued", "fetching", "starting", "releasing"}}
+	rows := [][]string{{"codelet", "tasks", "total", "mean", "stddev", "min", "max", "waiting", "queued", "fetching", "starting", "releasing", "GFLOP/s", "GB/s"}}
 	for _, c := range p.Codelets {
 		rows = append(rows, []string{c.Name, fmt.Sprint(c.Tasks), durationText(c.Total), durationText(c.Mean), durationText(c.StdDev),
 			durationText(c.Min), durationText(c.Max), each(c.Waiting, c.Tasks), each(c.Queued, c.Tasks), each(c.Fetching, c.Tasks),
-			each(c.Starting, c.Tasks), each(c.Releasing, c.Tasks)})
+			each(c.Starting, c.Tasks), each(c.Releasing, c.Tasks), billions(c.Flops, c.Total), billions(c.Bytes, c.Total)})
 	}
 	writeTable(&b, rows)
 	rows = [][]string{{"worker", "tasks", "busy", "", "sleeping", "", "overhead", ""}}
@@ -113,7 +115,7 @@ func profileText(p *engine.Profile) string {
 	writeTable(&b, rows)
 	rows = [][]string{{"copies", "number", "size"}}
 	for _, c := range p.Buses {
-		rows = append(rows, []string{c.From + " to " + c.To, fmt.Sprint(c.Copies), bytesText(c.Bytes)})
+		rows = append(rows, []string{linkText(c), fmt.Sprint(c.Copies), bytesText(c.Bytes)})
 	}
 	writeTable(&b, rows)
 	return b.String()

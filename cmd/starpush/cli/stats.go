@@ -134,6 +134,8 @@ type jsonCount struct {
 	Name    string  `json:"name"`
 	Tasks   int64   `json:"tasks"`
 	Seconds float64 `json:"seconds"`
+	Flops   float64 `json:"flops,omitempty"` // of codelets, as far as known
+	Bytes   float64 `json:"bytes,omitempty"` // that kernels read and wrote of operands
 }
 
 // showStats writes the table of --stats to standard error, or keeps it for the
@@ -153,10 +155,10 @@ func (a *app) showStats(s engine.Stats) {
 		j.Buses = append(j.Buses, jsonBus(b))
 	}
 	for _, c := range s.Codelets {
-		j.Codelets = append(j.Codelets, jsonCount{c.Name, c.Tasks, c.Time.Seconds()})
+		j.Codelets = append(j.Codelets, jsonCount{c.Name, c.Tasks, c.Time.Seconds(), c.Flops, c.Bytes})
 	}
 	for _, w := range s.Workers {
-		j.Workers = append(j.Workers, jsonCount{w.Name, w.Tasks, w.Time.Seconds()})
+		j.Workers = append(j.Workers, jsonCount{Name: w.Name, Tasks: w.Tasks, Seconds: w.Time.Seconds()})
 	}
 	a.stats = j
 }
@@ -176,6 +178,7 @@ func sinceStats(s, base engine.Stats) engine.Stats {
 	for i := range s.Codelets {
 		c, b := &s.Codelets[i], codelets[s.Codelets[i].Name]
 		c.Submitted, c.Tasks, c.Time, c.Flops = c.Submitted-b.Submitted, c.Tasks-b.Tasks, c.Time-b.Time, c.Flops-b.Flops
+		c.Bytes -= b.Bytes
 	}
 	s.Codelets = slices.DeleteFunc(s.Codelets, func(c engine.CodeletStat) bool { return c.Tasks == 0 && c.Submitted == 0 })
 	s.Workers = slices.Clone(s.Workers)

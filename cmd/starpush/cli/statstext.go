@@ -26,21 +26,34 @@ func statsText(s engine.Stats, width int) string {
 		}
 	}
 	b.WriteString(repl.Fold(fmt.Sprintf("%s; at most %s of data in main memory\n", head, bytesText(s.PeakBytes)), width))
-	times := func(what string) *statsTable {
-		return &statsTable{rows: [][]string{{what, "tasks", "seconds", "mean"}}, drop: []int{2, 3}}
+	times := func(what string, more ...string) *statsTable {
+		return &statsTable{rows: [][]string{append([]string{what, "tasks", "seconds", "mean"}, more...)}, drop: []int{5, 4, 2, 3}}
 	}
-	row := func(t *statsTable, name string, tasks int64, took time.Duration) {
+	row := func(t *statsTable, name string, tasks int64, took time.Duration, more ...string) {
 		mean := ""
 		if tasks > 0 {
 			mean = fmt.Sprintf("%.4g ms", took.Seconds()*1e3/float64(tasks))
 		}
-		t.row(name, fmt.Sprint(tasks), fmt.Sprintf("%.6f", took.Seconds()), mean)
+		t.row(append([]string{name, fmt.Sprint(tasks), fmt.Sprintf("%.6f", took.Seconds()), mean}, more...)...)
 	}
 	var tables []*statsTable
 	if len(s.Codelets) > 0 {
-		t := times("codelet")
+		flops, bytes := 0.0, 0.0
 		for _, c := range s.Codelets {
-			row(t, c.Name, c.Tasks, c.Time)
+			flops, bytes = flops+c.Flops, bytes+c.Bytes
+		}
+		rates := func(ofFlops, ofBytes string) (cells []string) { // those that are known of any
+			if flops > 0 {
+				cells = append(cells, ofFlops)
+			}
+			if bytes > 0 {
+				cells = append(cells, ofBytes)
+			}
+			return cells
+		}
+		t := times("codelet", rates("GFLOP/s", "GB/s")...)
+		for _, c := range s.Codelets {
+			row(t, c.Name, c.Tasks, c.Time, rates(billions(c.Flops, c.Time), billions(c.Bytes, c.Time))...)
 		}
 		tables = append(tables, t)
 	}
@@ -58,6 +71,21 @@ func statsText(s engine.Stats, width int) string {
 		b.WriteString(memoryText(s, width))
 	}
 	return b.String()
+}
+
+// billions writes so many operations or bytes in that time, in 10^9 each second; "–": not
+// known.
+func billions(n float64, took time.Duration) string {
+	switch rate := n / took.Seconds() / 1e9; {
+	case !(n > 0) || took <= 0:
+		return "–"
+	case rate < 0.0005:
+		return "0"
+	case rate < 0.9995:
+		return fmt.Sprintf("%.3f", rate)
+	default:
+		return digits(rate)
+	}
 }
 
 // memoryText is the tables of memories and of the links between them.
@@ -80,7 +108,7 @@ func memoryText(s engine.Stats, width int) string {
 	if len(s.Buses) > 0 {
 		links := &statsTable{rows: [][]string{{"link", "copies", "seconds", "size"}}, drop: []int{1, 2}}
 		for _, l := range s.Buses {
-			links.row(l.From+" to "+l.To, fmt.Sprint(l.Copies), fmt.Sprintf("%.6f", l.Time.Seconds()), bytesText(l.Bytes))
+			links.row(linkText(l), fmt.Sprint(l.Copies), fmt.Sprintf("%.6f", l.Time.Seconds()), bytesText(l.Bytes))
 		}
 		links.write(&b, width)
 	}
@@ -91,6 +119,14 @@ func memoryText(s engine.Stats, width int) string {
 		}
 	}
 	return b.String()
+}
+
+// linkText names a link; copies within a memory have none to go over.
+func linkText(l engine.BusProfile) string {
+	if l.From == l.To {
+		return "within " + l.From
+	}
+	return l.From + " to " + l.To
 }
 
 // memoryNotes explain the columns of the memories, in the table of --stats.
@@ -132,7 +168,7 @@ func (t *statsTable) write(b *strings.Builder, width int) {
 			wide[i] = max(wide[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for _, without := range append([]int{-1}, t.drop...) {
+	for _, without := range append([]int{-1}, t.drop...) { // some tables lack some of them
 		shown = slices.DeleteFunc(shown, func(i int) bool { return i == without })
 		figures := 2 // what stands beside the name
 		for _, i := range shown[1:] {

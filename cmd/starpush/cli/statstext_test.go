@@ -35,3 +35,31 @@ func TestStatsWidth(t *testing.T) {
 		}
 	}
 }
+
+// Rates are shown as far as work and operands are known, and go first where there is no
+// room. Copies within a memory go over no link.
+func TestStatsRates(t *testing.T) {
+	s := engine.Stats{Submitted: 4, Done: 4,
+		Codelets: []engine.CodeletStat{{Name: "gemm", Tasks: 2, Time: time.Second, Flops: 12.5e9, Bytes: 3e8}, {Name: "set", Tasks: 2, Time: time.Second, Bytes: 4e11}},
+		Workers:  []engine.WorkerStat{{Name: "cpu 0", Tasks: 4, Time: 2 * time.Second}},
+		Nodes:    []engine.NodeStat{{Name: "ram"}, {Name: "sim 0"}},
+		Buses:    []engine.BusProfile{{From: "sim 0", To: "sim 0", Copies: 1, Bytes: 64}}}
+	text := statsText(s, 0)
+	for _, want := range []string{
+		"  codelet                       tasks      seconds           mean      GFLOP/s         GB/s\n",
+		"  gemm                              2     1.000000         500 ms         12.5        0.300\n",
+		"  set                               2     1.000000         500 ms            –          400\n",
+		"  within sim 0                      1 ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no line %q in\n%s", want, text)
+		}
+	}
+	if text := statsText(s, 48); !strings.Contains(text, "  gemm         2  1.000000  500 ms     12.5\n") {
+		t.Errorf("48 columns:\n%s", text)
+	}
+	s.Codelets[0].Flops = 0
+	if text := statsText(s, 0); strings.Contains(text, "GFLOP/s") || !strings.Contains(text, "GB/s") {
+		t.Errorf("without any work:\n%s", text)
+	}
+}

@@ -62,7 +62,7 @@ func (m *machine) topText(now, before engine.Stats, since time.Duration) string 
 		if i < len(before.Buses) && before.Buses[i].From == l.From && before.Buses[i].To == l.To {
 			bytes -= before.Buses[i].Bytes
 		}
-		rows = append(rows, []string{l.From + " to " + l.To, fmt.Sprint(l.Copies), bytesText(l.Bytes), bytesText(int64(float64(bytes)/max(since.Seconds(), 1e-9))) + "/s"})
+		rows = append(rows, []string{linkText(l), fmt.Sprint(l.Copies), bytesText(l.Bytes), bytesText(int64(float64(bytes)/max(since.Seconds(), 1e-9))) + "/s"})
 	}
 	writeTable(&b, rows)
 	return b.String()

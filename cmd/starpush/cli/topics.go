@@ -19,6 +19,10 @@ var helpTopics = []struct{ name, short, long string }{
   codelet, worker   tasks whose kernel ended, seconds in kernels of all workers
                     together, and the mean; "all cpu" adds up the workers of a kind.
                     Below a microsecond a task times are estimated
+  GFLOP/s, GB/s     of one worker, while it runs kernels of the codelet: operations as
+                    far as the codelet or its insert says how many, and bytes of the
+                    operands, once for R and W, twice for RW, COMMUTE and REDUX. – is
+                    not known
   memory
     peak            the most that data took there at one time, copies included: of each
                     memory for itself, so that one may be above or below the others.
@@ -32,7 +36,9 @@ var helpTopics = []struct{ name, short, long string }{
                     way; if less, it lay there from the beginning. 0 bytes for main
                     memory means that all that came back had been evicted. A disk has –,
                     because no task reads there
-  link              copies, the sum of their times, and their size
+  link              copies, the sum of their times, and their size. "within sim 0": from
+                    one place of that memory to another, where views overlap: parts
+                    of data are put together for a kernel, or taken apart again
   copies under way  how long at least one copy from or to a memory was, and for how much
                     of that kernels ran there: hidden, it costs nothing
 
@@ -44,6 +50,9 @@ var helpTopics = []struct{ name, short, long string }{
   fetching          until its data was there
   starting          until its kernel began
   releasing         until those that depend on it knew; all five on average
+  stddev            of kernels, all of them: a few that take long, such as first ones on
+                    cold caches (outliers), raise it, the mean and max. "starpush perf
+                    show" has medians, which they do not move
   busy, sleeping    of a worker: in kernels, and without work; overhead is the rest
 
 --advise, and --profile, too, say which inserts make tasks that are too short or too
