@@ -133,7 +133,13 @@ func (d *drawing) boxes() (boxes []node, rows [][]int, edges merge) {
 			}
 			rows[depth[i]] = append(rows[depth[i]], b)
 		}
-		boxes[b].tasks += max(1, n.tasks)
+		x := &boxes[b]
+		x.tasks += max(1, n.tasks)
+		for _, s := range n.sites {
+			if !slices.Contains(x.sites, s) {
+				x.sites = append(x.sites, s)
+			}
+		}
 		of[i] = b
 	}
 	edges = merge{}
@@ -157,14 +163,16 @@ func (d *drawing) boxes() (boxes []node, rows [][]int, edges merge) {
 	return boxes, rows, edges
 }
 
-// signatures numbers rows: those with boxes of the same codelets have the same number.
+// signatures numbers rows: those with boxes of the same codelets, inserted by the same
+// statements, have the same number.
 func signatures(boxes []node, rows [][]int) []int {
 	numbers := map[string]int{}
 	out := make([]int, len(rows))
 	for k, row := range rows {
 		var names []string
 		for _, i := range row {
-			names = append(names, boxes[i].group)
+			slices.Sort(boxes[i].sites)
+			names = append(names, fmt.Sprint(boxes[i].group, boxes[i].sites))
 		}
 		slices.Sort(names)
 		id := strings.Join(names, "\x00")
@@ -257,7 +265,7 @@ func (s segment) text(boxes []node, parts []int) (label, detail string) {
 		groups = append(groups[:4:4], "…")
 	}
 	times := (s.to - s.from) / s.period
-	return fmt.Sprintf("%s times more %s: %s", count(times), what, strings.Join(groups, ", ")), detail
+	return fmt.Sprintf("%s, %s times more: %s", what, count(times), strings.Join(groups, ", ")), detail
 }
 
 // foldGroups puts the nodes of each group together: the parts of a view.

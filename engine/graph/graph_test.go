@@ -668,7 +668,7 @@ func TestFoldedRepeats(t *testing.T) {
 	for _, b := range boxes {
 		got = append(got, b.text)
 	}
-	if want := []string{"a", "b", "c", "a", "b", "c", "997 times more the 3 rows above: a × 997, b × 997, c × 997", "a", "b", "c", "a"}; !slices.Equal(got, want) {
+	if want := []string{"a", "b", "c", "a", "b", "c", "the 3 rows above, 997 times more: a × 997, b × 997, c × 997", "a", "b", "c", "a"}; !slices.Equal(got, want) {
 		t.Errorf("boxes %q, want %q", got, want)
 	}
 	for _, want := range []string{">depth 6<", ">7 – 2 997<", ">depth 2 998<", "a grey box stands for rows that repeat those above"} {
@@ -677,6 +677,19 @@ func TestFoldedRepeats(t *testing.T) {
 		}
 	}
 	checkLinesGoDown(t, "a pattern", lines)
+
+	// two inserts of one codelet are two rows of a pattern
+	g := chain(100, func(int) string { return "a" })
+	for i := range g.Tasks {
+		g.Tasks[i].Site = int32(i % 2)
+	}
+	g.Sites = []graph.Site{{File: "s", Line: 1}, {File: "s", Line: 2}}
+	for i := 0; i < 40; i++ { // and much beside it, which makes the picture a folded one
+		g.Tasks = append(g.Tasks, graph.Task{ID: int64(200 + i), Codelet: "b", Site: -1})
+	}
+	if text := draw(t, g, graph.SVG, graph.ByTask); !strings.Contains(text, ">the 2 rows above, 46 times more: a × 92<") {
+		t.Errorf("two inserts of one codelet: %s", text)
+	}
 
 	r := rand.New(rand.NewPCG(1, 2))
 	text = draw(t, chain(3000, func(int) string { return string(rune('a' + r.IntN(12))) }), graph.SVG, graph.ByTask)

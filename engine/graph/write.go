@@ -102,8 +102,9 @@ type node struct {
 	tasks         int
 	order         int // of the first task
 	layer, place  int
-	again         bool  // it stands for rows that repeat those above it
-	parts         []int // of those
+	sites         []int32 // where its tasks were inserted
+	again         bool    // it stands for rows that repeat those above it
+	parts         []int   // of those
 }
 
 type edge struct {
@@ -188,7 +189,7 @@ func (d *drawing) byTask(g *Graph) {
 			continue // the end of data, and what nobody waits for
 		}
 		at[i] = len(d.nodes)
-		n := node{label: t.Label(), group: t.Codelet, dot: t.Light(), tasks: 1, order: i}
+		n := node{label: t.Label(), group: t.Codelet, dot: t.Light(), tasks: 1, order: i, sites: []int32{t.Site}}
 		n.detail = strings.Trim(g.OperandText(t)+"\n"+g.SiteOf(t).String()+"  "+t.Vars, "\n ")
 		d.nodes = append(d.nodes, n)
 		for _, k := range t.Deps {
