@@ -1,18 +1,22 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test race conformance drivers planted bench cuda cuda-test update fuzz soak fmt
+.PHONY: all check test staticcheck race conformance drivers planted bench cuda cuda-test update fuzz soak fmt
 
 all: check
 
-## check: tests, vet, formatting
-check: test
+## check: tests, vet, staticcheck, formatting
+check: test staticcheck
 	$(GO) vet ./...
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run: make fmt"; exit 1; }
 
 ## test: all tests, as in README.md
 test:
 	$(GO) test ./...
+
+## staticcheck: the checks of staticcheck, at a fixed version that is no dependency of the module
+staticcheck:
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 ## race: the concurrent packages and the scripts under the race detector
 race:
