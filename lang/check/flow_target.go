@@ -3,7 +3,9 @@ package check
 // What a use of data means for what is known about it.
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -167,52 +169,69 @@ func (f *flow) invalidated(x *cell, at syntax.Node) {
 	d := f.c.err("E0402", at, fmt.Sprintf("`%s` was invalidated and not written since", x.obj.Name))
 	d.Label = "read here"
 	d.Labels = append(d.Labels, f.c.label(x.state.at, "value dropped here"))
-	if w := f.c.writerOf(x.obj, at.Range().Lo); w != "" {
-		d.Help = append(d.Help, fmt.Sprintf("the `%s` tasks must be inserted before this line", w))
-	} else {
+	switch w, after := f.c.writerOf(x.obj, at.Range().Lo); {
+	case w == "":
 		d.Help = append(d.Help, "write it first, or drop the `invalidate`")
+		f.dropStatement(d, "invalidate", x.state.at)
+	case after:
+		d.Help = append(d.Help, fmt.Sprintf("the `%s` tasks must be inserted before this line", w))
+	default:
+		d.Help = append(d.Help, fmt.Sprintf("drop the `invalidate`, or insert `%s` once more between it and this line", w))
 		f.dropStatement(d, "invalidate", x.state.at)
 	}
 }
 
-// writerOf finds the task that gives o its value elsewhere: the first one below
-// a place, else the first one at all. It returns "dot(..., REDUX pq)".
-func (c *checker) writerOf(o *types.Object, below int32) string {
-	var best *syntax.Insert
-	var arg *syntax.TaskArg
-	visit := func(e syntax.Expr) bool {
-		in, ok := e.(*syntax.Insert)
-		if !ok {
+// writer is an operand of a task that gets a value.
+type writer struct {
+	insert *syntax.Insert
+	arg    *syntax.TaskArg
+}
+
+// writerOf returns a task that gives o a value, as "dot(..., REDUX pq)": the first one
+// below the place read, and then after is set, else the first one of the text. It
+// returns "" if there is none.
+func (c *checker) writerOf(o *types.Object, read int32) (text string, after bool) {
+	if c.writers == nil {
+		c.writers = map[*types.Object][]writer{}
+		visit := func(e syntax.Expr) bool {
+			if in, ok := e.(*syntax.Insert); ok {
+				for _, a := range in.Args {
+					if a.Mode == iface.W || a.Mode == iface.Redux {
+						root := c.rootOf(a.Value)
+						c.writers[root] = append(c.writers[root], writer{in, a})
+					}
+				}
+			}
 			return true
 		}
-		for _, a := range in.Args {
-			if a.Mode != iface.W && a.Mode != iface.Redux || c.rootOf(a.Value) != o {
-				continue
-			}
-			if best == nil || best.Lo < below && in.Lo > below {
-				best, arg = in, a
-			}
+		walkStmts(c.f.Stmts, func(e syntax.Expr) { walkExpr(e, visit) })
+		for _, list := range c.writers {
+			slices.SortStableFunc(list, func(a, b writer) int { return cmp.Compare(a.insert.Lo, b.insert.Lo) })
 		}
-		return true
 	}
-	walkStmts(c.f.Stmts, func(e syntax.Expr) { walkExpr(e, visit) })
-	if best == nil {
-		return ""
+	list := c.writers[o]
+	if len(list) == 0 {
+		return "", false
+	}
+	below, _ := slices.BinarySearchFunc(list, read, func(w writer, at int32) int { return cmp.Compare(w.insert.Lo, at+1) })
+	w := list[0]
+	if after = below < len(list); after {
+		w = list[below]
 	}
 	var parts []string
-	for i, a := range best.Args {
+	for i, a := range w.insert.Args {
 		switch {
-		case a == arg:
+		case a == w.arg:
 			parts = append(parts, c.text(syntax.Span{Lo: a.ModeAt.Lo, Hi: a.Value.Range().Hi}))
-		case i == 0 || best.Args[i-1] == arg:
+		case i == 0 || w.insert.Args[i-1] == w.arg:
 			parts = append(parts, "...")
 		}
 	}
 	var path []string
-	for _, id := range best.Path {
+	for _, id := range w.insert.Path {
 		path = append(path, id.Name)
 	}
-	return strings.Join(path, ".") + "(" + strings.Join(parts, ", ") + ")"
+	return strings.Join(path, ".") + "(" + strings.Join(parts, ", ") + ")", after
 }
 
 // written notes that x gets a value; whole says all of it.

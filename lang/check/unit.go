@@ -39,7 +39,8 @@ type checker struct {
 	contributed  []reduxUse
 	badBody      map[*types.Object]bool // codelets whose body is wrong for all element types
 	instantiated []instance
-	failed       map[syntax.Node]bool // inserts and calls that have errors: their effect is not known
+	writers      map[*types.Object][]writer // made by writerOf
+	failed       map[syntax.Node]bool       // inserts and calls that have errors: their effect is not known
 	hints        int
 	wantsInts    bool     // the list that is looked at should hold ints
 	loopNames    []string // during the second walk: the loop names in scope
