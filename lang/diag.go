@@ -90,10 +90,11 @@ type WarningSet struct {
 	Deny    []string // codes that count as errors; "W" means all
 }
 
-// apply filters ds: silenced warnings go, denied ones become errors.
+// apply filters ds: silenced warnings go, denied ones become errors, and of a long list
+// the beginning is left.
 func (w WarningSet) apply(ds Diagnostics) Diagnostics {
 	if len(w.Silence)+len(w.Deny) == 0 {
-		return ds
+		return ds.Bounded()
 	}
 	var out Diagnostics
 	for _, d := range ds {
@@ -107,7 +108,7 @@ func (w WarningSet) apply(ds Diagnostics) Diagnostics {
 		}
 		out = append(out, d)
 	}
-	return out
+	return out.Bounded()
 }
 
 func names(set []string, code string) bool {

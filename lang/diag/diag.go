@@ -188,7 +188,8 @@ type Diagnostic struct {
 	Fixes    []Fix    `json:"fixes,omitempty"`
 	Stack    []Frame  `json:"stack,omitempty"` // innermost first
 	Task     *TaskRef `json:"task,omitempty"`
-	Cause    error    `json:"-"` // host error, for errors.Is and errors.As
+	Omitted  int      `json:"omitted,omitempty"` // how many diagnostics were left out of the list, in its last one
+	Cause    error    `json:"-"`                 // host error, for errors.Is and errors.As
 }
 
 // Unwrap returns the cause.

@@ -26,20 +26,20 @@ const (
 
 // Render writes ds as text: each diagnostic with its source lines, `^` below the
 // place to change and `-` below causes, then notes and helps. Diagnostics with equal
-// code and message are written once, with the lines of the further places. It returns
-// the first error of w.
+// code and message are written once, with the lines of the further places. Of long lists
+// and long texts it writes the beginning, errors before warnings, as [Diagnostics.Bounded]
+// has it, and at the end how many diagnostics it left out. It returns the first error of w.
 func (ds Diagnostics) Render(w io.Writer, st Style) error {
 	if w == nil {
 		return errors.New("diagnostics cannot be written: the writer is nil")
 	}
-	type key struct {
-		sev       Severity
-		code, msg string
-	}
-	more := make(map[key][]Span, len(ds))
+	ds = ds.Bounded()
+	more := make(map[group][]Span, len(ds))
 	first := make([]bool, len(ds))
+	omitted := 0
 	for i := range ds {
-		k := key{ds[i].Severity, ds[i].Code, ds[i].Message}
+		omitted += ds[i].Omitted
+		k := ds[i].group()
 		at, seen := more[k]
 		if seen {
 			at = append(at, ds[i].Span)
@@ -56,7 +56,10 @@ func (ds Diagnostics) Render(w io.Writer, st Style) error {
 			b.WriteByte('\n')
 		}
 		r := renderer{b: &b, st: st, d: &ds[i]}
-		r.render(more[key{ds[i].Severity, ds[i].Code, ds[i].Message}])
+		r.render(more[ds[i].group()])
+	}
+	if omitted > 0 {
+		b.WriteString("\n" + OmittedText(omitted) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -280,7 +283,6 @@ func (r *renderer) snippet(marks []mark, first bool) {
 
 // line writes source line n and its marks.
 func (r *renderer) line(n int, marks []mark) {
-	cells := layoutLine(marks[0].span.Source().Line(n))
 	focus := marks[0]
 	for _, m := range marks {
 		if m.primary {
@@ -288,6 +290,7 @@ func (r *renderer) line(n int, marks []mark) {
 			break
 		}
 	}
+	cells := r.layoutLine(n, focus.span)
 	from, to := r.window(cells, focus.span)
 	text, column := cells.cut(from, to)
 	num := fmt.Sprintf("%*d |", r.gutter, n)
@@ -311,52 +314,78 @@ func (r *renderer) line(n int, marks []mark) {
 	}
 }
 
-// lineCells is a source line as it is shown. A line may be a whole file of a
-// generator's, so a rune takes four bytes here.
+// lineCells is a source line, or the piece of a long one around a mark, as it is shown.
 type lineCells struct {
-	line string
-	col  []int32 // where each rune starts, and the end, from 0
+	line   string
+	first  int     // runes of the line before the piece
+	before bool    // the line has text before the piece
+	after  bool    // the line has text after the piece
+	col    []int32 // where each rune starts, and the end, from 0
 }
 
-// layoutLine computes the columns of a line.
-func layoutLine(line string) lineCells {
-	c := lineCells{line: line, col: make([]int32, 0, utf8.RuneCountInString(line)+1)}
-	at := 0
-	for _, ru := range line {
-		c.col = append(c.col, int32(at))
+// width is how many columns of the output a line may take, the gutter included.
+func (r *renderer) width() int {
+	if r.st.Width > 0 {
+		return r.st.Width
+	}
+	return maxWidth
+}
+
+// layoutLine computes the columns of line n. Of a line too long to be shown whole it
+// takes the piece around at: a line may be the whole file of a generator, with a
+// diagnostic for each of its words.
+func (r *renderer) layoutLine(n int, at Span) lineCells {
+	src := at.Source()
+	line := src.Line(n)
+	c := lineCells{line: line}
+	if reach := 4 * (r.width() + 20); len(line) > 4*reach { // runes have up to four bytes
+		start := src.lines[n-1]
+		lo, hi := max(start, at.Start.Offset-reach), min(start+len(line), at.Start.Offset+reach)
+		hi = max(hi, lo)
+		for lo > start && !utf8.RuneStart(src.Text[lo]) {
+			lo--
+		}
+		for hi < start+len(line) && !utf8.RuneStart(src.Text[hi]) {
+			hi++
+		}
+		c = lineCells{line: src.Text[lo:hi], first: src.Pos(lo).Col - 1, before: lo > start, after: hi < start+len(line)}
+	}
+	c.col = make([]int32, 0, utf8.RuneCountInString(c.line)+1)
+	column := 0
+	for _, ru := range c.line {
+		c.col = append(c.col, int32(column))
 		if ru >= ' ' && ru < 0x7f {
-			at++
+			column++
 		} else {
-			at += textWidth(visible(ru))
+			column += textWidth(visible(ru))
 		}
 	}
-	c.col = append(c.col, int32(at))
+	c.col = append(c.col, int32(column))
 	return c
 }
 
-// width is how many columns the whole line takes.
+// width is how many columns the text of c takes.
 func (c lineCells) width() int { return int(c.col[len(c.col)-1]) }
 
 // columns returns the range of columns that s underlines in its first line.
 func (c lineCells) columns(s Span) (from, to int) {
 	last := len(c.col) - 1
-	a := s.Start.Col - 1
-	from = int(c.col[min(max(a, 0), last)]) + max(0, a-last)
+	a := s.Start.Col - 1 - c.first
+	from = int(c.col[min(max(a, 0), last)])
+	if !c.after {
+		from += max(0, a-last)
+	}
 	if s.End.Line != s.Start.Line {
 		return from, c.width()
 	}
-	return from, int(c.col[min(max(s.End.Col-1, 0), last)])
+	return from, int(c.col[min(max(s.End.Col-1-c.first, 0), last)])
 }
 
 // window chooses which columns of the line to show: all of them when they fit,
 // else those around the marked range.
 func (r *renderer) window(c lineCells, s Span) (from, to int) {
 	total := c.width()
-	width := r.st.Width
-	if width <= 0 {
-		width = maxWidth
-	}
-	room := width - r.gutter - 3
+	room := r.width() - r.gutter - 3
 	if total <= room {
 		return 0, total
 	}
@@ -370,18 +399,18 @@ func (r *renderer) window(c lineCells, s Span) (from, to int) {
 }
 
 // cut returns the text of the columns [from, to), with dots where something is
-// missing, and the function that turns columns of the line into columns of the text.
+// missing, and the function that turns columns of c into columns of the text.
 func (c lineCells) cut(from, to int) (string, func(int) int) {
 	total := c.width()
 	const dots = "..."
 	var b strings.Builder
 	lead := 0
-	if from > 0 {
+	if from > 0 || c.before {
 		b.WriteString(dots)
 		lead = len(dots)
 	}
 	tail := 0
-	if to < total {
+	if to < total || c.after {
 		tail = len(dots)
 	}
 	start := -1

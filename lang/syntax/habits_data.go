@@ -39,12 +39,15 @@ func (c *cursor) callWithModes() *mistake {
 
 // declaredBy reports whether the word declares name somewhere in the text.
 func (p *parser) declaredBy(word, name string) bool {
-	for i := range p.toks {
-		if p.kindOf(i) == tokKeyword && p.has(i, word) && p.has(i+1, name) {
-			return true
+	if p.declared == nil {
+		p.declared = map[[2]string]bool{}
+		for i := range p.toks {
+			if p.kindOf(i) == tokKeyword && i+1 < len(p.toks) {
+				p.declared[[2]string{p.str(i), p.str(i + 1)}] = true
+			}
 		}
 	}
-	return false
+	return p.declared[[2]string{word, name}]
 }
 
 // dropModes gives m the edits that take the access modes out of the call whose bracket

@@ -79,8 +79,7 @@ func (p *parser) reportHabit(from, at int) bool {
 
 // indentOf is the white space at the start of the line of token i.
 func (p *parser) indentOf(i int) string {
-	lo := strings.LastIndexByte(p.text[:p.toks[i].lo], '\n') + 1
-	line := p.text[lo:p.toks[i].lo]
+	line := p.src.Line(p.src.Pos(int(p.toks[i].lo)).Line)
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 

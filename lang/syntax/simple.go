@@ -41,13 +41,21 @@ var declares = map[string]bool{
 // pureWords are the words of foreign that mean nothing but that.
 var pureWords = wordSet("def", "fn", "function", "fun", "var", "const", "auto", "elif", "elseif", "foreach")
 
-// meant is the statement word that word most likely stands for.
-func meant(word string) (string, bool) {
-	if near, ok := diag.Nearest(word, append([]string{"else"}, statementWords...)); ok {
-		return near, true
+// statementWord returns the word of a statement that word is most likely a misspelling
+// of, or its name in another language.
+func (p *parser) statementWord(word string) (string, bool) {
+	near, known := p.statement[word]
+	if !known {
+		var ok bool
+		if near, ok = diag.Nearest(word, append([]string{"else"}, statementWords...)); !ok {
+			near = foreign[word]
+		}
+		if p.statement == nil {
+			p.statement = map[string]string{}
+		}
+		p.statement[word] = near
 	}
-	w, ok := foreign[word]
-	return w, ok
+	return near, near != ""
 }
 
 // notWord reports E0103 for the name at token i, with what was meant.
@@ -56,7 +64,7 @@ func (p *parser) notWord(i int) {
 	m := p.mistakeAt(p.span(i), "E0103", "`"+word+"` is not a statement")
 	end, _ := p.headEnd(i)
 	c := &cursor{parser: p, from: i, at: i, end: end}
-	near, close := meant(word)
+	near, close := p.statementWord(word)
 	switch {
 	case declares[word] && p.kindOf(i+1) == tokIdent && p.str(i+1) == "main" && p.has(i+2, "("):
 		m.hint("a script runs from its first line to its last: what stands in `main` stands at the top level")
@@ -172,12 +180,12 @@ func (p *parser) notStatement(i int) bool {
 	case tokIdent, tokInt, tokFloat, tokString, tokFString:
 		return true
 	case tokOp:
-		if _, ok := meant(p.str(i)); ok && p.blockEnd(i+1) {
+		if _, ok := p.statementWord(p.str(i)); ok && p.blockEnd(i+1) {
 			return true
 		}
 		return p.is(i+1, "{")
 	case tokKeyword:
-		if _, ok := meant(p.str(i)); ok {
+		if _, ok := p.statementWord(p.str(i)); ok {
 			return true
 		}
 		switch next.text(p.text) {
@@ -188,7 +196,7 @@ func (p *parser) notStatement(i int) bool {
 			return true
 		}
 	case tokNL, tokEOF:
-		if _, ok := meant(p.str(i)); !p.entry && (ok || foreignHelp[p.str(i)] != "") && !p.declaredBy("func", p.str(i)) {
+		if _, ok := p.statementWord(p.str(i)); !p.entry && (ok || foreignHelp[p.str(i)] != "") && !p.declaredBy("func", p.str(i)) {
 			return true
 		}
 	}

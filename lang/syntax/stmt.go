@@ -34,6 +34,10 @@ type parser struct {
 	plain bool          // for tests: all of it by participle
 
 	signs string // codelet or func, when the text is a signature and has no such word
+
+	// Made when the first mistake needs them: a text of mistakes asks often.
+	declared  map[[2]string]bool // each keyword with the word after it
+	statement map[string]string  // what statementWord returned for a word
 }
 
 // where says what a statement stands in.
@@ -79,8 +83,7 @@ func (p *parser) diagnostics() diag.Diagnostics {
 	var out diag.Diagnostics
 	for i, m := range p.mistakes {
 		if i == maxErrors {
-			last := &out[len(out)-1]
-			last.Notes = append(last.Notes, itoa(len(p.mistakes)-i)+" more syntax errors are not shown")
+			out[len(out)-1].Omitted = len(p.mistakes) - i
 			break
 		}
 		out = append(out, m.diagnostic(p.src))

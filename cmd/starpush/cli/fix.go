@@ -12,8 +12,11 @@ import (
 )
 
 // maxFixRounds bounds how often a script is checked again after edits: what did not
-// parse hides what is wrong elsewhere.
-const maxFixRounds = 20
+// parse hides what is wrong elsewhere, and a check reports a hundred syntax errors.
+const maxFixRounds = 10
+
+// maxFixedShown is how many edits are listed.
+const maxFixedShown = 500
 
 // fixed is one diagnostic whose edits were made.
 type fixed struct {
@@ -76,8 +79,11 @@ func (a *app) fixFile(ctx context.Context, comp *lang.Compiler, name, shown stri
 		return src, fmt.Errorf("%s is unchanged: %w", shown, err)
 	}
 	if a.json == nil {
-		for _, f := range done {
+		for _, f := range done[:min(len(done), maxFixedShown)] {
 			fmt.Fprintf(a.con.err, "%s: fixed: %s\n", f.at, f.what)
+		}
+		if more := len(done) - maxFixedShown; more > 0 {
+			fmt.Fprintf(a.con.err, "%s: fixed: %d more places\n", shown, more)
 		}
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
 )
 
 func (s *server) didOpen(params json.RawMessage) *rpcError {
@@ -122,6 +123,9 @@ func (s *server) diagnostic(d *document, x *lang.Diagnostic) diagnostic {
 	}
 	for _, h := range x.Help {
 		text = append(text, "help: "+h)
+	}
+	if x.Omitted > 0 {
+		text = append(text, "note: "+diag.OmittedText(x.Omitted))
 	}
 	out.Message = strings.Join(text, "\n")
 	for _, l := range x.Labels {
