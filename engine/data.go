@@ -101,6 +101,9 @@ func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
 	if h == nil {
 		return &ModeError{Other: -1, Message: "no data to reduce: the handle is nil"}
 	}
+	if !rt.reg.Owns(h) {
+		return rt.alive(-1, h)
+	}
 	if !h.SetReduction(r) {
 		return fmt.Errorf("engine: the reduction of %s cannot change: it is void, a task uses it, contributions are open, or the reduction has no function that initialises", describe(h))
 	}

@@ -16,8 +16,9 @@ import (
 // or was cancelled, t counts as failed for those that wait for it; when its job is
 // cancelled while it waits for one of them, t counts as cancelled, and its data is valid.
 //
-// Errors, after which nothing was added: *EndedError, *RepeatError, and *CycleError when
-// one of them waits for t, explicitly or by data, however indirectly.
+// Errors, after which nothing was added: *EndedError, *RepeatError, *TagError for a tag
+// that was removed, and *CycleError when one of them waits for t, explicitly or by data,
+// however indirectly.
 func (t *Task) AddEndDependency(deps ...Dependency) error {
 	rt := t.job.rt
 	h := rt.takeHand()

@@ -45,6 +45,8 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 			"unregister": func(x *datamgr.Handle) error { return j.Unregister(x) },
 			"gather":     func(x *datamgr.Handle) error { return j.Gather(x) },
 			"partition":  func(x *datamgr.Handle) error { _, err := rt.Partition(x, filter.Blocks(2)); return err },
+			"reduction":  func(x *datamgr.Handle) error { return rt.SetReduction(x, nil) },
+			"through":    func(x *datamgr.Handle) error { return rt.SetWriteThrough(x, 0) },
 			"busy":       func(x *datamgr.Handle) error { _, err := j.Busy(x); return err },
 			"wait":       func(x *datamgr.Handle) error { return j.WaitHandles(context.Background(), mine, x) },
 			"wait, nil":  func(*datamgr.Handle) error { return j.WaitHandles(context.Background(), mine, nil) },
@@ -60,31 +62,51 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 	})
 }
 
-// So are dependencies of another runtime, and those that are nil.
+// So are dependencies of another runtime, those that are nil, and removed tags.
 func TestDependencyThatCannotBe(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		_, k := start(t, Options{Workers: 1})
-		x := ints(t, rt, make([]int64, 1))
+		x, y := ints(t, rt, make([]int64, 1)), ints(t, rt, make([]int64, 1))
 		task, err := k.SubmitTask(&TaskSpec{Codelet: nop})
 		must(t, err)
 		own, err := j.SubmitTask(&TaskSpec{Codelet: nop})
 		must(t, err)
+		removed, notified := j.NewTag("removed"), j.NewTag("notified and removed")
+		must(t, removed.Remove())
+		must(t, notified.Notify())
+		must(t, notified.Remove())
 		for name, d := range map[string]Dependency{"nil": nil, "nil task": (*Task)(nil), "nil gate": (*Gate)(nil), "nil tag": (*Tag)(nil),
-			"task": task, "gate": k.NewGate()} {
+			"task": task, "gate": k.NewGate(), "tag": k.NewTag("foreign"), "removed": removed, "notified": notified} {
+			refused := func(how string, err error) {
+				t.Helper()
+				var e *TagError
+				if tag, _ := d.(*Tag); err == nil || tag != nil && tag.job == j && (!errors.As(err, &e) || e.Tag != tag) {
+					t.Errorf("%s: %s: %v", name, how, err)
+				}
+			}
 			s := &TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{own, d}}
-			if err := j.Submit(s); err == nil {
-				t.Errorf("%s: submitted", name)
-			}
-			if _, err := j.SubmitTask(s); err == nil {
-				t.Errorf("%s: submitted", name)
-			}
-			if err := j.NewTask(s, TaskOptions{}).Submit(); err == nil {
-				t.Errorf("%s: submitted", name)
-			}
+			refused("Submit", j.Submit(s))
+			_, err := j.SubmitTask(s)
+			refused("SubmitTask", err)
+			_, err = j.SubmitWith(s, TaskOptions{Repeat: func(*Task) bool { return false }})
+			refused("SubmitWith", err)
+			_, err = j.Copy(x, y, CopyOptions{After: s.After})
+			refused("Copy", err)
+			refused("Submit of a prepared task", j.NewTask(s, TaskOptions{}).Submit())
 			p := j.NewTask(&TaskSpec{Codelet: nop}, TaskOptions{})
-			if err := p.DependOn(d); err == nil {
-				t.Errorf("%s: depends on it", name)
-			}
+			refused("DependOn", p.DependOn(d))
+			refused("AddEndDependency", p.AddEndDependency(own, d))
+			sub := make(chan error, 1)
+			_, err = j.SubmitTask(&TaskSpec{Codelet: kernel("owner", func(c *TaskContext) error {
+				g, err := c.Subgraph()
+				if err == nil {
+					err = g.Submit(&TaskSpec{Codelet: nop, After: []Dependency{d}})
+				}
+				sub <- err
+				return nil
+			})})
+			must(t, err)
+			refused("Submit of a sub-graph", <-sub)
 			must(t, p.Submit()) // nothing was added
 		}
 		must(t, j.Wait(context.Background()))

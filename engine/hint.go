@@ -285,7 +285,8 @@ func (j *Job) hinted(h *datamgr.Handle, valued bool) (*datamgr.Handle, error) {
 
 // SetWriteThrough makes every task that writes h from now on bring the new value to
 // these memory nodes when it has ended, as a hint; none: no more. Parts declared
-// later inherit it. A *NoNodeError says that there is no such node.
+// later inherit it. Errors: *NoNodeError, *DeadHandleError, and *ModeError for data of
+// another runtime.
 func (rt *Runtime) SetWriteThrough(h *datamgr.Handle, nodes ...int) error {
 	if h == nil {
 		return &ModeError{Other: -1, Message: "no data to write through: the handle is nil"}
@@ -297,8 +298,13 @@ func (rt *Runtime) SetWriteThrough(h *datamgr.Handle, nodes ...int) error {
 		}
 		set |= 1 << n
 	}
-	h.SetWriteThrough(set)
-	return nil
+	rt.reg.Lock()
+	err := rt.alive(-1, h)
+	rt.reg.Unlock()
+	if err == nil {
+		h.SetWriteThrough(set)
+	}
+	return err
 }
 
 func (rt *Runtime) checkNode(n int) error {

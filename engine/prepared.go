@@ -33,8 +33,8 @@ func (s *TaskSpec) clone() TaskSpec {
 }
 
 // DependOn makes t, which is prepared, wait for more tasks, gates and tags.
-// Errors, after which nothing was added: *SubmittedError, *CycleError, and those of
-// dependencies that are nil or another runtime's.
+// Errors, after which nothing was added: *SubmittedError, *CycleError, *TagError for a
+// tag that was removed, and those of dependencies that are nil or another runtime's.
 func (t *Task) DependOn(deps ...Dependency) error {
 	rt := t.job.rt
 	rt.reg.Lock()

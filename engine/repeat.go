@@ -140,6 +140,9 @@ func (e *ending) drop(t *task) {
 
 // last ends a repeating task; round says why its last round failed, if it did.
 func (h *hand) last(t *task, e ending, round *failure) {
+	h.rt.reg.Lock()
+	t.x.future.sp.keepTags(-1)
+	h.rt.reg.Unlock()
 	h.passRounds(t.x.future, round)
 	h.freeSuccessors(t.x.future, e)
 	h.over(t)

@@ -17,7 +17,7 @@ type TaskSpec struct {
 	Workers  []int          // workers that may run it; nil: all
 	// After lists tasks, gates and tags that the task waits for, besides the order
 	// that its operands give. When such a task failed or was cancelled, this
-	// one is cancelled.
+	// one is cancelled. A tag that was removed is a *TagError.
 	After []Dependency
 	// Unsequenced gives the task no order with other tasks through its
 	// operands; it still excludes those that conflict with it.

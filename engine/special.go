@@ -183,6 +183,9 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	if err == nil {
 		t = keep.record() // held back, so still its record
 		keep.submitted()
+		if keep.sp.Repeat != nil {
+			keep.sp.keepTags(1)
+		}
 		h = rt.takeHand() // under the lock: else the runtime looks quiet until t is let go
 	}
 	rt.reg.Unlock()

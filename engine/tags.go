@@ -36,6 +36,7 @@ type Tag struct {
 	openLost *failure   // one of what it depends on was a bad one
 	credit   int        // openings that no repeating task used
 	carriers int        // tasks that carry it and have not ended
+	repeats  int        // repeating tasks that carry it or wait for it, and may have another round
 	starts   waitlist   // tasks that carry it and wait for it to open
 	waits    waitlist   // tasks that wait for its notification
 }
@@ -206,9 +207,10 @@ func (t *Tag) Restart() error {
 	})
 }
 
-// Remove forgets the tag; what depended on it does not any more. It is a
-// *TagError while it is in use: carried by a task that has not ended, or waited
-// for and not notified.
+// Remove forgets the tag; tags that depended on it do so no longer, and using it again
+// is a *TagError. So is Remove while the tag is in use: carried by a task that has not
+// ended, waited for and not notified, or named by a repeating task that has not ended. A
+// prepared task does not use a tag before its Submit.
 func (t *Tag) Remove() error {
 	return t.change(func(h *hand) error {
 		switch {
@@ -216,6 +218,8 @@ func (t *Tag) Remove() error {
 			return t.errorf("is carried by a task that has not ended; wait for that first")
 		case len(t.waits.waiting) > 0:
 			return t.errorf("is waited for by a task; notify it first")
+		case t.repeats > 0:
+			return t.errorf("is named by a repeating task that has not ended; stop that and wait for it first")
 		case !t.done && len(t.behind) > 0:
 			return t.errorf("was not notified, and tag %q depends on it; remove that first", t.behind[0].to.name)
 		}
@@ -348,6 +352,19 @@ func (t *Tag) carry(u *task, repeats bool) bool {
 // uncarry says that a task that carries t has ended, and notified it. Submission
 // lock held.
 func (t *Tag) uncarry() { t.carriers-- }
+
+// keepTags keeps the tags that a repeating task names from being removed between its
+// rounds, with n of 1, or no longer, with -1. Submission lock held.
+func (sp *special) keepTags(n int) {
+	if sp.Tag != nil {
+		sp.Tag.repeats += n
+	}
+	for _, d := range sp.spec.After {
+		if t, ok := d.(*Tag); ok {
+			t.repeats += n
+		}
+	}
+}
 
 // missing returns what t depends on and was not notified.
 func (t *Tag) missing() (out []*Tag) {

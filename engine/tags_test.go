@@ -277,6 +277,80 @@ func TestTagErrors(t *testing.T) {
 	})
 }
 
+// A tag that a repeating task names cannot be removed between its rounds, which would
+// fail, and can when the task has ended.
+func TestRemoveTagBetweenRounds(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		carried, awaited := j.NewTag("carried"), j.NewTag("awaited")
+		must(t, awaited.Notify())
+		const rounds = 20
+		var refused int
+		k, err := j.SubmitWith(&TaskSpec{Codelet: nop, After: []Dependency{awaited}}, TaskOptions{
+			Tag: carried,
+			Repeat: func(k *Task) bool {
+				for _, tag := range []*Tag{carried, awaited} {
+					var e *TagError
+					if errors.As(tag.Remove(), &e) {
+						refused++
+					}
+				}
+				return k.Rounds() < rounds
+			},
+		})
+		must(t, err)
+		must(t, k.Wait(context.Background()))
+		must(t, k.Err())
+		if k.Rounds() != rounds || refused != 2*rounds {
+			t.Errorf("%d rounds, and %d times the tags could not be removed, want %d and %d", k.Rounds(), refused, rounds, 2*rounds)
+		}
+		must(t, carried.Remove())
+		must(t, awaited.Remove())
+		if fs := j.Failures(); len(fs) > 0 {
+			t.Error(fs)
+		}
+	})
+}
+
+// A tag is removed while tasks that name it are submitted: each submission comes before
+// the removal, which is then refused, or after it, and is refused itself.
+func TestRemoveTagBesideSubmit(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
+		for range 200 {
+			tag := j.NewTag("tag")
+			p := j.NewTask(&TaskSpec{Codelet: nop}, TaskOptions{})
+			errs := make(chan error, 3)
+			for _, use := range []func() error{
+				func() error { return j.Submit(&TaskSpec{Codelet: nop, After: []Dependency{tag}}) },
+				func() error { return p.AddEndDependency(tag) },
+				func() error {
+					return j.NewTask(&TaskSpec{Codelet: nop, After: []Dependency{tag}}, TaskOptions{}).Submit()
+				},
+			} {
+				go func() { errs <- use() }()
+			}
+			gone := tag.Remove() == nil
+			used := 0
+			for range 3 {
+				var e *TagError
+				switch err := <-errs; {
+				case err == nil:
+					used++
+				case !errors.As(err, &e) || !gone:
+					t.Fatal(err)
+				}
+			}
+			if gone != (used == 0) {
+				t.Fatalf("removed: %v, and %d tasks wait for it", gone, used)
+			}
+			if !gone {
+				must(t, tag.Notify())
+			}
+			must(t, p.Submit())
+			must(t, j.Wait(context.Background()))
+		}
+	})
+}
+
 // Who waits for a tag is told when the task that carries it will not run again.
 func TestWaitForTagOfStoppedTask(t *testing.T) {
 	for _, o := range allConfigs() {
