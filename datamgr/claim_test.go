@@ -52,7 +52,7 @@ func TestLostBetween(t *testing.T) {
 				t.Fatal(err)
 			}
 			if split { // meanwhile
-				if _, err := g.Partition(h, nil, filter.Blocks(3)); err != nil {
+				if _, err := g.Partition(h, ViewOptions{}, filter.Blocks(3)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -257,7 +257,7 @@ func TestZeroThatFails(t *testing.T) {
 func TestMend(t *testing.T) {
 	g := registry()
 	h, other := register(t, g, 10), register(t, g, 10)
-	v, err := g.Partition(h, nil, filter.Blocks(2))
+	v, err := g.Partition(h, ViewOptions{}, filter.Blocks(2))
 	if err != nil {
 		t.Fatal(err)
 	}

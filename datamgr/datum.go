@@ -42,6 +42,7 @@ type Datum struct {
 
 	root      *Fragment    // changes under both locks, read under either
 	fragments int          // guarded by the submission lock
+	listed    int          // fragments in lists that handles keep, see Handle.keep; guarded by the submission lock
 	live      int          // parts that are alive; guarded by the submission lock
 	reduced   []*Handle    // handles that have accumulators; guarded by the submission lock
 	closing   []*Duplicate // those whose copy may not have been made; guarded by the submission lock

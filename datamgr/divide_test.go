@@ -26,7 +26,7 @@ func TestDivide(t *testing.T) {
 	} {
 		g := registry()
 		h := register(t, g, c.dims...)
-		v, err := g.Partition(h, nil, c.fs...)
+		v, err := g.Partition(h, ViewOptions{}, c.fs...)
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
@@ -54,7 +54,7 @@ func TestDivide(t *testing.T) {
 		if len(c.dims) == 2 {
 			again = filter.Rows(3, 0)
 		}
-		if _, err := g.Partition(h, nil, again); err != nil {
+		if _, err := g.Partition(h, ViewOptions{}, again); err != nil {
 			t.Error(c.name, err)
 		}
 		if n := h.Fragments(); n < c.frags {
@@ -99,12 +99,12 @@ func BenchmarkViews(b *testing.B) {
 						g.Unlock()
 					}
 					if c.pre != nil {
-						if _, err := g.Partition(h, nil, c.pre...); err != nil {
+						if _, err := g.Partition(h, ViewOptions{}, c.pre...); err != nil {
 							b.Fatal(err)
 						}
 					}
 					b.StartTimer()
-					v, err := g.Partition(h, nil, c.fs...)
+					v, err := g.Partition(h, ViewOptions{}, c.fs...)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -371,9 +371,13 @@ func (c *Completer) recycle(e *epoch) {
 	}
 }
 
-// split replaces f by the box in and those around it. Submission lock held.
-func (d *Datum) split(f *Fragment, in Box) {
+// split replaces f by the box in and those around it, if there is room for them.
+// Submission lock held.
+func (d *Datum) split(f *Fragment, in Box, g *growth) error {
 	boxes := f.box.around(in, make([]Box, 0, 5))
+	if err := g.make(len(boxes), 0); err != nil {
+		return err
+	}
 	kids := make([]*Fragment, len(boxes))
 	slab := make([]Fragment, len(boxes))
 	for i := range boxes {
@@ -381,6 +385,7 @@ func (d *Datum) split(f *Fragment, in Box) {
 		kids[i] = &slab[i]
 	}
 	d.splitInto(f, kids)
+	return nil
 }
 
 // splitInto replaces f by pieces whose boxes make up its own. What was submitted

@@ -73,18 +73,46 @@ func (h *Handle) list() []*Fragment {
 	if h.f0 != nil && h.f0.kids == nil {
 		return h.frags
 	}
-	if !slices.ContainsFunc(h.frags, func(f *Fragment) bool { return f.kids != nil }) {
+	if h.frags != nil && !slices.ContainsFunc(h.frags, func(f *Fragment) bool { return f.kids != nil }) {
 		return h.frags
 	}
 	var out []*Fragment
-	for _, f := range h.frags {
-		f.leaves(&f.box, func(k *Fragment) { out = append(out, k) })
+	h.d.root.leaves(&h.box, func(f *Fragment) { out = append(out, f) })
+	h.keep(out)
+	return out
+}
+
+// keptMentions is how many fragments the lists that handles keep may have, for each
+// fragment of the datum: those of views that cross take three or four. Parts that overlap
+// much, which data has been cut finer beneath, would keep the square of that.
+const keptMentions = 8
+
+// keep has h keep the list of its fragments, which have changed, unless there are too
+// many of such lists. Submission lock held.
+func (h *Handle) keep(out []*Fragment) {
+	d := h.d
+	h.unlist()
+	switch {
+	case h == d.whole:
+	case h.flags&flagDead == 0 && d.listed+len(out) <= keptMentions*d.fragments:
+		d.listed += len(out)
+		h.listed = true
+	default:
+		h.frags, h.f0 = nil, nil
+		return
 	}
 	h.frags, h.f0 = out, nil
 	if len(out) == 1 {
 		h.f0 = out[0]
 	}
-	return out
+}
+
+// unlist forgets the list that h keeps, if keep has counted it. Submission lock held.
+func (h *Handle) unlist() {
+	if h.listed {
+		h.d.listed -= len(h.frags)
+		h.listed, h.frags, h.f0 = false, nil, nil
+	}
 }
 
 // Tidy makes one fragment of what ended views left of the data of ops, where
@@ -104,35 +132,42 @@ func (h *Handle) tidy() bool {
 
 // cut splits fragments along b and returns those that make up b. Submission
 // lock held.
-func (d *Datum) cut(b *Box, out []*Fragment) []*Fragment {
+func (d *Datum) cut(b *Box, g *growth) (out []*Fragment, err error) {
+	if err = g.ended(); err != nil {
+		return nil, err
+	}
 	var visit func(f *Fragment)
 	visit = func(f *Fragment) {
-		if !f.box.touches(b) {
+		if err != nil || !f.box.touches(b) {
 			return
 		}
 		if f.kids == nil {
 			if b.has(&f.box) {
-				out = append(out, f)
+				if err = g.make(0, 1); err == nil {
+					out = append(out, f)
+				}
 				return
 			}
-			d.split(f, f.box.meet(b))
+			if err = d.split(f, f.box.meet(b), g); err != nil {
+				return
+			}
 		}
 		for _, k := range *f.kids {
 			visit(k)
 		}
 	}
 	visit(d.root)
-	return out
+	return out, err
 }
 
 // balance rebuilds the tree over the same fragments when it has become deeper
 // than a search should have to walk: parts declared one by one from one end
 // make it a list. deep is how deep the parts lie that were declared. Submission
 // lock held.
-func (d *Datum) balance(deep int32) {
+func (d *Datum) balance(deep int32, g *growth) error {
 	limit := int32(2*bits.Len(uint(d.fragments)) + 16)
 	if deep <= limit {
-		return
+		return nil
 	}
 	var leaves []*Fragment
 	deepest := int32(0)
@@ -141,19 +176,27 @@ func (d *Datum) balance(deep int32) {
 		deepest = max(deepest, f.deep)
 	})
 	if deepest <= limit {
-		return
+		return nil
+	}
+	root, err := tree(leaves, 0, g)
+	if err != nil {
+		return err
 	}
 	d.mu.Lock()
-	d.root = tree(leaves, 0)
+	d.root = root
 	d.mu.Unlock()
+	return nil
 }
 
 // tree makes a balanced tree over disjoint fragments; its inner nodes are only
-// boxes, which may overlap.
-func tree(leaves []*Fragment, depth int32) *Fragment {
+// boxes, which may overlap. An error is that of the context of g, which has ended.
+func tree(leaves []*Fragment, depth int32, g *growth) (*Fragment, error) {
 	if len(leaves) == 1 {
 		leaves[0].deep = depth
-		return leaves[0]
+		return leaves[0], nil
+	}
+	if err := g.ended(); err != nil {
+		return nil, err
 	}
 	hull := leaves[0].box
 	for _, f := range leaves[1:] {
@@ -167,8 +210,16 @@ func tree(leaves []*Fragment, depth int32) *Fragment {
 	}
 	slices.SortFunc(leaves, func(a, b *Fragment) int { return cmp.Compare(a.box.lo[axis], b.box.lo[axis]) })
 	m := len(leaves) / 2
-	kids := []*Fragment{tree(leaves[:m], depth+1), tree(leaves[m:], depth+1)}
-	return &Fragment{d: leaves[0].d, box: hull, kids: &kids, deep: depth}
+	d := leaves[0].d
+	a, err := tree(leaves[:m], depth+1, g)
+	if err != nil {
+		return nil, err
+	}
+	b, err := tree(leaves[m:], depth+1, g)
+	if err != nil {
+		return nil, err
+	}
+	return &Fragment{d: d, box: hull, kids: &[]*Fragment{a, b}, deep: depth}, nil
 }
 
 // collapse makes one fragment of all, when no view is alive and nothing is

@@ -14,10 +14,7 @@ func registry() *Registry { return NewRegistry(cpu.New(0).Memory()) }
 
 func register(t testing.TB, g *Registry, dims ...int) *Handle {
 	t.Helper()
-	k := iface.Vector
-	if len(dims) == 2 {
-		k = iface.Matrix
-	}
+	k := [...]iface.Kind{1: iface.Vector, 2: iface.Matrix, 3: iface.Block}[len(dims)]
 	h, err := g.Register(&Spec{Kind: k, Elem: iface.F64, Dims: dims})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +75,7 @@ func TestFragmentsCoverHandles(t *testing.T) {
 			default:
 				f = filter.Tiles(1+r.IntN(d.Dim[0]), 1+r.IntN(d.Dim[1]), 0)
 			}
-			v, err := g.Partition(p, nil, f)
+			v, err := g.Partition(p, ViewOptions{}, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +92,7 @@ func TestSameViewTwice(t *testing.T) {
 	g := registry()
 	h := register(t, g, 64)
 	for range 3 {
-		if _, err := g.Partition(h, nil, filter.Blocks(8)); err != nil {
+		if _, err := g.Partition(h, ViewOptions{}, filter.Blocks(8)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,7 +107,7 @@ func TestTreeStaysFlat(t *testing.T) {
 	const n = 2000
 	h := register(t, g, n)
 	for i := range n {
-		if _, err := g.Partition(h, nil, filter.PickRange(0, i, i+1)); err != nil {
+		if _, err := g.Partition(h, ViewOptions{}, filter.PickRange(0, i, i+1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,11 +122,11 @@ func TestTreeStaysFlat(t *testing.T) {
 func TestEndViewEndsPartsOfParts(t *testing.T) {
 	g := registry()
 	h := register(t, g, 16)
-	v, err := g.Partition(h, nil, filter.Blocks(4))
+	v, err := g.Partition(h, ViewOptions{}, filter.Blocks(4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := g.Partition(v.Parts[1], nil, filter.Halves())
+	in, err := g.Partition(v.Parts[1], ViewOptions{}, filter.Halves())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +138,7 @@ func TestEndViewEndsPartsOfParts(t *testing.T) {
 	if at, ended, dead := in.Parts[1].Death(); at != site || !ended || !dead {
 		t.Error(at, ended, dead)
 	}
-	if _, err := g.Partition(v.Parts[0], nil, filter.Halves()); err != ErrDead {
+	if _, err := g.Partition(v.Parts[0], ViewOptions{}, filter.Halves()); err != ErrDead {
 		t.Error(err)
 	}
 }
@@ -177,15 +174,15 @@ func TestHostFilters(t *testing.T) {
 		"wrong number":  {split: filter.Split{Dims: []int{2}, Parts: []filter.Part{part(0, 8)}}},
 		"no dimensions": {split: filter.Split{Dims: []int{}, Parts: []filter.Part{part(0, 8)}}},
 	} {
-		if _, err := g.Partition(h, nil, f); err == nil {
+		if _, err := g.Partition(h, ViewOptions{}, f); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	v, err := g.Partition(h, nil, &bent{split: filter.Split{Dims: []int{2}, Parts: []filter.Part{part(0, 5), part(3, 8)}}})
+	v, err := g.Partition(h, ViewOptions{}, &bent{split: filter.Split{Dims: []int{2}, Parts: []filter.Part{part(0, 5), part(3, 8)}}})
 	if err != nil || !v.Parts[0].Overlaps(v.Parts[1]) || h.Fragments() != 3 {
 		t.Error(err, h.Fragments())
 	}
-	if _, err := g.Partition(h, nil); err == nil {
+	if _, err := g.Partition(h, ViewOptions{}); err == nil {
 		t.Error("a partition without filters")
 	}
 }
@@ -193,7 +190,7 @@ func TestHostFilters(t *testing.T) {
 func TestInitialisedPart(t *testing.T) {
 	g := registry()
 	h := register(t, g, 4, 4)
-	v, err := g.Partition(h, nil, filter.Tiles(2, 2, 0))
+	v, err := g.Partition(h, ViewOptions{}, filter.Tiles(2, 2, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,10 +231,10 @@ func BenchmarkDeclare(b *testing.B) {
 	for range b.N {
 		g := registry()
 		h := register(b, g, 400000)
-		if _, err := g.Partition(h, nil, filter.Blocks(100000)); err != nil {
+		if _, err := g.Partition(h, ViewOptions{}, filter.Blocks(100000)); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := g.Partition(h, nil, filter.BlocksHalo(100000, 1)); err != nil {
+		if _, err := g.Partition(h, ViewOptions{}, filter.BlocksHalo(100000, 1)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -47,7 +47,8 @@ type Handle struct {
 	rank     int8
 	empty    uint8 // bit k: axis k of the datum has no elements here, and one in the box
 	elem     iface.Elem
-	frags    []*Fragment // submission lock
+	listed   bool        // frags is counted in Datum.listed; submission lock
+	frags    []*Fragment // submission lock; nil: to be looked for, see list
 
 	id     int64
 	off    int // bytes from element 0 of the datum, in its main layout
@@ -226,6 +227,7 @@ func (h *Handle) Alive() bool { return h.dead.Load() == nil }
 func (h *Handle) die(why *death) {
 	h.dead.CompareAndSwap(nil, why)
 	h.flags |= flagDead
+	h.unlist()
 }
 
 // Death returns where h ended, and whether because its view ended; ok is false

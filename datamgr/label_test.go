@@ -11,7 +11,7 @@ import (
 func TestLabels(t *testing.T) {
 	g := registry()
 	h := register(t, g, 4)
-	v, err := g.Partition(h, nil, filter.Blocks(2))
+	v, err := g.Partition(h, ViewOptions{}, filter.Blocks(2))
 	if err != nil {
 		t.Fatal(err)
 	}

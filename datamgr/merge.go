@@ -63,6 +63,9 @@ again:
 				goto again
 			}
 			fs := h.list()
+			if h.frags == nil { // the list is not kept
+				return -1
+			}
 			for _, f := range fs {
 				if f.slow || f.seen == mark || !f.init && op.Mode != modeW {
 					return -1

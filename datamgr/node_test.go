@@ -143,7 +143,7 @@ func TestExactBoxesWhereContainersDoNotFit(t *testing.T) {
 	g, mem := twoNodes(t, 100)
 	h, x := vector(t, g, 90, 0)
 	o, y := vector(t, g, 20, 0)
-	v, err := g.Partition(h, nil, filter.Blocks(9))
+	v, err := g.Partition(h, ViewOptions{}, filter.Blocks(9))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestExactBoxesWhereContainersDoNotFit(t *testing.T) {
 func TestOverlappingOperandsShareMemory(t *testing.T) {
 	g, _ := twoNodes(t, 100)
 	h, x := vector(t, g, 10, 1)
-	halo, err := g.Partition(h, nil, filter.BlocksHalo(2, 1))
+	halo, err := g.Partition(h, ViewOptions{}, filter.BlocksHalo(2, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestFits(t *testing.T) {
 	g, _ := twoNodes(t, 20)
 	a, _ := vector(t, g, 15, 0)
 	b, _ := vector(t, g, 15, 0)
-	v, err := g.Partition(b, nil, filter.Blocks(3))
+	v, err := g.Partition(b, ViewOptions{}, filter.Blocks(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func TestWritersWaitForCopies(t *testing.T) {
 func TestHintAfterItsViewEnded(t *testing.T) {
 	g, _ := twoNodes(t, 100)
 	h, x := vector(t, g, 10, 1)
-	v, err := g.Partition(h, nil, filter.Blocks(2))
+	v, err := g.Partition(h, ViewOptions{}, filter.Blocks(2))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package datamgr
 // Views: sets of parts made by filters, and how they end.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,17 +53,69 @@ type piece struct {
 	axes [iface.MaxRank]int8
 }
 
-// Partition declares the view of h that applying the filters in turn gives:
-// each to every part of the one before. site says where, and may be nil. Errors
-// are those of the filters, usually *filter.Error, and ErrDead.
-func (g *Registry) Partition(h *Handle, site *Site, fs ...filter.Filter) (*View, error) {
-	return g.partition(h, site, false, fs)
+// ViewOptions are what few views need. The zero value is a view like any other.
+type ViewOptions struct {
+	Site *Site // where it is declared, for messages; may be nil
+	// Context ends the declaration early, with its cause: views that cross cut data into
+	// as many pieces as the product of their parts, which takes time. nil never ends.
+	Context context.Context
+	// Room is called with the bytes of memory that the view is about to take, several
+	// times as they get known: PartBytes for each part, and what pieces of the data
+	// need beyond one for each part. An error of it is that of the declaration. nil: there is room.
+	Room func(bytes int64) error
 }
 
-func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filter) (*View, error) {
+// PartBytes is the memory of a part of a view, with one piece of the data, that the
+// options of a view are asked about.
+const PartBytes = 512
+
+// What fragments and mentions of them in lists take, with what the tree of them needs.
+const fragmentBytes, mentionBytes = 256, 8
+
+// growth is what a view takes while it is declared.
+type growth struct {
+	ViewOptions
+	parts     int   // each has room for a fragment and a mention of it
+	fragments int   // that were made, also those that were cut again
+	mentions  int   // in lists
+	asked     int64 // bytes that there is room for
+}
+
+// ended returns the cause of the context, if it has ended.
+func (g *growth) ended() error {
+	if g.Context == nil || g.Context.Err() == nil {
+		return nil
+	}
+	return context.Cause(g.Context)
+}
+
+// take asks for the parts, and for fragments and mentions more, before they are made.
+func (g *growth) take(parts, fragments, mentions int) error {
+	g.parts, g.fragments, g.mentions = parts, g.fragments+fragments, g.mentions+mentions
+	need := PartBytes*int64(parts) + fragmentBytes*int64(max(0, g.fragments-parts)) + mentionBytes*int64(max(0, g.mentions-parts))
+	if g.Room == nil || need <= g.asked {
+		return nil
+	}
+	more := need - g.asked
+	g.asked = need
+	return g.Room(more)
+}
+
+// make asks for fragments and mentions of fragments beside the parts.
+func (g *growth) make(fragments, mentions int) error { return g.take(g.parts, fragments, mentions) }
+
+// Partition declares the view of h that applying the filters in turn gives:
+// each to every part of the one before. Errors are those of the filters, usually
+// *filter.Error, of the options, and ErrDead.
+func (g *Registry) Partition(h *Handle, o ViewOptions, fs ...filter.Filter) (*View, error) {
+	return g.partition(h, o, false, fs)
+}
+
+func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Filter) (*View, error) {
 	if len(fs) == 0 {
 		return nil, errors.New("datamgr: a partition needs a filter")
 	}
+	grow := growth{ViewOptions: o}
 	pieces := []piece{{desc: h.Desc(), box: h.box, axes: h.axes}}
 	var dims []int
 	var last []func(int, *filter.Part) // of each piece: the parts of the view
@@ -81,12 +134,17 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 			case !slices.Equal(inner, shape):
 				return nil, fmt.Errorf("datamgr: filter %s splits parts of one view into different numbers of parts: %v and %v", f.Name(), inner, shape)
 			}
-			per = 1
-			for _, n := range shape {
-				per *= n
-			}
-			if len(pieces)*per > filter.MaxParts {
-				return nil, fmt.Errorf("datamgr: a view of %d parts; it can have %d", len(pieces)*per, filter.MaxParts)
+			if i == 0 {
+				per = 1
+				for _, n := range shape {
+					per *= n
+				}
+				if len(pieces)*per > filter.MaxParts {
+					return nil, fmt.Errorf("datamgr: a view of %d parts; it can have %d", len(pieces)*per, filter.MaxParts)
+				}
+				if err := grow.take(len(pieces)*per, 0, 0); err != nil {
+					return nil, err
+				}
 			}
 			if l == len(fs)-1 {
 				last = append(last, part)
@@ -99,6 +157,9 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 				var p filter.Part
 				part(k, &p)
 				next = append(next, pieces[i].part(&p))
+			}
+			if err := grow.ended(); err != nil {
+				return nil, err
 			}
 		}
 		dims = append(dims, inner...)
@@ -124,31 +185,52 @@ func (g *Registry) partition(h *Handle, site *Site, held bool, fs []filter.Filte
 	through := h.WriteThrough()
 	for m := range parts {
 		p := &parts[m]
-		p.d, p.elem, p.parent, p.reduce, p.site = d, h.elem, h, h.reduce, site
+		p.d, p.elem, p.parent, p.reduce, p.site = d, h.elem, h, h.reduce, o.Site
 		p.id = base + 1 + int64(m)
 		p.flags, p.readOnly = h.flags, h.readOnly
 		p.SetWriteThrough(through)
 		p.place()
 		v.Parts[m] = p
 	}
-	if !d.divide(h, parts) && !d.strips(h, parts) {
-		deep := int32(0)
-		middleFirst(n, func(m int) {
-			p := &parts[m]
-			p.frags = d.cut(&p.box, nil)
-			if len(p.frags) == 1 {
-				p.f0 = p.frags[0]
-			}
-			for _, f := range p.frags {
-				deep = max(deep, f.deep)
-			}
-		})
-		d.balance(deep)
+	if err := d.cutAll(h, parts, &grow); err != nil {
+		return nil, err // cuts that were made stay: nothing but the tree knows
 	}
 	d.live += n
 	x := h.more()
 	x.views = append(x.views, v)
 	return v, nil
+}
+
+// cutAll cuts the data along the parts and gives each its fragments. Submission lock
+// held.
+func (d *Datum) cutAll(h *Handle, parts []Handle, g *growth) error {
+	if d.divide(h, parts) {
+		return nil
+	}
+	if ok, err := d.strips(h, parts, g); ok || err != nil {
+		return err
+	}
+	var err error
+	deep := int32(0)
+	middleFirst(len(parts), func(m int) {
+		if err != nil {
+			return
+		}
+		p := &parts[m]
+		if p.frags, err = d.cut(&p.box, g); err != nil {
+			return
+		}
+		if len(p.frags) == 1 {
+			p.f0 = p.frags[0]
+		}
+		for _, f := range p.frags {
+			deep = max(deep, f.deep)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return d.balance(deep, g)
 }
 
 // middleFirst calls fn for 0 to n-1 in an order that keeps the tree of fragments

@@ -17,6 +17,6 @@ func (w *Waiter) WaitsForNothing() { w.pending.Store(0) }
 // PartitionHeld is Partition for whoever holds an access to h that was
 // registered before: it does not mind that h has ended since for those that
 // come later.
-func (g *Registry) PartitionHeld(h *Handle, site *Site, fs ...filter.Filter) (*View, error) {
-	return g.partition(h, site, true, fs)
+func (g *Registry) PartitionHeld(h *Handle, fs ...filter.Filter) (*View, error) {
+	return g.partition(h, ViewOptions{}, true, fs)
 }

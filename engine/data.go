@@ -62,11 +62,14 @@ func (rt *Runtime) RegisterFilled(s DataSpec, fill func(b *iface.Buffer) error) 
 // may be called while tasks use h. Errors are a *DeadHandleError or the
 // filter's, usually a *filter.Error.
 func (rt *Runtime) Partition(h *datamgr.Handle, fs ...filter.Filter) (*datamgr.View, error) {
-	return rt.PartitionAt(nil, h, fs...)
+	return rt.PartitionWith(ViewOptions{}, h, fs...)
 }
 
-// PartitionAt is Partition that says where.
-func (rt *Runtime) PartitionAt(site *Site, h *datamgr.Handle, fs ...filter.Filter) (*datamgr.View, error) {
+// ViewOptions are what few views need: see datamgr.ViewOptions.
+type ViewOptions = datamgr.ViewOptions
+
+// PartitionWith is Partition with options. Errors may also be those of the options.
+func (rt *Runtime) PartitionWith(o ViewOptions, h *datamgr.Handle, fs ...filter.Filter) (*datamgr.View, error) {
 	if err := rt.open(); err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (rt *Runtime) PartitionAt(site *Site, h *datamgr.Handle, fs ...filter.Filte
 	if !rt.reg.Owns(h) {
 		return nil, rt.alive(-1, h)
 	}
-	v, err := rt.reg.Partition(h, site, fs...)
+	v, err := rt.reg.Partition(h, o, fs...)
 	if err == datamgr.ErrDead {
 		return nil, rt.alive(-1, h)
 	}

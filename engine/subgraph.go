@@ -112,7 +112,7 @@ func (g *Subgraph) Partition(i int, fs ...filter.Filter) (*datamgr.View, error) 
 	case h == nil:
 		return nil, &SubgraphError{Operand: i, Message: fmt.Sprintf("the owner of the sub-graph has no operand %d", i)}
 	}
-	v, err := reg.PartitionHeld(h, nil, fs...)
+	v, err := reg.PartitionHeld(h, fs...)
 	if err != nil {
 		return nil, err
 	}

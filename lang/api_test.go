@@ -424,7 +424,7 @@ func TestLimits(t *testing.T) {
 		{"steps", lang.Limits{Steps: 10000}, "let a = [i for i in 0..100000]\nprint(len(a))\n"},
 		{"depth", lang.Limits{CallDepth: 50}, "func f(n: int) -> int { return f(n + 1) }\nprint(f(0))\n"},
 		{"tasks", lang.Limits{Tasks: 5}, inc + "for i in 0..10 { insert inc(RW x) }\n"},
-		{"data", lang.Limits{DataBytes: 1000}, "for i in 0..10 { register v = vector[f64](20) }\n"},
+		{"data", lang.Limits{DataBytes: 2000}, "for i in 0..10 { register v = vector[f64](20) }\n"},
 		{"mem", lang.Limits{ScriptBytes: 10000}, "let s = \"x\"\nwhile true { s = s + s }\n"},
 		{"mem", lang.Limits{ScriptBytes: 10000}, "let a = [1]\nwhile true { a = a + a }\n"},
 		{"mem", lang.Limits{ScriptBytes: 10000}, "let a = grid(1000, 1000, 1000, 1000, 1000, 1000, 1000)\nprint(len(a))\n"},

@@ -13,7 +13,7 @@ import "github.com/starpush/starpush/lang/interp"
 //	CallDepth   script call depth; 256, and 10000 at most
 //	Tasks       tasks inserted in total; no limit
 //	InFlight    tasks not finished: insert blocks above this; 65536
-//	DataBytes   bytes registered by the script, with 512 for each datum and each part of a view, cumulative; no limit
+//	DataBytes   bytes registered by the script, with 1024 for each datum, 512 for each part of a view and 256 for each piece beyond one a part that views cut data into, cumulative; no limit
 //	ScriptBytes bytes ever allocated for lists and strings, cumulative; 1 GiB
 //	SourceBytes bytes of text that one compilation reads, imports included; a 256th of ScriptBytes where that is set, but 64 KiB at least, else 64 MiB
 //	Output      bytes printed; no limit

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
@@ -159,5 +160,46 @@ func TestTotalsOfSessions(t *testing.T) {
 	}
 	if _, err := s.Eval(ctx, "let a = 1"); err != nil {
 		t.Errorf("after Reset: %v", err)
+	}
+}
+
+// TestLimitsOfViews: views that cross cut data into as many pieces as the product of their
+// parts. The pieces count as data before they are made, and in a check as steps.
+func TestLimitsOfViews(t *testing.T) {
+	rt := newRuntime(t, engine.Options{Workers: 1})
+	for _, c := range []struct {
+		name, src string
+		some      bool // a check comes to its end
+	}{
+		{"crossing", "register b = block[u8](200, 200, 200)\npartition _v = b by axis(0, 200)\npartition _w = b by axis(1, 200)\npartition _x = b by axis(2, 200)", false},
+		{"tiles across tiles", "register b = block[u8](200, 200, 200)\npartition _v = b by axis(0, 200) then axis(1, 200)\npartition _w = b by axis(1, 100) then axis(2, 200)", false},
+		{"behind a pick", "register b = block[u8](10, 1000, 1000)\npartition _v = b by pick(0) then tiles(1000, 10)", true},
+		{"more mentions than parts", "register m = matrix[u8](300, 300)\npartition _v = m by rows(300)\npartition _w = m by cols(300)\nfor _i in 0..100 { partition _x = m by rows(2) }", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			prog := compile(t, lang.Config{}, c.src)
+			lim := lang.WithLimits(lang.Limits{DataBytes: 24 << 20})
+			for what, err := range map[string]error{
+				"run":   func() error { _, err := prog.Run(t.Context(), rt, lim); return err }(),
+				"plan":  func() error { _, err := prog.Plan(t.Context(), engine.Machine{Workers: 1}, lim); return err }(),
+				"check": prog.CheckPlan(t.Context(), 0, lim),
+			} {
+				var limit *lang.LimitError
+				if !errors.As(err, &limit) || limit.Kind != "data" || limit.Span.IsZero() {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			stopped, err := prog.CheckPlanTo(t.Context(), 0)
+			if err != nil || (stopped == nil) != c.some || stopped != nil && stopped.Kind != "steps" {
+				t.Errorf("a check without limits: stopped %v, %v", stopped, err)
+			}
+		})
+	}
+	// A run whose time is up while a view is cut ends.
+	prog := compile(t, lang.Config{}, "register m = matrix[u8](2000, 2000)\nwhile true {\n    partition _v = m by tiles(200, 200)\n    partition _w = m by tiles(199, 199)\n}")
+	_, err := prog.Run(t.Context(), rt, lang.WithLimits(lang.Limits{Timeout: 50 * time.Millisecond}))
+	var limit *lang.LimitError
+	if !errors.As(err, &limit) || limit.Kind != "timeout" {
+		t.Errorf("%v", err)
 	}
 }

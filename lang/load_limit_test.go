@@ -77,7 +77,7 @@ func TestLoadLimits(t *testing.T) {
 	}
 	// What fits is read to its end.
 	files := &endless{text: strings.Repeat("1\n", 1<<16)}
-	p := compile(t, lang.Config{Limits: lang.Limits{DataBytes: 800 + 512}, Files: short{files}}, "register x = vector[f64](load = \"a.csv\")\nprint(x)\n")
+	p := compile(t, lang.Config{Limits: lang.Limits{DataBytes: 800 + 1024}, Files: short{files}}, "register x = vector[f64](load = \"a.csv\")\nprint(x)\n")
 	if _, err := p.Run(t.Context(), rt, lang.Stdout(io.Discard)); err != nil {
 		t.Error(err)
 	}

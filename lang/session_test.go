@@ -286,7 +286,7 @@ func TestSessionUnusable(t *testing.T) {
 func TestSessionLimits(t *testing.T) {
 	ctx := t.Context()
 	rt := newRuntime(t, machines()[0].opt)
-	s := newSession(t, lang.Config{Limits: lang.Limits{Steps: 100, Tasks: 3, DataBytes: 1000, Output: 20, ScriptBytes: 4000}}, rt, lang.Stdout(io.Discard))
+	s := newSession(t, lang.Config{Limits: lang.Limits{Steps: 100, Tasks: 3, DataBytes: 2000, Output: 20, ScriptBytes: 4000}}, rt, lang.Stdout(io.Discard))
 	for _, entry := range []string{
 		"codelet nop(x: RW vector[f64]) { each i in x { x[i] = x[i] } }",
 		"register a = vector[f64](10, fill = 0)",
@@ -303,10 +303,10 @@ func TestSessionLimits(t *testing.T) {
 		}
 	}
 	for entry, kind := range map[string]string{
-		"for i in 0..4 { insert nop(RW a) }":     "tasks",
-		"for i in 0..101 { }":                    "steps",
-		`print("012345678901234567890")`:         "output",
-		"register c = vector[f64](62, fill = 0)": "data",
+		"for i in 0..4 { insert nop(RW a) }":      "tasks",
+		"for i in 0..101 { }":                     "steps",
+		`print("012345678901234567890")`:          "output",
+		"register c = vector[f64](130, fill = 0)": "data",
 	} {
 		_, err := s.Eval(ctx, entry)
 		var limit *lang.LimitError

@@ -19,7 +19,7 @@ type Limits struct {
 	CallDepth   int           // script call depth; 256
 	Tasks       int64         // tasks inserted in total; no limit
 	InFlight    int           // tasks not finished: insert blocks above this; 65536
-	DataBytes   int64         // bytes registered, 512 for each datum and part of a view, cumulative; no limit
+	DataBytes   int64         // bytes registered, with what data, parts and pieces take beside, cumulative; no limit
 	ScriptBytes int64         // bytes ever allocated for lists and strings, cumulative; 1 GiB
 	SourceBytes int64         // bytes of text of one compilation; see MaxSource
 	Output      int64         // bytes printed; no limit

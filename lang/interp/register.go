@@ -212,12 +212,10 @@ func (m *Machine) countData(s *engine.DataSpec, ld int, at place) {
 	m.countBytes(n+handleBytes, at)
 }
 
-// What a handle and a part of a view count against Limits.DataBytes besides their
-// elements: about what they take, or else a script could fill the memory with parts.
-const (
-	handleBytes = 512
-	partBytes   = 512
-)
+// handleBytes is what a handle counts against Limits.DataBytes besides its elements: about
+// what it takes, or else a script could fill the memory with small data. For parts of views
+// see datamgr.ViewOptions.
+const handleBytes = 1024
 
 // countBytes counts n bytes of data or views.
 func (m *Machine) countBytes(n int64, at place) {

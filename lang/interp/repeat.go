@@ -149,6 +149,9 @@ func plain(w *syntax.With) bool {
 // views, as long as hundreds.
 const dataCost, viewCost = 64, 256
 
+// viewBytes of a view count as one more step in a check: a part for sixteen.
+const viewBytes = 32
+
 // costOf says how many more steps than others a statement counts for in a check, which
 // is bounded by steps. What value() counts for is counted where it reads.
 func costOf(s syntax.Stmt) int64 {

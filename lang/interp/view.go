@@ -11,6 +11,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -269,12 +270,14 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 	for _, fc := range fs {
 		list = append(list, fc.make(f))
 	}
-	n := m.countParts(h, list, at)
-	v, err := m.rt.Partition(h.h, list...)
+	v, err := m.rt.PartitionWith(engine.ViewOptions{Context: m.ctx, Room: m.viewRoom(at)}, h.h, list...)
 	if err != nil {
+		if r, ok := err.(*raised); ok {
+			panic(r)
+		}
+		m.poll(at)
 		m.badFilter(f, err, h, fs)
 	}
-	m.countBytes(partBytes*int64(len(v.Parts)-n), at)
 	w := &View{v: v, of: h, stmt: at, at: place{at.file, fs[0].at.at}}
 	w.at.at.Hi = fs[len(fs)-1].at.at.Hi
 	d := v.Parts[0].Desc()
@@ -289,26 +292,24 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 	return w
 }
 
-// countParts counts the parts that the filters are about to make of h, as far as
-// that can be told before they make them, and returns their number.
-func (m *Machine) countParts(h *Handle, list []filter.Filter, at place) int {
-	if m.may.data == unlimited {
-		return 0
-	}
-	n := int64(1)
-	for _, fl := range list {
-		dims, _, ok, err := filter.Lazy(fl, h.h.Desc())
-		if !ok || err != nil {
-			continue
-		}
-		for _, d := range dims {
-			if n, ok = mulInt(n, int64(d)); !ok || n > 1<<40 {
-				n = 1 << 40 // more than any limit
+// viewRoom counts the bytes of a view that is about to be made. In a check they count as
+// steps, too. The engine calls it with its lock held.
+func (m *Machine) viewRoom(at place) func(bytes int64) error {
+	return func(bytes int64) error {
+		r := m.catch(func() {
+			m.countBytes(bytes, at)
+			if m.plan == nil || !m.plan.check {
+				return
 			}
+			if m.fuel -= bytes / viewBytes; m.used.steps+m.granted-m.fuel > m.may.steps {
+				m.exceeded("steps", at)
+			}
+		})
+		if r != nil {
+			return r
 		}
+		return nil
 	}
-	m.countBytes(partBytes*n, at)
-	return int(n)
 }
 
 // badFilter raises what a filter found: E0502, E0504, E0505.
