@@ -15,6 +15,7 @@ import (
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/starpush/starpush/accel/disk"
 	"github.com/starpush/starpush/lang"
@@ -35,7 +36,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string
 		}
 	}
 	root := a.rootCommand()
-	root.SetArgs(args)
+	root.SetArgs(longFlags(root, args))
 	root.SetIn(stdin)
 	a.help.w = stdout
 	root.SetOut(&a.help)
@@ -60,6 +61,32 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string
 		}
 	}
 	return a.finish(cmd, err)
+}
+
+// longFlags writes the names of long flags with two dashes where they have one, as those
+// of Go's tools: -run, -stats=false. Else -version would be -v and -e with the code "rsion".
+func longFlags(root *cobra.Command, args []string) []string {
+	long := map[string]bool{"help": true, "version": true}
+	var collect func(c *cobra.Command)
+	collect = func(c *cobra.Command) {
+		for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+			fs.VisitAll(func(f *pflag.Flag) { long[f.Name] = len(f.Name) > 1 })
+		}
+		for _, sub := range c.Commands() {
+			collect(sub)
+		}
+	}
+	collect(root)
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "="); strings.HasPrefix(arg, "-") && long[name] {
+			args[i] = "-" + arg
+		}
+	}
+	return args
 }
 
 // A checkedWriter remembers the first error of writing.
