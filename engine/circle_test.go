@@ -47,7 +47,7 @@ func TestCircles(t *testing.T) {
 		b = submit(p, ops(iface.R, x)...)
 		refused(p.Submit(), "inc, 6, inc", p, b)
 		must(t, j.NewTask(&TaskSpec{Codelet: incs, Operands: ops(iface.R, x)}, TaskOptions{}).Submit())
-		j.Cancel(boom) // or b would wait for ever
+		j.Cancel(errBoom) // or b would wait for ever
 		must(t, j.Wait(context.Background()))
 
 		q := j.NewTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y)}, TaskOptions{})
@@ -55,7 +55,7 @@ func TestCircles(t *testing.T) {
 		b = submit(p, ops(iface.RW, y)...)
 		must(t, p.Submit())
 		refused(q.Submit(), "inc, 8, 9, inc", q, b, p)
-		j.Cancel(boom)
+		j.Cancel(errBoom)
 		must(t, j.Wait(context.Background()))
 	})
 }

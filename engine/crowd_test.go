@@ -33,7 +33,7 @@ func (h *crowd) kernel(j *Job, r *rand.Rand, depth int) *Codelet {
 	return kernel("crowd", func(c *TaskContext) error {
 		switch what {
 		case 0:
-			return boom
+			return errBoom
 		case 1:
 			panic("crowd")
 		case 2:
@@ -80,7 +80,7 @@ func (h *crowd) accept(err error) {
 	var gone *FailedDataError
 	var stuck *StuckError
 	switch {
-	case err == nil, err == ErrClosed, err == ErrBusy, errors.Is(err, context.Canceled), errors.Is(err, boom):
+	case err == nil, err == ErrClosed, err == ErrBusy, errors.Is(err, context.Canceled), errors.Is(err, errBoom):
 	case errors.As(err, &none), errors.As(err, &mode), errors.As(err, &gone), errors.As(err, &stuck):
 	default:
 		h.Errorf("%T %v", err, err)
@@ -96,9 +96,9 @@ func (h *crowd) job(r *rand.Rand) {
 		x := h.hs[r.IntN(len(h.hs))]
 		switch r.IntN(30) {
 		case 0:
-			j.Cancel(boom)
+			j.Cancel(errBoom)
 		case 1:
-			cancel(boom)
+			cancel(errBoom)
 		case 2:
 			g := j.NewGate()
 			gates = append(gates, g)

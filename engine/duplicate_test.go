@@ -109,7 +109,7 @@ func TestDuplicateAgainstEveryWrite(t *testing.T) {
 				}
 				must(t, j.Wait(context.Background()))
 				for _, f := range j.Failures() {
-					if !errors.Is(f, boom) {
+					if !errors.Is(f, errBoom) {
 						t.Error(f)
 					}
 				}
@@ -203,7 +203,7 @@ func TestDuplicateThatCannotBe(t *testing.T) {
 		if !errors.As(err, &gone) || gone.Handle != d {
 			t.Error(err)
 		}
-		if f := j.Lost(d); f == nil || !errors.Is(f, boom) {
+		if f := j.Lost(d); f == nil || !errors.Is(f, errBoom) {
 			t.Error(f)
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: nines, Operands: ops(iface.W, y)}))
@@ -341,7 +341,7 @@ func TestCopyThatCannotBe(t *testing.T) {
 		must(t, err)
 		must(t, task.Wait(context.Background()))
 		var gone *FailedDataError
-		if !errors.As(task.Err(), &gone) || !errors.Is(gone, boom) {
+		if !errors.As(task.Err(), &gone) || !errors.Is(gone, errBoom) {
 			t.Error(task.Err())
 		}
 		must(t, j.Unregister(x))

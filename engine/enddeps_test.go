@@ -121,10 +121,10 @@ func TestEndDependencyFails(t *testing.T) {
 			must(t, after.Wait(context.Background()))
 			must(t, reader.Wait(context.Background()))
 			var lost *FailedDataError
-			if err := k.Err(); !errors.As(err, &lost) || !errors.Is(err, boom) {
+			if err := k.Err(); !errors.As(err, &lost) || !errors.Is(err, errBoom) {
 				t.Error(err)
 			}
-			if err := after.Err(); !errors.As(err, &lost) || !errors.Is(err, boom) {
+			if err := after.Err(); !errors.As(err, &lost) || !errors.Is(err, errBoom) {
 				t.Error(err)
 			}
 			if v[0] != 2 {
@@ -162,10 +162,10 @@ func TestEndDependencyCycle(t *testing.T) {
 		must(t, err)
 		must(t, d.AddEndDependency(hold))
 		must(t, k.Wait(context.Background()))
-		j.Cancel(boom)
+		j.Cancel(errBoom)
 		must(t, d.Wait(context.Background()))
 		must(t, j.Wait(context.Background()))
-		if err := d.Err(); !errors.Is(err, boom) {
+		if err := d.Err(); !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 	})
@@ -191,10 +191,10 @@ func TestCancelWhileTheEndWaits(t *testing.T) {
 		for k.State() != StateEnding {
 			time.Sleep(time.Millisecond)
 		}
-		j.Cancel(boom)
+		j.Cancel(errBoom)
 		must(t, k.Wait(context.Background()))
 		var e *TaskError
-		if err := k.Err(); !errors.As(err, &e) || !e.Dropped || !errors.Is(err, boom) {
+		if err := k.Err(); !errors.As(err, &e) || !e.Dropped || !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 		after, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{k}})
@@ -228,7 +228,7 @@ func TestEndOfPreparedTask(t *testing.T) {
 		if err := other.Wait(context.Background()); !errors.As(err, &stuck) {
 			t.Error(err)
 		}
-		j.Cancel(boom)
+		j.Cancel(errBoom)
 		must(t, j.Wait(context.Background()))
 		must(t, k.Submit())
 		stuckOn(t, k.Wait(context.Background()), g, nil)

@@ -47,8 +47,8 @@ func everywhere(t *testing.T, fn func(t *testing.T, rt *Runtime, j *Job)) {
 }
 
 var (
-	boom = errors.New("boom")
-	bad  = kernel("bad", func(*TaskContext) error { return boom })
+	errBoom = errors.New("boom")
+	bad     = kernel("bad", func(*TaskContext) error { return errBoom })
 )
 
 func ops(pairs ...any) (out []Operand) {
@@ -110,12 +110,12 @@ func TestFailureCancelsWhatDependsOnIt(t *testing.T) {
 		must(t, j.Wait(context.Background()))
 
 		var e *TaskError
-		if !errors.As(failing.Err(), &e) || !errors.Is(e, boom) || e.Codelet != bad || e.Name != "first" || e.Origin.Site != site ||
+		if !errors.As(failing.Err(), &e) || !errors.Is(e, errBoom) || e.Codelet != bad || e.Name != "first" || e.Origin.Site != site ||
 			len(e.Lost) != 1 || e.Lost[0] != v.Parts[0] || e.Worker == "" {
 			t.Errorf("the failed task gives %+v", failing.Err())
 		}
 		var lost *FailedDataError
-		if !errors.As(reader.Err(), &lost) || lost.Operand != 0 || lost.Handle != hx || !errors.Is(lost, boom) {
+		if !errors.As(reader.Err(), &lost) || lost.Operand != 0 || lost.Handle != hx || !errors.Is(lost, errBoom) {
 			t.Errorf("its reader gives %v", reader.Err())
 		}
 		if !errors.As(after.Err(), &lost) || lost.Operand != -1 {
@@ -124,7 +124,7 @@ func TestFailureCancelsWhatDependsOnIt(t *testing.T) {
 		if fs := j.Failures(); len(fs) != 0 {
 			t.Errorf("failures handed out twice: %v", fs)
 		}
-		if c := j.LastCancelled(); c == nil || c.ID != after.ID() || !c.Dropped || !errors.Is(c, boom) {
+		if c := j.LastCancelled(); c == nil || c.ID != after.ID() || !c.Dropped || !errors.Is(c, errBoom) {
 			t.Errorf("the last one cancelled: %v", c)
 		}
 		if s := j.Stats(); s.Submitted != 5 || s.Done != 1 || s.Failed != 1 || s.Cancelled != 3 {
@@ -187,10 +187,10 @@ func TestEveryWayToFail(t *testing.T) {
 		kernel Impl
 		is     func(error) bool
 	}{
-		"error":       {func(*TaskContext) error { return boom }, func(err error) bool { return errors.Is(err, boom) }},
+		"error":       {func(*TaskContext) error { return errBoom }, func(err error) bool { return errors.Is(err, errBoom) }},
 		"panic":       {func(*TaskContext) error { panic("ouch") }, func(err error) bool { return errors.As(err, &cause) && cause.Value == "ouch" && cause.Stack != "" }},
 		"nil":         {func(*TaskContext) error { panic(nil) }, func(err error) bool { return errors.As(err, &cause) }},
-		"error panic": {func(*TaskContext) error { panic(boom) }, func(err error) bool { return errors.Is(err, boom) }},
+		"error panic": {func(*TaskContext) error { panic(errBoom) }, func(err error) bool { return errors.Is(err, errBoom) }},
 		"index":       {func(c *TaskContext) error { _ = c.Arg(3); return nil }, func(err error) bool { return errors.As(err, &cause) }},
 		"buffer":      {func(c *TaskContext) error { c.Buffer(1); return nil }, func(err error) bool { return errors.As(err, &cause) }},
 	} {
@@ -243,10 +243,10 @@ func TestGoexit(t *testing.T) {
 func TestReductionFailures(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		for name, r := range map[string]*datamgr.Reduction{
-			"init fails":     {Name: "r", Init: func(*iface.Buffer) error { return boom }, Combine: datamgr.SumReduction().Combine},
-			"init panics":    {Name: "r", Init: func(*iface.Buffer) error { panic(boom.Error()) }, Combine: datamgr.SumReduction().Combine},
-			"combine fails":  {Name: "r", Init: datamgr.SumReduction().Init, Combine: func(a, b *iface.Buffer) error { return boom }},
-			"combine panics": {Name: "r", Init: datamgr.SumReduction().Init, Combine: func(a, b *iface.Buffer) error { panic(boom.Error()) }},
+			"init fails":     {Name: "r", Init: func(*iface.Buffer) error { return errBoom }, Combine: datamgr.SumReduction().Combine},
+			"init panics":    {Name: "r", Init: func(*iface.Buffer) error { panic(errBoom.Error()) }, Combine: datamgr.SumReduction().Combine},
+			"combine fails":  {Name: "r", Init: datamgr.SumReduction().Init, Combine: func(a, b *iface.Buffer) error { return errBoom }},
+			"combine panics": {Name: "r", Init: datamgr.SumReduction().Init, Combine: func(a, b *iface.Buffer) error { panic(errBoom.Error()) }},
 		} {
 			x := make([]int64, 3)
 			h := ints(t, rt, x)
@@ -438,20 +438,20 @@ func TestContextOfJobEnds(t *testing.T) {
 		h := ints(t, rt, make([]int64, 1))
 		g := j.NewGate()
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), After: []Dependency{g}}))
-		cancel(boom)
+		cancel(errBoom)
 		must(t, j.Wait(context.Background())) // the gate stays closed, and the task is dropped
 		for {
-			if err := j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}); errors.Is(err, boom) {
+			if err := j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}); errors.Is(err, errBoom) {
 				break
 			}
 		}
-		if _, err := j.Acquire(context.Background(), h, iface.R); !errors.Is(err, boom) {
+		if _, err := j.Acquire(context.Background(), h, iface.R); !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 		must(t, j.Unregister(h)) // cleaning up is allowed
 		must(t, j.Wait(context.Background()))
 		done := rt.NewJob(ctx, JobOptions{})
-		if err := done.Submit(&TaskSpec{Codelet: nop}); !errors.Is(err, boom) {
+		if err := done.Submit(&TaskSpec{Codelet: nop}); !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 		must(t, done.Close())
@@ -468,31 +468,32 @@ var endless = kernel("endless", func(c *TaskContext) error {
 // dropped those before.
 func TestCancelWhen(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, _ *Job) {
-		j := rt.NewJob(nil, JobOptions{})
+		var none context.Context // never ends
+		j := rt.NewJob(none, JobOptions{})
 		x := ints(t, rt, make([]int64, 1))
 		submit := func() error { return j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}) }
 		outer, endOuter := context.WithCancelCause(context.Background())
 		inner, endInner := context.WithCancelCause(context.Background())
 		other := errors.New("other")
-		stopOuter, stopInner, never := j.CancelWhen(outer), j.CancelWhen(inner), j.CancelWhen(nil)
+		stopOuter, stopInner, never := j.CancelWhen(outer), j.CancelWhen(inner), j.CancelWhen(none)
 		must(t, submit())
 		k, err := j.SubmitTask(&TaskSpec{Codelet: endless, After: []Dependency{j.NewGate()}})
 		must(t, err)
-		endInner(boom)
-		must(t, k.Wait(nil)) // the gate stays closed
-		if err := k.Err(); !errors.Is(err, boom) {
+		endInner(errBoom)
+		must(t, k.Wait(context.Background())) // the gate stays closed
+		if err := k.Err(); !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
-		if err := submit(); err != boom {
+		if err := submit(); err != errBoom {
 			t.Error(err)
 		}
-		if _, err := j.Acquire(nil, x, iface.R); err != boom {
+		if _, err := j.Acquire(context.Background(), x, iface.R); err != errBoom {
 			t.Error(err)
 		}
 		must(t, j.Unregister(ints(t, rt, make([]int64, 1))))
 		endOuter(other)
 		for range 2 {
-			if err := stopInner(); err != boom {
+			if err := stopInner(); err != errBoom {
 				t.Error(err)
 			}
 		}
@@ -511,10 +512,10 @@ func TestCancelWhen(t *testing.T) {
 		}
 		late, end := context.WithCancelCause(context.Background())
 		must(t, j.CancelWhen(late)())
-		end(boom)
+		end(errBoom)
 		must(t, never())
 		must(t, submit())
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		must(t, j.Close())
 	})
 }
@@ -529,19 +530,19 @@ func TestCancelWhenRaces(t *testing.T) {
 			for range n % 64 {
 				runtime.Gosched()
 			}
-			cancel(boom)
+			cancel(errBoom)
 		}()
 		for ctx.Err() == nil {
-			if err := j.Submit(&TaskSpec{Codelet: endless}); err != nil && err != boom {
+			if err := j.Submit(&TaskSpec{Codelet: endless}); err != nil && err != errBoom {
 				t.Fatal(err)
 			}
 		}
-		if err := stop(); err != boom {
+		if err := stop(); err != errBoom {
 			t.Fatalf("round %d ended with %v", n, err)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 		for _, f := range j.Failures() {
-			if !errors.Is(f, boom) {
+			if !errors.Is(f, errBoom) {
 				t.Errorf("a task failed with %v", f)
 			}
 		}
@@ -558,16 +559,16 @@ func TestCancelEndsSubgraph(t *testing.T) {
 			must(t, err)
 			sub := &TaskSpec{Codelet: endless, Operands: ops(iface.RW, x)}
 			before = g.Submit(sub)
-			j.Cancel(boom)
+			j.Cancel(errBoom)
 			after = g.Submit(sub)
 			return nil
 		})})
 		must(t, err)
-		must(t, owner.Wait(nil))
-		if before != nil || after != boom {
+		must(t, owner.Wait(context.Background()))
+		if before != nil || after != errBoom {
 			t.Errorf("submitted with %v before the cancel, and %v after it", before, after)
 		}
-		must(t, j.Wait(nil))
+		must(t, j.Wait(context.Background()))
 	})
 }
 

@@ -194,11 +194,11 @@ func TestQueued(t *testing.T) {
 // TestQueuedErrors: who fails is the one whose kernel did, whichever in the queue, and
 // whether it says so when it is called or later.
 func TestQueuedErrors(t *testing.T) {
-	boom := errors.New("boom")
+	errBoom := errors.New("boom")
 	ways := map[string]*Codelet{
-		"later": far("bad", nil, func([]int64) error { return boom }),
-		"error": {Name: "bad", On: map[string][]Impl{"later": {func(*TaskContext) error { return boom }}}},
-		"panic": {Name: "bad", On: map[string][]Impl{"later": {func(*TaskContext) error { panic(boom) }}}},
+		"later": far("bad", nil, func([]int64) error { return errBoom }),
+		"error": {Name: "bad", On: map[string][]Impl{"later": {func(*TaskContext) error { return errBoom }}}},
+		"panic": {Name: "bad", On: map[string][]Impl{"later": {func(*TaskContext) error { panic(errBoom) }}}},
 		"exit":  {Name: "bad", On: map[string][]Impl{"later": {func(*TaskContext) error { runtime.Goexit(); return nil }}}},
 	}
 	for what, bad := range ways {

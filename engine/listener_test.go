@@ -36,7 +36,7 @@ func TestEventsOfATask(t *testing.T) {
 			if e.ID == 1 && (e.Name != "n" || e.Color != 3 || e.Origin.Site != site || e.Codelet != incs || len(e.Operands) != 1) {
 				t.Errorf("%+v", e.Event)
 			}
-			if e.Kind == TaskFailed && !errors.Is(e.Err, boom) {
+			if e.Kind == TaskFailed && !errors.Is(e.Err, errBoom) {
 				t.Error(e.Err)
 			}
 		}

@@ -30,7 +30,7 @@ func TestMeetings(t *testing.T) {
 					case <-here:
 						return nil
 					case <-time.After(time.Minute):
-						return boom
+						return errBoom
 					}
 				})
 				must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h)}))

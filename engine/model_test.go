@@ -107,11 +107,11 @@ func TestModelsAreFreeWhenUnused(t *testing.T) {
 // Kernels that fail are no measurements.
 func TestFailuresAreNotMeasured(t *testing.T) {
 	dir := t.TempDir()
-	boom := errors.New("boom")
+	errBoom := errors.New("boom")
 	n := 0
 	c := &Codelet{Name: "m", CPU: []Impl{func(*TaskContext) error {
 		if n++; n%2 == 0 {
-			return boom
+			return errBoom
 		}
 		return nil
 	}}}

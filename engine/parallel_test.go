@@ -201,8 +201,8 @@ func TestManyGangs(t *testing.T) {
 // A rank that fails fails the task; those at a barrier do not wait for it.
 func TestRanksThatFail(t *testing.T) {
 	for how, fail := range map[string]func() error{
-		"error":  func() error { return boom },
-		"panic":  func() error { panic(boom) },
+		"error":  func() error { return errBoom },
+		"panic":  func() error { panic(errBoom) },
 		"goexit": func() error { runtime.Goexit(); return nil },
 	} {
 		t.Run(how, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestRanksThatFail(t *testing.T) {
 						must(t, err)
 						must(t, k.Wait(context.Background()))
 						err = k.Err()
-						if err == nil || how != "goexit" && !errors.Is(err, boom) {
+						if err == nil || how != "goexit" && !errors.Is(err, errBoom) {
 							t.Errorf("%s, rank %d: %v", c.Name, who, err)
 						}
 					}

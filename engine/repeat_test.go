@@ -95,7 +95,7 @@ func TestRepeatEnds(t *testing.T) {
 		n := 0
 		fails, err := j.SubmitWith(&TaskSpec{Codelet: kernel("third", func(*TaskContext) error {
 			if n++; n == 3 {
-				return boom
+				return errBoom
 			}
 			return nil
 		})}, TaskOptions{Repeat: Forever})
@@ -103,7 +103,7 @@ func TestRepeatEnds(t *testing.T) {
 		after, err := j.SubmitTask(&TaskSpec{Codelet: nop, After: []Dependency{fails}})
 		must(t, err)
 		must(t, after.Wait(context.Background()))
-		if n != 3 || !errors.Is(fails.Err(), boom) || !errors.Is(after.Err(), boom) {
+		if n != 3 || !errors.Is(fails.Err(), errBoom) || !errors.Is(after.Err(), errBoom) {
 			t.Error(n, fails.Err(), after.Err())
 		}
 
@@ -151,13 +151,13 @@ func TestRepeatEnds(t *testing.T) {
 
 		cancelled, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool {
 			if k.Rounds() == 5 {
-				j.Cancel(boom)
+				j.Cancel(errBoom)
 			}
 			return true
 		}})
 		must(t, err)
 		must(t, cancelled.Wait(context.Background()))
-		if err := cancelled.Err(); !errors.Is(err, boom) || cancelled.Rounds() != 5 {
+		if err := cancelled.Err(); !errors.Is(err, errBoom) || cancelled.Rounds() != 5 {
 			t.Error(err, cancelled.Rounds())
 		}
 
@@ -181,11 +181,11 @@ func TestRepeatEnds(t *testing.T) {
 // A panic in Repeat is a failure of the job and ends the task.
 func TestRepeatPanics(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
-		k, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool { panic(boom) }})
+		k, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Repeat: func(k *Task) bool { panic(errBoom) }})
 		must(t, err)
 		must(t, k.Wait(context.Background()))
 		must(t, k.Err())
-		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], boom) {
+		if fs := j.Failures(); len(fs) != 1 || !errors.Is(fs[0], errBoom) {
 			t.Error(fs)
 		}
 	})

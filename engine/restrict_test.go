@@ -247,7 +247,7 @@ func TestPlaceErrors(t *testing.T) {
 		must(t, j.Wait(context.Background()))
 		s.Codelet = nop
 		must(t, at(6))
-		j.Cancel(boom)
+		j.Cancel(errBoom)
 		must(t, j.Wait(context.Background()))
 		must(t, at(5))
 		must(t, at(7))
@@ -284,10 +284,10 @@ func TestOnEachWorker(t *testing.T) {
 		}
 		if err := rt.OnEachWorker(context.Background(), nil, func(w WorkerInfo) error {
 			if w.ID == last {
-				return boom
+				return errBoom
 			}
 			return nil
-		}); !errors.Is(err, boom) {
+		}); !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 		var p *PanicError
@@ -295,8 +295,8 @@ func TestOnEachWorker(t *testing.T) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
-		cancel(boom)
-		if err := rt.OnEachWorker(ctx, nil, fn); !errors.Is(err, boom) {
+		cancel(errBoom)
+		if err := rt.OnEachWorker(ctx, nil, fn); !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 		k, err := j.SubmitWith(&TaskSpec{}, TaskOptions{Callback: func(*Task) error { return rt.OnEachWorker(context.Background(), nil, fn) }})
@@ -362,14 +362,14 @@ func TestWaitsForSome(t *testing.T) {
 			t.Error(n, "ready")
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
-		cancel(boom)
+		cancel(errBoom)
 		gates[0].Open()
 		for _, g := range gates {
 			g.Open()
 		}
 		must(t, j.WaitLeft(context.Background(), 0))
 		must(t, rt.WaitNoReady(context.Background()))
-		if err := j.WaitTasks(ctx, tasks[0]); err != nil && !errors.Is(err, boom) {
+		if err := j.WaitTasks(ctx, tasks[0]); err != nil && !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 		in := make(chan error, 1)

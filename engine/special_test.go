@@ -107,10 +107,10 @@ func TestEpilogueBeforeSuccessors(t *testing.T) {
 // What goes wrong in a hook has the outcome that its place says.
 func TestHooksThatFail(t *testing.T) {
 	type outcome struct{ kernel, later, failed bool } // the kernel ran; a reader of its data ran; the task failed
-	boom := errors.New("boom")
+	errBoom := errors.New("boom")
 	bad := map[string]Hook{
-		"error":  func(*Task) error { return boom },
-		"panic":  func(*Task) error { panic(boom) },
+		"error":  func(*Task) error { return errBoom },
+		"panic":  func(*Task) error { panic(errBoom) },
 		"goexit": func(*Task) error { runtime.Goexit(); return nil },
 	}
 	for how, hook := range bad {
@@ -167,7 +167,7 @@ func TestHooksThatFail(t *testing.T) {
 							t.Errorf("got %+v, want %+v; %d callbacks", got, c.want, calls)
 						}
 						var h *HookError
-						if len(fs) != 1 || !errors.As(fs[0], &h) || h.Hook != c.name || how != "goexit" && !errors.Is(fs[0], boom) {
+						if len(fs) != 1 || !errors.As(fs[0], &h) || h.Hook != c.name || how != "goexit" && !errors.Is(fs[0], errBoom) {
 							t.Error(fs)
 						}
 						readable(t, j, ints(t, rt, []int64{5}), 5)

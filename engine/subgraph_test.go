@@ -270,7 +270,7 @@ func TestSubgraphFails(t *testing.T) {
 		must(t, after.Wait(context.Background()))
 		for _, k := range append(kids, owner, after) {
 			must(t, k.Wait(context.Background()))
-			if err := k.Err(); !errors.Is(err, boom) {
+			if err := k.Err(); !errors.Is(err, errBoom) {
 				t.Error(err)
 			}
 		}
@@ -281,9 +281,9 @@ func TestSubgraphFails(t *testing.T) {
 		}
 		must(t, j.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.W, x)}))
 		kids = nil
-		owner = submit(boom, run)
+		owner = submit(errBoom, run)
 		must(t, owner.Wait(context.Background()))
-		if ran || !errors.Is(owner.Err(), boom) || !errors.Is(kids[0].Err(), boom) {
+		if ran || !errors.Is(owner.Err(), errBoom) || !errors.Is(kids[0].Err(), errBoom) {
 			t.Error(ran, owner.Err(), kids[0].Err())
 		}
 		must(t, j.Wait(context.Background()))
@@ -390,9 +390,9 @@ func TestSubgraphStuck(t *testing.T) {
 		stuckOn(t, j.WaitHandles(context.Background(), x), g, nil)
 		_, err = j.Acquire(context.Background(), x, iface.R)
 		stuckOn(t, err, g, nil)
-		j.Cancel(boom)
+		j.Cancel(errBoom)
 		must(t, later.Wait(context.Background()))
-		if err := owner.Err(); !errors.Is(err, boom) {
+		if err := owner.Err(); !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 		must(t, j.Wait(context.Background()))

@@ -190,7 +190,7 @@ func TestTagFailure(t *testing.T) {
 		must(t, err)
 		must(t, late.Wait(context.Background()))
 		for _, k := range []*Task{kb, w, late} {
-			if err := k.Err(); !errors.Is(err, boom) {
+			if err := k.Err(); !errors.Is(err, errBoom) {
 				t.Error(err)
 			}
 		}
@@ -272,7 +272,7 @@ func TestTagErrors(t *testing.T) {
 		if err := kc.Wait(context.Background()); !errors.As(err, &s) || len(s.Tasks) != 2 || len(s.Tasks[0].Circle) != 2 || !strings.Contains(s.Error(), "circle") {
 			t.Error(err)
 		}
-		j.Cancel(boom)
+		j.Cancel(errBoom)
 		must(t, j.Wait(context.Background()))
 	})
 }

@@ -117,18 +117,18 @@ func TestWaitHonoursContext(t *testing.T) {
 	task, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x), After: []Dependency{g}})
 	must(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	go cancel(boom)
+	go cancel(errBoom)
 	for name, err := range map[string]error{"task": task.Wait(ctx), "job": j.Wait(ctx), "handles": j.WaitHandles(ctx, x)} {
-		if err != boom {
+		if err != errBoom {
 			t.Error(name, err)
 		}
 	}
-	if _, err := j.Acquire(ctx, x, iface.RW); err != boom {
+	if _, err := j.Acquire(ctx, x, iface.RW); err != errBoom {
 		t.Error(err)
 	}
 	ctx, cancel = context.WithCancelCause(context.Background())
-	time.AfterFunc(time.Millisecond, func() { cancel(boom) })
-	if _, err := j.Acquire(ctx, x, iface.W); err != boom {
+	time.AfterFunc(time.Millisecond, func() { cancel(errBoom) })
+	if _, err := j.Acquire(ctx, x, iface.W); err != errBoom {
 		t.Error(err)
 	}
 	g.Open()
@@ -439,7 +439,7 @@ func TestAllocationThatCannotBe(t *testing.T) {
 				t.Error(dims)
 			}
 		}
-		if _, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}}, func(*iface.Buffer) error { return boom }); err != boom {
+		if _, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}}, func(*iface.Buffer) error { return errBoom }); err != errBoom {
 			t.Error(err)
 		}
 		if _, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}}, func(*iface.Buffer) error { panic(1) }); err == nil {

@@ -101,7 +101,7 @@ type node struct {
 	dot           bool   // of a light task
 	tasks         int
 	order         int // of the first task
-	layer, place  int
+	layer         int
 	sites         []int32 // where its tasks were inserted
 	again         bool    // it stands for rows that repeat those above it
 	parts         []int   // of those

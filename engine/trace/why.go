@@ -257,7 +257,6 @@ func columns(rows [][]string) string {
 // waiting is a line of a chain: tasks of one insert that wait for the same.
 type waiting struct {
 	key   string
-	text  string
 	tasks []*happened
 	why   string
 	below []*waiting

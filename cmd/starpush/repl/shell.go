@@ -105,7 +105,6 @@ type Shell struct {
 	pending chan outcome // a statement that Ctrl-C left behind, nil when there is none
 	lost    []string     // the data that had lost its value when the statement began
 	leave   *int         // exit status once the conversation is over
-	depth   int          // of :load inside :load
 	now     func() time.Time
 	busy    atomic.Bool // a statement runs
 	tracing *tracing    // :trace start
