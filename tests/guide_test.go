@@ -19,6 +19,7 @@ import (
 	"github.com/starpush/starpush/cmd/starpush/cli"
 	"github.com/starpush/starpush/engine/sched"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/stdlib"
 )
 
 const guideFile = "../lang/STARPU.md"
@@ -77,6 +78,60 @@ func TestGuideNames(t *testing.T) {
 	}
 	if seen < 150 {
 		t.Errorf("found %d names in the tables", seen)
+	}
+}
+
+// TestGuideDevices: the documents name the codelets of the standard modules that run on
+// devices as the tables in the code have them.
+func TestGuideDevices(t *testing.T) {
+	var all, noOpenCL, cuda []string
+	file, err := parser.ParseFile(token.NewFileSet(), "../stdlib/cuda.go", nil, 0) // of builds with the tag
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Names[0].Name != "deviceKernels" {
+			return true
+		}
+		for _, e := range spec.Values[0].(*ast.CompositeLit).Elts {
+			cuda = append(cuda, strings.Trim(e.(*ast.KeyValueExpr).Key.(*ast.BasicLit).Value, `"`))
+		}
+		return false
+	})
+	for _, codelets := range stdlib.Modules() {
+		for _, c := range codelets {
+			all = append(all, c.Name)
+			if c.On["opencl"] == nil {
+				noOpenCL = append(noOpenCL, c.Name)
+			}
+		}
+	}
+	for _, name := range cuda {
+		if !slices.Contains(all, name) {
+			t.Errorf("stdlib/cuda.go: there is no codelet %s", name)
+		}
+	}
+	slices.Sort(cuda)
+	slices.Sort(noOpenCL)
+	list := func(names []string) string {
+		last := len(names) - 1
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	for _, doc := range []struct{ file, want string }{
+		{"../accel/cuda/doc.go", fmt.Sprintf("%d of the %d codelets of std/blas, std/reduce and std/random run on NVIDIA devices: %s.", len(cuda), len(all), list(cuda))},
+		{guideFile, fmt.Sprintf("of the %d codelets of std/blas, std/reduce and std/random %d run there: all but %s |", len(all), len(all)-len(noOpenCL), list(noOpenCL))},
+		{guideFile, fmt.Sprintf("| %d of these %d run on NVIDIA devices: %s;", len(cuda), len(all), list(cuda))},
+		{guideFile, fmt.Sprintf("[%d codelets of std/…]", len(cuda))},
+	} {
+		text, err := os.ReadFile(doc.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.NewReplacer("`", "", "\n// ", " ", "\n", " ").Replace(string(text))
+		if !strings.Contains(words, doc.want) {
+			t.Errorf("%s does not say: %s", doc.file, doc.want)
+		}
 	}
 }
 

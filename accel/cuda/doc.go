@@ -18,9 +18,11 @@
 // has. Kernels are functions of modules, which are compiled from PTX when they
 // are loaded.
 //
-// What std/blas, std/reduce and std/random compute has kernels here, for every
-// device: kernels/*.cu, of which clang made the PTX that is part of the program. gemm,
-// syrk, trsm and potrf are done by cuBLAS and cuSOLVER instead where the machine has
+// 16 of the 31 codelets of std/blas, std/reduce and std/random run on NVIDIA devices:
+// asum, axpy, copy, dot, fill, gemm, gemv, ger, nrm2sq, potrf, scal, swap, syrk,
+// transpose, trsm and uniform. The others run on CPU workers. The kernels are
+// in kernels/*.cu; clang compiled them to the PTX that is embedded in the program. gemm,
+// syrk, trsm and potrf use cuBLAS and cuSOLVER instead where the machine has
 // them: they are loaded at run time, from the folders in STARPUSH_CUDA_LIBS first.
 //
 // Results after which a context is of no use, such as an illegal address, make all
