@@ -20,12 +20,22 @@ func mayFault(e *Expr) bool {
 		switch {
 		case x.Op == OpLoad && len(x.X) > 0:
 			found = true
-		case x.Type.IsInt() && (x.Op == OpFloorDiv || x.Op == OpMod || x.Op == OpPow):
-			found = x.X[1].Op != OpConst || x.X[1].Int <= 0
+		case divides(x):
+			found = true
 		}
 		return !found
 	})
 	return found
+}
+
+// divides reports whether e divides integers by what may be 0, or takes an integer to a
+// power that may be negative.
+func divides(e *Expr) bool {
+	if !e.Type.IsInt() || e.Op != OpFloorDiv && e.Op != OpMod && e.Op != OpPow {
+		return false
+	}
+	by := e.X[1]
+	return by.Op != OpConst || by.Int == 0 && e.Op != OpPow || by.Int < 0 && e.Op == OpPow
 }
 
 // cost is about what e costs in a strip, without regard to its accesses.

@@ -4,7 +4,12 @@ package kernel
 // Strips look at all rounds of one operation before the next, so of two rounds
 // that fault they might name the later one.
 
-import "math"
+import (
+	"fmt"
+	"math"
+
+	"github.com/starpush/starpush/lang/syntax"
+)
 
 // demands are the accesses of a block of statements, and of the loops in it.
 type demands struct {
@@ -33,20 +38,21 @@ type demander struct {
 	other int          // what could fault and cannot be looked at beforehand
 	left  int          // nodes that the value at hand may still have
 	ok    bool
+	why   string // of the first other, or of ok being false
 }
 
 // demands lists what must hold for the rounds of body to run in strips; nil:
-// that cannot be said. One thing that may fault
+// that cannot be said, and why not. One thing that may fault
 // besides needs no look if nothing else does and no loop repeats it: strips see
 // its rounds in order.
-func (r *rounds) demands(s *stripper, body []*Stmt) *demands {
+func (r *rounds) demands(s *stripper, body []*Stmt) (out *demands, why string) {
 	d := &demander{r: r, s: s, inner: map[int]bool{}, most: maxInner, ok: true}
-	out := &demands{}
+	out = &demands{}
 	d.stmts(out, body)
 	if !d.ok || d.other > 1 {
-		return nil
+		return nil, d.why
 	}
-	return out
+	return out, ""
 }
 
 func (d *demander) stmts(to *demands, list []*Stmt) {
@@ -80,8 +86,12 @@ func (d *demander) enter(to *demands, at *Range) *innerLoop {
 	in := &innerLoop{at: at, lo: d.value(at.Lo), hi: d.value(at.Hi)}
 	d.expr(to, at.Lo)
 	d.expr(to, at.Hi)
-	d.ok = d.ok && in.lo != nil && in.hi != nil && d.motion(in.lo) == still && d.motion(in.hi) == still
-	d.ok = d.ok && len(d.inner) < d.most
+	switch {
+	case in.lo == nil || in.hi == nil || d.motion(in.lo) != still || d.motion(in.hi) != still:
+		d.fail("the range `" + d.text(at.Pos) + "` changes from round to round")
+	case len(d.inner) >= d.most:
+		d.fail(fmt.Sprintf("it has more than %d loops inside one another", d.most))
+	}
 	to.loops = append(to.loops, in)
 	d.inner[at.Slot] = true
 	return in
@@ -93,7 +103,9 @@ func (d *demander) expr(to *demands, e *Expr) {
 		case x.Op == OpFold:
 			// the order of a fold depends on whether it runs in a strip, and the
 			// results of floats on the order
-			d.ok = d.ok && (d.sums || x.Type.IsInt() || x.Reduce == OpMin || x.Reduce == OpMax)
+			if !d.sums && !x.Type.IsInt() && x.Reduce != OpMin && x.Reduce != OpMax {
+				d.fail("the sum of floats inside it must keep its order")
+			}
 			in := to
 			for k := range x.Domain {
 				in = &d.enter(in, &x.Domain[k]).demands
@@ -109,20 +121,38 @@ func (d *demander) expr(to *demands, e *Expr) {
 			}
 			d.element(to, x)
 			return false
-		case x.Type.IsInt() && (x.Op == OpFloorDiv || x.Op == OpMod || x.Op == OpPow):
-			if x.X[1].Op != OpConst || x.X[1].Int <= 0 {
-				d.unseen()
+		case divides(x):
+			switch by := d.text(x.X[1].Pos); {
+			case x.X[1].Op == OpConst:
+				d.unseen("`" + d.text(x.Pos) + "` always fails")
+			case x.Op == OpPow:
+				d.unseen("the exponent `" + by + "` may be negative")
+			default:
+				d.unseen("the divisor `" + by + "` may be 0")
 			}
 		}
 		return d.ok
 	})
 }
 
+// fail ends the collection.
+func (d *demander) fail(why string) {
+	if d.ok && d.other == 0 {
+		d.why = why
+	}
+	d.ok = false
+}
+
 // unseen counts something that may fault in some round.
-func (d *demander) unseen() {
+func (d *demander) unseen(why string) {
+	if d.ok && d.other == 0 {
+		d.why = why
+	}
 	d.other++
 	d.ok = d.ok && len(d.inner) == 0
 }
+
+func (d *demander) text(s syntax.Span) string { return sourceText(d.r.fn.Source, s) }
 
 // element demands that an access lies inside in every round.
 func (d *demander) element(to *demands, at *Expr) {
@@ -130,7 +160,7 @@ func (d *demander) element(to *demands, at *Expr) {
 	for _, x := range at.X {
 		v := d.value(x)
 		if v == nil || d.motion(v) == anyhow {
-			d.unseen()
+			d.unseen("`" + d.text(at.Pos) + "` may lie outside")
 			return
 		}
 		e.X = append(e.X, v)

@@ -92,7 +92,7 @@ func (c *compiler) planFor(st *Stmt) *forPlan {
 	if !s.prepare(body) {
 		return p
 	}
-	want := r.demands(s, body)
+	want, _ := r.demands(s, body)
 	if want == nil {
 		return p
 	}

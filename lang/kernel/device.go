@@ -86,7 +86,12 @@ func (p *Program) Device() (*Device, error) {
 	dm := &demander{r: r, inner: map[int]bool{}, most: 2 * maxInner, sums: true, ok: true}
 	want := &demands{}
 	dm.stmts(want, fn.Body)
-	if !dm.ok || dm.other > 0 || want.loads() {
+	switch {
+	case dm.other > 0:
+		return nil, errors.New(dm.why + ", which a device could not report")
+	case !dm.ok:
+		return nil, errors.New(dm.why)
+	case want.loads():
 		return nil, errors.New("whether its indices lie inside depends on data")
 	}
 	d := &Device{p: p, met: want.compile(c)}

@@ -1,6 +1,6 @@
 package kernel
 
-// Loops that a CPU runs one round at a time, and why: who asks why a body is slow.
+// Loops that a CPU runs one round at a time, and why.
 
 import (
 	"github.com/starpush/starpush/lang/diag"
@@ -14,12 +14,16 @@ type SlowLoop struct {
 	Help string    // what would do
 }
 
-// SlowLoops lists the innermost loops of the body that a CPU runs one round at a time
-// because it has to, in the order of the source. Those with few rounds do not count.
+// SlowLoops lists the loops of the body that a CPU runs one round at a time because it
+// has to, in the order of the source. Those with few rounds do not count, nor those whose
+// time goes to loops inside them.
 func (p *Program) SlowLoops() []SlowLoop {
 	c := &compiler{fn: p.fn, plan: cheapest}
 	return c.slow(p.fn.Body)
 }
+
+// fewRounds is the number of rounds below which it does not matter how a loop runs.
+const fewRounds = 8 * shortLoop
 
 func (c *compiler) slow(list []*Stmt) (found []SlowLoop) {
 	for _, st := range list {
@@ -34,11 +38,11 @@ func (c *compiler) slow(list []*Stmt) (found []SlowLoop) {
 			if c.planFor(st).s != nil {
 				continue
 			}
-			if hasLoops(st.Body) {
-				found = append(found, c.slow(st.Body)...)
+			if inside := c.slow(st.Body); len(inside) > 0 {
+				found = append(found, inside...)
 				continue
 			}
-			if n, known := constTrips(&st.Domain[0]); known && n < 8*shortLoop {
+			if few(st.Domain) || hasLongLoops(st.Body) {
 				continue
 			}
 			if why, help := c.whyAlone(st); why != "" {
@@ -49,13 +53,24 @@ func (c *compiler) slow(list []*Stmt) (found []SlowLoop) {
 	return found
 }
 
-// hasLoops reports whether statements hold loops or folds, which may run in strips.
-func hasLoops(list []*Stmt) bool {
+// few reports whether it is known that a loop has few rounds.
+func few(dom []Range) bool {
+	for k := range dom {
+		if _, known := constTrips(&dom[k]); !known {
+			return false
+		}
+	}
+	return domainTrips(dom) < fewRounds
+}
+
+// hasLongLoops reports whether statements hold loops or folds that may have many rounds,
+// which run in strips of their own.
+func hasLongLoops(list []*Stmt) bool {
 	found := false
 	walkStmts(list, func(st *Stmt) {
-		found = found || st.Kind == ForStmt || st.Kind == EachStmt
+		found = found || (st.Kind == ForStmt || st.Kind == EachStmt) && !few(st.Domain)
 		st.exprs(func(e *Expr) {
-			walkExpr(e, func(x *Expr) bool { found = found || x.Op == OpFold; return !found })
+			walkExpr(e, func(x *Expr) bool { found = found || x.Op == OpFold && !few(x.Domain); return !found })
 		})
 	})
 	return found
@@ -65,7 +80,7 @@ func hasLoops(list []*Stmt) bool {
 func (c *compiler) whyAlone(st *Stmt) (why, help string) {
 	const apart = "rounds that do not depend on each other run hundreds at a time"
 	r := c.fn.roundsOf(st)
-	r.collect()
+	flat := r.collect()
 	if !r.names() {
 		name := ""
 		walkStmts(st.Body, func(x *Stmt) {
@@ -83,14 +98,20 @@ func (c *compiler) whyAlone(st *Stmt) (why, help string) {
 				apart + ": read the values of before from an operand of their own (R), or let the innermost loop be one whose rounds do not"
 		}
 	}
+	if !flat {
+		return "each of its rounds is an `each` with few rounds",
+			apart + ": write the `each` inside as a `for`, so that the rounds of the outer loop can"
+	}
 	r, body, ok := c.fn.independent(st)
 	if !ok {
 		return "", ""
 	}
 	s := c.newStripper(st.Domain[0].Slot)
-	if s.prepare(body) && r.demands(s, body) == nil {
-		return "whether its indices lie inside is only known round by round",
-			"indices that are a loop index and a constant are checked beforehand, and the rounds then run hundreds at a time"
+	if !s.prepare(body) {
+		return "", ""
+	}
+	if want, why := r.demands(s, body); want == nil {
+		return why, "rounds run hundreds at a time where it is known beforehand that none fails: with indices that are a loop index and a constant, and divisors that are constants"
 	}
 	return "", ""
 }

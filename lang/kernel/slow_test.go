@@ -21,7 +21,15 @@ func TestSlowLoops(t *testing.T) {
 		{"for i in 1..9 { for j in 1..n { A[i, j] = A[i - 1, j] } }", ""}, // the inner one runs in strips
 		{"for i in 1..y.n { if x[i] > 0.0 { y[i] = y[i - 1] } }", "a round may use elements of `y` that another one writes"},
 		{"if n > 3 { for i in 1..y.n { y[i] = y[i - 1] } }", "a round may use elements of `y` that another one writes"},
-		{"for i in 0..n { y[i] = x[k[i]] + x[k[n - 1 - i]] }", "whether its indices lie inside is only known round by round"},
+		{"for i in 0..n { y[i] = x[k[i]] + x[k[n - 1 - i]] }", "`x[k[i]]` may lie outside"},
+		{"for i in 0..k.n { y[i] = float(7 // k[i] + 9 // (k[i] + 1)) }", "the divisor `k[i]` may be 0"},
+		{"for i in 0..n { y[i] = x[i] }; for i in 1..y.n { y[i] = y[i - 1] }", "a round may use elements of `y` that another one writes"},
+		{"for i in 1..y.n { y[i] = y[i - 1] + sum j in 0..3 { x[j] } }", "a round may use elements of `y` that another one writes"},
+		{"for i in 1..y.n { y[i] = y[i - 1]; for j in 0..3 { y[i] += x[j] } }", "a round may use elements of `y` that another one writes"},
+		{"for i in 1..y.n { y[i] = y[i - 1] + sum j in x { x[j] } }", ""}, // most of it in strips
+		{"for i in 1..y.n { y[i] = y[i - 1]; for j in 0..n { A[i, j] = 0.0 } }", ""},
+		{"for i in 0..n { each j in 0..3 { A[j, i] = 0.0 } }", "each of its rounds is an `each` with few rounds"},
+		{"for i in 0..n { for j in 0..3 { A[j, i] = 0.0 } }", ""},
 	} {
 		p := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil)
 		var got []string

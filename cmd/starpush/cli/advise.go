@@ -3,38 +3,48 @@ package cli
 // --advise: into how many parts data should be split, and which bodies are slow.
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 )
 
-// slowBody is how long tasks of one codelet take together before somebody wants to hear
-// why its body is slow.
-const slowBody = 10 * time.Millisecond
+// A body is worth a word if its tasks take slowBody together, and slowShare of the time
+// of all tasks.
+const (
+	slowBody  = 10 * time.Millisecond
+	slowShare = 0.2
+)
 
-// slowBodies names the codelet of the script that most of the time of all tasks goes to,
-// if loops of its body run one round at a time.
+// slowBodies names the codelets of the script that much of the time of all tasks goes to
+// and with loops that run one round at a time, the one that took most first.
 func slowBodies(uses []lang.CodeletUse, st lang.Stats) (all []string) {
 	var total time.Duration
 	for _, c := range st.Codelets {
 		total += c.Time
 	}
-	for _, c := range st.Codelets {
-		if c.Time < slowBody || 2*c.Time < total {
+	codelets := slices.Clone(st.Codelets)
+	slices.SortStableFunc(codelets, func(a, b engine.CodeletStat) int { return cmp.Compare(b.Time, a.Time) })
+	for _, c := range codelets {
+		if c.Time < slowBody || c.Time.Seconds() < slowShare*total.Seconds() {
 			continue
 		}
 		for _, u := range uses {
 			if len(u.Slow) == 0 || u.Name[strings.LastIndexByte(u.Name, '.')+1:] != c.Name {
 				continue
 			}
-			text := fmt.Sprintf("%s:%d  codelet %s: %.0f %% of the time of all tasks, and its loops run one round at a time", u.Span.File, u.Span.Start.Line, u.Name, 100*c.Time.Seconds()/total.Seconds())
+			text := fmt.Sprintf("%s:%d  codelet %s: %.0f %% of the time of all tasks, and loops of it run one round at a time", u.Span.File, u.Span.Start.Line, u.Name, 100*c.Time.Seconds()/total.Seconds())
 			for _, l := range u.Slow {
 				text += fmt.Sprintf("\n  line %d: %s", l.Span.Start.Line, l.Why)
 			}
-			for k, l := range u.Slow {
-				if k == 0 || l.Help != u.Slow[k-1].Help {
+			seen := map[string]bool{}
+			for _, l := range u.Slow {
+				if !seen[l.Help] {
+					seen[l.Help] = true
 					text += "\n  " + l.Help
 				}
 			}
