@@ -20,9 +20,9 @@
 // # Concurrency and ownership
 //
 // Devices, memories and events are safe for concurrent use, a stream belongs to one
-// goroutine at a time. Who opened a device closes it, after whoever uses it: a runtime
-// does not close the devices it was given. What was allocated is given back with the same
-// size; nothing that uses it may be under way.
+// goroutine at a time. The code that opens a device closes it, after its last
+// use: a runtime does not close the devices it was given. Memory is freed with the size that
+// it was allocated with, once no operation uses it any more.
 //
 // # Errors
 //

@@ -13,8 +13,8 @@ var ErrNotHere = errors.New("accel: functions of this process do not run on this
 var ErrClosed = errors.New("accel: the stream or its device is closed")
 
 // LostError says that a device does not answer any more: it was removed, its
-// driver was reset, or a kernel destroyed its context. What was in its memory
-// only is gone.
+// driver was reset, or a kernel destroyed its context. Data that was
+// only in its memory is gone.
 type LostError struct {
 	Device string
 	Err    error // what the driver said
@@ -41,7 +41,7 @@ func (e *CopyError) Error() string {
 func (e *CopyError) Unwrap() error { return e.Err }
 
 // KernelError says that a device did not carry out a kernel, which may have done
-// nothing wrong. What it was to write holds anything; all else, and the device, are as
+// nothing wrong. Its outputs hold anything; all other data, and the device, are as
 // before.
 type KernelError struct {
 	Device string
@@ -57,7 +57,7 @@ func (e *KernelError) Error() string {
 func (e *KernelError) Unwrap() error { return e.Err }
 
 // DeclinedError says that a device is not fit for a kernel with these operands, and that
-// nothing was begun: all data is as before. What declines a kernel says why.
+// nothing was begun: all data is as before. Err is the reason.
 type DeclinedError struct {
 	Device string
 	Kernel string

@@ -9,11 +9,10 @@ import (
 const align = 64
 
 // Huge pages: Cholesky and GEMM are 1 to 7 % faster when the processor finds the
-// addresses of a tile in one entry of its table instead of a hundred. What that costs is
-// memory: the first touch takes 2 MiB, not 4 KiB. So memory of which less than
-// hugeFrom is in use stays as it is, blocks that lie side by side share pages, and
-// only data of which the program touches little here and little there takes
-// much more than it would.
+// addresses of a tile in one entry of its table instead of a hundred. The price is
+// memory: the first touch takes 2 MiB, not 4 KiB. So a memory with less than hugeFrom in
+// use has small pages, neighbouring blocks share pages, and only data that the program
+// touches sparsely takes much more memory than with small pages.
 const (
 	hugePage  = 2 << 20
 	hugeFrom  = 4 << 20 // bytes of one memory in use
@@ -32,7 +31,7 @@ type Heap struct {
 	}
 }
 
-// NewHeap returns a memory of so many bytes.
+// NewHeap returns a memory with a capacity in bytes.
 func NewHeap(name string, capacity int64) *Heap { return &Heap{Usage: NewUsage(name, capacity)} }
 
 // Host implements Memory.
@@ -54,8 +53,8 @@ func (m *Heap) Alloc(bytes int64) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// hugePages asks for huge pages where the block at p lies, which nobody has touched.
-// The pages hold other memory of the process as well, which notices nothing.
+// hugePages asks for huge pages for the block at p, which was not touched yet. The pages
+// may hold other memory of the process as well, which does no harm.
 func (m *Heap) hugePages(p, bytes uintptr) {
 	low, high := p&^(hugePage-1), (p+bytes+hugePage-1)&^(hugePage-1)
 	m.mu.Lock()

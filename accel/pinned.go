@@ -10,7 +10,7 @@ type Pinner interface {
 	// AllocPinned returns such memory. It is not part of the Go heap, must hold no Go
 	// pointers, and is aligned as Memory.Alloc does.
 	AllocPinned(bytes int64) (unsafe.Pointer, error)
-	// FreePinned gives back what AllocPinned returned. Nothing that uses it may be
-	// under way, and nobody may follow its addresses any more.
+	// FreePinned gives back what AllocPinned returned. No operation that uses it may
+	// be under way, and its addresses must not be used any more.
 	FreePinned(p unsafe.Pointer) error
 }

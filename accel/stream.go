@@ -69,9 +69,9 @@ type Work struct {
 // The first error of an operation that had begun is what Sync and later events
 // of the stream return, until Sync has returned it once. A *LostError stays.
 type Stream interface {
-	// Copy begins a copy between memories of which one is the device's, and the
-	// other is main memory or one that the device reaches. The caller keeps both
-	// until the copy has ended.
+	// Copy begins a copy between the device's memory and either main memory or a
+	// memory that the device reaches. The caller keeps both blocks until the copy
+	// has ended.
 	Copy(c *Copy) error
 	// Do calls fn, a kernel that is a function of this process, once everything
 	// begun on the stream has ended, and returns its error once it has ended, on the

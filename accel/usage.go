@@ -13,7 +13,7 @@ type Usage struct {
 	}
 }
 
-// NewUsage counts for a memory with this name and so many bytes.
+// NewUsage returns a Usage for a memory with this name and capacity in bytes.
 func NewUsage(name string, capacity int64) *Usage { return &Usage{name: name, capacity: capacity} }
 
 // Name implements Memory.

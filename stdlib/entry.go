@@ -114,7 +114,7 @@ func (e entry) build() *engine.Codelet {
 		On:    deviceImpls(e.name),
 		Shape: func(ops []iface.Desc, args []iface.Scalar) error { return e.check(ops, args) },
 	}
-	// What operands are, Shape says with their names, and to the tests of kernels, too.
+	// Shape checks the operands, and names them in its errors and for the tests of kernels.
 	c.Types = &engine.Types{Operands: make([]engine.OperandType, len(e.ops)), Args: e.declared}
 	for i := range e.ops {
 		c.Modes = append(c.Modes, e.ops[i].mode)

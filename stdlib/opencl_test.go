@@ -17,8 +17,8 @@ import (
 	"github.com/starpush/starpush/stdlib/cl"
 )
 
-// devices opens the OpenCL devices, with so many bytes each (0: as many as there
-// are), or skips the test.
+// devices opens the OpenCL devices with a capacity in bytes each (0: all that they
+// have), or skips the test.
 func devices(t testing.TB, capacity int64) []accel.Device {
 	t.Helper()
 	if os.Getenv("POCL_DEVICES") == "" {
@@ -146,7 +146,7 @@ func (r *rig) vector(n int) *iface.Buffer    { return r.add(iface.Vector, r.elem
 func (r *rig) matrix(m, n int) *iface.Buffer { return r.add(iface.Matrix, r.elem, m, n) }
 func (r *rig) variable(e iface.Elem)         { r.add(iface.Variable, e) }
 
-// dense makes so many vectors, or matrices, of one size.
+// dense makes a number of vectors, or matrices, of one size.
 func (r *rig) dense(count int) {
 	m, n, v := r.size(), r.size(), r.IntN(2) == 0
 	if r.IntN(20) == 0 {

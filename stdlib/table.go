@@ -1,13 +1,13 @@
 package stdlib
 
-// The table of codelets: one line declares one. Scalars stand in the order in
+// The table of codelets: one line declares one. Scalars are in the order in
 // which the kernels take them.
 
 import "github.com/starpush/starpush/datamgr/iface"
 
 var floatElems = []iface.Elem{iface.F32, iface.F64}
 
-// What the letters of BLAS stand for, where a codelet takes them.
+// Documentation of the letters of BLAS, for codelets that take them.
 const (
 	sideDoc  = ` side = "l" has A on the left, "r" on the right.`
 	uploDoc  = ` uplo = "l" is the lower triangle, "u" the upper.`
@@ -115,7 +115,7 @@ var table = []module{
 		},
 		{
 			signature: "symm(A: R matrix[T], B: R matrix[T], C: RW matrix[T], alpha: T = 1, beta: T = 1, side: string = \"l\", uplo: string = \"l\")",
-			doc:       "C = alpha * A * B + beta * C, or B * A, for a symmetric A of which one triangle is read." + sideDoc + uploDoc,
+			doc:       "C = alpha * A * B + beta * C, or B * A, for a symmetric A; only one of its triangles is read." + sideDoc + uploDoc,
 			fold:      "sum",
 			elems:     floatElems, shape: symmShape, kernel: floats(symm[float32], symm[float64]),
 			flops: func(s shapes) float64 { return 2 * float64(s.ops[2].Len()) * float64(s.ops[0].Dim[0]) },

@@ -40,7 +40,7 @@ type Options struct {
 	Large int64
 }
 
-// Faults break a device. What is nil cannot be asked for.
+// Faults break a device. A field that is nil means that the device cannot fail in this way.
 type Faults struct {
 	Alloc  func() // the next allocation fails for want of memory
 	Copy   func() // the next copy that is begun fails

@@ -344,7 +344,7 @@ func (e *event) Since(o accel.Event) (time.Duration, bool) {
 	w, ok := o.(*event)
 	switch {
 	case !ok:
-		return 0, e.d.is("the time since anything is told")
+		return 0, e.d.is("Since accepts any event")
 	case e.d.is("time goes back"):
 		return w.Event.Since(e.Event)
 	}
@@ -381,7 +381,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{"events have happened at once", "Events"},
 		{"events are not waited for", "EventsConcurrently"},
 		{"events tell no error", "CopyFails"},
-		{"the time since anything is told", "Events"},
+		{"Since accepts any event", "Events"},
 		{"time goes back", "Events"},
 		{"errors come again and again", "CopyFails"},
 		{"errors of copies are forgotten", "CopyFails"},

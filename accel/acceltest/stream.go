@@ -75,7 +75,7 @@ func (k *kit) waitDevices() {
 	}
 }
 
-// foreign is an event of nobody.
+// foreign is an event that no device recorded.
 type foreign struct{}
 
 func (foreign) Done() (bool, error)                     { return true, nil }
@@ -117,7 +117,7 @@ func (k *kit) events() {
 				k.Errorf("%s: an event since itself: %v", d.Name(), t)
 			}
 			if _, ok := e.Since(foreign{}); ok {
-				k.Errorf("%s: the time since an event of another driver is told", d.Name())
+				k.Errorf("%s: Since accepts an event of another driver", d.Name())
 			}
 			for _, o := range all[:i] {
 				t, ok := e.Since(o)

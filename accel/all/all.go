@@ -1,5 +1,5 @@
-// Package all is the table of drivers: who wants the devices of the machine, of
-// whatever kind, imports it. Build tags choose what is in it.
+// Package all is the table of drivers. Programs import it to use the devices of the
+// machine, whatever their kind. Build tags choose the drivers in it.
 package all
 
 import (

@@ -50,7 +50,7 @@ type driver struct {
 func (driver) Name() string                    { return "x" }
 func (v driver) Open() ([]accel.Device, error) { return v.devices, v.err }
 
-// A driver without devices does not stand in the way of others.
+// A driver without devices does not hide those of other drivers.
 func TestOpen(t *testing.T) {
 	a, err := sim.New(sim.Options{Name: "a"})
 	if err != nil {

@@ -26,10 +26,10 @@ import (
 type Link struct {
 	From, To  string        // memories
 	Latency   time.Duration // of the smallest copy
-	Bandwidth float64       // in bytes a second; 0: too fast to be told
+	Bandwidth float64       // in bytes a second; 0: too fast to measure
 }
 
-// Time is how long so many bytes take.
+// Time returns how long a copy of bytes takes.
 func (l Link) Time(bytes int64) time.Duration {
 	if l.Bandwidth == 0 || bytes <= 0 {
 		return l.Latency
@@ -72,8 +72,8 @@ func (t *Table) Link(from, to string) (Link, bool) {
 	return t.Links[i], true
 }
 
-// Time is how long so many bytes take from a memory to another, by way of main
-// memory where there is no direct link; false: there is no way.
+// Time returns how long a copy of bytes takes from one memory to another, by way of
+// main memory if there is no direct link. It reports false if there is no way.
 func (t *Table) Time(from, to string, bytes int64) (time.Duration, bool) {
 	if from == to {
 		return 0, true

@@ -33,7 +33,7 @@ func machine(t testing.TB, options ...sim.Options) []accel.Device {
 	return devices
 }
 
-// three are devices of which two reach each other.
+// three returns three devices; two of them reach each other.
 func three(capacity int64) []sim.Options {
 	link := func(latency time.Duration, bandwidth float64) sim.Link {
 		return sim.Link{Latency: latency, Bandwidth: bandwidth}

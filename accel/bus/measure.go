@@ -11,8 +11,8 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// What is copied. The first copy of each size is not counted: pages are touched,
-// and drivers set up what they need.
+// Sizes of the copies. The first copy of each size is not counted, because it touches
+// pages and drivers allocate in it.
 const (
 	small  = 64
 	large  = 8 << 20
@@ -20,8 +20,8 @@ const (
 )
 
 // Measure measures all links of devices, to and from main memory and between those
-// that reach each other. Nothing else should use them meanwhile. What cannot be
-// measured is missing in the table, and in the error.
+// that reach each other. Nothing else should use them meanwhile. Links that
+// cannot be measured are left out of the table and named in the error.
 func Measure(machine string, main accel.Memory, devices []accel.Device) (*Table, error) {
 	t := &Table{Machine: machine, Main: main.Name(), Devices: describe(devices), When: time.Now().Truncate(time.Second)}
 	var failed []error

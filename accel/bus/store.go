@@ -124,7 +124,7 @@ func (s *Store) Get(main accel.Memory, devices []accel.Device) (*Table, error) {
 	switch {
 	case err == nil:
 		return t, nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrCorrupt): // nobody misses it
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrCorrupt): // nothing is lost
 		return s.renew(main, devices)
 	}
 	t, failed := Measure(s.machine, main, devices)
@@ -190,7 +190,7 @@ func (s *Store) save(t *Table) (err error) {
 		return err
 	}
 	s.tidy()
-	// who else may use the folder is the umask's decision, so os.CreateTemp will not do
+	// os.CreateTemp will not do: the umask decides who may use the folder
 	name := filepath.Join(s.dir, fmt.Sprintf(".%d-%x.tmp", os.Getpid(), rand.Uint64()))
 	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Store) save(t *Table) (err error) {
 	return err
 }
 
-// tidy removes what crashed processes left. What it cannot remove stays.
+// tidy removes files that crashed processes left, as far as it can.
 func (s *Store) tidy() {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -132,7 +132,7 @@ func TestStoreFolder(t *testing.T) {
 	}
 }
 
-// What cannot be measured in full is not kept.
+// A table with links that could not be measured is not kept.
 func TestStoreFailure(t *testing.T) {
 	s, err := NewStore(t.TempDir(), "m")
 	must(t, err)

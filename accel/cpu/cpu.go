@@ -1,5 +1,5 @@
-// Package cpu is the machine's own processors and main memory. A runtime has them without
-// being given any; the package is for who calls devices directly.
+// Package cpu is the machine's own processors and main memory. Every runtime
+// has them; the package is for programs that call devices directly.
 package cpu
 
 import (

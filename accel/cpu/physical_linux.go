@@ -10,7 +10,7 @@ import (
 )
 
 // physical returns the bytes of memory and swap that the process may use. More
-// would end in the runtime's fatal "out of memory", which nobody can catch.
+// would end in the Go runtime's fatal "out of memory", which cannot be caught.
 func physical() int64 {
 	total := int64(1) << 40
 	var s syscall.Sysinfo_t

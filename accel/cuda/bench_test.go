@@ -2,8 +2,8 @@
 
 package cuda
 
-// What BENCHMARKS.md asks of a device. On the fake driver these show that they run,
-// and nothing else.
+// These benchmarks measure the open questions of BENCHMARKS.md. On the fake driver they
+// only show that they run.
 
 import (
 	"fmt"

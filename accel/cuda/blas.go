@@ -176,8 +176,8 @@ func Potrf[T blas.Float](s *Stream, uplo blas.Uplo, a Matrix, info unsafe.Pointe
 	return s.run(of[T]("potrf"), [3]int{1}, [3]int{threads}, num(a.Rows), addr(a.Ptr), row, col, addr(info))
 }
 
-// Factor is Potrf for who must know at once: it waits, and returns the order of the first
-// leading minor that is not positive; 0: all are.
+// Factor is Potrf that waits for the result. It returns the order of the first leading
+// minor that is not positive, or 0 if all are.
 func Factor[T blas.Float](s *Stream, uplo blas.Uplo, a Matrix) (bad int, err error) {
 	n, err := s.ask(of[T]("potrf"), func(info unsafe.Pointer) error { return Potrf[T](s, uplo, a, info) })
 	return int(n), err

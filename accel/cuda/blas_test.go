@@ -200,7 +200,7 @@ func potrfTest[T blas.Float](b *bench) {
 				c := slices.Clone(a)
 				want := ref.Potrf(uplo, n, c, lda)
 				if got != int64(want) || bad != want {
-					b.Fatalf("potrf %d %d: info %d, and %d for who waits; want %d", n, uplo, got, bad, want)
+					b.Fatalf("potrf %d %d: info %d, and %d from Factor; want %d", n, uplo, got, bad, want)
 				}
 				if want == 0 {
 					near(b, fmt.Sprint("potrf ", n, uplo), get[T](b, p, len(c)), c)

@@ -164,7 +164,7 @@ func TestMemoryOption(t *testing.T) {
 	}
 }
 
-// TestEventsAreUsedAgain: events that nobody asks about do not pile up.
+// TestEventsAreUsedAgain: events that are never polled do not pile up.
 func TestEventsAreUsedAgain(t *testing.T) {
 	d := open(t)[0]
 	s := newStream(t, d)

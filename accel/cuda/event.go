@@ -4,8 +4,8 @@ package cuda
 
 // Events, and the clock of a device.
 //
-// An event of the driver is used again as soon as it is known that it has happened:
-// nobody says when an accel.Event is needed no more. When it happened is kept as a
+// An event of the driver is reused as soon as it is known to have happened, because an
+// accel.Event has no method that gives it up. The time when it happened is kept as a
 // number.
 
 import (
@@ -41,7 +41,7 @@ func (d *Device) takeEvent() (cu.Event, error) {
 		return ev, nil
 	}
 	d.mu.Unlock()
-	// who waits for it sleeps, and leaves the processor to kernels
+	// a waiting thread sleeps instead of spinning
 	ev, err := cu.MakeEvent(cu.BlockingSyncEvent)
 	return ev, d.check("cuEventCreate", err)
 }

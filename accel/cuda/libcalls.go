@@ -38,8 +38,8 @@ func typed[T blas.Float](library, name string) string {
 	return library + "D" + name
 }
 
-// library calls a function on the device's context. What is passed as
-// uintptr(unsafe.Pointer(&x)), in the call itself, stays where it is: the directive
+// library calls a function on the device's context. A variable x
+// passed as uintptr(unsafe.Pointer(&x)), in the call itself, does not move: the directive
 // puts x on the heap.
 //
 //go:uintptrescapes

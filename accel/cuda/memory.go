@@ -13,8 +13,8 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// Memory is the memory of a device. cuMemAlloc and cuMemFree wait for the device
-// now and then: who needs speed keeps what it has.
+// Memory is the memory of a device. cuMemAlloc and cuMemFree sometimes
+// wait for the device; keep blocks and reuse them where speed matters.
 type Memory struct {
 	*accel.Usage
 	dev *Device

@@ -81,9 +81,9 @@ type Launch struct {
 	Shared      int // bytes of shared memory for each block, besides what the kernel declares
 }
 
-// Launch begins a kernel. Each parameter takes 8 bytes, of which the kernel
-// reads as many as its type has: an address, a number as int64, or the bits of a
-// float64 or float32.
+// Launch begins a kernel. Each parameter takes 8 bytes: an address, a
+// number as int64, or the bits of a float64 or float32. The kernel reads as many of
+// them as its type has.
 func (s *Stream) Launch(f *Function, l Launch, params ...uint64) error {
 	switch {
 	case f.dev != s.dev:

@@ -46,7 +46,7 @@ func TestPTXTarget(t *testing.T) {
 		}
 	}
 	if regexp.MustCompile(`\.extern `).Match(text) {
-		t.Error("a kernel calls a function that nobody defines")
+		t.Error("a kernel calls a function that is not defined")
 	}
 }
 

@@ -158,7 +158,7 @@ func (p *program) run(e iface.Elem) (all []float64) {
 	return all
 }
 
-// definite is a symmetric matrix of which the leading minors up to an order are positive.
+// definite returns a symmetric matrix whose leading minors up to an order are positive.
 func (p *program) definite(e iface.Elem, n, order int) *datamgr.Handle {
 	p.Helper()
 	h := p.data(iface.Matrix, e, n, n)
@@ -172,8 +172,8 @@ func (p *program) definite(e iface.Elem, n, order int) *datamgr.Handle {
 	return h
 }
 
-// TestStdlibPotrf: what a factorisation finds out on a device is the error of its task, in
-// the words of the processor's, and nobody runs it again elsewhere.
+// TestStdlibPotrf: a factorisation that fails on a device fails its task, with the message
+// that it has on processors, and does not run again elsewhere.
 func TestStdlibPotrf(t *testing.T) {
 	t.Cleanup(perftest.Private())
 	devices, err := cuda.Driver{}.Open()

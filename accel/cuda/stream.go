@@ -173,8 +173,8 @@ func (s *Stream) Record() (accel.Event, error) {
 	return e, nil
 }
 
-// settle drops the events that have happened, so that those nobody asks about
-// become free, too.
+// settle drops the events that have happened, so that events that are never polled
+// become free as well.
 func (s *Stream) settle() {
 	for i, e := range s.pending {
 		if done, _ := e.Done(); !done {
@@ -203,8 +203,8 @@ func (s *Stream) Wait(of accel.Event) error {
 	})
 }
 
-// Sync implements accel.Stream. It sleeps in an event: cuStreamSynchronize keeps
-// a processor busy, unless the context, which others share, is told not to.
+// Sync implements accel.Stream. It sleeps in an event, because
+// cuStreamSynchronize keeps a processor busy unless the shared context has a flag against it.
 func (s *Stream) Sync() error {
 	e, err := s.Record()
 	if err != nil {

@@ -67,7 +67,7 @@ func (m *memory) copy(c *accel.Copy) error {
 // staged is how much of a row within the file is copied at once.
 const staged = 64 << 10
 
-// row copies so many bytes between the file and main memory, or within the file.
+// row copies bytes between the file and main memory, or within the file.
 func (m *memory) row(dst, src accel.Place, bytes int64) error {
 	switch {
 	case bytes == 0:

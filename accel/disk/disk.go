@@ -7,9 +7,9 @@
 //
 // All data of a device lies in one file of the folder it is given. Where the system
 // allows, the file loses its name as soon as it is open, so nothing is left of it
-// however the process ends. Elsewhere, and should the process end before that, its
-// lock tells that nobody uses it, and the next device in that folder removes it. So
-// any number of processes can share a folder.
+// however the process ends. Elsewhere, and if the process ends before that, the
+// file is no longer locked, and the next device in that folder removes it. So any number
+// of processes can share a folder.
 package disk
 
 import (
@@ -62,7 +62,7 @@ func Open(dir string, options ...Options) (*Device, error) {
 	if o.Name == "" {
 		o.Name = "disk"
 	}
-	if bits.UintSize < 64 { // addresses that are nobody's are needed
+	if bits.UintSize < 64 { // needs a range of addresses that nothing else uses
 		return nil, &accel.UnavailableError{Driver: "disk", Reason: "this processor has too few addresses"}
 	}
 	sweep(dir)

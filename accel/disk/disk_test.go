@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// faulty is a file whose next call fails as it is told.
+// faulty is a file whose next call fails on request.
 type faulty struct {
 	File
 	next atomic.Int32

@@ -74,8 +74,8 @@ func (s *slab) close() error {
 // punch gives space back.
 func (s *slab) punch(at, bytes int64) { punch(s.f, at, bytes) }
 
-// sweep removes the files in a folder whose processes have ended. What cannot be
-// removed is left: it harms nobody.
+// sweep removes the files in a folder whose processes have ended, as far as it can. A
+// file that is left does no harm.
 func sweep(dir string) {
 	names, err := filepath.Glob(filepath.Join(escape(dir), pattern))
 	if err != nil {

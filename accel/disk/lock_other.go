@@ -10,5 +10,5 @@ const nameless = false
 
 func lock(*os.File) error { return nil }
 
-// abandoned removes a file that nobody uses.
+// abandoned removes a file that is not in use.
 func abandoned(name string) { _ = os.Remove(name) }

@@ -13,8 +13,8 @@ const nameless = true
 // lock marks a file as used until it is closed, by whatever closes it.
 func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// abandoned removes a file that nobody uses. Whoever made it just now and has not
-// locked it yet goes on with a file without a name.
+// abandoned removes a file that is not locked. A process that has just made the file and
+// not locked it yet continues with a file without a name.
 func abandoned(name string) {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {

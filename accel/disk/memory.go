@@ -77,8 +77,8 @@ func (m *memory) Alloc(bytes int64) (unsafe.Pointer, error) {
 	return pointer(at), nil
 }
 
-// pointer makes an offset an address. It is nobody's memory, which the collector
-// lets alone.
+// pointer makes an offset an address. No memory is mapped there, so the garbage collector
+// ignores it.
 func pointer(at int64) unsafe.Pointer {
 	addr := base + uintptr(at)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr))

@@ -36,7 +36,7 @@ type op struct {
 // event implements accel.Event.
 type event struct {
 	d        *Device
-	happened chan struct{} // closed when it has; then what follows is told
+	happened chan struct{} // closed when it has; then the fields below are valid
 	err      error
 	time     time.Duration
 }

@@ -22,7 +22,7 @@ func (s *Stream) Record() (accel.Event, error) {
 		if err := s.dev.failed(c, "clEnqueueMarkerWithWaitList", false); err != nil {
 			return 0, err
 		}
-		// Who polls must see everything begun so far on its way.
+		// Flush, so that everything begun so far makes progress while the caller polls.
 		c = code(int32(call(a.flush, uintptr(s.queue))))
 		if err := s.dev.failed(c, "clFlush", false); err != nil {
 			call(a.releaseEvent, uintptr(ev))
@@ -70,7 +70,7 @@ func (o *op) Since(e accel.Event) (time.Duration, bool) {
 	return time.Duration(int64(b - a)), true
 }
 
-// end is the device's clock when o ended; 0: it has not, or nobody knows.
+// end is the device's clock when o ended; 0: it has not, or the time is unknown.
 func (o *op) end() uint64 {
 	if done, _ := o.Done(); !done {
 		return 0
@@ -97,7 +97,7 @@ func (o *op) await() {
 		<-o.begun
 	}
 	s := o.s
-	// What comes before o ends before it, but if o failed: so wait for each.
+	// Operations before o end before it unless o failed, so wait for each.
 	s.mu.Lock()
 	first := o
 	if len(s.mu.pending) > 0 && !o.ended {

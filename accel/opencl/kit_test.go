@@ -11,8 +11,7 @@ import (
 	"github.com/starpush/starpush/accel/acceltest"
 )
 
-// faulty is what goes wrong with a device, in functions that stand before those
-// of the driver.
+// faulty makes calls of a device fail, by functions that wrap those of the driver.
 type faulty struct {
 	mu    sync.Mutex
 	real  api

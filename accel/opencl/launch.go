@@ -17,12 +17,12 @@ type Buf struct {
 	Elem int
 }
 
-// Local is the argument for a pointer to so many bytes of local memory.
+// Local is the argument for a pointer to local memory; its value is the size in bytes.
 type Local int
 
-// Scratch is the argument for a global pointer to so many bytes, at least, that
-// belong to the stream: what one kernel leaves there, the next one of the stream
-// finds, if it asks for no more. They are not counted as memory of the device.
+// Scratch is the argument for a global pointer to memory of the stream; its value is the
+// least size in bytes. The next kernel of the stream finds what one kernel left there,
+// if it asks for no more bytes. It is not counted as memory of the device.
 type Scratch int
 
 // argument is one parameter's value.
@@ -208,7 +208,7 @@ func (k *Kernel) failed(err error) error {
 // Launch begins a kernel on global[0] x global[1] x … work-items, in work-groups
 // of local; nil leaves their size to the driver. An argument is a number of a fixed
 // size, a Buf, a Local or a Scratch. The memory of buffers is kept until the kernel has ended.
-// What does not fit the kernel is an *ArgError, and nothing begins.
+// Arguments that do not fit the kernel are an *ArgError, and nothing begins.
 func (s *Stream) Launch(k *Kernel, global, local []int, args ...any) error {
 	if err := s.usable(); err != nil {
 		return err

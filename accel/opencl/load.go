@@ -26,9 +26,9 @@ func dlsym(lib uintptr, name string) (uintptr, error) { return purego.Dlsym(lib,
 
 func dlclose(lib uintptr) { _ = purego.Dlclose(lib) }
 
-// call calls a C function whose arguments are integers and addresses. What
-// uintptr(unsafe.Pointer(p)) in the argument list points to stays where it is
-// until it returns.
+// call calls a C function whose arguments are integers and addresses. An object
+// passed as uintptr(unsafe.Pointer(p)) in the argument list does not move until call
+// returns.
 //
 //go:uintptrescapes
 func call(fn uintptr, args ...uintptr) uintptr {

@@ -127,7 +127,7 @@ func (m *memory) Free(p unsafe.Pointer, bytes int64) {
 	}
 }
 
-// find returns the buffer that holds so many bytes from p on, and where in it.
+// find returns the buffer that holds the bytes from p on, and the offset of p in it.
 func (m *memory) find(p unsafe.Pointer, bytes int64) (clMem, uintptr, error) {
 	m.mu.Lock()
 	mem, offset, ok := m.mu.find(uintptr(p), uintptr(max(bytes, 0)))
@@ -138,7 +138,7 @@ func (m *memory) find(p unsafe.Pointer, bytes int64) (clMem, uintptr, error) {
 	return mem, offset, nil
 }
 
-// close gives up buffers that nobody freed.
+// close releases buffers that were not freed.
 func (m *memory) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -39,7 +39,7 @@ var reserved struct {
 	free []space
 }
 
-// newSpace reserves a range for a memory of so many bytes.
+// newSpace reserves a range of addresses for a memory; size is in bytes.
 func newSpace(capacity int64) (*space, error) {
 	reserved.Lock()
 	defer reserved.Unlock()
@@ -71,7 +71,7 @@ func (s *space) giveBack() {
 	reserved.free = append(reserved.free, space{base: s.base, size: s.size, next: s.base})
 }
 
-// alloc finds a place for so many bytes; false: the range is full.
+// alloc finds a place for a block; false: the range is full.
 func (s *space) alloc(bytes uintptr, mem clMem) (uintptr, bool) {
 	need := (bytes + 2*grain - 1) &^ (grain - 1) // with a gap behind it
 	if bytes > s.size || need > s.size {

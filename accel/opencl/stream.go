@@ -28,8 +28,8 @@ type Stream struct {
 	scratchSize int64
 }
 
-// op is something begun on a stream. An op of Record is an accel.Event. What is
-// not constant is guarded by the stream's mutex.
+// op is something begun on a stream. An op of Record is an accel.Event. Fields
+// that change are guarded by the stream's mutex.
 type op struct {
 	s *Stream
 	// begin hands the command over; nil for a Wait of the feeder.
@@ -102,8 +102,8 @@ func (s *Stream) submit(o *op) error {
 }
 
 // start hands o to the driver. Only one goroutine does so at a time: the feeder,
-// or without one the user of the stream. Late: nobody takes an error, so it becomes
-// one of the stream.
+// or without one the user of the stream. Late means that
+// the call that began o has returned, so an error becomes one of the stream.
 func (s *Stream) start(o *op, late bool) error {
 	handle, err := o.begin()
 	o.begin = nil

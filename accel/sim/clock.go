@@ -18,7 +18,7 @@ type Link struct {
 
 func (l Link) ok() bool { return l.Latency >= 0 && l.Bandwidth >= 0 }
 
-// Time is how long so many bytes take.
+// Time returns how long a copy of bytes takes.
 func (l Link) Time(bytes int64) time.Duration {
 	return l.Latency + seconds(float64(bytes), l.Bandwidth)
 }
@@ -176,7 +176,7 @@ func (c *Clock) takeLocked(l *lane, cost, ready time.Duration) (start, end time.
 		start = max(start, time.Since(c.start))
 	}
 	end = start + cost
-	if end < start { // beyond what can be told
+	if end < start { // beyond the largest time
 		end = 1<<63 - 1
 	}
 	l.free, l.busy, l.times = end, l.busy+cost, l.times+1

@@ -15,7 +15,7 @@ type event struct {
 	stream   *stream
 	n        int64         // it is the nth operation of the stream
 	at       time.Duration // planned
-	happened chan struct{} // closed when it has; then what follows is told
+	happened chan struct{} // closed when it has; then the fields below are valid
 	err      error
 	time     time.Duration // on the clock that Since reads
 }

@@ -50,7 +50,7 @@ func (op Op) String() string {
 // must not use the device.
 type When func(Op) bool
 
-// Faults say what fails. What is nil does not.
+// Faults say which operations fail. A field that is nil makes none fail.
 type Faults struct {
 	Alloc  When // for want of memory
 	Copy   When // a *accel.CopyError when it has begun; its destination is poisoned

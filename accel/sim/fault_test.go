@@ -107,7 +107,7 @@ func TestFaultError(t *testing.T) {
 	}
 }
 
-// What a lost device held is gone, but not under the feet of a kernel.
+// The data of a lost device is gone, but not before a running kernel has ended.
 func TestLose(t *testing.T) {
 	for _, async := range []bool{false, true} {
 		d, s := device(t, Options{Capacity: 100, Async: async})

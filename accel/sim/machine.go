@@ -12,7 +12,7 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// Machine describes a machine: so many CPU workers, and devices. It is a driver.
+// Machine describes a machine by its number of CPU workers and its devices. It is a driver.
 type Machine struct {
 	Title   string // "cpu2gpu1"
 	About   string // in words
@@ -39,7 +39,7 @@ func (m *Machine) Open() ([]accel.Device, error) {
 	return all, nil
 }
 
-// What the devices of the presets are like: round figures of real ones.
+// Properties of the presets' devices: round figures of real ones.
 var (
 	bus    = Link{Latency: 10 * time.Microsecond, Bandwidth: 12e9}
 	bridge = Link{Latency: 5 * time.Microsecond, Bandwidth: 25e9}  // between devices
@@ -47,7 +47,7 @@ var (
 	fast   = Cost{Fixed: 10 * time.Microsecond, Bandwidth: 500e9, Flops: 5e12}
 )
 
-// gpus are n devices with so much memory that reach each other.
+// gpus returns n devices that reach each other; memory is the size of each in bytes.
 func gpus(n int, capacity int64) []Options {
 	name := func(i int) string { return fmt.Sprintf("sim %d", i) }
 	var all []Options

@@ -16,10 +16,10 @@ import (
 const Poison = 0xa5
 
 // memory takes blocks from the Go heap. They are poisoned when they are given
-// out and when they come back, so that a kernel that reads what nobody brought
-// there, or what has gone, does not find the right value by chance. Kernels, which
-// are functions of this process, can follow its addresses; the program is told that
-// it cannot, so that it finds the way that works on every device.
+// out and when they come back, so that a kernel that reads data that was not copied
+// there, or was freed, does not find the right value by chance. Kernels, which are
+// functions of this process, can follow its addresses. Host reports false all the same,
+// so that programs use the way that works on every device.
 type memory struct {
 	*accel.Heap
 	d  *Device

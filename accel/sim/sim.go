@@ -1,7 +1,7 @@
 // Package sim is machines that do not exist: devices with a memory of their own,
 // bounded and apart from main memory, that run the CPU implementations of codelets
-// there. What is asked of them is really done, so a program has the results that
-// it would have on such a machine, and one that forgets something has not:
+// there. They really carry out all operations, so a program has the results that
+// it would have on such a machine, and a mistake shows in its results:
 //
 //   - a copy that is missing leaves poison where data should be;
 //   - asynchronous devices do their work later, on request as late as they can, so
@@ -44,7 +44,7 @@ type Options struct {
 	Main   Link            // to and from main memory
 	Peers  map[string]Link // to and from devices that it reaches, by name
 	Kernel Cost            // of kernels
-	Jitter float64         // everything takes up to so much longer: 0.1 is a tenth
+	Jitter float64         // everything takes up to this share longer: 0.1 is a tenth
 	Clock  *Clock          // of the costs, shared by devices of a machine; nil: a virtual one
 	Seed   uint64          // of Late and Jitter
 
@@ -226,8 +226,8 @@ func (d *Device) enter() error {
 	return nil
 }
 
-// leave is the end of what enter began. The last to leave a device that is lost
-// poisons what it held: nobody else works there.
+// leave is the end of what enter began. The last operation to leave a lost device
+// poisons its memory, because no other one works there any more.
 func (d *Device) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

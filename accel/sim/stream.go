@@ -102,7 +102,7 @@ func (s *stream) do(o *op) error {
 	return nil
 }
 
-// endLocked is the end of o. What is recorded tells the error so far.
+// endLocked ends o. An event returns the error of the stream so far.
 func (s *stream) endLocked(o *op, err error) {
 	if s.mu.err == nil {
 		s.mu.err = err
@@ -157,7 +157,7 @@ func (s *stream) beginLocked(o *op) {
 	s.mu.change.Broadcast()
 }
 
-// jitterLocked makes a time up to so much longer.
+// jitterLocked returns a time made longer at random, by Options.Jitter at most.
 func (s *stream) jitterLocked(t time.Duration) time.Duration {
 	if s.mu.rng == nil || s.d.o.Jitter == 0 {
 		return t
@@ -196,7 +196,7 @@ func (s *stream) Copy(c *accel.Copy) error {
 	return nil
 }
 
-// between returns the link between two memories of which one is the device's.
+// between returns the link between two memories; one of them is the device's.
 func (d *Device) between(a, b accel.Memory) (Link, error) {
 	if b == d.mem {
 		a, b = b, a

@@ -53,7 +53,7 @@ func row(dst, src accel.Place, n int64) *accel.Copy {
 	return &accel.Copy{Dst: dst, Src: src, Bytes: n, Count: [accel.MaxCounts]int64{1, 1, 1, 1}}
 }
 
-// Who does not wait for a late copy does not see it, however long that takes.
+// A late copy is not seen before a wait for it, however much time passes.
 func TestLate(t *testing.T) {
 	d, s := device(t, Options{Capacity: 100, Async: true, Late: 1})
 	at, b := alloc(t, d.Memory(), 10)
@@ -66,7 +66,7 @@ func TestLate(t *testing.T) {
 		runtime.Gosched()
 	}
 	if b[9] != Poison {
-		t.Errorf("a copy that nobody waits for is done: %x", b[9])
+		t.Errorf("a copy is done before a wait for it: %x", b[9])
 	}
 	// a wait on another stream reaches through
 	e, err := s.Record()

@@ -5,7 +5,7 @@ import "fmt"
 // Kind says what is wrong with the arguments of a filter.
 type Kind uint8
 
-// What can be wrong.
+// Reasons of an Error.
 const (
 	WrongKind    Kind = iota + 1 // the filter does not split data of this kind
 	NoParts                      // the number of parts is not positive, or there is nothing to split

@@ -1,8 +1,8 @@
 // Package filter is the geometry of partitioning: how an index space is cut
 // into parts. It knows shapes and nothing else, neither memory nor tasks.
 //
-// What splits a vector is called Blocks, what splits a matrix Rows, Cols or Tiles; Pick
-// takes one index away. Numbers of parts come first, halo last. Parts are equal as far
+// Blocks splits a vector; Rows, Cols and Tiles split a matrix; Pick takes one index
+// away. Numbers of parts come first, halo last. Parts are equal as far
 // as the sizes allow: the first n mod p of p parts have one element more. With a halo
 // of h the parent carries a border of h elements at both ends of each axis that is split,
 // only what is inside is shared out, and each part has h elements more on both sides,

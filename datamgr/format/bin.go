@@ -1,7 +1,7 @@
 package format
 
-// Raw elements, little-endian, row by row, nothing else. The sizes come from
-// whoever reads the file.
+// Raw elements, little-endian, row by row, nothing else. The caller
+// that reads the file gives the sizes.
 
 import (
 	"fmt"

@@ -1,15 +1,15 @@
 // Package format reads and writes data files: .npy (NumPy), .mtx (MatrixMarket),
 // .csv and .bin (raw elements). The suffix of a name chooses.
 //
-// Elements are converted to the wanted type. What that type cannot hold, a
-// number too large or a fraction for an integer type, is an error; rounding to
-// a float is not, which is done once, also of text. A vector takes
+// Elements are converted to the wanted type. A number that the type
+// cannot hold, too large or a fraction for an integer type, is an error; rounding to a
+// float is not an error, and is done once, for text as well. A vector takes
 // one-dimensional data and two-dimensional data of one row or one column; a
 // variable takes data of one element; a matrix takes two-dimensional data. A
 // block takes three-dimensional data, which .npy and .bin hold.
 //
 //	in, err := format.Open(os.DirFS("."), "a.mtx", format.Want{Kind: iface.Matrix, Elem: iface.F64})
-//	…                                // in.Dims: make room for so many elements
+//	…                                // in.Dims: allocate a buffer of this size
 //	err = in.Fill(buffer)            // converts, and closes the file
 //
 // Errors are *[Error], with the line or byte, what was expected and what was found.
@@ -74,8 +74,8 @@ type Input struct {
 	file fs.File
 }
 
-// Open opens a data file and finds out its sizes. What was found wrong with the
-// file is an *Error, here and in Fill.
+// Open opens a data file and finds out its sizes. Errors in the
+// content of the file are *Error values, here and in Fill.
 func Open(fsys fs.FS, name string, want Want) (*Input, error) {
 	if want.Kind != iface.Variable && want.Kind.Rank() == 0 {
 		return nil, &Error{File: name, Want: "data with elements", Got: "a load into " + want.Kind.String()}
@@ -226,9 +226,9 @@ func sizes(dims []int) string {
 	return "size " + strings.ReplaceAll(strings.Trim(fmt.Sprint(dims), "[]"), " ", " x ")
 }
 
-// source returns the rest of the file and how many bytes that is. What is not a
-// regular file, a pipe or a device, does not tell: it counts as the bytes that
-// are wanted, and reading finds out whether they come, and whether more do.
+// source returns the rest of the file and how many bytes that is. A pipe or
+// a device has no size: it counts as the number of bytes wanted, and reading finds out
+// whether there are fewer or more.
 func (in *Input) source(read, want int64) (r io.Reader, size int64) {
 	if st, err := in.file.Stat(); err == nil && st.Mode().IsRegular() {
 		return in.file, st.Size() - read

@@ -659,8 +659,8 @@ func testFile(t testing.TB, name string) string {
 	return string(data)
 }
 
-// TestSaved: what is told of a file before it is written is what Open finds in it, with
-// sizes asked for and without, and what Open refuses is refused.
+// TestSaved: Saved predicts what Open finds in a file, with sizes asked for and without,
+// and refuses what Open refuses.
 func TestSaved(t *testing.T) {
 	x := make([]float64, 12)
 	solid := buffer(x, iface.F64, 0)

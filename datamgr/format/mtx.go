@@ -3,8 +3,8 @@ package format
 // MatrixMarket, https://math.nist.gov/MatrixMarket/formats.html: coordinate and
 // array files; real, integer and pattern; general, symmetric, skew-symmetric.
 //
-// Entries of a coordinate file that stand in it more than once are added, in
-// their order; a sum that the element type cannot hold is an error. A symmetric
+// Entries that a coordinate file has more than once are added, in their
+// order; a sum that the element type cannot hold is an error. A symmetric
 // file has entries on and below the diagonal only, as the format says: one above
 // would be counted twice by readers that mirror it.
 
@@ -149,7 +149,7 @@ func (m *mtx) between() {
 	}
 }
 
-// lineEnd demands that nothing more stands on the line.
+// lineEnd returns an error unless the rest of the line is blank.
 func (m *mtx) lineEnd(form string) error {
 	m.t.blanks()
 	if m.t.newline() {
@@ -253,8 +253,8 @@ func (m *mtx) describe(c cells, v num, w []byte) string {
 	return quote(w)
 }
 
-// columns reads an array: columns, of which a symmetric matrix has the part
-// from the diagonal down.
+// columns reads an array column by column. A symmetric matrix has only the part of each
+// column from the diagonal down.
 func (m *mtx) columns(c cells) error {
 	t := m.t
 	if m.rows == 0 { // there may be any number of columns

@@ -147,8 +147,8 @@ func (h *headerText) sizes() ([]int, error) {
 	return dims, nil
 }
 
-// integer reads a whole number; behind one of Python 2 there may be an L. What is
-// below 0 is refused with the shape, which can show all of it.
+// integer reads a whole number; behind one of Python 2 there may be an L. Numbers
+// below 0 are refused with the whole shape, so that the message shows all of it.
 func (h *headerText) integer() (int, error) {
 	h.skip()
 	end := h.at

@@ -119,7 +119,7 @@ func parseSlow(tok []byte) (num, bool) {
 	return num{form: floatNum, f: f}, err == nil
 }
 
-// parseFloat rounds a decimal number to a float of so many bits.
+// parseFloat rounds a decimal number to a float; bits is 32 or 64.
 func parseFloat(tok []byte, bits int) (float64, error) {
 	s := []byte(string(tok))
 	for i, c := range s {
@@ -133,9 +133,9 @@ func parseFloat(tok []byte, bits int) (float64, error) {
 	return strconv.ParseFloat(string(s), bits)
 }
 
-// parseFor is parseNumber for elements of type e. What float64 changes on the way there
-// is read again: it rounds whole numbers above 2^53 and drops small fractions, and what
-// it rounds to the middle between two of float32 would be rounded a second time.
+// parseFor is parseNumber for elements of type e. A number that float64 does not hold
+// exactly is parsed again for e: float64 rounds whole numbers above 2^53, drops small
+// fractions, and its result would be rounded a second time for float32.
 func parseFor(e iface.Elem, tok []byte) (num, bool) {
 	n, ok := parseNumber(tok)
 	if !ok || n.form != floatNum || n.f-n.f != 0 {
@@ -157,7 +157,7 @@ func between32(f float64) bool {
 	return math.Float64bits(f)&(1<<29-1) == 1<<28 || f != 0 && math.Abs(f) < 0x1p-126
 }
 
-// parseWhole reads a finite decimal number as a 64-bit integer. What is none becomes NaN,
+// parseWhole reads a finite decimal number as a 64-bit integer. Other text becomes NaN,
 // which no integer type holds.
 func parseWhole(tok []byte) num {
 	none := num{form: floatNum, f: math.NaN()}

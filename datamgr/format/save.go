@@ -15,8 +15,8 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Creator makes files. What is written to a file must appear under its name
-// when Close returns nil, and not before. A file may have a method Abort, which
+// Creator makes files. A file must appear under its name when Close
+// returns nil, and not before. A file may have a method Abort, which
 // is called instead of Close after a failure and removes what was written.
 type Creator interface {
 	Create(name string) (io.WriteCloser, error)

@@ -96,7 +96,7 @@ func (t *text) skipLine() {
 	}
 }
 
-// token returns what stands before the next blank, newline or sep. It is empty
+// token returns the text before the next blank, newline or sep. It is empty
 // when one of those is next, and valid until the next call. A token that is too
 // long is cut, and still no number.
 func (t *text) token(sep byte) []byte {

@@ -204,8 +204,8 @@ func (b *Buffer) checkSize(n uintptr) {
 }
 
 // Strided returns the memory of b from its first element to its last, and the
-// distance between rows: element (i, j) of a matrix is mem[i*ld+j]. What lies
-// between the rows belongs to others. Data without elements has nil memory, and
+// distance between rows: element (i, j) of a matrix is mem[i*ld+j]. Memory
+// between the rows belongs to other data. Data without elements has nil memory, and
 // ld is at least 1. It panics when T has not the size of b's elements, and for
 // data with more than two indices, whose lines have more than one distance.
 func Strided[T Go](b *Buffer) (mem []T, ld int) {

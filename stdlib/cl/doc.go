@@ -2,7 +2,7 @@
 // accel/opencl. A kernel begins its work on a stream and returns; what it computes
 // is what the kernel for processors does, but for the order of additions of floats.
 //
-// The sources stand in the .cl files, one text for all element types. They are
+// The sources are in the .cl files, one text for all element types. They are
 // built for a device when they are first used there; drivers keep the results.
 //
 //	dense.cl   element by element, transpose, gemv

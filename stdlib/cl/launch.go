@@ -1,6 +1,6 @@
 package cl
 
-// What stands between a task and a launch.
+// Launching: from the operands of a task to the arguments of a kernel.
 
 import (
 	_ "embed"
@@ -39,7 +39,7 @@ var types = [...]string{
 // bySize are types that hold elements which are only moved.
 var bySize = [...]iface.Elem{1: iface.U8, 2: iface.U16, 4: iface.U32, 8: iface.U64}
 
-// find builds a kernel. codelet names who needs it.
+// find builds a kernel for the codelet named in errors.
 func find(s *opencl.Stream, codelet, text, name string, e iface.Elem, defines ...string) (*opencl.Kernel, error) {
 	in := s.Device().Info()
 	options := "-DT=" + types[e]

@@ -149,7 +149,7 @@ func (a triangle) diagonal(i, n int) triangle {
 	return triangle{a.sub(i, i, n, n), a.upper, a.unit}
 }
 
-// sided makes A stand on the left of B: else both are transposed.
+// sided puts A on the left of B, by transposing both if it is on the right.
 func sided(a triangle, b mat, flag iface.Scalar) (triangle, mat) {
 	if flag.Str() == "r" {
 		return a.t(), b.t()

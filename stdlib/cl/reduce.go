@@ -32,8 +32,8 @@ func (r *reduction) find(name string) (*opencl.Kernel, error) {
 }
 
 // begin launches the kernel that makes parts; more are its arguments between
-// the operand and the parts. local: it wants so many bytes for each work-item, twice
-// (0: the size of a part, once).
+// the operand and the parts. local is the bytes of local memory that it needs
+// for each work-item, twice (0: the size of a part, once).
 func (r *reduction) begin(name string, more []any, locals ...int) error {
 	f, err := r.find(name)
 	if err != nil {

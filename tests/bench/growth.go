@@ -17,7 +17,7 @@ type study struct {
 	x          string // what the axis counts
 	arg        string // the argument that grows
 	values     []int
-	tasks      int // at least so many
+	tasks      int // at least
 	lines      []studyLine
 	logX, logY bool
 	limit      float64 // the goal for the quotient of the table; 0: none

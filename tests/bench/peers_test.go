@@ -101,7 +101,7 @@ func TestCompareTables(t *testing.T) {
 	if chain[1] != none || chain[2] == none || chain[3] != "0.080" || chain[4] == none || !strings.HasSuffix(chain[6], "×") {
 		t.Errorf("row of chain: %q", chain)
 	}
-	// What the peer cannot do is left out, not invented.
+	// Figures that the peer cannot have are left out, not invented.
 	if cut[0] != none || cut[2] == none || cut[4] == none || cut[6] != none || halo[0] != none || halo[2] == none {
 		t.Errorf("rows that the peer lacks: %q %q", cut, halo)
 	}

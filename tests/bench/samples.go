@@ -25,7 +25,7 @@ func collect(ctx context.Context, progress io.Writer, rows []*row, sides []*side
 	for round := range rounds {
 		for i, r := range rows {
 			fmt.Fprintf(progress, "\rround %d of %d: %d of %d  ", round+1, rounds, i+1, len(rows))
-			// Nobody is always the one behind the same neighbour.
+			// The order changes, so that no sample always follows the same one.
 			for k := range sides {
 				s := sides[(k+round)%len(sides)]
 				key := keyOf(r, s)

@@ -82,7 +82,7 @@ func (r *runner) plant(f *fault) (string, error) {
 }
 
 // stages are the tests that are run, one after another until one fails: those
-// that notice most first. What random programs leave behind goes to dir.
+// that notice most first. Random programs write their files to dir.
 func (r *runner) stages(dir string) [][]string {
 	return [][]string{
 		{"./engine", "-run", "TestRandomPrograms|TestHammer", "-soak", r.quick.String(), "-args", "-kept", dir, "-shrink", "0s"},

@@ -8,8 +8,8 @@
 //
 // A Provider does the work: gonum (pure Go, always there) or a C library with
 // the Fortran interface of BLAS and LAPACK such as OpenBLAS, which is looked
-// for at run time. Providers are safe for concurrent use; OpenBLAS is told to
-// use the calling thread only, because tasks are the parallelism here.
+// for at run time. Providers are safe for concurrent use; OpenBLAS is set
+// to use the calling thread only, because tasks are the parallelism here.
 package blas
 
 // Float is an element type of the routines.

@@ -15,8 +15,8 @@ package blas
 // Whether a product is cut goes by its shape only, so that its bits do not depend on
 // where its operands lie: a part of a matrix or a packed copy of that.
 //
-// Left to the library: A·Bᵀ (1.08 to 1.2), of which its kernel for small products is
-// slow, and float32 (1.05 to 1.2).
+// Left to the library: A·Bᵀ (1.08 to 1.2), because its kernel for small products of that
+// form is slow, and float32 (1.05 to 1.2).
 const (
 	leastCut         = 100*100*100 + 1
 	leastSide        = 64

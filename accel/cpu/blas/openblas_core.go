@@ -73,11 +73,11 @@ func coreName(handle uintptr) string {
 // envThreads is how many threads OpenBLAS starts when it is loaded.
 const envThreads = "OPENBLAS_NUM_THREADS"
 
-// open loads a library. What the user says in the environment counts.
+// open loads a library. Settings that the user made in the environment take precedence.
 //
-// Its callers are the threads, so it is told to have none of its own: otherwise it
-// starts one for each further processor, and those spin for 100 ms before they sleep,
-// which takes the processors from the first tasks of a run.
+// The library is loaded with one thread, because workers call it in parallel. Otherwise
+// it starts a thread for each further processor, and these spin for 100 ms before they
+// sleep, which takes the processors from the first tasks of a run.
 func open(name string) (uintptr, error) {
 	if os.Getenv(envThreads) == "" {
 		defer setC(envThreads, "1")()
@@ -101,7 +101,7 @@ func open(name string) (uintptr, error) {
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
-// openFor loads a library that is told to use the kernels core.
+// openFor loads a library and makes it use the kernels for core.
 func openFor(name, core string) (uintptr, error) {
 	defer setC(envCore, core)()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)

@@ -40,8 +40,8 @@ func TestNotBLAS(t *testing.T) {
 	}
 }
 
-// TestBetterCore: only a library that uses less than the processor has is told what
-// to use.
+// TestBetterCore: kernels are chosen only for a library that chose narrower ones than
+// the processor has.
 func TestBetterCore(t *testing.T) {
 	wide, middle := features{avx2: true, avx512: true}, features{avx2: true}
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestBetterCore(t *testing.T) {
 	}
 }
 
-// TestNarrower: a library that did not know what it was told fell back further.
+// TestNarrower: a library that does not know the kernels asked for falls back further.
 func TestNarrower(t *testing.T) {
 	order := []string{"Prescott", "Haswell", "SkylakeX"}
 	for i, a := range order {
@@ -81,8 +81,8 @@ func TestNarrower(t *testing.T) {
 // fresh is set in a process of a test in which nothing has loaded the library yet.
 const fresh = "STARPUSH_TEST_FRESH"
 
-// TestOpenFor: the library takes the kernels that it is told to take, and forgets them
-// when it is closed. It takes a process in which nothing has loaded it yet.
+// TestOpenFor: the library uses the kernels that openFor names, until it is closed. The
+// test needs a process in which the library was not loaded before.
 func TestOpenFor(t *testing.T) {
 	if os.Getenv(fresh) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOpenFor$", "-test.v")

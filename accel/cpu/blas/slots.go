@@ -8,7 +8,7 @@ import "sync/atomic"
 // addition while there are enough; a channel in their place was a lock that
 // workers met on at every call.
 type slots struct {
-	free atomic.Int64  // below 0: so many wait
+	free atomic.Int64  // below 0: the number of waiters, negated
 	wake chan struct{} // one token for each that may go on
 }
 
