@@ -1,22 +1,6 @@
 package kernel
 
-// CPU back end: a `for` whose rounds depend on each other through reductions
-// alone runs in strips like an each, with the results and the faults that its
-// rounds have in order: a reduction joins the values of a strip one after
-// another, and a strip that might fault runs one round at a time. A triple loop
-// of products so takes a hundredth of the time.
-
-// shortLoop is the number of rounds below which a strip costs more than it
-// saves.
-const shortLoop = 8
-
-// forPlan is what is known of a `for` before code is made.
-type forPlan struct {
-	s    *stripper // nil: it runs one round at a time
-	body []*Stmt
-	want *demands
-	cost float64 // of all its rounds
-}
+import "math"
 
 // forLoop compiles a `for` that stands in code that runs one round at a time.
 func (c *compiler) forLoop(st *Stmt) stmtFn {
@@ -67,40 +51,6 @@ func (c *compiler) forLoop(st *Stmt) stmtFn {
 			count -= n
 		}
 	}
-}
-
-// planFor decides how a `for` runs.
-func (c *compiler) planFor(st *Stmt) *forPlan {
-	if p := c.fors[st]; p != nil {
-		return p
-	}
-	p := &forPlan{}
-	if c.fors == nil {
-		c.fors = map[*Stmt]*forPlan{}
-	}
-	c.fors[st] = p
-	e, n := estimator{c: c}, domainTrips(st.Domain)
-	p.cost = n * (costScalar + e.oneByOne(st.Body, nil, 0))
-	if c.plan == oneByOne {
-		return p
-	}
-	r, body, ok := c.fn.independent(st)
-	if !ok {
-		return p
-	}
-	s := c.newStripper(st.Domain[0].Slot)
-	if !s.prepare(body) {
-		return p
-	}
-	want, _ := r.demands(s, body)
-	if want == nil {
-		return p
-	}
-	cost := costStart*e.nodes(body, nil)/8 + n*(1+e.inStrip(s, body, nil))
-	if cost < p.cost || c.plan == alwaysLast {
-		p.s, p.body, p.want, p.cost = s, body, want, cost
-	}
-	return p
 }
 
 // forStrips compiles what runs n rounds from lo on; it reports whether it did:
@@ -219,4 +169,120 @@ func inOrder[T number](op Op) func(s T, x []T, mask []bool) T {
 		}
 		return s
 	}
+}
+
+// CPU back end: what must hold for a strip of a `for` to run without a fault.
+// Strips look at all rounds of one operation before the next, so of two rounds
+// that fault they might name the later one.
+
+// compile makes code that reports whether the demands hold for the round whose
+// index the machine has.
+func (d *demands) compile(c *compiler) func(m *machine) bool {
+	type index struct {
+		op, axis int
+		value    intFn
+	}
+	var list []index
+	for _, e := range d.list {
+		for axis, x := range e.X {
+			list = append(list, index{e.Operand, axis, c.exact(x)})
+		}
+	}
+	type loop struct {
+		slot   int
+		lo, hi intFn
+		closed bool
+		met    func(m *machine) bool
+	}
+	var loops []loop
+	for _, in := range d.loops {
+		if len(in.list)+len(in.loops) > 0 {
+			loops = append(loops, loop{in.at.Slot, c.integer(in.lo), c.integer(in.hi), in.at.Closed, in.compile(c)})
+		}
+	}
+	return func(m *machine) bool {
+		for k := range list {
+			x := &list[k]
+			if v := x.value(m); uint64(v) >= uint64(m.ops[x.op].size(x.axis)) || m.wrapped {
+				m.wrapped = false
+				return false
+			}
+		}
+		for k := range loops {
+			in := &loops[k]
+			lo := in.lo(m)
+			n := trips(lo, in.hi(m), in.closed)
+			if n == 0 {
+				continue
+			}
+			m.ints[in.slot] = lo
+			if !in.met(m) {
+				return false
+			}
+			m.ints[in.slot] = lo + int64(n-1)
+			if !in.met(m) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// exact is integer for the values of demands. Code of it notes in the machine
+// when what moves with an index wraps: of first and last values that lie inside,
+// nothing follows then.
+func (c *compiler) exact(e *Expr) intFn {
+	if e.Type != I64 {
+		return c.integer(e)
+	}
+	switch e.Op {
+	case OpAdd:
+		x, y := c.exact(e.X[0]), c.exact(e.X[1])
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			s := a + b
+			m.wrapped = m.wrapped || (a^s)&(b^s) < 0
+			return s
+		}
+	case OpSub:
+		x, y := c.exact(e.X[0]), c.exact(e.X[1])
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			s := a - b
+			m.wrapped = m.wrapped || (a^b)&(a^s) < 0
+			return s
+		}
+	case OpMul:
+		x, y := c.exact(e.X[0]), c.exact(e.X[1])
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			p := a * b
+			if a != int64(int32(a)) || b != int64(int32(b)) {
+				m.wrapped = m.wrapped || a != 0 && p/a != b || a == -1 && b == math.MinInt64
+			}
+			return p
+		}
+	case OpNeg:
+		x := c.exact(e.X[0])
+		return func(m *machine) int64 {
+			a := x(m)
+			m.wrapped = m.wrapped || a == math.MinInt64
+			return -a
+		}
+	case OpMin, OpMax:
+		x, y, least := c.exact(e.X[0]), c.exact(e.X[1]), e.Op == OpMin
+		return func(m *machine) int64 {
+			a, b := x(m), y(m)
+			if (a < b) == least {
+				return a
+			}
+			return b
+		}
+	case OpFloorDiv:
+		if k := e.X[1]; k.Op == OpConst && k.Int > 0 {
+			x, y := c.exact(e.X[0]), k.Int
+			return func(m *machine) int64 { return floorDiv(x(m), y) }
+		}
+	}
+	return c.integer(e)
 }

@@ -4,6 +4,8 @@ package kernel
 // free of names. Back ends read it and nothing else.
 
 import (
+	"context"
+
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -304,4 +306,22 @@ func (fn *Func) used() []int {
 		}
 	}
 	return out
+}
+
+// Task is what a body runs on: operands in the order of the signature, and a
+// context, which only long runs look at.
+type Task interface {
+	NumBuffers() int
+	Buffer(i int) *iface.Buffer
+	Args() []iface.Scalar
+	Context() context.Context
+}
+
+// maxIndices is the largest number of indices of one each or fold that is
+// evaluated without allocating.
+const maxIndices = 8
+
+// target is the element that a store writes, as an expression.
+func (s *Stmt) target() *Expr {
+	return &Expr{Op: OpLoad, Type: s.Value.Type, Operand: s.Operand, X: s.Index, Pos: s.Target}
 }

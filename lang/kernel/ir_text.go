@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
 )
 
 // String writes f line by line: its operands, then its statements with one
@@ -126,4 +130,47 @@ func (w *irWriter) expr(e *Expr) string {
 		t = e.X[0].Type // what is compared
 	}
 	return fmt.Sprintf("%v.%v(%s)", e.Op, t, w.list(e.X))
+}
+
+var fieldNames = map[iface.Kind]map[string]Field{
+	iface.Vector: {"n": FieldDim0, "offset": FieldOff0},
+	iface.Matrix: {"rows": FieldDim0, "cols": FieldDim1, "ld": FieldLD, "row0": FieldOff0, "col0": FieldOff1},
+	iface.Block:  {"nx": FieldDim0, "ny": FieldDim1, "nz": FieldDim2, "x0": FieldOff0, "y0": FieldOff1, "z0": FieldOff2},
+}
+
+var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
+	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
+
+// fieldName is the name of field f of data of kind k.
+func fieldName(k iface.Kind, f Field) string {
+	for n, g := range fieldNames[k] {
+		if f == g {
+			return n
+		}
+	}
+	return "?"
+}
+
+// indexNames are the indices to suggest for data of kind k.
+func indexNames(k iface.Kind) string {
+	switch k {
+	case iface.Matrix:
+		return "i, j"
+	case iface.Block:
+		return "x, y, z"
+	}
+	return "i"
+}
+
+var axisWords = map[iface.Kind][][2]string{
+	iface.Vector: {{"element", "elements"}},
+	iface.Matrix: {{"row", "rows"}, {"column", "columns"}},
+	iface.Block:  {{"x plane", "x planes"}, {"y plane", "y planes"}, {"z plane", "z planes"}},
+}
+
+func sourceText(src *diag.Source, s syntax.Span) string {
+	if src == nil || s.Lo < 0 || int(s.Hi) > len(src.Text) || s.Lo > s.Hi {
+		return ""
+	}
+	return strings.Join(strings.Fields(src.Text[s.Lo:s.Hi]), " ")
 }

@@ -3,11 +3,7 @@ package kernel
 // The exported face: Check, Compile, Program and Fault.
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"sync"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -72,24 +68,6 @@ func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 	return notes
 }
 
-// Program is a body compiled for concrete element types. It is immutable and
-// safe for concurrent use; a run takes its scratch memory from a pool, or from
-// where its caller keeps it.
-type Program struct {
-	fn    *Func
-	code  []stmtFn
-	used  []int // operands that code looks at
-	temps int   // strips of scratch memory that a run needs
-	pool  sync.Pool
-}
-
-// Hash tells programs that compute differently, or with other element types, from
-// each other. Layout and comments of the source do not matter.
-func (p *Program) Hash() string {
-	sum := sha256.Sum256([]byte(p.fn.String()))
-	return hex.EncodeToString(sum[:6])
-}
-
 // Compile makes the body of c executable for concrete element types: targs
 // says what each type parameter of sig stands for. The tree must have passed
 // Check and is not changed. What Check could not see because it depends on the
@@ -136,86 +114,3 @@ func Lower(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[by
 	l.body(c, sig)
 	return l.fn
 }
-
-// Run executes the body. bufs are the data operands and args the scalar
-// operands, both in the order of the signature; the memory of bufs must stay
-// valid until Run returns. Loops look at ctx now and then, and its cause is
-// returned when it has ended. An index outside and an integer division by zero
-// are a *Fault. After an error the written operands hold anything.
-func (p *Program) Run(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return p.RunTask(&call{ctx, bufs, args}, nil)
-}
-
-// call is a run without a task.
-type call struct {
-	ctx  context.Context
-	bufs []*iface.Buffer
-	args []iface.Scalar
-}
-
-func (c *call) NumBuffers() int            { return len(c.bufs) }
-func (c *call) Buffer(i int) *iface.Buffer { return c.bufs[i] }
-func (c *call) Args() []iface.Scalar       { return c.args }
-func (c *call) Context() context.Context   { return c.ctx }
-
-// Task is what a body runs on: operands in the order of the signature, and a
-// context, which only long runs look at.
-type Task interface {
-	NumBuffers() int
-	Buffer(i int) *iface.Buffer
-	Args() []iface.Scalar
-	Context() context.Context
-}
-
-// RunTask is Run for a task, without copying its operands. keep is where one
-// goroutine at a time keeps the scratch memory of a run for the next, of this
-// program or another; nil: it comes from a pool.
-func (p *Program) RunTask(t Task, keep *any) (err error) {
-	if len(p.code) == 0 {
-		return nil
-	}
-	var m *machine
-	if keep != nil {
-		if m, _ = (*keep).(*machine); m != nil {
-			*keep = nil // a run within this one finds none
-			if m.p != p {
-				m.fit(p)
-			}
-		}
-	}
-	if m == nil {
-		if m, _ = p.pool.Get().(*machine); m == nil {
-			m = newMachine(p)
-		}
-	}
-	defer func() {
-		m.reset()
-		if keep != nil {
-			*keep = m
-		} else {
-			p.pool.Put(m)
-		}
-		switch r := recover().(type) {
-		case nil:
-		case *Fault:
-			err = r
-		case stopped:
-			err = r.cause
-		default:
-			panic(r)
-		}
-	}()
-	if err := m.bind(t); err != nil {
-		return err
-	}
-	for _, s := range p.code {
-		s(m)
-	}
-	return nil
-}
-
-// IR returns what the program was made from.
-func (p *Program) IR() *Func { return p.fn }

@@ -380,26 +380,43 @@ func (l *lowerer) update(s *syntax.Assign, target *Expr) *Expr {
 	return l.stored(s, v, target.Type)
 }
 
-// stored converts v for a place of type t: integers wrap, floats round.
-func (l *lowerer) stored(s *syntax.Assign, v *Expr, t Type) *Expr {
-	switch {
-	case v.Type == Open || t == Open:
-		return v
-	case (v.Type == Bool) != (t == Bool):
-		d := l.err("E0705", s.Value, fmt.Sprintf("`%s` is %s, and this value is %s", l.text(s.Target), aType(t), aType(v.Type)))
-		if v.Type == Bool {
-			d.Help = append(d.Help, "write `if ... then 1 else 0`")
-		}
-		return l.bad(s.Value)
-	case v.Type.IsFloat() && t.IsInt():
-		d := l.err("E0703", s.Value, fmt.Sprintf("`%s` is %s, and this value is a float", l.text(s.Target), aType(t)))
-		if s.Op == "/=" {
-			d.Notes = append(d.Notes, "`/` always gives a float")
-			d.Help = append(d.Help, fmt.Sprintf("write `%s = %s // %s`, which rounds down", l.text(s.Target), l.text(s.Target), l.operandText(s.Value)))
-		} else if !l.fromFloat(d, s.Target) {
-			d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(s.Value)))
-		}
-		return l.bad(s.Value)
+// report adds a diagnostic. The pointer is good until the next one.
+func (l *lowerer) report(code string, sev diag.Severity, at syntax.Node, msg string) *diag.Diagnostic {
+	l.diags = append(l.diags, diag.Diagnostic{Code: code, Severity: sev, Message: msg, Span: l.f.At(at)})
+	return &l.diags[len(l.diags)-1]
+}
+
+func (l *lowerer) err(code string, at syntax.Node, msg string) *diag.Diagnostic {
+	return l.report(code, diag.Error, at, msg)
+}
+
+// text returns n as written, on one line.
+func (l *lowerer) text(n syntax.Node) string { return sourceText(l.f.Source, n.Range()) }
+
+// operandText is text, in parentheses where x is more than one word.
+func (l *lowerer) operandText(x syntax.Expr) string {
+	switch x.(type) {
+	case *syntax.Binary, *syntax.Cond, *syntax.Unary:
+		return "(" + l.text(x) + ")"
 	}
-	return convert(v, t)
+	return l.text(x)
+}
+
+// bad is what an error leaves of an expression.
+func (l *lowerer) bad(n syntax.Node) *Expr {
+	return &Expr{Op: OpBad, Type: Open, Pos: n.Range()}
+}
+
+// note sets the type of x in the tree, when checking.
+func (l *lowerer) note(x syntax.Expr, e *Expr) {
+	if !l.check {
+		return
+	}
+	t := typeOf(e.Type)
+	if e.Op == OpLoad && e.Type == Open {
+		if n := l.fn.Operands[e.Operand].Node; n != nil && n.Obj != nil && n.Obj.Type != nil && n.Obj.Type.Param != 0 {
+			t = &types.Type{Kind: types.Elem, Param: n.Obj.Type.Param}
+		}
+	}
+	x.SetType(t)
 }

@@ -188,39 +188,3 @@ func (l *lowerer) function(x *syntax.Call, name string, fn function) *Expr {
 	}
 	return &Expr{Op: fn.op, Type: t, X: args, Pos: x.Span}
 }
-
-// toType makes int(x) and float(x), whose type no longer adapts.
-func (l *lowerer) toType(x *syntax.Call, e *Expr, t Type) *Expr {
-	if e.Type == Open {
-		return &Expr{Op: OpConvert, Type: t, X: []*Expr{e}, Pos: x.Span}
-	}
-	c := *convert(e, t)
-	c.Pos = x.Span
-	return &c
-}
-
-// commonType is the type in which several values meet.
-func commonType(args []*Expr) Type {
-	t, any := Open, false
-	for _, a := range args {
-		switch {
-		case a.Type == Open:
-			return Open
-		case a.Lit:
-		case !any:
-			t, any = a.Type, true
-		default:
-			t = mixTypes(t, a.Type)
-		}
-	}
-	for _, a := range args {
-		switch {
-		case !a.Lit || any && litFits(a, t):
-		case !any:
-			t, any = a.Type, true
-		default:
-			t = mixTypes(t, a.Type)
-		}
-	}
-	return t
-}

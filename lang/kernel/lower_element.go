@@ -237,36 +237,6 @@ func (l *lowerer) fold(x *syntax.Fold) *Expr {
 	return &Expr{Op: OpFold, Type: body.Type, Reduce: foldOps[x.Op], X: []*Expr{body}, Domain: dom, Pos: x.Span}
 }
 
-// indexNames are the indices to suggest for data of kind k.
-func indexNames(k iface.Kind) string {
-	switch k {
-	case iface.Matrix:
-		return "i, j"
-	case iface.Block:
-		return "x, y, z"
-	}
-	return "i"
-}
-
-var fieldNames = map[iface.Kind]map[string]Field{
-	iface.Vector: {"n": FieldDim0, "offset": FieldOff0},
-	iface.Matrix: {"rows": FieldDim0, "cols": FieldDim1, "ld": FieldLD, "row0": FieldOff0, "col0": FieldOff1},
-	iface.Block:  {"nx": FieldDim0, "ny": FieldDim1, "nz": FieldDim2, "x0": FieldOff0, "y0": FieldOff1, "z0": FieldOff2},
-}
-
-var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
-	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
-
-// fieldName is the name of field f of data of kind k.
-func fieldName(k iface.Kind, f Field) string {
-	for n, g := range fieldNames[k] {
-		if f == g {
-			return n
-		}
-	}
-	return "?"
-}
-
 // downwards reports a range with constant bounds that is the wrong way round: it has no
 // rounds, and bodies have no ranges that go down.
 func (l *lowerer) downwards(r *Range) {

@@ -1,16 +1,61 @@
 package kernel
 
-// Operands that a body has no use for (W0608): tasks wait for them, and for nothing.
-
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
+
+// analysis holds the checks that look at a whole lowered body.
+type analysis struct {
+	l  *lowerer
+	fn *Func
+	z  *linearizer
+
+	wrong map[int]bool // operands with an index outside: which elements are meant is not known
+}
+
+// analyse runs every check over a lowered body.
+func (l *lowerer) analyse(c *syntax.Codelet, sig *types.Signature) {
+	a := &analysis{l: l, fn: l.fn, z: newLinearizer(l.fn), wrong: map[int]bool{}}
+	a.outside(l.fn.Body, nil)
+	a.races(l.fn.Body)
+	a.early()
+	a.borders()
+	a.unused(c, sig)
+}
+
+func (a *analysis) err(code string, at syntax.Span, msg string) *diag.Diagnostic {
+	return a.l.err(code, at, msg)
+}
+
+func (a *analysis) at(s syntax.Span) diag.Span   { return a.l.f.At(s) }
+func (a *analysis) text(s syntax.Span) string    { return sourceText(a.l.f.Source, s) }
+func (a *analysis) dim(op, axis int) linear      { return dimension(op, axis) }
+func (a *analysis) axisName(op, axis int) string { return a.z.text(a.dim(op, axis)) }
+
+func (a *analysis) typeText(o *Operand) string {
+	if o.Node.Type == nil {
+		return o.Kind.String()
+	}
+	return a.text(o.Node.Type.Span)
+}
+
+// listed joins words: "a", "a and b", "a, b and c".
+func listed(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// Operands that a body has no use for (W0608): tasks wait for them, and for nothing.
 
 // unused reports the operands that neither the body of c nor its options look at. A body
 // that looks at no data at all is meant so, void data is there for order alone, and a W

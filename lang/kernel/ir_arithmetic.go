@@ -170,3 +170,94 @@ func neutral(reduce Op, t Type) (i int64, f float64) {
 	}
 	return 0, 0
 }
+
+// intRange returns the smallest and largest value of an integer type; the
+// largest of U64 is not an int64 and given as -1.
+func intRange(t Type) (lo, hi int64) {
+	switch t {
+	case I8:
+		return math.MinInt8, math.MaxInt8
+	case I16:
+		return math.MinInt16, math.MaxInt16
+	case I32:
+		return math.MinInt32, math.MaxInt32
+	case U8:
+		return 0, math.MaxUint8
+	case U16:
+		return 0, math.MaxUint16
+	case U32:
+		return 0, math.MaxUint32
+	case U64:
+		return 0, -1
+	}
+	return math.MinInt64, math.MaxInt64
+}
+
+// wrap cuts v to the bits of integer type t. Values of U64 are kept as the
+// int64 of the same bits.
+func wrap(v int64, t Type) int64 {
+	switch t {
+	case I8:
+		return int64(int8(v))
+	case I16:
+		return int64(int16(v))
+	case I32:
+		return int64(int32(v))
+	case U8:
+		return int64(uint8(v))
+	case U16:
+		return int64(uint16(v))
+	case U32:
+		return int64(uint32(v))
+	}
+	return v
+}
+
+// saturate converts a float to integer type t: cut off towards zero, the
+// nearest value of t where it does not fit, 0 for NaN.
+func saturate(v float64, t Type) int64 {
+	if v != v {
+		return 0
+	}
+	if t == U64 {
+		switch {
+		case v >= 1<<64:
+			return -1
+		case v <= 0:
+			return 0
+		}
+		return int64(uint64(v))
+	}
+	lo, hi := intRange(t)
+	switch {
+	case v >= float64(hi):
+		return hi // float64(MaxInt64) is 2^63, the first value that does not fit
+	case v <= float64(lo):
+		return lo
+	}
+	return int64(v)
+}
+
+// intToFloat converts an integer of type t, rounded to f.
+func intToFloat(v int64, t, f Type) float64 {
+	switch {
+	case t == U64 && f == F32:
+		return float64(float32(uint64(v)))
+	case t == U64:
+		return float64(uint64(v))
+	case f == F32:
+		return float64(float32(v))
+	}
+	return float64(v)
+}
+
+// trips returns the number of rounds of lo..hi or lo..=hi.
+func trips(lo, hi int64, closed bool) uint64 {
+	switch {
+	case lo < hi && !closed:
+		return uint64(hi) - uint64(lo)
+	case lo <= hi && closed:
+		return uint64(hi) - uint64(lo) + 1
+	}
+	return 0
+}

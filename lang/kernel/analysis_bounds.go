@@ -8,36 +8,7 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
-	"github.com/starpush/starpush/lang/types"
 )
-
-// analysis holds the checks that look at a whole lowered body.
-type analysis struct {
-	l  *lowerer
-	fn *Func
-	z  *linearizer
-
-	wrong map[int]bool // operands with an index outside: which elements are meant is not known
-}
-
-// analyse runs every check over a lowered body.
-func (l *lowerer) analyse(c *syntax.Codelet, sig *types.Signature) {
-	a := &analysis{l: l, fn: l.fn, z: newLinearizer(l.fn), wrong: map[int]bool{}}
-	a.outside(l.fn.Body, nil)
-	a.races(l.fn.Body)
-	a.early()
-	a.borders()
-	a.unused(c, sig)
-}
-
-func (a *analysis) err(code string, at syntax.Span, msg string) *diag.Diagnostic {
-	return a.l.err(code, at, msg)
-}
-
-func (a *analysis) at(s syntax.Span) diag.Span   { return a.l.f.At(s) }
-func (a *analysis) text(s syntax.Span) string    { return sourceText(a.l.f.Source, s) }
-func (a *analysis) dim(op, axis int) linear      { return dimension(op, axis) }
-func (a *analysis) axisName(op, axis int) string { return a.z.text(a.dim(op, axis)) }
 
 // loop is a loop or a fold around an access that runs in each of its rounds.
 type loop struct {

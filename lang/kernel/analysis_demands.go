@@ -1,12 +1,7 @@
 package kernel
 
-// CPU back end: what must hold for a strip of a `for` to run without a fault.
-// Strips look at all rounds of one operation before the next, so of two rounds
-// that fault they might name the later one.
-
 import (
 	"fmt"
-	"math"
 
 	"github.com/starpush/starpush/lang/syntax"
 )
@@ -263,114 +258,46 @@ func (d *demander) motion(e *Expr) int {
 	return anyhow
 }
 
-// compile makes code that reports whether the demands hold for the round whose
-// index the machine has.
-func (d *demands) compile(c *compiler) func(m *machine) bool {
-	type index struct {
-		op, axis int
-		value    intFn
-	}
-	var list []index
-	for _, e := range d.list {
-		for axis, x := range e.X {
-			list = append(list, index{e.Operand, axis, c.exact(x)})
+// mayFault reports whether evaluating e can end the run.
+func mayFault(e *Expr) bool {
+	found := false
+	walkExpr(e, func(x *Expr) bool {
+		switch {
+		case x.Op == OpLoad && len(x.X) > 0:
+			found = true
+		case divides(x):
+			found = true
 		}
-	}
-	type loop struct {
-		slot   int
-		lo, hi intFn
-		closed bool
-		met    func(m *machine) bool
-	}
-	var loops []loop
-	for _, in := range d.loops {
-		if len(in.list)+len(in.loops) > 0 {
-			loops = append(loops, loop{in.at.Slot, c.integer(in.lo), c.integer(in.hi), in.at.Closed, in.compile(c)})
-		}
-	}
-	return func(m *machine) bool {
-		for k := range list {
-			x := &list[k]
-			if v := x.value(m); uint64(v) >= uint64(m.ops[x.op].size(x.axis)) || m.wrapped {
-				m.wrapped = false
-				return false
-			}
-		}
-		for k := range loops {
-			in := &loops[k]
-			lo := in.lo(m)
-			n := trips(lo, in.hi(m), in.closed)
-			if n == 0 {
-				continue
-			}
-			m.ints[in.slot] = lo
-			if !in.met(m) {
-				return false
-			}
-			m.ints[in.slot] = lo + int64(n-1)
-			if !in.met(m) {
-				return false
-			}
-		}
-		return true
-	}
+		return !found
+	})
+	return found
 }
 
-// exact is integer for the values of demands. Code of it notes in the machine
-// when what moves with an index wraps: of first and last values that lie inside,
-// nothing follows then.
-func (c *compiler) exact(e *Expr) intFn {
-	if e.Type != I64 {
-		return c.integer(e)
+// divides reports whether e divides integers by what may be 0, or takes an integer to a
+// power that may be negative.
+func divides(e *Expr) bool {
+	if !e.Type.IsInt() || e.Op != OpFloorDiv && e.Op != OpMod && e.Op != OpPow {
+		return false
 	}
-	switch e.Op {
-	case OpAdd:
-		x, y := c.exact(e.X[0]), c.exact(e.X[1])
-		return func(m *machine) int64 {
-			a, b := x(m), y(m)
-			s := a + b
-			m.wrapped = m.wrapped || (a^s)&(b^s) < 0
-			return s
-		}
-	case OpSub:
-		x, y := c.exact(e.X[0]), c.exact(e.X[1])
-		return func(m *machine) int64 {
-			a, b := x(m), y(m)
-			s := a - b
-			m.wrapped = m.wrapped || (a^b)&(a^s) < 0
-			return s
-		}
-	case OpMul:
-		x, y := c.exact(e.X[0]), c.exact(e.X[1])
-		return func(m *machine) int64 {
-			a, b := x(m), y(m)
-			p := a * b
-			if a != int64(int32(a)) || b != int64(int32(b)) {
-				m.wrapped = m.wrapped || a != 0 && p/a != b || a == -1 && b == math.MinInt64
-			}
-			return p
-		}
-	case OpNeg:
-		x := c.exact(e.X[0])
-		return func(m *machine) int64 {
-			a := x(m)
-			m.wrapped = m.wrapped || a == math.MinInt64
-			return -a
-		}
-	case OpMin, OpMax:
-		x, y, least := c.exact(e.X[0]), c.exact(e.X[1]), e.Op == OpMin
-		return func(m *machine) int64 {
-			a, b := x(m), y(m)
-			if (a < b) == least {
-				return a
-			}
-			return b
-		}
-	case OpFloorDiv:
-		if k := e.X[1]; k.Op == OpConst && k.Int > 0 {
-			x, y := c.exact(e.X[0]), k.Int
-			return func(m *machine) int64 { return floorDiv(x(m), y) }
+	by := e.X[1]
+	return by.Op != OpConst || by.Int == 0 && e.Op != OpPow || by.Int < 0 && e.Op == OpPow
+}
+
+// loads reports whether looking at the demands needs elements.
+func (d *demands) loads() bool {
+	found := false
+	look := func(e *Expr) {
+		walkExpr(e, func(x *Expr) bool { found = found || x.Op == OpLoad; return !found })
+	}
+	for _, e := range d.list {
+		for _, x := range e.X {
+			look(x)
 		}
 	}
-	return c.integer(e)
+	for _, in := range d.loops {
+		look(in.lo)
+		look(in.hi)
+		found = found || in.loads()
+	}
+	return found
 }

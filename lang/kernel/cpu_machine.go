@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
 )
 
 // stripLen is the number of rounds in a strip: large enough to hide the cost of
@@ -170,52 +171,54 @@ func strip[T any](m *machine, t, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&m.arena[t*stripLen])), stripLen)[:n]
 }
 
-// plan says how loops whose rounds are independent run.
-type plan uint8
+// What ends a run: indices outside and integers without a result.
 
-const (
-	cheapest   plan = iota // as the cost estimate says
-	oneByOne               // never in strips
-	alwaysLast             // in strips along the last index that allows it
-)
-
-// compiler makes code of one body.
-type compiler struct {
-	fn    *Func
-	plan  plan
-	temps int // scratch strips that a run needs
-	dry   int // above 0: only counting strips, scalar code is not wanted
-	floor int // the first one that a fold of its own may use here
-	fors  map[*Stmt]*forPlan
+// Fault is what made a running body fail: an index outside, an integer
+// division by zero. Span is the place in the body.
+type Fault struct {
+	Message string // one plain sentence, no full stop
+	Span    diag.Span
+	// Of an index outside that follows the index of a loop: that one's name, and what
+	// the loop goes over.
+	Index string
+	Loop  diag.Span
 }
 
-// window is more than any operation uses of scratch strips above its own.
-const window = 8
+// Error returns the message.
+func (f *Fault) Error() string { return f.Message }
 
-// above says that code compiled until the returned function is called may find
-// values in scratch strip t and in those of the operation that owns it.
-func (c *compiler) above(t int) func() {
-	old := c.floor
-	c.floor = t + window
-	return func() { c.floor = old }
+// fault ends the run.
+func (m *machine) fault(e *Expr, format string, args ...any) {
+	panic(m.newFault(e, format, args...))
 }
 
-// compile makes a program of a lowered body.
-func compile(fn *Func, how plan) *Program {
-	c := &compiler{fn: fn, plan: how}
-	p := &Program{fn: fn, used: fn.used()}
-	p.code = c.stmts(fn.Body)
-	p.temps = max(1, c.temps)
-	return p
-}
-
-// trips returns the number of rounds of lo..hi or lo..=hi.
-func trips(lo, hi int64, closed bool) uint64 {
-	switch {
-	case lo < hi && !closed:
-		return uint64(hi) - uint64(lo)
-	case lo <= hi && closed:
-		return uint64(hi) - uint64(lo) + 1
+func (m *machine) newFault(e *Expr, format string, args ...any) *Fault {
+	f := &Fault{Message: fmt.Sprintf(format, args...)}
+	if src := m.p.fn.Source; src != nil {
+		f.Span = src.Span(int(e.Pos.Lo), int(e.Pos.Hi))
 	}
-	return 0
+	return f
+}
+
+// outside ends the run because index i of axis k of an operand is outside.
+func (m *machine) outside(at *Expr, op, k int, i int64) {
+	o, v := &m.p.fn.Operands[op], &m.ops[op]
+	what := axisWords[o.Kind][k]
+	n := what[1]
+	if v.size(k) == 1 {
+		n = what[0]
+	}
+	f := m.newFault(at, "%s %d is outside `%s`, which has %d %s", what[0], i, o.Name, v.size(k), n)
+	if k < len(at.X) {
+		f.Loop, f.Index = m.p.fn.whence(at.X[k])
+	}
+	panic(f)
+}
+
+func (m *machine) zeroDivision(e *Expr) {
+	m.fault(e, "integer division by zero in `%s`", sourceText(m.p.fn.Source, e.Pos))
+}
+
+func (m *machine) negativePower(e *Expr, k int64) {
+	m.fault(e, "an int to the power of %d is no int, in `%s`", k, sourceText(m.p.fn.Source, e.Pos))
 }

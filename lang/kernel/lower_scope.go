@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -306,35 +305,4 @@ func (l *lowerer) fromOutside(id *syntax.Ident, o *outsider) {
 	if o.pass != "" {
 		d.Help = append(d.Help, fmt.Sprintf("pass it as an operand: `%s`", o.pass))
 	}
-}
-
-// typeOf returns the type that the rest of the language sees.
-func typeOf(t Type) *types.Type {
-	switch t {
-	case I64:
-		return types.TInt
-	case F64:
-		return types.TFloat
-	case Bool:
-		return types.TBool
-	case Open:
-		return types.TInvalid
-	}
-	return &types.Type{Kind: types.Elem, Elem: iface.Elem(t)}
-}
-
-// aType names a type with its article.
-func aType(t Type) string {
-	switch t {
-	case I64:
-		return "an int"
-	case F64:
-		return "a float"
-	case I8, I16, I32, U8, F32:
-		if t == U8 {
-			return "a u8"
-		}
-		return "an " + t.String()
-	}
-	return "a " + t.String()
 }

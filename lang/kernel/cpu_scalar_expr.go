@@ -242,14 +242,6 @@ func intExpr[T integer](c *compiler, e *Expr) intFn {
 	}
 }
 
-func (m *machine) zeroDivision(e *Expr) {
-	m.fault(e, "integer division by zero in `%s`", sourceText(m.p.fn.Source, e.Pos))
-}
-
-func (m *machine) negativePower(e *Expr, k int64) {
-	m.fault(e, "an int to the power of %d is no int, in `%s`", k, sourceText(m.p.fn.Source, e.Pos))
-}
-
 func (c *compiler) floating(e *Expr) fltFn {
 	if c.dry > 0 {
 		return nil

@@ -5,6 +5,8 @@ package kernel
 import (
 	"fmt"
 	"sort"
+
+	"github.com/starpush/starpush/lang/diag"
 )
 
 // atom is an unknown of a linear form: an index of a loop, or the size of an
@@ -239,4 +241,43 @@ func (z *linearizer) bounds(r *Range) (first, last linear, ok bool) {
 		hi.c--
 	}
 	return lo, hi, ok1 && ok2
+}
+
+// whence returns what the first loop goes over whose index e depends on, and the name
+// of that index.
+func (fn *Func) whence(e *Expr) (over diag.Span, index string) {
+	lets := newLinearizer(fn).lets
+	slot, seen := -1, map[int]bool{}
+	var look func(*Expr) bool
+	look = func(e *Expr) bool {
+		if e.Op == OpSlot && !seen[e.Slot] {
+			seen[e.Slot] = true
+			if fn.Slots[e.Slot].Kind == IndexSlot && slot < 0 {
+				slot = e.Slot
+			}
+			walkExpr(lets[e.Slot], look)
+		}
+		return slot < 0
+	}
+	walkExpr(e, look)
+	if slot < 0 || fn.Source == nil {
+		return over, ""
+	}
+	find := func(domain []Range) {
+		for _, r := range domain {
+			if r.Slot == slot {
+				over, index = fn.Source.Span(int(r.Pos.Lo), int(r.Pos.Hi)), fn.Slots[slot].Name
+			}
+		}
+	}
+	walkStmts(fn.Body, func(s *Stmt) {
+		find(s.Domain)
+		s.exprs(func(e *Expr) {
+			walkExpr(e, func(e *Expr) bool {
+				find(e.Domain)
+				return true
+			})
+		})
+	})
+	return over, index
 }

@@ -9,35 +9,7 @@ package kernel
 // exception: they may be computed in any wider integer type, since what is cut off when
 // they are stored changes no digit that is kept.
 
-import (
-	"github.com/starpush/starpush/lang/syntax"
-)
-
-// keeps notes the calls of min and max that keep the target of an assignment, as in
-// m = max(m, e): they compute in the type t of the target. It reports whether e is one.
-func (l *lowerer) keeps(e, target syntax.Expr, t Type) bool {
-	x, ok := unparen(e).(*syntax.Call)
-	if !ok {
-		return false
-	}
-	id, ok := unparen(x.Fn).(*syntax.Ident)
-	if !ok || id.Name != "min" && id.Name != "max" || l.find(id.Name) != nil {
-		return false
-	}
-	found := false
-	for _, a := range x.Args {
-		if syntax.EqualExpr(unparen(a.Value), target) || l.keeps(a.Value, target, t) {
-			found = true
-		}
-	}
-	if found {
-		if l.kept == nil {
-			l.kept = map[*syntax.Call]Type{}
-		}
-		l.kept[x] = t
-	}
-	return found
-}
+import "github.com/starpush/starpush/lang/syntax"
 
 // MixedContribution finds where the body computes what it contributes to an operand in
 // another type than that of its elements, so that combining copies by reduce (sum, prod,

@@ -162,11 +162,6 @@ func (c *compiler) placeOfMany(at *Expr) intFn {
 	}
 }
 
-// target is the element that a store writes, as an expression.
-func (s *Stmt) target() *Expr {
-	return &Expr{Op: OpLoad, Type: s.Value.Type, Operand: s.Operand, X: s.Index, Pos: s.Target}
-}
-
 func (c *compiler) store(s *Stmt) stmtFn {
 	at, op := c.place(s.target()), s.Operand
 	switch s.Value.Type {
@@ -235,10 +230,6 @@ type space struct {
 	n  [maxIndices]uint64
 }
 
-// maxIndices is the largest number of indices of one each or fold that is
-// evaluated without allocating.
-const maxIndices = 8
-
 // eval evaluates b; false: there is no round.
 func (b *bounds) eval(m *machine, s *space) bool {
 	some := true
@@ -266,5 +257,25 @@ func (b *bounds) nest(m *machine, s *space, k, skip int, inner func(m *machine))
 		m.ints[slot] = i
 		b.nest(m, s, k+1, skip, inner)
 		i++
+	}
+}
+
+// each compiles an each: along the index that is best, or one round at a time.
+func (c *compiler) each(st *Stmt) stmtFn {
+	if axis := c.bestAxis(st.Domain, st.Body, nil); axis >= 0 {
+		if code := c.stripEach(st, axis); code != nil {
+			return code
+		}
+	}
+	b, body := c.bounds(st.Domain), c.block(st.Body)
+	inner := func(m *machine) {
+		body(m)
+		m.tick(1)
+	}
+	return func(m *machine) {
+		var s space
+		if b.eval(m, &s) {
+			b.nest(m, &s, 0, -1, inner)
+		}
 	}
 }

@@ -25,29 +25,6 @@ type Device struct {
 	steps   []*step
 }
 
-// Launch is a kernel to start. A kernel may begin when the one before it has
-// ended.
-type Launch struct {
-	Name  string
-	Items int  // work-items that have something to do
-	Group bool // one work-group does it all, with 8 bytes of local memory an item, the last argument
-	Args  []Arg
-}
-
-// Arg is an argument of a kernel: an operand, whose parameters are a pointer and
-// the number of elements before its own, or a number.
-type Arg struct {
-	Operand int // -1 for a number
-	Value   any // int8 to uint64, float32 or float64
-}
-
-// OutsideError says why a body was not started on a device.
-type OutsideError struct{ Codelet string }
-
-func (e *OutsideError) Error() string {
-	return fmt.Sprintf("an index in the body of %s may lie outside; a CPU worker could tell", e.Codelet)
-}
-
 // step is one kernel: an each or a for with independent rounds, which have a
 // work-item each, or statements that one work-group runs together.
 type step struct {
@@ -100,25 +77,6 @@ func (p *Program) Device() (*Device, error) {
 	}
 	d.text, d.doubles = clText(fn, d.steps)
 	return d, nil
-}
-
-// loads reports whether looking at the demands needs elements.
-func (d *demands) loads() bool {
-	found := false
-	look := func(e *Expr) {
-		walkExpr(e, func(x *Expr) bool { found = found || x.Op == OpLoad; return !found })
-	}
-	for _, e := range d.list {
-		for _, x := range e.X {
-			look(x)
-		}
-	}
-	for _, in := range d.loops {
-		look(in.lo)
-		look(in.hi)
-		found = found || in.loads()
-	}
-	return found
 }
 
 // split makes steps of the body.
@@ -312,82 +270,3 @@ func (d *Device) Source() string { return d.text }
 
 // Doubles reports whether the kernels compute with doubles.
 func (d *Device) Doubles() bool { return d.doubles }
-
-// Launches returns the kernels of a run, in order. The pointers of t's buffers are
-// not looked at. The error is an *OutsideError where an index may lie outside, or
-// says that the operands do not fit.
-func (d *Device) Launches(t Task) ([]Launch, error) {
-	p := d.p
-	m, _ := p.pool.Get().(*machine)
-	if m == nil {
-		m = newMachine(p)
-	}
-	defer func() {
-		m.reset()
-		p.pool.Put(m)
-	}()
-	if err := m.bind(t); err != nil {
-		return nil, err
-	}
-	if !d.met(m) {
-		return nil, &OutsideError{p.fn.Name}
-	}
-	var out []Launch
-	for _, s := range d.steps {
-		l := Launch{Name: s.name, Items: 1, Group: s.domain == nil}
-		for _, op := range s.buffers {
-			l.Args = append(l.Args, Arg{Operand: op})
-		}
-		add := func(v any) { l.Args = append(l.Args, Arg{-1, v}) }
-		for k := range s.domain {
-			lo := s.lo[k](m)
-			n := trips(lo, s.hi[k](m), s.domain[k].Closed)
-			if l.Items > 0 && n > maxItems/uint64(l.Items) {
-				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", p.fn.Name, maxItems)
-			}
-			l.Items *= int(n)
-			add(lo)
-			add(int64(n))
-		}
-		if l.Items == 0 {
-			continue
-		}
-		for _, f := range s.host {
-			add(f(m))
-		}
-		for _, slot := range s.scalars {
-			add(m.number(slot))
-		}
-		out = append(out, l)
-	}
-	return out, nil
-}
-
-// maxItems is the most work-items that one kernel has.
-const maxItems = 1 << 40
-
-// number returns a scalar operand as a kernel takes it.
-func (m *machine) number(slot int) any {
-	i, f := m.ints[slot], m.flts[slot]
-	switch m.p.fn.Slots[slot].Type {
-	case I8:
-		return int8(i)
-	case I16:
-		return int16(i)
-	case I32, Bool:
-		return int32(i)
-	case U8:
-		return uint8(i)
-	case U16:
-		return uint16(i)
-	case U32:
-		return uint32(i)
-	case U64:
-		return uint64(i)
-	case F32:
-		return float32(f)
-	case F64:
-		return f
-	}
-	return i
-}
