@@ -1,7 +1,7 @@
 package engine
 
-// What the scheduling policy is told: the machine, estimates, and what kernels
-// took.
+// Scheduling: the engine's side of sched.Machine (workers, estimates) and the measured
+// times of kernels.
 
 import (
 	"errors"

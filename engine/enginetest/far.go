@@ -86,7 +86,7 @@ func call(c Context, s accel.Stream, mem accel.Memory, kernel func() error) (err
 		}
 		defer ram.Free(v.image, int64(v.hi-v.lo))
 		for b := range v.hi - v.lo {
-			*(*byte)(unsafe.Add(v.image, b)) = 0xA5 // nobody may count on it
+			*(*byte)(unsafe.Add(v.image, b)) = 0xA5 // poison: kernels must not rely on it
 		}
 	}
 	there := make([]unsafe.Pointer, n)

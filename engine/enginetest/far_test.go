@@ -138,8 +138,7 @@ func TestFarKernels(t *testing.T) {
 	})
 }
 
-// What goes wrong in a kernel is the failure of its task, and nothing is brought
-// back.
+// An error of a kernel fails its task, and nothing is copied back.
 func TestFarFailures(t *testing.T) {
 	onDevices(t, func(f *far) {
 		x, y := []int64{1, 2}, []int64{3, 4}

@@ -19,15 +19,15 @@ type Machine struct {
 	Name    string
 	Real    bool // its drivers are not made of Go: kernels need implementations, see On
 	Workers int  // CPU workers; 0: any number
-	// Break makes something go wrong with a device that is open, by its place among
-	// them, so many times from now on; nil: nobody can. What it returns tells how
-	// often that is still to happen.
+	// Break makes the next n operations of a kind fail on the open device with the
+	// given index. The function that it returns says how many failures are left.
+	// nil: devices of this machine cannot be made to fail.
 	Break func(devices []accel.Device, i int, f Fault, times int) (left func() int, err error)
 	open  func(capacity int64) ([]accel.Device, error)
 }
 
-// Open returns the devices with so many bytes each; 0: what they have. A simulated
-// machine has what it has. The caller closes them.
+// Open returns the devices, each with a capacity in bytes; 0: all that it has. The
+// capacity of simulated machines is fixed. The caller closes the devices.
 func (m *Machine) Open(capacity int64) ([]accel.Device, error) { return m.open(capacity) }
 
 // Named returns a machine. A test without the machine it was asked for is skipped,

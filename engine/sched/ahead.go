@@ -1,6 +1,6 @@
 package sched
 
-// What a worker will get next, for those who bring data before it is asked for.
+// Ahead: the items that a worker will get next, for prefetching their data.
 
 // Ahead is implemented by policies that can say what a worker will most likely get
 // next.
@@ -116,8 +116,8 @@ func (p *prio) Ahead(w, n int, visit func(*Item)) {
 	p.queue.ahead(n, visit)
 }
 
-// Ahead implements Ahead, for what only some workers may run, and what is urgent: a
-// worker's own queue is nobody else's to look at.
+// Ahead implements Ahead for items that only some workers may run, and urgent ones: only
+// its owner may look at a worker's own queue.
 func (p *lws) Ahead(w, n int, visit func(*Item)) {
 	n -= p.pinned[w].ahead(n, visit)
 	p.urgent.ahead(n, visit)
@@ -141,8 +141,8 @@ func (p *dm) Ahead(w, n int, visit func(*Item)) {
 	p.mu.workers[w].queue.ahead(n, cost, visit)
 }
 
-// Ahead implements Ahead: what is planned, or for this worker. What it will choose when
-// that is done is not known before.
+// Ahead implements Ahead: what is planned, or for this worker. Its
+// later choices are not known yet.
 func (p *darts) Ahead(w, n int, visit func(*Item)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
 package sched
 
-// Why an item goes where it goes, for who asks.
+// Explanations: why a policy gives an item to a worker.
 
 // Choice is why a policy gave an item to a worker.
 type Choice struct {
@@ -22,8 +22,8 @@ type Term struct {
 	Cost     float64 // the sum as the policy weighs it; the lowest wins
 }
 
-// explainLocked tells who asks why worker w was chosen; p.mu is held, and the item not
-// queued yet.
+// explainLocked reports to Machine.Explain why worker w was chosen. p.mu is held, and the
+// item is not queued yet.
 func (p *dm) explainLocked(tell func(*Item, *Choice), it *Item, w int, of []prediction, now float64) {
 	c := &Choice{Worker: w}
 	for v := range p.m.Workers {

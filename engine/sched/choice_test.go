@@ -8,7 +8,7 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// What dmda expected of two workers, one of which has something to do.
+// The estimates of dmda for two workers, one idle and one busy.
 func TestChoice(t *testing.T) {
 	var told []*sched.Choice
 	asks := false
@@ -32,7 +32,7 @@ func TestChoice(t *testing.T) {
 	p := e.New(m)
 	p.Push(&sched.Item{Order: 1}, sched.Outside)
 	if told != nil {
-		t.Fatal("told although nobody asks")
+		t.Fatal("explained without a listener")
 	}
 	asks = true
 	p.Push(&sched.Item{Order: 2}, sched.Outside)

@@ -4,9 +4,9 @@ package sched
 // needs work chooses a piece of data, the one that lets the most waiting items
 // run for each byte to load; then it runs all of those. After M. Gonthier,
 // L. Marchal, S. Thibault: Memory-aware scheduling of tasks sharing data on
-// multiple GPUs with dynamic runtime systems, IPDPS 2022. What is loaded where is
-// kept in mind here, and the least recently used is forgotten: for a device the data in
-// its memory, for a CPU worker what may still be in its cache.
+// multiple GPUs with dynamic runtime systems, IPDPS 2022. The policy keeps a
+// list of the data loaded at each worker and drops the least recently used: for a device
+// the data in its memory, for a CPU worker the data that may still be in its cache.
 
 import (
 	"container/list"

@@ -117,7 +117,7 @@ func TestDartsStores(t *testing.T) {
 	}
 }
 
-// What one worker has planned is taken by others that have nothing.
+// Items that one worker has planned are taken by idle workers.
 func TestDartsHelpsOut(t *testing.T) {
 	m := newWorld(Worker{}, Worker{})
 	m.uses(map[int64]int64{1: 1}, map[int64][]int64{1: {1}, 2: {1}, 3: {1}})

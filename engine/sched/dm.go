@@ -184,8 +184,8 @@ func (p *dm) chooseLocked(it *Item, from int, of []prediction, now float64) int 
 	return best
 }
 
-// willingLocked reports whether worker u, who has nothing, should take e from v,
-// where everything up to its end is length long.
+// willingLocked reports whether the idle worker u should take e from v; v would end e
+// after length.
 func (p *dm) willingLocked(u, v int, e *entry, length, now float64) bool {
 	if p.of[u] == p.of[v] {
 		return true

@@ -99,7 +99,7 @@ func TestDMDAWeighs(t *testing.T) {
 	}
 }
 
-// What a worker is known to be doing counts, until it is known to have ended.
+// A running item counts until it is known to have ended.
 func TestDMFeedback(t *testing.T) {
 	m := newWorld(Worker{}, Worker{})
 	for i := range int64(9) {
@@ -144,8 +144,8 @@ func TestDMCalibrates(t *testing.T) {
 	}
 }
 
-// What one worker has queued goes to another that would end it no later, and
-// stays when that would take longer.
+// An item queued for one worker goes to another that would end it no later, and
+// stays if the other would end it later.
 func TestDMHelpsOut(t *testing.T) {
 	m := newWorld(cpuGPU...)
 	m.exec[1], m.exec[2], m.exec[3] = []float64{100, 10}, []float64{15, 4}, []float64{100, 4}
@@ -190,7 +190,7 @@ func TestDMReadyFirst(t *testing.T) {
 	}
 }
 
-// What has no data here is not passed over for ever.
+// An item whose data is elsewhere is not passed over for ever.
 func TestDMReadyIsFair(t *testing.T) {
 	m := newWorld(Worker{})
 	m.missing[0] = []int64{1}

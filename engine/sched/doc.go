@@ -10,29 +10,29 @@
 //
 //	Push ──> queued ──> Pop ──> [Started ──> Ended]
 //
-// Policies that implement Feedback are told when kernels start and end, those that
-// implement Closer when all is over, those that implement Counter are asked how
-// many items wait, and those that implement Peeker what comes next. Nothing else is
-// called.
+// The engine reports the start and end of kernels to policies that implement Feedback and
+// the end of the runtime to those that implement Closer. It asks those that implement
+// Counter for the number of waiting items, and those that implement Peeker for the next.
+// Nothing else is called.
 //
 // # Writing a policy
 //
 // A policy is three methods. The simplest one is a queue with a lock, and the
 // example of Policy is just that:
 //
-//   - Push puts the item into a queue and returns whom to wake: Anyone, if whoever
-//     wakes up would take it; the number of a worker, if only that one would, or it
+//   - Push puts the item into a queue and returns the worker to wake: Anyone, if any worker
+//     that wakes up would take it; the number of a worker, if only that one would, or
 //     should; Nobody, if the worker that released the item will come to it next.
 //   - Pop returns an item that Item.Allows the worker, or nil, after which the
-//     worker may go to sleep. What it does not find then, somebody must be woken
-//     for: a worker that sleeps is woken by nothing but the result of a Push.
+//     worker may go to sleep. For an item that it does not find then, the policy
+//     must name a worker to wake: only the result of a Push wakes a sleeping worker.
 //   - Empty says whether anything is queued.
 //
-// The engine takes it as Options.NewPolicy. What a policy should not do: keep an
-// item from all workers until something happens that only that item would cause;
-// let an item wait for a worker that is busy while another one that is just as
-// good has nothing to do; call back into the engine, wait, or hold a lock for
-// long, as submission goes through Push.
+// The engine takes it as Options.NewPolicy. A policy must not keep an item from all
+// workers until something happens that only that item would cause. It must not let an
+// item wait for a busy worker while another one that is just as good is idle. It must not
+// call back into the engine, wait, or hold a lock for long, because submission goes
+// through Push.
 //
 // All of that is tested in one line:
 //
@@ -50,7 +50,7 @@
 //
 //	lws         local work stealing: workers follow what they released, and take
 //	            from others what they cannot; the default
-//	ws          work stealing, from whoever has most
+//	ws          work stealing, from the worker with the longest queue
 //	eager       one queue in the order of arrival
 //	prio        one queue in the order of priority
 //	random      dice, weighted by speed
@@ -62,7 +62,7 @@
 //	heteroprio  buckets that each architecture visits in an order of its own
 //	darts       data first, then all that can run with it
 //
-// They have the names that they have in StarPU, and their definitions stand at
-// the head of their files. Some take options: "dmda:alpha=1,beta=2" is one text
+// They have the names that they have in StarPU, and are defined at the
+// head of their files. Some take options: "dmda:alpha=1,beta=2" is one text
 // for Parse, for Options.Policy of the engine and for the command's --sched.
 package sched

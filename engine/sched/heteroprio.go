@@ -3,7 +3,7 @@ package sched
 // heteroprio: items wait in buckets, one for each kind and priority. Each
 // architecture visits the buckets in an order of its own: first what it is best
 // at compared with the others, among that the highest priority. It leaves what
-// another runs faster, unless so much of it waits that the other will not come to
+// another runs faster, unless the backlog is so long that the other will not come to
 // it sooner: items for each of its workers must outnumber the slowdown factor.
 // After E. Agullo, B. Bramas, O. Coulaud, E. Darve, M. Messner, T. Takahashi:
 // Task-based FMM for heterogeneous architectures, CCPE 28, 2016, and the automatic
@@ -105,7 +105,7 @@ type measuring struct{ *heteroprio }
 
 func (measuring) Started(*Item, int) {}
 
-// Ended learns how long items of a kind run, in case nobody predicts it.
+// Ended learns how long items of a kind run, for items without a prediction.
 func (p measuring) Ended(it *Item, w int, seconds float64) {
 	k := timeKey{p.m.Kind(it), p.of[w]}
 	p.mu.Lock()
@@ -288,7 +288,7 @@ func (p *heteroprio) weighLocked(b *bucket, it *Item) {
 		if !math.IsInf(others, 1) {
 			b.better[a] = int(math.Round(math.Log2(others / times[a])))
 		} else if len(p.archs) > 1 {
-			b.better[a] = 64 // nobody else can
+			b.better[a] = 64 // no other kind of worker can
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestHeteroprioPriorities(t *testing.T) {
 	}
 }
 
-// What nobody predicts is learned from what kernels took.
+// Times without a prediction are learned from measured ones.
 func TestHeteroprioLearns(t *testing.T) {
 	m := hetero(1, 1)
 	m.Estimate = nil

@@ -18,7 +18,7 @@ type entry struct {
 type levels struct {
 	n    int
 	all  []level   // highest first
-	none workerSet // who may run none of the items, of those who looked
+	none workerSet // workers that looked, and may run none of the items
 }
 
 type level struct {
@@ -81,8 +81,8 @@ func (q *levels) find(w int) (e *entry, at place) {
 }
 
 // best returns the entry of the highest level with the lowest cost, the first
-// of those that cost the same, of a bounded number. What was often passed over
-// goes first whatever it costs.
+// of those that cost the same, of a bounded number. An entry that was passed over
+// often goes first, whatever its cost.
 func (q *levels) best(cost func(*Item) int64) (at place) {
 	for i := range q.all {
 		l := &q.all[i]

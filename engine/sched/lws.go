@@ -2,8 +2,8 @@ package sched
 
 // lws, local work stealing: a worker runs first what its last task released,
 // in the cache that the data is still in, unless tasks are long and one that waits
-// uses as much of that; who has nothing takes half of what the submitter or a
-// neighbour has. Items with a priority are kept apart: above zero before all others,
+// uses as much of that; an idle worker takes half of the items of the submitter or
+// a neighbour. Items with a priority are kept apart: above zero before all others,
 // highest first, below zero after all others.
 
 type lws struct {
@@ -81,7 +81,7 @@ func (p *lws) share(w *local) {
 }
 
 // shareNow is share for a worker that begins something else now. All others may have
-// gone to sleep since Push said that the item is nobody's business.
+// gone to sleep since Push returned Nobody for the item.
 func (p *lws) shareNow(w *local) {
 	if w.next != nil {
 		p.share(w)

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// reusing makes an lws for two workers, whose tasks take so many seconds and use
-// the data that uses names.
+// reusing makes an lws for two workers, whose tasks take the given seconds and use the
+// data that uses names.
 func reusing(t *testing.T, took float64, uses map[int64][]int64) *lws {
 	t.Helper()
 	now := 1.0
 	m := CPUs(2)
-	m.Now = func() float64 { // nobody asks after more than so many items
+	m.Now = func() float64 { // not called beyond manyItems items
 		now += manyItems * took
 		return now
 	}
@@ -21,7 +21,7 @@ func reusing(t *testing.T, took float64, uses map[int64][]int64) *lws {
 		}
 	}
 	p := newLWS(m, nil).(*lws)
-	for range 2 * manyItems { // so many items that the policy knows
+	for range 2 * manyItems { // enough items for the policy to notice
 		p.Push(&Item{}, 0)
 		if p.Pop(0) == nil {
 			t.Fatal("an item is lost")
@@ -151,8 +151,8 @@ func TestLWSReuseShares(t *testing.T) {
 	}
 }
 
-// TestLWSWakes: who was told that an item is nobody's business is woken when its
-// worker begins something else after all, which may take as long as it likes.
+// TestLWSWakes: after a Push that returned Nobody, another worker is woken if the item's
+// worker begins something else, which may take any time.
 func TestLWSWakes(t *testing.T) {
 	for name, first := range map[string]func(p *lws){
 		"pinned": func(p *lws) { p.Push(&Item{Order: 9, Allowed: NewSet(0)}, Outside) },

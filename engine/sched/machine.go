@@ -1,6 +1,6 @@
 package sched
 
-// What a policy schedules for: the workers, and what is known about items.
+// Machine: the workers that a policy schedules for, and estimates for items.
 
 import (
 	"math"
@@ -16,7 +16,7 @@ import (
 type Machine struct {
 	Workers []Worker
 	// Estimate predicts how long the item's kernel runs on w, in seconds; not
-	// known: nothing was measured there yet, or nobody can tell. Default: never
+	// known: nothing was measured there yet, or there is no model. Default: never
 	// known.
 	Estimate func(it *Item, w int) (seconds float64, known bool)
 	// Transfer predicts how long it takes to bring what the item reads to w's
@@ -35,10 +35,10 @@ type Machine struct {
 	// about equally long, relative to other kinds, on any worker. The result
 	// can be compared. Default: all are of kind nil.
 	Kind func(it *Item) any
-	// Explain returns who wants to know why the policy gives items to workers, nil
-	// while nobody does. It is called under the policy's locks, before the item can be
+	// Explain returns the function that receives the reasons why the policy gives items
+	// to workers, nil while there is no listener. It is called under the policy's locks, before the item can be
 	// given out. Policies that weigh workers against each other ask; the others need
-	// not. Default: nobody.
+	// not. Default: nil.
 	Explain func() func(it *Item, c *Choice)
 	// Wake asks a worker that sleeps to look for items: for policies that kept an item for
 	// one worker, so that Push said Nobody, and give it to anybody now, because that worker

@@ -1,6 +1,6 @@
 package sched
 
-// What a policy is: the interface between it and the engine.
+// Policy: the interface between a scheduling policy and the engine.
 
 import (
 	"encoding/binary"
@@ -41,7 +41,8 @@ const (
 type Policy interface {
 	// Push adds a ready item that worker from released, or Outside. It
 	// returns the worker that should be woken for it if it sleeps (one that
-	// the item allows), Anyone when whoever wakes up would take it, or Nobody.
+	// the item allows), Anyone when any worker that wakes up would take it, or
+	// Nobody.
 	Push(it *Item, from int) int
 	// Pop returns the item that worker w should run next, nil when there is
 	// none for it.
@@ -58,12 +59,12 @@ type Policy interface {
 type Feedback interface {
 	// Started says that everything is ready and the kernel of it starts now.
 	Started(it *Item, w int)
-	// Ended says that the kernel of it ran for so many seconds.
+	// Ended reports that the kernel of the item ran for the given seconds.
 	Ended(it *Item, w int, seconds float64)
 }
 
 // Closer is implemented by policies that own something. Close is called once,
-// when nobody uses the policy any more; items that are still queued are
+// after the last use of the policy; items that are still queued are
 // forgotten.
 type Closer interface{ Close() }
 

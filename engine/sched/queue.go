@@ -20,9 +20,9 @@ type ring struct {
 
 func (r *ring) init(n int) { r.buf = make([]atomic.Pointer[Item], n) } // n is a power of two
 
-// set fills slot t, which no consumer reads before tail says so, or the one who
-// does finds that head has moved and drops it: that is why no bus lock is needed.
-// The race detector wants one all the same.
+// set fills slot t. No consumer uses the slot before tail includes it: one that reads it
+// earlier finds that head has moved and drops the value. So no bus lock is needed, except
+// for the race detector.
 func (r *ring) set(t uint32, it *Item) {
 	slot := &r.buf[int(t)&(len(r.buf)-1)]
 	if raceOn {
@@ -200,7 +200,7 @@ type heap struct {
 	mu struct {
 		sync.Mutex
 		items []*Item
-		none  workerSet // who may run none of them, of those who looked
+		none  workerSet // workers that looked, and may run none of them
 	}
 }
 
@@ -274,8 +274,8 @@ func (q *heap) popFor(w int) *Item {
 	return nil
 }
 
-// workerSet is a set of workers that changes. A queue that holds many items of which a
-// worker may run none is searched by it once, and not each time that it looks for work.
+// workerSet is a set of workers that changes. With it a worker searches a queue that holds
+// many items, none of them for this worker, once instead of each time it looks for work.
 type workerSet []uint64
 
 func (s workerSet) has(w int) bool { return w/64 < len(s) && s[w/64]&(1<<(w%64)) != 0 }
@@ -341,7 +341,7 @@ type pins struct {
 
 // first takes an item from worker w's own queue, which goes before all else, but for
 // every fair-th time: a task that goes on releasing others for w would keep it from
-// everything that others may run as well. What is there is found by other then.
+// everything that others may run as well. other finds those items then.
 func (p pinned) first(w int) *Item {
 	q := &p[w]
 	if q.n.Load() == 0 {

@@ -1,7 +1,7 @@
 package sched
 
-// What a worker of lws still has in its cache, as far as that is worth a look:
-// between tasks that take so long that the choice costs nothing beside them.
+// Reuse: the data that a worker of lws still has in its cache. It is considered only
+// between tasks that are long compared with the cost of the choice.
 
 const (
 	longTask  = 50e-6 // seconds from one item to the next

@@ -57,7 +57,7 @@ func TestLocality(t *testing.T) {
 	}
 }
 
-// Who has nothing takes from who has most, the oldest first; the owner runs the
+// An idle worker takes from the longest queue, the oldest item first; the owner runs the
 // newest first.
 func TestStealFromTheMostLoaded(t *testing.T) {
 	e, _ := Lookup("ws")

@@ -41,7 +41,7 @@ const (
 
 var table = []Entry{
 	{Name: "lws", Doc: "each worker follows what it released, others take from it; priorities first", Priorities: Strict, make: newLWS},
-	{Name: "ws", Doc: "a queue for each worker, who has nothing takes from the longest", Priorities: Strict, make: newWS},
+	{Name: "ws", Doc: "a queue for each worker; an idle one takes from the longest", Priorities: Strict, make: newWS},
 	{Name: "eager", Doc: "one queue, first come first served; positive priorities to the front", Priorities: Front, make: newEager},
 	{Name: "prio", Doc: "one queue, highest priority first", Priorities: Strict, make: newPrio},
 	{Name: "random", Doc: "a random worker, faster ones more often", Priorities: Strict, make: newRandom, Options: randomOptions},

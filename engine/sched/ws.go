@@ -2,7 +2,7 @@ package sched
 
 // ws, work stealing: a worker keeps what its tasks release and runs the newest
 // first, in the cache that the data is still in; what is submitted from outside
-// goes round. Who has nothing takes the oldest item of the worker that has most
+// goes round. An idle worker takes the oldest item of the longest queue
 // (R. D. Blumofe, C. E. Leiserson: Scheduling multithreaded computations by
 // work stealing, J. ACM 46, 1999; they choose the victim at random).
 
@@ -72,7 +72,7 @@ const fair = 61
 func (p *ws) Pop(w int) *Item {
 	o := &p.workers[w]
 	if it := p.pinned.first(w); it != nil {
-		if o.load() != 0 { // perhaps Push said that it was nobody's business
+		if o.load() != 0 { // Push may have returned Nobody for it
 			p.wake()
 		}
 		return it
@@ -110,7 +110,7 @@ func (p *ws) Pop(w int) *Item {
 	return p.pinned.other(w)
 }
 
-// victim is who has most, nil when nobody has anything.
+// victim returns the longest queue, or nil if all are empty.
 func (p *ws) victim(w int) *owned {
 	var best *owned
 	most := int32(0)

@@ -19,7 +19,7 @@ func TestCodes(t *testing.T) {
 	titles := map[string]string{}
 	for i, c := range all {
 		if i > 0 && all[i-1].Code >= c.Code {
-			t.Errorf("%s stands behind %s: unsorted, or twice", c.Code, all[i-1].Code)
+			t.Errorf("%s comes after %s: unsorted, or twice", c.Code, all[i-1].Code)
 		}
 		if !wellFormed.MatchString(c.Code) {
 			t.Errorf("%q is not a code", c.Code)
@@ -71,7 +71,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Codes of one group stand in order in their file, and callers get a copy.
+// Codes of one group are in order in their file, and callers get a copy.
 func TestPages(t *testing.T) {
 	files, err := fs.Glob(pages, "codes/*.md")
 	if err != nil || len(files) == 0 {

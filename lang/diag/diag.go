@@ -2,7 +2,7 @@
 // as data, the table of codes, the wording, and the rendering as text and JSON.
 //
 // Programs that embed scripts meet its types in package lang, under the same names. They
-// are plain data: whoever has one may keep it or change it.
+// are plain data: a program may keep or change them.
 package diag
 
 import (

@@ -44,7 +44,7 @@ func (d *Diagnostic) Meant(wrong, name, where string) {
 	}
 }
 
-// Text is what stands at s, nothing when the source is not known.
+// Text returns the source text at s, "" if the source is not known.
 func (s Span) Text() string {
 	if s.src == nil || s.End.Offset > len(s.src.Text) || s.Start.Offset > s.End.Offset {
 		return ""

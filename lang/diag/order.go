@@ -46,7 +46,7 @@ func (ds Diagnostics) Dedupe() Diagnostics {
 	return out
 }
 
-// What Bounded keeps. A script of a generator can have a mistake in each of its words.
+// Bounds of Bounded. A script of a generator can have a mistake in each of its words.
 const (
 	maxGroups      = 100       // different messages
 	maxDiagnostics = 1000      // diagnostics

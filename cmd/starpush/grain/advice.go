@@ -1,7 +1,6 @@
 package grain
 
-// What is said: one piece of advice for each insert, with a line below that says what to
-// do.
+// Advice: one message for each insert, with a line below that says what to do.
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
 package grain
 
-// Families: views of which parts go into the same tasks, and by how much all of them can
-// be made coarser or finer so that these parts keep fitting.
+// Families: views whose parts are operands of the same tasks, and the factor by which all
+// of them can be made coarser or finer together so that their parts keep fitting.
 
 import (
 	"math"

@@ -2,9 +2,8 @@
 // few for the workers, and says how all the data that they share should be split.
 //
 // A filter that is right for one operand may break another: the parts of a matrix and of
-// a vector that one task multiplies must fit. So the views of which parts go into the
-// same tasks change together, by a factor that keeps what their sizes have to do with
-// each other. Where that cannot be known, no filter is named.
+// a vector that one task multiplies must fit. So views whose parts are operands
+// of the same tasks change together, by a factor that keeps the ratios of their sizes. Where that cannot be known, no filter is named.
 package grain
 
 import (
@@ -18,7 +17,7 @@ import (
 
 const (
 	maxPieces = 1 << 16 // that are kept of one kind
-	fewPieces = 1 << 10 // among so many none is looked for that has ended
+	fewPieces = 1 << 10 // pieces above which the search for ended ones is left out
 )
 
 // pieces are handles, each with a value. Those whose data has ended are forgotten when

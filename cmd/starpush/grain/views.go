@@ -19,7 +19,7 @@ type axis struct {
 	parts int
 }
 
-// split is a view that one filter made, of which everything is known: equal parts.
+// split is a view made by one filter into equal parts, whose sizes are known.
 type split struct {
 	view *datamgr.View
 	axes []axis

@@ -8,8 +8,8 @@
 //	schedtest.Run(t, newMine, sched.Strict)
 //
 // Every item is given out, none twice, only to workers that it allows, whatever
-// the machine; whoever is told to wake up finds all that there is; a busy worker
-// holds nobody up among workers that are alike; priorities are honoured as far
+// the machine; a worker that is woken finds all items; a busy worker
+// delays no other among workers that are alike; priorities are honoured as far
 // as promised; nothing waits for ever behind a stream that ends; and a policy can
 // be closed with items in it.
 package schedtest
@@ -83,7 +83,7 @@ func (k *kit) check(to int, it *sched.Item, from int) {
 	case to >= k.workers() || to < sched.Nobody:
 		k.Errorf("Push wakes %d; there are %d workers", to, k.workers())
 	case to == sched.Nobody && from == sched.Outside:
-		k.Error("Push from outside wakes nobody: nobody pops afterwards")
+		k.Error("Push from outside returns Nobody: no worker pops the item")
 	case to >= 0 && it.Allowed != nil && !it.Allowed.Has(to):
 		k.Errorf("Push wakes %d, which may not run the item", to)
 	}
@@ -179,7 +179,7 @@ func noneHolds(nothing []atomic.Int64, happened int64) bool {
 	return true
 }
 
-// allowed: each worker gets what is for it alone, and nobody else does.
+// allowed: each worker gets the items that are for it alone, and no other worker does.
 func (k *kit) allowed() {
 	p, workers := k.policy(), k.workers()
 	const each = 100
@@ -279,7 +279,7 @@ func (k *kit) released() {
 }
 
 // stream: an item of the lowest priority is given out when a stream of others
-// has passed, of which few wait at any time.
+// has passed; few of those wait at any time.
 func (k *kit) stream() {
 	for _, priority := range []int32{0, -1, -1 << 30} {
 		p, workers := k.policy(), k.workers()
@@ -358,7 +358,7 @@ func (k *kit) pinnedStream() {
 	k.Errorf("%d items that one worker may run each were given out, and the one that all may run was not", len(items)-2*workers)
 }
 
-// empty: the policy knows, whoever the items are for.
+// empty: Empty is right whichever workers the items are for.
 func (k *kit) empty() {
 	p, workers := k.policy(), k.workers()
 	for i := range 20 {
