@@ -254,8 +254,7 @@ func (d *Datum) collapse() bool {
 	f := newFragment(d, d.box)
 	f.init, f.why, f.gone, f.fault, f.had = one.init, one.why, one.gone, one.fault, had|hadMain
 	if deferred {
-		d.reg.lockIDs++
-		f.lock, f.unordered, f.slow = &accessLock{id: d.reg.lockIDs}, true, true
+		f.lock, f.unordered, f.slow = d.reg.newLock(), true, true
 	}
 	d.root = f
 	d.whole.frags, d.whole.f0 = []*Fragment{f}, f

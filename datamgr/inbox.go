@@ -56,7 +56,7 @@ func inOrder(s *LockPlace) lockQueue {
 // openLocked opens the inbox if nobody is in the queue. The lock was just given to a
 // plain task.
 func (l *accessLock) openLocked() {
-	if l.mu.queue.first == nil {
+	if l.mu.queue.empty() {
 		l.inbox.last.Store(&lastOfInbox)
 	}
 }
@@ -66,9 +66,5 @@ func (l *accessLock) shutLocked() {
 	if l.inbox.last.Load() == nil {
 		return
 	}
-	for s := inOrder(l.inbox.last.Swap(nil)).first; s != nil; { // the queue was empty
-		next := s.next
-		l.mu.queue.add(s)
-		s = next
-	}
+	l.mu.queue.addAll(inOrder(l.inbox.last.Swap(nil)))
 }

@@ -3,7 +3,8 @@ package datamgr
 // Locks: commuting and unordered accesses have no order, but exclude each other.
 //
 // A ready task takes all its locks or none, in the order of their numbers, and
-// waits in the queue of the one it missed. A release wakes one waiter. A task
+// waits in the queue of the one it missed. A release wakes one waiter, the one of the
+// highest priority where the policy of the runtime goes by that (lockqueue.go). A task
 // that was woken by a lock and could not take it, because it now misses another,
 // passes the wake-up on; so does one that took it shared, to the next reader.
 //
@@ -14,6 +15,7 @@ package datamgr
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -23,67 +25,26 @@ type accessLock struct {
 	id int64
 	// heirs wait for the lock and get it from the one who has it, one after
 	// another, without a look at mu: only who has the lock touches them.
-	heirs lockQueue
-	_     [32]byte
-	inbox inbox
-	_     [56]byte // submitters write the line before, those who have the lock the other two
-	mu    struct {
+	heirs  lockQueue
+	reg    *Registry
+	urgent atomic.Bool // one of mu.queue goes before the heirs
+	_      [23]byte
+	inbox  inbox
+	_      [56]byte // submitters write the line before, those who have the lock the other two
+	mu     struct {
 		sync.Mutex
 		readers int
 		grace   int // tasks that may have started without the lock and still run
 		writer  bool
-		queue   lockQueue
+		queue   waiters
 	}
-}
-
-// lockQueue is a list of waiting tasks.
-type lockQueue struct {
-	first, last *LockPlace
-	others      int // how many of them cannot inherit
-}
-
-func (q *lockQueue) add(s *LockPlace) {
-	if !s.inherits() {
-		q.others++
-	}
-	s.next = nil
-	if q.last == nil {
-		q.first = s
-	} else {
-		q.last.next = s
-	}
-	q.last = s
-}
-
-// take removes the first task that fits and returns it.
-func (q *lockQueue) take(fits func(*LockPlace) bool) *LockPlace {
-	var before *LockPlace
-	for s := q.first; s != nil; before, s = s, s.next {
-		if fits != nil && !fits(s) {
-			continue
-		}
-		if before == nil {
-			q.first = s.next
-		} else {
-			before.next = s.next
-		}
-		if q.last == s {
-			q.last = before
-		}
-		if !s.inherits() {
-			q.others--
-		}
-		s.next = nil
-		return s
-	}
-	return nil
 }
 
 // idle reports whether nobody holds l or waits for it.
 func (l *accessLock) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.mu.writer && l.mu.readers == 0 && l.mu.grace == 0 && l.mu.queue.first == nil
+	return !l.mu.writer && l.mu.readers == 0 && l.mu.grace == 0 && l.mu.queue.empty()
 }
 
 type lockUse struct {
@@ -177,7 +138,7 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 			var few [8]lockUse
 			got := append(few[:0], wants[:i]...)
 			l.shutLocked()
-			l.mu.queue.add(&s.LockPlace)
+			l.mu.queue.add(l, &s.LockPlace)
 			if l == baton {
 				l.wakeLocked(c) // readers have it, who came in between: others may run beside them
 			}
@@ -238,18 +199,12 @@ func (l *accessLock) release(exclusive bool, c *Completer) {
 }
 
 // leaveLocked is called by the one who has l alone, and does not any more: the
-// heirs wait in the queue again, in front.
+// heirs wait in the queue again, in front of those like them.
 func (l *accessLock) leaveLocked() {
 	l.mu.writer = false
 	l.shutLocked()
-	if l.heirs.first == nil {
-		return
-	}
-	q := &l.mu.queue
-	if l.heirs.last.next = q.first; q.first == nil {
-		q.last = l.heirs.last
-	}
-	q.first, l.heirs = l.heirs.first, lockQueue{}
+	l.heirs.append(&l.mu.queue.back)
+	l.mu.queue.back, l.heirs = l.heirs, lockQueue{}
 }
 
 // wakeLocked wakes the first who can have the lock: anybody when it is free, a
@@ -258,19 +213,14 @@ func (l *accessLock) wakeLocked(c *Completer) {
 	if l.mu.writer || l.mu.grace > 0 {
 		return
 	}
-	var s *LockPlace
-	if l.mu.readers > 0 {
-		s = l.mu.queue.take(func(s *LockPlace) bool { return !s.wantsAlone(l) })
-	} else {
-		s = l.mu.queue.take(nil)
-	}
+	s := l.mu.queue.take(l, l.mu.readers > 0)
 	switch {
 	case s == nil:
 		return
 	case s.inherits():
 		l.mu.writer = true
 		s.hand()
-		l.bequeathLocked()
+		l.heirs = l.mu.queue.heirs()
 		l.openLocked()
 	default:
 		s.baton = l
@@ -280,19 +230,6 @@ func (l *accessLock) wakeLocked(c *Completer) {
 
 // inherits reports whether s may be handed its lock.
 func (s *LockPlace) inherits() bool { return s.one != nil && s.state.patient }
-
-// bequeathLocked makes heirs of those at the head of the queue who can be. The
-// lock was just handed to one of them.
-func (l *accessLock) bequeathLocked() {
-	q := &l.mu.queue
-	if q.others == 0 {
-		l.heirs, *q = *q, lockQueue{}
-		return
-	}
-	for n := 0; n < 64 && q.first.inherits(); n++ { // it ends at one of the others
-		l.heirs.add(q.take(nil))
-	}
-}
 
 // set returns the locks of a task that is not plain.
 func (s *LockPlace) set() *LockSet { return (*LockSet)(unsafe.Pointer(s)) }
@@ -340,11 +277,16 @@ func (g *Registry) lockFor(f *Fragment) {
 	if f.lock != nil {
 		return
 	}
-	g.lockIDs++
-	l := &accessLock{id: g.lockIDs}
+	l := g.newLock()
 	f.d.mu.Lock()
 	f.lock = l
 	f.d.mu.Unlock()
+}
+
+// newLock makes a lock. Submission lock held.
+func (g *Registry) newLock() *accessLock {
+	g.lockIDs++
+	return &accessLock{id: g.lockIDs, reg: g}
 }
 
 // lowerLocks gives back what the hold does not need any more: of the locks s,
@@ -386,7 +328,7 @@ func (l *accessLock) share(c *Completer) {
 	defer l.mu.Unlock()
 	l.leaveLocked()
 	l.mu.readers++
-	for o := l.mu.queue.take(nil); o != nil; o = l.mu.queue.take(nil) {
+	for o := l.mu.queue.take(l, false); o != nil; o = l.mu.queue.take(l, false) {
 		o.baton = l
 		c.Release(o.w)
 	}
@@ -405,11 +347,7 @@ func (s *LockSet) Queued(fn func(*Waiter)) {
 func (l *accessLock) queued(alone bool, fn func(*Waiter)) {
 	l.mu.Lock()
 	var queue []*Waiter
-	for s := l.mu.queue.first; s != nil; s = s.next { // there are no heirs: they come with plain tasks
-		if !alone || s.wantsAlone(l) {
-			queue = append(queue, s.w)
-		}
-	}
+	l.mu.queue.each(alone, func(s *LockPlace) { queue = append(queue, s.w) }) // there are no heirs: they come with plain tasks
 	l.mu.Unlock()
 	for _, w := range queue {
 		fn(w)

@@ -116,3 +116,180 @@ func TestWakeUpOutlivesExtension(t *testing.T) {
 	}
 	wakes(t, c, behind)
 }
+
+// Waiters for a lock are woken by priority, equal ones in the order of their numbers,
+// however they came; without Rank in the order in which they came. Those that inherit
+// the lock have priority 0, and others go before them only where theirs is higher or
+// they came first.
+func TestOrderOfWaiters(t *testing.T) {
+	type arrival struct {
+		name     string
+		priority int32
+		number   int64
+		patient  bool
+		reader   bool
+	}
+	for _, c := range []struct {
+		name string
+		came []arrival
+		want string // by priority
+		fifo string
+	}{
+		{"equal", []arrival{{name: "a", number: 1}, {name: "b", number: 2}, {name: "c", number: 3}}, "abc", "abc"},
+		{"by number", []arrival{{name: "b", number: 2}, {name: "c", number: 3}, {name: "a", number: 1}}, "abc", "bca"},
+		{"by priority", []arrival{{name: "a", priority: 1, number: 1}, {name: "d", priority: 5, number: 4},
+			{name: "c", priority: 3, number: 3}, {name: "b", priority: 5, number: 2}, {name: "e", priority: -1, number: 5}}, "bdcae", "adcbe"},
+		{"readers", []arrival{{name: "a", number: 1}, {name: "r", priority: 2, number: 2, reader: true},
+			{name: "b", priority: 1, number: 3}, {name: "s", priority: -1, number: 4, reader: true}}, "rsba", "arsb"},
+		{"heirs", []arrival{{name: "p", patient: true, number: 1}, {name: "q", patient: true, number: 2}, {name: "a", number: 3},
+			{name: "r", patient: true, number: 4}, {name: "b", priority: 1, number: 5}, {name: "s", patient: true, number: 6},
+			{name: "c", priority: -1, number: 7}}, "bpqarsc", "pqarbsc"},
+	} {
+		for _, ranked := range []bool{true, false} {
+			g := registry()
+			arrivals := map[*Waiter]arrival{}
+			want := c.fifo
+			if ranked {
+				want = c.want
+				g.Rank = func(w *Waiter) (int32, int64) { return arrivals[w].priority, arrivals[w].number }
+			}
+			h := locked(t, g)
+			comp := g.NewCompleter()
+			owner := taking(Operand{Handle: h, Mode: iface.RW})
+			if !owner.take(comp) {
+				t.Fatal("the lock is not free")
+			}
+			takers := map[*Waiter]*taker{}
+			for _, a := range c.came {
+				m := iface.RW
+				if a.reader {
+					m = iface.R
+				}
+				k := taking(Operand{Handle: h, Mode: m})
+				takers[&k.Waiter], arrivals[&k.Waiter] = k, a
+				if a.patient {
+					g.Lock()
+					k.LockSet.One(&k.Waiter, h, true)
+					g.Unlock()
+					if !k.Queue() {
+						t.Fatal("the lock is free")
+					}
+				} else if k.take(comp) {
+					t.Fatal("the lock is free")
+				}
+			}
+			got := ""
+			owner.Release(comp)
+			for ws := woken(comp); len(ws) > 0; ws = append(ws[1:], woken(comp)...) {
+				k := takers[ws[0]]
+				got += arrivals[ws[0]].name
+				if arrivals[ws[0]].patient {
+					if !k.AcquireOne(comp) {
+						t.Fatal("an heir does not have the lock")
+					}
+					k.ReleaseOne(comp)
+				} else if k.take(comp) {
+					k.Release(comp)
+				} else {
+					t.Fatal("the lock is not free")
+				}
+			}
+			if got != want {
+				t.Errorf("%s, ranked %v: %s, want %s", c.name, ranked, got, want)
+			}
+		}
+	}
+}
+
+// A waiter of a high priority that comes while heirs pass the lock on does not wait for
+// all of them, and none of them is forgotten.
+func TestUrgentWaiterBeforeHeirs(t *testing.T) {
+	g := registry()
+	priorities := map[*Waiter]int32{}
+	g.Rank = func(w *Waiter) (int32, int64) { return priorities[w], 0 }
+	h := locked(t, g)
+	c := g.NewCompleter()
+	one := func() *taker {
+		k := taking(Operand{Handle: h, Mode: iface.Commute})
+		g.Lock()
+		k.LockSet.One(&k.Waiter, h, true)
+		g.Unlock()
+		return k
+	}
+	first := one()
+	if !first.AcquireOne(c) {
+		t.Fatal("the lock is not free")
+	}
+	var heirs []*taker
+	for range 5 {
+		k := one()
+		if !k.Queue() {
+			t.Fatal("the lock is free")
+		}
+		heirs = append(heirs, k)
+	}
+	first.ReleaseOne(c)
+	wakes(t, c, heirs[0]) // the others wait without a look at the lock's mutex
+	urgent, idle := taking(Operand{Handle: h, Mode: iface.RW}), taking(Operand{Handle: h, Mode: iface.RW})
+	priorities[&urgent.Waiter], priorities[&idle.Waiter] = 3, -3
+	if idle.take(c) || urgent.take(c) {
+		t.Fatal("a lock does not exclude")
+	}
+	late := one()
+	if !late.Queue() {
+		t.Fatal("the lock is free")
+	}
+	heirs[0].ReleaseOne(c)
+	wakes(t, c, urgent)
+	if !urgent.take(c) {
+		t.Fatal("a free lock is not given")
+	}
+	urgent.Release(c)
+	for _, k := range append(heirs[1:], late) {
+		wakes(t, c, k)
+		k.ReleaseOne(c)
+	}
+	wakes(t, c, idle)
+}
+
+// Of equal ones, one whose number is high gets its turn although others with lower ones
+// go on coming.
+func TestOldWaiterGetsItsTurn(t *testing.T) {
+	g := registry()
+	numbers := map[*Waiter]int64{}
+	g.Rank = func(w *Waiter) (int32, int64) { return 1, numbers[w] }
+	h := locked(t, g)
+	c := g.NewCompleter()
+	next := int64(0)
+	come := func(number int64) *taker {
+		k := taking(Operand{Handle: h, Mode: iface.RW})
+		numbers[&k.Waiter] = number
+		return k
+	}
+	has := come(0)
+	if !has.take(c) {
+		t.Fatal("the lock is not free")
+	}
+	old := come(1 << 40)
+	waits := map[*Waiter]*taker{&old.Waiter: old}
+	if old.take(c) {
+		t.Fatal("a lock does not exclude")
+	}
+	for range 2 * fair {
+		next++
+		k := come(next)
+		waits[&k.Waiter] = k
+		if k.take(c) {
+			t.Fatal("a lock does not exclude")
+		}
+		has.Release(c)
+		has = waits[woken(c)[0]]
+		if has == old {
+			return
+		}
+		if !has.take(c) {
+			t.Fatal("a free lock is not given")
+		}
+	}
+	t.Errorf("it still waits after %d others", 2*fair)
+}

@@ -26,7 +26,7 @@ func (s *LockPlace) Queue() bool {
 	l.mu.Lock()
 	taken := l.mu.writer
 	if taken && !l.inbox.add(s) {
-		l.mu.queue.add(s)
+		l.mu.queue.add(l, s)
 	}
 	l.mu.Unlock()
 	return taken
@@ -51,7 +51,7 @@ func (s *LockPlace) AcquireOne(c *Completer) bool {
 		l.openLocked()
 	} else {
 		l.shutLocked()
-		l.mu.queue.add(s)
+		l.mu.queue.add(l, s)
 		l.wakeLocked(c) // if readers have it: others may run beside them
 	}
 	l.mu.Unlock()
@@ -69,7 +69,10 @@ func (s *LockPlace) ReleaseOne(c *Completer) {
 	if l.heirs.first == nil {
 		l.heirs = l.inbox.take()
 	}
-	n := l.heirs.take(nil)
+	var n *LockPlace
+	if !l.urgent.Load() {
+		n = l.heirs.take()
+	}
 	if n == nil {
 		l.release(true, c)
 		return

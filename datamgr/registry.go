@@ -50,6 +50,11 @@ type Registry struct {
 	publishers []*Publisher // who may run tasks; fixed before the first submission
 	held       []*Hold      // data held by the program; guarded by mu
 
+	// Rank says how waiters for a lock are ordered: by the priority, the higher first, and
+	// among equals by the number, the smaller first, 0: as they came. nil: all as they
+	// came. Fixed before data is registered.
+	Rank func(w *Waiter) (priority int32, number int64)
+
 	onCopy func(from, to int, bytes int64, data *Handle, begin, end time.Time) // fixed before data is registered
 	onLoss func(node int, err *accel.LostError) any                            // fixed before data is registered
 }

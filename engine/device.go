@@ -328,7 +328,7 @@ func (rt *Runtime) missing(t *task, w int) (bytes int64) {
 // to 1.41 times.
 func (rt *Runtime) when(t *task) int64 {
 	order := t.Order & (1<<40 - 1)
-	if !rt.byPriority {
+	if rt.promise != sched.Strict {
 		return order
 	}
 	const most = 1 << 21

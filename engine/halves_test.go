@@ -17,18 +17,21 @@ import (
 // where figures of both together differ by half from minute to minute.
 func BenchmarkHalves(b *testing.B) {
 	const n = 1500 // fewer than make the submitter pause
-	r, rw := iface.R, iface.RW
+	r, rw, c := iface.R, iface.RW, iface.Commute
 	for _, bm := range []struct {
 		name           string
 		modes          []iface.AccessMode
 		handles, parts int
+		gate           iface.AccessMode
 	}{
-		{"empty", nil, 1, 1},
-		{"chain", []iface.AccessMode{rw}, 1, 1},
-		{"fanout", []iface.AccessMode{r}, 1, 1},
-		{"random", []iface.AccessMode{r, r, rw}, 256, 1},
-		{"random4", []iface.AccessMode{r, r, rw}, 256, 4},
-		{"random16", []iface.AccessMode{r, r, rw}, 256, 16},
+		{"empty", nil, 1, 1, rw},
+		{"chain", []iface.AccessMode{rw}, 1, 1, rw},
+		{"fanout", []iface.AccessMode{r}, 1, 1, rw},
+		{"commute", []iface.AccessMode{c}, 1, 1, rw},
+		{"heirs", []iface.AccessMode{c}, 1, 1, c}, // they wait for the lock, and inherit it
+		{"random", []iface.AccessMode{r, r, rw}, 256, 1, rw},
+		{"random4", []iface.AccessMode{r, r, rw}, 256, 4, rw},
+		{"random16", []iface.AccessMode{r, r, rw}, 256, 16, rw},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
 			rt, j := start(b, Options{Workers: 1})
@@ -41,7 +44,7 @@ func BenchmarkHalves(b *testing.B) {
 				}
 			}
 			held, goOn := make(chan bool), make(chan bool)
-			gate := &TaskSpec{Operands: []Operand{{Handle: hs[0], Mode: rw}},
+			gate := &TaskSpec{Operands: []Operand{{Handle: hs[0], Mode: bm.gate}},
 				Codelet: kernel("gate", func(*TaskContext) error { held <- true; <-goOn; return nil })}
 			s := &TaskSpec{Codelet: nop, Operands: make([]Operand, len(bm.modes))}
 			for i, m := range bm.modes {

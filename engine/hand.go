@@ -4,6 +4,9 @@ package engine
 // what that releases.
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -16,12 +19,19 @@ type hand struct {
 	id    int     // of the worker, or sched.Outside
 	w     *worker // nil outside
 	light []*task
+	// of dispatchSorted, to be used again
+	several []*task
 }
 
 // dispatch gives out what the hand released. A hand from outside holds the
 // submission lock.
 func (h *hand) dispatch() {
-	for w := h.c.Take(); w != nil; {
+	w := h.c.Take()
+	if w != nil && w.Next() != nil && h.rt.ranked.Load() {
+		h.dispatchSorted(w)
+		return
+	}
+	for w != nil {
 		next := w.Next()
 		if t := taskOf(w); t.kind.light() {
 			h.light = append(h.light, t)
@@ -30,6 +40,27 @@ func (h *hand) dispatch() {
 		}
 		w = next
 	}
+}
+
+// dispatchSorted gives out several tasks, the first of which is w, in the order of their
+// priorities: a worker takes the first that it sees, before the others are there.
+func (h *hand) dispatchSorted(w *datamgr.Waiter) {
+	rt, n := h.rt, len(h.light)
+	all := h.several[:0]
+	for ; w != nil; w = w.Next() {
+		all = append(all, taskOf(w))
+	}
+	slices.SortStableFunc(all, func(a, b *task) int { return cmp.Compare(rt.level(b), rt.level(a)) })
+	for _, t := range all {
+		if t.kind.light() {
+			h.light = append(h.light, t)
+		} else {
+			rt.push(t, h.id)
+		}
+	}
+	slices.Reverse(h.light[n:]) // the last one is run first
+	clear(all)
+	h.several = all[:0]
 }
 
 // settle gives out what the hand released and runs what has no kernel, until

@@ -19,29 +19,30 @@ import (
 // Runtime runs tasks. It is made by New and ended by Close. Any number of jobs
 // may use it at once.
 type Runtime struct {
-	opt        Options
-	began      time.Time // times are taken from here: that reads one clock, and not two
-	reg        *datamgr.Registry
-	device     accel.Device   // main memory, and the CPU workers
-	devices    []accel.Device // the others
-	nodeOf     []int          // of each of those
-	archs      []string       // of all workers, each once
-	byPriority bool           // the policy goes by priorities
-	nodes      int            // how many memory nodes there are
-	ears       atomic.Int32   // who listens to events; see countEars
-	lone       atomic.Bool    // it is the runtime's listener alone, and no profile
-	limited    bool           // main memory is bounded
-	diskNode   int            // the node of the disk; 0: there is none
-	lost       atomic.Uint64  // nodes whose device is lost
-	hints      hints
-	feeders    []*feeder   // by node
-	ahead      sched.Ahead // the policy, when it can say what comes next and somebody asks
-	host       *sched.Set  // the CPU workers, if there are others
-	policy     sched.Policy
-	feedback   sched.Feedback // policy, if it wants to know when kernels run
-	sharer     sched.Sharer   // policy, if it keeps items for workers
-	workers    []*worker
-	quit       atomic.Bool
+	opt      Options
+	began    time.Time // times are taken from here: that reads one clock, and not two
+	reg      *datamgr.Registry
+	device   accel.Device   // main memory, and the CPU workers
+	devices  []accel.Device // the others
+	nodeOf   []int          // of each of those
+	archs    []string       // of all workers, each once
+	promise  sched.Promise  // what the policy makes of priorities
+	ranked   atomic.Bool    // a task had a priority
+	nodes    int            // how many memory nodes there are
+	ears     atomic.Int32   // who listens to events; see countEars
+	lone     atomic.Bool    // it is the runtime's listener alone, and no profile
+	limited  bool           // main memory is bounded
+	diskNode int            // the node of the disk; 0: there is none
+	lost     atomic.Uint64  // nodes whose device is lost
+	hints    hints
+	feeders  []*feeder   // by node
+	ahead    sched.Ahead // the policy, when it can say what comes next and somebody asks
+	host     *sched.Set  // the CPU workers, if there are others
+	policy   sched.Policy
+	feedback sched.Feedback // policy, if it wants to know when kernels run
+	sharer   sched.Sharer   // policy, if it keeps items for workers
+	workers  []*worker
+	quit     atomic.Bool
 
 	_ [64]byte // what each submission writes lies apart from what workers read
 	// guarded by the submission lock

@@ -6,6 +6,7 @@ package engine
 import (
 	"errors"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -42,8 +43,28 @@ func (rt *Runtime) choosePolicy() error {
 		return err
 	}
 	rt.policy = e.New(m)
-	rt.byPriority = e.Priorities == sched.Strict
+	rt.promise = e.Priorities
+	if rt.promise != sched.Unordered {
+		rt.reg.Rank = func(w *datamgr.Waiter) (int32, int64) {
+			t := taskOf(w)
+			if rt.promise == sched.Front || t.Order < 0 { // not of the program
+				return rt.level(t), 0
+			}
+			return t.Priority, t.Order
+		}
+	}
 	return nil
+}
+
+// level is what the policy makes of the priority of t: the higher goes first.
+func (rt *Runtime) level(t *task) int32 {
+	switch {
+	case rt.promise == sched.Strict:
+		return t.Priority
+	case rt.promise == sched.Front && t.Priority > 0:
+		return 1
+	}
+	return 0
 }
 
 // machine describes the workers, and answers questions about tasks that wait in

@@ -10,11 +10,13 @@ type TaskSpec struct {
 	Codelet  *Codelet
 	Operands []Operand      // data, in the order in which kernels number it
 	Args     []iface.Scalar // plain values, likewise
-	Priority int            // higher runs earlier, where the policy looks at priorities
-	Name     string         // in errors and traces; "" for none
-	Color    int            // in traces; 0: the codelet's
-	Flops    float64        // estimate of the work; 0: the codelet's
-	Workers  []int          // workers that may run it; nil: all
+	// Priority, higher, makes the task run earlier and get a lock (COMMUTE, accesses without
+	// order) earlier, as far as the policy promises that, see sched.Promise.
+	Priority int
+	Name     string  // in errors and traces; "" for none
+	Color    int     // in traces; 0: the codelet's
+	Flops    float64 // estimate of the work; 0: the codelet's
+	Workers  []int   // workers that may run it; nil: all
 	// After lists tasks, gates and tags that the task waits for, besides the order
 	// that its operands give. When such a task failed or was cancelled, this
 	// one is cancelled. A tag that was removed is a *TagError.

@@ -90,6 +90,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	t.Allowed = allowed
 	if p := s.Priority; p != 0 {
 		t.Priority = int32(max(min(p, 1<<30), -1<<30))
+		if !rt.ranked.Load() {
+			rt.ranked.Store(true)
+		}
 	}
 	var waits int32
 	if n >= 0 {

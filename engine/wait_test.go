@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -271,6 +272,81 @@ func TestPriorities(t *testing.T) { // P55
 			t.Errorf("%s: %v, want %v", e.Name, got, want)
 		}
 		_ = rt
+	}
+}
+
+// Tasks that wait for a lock get it in the order of their priorities, where the policy
+// goes by those: who came first does not matter.
+func TestPrioritiesOfWaitersForLocks(t *testing.T) {
+	for _, e := range sched.Table() {
+		for _, mode := range []string{"commute", "unordered"} {
+			rt, j := start(t, Options{Workers: 5, Policy: e.Name})
+			priorities, want := []int{1, 5, 3, 5}, "bdca"
+			if e.Priorities == sched.Front {
+				priorities = []int{0, 2, -1, 0}
+			}
+			for range 20 {
+				op := Operand{Handle: ints(t, rt, make([]int64, 4)), Mode: iface.Commute}
+				if mode == "unordered" {
+					op.Mode, op.Unordered = iface.RW, true
+				}
+				started, block := make(chan struct{}), make(chan struct{})
+				must(t, j.Submit(&TaskSpec{Operands: []Operand{op}, Workers: []int{0},
+					Codelet: kernel("block", func(*TaskContext) error { close(started); <-block; return nil })}))
+				<-started
+				got := ""
+				for i, p := range priorities {
+					must(t, j.Submit(&TaskSpec{Operands: []Operand{op}, Workers: []int{1, 2, 3, 4}, Priority: p,
+						Codelet: kernel("note", func(*TaskContext) error { got += string(rune('a' + i)); return nil })}))
+				}
+				for int(rt.parking.parked.Load()) < 4 || !rt.policy.Empty() { // until all of them have found the lock taken
+					time.Sleep(10 * time.Microsecond)
+				}
+				close(block)
+				must(t, j.Wait(context.Background()))
+				if e.Priorities == sched.Front && got[0] == 'b' { // the others as they came, to different workers
+					got = want
+				}
+				if got != want {
+					t.Errorf("%s, %s: %s, want %s", e.Name, mode, got, want)
+				}
+				must(t, j.Unregister(op.Handle))
+			}
+			must(t, j.Close())
+			must(t, rt.Close())
+		}
+	}
+}
+
+// What one release frees comes to a worker that looks for work in the order of its
+// priorities, also if the worker sees it before the last of it is there.
+func TestPrioritiesOfOneRelease(t *testing.T) {
+	for _, e := range sched.Table() {
+		for _, o := range []TaskOptions{{}, {Prologue: func(*Task) error { return nil }}} {
+			rt, j := start(t, Options{Workers: 1, Policy: e.Name})
+			for range 20 {
+				g := j.NewGate()
+				last, bad := math.MaxInt, 0
+				for i := range 200 {
+					p := []int{i/2 - 10, i % 2}[e.Priorities%2] // all, or not positive and positive
+					_, err := j.SubmitWith(&TaskSpec{Priority: p, After: []Dependency{g}, Codelet: kernel("note", func(*TaskContext) error {
+						if p > last {
+							bad++
+						}
+						last = p
+						return nil
+					})}, o)
+					must(t, err)
+				}
+				g.Open()
+				must(t, j.Wait(context.Background()))
+				if bad > 0 {
+					t.Errorf("%s: %d of 200 came too late", e.Name, bad)
+				}
+			}
+			must(t, j.Close())
+			must(t, rt.Close())
+		}
 	}
 }
 

@@ -30,6 +30,10 @@ func (e Entry) New(m Machine) Policy {
 // worker at the same time. Policies with a queue for each worker promise nothing
 // across workers. Where a policy looks at data, that may decide between items
 // that its promise treats alike, and so may the work that a worker released itself.
+//
+// What one release frees comes to the policy in the order that it promises. Tasks that
+// wait for a lock (COMMUTE, accesses without order) have left the policy; they get it
+// in that order, too, those of other policies as they came.
 type Promise uint8
 
 // The promises.
