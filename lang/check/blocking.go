@@ -1,7 +1,8 @@
 package check
 
 // W1004: a loop that submits tasks and reads a value in every round. The read
-// waits for the tasks of the round, so no two rounds overlap.
+// waits for the tasks of the round, so no two rounds overlap. Where the value decides
+// whether there is another round, as in "while value(x) > 1e-3", nothing is said.
 
 import (
 	"fmt"
@@ -58,16 +59,20 @@ func (c *checker) submits(list []syntax.Stmt) bool {
 	return found
 }
 
-// blockingWhile looks for reads in the condition and in what every round does.
+// blockingWhile looks for reads that every round does, in a loop that could do without
+// some of them. Where a value decides whether there is another round, it could not.
 func (c *checker) blockingWhile(l *syntax.While) {
-	word := syntax.Span{Lo: l.Lo, Hi: l.Lo + int32(len("while"))}
-	counter := c.counter(l.Cond, l.Body.Stmts)
-	if read := valueRead(l.Cond); read != nil {
-		c.blockingRead(read, word, "")
+	if valueRead(l.Cond) != nil {
 		return
 	}
+	counter := c.counter(l.Cond, l.Body.Stmts)
+	if readDecides(l, counter != "") {
+		return
+	}
+	word := syntax.Span{Lo: l.Lo, Hi: l.Lo + int32(len("while"))}
 	for _, s := range l.Body.Stmts {
-		if i, ok := s.(*syntax.If); ok {
+		switch i := s.(type) {
+		case *syntax.If:
 			if read := valueRead(i.Cond); read != nil {
 				c.blockingRead(read, word, c.everyTenth(counter, i.Cond))
 				return
@@ -76,18 +81,96 @@ func (c *checker) blockingWhile(l *syntax.While) {
 				return // what follows is not done in every round
 			}
 			continue
+		case *syntax.For, *syntax.While:
+			continue // how often it runs is known in no other way
 		}
-		var read syntax.Expr
-		exprsOf(s, func(e syntax.Expr) {
-			if read == nil {
-				read = valueRead(e)
-			}
-		})
-		if read != nil {
+		if read := readIn(s); read != nil {
 			c.blockingRead(read, word, "")
 			return
 		}
 	}
+}
+
+// readIn finds a value that s itself reads whenever it runs.
+func readIn(s syntax.Stmt) (read syntax.Expr) {
+	exprsOf(s, func(e syntax.Expr) {
+		if read == nil {
+			read = valueRead(e)
+		}
+	})
+	return read
+}
+
+// readDecides reports whether what a statement of the body reads in every round decides,
+// maybe by way of variables, whether there is another one. That an if leaves the loop
+// counts only where nothing counts the rounds: with a counter it could test every few of
+// them. A statement with others in it counts as a whole.
+func readDecides(l *syntax.While, counted bool) bool {
+	body := l.Body.Stmts
+	setters := map[*types.Object][]int{} // statements of the body that set a variable, themselves or within
+	for k, s := range body {
+		walkNested(s, func(s syntax.Stmt) {
+			if o := assigned(s); o != nil {
+				setters[o] = append(setters[o], k)
+			}
+		})
+	}
+	deciding := make([]bool, len(body))
+	var todo []int
+	seen := map[*types.Object]bool{}
+	add := func(e syntax.Expr) {
+		walkExpr(e, func(e syntax.Expr) bool {
+			if id, ok := e.(*syntax.Ident); ok && id.Obj != nil && !seen[id.Obj] {
+				seen[id.Obj] = true
+				todo = append(todo, setters[id.Obj]...)
+			}
+			return true
+		})
+	}
+	add(l.Cond)
+	for k, s := range body {
+		if i, ok := s.(*syntax.If); ok && !counted && leavesRound(i, true) {
+			deciding[k] = true
+			add(i.Cond)
+		}
+	}
+	for len(todo) > 0 {
+		k := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !deciding[k] {
+			deciding[k] = true
+			walkNested(body[k], func(s syntax.Stmt) { exprsOf(s, add) })
+		}
+	}
+	for k, s := range body {
+		if deciding[k] && readIn(s) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// assigned is the variable that a statement sets; nil: it sets none.
+func assigned(s syntax.Stmt) *types.Object {
+	switch s := s.(type) {
+	case *syntax.Let:
+		if s.Name != nil {
+			return s.Name.Obj
+		}
+	case *syntax.Assign:
+		target := unparen(s.Target)
+		for {
+			index, ok := target.(*syntax.Index)
+			if !ok {
+				break
+			}
+			target = unparen(index.X)
+		}
+		if id, ok := target.(*syntax.Ident); ok {
+			return id.Obj
+		}
+	}
+	return nil
 }
 
 // blockingFor looks for a read that decides in every round whether to go on. Other
@@ -104,7 +187,9 @@ func (c *checker) blockingFor(l *syntax.For) {
 			continue
 		}
 		if read := valueRead(i.Cond); read != nil && leavesRound(i, true) {
-			c.blockingRead(read, word, c.everyTenth(counter, i.Cond))
+			if counter != "" {
+				c.blockingRead(read, word, c.everyTenth(counter, i.Cond))
+			}
 			return
 		}
 		if leavesRound(i, false) {
