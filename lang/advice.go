@@ -10,6 +10,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/interp"
 )
 
@@ -20,12 +21,16 @@ const (
 	manyReads = 8     // of one acquire or value
 )
 
-// Warnings says what the plan shows that makes runs slow: W1001 to W1003.
+// Warnings says what the plan shows that makes runs slow, W1001 to W1003, where no
+// comment of the script allows it.
 func (p *Plan) Warnings() Diagnostics {
 	var ds Diagnostics
 	ds = append(ds, p.shortTasks()...)
 	ds = append(ds, p.chains()...)
 	ds = append(ds, p.readBack()...)
+	for _, u := range p.prog.checked.Units {
+		ds = check.Allowed(u.File, ds)
+	}
 	return p.prog.comp.cfg.Warnings.apply(ds)
 }
 

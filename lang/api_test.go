@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -878,5 +879,39 @@ print(B)
 				}
 			}
 		})
+	}
+}
+
+// A code says more than "W", and what a comment allows is not denied.
+func TestWarningSet(t *testing.T) {
+	const unused, overwritten = "W0201", "W0401"
+	src := "codelet set(x: W vector[f64]) { each i in x { x[i] = 1.0 } }\nregister x = vector[f64](4)\n" +
+		"let a = 1\nlet b = 2 # allow W0201\ninsert set(W x)\ninsert set(W x)\nprint(x)\n"
+	for _, tt := range []struct {
+		silence, deny string
+		want          map[string]lang.Severity
+	}{
+		{"", "", map[string]lang.Severity{unused: lang.Warning, overwritten: lang.Warning}},
+		{"W", "", map[string]lang.Severity{}},
+		{"", "W", map[string]lang.Severity{unused: lang.Error, overwritten: lang.Error}},
+		{"W", "W", map[string]lang.Severity{}},
+		{unused, "W", map[string]lang.Severity{overwritten: lang.Error}},
+		{"W", unused, map[string]lang.Severity{unused: lang.Error}},
+		{unused, unused, map[string]lang.Severity{overwritten: lang.Warning}},
+		{unused, overwritten, map[string]lang.Severity{overwritten: lang.Error}},
+	} {
+		set := lang.WarningSet{Silence: strings.Fields(tt.silence), Deny: strings.Fields(tt.deny)}
+		comp := lang.Must(lang.NewCompiler(lang.Config{Warnings: set}))
+		_, ds := comp.Compile(t.Context(), "x.spu", []byte(src))
+		got := map[string]lang.Severity{}
+		for _, d := range ds {
+			if _, twice := got[d.Code]; twice {
+				t.Errorf("%+v: %s is reported twice", set, d.Code)
+			}
+			got[d.Code] = d.Severity
+		}
+		if !maps.Equal(got, tt.want) {
+			t.Errorf("%+v: %v, want %v", set, got, tt.want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package lang
 import (
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/starpush/starpush/engine"
@@ -84,7 +85,10 @@ func AutoStyle(w io.Writer) Style {
 // Explain returns the page about a code such as "E0401", as markdown.
 func Explain(code string) (markdown string, ok bool) { return diag.Explain(code) }
 
-// WarningSet chooses warnings by code. The zero value reports all, denies none.
+// WarningSet chooses warnings by code. The zero value reports all, denies none. A code
+// says more than "W": all but W0201 are errors with Silence "W0201" and Deny "W". Of one
+// code that is in both lists nothing is reported. What a comment of the script allows
+// ("# allow W0201") is neither reported nor denied.
 type WarningSet struct {
 	Silence []string // codes not reported, such as "W0201"; "W" means all
 	Deny    []string // codes that count as errors; "W" means all
@@ -99,23 +103,18 @@ func (w WarningSet) apply(ds Diagnostics) Diagnostics {
 	var out Diagnostics
 	for _, d := range ds {
 		if d.Severity == Warning {
-			if names(w.Silence, d.Code) {
+			if slices.Contains(w.Silence, d.Code) {
 				continue
 			}
-			if names(w.Deny, d.Code) {
+			denied := slices.Contains(w.Deny, d.Code)
+			if !denied && slices.Contains(w.Silence, "W") {
+				continue
+			}
+			if denied || slices.Contains(w.Deny, "W") {
 				d.Severity = Error
 			}
 		}
 		out = append(out, d)
 	}
 	return out.Bounded()
-}
-
-func names(set []string, code string) bool {
-	for _, c := range set {
-		if c == code || c == "W" {
-			return true
-		}
-	}
-	return false
 }

@@ -75,7 +75,7 @@ func (l *loader) unit(src *diag.Source, module bool) checked {
 	c.module = module
 	c.broken = ds.Err() != nil
 	c.run()
-	return checked{unit, merge(ds, c.diags)}
+	return checked{unit, applyAllowances(f, merge(ds, c.diags))}
 }
 
 // parse reads a unit, unless the texts become longer than the host allows: what the

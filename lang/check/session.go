@@ -49,7 +49,7 @@ func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
 	order := len(s.loader.order)
 	c.run()
 	s.loader.stack = s.loader.stack[:0]
-	all := append(s.loader.diags, merge(ds, c.diags)...)
+	all := append(s.loader.diags, applyAllowances(f, merge(ds, c.diags))...)
 	if all.Err() != nil {
 		s.frame.slots = slots
 		for _, u := range s.loader.order[order:] {

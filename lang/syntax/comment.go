@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// docBefore is the text of the ## lines directly above offset lo.
+// docBefore is the text of the ## lines directly above offset lo, comments that allow
+// warnings between them aside.
 func (p *parser) docBefore(lo int32) string {
 	n := sort.Search(len(p.comments), func(i int) bool { return p.comments[i].Lo >= lo })
 	from := n
 	for next := lo; from > 0; from-- {
 		c := p.comments[from-1]
-		if !strings.HasPrefix(c.Text, "##") || !p.ownLine(c) || !oneNewline(p.text[c.Hi:next]) {
+		if !strings.HasPrefix(c.Text, "##") && !allowComment.MatchString(c.Text) || !p.ownLine(c) || !oneNewline(p.text[c.Hi:next]) {
 			break
 		}
 		next = c.Lo
@@ -59,12 +60,12 @@ func oneNewline(s string) bool {
 
 // docText joins the texts of ## comments.
 func docText(cs []Comment) string {
-	if len(cs) == 0 {
-		return ""
-	}
-	lines := make([]string, len(cs))
-	for i, c := range cs {
-		lines[i] = strings.TrimRight(strings.TrimPrefix(strings.TrimLeft(c.Text, "#"), " "), " \t")
+	var lines []string
+	for _, c := range cs {
+		if !strings.HasPrefix(c.Text, "##") {
+			continue
+		}
+		lines = append(lines, strings.TrimRight(strings.TrimPrefix(strings.TrimLeft(c.Text, "#"), " "), " \t"))
 	}
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func checkCommand(a *app) *cobra.Command {
-	var deny []string
+	var w warningFlags
 	var params, data []string
 	var noPlan, codelets, fix bool
 	maxTasks := int64(1 << 20)
@@ -36,7 +36,7 @@ keeps its permissions.`,
 		Args:              arity(1, -1, "FILE or FOLDER..., or - for standard input"),
 		ValidArgsFunction: scriptFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			warnings, err := warningSet(deny)
+			warnings, err := w.set()
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ keeps its permissions.`,
 			return status(worst)
 		},
 	}
-	registerDeny(c, &deny)
+	w.register(c)
 	registerPlanData(c, &data)
 	c.Flags().BoolVar(&codelets, "codelets", false, "show on standard output where each codelet can run, and why not elsewhere")
 	c.Flags().BoolVar(&noPlan, "no-plan", false, "check the text only, and do not plan")

@@ -157,6 +157,7 @@ func (a *app) flagValues() map[string]cobra.CompletionFunc {
 		"by":      fixed("task", "codelet", "handle"),
 		"data":    a.completeBinding,
 		"deny":    fixed(append([]cobra.Completion{"warnings"}, codeCompletions("W")...)...),
+		"allow":   fixed(append([]cobra.Completion{"warnings"}, codeCompletions("W")...)...),
 		"disk":    folder,
 		"eval":    nothing,
 		"format":  fixed(formats...),

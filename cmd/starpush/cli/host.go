@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,25 +95,63 @@ func holdMemory(l lang.Limits) {
 	}
 }
 
-// registerDeny adds --deny.
-func registerDeny(c *cobra.Command, deny *[]string) {
-	c.Flags().StringSliceVar(deny, "deny", nil, "treat warnings as errors: `WHAT` is warnings, or codes such as W0201")
+// warningFlags are --deny and --allow.
+type warningFlags struct{ deny, allow []string }
+
+func (w *warningFlags) register(c *cobra.Command) {
+	c.Flags().StringSliceVar(&w.deny, "deny", nil, "treat warnings as errors: `WHAT` is warnings, or codes such as W0201")
+	c.Flags().StringSliceVar(&w.allow, "allow", nil, "leave warnings out: `WHAT` is warnings, or codes such as W1004; so does a comment \"# allow W1004\" at its line")
 }
 
-// warningSet reads --deny.
-func warningSet(deny []string) (lang.WarningSet, error) {
-	var w lang.WarningSet
-	for _, d := range deny {
-		switch {
-		case d == "warnings":
-			w.Deny = append(w.Deny, "W")
-		case strings.HasPrefix(d, "W") && len(d) == 5:
-			w.Deny = append(w.Deny, d)
-		default:
-			return w, usagef("--deny takes `warnings` or codes such as W0201, not `%s`", d)
+// set checks the flags.
+func (w *warningFlags) set() (set lang.WarningSet, err error) {
+	if set.Deny, err = warningCodes("--deny", w.deny); err != nil {
+		return set, err
+	}
+	if set.Silence, err = warningCodes("--allow", w.allow); err != nil {
+		return set, err
+	}
+	for _, code := range set.Deny {
+		if slices.Contains(set.Silence, code) {
+			what := code
+			if code == "W" {
+				what = "warnings"
+			}
+			return set, usagef("--deny and --allow both name %s; leave one of them out", what)
 		}
 	}
-	return w, nil
+	return set, nil
+}
+
+// warningCodes reads the value of --deny or --allow.
+func warningCodes(flag string, words []string) (codes []string, err error) {
+	var all []string
+	for _, c := range diag.Codes() {
+		if strings.HasPrefix(c.Code, "W") {
+			all = append(all, c.Code)
+		}
+	}
+	for _, word := range words {
+		code := strings.ToUpper(strings.TrimSpace(word))
+		_, known := diag.Explain(code)
+		switch {
+		case slices.Contains(all, code):
+			codes = append(codes, code)
+		case code == "WARNINGS":
+			codes = append(codes, "W")
+		case known:
+			return nil, usagef("%s takes codes of warnings, and %s is an error: it always ends the command", flag, code)
+		case len(code) == 5 && code[0] == 'W':
+			help := "; codes: " + strings.Join(all, ", ")
+			if near, ok := diag.Nearest(code, all); ok {
+				help = "; did you mean " + near + "?" + help
+			}
+			return nil, usagef("%s: there is no warning `%s`%s", flag, word, help)
+		default:
+			return nil, usagef("%s takes `warnings` or codes such as W0201, not `%s`", flag, word)
+		}
+	}
+	return codes, nil
 }
 
 // runtime opens devices and starts the engine as the flags say; endRuntime closes

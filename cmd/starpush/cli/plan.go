@@ -24,9 +24,9 @@ import (
 // planFlags are those of plan and graph.
 type planFlags struct {
 	params, data []string
-	deny         []string
 	cpus         int64
 	perfDir      string
+	warningFlags
 	deviceFlags
 }
 
@@ -37,7 +37,7 @@ func (o *planFlags) register(c *cobra.Command) {
 	registerCPUs(f, &o.cpus)
 	f.StringVar(&o.perfDir, "perf-dir", "", "`FOLDER` of performance models")
 	o.deviceFlags.register(c, "none")
-	registerDeny(c, &o.deny)
+	o.warningFlags.register(c)
 	c.ValidArgsFunction = scriptFiles
 }
 
@@ -85,7 +85,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	}
 	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
 	defer stop()
-	prog, opts, err := a.compiled(ctx, shown, src, o.deny, o.params, o.data, !run)
+	prog, opts, err := a.compiled(ctx, shown, src, &o.warningFlags, o.params, o.data, !run)
 	if err != nil {
 		return err
 	}
@@ -101,13 +101,17 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 		a.sayRunError(ctx, sizesInstead(err))
 		return status(codeOf(ctx, err, false))
 	}
-	a.report(p.Warnings())
+	warnings := p.Warnings()
+	a.report(warnings)
 	if err := show(p); err != nil {
 		return err
 	}
 	if err := p.Expectations(); err != nil {
 		a.say(err)
 		return status(exitFailed)
+	}
+	if err := warnings.Err(); err != nil { // with --deny
+		return status(codeOf(ctx, err, false))
 	}
 	if !run || !yes && !a.ask(ctx, "run it?") {
 		return nil

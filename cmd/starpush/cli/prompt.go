@@ -75,7 +75,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	if err := checkOutputs("", o.outputs(nil)...); err != nil {
 		return err
 	}
-	warnings, err := warningSet(o.deny)
+	warnings, err := o.warningFlags.set()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,6 @@ import (
 // runFlags are what "starpush FILE", "starpush -e" and "starpush run" take.
 type runFlags struct {
 	params, data, save []string
-	deny               []string
 	cpus               int64
 	sched              string
 	sequential         bool
@@ -36,6 +35,7 @@ type runFlags struct {
 	calibrate          string
 	perfDir            string
 	trace, report      string
+	warningFlags
 	deviceFlags
 	memoryFlags
 
@@ -61,7 +61,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.registerMachine(a, c)
 	o.progress = "auto"
-	registerDeny(c, &o.deny)
+	o.warningFlags.register(c)
 	c.ValidArgsFunction = scriptFiles
 }
 
@@ -158,7 +158,7 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	}
 	ctx, stop := a.withSignals(ctx)
 	defer stop()
-	prog, opts, err := a.compiled(ctx, name, src, o.deny, o.params, o.data, false)
+	prog, opts, err := a.compiled(ctx, name, src, &o.warningFlags, o.params, o.data, false)
 	if err != nil {
 		return err
 	}
@@ -185,8 +185,8 @@ func (o *runFlags) outputs(saves []save) []output {
 
 // compiled compiles a script and returns it with the options that its params and its
 // data are. It reports what is wrong; the error carries the exit status.
-func (a *app) compiled(ctx context.Context, name string, src []byte, deny, params, data []string, plan bool) (*lang.Program, []lang.Option, error) {
-	warnings, err := warningSet(deny)
+func (a *app) compiled(ctx context.Context, name string, src []byte, w *warningFlags, params, data []string, plan bool) (*lang.Program, []lang.Option, error) {
+	warnings, err := w.set()
 	if err != nil {
 		return nil, nil, err
 	}
