@@ -301,6 +301,9 @@ func (w *watch) differs(err error, b *Breach) bool {
 	}
 	for i := range w.ops {
 		o := &w.ops[i]
+		if o.result == nil {
+			continue // no elements, as of void data, or none that may change
+		}
 		for k := range len(o.result) / o.size {
 			if o.kept != nil && o.kept[k] || bytes.Equal(o.now(k), o.at(o.result, k)) {
 				continue

@@ -52,7 +52,7 @@ func targets(t *testing.T, rt *Runtime, e iface.Elem) []*datamgr.Handle {
 }
 
 // TestVerifyHonest: kernels that keep to their modes are left alone, whatever
-// they write.
+// they write, and whatever data without elements is beside it.
 func TestVerifyHonest(t *testing.T) {
 	for _, sequential := range []bool{false, true} {
 		for _, pure := range []bool{false, true} {
@@ -60,10 +60,12 @@ func TestVerifyHonest(t *testing.T) {
 			calls := atomic.Int64{}
 			c := &Codelet{Name: "honest", Pure: pure, CPU: []Impl{func(c *TaskContext) error { calls.Add(1); return honest(c) }}}
 			tasks := int64(0)
+			order, err := rt.Register(DataSpec{Kind: iface.Void})
+			must(t, err)
 			for _, e := range iface.Elems {
 				for _, h := range targets(t, rt, e) {
 					for v := range 7 {
-						must(t, j.Submit(&TaskSpec{Codelet: c, Args: []iface.Scalar{iface.Int(int64(v * 41))}, Operands: []Operand{{Handle: h, Mode: iface.W}}}))
+						must(t, j.Submit(&TaskSpec{Codelet: c, Args: []iface.Scalar{iface.Int(int64(v * 41))}, Operands: []Operand{{Handle: h, Mode: iface.W}, {Handle: order, Mode: iface.RW}}}))
 						tasks++
 					}
 				}
