@@ -134,9 +134,30 @@ func readElem(e iface.Elem, p unsafe.Pointer) elem {
 	return elem{}
 }
 
-// elemText writes the element at p of type e.
-func elemText(e iface.Elem, p unsafe.Pointer) string {
-	v := readElem(e, p)
+// real is v, of type e, as a float.
+func (v elem) real(e iface.Elem) float64 {
+	switch {
+	case e == iface.U64:
+		return float64(uint64(v.i))
+	case e.IsInt():
+		return float64(v.i)
+	}
+	return v.f
+}
+
+// elemLess reports whether a is less than b, both of type e.
+func elemLess(e iface.Elem, a, b elem) bool {
+	switch {
+	case e == iface.U64:
+		return uint64(a.i) < uint64(b.i)
+	case e.IsInt():
+		return a.i < b.i
+	}
+	return a.f < b.f
+}
+
+// text writes v, of type e.
+func (v elem) text(e iface.Elem) string {
 	switch e {
 	case iface.F32:
 		return formatFloat(v.f, 32)
@@ -147,6 +168,9 @@ func elemText(e iface.Elem, p unsafe.Pointer) string {
 	}
 	return strconv.FormatInt(v.i, 10)
 }
+
+// elemText writes the element at p of type e.
+func elemText(e iface.Elem, p unsafe.Pointer) string { return readElem(e, p).text(e) }
 
 const (
 	elision          = "…"
@@ -270,30 +294,27 @@ func writeStats(out *strings.Builder, b *iface.Buffer, known func(at index) bool
 	if b.Ptr == nil {
 		return // nothing was ever written, however much was registered
 	}
-	lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
-	ilo, ihi := "nan", "nan"
+	var lo, hi elem // least and largest, once any is set: integers compare as such, a float has too few digits
+	any, sum, n := false, 0.0, 0
 	size := int(b.Elem.Size())
 	for i := 0; i < b.Dim[0]; i++ {
 		if known != nil && !known(index{i}) {
 			continue
 		}
-		p := unsafe.Add(b.Ptr, i*size)
-		v := readElem(b.Elem, p)
-		x := v.f
-		switch {
-		case b.Elem == iface.U64:
-			x = float64(uint64(v.i))
-		case b.Elem.IsInt():
-			x = float64(v.i)
-		}
+		v := readElem(b.Elem, unsafe.Add(b.Ptr, i*size))
+		x := v.real(b.Elem)
 		n++
 		sum += x
-		if x < lo || x == lo && ilo == "nan" {
-			lo, ilo = x, elemText(b.Elem, p)
+		if x != x {
+			continue
 		}
-		if x > hi || x == hi && ihi == "nan" {
-			hi, ihi = x, elemText(b.Elem, p)
+		if !any || elemLess(b.Elem, v, lo) {
+			lo = v
 		}
+		if !any || elemLess(b.Elem, hi, v) {
+			hi = v
+		}
+		any = true
 	}
 	if n == 0 {
 		return
@@ -302,7 +323,11 @@ func writeStats(out *strings.Builder, b *iface.Buffer, known func(at index) bool
 	if b.Elem == iface.F32 {
 		bits = 32
 	}
-	out.WriteString("   min " + ilo + "  max " + ihi + "  mean " + formatFloat(sum/float64(n), bits))
+	least, largest := "nan", "nan"
+	if any {
+		least, largest = lo.text(b.Elem), hi.text(b.Elem)
+	}
+	out.WriteString("   min " + least + "  max " + largest + "  mean " + formatFloat(sum/float64(n), bits))
 }
 
 // elemAt returns the address of element k of b, counted row by row.
