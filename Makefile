@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test staticcheck race conformance drivers planted bench cuda cuda-test update fuzz soak fmt
+.PHONY: all check test staticcheck race conformance drivers planted bench cuda cuda-test update fuzz soak soak-oracle fmt
 
 all: check
 
@@ -67,12 +67,16 @@ fuzz:
 		grep -o '^func Fuzz[A-Za-z0-9_]*' $$f | sed 's/func //' | while read t; do \
 			echo "== $$d $$t"; $(GO) test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) $$d; done; done
 
-## soak: random programs against their sequential meaning for SOAK, then hammer tests for a quarter of it, and contexts that end at any moment for a sixth; SEED to begin elsewhere
+## soak: random programs against their sequential meaning for SOAK, random scripts against an oracle for as long, then hammer tests for a quarter of it, and contexts that end at any moment for a sixth; SEED to begin elsewhere
 SOAK ?= 1h
 SEED ?= 1
-soak:
+soak: soak-oracle
 	$(GO) test ./engine -run 'TestRandomPrograms|TestRandomLosses|TestHammer$$' -soak $(SOAK) -seed $(SEED) -timeout 0 -v
 	$(GO) test -race ./lang -run TestDeadlines -soak $(SOAK) -timeout 0 -v
+
+## soak-oracle: random scripts against the oracle of tests/oracle for SOAK, from SEED on
+soak-oracle:
+	$(GO) test ./tests/oracle -run TestRandomPrograms -soak $(SOAK) -seed $(SEED) -timeout 0 -v
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

@@ -1,0 +1,263 @@
+package oracle
+
+// Registered data and its views: parts are lists of the places of their elements.
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A cell is one element of a datum.
+type cell struct {
+	Value
+	has     state        // by what was inserted
+	filled  bool         // by what ran
+	lost    map[int]bool // failed tasks for which it has no value; nil: it has one
+	group   *group       // open contributions
+	busy    bool         // tasks in order use it, and no wait for all came since
+	loose   bool         // tasks without order do
+	commute *commuters
+}
+
+// state says whether a cell has a value, as far as tasks were inserted.
+type state uint8
+
+const (
+	unwritten state = iota
+	invalidated
+	written
+)
+
+// A datum is registered data.
+type datum struct {
+	name   string
+	data   *Data
+	cells  []cell
+	dead   bool
+	whole  *handle
+	reduce string
+}
+
+// A handle is a datum or a part of it.
+type handle struct {
+	*datum
+	shape  Shape
+	dims   []int
+	offset []int
+	places []int // of its elements in the datum, the last index fastest
+	of     *view // nil: the whole
+	deflt  *view
+}
+
+// A view is a set of parts.
+type view struct {
+	of    *handle
+	dims  []int // how parts are indexed
+	parts []*handle
+	ended bool
+}
+
+// alive reports whether h can be used; code is the error when it cannot.
+func (h *handle) alive() (code string) {
+	for v := h.of; v != nil; v = v.of.of {
+		if v.ended {
+			code = "E0506"
+		}
+	}
+	if h.dead {
+		code = "E0403"
+	}
+	return code
+}
+
+func newDatum(name string, d *Data) *datum {
+	n := 1
+	for _, k := range d.Dims {
+		n *= k
+	}
+	x := &datum{name: name, data: d, cells: make([]cell, n), reduce: d.Reduce}
+	h := &handle{datum: x, shape: d.Shape, dims: d.Dims, offset: make([]int, len(d.Dims))}
+	for k := range n {
+		h.places = append(h.places, k)
+		x.cells[k].T = d.Elem
+	}
+	x.whole = h
+	return x
+}
+
+// part is the piece of h from lo to hi on each axis, without axis drop if that is not -1.
+func (h *handle) part(lo, hi []int, drop int) *handle {
+	p := &handle{datum: h.datum, shape: h.shape}
+	for a := range h.dims {
+		if a == drop {
+			p.shape--
+			continue
+		}
+		p.dims = append(p.dims, hi[a]-lo[a])
+		p.offset = append(p.offset, h.offset[a]+lo[a])
+	}
+	var walk func(a, at int)
+	walk = func(a, at int) {
+		if a == len(h.dims) {
+			p.places = append(p.places, h.places[at])
+			return
+		}
+		for i := lo[a]; i < hi[a]; i++ {
+			walk(a+1, at*h.dims[a]+i)
+		}
+	}
+	walk(0, 0)
+	return p
+}
+
+// cuts are the ends of the pieces of an axis of n elements; code is the error.
+func cuts(n, p int, sizes []int, halo int) (lo, hi []int, code string) {
+	inside := n - 2*halo
+	if halo < 0 || inside < 0 {
+		return nil, nil, "E0505"
+	}
+	if sizes == nil {
+		if p < 1 || p > inside {
+			return nil, nil, "E0505"
+		}
+		for i := range p {
+			size := inside / p
+			if i < inside%p {
+				size++
+			}
+			sizes = append(sizes, size)
+		}
+	} else {
+		sum := 0
+		for _, s := range sizes {
+			if sum += s; s < 1 {
+				return nil, nil, "E0505"
+			}
+		}
+		if len(sizes) == 0 {
+			return nil, nil, "E0505"
+		}
+		if sum != inside {
+			return nil, nil, "E0502"
+		}
+	}
+	at := 0
+	for _, s := range sizes {
+		lo, hi = append(lo, at), append(hi, at+s+2*halo)
+		at += s
+	}
+	return lo, hi, ""
+}
+
+// split applies f to h.
+func (h *handle) split(f Filter) (dims []int, parts []*handle, code string) {
+	args := append(slices.Clone(f.Args), 0, 0)
+	full := func() (lo, hi []int) { return make([]int, len(h.dims)), slices.Clone(h.dims) }
+	along := func(axis, p int) {
+		var lo, hi []int
+		if lo, hi, code = cuts(h.dims[axis], p, f.Sizes, f.Halo); code != "" {
+			return
+		}
+		dims = []int{len(lo)}
+		for i := range lo {
+			from, to := full()
+			from[axis], to[axis] = lo[i], hi[i]
+			parts = append(parts, h.part(from, to, -1))
+		}
+	}
+	switch f.Name {
+	case "blocks", "rows":
+		along(0, args[0])
+	case "halves":
+		along(0, 2)
+	case "cols":
+		along(1, args[0])
+	case "axis":
+		along(args[0], args[1])
+	case "tiles":
+		var rlo, rhi, clo, chi []int
+		if rlo, rhi, code = cuts(h.dims[0], args[0], nil, f.Halo); code == "" {
+			clo, chi, code = cuts(h.dims[1], args[1], nil, f.Halo)
+		}
+		if code != "" {
+			return nil, nil, code
+		}
+		dims = []int{len(rlo), len(clo)}
+		for i := range rlo {
+			for j := range clo {
+				parts = append(parts, h.part([]int{rlo[i], clo[j]}, []int{rhi[i], chi[j]}, -1))
+			}
+		}
+	case "pick":
+		a, from, to := args[0], 0, h.dims[args[0]]
+		if f.Range != nil {
+			from, to = f.Range[0], f.Range[1]
+		}
+		if from < 0 || to > h.dims[a] || from >= to {
+			return nil, nil, "E0505"
+		}
+		dims = []int{to - from}
+		for i := from; i < to; i++ {
+			lo, hi := full()
+			lo[a], hi[a] = i, i+1
+			parts = append(parts, h.part(lo, hi, a))
+		}
+	default:
+		panic("oracle: filter " + f.Name)
+	}
+	return dims, parts, code
+}
+
+// declare makes a view of h.
+func (h *handle) declare(filters []Filter) (*view, string) {
+	v := &view{of: h}
+	parts := []*handle{h}
+	for _, f := range filters {
+		var next []*handle
+		var dims []int
+		for k, p := range parts {
+			d, s, code := p.split(f)
+			if code == "" && k > 0 && len(s) != len(next)/k {
+				code = "E0505" // parts of different numbers
+			}
+			if code != "" {
+				return nil, code
+			}
+			dims, next = d, append(next, s...)
+		}
+		v.dims, parts = append(v.dims, dims...), next
+	}
+	for _, p := range parts {
+		p.of = v
+	}
+	v.parts = parts
+	return v, ""
+}
+
+// at is the part with these indices; ok is false when there is none.
+func (v *view) at(index []int64) (h *handle, ok bool) {
+	k := 0
+	for a, i := range index {
+		if i < 0 || i >= int64(v.dims[a]) {
+			return nil, false
+		}
+		k = k*v.dims[a] + int(i)
+	}
+	return v.parts[k], true
+}
+
+// shares reports whether a and b have an element in common.
+func (h *handle) shares(o *handle) bool {
+	if h.datum != o.datum {
+		return false
+	}
+	return slices.ContainsFunc(h.places, func(p int) bool { return slices.Contains(o.places, p) })
+}
+
+// typeText is the type of h as print shows it.
+func (h *handle) typeText() string {
+	if h.shape == Void {
+		return "void"
+	}
+	return fmt.Sprintf("%v[%v]", h.shape, h.data.Elem)
+}

@@ -1,0 +1,505 @@
+package oracle
+
+// Random programs. Each statement is tried on the oracle as soon as it is made: what the
+// language leaves open is taken back, and so is most of what ends the script.
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// generator makes one program.
+type generator struct {
+	*rand.Rand
+	p      *Program
+	m      *Machine
+	names  int
+	deep   int
+	faults bool // tasks may fail
+	errors bool // statements may fail
+}
+
+// Generate makes a random program. The same seed gives the same program.
+func Generate(seed uint64) *Program {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), p: &Program{}}
+	g.faults, g.errors = g.chance(40), g.chance(30)
+	g.m = NewMachine(g.p)
+	for range 2 + g.IntN(3) {
+		g.p.Codelets = append(g.p.Codelets, g.codelet())
+	}
+	g.m = NewMachine(g.p)
+	for range 2 + g.IntN(3) {
+		g.try(g.register(g.shape(), g.elemType(), nil))
+	}
+	for range 10 + g.IntN(30) {
+		g.statement()
+		if g.m.Err != nil {
+			break
+		}
+	}
+	return g.p
+}
+
+// try adds statements to the program unless the oracle has a reason against them.
+func (g *generator) try(list ...*Stmt) bool {
+	failed := g.failures()
+	n := len(g.p.Body)
+	for _, s := range list {
+		g.p.Body = append(g.p.Body, s)
+		reason := g.m.Step(s)
+		if reason == "" && g.m.Err == nil {
+			continue
+		}
+		if reason == "" && g.errors && g.chance(15) {
+			return true
+		}
+		g.undo(n)
+		return false
+	}
+	if g.failures() > failed && !g.chance(30) {
+		g.undo(n)
+		return false
+	}
+	return true
+}
+
+func (g *generator) failures() int {
+	n := 0
+	for _, t := range g.m.tasks {
+		if t.failed != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// undo takes all but n statements back.
+func (g *generator) undo(n int) {
+	g.p.Body = g.p.Body[:n]
+	g.m = NewMachine(g.p)
+	for _, s := range g.p.Body {
+		g.m.Step(s)
+	}
+}
+
+// register makes data. Without dims it chooses some.
+func (g *generator) register(shape Shape, t Type, dims []int) *Stmt {
+	d := &Data{Shape: shape, Elem: t, Dims: slices.Clone(dims)}
+	if dims == nil {
+		for range shape.rank() {
+			most := [...]int{Vector: 20, Matrix: 7, Block: 4}[shape]
+			d.Dims = append(d.Dims, 1+g.IntN(most))
+		}
+	}
+	if shape == Void {
+		return &Stmt{Kind: Register, Name: g.name("o"), Data: d}
+	}
+	if shape == Matrix && g.chance(20) {
+		d.LD = d.Dims[len(d.Dims)-1] + g.IntN(3)
+	}
+	n := 1
+	for _, k := range d.Dims {
+		n *= k
+	}
+	switch k := g.IntN(10); {
+	case k < 3:
+		d.Fill = g.value(t)
+	case k < 7 && shape != Variable:
+		for range n {
+			d.List = append(d.List, g.value(t))
+		}
+	}
+	if g.chance(50) {
+		d.Reduce = pick(g, "sum", "sum", "prod", "min", "max")
+	}
+	return &Stmt{Kind: Register, Name: g.name("d"), Data: d}
+}
+
+// value is a number that an element of type t holds.
+func (g *generator) value(t Type) *Expr {
+	if t.Float() {
+		return pick(g, float(float64(g.IntN(40))/4), float(float64(g.IntN(9))), num(int64(g.IntN(20)-5)))
+	}
+	lo, hi := int64(-9_000_000_000_000_000_000), int64(9_000_000_000_000_000_000)
+	if t != I64 && t != U64 {
+		lo, hi = limits(t)
+	}
+	if !t.signed() {
+		lo = 0
+	}
+	switch g.IntN(8) {
+	case 0:
+		return num(pick(g, lo, hi))
+	case 1:
+		return num(hi - int64(g.IntN(100)))
+	case 2:
+		return num(max(lo, int64(-g.IntN(50))))
+	}
+	return num(int64(g.IntN(20)))
+}
+
+// A place is data that a statement can name, and how.
+type place struct {
+	*handle
+	ref *Ref
+}
+
+// places are the handles that are alive, with parts of views.
+func (g *generator) places() []place {
+	var out []place
+	parts := func(v *view, name string) {
+		if v == nil || v.ended {
+			return
+		}
+		for k, p := range v.parts {
+			if len(v.parts) > 6 && g.chance(70) {
+				continue
+			}
+			r := &Ref{Name: name}
+			for a := len(v.dims) - 1; a >= 0; a-- {
+				r.Index = append([]*Expr{num(int64(k % v.dims[a]))}, r.Index...)
+				k /= v.dims[a]
+			}
+			out = append(out, place{p, r})
+		}
+	}
+	for _, n := range g.visible() {
+		x, _ := g.m.names.find(n)
+		switch x := x.(type) {
+		case *handle:
+			if x.alive() == "" {
+				out = append(out, place{x, &Ref{Name: n}})
+				parts(x.deflt, n)
+			}
+		case *view:
+			if x.of.alive() == "" {
+				parts(x, n)
+			}
+		}
+	}
+	return out
+}
+
+// visible are the names in sight, sorted.
+func (g *generator) visible() []string {
+	var out []string
+	for s := g.m.names; s != nil; s = s.up {
+		for n := range s.names {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// some is one of the places for which ok holds.
+func (g *generator) some(ok func(p place) bool) (place, bool) {
+	all := slices.DeleteFunc(g.places(), func(p place) bool { return !ok(p) })
+	if len(all) == 0 {
+		return place{}, false
+	}
+	return all[g.IntN(len(all))], true
+}
+
+// hasValue reports whether all of h was written, and nothing of it lost.
+func (h *handle) hasValue() bool {
+	return !slices.ContainsFunc(h.places, func(p int) bool {
+		c := &h.cells[p]
+		return c.has != written || c.lost != nil || c.group != nil && c.group.lost != nil
+	})
+}
+
+// statement adds a statement of any kind.
+func (g *generator) statement() {
+	switch k := g.IntN(100); {
+	case k < 8:
+		g.try(g.register(g.shape(), g.elemType(), nil))
+	case k < 18:
+		g.partition()
+	case k < 22:
+		g.p.Codelets = append(g.p.Codelets, g.codelet())
+		c := g.p.Codelets[len(g.p.Codelets)-1]
+		g.m.codelets[c.Name] = c
+	case k < 70:
+		if s := g.insert(); s != nil {
+			g.try(s)
+		}
+	case k < 82:
+		g.loop()
+	case k < 92:
+		g.print()
+	case k < 95:
+		if p, ok := g.some(func(p place) bool { return p.shape != Void }); ok {
+			g.try(&Stmt{Kind: Invalidate, Refs: []*Ref{p.ref}})
+		}
+	default:
+		if g.chance(50) {
+			g.try(&Stmt{Kind: Wait})
+		} else if p, ok := g.some(func(place) bool { return true }); ok {
+			g.try(&Stmt{Kind: Wait, Refs: []*Ref{p.ref}})
+		}
+	}
+}
+
+// partition declares a view.
+func (g *generator) partition() {
+	p, ok := g.some(func(p place) bool { return p.shape.rank() > 0 })
+	if !ok {
+		return
+	}
+	s := &Stmt{Kind: Partition, Name: g.name("v"), Refs: []*Ref{p.ref}}
+	shape, dims := p.shape, p.dims
+	for range 1 + g.IntN(2) {
+		f := g.filter(shape, dims)
+		s.Filter = append(s.Filter, f)
+		parts := []*handle{p.handle}
+		for _, f := range s.Filter {
+			_, next, code := parts[0].split(f)
+			if code != "" {
+				parts = nil
+				break
+			}
+			parts = next
+		}
+		if len(parts) == 0 || parts[0].shape == Variable {
+			break
+		}
+		shape, dims = parts[0].shape, parts[0].dims
+	}
+	if len(p.ref.Index) == 0 && g.chance(35) && !slices.ContainsFunc(s.Filter, func(f Filter) bool { return f.Name == "pick" }) {
+		s.Name = ""
+	}
+	g.try(s)
+}
+
+// filter is one for data of a shape.
+func (g *generator) filter(shape Shape, dims []int) Filter {
+	along := func(name string, axis int, args ...int) Filter {
+		n := dims[axis]
+		f := Filter{Name: name}
+		if n > 3 && g.chance(25) {
+			f.Halo = 1 + g.IntN(min(2, (n-2)/2))
+			n -= 2 * f.Halo
+		}
+		if g.chance(30) {
+			for left := n; left > 0; {
+				k := 1 + g.IntN(left)
+				f.Sizes = append(f.Sizes, k)
+				left -= k
+			}
+			f.Args = args
+			return f
+		}
+		f.Args = append(args, 1+g.IntN(min(max(n, 1), 4)))
+		if g.errors && g.chance(5) {
+			f.Args[len(f.Args)-1] += 5
+		}
+		return f
+	}
+	if g.chance(20) {
+		k := g.IntN(shape.rank())
+		f := Filter{Name: "pick", Args: []int{k}}
+		if g.chance(40) {
+			lo := g.IntN(dims[k])
+			f.Range = []int{lo, lo + 1 + g.IntN(dims[k]-lo)}
+		}
+		return f
+	}
+	switch shape {
+	case Vector:
+		if g.chance(20) && dims[0] > 1 {
+			return Filter{Name: "halves"}
+		}
+		return along("blocks", 0)
+	case Matrix:
+		switch g.IntN(3) {
+		case 0:
+			return along("rows", 0)
+		case 1:
+			return along("cols", 1)
+		}
+		f := Filter{Name: "tiles", Args: []int{1 + g.IntN(min(dims[0], 3)), 1 + g.IntN(min(dims[1], 3))}}
+		if dims[0] > 2 && dims[1] > 2 && g.chance(20) {
+			f.Halo, f.Args = 1, []int{1 + g.IntN(min(dims[0]-2, 3)), 1 + g.IntN(min(dims[1]-2, 3))}
+		}
+		return f
+	}
+	k := g.IntN(3)
+	return along("axis", k, k)
+}
+
+// insert makes an insert of some codelet; nil when no data fits.
+func (g *generator) insert() *Stmt {
+	c := g.p.Codelets[g.IntN(len(g.p.Codelets))]
+	s := &Stmt{Kind: Insert, Name: c.Name, Args: make([]Arg, len(c.Ops))}
+	var generic Type
+	known := false
+	chosen := map[string]place{}
+	order := g.Perm(len(c.Ops))
+	slices.SortStableFunc(order, func(i, j int) int { return len(c.Like[c.Ops[i].Name]) - len(c.Like[c.Ops[j].Name]) })
+	for _, k := range order {
+		o := c.Ops[k]
+		if o.Mode == None {
+			continue
+		}
+		mode := o.Mode
+		how := c.Contributes[o.Name]
+		if how != "" {
+			mode = pick(g, RW, Redux, Redux, Redux, Commute)
+		}
+		like, hasLike := chosen[c.Like[o.Name]]
+		strict := g.chance(93)
+		if o.Generic && !known {
+			if g.chance(70) {
+				known, generic = true, g.elemType()
+			}
+		}
+		fits := func(p place) bool {
+			if p.shape != o.Shape || o.Generic && known && p.data.Elem != generic && o.Shape != Void || !o.Generic && o.Shape != Void && p.data.Elem != o.Elem {
+				return false
+			}
+			if hasLike && strict && !slices.Equal(p.dims, like.dims) {
+				return false
+			}
+			if mode == Redux && p.reduce != how {
+				return false
+			}
+			if strict && mode.reads() && o.Shape != Void && !p.hasValue() {
+				return false
+			}
+			for n, q := range chosen {
+				if p.shares(q.handle) && (mode != R || modeOf(s, c, n) != R) && mode != Scratch && modeOf(s, c, n) != Scratch {
+					return false
+				}
+			}
+			return true
+		}
+		p, ok := g.some(fits)
+		if !ok {
+			t := o.Elem
+			if o.Generic {
+				if !known {
+					known, generic = true, g.elemType()
+				}
+				t = generic
+			}
+			var dims []int
+			if hasLike {
+				dims = like.dims
+			}
+			r := g.register(o.Shape, t, dims)
+			if how != "" {
+				r.Data.Reduce = how
+			}
+			if r.Data.Fill == nil && r.Data.List == nil && mode.reads() && o.Shape != Void {
+				r.Data.Fill = g.value(t)
+			}
+			if !g.try(r) {
+				return nil
+			}
+			h, _ := g.m.names.find(r.Name)
+			p = place{h.(*handle), &Ref{Name: r.Name}}
+		}
+		if o.Generic && o.Shape != Void {
+			known, generic = true, p.data.Elem
+		}
+		chosen[o.Name] = p
+		s.Args[k] = Arg{Mode: mode, Ref: p.ref}
+	}
+	for k, o := range c.Ops {
+		if o.Mode != None {
+			continue
+		}
+		t := o.Elem
+		if o.Generic {
+			t = generic
+		}
+		switch {
+		case t == Bool:
+			s.Args[k] = Arg{Expr: &Expr{Op: "bool", Int: int64(g.IntN(2))}}
+		default:
+			s.Args[k] = Arg{Expr: g.scalarArg(t)}
+		}
+	}
+	if g.chance(15) {
+		s.Text = pick(g, "priority = 3", "where = cpu", `name = "named"`, "color = 2, priority = -1", "flops = 100.0")
+	}
+	return s
+}
+
+func (g *generator) scalarArg(t Type) *Expr {
+	if t.Int() && g.chance(60) {
+		return num(int64(g.IntN(9)))
+	}
+	return g.value(t)
+}
+
+// modeOf is the mode in which s has operand n.
+func modeOf(s *Stmt, c *Codelet, n string) Mode {
+	for k, o := range c.Ops {
+		if o.Name == n {
+			return s.Args[k].Mode
+		}
+	}
+	return None
+}
+
+// loop makes a for over the parts of a view, with an insert.
+func (g *generator) loop() {
+	s := g.insert()
+	if s == nil {
+		return
+	}
+	i := g.name("b")
+	n := 0
+	for _, a := range s.Args {
+		if a.Ref == nil || len(a.Ref.Index) != 1 {
+			continue
+		}
+		x, _ := g.m.names.find(a.Ref.Name)
+		v, _ := x.(*view)
+		if h, ok := x.(*handle); ok {
+			v = h.deflt
+		}
+		if c := len(v.parts); n == 0 || c < n {
+			n = c
+		}
+	}
+	if n == 0 {
+		n = 1 + g.IntN(4)
+	}
+	for k := range s.Args {
+		a := &s.Args[k]
+		if a.Ref != nil && len(a.Ref.Index) == 1 && g.chance(85) {
+			at := name(i)
+			switch g.IntN(6) {
+			case 0:
+				at = op("-", num(int64(n-1)), at)
+			case 1:
+				at = op("%", op("+", at, num(1)), num(int64(n)))
+			}
+			a.Ref = &Ref{Name: a.Ref.Name, Index: []*Expr{at}}
+		}
+		if a.Expr != nil && a.Expr.Op == "int" && a.Expr.Int < 20 && g.chance(50) {
+			a.Expr = name(i)
+		}
+	}
+	g.try(&Stmt{Kind: For, Names: []string{i}, Over: &Domain{Ranges: []Range{{Lo: num(0), Hi: num(int64(n))}}}, Body: []*Stmt{s}})
+}
+
+// print shows data.
+func (g *generator) print() {
+	s := &Stmt{Kind: Print}
+	for range 1 + g.IntN(2) {
+		p, ok := g.some(func(place) bool { return true })
+		if !ok {
+			return
+		}
+		e := &Expr{Op: "data", Ref: p.ref}
+		if p.shape == Variable && g.chance(70) {
+			e = &Expr{Op: "value", Ref: p.ref}
+		}
+		s.Exprs = append(s.Exprs, e)
+	}
+	g.try(s)
+}

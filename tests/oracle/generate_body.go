@@ -1,0 +1,758 @@
+package oracle
+
+// Random codelets: bodies that keep to the rules of chapter 11, of loops whose rounds do
+// not meet, and fail now and then.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// bodyMaker makes the body of one codelet.
+type bodyMaker struct {
+	*generator
+	c       *Codelet
+	f       *frame // types of what is in sight
+	lets    []string
+	indices []axisName
+	own     map[string][]string // operands that the each around writes: by which indices
+	fresh   map[string]bool     // W and SCRATCH operands that are not written yet
+	loops   int
+	generic bool
+}
+
+// axisName is the index of a loop, and what it runs over: "" where that is no operand.
+type axisName struct {
+	name, of string
+	axis     int
+}
+
+var fieldNames = [...][]string{Vector: {"n"}, Matrix: {"rows", "cols"}, Block: {"nx", "ny", "nz"}}
+var offsetNames = [...][]string{Vector: {"offset"}, Matrix: {"row0", "col0"}, Block: {"x0", "y0", "z0"}}
+
+// expressions by their parts
+func num(i int64) *Expr                { return &Expr{Op: "int", Int: i} }
+func float(f float64) *Expr            { return &Expr{Op: "float", Float: f} }
+func name(n string) *Expr              { return &Expr{Op: "name", Name: n} }
+func op(o string, a, b *Expr) *Expr    { return &Expr{Op: o, Args: []*Expr{a, b}} }
+func fn(n string, args ...*Expr) *Expr { return &Expr{Op: "call", Name: n, Args: args} }
+func elem(n string, at ...*Expr) *Expr { return &Expr{Op: "elem", Name: n, Args: at} }
+func fieldOf(n, f string) *Expr        { return &Expr{Op: "field", Name: n, Field: f} }
+
+// pick is one of list.
+func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
+
+// chance is true n times of 100.
+func (g *generator) chance(n int) bool { return g.IntN(100) < n }
+
+func (g *generator) name(prefix string) string {
+	g.names++
+	return fmt.Sprintf("%s%d", prefix, g.names)
+}
+
+// elemType is a type of elements.
+func (g *generator) elemType() Type { return Elems[g.IntN(len(Elems))] }
+
+func (g *generator) shape() Shape {
+	return pick(g, Variable, Variable, Vector, Vector, Vector, Vector, Matrix, Matrix, Block)
+}
+
+// codelet makes a codelet.
+func (g *generator) codelet() *Codelet {
+	c := &Codelet{Name: g.name("c"), Like: map[string]string{}, Contributes: map[string]string{}}
+	b := &bodyMaker{generator: g, c: c, f: &frame{ops: map[string]*operand{}, names: map[string]Value{}, types: map[*Expr]static{}},
+		own: map[string][]string{}, fresh: map[string]bool{}}
+	b.generic = g.chance(15)
+	contributes := g.chance(30)
+	outs := 1 + g.IntN(2)
+	if contributes {
+		outs = 1
+	}
+	for k := range outs {
+		mode := pick(g, W, RW, RW)
+		if contributes {
+			mode = RW
+		}
+		b.operand(fmt.Sprintf("y%d", k), mode)
+	}
+	for k := range g.IntN(3) {
+		b.operand(fmt.Sprintf("x%d", k), R)
+	}
+	if !contributes && g.chance(12) {
+		b.operand("s0", Scratch)
+	}
+	if g.chance(8) {
+		c.Ops = append(c.Ops, Operand{Name: "o", Mode: pick(g, R, RW, RW), Shape: Void})
+	}
+	for k := range g.IntN(3) {
+		b.scalar(fmt.Sprintf("k%d", k))
+	}
+	g.Shuffle(len(c.Ops), func(i, j int) { c.Ops[i], c.Ops[j] = c.Ops[j], c.Ops[i] })
+	if contributes {
+		b.contribution()
+	} else {
+		c.Body = b.body()
+	}
+	return c
+}
+
+// operand adds an operand with data.
+func (b *bodyMaker) operand(name string, mode Mode) {
+	o := Operand{Name: name, Mode: mode, Shape: b.shape(), Elem: b.elemType(), Generic: b.generic && b.chance(80)}
+	for _, p := range b.c.Ops {
+		if p.Shape != Void && p.Shape != Variable && b.chance(70) {
+			o.Shape = p.Shape
+			b.c.Like[name] = p.Name
+			if l, ok := b.c.Like[p.Name]; ok {
+				b.c.Like[name] = l
+			}
+			break
+		}
+	}
+	b.c.Ops = append(b.c.Ops, o)
+	b.f.ops[name] = &operand{Operand: o, mode: mode, elem: o.Elem}
+	b.fresh[name] = mode == W || mode == Scratch
+}
+
+// scalar adds a scalar.
+func (b *bodyMaker) scalar(name string) {
+	o := Operand{Name: name, Elem: pick(b.generator, I64, I64, F64)}
+	switch {
+	case b.generic:
+		o.Generic = slices.ContainsFunc(b.c.Ops, func(p Operand) bool { return p.Generic })
+	case b.chance(30):
+		o.Elem, o.Exact = b.elemType(), true
+	case b.chance(10):
+		o.Elem = Bool
+	}
+	b.c.Ops = append(b.c.Ops, o)
+	b.f.names[name] = Value{T: o.Elem}
+	if o.Elem != Bool {
+		b.lets = append(b.lets, name)
+	}
+}
+
+// targets are the operands that the body writes.
+func (b *bodyMaker) targets() []Operand {
+	var out []Operand
+	for _, o := range b.c.Ops {
+		if o.Shape != Void && (o.Mode == W || o.Mode == RW || o.Mode == Scratch) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// body writes all operands that must be written first, and then goes on.
+func (b *bodyMaker) body() []*Stmt {
+	var out []*Stmt
+	if b.chance(25) {
+		out = append(out, b.let())
+	}
+	for _, o := range b.targets() {
+		if b.fresh[o.Name] {
+			out = append(out, b.whole(o)...)
+		}
+	}
+	for range b.IntN(3) {
+		out = append(out, b.outside(2)...)
+	}
+	if len(out) == 0 || !slices.ContainsFunc(b.targets(), func(o Operand) bool { return o.Mode == W }) {
+		ts := b.targets()
+		out = append(out, b.whole(ts[b.IntN(len(ts))])...)
+	}
+	return out
+}
+
+// outside makes statements that stand outside of each.
+func (b *bodyMaker) outside(depth int) []*Stmt {
+	ts := b.targets()
+	o := ts[b.IntN(len(ts))]
+	switch k := b.IntN(10); {
+	case k == 0:
+		return []*Stmt{b.let()}
+	case k == 1 && depth > 0:
+		n := len(b.lets)
+		s := &Stmt{Kind: If, Expr: b.bool(2), Body: b.outside(depth - 1)}
+		b.lets = b.lets[:n]
+		if b.chance(40) {
+			s.Else = b.outside(depth - 1)
+			b.lets = b.lets[:n]
+		}
+		return []*Stmt{s}
+	case k < 5:
+		return []*Stmt{b.serial(depth)}
+	case k == 5 && !b.fresh[o.Name]:
+		return []*Stmt{b.assign(o, b.anywhere(o, true))}
+	}
+	return b.whole(o)
+}
+
+// whole is a loop over all of o with rounds in any order, or one assignment to a variable.
+func (b *bodyMaker) whole(o Operand) []*Stmt {
+	if o.Shape == Variable {
+		s := b.assign(o, name(o.Name))
+		b.fresh[o.Name] = false
+		return []*Stmt{s}
+	}
+	s := &Stmt{Kind: Each, Over: &Domain{Of: o.Name}}
+	n, lets := len(b.indices), len(b.lets)
+	for a := range o.Shape.rank() {
+		i := b.name("i")
+		b.indices = append(b.indices, axisName{i, o.Name, a})
+		b.f.names[i] = intValue(0)
+		s.Names = append(s.Names, i)
+	}
+	if !b.fresh[o.Name] && b.chance(30) { // a piece of it
+		s.Over = &Domain{}
+		for a := range o.Shape.rank() {
+			lo, hi := num(0), fieldOf(o.Name, fieldNames[o.Shape][a])
+			if b.chance(40) {
+				lo = num(int64(b.IntN(2)))
+			}
+			if b.chance(40) {
+				hi = op("-", hi, num(int64(1+b.IntN(2))))
+			}
+			s.Over.Ranges = append(s.Over.Ranges, Range{Lo: lo, Hi: hi, Closed: b.chance(10) && hi.Op == "-"})
+		}
+	}
+	b.own[o.Name] = s.Names
+	for _, p := range b.targets() { // and others of the same sizes
+		if p.Name != o.Name && p.Shape == o.Shape && b.alike(p.Name, o.Name) && b.chance(50) {
+			b.own[p.Name] = s.Names
+		}
+	}
+	s.Body = b.round(o, 2)
+	for p := range b.own {
+		if s.Over.Of != "" && s.Body[0].Target != nil && s.Body[0].Target.Name == p {
+			b.fresh[p] = false
+		}
+	}
+	clear(b.own)
+	b.indices, b.lets = b.indices[:n], b.lets[:lets]
+	return []*Stmt{s}
+}
+
+// alike reports whether two operands have the same sizes, as the generator inserts them.
+func (b *bodyMaker) alike(p, q string) bool {
+	root := func(n string) string {
+		if l, ok := b.c.Like[n]; ok {
+			return l
+		}
+		return n
+	}
+	return root(p) == root(q)
+}
+
+// round is the statements of one round of an each that writes o; the first one writes it.
+func (b *bodyMaker) round(o Operand, depth int) []*Stmt {
+	var out []*Stmt
+	fresh := b.fresh[o.Name]
+	if !fresh && b.chance(30) {
+		out = append(out, b.let())
+	}
+	first := b.assign(o, b.ownElem(o.Name))
+	was := b.fresh[o.Name]
+	b.fresh[o.Name] = false
+	if !was && depth > 0 && b.chance(25) {
+		out = append(out, &Stmt{Kind: If, Expr: b.bool(2), Body: []*Stmt{first}})
+	} else {
+		out = append(out, first)
+	}
+	for range b.IntN(3) {
+		out = append(out, b.inRound(depth)...)
+	}
+	b.fresh[o.Name] = was
+	return out
+}
+
+// inRound makes statements inside of a round.
+func (b *bodyMaker) inRound(depth int) []*Stmt {
+	var own []Operand
+	for _, o := range b.targets() {
+		if b.own[o.Name] != nil && !b.fresh[o.Name] {
+			own = append(own, o)
+		}
+	}
+	n := len(b.lets)
+	switch k := b.IntN(8); {
+	case k == 0:
+		return []*Stmt{b.let()}
+	case k == 1 && depth > 0:
+		s := &Stmt{Kind: If, Expr: b.bool(2), Body: b.inRound(depth - 1)}
+		b.lets = b.lets[:n]
+		if b.chance(40) {
+			s.Else = b.inRound(depth - 1)
+			b.lets = b.lets[:n]
+		}
+		return []*Stmt{s}
+	case k == 2 && depth > 0 && b.loops < 2:
+		s := &Stmt{Kind: For, Names: []string{b.name("j")}, Over: b.smallRange()}
+		b.f.names[s.Names[0]] = intValue(0)
+		b.indices = append(b.indices, axisName{name: s.Names[0]})
+		b.loops++
+		s.Body = b.inRound(depth - 1)
+		b.loops--
+		b.indices, b.lets = b.indices[:len(b.indices)-1], b.lets[:n]
+		return []*Stmt{s}
+	case len(own) > 0:
+		o := own[b.IntN(len(own))]
+		return []*Stmt{b.assign(o, b.ownElem(o.Name))}
+	}
+	return []*Stmt{b.let()}
+}
+
+// smallRange is a range of few rounds.
+func (b *bodyMaker) smallRange() *Domain {
+	lo, hi := num(0), num(int64(b.IntN(4)))
+	if b.chance(25) {
+		lo = num(int64(b.IntN(3) - 1))
+	}
+	if len(b.indices) > 0 && b.chance(25) {
+		hi = fn("min", name(b.indices[b.IntN(len(b.indices))].name), num(3))
+	}
+	return &Domain{Ranges: []Range{{Lo: lo, Hi: hi, Closed: b.chance(25)}}}
+}
+
+// serial is a loop whose rounds run in order.
+func (b *bodyMaker) serial(depth int) *Stmt {
+	ts := b.targets()
+	o := ts[b.IntN(len(ts))]
+	s := &Stmt{Kind: For, Names: []string{b.name("j")}, Over: b.smallRange()}
+	x := axisName{name: s.Names[0]}
+	if v := b.anyShaped(); v != nil && b.chance(60) {
+		x.of, x.axis = v.Name, b.IntN(v.Shape.rank())
+		s.Over = &Domain{Ranges: []Range{{Lo: num(0), Hi: fieldOf(v.Name, fieldNames[v.Shape][x.axis])}}}
+	}
+	b.f.names[x.name] = intValue(0)
+	n, lets := len(b.indices), len(b.lets)
+	b.indices = append(b.indices, x)
+	b.loops++
+	for range 1 + b.IntN(2) {
+		if b.fresh[o.Name] || b.chance(20) {
+			s.Body = append(s.Body, b.let())
+		} else {
+			s.Body = append(s.Body, b.assign(o, b.anywhere(o, true)))
+		}
+	}
+	if depth > 0 && b.loops < 2 && b.chance(20) {
+		s.Body = append(s.Body, b.serial(depth-1))
+	}
+	b.loops--
+	b.indices, b.lets = b.indices[:n], b.lets[:lets]
+	return s
+}
+
+// anyShaped is an operand that has indices; nil: none does.
+func (b *bodyMaker) anyShaped() *Operand {
+	var list []*Operand
+	for k := range b.c.Ops {
+		if o := &b.c.Ops[k]; o.Mode != None && o.Shape.rank() > 0 {
+			list = append(list, o)
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return list[b.IntN(len(list))]
+}
+
+// let declares a name.
+func (b *bodyMaker) let() *Stmt {
+	s := &Stmt{Kind: Let, Name: b.name("a"), Expr: b.number(2)}
+	b.f.names[s.Name] = Value{T: plain(b.f.static(s.Expr).T)}
+	b.lets = append(b.lets, s.Name)
+	return s
+}
+
+// ownElem is the element of a round.
+func (b *bodyMaker) ownElem(o string) *Expr {
+	var at []*Expr
+	for _, i := range b.own[o] {
+		at = append(at, name(i))
+	}
+	return elem(o, at...)
+}
+
+// anywhere is some element of o. The indices of a target are simple.
+func (b *bodyMaker) anywhere(o Operand, target bool) *Expr {
+	if target {
+		b.deep++
+		defer func() { b.deep-- }()
+	}
+	if o.Shape == Variable {
+		return name(o.Name)
+	}
+	var at []*Expr
+	for a := range o.Shape.rank() {
+		at = append(at, b.index(o, a))
+	}
+	return elem(o.Name, at...)
+}
+
+// assign stores a value into target, an element of o.
+func (b *bodyMaker) assign(o Operand, target *Expr) *Stmt {
+	s := &Stmt{Kind: Assign, Target: target, Op: "="}
+	if !b.fresh[o.Name] {
+		s.Op = pick(b.generator, "=", "=", "=", "+=", "-=", "*=")
+		if o.Elem.Float() && !o.Generic && b.chance(5) {
+			s.Op = "/="
+		}
+	}
+	if s.Op == "=" && !b.fresh[o.Name] && b.chance(15) {
+		s.Expr = fn(pick(b.generator, "min", "max"), target, b.fitting(o, 2))
+		if b.chance(30) {
+			s.Expr = fn(s.Expr.Name, b.fitting(o, 1), s.Expr)
+		}
+		return s
+	}
+	s.Expr = b.fitting(o, 3)
+	return s
+}
+
+// fitting is an expression that may be stored into an element of o.
+func (b *bodyMaker) fitting(o Operand, depth int) *Expr {
+	if b.generic {
+		return b.ofT(o, depth)
+	}
+	e := b.number(depth)
+	if o.Elem.Int() && b.f.static(e).T.Float() {
+		e = fn("int", e)
+	}
+	return e
+}
+
+// ofT is an expression that may be stored into an element of o, whatever T is.
+func (b *bodyMaker) ofT(o Operand, depth int) *Expr {
+	if depth <= 0 || b.chance(20) {
+		var list []*Expr
+		for _, p := range b.c.Ops {
+			switch {
+			case p.Generic != o.Generic || !p.Generic && p.Elem.Float() != o.Elem.Float():
+			case p.Mode == None && p.Elem != Bool:
+				list = append(list, name(p.Name))
+			case p.Mode != None && p.Shape != Void && b.readable(p):
+				list = append(list, b.load(p))
+			}
+		}
+		if list == nil || b.chance(25) {
+			return num(int64(b.IntN(9)))
+		}
+		return list[b.IntN(len(list))]
+	}
+	x, y := b.ofT(o, depth-1), b.ofT(o, depth-1)
+	switch b.IntN(6) {
+	case 0:
+		return fn(pick(b.generator, "min", "max"), x, y)
+	case 1:
+		return &Expr{Op: "if", Args: []*Expr{b.bool(1), x, y}}
+	}
+	return op(pick(b.generator, "+", "-", "*"), x, y)
+}
+
+// readable reports whether an element of o may be read here.
+func (b *bodyMaker) readable(o Operand) bool {
+	return o.Mode != None && o.Shape != Void && !b.fresh[o.Name] && b.c.Contributes[o.Name] == ""
+}
+
+// load reads an element of o.
+func (b *bodyMaker) load(o Operand) *Expr {
+	switch {
+	case o.Shape == Variable:
+		return name(o.Name)
+	case b.own[o.Name] != nil:
+		return b.ownElem(o.Name)
+	}
+	return b.anywhere(o, false)
+}
+
+// index is an index of axis a of o: inside, but for a few.
+func (b *bodyMaker) index(o Operand, a int) *Expr {
+	size := fieldOf(o.Name, fieldNames[o.Shape][a])
+	last := op("-", size, num(1))
+	for _, x := range b.indices {
+		if x.of != "" && x.axis == a && b.alike(x.of, o.Name) && b.f.ops[x.of].Shape == o.Shape && b.chance(60) {
+			if b.chance(25) {
+				off := num(int64(1 + b.IntN(2)))
+				if b.chance(50) {
+					return fn("max", op("-", name(x.name), off), num(0))
+				}
+				return fn("min", op("+", name(x.name), off), last)
+			}
+			return name(x.name)
+		}
+	}
+	i := num(int64(b.IntN(9)))
+	if !b.generic && b.deep == 0 {
+		i = b.integer(1)
+	}
+	if len(b.indices) > 0 && b.chance(60) {
+		i = name(b.indices[b.IntN(len(b.indices))].name)
+	}
+	switch k := b.IntN(12); {
+	case k == 0:
+		return num(0)
+	case k == 1:
+		return last
+	case k == 2 && b.faults:
+		b.c.Faults = true
+		return op(pick(b.generator, "+", "-"), i, num(int64(b.IntN(3))))
+	case k < 7:
+		return fn("max", fn("min", i, last), num(0))
+	}
+	return op("%", i, size)
+}
+
+// integer is an expression of an integer type.
+func (b *bodyMaker) integer(depth int) *Expr {
+	e := b.number(depth)
+	if b.f.static(e).T.Float() {
+		return fn("int", e)
+	}
+	return e
+}
+
+// literal is a number as text.
+func (b *bodyMaker) literal() *Expr {
+	switch b.IntN(8) {
+	case 0:
+		return float(pick(b.generator, 0.5, 1.0, 1.5, 2.0, -0.25, 3.0, 10.0))
+	case 1:
+		return num(pick[int64](b.generator, 100, 127, 128, 200, 255, 256, -128, -129, 32767, 65536, 70000, math.MaxInt32, 1<<32, 1<<40))
+	}
+	return num(int64(b.IntN(10) - 2))
+}
+
+// number is an expression of any type of numbers.
+func (b *bodyMaker) number(depth int) *Expr {
+	if depth <= 0 || b.chance(12) {
+		return b.leaf()
+	}
+	switch k := b.IntN(16); k {
+	case 0:
+		return &Expr{Op: "neg", Args: []*Expr{b.nonLiteral(depth - 1)}}
+	case 1:
+		return fn(pick(b.generator, "abs", "floor", "ceil", "round", "float", "int"), b.nonLiteral(depth-1))
+	case 2:
+		return fn(pick(b.generator, "min", "max"), b.nonLiteral(depth-1), b.number(depth-1))
+	case 3:
+		return &Expr{Op: "if", Args: []*Expr{b.bool(depth - 1), b.nonLiteral(depth - 1), b.number(depth - 1)}}
+	case 4:
+		return fn("select", b.bool(depth-1), b.number(depth-1), b.nonLiteral(depth-1))
+	case 5:
+		d := num(int64(1 + b.IntN(7)))
+		if b.faults && b.chance(20) {
+			b.c.Faults = true
+			d = b.leaf()
+		}
+		e := op(pick(b.generator, "//", "%"), b.nonLiteral(depth-1), d)
+		return e
+	case 6:
+		return op("/", b.nonLiteral(depth-1), pick(b.generator, num(2), num(4), float(0.5), b.leaf()))
+	case 7:
+		return op("**", b.nonLiteral(depth-1), num(int64(b.IntN(3))))
+	case 8, 9:
+		if b.loops < 2 {
+			return b.fold(depth - 1)
+		}
+	case 10:
+		return fn("sqrt", fn("abs", b.nonLiteral(depth-1)))
+	}
+	return op(pick(b.generator, "+", "-", "*"), b.nonLiteral(depth-1), b.number(depth-1))
+}
+
+// nonLiteral is a number that is not made of literals alone.
+func (b *bodyMaker) nonLiteral(depth int) *Expr {
+	for range 20 {
+		if e := b.number(depth); b.f.static(e).T <= F64 {
+			return e
+		}
+	}
+	return fn("int", num(3))
+}
+
+// leaf is a number without operators.
+func (b *bodyMaker) leaf() *Expr {
+	var list []*Expr
+	for _, o := range b.c.Ops {
+		if b.readable(o) {
+			list = append(list, b.load0(o), b.load0(o))
+		}
+		if o.Mode != None && o.Shape.rank() > 0 && b.chance(20) {
+			a := b.IntN(o.Shape.rank())
+			list = append(list, fieldOf(o.Name, pick(b.generator, fieldNames[o.Shape], offsetNames[o.Shape])[a]))
+		}
+	}
+	for _, n := range b.lets {
+		list = append(list, name(n))
+	}
+	for _, x := range b.indices {
+		list = append(list, name(x.name))
+	}
+	if len(list) == 0 || b.chance(20) {
+		return b.literal()
+	}
+	return list[b.IntN(len(list))]
+}
+
+// load0 is load, but the indices of what it reads are simple.
+func (b *bodyMaker) load0(o Operand) *Expr {
+	if b.deep > 1 {
+		if o.Shape == Variable || b.own[o.Name] != nil {
+			return b.load(o)
+		}
+		return num(1)
+	}
+	b.deep++
+	defer func() { b.deep-- }()
+	return b.load(o)
+}
+
+// fold folds over a domain.
+func (b *bodyMaker) fold(depth int) *Expr {
+	e := &Expr{Op: "fold", Name: pick(b.generator, "sum", "sum", "prod", "min", "max"), Over: b.smallRange()}
+	n := len(b.indices)
+	one := func(of string, axis int) {
+		i := b.name("f")
+		e.Index = append(e.Index, i)
+		b.f.names[i] = intValue(0)
+		b.indices = append(b.indices, axisName{i, of, axis})
+	}
+	if o := b.anyShaped(); o != nil && b.chance(70) && b.own[o.Name] == nil {
+		e.Over = &Domain{Of: o.Name}
+		for a := range o.Shape.rank() {
+			one(o.Name, a)
+		}
+	} else {
+		one("", 0)
+	}
+	b.loops++
+	body := b.number(depth)
+	if e.Name == "sum" || e.Name == "prod" {
+		if b.f.static(body).T.Float() && b.chance(60) {
+			body = fn("int", body)
+		}
+	}
+	b.loops--
+	e.Args = []*Expr{body}
+	b.indices = b.indices[:n]
+	return e
+}
+
+// bool is a condition.
+func (b *bodyMaker) bool(depth int) *Expr {
+	if depth > 0 {
+		switch b.IntN(6) {
+		case 0:
+			return op(pick(b.generator, "and", "or"), b.bool(depth-1), b.bool(depth-1))
+		case 1:
+			return &Expr{Op: "not", Args: []*Expr{b.bool(depth - 1)}}
+		}
+	}
+	for _, o := range b.c.Ops {
+		if o.Mode == None && o.Elem == Bool && !o.Generic && b.chance(30) {
+			return name(o.Name)
+		}
+	}
+	if b.generic {
+		return op(pick(b.generator, "==", "!=", "<", "<=", ">", ">="), b.nonLiteral(0), num(int64(b.IntN(5))))
+	}
+	return op(pick(b.generator, "==", "!=", "<", "<=", ">", ">="), b.nonLiteral(depth-1), b.number(depth-1))
+}
+
+// contribution makes a body that only contributes to its operand.
+func (b *bodyMaker) contribution() {
+	var o Operand
+	for _, p := range b.c.Ops {
+		if p.Name == "y0" {
+			o = p
+		}
+	}
+	how := pick(b.generator, "sum", "sum", "prod", "min", "max")
+	b.c.Contributes[o.Name] = how
+	if b.chance(25) {
+		b.c.Body = append(b.c.Body, b.let())
+	}
+	for range 1 + b.IntN(2) {
+		b.c.Body = append(b.c.Body, b.contribute(o, how))
+	}
+}
+
+// contribute is a statement, or a loop of them, that contributes to o.
+func (b *bodyMaker) contribute(o Operand, how string) *Stmt {
+	n := len(b.indices)
+	defer func() { b.indices = b.indices[:n] }()
+	switch {
+	case o.Shape != Variable && b.chance(70):
+		s := &Stmt{Kind: Each, Over: &Domain{Of: o.Name}}
+		for a := range o.Shape.rank() {
+			i := b.name("i")
+			b.indices = append(b.indices, axisName{i, o.Name, a})
+			b.f.names[i] = intValue(0)
+			s.Names = append(s.Names, i)
+		}
+		b.own[o.Name] = s.Names
+		s.Body = []*Stmt{b.adds(o, b.ownElem(o.Name), how)}
+		clear(b.own)
+		return s
+	case b.chance(40):
+		s := &Stmt{Kind: For, Names: []string{b.name("j")}, Over: b.smallRange()}
+		x := axisName{name: s.Names[0]}
+		if v := b.anyShaped(); v != nil {
+			x.of, x.axis = v.Name, b.IntN(v.Shape.rank())
+			s.Over = &Domain{Ranges: []Range{{Lo: num(0), Hi: fieldOf(v.Name, fieldNames[v.Shape][x.axis])}}}
+		}
+		b.f.names[x.name] = intValue(0)
+		b.indices = append(b.indices, x)
+		b.loops++
+		s.Body = []*Stmt{b.adds(o, b.anywhere(o, true), how)}
+		b.loops--
+		return s
+	case b.chance(20):
+		return &Stmt{Kind: If, Expr: b.bool(2), Body: []*Stmt{b.adds(o, b.anywhere(o, true), how)}}
+	}
+	return b.adds(o, b.anywhere(o, true), how)
+}
+
+// adds is one contribution to target.
+func (b *bodyMaker) adds(o Operand, target *Expr, how string) *Stmt {
+	s := &Stmt{Kind: Assign, Target: target, Op: "="}
+	e := b.fitting(o, 2)
+	if o.Elem.Float() && !b.generic && b.chance(70) { // an order of sums and products that does not show
+		e = op("/", fn("int", b.number(1)), float(pick(b.generator, 1.0, 2.0, 4.0)))
+		if b.chance(50) {
+			e = b.leaf()
+		}
+	}
+	switch how {
+	case "sum":
+		switch b.IntN(5) {
+		case 0:
+			s.Expr = op("+", target, e)
+		case 1:
+			s.Expr = op("+", e, target)
+		case 2:
+			s.Op, s.Expr = "-=", e
+		default:
+			s.Op, s.Expr = "+=", e
+		}
+	case "prod":
+		switch b.IntN(3) {
+		case 0:
+			s.Expr = op("*", target, e)
+		default:
+			s.Op, s.Expr = "*=", e
+		}
+	default:
+		args := []*Expr{target, e}
+		if b.chance(30) {
+			args = []*Expr{e, target}
+		}
+		s.Expr = fn(how, args...)
+		if b.chance(20) {
+			s.Expr = fn(how, b.fitting(o, 1), s.Expr)
+		}
+	}
+	return s
+}

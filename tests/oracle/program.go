@@ -1,0 +1,215 @@
+// Package oracle says what a program in the language must do. It has programs as trees,
+// writes them as scripts, and evaluates the trees by the rules of lang/SPEC.md alone: it
+// shares no code with the interpreter, the kernels, the views or the engine, and imports
+// none of them. Random programs of its generator are run by the tests, which hold what
+// the implementation does against what the oracle says.
+package oracle
+
+// A Program is a script.
+type Program struct {
+	Codelets []*Codelet
+	Funcs    []*Func
+	Body     []*Stmt
+}
+
+// A Mode is an access mode; None is that of a scalar operand.
+type Mode uint8
+
+// The access modes.
+const (
+	None Mode = iota
+	R
+	W
+	RW
+	Commute
+	Redux
+	Scratch
+)
+
+func (m Mode) String() string {
+	return [...]string{"", "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH"}[m]
+}
+
+func (m Mode) reads() bool  { return m == R || m == RW || m == Commute }
+func (m Mode) writes() bool { return m == W || m == RW || m == Commute || m == Redux }
+
+// A Shape is a kind of data.
+type Shape uint8
+
+// The kinds of data, by their number of indices.
+const (
+	Variable Shape = iota
+	Vector
+	Matrix
+	Block
+	Void
+)
+
+func (s Shape) String() string {
+	return [...]string{"variable", "vector", "matrix", "block", "void"}[s]
+}
+
+// rank is the number of indices.
+func (s Shape) rank() int { return int(s) % int(Void) }
+
+// An Operand is one in a signature. A scalar has no mode, and Elem is its type: I64 is
+// written int and F64 float unless Exact is set. Generic stands for T.
+type Operand struct {
+	Name    string
+	Mode    Mode
+	Shape   Shape
+	Elem    Type
+	Exact   bool
+	Generic bool
+}
+
+// A Codelet is a kernel of the script.
+type Codelet struct {
+	Name string
+	Ops  []Operand
+	Body []*Stmt
+
+	// What the generator knows of it.
+	Contributes map[string]string // operand: how it only contributes
+	Like        map[string]string // operand: the one with whose indices it is used
+	Faults      bool              // the body may fail
+}
+
+// A Func is a function of the script. Its parameters have types in the text.
+type Func struct {
+	Name   string
+	Params []Param
+	Result string // type; "" for none
+	Body   []*Stmt
+}
+
+// A Param is one of a function.
+type Param struct{ Name, Type string }
+
+// A Kind is a kind of statement.
+type Kind uint8
+
+// The statements. Each is only in bodies of codelets; Let, Assign, If and For are in both.
+const (
+	Register Kind = iota
+	Partition
+	Unpartition
+	Insert
+	Let
+	Assign
+	If
+	For
+	While
+	Each
+	Acquire
+	Release
+	Wait
+	Print
+	Invalidate
+	Unregister
+	Prefetch
+	Hint
+	Evict
+	Open
+	Call
+	Return
+	Break
+	Continue
+	Assert
+)
+
+// A Stmt is a statement of a script or of the body of a codelet. Which fields count
+// depends on its kind.
+type Stmt struct {
+	Kind   Kind
+	Line   int      // in the text, from 1; Text sets it
+	Name   string   // declared, assigned or called
+	Names  []string // register: further names; loops: indices; acquire: arrays; release: array
+	Data   *Data
+	Refs   []*Ref // data that the statement is about
+	Modes  []Mode // acquire: of each; release: to what
+	Filter []Filter
+	Args   []Arg // insert and call
+	With   With
+	Expr   *Expr // value, condition, message of assert in Exprs
+	Exprs  []*Expr
+	Target *Expr
+	Op     string // of an assignment: "=", "+=" and so on
+	Over   *Domain
+	Text   string // options and nodes that change no result, as written
+	Body   []*Stmt
+	Else   []*Stmt
+}
+
+// Data is a constructor after register.
+type Data struct {
+	Shape  Shape
+	Elem   Type
+	Dims   []int
+	LD     int     // 0: not written
+	Fill   *Expr   // nil: none
+	List   []*Expr // nil: none
+	Reduce string  // "", "sum", "prod", "min", "max", or codelets "init" or "init combine"
+}
+
+// A Filter is one of a partition.
+type Filter struct {
+	Name  string
+	Args  []int
+	Sizes []int // nil: none
+	Range []int // of pick: from and to; nil: none
+	Halo  int
+}
+
+// A Ref names data: a handle, or a part of a view by its indices.
+type Ref struct {
+	Name  string
+	Index []*Expr
+}
+
+// An Arg is one of an insert or a call: data with its mode, or a scalar.
+type Arg struct {
+	Mode Mode
+	Ref  *Ref
+	Expr *Expr
+}
+
+// With are the options of an insert that count for its meaning.
+type With struct {
+	After     []string // names of tasks and gates
+	Sync      bool
+	Unordered []*Ref
+	Loose     bool // sequential = false
+}
+
+// A Domain is what a loop or a fold runs over: an operand of a codelet, one range for
+// each index, in scripts the parts of a view, a list, or a grid.
+type Domain struct {
+	Of     string
+	Ranges []Range
+	Parts  string
+	List   []*Expr
+	Grid   []*Expr
+}
+
+// A Range is Lo..Hi, or Lo..=Hi.
+type Range struct {
+	Lo, Hi *Expr
+	Closed bool
+}
+
+// An Expr is an expression. Op says which: "int", "float", "bool", "text", "name", "elem"
+// (Name[Args]), "field" (Name.Field, Ref for parts), "neg", "not", the binary operators,
+// "if", "call" (Name(Args)), "fold" (Name Index in Over { Args[0] }), and in scripts
+// "value", "data" (both of Ref), "gate", "task" (of an insert) and "part".
+type Expr struct {
+	Op    string
+	Name  string
+	Field string
+	Int   int64
+	Float float64
+	Args  []*Expr
+	Index []string
+	Over  *Domain
+	Ref   *Ref
+}

@@ -1,0 +1,969 @@
+package oracle
+
+// Statements of scripts: what they do to data, what they print, and how they end.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An Error is how a script ends. Where several failures may be the one that is reported,
+// Tasks has all of them; with Every set all are reported, each by itself.
+type Error struct {
+	Codes []string // any of them
+	Line  int      // of the statement; 0: the end of the script
+	Tasks []Task   // R0101: that failed
+	Every bool
+}
+
+// A Task is one that was inserted.
+type Task struct {
+	ID      int
+	Line    int // of its insert
+	Codelet string
+}
+
+// An Outcome is what a program does.
+type Outcome struct {
+	Output  string
+	Err     *Error // how it ended; nil: it came to its end
+	AtEnd   *Error // what the end of the script raises, when it came there
+	Tasks   []Task
+	Failed  int
+	Lost    int            // tasks that were cancelled
+	Final   []Final        // of data of the top level, when it came to its end
+	Reached map[int]bool   // lines of statements that ended without an error
+	Used    map[string]int `json:"-"` // features, for the coverage of tests
+}
+
+// Final is what data holds at the end. It has values, or the failures for which it has
+// none, or elements that were never written.
+type Final struct {
+	Name   string
+	Elem   Type
+	Shape  Shape
+	Dims   []int
+	Values []string // as print shows them
+	Tasks  []Task
+	Code   string
+}
+
+// A Machine runs a program.
+type Machine struct {
+	Outcome
+	prog     *Program
+	codelets map[string]*Codelet
+	funcs    map[string]*Func
+	global   *scope
+	names    *scope
+	tasks    []*task
+	pending  []*task
+	holds    []*hold
+	failures []*task // not raised yet
+	out      strings.Builder
+	steps    int
+	result   any
+}
+
+// scope is the names of a block.
+type scope struct {
+	up    *scope
+	names map[string]any
+	owned []*datum
+	views []*view
+	order []string // handles in the order of their registration
+}
+
+func (s *scope) find(name string) (any, *scope) {
+	for ; s != nil; s = s.up {
+		if v, ok := s.names[name]; ok {
+			return v, s
+		}
+	}
+	return nil, nil
+}
+
+// flow says how a statement ended.
+type flow uint8
+
+const (
+	next flow = iota
+	breaks
+	continues
+	returns
+)
+
+// NewMachine returns a machine that has run nothing of p.
+func NewMachine(p *Program) *Machine {
+	m := &Machine{prog: p, codelets: map[string]*Codelet{}, funcs: map[string]*Func{}}
+	m.Reached, m.Used = map[int]bool{}, map[string]int{}
+	for _, c := range p.Codelets {
+		m.codelets[c.Name] = c
+	}
+	for _, f := range p.Funcs {
+		m.funcs[f.Name] = f
+	}
+	m.global = &scope{names: map[string]any{}}
+	m.names = m.global
+	return m
+}
+
+// Run evaluates p. The reason is not empty when the language leaves open what p does.
+func Run(p *Program) (o *Outcome, reason string) {
+	m := NewMachine(p)
+	for _, s := range p.Body {
+		if reason := m.Step(s); reason != "" || m.Err != nil {
+			m.Output = m.out.String()
+			return &m.Outcome, reason
+		}
+	}
+	reason = m.End()
+	return &m.Outcome, reason
+}
+
+// Step runs a statement of the top level.
+func (m *Machine) Step(s *Stmt) (reason string) {
+	return m.guard(func() { m.stmt(s) }, &m.Err)
+}
+
+// End is the end of the script: what data holds then, and what is raised.
+func (m *Machine) End() (reason string) {
+	m.Output = m.out.String()
+	reason = m.guard(m.waitAll(0), &m.AtEnd)
+	for _, name := range m.global.order {
+		h, _ := m.global.names[name].(*handle)
+		if h == nil || h.alive() != "" || h.shape == Void {
+			continue
+		}
+		reason = cmpOr(reason, m.guard(func() { m.Final = append(m.Final, m.final(name, h)) }, new(*Error)))
+	}
+	for _, t := range m.tasks {
+		switch {
+		case t.failed != "":
+			m.Failed++
+		case t.lost != nil:
+			m.Lost++
+		}
+	}
+	return reason
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// guard runs fn and notes the error that it raises.
+func (m *Machine) guard(fn func(), err **Error) (reason string) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Error:
+			*err = r
+		case undetermined:
+			reason = string(r)
+		default:
+			panic(r)
+		}
+	}()
+	fn()
+	return ""
+}
+
+// final is what h holds.
+func (m *Machine) final(name string, h *handle) Final {
+	f := Final{Name: name, Elem: h.data.Elem, Shape: h.shape, Dims: h.dims}
+	var err *Error
+	if reason := m.guard(func() { m.read(h, 0, false) }, &err); reason != "" {
+		panic(undetermined(reason))
+	}
+	if err != nil {
+		f.Tasks, f.Code = err.Tasks, strings.Join(err.Codes, " ")
+		return f
+	}
+	for _, p := range h.places {
+		f.Values = append(f.Values, h.cells[p].text())
+	}
+	return f
+}
+
+func (m *Machine) fail(line int, codes ...string) {
+	panic(&Error{Codes: codes, Line: line})
+}
+
+// maxStatements bounds what a script does.
+const maxStatements = 20_000
+
+func (m *Machine) block(body []*Stmt, names map[string]any) flow {
+	m.names = &scope{up: m.names, names: names}
+	s := m.names
+	for _, x := range body {
+		if f := m.stmt(x); f != next {
+			m.leave(s)
+			return f
+		}
+	}
+	m.leave(s)
+	return next
+}
+
+// leave ends a block: its data and views end, unless they are what a function returns.
+func (m *Machine) leave(s *scope) {
+	m.names = s.up
+	for _, v := range s.views {
+		v.ended = true
+	}
+	for _, d := range s.owned {
+		if h, ok := m.result.(*handle); ok && h.datum == d {
+			continue
+		}
+		d.dead = true
+	}
+}
+
+func (m *Machine) stmt(s *Stmt) flow {
+	if m.steps++; m.steps > maxStatements {
+		panic(undetermined("a script that takes long"))
+	}
+	f := m.run1(s)
+	m.Reached[s.Line] = true
+	return f
+}
+
+func (m *Machine) run1(s *Stmt) flow {
+	switch s.Kind {
+	case Register:
+		for _, name := range append([]string{s.Name}, s.Names...) {
+			m.register(name, s)
+		}
+	case Partition:
+		m.partition(s)
+	case Unpartition:
+		for _, r := range s.Refs {
+			m.unpartition(r, s.Line)
+		}
+	case Insert:
+		t := m.insert(s)
+		if s.Target != nil {
+			m.names.names[s.Target.Name] = t
+		}
+	case Let:
+		m.names.names[s.Name] = m.eval(s.Expr, s.Line)
+	case Assign:
+		m.assign(s)
+	case If:
+		if m.number(s.Expr, s.Line).I == 1 {
+			m.Reached[s.Line] = true
+			return m.block(s.Body, map[string]any{})
+		}
+		m.Reached[s.Line] = true
+		return m.block(s.Else, map[string]any{})
+	case For:
+		return m.loop(s)
+	case While:
+		for m.number(s.Expr, s.Line).I == 1 {
+			m.Reached[s.Line] = true
+			if m.steps++; m.steps > maxStatements {
+				panic(undetermined("a script that takes long"))
+			}
+			if f := m.block(s.Body, map[string]any{}); f == breaks {
+				break
+			} else if f == returns {
+				return f
+			}
+		}
+	case Acquire:
+		return m.acquire(s)
+	case Release:
+		m.release(s)
+	case Wait:
+		if s.Refs == nil {
+			m.waitAll(s.Line)()
+		}
+		for _, r := range s.Refs {
+			m.wait(r, s.Line)
+		}
+	case Print:
+		var texts []string
+		for _, e := range s.Exprs {
+			texts = append(texts, m.text(m.eval(e, s.Line), s.Line))
+		}
+		m.out.WriteString(strings.Join(texts, " ") + "\n")
+	case Invalidate:
+		for _, r := range s.Refs {
+			for _, h := range m.handles(r, s.Line) {
+				m.invalidate(h)
+			}
+		}
+	case Unregister:
+		for _, r := range s.Refs {
+			m.handle(r, s.Line).dead = true
+		}
+	case Prefetch:
+		for _, r := range s.Refs {
+			for _, h := range m.handles(r, s.Line) {
+				m.needs(h, s.Line)
+			}
+		}
+	case Hint, Evict:
+		for _, r := range s.Refs {
+			m.handles(r, s.Line)
+		}
+	case Open:
+		v, _ := m.names.find(s.Name)
+		v.(*gate).open = true
+		m.advance()
+	case Call:
+		m.call(s)
+	case Return:
+		if s.Expr != nil {
+			m.result = m.eval(s.Expr, s.Line)
+		}
+		return returns
+	case Break:
+		return breaks
+	case Continue:
+		return continues
+	case Assert:
+		if m.number(s.Expr, s.Line).I == 0 {
+			m.fail(s.Line, "R0102")
+		}
+	default:
+		panic(fmt.Sprintf("oracle: statement %d in a script", s.Kind))
+	}
+	return next
+}
+
+func (m *Machine) register(name string, s *Stmt) {
+	d := newDatum(name, s.Data)
+	var fill Value
+	if s.Data.Fill != nil {
+		fill = m.element(m.number(s.Data.Fill, s.Line), s.Data.Elem, s.Line)
+	}
+	for k := range d.cells {
+		c := &d.cells[k]
+		switch {
+		case s.Data.List != nil:
+			c.Value = m.element(m.number(s.Data.List[k], s.Line), s.Data.Elem, s.Line)
+		case s.Data.Fill != nil:
+			c.Value = fill
+		case s.Data.Shape != Void:
+			continue
+		}
+		c.has, c.filled = written, true
+	}
+	m.names.names[name] = d.whole
+	m.names.owned = append(m.names.owned, d)
+	m.names.order = append(m.names.order, name)
+}
+
+// element is v as an element of type t, with a range check.
+func (m *Machine) element(v Value, t Type, line int) Value {
+	switch {
+	case v.T.Int() && !holdsInt(t, v.I), v.T.Float() && t == F32 && v.F-v.F == 0 && convert(t, v).F-convert(t, v).F != 0:
+		m.fail(line, "E0705")
+	case v.T.Float() && t.Int():
+		panic("oracle: a float for an element that is an integer")
+	}
+	return convert(t, v)
+}
+
+func (m *Machine) partition(s *Stmt) {
+	for _, r := range s.Refs {
+		h := m.handle(r, s.Line)
+		v, code := h.declare(s.Filter)
+		if code != "" {
+			m.fail(s.Line, code)
+		}
+		m.noteView(h, s)
+		if s.Name != "" {
+			m.names.names[s.Name] = v
+			m.names.views = append(m.names.views, v)
+			continue
+		}
+		if h.deflt != nil {
+			h.deflt.ended = true
+		}
+		h.deflt = v
+	}
+}
+
+func (m *Machine) unpartition(r *Ref, line int) {
+	x, _ := m.names.find(r.Name)
+	v, named := x.(*view)
+	if !named {
+		h := m.handle(r, line)
+		if v = h.deflt; v == nil || v.ended {
+			m.fail(line, "E0507")
+		}
+	}
+	if v.ended {
+		m.fail(line, "E0506")
+	}
+	v.ended = true
+}
+
+// loop runs a for.
+func (m *Machine) loop(s *Stmt) flow {
+	var rounds []map[string]any
+	one := func(values ...any) {
+		round := map[string]any{}
+		for k, n := range s.Names {
+			round[n] = values[k]
+		}
+		rounds = append(rounds, round)
+	}
+	switch d := s.Over; {
+	case d.Parts != "":
+		x, _ := m.names.find(d.Parts)
+		v := x.(*view)
+		if v.ended {
+			m.fail(s.Line, "E0506")
+		}
+		for _, p := range v.parts {
+			one(p)
+		}
+	case d.List != nil:
+		for _, e := range d.List {
+			one(m.eval(e, s.Line))
+		}
+	case d.Grid != nil:
+		n, k := m.number(d.Grid[0], s.Line).I, m.number(d.Grid[1], s.Line).I
+		for i := range n {
+			for j := range k {
+				one(intValue(i), intValue(j))
+			}
+		}
+	default:
+		lo, hi := m.number(d.Ranges[0].Lo, s.Line).I, m.number(d.Ranges[0].Hi, s.Line).I
+		if d.Ranges[0].Closed {
+			hi++
+		}
+		if hi-lo > maxStatements {
+			panic(undetermined("a script that takes long"))
+		}
+		for i := lo; i < hi; i++ {
+			one(intValue(i))
+		}
+	}
+	m.Reached[s.Line] = true
+	for _, r := range rounds {
+		if f := m.block(s.Body, r); f == breaks {
+			break
+		} else if f == returns {
+			return f
+		}
+	}
+	return next
+}
+
+// handle is the handle that r names.
+func (m *Machine) handle(r *Ref, line int) *handle {
+	x, _ := m.names.find(r.Name)
+	h, _ := x.(*handle)
+	v, _ := x.(*view)
+	if len(r.Index) > 0 {
+		if h != nil {
+			if code := h.alive(); code != "" {
+				m.fail(line, code)
+			}
+			if v = h.deflt; v == nil {
+				m.fail(line, "E0507")
+			}
+		}
+		var index []int64
+		for _, e := range r.Index {
+			index = append(index, m.number(e, line).I)
+		}
+		if v.ended {
+			m.fail(line, "E0506", "E0507")
+		}
+		if len(index) != len(v.dims) {
+			m.fail(line, "E0503")
+		}
+		var ok bool
+		if h, ok = v.at(index); !ok {
+			m.fail(line, "E0501")
+		}
+	}
+	if h == nil {
+		panic("oracle: " + r.Name + " is no handle")
+	}
+	if code := h.alive(); code != "" {
+		m.fail(line, code)
+	}
+	return h
+}
+
+// handles are the handles that r names: of a view all parts.
+func (m *Machine) handles(r *Ref, line int) []*handle {
+	if x, _ := m.names.find(r.Name); len(r.Index) == 0 {
+		if v, ok := x.(*view); ok {
+			if v.ended {
+				m.fail(line, "E0506")
+			}
+			return v.parts
+		}
+	}
+	return []*handle{m.handle(r, line)}
+}
+
+// needs raises the error of a read of h where nothing has written it, or nothing since it
+// was invalidated.
+func (m *Machine) needs(h *handle, line int) {
+	if h.reduceIsInit() {
+		return
+	}
+	var codes []string
+	for _, p := range h.places {
+		switch h.cells[p].has {
+		case unwritten:
+			codes = append(codes, "E0401")
+		case invalidated:
+			codes = append(codes, "E0402")
+		}
+	}
+	if codes != nil {
+		slices.Sort(codes)
+		m.fail(line, slices.Compact(codes)...)
+	}
+}
+
+// reduceIsInit reports whether d has a lazy initialiser.
+func (d *datum) reduceIsInit() bool {
+	return d.reduce != "" && !neutralOps[d.reduce] && len(strings.Fields(d.reduce)) == 1
+}
+
+// reduction is how contributions to d combine, and the codelets for that if the script has them.
+func (m *Machine) reduction(d *datum) (op string, custom []*Codelet) {
+	if neutralOps[d.reduce] {
+		return d.reduce, nil
+	}
+	for _, name := range strings.Fields(d.reduce) {
+		custom = append(custom, m.codelets[name])
+	}
+	if len(custom) == 2 {
+		op = custom[1].Contributes[custom[1].Ops[0].Name]
+	}
+	return op, custom
+}
+
+// initialise gives the elements of h that have no value that of the lazy initialiser.
+func (m *Machine) initialise(h *handle) {
+	missing := slices.ContainsFunc(h.places, func(p int) bool { return !h.cells[p].filled })
+	if !missing {
+		return
+	}
+	_, custom := m.reduction(h.datum)
+	values := m.initial(custom[0], h)
+	for k, p := range h.places {
+		if c := &h.cells[p]; !c.filled {
+			c.Value, c.filled = values[k], true
+		}
+	}
+}
+
+// initial is what codelet init makes of h.
+func (m *Machine) initial(init *Codelet, h *handle) []Value {
+	values := make([]Value, len(h.places))
+	o := &operand{Operand: init.Ops[0], mode: W, elem: h.data.Elem, dims: h.dims, offset: h.offset, written: make([]bool, len(values))}
+	for k := range values {
+		values[k].T = h.data.Elem
+		o.cells = append(o.cells, &values[k])
+	}
+	if runBody(init, map[string]*operand{o.Name: o}, map[string]Value{}) != "" {
+		panic(undetermined("an initialiser that fails"))
+	}
+	return values
+}
+
+// checkNeutral gives up on a reducer of the script that does not begin with what changes
+// nothing: how often it begins is left open.
+func (m *Machine) checkNeutral(custom []*Codelet, h *handle) {
+	op, _ := m.reduction(h.datum)
+	for _, v := range m.initial(custom[0], h) {
+		if op == "" || !same(v, neutral(op, v.T)) {
+			panic(undetermined("a reducer that does not begin with what is neutral"))
+		}
+	}
+}
+
+func (m *Machine) invalidate(h *handle) {
+	for _, p := range h.places {
+		h.cells[p].has = invalidated
+	}
+	m.pending = append(m.pending, &task{uses: []use{{handle: h, mode: W}}})
+	m.advance()
+}
+
+// insert submits a task.
+func (m *Machine) insert(s *Stmt) *task {
+	c := m.codelets[s.Name]
+	t := &task{line: s.Line, codelet: c, scalars: map[string]Value{}}
+	var generic Type
+	for k, a := range s.Args {
+		if a.Mode == None {
+			continue
+		}
+		h := m.handle(a.Ref, s.Line)
+		if c.Ops[k].Generic {
+			generic = h.data.Elem
+		}
+		if h.shape != c.Ops[k].Shape {
+			panic(fmt.Sprintf("oracle: %s has a %v for a %v", s.Name, h.shape, c.Ops[k].Shape))
+		}
+		t.uses = append(t.uses, use{handle: h, mode: a.Mode, name: c.Ops[k].Name, loose: m.isLoose(h, s)})
+	}
+	for k, a := range s.Args {
+		if a.Mode != None {
+			continue
+		}
+		e := c.Ops[k].Elem
+		if c.Ops[k].Generic {
+			e = generic
+		}
+		v := m.number(a.Expr, s.Line)
+		if e != Bool {
+			v = m.element(v, e, s.Line)
+		}
+		t.scalars[c.Ops[k].Name] = v
+	}
+	for k, a := range t.uses {
+		for _, b := range t.uses[:k] {
+			if a.mode != Scratch && b.mode != Scratch && (a.mode != R || b.mode != R) && a.shares(b.handle) {
+				m.fail(s.Line, "E0304")
+			}
+		}
+	}
+	for _, u := range t.uses {
+		if u.mode == Redux && u.reduce == "" {
+			m.fail(s.Line, "E0303")
+		}
+		if u.mode.reads() {
+			m.needs(u.handle, s.Line)
+		}
+	}
+	for _, name := range s.With.After {
+		switch x, _ := m.names.find(name); x := x.(type) {
+		case *gate:
+			t.gates = append(t.gates, x)
+		case *task:
+			t.after = append(t.after, x)
+		}
+	}
+	for _, u := range t.uses {
+		for _, p := range u.places {
+			x := &u.cells[p]
+			switch {
+			case u.mode == Scratch:
+				continue
+			case u.loose && x.busy, !u.loose && x.loose:
+				panic(undetermined("tasks without order beside others"))
+			}
+			if u.mode.writes() {
+				x.has = written
+			}
+			x.loose, x.busy = x.loose || u.loose, x.busy || !u.loose
+		}
+	}
+	t.id = len(m.tasks) + 1
+	m.tasks = append(m.tasks, t)
+	m.Tasks = append(m.Tasks, t.public())
+	m.pending = append(m.pending, t)
+	m.note(t, s)
+	m.advance()
+	if s.With.Sync {
+		m.waitTask(t, s.Line)
+	}
+	return t
+}
+
+func (t *task) public() Task { return Task{t.id, t.line, t.codelet.Name} }
+
+func (m *Machine) isLoose(h *handle, s *Stmt) bool {
+	return s.With.Loose || slices.ContainsFunc(s.With.Unordered, func(r *Ref) bool { return m.handle(r, s.Line).datum == h.datum })
+}
+
+// note counts the features of a task.
+func (m *Machine) note(t *task, s *Stmt) {
+	for _, u := range t.uses {
+		m.Used["mode "+u.mode.String()]++
+		m.Used["shape "+u.shape.String()]++
+		if u.shape != Void {
+			m.Used["elem "+u.data.Elem.String()]++
+		}
+		if u.mode == Redux {
+			m.Used["reduce "+u.reduce+" "+u.data.Elem.String()]++
+		}
+		if u.loose {
+			m.Used["without order"]++
+		}
+	}
+}
+
+// noteView counts the features of a view.
+func (m *Machine) noteView(h *handle, s *Stmt) {
+	if h.of != nil {
+		m.Used["filter part of a part"]++
+	}
+	if len(s.Filter) > 1 {
+		m.Used["filter then"]++
+	}
+	for _, f := range s.Filter {
+		m.Used["filter "+f.Name]++
+		for text, on := range map[string]bool{"halo": f.Halo > 0, "sizes": f.Sizes != nil, "range": f.Range != nil} {
+			if on {
+				m.Used["filter "+text]++
+			}
+		}
+	}
+}
+
+// stuck raises R0104.
+func (m *Machine) stuck(line int) { m.fail(line, "R0104", "E0405") }
+
+// raise raises the failures of tasks.
+func (m *Machine) raise(lost map[int]bool, line int) {
+	e := &Error{Codes: []string{"R0101"}, Line: line}
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
+		e.Tasks = append(e.Tasks, m.tasks[id-1].public())
+	}
+	panic(e)
+}
+
+// settled waits until h can be used in mode mode.
+func (m *Machine) settled(h *handle, mode Mode, line int) {
+	for _, p := range h.places {
+		if h.cells[p].loose {
+			panic(undetermined("data is used beside tasks without order"))
+		}
+	}
+	for _, t := range m.pending {
+		if t.mustWait(h, mode) {
+			m.stuck(line)
+		}
+	}
+	for _, x := range m.holds {
+		if conflict(x.handle, x.mode, h, mode) {
+			m.stuck(line)
+		}
+	}
+	h.settle(mode)
+}
+
+// read waits for the value of h and raises why it has none. With partly set, elements
+// that nothing has written are no error.
+func (m *Machine) read(h *handle, line int, partly bool) {
+	if !partly {
+		m.needs(h, line)
+	}
+	m.settled(h, R, line)
+	if h.reduceIsInit() {
+		m.initialise(h)
+	}
+	var lost map[int]bool
+	for _, p := range h.places {
+		union(&lost, h.cells[p].lost)
+		h.cells[p].commute = nil
+	}
+	if lost != nil {
+		m.raise(lost, line)
+	}
+}
+
+// waitAll is a wait for all tasks, which raises what was not raised yet.
+func (m *Machine) waitAll(line int) func() {
+	return func() {
+		if slices.ContainsFunc(m.pending, func(t *task) bool { return t.codelet != nil }) {
+			m.stuck(line)
+		}
+		for d := range m.allData() {
+			for k := range d.cells {
+				d.cells[k].busy, d.cells[k].loose = false, false
+			}
+		}
+		if len(m.failures) == 0 {
+			return
+		}
+		lost := map[int]bool{}
+		for _, t := range m.failures {
+			lost[t.id] = true
+		}
+		m.failures = nil
+		defer func() {
+			e := recover().(*Error)
+			e.Every = true
+			panic(e)
+		}()
+		m.raise(lost, line)
+	}
+}
+
+// allData is the data that tasks have used.
+func (m *Machine) allData() map[*datum]bool {
+	all := map[*datum]bool{}
+	for _, t := range m.tasks {
+		for _, u := range t.uses {
+			all[u.datum] = true
+		}
+	}
+	return all
+}
+
+// waitTask waits for one task.
+func (m *Machine) waitTask(t *task, line int) {
+	if !t.done {
+		m.stuck(line)
+	}
+	if c := t.causes(); c != nil {
+		m.raise(c, line)
+	}
+}
+
+// wait waits for what r names: a task, a gate, data.
+func (m *Machine) wait(r *Ref, line int) {
+	switch x, _ := m.names.find(r.Name); x := x.(type) {
+	case *task:
+		m.waitTask(x, line)
+		return
+	case *gate:
+		if !x.open {
+			m.stuck(line)
+		}
+		return
+	}
+	hs := m.handles(r, line)
+	var lost map[int]bool
+	for _, h := range hs {
+		for _, t := range m.pending {
+			if t.codelet != nil && t.mustWait(h, W) {
+				m.stuck(line)
+			}
+		}
+		for _, p := range h.places {
+			c := &h.cells[p]
+			union(&lost, c.lost)
+			if c.group != nil {
+				union(&lost, c.group.lost)
+			}
+			if c.loose {
+				panic(undetermined("data is waited for beside tasks without order"))
+			}
+		}
+	}
+	if lost != nil {
+		m.raise(lost, line)
+	}
+}
+
+// acquire runs an acquire, with or without a block.
+func (m *Machine) acquire(s *Stmt) flow {
+	var hs []*handle
+	for k, r := range s.Refs {
+		h := m.handle(r, s.Line)
+		for j, o := range hs {
+			if (s.Modes[k] != R || s.Modes[j] != R) && h.shares(o) {
+				m.fail(s.Line, "E0304")
+			}
+		}
+		hs = append(hs, h)
+	}
+	names := map[string]any{}
+	for k, h := range hs {
+		names[s.Names[k]] = m.take(h, s.Modes[k], s.Line)
+	}
+	m.Reached[s.Line] = true
+	if s.Body == nil {
+		maps.Copy(m.names.names, names)
+		return next
+	}
+	f := m.block(s.Body, names)
+	for k := range hs {
+		m.drop(names[s.Names[k]].(*hold))
+	}
+	return f
+}
+
+// take acquires h.
+func (m *Machine) take(h *handle, mode Mode, line int) *hold {
+	m.Used["acquire "+mode.String()]++
+	switch mode {
+	case R, RW:
+		m.needs(h, line)
+		m.settled(h, mode, line)
+		m.read(h, line, false)
+	case W:
+		m.settled(h, mode, line)
+		for _, p := range h.places {
+			c := &h.cells[p]
+			c.Value, c.has, c.filled, c.lost = Value{T: c.T}, written, true, nil
+		}
+	}
+	for _, p := range h.places {
+		h.cells[p].commute = nil
+	}
+	x := &hold{handle: h, mode: mode}
+	m.holds = append(m.holds, x)
+	return x
+}
+
+// drop gives held data back.
+func (m *Machine) drop(x *hold) {
+	m.holds = slices.DeleteFunc(m.holds, func(h *hold) bool { return h == x })
+	m.advance()
+}
+
+func (m *Machine) release(s *Stmt) {
+	v, _ := m.names.find(s.Names[0])
+	x := v.(*hold)
+	switch {
+	case s.Modes == nil:
+		m.drop(x)
+	case s.Modes[0] == R:
+		x.mode = R
+		m.advance()
+	}
+}
+
+// call calls a function of the script.
+func (m *Machine) call(s *Stmt) {
+	f := m.funcs[s.Name]
+	names := map[string]any{}
+	for k, a := range s.Args {
+		if a.Ref == nil {
+			v := m.number(a.Expr, s.Line)
+			if f.Params[k].Type == "float" {
+				v = convert(F64, v)
+			}
+			names[f.Params[k].Name] = v
+			continue
+		}
+		x, _ := m.names.find(a.Ref.Name)
+		if v, ok := x.(*view); ok && len(a.Ref.Index) == 0 {
+			names[f.Params[k].Name] = v
+			continue
+		}
+		names[f.Params[k].Name] = m.handle(a.Ref, s.Line)
+	}
+	here := m.names
+	m.names, m.result = m.global, nil
+	m.block(f.Body, names)
+	m.names = here
+	if s.Target == nil {
+		return
+	}
+	r := m.result
+	m.result = nil
+	if v, ok := r.(Value); ok && f.Result == "float" {
+		r = convert(F64, v)
+	}
+	if h, ok := r.(*handle); ok && !slices.Contains(m.names.owned, h.datum) {
+		m.names.owned = append(m.names.owned, h.datum)
+		m.names.order = append(m.names.order, s.Target.Name)
+	}
+	m.names.names[s.Target.Name] = r
+}

@@ -1,0 +1,266 @@
+package oracle
+
+// Programs that show a difference are made smaller as long as they show it.
+
+import "slices"
+
+// Shrink makes p smaller, step by step, while fails holds, which must not change p. It
+// stops when more is true no longer.
+func Shrink(p *Program, fails func(*Program) bool, more func() bool) {
+	s := &shrinker{fails: func() bool { return fails(p) }, more: more}
+	for s.changed = true; s.changed && more(); {
+		s.changed = false
+		s.program(p)
+	}
+}
+
+type shrinker struct {
+	fails   func() bool
+	more    func() bool
+	changed bool
+}
+
+// try makes a change and undoes it when the program then fails no longer.
+func (s *shrinker) try(do, undo func()) bool {
+	if !s.more() {
+		return false
+	}
+	do()
+	if s.fails() {
+		s.changed = true
+		return true
+	}
+	undo()
+	return false
+}
+
+// set tries to give *at another value.
+func set[T any](s *shrinker, at *T, to T) bool {
+	old := *at
+	return s.try(func() { *at = to }, func() { *at = old })
+}
+
+// drop tries to take items out of *at, many at once and then fewer; the first keep stay.
+func drop[T any](s *shrinker, at *[]T, keep int) {
+	for size := len(*at) - keep; size > 0; size /= 2 {
+		for k := len(*at) - size; k >= keep; k -= size {
+			set(s, at, slices.Concat((*at)[:k], (*at)[k+size:]))
+			k = min(k, len(*at))
+		}
+	}
+}
+
+func (s *shrinker) program(p *Program) {
+	s.block(&p.Body)
+	drop(s, &p.Codelets, 0)
+	drop(s, &p.Funcs, 0)
+	for _, c := range p.Codelets {
+		s.block(&c.Body)
+		for k := len(c.Ops) - 1; k >= 0; k-- {
+			s.operand(p, c, k)
+		}
+	}
+	for _, f := range p.Funcs {
+		s.block(&f.Body)
+	}
+}
+
+// operand tries to take operand k of c out, here and in the inserts.
+func (s *shrinker) operand(p *Program, c *Codelet, k int) {
+	ops := c.Ops
+	var inserts []*Stmt
+	p.statements(func(x *Stmt) {
+		if x.Kind == Insert && x.Name == c.Name {
+			inserts = append(inserts, x)
+		}
+	})
+	args := make([][]Arg, len(inserts))
+	s.try(func() {
+		c.Ops = slices.Concat(ops[:k], ops[k+1:])
+		for j, x := range inserts {
+			args[j] = x.Args
+			x.Args = slices.Concat(x.Args[:k], x.Args[k+1:])
+		}
+	}, func() {
+		c.Ops = ops
+		for j, x := range inserts {
+			x.Args = args[j]
+		}
+	})
+}
+
+// statements calls fn for all statements of the script.
+func (p *Program) statements(fn func(*Stmt)) {
+	var walk func(body []*Stmt)
+	walk = func(body []*Stmt) {
+		for _, x := range body {
+			fn(x)
+			walk(x.Body)
+			walk(x.Else)
+		}
+	}
+	walk(p.Body)
+	for _, f := range p.Funcs {
+		walk(f.Body)
+	}
+}
+
+func (s *shrinker) block(body *[]*Stmt) {
+	drop(s, body, 0)
+	for k := 0; k < len(*body); k++ {
+		x := (*body)[k]
+		if x.Body != nil && x.Kind != Acquire {
+			for _, inner := range [][]*Stmt{x.Body, x.Else} {
+				if inner != nil && set(s, body, slices.Concat((*body)[:k], inner, (*body)[k+1:])) {
+					break
+				}
+			}
+		}
+		if k < len(*body) && (*body)[k] == x {
+			s.stmt(x)
+		}
+	}
+}
+
+func (s *shrinker) stmt(x *Stmt) {
+	s.block(&x.Body)
+	if x.Else != nil && !set(s, &x.Else, nil) {
+		s.block(&x.Else)
+	}
+	if x.Text != "" && x.Kind == Insert {
+		set(s, &x.Text, "")
+	}
+	if x.Target != nil && (x.Kind == Insert || x.Kind == Call) {
+		set(s, &x.Target, nil)
+	}
+	if x.Op != "" && x.Op != "=" {
+		set(s, &x.Op, "=")
+	}
+	drop(s, &x.With.After, 0)
+	if x.With.Sync {
+		set(s, &x.With.Sync, false)
+	}
+	if x.Kind == Print {
+		drop(s, &x.Exprs, 1)
+		s.exprs(x.Exprs)
+	}
+	if x.Kind == Partition {
+		drop(s, &x.Filter, 1)
+		for k := range x.Filter {
+			if f := &x.Filter[k]; f.Halo > 0 {
+				set(s, &f.Halo, 0)
+			}
+		}
+	}
+	if x.Data != nil {
+		s.data(x.Data)
+	}
+	if x.Expr != nil {
+		s.expr(&x.Expr)
+	}
+	if x.Target != nil && x.Target.Op == "elem" {
+		s.exprs(x.Target.Args)
+	}
+	s.domain(x.Over)
+	for k := range x.Args {
+		a := &x.Args[k]
+		if a.Mode == Commute || a.Mode == Redux {
+			set(s, &a.Mode, RW)
+		}
+		if a.Expr != nil {
+			s.expr(&a.Expr)
+		}
+		if a.Ref != nil {
+			s.exprs(a.Ref.Index)
+		}
+	}
+}
+
+func (s *shrinker) data(d *Data) {
+	if d.Reduce != "" {
+		set(s, &d.Reduce, "")
+	}
+	if d.LD > 0 {
+		set(s, &d.LD, 0)
+	}
+	if d.List != nil {
+		list := d.List
+		if !s.try(func() { d.List, d.Fill = nil, list[0] }, func() { d.List, d.Fill = list, nil }) {
+			s.exprs(d.List)
+		}
+	}
+	if d.Fill != nil {
+		s.expr(&d.Fill)
+	}
+	for k, n := range d.Dims {
+		if d.List == nil && n > 1 {
+			for _, m := range []int{1, 2, n / 2, n - 1} {
+				if m < n && set(s, &d.Dims[k], m) {
+					break
+				}
+			}
+		}
+	}
+}
+
+func (s *shrinker) domain(d *Domain) {
+	if d == nil {
+		return
+	}
+	for k := range d.Ranges {
+		s.expr(&d.Ranges[k].Lo)
+		s.expr(&d.Ranges[k].Hi)
+	}
+	s.exprs(d.List)
+	s.exprs(d.Grid)
+}
+
+func (s *shrinker) exprs(list []*Expr) {
+	for k := range list {
+		s.expr(&list[k])
+	}
+}
+
+// expr tries one of its operands, or a number, in the place of an expression.
+func (s *shrinker) expr(at **Expr) {
+	e := *at
+	switch e.Op {
+	case "int":
+		if e.Int != 0 && e.Int != 1 {
+			for _, n := range []int64{0, 1, 2, e.Int / 2} {
+				if set(s, at, &Expr{Op: "int", Int: n}) {
+					return
+				}
+			}
+		}
+		return
+	case "float":
+		if e.Float != 1 && e.Float != 2 {
+			_ = set(s, at, &Expr{Op: "float", Float: 1}) || set(s, at, &Expr{Op: "float", Float: 2})
+		}
+		return
+	case "bool", "text", "value", "data", "gate", "task":
+		return
+	}
+	for _, n := range []int64{0, 1} {
+		if set(s, at, &Expr{Op: "int", Int: n}) {
+			return
+		}
+	}
+	if len(e.Args) == 0 {
+		return
+	}
+	for _, a := range e.Args {
+		if set(s, at, a) {
+			s.expr(at)
+			return
+		}
+	}
+	for _, v := range []int64{0, 1} {
+		if set(s, at, &Expr{Op: "bool", Int: v}) {
+			return
+		}
+	}
+	s.domain(e.Over)
+	s.exprs(e.Args)
+}

@@ -1,0 +1,329 @@
+package oracle
+
+// Tasks: when they run, on what, and what becomes of those that depend on one that failed.
+
+import (
+	"maps"
+	"slices"
+)
+
+// A use is one operand of a task: a handle in a mode.
+type use struct {
+	*handle
+	mode  Mode
+	name  string // of the operand
+	loose bool   // without order
+}
+
+// A task is one that was inserted, or the end of a value (invalidate) in its place.
+type task struct {
+	id      int // from 1, as inserted; 0: an invalidate
+	line    int // of the insert
+	codelet *Codelet
+	uses    []use
+	scalars map[string]Value
+	after   []*task
+	gates   []*gate
+	done    bool
+	failed  fault
+	lost    map[int]bool // failed tasks for which it was cancelled
+}
+
+// A gate is an event of the script.
+type gate struct{ open bool }
+
+// A hold is data that the script has acquired.
+type hold struct {
+	*handle
+	mode Mode
+}
+
+// A group is contributions to a handle that have not been combined.
+type group struct {
+	handle *handle
+	lost   map[int]bool // contributions that failed, or were cancelled for these
+}
+
+// commuters are tasks that use an element in any order.
+type commuters struct {
+	op     string // how all of them contribute
+	tasks  map[*task]bool
+	failed bool
+	tally  tally
+}
+
+// conflict reports whether two uses of shared elements have an order.
+func conflict(a *handle, am Mode, b *handle, bm Mode) bool {
+	switch {
+	case am == Scratch || bm == Scratch, am == R && bm == R, am == Commute && bm == Commute, am == Redux && bm == Redux && a == b:
+		return false
+	}
+	return a.shares(b)
+}
+
+// mustWait reports whether a use of h in mode m waits for t.
+func (t *task) mustWait(h *handle, m Mode) bool {
+	return slices.ContainsFunc(t.uses, func(u use) bool { return !u.loose && conflict(u.handle, u.mode, h, m) })
+}
+
+// ready reports whether t can run behind the tasks of earlier.
+func (m *Machine) ready(t *task, earlier []*task) bool {
+	for _, g := range t.gates {
+		if !g.open {
+			return false
+		}
+	}
+	for _, a := range t.after {
+		if !a.done {
+			return false
+		}
+	}
+	for _, u := range t.uses {
+		if u.loose {
+			continue
+		}
+		for _, e := range earlier {
+			if e.mustWait(u.handle, u.mode) {
+				return false
+			}
+		}
+		for _, h := range m.holds {
+			if conflict(h.handle, h.mode, u.handle, u.mode) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// advance runs the tasks that can run, in the order of their inserts.
+func (m *Machine) advance() {
+	for again := true; again; {
+		again = false
+		for k := 0; k < len(m.pending); k++ {
+			if t := m.pending[k]; m.ready(t, m.pending[:k]) {
+				m.pending = slices.Delete(m.pending, k, k+1)
+				k--
+				m.run(t)
+				again = true
+			}
+		}
+	}
+}
+
+// union adds b to a.
+func union(a *map[int]bool, b map[int]bool) {
+	if len(b) == 0 {
+		return
+	}
+	if *a == nil {
+		*a = map[int]bool{}
+	}
+	maps.Copy(*a, b)
+}
+
+// settle combines the open contributions that a use of h in mode m meets.
+func (h *handle) settle(m Mode) {
+	for _, p := range h.places {
+		if g := h.cells[p].group; g != nil && !(m == Redux && g.handle == h) {
+			g.close()
+		}
+	}
+}
+
+// close combines g. One lost contribution, or lost element, and all of the handle is lost.
+func (g *group) close() {
+	h := g.handle
+	lost := map[int]bool{}
+	maps.Copy(lost, g.lost)
+	for _, p := range h.places {
+		maps.Copy(lost, h.cells[p].lost)
+	}
+	for _, p := range h.places {
+		c := &h.cells[p]
+		if c.group != g {
+			panic("oracle: contributions that overlap")
+		}
+		c.group, c.commute = nil, nil
+		if len(lost) > 0 {
+			c.lost = maps.Clone(lost)
+		}
+	}
+}
+
+// run runs t, or cancels it.
+func (m *Machine) run(t *task) {
+	t.done = true
+	if t.codelet == nil { // an invalidate
+		for _, u := range t.uses {
+			u.settle(W)
+			for _, p := range u.places {
+				c := &u.cells[p]
+				c.lost, c.filled, c.commute = nil, false, nil
+			}
+		}
+		return
+	}
+	for _, a := range t.after {
+		union(&t.lost, a.causes())
+	}
+	for _, u := range t.uses {
+		if u.mode == Scratch {
+			continue
+		}
+		u.settle(u.mode)
+		if !u.mode.reads() {
+			continue
+		}
+		if u.reduceIsInit() {
+			m.initialise(u.handle)
+		}
+		for _, p := range u.places {
+			union(&t.lost, u.cells[p].lost)
+		}
+	}
+	m.order(t)
+	if t.lost == nil {
+		m.execute(t)
+	}
+	if t.failed != "" {
+		m.failures = append(m.failures, t)
+	}
+	causes := t.causes()
+	for _, u := range t.uses {
+		if !u.mode.writes() {
+			continue
+		}
+		for _, p := range u.places {
+			c := &u.cells[p]
+			switch {
+			case u.mode == Redux:
+				union(&c.group.lost, causes)
+			case causes != nil:
+				c.lost = nil
+				union(&c.lost, causes)
+			case u.mode == W:
+				c.lost = nil
+			}
+			c.filled = true
+		}
+	}
+}
+
+// causes are the failures that t, or what needs it, is lost for.
+func (t *task) causes() map[int]bool {
+	if t.failed != "" {
+		return map[int]bool{t.id: true}
+	}
+	return t.lost
+}
+
+// order notes in the elements that t uses which other tasks come in any order with it, and
+// gives up where the result would show that.
+func (m *Machine) order(t *task) {
+	for _, u := range t.uses {
+		if u.mode == Scratch {
+			continue
+		}
+		any := u.mode == Commute || u.loose
+		for _, p := range u.places {
+			c := &u.cells[p]
+			if u.mode == Redux {
+				if c.group == nil {
+					m.openGroup(u)
+				}
+				continue
+			}
+			if !any {
+				c.commute = nil
+				continue
+			}
+			op := t.codelet.Contributes[u.name]
+			if c.commute == nil {
+				c.commute = &commuters{op: op, tasks: map[*task]bool{}}
+				c.commute.tally.add(c.Value)
+			}
+			q := c.commute
+			q.tasks[t] = true
+			if len(q.tasks) > 1 && (q.failed || op == "" || op != q.op) {
+				panic(undetermined("tasks in any order of which the order shows"))
+			}
+		}
+	}
+}
+
+// openGroup begins contributions to the handle of u.
+func (m *Machine) openGroup(u use) {
+	g := &group{handle: u.handle}
+	op, custom := m.reduction(u.datum)
+	for _, p := range u.places {
+		c := &u.cells[p]
+		c.group, c.commute = g, &commuters{op: op}
+		if !c.filled {
+			c.Value = neutral(op, c.T)
+		} else {
+			c.commute.tally.add(c.Value)
+		}
+		c.filled = true
+	}
+	if custom != nil {
+		m.checkNeutral(custom, u.handle)
+	}
+}
+
+// execute runs the body of t.
+func (m *Machine) execute(t *task) {
+	ops, scalars := map[string]*operand{}, map[string]Value{}
+	for name, v := range t.scalars {
+		scalars[name] = v
+	}
+	for _, u := range t.uses {
+		if u.shape == Void {
+			continue
+		}
+		ops[u.name] = u.operand(t.codelet)
+	}
+	t.failed = runBody(t.codelet, ops, scalars)
+	for _, u := range t.uses {
+		any := u.mode == Commute || u.loose
+		if !any && u.mode != Redux || u.shape == Void {
+			continue
+		}
+		for _, p := range u.places {
+			c := &u.cells[p]
+			if any && t.failed != "" {
+				if c.commute.failed = true; len(c.commute.tasks) > 1 {
+					panic(undetermined("a failure among tasks in any order"))
+				}
+			}
+			if !c.commute.tally.exact(c.commute.op, c.T) && (u.mode == Redux || len(c.commute.tasks) > 1) {
+				panic(undetermined("contributions of floats whose order shows"))
+			}
+		}
+	}
+}
+
+// operand is u as the body has it.
+func (u use) operand(c *Codelet) *operand {
+	o := &operand{mode: u.mode, elem: u.data.Elem, dims: u.dims, offset: u.offset}
+	for _, p := range c.Ops {
+		if p.Name == u.name {
+			o.Operand = p
+		}
+	}
+	for _, p := range u.places {
+		cell := &u.cells[p]
+		if u.mode == Scratch {
+			o.cells = append(o.cells, &Value{T: u.data.Elem})
+			continue
+		}
+		o.cells = append(o.cells, &cell.Value)
+		if op := c.Contributes[u.name]; op != "" && cell.commute != nil {
+			o.tallies = append(o.tallies, &cell.commute.tally)
+		}
+	}
+	if u.mode == W || u.mode == Scratch {
+		o.written = make([]bool, len(o.cells))
+	}
+	return o
+}

@@ -1,0 +1,467 @@
+package oracle
+
+// Numbers: the element types, what they hold, and arithmetic in each of them.
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// A Type is the type of a number: of an element, or of a literal that has met no other type.
+type Type uint8
+
+// The element types, bool, and literals. An int is an I64 and a float an F64.
+const (
+	I8 Type = iota
+	I16
+	I32
+	I64
+	U8
+	U16
+	U32
+	U64
+	F32
+	F64
+	Bool
+	LitInt
+	LitFloat
+)
+
+// Elems are the types that data may have.
+var Elems = []Type{I8, I16, I32, I64, U8, U16, U32, U64, F32, F64}
+
+func (t Type) String() string {
+	return [...]string{"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "bool", "int literal", "float literal"}[t]
+}
+
+// Float reports whether t is a type of floats, a literal included.
+func (t Type) Float() bool { return t == F32 || t == F64 || t == LitFloat }
+
+// Int reports whether t is a type of integers, a literal included.
+func (t Type) Int() bool { return t <= U64 || t == LitInt }
+
+func (t Type) signed() bool { return t <= I64 }
+
+func (t Type) bits() int {
+	return [...]int{8, 16, 32, 64, 8, 16, 32, 64, 32, 64, 1, 64, 64}[t]
+}
+
+// A Value is a number or a bool. Integers are in I, unsigned ones of 64 bits as their
+// bits; floats are in F, rounded to their type; a bool is I == 1.
+type Value struct {
+	T Type
+	I int64
+	F float64
+}
+
+func intValue(i int64) Value     { return Value{T: I64, I: i} }
+func floatValue(f float64) Value { return Value{T: F64, F: f} }
+func boolValue(b bool) Value {
+	v := Value{T: Bool}
+	if b {
+		v.I = 1
+	}
+	return v
+}
+
+// wrap cuts i to the bits of t.
+func wrap(t Type, i int64) int64 {
+	switch t {
+	case I8:
+		return int64(int8(i))
+	case I16:
+		return int64(int16(i))
+	case I32:
+		return int64(int32(i))
+	case U8:
+		return int64(uint8(i))
+	case U16:
+		return int64(uint16(i))
+	case U32:
+		return int64(uint32(i))
+	}
+	return i
+}
+
+// limits returns the smallest and largest value of an integer type that is not U64.
+func limits(t Type) (lo, hi int64) {
+	n := t.bits()
+	if t.signed() {
+		return -1 << (n - 1), 1<<(n-1) - 1
+	}
+	return 0, 1<<n - 1
+}
+
+// holdsInt reports whether t has i among its values; for floats, whether it goes there at all.
+func holdsInt(t Type, i int64) bool {
+	switch {
+	case t.Float():
+		return true
+	case t == U64:
+		return i >= 0
+	}
+	lo, hi := limits(t)
+	return lo <= i && i <= hi
+}
+
+// real is v as a float of 64 bits.
+func (v Value) real() float64 {
+	switch {
+	case v.T.Float():
+		return v.F
+	case v.T == U64:
+		return float64(uint64(v.I))
+	}
+	return float64(v.I)
+}
+
+// convert stores v into a t: integers wrap, floats round. A float goes to an integer
+// by truncate alone.
+func convert(t Type, v Value) Value {
+	switch {
+	case t == v.T:
+		return v
+	case t == F32 && v.T.Float():
+		return Value{T: F32, F: float64(float32(v.F))}
+	case t == F32 && v.T == U64:
+		return Value{T: F32, F: float64(float32(uint64(v.I)))}
+	case t == F32:
+		return Value{T: F32, F: float64(float32(v.I))} // from the integer at once: one rounding
+	case t == F64:
+		return Value{T: F64, F: v.real()}
+	case v.T.Float():
+		panic(fmt.Sprintf("oracle: a %v becomes a %v", v.T, t))
+	}
+	return Value{T: t, I: wrap(t, v.I)}
+}
+
+// truncate is int(v) of bodies: the fraction is cut off, what does not fit is the nearest int.
+func truncate(v Value) Value {
+	if v.T.Int() {
+		return Value{T: I64, I: v.I}
+	}
+	switch f := math.Trunc(v.F); {
+	case f != f:
+		return intValue(0)
+	case f >= 1<<63:
+		return intValue(math.MaxInt64)
+	case f < -1<<63:
+		return intValue(math.MinInt64)
+	default:
+		return intValue(int64(f))
+	}
+}
+
+// static is what is known of an expression before it is evaluated: its type, and of a
+// literal the value.
+type static struct {
+	T Type
+	V Value
+}
+
+// meet is the type in which two operands compute.
+func meet(a, b static) Type {
+	la, lb := a.T == LitInt || a.T == LitFloat, b.T == LitInt || b.T == LitFloat
+	switch {
+	case la && lb:
+		if a.T == LitFloat || b.T == LitFloat {
+			return LitFloat
+		}
+		return LitInt
+	case la:
+		return meet(b, a)
+	case lb && b.T == LitInt && holdsInt(a.T, b.V.I):
+		return a.T
+	case lb && b.T == LitInt:
+		return meet(a, static{T: I64})
+	case lb && a.T.Float() && !math.IsInf(convert(a.T, b.V).F, 0):
+		return a.T
+	case lb:
+		return F64
+	case a.T.Float() != b.T.Float():
+		if a.T.Float() {
+			return a.T
+		}
+		return b.T
+	case a.T.bits() != b.T.bits():
+		if a.T.bits() > b.T.bits() {
+			return a.T
+		}
+		return b.T
+	case a.T.signed():
+		return a.T
+	}
+	return b.T
+}
+
+// plain is the type of a value of static type t in a name: literals become int and float.
+func plain(t Type) Type {
+	switch t {
+	case LitInt:
+		return I64
+	case LitFloat:
+		return F64
+	}
+	return t
+}
+
+// arithmetic computes a op b in type t, to which both belong. Integer division by zero,
+// and a negative power of integers, are faults: ok is false.
+func arithmetic(op string, t Type, a, b Value) (v Value, ok bool) {
+	a, b = convert(plain(t), a), convert(plain(t), b)
+	if t.Float() {
+		x, y, z := a.F, b.F, 0.0
+		switch op {
+		case "+":
+			z = x + y
+		case "-":
+			z = x - y
+		case "*":
+			z = x * y
+		case "/":
+			z = x / y
+		case "//":
+			z = math.Floor(round(t, x/y))
+		case "%":
+			z = floatMod(x, y)
+		case "**":
+			z = math.Pow(x, y)
+		}
+		return Value{T: plain(t), F: round(t, z)}, true
+	}
+	t = plain(t)
+	x, y, z := a.I, b.I, int64(0)
+	switch op {
+	case "+":
+		z = x + y
+	case "-":
+		z = x - y
+	case "*":
+		z = x * y
+	case "//", "%":
+		if y == 0 {
+			return Value{}, false
+		}
+		q, r := divide(t, x, y)
+		if z = q; op == "%" {
+			z = r
+		}
+	case "**":
+		if t.signed() && y < 0 {
+			return Value{}, false
+		}
+		z = 1
+		for n, p := uint64(y), x; n > 0; n >>= 1 {
+			if n&1 == 1 {
+				z *= p
+			}
+			p *= p
+		}
+	}
+	return Value{T: t, I: wrap(t, z)}, true
+}
+
+// round gives x the precision of t.
+func round(t Type, x float64) float64 {
+	if t == F32 {
+		return float64(float32(x))
+	}
+	return x
+}
+
+// floatMod is x % y, with the sign of y.
+func floatMod(x, y float64) float64 {
+	r := math.Mod(x, y)
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// divide rounds the quotient of integers of type t down; the rest has the sign of y.
+func divide(t Type, x, y int64) (q, r int64) {
+	if !t.signed() {
+		return int64(uint64(x) / uint64(y)), int64(uint64(x) % uint64(y))
+	}
+	if y == -1 {
+		return -x, 0 // the smallest value has no opposite, and wraps
+	}
+	q, r = x/y, x%y
+	if r != 0 && (r < 0) != (y < 0) {
+		q, r = q-1, r+y
+	}
+	return q, r
+}
+
+// less reports whether a comes before b, both of one type.
+func less(a, b Value) bool {
+	switch {
+	case a.T.Float():
+		return a.F < b.F
+	case a.T == U64:
+		return uint64(a.I) < uint64(b.I)
+	}
+	return a.I < b.I
+}
+
+// compare evaluates a comparison in type t.
+func compare(op string, t Type, a, b Value) bool {
+	if t != Bool {
+		a, b = convert(plain(t), a), convert(plain(t), b)
+	}
+	equal := a.I == b.I
+	if a.T.Float() {
+		equal = a.F == b.F
+	}
+	switch op {
+	case "==":
+		return equal
+	case "!=":
+		return !equal
+	case "<":
+		return less(a, b)
+	case "<=":
+		return less(a, b) || equal
+	case ">":
+		return less(b, a)
+	}
+	return less(b, a) || equal
+}
+
+// extreme is the smaller (min) or larger of a and b, both of one type; a NaN if one of them is.
+func extreme(op string, a, b Value) Value {
+	switch {
+	case a.F != a.F:
+		return a
+	case b.F != b.F, op == "min" && less(b, a), op == "max" && less(a, b):
+		return b
+	}
+	return a
+}
+
+// neutral is what a fold or a reduction begins with.
+func neutral(op string, t Type) Value {
+	v := Value{T: t}
+	switch {
+	case op == "prod":
+		v.I, v.F = 1, 1
+		if t.Int() {
+			v.F = 0
+		} else {
+			v.I = 0
+		}
+	case op == "min" && t.Float():
+		v.F = math.Inf(1)
+	case op == "max" && t.Float():
+		v.F = math.Inf(-1)
+	case op == "min" && t == U64:
+		v.I = -1 // all bits
+	case op == "max" && t == U64, op == "sum":
+	case op == "min":
+		_, v.I = limits(t)
+	case op == "max":
+		v.I, _ = limits(t)
+	}
+	return v
+}
+
+// combine folds b into a, both of type t.
+func combine(op string, a, b Value) Value {
+	switch op {
+	case "sum":
+		v, _ := arithmetic("+", a.T, a, b)
+		return v
+	case "prod":
+		v, _ := arithmetic("*", a.T, a, b)
+		return v
+	}
+	return extreme(op, a, b)
+}
+
+// A tally finds out whether the sum or product of floats is the same in every order:
+// it is where nothing is rounded, however they are combined.
+type tally struct {
+	sum, prod big.Float // of absolute values
+	bits      int       // that the product needs
+	low       int       // exponent of the last bit of any
+	any, bad  bool
+}
+
+func (c *tally) add(v Value) {
+	x := math.Abs(v.F)
+	if x == 0 || math.IsInf(x, 0) || x != x {
+		c.bad = c.bad || x != 0 // an infinity is safe in a sum alone; both are rare enough to leave out
+		return
+	}
+	f := new(big.Float).SetFloat64(x)
+	low := f.MantExp(nil) - int(f.MinPrec())
+	if !c.any {
+		c.any, c.low = true, low
+		c.sum.SetPrec(2200)
+		c.prod.SetPrec(64).SetInt64(1)
+	}
+	c.low = min(c.low, low)
+	c.sum.Add(&c.sum, f)
+	if c.bits += int(f.MinPrec()); !c.bad {
+		c.prod.Mul(&c.prod, f)
+		c.bad = c.prod.MantExp(nil) > 1<<20 || c.prod.MantExp(nil) < -1<<20
+	}
+}
+
+// exact reports whether op over what was added is the same in every order, in type t.
+func (c *tally) exact(op string, t Type) bool {
+	mantissa, top, bottom := 53, 1023, -1022
+	if t == F32 {
+		mantissa, top, bottom = 24, 127, -126
+	}
+	switch {
+	case op == "min" || op == "max" || t.Int() || !c.any && !c.bad:
+		return true
+	case c.bad:
+		return false
+	case op == "sum":
+		e := c.sum.MantExp(nil)
+		return e-c.low <= mantissa && e <= top && c.low >= bottom
+	}
+	e := c.prod.MantExp(nil)
+	return c.bits <= mantissa && e <= top && e-mantissa >= bottom
+}
+
+// same reports whether a and b are the same number; all NaNs are, and both zeros.
+func same(a, b Value) bool {
+	return a.T == b.T && a.I == b.I && (a.F == b.F || a.F != a.F && b.F != b.F)
+}
+
+// text is how print shows v.
+func (v Value) text() string {
+	switch v.T {
+	case Bool:
+		return strconv.FormatBool(v.I == 1)
+	case U64:
+		return strconv.FormatUint(uint64(v.I), 10)
+	case F32, F64, LitFloat:
+		return floatText(v.F, v.T.bits())
+	}
+	return strconv.FormatInt(v.I, 10)
+}
+
+// floatText has the fewest digits that read back the same, with a point.
+func floatText(f float64, bits int) string {
+	switch {
+	case f != f:
+		return "nan"
+	case math.IsInf(f, 0):
+		return strings.TrimPrefix(strings.ToLower(fmt.Sprint(f)), "+")
+	}
+	if a := math.Abs(f); a != 0 && a < 1e-4 || a >= 1e16 {
+		return strconv.FormatFloat(f, 'e', -1, bits)
+	}
+	text := strconv.FormatFloat(f, 'f', -1, bits)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
