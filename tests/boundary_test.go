@@ -62,6 +62,7 @@ var below = map[string]string{"engine/perf": "engine", "engine/sched": "engine"}
 // topLevel is what may stand at the top of the repository.
 var topLevel = []string{
 	"go.mod", "go.sum", "lang", "engine", "datamgr", "accel", "stdlib", "cmd", "scripts", "tests",
+	"docs", "examples",
 	"README.md", "LICENSE", "RATIONALE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile",
 	".ci", ".git", ".gitignore", ".gitattributes", ".github",
 }
