@@ -45,8 +45,9 @@ func (c *compiler) topLevel(u *check.Unit) stmt {
 			list = append(list, c.externData(d))
 		}
 	}
+	saves := &saveChecks{c: c, unit: u}
 	for _, s := range u.File.Stmts {
-		if first := c.willSave(s); first != nil {
+		if first := saves.of(s); first != nil {
 			list = append(list, first)
 		}
 	}

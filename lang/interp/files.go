@@ -18,7 +18,6 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
-	"github.com/starpush/starpush/lang/types"
 )
 
 // FileSystem is what load and save reach; see lang.FileSystem.
@@ -35,7 +34,9 @@ func (m *Machine) fileName(name string, at place, what string) string {
 		m.raise(d)
 	}
 	if name == "" {
-		m.fail("R0107", at, "the name of the file is empty")
+		d := m.diagnostic("R0107", at, "the name of the file is empty")
+		d.Help = []string{"it says the format, too, and ends in " + suffixes()}
+		m.raise(d)
 	}
 	return path.Clean(filepath.ToSlash(name))
 }
@@ -45,12 +46,21 @@ type folders interface {
 	HasFolder(name string) bool
 }
 
+// suffixes lists the endings of files of data: ".npy, .mtx, .csv or .bin".
+func suffixes() string {
+	last := len(format.Suffixes) - 1
+	return strings.Join(format.Suffixes[:last], ", ") + " or " + format.Suffixes[last]
+}
+
 // canSave raises what shows, before anything is written, that name cannot be: an ending
-// that is no format, or a folder that does not exist.
-func (m *Machine) canSave(name string, at place) {
-	if ext := strings.ToLower(path.Ext(name)); !slices.Contains(format.Suffixes, ext) {
-		last := len(format.Suffixes) - 1
-		m.badFile(&format.Error{File: name, Want: "a name that ends in " + strings.Join(format.Suffixes[:last], ", ") + " or " + format.Suffixes[last], Got: fmt.Sprintf("%q", name)}, at, "cannot save", name)
+// that is no format, or none for a block, or a folder that does not exist.
+func (m *Machine) canSave(name string, block bool, at place) {
+	ext := strings.ToLower(path.Ext(name))
+	if !slices.Contains(format.Suffixes, ext) {
+		m.badFile(&format.Error{File: name, Want: "a name that ends in " + suffixes(), Got: fmt.Sprintf("%q", name)}, at, "cannot save", name)
+	}
+	if block && (ext == ".csv" || ext == ".mtx") {
+		m.badFile(&format.Error{File: name, Want: "a name that ends in .npy or .bin, which hold a block", Got: fmt.Sprintf("%q", name)}, at, "cannot save", name)
 	}
 	fsys, ok := m.cfg.Files.(folders)
 	if dir := path.Dir(name); ok && dir != "." && !fsys.HasFolder(dir) {
@@ -58,35 +68,6 @@ func (m *Machine) canSave(name string, at place) {
 		d.Help = []string{fmt.Sprintf("make it first, as by `mkdir -p %s`, or save elsewhere", dir)}
 		d.Cause = &fs.PathError{Op: "save", Path: name, Err: fs.ErrNotExist}
 		m.raise(d)
-	}
-}
-
-// willSave is what a run does first about save(x, "name") at the top level of its script,
-// and about the name of a param there: what cannot be saved is said before the work.
-func (c *compiler) willSave(s syntax.Stmt) stmt {
-	e, ok := s.(*syntax.ExprStmt)
-	if !ok {
-		return nil
-	}
-	call, ok := e.X.(*syntax.Call)
-	if !ok || call.Callee == nil || call.Callee.Kind != types.BuiltinFunc || call.Callee.Name != "save" || len(call.Args) != 2 {
-		return nil
-	}
-	switch x := call.Args[1].Value.(type) {
-	case *syntax.StringLit:
-	case *syntax.Ident:
-		if x.Obj == nil || x.Obj.Kind != types.ParamObject {
-			return nil
-		}
-	default:
-		return nil
-	}
-	file, at := c.ref(call.Args[1].Value), c.place(call.Args[1].Value)
-	return func(f *frame) ctl {
-		if s, ok := file(f).(string); ok && s != "" && f.m.cfg.Files != nil {
-			f.m.canSave(path.Clean(filepath.ToSlash(s)), at)
-		}
-		return next
 	}
 }
 
@@ -220,7 +201,7 @@ func (m *Machine) catch(fn func()) (r *raised) {
 // save writes the data of a handle or array.
 func (m *Machine) save(v any, name string, at, nameAt place) {
 	name = m.fileName(name, nameAt, "save")
-	m.canSave(name, nameAt)
+	m.canSave(name, false, nameAt)
 	var err error
 	switch x := v.(type) {
 	case *Handle:

@@ -281,10 +281,10 @@ func kindText(n lang.NameInfo) string {
 }
 
 // saveAll writes the data that --save names, once the run has ended. It goes on after an
-// error, which it says when another follows, and returns the last; a signal ends it.
-func (a *app) saveAll(ctx context.Context, inst *lang.Instance, saves []save) error {
-	var failed error
-	for _, s := range saves {
+// error, which it says when another follows, and returns the last; a signal ends it. left
+// are those that it did not come to.
+func (a *app) saveAll(ctx context.Context, inst *lang.Instance, saves []save) (left []save, failed error) {
+	for i, s := range saves {
 		err := a.saveTo(ctx, inst, s)
 		if err == nil {
 			continue
@@ -293,10 +293,28 @@ func (a *app) saveAll(ctx context.Context, inst *lang.Instance, saves []save) er
 			a.say(failed)
 		}
 		if failed = err; ctx.Err() != nil {
-			break
+			return saves[i:], failed
 		}
 	}
-	return failed
+	return nil, failed
+}
+
+// sayUnsaved names the files that --save did not write because the run ended early.
+func (a *app) sayUnsaved(ctx context.Context, err error, saves []save) {
+	if a.flags.quiet || a.json != nil || codeOf(ctx, err, true) == exitPipe {
+		return
+	}
+	for _, s := range saves {
+		old := ""
+		if fi, err := os.Stat(s.path); err == nil && fi.Mode().IsRegular() {
+			old = "; the file that is there is an older one"
+		}
+		why := "the run failed"
+		if ctx.Err() != nil {
+			why = "the run was stopped"
+		}
+		fmt.Fprintf(a.con.err, "starpush: --save %s: %s was not written, because %s%s\n", s.name, s.path, why, old)
+	}
 }
 
 func (a *app) saveTo(ctx context.Context, inst *lang.Instance, s save) error {

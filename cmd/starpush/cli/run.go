@@ -249,8 +249,9 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 			o.advice = append(o.advice, slowBodies(prog.Uses(), st)...)
 		}
 	}
+	unsaved := saves
 	if err == nil {
-		err = a.saveAll(ctx, inst, saves)
+		unsaved, err = a.saveAll(ctx, inst, saves)
 		if closeErr := inst.Close(); err == nil {
 			err = closeErr
 		}
@@ -262,6 +263,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 	if err != nil {
 		a.sayRunError(ctx, err)
 		a.sayLosses(stats)
+		a.sayUnsaved(ctx, err, unsaved)
 	}
 	if o.stats && ran {
 		a.showStats(stats)
