@@ -22,6 +22,7 @@ const module = "github.com/starpush/starpush"
 // every layer to its right. lang and stdlib share a layer and never meet.
 var layers = [][]string{
 	{"cmd/starpush"},
+	{"scripts"},
 	{"lang", "stdlib"},
 	{"engine"},
 	{"datamgr"},
@@ -141,6 +142,8 @@ func TestBoundaryRules(t *testing.T) {
 		{"tests/oracle", module + "/datamgr/filter", false, false},
 		{"cmd/starpush/cli", module + "/lang", false, true},
 		{"cmd/starpush/cli", "github.com/fatih/color", false, true},
+		{"cmd/starpush/cli", module + "/scripts", false, true},
+		{"lang", module + "/scripts", false, false},
 		{"lang", "fmt", false, true},
 		{"engine", module + "/engine/perf", false, true},
 		{"cmd/starpush/cli", module + "/engine/perf", false, true},

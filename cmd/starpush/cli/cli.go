@@ -300,7 +300,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 
 // subcommands lists what stands behind "starpush"; help is cobra's.
 var subcommands = []func(*app) *cobra.Command{
-	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, infoCommand, perfCommand, lspCommand, completionCommand, manCommand, versionCommand,
+	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, examplesCommand, infoCommand, perfCommand, lspCommand, completionCommand, manCommand, versionCommand,
 }
 
 // arity makes a check of the number of arguments: at least lo, at most hi (-1: any).

@@ -86,7 +86,7 @@ func TestSchema(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", script, "--stats", "--profile", "--advise", "--calibrate", "1"}, {"run", bad}, {"run", slow}, {"run", "nowhere.spu"}, {"--nothing"},
 		{"check", script, "--codelets"}, {"plan", script}, {"graph", script}, {"bench", script, "--runs", "2"}, {"test", dir},
-		{"fmt", "--diff", bad}, {"fmt", "--check", bad}, {"explain", "E0401"}, {"doc"}, {"doc", "blas.gemm"}, {"info"}, {"version"},
+		{"fmt", "--diff", bad}, {"fmt", "--check", bad}, {"explain", "E0401"}, {"examples"}, {"examples", "cg"}, {"doc"}, {"doc", "blas.gemm"}, {"info"}, {"version"},
 		{"perf", "ls"}, {"perf", "show", "set"}, {"perf", "reset"},
 	} {
 		var out, errs bytes.Buffer
