@@ -43,9 +43,8 @@ func mixedContribution(o *types.Object, targs map[byte]iface.Elem, param, reduce
 		return found.(*mixedUse)
 	}
 	var found *mixedUse
-	if kernel.CheckElems(u.File, node, o.Sig, targs).Err() == nil {
-		fn := kernel.Lower(u.File, node, o.Sig, targs)
-		if at, in, ok := fn.MixedContribution(param, reduce); ok {
+	if fn, ds := kernel.Lower(u.File, node, o.Sig, targs); ds.Err() == nil {
+		if at, in, ok := kernel.MixedContribution(fn, param, reduce); ok {
 			found = &mixedUse{at: at, in: in}
 			for _, op := range fn.Operands {
 				if op.Name == param {

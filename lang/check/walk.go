@@ -66,15 +66,7 @@ func walkExpr(e syntax.Expr, visit func(syntax.Expr) bool) {
 }
 
 // unparen strips parentheses.
-func unparen(e syntax.Expr) syntax.Expr {
-	for {
-		p, ok := e.(*syntax.Paren)
-		if !ok {
-			return e
-		}
-		e = p.X
-	}
-}
+func unparen(e syntax.Expr) syntax.Expr { return syntax.Unparen(e) }
 
 // walkNested calls visit for s and all statements inside it.
 func walkNested(s syntax.Stmt, visit func(syntax.Stmt)) {

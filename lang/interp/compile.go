@@ -228,15 +228,7 @@ func (c *compiler) plainStmt(s syntax.Stmt) stmt {
 
 // ---- assignment ----------------------------------------------------------------
 
-func unparen(e syntax.Expr) syntax.Expr {
-	for {
-		p, ok := e.(*syntax.Paren)
-		if !ok {
-			return e
-		}
-		e = p.X
-	}
-}
+func unparen(e syntax.Expr) syntax.Expr { return syntax.Unparen(e) }
 
 // ---- control flow --------------------------------------------------------------
 

@@ -11,31 +11,39 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// analysis holds the checks that look at a whole lowered body.
+// analysis is one run of the checks over a lowered body.
 type analysis struct {
-	l  *lowerer
-	fn *Func
-	z  *linearizer
+	file  *syntax.File
+	fn    *Func
+	z     *linearizer
+	diags diag.Diagnostics
 
-	wrong map[int]bool // operands with an index outside: which elements are meant is not known
+	wrong map[int]bool // operands with an index out of bounds: the elements that are meant are unknown
 }
 
-// analyse runs every check over a lowered body.
-func (l *lowerer) analyse(c *syntax.Codelet, sig *types.Signature) {
-	a := &analysis{l: l, fn: l.fn, z: newLinearizer(l.fn), wrong: map[int]bool{}}
-	a.outside(l.fn.Body, nil)
-	a.races(l.fn.Body)
+// Analyse returns ds, what lowering found, with what the checks of the lowered body fn find.
+func Analyse(f *syntax.File, c *syntax.Codelet, sig *types.Signature, fn *Func, ds diag.Diagnostics) diag.Diagnostics {
+	a := &analysis{file: f, fn: fn, z: newLinearizer(fn), diags: ds, wrong: map[int]bool{}}
+	a.outside(fn.Body, nil)
+	a.races(fn.Body)
 	a.early()
 	a.borders()
 	a.unused(c, sig)
+	return a.diags
+}
+
+// report adds a diagnostic. The pointer is valid until the next call.
+func (a *analysis) report(code string, sev diag.Severity, at syntax.Span, msg string) *diag.Diagnostic {
+	a.diags = append(a.diags, diag.Diagnostic{Code: code, Severity: sev, Message: msg, Span: a.at(at)})
+	return &a.diags[len(a.diags)-1]
 }
 
 func (a *analysis) err(code string, at syntax.Span, msg string) *diag.Diagnostic {
-	return a.l.err(code, at, msg)
+	return a.report(code, diag.Error, at, msg)
 }
 
-func (a *analysis) at(s syntax.Span) diag.Span   { return a.l.f.At(s) }
-func (a *analysis) text(s syntax.Span) string    { return sourceText(a.l.f.Source, s) }
+func (a *analysis) at(s syntax.Span) diag.Span   { return a.file.At(s) }
+func (a *analysis) text(s syntax.Span) string    { return SourceText(a.file.Source, s) }
 func (a *analysis) dim(op, axis int) linear      { return dimension(op, axis) }
 func (a *analysis) axisName(op, axis int) string { return a.z.text(a.dim(op, axis)) }
 
@@ -61,8 +69,8 @@ func listed(words []string) string {
 // that looks at no data at all is meant so, void data is there for order alone, and a W
 // operand that is not written is W0606.
 func (a *analysis) unused(c *syntax.Codelet, sig *types.Signature) {
-	used := a.fn.used()
-	if len(used) == 0 || a.l.diags.Err() != nil {
+	used := a.fn.UsedOperands()
+	if len(used) == 0 || a.diags.Err() != nil {
 		return
 	}
 	for op := range a.fn.Operands {
@@ -73,7 +81,7 @@ func (a *analysis) unused(c *syntax.Codelet, sig *types.Signature) {
 		if slices.Contains(used, op) || a.named(c.With, o.Name) || decides(sig, o.Name) {
 			continue
 		}
-		d := a.l.report("W0608", diag.Warning, o.Node.Name, fmt.Sprintf("the body of `%s` has no use for its operand `%s`", a.fn.Name, o.Name))
+		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` has no use for its operand `%s`", a.fn.Name, o.Name))
 		switch o.Mode {
 		case iface.R:
 			d.Label = "its tasks wait for those that write it, for nothing"
@@ -92,7 +100,7 @@ func (a *analysis) unused(c *syntax.Codelet, sig *types.Signature) {
 
 // named reports whether the options of a codelet use an operand.
 func (a *analysis) named(w *syntax.With, name string) bool {
-	return w != nil && slices.ContainsFunc(syntax.Idents(a.l.f), func(id *syntax.Ident) bool {
+	return w != nil && slices.ContainsFunc(syntax.Idents(a.file), func(id *syntax.Ident) bool {
 		return id.Name == name && id.Lo >= w.Lo && id.Hi <= w.Hi
 	})
 }
@@ -121,7 +129,7 @@ func decides(sig *types.Signature, name string) bool {
 // namedInsert reports whether some insert of the file passes an operand by this name,
 // which would not find it under another.
 func (a *analysis) namedInsert(name string) (found bool) {
-	syntax.Walk(a.l.f, func(n syntax.Node, _ []syntax.Node) {
+	syntax.Walk(a.file, func(n syntax.Node, _ []syntax.Node) {
 		arg, ok := n.(*syntax.TaskArg)
 		found = found || ok && arg.Name != nil && arg.Name.Name == name
 	})

@@ -23,7 +23,7 @@ type loop struct {
 // the statements run; what stands in an `if` runs in no round for certain.
 func (a *analysis) outside(list []*Stmt, loops []loop) {
 	for _, s := range list {
-		s.exprs(func(e *Expr) { a.exprOutside(e, loops) })
+		s.Exprs(func(e *Expr) { a.exprOutside(e, loops) })
 		if s.Kind == StoreStmt {
 			a.access(s.Operand, s.Index, s.Target, true, loops)
 		}
@@ -214,7 +214,7 @@ func (a *analysis) before(lp loop, slot int) bool {
 		}
 	}
 	look := func(e *Expr) {
-		walkExpr(e, func(e *Expr) bool {
+		WalkExpr(e, func(e *Expr) bool {
 			if e.Op == OpLoad {
 				index(e.X)
 			}
@@ -222,9 +222,9 @@ func (a *analysis) before(lp loop, slot int) bool {
 		})
 	}
 	look(lp.value)
-	walkStmts(lp.body, func(s *Stmt) {
+	WalkStmts(lp.body, func(s *Stmt) {
 		index(s.Index)
-		s.exprs(look)
+		s.Exprs(look)
 	})
 	return found
 }

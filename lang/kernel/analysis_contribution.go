@@ -15,7 +15,7 @@ import "github.com/starpush/starpush/lang/syntax"
 // another type than that of its elements, so that combining copies by reduce (sum, prod,
 // min or max) would give something else than running the tasks one by one. It returns the
 // place in the text and the type.
-func (fn *Func) MixedContribution(operand, reduce string) (at syntax.Span, in Type, found bool) {
+func MixedContribution(fn *Func, operand, reduce string) (at syntax.Span, in Type, found bool) {
 	m := &mixing{fn: fn, operand: -1, extreme: reduce == "min" || reduce == "max", slots: make([]mixed, len(fn.Slots))}
 	for k := range fn.Operands {
 		if fn.Operands[k].Name == operand {
@@ -28,7 +28,7 @@ func (fn *Func) MixedContribution(operand, reduce string) (at syntax.Span, in Ty
 	m.elem = fn.Operands[m.operand].Elem
 	for m.changed = true; m.changed; { // what a round of a loop leaves in a local reaches the next one
 		m.changed = false
-		walkStmts(fn.Body, m.stmt)
+		WalkStmts(fn.Body, m.stmt)
 	}
 	if m.first == nil {
 		return at, in, false

@@ -6,17 +6,17 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// demands are the accesses of a block of statements, and of the loops in it.
-type demands struct {
-	list  []*Expr // with the names of the round replaced by their values
-	loops []*innerLoop
+// Demands are the accesses of a block of statements, and of the loops in it.
+type Demands struct {
+	Elements []*Expr // with the names of the round replaced by their values
+	Loops    []*InnerLoop
 }
 
-// innerLoop is a `for` or one index of a fold.
-type innerLoop struct {
-	at     *Range
-	lo, hi *Expr
-	demands
+// InnerLoop is a `for` or one index of a fold.
+type InnerLoop struct {
+	Range  *Range
+	Lo, Hi *Expr
+	Demands
 }
 
 // maxInner is how many loops inside a strip are looked through: each doubles the
@@ -25,8 +25,7 @@ const maxInner = 3
 
 // demander collects demands.
 type demander struct {
-	r     *rounds
-	s     *stripper
+	r     *Rounds
 	inner map[int]bool // indices of the loops around
 	most  int          // of those
 	sums  bool         // sums may have another order than one round at a time
@@ -36,34 +35,56 @@ type demander struct {
 	why   string // of the first other, or of ok being false
 }
 
-// demands lists what must hold for the rounds of body to run in strips; nil:
+// Obstacle is why the demands of a body cannot be listed.
+type Obstacle struct {
+	Why   string
+	Fault bool // it is an operation that may fault, and cannot be looked at beforehand
+}
+
+// Demands lists what must hold for the rounds of body to run in strips; nil:
 // that cannot be said, and why not. One thing that may fault
 // besides needs no look if nothing else does and no loop repeats it: strips see
 // its rounds in order.
-func (r *rounds) demands(s *stripper, body []*Stmt) (out *demands, why string) {
-	d := &demander{r: r, s: s, inner: map[int]bool{}, most: maxInner, ok: true}
-	out = &demands{}
+func (r *Rounds) Demands(body []*Stmt) (*Demands, Obstacle) {
+	d := &demander{r: r, inner: map[int]bool{}, most: maxInner, ok: true}
+	out := &Demands{}
 	d.stmts(out, body)
 	if !d.ok || d.other > 1 {
-		return nil, d.why
+		return nil, Obstacle{d.why, d.other > 0}
 	}
-	return out, ""
+	return out, Obstacle{}
 }
 
-func (d *demander) stmts(to *demands, list []*Stmt) {
+// AllDemands lists what must hold for body to run without any fault, with folds in
+// any order; nil: that cannot be said, and why not.
+func (r *Rounds) AllDemands(body []*Stmt) (*Demands, Obstacle) {
+	d := &demander{r: r, inner: map[int]bool{}, most: 2 * maxInner, sums: true, ok: true}
+	out := &Demands{}
+	d.stmts(out, body)
+	if !d.ok || d.other > 0 {
+		return nil, Obstacle{d.why, d.other > 0}
+	}
+	return out, Obstacle{}
+}
+
+// Value returns e with the names of the round replaced by their values; nil: it
+// depends on something else that changes in a round, or is large.
+func (r *Rounds) Value(e *Expr) *Expr { return (&demander{r: r}).value(e) }
+
+func (d *demander) stmts(to *Demands, list []*Stmt) {
 	for _, st := range list {
 		switch st.Kind {
-		case StoreStmt, reduceStmt:
+		case StoreStmt, ReduceStmt:
 			d.expr(to, st.Value)
-			d.expr(to, st.target())
+			d.expr(to, st.Element())
 		case ForStmt:
 			in := d.enter(to, &st.Domain[0])
-			d.stmts(&in.demands, st.Body)
+			d.stmts(&in.Demands, st.Body)
 			delete(d.inner, st.Domain[0].Slot)
 		case EachStmt:
 			in := to
 			for k := range st.Domain {
-				in = &d.enter(in, &st.Domain[k]).demands
+				in = &d.enter(in, &st.Domain[k]).Demands
 			}
 			d.stmts(in, st.Body)
 			for k := range st.Domain {
@@ -77,23 +98,23 @@ func (d *demander) stmts(to *demands, list []*Stmt) {
 	}
 }
 
-func (d *demander) enter(to *demands, at *Range) *innerLoop {
-	in := &innerLoop{at: at, lo: d.value(at.Lo), hi: d.value(at.Hi)}
+func (d *demander) enter(to *Demands, at *Range) *InnerLoop {
+	in := &InnerLoop{Range: at, Lo: d.value(at.Lo), Hi: d.value(at.Hi)}
 	d.expr(to, at.Lo)
 	d.expr(to, at.Hi)
 	switch {
-	case in.lo == nil || in.hi == nil || d.motion(in.lo) != still || d.motion(in.hi) != still:
+	case in.Lo == nil || in.Hi == nil || d.motion(in.Lo) != still || d.motion(in.Hi) != still:
 		d.fail("the range `" + d.text(at.Pos) + "` changes from round to round")
 	case len(d.inner) >= d.most:
 		d.fail(fmt.Sprintf("it has more than %d loops inside one another", d.most))
 	}
-	to.loops = append(to.loops, in)
+	to.Loops = append(to.Loops, in)
 	d.inner[at.Slot] = true
 	return in
 }
 
-func (d *demander) expr(to *demands, e *Expr) {
-	walkExpr(e, func(x *Expr) bool {
+func (d *demander) expr(to *Demands, e *Expr) {
+	WalkExpr(e, func(x *Expr) bool {
 		switch {
 		case x.Op == OpFold:
 			// the order of a fold depends on whether it runs in a strip, and the
@@ -103,7 +124,7 @@ func (d *demander) expr(to *demands, e *Expr) {
 			}
 			in := to
 			for k := range x.Domain {
-				in = &d.enter(in, &x.Domain[k]).demands
+				in = &d.enter(in, &x.Domain[k]).Demands
 			}
 			d.expr(in, x.X[0])
 			for k := range x.Domain {
@@ -147,10 +168,10 @@ func (d *demander) unseen(why string) {
 	d.ok = d.ok && len(d.inner) == 0
 }
 
-func (d *demander) text(s syntax.Span) string { return sourceText(d.r.fn.Source, s) }
+func (d *demander) text(s syntax.Span) string { return SourceText(d.r.fn.Source, s) }
 
 // element demands that an access lies inside in every round.
-func (d *demander) element(to *demands, at *Expr) {
+func (d *demander) element(to *Demands, at *Expr) {
 	e := &Expr{Op: OpLoad, Type: at.Type, Operand: at.Operand, Pos: at.Pos}
 	for _, x := range at.X {
 		v := d.value(x)
@@ -160,7 +181,7 @@ func (d *demander) element(to *demands, at *Expr) {
 		}
 		e.X = append(e.X, v)
 	}
-	to.list = append(to.list, e)
+	to.Elements = append(to.Elements, e)
 }
 
 // maxValue is the most nodes of a value that is looked at: names that stand for
@@ -196,7 +217,7 @@ func (d *demander) replaced(e *Expr) *Expr {
 			return nil
 		}
 	}
-	if mayFault(e) && e.Op != OpLoad && e.Op != OpAdd && e.Op != OpSub && e.Op != OpMul && e.Op != OpNeg {
+	if MayFault(e) && e.Op != OpLoad && e.Op != OpAdd && e.Op != OpSub && e.Op != OpMul && e.Op != OpNeg {
 		return nil
 	}
 	c := *e
@@ -222,7 +243,7 @@ const (
 // wraps there, none does in between.
 func (d *demander) motion(e *Expr) int {
 	moving := false
-	walkExpr(e, func(x *Expr) bool {
+	WalkExpr(e, func(x *Expr) bool {
 		moving = moving || x.Op == OpSlot && (x.Slot == d.r.index || d.inner[x.Slot])
 		return !moving
 	})
@@ -258,10 +279,10 @@ func (d *demander) motion(e *Expr) int {
 	return anyhow
 }
 
-// mayFault reports whether evaluating e can end the run.
-func mayFault(e *Expr) bool {
+// MayFault reports whether evaluating e can end the run.
+func MayFault(e *Expr) bool {
 	found := false
-	walkExpr(e, func(x *Expr) bool {
+	WalkExpr(e, func(x *Expr) bool {
 		switch {
 		case x.Op == OpLoad && len(x.X) > 0:
 			found = true
@@ -283,21 +304,21 @@ func divides(e *Expr) bool {
 	return by.Op != OpConst || by.Int == 0 && e.Op != OpPow || by.Int < 0 && e.Op == OpPow
 }
 
-// loads reports whether looking at the demands needs elements.
-func (d *demands) loads() bool {
+// ReadsElements reports whether looking at the demands needs elements.
+func (d *Demands) ReadsElements() bool {
 	found := false
 	look := func(e *Expr) {
-		walkExpr(e, func(x *Expr) bool { found = found || x.Op == OpLoad; return !found })
+		WalkExpr(e, func(x *Expr) bool { found = found || x.Op == OpLoad; return !found })
 	}
-	for _, e := range d.list {
+	for _, e := range d.Elements {
 		for _, x := range e.X {
 			look(x)
 		}
 	}
-	for _, in := range d.loops {
-		look(in.lo)
-		look(in.hi)
-		found = found || in.loads()
+	for _, in := range d.Loops {
+		look(in.Lo)
+		look(in.Hi)
+		found = found || in.ReadsElements()
 	}
 	return found
 }

@@ -5,12 +5,8 @@ package kernel
 // may run them in any way it likes. What a round adds to, multiplies into or
 // takes the least of is a reduction: all else of the rounds is independent.
 
-// reduceStmt is Slot = Slot op Value or, with an operand, the same of one
-// element: an assignment that independent made out of a SetStmt or StoreStmt.
-const reduceStmt = EachStmt + 1
-
-// rounds looks at the body of one `for`.
-type rounds struct {
+// Rounds looks at the body of one `for`.
+type Rounds struct {
 	fn      *Func
 	loop    *Stmt
 	index   int           // slot of the loop
@@ -28,31 +24,73 @@ type formed struct {
 	ok bool
 }
 
-// independent looks whether the rounds of loop, a ForStmt, depend on each other
+// Independent reports whether the rounds of loop, a ForStmt, depend on each other
 // through reductions alone. It returns the body with those as reduceStmts.
-func (fn *Func) independent(loop *Stmt) (r *rounds, body []*Stmt, ok bool) {
-	r = fn.roundsOf(loop)
-	if !r.collect() || !r.names() {
+func Independent(fn *Func, loop *Stmt) (r *Rounds, body []*Stmt, ok bool) {
+	r = roundsOf(fn, loop)
+	if r.dependence().Kind != NoDependence {
 		return nil, nil, false
-	}
-	for op, is := range r.stored {
-		if is && !r.ownElements(op) && !r.reducedElements(op) {
-			return nil, nil, false
-		}
 	}
 	return r, r.rewrite(loop.Body), true
 }
 
-func (fn *Func) roundsOf(loop *Stmt) *rounds {
-	return &rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, made: map[int]bool{}, changes: map[int]bool{},
+// Dependence is why the rounds of a `for` have to run in order.
+type Dependence struct {
+	Kind DependenceKind
+	Name string // of the local or of the operand
+}
+
+type DependenceKind uint8
+
+const (
+	NoDependence   DependenceKind = iota
+	CarriedLocal                  // a round uses the value of a local that an earlier one left
+	SharedElements                // a round may use elements that another one writes
+	InnerEach                     // none was looked for: the body has an each, whose rounds are independent
+)
+
+// DependenceOf returns the first reason why the rounds of loop, a ForStmt, have to run in order.
+func DependenceOf(fn *Func, loop *Stmt) Dependence { return roundsOf(fn, loop).dependence() }
+
+func (r *Rounds) dependence() Dependence {
+	flat := r.collect()
+	if !r.names() {
+		d := Dependence{Kind: CarriedLocal}
+		WalkStmts(r.loop.Body, func(x *Stmt) {
+			if x.Kind == SetStmt && !r.made[x.Slot] && r.reduced[x] == nil && d.Name == "" {
+				d.Name = r.fn.Slots[x.Slot].Name
+			}
+		})
+		return d
+	}
+	for op, is := range r.stored {
+		if is && !r.ownElements(op) && !r.reducedElements(op) {
+			return Dependence{SharedElements, r.fn.Operands[op].Name}
+		}
+	}
+	if !flat {
+		return Dependence{Kind: InnerEach}
+	}
+	return Dependence{}
+}
+
+// WholeBody returns the body of fn as the only round of a loop.
+func WholeBody(fn *Func) *Rounds {
+	r := roundsOf(fn, &Stmt{Kind: ForStmt, Body: fn.Body, Domain: []Range{{Slot: -1}}})
+	r.collect()
+	return r
+}
+
+func roundsOf(fn *Func, loop *Stmt) *Rounds {
+	return &Rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, made: map[int]bool{}, changes: map[int]bool{},
 		lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}, forms: map[*Expr]formed{}}
 }
 
 // collect lists what changes in the body. false: there is an each in it, whose
 // rounds are the ones to make the most of.
-func (r *rounds) collect() bool {
+func (r *Rounds) collect() bool {
 	each := false
-	walkStmts(r.loop.Body, func(s *Stmt) {
+	WalkStmts(r.loop.Body, func(s *Stmt) {
 		switch s.Kind {
 		case SetStmt:
 			r.changes[s.Slot] = true
@@ -82,9 +120,9 @@ func (r *rounds) collect() bool {
 }
 
 // walk calls f for every expression of the body.
-func (r *rounds) walk(f func(*Expr)) {
-	walkStmts(r.loop.Body, func(s *Stmt) {
-		s.exprs(func(e *Expr) { walkExpr(e, func(x *Expr) bool { f(x); return true }) })
+func (r *Rounds) walk(f func(*Expr)) {
+	WalkStmts(r.loop.Body, func(s *Stmt) {
+		s.Exprs(func(e *Expr) { WalkExpr(e, func(x *Expr) bool { f(x); return true }) })
 	})
 }
 
@@ -100,9 +138,9 @@ func once(list []*Stmt, f func(*Stmt)) {
 }
 
 // names reports whether names from outside are only read, or are reductions.
-func (r *rounds) names() bool {
+func (r *Rounds) names() bool {
 	sets, reads := map[int]int{}, map[int]int{}
-	walkStmts(r.loop.Body, func(s *Stmt) {
+	WalkStmts(r.loop.Body, func(s *Stmt) {
 		if s.Kind == SetStmt && !r.made[s.Slot] {
 			sets[s.Slot]++
 		}
@@ -121,7 +159,7 @@ func (r *rounds) names() bool {
 		}
 		op, e := reduction(s.Value, func(x *Expr) bool { return x.Op == OpSlot && x.Slot == s.Slot })
 		if e != nil {
-			r.reduced[s] = &Stmt{Kind: reduceStmt, reduce: op, Slot: s.Slot, Operand: -1, Value: e, Pos: s.Pos, Target: s.Target}
+			r.reduced[s] = &Stmt{Kind: ReduceStmt, Reduce: op, Slot: s.Slot, Operand: -1, Value: e, Pos: s.Pos, Target: s.Target}
 			delete(sets, s.Slot)
 		}
 	})
@@ -145,9 +183,18 @@ func reduction(v *Expr, isTarget func(*Expr) bool) (op Op, e *Expr) {
 	return 0, nil
 }
 
+// HasReductions reports whether rounds depend on each other through reductions.
+func (r *Rounds) HasReductions() bool { return len(r.reduced) > 0 }
+
+// Stores reports whether the body writes operand op.
+func (r *Rounds) Stores(op int) bool { return r.stored[op] }
+
+// SingleValue returns the value of a local that a round gives one value; nil: it does not.
+func (r *Rounds) SingleValue(slot int) *Expr { return r.lets[slot] }
+
 // uses lists the elements of operand op that a round loads and stores.
-func (r *rounds) uses(op int) (loads, stores [][]*Expr) {
-	walkStmts(r.loop.Body, func(s *Stmt) {
+func (r *Rounds) uses(op int) (loads, stores [][]*Expr) {
+	WalkStmts(r.loop.Body, func(s *Stmt) {
 		if s.Kind == StoreStmt && s.Operand == op {
 			stores = append(stores, s.Index)
 		}
@@ -164,10 +211,10 @@ func (r *rounds) uses(op int) (loads, stores [][]*Expr) {
 const maxPairs = 1 << 14
 
 // different returns list without what stands in it again.
-func (r *rounds) different(list [][]*Expr) [][]*Expr {
-	w, seen, out := &irWriter{f: r.fn}, map[string]bool{}, list[:0]
+func (r *Rounds) different(list [][]*Expr) [][]*Expr {
+	seen, out := map[string]bool{}, list[:0]
 	for _, x := range list {
-		if at := w.list(x); !seen[at] {
+		if at := r.fn.ExprsText(x); !seen[at] {
 			seen[at] = true
 			out = append(out, x)
 		}
@@ -177,7 +224,7 @@ func (r *rounds) different(list [][]*Expr) [][]*Expr {
 
 // ownElements reports whether no round uses an element of operand op that
 // another one writes: along one axis their indices are always different.
-func (r *rounds) ownElements(op int) bool {
+func (r *Rounds) ownElements(op int) bool {
 	loads, stores := r.uses(op)
 	loads, stores = r.different(loads), r.different(stores)
 	if len(stores)*(len(stores)+len(loads)) > maxPairs {
@@ -195,7 +242,7 @@ func (r *rounds) ownElements(op int) bool {
 
 // apart reports whether the elements at a and b differ if one of them is used in
 // one round and one in another.
-func (r *rounds) apart(a, b []*Expr) bool {
+func (r *Rounds) apart(a, b []*Expr) bool {
 	for axis := range a {
 		f, ok := r.form(a[axis], 32)
 		g, ok2 := r.form(b[axis], 32)
@@ -207,7 +254,7 @@ func (r *rounds) apart(a, b []*Expr) bool {
 }
 
 // differ is apart for one index.
-func (r *rounds) differ(f, g form) bool {
+func (r *Rounds) differ(f, g form) bool {
 	if f.k == 0 && g.k != 0 {
 		f, g = g, f
 	}
@@ -234,27 +281,26 @@ func (r *rounds) differ(f, g form) bool {
 
 // reducedElements reports whether all that the body does with operand op are
 // reductions into elements that are the same in all rounds, one each.
-func (r *rounds) reducedElements(op int) bool {
+func (r *Rounds) reducedElements(op int) bool {
 	loads, stores := r.uses(op)
 	if len(loads) != len(stores) {
 		return false
 	}
-	w := &irWriter{f: r.fn}
 	found := 0
 	once(r.loop.Body, func(s *Stmt) {
 		if s.Kind != StoreStmt || s.Operand != op {
 			return
 		}
 		for _, x := range s.Index {
-			if !r.invariant(x) {
+			if !r.Invariant(x) {
 				return
 			}
 		}
-		at := w.list(s.Index)
-		how, e := reduction(s.Value, func(x *Expr) bool { return x.Op == OpLoad && x.Operand == op && w.list(x.X) == at })
+		at := r.fn.ExprsText(s.Index)
+		how, e := reduction(s.Value, func(x *Expr) bool { return x.Op == OpLoad && x.Operand == op && r.fn.ExprsText(x.X) == at })
 		if e != nil {
 			found++
-			r.reduced[s] = &Stmt{Kind: reduceStmt, reduce: how, Operand: op, Index: s.Index, Value: e, Pos: s.Pos, Target: s.Target}
+			r.reduced[s] = &Stmt{Kind: ReduceStmt, Reduce: how, Operand: op, Index: s.Index, Value: e, Pos: s.Pos, Target: s.Target}
 		}
 	})
 	if found != len(stores) {
@@ -271,7 +317,7 @@ func (r *rounds) reducedElements(op int) bool {
 }
 
 // rewrite returns list with its reductions.
-func (r *rounds) rewrite(list []*Stmt) []*Stmt {
+func (r *Rounds) rewrite(list []*Stmt) []*Stmt {
 	out := make([]*Stmt, len(list))
 	for k, s := range list {
 		switch t := r.reduced[s]; {
@@ -288,11 +334,11 @@ func (r *rounds) rewrite(list []*Stmt) []*Stmt {
 	return out
 }
 
-// invariant reports whether e has one value in all rounds, whenever it is
+// Invariant reports whether e has one value in all rounds, whenever it is
 // evaluated.
-func (r *rounds) invariant(e *Expr) bool {
+func (r *Rounds) Invariant(e *Expr) bool {
 	ok := true
-	walkExpr(e, func(x *Expr) bool {
+	WalkExpr(e, func(x *Expr) bool {
 		switch x.Op {
 		case OpSlot:
 			ok = ok && x.Slot != r.index && !r.changes[x.Slot]
@@ -316,7 +362,7 @@ type form struct {
 
 // form returns the form of e, if it has one. Names of a round stand for their
 // values.
-func (r *rounds) form(e *Expr, depth int) (form, bool) {
+func (r *Rounds) form(e *Expr, depth int) (form, bool) {
 	if e.Type != I64 || depth == 0 {
 		return form{}, false
 	}
@@ -328,7 +374,7 @@ func (r *rounds) form(e *Expr, depth int) (form, bool) {
 	return f, ok
 }
 
-func (r *rounds) formOf(e *Expr, depth int) (form, bool) {
+func (r *Rounds) formOf(e *Expr, depth int) (form, bool) {
 	switch e.Op {
 	case OpConst:
 		return form{c: e.Int}, e.Int < maxCoefficient && e.Int > -maxCoefficient
@@ -361,10 +407,10 @@ func (r *rounds) formOf(e *Expr, depth int) (form, bool) {
 			return f, ok && f.small()
 		}
 	}
-	if !r.invariant(e) {
+	if !r.Invariant(e) {
 		return form{}, false
 	}
-	return form{rest: map[string]int64{(&irWriter{f: r.fn}).expr(e): 1}}, true
+	return form{rest: map[string]int64{r.fn.ExprText(e): 1}}, true
 }
 
 func (a form) times(n int64) form {

@@ -43,7 +43,7 @@ type linearized struct {
 // newLinearizer collects the values of the unchanging names of fn.
 func newLinearizer(fn *Func) *linearizer {
 	z := &linearizer{fn: fn, lets: map[int]*Expr{}, known: map[*Expr]linearized{}}
-	walkStmts(fn.Body, func(s *Stmt) {
+	WalkStmts(fn.Body, func(s *Stmt) {
 		if s.Kind == SetStmt && s.Declare && !fn.Slots[s.Slot].Assigned {
 			z.lets[s.Slot] = s.Value
 		}
@@ -188,7 +188,7 @@ func (z *linearizer) text(a linear) string {
 			name = z.fn.Slots[t.slot].Name
 		} else {
 			o := z.fn.Operands[t.operand]
-			name = o.Name + "." + fieldName(o.Kind, t.field)
+			name = o.Name + "." + FieldName(o.Kind, t.field)
 		}
 		terms = append(terms, term{name, k})
 	}
@@ -243,9 +243,9 @@ func (z *linearizer) bounds(r *Range) (first, last linear, ok bool) {
 	return lo, hi, ok1 && ok2
 }
 
-// whence returns what the first loop goes over whose index e depends on, and the name
+// IndexOrigin returns what the first loop goes over whose index e depends on, and the name
 // of that index.
-func (fn *Func) whence(e *Expr) (over diag.Span, index string) {
+func IndexOrigin(fn *Func, e *Expr) (over diag.Span, index string) {
 	lets := newLinearizer(fn).lets
 	slot, seen := -1, map[int]bool{}
 	var look func(*Expr) bool
@@ -255,11 +255,11 @@ func (fn *Func) whence(e *Expr) (over diag.Span, index string) {
 			if fn.Slots[e.Slot].Kind == IndexSlot && slot < 0 {
 				slot = e.Slot
 			}
-			walkExpr(lets[e.Slot], look)
+			WalkExpr(lets[e.Slot], look)
 		}
 		return slot < 0
 	}
-	walkExpr(e, look)
+	WalkExpr(e, look)
 	if slot < 0 || fn.Source == nil {
 		return over, ""
 	}
@@ -270,10 +270,10 @@ func (fn *Func) whence(e *Expr) (over diag.Span, index string) {
 			}
 		}
 	}
-	walkStmts(fn.Body, func(s *Stmt) {
+	WalkStmts(fn.Body, func(s *Stmt) {
 		find(s.Domain)
-		s.exprs(func(e *Expr) {
-			walkExpr(e, func(e *Expr) bool {
+		s.Exprs(func(e *Expr) {
+			WalkExpr(e, func(e *Expr) bool {
 				find(e.Domain)
 				return true
 			})

@@ -36,14 +36,14 @@ func (a *analysis) raceFree(each *Stmt) {
 	uses := make([][]access, len(a.fn.Operands))
 	written := make([]bool, len(a.fn.Operands))
 	shared := map[string]bool{} // reported
-	walkStmts(each.Body, func(s *Stmt) {
+	WalkStmts(each.Body, func(s *Stmt) {
 		if s.Kind == SetStmt && s.Declare {
 			made[s.Slot] = true
 		}
 	})
-	walkStmts(each.Body, func(s *Stmt) {
-		s.exprs(func(e *Expr) {
-			walkExpr(e, func(x *Expr) bool {
+	WalkStmts(each.Body, func(s *Stmt) {
+		s.Exprs(func(e *Expr) {
+			WalkExpr(e, func(x *Expr) bool {
 				if x.Op == OpLoad && len(x.X) > 0 {
 					uses[x.Operand] = append(uses[x.Operand], access{index: x.X, at: x.Pos})
 				}
@@ -120,7 +120,7 @@ func (a *analysis) foldFor(s *Stmt, name string) (fold, value string) {
 		return "", ""
 	}
 	isName := func(x syntax.Expr) bool {
-		id, ok := unparen(x).(*syntax.Ident)
+		id, ok := syntax.Unparen(x).(*syntax.Ident)
 		return ok && id.Name == name
 	}
 	switch s.Update {
@@ -129,7 +129,7 @@ func (a *analysis) foldFor(s *Stmt, name string) (fold, value string) {
 	case "*=", "/=":
 		return "prod", a.text(s.Source.Range())
 	}
-	switch x := unparen(s.Source).(type) {
+	switch x := syntax.Unparen(s.Source).(type) {
 	case *syntax.Binary:
 		fold := map[string]string{"+": "sum", "*": "prod"}[x.Op]
 		switch {
@@ -140,7 +140,7 @@ func (a *analysis) foldFor(s *Stmt, name string) (fold, value string) {
 			return fold, a.text(x.X.Range())
 		}
 	case *syntax.Call:
-		fn, ok := unparen(x.Fn).(*syntax.Ident)
+		fn, ok := syntax.Unparen(x.Fn).(*syntax.Ident)
 		if !ok || fn.Name != "min" && fn.Name != "max" || len(x.Args) != 2 {
 			break
 		}
@@ -158,7 +158,7 @@ func (a *analysis) foldFor(s *Stmt, name string) (fold, value string) {
 // a fold outside of it could not see.
 func (a *analysis) usesRound(each *Stmt, e *Expr) bool {
 	found := false
-	walkExpr(e, func(x *Expr) bool {
+	WalkExpr(e, func(x *Expr) bool {
 		if x.Op == OpSlot && a.fn.Slots[x.Slot].Kind == LetSlot {
 			d := a.fn.Slots[x.Slot].Decl
 			found = found || d.Lo >= each.Pos.Lo && d.Hi <= each.Pos.Hi
@@ -218,7 +218,7 @@ func (a *analysis) ownElements(each *Stmt, op int, uses []access) {
 		o := &a.fn.Operands[op]
 		d.Label = fmt.Sprintf("not indexed by %s alone: several rounds may write this element", codeList(names))
 		if len(names) > rank {
-			d.Help = append(d.Help, fmt.Sprintf("`%s` is a %v: write it in an `each` of its own, with %s", o.Name, o.Kind, count(rank, "index", "indices")))
+			d.Help = append(d.Help, fmt.Sprintf("`%s` is a %v: write it in an `each` of its own, with %s", o.Name, o.Kind, Indices.Counted(rank)))
 		} else {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`, or use `for`, which runs in order on one thread", o.Name, a.ownIndex(names, rank)))
 		}

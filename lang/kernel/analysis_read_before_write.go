@@ -75,7 +75,7 @@ func (r *earlyReads) stmts(list []*Stmt) {
 }
 
 func (r *earlyReads) stmt(s *Stmt) {
-	s.exprs(r.expr)
+	s.Exprs(r.expr)
 	switch s.Kind {
 	case StoreStmt:
 		if common := r.stores[s.Operand]; common == nil {
@@ -136,7 +136,7 @@ func sizes(domain []Range) bool {
 	is := true
 	for _, d := range domain {
 		for _, x := range []*Expr{d.Lo, d.Hi} {
-			walkExpr(x, func(e *Expr) bool {
+			WalkExpr(x, func(e *Expr) bool {
 				is = is && e.Op != OpSlot && e.Op != OpLoad && e.Op != OpFold
 				return is
 			})

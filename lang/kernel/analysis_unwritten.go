@@ -46,17 +46,17 @@ func (a *analysis) borders() {
 	}
 	stores := make([][]written, len(a.fn.Operands))
 	a.stores(a.fn.Body, map[int]*Range{}, stores)
-	used := a.fn.used()
+	used := a.fn.UsedOperands()
 	for op := range a.fn.Operands {
 		o := &a.fn.Operands[op]
 		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil || a.wrong[op] {
 			continue
 		}
 		if len(stores[op]) == 0 {
-			if a.l.diags.Err() != nil {
+			if a.diags.Err() != nil {
 				continue // the statement that writes it may be the wrong one
 			}
-			d := a.l.report("W0606", diag.Warning, o.Node.ModeAt, fmt.Sprintf("`%s` is declared W, but its body never writes it", o.Name))
+			d := a.report("W0606", diag.Warning, o.Node.ModeAt, fmt.Sprintf("`%s` is declared W, but its body never writes it", o.Name))
 			d.Label = "promises to write every element"
 			if !slices.Contains(used, op) {
 				d.Help = append(d.Help, fmt.Sprintf("write it, or take it out of the signature, and out of each insert of `%s`", a.fn.Name))
@@ -243,8 +243,8 @@ func (a *analysis) stripeOf(op, axis int, stores []written) *stripe {
 // reportStripe writes the warning about a step over elements.
 func (a *analysis) reportStripe(op, axis int, s *stripe) {
 	o := &a.fn.Operands[op]
-	d := a.l.report("W0606", diag.Warning, o.Node.ModeAt,
-		fmt.Sprintf("`%s` is declared W, but its body writes only %d of every %d %s", o.Name, s.wrote, s.of, axisWords[o.Kind][axis][1]))
+	d := a.report("W0606", diag.Warning, o.Node.ModeAt,
+		fmt.Sprintf("`%s` is declared W, but its body writes only %d of every %d %s", o.Name, s.wrote, s.of, AxisNouns(o.Kind)[axis].Many))
 	d.Label = "promises to write every element"
 	d.Labels = append(d.Labels, diag.Label{Span: a.at(s.at), Text: fmt.Sprintf("goes in steps of %d", s.of)})
 	d.Help = append(d.Help, fmt.Sprintf("write them too, or declare `%s: RW %s`", o.Name, a.typeText(o)))
@@ -254,19 +254,19 @@ func (a *analysis) reportStripe(op, axis int, s *stripe) {
 // reportGaps writes the warning about all gaps of an operand.
 func (a *analysis) reportGaps(op int, first, last []*gap) {
 	o := &a.fn.Operands[op]
-	words := axisWords[o.Kind]
-	phrase := func(f, l *gap, word [2]string) string {
+	words := AxisNouns(o.Kind)
+	phrase := func(f, l *gap, word Noun) string {
 		switch {
 		case f != nil && l != nil:
-			return "first and last " + word[1]
+			return "first and last " + word.Many
 		case f != nil && f.skip == 1:
-			return "first " + word[0]
+			return "first " + word.One
 		case f != nil:
-			return "first " + word[1]
+			return "first " + word.Many
 		case l != nil && l.skip == 1:
-			return "last " + word[0]
+			return "last " + word.One
 		case l != nil:
-			return "last " + word[1]
+			return "last " + word.Many
 		}
 		return ""
 	}
@@ -274,12 +274,12 @@ func (a *analysis) reportGaps(op int, first, last []*gap) {
 	for axis := range first {
 		if p := phrase(first[axis], last[axis], words[axis]); p != "" {
 			if len(parts) > 0 && strings.HasPrefix(p, "first and last ") && strings.HasPrefix(parts[0], "first and last ") {
-				p = words[axis][1]
+				p = words[axis].Many
 			}
 			parts = append(parts, p)
 		}
 	}
-	d := a.l.report("W0606", diag.Warning, o.Node.ModeAt,
+	d := a.report("W0606", diag.Warning, o.Node.ModeAt,
 		fmt.Sprintf("`%s` is declared W, but its %s may stay unwritten", o.Name, listed(parts)))
 	d.Label = "promises to write every element"
 	for axis := range first {
@@ -309,13 +309,13 @@ func (a *analysis) reportGaps(op int, first, last []*gap) {
 		default:
 			tail = "at the end"
 		}
-		word := words[axis][0]
+		word := words[axis].One
 		if many {
-			word = words[axis][1]
+			word = words[axis].Many
 		}
 		switch {
 		case f != nil && l != nil && f.r.Pos == l.r.Pos:
-			d.Labels = append(d.Labels, diag.Label{Span: a.at(f.r.Pos), Text: fmt.Sprintf("skips %s %s and %s", words[axis][1], head, tail)})
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(f.r.Pos), Text: fmt.Sprintf("skips %s %s and %s", words[axis].Many, head, tail)})
 		default:
 			if f != nil {
 				d.Labels = append(d.Labels, diag.Label{Span: a.at(f.r.Pos), Text: fmt.Sprintf("skips %s %s", word, head)})

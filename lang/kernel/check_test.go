@@ -495,7 +495,7 @@ func TestAnnotations(t *testing.T) {
 			return
 		}
 		if e.Type() == nil {
-			t.Errorf("%s has no type", sourceText(f.Source, e.Range()))
+			t.Errorf("%s has no type", SourceText(f.Source, e.Range()))
 		}
 		switch e := e.(type) {
 		case *syntax.Ident:

@@ -25,7 +25,7 @@ func (c *compiler) foldInt(e *Expr) intFn {
 	return foldAs[int64](c, e)
 }
 
-func foldAs[T integer](c *compiler, e *Expr) intFn {
+func foldAs[T Integer](c *compiler, e *Expr) intFn {
 	f := folded[T](c, e)
 	return func(m *machine) int64 { return int64(f(m)) }
 }
@@ -39,8 +39,8 @@ func (c *compiler) foldFloat(e *Expr) fltFn {
 }
 
 // neutralOf is the value of a fold over nothing.
-func neutralOf[T number](e *Expr) T {
-	i, f := neutral(e.Reduce, e.Type)
+func neutralOf[T Number](e *Expr) T {
+	i, f := Neutral(e.Reduce, e.Type)
 	if e.Type.IsFloat() {
 		return T(f)
 	}
@@ -48,7 +48,7 @@ func neutralOf[T number](e *Expr) T {
 }
 
 // join combines two results of a fold.
-func join[T number](reduce Op, a, b T) T {
+func join[T Number](reduce Op, a, b T) T {
 	switch reduce {
 	case OpAdd:
 		return a + b
@@ -62,13 +62,13 @@ func join[T number](reduce Op, a, b T) T {
 
 // total joins the results of strips. It works on three levels, 64 results of
 // one to one of the next, so that rounding errors of long sums grow slowly.
-type total[T number] struct {
+type total[T Number] struct {
 	v     [3]T
 	none  T
 	count int
 }
 
-func newTotal[T number](e *Expr) total[T] {
+func newTotal[T Number](e *Expr) total[T] {
 	z := neutralOf[T](e)
 	return total[T]{v: [3]T{z, z, z}, none: z}
 }
@@ -89,7 +89,7 @@ func (a *total[T]) value(reduce Op) T {
 }
 
 // folded compiles a fold that stands alone.
-func folded[T number](c *compiler, e *Expr) func(m *machine) T {
+func folded[T Number](c *compiler, e *Expr) func(m *machine) T {
 	if axis := c.bestAxis(e.Domain, nil, e.X[0]); axis >= 0 {
 		if f := foldStrips[T](c, e, axis); f != nil {
 			return f
@@ -110,7 +110,7 @@ func folded[T number](c *compiler, e *Expr) func(m *machine) T {
 }
 
 // foldStrips compiles a fold in strips along one of its indices; nil: it cannot.
-func foldStrips[T number](c *compiler, e *Expr, axis int) func(m *machine) T {
+func foldStrips[T Number](c *compiler, e *Expr, axis int) func(m *machine) T {
 	s := c.newStripper(e.Domain[axis].Slot)
 	body := e.X[0]
 	if !s.foldable(body) {
@@ -160,7 +160,7 @@ func (s *stripper) foldable(e *Expr) bool {
 }
 
 // stripReducer compiles the reduction of one strip of the body to one value.
-func stripReducer[T number](s *stripper, e *Expr, t int) func(m *machine, n int) T {
+func stripReducer[T Number](s *stripper, e *Expr, t int) func(m *machine, n int) T {
 	body := e.X[0]
 	if e.Reduce == OpAdd && body.Op == OpMul && !s.isUniform(body.X[0]) && !s.isUniform(body.X[1]) && !s.isAffine(body) {
 		x, y := numbers[T](s, body.X[0], t), numbers[T](s, body.X[1], t+1)
@@ -185,7 +185,7 @@ func stripReducer[T number](s *stripper, e *Expr, t int) func(m *machine, n int)
 
 // stripFold compiles a fold inside a strip: a result for each round. Its bounds
 // are the same in all rounds.
-func stripFold[T number](s *stripper, e *Expr, t int) vec[T] {
+func stripFold[T Number](s *stripper, e *Expr, t int) vec[T] {
 	none := neutralOf[T](e)
 	body, op := e.X[0], e.Reduce
 	step, l := s.use(t)+1, loopsOf[T]()

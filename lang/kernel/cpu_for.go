@@ -19,7 +19,7 @@ func (c *compiler) forLoop(st *Stmt) stmtFn {
 	if strips == nil {
 		return func(m *machine) {
 			i := lo(m)
-			rounds(m, i, trips(i, hi(m), closed))
+			rounds(m, i, Trips(i, hi(m), closed))
 		}
 	}
 	least := uint64(shortLoop)
@@ -28,7 +28,7 @@ func (c *compiler) forLoop(st *Stmt) stmtFn {
 	}
 	return func(m *machine) {
 		i := lo(m)
-		count := trips(i, hi(m), closed)
+		count := Trips(i, hi(m), closed)
 		if count < least {
 			rounds(m, i, count)
 			return
@@ -67,7 +67,7 @@ func (c *compiler) forStrips(st *Stmt) func(m *machine, lo int64, n int) bool {
 	}
 	body := s.block(p.body, t)
 	c.temps = max(c.temps, s.high)
-	met, slot := p.want.compile(c), s.axis
+	met, slot := c.met(p.want), s.axis
 	return func(m *machine, lo int64, n int) bool {
 		m.ints[slot] = lo
 		if !met(m) {
@@ -109,11 +109,11 @@ func (s *stripper) reduceStmt(st *Stmt, t int) vstmt {
 }
 
 // reduceStrip joins the values of a strip to a name or an element, in order.
-func reduceStrip[T number](s *stripper, st *Stmt, t int) vstmt {
+func reduceStrip[T Number](s *stripper, st *Stmt, t int) vstmt {
 	v := numbers[T](s, st.Value, t)
-	add := inOrder[T](st.reduce)
+	add := inOrder[T](st.Reduce)
 	if op := st.Operand; op >= 0 {
-		at := s.c.place(st.target())
+		at := s.c.place(st.Element())
 		return func(m *machine, n int, mask []bool) {
 			x := v(m, n, mask, nil)
 			e := element[T](m, op, at(m))
@@ -134,7 +134,7 @@ func reduceStrip[T number](s *stripper, st *Stmt, t int) vstmt {
 }
 
 // inOrder returns the loop that joins values to s one after another.
-func inOrder[T number](op Op) func(s T, x []T, mask []bool) T {
+func inOrder[T Number](op Op) func(s T, x []T, mask []bool) T {
 	switch op {
 	case OpAdd:
 		return func(s T, x []T, mask []bool) T {
@@ -175,15 +175,15 @@ func inOrder[T number](op Op) func(s T, x []T, mask []bool) T {
 // Strips look at all rounds of one operation before the next, so of two rounds
 // that fault they might name the later one.
 
-// compile makes code that reports whether the demands hold for the round whose
+// met makes code that reports whether the demands hold for the round whose
 // index the machine has.
-func (d *demands) compile(c *compiler) func(m *machine) bool {
+func (c *compiler) met(d *Demands) func(m *machine) bool {
 	type index struct {
 		op, axis int
 		value    intFn
 	}
 	var list []index
-	for _, e := range d.list {
+	for _, e := range d.Elements {
 		for axis, x := range e.X {
 			list = append(list, index{e.Operand, axis, c.exact(x)})
 		}
@@ -195,9 +195,9 @@ func (d *demands) compile(c *compiler) func(m *machine) bool {
 		met    func(m *machine) bool
 	}
 	var loops []loop
-	for _, in := range d.loops {
-		if len(in.list)+len(in.loops) > 0 {
-			loops = append(loops, loop{in.at.Slot, c.integer(in.lo), c.integer(in.hi), in.at.Closed, in.compile(c)})
+	for _, in := range d.Loops {
+		if len(in.Elements)+len(in.Loops) > 0 {
+			loops = append(loops, loop{in.Range.Slot, c.integer(in.Lo), c.integer(in.Hi), in.Range.Closed, c.met(&in.Demands)})
 		}
 	}
 	return func(m *machine) bool {
@@ -211,7 +211,7 @@ func (d *demands) compile(c *compiler) func(m *machine) bool {
 		for k := range loops {
 			in := &loops[k]
 			lo := in.lo(m)
-			n := trips(lo, in.hi(m), in.closed)
+			n := Trips(lo, in.hi(m), in.closed)
 			if n == 0 {
 				continue
 			}
@@ -281,7 +281,7 @@ func (c *compiler) exact(e *Expr) intFn {
 	case OpFloorDiv:
 		if k := e.X[1]; k.Op == OpConst && k.Int > 0 {
 			x, y := c.exact(e.X[0]), k.Int
-			return func(m *machine) int64 { return floorDiv(x(m), y) }
+			return func(m *machine) int64 { return FloorDiv(x(m), y) }
 		}
 	}
 	return c.integer(e)

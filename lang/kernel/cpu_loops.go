@@ -7,7 +7,7 @@ package kernel
 
 // loops are the loops of one element type that have faster forms on some
 // machines. Those give the same bits.
-type loops[T number] struct {
+type loops[T Number] struct {
 	addVV, subVV, mulVV  func(d, a, b []T)
 	addVS, mulVS         func(d, a []T, s T)
 	addVVV, mulAddVVV    func(d, a, b, c []T)       // a+b+c, a*b+c
@@ -20,166 +20,166 @@ type loops[T number] struct {
 }
 
 // loopsOf returns the best loops for T on this machine.
-func loopsOf[T number]() *loops[T] {
+func loopsOf[T Number]() *loops[T] {
 	l := plainLoops[T]()
 	speedUp(l)
 	return l
 }
 
-func plainLoops[T number]() *loops[T] {
+func plainLoops[T Number]() *loops[T] {
 	return &loops[T]{addVV: addVV[T], subVV: subVV[T], mulVV: mulVV[T], addVS: addVS[T], mulVS: mulVS[T], addVVV: addVVV[T],
 		mulAddVVV: mulAddVVV[T], subMulVVV: subMulVVV[T], mulSubVVV: mulSubVVV[T], mulAddVSV: mulAddVSV[T], subMulVSV: subMulVSV[T],
 		mulAddVVS: mulAddVVS[T], addMulVVS: addMulVVS[T], mulAddVSS: mulAddVSS[T], sumV: sumV[T], dotVV: dotVV[T]}
 }
 
-func addVV[T number](d, a, b []T) {
+func addVV[T Number](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = a[k] + b[k]
 	}
 }
 
-func addVS[T number](d, a []T, s T) {
+func addVS[T Number](d, a []T, s T) {
 	a = a[:len(d)]
 	for k := range d {
 		d[k] = a[k] + s
 	}
 }
 
-func subVV[T number](d, a, b []T) {
+func subVV[T Number](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = a[k] - b[k]
 	}
 }
 
-func subSV[T number](d []T, s T, b []T) {
+func subSV[T Number](d []T, s T, b []T) {
 	b = b[:len(d)]
 	for k := range d {
 		d[k] = s - b[k]
 	}
 }
 
-func mulVV[T number](d, a, b []T) {
+func mulVV[T Number](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = a[k] * b[k]
 	}
 }
 
-func mulVS[T number](d, a []T, s T) {
+func mulVS[T Number](d, a []T, s T) {
 	a = a[:len(d)]
 	for k := range d {
 		d[k] = a[k] * s
 	}
 }
 
-func divVV[T number](d, a, b []T) {
+func divVV[T Number](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = a[k] / b[k]
 	}
 }
 
-func divVS[T number](d, a []T, s T) {
+func divVS[T Number](d, a []T, s T) {
 	a = a[:len(d)]
 	for k := range d {
 		d[k] = a[k] / s
 	}
 }
 
-func divSV[T number](d []T, s T, b []T) {
+func divSV[T Number](d []T, s T, b []T) {
 	b = b[:len(d)]
 	for k := range d {
 		d[k] = s / b[k]
 	}
 }
 
-func minVV[T number](d, a, b []T) {
+func minVV[T Number](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = min(a[k], b[k])
 	}
 }
 
-func maxVV[T number](d, a, b []T) {
+func maxVV[T Number](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = max(a[k], b[k])
 	}
 }
 
-func minVS[T number](d, a []T, s T) {
+func minVS[T Number](d, a []T, s T) {
 	a = a[:len(d)]
 	for k := range d {
 		d[k] = min(a[k], s)
 	}
 }
 
-func maxVS[T number](d, a []T, s T) {
+func maxVS[T Number](d, a []T, s T) {
 	a = a[:len(d)]
 	for k := range d {
 		d[k] = max(a[k], s)
 	}
 }
 
-func addVVV[T number](d, a, b, c []T) {
+func addVVV[T Number](d, a, b, c []T) {
 	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 	for k := range d {
 		d[k] = a[k] + b[k] + c[k]
 	}
 }
 
-func addMulVVS[T number](d, a, b []T, s T) {
+func addMulVVS[T Number](d, a, b []T, s T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = (a[k] + b[k]) * s
 	}
 }
 
-func mulAddVVV[T number](d, a, b, c []T) {
+func mulAddVVV[T Number](d, a, b, c []T) {
 	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 	for k := range d {
 		d[k] = T(a[k]*b[k]) + c[k]
 	}
 }
 
-func mulAddVSV[T number](d, a []T, s T, c []T) {
+func mulAddVSV[T Number](d, a []T, s T, c []T) {
 	a, c = a[:len(d)], c[:len(d)]
 	for k := range d {
 		d[k] = T(a[k]*s) + c[k]
 	}
 }
 
-func mulAddVVS[T number](d, a, b []T, s T) {
+func mulAddVVS[T Number](d, a, b []T, s T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for k := range d {
 		d[k] = T(a[k]*b[k]) + s
 	}
 }
 
-func mulAddVSS[T number](d, a []T, s, t T) {
+func mulAddVSS[T Number](d, a []T, s, t T) {
 	a = a[:len(d)]
 	for k := range d {
 		d[k] = T(a[k]*s) + t
 	}
 }
 
-func subMulVVV[T number](d, a, b, c []T) {
+func subMulVVV[T Number](d, a, b, c []T) {
 	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 	for k := range d {
 		d[k] = c[k] - T(a[k]*b[k])
 	}
 }
 
-func mulSubVVV[T number](d, a, b, c []T) {
+func mulSubVVV[T Number](d, a, b, c []T) {
 	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 	for k := range d {
 		d[k] = T(a[k]*b[k]) - c[k]
 	}
 }
 
-func subMulVSV[T number](d, a []T, s T, c []T) {
+func subMulVSV[T Number](d, a []T, s T, c []T) {
 	a, c = a[:len(d)], c[:len(d)]
 	for k := range d {
 		d[k] = c[k] - T(a[k]*s)
@@ -206,7 +206,7 @@ func chooseVV[T any](d []T, f []bool, a, b []T) {
 // The sums of strips use eight partial sums, so their order depends on the
 // length alone.
 
-func sumV[T number](a []T) T {
+func sumV[T Number](a []T) T {
 	var p [8]T
 	for ; len(a) >= 8; a = a[8:] {
 		p[0] += a[0]
@@ -223,7 +223,7 @@ func sumV[T number](a []T) T {
 
 // sumRest adds what is left of a strip, less than eight values, to the partial
 // sums and joins them.
-func sumRest[T number](p *[8]T, a []T) T {
+func sumRest[T Number](p *[8]T, a []T) T {
 	for k, x := range a {
 		p[k] += x
 	}
@@ -231,7 +231,7 @@ func sumRest[T number](p *[8]T, a []T) T {
 }
 
 // dotVV is sumV of the products.
-func dotVV[T number](a, b []T) T {
+func dotVV[T Number](a, b []T) T {
 	var p [8]T
 	b = b[:len(a)]
 	for len(a) >= 8 && len(b) >= 8 {
@@ -248,14 +248,14 @@ func dotVV[T number](a, b []T) T {
 	return dotRest(&p, a, b)
 }
 
-func dotRest[T number](p *[8]T, a, b []T) T {
+func dotRest[T Number](p *[8]T, a, b []T) T {
 	for k, x := range a {
 		p[k] += T(x * b[k])
 	}
 	return sumRest(p, nil)
 }
 
-func prodV[T number](a []T) T {
+func prodV[T Number](a []T) T {
 	var p T = 1
 	for _, x := range a {
 		p *= x
@@ -263,7 +263,7 @@ func prodV[T number](a []T) T {
 	return p
 }
 
-func minV[T number](a []T) T {
+func minV[T Number](a []T) T {
 	p := a[0]
 	for _, x := range a[1:] {
 		p = min(p, x)
@@ -271,7 +271,7 @@ func minV[T number](a []T) T {
 	return p
 }
 
-func maxV[T number](a []T) T {
+func maxV[T Number](a []T) T {
 	p := a[0]
 	for _, x := range a[1:] {
 		p = max(p, x)

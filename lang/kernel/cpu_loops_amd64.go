@@ -131,14 +131,14 @@ func speedUp(l any) {
 
 // head returns how many blocks n values of type T fill, and how many values
 // those are.
-func head[T float](n int) (blocks, values int) {
+func head[T Float](n int) (blocks, values int) {
 	per := 64 / int(unsafe.Sizeof(T(0)))
 	return n / per, n / per * per
 }
 
-func startOf[T float](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+func startOf[T Float](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 
-func blocksVV[T float](f blockLoop, rest func(d, a, b []T)) func(d, a, b []T) {
+func blocksVV[T Float](f blockLoop, rest func(d, a, b []T)) func(d, a, b []T) {
 	return func(d, a, b []T) {
 		a, b = a[:len(d)], b[:len(d)]
 		n, k := head[T](len(d))
@@ -147,7 +147,7 @@ func blocksVV[T float](f blockLoop, rest func(d, a, b []T)) func(d, a, b []T) {
 	}
 }
 
-func blocksVS[T float](f blockLoop, rest func(d, a []T, s T)) func(d, a []T, s T) {
+func blocksVS[T Float](f blockLoop, rest func(d, a []T, s T)) func(d, a []T, s T) {
 	return func(d, a []T, s T) {
 		a = a[:len(d)]
 		n, k := head[T](len(d))
@@ -156,7 +156,7 @@ func blocksVS[T float](f blockLoop, rest func(d, a []T, s T)) func(d, a []T, s T
 	}
 }
 
-func blocksVVV[T float](f blockLoop, rest func(d, a, b, c []T)) func(d, a, b, c []T) {
+func blocksVVV[T Float](f blockLoop, rest func(d, a, b, c []T)) func(d, a, b, c []T) {
 	return func(d, a, b, c []T) {
 		a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 		n, k := head[T](len(d))
@@ -165,7 +165,7 @@ func blocksVVV[T float](f blockLoop, rest func(d, a, b, c []T)) func(d, a, b, c 
 	}
 }
 
-func blocksVSV[T float](f blockLoop, rest func(d, a []T, s T, c []T)) func(d, a []T, s T, c []T) {
+func blocksVSV[T Float](f blockLoop, rest func(d, a []T, s T, c []T)) func(d, a []T, s T, c []T) {
 	return func(d, a []T, s T, c []T) {
 		a, c = a[:len(d)], c[:len(d)]
 		n, k := head[T](len(d))
@@ -174,7 +174,7 @@ func blocksVSV[T float](f blockLoop, rest func(d, a []T, s T, c []T)) func(d, a 
 	}
 }
 
-func blocksVVS[T float](f blockLoop, rest func(d, a, b []T, s T)) func(d, a, b []T, s T) {
+func blocksVVS[T Float](f blockLoop, rest func(d, a, b []T, s T)) func(d, a, b []T, s T) {
 	return func(d, a, b []T, s T) {
 		a, b = a[:len(d)], b[:len(d)]
 		n, k := head[T](len(d))
@@ -183,7 +183,7 @@ func blocksVVS[T float](f blockLoop, rest func(d, a, b []T, s T)) func(d, a, b [
 	}
 }
 
-func blocksVSS[T float](f blockLoop, rest func(d, a []T, s, t T)) func(d, a []T, s, t T) {
+func blocksVSS[T Float](f blockLoop, rest func(d, a []T, s, t T)) func(d, a []T, s, t T) {
 	return func(d, a []T, s, t T) {
 		a = a[:len(d)]
 		n, k := head[T](len(d))

@@ -149,9 +149,9 @@ func (m *machine) setScalar(slot int, t Type, a iface.Scalar) {
 	case t == F64:
 		m.flts[slot] = a.Float()
 	case a.Kind() == iface.FloatScalar:
-		m.ints[slot] = saturate(a.Float(), t)
+		m.ints[slot] = Saturate(a.Float(), t)
 	default:
-		m.ints[slot] = wrap(a.Int(), t)
+		m.ints[slot] = Wrap(a.Int(), t)
 	}
 }
 
@@ -203,22 +203,18 @@ func (m *machine) newFault(e *Expr, format string, args ...any) *Fault {
 // outside ends the run because index i of axis k of an operand is outside.
 func (m *machine) outside(at *Expr, op, k int, i int64) {
 	o, v := &m.p.fn.Operands[op], &m.ops[op]
-	what := axisWords[o.Kind][k]
-	n := what[1]
-	if v.size(k) == 1 {
-		n = what[0]
-	}
-	f := m.newFault(at, "%s %d is outside `%s`, which has %d %s", what[0], i, o.Name, v.size(k), n)
+	axis := AxisNouns(o.Kind)[k]
+	f := m.newFault(at, "%s %d is outside `%s`, which has %d %s", axis.One, i, o.Name, v.size(k), axis.For(v.size(k)))
 	if k < len(at.X) {
-		f.Loop, f.Index = m.p.fn.whence(at.X[k])
+		f.Loop, f.Index = IndexOrigin(m.p.fn, at.X[k])
 	}
 	panic(f)
 }
 
 func (m *machine) zeroDivision(e *Expr) {
-	m.fault(e, "integer division by zero in `%s`", sourceText(m.p.fn.Source, e.Pos))
+	m.fault(e, "integer division by zero in `%s`", SourceText(m.p.fn.Source, e.Pos))
 }
 
 func (m *machine) negativePower(e *Expr, k int64) {
-	m.fault(e, "an int to the power of %d is no int, in `%s`", k, sourceText(m.p.fn.Source, e.Pos))
+	m.fault(e, "an int to the power of %d is no int, in `%s`", k, SourceText(m.p.fn.Source, e.Pos))
 }

@@ -18,12 +18,12 @@ const (
 // cost is about what e costs in a strip, without regard to its accesses.
 func cost(e *Expr) float64 {
 	sum := 0.0
-	walkExpr(e, func(x *Expr) bool {
+	WalkExpr(e, func(x *Expr) bool {
 		switch {
 		case x.Op == OpFold:
 			sum += 1000
 			return false
-		case mathFuncs[x.Op] != nil || x.Op == OpPow || x.Op == OpMod || x.Op == OpFloorDiv || x.Op == OpFMA:
+		case MathFunc(x.Op) != nil || x.Op == OpPow || x.Op == OpMod || x.Op == OpFloorDiv || x.Op == OpFMA:
 			sum += costCall
 		default:
 			sum++
@@ -71,7 +71,7 @@ func constTrips(r *Range) (float64, bool) {
 	if r.Lo.Op != OpConst || r.Hi.Op != OpConst {
 		return guessTrips, false
 	}
-	return float64(trips(r.Lo.Int, r.Hi.Int, r.Closed)), true
+	return float64(Trips(r.Lo.Int, r.Hi.Int, r.Closed)), true
 }
 
 func domainTrips(dom []Range) float64 {
@@ -86,8 +86,8 @@ func domainTrips(dom []Range) float64 {
 // nodes counts the operations of a body.
 func (e estimator) nodes(body []*Stmt, value *Expr) float64 {
 	n := 0.0
-	count := func(x *Expr) { walkExpr(x, func(*Expr) bool { n++; return true }) }
-	walkStmts(body, func(st *Stmt) { st.exprs(count) })
+	count := func(x *Expr) { WalkExpr(x, func(*Expr) bool { n++; return true }) }
+	WalkStmts(body, func(st *Stmt) { st.Exprs(count) })
 	if value != nil {
 		count(value)
 	}
@@ -103,7 +103,7 @@ func (e estimator) oneByOne(body []*Stmt, value *Expr, depth int) float64 {
 	sum := 0.0
 	for _, st := range body {
 		one := costScalar
-		st.exprs(func(x *Expr) { one += e.scalar(x, depth) })
+		st.Exprs(func(x *Expr) { one += e.scalar(x, depth) })
 		if st.Kind == ForStmt {
 			one += e.c.planFor(st).cost
 		} else {
@@ -181,7 +181,7 @@ func (e estimator) strip(s *stripper, x *Expr) float64 {
 		return 1 + domainTrips(x.Domain)*(1+e.strip(s, x.X[0]))
 	}
 	sum := 1.0
-	if mathFuncs[x.Op] != nil || x.Op == OpPow {
+	if MathFunc(x.Op) != nil || x.Op == OpPow {
 		sum = costCall
 	}
 	for _, y := range x.X {
@@ -224,7 +224,7 @@ const shortLoop = 8
 type forPlan struct {
 	s    *stripper // nil: it runs one round at a time
 	body []*Stmt
-	want *demands
+	want *Demands
 	cost float64 // of all its rounds
 }
 
@@ -243,7 +243,7 @@ func (c *compiler) planFor(st *Stmt) *forPlan {
 	if c.plan == oneByOne {
 		return p
 	}
-	r, body, ok := c.fn.independent(st)
+	r, body, ok := Independent(c.fn, st)
 	if !ok {
 		return p
 	}
@@ -251,7 +251,7 @@ func (c *compiler) planFor(st *Stmt) *forPlan {
 	if !s.prepare(body) {
 		return p
 	}
-	want, _ := r.demands(s, body)
+	want, _ := r.Demands(body)
 	if want == nil {
 		return p
 	}
@@ -325,10 +325,10 @@ func few(dom []Range) bool {
 // which run in strips of their own.
 func hasLongLoops(list []*Stmt) bool {
 	found := false
-	walkStmts(list, func(st *Stmt) {
+	WalkStmts(list, func(st *Stmt) {
 		found = found || (st.Kind == ForStmt || st.Kind == EachStmt) && !few(st.Domain)
-		st.exprs(func(e *Expr) {
-			walkExpr(e, func(x *Expr) bool { found = found || x.Op == OpFold && !few(x.Domain); return !found })
+		st.Exprs(func(e *Expr) {
+			WalkExpr(e, func(x *Expr) bool { found = found || x.Op == OpFold && !few(x.Domain); return !found })
 		})
 	})
 	return found
@@ -337,30 +337,18 @@ func hasLongLoops(list []*Stmt) bool {
 // whyAlone says why the rounds of a `for` run one at a time; "" where that costs least.
 func (c *compiler) whyAlone(st *Stmt) (why, help string) {
 	const apart = "rounds that do not depend on each other run hundreds at a time"
-	r := c.fn.roundsOf(st)
-	flat := r.collect()
-	if !r.names() {
-		name := ""
-		walkStmts(st.Body, func(x *Stmt) {
-			if x.Kind == SetStmt && !r.made[x.Slot] && r.reduced[x] == nil && name == "" {
-				name = c.fn.Slots[x.Slot].Name
-			}
-		})
-		return "`" + name + "` goes from one round to the next",
-			apart + ": let each compute its own, or do no more with `" + name + "` than add to it (`+=`)"
-	}
-	for op, is := range r.stored {
-		if is && !r.ownElements(op) && !r.reducedElements(op) {
-			name := c.fn.Operands[op].Name
-			return "a round may use elements of `" + name + "` that another one writes",
-				apart + ": read the values of before from an operand of their own (R), or let the innermost loop be one whose rounds do not"
-		}
-	}
-	if !flat {
+	switch d := DependenceOf(c.fn, st); d.Kind {
+	case CarriedLocal:
+		return "`" + d.Name + "` goes from one round to the next",
+			apart + ": let each compute its own, or do no more with `" + d.Name + "` than add to it (`+=`)"
+	case SharedElements:
+		return "a round may use elements of `" + d.Name + "` that another one writes",
+			apart + ": read the values of before from an operand of their own (R), or let the innermost loop be one whose rounds do not"
+	case InnerEach:
 		return "each of its rounds is an `each` with few rounds",
 			apart + ": write the `each` inside as a `for`, so that the rounds of the outer loop can"
 	}
-	r, body, ok := c.fn.independent(st)
+	r, body, ok := Independent(c.fn, st)
 	if !ok {
 		return "", ""
 	}
@@ -368,8 +356,8 @@ func (c *compiler) whyAlone(st *Stmt) (why, help string) {
 	if !s.prepare(body) {
 		return "", ""
 	}
-	if want, why := r.demands(s, body); want == nil {
-		return why, "rounds run hundreds at a time where it is known beforehand that none fails: with indices that are a loop index and a constant, and divisors that are constants"
+	if want, obstacle := r.Demands(body); want == nil {
+		return obstacle.Why, "rounds run hundreds at a time where it is known beforehand that none fails: with indices that are a loop index and a constant, and divisors that are constants"
 	}
 	return "", ""
 }

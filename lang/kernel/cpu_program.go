@@ -134,7 +134,7 @@ func (c *compiler) above(t int) func() {
 // compile makes a program of a lowered body.
 func compile(fn *Func, how plan) *Program {
 	c := &compiler{fn: fn, plan: how}
-	p := &Program{fn: fn, used: fn.used()}
+	p := &Program{fn: fn, used: fn.UsedOperands()}
 	p.code = c.stmts(fn.Body)
 	p.temps = max(1, c.temps)
 	return p

@@ -73,7 +73,7 @@ func compareFloats(op Op, x, y fltFn) boolFn {
 	return func(m *machine) bool { return x(m) >= y(m) }
 }
 
-func compareInts[T integer](op Op, x, y intFn) boolFn {
+func compareInts[T Integer](op Op, x, y intFn) boolFn {
 	switch op {
 	case OpEq:
 		return func(m *machine) bool { return x(m) == y(m) }
@@ -158,9 +158,9 @@ func fieldOf(e *Expr) intFn {
 		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[2]) }
 	case FieldOff2:
 		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[2]) }
-	case fieldPlane:
+	case FieldPlane:
 		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[0]) }
-	case fieldRow:
+	case FieldRow:
 		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[1]) }
 	}
 	return func(m *machine) int64 { return m.ops[op].row }
@@ -170,17 +170,17 @@ func (c *compiler) toInteger(e *Expr) intFn {
 	from, to := e.X[0].Type, e.Type
 	if from.IsFloat() {
 		x := c.floating(e.X[0])
-		return func(m *machine) int64 { return saturate(x(m), to) }
+		return func(m *machine) int64 { return Saturate(x(m), to) }
 	}
 	x := c.integer(e.X[0])
 	if to == I64 || to == U64 {
 		return x
 	}
-	return func(m *machine) int64 { return wrap(x(m), to) }
+	return func(m *machine) int64 { return Wrap(x(m), to) }
 }
 
 // intExpr makes operations whose code depends on the type.
-func intExpr[T integer](c *compiler, e *Expr) intFn {
+func intExpr[T Integer](c *compiler, e *Expr) intFn {
 	if e.Op == OpLoad {
 		if slot, plus, ok := simpleIndex(e); ok {
 			return func(m *machine) int64 { return int64(*near[T](m, e, m.ints[slot]+plus)) }
@@ -193,7 +193,7 @@ func intExpr[T integer](c *compiler, e *Expr) intFn {
 	case OpNeg:
 		return func(m *machine) int64 { return int64(-T(x(m))) }
 	case OpAbs:
-		return func(m *machine) int64 { return int64(absOf(T(x(m)))) }
+		return func(m *machine) int64 { return int64(Abs(T(x(m)))) }
 	}
 	y := c.integer(e.X[1])
 	if e.X[1].Op == OpConst {
@@ -222,7 +222,7 @@ func intExpr[T integer](c *compiler, e *Expr) intFn {
 			if b == 0 {
 				m.zeroDivision(e)
 			}
-			return int64(floorDiv(a, b))
+			return int64(FloorDiv(a, b))
 		}
 	case OpMod:
 		return func(m *machine) int64 {
@@ -230,7 +230,7 @@ func intExpr[T integer](c *compiler, e *Expr) intFn {
 			if b == 0 {
 				m.zeroDivision(e)
 			}
-			return int64(floorMod(a, b))
+			return int64(FloorMod(a, b))
 		}
 	}
 	return func(m *machine) int64 { // OpPow
@@ -238,7 +238,7 @@ func intExpr[T integer](c *compiler, e *Expr) intFn {
 		if b < 0 {
 			m.negativePower(e, int64(b))
 		}
-		return int64(powInt(a, b))
+		return int64(PowInt(a, b))
 	}
 }
 
@@ -294,10 +294,10 @@ func (c *compiler) toFloating(e *Expr) fltFn {
 	if to == F64 && from != U64 {
 		return func(m *machine) float64 { return float64(x(m)) }
 	}
-	return func(m *machine) float64 { return intToFloat(x(m), from, to) }
+	return func(m *machine) float64 { return IntToFloat(x(m), from, to) }
 }
 
-func floatExpr[T float](c *compiler, e *Expr) fltFn {
+func floatExpr[T Float](c *compiler, e *Expr) fltFn {
 	if e.Op == OpLoad {
 		if slot, plus, ok := simpleIndex(e); ok {
 			return func(m *machine) float64 { return float64(*near[T](m, e, m.ints[slot]+plus)) }
@@ -306,7 +306,7 @@ func floatExpr[T float](c *compiler, e *Expr) fltFn {
 		return func(m *machine) float64 { return float64(*element[T](m, op, at(m))) }
 	}
 	x := c.floating(e.X[0])
-	if f := mathFuncs[e.Op]; f != nil {
+	if f := MathFunc(e.Op); f != nil {
 		if e.Op == OpSqrt {
 			return func(m *machine) float64 { return float64(T(math.Sqrt(x(m)))) }
 		}
@@ -345,11 +345,11 @@ func floatExpr[T float](c *compiler, e *Expr) fltFn {
 		return func(m *machine) float64 { return max(x(m), y(m)) }
 	case OpFMA:
 		z := c.floating(e.X[2])
-		return func(m *machine) float64 { return float64(fmaOf(T(x(m)), T(y(m)), T(z(m)))) }
+		return func(m *machine) float64 { return float64(FMA(T(x(m)), T(y(m)), T(z(m)))) }
 	}
 	op := e.Op
 	return func(m *machine) float64 {
-		r, _ := floatOp(op, T(x(m)), T(y(m)))
+		r, _ := FloatOp(op, T(x(m)), T(y(m)))
 		return float64(r)
 	}
 }

@@ -163,7 +163,7 @@ func (c *compiler) placeOfMany(at *Expr) intFn {
 }
 
 func (c *compiler) store(s *Stmt) stmtFn {
-	at, op := c.place(s.target()), s.Operand
+	at, op := c.place(s.Element()), s.Operand
 	switch s.Value.Type {
 	case F32:
 		return storeFloat[float32](op, at, c.floating(s.Value))
@@ -191,14 +191,14 @@ func element[T any](m *machine, op int, i int64) *T {
 	return (*T)(unsafe.Add(m.ops[op].ptr, i*int64(unsafe.Sizeof(*new(T)))))
 }
 
-func storeFloat[T float](op int, at intFn, v fltFn) stmtFn {
+func storeFloat[T Float](op int, at intFn, v fltFn) stmtFn {
 	return func(m *machine) {
 		x := T(v(m))
 		*element[T](m, op, at(m)) = x
 	}
 }
 
-func storeInt[T integer](op int, at intFn, v intFn) stmtFn {
+func storeInt[T Integer](op int, at intFn, v intFn) stmtFn {
 	return func(m *machine) {
 		x := T(v(m))
 		*element[T](m, op, at(m)) = x
@@ -226,8 +226,8 @@ func (c *compiler) bounds(dom []Range) *bounds {
 
 // space is a domain with its values.
 type space struct {
-	lo [maxIndices]int64
-	n  [maxIndices]uint64
+	lo [MaxIndices]int64
+	n  [MaxIndices]uint64
 }
 
 // eval evaluates b; false: there is no round.
@@ -235,7 +235,7 @@ func (b *bounds) eval(m *machine, s *space) bool {
 	some := true
 	for k := range b.slots {
 		s.lo[k] = b.lo[k](m)
-		s.n[k] = trips(s.lo[k], b.hi[k](m), b.closed[k])
+		s.n[k] = Trips(s.lo[k], b.hi[k](m), b.closed[k])
 		some = some && s.n[k] > 0
 	}
 	return some

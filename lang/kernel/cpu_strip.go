@@ -140,7 +140,7 @@ func (s *stripper) classOf(e *Expr) info {
 // is varying if any of its values is, or if a round may skip an assignment.
 // false: something in it cannot run in strips.
 func (s *stripper) prepare(list []*Stmt) bool {
-	walkStmts(list, func(st *Stmt) {
+	WalkStmts(list, func(st *Stmt) {
 		if st.Kind == StoreStmt {
 			s.stored[st.Operand] = true
 		}
@@ -186,8 +186,8 @@ func (s *stripper) pass(list []*Stmt, divergent bool, changed *bool) bool {
 			}
 		}
 		ok := true
-		st.exprs(func(e *Expr) {
-			walkExpr(e, func(x *Expr) bool {
+		st.Exprs(func(e *Expr) {
+			WalkExpr(e, func(x *Expr) bool {
 				if x.Op != OpFold {
 					return ok
 				}
@@ -221,7 +221,7 @@ func (s *stripper) enough(f func()) bool {
 // names gives every varying name of list a scratch strip.
 func (s *stripper) names(list []*Stmt) int {
 	t := 0
-	walkStmts(list, func(st *Stmt) {
+	WalkStmts(list, func(st *Stmt) {
 		if st.Kind == SetStmt && st.Declare && s.slots[st.Slot] == varying {
 			s.strips[st.Slot] = s.use(t)
 			t++
@@ -344,7 +344,7 @@ func (s *stripper) stmt(st *Stmt, t int) vstmt {
 		return storeStrip[float64](s, st, t)
 	case IfStmt:
 		return s.ifStmt(st, t)
-	case reduceStmt:
+	case ReduceStmt:
 		return s.reduceStmt(st, t)
 	}
 	r := &st.Domain[0] // ForStmt: its bounds are uniform
@@ -352,7 +352,7 @@ func (s *stripper) stmt(st *Stmt, t int) vstmt {
 	body := s.block(st.Body, t)
 	return func(m *machine, n int, mask []bool) {
 		i := lo(m)
-		for k := trips(i, hi(m), closed); k > 0; k-- {
+		for k := Trips(i, hi(m), closed); k > 0; k-- {
 			m.ints[slot] = i
 			body(m, n, mask)
 			i++
@@ -451,8 +451,8 @@ func setStrip[T any](s *stripper, st *Stmt, v vec[T], t int) vstmt {
 }
 
 // storeStrip writes the elements of a strip.
-func storeStrip[T number](s *stripper, st *Stmt, t int) vstmt {
-	at := newAccess(s, st.target(), t+1)
+func storeStrip[T Number](s *stripper, st *Stmt, t int) vstmt {
+	at := newAccess(s, st.Element(), t+1)
 	v := numbers[T](s, st.Value, t)
 	if at.contiguous {
 		return func(m *machine, n int, mask []bool) {

@@ -155,7 +155,7 @@ func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int6
 }
 
 // loads compiles the values of an access that differ along the strip.
-func loads[T number](s *stripper, e *Expr, t int) vec[T] {
+func loads[T Number](s *stripper, e *Expr, t int) vec[T] {
 	a, own := newAccess(s, e, s.use(t)+1), t
 	op := a.op
 	switch {

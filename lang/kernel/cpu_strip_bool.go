@@ -83,7 +83,7 @@ func (s *stripper) shortCircuit(e *Expr, t int) vec[bool] {
 	x := s.boolean(e.X[0], t)
 	left, todo := s.use(t), s.use(t+1)
 	y := s.boolean(e.X[1], t+2)
-	and, plain := e.Op == OpAnd, !mayFault(e.X[1]) && cost(e.X[1]) < 20
+	and, plain := e.Op == OpAnd, !MayFault(e.X[1]) && cost(e.X[1]) < 20
 	return func(m *machine, n int, mask []bool, dst []bool) []bool {
 		a := strip[bool](m, left, n)
 		if r := x(m, n, mask, a); &r[0] != &a[0] {
@@ -121,7 +121,7 @@ func (s *stripper) shortCircuit(e *Expr, t int) vec[bool] {
 	}
 }
 
-func compare[T number](s *stripper, e *Expr, t int) vec[bool] {
+func compare[T Number](s *stripper, e *Expr, t int) vec[bool] {
 	op := e.Op
 	if s.isUniform(e.X[1]) {
 		x, y := numbers[T](s, e.X[0], t+1), scalarOf[T](s.c, e.X[1])
@@ -145,7 +145,7 @@ func compare[T number](s *stripper, e *Expr, t int) vec[bool] {
 	}
 }
 
-func compareVV[T number](op Op, d []bool, a, b []T) {
+func compareVV[T Number](op Op, d []bool, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	switch op {
 	case OpEq:
@@ -175,7 +175,7 @@ func compareVV[T number](op Op, d []bool, a, b []T) {
 	}
 }
 
-func compareVS[T number](op Op, d []bool, a []T, s T) {
+func compareVS[T Number](op Op, d []bool, a []T, s T) {
 	a = a[:len(d)]
 	switch op {
 	case OpEq:

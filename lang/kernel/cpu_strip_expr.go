@@ -8,7 +8,7 @@ import (
 )
 
 // scalarOf is code for a value that is the same in every round.
-func scalarOf[T number](c *compiler, e *Expr) func(m *machine) T {
+func scalarOf[T Number](c *compiler, e *Expr) func(m *machine) T {
 	if e.Type.IsFloat() {
 		f := c.floating(e)
 		return func(m *machine) T { return T(f(m)) }
@@ -25,7 +25,7 @@ func (s *stripper) isUniform(e *Expr) bool {
 
 // numbers compiles e, whose type has the values T. The result never lies in
 // scratch strips above t.
-func numbers[T number](s *stripper, e *Expr, t int) vec[T] {
+func numbers[T Number](s *stripper, e *Expr, t int) vec[T] {
 	s.use(t)
 	if s.broken {
 		return nil
@@ -91,7 +91,7 @@ func numbers[T number](s *stripper, e *Expr, t int) vec[T] {
 	case OpFMA:
 		return fused[T](s, e, t)
 	}
-	if f := mathFuncs[e.Op]; f != nil {
+	if f := MathFunc(e.Op); f != nil {
 		return mapped(s, e, t, func(d, a []T) {
 			for k, x := range a {
 				d[k] = T(f(float64(x)))
@@ -102,7 +102,7 @@ func numbers[T number](s *stripper, e *Expr, t int) vec[T] {
 }
 
 // mapped compiles an operation of one value. a and d may be the same memory.
-func mapped[T number](s *stripper, e *Expr, t int, loop func(d, a []T)) vec[T] {
+func mapped[T Number](s *stripper, e *Expr, t int, loop func(d, a []T)) vec[T] {
 	x := numbers[T](s, e.X[0], t)
 	return func(m *machine, n int, mask []bool, dst []T) []T {
 		a := x(m, n, mask, nil)
@@ -116,13 +116,13 @@ func mapped[T number](s *stripper, e *Expr, t int, loop func(d, a []T)) vec[T] {
 
 // pair holds the loops of an operation of two values: of two strips, and of a
 // strip and one value on either side.
-type pair[T number] struct {
+type pair[T Number] struct {
 	vv func(d, a, b []T)
 	vs func(d, a []T, s T)
 	sv func(d []T, s T, b []T)
 }
 
-func pairOf[T number](op Op) pair[T] {
+func pairOf[T Number](op Op) pair[T] {
 	l := loopsOf[T]()
 	switch op {
 	case OpAdd:
@@ -139,7 +139,7 @@ func pairOf[T number](op Op) pair[T] {
 	return pair[T]{maxVV[T], maxVS[T], func(d []T, s T, b []T) { maxVS(d, b, s) }}
 }
 
-func binary[T number](s *stripper, e *Expr, t int) vec[T] {
+func binary[T Number](s *stripper, e *Expr, t int) vec[T] {
 	switch e.Op {
 	case OpAdd, OpSub, OpMul:
 		if v := joined[T](s, e, t); v != nil {
@@ -195,7 +195,7 @@ func (s *stripper) isAffine(e *Expr) bool {
 }
 
 // scalarFunc returns op as a function of two values of type T.
-func scalarFunc[T number](op Op) func(x, y T) T {
+func scalarFunc[T Number](op Op) func(x, y T) T {
 	var f any
 	switch any(T(0)).(type) {
 	case int8:
@@ -222,28 +222,28 @@ func scalarFunc[T number](op Op) func(x, y T) T {
 	return f.(func(x, y T) T)
 }
 
-func intFunc[T integer](op Op) func(x, y T) T {
+func intFunc[T Integer](op Op) func(x, y T) T {
 	switch op {
 	case OpFloorDiv:
-		return floorDiv[T]
+		return FloorDiv[T]
 	case OpMod:
-		return floorMod[T]
+		return FloorMod[T]
 	}
-	return powInt[T]
+	return PowInt[T]
 }
 
-func floatFunc[T float](op Op) func(x, y T) T {
+func floatFunc[T Float](op Op) func(x, y T) T {
 	switch op {
 	case OpFloorDiv:
 		return func(x, y T) T { return T(math.Floor(float64(x / y))) }
 	case OpMod:
-		return floorModF[T]
+		return FloorModFloat[T]
 	}
-	return powOf[T]
+	return Pow[T]
 }
 
 // called compiles //, % and **, with the checks that those of integers need.
-func called[T number](s *stripper, e *Expr, t int) vec[T] {
+func called[T Number](s *stripper, e *Expr, t int) vec[T] {
 	f := scalarFunc[T](e.Op)
 	x, y := numbers[T](s, e.X[0], t), numbers[T](s, e.X[1], t+1)
 	isInt, isPow := e.Type.IsInt(), e.Op == OpPow
@@ -271,10 +271,10 @@ func called[T number](s *stripper, e *Expr, t int) vec[T] {
 }
 
 // fused compiles fma(x, y, z).
-func fused[T number](s *stripper, e *Expr, t int) vec[T] {
-	var any3 any = fmaOf[float64]
+func fused[T Number](s *stripper, e *Expr, t int) vec[T] {
+	var any3 any = FMA[float64]
 	if e.Type == F32 {
-		any3 = fmaOf[float32]
+		any3 = FMA[float32]
 	}
 	f := any3.(func(x, y, z T) T)
 	x, y, z := numbers[T](s, e.X[0], t), numbers[T](s, e.X[1], t+1), numbers[T](s, e.X[2], t+2)
@@ -291,7 +291,7 @@ func fused[T number](s *stripper, e *Expr, t int) vec[T] {
 }
 
 // converts compiles a conversion.
-func converts[T number](s *stripper, e *Expr, t int) vec[T] {
+func converts[T Number](s *stripper, e *Expr, t int) vec[T] {
 	switch e.X[0].Type {
 	case I8:
 		return convertFrom[int8, T](s, e, t)
@@ -315,7 +315,7 @@ func converts[T number](s *stripper, e *Expr, t int) vec[T] {
 	return convertFrom[float64, T](s, e, t)
 }
 
-func convertFrom[A, T number](s *stripper, e *Expr, t int) vec[T] {
+func convertFrom[A, T Number](s *stripper, e *Expr, t int) vec[T] {
 	x := numbers[A](s, e.X[0], t+1) // not t: the sizes differ
 	from, to := e.X[0].Type, e.Type
 	if from.IsFloat() && to.IsInt() {
@@ -326,7 +326,7 @@ func convertFrom[A, T number](s *stripper, e *Expr, t int) vec[T] {
 			}
 			dst = dst[:n]
 			for k, v := range a[:n] {
-				dst[k] = T(saturate(float64(v), to))
+				dst[k] = T(Saturate(float64(v), to))
 			}
 			return dst
 		}
@@ -397,10 +397,10 @@ func choose[T any](s *stripper, e *Expr, t int, expr func(s *stripper, e *Expr, 
 func (s *stripper) checks(list []*Expr) (out []*stripAccess, ok bool) {
 	ok = true
 	for _, e := range list {
-		walkExpr(e, func(x *Expr) bool {
+		WalkExpr(e, func(x *Expr) bool {
 			switch {
 			case !ok || x.Op == OpFold:
-				ok = ok && !mayFault(x)
+				ok = ok && !MayFault(x)
 				return false
 			case x.Op == OpLoad && len(x.X) > 0:
 				a := s.access(x)
@@ -419,7 +419,7 @@ func (s *stripper) checks(list []*Expr) (out []*stripAccess, ok bool) {
 // access returns a regular access whose indices cannot fault, or nil.
 func (s *stripper) access(e *Expr) *stripAccess {
 	for _, x := range e.X {
-		if cl, _ := s.classify(x); cl == varying || mayFault(x) {
+		if cl, _ := s.classify(x); cl == varying || MayFault(x) {
 			return nil
 		}
 	}
@@ -443,7 +443,7 @@ func inside(m *machine, n int, list []*stripAccess) bool {
 
 // joined compiles a*b+c, a*b-c, c-a*b, a+b+c and (a+b)*s in one pass; nil: e is
 // none of them.
-func joined[T number](s *stripper, e *Expr, t int) vec[T] {
+func joined[T Number](s *stripper, e *Expr, t int) vec[T] {
 	// inner reports whether x is such an operation and needs a strip
 	inner := func(x *Expr, op Op) bool {
 		cl, _ := s.classify(x)
@@ -479,7 +479,7 @@ func joined[T number](s *stripper, e *Expr, t int) vec[T] {
 	return nil
 }
 
-func sumTimes[T number](s *stripper, a, b, f *Expr, t int) vec[T] {
+func sumTimes[T Number](s *stripper, a, b, f *Expr, t int) vec[T] {
 	va, vb, sf := numbers[T](s, a, t), numbers[T](s, b, t+1), scalarOf[T](s.c, f)
 	loop := loopsOf[T]().addMulVVS
 	return func(m *machine, n int, mask []bool, dst []T) []T {
@@ -492,7 +492,7 @@ func sumTimes[T number](s *stripper, a, b, f *Expr, t int) vec[T] {
 	}
 }
 
-func sumOfThree[T number](s *stripper, a, b, c *Expr, t int) vec[T] {
+func sumOfThree[T Number](s *stripper, a, b, c *Expr, t int) vec[T] {
 	va, vb, vc := numbers[T](s, a, t), numbers[T](s, b, t+1), numbers[T](s, c, t+2)
 	loop := loopsOf[T]().addVVV
 	return func(m *machine, n int, mask []bool, dst []T) []T {
@@ -516,7 +516,7 @@ const (
 
 // multiplyAdd joins the product mul, which differs between rounds, with c. A
 // uniform c comes with plusProduct and productMinus only.
-func multiplyAdd[T number](s *stripper, mul, c *Expr, t int, how joint) vec[T] {
+func multiplyAdd[T Number](s *stripper, mul, c *Expr, t int, how joint) vec[T] {
 	a, b := mul.X[0], mul.X[1]
 	if s.isUniform(a) {
 		a, b = b, a

@@ -137,8 +137,8 @@ const (
 	FieldOff1
 	FieldOff2
 	FieldLD
-	fieldPlane // of a block, for kernels: the distances between planes and between rows
-	fieldRow
+	FieldPlane // of a block, for kernels: the distances between planes and between rows
+	FieldRow
 )
 
 // Expr is an expression. Trees may share nodes; nothing changes them once a
@@ -177,6 +177,11 @@ const (
 	IfStmt                    // if Value then Body else Else
 	ForStmt                   // for Domain[0], in order
 	EachStmt                  // for Domain, in any order; never inside another each
+
+	// ReduceStmt joins Slot, or with an Operand one element, and Value by Reduce: an
+	// assignment of the form s = s op Value. Lowering makes none; the analysis of
+	// dependences replaces assignments by them.
+	ReduceStmt
 )
 
 // Stmt is a statement. The value of SetStmt and StoreStmt has the type of what
@@ -196,7 +201,7 @@ type Stmt struct {
 	Target  syntax.Span // what is written
 	Head    syntax.Span // of an each
 	Source  syntax.Expr // the right side of an assignment as written
-	reduce  Op          // of a reduceStmt
+	Reduce  Op          // of a reduceStmt
 }
 
 // SlotKind says where a local comes from.
@@ -237,22 +242,22 @@ type Func struct {
 	Body     []*Stmt
 }
 
-// walkExpr calls f for e and what it holds, outermost first, until f says no.
-func walkExpr(e *Expr, f func(*Expr) bool) {
+// WalkExpr calls f for e and what it holds, outermost first, until f says no.
+func WalkExpr(e *Expr, f func(*Expr) bool) {
 	if e == nil || !f(e) {
 		return
 	}
 	for _, r := range e.Domain {
-		walkExpr(r.Lo, f)
-		walkExpr(r.Hi, f)
+		WalkExpr(r.Lo, f)
+		WalkExpr(r.Hi, f)
 	}
 	for _, x := range e.X {
-		walkExpr(x, f)
+		WalkExpr(x, f)
 	}
 }
 
-// exprs calls f for each expression that s holds directly.
-func (s *Stmt) exprs(f func(*Expr)) {
+// Exprs calls f for each expression that s holds directly.
+func (s *Stmt) Exprs(f func(*Expr)) {
 	for _, r := range s.Domain {
 		f(r.Lo)
 		f(r.Hi)
@@ -265,17 +270,17 @@ func (s *Stmt) exprs(f func(*Expr)) {
 	}
 }
 
-// walkStmts calls f for every statement of list and of the blocks in it.
-func walkStmts(list []*Stmt, f func(*Stmt)) {
+// WalkStmts calls f for every statement of list and of the blocks in it.
+func WalkStmts(list []*Stmt, f func(*Stmt)) {
 	for _, s := range list {
 		f(s)
-		walkStmts(s.Body, f)
-		walkStmts(s.Else, f)
+		WalkStmts(s.Body, f)
+		WalkStmts(s.Else, f)
 	}
 }
 
-// used lists the operands whose elements or fields the body reads or writes.
-func (fn *Func) used() []int {
+// UsedOperands lists the operands whose elements or fields the body reads or writes.
+func (fn *Func) UsedOperands() []int {
 	in := make([]bool, len(fn.Operands))
 	over := func(domain []Range) {
 		for _, r := range domain {
@@ -284,13 +289,13 @@ func (fn *Func) used() []int {
 			}
 		}
 	}
-	walkStmts(fn.Body, func(s *Stmt) {
+	WalkStmts(fn.Body, func(s *Stmt) {
 		if s.Kind == StoreStmt {
 			in[s.Operand] = true
 		}
 		over(s.Domain)
-		s.exprs(func(e *Expr) {
-			walkExpr(e, func(e *Expr) bool {
+		s.Exprs(func(e *Expr) {
+			WalkExpr(e, func(e *Expr) bool {
 				if e.Op == OpField || e.Op == OpLoad {
 					in[e.Operand] = true
 				}
@@ -317,11 +322,11 @@ type Task interface {
 	Context() context.Context
 }
 
-// maxIndices is the largest number of indices of one each or fold that is
+// MaxIndices is the largest number of indices of one each or fold that is
 // evaluated without allocating.
-const maxIndices = 8
+const MaxIndices = 8
 
-// target is the element that a store writes, as an expression.
-func (s *Stmt) target() *Expr {
+// Element is the element that a store writes, as an expression.
+func (s *Stmt) Element() *Expr {
 	return &Expr{Op: OpLoad, Type: s.Value.Type, Operand: s.Operand, X: s.Index, Pos: s.Target}
 }

@@ -5,17 +5,17 @@ package kernel
 
 import "math"
 
-type integer interface {
+type Integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-type float interface{ float32 | float64 }
+type Float interface{ float32 | float64 }
 
-type number interface{ integer | float }
+type Number interface{ Integer | Float }
 
-// floorDiv divides integers, rounded down. y is not 0. The one quotient that
+// FloorDiv divides integers, rounded down. y is not 0. The one quotient that
 // does not fit, smallest / -1, wraps.
-func floorDiv[T integer](x, y T) T {
+func FloorDiv[T Integer](x, y T) T {
 	q := x / y
 	if r := x % y; r != 0 && (r < 0) != (y < 0) {
 		q--
@@ -23,8 +23,8 @@ func floorDiv[T integer](x, y T) T {
 	return q
 }
 
-// floorMod is the remainder of floorDiv: it has the sign of y, which is not 0.
-func floorMod[T integer](x, y T) T {
+// FloorMod is the remainder of floorDiv: it has the sign of y, which is not 0.
+func FloorMod[T Integer](x, y T) T {
 	r := x % y
 	if r != 0 && (r < 0) != (y < 0) {
 		r += y
@@ -33,7 +33,7 @@ func floorMod[T integer](x, y T) T {
 }
 
 // floorMod for floats.
-func floorModF[T float](x, y T) T {
+func FloorModFloat[T Float](x, y T) T {
 	r := T(math.Mod(float64(x), float64(y)))
 	if r != 0 && (r < 0) != (y < 0) {
 		r += y
@@ -41,8 +41,8 @@ func floorModF[T float](x, y T) T {
 	return r
 }
 
-// powInt raises x to y ≥ 0, wrapping.
-func powInt[T integer](x, y T) T {
+// PowInt raises x to y ≥ 0, wrapping.
+func PowInt[T Integer](x, y T) T {
 	var r T = 1
 	for {
 		if y&1 != 0 {
@@ -55,7 +55,7 @@ func powInt[T integer](x, y T) T {
 	}
 }
 
-func absOf[T number](x T) T {
+func Abs[T Number](x T) T {
 	if x < 0 {
 		return -x
 	}
@@ -65,8 +65,8 @@ func absOf[T number](x T) T {
 	return x
 }
 
-// fmaOf is x*y+z with one rounding.
-func fmaOf[T float](x, y, z T) T {
+// FMA is x*y+z with one rounding.
+func FMA[T Float](x, y, z T) T {
 	r := math.FMA(float64(x), float64(y), float64(z))
 	if _, isF32 := any(x).(float32); !isF32 {
 		return T(r)
@@ -92,9 +92,9 @@ func fmaOf[T float](x, y, z T) T {
 	return T(s)
 }
 
-// intOp computes with two integers; the caller has excluded division by zero
+// IntOp computes with two integers; the caller has excluded division by zero
 // and negative exponents.
-func intOp[T integer](op Op, a, b int64) int64 {
+func IntOp[T Integer](op Op, a, b int64) int64 {
 	x, y := T(a), T(b)
 	switch op {
 	case OpAdd:
@@ -104,11 +104,11 @@ func intOp[T integer](op Op, a, b int64) int64 {
 	case OpMul:
 		x *= y
 	case OpFloorDiv:
-		x = floorDiv(x, y)
+		x = FloorDiv(x, y)
 	case OpMod:
-		x = floorMod(x, y)
+		x = FloorMod(x, y)
 	case OpPow:
-		x = powInt(x, y)
+		x = PowInt(x, y)
 	case OpMin:
 		x = min(x, y)
 	case OpMax:
@@ -117,8 +117,8 @@ func intOp[T integer](op Op, a, b int64) int64 {
 	return int64(x)
 }
 
-// floatOp computes with two floats; false: no such operation.
-func floatOp[T float](op Op, x, y T) (T, bool) {
+// FloatOp computes with two floats; false: no such operation.
+func FloatOp[T Float](op Op, x, y T) (T, bool) {
 	switch op {
 	case OpAdd:
 		return x + y, true
@@ -131,9 +131,9 @@ func floatOp[T float](op Op, x, y T) (T, bool) {
 	case OpFloorDiv:
 		return T(math.Floor(float64(x / y))), true
 	case OpMod:
-		return floorModF(x, y), true
+		return FloorModFloat(x, y), true
 	case OpPow:
-		return powOf(x, y), true
+		return Pow(x, y), true
 	case OpMin:
 		return min(x, y), true
 	case OpMax:
@@ -142,38 +142,40 @@ func floatOp[T float](op Op, x, y T) (T, bool) {
 	return 0, false
 }
 
-func powOf[T float](x, y T) T {
+func Pow[T Float](x, y T) T {
 	if y == 2 {
 		return x * x
 	}
 	return T(math.Pow(float64(x), float64(y)))
 }
 
-// mathFuncs are the functions of one float.
+// MathFunc returns the function of one float that op is, nil if it is none.
+func MathFunc(op Op) func(float64) float64 { return mathFuncs[op] }
+
 var mathFuncs = map[Op]func(float64) float64{
 	OpSqrt: math.Sqrt, OpCbrt: math.Cbrt, OpExp: math.Exp, OpLog: math.Log, OpLog2: math.Log2, OpSin: math.Sin,
 	OpCos: math.Cos, OpTan: math.Tan, OpTanh: math.Tanh, OpErf: math.Erf, OpFloor: math.Floor, OpCeil: math.Ceil,
 	OpRound: math.Round,
 }
 
-// neutral is the value of a fold over nothing.
-func neutral(reduce Op, t Type) (i int64, f float64) {
+// Neutral is the value of a fold over nothing.
+func Neutral(reduce Op, t Type) (i int64, f float64) {
 	switch reduce {
 	case OpMul:
 		return 1, 1
 	case OpMin:
-		_, hi := intRange(t)
+		_, hi := IntRange(t)
 		return hi, math.Inf(1)
 	case OpMax:
-		lo, _ := intRange(t)
+		lo, _ := IntRange(t)
 		return lo, math.Inf(-1)
 	}
 	return 0, 0
 }
 
-// intRange returns the smallest and largest value of an integer type; the
+// IntRange returns the smallest and largest value of an integer type; the
 // largest of U64 is not an int64 and given as -1.
-func intRange(t Type) (lo, hi int64) {
+func IntRange(t Type) (lo, hi int64) {
 	switch t {
 	case I8:
 		return math.MinInt8, math.MaxInt8
@@ -193,9 +195,9 @@ func intRange(t Type) (lo, hi int64) {
 	return math.MinInt64, math.MaxInt64
 }
 
-// wrap cuts v to the bits of integer type t. Values of U64 are kept as the
+// Wrap cuts v to the bits of integer type t. Values of U64 are kept as the
 // int64 of the same bits.
-func wrap(v int64, t Type) int64 {
+func Wrap(v int64, t Type) int64 {
 	switch t {
 	case I8:
 		return int64(int8(v))
@@ -213,9 +215,9 @@ func wrap(v int64, t Type) int64 {
 	return v
 }
 
-// saturate converts a float to integer type t: cut off towards zero, the
+// Saturate converts a float to integer type t: cut off towards zero, the
 // nearest value of t where it does not fit, 0 for NaN.
-func saturate(v float64, t Type) int64 {
+func Saturate(v float64, t Type) int64 {
 	if v != v {
 		return 0
 	}
@@ -228,7 +230,7 @@ func saturate(v float64, t Type) int64 {
 		}
 		return int64(uint64(v))
 	}
-	lo, hi := intRange(t)
+	lo, hi := IntRange(t)
 	switch {
 	case v >= float64(hi):
 		return hi // float64(MaxInt64) is 2^63, the first value that does not fit
@@ -238,8 +240,8 @@ func saturate(v float64, t Type) int64 {
 	return int64(v)
 }
 
-// intToFloat converts an integer of type t, rounded to f.
-func intToFloat(v int64, t, f Type) float64 {
+// IntToFloat converts an integer of type t, rounded to f.
+func IntToFloat(v int64, t, f Type) float64 {
 	switch {
 	case t == U64 && f == F32:
 		return float64(float32(uint64(v)))
@@ -251,8 +253,8 @@ func intToFloat(v int64, t, f Type) float64 {
 	return float64(v)
 }
 
-// trips returns the number of rounds of lo..hi or lo..=hi.
-func trips(lo, hi int64, closed bool) uint64 {
+// Trips returns the number of rounds of lo..hi or lo..=hi.
+func Trips(lo, hi int64, closed bool) uint64 {
 	switch {
 	case lo < hi && !closed:
 		return uint64(hi) - uint64(lo)

@@ -30,6 +30,12 @@ func (f *Func) String() string {
 	return w.b.String()
 }
 
+// ExprText returns the text of e. Expressions with the same text compute the same.
+func (f *Func) ExprText(e *Expr) string { return (&irWriter{f: f}).expr(e) }
+
+// ExprsText returns the texts of several expressions as one.
+func (f *Func) ExprsText(list []*Expr) string { return (&irWriter{f: f}).list(list) }
+
 type irWriter struct {
 	f *Func
 	b strings.Builder
@@ -117,7 +123,7 @@ func (w *irWriter) expr(e *Expr) string {
 		return w.slot(e.Slot)
 	case OpField:
 		o := w.f.Operands[e.Operand]
-		return o.Name + "." + fieldName(o.Kind, e.Field)
+		return o.Name + "." + FieldName(o.Kind, e.Field)
 	case OpLoad:
 		return w.element(e.Operand, e.X)
 	case OpConvert:
@@ -132,17 +138,21 @@ func (w *irWriter) expr(e *Expr) string {
 	return fmt.Sprintf("%v.%v(%s)", e.Op, t, w.list(e.X))
 }
 
+// fieldNames holds the fields of data of each kind.
 var fieldNames = map[iface.Kind]map[string]Field{
 	iface.Vector: {"n": FieldDim0, "offset": FieldOff0},
 	iface.Matrix: {"rows": FieldDim0, "cols": FieldDim1, "ld": FieldLD, "row0": FieldOff0, "col0": FieldOff1},
 	iface.Block:  {"nx": FieldDim0, "ny": FieldDim1, "nz": FieldDim2, "x0": FieldOff0, "y0": FieldOff1, "z0": FieldOff2},
 }
 
-var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
-	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
+// FieldByName returns the field of data of kind k that is called name.
+func FieldByName(k iface.Kind, name string) (f Field, ok bool) {
+	f, ok = fieldNames[k][name]
+	return f, ok
+}
 
-// fieldName is the name of field f of data of kind k.
-func fieldName(k iface.Kind, f Field) string {
+// FieldName is the name of field f of data of kind k.
+func FieldName(k iface.Kind, f Field) string {
 	for n, g := range fieldNames[k] {
 		if f == g {
 			return n
@@ -151,8 +161,8 @@ func fieldName(k iface.Kind, f Field) string {
 	return "?"
 }
 
-// indexNames are the indices to suggest for data of kind k.
-func indexNames(k iface.Kind) string {
+// IndexNames are the indices to suggest for data of kind k.
+func IndexNames(k iface.Kind) string {
 	switch k {
 	case iface.Matrix:
 		return "i, j"
@@ -162,13 +172,44 @@ func indexNames(k iface.Kind) string {
 	return "i"
 }
 
-var axisWords = map[iface.Kind][][2]string{
-	iface.Vector: {{"element", "elements"}},
-	iface.Matrix: {{"row", "rows"}, {"column", "columns"}},
-	iface.Block:  {{"x plane", "x planes"}, {"y plane", "y planes"}, {"z plane", "z planes"}},
+// Noun is a word of messages in both numbers.
+type Noun struct{ One, Many string }
+
+// For returns the form for n things.
+func (w Noun) For(n int64) string {
+	if n == 1 {
+		return w.One
+	}
+	return w.Many
 }
 
-func sourceText(src *diag.Source, s syntax.Span) string {
+// Counted returns n, in words if it is small, and the form for n things.
+func (w Noun) Counted(n int) string {
+	number := strconv.Itoa(n)
+	if n > 0 && n < 4 {
+		number = [...]string{"", "one", "two", "three"}[n]
+	}
+	return number + " " + w.For(int64(n))
+}
+
+// Indices is the noun for indices.
+var Indices = Noun{"index", "indices"}
+
+// AxisNouns returns what the axes of data of kind k consist of: "row" and "column".
+func AxisNouns(k iface.Kind) []Noun {
+	switch k {
+	case iface.Vector:
+		return []Noun{{"element", "elements"}}
+	case iface.Matrix:
+		return []Noun{{"row", "rows"}, {"column", "columns"}}
+	case iface.Block:
+		return []Noun{{"x plane", "x planes"}, {"y plane", "y planes"}, {"z plane", "z planes"}}
+	}
+	return nil
+}
+
+// SourceText returns the source at s, on one line.
+func SourceText(src *diag.Source, s syntax.Span) string {
 	if src == nil || s.Lo < 0 || int(s.Hi) > len(src.Text) || s.Lo > s.Hi {
 		return ""
 	}

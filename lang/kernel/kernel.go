@@ -27,14 +27,8 @@ func CheckIn(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func
 	if c.Body == nil {
 		return nil
 	}
-	return checkBody(f, c, sig, outer)
-}
-
-func checkBody(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) diag.Diagnostics {
-	l := newLowerer(f, sig, nil, true, outer)
-	l.body(c, sig)
-	l.analyse(c, sig)
-	return l.diags
+	fn, ds := LowerOpen(f, c, sig, outer)
+	return Analyse(f, c, sig, fn, ds)
 }
 
 // CheckElems finds the type errors that a body has for concrete element types
@@ -44,29 +38,13 @@ func CheckElems(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs m
 	if c.Body == nil {
 		return nil
 	}
-	l := newLowerer(f, sig, targs, false, nil)
-	l.body(c, sig)
-	for k := range l.diags {
-		l.diags[k].Notes = append(l.diags[k].Notes, elemNote(sig, targs)...)
-	}
-	return l.diags
+	_, ds := Lower(f, c, sig, targs)
+	return ds
 }
 
-// elemNote says what the type parameters of sig stand for.
-func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
-	var notes []string
-	seen := map[byte]bool{}
-	for _, p := range sig.Params {
-		if p.Type == nil || p.Type.Param == 0 || seen[p.Type.Param] {
-			continue
-		}
-		seen[p.Type.Param] = true
-		if e, ok := targs[p.Type.Param]; ok {
-			notes = append(notes, fmt.Sprintf("`%c` stands for %v here", p.Type.Param, e))
-		}
-	}
-	return notes
-}
+// Device returns the body of p as kernels for devices. The error says why it can run
+// on CPU workers only.
+func (p *Program) Device() (*Device, error) { return NewDevice(p.fn) }
 
 // Compile makes the body of c executable for concrete element types: targs
 // says what each type parameter of sig stands for. The tree must have passed
@@ -87,10 +65,11 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 			}
 		}
 	}
-	if ds := CheckElems(f, c, sig, targs); ds.Err() != nil {
+	fn, ds := Lower(f, c, sig, targs)
+	if ds.Err() != nil {
 		return nil, ds
 	}
-	return compile(Lower(f, c, sig, targs), cheapest), nil
+	return compile(fn, cheapest), nil
 }
 
 // known reports whether t says all about an operand but what its type parameter
@@ -105,12 +84,4 @@ func known(t *types.Type) bool {
 		return t.Param != 0 || t.Elem != iface.NoElem
 	}
 	return false
-}
-
-// Lower returns the intermediate representation of a body that CheckElems
-// finds nothing wrong with, for back ends.
-func Lower(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) *Func {
-	l := newLowerer(f, sig, targs, false, nil)
-	l.body(c, sig)
-	return l.fn
 }

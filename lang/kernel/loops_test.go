@@ -18,7 +18,7 @@ func TestLoops(t *testing.T) {
 	t.Run("u8", func(t *testing.T) { sameLoops[uint8](t) })
 }
 
-func sameLoops[T number](t *testing.T) {
+func sameLoops[T Number](t *testing.T) {
 	fast, plain := loopsOf[T](), plainLoops[T]()
 	r := rand.New(rand.NewPCG(1, 2))
 	value := func() T {
@@ -92,7 +92,7 @@ func sameLoops[T number](t *testing.T) {
 }
 
 // sameBits compares values; one NaN is as good as another.
-func sameBits[T number](a, b T) bool {
+func sameBits[T Number](a, b T) bool {
 	if a != a || b != b {
 		return a != a && b != b
 	}

@@ -34,6 +34,44 @@ type lowerer struct {
 	kept map[*syntax.Call]Type // calls of min and max that compute in the type of what is assigned
 }
 
+// LowerOpen lowers the body of c with its element-type parameters left open, and returns
+// what is wrong with it: the representation is complete if no error is among that. It sets
+// Ident.Obj and the types of expressions in the body, and Operand.Obj where it is nil.
+// outer finds names that the surroundings of f declare; it may be nil.
+func LowerOpen(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) (*Func, diag.Diagnostics) {
+	l := newLowerer(f, sig, nil, true, outer)
+	l.body(c, sig)
+	return l.fn, l.diags
+}
+
+// Lower lowers the body of c for the element types that targs gives the type parameters of
+// sig. The tree does not change. The diagnostics are the type errors of these element
+// types; if there are any, the representation is incomplete.
+func Lower(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) (*Func, diag.Diagnostics) {
+	l := newLowerer(f, sig, targs, false, nil)
+	l.body(c, sig)
+	for k := range l.diags {
+		l.diags[k].Notes = append(l.diags[k].Notes, elemNote(sig, targs)...)
+	}
+	return l.fn, l.diags
+}
+
+// elemNote says what the type parameters of sig stand for.
+func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
+	var notes []string
+	seen := map[byte]bool{}
+	for _, p := range sig.Params {
+		if p.Type == nil || p.Type.Param == 0 || seen[p.Type.Param] {
+			continue
+		}
+		seen[p.Type.Param] = true
+		if e, ok := targs[p.Type.Param]; ok {
+			notes = append(notes, fmt.Sprintf("`%c` stands for %v here", p.Type.Param, e))
+		}
+	}
+	return notes
+}
+
 // newLowerer prepares a walk over a body of f.
 func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem, check bool, outer func(string) *types.Object) *lowerer {
 	return &lowerer{f: f, outer: outer, targs: targs, check: check, fn: &Func{Name: sig.Name, Source: f.Source}}
@@ -270,7 +308,7 @@ func (l *lowerer) eachStmt(s *syntax.Each) *Stmt {
 
 // assign lowers target op value.
 func (l *lowerer) assign(s *syntax.Assign) *Stmt {
-	switch t := unparen(s.Target).(type) {
+	switch t := syntax.Unparen(s.Target).(type) {
 	case *syntax.Ident:
 		return l.assignName(s, t)
 	case *syntax.Index:
@@ -288,7 +326,7 @@ func (l *lowerer) assign(s *syntax.Assign) *Stmt {
 	default:
 		d := l.err("E0204", s.Target, "this cannot be assigned")
 		d.Label = "only elements, variables and `let` names can"
-		if call, ok := unparen(s.Target).(*syntax.Call); ok {
+		if call, ok := syntax.Unparen(s.Target).(*syntax.Call); ok {
 			if right := call.AsIndex(l.f.Source.Text); right != "" {
 				d.Help = append(d.Help, "elements stand in square brackets: `"+right+"`")
 				d.Edit(l.f.At(call), right)
@@ -371,7 +409,7 @@ func (l *lowerer) store(s *syntax.Assign, load *Expr) *Stmt {
 // update lowers the value of an assignment, converted for the target.
 func (l *lowerer) update(s *syntax.Assign, target *Expr) *Expr {
 	if s.Op == "=" {
-		l.keeps(s.Value, unparen(s.Target), target.Type)
+		l.keeps(s.Value, syntax.Unparen(s.Target), target.Type)
 	}
 	v := l.scalar(s.Value)
 	if s.Op != "=" {
@@ -391,7 +429,7 @@ func (l *lowerer) err(code string, at syntax.Node, msg string) *diag.Diagnostic 
 }
 
 // text returns n as written, on one line.
-func (l *lowerer) text(n syntax.Node) string { return sourceText(l.f.Source, n.Range()) }
+func (l *lowerer) text(n syntax.Node) string { return SourceText(l.f.Source, n.Range()) }
 
 // operandText is text, in parentheses where x is more than one word.
 func (l *lowerer) operandText(x syntax.Expr) string {

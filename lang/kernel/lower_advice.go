@@ -16,7 +16,7 @@ import (
 
 // array returns the operand that e names, if it has elements.
 func (l *lowerer) array(e syntax.Expr) *Operand {
-	id, ok := unparen(e).(*syntax.Ident)
+	id, ok := syntax.Unparen(e).(*syntax.Ident)
 	if !ok {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (l *lowerer) wholeCall(x *syntax.Call, name string, args []syntax.Expr) boo
 	if o == nil || len(args) == 2 && (name != "dot" || l.array(args[1]) == nil) || len(args) > 2 || len(args) == 1 && name == "dot" {
 		return false
 	}
-	index := indexNames(o.Kind)
+	index := IndexNames(o.Kind)
 	for _, name := range strings.Split(index, ", ") {
 		if l.find(name) != nil { // of the loop around this
 			index = map[iface.Kind]string{iface.Vector: "k", iface.Matrix: "p, q", iface.Block: "p, q, r"}[o.Kind]
@@ -114,7 +114,7 @@ func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 		case o.Kind != k:
 			return "", false
 		}
-		return e.Name + "[" + indexNames(k) + "]", true
+		return e.Name + "[" + IndexNames(k) + "]", true
 	case *syntax.Call:
 		id, ok := e.Fn.(*syntax.Ident)
 		if !ok || !functions[id.Name].ok() || len(e.Args) == 1 && foldNames[id.Name] != "" { // max(x) is of all x
@@ -134,7 +134,7 @@ func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 
 // oneByOne adds to d, about y = x + z for whole operands, the each that it stands for.
 func (l *lowerer) oneByOne(d *diag.Diagnostic, s *syntax.Assign, op *Operand) bool {
-	index := indexNames(op.Kind)
+	index := IndexNames(op.Kind)
 	value, ok := l.elementwise(s.Value, op.Kind)
 	if !ok || l.each != nil {
 		d.Help = append(d.Help, fmt.Sprintf("write `each %s in %s { %s[%s] = ... }`", index, op.Name, op.Name, index))
@@ -206,7 +206,7 @@ func (l *lowerer) noEach(s *syntax.Assign, t *syntax.Index) bool {
 
 // indexOfIndex reports A[i][j]; false when x is something else.
 func (l *lowerer) indexOfIndex(x *syntax.Index) bool {
-	inner, ok := unparen(x.X).(*syntax.Index)
+	inner, ok := syntax.Unparen(x.X).(*syntax.Index)
 	if !ok {
 		return false
 	}
@@ -236,16 +236,16 @@ var scriptHelp = map[string]string{
 
 // shapeHabit adds to d which field A.shape[0] stands for.
 func (l *lowerer) shapeHabit(x *syntax.Index, d *diag.Diagnostic) {
-	sel, ok := unparen(x.X).(*syntax.Selector)
+	sel, ok := syntax.Unparen(x.X).(*syntax.Selector)
 	if !ok || sel.Name.Name != "shape" && sel.Name.Name != "size" && sel.Name.Name != "dims" || len(x.Args) != 1 {
 		return
 	}
 	o := l.array(sel.X)
-	axis, isInt := unparen(x.Args[0]).(*syntax.IntLit)
+	axis, isInt := syntax.Unparen(x.Args[0]).(*syntax.IntLit)
 	if o == nil || !isInt || axis.Value < 0 || int(axis.Value) >= o.Kind.Rank() {
 		return
 	}
-	right := l.text(sel.X) + "." + fieldName(o.Kind, [...]Field{FieldDim0, FieldDim1, FieldDim2}[axis.Value])
+	right := l.text(sel.X) + "." + FieldName(o.Kind, [...]Field{FieldDim0, FieldDim1, FieldDim2}[axis.Value])
 	d.Help = append(d.Help, "write `"+right+"`")
 	d.Edit(l.f.At(x), right)
 	d.Sure()
@@ -293,7 +293,7 @@ func (l *lowerer) toInt(d *diag.Diagnostic, x syntax.Expr) {
 // fromFloat adds to d that a name of let that began as a whole number, as `let s = 0`, begins
 // as a float instead; false when target is no such name.
 func (l *lowerer) fromFloat(d *diag.Diagnostic, target syntax.Expr) bool {
-	id, ok := unparen(target).(*syntax.Ident)
+	id, ok := syntax.Unparen(target).(*syntax.Ident)
 	if !ok {
 		return false
 	}

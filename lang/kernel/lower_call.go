@@ -55,22 +55,22 @@ var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "
 	"cpu": true, "disk": true, "nodes": true, "workers": true, "reducer": true, "busy": true}
 
 func (l *lowerer) call(x *syntax.Call) *Expr {
-	id, ok := unparen(x.Fn).(*syntax.Ident)
+	id, ok := syntax.Unparen(x.Fn).(*syntax.Ident)
 	if !ok {
-		if sel, isSel := unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
+		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
 			return l.bad(x)
 		}
 		for _, a := range x.Args {
 			l.expr(a.Value)
 		}
-		if sel, isSel := unparen(x.Fn).(*syntax.Selector); isSel {
-			if base, isName := unparen(sel.X).(*syntax.Ident); isName && l.find(base.Name) == nil {
+		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel {
+			if base, isName := syntax.Unparen(sel.X).(*syntax.Ident); isName && l.find(base.Name) == nil {
 				l.undefined(base)
 				return l.bad(x)
 			}
 		}
 		d := l.err("E0705", x.Fn, "this cannot be called in a codelet body")
-		if _, number := unparen(x.Fn).(*syntax.IntLit); number && len(x.Args) == 1 { // 2(x + 1)
+		if _, number := syntax.Unparen(x.Fn).(*syntax.IntLit); number && len(x.Args) == 1 { // 2(x + 1)
 			d.Help = append(d.Help, fmt.Sprintf("a product is written `%s * (%s)`", l.text(x.Fn), l.text(x.Args[0].Value)))
 		}
 		return l.bad(x)
@@ -82,7 +82,7 @@ func (l *lowerer) call(x *syntax.Call) *Expr {
 		}
 		d := l.err("E0705", id, fmt.Sprintf("`%s` is %s and cannot be called", id.Name, en.what()))
 		if en.kind == operandEntry && l.fn.Operands[en.operand].Kind.Rank() > 0 {
-			d.Help = append(d.Help, fmt.Sprintf("elements are written `%s[%s]`", id.Name, indexNames(l.fn.Operands[en.operand].Kind)))
+			d.Help = append(d.Help, fmt.Sprintf("elements are written `%s[%s]`", id.Name, IndexNames(l.fn.Operands[en.operand].Kind)))
 			if right := x.AsIndex(l.f.Source.Text); right != "" {
 				d.Edit(l.f.At(x), right)
 				d.Sure()
@@ -143,7 +143,7 @@ func (l *lowerer) function(x *syntax.Call, name string, fn function) *Expr {
 		fine = fine && args[k].Op != OpBad
 	}
 	if n := len(args); n < fn.min || fn.max >= 0 && n > fn.max {
-		takes := count(fn.min, "argument", "arguments")
+		takes := Noun{"argument", "arguments"}.Counted(fn.min)
 		if fn.max < 0 {
 			takes += " or more"
 		}

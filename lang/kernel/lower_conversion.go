@@ -67,7 +67,7 @@ func litFits(x *Expr, t Type) bool {
 	case x.Type.IsFloat():
 		return false
 	}
-	lo, hi := intRange(t)
+	lo, hi := IntRange(t)
 	return x.Int >= lo && (t == U64 || x.Int <= hi)
 }
 
@@ -88,11 +88,11 @@ func convert(x *Expr, t Type) *Expr {
 		case x.Type.IsFloat() && t == F32:
 			c.Float = float64(float32(x.Float))
 		case x.Type.IsFloat() && t.IsInt():
-			c.Int, c.Float = saturate(x.Float, t), 0
+			c.Int, c.Float = Saturate(x.Float, t), 0
 		case x.Type.IsInt() && t.IsFloat():
-			c.Int, c.Float = 0, intToFloat(x.Int, x.Type, t)
+			c.Int, c.Float = 0, IntToFloat(x.Int, x.Type, t)
 		case x.Type.IsInt():
-			c.Int = wrap(x.Int, t)
+			c.Int = Wrap(x.Int, t)
 		}
 		return &c
 	}
@@ -162,17 +162,17 @@ func (l *lowerer) stored(s *syntax.Assign, v *Expr, t Type) *Expr {
 // keeps notes the calls of min and max that keep the target of an assignment, as in
 // m = max(m, e): they compute in the type t of the target. It reports whether e is one.
 func (l *lowerer) keeps(e, target syntax.Expr, t Type) bool {
-	x, ok := unparen(e).(*syntax.Call)
+	x, ok := syntax.Unparen(e).(*syntax.Call)
 	if !ok {
 		return false
 	}
-	id, ok := unparen(x.Fn).(*syntax.Ident)
+	id, ok := syntax.Unparen(x.Fn).(*syntax.Ident)
 	if !ok || id.Name != "min" && id.Name != "max" || l.find(id.Name) != nil {
 		return false
 	}
 	found := false
 	for _, a := range x.Args {
-		if syntax.EqualExpr(unparen(a.Value), target) || l.keeps(a.Value, target, t) {
+		if syntax.EqualExpr(syntax.Unparen(a.Value), target) || l.keeps(a.Value, target, t) {
 			found = true
 		}
 	}

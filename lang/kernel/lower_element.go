@@ -24,7 +24,7 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*Expr, ok bool) {
 		idx[k] = l.integer(a, "an index")
 		ok = ok && idx[k].Op != OpBad
 	}
-	id, isName := unparen(x.X).(*syntax.Ident)
+	id, isName := syntax.Unparen(x.X).(*syntax.Ident)
 	if !isName {
 		l.shapeHabit(x, l.err("E0705", x.X, "only operands have elements in a codelet body"))
 		return 0, nil, false
@@ -57,23 +57,11 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*Expr, ok bool) {
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
 		return 0, nil, false
 	case len(idx) != want:
-		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", id.Name, o.Kind, count(want, "index", "indices"), len(idx)))
-		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", id.Name, indexNames(o.Kind)))
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", id.Name, o.Kind, Indices.Counted(want), len(idx)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", id.Name, IndexNames(o.Kind)))
 		return 0, nil, false
 	}
 	return en.operand, idx, ok
-}
-
-func count(n int, one, many string) string {
-	switch n {
-	case 1:
-		return "one " + one
-	case 2:
-		return "two " + many
-	case 3:
-		return "three " + many
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (l *lowerer) index(x *syntax.Index) *Expr {
@@ -85,7 +73,7 @@ func (l *lowerer) index(x *syntax.Index) *Expr {
 }
 
 func (l *lowerer) selector(x *syntax.Selector) *Expr {
-	id, ok := unparen(x.X).(*syntax.Ident)
+	id, ok := syntax.Unparen(x.X).(*syntax.Ident)
 	if !ok {
 		l.err("E0705", x.X, "only operands have fields in a codelet body")
 		return l.bad(x)
@@ -103,12 +91,12 @@ func (l *lowerer) selector(x *syntax.Selector) *Expr {
 		return l.bad(x)
 	}
 	o := &l.fn.Operands[en.operand]
-	f, ok := fieldNames[o.Kind][x.Name.Name]
+	f, ok := FieldByName(o.Kind, x.Name.Name)
 	if !ok {
 		if o.Kind != iface.NoKind {
 			d := l.err("E0705", x.Name, fmt.Sprintf("a %v has no field `%s`", o.Kind, x.Name.Name))
 			if f, ok := sizeHabits[o.Kind][x.Name.Name]; ok {
-				right := id.Name + "." + fieldName(o.Kind, f)
+				right := id.Name + "." + FieldName(o.Kind, f)
 				d.Help = append(d.Help, "write `"+right+"`")
 				d.Edit(l.f.At(x), right)
 				d.Sure()
@@ -121,18 +109,19 @@ func (l *lowerer) selector(x *syntax.Selector) *Expr {
 	return &Expr{Op: OpField, Type: I64, Operand: en.operand, Field: f, Pos: x.Span}
 }
 
+var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
+	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
+
 // rangeOf lowers an explicit range.
 func (l *lowerer) rangeOf(x syntax.Expr) (Range, bool) {
-	r, ok := unparen(x).(*syntax.RangeExpr)
+	r, ok := syntax.Unparen(x).(*syntax.RangeExpr)
 	if !ok {
-		if id, isName := unparen(x).(*syntax.Ident); isName {
+		if id, isName := syntax.Unparen(x).(*syntax.Ident); isName {
 			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
 				en.used = true
 				d := l.err("E0705", x, fmt.Sprintf("this runs over a range, and `%s` is data", id.Name))
-				for n, f := range fieldNames[l.fn.Operands[en.operand].Kind] {
-					if f == FieldDim0 {
-						d.Help = append(d.Help, fmt.Sprintf("write `0..%s.%s`", id.Name, n))
-					}
+				if k := l.fn.Operands[en.operand].Kind; k.Rank() > 0 {
+					d.Help = append(d.Help, fmt.Sprintf("write `0..%s.%s`", id.Name, FieldName(k, FieldDim0)))
 				}
 				return Range{Over: -1}, false
 			}
@@ -159,15 +148,15 @@ func (l *lowerer) rangeOf(x syntax.Expr) (Range, bool) {
 // index.
 func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom []syntax.Expr) ([]Range, bool) {
 	if len(dom) == 1 {
-		if id, ok := unparen(dom[0]).(*syntax.Ident); ok {
+		if id, ok := syntax.Unparen(dom[0]).(*syntax.Ident); ok {
 			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
 				return l.over(word, id, en, dom[0], names)
 			}
 		}
 	}
 	ok := true
-	if len(names) > maxIndices {
-		d := l.err("E0705", at, fmt.Sprintf("`%s` has %d indices, and at most %d are possible", word, len(names), maxIndices))
+	if len(names) > MaxIndices {
+		d := l.err("E0705", at, fmt.Sprintf("`%s` has %d indices, and at most %d are possible", word, len(names), MaxIndices))
 		d.Help = append(d.Help, "put some of them into a `for` or a fold inside")
 		ok = false
 	}
@@ -179,7 +168,7 @@ func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom
 	}
 	if len(dom) != len(names) {
 		if ok {
-			l.err("E0705", at, fmt.Sprintf("`%s` has %s and %s", word, count(len(names), "name", "names"), count(len(dom), "range", "ranges"))).
+			l.err("E0705", at, fmt.Sprintf("`%s` has %s and %s", word, Noun{"name", "names"}.Counted(len(names)), Noun{"range", "ranges"}.Counted(len(dom)))).
 				Help = append([]string(nil), "give one range for each name")
 		}
 		ok = false
@@ -204,8 +193,8 @@ func (l *lowerer) over(word string, id *syntax.Ident, en *entry, x syntax.Expr, 
 		l.err("E0705", x, fmt.Sprintf("`%s` cannot run over `%s`, which is a %v", word, id.Name, o.Kind))
 		return nil, false
 	case rank != len(names):
-		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and needs %s", id.Name, o.Kind, count(rank, "index", "indices")))
-		d.Help = append(d.Help, fmt.Sprintf("write `%s %s in %s`", word, indexNames(o.Kind), id.Name))
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and needs %s", id.Name, o.Kind, Indices.Counted(rank)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s %s in %s`", word, IndexNames(o.Kind), id.Name))
 		return nil, false
 	}
 	out := make([]Range, rank)
@@ -240,11 +229,11 @@ func (l *lowerer) fold(x *syntax.Fold) *Expr {
 // downwards reports a range with constant bounds that is the wrong way round: it has no
 // rounds, and bodies have no ranges that go down.
 func (l *lowerer) downwards(r *Range) {
-	lo, hi := r.Lo.constant(), r.Hi.constant()
+	lo, hi := constantOf(r.Lo), constantOf(r.Hi)
 	if lo == nil || hi == nil || *lo <= *hi {
 		return
 	}
-	d := l.report("W0702", diag.Warning, r.Pos, fmt.Sprintf("`%s` is empty: a range goes upwards", sourceText(l.f.Source, r.Pos)))
+	d := l.report("W0702", diag.Warning, r.Pos, fmt.Sprintf("`%s` is empty: a range goes upwards", SourceText(l.f.Source, r.Pos)))
 	d.Label = "this runs no round"
 	dots := ".."
 	if r.Closed {
@@ -253,14 +242,17 @@ func (l *lowerer) downwards(r *Range) {
 	d.Help = append(d.Help, fmt.Sprintf("to count down from %d, go over `0%s%d`, and take the index from %d: `%d - i`", *lo, dots, *lo-*hi, *lo, *lo))
 }
 
-// constant returns the value of an int literal, with a sign or without; nil if e is none.
-func (e *Expr) constant() *int64 {
+// maxBound limits the bounds that downwards looks at, so that their difference is an int.
+const maxBound = 1 << 40
+
+// constantOf returns the value of an int literal, with a sign or without; nil if e is none.
+func constantOf(e *Expr) *int64 {
 	switch {
-	case e.Op == OpConst && e.Type == I64 && e.Int < maxCoefficient && e.Int > -maxCoefficient:
+	case e.Op == OpConst && e.Type == I64 && e.Int < maxBound && e.Int > -maxBound:
 		v := e.Int
 		return &v
 	case e.Op == OpNeg && e.X[0].Op == OpConst:
-		if v := e.X[0].constant(); v != nil {
+		if v := constantOf(e.X[0]); v != nil {
 			n := -*v
 			return &n
 		}

@@ -10,16 +10,6 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-func unparen(x syntax.Expr) syntax.Expr {
-	for {
-		p, ok := x.(*syntax.Paren)
-		if !ok {
-			return x
-		}
-		x = p.X
-	}
-}
-
 // expr lowers an expression. The result is never nil.
 func (l *lowerer) expr(x syntax.Expr) *Expr {
 	if x == nil {
@@ -139,7 +129,7 @@ func (l *lowerer) ident(x *syntax.Ident) *Expr {
 			l.err("E0705", x, fmt.Sprintf("`%s` is void and has no value", op.Name))
 		default:
 			d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v, and a body computes with elements", op.Name, op.Kind))
-			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", op.Name, indexNames(op.Kind)))
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", op.Name, IndexNames(op.Kind)))
 		}
 		return l.bad(x)
 	case scalarEntry:
@@ -282,7 +272,7 @@ func (l *lowerer) arith(name string, x, y *Expr, at syntax.Node, xs, ys syntax.E
 func foldLits(op Op, x, y *Expr) *Expr {
 	e := &Expr{Op: OpConst, Type: x.Type, Lit: true}
 	if x.Type.IsFloat() {
-		v, ok := floatOp[float64](op, x.Float, y.Float)
+		v, ok := FloatOp[float64](op, x.Float, y.Float)
 		e.Float = v
 		if !ok {
 			return nil
@@ -292,7 +282,7 @@ func foldLits(op Op, x, y *Expr) *Expr {
 	if (op == OpFloorDiv || op == OpMod) && y.Int == 0 || op == OpPow && y.Int < 0 {
 		return nil
 	}
-	e.Int = intOp[int64](op, x.Int, y.Int)
+	e.Int = IntOp[int64](op, x.Int, y.Int)
 	return e
 }
 

@@ -18,10 +18,11 @@ import (
 // Device is a body as kernels in OpenCL C. It is immutable and safe for
 // concurrent use.
 type Device struct {
-	p       *Program
+	fn      *Func
+	eval    *Evaluator
 	text    string
 	doubles bool
-	met     func(m *machine) bool
+	met     func(Bound) bool
 	steps   []*step
 }
 
@@ -31,12 +32,12 @@ type step struct {
 	name     string
 	lets     []*Stmt // names from before that are computed again
 	body     []*Stmt
-	domain   []Range   // nil: one work-group
-	lo, hi   []intFn   // of domain
-	buffers  []int     // operands whose elements it uses
-	scalars  []int     // slots
-	fields   []fieldAt // of operands
-	host     []intFn   // values of fields
+	domain   []Range    // nil: one work-group
+	lo, hi   []IntValue // of domain
+	buffers  []int      // operands whose elements it uses
+	scalars  []int      // slots
+	fields   []fieldAt  // of operands
+	host     []IntValue // values of fields
 	declared map[int]bool
 }
 
@@ -45,10 +46,9 @@ type fieldAt struct {
 	field   Field
 }
 
-// Device returns the body as kernels for devices. The error says why it can run
+// NewDevice returns the body as kernels for devices. The error says why it can run
 // on CPU workers only.
-func (p *Program) Device() (*Device, error) {
-	fn := p.fn
+func NewDevice(fn *Func) (*Device, error) {
 	for _, o := range fn.Operands {
 		switch o.Kind {
 		case iface.Variable, iface.Vector, iface.Matrix, iface.Block, iface.Void:
@@ -56,23 +56,19 @@ func (p *Program) Device() (*Device, error) {
 			return nil, fmt.Errorf("operand %s is a %v", o.Name, o.Kind)
 		}
 	}
-	r := &rounds{fn: fn, loop: &Stmt{Kind: ForStmt, Body: fn.Body, Domain: []Range{{Slot: -1}}}, index: -1, made: map[int]bool{},
-		changes: map[int]bool{}, lets: map[int]*Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*Stmt]*Stmt{}}
-	r.collect()
-	c := &compiler{fn: fn, plan: oneByOne}
-	dm := &demander{r: r, inner: map[int]bool{}, most: 2 * maxInner, sums: true, ok: true}
-	want := &demands{}
-	dm.stmts(want, fn.Body)
+	body := WholeBody(fn)
+	want, obstacle := body.AllDemands(fn.Body)
 	switch {
-	case dm.other > 0:
-		return nil, errors.New(dm.why + ", which a device could not report")
-	case !dm.ok:
-		return nil, errors.New(dm.why)
-	case want.loads():
+	case want == nil && obstacle.Fault:
+		return nil, errors.New(obstacle.Why + ", which a device could not report")
+	case want == nil:
+		return nil, errors.New(obstacle.Why)
+	case want.ReadsElements():
 		return nil, errors.New("whether its indices lie inside depends on data")
 	}
-	d := &Device{p: p, met: want.compile(c)}
-	if err := d.split(r, dm, c); err != nil {
+	eval := NewEvaluator(fn)
+	d := &Device{fn: fn, eval: eval, met: eval.Demands(want)}
+	if err := d.split(body); err != nil {
 		return nil, err
 	}
 	d.text, d.doubles = clText(fn, d.steps)
@@ -80,7 +76,7 @@ func (p *Program) Device() (*Device, error) {
 }
 
 // split makes steps of the body.
-func (d *Device) split(r *rounds, dm *demander, c *compiler) error {
+func (d *Device) split(r *Rounds) error {
 	var alone *step // the statements of one work-group so far
 	lets := map[int]*Stmt{}
 	var walk func(list []*Stmt) error
@@ -114,22 +110,22 @@ func (d *Device) split(r *rounds, dm *demander, c *compiler) error {
 			alone = nil
 			s := &step{domain: domain, body: body}
 			for k := range domain {
-				lo, hi := dm.value(domain[k].Lo), dm.value(domain[k].Hi)
+				lo, hi := r.Value(domain[k].Lo), r.Value(domain[k].Hi)
 				if lo == nil || hi == nil {
 					return errors.New("the range of a loop depends on data")
 				}
-				s.lo, s.hi = append(s.lo, c.integer(lo)), append(s.hi, c.integer(hi))
+				s.lo, s.hi = append(s.lo, d.eval.Int(lo)), append(s.hi, d.eval.Int(hi))
 			}
 			d.steps = append(d.steps, s)
 		}
 		return nil
 	}
-	if err := walk(d.p.fn.Body); err != nil {
+	if err := walk(d.fn.Body); err != nil {
 		return err
 	}
 	kept := d.steps[:0]
 	for _, s := range d.steps {
-		if err := s.complete(r, lets, c); err != nil {
+		if err := d.complete(s, r, lets); err != nil {
 			return err
 		}
 		if s.writes() {
@@ -145,16 +141,16 @@ func (d *Device) split(r *rounds, dm *demander, c *compiler) error {
 // other, one inside another, and what is inside; nil: they do.
 func (d *Device) nest(st *Stmt) (domain []Range, body []*Stmt) {
 	for {
-		r, _, ok := d.p.fn.independent(st)
-		if !ok || len(r.reduced) > 0 {
+		r, _, ok := Independent(d.fn, st)
+		if !ok || r.HasReductions() {
 			return domain, body
 		}
 		domain, body = append(domain, st.Domain[0]), st.Body
-		if len(body) != 1 || body[0].Kind != ForStmt || len(domain) == maxIndices {
+		if len(body) != 1 || body[0].Kind != ForStmt || len(domain) == MaxIndices {
 			return domain, body
 		}
 		st = body[0]
-		if !r.invariant(st.Domain[0].Lo) || !r.invariant(st.Domain[0].Hi) {
+		if !r.Invariant(st.Domain[0].Lo) || !r.Invariant(st.Domain[0].Hi) {
 			return domain, body
 		}
 	}
@@ -163,18 +159,18 @@ func (d *Device) nest(st *Stmt) (domain []Range, body []*Stmt) {
 // simple reports whether a work-group can run st together: it has no loops.
 func simple(st *Stmt) bool {
 	ok := true
-	walkStmts([]*Stmt{st}, func(s *Stmt) { ok = ok && s.Kind != ForStmt && s.Kind != EachStmt })
+	WalkStmts([]*Stmt{st}, func(s *Stmt) { ok = ok && s.Kind != ForStmt && s.Kind != EachStmt })
 	return ok
 }
 
 // complete finds what a step needs: names from before, operands, scalars, fields.
-func (s *step) complete(r *rounds, lets map[int]*Stmt, c *compiler) error {
-	fn := r.fn
+func (d *Device) complete(s *step, r *Rounds, lets map[int]*Stmt) error {
+	fn := d.fn
 	s.declared = map[int]bool{}
-	for _, d := range s.domain {
-		s.declared[d.Slot] = true
+	for _, r := range s.domain {
+		s.declared[r.Slot] = true
 	}
-	walkStmts(s.body, func(st *Stmt) {
+	WalkStmts(s.body, func(st *Stmt) {
 		if st.Kind == SetStmt && st.Declare {
 			s.declared[st.Slot] = true
 		} else if st.Kind == ForStmt {
@@ -186,7 +182,7 @@ func (s *step) complete(r *rounds, lets map[int]*Stmt, c *compiler) error {
 		if !fields[at] {
 			fields[at] = true
 			s.fields = append(s.fields, at)
-			s.host = append(s.host, c.integer(&Expr{Op: OpField, Type: I64, Operand: at.operand, Field: at.field}))
+			s.host = append(s.host, d.eval.Int(&Expr{Op: OpField, Type: I64, Operand: at.operand, Field: at.field}))
 		}
 	}
 	element := func(op int) {
@@ -198,16 +194,16 @@ func (s *step) complete(r *rounds, lets map[int]*Stmt, c *compiler) error {
 		case iface.Matrix:
 			field(fieldAt{op, FieldLD})
 		case iface.Block:
-			field(fieldAt{op, fieldPlane})
-			field(fieldAt{op, fieldRow})
+			field(fieldAt{op, FieldPlane})
+			field(fieldAt{op, FieldRow})
 		}
 	}
 	var err error
 	var expr func(e *Expr)
 	expr = func(e *Expr) {
-		walkExpr(e, func(x *Expr) bool {
-			for _, d := range x.Domain {
-				s.declared[d.Slot] = true
+		WalkExpr(e, func(x *Expr) bool {
+			for _, r := range x.Domain {
+				s.declared[r.Slot] = true
 			}
 			switch x.Op {
 			case OpLoad:
@@ -223,7 +219,7 @@ func (s *step) complete(r *rounds, lets map[int]*Stmt, c *compiler) error {
 					}
 				case !s.declared[x.Slot]: // a name from before
 					st := lets[x.Slot]
-					if st == nil || r.lets[x.Slot] == nil || !again(r, st.Value) {
+					if st == nil || r.SingleValue(x.Slot) == nil || !again(r, st.Value) {
 						err = fmt.Errorf("%s is computed from data in one loop and used in another", fn.Slots[x.Slot].Name)
 						return false
 					}
@@ -235,23 +231,23 @@ func (s *step) complete(r *rounds, lets map[int]*Stmt, c *compiler) error {
 			return err == nil
 		})
 	}
-	walkStmts(s.body, func(st *Stmt) {
+	WalkStmts(s.body, func(st *Stmt) {
 		if st.Kind == StoreStmt {
 			element(st.Operand)
 		}
 		if st.Kind == SetStmt && !st.Declare && !s.declared[st.Slot] && err == nil {
 			err = fmt.Errorf("%s is changed in one loop and made before it", fn.Slots[st.Slot].Name)
 		}
-		st.exprs(expr)
+		st.Exprs(expr)
 	})
 	return err
 }
 
 // again reports whether a name's value can be computed again later.
-func again(r *rounds, e *Expr) bool {
+func again(r *Rounds, e *Expr) bool {
 	ok := true
-	walkExpr(e, func(x *Expr) bool {
-		ok = ok && x.Op != OpFold && (x.Op != OpLoad || !r.stored[x.Operand])
+	WalkExpr(e, func(x *Expr) bool {
+		ok = ok && x.Op != OpFold && (x.Op != OpLoad || !r.Stores(x.Operand))
 		return ok
 	})
 	return ok
@@ -260,7 +256,7 @@ func again(r *rounds, e *Expr) bool {
 // writes reports whether the step does anything that lasts.
 func (s *step) writes() bool {
 	found := false
-	walkStmts(s.body, func(st *Stmt) { found = found || st.Kind == StoreStmt })
+	WalkStmts(s.body, func(st *Stmt) { found = found || st.Kind == StoreStmt })
 	return found
 }
 

@@ -35,20 +35,13 @@ func (e *OutsideError) Error() string {
 // not looked at. The error is an *OutsideError where an index may lie outside, or
 // says that the operands do not fit.
 func (d *Device) Launches(t Task) ([]Launch, error) {
-	p := d.p
-	m, _ := p.pool.Get().(*machine)
-	if m == nil {
-		m = newMachine(p)
-	}
-	defer func() {
-		m.reset()
-		p.pool.Put(m)
-	}()
-	if err := m.bind(t); err != nil {
+	o, err := d.eval.Bind(t)
+	if err != nil {
 		return nil, err
 	}
-	if !d.met(m) {
-		return nil, &OutsideError{p.fn.Name}
+	defer o.Release()
+	if !d.met(o) {
+		return nil, &OutsideError{d.fn.Name}
 	}
 	var out []Launch
 	for _, s := range d.steps {
@@ -58,10 +51,10 @@ func (d *Device) Launches(t Task) ([]Launch, error) {
 		}
 		add := func(v any) { l.Args = append(l.Args, Arg{-1, v}) }
 		for k := range s.domain {
-			lo := s.lo[k](m)
-			n := trips(lo, s.hi[k](m), s.domain[k].Closed)
+			lo := s.lo[k](o)
+			n := Trips(lo, s.hi[k](o), s.domain[k].Closed)
 			if l.Items > 0 && n > maxItems/uint64(l.Items) {
-				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", p.fn.Name, maxItems)
+				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", d.fn.Name, maxItems)
 			}
 			l.Items *= int(n)
 			add(lo)
@@ -71,10 +64,10 @@ func (d *Device) Launches(t Task) ([]Launch, error) {
 			continue
 		}
 		for _, f := range s.host {
-			add(f(m))
+			add(f(o))
 		}
 		for _, slot := range s.scalars {
-			add(m.number(slot))
+			add(o.Scalar(slot))
 		}
 		out = append(out, l)
 	}
@@ -83,32 +76,6 @@ func (d *Device) Launches(t Task) ([]Launch, error) {
 
 // maxItems is the most work-items that one kernel has.
 const maxItems = 1 << 40
-
-// number returns a scalar operand as a kernel takes it.
-func (m *machine) number(slot int) any {
-	i, f := m.ints[slot], m.flts[slot]
-	switch m.p.fn.Slots[slot].Type {
-	case I8:
-		return int8(i)
-	case I16:
-		return int16(i)
-	case I32, Bool:
-		return int32(i)
-	case U8:
-		return uint8(i)
-	case U16:
-		return uint16(i)
-	case U32:
-		return uint32(i)
-	case U64:
-		return uint64(i)
-	case F32:
-		return float32(f)
-	case F64:
-		return f
-	}
-	return i
-}
 
 // Runs on OpenCL devices.
 
@@ -131,7 +98,7 @@ var errNoDoubles = errors.New("it computes with f64, and the device lacks double
 // the kernels.
 func (d *Device) RunOpenCL(s *opencl.Stream, t Task) error {
 	dev := s.Device()
-	declined := func(err error) error { return &accel.DeclinedError{Device: dev.Name(), Kernel: d.p.fn.Name, Err: err} }
+	declined := func(err error) error { return &accel.DeclinedError{Device: dev.Name(), Kernel: d.fn.Name, Err: err} }
 	if d.doubles && !dev.Info().Doubles {
 		return declined(errNoDoubles)
 	}

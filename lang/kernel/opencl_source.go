@@ -187,7 +187,7 @@ func (w *clWriter) trips(r *Range, lo string) string {
 // foldsOf writes loops for the folds of e, outermost first; expr finds their
 // results.
 func (w *clWriter) foldsOf(e *Expr) {
-	walkExpr(e, func(x *Expr) bool {
+	WalkExpr(e, func(x *Expr) bool {
 		if x.Op != OpFold {
 			return true
 		}
@@ -262,7 +262,7 @@ func (w *clWriter) groupFold(x *Expr) {
 
 // neutral is the value of a fold over nothing.
 func (w *clWriter) neutral(x *Expr) string {
-	i, f := neutral(x.Reduce, x.Type)
+	i, f := Neutral(x.Reduce, x.Type)
 	return w.constant(&Expr{Type: x.Type, Int: i, Float: f})
 }
 
@@ -278,8 +278,8 @@ func (w *clWriter) element(op int, index []*Expr) string {
 	if len(index) == 2 {
 		return fmt.Sprintf("p%d[o%d + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, FieldLD}), w.expr(index[1]))
 	}
-	return fmt.Sprintf("p%d[o%d + %s * %s + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, fieldPlane}),
-		w.expr(index[1]), fieldParam(fieldAt{op, fieldRow}), w.expr(index[2]))
+	return fmt.Sprintf("p%d[o%d + %s * %s + %s * %s + %s]", op, op, w.expr(index[0]), fieldParam(fieldAt{op, FieldPlane}),
+		w.expr(index[1]), fieldParam(fieldAt{op, FieldRow}), w.expr(index[2]))
 }
 
 func (w *clWriter) constant(e *Expr) string {

@@ -96,25 +96,25 @@ func compileOne(t testing.TB, text string, targs map[byte]iface.Elem) *Program {
 }
 
 // vectorOf makes a buffer of the elements of s.
-func vectorOf[T number](s []T) *iface.Buffer {
+func vectorOf[T Number](s []T) *iface.Buffer {
 	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: elemOf[T](), Rank: 1}}
 	b.Dim[0], b.Stride[0] = len(s), 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
 	return b
 }
 
-func matrixOf[T number](s []T, rows, cols, ld int) *iface.Buffer {
+func matrixOf[T Number](s []T, rows, cols, ld int) *iface.Buffer {
 	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: elemOf[T](), Rank: 2}}
 	b.Dim[0], b.Dim[1], b.Stride[0], b.Stride[1] = rows, cols, ld, 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
 	return b
 }
 
-func variableOf[T number](p *T) *iface.Buffer {
+func variableOf[T Number](p *T) *iface.Buffer {
 	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: elemOf[T]()}, Ptr: unsafe.Pointer(p)}
 }
 
-func elemOf[T number]() iface.Elem {
+func elemOf[T Number]() iface.Elem {
 	switch any(T(0)).(type) {
 	case int8:
 		return iface.I8

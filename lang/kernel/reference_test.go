@@ -685,7 +685,7 @@ func refBuffer(d *refData) (*iface.Buffer, func() []refValue) {
 	return refMemory[float64](d)
 }
 
-func refMemory[T number](d *refData) (*iface.Buffer, func() []refValue) {
+func refMemory[T Number](d *refData) (*iface.Buffer, func() []refValue) {
 	rows, cols, ld := 1, d.rows, d.rows
 	if d.rank == 2 {
 		rows, cols, ld = d.rows, d.cols, d.cols+3

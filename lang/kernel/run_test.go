@@ -173,7 +173,7 @@ func TestIntegers(t *testing.T) {
 }
 
 // stores runs each plan of "y[i] = x[i] converted" for one pair of types.
-func stores[A, B number](t *testing.T, expr string, x []A, want []B) {
+func stores[A, B Number](t *testing.T, expr string, x []A, want []B) {
 	t.Helper()
 	src := "codelet c(x: R vector[" + elemOf[A]().String() + "], y: W vector[" + elemOf[B]().String() + "]) {\n each i in y { y[i] = " + expr + " }\n}\n"
 	for name, p := range plans(t, src, nil) {
@@ -211,7 +211,7 @@ func TestStores(t *testing.T) {
 }
 
 // typed runs a generic codelet on elements of type T and compares.
-func typed[T number](t *testing.T, src string, want []T, in ...[]T) {
+func typed[T Number](t *testing.T, src string, want []T, in ...[]T) {
 	t.Helper()
 	for name, p := range plans(t, src, map[byte]iface.Elem{'T': elemOf[T]()}) {
 		var list []*iface.Buffer
@@ -226,7 +226,7 @@ func typed[T number](t *testing.T, src string, want []T, in ...[]T) {
 	}
 }
 
-func allTypes[T number](t *testing.T) {
+func allTypes[T Number](t *testing.T) {
 	n := 1300 // more than two strips
 	x, y, want := make([]T, n), make([]T, n), make([]T, n)
 	for k := range x {

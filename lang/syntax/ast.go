@@ -399,6 +399,17 @@ type (
 	}
 )
 
+// Unparen returns x without the parentheses around it.
+func Unparen(x Expr) Expr {
+	for {
+		p, ok := x.(*Paren)
+		if !ok {
+			return x
+		}
+		x = p.X
+	}
+}
+
 // FPart is a piece of an f-string: Text, or X with a Go format without its %.
 type FPart struct {
 	Text   string
