@@ -14,32 +14,6 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// forOperands are the operands of the bodies below: three vectors, the second
-// with numbers that no float holds exactly, and two matrices.
-const forOperands = "codelet c(x: R vector[f64], y: RW vector[f64], k: R vector[i64], A: RW matrix[f64], B: R matrix[f64], v: RW variable[f64], u: RW vector[i32], n: int) {\n%s\n}\n"
-
-// forData makes operands of size n, and what reads their values.
-func forData(n int) ([]*iface.Buffer, func() []float64) {
-	x, y, a, b := make([]float64, n), make([]float64, n), make([]float64, n*9), make([]float64, n*9)
-	k, u := make([]int64, n), make([]int32, n)
-	for i := range n {
-		x[i], y[i] = math.Sin(float64(i))/3, math.Cos(float64(i)*1.7)
-		k[i], u[i] = int64((i*7+3)%n), int32(i%11)
-	}
-	for i := range a {
-		a[i], b[i] = math.Sin(float64(i)*0.3), 1/float64(i+3)
-	}
-	v := 0.1
-	list := bufs(vectorOf(x), vectorOf(y), vectorOf(k), matrixOf(a, 9, n, n), matrixOf(b, n, 9, 9), variableOf(&v), vectorOf(u))
-	return list, func() []float64 {
-		out := append([]float64{v}, y...)
-		for _, i := range u {
-			out = append(out, float64(i))
-		}
-		return append(out, a...)
-	}
-}
-
 // runFor runs p and returns what it computed, and the fault that ended it.
 func runFor(t *testing.T, p *Program, n int) ([]float64, string) {
 	t.Helper()

@@ -1,11 +1,9 @@
 package kernel
 
-// What the tests share: parsing codelets, making buffers, reading them back.
-
 import (
-	"context"
 	"fmt"
-	"slices"
+	"math"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -79,22 +77,6 @@ func codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet)
 	return f, list
 }
 
-// compileOne checks and compiles the only codelet of a source.
-func compileOne(t testing.TB, text string, targs map[byte]iface.Elem) *Program {
-	t.Helper()
-	f, cs := codelets(t, "t.spu", text)
-	sig := signature(cs[0])
-	ds := slices.DeleteFunc(Check(f, cs[0], sig), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // operands that a body has no use for
-	if len(ds) > 0 {
-		t.Fatalf("%v\nin:\n%s", ds, text)
-	}
-	p, err := Compile(f, cs[0], sig, targs)
-	if err != nil {
-		t.Fatalf("%v\nin:\n%s", err, text)
-	}
-	return p
-}
-
 // vectorOf makes a buffer of the elements of s.
 func vectorOf[T Number](s []T) *iface.Buffer {
 	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: elemOf[T](), Rank: 1}}
@@ -138,15 +120,22 @@ func elemOf[T Number]() iface.Elem {
 	return iface.F64
 }
 
-// run runs p and fails the test on an error.
-func run(t testing.TB, p *Program, bufs []*iface.Buffer, args ...iface.Scalar) {
+func bufs(list ...*iface.Buffer) []*iface.Buffer { return list }
+
+// checkAll checks every codelet of a source.
+func checkAll(t *testing.T, text string) diag.Diagnostics {
 	t.Helper()
-	if err := p.Run(context.Background(), bufs, args); err != nil {
-		t.Fatal(err)
+	f, cs := codelets(t, "t.spu", text)
+	var ds diag.Diagnostics
+	for _, c := range cs {
+		ds = append(ds, Check(f, c, signature(c))...)
 	}
+	return ds
 }
 
-func bufs(list ...*iface.Buffer) []*iface.Buffer { return list }
+func at(s diag.Span) string {
+	return strings.TrimPrefix(strings.SplitN(show(diag.Diagnostics{{Span: s}}), "] ", 2)[1], " ")
+}
 
 // show renders everything a diagnostic says, one line for each thing.
 func show(ds diag.Diagnostics) string {
@@ -168,4 +157,30 @@ func show(ds diag.Diagnostics) string {
 		}
 	}
 	return out
+}
+
+// forOperands are the operands of the bodies below: three vectors, the second
+// with numbers that no float holds exactly, and two matrices.
+const forOperands = "codelet c(x: R vector[f64], y: RW vector[f64], k: R vector[i64], A: RW matrix[f64], B: R matrix[f64], v: RW variable[f64], u: RW vector[i32], n: int) {\n%s\n}\n"
+
+// forData makes operands of size n, and what reads their values.
+func forData(n int) ([]*iface.Buffer, func() []float64) {
+	x, y, a, b := make([]float64, n), make([]float64, n), make([]float64, n*9), make([]float64, n*9)
+	k, u := make([]int64, n), make([]int32, n)
+	for i := range n {
+		x[i], y[i] = math.Sin(float64(i))/3, math.Cos(float64(i)*1.7)
+		k[i], u[i] = int64((i*7+3)%n), int32(i%11)
+	}
+	for i := range a {
+		a[i], b[i] = math.Sin(float64(i)*0.3), 1/float64(i+3)
+	}
+	v := 0.1
+	list := bufs(vectorOf(x), vectorOf(y), vectorOf(k), matrixOf(a, 9, n, n), matrixOf(b, n, 9, 9), variableOf(&v), vectorOf(u))
+	return list, func() []float64 {
+		out := append([]float64{v}, y...)
+		for _, i := range u {
+			out = append(out, float64(i))
+		}
+		return append(out, a...)
+	}
 }

@@ -6,12 +6,10 @@ package kernel
 import (
 	"math"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -34,27 +32,6 @@ func example(t *testing.T, name string, targs map[byte]iface.Elem) map[string]*P
 	}
 	t.Fatalf("no example %s", name)
 	return nil
-}
-
-func TestExamplesAreClean(t *testing.T) {
-	text, err := os.ReadFile("testdata/examples.spu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, cs := codelets(t, "examples.spu", string(text))
-	if len(cs) < 30 {
-		t.Errorf("only %d codelets", len(cs))
-	}
-	for _, c := range cs {
-		if ds := Check(f, c, signature(c)); len(ds) > 0 {
-			t.Errorf("%s:\n%s", c.Name.Name, show(ds))
-		}
-		for _, e := range iface.Elems {
-			if _, err := Compile(f, c, signature(c), map[byte]iface.Elem{'T': e}); err != nil {
-				t.Errorf("%s for %v: %v", c.Name.Name, e, err)
-			}
-		}
-	}
 }
 
 // want compares floats that may differ by rounding.
@@ -167,29 +144,5 @@ func TestExampleValues(t *testing.T) {
 			sum += v
 		}
 		wantClose(t, "stats "+name, []float64{999, sum}, []float64{top, total})
-	}
-}
-
-// TestFoldOrder: the same sizes give the same bits, wherever the data lies.
-func TestFoldOrder(t *testing.T) {
-	p := example(t, "ex3_dot", nil)["cheapest"]
-	const n = 4097
-	mem := make([]float64, n+16)
-	var first uint64
-	for shift := range 16 {
-		x := mem[shift:][:n]
-		for i := range x {
-			x[i] = math.Sqrt(float64(i)) * 1e-3
-		}
-		acc := 0.0
-		run(t, p, bufs(vectorOf(x), vectorOf(x), variableOf(&acc)))
-		if bits := math.Float64bits(acc); shift == 0 {
-			first = bits
-		} else if bits != first {
-			t.Fatalf("shifted by %d elements the sum is %v", shift, acc)
-		}
-	}
-	if !strings.Contains(p.IR().Name, "dot") {
-		t.Error(p.IR().Name)
 	}
 }

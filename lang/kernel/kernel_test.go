@@ -1,7 +1,5 @@
 package kernel
 
-// The representation that bodies are lowered to, and that nothing breaks it.
-
 import (
 	"context"
 	"errors"
@@ -10,40 +8,58 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// TestLowering compares the representation of the examples, of T as f32, with
-// testdata/examples.ir. STARPUSH_UPDATE=1 writes it anew.
-func TestLowering(t *testing.T) {
+func TestExamplesAreClean(t *testing.T) {
 	text, err := os.ReadFile("testdata/examples.spu")
 	if err != nil {
 		t.Fatal(err)
 	}
 	f, cs := codelets(t, "examples.spu", string(text))
-	var b strings.Builder
-	for _, c := range cs {
-		fn, _ := Lower(f, c, signature(c), map[byte]iface.Elem{'T': iface.F32})
-		b.WriteString(fn.String())
+	if len(cs) < 30 {
+		t.Errorf("only %d codelets", len(cs))
 	}
-	const golden = "testdata/examples.ir"
-	if os.Getenv("STARPUSH_UPDATE") != "" {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
+	for _, c := range cs {
+		if ds := Check(f, c, signature(c)); len(ds) > 0 {
+			t.Errorf("%s:\n%s", c.Name.Name, show(ds))
+		}
+		for _, e := range iface.Elems {
+			if _, err := Compile(f, c, signature(c), map[byte]iface.Elem{'T': e}); err != nil {
+				t.Errorf("%s for %v: %v", c.Name.Name, e, err)
+			}
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// TestElemErrors: what depends on element types is found with them.
+func TestElemErrors(t *testing.T) {
+	f, cs := codelets(t, "t.spu", "codelet half(v: RW vector[T]) {\n    each i in v { v[i] = 0.5 * v[i] }\n}\n")
+	sig := signature(cs[0])
+	if ds := Check(f, cs[0], sig); len(ds) > 0 {
+		t.Fatal(ds)
 	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Error(d)
+	for _, e := range iface.Elems {
+		_, err := Compile(f, cs[0], sig, map[byte]iface.Elem{'T': e})
+		if e.IsFloat() != (err == nil) {
+			t.Errorf("%v: %v", e, err)
+		}
+		if err == nil {
+			continue
+		}
+		ds, ok := err.(diag.Diagnostics)
+		if !ok || len(ds) != 1 || ds[0].Code != "E0703" || ds[0].Span.Start.Line != 2 || len(ds[0].Notes) != 1 {
+			t.Errorf("%v: %v", e, err)
+		}
+	}
+	if _, err := Compile(f, cs[0], sig, nil); err == nil {
+		t.Error("no element type, and no error")
 	}
 }
+
+// The representation that bodies are lowered to, and that nothing breaks it.
 
 // FuzzSource checks, compiles and runs whatever parses: nothing may panic, and
 // what runs ends with its context.
@@ -125,29 +141,6 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 		var fault *Fault
 		if err != nil && !errors.As(err, &fault) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v\n%s", err, file.Source.Text)
-		}
-	}
-}
-
-// TestHash: what computes the same has the same hash, whatever it looks like.
-func TestHash(t *testing.T) {
-	hash := func(text string, elem iface.Elem) string {
-		t.Helper()
-		f, cs := codelets(t, "h.spu", text)
-		p, err := Compile(f, cs[0], signature(cs[0]), map[byte]iface.Elem{'T': elem})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.Hash()
-	}
-	const text = "codelet k(x: RW vector[T]) { each i in x { x[i] *= 2 } }\n"
-	want := hash(text, iface.F32)
-	if got := hash("## doc\n\ncodelet k(x: RW vector[T]) {\n    each i in x { x[i] *= 2 } # twice\n}\n", iface.F32); got != want {
-		t.Errorf("layout changes the hash: %s, %s", got, want)
-	}
-	for _, other := range []string{hash(text, iface.F64), hash(strings.Replace(text, "2", "3", 1), iface.F32)} {
-		if other == want || len(other) != len(want) {
-			t.Errorf("another kernel has the hash %s", other)
 		}
 	}
 }
