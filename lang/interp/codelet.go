@@ -64,8 +64,8 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 		return nil, err
 	}
 	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, Types: Types(o.Sig, targs),
-		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Hash}
-	if d, err := code.Device(); err == nil {
+		CPU: []engine.Impl{runKernel(code)}, Kernel: code.IR().Hash}
+	if d, err := kernel.OpenCL(code); err == nil {
 		k.On = map[string][]engine.Impl{"opencl": {runOpenCL(d)}}
 	} else {
 		p.codelets.home[k] = err
@@ -139,7 +139,7 @@ func Types(sig *types.Signature, targs map[byte]iface.Elem) *engine.Types {
 func BodyKinds(o *types.Object) (kinds []string, why error) {
 	code, why := compiled(o)
 	if code != nil {
-		if _, why = code.Device(); why == nil {
+		if _, why = kernel.OpenCL(code); why == nil {
 			return []string{"cpu", "opencl"}, nil
 		}
 	}

@@ -24,7 +24,7 @@ func TestOutsideRemedies(t *testing.T) {
 		{"for i in x.n - 4..x.n { v += x[i + 1] }", "write `for i in x.n - 4..x.n - 1`, or clamp: `x[min(i + 1, x.n - 1)]`", "for i in x.n - 4..x.n { v += x[min(i + 1, x.n - 1)] }"},
 	} {
 		src := head + tt.body + "\n}\n"
-		ds := slices.DeleteFunc(checkAll(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" })
+		ds := slices.DeleteFunc(CheckAll(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" })
 		if len(ds) != 1 || len(ds[0].Help) != 1 || len(ds[0].Fixes) != 1 {
 			t.Errorf("%s: %v", tt.body, ds)
 			continue
@@ -37,7 +37,7 @@ func TestOutsideRemedies(t *testing.T) {
 		if right != head+tt.want+"\n}\n" {
 			t.Errorf("%s becomes\n%s", tt.body, right)
 		}
-		if ds := checkAll(t, right); ds.Err() != nil {
+		if ds := CheckAll(t, right); ds.Err() != nil {
 			t.Errorf("%s: %v", tt.want, ds)
 		}
 	}

@@ -73,7 +73,7 @@ func TestEarly(t *testing.T) {
 // that comes first; mended says that it has an edit.
 func firstEarly(t *testing.T, src string, mended bool) string {
 	t.Helper()
-	for _, d := range checkAll(t, src) {
+	for _, d := range CheckAll(t, src) {
 		if d.Code == "W0606" || d.Code == "W0201" || d.Code == "W0608" { // of the operands that a body has no use for
 			continue
 		}
@@ -83,7 +83,7 @@ func firstEarly(t *testing.T, src string, mended bool) string {
 		if d.Severity != diag.Error || len(d.Help) == 0 || mended != (len(d.Fixes) > 0) {
 			t.Errorf("%s: %+v", src, d)
 		}
-		return strings.Trim(strings.Fields(d.Message)[0], "`") + " " + strings.SplitN(at(d.Span), "-", 2)[0]
+		return strings.Trim(strings.Fields(d.Message)[0], "`") + " " + strings.SplitN(At(d.Span), "-", 2)[0]
 	}
 	return ""
 }

@@ -38,7 +38,7 @@ func TestUnusedOperands(t *testing.T) {
 		{"codelet c(x: R vector[T], s: W variable[f64]) { s = 1.0 }", "x"},
 	} {
 		var got []string
-		for _, d := range checkAll(t, tt.src+"\n") {
+		for _, d := range CheckAll(t, tt.src+"\n") {
 			if d.Code != "W0608" {
 				continue
 			}
@@ -57,7 +57,7 @@ func TestUnusedOperands(t *testing.T) {
 func TestUnusedNamed(t *testing.T) {
 	const src = "codelet c(x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] = 1.0 } }\nregister a, b = vector[f64](4, fill = 0)\n"
 	for insert, fixes := range map[string]int{"insert c(R a, RW b)\n": 1, "insert c(y = RW b, x = R a)\n": 0} {
-		if ds := checkAll(t, src+insert); len(ds) != 1 || len(ds[0].Fixes) != fixes {
+		if ds := CheckAll(t, src+insert); len(ds) != 1 || len(ds[0].Fixes) != fixes {
 			t.Errorf("%s: %+v", insert, ds)
 		}
 	}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func TestBorders(t *testing.T) {
 		{"v: W matrix[f64]", "for i in 0..v.rows { for j in 0..v.cols // 2 { v[i, 2 * j] = 0 } }", "its body writes only 1 of every 2 columns"},
 	} {
 		got := ""
-		if ds := checkAll(t, "codelet c("+tt.sig+") {\n"+tt.body+"\n}\n"); len(ds) > 0 {
+		if ds := CheckAll(t, "codelet c("+tt.sig+") {\n"+tt.body+"\n}\n"); len(ds) > 0 {
 			got = strings.TrimPrefix(ds[0].Message, "`v` is declared W, but ")
 			if ds[0].Code != "W0606" || ds[0].Severity != diag.Warning {
 				t.Errorf("%s: %v", tt.body, ds)
@@ -112,17 +113,19 @@ func TestBordersHold(t *testing.T) {
 			place := at[k/len(from)/len(to)%len(at)]
 			fmt.Fprintf(&body, "for i in %s..%s {\nif %s >= 0 and %s < v.n { v[%s] = 1 }\n}\n", from[k%len(from)], to[k/len(from)%len(to)], place, place, place)
 		}
-		ds := checkAll(t, "codelet c(v: W vector[f64]) {\n"+body.String()+"}\n")
+		ds := CheckAll(t, "codelet c(v: W vector[f64]) {\n"+body.String()+"}\n")
 		if len(ds) == 0 {
 			continue
 		}
 		if ds[0].Code != "W0606" {
 			t.Fatalf("%v\n%s", ds, body.String())
 		}
-		p := compileOne(t, "codelet c(v: RW vector[f64]) {\n"+body.String()+"}\n", nil)
+		p := Compiled(Lowered(t, "codelet c(v: RW vector[f64]) {\n"+body.String()+"}\n", nil))
 		for n := 4; n < 30; n++ {
 			v := make([]float64, n)
-			run(t, p, bufs(vectorOf(v)))
+			if err := p.Run(context.Background(), Buffers(VectorOf(v)), nil); err != nil {
+				t.Fatal(err)
+			}
 			for what, left := range map[string]bool{"first": v[0] == 0, "last": v[n-1] == 0, "only": n < 9 || slices.Contains(v, 0)} {
 				if strings.Contains(ds[0].Message, what) {
 					said[what]++

@@ -4,6 +4,7 @@ package kernel
 // letter, the others as written here.
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ warning[W0606] 12:36-37: ` + "`v` is declared W, but its first and last columns 
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want[1:], show(checkAll(t, tt.src))); d != "" {
+			if d := cmp.Diff(tt.want[1:], Show(CheckAll(t, tt.src))); d != "" {
 				t.Error(d)
 			}
 		})
@@ -194,11 +195,11 @@ func TestDiagnostics(t *testing.T) {
 		{"for i in 1..=n { v += x[i] }", ""},
 	} {
 		src := head + tt.body + "\n}\nparam alpha: float = 1.0\nfunc helper(a: int) -> int { return a }\nregister data = vector[f64](3)\n"
-		ds := slices.DeleteFunc(checkAll(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // of those that a row has no use for
+		ds := slices.DeleteFunc(CheckAll(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // of those that a row has no use for
 		got := ""
 		if len(ds) > 0 {
 			d := &ds[0]
-			got = strings.Join([]string{d.Code, strings.TrimSuffix(strings.SplitN(at(d.Span), "-", 2)[0], " "), d.Message}, " ")
+			got = strings.Join([]string{d.Code, strings.TrimSuffix(strings.SplitN(At(d.Span), "-", 2)[0], " "), d.Message}, " ")
 		}
 		if got != tt.want {
 			t.Errorf("%s\n got  %s\n want %s", tt.body, got, tt.want)
@@ -209,7 +210,7 @@ func TestDiagnostics(t *testing.T) {
 // TestDeepNesting: trees that are far too deep are reported, and nothing
 // overflows. The parser has limits of its own, so the trees are made here.
 func TestDeepNesting(t *testing.T) {
-	f, cs := codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
+	f, cs := Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
 	set := cs[0].Body.Stmts[0].(*syntax.Assign)
 	leaf := set.Value.(*syntax.Binary).X
 	for name, wrap := range map[string]func(e syntax.Expr) syntax.Expr{
@@ -225,19 +226,21 @@ func TestDeepNesting(t *testing.T) {
 			for range depth {
 				set.Value = wrap(set.Value)
 			}
-			ds := Check(f, cs[0], signature(cs[0]))
-			if want := depth > maxDepth; want != (len(ds) > 0) || len(ds) > 1 {
+			ds := Check(f, cs[0], Signature(cs[0]))
+			if want := depth > 2000; want != (len(ds) > 0) || len(ds) > 1 {
 				t.Errorf("%s, %d deep: %d diagnostics", name, depth, len(ds))
 			}
 			if len(ds) > 0 {
 				continue
 			}
-			p, err := Compile(f, cs[0], signature(cs[0]), nil)
+			p, err := Compile(f, cs[0], Signature(cs[0]), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			v := 1.0
-			run(t, p, bufs(variableOf(&v)))
+			if err := p.Run(context.Background(), Buffers(VariableOf(&v)), nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

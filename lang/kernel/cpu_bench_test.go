@@ -56,7 +56,7 @@ func BenchmarkScale(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {
 		v, a := ramp(n), 1.0000001
 		benchBody(b, 16*n, "codelet scal(v: RW vector[T], factor: T) { each i in v { v[i] *= factor } }",
-			bufs(vectorOf(v)), []iface.Scalar{iface.Float(a)}, func() {
+			Buffers(VectorOf(v)), []iface.Scalar{iface.Float(a)}, func() {
 				for k := range v {
 					v[k] *= a
 				}
@@ -68,7 +68,7 @@ func BenchmarkAxpy(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {
 		x, y, a := ramp(n), ramp(n), 1e-9
 		benchBody(b, 24*n, "codelet axpy(a: f64, x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] += a * x[i] } }",
-			bufs(vectorOf(x), vectorOf(y)), []iface.Scalar{iface.Float(a)}, func() {
+			Buffers(VectorOf(x), VectorOf(y)), []iface.Scalar{iface.Float(a)}, func() {
 				y := y[:len(x)]
 				for k := range x {
 					y[k] += a * x[k]
@@ -81,7 +81,7 @@ func BenchmarkCopy(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {
 		x, y := ramp(n), ramp(n)
 		benchBody(b, 16*n, "codelet copy(x: R vector[f64], y: W vector[f64]) { each i in y { y[i] = x[i] } }",
-			bufs(vectorOf(x), vectorOf(y)), nil, func() { copy(y, x) })
+			Buffers(VectorOf(x), VectorOf(y)), nil, func() { copy(y, x) })
 	})
 }
 
@@ -89,7 +89,7 @@ func BenchmarkFill(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {
 		y := ramp(n)
 		benchBody(b, 8*n, "codelet fill(y: W vector[f64], v: f64) { each i in y { y[i] = v } }",
-			bufs(vectorOf(y)), []iface.Scalar{iface.Float(2)}, func() {
+			Buffers(VectorOf(y)), []iface.Scalar{iface.Float(2)}, func() {
 				for k := range y {
 					y[k] = 2
 				}
@@ -101,7 +101,7 @@ func BenchmarkDot(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {
 		x, y, acc := ramp(n), ramp(n), 0.0
 		benchBody(b, 16*n, "codelet dot(x: R vector[f64], y: R vector[f64], acc: RW variable[f64]) { acc += sum i in x { x[i] * y[i] } }",
-			bufs(vectorOf(x), vectorOf(y), variableOf(&acc)), nil, func() {
+			Buffers(VectorOf(x), VectorOf(y), VariableOf(&acc)), nil, func() {
 				s, y := 0.0, y[:len(x)]
 				for k := range x {
 					s += x[k] * y[k]
@@ -118,7 +118,7 @@ func BenchmarkStencil(b *testing.B) {
     each i, j in 0..v.rows, 1..v.cols - 1 {
         v[i, j] = 0.25 * (u[i, j] + u[i + 2, j] + u[i + 1, j - 1] + u[i + 1, j + 1])
     }
-}`, bufs(matrixOf(u, rows+2, cols, cols), matrixOf(v, rows, cols, cols)), nil, func() {
+}`, Buffers(MatrixOf(u, rows+2, cols, cols), MatrixOf(v, rows, cols, cols)), nil, func() {
 		for i := range rows {
 			d, up, mid, down := v[i*cols:][:cols], u[i*cols:][:cols], u[(i+1)*cols:][:cols], u[(i+2)*cols:][:cols]
 			for j := 1; j < cols-1; j++ {
@@ -132,7 +132,7 @@ func BenchmarkGemm(b *testing.B) {
 	const n = 192
 	x, y, c := ramp(n*n), ramp(n*n), ramp(n*n)
 	benchBody(b, 2*n*n*n, "codelet gemm(A: R matrix[f64], B: R matrix[f64], C: RW matrix[f64]) { each i, j in C { C[i, j] += sum k in 0..A.cols { A[i, k] * B[k, j] } } }",
-		bufs(matrixOf(x, n, n, n), matrixOf(y, n, n, n), matrixOf(c, n, n, n)), nil, func() {
+		Buffers(MatrixOf(x, n, n, n), MatrixOf(y, n, n, n), MatrixOf(c, n, n, n)), nil, func() {
 			for i := range n {
 				d := c[i*n:][:n]
 				for k := range n {
@@ -157,7 +157,7 @@ func BenchmarkLoops(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			benchBody(b, 2*n*n*n, head+body,
-				bufs(matrixOf(x, n, n, n), matrixOf(y, n, n, n), matrixOf(c, n, n, n)), nil, func() {
+				Buffers(MatrixOf(x, n, n, n), MatrixOf(y, n, n, n), MatrixOf(c, n, n, n)), nil, func() {
 					for i := range n {
 						for j := range n {
 							s := 0.0
@@ -178,7 +178,7 @@ func BenchmarkSweep(b *testing.B) {
 	const n = 256
 	x := ramp(n * n)
 	benchBody(b, 8*n*n, "codelet sweep(A: RW matrix[f64]) { for i in 1..A.rows - 1 { for j in 1..A.cols - 1 { A[i, j] = 0.25 * (A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1]) } } }",
-		bufs(matrixOf(x, n, n, n)), nil, func() {
+		Buffers(MatrixOf(x, n, n, n)), nil, func() {
 			for i := 1; i < n-1; i++ {
 				for j := 1; j < n-1; j++ {
 					x[i*n+j] = 0.25 * (x[(i-1)*n+j] + x[(i+1)*n+j] + x[i*n+j-1] + x[i*n+j+1])
@@ -192,7 +192,7 @@ func BenchmarkOrdered(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {
 		x, y, v := ramp(n), ramp(n), 0.0
 		benchBody(b, 16*n, "codelet dot(x: R vector[f64], y: R vector[f64], v: RW variable[f64]) { for i in 0..x.n { v += x[i] * y[i] } }",
-			bufs(vectorOf(x), vectorOf(y), variableOf(&v)), nil, func() {
+			Buffers(VectorOf(x), VectorOf(y), VariableOf(&v)), nil, func() {
 				for k := range x {
 					v += x[k] * y[k]
 				}
@@ -204,7 +204,7 @@ func BenchmarkGemv(b *testing.B) {
 	const n = 1024
 	a, x, y := ramp(n*n), ramp(n), ramp(n)
 	benchBody(b, 8*n*n, "codelet gemv(A: R matrix[f64], x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] += sum j in x { A[i, j] * x[j] } } }",
-		bufs(matrixOf(a, n, n, n), vectorOf(x), vectorOf(y)), nil, func() {
+		Buffers(MatrixOf(a, n, n, n), VectorOf(x), VectorOf(y)), nil, func() {
 			for i := range n {
 				s, row := 0.0, a[i*n:][:n]
 				for j, v := range x {
@@ -219,7 +219,7 @@ func BenchmarkGemv(b *testing.B) {
 func BenchmarkCallPrice(b *testing.B) {
 	const n = 4096
 	s, k, t, price := ramp(n), ramp(n), ramp(n), ramp(n)
-	benchBody(b, 32*n, callPrice, bufs(vectorOf(s), vectorOf(k), vectorOf(t), vectorOf(price)),
+	benchBody(b, 32*n, callPrice, Buffers(VectorOf(s), VectorOf(k), VectorOf(t), VectorOf(price)),
 		[]iface.Scalar{iface.Float(0.02), iface.Float(0.3)}, func() {
 			for i := range price {
 				price[i] = priceOf(s[i], k[i], t[i], 0.02, 0.3)
@@ -257,7 +257,7 @@ func BenchmarkPolynomial(b *testing.B) {
 	const n = 4096
 	x, y := ramp(n), ramp(n)
 	benchBody(b, 16*n, "codelet p(x: R vector[f64], y: W vector[f64]) { each i in y { y[i] = (((x[i] * 0.5 + 1.0) * x[i] - 3.0) * x[i] + 2.0) * x[i] - 1.0 } }",
-		bufs(vectorOf(x), vectorOf(y)), nil, func() {
+		Buffers(VectorOf(x), VectorOf(y)), nil, func() {
 			for k, v := range x {
 				y[k] = (((v*0.5+1)*v-3)*v+2)*v - 1
 			}
@@ -269,7 +269,7 @@ func BenchmarkScan(b *testing.B) {
 	const n = 4096
 	x := ramp(n)
 	benchBody(b, 16*n, "codelet scan(x: RW vector[f64]) { for i in 1..x.n { x[i] = 0.5 * x[i] + 0.5 * x[i - 1] } }",
-		bufs(vectorOf(x)), nil, func() {
+		Buffers(VectorOf(x)), nil, func() {
 			for k := 1; k < len(x); k++ {
 				x[k] = 0.5*x[k] + 0.5*x[k-1]
 			}
@@ -280,7 +280,7 @@ func BenchmarkScan(b *testing.B) {
 func BenchmarkSmall(b *testing.B) {
 	v, a := ramp(4), 1.0000001
 	benchBody(b, 64, "codelet scal(v: RW vector[T], factor: T) { each i in v { v[i] *= factor } }",
-		bufs(vectorOf(v)), []iface.Scalar{iface.Float(a)}, func() {
+		Buffers(VectorOf(v)), []iface.Scalar{iface.Float(a)}, func() {
 			for k := range v {
 				v[k] *= a
 			}

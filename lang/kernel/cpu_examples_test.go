@@ -5,7 +5,6 @@ package kernel
 
 import (
 	"math"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,28 +12,24 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// example compiles a codelet of testdata/examples.spu in every way.
+// example compiles a codelet of the examples in every way.
 func example(t *testing.T, name string, targs map[byte]iface.Elem) map[string]*Program {
 	t.Helper()
-	text, err := os.ReadFile("testdata/examples.spu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, cs := codelets(t, "examples.spu", string(text))
+	f, cs := Codelets(t, "examples.spu", Examples)
 	for _, c := range cs {
 		if c.Name.Name == name {
-			p, err := Compile(f, c, signature(c), targs)
-			if err != nil {
-				t.Fatal(err)
+			fn, ds := Lower(f, c, Signature(c), targs)
+			if ds.Err() != nil {
+				t.Fatal(ds)
 			}
-			return map[string]*Program{"cheapest": p, "one by one": compile(p.fn, oneByOne), "strips": compile(p.fn, alwaysLast)}
+			return compiledAll(fn)
 		}
 	}
 	t.Fatalf("no example %s", name)
 	return nil
 }
 
-// want compares floats that may differ by rounding.
+// wantClose compares floats that may differ by rounding.
 func wantClose(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-13, 0), cmpopts.EquateNaNs()); d != "" {
@@ -54,21 +49,21 @@ func TestExampleValues(t *testing.T) {
 	const n = 1300
 	for name, p := range example(t, "ex3_init", nil) {
 		x := make([]float64, n)
-		b := vectorOf(x)
+		b := VectorOf(x)
 		b.Off[0] = 40
-		run(t, p, bufs(b))
+		run(t, p, Buffers(b))
 		wantClose(t, "init "+name, filled(n, func(i int) float64 { return float64(41 + i) }), x)
 	}
 	for name, p := range example(t, "ex3_dot", nil) {
 		x, acc := filled(n, func(i int) float64 { return float64(i) }), 5.0
-		run(t, p, bufs(vectorOf(x), vectorOf(x), variableOf(&acc)))
+		run(t, p, Buffers(VectorOf(x), VectorOf(x), VariableOf(&acc)))
 		wantClose(t, "dot "+name, 5+float64(n-1)*n*(2*n-1)/6, acc)
 	}
 	for name, p := range example(t, "ex5_spd", nil) {
 		a := make([]float64, 6*7)
-		b := matrixOf(a, 6, 7, 7)
+		b := MatrixOf(a, 6, 7, 7)
 		b.Off[0], b.Off[1] = 3, 2
-		run(t, p, bufs(b), iface.Int(100))
+		run(t, p, Buffers(b), iface.Int(100))
 		wantClose(t, "spd "+name, filled(42, func(k int) float64 {
 			r, c := k/7+3, k%7+2
 			v := 1 / float64(1+r+c)
@@ -82,7 +77,7 @@ func TestExampleValues(t *testing.T) {
 		const rows, cols = 20, 700
 		a, x := filled(rows*cols, func(k int) float64 { return float64(k % 13) }), filled(cols, func(i int) float64 { return float64(i % 7) })
 		y := filled(rows, func(i int) float64 { return float64(i) })
-		run(t, p, bufs(matrixOf(a, rows, cols, cols), vectorOf(x), vectorOf(y)))
+		run(t, p, Buffers(MatrixOf(a, rows, cols, cols), VectorOf(x), VectorOf(y)))
 		wantClose(t, "gemv "+name, filled(rows, func(i int) float64 {
 			s := float64(i)
 			for j := range cols {
@@ -94,7 +89,7 @@ func TestExampleValues(t *testing.T) {
 	for name, p := range example(t, "ex7_sweep", nil) {
 		const rows, cols = 9, 530
 		u, v := filled((rows+2)*cols, func(k int) float64 { return float64(k*k%101) / 8 }), make([]float64, rows*cols)
-		run(t, p, bufs(matrixOf(u, rows+2, cols, cols), matrixOf(v, rows, cols, cols)))
+		run(t, p, Buffers(MatrixOf(u, rows+2, cols, cols), MatrixOf(v, rows, cols, cols)))
 		wantClose(t, "sweep "+name, filled(rows*cols, func(k int) float64 {
 			i, j := k/cols, k%cols
 			at := func(i, j int) float64 { return u[i*cols+j] }
@@ -106,7 +101,7 @@ func TestExampleValues(t *testing.T) {
 	}
 	for name, p := range example(t, "ex10_smooth", nil) {
 		x, tmp, y := filled(n, func(i int) float64 { return math.Sin(float64(i)) }), make([]float64, n), make([]float64, n)
-		run(t, p, bufs(vectorOf(x), vectorOf(tmp), vectorOf(y)))
+		run(t, p, Buffers(VectorOf(x), VectorOf(tmp), VectorOf(y)))
 		wantClose(t, "smooth "+name, filled(n, func(i int) float64 {
 			lo, hi := max(i-1, 0), min(i+1, n-1)
 			return (x[lo]*x[lo] + x[i]*x[i] + x[hi]*x[hi]) / 3
@@ -118,7 +113,7 @@ func TestExampleValues(t *testing.T) {
 		for k, v := range a {
 			a32[k] = float32(v)
 		}
-		run(t, p, bufs(matrixOf(a32, 3, 4, 4), vectorOf(piv)))
+		run(t, p, Buffers(MatrixOf(a32, 3, 4, 4), VectorOf(piv)))
 		for k, v := range a32 {
 			if v != -float32(k) {
 				t.Errorf("pivot %s: A[%d] is %v", name, k, v)
@@ -133,12 +128,12 @@ func TestExampleValues(t *testing.T) {
 	for name, p := range example(t, "ex13_call_price", nil) {
 		s, k, tt := filled(n, func(i int) float64 { return 50 + float64(i%100) }), filled(n, func(int) float64 { return 100 }), filled(n, func(i int) float64 { return float64(i%5) / 4 })
 		price := make([]float64, n)
-		run(t, p, bufs(vectorOf(s), vectorOf(k), vectorOf(tt), vectorOf(price)), iface.Float(0.02), iface.Float(0.3))
+		run(t, p, Buffers(VectorOf(s), VectorOf(k), VectorOf(tt), VectorOf(price)), iface.Float(0.02), iface.Float(0.3))
 		wantClose(t, "call_price "+name, filled(n, func(i int) float64 { return priceOf(s[i], k[i], tt[i], 0.02, 0.3) }), price)
 	}
 	for name, p := range example(t, "ex13_stats", nil) {
 		x, top, total := filled(n, func(i int) float64 { return float64(i * 37 % 1000) }), 3.0, 4.0
-		run(t, p, bufs(vectorOf(x), variableOf(&top), variableOf(&total)))
+		run(t, p, Buffers(VectorOf(x), VariableOf(&top), VariableOf(&total)))
 		sum := 4.0
 		for _, v := range x {
 			sum += v

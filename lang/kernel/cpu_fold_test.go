@@ -19,7 +19,7 @@ func TestFoldOfASide(t *testing.T) {
 }`
 	for name, p := range plans(t, text, nil) {
 		x, y := []float64{1, 5, 2}, []int64{5, 7, 9}
-		if err := p.Run(context.Background(), bufs(vectorOf(x), vectorOf(y)), nil); err != nil {
+		if err := p.Run(context.Background(), Buffers(VectorOf(x), VectorOf(y)), nil); err != nil {
 			t.Fatal(err)
 		}
 		if want := []int64{26, 21, 31}; !slices.Equal(y, want) {
@@ -38,7 +38,7 @@ func TestSumAccuracy(t *testing.T) {
 		exact += float64(x[k])
 	}
 	var v float32
-	run(t, compileOne(t, "codelet c(x: R vector[f32], v: W variable[f32]) { v = sum i in x { x[i] } }", nil), bufs(vectorOf(x), variableOf(&v)))
+	run(t, compileOne(t, "codelet c(x: R vector[f32], v: W variable[f32]) { v = sum i in x { x[i] } }", nil), Buffers(VectorOf(x), VariableOf(&v)))
 	if d := math.Abs(float64(v)-exact) / exact; d > 1e-6 {
 		t.Errorf("sum is %v, exact %v: off by %g", v, exact, d)
 	}
@@ -55,7 +55,7 @@ func TestLongSums(t *testing.T) {
 		t.Errorf("%d strips", p.temps)
 	}
 	x, y := []float64{1, 2, 3}, []float64{1, 1, 2}
-	run(t, p, bufs(vectorOf(x), vectorOf(y)))
+	run(t, p, Buffers(VectorOf(x), VectorOf(y)))
 	if d := cmp.Diff([]float64{800, 1600, 4800}, y); d != "" {
 		t.Error(d)
 	}
@@ -72,7 +72,7 @@ func TestNestedAttempts(t *testing.T) {
 	src := "codelet c(x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] = " + body + " } }"
 	p := compileOne(t, src, nil)
 	x, y := []float64{3}, []float64{0}
-	run(t, p, bufs(vectorOf(x), vectorOf(y)))
+	run(t, p, Buffers(VectorOf(x), VectorOf(y)))
 	if want := 31.0; y[0] != want {
 		t.Errorf("%v, want %v", y[0], want)
 	}
@@ -90,7 +90,7 @@ func TestFoldOrder(t *testing.T) {
 			x[i] = math.Sqrt(float64(i)) * 1e-3
 		}
 		acc := 0.0
-		run(t, p, bufs(vectorOf(x), vectorOf(x), variableOf(&acc)))
+		run(t, p, Buffers(VectorOf(x), VectorOf(x), VariableOf(&acc)))
 		if bits := math.Float64bits(acc); shift == 0 {
 			first = bits
 		} else if bits != first {

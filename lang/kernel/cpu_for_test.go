@@ -17,7 +17,7 @@ import (
 // runFor runs p and returns what it computed, and the fault that ended it.
 func runFor(t *testing.T, p *Program, n int) ([]float64, string) {
 	t.Helper()
-	list, read := forData(n)
+	list, read := ForData(n)
 	err := p.Run(context.Background(), list, []iface.Scalar{iface.Int(int64(n))})
 	var f *Fault
 	if errors.As(err, &f) {
@@ -100,7 +100,7 @@ func TestFor(t *testing.T) {
 		{"for i in 0..n { y[i] = v\n v += 1 }", rounds},
 		{"for i in 0..n { y[i] = x[k[k[i]]] }", rounds}, // two things that might fault
 	} {
-		p := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil)
+		p := compileOne(t, fmt.Sprintf(ForOperands, tt.body), nil)
 		if in, all := fors(p.fn, alwaysLast); in > 0 != tt.want {
 			t.Errorf("%s\n %d of %d loops may run in strips", tt.body, in, all)
 		}
@@ -125,7 +125,7 @@ func TestFor(t *testing.T) {
 // TestForSums: sums of floats inside a `for` keep the order that they have in a
 // round that runs alone.
 func TestForSums(t *testing.T) {
-	p := compileOne(t, fmt.Sprintf(forOperands, "for i in 0..n { y[i] = sum j in 0..9 { A[j, i] / 7 } }"), nil)
+	p := compileOne(t, fmt.Sprintf(ForOperands, "for i in 0..n { y[i] = sum j in 0..9 { A[j, i] / 7 } }"), nil)
 	if in, _ := fors(p.fn, alwaysLast); in != 0 {
 		t.Error("a loop with a sum of floats runs in strips")
 	}
@@ -148,7 +148,7 @@ func TestForFaults(t *testing.T) {
 		{"for i in 0..n { v += x[k[i] + 3]\n y[i] = x[i * 36099303471055875] }", "3:9 element 36099303471055875 is outside `x`, which has 1000 elements"},
 		{"for i in 0..n { v += x[k[i] + 30] }", "2:22 element 1006 is outside `x`, which has 1000 elements"},
 	} {
-		p := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil)
+		p := compileOne(t, fmt.Sprintf(ForOperands, tt.body), nil)
 		for name, p := range map[string]*Program{"cheapest": p, "strips": compile(p.fn, alwaysLast), "one by one": compile(p.fn, oneByOne)} {
 			if _, fault := runFor(t, p, 1000); fault != tt.want {
 				t.Errorf("%s, %s\n got  %s\n want %s", tt.body, name, fault, tt.want)
@@ -169,8 +169,8 @@ func TestForLarge(t *testing.T) {
 		for k := range 200 {
 			fmt.Fprintf(&b, "y[i] += x[a40 - %d]\n", k)
 		}
-		p := compileOne(t, fmt.Sprintf(forOperands, b.String()+"}"), nil)
-		if _, err := p.Device(); err == nil {
+		p := compileOne(t, fmt.Sprintf(ForOperands, b.String()+"}"), nil)
+		if want, _ := WholeBody(p.fn).AllDemands(p.fn.Body); want != nil {
 			t.Error("a value of 2^40 nodes was looked at")
 		}
 		if _, fault := runFor(t, p, 1000); !strings.Contains(fault, "is outside `x`") {

@@ -31,7 +31,7 @@ func TestSlowLoops(t *testing.T) {
 		{"for i in 0..n { each j in 0..3 { A[j, i] = 0.0 } }", "each of its rounds is an `each` with few rounds"},
 		{"for i in 0..n { for j in 0..3 { A[j, i] = 0.0 } }", ""},
 	} {
-		p := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil)
+		p := compileOne(t, fmt.Sprintf(ForOperands, tt.body), nil)
 		var got []string
 		for _, l := range p.SlowLoops() {
 			got = append(got, l.Why)

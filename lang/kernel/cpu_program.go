@@ -2,8 +2,6 @@ package kernel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"sync"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -18,13 +16,6 @@ type Program struct {
 	used  []int // operands that code looks at
 	temps int   // strips of scratch memory that a run needs
 	pool  sync.Pool
-}
-
-// Hash tells programs that compute differently, or with other element types, from
-// each other. Layout and comments of the source do not matter.
-func (p *Program) Hash() string {
-	sum := sha256.Sum256([]byte(p.fn.String()))
-	return hex.EncodeToString(sum[:6])
 }
 
 // Run executes the body. bufs are the data operands and args the scalar
@@ -130,6 +121,9 @@ func (c *compiler) above(t int) func() {
 	c.floor = t + window
 	return func() { c.floor = old }
 }
+
+// Compiled returns the program of a lowered body that is complete.
+func Compiled(fn *Func) *Program { return compile(fn, cheapest) }
 
 // compile makes a program of a lowered body.
 func compile(fn *Func, how plan) *Program {

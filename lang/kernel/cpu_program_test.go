@@ -14,23 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/lang/diag"
 )
 
 // compileOne checks and compiles the only codelet of a source.
 func compileOne(t testing.TB, text string, targs map[byte]iface.Elem) *Program {
 	t.Helper()
-	f, cs := codelets(t, "t.spu", text)
-	sig := signature(cs[0])
-	ds := slices.DeleteFunc(Check(f, cs[0], sig), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // operands that a body has no use for
-	if len(ds) > 0 {
-		t.Fatalf("%v\nin:\n%s", ds, text)
-	}
-	p, err := Compile(f, cs[0], sig, targs)
-	if err != nil {
-		t.Fatalf("%v\nin:\n%s", err, text)
-	}
-	return p
+	return compile(Lowered(t, text, targs), cheapest)
 }
 
 // run runs p and fails the test on an error.
@@ -46,9 +35,14 @@ func run(t testing.TB, p *Program, bufs []*iface.Buffer, args ...iface.Scalar) {
 // plans compiles a source in every way.
 func plans(t testing.TB, text string, targs map[byte]iface.Elem) map[string]*Program {
 	t.Helper()
-	p := compileOne(t, text, targs)
-	p.SlowLoops() // of any body, and leaves the program as it is
-	return map[string]*Program{"cheapest": p, "one by one": compile(p.fn, oneByOne), "strips": compile(p.fn, alwaysLast)}
+	fn := Lowered(t, text, targs)
+	compile(fn, cheapest).SlowLoops() // of any body
+	return compiledAll(fn)
+}
+
+// compiledAll compiles a body in every way.
+func compiledAll(fn *Func) map[string]*Program {
+	return map[string]*Program{"cheapest": compile(fn, cheapest), "one by one": compile(fn, oneByOne), "strips": compile(fn, alwaysLast)}
 }
 
 var nan = math.NaN()
@@ -129,9 +123,9 @@ func TestExpressions(t *testing.T) {
 		src := "codelet c(x: R vector[f64], idx: R vector[i32], y: W vector[f64], n: int, f: float, b: bool) {\n each i in y { y[i] = " + expr + " }\n}\n"
 		for name, p := range plans(t, src, nil) {
 			y := make([]float64, len(x))
-			xb := vectorOf(x)
+			xb := VectorOf(x)
 			xb.Off[0] = 100
-			run(t, p, bufs(xb, vectorOf([]int32{7, 6, 5, 4, 3, 2, 1, 0}), vectorOf(y)), iface.Int(10), iface.Float(0.5), iface.Bool(true))
+			run(t, p, Buffers(xb, VectorOf([]int32{7, 6, 5, 4, 3, 2, 1, 0}), VectorOf(y)), iface.Int(10), iface.Float(0.5), iface.Bool(true))
 			if d := cmp.Diff(want, y, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-15, 0)); d != "" {
 				t.Errorf("%s, %s: %s", expr, name, d)
 			}
@@ -187,8 +181,8 @@ func TestIntegers(t *testing.T) {
 		src := "codelet c(a: R vector[i8], u: R vector[u8], w: R vector[u64], y: W vector[i64]) {\n each i in y { y[i] = " + tt.expr + " }\n}\n"
 		for name, p := range plans(t, src, nil) {
 			y := make([]int64, 4)
-			run(t, p, bufs(vectorOf([]int8{127, -128, -7, 0}), vectorOf([]uint8{255, 1, 200, 0}),
-				vectorOf([]uint64{math.MaxUint64, 1, 1 << 63, 0}), vectorOf(y)))
+			run(t, p, Buffers(VectorOf([]int8{127, -128, -7, 0}), VectorOf([]uint8{255, 1, 200, 0}),
+				VectorOf([]uint64{math.MaxUint64, 1, 1 << 63, 0}), VectorOf(y)))
 			if d := cmp.Diff(tt.want, y); d != "" {
 				t.Errorf("%s, %s: %s", tt.expr, name, d)
 			}
@@ -199,10 +193,10 @@ func TestIntegers(t *testing.T) {
 // stores runs each plan of "y[i] = x[i] converted" for one pair of types.
 func stores[A, B Number](t *testing.T, expr string, x []A, want []B) {
 	t.Helper()
-	src := "codelet c(x: R vector[" + elemOf[A]().String() + "], y: W vector[" + elemOf[B]().String() + "]) {\n each i in y { y[i] = " + expr + " }\n}\n"
+	src := "codelet c(x: R vector[" + ElemOf[A]().String() + "], y: W vector[" + ElemOf[B]().String() + "]) {\n each i in y { y[i] = " + expr + " }\n}\n"
 	for name, p := range plans(t, src, nil) {
 		y := make([]B, len(x))
-		run(t, p, bufs(vectorOf(x), vectorOf(y)))
+		run(t, p, Buffers(VectorOf(x), VectorOf(y)))
 		if d := cmp.Diff(want, y, cmpopts.EquateNaNs()); d != "" {
 			t.Errorf("%s, %s: %s", src, name, d)
 		}
@@ -237,15 +231,15 @@ func TestStores(t *testing.T) {
 // typed runs a generic codelet on elements of type T and compares.
 func typed[T Number](t *testing.T, src string, want []T, in ...[]T) {
 	t.Helper()
-	for name, p := range plans(t, src, map[byte]iface.Elem{'T': elemOf[T]()}) {
+	for name, p := range plans(t, src, map[byte]iface.Elem{'T': ElemOf[T]()}) {
 		var list []*iface.Buffer
 		for _, s := range in {
-			list = append(list, vectorOf(append([]T(nil), s...)))
+			list = append(list, VectorOf(append([]T(nil), s...)))
 		}
 		run(t, p, list, iface.Float(3))
 		got := iface.Slice[T](list[len(list)-1])
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%v, %s: %s", elemOf[T](), name, d)
+			t.Errorf("%v, %s: %s", ElemOf[T](), name, d)
 		}
 	}
 }
@@ -324,14 +318,14 @@ func TestStatements(t *testing.T) {
 	} {
 		// a sum over a written operand outside of each is fine; inside it is E0602
 		src := "codelet c(y: RW vector[f64]) {\n" + tt.body + "\n}\n"
-		f, cs := codelets(t, "t.spu", src)
-		if ds := Check(f, cs[0], signature(cs[0])); ds.Err() != nil {
+		f, cs := Codelets(t, "t.spu", src)
+		if _, ds := LowerOpen(f, cs[0], Signature(cs[0]), nil); ds.Err() != nil {
 			t.Errorf("%s: %v", tt.body, ds)
 			continue
 		}
 		for name, p := range plans(t, src, nil) {
 			y := make([]float64, 5)
-			run(t, p, bufs(vectorOf(y)))
+			run(t, p, Buffers(VectorOf(y)))
 			if d := cmp.Diff(tt.want, y); d != "" {
 				t.Errorf("%s, %s: %s", tt.body, name, d)
 			}
@@ -402,9 +396,9 @@ func TestMatrices(t *testing.T) {
 			for k := range x {
 				x[k] = float64(k)
 			}
-			ab := matrixOf(a, rows, cols, ld)
+			ab := MatrixOf(a, rows, cols, ld)
 			ab.Off[0], ab.Off[1] = 7, 9
-			run(t, p, bufs(vectorOf(x), matrixOf(b, cols, rows, rows), ab))
+			run(t, p, Buffers(VectorOf(x), MatrixOf(b, cols, rows, rows), ab))
 			for k, got := range a {
 				i, j := k/ld, k%ld
 				want := -99.0
@@ -450,8 +444,8 @@ func TestFaults(t *testing.T) {
 		src := "codelet c(x: R vector[f64], k: R vector[i32], y: RW vector[f64], A: RW matrix[f64], v: RW variable[f64], n: int) {\n" + tt.body + "\n}\n"
 		for name, p := range plans(t, src, nil) {
 			v := 0.0
-			err := p.Run(context.Background(), bufs(vectorOf(make([]float64, 8)), vectorOf([]int32{7, 8, 9, 1, 2, 3, 4, 5}), vectorOf(make([]float64, 8)),
-				matrixOf(make([]float64, 6), 3, 2, 2), variableOf(&v)), []iface.Scalar{iface.Int(8)})
+			err := p.Run(context.Background(), Buffers(VectorOf(make([]float64, 8)), VectorOf([]int32{7, 8, 9, 1, 2, 3, 4, 5}), VectorOf(make([]float64, 8)),
+				MatrixOf(make([]float64, 6), 3, 2, 2), VariableOf(&v)), []iface.Scalar{iface.Int(8)})
 			got := ""
 			var f *Fault
 			if errors.As(err, &f) {
@@ -470,33 +464,33 @@ func TestFaults(t *testing.T) {
 }
 
 func lineCol(f *Fault) string {
-	return strings.SplitN(at(f.Span), "-", 2)[0]
+	return strings.SplitN(At(f.Span), "-", 2)[0]
 }
 
 // TestWrongOperands: a run with operands that do not fit is an error.
 func TestWrongOperands(t *testing.T) {
 	p := compileOne(t, "codelet c(x: R vector[f64], y: RW vector[f64], n: int) { each i in y { y[i] = x[i] + n } }", nil)
-	x, y := vectorOf(make([]float64, 3)), vectorOf(make([]float64, 3))
+	x, y := VectorOf(make([]float64, 3)), VectorOf(make([]float64, 3))
 	v := 0.0
 	for name, err := range map[string]error{
 		"none":       p.Run(context.Background(), nil, nil),
-		"no scalar":  p.Run(context.Background(), bufs(x, y), nil),
-		"nil":        p.Run(context.Background(), bufs(x, nil), []iface.Scalar{iface.Int(1)}),
-		"other elem": p.Run(context.Background(), bufs(x, vectorOf(make([]float32, 3))), []iface.Scalar{iface.Int(1)}),
-		"other kind": p.Run(context.Background(), bufs(x, variableOf(&v)), []iface.Scalar{iface.Int(1)}),
+		"no scalar":  p.Run(context.Background(), Buffers(x, y), nil),
+		"nil":        p.Run(context.Background(), Buffers(x, nil), []iface.Scalar{iface.Int(1)}),
+		"other elem": p.Run(context.Background(), Buffers(x, VectorOf(make([]float32, 3))), []iface.Scalar{iface.Int(1)}),
+		"other kind": p.Run(context.Background(), Buffers(x, VariableOf(&v)), []iface.Scalar{iface.Int(1)}),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	run(t, p, bufs(x, y), iface.Int(1))
+	run(t, p, Buffers(x, y), iface.Int(1))
 }
 
 // TestScalars: scalar operands convert as a store does.
 func TestScalars(t *testing.T) {
 	p := compileOne(t, "codelet c(y: W vector[f64], a: f32, b: i8, c: u64, d: float, e: bool, f: string) { y[0] = a\ny[1] = b\ny[2] = c\ny[3] = d\ny[4] = if e then 1 else 0 }", nil)
 	y := make([]float64, 5)
-	run(t, p, bufs(vectorOf(y)), iface.Float(0.1), iface.Int(300), iface.Int(-1), iface.Int(3), iface.Bool(true), iface.Str("s"))
+	run(t, p, Buffers(VectorOf(y)), iface.Float(0.1), iface.Int(300), iface.Int(-1), iface.Int(3), iface.Bool(true), iface.Str("s"))
 	if d := cmp.Diff([]float64{float64(float32(0.1)), 44, 1 << 64, 3, 1}, y); d != "" {
 		t.Error(d)
 	}
@@ -520,7 +514,7 @@ func TestCancel(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			timer := time.AfterFunc(time.Millisecond, func() { cancel(cause) })
 			v := 0.0
-			if err := p.Run(ctx, bufs(vectorOf(make([]float64, 8)), variableOf(&v)), nil); !errors.Is(err, cause) {
+			if err := p.Run(ctx, Buffers(VectorOf(make([]float64, 8)), VariableOf(&v)), nil); !errors.Is(err, cause) {
 				t.Errorf("%s, %s: %v", body, name, err)
 			}
 			timer.Stop()
@@ -550,7 +544,7 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			y := make([]float64, n)
 			for range 20 {
-				if err := p.Run(context.Background(), bufs(vectorOf(x), vectorOf(y)), []iface.Scalar{iface.Float(float64(g))}); err != nil {
+				if err := p.Run(context.Background(), Buffers(VectorOf(x), VectorOf(y)), []iface.Scalar{iface.Float(float64(g))}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -595,7 +589,7 @@ func TestKeep(t *testing.T) {
 	x, y, v := []float64{1, 2, 3, 4}, make([]float64, 4), 0.0
 	ctx := context.Background()
 	runSmall := func(keep *any) {
-		if err := small.RunTask(&call{ctx, bufs(variableOf(&v)), nil}, keep); err != nil {
+		if err := small.RunTask(&call{ctx, Buffers(VariableOf(&v)), nil}, keep); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -603,7 +597,7 @@ func TestKeep(t *testing.T) {
 	for round := range 10 {
 		runSmall(&keep)
 		clear(y)
-		in := &nested{call{ctx, bufs(vectorOf(x), vectorOf(y)), []iface.Scalar{iface.Float(1)}}, func() { runSmall(&keep) }}
+		in := &nested{call{ctx, Buffers(VectorOf(x), VectorOf(y)), []iface.Scalar{iface.Float(1)}}, func() { runSmall(&keep) }}
 		if err := large.RunTask(in, &keep); err != nil {
 			t.Fatal(err)
 		}
@@ -611,7 +605,7 @@ func TestKeep(t *testing.T) {
 			t.Fatalf("round %d: y is %v, want %v", round, y, want)
 		}
 		var f *Fault
-		if err := fails.RunTask(&call{ctx, bufs(vectorOf(x), variableOf(&v)), nil}, &keep); !errors.As(err, &f) {
+		if err := fails.RunTask(&call{ctx, Buffers(VectorOf(x), VariableOf(&v)), nil}, &keep); !errors.As(err, &f) {
 			t.Fatalf("round %d: an index outside gives %v", round, err)
 		}
 	}
@@ -623,7 +617,7 @@ func TestKeep(t *testing.T) {
 // TestNoAllocation: a run of a common body does not allocate.
 func TestNoAllocation(t *testing.T) {
 	p := compileOne(t, "codelet c(x: R vector[f64], y: RW vector[f64], a: f64) { each i in y { y[i] = max(a * x[i] + y[i], 0.5) + sum k in 0..3 { x[i] * k } } }", nil)
-	list, args := bufs(vectorOf(make([]float64, 5000)), vectorOf(make([]float64, 5000))), []iface.Scalar{iface.Float(2)}
+	list, args := Buffers(VectorOf(make([]float64, 5000)), VectorOf(make([]float64, 5000))), []iface.Scalar{iface.Float(2)}
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(50, func() {
 		if err := p.Run(ctx, list, args); err != nil {

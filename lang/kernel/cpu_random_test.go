@@ -4,25 +4,21 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
+// randomCase writes and runs one random program; it reports whether it faulted.
 func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
-	b := newBody(t, seed, false)
+	b := NewBody(t, seed, false)
 	if b == nil {
 		return true, !t.Failed()
 	}
-	src, prog := b.src, b.prog
-	want := map[string]*refData{}
-	for n, d := range b.data {
-		want[n] = d.clone()
-	}
-	wantErr := refRun(b.codelet, want, b.scalars)
-	for name, p := range map[string]*Program{"cheapest": prog, "one by one": compile(prog.fn, oneByOne), "strips": compile(prog.fn, alwaysLast)} {
-		list, read := b.buffers()
-		err := p.Run(context.Background(), list, b.args)
+	src := b.Source
+	want, wantErr := b.Reference()
+	for name, p := range compiledAll(b.Func) {
+		list, read := b.Buffers()
+		err := p.Run(context.Background(), list, b.Args)
 		var fault *Fault
 		if errors.As(err, &fault) != (wantErr != nil) {
 			t.Errorf("seed %d, %s: %v, want %v\n%s", seed, name, err, wantErr, src)
@@ -31,10 +27,10 @@ func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
 		if wantErr != nil {
 			continue
 		}
-		for k, n := range randomNames {
+		for k, n := range RandomNames {
 			for c, v := range read[k]() {
-				w := want[n].cells[c]
-				if v.i != w.i || v.f != w.f && (v.f == v.f || w.f == w.f) {
+				w := want[n].Cells[c]
+				if v.Int != w.Int || v.Float != w.Float && (v.Float == v.Float || w.Float == w.Float) {
 					t.Errorf("seed %d, %s: %s, cell %d is %v, want %v\n%s", seed, name, n, c, v, w, src)
 					return false, false
 				}
@@ -67,16 +63,15 @@ func TestRandomBodies(t *testing.T) {
 // loopsCase runs a body of loops in every way: they end with the same data or the
 // same fault.
 func loopsCase(t *testing.T, seed uint64) (faulted, ok bool) {
-	r := rand.New(rand.NewPCG(seed, 2))
-	b := (&generator{Rand: r, elem: map[string]string{}, fault: true, serial: true, blocks: true}).newBody(t, seed)
+	b := NewLoopsBody(t, seed)
 	if b == nil {
 		return true, !t.Failed()
 	}
 	var want []uint64
 	wantFault := ""
-	for k, p := range []*Program{compile(b.prog.fn, oneByOne), b.prog, compile(b.prog.fn, alwaysLast)} {
-		list, read := b.buffers()
-		err := p.Run(context.Background(), list, b.args)
+	for k, p := range []*Program{compile(b.Func, oneByOne), compile(b.Func, cheapest), compile(b.Func, alwaysLast)} {
+		list, read := b.Buffers()
+		err := p.Run(context.Background(), list, b.Args)
 		fault := ""
 		var f *Fault
 		if errors.As(err, &f) {
@@ -85,16 +80,16 @@ func loopsCase(t *testing.T, seed uint64) (faulted, ok bool) {
 		var got []uint64
 		for k := range read {
 			for _, v := range read[k]() {
-				if v.f != v.f {
-					v.f = math.NaN() // which one depends on the order of operands
+				if v.Float != v.Float {
+					v.Float = math.NaN() // which one depends on the order of operands
 				}
-				got = append(got, v.i, math.Float64bits(v.f))
+				got = append(got, v.Int, math.Float64bits(v.Float))
 			}
 		}
 		if k == 0 {
 			want, wantFault = got, fault
 		} else if fault != wantFault || fault == "" && !slices.Equal(got, want) {
-			t.Errorf("seed %d, way %d: ended with %q, and one by one with %q, or with other data\n%s", seed, k, fault, wantFault, b.src)
+			t.Errorf("seed %d, way %d: ended with %q, and one by one with %q, or with other data\n%s", seed, k, fault, wantFault, b.Source)
 			return true, false
 		}
 	}

@@ -24,9 +24,9 @@ func TestUsedOperands(t *testing.T) {
 		{"for i in 0..c.n { a[0] += 1.0 }", []int{0, 2}},
 	} {
 		t.Run(c.body, func(t *testing.T) {
-			p := compileOne(t, "codelet f(a: RW vector[f64], b: R vector[f64], c: R vector[f64]) { "+c.body+" }", nil)
-			if !reflect.DeepEqual(p.used, c.want) {
-				t.Errorf("takes %v, want %v", p.used, c.want)
+			fn := Lowered(t, "codelet f(a: RW vector[f64], b: R vector[f64], c: R vector[f64]) { "+c.body+" }", nil)
+			if got := fn.UsedOperands(); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("takes %v, want %v", got, c.want)
 			}
 		})
 	}
@@ -36,12 +36,7 @@ func TestUsedOperands(t *testing.T) {
 func TestHash(t *testing.T) {
 	hash := func(text string, elem iface.Elem) string {
 		t.Helper()
-		f, cs := codelets(t, "h.spu", text)
-		p, err := Compile(f, cs[0], signature(cs[0]), map[byte]iface.Elem{'T': elem})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.Hash()
+		return Lowered(t, text, map[byte]iface.Elem{'T': elem}).Hash()
 	}
 	const text = "codelet k(x: RW vector[T]) { each i in x { x[i] *= 2 } }\n"
 	want := hash(text, iface.F32)

@@ -42,9 +42,9 @@ func CheckElems(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs m
 	return ds
 }
 
-// Device returns the body of p as kernels for devices. The error says why it can run
-// on CPU workers only.
-func (p *Program) Device() (*Device, error) { return NewDevice(p.fn) }
+// OpenCL returns the body of p as kernels for OpenCL devices. The error says why it can
+// run on CPU workers only.
+func OpenCL(p *Program) (*Device, error) { return NewDevice(p.IR()) }
 
 // Compile makes the body of c executable for concrete element types: targs
 // says what each type parameter of sig stands for. The tree must have passed
@@ -69,7 +69,7 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 	if ds.Err() != nil {
 		return nil, ds
 	}
-	return compile(fn, cheapest), nil
+	return Compiled(fn), nil
 }
 
 // known reports whether t says all about an operand but what its type parameter

@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,20 +13,16 @@ import (
 )
 
 func TestExamplesAreClean(t *testing.T) {
-	text, err := os.ReadFile("testdata/examples.spu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, cs := codelets(t, "examples.spu", string(text))
+	f, cs := Codelets(t, "examples.spu", Examples)
 	if len(cs) < 30 {
 		t.Errorf("only %d codelets", len(cs))
 	}
 	for _, c := range cs {
-		if ds := Check(f, c, signature(c)); len(ds) > 0 {
-			t.Errorf("%s:\n%s", c.Name.Name, show(ds))
+		if ds := Check(f, c, Signature(c)); len(ds) > 0 {
+			t.Errorf("%s:\n%s", c.Name.Name, Show(ds))
 		}
 		for _, e := range iface.Elems {
-			if _, err := Compile(f, c, signature(c), map[byte]iface.Elem{'T': e}); err != nil {
+			if _, err := Compile(f, c, Signature(c), map[byte]iface.Elem{'T': e}); err != nil {
 				t.Errorf("%s for %v: %v", c.Name.Name, e, err)
 			}
 		}
@@ -36,8 +31,8 @@ func TestExamplesAreClean(t *testing.T) {
 
 // TestElemErrors: what depends on element types is found with them.
 func TestElemErrors(t *testing.T) {
-	f, cs := codelets(t, "t.spu", "codelet half(v: RW vector[T]) {\n    each i in v { v[i] = 0.5 * v[i] }\n}\n")
-	sig := signature(cs[0])
+	f, cs := Codelets(t, "t.spu", "codelet half(v: RW vector[T]) {\n    each i in v { v[i] = 0.5 * v[i] }\n}\n")
+	sig := Signature(cs[0])
 	if ds := Check(f, cs[0], sig); len(ds) > 0 {
 		t.Fatal(ds)
 	}
@@ -64,11 +59,7 @@ func TestElemErrors(t *testing.T) {
 // FuzzSource checks, compiles and runs whatever parses: nothing may panic, and
 // what runs ends with its context.
 func FuzzSource(f *testing.F) {
-	text, err := os.ReadFile("testdata/examples.spu")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, c := range strings.Split(string(text), "\ncodelet ")[1:] {
+	for _, c := range strings.Split(Examples, "\ncodelet ")[1:] {
 		f.Add("codelet " + c)
 	}
 	f.Add("codelet c(x: R vector[T], y: RW vector[T], v: RW variable[i8], e: W void, s: string, b: bool) {\nlet q = 1\nfor k in 0..=3 { if b { q = k // 2 } else { each i in 1..y.n { y[i] = int(x[i - 1]) ** 2 % 3 } } }\nv = q + min i, j in 0..2, 0..q { select(i > j, fma(1.0, i, j), pi) }\n}")
@@ -95,7 +86,7 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 			}
 		}
 	}
-	sig := signature(c)
+	sig := Signature(c)
 	for _, p := range sig.Params {
 		if (p.Mode != iface.NoMode) != p.Type.IsHandle() {
 			return // refused with the signature
@@ -122,17 +113,17 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 				args = append(args, iface.Int(3))
 				continue
 			}
-			d := &refData{elem: "f64", rank: p.Type.Data().Rank(), rows: 5, cols: 4, cells: make([]refValue, 20)}
+			d := &RefData{Elem: "f64", Rank: p.Type.Data().Rank(), Rows: 5, Cols: 4, Cells: make([]RefValue, 20)}
 			if p.Type.Data() == iface.Void {
 				list = append(list, &iface.Buffer{Desc: iface.Desc{Kind: iface.Void}})
 				continue
 			}
-			d.elem = p.Type.Elem.String()
+			d.Elem = p.Type.Elem.String()
 			if p.Type.Param != 0 {
-				d.elem = e.String()
+				d.Elem = e.String()
 			}
-			d.cells = d.cells[:[]int{1, 5, 20}[d.rank]]
-			b, _ := refBuffer(d)
+			d.Cells = d.Cells[:[]int{1, 5, 20}[d.Rank]]
+			b, _ := RefBuffer(d)
 			list = append(list, b)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)

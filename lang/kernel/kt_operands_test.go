@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"context"
+	_ "embed"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -13,8 +15,8 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// signature resolves the types of a codelet as the checker of scripts would.
-func signature(c *syntax.Codelet) *types.Signature {
+// Signature resolves the types of a codelet as the checker of scripts would.
+func Signature(c *syntax.Codelet) *types.Signature {
 	sig := &types.Signature{Name: c.Name.Name, Result: types.TNone}
 	for _, p := range c.Params {
 		sig.Params = append(sig.Params, types.Param{Name: p.Name.Name, Mode: p.Mode, Type: typeExpr(p.Type)})
@@ -58,8 +60,8 @@ func typeExpr(t *syntax.TypeExpr) *types.Type {
 	return &types.Type{Kind: types.Elem, Elem: e, Param: p}
 }
 
-// codelets parses a source and returns its codelets.
-func codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet) {
+// Codelets parses a source and returns its codelets.
+func Codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet) {
 	t.Helper()
 	f, ds := syntax.Parse(diag.NewSource(name, text))
 	if err := ds.Err(); err != nil {
@@ -77,26 +79,26 @@ func codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet)
 	return f, list
 }
 
-// vectorOf makes a buffer of the elements of s.
-func vectorOf[T Number](s []T) *iface.Buffer {
-	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: elemOf[T](), Rank: 1}}
+// VectorOf makes a buffer of the elements of s.
+func VectorOf[T Number](s []T) *iface.Buffer {
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: ElemOf[T](), Rank: 1}}
 	b.Dim[0], b.Stride[0] = len(s), 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
 	return b
 }
 
-func matrixOf[T Number](s []T, rows, cols, ld int) *iface.Buffer {
-	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: elemOf[T](), Rank: 2}}
+func MatrixOf[T Number](s []T, rows, cols, ld int) *iface.Buffer {
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: ElemOf[T](), Rank: 2}}
 	b.Dim[0], b.Dim[1], b.Stride[0], b.Stride[1] = rows, cols, ld, 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
 	return b
 }
 
-func variableOf[T Number](p *T) *iface.Buffer {
-	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: elemOf[T]()}, Ptr: unsafe.Pointer(p)}
+func VariableOf[T Number](p *T) *iface.Buffer {
+	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: ElemOf[T]()}, Ptr: unsafe.Pointer(p)}
 }
 
-func elemOf[T Number]() iface.Elem {
+func ElemOf[T Number]() iface.Elem {
 	switch any(T(0)).(type) {
 	case int8:
 		return iface.I8
@@ -120,34 +122,66 @@ func elemOf[T Number]() iface.Elem {
 	return iface.F64
 }
 
-func bufs(list ...*iface.Buffer) []*iface.Buffer { return list }
+func Buffers(list ...*iface.Buffer) []*iface.Buffer { return list }
 
-// checkAll checks every codelet of a source.
-func checkAll(t *testing.T, text string) diag.Diagnostics {
+// CheckAll returns what is wrong with the codelets of a source.
+func CheckAll(t testing.TB, text string) diag.Diagnostics {
 	t.Helper()
-	f, cs := codelets(t, "t.spu", text)
+	f, cs := Codelets(t, "t.spu", text)
 	var ds diag.Diagnostics
 	for _, c := range cs {
-		ds = append(ds, Check(f, c, signature(c))...)
+		if c.Body != nil {
+			sig := Signature(c)
+			fn, found := LowerOpen(f, c, sig, nil)
+			ds = append(ds, Analyse(f, c, sig, fn, found)...)
+		}
 	}
 	return ds
 }
 
-func at(s diag.Span) string {
-	return strings.TrimPrefix(strings.SplitN(show(diag.Diagnostics{{Span: s}}), "] ", 2)[1], " ")
+// Lowered returns the lowered body of the only codelet of a source. Nothing may be wrong
+// with it but operands that it does not use.
+func Lowered(t testing.TB, text string, targs map[byte]iface.Elem) *Func {
+	t.Helper()
+	ds := slices.DeleteFunc(CheckAll(t, text), func(d diag.Diagnostic) bool { return d.Code == "W0608" })
+	if len(ds) > 0 {
+		t.Fatalf("%v\nin:\n%s", ds, text)
+	}
+	f, cs := Codelets(t, "t.spu", text)
+	fn, ds := Lower(f, cs[0], Signature(cs[0]), targs)
+	if ds.Err() != nil {
+		t.Fatalf("%v\nin:\n%s", ds, text)
+	}
+	return fn
 }
 
-// show renders everything a diagnostic says, one line for each thing.
-func show(ds diag.Diagnostics) string {
-	at := func(s diag.Span) string { return fmt.Sprintf("%d:%d-%d", s.Start.Line, s.Start.Col, s.End.Col) }
+// At is the line and the columns of s: "2:15-19".
+func At(s diag.Span) string {
+	return fmt.Sprintf("%d:%d-%d", s.Start.Line, s.Start.Col, s.End.Col)
+}
+
+// Task_ is a task without an engine.
+type Task_ struct {
+	Ctx     context.Context
+	Bufs    []*iface.Buffer
+	Scalars []iface.Scalar
+}
+
+func (c *Task_) NumBuffers() int            { return len(c.Bufs) }
+func (c *Task_) Buffer(i int) *iface.Buffer { return c.Bufs[i] }
+func (c *Task_) Args() []iface.Scalar       { return c.Scalars }
+func (c *Task_) Context() context.Context   { return c.Ctx }
+
+// Show renders everything a diagnostic says, one line for each thing.
+func Show(ds diag.Diagnostics) string {
 	out := ""
 	for _, d := range ds {
-		out += fmt.Sprintf("%v[%s] %s: %s\n", d.Severity, d.Code, at(d.Span), d.Message)
+		out += fmt.Sprintf("%v[%s] %s: %s\n", d.Severity, d.Code, At(d.Span), d.Message)
 		if d.Label != "" {
 			out += "  ^ " + d.Label + "\n"
 		}
 		for _, l := range d.Labels {
-			out += fmt.Sprintf("  %s %s\n", at(l.Span), l.Text)
+			out += fmt.Sprintf("  %s %s\n", At(l.Span), l.Text)
 		}
 		for _, n := range d.Notes {
 			out += "  note: " + n + "\n"
@@ -159,12 +193,17 @@ func show(ds diag.Diagnostics) string {
 	return out
 }
 
-// forOperands are the operands of the bodies below: three vectors, the second
-// with numbers that no float holds exactly, and two matrices.
-const forOperands = "codelet c(x: R vector[f64], y: RW vector[f64], k: R vector[i64], A: RW matrix[f64], B: R matrix[f64], v: RW variable[f64], u: RW vector[i32], n: int) {\n%s\n}\n"
+// Examples is the source of the codelets of the worked examples.
+//
+//go:embed examples.spu
+var Examples string
 
-// forData makes operands of size n, and what reads their values.
-func forData(n int) ([]*iface.Buffer, func() []float64) {
+// ForOperands are the operands of the bodies below: three vectors, the second
+// with numbers that no float holds exactly, and two matrices.
+const ForOperands = "codelet c(x: R vector[f64], y: RW vector[f64], k: R vector[i64], A: RW matrix[f64], B: R matrix[f64], v: RW variable[f64], u: RW vector[i32], n: int) {\n%s\n}\n"
+
+// ForData makes operands of size n, and what reads their values.
+func ForData(n int) ([]*iface.Buffer, func() []float64) {
 	x, y, a, b := make([]float64, n), make([]float64, n), make([]float64, n*9), make([]float64, n*9)
 	k, u := make([]int64, n), make([]int32, n)
 	for i := range n {
@@ -175,7 +214,7 @@ func forData(n int) ([]*iface.Buffer, func() []float64) {
 		a[i], b[i] = math.Sin(float64(i)*0.3), 1/float64(i+3)
 	}
 	v := 0.1
-	list := bufs(vectorOf(x), vectorOf(y), vectorOf(k), matrixOf(a, 9, n, n), matrixOf(b, n, 9, 9), variableOf(&v), vectorOf(u))
+	list := Buffers(VectorOf(x), VectorOf(y), VectorOf(k), MatrixOf(a, 9, n, n), MatrixOf(b, n, 9, 9), VariableOf(&v), VectorOf(u))
 	return list, func() []float64 {
 		out := append([]float64{v}, y...)
 		for _, i := range u {

@@ -448,8 +448,8 @@ func (g *generator) body() string {
 
 // randomData makes an operand with small values and, of floats, a few special
 // ones.
-func randomData(r *rand.Rand, elem string, rank, rows, cols int) *refData {
-	d := &refData{elem: elem, rank: rank, rows: rows, cols: cols, offset: r.IntN(50)}
+func randomData(r *rand.Rand, elem string, rank, rows, cols int) *RefData {
+	d := &RefData{Elem: elem, Rank: rank, Rows: rows, Cols: cols, Offset: r.IntN(50)}
 	n := 1
 	if rank > 0 {
 		n = rows
@@ -458,12 +458,12 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *refData {
 		n *= cols
 	}
 	if rank == 3 {
-		d.planes = 1 + r.IntN(4)
-		n *= d.planes
+		d.Planes = 1 + r.IntN(4)
+		n *= d.Planes
 	}
 	for range n {
 		if elem[0] != 'f' {
-			d.cells = append(d.cells, refInt(elem, uint64(r.IntN(300)-100)))
+			d.Cells = append(d.Cells, RefInt(elem, uint64(r.IntN(300)-100)))
 			continue
 		}
 		x := float64(r.IntN(64)-24) / 4
@@ -475,35 +475,41 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *refData {
 		case 2:
 			x = math.Inf(-1)
 		}
-		d.cells = append(d.cells, refFloat(elem, x))
+		d.Cells = append(d.Cells, RefFloat(elem, x))
 	}
 	return d
 }
 
-// randomCase writes and runs one random program; it reports whether it faulted.
-// randomBody is a random codelet, its data and its scalars.
-type randomBody struct {
-	src     string
-	codelet *syntax.Codelet
-	prog    *Program
-	data    map[string]*refData
-	scalars map[string]refValue
-	args    []iface.Scalar
+// RandomBody is a random codelet, its data and its scalars.
+type RandomBody struct {
+	Source  string
+	Codelet *syntax.Codelet
+	Func    *Func
+	Data    map[string]*RefData
+	Scalars map[string]RefValue
+	Args    []iface.Scalar
 }
 
-// randomNames are its operands.
-var randomNames = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
+// RandomNames are its operands.
+var RandomNames = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
 
-// newBody writes the body of a seed; nil: it has a fault that its text shows, or
+// NewBody writes the body of a seed; nil: it has a fault that its text shows, or
 // is wrong, which is reported.
-func newBody(t *testing.T, seed uint64, clamp bool) *randomBody {
+func NewBody(t *testing.T, seed uint64, clamp bool) *RandomBody {
 	r := rand.New(rand.NewPCG(seed, 1))
 	return (&generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}).newBody(t, seed)
 }
 
-func (g *generator) newBody(t *testing.T, seed uint64) *randomBody {
+// NewLoopsBody is newBody for loops with `for` alone, without folds: which round faults first
+// is certain.
+func NewLoopsBody(t *testing.T, seed uint64) *RandomBody {
+	r := rand.New(rand.NewPCG(seed, 2))
+	return (&generator{Rand: r, elem: map[string]string{}, fault: true, serial: true, blocks: true}).newBody(t, seed)
+}
+
+func (g *generator) newBody(t *testing.T, seed uint64) *RandomBody {
 	r := g.Rand
-	for _, n := range randomNames {
+	for _, n := range RandomNames {
 		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
 	}
 	body := g.body()
@@ -513,36 +519,46 @@ func (g *generator) newBody(t *testing.T, seed uint64) *randomBody {
 	}
 	src := fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
 		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], blocks, body)
-	file, cs := codelets(t, "random.spu", src)
-	sig := signature(cs[0])
-	if ds := Check(file, cs[0], sig); ds.Err() != nil {
+	file, cs := Codelets(t, "random.spu", src)
+	sig := Signature(cs[0])
+	open, ds := LowerOpen(file, cs[0], sig, nil)
+	if ds = Analyse(file, cs[0], sig, open, ds); ds.Err() != nil {
 		if !g.fault || !strings.Contains(ds.Error(), "E0601") {
 			t.Errorf("seed %d: %v\n%s", seed, ds, src)
 		}
 		return nil
 	}
-	prog, err := Compile(file, cs[0], sig, nil)
-	if err != nil {
-		t.Errorf("seed %d: %v\n%s", seed, err, src)
+	fn, ds := Lower(file, cs[0], sig, nil)
+	if ds.Err() != nil {
+		t.Errorf("seed %d: %v\n%s", seed, ds, src)
 		return nil
 	}
 	sizes := []int{1, 2, 7, 40, 511, 512, 513, 1100}
 	n, rows, cols := sizes[r.IntN(len(sizes))], 1+r.IntN(4), 1+r.IntN(40)
-	data := map[string]*refData{
+	data := map[string]*RefData{
 		"p": randomData(r, g.elem["p"], 1, 1+r.IntN(30), 0), "q": randomData(r, g.elem["q"], 1, n, 0), "P": randomData(r, g.elem["P"], 2, 1+r.IntN(6), 1+r.IntN(6)),
 		"w": randomData(r, g.elem["w"], 0, 0, 0), "v": randomData(r, g.elem["v"], 0, 0, 0),
 		"y": randomData(r, g.elem["y"], 1, n, 0), "z": randomData(r, g.elem["z"], 1, n, 0), "Y": randomData(r, g.elem["Y"], 2, rows, cols),
 		"Q": randomData(r, g.elem["Q"], 3, 1+r.IntN(5), 1+r.IntN(6)), "B": randomData(r, g.elem["B"], 3, 1+r.IntN(4), 1+r.IntN(20)),
 	}
 	b := r.IntN(2) == 0
-	scalars := map[string]refValue{"n": refInt("i64", uint64(r.IntN(20)-5)), "f": refFloat("f64", 1.25), "b": refBool(b)}
-	return &randomBody{src, cs[0], prog, data, scalars, []iface.Scalar{iface.Int(int64(scalars["n"].i)), iface.Float(1.25), iface.Bool(b)}}
+	scalars := map[string]RefValue{"n": RefInt("i64", uint64(r.IntN(20)-5)), "f": RefFloat("f64", 1.25), "b": RefBool(b)}
+	return &RandomBody{src, cs[0], fn, data, scalars, []iface.Scalar{iface.Int(int64(scalars["n"].Int)), iface.Float(1.25), iface.Bool(b)}}
 }
 
-// buffers returns memory with the data, and what reads it.
-func (b *randomBody) buffers() (list []*iface.Buffer, read []func() []refValue) {
-	for _, n := range randomNames[:len(b.codelet.Params)-len(b.args)] {
-		buf, back := refBuffer(b.data[n])
+// Reference runs the body in the reference interpreter, and returns the data that it leaves.
+func (b *RandomBody) Reference() (map[string]*RefData, error) {
+	data := map[string]*RefData{}
+	for n, d := range b.Data {
+		data[n] = d.clone()
+	}
+	return data, refRun(b.Codelet, data, b.Scalars)
+}
+
+// Buffers returns memory with the data, and what reads it.
+func (b *RandomBody) Buffers() (list []*iface.Buffer, read []func() []RefValue) {
+	for _, n := range RandomNames[:len(b.Codelet.Params)-len(b.Args)] {
+		buf, back := RefBuffer(b.Data[n])
 		list, read = append(list, buf), append(read, back)
 	}
 	return list, read

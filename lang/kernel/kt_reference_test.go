@@ -12,27 +12,27 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// refValue is a value with its type, by name: "i8" … "f64", "bool".
-type refValue struct {
-	typ string
-	lit bool
-	i   uint64 // integers, cut to their width and sign-extended; bools
-	f   float64
+// RefValue is a value with its type, by name: "i8" … "f64", "bool".
+type RefValue struct {
+	Type    string
+	Literal bool
+	Int     uint64 // integers, cut to their width and sign-extended; bools
+	Float   float64
 }
 
-// refData is an operand: values row by row.
-type refData struct {
-	elem       string
-	rank       int
-	rows, cols int // a vector has its length in rows; a block has ny, nz
-	planes     int // nx of a block
-	offset     int
-	cells      []refValue
+// RefData is an operand: values row by row.
+type RefData struct {
+	Elem       string
+	Rank       int
+	Rows, Cols int // a vector has its length in rows; a block has ny, nz
+	Planes     int // nx of a block
+	Offset     int
+	Cells      []RefValue
 }
 
-func (d *refData) clone() *refData {
+func (d *RefData) clone() *RefData {
 	c := *d
-	c.cells = append([]refValue(nil), d.cells...)
+	c.Cells = append([]RefValue(nil), d.Cells...)
 	return &c
 }
 
@@ -41,7 +41,7 @@ var errRefFault = errors.New("fault")
 type refStop struct{ err error }
 
 // refRun interprets the body of c; the scalars are in vars.
-func refRun(c *syntax.Codelet, data map[string]*refData, scalars map[string]refValue) (err error) {
+func refRun(c *syntax.Codelet, data map[string]*RefData, scalars map[string]RefValue) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s, ok := r.(refStop)
@@ -51,7 +51,7 @@ func refRun(c *syntax.Codelet, data map[string]*refData, scalars map[string]refV
 			err = s.err
 		}
 	}()
-	env := &refEnv{data: data, vars: map[string]*refValue{}}
+	env := &refEnv{data: data, vars: map[string]*RefValue{}}
 	for n, v := range scalars {
 		env.vars[n] = &v
 	}
@@ -61,15 +61,15 @@ func refRun(c *syntax.Codelet, data map[string]*refData, scalars map[string]refV
 
 type refEnv struct {
 	parent *refEnv
-	data   map[string]*refData
-	vars   map[string]*refValue
+	data   map[string]*RefData
+	vars   map[string]*RefValue
 }
 
 func (e *refEnv) inner() *refEnv {
-	return &refEnv{parent: e, data: e.data, vars: map[string]*refValue{}}
+	return &refEnv{parent: e, data: e.data, vars: map[string]*RefValue{}}
 }
 
-func (e *refEnv) find(name string) *refValue {
+func (e *refEnv) find(name string) *RefValue {
 	for ; e != nil; e = e.parent {
 		if v := e.vars[name]; v != nil {
 			return v
@@ -82,91 +82,91 @@ func refFault() { panic(refStop{errRefFault}) }
 
 var refWidth = map[string]int{"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "f32": 32, "f64": 64}
 
-func refInt(t string, v uint64) refValue {
+func RefInt(t string, v uint64) RefValue {
 	shift := 64 - refWidth[t]
 	if t[0] == 'i' {
-		return refValue{typ: t, i: uint64(int64(v<<shift) >> shift)}
+		return RefValue{Type: t, Int: uint64(int64(v<<shift) >> shift)}
 	}
-	return refValue{typ: t, i: v << shift >> shift}
+	return RefValue{Type: t, Int: v << shift >> shift}
 }
 
-func refFloat(t string, v float64) refValue {
+func RefFloat(t string, v float64) RefValue {
 	if t == "f32" {
 		v = float64(float32(v))
 	}
-	return refValue{typ: t, f: v}
+	return RefValue{Type: t, Float: v}
 }
 
-func refBool(b bool) refValue {
-	v := refValue{typ: "bool"}
+func RefBool(b bool) RefValue {
+	v := RefValue{Type: "bool"}
 	if b {
-		v.i = 1
+		v.Int = 1
 	}
 	return v
 }
 
-func (v refValue) isFloat() bool { return v.typ[0] == 'f' }
+func (v RefValue) isFloat() bool { return v.Type[0] == 'f' }
 
 // to converts v as a store does.
-func (v refValue) to(t string) refValue {
+func (v RefValue) to(t string) RefValue {
 	switch {
-	case t == "bool" || v.typ == t:
-		v.lit = false
+	case t == "bool" || v.Type == t:
+		v.Literal = false
 		return v
 	case t[0] == 'f' && v.isFloat():
-		return refFloat(t, v.f)
-	case t[0] == 'f' && v.typ[0] == 'u':
+		return RefFloat(t, v.Float)
+	case t[0] == 'f' && v.Type[0] == 'u':
 		if t == "f32" {
-			return refFloat(t, float64(float32(v.i)))
+			return RefFloat(t, float64(float32(v.Int)))
 		}
-		return refFloat(t, float64(v.i))
+		return RefFloat(t, float64(v.Int))
 	case t[0] == 'f':
 		if t == "f32" {
-			return refFloat(t, float64(float32(int64(v.i))))
+			return RefFloat(t, float64(float32(int64(v.Int))))
 		}
-		return refFloat(t, float64(int64(v.i)))
+		return RefFloat(t, float64(int64(v.Int)))
 	case v.isFloat():
 		switch {
-		case v.f != v.f:
-			return refInt(t, 0)
-		case v.f >= 0x1p63:
-			return refInt(t, math.MaxInt64)
-		case v.f <= -0x1p63:
-			return refInt(t, 1<<63)
+		case v.Float != v.Float:
+			return RefInt(t, 0)
+		case v.Float >= 0x1p63:
+			return RefInt(t, math.MaxInt64)
+		case v.Float <= -0x1p63:
+			return RefInt(t, 1<<63)
 		}
-		return refInt(t, uint64(int64(v.f)))
+		return RefInt(t, uint64(int64(v.Float)))
 	}
-	return refInt(t, v.i)
+	return RefInt(t, v.Int)
 }
 
 // refMeet is the type in which two values meet.
-func refMeet(a, b refValue) string {
-	if a.lit && !b.lit {
+func refMeet(a, b RefValue) string {
+	if a.Literal && !b.Literal {
 		return refMeet(b, a)
 	}
-	if b.lit && !a.lit {
+	if b.Literal && !a.Literal {
 		switch {
 		case !b.isFloat() && a.isFloat():
-			return a.typ
-		case !b.isFloat() && refInt(a.typ, b.i).i == b.i && (a.typ != "u64" || int64(b.i) >= 0) && !(a.typ[0] == 'u' && int64(b.i) < 0):
-			return a.typ
-		case b.isFloat() && a.isFloat() && (math.Abs(b.f) <= math.MaxFloat32 || math.IsInf(b.f, 0)):
-			return a.typ
+			return a.Type
+		case !b.isFloat() && RefInt(a.Type, b.Int).Int == b.Int && (a.Type != "u64" || int64(b.Int) >= 0) && !(a.Type[0] == 'u' && int64(b.Int) < 0):
+			return a.Type
+		case b.isFloat() && a.isFloat() && (math.Abs(b.Float) <= math.MaxFloat32 || math.IsInf(b.Float, 0)):
+			return a.Type
 		}
 	}
 	switch {
 	case a.isFloat() && !b.isFloat():
-		return a.typ
+		return a.Type
 	case b.isFloat() && !a.isFloat():
-		return b.typ
-	case refWidth[a.typ] > refWidth[b.typ]:
-		return a.typ
-	case refWidth[b.typ] > refWidth[a.typ]:
-		return b.typ
-	case a.typ[0] == 'i':
-		return a.typ
+		return b.Type
+	case refWidth[a.Type] > refWidth[b.Type]:
+		return a.Type
+	case refWidth[b.Type] > refWidth[a.Type]:
+		return b.Type
+	case a.Type[0] == 'i':
+		return a.Type
 	}
-	return b.typ
+	return b.Type
 }
 
 func (e *refEnv) block(b *syntax.Block) {
@@ -180,12 +180,12 @@ func (e *refEnv) stmt(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Let:
 		v := e.expr(s.Value)
-		v.lit = false
+		v.Literal = false
 		e.vars[s.Name.Name] = &v
 	case *syntax.Assign:
 		e.assign(s)
 	case *syntax.If:
-		if e.expr(s.Cond).i != 0 {
+		if e.expr(s.Cond).Int != 0 {
 			e.block(s.Then)
 		} else if b, ok := s.Else.(*syntax.Block); ok {
 			e.block(b)
@@ -210,7 +210,7 @@ func (e *refEnv) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *re
 	} else {
 		for k, x := range dom {
 			r := x.(*syntax.RangeExpr)
-			lo[k], hi[k] = int64(e.expr(r.Lo).to("i64").i), int64(e.expr(r.Hi).to("i64").i)
+			lo[k], hi[k] = int64(e.expr(r.Lo).to("i64").Int), int64(e.expr(r.Hi).to("i64").Int)
 			if r.Closed {
 				hi[k]++
 			}
@@ -224,7 +224,7 @@ func (e *refEnv) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *re
 			return
 		}
 		for i := lo[k]; i < hi[k]; i++ {
-			v := refInt("i64", uint64(i))
+			v := RefInt("i64", uint64(i))
 			in.vars[names[k].Name] = &v
 			rec(k + 1)
 		}
@@ -232,40 +232,40 @@ func (e *refEnv) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *re
 	rec(0)
 }
 
-func (e *refEnv) cell(name string, args []syntax.Expr) *refValue {
+func (e *refEnv) cell(name string, args []syntax.Expr) *RefValue {
 	d := e.data[name]
 	switch len(args) {
 	case 0:
-		return &d.cells[0]
+		return &d.Cells[0]
 	case 1:
-		i := int64(e.expr(args[0]).to("i64").i)
-		if i < 0 || i >= int64(d.rows) {
+		i := int64(e.expr(args[0]).to("i64").Int)
+		if i < 0 || i >= int64(d.Rows) {
 			refFault()
 		}
-		return &d.cells[i]
+		return &d.Cells[i]
 	}
 	at := int64(0)
 	for k, n := range d.dims() {
-		i := int64(e.expr(args[k]).to("i64").i)
+		i := int64(e.expr(args[k]).to("i64").Int)
 		if i < 0 || i >= int64(n) {
 			refFault()
 		}
 		at = at*int64(n) + i
 	}
-	return &d.cells[at]
+	return &d.Cells[at]
 }
 
 // dims are the sizes, one for each index.
-func (d *refData) dims() []int {
-	if d.rank == 3 {
-		return []int{d.planes, d.rows, d.cols}
+func (d *RefData) dims() []int {
+	if d.Rank == 3 {
+		return []int{d.Planes, d.Rows, d.Cols}
 	}
-	return []int{d.rows, d.cols}[:d.rank]
+	return []int{d.Rows, d.Cols}[:d.Rank]
 }
 
 func (e *refEnv) assign(s *syntax.Assign) {
 	v := e.expr(s.Value)
-	var at *refValue
+	var at *RefValue
 	switch t := s.Target.(type) {
 	case *syntax.Ident:
 		if at = e.find(t.Name); at == nil {
@@ -276,25 +276,25 @@ func (e *refEnv) assign(s *syntax.Assign) {
 	}
 	if s.Op != "=" {
 		v = refArith(s.Op[:len(s.Op)-1], *at, v)
-	} else if k, ok := e.keep(s.Value, s.Target, at.typ); ok {
+	} else if k, ok := e.keep(s.Value, s.Target, at.Type); ok {
 		v = k
 	}
-	*at = v.to(at.typ)
+	*at = v.to(at.Type)
 }
 
 // keep evaluates m = max(m, e) and the like, where m has an integer type t: e converts to
 // it first.
-func (e *refEnv) keep(x, target syntax.Expr, t string) (refValue, bool) {
+func (e *refEnv) keep(x, target syntax.Expr, t string) (RefValue, bool) {
 	c, ok := x.(*syntax.Call)
 	if !ok || t[0] == 'f' {
-		return refValue{}, false
+		return RefValue{}, false
 	}
 	name, ok := c.Fn.(*syntax.Ident)
 	if !ok || name.Name != "min" && name.Name != "max" {
-		return refValue{}, false
+		return RefValue{}, false
 	}
 	kept := false
-	var all []refValue
+	var all []RefValue
 	for _, a := range c.Args {
 		if v, ok := e.keep(a.Value, target, t); ok {
 			all, kept = append(all, v), true
@@ -304,27 +304,27 @@ func (e *refEnv) keep(x, target syntax.Expr, t string) (refValue, bool) {
 		all = append(all, e.expr(a.Value).to(t))
 	}
 	if !kept {
-		return refValue{}, false
+		return RefValue{}, false
 	}
 	v := all[0]
 	for _, w := range all[1:] {
-		if (refBinary("<", w, v).i != 0) == (name.Name == "min") {
+		if (refBinary("<", w, v).Int != 0) == (name.Name == "min") {
 			v = w
 		}
 	}
 	return v, true
 }
 
-func (e *refEnv) expr(x syntax.Expr) refValue {
+func (e *refEnv) expr(x syntax.Expr) RefValue {
 	switch x := x.(type) {
 	case *syntax.Paren:
 		return e.expr(x.X)
 	case *syntax.IntLit:
-		return refValue{typ: "i64", lit: true, i: uint64(x.Value)}
+		return RefValue{Type: "i64", Literal: true, Int: uint64(x.Value)}
 	case *syntax.FloatLit:
-		return refValue{typ: "f64", lit: true, f: x.Value}
+		return RefValue{Type: "f64", Literal: true, Float: x.Value}
 	case *syntax.BoolLit:
-		return refBool(x.Value)
+		return RefBool(x.Value)
 	case *syntax.Ident:
 		if v := e.find(x.Name); v != nil {
 			return *v
@@ -334,30 +334,30 @@ func (e *refEnv) expr(x syntax.Expr) refValue {
 		return *e.cell(x.X.(*syntax.Ident).Name, x.Args)
 	case *syntax.Selector:
 		d := e.data[x.X.(*syntax.Ident).Name]
-		n := map[string]int{"nx": d.planes, "ny": d.rows, "nz": d.cols, "x0": d.offset, "y0": d.offset + 1, "z0": d.offset + 2, "n": d.rows, "rows": d.rows, "cols": d.cols, "offset": d.offset}[x.Name.Name]
-		return refInt("i64", uint64(n))
+		n := map[string]int{"nx": d.Planes, "ny": d.Rows, "nz": d.Cols, "x0": d.Offset, "y0": d.Offset + 1, "z0": d.Offset + 2, "n": d.Rows, "rows": d.Rows, "cols": d.Cols, "offset": d.Offset}[x.Name.Name]
+		return RefInt("i64", uint64(n))
 	case *syntax.Unary:
 		v := e.expr(x.X)
 		switch {
 		case x.Op == "not":
-			return refBool(v.i == 0)
+			return RefBool(v.Int == 0)
 		case v.isFloat():
-			return refValue{typ: v.typ, lit: v.lit, f: -v.f}
+			return RefValue{Type: v.Type, Literal: v.Literal, Float: -v.Float}
 		}
-		r := refInt(v.typ, -v.i)
-		r.lit = v.lit
+		r := RefInt(v.Type, -v.Int)
+		r.Literal = v.Literal
 		return r
 	case *syntax.Binary:
 		switch x.Op {
 		case "and":
-			return refBool(e.expr(x.X).i != 0 && e.expr(x.Y).i != 0)
+			return RefBool(e.expr(x.X).Int != 0 && e.expr(x.Y).Int != 0)
 		case "or":
-			return refBool(e.expr(x.X).i != 0 || e.expr(x.Y).i != 0)
+			return RefBool(e.expr(x.X).Int != 0 || e.expr(x.Y).Int != 0)
 		}
 		return refBinary(x.Op, e.expr(x.X), e.expr(x.Y))
 	case *syntax.Cond:
 		take, other := x.Then, x.Else
-		if e.expr(x.If).i == 0 {
+		if e.expr(x.If).Int == 0 {
 			take, other = other, take
 		}
 		v := e.expr(take)
@@ -372,129 +372,129 @@ func (e *refEnv) expr(x syntax.Expr) refValue {
 
 // meet is the type in which v meets an expression that is not evaluated, since
 // it could fault.
-func (e *refEnv) meet(v refValue, other syntax.Expr) string {
-	if v.typ == "bool" {
+func (e *refEnv) meet(v RefValue, other syntax.Expr) string {
+	if v.Type == "bool" {
 		return "bool"
 	}
 	return refMeet(v, e.typeOf(other))
 }
 
 // typeOf is a value of the type that x has.
-func (e *refEnv) typeOf(x syntax.Expr) refValue {
+func (e *refEnv) typeOf(x syntax.Expr) RefValue {
 	switch x := x.(type) {
 	case *syntax.Paren:
 		return e.typeOf(x.X)
 	case *syntax.Index:
-		return refValue{typ: e.data[x.X.(*syntax.Ident).Name].elem}
+		return RefValue{Type: e.data[x.X.(*syntax.Ident).Name].Elem}
 	case *syntax.Ident:
 		if v := e.find(x.Name); v != nil {
-			return refValue{typ: v.typ}
+			return RefValue{Type: v.Type}
 		}
-		return refValue{typ: e.data[x.Name].elem}
+		return RefValue{Type: e.data[x.Name].Elem}
 	case *syntax.Selector:
-		return refValue{typ: "i64"}
+		return RefValue{Type: "i64"}
 	case *syntax.Unary:
 		if x.Op == "not" {
-			return refBool(true)
+			return RefBool(true)
 		}
 		v := e.typeOf(x.X)
-		v.i, v.f = -v.i, -v.f
+		v.Int, v.Float = -v.Int, -v.Float
 		return v
 	case *syntax.Binary:
 		switch x.Op {
 		case "+", "-", "*", "/", "//", "%", "**":
 			a, b := e.typeOf(x.X), e.typeOf(x.Y)
-			if a.lit && b.lit {
+			if a.Literal && b.Literal {
 				return e.expr(x) // generated literals cannot fault
 			}
 			t := refMeet(a, b)
 			if x.Op == "/" && t[0] != 'f' {
 				t = "f64"
 			}
-			return refValue{typ: t}
+			return RefValue{Type: t}
 		}
-		return refBool(true)
+		return RefBool(true)
 	case *syntax.Cond:
 		a, b := e.typeOf(x.Then), e.typeOf(x.Else)
-		if a.typ == "bool" {
+		if a.Type == "bool" {
 			return a
 		}
-		return refValue{typ: refMeet(a, b)}
+		return RefValue{Type: refMeet(a, b)}
 	case *syntax.Call:
 		switch name := x.Fn.(*syntax.Ident).Name; name {
 		case "int":
-			return refValue{typ: "i64"}
+			return RefValue{Type: "i64"}
 		case "float":
-			return refValue{typ: "f64"}
+			return RefValue{Type: "f64"}
 		case "select":
-			return refValue{typ: refMeet(e.typeOf(x.Args[1].Value), e.typeOf(x.Args[2].Value))}
+			return RefValue{Type: refMeet(e.typeOf(x.Args[1].Value), e.typeOf(x.Args[2].Value))}
 		case "min", "max":
-			return refValue{typ: refMeet(e.typeOf(x.Args[0].Value), e.typeOf(x.Args[1].Value))}
+			return RefValue{Type: refMeet(e.typeOf(x.Args[0].Value), e.typeOf(x.Args[1].Value))}
 		case "abs":
-			return refValue{typ: e.typeOf(x.Args[0].Value).typ}
+			return RefValue{Type: e.typeOf(x.Args[0].Value).Type}
 		default:
 			if t := e.typeOf(x.Args[0].Value); t.isFloat() {
-				return refValue{typ: t.typ}
+				return RefValue{Type: t.Type}
 			}
-			return refValue{typ: "f64"}
+			return RefValue{Type: "f64"}
 		}
 	case *syntax.Fold:
 		in := e.inner()
 		for _, n := range x.Names {
-			v := refInt("i64", 0)
+			v := RefInt("i64", 0)
 			in.vars[n.Name] = &v
 		}
-		return refValue{typ: in.typeOf(x.Body).typ}
+		return RefValue{Type: in.typeOf(x.Body).Type}
 	}
 	return e.expr(x) // literals
 }
 
-func refBinary(op string, a, b refValue) refValue {
+func refBinary(op string, a, b RefValue) RefValue {
 	switch op {
 	case "==", "!=", "<", "<=", ">", ">=":
 	default:
 		return refArith(op, a, b)
 	}
 	less, equal, ordered := false, false, true
-	if a.typ == "bool" {
-		equal = a.i == b.i
+	if a.Type == "bool" {
+		equal = a.Int == b.Int
 	} else {
 		t := refMeet(a, b)
 		a, b = a.to(t), b.to(t)
 		switch {
 		case t[0] == 'f':
-			less, equal, ordered = a.f < b.f, a.f == b.f, a.f == a.f && b.f == b.f
+			less, equal, ordered = a.Float < b.Float, a.Float == b.Float, a.Float == a.Float && b.Float == b.Float
 		case t[0] == 'u':
-			less, equal = a.i < b.i, a.i == b.i
+			less, equal = a.Int < b.Int, a.Int == b.Int
 		default:
-			less, equal = int64(a.i) < int64(b.i), a.i == b.i
+			less, equal = int64(a.Int) < int64(b.Int), a.Int == b.Int
 		}
 	}
 	switch op {
 	case "==":
-		return refBool(equal)
+		return RefBool(equal)
 	case "!=":
-		return refBool(!equal)
+		return RefBool(!equal)
 	case "<":
-		return refBool(less)
+		return RefBool(less)
 	case "<=":
-		return refBool(less || equal)
+		return RefBool(less || equal)
 	case ">":
-		return refBool(ordered && !less && !equal)
+		return RefBool(ordered && !less && !equal)
 	}
-	return refBool(ordered && !less)
+	return RefBool(ordered && !less)
 }
 
-func refArith(op string, a, b refValue) refValue {
+func refArith(op string, a, b RefValue) RefValue {
 	t := refMeet(a, b)
 	if op == "/" && t[0] != 'f' {
 		t = "f64"
 	}
-	lit := a.lit && b.lit
+	lit := a.Literal && b.Literal
 	a, b = a.to(t), b.to(t)
-	var r refValue
+	var r RefValue
 	if t[0] == 'f' {
-		x, y := a.f, b.f
+		x, y := a.Float, b.Float
 		switch op {
 		case "+":
 			x += y
@@ -505,7 +505,7 @@ func refArith(op string, a, b refValue) refValue {
 		case "/":
 			x /= y
 		case "//":
-			x = math.Floor(refFloat(t, x/y).f)
+			x = math.Floor(RefFloat(t, x/y).Float)
 		case "%":
 			m := math.Mod(x, y)
 			if m != 0 && (m < 0) != (y < 0) {
@@ -515,10 +515,10 @@ func refArith(op string, a, b refValue) refValue {
 		case "**":
 			x = math.Pow(x, y)
 		}
-		r = refFloat(t, x)
+		r = RefFloat(t, x)
 	} else {
 		signed := t[0] == 'i'
-		x, y := a.i, b.i
+		x, y := a.Int, b.Int
 		switch op {
 		case "+":
 			x += y
@@ -554,15 +554,15 @@ func refArith(op string, a, b refValue) refValue {
 			}
 			x = p
 		}
-		r = refInt(t, x)
+		r = RefInt(t, x)
 	}
-	r.lit = lit
+	r.Literal = lit
 	return r
 }
 
-func (e *refEnv) call(x *syntax.Call) refValue {
+func (e *refEnv) call(x *syntax.Call) RefValue {
 	name := x.Fn.(*syntax.Ident).Name
-	var args []refValue
+	var args []RefValue
 	for _, a := range x.Args {
 		args = append(args, e.expr(a.Value))
 	}
@@ -573,7 +573,7 @@ func (e *refEnv) call(x *syntax.Call) refValue {
 		return args[0].to("f64")
 	case "select":
 		t := refMeet(args[1], args[2])
-		if args[0].i != 0 {
+		if args[0].Int != 0 {
 			return args[1].to(t)
 		}
 		return args[2].to(t)
@@ -581,39 +581,39 @@ func (e *refEnv) call(x *syntax.Call) refValue {
 		t := refMeet(args[0], args[1])
 		a, b := args[0].to(t), args[1].to(t)
 		if t[0] == 'f' {
-			if a.f != a.f || b.f != b.f { // math.Min has infinities win
-				return refFloat(t, math.NaN())
+			if a.Float != a.Float || b.Float != b.Float { // math.Min has infinities win
+				return RefFloat(t, math.NaN())
 			}
 			if name == "min" {
-				return refFloat(t, math.Min(a.f, b.f))
+				return RefFloat(t, math.Min(a.Float, b.Float))
 			}
-			return refFloat(t, math.Max(a.f, b.f))
+			return RefFloat(t, math.Max(a.Float, b.Float))
 		}
-		if (refBinary("<", a, b).i != 0) == (name == "min") {
+		if (refBinary("<", a, b).Int != 0) == (name == "min") {
 			return a
 		}
 		return b
 	case "abs":
 		v := args[0]
-		v.lit = false
+		v.Literal = false
 		if v.isFloat() {
-			v.f = math.Abs(v.f)
-		} else if v.typ[0] == 'i' && int64(v.i) < 0 {
-			v = refInt(v.typ, -v.i)
+			v.Float = math.Abs(v.Float)
+		} else if v.Type[0] == 'i' && int64(v.Int) < 0 {
+			v = RefInt(v.Type, -v.Int)
 		}
 		return v
 	}
-	t := args[0].typ
+	t := args[0].Type
 	if t[0] != 'f' {
 		t = "f64"
 	}
 	f := map[string]func(float64) float64{"sqrt": math.Sqrt, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "sin": math.Sin, "exp": math.Exp}[name]
-	return refFloat(t, f(args[0].to(t).f))
+	return RefFloat(t, f(args[0].to(t).Float))
 }
 
-func (e *refEnv) fold(x *syntax.Fold) refValue {
-	var acc *refValue
-	t := e.typeOf(x).typ
+func (e *refEnv) fold(x *syntax.Fold) RefValue {
+	var acc *RefValue
+	t := e.typeOf(x).Type
 	e.loop(x.Names, x.Domain, func(in *refEnv) {
 		v := in.expr(x.Body).to(t)
 		if acc == nil {
@@ -626,9 +626,9 @@ func (e *refEnv) fold(x *syntax.Fold) refValue {
 		case "prod":
 			*acc = refArith("*", *acc, v)
 		default:
-			if t[0] == 'f' && (v.f != v.f || acc.f != acc.f) {
-				*acc = refFloat(t, math.NaN())
-			} else if (refBinary("<", v, *acc).i != 0) == (x.Op == "min") {
+			if t[0] == 'f' && (v.Float != v.Float || acc.Float != acc.Float) {
+				*acc = RefFloat(t, math.NaN())
+			} else if (refBinary("<", v, *acc).Int != 0) == (x.Op == "min") {
 				*acc = v
 			}
 		}
@@ -643,26 +643,26 @@ func (e *refEnv) fold(x *syntax.Fold) refValue {
 		if x.Op == "prod" {
 			n = 1
 		}
-		return refValue{typ: "f64", f: n}.to(t)
+		return RefValue{Type: "f64", Float: n}.to(t)
 	case t[0] == 'f' && x.Op == "min":
-		return refFloat(t, math.Inf(1))
+		return RefFloat(t, math.Inf(1))
 	case t[0] == 'f':
-		return refFloat(t, math.Inf(-1))
+		return RefFloat(t, math.Inf(-1))
 	case x.Op == "min" && t[0] == 'u':
-		return refInt(t, math.MaxUint64)
+		return RefInt(t, math.MaxUint64)
 	case x.Op == "min":
-		return refInt(t, hi)
+		return RefInt(t, hi)
 	case t[0] == 'u':
-		return refInt(t, 0)
+		return RefInt(t, 0)
 	}
-	return refInt(t, hi+1)
+	return RefInt(t, hi+1)
 }
 
-// refBuffer makes a buffer of d, with a gap behind each row of a matrix and each
+// RefBuffer makes a buffer of d, with a gap behind each row of a matrix and each
 // row and plane of a block, and a
 // function that reads it back.
-func refBuffer(d *refData) (*iface.Buffer, func() []refValue) {
-	switch d.elem {
+func RefBuffer(d *RefData) (*iface.Buffer, func() []RefValue) {
+	switch d.Elem {
 	case "i8":
 		return refMemory[int8](d)
 	case "i16":
@@ -685,55 +685,55 @@ func refBuffer(d *refData) (*iface.Buffer, func() []refValue) {
 	return refMemory[float64](d)
 }
 
-func refMemory[T Number](d *refData) (*iface.Buffer, func() []refValue) {
-	rows, cols, ld := 1, d.rows, d.rows
-	if d.rank == 2 {
-		rows, cols, ld = d.rows, d.cols, d.cols+3
-	} else if d.rank == 0 {
+func refMemory[T Number](d *RefData) (*iface.Buffer, func() []RefValue) {
+	rows, cols, ld := 1, d.Rows, d.Rows
+	if d.Rank == 2 {
+		rows, cols, ld = d.Rows, d.Cols, d.Cols+3
+	} else if d.Rank == 0 {
 		cols, ld = 1, 1
 	}
 	plane := rows * ld
-	if d.rank == 3 {
-		cols, ld = d.cols, d.cols+3
-		rows, plane = d.rows, d.rows*ld+5
+	if d.Rank == 3 {
+		cols, ld = d.Cols, d.Cols+3
+		rows, plane = d.Rows, d.Rows*ld+5
 	}
-	mem := make([]T, max(1, d.planes)*plane)
+	mem := make([]T, max(1, d.Planes)*plane)
 	cell := func(k int) *T {
 		row := k / max(cols, 1)
 		return &mem[row/max(rows, 1)*plane+row%max(rows, 1)*ld+k%max(cols, 1)]
 	}
-	isFloat := d.elem[0] == 'f'
-	for k, v := range d.cells {
+	isFloat := d.Elem[0] == 'f'
+	for k, v := range d.Cells {
 		at := cell(k)
 		if isFloat {
-			*at = T(v.f)
+			*at = T(v.Float)
 		} else {
-			*at = T(v.i)
+			*at = T(v.Int)
 		}
 	}
 	var b *iface.Buffer
-	switch d.rank {
+	switch d.Rank {
 	case 0:
-		b = variableOf(&mem[0])
+		b = VariableOf(&mem[0])
 	case 1:
-		b = vectorOf(mem)
+		b = VectorOf(mem)
 	case 3:
-		b = matrixOf(mem, d.planes, rows, plane)
+		b = MatrixOf(mem, d.Planes, rows, plane)
 		b.Kind, b.Rank = iface.Block, 3
 		b.Dim[2], b.Stride[1], b.Stride[2] = cols, ld, 1
-		b.Off[1], b.Off[2] = d.offset+1, d.offset+2
+		b.Off[1], b.Off[2] = d.Offset+1, d.Offset+2
 	default:
-		b = matrixOf(mem, rows, cols, ld)
+		b = MatrixOf(mem, rows, cols, ld)
 	}
-	b.Off[0] = d.offset
-	return b, func() []refValue {
-		out := make([]refValue, len(d.cells))
+	b.Off[0] = d.Offset
+	return b, func() []RefValue {
+		out := make([]RefValue, len(d.Cells))
 		for k := range out {
 			v := *cell(k)
 			if isFloat {
-				out[k] = refFloat(d.elem, float64(v))
+				out[k] = RefFloat(d.Elem, float64(v))
 			} else {
-				out[k] = refInt(d.elem, uint64(int64(v)))
+				out[k] = RefInt(d.Elem, uint64(int64(v)))
 			}
 		}
 		return out

@@ -14,14 +14,10 @@ import (
 // TestLowering compares the representation of the examples, of T as f32, with
 // testdata/examples.ir. STARPUSH_UPDATE=1 writes it anew.
 func TestLowering(t *testing.T) {
-	text, err := os.ReadFile("testdata/examples.spu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, cs := codelets(t, "examples.spu", string(text))
+	f, cs := Codelets(t, "examples.spu", Examples)
 	var b strings.Builder
 	for _, c := range cs {
-		fn, _ := Lower(f, c, signature(c), map[byte]iface.Elem{'T': iface.F32})
+		fn, _ := Lower(f, c, Signature(c), map[byte]iface.Elem{'T': iface.F32})
 		b.WriteString(fn.String())
 	}
 	const golden = "testdata/examples.ir"
@@ -42,7 +38,7 @@ func TestLowering(t *testing.T) {
 // TestAnnotations: after Check every name of a body has its object, and every
 // expression its type.
 func TestAnnotations(t *testing.T) {
-	f, cs := codelets(t, "t.spu", `codelet c(a: T, n: int, x: R vector[T], y: RW vector[f32], acc: RW variable[f64]) {
+	f, cs := Codelets(t, "t.spu", `codelet c(a: T, n: int, x: R vector[T], y: RW vector[f32], acc: RW variable[f64]) {
     let m = min(n, x.n)
     each i in 0..m {
         let q = (x[i] + 1) * a
@@ -51,7 +47,7 @@ func TestAnnotations(t *testing.T) {
     acc = max(acc, max i in y { if y[i] > 0.5 then sqrt(y[i]) else 0.0 })
 }
 `)
-	if ds := Check(f, cs[0], signature(cs[0])); len(ds) > 0 {
+	if _, ds := LowerOpen(f, cs[0], Signature(cs[0]), nil); len(ds) > 0 {
 		t.Fatal(ds)
 	}
 	kinds := map[string]types.ObjectKind{"a": types.ScalarObject, "x": types.OperandObject, "m": types.KernelLet, "i": types.EachVar,
@@ -136,25 +132,25 @@ func TestAnnotations(t *testing.T) {
 // TestStatementOfNothing: the parser refuses these, trees made by other tools
 // may still have them.
 func TestStatementOfNothing(t *testing.T) {
-	f, cs := codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
+	f, cs := Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
 	set := cs[0].Body.Stmts[0].(*syntax.Assign)
 	for _, s := range []syntax.Stmt{&syntax.ExprStmt{X: set.Value}, &syntax.Break{}, &syntax.While{}, &syntax.Return{}} {
 		cs[0].Body.Stmts[0] = s
-		if ds := Check(f, cs[0], signature(cs[0])); len(ds) == 0 || ds[0].Code != "E0105" {
+		if _, ds := LowerOpen(f, cs[0], Signature(cs[0]), nil); len(ds) == 0 || ds[0].Code != "E0105" {
 			t.Errorf("%T: %v", s, ds)
 		}
 	}
 }
 
 func TestOuterNames(t *testing.T) {
-	f, cs := codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = far }\n")
-	ds := CheckIn(f, cs[0], signature(cs[0]), func(name string) *types.Object {
+	f, cs := Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = far }\n")
+	_, ds := LowerOpen(f, cs[0], Signature(cs[0]), func(name string) *types.Object {
 		if name == "far" {
 			return &types.Object{Name: name, Kind: types.LetObject, Type: types.TFloat}
 		}
 		return nil
 	})
 	if len(ds) != 1 || ds[0].Code != "E0604" || len(ds[0].Help) != 1 || ds[0].Help[0] != "pass it as an operand: `far: float`" {
-		t.Error(show(ds))
+		t.Error(Show(ds))
 	}
 }

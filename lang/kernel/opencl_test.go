@@ -85,7 +85,7 @@ func runThere(s *opencl.Stream, d *Device, list []*iface.Buffer, args []iface.Sc
 		from.Dst, from.Src = to.Src, to.Dst
 		back = append(back, from)
 	}
-	err = d.RunOpenCL(s, &call{context.Background(), there, args})
+	err = d.RunOpenCL(s, &Task_{context.Background(), there, args})
 	for k := range back {
 		if e := s.Copy(&back[k]); err == nil {
 			err = e
@@ -95,15 +95,15 @@ func runThere(s *opencl.Stream, d *Device, list []*iface.Buffer, args []iface.Sc
 }
 
 // close reports whether two results agree but for the last bits of floats.
-func near2(t string, a, b refValue) bool {
+func near2(t string, a, b RefValue) bool {
 	if t[0] != 'f' {
-		return a.i == b.i
+		return a.Int == b.Int
 	}
 	eps := 1e-11
 	if t == "f32" {
 		eps = 1e-4
 	}
-	return a.f == b.f || a.f != a.f && b.f != b.f || math.Abs(a.f-b.f) <= eps*max(math.Abs(a.f), math.Abs(b.f))
+	return a.Float == b.Float || a.Float != a.Float && b.Float != b.Float || math.Abs(a.Float-b.Float) <= eps*max(math.Abs(a.Float), math.Abs(b.Float))
 }
 
 // TestRandomBodiesThere: random bodies do on a device what they do here.
@@ -114,32 +114,32 @@ func TestRandomBodiesThere(t *testing.T) {
 		n = 12
 	}
 	for seed := range uint64(n) {
-		b := newBody(t, seed, true)
+		b := NewBody(t, seed, true)
 		if b == nil {
 			continue
 		}
-		d, err := b.prog.Device()
+		d, err := NewDevice(b.Func)
 		if err != nil {
 			continue
 		}
-		here, readHere := b.buffers()
-		there, readThere := b.buffers()
-		want := compile(b.prog.fn, oneByOne).Run(context.Background(), here, b.args)
-		err = runThere(s, d, there, b.args)
+		here, readHere := b.Buffers()
+		there, readThere := b.Buffers()
+		want := Compiled(b.Func).Run(context.Background(), here, b.Args)
+		err = runThere(s, d, there, b.Args)
 		var out *OutsideError
 		if errors.As(err, &out) {
 			outside++
 			continue // it may be inside all the same
 		}
 		if err != nil || want != nil {
-			t.Fatalf("seed %d: there %v, here %v\n%s\n%s", seed, err, want, b.src, d.Source()[len(clCommon):])
+			t.Fatalf("seed %d: there %v, here %v\n%s\n%s", seed, err, want, b.Source, d.Source()[len(clCommon):])
 		}
 		ran++
-		for k, name := range randomNames[:len(readHere)] {
+		for k, name := range RandomNames[:len(readHere)] {
 			got := readThere[k]()
 			for c, w := range readHere[k]() {
-				if !near2(b.data[name].elem, got[c], w) {
-					t.Fatalf("seed %d: %s, cell %d is %v there, and %v here\n%s\n%s", seed, name, c, got[c], w, b.src, d.Source()[len(clCommon):])
+				if !near2(b.Data[name].Elem, got[c], w) {
+					t.Fatalf("seed %d: %s, cell %d is %v there, and %v here\n%s\n%s", seed, name, c, got[c], w, b.Source, d.Source()[len(clCommon):])
 				}
 			}
 		}
@@ -148,6 +148,16 @@ func TestRandomBodiesThere(t *testing.T) {
 		t.Errorf("%d of %d bodies ran on the device, %d might have read outside", ran, n, outside)
 	}
 	t.Logf("%d of %d bodies ran on the device, %d might have read outside", ran, n, outside)
+}
+
+// runHere runs fn on a CPU, on operands of size n, and returns what it computed.
+func runHere(t *testing.T, fn *Func, n int) []float64 {
+	t.Helper()
+	list, read := ForData(n)
+	if err := Compiled(fn).Run(context.Background(), list, []iface.Scalar{iface.Int(int64(n))}); err != nil {
+		t.Fatal(err)
+	}
+	return read()
 }
 
 // TestThere runs the loops of TestFor there.
@@ -180,8 +190,8 @@ func TestThere(t *testing.T) {
 		{"let a = sum i in x { x[i] }\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
 		{"let a = y[0]\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
 	} {
-		p := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil)
-		d, err := p.Device()
+		fn := Lowered(t, fmt.Sprintf(ForOperands, tt.body), nil)
+		d, err := NewDevice(fn)
 		if tt.why != "" {
 			if err == nil || err.Error() != tt.why {
 				t.Errorf("%s\n runs on devices, or not for another reason: %v", tt.body, err)
@@ -193,8 +203,8 @@ func TestThere(t *testing.T) {
 			continue
 		}
 		for _, n := range []int{1, 2, 63, 64, 65, 1000} {
-			want, _ := runFor(t, p, n)
-			list, read := forData(n)
+			want := runHere(t, fn, n)
+			list, read := ForData(n)
 			err := runThere(s, d, list, []iface.Scalar{iface.Int(int64(n))})
 			if err != nil {
 				t.Fatalf("%s\n n = %d: %v\n%s", tt.body, n, err, d.Source()[len(clCommon):])
@@ -230,12 +240,12 @@ func TestOutsideThere(t *testing.T) {
 		{"v = sum i in n..=0 { x[2 * i] }", math.MinInt64, false},
 		{"v = sum i in n..=0 { x[max(2 * i + 1, 0) // 2] }", math.MinInt64, false},
 	} {
-		d, err := compileOne(t, fmt.Sprintf(forOperands, tt.body), nil).Device()
+		d, err := NewDevice(Lowered(t, fmt.Sprintf(ForOperands, tt.body), nil))
 		if err != nil {
 			t.Fatalf("%s: %v", tt.body, err)
 		}
-		list, _ := forData(10)
-		_, err = d.Launches(&call{context.Background(), list, []iface.Scalar{iface.Int(int64(tt.n))}})
+		list, _ := ForData(10)
+		_, err = d.Launches(&Task_{context.Background(), list, []iface.Scalar{iface.Int(int64(tt.n))}})
 		var out *OutsideError
 		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may lie outside") {
 			t.Errorf("%s with n = %d: %v", tt.body, tt.n, err)
@@ -255,17 +265,17 @@ func TestRangesThere(t *testing.T) {
 		"each i in y { y[i] = sum j in n - 3..n { 1 }\n for j in n - 2..=n { y[i] += 2 }\n for j in n..-n - 1 { y[i] += 5 } }",
 		"each i in n..-n - 1 { y[i] = 1 }",
 	} {
-		p := compileOne(t, fmt.Sprintf(forOperands, body), nil)
-		d, err := p.Device()
+		fn := Lowered(t, fmt.Sprintf(ForOperands, body), nil)
+		d, err := NewDevice(fn)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
 		args := []iface.Scalar{iface.Int(math.MaxInt64)}
-		here, read := forData(10)
-		if err := p.Run(context.Background(), here, args); err != nil {
+		here, read := ForData(10)
+		if err := Compiled(fn).Run(context.Background(), here, args); err != nil {
 			t.Fatal(err)
 		}
-		there, readThere := forData(10)
+		there, readThere := ForData(10)
 		if err := runThere(s, d, there, args); err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
@@ -297,32 +307,32 @@ func TestArithmeticThere(t *testing.T) {
 		}
 		body.WriteString("}\neach i in f { f[i] = float(x[i]) }\neach i in g { g[i] = x[i] * 1 }\n")
 		src := strings.ReplaceAll(fmt.Sprintf("codelet c(x: R vector[T], y: R vector[T], A: RW matrix[T], f: RW vector[f64], g: RW vector[f32]) {\n%s}\n", body.String()), "T", typ)
-		d, err := compileOne(t, src, nil).Device()
+		d, err := NewDevice(Lowered(t, src, nil))
 		if err != nil {
 			t.Fatalf("%s: %v", typ, err)
 		}
 		xs := extremes(typ)
 		n := len(xs) * len(xs)
-		data := []*refData{{elem: typ, rank: 1, rows: n}, {elem: typ, rank: 1, rows: n}, {elem: typ, rank: 2, rows: n, cols: len(exprs)},
-			{elem: "f64", rank: 1, rows: n}, {elem: "f32", rank: 1, rows: n}}
+		data := []*RefData{{Elem: typ, Rank: 1, Rows: n}, {Elem: typ, Rank: 1, Rows: n}, {Elem: typ, Rank: 2, Rows: n, Cols: len(exprs)},
+			{Elem: "f64", Rank: 1, Rows: n}, {Elem: "f32", Rank: 1, Rows: n}}
 		floats := extremes("f64")
 		for k := range n {
-			data[0].cells, data[1].cells = append(data[0].cells, xs[k/len(xs)]), append(data[1].cells, xs[k%len(xs)])
+			data[0].Cells, data[1].Cells = append(data[0].Cells, xs[k/len(xs)]), append(data[1].Cells, xs[k%len(xs)])
 			for range exprs {
-				data[2].cells = append(data[2].cells, xs[0])
+				data[2].Cells = append(data[2].Cells, xs[0])
 			}
-			x := floats[k%len(floats)].f
-			data[3].cells, data[4].cells = append(data[3].cells, refFloat("f64", x)), append(data[4].cells, refFloat("f32", x))
+			x := floats[k%len(floats)].Float
+			data[3].Cells, data[4].Cells = append(data[3].Cells, RefFloat("f64", x)), append(data[4].Cells, RefFloat("f32", x))
 		}
 		var lists [2][]*iface.Buffer
-		var reads [2][]func() []refValue
+		var reads [2][]func() []RefValue
 		for k := range lists {
 			for _, x := range data {
-				b, read := refBuffer(x)
+				b, read := RefBuffer(x)
 				lists[k], reads[k] = append(lists[k], b), append(reads[k], read)
 			}
 		}
-		if err := compile(compileOne(t, src, nil).fn, oneByOne).Run(context.Background(), lists[0], nil); err != nil {
+		if err := Compiled(Lowered(t, src, nil)).Run(context.Background(), lists[0], nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := runThere(s, d, lists[1], nil); err != nil {
@@ -331,12 +341,12 @@ func TestArithmeticThere(t *testing.T) {
 		for k, x := range data {
 			there := reads[1][k]()
 			for c, w := range reads[0][k]() {
-				if v := there[c]; v.i != w.i || math.Float64bits(v.f) != math.Float64bits(w.f) && (v.f == v.f || w.f == w.f) {
+				if v := there[c]; v.Int != w.Int || math.Float64bits(v.Float) != math.Float64bits(w.Float) && (v.Float == v.Float || w.Float == w.Float) {
 					row, what := c, "converted"
-					if x.rank == 2 {
-						row, what = c/x.cols, exprs[c%x.cols]
+					if x.Rank == 2 {
+						row, what = c/x.Cols, exprs[c%x.Cols]
 					}
-					t.Errorf("%s: %s of %v and %v is %v there, and %v here", typ, what, data[0].cells[row], data[1].cells[row], v, w)
+					t.Errorf("%s: %s of %v and %v is %v there, and %v here", typ, what, data[0].Cells[row], data[1].Cells[row], v, w)
 				}
 			}
 		}
@@ -344,15 +354,15 @@ func TestArithmeticThere(t *testing.T) {
 }
 
 // extremes are values of a type that arithmetic may treat in their own ways.
-func extremes(typ string) (out []refValue) {
+func extremes(typ string) (out []RefValue) {
 	if typ[0] == 'f' {
 		for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 2.5, -2.5, 0.1, 3, -7, 1e10, -1e10, 300.7, 9.3e18, 1.9e19, 1e30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()} {
-			out = append(out, refFloat(typ, x))
+			out = append(out, RefFloat(typ, x))
 		}
 		return out
 	}
 	for _, x := range []uint64{0, 1, 2, 3, 7, 100, 1<<64 - 1, 1<<64 - 2, 1<<64 - 7, 1 << 63, 1<<63 - 1, 1 << 31, 1<<31 - 1, 1<<32 - 1, 1 << 15, 1<<16 - 1, 128, 127, 255} {
-		out = append(out, refInt(typ, x))
+		out = append(out, RefInt(typ, x))
 	}
 	return out
 }
