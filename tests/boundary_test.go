@@ -57,6 +57,18 @@ var testOnly = []string{
 // inLang is the order inside lang: a package may import those to its right.
 var inLang = []string{"lang", "lang/interp", "lang/check", "lang/kernel", "lang/syntax", "lang/types", "lang/diag"}
 
+// inKernel lists the stages of lang/kernel, and which of the others each may import. The
+// rest of lang imports lang/kernel alone.
+var inKernel = map[string][]string{
+	"lang/kernel":            {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis", "lang/kernel/cpu", "lang/kernel/opencl"},
+	"lang/kernel/opencl":     {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/cpu"},
+	"lang/kernel/cpu":        {"lang/kernel/ir", "lang/kernel/analysis"},
+	"lang/kernel/analysis":   {"lang/kernel/ir"},
+	"lang/kernel/lower":      {"lang/kernel/ir"},
+	"lang/kernel/kerneltest": {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis"},
+	"lang/kernel/ir":         nil,
+}
+
 // below lists packages that must not import their parent, which imports them.
 var below = map[string]string{"engine/perf": "engine", "engine/sched": "engine"}
 
@@ -130,6 +142,20 @@ func TestBoundaryRules(t *testing.T) {
 		{"lang/types", module + "/lang/check", false, false},
 		{"lang/check", module + "/lang/types", false, true},
 		{"lang/check", module + "/lang/interp", false, false},
+		{"lang/check", module + "/lang/kernel", false, true},
+		{"lang/check", module + "/lang/kernel/cpu", false, false},
+		{"lang/kernel", module + "/lang/kernel/opencl", false, true},
+		{"lang/kernel", module + "/lang/kernel/kerneltest", false, false},
+		{"lang/kernel/opencl", module + "/lang/kernel/cpu", false, true},
+		{"lang/kernel/cpu", module + "/lang/kernel/analysis", false, true},
+		{"lang/kernel/cpu", module + "/lang/kernel/lower", false, false},
+		{"lang/kernel/cpu", module + "/lang/kernel/lower", true, true},
+		{"lang/kernel/analysis", module + "/lang/kernel/lower", false, false},
+		{"lang/kernel/lower", module + "/lang/kernel/analysis", false, false},
+		{"lang/kernel/lower", module + "/lang/kernel", false, false},
+		{"lang/kernel/lower", module + "/lang/syntax", false, true},
+		{"lang/kernel/lower", module + "/lang/check", false, false},
+		{"lang/kernel/other", module + "/lang/syntax", false, false},
 		{"engine", "github.com/ebitengine/purego", false, false},
 		{"accel/cpu/blas", "github.com/ebitengine/purego", false, true},
 		{"engine", "go.uber.org/goleak", false, false},
@@ -192,6 +218,21 @@ func forbidden(dir, p string, test bool) string {
 		return ""
 	}
 	if within(dir, "lang") && within(to, "lang") {
+		if _, ok := inKernel[dir]; ok && dir != "lang/kernel" {
+			if within(to, "lang/kernel") {
+				if !slices.Contains(inKernel[dir], to) && !test {
+					return "a later stage of lang/kernel, or one beside it"
+				}
+				return ""
+			}
+			dir = "lang/kernel"
+		}
+		if _, ok := inKernel[to]; ok && to != "lang/kernel" {
+			if !test && (dir != "lang/kernel" || !slices.Contains(inKernel[dir], to)) {
+				return "a stage of lang/kernel, which is used through lang/kernel"
+			}
+			return ""
+		}
 		from, dest := slices.Index(inLang, dir), slices.Index(inLang, to)
 		if from < 0 || dest < 0 {
 			return "a package below lang must be in the table inLang"

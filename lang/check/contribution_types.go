@@ -43,15 +43,8 @@ func mixedContribution(o *types.Object, targs map[byte]iface.Elem, param, reduce
 		return found.(*mixedUse)
 	}
 	var found *mixedUse
-	if fn, ds := kernel.Lower(u.File, node, o.Sig, targs); ds.Err() == nil {
-		if at, in, ok := kernel.MixedContribution(fn, param, reduce); ok {
-			found = &mixedUse{at: at, in: in}
-			for _, op := range fn.Operands {
-				if op.Name == param {
-					found.elem = op.Elem
-				}
-			}
-		}
+	if at, in, elem, ok := kernel.MixedContribution(u.File, node, o.Sig, targs, param, reduce); ok {
+		found = &mixedUse{at: at, in: in, elem: elem}
 	}
 	u.mixed.Store(key, found)
 	return found

@@ -194,13 +194,13 @@ func runKernel(code *kernel.Program) engine.Impl {
 }
 
 // runOpenCL adapts the kernels of a body to the engine.
-func runOpenCL(d *kernel.Device) engine.Impl {
+func runOpenCL(d *kernel.Kernels) engine.Impl {
 	return func(c *engine.TaskContext) error {
 		s, ok := c.Stream().(*opencl.Stream)
 		if !ok {
 			return fmt.Errorf("a device of the kind opencl has a stream of type %T", c.Stream())
 		}
-		return d.RunOpenCL(s, c)
+		return d.Run(s, c)
 	}
 }
 

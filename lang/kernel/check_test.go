@@ -1,4 +1,4 @@
-package kernel
+package kernel_test
 
 // Diagnostics: the ones that the specification shows must come out to the
 // letter, the others as written here.
@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel"
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
 	"github.com/starpush/starpush/lang/syntax"
 )
 
@@ -52,7 +55,7 @@ warning[W0606] 12:36-37: ` + "`v` is declared W, but its first and last columns 
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want[1:], Show(CheckAll(t, tt.src))); d != "" {
+			if d := cmp.Diff(tt.want[1:], kerneltest.Show(kerneltest.Check(t, tt.src))); d != "" {
 				t.Error(d)
 			}
 		})
@@ -195,11 +198,11 @@ func TestDiagnostics(t *testing.T) {
 		{"for i in 1..=n { v += x[i] }", ""},
 	} {
 		src := head + tt.body + "\n}\nparam alpha: float = 1.0\nfunc helper(a: int) -> int { return a }\nregister data = vector[f64](3)\n"
-		ds := slices.DeleteFunc(CheckAll(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // of those that a row has no use for
+		ds := slices.DeleteFunc(kerneltest.Check(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // of those that a row has no use for
 		got := ""
 		if len(ds) > 0 {
 			d := &ds[0]
-			got = strings.Join([]string{d.Code, strings.TrimSuffix(strings.SplitN(At(d.Span), "-", 2)[0], " "), d.Message}, " ")
+			got = strings.Join([]string{d.Code, strings.TrimSuffix(strings.SplitN(kerneltest.At(d.Span), "-", 2)[0], " "), d.Message}, " ")
 		}
 		if got != tt.want {
 			t.Errorf("%s\n got  %s\n want %s", tt.body, got, tt.want)
@@ -210,7 +213,7 @@ func TestDiagnostics(t *testing.T) {
 // TestDeepNesting: trees that are far too deep are reported, and nothing
 // overflows. The parser has limits of its own, so the trees are made here.
 func TestDeepNesting(t *testing.T) {
-	f, cs := Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
+	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
 	set := cs[0].Body.Stmts[0].(*syntax.Assign)
 	leaf := set.Value.(*syntax.Binary).X
 	for name, wrap := range map[string]func(e syntax.Expr) syntax.Expr{
@@ -226,19 +229,19 @@ func TestDeepNesting(t *testing.T) {
 			for range depth {
 				set.Value = wrap(set.Value)
 			}
-			ds := Check(f, cs[0], Signature(cs[0]))
+			ds := kernel.Check(f, cs[0], kerneltest.Signature(cs[0]))
 			if want := depth > 2000; want != (len(ds) > 0) || len(ds) > 1 {
 				t.Errorf("%s, %d deep: %d diagnostics", name, depth, len(ds))
 			}
 			if len(ds) > 0 {
 				continue
 			}
-			p, err := Compile(f, cs[0], Signature(cs[0]), nil)
+			p, err := kernel.Compile(f, cs[0], kerneltest.Signature(cs[0]), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			v := 1.0
-			if err := p.Run(context.Background(), Buffers(VariableOf(&v)), nil); err != nil {
+			if err := p.Run(context.Background(), kerneltest.Buffers(kerneltest.VariableOf(&v)), nil); err != nil {
 				t.Fatal(err)
 			}
 		}

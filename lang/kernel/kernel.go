@@ -1,17 +1,33 @@
 package kernel
 
-// The exported face: Check, Compile, Program and Fault.
-
 import (
 	"fmt"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/analysis"
+	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/lower"
+	"github.com/starpush/starpush/lang/kernel/opencl"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
 
-// Check finds what is wrong in the body of one codelet, with element-type
+type (
+	// Type is the type of a value in a body.
+	Type = ir.Type
+	// Program is a body compiled for CPU workers and concrete element types.
+	Program = cpu.Program
+	// Fault is what made a running body fail.
+	Fault = cpu.Fault
+	// SlowLoop is a loop that a CPU runs one round at a time.
+	SlowLoop = cpu.SlowLoop
+	// Kernels are a body in OpenCL C.
+	Kernels = opencl.Kernels
+)
+
+// Check returns what is wrong in the body of one codelet, with element-type
 // parameters left open: codes E0601 to E0607, W0606 and W0608, names (E0201, E0202,
 // E0204, W0201) and types (E0105, E0703, E0705). It sets Ident.Obj and the
 // types of expressions in the body, and Operand.Obj where it is nil; nothing
@@ -27,24 +43,33 @@ func CheckIn(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func
 	if c.Body == nil {
 		return nil
 	}
-	fn, ds := LowerOpen(f, c, sig, outer)
-	return Analyse(f, c, sig, fn, ds)
+	fn, ds := lower.Generic(f, c, sig, outer)
+	return analysis.Check(f, c, sig, fn, ds)
 }
 
-// CheckElems finds the type errors that a body has for concrete element types
+// CheckElems returns the type errors that a body has for concrete element types
 // and not for all: `x[i] = 0.5` where T stands for an integer type. It changes
-// nothing in the tree. Compile reports the same as its error.
+// nothing in the tree. Compile returns the same as its error.
 func CheckElems(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) diag.Diagnostics {
 	if c.Body == nil {
 		return nil
 	}
-	_, ds := Lower(f, c, sig, targs)
+	_, ds := lower.Concrete(f, c, sig, targs)
 	return ds
 }
 
-// OpenCL returns the body of p as kernels for OpenCL devices. The error says why it can
-// run on CPU workers only.
-func OpenCL(p *Program) (*Device, error) { return NewDevice(p.IR()) }
+// MixedContribution finds where the body of c computes what it contributes to an operand
+// in another type than that of its elements, so that combining copies by reduce (sum, prod,
+// min or max) would give something else than running the tasks one by one. It returns the
+// place in the text, the type there and the type of the elements. In a body that has type
+// errors it finds nothing.
+func MixedContribution(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem, operand, reduce string) (at syntax.Span, in, elem Type, found bool) {
+	fn, ds := lower.Concrete(f, c, sig, targs)
+	if ds.Err() != nil {
+		return at, in, elem, false
+	}
+	return analysis.MixedContribution(fn, operand, reduce)
+}
 
 // Compile makes the body of c executable for concrete element types: targs
 // says what each type parameter of sig stands for. The tree must have passed
@@ -56,25 +81,25 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 		return nil, fmt.Errorf("kernel: codelet %s has no body", sig.Name)
 	}
 	for _, p := range sig.Params {
-		if !known(p.Type) {
+		if !complete(p.Type) {
 			return nil, fmt.Errorf("kernel: operand %s of codelet %s has no type", p.Name, sig.Name)
 		}
 		if p.Type.Param != 0 {
 			if e, ok := targs[p.Type.Param]; !ok || !e.IsInt() && !e.IsFloat() {
-				return nil, fmt.Errorf("kernel: codelet %s: nothing says what %c stands for", sig.Name, p.Type.Param)
+				return nil, fmt.Errorf("kernel: codelet %s: no element type for the type parameter %c", sig.Name, p.Type.Param)
 			}
 		}
 	}
-	fn, ds := Lower(f, c, sig, targs)
+	fn, ds := lower.Concrete(f, c, sig, targs)
 	if ds.Err() != nil {
 		return nil, ds
 	}
-	return Compiled(fn), nil
+	return cpu.Compile(fn), nil
 }
 
-// known reports whether t says all about an operand but what its type parameter
-// stands for.
-func known(t *types.Type) bool {
+// complete reports whether t is the type of an operand, but for the element type that its
+// type parameter stands for.
+func complete(t *types.Type) bool {
 	switch {
 	case t == nil:
 		return false
@@ -85,3 +110,7 @@ func known(t *types.Type) bool {
 	}
 	return false
 }
+
+// OpenCL returns the body of p as kernels for OpenCL devices. The error is the reason why
+// it runs on CPU workers only.
+func OpenCL(p *Program) (*Kernels, error) { return opencl.New(p.IR()) }

@@ -1,4 +1,4 @@
-package kernel
+package kernel_test
 
 import (
 	"context"
@@ -9,20 +9,23 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel"
+	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
 	"github.com/starpush/starpush/lang/syntax"
 )
 
 func TestExamplesAreClean(t *testing.T) {
-	f, cs := Codelets(t, "examples.spu", Examples)
+	f, cs := kerneltest.Codelets(t, "examples.spu", kerneltest.Examples)
 	if len(cs) < 30 {
 		t.Errorf("only %d codelets", len(cs))
 	}
 	for _, c := range cs {
-		if ds := Check(f, c, Signature(c)); len(ds) > 0 {
-			t.Errorf("%s:\n%s", c.Name.Name, Show(ds))
+		if ds := kernel.Check(f, c, kerneltest.Signature(c)); len(ds) > 0 {
+			t.Errorf("%s:\n%s", c.Name.Name, kerneltest.Show(ds))
 		}
 		for _, e := range iface.Elems {
-			if _, err := Compile(f, c, Signature(c), map[byte]iface.Elem{'T': e}); err != nil {
+			if _, err := kernel.Compile(f, c, kerneltest.Signature(c), map[byte]iface.Elem{'T': e}); err != nil {
 				t.Errorf("%s for %v: %v", c.Name.Name, e, err)
 			}
 		}
@@ -31,13 +34,13 @@ func TestExamplesAreClean(t *testing.T) {
 
 // TestElemErrors: what depends on element types is found with them.
 func TestElemErrors(t *testing.T) {
-	f, cs := Codelets(t, "t.spu", "codelet half(v: RW vector[T]) {\n    each i in v { v[i] = 0.5 * v[i] }\n}\n")
-	sig := Signature(cs[0])
-	if ds := Check(f, cs[0], sig); len(ds) > 0 {
+	f, cs := kerneltest.Codelets(t, "t.spu", "codelet half(v: RW vector[T]) {\n    each i in v { v[i] = 0.5 * v[i] }\n}\n")
+	sig := kerneltest.Signature(cs[0])
+	if ds := kernel.Check(f, cs[0], sig); len(ds) > 0 {
 		t.Fatal(ds)
 	}
 	for _, e := range iface.Elems {
-		_, err := Compile(f, cs[0], sig, map[byte]iface.Elem{'T': e})
+		_, err := kernel.Compile(f, cs[0], sig, map[byte]iface.Elem{'T': e})
 		if e.IsFloat() != (err == nil) {
 			t.Errorf("%v: %v", e, err)
 		}
@@ -49,7 +52,7 @@ func TestElemErrors(t *testing.T) {
 			t.Errorf("%v: %v", e, err)
 		}
 	}
-	if _, err := Compile(f, cs[0], sig, nil); err == nil {
+	if _, err := kernel.Compile(f, cs[0], sig, nil); err == nil {
 		t.Error("no element type, and no error")
 	}
 }
@@ -59,7 +62,7 @@ func TestElemErrors(t *testing.T) {
 // FuzzSource checks, compiles and runs whatever parses: nothing may panic, and
 // what runs ends with its context.
 func FuzzSource(f *testing.F) {
-	for _, c := range strings.Split(Examples, "\ncodelet ")[1:] {
+	for _, c := range strings.Split(kerneltest.Examples, "\ncodelet ")[1:] {
 		f.Add("codelet " + c)
 	}
 	f.Add("codelet c(x: R vector[T], y: RW vector[T], v: RW variable[i8], e: W void, s: string, b: bool) {\nlet q = 1\nfor k in 0..=3 { if b { q = k // 2 } else { each i in 1..y.n { y[i] = int(x[i - 1]) ** 2 % 3 } } }\nv = q + min i, j in 0..2, 0..q { select(i > j, fma(1.0, i, j), pi) }\n}")
@@ -86,13 +89,13 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 			}
 		}
 	}
-	sig := Signature(c)
+	sig := kerneltest.Signature(c)
 	for _, p := range sig.Params {
 		if (p.Mode != iface.NoMode) != p.Type.IsHandle() {
 			return // refused with the signature
 		}
 	}
-	if Check(file, c, sig).Err() != nil {
+	if kernel.Check(file, c, sig).Err() != nil {
 		return
 	}
 	for _, e := range []iface.Elem{iface.F64, iface.F32, iface.U8, iface.I64} {
@@ -102,7 +105,7 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 				targs[p.Type.Param] = e
 			}
 		}
-		prog, err := Compile(file, c, sig, targs)
+		prog, err := kernel.Compile(file, c, sig, targs)
 		if err != nil {
 			continue
 		}
@@ -113,7 +116,7 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 				args = append(args, iface.Int(3))
 				continue
 			}
-			d := &RefData{Elem: "f64", Rank: p.Type.Data().Rank(), Rows: 5, Cols: 4, Cells: make([]RefValue, 20)}
+			d := &kerneltest.Data{Elem: "f64", Rank: p.Type.Data().Rank(), Rows: 5, Cols: 4, Cells: make([]kerneltest.Value, 20)}
 			if p.Type.Data() == iface.Void {
 				list = append(list, &iface.Buffer{Desc: iface.Desc{Kind: iface.Void}})
 				continue
@@ -123,13 +126,13 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 				d.Elem = e.String()
 			}
 			d.Cells = d.Cells[:[]int{1, 5, 20}[d.Rank]]
-			b, _ := RefBuffer(d)
+			b, _ := kerneltest.DataBuffer(d)
 			list = append(list, b)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		err = prog.Run(ctx, list, args)
 		cancel()
-		var fault *Fault
+		var fault *cpu.Fault
 		if err != nil && !errors.As(err, &fault) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v\n%s", err, file.Source.Text)
 		}

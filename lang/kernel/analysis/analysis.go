@@ -1,0 +1,138 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// analysis is one run of the checks over a lowered body.
+type analysis struct {
+	file  *syntax.File
+	fn    *ir.Func
+	z     *linearizer
+	diags diag.Diagnostics
+
+	wrong map[int]bool // operands with an index out of bounds: the elements that are meant are unknown
+}
+
+// Check returns ds, what lowering found, with what the checks of the lowered body fn find.
+func Check(f *syntax.File, c *syntax.Codelet, sig *types.Signature, fn *ir.Func, ds diag.Diagnostics) diag.Diagnostics {
+	a := &analysis{file: f, fn: fn, z: newLinearizer(fn), diags: ds, wrong: map[int]bool{}}
+	a.outside(fn.Body, nil)
+	a.races(fn.Body)
+	a.early()
+	a.borders()
+	a.unused(c, sig)
+	return a.diags
+}
+
+// report adds a diagnostic. The pointer is valid until the next call.
+func (a *analysis) report(code string, sev diag.Severity, at syntax.Span, msg string) *diag.Diagnostic {
+	a.diags = append(a.diags, diag.Diagnostic{Code: code, Severity: sev, Message: msg, Span: a.at(at)})
+	return &a.diags[len(a.diags)-1]
+}
+
+func (a *analysis) err(code string, at syntax.Span, msg string) *diag.Diagnostic {
+	return a.report(code, diag.Error, at, msg)
+}
+
+func (a *analysis) at(s syntax.Span) diag.Span   { return a.file.At(s) }
+func (a *analysis) text(s syntax.Span) string    { return ir.SourceText(a.file.Source, s) }
+func (a *analysis) dim(op, axis int) linear      { return dimension(op, axis) }
+func (a *analysis) axisName(op, axis int) string { return a.z.text(a.dim(op, axis)) }
+
+func (a *analysis) typeText(o *ir.Operand) string {
+	if o.Node.Type == nil {
+		return o.Kind.String()
+	}
+	return a.text(o.Node.Type.Span)
+}
+
+// listed joins words: "a", "a and b", "a, b and c".
+func listed(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// Operands that a body has no use for (W0608): tasks wait for them, and for nothing.
+
+// unused reports the operands that neither the body of c nor its options look at. A body
+// that looks at no data at all is meant so, void data is there for order alone, and a W
+// operand that is not written is W0606.
+func (a *analysis) unused(c *syntax.Codelet, sig *types.Signature) {
+	used := a.fn.UsedOperands()
+	if len(used) == 0 || a.diags.Err() != nil {
+		return
+	}
+	for op := range a.fn.Operands {
+		o := &a.fn.Operands[op]
+		if o.Node == nil || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Mode == iface.W || o.Name[0] == '_' {
+			continue
+		}
+		if slices.Contains(used, op) || a.named(c.With, o.Name) || decides(sig, o.Name) {
+			continue
+		}
+		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` has no use for its operand `%s`", a.fn.Name, o.Name))
+		switch o.Mode {
+		case iface.R:
+			d.Label = "its tasks wait for those that write it, for nothing"
+		case iface.Scratch:
+			d.Label = "every worker gets memory for it, for nothing"
+		default:
+			d.Label = "its tasks wait for each other, for nothing"
+		}
+		d.Help = append(d.Help, fmt.Sprintf("take it out of the signature, and out of each insert of `%s`", a.fn.Name),
+			fmt.Sprintf("if tasks must wait for it all the same, call it `_%s`", o.Name))
+		if !a.namedInsert(o.Name) {
+			d.Edit(d.Span, "_"+o.Name)
+		}
+	}
+}
+
+// named reports whether the options of a codelet use an operand.
+func (a *analysis) named(w *syntax.With, name string) bool {
+	return w != nil && slices.ContainsFunc(syntax.Idents(a.file), func(id *syntax.Ident) bool {
+		return id.Name == name && id.Lo >= w.Lo && id.Hi <= w.Hi
+	})
+}
+
+// decides reports whether an operand alone says what a type parameter of scalars is.
+func decides(sig *types.Signature, name string) bool {
+	var of byte
+	for _, p := range sig.Params {
+		if p.Name == name && p.Type != nil {
+			of = p.Type.Param
+		}
+	}
+	scalar := false
+	for _, p := range sig.Params {
+		switch {
+		case of == 0 || p.Name == name || p.Type == nil || p.Type.Param != of:
+		case p.Mode != iface.NoMode:
+			return false // the other one says it, too
+		default:
+			scalar = true
+		}
+	}
+	return scalar
+}
+
+// namedInsert reports whether some insert of the file passes an operand by this name,
+// which would not find it under another.
+func (a *analysis) namedInsert(name string) (found bool) {
+	syntax.Walk(a.file, func(n syntax.Node, _ []syntax.Node) {
+		arg, ok := n.(*syntax.TaskArg)
+		found = found || ok && arg.Name != nil && arg.Name.Name == name
+	})
+	return found
+}

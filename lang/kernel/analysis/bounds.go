@@ -1,0 +1,251 @@
+package analysis
+
+// Index analysis: element accesses that are certain to lie outside (E0601).
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// loop is a loop or a fold around an access that runs in each of its rounds.
+type loop struct {
+	word   string // "each", "for", "sum"
+	domain []ir.Range
+	head   syntax.Span
+	body   []*ir.Stmt
+	value  *ir.Expr // of a fold, in place of body
+}
+
+// outside looks for accesses outside. loops are those around list in whose every round
+// the statements run; what stands in an `if` runs in no round for certain.
+func (a *analysis) outside(list []*ir.Stmt, loops []loop) {
+	for _, s := range list {
+		s.Exprs(func(e *ir.Expr) { a.exprOutside(e, loops) })
+		if s.Kind == ir.StoreStmt {
+			a.access(s.Operand, s.Index, s.Target, true, loops)
+		}
+		inner := loops
+		switch s.Kind {
+		case ir.IfStmt:
+			inner = nil
+		case ir.EachStmt:
+			inner = a.within(loops, loop{word: "each", domain: s.Domain, head: s.Head, body: s.Body})
+		case ir.ForStmt:
+			head := syntax.Span{Lo: s.Pos.Lo, Hi: s.Domain[0].Pos.Hi}
+			inner = a.within(loops, loop{word: "for", domain: s.Domain, head: head, body: s.Body})
+		}
+		a.outside(s.Body, inner)
+		a.outside(s.Else, inner)
+	}
+}
+
+// within adds lp to the loops around it. Those count for what stands in it only if lp is
+// certain to have a round, as far as no data is empty.
+func (a *analysis) within(loops []loop, lp loop) []loop {
+	for k := range lp.domain {
+		first, last, ok := a.z.bounds(&lp.domain[k])
+		more := last.minus(first) // rounds after the first
+		if n, isConst := more.constant(); ok && (isConst && n >= 0 || more.size() && n >= -1) {
+			continue
+		}
+		return []loop{lp}
+	}
+	return append(loops[:len(loops):len(loops)], lp)
+}
+
+func (a *analysis) exprOutside(e *ir.Expr, loops []loop) {
+	switch e.Op {
+	case ir.OpLoad:
+		a.access(e.Operand, e.X, e.Pos, false, loops)
+	case ir.OpCond, ir.OpAnd, ir.OpOr:
+		a.exprOutside(e.X[0], loops)
+		for _, x := range e.X[1:] {
+			a.exprOutside(x, nil)
+		}
+		return
+	case ir.OpFold:
+		for _, r := range e.Domain {
+			a.exprOutside(r.Lo, loops)
+			a.exprOutside(r.Hi, loops)
+		}
+		word := map[ir.Op]string{ir.OpAdd: "sum", ir.OpMul: "prod", ir.OpMin: "min", ir.OpMax: "max"}[e.Reduce]
+		head := syntax.Span{Lo: e.Pos.Lo, Hi: e.Domain[len(e.Domain)-1].Pos.Hi}
+		a.exprOutside(e.X[0], a.within(loops, loop{word: word, domain: e.Domain, head: head, value: e.X[0]}))
+		return
+	}
+	for _, x := range e.X {
+		a.exprOutside(x, loops)
+	}
+}
+
+// access checks one element access.
+func (a *analysis) access(op int, index []*ir.Expr, at syntax.Span, write bool, loops []loop) {
+	for axis, x := range index {
+		f, ok := a.z.form(x)
+		if !ok {
+			continue
+		}
+		over := f.minus(a.dim(op, axis))
+		if v, isConst := f.constant(); isConst && v < 0 {
+			a.reportOutside(op, at, write, true, fmt.Sprintf("is %d", v))
+			return
+		}
+		if v, isConst := over.constant(); isConst && v >= 0 {
+			a.reportOutside(op, at, write, false, "is "+a.z.text(f))
+			return
+		}
+		slots := f.slots()
+		if len(slots) != 1 {
+			continue
+		}
+		for _, lp := range loops {
+			for k := range lp.domain {
+				if lp.domain[k].Slot == slots[0] && a.runsOutside(op, axis, index, at, write, f, lp, k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (a *analysis) reportOutside(op int, at syntax.Span, write, before bool, label string) *diag.Diagnostic {
+	verb, where := "reads", "past the end of"
+	if write {
+		verb = "writes"
+	}
+	if before {
+		where = "before the start of"
+	}
+	a.wrong[op] = true
+	d := a.err("E0601", at, fmt.Sprintf("`%s` %s %s `%s`", a.text(at), verb, where, a.fn.Operands[op].Name))
+	d.Label = label
+	return d
+}
+
+// runsOutside checks an index that follows index k of a loop.
+func (a *analysis) runsOutside(op, axis int, index []*ir.Expr, at syntax.Span, write bool, f linear, lp loop, k int) bool {
+	r := &lp.domain[k]
+	first, last, ok := a.z.bounds(r)
+	rest, c := f.without(r.Slot)
+	if !ok || c != 1 && c != -1 {
+		return false
+	}
+	atFirst, atLast := first.times(c).plus(rest), last.times(c).plus(rest)
+	low, high, lowRound, highRound := atFirst, atLast, "first", "last"
+	if c < 0 {
+		low, high, lowRound, highRound = atLast, atFirst, "last", "first"
+	}
+	name := a.fn.Slots[r.Slot].Name
+	size := a.dim(op, axis)
+	clampText := func(format string, args ...any) string {
+		parts := make([]string, len(index))
+		for m, x := range index {
+			parts[m] = a.text(x.Pos)
+			if m == axis {
+				parts[m] = fmt.Sprintf(format, append([]any{parts[m]}, args...)...)
+			}
+		}
+		return fmt.Sprintf("%s[%s]", a.fn.Operands[op].Name, strings.Join(parts, ", "))
+	}
+	if v, isConst := high.minus(size).constant(); isConst && v >= 0 {
+		d := a.reportOutside(op, at, write, false, fmt.Sprintf("is %s in the %s round", a.z.text(high), highRound))
+		lo, hi := first, last
+		if c > 0 {
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.z.text(last))})
+			hi.c -= v + 1
+		} else {
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.z.text(first))})
+			lo.c += v + 1
+		}
+		one, isConst := first.constant()
+		fromOne := isConst && one == 1 && c == 1 && v == 0 && len(rest.terms) == 0 && rest.c == 0 && !a.before(lp, r.Slot)
+		switch {
+		case fromOne:
+			head := a.newHead(lp, k, linear{}, hi)
+			d.Help = append(d.Help, fmt.Sprintf("indices count from 0: write `%s`", head))
+			d.Edit(a.at(lp.head), head)
+		case write || r.Closed && c == 1 && v == 0:
+			head := a.newHead(lp, k, lo, hi)
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
+			d.Edit(a.at(lp.head), head)
+		default:
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.newHead(lp, k, lo, hi), clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1})))))
+			d.Edit(d.Span, clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1}))))
+		}
+		return true
+	}
+	if v, isConst := low.constant(); isConst && v < 0 {
+		d := a.reportOutside(op, at, write, true, fmt.Sprintf("is %d in the %s round", v, lowRound))
+		lo, hi := first, last
+		if c > 0 {
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.z.text(first))})
+			lo.c -= v
+		} else {
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.z.text(last))})
+			hi.c += v
+		}
+		head := a.newHead(lp, k, lo, hi)
+		if write {
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
+			d.Edit(a.at(lp.head), head)
+		} else {
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", head, clampText("max(%s, 0)")))
+			d.Edit(d.Span, clampText("max(%s, 0)"))
+		}
+		return true
+	}
+	return false
+}
+
+// before reports whether an index in lp lies before the start when that of slot is 0, as
+// in x[i - 1].
+func (a *analysis) before(lp loop, slot int) bool {
+	found := false
+	index := func(list []*ir.Expr) {
+		for _, x := range list {
+			if f, ok := a.z.form(x); ok {
+				rest, c := f.without(slot)
+				v, isConst := rest.constant()
+				found = found || isConst && v < 0 && c > 0
+			}
+		}
+	}
+	look := func(e *ir.Expr) {
+		ir.WalkExpr(e, func(e *ir.Expr) bool {
+			if e.Op == ir.OpLoad {
+				index(e.X)
+			}
+			return true
+		})
+	}
+	look(lp.value)
+	ir.WalkStmts(lp.body, func(s *ir.Stmt) {
+		index(s.Index)
+		s.Exprs(look)
+	})
+	return found
+}
+
+// newHead writes the head of a loop with other bounds for index k.
+func (a *analysis) newHead(lp loop, k int, first, last linear) string {
+	names := make([]string, len(lp.domain))
+	ranges := make([]string, len(lp.domain))
+	for m := range lp.domain {
+		r := &lp.domain[m]
+		names[m] = a.fn.Slots[r.Slot].Name
+		switch {
+		case m == k:
+			last.c++
+			ranges[m] = a.z.text(first) + ".." + a.z.text(last)
+		case r.Over >= 0:
+			ranges[m] = "0.." + a.axisName(r.Over, m)
+		default:
+			ranges[m] = a.text(r.Pos)
+		}
+	}
+	return fmt.Sprintf("%s %s in %s", lp.word, strings.Join(names, ", "), strings.Join(ranges, ", "))
+}

@@ -1,0 +1,284 @@
+package analysis
+
+// Linear forms of int expressions: what static index analysis works with.
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// atom is an unknown of a linear form: an index of a loop, or the size of an
+// operand.
+type atom struct {
+	slot    int // -1 for sizes
+	operand int
+	field   ir.Field
+}
+
+// linear is Σ coefficient·atom + c.
+type linear struct {
+	terms map[atom]int64
+	c     int64
+}
+
+// maxCoefficient bounds constants of linear forms, so that nothing overflows.
+const maxCoefficient = 1 << 40
+
+// linearizer turns expressions into linear forms. lets holds the values of
+// those `let` names that never change.
+type linearizer struct {
+	fn    *ir.Func
+	lets  map[int]*ir.Expr
+	known map[*ir.Expr]linearized // names that stand for twice the one before: each is looked at once
+}
+
+// linearized is what bounded found.
+type linearized struct {
+	linear
+	ok bool
+}
+
+// newLinearizer collects the values of the unchanging names of fn.
+func newLinearizer(fn *ir.Func) *linearizer {
+	z := &linearizer{fn: fn, lets: map[int]*ir.Expr{}, known: map[*ir.Expr]linearized{}}
+	ir.WalkStmts(fn.Body, func(s *ir.Stmt) {
+		if s.Kind == ir.SetStmt && s.Declare && !fn.Slots[s.Slot].Assigned {
+			z.lets[s.Slot] = s.Value
+		}
+	})
+	return z
+}
+
+// form returns the linear form of e, if it has one.
+func (z *linearizer) form(e *ir.Expr) (linear, bool) { return z.bounded(e, 64) }
+
+func (z *linearizer) bounded(e *ir.Expr, depth int) (linear, bool) {
+	if e == nil || e.Type != ir.I64 || depth == 0 {
+		return linear{}, false
+	}
+	if a, seen := z.known[e]; seen {
+		return a.linear, a.ok
+	}
+	a, ok := z.linear(e, depth)
+	z.known[e] = linearized{a, ok}
+	return a, ok
+}
+
+func (z *linearizer) linear(e *ir.Expr, depth int) (linear, bool) {
+	sub := func(k int) (linear, bool) { return z.bounded(e.X[k], depth-1) }
+	switch e.Op {
+	case ir.OpConst:
+		return linear{c: e.Int}, e.Int < maxCoefficient && e.Int > -maxCoefficient
+	case ir.OpField:
+		return linear{terms: map[atom]int64{{slot: -1, operand: e.Operand, field: e.Field}: 1}}, true
+	case ir.OpSlot:
+		if v := z.lets[e.Slot]; v != nil {
+			return z.bounded(v, depth-1)
+		}
+		if z.fn.Slots[e.Slot].Assigned {
+			return linear{}, false
+		}
+		return linear{terms: map[atom]int64{{slot: e.Slot}: 1}}, true
+	case ir.OpNeg:
+		a, ok := sub(0)
+		return a.times(-1), ok
+	case ir.OpAdd, ir.OpSub:
+		a, ok := sub(0)
+		b, ok2 := sub(1)
+		if e.Op == ir.OpSub {
+			b = b.times(-1)
+		}
+		s := a.plus(b)
+		return s, ok && ok2 && s.small()
+	case ir.OpMul:
+		a, ok := sub(0)
+		b, ok2 := sub(1)
+		if !ok || !ok2 {
+			return linear{}, false
+		}
+		if len(a.terms) > 0 {
+			a, b = b, a
+		}
+		if len(a.terms) > 0 || a.c > 1<<20 || a.c < -(1<<20) {
+			return linear{}, false
+		}
+		p := b.times(a.c)
+		return p, p.small()
+	}
+	return linear{}, false
+}
+
+func (a linear) small() bool {
+	ok := a.c < maxCoefficient && a.c > -maxCoefficient
+	for _, k := range a.terms {
+		ok = ok && k < maxCoefficient && k > -maxCoefficient
+	}
+	return ok
+}
+
+func (a linear) times(k int64) linear {
+	out := linear{c: a.c * k}
+	if k != 0 && len(a.terms) > 0 {
+		out.terms = make(map[atom]int64, len(a.terms))
+		for t, v := range a.terms {
+			out.terms[t] = v * k
+		}
+	}
+	return out
+}
+
+func (a linear) plus(b linear) linear {
+	out := linear{c: a.c + b.c, terms: make(map[atom]int64, len(a.terms)+len(b.terms))}
+	for t, v := range a.terms {
+		out.terms[t] = v
+	}
+	for t, v := range b.terms {
+		if v += out.terms[t]; v != 0 {
+			out.terms[t] = v
+		} else {
+			delete(out.terms, t)
+		}
+	}
+	return out
+}
+
+func (a linear) minus(b linear) linear { return a.plus(b.times(-1)) }
+
+// constant returns the value of a form without unknowns.
+func (a linear) constant() (int64, bool) { return a.c, len(a.terms) == 0 }
+
+// size reports whether a is the size of one axis and a constant.
+func (a linear) size() bool {
+	for t, k := range a.terms {
+		return len(a.terms) == 1 && k == 1 && t.slot < 0 && t.field <= ir.FieldDim2
+	}
+	return false
+}
+
+// without removes the term of a slot and returns its coefficient.
+func (a linear) without(slot int) (rest linear, coefficient int64) {
+	at := atom{slot: slot}
+	return a.minus(linear{terms: map[atom]int64{at: a.terms[at]}}), a.terms[at]
+}
+
+// slots lists the loop indices in a.
+func (a linear) slots() []int {
+	var out []int
+	for t := range a.terms {
+		if t.slot >= 0 {
+			out = append(out, t.slot)
+		}
+	}
+	sort.Ints(out)
+	return out
+}
+
+// text writes a as in the language: "x.n - 1".
+func (z *linearizer) text(a linear) string {
+	type term struct {
+		name string
+		k    int64
+	}
+	var terms []term
+	for t, k := range a.terms {
+		name := ""
+		if t.slot >= 0 {
+			name = z.fn.Slots[t.slot].Name
+		} else {
+			o := z.fn.Operands[t.operand]
+			name = o.Name + "." + ir.FieldName(o.Kind, t.field)
+		}
+		terms = append(terms, term{name, k})
+	}
+	sort.Slice(terms, func(i, j int) bool {
+		if (terms[i].k > 0) != (terms[j].k > 0) {
+			return terms[i].k > 0
+		}
+		return terms[i].name < terms[j].name
+	})
+	s := ""
+	add := func(k int64, name string) {
+		sign := ""
+		switch {
+		case s != "" && k < 0:
+			sign, k = " - ", -k
+		case s != "":
+			sign = " + "
+		case k < 0:
+			sign, k = "-", -k
+		}
+		switch {
+		case name == "":
+			s += fmt.Sprintf("%s%d", sign, k)
+		case k == 1:
+			s += sign + name
+		default:
+			s += fmt.Sprintf("%s%d * %s", sign, k, name)
+		}
+	}
+	for _, t := range terms {
+		add(t.k, t.name)
+	}
+	if a.c != 0 || s == "" {
+		add(a.c, "")
+	}
+	return s
+}
+
+// dimension is the size of axis k of an operand.
+func dimension(operand, k int) linear {
+	return linear{terms: map[atom]int64{{slot: -1, operand: operand, field: ir.FieldDim0 + ir.Field(k)}: 1}}
+}
+
+// bounds returns the first and last value that r's index takes when there is a
+// round at all.
+func (z *linearizer) bounds(r *ir.Range) (first, last linear, ok bool) {
+	lo, ok1 := z.form(r.Lo)
+	hi, ok2 := z.form(r.Hi)
+	if !r.Closed {
+		hi.c--
+	}
+	return lo, hi, ok1 && ok2
+}
+
+// IndexOrigin returns what the first loop goes over whose index e depends on, and the name
+// of that index.
+func IndexOrigin(fn *ir.Func, e *ir.Expr) (over diag.Span, index string) {
+	lets := newLinearizer(fn).lets
+	slot, seen := -1, map[int]bool{}
+	var look func(*ir.Expr) bool
+	look = func(e *ir.Expr) bool {
+		if e.Op == ir.OpSlot && !seen[e.Slot] {
+			seen[e.Slot] = true
+			if fn.Slots[e.Slot].Kind == ir.IndexSlot && slot < 0 {
+				slot = e.Slot
+			}
+			ir.WalkExpr(lets[e.Slot], look)
+		}
+		return slot < 0
+	}
+	ir.WalkExpr(e, look)
+	if slot < 0 || fn.Source == nil {
+		return over, ""
+	}
+	find := func(domain []ir.Range) {
+		for _, r := range domain {
+			if r.Slot == slot {
+				over, index = fn.Source.Span(int(r.Pos.Lo), int(r.Pos.Hi)), fn.Slots[slot].Name
+			}
+		}
+	}
+	ir.WalkStmts(fn.Body, func(s *ir.Stmt) {
+		find(s.Domain)
+		s.Exprs(func(e *ir.Expr) {
+			ir.WalkExpr(e, func(e *ir.Expr) bool {
+				find(e.Domain)
+				return true
+			})
+		})
+	})
+	return over, index
+}

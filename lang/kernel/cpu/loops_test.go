@@ -1,0 +1,102 @@
+package cpu
+
+// The loops of this machine against the plain ones: the same bits, at every
+// length and alignment, in place too, and nothing written behind the end.
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+func TestLoops(t *testing.T) {
+	t.Run("f64", func(t *testing.T) { sameLoops[float64](t) })
+	t.Run("f32", func(t *testing.T) { sameLoops[float32](t) })
+	t.Run("i32", func(t *testing.T) { sameLoops[int32](t) })
+	t.Run("u8", func(t *testing.T) { sameLoops[uint8](t) })
+}
+
+func sameLoops[T ir.Number](t *testing.T) {
+	fast, plain := loopsOf[T](), plainLoops[T]()
+	r := rand.New(rand.NewPCG(1, 2))
+	value := func() T {
+		x := r.NormFloat64() * 50
+		isFloat := T(1)/2 != 0
+		switch k := r.IntN(40); {
+		case k == 0 && isFloat:
+			x = math.Inf(1 - 2*r.IntN(2))
+		case k == 1 && isFloat:
+			x = math.Copysign(0, -1)
+		case k == 2 && isFloat:
+			x = 1e-40
+		}
+		if !isFloat {
+			x = math.Abs(x)
+		}
+		return T(x)
+	}
+	const room = 70
+	for n := range 40 {
+		for shift := range 4 {
+			in := make([][]T, 3)
+			for k := range in {
+				in[k] = make([]T, room)
+				for j := range in[k] {
+					in[k][j] = value()
+				}
+			}
+			s, u := value(), value()
+			for name, f := range map[string]func(l *loops[T], d, a, b, c []T){
+				"addVV":     func(l *loops[T], d, a, b, c []T) { l.addVV(d, a, b) },
+				"subVV":     func(l *loops[T], d, a, b, c []T) { l.subVV(d, a, b) },
+				"mulVV":     func(l *loops[T], d, a, b, c []T) { l.mulVV(d, a, b) },
+				"addVS":     func(l *loops[T], d, a, b, c []T) { l.addVS(d, a, s) },
+				"mulVS":     func(l *loops[T], d, a, b, c []T) { l.mulVS(d, a, s) },
+				"addVVV":    func(l *loops[T], d, a, b, c []T) { l.addVVV(d, a, b, c) },
+				"mulAddVVV": func(l *loops[T], d, a, b, c []T) { l.mulAddVVV(d, a, b, c) },
+				"subMulVVV": func(l *loops[T], d, a, b, c []T) { l.subMulVVV(d, a, b, c) },
+				"mulSubVVV": func(l *loops[T], d, a, b, c []T) { l.mulSubVVV(d, a, b, c) },
+				"mulAddVSV": func(l *loops[T], d, a, b, c []T) { l.mulAddVSV(d, a, s, c) },
+				"subMulVSV": func(l *loops[T], d, a, b, c []T) { l.subMulVSV(d, a, s, c) },
+				"mulAddVVS": func(l *loops[T], d, a, b, c []T) { l.mulAddVVS(d, a, b, s) },
+				"addMulVVS": func(l *loops[T], d, a, b, c []T) { l.addMulVVS(d, a, b, s) },
+				"mulAddVSS": func(l *loops[T], d, a, b, c []T) { l.mulAddVSS(d, a, s, u) },
+				"sumV":      func(l *loops[T], d, a, b, c []T) { d[0] = l.sumV(a) },
+				"dotVV":     func(l *loops[T], d, a, b, c []T) { d[0] = l.dotVV(a, b) },
+			} {
+				if n == 0 && (name == "sumV" || name == "dotVV") {
+					continue
+				}
+				for inPlace := range 4 { // d is a, b, c or memory of its own
+					var out [2][]T
+					for k, l := range []*loops[T]{fast, plain} {
+						var w [4][]T
+						for j := range in {
+							w[j] = append([]T(nil), in[j]...)
+						}
+						w[3] = make([]T, room)
+						f(l, w[inPlace][shift:][:n], w[0][shift:][:n], w[1][shift:][:n], w[2][shift:][:n])
+						out[k] = w[inPlace]
+					}
+					for j := range out[0] {
+						if !sameBits(out[0][j], out[1][j]) {
+							t.Fatalf("%s of %d at %d, in place %d: [%d] is %v, want %v", name, n, shift, inPlace, j, out[0][j], out[1][j])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// sameBits compares values; one NaN is as good as another.
+func sameBits[T ir.Number](a, b T) bool {
+	if a != a || b != b {
+		return a != a && b != b
+	}
+	return fmt.Sprint(a) == fmt.Sprint(b) && *(*byte)(unsafe.Pointer(&a)) == *(*byte)(unsafe.Pointer(&b))
+}

@@ -1,0 +1,367 @@
+package cpu
+
+// CPU back end: which loop becomes the strip. A rough cost of each choice, in
+// units of one operation on one element of a strip, decides.
+
+import (
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/analysis"
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// costs of accesses and calls for one round.
+const (
+	costScalar  = 8.0  // a node evaluated for one round alone
+	costCall    = 12.0 // a function such as sin
+	costStrided = 4.0  // an element that is not next to the one before
+	costGather  = 5.0  // an element at a computed place
+	costStart   = 40.0 // a strip, however short
+	guessTrips  = 64.0 // rounds of a loop whose bounds are not constant
+)
+
+// cost is about what e costs in a strip, without regard to its accesses.
+func cost(e *ir.Expr) float64 {
+	sum := 0.0
+	ir.WalkExpr(e, func(x *ir.Expr) bool {
+		switch {
+		case x.Op == ir.OpFold:
+			sum += 1000
+			return false
+		case ir.MathFunc(x.Op) != nil || x.Op == ir.OpPow || x.Op == ir.OpMod || x.Op == ir.OpFloorDiv || x.Op == ir.OpFMA:
+			sum += costCall
+		default:
+			sum++
+		}
+		return sum < 1000
+	})
+	return sum
+}
+
+// bestAxis chooses the index of a loop along which it runs in strips; -1: one
+// round at a time.
+func (c *compiler) bestAxis(dom []ir.Range, body []*ir.Stmt, value *ir.Expr) int {
+	if c.plan == oneByOne {
+		return -1
+	}
+	e := estimator{c: c}
+	best, at := e.oneByOne(body, value, 0), -1
+	for axis := len(dom) - 1; axis >= 0; axis-- {
+		s := c.newStripper(dom[axis].Slot)
+		if value != nil {
+			if !s.foldable(value) {
+				continue
+			}
+		} else if !s.prepare(body) {
+			continue
+		}
+		if c.plan == alwaysLast {
+			return axis
+		}
+		cost := e.inStrip(s, body, value)
+		if n, ok := constTrips(&dom[axis]); ok && n < 64 {
+			cost += costStart * e.nodes(body, value) / max(n, 1) / 8
+		}
+		if cost < best {
+			best, at = cost, axis
+		}
+	}
+	return at
+}
+
+type estimator struct{ c *compiler }
+
+// constTrips returns the number of rounds of a range with constant bounds.
+func constTrips(r *ir.Range) (float64, bool) {
+	if r.Lo.Op != ir.OpConst || r.Hi.Op != ir.OpConst {
+		return guessTrips, false
+	}
+	return float64(ir.Trips(r.Lo.Int, r.Hi.Int, r.Closed)), true
+}
+
+func domainTrips(dom []ir.Range) float64 {
+	n := 1.0
+	for k := range dom {
+		t, _ := constTrips(&dom[k])
+		n *= t
+	}
+	return min(n, 1e9)
+}
+
+// nodes counts the operations of a body.
+func (e estimator) nodes(body []*ir.Stmt, value *ir.Expr) float64 {
+	n := 0.0
+	count := func(x *ir.Expr) { ir.WalkExpr(x, func(*ir.Expr) bool { n++; return true }) }
+	ir.WalkStmts(body, func(st *ir.Stmt) { st.Exprs(count) })
+	if value != nil {
+		count(value)
+	}
+	return n
+}
+
+// oneByOne is the cost of a round that runs alone. Folds in it run in strips of
+// their own.
+func (e estimator) oneByOne(body []*ir.Stmt, value *ir.Expr, depth int) float64 {
+	if value != nil {
+		return e.scalar(value, depth)
+	}
+	sum := 0.0
+	for _, st := range body {
+		one := costScalar
+		st.Exprs(func(x *ir.Expr) { one += e.scalar(x, depth) })
+		if st.Kind == ir.ForStmt {
+			one += e.c.planFor(st).cost
+		} else {
+			one += e.oneByOne(st.Body, nil, depth) + e.oneByOne(st.Else, nil, depth)
+		}
+		sum += one
+	}
+	return sum
+}
+
+func (e estimator) scalar(x *ir.Expr, depth int) float64 {
+	if x.Op != ir.OpFold {
+		sum := costScalar
+		if x.Op == ir.OpConst {
+			sum = 1
+		}
+		for _, y := range x.X {
+			sum += e.scalar(y, depth)
+		}
+		return sum
+	}
+	if depth > 2 {
+		return costStart + domainTrips(x.Domain)*costScalar
+	}
+	best := e.scalar(x.X[0], depth+1)
+	for k := range x.Domain {
+		s := e.c.newStripper(x.Domain[k].Slot)
+		if !s.foldable(x.X[0]) {
+			continue
+		}
+		c := e.strip(s, x.X[0])
+		if n, ok := constTrips(&x.Domain[k]); ok && n < 64 {
+			c += costStart * e.nodes(nil, x.X[0]) / max(n, 1) / 8
+		}
+		best = min(best, c)
+	}
+	return costStart + domainTrips(x.Domain)*best
+}
+
+// inStrip is the cost of a round in strips.
+func (e estimator) inStrip(s *stripper, body []*ir.Stmt, value *ir.Expr) float64 {
+	if value != nil {
+		return e.strip(s, value)
+	}
+	sum := 0.0
+	for _, st := range body {
+		one := 1.0
+		if st.Value != nil {
+			one += e.strip(s, st.Value)
+		}
+		if st.Kind == ir.StoreStmt {
+			one += e.access(s, st.Index)
+		}
+		one += e.inStrip(s, st.Body, nil) + e.inStrip(s, st.Else, nil)
+		if st.Kind == ir.ForStmt {
+			one *= domainTrips(st.Domain)
+		}
+		sum += one
+	}
+	return sum
+}
+
+func (e estimator) strip(s *stripper, x *ir.Expr) float64 {
+	cl, _ := s.classify(x)
+	switch {
+	case cl == uniform && x.Op == ir.OpFold:
+		return domainTrips(x.Domain) * costScalar / 8
+	case cl == uniform:
+		return 0.2
+	case cl == affine:
+		return 1
+	case x.Op == ir.OpLoad:
+		return e.access(s, x.X)
+	case x.Op == ir.OpFold:
+		return 1 + domainTrips(x.Domain)*(1+e.strip(s, x.X[0]))
+	}
+	sum := 1.0
+	if ir.MathFunc(x.Op) != nil || x.Op == ir.OpPow {
+		sum = costCall
+	}
+	for _, y := range x.X {
+		sum += e.strip(s, y)
+	}
+	return sum
+}
+
+// access is the cost of one element access for one round of a strip.
+func (e estimator) access(s *stripper, index []*ir.Expr) float64 {
+	sum, regular := 0.5, true
+	for k, x := range index {
+		cl, g := s.classify(x)
+		switch {
+		case cl == varying:
+			regular = false
+			sum += costGather + e.strip(s, x)
+		case cl == affine && (g != 1 || k < len(index)-1):
+			regular = false
+			sum += costStrided
+		}
+	}
+	if regular {
+		return 0.5
+	}
+	return sum
+}
+
+// CPU back end: a `for` whose rounds depend on each other through reductions
+// alone runs in strips like an each, with the results and the faults that its
+// rounds have in order: a reduction joins the values of a strip one after
+// another, and a strip that might fault runs one round at a time. A triple loop
+// of products so takes a hundredth of the time.
+
+// shortLoop is the number of rounds below which a strip costs more than it
+// saves.
+const shortLoop = 8
+
+// forPlan is what is known of a `for` before code is made.
+type forPlan struct {
+	s    *stripper // nil: it runs one round at a time
+	body []*ir.Stmt
+	want *analysis.Demands
+	cost float64 // of all its rounds
+}
+
+// planFor decides how a `for` runs.
+func (c *compiler) planFor(st *ir.Stmt) *forPlan {
+	if p := c.fors[st]; p != nil {
+		return p
+	}
+	p := &forPlan{}
+	if c.fors == nil {
+		c.fors = map[*ir.Stmt]*forPlan{}
+	}
+	c.fors[st] = p
+	e, n := estimator{c: c}, domainTrips(st.Domain)
+	p.cost = n * (costScalar + e.oneByOne(st.Body, nil, 0))
+	if c.plan == oneByOne {
+		return p
+	}
+	r, body, ok := analysis.Independent(c.fn, st)
+	if !ok {
+		return p
+	}
+	s := c.newStripper(st.Domain[0].Slot)
+	if !s.prepare(body) {
+		return p
+	}
+	want, _ := r.Demands(body)
+	if want == nil {
+		return p
+	}
+	cost := costStart*e.nodes(body, nil)/8 + n*(1+e.inStrip(s, body, nil))
+	if cost < p.cost || c.plan == alwaysLast {
+		p.s, p.body, p.want, p.cost = s, body, want, cost
+	}
+	return p
+}
+
+// Loops that a CPU runs one round at a time, and why.
+
+// A SlowLoop is a loop that a CPU runs one round at a time, where others run hundreds of
+// rounds an operation.
+type SlowLoop struct {
+	Span diag.Span // the loop
+	Why  string    // "`s` goes from one round to the next"
+	Help string    // what would do
+}
+
+// SlowLoops lists the loops of the body that a CPU runs one round at a time because it
+// has to, in the order of the source. Those with few rounds do not count, nor those whose
+// time goes to loops inside them.
+func (p *Program) SlowLoops() []SlowLoop {
+	c := &compiler{fn: p.fn, plan: cheapest}
+	return c.slow(p.fn.Body)
+}
+
+// fewRounds is the number of rounds below which it does not matter how a loop runs.
+const fewRounds = 8 * shortLoop
+
+func (c *compiler) slow(list []*ir.Stmt) (found []SlowLoop) {
+	for _, st := range list {
+		switch st.Kind {
+		case ir.IfStmt:
+			found = append(append(found, c.slow(st.Body)...), c.slow(st.Else)...)
+		case ir.EachStmt:
+			if c.bestAxis(st.Domain, st.Body, nil) < 0 {
+				found = append(found, c.slow(st.Body)...)
+			}
+		case ir.ForStmt:
+			if c.planFor(st).s != nil {
+				continue
+			}
+			if inside := c.slow(st.Body); len(inside) > 0 {
+				found = append(found, inside...)
+				continue
+			}
+			if few(st.Domain) || hasLongLoops(st.Body) {
+				continue
+			}
+			if why, help := c.whyAlone(st); why != "" {
+				found = append(found, SlowLoop{c.fn.Source.Span(int(st.Pos.Lo), int(st.Pos.Hi)), why, help})
+			}
+		}
+	}
+	return found
+}
+
+// few reports whether it is known that a loop has few rounds.
+func few(dom []ir.Range) bool {
+	for k := range dom {
+		if _, known := constTrips(&dom[k]); !known {
+			return false
+		}
+	}
+	return domainTrips(dom) < fewRounds
+}
+
+// hasLongLoops reports whether statements hold loops or folds that may have many rounds,
+// which run in strips of their own.
+func hasLongLoops(list []*ir.Stmt) bool {
+	found := false
+	ir.WalkStmts(list, func(st *ir.Stmt) {
+		found = found || (st.Kind == ir.ForStmt || st.Kind == ir.EachStmt) && !few(st.Domain)
+		st.Exprs(func(e *ir.Expr) {
+			ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpFold && !few(x.Domain); return !found })
+		})
+	})
+	return found
+}
+
+// whyAlone says why the rounds of a `for` run one at a time; "" where that costs least.
+func (c *compiler) whyAlone(st *ir.Stmt) (why, help string) {
+	const apart = "rounds that do not depend on each other run hundreds at a time"
+	switch d := analysis.DependenceOf(c.fn, st); d.Kind {
+	case analysis.CarriedLocal:
+		return "`" + d.Name + "` goes from one round to the next",
+			apart + ": let each compute its own, or do no more with `" + d.Name + "` than add to it (`+=`)"
+	case analysis.SharedElements:
+		return "a round may use elements of `" + d.Name + "` that another one writes",
+			apart + ": read the values of before from an operand of their own (R), or let the innermost loop be one whose rounds do not"
+	case analysis.InnerEach:
+		return "each of its rounds is an `each` with few rounds",
+			apart + ": write the `each` inside as a `for`, so that the rounds of the outer loop can"
+	}
+	r, body, ok := analysis.Independent(c.fn, st)
+	if !ok {
+		return "", ""
+	}
+	s := c.newStripper(st.Domain[0].Slot)
+	if !s.prepare(body) {
+		return "", ""
+	}
+	if want, obstacle := r.Demands(body); want == nil {
+		return obstacle.Why, "rounds run hundreds at a time where it is known beforehand that none fails: with indices that are a loop index and a constant, and divisors that are constants"
+	}
+	return "", ""
+}

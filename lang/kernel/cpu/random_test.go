@@ -1,0 +1,128 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
+)
+
+// randomCase writes and runs one random program; it reports whether it faulted.
+func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
+	b := kerneltest.NewBody(t, seed, false)
+	if b == nil {
+		return true, !t.Failed()
+	}
+	src := b.Source
+	want, wantErr := b.Reference()
+	for name, p := range compiledAll(b.Func) {
+		list, read := b.Buffers()
+		err := p.Run(context.Background(), list, b.Args)
+		var fault *Fault
+		if errors.As(err, &fault) != (wantErr != nil) {
+			t.Errorf("seed %d, %s: %v, want %v\n%s", seed, name, err, wantErr, src)
+			return true, false
+		}
+		if wantErr != nil {
+			continue
+		}
+		for k, n := range kerneltest.BodyOperands {
+			for c, v := range read[k]() {
+				w := want[n].Cells[c]
+				if v.Int != w.Int || v.Float != w.Float && (v.Float == v.Float || w.Float == w.Float) {
+					t.Errorf("seed %d, %s: %s, cell %d is %v, want %v\n%s", seed, name, n, c, v, w, src)
+					return false, false
+				}
+			}
+		}
+	}
+	return wantErr != nil, true
+}
+
+func TestRandomBodies(t *testing.T) {
+	n := 1500
+	if testing.Short() {
+		n = 200
+	}
+	faults := 0
+	for seed := range uint64(n) {
+		faulted, ok := randomCase(t, seed)
+		if !ok {
+			return
+		}
+		if faulted {
+			faults++
+		}
+	}
+	if faults == 0 || faults > n/2 {
+		t.Errorf("%d of %d bodies faulted", faults, n)
+	}
+}
+
+// loopsCase runs a body of loops in every way: they end with the same data or the
+// same fault.
+func loopsCase(t *testing.T, seed uint64) (faulted, ok bool) {
+	b := kerneltest.NewLoopsBody(t, seed)
+	if b == nil {
+		return true, !t.Failed()
+	}
+	var want []uint64
+	wantFault := ""
+	for k, p := range []*Program{compile(b.Func, oneByOne), compile(b.Func, cheapest), compile(b.Func, alwaysLast)} {
+		list, read := b.Buffers()
+		err := p.Run(context.Background(), list, b.Args)
+		fault := ""
+		var f *Fault
+		if errors.As(err, &f) {
+			fault = lineCol(f) + " " + f.Error()
+		}
+		var got []uint64
+		for k := range read {
+			for _, v := range read[k]() {
+				if v.Float != v.Float {
+					v.Float = math.NaN() // which one depends on the order of operands
+				}
+				got = append(got, v.Int, math.Float64bits(v.Float))
+			}
+		}
+		if k == 0 {
+			want, wantFault = got, fault
+		} else if fault != wantFault || fault == "" && !slices.Equal(got, want) {
+			t.Errorf("seed %d, way %d: ended with %q, and one by one with %q, or with other data\n%s", seed, k, fault, wantFault, b.Source)
+			return true, false
+		}
+	}
+	return wantFault != "", true
+}
+
+// TestRandomLoops holds loops in strips against the same one round at a time.
+func TestRandomLoops(t *testing.T) {
+	n := 800
+	if testing.Short() {
+		n = 200
+	}
+	faults := 0
+	for seed := range uint64(n) {
+		faulted, ok := loopsCase(t, seed)
+		if !ok {
+			return
+		}
+		if faulted {
+			faults++
+		}
+	}
+	if faults < n/20 || faults > n*3/4 {
+		t.Errorf("%d of %d bodies faulted", faults, n)
+	}
+}
+
+// FuzzRandomBodies is the same with any seed.
+func FuzzRandomBodies(f *testing.F) {
+	for seed := range uint64(16) {
+		f.Add(1e6 + seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { randomCase(t, seed) })
+}

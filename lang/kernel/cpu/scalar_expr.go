@@ -1,0 +1,389 @@
+package cpu
+
+// CPU back end: expressions of one round at a time.
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+func (c *compiler) boolean(e *ir.Expr) boolFn {
+	if c.dry > 0 {
+		return nil
+	}
+	switch e.Op {
+	case ir.OpConst:
+		v := e.Int != 0
+		return func(*machine) bool { return v }
+	case ir.OpSlot:
+		slot := e.Slot
+		return func(m *machine) bool { return m.ints[slot] != 0 }
+	case ir.OpNot:
+		x := c.boolean(e.X[0])
+		return func(m *machine) bool { return !x(m) }
+	case ir.OpAnd:
+		x, y := c.boolean(e.X[0]), c.boolean(e.X[1])
+		return func(m *machine) bool { return x(m) && y(m) }
+	case ir.OpOr:
+		x, y := c.boolean(e.X[0]), c.boolean(e.X[1])
+		return func(m *machine) bool { return x(m) || y(m) }
+	case ir.OpCond, ir.OpSelect:
+		f, x, y := c.boolean(e.X[0]), c.boolean(e.X[1]), c.boolean(e.X[2])
+		if e.Op == ir.OpSelect {
+			return func(m *machine) bool {
+				k, a, b := f(m), x(m), y(m)
+				if k {
+					return a
+				}
+				return b
+			}
+		}
+		return func(m *machine) bool {
+			if f(m) {
+				return x(m)
+			}
+			return y(m)
+		}
+	}
+	switch t := e.X[0].Type; {
+	case t == ir.Bool:
+		x, y, want := c.boolean(e.X[0]), c.boolean(e.X[1]), e.Op == ir.OpEq
+		return func(m *machine) bool { return (x(m) == y(m)) == want }
+	case t.IsFloat():
+		return compareFloats(e.Op, c.floating(e.X[0]), c.floating(e.X[1]))
+	case t == ir.U64:
+		return compareInts[uint64](e.Op, c.integer(e.X[0]), c.integer(e.X[1]))
+	}
+	return compareInts[int64](e.Op, c.integer(e.X[0]), c.integer(e.X[1]))
+}
+
+func compareFloats(op ir.Op, x, y fltFn) boolFn {
+	switch op {
+	case ir.OpEq:
+		return func(m *machine) bool { return x(m) == y(m) }
+	case ir.OpNe:
+		return func(m *machine) bool { return x(m) != y(m) }
+	case ir.OpLt:
+		return func(m *machine) bool { return x(m) < y(m) }
+	case ir.OpLe:
+		return func(m *machine) bool { return x(m) <= y(m) }
+	case ir.OpGt:
+		return func(m *machine) bool { return x(m) > y(m) }
+	}
+	return func(m *machine) bool { return x(m) >= y(m) }
+}
+
+func compareInts[T ir.Integer](op ir.Op, x, y intFn) boolFn {
+	switch op {
+	case ir.OpEq:
+		return func(m *machine) bool { return x(m) == y(m) }
+	case ir.OpNe:
+		return func(m *machine) bool { return x(m) != y(m) }
+	case ir.OpLt:
+		return func(m *machine) bool { return T(x(m)) < T(y(m)) }
+	case ir.OpLe:
+		return func(m *machine) bool { return T(x(m)) <= T(y(m)) }
+	case ir.OpGt:
+		return func(m *machine) bool { return T(x(m)) > T(y(m)) }
+	}
+	return func(m *machine) bool { return T(x(m)) >= T(y(m)) }
+}
+
+func (c *compiler) integer(e *ir.Expr) intFn {
+	if c.dry > 0 {
+		return nil
+	}
+	switch e.Op {
+	case ir.OpConst:
+		v := e.Int
+		return func(*machine) int64 { return v }
+	case ir.OpSlot:
+		slot := e.Slot
+		return func(m *machine) int64 { return m.ints[slot] }
+	case ir.OpField:
+		return fieldOf(e)
+	case ir.OpConvert:
+		return c.toInteger(e)
+	case ir.OpCond, ir.OpSelect:
+		f, x, y := c.boolean(e.X[0]), c.integer(e.X[1]), c.integer(e.X[2])
+		if e.Op == ir.OpSelect {
+			return func(m *machine) int64 {
+				k, a, b := f(m), x(m), y(m)
+				if k {
+					return a
+				}
+				return b
+			}
+		}
+		return func(m *machine) int64 {
+			if f(m) {
+				return x(m)
+			}
+			return y(m)
+		}
+	case ir.OpFold:
+		return c.foldInt(e)
+	}
+	switch e.Type {
+	case ir.I8:
+		return intExpr[int8](c, e)
+	case ir.I16:
+		return intExpr[int16](c, e)
+	case ir.I32:
+		return intExpr[int32](c, e)
+	case ir.U8:
+		return intExpr[uint8](c, e)
+	case ir.U16:
+		return intExpr[uint16](c, e)
+	case ir.U32:
+		return intExpr[uint32](c, e)
+	case ir.U64:
+		return intExpr[uint64](c, e)
+	}
+	return intExpr[int64](c, e)
+}
+
+func fieldOf(e *ir.Expr) intFn {
+	op := e.Operand
+	switch e.Field {
+	case ir.FieldDim0:
+		return func(m *machine) int64 { return m.ops[op].dim[0] }
+	case ir.FieldDim1:
+		return func(m *machine) int64 { return m.ops[op].dim[1] }
+	case ir.FieldOff0:
+		return func(m *machine) int64 { return m.ops[op].off[0] }
+	case ir.FieldOff1:
+		return func(m *machine) int64 { return m.ops[op].off[1] }
+	case ir.FieldDim2:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Dim[2]) }
+	case ir.FieldOff2:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Off[2]) }
+	case ir.FieldPlane:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[0]) }
+	case ir.FieldRow:
+		return func(m *machine) int64 { return int64(m.ops[op].buf.Stride[1]) }
+	}
+	return func(m *machine) int64 { return m.ops[op].row }
+}
+
+func (c *compiler) toInteger(e *ir.Expr) intFn {
+	from, to := e.X[0].Type, e.Type
+	if from.IsFloat() {
+		x := c.floating(e.X[0])
+		return func(m *machine) int64 { return ir.Saturate(x(m), to) }
+	}
+	x := c.integer(e.X[0])
+	if to == ir.I64 || to == ir.U64 {
+		return x
+	}
+	return func(m *machine) int64 { return ir.Wrap(x(m), to) }
+}
+
+// intExpr makes operations whose code depends on the type.
+func intExpr[T ir.Integer](c *compiler, e *ir.Expr) intFn {
+	if e.Op == ir.OpLoad {
+		if slot, plus, ok := simpleIndex(e); ok {
+			return func(m *machine) int64 { return int64(*near[T](m, e, m.ints[slot]+plus)) }
+		}
+		at, op := c.place(e), e.Operand
+		return func(m *machine) int64 { return int64(*element[T](m, op, at(m))) }
+	}
+	x := c.integer(e.X[0])
+	switch e.Op {
+	case ir.OpNeg:
+		return func(m *machine) int64 { return int64(-T(x(m))) }
+	case ir.OpAbs:
+		return func(m *machine) int64 { return int64(ir.Abs(T(x(m)))) }
+	}
+	y := c.integer(e.X[1])
+	if e.X[1].Op == ir.OpConst {
+		k := T(e.X[1].Int)
+		switch e.Op {
+		case ir.OpAdd:
+			return func(m *machine) int64 { return int64(T(x(m)) + k) }
+		case ir.OpSub:
+			return func(m *machine) int64 { return int64(T(x(m)) - k) }
+		}
+	}
+	switch e.Op {
+	case ir.OpAdd:
+		return func(m *machine) int64 { return int64(T(x(m)) + T(y(m))) }
+	case ir.OpSub:
+		return func(m *machine) int64 { return int64(T(x(m)) - T(y(m))) }
+	case ir.OpMul:
+		return func(m *machine) int64 { return int64(T(x(m)) * T(y(m))) }
+	case ir.OpMin:
+		return func(m *machine) int64 { return int64(min(T(x(m)), T(y(m)))) }
+	case ir.OpMax:
+		return func(m *machine) int64 { return int64(max(T(x(m)), T(y(m)))) }
+	case ir.OpFloorDiv:
+		return func(m *machine) int64 {
+			a, b := T(x(m)), T(y(m))
+			if b == 0 {
+				m.zeroDivision(e)
+			}
+			return int64(ir.FloorDiv(a, b))
+		}
+	case ir.OpMod:
+		return func(m *machine) int64 {
+			a, b := T(x(m)), T(y(m))
+			if b == 0 {
+				m.zeroDivision(e)
+			}
+			return int64(ir.FloorMod(a, b))
+		}
+	}
+	return func(m *machine) int64 { // OpPow
+		a, b := T(x(m)), T(y(m))
+		if b < 0 {
+			m.negativePower(e, int64(b))
+		}
+		return int64(ir.PowInt(a, b))
+	}
+}
+
+func (c *compiler) floating(e *ir.Expr) fltFn {
+	if c.dry > 0 {
+		return nil
+	}
+	switch e.Op {
+	case ir.OpConst:
+		v := e.Float
+		return func(*machine) float64 { return v }
+	case ir.OpSlot:
+		slot := e.Slot
+		return func(m *machine) float64 { return m.flts[slot] }
+	case ir.OpConvert:
+		return c.toFloating(e)
+	case ir.OpCond, ir.OpSelect:
+		f, x, y := c.boolean(e.X[0]), c.floating(e.X[1]), c.floating(e.X[2])
+		if e.Op == ir.OpSelect {
+			return func(m *machine) float64 {
+				k, a, b := f(m), x(m), y(m)
+				if k {
+					return a
+				}
+				return b
+			}
+		}
+		return func(m *machine) float64 {
+			if f(m) {
+				return x(m)
+			}
+			return y(m)
+		}
+	case ir.OpFold:
+		return c.foldFloat(e)
+	}
+	if e.Type == ir.F32 {
+		return floatExpr[float32](c, e)
+	}
+	return floatExpr[float64](c, e)
+}
+
+func (c *compiler) toFloating(e *ir.Expr) fltFn {
+	from, to := e.X[0].Type, e.Type
+	if from.IsFloat() {
+		x := c.floating(e.X[0])
+		if to == ir.F64 {
+			return x
+		}
+		return func(m *machine) float64 { return float64(float32(x(m))) }
+	}
+	x := c.integer(e.X[0])
+	if to == ir.F64 && from != ir.U64 {
+		return func(m *machine) float64 { return float64(x(m)) }
+	}
+	return func(m *machine) float64 { return ir.IntToFloat(x(m), from, to) }
+}
+
+func floatExpr[T ir.Float](c *compiler, e *ir.Expr) fltFn {
+	if e.Op == ir.OpLoad {
+		if slot, plus, ok := simpleIndex(e); ok {
+			return func(m *machine) float64 { return float64(*near[T](m, e, m.ints[slot]+plus)) }
+		}
+		at, op := c.place(e), e.Operand
+		return func(m *machine) float64 { return float64(*element[T](m, op, at(m))) }
+	}
+	x := c.floating(e.X[0])
+	if f := ir.MathFunc(e.Op); f != nil {
+		if e.Op == ir.OpSqrt {
+			return func(m *machine) float64 { return float64(T(math.Sqrt(x(m)))) }
+		}
+		return func(m *machine) float64 { return float64(T(f(x(m)))) }
+	}
+	switch e.Op {
+	case ir.OpNeg:
+		return func(m *machine) float64 { return -x(m) }
+	case ir.OpAbs:
+		return func(m *machine) float64 { return math.Abs(x(m)) }
+	}
+	y := c.floating(e.X[1])
+	if k := T(e.X[1].Float); e.X[1].Op == ir.OpConst {
+		switch e.Op {
+		case ir.OpAdd:
+			return func(m *machine) float64 { return float64(T(x(m)) + k) }
+		case ir.OpMul:
+			return func(m *machine) float64 { return float64(T(x(m)) * k) }
+		}
+	}
+	if k := T(e.X[0].Float); e.X[0].Op == ir.OpConst && e.Op == ir.OpMul {
+		return func(m *machine) float64 { return float64(k * T(y(m))) }
+	}
+	switch e.Op {
+	case ir.OpAdd:
+		return func(m *machine) float64 { return float64(T(x(m)) + T(y(m))) }
+	case ir.OpSub:
+		return func(m *machine) float64 { return float64(T(x(m)) - T(y(m))) }
+	case ir.OpMul:
+		return func(m *machine) float64 { return float64(T(x(m)) * T(y(m))) }
+	case ir.OpDiv:
+		return func(m *machine) float64 { return float64(T(x(m)) / T(y(m))) }
+	case ir.OpMin:
+		return func(m *machine) float64 { return min(x(m), y(m)) }
+	case ir.OpMax:
+		return func(m *machine) float64 { return max(x(m), y(m)) }
+	case ir.OpFMA:
+		z := c.floating(e.X[2])
+		return func(m *machine) float64 { return float64(ir.FMA(T(x(m)), T(y(m)), T(z(m)))) }
+	}
+	op := e.Op
+	return func(m *machine) float64 {
+		r, _ := ir.FloatOp(op, T(x(m)), T(y(m)))
+		return float64(r)
+	}
+}
+
+// simpleIndex takes the index of a vector apart, if it is simple.
+func simpleIndex(e *ir.Expr) (slot int, plus int64, ok bool) {
+	if len(e.X) != 1 {
+		return 0, 0, false
+	}
+	return simpleTerm(e.X[0])
+}
+
+// simpleTerm takes an index apart that is a name, or a name and a constant.
+func simpleTerm(x *ir.Expr) (slot int, plus int64, ok bool) {
+	if x.Op == ir.OpSlot {
+		return x.Slot, 0, true
+	}
+	if (x.Op == ir.OpAdd || x.Op == ir.OpSub) && x.X[0].Op == ir.OpSlot && x.X[1].Op == ir.OpConst {
+		plus = x.X[1].Int
+		if x.Op == ir.OpSub {
+			plus = -plus
+		}
+		return x.X[0].Slot, plus, true
+	}
+	return 0, 0, false
+}
+
+// near returns the address of element i of a vector.
+func near[T any](m *machine, e *ir.Expr, i int64) *T {
+	v := &m.ops[e.Operand]
+	if uint64(i) >= uint64(v.dim[0]) {
+		m.outside(e, e.Operand, 0, i)
+	}
+	return (*T)(unsafe.Add(v.ptr, i*int64(unsafe.Sizeof(*new(T)))))
+}

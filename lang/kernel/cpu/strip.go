@@ -1,0 +1,499 @@
+package cpu
+
+// CPU back end: strips. A loop whose rounds do not depend on each other is run
+// stripLen rounds at a time: each operation of its body works on the values of
+// all rounds of the strip before the next operation starts. Rounds that an `if`
+// leaves out are masked: operations that could fault or write look at the mask,
+// the others compute values that nothing reads.
+
+import (
+	"unsafe"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// A vec computes n values of a strip. It returns them where it has them: in
+// dst, in scratch memory of its own (dst nil), or in the memory of an operand.
+// mask, nil for all, says which rounds are real. dst is written only after
+// everything that the values depend on was read.
+type vec[T any] func(m *machine, n int, mask []bool, dst []T) []T
+
+// vstmt runs a statement for the n rounds of a strip.
+type vstmt func(m *machine, n int, mask []bool)
+
+// class is how a value changes along a strip.
+type class uint8
+
+const (
+	uniform class = iota // the same in every round
+	affine               // an int that grows by a constant with each round
+	varying
+)
+
+// stripper compiles the body of a loop along one of its indices.
+type stripper struct {
+	c      *compiler
+	axis   int               // slot of the index that runs along the strip
+	slots  map[int]class     // names that are not uniform
+	growth map[int]int64     // of affine names
+	strips map[int]int       // scratch strip of varying names
+	stored map[int]bool      // operands that the body writes
+	memo   map[*ir.Expr]info // what classify found
+	high   int               // strips used, with those of names
+	broken bool              // something cannot run in strips
+}
+
+type info struct {
+	class class
+	k     int64
+}
+
+// maxStrips bounds the scratch memory of a body; deeper expressions run one
+// round at a time.
+const maxStrips = 128
+
+func (c *compiler) newStripper(axis int) *stripper {
+	return &stripper{c: c, axis: axis, slots: map[int]class{axis: affine}, growth: map[int]int64{axis: 1},
+		strips: map[int]int{}, stored: map[int]bool{}, memo: map[*ir.Expr]info{}}
+}
+
+// use counts scratch strip t as needed.
+func (s *stripper) use(t int) int {
+	if t >= s.high {
+		s.high = t + 1
+	}
+	if s.high > maxStrips {
+		s.broken = true
+	}
+	return t
+}
+
+// classify finds how e changes along the strip, and by how much if it is
+// affine.
+func (s *stripper) classify(e *ir.Expr) (class, int64) {
+	if in, ok := s.memo[e]; ok {
+		return in.class, in.k
+	}
+	in := s.classOf(e)
+	s.memo[e] = in
+	return in.class, in.k
+}
+
+func (s *stripper) classOf(e *ir.Expr) info {
+	switch e.Op {
+	case ir.OpConst, ir.OpField:
+		return info{}
+	case ir.OpSlot:
+		cl := s.slots[e.Slot]
+		return info{cl, s.growth[e.Slot]}
+	}
+	all := info{}
+	for _, r := range e.Domain {
+		for _, x := range []*ir.Expr{r.Lo, r.Hi} {
+			if cl, _ := s.classify(x); cl != uniform {
+				all.class = varying
+			}
+		}
+	}
+	for _, x := range e.X {
+		if cl, _ := s.classify(x); cl != uniform {
+			all.class = varying
+		}
+	}
+	if all.class == uniform || e.Type != ir.I64 {
+		return all
+	}
+	const limit = 1 << 30
+	a := func(k int) info { cl, g := s.classify(e.X[k]); return info{cl, g} }
+	switch e.Op {
+	case ir.OpNeg:
+		if x := a(0); x.class == affine {
+			return info{affine, -x.k}
+		}
+	case ir.OpAdd, ir.OpSub:
+		x, y := a(0), a(1)
+		if x.class == varying || y.class == varying {
+			break
+		}
+		k := x.k + y.k
+		if e.Op == ir.OpSub {
+			k = x.k - y.k
+		}
+		if k < limit && k > -limit {
+			return info{affine, k}
+		}
+	case ir.OpMul:
+		x, y := a(0), a(1)
+		if e.X[0].Op == ir.OpConst {
+			x, y = y, x
+		} else if e.X[1].Op != ir.OpConst {
+			break
+		}
+		f := e.X[1].Int
+		if e.X[0].Op == ir.OpConst {
+			f = e.X[0].Int
+		}
+		if x.class == affine && f < limit && f > -limit && x.k*f < limit && x.k*f > -limit {
+			return info{affine, x.k * f}
+		}
+	}
+	return info{class: varying}
+}
+
+// prepare classifies the names that list makes, until nothing changes: a name
+// is varying if any of its values is, or if a round may skip an assignment.
+// false: something in it cannot run in strips.
+func (s *stripper) prepare(list []*ir.Stmt) bool {
+	ir.WalkStmts(list, func(st *ir.Stmt) {
+		if st.Kind == ir.StoreStmt {
+			s.stored[st.Operand] = true
+		}
+	})
+	for changed := true; changed; {
+		changed = false
+		clear(s.memo)
+		if !s.pass(list, false, &changed) {
+			return false
+		}
+	}
+	clear(s.memo)
+	return true
+}
+
+func (s *stripper) pass(list []*ir.Stmt, divergent bool, changed *bool) bool {
+	for _, st := range list {
+		switch st.Kind {
+		case ir.SetStmt:
+			cl, k := s.classify(st.Value)
+			assigned := s.c.fn.Slots[st.Slot].Assigned
+			if assigned && (cl != uniform || divergent) {
+				cl, k = varying, 0
+			}
+			if cl > s.slots[st.Slot] {
+				s.slots[st.Slot], s.growth[st.Slot] = cl, k
+				*changed = true
+			}
+		case ir.IfStmt:
+			cl, _ := s.classify(st.Value)
+			d := divergent || cl != uniform
+			if !s.pass(st.Body, d, changed) || !s.pass(st.Else, d, changed) {
+				return false
+			}
+		case ir.ForStmt:
+			for _, x := range []*ir.Expr{st.Domain[0].Lo, st.Domain[0].Hi} {
+				if cl, _ := s.classify(x); cl != uniform {
+					return false
+				}
+			}
+			if !s.pass(st.Body, divergent, changed) {
+				return false
+			}
+		}
+		ok := true
+		st.Exprs(func(e *ir.Expr) {
+			ir.WalkExpr(e, func(x *ir.Expr) bool {
+				if x.Op != ir.OpFold {
+					return ok
+				}
+				for _, r := range x.Domain {
+					for _, b := range []*ir.Expr{r.Lo, r.Hi} {
+						if cl, _ := s.classify(b); cl != uniform {
+							ok = false
+						}
+					}
+				}
+				return ok
+			})
+		})
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// enough reports whether compiling with f takes no more scratch strips than
+// there may be. It makes no scalar code, which could contain loops that try the
+// same: what is compiled in vain must stay small.
+func (s *stripper) enough(f func()) bool {
+	s.c.dry++
+	f()
+	s.c.dry--
+	return !s.broken
+}
+
+// names gives every varying name of list a scratch strip.
+func (s *stripper) names(list []*ir.Stmt) int {
+	t := 0
+	ir.WalkStmts(list, func(st *ir.Stmt) {
+		if st.Kind == ir.SetStmt && st.Declare && s.slots[st.Slot] == varying {
+			s.strips[st.Slot] = s.use(t)
+			t++
+		}
+	})
+	return t
+}
+
+// stripEach compiles an each in strips along index axis; nil: it cannot.
+func (c *compiler) stripEach(st *ir.Stmt, axis int) stmtFn {
+	s := c.newStripper(st.Domain[axis].Slot)
+	if !s.prepare(st.Body) {
+		return nil
+	}
+	t := s.names(st.Body)
+	if !s.enough(func() { s.block(st.Body, t) }) {
+		return nil
+	}
+	body := s.block(st.Body, t)
+	c.temps = max(c.temps, s.high)
+	b, slot := c.bounds(st.Domain), s.axis
+	run := func(m *machine, lo int64, count uint64) {
+		for count > 0 {
+			n := int(min(count, stripLen))
+			m.ints[slot] = lo
+			body(m, n, nil)
+			m.tick(n)
+			lo += int64(n)
+			count -= uint64(n)
+		}
+	}
+	if len(b.slots) == 1 {
+		return func(m *machine) {
+			var sp space
+			if b.eval(m, &sp) {
+				run(m, sp.lo[0], sp.n[0])
+			}
+		}
+	}
+	return func(m *machine) {
+		var sp space
+		if b.eval(m, &sp) {
+			lo, n := sp.lo[axis], sp.n[axis]
+			b.nest(m, &sp, 0, axis, func(m *machine) { run(m, lo, n) })
+		}
+	}
+}
+
+// CPU back end: statements of strips.
+
+// block compiles statements; strips from t on are free.
+func (s *stripper) block(list []*ir.Stmt, t int) vstmt {
+	code := make([]vstmt, len(list))
+	for k, st := range list {
+		code[k] = s.stmt(st, t)
+	}
+	if len(code) == 1 {
+		return code[0]
+	}
+	return func(m *machine, n int, mask []bool) {
+		for _, st := range code {
+			st(m, n, mask)
+		}
+	}
+}
+
+func (s *stripper) stmt(st *ir.Stmt, t int) vstmt {
+	defer s.c.above(t)()
+	switch st.Kind {
+	case ir.SetStmt:
+		if s.slots[st.Slot] != varying {
+			// the scalar value of the strip's first round
+			set := s.c.set(st.Slot, st.Value)
+			return func(m *machine, n int, mask []bool) { set(m) }
+		}
+		switch st.Value.Type {
+		case ir.Bool:
+			return setStrip(s, st, s.boolean(st.Value, t), t)
+		case ir.I8:
+			return setStrip(s, st, numbers[int8](s, st.Value, t), t)
+		case ir.I16:
+			return setStrip(s, st, numbers[int16](s, st.Value, t), t)
+		case ir.I32:
+			return setStrip(s, st, numbers[int32](s, st.Value, t), t)
+		case ir.I64:
+			return setStrip(s, st, numbers[int64](s, st.Value, t), t)
+		case ir.U8:
+			return setStrip(s, st, numbers[uint8](s, st.Value, t), t)
+		case ir.U16:
+			return setStrip(s, st, numbers[uint16](s, st.Value, t), t)
+		case ir.U32:
+			return setStrip(s, st, numbers[uint32](s, st.Value, t), t)
+		case ir.U64:
+			return setStrip(s, st, numbers[uint64](s, st.Value, t), t)
+		case ir.F32:
+			return setStrip(s, st, numbers[float32](s, st.Value, t), t)
+		}
+		return setStrip(s, st, numbers[float64](s, st.Value, t), t)
+	case ir.StoreStmt:
+		switch st.Value.Type {
+		case ir.I8:
+			return storeStrip[int8](s, st, t)
+		case ir.I16:
+			return storeStrip[int16](s, st, t)
+		case ir.I32:
+			return storeStrip[int32](s, st, t)
+		case ir.I64:
+			return storeStrip[int64](s, st, t)
+		case ir.U8:
+			return storeStrip[uint8](s, st, t)
+		case ir.U16:
+			return storeStrip[uint16](s, st, t)
+		case ir.U32:
+			return storeStrip[uint32](s, st, t)
+		case ir.U64:
+			return storeStrip[uint64](s, st, t)
+		case ir.F32:
+			return storeStrip[float32](s, st, t)
+		}
+		return storeStrip[float64](s, st, t)
+	case ir.IfStmt:
+		return s.ifStmt(st, t)
+	case ir.ReduceStmt:
+		return s.reduceStmt(st, t)
+	}
+	r := &st.Domain[0] // ForStmt: its bounds are uniform
+	lo, hi, closed, slot := s.c.integer(r.Lo), s.c.integer(r.Hi), r.Closed, r.Slot
+	body := s.block(st.Body, t)
+	return func(m *machine, n int, mask []bool) {
+		i := lo(m)
+		for k := ir.Trips(i, hi(m), closed); k > 0; k-- {
+			m.ints[slot] = i
+			body(m, n, mask)
+			i++
+			m.tick(n)
+		}
+	}
+}
+
+// ifStmt masks the rounds that a branch leaves out.
+func (s *stripper) ifStmt(st *ir.Stmt, t int) vstmt {
+	if cl, _ := s.classify(st.Value); cl == uniform {
+		cond, then, other := s.c.boolean(st.Value), s.block(st.Body, t), s.block(st.Else, t)
+		return func(m *machine, n int, mask []bool) {
+			if cond(m) {
+				then(m, n, mask)
+			} else {
+				other(m, n, mask)
+			}
+		}
+	}
+	cond := s.boolean(st.Value, t)
+	yes, no := s.use(t), s.use(t+1)
+	then, other := s.block(st.Body, t+2), s.block(st.Else, t+2)
+	hasElse := len(st.Else) > 0
+	return func(m *machine, n int, mask []bool) {
+		v := cond(m, n, mask, nil)
+		a, b := strip[bool](m, yes, n), strip[bool](m, no, n)
+		in, out := split(v, mask, a, b)
+		if in > 0 {
+			then(m, n, a)
+		}
+		if out > 0 && hasElse {
+			other(m, n, b)
+		}
+	}
+}
+
+// split divides the rounds of mask by v, and counts both sides. v may be yes.
+func split(v, mask, yes, no []bool) (in, out int) {
+	no, yes = no[:len(v)], yes[:len(v)]
+	if mask == nil {
+		for k, b := range v {
+			yes[k], no[k] = b, !b
+			if b {
+				in++
+			}
+		}
+		return in, len(v) - in
+	}
+	mask = mask[:len(v)]
+	for k, b := range v {
+		p := mask[k]
+		yes[k], no[k] = b && p, !b && p
+		if p {
+			if b {
+				in++
+			} else {
+				out++
+			}
+		}
+	}
+	return in, out
+}
+
+// setStrip makes a name hold the values of a strip.
+func setStrip[T any](s *stripper, st *ir.Stmt, v vec[T], t int) vstmt {
+	slot, own := st.Slot, s.strips[st.Slot]
+	if !s.c.fn.Slots[slot].Assigned {
+		copied := st.Value.Op != ir.OpLoad || s.stored[st.Value.Operand]
+		return func(m *machine, n int, mask []bool) {
+			d := strip[T](m, own, n)
+			r := v(m, n, mask, d)
+			if copied && &r[0] != &d[0] {
+				copy(d, r)
+				r = d
+			}
+			m.ptrs[slot] = unsafe.Pointer(&r[0])
+		}
+	}
+	declare := st.Declare
+	return func(m *machine, n int, mask []bool) {
+		d := strip[T](m, own, n)
+		m.ptrs[slot] = unsafe.Pointer(&d[0])
+		if mask == nil || declare {
+			if r := v(m, n, mask, d); &r[0] != &d[0] {
+				copy(d, r)
+			}
+			return
+		}
+		for k, x := range v(m, n, mask, nil)[:n] {
+			if mask[k] {
+				d[k] = x
+			}
+		}
+	}
+}
+
+// storeStrip writes the elements of a strip.
+func storeStrip[T ir.Number](s *stripper, st *ir.Stmt, t int) vstmt {
+	at := newAccess(s, st.Element(), t+1)
+	v := numbers[T](s, st.Value, t)
+	if at.contiguous {
+		return func(m *machine, n int, mask []bool) {
+			first, ok := at.first(m, n, mask)
+			if mask == nil {
+				d := unsafe.Slice(element[T](m, at.op, first), n)
+				if r := v(m, n, nil, d); &r[0] != &d[0] {
+					copy(d, r)
+				}
+				return
+			}
+			r := v(m, n, mask, nil)
+			if !ok {
+				at.check(m, n, mask)
+			}
+			for k, x := range r[:n] {
+				if mask[k] {
+					*element[T](m, at.op, first+int64(k)) = x
+				}
+			}
+		}
+	}
+	return func(m *machine, n int, mask []bool) {
+		r := v(m, n, mask, nil)
+		if at.regular {
+			first, ok := at.first(m, n, mask)
+			if !ok {
+				at.check(m, n, mask)
+			}
+			step := at.step(m)
+			for k, x := range r[:n] {
+				if mask == nil || mask[k] {
+					*element[T](m, at.op, first+int64(k)*step) = x
+				}
+			}
+			return
+		}
+		at.each(m, n, mask, func(k int, i int64) { *element[T](m, at.op, i) = r[k] })
+	}
+}

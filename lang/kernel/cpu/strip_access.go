@@ -1,0 +1,241 @@
+package cpu
+
+// CPU back end: the elements that a strip of rounds accesses.
+
+import (
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// stripAccess is one element access in strips.
+type stripAccess struct {
+	s          *stripper
+	e          *ir.Expr
+	op         int
+	contiguous bool    // neighbouring rounds access neighbouring elements
+	regular    bool    // the distance between the elements of neighbouring rounds is the same
+	k          []int64 // growth of each index
+	base       []intFn // index of the strip's first round; nil where it is not regular
+	idx        []vec[int64]
+}
+
+// newAccess compiles the access e; strips from t on are free.
+func newAccess(s *stripper, e *ir.Expr, t int) *stripAccess {
+	a := &stripAccess{s: s, e: e, op: e.Operand, regular: true}
+	for axis, x := range e.X {
+		cl, k := s.classify(x)
+		if cl == varying {
+			a.regular = false
+			a.base, a.k = append(a.base, nil), append(a.k, 0)
+			a.idx = append(a.idx, numbers[int64](s, x, t+axis))
+			continue
+		}
+		a.base, a.k, a.idx = append(a.base, s.c.integer(x)), append(a.k, k), append(a.idx, nil)
+	}
+	n := len(e.X)
+	a.contiguous = a.regular && n > 0 && a.k[n-1] == 1
+	for _, k := range a.k[:max(0, n-1)] {
+		a.contiguous = a.contiguous && k == 0
+	}
+	return a
+}
+
+// step returns the distance between the elements of neighbouring rounds.
+func (a *stripAccess) step(m *machine) int64 {
+	switch len(a.k) {
+	case 1:
+		return a.k[0]
+	case 2:
+		return a.k[0]*m.ops[a.op].row + a.k[1]
+	}
+	b, last := m.ops[a.op].buf, len(a.k)-1
+	step := a.k[last]
+	for axis, k := range a.k[:last] {
+		step += k * int64(b.Stride[axis])
+	}
+	return step
+}
+
+// first returns where the element of the strip's first round lies, of a
+// regular access. All rounds lie inside if ok; without a mask the run ends
+// otherwise.
+func (a *stripAccess) first(m *machine, n int, mask []bool) (at int64, ok bool) {
+	v := &m.ops[a.op]
+	ok = true
+	last := int64(n - 1)
+	switch len(a.base) {
+	case 1:
+		at = a.base[0](m)
+		if uint64(at) >= uint64(v.dim[0]) || uint64(at+a.k[0]*last) >= uint64(v.dim[0]) {
+			ok = false
+		}
+	case 2:
+		i, j := a.base[0](m), a.base[1](m)
+		if uint64(i) >= uint64(v.dim[0]) || uint64(i+a.k[0]*last) >= uint64(v.dim[0]) ||
+			uint64(j) >= uint64(v.dim[1]) || uint64(j+a.k[1]*last) >= uint64(v.dim[1]) {
+			ok = false
+		}
+		at = i*v.row + j
+	default:
+		at, ok = a.firstOfMany(m, v.buf, last)
+	}
+	if !ok && mask == nil {
+		a.check(m, n, nil)
+	}
+	return at, ok
+}
+
+// firstOfMany is first for three indices or more.
+func (a *stripAccess) firstOfMany(m *machine, b *iface.Buffer, last int64) (at int64, ok bool) {
+	ok = true
+	for axis, base := range a.base {
+		i, n := base(m), uint64(b.Dim[axis])
+		if uint64(i) >= n || uint64(i+a.k[axis]*last) >= n {
+			ok = false
+		}
+		if axis < len(a.base)-1 {
+			i *= int64(b.Stride[axis])
+		}
+		at += i
+	}
+	return at, ok
+}
+
+// check ends the run at the first real round of a regular access that lies
+// outside.
+func (a *stripAccess) check(m *machine, n int, mask []bool) {
+	for axis := range a.base {
+		i := a.base[axis](m)
+		for k := range n {
+			if (mask == nil || mask[k]) && uint64(i) >= uint64(m.ops[a.op].size(axis)) {
+				m.outside(a.e, a.op, axis, i)
+			}
+			i += a.k[axis]
+		}
+	}
+}
+
+// each calls f with the place of each real round, for any access.
+func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int64)) {
+	var idx [iface.MaxRank][]int64
+	var base [iface.MaxRank]int64
+	for axis := range a.base {
+		if a.idx[axis] != nil {
+			idx[axis] = a.idx[axis](m, n, mask, nil)
+		} else {
+			base[axis] = a.base[axis](m)
+		}
+	}
+	v := &m.ops[a.op]
+	for k := range n {
+		if mask != nil && !mask[k] {
+			continue
+		}
+		var at int64
+		for axis := range a.base {
+			i := base[axis] + int64(k)*a.k[axis]
+			if idx[axis] != nil {
+				i = idx[axis][k]
+			}
+			if uint64(i) >= uint64(v.size(axis)) {
+				m.outside(a.e, a.op, axis, i)
+			}
+			switch {
+			case axis+1 == len(a.base):
+				at += i
+			case len(a.base) == 2:
+				at = i * v.row
+			default:
+				at += i * int64(v.buf.Stride[axis])
+			}
+		}
+		f(k, at)
+	}
+}
+
+// loads compiles the values of an access that differ along the strip.
+func loads[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
+	a, own := newAccess(s, e, s.use(t)+1), t
+	op := a.op
+	switch {
+	case a.contiguous:
+		return func(m *machine, n int, mask []bool, dst []T) []T {
+			first, ok := a.first(m, n, mask)
+			if ok {
+				return unsafe.Slice(element[T](m, op, first), n)
+			}
+			a.check(m, n, mask)
+			if dst == nil {
+				dst = strip[T](m, own, n)
+			}
+			for k := range dst[:n] {
+				dst[k] = 0
+				if mask[k] {
+					dst[k] = *element[T](m, op, first+int64(k))
+				}
+			}
+			return dst
+		}
+	case a.regular:
+		return func(m *machine, n int, mask []bool, dst []T) []T {
+			first, ok := a.first(m, n, mask)
+			if dst == nil {
+				dst = strip[T](m, own, n)
+			}
+			step := a.step(m)
+			if ok {
+				p, by := unsafe.Pointer(element[T](m, op, first)), uintptr(step)*unsafe.Sizeof(dst[0])
+				dst = dst[:n]
+				dst[0] = *(*T)(p)
+				for k := 1; k < len(dst); k++ {
+					p = unsafe.Add(p, by)
+					dst[k] = *(*T)(p)
+				}
+				return dst
+			}
+			a.check(m, n, mask)
+			for k := range dst[:n] {
+				dst[k] = 0
+				if mask[k] {
+					dst[k] = *element[T](m, op, first+int64(k)*step)
+				}
+			}
+			return dst
+		}
+	case len(a.idx) == 1:
+		idx := a.idx[0]
+		return func(m *machine, n int, mask []bool, dst []T) []T {
+			at := idx(m, n, mask, nil)
+			if dst == nil {
+				dst = strip[T](m, own, n)
+			}
+			dst = dst[:len(at)]
+			v := &m.ops[op]
+			mem := unsafe.Slice((*T)(v.ptr), v.dim[0])
+			for k, i := range at {
+				if uint64(i) >= uint64(len(mem)) {
+					if mask == nil || mask[k] {
+						m.outside(a.e, op, 0, i)
+					}
+					dst[k] = 0
+					continue
+				}
+				dst[k] = mem[i]
+			}
+			return dst
+		}
+	}
+	return func(m *machine, n int, mask []bool, dst []T) []T {
+		if dst == nil {
+			dst = strip[T](m, own, n)
+		}
+		dst = dst[:n]
+		if mask != nil {
+			clear(dst)
+		}
+		a.each(m, n, mask, func(k int, i int64) { dst[k] = *element[T](m, op, i) })
+		return dst
+	}
+}

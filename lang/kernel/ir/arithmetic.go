@@ -1,0 +1,265 @@
+package ir
+
+// Arithmetic of single values, generic over the element type. It is the
+// meaning of every operation; the CPU back end calls it or does the same.
+
+import "math"
+
+type Integer interface {
+	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}
+
+type Float interface{ float32 | float64 }
+
+type Number interface{ Integer | Float }
+
+// FloorDiv divides integers, rounded down. y is not 0. The one quotient that
+// does not fit, smallest / -1, wraps.
+func FloorDiv[T Integer](x, y T) T {
+	q := x / y
+	if r := x % y; r != 0 && (r < 0) != (y < 0) {
+		q--
+	}
+	return q
+}
+
+// FloorMod is the remainder of floorDiv: it has the sign of y, which is not 0.
+func FloorMod[T Integer](x, y T) T {
+	r := x % y
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// floorMod for floats.
+func FloorModFloat[T Float](x, y T) T {
+	r := T(math.Mod(float64(x), float64(y)))
+	if r != 0 && (r < 0) != (y < 0) {
+		r += y
+	}
+	return r
+}
+
+// PowInt raises x to y ≥ 0, wrapping.
+func PowInt[T Integer](x, y T) T {
+	var r T = 1
+	for {
+		if y&1 != 0 {
+			r *= x
+		}
+		if y >>= 1; y == 0 {
+			return r
+		}
+		x *= x
+	}
+}
+
+func Abs[T Number](x T) T {
+	if x < 0 {
+		return -x
+	}
+	if x == 0 {
+		return 0 // also for -0
+	}
+	return x
+}
+
+// FMA is x*y+z with one rounding.
+func FMA[T Float](x, y, z T) T {
+	r := math.FMA(float64(x), float64(y), float64(z))
+	if _, isF32 := any(x).(float32); !isF32 {
+		return T(r)
+	}
+	// A float32 product is exact in float64. The sum is rounded to odd there,
+	// so that rounding it to float32 gives what one rounding would.
+	p, c := float64(x)*float64(y), float64(z)
+	s := p + c
+	if math.IsInf(s, 0) || math.IsNaN(s) {
+		return T(s)
+	}
+	b := s - p
+	if e := (p - (s - b)) + (c - b); e != 0 {
+		if bits := math.Float64bits(s); bits&1 == 0 {
+			if (e > 0) == (s > 0) {
+				bits++
+			} else {
+				bits--
+			}
+			s = math.Float64frombits(bits)
+		}
+	}
+	return T(s)
+}
+
+// IntOp computes with two integers; the caller has excluded division by zero
+// and negative exponents.
+func IntOp[T Integer](op Op, a, b int64) int64 {
+	x, y := T(a), T(b)
+	switch op {
+	case OpAdd:
+		x += y
+	case OpSub:
+		x -= y
+	case OpMul:
+		x *= y
+	case OpFloorDiv:
+		x = FloorDiv(x, y)
+	case OpMod:
+		x = FloorMod(x, y)
+	case OpPow:
+		x = PowInt(x, y)
+	case OpMin:
+		x = min(x, y)
+	case OpMax:
+		x = max(x, y)
+	}
+	return int64(x)
+}
+
+// FloatOp computes with two floats; false: no such operation.
+func FloatOp[T Float](op Op, x, y T) (T, bool) {
+	switch op {
+	case OpAdd:
+		return x + y, true
+	case OpSub:
+		return x - y, true
+	case OpMul:
+		return x * y, true
+	case OpDiv:
+		return x / y, true
+	case OpFloorDiv:
+		return T(math.Floor(float64(x / y))), true
+	case OpMod:
+		return FloorModFloat(x, y), true
+	case OpPow:
+		return Pow(x, y), true
+	case OpMin:
+		return min(x, y), true
+	case OpMax:
+		return max(x, y), true
+	}
+	return 0, false
+}
+
+func Pow[T Float](x, y T) T {
+	if y == 2 {
+		return x * x
+	}
+	return T(math.Pow(float64(x), float64(y)))
+}
+
+// MathFunc returns the function of one float that op is, nil if it is none.
+func MathFunc(op Op) func(float64) float64 { return mathFuncs[op] }
+
+var mathFuncs = map[Op]func(float64) float64{
+	OpSqrt: math.Sqrt, OpCbrt: math.Cbrt, OpExp: math.Exp, OpLog: math.Log, OpLog2: math.Log2, OpSin: math.Sin,
+	OpCos: math.Cos, OpTan: math.Tan, OpTanh: math.Tanh, OpErf: math.Erf, OpFloor: math.Floor, OpCeil: math.Ceil,
+	OpRound: math.Round,
+}
+
+// Neutral is the value of a fold over nothing.
+func Neutral(reduce Op, t Type) (i int64, f float64) {
+	switch reduce {
+	case OpMul:
+		return 1, 1
+	case OpMin:
+		_, hi := IntRange(t)
+		return hi, math.Inf(1)
+	case OpMax:
+		lo, _ := IntRange(t)
+		return lo, math.Inf(-1)
+	}
+	return 0, 0
+}
+
+// IntRange returns the smallest and largest value of an integer type; the
+// largest of U64 is not an int64 and given as -1.
+func IntRange(t Type) (lo, hi int64) {
+	switch t {
+	case I8:
+		return math.MinInt8, math.MaxInt8
+	case I16:
+		return math.MinInt16, math.MaxInt16
+	case I32:
+		return math.MinInt32, math.MaxInt32
+	case U8:
+		return 0, math.MaxUint8
+	case U16:
+		return 0, math.MaxUint16
+	case U32:
+		return 0, math.MaxUint32
+	case U64:
+		return 0, -1
+	}
+	return math.MinInt64, math.MaxInt64
+}
+
+// Wrap cuts v to the bits of integer type t. Values of U64 are kept as the
+// int64 of the same bits.
+func Wrap(v int64, t Type) int64 {
+	switch t {
+	case I8:
+		return int64(int8(v))
+	case I16:
+		return int64(int16(v))
+	case I32:
+		return int64(int32(v))
+	case U8:
+		return int64(uint8(v))
+	case U16:
+		return int64(uint16(v))
+	case U32:
+		return int64(uint32(v))
+	}
+	return v
+}
+
+// Saturate converts a float to integer type t: cut off towards zero, the
+// nearest value of t where it does not fit, 0 for NaN.
+func Saturate(v float64, t Type) int64 {
+	if v != v {
+		return 0
+	}
+	if t == U64 {
+		switch {
+		case v >= 1<<64:
+			return -1
+		case v <= 0:
+			return 0
+		}
+		return int64(uint64(v))
+	}
+	lo, hi := IntRange(t)
+	switch {
+	case v >= float64(hi):
+		return hi // float64(MaxInt64) is 2^63, the first value that does not fit
+	case v <= float64(lo):
+		return lo
+	}
+	return int64(v)
+}
+
+// IntToFloat converts an integer of type t, rounded to f.
+func IntToFloat(v int64, t, f Type) float64 {
+	switch {
+	case t == U64 && f == F32:
+		return float64(float32(uint64(v)))
+	case t == U64:
+		return float64(uint64(v))
+	case f == F32:
+		return float64(float32(v))
+	}
+	return float64(v)
+}
+
+// Trips returns the number of rounds of lo..hi or lo..=hi.
+func Trips(lo, hi int64, closed bool) uint64 {
+	switch {
+	case lo < hi && !closed:
+		return uint64(hi) - uint64(lo)
+	case lo <= hi && closed:
+		return uint64(hi) - uint64(lo) + 1
+	}
+	return 0
+}

@@ -1,0 +1,332 @@
+package ir
+
+// The intermediate representation of codelet bodies: structured, typed, and
+// free of names. Back ends read it and nothing else.
+
+import (
+	"context"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// Type is the type of a value inside a body: an element type, Bool, or Open.
+type Type uint8
+
+// The types of values. The numbers of the element types are those of iface.
+const (
+	I8   = Type(iface.I8)
+	I16  = Type(iface.I16)
+	I32  = Type(iface.I32)
+	I64  = Type(iface.I64)
+	U8   = Type(iface.U8)
+	U16  = Type(iface.U16)
+	U32  = Type(iface.U32)
+	U64  = Type(iface.U64)
+	F32  = Type(iface.F32)
+	F64  = Type(iface.F64)
+	Bool = Type(iface.F64) + 1
+	// Open is a value of a type that is not known while a body is checked: an
+	// element of a type parameter, or what an error left behind.
+	Open = Bool + 1
+)
+
+// String returns the name of t in the language.
+func (t Type) String() string {
+	switch t {
+	case Bool:
+		return "bool"
+	case Open:
+		return "?"
+	}
+	return iface.Elem(t).String()
+}
+
+// IsFloat reports whether t is f32 or f64.
+func (t Type) IsFloat() bool { return t == F32 || t == F64 }
+
+// IsInt reports whether t is an integer type.
+func (t Type) IsInt() bool { return t >= I8 && t <= U64 }
+
+// Size returns the size of a value in bytes.
+func (t Type) Size() uintptr {
+	if t == Bool {
+		return 1
+	}
+	return iface.Elem(t).Size()
+}
+
+// Op says what an expression does.
+type Op uint8
+
+// The operations. Operands of arithmetic and comparison have the type that the
+// mixing rules gave them: conversions are explicit.
+const (
+	OpBad     Op = iota // an error was reported; only while a body is checked
+	OpConst             // Int (integers, and Bool as 0 or 1) or Float
+	OpSlot              // value of local Slot
+	OpField             // Field of operand Operand, an I64
+	OpLoad              // element X… of operand Operand; no X for a variable
+	OpConvert           // X[0] as Type, by the rules of a store; float to integer saturates, NaN gives 0
+
+	OpNeg
+	OpNot
+	OpAdd
+	OpSub
+	OpMul
+	OpDiv      // of floats
+	OpFloorDiv // rounds down
+	OpMod      // sign of the divisor
+	OpPow
+	OpMin // of two; a NaN wins
+	OpMax
+	OpEq
+	OpNe
+	OpLt
+	OpLe
+	OpGt
+	OpGe
+	OpAnd // evaluates X[1] only where X[0] holds
+	OpOr  // evaluates X[1] only where X[0] does not hold
+
+	OpCond   // X[0] ? X[1] : X[2], evaluates one of the two
+	OpSelect // the same, evaluates both
+
+	OpAbs
+	OpSqrt
+	OpCbrt
+	OpExp
+	OpLog
+	OpLog2
+	OpSin
+	OpCos
+	OpTan
+	OpTanh
+	OpErf
+	OpFloor
+	OpCeil
+	OpRound // half away from zero
+	OpFMA   // X[0]*X[1]+X[2], rounded once
+
+	OpFold // Reduce of X[0] over Domain
+)
+
+var opNames = map[Op]string{
+	OpBad: "bad", OpConst: "const", OpSlot: "slot", OpField: "field", OpLoad: "load", OpConvert: "convert",
+	OpNeg: "neg", OpNot: "not", OpAdd: "add", OpSub: "sub", OpMul: "mul", OpDiv: "div", OpFloorDiv: "floordiv",
+	OpMod: "mod", OpPow: "pow", OpMin: "min", OpMax: "max", OpEq: "eq", OpNe: "ne", OpLt: "lt", OpLe: "le",
+	OpGt: "gt", OpGe: "ge", OpAnd: "and", OpOr: "or", OpCond: "cond", OpSelect: "select", OpAbs: "abs",
+	OpSqrt: "sqrt", OpCbrt: "cbrt", OpExp: "exp", OpLog: "log", OpLog2: "log2", OpSin: "sin", OpCos: "cos",
+	OpTan: "tan", OpTanh: "tanh", OpErf: "erf", OpFloor: "floor", OpCeil: "ceil", OpRound: "round", OpFMA: "fma",
+	OpFold: "fold",
+}
+
+// String returns the name of o in the text form of the representation.
+func (o Op) String() string { return opNames[o] }
+
+// Field is a field of an operand.
+type Field uint8
+
+// The fields. FieldDim0 is n, rows or nx, FieldOff0 is offset, row0 or x0.
+const (
+	FieldDim0 Field = iota
+	FieldDim1
+	FieldDim2
+	FieldOff0
+	FieldOff1
+	FieldOff2
+	FieldLD
+	FieldPlane // of a block, for kernels: the distances between planes and between rows
+	FieldRow
+)
+
+// Expr is an expression. Trees may share nodes; nothing changes them once a
+// body is lowered.
+type Expr struct {
+	Op      Op
+	Type    Type
+	Lit     bool // a literal, whose type still adapts to the other side's
+	Field   Field
+	Reduce  Op // of a fold: OpAdd OpMul OpMin OpMax
+	Slot    int
+	Operand int
+	Int     int64
+	Float   float64
+	X       []*Expr
+	Domain  []Range // of a fold
+	Pos     syntax.Span
+}
+
+// Range is the domain of one index: Lo..Hi, or Lo..=Hi when Closed.
+type Range struct {
+	Slot   int
+	Lo, Hi *Expr
+	Closed bool
+	Over   int // the operand whose size this is, -1 for an explicit range
+	Pos    syntax.Span
+}
+
+// StmtKind says what a statement does.
+type StmtKind uint8
+
+// The statements.
+const (
+	SetStmt   StmtKind = iota // Slot = Value
+	StoreStmt                 // element Index… of Operand = Value; no Index for a variable
+	IfStmt                    // if Value then Body else Else
+	ForStmt                   // for Domain[0], in order
+	EachStmt                  // for Domain, in any order; never inside another each
+
+	// ReduceStmt joins Slot, or with an Operand one element, and Value by Reduce: an
+	// assignment of the form s = s op Value. Lowering makes none; the analysis of
+	// dependences replaces assignments by them.
+	ReduceStmt
+)
+
+// Stmt is a statement. The value of SetStmt and StoreStmt has the type of what
+// is written.
+type Stmt struct {
+	Kind    StmtKind
+	Declare bool   // SetStmt of a let: the first value of Slot
+	Update  string // the assignment as written: "=", "+=", …; "" for a let
+	Slot    int
+	Operand int
+	Index   []*Expr
+	Value   *Expr
+	Domain  []Range
+	Body    []*Stmt
+	Else    []*Stmt
+	Pos     syntax.Span
+	Target  syntax.Span // what is written
+	Head    syntax.Span // of an each
+	Source  syntax.Expr // the right side of an assignment as written
+	Reduce  Op          // of a reduceStmt
+}
+
+// SlotKind says where a local comes from.
+type SlotKind uint8
+
+// The kinds of locals.
+const (
+	LetSlot    SlotKind = iota
+	ScalarSlot          // a scalar operand, set before the body runs
+	IndexSlot           // of an each, a for or a fold
+)
+
+// Slot is a local of a body.
+type Slot struct {
+	Name     string
+	Type     Type
+	Kind     SlotKind
+	Assigned bool // more than its first value
+	Decl     syntax.Span
+}
+
+// Operand is a data operand of a body.
+type Operand struct {
+	Name string
+	Kind iface.Kind // NoKind after an error
+	Elem Type
+	Mode iface.AccessMode
+	Node *syntax.Operand
+}
+
+// Func is a lowered body.
+type Func struct {
+	Name     string
+	Source   *diag.Source
+	Operands []Operand // in the order of the signature
+	Scalars  []int     // slot of each scalar operand, -1 for strings
+	Slots    []Slot
+	Body     []*Stmt
+}
+
+// WalkExpr calls f for e and what it holds, outermost first, until f says no.
+func WalkExpr(e *Expr, f func(*Expr) bool) {
+	if e == nil || !f(e) {
+		return
+	}
+	for _, r := range e.Domain {
+		WalkExpr(r.Lo, f)
+		WalkExpr(r.Hi, f)
+	}
+	for _, x := range e.X {
+		WalkExpr(x, f)
+	}
+}
+
+// Exprs calls f for each expression that s holds directly.
+func (s *Stmt) Exprs(f func(*Expr)) {
+	for _, r := range s.Domain {
+		f(r.Lo)
+		f(r.Hi)
+	}
+	for _, x := range s.Index {
+		f(x)
+	}
+	if s.Value != nil {
+		f(s.Value)
+	}
+}
+
+// WalkStmts calls f for every statement of list and of the blocks in it.
+func WalkStmts(list []*Stmt, f func(*Stmt)) {
+	for _, s := range list {
+		f(s)
+		WalkStmts(s.Body, f)
+		WalkStmts(s.Else, f)
+	}
+}
+
+// UsedOperands lists the operands whose elements or fields the body reads or writes.
+func (fn *Func) UsedOperands() []int {
+	in := make([]bool, len(fn.Operands))
+	over := func(domain []Range) {
+		for _, r := range domain {
+			if r.Over >= 0 && r.Over < len(in) {
+				in[r.Over] = true
+			}
+		}
+	}
+	WalkStmts(fn.Body, func(s *Stmt) {
+		if s.Kind == StoreStmt {
+			in[s.Operand] = true
+		}
+		over(s.Domain)
+		s.Exprs(func(e *Expr) {
+			WalkExpr(e, func(e *Expr) bool {
+				if e.Op == OpField || e.Op == OpLoad {
+					in[e.Operand] = true
+				}
+				over(e.Domain)
+				return true
+			})
+		})
+	})
+	var out []int
+	for k, is := range in {
+		if is {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Task is what a body runs on: operands in the order of the signature, and a
+// context, which only long runs look at.
+type Task interface {
+	NumBuffers() int
+	Buffer(i int) *iface.Buffer
+	Args() []iface.Scalar
+	Context() context.Context
+}
+
+// MaxIndices is the largest number of indices of one each or fold that is
+// evaluated without allocating.
+const MaxIndices = 8
+
+// Element is the element that a store writes, as an expression.
+func (s *Stmt) Element() *Expr {
+	return &Expr{Op: OpLoad, Type: s.Value.Type, Operand: s.Operand, X: s.Index, Pos: s.Target}
+}

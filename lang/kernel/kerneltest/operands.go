@@ -1,0 +1,228 @@
+package kerneltest
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/analysis"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/lower"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// Signature resolves the types of a codelet as the checker of scripts would.
+func Signature(c *syntax.Codelet) *types.Signature {
+	sig := &types.Signature{Name: c.Name.Name, Result: types.TNone}
+	for _, p := range c.Params {
+		sig.Params = append(sig.Params, types.Param{Name: p.Name.Name, Mode: p.Mode, Type: typeExpr(p.Type)})
+	}
+	return sig
+}
+
+func typeExpr(t *syntax.TypeExpr) *types.Type {
+	elem := func(name string) (iface.Elem, byte) {
+		if e, ok := iface.ElemByName(name); ok {
+			return e, 0
+		}
+		return iface.NoElem, name[0]
+	}
+	var e iface.Elem
+	var p byte
+	if t.Elem != nil {
+		e, p = elem(t.Elem.Name.Name)
+	}
+	switch t.Name.Name {
+	case "int":
+		return types.TInt
+	case "float":
+		return types.TFloat
+	case "bool":
+		return types.TBool
+	case "string":
+		return types.TString
+	case "void":
+		return types.TVoid
+	case "variable":
+		return &types.Type{Kind: types.Variable, Elem: e, Param: p}
+	case "vector":
+		return &types.Type{Kind: types.Vector, Elem: e, Param: p}
+	case "matrix":
+		return &types.Type{Kind: types.Matrix, Elem: e, Param: p}
+	case "block":
+		return &types.Type{Kind: types.Block, Elem: e, Param: p}
+	}
+	e, p = elem(t.Name.Name)
+	return &types.Type{Kind: types.Elem, Elem: e, Param: p}
+}
+
+// Codelets parses a source and returns its codelets.
+func Codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet) {
+	t.Helper()
+	f, ds := syntax.Parse(diag.NewSource(name, text))
+	if err := ds.Err(); err != nil {
+		t.Fatalf("%v\nin:\n%s", err, text)
+	}
+	var list []*syntax.Codelet
+	for _, s := range f.Stmts {
+		if c, ok := s.(*syntax.Codelet); ok {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		t.Fatalf("no codelet in:\n%s", text)
+	}
+	return f, list
+}
+
+// VectorOf makes a buffer of the elements of s.
+func VectorOf[T ir.Number](s []T) *iface.Buffer {
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: ElemOf[T](), Rank: 1}}
+	b.Dim[0], b.Stride[0] = len(s), 1
+	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
+	return b
+}
+
+func MatrixOf[T ir.Number](s []T, rows, cols, ld int) *iface.Buffer {
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: ElemOf[T](), Rank: 2}}
+	b.Dim[0], b.Dim[1], b.Stride[0], b.Stride[1] = rows, cols, ld, 1
+	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
+	return b
+}
+
+func VariableOf[T ir.Number](p *T) *iface.Buffer {
+	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: ElemOf[T]()}, Ptr: unsafe.Pointer(p)}
+}
+
+func ElemOf[T ir.Number]() iface.Elem {
+	switch any(T(0)).(type) {
+	case int8:
+		return iface.I8
+	case int16:
+		return iface.I16
+	case int32:
+		return iface.I32
+	case int64:
+		return iface.I64
+	case uint8:
+		return iface.U8
+	case uint16:
+		return iface.U16
+	case uint32:
+		return iface.U32
+	case uint64:
+		return iface.U64
+	case float32:
+		return iface.F32
+	}
+	return iface.F64
+}
+
+func Buffers(list ...*iface.Buffer) []*iface.Buffer { return list }
+
+// Check returns what is wrong with the codelets of a source.
+func Check(t testing.TB, text string) diag.Diagnostics {
+	t.Helper()
+	f, cs := Codelets(t, "t.spu", text)
+	var ds diag.Diagnostics
+	for _, c := range cs {
+		if c.Body != nil {
+			sig := Signature(c)
+			fn, found := lower.Generic(f, c, sig, nil)
+			ds = append(ds, analysis.Check(f, c, sig, fn, found)...)
+		}
+	}
+	return ds
+}
+
+// Lowered returns the lowered body of the only codelet of a source. Nothing may be wrong
+// with it but operands that it does not use.
+func Lowered(t testing.TB, text string, targs map[byte]iface.Elem) *ir.Func {
+	t.Helper()
+	ds := slices.DeleteFunc(Check(t, text), func(d diag.Diagnostic) bool { return d.Code == "W0608" })
+	if len(ds) > 0 {
+		t.Fatalf("%v\nin:\n%s", ds, text)
+	}
+	f, cs := Codelets(t, "t.spu", text)
+	fn, ds := lower.Concrete(f, cs[0], Signature(cs[0]), targs)
+	if ds.Err() != nil {
+		t.Fatalf("%v\nin:\n%s", ds, text)
+	}
+	return fn
+}
+
+// At is the line and the columns of s: "2:15-19".
+func At(s diag.Span) string {
+	return fmt.Sprintf("%d:%d-%d", s.Start.Line, s.Start.Col, s.End.Col)
+}
+
+// Task is a task without an engine.
+type Task struct {
+	Ctx     context.Context
+	Bufs    []*iface.Buffer
+	Scalars []iface.Scalar
+}
+
+func (c *Task) NumBuffers() int            { return len(c.Bufs) }
+func (c *Task) Buffer(i int) *iface.Buffer { return c.Bufs[i] }
+func (c *Task) Args() []iface.Scalar       { return c.Scalars }
+func (c *Task) Context() context.Context   { return c.Ctx }
+
+// Show renders everything a diagnostic says, one line for each thing.
+func Show(ds diag.Diagnostics) string {
+	out := ""
+	for _, d := range ds {
+		out += fmt.Sprintf("%v[%s] %s: %s\n", d.Severity, d.Code, At(d.Span), d.Message)
+		if d.Label != "" {
+			out += "  ^ " + d.Label + "\n"
+		}
+		for _, l := range d.Labels {
+			out += fmt.Sprintf("  %s %s\n", At(l.Span), l.Text)
+		}
+		for _, n := range d.Notes {
+			out += "  note: " + n + "\n"
+		}
+		for _, h := range d.Help {
+			out += "  help: " + h + "\n"
+		}
+	}
+	return out
+}
+
+// Examples is the source of the codelets of the worked examples.
+//
+//go:embed examples.spu
+var Examples string
+
+// LoopCodelet are the operands of the bodies below: three vectors, the second
+// with numbers that no float holds exactly, and two matrices.
+const LoopCodelet = "codelet c(x: R vector[f64], y: RW vector[f64], k: R vector[i64], A: RW matrix[f64], B: R matrix[f64], v: RW variable[f64], u: RW vector[i32], n: int) {\n%s\n}\n"
+
+// LoopData makes operands of size n, and what reads their values.
+func LoopData(n int) ([]*iface.Buffer, func() []float64) {
+	x, y, a, b := make([]float64, n), make([]float64, n), make([]float64, n*9), make([]float64, n*9)
+	k, u := make([]int64, n), make([]int32, n)
+	for i := range n {
+		x[i], y[i] = math.Sin(float64(i))/3, math.Cos(float64(i)*1.7)
+		k[i], u[i] = int64((i*7+3)%n), int32(i%11)
+	}
+	for i := range a {
+		a[i], b[i] = math.Sin(float64(i)*0.3), 1/float64(i+3)
+	}
+	v := 0.1
+	list := Buffers(VectorOf(x), VectorOf(y), VectorOf(k), MatrixOf(a, 9, n, n), MatrixOf(b, n, 9, 9), VariableOf(&v), VectorOf(u))
+	return list, func() []float64 {
+		out := append([]float64{v}, y...)
+		for _, i := range u {
+			out = append(out, float64(i))
+		}
+		return append(out, a...)
+	}
+}

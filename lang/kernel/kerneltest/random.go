@@ -1,0 +1,568 @@
+package kerneltest
+
+// Random bodies: whatever the generator writes, the reference interpreter and
+// every way of running it must agree.
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/analysis"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/lower"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// generator writes a random body. Operands: p, q (R vectors), P (R matrix), Q (R
+// block), y, z (RW vectors), Y (RW matrix), B (RW block), v (RW variable), w (R
+// variable); scalars n (int), f (float), b (bool).
+type generator struct {
+	*rand.Rand
+	elem   map[string]string
+	lets   []string   // names in sight, numbers
+	types  []string   // of lets
+	bools  []string   // names in sight, bools
+	idx    []string   // index names in sight
+	own    [][]string // elements of this round: written operands with their indices
+	fresh  int
+	fault  bool // may write what can fault
+	clamp  bool // indices are inside for sure by min and max
+	blocks bool // there are blocks, which devices do not take
+	serial bool // nothing but loops with `for`, without folds: what faults first is certain
+	loops  int
+}
+
+func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g *generator) name() string {
+	g.fresh++
+	return fmt.Sprintf("a%d", g.fresh)
+}
+
+// index writes an index that is inside a size for sure, or may fault.
+func (g *generator) index(size string, depth int) string {
+	if g.fault && g.IntN(40) == 0 {
+		return g.int(depth)
+	}
+	if g.clamp {
+		i := fmt.Sprint(g.IntN(20))
+		if len(g.idx) > 0 && g.IntN(4) > 0 {
+			i = fmt.Sprintf("%s * %d + %d", g.pick(g.idx...), g.IntN(4)-1, g.IntN(9)-4)
+		}
+		return fmt.Sprintf("max(min(%s, %s - 1), 0)", i, size)
+	}
+	switch g.IntN(6) {
+	case 0:
+		if len(g.idx) > 0 {
+			return fmt.Sprintf("max(min(%s + %d, %s - 1), 0)", g.pick(g.idx...), g.IntN(5)-2, size)
+		}
+	case 1:
+		if len(g.idx) > 0 {
+			return fmt.Sprintf("(%s * %d + %d) %% %s", g.pick(g.idx...), g.IntN(4)-1, g.IntN(9)-4, size)
+		}
+	case 2:
+		return fmt.Sprintf("%d %% %s", g.IntN(20), size)
+	}
+	return fmt.Sprintf("(%s) %% %s", g.int(depth-1), size)
+}
+
+// int writes an expression of an integer type.
+func (g *generator) int(depth int) string {
+	if depth <= 0 {
+		switch g.IntN(5) {
+		case 0:
+			return fmt.Sprint(g.IntN(400) - 150)
+		case 1:
+			if g.blocks && g.IntN(3) == 0 {
+				return g.pick("Q.nz", "Q.x0", "B.z0")
+			}
+			return g.pick("n", "p.n", "P.cols", "y.n", "p.offset")
+		}
+		if len(g.idx) > 0 {
+			return g.pick(g.idx...)
+		}
+		return fmt.Sprint(g.IntN(9))
+	}
+	switch g.IntN(8) {
+	case 0:
+		return "int(" + g.number(depth-1) + ")"
+	case 1:
+		return fmt.Sprintf("(%s %s %d)", g.int(depth-1), g.pick("//", "%"), 1+g.IntN(7))
+	case 2:
+		if g.fault && g.IntN(10) == 0 {
+			return fmt.Sprintf("(%s %s %s)", g.int(depth-1), g.pick("//", "%"), g.int(depth-1))
+		}
+	case 3:
+		return fmt.Sprintf("%s(%s, %s)", g.pick("min", "max"), g.int(depth-1), g.int(depth-1))
+	case 4:
+		return fmt.Sprintf("(if %s then %s else %s)", g.bool(depth-1), g.int(depth-1), g.int(depth-1))
+	}
+	return fmt.Sprintf("(%s %s %s)", g.int(depth-1), g.pick("+", "-", "*"), g.int(depth-1))
+}
+
+// number writes an expression of any number type.
+func (g *generator) number(depth int) string {
+	if depth <= 0 {
+		switch g.IntN(8) {
+		case 0:
+			return g.pick("1", "2", "-3", "200", "70000", "0.5", "1.5", "-0.25", "1e10")
+		case 1:
+			return g.pick("n", "f", "w")
+		case 2:
+			return g.int(0)
+		}
+		if len(g.lets) > 0 && g.IntN(2) == 0 {
+			return g.pick(g.lets...)
+		}
+		return g.load(1)
+	}
+	switch g.IntN(14) {
+	case 0:
+		return fmt.Sprintf("-(%s)", g.number(depth-1))
+	case 1:
+		return fmt.Sprintf("%s(%s)", g.pick("abs", "sqrt", "floor", "ceil", "round", "float", "int", "sin"), g.number(depth-1))
+	case 2:
+		return fmt.Sprintf("%s(%s, %s)", g.pick("min", "max"), g.number(depth-1), g.number(depth-1))
+	case 3:
+		return fmt.Sprintf("(if %s then %s else %s)", g.bool(depth-1), g.number(depth-1), g.number(depth-1))
+	case 4:
+		return fmt.Sprintf("select(%s, %s, %s)", g.bool(depth-1), g.number(depth-1), g.number(depth-1))
+	case 5:
+		return fmt.Sprintf("(%s / %s)", g.number(depth-1), g.number(depth-1))
+	case 6:
+		return fmt.Sprintf("(%s ** %d)", g.number(depth-1), g.IntN(4))
+	case 7:
+		return fmt.Sprintf("(%s %s %d)", g.number(depth-1), g.pick("//", "%"), 1+g.IntN(5))
+	case 8:
+		if g.loops < 2 && !g.serial {
+			return g.fold(depth - 1)
+		}
+	case 9:
+		return g.load(depth)
+	}
+	return fmt.Sprintf("(%s %s %s)", g.number(depth-1), g.pick("+", "-", "*"), g.number(depth-1))
+}
+
+// load reads an element that may be read here.
+func (g *generator) load(depth int) string {
+	switch k := g.IntN(6); {
+	case k == 5 && g.blocks:
+		return fmt.Sprintf("Q[%s, %s, %s]", g.index("Q.nx", depth-1), g.index("Q.ny", depth-1), g.index("Q.nz", depth-1))
+	case k == 0 && len(g.own) > 0:
+		return g.pick(g.own[g.IntN(len(g.own))]...)
+	case k == 1:
+		return fmt.Sprintf("P[%s, %s]", g.index("P.rows", depth-1), g.index("P.cols", depth-1))
+	case k == 2:
+		return fmt.Sprintf("q[%s]", g.index("q.n", depth-1))
+	case k == 3 && len(g.idx) > 0:
+		return fmt.Sprintf("p[min(%s, p.n - 1)]", g.pick(g.idx...))
+	}
+	return fmt.Sprintf("p[%s]", g.index("p.n", depth-1))
+}
+
+// fold writes a fold whose result does not depend on its order: of integers, or
+// the smallest or largest of floats.
+func (g *generator) fold(depth int) string {
+	i := g.name()
+	n, own := len(g.idx), g.own
+	g.idx = append(g.idx, i)
+	g.loops++
+	defer func() { g.idx = g.idx[:n]; g.own = own; g.loops-- }()
+	dom := fmt.Sprintf("%s in 0..%d", i, g.IntN(5))
+	switch g.IntN(5) {
+	case 0:
+		dom = i + " in p"
+	case 1:
+		j := g.name()
+		g.idx = append(g.idx, j)
+		dom = fmt.Sprintf("%s, %s in %d..=%d, 0..P.cols", i, j, g.IntN(3)-1, g.IntN(4))
+	case 2:
+		if n > 0 {
+			dom = fmt.Sprintf("%s in 0..min(abs(%s), 9)", i, g.idx[0])
+		}
+	}
+	if g.IntN(2) == 0 {
+		return fmt.Sprintf("(%s %s { %s })", g.pick("sum", "prod"), dom, "int("+g.number(depth)+")")
+	}
+	return fmt.Sprintf("(%s %s { %s })", g.pick("min", "max"), dom, g.number(depth))
+}
+
+func (g *generator) bool(depth int) string {
+	if depth <= 0 && len(g.bools) > 0 && g.IntN(2) == 0 {
+		return g.pick(g.bools...)
+	}
+	switch g.IntN(6) {
+	case 0:
+		return g.pick("b", "true", "false")
+	case 1:
+		if depth > 0 {
+			return fmt.Sprintf("(%s %s %s)", g.bool(depth-1), g.pick("and", "or", "==", "!="), g.bool(depth-1))
+		}
+	case 2:
+		if depth > 0 {
+			return fmt.Sprintf("(not %s)", g.bool(depth-1))
+		}
+	}
+	return fmt.Sprintf("(%s %s %s)", g.number(depth-1), g.pick("==", "!=", "<", "<=", ">", ">="), g.number(depth-1))
+}
+
+// value writes what may be stored into elem.
+func (g *generator) value(elem string, depth int) string {
+	if elem[0] == 'f' {
+		return g.number(depth)
+	}
+	return "int(" + g.number(depth) + ")"
+}
+
+// stmts writes the statements of a round. targets are the elements that it may
+// write.
+func (g *generator) stmts(depth int, inEach bool) string {
+	var out strings.Builder
+	lets, bools := len(g.lets), len(g.bools)
+	defer func() { g.lets, g.types, g.bools = g.lets[:lets], g.types[:lets], g.bools[:bools] }()
+	for range 1 + g.IntN(3) {
+		switch k := g.IntN(10); {
+		case k < 2:
+			n := g.name()
+			t := "f64"
+			if g.IntN(2) == 0 {
+				t = "i64"
+			}
+			v := "float(" + g.number(2) + ")"
+			if t == "i64" {
+				v = g.pick("int("+g.number(2)+")", "int("+g.int(1)+")")
+			}
+			fmt.Fprintf(&out, "let %s = %s\n", n, v)
+			g.lets, g.types = append(g.lets, n), append(g.types, t)
+		case k == 2:
+			n := g.name()
+			fmt.Fprintf(&out, "let %s = %s\n", n, g.bool(2))
+			g.bools = append(g.bools, n)
+		case k == 3 && len(g.lets) > 0 && (lets == 0 || !inEach || g.IntN(2) == 0):
+			l := g.IntN(len(g.lets))
+			if strings.HasPrefix(g.lets[l], "outer") {
+				continue
+			}
+			fmt.Fprintf(&out, "%s = %s\n", g.lets[l], g.value(g.types[l], 2))
+		case k == 4 && depth > 0:
+			fmt.Fprintf(&out, "if %s {\n%s}", g.bool(2), g.stmts(depth-1, inEach))
+			if g.IntN(2) == 0 {
+				fmt.Fprintf(&out, " else {\n%s}", g.stmts(depth-1, inEach))
+			}
+			out.WriteString("\n")
+		case k == 5 && depth > 0 && g.loops < 2:
+			i := g.name()
+			hi := fmt.Sprint(g.IntN(4))
+			if len(g.idx) > 0 && g.IntN(3) == 0 {
+				hi = fmt.Sprintf("min(%s, 5)", g.idx[0])
+			}
+			n := len(g.idx)
+			g.idx = append(g.idx, i)
+			g.loops++
+			fmt.Fprintf(&out, "for %s in %s {\n%s}\n", i, "0.."+hi, g.stmts(depth-1, inEach))
+			g.loops--
+			g.idx = g.idx[:n]
+		default:
+			if len(g.own) == 0 {
+				continue
+			}
+			o := g.own[g.IntN(len(g.own))]
+			t := g.pick(o...)
+			elem := g.elem[strings.SplitN(t, "[", 2)[0]]
+			op := g.pick("=", "=", "+=", "-=", "*=")
+			if elem[0] != 'f' && op != "=" {
+				fmt.Fprintf(&out, "%s %s %s\n", t, op, "int("+g.number(2)+")")
+			} else {
+				fmt.Fprintf(&out, "%s %s %s\n", t, op, g.value(elem, 3))
+			}
+		}
+	}
+	return out.String()
+}
+
+// loop writes a `for` over as many rounds as vectors have elements. What it
+// writes may belong to a round, to all of them, or to another one.
+func (g *generator) loop(out *strings.Builder) {
+	i := g.name()
+	g.idx, g.loops = []string{i}, 0
+	g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+	from, to := "0", "y.n"
+	kinds := 8
+	if g.blocks {
+		kinds = 10
+	}
+	switch g.IntN(kinds) {
+	case 0:
+		g.own = append(g.own, []string{fmt.Sprintf("y[%s - 1]", i), fmt.Sprintf("z[%s]", i)})
+		from = "1"
+	case 1:
+		g.own = append(g.own, []string{fmt.Sprintf("y[%s + 1]", i), "v"})
+		to = "y.n - 1"
+	case 2:
+		g.own = [][]string{{fmt.Sprintf("y[2 * %s]", i)}, {fmt.Sprintf("y[2 * %s + 1]", i), fmt.Sprintf("z[%s]", i)}}
+		to = "y.n // 2"
+	case 3:
+		g.own = append(g.own, []string{fmt.Sprintf("y[y.n - 1 - %s]", i)})
+	case 4:
+		g.own = append(g.own, []string{"v"}, []string{"y[0]"})
+	case 5:
+		from = "1"
+		g.own = append(g.own, []string{fmt.Sprintf("y[%s]", i), "y[0]"})
+	case 6:
+		g.own = [][]string{{fmt.Sprintf("Y[0, %s]", i), fmt.Sprintf("Y[Y.rows - 1, %s]", i)}, {fmt.Sprintf("Y[Y.rows // 2, %s]", i)}}
+		to = "Y.cols"
+	case 8:
+		g.own = [][]string{{fmt.Sprintf("B[0, %s, B.nz - 1]", i), fmt.Sprintf("B[B.nx - 1, %s, B.nz // 2]", i)}, {fmt.Sprintf("B[B.nx // 2, %s, 0]", i)}}
+		to = "B.ny"
+	case 9:
+		g.own = [][]string{{fmt.Sprintf("B[0, 0, %s]", i), fmt.Sprintf("B[B.nx - 1, B.ny - 1, %s]", i)}, {fmt.Sprintf("B[B.nx // 2, 0, %s]", i)}}
+		to = "B.nz"
+	}
+	acc, add := "", ""
+	if g.IntN(3) == 0 { // a name that all rounds add to, of any type
+		acc = g.name()
+		first := g.pick("v", "v", "0", "0.5", "y[0]", "p[0]")
+		fmt.Fprintf(out, "let %s = %s\n", acc, first)
+		e := map[string]string{"v": g.elem["v"], "0": "i64", "0.5": "f64", "y[0]": g.elem["y"], "p[0]": g.elem["p"]}[first]
+		val := func() string {
+			if e[0] == 'f' {
+				return g.pick(g.number(1), g.load(1))
+			}
+			return "int(" + g.pick(g.number(1), g.load(1)) + ")"
+		}
+		add = g.pick(acc+" += "+val(), acc+" -= "+val(), acc+" *= "+val(), fmt.Sprintf("%s = %s(%s, %s)", acc, g.pick("min", "max"), acc, val()),
+			fmt.Sprintf("%s = %s(%s, %s)", acc, g.pick("min", "max"), val(), acc), fmt.Sprintf("if %s { %s += %s }", g.bool(1), acc, val()),
+			fmt.Sprintf("if %s { } else { %s -= %s }", g.bool(1), acc, val()))
+		if g.IntN(6) == 0 {
+			g.lets, g.types = append(g.lets, acc), append(g.types, e) // and read
+		}
+	}
+	switch g.IntN(4) {
+	case 0:
+		to = "=" + to + " - 1"
+	case 1:
+		if to == "y.n" {
+			to = "min(n * 40, y.n)"
+		}
+	}
+	fmt.Fprintf(out, "for %s in %s..%s {\n%s", i, from, to, g.stmts(2, true))
+	if g.IntN(4) == 0 { // an inner loop that may depend on the round
+		j := g.name()
+		lo, hi := g.pick("0", i, i+" - 2", "n"), g.pick("4", i+" + 2", "min("+i+", 3)", "Y.cols", "n + 3")
+		g.idx = append(g.idx, j)
+		g.loops++
+		g.own = append(g.own, []string{fmt.Sprintf("Y[min(%s, Y.rows - 1), 0]", j)})
+		fmt.Fprintf(out, "for %s in %s..%s {\n%s}\n", j, lo, hi, g.stmts(1, true))
+		g.loops--
+		g.idx, g.own = g.idx[:1], g.own[:len(g.own)-1]
+	}
+	if add != "" {
+		fmt.Fprintf(out, "%s\n", add)
+	}
+	if g.IntN(2) == 0 { // what all rounds add to
+		e := g.elem["v"]
+		val := g.value(e, 2)
+		if e[0] != 'f' {
+			val = "int(" + g.number(2) + ")"
+		}
+		fmt.Fprintf(out, "%s\n", g.pick("v += "+val, "v -= "+val, "v = max(v, "+val+")", "if "+g.bool(1)+" { v += "+val+" }"))
+	}
+	out.WriteString("}\n")
+	g.idx, g.own = nil, nil
+	if acc != "" {
+		if e := g.elem["v"]; e[0] == 'f' {
+			fmt.Fprintf(out, "v += %s\n", acc)
+		} else {
+			fmt.Fprintf(out, "v += int(%s)\n", acc)
+		}
+		g.lets, g.types = nil, nil
+	}
+}
+
+// body writes a whole body.
+func (g *generator) body() string {
+	var out strings.Builder
+	for range 1 + g.IntN(3) {
+		if g.serial {
+			g.loop(&out)
+			continue
+		}
+		kinds := 8
+		if g.blocks {
+			kinds = 11
+		}
+		switch g.IntN(kinds) {
+		case 8, 9:
+			i, j, k := g.name(), g.name(), g.name()
+			g.idx = []string{i, j, k}
+			g.own = [][]string{{fmt.Sprintf("B[%s, %s, %s]", i, j, k)}}
+			fmt.Fprintf(&out, "each %s, %s, %s in B {\n%s}\n", i, j, k, g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		case 10:
+			i, j := g.name(), g.name()
+			g.idx = []string{i, j}
+			g.own = [][]string{{fmt.Sprintf("B[%s, 0, %s]", i, j), fmt.Sprintf("B[%s, B.ny - 1, %s]", i, j)}}
+			fmt.Fprintf(&out, "each %s, %s in 0..B.nx, 0..B.nz {\n%s}\n", i, j, g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		case 0:
+			n := fmt.Sprintf("outer%d", g.fresh)
+			g.fresh++
+			fmt.Fprintf(&out, "let %s = float(%s)\n", n, g.number(2))
+			g.lets, g.types = append(g.lets, n), append(g.types, "f64")
+		case 1:
+			g.own = [][]string{{"v"}}
+			g.loops = 1
+			i := g.name()
+			g.idx = []string{i}
+			fmt.Fprintf(&out, "for %s in 0..%d {\n%s}\n", i, g.IntN(6), g.stmts(1, false))
+			g.idx, g.own, g.loops = nil, nil, 0
+		case 2:
+			if g.IntN(3) > 0 {
+				g.loop(&out)
+				continue
+			}
+			fmt.Fprintf(&out, "v = %s\n", g.value(g.elem["v"], 3))
+		case 3, 4:
+			i, j := g.name(), g.name()
+			g.idx = []string{i, j}
+			g.own = [][]string{{fmt.Sprintf("Y[%s, %s]", i, j)}}
+			fmt.Fprintf(&out, "each %s, %s in Y {\n%s}\n", i, j, g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		case 5:
+			i := g.name()
+			g.idx = []string{i}
+			g.own = [][]string{{fmt.Sprintf("Y[%s, 0]", i), fmt.Sprintf("Y[%s, Y.cols - 1]", i)}}
+			fmt.Fprintf(&out, "each %s in 0..Y.rows {\n%s}\n", i, g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		default:
+			i := g.name()
+			g.idx = []string{i}
+			g.own = [][]string{{fmt.Sprintf("y[%s]", i)}, {fmt.Sprintf("z[%s]", i)}}
+			fmt.Fprintf(&out, "each %s in %s {\n%s}\n", i, g.pick("y", "z", "1..y.n", "0..y.n - 1", "0..=y.n - 1"), g.stmts(2, true))
+			g.idx, g.own = nil, nil
+		}
+	}
+	return out.String()
+}
+
+// randomData makes an operand with small values and, of floats, a few special
+// ones.
+func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
+	d := &Data{Elem: elem, Rank: rank, Rows: rows, Cols: cols, Offset: r.IntN(50)}
+	n := 1
+	if rank > 0 {
+		n = rows
+	}
+	if rank >= 2 {
+		n *= cols
+	}
+	if rank == 3 {
+		d.Planes = 1 + r.IntN(4)
+		n *= d.Planes
+	}
+	for range n {
+		if elem[0] != 'f' {
+			d.Cells = append(d.Cells, IntValue(elem, uint64(r.IntN(300)-100)))
+			continue
+		}
+		x := float64(r.IntN(64)-24) / 4
+		switch r.IntN(60) {
+		case 0:
+			x = math.NaN()
+		case 1:
+			x = math.Inf(1)
+		case 2:
+			x = math.Inf(-1)
+		}
+		d.Cells = append(d.Cells, FloatValue(elem, x))
+	}
+	return d
+}
+
+// Body is a random codelet, its data and its scalars.
+type Body struct {
+	Source  string
+	Codelet *syntax.Codelet
+	Func    *ir.Func
+	Data    map[string]*Data
+	Scalars map[string]Value
+	Args    []iface.Scalar
+}
+
+// BodyOperands are its operands.
+var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
+
+// NewBody writes the body of a seed; nil: it has a fault that its text shows, or
+// is wrong, which is reported.
+func NewBody(t *testing.T, seed uint64, clamp bool) *Body {
+	r := rand.New(rand.NewPCG(seed, 1))
+	return (&generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}).newBody(t, seed)
+}
+
+// NewLoopsBody is newBody for loops with `for` alone, without folds: which round faults first
+// is certain.
+func NewLoopsBody(t *testing.T, seed uint64) *Body {
+	r := rand.New(rand.NewPCG(seed, 2))
+	return (&generator{Rand: r, elem: map[string]string{}, fault: true, serial: true, blocks: true}).newBody(t, seed)
+}
+
+func (g *generator) newBody(t *testing.T, seed uint64) *Body {
+	r := g.Rand
+	for _, n := range BodyOperands {
+		g.elem[n] = iface.Elems[r.IntN(len(iface.Elems))].String()
+	}
+	body := g.body()
+	blocks := ""
+	if g.blocks {
+		blocks = fmt.Sprintf("Q: R block[%s], B: RW block[%s], ", g.elem["Q"], g.elem["B"])
+	}
+	src := fmt.Sprintf("codelet c(p: R vector[%s], q: R vector[%s], P: R matrix[%s], w: R variable[%s], y: RW vector[%s], z: RW vector[%s], Y: RW matrix[%s], v: RW variable[%s], %sn: int, f: float, b: bool) {\n%s}\n",
+		g.elem["p"], g.elem["q"], g.elem["P"], g.elem["w"], g.elem["y"], g.elem["z"], g.elem["Y"], g.elem["v"], blocks, body)
+	file, cs := Codelets(t, "random.spu", src)
+	sig := Signature(cs[0])
+	open, ds := lower.Generic(file, cs[0], sig, nil)
+	if ds = analysis.Check(file, cs[0], sig, open, ds); ds.Err() != nil {
+		if !g.fault || !strings.Contains(ds.Error(), "E0601") {
+			t.Errorf("seed %d: %v\n%s", seed, ds, src)
+		}
+		return nil
+	}
+	fn, ds := lower.Concrete(file, cs[0], sig, nil)
+	if ds.Err() != nil {
+		t.Errorf("seed %d: %v\n%s", seed, ds, src)
+		return nil
+	}
+	sizes := []int{1, 2, 7, 40, 511, 512, 513, 1100}
+	n, rows, cols := sizes[r.IntN(len(sizes))], 1+r.IntN(4), 1+r.IntN(40)
+	data := map[string]*Data{
+		"p": randomData(r, g.elem["p"], 1, 1+r.IntN(30), 0), "q": randomData(r, g.elem["q"], 1, n, 0), "P": randomData(r, g.elem["P"], 2, 1+r.IntN(6), 1+r.IntN(6)),
+		"w": randomData(r, g.elem["w"], 0, 0, 0), "v": randomData(r, g.elem["v"], 0, 0, 0),
+		"y": randomData(r, g.elem["y"], 1, n, 0), "z": randomData(r, g.elem["z"], 1, n, 0), "Y": randomData(r, g.elem["Y"], 2, rows, cols),
+		"Q": randomData(r, g.elem["Q"], 3, 1+r.IntN(5), 1+r.IntN(6)), "B": randomData(r, g.elem["B"], 3, 1+r.IntN(4), 1+r.IntN(20)),
+	}
+	b := r.IntN(2) == 0
+	scalars := map[string]Value{"n": IntValue("i64", uint64(r.IntN(20)-5)), "f": FloatValue("f64", 1.25), "b": BoolValue(b)}
+	return &Body{src, cs[0], fn, data, scalars, []iface.Scalar{iface.Int(int64(scalars["n"].Int)), iface.Float(1.25), iface.Bool(b)}}
+}
+
+// Reference runs the body in the reference interpreter, and returns the data that it leaves.
+func (b *Body) Reference() (map[string]*Data, error) {
+	data := map[string]*Data{}
+	for n, d := range b.Data {
+		data[n] = d.clone()
+	}
+	return data, refRun(b.Codelet, data, b.Scalars)
+}
+
+// Buffers returns memory with the data, and what reads it.
+func (b *Body) Buffers() (list []*iface.Buffer, read []func() []Value) {
+	for _, n := range BodyOperands[:len(b.Codelet.Params)-len(b.Args)] {
+		buf, back := DataBuffer(b.Data[n])
+		list, read = append(list, buf), append(read, back)
+	}
+	return list, read
+}

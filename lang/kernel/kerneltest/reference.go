@@ -1,0 +1,742 @@
+package kerneltest
+
+// A slow interpreter of bodies that works on the tree alone. It shares nothing
+// with the lowering and the back end, and is what random bodies are compared
+// with.
+
+import (
+	"errors"
+	"math"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// Value is a value with its type, by name: "i8" … "f64", "bool".
+type Value struct {
+	Type    string
+	Literal bool
+	Int     uint64 // integers, cut to their width and sign-extended; bools
+	Float   float64
+}
+
+// Data is an operand: values row by row.
+type Data struct {
+	Elem       string
+	Rank       int
+	Rows, Cols int // a vector has its length in rows; a block has ny, nz
+	Planes     int // nx of a block
+	Offset     int
+	Cells      []Value
+}
+
+func (d *Data) clone() *Data {
+	c := *d
+	c.Cells = append([]Value(nil), d.Cells...)
+	return &c
+}
+
+var errRefFault = errors.New("fault")
+
+type refStop struct{ err error }
+
+// refRun interprets the body of c; the scalars are in vars.
+func refRun(c *syntax.Codelet, data map[string]*Data, scalars map[string]Value) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s, ok := r.(refStop)
+			if !ok {
+				panic(r)
+			}
+			err = s.err
+		}
+	}()
+	env := &refEnv{data: data, vars: map[string]*Value{}}
+	for n, v := range scalars {
+		env.vars[n] = &v
+	}
+	env.block(c.Body)
+	return nil
+}
+
+type refEnv struct {
+	parent *refEnv
+	data   map[string]*Data
+	vars   map[string]*Value
+}
+
+func (e *refEnv) inner() *refEnv {
+	return &refEnv{parent: e, data: e.data, vars: map[string]*Value{}}
+}
+
+func (e *refEnv) find(name string) *Value {
+	for ; e != nil; e = e.parent {
+		if v := e.vars[name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func refFault() { panic(refStop{errRefFault}) }
+
+var refWidth = map[string]int{"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "f32": 32, "f64": 64}
+
+func IntValue(t string, v uint64) Value {
+	shift := 64 - refWidth[t]
+	if t[0] == 'i' {
+		return Value{Type: t, Int: uint64(int64(v<<shift) >> shift)}
+	}
+	return Value{Type: t, Int: v << shift >> shift}
+}
+
+func FloatValue(t string, v float64) Value {
+	if t == "f32" {
+		v = float64(float32(v))
+	}
+	return Value{Type: t, Float: v}
+}
+
+func BoolValue(b bool) Value {
+	v := Value{Type: "bool"}
+	if b {
+		v.Int = 1
+	}
+	return v
+}
+
+func (v Value) isFloat() bool { return v.Type[0] == 'f' }
+
+// to converts v as a store does.
+func (v Value) to(t string) Value {
+	switch {
+	case t == "bool" || v.Type == t:
+		v.Literal = false
+		return v
+	case t[0] == 'f' && v.isFloat():
+		return FloatValue(t, v.Float)
+	case t[0] == 'f' && v.Type[0] == 'u':
+		if t == "f32" {
+			return FloatValue(t, float64(float32(v.Int)))
+		}
+		return FloatValue(t, float64(v.Int))
+	case t[0] == 'f':
+		if t == "f32" {
+			return FloatValue(t, float64(float32(int64(v.Int))))
+		}
+		return FloatValue(t, float64(int64(v.Int)))
+	case v.isFloat():
+		switch {
+		case v.Float != v.Float:
+			return IntValue(t, 0)
+		case v.Float >= 0x1p63:
+			return IntValue(t, math.MaxInt64)
+		case v.Float <= -0x1p63:
+			return IntValue(t, 1<<63)
+		}
+		return IntValue(t, uint64(int64(v.Float)))
+	}
+	return IntValue(t, v.Int)
+}
+
+// refMeet is the type in which two values meet.
+func refMeet(a, b Value) string {
+	if a.Literal && !b.Literal {
+		return refMeet(b, a)
+	}
+	if b.Literal && !a.Literal {
+		switch {
+		case !b.isFloat() && a.isFloat():
+			return a.Type
+		case !b.isFloat() && IntValue(a.Type, b.Int).Int == b.Int && (a.Type != "u64" || int64(b.Int) >= 0) && !(a.Type[0] == 'u' && int64(b.Int) < 0):
+			return a.Type
+		case b.isFloat() && a.isFloat() && (math.Abs(b.Float) <= math.MaxFloat32 || math.IsInf(b.Float, 0)):
+			return a.Type
+		}
+	}
+	switch {
+	case a.isFloat() && !b.isFloat():
+		return a.Type
+	case b.isFloat() && !a.isFloat():
+		return b.Type
+	case refWidth[a.Type] > refWidth[b.Type]:
+		return a.Type
+	case refWidth[b.Type] > refWidth[a.Type]:
+		return b.Type
+	case a.Type[0] == 'i':
+		return a.Type
+	}
+	return b.Type
+}
+
+func (e *refEnv) block(b *syntax.Block) {
+	in := e.inner()
+	for _, s := range b.Stmts {
+		in.stmt(s)
+	}
+}
+
+func (e *refEnv) stmt(s syntax.Stmt) {
+	switch s := s.(type) {
+	case *syntax.Let:
+		v := e.expr(s.Value)
+		v.Literal = false
+		e.vars[s.Name.Name] = &v
+	case *syntax.Assign:
+		e.assign(s)
+	case *syntax.If:
+		if e.expr(s.Cond).Int != 0 {
+			e.block(s.Then)
+		} else if b, ok := s.Else.(*syntax.Block); ok {
+			e.block(b)
+		} else if s.Else != nil {
+			e.stmt(s.Else)
+		}
+	case *syntax.For:
+		e.loop([]*syntax.Ident{s.Names[0]}, []syntax.Expr{s.In}, func(in *refEnv) { in.block(s.Body) })
+	case *syntax.Each:
+		e.loop(s.Names, s.Domain, func(in *refEnv) { in.block(s.Body) })
+	}
+}
+
+// loop runs body for every combination of the names.
+func (e *refEnv) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *refEnv)) {
+	lo, hi := make([]int64, len(names)), make([]int64, len(names))
+	if id, ok := dom[0].(*syntax.Ident); ok {
+		d := e.data[id.Name]
+		for k, n := range d.dims() {
+			hi[k] = int64(n)
+		}
+	} else {
+		for k, x := range dom {
+			r := x.(*syntax.RangeExpr)
+			lo[k], hi[k] = int64(e.expr(r.Lo).to("i64").Int), int64(e.expr(r.Hi).to("i64").Int)
+			if r.Closed {
+				hi[k]++
+			}
+		}
+	}
+	in := e.inner()
+	var rec func(k int)
+	rec = func(k int) {
+		if k == len(names) {
+			body(in)
+			return
+		}
+		for i := lo[k]; i < hi[k]; i++ {
+			v := IntValue("i64", uint64(i))
+			in.vars[names[k].Name] = &v
+			rec(k + 1)
+		}
+	}
+	rec(0)
+}
+
+func (e *refEnv) cell(name string, args []syntax.Expr) *Value {
+	d := e.data[name]
+	switch len(args) {
+	case 0:
+		return &d.Cells[0]
+	case 1:
+		i := int64(e.expr(args[0]).to("i64").Int)
+		if i < 0 || i >= int64(d.Rows) {
+			refFault()
+		}
+		return &d.Cells[i]
+	}
+	at := int64(0)
+	for k, n := range d.dims() {
+		i := int64(e.expr(args[k]).to("i64").Int)
+		if i < 0 || i >= int64(n) {
+			refFault()
+		}
+		at = at*int64(n) + i
+	}
+	return &d.Cells[at]
+}
+
+// dims are the sizes, one for each index.
+func (d *Data) dims() []int {
+	if d.Rank == 3 {
+		return []int{d.Planes, d.Rows, d.Cols}
+	}
+	return []int{d.Rows, d.Cols}[:d.Rank]
+}
+
+func (e *refEnv) assign(s *syntax.Assign) {
+	v := e.expr(s.Value)
+	var at *Value
+	switch t := s.Target.(type) {
+	case *syntax.Ident:
+		if at = e.find(t.Name); at == nil {
+			at = e.cell(t.Name, nil)
+		}
+	case *syntax.Index:
+		at = e.cell(t.X.(*syntax.Ident).Name, t.Args)
+	}
+	if s.Op != "=" {
+		v = refArith(s.Op[:len(s.Op)-1], *at, v)
+	} else if k, ok := e.keep(s.Value, s.Target, at.Type); ok {
+		v = k
+	}
+	*at = v.to(at.Type)
+}
+
+// keep evaluates m = max(m, e) and the like, where m has an integer type t: e converts to
+// it first.
+func (e *refEnv) keep(x, target syntax.Expr, t string) (Value, bool) {
+	c, ok := x.(*syntax.Call)
+	if !ok || t[0] == 'f' {
+		return Value{}, false
+	}
+	name, ok := c.Fn.(*syntax.Ident)
+	if !ok || name.Name != "min" && name.Name != "max" {
+		return Value{}, false
+	}
+	kept := false
+	var all []Value
+	for _, a := range c.Args {
+		if v, ok := e.keep(a.Value, target, t); ok {
+			all, kept = append(all, v), true
+			continue
+		}
+		kept = kept || syntax.EqualExpr(a.Value, target)
+		all = append(all, e.expr(a.Value).to(t))
+	}
+	if !kept {
+		return Value{}, false
+	}
+	v := all[0]
+	for _, w := range all[1:] {
+		if (refBinary("<", w, v).Int != 0) == (name.Name == "min") {
+			v = w
+		}
+	}
+	return v, true
+}
+
+func (e *refEnv) expr(x syntax.Expr) Value {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return e.expr(x.X)
+	case *syntax.IntLit:
+		return Value{Type: "i64", Literal: true, Int: uint64(x.Value)}
+	case *syntax.FloatLit:
+		return Value{Type: "f64", Literal: true, Float: x.Value}
+	case *syntax.BoolLit:
+		return BoolValue(x.Value)
+	case *syntax.Ident:
+		if v := e.find(x.Name); v != nil {
+			return *v
+		}
+		return *e.cell(x.Name, nil)
+	case *syntax.Index:
+		return *e.cell(x.X.(*syntax.Ident).Name, x.Args)
+	case *syntax.Selector:
+		d := e.data[x.X.(*syntax.Ident).Name]
+		n := map[string]int{"nx": d.Planes, "ny": d.Rows, "nz": d.Cols, "x0": d.Offset, "y0": d.Offset + 1, "z0": d.Offset + 2, "n": d.Rows, "rows": d.Rows, "cols": d.Cols, "offset": d.Offset}[x.Name.Name]
+		return IntValue("i64", uint64(n))
+	case *syntax.Unary:
+		v := e.expr(x.X)
+		switch {
+		case x.Op == "not":
+			return BoolValue(v.Int == 0)
+		case v.isFloat():
+			return Value{Type: v.Type, Literal: v.Literal, Float: -v.Float}
+		}
+		r := IntValue(v.Type, -v.Int)
+		r.Literal = v.Literal
+		return r
+	case *syntax.Binary:
+		switch x.Op {
+		case "and":
+			return BoolValue(e.expr(x.X).Int != 0 && e.expr(x.Y).Int != 0)
+		case "or":
+			return BoolValue(e.expr(x.X).Int != 0 || e.expr(x.Y).Int != 0)
+		}
+		return refBinary(x.Op, e.expr(x.X), e.expr(x.Y))
+	case *syntax.Cond:
+		take, other := x.Then, x.Else
+		if e.expr(x.If).Int == 0 {
+			take, other = other, take
+		}
+		v := e.expr(take)
+		return v.to(e.meet(v, other))
+	case *syntax.Call:
+		return e.call(x)
+	case *syntax.Fold:
+		return e.fold(x)
+	}
+	panic("expression")
+}
+
+// meet is the type in which v meets an expression that is not evaluated, since
+// it could fault.
+func (e *refEnv) meet(v Value, other syntax.Expr) string {
+	if v.Type == "bool" {
+		return "bool"
+	}
+	return refMeet(v, e.typeOf(other))
+}
+
+// typeOf is a value of the type that x has.
+func (e *refEnv) typeOf(x syntax.Expr) Value {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return e.typeOf(x.X)
+	case *syntax.Index:
+		return Value{Type: e.data[x.X.(*syntax.Ident).Name].Elem}
+	case *syntax.Ident:
+		if v := e.find(x.Name); v != nil {
+			return Value{Type: v.Type}
+		}
+		return Value{Type: e.data[x.Name].Elem}
+	case *syntax.Selector:
+		return Value{Type: "i64"}
+	case *syntax.Unary:
+		if x.Op == "not" {
+			return BoolValue(true)
+		}
+		v := e.typeOf(x.X)
+		v.Int, v.Float = -v.Int, -v.Float
+		return v
+	case *syntax.Binary:
+		switch x.Op {
+		case "+", "-", "*", "/", "//", "%", "**":
+			a, b := e.typeOf(x.X), e.typeOf(x.Y)
+			if a.Literal && b.Literal {
+				return e.expr(x) // generated literals cannot fault
+			}
+			t := refMeet(a, b)
+			if x.Op == "/" && t[0] != 'f' {
+				t = "f64"
+			}
+			return Value{Type: t}
+		}
+		return BoolValue(true)
+	case *syntax.Cond:
+		a, b := e.typeOf(x.Then), e.typeOf(x.Else)
+		if a.Type == "bool" {
+			return a
+		}
+		return Value{Type: refMeet(a, b)}
+	case *syntax.Call:
+		switch name := x.Fn.(*syntax.Ident).Name; name {
+		case "int":
+			return Value{Type: "i64"}
+		case "float":
+			return Value{Type: "f64"}
+		case "select":
+			return Value{Type: refMeet(e.typeOf(x.Args[1].Value), e.typeOf(x.Args[2].Value))}
+		case "min", "max":
+			return Value{Type: refMeet(e.typeOf(x.Args[0].Value), e.typeOf(x.Args[1].Value))}
+		case "abs":
+			return Value{Type: e.typeOf(x.Args[0].Value).Type}
+		default:
+			if t := e.typeOf(x.Args[0].Value); t.isFloat() {
+				return Value{Type: t.Type}
+			}
+			return Value{Type: "f64"}
+		}
+	case *syntax.Fold:
+		in := e.inner()
+		for _, n := range x.Names {
+			v := IntValue("i64", 0)
+			in.vars[n.Name] = &v
+		}
+		return Value{Type: in.typeOf(x.Body).Type}
+	}
+	return e.expr(x) // literals
+}
+
+func refBinary(op string, a, b Value) Value {
+	switch op {
+	case "==", "!=", "<", "<=", ">", ">=":
+	default:
+		return refArith(op, a, b)
+	}
+	less, equal, ordered := false, false, true
+	if a.Type == "bool" {
+		equal = a.Int == b.Int
+	} else {
+		t := refMeet(a, b)
+		a, b = a.to(t), b.to(t)
+		switch {
+		case t[0] == 'f':
+			less, equal, ordered = a.Float < b.Float, a.Float == b.Float, a.Float == a.Float && b.Float == b.Float
+		case t[0] == 'u':
+			less, equal = a.Int < b.Int, a.Int == b.Int
+		default:
+			less, equal = int64(a.Int) < int64(b.Int), a.Int == b.Int
+		}
+	}
+	switch op {
+	case "==":
+		return BoolValue(equal)
+	case "!=":
+		return BoolValue(!equal)
+	case "<":
+		return BoolValue(less)
+	case "<=":
+		return BoolValue(less || equal)
+	case ">":
+		return BoolValue(ordered && !less && !equal)
+	}
+	return BoolValue(ordered && !less)
+}
+
+func refArith(op string, a, b Value) Value {
+	t := refMeet(a, b)
+	if op == "/" && t[0] != 'f' {
+		t = "f64"
+	}
+	lit := a.Literal && b.Literal
+	a, b = a.to(t), b.to(t)
+	var r Value
+	if t[0] == 'f' {
+		x, y := a.Float, b.Float
+		switch op {
+		case "+":
+			x += y
+		case "-":
+			x -= y
+		case "*":
+			x *= y
+		case "/":
+			x /= y
+		case "//":
+			x = math.Floor(FloatValue(t, x/y).Float)
+		case "%":
+			m := math.Mod(x, y)
+			if m != 0 && (m < 0) != (y < 0) {
+				m += y
+			}
+			x = m
+		case "**":
+			x = math.Pow(x, y)
+		}
+		r = FloatValue(t, x)
+	} else {
+		signed := t[0] == 'i'
+		x, y := a.Int, b.Int
+		switch op {
+		case "+":
+			x += y
+		case "-":
+			x -= y
+		case "*":
+			x *= y
+		case "//", "%":
+			if y == 0 {
+				refFault()
+			}
+			q, m := x, x
+			if signed && int64(y) == -1 {
+				q, m = -x, 0
+			} else if signed {
+				q, m = uint64(int64(x)/int64(y)), uint64(int64(x)%int64(y))
+				if m != 0 && (int64(m) < 0) != (int64(y) < 0) {
+					q, m = q-1, m+y
+				}
+			} else {
+				q, m = x/y, x%y
+			}
+			if x = q; op == "%" {
+				x = m
+			}
+		case "**":
+			if signed && int64(y) < 0 {
+				refFault()
+			}
+			p := uint64(1)
+			for k := uint64(0); k < y; k++ {
+				p *= x
+			}
+			x = p
+		}
+		r = IntValue(t, x)
+	}
+	r.Literal = lit
+	return r
+}
+
+func (e *refEnv) call(x *syntax.Call) Value {
+	name := x.Fn.(*syntax.Ident).Name
+	var args []Value
+	for _, a := range x.Args {
+		args = append(args, e.expr(a.Value))
+	}
+	switch name {
+	case "int":
+		return args[0].to("i64")
+	case "float":
+		return args[0].to("f64")
+	case "select":
+		t := refMeet(args[1], args[2])
+		if args[0].Int != 0 {
+			return args[1].to(t)
+		}
+		return args[2].to(t)
+	case "min", "max":
+		t := refMeet(args[0], args[1])
+		a, b := args[0].to(t), args[1].to(t)
+		if t[0] == 'f' {
+			if a.Float != a.Float || b.Float != b.Float { // math.Min has infinities win
+				return FloatValue(t, math.NaN())
+			}
+			if name == "min" {
+				return FloatValue(t, math.Min(a.Float, b.Float))
+			}
+			return FloatValue(t, math.Max(a.Float, b.Float))
+		}
+		if (refBinary("<", a, b).Int != 0) == (name == "min") {
+			return a
+		}
+		return b
+	case "abs":
+		v := args[0]
+		v.Literal = false
+		if v.isFloat() {
+			v.Float = math.Abs(v.Float)
+		} else if v.Type[0] == 'i' && int64(v.Int) < 0 {
+			v = IntValue(v.Type, -v.Int)
+		}
+		return v
+	}
+	t := args[0].Type
+	if t[0] != 'f' {
+		t = "f64"
+	}
+	f := map[string]func(float64) float64{"sqrt": math.Sqrt, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "sin": math.Sin, "exp": math.Exp}[name]
+	return FloatValue(t, f(args[0].to(t).Float))
+}
+
+func (e *refEnv) fold(x *syntax.Fold) Value {
+	var acc *Value
+	t := e.typeOf(x).Type
+	e.loop(x.Names, x.Domain, func(in *refEnv) {
+		v := in.expr(x.Body).to(t)
+		if acc == nil {
+			acc = &v
+			return
+		}
+		switch x.Op {
+		case "sum":
+			*acc = refArith("+", *acc, v)
+		case "prod":
+			*acc = refArith("*", *acc, v)
+		default:
+			if t[0] == 'f' && (v.Float != v.Float || acc.Float != acc.Float) {
+				*acc = FloatValue(t, math.NaN())
+			} else if (refBinary("<", v, *acc).Int != 0) == (x.Op == "min") {
+				*acc = v
+			}
+		}
+	})
+	if acc != nil {
+		return *acc
+	}
+	hi := uint64(1)<<(refWidth[t]-1) - 1
+	switch {
+	case x.Op == "sum" || x.Op == "prod":
+		n := 0.0
+		if x.Op == "prod" {
+			n = 1
+		}
+		return Value{Type: "f64", Float: n}.to(t)
+	case t[0] == 'f' && x.Op == "min":
+		return FloatValue(t, math.Inf(1))
+	case t[0] == 'f':
+		return FloatValue(t, math.Inf(-1))
+	case x.Op == "min" && t[0] == 'u':
+		return IntValue(t, math.MaxUint64)
+	case x.Op == "min":
+		return IntValue(t, hi)
+	case t[0] == 'u':
+		return IntValue(t, 0)
+	}
+	return IntValue(t, hi+1)
+}
+
+// DataBuffer makes a buffer of d, with a gap behind each row of a matrix and each
+// row and plane of a block, and a
+// function that reads it back.
+func DataBuffer(d *Data) (*iface.Buffer, func() []Value) {
+	switch d.Elem {
+	case "i8":
+		return refMemory[int8](d)
+	case "i16":
+		return refMemory[int16](d)
+	case "i32":
+		return refMemory[int32](d)
+	case "i64":
+		return refMemory[int64](d)
+	case "u8":
+		return refMemory[uint8](d)
+	case "u16":
+		return refMemory[uint16](d)
+	case "u32":
+		return refMemory[uint32](d)
+	case "u64":
+		return refMemory[uint64](d)
+	case "f32":
+		return refMemory[float32](d)
+	}
+	return refMemory[float64](d)
+}
+
+func refMemory[T ir.Number](d *Data) (*iface.Buffer, func() []Value) {
+	rows, cols, ld := 1, d.Rows, d.Rows
+	if d.Rank == 2 {
+		rows, cols, ld = d.Rows, d.Cols, d.Cols+3
+	} else if d.Rank == 0 {
+		cols, ld = 1, 1
+	}
+	plane := rows * ld
+	if d.Rank == 3 {
+		cols, ld = d.Cols, d.Cols+3
+		rows, plane = d.Rows, d.Rows*ld+5
+	}
+	mem := make([]T, max(1, d.Planes)*plane)
+	cell := func(k int) *T {
+		row := k / max(cols, 1)
+		return &mem[row/max(rows, 1)*plane+row%max(rows, 1)*ld+k%max(cols, 1)]
+	}
+	isFloat := d.Elem[0] == 'f'
+	for k, v := range d.Cells {
+		at := cell(k)
+		if isFloat {
+			*at = T(v.Float)
+		} else {
+			*at = T(v.Int)
+		}
+	}
+	var b *iface.Buffer
+	switch d.Rank {
+	case 0:
+		b = VariableOf(&mem[0])
+	case 1:
+		b = VectorOf(mem)
+	case 3:
+		b = MatrixOf(mem, d.Planes, rows, plane)
+		b.Kind, b.Rank = iface.Block, 3
+		b.Dim[2], b.Stride[1], b.Stride[2] = cols, ld, 1
+		b.Off[1], b.Off[2] = d.Offset+1, d.Offset+2
+	default:
+		b = MatrixOf(mem, rows, cols, ld)
+	}
+	b.Off[0] = d.Offset
+	return b, func() []Value {
+		out := make([]Value, len(d.Cells))
+		for k := range out {
+			v := *cell(k)
+			if isFloat {
+				out[k] = FloatValue(d.Elem, float64(v))
+			} else {
+				out[k] = IntValue(d.Elem, uint64(int64(v)))
+			}
+		}
+		return out
+	}
+}

@@ -1,0 +1,262 @@
+package lower
+
+// Lowering of what stands for elements: indices, fields, ranges and folds.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// element resolves x[…] to an operand and its indices.
+func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
+	for range x.Args {
+		idx = append(idx, nil)
+	}
+	ok = true
+	if l.indexOfIndex(x) {
+		return 0, nil, false
+	}
+	for k, a := range x.Args {
+		idx[k] = l.integer(a, "an index")
+		ok = ok && idx[k].Op != ir.OpBad
+	}
+	id, isName := syntax.Unparen(x.X).(*syntax.Ident)
+	if !isName {
+		l.shapeHabit(x, l.err("E0705", x.X, "only operands have elements in a codelet body"))
+		return 0, nil, false
+	}
+	en := l.lookup(id)
+	if en == nil {
+		return 0, nil, false
+	}
+	en.used = true
+	if l.check {
+		id.SetType(types.TInvalid)
+		if en.typ != nil {
+			id.SetType(en.typ)
+		}
+	}
+	if en.kind != operandEntry {
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is one value and has no elements", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		return 0, nil, false
+	}
+	o := &l.fn.Operands[en.operand]
+	switch want := o.Kind.Rank(); {
+	case o.Kind == iface.NoKind:
+		return 0, nil, false
+	case o.Kind == iface.Void:
+		l.err("E0705", x, fmt.Sprintf("`%s` is void and has no elements", id.Name))
+		return 0, nil, false
+	case want == 0:
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a variable and has no index in a codelet body", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", id.Name))
+		return 0, nil, false
+	case len(idx) != want:
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and takes %s, not %d", id.Name, o.Kind, ir.Counted(want, "index", "indices"), len(idx)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", id.Name, ir.IndexNames(o.Kind)))
+		return 0, nil, false
+	}
+	return en.operand, idx, ok
+}
+
+func (l *lowerer) index(x *syntax.Index) *ir.Expr {
+	op, idx, ok := l.element(x)
+	if !ok {
+		return l.bad(x)
+	}
+	return &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: x.Span}
+}
+
+func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
+	id, ok := syntax.Unparen(x.X).(*syntax.Ident)
+	if !ok {
+		l.err("E0705", x.X, "only operands have fields in a codelet body")
+		return l.bad(x)
+	}
+	en := l.lookup(id)
+	if en == nil {
+		return l.bad(x)
+	}
+	en.used = true
+	if l.check && en.typ != nil {
+		id.SetType(en.typ)
+	}
+	if en.kind != operandEntry {
+		l.err("E0705", x.Name, fmt.Sprintf("`%s` is one value and has no fields", id.Name))
+		return l.bad(x)
+	}
+	o := &l.fn.Operands[en.operand]
+	f, ok := ir.FieldByName(o.Kind, x.Name.Name)
+	if !ok {
+		if o.Kind != iface.NoKind {
+			d := l.err("E0705", x.Name, fmt.Sprintf("a %v has no field `%s`", o.Kind, x.Name.Name))
+			if f, ok := sizeHabits[o.Kind][x.Name.Name]; ok {
+				right := id.Name + "." + ir.FieldName(o.Kind, f)
+				d.Help = append(d.Help, "write `"+right+"`")
+				d.Edit(l.f.At(x), right)
+				d.Sure()
+			} else if s := fieldList[o.Kind]; s != "" {
+				d.Help = append(d.Help, "its fields are "+s)
+			}
+		}
+		return l.bad(x)
+	}
+	return &ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: en.operand, Field: f, Pos: x.Span}
+}
+
+var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
+	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
+
+// rangeOf lowers an explicit range.
+func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
+	r, ok := syntax.Unparen(x).(*syntax.RangeExpr)
+	if !ok {
+		if id, isName := syntax.Unparen(x).(*syntax.Ident); isName {
+			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
+				en.used = true
+				d := l.err("E0705", x, fmt.Sprintf("this runs over a range, and `%s` is data", id.Name))
+				if k := l.fn.Operands[en.operand].Kind; k.Rank() > 0 {
+					d.Help = append(d.Help, fmt.Sprintf("write `0..%s.%s`", id.Name, ir.FieldName(k, ir.FieldDim0)))
+				}
+				return ir.Range{Over: -1}, false
+			}
+		}
+		e := l.expr(x)
+		if e.Op != ir.OpBad {
+			d := l.err("E0705", x, "this must be a range")
+			d.Help = append(d.Help, fmt.Sprintf("write `0..%s`", l.operandText(x)))
+		}
+		return ir.Range{Over: -1}, false
+	}
+	if l.check {
+		r.SetType(types.TRange)
+		x.SetType(types.TRange)
+	}
+	out := ir.Range{Lo: l.integer(r.Lo, "the bound of a range"), Hi: l.integer(r.Hi, "the bound of a range"), Closed: r.Closed, Over: -1, Pos: x.Range()}
+	if l.check {
+		l.downwards(&out)
+	}
+	return out, out.Lo.Op != ir.OpBad && out.Hi.Op != ir.OpBad
+}
+
+// domain lowers what an each or a fold runs over: a handle, or one range per
+// index.
+func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom []syntax.Expr) ([]ir.Range, bool) {
+	if len(dom) == 1 {
+		if id, ok := syntax.Unparen(dom[0]).(*syntax.Ident); ok {
+			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
+				return l.over(word, id, en, dom[0], names)
+			}
+		}
+	}
+	ok := true
+	if len(names) > ir.MaxIndices {
+		d := l.err("E0705", at, fmt.Sprintf("`%s` has %d indices, and at most %d are possible", word, len(names), ir.MaxIndices))
+		d.Help = append(d.Help, "put some of them into a `for` or a fold inside")
+		ok = false
+	}
+	out := make([]ir.Range, len(dom))
+	for k, x := range dom {
+		var fine bool
+		out[k], fine = l.rangeOf(x)
+		ok = ok && fine
+	}
+	if len(dom) != len(names) {
+		if ok {
+			l.err("E0705", at, fmt.Sprintf("`%s` has %s and %s", word, ir.Counted(len(names), "name", "names"), ir.Counted(len(dom), "range", "ranges"))).
+				Help = append([]string(nil), "give one range for each name")
+		}
+		ok = false
+	}
+	return out, ok
+}
+
+// over makes the domain of all elements of an operand.
+func (l *lowerer) over(word string, id *syntax.Ident, en *entry, x syntax.Expr, names []*syntax.Ident) ([]ir.Range, bool) {
+	en.used = true
+	if l.check {
+		id.Obj = en.obj
+		id.SetType(en.typ)
+		x.SetType(en.typ)
+	}
+	o := &l.fn.Operands[en.operand]
+	rank := o.Kind.Rank()
+	switch {
+	case o.Kind == iface.NoKind:
+		return nil, false
+	case rank == 0:
+		l.err("E0705", x, fmt.Sprintf("`%s` cannot run over `%s`, which is a %v", word, id.Name, o.Kind))
+		return nil, false
+	case rank != len(names):
+		d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v and needs %s", id.Name, o.Kind, ir.Counted(rank, "index", "indices")))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s %s in %s`", word, ir.IndexNames(o.Kind), id.Name))
+		return nil, false
+	}
+	out := make([]ir.Range, rank)
+	for k := range out {
+		out[k] = ir.Range{Lo: &ir.Expr{Op: ir.OpConst, Type: ir.I64, Pos: x.Range()},
+			Hi:   &ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: en.operand, Field: ir.FieldDim0 + ir.Field(k), Pos: x.Range()},
+			Over: en.operand, Pos: x.Range()}
+	}
+	return out, true
+}
+
+var foldOps = map[string]ir.Op{"sum": ir.OpAdd, "prod": ir.OpMul, "min": ir.OpMin, "max": ir.OpMax}
+
+func (l *lowerer) fold(x *syntax.Fold) *ir.Expr {
+	dom, ok := l.domain(x.Op, x, x.Names, x.Domain)
+	l.push()
+	defer l.pop()
+	for k, n := range x.Names {
+		slot := l.declare(n, types.EachVar, ir.Slot{Name: n.Name, Type: ir.I64, Kind: ir.IndexSlot})
+		if k < len(dom) {
+			dom[k].Slot = slot
+		}
+	}
+	body := l.number(x.Body, fmt.Sprintf("`%s`", x.Op))
+	if !ok || body.Op == ir.OpBad {
+		return l.bad(x)
+	}
+	body = convert(body, body.Type)
+	return &ir.Expr{Op: ir.OpFold, Type: body.Type, Reduce: foldOps[x.Op], X: []*ir.Expr{body}, Domain: dom, Pos: x.Span}
+}
+
+// downwards reports a range with constant bounds that is the wrong way round: it has no
+// rounds, and bodies have no ranges that go down.
+func (l *lowerer) downwards(r *ir.Range) {
+	lo, hi := constantOf(r.Lo), constantOf(r.Hi)
+	if lo == nil || hi == nil || *lo <= *hi {
+		return
+	}
+	d := l.report("W0702", diag.Warning, r.Pos, fmt.Sprintf("`%s` is empty: a range goes upwards", ir.SourceText(l.f.Source, r.Pos)))
+	d.Label = "this runs no round"
+	dots := ".."
+	if r.Closed {
+		dots = "..="
+	}
+	d.Help = append(d.Help, fmt.Sprintf("to count down from %d, go over `0%s%d`, and take the index from %d: `%d - i`", *lo, dots, *lo-*hi, *lo, *lo))
+}
+
+// maxBound limits the bounds that downwards looks at, so that their difference is an int.
+const maxBound = 1 << 40
+
+// constantOf returns the value of an int literal, with a sign or without; nil if e is none.
+func constantOf(e *ir.Expr) *int64 {
+	switch {
+	case e.Op == ir.OpConst && e.Type == ir.I64 && e.Int < maxBound && e.Int > -maxBound:
+		v := e.Int
+		return &v
+	case e.Op == ir.OpNeg && e.X[0].Op == ir.OpConst:
+		if v := constantOf(e.X[0]); v != nil {
+			n := -*v
+			return &n
+		}
+	}
+	return nil
+}

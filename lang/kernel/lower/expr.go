@@ -1,0 +1,306 @@
+package lower
+
+// Lowering of expressions.
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// expr lowers an expression. The result is never nil.
+func (l *lowerer) expr(x syntax.Expr) *ir.Expr {
+	if x == nil {
+		return &ir.Expr{Op: ir.OpBad, Type: ir.Open}
+	}
+	if !l.enter(x) {
+		l.leave()
+		return l.bad(x)
+	}
+	e := l.lowerExpr(x)
+	l.leave()
+	l.note(x, e)
+	return e
+}
+
+// scalar lowers an expression that must be a number or a bool.
+func (l *lowerer) scalar(x syntax.Expr) *ir.Expr { return l.expr(x) }
+
+// number lowers an expression that must be a number; what says whose it is.
+func (l *lowerer) number(x syntax.Expr, what string) *ir.Expr {
+	e := l.expr(x)
+	if e.Type == ir.Bool {
+		d := l.err("E0705", x, fmt.Sprintf("%s takes numbers, and this is a bool", what))
+		d.Help = append(d.Help, fmt.Sprintf("write `if %s then 1 else 0`", l.text(x)))
+		return l.bad(x)
+	}
+	return e
+}
+
+// integer lowers an expression that must be an integer, as an int.
+func (l *lowerer) integer(x syntax.Expr, what string) *ir.Expr {
+	e := l.expr(x)
+	switch {
+	case e.Type.IsFloat():
+		d := l.err("E0703", x, fmt.Sprintf("%s must be an int, and this is a float", what))
+		l.toInt(d, x)
+		return l.bad(x)
+	case e.Type == ir.Bool:
+		l.err("E0705", x, fmt.Sprintf("%s must be an int, and this is a bool", what))
+		return l.bad(x)
+	case e.Type == ir.Open:
+		return e
+	}
+	return convert(e, ir.I64)
+}
+
+func (l *lowerer) lowerExpr(x syntax.Expr) *ir.Expr {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return l.expr(x.X)
+	case *syntax.IntLit:
+		return &ir.Expr{Op: ir.OpConst, Type: ir.I64, Lit: true, Int: x.Value, Pos: x.Span}
+	case *syntax.FloatLit:
+		return &ir.Expr{Op: ir.OpConst, Type: ir.F64, Lit: true, Float: x.Value, Pos: x.Span}
+	case *syntax.BoolLit:
+		e := &ir.Expr{Op: ir.OpConst, Type: ir.Bool, Pos: x.Span}
+		if x.Value {
+			e.Int = 1
+		}
+		return e
+	case *syntax.Ident:
+		return l.ident(x)
+	case *syntax.Unary:
+		return l.unary(x)
+	case *syntax.Binary:
+		return l.binary(x)
+	case *syntax.Cond:
+		return l.condExpr(x)
+	case *syntax.Index:
+		return l.index(x)
+	case *syntax.Selector:
+		return l.selector(x)
+	case *syntax.Call:
+		return l.call(x)
+	case *syntax.Fold:
+		return l.fold(x)
+	case *syntax.RangeExpr:
+		l.err("E0705", x, "a range can only be the domain of `each`, `for` or a fold in a codelet body")
+	case *syntax.StringLit, *syntax.FString:
+		l.err("E0705", x, "a codelet body has no strings")
+	case *syntax.ListLit, *syntax.ListComp:
+		d := l.err("E0705", x, "a codelet body has no lists")
+		d.Help = append(d.Help, "pass the values in a vector operand")
+	case *syntax.NoneLit:
+		l.err("E0705", x, "a codelet body has no `none`")
+	case *syntax.Insert:
+		d := l.err("E0105", x, "a codelet body cannot insert tasks")
+		d.Help = append(d.Help, "insert them from the script or from a `func`")
+	default:
+		l.err("E0105", x, "this cannot stand in a codelet body")
+	}
+	return l.bad(x)
+}
+
+func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
+	if l.find(x.Name) == nil {
+		switch x.Name {
+		case "pi":
+			return &ir.Expr{Op: ir.OpConst, Type: ir.F64, Lit: true, Float: math.Pi, Pos: x.Span}
+		case "inf":
+			return &ir.Expr{Op: ir.OpConst, Type: ir.F64, Lit: true, Float: math.Inf(1), Pos: x.Span}
+		}
+	}
+	en := l.lookup(x)
+	if en == nil {
+		return l.bad(x)
+	}
+	en.used = true
+	switch en.kind {
+	case operandEntry:
+		op := &l.fn.Operands[en.operand]
+		switch op.Kind {
+		case iface.Variable:
+			return &ir.Expr{Op: ir.OpLoad, Type: op.Elem, Operand: en.operand, Pos: x.Span}
+		case iface.NoKind:
+		case iface.Void:
+			l.err("E0705", x, fmt.Sprintf("`%s` is void and has no value", op.Name))
+		default:
+			d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v, and a body computes with elements", op.Name, op.Kind))
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", op.Name, ir.IndexNames(op.Kind)))
+		}
+		return l.bad(x)
+	case scalarEntry:
+		if en.slot < 0 {
+			l.err("E0705", x, "a codelet body has no strings")
+			return l.bad(x)
+		}
+	}
+	return &ir.Expr{Op: ir.OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: x.Span}
+}
+
+// Lowering of operators and choices.
+
+func (l *lowerer) unary(x *syntax.Unary) *ir.Expr {
+	if x.Op == "not" {
+		e := l.expr(x.X)
+		if e.Type != ir.Bool && e.Type != ir.Open {
+			l.err("E0705", x.X, fmt.Sprintf("`not` takes a bool, and this is %s", aType(e.Type)))
+			return l.bad(x)
+		}
+		return &ir.Expr{Op: ir.OpNot, Type: ir.Bool, X: []*ir.Expr{e}, Pos: x.Span}
+	}
+	e := l.number(x.X, "`-`")
+	if e.Op == ir.OpBad {
+		return e
+	}
+	if e.Lit {
+		c := *e
+		c.Int, c.Float, c.Pos = -e.Int, -e.Float, x.Span
+		return &c
+	}
+	return &ir.Expr{Op: ir.OpNeg, Type: e.Type, X: []*ir.Expr{e}, Pos: x.Span}
+}
+
+// binary lowers chains like a + b + c, which lean to the left and can be long,
+// with a loop.
+func (l *lowerer) binary(x *syntax.Binary) *ir.Expr {
+	chain := []*syntax.Binary{x}
+	for len(chain) <= maxDepth {
+		left, ok := chain[len(chain)-1].X.(*syntax.Binary)
+		if !ok {
+			break
+		}
+		chain = append(chain, left)
+	}
+	if len(chain) > maxDepth {
+		if !l.deep {
+			l.deep = true
+			d := l.err("E0705", x, fmt.Sprintf("this has more than %d operators in a row", maxDepth))
+			d.Help = append(d.Help, "give parts of it a name with `let`")
+		}
+		return l.bad(x)
+	}
+	l.depth += len(chain) // the left side lies that much deeper
+	e := l.expr(chain[len(chain)-1].X)
+	l.depth -= len(chain)
+	for i := len(chain) - 1; i >= 0; i-- {
+		b := chain[i]
+		e = l.operator(b, e, l.expr(b.Y))
+		if i > 0 {
+			l.note(b, e)
+		}
+	}
+	return e
+}
+
+var compareOps = map[string]ir.Op{"==": ir.OpEq, "!=": ir.OpNe, "<": ir.OpLt, "<=": ir.OpLe, ">": ir.OpGt, ">=": ir.OpGe}
+
+func (l *lowerer) operator(b *syntax.Binary, x, y *ir.Expr) *ir.Expr {
+	switch b.Op {
+	case "and", "or":
+		for _, side := range []struct {
+			e *ir.Expr
+			x syntax.Expr
+		}{{x, b.X}, {y, b.Y}} {
+			if side.e.Type != ir.Bool && side.e.Type != ir.Open {
+				l.err("E0705", side.x, fmt.Sprintf("`%s` takes bools, and this is %s", b.Op, aType(side.e.Type)))
+				return l.bad(b)
+			}
+		}
+		op := ir.OpAnd
+		if b.Op == "or" {
+			op = ir.OpOr
+		}
+		return &ir.Expr{Op: op, Type: ir.Bool, X: []*ir.Expr{x, y}, Pos: b.Span}
+	}
+	op, ok := compareOps[b.Op]
+	if !ok {
+		return l.arith(b.Op, x, y, b, b.X, b.Y)
+	}
+	e := &ir.Expr{Op: op, Type: ir.Bool, Pos: b.Span}
+	if x.Type == ir.Bool || y.Type == ir.Bool {
+		if (x.Type == y.Type || x.Type == ir.Open || y.Type == ir.Open) && (op == ir.OpEq || op == ir.OpNe) {
+			e.X = []*ir.Expr{x, y}
+			return e
+		}
+		l.err("E0705", b, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, aType(x.Type), aType(y.Type)))
+		return l.bad(b)
+	}
+	t := mix(x, y)
+	e.X = []*ir.Expr{convert(x, t), convert(y, t)}
+	return e
+}
+
+var arithOps = map[string]ir.Op{"+": ir.OpAdd, "-": ir.OpSub, "*": ir.OpMul, "/": ir.OpDiv, "//": ir.OpFloorDiv, "%": ir.OpMod, "**": ir.OpPow}
+
+// arith makes x op y of numbers.
+func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys syntax.Expr) *ir.Expr {
+	op, ok := arithOps[name]
+	if !ok {
+		l.err("E0105", at, fmt.Sprintf("`%s` cannot stand in a codelet body", name))
+		return l.bad(at)
+	}
+	for _, side := range []struct {
+		e *ir.Expr
+		x syntax.Expr
+	}{{x, xs}, {y, ys}} {
+		if side.e.Type == ir.Bool {
+			d := l.err("E0705", side.x, fmt.Sprintf("`%s` takes numbers, and this is a bool", name))
+			d.Help = append(d.Help, fmt.Sprintf("write `if %s then 1 else 0`", l.text(side.x)))
+			return l.bad(at)
+		}
+	}
+	t := mix(x, y)
+	if op == ir.OpDiv && t.IsInt() {
+		t = ir.F64
+	}
+	if x.Lit && y.Lit {
+		if e := foldLits(op, convert(x, t), convert(y, t)); e != nil {
+			e.Pos = at.Range()
+			return e
+		}
+	}
+	return &ir.Expr{Op: op, Type: t, X: []*ir.Expr{convert(x, t), convert(y, t)}, Pos: at.Range()}
+}
+
+// foldLits computes with literals; the result is a literal again, so that
+// `1.0 / 3.0 * x[i]` computes in the type of x. nil: left to the running body,
+// which reports what is wrong with it.
+func foldLits(op ir.Op, x, y *ir.Expr) *ir.Expr {
+	e := &ir.Expr{Op: ir.OpConst, Type: x.Type, Lit: true}
+	if x.Type.IsFloat() {
+		v, ok := ir.FloatOp[float64](op, x.Float, y.Float)
+		e.Float = v
+		if !ok {
+			return nil
+		}
+		return e
+	}
+	if (op == ir.OpFloorDiv || op == ir.OpMod) && y.Int == 0 || op == ir.OpPow && y.Int < 0 {
+		return nil
+	}
+	e.Int = ir.IntOp[int64](op, x.Int, y.Int)
+	return e
+}
+
+func (l *lowerer) condExpr(x *syntax.Cond) *ir.Expr {
+	c := l.cond(x.If)
+	return l.choice(ir.OpCond, c, l.expr(x.Then), l.expr(x.Else), x, "the two sides of `if ... then ... else`")
+}
+
+// choice makes c ? a : b.
+func (l *lowerer) choice(op ir.Op, c, a, b *ir.Expr, at syntax.Expr, what string) *ir.Expr {
+	if (a.Type == ir.Bool) != (b.Type == ir.Bool) && a.Type != ir.Open && b.Type != ir.Open {
+		l.err("E0705", at, fmt.Sprintf("%s have different types: %v and %v", what, typeOf(a.Type), typeOf(b.Type)))
+		return l.bad(at)
+	}
+	t := ir.Bool
+	if a.Type != ir.Bool || b.Type != ir.Bool {
+		t = mix(a, b)
+	}
+	return &ir.Expr{Op: op, Type: t, X: []*ir.Expr{c, convert(a, t), convert(b, t)}, Pos: at.Range()}
+}

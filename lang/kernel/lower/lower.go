@@ -1,0 +1,461 @@
+package lower
+
+// Lowering of statements: from the tree of a codelet to the intermediate
+// representation. The same walk checks a body (types of parameters open) and
+// compiles it (types known), so the two cannot disagree.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// maxDepth bounds the nesting of a body, so that no walk over it overflows.
+const maxDepth = 2000
+
+// lowerer is one walk over a body.
+type lowerer struct {
+	f     *syntax.File
+	fn    *ir.Func
+	outer func(name string) *types.Object
+	targs map[byte]iface.Elem // nil: checking, parameters stay open
+	check bool                // annotate the tree
+
+	scope *scope
+	diags diag.Diagnostics
+	each  *syntax.Each // the innermost each around this place
+	depth int
+	deep  bool          // the limit of nesting was reported
+	first *syntax.Ident // the target of the plain assignment that is looked at
+
+	kept map[*syntax.Call]ir.Type // calls of min and max that compute in the type of what is assigned
+}
+
+// Generic lowers the body of c with its element-type parameters left open, and returns
+// what is wrong with it: the representation is complete if no error is among that. It sets
+// Ident.Obj and the types of expressions in the body, and Operand.Obj where it is nil.
+// outer finds names that the surroundings of f declare; it may be nil.
+func Generic(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) (*ir.Func, diag.Diagnostics) {
+	l := newLowerer(f, sig, nil, true, outer)
+	l.body(c, sig)
+	return l.fn, l.diags
+}
+
+// Concrete lowers the body of c for the element types that targs gives the type parameters of
+// sig. The tree does not change. The diagnostics are the type errors of these element
+// types; if there are any, the representation is incomplete.
+func Concrete(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) (*ir.Func, diag.Diagnostics) {
+	l := newLowerer(f, sig, targs, false, nil)
+	l.body(c, sig)
+	for k := range l.diags {
+		l.diags[k].Notes = append(l.diags[k].Notes, elemNote(sig, targs)...)
+	}
+	return l.fn, l.diags
+}
+
+// elemNote says what the type parameters of sig stand for.
+func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
+	var notes []string
+	seen := map[byte]bool{}
+	for _, p := range sig.Params {
+		if p.Type == nil || p.Type.Param == 0 || seen[p.Type.Param] {
+			continue
+		}
+		seen[p.Type.Param] = true
+		if e, ok := targs[p.Type.Param]; ok {
+			notes = append(notes, fmt.Sprintf("`%c` stands for %v here", p.Type.Param, e))
+		}
+	}
+	return notes
+}
+
+// newLowerer prepares a walk over a body of f.
+func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem, check bool, outer func(string) *types.Object) *lowerer {
+	return &lowerer{f: f, outer: outer, targs: targs, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source}}
+}
+
+// body walks the body of c. The function is complete only when no error was
+// found.
+func (l *lowerer) body(c *syntax.Codelet, sig *types.Signature) {
+	l.push()
+	defer l.pop()
+	for k, p := range c.Params {
+		t := types.TInvalid
+		if k < len(sig.Params) && sig.Params[k].Type != nil {
+			t = sig.Params[k].Type
+		}
+		l.operand(p, t)
+	}
+	l.fn.Body = l.stmts(c.Body.Stmts)
+}
+
+// elemOf returns the type of the elements of t.
+func (l *lowerer) elemOf(t *types.Type) ir.Type {
+	if t.Param != 0 {
+		if e, ok := l.targs[t.Param]; ok {
+			return ir.Type(e)
+		}
+		return ir.Open
+	}
+	if t.Elem == iface.NoElem {
+		return ir.Open
+	}
+	return ir.Type(t.Elem)
+}
+
+// operand enters one operand of the signature.
+func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
+	en := &entry{name: p.Name.Name, slot: -1, operand: -1, typ: t, used: true, decl: p.Name.Span}
+	if p.Mode != iface.NoMode {
+		en.kind = operandEntry
+		en.operand = len(l.fn.Operands)
+		l.fn.Operands = append(l.fn.Operands, ir.Operand{Name: en.name, Kind: t.Data(), Elem: l.elemOf(t), Mode: p.Mode, Node: p})
+	} else {
+		en.kind = scalarEntry
+		vt := ir.Open
+		switch t.Kind {
+		case types.Int:
+			vt = ir.I64
+		case types.Float:
+			vt = ir.F64
+		case types.Bool:
+			vt = ir.Bool
+		case types.Elem:
+			vt = l.elemOf(t)
+		}
+		if t.Kind != types.String {
+			en.slot = l.newSlot(ir.Slot{Name: en.name, Type: vt, Kind: ir.ScalarSlot, Decl: p.Name.Span})
+		}
+		l.fn.Scalars = append(l.fn.Scalars, en.slot)
+	}
+	if l.check {
+		if p.Obj == nil {
+			kind := types.OperandObject
+			if p.Mode == iface.NoMode {
+				kind = types.ScalarObject
+			}
+			p.Obj = &types.Object{Name: en.name, Kind: kind, Type: t, Decl: l.f.At(p.Name)}
+			p.Name.Obj = p.Obj
+		}
+		if p.Name.Type() == nil {
+			p.Name.SetType(t)
+		}
+		en.obj = p.Obj
+	}
+	if _, ok := l.scope.names[en.name]; !ok { // doubles in a signature are reported with it
+		l.scope.names[en.name] = en
+	}
+}
+
+func (l *lowerer) newSlot(s ir.Slot) int {
+	l.fn.Slots = append(l.fn.Slots, s)
+	return len(l.fn.Slots) - 1
+}
+
+// enter counts a level of nesting; false: too deep, which is reported once.
+func (l *lowerer) enter(n syntax.Node) bool {
+	l.depth++
+	if l.depth <= maxDepth {
+		return true
+	}
+	if !l.deep {
+		l.deep = true
+		d := l.err("E0705", n, fmt.Sprintf("this is nested more than %d levels deep", maxDepth))
+		d.Help = append(d.Help, "give inner parts a name with `let`")
+	}
+	return false
+}
+
+func (l *lowerer) leave() { l.depth-- }
+
+// block lowers the statements of b in a scope of their own.
+func (l *lowerer) block(b *syntax.Block) []*ir.Stmt {
+	if b == nil {
+		return nil
+	}
+	l.push()
+	defer l.pop()
+	return l.stmts(b.Stmts)
+}
+
+func (l *lowerer) stmts(list []syntax.Stmt) []*ir.Stmt {
+	var out []*ir.Stmt
+	for _, s := range list {
+		if !l.enter(s) {
+			l.leave()
+			return out
+		}
+		if st := l.stmt(s); st != nil {
+			out = append(out, st)
+		}
+		l.leave()
+	}
+	return out
+}
+
+// stmt lowers one statement; nil after an error that leaves nothing of it.
+func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
+	switch s := s.(type) {
+	case *syntax.Let:
+		return l.let(s)
+	case *syntax.Assign:
+		return l.assign(s)
+	case *syntax.If:
+		return l.ifStmt(s)
+	case *syntax.For:
+		return l.forStmt(s)
+	case *syntax.Each:
+		return l.eachStmt(s)
+	case *syntax.ExprStmt:
+		if l.expr(s.X).Op != ir.OpBad {
+			d := l.err("E0105", s, "this computes a value and does nothing with it")
+			d.Help = append(d.Help, "store it: `x[i] = ...`, or give it a name: `let v = ...`")
+		}
+	case *syntax.Block:
+		return &ir.Stmt{Kind: ir.IfStmt, Value: &ir.Expr{Op: ir.OpConst, Type: ir.Bool, Int: 1, Pos: s.Span}, Body: l.block(s), Pos: s.Span}
+	default:
+		d := l.err("E0105", s, "this statement cannot stand in a codelet body")
+		d.Notes = append(d.Notes, "a body has `each`, `for`, `if`, `let` and assignments")
+	}
+	return nil
+}
+
+func (l *lowerer) let(s *syntax.Let) *ir.Stmt {
+	v := l.scalar(s.Value)
+	if s.Type != nil {
+		d := l.err("E0105", s.Type, "`let` in a codelet body takes its type from its value")
+		d.Help = append(d.Help, fmt.Sprintf("write `let %s = float(...)` or `int(...)`", s.Name.Name))
+	}
+	v = convert(v, v.Type) // a literal is an int or a float from here on
+	slot := l.declare(s.Name, types.KernelLet, ir.Slot{Name: s.Name.Name, Type: v.Type, Kind: ir.LetSlot})
+	if en := l.find(s.Name.Name); en != nil {
+		en.value = s.Value
+	}
+	return &ir.Stmt{Kind: ir.SetStmt, Declare: true, Slot: slot, Value: v, Pos: s.Span, Target: s.Name.Span}
+}
+
+// cond lowers a condition.
+func (l *lowerer) cond(x syntax.Expr) *ir.Expr {
+	e := l.expr(x)
+	if e.Type != ir.Bool && e.Type != ir.Open {
+		d := l.err("E0705", x, fmt.Sprintf("a condition must be a bool, and this is %s", aType(e.Type)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", l.text(x)))
+		return l.bad(x)
+	}
+	return e
+}
+
+func (l *lowerer) ifStmt(s *syntax.If) *ir.Stmt {
+	st := &ir.Stmt{Kind: ir.IfStmt, Value: l.cond(s.Cond), Pos: s.Span}
+	st.Body = l.block(s.Then)
+	switch e := s.Else.(type) {
+	case *syntax.Block:
+		st.Else = l.block(e)
+	case *syntax.If:
+		st.Else = l.stmts([]syntax.Stmt{e})
+	}
+	return st
+}
+
+func (l *lowerer) forStmt(s *syntax.For) *ir.Stmt {
+	r, ok := l.rangeOf(s.In)
+	l.push()
+	defer l.pop()
+	if len(s.Names) != 1 {
+		d := l.err("E0705", s, "`for` in a codelet body has one name")
+		d.Help = append(d.Help, "write one `for` inside another")
+		ok = false
+	}
+	for _, n := range s.Names {
+		r.Slot = l.declare(n, types.KernelFor, ir.Slot{Name: n.Name, Type: ir.I64, Kind: ir.IndexSlot})
+	}
+	st := &ir.Stmt{Kind: ir.ForStmt, Domain: []ir.Range{r}, Body: l.stmts(s.Body.Stmts), Pos: s.Span}
+	if !ok {
+		return nil
+	}
+	return st
+}
+
+func (l *lowerer) eachStmt(s *syntax.Each) *ir.Stmt {
+	nested := l.each != nil
+	if nested {
+		d := l.err("E0606", s.Head, "`each` inside `each`")
+		d.Label = "the rounds around this run at the same time already"
+		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(l.each.Head), Text: "the outer one"})
+		d.Help = append(d.Help, "give one `each` several indices: `each i, j in 0..n, 0..m`, or use `for` inside")
+	}
+	dom, ok := l.domain("each", s, s.Names, s.Domain)
+	l.push()
+	defer l.pop()
+	for k, n := range s.Names {
+		slot := l.declare(n, types.EachVar, ir.Slot{Name: n.Name, Type: ir.I64, Kind: ir.IndexSlot})
+		if k < len(dom) {
+			dom[k].Slot = slot
+		}
+	}
+	outer := l.each
+	l.each = s
+	body := l.stmts(s.Body.Stmts)
+	l.each = outer
+	if !ok || nested {
+		return nil
+	}
+	return &ir.Stmt{Kind: ir.EachStmt, Domain: dom, Body: body, Pos: s.Span, Head: s.Head}
+}
+
+// assign lowers target op value.
+func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
+	switch t := syntax.Unparen(s.Target).(type) {
+	case *syntax.Ident:
+		return l.assignName(s, t)
+	case *syntax.Index:
+		if l.noEach(s, t) {
+			return nil
+		}
+		op, idx, ok := l.element(t)
+		if !ok {
+			l.scalar(s.Value)
+			return nil
+		}
+		load := &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: t.Span}
+		l.note(t, load)
+		return l.store(s, load)
+	default:
+		d := l.err("E0204", s.Target, "this cannot be assigned")
+		d.Label = "only elements, variables and `let` names can"
+		if call, ok := syntax.Unparen(s.Target).(*syntax.Call); ok {
+			if right := call.AsIndex(l.f.Source.Text); right != "" {
+				d.Help = append(d.Help, "elements stand in square brackets: `"+right+"`")
+				d.Edit(l.f.At(call), right)
+				d.Sure()
+			}
+		}
+		l.scalar(s.Value)
+	}
+	return nil
+}
+
+func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
+	if s.Op == "=" {
+		l.first = id
+	}
+	en := l.lookup(id)
+	l.first = nil
+	if en == nil {
+		l.scalar(s.Value)
+		return nil
+	}
+	if s.Op != "=" {
+		en.used = true
+	}
+	switch en.kind {
+	case operandEntry:
+		op := &l.fn.Operands[en.operand]
+		switch op.Kind {
+		case iface.Variable:
+			load := &ir.Expr{Op: ir.OpLoad, Type: op.Elem, Operand: en.operand, Pos: id.Span}
+			l.note(id, load)
+			return l.store(s, load)
+		case iface.NoKind: // reported with the signature
+		case iface.Void:
+			l.err("E0705", id, fmt.Sprintf("`%s` is void and has no value", op.Name))
+		default:
+			d := l.err("E0705", id, fmt.Sprintf("`%s` is a %v, and a body writes its elements one by one", op.Name, op.Kind))
+			if l.oneByOne(d, s, op) {
+				return nil
+			}
+		}
+	case letEntry:
+		read := &ir.Expr{Op: ir.OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: id.Span}
+		l.note(id, read)
+		v := l.update(s, read)
+		l.fn.Slots[en.slot].Assigned = true
+		return &ir.Stmt{Kind: ir.SetStmt, Slot: en.slot, Value: v, Update: s.Op, Pos: s.Span, Target: id.Span, Source: s.Value}
+	default:
+		d := l.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, en.what()))
+		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.decl), Text: "declared here"})
+		if en.kind == indexEntry && l.each != nil && len(l.each.Names) == 1 && len(l.each.Domain) == 1 && l.array(l.each.Domain[0]) != nil {
+			d.Help = append(d.Help, fmt.Sprintf("`%[2]s` counts the elements of `%[1]s`: write `%[1]s[%[2]s]`", l.array(l.each.Domain[0]).Name, id.Name))
+		} else if en.kind == scalarEntry {
+			d.Help = append(d.Help, fmt.Sprintf("copy it first: `let v = %s`, and change `v`", id.Name))
+		} else {
+			d.Help = append(d.Help, "give the value another name with `let`")
+		}
+	}
+	l.scalar(s.Value)
+	return nil
+}
+
+// store makes the statement that writes the element that load reads.
+func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
+	op := &l.fn.Operands[load.Operand]
+	v := l.update(s, load)
+	if op.Mode == iface.R {
+		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is declared R, and this writes it", op.Name))
+		if op.Node != nil {
+			d.Labels = append(d.Labels, diag.Label{Span: l.f.At(op.Node.ModeAt), Text: "R allows reading only"})
+			if op.Node.Type != nil {
+				d.Help = append(d.Help, fmt.Sprintf("declare it `%s: RW %s`", op.Name, l.text(op.Node.Type)))
+				d.Edit(l.f.At(op.Node.ModeAt), "RW")
+			}
+		}
+	}
+	return &ir.Stmt{Kind: ir.StoreStmt, Operand: load.Operand, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
+}
+
+// update lowers the value of an assignment, converted for the target.
+func (l *lowerer) update(s *syntax.Assign, target *ir.Expr) *ir.Expr {
+	if s.Op == "=" {
+		l.keeps(s.Value, syntax.Unparen(s.Target), target.Type)
+	}
+	v := l.scalar(s.Value)
+	if s.Op != "=" {
+		v = l.arith(s.Op[:len(s.Op)-1], target, v, s, s.Target, s.Value)
+	}
+	return l.stored(s, v, target.Type)
+}
+
+// report adds a diagnostic. The pointer is good until the next one.
+func (l *lowerer) report(code string, sev diag.Severity, at syntax.Node, msg string) *diag.Diagnostic {
+	l.diags = append(l.diags, diag.Diagnostic{Code: code, Severity: sev, Message: msg, Span: l.f.At(at)})
+	return &l.diags[len(l.diags)-1]
+}
+
+func (l *lowerer) err(code string, at syntax.Node, msg string) *diag.Diagnostic {
+	return l.report(code, diag.Error, at, msg)
+}
+
+// text returns n as written, on one line.
+func (l *lowerer) text(n syntax.Node) string { return ir.SourceText(l.f.Source, n.Range()) }
+
+// operandText is text, in parentheses where x is more than one word.
+func (l *lowerer) operandText(x syntax.Expr) string {
+	switch x.(type) {
+	case *syntax.Binary, *syntax.Cond, *syntax.Unary:
+		return "(" + l.text(x) + ")"
+	}
+	return l.text(x)
+}
+
+// bad is what an error leaves of an expression.
+func (l *lowerer) bad(n syntax.Node) *ir.Expr {
+	return &ir.Expr{Op: ir.OpBad, Type: ir.Open, Pos: n.Range()}
+}
+
+// note sets the type of x in the tree, when checking.
+func (l *lowerer) note(x syntax.Expr, e *ir.Expr) {
+	if !l.check {
+		return
+	}
+	t := typeOf(e.Type)
+	if e.Op == ir.OpLoad && e.Type == ir.Open {
+		if n := l.fn.Operands[e.Operand].Node; n != nil && n.Obj != nil && n.Obj.Type != nil && n.Obj.Type.Param != 0 {
+			t = &types.Type{Kind: types.Elem, Param: n.Obj.Type.Param}
+		}
+	}
+	x.SetType(t)
+}

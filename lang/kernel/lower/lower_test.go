@@ -1,0 +1,160 @@
+package lower_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
+	"github.com/starpush/starpush/lang/kernel/lower"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// TestLowering compares the representation of the examples, of T as f32, with
+// testdata/examples.ir. STARPUSH_UPDATE=1 writes it anew.
+func TestLowering(t *testing.T) {
+	f, cs := kerneltest.Codelets(t, "examples.spu", kerneltest.Examples)
+	var b strings.Builder
+	for _, c := range cs {
+		fn, _ := lower.Concrete(f, c, kerneltest.Signature(c), map[byte]iface.Elem{'T': iface.F32})
+		b.WriteString(fn.String())
+	}
+	const golden = "testdata/examples.ir"
+	if os.Getenv("STARPUSH_UPDATE") != "" {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestAnnotations: after Check every name of a body has its object, and every
+// expression its type.
+func TestAnnotations(t *testing.T) {
+	f, cs := kerneltest.Codelets(t, "t.spu", `codelet c(a: T, n: int, x: R vector[T], y: RW vector[f32], acc: RW variable[f64]) {
+    let m = min(n, x.n)
+    each i in 0..m {
+        let q = (x[i] + 1) * a
+        if i > 2 and not (y[i] == 0.0) { y[i] += float(q) }
+    }
+    acc = max(acc, max i in y { if y[i] > 0.5 then sqrt(y[i]) else 0.0 })
+}
+`)
+	if _, ds := lower.Generic(f, cs[0], kerneltest.Signature(cs[0]), nil); len(ds) > 0 {
+		t.Fatal(ds)
+	}
+	kinds := map[string]types.ObjectKind{"a": types.ScalarObject, "x": types.OperandObject, "m": types.KernelLet, "i": types.EachVar,
+		"q": types.KernelLet, "acc": types.OperandObject, "min": types.BuiltinFunc}
+	seen := 0
+	var expr func(e syntax.Expr)
+	expr = func(e syntax.Expr) {
+		if e == nil {
+			return
+		}
+		if e.Type() == nil {
+			t.Errorf("%s has no type", ir.SourceText(f.Source, e.Range()))
+		}
+		switch e := e.(type) {
+		case *syntax.Ident:
+			if e.Obj == nil {
+				t.Errorf("%s has no object", e.Name)
+			} else if k, ok := kinds[e.Name]; ok && e.Obj.Kind != k {
+				t.Errorf("%s is of kind %v", e.Name, e.Obj.Kind)
+			}
+			seen++
+		case *syntax.Paren:
+			expr(e.X)
+		case *syntax.Unary:
+			expr(e.X)
+		case *syntax.Binary:
+			expr(e.X)
+			expr(e.Y)
+		case *syntax.Cond:
+			expr(e.If)
+			expr(e.Then)
+			expr(e.Else)
+		case *syntax.Index:
+			expr(e.X)
+			for _, a := range e.Args {
+				expr(a)
+			}
+		case *syntax.Call:
+			expr(e.Fn)
+			for _, a := range e.Args {
+				expr(a.Value)
+			}
+		case *syntax.Selector:
+			expr(e.X)
+		case *syntax.Fold:
+			for _, d := range e.Domain {
+				expr(d)
+			}
+			expr(e.Body)
+		case *syntax.RangeExpr:
+			expr(e.Lo)
+			expr(e.Hi)
+		}
+	}
+	var stmts func(list []syntax.Stmt)
+	stmts = func(list []syntax.Stmt) {
+		for _, s := range list {
+			switch s := s.(type) {
+			case *syntax.Let:
+				expr(s.Name)
+				expr(s.Value)
+			case *syntax.Assign:
+				expr(s.Target)
+				expr(s.Value)
+			case *syntax.If:
+				expr(s.Cond)
+				stmts(s.Then.Stmts)
+			case *syntax.Each:
+				for _, d := range s.Domain {
+					expr(d)
+				}
+				stmts(s.Body.Stmts)
+			}
+		}
+	}
+	stmts(cs[0].Body.Stmts)
+	if seen < 20 {
+		t.Errorf("only %d names seen", seen)
+	}
+}
+
+// TestStatementOfNothing: the parser refuses these, trees made by other tools
+// may still have them.
+func TestStatementOfNothing(t *testing.T) {
+	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
+	set := cs[0].Body.Stmts[0].(*syntax.Assign)
+	for _, s := range []syntax.Stmt{&syntax.ExprStmt{X: set.Value}, &syntax.Break{}, &syntax.While{}, &syntax.Return{}} {
+		cs[0].Body.Stmts[0] = s
+		if _, ds := lower.Generic(f, cs[0], kerneltest.Signature(cs[0]), nil); len(ds) == 0 || ds[0].Code != "E0105" {
+			t.Errorf("%T: %v", s, ds)
+		}
+	}
+}
+
+func TestOuterNames(t *testing.T) {
+	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = far }\n")
+	_, ds := lower.Generic(f, cs[0], kerneltest.Signature(cs[0]), func(name string) *types.Object {
+		if name == "far" {
+			return &types.Object{Name: name, Kind: types.LetObject, Type: types.TFloat}
+		}
+		return nil
+	})
+	if len(ds) != 1 || ds[0].Code != "E0604" || len(ds[0].Help) != 1 || ds[0].Help[0] != "pass it as an operand: `far: float`" {
+		t.Error(kerneltest.Show(ds))
+	}
+}

@@ -1,0 +1,309 @@
+package lower
+
+// Names inside a body: scopes, lookup, and what is said about names that are
+// not there.
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+type entryKind uint8
+
+const (
+	operandEntry entryKind = iota
+	scalarEntry
+	letEntry
+	indexEntry
+)
+
+// entry is what a name of a body stands for.
+type entry struct {
+	name    string
+	kind    entryKind
+	slot    int
+	operand int
+	typ     *types.Type
+	obj     *types.Object
+	decl    syntax.Span
+	used    bool
+	value   syntax.Expr // of a let
+}
+
+func (e *entry) what() string {
+	switch e.kind {
+	case operandEntry, scalarEntry:
+		return "an operand"
+	case indexEntry:
+		return "an index"
+	}
+	return "a `let` name"
+}
+
+// scope is the names of one block.
+type scope struct {
+	parent *scope
+	names  map[string]*entry
+	order  []*entry
+}
+
+func (l *lowerer) push() { l.scope = &scope{parent: l.scope, names: map[string]*entry{}} }
+
+func (l *lowerer) pop() {
+	if l.check && l.diags.Err() == nil {
+		for _, e := range l.scope.order {
+			if e.kind == letEntry && !e.used && e.name[0] != '_' {
+				d := l.report("W0201", diag.Warning, e.decl, fmt.Sprintf("`%s` is never used", e.name))
+				d.Label = "its value is never read"
+				d.Help = append(d.Help, fmt.Sprintf("drop it, or call it `_%s`", e.name))
+				if d.Span.Text() == e.name {
+					d.Edit(d.Span, "_"+e.name)
+				}
+			}
+		}
+	}
+	l.scope = l.scope.parent
+}
+
+// declare enters a local and returns its slot.
+func (l *lowerer) declare(id *syntax.Ident, kind types.ObjectKind, s ir.Slot) int {
+	s.Decl = id.Span
+	en := &entry{name: id.Name, kind: letEntry, slot: l.newSlot(s), operand: -1, decl: id.Span}
+	if kind != types.KernelLet {
+		en.kind = indexEntry
+	}
+	if l.check {
+		t := typeOf(s.Type)
+		en.obj = &types.Object{Name: id.Name, Kind: kind, Type: t, Decl: l.f.At(id)}
+		id.Obj = en.obj
+		id.SetType(t)
+	}
+	if old := l.scope.names[id.Name]; old != nil {
+		d := l.err("E0202", id, fmt.Sprintf("`%s` is declared twice in one block", id.Name))
+		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(old.decl), Text: "first declared here"})
+		if kind == types.KernelLet && old.kind == letEntry {
+			d.Help = append(d.Help, "give one of them another name; to change a value write `"+id.Name+" = ...` without `let`")
+		} else {
+			d.Help = append(d.Help, "give one of them another name")
+		}
+		en.used = true
+	}
+	l.scope.names[id.Name] = en
+	l.scope.order = append(l.scope.order, en)
+	return en.slot
+}
+
+// find looks a name up, from the innermost block outwards.
+func (l *lowerer) find(name string) *entry {
+	for s := l.scope; s != nil; s = s.parent {
+		if e := s.names[name]; e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// lookup finds the entry of id, or reports that there is none.
+func (l *lowerer) lookup(id *syntax.Ident) *entry {
+	en := l.find(id.Name)
+	if en == nil {
+		l.undefined(id)
+		return nil
+	}
+	if l.check {
+		id.Obj = en.obj
+	}
+	return en
+}
+
+// undefined reports a name that the body cannot see: one from outside, or one
+// that is nowhere.
+func (l *lowerer) undefined(id *syntax.Ident) {
+	if l.check {
+		id.SetType(types.TInvalid)
+	}
+	if fn := functions[id.Name]; fn.ok() {
+		d := l.err("E0705", id, fmt.Sprintf("`%s` is a function and must be called", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", fn.form))
+		return
+	}
+	if o := l.outside(id.Name); o != nil {
+		l.fromOutside(id, o)
+		return
+	}
+	var names []string
+	where := map[string]*entry{}
+	for s := l.scope; s != nil; s = s.parent {
+		for n, e := range s.names {
+			if where[n] == nil {
+				where[n] = e
+				names = append(names, n)
+			}
+		}
+	}
+	sort.Strings(names)
+	for _, n := range functionNames {
+		if where[n] == nil {
+			names = append(names, n)
+		}
+	}
+	d := l.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
+	if l.first == id {
+		d.Help = append(d.Help, fmt.Sprintf("a new name is made with `let %s = …`", id.Name))
+		d.Edit(l.f.At(id).Before(), "let ")
+		return
+	}
+	if best, ok := diag.Nearest(id.Name, names); ok {
+		at := "builtin"
+		if e := where[best]; e != nil {
+			at = fmt.Sprintf("%s, line %d", e.short(), l.f.At(e.decl).Start.Line)
+		}
+		d.Meant(id.Name, best, at)
+	}
+}
+
+func (e *entry) short() string {
+	switch e.kind {
+	case operandEntry, scalarEntry:
+		return "operand"
+	case indexEntry:
+		return "index"
+	}
+	return "let"
+}
+
+// outsider is a name that scripts see and bodies do not.
+type outsider struct {
+	what string
+	span syntax.Span // zero: not of this file
+	decl diag.Span
+	pass string // how to pass it as an operand, "" when it cannot be
+}
+
+// outside finds a name of the file's top level, of the caller's scope, or of
+// the language's builtins.
+func (l *lowerer) outside(name string) *outsider {
+	for _, s := range l.f.Stmts {
+		if o := l.topLevel(s, name); o != nil {
+			return o
+		}
+	}
+	if l.outer != nil {
+		if o := l.outer(name); o != nil {
+			return l.outerObject(o)
+		}
+	}
+	if scriptBuiltins[name] {
+		return &outsider{what: "a builtin of scripts"}
+	}
+	return nil
+}
+
+// topLevel returns name if s declares it.
+func (l *lowerer) topLevel(s syntax.Stmt, name string) *outsider {
+	is := func(id *syntax.Ident) bool { return id != nil && id.Name == name }
+	switch s := s.(type) {
+	case *syntax.Param:
+		if is(s.Name) {
+			o := &outsider{what: "a param of the script", span: s.Name.Span}
+			if s.Type != nil {
+				o.pass = name + ": " + l.text(s.Type)
+			}
+			return o
+		}
+	case *syntax.Let:
+		if is(s.Name) {
+			o := &outsider{what: "a `let` name of the script", span: s.Name.Span, pass: name + ": float"}
+			if t := s.Name.Type(); t != nil && !t.IsScalar() {
+				o.pass = ""
+			} else if t != nil {
+				o.pass = name + ": " + t.String()
+			}
+			return o
+		}
+	case *syntax.Register:
+		for _, n := range s.Names {
+			if is(n) {
+				o := &outsider{what: "registered data", span: n.Span, pass: name + ": R vector[f64]"}
+				if call, ok := s.Value.(*syntax.Call); ok {
+					o.pass = name + ": R " + l.text(call.Fn)
+				}
+				return o
+			}
+		}
+	case *syntax.ExternData:
+		if is(s.Name) {
+			return &outsider{what: "data of the host", span: s.Name.Span, pass: name + ": R " + l.text(s.Type)}
+		}
+	case *syntax.Codelet:
+		if is(s.Name) {
+			return &outsider{what: "a codelet", span: s.Name.Span}
+		}
+	case *syntax.Func:
+		if is(s.Name) {
+			return &outsider{what: "a function of the script", span: s.Name.Span}
+		}
+	case *syntax.Partition:
+		if is(s.Name) {
+			return &outsider{what: "a view", span: s.Name.Span}
+		}
+	case *syntax.Import:
+		if is(s.As) {
+			return &outsider{what: "a module", span: s.As.Span}
+		}
+	}
+	return nil
+}
+
+// outerObject describes an object of the caller's scope.
+func (l *lowerer) outerObject(o *types.Object) *outsider {
+	out := &outsider{what: "a name of the script", decl: o.Decl}
+	switch o.Kind {
+	case types.CodeletObject:
+		out.what = "a codelet"
+	case types.FuncObject:
+		out.what = "a function"
+	case types.ModuleObject:
+		out.what = "a module"
+	case types.ViewObject:
+		out.what = "a view"
+	case types.BuiltinFunc, types.BuiltinValue:
+		out.what = "a builtin of scripts"
+	case types.HandleObject:
+		out.what = "registered data"
+	}
+	if t := o.Type; t != nil {
+		switch {
+		case t.IsScalar() && (o.Kind == types.LetObject || o.Kind == types.ParamObject):
+			out.pass = o.Name + ": " + t.String()
+		case t.IsHandle():
+			out.pass = o.Name + ": R " + t.String()
+		}
+	}
+	return out
+}
+
+func (l *lowerer) fromOutside(id *syntax.Ident, o *outsider) {
+	d := l.err("E0604", id, fmt.Sprintf("a codelet body cannot use `%s`, which is %s", id.Name, o.what))
+	d.Label = "not an operand of this codelet"
+	if o.span != (syntax.Span{}) {
+		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(o.span), Text: "declared here"})
+	} else if !o.decl.IsZero() {
+		d.Labels = append(d.Labels, diag.Label{Span: o.decl, Text: "declared here"})
+	}
+	d.Notes = append(d.Notes, "a body sees its operands, its own names and the functions of arithmetic")
+	switch {
+	case scriptHelp[id.Name] != "" && o.what == "a builtin of scripts":
+		d.Help = append(d.Help, scriptHelp[id.Name])
+	case o.what == "a function of the script" || o.what == "a function":
+		d.Help = append(d.Help, "write what it computes in its place: a body calls none of them")
+	}
+	if o.pass != "" {
+		d.Help = append(d.Help, fmt.Sprintf("pass it as an operand: `%s`", o.pass))
+	}
+}

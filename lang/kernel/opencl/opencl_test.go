@@ -1,0 +1,371 @@
+package opencl
+
+// Bodies as kernels in OpenCL C, on the devices that the machine has, against the
+// same bodies on the CPU.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	driver "github.com/starpush/starpush/accel/opencl"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
+)
+
+// clStream opens a device with doubles.
+func clStream(t *testing.T) *driver.Stream {
+	t.Helper()
+	devices, err := driver.Driver{}.Open()
+	var none *accel.UnavailableError
+	if errors.As(err, &none) && os.Getenv("STARPUSH_NEED_OPENCL") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, d := range devices {
+			d.Close()
+		}
+	})
+	for _, d := range devices {
+		if d := d.(*driver.Device); d.Info().Doubles {
+			s, err := d.NewStream()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			return s.(*driver.Stream)
+		}
+	}
+	t.Skip("no OpenCL device has doubles")
+	return nil
+}
+
+// ram is where operands are when no device has them.
+var ram = accel.NewHeap("ram", 1<<40)
+
+// runThere runs d on copies of the operands that lie somewhere in a larger
+// allocation, and brings them back.
+func runThere(s *driver.Stream, d *Kernels, list []*iface.Buffer, args []iface.Scalar) (err error) {
+	mem := s.Device().Memory()
+	there := make([]*iface.Buffer, len(list))
+	var back []accel.Copy
+	for k, b := range list {
+		n, size := b.Len(), int64(b.Elem.Size())
+		if b.Rank >= 2 { // from the first element to the last
+			n = 1
+			for axis := range b.Rank {
+				n += (b.Dim[axis] - 1) * b.Stride[axis]
+			}
+		}
+		bytes, before := int64(n)*size, 3*size
+		p, err := mem.Alloc(bytes + before)
+		if err != nil {
+			return err
+		}
+		defer mem.Free(p, bytes+before)
+		c := *b
+		c.Ptr = unsafe.Add(p, before)
+		there[k] = &c
+		to := accel.Copy{Dst: accel.Place{Mem: mem, Ptr: c.Ptr}, Src: accel.Place{Mem: ram, Ptr: b.Ptr}, Bytes: bytes}
+		for i := range to.Count {
+			to.Count[i] = 1
+		}
+		if err := s.Copy(&to); err != nil {
+			return err
+		}
+		from := to
+		from.Dst, from.Src = to.Src, to.Dst
+		back = append(back, from)
+	}
+	err = d.Run(s, &kerneltest.Task{Ctx: context.Background(), Bufs: there, Scalars: args})
+	for k := range back {
+		if e := s.Copy(&back[k]); err == nil {
+			err = e
+		}
+	}
+	return errors.Join(err, s.Sync())
+}
+
+// close reports whether two results agree but for the last bits of floats.
+func near2(t string, a, b kerneltest.Value) bool {
+	if t[0] != 'f' {
+		return a.Int == b.Int
+	}
+	eps := 1e-11
+	if t == "f32" {
+		eps = 1e-4
+	}
+	return a.Float == b.Float || a.Float != a.Float && b.Float != b.Float || math.Abs(a.Float-b.Float) <= eps*max(math.Abs(a.Float), math.Abs(b.Float))
+}
+
+// TestRandomBodiesThere: random bodies do on a device what they do here.
+func TestRandomBodiesThere(t *testing.T) {
+	s := clStream(t)
+	n, ran, outside := 40, 0, 0
+	if testing.Short() {
+		n = 12
+	}
+	for seed := range uint64(n) {
+		b := kerneltest.NewBody(t, seed, true)
+		if b == nil {
+			continue
+		}
+		d, err := New(b.Func)
+		if err != nil {
+			continue
+		}
+		here, readHere := b.Buffers()
+		there, readThere := b.Buffers()
+		want := cpu.Compile(b.Func).Run(context.Background(), here, b.Args)
+		err = runThere(s, d, there, b.Args)
+		var out *OutsideError
+		if errors.As(err, &out) {
+			outside++
+			continue // it may be inside all the same
+		}
+		if err != nil || want != nil {
+			t.Fatalf("seed %d: there %v, here %v\n%s\n%s", seed, err, want, b.Source, d.Source()[len(clCommon):])
+		}
+		ran++
+		for k, name := range kerneltest.BodyOperands[:len(readHere)] {
+			got := readThere[k]()
+			for c, w := range readHere[k]() {
+				if !near2(b.Data[name].Elem, got[c], w) {
+					t.Fatalf("seed %d: %s, cell %d is %v there, and %v here\n%s\n%s", seed, name, c, got[c], w, b.Source, d.Source()[len(clCommon):])
+				}
+			}
+		}
+	}
+	if ran < n/6 {
+		t.Errorf("%d of %d bodies ran on the device, %d might have read outside", ran, n, outside)
+	}
+	t.Logf("%d of %d bodies ran on the device, %d might have read outside", ran, n, outside)
+}
+
+// runHere runs fn on a CPU, on operands of size n, and returns what it computed.
+func runHere(t *testing.T, fn *ir.Func, n int) []float64 {
+	t.Helper()
+	list, read := kerneltest.LoopData(n)
+	if err := cpu.Compile(fn).Run(context.Background(), list, []iface.Scalar{iface.Int(int64(n))}); err != nil {
+		t.Fatal(err)
+	}
+	return read()
+}
+
+// TestThere runs the loops of TestFor there.
+func TestThere(t *testing.T) {
+	s := clStream(t)
+	for _, tt := range []struct{ body, why string }{
+		{"for i in 0..n { y[i] = x[i] * 3 }", ""},
+		{"each i in y { y[i] = x[i] * 3 + v }", ""},
+		{"each i in 1..y.n - 1 { y[i] = (x[i - 1] + x[i] + x[i + 1]) / 3 }", ""},
+		{"each i in y { y[i] = (x[max(i - 1, 0)] + x[min(i + 1, n - 1)]) / 2 }", ""},
+		{"let a = v * 2\n each i in y { y[i] = a * x[i] }\n each j, i in A { A[j, i] += y[i] * a }", ""},
+		{"v += sum i in x { x[i] * y[i] }", ""},
+		{"v = max i in x { abs(x[i]) }\n let s = sum i, j in A { A[i, j] * A[i, j] }\n if s > 1 { v += sqrt(s) } else { v -= 1 }", ""},
+		{"for i in 0..9 { for j in 0..n { let s = 0.0\n for k in 0..9 { s += B[j, k] * B[0, k] }\n A[i, j] += s } }", ""},
+		{"each i, j in A { A[i, j] += sum k in 0..9 { B[j, k] / 7 * float(k) } }", ""},
+		{"each i in u { u[i] = u[i] // 3 * 7 - u[i] % 5 }", ""},
+		{"each i in y { if x[i] > 0 and y[i] < 0.5 { y[i] = sin(x[i]) } else { y[i] = exp(-abs(x[i])) } }", ""},
+		{"each i in y { y[i] = x[k[i]] }", "`x[k[i]]` may lie outside, which a device could not report"},
+		{"each i in y { y[i] = x[(i + 1) % n] }", "the divisor `n` may be 0, which a device could not report"},
+		{"each i in y { y[i] = x[(i + 1) % 7] }", "`x[(i + 1) % 7]` may lie outside, which a device could not report"},
+		{"each i in u { u[i] = 7 // u[i] }", "the divisor `u[i]` may be 0, which a device could not report"},
+		{"each i in u { u[i] = 7 % 0 }", "`7 % 0` always fails, which a device could not report"},
+		{"each i in u { u[i] = 2 ** u[i] }", "the exponent `u[i]` may be negative, which a device could not report"},
+		{"each i in u { u[i] = u[i] // -3 + u[i] % -1 + u[i] ** 0 }", ""},
+		{"each i in y { y[i] = x[k[0]] }", "whether its indices lie inside depends on data"},
+		{"each i in y { let s = 0.0\n for j in 0..i { s += x[j] }\n y[i] = s }", "the range `0..i` changes from round to round"},
+		{"for i in 1..n { y[i] = y[i - 1] + x[i] }", "the rounds of a `for` depend on each other"},
+		{"for i in 0..n { v += x[i] }", "the rounds of a `for` depend on each other"},
+		{"if n > 3 { each i in y { y[i] = 0 } }", "it has loops inside an `if`"},
+		{"let a = sum i in x { x[i] }\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
+		{"let a = y[0]\n each i in y { y[i] = a }", "a is computed from data in one loop and used in another"},
+	} {
+		fn := kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, tt.body), nil)
+		d, err := New(fn)
+		if tt.why != "" {
+			if err == nil || err.Error() != tt.why {
+				t.Errorf("%s\n runs on devices, or not for another reason: %v", tt.body, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s\n %v", tt.body, err)
+			continue
+		}
+		for _, n := range []int{1, 2, 63, 64, 65, 1000} {
+			want := runHere(t, fn, n)
+			list, read := kerneltest.LoopData(n)
+			err := runThere(s, d, list, []iface.Scalar{iface.Int(int64(n))})
+			if err != nil {
+				t.Fatalf("%s\n n = %d: %v\n%s", tt.body, n, err, d.Source()[len(clCommon):])
+			}
+			for k, v := range read() {
+				if math.Abs(v-want[k]) > 1e-12*max(1, math.Abs(want[k])) {
+					t.Fatalf("%s\n n = %d: value %d is %v, want %v\n%s", tt.body, n, k, v, want[k], d.Source()[len(clCommon):])
+				}
+			}
+		}
+	}
+}
+
+// TestOutsideThere: nothing begins that may read or write outside.
+func TestOutsideThere(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		n    int
+		ok   bool
+	}{
+		{"each i in y { y[i] = x[i + 1] }", 10, false},
+		{"each i in 0..y.n - 1 { y[i] = x[i + 1] }", 10, true},
+		{"each i in 0..n { y[i] = 1 }", 11, false},
+		{"each i in 0..n { y[i] = 1 }", 9, true},
+		{"each i in 0..n { y[i] = 1 }", -3, true},
+		{"each i in y { y[i] = if i > 0 then x[i - 1] else 0 }", 10, false}, // only with a look at each
+		{"v = sum i in 0..n { x[i] }", 11, false},
+		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 1, false},
+		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 0, true},
+		{"each i, j in n..9, 0..3 { A[i, j] = 1 }", 9, true},   // the outer range is empty
+		{"each i in 0..5 { y[i] = x[i * n] }", 1 << 62, false}, // 0 in the first round and the last
+		{"each i in 0..9 { y[i] = x[-(i - 4) * n + n * 4] }", 1 << 61, false},
+		{"v = sum i in n..=0 { x[2 * i] }", math.MinInt64, false},
+		{"v = sum i in n..=0 { x[max(2 * i + 1, 0) // 2] }", math.MinInt64, false},
+	} {
+		d, err := New(kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, tt.body), nil))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.body, err)
+		}
+		list, _ := kerneltest.LoopData(10)
+		_, err = d.Launches(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(int64(tt.n))}})
+		var out *OutsideError
+		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may lie outside") {
+			t.Errorf("%s with n = %d: %v", tt.body, tt.n, err)
+		}
+	}
+}
+
+// TestRangesThere: ranges have as many rounds as here, at the ends of the integers,
+// too.
+func TestRangesThere(t *testing.T) {
+	s := clStream(t)
+	for _, body := range []string{
+		"v = sum i in n..-n - 1 { 1 }",
+		"v = sum i in n..=-n { x[i] }",
+		"v = sum i, j in n..=n, 0..3 { 1 }",
+		"each i in y { y[i] = sum j in n..=n { 1 } }",
+		"each i in y { y[i] = sum j in n - 3..n { 1 }\n for j in n - 2..=n { y[i] += 2 }\n for j in n..-n - 1 { y[i] += 5 } }",
+		"each i in n..-n - 1 { y[i] = 1 }",
+	} {
+		fn := kerneltest.Lowered(t, fmt.Sprintf(kerneltest.LoopCodelet, body), nil)
+		d, err := New(fn)
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		args := []iface.Scalar{iface.Int(math.MaxInt64)}
+		here, read := kerneltest.LoopData(10)
+		if err := cpu.Compile(fn).Run(context.Background(), here, args); err != nil {
+			t.Fatal(err)
+		}
+		there, readThere := kerneltest.LoopData(10)
+		if err := runThere(s, d, there, args); err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		for k, w := range read() {
+			if v := readThere()[k]; v != w {
+				t.Fatalf("%s: value %d is %v there, and %v here\n%s", body, k, v, w, d.Source()[len(clCommon):])
+			}
+		}
+	}
+}
+
+// TestArithmeticThere: integers and the operations that SPEC.md promises give the
+// same there, for extreme operands, too.
+func TestArithmeticThere(t *testing.T) {
+	s := clStream(t)
+	for _, elem := range iface.Elems {
+		typ := elem.String()
+		var body strings.Builder
+		exprs := []string{"x[i] + y[i]", "x[i] - y[i]", "x[i] * y[i]", "-x[i]", "abs(x[i])", "min(x[i], y[i])", "max(x[i], y[i])", "x[i] // 7", "x[i] % 7",
+			"x[i] ** 2", "if x[i] < y[i] then x[i] else y[i]", "select(x[i] == y[i], x[i], -y[i])"}
+		if elem.IsFloat() {
+			exprs = append(exprs, "x[i] / y[i]", "floor(x[i])", "ceil(x[i])", "round(x[i])", "x[i] // y[i]", "x[i] % y[i]")
+		} else {
+			exprs = append(exprs, "x[i] ** 3", "x[i] ** 5", "int(f[i])", "int(g[i])")
+		}
+		body.WriteString("each i, j in A {\n")
+		for k, e := range exprs {
+			fmt.Fprintf(&body, "if j == %d { A[i, j] = %s }\n", k, e)
+		}
+		body.WriteString("}\neach i in f { f[i] = float(x[i]) }\neach i in g { g[i] = x[i] * 1 }\n")
+		src := strings.ReplaceAll(fmt.Sprintf("codelet c(x: R vector[T], y: R vector[T], A: RW matrix[T], f: RW vector[f64], g: RW vector[f32]) {\n%s}\n", body.String()), "T", typ)
+		d, err := New(kerneltest.Lowered(t, src, nil))
+		if err != nil {
+			t.Fatalf("%s: %v", typ, err)
+		}
+		xs := extremes(typ)
+		n := len(xs) * len(xs)
+		data := []*kerneltest.Data{{Elem: typ, Rank: 1, Rows: n}, {Elem: typ, Rank: 1, Rows: n}, {Elem: typ, Rank: 2, Rows: n, Cols: len(exprs)},
+			{Elem: "f64", Rank: 1, Rows: n}, {Elem: "f32", Rank: 1, Rows: n}}
+		floats := extremes("f64")
+		for k := range n {
+			data[0].Cells, data[1].Cells = append(data[0].Cells, xs[k/len(xs)]), append(data[1].Cells, xs[k%len(xs)])
+			for range exprs {
+				data[2].Cells = append(data[2].Cells, xs[0])
+			}
+			x := floats[k%len(floats)].Float
+			data[3].Cells, data[4].Cells = append(data[3].Cells, kerneltest.FloatValue("f64", x)), append(data[4].Cells, kerneltest.FloatValue("f32", x))
+		}
+		var lists [2][]*iface.Buffer
+		var reads [2][]func() []kerneltest.Value
+		for k := range lists {
+			for _, x := range data {
+				b, read := kerneltest.DataBuffer(x)
+				lists[k], reads[k] = append(lists[k], b), append(reads[k], read)
+			}
+		}
+		if err := cpu.Compile(kerneltest.Lowered(t, src, nil)).Run(context.Background(), lists[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := runThere(s, d, lists[1], nil); err != nil {
+			t.Fatalf("%s: %v\n%s", typ, err, d.Source())
+		}
+		for k, x := range data {
+			there := reads[1][k]()
+			for c, w := range reads[0][k]() {
+				if v := there[c]; v.Int != w.Int || math.Float64bits(v.Float) != math.Float64bits(w.Float) && (v.Float == v.Float || w.Float == w.Float) {
+					row, what := c, "converted"
+					if x.Rank == 2 {
+						row, what = c/x.Cols, exprs[c%x.Cols]
+					}
+					t.Errorf("%s: %s of %v and %v is %v there, and %v here", typ, what, data[0].Cells[row], data[1].Cells[row], v, w)
+				}
+			}
+		}
+	}
+}
+
+// extremes are values of a type that arithmetic may treat in their own ways.
+func extremes(typ string) (out []kerneltest.Value) {
+	if typ[0] == 'f' {
+		for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 2.5, -2.5, 0.1, 3, -7, 1e10, -1e10, 300.7, 9.3e18, 1.9e19, 1e30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()} {
+			out = append(out, kerneltest.FloatValue(typ, x))
+		}
+		return out
+	}
+	for _, x := range []uint64{0, 1, 2, 3, 7, 100, 1<<64 - 1, 1<<64 - 2, 1<<64 - 7, 1 << 63, 1<<63 - 1, 1 << 31, 1<<31 - 1, 1<<32 - 1, 1 << 15, 1<<16 - 1, 128, 127, 255} {
+		out = append(out, kerneltest.IntValue(typ, x))
+	}
+	return out
+}
