@@ -61,7 +61,7 @@ func (a *Analysis) tokenDoc(t syntax.Token) string {
 		if modeWord[t.Text] {
 			return tablesDoc(t.Text, check.Modes) + "\n" + check.ModesNote + "\n"
 		}
-		return tablesDoc(t.Text, check.Folds, check.Builtins, check.TypeNames, check.ElemNames)
+		return tablesDoc(t.Text, check.Folds, check.Builtins, check.BodyFuncs, check.TypeNames, check.ElemNames)
 	}
 	return ""
 }
@@ -123,15 +123,16 @@ func (a *Analysis) docOf(w word) string {
 		}
 	}
 	switch o := w.Obj; {
-	case o == nil: // constructors, types and kinds of workers; also what is not declared
+	case o == nil: // constructors, types, kinds of workers, and values in bodies; also what is not declared
+		text := tablesDoc(w.Name, check.TypeNames, check.ElemNames, check.Builtins, check.BodyFuncs)
 		for _, v := range check.BuiltinValues {
-			if v.Name == w.Name && v.Type == types.TDevice {
+			if v.Name == w.Name && (v.Type == types.TDevice || text == "") {
 				return valueDoc(v.Entry, v.Type)
 			}
 		}
-		return tablesDoc(w.Name, check.TypeNames, check.ElemNames, check.Builtins)
+		return text
 	case o.Kind == types.BuiltinFunc:
-		return tablesDoc(w.Name, check.Builtins)
+		return tablesDoc(w.Name, check.Builtins, check.BodyFuncs)
 	case o.Kind == types.BuiltinValue:
 		for _, v := range check.BuiltinValues {
 			if v.Name == w.Name {

@@ -49,7 +49,21 @@ func (a *Analysis) Complete(offset int) []Completion {
 		c.names = append(c.names, info)
 	}
 	slices.SortFunc(c.names, func(a, b NameInfo) int { return strings.Compare(a.Name, b.Name) })
-	c.object = func(name string) *types.Object {
+	c.object = a.finder(names)
+	c.lacks = func(module string) *Fix {
+		if a.main() == nil {
+			return nil
+		}
+		fix := check.ImportEdit(a.main().File, module)
+		return &fix
+	}
+	return c.complete(a.src.Text, offset)
+}
+
+// finder returns what finds the object of a name where names are visible, those of the
+// host and members of modules included: "blas.gemm".
+func (a *Analysis) finder(names map[string]*types.Object) func(name string) *types.Object {
+	return func(name string) *types.Object {
 		first, rest, dotted := strings.Cut(name, ".")
 		o := names[first]
 		if o == nil {
@@ -59,22 +73,14 @@ func (a *Analysis) Complete(offset int) []Completion {
 				}
 			}
 		}
-		if !dotted || o == nil {
+		switch {
+		case !dotted || o == nil:
 			return o
-		}
-		if o.Module == nil {
+		case o.Module == nil:
 			return nil
 		}
 		return o.Module.Members[rest]
 	}
-	c.lacks = func(module string) *Fix {
-		if a.main() == nil {
-			return nil
-		}
-		fix := check.ImportEdit(a.main().File, module)
-		return &fix
-	}
-	return c.complete(a.src.Text, offset)
 }
 
 // visible lists the names in scope at offset. Those that the top level declares

@@ -42,6 +42,7 @@ func askAll(a *lang.Analysis, offset int) {
 	a.Doc(offset)
 	a.Complete(offset)
 	a.Renamable(offset)
+	a.Call(offset)
 }
 
 // TestAnalysisOfBrokenTexts: any text has an analysis, and every question about it an answer.
@@ -63,6 +64,13 @@ func TestAnalysisOfBrokenTexts(t *testing.T) {
 			a.Symbols()
 			a.Hints()
 			a.Imports()
+			end := 0
+			for _, tok := range a.SyntaxTokens() {
+				if tok.Offset < end || tok.Len <= 0 || tok.Offset+tok.Len > len(broken) || tok.Kind == "" {
+					t.Fatalf("%s: %+v behind %d\n%s", name, tok, end, broken)
+				}
+				end = tok.Offset + tok.Len
+			}
 			for _, offset := range []int{0, lo, lo + 1, min(len(broken), lo+10), rnd.IntN(len(broken) + 1), len(broken), len(broken) + 5, -1} {
 				askAll(a, offset)
 			}

@@ -327,7 +327,7 @@ func inModule(m *types.Module, fix *Fix) []Completion {
 // everything lists names, builtins, types and keywords.
 func (c *completer) everything() []Completion {
 	out := c.kind()
-	for _, b := range check.Builtins {
+	for _, b := range slices.Concat(check.Builtins, check.BodyFuncs) {
 		out = append(out, Completion{Text: b.Name, Kind: "builtin", Detail: b.Syntax, Doc: b.Doc})
 	}
 	for _, v := range check.BuiltinValues {

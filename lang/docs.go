@@ -59,7 +59,7 @@ func builtinDoc(name string) (markdown string, ok bool) {
 			found = append(found, text)
 		}
 	}
-	add(tablesDoc(name, check.Words, check.Modes, check.Builtins, check.TypeNames, check.ElemNames))
+	add(tablesDoc(name, check.Words, check.Modes, check.Builtins, check.BodyFuncs, check.TypeNames, check.ElemNames))
 	for _, v := range check.BuiltinValues {
 		if v.Name == name {
 			add(valueDoc(v.Entry, v.Type))

@@ -74,6 +74,11 @@ var Folds = []Entry{
 	{"max", "m = max i, j in A { abs(A[i, j]) }", "in codelets: the largest of what stands in braces, over all rounds"},
 }
 
+// BodyFuncs lists the functions that only codelet bodies have.
+var BodyFuncs = []Entry{
+	{"select", "select(c, a, b)", "in codelets: a if c is true, else b; both are computed, which `if c then a else b` does not do"},
+}
+
 // ArgSet is the named arguments of one construct.
 type ArgSet struct {
 	On   string // "register", "partition", or the name of a builtin function

@@ -105,7 +105,7 @@ func docSections() []docSection {
 	}
 	slices.Sort(options)
 	return []docSection{
-		{"builtin", repl.Builtins()},
+		{"builtin", append(repl.Builtins(), entries(check.BodyFuncs)...)},
 		{"values", values},
 		{"types", append(entries(check.TypeNames), entries(check.ElemNames)...)},
 		{"modes", entries(check.Modes)},

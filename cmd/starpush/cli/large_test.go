@@ -373,12 +373,12 @@ func speakLSP(text string) []byte {
 	lines := strings.Split(text, "\n")
 	for _, k := range []int{0, len(lines) / 2, max(0, len(lines)-2)} {
 		at := m{"line": k, "character": len(lines[k]) / 2}
-		for _, method := range []string{"hover", "completion", "definition", "references", "documentHighlight", "prepareRename"} {
+		for _, method := range []string{"hover", "completion", "definition", "references", "documentHighlight", "prepareRename", "signatureHelp"} {
 			tell("textDocument/"+method, m{"textDocument": doc, "position": at, "context": m{"includeDeclaration": true}}, true)
 		}
 	}
 	whole := m{"start": m{"line": 0, "character": 0}, "end": m{"line": len(lines), "character": 0}}
-	for _, method := range []string{"documentSymbol", "formatting", "inlayHint", "codeAction"} {
+	for _, method := range []string{"documentSymbol", "formatting", "inlayHint", "codeAction", "semanticTokens/full", "semanticTokens/range"} {
 		tell("textDocument/"+method, m{"textDocument": doc, "range": whole, "context": m{"diagnostics": []m{}}}, true)
 	}
 	tell("shutdown", nil, true)

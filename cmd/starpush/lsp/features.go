@@ -5,6 +5,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -78,6 +79,82 @@ func (s *server) completion(params json.RawMessage) (any, *rpcError) {
 			item.More = []textEdit{{d.lines.span(f.Span.Start.Offset, f.Span.End.Offset), f.NewText}}
 		}
 		out = append(out, item)
+	}
+	return out, nil
+}
+
+func (s *server) signatureHelp(params json.RawMessage) (any, *rpcError) {
+	_, d, offset, err := s.place(params)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := s.analysis(d).Call(offset)
+	if !ok {
+		return nil, nil
+	}
+	about := func(text string) *markup {
+		if text == "" {
+			return nil
+		}
+		return &markup{"markdown", text}
+	}
+	out := signatureHelp{[]signature{}, c.Form, c.Param}
+	for _, f := range c.Forms {
+		sig := signature{f.Text, about(f.Doc), []parameter{}}
+		label := newLineTable(f.Text)
+		for _, p := range f.Params {
+			sig.Parameters = append(sig.Parameters, parameter{[2]int{label.position(p.Lo).Character, label.position(p.Hi).Character}, about(p.Doc)})
+		}
+		out.Signatures = append(out.Signatures, sig)
+	}
+	return out, nil
+}
+
+func (s *server) semanticTokens(params json.RawMessage) (any, *rpcError) {
+	return s.tokensIn(params, func(d *document, _ textRange) (lo, hi int) { return 0, len(d.text()) })
+}
+
+func (s *server) semanticTokensIn(params json.RawMessage) (any, *rpcError) {
+	return s.tokensIn(params, func(d *document, r textRange) (lo, hi int) {
+		return d.lines.offset(r.Start), d.lines.offset(r.End)
+	})
+}
+
+// tokensIn encodes the tokens that meet a part of a document: each by its distance to the
+// one before, in lines and UTF-16 units, its length, the number of its kind, and a bit for each modifier.
+func (s *server) tokensIn(params json.RawMessage, part func(*document, textRange) (lo, hi int)) (any, *rpcError) {
+	p, err := decode[documentParams](params)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.document(p.TextDocument.URI)
+	if err != nil {
+		return nil, err
+	}
+	lo, hi := part(d, p.Range)
+	out := semanticTokens{[]uint32{}}
+	var last position
+	for _, t := range s.analysis(d).SyntaxTokens() {
+		if t.Offset+t.Len <= lo || t.Offset >= hi {
+			continue
+		}
+		at := d.lines.span(t.Offset, t.Offset+t.Len)
+		kind := slices.Index(tokenKinds, t.Kind)
+		if kind < 0 || at.Start.Line != at.End.Line {
+			continue
+		}
+		modifiers := uint32(0)
+		for bit, is := range []bool{t.Declares, t.Fixed, t.Given} {
+			if is {
+				modifiers |= 1 << bit
+			}
+		}
+		column := at.Start.Character
+		if at.Start.Line == last.Line {
+			column -= last.Character
+		}
+		out.Data = append(out.Data, uint32(at.Start.Line-last.Line), uint32(column), uint32(at.End.Character-at.Start.Character), uint32(kind), modifiers)
+		last = at.Start
 	}
 	return out, nil
 }

@@ -121,6 +121,35 @@ type codeAction struct {
 	Edit        workspaceEdit `json:"edit"`
 }
 
+type signatureHelp struct {
+	Signatures []signature `json:"signatures"`
+	Signature  int         `json:"activeSignature"`
+	Parameter  int         `json:"activeParameter"`
+}
+
+type signature struct {
+	Label      string      `json:"label"`
+	Doc        *markup     `json:"documentation,omitempty"`
+	Parameters []parameter `json:"parameters"`
+}
+
+type parameter struct {
+	Label [2]int  `json:"label"` // in UTF-16 units of the label of its signature
+	Doc   *markup `json:"documentation,omitempty"`
+}
+
+type semanticTokens struct {
+	Data []uint32 `json:"data"` // five numbers a token
+}
+
+// tokenKinds and tokenModifiers are the kinds of lang.SyntaxToken and what else it says,
+// numbered for semanticTokens.
+var (
+	tokenKinds = []string{"comment", "string", "number", "operator", "keyword", "modifier", "type", "namespace", "method",
+		"function", "parameter", "variable", "property"}
+	tokenModifiers = []string{"declaration", "readonly", "defaultLibrary"}
+)
+
 // requests and notifications are what the server answers to, besides those that
 // begin and end the connection.
 var requests = map[string]func(*server, json.RawMessage) (any, *rpcError){
@@ -135,6 +164,10 @@ var requests = map[string]func(*server, json.RawMessage) (any, *rpcError){
 	"textDocument/formatting":        (*server).formatting,
 	"textDocument/inlayHint":         (*server).inlayHints,
 	"textDocument/codeAction":        (*server).codeActions,
+
+	"textDocument/signatureHelp":        (*server).signatureHelp,
+	"textDocument/semanticTokens/full":  (*server).semanticTokens,
+	"textDocument/semanticTokens/range": (*server).semanticTokensIn,
 }
 
 var notifications = map[string]func(*server, json.RawMessage) *rpcError{
@@ -163,6 +196,8 @@ func (s *server) capabilities() any {
 			"documentFormattingProvider": true,
 			"inlayHintProvider":          true,
 			"codeActionProvider":         m{"codeActionKinds": []string{"quickfix"}},
+			"signatureHelpProvider":      m{"triggerCharacters": []string{"(", ","}},
+			"semanticTokensProvider":     m{"legend": m{"tokenTypes": tokenKinds, "tokenModifiers": tokenModifiers}, "full": true, "range": true},
 		},
 	}
 }
