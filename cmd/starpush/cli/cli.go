@@ -287,11 +287,12 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress, nothing about files that were written")
 	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files; the stack where Go code panicked")
 	g.BoolVar(&a.flags.noInit, "no-init", false, "the prompt does not run init.spu")
-	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits: steps=N,depth=N,tasks=N,inflight=N,data=N,mem=N,output=N,source=N")
+	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits, such as steps=1Mi,tasks=100: steps, depth, tasks, inflight, data, mem, output, source")
 	for _, c := range subcommands {
 		root.AddCommand(c(a))
 	}
 	root.AddCommand(topicCommands()...)
+	a.foldHelp(root)
 	mendHelp(root)
 	a.registerWatch(root)
 	a.completeFlags(root)

@@ -53,7 +53,7 @@ topic: ` + strings.Join(repl.Topics(), ", ") + ".",
 			if len(args) == 0 {
 				return a.docList()
 			}
-			return a.docOf(session, args[0])
+			return a.docOf(cmd.Root(), session, args[0])
 		},
 	}
 }
@@ -173,7 +173,7 @@ func wrapped(text, indent string, width int) string {
 }
 
 // docOf shows one name. A codelet may be named without its module.
-func (a *app) docOf(session *lang.Session, name string) error {
+func (a *app) docOf(root *cobra.Command, session *lang.Session, name string) error {
 	names := append(docNames(), repl.Builtins()...)
 	full := map[string]string{} // of members: with their module
 	for _, n := range names {
@@ -208,6 +208,11 @@ func (a *app) docOf(session *lang.Session, name string) error {
 	if !ok {
 		for _, s := range docSections() {
 			names = append(names, s.names...)
+		}
+		for _, c := range root.Commands() {
+			if c.Name() == name {
+				return usagef("`%s` is a command: `starpush help %[1]s` shows what it does; `starpush doc` lists words of the language and topics", name)
+			}
 		}
 		near, found := diag.Nearest(name, slices.AppendSeq(names, maps.Keys(full)))
 		switch {

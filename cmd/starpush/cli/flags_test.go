@@ -9,9 +9,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/starpush/starpush/lang"
 )
@@ -207,5 +212,49 @@ func TestPrintLines(t *testing.T) {
 `
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+// The help of every command breaks no word at 80 columns, nor at 60, and loses none.
+func TestHelpWidth(t *testing.T) {
+	var look func(c *cobra.Command, path []string)
+	look = func(c *cobra.Command, path []string) {
+		var out, errs bytes.Buffer
+		if code := Main(append(path, "--help"), strings.NewReader(""), &out, &errs, nil); code != exitOK {
+			t.Fatalf("%v: %d, %s", path, code, errs.String())
+		}
+		usage := c.Long + "\n\n" + c.UsageString()
+		for width, text := range map[int]string{80: out.String(), 60: folded(usage, 60)} {
+			for line := range strings.Lines(text) {
+				if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > width {
+					t.Errorf("starpush %v, %d columns: %q", path, width, line)
+				}
+			}
+		}
+		if got := folded(usage, 60); !slices.Equal(strings.Fields(got), strings.Fields(usage)) {
+			t.Errorf("starpush %v: other words:\n%s", path, got)
+		}
+		for _, sub := range c.Commands() {
+			if sub.Name() != "help" {
+				look(sub, append(slices.Clone(path), sub.Name()))
+			}
+		}
+	}
+	root := (&app{}).rootCommand()
+	look(root, nil)
+}
+
+func TestFolded(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"short\n  too\n", "short\n  too\n"},
+		{"one two three four five\nsix\n\nend", "one two three four\nfive six\n\nend"},
+		{"  -x   one two three four", "  -x   one two three\n       four"},
+		{"  a-name  one two three", "  a-name  one two\n          three"},
+		{"  a-longer-name-yet  one two", "  a-longer-name-yet  one\n      two"},
+		{"  äöü  ßß ßß ßß ßß ß", "  äöü  ßß ßß ßß ßß ß"},
+	} {
+		if got := folded(tt.in, 20); got != tt.want {
+			t.Errorf("folded(%q) = %q, want %q", tt.in, got, tt.want)
+		}
 	}
 }

@@ -4,7 +4,10 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +62,80 @@ var helpTopics = []struct{ name, short, long string }{
 few, and why a body is slow. With --json all of it is in the line "summary".`},
 }
 
+// helpWidth is how wide help is where standard output is no terminal.
+const helpWidth = 80
+
+// foldHelp makes the help of all commands break lines between words, at the width of the
+// terminal: a terminal breaks them anywhere.
+func (a *app) foldHelp(root *cobra.Command) {
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		text := c.Long
+		if text == "" {
+			text = c.Short
+		}
+		text = strings.TrimRight(text, " \n") + "\n\n"
+		if c.Runnable() || c.HasSubCommands() {
+			text += c.UsageString()
+		}
+		width := (&stream{w: a.help.w, tty: isTerminal(a.help.w)}).width(a.env)
+		if width == 0 {
+			width = helpWidth
+		}
+		io.WriteString(c.OutOrStdout(), folded(text, max(width, 40)))
+	})
+}
+
+// folded breaks the lines of text that are longer than width, in front of words. Lines that
+// are not indented are filled anew as a paragraph; what follows an indented one is
+// below its last column, where it is a row of a table.
+func folded(text string, width int) string {
+	var b strings.Builder
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); {
+		n := 1
+		for prose(lines[i]) && i+n < len(lines) && prose(lines[i+n]) {
+			n++
+		}
+		long := slices.ContainsFunc(lines[i:i+n], func(l string) bool { return utf8.RuneCountInString(l) > width })
+		switch {
+		case !long:
+			b.WriteString(strings.Join(lines[i:i+n], "\n"))
+		case prose(lines[i]):
+			b.WriteString(wrapped(strings.Join(lines[i:i+n], " "), "", width))
+		default:
+			at := lastColumn(lines[i])
+			line, hang := string([]rune(lines[i])[:at]), at
+			if hang > 2*width/3 {
+				hang = len(line) - len(strings.TrimLeft(line, " ")) + 4
+			}
+			gap := ""
+			for _, w := range strings.Fields(string([]rune(lines[i])[at:])) {
+				if gap != "" && utf8.RuneCountInString(line+gap+w) > width {
+					b.WriteString(line + "\n")
+					line, gap = strings.Repeat(" ", hang), ""
+				}
+				line += gap + w
+				gap = " "
+			}
+			b.WriteString(line)
+		}
+		if i += n; i < len(lines) {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// prose reports whether a line is part of a paragraph.
+func prose(line string) bool { return line != "" && line[0] != ' ' }
+
+// lastColumn is where the last column of a row of a table begins: behind the last two
+// spaces in a row.
+func lastColumn(line string) int {
+	text := strings.TrimRight(line, " ")
+	return utf8.RuneCountInString(text[:strings.LastIndex(text, "  ")+2])
+}
+
 // mendHelp makes help answer words that it does not know with an error, instead of
 // the page of all commands, and makes shells complete its topics.
 func mendHelp(root *cobra.Command) {
@@ -73,7 +150,7 @@ func mendHelp(root *cobra.Command) {
 		if err != nil || about == root && len(args) > 0 || len(rest) > 0 {
 			text := "`starpush help` lists commands and topics"
 			if _, ok := repl.Topic(args[0], 0); ok || words[args[0]] || repl.TopicOf(args[0]) != "" {
-				text = fmt.Sprintf("`starpush doc %s` shows words of the language", args[0])
+				text = fmt.Sprintf("`starpush doc %s` shows what it is", args[0])
 			} else if near := meant(root, args[0]); strings.Contains(near, "did you mean `starpush ") && !strings.Contains(near, ".spu") {
 				text = strings.TrimPrefix(strings.Replace(near, "`starpush ", "`starpush help ", 1), "; ")
 			}

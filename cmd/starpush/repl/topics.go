@@ -4,6 +4,8 @@ package repl
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/lang/check"
@@ -17,16 +19,39 @@ var topics = map[string]func(width int) string{
 	"files":      fixed(filesTopic),
 	"filters":    filtersTopic,
 	"options":    optionsTopic,
+	"names":      fixed(scriptTopics["names"]),
+	"control":    fixed(scriptTopics["control"]),
+	"functions":  fixed(scriptTopics["functions"]),
+	"access":     fixed(scriptTopics["access"]),
+	"limits":     fixed(limitsTopic),
+	"plans":      fixed(plansTopic),
+	"models":     fixed(modelsTopic),
 }
+
+// ScriptTopics lists the topics whose text is a script, indented by two blanks.
+func ScriptTopics() []string { return slices.Sorted(maps.Keys(scriptTopics)) }
 
 // TopicOf is the topic of :help that a word of the language belongs to, "" for other words.
 func TopicOf(word string) string {
 	switch word {
 	case "R", "W", "RW", "COMMUTE", "REDUX", "SCRATCH":
 		return "modes"
-	case "register", "partition", "unpartition", "insert", "acquire", "wait", "invalidate", "unregister",
-		"let", "if", "for", "while", "func", "assert", "fill":
+	case "register", "partition", "unpartition", "insert", "invalidate", "unregister", "fill":
 		return "statements"
+	case "let", "param":
+		return "names"
+	case "if", "else", "for", "in", "while", "break", "continue", "assert":
+		return "control"
+	case "func", "return":
+		return "functions"
+	case "acquire", "release", "wait", "value", "busy":
+		return "access"
+	case "expect", "check", "graph":
+		return "plans"
+	case "perf", "calibrate":
+		return "models"
+	case "timeout":
+		return "limits"
 	case "load", "file", "csv", "npy", "mtx", "bin", "data":
 		return "files"
 	case "codelet", "each":
