@@ -41,6 +41,28 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
+// Workers that a machine has no use for are refused, with what to do.
+func TestCheckCPUs(t *testing.T) {
+	for _, tt := range []struct {
+		workers int64
+		cpus    int
+		want    string
+	}{
+		{0, 2, ""}, {8, 2, ""}, {64, 1, ""}, {512, 64, ""}, {1000, 128, ""},
+		{65, 1, "--cpus 65: this machine has 1 CPU, and 64 workers are the most for that; leave the flag out for one for each CPU"},
+		{1000, 2, "--cpus 1000: this machine has 2 CPUs, and 64 workers are the most for that; leave the flag out for one for each CPU"},
+		{513, 64, "--cpus 513: this machine has 64 CPUs, and 512 workers are the most for that; leave the flag out for one for each CPU"},
+	} {
+		got := ""
+		if err := checkCPUs(tt.workers, tt.cpus); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%d workers, %d CPUs: %q, want %q", tt.workers, tt.cpus, got, tt.want)
+		}
+	}
+}
+
 // Units of other programs are told apart from what is no number at all.
 func TestCountUnits(t *testing.T) {
 	for in, want := range map[string]string{

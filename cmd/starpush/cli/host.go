@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -157,6 +158,9 @@ func warningCodes(flag string, words []string) (codes []string, err error) {
 // runtime opens devices and starts the engine as the flags say; endRuntime closes
 // both.
 func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
+	if err := checkCPUs(o.cpus, goruntime.NumCPU()); err != nil {
+		return nil, err
+	}
 	if err := checkPolicy(o.sched); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"time"
@@ -110,6 +111,9 @@ func runCommand(a *app) *cobra.Command {
 func (a *app) check(o *runFlags) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, o.progress) {
 		return usagef("--progress is auto, always or never, not `%s`", o.progress)
+	}
+	if err := checkCPUs(o.cpus, goruntime.NumCPU()); err != nil {
+		return err
 	}
 	if err := checkPolicy(o.sched); err != nil {
 		return err

@@ -53,9 +53,11 @@ var helpTopics = []struct{ name, short, long string }{
   fetching          until its data was there
   starting          until its kernel began
   releasing         until those that depend on it knew; all five on average
-  stddev            of kernels, all of them: a few that take long, such as first ones on
-                    cold caches (outliers), raise it, the mean and max. "starpush perf
-                    show" has medians, which they do not move
+  stddev            of kernels, all of them: a few that take long (outliers), such as
+                    first ones on cold caches, raise it, the mean and max, and min is
+                    near the usual time. "starpush perf show" has medians, which
+                    outliers do not move; there it counts as one what is further from
+                    the middle half of the times than one and a half times its width
   busy, sleeping    of a worker: in kernels, and without work; overhead is the rest
 
 --advise, and --profile, too, say which inserts make tasks that are too short or too

@@ -31,7 +31,11 @@ func copies(before, after []engine.BusProfile) string {
 			if l.Copies == 1 {
 				word = "copy"
 			}
-			fmt.Fprintf(&b, "  %s → %s  %d %s, %s in %s\n", l.From, l.To, l.Copies, word, accel.Bytes(l.Bytes), duration(l.Time))
+			link := l.From + " → " + l.To
+			if l.From == l.To { // from one place to another, where views overlap
+				link = "within " + l.From
+			}
+			fmt.Fprintf(&b, "  %s  %d %s, %s in %s\n", link, l.Copies, word, accel.Bytes(l.Bytes), duration(l.Time))
 		}
 	}
 	return b.String()

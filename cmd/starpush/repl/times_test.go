@@ -3,6 +3,8 @@ package repl
 import (
 	"testing"
 	"time"
+
+	"github.com/starpush/starpush/engine"
 )
 
 func TestTimes(t *testing.T) {
@@ -20,5 +22,14 @@ func TestTimes(t *testing.T) {
 	}
 	if got, want := TimesOf([]time.Duration{1000, 3000}).String(), "least 1 µs, median 2 µs, mean 2 µs ± 1.41 µs, largest 3 µs"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Copies from one place of a memory to another are not said to go from it to itself.
+func TestCopiesWithin(t *testing.T) {
+	before := []engine.BusProfile{{From: "sim 0", To: "sim 0", Copies: 1, Bytes: 8}}
+	after := []engine.BusProfile{{From: "sim 0", To: "sim 0", Copies: 3, Bytes: 24, Time: time.Millisecond}, {From: "ram", To: "sim 0", Copies: 1, Bytes: 8, Time: time.Millisecond}}
+	if got, want := copies(before, after), "  within sim 0  2 copies, 16 bytes in 1 ms\n  ram → sim 0  1 copy, 8 bytes in 1 ms\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
