@@ -858,7 +858,7 @@ print(B)
 				t.Fatal(err)
 			}
 			defer inst.Close()
-			if want := "6 6\nmatrix[i32] 2 x 3:\n  0 1 2\n  10 11 12\n"; out.String() != want {
+			if want := "6 6\nmatrix[i32] 2 x 3:\n   0  1  2\n  10 11 12\n"; out.String() != want {
 				t.Errorf("printed %q", out.String())
 			}
 			for _, name := range []string{"A", "B"} {

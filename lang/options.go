@@ -67,6 +67,11 @@ func Stdout(w io.Writer) Option { return func(c *runConfig) { c.Stdout = w } }
 // workers and every policy. See engine.JobOptions.Deterministic.
 func Deterministic() Option { return func(c *runConfig) { c.Deterministic = true } }
 
+// Digits bounds how many significant digits of floats print shows, and a session; those
+// before the point are shown in full. 0 stands for as many as read back the same, as
+// str and f-strings always have.
+func Digits(n int) Option { return func(c *runConfig) { c.Digits = n } }
+
 // WithLimits tightens, never widens, the limits of the Compiler.
 func WithLimits(l Limits) Option { return func(c *runConfig) { c.Limits = c.Limits.Tighten(l) } }
 

@@ -4,13 +4,21 @@ package lang
 
 import "errors"
 
-// SetElide says from how many elements on a vector that an entry gives as its value, or
-// Show gives whole, is shown by its ends; matrices in proportion. 0 means as print does,
+// SetElide says from how many elements on a vector or a list that an entry gives as its
+// value, or Show gives whole, is shown by its ends; matrices in proportion. 0 means as print does,
 // which it does not change.
 func (s *Session) SetElide(n int) {
 	s.elide = max(0, n)
 	if s.m != nil {
 		s.m.SetElide(s.elide)
+	}
+}
+
+// SetDigits is [Digits] from now on.
+func (s *Session) SetDigits(n int) {
+	s.opts = append(s.opts[:len(s.opts):len(s.opts)], Digits(n)) // for Reset
+	if s.m != nil {
+		s.m.SetDigits(n)
 	}
 }
 

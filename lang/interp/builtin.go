@@ -180,7 +180,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 	case "print":
 		var args []func(f *frame) string
 		for _, a := range e.Args {
-			args = append(args, c.textOf(a.Value))
+			args = append(args, c.shownText(a.Value))
 		}
 		return func(f *frame) any { f.m.print(f, args, at); return nil }
 	case "str":

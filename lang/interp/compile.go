@@ -357,7 +357,7 @@ func (c *compiler) operandsShown(e syntax.Expr) func(f *frame) string {
 	x, y := c.any(b.X), c.any(b.Y)
 	at := c.place(e)
 	return func(f *frame) string {
-		return fmt.Sprintf("%s %s %s is false", f.m.text(x(f), true, at), b.Op, f.m.text(y(f), true, at))
+		return fmt.Sprintf("%s %s %s is false", f.m.show(x(f), true, at), b.Op, f.m.show(y(f), true, at))
 	}
 }
 

@@ -33,6 +33,9 @@ type Config struct {
 	Observe   func(*engine.Job)
 	// Deterministic is engine.JobOptions.Deterministic.
 	Deterministic bool
+	// Digits is how many significant digits of a float print shows, those before the point
+	// always in full; 0: as many as read back the same.
+	Digits int
 	// OnView is told of each view with what its parts are called; nil: nobody is.
 	OnView func(parts []*datamgr.Handle, name func(k int) string)
 	// OnEvent is told what happens in the run; nil: nobody is.
@@ -62,6 +65,8 @@ type Machine struct {
 	input     *format.Input // a file that load = has opened and the registration will read
 	elide     int           // SetElide
 	echoing   bool          // the text of a value is for the session
+	showing   bool          // the text of a value is to be read, by print or the session
+	digits    int           // Config.Digits
 	unwritten []string      // data shown with "?" in this entry
 	replaced  []ReplacedView
 
@@ -138,6 +143,7 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 	if m.stdout == nil {
 		m.stdout = os.Stdout
 	}
+	m.digits = max(0, cfg.Digits)
 	m.limits = cfg.Limits.Tighten(Limits{}) // fills in the defaults
 	m.limits.CallDepth = min(m.limits.CallDepth, maxCallDepth)
 	m.recount()

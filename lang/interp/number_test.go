@@ -120,3 +120,23 @@ func TestTighten(t *testing.T) {
 		t.Errorf("a run widened the call depth to %d", l.CallDepth)
 	}
 }
+
+func TestFormatDigits(t *testing.T) {
+	for _, c := range []struct {
+		x      float64
+		digits int
+		want   string
+	}{
+		{1.0 / 3, 4, "0.3333"}, {-1.0 / 3, 1, "-0.3"}, {2, 4, "2.0"}, {0, 3, "0.0"}, {math.Copysign(0, -1), 3, "-0.0"},
+		{123456.789, 4, "123457.0"}, {123456.789, 7, "123456.8"}, {999.9996, 4, "1000.0"}, {1000, 4, "1000.0"}, {999.6, 3, "1000.0"},
+		{0.0123456, 3, "0.0123"}, {1.23456e-9, 3, "1.23e-09"}, {9.9999e-5, 2, "0.0001"}, {1.23456e300, 2, "1.2e+300"}, {9.876e15, 2, "9876000000000000.0"},
+		{math.Inf(-1), 2, "-inf"}, {math.NaN(), 2, "nan"}, {0.1, 17, "0.1"}, {2.5, 1, "2.0"}, {math.MaxFloat64, 1, "1.7976931348623157e+308"},
+	} {
+		if got := formatDigits(c.x, 64, c.digits); got != c.want {
+			t.Errorf("%v with %d digits: %s, want %s", c.x, c.digits, got, c.want)
+		}
+	}
+	if got := formatDigits(float64(float32(0.1)), 32, 9); got != "0.1" {
+		t.Errorf("0.1 of 32 bits: %s", got)
+	}
+}

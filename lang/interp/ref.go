@@ -263,6 +263,19 @@ func (c *compiler) textOf(e syntax.Expr) func(f *frame) string {
 	return func(f *frame) string { return f.m.text(v(f), false, at) }
 }
 
+// shownText compiles an argument of print. An f-string is as the script makes it.
+func (c *compiler) shownText(e syntax.Expr) func(f *frame) string {
+	if s, ok := unparen(e).(*syntax.FString); ok {
+		return c.fstring(s)
+	}
+	v, at := c.any(e), c.place(e)
+	text := func(f *frame) string { return f.m.show(v(f), false, at) }
+	if c.plan {
+		return apart(text)
+	}
+	return text
+}
+
 // fstring compiles f"…".
 func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
 	at := c.place(e)

@@ -136,7 +136,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 func (m *Machine) echo(v any, at place) string {
 	m.echoing = true
 	defer func() { m.echoing = false }()
-	return m.text(v, false, at)
+	return m.show(v, false, at)
 }
 
 // replacesView notes for the session that a default view comes in the place of one of an
@@ -158,6 +158,9 @@ func (m *Machine) replacesView(old, v *View) {
 // SetElide says from how many elements on the session shows a vector by its ends, and
 // matrices in proportion; 0: as print does. What a script prints stays as it is.
 func (m *Machine) SetElide(n int) { m.elide = max(0, n) }
+
+// SetDigits is Config.Digits from now on.
+func (m *Machine) SetDigits(n int) { m.digits = max(0, n) }
 
 // SetDeterministic switches engine.JobOptions.Deterministic, for a session that has no
 // data: contributions that wait to be combined were made one way or the other. Task
@@ -349,6 +352,8 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 		}
 		acc := m.hold(h, iface.R, place{})
 		defer acc.Release()
+		m.showing = true
+		defer func() { m.showing = false }()
 		b := acc.Buffer()
 		n := b.Len()
 		lo, hi = max(0, min(lo, n)), max(0, min(hi, n))
@@ -359,7 +364,7 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 				m.poll(place{})
 			}
 			s.WriteByte(' ')
-			s.WriteString(elemText(b.Elem, elemAt(b, k)))
+			s.WriteString(m.elemText(b.Elem, readElem(b.Elem, elemAt(b, k))))
 		}
 		out = s.String()
 	})

@@ -32,6 +32,42 @@ func formatFloat(x float64, bits int) string {
 	return s
 }
 
+// formatDigits is formatFloat of x rounded to so many significant digits, those before
+// the point always in full.
+func formatDigits(x float64, bits, digits int) string {
+	if x == 0 || math.IsInf(x, 0) || x != x {
+		return formatFloat(x, bits)
+	}
+	rounded := strconv.FormatFloat(x, 'e', digits-1, bits)
+	_, power, _ := strings.Cut(rounded, "e")
+	exp, err := strconv.Atoi(power)
+	if err == nil && exp >= digits && math.Abs(x) < 1e16 {
+		rounded = strconv.FormatFloat(x, 'f', 0, bits)
+	}
+	y, err := strconv.ParseFloat(rounded, bits)
+	if err != nil {
+		return formatFloat(x, bits)
+	}
+	return formatFloat(y, bits)
+}
+
+// float is the printed form of a float of so many bits.
+func (m *Machine) float(x float64, bits int) string {
+	if m.showing && m.digits > 0 {
+		return formatDigits(x, bits, m.digits)
+	}
+	return formatFloat(x, bits)
+}
+
+// show is text of what print, an assertion or the session shows: long lists by their
+// ends, and floats with the digits of Config.Digits. What a script makes of text is
+// never short of anything.
+func (m *Machine) show(v any, quoted bool, at place) string {
+	m.showing = true
+	defer func() { m.showing = false }()
+	return m.text(v, quoted, at)
+}
+
 // text returns the printed form of v; strings inside lists are quoted.
 func (m *Machine) text(v any, quoted bool, at place) string {
 	if m.unknown { // in a plan
@@ -43,7 +79,7 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
-		return formatFloat(v, 64)
+		return m.float(v, 64)
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
@@ -83,7 +119,11 @@ func (m *Machine) listText(b *strings.Builder, l *List, at place, depth int, cou
 		return
 	}
 	b.WriteByte('[')
-	for k := 0; k < l.Len(); k++ {
+	part := shown{l.Len(), 0, 0}
+	if m.showing {
+		part = m.shownOfList(depth)
+	}
+	each(l.Len(), part, func(k int) {
 		if k > 0 {
 			b.WriteString(", ")
 		}
@@ -97,7 +137,7 @@ func (m *Machine) listText(b *strings.Builder, l *List, at place, depth int, cou
 			m.alloc(0, int64(n), at)
 			*counted = b.Len()
 		}
-	}
+	}, func() { b.WriteString(", " + elision + " " + strconv.Itoa(l.Len()-part.head-part.tail) + " more") })
 	b.WriteByte(']')
 }
 
@@ -156,21 +196,18 @@ func elemLess(e iface.Elem, a, b elem) bool {
 	return a.f < b.f
 }
 
-// text writes v, of type e.
-func (v elem) text(e iface.Elem) string {
+// elemText writes v, of type e.
+func (m *Machine) elemText(e iface.Elem, v elem) string {
 	switch e {
 	case iface.F32:
-		return formatFloat(v.f, 32)
+		return m.float(v.f, 32)
 	case iface.F64:
-		return formatFloat(v.f, 64)
+		return m.float(v.f, 64)
 	case iface.U64:
 		return strconv.FormatUint(uint64(v.i), 10)
 	}
 	return strconv.FormatInt(v.i, 10)
 }
-
-// elemText writes the element at p of type e.
-func elemText(e iface.Elem, p unsafe.Pointer) string { return readElem(e, p).text(e) }
 
 const (
 	elision          = "…"
@@ -185,6 +222,8 @@ type shown struct{ whole, head, tail int }
 var (
 	shownVector = shown{12, 6, 3}
 	shownMatrix = shown{8, 5, 2}
+	shownList   = shown{100, 20, 5}
+	shownInner  = shown{20, 10, 3} // lists in lists
 )
 
 // shown says what is shown of long vectors and matrices now.
@@ -193,6 +232,17 @@ func (m *Machine) shown() (vector, matrix shown) {
 		return shown{n, max(1, n/2), max(1, n/4)}, shown{max(2, n*2/3), max(1, n*5/12), max(1, n/6)}
 	}
 	return shownVector, shownMatrix
+}
+
+// shownOfList says what is shown of long lists now, at a depth of lists within lists.
+func (m *Machine) shownOfList(depth int) shown {
+	switch n := m.elide; {
+	case m.echoing && n > 0:
+		return shown{n, max(1, n/2), max(1, n/4)}
+	case depth > 0:
+		return shownInner
+	}
+	return shownList
 }
 
 // index is the place of an element, one number for each axis.
@@ -220,9 +270,13 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 		if known != nil && !known(i) {
 			return unwrittenElement
 		}
-		return elemText(b.Elem, unsafe.Add(b.Ptr, off*int(b.Elem.Size())))
+		return m.elemText(b.Elem, readElem(b.Elem, unsafe.Add(b.Ptr, off*int(b.Elem.Size()))))
 	}
 	var out strings.Builder
+	t := &table{shown: matrix}
+	if b.Rank > 0 {
+		t.columns = b.Dim[b.Rank-1]
+	}
 	out.WriteString(typ)
 	switch b.Kind {
 	case iface.Variable:
@@ -235,31 +289,85 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 			grows(&out)
 		}, func() { out.WriteString(" " + elision) })
 		if n > vector.whole {
-			writeStats(&out, b, known)
+			m.writeStats(&out, b, known)
 		}
 	case iface.Matrix:
 		out.WriteString(" " + strconv.Itoa(b.Dim[0]) + " x " + strconv.Itoa(b.Dim[1]) + ":")
-		each(b.Dim[0], matrix, func(i int) {
-			out.WriteString("\n ")
-			each(b.Dim[1], matrix, func(j int) {
-				out.WriteString(" " + item(i, j))
-				grows(&out)
-			}, func() { out.WriteString(" " + elision) })
-		}, func() { out.WriteString("\n  " + elision) })
+		for _, t.measuring = range []bool{true, false} {
+			each(b.Dim[0], matrix, func(i int) {
+				t.row(&out, "\n  ", func(j int) string { grows(&out); return item(i, j) })
+			}, func() { t.text(&out, "\n  "+elision) })
+		}
 	case iface.Block:
 		out.WriteString(" " + shapeText(&b.Desc) + ":")
-		each(b.Dim[0], matrix, func(x int) {
-			out.WriteString("\n  x = " + strconv.Itoa(x) + ":")
-			each(b.Dim[1], matrix, func(y int) {
-				out.WriteString("\n   ")
-				each(b.Dim[2], matrix, func(z int) {
-					out.WriteString(" " + item(x, y, z))
-					grows(&out)
-				}, func() { out.WriteString(" " + elision) })
-			}, func() { out.WriteString("\n    " + elision) })
-		}, func() { out.WriteString("\n  " + elision) })
+		for _, t.measuring = range []bool{true, false} {
+			each(b.Dim[0], matrix, func(x int) {
+				t.text(&out, "\n  x = "+strconv.Itoa(x)+":")
+				each(b.Dim[1], matrix, func(y int) {
+					t.row(&out, "\n    ", func(z int) string { grows(&out); return item(x, y, z) })
+				}, func() { t.text(&out, "\n    "+elision) })
+			}, func() { t.text(&out, "\n  "+elision) })
+		}
 	}
 	return out.String()
+}
+
+// A table writes rows of numbers whose points are below each other. It goes over them
+// twice: first to measure the columns, then to write.
+type table struct {
+	columns   int // of the data, not all of which are shown
+	shown     shown
+	widths    [][2]int // of the columns that are shown: characters in front of the point, and from it on
+	measuring bool
+}
+
+// row measures or writes the row whose column j has the text item(j).
+func (t *table) row(out *strings.Builder, indent string, item func(j int) string) {
+	t.text(out, indent)
+	k, blanks := 0, 0
+	pad := func(n int) {
+		for range n {
+			t.text(out, " ")
+		}
+	}
+	each(t.columns, t.shown, func(j int) {
+		s := item(j)
+		before := pointOf(s)
+		behind := len(s) - before
+		if t.measuring {
+			if k == len(t.widths) {
+				t.widths = append(t.widths, [2]int{})
+			}
+			t.widths[k] = [2]int{max(t.widths[k][0], before), max(t.widths[k][1], behind)}
+		} else {
+			if k > 0 {
+				blanks++
+			}
+			pad(blanks + t.widths[k][0] - before)
+			t.text(out, s)
+			blanks = t.widths[k][1] - behind // in front of the next one, if there is one
+		}
+		k++
+	}, func() {
+		pad(blanks + 1)
+		t.text(out, elision)
+		blanks = 0
+	})
+}
+
+// text writes what is no number.
+func (t *table) text(out *strings.Builder, s string) {
+	if !t.measuring {
+		out.WriteString(s)
+	}
+}
+
+// pointOf is where the point of a number is, or its end.
+func pointOf(s string) int {
+	if i := strings.IndexAny(s, ".e"); i >= 0 {
+		return i
+	}
+	return len(s)
 }
 
 // plannedText writes data of the type named typ in a plan, where no element is known:
@@ -290,7 +398,7 @@ func each(n int, s shown, item func(int), gap func()) {
 
 // writeStats adds least, largest and mean of the elements that have a value. A
 // NaN is neither least nor largest, wherever it stands; the mean shows it.
-func writeStats(out *strings.Builder, b *iface.Buffer, known func(at index) bool) {
+func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(at index) bool) {
 	if b.Ptr == nil {
 		return // nothing was ever written, however much was registered
 	}
@@ -325,9 +433,9 @@ func writeStats(out *strings.Builder, b *iface.Buffer, known func(at index) bool
 	}
 	least, largest := "nan", "nan"
 	if any {
-		least, largest = lo.text(b.Elem), hi.text(b.Elem)
+		least, largest = m.elemText(b.Elem, lo), m.elemText(b.Elem, hi)
 	}
-	out.WriteString("   min " + least + "  max " + largest + "  mean " + formatFloat(sum/float64(n), bits))
+	out.WriteString("   min " + least + "  max " + largest + "  mean " + m.float(sum/float64(n), bits))
 }
 
 // elemAt returns the address of element k of b, counted row by row.

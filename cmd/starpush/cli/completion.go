@@ -165,7 +165,7 @@ func (a *app) flagValues() map[string]cobra.CompletionFunc {
 		"limits":  completeLimits,
 		"machine": fixed(machines...), "param": a.completeParam, "perf-dir": folder,
 		"report": suffixes("html"), "save": a.completeBinding, "sched": fixed(policies...), "trace": suffixes("json"),
-		"cpus": nothing, "timeout": nothing, "ram": nothing, "runs": nothing, "warmup": nothing, "max-tasks": nothing,
+		"cpus": nothing, "digits": nothing, "run": nothing, "timeout": nothing, "ram": nothing, "runs": nothing, "warmup": nothing, "max-tasks": nothing,
 	}
 }
 

@@ -99,7 +99,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 		err = a.writeTraces(o, "session", nil, err)
 	}()
 
-	opts := append(o.observe(), lang.Stdout(a.con.out))
+	opts := append(o.observe(), lang.Stdout(a.con.out), lang.Digits(int(o.digits)))
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
 	}
@@ -114,7 +114,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	defer cancel(nil)
 	m := &machine{rt: rt, session: session, recent: o.recent}
 	shell := repl.New(repl.Config{
-		Session: session, Machine: m, Recent: o.recent, Grain: o.grain, Runtime: rt, Deterministic: o.deterministic,
+		Session: session, Machine: m, Recent: o.recent, Grain: o.grain, Runtime: rt, Deterministic: o.deterministic, Digits: int(o.digits),
 		Out: a.con.out, Err: a.con.err, Style: a.style,
 		Paint: repl.Paint{
 			Prompt: a.painter(a.con.out, color.FgCyan),

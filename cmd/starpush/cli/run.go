@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/starpush/starpush/cmd/starpush/grain"
+	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
@@ -24,6 +25,7 @@ import (
 type runFlags struct {
 	params, data, save []string
 	cpus               int64
+	digits             int64
 	sched              string
 	sequential         bool
 	deterministic      bool
@@ -59,6 +61,7 @@ func (o *runFlags) register(a *app, c *cobra.Command) {
 	registerTimeout(f, &o.timeout, "stop after this wall `TIME`, such as 90s or 10m")
 	f.StringVar(&o.trace, "trace", "", "write what ran when to `FILE`, for ui.perfetto.dev")
 	f.StringVar(&o.report, "report", "", "write a page about the run to `FILE`: times, copies, memory, and why workers waited")
+	f.Var(&numberFlag{p: &o.digits, lo: 1, hi: repl.MaxDigits, advice: "leave it out for as many as read back the same"}, "digits", "print floats with at most `N` significant digits, 1 to 17; str and f-strings have all")
 	f.StringVar(&o.progress, "progress", "auto", "progress of runs longer than a second, `WHEN`: auto, always or never")
 	o.registerMachine(a, c)
 	o.progress = "auto"
@@ -240,7 +243,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 		out = prints
 	}
 	watch := &watcher{}
-	opts = append(opts, lang.Stdout(out), lang.Observe(watch.set))
+	opts = append(opts, lang.Stdout(out), lang.Observe(watch.set), lang.Digits(int(o.digits)))
 	opts = append(opts, o.observe()...)
 	if o.timeout > 0 {
 		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))

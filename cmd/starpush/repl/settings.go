@@ -22,6 +22,8 @@ func settings() []setting {
 	return []setting{
 		{"elide", "12|N|off", "elements, and in proportion rows and columns, from which on values show their ends only",
 			(*Shell).getElide, (*Shell).setElide},
+		{"digits", "off|N", "significant digits of floats that are printed; off: as many as read back the same",
+			(*Shell).getDigits, (*Shell).setDigits},
 		{"width", "auto|N", "columns of messages and lists", (*Shell).getWidth, (*Shell).setWidth},
 		{"color", "auto|on|off", "colours; auto: on a terminal, unless NO_COLOR is set",
 			func(s *Shell) string { return s.colors }, (*Shell).setColor},
@@ -89,6 +91,34 @@ func (s *Shell) setElide(v string) error {
 	s.Session.SetElide(n)
 	return nil
 }
+
+func (s *Shell) getDigits() string {
+	if s.digits == 0 {
+		return "off"
+	}
+	return strconv.Itoa(s.digits)
+}
+
+func (s *Shell) setDigits(v string) error {
+	n, err := strconv.Atoi(v)
+	if v == "off" {
+		n, err = 0, nil
+	} else if n < 1 || n > MaxDigits {
+		return errValue
+	}
+	if err != nil {
+		return errValue
+	}
+	if err := s.settle(); err != nil {
+		return err
+	}
+	s.digits = n
+	s.Session.SetDigits(n)
+	return nil
+}
+
+// MaxDigits is how many significant digits tell any two floats apart.
+const MaxDigits = 17
 
 func (s *Shell) getWidth() string {
 	if s.width == 0 {

@@ -58,6 +58,8 @@ type Config struct {
 	Grain *grain.Listener
 	// Deterministic says that the session began so.
 	Deterministic bool
+	// Digits is the Digits of the session.
+	Digits int
 	Runtime       *engine.Runtime
 	// Listen changes who listens to tasks, for :trace; nil forbids it.
 	Listen func(engine.Listener) error
@@ -111,6 +113,7 @@ type Shell struct {
 	stopped bool        // Ctrl-C ended the entry
 	failed  bool        // the entry ended with an error
 	elide   int         // :set elide, 0: as print does
+	digits  int         // :set digits, 0: all
 	colors  string      // :set color
 	fixed   bool        // :set deterministic
 	memory  string      // :set explain
@@ -124,7 +127,7 @@ func New(c Config) *Shell {
 	if c.Style == nil {
 		c.Style = func() lang.Style { return lang.Style{} }
 	}
-	s := &Shell{Config: c, presses: presses{now: time.Now}, now: time.Now, colors: "auto", memory: "on", fixed: c.Deterministic}
+	s := &Shell{Config: c, presses: presses{now: time.Now}, now: time.Now, colors: "auto", memory: "on", fixed: c.Deterministic, digits: c.Digits}
 	s.Style = func() lang.Style {
 		st := c.Style()
 		if s.width > 0 {
