@@ -59,8 +59,8 @@ type Config struct {
 	// Deterministic says that the session began so.
 	Deterministic bool
 	// Digits is the Digits of the session.
-	Digits int
-	Runtime       *engine.Runtime
+	Digits  int
+	Runtime *engine.Runtime
 	// Listen changes who listens to tasks, for :trace; nil forbids it.
 	Listen func(engine.Listener) error
 	// Size is how many columns and rows the terminal has; nil, or 0: nobody knows.
