@@ -1,20 +1,23 @@
 package ir
 
-// Arithmetic of single values, generic over the element type. It is the
-// meaning of every operation; the CPU back end calls it or does the same.
+// The arithmetic of single values, generic over the element type. It defines every
+// operation: back ends call these functions or give the same results.
 
 import "math"
 
+// Integer is the constraint of integer element types.
 type Integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
+// Float is the constraint of float element types.
 type Float interface{ float32 | float64 }
 
+// Number is the constraint of element types.
 type Number interface{ Integer | Float }
 
-// FloorDiv divides integers, rounded down. y is not 0. The one quotient that
-// does not fit, smallest / -1, wraps.
+// FloorDiv returns x/y rounded down. y is not 0. The one quotient that does not fit, the
+// smallest value by -1, wraps.
 func FloorDiv[T Integer](x, y T) T {
 	q := x / y
 	if r := x % y; r != 0 && (r < 0) != (y < 0) {
@@ -23,7 +26,7 @@ func FloorDiv[T Integer](x, y T) T {
 	return q
 }
 
-// FloorMod is the remainder of floorDiv: it has the sign of y, which is not 0.
+// FloorMod returns the remainder of FloorDiv, which has the sign of y. y is not 0.
 func FloorMod[T Integer](x, y T) T {
 	r := x % y
 	if r != 0 && (r < 0) != (y < 0) {
@@ -32,7 +35,7 @@ func FloorMod[T Integer](x, y T) T {
 	return r
 }
 
-// floorMod for floats.
+// FloorModFloat is FloorMod for floats.
 func FloorModFloat[T Float](x, y T) T {
 	r := T(math.Mod(float64(x), float64(y)))
 	if r != 0 && (r < 0) != (y < 0) {
@@ -41,7 +44,7 @@ func FloorModFloat[T Float](x, y T) T {
 	return r
 }
 
-// PowInt raises x to y ≥ 0, wrapping.
+// PowInt returns x to the power of y, which is not negative. It wraps.
 func PowInt[T Integer](x, y T) T {
 	var r T = 1
 	for {
@@ -55,17 +58,18 @@ func PowInt[T Integer](x, y T) T {
 	}
 }
 
+// Abs returns the absolute value of x; that of the smallest integer is itself.
 func Abs[T Number](x T) T {
 	if x < 0 {
 		return -x
 	}
 	if x == 0 {
-		return 0 // also for -0
+		return 0 // for -0, too
 	}
 	return x
 }
 
-// FMA is x*y+z with one rounding.
+// FMA returns x*y+z, rounded once.
 func FMA[T Float](x, y, z T) T {
 	r := math.FMA(float64(x), float64(y), float64(z))
 	if _, isF32 := any(x).(float32); !isF32 {
@@ -92,8 +96,8 @@ func FMA[T Float](x, y, z T) T {
 	return T(s)
 }
 
-// IntOp computes with two integers; the caller has excluded division by zero
-// and negative exponents.
+// IntOp applies op to two integers of type T. The caller excludes divisions by zero and
+// negative exponents.
 func IntOp[T Integer](op Op, a, b int64) int64 {
 	x, y := T(a), T(b)
 	switch op {
@@ -117,7 +121,7 @@ func IntOp[T Integer](op Op, a, b int64) int64 {
 	return int64(x)
 }
 
-// FloatOp computes with two floats; false: no such operation.
+// FloatOp applies op to two floats. It reports false if there is no such operation.
 func FloatOp[T Float](op Op, x, y T) (T, bool) {
 	switch op {
 	case OpAdd:
@@ -142,6 +146,7 @@ func FloatOp[T Float](op Op, x, y T) (T, bool) {
 	return 0, false
 }
 
+// Pow returns x to the power of y. A square is one product, as in strips of the CPU.
 func Pow[T Float](x, y T) T {
 	if y == 2 {
 		return x * x
@@ -149,7 +154,8 @@ func Pow[T Float](x, y T) T {
 	return T(math.Pow(float64(x), float64(y)))
 }
 
-// MathFunc returns the function of one float that op is, nil if it is none.
+// MathFunc returns the function of one float that computes op, or nil if op is another
+// kind of operation.
 func MathFunc(op Op) func(float64) float64 { return mathFuncs[op] }
 
 var mathFuncs = map[Op]func(float64) float64{
@@ -158,7 +164,7 @@ var mathFuncs = map[Op]func(float64) float64{
 	OpRound: math.Round,
 }
 
-// Neutral is the value of a fold over nothing.
+// Neutral returns the value of a fold over no round, as an integer and as a float.
 func Neutral(reduce Op, t Type) (i int64, f float64) {
 	switch reduce {
 	case OpMul:
@@ -173,8 +179,8 @@ func Neutral(reduce Op, t Type) (i int64, f float64) {
 	return 0, 0
 }
 
-// IntRange returns the smallest and largest value of an integer type; the
-// largest of U64 is not an int64 and given as -1.
+// IntRange returns the smallest and the largest value of an integer type. The largest of
+// U64 is -1, the int64 of the same bits.
 func IntRange(t Type) (lo, hi int64) {
 	switch t {
 	case I8:
@@ -195,8 +201,8 @@ func IntRange(t Type) (lo, hi int64) {
 	return math.MinInt64, math.MaxInt64
 }
 
-// Wrap cuts v to the bits of integer type t. Values of U64 are kept as the
-// int64 of the same bits.
+// Wrap returns v reduced to the bits of the integer type t. A value of U64 is the int64 of
+// the same bits.
 func Wrap(v int64, t Type) int64 {
 	switch t {
 	case I8:
@@ -215,8 +221,8 @@ func Wrap(v int64, t Type) int64 {
 	return v
 }
 
-// Saturate converts a float to integer type t: cut off towards zero, the
-// nearest value of t where it does not fit, 0 for NaN.
+// Saturate converts a float to the integer type t: rounded towards zero, the nearest value
+// of t if it does not fit, and 0 for NaN.
 func Saturate(v float64, t Type) int64 {
 	if v != v {
 		return 0
@@ -240,7 +246,7 @@ func Saturate(v float64, t Type) int64 {
 	return int64(v)
 }
 
-// IntToFloat converts an integer of type t, rounded to f.
+// IntToFloat converts an integer of type t to the float type f.
 func IntToFloat(v int64, t, f Type) float64 {
 	switch {
 	case t == U64 && f == F32:

@@ -1,8 +1,5 @@
 package ir
 
-// The intermediate representation of codelet bodies: structured, typed, and
-// free of names. Back ends read it and nothing else.
-
 import (
 	"context"
 
@@ -27,8 +24,8 @@ const (
 	F32  = Type(iface.F32)
 	F64  = Type(iface.F64)
 	Bool = Type(iface.F64) + 1
-	// Open is a value of a type that is not known while a body is checked: an
-	// element of a type parameter, or what an error left behind.
+	// Open is the type of values whose type is unknown while a body is checked: elements
+	// of a type parameter, and expressions with an error.
 	Open = Bool + 1
 )
 
@@ -57,18 +54,18 @@ func (t Type) Size() uintptr {
 	return iface.Elem(t).Size()
 }
 
-// Op says what an expression does.
+// Op is the operation of an expression.
 type Op uint8
 
-// The operations. Operands of arithmetic and comparison have the type that the
-// mixing rules gave them: conversions are explicit.
+// The operations. Both operands of arithmetic or of a comparison have the same type, which
+// the rules of the language determine: conversions are explicit.
 const (
-	OpBad     Op = iota // an error was reported; only while a body is checked
+	OpBad     Op = iota // an expression with an error, which was reported
 	OpConst             // Int (integers, and Bool as 0 or 1) or Float
 	OpSlot              // value of local Slot
 	OpField             // Field of operand Operand, an I64
 	OpLoad              // element X… of operand Operand; no X for a variable
-	OpConvert           // X[0] as Type, by the rules of a store; float to integer saturates, NaN gives 0
+	OpConvert           // X[0] as Type, as Wrap, Saturate and IntToFloat convert
 
 	OpNeg
 	OpNot
@@ -79,7 +76,7 @@ const (
 	OpFloorDiv // rounds down
 	OpMod      // sign of the divisor
 	OpPow
-	OpMin // of two; a NaN wins
+	OpMin // of two; a NaN is the result
 	OpMax
 	OpEq
 	OpNe
@@ -87,11 +84,11 @@ const (
 	OpLe
 	OpGt
 	OpGe
-	OpAnd // evaluates X[1] only where X[0] holds
-	OpOr  // evaluates X[1] only where X[0] does not hold
+	OpAnd // evaluates X[1] only if X[0] is true
+	OpOr  // evaluates X[1] only if X[0] is false
 
-	OpCond   // X[0] ? X[1] : X[2], evaluates one of the two
-	OpSelect // the same, evaluates both
+	OpCond   // X[0] ? X[1] : X[2]; evaluates one of the two
+	OpSelect // the same; evaluates both
 
 	OpAbs
 	OpSqrt
@@ -106,7 +103,7 @@ const (
 	OpErf
 	OpFloor
 	OpCeil
-	OpRound // half away from zero
+	OpRound // halves away from zero
 	OpFMA   // X[0]*X[1]+X[2], rounded once
 
 	OpFold // Reduce of X[0] over Domain
@@ -137,18 +134,19 @@ const (
 	FieldOff1
 	FieldOff2
 	FieldLD
-	FieldPlane // of a block, for kernels: the distances between planes and between rows
+	// The distances between planes and between rows of a block, in elements. The language
+	// has no names for them; kernels on devices take them as arguments.
+	FieldPlane
 	FieldRow
 )
 
-// Expr is an expression. Trees may share nodes; nothing changes them once a
-// body is lowered.
+// Expr is an expression. Trees may share nodes, which are immutable once a body is lowered.
 type Expr struct {
 	Op      Op
 	Type    Type
-	Lit     bool // a literal, whose type still adapts to the other side's
+	Lit     bool // a literal, which adapts to the type of the other operand; only during lowering
 	Field   Field
-	Reduce  Op // of a fold: OpAdd OpMul OpMin OpMax
+	Reduce  Op // of a fold: OpAdd, OpMul, OpMin or OpMax
 	Slot    int
 	Operand int
 	Int     int64
@@ -163,11 +161,11 @@ type Range struct {
 	Slot   int
 	Lo, Hi *Expr
 	Closed bool
-	Over   int // the operand whose size this is, -1 for an explicit range
+	Over   int // the operand over whose axis it runs; -1 for an explicit range
 	Pos    syntax.Span
 }
 
-// StmtKind says what a statement does.
+// StmtKind is the kind of a statement.
 type StmtKind uint8
 
 // The statements.
@@ -178,18 +176,18 @@ const (
 	ForStmt                   // for Domain[0], in order
 	EachStmt                  // for Domain, in any order; never inside another each
 
-	// ReduceStmt joins Slot, or with an Operand one element, and Value by Reduce: an
-	// assignment of the form s = s op Value. Lowering makes none; the analysis of
-	// dependences replaces assignments by them.
+	// ReduceStmt is s = s Reduce Value, where s is Slot or, if Operand is not -1, element
+	// Index… of Operand. Lowering makes none; package analysis replaces assignments by it
+	// in loops whose rounds depend on each other through such reductions alone.
 	ReduceStmt
 )
 
-// Stmt is a statement. The value of SetStmt and StoreStmt has the type of what
-// is written.
+// Stmt is a statement. The Value of a SetStmt or StoreStmt has the type of the local or
+// element that it is assigned to.
 type Stmt struct {
 	Kind    StmtKind
 	Declare bool   // SetStmt of a let: the first value of Slot
-	Update  string // the assignment as written: "=", "+=", …; "" for a let
+	Update  string // the operator in the source: "=", "+=", …; "" for a let
 	Slot    int
 	Operand int
 	Index   []*Expr
@@ -198,13 +196,13 @@ type Stmt struct {
 	Body    []*Stmt
 	Else    []*Stmt
 	Pos     syntax.Span
-	Target  syntax.Span // what is written
+	Target  syntax.Span // the left side of an assignment
 	Head    syntax.Span // of an each
-	Source  syntax.Expr // the right side of an assignment as written
-	Reduce  Op          // of a reduceStmt
+	Source  syntax.Expr // the right side of an assignment
+	Reduce  Op          // of a ReduceStmt
 }
 
-// SlotKind says where a local comes from.
+// SlotKind is the origin of a local.
 type SlotKind uint8
 
 // The kinds of locals.
@@ -219,14 +217,14 @@ type Slot struct {
 	Name     string
 	Type     Type
 	Kind     SlotKind
-	Assigned bool // more than its first value
+	Assigned bool // after its declaration, too
 	Decl     syntax.Span
 }
 
 // Operand is a data operand of a body.
 type Operand struct {
 	Name string
-	Kind iface.Kind // NoKind after an error
+	Kind iface.Kind // NoKind if its type has an error
 	Elem Type
 	Mode iface.AccessMode
 	Node *syntax.Operand
@@ -242,7 +240,8 @@ type Func struct {
 	Body     []*Stmt
 }
 
-// WalkExpr calls f for e and what it holds, outermost first, until f says no.
+// WalkExpr calls f for e and the expressions in it, outermost first. It does not descend
+// where f returns false.
 func WalkExpr(e *Expr, f func(*Expr) bool) {
 	if e == nil || !f(e) {
 		return
@@ -256,7 +255,7 @@ func WalkExpr(e *Expr, f func(*Expr) bool) {
 	}
 }
 
-// Exprs calls f for each expression that s holds directly.
+// Exprs calls f for each expression of s itself, not for those of statements in it.
 func (s *Stmt) Exprs(f func(*Expr)) {
 	for _, r := range s.Domain {
 		f(r.Lo)
@@ -279,7 +278,8 @@ func WalkStmts(list []*Stmt, f func(*Stmt)) {
 	}
 }
 
-// UsedOperands lists the operands whose elements or fields the body reads or writes.
+// UsedOperands returns the operands of which the body reads or writes an element or reads
+// a field.
 func (fn *Func) UsedOperands() []int {
 	in := make([]bool, len(fn.Operands))
 	over := func(domain []Range) {
@@ -313,8 +313,8 @@ func (fn *Func) UsedOperands() []int {
 	return out
 }
 
-// Task is what a body runs on: operands in the order of the signature, and a
-// context, which only long runs look at.
+// Task is one run of a body: its data operands and its scalar operands, each in the order
+// of the signature, and a context, at which only long runs look.
 type Task interface {
 	NumBuffers() int
 	Buffer(i int) *iface.Buffer
@@ -322,11 +322,10 @@ type Task interface {
 	Context() context.Context
 }
 
-// MaxIndices is the largest number of indices of one each or fold that is
-// evaluated without allocating.
+// MaxIndices is the most indices of one each or fold.
 const MaxIndices = 8
 
-// Element is the element that a store writes, as an expression.
+// Element returns the element that a store writes, as an expression that loads it.
 func (s *Stmt) Element() *Expr {
 	return &Expr{Op: OpLoad, Type: s.Value.Type, Operand: s.Operand, X: s.Index, Pos: s.Target}
 }

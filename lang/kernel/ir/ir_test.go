@@ -9,7 +9,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// A run takes only the operands that the body looks at; whatever way it looks.
+// TestUsedOperands: a run binds only the operands that the body uses, in any construct.
 func TestUsedOperands(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -27,13 +27,13 @@ func TestUsedOperands(t *testing.T) {
 		t.Run(c.body, func(t *testing.T) {
 			fn := kerneltest.Lowered(t, "codelet f(a: RW vector[f64], b: R vector[f64], c: R vector[f64]) { "+c.body+" }", nil)
 			if got := fn.UsedOperands(); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("takes %v, want %v", got, c.want)
+				t.Errorf("uses %v, want %v", got, c.want)
 			}
 		})
 	}
 }
 
-// TestHash: what computes the same has the same hash, whatever it looks like.
+// TestHash: the hash depends on what a body computes, and not on its layout.
 func TestHash(t *testing.T) {
 	hash := func(text string, elem iface.Elem) string {
 		t.Helper()

@@ -1,6 +1,6 @@
 package ir
 
-// The text form of the intermediate representation, for people and tests.
+// The text form of the representation, and the words for data in messages.
 
 import (
 	"crypto/sha256"
@@ -14,9 +14,8 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// String writes f line by line: its operands, then its statements with one
-// level of indentation for each block. Every operation shows its type; a
-// conversion shows where one was implicit.
+// String returns f as text: its operands, then its statements, a line each, indented by
+// block. Every operation shows its type.
 func (f *Func) String() string {
 	w := &irWriter{f: f}
 	fmt.Fprintf(&w.b, "func %s\n", f.Name)
@@ -32,14 +31,15 @@ func (f *Func) String() string {
 	return w.b.String()
 }
 
-// Hash tells bodies that compute differently, or with other element types, from each
-// other. Layout and comments of the source do not matter.
+// Hash returns a hash of the text of f. It differs between bodies that compute differently
+// or with other element types, and does not depend on layout and comments of the source.
 func (f *Func) Hash() string {
 	sum := sha256.Sum256([]byte(f.String()))
 	return hex.EncodeToString(sum[:6])
 }
 
-// ExprText returns the text of e. Expressions with the same text compute the same.
+// ExprText returns the text of e. Expressions with the same text compute the same value
+// from the same locals and elements.
 func (f *Func) ExprText(e *Expr) string { return (&irWriter{f: f}).expr(e) }
 
 // ExprsText returns the texts of several expressions as one.
@@ -50,7 +50,7 @@ type irWriter struct {
 	b strings.Builder
 }
 
-// slot names a local; the number tells locals of one name apart.
+// slot returns the name of a local, with its number: several locals may have one name.
 func (w *irWriter) slot(s int) string { return fmt.Sprintf("%s.%d", w.f.Slots[s].Name, s) }
 
 func (w *irWriter) stmts(list []*Stmt, depth int) {
@@ -142,7 +142,7 @@ func (w *irWriter) expr(e *Expr) string {
 	}
 	t := e.Type
 	if e.Type == Bool && len(e.X) == 2 {
-		t = e.X[0].Type // what is compared
+		t = e.X[0].Type // of the compared values
 	}
 	return fmt.Sprintf("%v.%v(%s)", e.Op, t, w.list(e.X))
 }
@@ -154,13 +154,13 @@ var fieldNames = map[iface.Kind]map[string]Field{
 	iface.Block:  {"nx": FieldDim0, "ny": FieldDim1, "nz": FieldDim2, "x0": FieldOff0, "y0": FieldOff1, "z0": FieldOff2},
 }
 
-// FieldByName returns the field of data of kind k that is called name.
+// FieldByName returns the field of data of kind k with a name.
 func FieldByName(k iface.Kind, name string) (f Field, ok bool) {
 	f, ok = fieldNames[k][name]
 	return f, ok
 }
 
-// FieldName is the name of field f of data of kind k.
+// FieldName returns the name of field f of data of kind k.
 func FieldName(k iface.Kind, f Field) string {
 	for n, g := range fieldNames[k] {
 		if f == g {
@@ -170,7 +170,7 @@ func FieldName(k iface.Kind, f Field) string {
 	return "?"
 }
 
-// IndexNames are the indices to suggest for data of kind k.
+// IndexNames returns the indices that messages suggest for data of kind k.
 func IndexNames(k iface.Kind) string {
 	switch k {
 	case iface.Matrix:
@@ -181,10 +181,10 @@ func IndexNames(k iface.Kind) string {
 	return "i"
 }
 
-// Noun is a word of messages in both numbers.
+// Noun is a noun of messages, singular and plural.
 type Noun struct{ One, Many string }
 
-// For returns the form for n things.
+// For returns the form that follows the number n.
 func (w Noun) For(n int64) string {
 	if n == 1 {
 		return w.One
@@ -192,7 +192,8 @@ func (w Noun) For(n int64) string {
 	return w.Many
 }
 
-// Counted returns n, in words if it is small, and the noun in the form for n things.
+// Counted returns n, in words if it is small, and the form of the noun that follows it:
+// "two indices".
 func Counted(n int, one, many string) string {
 	number := strconv.Itoa(n)
 	if n > 0 && n < 4 {
@@ -201,7 +202,8 @@ func Counted(n int, one, many string) string {
 	return number + " " + Noun{one, many}.For(int64(n))
 }
 
-// AxisNouns returns what the axes of data of kind k consist of: "row" and "column".
+// AxisNouns returns the nouns for the parts of each axis of data of kind k: "row" and
+// "column" of a matrix.
 func AxisNouns(k iface.Kind) []Noun {
 	switch k {
 	case iface.Vector:
@@ -214,7 +216,7 @@ func AxisNouns(k iface.Kind) []Noun {
 	return nil
 }
 
-// SourceText returns the source at s, on one line.
+// SourceText returns the source text at s, on one line.
 func SourceText(src *diag.Source, s syntax.Span) string {
 	if src == nil || s.Lo < 0 || int(s.Hi) > len(src.Text) || s.Lo > s.Hi {
 		return ""

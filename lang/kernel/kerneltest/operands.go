@@ -63,7 +63,8 @@ func typeExpr(t *syntax.TypeExpr) *types.Type {
 	return &types.Type{Kind: types.Elem, Elem: e, Param: p}
 }
 
-// Codelets parses a source and returns its codelets.
+// Codelets parses a source and returns its codelets. The test fails if it has an error, or no
+// codelet.
 func Codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet) {
 	t.Helper()
 	f, ds := syntax.Parse(diag.NewSource(name, text))
@@ -82,7 +83,7 @@ func Codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet)
 	return f, list
 }
 
-// VectorOf makes a buffer of the elements of s.
+// VectorOf returns a buffer of a vector in the memory of s.
 func VectorOf[T ir.Number](s []T) *iface.Buffer {
 	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: ElemOf[T](), Rank: 1}}
 	b.Dim[0], b.Stride[0] = len(s), 1
@@ -90,6 +91,8 @@ func VectorOf[T ir.Number](s []T) *iface.Buffer {
 	return b
 }
 
+// MatrixOf returns a buffer of a matrix in the memory of s, with ld elements from one row to
+// the next.
 func MatrixOf[T ir.Number](s []T, rows, cols, ld int) *iface.Buffer {
 	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: ElemOf[T](), Rank: 2}}
 	b.Dim[0], b.Dim[1], b.Stride[0], b.Stride[1] = rows, cols, ld, 1
@@ -97,10 +100,12 @@ func MatrixOf[T ir.Number](s []T, rows, cols, ld int) *iface.Buffer {
 	return b
 }
 
+// VariableOf returns a buffer of a variable in the memory of p.
 func VariableOf[T ir.Number](p *T) *iface.Buffer {
 	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: ElemOf[T]()}, Ptr: unsafe.Pointer(p)}
 }
 
+// ElemOf returns the element type of T.
 func ElemOf[T ir.Number]() iface.Elem {
 	switch any(T(0)).(type) {
 	case int8:
@@ -125,9 +130,10 @@ func ElemOf[T ir.Number]() iface.Elem {
 	return iface.F64
 }
 
+// Buffers returns its arguments.
 func Buffers(list ...*iface.Buffer) []*iface.Buffer { return list }
 
-// Check returns what is wrong with the codelets of a source.
+// Check returns the diagnostics of the bodies of a source.
 func Check(t testing.TB, text string) diag.Diagnostics {
 	t.Helper()
 	f, cs := Codelets(t, "t.spu", text)
@@ -142,8 +148,8 @@ func Check(t testing.TB, text string) diag.Diagnostics {
 	return ds
 }
 
-// Lowered returns the lowered body of the only codelet of a source. Nothing may be wrong
-// with it but operands that it does not use.
+// Lowered returns the lowered body of the first codelet of a source. The test fails on any
+// diagnostic but W0608, an operand that is not used.
 func Lowered(t testing.TB, text string, targs map[byte]iface.Elem) *ir.Func {
 	t.Helper()
 	ds := slices.DeleteFunc(Check(t, text), func(d diag.Diagnostic) bool { return d.Code == "W0608" })
@@ -158,12 +164,12 @@ func Lowered(t testing.TB, text string, targs map[byte]iface.Elem) *ir.Func {
 	return fn
 }
 
-// At is the line and the columns of s: "2:15-19".
+// At returns the line and the columns of s: "2:15-19".
 func At(s diag.Span) string {
 	return fmt.Sprintf("%d:%d-%d", s.Start.Line, s.Start.Col, s.End.Col)
 }
 
-// Task is a task without an engine.
+// Task is an ir.Task without an engine.
 type Task struct {
 	Ctx     context.Context
 	Bufs    []*iface.Buffer
@@ -175,7 +181,7 @@ func (c *Task) Buffer(i int) *iface.Buffer { return c.Bufs[i] }
 func (c *Task) Args() []iface.Scalar       { return c.Scalars }
 func (c *Task) Context() context.Context   { return c.Ctx }
 
-// Show renders everything a diagnostic says, one line for each thing.
+// Show returns the parts of diagnostics as text, a line each.
 func Show(ds diag.Diagnostics) string {
 	out := ""
 	for _, d := range ds {
@@ -196,16 +202,17 @@ func Show(ds diag.Diagnostics) string {
 	return out
 }
 
-// Examples is the source of the codelets of the worked examples.
+// Examples is the source of codelets that programs have: BLAS, stencils, reductions.
 //
 //go:embed examples.spu
 var Examples string
 
-// LoopCodelet are the operands of the bodies below: three vectors, the second
-// with numbers that no float holds exactly, and two matrices.
+// LoopCodelet is the format of the source of a codelet with the operands of LoopData. Its
+// verb stands for the body.
 const LoopCodelet = "codelet c(x: R vector[f64], y: RW vector[f64], k: R vector[i64], A: RW matrix[f64], B: R matrix[f64], v: RW variable[f64], u: RW vector[i32], n: int) {\n%s\n}\n"
 
-// LoopData makes operands of size n, and what reads their values.
+// LoopData returns operands of size n for LoopCodelet, and a function that returns their
+// values. k has indices from 0 to n-1, and the floats round in most operations.
 func LoopData(n int) ([]*iface.Buffer, func() []float64) {
 	x, y, a, b := make([]float64, n), make([]float64, n), make([]float64, n*9), make([]float64, n*9)
 	k, u := make([]int64, n), make([]int32, n)

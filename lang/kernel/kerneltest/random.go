@@ -1,7 +1,7 @@
 package kerneltest
 
-// Random bodies: whatever the generator writes, the reference interpreter and
-// every way of running it must agree.
+// Random bodies, with data: the reference interpreter and every back end must agree about
+// them.
 
 import (
 	"fmt"
@@ -23,16 +23,16 @@ import (
 type generator struct {
 	*rand.Rand
 	elem   map[string]string
-	lets   []string   // names in sight, numbers
+	lets   []string   // names in scope, numbers
 	types  []string   // of lets
-	bools  []string   // names in sight, bools
-	idx    []string   // index names in sight
-	own    [][]string // elements of this round: written operands with their indices
+	bools  []string   // names in scope, bools
+	idx    []string   // index names in scope
+	own    [][]string // elements that only this round uses: written operands with their indices
 	fresh  int
-	fault  bool // may write what can fault
-	clamp  bool // indices are inside for sure by min and max
-	blocks bool // there are blocks, which devices do not take
-	serial bool // nothing but loops with `for`, without folds: what faults first is certain
+	fault  bool // write operations that may fault
+	clamp  bool // keep indices in bounds by min and max
+	blocks bool // use operands that are blocks
+	serial bool // write loops with `for` alone, without folds: the first fault is certain
 	loops  int
 }
 
@@ -43,7 +43,7 @@ func (g *generator) name() string {
 	return fmt.Sprintf("a%d", g.fresh)
 }
 
-// index writes an index that is inside a size for sure, or may fault.
+// index writes an index below size or, if g.fault, one that may be out of bounds.
 func (g *generator) index(size string, depth int) string {
 	if g.fault && g.IntN(40) == 0 {
 		return g.int(depth)
@@ -147,7 +147,7 @@ func (g *generator) number(depth int) string {
 	return fmt.Sprintf("(%s %s %s)", g.number(depth-1), g.pick("+", "-", "*"), g.number(depth-1))
 }
 
-// load reads an element that may be read here.
+// load writes an element that the round may read.
 func (g *generator) load(depth int) string {
 	switch k := g.IntN(6); {
 	case k == 5 && g.blocks:
@@ -210,7 +210,7 @@ func (g *generator) bool(depth int) string {
 	return fmt.Sprintf("(%s %s %s)", g.number(depth-1), g.pick("==", "!=", "<", "<=", ">", ">="), g.number(depth-1))
 }
 
-// value writes what may be stored into elem.
+// value writes a value that may be stored into elem.
 func (g *generator) value(elem string, depth int) string {
 	if elem[0] == 'f' {
 		return g.number(depth)
@@ -284,8 +284,8 @@ func (g *generator) stmts(depth int, inEach bool) string {
 	return out.String()
 }
 
-// loop writes a `for` over as many rounds as vectors have elements. What it
-// writes may belong to a round, to all of them, or to another one.
+// loop writes a `for` over the elements of vectors. The elements that it writes belong to
+// one round, to all of them, or to another one.
 func (g *generator) loop(out *strings.Builder) {
 	i := g.name()
 	g.idx, g.loops = []string{i}, 0
@@ -323,7 +323,7 @@ func (g *generator) loop(out *strings.Builder) {
 		to = "B.nz"
 	}
 	acc, add := "", ""
-	if g.IntN(3) == 0 { // a name that all rounds add to, of any type
+	if g.IntN(3) == 0 { // a local that all rounds add to, of any type
 		acc = g.name()
 		first := g.pick("v", "v", "0", "0.5", "y[0]", "p[0]")
 		fmt.Fprintf(out, "let %s = %s\n", acc, first)
@@ -363,7 +363,7 @@ func (g *generator) loop(out *strings.Builder) {
 	if add != "" {
 		fmt.Fprintf(out, "%s\n", add)
 	}
-	if g.IntN(2) == 0 { // what all rounds add to
+	if g.IntN(2) == 0 { // an element that all rounds add to
 		e := g.elem["v"]
 		val := g.value(e, 2)
 		if e[0] != 'f' {
@@ -449,7 +449,7 @@ func (g *generator) body() string {
 	return out.String()
 }
 
-// randomData makes an operand with small values and, of floats, a few special
+// randomData returns an operand with small values and, if they are floats, a few special
 // ones.
 func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
 	d := &Data{Elem: elem, Rank: rank, Rows: rows, Cols: cols, Offset: r.IntN(50)}
@@ -483,7 +483,7 @@ func randomData(r *rand.Rand, elem string, rank, rows, cols int) *Data {
 	return d
 }
 
-// Body is a random codelet, its data and its scalars.
+// Body is a random codelet with operands.
 type Body struct {
 	Source  string
 	Codelet *syntax.Codelet
@@ -493,18 +493,19 @@ type Body struct {
 	Args    []iface.Scalar
 }
 
-// BodyOperands are its operands.
+// BodyOperands are the data operands of random bodies, in the order of the signature.
 var BodyOperands = []string{"p", "q", "P", "w", "y", "z", "Y", "v", "Q", "B"}
 
-// NewBody writes the body of a seed; nil: it has a fault that its text shows, or
-// is wrong, which is reported.
+// NewBody returns the body of a seed. With clamp, most indices are in bounds, and there are
+// no blocks: such bodies run on devices. It returns nil if the checker finds an index
+// out of bounds, and fails the test if it finds something else.
 func NewBody(t *testing.T, seed uint64, clamp bool) *Body {
 	r := rand.New(rand.NewPCG(seed, 1))
 	return (&generator{Rand: r, elem: map[string]string{}, fault: r.IntN(3) == 0, clamp: clamp, blocks: !clamp}).newBody(t, seed)
 }
 
-// NewLoopsBody is newBody for loops with `for` alone, without folds: which round faults first
-// is certain.
+// NewLoopsBody is NewBody for loops with `for` alone, without folds: the first fault of such
+// a body is certain.
 func NewLoopsBody(t *testing.T, seed uint64) *Body {
 	r := rand.New(rand.NewPCG(seed, 2))
 	return (&generator{Rand: r, elem: map[string]string{}, fault: true, serial: true, blocks: true}).newBody(t, seed)
@@ -549,16 +550,17 @@ func (g *generator) newBody(t *testing.T, seed uint64) *Body {
 	return &Body{src, cs[0], fn, data, scalars, []iface.Scalar{iface.Int(int64(scalars["n"].Int)), iface.Float(1.25), iface.Bool(b)}}
 }
 
-// Reference runs the body in the reference interpreter, and returns the data that it leaves.
+// Reference runs the body in the reference interpreter and returns the data after it. The
+// error is a fault of the body.
 func (b *Body) Reference() (map[string]*Data, error) {
 	data := map[string]*Data{}
 	for n, d := range b.Data {
 		data[n] = d.clone()
 	}
-	return data, refRun(b.Codelet, data, b.Scalars)
+	return data, interpret(b.Codelet, data, b.Scalars)
 }
 
-// Buffers returns memory with the data, and what reads it.
+// Buffers returns the data operands in memory, and functions that return their values.
 func (b *Body) Buffers() (list []*iface.Buffer, read []func() []Value) {
 	for _, n := range BodyOperands[:len(b.Codelet.Params)-len(b.Args)] {
 		buf, back := DataBuffer(b.Data[n])

@@ -1,8 +1,7 @@
 package kerneltest
 
-// A slow interpreter of bodies that works on the tree alone. It shares nothing
-// with the lowering and the back end, and is what random bodies are compared
-// with.
+// The reference interpreter of bodies. It works on the syntax tree and shares no code with
+// the stages of lang/kernel.
 
 import (
 	"errors"
@@ -13,15 +12,15 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// Value is a value with its type, by name: "i8" … "f64", "bool".
+// Value is a value with the name of its type: "i8" … "f64", "bool".
 type Value struct {
 	Type    string
 	Literal bool
-	Int     uint64 // integers, cut to their width and sign-extended; bools
+	Int     uint64 // an integer, reduced to its width and sign-extended, or a bool
 	Float   float64
 }
 
-// Data is an operand: values row by row.
+// Data is a data operand, with its values row by row.
 type Data struct {
 	Elem       string
 	Rank       int
@@ -37,22 +36,22 @@ func (d *Data) clone() *Data {
 	return &c
 }
 
-var errRefFault = errors.New("fault")
+var errFault = errors.New("fault")
 
-type refStop struct{ err error }
+type stopped struct{ err error }
 
-// refRun interprets the body of c; the scalars are in vars.
-func refRun(c *syntax.Codelet, data map[string]*Data, scalars map[string]Value) (err error) {
+// interpret runs the body of c on data, which it changes.
+func interpret(c *syntax.Codelet, data map[string]*Data, scalars map[string]Value) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s, ok := r.(refStop)
+			s, ok := r.(stopped)
 			if !ok {
 				panic(r)
 			}
 			err = s.err
 		}
 	}()
-	env := &refEnv{data: data, vars: map[string]*Value{}}
+	env := &env{data: data, vars: map[string]*Value{}}
 	for n, v := range scalars {
 		env.vars[n] = &v
 	}
@@ -60,17 +59,17 @@ func refRun(c *syntax.Codelet, data map[string]*Data, scalars map[string]Value) 
 	return nil
 }
 
-type refEnv struct {
-	parent *refEnv
+type env struct {
+	parent *env
 	data   map[string]*Data
 	vars   map[string]*Value
 }
 
-func (e *refEnv) inner() *refEnv {
-	return &refEnv{parent: e, data: e.data, vars: map[string]*Value{}}
+func (e *env) inner() *env {
+	return &env{parent: e, data: e.data, vars: map[string]*Value{}}
 }
 
-func (e *refEnv) find(name string) *Value {
+func (e *env) find(name string) *Value {
 	for ; e != nil; e = e.parent {
 		if v := e.vars[name]; v != nil {
 			return v
@@ -79,18 +78,20 @@ func (e *refEnv) find(name string) *Value {
 	return nil
 }
 
-func refFault() { panic(refStop{errRefFault}) }
+func fault() { panic(stopped{errFault}) }
 
-var refWidth = map[string]int{"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "f32": 32, "f64": 64}
+var widths = map[string]int{"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "f32": 32, "f64": 64}
 
+// IntValue returns the integer v, reduced to type t.
 func IntValue(t string, v uint64) Value {
-	shift := 64 - refWidth[t]
+	shift := 64 - widths[t]
 	if t[0] == 'i' {
 		return Value{Type: t, Int: uint64(int64(v<<shift) >> shift)}
 	}
 	return Value{Type: t, Int: v << shift >> shift}
 }
 
+// FloatValue returns the float v, rounded to type t.
 func FloatValue(t string, v float64) Value {
 	if t == "f32" {
 		v = float64(float32(v))
@@ -98,6 +99,7 @@ func FloatValue(t string, v float64) Value {
 	return Value{Type: t, Float: v}
 }
 
+// BoolValue returns a bool.
 func BoolValue(b bool) Value {
 	v := Value{Type: "bool"}
 	if b {
@@ -108,7 +110,7 @@ func BoolValue(b bool) Value {
 
 func (v Value) isFloat() bool { return v.Type[0] == 'f' }
 
-// to converts v as a store does.
+// to returns v, converted to t as by a store.
 func (v Value) to(t string) Value {
 	switch {
 	case t == "bool" || v.Type == t:
@@ -140,10 +142,10 @@ func (v Value) to(t string) Value {
 	return IntValue(t, v.Int)
 }
 
-// refMeet is the type in which two values meet.
-func refMeet(a, b Value) string {
+// commonType returns the type in which an operation of two values computes.
+func commonType(a, b Value) string {
 	if a.Literal && !b.Literal {
-		return refMeet(b, a)
+		return commonType(b, a)
 	}
 	if b.Literal && !a.Literal {
 		switch {
@@ -160,9 +162,9 @@ func refMeet(a, b Value) string {
 		return a.Type
 	case b.isFloat() && !a.isFloat():
 		return b.Type
-	case refWidth[a.Type] > refWidth[b.Type]:
+	case widths[a.Type] > widths[b.Type]:
 		return a.Type
-	case refWidth[b.Type] > refWidth[a.Type]:
+	case widths[b.Type] > widths[a.Type]:
 		return b.Type
 	case a.Type[0] == 'i':
 		return a.Type
@@ -170,14 +172,14 @@ func refMeet(a, b Value) string {
 	return b.Type
 }
 
-func (e *refEnv) block(b *syntax.Block) {
+func (e *env) block(b *syntax.Block) {
 	in := e.inner()
 	for _, s := range b.Stmts {
 		in.stmt(s)
 	}
 }
 
-func (e *refEnv) stmt(s syntax.Stmt) {
+func (e *env) stmt(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Let:
 		v := e.expr(s.Value)
@@ -194,14 +196,14 @@ func (e *refEnv) stmt(s syntax.Stmt) {
 			e.stmt(s.Else)
 		}
 	case *syntax.For:
-		e.loop([]*syntax.Ident{s.Names[0]}, []syntax.Expr{s.In}, func(in *refEnv) { in.block(s.Body) })
+		e.loop([]*syntax.Ident{s.Names[0]}, []syntax.Expr{s.In}, func(in *env) { in.block(s.Body) })
 	case *syntax.Each:
-		e.loop(s.Names, s.Domain, func(in *refEnv) { in.block(s.Body) })
+		e.loop(s.Names, s.Domain, func(in *env) { in.block(s.Body) })
 	}
 }
 
 // loop runs body for every combination of the names.
-func (e *refEnv) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *refEnv)) {
+func (e *env) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *env)) {
 	lo, hi := make([]int64, len(names)), make([]int64, len(names))
 	if id, ok := dom[0].(*syntax.Ident); ok {
 		d := e.data[id.Name]
@@ -233,7 +235,7 @@ func (e *refEnv) loop(names []*syntax.Ident, dom []syntax.Expr, body func(in *re
 	rec(0)
 }
 
-func (e *refEnv) cell(name string, args []syntax.Expr) *Value {
+func (e *env) cell(name string, args []syntax.Expr) *Value {
 	d := e.data[name]
 	switch len(args) {
 	case 0:
@@ -241,7 +243,7 @@ func (e *refEnv) cell(name string, args []syntax.Expr) *Value {
 	case 1:
 		i := int64(e.expr(args[0]).to("i64").Int)
 		if i < 0 || i >= int64(d.Rows) {
-			refFault()
+			fault()
 		}
 		return &d.Cells[i]
 	}
@@ -249,14 +251,14 @@ func (e *refEnv) cell(name string, args []syntax.Expr) *Value {
 	for k, n := range d.dims() {
 		i := int64(e.expr(args[k]).to("i64").Int)
 		if i < 0 || i >= int64(n) {
-			refFault()
+			fault()
 		}
 		at = at*int64(n) + i
 	}
 	return &d.Cells[at]
 }
 
-// dims are the sizes, one for each index.
+// dims returns the sizes, one for each index.
 func (d *Data) dims() []int {
 	if d.Rank == 3 {
 		return []int{d.Planes, d.Rows, d.Cols}
@@ -264,7 +266,7 @@ func (d *Data) dims() []int {
 	return []int{d.Rows, d.Cols}[:d.Rank]
 }
 
-func (e *refEnv) assign(s *syntax.Assign) {
+func (e *env) assign(s *syntax.Assign) {
 	v := e.expr(s.Value)
 	var at *Value
 	switch t := s.Target.(type) {
@@ -276,16 +278,16 @@ func (e *refEnv) assign(s *syntax.Assign) {
 		at = e.cell(t.X.(*syntax.Ident).Name, t.Args)
 	}
 	if s.Op != "=" {
-		v = refArith(s.Op[:len(s.Op)-1], *at, v)
-	} else if k, ok := e.keep(s.Value, s.Target, at.Type); ok {
+		v = arithmetic(s.Op[:len(s.Op)-1], *at, v)
+	} else if k, ok := e.keepsTarget(s.Value, s.Target, at.Type); ok {
 		v = k
 	}
 	*at = v.to(at.Type)
 }
 
-// keep evaluates m = max(m, e) and the like, where m has an integer type t: e converts to
+// keepsTarget evaluates m = max(m, e) and the like, where m has an integer type t: e converts to
 // it first.
-func (e *refEnv) keep(x, target syntax.Expr, t string) (Value, bool) {
+func (e *env) keepsTarget(x, target syntax.Expr, t string) (Value, bool) {
 	c, ok := x.(*syntax.Call)
 	if !ok || t[0] == 'f' {
 		return Value{}, false
@@ -297,7 +299,7 @@ func (e *refEnv) keep(x, target syntax.Expr, t string) (Value, bool) {
 	kept := false
 	var all []Value
 	for _, a := range c.Args {
-		if v, ok := e.keep(a.Value, target, t); ok {
+		if v, ok := e.keepsTarget(a.Value, target, t); ok {
 			all, kept = append(all, v), true
 			continue
 		}
@@ -309,14 +311,14 @@ func (e *refEnv) keep(x, target syntax.Expr, t string) (Value, bool) {
 	}
 	v := all[0]
 	for _, w := range all[1:] {
-		if (refBinary("<", w, v).Int != 0) == (name.Name == "min") {
+		if (binary("<", w, v).Int != 0) == (name.Name == "min") {
 			v = w
 		}
 	}
 	return v, true
 }
 
-func (e *refEnv) expr(x syntax.Expr) Value {
+func (e *env) expr(x syntax.Expr) Value {
 	switch x := x.(type) {
 	case *syntax.Paren:
 		return e.expr(x.X)
@@ -355,14 +357,14 @@ func (e *refEnv) expr(x syntax.Expr) Value {
 		case "or":
 			return BoolValue(e.expr(x.X).Int != 0 || e.expr(x.Y).Int != 0)
 		}
-		return refBinary(x.Op, e.expr(x.X), e.expr(x.Y))
+		return binary(x.Op, e.expr(x.X), e.expr(x.Y))
 	case *syntax.Cond:
 		take, other := x.Then, x.Else
 		if e.expr(x.If).Int == 0 {
 			take, other = other, take
 		}
 		v := e.expr(take)
-		return v.to(e.meet(v, other))
+		return v.to(e.withCommonType(v, other))
 	case *syntax.Call:
 		return e.call(x)
 	case *syntax.Fold:
@@ -371,17 +373,17 @@ func (e *refEnv) expr(x syntax.Expr) Value {
 	panic("expression")
 }
 
-// meet is the type in which v meets an expression that is not evaluated, since
-// it could fault.
-func (e *refEnv) meet(v Value, other syntax.Expr) string {
+// withCommonType returns the common type of v and an expression, which is not evaluated
+// because it could fault.
+func (e *env) withCommonType(v Value, other syntax.Expr) string {
 	if v.Type == "bool" {
 		return "bool"
 	}
-	return refMeet(v, e.typeOf(other))
+	return commonType(v, e.typeOf(other))
 }
 
-// typeOf is a value of the type that x has.
-func (e *refEnv) typeOf(x syntax.Expr) Value {
+// typeOf returns a value of the type of x.
+func (e *env) typeOf(x syntax.Expr) Value {
 	switch x := x.(type) {
 	case *syntax.Paren:
 		return e.typeOf(x.X)
@@ -408,7 +410,7 @@ func (e *refEnv) typeOf(x syntax.Expr) Value {
 			if a.Literal && b.Literal {
 				return e.expr(x) // generated literals cannot fault
 			}
-			t := refMeet(a, b)
+			t := commonType(a, b)
 			if x.Op == "/" && t[0] != 'f' {
 				t = "f64"
 			}
@@ -420,7 +422,7 @@ func (e *refEnv) typeOf(x syntax.Expr) Value {
 		if a.Type == "bool" {
 			return a
 		}
-		return Value{Type: refMeet(a, b)}
+		return Value{Type: commonType(a, b)}
 	case *syntax.Call:
 		switch name := x.Fn.(*syntax.Ident).Name; name {
 		case "int":
@@ -428,9 +430,9 @@ func (e *refEnv) typeOf(x syntax.Expr) Value {
 		case "float":
 			return Value{Type: "f64"}
 		case "select":
-			return Value{Type: refMeet(e.typeOf(x.Args[1].Value), e.typeOf(x.Args[2].Value))}
+			return Value{Type: commonType(e.typeOf(x.Args[1].Value), e.typeOf(x.Args[2].Value))}
 		case "min", "max":
-			return Value{Type: refMeet(e.typeOf(x.Args[0].Value), e.typeOf(x.Args[1].Value))}
+			return Value{Type: commonType(e.typeOf(x.Args[0].Value), e.typeOf(x.Args[1].Value))}
 		case "abs":
 			return Value{Type: e.typeOf(x.Args[0].Value).Type}
 		default:
@@ -450,17 +452,17 @@ func (e *refEnv) typeOf(x syntax.Expr) Value {
 	return e.expr(x) // literals
 }
 
-func refBinary(op string, a, b Value) Value {
+func binary(op string, a, b Value) Value {
 	switch op {
 	case "==", "!=", "<", "<=", ">", ">=":
 	default:
-		return refArith(op, a, b)
+		return arithmetic(op, a, b)
 	}
 	less, equal, ordered := false, false, true
 	if a.Type == "bool" {
 		equal = a.Int == b.Int
 	} else {
-		t := refMeet(a, b)
+		t := commonType(a, b)
 		a, b = a.to(t), b.to(t)
 		switch {
 		case t[0] == 'f':
@@ -486,8 +488,8 @@ func refBinary(op string, a, b Value) Value {
 	return BoolValue(ordered && !less)
 }
 
-func refArith(op string, a, b Value) Value {
-	t := refMeet(a, b)
+func arithmetic(op string, a, b Value) Value {
+	t := commonType(a, b)
 	if op == "/" && t[0] != 'f' {
 		t = "f64"
 	}
@@ -529,7 +531,7 @@ func refArith(op string, a, b Value) Value {
 			x *= y
 		case "//", "%":
 			if y == 0 {
-				refFault()
+				fault()
 			}
 			q, m := x, x
 			if signed && int64(y) == -1 {
@@ -547,7 +549,7 @@ func refArith(op string, a, b Value) Value {
 			}
 		case "**":
 			if signed && int64(y) < 0 {
-				refFault()
+				fault()
 			}
 			p := uint64(1)
 			for k := uint64(0); k < y; k++ {
@@ -561,7 +563,7 @@ func refArith(op string, a, b Value) Value {
 	return r
 }
 
-func (e *refEnv) call(x *syntax.Call) Value {
+func (e *env) call(x *syntax.Call) Value {
 	name := x.Fn.(*syntax.Ident).Name
 	var args []Value
 	for _, a := range x.Args {
@@ -573,16 +575,16 @@ func (e *refEnv) call(x *syntax.Call) Value {
 	case "float":
 		return args[0].to("f64")
 	case "select":
-		t := refMeet(args[1], args[2])
+		t := commonType(args[1], args[2])
 		if args[0].Int != 0 {
 			return args[1].to(t)
 		}
 		return args[2].to(t)
 	case "min", "max":
-		t := refMeet(args[0], args[1])
+		t := commonType(args[0], args[1])
 		a, b := args[0].to(t), args[1].to(t)
 		if t[0] == 'f' {
-			if a.Float != a.Float || b.Float != b.Float { // math.Min has infinities win
+			if a.Float != a.Float || b.Float != b.Float { // math.Min prefers infinities
 				return FloatValue(t, math.NaN())
 			}
 			if name == "min" {
@@ -590,7 +592,7 @@ func (e *refEnv) call(x *syntax.Call) Value {
 			}
 			return FloatValue(t, math.Max(a.Float, b.Float))
 		}
-		if (refBinary("<", a, b).Int != 0) == (name == "min") {
+		if (binary("<", a, b).Int != 0) == (name == "min") {
 			return a
 		}
 		return b
@@ -612,10 +614,10 @@ func (e *refEnv) call(x *syntax.Call) Value {
 	return FloatValue(t, f(args[0].to(t).Float))
 }
 
-func (e *refEnv) fold(x *syntax.Fold) Value {
+func (e *env) fold(x *syntax.Fold) Value {
 	var acc *Value
 	t := e.typeOf(x).Type
-	e.loop(x.Names, x.Domain, func(in *refEnv) {
+	e.loop(x.Names, x.Domain, func(in *env) {
 		v := in.expr(x.Body).to(t)
 		if acc == nil {
 			acc = &v
@@ -623,13 +625,13 @@ func (e *refEnv) fold(x *syntax.Fold) Value {
 		}
 		switch x.Op {
 		case "sum":
-			*acc = refArith("+", *acc, v)
+			*acc = arithmetic("+", *acc, v)
 		case "prod":
-			*acc = refArith("*", *acc, v)
+			*acc = arithmetic("*", *acc, v)
 		default:
 			if t[0] == 'f' && (v.Float != v.Float || acc.Float != acc.Float) {
 				*acc = FloatValue(t, math.NaN())
-			} else if (refBinary("<", v, *acc).Int != 0) == (x.Op == "min") {
+			} else if (binary("<", v, *acc).Int != 0) == (x.Op == "min") {
 				*acc = v
 			}
 		}
@@ -637,7 +639,7 @@ func (e *refEnv) fold(x *syntax.Fold) Value {
 	if acc != nil {
 		return *acc
 	}
-	hi := uint64(1)<<(refWidth[t]-1) - 1
+	hi := uint64(1)<<(widths[t]-1) - 1
 	switch {
 	case x.Op == "sum" || x.Op == "prod":
 		n := 0.0
@@ -659,34 +661,33 @@ func (e *refEnv) fold(x *syntax.Fold) Value {
 	return IntValue(t, hi+1)
 }
 
-// DataBuffer makes a buffer of d, with a gap behind each row of a matrix and each
-// row and plane of a block, and a
-// function that reads it back.
+// DataBuffer returns a buffer of d, with a gap after each row of a matrix and after each row
+// and plane of a block, and a function that returns its values.
 func DataBuffer(d *Data) (*iface.Buffer, func() []Value) {
 	switch d.Elem {
 	case "i8":
-		return refMemory[int8](d)
+		return memoryOf[int8](d)
 	case "i16":
-		return refMemory[int16](d)
+		return memoryOf[int16](d)
 	case "i32":
-		return refMemory[int32](d)
+		return memoryOf[int32](d)
 	case "i64":
-		return refMemory[int64](d)
+		return memoryOf[int64](d)
 	case "u8":
-		return refMemory[uint8](d)
+		return memoryOf[uint8](d)
 	case "u16":
-		return refMemory[uint16](d)
+		return memoryOf[uint16](d)
 	case "u32":
-		return refMemory[uint32](d)
+		return memoryOf[uint32](d)
 	case "u64":
-		return refMemory[uint64](d)
+		return memoryOf[uint64](d)
 	case "f32":
-		return refMemory[float32](d)
+		return memoryOf[float32](d)
 	}
-	return refMemory[float64](d)
+	return memoryOf[float64](d)
 }
 
-func refMemory[T ir.Number](d *Data) (*iface.Buffer, func() []Value) {
+func memoryOf[T ir.Number](d *Data) (*iface.Buffer, func() []Value) {
 	rows, cols, ld := 1, d.Rows, d.Rows
 	if d.Rank == 2 {
 		rows, cols, ld = d.Rows, d.Cols, d.Cols+3
