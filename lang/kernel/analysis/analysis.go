@@ -12,24 +12,25 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// analysis is one run of the checks over a lowered body.
+// analysis is one run of the checks on a lowered body.
 type analysis struct {
 	file  *syntax.File
 	fn    *ir.Func
-	z     *linearizer
+	forms *linearizer
 	diags diag.Diagnostics
 
-	wrong map[int]bool // operands with an index out of bounds: the elements that are meant are unknown
+	outOfBounds map[int]bool // operands with an index out of bounds: the elements that are meant are unknown
 }
 
-// Check returns ds, what lowering found, with what the checks of the lowered body fn find.
+// Check runs the checks on fn, the lowered body of c, and returns their diagnostics after ds,
+// those of lowering.
 func Check(f *syntax.File, c *syntax.Codelet, sig *types.Signature, fn *ir.Func, ds diag.Diagnostics) diag.Diagnostics {
-	a := &analysis{file: f, fn: fn, z: newLinearizer(fn), diags: ds, wrong: map[int]bool{}}
-	a.outside(fn.Body, nil)
-	a.races(fn.Body)
-	a.early()
-	a.borders()
-	a.unused(c, sig)
+	a := &analysis{file: f, fn: fn, forms: newLinearizer(fn), diags: ds, outOfBounds: map[int]bool{}}
+	a.checkBounds(fn.Body, nil)
+	a.checkRaces(fn.Body)
+	a.checkReadsBeforeWrites()
+	a.checkUnwritten()
+	a.checkUnused(c, sig)
 	return a.diags
 }
 
@@ -46,7 +47,7 @@ func (a *analysis) err(code string, at syntax.Span, msg string) *diag.Diagnostic
 func (a *analysis) at(s syntax.Span) diag.Span   { return a.file.At(s) }
 func (a *analysis) text(s syntax.Span) string    { return ir.SourceText(a.file.Source, s) }
 func (a *analysis) dim(op, axis int) linear      { return dimension(op, axis) }
-func (a *analysis) axisName(op, axis int) string { return a.z.text(a.dim(op, axis)) }
+func (a *analysis) axisName(op, axis int) string { return a.forms.text(a.dim(op, axis)) }
 
 func (a *analysis) typeText(o *ir.Operand) string {
 	if o.Node.Type == nil {
@@ -55,8 +56,8 @@ func (a *analysis) typeText(o *ir.Operand) string {
 	return a.text(o.Node.Type.Span)
 }
 
-// listed joins words: "a", "a and b", "a, b and c".
-func listed(words []string) string {
+// joinWords returns words as a list: "a", "a and b", "a, b and c".
+func joinWords(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
@@ -64,12 +65,10 @@ func listed(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// Operands that a body has no use for (W0608): tasks wait for them, and for nothing.
-
-// unused reports the operands that neither the body of c nor its options look at. A body
-// that looks at no data at all is meant so, void data is there for order alone, and a W
-// operand that is not written is W0606.
-func (a *analysis) unused(c *syntax.Codelet, sig *types.Signature) {
+// checkUnused reports operands that neither the body of c nor its options use (W0608): tasks
+// wait for their data without need. A body without any data is intended, void data only
+// orders tasks, and a W operand that is not written is W0606.
+func (a *analysis) checkUnused(c *syntax.Codelet, sig *types.Signature) {
 	used := a.fn.UsedOperands()
 	if len(used) == 0 || a.diags.Err() != nil {
 		return
@@ -79,7 +78,7 @@ func (a *analysis) unused(c *syntax.Codelet, sig *types.Signature) {
 		if o.Node == nil || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Mode == iface.W || o.Name[0] == '_' {
 			continue
 		}
-		if slices.Contains(used, op) || a.named(c.With, o.Name) || decides(sig, o.Name) {
+		if slices.Contains(used, op) || a.usedInOptions(c.With, o.Name) || determinesTypeParam(sig, o.Name) {
 			continue
 		}
 		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` has no use for its operand `%s`", a.fn.Name, o.Name))
@@ -93,21 +92,22 @@ func (a *analysis) unused(c *syntax.Codelet, sig *types.Signature) {
 		}
 		d.Help = append(d.Help, fmt.Sprintf("take it out of the signature, and out of each insert of `%s`", a.fn.Name),
 			fmt.Sprintf("if tasks must wait for it all the same, call it `_%s`", o.Name))
-		if !a.namedInsert(o.Name) {
+		if !a.passedByName(o.Name) {
 			d.Edit(d.Span, "_"+o.Name)
 		}
 	}
 }
 
-// named reports whether the options of a codelet use an operand.
-func (a *analysis) named(w *syntax.With, name string) bool {
+// usedInOptions reports whether the options w of a codelet use an operand.
+func (a *analysis) usedInOptions(w *syntax.With, name string) bool {
 	return w != nil && slices.ContainsFunc(syntax.Idents(a.file), func(id *syntax.Ident) bool {
 		return id.Name == name && id.Lo >= w.Lo && id.Hi <= w.Hi
 	})
 }
 
-// decides reports whether an operand alone says what a type parameter of scalars is.
-func decides(sig *types.Signature, name string) bool {
+// determinesTypeParam reports whether an operand is the only one that determines the type
+// parameter of some scalar.
+func determinesTypeParam(sig *types.Signature, name string) bool {
 	var of byte
 	for _, p := range sig.Params {
 		if p.Name == name && p.Type != nil {
@@ -119,7 +119,7 @@ func decides(sig *types.Signature, name string) bool {
 		switch {
 		case of == 0 || p.Name == name || p.Type == nil || p.Type.Param != of:
 		case p.Mode != iface.NoMode:
-			return false // the other one says it, too
+			return false // that operand determines it, too
 		default:
 			scalar = true
 		}
@@ -127,9 +127,9 @@ func decides(sig *types.Signature, name string) bool {
 	return scalar
 }
 
-// namedInsert reports whether some insert of the file passes an operand by this name,
-// which would not find it under another.
-func (a *analysis) namedInsert(name string) (found bool) {
+// passedByName reports whether an insert of the file passes an operand by this name: then
+// renaming it breaks the insert.
+func (a *analysis) passedByName(name string) (found bool) {
 	syntax.Walk(a.file, func(n syntax.Node, _ []syntax.Node) {
 		arg, ok := n.(*syntax.TaskArg)
 		found = found || ok && arg.Name != nil && arg.Name.Name == name

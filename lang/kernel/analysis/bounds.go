@@ -1,6 +1,6 @@
 package analysis
 
-// Index analysis: element accesses that are certain to lie outside (E0601).
+// Element accesses that are certain to be out of bounds (E0601).
 
 import (
 	"fmt"
@@ -11,45 +11,45 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// loop is a loop or a fold around an access that runs in each of its rounds.
+// loop is a loop or a fold that runs an access in each of its rounds.
 type loop struct {
 	word   string // "each", "for", "sum"
 	domain []ir.Range
 	head   syntax.Span
 	body   []*ir.Stmt
-	value  *ir.Expr // of a fold, in place of body
+	value  *ir.Expr // of a fold, instead of body
 }
 
-// outside looks for accesses outside. loops are those around list in whose every round
-// the statements run; what stands in an `if` runs in no round for certain.
-func (a *analysis) outside(list []*ir.Stmt, loops []loop) {
+// checkBounds reports accesses of list that are out of bounds. loops are the loops around
+// list whose every round runs it: none if an `if` lies in between.
+func (a *analysis) checkBounds(list []*ir.Stmt, loops []loop) {
 	for _, s := range list {
-		s.Exprs(func(e *ir.Expr) { a.exprOutside(e, loops) })
+		s.Exprs(func(e *ir.Expr) { a.checkExprBounds(e, loops) })
 		if s.Kind == ir.StoreStmt {
-			a.access(s.Operand, s.Index, s.Target, true, loops)
+			a.checkAccess(s.Operand, s.Index, s.Target, true, loops)
 		}
 		inner := loops
 		switch s.Kind {
 		case ir.IfStmt:
 			inner = nil
 		case ir.EachStmt:
-			inner = a.within(loops, loop{word: "each", domain: s.Domain, head: s.Head, body: s.Body})
+			inner = a.addLoop(loops, loop{word: "each", domain: s.Domain, head: s.Head, body: s.Body})
 		case ir.ForStmt:
 			head := syntax.Span{Lo: s.Pos.Lo, Hi: s.Domain[0].Pos.Hi}
-			inner = a.within(loops, loop{word: "for", domain: s.Domain, head: head, body: s.Body})
+			inner = a.addLoop(loops, loop{word: "for", domain: s.Domain, head: head, body: s.Body})
 		}
-		a.outside(s.Body, inner)
-		a.outside(s.Else, inner)
+		a.checkBounds(s.Body, inner)
+		a.checkBounds(s.Else, inner)
 	}
 }
 
-// within adds lp to the loops around it. Those count for what stands in it only if lp is
-// certain to have a round, as far as no data is empty.
-func (a *analysis) within(loops []loop, lp loop) []loop {
+// addLoop returns the loops around the body of lp: lp, and loops if lp is certain to have a
+// round for data that is not empty.
+func (a *analysis) addLoop(loops []loop, lp loop) []loop {
 	for k := range lp.domain {
-		first, last, ok := a.z.bounds(&lp.domain[k])
+		first, last, ok := a.forms.bounds(&lp.domain[k])
 		more := last.minus(first) // rounds after the first
-		if n, isConst := more.constant(); ok && (isConst && n >= 0 || more.size() && n >= -1) {
+		if n, isConst := more.constant(); ok && (isConst && n >= 0 || isSize(more) && n >= -1) {
 			continue
 		}
 		return []loop{lp}
@@ -57,54 +57,54 @@ func (a *analysis) within(loops []loop, lp loop) []loop {
 	return append(loops[:len(loops):len(loops)], lp)
 }
 
-func (a *analysis) exprOutside(e *ir.Expr, loops []loop) {
+func (a *analysis) checkExprBounds(e *ir.Expr, loops []loop) {
 	switch e.Op {
 	case ir.OpLoad:
-		a.access(e.Operand, e.X, e.Pos, false, loops)
+		a.checkAccess(e.Operand, e.X, e.Pos, false, loops)
 	case ir.OpCond, ir.OpAnd, ir.OpOr:
-		a.exprOutside(e.X[0], loops)
+		a.checkExprBounds(e.X[0], loops)
 		for _, x := range e.X[1:] {
-			a.exprOutside(x, nil)
+			a.checkExprBounds(x, nil)
 		}
 		return
 	case ir.OpFold:
 		for _, r := range e.Domain {
-			a.exprOutside(r.Lo, loops)
-			a.exprOutside(r.Hi, loops)
+			a.checkExprBounds(r.Lo, loops)
+			a.checkExprBounds(r.Hi, loops)
 		}
 		word := map[ir.Op]string{ir.OpAdd: "sum", ir.OpMul: "prod", ir.OpMin: "min", ir.OpMax: "max"}[e.Reduce]
 		head := syntax.Span{Lo: e.Pos.Lo, Hi: e.Domain[len(e.Domain)-1].Pos.Hi}
-		a.exprOutside(e.X[0], a.within(loops, loop{word: word, domain: e.Domain, head: head, value: e.X[0]}))
+		a.checkExprBounds(e.X[0], a.addLoop(loops, loop{word: word, domain: e.Domain, head: head, value: e.X[0]}))
 		return
 	}
 	for _, x := range e.X {
-		a.exprOutside(x, loops)
+		a.checkExprBounds(x, loops)
 	}
 }
 
-// access checks one element access.
-func (a *analysis) access(op int, index []*ir.Expr, at syntax.Span, write bool, loops []loop) {
+// checkAccess checks one element access.
+func (a *analysis) checkAccess(op int, index []*ir.Expr, at syntax.Span, write bool, loops []loop) {
 	for axis, x := range index {
-		f, ok := a.z.form(x)
+		f, ok := a.forms.form(x)
 		if !ok {
 			continue
 		}
 		over := f.minus(a.dim(op, axis))
 		if v, isConst := f.constant(); isConst && v < 0 {
-			a.reportOutside(op, at, write, true, fmt.Sprintf("is %d", v))
+			a.reportOutOfBounds(op, at, write, true, fmt.Sprintf("is %d", v))
 			return
 		}
 		if v, isConst := over.constant(); isConst && v >= 0 {
-			a.reportOutside(op, at, write, false, "is "+a.z.text(f))
+			a.reportOutOfBounds(op, at, write, false, "is "+a.forms.text(f))
 			return
 		}
-		slots := f.slots()
+		slots := slotsOf(f)
 		if len(slots) != 1 {
 			continue
 		}
 		for _, lp := range loops {
 			for k := range lp.domain {
-				if lp.domain[k].Slot == slots[0] && a.runsOutside(op, axis, index, at, write, f, lp, k) {
+				if lp.domain[k].Slot == slots[0] && a.checkLoopIndex(op, axis, index, at, write, f, lp, k) {
 					return
 				}
 			}
@@ -112,7 +112,8 @@ func (a *analysis) access(op int, index []*ir.Expr, at syntax.Span, write bool, 
 	}
 }
 
-func (a *analysis) reportOutside(op int, at syntax.Span, write, before bool, label string) *diag.Diagnostic {
+// reportOutOfBounds reports E0601 for operand op.
+func (a *analysis) reportOutOfBounds(op int, at syntax.Span, write, before bool, label string) *diag.Diagnostic {
 	verb, where := "reads", "past the end of"
 	if write {
 		verb = "writes"
@@ -120,17 +121,18 @@ func (a *analysis) reportOutside(op int, at syntax.Span, write, before bool, lab
 	if before {
 		where = "before the start of"
 	}
-	a.wrong[op] = true
+	a.outOfBounds[op] = true
 	d := a.err("E0601", at, fmt.Sprintf("`%s` %s %s `%s`", a.text(at), verb, where, a.fn.Operands[op].Name))
 	d.Label = label
 	return d
 }
 
-// runsOutside checks an index that follows index k of a loop.
-func (a *analysis) runsOutside(op, axis int, index []*ir.Expr, at syntax.Span, write bool, f linear, lp loop, k int) bool {
+// checkLoopIndex checks an index whose linear form f depends on index k of a loop, and
+// reports whether it is out of bounds.
+func (a *analysis) checkLoopIndex(op, axis int, index []*ir.Expr, at syntax.Span, write bool, f linear, lp loop, k int) bool {
 	r := &lp.domain[k]
-	first, last, ok := a.z.bounds(r)
-	rest, c := f.without(r.Slot)
+	first, last, ok := a.forms.bounds(r)
+	rest, c := withoutSlot(f, r.Slot)
 	if !ok || c != 1 && c != -1 {
 		return false
 	}
@@ -152,43 +154,43 @@ func (a *analysis) runsOutside(op, axis int, index []*ir.Expr, at syntax.Span, w
 		return fmt.Sprintf("%s[%s]", a.fn.Operands[op].Name, strings.Join(parts, ", "))
 	}
 	if v, isConst := high.minus(size).constant(); isConst && v >= 0 {
-		d := a.reportOutside(op, at, write, false, fmt.Sprintf("is %s in the %s round", a.z.text(high), highRound))
+		d := a.reportOutOfBounds(op, at, write, false, fmt.Sprintf("is %s in the %s round", a.forms.text(high), highRound))
 		lo, hi := first, last
 		if c > 0 {
-			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.z.text(last))})
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.forms.text(last))})
 			hi.c -= v + 1
 		} else {
-			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.z.text(first))})
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.forms.text(first))})
 			lo.c += v + 1
 		}
 		one, isConst := first.constant()
-		fromOne := isConst && one == 1 && c == 1 && v == 0 && len(rest.terms) == 0 && rest.c == 0 && !a.before(lp, r.Slot)
+		fromOne := isConst && one == 1 && c == 1 && v == 0 && len(rest.terms) == 0 && rest.c == 0 && !a.accessesBeforeStart(lp, r.Slot)
 		switch {
 		case fromOne:
-			head := a.newHead(lp, k, linear{}, hi)
+			head := a.loopHead(lp, k, linear{}, hi)
 			d.Help = append(d.Help, fmt.Sprintf("indices count from 0: write `%s`", head))
 			d.Edit(a.at(lp.head), head)
 		case write || r.Closed && c == 1 && v == 0:
-			head := a.newHead(lp, k, lo, hi)
+			head := a.loopHead(lp, k, lo, hi)
 			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
 			d.Edit(a.at(lp.head), head)
 		default:
-			d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.newHead(lp, k, lo, hi), clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1})))))
-			d.Edit(d.Span, clampText("min(%s, %s)", a.z.text(size.plus(linear{c: -1}))))
+			d.Help = append(d.Help, fmt.Sprintf("write `%s`, or clamp: `%s`", a.loopHead(lp, k, lo, hi), clampText("min(%s, %s)", a.forms.text(size.plus(linear{c: -1})))))
+			d.Edit(d.Span, clampText("min(%s, %s)", a.forms.text(size.plus(linear{c: -1}))))
 		}
 		return true
 	}
 	if v, isConst := low.constant(); isConst && v < 0 {
-		d := a.reportOutside(op, at, write, true, fmt.Sprintf("is %d in the %s round", v, lowRound))
+		d := a.reportOutOfBounds(op, at, write, true, fmt.Sprintf("is %d in the %s round", v, lowRound))
 		lo, hi := first, last
 		if c > 0 {
-			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.z.text(first))})
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs from %s", name, a.forms.text(first))})
 			lo.c -= v
 		} else {
-			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.z.text(last))})
+			d.Labels = append(d.Labels, diag.Label{Span: a.at(lp.head), Text: fmt.Sprintf("`%s` runs to %s", name, a.forms.text(last))})
 			hi.c += v
 		}
-		head := a.newHead(lp, k, lo, hi)
+		head := a.loopHead(lp, k, lo, hi)
 		if write {
 			d.Help = append(d.Help, fmt.Sprintf("write `%s`", head))
 			d.Edit(a.at(lp.head), head)
@@ -201,14 +203,14 @@ func (a *analysis) runsOutside(op, axis int, index []*ir.Expr, at syntax.Span, w
 	return false
 }
 
-// before reports whether an index in lp lies before the start when that of slot is 0, as
-// in x[i - 1].
-func (a *analysis) before(lp loop, slot int) bool {
+// accessesBeforeStart reports whether some index in lp is negative if the index of slot is 0,
+// as in x[i - 1].
+func (a *analysis) accessesBeforeStart(lp loop, slot int) bool {
 	found := false
 	index := func(list []*ir.Expr) {
 		for _, x := range list {
-			if f, ok := a.z.form(x); ok {
-				rest, c := f.without(slot)
+			if f, ok := a.forms.form(x); ok {
+				rest, c := withoutSlot(f, slot)
 				v, isConst := rest.constant()
 				found = found || isConst && v < 0 && c > 0
 			}
@@ -230,8 +232,8 @@ func (a *analysis) before(lp loop, slot int) bool {
 	return found
 }
 
-// newHead writes the head of a loop with other bounds for index k.
-func (a *analysis) newHead(lp loop, k int, first, last linear) string {
+// loopHead returns the source of the head of lp with other bounds for index k.
+func (a *analysis) loopHead(lp loop, k int, first, last linear) string {
 	names := make([]string, len(lp.domain))
 	ranges := make([]string, len(lp.domain))
 	for m := range lp.domain {
@@ -240,7 +242,7 @@ func (a *analysis) newHead(lp loop, k int, first, last linear) string {
 		switch {
 		case m == k:
 			last.c++
-			ranges[m] = a.z.text(first) + ".." + a.z.text(last)
+			ranges[m] = a.forms.text(first) + ".." + a.forms.text(last)
 		case r.Over >= 0:
 			ranges[m] = "0.." + a.axisName(r.Over, m)
 		default:

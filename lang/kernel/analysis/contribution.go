@@ -1,13 +1,13 @@
 package analysis
 
-// Contributions of other types than the element: when they convert.
+// Contributions that are computed in another type than that of the elements.
 //
 // A task that contributes (REDUX) works on a copy that begins with the neutral element, and
-// the copies are combined later, in the type of the elements. That gives what the same
-// tasks give one after the other only where a body combines in that type, too: the largest
-// u64, with which a min begins, is -1 as an i64. Sums and products of integers are the
-// exception: they may be computed in any wider integer type, since what is cut off when
-// they are stored changes no digit that is kept.
+// the copies are combined later, in the type of the elements. That has the result of the
+// same tasks run one after the other only if the body combines in that type, too: the largest
+// u64, with which a min begins, is -1 as an i64. Sums and products of integers are an
+// exception: any wider integer type will do, because the bits that a store keeps do not
+// depend on those that it drops.
 
 import (
 	"github.com/starpush/starpush/lang/kernel/ir"
@@ -16,10 +16,10 @@ import (
 
 // MixedContribution finds where the body computes what it contributes to an operand in
 // another type than that of its elements, so that combining copies by reduce (sum, prod,
-// min or max) would give something else than running the tasks one by one. It returns the
-// place in the text, the type there and the type of the elements.
+// min or max) would differ from running the tasks one by one. It returns the position in
+// the source, the type there and the type of the elements.
 func MixedContribution(fn *ir.Func, operand, reduce string) (at syntax.Span, in, elem ir.Type, found bool) {
-	m := &mixing{fn: fn, operand: -1, extreme: reduce == "min" || reduce == "max", slots: make([]mixed, len(fn.Slots))}
+	m := &contributionSearch{fn: fn, operand: -1, minMax: reduce == "min" || reduce == "max", slots: make([]carried, len(fn.Slots))}
 	for k := range fn.Operands {
 		if fn.Operands[k].Name == operand {
 			m.operand = k
@@ -29,7 +29,7 @@ func MixedContribution(fn *ir.Func, operand, reduce string) (at syntax.Span, in,
 		return at, in, elem, false
 	}
 	m.elem = fn.Operands[m.operand].Elem
-	for m.changed = true; m.changed; { // what a round of a loop leaves in a local reaches the next one
+	for m.changed = true; m.changed; { // the next round of a loop uses the value that a local has at the end of one
 		m.changed = false
 		ir.WalkStmts(fn.Body, m.stmt)
 	}
@@ -43,24 +43,24 @@ func MixedContribution(fn *ir.Func, operand, reduce string) (at syntax.Span, in,
 	return m.first.Pos, in, m.elem, true
 }
 
-// mixing is one search of MixedContribution.
-type mixing struct {
+// contributionSearch is the state of MixedContribution.
+type contributionSearch struct {
 	fn      *ir.Func
 	operand int
 	elem    ir.Type
-	extreme bool
-	slots   []mixed
+	minMax  bool
+	slots   []carried
 	changed bool
-	first   *ir.Expr // found
+	first   *ir.Expr // the result
 }
 
-// mixed is what an expression, or a local, has of the operand.
-type mixed struct {
-	carries bool     // it is computed from an element
-	at      *ir.Expr // there another type was used; nil: nowhere
+// carried is how the value of an expression or a local depends on the operand.
+type carried struct {
+	carries bool     // it is computed from an element of the operand
+	at      *ir.Expr // the part that is computed in another type, or nil
 }
 
-func (a mixed) join(b mixed) mixed {
+func (a carried) join(b carried) carried {
 	if a.at == nil {
 		a.at = b.at
 	}
@@ -68,7 +68,7 @@ func (a mixed) join(b mixed) mixed {
 	return a
 }
 
-func (m *mixing) stmt(s *ir.Stmt) {
+func (m *contributionSearch) stmt(s *ir.Stmt) {
 	if s.Value == nil {
 		return
 	}
@@ -79,31 +79,31 @@ func (m *mixing) stmt(s *ir.Stmt) {
 			m.slots[s.Slot], m.changed = old.join(v), true
 		}
 	case s.Kind == ir.StoreStmt && s.Operand == m.operand && v.at != nil:
-		m.find(v.at)
+		m.found(v.at)
 	}
 }
 
-func (m *mixing) find(e *ir.Expr) {
+func (m *contributionSearch) found(e *ir.Expr) {
 	if m.first == nil {
 		m.first = e
 	}
 }
 
-// loses reports whether a contribution that is computed in type t is another one.
-func (m *mixing) loses(t ir.Type) bool {
+// differs reports whether a contribution that is computed in type t may have another value.
+func (m *contributionSearch) differs(t ir.Type) bool {
 	switch {
 	case t == ir.Bool || t == ir.Open || m.elem == ir.Open:
 		return false
-	case m.extreme && m.elem.IsInt():
+	case m.minMax && m.elem.IsInt():
 		return t != m.elem
 	}
 	return t.IsFloat() != m.elem.IsFloat() || t.Size() < m.elem.Size()
 }
 
-func (m *mixing) expr(e *ir.Expr) mixed {
+func (m *contributionSearch) expr(e *ir.Expr) carried {
 	switch e.Op {
 	case ir.OpLoad:
-		return mixed{carries: e.Operand == m.operand}
+		return carried{carries: e.Operand == m.operand}
 	case ir.OpSlot:
 		return m.slots[e.Slot]
 	}
@@ -112,20 +112,20 @@ func (m *mixing) expr(e *ir.Expr) mixed {
 		m.expr(e.X[0])
 		values = e.X[1:]
 	}
-	var v mixed
+	var v carried
 	for _, x := range values {
 		v = v.join(m.expr(x))
 	}
 	switch {
 	case !v.carries:
-		return mixed{}
+		return carried{}
 	case e.Op >= ir.OpEq && e.Op <= ir.OpOr || e.Op == ir.OpNot:
-		if m.extreme && v.at != nil { // if e > m { m = e }
-			m.find(e)
+		if m.minMax && v.at != nil { // if e > m { m = e }
+			m.found(e)
 		}
-		return mixed{}
-	case v.at == nil && (m.loses(e.Type) || e.Op == ir.OpNeg && m.extreme && m.elem.IsInt()):
-		v.at = e // the negative of the smallest integer is itself
+		return carried{}
+	case v.at == nil && (m.differs(e.Type) || e.Op == ir.OpNeg && m.minMax && m.elem.IsInt()):
+		v.at = e // the negative of the smallest integer does not fit
 	}
 	return v
 }

@@ -7,72 +7,75 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// Demands are the accesses of a block of statements, and of the loops in it.
+// The conditions under which no round of a loop faults. Strips of the CPU run an operation
+// for all their rounds before the next operation, so of two rounds that fault they might
+// report the later one; devices cannot report a fault at all.
+
+// Demands are the accesses of a block of statements that must be in bounds. Their indices
+// move monotonically with each loop, so the first and the last round of each decide.
 type Demands struct {
-	Elements []*ir.Expr // with the names of the round replaced by their values
+	Elements []*ir.Expr // with locals of the round replaced by their values
 	Loops    []*InnerLoop
 }
 
-// InnerLoop is a `for` or one index of a fold.
+// InnerLoop are the demands in a `for`, or in one index of an each or a fold.
 type InnerLoop struct {
 	Range  *ir.Range
 	Lo, Hi *ir.Expr
 	Demands
 }
 
-// maxInner is how many loops inside a strip are looked through: each doubles the
-// number of looks.
+// maxInner bounds the loops inside a strip: each doubles the number of rounds to check.
 const maxInner = 3
 
-// demander collects demands.
-type demander struct {
-	r     *Rounds
-	inner map[int]bool // indices of the loops around
-	most  int          // of those
-	sums  bool         // sums may have another order than one round at a time
-	other int          // what could fault and cannot be looked at beforehand
-	left  int          // nodes that the value at hand may still have
-	ok    bool
-	why   string // of the first other, or of ok being false
+// collector collects the demands of a block.
+type collector struct {
+	r            *Rounds
+	loops        map[int]bool // indices of the enclosing loops
+	maxLoops     int          // the bound of their number
+	anyFoldOrder bool         // the order of floats in a fold does not matter
+	faults       int          // operations that may fault and cannot be checked beforehand
+	nodesLeft    int          // nodes that the current value may still have
+	ok           bool
+	why          string // the reason why ok is false, or the first of faults
 }
 
-// Obstacle is why the demands of a body cannot be listed.
+// Obstacle is the reason why a body has no Demands.
 type Obstacle struct {
 	Why   string
-	Fault bool // it is an operation that may fault, and cannot be looked at beforehand
+	Fault bool // it is an operation that may fault and cannot be checked beforehand
 }
 
-// Demands lists what must hold for the rounds of body to run in strips; nil:
-// that cannot be said, and why not. One thing that may fault
-// besides needs no look if nothing else does and no loop repeats it: strips see
-// its rounds in order.
+// Demands returns the conditions under which the rounds of body may run in strips, or nil and
+// the reason. One operation that may fault otherwise is allowed, outside of inner loops:
+// strips run its rounds in order.
 func (r *Rounds) Demands(body []*ir.Stmt) (*Demands, Obstacle) {
-	d := &demander{r: r, inner: map[int]bool{}, most: maxInner, ok: true}
+	d := &collector{r: r, loops: map[int]bool{}, maxLoops: maxInner, ok: true}
 	out := &Demands{}
 	d.stmts(out, body)
-	if !d.ok || d.other > 1 {
-		return nil, Obstacle{d.why, d.other > 0}
+	if !d.ok || d.faults > 1 {
+		return nil, Obstacle{d.why, d.faults > 0}
 	}
 	return out, Obstacle{}
 }
 
-// AllDemands lists what must hold for body to run without any fault, with folds in
-// any order; nil: that cannot be said, and why not.
+// AllDemands returns the conditions under which body does not fault, with folds in any order,
+// or nil and the reason.
 func (r *Rounds) AllDemands(body []*ir.Stmt) (*Demands, Obstacle) {
-	d := &demander{r: r, inner: map[int]bool{}, most: 2 * maxInner, sums: true, ok: true}
+	d := &collector{r: r, loops: map[int]bool{}, maxLoops: 2 * maxInner, anyFoldOrder: true, ok: true}
 	out := &Demands{}
 	d.stmts(out, body)
-	if !d.ok || d.other > 0 {
-		return nil, Obstacle{d.why, d.other > 0}
+	if !d.ok || d.faults > 0 {
+		return nil, Obstacle{d.why, d.faults > 0}
 	}
 	return out, Obstacle{}
 }
 
-// Value returns e with the names of the round replaced by their values; nil: it
-// depends on something else that changes in a round, or is large.
-func (r *Rounds) Value(e *ir.Expr) *ir.Expr { return (&demander{r: r}).value(e) }
+// Value returns e with locals of the round replaced by their values, or nil if e depends on
+// something else that changes within a round, or is too large.
+func (r *Rounds) Value(e *ir.Expr) *ir.Expr { return (&collector{r: r}).value(e) }
 
-func (d *demander) stmts(to *Demands, list []*ir.Stmt) {
+func (d *collector) stmts(to *Demands, list []*ir.Stmt) {
 	for _, st := range list {
 		switch st.Kind {
 		case ir.StoreStmt, ir.ReduceStmt:
@@ -81,7 +84,7 @@ func (d *demander) stmts(to *Demands, list []*ir.Stmt) {
 		case ir.ForStmt:
 			in := d.enter(to, &st.Domain[0])
 			d.stmts(&in.Demands, st.Body)
-			delete(d.inner, st.Domain[0].Slot)
+			delete(d.loops, st.Domain[0].Slot)
 		case ir.EachStmt:
 			in := to
 			for k := range st.Domain {
@@ -89,7 +92,7 @@ func (d *demander) stmts(to *Demands, list []*ir.Stmt) {
 			}
 			d.stmts(in, st.Body)
 			for k := range st.Domain {
-				delete(d.inner, st.Domain[k].Slot)
+				delete(d.loops, st.Domain[k].Slot)
 			}
 		default:
 			d.expr(to, st.Value)
@@ -99,28 +102,28 @@ func (d *demander) stmts(to *Demands, list []*ir.Stmt) {
 	}
 }
 
-func (d *demander) enter(to *Demands, at *ir.Range) *InnerLoop {
+func (d *collector) enter(to *Demands, at *ir.Range) *InnerLoop {
 	in := &InnerLoop{Range: at, Lo: d.value(at.Lo), Hi: d.value(at.Hi)}
 	d.expr(to, at.Lo)
 	d.expr(to, at.Hi)
 	switch {
-	case in.Lo == nil || in.Hi == nil || d.motion(in.Lo) != still || d.motion(in.Hi) != still:
+	case in.Lo == nil || in.Hi == nil || d.motion(in.Lo) != motionNone || d.motion(in.Hi) != motionNone:
 		d.fail("the range `" + d.text(at.Pos) + "` changes from round to round")
-	case len(d.inner) >= d.most:
-		d.fail(fmt.Sprintf("it has more than %d loops inside one another", d.most))
+	case len(d.loops) >= d.maxLoops:
+		d.fail(fmt.Sprintf("it has more than %d loops inside one another", d.maxLoops))
 	}
 	to.Loops = append(to.Loops, in)
-	d.inner[at.Slot] = true
+	d.loops[at.Slot] = true
 	return in
 }
 
-func (d *demander) expr(to *Demands, e *ir.Expr) {
+func (d *collector) expr(to *Demands, e *ir.Expr) {
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		switch {
 		case x.Op == ir.OpFold:
-			// the order of a fold depends on whether it runs in a strip, and the
-			// results of floats on the order
-			if !d.sums && !x.Type.IsInt() && x.Reduce != ir.OpMin && x.Reduce != ir.OpMax {
+			// a fold in a strip has another order than one outside, and another result
+			// for floats
+			if !d.anyFoldOrder && !x.Type.IsInt() && x.Reduce != ir.OpMin && x.Reduce != ir.OpMax {
 				d.fail("the sum of floats inside it must keep its order")
 			}
 			in := to
@@ -129,55 +132,55 @@ func (d *demander) expr(to *Demands, e *ir.Expr) {
 			}
 			d.expr(in, x.X[0])
 			for k := range x.Domain {
-				delete(d.inner, x.Domain[k].Slot)
+				delete(d.loops, x.Domain[k].Slot)
 			}
 			return false
 		case x.Op == ir.OpLoad && len(x.X) > 0:
-			for _, y := range x.X { // what the place depends on comes first
+			for _, y := range x.X { // operations of the index may fault first
 				d.expr(to, y)
 			}
-			d.element(to, x)
+			d.addElement(to, x)
 			return false
 		case divides(x):
 			switch by := d.text(x.X[1].Pos); {
 			case x.X[1].Op == ir.OpConst:
-				d.unseen("`" + d.text(x.Pos) + "` always fails")
+				d.addFault("`" + d.text(x.Pos) + "` always fails")
 			case x.Op == ir.OpPow:
-				d.unseen("the exponent `" + by + "` may be negative")
+				d.addFault("the exponent `" + by + "` may be negative")
 			default:
-				d.unseen("the divisor `" + by + "` may be 0")
+				d.addFault("the divisor `" + by + "` may be 0")
 			}
 		}
 		return d.ok
 	})
 }
 
-// fail ends the collection.
-func (d *demander) fail(why string) {
-	if d.ok && d.other == 0 {
+// fail stops the collection.
+func (d *collector) fail(why string) {
+	if d.ok && d.faults == 0 {
 		d.why = why
 	}
 	d.ok = false
 }
 
-// unseen counts something that may fault in some round.
-func (d *demander) unseen(why string) {
-	if d.ok && d.other == 0 {
+// addFault counts an operation that may fault in some round.
+func (d *collector) addFault(why string) {
+	if d.ok && d.faults == 0 {
 		d.why = why
 	}
-	d.other++
-	d.ok = d.ok && len(d.inner) == 0
+	d.faults++
+	d.ok = d.ok && len(d.loops) == 0
 }
 
-func (d *demander) text(s syntax.Span) string { return ir.SourceText(d.r.fn.Source, s) }
+func (d *collector) text(s syntax.Span) string { return ir.SourceText(d.r.fn.Source, s) }
 
-// element demands that an access lies inside in every round.
-func (d *demander) element(to *Demands, at *ir.Expr) {
+// addElement demands that an access is in bounds in every round.
+func (d *collector) addElement(to *Demands, at *ir.Expr) {
 	e := &ir.Expr{Op: ir.OpLoad, Type: at.Type, Operand: at.Operand, Pos: at.Pos}
 	for _, x := range at.X {
 		v := d.value(x)
-		if v == nil || d.motion(v) == anyhow {
-			d.unseen("`" + d.text(at.Pos) + "` may lie outside")
+		if v == nil || d.motion(v) == motionAny {
+			d.addFault("`" + d.text(at.Pos) + "` may lie outside")
 			return
 		}
 		e.X = append(e.X, v)
@@ -185,29 +188,27 @@ func (d *demander) element(to *Demands, at *ir.Expr) {
 	to.Elements = append(to.Elements, e)
 }
 
-// maxValue is the most nodes of a value that is looked at: names that stand for
-// twice the one before grow fast.
+// maxValue bounds the nodes of a value: locals that are twice the previous one grow fast.
 const maxValue = 256
 
-// value is e with the names of the round replaced by their values; nil: it
-// depends on something else that changes in a round, or is large.
-func (d *demander) value(e *ir.Expr) *ir.Expr {
-	d.left = maxValue
-	return d.replaced(e)
+// value is Rounds.Value within the enclosing loops.
+func (d *collector) value(e *ir.Expr) *ir.Expr {
+	d.nodesLeft = maxValue
+	return d.substituted(e)
 }
 
-func (d *demander) replaced(e *ir.Expr) *ir.Expr {
-	if d.left--; d.left < 0 {
+func (d *collector) substituted(e *ir.Expr) *ir.Expr {
+	if d.nodesLeft--; d.nodesLeft < 0 {
 		return nil
 	}
 	switch e.Op {
 	case ir.OpConst, ir.OpField:
 		return e
 	case ir.OpSlot:
-		if v := d.r.lets[e.Slot]; v != nil {
-			return d.replaced(v)
+		if v := d.r.values[e.Slot]; v != nil {
+			return d.substituted(v)
 		}
-		if d.r.changes[e.Slot] && !d.inner[e.Slot] {
+		if d.r.changing[e.Slot] && !d.loops[e.Slot] {
 			return nil
 		}
 		return e
@@ -224,32 +225,32 @@ func (d *demander) replaced(e *ir.Expr) *ir.Expr {
 	c := *e
 	c.X = make([]*ir.Expr, len(e.X))
 	for k, x := range e.X {
-		if c.X[k] = d.replaced(x); c.X[k] == nil {
+		if c.X[k] = d.substituted(x); c.X[k] == nil {
 			return nil
 		}
 	}
 	return &c
 }
 
-// How a value moves with the indices of the loops around it.
+// How a value moves with the indices of the enclosing loops.
 const (
-	still    = iota // not at all
-	straight        // linear in each
-	monotone        // it only grows or only falls with each
-	anyhow
+	motionNone     = iota // constant
+	motionLinear          // linear in each
+	motionMonotone        // it only grows or only falls with each
+	motionAny
 )
 
-// motion says how e moves. Whatever is at most monotone has its extremes where
-// each index has its first or last value; so do its parts, and if none of them
-// wraps there, none does in between.
-func (d *demander) motion(e *ir.Expr) int {
+// motion returns how e moves. A value that is at most monotone has its extremes where each
+// index has its first or last value, and so do its parts: if none of them overflows there,
+// none does in between.
+func (d *collector) motion(e *ir.Expr) int {
 	moving := false
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
-		moving = moving || x.Op == ir.OpSlot && (x.Slot == d.r.index || d.inner[x.Slot])
+		moving = moving || x.Op == ir.OpSlot && (x.Slot == d.r.index || d.loops[x.Slot])
 		return !moving
 	})
 	if !moving {
-		return still
+		return motionNone
 	}
 	m := make([]int, len(e.X))
 	for k, x := range e.X {
@@ -257,30 +258,30 @@ func (d *demander) motion(e *ir.Expr) int {
 	}
 	switch e.Op {
 	case ir.OpSlot:
-		return straight
+		return motionLinear
 	case ir.OpNeg:
 		return m[0]
 	case ir.OpAdd, ir.OpSub:
-		if most := max(m[0], m[1]); most == straight || m[0] == still || m[1] == still {
+		if most := max(m[0], m[1]); most == motionLinear || m[0] == motionNone || m[1] == motionNone {
 			return most
 		}
 	case ir.OpMul:
-		if m[0] == still || m[1] == still {
+		if m[0] == motionNone || m[1] == motionNone {
 			return max(m[0], m[1])
 		}
 	case ir.OpMin, ir.OpMax:
-		if most := max(m[0], m[1]); (m[0] == still || m[1] == still) && most <= monotone {
-			return monotone
+		if most := max(m[0], m[1]); (m[0] == motionNone || m[1] == motionNone) && most <= motionMonotone {
+			return motionMonotone
 		}
 	case ir.OpFloorDiv:
-		if m[0] <= monotone && e.X[1].Op == ir.OpConst && e.X[1].Int > 0 {
-			return monotone
+		if m[0] <= motionMonotone && e.X[1].Op == ir.OpConst && e.X[1].Int > 0 {
+			return motionMonotone
 		}
 	}
-	return anyhow
+	return motionAny
 }
 
-// MayFault reports whether evaluating e can end the run.
+// MayFault reports whether evaluating e can fault.
 func MayFault(e *ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
@@ -295,8 +296,8 @@ func MayFault(e *ir.Expr) bool {
 	return found
 }
 
-// divides reports whether e divides integers by what may be 0, or takes an integer to a
-// power that may be negative.
+// divides reports whether e is an integer operation whose divisor may be 0 or whose exponent
+// may be negative.
 func divides(e *ir.Expr) bool {
 	if !e.Type.IsInt() || e.Op != ir.OpFloorDiv && e.Op != ir.OpMod && e.Op != ir.OpPow {
 		return false
@@ -305,7 +306,7 @@ func divides(e *ir.Expr) bool {
 	return by.Op != ir.OpConst || by.Int == 0 && e.Op != ir.OpPow || by.Int < 0 && e.Op == ir.OpPow
 }
 
-// ReadsElements reports whether looking at the demands needs elements.
+// ReadsElements reports whether the indices or ranges of d depend on elements.
 func (d *Demands) ReadsElements() bool {
 	found := false
 	look := func(e *ir.Expr) {

@@ -1,33 +1,34 @@
 package analysis
 
-// Dependences between the rounds of a `for`. Its rounds run in order, and a
-// body means that; but where no round can see what another one did, a back end
-// may run them in any way it likes. What a round adds to, multiplies into or
-// takes the least of is a reduction: all else of the rounds is independent.
+// Dependences between the rounds of a `for`. Its rounds run in order, but if no round uses
+// an element or local that another one writes, a back end may run them in any order. A
+// local or element that each round only adds to, multiplies, or takes a minimum or maximum
+// of is a reduction: a back end may compute the values of the rounds in any order and
+// combine them in order.
 
 import "github.com/starpush/starpush/lang/kernel/ir"
 
-// Rounds looks at the body of one `for`.
+// Rounds are facts about the rounds of one `for`.
 type Rounds struct {
-	fn      *ir.Func
-	loop    *ir.Stmt
-	index   int              // slot of the loop
-	made    map[int]bool     // names that each round declares
-	changes map[int]bool     // slots that change within a round: names, indices of inner loops and folds
-	lets    map[int]*ir.Expr // values of the names that a round gives one value
-	stored  []bool           // operands that the body writes
-	reduced map[*ir.Stmt]*ir.Stmt
-	forms   map[*ir.Expr]formed // what form found
+	fn         *ir.Func
+	loop       *ir.Stmt
+	index      int              // slot of the loop
+	declared   map[int]bool     // locals that each round declares
+	changing   map[int]bool     // slots that change within a round: locals, indices of inner loops and folds
+	values     map[int]*ir.Expr // values of locals that a round assigns once
+	stored     []bool           // operands that the body writes
+	reductions map[*ir.Stmt]*ir.Stmt
+	forms      map[*ir.Expr]roundFormResult // results of form
 }
 
-// formed is what form found.
-type formed struct {
-	form
+// roundFormResult is a result of form.
+type roundFormResult struct {
+	roundForm
 	ok bool
 }
 
-// Independent reports whether the rounds of loop, a ForStmt, depend on each other
-// through reductions alone. It returns the body with those as reduceStmts.
+// Independent reports whether the rounds of loop, a ForStmt, depend on each other through
+// reductions at most. It returns the body with reductions as ReduceStmts.
 func Independent(fn *ir.Func, loop *ir.Stmt) (r *Rounds, body []*ir.Stmt, ok bool) {
 	r = roundsOf(fn, loop)
 	if r.dependence().Kind != NoDependence {
@@ -36,37 +37,40 @@ func Independent(fn *ir.Func, loop *ir.Stmt) (r *Rounds, body []*ir.Stmt, ok boo
 	return r, r.rewrite(loop.Body), true
 }
 
-// Dependence is why the rounds of a `for` have to run in order.
+// Dependence is the reason why the rounds of a `for` have to run in order.
 type Dependence struct {
 	Kind DependenceKind
 	Name string // of the local or of the operand
 }
 
+// DependenceKind is the kind of a Dependence.
 type DependenceKind uint8
 
+// The kinds of dependences.
 const (
 	NoDependence   DependenceKind = iota
-	CarriedLocal                  // a round uses the value of a local that an earlier one left
-	SharedElements                // a round may use elements that another one writes
-	InnerEach                     // none was looked for: the body has an each, whose rounds are independent
+	CarriedLocal                  // a round uses the value that an earlier round assigned to a local
+	SharedElements                // a round may use elements that another round writes
+	InnerEach                     // the body has an each, and only its rounds are run in another order
 )
 
-// DependenceOf returns the first reason why the rounds of loop, a ForStmt, have to run in order.
+// DependenceOf returns the first reason why the rounds of loop, a ForStmt, have to run in
+// order.
 func DependenceOf(fn *ir.Func, loop *ir.Stmt) Dependence { return roundsOf(fn, loop).dependence() }
 
 func (r *Rounds) dependence() Dependence {
 	flat := r.collect()
-	if !r.names() {
+	if !r.localsIndependent() {
 		d := Dependence{Kind: CarriedLocal}
 		ir.WalkStmts(r.loop.Body, func(x *ir.Stmt) {
-			if x.Kind == ir.SetStmt && !r.made[x.Slot] && r.reduced[x] == nil && d.Name == "" {
+			if x.Kind == ir.SetStmt && !r.declared[x.Slot] && r.reductions[x] == nil && d.Name == "" {
 				d.Name = r.fn.Slots[x.Slot].Name
 			}
 		})
 		return d
 	}
 	for op, is := range r.stored {
-		if is && !r.ownElements(op) && !r.reducedElements(op) {
+		if is && !r.elementsIndependent(op) && !r.elementsReduced(op) {
 			return Dependence{SharedElements, r.fn.Operands[op].Name}
 		}
 	}
@@ -76,7 +80,7 @@ func (r *Rounds) dependence() Dependence {
 	return Dependence{}
 }
 
-// WholeBody returns the body of fn as the only round of a loop.
+// WholeBody returns facts about the body of fn, as the only round of a loop.
 func WholeBody(fn *ir.Func) *Rounds {
 	r := roundsOf(fn, &ir.Stmt{Kind: ir.ForStmt, Body: fn.Body, Domain: []ir.Range{{Slot: -1}}})
 	r.collect()
@@ -84,38 +88,37 @@ func WholeBody(fn *ir.Func) *Rounds {
 }
 
 func roundsOf(fn *ir.Func, loop *ir.Stmt) *Rounds {
-	return &Rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, made: map[int]bool{}, changes: map[int]bool{},
-		lets: map[int]*ir.Expr{}, stored: make([]bool, len(fn.Operands)), reduced: map[*ir.Stmt]*ir.Stmt{}, forms: map[*ir.Expr]formed{}}
+	return &Rounds{fn: fn, loop: loop, index: loop.Domain[0].Slot, declared: map[int]bool{}, changing: map[int]bool{},
+		values: map[int]*ir.Expr{}, stored: make([]bool, len(fn.Operands)), reductions: map[*ir.Stmt]*ir.Stmt{}, forms: map[*ir.Expr]roundFormResult{}}
 }
 
-// collect lists what changes in the body. false: there is an each in it, whose
-// rounds are the ones to make the most of.
+// collect finds what changes in the body. It reports false if the body has an each.
 func (r *Rounds) collect() bool {
 	each := false
 	ir.WalkStmts(r.loop.Body, func(s *ir.Stmt) {
 		switch s.Kind {
 		case ir.SetStmt:
-			r.changes[s.Slot] = true
+			r.changing[s.Slot] = true
 			if s.Declare {
-				r.made[s.Slot] = true
+				r.declared[s.Slot] = true
 				if !r.fn.Slots[s.Slot].Assigned {
-					r.lets[s.Slot] = s.Value
+					r.values[s.Slot] = s.Value
 				}
 			}
 		case ir.StoreStmt:
 			r.stored[s.Operand] = true
 		case ir.ForStmt:
-			r.changes[s.Domain[0].Slot] = true
+			r.changing[s.Domain[0].Slot] = true
 		case ir.EachStmt:
 			each = true
 			for _, d := range s.Domain {
-				r.changes[d.Slot] = true
+				r.changing[d.Slot] = true
 			}
 		}
 	})
 	r.walk(func(e *ir.Expr) {
 		for _, d := range e.Domain {
-			r.changes[d.Slot] = true
+			r.changing[d.Slot] = true
 		}
 	})
 	return !each
@@ -128,22 +131,23 @@ func (r *Rounds) walk(f func(*ir.Expr)) {
 	})
 }
 
-// once calls f for the statements that run at most once in a round.
-func once(list []*ir.Stmt, f func(*ir.Stmt)) {
+// walkOnce calls f for the statements that run at most once in a round.
+func walkOnce(list []*ir.Stmt, f func(*ir.Stmt)) {
 	for _, s := range list {
 		f(s)
 		if s.Kind == ir.IfStmt {
-			once(s.Body, f)
-			once(s.Else, f)
+			walkOnce(s.Body, f)
+			walkOnce(s.Else, f)
 		}
 	}
 }
 
-// names reports whether names from outside are only read, or are reductions.
-func (r *Rounds) names() bool {
+// localsIndependent reports whether each local of the surroundings is only read, or is a
+// reduction.
+func (r *Rounds) localsIndependent() bool {
 	sets, reads := map[int]int{}, map[int]int{}
 	ir.WalkStmts(r.loop.Body, func(s *ir.Stmt) {
-		if s.Kind == ir.SetStmt && !r.made[s.Slot] {
+		if s.Kind == ir.SetStmt && !r.declared[s.Slot] {
 			sets[s.Slot]++
 		}
 	})
@@ -155,21 +159,21 @@ func (r *Rounds) names() bool {
 			reads[e.Slot]++
 		}
 	})
-	once(r.loop.Body, func(s *ir.Stmt) {
-		if s.Kind != ir.SetStmt || r.made[s.Slot] || sets[s.Slot] != 1 || reads[s.Slot] != 1 {
+	walkOnce(r.loop.Body, func(s *ir.Stmt) {
+		if s.Kind != ir.SetStmt || r.declared[s.Slot] || sets[s.Slot] != 1 || reads[s.Slot] != 1 {
 			return
 		}
 		op, e := reduction(s.Value, func(x *ir.Expr) bool { return x.Op == ir.OpSlot && x.Slot == s.Slot })
 		if e != nil {
-			r.reduced[s] = &ir.Stmt{Kind: ir.ReduceStmt, Reduce: op, Slot: s.Slot, Operand: -1, Value: e, Pos: s.Pos, Target: s.Target}
+			r.reductions[s] = &ir.Stmt{Kind: ir.ReduceStmt, Reduce: op, Slot: s.Slot, Operand: -1, Value: e, Pos: s.Pos, Target: s.Target}
 			delete(sets, s.Slot)
 		}
 	})
 	return len(sets) == 0
 }
 
-// reduction takes s op e apart, for the operations whose results for several
-// rounds can be computed first and joined afterwards, in order.
+// reduction returns the operation and the operand e of v if v is s op e, where isTarget
+// reports true for s, and if the values of e can be combined with s in order afterwards.
 func reduction(v *ir.Expr, isTarget func(*ir.Expr) bool) (op ir.Op, e *ir.Expr) {
 	switch v.Op {
 	case ir.OpAdd, ir.OpMul, ir.OpMin, ir.OpMax:
@@ -185,17 +189,17 @@ func reduction(v *ir.Expr, isTarget func(*ir.Expr) bool) (op ir.Op, e *ir.Expr) 
 	return 0, nil
 }
 
-// HasReductions reports whether rounds depend on each other through reductions.
-func (r *Rounds) HasReductions() bool { return len(r.reduced) > 0 }
+// HasReductions reports whether the loop has reductions.
+func (r *Rounds) HasReductions() bool { return len(r.reductions) > 0 }
 
 // Stores reports whether the body writes operand op.
 func (r *Rounds) Stores(op int) bool { return r.stored[op] }
 
-// SingleValue returns the value of a local that a round gives one value; nil: it does not.
-func (r *Rounds) SingleValue(slot int) *ir.Expr { return r.lets[slot] }
+// SingleValue returns the value of a local that a round assigns once, or nil.
+func (r *Rounds) SingleValue(slot int) *ir.Expr { return r.values[slot] }
 
-// uses lists the elements of operand op that a round loads and stores.
-func (r *Rounds) uses(op int) (loads, stores [][]*ir.Expr) {
+// accesses returns the indices of the elements of operand op that a round loads and stores.
+func (r *Rounds) accesses(op int) (loads, stores [][]*ir.Expr) {
 	ir.WalkStmts(r.loop.Body, func(s *ir.Stmt) {
 		if s.Kind == ir.StoreStmt && s.Operand == op {
 			stores = append(stores, s.Index)
@@ -212,8 +216,8 @@ func (r *Rounds) uses(op int) (loads, stores [][]*ir.Expr) {
 // maxPairs is the most pairs of elements of one operand that are compared.
 const maxPairs = 1 << 14
 
-// different returns list without what stands in it again.
-func (r *Rounds) different(list [][]*ir.Expr) [][]*ir.Expr {
+// distinct returns list without duplicates, in the memory of list.
+func (r *Rounds) distinct(list [][]*ir.Expr) [][]*ir.Expr {
 	seen, out := map[string]bool{}, list[:0]
 	for _, x := range list {
 		if at := r.fn.ExprsText(x); !seen[at] {
@@ -224,17 +228,17 @@ func (r *Rounds) different(list [][]*ir.Expr) [][]*ir.Expr {
 	return out
 }
 
-// ownElements reports whether no round uses an element of operand op that
-// another one writes: along one axis their indices are always different.
-func (r *Rounds) ownElements(op int) bool {
-	loads, stores := r.uses(op)
-	loads, stores = r.different(loads), r.different(stores)
+// elementsIndependent reports whether no round uses an element of operand op that another
+// round writes: along some axis their indices always differ.
+func (r *Rounds) elementsIndependent(op int) bool {
+	loads, stores := r.accesses(op)
+	loads, stores = r.distinct(loads), r.distinct(stores)
 	if len(stores)*(len(stores)+len(loads)) > maxPairs {
 		return false
 	}
 	for k, s := range stores {
 		for _, u := range append(stores[k:len(stores):len(stores)], loads...) {
-			if !r.apart(s, u) {
+			if !r.disjoint(s, u) {
 				return false
 			}
 		}
@@ -242,21 +246,21 @@ func (r *Rounds) ownElements(op int) bool {
 	return true
 }
 
-// apart reports whether the elements at a and b differ if one of them is used in
-// one round and one in another.
-func (r *Rounds) apart(a, b []*ir.Expr) bool {
+// disjoint reports whether the elements at a in one round and at b in another round are
+// always different.
+func (r *Rounds) disjoint(a, b []*ir.Expr) bool {
 	for axis := range a {
 		f, ok := r.form(a[axis], 32)
 		g, ok2 := r.form(b[axis], 32)
-		if ok && ok2 && r.differ(f, g) {
+		if ok && ok2 && r.indicesDiffer(f, g) {
 			return true
 		}
 	}
 	return false
 }
 
-// differ is apart for one index.
-func (r *Rounds) differ(f, g form) bool {
+// indicesDiffer is disjoint for one index.
+func (r *Rounds) indicesDiffer(f, g roundForm) bool {
 	if f.k == 0 && g.k != 0 {
 		f, g = g, f
 	}
@@ -264,15 +268,15 @@ func (r *Rounds) differ(f, g form) bool {
 	switch {
 	case f.k == g.k && f.k == 0:
 		return constant && d != 0
-	case f.k == g.k: // the same place d/k rounds later
+	case f.k == g.k: // g has the value of f d/k rounds later
 		return constant && d%f.k == 0 == (d == 0)
 	case g.k == 0 && (f.k == 1 || f.k == -1):
-		// in round v if f.k*v is g-f; is that before the first or behind the last?
-		v := g.minus(form{rest: f.rest, c: f.c}).times(f.k)
+		// equal in round v, where f.k*v is g-f: is v before the first round or after the last?
+		v := g.minus(roundForm{rest: f.rest}).times(f.k)
 		lo, ok := r.form(r.loop.Domain[0].Lo, 32)
 		hi, ok2 := r.form(r.loop.Domain[0].Hi, 32)
 		if !r.loop.Domain[0].Closed {
-			hi.c--
+			hi.rest.c--
 		}
 		before, isConst := lo.minus(v).constant()
 		after, isConst2 := v.minus(hi).constant()
@@ -281,15 +285,15 @@ func (r *Rounds) differ(f, g form) bool {
 	return false
 }
 
-// reducedElements reports whether all that the body does with operand op are
-// reductions into elements that are the same in all rounds, one each.
-func (r *Rounds) reducedElements(op int) bool {
-	loads, stores := r.uses(op)
+// elementsReduced reports whether all accesses of the body to operand op are reductions into
+// elements that are the same in all rounds, one reduction each.
+func (r *Rounds) elementsReduced(op int) bool {
+	loads, stores := r.accesses(op)
 	if len(loads) != len(stores) {
 		return false
 	}
 	found := 0
-	once(r.loop.Body, func(s *ir.Stmt) {
+	walkOnce(r.loop.Body, func(s *ir.Stmt) {
 		if s.Kind != ir.StoreStmt || s.Operand != op {
 			return
 		}
@@ -302,7 +306,7 @@ func (r *Rounds) reducedElements(op int) bool {
 		how, e := reduction(s.Value, func(x *ir.Expr) bool { return x.Op == ir.OpLoad && x.Operand == op && r.fn.ExprsText(x.X) == at })
 		if e != nil {
 			found++
-			r.reduced[s] = &ir.Stmt{Kind: ir.ReduceStmt, Reduce: how, Operand: op, Index: s.Index, Value: e, Pos: s.Pos, Target: s.Target}
+			r.reductions[s] = &ir.Stmt{Kind: ir.ReduceStmt, Reduce: how, Operand: op, Index: s.Index, Value: e, Pos: s.Pos, Target: s.Target}
 		}
 	})
 	if found != len(stores) {
@@ -310,7 +314,7 @@ func (r *Rounds) reducedElements(op int) bool {
 	}
 	for k, a := range stores {
 		for _, b := range stores[k+1:] {
-			if !r.apart(a, b) {
+			if !r.disjoint(a, b) {
 				return false
 			}
 		}
@@ -318,11 +322,11 @@ func (r *Rounds) reducedElements(op int) bool {
 	return true
 }
 
-// rewrite returns list with its reductions.
+// rewrite returns list with reductions as ReduceStmts.
 func (r *Rounds) rewrite(list []*ir.Stmt) []*ir.Stmt {
 	out := make([]*ir.Stmt, len(list))
 	for k, s := range list {
-		switch t := r.reduced[s]; {
+		switch t := r.reductions[s]; {
 		case t != nil:
 			out[k] = t
 		case s.Kind == ir.IfStmt:
@@ -336,14 +340,13 @@ func (r *Rounds) rewrite(list []*ir.Stmt) []*ir.Stmt {
 	return out
 }
 
-// Invariant reports whether e has one value in all rounds, whenever it is
-// evaluated.
+// Invariant reports whether e has the same value wherever a round evaluates it.
 func (r *Rounds) Invariant(e *ir.Expr) bool {
 	ok := true
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		switch x.Op {
 		case ir.OpSlot:
-			ok = ok && x.Slot != r.index && !r.changes[x.Slot]
+			ok = ok && x.Slot != r.index && !r.changing[x.Slot]
 		case ir.OpLoad:
 			ok = ok && !r.stored[x.Operand]
 		case ir.OpFold:
@@ -354,37 +357,35 @@ func (r *Rounds) Invariant(e *ir.Expr) bool {
 	return ok
 }
 
-// form is k times the index of the loop, and terms that are the same in all
-// rounds: products with what their texts stand for, and c.
-type form struct {
+// roundForm is k times the index of the loop, and a sum that is the same in all rounds. The
+// terms of that are the texts of expressions.
+type roundForm struct {
 	k    int64
-	rest map[string]int64
-	c    int64
+	rest sum[string]
 }
 
-// form returns the form of e, if it has one. Names of a round stand for their
-// values.
-func (r *Rounds) form(e *ir.Expr, depth int) (form, bool) {
+// form returns the form of e, if it has one, with locals of a round replaced by their values.
+func (r *Rounds) form(e *ir.Expr, depth int) (roundForm, bool) {
 	if e.Type != ir.I64 || depth == 0 {
-		return form{}, false
+		return roundForm{}, false
 	}
 	if f, known := r.forms[e]; known {
-		return f.form, f.ok
+		return f.roundForm, f.ok
 	}
 	f, ok := r.formOf(e, depth)
-	r.forms[e] = formed{f, ok}
+	r.forms[e] = roundFormResult{f, ok}
 	return f, ok
 }
 
-func (r *Rounds) formOf(e *ir.Expr, depth int) (form, bool) {
+func (r *Rounds) formOf(e *ir.Expr, depth int) (roundForm, bool) {
 	switch e.Op {
 	case ir.OpConst:
-		return form{c: e.Int}, e.Int < maxCoefficient && e.Int > -maxCoefficient
+		return roundForm{rest: sum[string]{c: e.Int}}, e.Int < maxCoefficient && e.Int > -maxCoefficient
 	case ir.OpSlot:
 		if e.Slot == r.index {
-			return form{k: 1}, true
+			return roundForm{k: 1}, true
 		}
-		if v := r.lets[e.Slot]; v != nil {
+		if v := r.values[e.Slot]; v != nil {
 			return r.form(v, depth-1)
 		}
 	case ir.OpNeg:
@@ -410,47 +411,21 @@ func (r *Rounds) formOf(e *ir.Expr, depth int) (form, bool) {
 		}
 	}
 	if !r.Invariant(e) {
-		return form{}, false
+		return roundForm{}, false
 	}
-	return form{rest: map[string]int64{r.fn.ExprText(e): 1}}, true
+	return roundForm{rest: sum[string]{terms: map[string]int64{r.fn.ExprText(e): 1}}}, true
 }
 
-func (a form) times(n int64) form {
-	out := form{k: a.k * n, c: a.c * n}
-	if n != 0 && len(a.rest) > 0 {
-		out.rest = make(map[string]int64, len(a.rest))
-		for t, v := range a.rest {
-			out.rest[t] = v * n
-		}
-	}
-	return out
-}
+func (a roundForm) times(n int64) roundForm { return roundForm{a.k * n, a.rest.times(n)} }
 
-func (a form) plus(b form) form {
-	out := form{k: a.k + b.k, c: a.c + b.c, rest: make(map[string]int64, len(a.rest)+len(b.rest))}
-	for t, v := range a.rest {
-		out.rest[t] = v
-	}
-	for t, v := range b.rest {
-		if v += out.rest[t]; v != 0 {
-			out.rest[t] = v
-		} else {
-			delete(out.rest, t)
-		}
-	}
-	return out
-}
+func (a roundForm) plus(b roundForm) roundForm { return roundForm{a.k + b.k, a.rest.plus(b.rest)} }
 
-func (a form) minus(b form) form { return a.plus(b.times(-1)) }
+func (a roundForm) minus(b roundForm) roundForm { return a.plus(b.times(-1)) }
 
-// constant returns what is known of a when its terms are none; the part that
-// grows with the index does not count.
-func (a form) constant() (int64, bool) { return a.c, len(a.rest) == 0 }
+// constant returns the part of a that is the same in all rounds, if it is a constant.
+func (a roundForm) constant() (int64, bool) { return a.rest.constant() }
 
-func (a form) small() bool {
-	ok := a.k < maxCoefficient && a.k > -maxCoefficient && a.c < maxCoefficient && a.c > -maxCoefficient
-	for _, v := range a.rest {
-		ok = ok && v < maxCoefficient && v > -maxCoefficient
-	}
-	return ok
+// small reports whether all numbers of a are below maxCoefficient.
+func (a roundForm) small() bool {
+	return a.k < maxCoefficient && a.k > -maxCoefficient && a.rest.small()
 }

@@ -1,6 +1,6 @@
 package analysis
 
-// Linear forms of int expressions: what static index analysis works with.
+// Linear forms of int expressions.
 
 import (
 	"fmt"
@@ -10,40 +10,41 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// atom is an unknown of a linear form: an index of a loop, or the size of an
-// operand.
+// atom is an unknown of a linear form: the index of a loop, or a field of an operand.
 type atom struct {
-	slot    int // -1 for sizes
+	slot    int // -1 for fields
 	operand int
 	field   ir.Field
 }
 
-// linear is Σ coefficient·atom + c.
-type linear struct {
-	terms map[atom]int64
+// sum is Σ coefficient·term + c.
+type sum[T comparable] struct {
+	terms map[T]int64
 	c     int64
 }
 
-// maxCoefficient bounds constants of linear forms, so that nothing overflows.
+// linear is a linear form over the unknowns of a body.
+type linear = sum[atom]
+
+// maxCoefficient bounds the numbers of linear forms, so that nothing overflows.
 const maxCoefficient = 1 << 40
 
-// linearizer turns expressions into linear forms. lets holds the values of
-// those `let` names that never change.
+// linearizer turns expressions into linear forms.
 type linearizer struct {
 	fn    *ir.Func
-	lets  map[int]*ir.Expr
-	known map[*ir.Expr]linearized // names that stand for twice the one before: each is looked at once
+	lets  map[int]*ir.Expr        // values of locals that are assigned once
+	known map[*ir.Expr]formResult // results, so that locals that are twice the previous one take linear time
 }
 
-// linearized is what bounded found.
-type linearized struct {
+// formResult is a result of form.
+type formResult struct {
 	linear
 	ok bool
 }
 
-// newLinearizer collects the values of the unchanging names of fn.
+// newLinearizer returns the linearizer of fn.
 func newLinearizer(fn *ir.Func) *linearizer {
-	z := &linearizer{fn: fn, lets: map[int]*ir.Expr{}, known: map[*ir.Expr]linearized{}}
+	z := &linearizer{fn: fn, lets: map[int]*ir.Expr{}, known: map[*ir.Expr]formResult{}}
 	ir.WalkStmts(fn.Body, func(s *ir.Stmt) {
 		if s.Kind == ir.SetStmt && s.Declare && !fn.Slots[s.Slot].Assigned {
 			z.lets[s.Slot] = s.Value
@@ -53,9 +54,9 @@ func newLinearizer(fn *ir.Func) *linearizer {
 }
 
 // form returns the linear form of e, if it has one.
-func (z *linearizer) form(e *ir.Expr) (linear, bool) { return z.bounded(e, 64) }
+func (z *linearizer) form(e *ir.Expr) (linear, bool) { return z.formDepth(e, 64) }
 
-func (z *linearizer) bounded(e *ir.Expr, depth int) (linear, bool) {
+func (z *linearizer) formDepth(e *ir.Expr, depth int) (linear, bool) {
 	if e == nil || e.Type != ir.I64 || depth == 0 {
 		return linear{}, false
 	}
@@ -63,12 +64,12 @@ func (z *linearizer) bounded(e *ir.Expr, depth int) (linear, bool) {
 		return a.linear, a.ok
 	}
 	a, ok := z.linear(e, depth)
-	z.known[e] = linearized{a, ok}
+	z.known[e] = formResult{a, ok}
 	return a, ok
 }
 
 func (z *linearizer) linear(e *ir.Expr, depth int) (linear, bool) {
-	sub := func(k int) (linear, bool) { return z.bounded(e.X[k], depth-1) }
+	sub := func(k int) (linear, bool) { return z.formDepth(e.X[k], depth-1) }
 	switch e.Op {
 	case ir.OpConst:
 		return linear{c: e.Int}, e.Int < maxCoefficient && e.Int > -maxCoefficient
@@ -76,7 +77,7 @@ func (z *linearizer) linear(e *ir.Expr, depth int) (linear, bool) {
 		return linear{terms: map[atom]int64{{slot: -1, operand: e.Operand, field: e.Field}: 1}}, true
 	case ir.OpSlot:
 		if v := z.lets[e.Slot]; v != nil {
-			return z.bounded(v, depth-1)
+			return z.formDepth(v, depth-1)
 		}
 		if z.fn.Slots[e.Slot].Assigned {
 			return linear{}, false
@@ -111,7 +112,8 @@ func (z *linearizer) linear(e *ir.Expr, depth int) (linear, bool) {
 	return linear{}, false
 }
 
-func (a linear) small() bool {
+// small reports whether all numbers of a are below maxCoefficient.
+func (a sum[T]) small() bool {
 	ok := a.c < maxCoefficient && a.c > -maxCoefficient
 	for _, k := range a.terms {
 		ok = ok && k < maxCoefficient && k > -maxCoefficient
@@ -119,10 +121,10 @@ func (a linear) small() bool {
 	return ok
 }
 
-func (a linear) times(k int64) linear {
-	out := linear{c: a.c * k}
+func (a sum[T]) times(k int64) sum[T] {
+	out := sum[T]{c: a.c * k}
 	if k != 0 && len(a.terms) > 0 {
-		out.terms = make(map[atom]int64, len(a.terms))
+		out.terms = make(map[T]int64, len(a.terms))
 		for t, v := range a.terms {
 			out.terms[t] = v * k
 		}
@@ -130,8 +132,8 @@ func (a linear) times(k int64) linear {
 	return out
 }
 
-func (a linear) plus(b linear) linear {
-	out := linear{c: a.c + b.c, terms: make(map[atom]int64, len(a.terms)+len(b.terms))}
+func (a sum[T]) plus(b sum[T]) sum[T] {
+	out := sum[T]{c: a.c + b.c, terms: make(map[T]int64, len(a.terms)+len(b.terms))}
 	for t, v := range a.terms {
 		out.terms[t] = v
 	}
@@ -145,27 +147,27 @@ func (a linear) plus(b linear) linear {
 	return out
 }
 
-func (a linear) minus(b linear) linear { return a.plus(b.times(-1)) }
+func (a sum[T]) minus(b sum[T]) sum[T] { return a.plus(b.times(-1)) }
 
-// constant returns the value of a form without unknowns.
-func (a linear) constant() (int64, bool) { return a.c, len(a.terms) == 0 }
+// constant returns the value of a sum without terms.
+func (a sum[T]) constant() (int64, bool) { return a.c, len(a.terms) == 0 }
 
-// size reports whether a is the size of one axis and a constant.
-func (a linear) size() bool {
+// isSize reports whether a is the size of one axis and a constant.
+func isSize(a linear) bool {
 	for t, k := range a.terms {
 		return len(a.terms) == 1 && k == 1 && t.slot < 0 && t.field <= ir.FieldDim2
 	}
 	return false
 }
 
-// without removes the term of a slot and returns its coefficient.
-func (a linear) without(slot int) (rest linear, coefficient int64) {
+// withoutSlot returns a without the term of a slot, and the coefficient of that.
+func withoutSlot(a linear, slot int) (rest linear, coefficient int64) {
 	at := atom{slot: slot}
 	return a.minus(linear{terms: map[atom]int64{at: a.terms[at]}}), a.terms[at]
 }
 
-// slots lists the loop indices in a.
-func (a linear) slots() []int {
+// slotsOf returns the slots in a.
+func slotsOf(a linear) []int {
 	var out []int
 	for t := range a.terms {
 		if t.slot >= 0 {
@@ -176,7 +178,7 @@ func (a linear) slots() []int {
 	return out
 }
 
-// text writes a as in the language: "x.n - 1".
+// text returns a in the language: "x.n - 1".
 func (z *linearizer) text(a linear) string {
 	type term struct {
 		name string
@@ -228,13 +230,13 @@ func (z *linearizer) text(a linear) string {
 	return s
 }
 
-// dimension is the size of axis k of an operand.
+// dimension returns the size of axis k of an operand.
 func dimension(operand, k int) linear {
 	return linear{terms: map[atom]int64{{slot: -1, operand: operand, field: ir.FieldDim0 + ir.Field(k)}: 1}}
 }
 
-// bounds returns the first and last value that r's index takes when there is a
-// round at all.
+// bounds returns the first and the last value of the index of r, which are meaningful if r
+// has a round.
 func (z *linearizer) bounds(r *ir.Range) (first, last linear, ok bool) {
 	lo, ok1 := z.form(r.Lo)
 	hi, ok2 := z.form(r.Hi)
@@ -244,8 +246,8 @@ func (z *linearizer) bounds(r *ir.Range) (first, last linear, ok bool) {
 	return lo, hi, ok1 && ok2
 }
 
-// IndexOrigin returns what the first loop goes over whose index e depends on, and the name
-// of that index.
+// IndexOrigin returns the range of the first loop whose index e depends on, and the name of
+// that index; zero values if there is none.
 func IndexOrigin(fn *ir.Func, e *ir.Expr) (over diag.Span, index string) {
 	lets := newLinearizer(fn).lets
 	slot, seen := -1, map[int]bool{}

@@ -1,6 +1,6 @@
 package analysis
 
-// Races: what rounds of an each may not share (E0602, E0605).
+// Elements and locals that the rounds of an each must not share (E0602, E0605).
 
 import (
 	"fmt"
@@ -12,31 +12,31 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// access is one use of elements inside an each.
+// access is one use of an element inside an each.
 type access struct {
 	store bool
 	index []*ir.Expr
 	at    syntax.Span
 }
 
-// races checks every each of the body.
-func (a *analysis) races(list []*ir.Stmt) {
+// checkRaces checks every each of list.
+func (a *analysis) checkRaces(list []*ir.Stmt) {
 	for _, s := range list {
 		if s.Kind == ir.EachStmt {
-			a.raceFree(s)
+			a.checkEach(s)
 			continue
 		}
-		a.races(s.Body)
-		a.races(s.Else)
+		a.checkRaces(s.Body)
+		a.checkRaces(s.Else)
 	}
 }
 
-// raceFree checks one each.
-func (a *analysis) raceFree(each *ir.Stmt) {
-	made := map[int]bool{} // names that the round makes
+// checkEach checks one each.
+func (a *analysis) checkEach(each *ir.Stmt) {
+	made := map[int]bool{} // locals that the round declares
 	uses := make([][]access, len(a.fn.Operands))
 	written := make([]bool, len(a.fn.Operands))
-	shared := map[string]bool{} // reported
+	shared := map[string]bool{} // reported names
 	ir.WalkStmts(each.Body, func(s *ir.Stmt) {
 		if s.Kind == ir.SetStmt && s.Declare {
 			made[s.Slot] = true
@@ -56,25 +56,25 @@ func (a *analysis) raceFree(each *ir.Stmt) {
 			written[s.Operand] = true
 			uses[s.Operand] = append(uses[s.Operand], access{store: true, index: s.Index, at: s.Target})
 		case s.Kind == ir.StoreStmt:
-			a.oneValue(each, s, a.fn.Operands[s.Operand].Name, shared)
+			a.reportSharedValue(each, s, a.fn.Operands[s.Operand].Name, shared)
 		case s.Kind == ir.SetStmt && !s.Declare && !made[s.Slot]:
-			a.oneValue(each, s, a.fn.Slots[s.Slot].Name, shared)
+			a.reportSharedValue(each, s, a.fn.Slots[s.Slot].Name, shared)
 		}
 	})
 	for op := range uses {
 		if written[op] {
-			a.ownElements(each, op, uses[op])
+			a.checkOwnElements(each, op, uses[op])
 		}
 	}
 }
 
-// oneValue reports a write to something that all rounds share.
-func (a *analysis) oneValue(each, s *ir.Stmt, name string, shared map[string]bool) {
+// reportSharedValue reports a write to a local or variable that all rounds share.
+func (a *analysis) reportSharedValue(each, s *ir.Stmt, name string, shared map[string]bool) {
 	if shared[name] {
 		return
 	}
 	shared[name] = true
-	fold, value := a.foldFor(s, name)
+	fold, value := a.foldOf(s, name)
 	verb := "writes it"
 	switch fold {
 	case "sum":
@@ -91,7 +91,7 @@ func (a *analysis) oneValue(each, s *ir.Stmt, name string, shared map[string]boo
 	d := a.err("E0605", s.Target, fmt.Sprintf("`%s` is one value, and every round of `each` %s", name, verb))
 	d.Label = "shared by all rounds"
 	head := strings.TrimSpace(strings.TrimPrefix(a.text(each.Head), "each"))
-	if fold == "" || a.usesRound(each, s.Value) {
+	if fold == "" || a.usesRoundLocal(each, s.Value) {
 		if fold == "" {
 			fold = "sum"
 		}
@@ -110,13 +110,14 @@ func (a *analysis) oneValue(each, s *ir.Stmt, name string, shared map[string]boo
 		body = fmt.Sprintf("%s = %s(%s, %s)", name, fold, name, body)
 	}
 	d.Help = append(d.Help, "write `"+body+"`")
-	if len(each.Body) == 1 { // nothing else is in the loop
+	if len(each.Body) == 1 { // the loop does nothing else
 		d.Edit(a.at(each.Pos), body)
 	}
 }
 
-// foldFor says which fold does what the assignment wants, and over what.
-func (a *analysis) foldFor(s *ir.Stmt, name string) (fold, value string) {
+// foldOf returns the fold that replaces the assignment s to name in every round, and the
+// source of its body; "" if there is none.
+func (a *analysis) foldOf(s *ir.Stmt, name string) (fold, value string) {
 	if s.Source == nil {
 		return "", ""
 	}
@@ -155,9 +156,9 @@ func (a *analysis) foldFor(s *ir.Stmt, name string) (fold, value string) {
 	return "", ""
 }
 
-// usesRound reports whether e reads a `let` that lives inside the each, which
-// a fold outside of it could not see.
-func (a *analysis) usesRound(each *ir.Stmt, e *ir.Expr) bool {
+// usesRoundLocal reports whether e reads a local that the each declares, which is unknown
+// in a fold outside of it.
+func (a *analysis) usesRoundLocal(each *ir.Stmt, e *ir.Expr) bool {
 	found := false
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		if x.Op == ir.OpSlot && a.fn.Slots[x.Slot].Kind == ir.LetSlot {
@@ -169,17 +170,17 @@ func (a *analysis) usesRound(each *ir.Stmt, e *ir.Expr) bool {
 	return found
 }
 
-// ownElements checks that every use of a written operand belongs to its round:
-// all indices of the each stand bare in the same places.
-func (a *analysis) ownElements(each *ir.Stmt, op int, uses []access) {
+// checkOwnElements checks that each round uses its own elements of a written operand: some
+// of the indices of every access are the indices of the each, always in the same positions.
+func (a *analysis) checkOwnElements(each *ir.Stmt, op int, uses []access) {
 	rank := a.fn.Operands[op].Kind.Rank()
 	var best []int
-	bestBad := -1 // the first use that does not fit
-	for _, places := range placements(len(each.Domain), rank) {
+	bestBad := -1 // the first use that does not fit best
+	for _, places := range axisAssignments(len(each.Domain), rank) {
 		bad := -1
-		for pass := 0; pass < 2 && bad < 0; pass++ { // stores first: they decide the places
+		for pass := 0; pass < 2 && bad < 0; pass++ { // stores first: they determine the positions
 			for k, u := range uses {
-				if u.store == (pass == 0) && !fits(each, places, u) {
+				if u.store == (pass == 0) && !indexedByRound(each, places, u) {
 					bad = k
 					break
 				}
@@ -203,7 +204,7 @@ func (a *analysis) ownElements(each *ir.Stmt, op int, uses []access) {
 		return "round (" + strings.Join(names, ", ") + ")"
 	}
 	var offending access
-	if best == nil { // fewer places than indices
+	if best == nil { // the each has more indices than the operand
 		for _, u := range uses {
 			if u.store {
 				offending = u
@@ -217,11 +218,11 @@ func (a *analysis) ownElements(each *ir.Stmt, op int, uses []access) {
 	d.Notes = append(d.Notes, "`each` runs its rounds in any order, at the same time")
 	if offending.store {
 		o := &a.fn.Operands[op]
-		d.Label = fmt.Sprintf("not indexed by %s alone: several rounds may write this element", codeList(names))
+		d.Label = fmt.Sprintf("not indexed by %s alone: several rounds may write this element", quotedList(names))
 		if len(names) > rank {
 			d.Help = append(d.Help, fmt.Sprintf("`%s` is a %v: write it in an `each` of its own, with %s", o.Name, o.Kind, ir.Counted(rank, "index", "indices")))
 		} else {
-			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`, or use `for`, which runs in order on one thread", o.Name, a.ownIndex(names, rank)))
+			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`, or use `for`, which runs in order on one thread", o.Name, a.suggestedIndex(names, rank)))
 		}
 		return
 	}
@@ -234,22 +235,22 @@ func (a *analysis) ownElements(each *ir.Stmt, op int, uses []access) {
 	if len(each.Domain) == 1 && each.Domain[0].Over < 0 {
 		d.Edit(a.at(syntax.Span{Lo: each.Head.Lo, Hi: each.Head.Lo + int32(len("each"))}), "for")
 	}
-	d.Label = "and reads what " + a.otherRound(each, best, offending, names, round)
+	d.Label = "and reads what " + a.otherRoundText(each, best, offending, names, round)
 	d.Help = append(d.Help, "read from a second operand, or use `for`, which runs in order on one thread")
 }
 
-// otherRound says whose element an offending read meets.
-func (a *analysis) otherRound(each *ir.Stmt, places []int, u access, names []string, round func([]string) string) string {
+// otherRoundText names the round that writes the element of an offending read.
+func (a *analysis) otherRoundText(each *ir.Stmt, places []int, u access, names []string, round func([]string) string) string {
 	other := make([]string, len(names))
 	order := int64(0)
 	for k, r := range each.Domain {
-		f, ok := a.z.form(u.index[places[k]])
-		rest, c := f.without(r.Slot)
+		f, ok := a.forms.form(u.index[places[k]])
+		rest, c := withoutSlot(f, r.Slot)
 		v, isConst := rest.constant()
 		if !ok || c != 1 || !isConst {
 			return "another round may write"
 		}
-		other[k] = a.z.text(f)
+		other[k] = a.forms.text(f)
 		if order == 0 {
 			order = v
 		}
@@ -260,8 +261,8 @@ func (a *analysis) otherRound(each *ir.Stmt, places []int, u access, names []str
 	return round(other) + " writes"
 }
 
-// ownIndex suggests indices for an operand of some rank.
-func (a *analysis) ownIndex(names []string, rank int) string {
+// suggestedIndex returns indices for an operand of some rank.
+func (a *analysis) suggestedIndex(names []string, rank int) string {
 	idx := append([]string(nil), names...)
 	for len(idx) < rank {
 		idx = append(idx, "...")
@@ -269,16 +270,17 @@ func (a *analysis) ownIndex(names []string, rank int) string {
 	return strings.Join(idx, ", ")
 }
 
-func codeList(names []string) string {
+func quotedList(names []string) string {
 	out := make([]string, len(names))
 	for k, n := range names {
 		out[k] = "`" + n + "`"
 	}
-	return listed(out)
+	return joinWords(out)
 }
 
-// fits reports whether u has each index of the each bare in its place.
-func fits(each *ir.Stmt, places []int, u access) bool {
+// indexedByRound reports whether each index of the each is an index of u, at the position that
+// places gives it.
+func indexedByRound(each *ir.Stmt, places []int, u access) bool {
 	for k, r := range each.Domain {
 		x := u.index[places[k]]
 		if x == nil || x.Op != ir.OpSlot || x.Slot != r.Slot {
@@ -288,8 +290,8 @@ func fits(each *ir.Stmt, places []int, u access) bool {
 	return true
 }
 
-// placements lists every way to give n indices different places of rank.
-func placements(n, rank int) [][]int {
+// axisAssignments returns all ways to assign n indices to different axes of rank.
+func axisAssignments(n, rank int) [][]int {
 	if n > rank || n > iface.MaxRank {
 		return nil
 	}

@@ -1,6 +1,6 @@
 package analysis
 
-// Reads of W and SCRATCH operands before the body wrote anything to them (E0607).
+// Reads of W and SCRATCH operands before the body writes anything to them (E0607).
 
 import (
 	"fmt"
@@ -11,33 +11,33 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// earlyReads collects, for each operand, the reads that stand before its first store in
-// the text, and the scopes that all of its stores are in.
+// readCollector collects, for each operand, the reads that precede its first store in the
+// source, and the scopes that all of its stores are in.
 //
-// A scope is what may run no time at all: a branch, the right side of `and` and `or`, a
-// loop whose bounds are not sizes. Scope 0 is the body.
-type earlyReads struct {
+// A scope is a part of the body that may not run at all: a branch, the right side of `and`
+// and `or`, a loop whose bounds are not sizes. Scope 0 is the body.
+type readCollector struct {
 	a      *analysis
-	path   []int // the scopes around what is looked at, outermost first
+	path   []int // the scopes around the current expression, outermost first
 	scopes int
-	reads  [][]earlyRead // by operand
-	stores [][]int       // by operand: what the paths of its stores have in common, nil without a store
+	reads  [][]pendingRead // by operand
+	stores [][]int         // by operand: the common prefix of the paths of its stores; nil without a store
 }
 
-type earlyRead struct {
+type pendingRead struct {
 	e     *ir.Expr
-	scope int // the innermost
+	scope int // the innermost scope
 }
 
-// early reports the first read of each W or SCRATCH operand that nothing can have written
-// before, in any run of the body that gets there.
+// checkReadsBeforeWrites reports the first read of each W or SCRATCH operand that precedes
+// all writes to it in every run that reaches the read.
 //
-// A read in the body itself is one. A read in a scope is one if every store is in that
-// scope, too: then it comes before them when the scope runs first. Else a round in which the
-// scope does not run may write, as in forward substitution, where the first row reads
-// nothing.
-func (a *analysis) early() {
-	r := &earlyReads{a: a, path: []int{0}, reads: make([][]earlyRead, len(a.fn.Operands)), stores: make([][]int, len(a.fn.Operands))}
+// A read in scope 0 does. A read in another scope does if every store is in that scope, too:
+// then it precedes them when the scope runs for the first time. Otherwise a round in which
+// the scope does not run may write, as in forward substitution, whose first row reads no
+// result.
+func (a *analysis) checkReadsBeforeWrites() {
+	r := &readCollector{a: a, path: []int{0}, reads: make([][]pendingRead, len(a.fn.Operands)), stores: make([][]int, len(a.fn.Operands))}
 	r.stmts(a.fn.Body)
 	for op := range a.fn.Operands {
 		o := &a.fn.Operands[op]
@@ -45,16 +45,16 @@ func (a *analysis) early() {
 			continue
 		}
 		for _, read := range r.reads[op] {
-			never := r.stores[op] == nil && o.Mode == iface.Scratch // of a W operand that is W0606
+			never := r.stores[op] == nil && o.Mode == iface.Scratch // for a W operand, W0606 reports that
 			if never || slices.Contains(r.stores[op], read.scope) {
-				a.reportEarly(o, read.e)
+				a.reportReadBeforeWrite(o, read.e)
 				break
 			}
 		}
 	}
 }
 
-func (a *analysis) reportEarly(o *ir.Operand, e *ir.Expr) {
+func (a *analysis) reportReadBeforeWrite(o *ir.Operand, e *ir.Expr) {
 	if o.Mode == iface.Scratch {
 		d := a.err("E0607", e.Pos, fmt.Sprintf("`%s` is SCRATCH, and this reads it before anything is written to it", o.Name))
 		d.Label = "it may hold anything here"
@@ -69,13 +69,13 @@ func (a *analysis) reportEarly(o *ir.Operand, e *ir.Expr) {
 	d.Edit(a.at(o.Node.ModeAt), "RW")
 }
 
-func (r *earlyReads) stmts(list []*ir.Stmt) {
+func (r *readCollector) stmts(list []*ir.Stmt) {
 	for _, s := range list {
 		r.stmt(s)
 	}
 }
 
-func (r *earlyReads) stmt(s *ir.Stmt) {
+func (r *readCollector) stmt(s *ir.Stmt) {
 	s.Exprs(r.expr)
 	switch s.Kind {
 	case ir.StoreStmt:
@@ -89,15 +89,15 @@ func (r *earlyReads) stmt(s *ir.Stmt) {
 			r.stores[s.Operand] = common[:n]
 		}
 	case ir.IfStmt:
-		r.in(true, func() { r.stmts(s.Body) })
-		r.in(true, func() { r.stmts(s.Else) })
+		r.inScope(true, func() { r.stmts(s.Body) })
+		r.inScope(true, func() { r.stmts(s.Else) })
 	default:
-		r.in(!sizes(s.Domain), func() { r.stmts(s.Body) })
+		r.inScope(!sizesOnly(s.Domain), func() { r.stmts(s.Body) })
 	}
 }
 
-// in calls f, in a scope of its own if it is one.
-func (r *earlyReads) in(scope bool, f func()) {
+// inScope calls f, in a new scope if scope is set.
+func (r *readCollector) inScope(scope bool, f func()) {
 	if scope {
 		r.scopes++
 		r.path = append(r.path, r.scopes)
@@ -106,16 +106,16 @@ func (r *earlyReads) in(scope bool, f func()) {
 	f()
 }
 
-func (r *earlyReads) expr(e *ir.Expr) {
+func (r *readCollector) expr(e *ir.Expr) {
 	switch e.Op {
 	case ir.OpLoad:
 		if r.stores[e.Operand] == nil {
-			r.reads[e.Operand] = append(r.reads[e.Operand], earlyRead{e, r.path[len(r.path)-1]})
+			r.reads[e.Operand] = append(r.reads[e.Operand], pendingRead{e, r.path[len(r.path)-1]})
 		}
 	case ir.OpCond, ir.OpSelect, ir.OpAnd, ir.OpOr:
 		r.expr(e.X[0])
 		for _, x := range e.X[1:] {
-			r.in(true, func() { r.expr(x) })
+			r.inScope(true, func() { r.expr(x) })
 		}
 		return
 	case ir.OpFold:
@@ -123,7 +123,7 @@ func (r *earlyReads) expr(e *ir.Expr) {
 			r.expr(d.Lo)
 			r.expr(d.Hi)
 		}
-		r.in(!sizes(e.Domain), func() { r.expr(e.X[0]) })
+		r.inScope(!sizesOnly(e.Domain), func() { r.expr(e.X[0]) })
 		return
 	}
 	for _, x := range e.X {
@@ -131,9 +131,9 @@ func (r *earlyReads) expr(e *ir.Expr) {
 	}
 }
 
-// sizes reports whether the bounds of a domain are made of numbers and of sizes of
-// operands alone: then it is the same in every round of what is around it.
-func sizes(domain []ir.Range) bool {
+// sizesOnly reports whether the bounds of a domain depend on constants and fields of operands
+// alone, so that it is the same in every round of enclosing loops.
+func sizesOnly(domain []ir.Range) bool {
 	is := true
 	for _, d := range domain {
 		for _, x := range []*ir.Expr{d.Lo, d.Hi} {

@@ -1,7 +1,6 @@
 package analysis
 
-// Borders: W operands of which the body is certain to leave rows, columns or
-// elements unwritten (W0606).
+// W operands with rows, columns or elements that no store of the body reaches (W0606).
 
 import (
 	"fmt"
@@ -16,23 +15,22 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// written is one store, with the loops around it.
-type written struct {
+// storeInLoops is a store, with the loops around it.
+type storeInLoops struct {
 	index []*ir.Expr
 	loops map[int]*ir.Range // by slot
 }
 
 // gap is an end of an axis that no store reaches.
 type gap struct {
-	r    *ir.Range // the range that stops short of it, the one that comes closest
-	skip int64     // how many rows, columns or elements it leaves; 0: a share of them
-	// of a share: how large it is for large sizes, and where it begins or ends, "" if that
-	// is not in the source
+	r    *ir.Range // of the loop that comes closest to the end
+	skip int64     // the number of rows, columns or elements in the gap; 0: a share of the axis
+	// The share for large sizes, and the source of the bound of the gap, "" if there is none.
 	share *big.Rat
 	upTo  string
 }
 
-// smaller reports whether g leaves less than o.
+// smaller reports whether g is a smaller gap than o.
 func (g *gap) smaller(o *gap) bool {
 	if g.skip > 0 && o.skip > 0 {
 		return g.skip < o.skip
@@ -40,22 +38,22 @@ func (g *gap) smaller(o *gap) bool {
 	return g.skip > 0 || o.skip == 0 && g.share.Cmp(o.share) < 0
 }
 
-// borders checks every W operand.
-func (a *analysis) borders() {
+// checkUnwritten reports W operands that the body does not write completely.
+func (a *analysis) checkUnwritten() {
 	if len(a.fn.Body) == 0 {
 		return
 	}
-	stores := make([][]written, len(a.fn.Operands))
-	a.stores(a.fn.Body, map[int]*ir.Range{}, stores)
+	stores := make([][]storeInLoops, len(a.fn.Operands))
+	a.collectStores(a.fn.Body, map[int]*ir.Range{}, stores)
 	used := a.fn.UsedOperands()
 	for op := range a.fn.Operands {
 		o := &a.fn.Operands[op]
-		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil || a.wrong[op] {
+		if o.Mode != iface.W || o.Kind == iface.NoKind || o.Kind == iface.Void || o.Node == nil || a.outOfBounds[op] {
 			continue
 		}
 		if len(stores[op]) == 0 {
 			if a.diags.Err() != nil {
-				continue // the statement that writes it may be the wrong one
+				continue // the statement with an error may write it
 			}
 			d := a.report("W0606", diag.Warning, o.Node.ModeAt, fmt.Sprintf("`%s` is declared W, but its body never writes it", o.Name))
 			d.Label = "promises to write every element"
@@ -87,8 +85,8 @@ func (a *analysis) borders() {
 	}
 }
 
-// stores collects every store with the loops around it.
-func (a *analysis) stores(list []*ir.Stmt, loops map[int]*ir.Range, out [][]written) {
+// collectStores adds the stores of list to out, by operand.
+func (a *analysis) collectStores(list []*ir.Stmt, loops map[int]*ir.Range, out [][]storeInLoops) {
 	for _, s := range list {
 		inner := loops
 		if len(s.Domain) > 0 {
@@ -101,26 +99,26 @@ func (a *analysis) stores(list []*ir.Stmt, loops map[int]*ir.Range, out [][]writ
 			}
 		}
 		if s.Kind == ir.StoreStmt {
-			out[s.Operand] = append(out[s.Operand], written{s.Index, loops})
+			out[s.Operand] = append(out[s.Operand], storeInLoops{s.Index, loops})
 		}
-		a.stores(s.Body, inner, out)
-		a.stores(s.Else, inner, out)
+		a.collectStores(s.Body, inner, out)
+		a.collectStores(s.Else, inner, out)
 	}
 }
 
-// gapOf returns the gap at one end of an axis, nil if a store may reach it.
-func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
+// gapOf returns the gap at the start or the end of an axis, or nil if a store may reach it.
+func (a *analysis) gapOf(op, axis int, stores []storeInLoops, end bool) *gap {
 	var g *gap
-	at := a.reach(op, axis)
+	at := a.rangesOn(op, axis)
 	for _, w := range stores {
 		p := at.of(w.index[axis])
 		if p == nil {
 			return nil
 		}
 		if p.slot < 0 {
-			// a fixed place: 0, x.n - 1, … reaches one end only, as long as
-			// the axis has more than one element
-			if misses(p, end) {
+			// one element, such as 0 or x.n - 1: it reaches one end only, if the axis has
+			// more than one element
+			if missesEnd(p, end) {
 				continue
 			}
 			return nil
@@ -129,14 +127,14 @@ func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 		if r == nil || p.k != 1 && p.k != -1 {
 			return nil
 		}
-		// one end of the range decides: the first index reaches the first element, unless
-		// the range is gone through from its end
+		// one bound of the range decides: the lower one for the start of the axis, unless
+		// the index falls with that of the loop
 		lo, hi := at.of(r.Lo), at.of(r.Hi)
 		starts := (p.k > 0) != end
-		if starts && !bound(lo) || !starts && !bound(hi) {
+		if starts && !knownBound(lo) || !starts && !knownBound(hi) {
 			return nil
 		}
-		var far line // the index at that end of the range, times k
+		var far line // the index at that bound of the range, times k
 		switch {
 		case starts:
 			far = lo.low
@@ -149,11 +147,11 @@ func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 			far = far.neg()
 		}
 		skip := p.low.plus(far)
-		if end { // what lies behind: n - 1 - to
+		if end { // the elements after it: n - 1 - index
 			skip = line{big.NewRat(1, 1), big.NewRat(-1, 1)}.plus(p.high.plus(far).neg())
 		}
-		// a range that is not over this axis may be all of it, but for a fixed number
-		over := bound(lo) && bound(hi) && (lo.low.a.Sign() != 0 || hi.high.a.Sign() != 0)
+		// a range that does not depend on the size may cover the axis but for a fixed number
+		over := knownBound(lo) && knownBound(hi) && (lo.low.a.Sign() != 0 || hi.high.a.Sign() != 0)
 		if !skip.positive() || !over && skip.a.Sign() != 0 {
 			return nil
 		}
@@ -161,7 +159,7 @@ func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 		if c, ok := skip.constant(); ok {
 			n.skip = c
 		} else if p.k == 1 && w.index[axis].Op == ir.OpSlot {
-			n.upTo = a.rangeEnd(r, end)
+			n.upTo = a.skippedBound(r, end)
 		}
 		if g == nil || n.smaller(g) {
 			g = n
@@ -170,26 +168,27 @@ func (a *analysis) gapOf(op, axis int, stores []written, end bool) *gap {
 	return g
 }
 
-// bound reports whether p, the bound of a range, is known but for the size of the axis.
-func bound(p *place) bool { return p != nil && p.slot < 0 }
+// knownBound reports whether p, the bound of a range, depends on no loop.
+func knownBound(p *indexRange) bool { return p != nil && p.slot < 0 }
 
-// misses reports whether a fixed place is not that end of its axis.
-func misses(p *place, end bool) bool {
+// missesEnd reports whether an index that depends on no loop is never the first element of its
+// axis or, with end, the last.
+func missesEnd(p *indexRange, end bool) bool {
 	back := p.high.plus(line{big.NewRat(-1, 1), big.NewRat(1, 1)}) // from the last element
 	switch c, ok := p.constant(); {
 	case ok:
 		return end || c > 0
 	case p.low.a.Sign() <= 0:
-		return false // counted from somewhere else
+		return false // counted from an unknown element
 	case end:
 		return back.neg().positive()
 	}
 	return p.low.a.Cmp(big.NewRat(1, 1)) == 0 || p.low.positive()
 }
 
-// rangeEnd is the source of the bound of a range at which it leaves elements, "" if the
-// first or last value is another one.
-func (a *analysis) rangeEnd(r *ir.Range, end bool) string {
+// skippedBound returns the source of the bound of a range at a gap: the lower one at the start
+// of the axis, the upper one at its end. It returns "" for the upper one of a closed range.
+func (a *analysis) skippedBound(r *ir.Range, end bool) string {
 	switch {
 	case !end:
 		return a.text(r.Lo.Pos)
@@ -199,18 +198,18 @@ func (a *analysis) rangeEnd(r *ir.Range, end bool) string {
 	return a.text(r.Hi.Pos)
 }
 
-// stripe is how the elements of an axis are stepped over.
+// stripe is a regular pattern of unwritten elements: of every `of` elements, wrote are written.
 type stripe struct {
-	of    int64 // of so many that follow each other,
-	wrote int64 // so many are written
-	at    syntax.Span
+	of    int64
+	wrote int64
+	at    syntax.Span // an index with that step
 }
 
-// stripeOf returns how stores step over elements of an axis: all of them go by the same
-// step, and fewer places than it has are written. nil if they may reach all.
-func (a *analysis) stripeOf(op, axis int, stores []written) *stripe {
+// stripeOf returns the pattern of stores that all have the same step along an axis and write
+// fewer elements than it skips, or nil if they may reach all elements.
+func (a *analysis) stripeOf(op, axis int, stores []storeInLoops) *stripe {
 	var s *stripe
-	at := a.reach(op, axis)
+	at := a.rangesOn(op, axis)
 	places := map[string]bool{}
 	for _, w := range stores {
 		p := at.of(w.index[axis])
@@ -241,7 +240,7 @@ func (a *analysis) stripeOf(op, axis int, stores []written) *stripe {
 	return s
 }
 
-// reportStripe writes the warning about a step over elements.
+// reportStripe reports a stripe.
 func (a *analysis) reportStripe(op, axis int, s *stripe) {
 	o := &a.fn.Operands[op]
 	d := a.report("W0606", diag.Warning, o.Node.ModeAt,
@@ -252,7 +251,7 @@ func (a *analysis) reportStripe(op, axis int, s *stripe) {
 	d.Edit(d.Span, "RW")
 }
 
-// reportGaps writes the warning about all gaps of an operand.
+// reportGaps reports the gaps of an operand, by axis.
 func (a *analysis) reportGaps(op int, first, last []*gap) {
 	o := &a.fn.Operands[op]
 	words := ir.AxisNouns(o.Kind)
@@ -281,7 +280,7 @@ func (a *analysis) reportGaps(op int, first, last []*gap) {
 		}
 	}
 	d := a.report("W0606", diag.Warning, o.Node.ModeAt,
-		fmt.Sprintf("`%s` is declared W, but its %s may stay unwritten", o.Name, listed(parts)))
+		fmt.Sprintf("`%s` is declared W, but its %s may stay unwritten", o.Name, joinWords(parts)))
 	d.Label = "promises to write every element"
 	for axis := range first {
 		f, l := first[axis], last[axis]
@@ -330,15 +329,14 @@ func (a *analysis) reportGaps(op int, first, last []*gap) {
 	d.Edit(d.Span, "RW")
 }
 
-// Reach: between which places of an axis an index stays, in terms of the size of that
-// axis, halves and other fractions of it included.
+// The ranges of indices, as multiples of the size of the axis and constants.
 
 // line is a·n + b, where n is the size of the axis.
 type line struct{ a, b *big.Rat }
 
-// fewest is how many elements an axis is taken to have at least: of one or two of them
-// half is all, or nothing.
-var fewest = big.NewRat(4, 1)
+// assumedMinSize is the size of the smallest axis that the analysis considers: half of one or
+// two elements is all of them, or none.
+var assumedMinSize = big.NewRat(4, 1)
 
 func constantLine(c int64) line { return line{new(big.Rat), new(big.Rat).SetInt64(c)} }
 
@@ -352,89 +350,89 @@ func (l line) times(k *big.Rat) line {
 
 func (l line) neg() line { return l.times(big.NewRat(-1, 1)) }
 
-// positive reports whether l is above 0 for every size from fewest on.
+// positive reports whether l is positive for every size from assumedMinSize on.
 func (l line) positive() bool {
-	at := new(big.Rat).Mul(l.a, fewest)
+	at := new(big.Rat).Mul(l.a, assumedMinSize)
 	return l.a.Sign() >= 0 && at.Add(at, l.b).Sign() > 0
 }
 
-// constant returns the value of a line without n.
+// constant returns the value of a line that does not depend on n.
 func (l line) constant() (int64, bool) {
 	return l.b.Num().Int64(), l.a.Sign() == 0 && l.b.IsInt() && l.b.Num().IsInt64()
 }
 
-// place is where an index is: k times the index of one loop, and from low to high more.
-type place struct {
+// indexRange is a range of indices: k times the index of one loop, plus low to high.
+type indexRange struct {
 	low, high line
 	slot      int // of the loop; -1: none
 	k         int64
 }
 
-func fixed(low, high line) place { return place{low, high, -1, 0} }
+func loopFreeRange(low, high line) indexRange { return indexRange{low, high, -1, 0} }
 
-// exact reports whether there is nothing between low and high.
-func (p *place) exact() bool {
+// exact reports whether low and high are equal.
+func (p *indexRange) exact() bool {
 	return p.low.a.Cmp(p.high.a) == 0 && p.low.b.Cmp(p.high.b) == 0
 }
 
-// reach finds places on one axis.
-type reach struct {
+// rangeFinder finds the ranges of indices on one axis.
+type rangeFinder struct {
 	z     *linearizer
 	size  atom
-	known map[*ir.Expr]*place // names that stand for twice the one before: each is looked at once
+	known map[*ir.Expr]*indexRange // results, so that locals that are twice the previous one take linear time
 }
 
-func (a *analysis) reach(op, axis int) *reach {
-	return &reach{a.z, atom{slot: -1, operand: op, field: ir.FieldDim0 + ir.Field(axis)}, map[*ir.Expr]*place{}}
+func (a *analysis) rangesOn(op, axis int) *rangeFinder {
+	return &rangeFinder{a.forms, atom{slot: -1, operand: op, field: ir.FieldDim0 + ir.Field(axis)}, map[*ir.Expr]*indexRange{}}
 }
 
-// of returns where e is; nil if other sizes, scalars or elements are part of it, or
-// several loops.
-func (r *reach) of(e *ir.Expr) *place { return r.bounded(e, 64) }
+// of returns the range of e, or nil if e depends on other sizes, scalars, elements, or several
+// loops.
+func (r *rangeFinder) of(e *ir.Expr) *indexRange { return r.ofDepth(e, 64) }
 
-func (r *reach) bounded(e *ir.Expr, depth int) *place {
+func (r *rangeFinder) ofDepth(e *ir.Expr, depth int) *indexRange {
 	if e == nil || e.Type != ir.I64 || depth == 0 {
 		return nil
 	}
 	p, seen := r.known[e]
 	if !seen {
-		p = r.find(e, depth-1)
+		p = r.compute(e, depth-1)
 		r.known[e] = p
 	}
 	return p
 }
 
-func (r *reach) find(e *ir.Expr, depth int) *place {
-	var x, y *place
+func (r *rangeFinder) compute(e *ir.Expr, depth int) *indexRange {
+	var x, y *indexRange
 	switch e.Op {
 	case ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpFloorDiv:
-		if y = r.bounded(e.X[1], depth); y == nil {
+		if y = r.ofDepth(e.X[1], depth); y == nil {
 			return nil
 		}
 		fallthrough
 	case ir.OpNeg:
-		if x = r.bounded(e.X[0], depth); x == nil {
+		if x = r.ofDepth(e.X[0], depth); x == nil {
 			return nil
 		}
 	}
 	switch e.Op {
 	case ir.OpConst:
 		if e.Int < maxCoefficient && e.Int > -maxCoefficient {
-			p := fixed(constantLine(e.Int), constantLine(e.Int))
+			p := loopFreeRange(constantLine(e.Int), constantLine(e.Int))
 			return &p
 		}
 	case ir.OpField:
 		if e.Operand == r.size.operand && e.Field == r.size.field {
 			n := line{big.NewRat(1, 1), new(big.Rat)}
-			p := fixed(n, n)
+			p := loopFreeRange(n, n)
 			return &p
 		}
 	case ir.OpSlot:
 		if v := r.z.lets[e.Slot]; v != nil {
-			return r.bounded(v, depth)
+			return r.ofDepth(v, depth)
 		}
 		if !r.z.fn.Slots[e.Slot].Assigned {
-			return &place{constantLine(0), constantLine(0), e.Slot, 1}
+			return &indexRange{constantLine(0), constantLine(0), e.Slot, 1}
 		}
 	case ir.OpNeg:
 		return x.times(-1)
@@ -453,13 +451,13 @@ func (r *reach) find(e *ir.Expr, depth int) *place {
 		// between (x - (k - 1)) / k and x / k
 		if k, ok := y.constant(); ok && k > 0 && x.slot < 0 {
 			part := big.NewRat(1, k)
-			p := fixed(x.low.plus(constantLine(1-k)).times(part), x.high.times(part))
+			p := loopFreeRange(x.low.plus(constantLine(1-k)).times(part), x.high.times(part))
 			if c, ok := x.constant(); ok {
 				q := c / k
 				if c%k < 0 {
 					q--
 				}
-				p = fixed(constantLine(q), constantLine(q))
+				p = loopFreeRange(constantLine(q), constantLine(q))
 			}
 			return &p
 		}
@@ -467,15 +465,15 @@ func (r *reach) find(e *ir.Expr, depth int) *place {
 	return nil
 }
 
-// constant returns the value of p if it has one, as long as products of them fit.
-func (p *place) constant() (int64, bool) {
+// constant returns the value of p if it is a constant whose products fit.
+func (p *indexRange) constant() (int64, bool) {
 	c, ok := p.low.constant()
 	return c, ok && p.slot < 0 && p.exact() && c < 1<<20 && c > -(1<<20)
 }
 
-func (p *place) times(k int64) *place {
+func (p *indexRange) times(k int64) *indexRange {
 	f := new(big.Rat).SetInt64(k)
-	q := &place{p.low.times(f), p.high.times(f), p.slot, p.k * k}
+	q := &indexRange{p.low.times(f), p.high.times(f), p.slot, p.k * k}
 	if k < 0 {
 		q.low, q.high = q.high, q.low
 	}
@@ -488,11 +486,11 @@ func (p *place) times(k int64) *place {
 	return q
 }
 
-func (p *place) plus(o *place) *place {
+func (p *indexRange) plus(o *indexRange) *indexRange {
 	if p == nil || o == nil || p.slot >= 0 && o.slot >= 0 && p.slot != o.slot {
 		return nil
 	}
-	q := &place{p.low.plus(o.low), p.high.plus(o.high), max(p.slot, o.slot), p.k + o.k}
+	q := &indexRange{p.low.plus(o.low), p.high.plus(o.high), max(p.slot, o.slot), p.k + o.k}
 	if q.k == 0 {
 		q.slot = -1
 	}

@@ -1,7 +1,7 @@
 package lower
 
-// Habits: what people write into bodies who compute with whole arrays elsewhere, or
-// call what only scripts have.
+// Remedies for bodies that compute with whole arrays, use names of other languages, or
+// call builtins of scripts.
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// array returns the operand that e names, if it has elements.
-func (l *lowerer) array(e syntax.Expr) *ir.Operand {
+// arrayOperand returns the operand that e names, if it has elements.
+func (l *lowerer) arrayOperand(e syntax.Expr) *ir.Operand {
 	id, ok := syntax.Unparen(e).(*syntax.Ident)
 	if !ok {
 		return nil
@@ -29,39 +29,40 @@ func (l *lowerer) array(e syntax.Expr) *ir.Operand {
 	return &l.fn.Operands[en.operand]
 }
 
-// foldNames are the folds of bodies, by the names that other languages have for them.
-var foldNames = map[string]string{"sum": "sum", "prod": "prod", "product": "prod", "min": "min", "max": "max", "minimum": "min", "maximum": "max", "reduce": "sum", "norm": "", "mean": "", "average": "", "dot": "", "len": "", "length": "", "size": "", "numel": "", "count": ""}
+// foreignFolds maps functions of whole arrays in other languages to folds; "": another
+// remedy.
+var foreignFolds = map[string]string{"sum": "sum", "prod": "prod", "product": "prod", "min": "min", "max": "max", "minimum": "min", "maximum": "max", "reduce": "sum", "norm": "", "mean": "", "average": "", "dot": "", "len": "", "length": "", "size": "", "numel": "", "count": ""}
 
-// sizeHabits are the names that other languages have for sizes.
-var sizeHabits = map[iface.Kind]map[string]ir.Field{
+// foreignFields maps names of sizes in other languages to fields.
+var foreignFields = map[iface.Kind]map[string]ir.Field{
 	iface.Vector: {"length": ir.FieldDim0, "size": ir.FieldDim0, "len": ir.FieldDim0, "count": ir.FieldDim0, "numel": ir.FieldDim0},
 	iface.Matrix: {"nrows": ir.FieldDim0, "height": ir.FieldDim0, "ncols": ir.FieldDim1, "width": ir.FieldDim1},
 }
 
-// wholeCall reports sum(x), max(x), dot(x, y), len(x) and their like about operands with
-// elements, and x.sum(); false when the call is none of them.
-func (l *lowerer) wholeCall(x *syntax.Call, name string, args []syntax.Expr) bool {
-	if _, ok := foldNames[name]; !ok || len(args) == 0 {
+// wholeArrayCall reports a call such as sum(x), max(x), dot(x, y), len(x) or x.sum() of
+// operands with elements. It reports false if x is none.
+func (l *lowerer) wholeArrayCall(x *syntax.Call, name string, args []syntax.Expr) bool {
+	if _, ok := foreignFolds[name]; !ok || len(args) == 0 {
 		return false
 	}
-	o := l.array(args[0])
-	if o == nil || len(args) == 2 && (name != "dot" || l.array(args[1]) == nil) || len(args) > 2 || len(args) == 1 && name == "dot" {
+	o := l.arrayOperand(args[0])
+	if o == nil || len(args) == 2 && (name != "dot" || l.arrayOperand(args[1]) == nil) || len(args) > 2 || len(args) == 1 && name == "dot" {
 		return false
 	}
 	index := ir.IndexNames(o.Kind)
 	for _, name := range strings.Split(index, ", ") {
-		if l.find(name) != nil { // of the loop around this
+		if l.find(name) != nil { // an index of an enclosing loop
 			index = map[iface.Kind]string{iface.Vector: "k", iface.Matrix: "p, q", iface.Block: "p, q, r"}[o.Kind]
 		}
 	}
 	over := fmt.Sprintf("%s in %s", index, o.Name)
 	element := fmt.Sprintf("%s[%s]", o.Name, index)
 	var right string
-	switch fold := foldNames[name]; {
+	switch fold := foreignFolds[name]; {
 	case fold != "":
 		right = fmt.Sprintf("%s %s { %s }", fold, over, element)
 	case name == "dot":
-		right = fmt.Sprintf("sum %s { %s * %s[%s] }", over, element, l.array(args[1]).Name, index)
+		right = fmt.Sprintf("sum %s { %s * %s[%s] }", over, element, l.arrayOperand(args[1]).Name, index)
 	case name == "norm":
 		right = fmt.Sprintf("sqrt(sum %s { %s * %s })", over, element, element)
 	case name == "mean" || name == "average":
@@ -73,17 +74,16 @@ func (l *lowerer) wholeCall(x *syntax.Call, name string, args []syntax.Expr) boo
 	if right == "" { // a size
 		d := l.err("E0705", x, fmt.Sprintf("the sizes of `%s` are its fields", o.Name))
 		fields := map[iface.Kind][]string{iface.Vector: {"n"}, iface.Matrix: {"rows", "cols"}, iface.Block: {"nx", "ny", "nz"}}[o.Kind]
-		l.instead(d, x, fields, o.Name+".")
+		l.suggest(d, x, fields, o.Name+".")
 		return true
 	}
 	d := l.err("E0705", x, fmt.Sprintf("a body goes over the elements of `%s` in a fold", o.Name))
-	l.instead(d, x, []string{right}, "")
+	l.suggest(d, x, []string{right}, "")
 	return true
 }
 
-// instead adds to d what to write in place of at, and the edit where there is one
-// choice.
-func (l *lowerer) instead(d *diag.Diagnostic, at syntax.Node, words []string, prefix string) {
+// suggest adds to d the replacements of at, each after prefix, and the edit if there is one.
+func (l *lowerer) suggest(d *diag.Diagnostic, at syntax.Node, words []string, prefix string) {
 	for i := range words {
 		words[i] = "`" + prefix + words[i] + "`"
 	}
@@ -94,7 +94,8 @@ func (l *lowerer) instead(d *diag.Diagnostic, at syntax.Node, words []string, pr
 	}
 }
 
-// elementwise writes e, which computes with whole operands of kind k, for one element.
+// elementwise returns the source of e, which computes with whole operands of kind k, for one
+// element.
 func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 	switch e := e.(type) {
 	case *syntax.Paren:
@@ -108,7 +109,7 @@ func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 		b, too := l.elementwise(e.Y, k)
 		return a + " " + e.Op + " " + b, ok && too
 	case *syntax.Ident:
-		o := l.array(e)
+		o := l.arrayOperand(e)
 		switch {
 		case o == nil:
 			return e.Name, l.find(e.Name) != nil
@@ -118,7 +119,7 @@ func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 		return e.Name + "[" + ir.IndexNames(k) + "]", true
 	case *syntax.Call:
 		id, ok := e.Fn.(*syntax.Ident)
-		if !ok || !functions[id.Name].ok() || len(e.Args) == 1 && foldNames[id.Name] != "" { // max(x) is of all x
+		if !ok || !functions[id.Name].ok() || len(e.Args) == 1 && foreignFolds[id.Name] != "" { // max(x) is a fold
 			return "", false
 		}
 		args := make([]string, len(e.Args))
@@ -133,8 +134,9 @@ func (l *lowerer) elementwise(e syntax.Expr, k iface.Kind) (string, bool) {
 	return "", false
 }
 
-// oneByOne adds to d, about y = x + z for whole operands, the each that it stands for.
-func (l *lowerer) oneByOne(d *diag.Diagnostic, s *syntax.Assign, op *ir.Operand) bool {
+// suggestEach adds to d, about an assignment like y = x + z of whole operands, the each that
+// assigns the elements. It reports whether it added one.
+func (l *lowerer) suggestEach(d *diag.Diagnostic, s *syntax.Assign, op *ir.Operand) bool {
 	index := ir.IndexNames(op.Kind)
 	value, ok := l.elementwise(s.Value, op.Kind)
 	if !ok || l.each != nil {
@@ -144,7 +146,7 @@ func (l *lowerer) oneByOne(d *diag.Diagnostic, s *syntax.Assign, op *ir.Operand)
 	right := fmt.Sprintf("each %s in %s { %s[%s] %s %s }", index, op.Name, op.Name, index, s.Op, value)
 	d.Help = append(d.Help, "write `"+right+"`")
 	d.Edit(l.f.At(s), right)
-	if l.matrixProduct(s) {
+	if l.hasMatrixProduct(s) {
 		d.Help = append(d.Help, "a matrix product is a task of its own: `import \"std/blas\" as blas`, then `insert blas.gemm(R A, R B, RW C)`")
 		return true
 	}
@@ -152,10 +154,10 @@ func (l *lowerer) oneByOne(d *diag.Diagnostic, s *syntax.Assign, op *ir.Operand)
 	return true
 }
 
-// matrixProduct reports whether s has a `*` between two matrices, which multiplies their
-// elements in some languages, and the matrices in others.
-func (l *lowerer) matrixProduct(s *syntax.Assign) bool {
-	var matrix func(e syntax.Expr) bool // e is one
+// hasMatrixProduct reports whether s has a `*` between two matrices, which is the product of
+// elements in some languages and the matrix product in others.
+func (l *lowerer) hasMatrixProduct(s *syntax.Assign) bool {
+	var matrix func(e syntax.Expr) bool // reports whether e is a matrix
 	product := false
 	matrix = func(e syntax.Expr) bool {
 		switch e := e.(type) {
@@ -174,22 +176,22 @@ func (l *lowerer) matrixProduct(s *syntax.Assign) bool {
 			}
 			return is
 		}
-		o := l.array(e)
+		o := l.arrayOperand(e)
 		return o != nil && o.Kind == iface.Matrix
 	}
 	return matrix(s.Value) && (product || s.Op == "*=")
 }
 
-// noEach reports x[i] = … with indices that nothing declares: an each is missing.
-func (l *lowerer) noEach(s *syntax.Assign, t *syntax.Index) bool {
-	op := l.array(t.X)
+// missingEach reports x[i] = … with undeclared indices, where an each is missing.
+func (l *lowerer) missingEach(s *syntax.Assign, t *syntax.Index) bool {
+	op := l.arrayOperand(t.X)
 	if op == nil || l.each != nil || len(t.Args) != op.Kind.Rank() {
 		return false
 	}
 	var names []string
 	for _, a := range t.Args {
 		id, ok := a.(*syntax.Ident)
-		if !ok || l.find(id.Name) != nil || slices.Contains(names, id.Name) || functions[id.Name].ok() || l.outside(id.Name) != nil {
+		if !ok || l.find(id.Name) != nil || slices.Contains(names, id.Name) || functions[id.Name].ok() || l.findOuter(id.Name) != nil {
 			return false
 		}
 		names = append(names, id.Name)
@@ -205,13 +207,13 @@ func (l *lowerer) noEach(s *syntax.Assign, t *syntax.Index) bool {
 	return true
 }
 
-// indexOfIndex reports A[i][j]; false when x is something else.
-func (l *lowerer) indexOfIndex(x *syntax.Index) bool {
+// nestedIndex reports A[i][j]. It reports false if x is something else.
+func (l *lowerer) nestedIndex(x *syntax.Index) bool {
 	inner, ok := syntax.Unparen(x.X).(*syntax.Index)
 	if !ok {
 		return false
 	}
-	o := l.array(inner.X)
+	o := l.arrayOperand(inner.X)
 	if o == nil || len(inner.Args)+len(x.Args) != o.Kind.Rank() {
 		return false
 	}
@@ -221,12 +223,12 @@ func (l *lowerer) indexOfIndex(x *syntax.Index) bool {
 	}
 	right := o.Name + "[" + strings.Join(args, ", ") + "]"
 	d := l.err("E0705", x, "the indices of an element stand in one pair of brackets")
-	l.instead(d, x, []string{right}, "")
+	l.suggest(d, x, []string{right}, "")
 	return true
 }
 
-// scriptHelp says what stands in a codelet for the builtins of scripts.
-var scriptHelp = map[string]string{
+// scriptBuiltinHelp holds the remedies for builtins of scripts in a body.
+var scriptBuiltinHelp = map[string]string{
 	"print": "a codelet runs as a task and writes no text: print the data behind the `insert`, as in `print(x)`",
 	"save":  "a codelet runs as a task and writes no files: write `save(x, \"x.npy\")` behind the `insert`",
 	"value": "a variable operand is read by its name",
@@ -235,13 +237,13 @@ var scriptHelp = map[string]string{
 	"grid":  "write `each i, j in A { … }` or a `for` in a `for`",
 }
 
-// shapeHabit adds to d which field A.shape[0] stands for.
-func (l *lowerer) shapeHabit(x *syntax.Index, d *diag.Diagnostic) {
+// suggestField adds to d the field that A.shape[0] means.
+func (l *lowerer) suggestField(x *syntax.Index, d *diag.Diagnostic) {
 	sel, ok := syntax.Unparen(x.X).(*syntax.Selector)
 	if !ok || sel.Name.Name != "shape" && sel.Name.Name != "size" && sel.Name.Name != "dims" || len(x.Args) != 1 {
 		return
 	}
-	o := l.array(sel.X)
+	o := l.arrayOperand(sel.X)
 	axis, isInt := syntax.Unparen(x.Args[0]).(*syntax.IntLit)
 	if o == nil || !isInt || axis.Value < 0 || int(axis.Value) >= o.Kind.Rank() {
 		return
@@ -252,12 +254,10 @@ func (l *lowerer) shapeHabit(x *syntax.Index, d *diag.Diagnostic) {
 	d.Sure()
 }
 
-// A float where an int is needed: how it becomes one.
-
-// toInt adds to d how the float x becomes an int: a literal without a fraction is
-// written without its point, a quotient of ints rounds down with //, and else int(…)
-// cuts off the fraction. A name of let points at the value that it was given.
-func (l *lowerer) toInt(d *diag.Diagnostic, x syntax.Expr) {
+// suggestInt adds to d how the float x becomes an int: a literal without a fraction loses
+// its point, a quotient of ints becomes //, and anything else is wrapped in int(…). For a
+// local it labels the value that the local was declared with.
+func (l *lowerer) suggestInt(d *diag.Diagnostic, x syntax.Expr) {
 	value := x
 	for {
 		if p, ok := value.(*syntax.Paren); ok {
@@ -281,7 +281,7 @@ func (l *lowerer) toInt(d *diag.Diagnostic, x syntax.Expr) {
 			return
 		}
 	case *syntax.Binary:
-		if v.Op == "/" && l.isInt(v.X) && l.isInt(v.Y) {
+		if v.Op == "/" && l.knownInt(v.X) && l.knownInt(v.Y) {
 			d.Help = append(d.Help, fmt.Sprintf("`/` always gives a float; write `%s // %s` to round down", l.text(v.X), l.text(v.Y)))
 			d.Edit(l.f.At(v.OpAt), "//")
 			return
@@ -291,9 +291,9 @@ func (l *lowerer) toInt(d *diag.Diagnostic, x syntax.Expr) {
 	d.Edit(l.f.At(x), "int("+l.text(x)+")")
 }
 
-// fromFloat adds to d that a name of let that began as a whole number, as `let s = 0`, begins
-// as a float instead; false when target is no such name.
-func (l *lowerer) fromFloat(d *diag.Diagnostic, target syntax.Expr) bool {
+// suggestFloatLet adds to d that target, a local declared with a whole number as in
+// `let s = 0`, is declared with a float. It reports false if target is something else.
+func (l *lowerer) suggestFloatLet(d *diag.Diagnostic, target syntax.Expr) bool {
 	id, ok := syntax.Unparen(target).(*syntax.Ident)
 	if !ok {
 		return false
@@ -312,26 +312,27 @@ func (l *lowerer) fromFloat(d *diag.Diagnostic, target syntax.Expr) bool {
 	d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.value), Text: "an int from here on"})
 	d.Help = append(d.Help, fmt.Sprintf("write `let %s = %s.0`, which makes it a float", id.Name, l.text(en.value)))
 	d.Edit(l.f.At(en.value), l.text(en.value)+".0")
-	l.fn.Slots[en.slot].Type = ir.Open // said once
+	l.fn.Slots[en.slot].Type = ir.Open // reports it once
 	return true
 }
 
-// isInt reports whether x is an int by what it is made of: literals and names of ints.
-func (l *lowerer) isInt(x syntax.Expr) bool {
+// knownInt reports whether x is an int because it consists of literals, fields and names of
+// ints.
+func (l *lowerer) knownInt(x syntax.Expr) bool {
 	switch x := x.(type) {
 	case *syntax.IntLit:
 		return true
 	case *syntax.Paren:
-		return l.isInt(x.X)
+		return l.knownInt(x.X)
 	case *syntax.Unary:
-		return x.Op == "-" && l.isInt(x.X)
+		return x.Op == "-" && l.knownInt(x.X)
 	case *syntax.Binary:
-		return x.Op != "/" && l.isInt(x.X) && l.isInt(x.Y)
+		return x.Op != "/" && l.knownInt(x.X) && l.knownInt(x.Y)
 	case *syntax.Ident:
 		en := l.find(x.Name)
-		return en != nil && (en.kind == indexEntry || en.kind == scalarEntry && en.typ != nil && en.typ.Kind == types.Int || en.value != nil && l.isInt(en.value))
+		return en != nil && (en.kind == indexEntry || en.kind == scalarEntry && en.typ != nil && en.typ.Kind == types.Int || en.value != nil && l.knownInt(en.value))
 	case *syntax.Selector:
-		return true // fields are sizes and places
+		return true // sizes and offsets
 	}
 	return false
 }

@@ -1,6 +1,6 @@
 package lower
 
-// The functions that a body can call.
+// Functions that bodies can call.
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ type function struct {
 	op       ir.Op
 	min, max int    // number of arguments; max < 0: any
 	float    bool   // computes in a float type
-	form     string // how a call looks
+	form     string // the form of a call, for messages
 }
 
 func (f function) ok() bool { return f.form != "" }
@@ -45,12 +45,12 @@ var functions = map[string]function{
 	"float":  {ir.OpConvert, 1, 1, false, "float(x)"},
 }
 
-// functionNames lists them in the order of the language's documentation, with
-// the constants behind them.
+// functionNames lists the functions in the order of the language's documentation, then the
+// constants.
 var functionNames = []string{"min", "max", "abs", "sqrt", "cbrt", "exp", "log", "log2", "pow", "sin", "cos", "tan",
 	"tanh", "erf", "floor", "ceil", "round", "fma", "select", "int", "float", "pi", "inf"}
 
-// scriptBuiltins are the predeclared names that only scripts have.
+// scriptBuiltins are the predeclared names of scripts that bodies do not have.
 var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "value": true, "len": true, "range": true,
 	"grid": true, "close": true, "gate": true, "open": true, "ram": true, "gpu": true, "cuda": true, "opencl": true,
 	"cpu": true, "disk": true, "nodes": true, "workers": true, "reducer": true, "busy": true}
@@ -58,30 +58,30 @@ var scriptBuiltins = map[string]bool{"print": true, "str": true, "save": true, "
 func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 	id, ok := syntax.Unparen(x.Fn).(*syntax.Ident)
 	if !ok {
-		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
-			return l.bad(x)
+		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel && sel.Name != nil && len(x.Args) == 0 && l.wholeArrayCall(x, sel.Name.Name, []syntax.Expr{sel.X}) {
+			return l.invalid(x)
 		}
 		for _, a := range x.Args {
 			l.expr(a.Value)
 		}
 		if sel, isSel := syntax.Unparen(x.Fn).(*syntax.Selector); isSel {
 			if base, isName := syntax.Unparen(sel.X).(*syntax.Ident); isName && l.find(base.Name) == nil {
-				l.undefined(base)
-				return l.bad(x)
+				l.reportUndefined(base)
+				return l.invalid(x)
 			}
 		}
 		d := l.err("E0705", x.Fn, "this cannot be called in a codelet body")
 		if _, number := syntax.Unparen(x.Fn).(*syntax.IntLit); number && len(x.Args) == 1 { // 2(x + 1)
 			d.Help = append(d.Help, fmt.Sprintf("a product is written `%s * (%s)`", l.text(x.Fn), l.text(x.Args[0].Value)))
 		}
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	if en := l.find(id.Name); en != nil {
 		en.used = true
 		for _, a := range x.Args {
 			l.expr(a.Value)
 		}
-		d := l.err("E0705", id, fmt.Sprintf("`%s` is %s and cannot be called", id.Name, en.what()))
+		d := l.err("E0705", id, fmt.Sprintf("`%s` is %s and cannot be called", id.Name, en.description()))
 		if en.kind == operandEntry && l.fn.Operands[en.operand].Kind.Rank() > 0 {
 			d.Help = append(d.Help, fmt.Sprintf("elements are written `%s[%s]`", id.Name, ir.IndexNames(l.fn.Operands[en.operand].Kind)))
 			if right := x.AsIndex(l.f.Source.Text); right != "" {
@@ -89,7 +89,7 @@ func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 				d.Sure()
 			}
 		}
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	fn := functions[id.Name]
 	if len(x.Args) < 3 && (!fn.ok() || len(x.Args) == 1) {
@@ -97,16 +97,16 @@ func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 		for k, a := range x.Args {
 			values[k] = a.Value
 		}
-		if l.wholeCall(x, id.Name, values) {
-			return l.bad(x)
+		if l.wholeArrayCall(x, id.Name, values) {
+			return l.invalid(x)
 		}
 	}
 	if !fn.ok() {
 		for _, a := range x.Args {
 			l.expr(a.Value)
 		}
-		l.undefined(id)
-		return l.bad(x)
+		l.reportUndefined(id)
+		return l.invalid(x)
 	}
 	if l.check {
 		id.Obj = functionObjects[id.Name]
@@ -116,7 +116,7 @@ func (l *lowerer) call(x *syntax.Call) *ir.Expr {
 	return l.function(x, id.Name, fn)
 }
 
-// functionObjects are what the names of functions in a body stand for.
+// functionObjects holds the objects of functions of bodies.
 var functionObjects = func() map[string]*types.Object {
 	m := map[string]*types.Object{}
 	for n := range functions {
@@ -160,22 +160,22 @@ func (l *lowerer) function(x *syntax.Call, name string, fn function) *ir.Expr {
 		fine = false
 	}
 	if !fine {
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	switch {
 	case fn.op == ir.OpSelect:
 		return l.choice(ir.OpSelect, args[0], args[1], args[2], x, "the two values of `select`")
 	case name == "int":
-		return l.toType(x, args[0], ir.I64)
+		return l.explicitConversion(x, args[0], ir.I64)
 	case name == "float":
-		return l.toType(x, args[0], ir.F64)
+		return l.explicitConversion(x, args[0], ir.F64)
 	}
-	t := commonType(args)
+	t := commonType(args...)
 	if fn.float && t.IsInt() {
 		t = ir.F64
 	}
-	if kept, ok := l.kept[x]; ok && kept.IsInt() && t.IsInt() {
-		t = kept // of floats the result is the same, with the bits that a store keeps
+	if kept, ok := l.minMaxType[x]; ok && kept.IsInt() && t.IsInt() {
+		t = kept // for floats the result is the same without it, in the bits that a store keeps
 	}
 	for k := range args {
 		args[k] = convert(args[k], t)

@@ -1,7 +1,6 @@
 package lower
 
-// The mixing rules: which type an operation computes in, and how values are
-// converted to it.
+// The type in which an operation computes, and the conversions of its operands.
 
 import (
 	"fmt"
@@ -13,28 +12,9 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// mix returns the type in which two operands meet: a float wins over an
-// integer, then the wider, then the signed; a literal takes the other side's
-// type where it fits.
-func mix(x, y *ir.Expr) ir.Type {
-	a, b := x.Type, y.Type
-	switch {
-	case a == ir.Open || b == ir.Open:
-		return ir.Open
-	case x.Lit && !y.Lit:
-		if litFits(x, b) {
-			return b
-		}
-	case y.Lit && !x.Lit:
-		if litFits(y, a) {
-			return a
-		}
-	}
-	return mixTypes(a, b)
-}
-
-// mixTypes is mix without literals.
-func mixTypes(a, b ir.Type) ir.Type {
+// widerType returns the type in which values of types a and b compute: a float wins over an
+// integer, then the wider type, then the signed one.
+func widerType(a, b ir.Type) ir.Type {
 	switch {
 	case a == b:
 		return a
@@ -48,15 +28,15 @@ func mixTypes(a, b ir.Type) ir.Type {
 			return a
 		}
 		return b
-	case a < b: // of equal size: the signed types have the lower numbers
+	case a < b: // of the same size: signed types have the lower numbers
 		return a
 	}
 	return b
 }
 
-// litFits reports whether the literal x can take type t. Every integer fits a
-// float type, by rounding; a float does not fit an integer type.
-func litFits(x *ir.Expr, t ir.Type) bool {
+// literalFits reports whether the literal x can have type t. An integer fits every float
+// type, rounded; a float fits no integer type.
+func literalFits(x *ir.Expr, t ir.Type) bool {
 	switch {
 	case t == ir.F64:
 		return true
@@ -72,7 +52,8 @@ func litFits(x *ir.Expr, t ir.Type) bool {
 	return x.Int >= lo && (t == ir.U64 || x.Int <= hi)
 }
 
-// convert returns x as type t. Conversions of constants are done here.
+// convert returns x as a value of type t, which is no longer a literal. It converts constants
+// itself.
 func convert(x *ir.Expr, t ir.Type) *ir.Expr {
 	if x.Type == t || x.Type == ir.Open || t == ir.Open || x.Op == ir.OpBad {
 		if x.Lit {
@@ -100,8 +81,8 @@ func convert(x *ir.Expr, t ir.Type) *ir.Expr {
 	return &ir.Expr{Op: ir.OpConvert, Type: t, X: []*ir.Expr{x}, Pos: x.Pos}
 }
 
-// toType makes int(x) and float(x), whose type no longer adapts.
-func (l *lowerer) toType(x *syntax.Call, e *ir.Expr, t ir.Type) *ir.Expr {
+// explicitConversion lowers int(x) and float(x).
+func (l *lowerer) explicitConversion(x *syntax.Call, e *ir.Expr, t ir.Type) *ir.Expr {
 	if e.Type == ir.Open {
 		return &ir.Expr{Op: ir.OpConvert, Type: t, X: []*ir.Expr{e}, Pos: x.Span}
 	}
@@ -110,8 +91,9 @@ func (l *lowerer) toType(x *syntax.Call, e *ir.Expr, t ir.Type) *ir.Expr {
 	return &c
 }
 
-// commonType is the type in which several values meet.
-func commonType(args []*ir.Expr) ir.Type {
+// commonType returns the type in which an operation on values computes. A literal takes the
+// type of the other values if it fits.
+func commonType(args ...*ir.Expr) ir.Type {
 	t, any := ir.Open, false
 	for _, a := range args {
 		switch {
@@ -121,48 +103,50 @@ func commonType(args []*ir.Expr) ir.Type {
 		case !any:
 			t, any = a.Type, true
 		default:
-			t = mixTypes(t, a.Type)
+			t = widerType(t, a.Type)
 		}
 	}
 	for _, a := range args {
 		switch {
-		case !a.Lit || any && litFits(a, t):
+		case !a.Lit || any && literalFits(a, t):
 		case !any:
 			t, any = a.Type, true
 		default:
-			t = mixTypes(t, a.Type)
+			t = widerType(t, a.Type)
 		}
 	}
 	return t
 }
 
-// stored converts v for a place of type t: integers wrap, floats round.
-func (l *lowerer) stored(s *syntax.Assign, v *ir.Expr, t ir.Type) *ir.Expr {
+// convertForStore converts v for an assignment to a local or element of type t: integers
+// wrap, floats round.
+func (l *lowerer) convertForStore(s *syntax.Assign, v *ir.Expr, t ir.Type) *ir.Expr {
 	switch {
 	case v.Type == ir.Open || t == ir.Open:
 		return v
 	case (v.Type == ir.Bool) != (t == ir.Bool):
-		d := l.err("E0705", s.Value, fmt.Sprintf("`%s` is %s, and this value is %s", l.text(s.Target), aType(t), aType(v.Type)))
+		d := l.err("E0705", s.Value, fmt.Sprintf("`%s` is %s, and this value is %s", l.text(s.Target), withArticle(t), withArticle(v.Type)))
 		if v.Type == ir.Bool {
 			d.Help = append(d.Help, "write `if ... then 1 else 0`")
 		}
-		return l.bad(s.Value)
+		return l.invalid(s.Value)
 	case v.Type.IsFloat() && t.IsInt():
-		d := l.err("E0703", s.Value, fmt.Sprintf("`%s` is %s, and this value is a float", l.text(s.Target), aType(t)))
+		d := l.err("E0703", s.Value, fmt.Sprintf("`%s` is %s, and this value is a float", l.text(s.Target), withArticle(t)))
 		if s.Op == "/=" {
 			d.Notes = append(d.Notes, "`/` always gives a float")
 			d.Help = append(d.Help, fmt.Sprintf("write `%s = %s // %s`, which rounds down", l.text(s.Target), l.text(s.Target), l.operandText(s.Value)))
-		} else if !l.fromFloat(d, s.Target) {
+		} else if !l.suggestFloatLet(d, s.Target) {
 			d.Help = append(d.Help, fmt.Sprintf("write `int(%s)`, which cuts off the fraction", l.text(s.Value)))
 		}
-		return l.bad(s.Value)
+		return l.invalid(s.Value)
 	}
 	return convert(v, t)
 }
 
-// keeps notes the calls of min and max that keep the target of an assignment, as in
-// m = max(m, e): they compute in the type t of the target. It reports whether e is one.
-func (l *lowerer) keeps(e, target syntax.Expr, t ir.Type) bool {
+// keepsTarget records the calls of min and max in e that have the target of an assignment
+// as an argument, as in m = max(m, e): they compute in t, the type of the target. It
+// reports whether e is such a call.
+func (l *lowerer) keepsTarget(e, target syntax.Expr, t ir.Type) bool {
 	x, ok := syntax.Unparen(e).(*syntax.Call)
 	if !ok {
 		return false
@@ -173,21 +157,21 @@ func (l *lowerer) keeps(e, target syntax.Expr, t ir.Type) bool {
 	}
 	found := false
 	for _, a := range x.Args {
-		if syntax.EqualExpr(syntax.Unparen(a.Value), target) || l.keeps(a.Value, target, t) {
+		if syntax.EqualExpr(syntax.Unparen(a.Value), target) || l.keepsTarget(a.Value, target, t) {
 			found = true
 		}
 	}
 	if found {
-		if l.kept == nil {
-			l.kept = map[*syntax.Call]ir.Type{}
+		if l.minMaxType == nil {
+			l.minMaxType = map[*syntax.Call]ir.Type{}
 		}
-		l.kept[x] = t
+		l.minMaxType[x] = t
 	}
 	return found
 }
 
-// typeOf returns the type that the rest of the language sees.
-func typeOf(t ir.Type) *types.Type {
+// languageType returns t as a type of the language.
+func languageType(t ir.Type) *types.Type {
 	switch t {
 	case ir.I64:
 		return types.TInt
@@ -201,8 +185,8 @@ func typeOf(t ir.Type) *types.Type {
 	return &types.Type{Kind: types.Elem, Elem: iface.Elem(t)}
 }
 
-// aType names a type with its article.
-func aType(t ir.Type) string {
+// withArticle returns the name of t with its article.
+func withArticle(t ir.Type) string {
 	switch t {
 	case ir.I64:
 		return "an int"

@@ -1,6 +1,6 @@
 package lower
 
-// Lowering of what stands for elements: indices, fields, ranges and folds.
+// Lowering of indices, fields, ranges and folds.
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
 		idx = append(idx, nil)
 	}
 	ok = true
-	if l.indexOfIndex(x) {
+	if l.nestedIndex(x) {
 		return 0, nil, false
 	}
 	for k, a := range x.Args {
@@ -27,7 +27,7 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
 	}
 	id, isName := syntax.Unparen(x.X).(*syntax.Ident)
 	if !isName {
-		l.shapeHabit(x, l.err("E0705", x.X, "only operands have elements in a codelet body"))
+		l.suggestField(x, l.err("E0705", x.X, "only operands have elements in a codelet body"))
 		return 0, nil, false
 	}
 	en := l.lookup(id)
@@ -68,7 +68,7 @@ func (l *lowerer) element(x *syntax.Index) (op int, idx []*ir.Expr, ok bool) {
 func (l *lowerer) index(x *syntax.Index) *ir.Expr {
 	op, idx, ok := l.element(x)
 	if !ok {
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	return &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: x.Span}
 }
@@ -77,11 +77,11 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 	id, ok := syntax.Unparen(x.X).(*syntax.Ident)
 	if !ok {
 		l.err("E0705", x.X, "only operands have fields in a codelet body")
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	en := l.lookup(id)
 	if en == nil {
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	en.used = true
 	if l.check && en.typ != nil {
@@ -89,14 +89,14 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 	}
 	if en.kind != operandEntry {
 		l.err("E0705", x.Name, fmt.Sprintf("`%s` is one value and has no fields", id.Name))
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	o := &l.fn.Operands[en.operand]
 	f, ok := ir.FieldByName(o.Kind, x.Name.Name)
 	if !ok {
 		if o.Kind != iface.NoKind {
 			d := l.err("E0705", x.Name, fmt.Sprintf("a %v has no field `%s`", o.Kind, x.Name.Name))
-			if f, ok := sizeHabits[o.Kind][x.Name.Name]; ok {
+			if f, ok := foreignFields[o.Kind][x.Name.Name]; ok {
 				right := id.Name + "." + ir.FieldName(o.Kind, f)
 				d.Help = append(d.Help, "write `"+right+"`")
 				d.Edit(l.f.At(x), right)
@@ -105,7 +105,7 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 				d.Help = append(d.Help, "its fields are "+s)
 			}
 		}
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	return &ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: en.operand, Field: f, Pos: x.Span}
 }
@@ -113,7 +113,7 @@ func (l *lowerer) selector(x *syntax.Selector) *ir.Expr {
 var fieldList = map[iface.Kind]string{iface.Vector: "`n` and `offset`", iface.Matrix: "`rows`, `cols`, `ld`, `row0` and `col0`",
 	iface.Block: "`nx`, `ny`, `nz`, `x0`, `y0` and `z0`"}
 
-// rangeOf lowers an explicit range.
+// rangeOf lowers an explicit range. It reports false after an error.
 func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
 	r, ok := syntax.Unparen(x).(*syntax.RangeExpr)
 	if !ok {
@@ -140,18 +140,18 @@ func (l *lowerer) rangeOf(x syntax.Expr) (ir.Range, bool) {
 	}
 	out := ir.Range{Lo: l.integer(r.Lo, "the bound of a range"), Hi: l.integer(r.Hi, "the bound of a range"), Closed: r.Closed, Over: -1, Pos: x.Range()}
 	if l.check {
-		l.downwards(&out)
+		l.warnEmptyRange(&out)
 	}
 	return out, out.Lo.Op != ir.OpBad && out.Hi.Op != ir.OpBad
 }
 
-// domain lowers what an each or a fold runs over: a handle, or one range per
-// index.
+// domain lowers the domain of an each or a fold: an operand, or one range for each index.
+// It reports false after an error.
 func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom []syntax.Expr) ([]ir.Range, bool) {
 	if len(dom) == 1 {
 		if id, ok := syntax.Unparen(dom[0]).(*syntax.Ident); ok {
 			if en := l.find(id.Name); en != nil && en.kind == operandEntry {
-				return l.over(word, id, en, dom[0], names)
+				return l.wholeDomain(word, id, en, dom[0], names)
 			}
 		}
 	}
@@ -177,8 +177,8 @@ func (l *lowerer) domain(word string, at syntax.Node, names []*syntax.Ident, dom
 	return out, ok
 }
 
-// over makes the domain of all elements of an operand.
-func (l *lowerer) over(word string, id *syntax.Ident, en *entry, x syntax.Expr, names []*syntax.Ident) ([]ir.Range, bool) {
+// wholeDomain returns the domain of all elements of an operand.
+func (l *lowerer) wholeDomain(word string, id *syntax.Ident, en *entry, x syntax.Expr, names []*syntax.Ident) ([]ir.Range, bool) {
 	en.used = true
 	if l.check {
 		id.Obj = en.obj
@@ -221,16 +221,16 @@ func (l *lowerer) fold(x *syntax.Fold) *ir.Expr {
 	}
 	body := l.number(x.Body, fmt.Sprintf("`%s`", x.Op))
 	if !ok || body.Op == ir.OpBad {
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	body = convert(body, body.Type)
 	return &ir.Expr{Op: ir.OpFold, Type: body.Type, Reduce: foldOps[x.Op], X: []*ir.Expr{body}, Domain: dom, Pos: x.Span}
 }
 
-// downwards reports a range with constant bounds that is the wrong way round: it has no
-// rounds, and bodies have no ranges that go down.
-func (l *lowerer) downwards(r *ir.Range) {
-	lo, hi := constantOf(r.Lo), constantOf(r.Hi)
+// warnEmptyRange reports a range of literals whose lower bound is above the upper one: it has
+// no rounds, and bodies have no descending ranges (W0702).
+func (l *lowerer) warnEmptyRange(r *ir.Range) {
+	lo, hi := intLiteral(r.Lo), intLiteral(r.Hi)
 	if lo == nil || hi == nil || *lo <= *hi {
 		return
 	}
@@ -243,17 +243,18 @@ func (l *lowerer) downwards(r *ir.Range) {
 	d.Help = append(d.Help, fmt.Sprintf("to count down from %d, go over `0%s%d`, and take the index from %d: `%d - i`", *lo, dots, *lo-*hi, *lo, *lo))
 }
 
-// maxBound limits the bounds that downwards looks at, so that their difference is an int.
+// maxBound bounds the literals that warnEmptyRange compares, so that differences do not
+// overflow.
 const maxBound = 1 << 40
 
-// constantOf returns the value of an int literal, with a sign or without; nil if e is none.
-func constantOf(e *ir.Expr) *int64 {
+// intLiteral returns the value of an int literal, with or without a sign, or nil if e is none.
+func intLiteral(e *ir.Expr) *int64 {
 	switch {
 	case e.Op == ir.OpConst && e.Type == ir.I64 && e.Int < maxBound && e.Int > -maxBound:
 		v := e.Int
 		return &v
 	case e.Op == ir.OpNeg && e.X[0].Op == ir.OpConst:
-		if v := constantOf(e.X[0]); v != nil {
+		if v := intLiteral(e.X[0]); v != nil {
 			n := -*v
 			return &n
 		}

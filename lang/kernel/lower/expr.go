@@ -18,39 +18,37 @@ func (l *lowerer) expr(x syntax.Expr) *ir.Expr {
 	}
 	if !l.enter(x) {
 		l.leave()
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	e := l.lowerExpr(x)
 	l.leave()
-	l.note(x, e)
+	l.annotate(x, e)
 	return e
 }
 
-// scalar lowers an expression that must be a number or a bool.
-func (l *lowerer) scalar(x syntax.Expr) *ir.Expr { return l.expr(x) }
-
-// number lowers an expression that must be a number; what says whose it is.
+// number lowers an expression that must be a number. what names its user in messages.
 func (l *lowerer) number(x syntax.Expr, what string) *ir.Expr {
 	e := l.expr(x)
 	if e.Type == ir.Bool {
 		d := l.err("E0705", x, fmt.Sprintf("%s takes numbers, and this is a bool", what))
 		d.Help = append(d.Help, fmt.Sprintf("write `if %s then 1 else 0`", l.text(x)))
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	return e
 }
 
-// integer lowers an expression that must be an integer, as an int.
+// integer lowers an expression that must be an integer, converted to int. what names its
+// role in messages.
 func (l *lowerer) integer(x syntax.Expr, what string) *ir.Expr {
 	e := l.expr(x)
 	switch {
 	case e.Type.IsFloat():
 		d := l.err("E0703", x, fmt.Sprintf("%s must be an int, and this is a float", what))
-		l.toInt(d, x)
-		return l.bad(x)
+		l.suggestInt(d, x)
+		return l.invalid(x)
 	case e.Type == ir.Bool:
 		l.err("E0705", x, fmt.Sprintf("%s must be an int, and this is a bool", what))
-		return l.bad(x)
+		return l.invalid(x)
 	case e.Type == ir.Open:
 		return e
 	}
@@ -102,7 +100,7 @@ func (l *lowerer) lowerExpr(x syntax.Expr) *ir.Expr {
 	default:
 		l.err("E0105", x, "this cannot stand in a codelet body")
 	}
-	return l.bad(x)
+	return l.invalid(x)
 }
 
 func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
@@ -116,7 +114,7 @@ func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 	}
 	en := l.lookup(x)
 	if en == nil {
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	en.used = true
 	switch en.kind {
@@ -132,24 +130,22 @@ func (l *lowerer) ident(x *syntax.Ident) *ir.Expr {
 			d := l.err("E0705", x, fmt.Sprintf("`%s` is a %v, and a body computes with elements", op.Name, op.Kind))
 			d.Help = append(d.Help, fmt.Sprintf("write `%s[%s]`", op.Name, ir.IndexNames(op.Kind)))
 		}
-		return l.bad(x)
+		return l.invalid(x)
 	case scalarEntry:
 		if en.slot < 0 {
 			l.err("E0705", x, "a codelet body has no strings")
-			return l.bad(x)
+			return l.invalid(x)
 		}
 	}
 	return &ir.Expr{Op: ir.OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: x.Span}
 }
 
-// Lowering of operators and choices.
-
 func (l *lowerer) unary(x *syntax.Unary) *ir.Expr {
 	if x.Op == "not" {
 		e := l.expr(x.X)
 		if e.Type != ir.Bool && e.Type != ir.Open {
-			l.err("E0705", x.X, fmt.Sprintf("`not` takes a bool, and this is %s", aType(e.Type)))
-			return l.bad(x)
+			l.err("E0705", x.X, fmt.Sprintf("`not` takes a bool, and this is %s", withArticle(e.Type)))
+			return l.invalid(x)
 		}
 		return &ir.Expr{Op: ir.OpNot, Type: ir.Bool, X: []*ir.Expr{e}, Pos: x.Span}
 	}
@@ -165,8 +161,8 @@ func (l *lowerer) unary(x *syntax.Unary) *ir.Expr {
 	return &ir.Expr{Op: ir.OpNeg, Type: e.Type, X: []*ir.Expr{e}, Pos: x.Span}
 }
 
-// binary lowers chains like a + b + c, which lean to the left and can be long,
-// with a loop.
+// binary lowers an operator. A chain like a + b + c, a tree that is as deep as the chain is
+// long on its left, takes a loop.
 func (l *lowerer) binary(x *syntax.Binary) *ir.Expr {
 	chain := []*syntax.Binary{x}
 	for len(chain) <= maxDepth {
@@ -177,21 +173,21 @@ func (l *lowerer) binary(x *syntax.Binary) *ir.Expr {
 		chain = append(chain, left)
 	}
 	if len(chain) > maxDepth {
-		if !l.deep {
-			l.deep = true
+		if !l.tooDeep {
+			l.tooDeep = true
 			d := l.err("E0705", x, fmt.Sprintf("this has more than %d operators in a row", maxDepth))
 			d.Help = append(d.Help, "give parts of it a name with `let`")
 		}
-		return l.bad(x)
+		return l.invalid(x)
 	}
-	l.depth += len(chain) // the left side lies that much deeper
+	l.depth += len(chain) // the depth of the left side
 	e := l.expr(chain[len(chain)-1].X)
 	l.depth -= len(chain)
 	for i := len(chain) - 1; i >= 0; i-- {
 		b := chain[i]
 		e = l.operator(b, e, l.expr(b.Y))
 		if i > 0 {
-			l.note(b, e)
+			l.annotate(b, e)
 		}
 	}
 	return e
@@ -207,8 +203,8 @@ func (l *lowerer) operator(b *syntax.Binary, x, y *ir.Expr) *ir.Expr {
 			x syntax.Expr
 		}{{x, b.X}, {y, b.Y}} {
 			if side.e.Type != ir.Bool && side.e.Type != ir.Open {
-				l.err("E0705", side.x, fmt.Sprintf("`%s` takes bools, and this is %s", b.Op, aType(side.e.Type)))
-				return l.bad(b)
+				l.err("E0705", side.x, fmt.Sprintf("`%s` takes bools, and this is %s", b.Op, withArticle(side.e.Type)))
+				return l.invalid(b)
 			}
 		}
 		op := ir.OpAnd
@@ -227,22 +223,22 @@ func (l *lowerer) operator(b *syntax.Binary, x, y *ir.Expr) *ir.Expr {
 			e.X = []*ir.Expr{x, y}
 			return e
 		}
-		l.err("E0705", b, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, aType(x.Type), aType(y.Type)))
-		return l.bad(b)
+		l.err("E0705", b, fmt.Sprintf("`%s` cannot compare %s with %s", b.Op, withArticle(x.Type), withArticle(y.Type)))
+		return l.invalid(b)
 	}
-	t := mix(x, y)
+	t := commonType(x, y)
 	e.X = []*ir.Expr{convert(x, t), convert(y, t)}
 	return e
 }
 
 var arithOps = map[string]ir.Op{"+": ir.OpAdd, "-": ir.OpSub, "*": ir.OpMul, "/": ir.OpDiv, "//": ir.OpFloorDiv, "%": ir.OpMod, "**": ir.OpPow}
 
-// arith makes x op y of numbers.
+// arith lowers arithmetic x op y, of the sources xs and ys.
 func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys syntax.Expr) *ir.Expr {
 	op, ok := arithOps[name]
 	if !ok {
 		l.err("E0105", at, fmt.Sprintf("`%s` cannot stand in a codelet body", name))
-		return l.bad(at)
+		return l.invalid(at)
 	}
 	for _, side := range []struct {
 		e *ir.Expr
@@ -251,15 +247,15 @@ func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys synta
 		if side.e.Type == ir.Bool {
 			d := l.err("E0705", side.x, fmt.Sprintf("`%s` takes numbers, and this is a bool", name))
 			d.Help = append(d.Help, fmt.Sprintf("write `if %s then 1 else 0`", l.text(side.x)))
-			return l.bad(at)
+			return l.invalid(at)
 		}
 	}
-	t := mix(x, y)
+	t := commonType(x, y)
 	if op == ir.OpDiv && t.IsInt() {
 		t = ir.F64
 	}
 	if x.Lit && y.Lit {
-		if e := foldLits(op, convert(x, t), convert(y, t)); e != nil {
+		if e := foldLiterals(op, convert(x, t), convert(y, t)); e != nil {
 			e.Pos = at.Range()
 			return e
 		}
@@ -267,10 +263,10 @@ func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys synta
 	return &ir.Expr{Op: op, Type: t, X: []*ir.Expr{convert(x, t), convert(y, t)}, Pos: at.Range()}
 }
 
-// foldLits computes with literals; the result is a literal again, so that
-// `1.0 / 3.0 * x[i]` computes in the type of x. nil: left to the running body,
-// which reports what is wrong with it.
-func foldLits(op ir.Op, x, y *ir.Expr) *ir.Expr {
+// foldLiterals computes with literals. The result is a literal, so that
+// `1.0 / 3.0 * x[i]` computes in the type of x. It returns nil if the operation faults, which
+// the running body reports.
+func foldLiterals(op ir.Op, x, y *ir.Expr) *ir.Expr {
 	e := &ir.Expr{Op: ir.OpConst, Type: x.Type, Lit: true}
 	if x.Type.IsFloat() {
 		v, ok := ir.FloatOp[float64](op, x.Float, y.Float)
@@ -292,15 +288,15 @@ func (l *lowerer) condExpr(x *syntax.Cond) *ir.Expr {
 	return l.choice(ir.OpCond, c, l.expr(x.Then), l.expr(x.Else), x, "the two sides of `if ... then ... else`")
 }
 
-// choice makes c ? a : b.
+// choice lowers c ? a : b, where a and b must both be numbers or both bools.
 func (l *lowerer) choice(op ir.Op, c, a, b *ir.Expr, at syntax.Expr, what string) *ir.Expr {
 	if (a.Type == ir.Bool) != (b.Type == ir.Bool) && a.Type != ir.Open && b.Type != ir.Open {
-		l.err("E0705", at, fmt.Sprintf("%s have different types: %v and %v", what, typeOf(a.Type), typeOf(b.Type)))
-		return l.bad(at)
+		l.err("E0705", at, fmt.Sprintf("%s have different types: %v and %v", what, languageType(a.Type), languageType(b.Type)))
+		return l.invalid(at)
 	}
 	t := ir.Bool
 	if a.Type != ir.Bool || b.Type != ir.Bool {
-		t = mix(a, b)
+		t = commonType(a, b)
 	}
 	return &ir.Expr{Op: op, Type: t, X: []*ir.Expr{c, convert(a, t), convert(b, t)}, Pos: at.Range()}
 }

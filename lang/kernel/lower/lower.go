@@ -1,8 +1,6 @@
 package lower
 
-// Lowering of statements: from the tree of a codelet to the intermediate
-// representation. The same walk checks a body (types of parameters open) and
-// compiles it (types known), so the two cannot disagree.
+// The walk over a body, and the lowering of statements.
 
 import (
 	"fmt"
@@ -14,40 +12,40 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// maxDepth bounds the nesting of a body, so that no walk over it overflows.
+// maxDepth bounds the nesting of a body, so that recursive walks do not overflow the stack.
 const maxDepth = 2000
 
-// lowerer is one walk over a body.
+// lowerer is the state of one walk over a body.
 type lowerer struct {
 	f     *syntax.File
 	fn    *ir.Func
 	outer func(name string) *types.Object
-	targs map[byte]iface.Elem // nil: checking, parameters stay open
-	check bool                // annotate the tree
+	targs map[byte]iface.Elem // nil: type parameters are open
+	check bool                // set objects and types in the tree
 
-	scope *scope
-	diags diag.Diagnostics
-	each  *syntax.Each // the innermost each around this place
-	depth int
-	deep  bool          // the limit of nesting was reported
-	first *syntax.Ident // the target of the plain assignment that is looked at
+	scope        *scope
+	diags        diag.Diagnostics
+	each         *syntax.Each // the innermost enclosing each
+	depth        int
+	tooDeep      bool          // the bound of nesting was reported
+	assignTarget *syntax.Ident // the target of the assignment with = that is being lowered
 
-	kept map[*syntax.Call]ir.Type // calls of min and max that compute in the type of what is assigned
+	minMaxType map[*syntax.Call]ir.Type // of calls of min and max that keepsTarget recorded
 }
 
-// Generic lowers the body of c with its element-type parameters left open, and returns
-// what is wrong with it: the representation is complete if no error is among that. It sets
-// Ident.Obj and the types of expressions in the body, and Operand.Obj where it is nil.
-// outer finds names that the surroundings of f declare; it may be nil.
+// Generic lowers the body of c with element-type parameters open. The representation is
+// complete if no error is among the diagnostics. Generic sets Ident.Obj and the types of
+// expressions in the body, and Operand.Obj if it is nil. outer finds names that are
+// declared outside of f; it may be nil.
 func Generic(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) (*ir.Func, diag.Diagnostics) {
 	l := newLowerer(f, sig, nil, true, outer)
 	l.body(c, sig)
 	return l.fn, l.diags
 }
 
-// Concrete lowers the body of c for the element types that targs gives the type parameters of
-// sig. The tree does not change. The diagnostics are the type errors of these element
-// types; if there are any, the representation is incomplete.
+// Concrete lowers the body of c for the element types targs of the type parameters of sig.
+// It does not change the tree. The diagnostics are the errors of these element types; the
+// representation is complete if there are none.
 func Concrete(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) (*ir.Func, diag.Diagnostics) {
 	l := newLowerer(f, sig, targs, false, nil)
 	l.body(c, sig)
@@ -57,7 +55,7 @@ func Concrete(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map
 	return l.fn, l.diags
 }
 
-// elemNote says what the type parameters of sig stand for.
+// elemNote returns a note for each type parameter of sig about its element type.
 func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 	var notes []string
 	seen := map[byte]bool{}
@@ -73,13 +71,12 @@ func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 	return notes
 }
 
-// newLowerer prepares a walk over a body of f.
+// newLowerer returns the walk over a body of f.
 func newLowerer(f *syntax.File, sig *types.Signature, targs map[byte]iface.Elem, check bool, outer func(string) *types.Object) *lowerer {
 	return &lowerer{f: f, outer: outer, targs: targs, check: check, fn: &ir.Func{Name: sig.Name, Source: f.Source}}
 }
 
-// body walks the body of c. The function is complete only when no error was
-// found.
+// body lowers the body of c. l.fn is complete if no error was reported.
 func (l *lowerer) body(c *syntax.Codelet, sig *types.Signature) {
 	l.push()
 	defer l.pop()
@@ -146,7 +143,7 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 		}
 		en.obj = p.Obj
 	}
-	if _, ok := l.scope.names[en.name]; !ok { // doubles in a signature are reported with it
+	if _, ok := l.scope.names[en.name]; !ok { // the checker reports repeated names of a signature
 		l.scope.names[en.name] = en
 	}
 }
@@ -156,14 +153,15 @@ func (l *lowerer) newSlot(s ir.Slot) int {
 	return len(l.fn.Slots) - 1
 }
 
-// enter counts a level of nesting; false: too deep, which is reported once.
+// enter counts a level of nesting. If there are too many, it reports that once and returns
+// false.
 func (l *lowerer) enter(n syntax.Node) bool {
 	l.depth++
 	if l.depth <= maxDepth {
 		return true
 	}
-	if !l.deep {
-		l.deep = true
+	if !l.tooDeep {
+		l.tooDeep = true
 		d := l.err("E0705", n, fmt.Sprintf("this is nested more than %d levels deep", maxDepth))
 		d.Help = append(d.Help, "give inner parts a name with `let`")
 	}
@@ -197,7 +195,7 @@ func (l *lowerer) stmts(list []syntax.Stmt) []*ir.Stmt {
 	return out
 }
 
-// stmt lowers one statement; nil after an error that leaves nothing of it.
+// stmt lowers a statement. It returns nil after an error.
 func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 	switch s := s.(type) {
 	case *syntax.Let:
@@ -225,12 +223,12 @@ func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 }
 
 func (l *lowerer) let(s *syntax.Let) *ir.Stmt {
-	v := l.scalar(s.Value)
+	v := l.expr(s.Value)
 	if s.Type != nil {
 		d := l.err("E0105", s.Type, "`let` in a codelet body takes its type from its value")
 		d.Help = append(d.Help, fmt.Sprintf("write `let %s = float(...)` or `int(...)`", s.Name.Name))
 	}
-	v = convert(v, v.Type) // a literal is an int or a float from here on
+	v = convert(v, v.Type) // a local has a type, even if its value is a literal
 	slot := l.declare(s.Name, types.KernelLet, ir.Slot{Name: s.Name.Name, Type: v.Type, Kind: ir.LetSlot})
 	if en := l.find(s.Name.Name); en != nil {
 		en.value = s.Value
@@ -242,9 +240,9 @@ func (l *lowerer) let(s *syntax.Let) *ir.Stmt {
 func (l *lowerer) cond(x syntax.Expr) *ir.Expr {
 	e := l.expr(x)
 	if e.Type != ir.Bool && e.Type != ir.Open {
-		d := l.err("E0705", x, fmt.Sprintf("a condition must be a bool, and this is %s", aType(e.Type)))
+		d := l.err("E0705", x, fmt.Sprintf("a condition must be a bool, and this is %s", withArticle(e.Type)))
 		d.Help = append(d.Help, fmt.Sprintf("write `%s != 0`", l.text(x)))
-		return l.bad(x)
+		return l.invalid(x)
 	}
 	return e
 }
@@ -307,22 +305,22 @@ func (l *lowerer) eachStmt(s *syntax.Each) *ir.Stmt {
 	return &ir.Stmt{Kind: ir.EachStmt, Domain: dom, Body: body, Pos: s.Span, Head: s.Head}
 }
 
-// assign lowers target op value.
+// assign lowers an assignment.
 func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
 	switch t := syntax.Unparen(s.Target).(type) {
 	case *syntax.Ident:
 		return l.assignName(s, t)
 	case *syntax.Index:
-		if l.noEach(s, t) {
+		if l.missingEach(s, t) {
 			return nil
 		}
 		op, idx, ok := l.element(t)
 		if !ok {
-			l.scalar(s.Value)
+			l.expr(s.Value)
 			return nil
 		}
 		load := &ir.Expr{Op: ir.OpLoad, Type: l.fn.Operands[op].Elem, Operand: op, X: idx, Pos: t.Span}
-		l.note(t, load)
+		l.annotate(t, load)
 		return l.store(s, load)
 	default:
 		d := l.err("E0204", s.Target, "this cannot be assigned")
@@ -334,19 +332,19 @@ func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
 				d.Sure()
 			}
 		}
-		l.scalar(s.Value)
+		l.expr(s.Value)
 	}
 	return nil
 }
 
 func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
 	if s.Op == "=" {
-		l.first = id
+		l.assignTarget = id
 	}
 	en := l.lookup(id)
-	l.first = nil
+	l.assignTarget = nil
 	if en == nil {
-		l.scalar(s.Value)
+		l.expr(s.Value)
 		return nil
 	}
 	if s.Op != "=" {
@@ -358,42 +356,42 @@ func (l *lowerer) assignName(s *syntax.Assign, id *syntax.Ident) *ir.Stmt {
 		switch op.Kind {
 		case iface.Variable:
 			load := &ir.Expr{Op: ir.OpLoad, Type: op.Elem, Operand: en.operand, Pos: id.Span}
-			l.note(id, load)
+			l.annotate(id, load)
 			return l.store(s, load)
-		case iface.NoKind: // reported with the signature
+		case iface.NoKind: // the checker reports the signature
 		case iface.Void:
 			l.err("E0705", id, fmt.Sprintf("`%s` is void and has no value", op.Name))
 		default:
 			d := l.err("E0705", id, fmt.Sprintf("`%s` is a %v, and a body writes its elements one by one", op.Name, op.Kind))
-			if l.oneByOne(d, s, op) {
+			if l.suggestEach(d, s, op) {
 				return nil
 			}
 		}
 	case letEntry:
 		read := &ir.Expr{Op: ir.OpSlot, Type: l.fn.Slots[en.slot].Type, Slot: en.slot, Pos: id.Span}
-		l.note(id, read)
-		v := l.update(s, read)
+		l.annotate(id, read)
+		v := l.assignedValue(s, read)
 		l.fn.Slots[en.slot].Assigned = true
 		return &ir.Stmt{Kind: ir.SetStmt, Slot: en.slot, Value: v, Update: s.Op, Pos: s.Span, Target: id.Span, Source: s.Value}
 	default:
-		d := l.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, en.what()))
+		d := l.err("E0204", id, fmt.Sprintf("`%s` is %s and cannot be assigned", id.Name, en.description()))
 		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(en.decl), Text: "declared here"})
-		if en.kind == indexEntry && l.each != nil && len(l.each.Names) == 1 && len(l.each.Domain) == 1 && l.array(l.each.Domain[0]) != nil {
-			d.Help = append(d.Help, fmt.Sprintf("`%[2]s` counts the elements of `%[1]s`: write `%[1]s[%[2]s]`", l.array(l.each.Domain[0]).Name, id.Name))
+		if en.kind == indexEntry && l.each != nil && len(l.each.Names) == 1 && len(l.each.Domain) == 1 && l.arrayOperand(l.each.Domain[0]) != nil {
+			d.Help = append(d.Help, fmt.Sprintf("`%[2]s` counts the elements of `%[1]s`: write `%[1]s[%[2]s]`", l.arrayOperand(l.each.Domain[0]).Name, id.Name))
 		} else if en.kind == scalarEntry {
 			d.Help = append(d.Help, fmt.Sprintf("copy it first: `let v = %s`, and change `v`", id.Name))
 		} else {
 			d.Help = append(d.Help, "give the value another name with `let`")
 		}
 	}
-	l.scalar(s.Value)
+	l.expr(s.Value)
 	return nil
 }
 
-// store makes the statement that writes the element that load reads.
+// store returns the statement that assigns to the element of load.
 func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
 	op := &l.fn.Operands[load.Operand]
-	v := l.update(s, load)
+	v := l.assignedValue(s, load)
 	if op.Mode == iface.R {
 		d := l.err("E0603", s.Target, fmt.Sprintf("`%s` is declared R, and this writes it", op.Name))
 		if op.Node != nil {
@@ -407,19 +405,19 @@ func (l *lowerer) store(s *syntax.Assign, load *ir.Expr) *ir.Stmt {
 	return &ir.Stmt{Kind: ir.StoreStmt, Operand: load.Operand, Index: load.X, Value: v, Update: s.Op, Pos: s.Span, Target: s.Target.Range(), Source: s.Value}
 }
 
-// update lowers the value of an assignment, converted for the target.
-func (l *lowerer) update(s *syntax.Assign, target *ir.Expr) *ir.Expr {
+// assignedValue lowers the value of an assignment, converted to the type of the target.
+func (l *lowerer) assignedValue(s *syntax.Assign, target *ir.Expr) *ir.Expr {
 	if s.Op == "=" {
-		l.keeps(s.Value, syntax.Unparen(s.Target), target.Type)
+		l.keepsTarget(s.Value, syntax.Unparen(s.Target), target.Type)
 	}
-	v := l.scalar(s.Value)
+	v := l.expr(s.Value)
 	if s.Op != "=" {
 		v = l.arith(s.Op[:len(s.Op)-1], target, v, s, s.Target, s.Value)
 	}
-	return l.stored(s, v, target.Type)
+	return l.convertForStore(s, v, target.Type)
 }
 
-// report adds a diagnostic. The pointer is good until the next one.
+// report adds a diagnostic. The pointer is valid until the next call.
 func (l *lowerer) report(code string, sev diag.Severity, at syntax.Node, msg string) *diag.Diagnostic {
 	l.diags = append(l.diags, diag.Diagnostic{Code: code, Severity: sev, Message: msg, Span: l.f.At(at)})
 	return &l.diags[len(l.diags)-1]
@@ -429,10 +427,10 @@ func (l *lowerer) err(code string, at syntax.Node, msg string) *diag.Diagnostic 
 	return l.report(code, diag.Error, at, msg)
 }
 
-// text returns n as written, on one line.
+// text returns the source of n, on one line.
 func (l *lowerer) text(n syntax.Node) string { return ir.SourceText(l.f.Source, n.Range()) }
 
-// operandText is text, in parentheses where x is more than one word.
+// operandText is text, in parentheses if x is an operation.
 func (l *lowerer) operandText(x syntax.Expr) string {
 	switch x.(type) {
 	case *syntax.Binary, *syntax.Cond, *syntax.Unary:
@@ -441,17 +439,17 @@ func (l *lowerer) operandText(x syntax.Expr) string {
 	return l.text(x)
 }
 
-// bad is what an error leaves of an expression.
-func (l *lowerer) bad(n syntax.Node) *ir.Expr {
+// invalid returns the expression of n after an error.
+func (l *lowerer) invalid(n syntax.Node) *ir.Expr {
 	return &ir.Expr{Op: ir.OpBad, Type: ir.Open, Pos: n.Range()}
 }
 
-// note sets the type of x in the tree, when checking.
-func (l *lowerer) note(x syntax.Expr, e *ir.Expr) {
+// annotate sets the type of x in the tree if l.check is set.
+func (l *lowerer) annotate(x syntax.Expr, e *ir.Expr) {
 	if !l.check {
 		return
 	}
-	t := typeOf(e.Type)
+	t := languageType(e.Type)
 	if e.Op == ir.OpLoad && e.Type == ir.Open {
 		if n := l.fn.Operands[e.Operand].Node; n != nil && n.Obj != nil && n.Obj.Type != nil && n.Obj.Type.Param != 0 {
 			t = &types.Type{Kind: types.Elem, Param: n.Obj.Type.Param}

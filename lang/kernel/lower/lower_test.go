@@ -39,8 +39,8 @@ func TestLowering(t *testing.T) {
 	}
 }
 
-// TestAnnotations: after Check every name of a body has its object, and every
-// expression its type.
+// TestAnnotations: Generic gives every name of a body its object, and every expression its
+// type.
 func TestAnnotations(t *testing.T) {
 	f, cs := kerneltest.Codelets(t, "t.spu", `codelet c(a: T, n: int, x: R vector[T], y: RW vector[f32], acc: RW variable[f64]) {
     let m = min(n, x.n)
@@ -133,8 +133,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestStatementOfNothing: the parser refuses these, trees made by other tools
-// may still have them.
+// TestStatementOfNothing: the parser refuses these, but trees of other origin may have them.
 func TestStatementOfNothing(t *testing.T) {
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
 	set := cs[0].Body.Stmts[0].(*syntax.Assign)

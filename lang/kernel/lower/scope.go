@@ -1,7 +1,6 @@
 package lower
 
-// Names inside a body: scopes, lookup, and what is said about names that are
-// not there.
+// Names in a body: scopes, lookup, and the messages about names that are not found.
 
 import (
 	"fmt"
@@ -22,7 +21,7 @@ const (
 	indexEntry
 )
 
-// entry is what a name of a body stands for.
+// entry is a name that is declared in a body.
 type entry struct {
 	name    string
 	kind    entryKind
@@ -35,7 +34,7 @@ type entry struct {
 	value   syntax.Expr // of a let
 }
 
-func (e *entry) what() string {
+func (e *entry) description() string {
 	switch e.kind {
 	case operandEntry, scalarEntry:
 		return "an operand"
@@ -70,7 +69,7 @@ func (l *lowerer) pop() {
 	l.scope = l.scope.parent
 }
 
-// declare enters a local and returns its slot.
+// declare declares a local in the current scope and returns its slot.
 func (l *lowerer) declare(id *syntax.Ident, kind types.ObjectKind, s ir.Slot) int {
 	s.Decl = id.Span
 	en := &entry{name: id.Name, kind: letEntry, slot: l.newSlot(s), operand: -1, decl: id.Span}
@@ -78,7 +77,7 @@ func (l *lowerer) declare(id *syntax.Ident, kind types.ObjectKind, s ir.Slot) in
 		en.kind = indexEntry
 	}
 	if l.check {
-		t := typeOf(s.Type)
+		t := languageType(s.Type)
 		en.obj = &types.Object{Name: id.Name, Kind: kind, Type: t, Decl: l.f.At(id)}
 		id.Obj = en.obj
 		id.SetType(t)
@@ -98,7 +97,7 @@ func (l *lowerer) declare(id *syntax.Ident, kind types.ObjectKind, s ir.Slot) in
 	return en.slot
 }
 
-// find looks a name up, from the innermost block outwards.
+// find returns the entry of a name, or nil, from the innermost block outwards.
 func (l *lowerer) find(name string) *entry {
 	for s := l.scope; s != nil; s = s.parent {
 		if e := s.names[name]; e != nil {
@@ -108,11 +107,11 @@ func (l *lowerer) find(name string) *entry {
 	return nil
 }
 
-// lookup finds the entry of id, or reports that there is none.
+// lookup returns the entry of id. If there is none it reports that and returns nil.
 func (l *lowerer) lookup(id *syntax.Ident) *entry {
 	en := l.find(id.Name)
 	if en == nil {
-		l.undefined(id)
+		l.reportUndefined(id)
 		return nil
 	}
 	if l.check {
@@ -121,9 +120,9 @@ func (l *lowerer) lookup(id *syntax.Ident) *entry {
 	return en
 }
 
-// undefined reports a name that the body cannot see: one from outside, or one
-// that is nowhere.
-func (l *lowerer) undefined(id *syntax.Ident) {
+// reportUndefined reports a name that the body does not declare: one of the script, or an
+// unknown one.
+func (l *lowerer) reportUndefined(id *syntax.Ident) {
 	if l.check {
 		id.SetType(types.TInvalid)
 	}
@@ -132,8 +131,8 @@ func (l *lowerer) undefined(id *syntax.Ident) {
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`", fn.form))
 		return
 	}
-	if o := l.outside(id.Name); o != nil {
-		l.fromOutside(id, o)
+	if o := l.findOuter(id.Name); o != nil {
+		l.reportOuter(id, o)
 		return
 	}
 	var names []string
@@ -153,7 +152,7 @@ func (l *lowerer) undefined(id *syntax.Ident) {
 		}
 	}
 	d := l.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
-	if l.first == id {
+	if l.assignTarget == id {
 		d.Help = append(d.Help, fmt.Sprintf("a new name is made with `let %s = …`", id.Name))
 		d.Edit(l.f.At(id).Before(), "let ")
 		return
@@ -161,13 +160,13 @@ func (l *lowerer) undefined(id *syntax.Ident) {
 	if best, ok := diag.Nearest(id.Name, names); ok {
 		at := "builtin"
 		if e := where[best]; e != nil {
-			at = fmt.Sprintf("%s, line %d", e.short(), l.f.At(e.decl).Start.Line)
+			at = fmt.Sprintf("%s, line %d", e.kindName(), l.f.At(e.decl).Start.Line)
 		}
 		d.Meant(id.Name, best, at)
 	}
 }
 
-func (e *entry) short() string {
+func (e *entry) kindName() string {
 	switch e.kind {
 	case operandEntry, scalarEntry:
 		return "operand"
@@ -177,40 +176,40 @@ func (e *entry) short() string {
 	return "let"
 }
 
-// outsider is a name that scripts see and bodies do not.
-type outsider struct {
+// outerName is a name of the script, which bodies cannot use.
+type outerName struct {
 	what string
-	span syntax.Span // zero: not of this file
+	span syntax.Span // zero: declared in another file
 	decl diag.Span
-	pass string // how to pass it as an operand, "" when it cannot be
+	pass string // the declaration of an operand for it, "" if it cannot be one
 }
 
-// outside finds a name of the file's top level, of the caller's scope, or of
-// the language's builtins.
-func (l *lowerer) outside(name string) *outsider {
+// findOuter returns a name of the top level of the file, of the surroundings, or of the
+// builtins of scripts; nil if there is none.
+func (l *lowerer) findOuter(name string) *outerName {
 	for _, s := range l.f.Stmts {
-		if o := l.topLevel(s, name); o != nil {
+		if o := l.declaredBy(s, name); o != nil {
 			return o
 		}
 	}
 	if l.outer != nil {
 		if o := l.outer(name); o != nil {
-			return l.outerObject(o)
+			return l.describeObject(o)
 		}
 	}
 	if scriptBuiltins[name] {
-		return &outsider{what: "a builtin of scripts"}
+		return &outerName{what: "a builtin of scripts"}
 	}
 	return nil
 }
 
-// topLevel returns name if s declares it.
-func (l *lowerer) topLevel(s syntax.Stmt, name string) *outsider {
+// declaredBy returns name if s declares it, or nil.
+func (l *lowerer) declaredBy(s syntax.Stmt, name string) *outerName {
 	is := func(id *syntax.Ident) bool { return id != nil && id.Name == name }
 	switch s := s.(type) {
 	case *syntax.Param:
 		if is(s.Name) {
-			o := &outsider{what: "a param of the script", span: s.Name.Span}
+			o := &outerName{what: "a param of the script", span: s.Name.Span}
 			if s.Type != nil {
 				o.pass = name + ": " + l.text(s.Type)
 			}
@@ -218,7 +217,7 @@ func (l *lowerer) topLevel(s syntax.Stmt, name string) *outsider {
 		}
 	case *syntax.Let:
 		if is(s.Name) {
-			o := &outsider{what: "a `let` name of the script", span: s.Name.Span, pass: name + ": float"}
+			o := &outerName{what: "a `let` name of the script", span: s.Name.Span, pass: name + ": float"}
 			if t := s.Name.Type(); t != nil && !t.IsScalar() {
 				o.pass = ""
 			} else if t != nil {
@@ -229,7 +228,7 @@ func (l *lowerer) topLevel(s syntax.Stmt, name string) *outsider {
 	case *syntax.Register:
 		for _, n := range s.Names {
 			if is(n) {
-				o := &outsider{what: "registered data", span: n.Span, pass: name + ": R vector[f64]"}
+				o := &outerName{what: "registered data", span: n.Span, pass: name + ": R vector[f64]"}
 				if call, ok := s.Value.(*syntax.Call); ok {
 					o.pass = name + ": R " + l.text(call.Fn)
 				}
@@ -238,31 +237,31 @@ func (l *lowerer) topLevel(s syntax.Stmt, name string) *outsider {
 		}
 	case *syntax.ExternData:
 		if is(s.Name) {
-			return &outsider{what: "data of the host", span: s.Name.Span, pass: name + ": R " + l.text(s.Type)}
+			return &outerName{what: "data of the host", span: s.Name.Span, pass: name + ": R " + l.text(s.Type)}
 		}
 	case *syntax.Codelet:
 		if is(s.Name) {
-			return &outsider{what: "a codelet", span: s.Name.Span}
+			return &outerName{what: "a codelet", span: s.Name.Span}
 		}
 	case *syntax.Func:
 		if is(s.Name) {
-			return &outsider{what: "a function of the script", span: s.Name.Span}
+			return &outerName{what: "a function of the script", span: s.Name.Span}
 		}
 	case *syntax.Partition:
 		if is(s.Name) {
-			return &outsider{what: "a view", span: s.Name.Span}
+			return &outerName{what: "a view", span: s.Name.Span}
 		}
 	case *syntax.Import:
 		if is(s.As) {
-			return &outsider{what: "a module", span: s.As.Span}
+			return &outerName{what: "a module", span: s.As.Span}
 		}
 	}
 	return nil
 }
 
-// outerObject describes an object of the caller's scope.
-func (l *lowerer) outerObject(o *types.Object) *outsider {
-	out := &outsider{what: "a name of the script", decl: o.Decl}
+// describeObject returns an object of the surroundings as an outerName.
+func (l *lowerer) describeObject(o *types.Object) *outerName {
+	out := &outerName{what: "a name of the script", decl: o.Decl}
 	switch o.Kind {
 	case types.CodeletObject:
 		out.what = "a codelet"
@@ -288,7 +287,7 @@ func (l *lowerer) outerObject(o *types.Object) *outsider {
 	return out
 }
 
-func (l *lowerer) fromOutside(id *syntax.Ident, o *outsider) {
+func (l *lowerer) reportOuter(id *syntax.Ident, o *outerName) {
 	d := l.err("E0604", id, fmt.Sprintf("a codelet body cannot use `%s`, which is %s", id.Name, o.what))
 	d.Label = "not an operand of this codelet"
 	if o.span != (syntax.Span{}) {
@@ -298,8 +297,8 @@ func (l *lowerer) fromOutside(id *syntax.Ident, o *outsider) {
 	}
 	d.Notes = append(d.Notes, "a body sees its operands, its own names and the functions of arithmetic")
 	switch {
-	case scriptHelp[id.Name] != "" && o.what == "a builtin of scripts":
-		d.Help = append(d.Help, scriptHelp[id.Name])
+	case scriptBuiltinHelp[id.Name] != "" && o.what == "a builtin of scripts":
+		d.Help = append(d.Help, scriptBuiltinHelp[id.Name])
 	case o.what == "a function of the script" || o.what == "a function":
 		d.Help = append(d.Help, "write what it computes in its place: a body calls none of them")
 	}
