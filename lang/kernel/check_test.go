@@ -1,7 +1,6 @@
 package kernel_test
 
-// Diagnostics: the ones that the specification shows must come out to the
-// letter, the others as written here.
+// Diagnostics of bodies, of lowering and of the analysis.
 
 import (
 	"context"
@@ -62,8 +61,7 @@ warning[W0606] 12:36-37: ` + "`v` is declared W, but its first and last columns 
 	}
 }
 
-// TestDiagnostics compares the first line of what is found with what is wanted:
-// "CODE line:col message", "" for nothing.
+// TestDiagnostics compares the first line of each diagnostic with "CODE line:col message".
 func TestDiagnostics(t *testing.T) {
 	const head = "codelet c(n: int, f: float, b: bool, s: string, x: R vector[f64], y: RW vector[f64], k: RW vector[i32], A: RW matrix[f32], v: RW variable[f64], e: RW void, g: RW vector[T], h: T) {\n"
 	for _, tt := range []struct{ body, want string }{
@@ -83,7 +81,7 @@ func TestDiagnostics(t *testing.T) {
 		{"let a = 1.0", "W0201 2:5 `a` is never used"},
 		{"let _a = 1.0", ""},
 		{"v = sin", "E0705 2:5 `sin` is a function and must be called"},
-		// what can be assigned
+		// assignments
 		{"x[0] = 1", "E0603 2:1 `x` is declared R, and this writes it"},
 		{"each i in x { x[i] = 1 }", "E0603 2:15 `x` is declared R, and this writes it"},
 		{"n = 1", "E0204 2:1 `n` is an operand and cannot be assigned"},
@@ -188,7 +186,7 @@ func TestDiagnostics(t *testing.T) {
 		{"for i in 1..=A.rows { v += sum j in 0..A.cols { A[i, j] } }", "E0601 2:49 `A[i, j]` reads past the end of `A`"},
 		{"for q in 0..n { for i in 1..=x.n { v += x[i] } }", "E0601 2:41 `x[i]` reads past the end of `x`"},
 		{"if b { for i in 1..=x.n { v += x[i] } }", "E0601 2:32 `x[i]` reads past the end of `x`"},
-		// rounds that may not be
+		// rounds without a guarantee
 		{"for i in 1..=x.n { for q in 0..n { v += x[i] } }", ""},
 		{"for i in 1..=x.n { for q in i..x.n { v += x[i] } }", ""},
 		{"for i in 1..=x.n { for q in 2..x.n { v += x[i] } }", ""},
@@ -198,7 +196,7 @@ func TestDiagnostics(t *testing.T) {
 		{"for i in 1..=n { v += x[i] }", ""},
 	} {
 		src := head + tt.body + "\n}\nparam alpha: float = 1.0\nfunc helper(a: int) -> int { return a }\nregister data = vector[f64](3)\n"
-		ds := slices.DeleteFunc(kerneltest.Check(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // of those that a row has no use for
+		ds := slices.DeleteFunc(kerneltest.Check(t, src), func(d diag.Diagnostic) bool { return d.Code == "W0608" }) // most rows do not use all operands
 		got := ""
 		if len(ds) > 0 {
 			d := &ds[0]
@@ -210,8 +208,8 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestDeepNesting: trees that are far too deep are reported, and nothing
-// overflows. The parser has limits of its own, so the trees are made here.
+// TestDeepNesting: trees that are too deep are reported, and no stack overflows. The parser
+// has lower limits, so the test makes the trees itself.
 func TestDeepNesting(t *testing.T) {
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
 	set := cs[0].Body.Stmts[0].(*syntax.Assign)

@@ -27,8 +27,8 @@ type (
 	Kernels = opencl.Kernels
 )
 
-// Check returns what is wrong in the body of one codelet, with element-type
-// parameters left open: codes E0601 to E0607, W0606 and W0608, names (E0201, E0202,
+// Check returns the diagnostics of the body of a codelet, with element-type parameters
+// open: codes E0601 to E0607, W0606 and W0608, names (E0201, E0202,
 // E0204, W0201) and types (E0105, E0703, E0705). It sets Ident.Obj and the
 // types of expressions in the body, and Operand.Obj where it is nil; nothing
 // else of the tree changes. A codelet without body has nothing to check.
@@ -36,9 +36,9 @@ func Check(f *syntax.File, c *syntax.Codelet, sig *types.Signature) diag.Diagnos
 	return CheckIn(f, c, sig, nil)
 }
 
-// CheckIn is Check for a codelet whose surroundings declare more names than f
-// does, such as earlier entries of a prompt. outer finds those, so that E0604
-// can say what they are; nil: there are none.
+// CheckIn is Check for a codelet in surroundings with names that f does not declare, such
+// as earlier entries of a prompt. outer finds them, so that E0604 can tell what they are; it
+// may be nil.
 func CheckIn(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) diag.Diagnostics {
 	if c.Body == nil {
 		return nil
@@ -47,9 +47,9 @@ func CheckIn(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func
 	return analysis.Check(f, c, sig, fn, ds)
 }
 
-// CheckElems returns the type errors that a body has for concrete element types
-// and not for all: `x[i] = 0.5` where T stands for an integer type. It changes
-// nothing in the tree. Compile returns the same as its error.
+// CheckElems returns the type errors that a body has for these element types and not for
+// others: `x[i] = 0.5` if T is an integer type. It does not change the tree. Compile returns
+// the same errors.
 func CheckElems(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) diag.Diagnostics {
 	if c.Body == nil {
 		return nil
@@ -58,10 +58,10 @@ func CheckElems(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs m
 	return ds
 }
 
-// MixedContribution finds where the body of c computes what it contributes to an operand
+// MixedContribution finds where the body of c computes its contribution to an operand
 // in another type than that of its elements, so that combining copies by reduce (sum, prod,
-// min or max) would give something else than running the tasks one by one. It returns the
-// place in the text, the type there and the type of the elements. In a body that has type
+// min or max) would differ from running the tasks one by one. It returns the position in
+// the source, the type there and the type of the elements. In a body that has type
 // errors it finds nothing.
 func MixedContribution(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem, operand, reduce string) (at syntax.Span, in, elem Type, found bool) {
 	fn, ds := lower.Concrete(f, c, sig, targs)
@@ -71,10 +71,9 @@ func MixedContribution(f *syntax.File, c *syntax.Codelet, sig *types.Signature, 
 	return analysis.MixedContribution(fn, operand, reduce)
 }
 
-// Compile makes the body of c executable for concrete element types: targs
-// says what each type parameter of sig stands for. The tree must have passed
-// Check and is not changed. What Check could not see because it depends on the
-// element types (E0703: a float stored into integers) is the error, a
+// Compile compiles the body of c for the element types targs of the type parameters of sig.
+// Check must have found no error. Compile does not change the tree. Errors that depend on
+// the element types (E0703: a float stored into an integer) are returned as a
 // diag.Diagnostics.
 func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) (*Program, error) {
 	if c.Body == nil {
@@ -97,8 +96,8 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 	return cpu.Compile(fn), nil
 }
 
-// complete reports whether t is the type of an operand, but for the element type that its
-// type parameter stands for.
+// complete reports whether t is a type of operands, given the element type of its type
+// parameter.
 func complete(t *types.Type) bool {
 	switch {
 	case t == nil:

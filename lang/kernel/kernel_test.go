@@ -32,8 +32,8 @@ func TestExamplesAreClean(t *testing.T) {
 	}
 }
 
-// TestElemErrors: what depends on element types is found with them.
-func TestElemErrors(t *testing.T) {
+// TestElementTypeErrors: errors that depend on the element types are found with them.
+func TestElementTypeErrors(t *testing.T) {
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet half(v: RW vector[T]) {\n    each i in v { v[i] = 0.5 * v[i] }\n}\n")
 	sig := kerneltest.Signature(cs[0])
 	if ds := kernel.Check(f, cs[0], sig); len(ds) > 0 {
@@ -57,10 +57,8 @@ func TestElemErrors(t *testing.T) {
 	}
 }
 
-// The representation that bodies are lowered to, and that nothing breaks it.
-
-// FuzzSource checks, compiles and runs whatever parses: nothing may panic, and
-// what runs ends with its context.
+// FuzzSource checks, compiles and runs every source that parses: nothing may panic, and a run
+// ends with its context.
 func FuzzSource(f *testing.F) {
 	for _, c := range strings.Split(kerneltest.Examples, "\ncodelet ")[1:] {
 		f.Add("codelet " + c)
@@ -92,7 +90,7 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 	sig := kerneltest.Signature(c)
 	for _, p := range sig.Params {
 		if (p.Mode != iface.NoMode) != p.Type.IsHandle() {
-			return // refused with the signature
+			return // the checker refuses the signature
 		}
 	}
 	if kernel.Check(file, c, sig).Err() != nil {

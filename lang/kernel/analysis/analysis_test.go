@@ -7,12 +7,12 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// TestUnusedOperands: operands that a body has no use for, and those that it uses in
-// whatever way, or that are there for something else.
+// TestUnusedOperands: operands that a body does not use, and those that it uses in any way, or
+// that are declared for another reason.
 func TestUnusedOperands(t *testing.T) {
 	for _, tt := range []struct{ src, want string }{
 		{"codelet c(x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] = 1.0 } }", "x"},
-		{"codelet c(x: R vector[f64], y: RW vector[f64]) { v_(x, y) }", ""}, // an error says enough
+		{"codelet c(x: R vector[f64], y: RW vector[f64]) { v_(x, y) }", ""}, // the error is enough
 		{"codelet c(x: RW vector[f64], y: W vector[f64]) { each i in y { y[i] = 1.0 } }", "x"},
 		{"codelet c(x: SCRATCH vector[f64], y: W vector[f64]) { each i in y { y[i] = 1.0 } }", "x"},
 		{"codelet c(s: R variable[f64], y: W vector[f64], A: R matrix[f32]) { each i in y { y[i] = 1.0 } }", "s A"},
@@ -27,14 +27,14 @@ func TestUnusedOperands(t *testing.T) {
 		{"codelet c(x: R vector[f64], y: RW vector[f64]) with flops = 2.0 * x.n { each i in y { y[i] = 1.0 } }", ""},
 		{"codelet c(x: R vector[f64], y: RW vector[f64]) with name = \"x\" { each i in y { y[i] = 1.0 } }", "x"},
 
-		// meant so
+		// intended
 		{"codelet c(x: R vector[f64], y: RW vector[f64]) { }", ""},
 		{"codelet c(x: RW vector[f64], n: int) { let t = 0\nfor k in 0..n { t += k } }", ""},
 		{"codelet c(_x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] = 1.0 } }", ""},
 		{"codelet c(x: RW void, y: RW vector[f64]) { each i in y { y[i] = 1.0 } }", ""},
 		{"extern codelet c(x: R vector[f64], y: RW vector[f64])", ""},
 
-		// a type parameter that something else needs, and one that nothing does
+		// a type parameter that a scalar needs, and one that no other operand has
 		{"codelet c(x: R vector[T], a: T, s: W variable[f64]) { s = float(a) }", ""},
 		{"codelet c(x: R vector[T], y: RW vector[T], a: T) { each i in y { y[i] = a } }", "x"},
 		{"codelet c(x: R vector[T], s: W variable[f64]) { s = 1.0 }", "x"},
@@ -55,8 +55,8 @@ func TestUnusedOperands(t *testing.T) {
 	}
 }
 
-// TestUnusedNamed: an insert that names the operand would not find it under another name.
-func TestUnusedNamed(t *testing.T) {
+// TestUnusedPassedByName: there is no edit that renames an operand that an insert passes by name.
+func TestUnusedPassedByName(t *testing.T) {
 	const src = "codelet c(x: R vector[f64], y: RW vector[f64]) { each i in y { y[i] = 1.0 } }\nregister a, b = vector[f64](4, fill = 0)\n"
 	for insert, fixes := range map[string]int{"insert c(R a, RW b)\n": 1, "insert c(y = RW b, x = R a)\n": 0} {
 		if ds := kerneltest.Check(t, src+insert); len(ds) != 1 || len(ds[0].Fixes) != fixes {

@@ -8,9 +8,8 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// TestOutsideRemedies: what is to be written in place of an index outside, and that
-// nothing is said about it then.
-func TestOutsideRemedies(t *testing.T) {
+// TestBoundsRemedies: the edit of a diagnostic, which leaves a body without an error.
+func TestBoundsRemedies(t *testing.T) {
 	const head = "codelet c(n: int, x: R vector[f64], y: W vector[f64], A: RW matrix[f64], v: RW variable[f64]) {\n"
 	for _, tt := range []struct{ body, help, want string }{
 		{"for i in 1..=x.n { v += x[i] }", "indices count from 0: write `for i in 0..x.n`", "for i in 0..x.n { v += x[i] }"},

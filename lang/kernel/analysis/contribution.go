@@ -14,7 +14,7 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// MixedContribution finds where the body computes what it contributes to an operand in
+// MixedContribution finds where the body computes its contribution to an operand in
 // another type than that of its elements, so that combining copies by reduce (sum, prod,
 // min or max) would differ from running the tasks one by one. It returns the position in
 // the source, the type there and the type of the elements.

@@ -12,7 +12,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-func TestBorders(t *testing.T) {
+func TestUnwritten(t *testing.T) {
 	for _, tt := range []struct{ sig, body, want string }{
 		{"v: W vector[f64]", "each i in v { v[i] = 0 }", ""},
 		{"v: W vector[f64]", "each i in 1..v.n { v[i] = 0 }", "its first element may stay unwritten"},
@@ -102,9 +102,9 @@ func TestBorders(t *testing.T) {
 	}
 }
 
-// TestBordersHold runs bodies of which it is said that they leave an end, or elements in
-// between, and looks whether they do so for every size.
-func TestBordersHold(t *testing.T) {
+// TestUnwrittenHolds runs bodies with a W0606 and checks, for every size, that they leave the
+// elements unwritten that the message names.
+func TestUnwrittenHolds(t *testing.T) {
 	from := []string{"0", "1", "v.n // 2", "v.n // 3 + 1", "v.n - v.n // 4"}
 	to := []string{"v.n", "v.n - 1", "v.n // 2", "(v.n + 1) // 2", "v.n // 3 * 3", "2 * (v.n // 2)", "v.n - v.n // 3", "(v.n - 1) // 2 + v.n // 2", "-(-v.n // 2)"}
 	at := []string{"i", "v.n - 1 - i", "i + v.n // 2", "i - v.n // 3", "2 * i", "3 * i + 1", "v.n - 2 * i"}

@@ -1,11 +1,11 @@
 package cpu
 
-// Bodies against the same loops written by hand in Go.
+// Bodies compared with the same loops written by hand in Go.
 //
 //	go test -bench . ./lang/kernel/cpu
 //
 // Each benchmark has a "body" and a "go" case over the same data; their ratio is
-// what a codelet costs.
+// the cost of a codelet.
 
 import (
 	"context"
@@ -146,8 +146,7 @@ func BenchmarkGemm(b *testing.B) {
 		})
 }
 
-// BenchmarkLoops is the same as newcomers write it: three loops, the innermost a sum
-// in order or a row.
+// BenchmarkLoops is a matrix product of three loops, the innermost a sum in order or a row.
 func BenchmarkLoops(b *testing.B) {
 	const n = 192
 	x, y, c := ramp(n*n), ramp(n*n), ramp(n*n)
@@ -173,8 +172,8 @@ func BenchmarkLoops(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep is a Gauss-Seidel sweep: each element needs the ones before, so
-// rounds run one at a time.
+// BenchmarkSweep is a Gauss-Seidel sweep: each element depends on earlier ones, so rounds
+// run one at a time.
 func BenchmarkSweep(b *testing.B) {
 	const n = 256
 	x := ramp(n * n)
@@ -188,7 +187,7 @@ func BenchmarkSweep(b *testing.B) {
 		})
 }
 
-// BenchmarkOrdered is a sum in order: of a `for`, which nothing may reorder.
+// BenchmarkOrdered is the sum of a `for`, in order.
 func BenchmarkOrdered(b *testing.B) {
 	forSizes(b, func(b *testing.B, n int) {
 		x, y, v := ramp(n), ramp(n), 0.0
@@ -216,7 +215,7 @@ func BenchmarkGemv(b *testing.B) {
 		})
 }
 
-// BenchmarkCallPrice is example 3.13: many operations for each element.
+// BenchmarkCallPrice prices options: many operations for each element.
 func BenchmarkCallPrice(b *testing.B) {
 	const n = 4096
 	s, k, t, price := ramp(n), ramp(n), ramp(n), ramp(n)
@@ -265,7 +264,7 @@ func BenchmarkPolynomial(b *testing.B) {
 		})
 }
 
-// BenchmarkScan runs one round after the other: no strips.
+// BenchmarkScan runs one round at a time, without strips.
 func BenchmarkScan(b *testing.B) {
 	const n = 4096
 	x := ramp(n)
@@ -277,7 +276,7 @@ func BenchmarkScan(b *testing.B) {
 		})
 }
 
-// BenchmarkSmall is what a call costs.
+// BenchmarkSmall is the cost of a call.
 func BenchmarkSmall(b *testing.B) {
 	v, a := ramp(4), 1.0000001
 	benchBody(b, 64, "codelet scal(v: RW vector[T], factor: T) { each i in v { v[i] *= factor } }",

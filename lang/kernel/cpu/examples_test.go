@@ -1,7 +1,6 @@
 package cpu
 
-// The codelets of the worked examples: nothing to say about any of them, and
-// the values they must give.
+// The values of the codelets of kerneltest.Examples.
 
 import (
 	"math"

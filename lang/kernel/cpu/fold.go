@@ -1,12 +1,11 @@
 package cpu
 
-// CPU back end: folds. A fold inside a strip keeps one result for each round; a
-// fold that stands alone runs its own rounds in strips. In both cases the order
-// follows from the body and the sizes alone.
+// Folds. A fold inside a strip has a result for each round of the strip; a standalone fold runs
+// its own rounds in strips. In both cases the order depends on the body and the sizes alone.
 
 import "github.com/starpush/starpush/lang/kernel/ir"
 
-// foldInt compiles a fold whose value is needed for one round.
+// foldInt compiles a standalone fold of integers.
 func (c *compiler) foldInt(e *ir.Expr) intFn {
 	switch e.Type {
 	case ir.I8:
@@ -28,19 +27,19 @@ func (c *compiler) foldInt(e *ir.Expr) intFn {
 }
 
 func foldAs[T ir.Integer](c *compiler, e *ir.Expr) intFn {
-	f := folded[T](c, e)
+	f := standaloneFold[T](c, e)
 	return func(m *machine) int64 { return int64(f(m)) }
 }
 
 func (c *compiler) foldFloat(e *ir.Expr) fltFn {
 	if e.Type == ir.F32 {
-		f := folded[float32](c, e)
+		f := standaloneFold[float32](c, e)
 		return func(m *machine) float64 { return float64(f(m)) }
 	}
-	return folded[float64](c, e)
+	return standaloneFold[float64](c, e)
 }
 
-// neutralOf is the value of a fold over nothing.
+// neutralOf returns the value of a fold over no round.
 func neutralOf[T ir.Number](e *ir.Expr) T {
 	i, f := ir.Neutral(e.Reduce, e.Type)
 	if e.Type.IsFloat() {
@@ -49,8 +48,8 @@ func neutralOf[T ir.Number](e *ir.Expr) T {
 	return T(i)
 }
 
-// join combines two results of a fold.
-func join[T ir.Number](reduce ir.Op, a, b T) T {
+// combine returns two results of a fold as one.
+func combine[T ir.Number](reduce ir.Op, a, b T) T {
 	switch reduce {
 	case ir.OpAdd:
 		return a + b
@@ -62,8 +61,8 @@ func join[T ir.Number](reduce ir.Op, a, b T) T {
 	return max(a, b)
 }
 
-// total joins the results of strips. It works on three levels, 64 results of
-// one to one of the next, so that rounding errors of long sums grow slowly.
+// total combines the results of strips, on three levels: 64 results of a level make one of the
+// next, so that rounding errors of long sums grow slowly.
 type total[T ir.Number] struct {
 	v     [3]T
 	none  T
@@ -76,33 +75,33 @@ func newTotal[T ir.Number](e *ir.Expr) total[T] {
 }
 
 func (a *total[T]) add(reduce ir.Op, x T) {
-	a.v[0] = join(reduce, a.v[0], x)
+	a.v[0] = combine(reduce, a.v[0], x)
 	a.count++
 	if a.count&63 == 0 {
-		a.v[1], a.v[0] = join(reduce, a.v[1], a.v[0]), a.none
+		a.v[1], a.v[0] = combine(reduce, a.v[1], a.v[0]), a.none
 		if a.count&4095 == 0 {
-			a.v[2], a.v[1] = join(reduce, a.v[2], a.v[1]), a.none
+			a.v[2], a.v[1] = combine(reduce, a.v[2], a.v[1]), a.none
 		}
 	}
 }
 
 func (a *total[T]) value(reduce ir.Op) T {
-	return join(reduce, a.v[2], join(reduce, a.v[1], a.v[0]))
+	return combine(reduce, a.v[2], combine(reduce, a.v[1], a.v[0]))
 }
 
-// folded compiles a fold that stands alone.
-func folded[T ir.Number](c *compiler, e *ir.Expr) func(m *machine) T {
+// standaloneFold compiles a fold whose value is needed for one round.
+func standaloneFold[T ir.Number](c *compiler, e *ir.Expr) func(m *machine) T {
 	if axis := c.bestAxis(e.Domain, nil, e.X[0]); axis >= 0 {
 		if f := foldStrips[T](c, e, axis); f != nil {
 			return f
 		}
 	}
-	b, body, reduce := c.bounds(e.Domain), scalarOf[T](c, e.X[0]), e.Reduce
+	b, body, reduce := c.domain(e.Domain), scalarOf[T](c, e.X[0]), e.Reduce
 	return func(m *machine) T {
-		var s space
+		var s domainValues
 		t := newTotal[T](e)
 		if b.eval(m, &s) {
-			b.nest(m, &s, 0, -1, func(m *machine) {
+			b.run(m, &s, 0, -1, func(m *machine) {
 				t.add(reduce, body(m))
 				m.tick(1)
 			})
@@ -111,19 +110,20 @@ func folded[T ir.Number](c *compiler, e *ir.Expr) func(m *machine) T {
 	}
 }
 
-// foldStrips compiles a fold in strips along one of its indices; nil: it cannot.
+// foldStrips compiles a standalone fold in strips along one of its indices, or returns nil if
+// it cannot run in strips.
 func foldStrips[T ir.Number](c *compiler, e *ir.Expr, axis int) func(m *machine) T {
-	s := c.newStripper(e.Domain[axis].Slot)
+	s := c.newStripCompiler(e.Domain[axis].Slot)
 	body := e.X[0]
 	if !s.foldable(body) {
 		return nil
 	}
-	if !s.enough(func() { stripReducer[T](s, e, c.floor) }) {
+	if !s.fitsStrips(func() { stripReducer[T](s, e, c.reserved) }) {
 		return nil
 	}
-	reduce := stripReducer[T](s, e, c.floor)
-	c.temps = max(c.temps, s.high)
-	b, slot, op := c.bounds(e.Domain), s.axis, e.Reduce
+	reduce := stripReducer[T](s, e, c.reserved)
+	c.temps = max(c.temps, s.stripCount)
+	b, slot, op := c.domain(e.Domain), s.axis, e.Reduce
 	run := func(m *machine, t *total[T], lo int64, count uint64) {
 		for count > 0 {
 			n := int(min(count, stripLen))
@@ -136,7 +136,7 @@ func foldStrips[T ir.Number](c *compiler, e *ir.Expr, axis int) func(m *machine)
 	}
 	if len(b.slots) == 1 {
 		return func(m *machine) T {
-			var sp space
+			var sp domainValues
 			t := newTotal[T](e)
 			if b.eval(m, &sp) {
 				run(m, &t, sp.lo[0], sp.n[0])
@@ -145,24 +145,23 @@ func foldStrips[T ir.Number](c *compiler, e *ir.Expr, axis int) func(m *machine)
 		}
 	}
 	return func(m *machine) T {
-		var sp space
+		var sp domainValues
 		t := newTotal[T](e)
 		if b.eval(m, &sp) {
 			lo, n := sp.lo[axis], sp.n[axis]
-			b.nest(m, &sp, 0, axis, func(m *machine) { run(m, &t, lo, n) })
+			b.run(m, &sp, 0, axis, func(m *machine) { run(m, &t, lo, n) })
 		}
 		return t.value(op)
 	}
 }
 
-// foldable reports whether the folds inside e have bounds that are the same in
-// all rounds.
-func (s *stripper) foldable(e *ir.Expr) bool {
+// foldable reports whether the folds in e have bounds that are the same in all rounds.
+func (s *stripCompiler) foldable(e *ir.Expr) bool {
 	return s.pass([]*ir.Stmt{{Kind: ir.SetStmt, Slot: s.axis, Value: e}}, false, new(bool))
 }
 
-// stripReducer compiles the reduction of one strip of the body to one value.
-func stripReducer[T ir.Number](s *stripper, e *ir.Expr, t int) func(m *machine, n int) T {
+// stripReducer compiles a function that folds the body over one strip.
+func stripReducer[T ir.Number](s *stripCompiler, e *ir.Expr, t int) func(m *machine, n int) T {
 	body := e.X[0]
 	if e.Reduce == ir.OpAdd && body.Op == ir.OpMul && !s.isUniform(body.X[0]) && !s.isUniform(body.X[1]) && !s.isAffine(body) {
 		x, y := numbers[T](s, body.X[0], t), numbers[T](s, body.X[1], t+1)
@@ -185,12 +184,12 @@ func stripReducer[T ir.Number](s *stripper, e *ir.Expr, t int) func(m *machine, 
 	return func(m *machine, n int) T { return loop(v(m, n, nil, nil)[:n]) }
 }
 
-// stripFold compiles a fold inside a strip: a result for each round. Its bounds
-// are the same in all rounds.
-func stripFold[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
+// stripFold compiles a fold inside a strip, with bounds that are the same in all rounds of the
+// strip.
+func stripFold[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	none := neutralOf[T](e)
 	body, op := e.X[0], e.Reduce
-	step, l := s.use(t)+1, loopsOf[T]()
+	step, l := s.useStrip(t)+1, loopsOf[T]()
 	var add func(m *machine, n int, mask []bool, acc []T)
 	switch {
 	case op == ir.OpAdd && body.Op == ir.OpMul && !s.isUniform(body) && !s.isAffine(body):
@@ -216,13 +215,13 @@ func stripFold[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 		v, p := numbers[T](s, body, step), pairOf[T](op)
 		add = func(m *machine, n int, mask []bool, acc []T) { p.vv(acc, acc, v(m, n, mask, nil)) }
 	}
-	b := s.c.bounds(e.Domain)
+	b := s.c.domain(e.Domain)
 	if len(b.slots) == 1 {
 		slot := b.slots[0]
 		return func(m *machine, n int, mask []bool, dst []T) []T {
 			acc := strip[T](m, t, n)
 			fill(acc, none)
-			var sp space
+			var sp domainValues
 			b.eval(m, &sp)
 			i := sp.lo[0]
 			for k := sp.n[0]; k > 0; k-- {
@@ -231,26 +230,26 @@ func stripFold[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 				i++
 				m.tick(n)
 			}
-			return settled(acc, dst)
+			return copyTo(acc, dst)
 		}
 	}
 	return func(m *machine, n int, mask []bool, dst []T) []T {
 		acc := strip[T](m, t, n)
 		fill(acc, none)
-		var sp space
+		var sp domainValues
 		if b.eval(m, &sp) {
-			b.nest(m, &sp, 0, -1, func(m *machine) {
+			b.run(m, &sp, 0, -1, func(m *machine) {
 				add(m, n, mask, acc)
 				m.tick(n)
 			})
 		}
-		return settled(acc, dst)
+		return copyTo(acc, dst)
 	}
 }
 
-// settled puts results where they are wanted: the body may read that memory until its
-// last round, so it is no place to add them up in.
-func settled[T any](acc, dst []T) []T {
+// copyTo returns acc, copied to dst if that is not nil. The fold itself cannot use dst, memory
+// that its body may read until the last round.
+func copyTo[T any](acc, dst []T) []T {
 	if dst == nil {
 		return acc
 	}

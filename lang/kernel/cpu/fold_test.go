@@ -13,9 +13,9 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// TestFoldOfASide: the fold of a side that all rounds take is where the whole is wanted,
-// and not where the next operation computes.
-func TestFoldOfASide(t *testing.T) {
+// TestFoldInBothSides: if all rounds take the side of a choice that is a fold, its result is in
+// the memory of the whole expression, and the next operation does not overwrite it.
+func TestFoldInBothSides(t *testing.T) {
 	text := `codelet c(x: R vector[f64], y: RW vector[i64]) {
     each i in y { y[i] = (if x[i] > 100 then i else (sum k in 0..2 { y[i] + k })) + 3 * select(x[i] >= 2, i * 2, y[i]) }
 }`
@@ -30,7 +30,7 @@ func TestFoldOfASide(t *testing.T) {
 	}
 }
 
-// TestSumAccuracy: a sum of many small floats stays close to the exact one.
+// TestSumAccuracy: a sum of many small floats is close to the exact one.
 func TestSumAccuracy(t *testing.T) {
 	const n = 1 << 20
 	x := make([]float32, n)
@@ -46,7 +46,7 @@ func TestSumAccuracy(t *testing.T) {
 	}
 }
 
-// TestLongSums: a long sum of products keeps running in strips.
+// TestLongSums: a long sum of products runs in strips.
 func TestLongSums(t *testing.T) {
 	terms := make([]string, 400)
 	for k := range terms {
@@ -63,9 +63,8 @@ func TestLongSums(t *testing.T) {
 	}
 }
 
-// TestNestedAttempts: folds inside folds that cannot run in strips are compiled
-// in reasonable time.
-func TestNestedAttempts(t *testing.T) {
+// TestNestedFolds: folds inside folds that cannot run in strips compile in linear time.
+func TestNestedFolds(t *testing.T) {
 	deep := "(" + strings.Repeat("if x[a] > 5.0 then 2.0 else ", 40) + "1.0)"
 	body := "1.0"
 	for range 30 {
@@ -80,7 +79,7 @@ func TestNestedAttempts(t *testing.T) {
 	}
 }
 
-// TestFoldOrder: the same sizes give the same bits, wherever the data lies.
+// TestFoldOrder: the same sizes give the same bits at every alignment of the data.
 func TestFoldOrder(t *testing.T) {
 	p := example(t, "ex3_dot", nil)["cheapest"]
 	const n = 4097

@@ -1,7 +1,7 @@
 package cpu
 
-// Loops with `for`: in strips or one round at a time, they give the same bits
-// and the same faults.
+// Loops with `for`, which have the same bits and the same fault in strips and one round at a
+// time.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// runFor runs p and returns what it computed, and the fault that ended it.
+// runFor runs p and returns the values that it computed, or its fault.
 func runFor(t *testing.T, p *Program, n int) ([]float64, string) {
 	t.Helper()
 	list, read := kerneltest.LoopData(n)
@@ -31,7 +31,7 @@ func runFor(t *testing.T, p *Program, n int) ([]float64, string) {
 	return read(), ""
 }
 
-// fors counts the loops of a body that a plan runs in strips, outermost first.
+// fors returns the number of loops of a body that run in strips, and of all loops.
 func fors(fn *ir.Func, how plan) (in, all int) {
 	c := &compiler{fn: fn, plan: how}
 	var walk func(list []*ir.Stmt)
@@ -39,7 +39,7 @@ func fors(fn *ir.Func, how plan) (in, all int) {
 		for _, s := range list {
 			if s.Kind == ir.ForStmt {
 				all++
-				if c.planFor(s).s != nil {
+				if c.planFor(s).strip != nil {
 					in++
 					continue
 				}
@@ -101,7 +101,7 @@ func TestFor(t *testing.T) {
 		{"let s = 0.1\n for i in 0..n { for j in 0..3 { s = 1 / (s + x[i]) } }\n v = s", rounds},
 		{"for i in 0..n { y[i] = 0\n y[(i + 1) % n] = 1 }", rounds},
 		{"for i in 0..n { y[i] = v\n v += 1 }", rounds},
-		{"for i in 0..n { y[i] = x[k[k[i]]] }", rounds}, // two things that might fault
+		{"for i in 0..n { y[i] = x[k[k[i]]] }", rounds}, // two operations that may fault
 	} {
 		p := compileOne(t, fmt.Sprintf(kerneltest.LoopCodelet, tt.body), nil)
 		if in, all := fors(p.fn, alwaysLast); in > 0 != tt.want {
@@ -125,8 +125,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestForSums: sums of floats inside a `for` keep the order that they have in a
-// round that runs alone.
+// TestForSums: sums of floats inside a `for` have the order of a round that runs alone.
 func TestForSums(t *testing.T) {
 	p := compileOne(t, fmt.Sprintf(kerneltest.LoopCodelet, "for i in 0..n { y[i] = sum j in 0..9 { A[j, i] / 7 } }"), nil)
 	if in, _ := fors(p.fn, alwaysLast); in != 0 {
@@ -134,8 +133,8 @@ func TestForSums(t *testing.T) {
 	}
 }
 
-// TestForFaults: the first round that faults, and what it does first, make the
-// message, however a loop runs.
+// TestForFaults: the fault is that of the first operation that faults in the first round that
+// does, in every plan.
 func TestForFaults(t *testing.T) {
 	for _, tt := range []struct{ body, want string }{
 		{"for i in 0..n { let a = x[i + 3]\n y[i + 5] = a }", "3:2 element 1000 is outside `y`, which has 1000 elements"},
@@ -160,8 +159,8 @@ func TestForFaults(t *testing.T) {
 	}
 }
 
-// TestForLarge: names that stand for twice the one before, and many elements of
-// one operand, take no time that grows with their squares or powers.
+// TestForLarge: locals that are twice the previous one, and many elements of one operand,
+// compile in time that does not grow with a square or a power of their number.
 func TestForLarge(t *testing.T) {
 	for _, loop := range []string{"for", "each"} {
 		var b strings.Builder
@@ -174,7 +173,7 @@ func TestForLarge(t *testing.T) {
 		}
 		p := compileOne(t, fmt.Sprintf(kerneltest.LoopCodelet, b.String()+"}"), nil)
 		if want, _ := analysis.WholeBody(p.fn).AllDemands(p.fn.Body); want != nil {
-			t.Error("a value of 2^40 nodes was looked at")
+			t.Error("a value of 2^40 nodes has demands")
 		}
 		if _, fault := runFor(t, p, 1000); !strings.Contains(fault, "is outside `x`") {
 			t.Error(fault)

@@ -1,14 +1,13 @@
 package cpu
 
-// CPU back end: the innermost loops. Each runs one operation, or a few that
-// often stand together, over a strip; V stands for a strip and S for one value
-// in their names. All strips have the length of d, and may be the same memory
-// as d. Products are rounded before they are added, on every machine.
+// The innermost loops. Each computes one operation, or a few that often occur together, over
+// a strip. In their names V is a strip and S one value. All strips have the length of d, and
+// may be the same memory. Products are rounded before they are added, on every machine.
 
 import "github.com/starpush/starpush/lang/kernel/ir"
 
-// loops are the loops of one element type that have faster forms on some
-// machines. Those give the same bits.
+// loops are the loops of one element type that have faster forms on some machines, with the
+// same bits.
 type loops[T ir.Number] struct {
 	addVV, subVV, mulVV  func(d, a, b []T)
 	addVS, mulVS         func(d, a []T, s T)
@@ -21,7 +20,7 @@ type loops[T ir.Number] struct {
 	dotVV                func(a, b []T) T
 }
 
-// loopsOf returns the best loops for T on this machine.
+// loopsOf returns the fastest loops for T on this machine.
 func loopsOf[T ir.Number]() *loops[T] {
 	l := plainLoops[T]()
 	speedUp(l)
@@ -205,8 +204,7 @@ func chooseVV[T any](d []T, f []bool, a, b []T) {
 	}
 }
 
-// The sums of strips use eight partial sums, so their order depends on the
-// length alone.
+// Sums have eight partial sums, and an order that depends on the length alone.
 
 func sumV[T ir.Number](a []T) T {
 	var p [8]T
@@ -223,8 +221,8 @@ func sumV[T ir.Number](a []T) T {
 	return sumRest(&p, a)
 }
 
-// sumRest adds what is left of a strip, less than eight values, to the partial
-// sums and joins them.
+// sumRest adds the last values of a strip, fewer than eight, to the partial sums and returns
+// their sum.
 func sumRest[T ir.Number](p *[8]T, a []T) T {
 	for k, x := range a {
 		p[k] += x

@@ -1,7 +1,7 @@
 package cpu
 
-// Loops with vector instructions (SSE2, which every amd64 machine has). They
-// give the same bits as the plain loops.
+// Loops with vector instructions (SSE2, which every amd64 machine has), with the bits of the
+// plain loops.
 
 import (
 	"unsafe"
@@ -9,8 +9,8 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// A blockLoop works on n blocks of 64 bytes. Loops that do not need an argument
-// do not look at it. The sums write eight partial sums to d.
+// blockLoop is a loop over n blocks of 64 bytes. It ignores arguments that its operation does
+// not have. Sums write eight partial sums to d.
 type blockLoop func(d, a, b, c unsafe.Pointer, s, t float64, n int)
 
 //go:noescape
@@ -109,7 +109,7 @@ func sumVf32(d, a, b, c unsafe.Pointer, s, t float64, n int)
 //go:noescape
 func dotVVf32(d, a, b, c unsafe.Pointer, s, t float64, n int)
 
-// speedUp replaces loops by faster ones of this machine.
+// speedUp replaces loops by those of this machine.
 func speedUp(l any) {
 	switch l := l.(type) {
 	case *loops[float64]:
@@ -133,8 +133,8 @@ func speedUp(l any) {
 	}
 }
 
-// head returns how many blocks n values of type T fill, and how many values
-// those are.
+// head returns the number of blocks that n values of type T fill, and the number of values in
+// them.
 func head[T ir.Float](n int) (blocks, values int) {
 	per := 64 / int(unsafe.Sizeof(T(0)))
 	return n / per, n / per * per
@@ -196,8 +196,7 @@ func blocksVSS[T ir.Float](f blockLoop, rest func(d, a []T, s, t T)) func(d, a [
 	}
 }
 
-// The sums work on 8 values in a round of the loop, which is a block of f64 and
-// half a block of f32.
+// A round of a sum takes 8 values: a block of f64, or half a block of f32.
 
 func sumBlocks64(a []float64) float64 {
 	var p [8]float64

@@ -1,7 +1,7 @@
 package cpu
 
-// The loops of this machine against the plain ones: the same bits, at every
-// length and alignment, in place too, and nothing written behind the end.
+// The loops of this machine compared with the plain ones: the same bits, at every length and
+// alignment, in place, too, and no writes after the end.
 
 import (
 	"fmt"
@@ -93,7 +93,7 @@ func sameLoops[T ir.Number](t *testing.T) {
 	}
 }
 
-// sameBits compares values; one NaN is as good as another.
+// sameBits compares the bits of values. All NaNs are equal.
 func sameBits[T ir.Number](a, b T) bool {
 	if a != a || b != b {
 		return a != a && b != b

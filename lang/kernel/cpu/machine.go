@@ -1,9 +1,6 @@
 package cpu
 
-// The CPU back end: a machine that runs compiled bodies. Code is closures over
-// a machine. Values of one round at a time are scalars; loops whose rounds do
-// not depend on each other run strip by strip, one operation over a whole strip
-// of rounds before the next (cpu_strip.go).
+// The state of a run, and faults.
 
 import (
 	"context"
@@ -16,12 +13,11 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// stripLen is the number of rounds in a strip: large enough to hide the cost of
-// a call for each operation, small enough that some strips fit the first cache.
+// stripLen is the number of rounds in a strip: large enough to hide the cost of a call for
+// each operation, small enough that several strips fit in the first-level cache.
 const stripLen = 512
 
-// tickEvery is about how many elements are computed between looks at the
-// context.
+// tickEvery is the approximate number of elements between two checks of the context.
 const tickEvery = 1 << 16
 
 type (
@@ -31,17 +27,17 @@ type (
 	boolFn func(m *machine) bool
 )
 
-// operandView is what code sees of a buffer.
+// operandView is a buffer in the form that code reads.
 type operandView struct {
 	ptr  unsafe.Pointer
 	dim  [2]int64
 	row  int64 // distance between rows, in elements
 	off  [2]int64
 	kind iface.Kind
-	buf  *iface.Buffer // of three indices: what says the rest
+	buf  *iface.Buffer // of a block: has the other sizes, offsets and strides
 }
 
-// size returns the size along axis k.
+// size returns the size of axis k.
 func (v *operandView) size(k int) int64 {
 	if k < len(v.dim) {
 		return v.dim[k]
@@ -51,19 +47,19 @@ func (v *operandView) size(k int) int64 {
 
 // machine is the state of one run.
 type machine struct {
-	p     *Program
-	ints  []int64          // by slot: integers, bools as 0 and 1, first index of the strip
-	flts  []float64        // by slot
-	ptrs  []unsafe.Pointer // by slot: strips of names that differ between rounds
-	ops   []operandView
-	arena []uint64
-	task  ir.Task
-	left  int // elements until the next look at the task's context
+	p      *Program
+	ints   []int64          // by slot: integers, bools as 0 and 1, first index of the strip
+	flts   []float64        // by slot
+	ptrs   []unsafe.Pointer // by slot: strips of locals that differ between rounds
+	ops    []operandView
+	arena  []uint64
+	task   ir.Task
+	budget int // elements until the next check of the context
 
-	wrapped bool // an index that demands looked at did not fit
+	overflowed bool // an index overflowed while demands were checked
 }
 
-// stopped ends a run because its context has ended.
+// stopped is the panic of a run whose context has ended.
 type stopped struct{ cause error }
 
 func newMachine(p *Program) *machine {
@@ -72,32 +68,32 @@ func newMachine(p *Program) *machine {
 		ops: make([]operandView, len(p.fn.Operands)), arena: make([]uint64, p.temps*stripLen)}
 }
 
-// fit makes m, which ran another program, a machine for p.
-func (m *machine) fit(p *Program) {
+// resize makes m, the machine of another program, a machine for p.
+func (m *machine) resize(p *Program) {
 	m.p = p
-	m.ints, m.flts = roomFor(m.ints, len(p.fn.Slots)), roomFor(m.flts, len(p.fn.Slots))
-	m.ptrs = roomFor(m.ptrs, len(p.fn.Slots))
-	m.ops = roomFor(m.ops, len(p.fn.Operands))
-	m.arena = roomFor(m.arena, p.temps*stripLen)
+	m.ints, m.flts = resized(m.ints, len(p.fn.Slots)), resized(m.flts, len(p.fn.Slots))
+	m.ptrs = resized(m.ptrs, len(p.fn.Slots))
+	m.ops = resized(m.ops, len(p.fn.Operands))
+	m.arena = resized(m.arena, p.temps*stripLen)
 }
 
-// roomFor returns a with length n; what is in it does not matter.
-func roomFor[T any](a []T, n int) []T {
+// resized returns a slice of length n, in the memory of a if that suffices, with any values.
+func resized[T any](a []T, n int) []T {
 	if n > cap(a) {
 		return make([]T, n)
 	}
 	return a[:n]
 }
 
-// reset drops what a run refers to.
+// reset drops all references to the operands of a run.
 func (m *machine) reset() {
 	clear(m.ops)
 	clear(m.ptrs)
 	m.task = nil
 }
 
-// bind checks and takes the operands of a run that the body uses: the others
-// are there for the order of tasks only, and filling in a buffer takes 30 ns.
+// bind checks the operands of t that the body uses and puts them into m. It skips the
+// others, which only order tasks, because filling in a buffer takes 30 ns.
 func (m *machine) bind(t ir.Task) error {
 	fn, args := m.p.fn, t.Args()
 	if t.NumBuffers() != len(fn.Operands) || len(args) != len(fn.Scalars) {
@@ -113,7 +109,7 @@ func (m *machine) bind(t ir.Task) error {
 			}
 			return fmt.Errorf("kernel: operand %s of codelet %s must be a %v of %v, and is %s", o.Name, fn.Name, o.Kind, o.Elem, got)
 		}
-		v := &m.ops[k] // field by field: a literal is built elsewhere and copied, which waits for its stores and takes 12 ns
+		v := &m.ops[k] // field by field: copying a composite literal waits for its stores and takes 12 ns
 		v.ptr, v.kind = b.Ptr, b.Kind
 		v.dim[0], v.dim[1] = int64(b.Dim[0]), int64(b.Dim[1])
 		v.off[0], v.off[1] = int64(b.Off[0]), int64(b.Off[1])
@@ -134,11 +130,11 @@ func (m *machine) bind(t ir.Task) error {
 		}
 		m.setScalar(slot, fn.Slots[slot].Type, a)
 	}
-	m.task, m.left = t, tickEvery
+	m.task, m.budget = t, tickEvery
 	return nil
 }
 
-// setScalar puts a scalar operand into its slot, converted as a store would.
+// setScalar assigns a scalar operand to its slot, converted as by a store.
 func (m *machine) setScalar(slot int, t ir.Type, a iface.Scalar) {
 	switch {
 	case t == ir.Bool:
@@ -157,12 +153,12 @@ func (m *machine) setScalar(slot int, t ir.Type, a iface.Scalar) {
 	}
 }
 
-// tick counts n computed elements and looks at the context now and then.
+// tick counts n elements and checks the context every tickEvery of them.
 func (m *machine) tick(n int) {
-	if m.left -= n; m.left > 0 {
+	if m.budget -= n; m.budget > 0 {
 		return
 	}
-	m.left = tickEvery
+	m.budget = tickEvery
 	if ctx := m.task.Context(); ctx.Err() != nil {
 		panic(stopped{context.Cause(ctx)})
 	}
@@ -173,15 +169,13 @@ func strip[T any](m *machine, t, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&m.arena[t*stripLen])), stripLen)[:n]
 }
 
-// What ends a run: indices outside and integers without a result.
-
-// Fault is what made a running body fail: an index outside, an integer
-// division by zero. Span is the place in the body.
+// Fault is the error of a body that fails: an index out of bounds, an integer division by
+// zero, a negative power of an integer. Span is the expression.
 type Fault struct {
-	Message string // one plain sentence, no full stop
+	Message string // one sentence, no full stop
 	Span    diag.Span
-	// Of an index outside that follows the index of a loop: that one's name, and what
-	// the loop goes over.
+	// If an index is out of bounds that depends on the index of a loop: the name of that
+	// and the range of the loop.
 	Index string
 	Loop  diag.Span
 }
@@ -189,7 +183,7 @@ type Fault struct {
 // Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// fault ends the run.
+// fault ends the run with a Fault at e.
 func (m *machine) fault(e *ir.Expr, format string, args ...any) {
 	panic(m.newFault(e, format, args...))
 }
@@ -202,8 +196,8 @@ func (m *machine) newFault(e *ir.Expr, format string, args ...any) *Fault {
 	return f
 }
 
-// outside ends the run because index i of axis k of an operand is outside.
-func (m *machine) outside(at *ir.Expr, op, k int, i int64) {
+// outOfBounds ends the run because index i is out of bounds on axis k of operand op.
+func (m *machine) outOfBounds(at *ir.Expr, op, k int, i int64) {
 	o, v := &m.p.fn.Operands[op], &m.ops[op]
 	axis := ir.AxisNouns(o.Kind)[k]
 	f := m.newFault(at, "%s %d is outside `%s`, which has %d %s", axis.One, i, o.Name, v.size(k), axis.For(v.size(k)))

@@ -1,7 +1,7 @@
 package cpu
 
-// CPU back end: which loop becomes the strip. A rough cost of each choice, in
-// units of one operation on one element of a strip, decides.
+// The choice of how loops run, by their estimated cost. The unit is an operation on one
+// element of a strip.
 
 import (
 	"github.com/starpush/starpush/lang/diag"
@@ -9,18 +9,18 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// costs of accesses and calls for one round.
+// Costs for one round.
 const (
-	costScalar  = 8.0  // a node evaluated for one round alone
+	costScalar  = 8.0  // a node in code that runs one round at a time
 	costCall    = 12.0 // a function such as sin
-	costStrided = 4.0  // an element that is not next to the one before
-	costGather  = 5.0  // an element at a computed place
-	costStart   = 40.0 // a strip, however short
+	costStrided = 4.0  // an element that is not adjacent to the previous one
+	costGather  = 5.0  // an element at a computed index
+	costStart   = 40.0 // the start of a strip
 	guessTrips  = 64.0 // rounds of a loop whose bounds are not constant
 )
 
-// cost is about what e costs in a strip, without regard to its accesses.
-func cost(e *ir.Expr) float64 {
+// stripCost estimates the cost of e in a strip, without accesses.
+func stripCost(e *ir.Expr) float64 {
 	sum := 0.0
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		switch {
@@ -37,8 +37,8 @@ func cost(e *ir.Expr) float64 {
 	return sum
 }
 
-// bestAxis chooses the index of a loop along which it runs in strips; -1: one
-// round at a time.
+// bestAxis returns the index of an each or a fold along which it runs in strips, or -1 to
+// run one round at a time. body is that of an each, value that of a fold.
 func (c *compiler) bestAxis(dom []ir.Range, body []*ir.Stmt, value *ir.Expr) int {
 	if c.plan == oneByOne {
 		return -1
@@ -46,7 +46,7 @@ func (c *compiler) bestAxis(dom []ir.Range, body []*ir.Stmt, value *ir.Expr) int
 	e := estimator{c: c}
 	best, at := e.oneByOne(body, value, 0), -1
 	for axis := len(dom) - 1; axis >= 0; axis-- {
-		s := c.newStripper(dom[axis].Slot)
+		s := c.newStripCompiler(dom[axis].Slot)
 		if value != nil {
 			if !s.foldable(value) {
 				continue
@@ -68,9 +68,11 @@ func (c *compiler) bestAxis(dom []ir.Range, body []*ir.Stmt, value *ir.Expr) int
 	return at
 }
 
+// estimator estimates costs.
 type estimator struct{ c *compiler }
 
-// constTrips returns the number of rounds of a range with constant bounds.
+// constTrips returns the number of rounds of a range with constant bounds, or a guess and
+// false.
 func constTrips(r *ir.Range) (float64, bool) {
 	if r.Lo.Op != ir.OpConst || r.Hi.Op != ir.OpConst {
 		return guessTrips, false
@@ -78,6 +80,7 @@ func constTrips(r *ir.Range) (float64, bool) {
 	return float64(ir.Trips(r.Lo.Int, r.Hi.Int, r.Closed)), true
 }
 
+// domainTrips returns the number of rounds of a domain, as far as it is known.
 func domainTrips(dom []ir.Range) float64 {
 	n := 1.0
 	for k := range dom {
@@ -87,7 +90,7 @@ func domainTrips(dom []ir.Range) float64 {
 	return min(n, 1e9)
 }
 
-// nodes counts the operations of a body.
+// nodes returns the number of operations of a body.
 func (e estimator) nodes(body []*ir.Stmt, value *ir.Expr) float64 {
 	n := 0.0
 	count := func(x *ir.Expr) { ir.WalkExpr(x, func(*ir.Expr) bool { n++; return true }) }
@@ -98,8 +101,7 @@ func (e estimator) nodes(body []*ir.Stmt, value *ir.Expr) float64 {
 	return n
 }
 
-// oneByOne is the cost of a round that runs alone. Folds in it run in strips of
-// their own.
+// oneByOne estimates the cost of a round that runs alone, with folds in strips.
 func (e estimator) oneByOne(body []*ir.Stmt, value *ir.Expr, depth int) float64 {
 	if value != nil {
 		return e.scalar(value, depth)
@@ -134,7 +136,7 @@ func (e estimator) scalar(x *ir.Expr, depth int) float64 {
 	}
 	best := e.scalar(x.X[0], depth+1)
 	for k := range x.Domain {
-		s := e.c.newStripper(x.Domain[k].Slot)
+		s := e.c.newStripCompiler(x.Domain[k].Slot)
 		if !s.foldable(x.X[0]) {
 			continue
 		}
@@ -147,8 +149,8 @@ func (e estimator) scalar(x *ir.Expr, depth int) float64 {
 	return costStart + domainTrips(x.Domain)*best
 }
 
-// inStrip is the cost of a round in strips.
-func (e estimator) inStrip(s *stripper, body []*ir.Stmt, value *ir.Expr) float64 {
+// inStrip estimates the cost of a round in a strip.
+func (e estimator) inStrip(s *stripCompiler, body []*ir.Stmt, value *ir.Expr) float64 {
 	if value != nil {
 		return e.strip(s, value)
 	}
@@ -170,7 +172,7 @@ func (e estimator) inStrip(s *stripper, body []*ir.Stmt, value *ir.Expr) float64
 	return sum
 }
 
-func (e estimator) strip(s *stripper, x *ir.Expr) float64 {
+func (e estimator) strip(s *stripCompiler, x *ir.Expr) float64 {
 	cl, _ := s.classify(x)
 	switch {
 	case cl == uniform && x.Op == ir.OpFold:
@@ -194,8 +196,8 @@ func (e estimator) strip(s *stripper, x *ir.Expr) float64 {
 	return sum
 }
 
-// access is the cost of one element access for one round of a strip.
-func (e estimator) access(s *stripper, index []*ir.Expr) float64 {
+// access estimates the cost of an element access for one round of a strip.
+func (e estimator) access(s *stripCompiler, index []*ir.Expr) float64 {
 	sum, regular := 0.5, true
 	for k, x := range index {
 		cl, g := s.classify(x)
@@ -214,34 +216,32 @@ func (e estimator) access(s *stripper, index []*ir.Expr) float64 {
 	return sum
 }
 
-// CPU back end: a `for` whose rounds depend on each other through reductions
-// alone runs in strips like an each, with the results and the faults that its
-// rounds have in order: a reduction joins the values of a strip one after
-// another, and a strip that might fault runs one round at a time. A triple loop
-// of products so takes a hundredth of the time.
+// A `for` whose rounds depend on each other through reductions at most runs in strips like
+// an each, with the results and the fault of its rounds in order: a reduction combines the
+// values of a strip one after another, and a strip that may fault runs one round at a time.
+// The loops of a matrix product take a hundredth of the time that way.
 
-// shortLoop is the number of rounds below which a strip costs more than it
-// saves.
-const shortLoop = 8
+// minStripRounds is the number of rounds below which a strip costs more than it saves.
+const minStripRounds = 8
 
-// forPlan is what is known of a `for` before code is made.
+// forPlan is how a `for` runs.
 type forPlan struct {
-	s    *stripper // nil: it runs one round at a time
-	body []*ir.Stmt
-	want *analysis.Demands
-	cost float64 // of all its rounds
+	strip   *stripCompiler // nil: it runs one round at a time
+	body    []*ir.Stmt
+	demands *analysis.Demands
+	cost    float64 // of all its rounds
 }
 
-// planFor decides how a `for` runs.
+// planFor returns how a `for` runs.
 func (c *compiler) planFor(st *ir.Stmt) *forPlan {
-	if p := c.fors[st]; p != nil {
+	if p := c.forPlans[st]; p != nil {
 		return p
 	}
 	p := &forPlan{}
-	if c.fors == nil {
-		c.fors = map[*ir.Stmt]*forPlan{}
+	if c.forPlans == nil {
+		c.forPlans = map[*ir.Stmt]*forPlan{}
 	}
-	c.fors[st] = p
+	c.forPlans[st] = p
 	e, n := estimator{c: c}, domainTrips(st.Domain)
 	p.cost = n * (costScalar + e.oneByOne(st.Body, nil, 0))
 	if c.plan == oneByOne {
@@ -251,7 +251,7 @@ func (c *compiler) planFor(st *ir.Stmt) *forPlan {
 	if !ok {
 		return p
 	}
-	s := c.newStripper(st.Domain[0].Slot)
+	s := c.newStripCompiler(st.Domain[0].Slot)
 	if !s.prepare(body) {
 		return p
 	}
@@ -261,53 +261,51 @@ func (c *compiler) planFor(st *ir.Stmt) *forPlan {
 	}
 	cost := costStart*e.nodes(body, nil)/8 + n*(1+e.inStrip(s, body, nil))
 	if cost < p.cost || c.plan == alwaysLast {
-		p.s, p.body, p.want, p.cost = s, body, want, cost
+		p.strip, p.body, p.demands, p.cost = s, body, want, cost
 	}
 	return p
 }
 
-// Loops that a CPU runs one round at a time, and why.
-
-// A SlowLoop is a loop that a CPU runs one round at a time, where others run hundreds of
-// rounds an operation.
+// SlowLoop is a loop that runs one round at a time, where others run hundreds of rounds an
+// operation.
 type SlowLoop struct {
 	Span diag.Span // the loop
 	Why  string    // "`s` goes from one round to the next"
-	Help string    // what would do
+	Help string    // a remedy
 }
 
-// SlowLoops lists the loops of the body that a CPU runs one round at a time because it
-// has to, in the order of the source. Those with few rounds do not count, nor those whose
-// time goes to loops inside them.
+// SlowLoops returns the loops of the body that have to run one round at a time, in the order
+// of the source. It leaves out loops with few rounds, and those that spend their time in
+// loops inside them.
 func (p *Program) SlowLoops() []SlowLoop {
 	c := &compiler{fn: p.fn, plan: cheapest}
-	return c.slow(p.fn.Body)
+	return c.slowLoops(p.fn.Body)
 }
 
-// fewRounds is the number of rounds below which it does not matter how a loop runs.
-const fewRounds = 8 * shortLoop
+// fewRounds is the number of rounds below which SlowLoops leaves a loop out.
+const fewRounds = 8 * minStripRounds
 
-func (c *compiler) slow(list []*ir.Stmt) (found []SlowLoop) {
+func (c *compiler) slowLoops(list []*ir.Stmt) (found []SlowLoop) {
 	for _, st := range list {
 		switch st.Kind {
 		case ir.IfStmt:
-			found = append(append(found, c.slow(st.Body)...), c.slow(st.Else)...)
+			found = append(append(found, c.slowLoops(st.Body)...), c.slowLoops(st.Else)...)
 		case ir.EachStmt:
 			if c.bestAxis(st.Domain, st.Body, nil) < 0 {
-				found = append(found, c.slow(st.Body)...)
+				found = append(found, c.slowLoops(st.Body)...)
 			}
 		case ir.ForStmt:
-			if c.planFor(st).s != nil {
+			if c.planFor(st).strip != nil {
 				continue
 			}
-			if inside := c.slow(st.Body); len(inside) > 0 {
+			if inside := c.slowLoops(st.Body); len(inside) > 0 {
 				found = append(found, inside...)
 				continue
 			}
-			if few(st.Domain) || hasLongLoops(st.Body) {
+			if hasFewRounds(st.Domain) || hasLongLoops(st.Body) {
 				continue
 			}
-			if why, help := c.whyAlone(st); why != "" {
+			if why, help := c.slowReason(st); why != "" {
 				found = append(found, SlowLoop{c.fn.Source.Span(int(st.Pos.Lo), int(st.Pos.Hi)), why, help})
 			}
 		}
@@ -315,8 +313,8 @@ func (c *compiler) slow(list []*ir.Stmt) (found []SlowLoop) {
 	return found
 }
 
-// few reports whether it is known that a loop has few rounds.
-func few(dom []ir.Range) bool {
+// hasFewRounds reports whether a loop is known to have few rounds.
+func hasFewRounds(dom []ir.Range) bool {
 	for k := range dom {
 		if _, known := constTrips(&dom[k]); !known {
 			return false
@@ -325,21 +323,21 @@ func few(dom []ir.Range) bool {
 	return domainTrips(dom) < fewRounds
 }
 
-// hasLongLoops reports whether statements hold loops or folds that may have many rounds,
-// which run in strips of their own.
+// hasLongLoops reports whether list has loops or folds that may have many rounds.
 func hasLongLoops(list []*ir.Stmt) bool {
 	found := false
 	ir.WalkStmts(list, func(st *ir.Stmt) {
-		found = found || (st.Kind == ir.ForStmt || st.Kind == ir.EachStmt) && !few(st.Domain)
+		found = found || (st.Kind == ir.ForStmt || st.Kind == ir.EachStmt) && !hasFewRounds(st.Domain)
 		st.Exprs(func(e *ir.Expr) {
-			ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpFold && !few(x.Domain); return !found })
+			ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpFold && !hasFewRounds(x.Domain); return !found })
 		})
 	})
 	return found
 }
 
-// whyAlone says why the rounds of a `for` run one at a time; "" where that costs least.
-func (c *compiler) whyAlone(st *ir.Stmt) (why, help string) {
+// slowReason returns why the rounds of a `for` have to run one at a time, and a remedy; "" if
+// that merely costs least.
+func (c *compiler) slowReason(st *ir.Stmt) (why, help string) {
 	const apart = "rounds that do not depend on each other run hundreds at a time"
 	switch d := analysis.DependenceOf(c.fn, st); d.Kind {
 	case analysis.CarriedLocal:
@@ -356,7 +354,7 @@ func (c *compiler) whyAlone(st *ir.Stmt) (why, help string) {
 	if !ok {
 		return "", ""
 	}
-	s := c.newStripper(st.Domain[0].Slot)
+	s := c.newStripCompiler(st.Domain[0].Slot)
 	if !s.prepare(body) {
 		return "", ""
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// Loops that run one round at a time say why; the others are not mentioned.
+// TestSlowLoops: loops that have to run one round at a time have a reason, and others are left
+// out.
 func TestSlowLoops(t *testing.T) {
 	for _, tt := range []struct{ body, want string }{
 		{"for i in 0..x.n { y[i] = 2.0 * x[i] }", ""},

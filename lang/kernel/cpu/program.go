@@ -8,22 +8,20 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// Program is a body compiled for concrete element types. It is immutable and
-// safe for concurrent use; a run takes its scratch memory from a pool, or from
-// where its caller keeps it.
+// Program is a compiled body. It is immutable and safe for concurrent use. A run takes its
+// scratch memory from a pool or from its caller.
 type Program struct {
 	fn    *ir.Func
 	code  []stmtFn
-	used  []int // operands that code looks at
-	temps int   // strips of scratch memory that a run needs
+	used  []int // operands that the body uses
+	temps int   // scratch strips that a run needs
 	pool  sync.Pool
 }
 
-// Run executes the body. bufs are the data operands and args the scalar
-// operands, both in the order of the signature; the memory of bufs must stay
-// valid until Run returns. Loops look at ctx now and then, and its cause is
-// returned when it has ended. An index outside and an integer division by zero
-// are a *Fault. After an error the written operands hold anything.
+// Run runs the body. bufs are the data operands and args the scalar operands, both in the
+// order of the signature. The memory of bufs must stay valid until Run returns. If ctx
+// ends, Run returns its cause soon. The error of a body that fails is a *Fault. After an
+// error, operands that the body writes may hold any values.
 func (p *Program) Run(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -31,7 +29,7 @@ func (p *Program) Run(ctx context.Context, bufs []*iface.Buffer, args []iface.Sc
 	return p.RunTask(&call{ctx, bufs, args}, nil)
 }
 
-// call is a run without a task.
+// call is the task of Run.
 type call struct {
 	ctx  context.Context
 	bufs []*iface.Buffer
@@ -43,9 +41,9 @@ func (c *call) Buffer(i int) *iface.Buffer { return c.bufs[i] }
 func (c *call) Args() []iface.Scalar       { return c.args }
 func (c *call) Context() context.Context   { return c.ctx }
 
-// RunTask is Run for a task, without copying its operands. keep is where one
-// goroutine at a time keeps the scratch memory of a run for the next, of this
-// program or another; nil: it comes from a pool.
+// RunTask is Run for a task, whose operands it does not copy. If keep is not nil, *keep holds
+// the scratch memory between the runs of one goroutine at a time, of any programs; if it is
+// nil, the memory comes from a pool.
 func (p *Program) RunTask(t ir.Task, keep *any) (err error) {
 	if len(p.code) == 0 {
 		return nil
@@ -53,9 +51,9 @@ func (p *Program) RunTask(t ir.Task, keep *any) (err error) {
 	var m *machine
 	if keep != nil {
 		if m, _ = (*keep).(*machine); m != nil {
-			*keep = nil // a run within this one finds none
+			*keep = nil // for a run within this one
 			if m.p != p {
-				m.fit(p)
+				m.resize(p)
 			}
 		}
 	}
@@ -90,43 +88,43 @@ func (p *Program) RunTask(t ir.Task, keep *any) (err error) {
 	return nil
 }
 
-// IR returns what the program was made from.
+// IR returns the representation of the body.
 func (p *Program) IR() *ir.Func { return p.fn }
 
-// plan says how loops whose rounds are independent run.
+// plan is how loops with independent rounds run.
 type plan uint8
 
 const (
-	cheapest   plan = iota // as the cost estimate says
+	cheapest   plan = iota // in the way with the lowest estimated cost
 	oneByOne               // never in strips
 	alwaysLast             // in strips along the last index that allows it
 )
 
-// compiler makes code of one body.
+// compiler is the state of compiling one body.
 type compiler struct {
-	fn    *ir.Func
-	plan  plan
-	temps int // scratch strips that a run needs
-	dry   int // above 0: only counting strips, scalar code is not wanted
-	floor int // the first one that a fold of its own may use here
-	fors  map[*ir.Stmt]*forPlan
+	fn       *ir.Func
+	plan     plan
+	temps    int // scratch strips that a run needs
+	dryRun   int // above 0: count strips, and compile no scalar code
+	reserved int // the first scratch strip that a standalone fold may use here
+	forPlans map[*ir.Stmt]*forPlan
 }
 
-// window is more than any operation uses of scratch strips above its own.
-const window = 8
+// opStrips is a bound of the scratch strips that one operation uses above its own.
+const opStrips = 8
 
-// above says that code compiled until the returned function is called may find
-// values in scratch strip t and in those of the operation that owns it.
-func (c *compiler) above(t int) func() {
-	old := c.floor
-	c.floor = t + window
-	return func() { c.floor = old }
+// reserve keeps standalone folds off scratch strip t and the strips of the operation that owns
+// it, until the returned function is called.
+func (c *compiler) reserve(t int) func() {
+	old := c.reserved
+	c.reserved = t + opStrips
+	return func() { c.reserved = old }
 }
 
-// Compile returns the program of a lowered body that is complete.
+// Compile compiles a complete lowered body.
 func Compile(fn *ir.Func) *Program { return compile(fn, cheapest) }
 
-// compile makes a program of a lowered body.
+// compile is Compile with a plan.
 func compile(fn *ir.Func, how plan) *Program {
 	c := &compiler{fn: fn, plan: how}
 	p := &Program{fn: fn, used: fn.UsedOperands()}

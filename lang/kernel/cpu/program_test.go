@@ -20,7 +20,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/lower"
 )
 
-// compileOne checks and compiles the only codelet of a source.
+// compileOne compiles the first codelet of a source.
 func compileOne(t testing.TB, text string, targs map[byte]iface.Elem) *Program {
 	t.Helper()
 	return compile(kerneltest.Lowered(t, text, targs), cheapest)
@@ -34,9 +34,7 @@ func run(t testing.TB, p *Program, bufs []*iface.Buffer, args ...iface.Scalar) {
 	}
 }
 
-// Running bodies: every construct and element type, with expected values.
-
-// plans compiles a source in every way.
+// plans compiles a source with every plan.
 func plans(t testing.TB, text string, targs map[byte]iface.Elem) map[string]*Program {
 	t.Helper()
 	fn := kerneltest.Lowered(t, text, targs)
@@ -44,7 +42,7 @@ func plans(t testing.TB, text string, targs map[byte]iface.Elem) map[string]*Pro
 	return compiledAll(fn)
 }
 
-// compiledAll compiles a body in every way.
+// compiledAll compiles a body with every plan.
 func compiledAll(fn *ir.Func) map[string]*Program {
 	return map[string]*Program{"cheapest": compile(fn, cheapest), "one by one": compile(fn, oneByOne), "strips": compile(fn, alwaysLast)}
 }
@@ -194,7 +192,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// stores runs each plan of "y[i] = x[i] converted" for one pair of types.
+// stores runs y[i] = expr for one pair of types.
 func stores[A, B ir.Number](t *testing.T, expr string, x []A, want []B) {
 	t.Helper()
 	src := "codelet c(x: R vector[" + kerneltest.ElemOf[A]().String() + "], y: W vector[" + kerneltest.ElemOf[B]().String() + "]) {\n each i in y { y[i] = " + expr + " }\n}\n"
@@ -337,8 +335,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestMatrices: rows that are not adjacent, every orientation, and nothing
-// between the rows is touched.
+// TestMatrices: matrices with a gap between rows, in every orientation. The gap stays as it is.
 func TestMatrices(t *testing.T) {
 	const rows, cols, ld = 5, 600, 640
 	for _, tt := range []struct {
@@ -490,8 +487,8 @@ func TestWrongOperands(t *testing.T) {
 	run(t, p, kerneltest.Buffers(x, y), iface.Int(1))
 }
 
-// TestScalars: scalar operands convert as a store does.
-func TestScalars(t *testing.T) {
+// TestScalarOperands: scalar operands convert as by a store.
+func TestScalarOperands(t *testing.T) {
 	p := compileOne(t, "codelet c(y: W vector[f64], a: f32, b: i8, c: u64, d: float, e: bool, f: string) { y[0] = a\ny[1] = b\ny[2] = c\ny[3] = d\ny[4] = if e then 1 else 0 }", nil)
 	y := make([]float64, 5)
 	run(t, p, kerneltest.Buffers(kerneltest.VectorOf(y)), iface.Float(0.1), iface.Int(300), iface.Int(-1), iface.Int(3), iface.Bool(true), iface.Str("s"))
@@ -500,7 +497,7 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// TestCancel: long loops of every kind end with the context.
+// TestCancel: long loops of every kind end when the context does.
 func TestCancel(t *testing.T) {
 	for _, body := range []string{
 		"for i in 0..1000000000000 { v += 1 }",
@@ -569,7 +566,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// nested is a task that runs another body when it is asked for its arguments.
+// nested is a task that runs another body while a program binds its arguments.
 type nested struct {
 	call
 	run func()
@@ -580,9 +577,9 @@ func (n *nested) Args() []iface.Scalar {
 	return n.call.Args()
 }
 
-// TestKeep: programs of different sizes take turns with one piece of scratch
-// memory, one of them fails now and then, and one runs within another.
-func TestKeep(t *testing.T) {
+// TestKeptMemory: programs of different sizes use one piece of scratch memory in turn; some runs
+// fail, and some are within another.
+func TestKeptMemory(t *testing.T) {
 	large := compileOne(t, `codelet large(x: R vector[f64], y: W vector[f64], a: f64) {
     let m = sum i in x { x[i] }
     each i in y { let q = a * x[i]
@@ -627,7 +624,7 @@ func TestNoAllocation(t *testing.T) {
 		if err := p.Run(ctx, list, args); err != nil {
 			t.Fatal(err)
 		}
-	}); n > 1 { // the pool may be emptied once
+	}); n > 1 { // the collector may empty the pool once
 		t.Errorf("%v allocations", n)
 	}
 }

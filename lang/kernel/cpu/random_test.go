@@ -10,7 +10,8 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// randomCase writes and runs one random program; it reports whether it faulted.
+// randomCase compares the runs of a random body with the reference. It reports whether the
+// body faulted, and whether all agreed.
 func randomCase(t *testing.T, seed uint64) (faulted, ok bool) {
 	b := kerneltest.NewBody(t, seed, false)
 	if b == nil {
@@ -62,8 +63,7 @@ func TestRandomBodies(t *testing.T) {
 	}
 }
 
-// loopsCase runs a body of loops in every way: they end with the same data or the
-// same fault.
+// loopsCase compares the plans of a random body of loops: the same data or the same fault.
 func loopsCase(t *testing.T, seed uint64) (faulted, ok bool) {
 	b := kerneltest.NewLoopsBody(t, seed)
 	if b == nil {
@@ -83,7 +83,7 @@ func loopsCase(t *testing.T, seed uint64) (faulted, ok bool) {
 		for k := range read {
 			for _, v := range read[k]() {
 				if v.Float != v.Float {
-					v.Float = math.NaN() // which one depends on the order of operands
+					v.Float = math.NaN() // its bits depend on the order of operands
 				}
 				got = append(got, v.Int, math.Float64bits(v.Float))
 			}
@@ -98,7 +98,7 @@ func loopsCase(t *testing.T, seed uint64) (faulted, ok bool) {
 	return wantFault != "", true
 }
 
-// TestRandomLoops holds loops in strips against the same one round at a time.
+// TestRandomLoops compares random loops in strips with the same one round at a time.
 func TestRandomLoops(t *testing.T) {
 	n := 800
 	if testing.Short() {
@@ -119,7 +119,7 @@ func TestRandomLoops(t *testing.T) {
 	}
 }
 
-// FuzzRandomBodies is the same with any seed.
+// FuzzRandomBodies is TestRandomBodies with other seeds.
 func FuzzRandomBodies(f *testing.F) {
 	for seed := range uint64(16) {
 		f.Add(1e6 + seed)

@@ -1,6 +1,6 @@
 package cpu
 
-// CPU back end: expressions of one round at a time.
+// Expressions in code that runs one round at a time.
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 )
 
 func (c *compiler) boolean(e *ir.Expr) boolFn {
-	if c.dry > 0 {
+	if c.dryRun > 0 {
 		return nil
 	}
 	switch e.Op {
@@ -92,7 +92,7 @@ func compareInts[T ir.Integer](op ir.Op, x, y intFn) boolFn {
 }
 
 func (c *compiler) integer(e *ir.Expr) intFn {
-	if c.dry > 0 {
+	if c.dryRun > 0 {
 		return nil
 	}
 	switch e.Op {
@@ -181,13 +181,13 @@ func (c *compiler) toInteger(e *ir.Expr) intFn {
 	return func(m *machine) int64 { return ir.Wrap(x(m), to) }
 }
 
-// intExpr makes operations whose code depends on the type.
+// intExpr compiles operations whose code depends on the type.
 func intExpr[T ir.Integer](c *compiler, e *ir.Expr) intFn {
 	if e.Op == ir.OpLoad {
-		if slot, plus, ok := simpleIndex(e); ok {
-			return func(m *machine) int64 { return int64(*near[T](m, e, m.ints[slot]+plus)) }
+		if slot, plus, ok := slotIndex(e); ok {
+			return func(m *machine) int64 { return int64(*vectorElement[T](m, e, m.ints[slot]+plus)) }
 		}
-		at, op := c.place(e), e.Operand
+		at, op := c.address(e), e.Operand
 		return func(m *machine) int64 { return int64(*element[T](m, op, at(m))) }
 	}
 	x := c.integer(e.X[0])
@@ -245,7 +245,7 @@ func intExpr[T ir.Integer](c *compiler, e *ir.Expr) intFn {
 }
 
 func (c *compiler) floating(e *ir.Expr) fltFn {
-	if c.dry > 0 {
+	if c.dryRun > 0 {
 		return nil
 	}
 	switch e.Op {
@@ -301,10 +301,10 @@ func (c *compiler) toFloating(e *ir.Expr) fltFn {
 
 func floatExpr[T ir.Float](c *compiler, e *ir.Expr) fltFn {
 	if e.Op == ir.OpLoad {
-		if slot, plus, ok := simpleIndex(e); ok {
-			return func(m *machine) float64 { return float64(*near[T](m, e, m.ints[slot]+plus)) }
+		if slot, plus, ok := slotIndex(e); ok {
+			return func(m *machine) float64 { return float64(*vectorElement[T](m, e, m.ints[slot]+plus)) }
 		}
-		at, op := c.place(e), e.Operand
+		at, op := c.address(e), e.Operand
 		return func(m *machine) float64 { return float64(*element[T](m, op, at(m))) }
 	}
 	x := c.floating(e.X[0])
@@ -356,16 +356,16 @@ func floatExpr[T ir.Float](c *compiler, e *ir.Expr) fltFn {
 	}
 }
 
-// simpleIndex takes the index of a vector apart, if it is simple.
-func simpleIndex(e *ir.Expr) (slot int, plus int64, ok bool) {
+// slotIndex returns the parts of the index of a vector that is a local, plus a constant.
+func slotIndex(e *ir.Expr) (slot int, plus int64, ok bool) {
 	if len(e.X) != 1 {
 		return 0, 0, false
 	}
-	return simpleTerm(e.X[0])
+	return slotPlusConstant(e.X[0])
 }
 
-// simpleTerm takes an index apart that is a name, or a name and a constant.
-func simpleTerm(x *ir.Expr) (slot int, plus int64, ok bool) {
+// slotPlusConstant returns the parts of an index that is a local, plus a constant.
+func slotPlusConstant(x *ir.Expr) (slot int, plus int64, ok bool) {
 	if x.Op == ir.OpSlot {
 		return x.Slot, 0, true
 	}
@@ -379,11 +379,11 @@ func simpleTerm(x *ir.Expr) (slot int, plus int64, ok bool) {
 	return 0, 0, false
 }
 
-// near returns the address of element i of a vector.
-func near[T any](m *machine, e *ir.Expr, i int64) *T {
+// vectorElement returns the address of element i of a vector, in bounds.
+func vectorElement[T any](m *machine, e *ir.Expr, i int64) *T {
 	v := &m.ops[e.Operand]
 	if uint64(i) >= uint64(v.dim[0]) {
-		m.outside(e, e.Operand, 0, i)
+		m.outOfBounds(e, e.Operand, 0, i)
 	}
 	return (*T)(unsafe.Add(v.ptr, i*int64(unsafe.Sizeof(*new(T)))))
 }

@@ -1,6 +1,6 @@
 package cpu
 
-// CPU back end: statements that run one round at a time.
+// Statements in code that runs one round at a time.
 
 import (
 	"unsafe"
@@ -16,7 +16,7 @@ func (c *compiler) stmts(list []*ir.Stmt) []stmtFn {
 	return out
 }
 
-// block makes one statement of several.
+// block compiles several statements to one function.
 func (c *compiler) block(list []*ir.Stmt) stmtFn {
 	code := c.stmts(list)
 	switch len(code) {
@@ -64,7 +64,7 @@ func (c *compiler) stmt(s *ir.Stmt) stmtFn {
 	return c.each(s)
 }
 
-// set makes slot = e.
+// set compiles slot = e.
 func (c *compiler) set(slot int, e *ir.Expr) stmtFn {
 	switch {
 	case e.Type == ir.Bool:
@@ -83,9 +83,9 @@ func (c *compiler) set(slot int, e *ir.Expr) stmtFn {
 	return func(m *machine) { m.ints[slot] = f(m) }
 }
 
-// place returns code that computes where an element lies, and checks it: the
-// distance from element 0, in elements.
-func (c *compiler) place(at *ir.Expr) intFn {
+// address compiles the address of an element, as the distance from element 0 in elements,
+// with the check that it is in bounds.
+func (c *compiler) address(at *ir.Expr) intFn {
 	op := at.Operand
 	switch len(at.X) {
 	case 0:
@@ -96,7 +96,7 @@ func (c *compiler) place(at *ir.Expr) intFn {
 			return func(m *machine) int64 {
 				i := m.ints[slot]
 				if uint64(i) >= uint64(m.ops[op].dim[0]) {
-					m.outside(at, op, 0, i)
+					m.outOfBounds(at, op, 0, i)
 				}
 				return i
 			}
@@ -105,23 +105,23 @@ func (c *compiler) place(at *ir.Expr) intFn {
 		return func(m *machine) int64 {
 			i := idx(m)
 			if uint64(i) >= uint64(m.ops[op].dim[0]) {
-				m.outside(at, op, 0, i)
+				m.outOfBounds(at, op, 0, i)
 			}
 			return i
 		}
 	}
 	if len(at.X) > 2 {
-		return c.placeOfMany(at)
+		return c.blockAddress(at)
 	}
-	if r, p, ok := simpleTerm(at.X[0]); ok {
-		if s, q, ok := simpleTerm(at.X[1]); ok {
+	if r, p, ok := slotPlusConstant(at.X[0]); ok {
+		if s, q, ok := slotPlusConstant(at.X[1]); ok {
 			return func(m *machine) int64 {
 				i, j, v := m.ints[r]+p, m.ints[s]+q, &m.ops[op]
 				if uint64(i) >= uint64(v.dim[0]) {
-					m.outside(at, op, 0, i)
+					m.outOfBounds(at, op, 0, i)
 				}
 				if uint64(j) >= uint64(v.dim[1]) {
-					m.outside(at, op, 1, j)
+					m.outOfBounds(at, op, 1, j)
 				}
 				return i*v.row + j
 			}
@@ -132,17 +132,17 @@ func (c *compiler) place(at *ir.Expr) intFn {
 		i, j := row(m), col(m)
 		v := &m.ops[op]
 		if uint64(i) >= uint64(v.dim[0]) {
-			m.outside(at, op, 0, i)
+			m.outOfBounds(at, op, 0, i)
 		}
 		if uint64(j) >= uint64(v.dim[1]) {
-			m.outside(at, op, 1, j)
+			m.outOfBounds(at, op, 1, j)
 		}
 		return i*v.row + j
 	}
 }
 
-// placeOfMany is place for three indices or more.
-func (c *compiler) placeOfMany(at *ir.Expr) intFn {
+// blockAddress is address for three indices or more.
+func (c *compiler) blockAddress(at *ir.Expr) intFn {
 	op := at.Operand
 	idx := make([]intFn, len(at.X))
 	for axis, x := range at.X {
@@ -155,7 +155,7 @@ func (c *compiler) placeOfMany(at *ir.Expr) intFn {
 		for axis, f := range idx {
 			i := f(m)
 			if uint64(i) >= uint64(b.Dim[axis]) {
-				m.outside(at, op, axis, i)
+				m.outOfBounds(at, op, axis, i)
 			}
 			if axis < last {
 				i *= int64(b.Stride[axis])
@@ -167,7 +167,7 @@ func (c *compiler) placeOfMany(at *ir.Expr) intFn {
 }
 
 func (c *compiler) store(s *ir.Stmt) stmtFn {
-	at, op := c.place(s.Element()), s.Operand
+	at, op := c.address(s.Element()), s.Operand
 	switch s.Value.Type {
 	case ir.F32:
 		return storeFloat[float32](op, at, c.floating(s.Value))
@@ -189,8 +189,7 @@ func (c *compiler) store(s *ir.Stmt) stmtFn {
 	return storeInt[int64](op, at, c.integer(s.Value)) // I64, U64
 }
 
-// element returns the address of the element that lies i elements from the
-// first.
+// element returns the address of the element at distance i from element 0.
 func element[T any](m *machine, op int, i int64) *T {
 	return (*T)(unsafe.Add(m.ops[op].ptr, i*int64(unsafe.Sizeof(*new(T)))))
 }
@@ -209,15 +208,15 @@ func storeInt[T ir.Integer](op int, at intFn, v intFn) stmtFn {
 	}
 }
 
-// bounds holds the domain of a loop nest, evaluated once before its rounds.
-type bounds struct {
+// domain is the compiled domain of a nest of loops.
+type domain struct {
 	slots  []int
 	lo, hi []intFn
 	closed []bool
 }
 
-func (c *compiler) bounds(dom []ir.Range) *bounds {
-	b := &bounds{}
+func (c *compiler) domain(dom []ir.Range) *domain {
+	b := &domain{}
 	for k := range dom {
 		r := &dom[k]
 		b.slots = append(b.slots, r.Slot)
@@ -228,14 +227,14 @@ func (c *compiler) bounds(dom []ir.Range) *bounds {
 	return b
 }
 
-// space is a domain with its values.
-type space struct {
+// domainValues are the ranges of a domain in a run, evaluated once before the rounds.
+type domainValues struct {
 	lo [ir.MaxIndices]int64
 	n  [ir.MaxIndices]uint64
 }
 
-// eval evaluates b; false: there is no round.
-func (b *bounds) eval(m *machine, s *space) bool {
+// eval evaluates b. It reports false if there is no round.
+func (b *domain) eval(m *machine, s *domainValues) bool {
 	some := true
 	for k := range b.slots {
 		s.lo[k] = b.lo[k](m)
@@ -245,41 +244,41 @@ func (b *bounds) eval(m *machine, s *space) bool {
 	return some
 }
 
-// nest calls inner for all values of the indices from k on, but for the one at
-// skip. Outer indices change slower.
-func (b *bounds) nest(m *machine, s *space, k, skip int, inner func(m *machine)) {
+// run calls inner for all values of the indices from k on except that at skip. The last index
+// changes fastest.
+func (b *domain) run(m *machine, s *domainValues, k, skip int, inner func(m *machine)) {
 	switch {
 	case k == len(b.slots):
 		inner(m)
 		return
 	case k == skip:
-		b.nest(m, s, k+1, skip, inner)
+		b.run(m, s, k+1, skip, inner)
 		return
 	}
 	i, slot := s.lo[k], b.slots[k]
 	for n := s.n[k]; n > 0; n-- {
 		m.ints[slot] = i
-		b.nest(m, s, k+1, skip, inner)
+		b.run(m, s, k+1, skip, inner)
 		i++
 	}
 }
 
-// each compiles an each: along the index that is best, or one round at a time.
+// each compiles an each, in strips along the best index or one round at a time.
 func (c *compiler) each(st *ir.Stmt) stmtFn {
 	if axis := c.bestAxis(st.Domain, st.Body, nil); axis >= 0 {
 		if code := c.stripEach(st, axis); code != nil {
 			return code
 		}
 	}
-	b, body := c.bounds(st.Domain), c.block(st.Body)
+	b, body := c.domain(st.Domain), c.block(st.Body)
 	inner := func(m *machine) {
 		body(m)
 		m.tick(1)
 	}
 	return func(m *machine) {
-		var s space
+		var s domainValues
 		if b.eval(m, &s) {
-			b.nest(m, &s, 0, -1, inner)
+			b.run(m, &s, 0, -1, inner)
 		}
 	}
 }

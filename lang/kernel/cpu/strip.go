@@ -1,10 +1,9 @@
 package cpu
 
-// CPU back end: strips. A loop whose rounds do not depend on each other is run
-// stripLen rounds at a time: each operation of its body works on the values of
-// all rounds of the strip before the next operation starts. Rounds that an `if`
-// leaves out are masked: operations that could fault or write look at the mask,
-// the others compute values that nothing reads.
+// Strips. A loop with independent rounds runs stripLen rounds at a time: each operation of
+// its body works on the values of all rounds of the strip before the next operation starts.
+// Rounds in which an `if` is not taken are masked: operations that may fault or write check
+// the mask, the others compute values that are not used.
 
 import (
 	"unsafe"
@@ -12,65 +11,63 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// A vec computes n values of a strip. It returns them where it has them: in
-// dst, in scratch memory of its own (dst nil), or in the memory of an operand.
-// mask, nil for all, says which rounds are real. dst is written only after
-// everything that the values depend on was read.
+// vec computes n values of a strip. It returns them in dst, in scratch memory of its own if
+// dst is nil, or in the memory of an operand. mask marks the rounds that run; nil: all of
+// them. A vec writes dst only after it has read everything that the values depend on.
 type vec[T any] func(m *machine, n int, mask []bool, dst []T) []T
 
-// vstmt runs a statement for the n rounds of a strip.
-type vstmt func(m *machine, n int, mask []bool)
+// stripStmt runs a statement for the n rounds of a strip.
+type stripStmt func(m *machine, n int, mask []bool)
 
 // class is how a value changes along a strip.
 type class uint8
 
 const (
 	uniform class = iota // the same in every round
-	affine               // an int that grows by a constant with each round
+	affine               // an int that grows by a constant from round to round
 	varying
 )
 
-// stripper compiles the body of a loop along one of its indices.
-type stripper struct {
-	c      *compiler
-	axis   int               // slot of the index that runs along the strip
-	slots  map[int]class     // names that are not uniform
-	growth map[int]int64     // of affine names
-	strips map[int]int       // scratch strip of varying names
-	stored map[int]bool      // operands that the body writes
-	memo   map[*ir.Expr]info // what classify found
-	high   int               // strips used, with those of names
-	broken bool              // something cannot run in strips
+// stripCompiler compiles the body of a loop to strips along one of its indices.
+type stripCompiler struct {
+	c          *compiler
+	axis       int                    // slot of the index along which strips run
+	slots      map[int]class          // locals that are not uniform
+	growth     map[int]int64          // of affine locals
+	strips     map[int]int            // scratch strips of varying locals
+	stored     map[int]bool           // operands that the body writes
+	memo       map[*ir.Expr]classInfo // results of classify
+	stripCount int                    // scratch strips in use, with those of locals
+	failed     bool                   // it needs more than maxStrips
 }
 
-type info struct {
+type classInfo struct {
 	class class
 	k     int64
 }
 
-// maxStrips bounds the scratch memory of a body; deeper expressions run one
-// round at a time.
+// maxStrips bounds the scratch memory of a body. Loops that need more run one round at a
+// time.
 const maxStrips = 128
 
-func (c *compiler) newStripper(axis int) *stripper {
-	return &stripper{c: c, axis: axis, slots: map[int]class{axis: affine}, growth: map[int]int64{axis: 1},
-		strips: map[int]int{}, stored: map[int]bool{}, memo: map[*ir.Expr]info{}}
+func (c *compiler) newStripCompiler(axis int) *stripCompiler {
+	return &stripCompiler{c: c, axis: axis, slots: map[int]class{axis: affine}, growth: map[int]int64{axis: 1},
+		strips: map[int]int{}, stored: map[int]bool{}, memo: map[*ir.Expr]classInfo{}}
 }
 
-// use counts scratch strip t as needed.
-func (s *stripper) use(t int) int {
-	if t >= s.high {
-		s.high = t + 1
+// useStrip marks scratch strip t as used and returns it.
+func (s *stripCompiler) useStrip(t int) int {
+	if t >= s.stripCount {
+		s.stripCount = t + 1
 	}
-	if s.high > maxStrips {
-		s.broken = true
+	if s.stripCount > maxStrips {
+		s.failed = true
 	}
 	return t
 }
 
-// classify finds how e changes along the strip, and by how much if it is
-// affine.
-func (s *stripper) classify(e *ir.Expr) (class, int64) {
+// classify returns the class of e and, if it is affine, its growth.
+func (s *stripCompiler) classify(e *ir.Expr) (class, int64) {
 	if in, ok := s.memo[e]; ok {
 		return in.class, in.k
 	}
@@ -79,15 +76,15 @@ func (s *stripper) classify(e *ir.Expr) (class, int64) {
 	return in.class, in.k
 }
 
-func (s *stripper) classOf(e *ir.Expr) info {
+func (s *stripCompiler) classOf(e *ir.Expr) classInfo {
 	switch e.Op {
 	case ir.OpConst, ir.OpField:
-		return info{}
+		return classInfo{}
 	case ir.OpSlot:
 		cl := s.slots[e.Slot]
-		return info{cl, s.growth[e.Slot]}
+		return classInfo{cl, s.growth[e.Slot]}
 	}
-	all := info{}
+	all := classInfo{}
 	for _, r := range e.Domain {
 		for _, x := range []*ir.Expr{r.Lo, r.Hi} {
 			if cl, _ := s.classify(x); cl != uniform {
@@ -104,11 +101,11 @@ func (s *stripper) classOf(e *ir.Expr) info {
 		return all
 	}
 	const limit = 1 << 30
-	a := func(k int) info { cl, g := s.classify(e.X[k]); return info{cl, g} }
+	a := func(k int) classInfo { cl, g := s.classify(e.X[k]); return classInfo{cl, g} }
 	switch e.Op {
 	case ir.OpNeg:
 		if x := a(0); x.class == affine {
-			return info{affine, -x.k}
+			return classInfo{affine, -x.k}
 		}
 	case ir.OpAdd, ir.OpSub:
 		x, y := a(0), a(1)
@@ -120,7 +117,7 @@ func (s *stripper) classOf(e *ir.Expr) info {
 			k = x.k - y.k
 		}
 		if k < limit && k > -limit {
-			return info{affine, k}
+			return classInfo{affine, k}
 		}
 	case ir.OpMul:
 		x, y := a(0), a(1)
@@ -134,16 +131,16 @@ func (s *stripper) classOf(e *ir.Expr) info {
 			f = e.X[0].Int
 		}
 		if x.class == affine && f < limit && f > -limit && x.k*f < limit && x.k*f > -limit {
-			return info{affine, x.k * f}
+			return classInfo{affine, x.k * f}
 		}
 	}
-	return info{class: varying}
+	return classInfo{class: varying}
 }
 
-// prepare classifies the names that list makes, until nothing changes: a name
-// is varying if any of its values is, or if a round may skip an assignment.
-// false: something in it cannot run in strips.
-func (s *stripper) prepare(list []*ir.Stmt) bool {
+// prepare classifies the locals of list, until nothing changes: a local is varying if one of
+// its values is, or if a round may skip an assignment. It reports false if list cannot run in
+// strips.
+func (s *stripCompiler) prepare(list []*ir.Stmt) bool {
 	ir.WalkStmts(list, func(st *ir.Stmt) {
 		if st.Kind == ir.StoreStmt {
 			s.stored[st.Operand] = true
@@ -160,7 +157,7 @@ func (s *stripper) prepare(list []*ir.Stmt) bool {
 	return true
 }
 
-func (s *stripper) pass(list []*ir.Stmt, divergent bool, changed *bool) bool {
+func (s *stripCompiler) pass(list []*ir.Stmt, divergent bool, changed *bool) bool {
 	for _, st := range list {
 		switch st.Kind {
 		case ir.SetStmt:
@@ -212,41 +209,42 @@ func (s *stripper) pass(list []*ir.Stmt, divergent bool, changed *bool) bool {
 	return true
 }
 
-// enough reports whether compiling with f takes no more scratch strips than
-// there may be. It makes no scalar code, which could contain loops that try the
-// same: what is compiled in vain must stay small.
-func (s *stripper) enough(f func()) bool {
-	s.c.dry++
+// fitsStrips reports whether compiling with f needs at most maxStrips. It compiles no scalar
+// code, in which loops would try the same again: an attempt must stay cheap.
+func (s *stripCompiler) fitsStrips(f func()) bool {
+	s.c.dryRun++
 	f()
-	s.c.dry--
-	return !s.broken
+	s.c.dryRun--
+	return !s.failed
 }
 
-// names gives every varying name of list a scratch strip.
-func (s *stripper) names(list []*ir.Stmt) int {
+// allocateLocals gives every varying local of list a scratch strip, and returns the first that
+// is free.
+func (s *stripCompiler) allocateLocals(list []*ir.Stmt) int {
 	t := 0
 	ir.WalkStmts(list, func(st *ir.Stmt) {
 		if st.Kind == ir.SetStmt && st.Declare && s.slots[st.Slot] == varying {
-			s.strips[st.Slot] = s.use(t)
+			s.strips[st.Slot] = s.useStrip(t)
 			t++
 		}
 	})
 	return t
 }
 
-// stripEach compiles an each in strips along index axis; nil: it cannot.
+// stripEach compiles an each in strips along index axis, or returns nil if it cannot run in
+// strips.
 func (c *compiler) stripEach(st *ir.Stmt, axis int) stmtFn {
-	s := c.newStripper(st.Domain[axis].Slot)
+	s := c.newStripCompiler(st.Domain[axis].Slot)
 	if !s.prepare(st.Body) {
 		return nil
 	}
-	t := s.names(st.Body)
-	if !s.enough(func() { s.block(st.Body, t) }) {
+	t := s.allocateLocals(st.Body)
+	if !s.fitsStrips(func() { s.block(st.Body, t) }) {
 		return nil
 	}
 	body := s.block(st.Body, t)
-	c.temps = max(c.temps, s.high)
-	b, slot := c.bounds(st.Domain), s.axis
+	c.temps = max(c.temps, s.stripCount)
+	b, slot := c.domain(st.Domain), s.axis
 	run := func(m *machine, lo int64, count uint64) {
 		for count > 0 {
 			n := int(min(count, stripLen))
@@ -259,26 +257,24 @@ func (c *compiler) stripEach(st *ir.Stmt, axis int) stmtFn {
 	}
 	if len(b.slots) == 1 {
 		return func(m *machine) {
-			var sp space
+			var sp domainValues
 			if b.eval(m, &sp) {
 				run(m, sp.lo[0], sp.n[0])
 			}
 		}
 	}
 	return func(m *machine) {
-		var sp space
+		var sp domainValues
 		if b.eval(m, &sp) {
 			lo, n := sp.lo[axis], sp.n[axis]
-			b.nest(m, &sp, 0, axis, func(m *machine) { run(m, lo, n) })
+			b.run(m, &sp, 0, axis, func(m *machine) { run(m, lo, n) })
 		}
 	}
 }
 
-// CPU back end: statements of strips.
-
-// block compiles statements; strips from t on are free.
-func (s *stripper) block(list []*ir.Stmt, t int) vstmt {
-	code := make([]vstmt, len(list))
+// block compiles statements. Scratch strips from t on are free.
+func (s *stripCompiler) block(list []*ir.Stmt, t int) stripStmt {
+	code := make([]stripStmt, len(list))
 	for k, st := range list {
 		code[k] = s.stmt(st, t)
 	}
@@ -292,8 +288,8 @@ func (s *stripper) block(list []*ir.Stmt, t int) vstmt {
 	}
 }
 
-func (s *stripper) stmt(st *ir.Stmt, t int) vstmt {
-	defer s.c.above(t)()
+func (s *stripCompiler) stmt(st *ir.Stmt, t int) stripStmt {
+	defer s.c.reserve(t)()
 	switch st.Kind {
 	case ir.SetStmt:
 		if s.slots[st.Slot] != varying {
@@ -365,8 +361,9 @@ func (s *stripper) stmt(st *ir.Stmt, t int) vstmt {
 	}
 }
 
-// ifStmt masks the rounds that a branch leaves out.
-func (s *stripper) ifStmt(st *ir.Stmt, t int) vstmt {
+// ifStmt compiles a branch. If its condition is not uniform, masks select the rounds of each
+// side.
+func (s *stripCompiler) ifStmt(st *ir.Stmt, t int) stripStmt {
 	if cl, _ := s.classify(st.Value); cl == uniform {
 		cond, then, other := s.c.boolean(st.Value), s.block(st.Body, t), s.block(st.Else, t)
 		return func(m *machine, n int, mask []bool) {
@@ -378,13 +375,13 @@ func (s *stripper) ifStmt(st *ir.Stmt, t int) vstmt {
 		}
 	}
 	cond := s.boolean(st.Value, t)
-	yes, no := s.use(t), s.use(t+1)
+	yes, no := s.useStrip(t), s.useStrip(t+1)
 	then, other := s.block(st.Body, t+2), s.block(st.Else, t+2)
 	hasElse := len(st.Else) > 0
 	return func(m *machine, n int, mask []bool) {
 		v := cond(m, n, mask, nil)
 		a, b := strip[bool](m, yes, n), strip[bool](m, no, n)
-		in, out := split(v, mask, a, b)
+		in, out := splitMask(v, mask, a, b)
 		if in > 0 {
 			then(m, n, a)
 		}
@@ -394,8 +391,9 @@ func (s *stripper) ifStmt(st *ir.Stmt, t int) vstmt {
 	}
 }
 
-// split divides the rounds of mask by v, and counts both sides. v may be yes.
-func split(v, mask, yes, no []bool) (in, out int) {
+// splitMask divides the rounds of mask by v, and counts both sides. v and yes may be the same
+// memory.
+func splitMask(v, mask, yes, no []bool) (in, out int) {
 	no, yes = no[:len(v)], yes[:len(v)]
 	if mask == nil {
 		for k, b := range v {
@@ -421,8 +419,8 @@ func split(v, mask, yes, no []bool) (in, out int) {
 	return in, out
 }
 
-// setStrip makes a name hold the values of a strip.
-func setStrip[T any](s *stripper, st *ir.Stmt, v vec[T], t int) vstmt {
+// setStrip compiles an assignment to a varying local.
+func setStrip[T any](s *stripCompiler, st *ir.Stmt, v vec[T], t int) stripStmt {
 	slot, own := st.Slot, s.strips[st.Slot]
 	if !s.c.fn.Slots[slot].Assigned {
 		copied := st.Value.Op != ir.OpLoad || s.stored[st.Value.Operand]
@@ -454,13 +452,13 @@ func setStrip[T any](s *stripper, st *ir.Stmt, v vec[T], t int) vstmt {
 	}
 }
 
-// storeStrip writes the elements of a strip.
-func storeStrip[T ir.Number](s *stripper, st *ir.Stmt, t int) vstmt {
+// storeStrip compiles a store.
+func storeStrip[T ir.Number](s *stripCompiler, st *ir.Stmt, t int) stripStmt {
 	at := newAccess(s, st.Element(), t+1)
 	v := numbers[T](s, st.Value, t)
 	if at.contiguous {
 		return func(m *machine, n int, mask []bool) {
-			first, ok := at.first(m, n, mask)
+			first, ok := at.firstElement(m, n, mask)
 			if mask == nil {
 				d := unsafe.Slice(element[T](m, at.op, first), n)
 				if r := v(m, n, nil, d); &r[0] != &d[0] {
@@ -470,7 +468,7 @@ func storeStrip[T ir.Number](s *stripper, st *ir.Stmt, t int) vstmt {
 			}
 			r := v(m, n, mask, nil)
 			if !ok {
-				at.check(m, n, mask)
+				at.reportOutOfBounds(m, n, mask)
 			}
 			for k, x := range r[:n] {
 				if mask[k] {
@@ -482,11 +480,11 @@ func storeStrip[T ir.Number](s *stripper, st *ir.Stmt, t int) vstmt {
 	return func(m *machine, n int, mask []bool) {
 		r := v(m, n, mask, nil)
 		if at.regular {
-			first, ok := at.first(m, n, mask)
+			first, ok := at.firstElement(m, n, mask)
 			if !ok {
-				at.check(m, n, mask)
+				at.reportOutOfBounds(m, n, mask)
 			}
-			step := at.step(m)
+			step := at.stride(m)
 			for k, x := range r[:n] {
 				if mask == nil || mask[k] {
 					*element[T](m, at.op, first+int64(k)*step) = x
@@ -494,6 +492,6 @@ func storeStrip[T ir.Number](s *stripper, st *ir.Stmt, t int) vstmt {
 			}
 			return
 		}
-		at.each(m, n, mask, func(k int, i int64) { *element[T](m, at.op, i) = r[k] })
+		at.forEachRound(m, n, mask, func(k int, i int64) { *element[T](m, at.op, i) = r[k] })
 	}
 }

@@ -1,6 +1,6 @@
 package cpu
 
-// CPU back end: the elements that a strip of rounds accesses.
+// Accesses to elements in strips.
 
 import (
 	"unsafe"
@@ -9,20 +9,20 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// stripAccess is one element access in strips.
+// stripAccess is an access to an element in each round of a strip.
 type stripAccess struct {
-	s          *stripper
+	s          *stripCompiler
 	e          *ir.Expr
 	op         int
-	contiguous bool    // neighbouring rounds access neighbouring elements
-	regular    bool    // the distance between the elements of neighbouring rounds is the same
+	contiguous bool    // consecutive rounds access adjacent elements
+	regular    bool    // the distance between the elements of consecutive rounds is constant
 	k          []int64 // growth of each index
-	base       []intFn // index of the strip's first round; nil where it is not regular
+	base       []intFn // the index in the first round; nil if it is not affine
 	idx        []vec[int64]
 }
 
-// newAccess compiles the access e; strips from t on are free.
-func newAccess(s *stripper, e *ir.Expr, t int) *stripAccess {
+// newAccess compiles the access e. Scratch strips from t on are free.
+func newAccess(s *stripCompiler, e *ir.Expr, t int) *stripAccess {
 	a := &stripAccess{s: s, e: e, op: e.Operand, regular: true}
 	for axis, x := range e.X {
 		cl, k := s.classify(x)
@@ -42,8 +42,8 @@ func newAccess(s *stripper, e *ir.Expr, t int) *stripAccess {
 	return a
 }
 
-// step returns the distance between the elements of neighbouring rounds.
-func (a *stripAccess) step(m *machine) int64 {
+// stride returns the distance between the elements of consecutive rounds.
+func (a *stripAccess) stride(m *machine) int64 {
 	switch len(a.k) {
 	case 1:
 		return a.k[0]
@@ -58,10 +58,9 @@ func (a *stripAccess) step(m *machine) int64 {
 	return step
 }
 
-// first returns where the element of the strip's first round lies, of a
-// regular access. All rounds lie inside if ok; without a mask the run ends
-// otherwise.
-func (a *stripAccess) first(m *machine, n int, mask []bool) (at int64, ok bool) {
+// firstElement returns the address of the first round's element of a regular access. ok
+// reports whether all rounds are in bounds; without a mask, the run ends if they are not.
+func (a *stripAccess) firstElement(m *machine, n int, mask []bool) (at int64, ok bool) {
 	v := &m.ops[a.op]
 	ok = true
 	last := int64(n - 1)
@@ -79,16 +78,16 @@ func (a *stripAccess) first(m *machine, n int, mask []bool) (at int64, ok bool) 
 		}
 		at = i*v.row + j
 	default:
-		at, ok = a.firstOfMany(m, v.buf, last)
+		at, ok = a.firstOfBlock(m, v.buf, last)
 	}
 	if !ok && mask == nil {
-		a.check(m, n, nil)
+		a.reportOutOfBounds(m, n, nil)
 	}
 	return at, ok
 }
 
-// firstOfMany is first for three indices or more.
-func (a *stripAccess) firstOfMany(m *machine, b *iface.Buffer, last int64) (at int64, ok bool) {
+// firstOfBlock is firstElement for three indices or more.
+func (a *stripAccess) firstOfBlock(m *machine, b *iface.Buffer, last int64) (at int64, ok bool) {
 	ok = true
 	for axis, base := range a.base {
 		i, n := base(m), uint64(b.Dim[axis])
@@ -103,22 +102,21 @@ func (a *stripAccess) firstOfMany(m *machine, b *iface.Buffer, last int64) (at i
 	return at, ok
 }
 
-// check ends the run at the first real round of a regular access that lies
-// outside.
-func (a *stripAccess) check(m *machine, n int, mask []bool) {
+// reportOutOfBounds ends the run if a round of mask of a regular access is out of bounds.
+func (a *stripAccess) reportOutOfBounds(m *machine, n int, mask []bool) {
 	for axis := range a.base {
 		i := a.base[axis](m)
 		for k := range n {
 			if (mask == nil || mask[k]) && uint64(i) >= uint64(m.ops[a.op].size(axis)) {
-				m.outside(a.e, a.op, axis, i)
+				m.outOfBounds(a.e, a.op, axis, i)
 			}
 			i += a.k[axis]
 		}
 	}
 }
 
-// each calls f with the place of each real round, for any access.
-func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int64)) {
+// forEachRound calls f with the address of the element of each round of mask.
+func (a *stripAccess) forEachRound(m *machine, n int, mask []bool, f func(k int, at int64)) {
 	var idx [iface.MaxRank][]int64
 	var base [iface.MaxRank]int64
 	for axis := range a.base {
@@ -140,7 +138,7 @@ func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int6
 				i = idx[axis][k]
 			}
 			if uint64(i) >= uint64(v.size(axis)) {
-				m.outside(a.e, a.op, axis, i)
+				m.outOfBounds(a.e, a.op, axis, i)
 			}
 			switch {
 			case axis+1 == len(a.base):
@@ -155,18 +153,18 @@ func (a *stripAccess) each(m *machine, n int, mask []bool, f func(k int, at int6
 	}
 }
 
-// loads compiles the values of an access that differ along the strip.
-func loads[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
-	a, own := newAccess(s, e, s.use(t)+1), t
+// loadStrip compiles a load whose elements differ between rounds.
+func loadStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	a, own := newAccess(s, e, s.useStrip(t)+1), t
 	op := a.op
 	switch {
 	case a.contiguous:
 		return func(m *machine, n int, mask []bool, dst []T) []T {
-			first, ok := a.first(m, n, mask)
+			first, ok := a.firstElement(m, n, mask)
 			if ok {
 				return unsafe.Slice(element[T](m, op, first), n)
 			}
-			a.check(m, n, mask)
+			a.reportOutOfBounds(m, n, mask)
 			if dst == nil {
 				dst = strip[T](m, own, n)
 			}
@@ -180,11 +178,11 @@ func loads[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 		}
 	case a.regular:
 		return func(m *machine, n int, mask []bool, dst []T) []T {
-			first, ok := a.first(m, n, mask)
+			first, ok := a.firstElement(m, n, mask)
 			if dst == nil {
 				dst = strip[T](m, own, n)
 			}
-			step := a.step(m)
+			step := a.stride(m)
 			if ok {
 				p, by := unsafe.Pointer(element[T](m, op, first)), uintptr(step)*unsafe.Sizeof(dst[0])
 				dst = dst[:n]
@@ -195,7 +193,7 @@ func loads[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 				}
 				return dst
 			}
-			a.check(m, n, mask)
+			a.reportOutOfBounds(m, n, mask)
 			for k := range dst[:n] {
 				dst[k] = 0
 				if mask[k] {
@@ -217,7 +215,7 @@ func loads[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 			for k, i := range at {
 				if uint64(i) >= uint64(len(mem)) {
 					if mask == nil || mask[k] {
-						m.outside(a.e, op, 0, i)
+						m.outOfBounds(a.e, op, 0, i)
 					}
 					dst[k] = 0
 					continue
@@ -235,7 +233,7 @@ func loads[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 		if mask != nil {
 			clear(dst)
 		}
-		a.each(m, n, mask, func(k int, i int64) { dst[k] = *element[T](m, op, i) })
+		a.forEachRound(m, n, mask, func(k int, i int64) { dst[k] = *element[T](m, op, i) })
 		return dst
 	}
 }

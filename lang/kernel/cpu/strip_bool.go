@@ -1,6 +1,6 @@
 package cpu
 
-// CPU back end: conditions in strips.
+// Conditions in strips.
 
 import (
 	"unsafe"
@@ -9,13 +9,13 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// boolean compiles a bool. Like numbers, the result never lies above strip t.
-func (s *stripper) boolean(e *ir.Expr, t int) vec[bool] {
-	s.use(t)
-	if s.broken {
+// boolean compiles a bool. The result is never in a scratch strip above t.
+func (s *stripCompiler) boolean(e *ir.Expr, t int) vec[bool] {
+	s.useStrip(t)
+	if s.failed {
 		return nil
 	}
-	defer s.c.above(t)()
+	defer s.c.reserve(t)()
 	if s.isUniform(e) {
 		v := s.c.boolean(e)
 		return func(m *machine, n int, mask []bool, dst []bool) []bool {
@@ -45,7 +45,7 @@ func (s *stripper) boolean(e *ir.Expr, t int) vec[bool] {
 	case ir.OpAnd, ir.OpOr:
 		return s.shortCircuit(e, t)
 	case ir.OpCond, ir.OpSelect:
-		return choose(s, e, t, (*stripper).boolean)
+		return choose(s, e, t, (*stripCompiler).boolean)
 	}
 	switch e.X[0].Type {
 	case ir.Bool:
@@ -82,13 +82,13 @@ func (s *stripper) boolean(e *ir.Expr, t int) vec[bool] {
 	return compare[float64](s, e, t)
 }
 
-// shortCircuit compiles and, or. The right side is evaluated for the rounds
-// that need it.
-func (s *stripper) shortCircuit(e *ir.Expr, t int) vec[bool] {
+// shortCircuit compiles and, or. The right side is evaluated only for rounds in which it
+// decides.
+func (s *stripCompiler) shortCircuit(e *ir.Expr, t int) vec[bool] {
 	x := s.boolean(e.X[0], t)
-	left, todo := s.use(t), s.use(t+1)
+	left, todo := s.useStrip(t), s.useStrip(t+1)
 	y := s.boolean(e.X[1], t+2)
-	and, plain := e.Op == ir.OpAnd, !analysis.MayFault(e.X[1]) && cost(e.X[1]) < 20
+	and, plain := e.Op == ir.OpAnd, !analysis.MayFault(e.X[1]) && stripCost(e.X[1]) < 20
 	return func(m *machine, n int, mask []bool, dst []bool) []bool {
 		a := strip[bool](m, left, n)
 		if r := x(m, n, mask, a); &r[0] != &a[0] {
@@ -126,7 +126,7 @@ func (s *stripper) shortCircuit(e *ir.Expr, t int) vec[bool] {
 	}
 }
 
-func compare[T ir.Number](s *stripper, e *ir.Expr, t int) vec[bool] {
+func compare[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[bool] {
 	op := e.Op
 	if s.isUniform(e.X[1]) {
 		x, y := numbers[T](s, e.X[0], t+1), scalarOf[T](s.c, e.X[1])

@@ -1,6 +1,6 @@
 package cpu
 
-// CPU back end: expressions of numbers in strips.
+// Expressions of numbers in strips.
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// scalarOf is code for a value that is the same in every round.
+// scalarOf compiles a value that is the same in every round.
 func scalarOf[T ir.Number](c *compiler, e *ir.Expr) func(m *machine) T {
 	if e.Type.IsFloat() {
 		f := c.floating(e)
@@ -21,19 +21,19 @@ func scalarOf[T ir.Number](c *compiler, e *ir.Expr) func(m *machine) T {
 }
 
 // isUniform reports whether e is the same in every round of a strip.
-func (s *stripper) isUniform(e *ir.Expr) bool {
+func (s *stripCompiler) isUniform(e *ir.Expr) bool {
 	cl, _ := s.classify(e)
 	return cl == uniform
 }
 
-// numbers compiles e, whose type has the values T. The result never lies in
-// scratch strips above t.
-func numbers[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
-	s.use(t)
-	if s.broken {
+// numbers compiles e, whose values have the Go type T. The result is never in a scratch strip
+// above t.
+func numbers[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	s.useStrip(t)
+	if s.failed {
 		return nil
 	}
-	defer s.c.above(t)()
+	defer s.c.reserve(t)()
 	switch cl, k := s.classify(e); cl {
 	case uniform:
 		v := scalarOf[T](s.c, e)
@@ -63,39 +63,39 @@ func numbers[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 		slot := e.Slot
 		return func(m *machine, n int, mask []bool, dst []T) []T { return unsafe.Slice((*T)(m.ptrs[slot]), n) }
 	case ir.OpLoad:
-		return loads[T](s, e, t)
+		return loadStrip[T](s, e, t)
 	case ir.OpConvert:
-		return converts[T](s, e, t)
+		return convertStrip[T](s, e, t)
 	case ir.OpCond, ir.OpSelect:
 		return choose(s, e, t, numbers[T])
 	case ir.OpFold:
 		return stripFold[T](s, e, t)
 	case ir.OpNeg:
-		return mapped(s, e, t, func(d, a []T) {
+		return mapStrip(s, e, t, func(d, a []T) {
 			for k, x := range a {
 				d[k] = -x
 			}
 		})
 	case ir.OpAbs:
-		return mapped(s, e, t, func(d, a []T) {
+		return mapStrip(s, e, t, func(d, a []T) {
 			for k, x := range a {
-				if x <= 0 { // -0 too
+				if x <= 0 { // for -0, too
 					x = 0 - x
 				}
 				d[k] = x
 			}
 		})
 	case ir.OpSqrt:
-		return mapped(s, e, t, func(d, a []T) {
+		return mapStrip(s, e, t, func(d, a []T) {
 			for k, x := range a {
 				d[k] = T(math.Sqrt(float64(x)))
 			}
 		})
 	case ir.OpFMA:
-		return fused[T](s, e, t)
+		return fmaStrip[T](s, e, t)
 	}
 	if f := ir.MathFunc(e.Op); f != nil {
-		return mapped(s, e, t, func(d, a []T) {
+		return mapStrip(s, e, t, func(d, a []T) {
 			for k, x := range a {
 				d[k] = T(f(float64(x)))
 			}
@@ -104,8 +104,8 @@ func numbers[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 	return binary[T](s, e, t)
 }
 
-// mapped compiles an operation of one value. a and d may be the same memory.
-func mapped[T ir.Number](s *stripper, e *ir.Expr, t int, loop func(d, a []T)) vec[T] {
+// mapStrip compiles an operation of one value. loop must work if a and d are the same memory.
+func mapStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int, loop func(d, a []T)) vec[T] {
 	x := numbers[T](s, e.X[0], t)
 	return func(m *machine, n int, mask []bool, dst []T) []T {
 		a := x(m, n, mask, nil)
@@ -117,8 +117,8 @@ func mapped[T ir.Number](s *stripper, e *ir.Expr, t int, loop func(d, a []T)) ve
 	}
 }
 
-// pair holds the loops of an operation of two values: of two strips, and of a
-// strip and one value on either side.
+// pair holds the loops of an operation of two values: two strips, and a strip and one value on
+// either side.
 type pair[T ir.Number] struct {
 	vv func(d, a, b []T)
 	vs func(d, a []T, s T)
@@ -142,20 +142,20 @@ func pairOf[T ir.Number](op ir.Op) pair[T] {
 	return pair[T]{maxVV[T], maxVS[T], func(d []T, s T, b []T) { maxVS(d, b, s) }}
 }
 
-func binary[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
+func binary[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	switch e.Op {
 	case ir.OpAdd, ir.OpSub, ir.OpMul:
-		if v := joined[T](s, e, t); v != nil {
+		if v := fusedLoop[T](s, e, t); v != nil {
 			return v
 		}
 	case ir.OpDiv, ir.OpMin, ir.OpMax:
 	case ir.OpPow:
 		if y := e.X[1]; y.Op == ir.OpConst && (y.Type.IsFloat() && y.Float == 2 || y.Type.IsInt() && y.Int == 2) {
-			return mapped(s, e, t, func(d, a []T) { mulVV(d, a, a) })
+			return mapStrip(s, e, t, func(d, a []T) { mulVV(d, a, a) })
 		}
-		return called[T](s, e, t)
+		return callStrip[T](s, e, t)
 	default:
-		return called[T](s, e, t)
+		return callStrip[T](s, e, t)
 	}
 	p := pairOf[T](e.Op)
 	switch {
@@ -192,12 +192,12 @@ func binary[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 	}
 }
 
-func (s *stripper) isAffine(e *ir.Expr) bool {
+func (s *stripCompiler) isAffine(e *ir.Expr) bool {
 	cl, _ := s.classify(e)
 	return cl == affine
 }
 
-// scalarFunc returns op as a function of two values of type T.
+// scalarFunc returns the function of two values that computes op.
 func scalarFunc[T ir.Number](op ir.Op) func(x, y T) T {
 	var f any
 	switch any(T(0)).(type) {
@@ -245,8 +245,8 @@ func floatFunc[T ir.Float](op ir.Op) func(x, y T) T {
 	return ir.Pow[T]
 }
 
-// called compiles //, % and **, with the checks that those of integers need.
-func called[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
+// callStrip compiles //, % and **, with the checks of integers.
+func callStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	f := scalarFunc[T](e.Op)
 	x, y := numbers[T](s, e.X[0], t), numbers[T](s, e.X[1], t+1)
 	isInt, isPow := e.Type.IsInt(), e.Op == ir.OpPow
@@ -273,8 +273,8 @@ func called[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 	}
 }
 
-// fused compiles fma(x, y, z).
-func fused[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
+// fmaStrip compiles fma(x, y, z).
+func fmaStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	var any3 any = ir.FMA[float64]
 	if e.Type == ir.F32 {
 		any3 = ir.FMA[float32]
@@ -293,8 +293,8 @@ func fused[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 	}
 }
 
-// converts compiles a conversion.
-func converts[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
+// convertStrip compiles a conversion.
+func convertStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	switch e.X[0].Type {
 	case ir.I8:
 		return convertFrom[int8, T](s, e, t)
@@ -318,8 +318,8 @@ func converts[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 	return convertFrom[float64, T](s, e, t)
 }
 
-func convertFrom[A, T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
-	x := numbers[A](s, e.X[0], t+1) // not t: the sizes differ
+func convertFrom[A, T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	x := numbers[A](s, e.X[0], t+1) // not t: the sizes of values differ
 	from, to := e.X[0].Type, e.Type
 	if from.IsFloat() && to.IsInt() {
 		return func(m *machine, n int, mask []bool, dst []T) []T {
@@ -347,9 +347,9 @@ func convertFrom[A, T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 	}
 }
 
-// choose compiles c ? x : y. Where the sides of a cond differ between rounds,
-// each side is evaluated for its rounds only, so that it cannot fault in others.
-func choose[T any](s *stripper, e *ir.Expr, t int, expr func(s *stripper, e *ir.Expr, t int) vec[T]) vec[T] {
+// choose compiles c ? x : y. If the condition of an OpCond differs between rounds, each side is
+// evaluated for its rounds only, so that it does not fault in others.
+func choose[T any](s *stripCompiler, e *ir.Expr, t int, expr func(s *stripCompiler, e *ir.Expr, t int) vec[T]) vec[T] {
 	if e.Op == ir.OpCond && s.isUniform(e.X[0]) {
 		f, x, y := s.c.boolean(e.X[0]), expr(s, e.X[1], t), expr(s, e.X[2], t)
 		return func(m *machine, n int, mask []bool, dst []T) []T {
@@ -360,19 +360,19 @@ func choose[T any](s *stripper, e *ir.Expr, t int, expr func(s *stripper, e *ir.
 		}
 	}
 	f := s.boolean(e.X[0], t+1)
-	yes, no := s.use(t+1), s.use(t+2)
+	yes, no := s.useStrip(t+1), s.useStrip(t+2)
 	x, y := expr(s, e.X[1], t+3), expr(s, e.X[2], t+4)
 	both := e.Op == ir.OpSelect
 	var checks []*stripAccess
-	if !both && cost(e.X[1])+cost(e.X[2]) < 32 {
-		checks, both = s.checks(e.X[1:])
+	if !both && stripCost(e.X[1])+stripCost(e.X[2]) < 32 {
+		checks, both = s.faultChecks(e.X[1:])
 	}
 	return func(m *machine, n int, mask []bool, dst []T) []T {
 		if dst == nil {
 			dst = strip[T](m, t, n)
 		}
 		a, b := strip[bool](m, yes, n), strip[bool](m, no, n)
-		if both && inside(m, n, checks) {
+		if both && allInBounds(m, n, checks) {
 			if c := f(m, n, mask, a); &c[0] != &a[0] {
 				copy(a, c)
 			}
@@ -381,7 +381,7 @@ func choose[T any](s *stripper, e *ir.Expr, t int, expr func(s *stripper, e *ir.
 			chooseVV(dst[:n], a, u, v)
 			return dst
 		}
-		in, out := split(f(m, n, mask, nil), mask, a, b)
+		in, out := splitMask(f(m, n, mask, nil), mask, a, b)
 		if out == 0 {
 			return x(m, n, mask, dst)
 		}
@@ -395,9 +395,9 @@ func choose[T any](s *stripper, e *ir.Expr, t int, expr func(s *stripper, e *ir.
 	}
 }
 
-// checks lists the accesses that decide whether list can fault; false: other
-// things can.
-func (s *stripper) checks(list []*ir.Expr) (out []*stripAccess, ok bool) {
+// faultChecks returns the accesses that determine whether list faults. It reports false if
+// other operations may fault.
+func (s *stripCompiler) faultChecks(list []*ir.Expr) (out []*stripAccess, ok bool) {
 	ok = true
 	for _, e := range list {
 		ir.WalkExpr(e, func(x *ir.Expr) bool {
@@ -406,7 +406,7 @@ func (s *stripper) checks(list []*ir.Expr) (out []*stripAccess, ok bool) {
 				ok = ok && !analysis.MayFault(x)
 				return false
 			case x.Op == ir.OpLoad && len(x.X) > 0:
-				a := s.access(x)
+				a := s.regularAccess(x)
 				ok = a != nil
 				out = append(out, a)
 				return false
@@ -419,8 +419,8 @@ func (s *stripper) checks(list []*ir.Expr) (out []*stripAccess, ok bool) {
 	return out, ok
 }
 
-// access returns a regular access whose indices cannot fault, or nil.
-func (s *stripper) access(e *ir.Expr) *stripAccess {
+// regularAccess returns the access e if it is regular and its indices cannot fault, or nil.
+func (s *stripCompiler) regularAccess(e *ir.Expr) *stripAccess {
 	for _, x := range e.X {
 		if cl, _ := s.classify(x); cl == varying || analysis.MayFault(x) {
 			return nil
@@ -429,25 +429,25 @@ func (s *stripper) access(e *ir.Expr) *stripAccess {
 	return newAccess(s, e, 0)
 }
 
-// anyRound is a mask that only says that there is one.
-var anyRound = []bool{}
+// someMask is a mask that firstElement only compares with nil.
+var someMask = []bool{}
 
-// inside reports whether all rounds of the accesses lie inside.
-func inside(m *machine, n int, list []*stripAccess) bool {
+// allInBounds reports whether all rounds of the accesses are in bounds.
+func allInBounds(m *machine, n int, list []*stripAccess) bool {
 	for _, a := range list {
-		if _, ok := a.first(m, n, anyRound); !ok {
+		if _, ok := a.firstElement(m, n, someMask); !ok {
 			return false
 		}
 	}
 	return true
 }
 
-// CPU back end: operations that often stand together and run as one loop.
+// Operations that often occur together and run as one loop.
 
-// joined compiles a*b+c, a*b-c, c-a*b, a+b+c and (a+b)*s in one pass; nil: e is
+// fusedLoop compiles a*b+c, a*b-c, c-a*b, a+b+c and (a+b)*s to one loop. It returns nil if e is
 // none of them.
-func joined[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
-	// inner reports whether x is such an operation and needs a strip
+func fusedLoop[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	// inner reports whether x is an operation op with varying values
 	inner := func(x *ir.Expr, op ir.Op) bool {
 		cl, _ := s.classify(x)
 		return x.Op == op && cl == varying
@@ -482,7 +482,7 @@ func joined[T ir.Number](s *stripper, e *ir.Expr, t int) vec[T] {
 	return nil
 }
 
-func sumTimes[T ir.Number](s *stripper, a, b, f *ir.Expr, t int) vec[T] {
+func sumTimes[T ir.Number](s *stripCompiler, a, b, f *ir.Expr, t int) vec[T] {
 	va, vb, sf := numbers[T](s, a, t), numbers[T](s, b, t+1), scalarOf[T](s.c, f)
 	loop := loopsOf[T]().addMulVVS
 	return func(m *machine, n int, mask []bool, dst []T) []T {
@@ -495,7 +495,7 @@ func sumTimes[T ir.Number](s *stripper, a, b, f *ir.Expr, t int) vec[T] {
 	}
 }
 
-func sumOfThree[T ir.Number](s *stripper, a, b, c *ir.Expr, t int) vec[T] {
+func sumOfThree[T ir.Number](s *stripCompiler, a, b, c *ir.Expr, t int) vec[T] {
 	va, vb, vc := numbers[T](s, a, t), numbers[T](s, b, t+1), numbers[T](s, c, t+2)
 	loop := loopsOf[T]().addVVV
 	return func(m *machine, n int, mask []bool, dst []T) []T {
@@ -508,25 +508,25 @@ func sumOfThree[T ir.Number](s *stripper, a, b, c *ir.Expr, t int) vec[T] {
 	}
 }
 
-// How a product and a third value are joined.
-type joint uint8
+// productForm is how a product and a third value are combined.
+type productForm uint8
 
 const (
-	plusProduct  joint = iota // c + a*b
-	minusProduct              // c - a*b
-	productMinus              // a*b - c
+	plusProduct  productForm = iota // c + a*b
+	minusProduct                    // c - a*b
+	productMinus                    // a*b - c
 )
 
-// multiplyAdd joins the product mul, which differs between rounds, with c. A
-// uniform c comes with plusProduct and productMinus only.
-func multiplyAdd[T ir.Number](s *stripper, mul, c *ir.Expr, t int, how joint) vec[T] {
+// multiplyAdd compiles the product mul, which differs between rounds, combined with c. c is
+// uniform with plusProduct and productMinus only.
+func multiplyAdd[T ir.Number](s *stripCompiler, mul, c *ir.Expr, t int, how productForm) vec[T] {
 	a, b := mul.X[0], mul.X[1]
 	if s.isUniform(a) {
 		a, b = b, a
 	}
 	l := loopsOf[T]()
-	// c is often the rest of a long sum: with the first strip it needs no more
-	// of them than its own length
+	// c is often the rest of a long sum: if it gets the first strip, the sum does not
+	// need a strip more for each term
 	ta, tb, tc := t, t+1, t+2
 	if c.Op != ir.OpLoad && c.Op != ir.OpSlot && !s.isUniform(c) {
 		ta, tb, tc = t+1, t+2, t

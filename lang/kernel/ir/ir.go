@@ -278,8 +278,8 @@ func WalkStmts(list []*Stmt, f func(*Stmt)) {
 	}
 }
 
-// UsedOperands returns the operands of which the body reads or writes an element or reads
-// a field.
+// UsedOperands returns the operands with an element that the body reads or writes, or a field
+// that it reads.
 func (fn *Func) UsedOperands() []int {
 	in := make([]bool, len(fn.Operands))
 	over := func(domain []Range) {

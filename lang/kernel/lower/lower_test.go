@@ -133,8 +133,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestStatementOfNothing: the parser refuses these, but trees of other origin may have them.
-func TestStatementOfNothing(t *testing.T) {
+// TestStatementsOfOtherTrees: the parser refuses these, but trees of other origin may have them.
+func TestStatementsOfOtherTrees(t *testing.T) {
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(v: RW variable[f64]) { v = v + 1.0 }\n")
 	set := cs[0].Body.Stmts[0].(*syntax.Assign)
 	for _, s := range []syntax.Stmt{&syntax.ExprStmt{X: set.Value}, &syntax.Break{}, &syntax.While{}, &syntax.Return{}} {

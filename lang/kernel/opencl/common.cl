@@ -1,5 +1,5 @@
-// What bodies of codelets need of every type. The same bits as the processor's
-// where the operations have them: no fused multiply-add where nobody wrote one.
+// Operations of bodies, for every type. Operations with exact results have those of the CPU:
+// a product and a sum are not fused to one operation.
 #pragma OPENCL FP_CONTRACT OFF
 
 ulong trips(long lo, long hi, int closed) {

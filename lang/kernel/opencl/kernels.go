@@ -1,12 +1,6 @@
 package opencl
 
-// Bodies on devices: what of a body runs in which kernel, and what must hold
-// before one starts. The text of the kernels is another file's.
-//
-// A kernel on a device cannot stop at an index outside and say where. So only
-// bodies go there whose indices can be checked before, from sizes and scalars:
-// Launches fails where one might lie outside, and the same task on a CPU worker
-// then finds out.
+// The kernels of a body, and their parameters.
 
 import (
 	"errors"
@@ -18,39 +12,39 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// Kernels is a body as kernels in OpenCL C. It is immutable and safe for
-// concurrent use.
+// Kernels are a body as kernels in OpenCL C. They are immutable and safe for concurrent use.
 type Kernels struct {
 	fn      *ir.Func
 	eval    *cpu.Evaluator
 	text    string
 	doubles bool
-	met     func(cpu.Bound) bool
+	demands func(cpu.Bound) bool
 	steps   []*step
 }
 
-// step is one kernel: an each or a for with independent rounds, which have a
-// work-item each, or statements that one work-group runs together.
+// step is one kernel: an each, or a for with independent rounds, with a work-item for each
+// round, or statements that one work-group runs together.
 type step struct {
-	name     string
-	lets     []*ir.Stmt // names from before that are computed again
-	body     []*ir.Stmt
-	domain   []ir.Range     // nil: one work-group
-	lo, hi   []cpu.IntValue // of domain
-	buffers  []int          // operands whose elements it uses
-	scalars  []int          // slots
-	fields   []fieldAt      // of operands
-	host     []cpu.IntValue // values of fields
-	declared map[int]bool
+	name        string
+	recomputed  []*ir.Stmt // declarations of earlier locals, repeated in this kernel
+	body        []*ir.Stmt
+	domain      []ir.Range     // nil: one work-group
+	lo, hi      []cpu.IntValue // of domain
+	buffers     []int          // operands whose elements it uses
+	scalars     []int          // slots
+	fields      []fieldAt      // of operands
+	fieldValues []cpu.IntValue // values of fields
+	declared    map[int]bool
 }
 
+// fieldAt is a field of an operand.
 type fieldAt struct {
 	operand int
 	field   ir.Field
 }
 
-// New returns the body as kernels for devices. The error says why it can run
-// on CPU workers only.
+// New returns the kernels of a lowered body. The error is the reason why it can run on CPU
+// workers only.
 func New(fn *ir.Func) (*Kernels, error) {
 	for _, o := range fn.Operands {
 		switch o.Kind {
@@ -70,17 +64,17 @@ func New(fn *ir.Func) (*Kernels, error) {
 		return nil, errors.New("whether its indices lie inside depends on data")
 	}
 	eval := cpu.NewEvaluator(fn)
-	d := &Kernels{fn: fn, eval: eval, met: eval.Demands(want)}
-	if err := d.split(body); err != nil {
+	ks := &Kernels{fn: fn, eval: eval, demands: eval.Holds(want)}
+	if err := ks.split(body); err != nil {
 		return nil, err
 	}
-	d.text, d.doubles = clText(fn, d.steps)
-	return d, nil
+	ks.text, ks.doubles = sourceOf(fn, ks.steps)
+	return ks, nil
 }
 
-// split makes steps of the body.
-func (d *Kernels) split(r *analysis.Rounds) error {
-	var alone *step // the statements of one work-group so far
+// split divides the body into steps.
+func (ks *Kernels) split(r *analysis.Rounds) error {
+	var alone *step // the statements so far that one work-group runs
 	lets := map[int]*ir.Stmt{}
 	var walk func(list []*ir.Stmt) error
 	walk = func(list []*ir.Stmt) error {
@@ -93,11 +87,11 @@ func (d *Kernels) split(r *analysis.Rounds) error {
 				}
 				continue
 			case st.Kind == ir.ForStmt:
-				if domain, body = d.nest(st); domain == nil {
+				if domain, body = ks.nest(st); domain == nil {
 					return errors.New("the rounds of a `for` depend on each other")
 				}
 			case st.Kind == ir.EachStmt:
-			case !simple(st):
+			case !loopFree(st):
 				return errors.New("it has loops inside an `if`")
 			default:
 				if st.Kind == ir.SetStmt && st.Declare {
@@ -105,7 +99,7 @@ func (d *Kernels) split(r *analysis.Rounds) error {
 				}
 				if alone == nil {
 					alone = &step{}
-					d.steps = append(d.steps, alone)
+					ks.steps = append(ks.steps, alone)
 				}
 				alone.body = append(alone.body, st)
 				continue
@@ -117,18 +111,18 @@ func (d *Kernels) split(r *analysis.Rounds) error {
 				if lo == nil || hi == nil {
 					return errors.New("the range of a loop depends on data")
 				}
-				s.lo, s.hi = append(s.lo, d.eval.Int(lo)), append(s.hi, d.eval.Int(hi))
+				s.lo, s.hi = append(s.lo, ks.eval.Int(lo)), append(s.hi, ks.eval.Int(hi))
 			}
-			d.steps = append(d.steps, s)
+			ks.steps = append(ks.steps, s)
 		}
 		return nil
 	}
-	if err := walk(d.fn.Body); err != nil {
+	if err := walk(ks.fn.Body); err != nil {
 		return err
 	}
-	kept := d.steps[:0]
-	for _, s := range d.steps {
-		if err := d.complete(s, r, lets); err != nil {
+	kept := ks.steps[:0]
+	for _, s := range ks.steps {
+		if err := ks.resolve(s, r, lets); err != nil {
 			return err
 		}
 		if s.writes() {
@@ -136,15 +130,15 @@ func (d *Kernels) split(r *analysis.Rounds) error {
 			kept = append(kept, s)
 		}
 	}
-	d.steps = kept
+	ks.steps = kept
 	return nil
 }
 
-// nest returns the loops around the rounds of a `for` that do not depend on each
-// other, one inside another, and what is inside; nil: they do.
-func (d *Kernels) nest(st *ir.Stmt) (domain []ir.Range, body []*ir.Stmt) {
+// nest returns the domain of st and of perfectly nested loops inside it whose rounds are
+// independent, and the body of the innermost. The domain is nil if the rounds of st are not.
+func (ks *Kernels) nest(st *ir.Stmt) (domain []ir.Range, body []*ir.Stmt) {
 	for {
-		r, _, ok := analysis.Independent(d.fn, st)
+		r, _, ok := analysis.Independent(ks.fn, st)
 		if !ok || r.HasReductions() {
 			return domain, body
 		}
@@ -159,16 +153,16 @@ func (d *Kernels) nest(st *ir.Stmt) (domain []ir.Range, body []*ir.Stmt) {
 	}
 }
 
-// simple reports whether a work-group can run st together: it has no loops.
-func simple(st *ir.Stmt) bool {
+// loopFree reports whether st has no loops, so that a work-group can run it together.
+func loopFree(st *ir.Stmt) bool {
 	ok := true
 	ir.WalkStmts([]*ir.Stmt{st}, func(s *ir.Stmt) { ok = ok && s.Kind != ir.ForStmt && s.Kind != ir.EachStmt })
 	return ok
 }
 
-// complete finds what a step needs: names from before, operands, scalars, fields.
-func (d *Kernels) complete(s *step, r *analysis.Rounds, lets map[int]*ir.Stmt) error {
-	fn := d.fn
+// resolve finds the parameters of a step, and the declarations of earlier locals that it repeats.
+func (ks *Kernels) resolve(s *step, r *analysis.Rounds, lets map[int]*ir.Stmt) error {
+	fn := ks.fn
 	s.declared = map[int]bool{}
 	for _, r := range s.domain {
 		s.declared[r.Slot] = true
@@ -185,7 +179,7 @@ func (d *Kernels) complete(s *step, r *analysis.Rounds, lets map[int]*ir.Stmt) e
 		if !fields[at] {
 			fields[at] = true
 			s.fields = append(s.fields, at)
-			s.host = append(s.host, d.eval.Int(&ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: at.operand, Field: at.field}))
+			s.fieldValues = append(s.fieldValues, ks.eval.Int(&ir.Expr{Op: ir.OpField, Type: ir.I64, Operand: at.operand, Field: at.field}))
 		}
 	}
 	element := func(op int) {
@@ -220,15 +214,15 @@ func (d *Kernels) complete(s *step, r *analysis.Rounds, lets map[int]*ir.Stmt) e
 						scalars[x.Slot] = true
 						s.scalars = append(s.scalars, x.Slot)
 					}
-				case !s.declared[x.Slot]: // a name from before
+				case !s.declared[x.Slot]: // a local of an earlier step
 					st := lets[x.Slot]
-					if st == nil || r.SingleValue(x.Slot) == nil || !again(r, st.Value) {
+					if st == nil || r.SingleValue(x.Slot) == nil || !recomputable(r, st.Value) {
 						err = fmt.Errorf("%s is computed from data in one loop and used in another", fn.Slots[x.Slot].Name)
 						return false
 					}
 					s.declared[x.Slot] = true
 					expr(st.Value)
-					s.lets = append(s.lets, st)
+					s.recomputed = append(s.recomputed, st)
 				}
 			}
 			return err == nil
@@ -246,8 +240,8 @@ func (d *Kernels) complete(s *step, r *analysis.Rounds, lets map[int]*ir.Stmt) e
 	return err
 }
 
-// again reports whether a name's value can be computed again later.
-func again(r *analysis.Rounds, e *ir.Expr) bool {
+// recomputable reports whether e, the value of a local, can be computed again later.
+func recomputable(r *analysis.Rounds, e *ir.Expr) bool {
 	ok := true
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		ok = ok && x.Op != ir.OpFold && (x.Op != ir.OpLoad || !r.Stores(x.Operand))
@@ -256,16 +250,15 @@ func again(r *analysis.Rounds, e *ir.Expr) bool {
 	return ok
 }
 
-// writes reports whether the step does anything that lasts.
+// writes reports whether the step writes an operand.
 func (s *step) writes() bool {
 	found := false
 	ir.WalkStmts(s.body, func(st *ir.Stmt) { found = found || st.Kind == ir.StoreStmt })
 	return found
 }
 
-// Source is the text of the kernels in OpenCL C 1.2. It is made for the element
-// types of the program.
-func (d *Kernels) Source() string { return d.text }
+// Source returns the source of the kernels, in OpenCL C 1.2.
+func (ks *Kernels) Source() string { return ks.text }
 
 // Doubles reports whether the kernels compute with doubles.
-func (d *Kernels) Doubles() bool { return d.doubles }
+func (ks *Kernels) Doubles() bool { return ks.doubles }

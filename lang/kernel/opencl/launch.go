@@ -9,43 +9,42 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// Launch is a kernel to start. A kernel may begin when the one before it has
-// ended.
+// Launch is a kernel to start, after the previous one has ended.
 type Launch struct {
 	Name  string
-	Items int  // work-items that have something to do
-	Group bool // one work-group does it all, with 8 bytes of local memory an item, the last argument
+	Items int  // work-items with a round
+	Group bool // one work-group runs it, with 8 bytes of local memory for each item, the last argument
 	Args  []Arg
 }
 
-// Arg is an argument of a kernel: an operand, whose parameters are a pointer and
-// the number of elements before its own, or a number.
+// Arg is an argument of a kernel: a number, or an operand, which has two parameters, a pointer
+// and the number of elements in front of its own.
 type Arg struct {
 	Operand int // -1 for a number
 	Value   any // int8 to uint64, float32 or float64
 }
 
-// OutsideError says why a body was not started on a device.
-type OutsideError struct{ Codelet string }
+// BoundsError is the reason why a body was not started on a device.
+type BoundsError struct{ Codelet string }
 
-func (e *OutsideError) Error() string {
+func (e *BoundsError) Error() string {
 	return fmt.Sprintf("an index in the body of %s may lie outside; a CPU worker could tell", e.Codelet)
 }
 
-// Launches returns the kernels of a run, in order. The pointers of t's buffers are
-// not looked at. The error is an *OutsideError where an index may lie outside, or
-// says that the operands do not fit.
-func (d *Kernels) Launches(t ir.Task) ([]Launch, error) {
-	o, err := d.eval.Bind(t)
+// Launches returns the kernels of a run, in order. It does not use the pointers of the buffers
+// of t. The error is a *BoundsError if an index may be out of bounds; other errors are about
+// operands that do not fit.
+func (ks *Kernels) Launches(t ir.Task) ([]Launch, error) {
+	o, err := ks.eval.Bind(t)
 	if err != nil {
 		return nil, err
 	}
 	defer o.Release()
-	if !d.met(o) {
-		return nil, &OutsideError{d.fn.Name}
+	if !ks.demands(o) {
+		return nil, &BoundsError{ks.fn.Name}
 	}
 	var out []Launch
-	for _, s := range d.steps {
+	for _, s := range ks.steps {
 		l := Launch{Name: s.name, Items: 1, Group: s.domain == nil}
 		for _, op := range s.buffers {
 			l.Args = append(l.Args, Arg{Operand: op})
@@ -55,7 +54,7 @@ func (d *Kernels) Launches(t ir.Task) ([]Launch, error) {
 			lo := s.lo[k](o)
 			n := ir.Trips(lo, s.hi[k](o), s.domain[k].Closed)
 			if l.Items > 0 && n > maxItems/uint64(l.Items) {
-				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", d.fn.Name, maxItems)
+				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", ks.fn.Name, maxItems)
 			}
 			l.Items *= int(n)
 			add(lo)
@@ -64,7 +63,7 @@ func (d *Kernels) Launches(t ir.Task) ([]Launch, error) {
 		if l.Items == 0 {
 			continue
 		}
-		for _, f := range s.host {
+		for _, f := range s.fieldValues {
 			add(f(o))
 		}
 		for _, slot := range s.scalars {
@@ -75,46 +74,43 @@ func (d *Kernels) Launches(t ir.Task) ([]Launch, error) {
 	return out, nil
 }
 
-// maxItems is the most work-items that one kernel has.
+// maxItems bounds the work-items of one kernel.
 const maxItems = 1 << 40
 
-// Runs on OpenCL devices.
+// itemsPerGroup is the number of work-items of a work-group, of kernels with an item a round.
+const itemsPerGroup = 64
 
-// clRow is the number of work-items of a work-group.
-const clRow = 64
+// maxFoldItems bounds the work-items that compute a fold together.
+const maxFoldItems = 256
 
-// clGroup is the most work-items that fold together.
-const clGroup = 256
-
-// exactSingles makes / and sqrt of f32 as exact as those of f64: without it the
-// last two bits may differ from the CPU's.
-const exactSingles = "-cl-fp32-correctly-rounded-divide-sqrt"
+// exactFloatOption makes / and sqrt of f32 correctly rounded. Without it the last two bits may
+// differ from those of CPU workers.
+const exactFloatOption = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 var errNoDoubles = errors.New("it computes with f64, and the device lacks double precision")
 
-// Run begins a run on the stream's device: the buffers of t point into its
-// memory. It returns when all kernels are handed over; errors of a kernel that
-// runs come with the stream. An *accel.DeclinedError says that an index may lie
-// outside (an *OutsideError), that the device lacks doubles, or that it cannot build
-// the kernels.
-func (d *Kernels) Run(s *driver.Stream, t ir.Task) error {
+// Run starts the kernels on the stream's device, in whose memory the buffers of t are. It
+// returns when they are queued; errors of a running kernel come from the stream. An
+// *accel.DeclinedError means that an index may be out of bounds (a *BoundsError), that the
+// device lacks doubles, or that it cannot build the kernels.
+func (ks *Kernels) Run(s *driver.Stream, t ir.Task) error {
 	dev := s.Device()
-	declined := func(err error) error { return &accel.DeclinedError{Device: dev.Name(), Kernel: d.fn.Name, Err: err} }
-	if d.doubles && !dev.Info().Doubles {
+	declined := func(err error) error { return &accel.DeclinedError{Device: dev.Name(), Kernel: ks.fn.Name, Err: err} }
+	if ks.doubles && !dev.Info().Doubles {
 		return declined(errNoDoubles)
 	}
-	launches, err := d.Launches(t)
-	var outside *OutsideError
+	launches, err := ks.Launches(t)
+	var outside *BoundsError
 	if errors.As(err, &outside) {
 		return declined(err)
 	}
 	if err != nil || len(launches) == 0 {
 		return err
 	}
-	built, err := dev.Build(d.text, exactSingles)
+	built, err := dev.Build(ks.text, exactFloatOption)
 	var bad *driver.BuildError
-	if errors.As(err, &bad) { // not every device knows the option
-		built, err = dev.Build(d.text, "")
+	if errors.As(err, &bad) { // some devices lack the option
+		built, err = dev.Build(ks.text, "")
 	}
 	if errors.As(err, &bad) {
 		return declined(err)
@@ -140,13 +136,13 @@ func (d *Kernels) Run(s *driver.Stream, t ir.Task) error {
 		switch {
 		case l.Group:
 			n := 1
-			for n < clGroup && 2*n <= k.WorkGroup() {
+			for n < maxFoldItems && 2*n <= k.WorkGroup() {
 				n *= 2
 			}
 			global, local = []int{n}, []int{n}
 			args = append(args, driver.Local(8*n))
-		case k.WorkGroup() >= clRow:
-			global, local = []int{(l.Items + clRow - 1) / clRow * clRow}, []int{clRow}
+		case k.WorkGroup() >= itemsPerGroup:
+			global, local = []int{(l.Items + itemsPerGroup - 1) / itemsPerGroup * itemsPerGroup}, []int{itemsPerGroup}
 		}
 		if err := s.Launch(k, global, local, args...); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package opencl
 
-// Bodies as kernels in OpenCL C, on the devices that the machine has, against the
-// same bodies on the CPU.
+// Bodies on the OpenCL devices of the machine, compared with the same bodies on the CPU.
 
 import (
 	"context"
@@ -21,8 +20,8 @@ import (
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
-// clStream opens a device with doubles.
-func clStream(t *testing.T) *driver.Stream {
+// openStream opens a stream of a device with doubles, or skips the test.
+func openStream(t *testing.T) *driver.Stream {
 	t.Helper()
 	devices, err := driver.Driver{}.Open()
 	var none *accel.UnavailableError
@@ -51,12 +50,12 @@ func clStream(t *testing.T) *driver.Stream {
 	return nil
 }
 
-// ram is where operands are when no device has them.
+// ram is the memory of operands that are on no device.
 var ram = accel.NewHeap("ram", 1<<40)
 
-// runThere runs d on copies of the operands that lie somewhere in a larger
-// allocation, and brings them back.
-func runThere(s *driver.Stream, d *Kernels, list []*iface.Buffer, args []iface.Scalar) (err error) {
+// runOnDevice runs d on copies of the operands in the memory of the device, each inside a
+// larger allocation, and copies them back.
+func runOnDevice(s *driver.Stream, d *Kernels, list []*iface.Buffer, args []iface.Scalar) (err error) {
 	mem := s.Device().Memory()
 	there := make([]*iface.Buffer, len(list))
 	var back []accel.Copy
@@ -97,8 +96,8 @@ func runThere(s *driver.Stream, d *Kernels, list []*iface.Buffer, args []iface.S
 	return errors.Join(err, s.Sync())
 }
 
-// close reports whether two results agree but for the last bits of floats.
-func near2(t string, a, b kerneltest.Value) bool {
+// closeEnough reports whether two results agree but for the last bits of floats.
+func closeEnough(t string, a, b kerneltest.Value) bool {
 	if t[0] != 'f' {
 		return a.Int == b.Int
 	}
@@ -109,9 +108,9 @@ func near2(t string, a, b kerneltest.Value) bool {
 	return a.Float == b.Float || a.Float != a.Float && b.Float != b.Float || math.Abs(a.Float-b.Float) <= eps*max(math.Abs(a.Float), math.Abs(b.Float))
 }
 
-// TestRandomBodiesThere: random bodies do on a device what they do here.
-func TestRandomBodiesThere(t *testing.T) {
-	s := clStream(t)
+// TestRandomBodies: random bodies have the same results on a device and on the CPU.
+func TestRandomBodies(t *testing.T) {
+	s := openStream(t)
 	n, ran, outside := 40, 0, 0
 	if testing.Short() {
 		n = 12
@@ -128,21 +127,21 @@ func TestRandomBodiesThere(t *testing.T) {
 		here, readHere := b.Buffers()
 		there, readThere := b.Buffers()
 		want := cpu.Compile(b.Func).Run(context.Background(), here, b.Args)
-		err = runThere(s, d, there, b.Args)
-		var out *OutsideError
+		err = runOnDevice(s, d, there, b.Args)
+		var out *BoundsError
 		if errors.As(err, &out) {
 			outside++
-			continue // it may be inside all the same
+			continue // the check is conservative
 		}
 		if err != nil || want != nil {
-			t.Fatalf("seed %d: there %v, here %v\n%s\n%s", seed, err, want, b.Source, d.Source()[len(clCommon):])
+			t.Fatalf("seed %d: on the device %v, on the CPU %v\n%s\n%s", seed, err, want, b.Source, d.Source()[len(commonSource):])
 		}
 		ran++
 		for k, name := range kerneltest.BodyOperands[:len(readHere)] {
 			got := readThere[k]()
 			for c, w := range readHere[k]() {
-				if !near2(b.Data[name].Elem, got[c], w) {
-					t.Fatalf("seed %d: %s, cell %d is %v there, and %v here\n%s\n%s", seed, name, c, got[c], w, b.Source, d.Source()[len(clCommon):])
+				if !closeEnough(b.Data[name].Elem, got[c], w) {
+					t.Fatalf("seed %d: %s, cell %d is %v on the device, and %v on the CPU\n%s\n%s", seed, name, c, got[c], w, b.Source, d.Source()[len(commonSource):])
 				}
 			}
 		}
@@ -153,8 +152,8 @@ func TestRandomBodiesThere(t *testing.T) {
 	t.Logf("%d of %d bodies ran on the device, %d might have read outside", ran, n, outside)
 }
 
-// runHere runs fn on a CPU, on operands of size n, and returns what it computed.
-func runHere(t *testing.T, fn *ir.Func, n int) []float64 {
+// runOnCPU runs fn on a CPU, on operands of size n, and returns what it computed.
+func runOnCPU(t *testing.T, fn *ir.Func, n int) []float64 {
 	t.Helper()
 	list, read := kerneltest.LoopData(n)
 	if err := cpu.Compile(fn).Run(context.Background(), list, []iface.Scalar{iface.Int(int64(n))}); err != nil {
@@ -163,9 +162,9 @@ func runHere(t *testing.T, fn *ir.Func, n int) []float64 {
 	return read()
 }
 
-// TestThere runs the loops of TestFor there.
-func TestThere(t *testing.T) {
-	s := clStream(t)
+// TestLoops runs loops on a device, or finds the reason why it cannot.
+func TestLoops(t *testing.T) {
+	s := openStream(t)
 	for _, tt := range []struct{ body, why string }{
 		{"for i in 0..n { y[i] = x[i] * 3 }", ""},
 		{"each i in y { y[i] = x[i] * 3 + v }", ""},
@@ -206,23 +205,23 @@ func TestThere(t *testing.T) {
 			continue
 		}
 		for _, n := range []int{1, 2, 63, 64, 65, 1000} {
-			want := runHere(t, fn, n)
+			want := runOnCPU(t, fn, n)
 			list, read := kerneltest.LoopData(n)
-			err := runThere(s, d, list, []iface.Scalar{iface.Int(int64(n))})
+			err := runOnDevice(s, d, list, []iface.Scalar{iface.Int(int64(n))})
 			if err != nil {
-				t.Fatalf("%s\n n = %d: %v\n%s", tt.body, n, err, d.Source()[len(clCommon):])
+				t.Fatalf("%s\n n = %d: %v\n%s", tt.body, n, err, d.Source()[len(commonSource):])
 			}
 			for k, v := range read() {
 				if math.Abs(v-want[k]) > 1e-12*max(1, math.Abs(want[k])) {
-					t.Fatalf("%s\n n = %d: value %d is %v, want %v\n%s", tt.body, n, k, v, want[k], d.Source()[len(clCommon):])
+					t.Fatalf("%s\n n = %d: value %d is %v, want %v\n%s", tt.body, n, k, v, want[k], d.Source()[len(commonSource):])
 				}
 			}
 		}
 	}
 }
 
-// TestOutsideThere: nothing begins that may read or write outside.
-func TestOutsideThere(t *testing.T) {
+// TestBounds: no kernel starts that may access an element out of bounds.
+func TestBounds(t *testing.T) {
 	for _, tt := range []struct {
 		body string
 		n    int
@@ -233,7 +232,7 @@ func TestOutsideThere(t *testing.T) {
 		{"each i in 0..n { y[i] = 1 }", 11, false},
 		{"each i in 0..n { y[i] = 1 }", 9, true},
 		{"each i in 0..n { y[i] = 1 }", -3, true},
-		{"each i in y { y[i] = if i > 0 then x[i - 1] else 0 }", 10, false}, // only with a look at each
+		{"each i in y { y[i] = if i > 0 then x[i - 1] else 0 }", 10, false}, // known only round by round
 		{"v = sum i in 0..n { x[i] }", 11, false},
 		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 1, false},
 		{"each i in y { y[i] = max j in 0..9 { A[j, i + n] } }", 0, true},
@@ -249,17 +248,17 @@ func TestOutsideThere(t *testing.T) {
 		}
 		list, _ := kerneltest.LoopData(10)
 		_, err = d.Launches(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(int64(tt.n))}})
-		var out *OutsideError
+		var out *BoundsError
 		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may lie outside") {
 			t.Errorf("%s with n = %d: %v", tt.body, tt.n, err)
 		}
 	}
 }
 
-// TestRangesThere: ranges have as many rounds as here, at the ends of the integers,
-// too.
-func TestRangesThere(t *testing.T) {
-	s := clStream(t)
+// TestRanges: ranges have the number of rounds that they have on the CPU, at the ends of the
+// integers, too.
+func TestRanges(t *testing.T) {
+	s := openStream(t)
 	for _, body := range []string{
 		"v = sum i in n..-n - 1 { 1 }",
 		"v = sum i in n..=-n { x[i] }",
@@ -279,21 +278,21 @@ func TestRangesThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		there, readThere := kerneltest.LoopData(10)
-		if err := runThere(s, d, there, args); err != nil {
+		if err := runOnDevice(s, d, there, args); err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
 		for k, w := range read() {
 			if v := readThere()[k]; v != w {
-				t.Fatalf("%s: value %d is %v there, and %v here\n%s", body, k, v, w, d.Source()[len(clCommon):])
+				t.Fatalf("%s: value %d is %v on the device, and %v on the CPU\n%s", body, k, v, w, d.Source()[len(commonSource):])
 			}
 		}
 	}
 }
 
-// TestArithmeticThere: integers and the operations that SPEC.md promises give the
-// same there, for extreme operands, too.
-func TestArithmeticThere(t *testing.T) {
-	s := clStream(t)
+// TestArithmetic: arithmetic of integers, and the float operations that SPEC.md defines
+// exactly, have the results of the CPU, for extreme operands, too.
+func TestArithmetic(t *testing.T) {
+	s := openStream(t)
 	for _, elem := range iface.Elems {
 		typ := elem.String()
 		var body strings.Builder
@@ -338,7 +337,7 @@ func TestArithmeticThere(t *testing.T) {
 		if err := cpu.Compile(kerneltest.Lowered(t, src, nil)).Run(context.Background(), lists[0], nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := runThere(s, d, lists[1], nil); err != nil {
+		if err := runOnDevice(s, d, lists[1], nil); err != nil {
 			t.Fatalf("%s: %v\n%s", typ, err, d.Source())
 		}
 		for k, x := range data {
@@ -349,14 +348,14 @@ func TestArithmeticThere(t *testing.T) {
 					if x.Rank == 2 {
 						row, what = c/x.Cols, exprs[c%x.Cols]
 					}
-					t.Errorf("%s: %s of %v and %v is %v there, and %v here", typ, what, data[0].Cells[row], data[1].Cells[row], v, w)
+					t.Errorf("%s: %s of %v and %v is %v on the device, and %v on the CPU", typ, what, data[0].Cells[row], data[1].Cells[row], v, w)
 				}
 			}
 		}
 	}
 }
 
-// extremes are values of a type that arithmetic may treat in their own ways.
+// extremes returns values of a type at which arithmetic is special.
 func extremes(typ string) (out []kerneltest.Value) {
 	if typ[0] == 'f' {
 		for _, x := range []float64{0, math.Copysign(0, -1), 1, -1, 2.5, -2.5, 0.1, 3, -7, 1e10, -1e10, 300.7, 9.3e18, 1.9e19, 1e30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()} {

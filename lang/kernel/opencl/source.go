@@ -1,6 +1,6 @@
 package opencl
 
-// The text of kernels in OpenCL C.
+// The source of kernels in OpenCL C.
 
 import (
 	_ "embed"
@@ -12,32 +12,32 @@ import (
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
 
-// clCommon holds what OpenCL C lacks of the operations of bodies.
+// commonSource defines the operations of bodies that OpenCL C lacks.
 //
 //go:embed common.cl
-var clCommon string
+var commonSource string
 
-// clTypes are the types of values. A bool is an int, 0 or 1.
-var clTypes = map[ir.Type]string{ir.I8: "char", ir.I16: "short", ir.I32: "int", ir.I64: "long", ir.U8: "uchar", ir.U16: "ushort", ir.U32: "uint", ir.U64: "ulong",
+// typeNames are the types of values in OpenCL C. A bool is an int, 0 or 1.
+var typeNames = map[ir.Type]string{ir.I8: "char", ir.I16: "short", ir.I32: "int", ir.I64: "long", ir.U8: "uchar", ir.U16: "ushort", ir.U32: "uint", ir.U64: "ulong",
 	ir.F32: "float", ir.F64: "double", ir.Bool: "int"}
 
-// clWriter writes one step.
-type clWriter struct {
+// writer writes the kernel of one step.
+type writer struct {
 	fn      *ir.Func
 	s       *step
 	b       strings.Builder
 	depth   int
 	temps   int
-	folds   map[*ir.Expr]string // those that have been computed
+	folds   map[*ir.Expr]string // the variables of folds that have been computed
 	doubles bool
 }
 
-// clText returns the kernels of steps, and whether they compute with doubles.
-func clText(fn *ir.Func, steps []*step) (string, bool) {
+// sourceOf returns the source of steps, and whether they compute with doubles.
+func sourceOf(fn *ir.Func, steps []*step) (string, bool) {
 	var b strings.Builder
 	doubles := false
 	for _, s := range steps {
-		w := &clWriter{fn: fn, s: s, folds: map[*ir.Expr]string{}}
+		w := &writer{fn: fn, s: s, folds: map[*ir.Expr]string{}}
 		w.step()
 		b.WriteString(w.b.String())
 		doubles = doubles || w.doubles
@@ -46,27 +46,27 @@ func clText(fn *ir.Func, steps []*step) (string, bool) {
 	if doubles {
 		head = "#define DOUBLES\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
 	}
-	return head + clCommon + b.String(), doubles
+	return head + commonSource + b.String(), doubles
 }
 
-func (w *clWriter) line(format string, args ...any) {
+func (w *writer) line(format string, args ...any) {
 	w.b.WriteString(strings.Repeat("\t", w.depth))
 	fmt.Fprintf(&w.b, format, args...)
 	w.b.WriteByte('\n')
 }
 
-func (w *clWriter) typ(t ir.Type) string {
+func (w *writer) typ(t ir.Type) string {
 	w.doubles = w.doubles || t == ir.F64
-	return clTypes[t]
+	return typeNames[t]
 }
 
-func slotName(slot int) string          { return fmt.Sprintf("s%d", slot) }
-func fieldParam(at fieldAt) string      { return fmt.Sprintf("f%d_%d", at.operand, at.field) }
-func (w *clWriter) group() bool         { return w.s.domain == nil }
-func (w *clWriter) elem(op int) ir.Type { return w.fn.Operands[op].Elem }
+func slotName(slot int) string        { return fmt.Sprintf("s%d", slot) }
+func fieldParam(at fieldAt) string    { return fmt.Sprintf("f%d_%d", at.operand, at.field) }
+func (w *writer) group() bool         { return w.s.domain == nil }
+func (w *writer) elem(op int) ir.Type { return w.fn.Operands[op].Elem }
 
-// step writes a kernel. Its parameters are in the order of Launch.Args.
-func (w *clWriter) step() {
+// step writes the kernel. Its parameters have the order of Launch.Args.
+func (w *writer) step() {
 	s := w.s
 	var params []string
 	for _, op := range s.buffers {
@@ -104,7 +104,7 @@ func (w *clWriter) step() {
 			w.line("const long %s = l%d + at %% n%d; at /= n%d;", slot, k, k, k)
 		}
 	}
-	for _, st := range s.lets {
+	for _, st := range s.recomputed {
 		w.stmt(st)
 	}
 	w.stmts(s.body)
@@ -112,19 +112,19 @@ func (w *clWriter) step() {
 	w.line("}")
 }
 
-func (w *clWriter) stmts(list []*ir.Stmt) {
+func (w *writer) stmts(list []*ir.Stmt) {
 	for _, st := range list {
 		w.stmt(st)
 	}
 }
 
-func (w *clWriter) block(list []*ir.Stmt) {
+func (w *writer) block(list []*ir.Stmt) {
 	w.depth++
 	w.stmts(list)
 	w.depth--
 }
 
-func (w *clWriter) stmt(st *ir.Stmt) {
+func (w *writer) stmt(st *ir.Stmt) {
 	switch st.Kind {
 	case ir.SetStmt:
 		w.foldsOf(st.Value)
@@ -142,7 +142,7 @@ func (w *clWriter) stmt(st *ir.Stmt) {
 			w.line("%s = %s;", w.element(st.Operand, st.Index), w.expr(st.Value))
 			return
 		}
-		// All of the group have read what the value depends on before one
+		// All items of the group read what the value depends on before one of them
 		// writes it, and go on when it is written.
 		w.temps++
 		w.line("const %s t%d = %s;", w.typ(st.Value.Type), w.temps, w.expr(st.Value))
@@ -165,8 +165,8 @@ func (w *clWriter) stmt(st *ir.Stmt) {
 	}
 }
 
-// loop opens a loop over r, whose bounds are evaluated once.
-func (w *clWriter) loop(r *ir.Range) {
+// loop writes the head of a loop over r, whose bounds are evaluated once.
+func (w *writer) loop(r *ir.Range) {
 	w.foldsOf(r.Lo)
 	w.foldsOf(r.Hi)
 	w.temps++
@@ -176,9 +176,9 @@ func (w *clWriter) loop(r *ir.Range) {
 	w.line("for (long %s = l%d_; t%d > 0; t%d--, %s++) {", v, t, t, t, v)
 }
 
-// trips counts the rounds of r, whose first index is lo, as the CPU does: the
-// last index may be the largest number, and the distance no number.
-func (w *clWriter) trips(r *ir.Range, lo string) string {
+// trips returns the number of rounds of r, whose first index is lo, as ir.Trips does: the last
+// index may be the largest int, and the difference of the bounds no int.
+func (w *writer) trips(r *ir.Range, lo string) string {
 	closed := 0
 	if r.Closed {
 		closed = 1
@@ -186,9 +186,8 @@ func (w *clWriter) trips(r *ir.Range, lo string) string {
 	return fmt.Sprintf("trips(%s, %s, %d)", lo, w.expr(r.Hi), closed)
 }
 
-// foldsOf writes loops for the folds of e, outermost first; expr finds their
-// results.
-func (w *clWriter) foldsOf(e *ir.Expr) {
+// foldsOf writes the loops of the folds of e. expr uses their results.
+func (w *writer) foldsOf(e *ir.Expr) {
 	ir.WalkExpr(e, func(x *ir.Expr) bool {
 		if x.Op != ir.OpFold {
 			return true
@@ -202,8 +201,8 @@ func (w *clWriter) foldsOf(e *ir.Expr) {
 	})
 }
 
-// fold computes a fold in one work-item.
-func (w *clWriter) fold(x *ir.Expr) {
+// fold writes a fold that one work-item computes.
+func (w *writer) fold(x *ir.Expr) {
 	w.temps++
 	name := fmt.Sprintf("t%d", w.temps)
 	w.line("%s %s = %s;", w.typ(x.Type), name, w.neutral(x))
@@ -220,10 +219,10 @@ func (w *clWriter) fold(x *ir.Expr) {
 	w.folds[x] = name
 }
 
-// groupFold computes a fold by the whole work-group: each item folds every so
-// manieth round, and a tree joins what they have, so the order depends on the
-// number of rounds and of items alone.
-func (w *clWriter) groupFold(x *ir.Expr) {
+// groupFold writes a fold that the work-group computes: each of n items folds every n-th round,
+// and a tree combines their results, so the order depends on the numbers of rounds and of
+// items alone.
+func (w *writer) groupFold(x *ir.Expr) {
 	w.temps++
 	id := w.temps
 	name, typ := fmt.Sprintf("t%d", id), w.typ(x.Type)
@@ -243,7 +242,7 @@ func (w *clWriter) groupFold(x *ir.Expr) {
 	for k := len(x.Domain) - 1; k >= 0; k-- {
 		w.line("const long %s = l%d_%d + at %% n%d_%d; at /= n%d_%d;", slotName(x.Domain[k].Slot), id, k, id, k, id, k)
 	}
-	inner := &clWriter{fn: w.fn, s: &step{domain: x.Domain}, depth: w.depth, temps: w.temps, folds: w.folds}
+	inner := &writer{fn: w.fn, s: &step{domain: x.Domain}, depth: w.depth, temps: w.temps, folds: w.folds}
 	inner.foldsOf(x.X[0])
 	inner.line("%s = %s;", name, inner.join(x.Reduce, x.Type, name, inner.expr(x.X[0])))
 	w.b.WriteString(inner.b.String())
@@ -262,17 +261,17 @@ func (w *clWriter) groupFold(x *ir.Expr) {
 	w.folds[x] = name
 }
 
-// neutral is the value of a fold over nothing.
-func (w *clWriter) neutral(x *ir.Expr) string {
+// neutral returns the value of a fold over no round.
+func (w *writer) neutral(x *ir.Expr) string {
 	i, f := ir.Neutral(x.Reduce, x.Type)
 	return w.constant(&ir.Expr{Type: x.Type, Int: i, Float: f})
 }
 
-func (w *clWriter) join(reduce ir.Op, t ir.Type, a, b string) string {
+func (w *writer) join(reduce ir.Op, t ir.Type, a, b string) string {
 	return w.binary(reduce, t, a, b)
 }
 
-func (w *clWriter) element(op int, index []*ir.Expr) string {
+func (w *writer) element(op int, index []*ir.Expr) string {
 	switch len(index) {
 	case 0:
 		return fmt.Sprintf("p%d[o%d]", op, op)
@@ -286,7 +285,7 @@ func (w *clWriter) element(op int, index []*ir.Expr) string {
 		w.expr(index[1]), fieldParam(fieldAt{op, ir.FieldRow}), w.expr(index[2]))
 }
 
-func (w *clWriter) constant(e *ir.Expr) string {
+func (w *writer) constant(e *ir.Expr) string {
 	typ := w.typ(e.Type)
 	switch {
 	case e.Type.IsFloat() && math.IsInf(e.Float, 0):
@@ -313,13 +312,13 @@ func (w *clWriter) constant(e *ir.Expr) string {
 	return fmt.Sprintf("((%s)%dL)", typ, e.Int)
 }
 
-// clFuncs are the operations that are functions of OpenCL C.
-var clFuncs = map[ir.Op]string{ir.OpSqrt: "sqrt", ir.OpCbrt: "cbrt", ir.OpExp: "exp", ir.OpLog: "log", ir.OpLog2: "log2", ir.OpSin: "sin", ir.OpCos: "cos",
+// functionNames are the functions of OpenCL C that compute operations.
+var functionNames = map[ir.Op]string{ir.OpSqrt: "sqrt", ir.OpCbrt: "cbrt", ir.OpExp: "exp", ir.OpLog: "log", ir.OpLog2: "log2", ir.OpSin: "sin", ir.OpCos: "cos",
 	ir.OpTan: "tan", ir.OpTanh: "tanh", ir.OpErf: "erf", ir.OpFloor: "floor", ir.OpCeil: "ceil", ir.OpRound: "round", ir.OpFMA: "fma"}
 
-var clSigns = map[ir.Op]string{ir.OpEq: "==", ir.OpNe: "!=", ir.OpLt: "<", ir.OpLe: "<=", ir.OpGt: ">", ir.OpGe: ">=", ir.OpAnd: "&&", ir.OpOr: "||"}
+var operatorSigns = map[ir.Op]string{ir.OpEq: "==", ir.OpNe: "!=", ir.OpLt: "<", ir.OpLe: "<=", ir.OpGt: ">", ir.OpGe: ">=", ir.OpAnd: "&&", ir.OpOr: "||"}
 
-func (w *clWriter) expr(e *ir.Expr) string {
+func (w *writer) expr(e *ir.Expr) string {
 	switch e.Op {
 	case ir.OpConst:
 		return w.constant(e)
@@ -337,10 +336,10 @@ func (w *clWriter) expr(e *ir.Expr) string {
 		x[k] = w.expr(y)
 	}
 	typ := w.typ(e.Type)
-	if f := clFuncs[e.Op]; f != "" {
+	if f := functionNames[e.Op]; f != "" {
 		return fmt.Sprintf("%s(%s)", f, strings.Join(x, ", "))
 	}
-	if sign := clSigns[e.Op]; sign != "" {
+	if sign := operatorSigns[e.Op]; sign != "" {
 		return fmt.Sprintf("(%s %s %s)", x[0], sign, x[1])
 	}
 	switch e.Op {
@@ -367,8 +366,8 @@ func (w *clWriter) expr(e *ir.Expr) string {
 	return w.binary(e.Op, e.Type, x[0], x[1])
 }
 
-// binary writes arithmetic of two values of type t, which wraps for integers.
-func (w *clWriter) binary(op ir.Op, t ir.Type, a, b string) string {
+// binary returns an operation on two values of type t. Integers wrap.
+func (w *writer) binary(op ir.Op, t ir.Type, a, b string) string {
 	typ := w.typ(t)
 	switch op {
 	case ir.OpAdd, ir.OpSub, ir.OpMul:
