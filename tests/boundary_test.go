@@ -77,7 +77,7 @@ var topLevel = []string{
 	"go.mod", "go.sum", "lang", "engine", "datamgr", "accel", "stdlib", "cmd", "scripts", "tests",
 	"docs", "examples",
 	"README.md", "LICENSE", "RATIONALE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile",
-	".ci", ".git", ".gitignore", ".gitattributes", ".github",
+	".ci", ".git", ".git-blame-ignore-revs", ".gitignore", ".gitattributes", ".github",
 }
 
 // TestImports reads the imports of every Go file, whatever its build tags.
