@@ -36,6 +36,21 @@ func TestSessionHides(t *testing.T) {
 	entry(t, s, "for i in 0..3 { s = s + i }", "")
 }
 
+// TestSessionBodies: a body that uses a name of an earlier entry is told from one that uses
+// an unknown name.
+func TestSessionBodies(t *testing.T) {
+	s := NewSession(testEnv(t, "testdata/modules"))
+	entry(t, s, "let far = 3", "")
+	entry(t, s, "register data = vector[f64](4)", "")
+	for name, help := range map[string]string{"far": "pass it as an operand: `far: int`", "data": "pass it as an operand: `data: R vector[f64]`"} {
+		_, ds := s.Entry(diag.NewSource("<prompt>", "codelet c(v: RW variable[f64]) { v = v + "+name+" }"))
+		if len(ds) != 1 || ds[0].Code != "E0604" || len(ds[0].Help) != 1 || ds[0].Help[0] != help || len(ds[0].Labels) != 1 {
+			t.Errorf("%s:\n%s", name, render(t, ds))
+		}
+	}
+	entry(t, s, "codelet c(v: RW variable[f64]) { v = v + near }", "E0201")
+}
+
 func TestSession(t *testing.T) {
 	env := testEnv(t, "testdata/modules")
 	blas := &types.Object{Name: "blas", Kind: types.ModuleObject, Type: types.TNone, Module: env.Modules["std/blas"]}

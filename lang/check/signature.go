@@ -182,7 +182,7 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 		known = known && p.Type.Kind != types.Invalid
 	}
 	if s.Body != nil && known {
-		ds := kernel.Check(c.f, s, s.Obj.Sig)
+		ds := kernel.Check(c.f, s, s.Obj.Sig, c.scope.lookup)
 		if c.broken {
 			ds = nil // names in it are found for editors; what is wrong may follow from what did not parse
 		}

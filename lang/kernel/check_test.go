@@ -227,7 +227,7 @@ func TestDeepNesting(t *testing.T) {
 			for range depth {
 				set.Value = wrap(set.Value)
 			}
-			ds := kernel.Check(f, cs[0], kerneltest.Signature(cs[0]))
+			ds := kernel.Check(f, cs[0], kerneltest.Signature(cs[0]), nil)
 			if want := depth > 2000; want != (len(ds) > 0) || len(ds) > 1 {
 				t.Errorf("%s, %d deep: %d diagnostics", name, depth, len(ds))
 			}

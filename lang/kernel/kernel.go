@@ -31,15 +31,10 @@ type (
 // open: codes E0601 to E0607, W0606 and W0608, names (E0201, E0202,
 // E0204, W0201) and types (E0105, E0703, E0705). It sets Ident.Obj and the
 // types of expressions in the body, and Operand.Obj where it is nil; nothing
-// else of the tree changes. A codelet without body has nothing to check.
-func Check(f *syntax.File, c *syntax.Codelet, sig *types.Signature) diag.Diagnostics {
-	return CheckIn(f, c, sig, nil)
-}
-
-// CheckIn is Check for a codelet in surroundings with names that f does not declare, such
-// as earlier entries of a prompt. outer finds them, so that E0604 can tell what they are; it
-// may be nil.
-func CheckIn(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) diag.Diagnostics {
+// else of the tree changes. A codelet without body has nothing to check. outer finds names
+// that f does not declare, such as those of earlier entries of a prompt, so that E0604 can
+// tell what they are; it may be nil.
+func Check(f *syntax.File, c *syntax.Codelet, sig *types.Signature, outer func(name string) *types.Object) diag.Diagnostics {
 	if c.Body == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ func TestExamplesAreClean(t *testing.T) {
 		t.Errorf("only %d codelets", len(cs))
 	}
 	for _, c := range cs {
-		if ds := kernel.Check(f, c, kerneltest.Signature(c)); len(ds) > 0 {
+		if ds := kernel.Check(f, c, kerneltest.Signature(c), nil); len(ds) > 0 {
 			t.Errorf("%s:\n%s", c.Name.Name, kerneltest.Show(ds))
 		}
 		for _, e := range iface.Elems {
@@ -36,7 +36,7 @@ func TestExamplesAreClean(t *testing.T) {
 func TestElementTypeErrors(t *testing.T) {
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet half(v: RW vector[T]) {\n    each i in v { v[i] = 0.5 * v[i] }\n}\n")
 	sig := kerneltest.Signature(cs[0])
-	if ds := kernel.Check(f, cs[0], sig); len(ds) > 0 {
+	if ds := kernel.Check(f, cs[0], sig, nil); len(ds) > 0 {
 		t.Fatal(ds)
 	}
 	for _, e := range iface.Elems {
@@ -93,7 +93,7 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 			return // the checker refuses the signature
 		}
 	}
-	if kernel.Check(file, c, sig).Err() != nil {
+	if kernel.Check(file, c, sig, nil).Err() != nil {
 		return
 	}
 	for _, e := range []iface.Elem{iface.F64, iface.F32, iface.U8, iface.I64} {
