@@ -77,7 +77,7 @@ type CodeletUse struct {
 // would do.
 type SlowLoop struct {
 	Span Span   // the loop
-	Why  string // "`s` goes from one round to the next"
+	Why  string // "`s` is carried from one round to the next"
 	Help string // what would do
 }
 

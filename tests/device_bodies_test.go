@@ -25,7 +25,7 @@ register s = variable[f64](reduce = sum)
 		{"parts", "partition x, y by blocks(7)\nfor b in 0..7 { insert scale(R x[b], W y[b]) with where = opencl }\nunpartition y\nprint(y)", "min 2.0  max 2.0", ""},
 		{"block", "codelet twice(u: R block[f64], v: W block[f64]) { each i, j, k in v { v[i, j, k] = 2.0 * u[i, j, k] + float(v.y0) } }\nregister u, v = block[f64](6, 5, 4, fill = 1.0)\npartition u, v by axis(1, 2)\nfor b in 0..2 { insert twice(R u[b], W v[b]) with where = opencl }\nunpartition v\nacquire R v as vs { print(vs[0, 0, 0], vs[5, 4, 3]) }", "2.0 5.0", ""},
 		{"elsewhere", "insert shift(R x, W y)\nprint(y)", "0.0 1.0 1.0", ""},
-		{"nowhere else", "insert shift(R x, W y) with where = opencl\nprint(y)", "", "an index in the body of shift may lie outside; a CPU worker could tell"},
+		{"nowhere else", "insert shift(R x, W y) with where = opencl\nprint(y)", "", "an index in the body of shift may be out of bounds, which only a CPU worker can report"},
 		{"outside, contributed", "insert total(R x, REDUX s, 1001)\nprint(value(s))", "", "element 1000 is outside `x`, which has 1000 elements"},
 		{"in order", "insert run(RW x) with where = opencl", "", "kernels for devices are not made of its body: the rounds of a `for` depend on each other"},
 	} {

@@ -81,17 +81,17 @@ func (a *analysis) checkUnused(c *syntax.Codelet, sig *types.Signature) {
 		if slices.Contains(used, op) || a.usedInOptions(c.With, o.Name) || determinesTypeParam(sig, o.Name) {
 			continue
 		}
-		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` has no use for its operand `%s`", a.fn.Name, o.Name))
+		d := a.report("W0608", diag.Warning, o.Node.Name.Span, fmt.Sprintf("the body of `%s` does not use its operand `%s`", a.fn.Name, o.Name))
 		switch o.Mode {
 		case iface.R:
-			d.Label = "its tasks wait for those that write it, for nothing"
+			d.Label = "its tasks needlessly wait for those that write it"
 		case iface.Scratch:
-			d.Label = "every worker gets memory for it, for nothing"
+			d.Label = "every worker needlessly gets memory for it"
 		default:
-			d.Label = "its tasks wait for each other, for nothing"
+			d.Label = "its tasks needlessly wait for each other"
 		}
-		d.Help = append(d.Help, fmt.Sprintf("take it out of the signature, and out of each insert of `%s`", a.fn.Name),
-			fmt.Sprintf("if tasks must wait for it all the same, call it `_%s`", o.Name))
+		d.Help = append(d.Help, fmt.Sprintf("remove it from the signature, and from each insert of `%s`", a.fn.Name),
+			fmt.Sprintf("if tasks have to wait for it, call it `_%s`", o.Name))
 		if !a.passedByName(o.Name) {
 			d.Edit(d.Span, "_"+o.Name)
 		}

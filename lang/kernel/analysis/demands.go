@@ -110,7 +110,7 @@ func (d *collector) enter(to *Demands, at *ir.Range) *InnerLoop {
 	case in.Lo == nil || in.Hi == nil || d.motion(in.Lo) != motionNone || d.motion(in.Hi) != motionNone:
 		d.fail("the range `" + d.text(at.Pos) + "` changes from round to round")
 	case len(d.loops) >= d.maxLoops:
-		d.fail(fmt.Sprintf("it has more than %d loops inside one another", d.maxLoops))
+		d.fail(fmt.Sprintf("it has more than %d nested loops", d.maxLoops))
 	}
 	to.Loops = append(to.Loops, in)
 	d.loops[at.Slot] = true
@@ -180,7 +180,7 @@ func (d *collector) addElement(to *Demands, at *ir.Expr) {
 	for _, x := range at.X {
 		v := d.value(x)
 		if v == nil || d.motion(v) == motionAny {
-			d.addFault("`" + d.text(at.Pos) + "` may lie outside")
+			d.addFault("`" + d.text(at.Pos) + "` may be out of bounds")
 			return
 		}
 		e.X = append(e.X, v)

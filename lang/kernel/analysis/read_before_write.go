@@ -58,12 +58,12 @@ func (a *analysis) reportReadBeforeWrite(o *ir.Operand, e *ir.Expr) {
 	if o.Mode == iface.Scratch {
 		d := a.err("E0607", e.Pos, fmt.Sprintf("`%s` is SCRATCH, and this reads it before anything is written to it", o.Name))
 		d.Label = "it may hold anything here"
-		d.Labels = append(d.Labels, diag.Label{Span: a.at(o.Node.ModeAt), Text: "SCRATCH memory begins without a value"})
-		d.Help = append(d.Help, fmt.Sprintf("write it first; data with a value is declared `%s: R %s`, or RW, and inserted so", o.Name, a.typeText(o)))
+		d.Labels = append(d.Labels, diag.Label{Span: a.at(o.Node.ModeAt), Text: "SCRATCH memory has no initial value"})
+		d.Help = append(d.Help, fmt.Sprintf("write it first; to pass data with a value, declare it `%s: R %s` or RW, and insert it with that mode", o.Name, a.typeText(o)))
 		return
 	}
 	d := a.err("E0607", e.Pos, fmt.Sprintf("`%s` is declared W, and this reads it before anything is written to it", o.Name))
-	d.Label = "what it held before is not there"
+	d.Label = "its old value is not here"
 	d.Labels = append(d.Labels, diag.Label{Span: a.at(o.Node.ModeAt), Text: "W does not fetch the old value"})
 	d.Help = append(d.Help, fmt.Sprintf("declare `%s: RW %s` and insert it as RW, or write it first", o.Name, a.typeText(o)))
 	d.Edit(a.at(o.Node.ModeAt), "RW")

@@ -58,7 +58,7 @@ func (a *analysis) checkUnwritten() {
 			d := a.report("W0606", diag.Warning, o.Node.ModeAt, fmt.Sprintf("`%s` is declared W, but its body never writes it", o.Name))
 			d.Label = "promises to write every element"
 			if !slices.Contains(used, op) {
-				d.Help = append(d.Help, fmt.Sprintf("write it, or take it out of the signature, and out of each insert of `%s`", a.fn.Name))
+				d.Help = append(d.Help, fmt.Sprintf("write it, or remove it from the signature, and from each insert of `%s`", a.fn.Name))
 				continue
 			}
 			d.Help = append(d.Help, fmt.Sprintf("write it, or declare `%s: R %s`", o.Name, a.typeText(o)))

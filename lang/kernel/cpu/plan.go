@@ -270,7 +270,7 @@ func (c *compiler) planFor(st *ir.Stmt) *forPlan {
 // operation.
 type SlowLoop struct {
 	Span diag.Span // the loop
-	Why  string    // "`s` goes from one round to the next"
+	Why  string    // "`s` is carried from one round to the next"
 	Help string    // a remedy
 }
 
@@ -338,17 +338,17 @@ func hasLongLoops(list []*ir.Stmt) bool {
 // slowReason returns why the rounds of a `for` have to run one at a time, and a remedy; "" if
 // that merely costs least.
 func (c *compiler) slowReason(st *ir.Stmt) (why, help string) {
-	const apart = "rounds that do not depend on each other run hundreds at a time"
+	const independent = "independent rounds run hundreds at a time"
 	switch d := analysis.DependenceOf(c.fn, st); d.Kind {
 	case analysis.CarriedLocal:
-		return "`" + d.Name + "` goes from one round to the next",
-			apart + ": let each compute its own, or do no more with `" + d.Name + "` than add to it (`+=`)"
+		return "`" + d.Name + "` is carried from one round to the next",
+			independent + ": give each round its own `" + d.Name + "`, or only add to it (`+=`)"
 	case analysis.SharedElements:
-		return "a round may use elements of `" + d.Name + "` that another one writes",
-			apart + ": read the values of before from an operand of their own (R), or let the innermost loop be one whose rounds do not"
+		return "a round may use elements of `" + d.Name + "` that another round writes",
+			independent + ": read the old values from a separate operand (R), or make a loop with independent rounds the innermost"
 	case analysis.InnerEach:
 		return "each of its rounds is an `each` with few rounds",
-			apart + ": write the `each` inside as a `for`, so that the rounds of the outer loop can"
+			independent + ": write the inner `each` as a `for`, so that the rounds of the outer loop run that way"
 	}
 	r, body, ok := analysis.Independent(c.fn, st)
 	if !ok {
@@ -359,7 +359,7 @@ func (c *compiler) slowReason(st *ir.Stmt) (why, help string) {
 		return "", ""
 	}
 	if want, obstacle := r.Demands(body); want == nil {
-		return obstacle.Why, "rounds run hundreds at a time where it is known beforehand that none fails: with indices that are a loop index and a constant, and divisors that are constants"
+		return obstacle.Why, "rounds run hundreds at a time if none can fail: use indices that are a loop index plus a constant, and constant divisors"
 	}
 	return "", ""
 }

@@ -77,7 +77,7 @@ func (l *lowerer) wholeArrayCall(x *syntax.Call, name string, args []syntax.Expr
 		l.suggest(d, x, fields, o.Name+".")
 		return true
 	}
-	d := l.err("E0705", x, fmt.Sprintf("a body goes over the elements of `%s` in a fold", o.Name))
+	d := l.err("E0705", x, fmt.Sprintf("a fold runs over the elements of `%s` in a codelet body", o.Name))
 	l.suggest(d, x, []string{right}, "")
 	return true
 }
@@ -201,7 +201,7 @@ func (l *lowerer) missingEach(s *syntax.Assign, t *syntax.Index) bool {
 	}
 	d := l.err("E0201", t.Args[0], fmt.Sprintf("`%s` is not defined", names[0]))
 	right := fmt.Sprintf("each %s in %s { %s }", strings.Join(names, ", "), op.Name, l.text(s))
-	d.Help = append(d.Help, "an `each` goes over the elements: `"+right+"`")
+	d.Help = append(d.Help, "loop over the elements with an `each`: `"+right+"`")
 	d.Edit(l.f.At(s), right)
 	d.Sure()
 	return true
@@ -222,18 +222,18 @@ func (l *lowerer) nestedIndex(x *syntax.Index) bool {
 		args = append(args, l.text(a))
 	}
 	right := o.Name + "[" + strings.Join(args, ", ") + "]"
-	d := l.err("E0705", x, "the indices of an element stand in one pair of brackets")
+	d := l.err("E0705", x, "all indices of an element go into one pair of brackets")
 	l.suggest(d, x, []string{right}, "")
 	return true
 }
 
 // scriptBuiltinHelp holds the remedies for builtins of scripts in a body.
 var scriptBuiltinHelp = map[string]string{
-	"print": "a codelet runs as a task and writes no text: print the data behind the `insert`, as in `print(x)`",
-	"save":  "a codelet runs as a task and writes no files: write `save(x, \"x.npy\")` behind the `insert`",
+	"print": "a codelet runs as a task and writes no text: print the data after the `insert`, as in `print(x)`",
+	"save":  "a codelet runs as a task and writes no files: write `save(x, \"x.npy\")` after the `insert`",
 	"value": "a variable operand is read by its name",
 	"str":   "a codelet body has no strings",
-	"range": "a loop goes over a range `a..b`; for a step multiply the index",
+	"range": "a loop runs over a range `a..b`; for a step, multiply the index",
 	"grid":  "write `each i, j in A { … }` or a `for` in a `for`",
 }
 

@@ -240,7 +240,7 @@ func (l *lowerer) warnEmptyRange(r *ir.Range) {
 	if r.Closed {
 		dots = "..="
 	}
-	d.Help = append(d.Help, fmt.Sprintf("to count down from %d, go over `0%s%d`, and take the index from %d: `%d - i`", *lo, dots, *lo-*hi, *lo, *lo))
+	d.Help = append(d.Help, fmt.Sprintf("to count down from %d, loop over `0%s%d`, and subtract the index from %d: `%d - i`", *lo, dots, *lo-*hi, *lo, *lo))
 }
 
 // maxBound bounds the literals that warnEmptyRange compares, so that differences do not

@@ -98,7 +98,7 @@ func (l *lowerer) lowerExpr(x syntax.Expr) *ir.Expr {
 		d := l.err("E0105", x, "a codelet body cannot insert tasks")
 		d.Help = append(d.Help, "insert them from the script or from a `func`")
 	default:
-		l.err("E0105", x, "this cannot stand in a codelet body")
+		l.err("E0105", x, "a codelet body cannot have this")
 	}
 	return l.invalid(x)
 }
@@ -237,7 +237,7 @@ var arithOps = map[string]ir.Op{"+": ir.OpAdd, "-": ir.OpSub, "*": ir.OpMul, "/"
 func (l *lowerer) arith(name string, x, y *ir.Expr, at syntax.Node, xs, ys syntax.Expr) *ir.Expr {
 	op, ok := arithOps[name]
 	if !ok {
-		l.err("E0105", at, fmt.Sprintf("`%s` cannot stand in a codelet body", name))
+		l.err("E0105", at, fmt.Sprintf("a codelet body has no operator `%s`", name))
 		return l.invalid(at)
 	}
 	for _, side := range []struct {

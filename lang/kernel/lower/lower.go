@@ -65,7 +65,7 @@ func elemNote(sig *types.Signature, targs map[byte]iface.Elem) []string {
 		}
 		seen[p.Type.Param] = true
 		if e, ok := targs[p.Type.Param]; ok {
-			notes = append(notes, fmt.Sprintf("`%c` stands for %v here", p.Type.Param, e))
+			notes = append(notes, fmt.Sprintf("`%c` is %v here", p.Type.Param, e))
 		}
 	}
 	return notes
@@ -216,7 +216,7 @@ func (l *lowerer) stmt(s syntax.Stmt) *ir.Stmt {
 	case *syntax.Block:
 		return &ir.Stmt{Kind: ir.IfStmt, Value: &ir.Expr{Op: ir.OpConst, Type: ir.Bool, Int: 1, Pos: s.Span}, Body: l.block(s), Pos: s.Span}
 	default:
-		d := l.err("E0105", s, "this statement cannot stand in a codelet body")
+		d := l.err("E0105", s, "a codelet body cannot have this statement")
 		d.Notes = append(d.Notes, "a body has `each`, `for`, `if`, `let` and assignments")
 	}
 	return nil
@@ -282,7 +282,7 @@ func (l *lowerer) eachStmt(s *syntax.Each) *ir.Stmt {
 	nested := l.each != nil
 	if nested {
 		d := l.err("E0606", s.Head, "`each` inside `each`")
-		d.Label = "the rounds around this run at the same time already"
+		d.Label = "the rounds of the outer `each` run at the same time already"
 		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(l.each.Head), Text: "the outer one"})
 		d.Help = append(d.Help, "give one `each` several indices: `each i, j in 0..n, 0..m`, or use `for` inside")
 	}
@@ -327,7 +327,7 @@ func (l *lowerer) assign(s *syntax.Assign) *ir.Stmt {
 		d.Label = "only elements, variables and `let` names can"
 		if call, ok := syntax.Unparen(s.Target).(*syntax.Call); ok {
 			if right := call.AsIndex(l.f.Source.Text); right != "" {
-				d.Help = append(d.Help, "elements stand in square brackets: `"+right+"`")
+				d.Help = append(d.Help, "indices go into square brackets: `"+right+"`")
 				d.Edit(l.f.At(call), right)
 				d.Sure()
 			}

@@ -153,7 +153,7 @@ func (l *lowerer) reportUndefined(id *syntax.Ident) {
 	}
 	d := l.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
 	if l.assignTarget == id {
-		d.Help = append(d.Help, fmt.Sprintf("a new name is made with `let %s = …`", id.Name))
+		d.Help = append(d.Help, fmt.Sprintf("declare a new name with `let %s = …`", id.Name))
 		d.Edit(l.f.At(id).Before(), "let ")
 		return
 	}
@@ -295,12 +295,12 @@ func (l *lowerer) reportOuter(id *syntax.Ident, o *outerName) {
 	} else if !o.decl.IsZero() {
 		d.Labels = append(d.Labels, diag.Label{Span: o.decl, Text: "declared here"})
 	}
-	d.Notes = append(d.Notes, "a body sees its operands, its own names and the functions of arithmetic")
+	d.Notes = append(d.Notes, "a body can use its operands, its own names and the functions of arithmetic")
 	switch {
 	case scriptBuiltinHelp[id.Name] != "" && o.what == "a builtin of scripts":
 		d.Help = append(d.Help, scriptBuiltinHelp[id.Name])
 	case o.what == "a function of the script" || o.what == "a function":
-		d.Help = append(d.Help, "write what it computes in its place: a body calls none of them")
+		d.Help = append(d.Help, "write its computation here: a body cannot call functions of the script")
 	}
 	if o.pass != "" {
 		d.Help = append(d.Help, fmt.Sprintf("pass it as an operand: `%s`", o.pass))

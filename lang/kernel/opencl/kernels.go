@@ -61,7 +61,7 @@ func New(fn *ir.Func) (*Kernels, error) {
 	case want == nil:
 		return nil, errors.New(obstacle.Why)
 	case want.ReadsElements():
-		return nil, errors.New("whether its indices lie inside depends on data")
+		return nil, errors.New("whether its indices are in bounds depends on data")
 	}
 	eval := cpu.NewEvaluator(fn)
 	ks := &Kernels{fn: fn, eval: eval, demands: eval.Holds(want)}
@@ -233,7 +233,7 @@ func (ks *Kernels) resolve(s *step, r *analysis.Rounds, lets map[int]*ir.Stmt) e
 			element(st.Operand)
 		}
 		if st.Kind == ir.SetStmt && !st.Declare && !s.declared[st.Slot] && err == nil {
-			err = fmt.Errorf("%s is changed in one loop and made before it", fn.Slots[st.Slot].Name)
+			err = fmt.Errorf("%s is declared before a loop that changes it", fn.Slots[st.Slot].Name)
 		}
 		st.Exprs(expr)
 	})

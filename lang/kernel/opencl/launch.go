@@ -28,7 +28,7 @@ type Arg struct {
 type BoundsError struct{ Codelet string }
 
 func (e *BoundsError) Error() string {
-	return fmt.Sprintf("an index in the body of %s may lie outside; a CPU worker could tell", e.Codelet)
+	return fmt.Sprintf("an index in the body of %s may be out of bounds, which only a CPU worker can report", e.Codelet)
 }
 
 // Launches returns the kernels of a run, in order. It does not use the pointers of the buffers

@@ -177,14 +177,14 @@ func TestLoops(t *testing.T) {
 		{"each i, j in A { A[i, j] += sum k in 0..9 { B[j, k] / 7 * float(k) } }", ""},
 		{"each i in u { u[i] = u[i] // 3 * 7 - u[i] % 5 }", ""},
 		{"each i in y { if x[i] > 0 and y[i] < 0.5 { y[i] = sin(x[i]) } else { y[i] = exp(-abs(x[i])) } }", ""},
-		{"each i in y { y[i] = x[k[i]] }", "`x[k[i]]` may lie outside, which a device could not report"},
+		{"each i in y { y[i] = x[k[i]] }", "`x[k[i]]` may be out of bounds, which a device could not report"},
 		{"each i in y { y[i] = x[(i + 1) % n] }", "the divisor `n` may be 0, which a device could not report"},
-		{"each i in y { y[i] = x[(i + 1) % 7] }", "`x[(i + 1) % 7]` may lie outside, which a device could not report"},
+		{"each i in y { y[i] = x[(i + 1) % 7] }", "`x[(i + 1) % 7]` may be out of bounds, which a device could not report"},
 		{"each i in u { u[i] = 7 // u[i] }", "the divisor `u[i]` may be 0, which a device could not report"},
 		{"each i in u { u[i] = 7 % 0 }", "`7 % 0` always fails, which a device could not report"},
 		{"each i in u { u[i] = 2 ** u[i] }", "the exponent `u[i]` may be negative, which a device could not report"},
 		{"each i in u { u[i] = u[i] // -3 + u[i] % -1 + u[i] ** 0 }", ""},
-		{"each i in y { y[i] = x[k[0]] }", "whether its indices lie inside depends on data"},
+		{"each i in y { y[i] = x[k[0]] }", "whether its indices are in bounds depends on data"},
 		{"each i in y { let s = 0.0\n for j in 0..i { s += x[j] }\n y[i] = s }", "the range `0..i` changes from round to round"},
 		{"for i in 1..n { y[i] = y[i - 1] + x[i] }", "the rounds of a `for` depend on each other"},
 		{"for i in 0..n { v += x[i] }", "the rounds of a `for` depend on each other"},
@@ -249,7 +249,7 @@ func TestBounds(t *testing.T) {
 		list, _ := kerneltest.LoopData(10)
 		_, err = d.Launches(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(int64(tt.n))}})
 		var out *BoundsError
-		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may lie outside") {
+		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may be out of bounds") {
 			t.Errorf("%s with n = %d: %v", tt.body, tt.n, err)
 		}
 	}
