@@ -52,7 +52,8 @@ type planCode struct {
 // would submit. Every insert is checked with real sizes and states, as in a run, and
 // the error is the one that a run would give. What a script reads from data is
 // unknown; what such values decide is looked at both ways, once. Data is neither
-// allocated nor copied; prints show `?` for what is unknown, nothing is saved
+// allocated nor copied; prints show `?` for what is unknown, and begin with `?` once such
+// a value has decided what the script does, nothing is saved
 // (and what the script loads again has the sizes that it saved), and host functions are
 // called with known arguments only. Extern data need not exist
 // yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.

@@ -82,7 +82,7 @@ while k < 100 and not done {
     k += 1
     if k % 3 == 0 { done = value(y) < 1.0 }
 }
-print(k, done)`, "set(x) " + strings.Repeat("add(x) head(x y) ", 3) + "add(x) head(x y)", "4 ?\n", "p.spu:10: how often this loop runs depends on a value that tasks compute: one more round is shown"},
+print(k, done)`, "set(x) " + strings.Repeat("add(x) head(x y) ", 3) + "add(x) head(x y)", "? 4 ?\n", "p.spu:10: how often this loop runs depends on a value that tasks compute: one more round is shown"},
 		{"a break that a value decides", `
 insert set(W x, 1.0)
 for i in 0..10 {
@@ -547,6 +547,25 @@ save(A, "./a.npy")
 			}
 		case err != nil || plan.Measures().Tasks != 3:
 			t.Errorf("%q: %v, want 3 tasks", tt.src, err)
+		}
+	}
+}
+
+// Prints of a plan are marked from where an unknown value has decided what the script does.
+func TestPlanMarksPrints(t *testing.T) {
+	const head = "codelet halve(x: RW variable[f64]) { x *= 0.5 }\nregister x = variable[f64](fill = 1.0)\nlet k = 0\nprint(\"before\", value(x), k)\n"
+	for _, tt := range []struct{ src, want string }{
+		{"while value(x) > 0.1 { insert halve(RW x)\n k += 1 }\nprint(\"rounds\", k)\n", "before ? 0\n? rounds 1\n"},
+		{"if value(x) > 0.1 { print(\"big\") } else { print(\"small\") }\nprint(k)\n", "before ? 0\n? big\n? 0\n"},
+		{"for i in 0..int(value(x)) { print(i) }\n", "before ? 0\n? ?\n"},
+		{"if k > 0 { print(\"big\") }\nassert value(x) > 0.0\nlet a = if value(x) > 1.0 then 1 else 2\nprint(a, k)\n", "before ? 0\n? 0\n"},
+	} {
+		var out bytes.Buffer
+		if _, err := compile(t, lang.Config{}, head+tt.src).Plan(t.Context(), engine.Machine{Workers: 1}, lang.Stdout(&out)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != tt.want {
+			t.Errorf("%sprints\n%swant\n%s", tt.src, out.String(), tt.want)
 		}
 	}
 }

@@ -297,6 +297,9 @@ func (m *Machine) grid(f *frame, sizes []intFn, at place) *List {
 // print writes one line.
 func (m *Machine) print(f *frame, args []func(f *frame) string, at place) {
 	var line []byte
+	if m.plan != nil && m.plan.parted { // a run may print something else, or nothing
+		line = append(line, unwrittenElement+" "...)
+	}
 	for k, a := range args {
 		if k > 0 {
 			line = append(line, ' ')

@@ -32,6 +32,7 @@ type planning struct {
 	count  map[place]int     // unknown decisions so far
 	tried  map[place][2]bool // ways that were taken, on all paths
 	noted  map[place]bool
+	parted bool             // an unknown value decided which way the script goes
 	ended  *diag.Diagnostic // why the path ended before the script
 	prints bool
 	loads  map[string]bool       // names of files, on all paths
@@ -134,6 +135,7 @@ func (pl *planning) stop(d *diag.Diagnostic) {
 
 // branch decides an unknown condition: the one way first, then the other.
 func (pl *planning) branch(at place) bool {
+	pl.parted = true
 	n := pl.count[at]
 	pl.count[at]++
 	way, forced := pl.force[at]
@@ -150,6 +152,7 @@ func (pl *planning) branch(at place) bool {
 
 // round decides the unknown condition of a while: one more round, then none.
 func (pl *planning) round(at place, again bool) bool {
+	pl.parted = true
 	way := !again
 	if v, ok := pl.force[at]; ok && !again && pl.count[at] == 0 {
 		way = v
@@ -176,6 +179,7 @@ func (pl *planning) loop(f *frame, slot int, at place, r *Range) {
 	f.unk[slot] = f.m.unknown
 	if f.m.unknown {
 		f.m.unknown = false
+		pl.parted = true
 		pl.note(at, "how often this loop runs depends on a value that tasks compute: one round is shown")
 		*r = Range{r.Lo, r.Lo + 1, 1}
 	}

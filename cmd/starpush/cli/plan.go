@@ -56,7 +56,8 @@ func planCommand(a *app) *cobra.Command {
 tasks, their critical path, what must be copied and how much memory is needed are
 shown. Times come from performance models (see starpush perf). What a script reads
 from data is unknown; where such a value decides, both ways are looked at, and the
-plan says from where on it is one of several. Prints go to standard error.`,
+plan says from where on it is one of several. Prints go to standard error; what a
+run may print otherwise, or not at all, begins with "?".`,
 		Example: `  starpush plan cholesky.spu -p nt=32
   starpush plan cg.spu --machine sim:cpu2gpu1
   starpush plan gemm.spu --run`,

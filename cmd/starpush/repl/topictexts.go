@@ -88,8 +88,9 @@ const plansTopic = `  starpush plan x.spu            the tasks of a run, without
   :plan                          at the prompt
 
   A plan computes nothing: what a script reads from data prints as ? and decides
-  nothing; both ways are looked at. For data that does not exist yet sizes will do:
-  --data x=1000, --data A=100x50.
+  nothing; both ways are looked at, and lines that are printed after that begin
+  with ?, because a run may print others. For data that does not exist yet sizes
+  will do: --data x=1000, --data A=100x50.
   Comments in a script say what its plan must be:
     # expect tasks <= 100
     # expect peak(ram) <= 4Gi
