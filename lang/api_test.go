@@ -286,7 +286,7 @@ func deep(k: int) -> int { return if k == 0 then 0 else 1 + deep(k - 1) }
 	}
 	_, err = inst.Call(ctx, "deep", 300)
 	var le *lang.LimitError
-	if !errors.As(err, &le) || le.Kind != "depth" || errors.As(err, &d) {
+	if !errors.As(err, &le) || le.Kind != "depth" || !errors.As(err, &d) || d.Code != "R0111" {
 		t.Errorf("depth: %#v", err)
 	}
 }

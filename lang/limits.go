@@ -40,5 +40,6 @@ type Limits = interp.Limits
 //	Output      as in Limits
 type Totals = interp.Totals
 
-// LimitError says which limit was reached, and where. It is a target of errors.As.
+// LimitError says which limit was reached, and where. It is a target of errors.As, and
+// so is the [Diagnostic] that it stands for: Error and Render write that one, R0111.
 type LimitError = interp.LimitError

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -201,5 +203,38 @@ func TestLimitsOfViews(t *testing.T) {
 	var limit *lang.LimitError
 	if !errors.As(err, &limit) || limit.Kind != "timeout" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A limit that was reached reads like any other diagnostic.
+func TestLimitErrorIsDiagnostic(t *testing.T) {
+	rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+	defer rt.Close()
+	_, err := compile(t, lang.Config{}, "let k = 0\nwhile true { k += 1 }\n").Run(t.Context(), rt, lang.WithLimits(lang.Limits{Steps: 100}))
+	var limit *lang.LimitError
+	var d *lang.Diagnostic
+	if !errors.As(err, &limit) || !errors.As(err, &d) {
+		t.Fatalf("%T: %v", err, err)
+	}
+	if want := "test.spu:2:7: error[R0111]: the run reached its limit: 100 steps"; limit.Error() != want || d.Error() != want || fmt.Sprintf("%v", limit) != want {
+		t.Errorf("%q and %q, want %q", limit, d, want)
+	}
+	var a, b strings.Builder
+	if err := errors.Join(limit.Render(&a, lang.Style{}), d.Render(&b, lang.Style{})); err != nil {
+		t.Fatal(err)
+	}
+	if a.String() != b.String() || !strings.Contains(a.String(), "2 | while true { k += 1 }") || !strings.Contains(a.String(), "`--limits steps=N` allows more") {
+		t.Errorf("rendered\n%s and\n%s", a.String(), b.String())
+	}
+	if !errors.As(d, &limit) { // and back
+		t.Error("the diagnostic has lost its cause")
+	}
+	total := &lang.LimitError{Kind: "tasks", Limit: 1, Total: true}
+	if want := "error[R0111]: all calls together reached their limit: 1 task"; total.Error() != want {
+		t.Errorf("%q, want %q", total, want)
+	}
+	var none *lang.LimitError
+	if d = nil; none.As(&d) || d != nil {
+		t.Error("nil is a diagnostic")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -120,7 +121,8 @@ func (b *budget) of(kind string) int64 {
 	return *b.all()[slices.Index([]string{"steps", "tasks", "data", "mem", "output"}, kind)]
 }
 
-// LimitError says which limit a run reached, and where.
+// LimitError says which limit a run reached, and where. It reads like the diagnostic
+// that it is: Error, Render and errors.As for a *diag.Diagnostic are those of R0111.
 type LimitError struct {
 	Kind  string // "steps", "depth", "tasks", "data", "mem", "output", "timeout"
 	Limit int64  // in its unit: steps, calls, tasks, bytes, nanoseconds
@@ -128,11 +130,19 @@ type LimitError struct {
 	Span  diag.Span
 }
 
-func (e *LimitError) Error() string {
-	if e.Span.IsZero() {
-		return e.text()
+// Error is one line, "file:line:col: error[R0111]: message".
+func (e *LimitError) Error() string { return e.Diagnostic().Error() }
+
+// Render writes the line, what was reached and what allows more, as diagnostics do.
+func (e *LimitError) Render(w io.Writer, st diag.Style) error { return e.Diagnostic().Render(w, st) }
+
+// As makes e a *diag.Diagnostic for errors.As.
+func (e *LimitError) As(target any) bool {
+	d, ok := target.(**diag.Diagnostic)
+	if ok && e != nil {
+		*d = e.Diagnostic()
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.Span.File, e.Span.Start.Line, e.Span.Start.Col, e.text())
+	return ok && e != nil
 }
 
 // text says which limit was reached.

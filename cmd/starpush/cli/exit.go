@@ -123,9 +123,5 @@ func diagnosticsOf(err error) lang.Diagnostics {
 	if errors.As(err, &one) {
 		return lang.Diagnostics{*one}
 	}
-	var limit *lang.LimitError
-	if errors.As(err, &limit) {
-		return lang.Diagnostics{*limit.Diagnostic()}
-	}
 	return nil
 }

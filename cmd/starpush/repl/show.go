@@ -14,13 +14,10 @@ import (
 func (s *Shell) show(src string, err error) {
 	var ds lang.Diagnostics
 	var one *lang.Diagnostic
-	var limit *lang.LimitError
 	switch {
 	case errors.As(err, &ds):
 	case errors.As(err, &one):
 		ds = lang.Diagnostics{*one}
-	case errors.As(err, &limit):
-		ds = lang.Diagnostics{*limit.Diagnostic()}
 	default:
 		fmt.Fprintln(s.Err, err)
 		return
