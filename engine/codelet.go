@@ -78,6 +78,13 @@ func (c *Codelet) impls(arch string) []Impl {
 	return c.On[arch]
 }
 
+// A Module is codelets that scripts import under one name, as in import "std/blas". Each
+// has a Signature. The engine does not look at modules.
+type Module struct {
+	Doc      string // what it is for, for those who look it up in a script
+	Codelets []*Codelet
+}
+
 // Site is a place in a program; see datamgr.Site.
 type Site = datamgr.Site
 

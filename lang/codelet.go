@@ -4,6 +4,7 @@ package lang
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -363,54 +364,43 @@ func (b Buffer[T]) Offset(k int) int {
 // Desc returns the description of the operand.
 func (b Buffer[T]) Desc() iface.Desc { return b.b.Desc }
 
-// ModuleOf makes a module from codelets that carry a signature, such as
-// stdlib's. Two of one name, or one without a signature, are an error.
+// Module is a host module, as in import "std/blas": codelets that carry a signature, and
+// what the module is for. It must not be changed after NewCompiler.
+type Module = engine.Module
+
+// ModuleOf makes a module of codelets that carry a signature. Two of one name, or one
+// without a signature, are an error; NewCompiler finds those in any module.
 func ModuleOf(cs ...*engine.Codelet) (*Module, error) {
-	m := &Module{members: map[string]*types.Object{}}
-	for _, c := range cs {
+	m := &Module{Codelets: cs}
+	if _, err := moduleMembers(m); err != nil {
+		return nil, fmt.Errorf("lang: ModuleOf: %w", err)
+	}
+	return m, nil
+}
+
+// moduleMembers are the codelets of a module as scripts see them, by name.
+func moduleMembers(m *Module) (map[string]*types.Object, error) {
+	members := map[string]*types.Object{}
+	for _, c := range m.Codelets {
 		if c == nil || c.Signature == "" {
-			return nil, fmt.Errorf("lang: ModuleOf: a codelet without a signature cannot be used by scripts")
+			return nil, errors.New("a codelet without a signature cannot be used by scripts")
 		}
 		sig, err := codeletSignature(c.Signature)
 		if err != nil {
 			return nil, err
 		}
-		if m.members[sig.Name] != nil {
-			return nil, fmt.Errorf("lang: ModuleOf: two codelets are named %s", sig.Name)
+		if members[sig.Name] != nil {
+			return nil, fmt.Errorf("two codelets are named %s", sig.Name)
 		}
 		if c.Modes != nil && !slices.Equal(c.Modes, operandModes(sig)) {
-			return nil, fmt.Errorf("lang: ModuleOf: %s: its Modes %v are not those of its signature %q", sig.Name, c.Modes, c.Signature)
+			return nil, fmt.Errorf("%s: its Modes %v are not those of its signature %q", sig.Name, c.Modes, c.Signature)
 		}
 		if c.Elems != nil {
 			sig.Elems = map[byte][]iface.Elem{'T': c.Elems}
 		}
-		m.members[sig.Name] = codeletObject(sig, c)
+		members[sig.Name] = codeletObject(sig, c)
 	}
-	return m, nil
-}
-
-// Module is a host module, as in import "std/blas". It is immutable.
-type Module struct {
-	members map[string]*types.Object
-	doc     string
-}
-
-// WithDoc returns the module with a documentation, which :doc and editors show.
-func (m *Module) WithDoc(text string) *Module {
-	if m == nil {
-		return nil
-	}
-	return &Module{members: m.members, doc: text}
-}
-
-// Names returns the exported names, sorted.
-func (m *Module) Names() []string {
-	var out []string
-	for n := range m.members {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
+	return members, nil
 }
 
 func codeletObject(sig *types.Signature, c *engine.Codelet) *types.Object {

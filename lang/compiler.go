@@ -20,7 +20,7 @@ import (
 // and no imports.
 type Config struct {
 	Codelets []*Codelet         // host codelets, usable without import
-	Modules  map[string]*Module // host modules, as in import "std/blas"; package stdlib shows how to give those
+	Modules  map[string]*Module // host modules, as in import "std/blas": stdlib.Modules() has those of package stdlib
 	Funcs    []*Func            // host functions
 	Filters  []*Filter          // host filters
 	Loader   Loader             // resolves import "x.spu"; nil forbids file imports
@@ -76,10 +76,14 @@ func NewCompiler(cfg Config) (*Compiler, error) {
 		c.env.Filters = append(c.env.Filters, &types.Object{Name: f.f.Name, Kind: types.FilterObject, Doc: f.f.Doc, Sig: f.f.Sig, Host: f.f})
 	}
 	for name, m := range cfg.Modules {
-		if m == nil || m.members == nil || name == "" || strings.HasSuffix(name, ".spu") {
+		if m == nil || name == "" || strings.HasSuffix(name, ".spu") {
 			return nil, fmt.Errorf("lang: NewCompiler: module %q: host modules are not nil and have names without .spu", name)
 		}
-		c.env.Modules[name] = &types.Module{Name: name, Doc: m.doc, Members: m.members}
+		members, err := moduleMembers(m)
+		if err != nil {
+			return nil, fmt.Errorf("lang: NewCompiler: module %q: %w", name, err)
+		}
+		c.env.Modules[name] = &types.Module{Name: name, Doc: m.Doc, Members: members}
 	}
 	return c, nil
 }

@@ -84,7 +84,14 @@ func TestMisuse(t *testing.T) {
 		{"nil filter", func() error { return config(lang.Config{Filters: []*lang.Filter{nil}}) }, "a filter is nil"},
 		{"zero filter", func() error { return config(lang.Config{Filters: []*lang.Filter{{}}}) }, "a filter is nil"},
 		{"nil module", func() error { return config(lang.Config{Modules: map[string]*lang.Module{"m": nil}}) }, "not nil"},
-		{"zero module", func() error { return config(lang.Config{Modules: map[string]*lang.Module{"m": {}}}) }, "not nil"},
+		{"zero module", func() error { return config(lang.Config{Modules: map[string]*lang.Module{"m": {}}}) }, ""},
+		{"module with a nil codelet", func() error {
+			return config(lang.Config{Modules: map[string]*lang.Module{"m": {Codelets: []*engine.Codelet{nil}}}})
+		}, `module "m": a codelet without a signature`},
+		{"module with two of a name", func() error {
+			c := &engine.Codelet{Signature: "c(x: R vector[f64])"}
+			return config(lang.Config{Modules: map[string]*lang.Module{"m": {Codelets: []*engine.Codelet{c, c}}}})
+		}, "two codelets are named c"},
 		{"module of nil", func() error { return value(lang.ModuleOf(nil)) }, "without a signature"},
 		{"nil FS", func() error {
 			comp := lang.Must(lang.NewCompiler(lang.Config{Loader: lang.FSLoader(nil)}))

@@ -43,12 +43,12 @@ func newProgram(t *testing.T, o engine.Options) *program {
 		t.Fatal(err)
 	}
 	p := &program{t: t, rt: rt, job: rt.NewJob(t.Context(), engine.JobOptions{}), lib: map[string]*engine.Codelet{}}
-	for mod, cs := range Modules() {
+	for mod, m := range Modules() {
 		prefix := strings.TrimPrefix(strings.TrimPrefix(mod, "std/"), "blas")
 		if prefix != "" {
 			prefix += "."
 		}
-		for _, c := range cs {
+		for _, c := range m.Codelets {
 			p.lib[prefix+c.Name] = c
 		}
 	}

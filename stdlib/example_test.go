@@ -24,7 +24,7 @@ func ExampleModules() {
 	job := rt.NewJob(ctx, engine.JobOptions{})
 	defer job.Close()
 
-	blas := stdlib.Modules()["std/blas"]
+	blas := stdlib.Modules()["std/blas"].Codelets
 	axpy := blas[slices.IndexFunc(blas, func(c *engine.Codelet) bool { return c.Name == "axpy" })]
 	fmt.Println(axpy.Signature)
 

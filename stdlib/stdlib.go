@@ -2,11 +2,7 @@
 // std/reduce and std/random. It knows the engine and not the language: a host
 // hands the modules to its compiler.
 //
-//	modules := map[string]*lang.Module{}
-//	for name, codelets := range stdlib.Modules() {
-//		modules[name] = lang.Must(lang.ModuleOf(codelets...))
-//	}
-//	comp, err := lang.NewCompiler(lang.Config{Modules: modules})
+//	comp, err := lang.NewCompiler(lang.Config{Modules: stdlib.Modules()})
 //
 // A program without scripts submits the codelets itself, see the example of [Modules].
 // They are immutable and serve any number of runtimes. Sizes that do not fit together are
@@ -36,7 +32,6 @@
 package stdlib
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -44,29 +39,21 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// Modules returns the codelets of each module by the name that import uses. The
-// map is the caller's; the codelets are shared and immutable.
-func Modules() map[string][]*engine.Codelet {
-	m := maps.Clone(modules())
-	for name, cs := range m {
-		m[name] = slices.Clone(cs)
+// Modules returns the modules by the names that import uses, as lang.Config takes
+// them. The map and the modules are the caller's; the codelets are shared and immutable.
+func Modules() map[string]*engine.Module {
+	out := make(map[string]*engine.Module, len(table))
+	for name, m := range modules() {
+		out[name] = &engine.Module{Doc: m.Doc, Codelets: slices.Clone(m.Codelets)}
 	}
-	return m
+	return out
 }
 
-// Doc returns one sentence about a module, "" for an unknown one.
-func Doc(module string) string {
+var modules = sync.OnceValue(func() map[string]*engine.Module {
+	out := make(map[string]*engine.Module, len(table))
 	for _, m := range table {
-		if m.name == module {
-			return m.doc
-		}
-	}
-	return ""
-}
-
-var modules = sync.OnceValue(func() map[string][]*engine.Codelet {
-	out := make(map[string][]*engine.Codelet, len(table))
-	for _, m := range table {
+		of := &engine.Module{Doc: m.doc}
+		out[m.name] = of
 		for i := range m.codelets {
 			c := m.codelets[i].build()
 			c.Kernel = func() string { return m.kernel() }
@@ -76,7 +63,7 @@ var modules = sync.OnceValue(func() map[string][]*engine.Codelet {
 				}
 				c.On[arch] = impls
 			}
-			out[m.name] = append(out[m.name], c)
+			of.Codelets = append(of.Codelets, c)
 		}
 	}
 	return out

@@ -221,10 +221,7 @@ func raisedBy(t *testing.T, dir string, b *block, verify bool) []string {
 func diagnosticsOf(t *testing.T, dir string, b *block, verify bool) lang.Diagnostics {
 	t.Helper()
 	cfg := lang.Config{
-		Modules: map[string]*lang.Module{}, Loader: lang.FSLoader(os.DirFS(dir)), Files: lang.Dir(dir),
-	}
-	for name, codelets := range stdlib.Modules() {
-		cfg.Modules[name] = lang.Must(lang.ModuleOf(codelets...))
+		Modules: stdlib.Modules(), Loader: lang.FSLoader(os.DirFS(dir)), Files: lang.Dir(dir),
 	}
 	if b.kind == "spu-host" {
 		cfg.Funcs = append(cfg.Funcs, lang.Must(lang.NewFunc("setting(name: string) -> int", setting)))

@@ -25,12 +25,8 @@ func converse(t *testing.T, text, dir string) string {
 		t.Fatal(err)
 	}
 	defer rt.Close()
-	modules := map[string]*lang.Module{}
-	for name, codelets := range stdlib.Modules() {
-		modules[name] = lang.Must(lang.ModuleOf(codelets...))
-	}
 	comp := lang.Must(lang.NewCompiler(lang.Config{
-		Modules: modules, Files: lang.Dir("."), Loader: lang.FSLoader(os.DirFS(".")),
+		Modules: stdlib.Modules(), Files: lang.Dir("."), Loader: lang.FSLoader(os.DirFS(".")),
 		Warnings: lang.WarningSet{Silence: []string{"W"}},
 	}))
 	var screen bytes.Buffer

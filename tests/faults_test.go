@@ -137,7 +137,7 @@ func (b *broken) vector(n int, value float64) *datamgr.Handle {
 
 // codeletOf is one of std/blas.
 func codeletOf(name string) *engine.Codelet {
-	all := stdlib.Modules()["std/blas"]
+	all := stdlib.Modules()["std/blas"].Codelets
 	return all[slices.IndexFunc(all, func(c *engine.Codelet) bool { return c.Name == name })]
 }
 

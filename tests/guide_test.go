@@ -99,8 +99,8 @@ func TestGuideDevices(t *testing.T) {
 		}
 		return false
 	})
-	for _, codelets := range stdlib.Modules() {
-		for _, c := range codelets {
+	for _, m := range stdlib.Modules() {
+		for _, c := range m.Codelets {
 			all = append(all, c.Name)
 			if c.On["opencl"] == nil {
 				noOpenCL = append(noOpenCL, c.Name)

@@ -41,10 +41,7 @@ func planIsRun(t *testing.T, file, name string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	cfg := lang.Config{Modules: map[string]*lang.Module{}, Loader: lang.FSLoader(os.DirFS(scriptsDir)), Files: lang.Dir(dir)}
-	for m, codelets := range stdlib.Modules() {
-		cfg.Modules[m] = lang.Must(lang.ModuleOf(codelets...))
-	}
+	cfg := lang.Config{Modules: stdlib.Modules(), Loader: lang.FSLoader(os.DirFS(scriptsDir)), Files: lang.Dir(dir)}
 	opts := []lang.Option{lang.Stdout(io.Discard)}
 	if name == "cholesky_mtx.spu" {
 		text, err := os.ReadFile(matrixFile)

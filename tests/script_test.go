@@ -86,16 +86,8 @@ type program struct {
 // run compiles and runs p in mode m.
 func (p program) run(t *testing.T, m mode) outcome {
 	t.Helper()
-	modules := map[string]*lang.Module{}
-	for name, codelets := range stdlib.Modules() {
-		mod, err := lang.ModuleOf(codelets...)
-		if err != nil {
-			t.Fatalf("module %s: %v", name, err)
-		}
-		modules[name] = mod
-	}
 	comp, err := lang.NewCompiler(lang.Config{
-		Modules: modules,
+		Modules: stdlib.Modules(),
 		Loader:  lang.FSLoader(os.DirFS(p.dir)),
 		Files:   absFiles{lang.Dir(p.dir)},
 	})

@@ -13,23 +13,6 @@ import (
 	"github.com/starpush/starpush/stdlib"
 )
 
-// stdlibModules makes the modules of package stdlib those of a compiler.
-func stdlibModules(t testing.TB) map[string]*lang.Module {
-	t.Helper()
-	out := map[string]*lang.Module{}
-	for name, cs := range stdlib.Modules() {
-		m, err := lang.ModuleOf(cs...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(m.Names()) != len(cs) {
-			t.Errorf("%s: %d names for %d codelets", name, len(m.Names()), len(cs))
-		}
-		out[name] = m
-	}
-	return out
-}
-
 // TestStdlibScripts runs scripts that use std/ modules: a script, what it
 // prints, and a piece of the error it ends with.
 func TestStdlibScripts(t *testing.T) {
@@ -41,7 +24,7 @@ func TestStdlibScripts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "west.mtx"), data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	comp, err := lang.NewCompiler(lang.Config{Modules: stdlibModules(t), Files: lang.Dir(dir)})
+	comp, err := lang.NewCompiler(lang.Config{Modules: stdlib.Modules(), Files: lang.Dir(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ func newProgram(t testing.TB, devices []accel.Device) *program {
 		t.Fatal(err)
 	}
 	p := &program{t, rt, rt.NewJob(t.Context(), engine.JobOptions{}), map[string]*engine.Codelet{}, map[string]bool{}}
-	for _, cs := range stdlib.Modules() {
-		for _, c := range cs {
+	for _, m := range stdlib.Modules() {
+		for _, c := range m.Codelets {
 			if c.On["cuda"] != nil && devices != nil {
 				only := *c
 				only.CPU = nil

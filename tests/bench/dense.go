@@ -12,7 +12,7 @@ import (
 
 // blasCodelet finds a codelet of std/blas.
 func blasCodelet(name string) (*engine.Codelet, error) {
-	for _, c := range stdlib.Modules()["std/blas"] {
+	for _, c := range stdlib.Modules()["std/blas"].Codelets {
 		if c.Name == name {
 			return c, nil
 		}

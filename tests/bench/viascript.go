@@ -119,13 +119,9 @@ func scriptConfig(c *config, began, ended *time.Time) (*lang.Config, error) {
 		}
 		kernels = append(kernels, k)
 	}
-	blas, err := lang.ModuleOf(stdlib.Modules()["std/blas"]...)
-	if err != nil {
-		return nil, err
-	}
 	return &lang.Config{
 		Codelets: kernels,
 		Funcs:    []*lang.Func{start, stop, draw},
-		Modules:  map[string]*lang.Module{"std/blas": blas},
+		Modules:  stdlib.Modules(),
 	}, nil
 }

@@ -71,10 +71,10 @@ func moduleNames() []string {
 // docNames lists what doc is likely to be asked for.
 func docNames() []string {
 	names := repl.Topics()
-	for module, codelets := range stdlib.Modules() {
-		names = append(names, path.Base(module))
-		for _, c := range codelets {
-			names = append(names, path.Base(module)+"."+c.Name)
+	for name, module := range stdlib.Modules() {
+		names = append(names, path.Base(name))
+		for _, c := range module.Codelets {
+			names = append(names, path.Base(name)+"."+c.Name)
 		}
 	}
 	slices.Sort(names)
@@ -131,7 +131,7 @@ func (a *app) docList() error {
 	}
 	for _, name := range moduleNames() {
 		var members []string
-		for _, c := range modules[name] {
+		for _, c := range modules[name].Codelets {
 			members = append(members, c.Name)
 		}
 		slices.Sort(members)
@@ -139,7 +139,7 @@ func (a *app) docList() error {
 			a.json.line(entry{"doc", name, members})
 			continue
 		}
-		fmt.Fprintf(a.con.out, "import %q as %s\n%s\n%s\n", name, path.Base(name), wrapped(stdlib.Doc(name), "  ", 78), wrapped(strings.Join(members, " "), "    ", 78))
+		fmt.Fprintf(a.con.out, "import %q as %s\n%s\n%s\n", name, path.Base(name), wrapped(modules[name].Doc, "  ", 78), wrapped(strings.Join(members, " "), "    ", 78))
 	}
 	for _, s := range docSections() {
 		if a.json != nil {

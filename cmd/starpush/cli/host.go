@@ -32,16 +32,8 @@ func (a *app) compilerWith(files lang.Loader, warnings lang.WarningSet, codelets
 	if err != nil {
 		return nil, err
 	}
-	modules := map[string]*lang.Module{}
-	for name, codelets := range stdlib.Modules() {
-		m, err := lang.ModuleOf(codelets...)
-		if err != nil {
-			return nil, fmt.Errorf("module %s: %w", name, err)
-		}
-		modules[name] = m.WithDoc(stdlib.Doc(name))
-	}
 	return lang.NewCompiler(lang.Config{
-		Codelets: codelets, Modules: modules, Loader: files, Files: osFiles{}, Limits: limits, Warnings: warnings,
+		Codelets: codelets, Modules: stdlib.Modules(), Loader: files, Files: osFiles{}, Limits: limits, Warnings: warnings,
 	})
 }
 

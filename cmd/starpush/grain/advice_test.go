@@ -34,11 +34,7 @@ func (c *clock) TaskEvent(e *engine.Event) {
 // run runs a script, and returns what it prints, what is advised and how many tasks it had.
 func run(t *testing.T, script string, each time.Duration, workers int) (printed string, advice []string, tasks int64) {
 	t.Helper()
-	modules := map[string]*lang.Module{}
-	for name, codelets := range stdlib.Modules() {
-		modules[name] = lang.Must(lang.ModuleOf(codelets...))
-	}
-	comp := lang.Must(lang.NewCompiler(lang.Config{Modules: modules}))
+	comp := lang.Must(lang.NewCompiler(lang.Config{Modules: stdlib.Modules()}))
 	prog, ds := comp.Compile(context.Background(), "s.spu", []byte(script))
 	if len(ds) > 0 {
 		t.Fatalf("%v\n%s", ds, script)

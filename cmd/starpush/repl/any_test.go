@@ -21,7 +21,7 @@ func TestAnyLines(t *testing.T) {
 	}
 	defer rt.Close()
 	comp := lang.Must(lang.NewCompiler(lang.Config{
-		Modules: map[string]*lang.Module{"std/blas": lang.Must(lang.ModuleOf(stdlib.Modules()["std/blas"]...))},
+		Modules: map[string]*lang.Module{"std/blas": stdlib.Modules()["std/blas"]},
 		Limits:  lang.Limits{Steps: 20_000, Tasks: 1000, DataBytes: 1 << 20, Output: 1 << 20},
 	}))
 	pieces := []string{

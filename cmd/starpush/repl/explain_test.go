@@ -23,7 +23,7 @@ func remembering(t *testing.T) (*Shell, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	comp := lang.Must(lang.NewCompiler(lang.Config{Modules: map[string]*lang.Module{
-		"std/blas": lang.Must(lang.ModuleOf(stdlib.Modules()["std/blas"]...))}}))
+		"std/blas": stdlib.Modules()["std/blas"]}}))
 	screen := &bytes.Buffer{}
 	session := comp.NewSession(rt, lang.Stdout(screen), lang.ObserveViews(rec.View))
 	t.Cleanup(func() {

@@ -135,10 +135,6 @@ func newShell(t *testing.T, screen io.Writer, interrupts chan struct{}) (*Shell,
 	if err != nil {
 		t.Fatal(err)
 	}
-	modules := map[string]*lang.Module{}
-	for name, codelets := range stdlib.Modules() {
-		modules[name] = lang.Must(lang.ModuleOf(codelets...))
-	}
 	running := make(chan struct{}, 8) // one for each hold that has started
 	hold := lang.Must(lang.NewCodelet("hold(v: RW variable[i64])", lang.CPU(func(t *lang.Task) error {
 		running <- struct{}{}
@@ -147,7 +143,7 @@ func newShell(t *testing.T, screen io.Writer, interrupts chan struct{}) (*Shell,
 	})))
 	comp := lang.Must(lang.NewCompiler(lang.Config{
 		Codelets: []*lang.Codelet{hold},
-		Modules:  modules, Files: lang.Dir("."), Loader: lang.FSLoader(os.DirFS(".")),
+		Modules:  stdlib.Modules(), Files: lang.Dir("."), Loader: lang.FSLoader(os.DirFS(".")),
 		Warnings: lang.WarningSet{Silence: []string{"W"}},
 		Funcs: []*lang.Func{lang.Must(lang.NewFunc("ctrl_c()", func(context.Context, []any) (any, error) {
 			interrupts <- struct{}{}

@@ -54,12 +54,6 @@ type result struct {
 // batch runs the scripts and reports them in their order. A runtime serves any
 // number of programs at once: their tasks share its workers.
 func batch(ctx context.Context, rt *engine.Runtime, files []string, at int, timeout time.Duration, w io.Writer) (failed int, err error) {
-	modules := map[string]*lang.Module{}
-	for name, codelets := range stdlib.Modules() {
-		if modules[name], err = lang.ModuleOf(codelets...); err != nil {
-			return 0, err
-		}
-	}
 	results := make([]result, len(files))
 	done := make([]chan struct{}, len(files))
 	for i := range done {
@@ -72,7 +66,7 @@ func batch(ctx context.Context, rt *engine.Runtime, files []string, at int, time
 		all.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn; close(done[i]) }()
-			results[i] = run(ctx, rt, modules, file, timeout)
+			results[i] = run(ctx, rt, file, timeout)
 		})
 	}
 	for i, file := range files {
@@ -90,7 +84,7 @@ func batch(ctx context.Context, rt *engine.Runtime, files []string, at int, time
 
 // run runs one script. What it imports lies beside it; the files that it loads and
 // saves count from the working folder, as with the command.
-func run(ctx context.Context, rt *engine.Runtime, modules map[string]*lang.Module, file string, timeout time.Duration) (r result) {
+func run(ctx context.Context, rt *engine.Runtime, file string, timeout time.Duration) (r result) {
 	began := time.Now()
 	defer func() { r.took = time.Since(began) }()
 	source, err := os.ReadFile(file)
@@ -100,7 +94,7 @@ func run(ctx context.Context, rt *engine.Runtime, modules map[string]*lang.Modul
 	}
 	dir, name := filepath.Split(file)
 	dir = filepath.Clean(dir)
-	comp, err := lang.NewCompiler(lang.Config{Modules: modules, Loader: lang.FSLoader(os.DirFS(dir)), Files: lang.Dir("."), Limits: lang.Limits{Timeout: timeout}})
+	comp, err := lang.NewCompiler(lang.Config{Modules: stdlib.Modules(), Loader: lang.FSLoader(os.DirFS(dir)), Files: lang.Dir("."), Limits: lang.Limits{Timeout: timeout}})
 	if err != nil {
 		r.err = err
 		return r

@@ -74,15 +74,7 @@ type service struct {
 }
 
 func newService() (*service, error) {
-	modules := map[string]*lang.Module{}
-	for name, codelets := range stdlib.Modules() {
-		m, err := lang.ModuleOf(codelets...)
-		if err != nil {
-			return nil, err
-		}
-		modules[name] = m
-	}
-	comp, err := lang.NewCompiler(lang.Config{Modules: modules, Limits: limits})
+	comp, err := lang.NewCompiler(lang.Config{Modules: stdlib.Modules(), Limits: limits})
 	if err != nil {
 		return nil, err
 	}
