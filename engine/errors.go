@@ -149,7 +149,7 @@ type StuckTask struct {
 	Gate    *Gate           // the closed gate it waits for, or nil
 	Held    *datamgr.Handle // the data held by an Access that it waits for, or nil
 	HeldAt  *Site           // where it was acquired, if known
-	Tag     *Tag            // the tag it waits for, which nobody has notified, or nil
+	Tag     *Tag            // the tag it waits for, which was never notified, or nil
 	Carries *Tag            // the tag it carries itself, when that is what waits for Tag
 	Circle  []*Tag          // tags that wait for each other, each for the next, if that is why
 	Task    *Task           // the task it waits for, which is prepared and was not submitted, or nil
@@ -161,7 +161,7 @@ type StuckTask struct {
 }
 
 // StuckError says that a wait would never end: the tasks it waits for need a
-// closed gate, a tag that nobody notifies, a prepared task that is not submitted,
+// closed gate, a tag that is never notified, a prepared task that is not submitted,
 // or data that the waiting job holds itself.
 type StuckError struct {
 	Tasks []StuckTask // those that wait directly, in task order
@@ -188,7 +188,7 @@ func (e *StuckError) Error() string {
 			}
 			what += t.Circle[0].name + "): notify one of them to start it"
 		case t.Tag != nil:
-			what = fmt.Sprintf("tag %q, which nobody has notified", t.Tag.name)
+			what = fmt.Sprintf("tag %q, which was never notified", t.Tag.name)
 		case t.Task != nil:
 			what = fmt.Sprintf("a task %s that was prepared and not submitted", t.Task.name())
 		case t.Place > 0:

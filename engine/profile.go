@@ -3,7 +3,7 @@ package engine
 // Profiling: when what happened to tasks, and what workers did meanwhile.
 //
 // A runtime with Options.Profile takes times where events are sent (events.go)
-// and in a policy that stands before the real one; without it there is neither,
+// and in a policy that comes before the real one; without it there is neither,
 // so it costs nothing. Times are kept beside the tasks, in what they do not need
 // otherwise, and end in sums for each worker and codelet.
 

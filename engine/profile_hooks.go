@@ -164,7 +164,7 @@ func (p *profiler) fetched(t *task) {
 	}
 }
 
-// profiledPolicy stands before the policy of a runtime that is profiled.
+// profiledPolicy comes before the policy of a runtime that is profiled.
 type profiledPolicy struct {
 	sched.Policy
 	p *profiler

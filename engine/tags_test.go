@@ -27,7 +27,7 @@ func carrying(t testing.TB, j *Job, l *logged, tag *Tag) *Task {
 	return task
 }
 
-// before asserts that all of as stand before all of bs in the log.
+// before asserts that all of as come before all of bs in the log.
 func (l *logged) before(t testing.TB, as, bs string) {
 	t.Helper()
 	place := map[string]int{}

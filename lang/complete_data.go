@@ -11,7 +11,7 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// holdsElements are the types behind which the type of elements stands in brackets.
+// holdsElements are the types behind which the type of elements is written in brackets.
 var holdsElements = map[string]bool{"variable": true, "vector": true, "matrix": true, "block": true, "dense": true, "array": true}
 
 func typeWords() []Completion { return entries(check.TypeNames, "type") }

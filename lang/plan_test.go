@@ -325,7 +325,7 @@ func doubling(params, args, first string) string {
 }
 
 // TestCheckPlanDoubles: calls that do the same as before are made twice in a check, so
-// that it comes to what stands behind 2^60 of them, and finds there, and in them, what it
+// that it comes to what follows 2^60 of them, and finds there, and in them, what it
 // finds without.
 func TestCheckPlanDoubles(t *testing.T) {
 	const head = "codelet inc(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }\ncodelet set(x: W vector[f64]) { each i in x { x[i] = 1.0 } }\n" +

@@ -126,7 +126,7 @@ func (c *checker) printed(d *diag.Diagnostic, e *syntax.Call, name string) {
 	if prints {
 		right = "print(" + right + ")"
 	}
-	d.Help, d.Fixes = []string{"formats stand in f-strings: write `" + right + "`"}, nil
+	d.Help, d.Fixes = []string{"formats are written in f-strings: write `" + right + "`"}, nil
 	d.Edit(c.f.At(e), right)
 	d.Sure()
 }
@@ -134,7 +134,7 @@ func (c *checker) printed(d *diag.Diagnostic, e *syntax.Call, name string) {
 // squareBrackets adds to d that x(i) should be x[i].
 func (c *checker) squareBrackets(d *diag.Diagnostic, e *syntax.Call) {
 	if right := e.AsIndex(c.f.Source.Text); right != "" {
-		d.Help = append(d.Help, "elements and parts stand in square brackets: `"+right+"`")
+		d.Help = append(d.Help, "elements and parts are written in square brackets: `"+right+"`")
 		d.Edit(c.f.At(e), right)
 		d.Sure()
 	}
@@ -142,7 +142,7 @@ func (c *checker) squareBrackets(d *diag.Diagnostic, e *syntax.Call) {
 
 // notInRegister reports a constructor outside of register.
 func (c *checker) notInRegister(at syntax.Node, e syntax.Expr) {
-	d := c.err("E0105", at, "a constructor may stand in `register` only")
+	d := c.err("E0105", at, "a constructor is only allowed in `register`")
 	form := c.text(e)
 	if full, ok := c.constructorForm(e); ok {
 		form = full
@@ -258,7 +258,7 @@ func (c *checker) bindCall(e *syntax.Call, sig *types.Signature) {
 			continue
 		} else if i > 0 && e.Args[i-1].Name != nil {
 			c.expr(a.Value)
-			c.err("E0705", a.Value, "an argument without a name must stand before those with names")
+			c.err("E0705", a.Value, "an argument without a name must come before those with names")
 			bad = true
 			continue
 		}

@@ -112,7 +112,7 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 	}
 	if inner, twice := calledType(call); twice {
 		right := c.text(inner.Fn) + "[" + c.text(inner.Args[0]) + "]"
-		d := c.err("E0705", inner, "the element type of a constructor stands in square brackets")
+		d := c.err("E0705", inner, "the element type of a constructor is written in square brackets")
 		d.Help = append(d.Help, "write `"+right+"(...)`")
 		d.Edit(c.f.At(inner), right)
 		d.Sure()
@@ -307,7 +307,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		} else if best, ok := near(name, names); ok {
 			d.Meant(name, best, "")
 		} else if name == "dtype" || name == "type" {
-			d.Help = append(d.Help, fmt.Sprintf("the element type stands in the square brackets: `%s[f64]`", kind))
+			d.Help = append(d.Help, fmt.Sprintf("the element type is written in the square brackets: `%s[f64]`", kind))
 		}
 		d.Help = append(d.Help, "all arguments: "+strings.Join(names, ", "))
 	}

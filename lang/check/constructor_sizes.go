@@ -52,14 +52,14 @@ func isElemName(name string) bool {
 	return habitTypes[name] != "" || name == "float" || name == "int" || slices.ContainsFunc(ElemNames, func(n Entry) bool { return n.Name == name })
 }
 
-// parenthesized reports the sizes of e that stand in square brackets; false when none
+// parenthesized reports the sizes of e that are written in square brackets; false when none
 // do.
 func (c *checker) parenthesized(e syntax.Expr) bool {
 	right, sure := c.sizesInBrackets(e)
 	if right == "" {
 		return false
 	}
-	d := c.err("E0705", e, "the sizes of data stand in parentheses")
+	d := c.err("E0705", e, "the sizes of data are written in parentheses")
 	d.Help = append(d.Help, "write `"+right+"`")
 	d.Edit(c.f.At(e), right)
 	if sure {

@@ -83,7 +83,7 @@ func (c *checker) expr1(e syntax.Expr) *types.Type {
 	case *syntax.Insert:
 		return c.insert(e)
 	case *syntax.Fold:
-		d := c.err("E0105", e, fmt.Sprintf("`%s … in` may stand in codelets only", e.Op))
+		d := c.err("E0105", e, fmt.Sprintf("`%s … in` is only allowed in codelets", e.Op))
 		d.Help = append(d.Help, "write a codelet that adds up, or a `for` loop over an acquired array")
 	}
 	return types.TInvalid

@@ -61,8 +61,8 @@ var habitNames = map[string]habit{
 	"null": {word: "none"}, "nil": {word: "none"}, "None": {word: "none"}, "NULL": {word: "none"}, "nullptr": {word: "none"}, "undefined": {word: "none"},
 	"True": {word: "true"}, "TRUE": {word: "true"}, "False": {word: "false"}, "FALSE": {word: "false"},
 	"println": {word: "print"}, "puts": {word: "print"}, "echo": {word: "print"}, "cout": {help: "text is written by `print(…)`"},
-	"printf": {help: "write `print(f\"n = {n:d}\")`: formats stand in f-strings"}, "sprintf": {help: "text with values in it is an f-string: `f\"n = {n:d}\"`"},
-	"fprintf": {help: "write `print(f\"n = {n:d}\")`: formats stand in f-strings"}, "format": {help: "text with values in it is an f-string: `f\"n = {n:d}\"`"},
+	"printf": {help: "write `print(f\"n = {n:d}\")`: formats are written in f-strings"}, "sprintf": {help: "text with values in it is an f-string: `f\"n = {n:d}\"`"},
+	"fprintf": {help: "write `print(f\"n = {n:d}\")`: formats are written in f-strings"}, "format": {help: "text with values in it is an f-string: `f\"n = {n:d}\"`"},
 	"append":    {help: "a list grows by `+`: `xs = xs + [x]`"},
 	"enumerate": {help: "write `for i in 0..len(xs) { … xs[i] … }`"},
 	"reversed":  {help: "downwards a loop goes over `range(n - 1, -1, -1)`"},
@@ -140,8 +140,8 @@ var starpuNames = []struct{ prefix, help string }{
 	{"STARPU_VALUE", "a value is passed as it is: `insert f(2.0, RW x)`"},
 	{"STARPU_PRIORITY", "write `insert f(RW x) with priority = 1`"},
 	{"STARPU_MAIN_RAM", "main memory is `ram`"}, {"STARPU_NMAX", ""},
-	{"STARPU_R", "an access mode stands before the data: `R x`, `RW x`"}, {"STARPU_W", "an access mode stands before the data: `W x`"},
-	{"STARPU_COMMUTE", "an access mode stands before the data: `COMMUTE x`"}, {"STARPU_SCRATCH", "an access mode stands before the data: `SCRATCH x`"},
+	{"STARPU_R", "put the access mode before the data: `R x`, `RW x`"}, {"STARPU_W", "put the access mode before the data: `W x`"},
+	{"STARPU_COMMUTE", "put the access mode before the data: `COMMUTE x`"}, {"STARPU_SCRATCH", "put the access mode before the data: `SCRATCH x`"},
 }
 
 // nameHabit adds to d what the undefined name means in another language; false when
@@ -157,7 +157,7 @@ func nameHabit(d *diag.Diagnostic, name string) bool {
 		return true
 	}
 	if m, ok := iface.ModeByName(name); ok {
-		d.Help = append(d.Help, fmt.Sprintf("an access mode stands before the data, with a blank between: `%v x`", m))
+		d.Help = append(d.Help, fmt.Sprintf("put the access mode before the data, with a space between: `%v x`", m))
 		return true
 	}
 	for _, o := range otherNames {
@@ -185,7 +185,7 @@ var habitModules = map[string]bool{
 
 // habitMembers are the members of such modules, by their lower-case names.
 var habitMembers = map[string]habit{
-	"println": {word: "print"}, "log": {word: "log"}, "printf": {help: "write `print(f\"n = {n:d}\")`: formats stand in f-strings"}, "sprintf": {help: "text with values in it is an f-string: `f\"n = {n:d}\"`"},
+	"println": {word: "print"}, "log": {word: "log"}, "printf": {help: "write `print(f\"n = {n:d}\")`: formats are written in f-strings"}, "sprintf": {help: "text with values in it is an f-string: `f\"n = {n:d}\"`"},
 	"fabs": {word: "abs"}, "absolute": {word: "abs"}, "power": {word: "pow"}, "arange": {help: "write `0..n`, or as a list `[i for i in 0..n]`"},
 	"zeros": {help: "data is registered: `register x = vector[f64](n, fill = 0)`"}, "empty": {help: "data is registered: `register x = vector[f64](n)`"},
 	"ones": {help: "data is registered: `register x = vector[f64](n, fill = 1)`"}, "full": {help: "data is registered: `register x = vector[f64](n, fill = 2.5)`"},

@@ -53,7 +53,7 @@ func (c *checker) bindInsert(e *syntax.Insert, sig *types.Signature) bool {
 				for _, o := range optionsOf("insert") {
 					if o.Name == a.Name.Name {
 						d := &c.diags[len(c.diags)-1]
-						d.Help = append(d.Help, fmt.Sprintf("options stand behind the operands: `with %s`", c.text(a)))
+						d.Help = append(d.Help, fmt.Sprintf("options follow the operands: `with %s`", c.text(a)))
 					}
 				}
 			} else if e.Bound[k] != nil {
@@ -66,7 +66,7 @@ func (c *checker) bindInsert(e *syntax.Insert, sig *types.Signature) bool {
 			}
 			k = -1
 		case i > 0 && e.Args[i-1].Name != nil:
-			c.err("E0705", a, "an argument without a name must stand before those with names")
+			c.err("E0705", a, "an argument without a name must come before those with names")
 			k = -1
 		}
 		if k < 0 {

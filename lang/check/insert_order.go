@@ -87,7 +87,7 @@ func (c *checker) otherOrder(e *syntax.Insert, sig *types.Signature, from int) {
 		right = append(right, c.text(a))
 	}
 	at := syntax.Span{Lo: e.Args[first].Lo, Hi: e.Args[last].Hi}
-	d := c.err("E0301", at, fmt.Sprintf("the operands of `%s` stand in another order", sig.Name))
+	d := c.err("E0301", at, fmt.Sprintf("the operands of `%s` are in another order", sig.Name))
 	d.Label = "these fit the other way round"
 	if src, ok := e.Callee.Node.(*syntax.Codelet); ok && last < len(src.Params) {
 		f := c.f

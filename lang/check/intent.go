@@ -60,13 +60,13 @@ func (c *checker) printsText(e *syntax.Call) {
 		}
 		if i == 0 && len(e.Args) > 1 && syntax.IsFormat(lit.Value) {
 			d := c.warn("W0701", lit, "`print` has no formats: this text is printed as it stands")
-			d.Help = append(d.Help, "formats stand in f-strings: `f\"n = {n:d}\"`")
+			d.Help = append(d.Help, "formats are written in f-strings: `f\"n = {n:d}\"`")
 			var args []string
 			for _, v := range e.Args[1:] {
 				args = append(args, c.text(v.Value))
 			}
 			if right := syntax.Interpolated(syntax.WithoutNewline(c.text(lit)), args); right != "" {
-				d.Help[0] = "formats stand in f-strings: `" + right + "`"
+				d.Help[0] = "formats are written in f-strings: `" + right + "`"
 				d.Edit(c.f.At(syntax.Span{Lo: lit.Lo, Hi: e.Args[len(e.Args)-1].Range().Hi}), right)
 			}
 			return
@@ -119,7 +119,7 @@ func (c *checker) missingF(lit *syntax.StringLit) {
 		return
 	}
 	right += asText(text[at:])
-	d := c.warn("W0701", lit, fmt.Sprintf("no `f` stands in front of the text: the value of `%s` is not printed", name))
+	d := c.warn("W0701", lit, fmt.Sprintf("there is no `f` in front of the text: the value of `%s` is not printed", name))
 	d.Help = append(d.Help, fmt.Sprintf("write `%s`", clipped(right)))
 	d.Edit(c.f.At(lit), right)
 }

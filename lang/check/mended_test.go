@@ -171,7 +171,7 @@ func TestProductOfMatrices(t *testing.T) {
 	}
 }
 
-// TestMainIsCalled: the call of main stands behind all that main may use.
+// TestMainIsCalled: the call of main follows all that main may use.
 func TestMainIsCalled(t *testing.T) {
 	const text = "func main() { print(n) }\r\nlet n = 3 # three\r\n# the end\r\n"
 	_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))

@@ -26,7 +26,7 @@ func (c *checker) moduleStmt(s syntax.Stmt) bool {
 }
 
 func (c *checker) notInModule(s syntax.Stmt, what string) {
-	d := c.err("E0903", firstWord(c, s), what+" may not stand in a module")
+	d := c.err("E0903", firstWord(c, s), what+" is not allowed in a module")
 	d.Notes = append(d.Notes, "importing has no effects: a module holds import, param, constant let, func, codelet and extern codelet")
 	d.Help = append(d.Help, "put it into a `func`, or run this file as a script of its own")
 }

@@ -160,7 +160,7 @@ func (c *checker) predeclared(name string) *types.Object {
 	return builtinValues[name]
 }
 
-// undefined reports that a name is not defined, or stands before its statement.
+// undefined reports that a name is not defined, or comes before its statement.
 func (c *checker) undefined(id *syntax.Ident, fits func(*types.Object) bool) {
 	if later := c.later[id.Name]; later != nil && c.fn == nil {
 		c.early[id.Name] = true

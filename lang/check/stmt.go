@@ -83,11 +83,11 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.returnStmt(s)
 	case *syntax.Break:
 		if c.loops == 0 {
-			c.err("E0105", s, "`break` may stand in loops only")
+			c.err("E0105", s, "`break` is only allowed in loops")
 		}
 	case *syntax.Continue:
 		if c.loops == 0 {
-			c.err("E0105", s, "`continue` may stand in loops only")
+			c.err("E0105", s, "`continue` is only allowed in loops")
 		}
 	case *syntax.Assert:
 		c.want(s.Cond, types.TBool, "what `assert` tests")
@@ -104,11 +104,11 @@ func (c *checker) stmt(s syntax.Stmt) {
 	case *syntax.Block:
 		c.block(s)
 	case *syntax.Each:
-		d := c.err("E0105", s.Head, "`each` may stand in codelets only")
+		d := c.err("E0105", s.Head, "`each` is only allowed in codelets")
 		d.Help = append(d.Help, "write `for`, which runs in order")
 	case *syntax.Import, *syntax.Param, *syntax.ExternData, *syntax.Codelet, *syntax.Func:
 		at := firstWord(c, s)
-		d := c.err("E0105", at, fmt.Sprintf("`%s` may stand at top level only", c.text(at)))
+		d := c.err("E0105", at, fmt.Sprintf("`%s` is only allowed at the top level", c.text(at)))
 		d.Help = append(d.Help, "move it out of the block")
 	}
 }

@@ -79,7 +79,7 @@ func (c *checker) returnStmt(s *syntax.Return) {
 		if s.Value != nil {
 			c.expr(s.Value)
 		}
-		c.err("E0105", firstWord(c, s), "`return` may stand in functions only")
+		c.err("E0105", firstWord(c, s), "`return` is only allowed in functions")
 		return
 	}
 	want := c.fnEnd
@@ -98,7 +98,7 @@ func (c *checker) returnStmt(s *syntax.Return) {
 				d.Edit(at.After(), fmt.Sprintf(" -> %v", t))
 				d.Sure()
 			}
-			d.Labels = append(d.Labels, diag.Label{Span: at, Text: "no `->` and type stand behind it"})
+			d.Labels = append(d.Labels, diag.Label{Span: at, Text: "no `->` and type follow it"})
 			d.Help = append(d.Help, fmt.Sprintf("declare it with `-> %v`", t))
 		}
 	default:

@@ -14,14 +14,14 @@ import (
 var Words = []Entry{
 	{"acquire", "acquire RW x as xs { xs[0] = 1.0 }", "waits for the data and gives the script direct access to it, until the closing brace or a release"},
 	{"and", "a and b", "true if both are; b is looked at only if a is true"},
-	{"as", "import \"std/blas\" as blas   ·   acquire R x as xs", "gives what stands before it a name"},
+	{"as", "import \"std/blas\" as blas   ·   acquire R x as xs", "names the thing before it"},
 	{"assert", "assert value(s) == 1.0, \"the sum is wrong\"", "ends the script with status 1 unless the condition holds"},
 	{"break", "break", "leaves the innermost for or while"},
-	{"by", "partition x by blocks(8)", "stands before the filter that splits the data"},
+	{"by", "partition x by blocks(8)", "comes before the filter that splits the data"},
 	{"codelet", "codelet axpy(a: T, x: R vector[T], y: RW vector[T]) { each i in y { y[i] += a * x[i] } }", "declares what tasks do, with the access mode of each operand"},
 	{"continue", "continue", "goes on with the next round of the innermost for or while"},
 	{"each", "each i, j in A { A[i, j] = 0.0 }", "in codelets: runs its rounds in any order"},
-	{"else", "if c { … } else { … }   ·   if c then a else b", "stands before what happens otherwise"},
+	{"else", "if c { … } else { … }   ·   if c then a else b", "comes before the other branch"},
 	{"evict", "evict x", "says that x is not needed soon: it is written back when there is time, and dropped first"},
 	{"extern", "extern x: vector[f64]   ·   extern codelet clip(v: RW vector[f64])", "declares data or a codelet that comes from outside: from --data x=x.npy, or from a Go program"},
 	{"false", "false", "the bool that is not true"},
@@ -30,7 +30,7 @@ var Words = []Entry{
 	{"hint", "hint x with write_through = [ram]", "sets properties of data that never change results"},
 	{"if", "if c { … } else if d { … } else { … }   ·   if c then a else b", "chooses"},
 	{"import", "import \"std/blas\" as blas   ·   import \"lib/vec.spu\"", "makes a module available; paths count from the importing file"},
-	{"in", "for b in 0..8   ·   each i in x   ·   sum i in x { x[i] }", "stands before what is gone through"},
+	{"in", "for b in 0..8   ·   each i in x   ·   sum i in x { x[i] }", "comes before the range or list of a loop"},
 	{"insert", "insert axpy(2.0, R x[b], RW y[b]) with priority = 1", "submits a task; its order follows from the modes, and nothing waits for it"},
 	{"invalidate", "invalidate x", "forgets the value of x, in all its views: the next use must write it"},
 	{"let", "let n = 4   ·   let x: float = 1", "makes a name for a value; = gives it another one of its type"},
@@ -50,7 +50,7 @@ var Words = []Entry{
 	{"unregister", "unregister x", "ends data before its block does, with all its views"},
 	{"wait", "wait   ·   wait x, y   ·   wait t", "waits for all tasks, for those that use x or y, or for one"},
 	{"while", "while c { … }", "runs its block as long as the condition holds"},
-	{"with", "insert c(R x) with priority = 1, where = cpu", "stands before options"},
+	{"with", "insert c(R x) with priority = 1, where = cpu", "comes before options"},
 }
 
 // Modes lists the access modes of operands.
@@ -68,10 +68,10 @@ const ModesNote = "A parameter declared RW may be inserted as RW, COMMUTE or RED
 
 // Folds lists the words that bring the values of a loop together, in codelet bodies.
 var Folds = []Entry{
-	{"sum", "acc += sum i in x { x[i] * y[i] }", "in codelets: the sum of what stands in braces, over all rounds"},
-	{"prod", "p = prod i in x { x[i] }", "in codelets: the product of what stands in braces, over all rounds"},
-	{"min", "m = min i in x { x[i] }", "in codelets: the smallest of what stands in braces, over all rounds"},
-	{"max", "m = max i, j in A { abs(A[i, j]) }", "in codelets: the largest of what stands in braces, over all rounds"},
+	{"sum", "acc += sum i in x { x[i] * y[i] }", "in codelets: the sum of the expression in braces over all rounds"},
+	{"prod", "p = prod i in x { x[i] }", "in codelets: the product of the expression in braces over all rounds"},
+	{"min", "m = min i in x { x[i] }", "in codelets: the smallest of the expression in braces over all rounds"},
+	{"max", "m = max i, j in A { abs(A[i, j]) }", "in codelets: the largest of the expression in braces over all rounds"},
 }
 
 // BodyFuncs lists the functions that only codelet bodies have.

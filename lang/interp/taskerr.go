@@ -172,7 +172,7 @@ func (m *Machine) raiseStuck(e *engine.StuckError, at place, h *Handle) {
 			what = fmt.Sprintf("the task at place %d of worker %d", t.Place, t.Worker)
 			missing = true
 		case t.Tag != nil:
-			what = "a tag that nobody notifies"
+			what = "a tag that is never notified"
 		case t.Task != nil:
 			what = fmt.Sprintf("task %d, which was not submitted", t.Task.ID())
 		case t.Held != nil:

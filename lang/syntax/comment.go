@@ -43,7 +43,7 @@ func (p *parser) fileDoc() string {
 	return docText(p.comments[from:to])
 }
 
-// ownLine reports whether nothing but white space stands before c on its line.
+// ownLine reports whether nothing but white space comes before c on its line.
 func (p *parser) ownLine(c Comment) bool {
 	for i := c.Lo - 1; i >= 0 && p.text[i] != '\n'; i-- {
 		if p.text[i] != ' ' && p.text[i] != '\t' {

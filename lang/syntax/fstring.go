@@ -43,7 +43,7 @@ func (p *exprParser) fstring(t *lexer.Token) (Expr, error) {
 			}
 			part := FPart{}
 			if strings.TrimSpace(s[i+1:stop]) == "" {
-				return nil, bad(i, end+1, "nothing stands between the braces", "a brace itself is written `{{`")
+				return nil, bad(i, end+1, "there is nothing between the braces", "a brace itself is written `{{`")
 			}
 			var err error
 			if part.X, err = p.embedded(s[i+1:stop], base+i+1); err != nil {
@@ -136,7 +136,7 @@ func (p *exprParser) embedded(text string, base int) (Expr, error) {
 		if strings.Contains(m.msg, "`!`") && len(text) > 1 && text[len(text)-2] == '!' { // {x!r}
 			m.edits, m.help = nil, nil
 			m.msg = "unexpected `!`: an f-string has no conversions"
-			m.hint("the text of a value is `str(x)`; a format stands behind `:`, as in `{x:.3f}`")
+			m.hint("the text of a value is `str(x)`; a format follows `:`, as in `{x:.3f}`")
 		}
 		return nil, m
 	}

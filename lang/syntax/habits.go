@@ -109,7 +109,7 @@ func (c *cursor) str(i int) string {
 	return c.parser.str(i)
 }
 
-// touching reports whether nothing stands between the tokens i and i+1.
+// touching reports whether there is nothing between the tokens i and i+1.
 func (p *parser) touching(i int) bool {
 	return i >= 0 && i+1 < len(p.toks) && p.toks[i].hi == p.toks[i+1].lo
 }
@@ -296,7 +296,7 @@ func (c *cursor) oneLine() *mistake {
 	if c.has(end, "{") || !c.endsOperand(c.at-1) {
 		return nil
 	}
-	m := c.here("the block of `%s` stands in braces", head)
+	m := c.here("the block of `%s` is written in braces", head)
 	body := c.of(lo, end)
 	if c.has(end, "else") { // … else g()
 		last := c.lineOf(end + 1)

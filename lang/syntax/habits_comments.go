@@ -15,7 +15,7 @@ func (p *parser) meantComment(x *Binary) (sign Span) {
 }
 
 // AsComment returns what begins a comment in other languages where b ends with its line,
-// as in `x // word` and `x -- none`, and what stands behind it.
+// as in `x // word` and `x -- none`, and what follows it.
 func (b *Binary) AsComment(text string) (sign Span, rest Expr) {
 	sign, rest = b.OpAt, b.Y
 	if y, ok := rest.(*Unary); ok && y.Op == "-" && y.OpAt.Lo == sign.Hi {

@@ -157,7 +157,7 @@ func (c *cursor) waitCall() *mistake {
 			if c.has(hi, "{") {
 				return nil
 			}
-			m := c.says(c.at, hi, "the operands of a task stand in parentheses")
+			m := c.says(c.at, hi, "the operands of a task are written in parentheses")
 			at := c.over(c.at, hi)
 			at.Lo = c.toks[name].hi
 			return m.hint("write `insert %s(%s)`", c.of(c.from+1, c.at), clipTo(c.of(c.at, hi), 60)).edit(at, "("+c.of(c.at, hi)+")").certain()
@@ -192,10 +192,10 @@ func (c *cursor) paramHabit() *mistake {
 		return nil
 	}
 	if declares[c.str(c.at-1)] && !declares[c.str(c.at)] { // param int n
-		m := c.here("the type stands behind the name and a colon")
+		m := c.here("the type follows the name and a colon")
 		return c.instead(m, c.at-1, c.at+1, c.str(c.at)+": "+c.str(c.at-1))
 	}
-	m := c.here("the type stands behind a colon")
+	m := c.here("the type follows a colon")
 	return m.hint("write `%s: %s`", c.str(c.at-1), c.str(c.at)).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, ":").certain()
 }
 
@@ -219,7 +219,7 @@ func (c *cursor) modeHabit() *mistake {
 		x := c.str(c.at)
 		return c.says(c.at, c.at+1, "unexpected `%s`, expected an access mode (R, W or RW)", x).hint("write `acquire R %[1]s as a` to read it, `acquire RW %[1]s as a` to change it", x)
 	case c.has(c.at, ",") && c.has(c.at-1, ")") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0 && c.has(c.from, "insert"):
-		m := c.says(c.at, c.at+1, "options stand behind `with`")
+		m := c.says(c.at, c.at+1, "options follow `with`")
 		return m.hint("write `with %s = …`", c.str(c.at+1)).edit(c.over(c.at, c.at+1), " with").certain()
 	}
 	return nil

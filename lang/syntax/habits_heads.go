@@ -24,7 +24,7 @@ func (c *cursor) funcOfOneLine() *mistake {
 	if k := c.kindOf(hi); k != tokNL && k != tokEOF {
 		return nil
 	}
-	m := c.says(c.at, eq+1, "the body of a function stands in braces")
+	m := c.says(c.at, eq+1, "the body of a function is written in braces")
 	c.next = hi
 	if typ == "" {
 		c.instead(m, c.at, hi, "-> float { return "+c.of(eq+1, hi)+" }")
@@ -53,7 +53,7 @@ func (c *cursor) resultOfOneLine() *mistake {
 		return nil
 	}
 	c.next = hi
-	return c.instead(c.says(c.at, c.at+1, "the body of a function stands in braces"), c.at, hi, "{ return "+c.of(c.at+1, hi)+" }")
+	return c.instead(c.says(c.at, c.at+1, "the body of a function is written in braces"), c.at, hi, "{ return "+c.of(c.at+1, hi)+" }")
 }
 
 // pairHead is for (i, j) in grid(n, m) and for [i, j] in ….
@@ -140,7 +140,7 @@ func (c *cursor) arrayType() *mistake {
 	case c.has(c.at, "*") && c.kindOf(c.at-1) == tokIdent && modeOf(c.str(c.at-1)) != 0 && elements[c.str(c.at+1)] != "" && c.declaration():
 		return c.typed(c.here("there are no pointers"), c.at, c.at+2, "vector", c.str(c.at+1))
 	case c.has(c.at, "<") && c.has(c.at+2, ">") && constructors[strings.ToLower(c.str(c.at-1))] && !constructors[c.str(c.at-1)] && elements[c.str(c.at+1)] != "":
-		return c.typed(c.says(c.at-1, c.at+3, "the element type stands in square brackets"), c.at-1, c.at+3, strings.ToLower(c.str(c.at-1)), c.str(c.at+1))
+		return c.typed(c.says(c.at-1, c.at+3, "the element type is written in square brackets"), c.at-1, c.at+3, strings.ToLower(c.str(c.at-1)), c.str(c.at+1))
 	case c.has(c.at, "{") && c.has(c.at-1, "]") && c.has(c.at-3, "[") && c.str(c.at-4) == "vector" && c.has(c.from, "register"):
 		end := c.closingOf(c.at)
 		if !c.has(end, "}") || strings.ContainsAny(c.of(c.at+1, end), "{\n") {
@@ -165,9 +165,9 @@ func (c *cursor) optionForm() *mistake {
 	case !c.inserts() || c.inBracket(c.at) >= 0 || !c.has(c.at-1, ")") || c.kindOf(c.at) != tokIdent:
 		return nil
 	case (word == "where" || word == "on") && taskOptions[c.str(c.at+1)] && c.has(c.at+2, "="): // where after = t
-		return c.instead(c.says(c.at, c.at+1, "options stand behind `with`"), c.at, c.at+1, "with")
+		return c.instead(c.says(c.at, c.at+1, "options follow `with`"), c.at, c.at+1, "with")
 	case taskOptions[word] && c.has(c.at+1, "="):
-		m := c.says(c.at, c.at+1, "options stand behind `with`")
+		m := c.says(c.at, c.at+1, "options follow `with`")
 		c.next = c.right(c.at + 2)
 		return m.hint("write `with %s = …`", word).edit(Span{c.toks[c.at].lo, c.toks[c.at].lo}, "with ").certain()
 	case word == "after" && c.endsOperand(c.at+1):
@@ -180,11 +180,11 @@ func (c *cursor) optionForm() *mistake {
 			right = "[" + right + "]"
 		}
 		c.next = hi
-		return c.instead(c.says(c.at, hi, "options stand behind `with`"), c.at, hi, "with after = "+right)
+		return c.instead(c.says(c.at, hi, "options follow `with`"), c.at, hi, "with after = "+right)
 	case (word == "on" || word == "where") && c.endsOperand(c.at+1):
 		hi := c.right(c.at + 1)
 		c.next = hi
-		m := c.says(c.at, hi, "options stand behind `with`")
+		m := c.says(c.at, hi, "options follow `with`")
 		if c.has(c.at+1, "gpu") && c.has(c.at+2, "(") { // gpu(0)
 			return m.hint("for one device, say where an operand is: `RW x @ %s`; for a kind, `with where = cuda` or `opencl`", clip(c.of(c.at+1, hi)))
 		}
@@ -218,7 +218,7 @@ func (c *cursor) asserted() *mistake {
 	case c.has(c.at, ":") && c.kindOf(c.at+1) == tokString:
 		at := c.over(c.at, c.at+1)
 		at.Lo = c.toks[c.at-1].hi
-		return c.here("the message stands behind a comma").hint("write `,`").edit(at, ",").certain()
+		return c.here("the message follows a comma").hint("write `,`").edit(at, ",").certain()
 	case c.has(c.at, "=") && !c.has(c.at+1, ">") && c.endsOperand(c.at-1):
 		return c.instead(c.here("equality is written `==`"), c.at, c.at+1, "==")
 	}

@@ -97,7 +97,7 @@ func (c *cursor) rowsInList() *mistake {
 	}
 	c.next = end + 1
 	nested := "[[" + strings.Join(rows, "], [") + "]]"
-	m := c.here("commas stand between the items of a list")
+	m := c.here("commas separate the items of a list")
 	if items > 1 {
 		m = c.here("a list has no rows")
 		c.instead(m, open, end+1, nested)
@@ -125,14 +125,14 @@ func (c *cursor) sizesInBrackets() *mistake {
 		return nil
 	}
 	c.next = end + 1
-	m := c.says(open, end+1, "the arguments of a constructor stand in parentheses")
+	m := c.says(open, end+1, "the arguments of a constructor are written in parentheses")
 	return c.instead(m, open, end+1, "("+c.of(open+1, end)+")")
 }
 
 // optionsInBraces is with {priority: 3}, with (priority = 3) and, without with,
 // {priority: 3}; also with priority: 3.
 func (c *cursor) optionsInBraces() *mistake {
-	const says = "options stand behind `with`, without brackets"
+	const says = "options follow `with`, without brackets"
 	if c.has(c.at, ":") && c.has(c.at-2, "with") && c.kindOf(c.at-1) == tokIdent {
 		at := c.over(c.at, c.at+1)
 		return c.here("an option is given by `=`").hint("write `%s = …`", c.str(c.at-1)).edit(at, " =").certain()

@@ -269,7 +269,7 @@ func (c *cursor) colonBlock() *mistake {
 	if !c.has(c.at, ":") || !c.lineEnds(c.at) || c.inBracket(c.at) >= 0 || !c.blockHead(c.from) {
 		return nil
 	}
-	m := c.here("a block stands in braces")
+	m := c.here("a block is written in braces")
 	return c.braced(m, c.at, c.at+1)
 }
 
@@ -281,15 +281,15 @@ func (c *cursor) wordBlock() *mistake {
 	}
 	switch {
 	case (c.has(c.at, "then") || c.kindOf(c.at) == tokIdent && c.str(c.at) == "do") && c.lineEnds(c.at):
-		return c.braced(c.here("a block stands in braces"), c.at, c.at+1)
+		return c.braced(c.here("a block is written in braces"), c.at, c.at+1)
 	case c.kindOf(c.at) == tokNL && c.str(c.at) != ";":
 		if last, _ := c.indented(c.at); last > c.at {
-			m := c.says(c.at, c.at, "unexpected end of line, expected `{`: a block stands in braces")
+			m := c.says(c.at, c.at, "unexpected end of line, expected `{`: a block is written in braces")
 			m.at = Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}
 			return c.braced(m, c.at, c.at)
 		}
 	case c.kindOf(c.at) == tokIdent && c.str(c.at) == "do" && c.has(c.at+1, "{"):
-		m := c.here("nothing stands in front of the block")
+		m := c.here("there is nothing in front of the block")
 		c.next = c.at + 1
 		return c.instead(m, c.at, c.at+2, "{")
 	}

@@ -82,7 +82,7 @@ func (c *cursor) filterForm() *mistake {
 	if !c.has(c.from, "partition") || c.kindOf(c.from) != tokKeyword {
 		return nil
 	}
-	const says = "a filter stands behind `by`"
+	const says = "a filter follows `by`"
 	open := c.at - 1
 	for i := c.from + 1; i <= c.at && c.kindOf(i) != tokNL; i++ {
 		if filters[c.str(i)] && c.kindOf(i) == tokIdent && c.has(i+1, "(") {
@@ -98,7 +98,7 @@ func (c *cursor) filterForm() *mistake {
 		for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.blockEnd(hi) && !c.has(hi, "then") {
 			hi++
 		}
-		m := c.here("the arguments of a filter stand in parentheses")
+		m := c.here("the arguments of a filter are written in parentheses")
 		c.instead(m, c.at-1, hi, c.str(c.at-1)+"("+c.of(c.at, hi)+")")
 		c.next = hi
 		return m
@@ -144,7 +144,7 @@ func (c *cursor) foldForm() *mistake {
 	if lo >= hi || !startsExpr(c.tokenAt(lo)) || c.has(hi, "{") {
 		return nil
 	}
-	m := c.here("what a fold takes together stands in braces")
+	m := c.here("the expression of a fold is written in braces")
 	c.next = hi
 	at := c.over(c.at, hi)
 	at.Lo = c.toks[c.at-1].hi
@@ -222,7 +222,7 @@ func (c *cursor) acquired() *mistake {
 	}
 	switch {
 	case c.has(c.at, "->"), c.has(c.at, "=") && c.kindOf(c.at+1) == tokIdent:
-		return c.instead(c.here("the name for the elements stands behind `as`"), c.at, c.at+1, "as")
+		return c.instead(c.here("the name for the elements follows `as`"), c.at, c.at+1, "as")
 	case (c.has(c.at, "{") || c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF) && c.endsOperand(c.at-1) && !c.has(c.at-2, "as") && c.inBracket(c.at) < 0:
 		x := c.of(c.from+2, c.at)
 		c.next = c.at

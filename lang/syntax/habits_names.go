@@ -238,7 +238,7 @@ func (c *cursor) formatTuple() *mistake {
 		args = append(args, c.of(lo, hi))
 		lo = hi + 1
 	}
-	m := c.says(open-1, open, "values stand in the text, between braces")
+	m := c.says(open-1, open, "values are written in the text, between braces")
 	right := Interpolated(c.str(open-2), args)
 	if right == "" {
 		return m.hint("text with values in it is an f-string: `f\"n = {n}\"`")

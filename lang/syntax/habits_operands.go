@@ -69,7 +69,7 @@ func (c *cursor) typeFirst() *mistake {
 		if !c.has(lo-1, ":") || modeOf(c.str(lo)) != 0 {
 			return nil
 		}
-		m := c.here("the mode stands before the type")
+		m := c.here("the mode comes before the type")
 		return c.instead(m, lo, k+1, c.str(k)+" "+c.of(lo, k))
 	}
 	lo := c.at
@@ -106,10 +106,10 @@ func (c *cursor) operand() *mistake {
 	name := c.str(c.at - 1)
 	switch {
 	case c.has(c.at, ":") && first && modeOf(name) != 0 && startsExpr(c.tokenAt(c.at+1)):
-		m := c.here("a blank stands behind the mode")
+		m := c.here("put a space after the mode")
 		return c.instead(m, c.at-1, c.at+2, name+" "+c.str(c.at+1))
 	case c.has(c.at, ":") && first && modeOf(c.str(c.at+1)) != 0 && (c.has(c.at+2, ",") || c.has(c.at+2, ")")): // x: RW
-		m := c.here("the mode stands before the data")
+		m := c.here("the mode comes before the data")
 		return c.instead(m, c.at-1, c.at+2, c.str(c.at+1)+" "+name)
 	case c.has(c.at, ":") && first && startsExpr(c.tokenAt(c.at+1)):
 		hi := c.right(c.at)
@@ -123,7 +123,7 @@ func (c *cursor) operand() *mistake {
 		}
 		return c.instead(m, c.at-2, hi, name+" = "+mode+" "+c.of(c.at+1, hi))
 	case c.kindOf(c.at) == tokIdent && modeOf(c.str(c.at)) != 0 && modeOf(name) == 0 && first && (c.has(c.at+1, ",") || c.has(c.at+1, ")")):
-		m := c.here("the mode stands before the data")
+		m := c.here("the mode comes before the data")
 		return c.instead(m, c.at-1, c.at+1, c.str(c.at)+" "+name)
 	}
 	return nil

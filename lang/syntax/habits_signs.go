@@ -20,7 +20,7 @@ var signHabits = map[rune]signHabit{
 	'^': {"the power is written `**`", "**"}, '–': {"the minus is written `-`", "-"}, '—': {"the minus is written `-`", "-"}, '−': {"the minus is written `-`", "-"},
 	'×': {"the product is written `*`", "*"}, '·': {"the product is written `*`", "*"}, '÷': {"the quotient is written `/`", "/"},
 	'≤': {"at most is written `<=`", "<="}, '≥': {"at least is written `>=`", ">="}, '≠': {"unequal is written `!=`", "!="}, '…': {"a range is written `a..b`", ".."},
-	'→': {"the type of the result stands behind `->`", "->"}, '~': {"there are no operators on bits; a condition is negated by `not`", ""},
+	'→': {"the type of the result follows `->`", "->"}, '~': {"there are no operators on bits; a condition is negated by `not`", ""},
 	'$':      {"names have letters, digits and `_`", ""},
 	'\\':     {"there is no backslash continuation: break the line inside brackets or after an operator", ""},
 	'\u00a0': {"this is a blank that does not break lines", " "}, '\u3000': {"this is a wide blank", " "}, '，': {"the comma is written `,`", ","}, '（': {"the bracket is written `(`", "("}, '）': {"the bracket is written `)`", ")"},
@@ -92,7 +92,7 @@ func opensText(line string) bool {
 }
 
 // quoted reports a text in quotes of another kind, which begins at lo with the quote
-// at pos; f says that an f stands before it.
+// at pos; f says that an f comes before it.
 func (s *scanner) quoted(lo int, f bool) {
 	quote, n := utf8.DecodeRuneInString(s.text[s.pos:s.end])
 	closing := quote
@@ -137,7 +137,7 @@ func (s *scanner) quoted(lo int, f bool) {
 		}
 	}
 	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
-	m := s.errorf(lo, s.pos, "E0101", "unexpected `%s`: strings stand in straight double quotes", clip(s.text[lo:s.pos]))
+	m := s.errorf(lo, s.pos, "E0101", "unexpected `%s`: strings are written in straight double quotes", clip(s.text[lo:s.pos]))
 	if end < 0 {
 		m.hint("write `\"text\"`")
 		return
@@ -166,19 +166,19 @@ func (s *scanner) tripled(lo int) {
 	if n < 0 {
 		s.pos += 3
 		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
-		s.errorf(lo, s.pos, "E0102", "unexpected `\"\"\"`: a string stands in one pair of quotes").hint("write `\"text\"`, with `\\n` for a new line")
+		s.errorf(lo, s.pos, "E0102", "unexpected `\"\"\"`: a string is written in one pair of quotes").hint("write `\"text\"`, with `\\n` for a new line")
 		return
 	}
 	inside := s.text[s.pos+3 : s.pos+3+n]
 	s.pos += n + 6
 	doc := len(s.toks) == 0 || s.toks[len(s.toks)-1].kind == tokNL
 	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
-	m := s.errorf(lo, lo+3, "E0101", "unexpected `\"\"\"`: a string stands in one pair of quotes")
+	m := s.errorf(lo, lo+3, "E0101", "unexpected `\"\"\"`: a string is written in one pair of quotes")
 	at := Span{int32(lo), int32(s.pos)}
 	rest, _, _ := strings.Cut(s.text[s.pos:s.end], "\n")
 	switch {
 	case doc && strings.TrimSpace(rest) == "": // a documentation string
-		m.msg = "unexpected `\"\"\"`: documentation stands in comments"
+		m.msg = "unexpected `\"\"\"`: documentation is written in comments"
 		var lines []string
 		for _, l := range strings.Split(strings.TrimSpace(inside), "\n") {
 			lines = append(lines, strings.TrimRight("# "+strings.TrimSpace(l), " "))

@@ -19,11 +19,11 @@ func (c *cursor) namedView() *mistake {
 	case !c.has(c.from, "partition"):
 		return nil
 	case c.has(name+1, "by") && c.has(c.at, "as") && c.kindOf(c.at+1) == tokIdent && c.lineEnds(c.at+1):
-		m := c.says(c.at, c.at+2, "the name of a view stands in front")
+		m := c.says(c.at, c.at+2, "the name of a view comes first")
 		c.next = c.at + 2
 		return c.instead(m, c.from, c.at+2, "partition "+c.str(c.at+1)+" = "+c.of(name, c.at))
 	case c.has(name+1, ",") && filters[c.str(name+2)] && c.has(name+3, "("):
-		m := c.says(name+1, name+2, "a filter stands behind `by`")
+		m := c.says(name+1, name+2, "a filter follows `by`")
 		c.next = c.at
 		return m.hint("write `partition %s by %s`", c.str(name), clipTo(c.of(name+2, c.at), 60)).edit(c.over(name+1, name+2), " by").certain()
 	}
@@ -74,10 +74,10 @@ func (c *cursor) optionAlone() *mistake {
 	switch {
 	case switches[word] && c.has(c.at-1, ")") && c.lineEnds(c.at):
 		c.next = c.at + 1
-		return c.instead(c.says(c.at, c.at+1, "options stand behind `with`"), c.at, c.at+1, "with "+word+" = true")
+		return c.instead(c.says(c.at, c.at+1, "options follow `with`"), c.at, c.at+1, "with "+word+" = true")
 	case taskOptions[word] && c.has(c.at-1, ")") && startsExpr(c.tokenAt(c.at+1)) && !c.has(c.at+1, "("):
 		c.next = c.right(c.at + 1)
-		return c.instead(c.says(c.at, c.next, "options stand behind `with`"), c.at, c.next, "with "+word+" = "+c.of(c.at+1, c.next))
+		return c.instead(c.says(c.at, c.next, "options follow `with`"), c.at, c.next, "with "+word+" = "+c.of(c.at+1, c.next))
 	case c.has(c.at, ",") && switches[c.str(c.at+1)] && (c.lineEnds(c.at+1) || c.has(c.at+2, ",")):
 		c.next = c.at + 2
 		return c.instead(c.says(c.at+1, c.at+2, "an option is given by `=`"), c.at+1, c.at+2, c.str(c.at+1)+" = true")

@@ -100,7 +100,7 @@ func (c *cursor) angles() *mistake {
 	if !c.has(open, "<") || !c.has(open+2, ">") || open < 1 || !constructors[c.str(open-1)] || c.kindOf(open+1) != tokIdent {
 		return nil
 	}
-	m := c.says(open, open+3, "the element type stands in square brackets")
+	m := c.says(open, open+3, "the element type is written in square brackets")
 	return c.typed(m, open-1, open+3, c.str(open-1), c.str(open+1))
 }
 
@@ -172,7 +172,7 @@ func (c *cursor) signature() *mistake {
 		last := c.right(c.at)
 		m := c.here("a parameter is written `name: type`")
 		if modeOf(first) != 0 && c.has(c.at+1, ":") { // RW x: vector[f64]
-			m = c.here("the mode stands before the type")
+			m = c.here("the mode comes before the type")
 			return c.instead(m, c.at-1, last, second+": "+first+" "+c.of(c.at+2, last))
 		}
 		if colon := c.right(c.at, ":"); c.has(colon, ":") {
@@ -206,10 +206,10 @@ func (c *cursor) signature() *mistake {
 		if c.has(hi-1, ":") {
 			hi--
 		}
-		m := c.here("the type of the result stands behind `->`")
+		m := c.here("the type of the result follows `->`")
 		return c.instead(m, c.at, hi, map[bool]string{true: " ", false: ""}[c.touching(c.at-1)]+"-> "+c.of(lo, hi))
 	case open < 0 && decl == "func" && c.has(c.at, "=") && c.has(c.at+1, ">"):
-		return c.instead(c.says(c.at, c.at+2, "the type of the result stands behind `->`"), c.at, c.at+2, "->")
+		return c.instead(c.says(c.at, c.at+2, "the type of the result follows `->`"), c.at, c.at+2, "->")
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (c *cursor) declared() *mistake {
 			return c.says(c.from, c.at+2, "there is no module `std`").hint("text is written by `print(…)`; the builtin functions need no module")
 		}
 		if c.touching(c.at - 1) {
-			m := c.says(c.at, c.at+2, "a name of a module stands behind a point")
+			m := c.says(c.at, c.at+2, "a name of a module follows a point")
 			return c.instead(m, c.at, c.at+2, ".")
 		}
 	case c.has(c.at, ":") && c.kindOf(c.at+1) == tokIdent:
@@ -365,7 +365,7 @@ func (c *cursor) braces() *mistake {
 		return nil
 	}
 	c.next = end + 1
-	m := c.says(c.at, c.at+1, "a list stands in square brackets")
+	m := c.says(c.at, c.at+1, "a list is written in square brackets")
 	switch {
 	case pairs:
 		m.msg = "unexpected `{`: there are no dictionaries"
@@ -396,7 +396,7 @@ func (c *cursor) arrow() *mistake {
 	if !c.has(c.at, "->") || !c.endsOperand(c.at-1) || c.kindOf(c.at+1) != tokIdent || c.has(c.from, "func") {
 		return nil
 	}
-	return c.instead(c.says(c.at, c.at+1, "a field stands behind a point"), c.at, c.at+1, ".")
+	return c.instead(c.says(c.at, c.at+1, "a field follows a point"), c.at, c.at+1, ".")
 }
 
 // initial is register x = variable[f64] = 0.0.
@@ -440,7 +440,7 @@ func (c *cursor) moduleName() *mistake {
 		hi += 2
 	}
 	path := strings.ReplaceAll(c.of(c.at, hi), ".", "/")
-	m := c.here("the name of a module stands in quotes")
+	m := c.here("the name of a module is written in quotes")
 	if hi == c.at+1 {
 		if path == "blas" || path == "reduce" || path == "random" {
 			return c.instead(m, c.at, hi, `"std/`+path+`"`)
@@ -460,7 +460,7 @@ func (c *cursor) insertHabit() *mistake {
 		return nil
 	}
 	comma := c.right(c.at + 1)
-	m := c.says(c.at-1, c.at+1, "the codelet stands behind `insert`, its operands in parentheses")
+	m := c.says(c.at-1, c.at+1, "the codelet follows `insert`, its operands in parentheses")
 	if c.kindOf(c.at+1) != tokIdent || !c.has(comma, ",") || comma != c.at+2 {
 		return m.hint("write `insert f(R x, RW y)`")
 	}

@@ -93,7 +93,7 @@ func (p *parser) advise(m *mistake) *mistake {
 	case this.kind == tokIdent && p.meant(m, i):
 	case prev.kind == tokIdent && this.kind == tokIdent && p.is(i+1, "in") && p.meantWord(m, i-1, folding):
 	case prev.kind == tokKeyword && this.kind == tokIdent && p.str(i-1) == "import":
-		m.hint("a module stands in quotes, as in `import \"std/blas\" as blas`")
+		m.hint("a module is written in quotes, as in `import \"std/blas\" as blas`")
 	case prev.kind == tokKeyword && p.str(i-1) == "for" && p.is(i, "("):
 		m.hint("a loop has no parentheses: `for i in 0..n { ... }`")
 	case prev.kind == tokIdent && (this.kind == tokIdent || this.kind == tokString):
@@ -119,11 +119,11 @@ func (p *parser) advise(m *mistake) *mistake {
 	case p.is(i-1, "*") && p.is(i, "*"), p.is(i-1, "+") && p.is(i, "+"):
 		m.hint("write `x += 1`")
 	case p.is(i, ":") && (slices.Contains(m.expect, "`{`") || len(m.expect) > 0 && m.expect[0] == "the end of the statement" && p.toks[i+1].kind != tokOp):
-		m.hint("a block stands in braces: `{ … }`")
+		m.hint("a block is written in braces: `{ … }`")
 	case this.kind == tokNL && p.str(i) == ";" && (slices.Contains(m.expect, "`,`") || slices.Contains(m.expect, "`)`")):
 		m.hint("write `,`").edit(p.span(i), ",").certain()
 	case p.is(i, "(") && prev.kind == tokIdent && constructors[p.str(i-1)]:
-		m.hint("the element type stands in square brackets: `%s[f64]`", p.str(i-1))
+		m.hint("the element type is written in square brackets: `%s[f64]`", p.str(i-1))
 	case len(m.help) == 0 && slices.Contains(m.expect, "`,`") && startsExpr(m.got):
 		m.hint("add `,` after `%s`", clip(prev.text(p.text))).edit(Span{prev.hi, prev.hi}, ",")
 	}

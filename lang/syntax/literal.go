@@ -87,7 +87,7 @@ func (s *scanner) number() {
 			r.hint("%s", help)
 		case sizesTail.MatchString(tail) && kind == tokInt && s.depth > 0 && !s.named(tail):
 			right := text[:len(text)-len(tail)] + ", " + tail[1:]
-			if r.hint("sizes stand between commas: `%s`", right).edit(at, right); s.inSizes() {
+			if r.hint("sizes are separated by commas: `%s`", right).edit(at, right); s.inSizes() {
 				r.certain()
 			}
 		case productTail.MatchString(tail):
@@ -249,7 +249,7 @@ func numberFault(text, tail string, float bool) (why, help, meant string) {
 	}
 	if strings.Contains(body, "__") || strings.HasSuffix(body, "_") || strings.Contains(body, "_.") || strings.Contains(body, "._") ||
 		strings.Contains(body, "_e") || strings.Contains(body, "_E") || strings.Contains(body, "x_") || strings.Contains(body, "X_") {
-		return "`_` stands between two digits only", "", ""
+		return "`_` is only allowed between two digits", "", ""
 	}
 	if !float && len(body) > 1 && body[0] == '0' && body[1]|0x20 != 'x' {
 		if n := strings.TrimLeft(body, "0_"); n != "" {

@@ -127,7 +127,7 @@ func (p *parser) headed() bool {
 	case p.is(p.pos, "="):
 		m.hint("equality is written `==`").edit(p.span(p.pos), "==").certain()
 	case p.is(p.pos, "then"):
-		m.hint("an `if` statement has a block: `if c { … } else { … }`; the expression stands in another: `let x = if c then a else b`")
+		m.hint("an `if` statement has a block: `if c { … } else { … }`; an `if` expression goes inside another statement: `let x = if c then a else b`")
 	}
 	p.report(m)
 	p.pos, _ = p.headEnd(p.pos)
@@ -402,7 +402,7 @@ func (p *parser) assertStmt(w where) Stmt {
 	return &Assert{Cond: h.Cond, Message: h.Message}
 }
 
-// glued is the name that stands behind the statement word near in the word at token i: one
+// glued is the name that follows the statement word near in the word at token i: one
 // that was met before, or the index of a loop. "" if there is none.
 func (p *parser) glued(i int, near string) string {
 	name, ok := strings.CutPrefix(p.str(i), near)

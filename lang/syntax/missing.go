@@ -44,7 +44,7 @@ func (s *scanner) missingOpen() {
 				if end, ok := s.blockBelow(first, i); ok {
 					excess--
 					if last := out[len(out)-1]; s.colonOrWord(last) && len(out) > first {
-						m := s.errorf(int(last.lo), int(last.hi), "E0101", "unexpected `%s`: a block stands in braces", last.text(s.text))
+						m := s.errorf(int(last.lo), int(last.hi), "E0101", "unexpected `%s`: a block is written in braces", last.text(s.text))
 						m.also(Span{end.lo, end.hi}, "this closes the block")
 						at := Span{last.lo, last.hi}
 						open := "{"

@@ -130,9 +130,9 @@ func (p *parser) trailing(from int) *mistake {
 	case t.Type == tokIdent && p.is(p.pos+1, "in") && p.meantWord(m, p.pos-1, folding):
 	case t.Type == tokIdent && p.pos > from+1 && p.meantWord(m, p.pos, linking):
 	case p.toks[from].kind == tokKeyword && p.is(from, "insert") && p.pos == from+2 && p.toks[from+1].kind == tokIdent:
-		m.hint("the operands of a task stand in parentheses: `insert %s(…)`", p.str(from+1))
+		m.hint("the operands of a task are written in parentheses: `insert %s(…)`", p.str(from+1))
 	case t.Value == ":" && p.toks[from].kind == tokKeyword:
-		m.hint("a block stands in braces: `{ … }`")
+		m.hint("a block is written in braces: `{ … }`")
 	case t.Value == ":" && p.pos == from+1 && p.toks[from].kind == tokIdent:
 		m.hint("a new name is declared with `let %s: … = …`", p.str(from))
 	case t.Value == "{":
@@ -162,7 +162,7 @@ func isFold(text string, toks []token, i int) bool {
 // misplacedFold is the error of a fold outside a codelet.
 func misplacedFold(t token, text string) *mistake {
 	w := t.text(text)
-	m := &mistake{code: "E0105", at: Span{t.lo, t.hi}, msg: "`" + w + "` over a domain may stand in a codelet only"}
+	m := &mistake{code: "E0105", at: Span{t.lo, t.hi}, msg: "`" + w + "` over a domain is only allowed in a codelet"}
 	switch w {
 	case "min", "max":
 		return m.hint("`%s(a, b)` takes two or more values", w)

@@ -46,7 +46,7 @@ func signatureHead[P any](p *parser) *P {
 	return head[P](p, where{})
 }
 
-// wholeText reports what stands behind a signature.
+// wholeText reports what follows a signature.
 func (p *parser) wholeText() error {
 	if len(p.mistakes) == 0 {
 		for p.toks[p.pos].kind == tokNL {

@@ -16,7 +16,7 @@ var foreignHelp = map[string]string{
 	"throw": "write `assert false, \"why\"`", "raise": "write `assert false, \"why\"`",
 	"class": "there are no classes: data is registered, and functions take what they work on", "struct": "there are no structures: data is registered, and functions take what they work on", "type": "there are no types of one's own", "enum": "write numbers with names: `let red = 0`", "interface": "there are no types of one's own",
 	"pass": "a block may be empty: `{ }`", "end": "a block ends with `}`", "endif": "a block ends with `}`", "done": "a block ends with `}`", "fi": "a block ends with `}`", "begin": "a block begins with `{`",
-	"del": "data ends with its block; before that `unregister x` ends it", "global": "a function sees all names of its file", "nonlocal": "a function sees all names of its file", "package": "a script has no head: statements stand at the top level", "namespace": "a file is a module by itself", "using": "write `import \"std/blas\" as blas`",
+	"del": "data ends with its block; before that `unregister x` ends it", "global": "a function sees all names of its file", "nonlocal": "a function sees all names of its file", "package": "a script has no head: statements are written at the top level", "namespace": "a file is a module by itself", "using": "write `import \"std/blas\" as blas`",
 	"do": "a loop is written `while c { … }`", "repeat": "a loop is written `while c { … }`", "unless": "write `if not c { … }`", "yield": "a function returns once", "async": "a task is inserted: `insert f(R x)`; it runs when its data is there", "await": "write `wait t`, or nothing: what is read waits for what writes it", "go": "a task is inserted: `insert f(R x)`", "defer": "data is freed at the end of its block",
 	"public": "all names of a file but those that begin with `_` are seen by those who import it", "private": "names that begin with `_` are private to their file", "static": "names of the top level live as long as the script", "void": "a function is declared by `func f(x: int) -> int { … }`", "template": "an element type may be a parameter: `codelet f(x: RW vector[T]) { … }`",
 	"parallel": "tasks run side by side by themselves, as far as their data allows: `for i in 0..n { insert f(RW x[i]) }`", "barrier": "write `wait`", "sync": "write `wait`", "synchronize": "write `wait`", "taskwait": "write `wait`",
@@ -67,9 +67,9 @@ func (p *parser) notWord(i int) {
 	near, close := p.statementWord(word)
 	switch {
 	case declares[word] && p.kindOf(i+1) == tokIdent && p.str(i+1) == "main" && p.has(i+2, "("):
-		m.hint("a script runs from its first line to its last: what stands in `main` stands at the top level")
+		m.hint("a script runs from its first line to its last: the body of `main` goes at the top level")
 	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "("):
-		m.hint("statements stand at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", p.str(i+1))
+		m.hint("statements are written at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", p.str(i+1))
 	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "["):
 		m.hint("data is registered: `register %s = vector[f64](n)`", p.str(i+1))
 	case declares[word] && p.kindOf(i+1) == tokIdent && !p.has(i+2, "="):

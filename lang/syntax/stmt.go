@@ -284,20 +284,20 @@ func (p *parser) misplaced(word string, w where) Stmt {
 			m.hint("at the prompt on the same line: `} else {`")
 		}
 	case topLevelOnly[word]:
-		p.mistakeAt(at, "E0105", "`"+word+"` may stand at the top level of a file only").hint("move it out of the block")
+		p.mistakeAt(at, "E0105", "`"+word+"` is only allowed at the top level of a file").hint("move it out of the block")
 	case w.codelet:
-		m := p.mistakeAt(at, "E0105", "`"+word+"` may not stand in a codelet")
+		m := p.mistakeAt(at, "E0105", "`"+word+"` is not allowed in a codelet")
 		if word == "while" {
 			m.hint("a loop in a codelet is a `for` over a range")
 		} else {
 			m.hint("the body of a codelet has `each`, `for`, `if`, `let` and assignments")
 		}
 	case word == "each":
-		p.mistakeAt(at, "E0105", "`each` may stand in a codelet only").hint("outside of codelets a loop is `for`")
+		p.mistakeAt(at, "E0105", "`each` is only allowed in a codelet").hint("outside of codelets a loop is `for`")
 	case word == "return":
-		p.mistakeAt(at, "E0105", "`return` may stand in a `func` only").hint("a script ends at its last line; to leave a part out write `if`, to stop in an error `assert`")
+		p.mistakeAt(at, "E0105", "`return` is only allowed in a `func`").hint("a script ends at its last line; to leave a part out write `if`, to stop in an error `assert`")
 	default:
-		p.mistakeAt(at, "E0105", "`"+word+"` may stand in a loop only")
+		p.mistakeAt(at, "E0105", "`"+word+"` is only allowed in a loop")
 	}
 	inside := w.lenient()
 	switch word {
@@ -339,7 +339,7 @@ func (p *parser) body(w where) *Block {
 	if p.toks[p.pos].kind == tokNL && p.is(p.pos+1, "{") {
 		m := unexpected(p.tokenAt(p.pos), "`{`")
 		m.at = Span{p.toks[p.pos-1].hi, p.toks[p.pos-1].hi}
-		p.report(m.hint("a `{` stands on the line of what it belongs to"))
+		p.report(m.hint("put the `{` on the line of its statement"))
 		p.pos++
 		p.block(w)
 		return nil

@@ -299,7 +299,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	return root
 }
 
-// subcommands lists what stands behind "starpush"; help is cobra's.
+// subcommands lists what follows "starpush"; help is cobra's.
 var subcommands = []func(*app) *cobra.Command{
 	runCommand, checkCommand, planCommand, graphCommand, fmtCommand, testCommand, benchCommand, replCommand, docCommand, explainCommand, examplesCommand, infoCommand, perfCommand, lspCommand, completionCommand, manCommand, versionCommand,
 }

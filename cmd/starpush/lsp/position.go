@@ -24,7 +24,7 @@ type lineTable struct {
 	marks  map[int][]mark // of long lines
 }
 
-// A mark is a character of a long line, and how many UTF-16 units stand before it
+// A mark is a character of a long line, and how many UTF-16 units come before it
 // there. Marks are about markEvery bytes apart.
 type mark struct{ at, units int }
 

@@ -65,7 +65,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 			}
 			continue // behind a body that was longer than announced
 		}
-		// What a broken message left over may stand before the header.
+		// What a broken message left over may come before the header.
 		if i := strings.LastIndex(strings.ToLower(line), "content-length:"); i >= 0 {
 			text := strings.TrimSpace(line[i+len("content-length:"):])
 			n, err := strconv.ParseInt(text, 10, 64)

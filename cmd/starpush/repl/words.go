@@ -84,7 +84,7 @@ func (s *Shell) hint(src string, ds lang.Diagnostics) string {
 	return ""
 }
 
-// called takes the parentheses off what stands behind a word.
+// called takes the parentheses off what follows a word.
 func called(rest string) (args string, ok bool) {
 	if inner, found := strings.CutPrefix(rest, "("); found && strings.HasSuffix(inner, ")") {
 		return strings.TrimSpace(strings.TrimSuffix(inner, ")")), true
