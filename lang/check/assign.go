@@ -34,7 +34,7 @@ func (c *checker) assign(s *syntax.Assign) {
 
 func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 	used := false
-	if o := c.scope.lookup(id.Name); o != nil && c.infos[o] != nil {
+	if o := c.scope.Lookup(id.Name); o != nil && c.infos[o] != nil {
 		used = c.infos[o].used
 	}
 	o := c.find(id)

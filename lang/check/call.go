@@ -17,7 +17,7 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 	e.Fn.SetType(types.TNone)
 	switch fn := e.Fn.(type) {
 	case *syntax.Ident:
-		o := c.scope.lookup(fn.Name)
+		o := c.scope.Lookup(fn.Name)
 		if o == nil {
 			o = c.host[fn.Name]
 		}
@@ -70,7 +70,7 @@ func (c *checker) call(e *syntax.Call) *types.Type {
 			return c.callObject(e, o, fn)
 		}
 	case *syntax.Index:
-		if id, ok := fn.X.(*syntax.Ident); ok && c.scope.lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) {
+		if id, ok := fn.X.(*syntax.Ident); ok && c.scope.Lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) {
 			c.args(e)
 			c.notInRegister(e, e)
 			return types.TInvalid

@@ -127,7 +127,7 @@ func (c *checker) constructor1(e syntax.Expr) *types.Type {
 			return types.TInvalid
 		}
 	}
-	if id, ok := e.(*syntax.Ident); ok && handleKinds[id.Name] != 0 && c.scope.lookup(id.Name) == nil {
+	if id, ok := e.(*syntax.Ident); ok && handleKinds[id.Name] != 0 && c.scope.Lookup(id.Name) == nil {
 		c.noArguments(e, id.Name, id.Name+"[f64]")
 		return types.TInvalid
 	}
@@ -168,7 +168,7 @@ func (c *checker) noArguments(e syntax.Expr, kind, typ string) {
 }
 
 func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type {
-	if name != nil && c.scope.lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
+	if name != nil && c.scope.Lookup(name.Name) == nil && builtinFuncs[name.Name] == nil {
 		c.args(e.(*syntax.Call))
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
 		kinds := []string{"variable", "vector", "matrix", "block", "void"}

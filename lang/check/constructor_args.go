@@ -48,9 +48,9 @@ func (c *checker) constructorForm(e syntax.Expr) (string, bool) {
 	switch fn := call.Fn.(type) {
 	case *syntax.Index:
 		id, ok := fn.X.(*syntax.Ident)
-		return text, ok && handleKinds[id.Name] != 0 && c.scope.lookup(id.Name) == nil
+		return text, ok && handleKinds[id.Name] != 0 && c.scope.Lookup(id.Name) == nil
 	case *syntax.Ident:
-		if handleKinds[fn.Name] == 0 || c.scope.lookup(fn.Name) != nil {
+		if handleKinds[fn.Name] == 0 || c.scope.Lookup(fn.Name) != nil {
 			return "", false
 		}
 		if fn.Name == "void" {

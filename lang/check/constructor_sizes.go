@@ -25,7 +25,7 @@ func (c *checker) sizesInBrackets(e syntax.Expr) (right string, sure bool) {
 		x = index.X
 	}
 	id, ok := x.(*syntax.Ident)
-	if !ok || handleKinds[id.Name] == 0 || c.scope.lookup(id.Name) != nil || len(groups) == 0 {
+	if !ok || handleKinds[id.Name] == 0 || c.scope.Lookup(id.Name) != nil || len(groups) == 0 {
 		return "", false
 	}
 	slices.Reverse(groups)

@@ -88,7 +88,7 @@ type bodyUse struct {
 	found  *Contributions
 	param  string
 	locals *bodyLocals
-	names  *scopeNames
+	names  *types.Scope[*local]
 	clock  int                   // of the versions of locals
 	writes []syntax.Expr         // what was written of the operand so far
 	read   map[*syntax.Ident]int // how much of writes there was where an expanded name of the operand was read
@@ -115,9 +115,9 @@ func (b *bodyUse) block(k *syntax.Block, in within, indices ...*syntax.Ident) {
 	if k == nil {
 		return
 	}
-	b.names = b.names.within()
+	b.names = b.names.Inner()
 	for _, id := range indices {
-		b.names.of[id.Name] = b.locals.of[id]
+		b.names.Insert(id.Name, b.locals.of[id])
 	}
 	if len(k.Stmts) != 1 {
 		in.each, in.sole = nil, nil
@@ -125,7 +125,7 @@ func (b *bodyUse) block(k *syntax.Block, in within, indices ...*syntax.Ident) {
 	for _, s := range k.Stmts {
 		b.stmt(s, in)
 	}
-	b.names = b.names.outer
+	b.names = b.names.Parent
 }
 
 func (b *bodyUse) stmt(s syntax.Stmt, in within) {
@@ -141,7 +141,7 @@ func (b *bodyUse) stmt(s syntax.Stmt, in within) {
 		if !l.changes {
 			l.value = value
 		}
-		b.names.of[s.Name.Name] = l
+		b.names.Insert(s.Name.Name, l)
 	case *syntax.For:
 		b.look(s.In)
 		b.loop(s, func() { b.block(s.Body, within{guard: in.guard, maybe: in.maybe, sole: in.soleLoop(s)}, s.Names...) })
@@ -181,7 +181,7 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	if !ok {
 		return
 	}
-	if l := b.names.find(id.Name); l != nil {
+	if l := b.names.Lookup(id.Name); l != nil {
 		l.now = b.use(b.expand(a.Value), nil) != unused || a.Op != "=" && l.now
 		l.version = b.tick()
 		return

@@ -32,7 +32,7 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 		case *syntax.Paren:
 			return sub(x.X)
 		case *syntax.Ident:
-			l := b.names.find(x.Name)
+			l := b.names.Lookup(x.Name)
 			if l == nil {
 				return b.operand(x)
 			}
@@ -79,13 +79,13 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 			}
 			return &c
 		case *syntax.Fold:
-			b.names = b.names.within()
+			b.names = b.names.Inner()
 			for _, id := range x.Names {
-				b.names.of[id.Name] = b.locals.of[id]
+				b.names.Insert(id.Name, b.locals.of[id])
 			}
 			c := *x
 			c.Domain, c.Body = slices.Clone(x.Domain), sub(x.Body)
-			b.names = b.names.outer
+			b.names = b.names.Parent
 			for k, d := range c.Domain {
 				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
 					c.Domain[k] = sub(d)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
 )
 
 // local is what one let declares, or one index of a loop or a fold.
@@ -24,25 +25,6 @@ type local struct {
 // name is what expanded expressions call l: no other local, nor l before it changed.
 func (l *local) name() string { return fmt.Sprintf("%s@%d", l.id, l.version) }
 
-// scopeNames are the locals of a block.
-type scopeNames struct {
-	outer *scopeNames
-	of    map[string]*local
-}
-
-func (n *scopeNames) find(name string) *local {
-	for ; n != nil; n = n.outer {
-		if l := n.of[name]; l != nil {
-			return l
-		}
-	}
-	return nil
-}
-
-func (n *scopeNames) within() *scopeNames {
-	return &scopeNames{outer: n, of: map[string]*local{}}
-}
-
 // bodyLocals are the locals of a body, and what its loops and conditions assign.
 type bodyLocals struct {
 	param    string
@@ -50,7 +32,7 @@ type bodyLocals struct {
 	assigned map[syntax.Stmt][]*local      // by a for, an each or an if
 	targets  map[syntax.Stmt][]syntax.Expr // elements of the operand whose indices are numbers, by a for or an each
 	known    map[inStmt]bool               // of assigned; what is known of a statement is of those around it
-	names    *scopeNames
+	names    *types.Scope[*local]
 	around   []syntax.Stmt
 	into     map[*local][]*local // the locals that are made of each; of nil, of the operand
 }
@@ -82,7 +64,8 @@ func localsOf(k *syntax.Block, param string) *bodyLocals {
 
 func (s *bodyLocals) declare(id *syntax.Ident) *local {
 	l := &local{id: fmt.Sprintf("%s#%d", id.Name, len(s.of))}
-	s.of[id], s.names.of[id.Name] = l, l
+	s.of[id] = l
+	s.names.Insert(id.Name, l)
 	return l
 }
 
@@ -90,14 +73,14 @@ func (s *bodyLocals) block(k *syntax.Block, indices ...*syntax.Ident) {
 	if k == nil {
 		return
 	}
-	s.names = s.names.within()
+	s.names = s.names.Inner()
 	for _, id := range indices {
 		s.declare(id)
 	}
 	for _, x := range k.Stmts {
 		s.stmt(x)
 	}
-	s.names = s.names.outer
+	s.names = s.names.Parent
 }
 
 func (s *bodyLocals) stmt(x syntax.Stmt) {
@@ -141,7 +124,7 @@ func (s *bodyLocals) assign(a *syntax.Assign) {
 	if !ok {
 		return
 	}
-	if l := s.names.find(id.Name); l != nil {
+	if l := s.names.Lookup(id.Name); l != nil {
 		l.changes = true
 		s.makes(s.madeOf(a.Value), l)
 		for k := len(s.around) - 1; k >= 0 && !s.known[inStmt{s.around[k], l}]; k-- {
@@ -182,12 +165,12 @@ func (s *bodyLocals) madeOf(e syntax.Expr) (made []*local) {
 				return false
 			}
 		case *syntax.Fold:
-			s.names = s.names.within()
+			s.names = s.names.Inner()
 			for _, id := range e.Names {
 				s.declare(id)
 			}
 			made = append(made, s.madeOf(e.Body)...)
-			s.names = s.names.outer
+			s.names = s.names.Parent
 			for _, d := range e.Domain {
 				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
 					made = append(made, s.madeOf(d)...)
@@ -195,7 +178,7 @@ func (s *bodyLocals) madeOf(e syntax.Expr) (made []*local) {
 			}
 			return false
 		case *syntax.Ident:
-			if l := s.names.find(e.Name); l != nil || e.Name == s.param {
+			if l := s.names.Lookup(e.Name); l != nil || e.Name == s.param {
 				made = append(made, l)
 			}
 		}

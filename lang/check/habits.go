@@ -208,7 +208,7 @@ var habitMembers = map[string]habit{
 // imported; nil for other selectors.
 func (c *checker) memberHabit(e *syntax.Selector) *types.Type {
 	id, ok := e.X.(*syntax.Ident)
-	if !ok || !habitModules[id.Name] || c.broken || c.scope.lookup(id.Name) != nil || c.host[id.Name] != nil || c.later[id.Name] != nil {
+	if !ok || !habitModules[id.Name] || c.broken || c.scope.Lookup(id.Name) != nil || c.host[id.Name] != nil || c.later[id.Name] != nil {
 		return nil
 	}
 	if id.Name == "log" && e.Name.Name != "Println" && e.Name.Name != "Printf" {

@@ -15,7 +15,7 @@ import (
 // index is x[…]: an item or slice of a list, an element or slice of an array, a
 // part of a view or of a handle's default view.
 func (c *checker) index(e *syntax.Index) *types.Type {
-	if id, ok := e.X.(*syntax.Ident); ok && c.scope.lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) && c.host[id.Name] == nil {
+	if id, ok := e.X.(*syntax.Ident); ok && c.scope.Lookup(id.Name) == nil && (handleKinds[id.Name] != 0 || absentKinds[id.Name]) && c.host[id.Name] == nil {
 		c.notInRegister(e, e)
 		return types.TInvalid
 	}
@@ -121,7 +121,7 @@ func (c *checker) sliceOfData(e *syntax.Index, t *types.Type) {
 
 // arrayFor is a name for the elements of data in a remedy: that of no other thing.
 func (c *checker) arrayFor(data syntax.Expr) string {
-	if c.scope.lookup("a") == nil {
+	if c.scope.Lookup("a") == nil {
 		return "a"
 	}
 	name := "part"
@@ -280,9 +280,9 @@ func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, 
 func (c *checker) freeLoopName(used []string) string {
 	names := c.loopNames
 	if names == nil {
-		for s := c.scope; s != nil; s = s.parent {
-			for i := len(s.list) - 1; i >= 0; i-- {
-				if o := s.list[i]; o.Kind == types.LoopVar && o.Type.Kind == types.Int {
+		for s := c.scope; s != nil; s = s.Parent {
+			for i := len(s.List) - 1; i >= 0; i-- {
+				if o := s.List[i]; o.Kind == types.LoopVar && o.Type.Kind == types.Int {
 					names = append([]string{o.Name}, names...)
 				}
 			}
@@ -360,7 +360,7 @@ func (c *checker) moduleOf(e syntax.Expr) *types.Object {
 	if !ok {
 		return nil
 	}
-	o := c.scope.lookup(id.Name)
+	o := c.scope.Lookup(id.Name)
 	if o == nil || o.Kind != types.ModuleObject {
 		return nil
 	}

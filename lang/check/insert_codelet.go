@@ -90,8 +90,8 @@ func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 		d.Fixes = append(d.Fixes, ImportEdit(c.f, module))
 		return
 	}
-	for s := c.scope; s != nil; s = s.parent {
-		for _, o := range s.list {
+	for s := c.scope; s != nil; s = s.Parent {
+		for _, o := range s.List {
 			if o.Kind == types.ModuleObject && o.Module != nil {
 				if m := o.Module.Members[id.Name]; m != nil && m.Kind == types.CodeletObject {
 					d.Meant(id.Name, o.Name+"."+id.Name, "")

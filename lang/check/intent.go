@@ -92,7 +92,7 @@ func (c *checker) missingF(lit *syntax.StringLit) {
 			}
 		}
 		first, _, _ := strings.Cut(n, ".")
-		o := c.scope.lookup(first)
+		o := c.scope.Lookup(first)
 		if o == nil || o.Type == nil {
 			return
 		}

@@ -59,7 +59,7 @@ func (c *checker) notConstant(e syntax.Expr) (bad syntax.Expr) {
 			bad = x
 		case *syntax.Call:
 			id, ok := x.Fn.(*syntax.Ident)
-			if !ok || builtinFuncs[id.Name] == nil || impure[id.Name] || c.scope.lookup(id.Name) != nil {
+			if !ok || builtinFuncs[id.Name] == nil || impure[id.Name] || c.scope.Lookup(id.Name) != nil {
 				bad = x
 			}
 		}

@@ -66,7 +66,7 @@ func (c *checker) noOption(o *syntax.Option, on string, table []Option) {
 // anyDevice reports `where = gpu`: gpu(i) is a memory node, and no kind of workers.
 func (c *checker) anyDevice(o *syntax.Option) bool {
 	id, ok := o.Value.(*syntax.Ident)
-	if !ok || id.Name != "gpu" || c.scope.lookup(id.Name) != nil {
+	if !ok || id.Name != "gpu" || c.scope.Lookup(id.Name) != nil {
 		return false
 	}
 	id.SetType(types.TInvalid)

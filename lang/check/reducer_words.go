@@ -28,7 +28,7 @@ func (c *checker) foreignReducer(e syntax.Expr) bool {
 		d = c.err("E0705", e, "`reduce` takes the name of a reducer, not a text")
 		e.SetType(types.TInvalid)
 	case *syntax.Ident:
-		if right = reducerWords[e.Name]; right == "" || right == e.Name || c.broken || c.scope.lookup(e.Name) != nil || c.host[e.Name] != nil || c.later[e.Name] != nil {
+		if right = reducerWords[e.Name]; right == "" || right == e.Name || c.broken || c.scope.Lookup(e.Name) != nil || c.host[e.Name] != nil || c.later[e.Name] != nil {
 			return false
 		}
 		d = c.err("E0201", e, fmt.Sprintf("`%s` is not defined", e.Name))

@@ -12,30 +12,8 @@ import (
 )
 
 // scope is the names of one block. The outermost one of a file has the scope of
-// the session as its parent, or none; the predeclared names lie behind that.
-type scope struct {
-	parent *scope
-	names  map[string]*types.Object
-	list   []*types.Object // in order of declaration
-	depth  int
-}
-
-func (s *scope) lookup(name string) *types.Object {
-	for ; s != nil; s = s.parent {
-		if o := s.names[name]; o != nil {
-			return o
-		}
-	}
-	return nil
-}
-
-func (s *scope) insert(o *types.Object) {
-	if s.names == nil {
-		s.names = make(map[string]*types.Object, 4)
-	}
-	s.names[o.Name] = o
-	s.list = append(s.list, o)
-}
+// the session as its parent, or none; the predeclared names are looked up after that.
+type scope = types.Scope[*types.Object]
 
 // objInfo is what the checker alone knows about an object.
 type objInfo struct {
@@ -60,11 +38,11 @@ func (c *checker) info(o *types.Object) *objInfo {
 	return in
 }
 
-func (c *checker) push() { c.scope = &scope{parent: c.scope, depth: c.scope.depth + 1} }
+func (c *checker) push() { c.scope = c.scope.Inner() }
 
 func (c *checker) pop() {
 	c.unusedIn(c.scope)
-	c.scope = c.scope.parent
+	c.scope = c.scope.Parent
 }
 
 // declare makes an object for id and puts it into the current scope. kind says
@@ -102,7 +80,7 @@ func letBefore(at diag.Span) diag.Span {
 
 // enter puts o into the current scope, or reports that its name is taken.
 func (c *checker) enter(o *types.Object, id *syntax.Ident) {
-	if old := c.scope.names[o.Name]; old != nil && !(c.session != nil && c.scope == c.top) {
+	if old := c.scope.Names[o.Name]; old != nil && !(c.session != nil && c.scope == c.top) {
 		first, second := old.Decl, o.Decl
 		if first.Start.Offset > second.Start.Offset {
 			first, second = second, first
@@ -116,9 +94,9 @@ func (c *checker) enter(o *types.Object, id *syntax.Ident) {
 		return
 	}
 	in := c.info(o)
-	in.depth = c.scope.depth
+	in.depth = c.scope.Depth
 	in.used = in.used || c.early[o.Name] && c.scope == c.top
-	c.scope.insert(o)
+	c.scope.Insert(o.Name, o)
 }
 
 // use finds the object that a name stands for as a value. It reports names that
@@ -135,7 +113,7 @@ func (c *checker) use(id *syntax.Ident) *types.Object {
 // find looks a name up: blocks from inside out, then what is predeclared. It
 // returns nil for names that are not defined.
 func (c *checker) find(id *syntax.Ident) *types.Object {
-	o := c.scope.lookup(id.Name)
+	o := c.scope.Lookup(id.Name)
 	if o == nil {
 		o = c.predeclared(id.Name)
 	}
@@ -198,8 +176,8 @@ func (c *checker) meant(d *diag.Diagnostic, name string, fits func(*types.Object
 			names = append(names, o.Name)
 		}
 	}
-	for s := c.scope; s != nil; s = s.parent {
-		for _, o := range s.list {
+	for s := c.scope; s != nil; s = s.Parent {
+		for _, o := range s.List {
 			add(o)
 		}
 	}
@@ -305,7 +283,7 @@ func (c *checker) unusedIn(s *scope) {
 		return
 	}
 	exported := s == c.top && (c.module || c.declarationsOnly())
-	for _, o := range s.list {
+	for _, o := range s.List {
 		in := c.infos[o]
 		if in == nil || in.used || o.Name == "" || o.Name[0] == '_' || o.Decl.IsZero() || o.Type == types.TInvalid {
 			continue
@@ -356,10 +334,10 @@ func (c *checker) unusedIn(s *scope) {
 // where there is none of the same type.
 func (c *checker) hidden(s *scope, o *types.Object) *types.Object {
 	in := c.infos[o]
-	if o.Kind != types.LetObject || in.let == nil || s.parent == nil || c.session != nil && s == c.top {
+	if o.Kind != types.LetObject || in.let == nil || s.Parent == nil || c.session != nil && s == c.top {
 		return nil
 	}
-	outer := s.parent.lookup(o.Name)
+	outer := s.Parent.Lookup(o.Name)
 	if outer == nil || outer.Kind != types.LetObject && outer.Kind != types.FuncParam {
 		return nil
 	}

@@ -26,7 +26,7 @@ type Session struct {
 func NewSession(env *Env, predeclared ...*types.Object) *Session {
 	s := &Session{loader: newLoader(env), scope: &scope{}, infos: map[*types.Object]*objInfo{}, frame: &slotFrame{}}
 	for _, o := range predeclared {
-		s.scope.insert(o)
+		s.scope.Insert(o.Name, o)
 	}
 	return s
 }
@@ -41,7 +41,7 @@ func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
 	c := newChecker(s.loader, f, unit)
 	c.session = s
 	c.broken = ds.Err() != nil
-	c.top.parent = s.scope
+	c.top.Parent = s.scope
 	c.infos = s.infos
 	slots := s.frame.slots
 	c.frame = s.frame
@@ -58,8 +58,8 @@ func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
 		s.loader.order = s.loader.order[:order]
 		return nil, all
 	}
-	for _, o := range c.top.list {
-		s.scope.insert(o)
+	for _, o := range c.top.List {
+		s.scope.Insert(o.Name, o)
 	}
 	unit.Last = s.lastValue(c)
 	unit.Slots = s.frame.slots
@@ -85,7 +85,7 @@ func (s *Session) lastValue(c *checker) *types.Object {
 	}
 	o := &types.Object{Name: "_", Kind: types.LetObject, Type: t, Doc: "the value of the last expression", Unit: c.unit, Global: true, Slot: s.frame.slots}
 	s.frame.slots++
-	s.scope.insert(o)
+	s.scope.Insert(o.Name, o)
 	return o
 }
 
@@ -95,7 +95,7 @@ func (s *Session) Modules() []*Unit { return s.units }
 
 // Lookup finds a name of the session, or a predeclared one; nil: there is none.
 func (s *Session) Lookup(name string) *types.Object {
-	if o := s.scope.lookup(name); o != nil {
+	if o := s.scope.Lookup(name); o != nil {
 		return o
 	}
 	if o := s.loader.host[name]; o != nil {
@@ -111,7 +111,7 @@ func (s *Session) Lookup(name string) *types.Object {
 // once.
 func (s *Session) Names() []*types.Object {
 	var out []*types.Object
-	for _, o := range s.scope.names {
+	for _, o := range s.scope.Names {
 		out = append(out, o)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
@@ -120,11 +120,11 @@ func (s *Session) Names() []*types.Object {
 
 // Forget drops a name of the session, as when what it held has ended.
 func (s *Session) Forget(name string) {
-	if o := s.scope.names[name]; o != nil {
-		delete(s.scope.names, name)
-		for i, p := range s.scope.list {
+	if o := s.scope.Names[name]; o != nil {
+		delete(s.scope.Names, name)
+		for i, p := range s.scope.List {
 			if p == o {
-				s.scope.list = append(s.scope.list[:i], s.scope.list[i+1:]...)
+				s.scope.List = append(s.scope.List[:i], s.scope.List[i+1:]...)
 				break
 			}
 		}

@@ -182,7 +182,7 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 		known = known && p.Type.Kind != types.Invalid
 	}
 	if s.Body != nil && known {
-		ds := kernel.Check(c.f, s, s.Obj.Sig, c.scope.lookup)
+		ds := kernel.Check(c.f, s, s.Obj.Sig, c.scope.Lookup)
 		if c.broken {
 			ds = nil // names in it are found for editors; what is wrong may follow from what did not parse
 		}
@@ -196,13 +196,13 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 		return
 	}
 	outer, frame := c.scope, c.frame
-	c.scope, c.frame = &scope{parent: c.scope, depth: c.scope.depth + 1}, &slotFrame{}
+	c.scope, c.frame = c.scope.Inner(), &slotFrame{}
 	for _, p := range s.Params {
 		if p.Obj == nil {
 			continue
 		}
 		c.info(p.Obj).used = true
-		c.scope.insert(p.Obj)
+		c.scope.Insert(p.Obj.Name, p.Obj)
 	}
 	c.options(s.With, "codelet")
 	c.scope, c.frame = outer, frame
@@ -214,7 +214,7 @@ func (c *checker) namedInBody(b *syntax.Block) {
 	mark := func(e syntax.Expr) {
 		walkExpr(e, func(x syntax.Expr) bool {
 			if id, ok := x.(*syntax.Ident); ok {
-				if o := c.top.names[id.Name]; o != nil {
+				if o := c.top.Names[id.Name]; o != nil {
 					c.markUsed(o)
 				} else if c.later[id.Name] != nil {
 					c.early[id.Name] = true
@@ -242,7 +242,7 @@ func (c *checker) paramsOnly(e syntax.Expr, what string) bool {
 	walkExpr(e, func(x syntax.Expr) bool {
 		switch x := x.(type) {
 		case *syntax.Ident:
-			o := c.scope.lookup(x.Name)
+			o := c.scope.Lookup(x.Name)
 			if o == nil && c.later[x.Name] == nil || o != nil && o.Kind == types.ParamObject {
 				break
 			}
@@ -264,7 +264,7 @@ func (c *checker) paramsOnly(e syntax.Expr, what string) bool {
 			return false
 		case *syntax.Call:
 			id, ok := x.Fn.(*syntax.Ident)
-			if !ok || builtinFuncs[id.Name] == nil || impure[id.Name] || c.host[id.Name] != nil || c.scope.lookup(id.Name) != nil {
+			if !ok || builtinFuncs[id.Name] == nil || impure[id.Name] || c.host[id.Name] != nil || c.scope.Lookup(id.Name) != nil {
 				c.err("E0105", x, what+" may call builtin functions without effects only")
 				return false
 			}

@@ -18,7 +18,7 @@ func (c *checker) isConstructor(e *syntax.Call) bool {
 		return false
 	}
 	id, ok := x.X.(*syntax.Ident)
-	return ok && handleKinds[id.Name] != 0 && c.scope.lookup(id.Name) == nil
+	return ok && handleKinds[id.Name] != 0 && c.scope.Lookup(id.Name) == nil
 }
 
 // listsConstructors reports whether e is a list of constructors, which register takes.
@@ -55,7 +55,7 @@ func (c *checker) register(s *syntax.Register) {
 // waitAll reports wait all and its like, where nothing has that name.
 func (c *checker) waitAll(s *syntax.Wait, x syntax.Expr) bool {
 	id, ok := x.(*syntax.Ident)
-	if !ok || id.Name != "all" && id.Name != "tasks" && id.Name != "everything" || c.scope.lookup(id.Name) != nil || c.host[id.Name] != nil || c.later[id.Name] != nil || c.broken {
+	if !ok || id.Name != "all" && id.Name != "tasks" && id.Name != "everything" || c.scope.Lookup(id.Name) != nil || c.host[id.Name] != nil || c.later[id.Name] != nil || c.broken {
 		return false
 	}
 	id.SetType(types.TInvalid)

@@ -25,7 +25,7 @@ func (s *Session) TypeOf(src *diag.Source) (*types.Type, diag.Diagnostics) {
 	c := newChecker(s.loader, f, &Unit{File: f})
 	c.session = s
 	c.broken = ds.Err() != nil
-	c.top.parent = s.scope
+	c.top.Parent = s.scope
 	c.infos = s.infos
 	c.frame = s.frame
 	s.loader.diags = nil

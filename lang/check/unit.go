@@ -180,7 +180,7 @@ func (c *checker) declareAll() {
 }
 
 func (c *checker) willDeclare(id *syntax.Ident) {
-	if id != nil && c.later[id.Name] == nil && c.top.names[id.Name] == nil {
+	if id != nil && c.later[id.Name] == nil && c.top.Names[id.Name] == nil {
 		c.later[id.Name] = id
 	}
 }
@@ -202,10 +202,10 @@ func (c *checker) topStmt(s syntax.Stmt) {
 // export makes the module of the unit and its table of names.
 func (c *checker) export() {
 	u := c.unit
-	u.Objects = make(map[string]*types.Object, len(c.top.list))
+	u.Objects = make(map[string]*types.Object, len(c.top.List))
 	u.Module = &types.Module{Name: c.f.Source.Name, Doc: c.f.Doc, Members: map[string]*types.Object{}}
-	for _, o := range c.top.list {
-		if c.top.names[o.Name] != o {
+	for _, o := range c.top.List {
+		if c.top.Names[o.Name] != o {
 			continue
 		}
 		u.Objects[o.Name] = o

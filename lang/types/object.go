@@ -79,3 +79,41 @@ type Module struct {
 	Doc     string
 	Members map[string]*Object
 }
+
+// Scope holds the names that a block declares. Blocks inside it have scopes whose Parent
+// is this one. A zero Scope is empty, and Lookup in a nil Scope finds nothing.
+type Scope[T comparable] struct {
+	Parent *Scope[T]
+	Depth  int          // number of scopes around it
+	Names  map[string]T // declared last under each name
+	List   []T          // all declarations, in order
+}
+
+// Inner returns a new scope inside s, which may be nil.
+func (s *Scope[T]) Inner() *Scope[T] {
+	if s == nil {
+		return &Scope[T]{}
+	}
+	return &Scope[T]{Parent: s, Depth: s.Depth + 1}
+}
+
+// Lookup returns the declaration of name in s or the nearest scope around it, or the zero
+// value.
+func (s *Scope[T]) Lookup(name string) T {
+	var none T
+	for ; s != nil; s = s.Parent {
+		if t := s.Names[name]; t != none {
+			return t
+		}
+	}
+	return none
+}
+
+// Insert declares name in s.
+func (s *Scope[T]) Insert(name string, t T) {
+	if s.Names == nil {
+		s.Names = make(map[string]T, 4)
+	}
+	s.Names[name] = t
+	s.List = append(s.List, t)
+}

@@ -23,7 +23,7 @@ type lowerer struct {
 	targs map[byte]iface.Elem // nil: type parameters are open
 	check bool                // set objects and types in the tree
 
-	scope        *scope
+	scope        *types.Scope[*entry]
 	diags        diag.Diagnostics
 	each         *syntax.Each // the innermost enclosing each
 	depth        int
@@ -143,8 +143,8 @@ func (l *lowerer) operand(p *syntax.Operand, t *types.Type) {
 		}
 		en.obj = p.Obj
 	}
-	if _, ok := l.scope.names[en.name]; !ok { // the checker reports repeated names of a signature
-		l.scope.names[en.name] = en
+	if l.scope.Names[en.name] == nil { // the checker reports repeated names of a signature
+		l.scope.Insert(en.name, en)
 	}
 }
 

@@ -44,18 +44,13 @@ func (e *entry) description() string {
 	return "a `let` name"
 }
 
-// scope is the names of one block.
-type scope struct {
-	parent *scope
-	names  map[string]*entry
-	order  []*entry
-}
+// push enters a block.
+func (l *lowerer) push() { l.scope = l.scope.Inner() }
 
-func (l *lowerer) push() { l.scope = &scope{parent: l.scope, names: map[string]*entry{}} }
-
+// pop leaves a block, and reports locals that it declared and did not use.
 func (l *lowerer) pop() {
 	if l.check && l.diags.Err() == nil {
-		for _, e := range l.scope.order {
+		for _, e := range l.scope.List {
 			if e.kind == letEntry && !e.used && e.name[0] != '_' {
 				d := l.report("W0201", diag.Warning, e.decl, fmt.Sprintf("`%s` is never used", e.name))
 				d.Label = "its value is never read"
@@ -66,7 +61,7 @@ func (l *lowerer) pop() {
 			}
 		}
 	}
-	l.scope = l.scope.parent
+	l.scope = l.scope.Parent
 }
 
 // declare declares a local in the current scope and returns its slot.
@@ -82,7 +77,7 @@ func (l *lowerer) declare(id *syntax.Ident, kind types.ObjectKind, s ir.Slot) in
 		id.Obj = en.obj
 		id.SetType(t)
 	}
-	if old := l.scope.names[id.Name]; old != nil {
+	if old := l.scope.Names[id.Name]; old != nil {
 		d := l.err("E0202", id, fmt.Sprintf("`%s` is declared twice in one block", id.Name))
 		d.Labels = append(d.Labels, diag.Label{Span: l.f.At(old.decl), Text: "first declared here"})
 		if kind == types.KernelLet && old.kind == letEntry {
@@ -92,20 +87,12 @@ func (l *lowerer) declare(id *syntax.Ident, kind types.ObjectKind, s ir.Slot) in
 		}
 		en.used = true
 	}
-	l.scope.names[id.Name] = en
-	l.scope.order = append(l.scope.order, en)
+	l.scope.Insert(id.Name, en)
 	return en.slot
 }
 
 // find returns the entry of a name, or nil, from the innermost block outwards.
-func (l *lowerer) find(name string) *entry {
-	for s := l.scope; s != nil; s = s.parent {
-		if e := s.names[name]; e != nil {
-			return e
-		}
-	}
-	return nil
-}
+func (l *lowerer) find(name string) *entry { return l.scope.Lookup(name) }
 
 // lookup returns the entry of id. If there is none it reports that and returns nil.
 func (l *lowerer) lookup(id *syntax.Ident) *entry {
@@ -137,8 +124,8 @@ func (l *lowerer) reportUndefined(id *syntax.Ident) {
 	}
 	var names []string
 	where := map[string]*entry{}
-	for s := l.scope; s != nil; s = s.parent {
-		for n, e := range s.names {
+	for s := l.scope; s != nil; s = s.Parent {
+		for n, e := range s.Names {
 			if where[n] == nil {
 				where[n] = e
 				names = append(names, n)
