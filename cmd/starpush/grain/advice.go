@@ -20,6 +20,8 @@ const (
 	goodTask  = 100 * time.Microsecond // from that on it does not
 	longTask  = time.Millisecond       // there is something to gain by more of them
 	manyTasks = 64                     // of one insert: less is no matter
+
+	mostPieces = 20 // of advice: those about the inserts whose tasks took most time
 )
 
 // Asked is what Advice goes by besides what it heard.
@@ -68,50 +70,92 @@ func (l *Listener) Advice(a Asked) (all []string) {
 	a.names = maps.Clone(l.mu.names.of)
 	l.mu.Unlock() // events come with locks that views take
 
-	of := families(inserts, held)
-	said := map[*family]string{} // the place where its filters stand
-	for k, s := range inserts {
-		site := sites[k]
+	find := finder{}
+	of := families(inserts, held, find)
+	plans := map[*family]*plan{}
+	order := make([]int, len(inserts)) // those that took most first: they are said in full
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(inserts[y].total, inserts[x].total) })
+	texts := map[int]string{}
+	more := 0
+	for _, k := range order {
+		site, s := sites[k], inserts[k]
 		mean := s.total / time.Duration(s.tasks)
-		where := fmt.Sprintf("%s:%d", site.File, site.Line)
 		f := of[s]
-		parts, dims := s.parts(f)
+		p := plans[f]
+		if p == nil {
+			p = &plan{}
+			plans[f] = p
+		}
+		parts, dims := s.parts(f, find)
 		var text, help string
+		short := s.tasks >= manyTasks && mean < shortTask
+		few := parts > 0 && parts < a.Workers && mean >= longTask && 2*s.total > total
 		switch {
-		case s.tasks >= manyTasks && mean < shortTask:
+		case (short || few) && len(texts) == mostPieces:
+			more++
+			continue
+		case short:
 			text = fmt.Sprintf("%d tasks of %s each are too short: a task costs some microseconds besides its kernel", s.tasks, a.Duration(mean))
 			better := int(math.Ceil(float64(parts) * float64(max(mean, 1)) / float64(goodTask)))
 			better = min(max(better, min(a.Workers, parts)), parts)
 			help = "let each task do more: one codelet for what several do one after the other, or fewer and larger parts of all data whose sizes must fit"
 			if parts > 1 && better < parts {
-				if c, ok := f.coarser(math.Pow(float64(parts)/float64(better), 1/float64(dims))); ok {
-					help = a.filters(site, f, c, s, dims, mean, said[f])
-				}
+				ratio := math.Pow(float64(parts)/float64(better), 1/float64(dims))
+				help = cmp.Or(a.change(p, site, f, s, dims, mean, func() (change, bool) { return f.coarser(ratio, find) }), help)
 			}
-		case parts > 0 && parts < a.Workers && mean >= longTask && 2*s.total > total:
+		case few:
 			text = fmt.Sprintf("%s too few for %d workers: %s at a time, of %s each", many(s.tasks, "task", "is", "are"), a.Workers, many(parts, "task", "", ""), a.Duration(mean))
 			help = "if parts of its data can be computed one by one, split all data whose sizes must fit, and insert a task for each"
-			if c, ok := f.finer(math.Pow(float64(2*a.Workers)/float64(parts), 1/float64(dims))); ok {
-				help = a.filters(site, f, c, s, dims, mean, said[f])
-			} else if h := s.only(); h != nil {
+			if h := s.only(); h != nil {
 				help = fmt.Sprintf("`%s` is one piece: if parts of it can be computed one by one, split it, as by `partition %s by %s`, and insert a task for each", h.Name(), h.Name(), filterFor(h, 2*a.Workers))
 			}
+			ratio := math.Pow(float64(2*a.Workers)/float64(parts), 1/float64(dims))
+			help = cmp.Or(a.change(p, site, f, s, dims, mean, func() (change, bool) { return f.finer(ratio, find) }), help)
 		default:
 			continue
 		}
-		if said[f] == "" {
-			said[f] = where
-		}
-		all = append(all, fmt.Sprintf("%s  insert %s: %s\n  %s", where, s.codelet, text, help))
+		texts[k] = fmt.Sprintf("%s:%d  insert %s: %s\n  %s", site.File, site.Line, s.codelet, text, help)
+	}
+	for _, k := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, texts[k])
+	}
+	if more > 0 {
+		all = append(all, fmt.Sprintf("and %s, whose tasks took less time together", many(more, "more insert", "", "")))
 	}
 	return all
 }
 
-// filters says how all views of a family change.
-func (a *Asked) filters(site *engine.Site, f *family, c change, s *insert, dims int, mean time.Duration, said string) string {
-	if said != "" {
-		return "its data goes together with that of " + said
+// plan is how the views of a family should change.
+type plan struct {
+	where string // the insert that says so; "": none did
+	tries int
+}
+
+// mostTries bounds how often a change is looked for that fits all inserts of a family.
+const mostTries = 8
+
+// change says how the views of f change, "" if no change is found: the first insert says it
+// in full, others name that insert.
+func (a *Asked) change(p *plan, site *engine.Site, f *family, s *insert, dims int, mean time.Duration, find func() (change, bool)) string {
+	if p.where != "" {
+		return "its data goes together with that of " + p.where
 	}
+	if p.tries++; p.tries > mostTries {
+		return ""
+	}
+	c, ok := find()
+	if !ok {
+		return ""
+	}
+	p.where = fmt.Sprintf("%s:%d", site.File, site.Line)
+	return a.filters(site, f, c, s, dims, mean)
+}
+
+// filters says how all views of a family change.
+func (a *Asked) filters(site *engine.Site, f *family, c change, s *insert, dims int, mean time.Duration) string {
 	slices.SortFunc(f.splits, func(x, y *split) int {
 		return cmp.Compare(x.view.Parts[0].ID(), y.view.Parts[0].ID())
 	})
@@ -138,10 +182,9 @@ func (a *Asked) filters(site *engine.Site, f *family, c change, s *insert, dims 
 
 // parts counts the pieces of data that the work is split into, by what is written, and
 // of that the smallest, and along how many indices.
-func (s *insert) parts(f *family) (n, dims int) {
+func (s *insert) parts(f *family, find finder) (n, dims int) {
 	var least int64
 	written := false
-	find := finder{}
 	for k := range s.ops {
 		op := &s.ops[k]
 		h := op.any()

@@ -3,6 +3,7 @@ package grain_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -264,5 +265,37 @@ print(x)`, 10 * time.Microsecond, []string{"s.spu:14  insert scale: 64 tasks of 
 				t.Errorf("%s\nwant %s", strings.Join(advice, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
+	}
+}
+
+// TestManyInserts: of many inserts those are named whose tasks took most, and finding out
+// takes time in proportion to their number.
+func TestManyInserts(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(codelets + "register x = vector[f64](6000, fill = 1)\npartition x by blocks(100)\n")
+	for range 50 {
+		b.WriteString("for k in 0..100 { insert scale(RW x[k], 2.0) }\n")
+	}
+	b.WriteString("for t in 0..9 { for k in 0..100 { insert scale(RW x[k], 0.5) } }\n")
+	_, advice, _ := run(t, b.String(), 3*time.Microsecond, 2)
+	if len(advice) != 21 || advice[20] != "and 31 more inserts, whose tasks took less time together" {
+		t.Fatalf("%d pieces of advice, the last %q", len(advice), advice[len(advice)-1])
+	}
+	for k, text := range advice[:20] { // the last one took most: it has the filters
+		if full := strings.Contains(text, "instead of"); full != (k == 19) || !full && !strings.Contains(text, "goes together with that of s.spu:63") {
+			t.Errorf("piece %d: %s", k, text)
+		}
+	}
+
+	const n = 40_000
+	b.Reset()
+	fmt.Fprintf(&b, "%sregister x = vector[f64](%d, fill = 1)\npartition x by blocks(%d)\n", codelets, n, n)
+	for k := range n {
+		fmt.Fprintf(&b, "insert scale(RW x[%d], 2.0)\n", k)
+	}
+	start := time.Now()
+	run(t, b.String(), 3*time.Microsecond, 2)
+	if d := time.Since(start); d > 40*time.Second { // it took minutes when an insert looked at all others
+		t.Errorf("advice on %d inserts took %v", n, d)
 	}
 }

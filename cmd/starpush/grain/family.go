@@ -11,41 +11,47 @@ import (
 
 // family is the views that change together, with the inserts that use them.
 type family struct {
-	splits  []*split
+	views   []*datamgr.View
+	splits  []*split // of those views that can be said in numbers
 	inserts []*insert
 	pairs   bool // some insert takes parts of several views, or several of one
 	unknown bool // something that belongs to it cannot be said in numbers
 }
 
 // families puts the views of all inserts together that have an insert in common.
-func families(inserts []*insert, held map[*datamgr.Handle]bool) map[*insert]*family {
-	find := finder{}
+func families(inserts []*insert, held map[*datamgr.Handle]bool, find finder) map[*insert]*family {
 	byView := map[*datamgr.View]*family{}
 	of := map[*insert]*family{}
 	for _, s := range inserts {
 		f := &family{inserts: []*insert{s}}
+		of[s] = f
 		for _, v := range f.look(s, find) {
 			known := byView[v]
 			switch {
 			case known == f:
-			case known != nil:
-				f.take(known)
+			case known != nil: // the larger one takes the smaller: else an insert more costs as much as all before
+				small, large := f, known
+				if len(small.inserts) > len(large.inserts) {
+					small, large = large, small
+				}
+				large.take(small)
+				for _, x := range small.views {
+					byView[x] = large
+				}
+				for _, i := range small.inserts {
+					of[i] = large
+				}
+				f = large
 			default:
 				if x, ok := splitOf(v); ok {
 					f.splits = append(f.splits, &x)
 				} else {
 					f.unknown = true
 				}
-			}
-			byView[v] = f
-			for _, x := range f.splits {
-				byView[x.view] = f
-			}
-			for _, i := range f.inserts {
-				of[i] = f
+				f.views = append(f.views, v)
+				byView[v] = f
 			}
 		}
-		of[s] = f
 	}
 	for h := range held { // the script goes by these parts
 		if v, _ := find.of(h); v != nil && byView[v] != nil {
@@ -56,6 +62,7 @@ func families(inserts []*insert, held map[*datamgr.Handle]bool) map[*insert]*fam
 }
 
 func (f *family) take(o *family) {
+	f.views = append(f.views, o.views...)
 	f.splits = append(f.splits, o.splits...)
 	f.inserts = append(f.inserts, o.inserts...)
 	f.pairs = f.pairs || o.pairs
@@ -104,40 +111,40 @@ func (c change) of(p int) int {
 
 // coarser finds the change to fewer parts by about ratio along each index, and never by
 // more; finer that to more parts.
-func (f *family) coarser(ratio float64) (c change, ok bool) {
+func (f *family) coarser(ratio float64, find finder) (c change, ok bool) {
 	if f.unknown || len(f.splits) == 0 {
 		return c, false
 	}
 	if a, ok := f.uniform(); ok {
 		for q := int(math.Ceil(float64(a.parts) / ratio)); q < a.parts; q++ {
-			if c = (change{q: q}); f.even(a, q) && f.fits(c) {
+			if c = (change{q: q}); f.even(a, q) && f.fits(c, find) {
 				return c, true
 			}
 		}
 		return c, false
 	}
 	for d := int(ratio); d > 1; d-- {
-		if c = (change{mul: 1, div: d}); f.exact(c) && f.fits(c) {
+		if c = (change{mul: 1, div: d}); f.exact(c) && f.fits(c, find) {
 			return c, true
 		}
 	}
 	return c, false
 }
 
-func (f *family) finer(ratio float64) (c change, ok bool) {
+func (f *family) finer(ratio float64, find finder) (c change, ok bool) {
 	if f.unknown || len(f.splits) == 0 {
 		return c, false
 	}
 	if a, ok := f.uniform(); ok {
 		for q := min(int(math.Ceil(float64(a.parts)*ratio)), a.n); q > a.parts; q-- {
-			if c = (change{q: q}); f.even(a, q) && f.fits(c) {
+			if c = (change{q: q}); f.even(a, q) && f.fits(c, find) {
 				return c, true
 			}
 		}
 		return c, false
 	}
 	for m := int(math.Ceil(ratio)); m > 1; m-- {
-		if c = (change{mul: m, div: 1}); f.exact(c) && f.fits(c) {
+		if c = (change{mul: m, div: 1}); f.exact(c) && f.fits(c, find) {
 			return c, true
 		}
 	}
@@ -180,8 +187,7 @@ func (f *family) exact(c change) bool {
 // fits reports whether no size that stays as it is would be reached or overtaken by the
 // parts: which of two sizes is the larger may matter to a codelet, and that they are
 // equal most of all.
-func (f *family) fits(c change) bool {
-	find := finder{}
+func (f *family) fits(c change, find finder) bool {
 	for _, s := range f.inserts {
 		var from, to []int // for each index that is cut: the sizes that it has or passes
 		var stay []int
