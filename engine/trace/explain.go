@@ -6,6 +6,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/starpush/starpush/engine/graph"
@@ -13,13 +14,13 @@ import (
 
 // Why a worker idled, or a task of the chain did not start earlier.
 const (
-	WaitsForTask = "dependency"    // the next task waited for another one, and no other task was ready
-	WaitsSubmit  = "not submitted" // the next task was not submitted yet, and no other one was ready
+	WaitsForTask = "dependency"    // no task was ready that this worker may run; some were submitted, and waited for others
+	WaitsSubmit  = "not submitted" // all that were submitted had been taken; others came later
 	WaitsQueue   = "queued"        // a task was ready that this worker may run, and it had not taken it
 	WaitsData    = "fetching"      // its data was on its way, or its memory not free
 	WaitsStart   = "starting"      // private copies, hooks
-	WaitsEnd     = "no tasks left"
-	WorkerBusy   = "worker busy" // of the chain: it ran what came before
+	WaitsEnd     = "no tasks left" // all that this worker may run had been taken
+	WorkerBusy   = "worker busy"   // of the chain: it ran what came before
 )
 
 // Gap is a time in which a worker ran nothing.
@@ -27,8 +28,8 @@ type Gap struct {
 	Worker   int
 	From, To float64 // seconds
 	Why      string  // one of the constants
-	Next     int     // the task that came next; -1: none
-	For      int     // WaitsForTask: the task that it waited for; -1: data held by the program, or a gate. WaitsQueue: a ready task that another worker took; -1: Next
+	Next     int     // the task that came next, or that waited; -1: none
+	For      int     // WaitsForTask: the task that Next waited for; -1: data held by the program, or a gate. WaitsQueue: a ready task that another worker took; -1: Next
 	Ready    int     // WaitsQueue with For: how many tasks were ready meanwhile
 }
 
@@ -37,8 +38,8 @@ type Gap struct {
 const mostGaps = 50_000
 
 // Gaps explains when workers ran nothing: each gap between two tasks is cut at what
-// happened to the task that came next, and where other tasks were ready that the worker
-// may run.
+// happened to the task that came next, and where other tasks that the worker may run were
+// ready, or waited, or had not been submitted.
 func (r *Run) Gaps() (all []Gap) {
 	queues := r.queues()
 	byWorker := r.byWorker()
@@ -50,13 +51,13 @@ func (r *Run) Gaps() (all []Gap) {
 				x := &r.Tasks[i]
 				if x.Started > at {
 					for _, g := range r.explain(w, at, int(i)) {
-						all = queues[w].cut(all, g, least*r.Seconds)
+						all = r.cut(queues[w], all, g, least*r.Seconds)
 					}
 				}
 				at = max(at, r.ended(x))
 			}
 			if r.Seconds > at {
-				all = queues[w].cut(all, Gap{w, at, r.Seconds, WaitsEnd, -1, -1, 0}, least*r.Seconds)
+				all = r.cut(queues[w], all, Gap{w, at, r.Seconds, WaitsEnd, -1, -1, 0}, least*r.Seconds)
 			}
 		}
 		if len(all) <= mostGaps {
@@ -66,11 +67,19 @@ func (r *Run) Gaps() (all []Gap) {
 	return all
 }
 
-// queue is when tasks that some worker may run were ready, and no worker had taken them.
+// queue is what a worker could have run at which times.
 type queue struct {
-	tasks  []queued     // by the time from which they were ready
-	latest []int32      // by place in tasks: which of those up to it was taken last
-	taken  []float64    // when they were taken, ascending
+	ready     stretches // from when tasks were ready until a worker took them
+	waiting   stretches // from when they were submitted until they were ready
+	submitted []queued  // all of them, by the time of that
+	parts     [2][]Gap  // of cut
+}
+
+// stretches are the times of tasks in some state.
+type stretches struct {
+	tasks  []queued     // by the time from which they were
+	latest []int32      // by place in tasks: which of those up to it was so longest
+	ends   []float64    // when each no longer was, ascending
 	spans  [][2]float64 // when there was any, ascending, apart
 }
 
@@ -119,42 +128,118 @@ func (r *Run) newQueue(may func(i int) bool) *queue {
 	q := &queue{}
 	for i := range r.Tasks {
 		x := &r.Tasks[i]
+		if r.Graph.Tasks[i].Light() || !may(i) {
+			continue
+		}
+		q.submitted = append(q.submitted, queued{int32(i), x.Submitted, x.Submitted})
+		if _, waits := r.waitedFor(i); waits {
+			to := x.Ready
+			if to == 0 {
+				to = r.ended(x) // cancelled
+			}
+			q.waiting.add(i, x.Submitted, to)
+		}
 		to := x.Popped
 		if to == 0 {
 			to = x.Started
 		}
-		if x.Worker >= 0 && x.Ready > 0 && to > x.Ready && !r.Graph.Tasks[i].Light() && may(i) {
-			q.tasks = append(q.tasks, queued{int32(i), x.Ready, to})
-			q.taken = append(q.taken, to)
+		if x.Worker >= 0 && x.Ready > 0 {
+			q.ready.add(i, x.Ready, to)
 		}
 	}
-	slices.SortFunc(q.tasks, func(a, b queued) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.task, b.task)) })
-	slices.Sort(q.taken)
-	q.latest = make([]int32, len(q.tasks))
-	for k, t := range q.tasks {
-		if q.latest[k] = int32(k); k > 0 && q.tasks[q.latest[k-1]].to >= t.to {
-			q.latest[k] = q.latest[k-1]
-		}
-		if n := len(q.spans); n > 0 && q.spans[n-1][1] >= t.from {
-			q.spans[n-1][1] = max(q.spans[n-1][1], t.to)
-		} else {
-			q.spans = append(q.spans, [2]float64{t.from, t.to})
-		}
-	}
+	slices.SortFunc(q.submitted, byFrom)
+	q.ready.sort()
+	q.waiting.sort()
 	return q
 }
 
-// cut appends g to all, in pieces where its worker idled although a task was ready. Within
-// stretches of least seconds, each kind of piece is one.
-func (q *queue) cut(all []Gap, g Gap, least float64) []Gap {
+func byFrom(a, b queued) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.task, b.task)) }
+
+func (s *stretches) add(task int, from, to float64) {
+	if to > from {
+		s.tasks = append(s.tasks, queued{int32(task), from, to})
+		s.ends = append(s.ends, to)
+	}
+}
+
+// sort ends the collection.
+func (s *stretches) sort() {
+	slices.SortFunc(s.tasks, byFrom)
+	slices.Sort(s.ends)
+	s.latest = make([]int32, len(s.tasks))
+	for k, t := range s.tasks {
+		if s.latest[k] = int32(k); k > 0 && s.tasks[s.latest[k-1]].to >= t.to {
+			s.latest[k] = s.latest[k-1]
+		}
+		if n := len(s.spans); n > 0 && s.spans[n-1][1] >= t.from {
+			s.spans[n-1][1] = max(s.spans[n-1][1], t.to)
+		} else {
+			s.spans = append(s.spans, [2]float64{t.from, t.to})
+		}
+	}
+}
+
+// cut appends g to all, in pieces by what the worker could have run: a task that was
+// ready, else one that waited, else one that was submitted later. Within stretches of
+// least seconds, each kind of piece is one.
+func (r *Run) cut(q *queue, all []Gap, g Gap, least float64) []Gap {
 	if g.Why != WaitsForTask && g.Why != WaitsSubmit && g.Why != WaitsEnd {
 		return append(all, g)
 	}
+	q.parts[0] = q.ready.cut(q.parts[0][:0], g, WaitsQueue, least)
+	for _, p := range q.parts[0] {
+		switch p.Why {
+		case WaitsQueue:
+			q.ready.name(&p)
+		case WaitsSubmit, WaitsEnd:
+			q.parts[1] = q.waiting.cut(q.parts[1][:0], p, WaitsForTask, least)
+			for _, p := range q.parts[1] {
+				all = r.later(q, all, p)
+			}
+			continue
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// later appends p, in which no task was ready. What comes before the last submission waits
+// for the next one.
+func (r *Run) later(q *queue, all []Gap, p Gap) []Gap {
+	last := math.Inf(-1)
+	if n := len(q.submitted); n > 0 {
+		last = q.submitted[n-1].from
+	}
+	switch {
+	case p.Why == WaitsForTask:
+		if k := q.waiting.longest(p.From); k >= 0 {
+			p.Next = k
+			p.For, _ = r.waitedFor(k)
+		}
+	case last > p.From:
+		k, _ := slices.BinarySearchFunc(q.submitted, p.From, func(t queued, at float64) int {
+			if t.from > at {
+				return 1
+			}
+			return -1
+		})
+		first := p
+		first.Why, first.Next, first.To = WaitsSubmit, int(q.submitted[k].task), min(p.To, last)
+		all = append(all, first)
+		if p.From = first.To; p.From >= p.To {
+			return all
+		}
+	}
+	return append(all, p)
+}
+
+// cut appends g to all, in pieces: those in which there were tasks have why as reason.
+func (s *stretches) cut(all []Gap, g Gap, why string, least float64) []Gap {
 	first := len(all)
-	add := func(from, to float64, ready bool) {
+	add := func(from, to float64, inside bool) {
 		p := g
-		if p.From, p.To = from, to; ready {
-			p.Why = WaitsQueue
+		if p.From, p.To = from, to; inside {
+			p.Why = why
 		}
 		switch n := len(all); {
 		case to <= from:
@@ -164,29 +249,29 @@ func (q *queue) cut(all []Gap, g Gap, least float64) []Gap {
 			all = append(all, p)
 		}
 	}
-	k, _ := slices.BinarySearchFunc(q.spans, g.From, func(s [2]float64, t float64) int {
+	k, _ := slices.BinarySearchFunc(s.spans, g.From, func(s [2]float64, t float64) int {
 		if s[1] > t {
 			return 1
 		}
 		return -1
 	})
-	at, readyFirst := g.From, false
-	for ; k < len(q.spans) && q.spans[k][0] < g.To; k++ {
-		from, to := max(q.spans[k][0], at), min(q.spans[k][1], g.To)
+	at, insideFirst := g.From, false
+	for ; k < len(s.spans) && s.spans[k][0] < g.To; k++ {
+		from, to := max(s.spans[k][0], at), min(s.spans[k][1], g.To)
 		if end := at + least; to < end {
-			ready := to - from
-			for k+1 < len(q.spans) && q.spans[k+1][1] <= end && q.spans[k+1][1] <= g.To {
+			inside := to - from
+			for k+1 < len(s.spans) && s.spans[k+1][1] <= end && s.spans[k+1][1] <= g.To {
 				k++
-				ready += q.spans[k][1] - q.spans[k][0]
-				to = q.spans[k][1]
+				inside += s.spans[k][1] - s.spans[k][0]
+				to = s.spans[k][1]
 			}
-			middle := at + ready
-			if !readyFirst {
-				middle = to - ready
+			middle := at + inside
+			if !insideFirst {
+				middle = to - inside
 			}
-			add(at, middle, readyFirst)
-			add(middle, to, !readyFirst)
-			at, readyFirst = to, !readyFirst
+			add(at, middle, insideFirst)
+			add(middle, to, !insideFirst)
+			at, insideFirst = to, !insideFirst
 			continue
 		}
 		add(at, from, false)
@@ -194,31 +279,32 @@ func (q *queue) cut(all []Gap, g Gap, least float64) []Gap {
 		at = to
 	}
 	add(at, g.To, false)
-	for i := first; i < len(all); i++ {
-		if p := &all[i]; p.Why == WaitsQueue {
-			q.name(p)
-		}
-	}
 	return all
 }
 
 // name says which tasks were ready in the gap g.
-func (q *queue) name(g *Gap) {
-	begun, _ := slices.BinarySearchFunc(q.tasks, g.To, func(t queued, at float64) int { return cmp.Compare(t.from, at) })
-	gone, _ := slices.BinarySearch(q.taken, g.From)
-	for gone < len(q.taken) && q.taken[gone] == g.From {
+func (s *stretches) name(g *Gap) {
+	begun, _ := slices.BinarySearchFunc(s.tasks, g.To, func(t queued, at float64) int { return cmp.Compare(t.from, at) })
+	gone, _ := slices.BinarySearch(s.ends, g.From)
+	for gone < len(s.ends) && s.ends[gone] == g.From {
 		gone++
 	}
-	at, _ := slices.BinarySearchFunc(q.tasks, g.From, func(t queued, at float64) int {
+	g.For, g.Ready = s.longest(g.From), max(1, begun-gone)
+}
+
+// longest is the task that was so at a time, and of several the one that was it longest;
+// -1: there are none.
+func (s *stretches) longest(at float64) int {
+	k, _ := slices.BinarySearchFunc(s.tasks, at, func(t queued, at float64) int {
 		if t.from > at {
 			return 1
 		}
 		return -1
 	})
-	g.For, g.Ready = -1, max(1, begun-gone)
-	if at = min(max(at-1, 0), len(q.latest)-1); at >= 0 { // that was ready as the gap began, and taken last
-		g.For = int(q.tasks[q.latest[at]].task)
+	if k = min(max(k-1, 0), len(s.latest)-1); k < 0 {
+		return -1
 	}
+	return int(s.tasks[s.latest[k]].task)
 }
 
 // byWorker lists tasks by worker, in the order of their start.
@@ -242,14 +328,18 @@ func (r *Run) explain(w int, from float64, i int) (out []Gap) {
 		if to = min(to, x.Started); to > from {
 			g := Gap{w, from, to, why, i, -1, 0}
 			if why == WaitsForTask {
-				g.For = r.last(i)
+				g.For, _ = r.waitedFor(i)
 			}
 			out = append(out, g)
 			from = to
 		}
 	}
 	add(x.Submitted, WaitsSubmit)
-	add(x.Ready, WaitsForTask)
+	if _, waits := r.waitedFor(i); waits {
+		add(x.Ready, WaitsForTask)
+	} else {
+		add(x.Ready, WaitsSubmit)
+	}
 	if x.Popped > 0 {
 		add(x.Popped, WaitsQueue)
 	}
@@ -262,17 +352,37 @@ func (r *Run) explain(w int, from float64, i int) (out []Gap) {
 	return out
 }
 
+// submission is what a task may take from its submission until it is ready when it waits
+// for nothing.
+const submission = 1e-4
+
+// waitedFor is the task that released task i, -1 if none did; waits reports whether i
+// waited at all between its submission and its start.
+func (r *Run) waitedFor(i int) (task int, waits bool) {
+	x := &r.Tasks[i]
+	if x.Ready > 0 && x.Ready <= x.Submitted {
+		return -1, false
+	}
+	if d := r.last(i); d >= 0 && (r.Tasks[d].Ended > x.Submitted || r.Tasks[d].Ended == 0) {
+		return d, true
+	}
+	return -1, x.Ready == 0 || x.Ready-x.Submitted > submission
+}
+
 // last is the dependency of task i that ended last; -1: none. What light tasks, which
 // only stand for an order, wait for counts in their place.
 func (r *Run) last(i int) int {
 	best := -1
-	seen := map[int32]bool{} // light tasks
+	var seen map[int32]bool // light tasks
 	var look func(ds []int32)
 	look = func(ds []int32) {
 		for _, d := range ds {
 			switch t := &r.Graph.Tasks[d]; {
 			case t.Light() && t.Internal != "acquire":
 				if !seen[d] {
+					if seen == nil {
+						seen = map[int32]bool{}
+					}
 					seen[d] = true
 					look(t.Deps)
 				}

@@ -191,7 +191,7 @@ func TestGapsSayWhy(t *testing.T) {
 		"0 0.5-1 a 1 was ready, and this worker had not taken it",
 		"0 5-8 b 2 was ready, and this worker had not taken it",
 		"0 10-11 no task was left for this worker",
-		"1 0-0.25 d 4 was not submitted yet",
+		"1 0-0.25 a 1 was not submitted yet",
 		"1 0.25-0.5 d 4 waited for a 1",
 		"1 0.5-1 a 1 was ready, and was left to cpu 0",
 		"1 1-5 d 4 waited for a 1",
@@ -232,7 +232,7 @@ func TestGapsWhileTasksAreReady(t *testing.T) {
 		said[g.Worker] = append(said[g.Worker], fmt.Sprintf("%g-%g %s: %s", g.From, g.To, g.Why, r.Text(&g)))
 	}
 	want := []string{
-		"0-1 not submitted: last 5 was not submitted yet",
+		"0-1 not submitted: long 1 was not submitted yet",
 		"1-2 dependency: last 5 waited for queued 3",
 		"2-9 queued: queued 2 and 1 more were ready, and were left to other workers",
 		"9-10 dependency: last 5 waited for queued 3",
@@ -253,6 +253,53 @@ func TestGapsWhileTasksAreReady(t *testing.T) {
 
 // The gaps of a worker that idles beside very many short tasks stay few, and their sums
 // right.
+// TestGapsOfOthersTasks: a worker that has nothing next, or what comes much later, idles
+// for what the tasks of others wait for.
+func TestGapsOfOthersTasks(t *testing.T) {
+	g := &graph.Graph{Title: "others", Workers: []graph.Worker{{Name: "cpu 0"}, {Name: "cpu 1"}, {Name: "cpu 2"}}, Nodes: []graph.Node{{Name: "ram"}}}
+	r := &trace.Run{Graph: g, Seconds: 21}
+	add := func(w int, submitted, ready, ended float64, deps ...int32) {
+		g.Tasks = append(g.Tasks, graph.Task{ID: int64(len(g.Tasks) + 1), Codelet: "t", Site: -1, Deps: deps})
+		r.Tasks = append(r.Tasks, trace.Times{Worker: w, Submitted: submitted, Ready: ready, Popped: ready, Data: ready, Started: ready, Ended: ended, State: "done"})
+	}
+	add(0, 1, 1, 4)             // 1
+	add(0, 1, 4, 8, 0)          // 2: a chain
+	add(0, 1, 8, 10, 1)         // 3
+	add(1, 15, 15.00001, 18, 2) // 4: what it needs is there, and it is ready when its submission ends
+	add(0, 16, 18, 20, 3)       // 5
+	said := map[int][]string{}
+	for _, g := range r.Gaps() {
+		said[g.Worker] = append(said[g.Worker], fmt.Sprintf("%.4g-%.4g %s: %s", g.From, g.To, g.Why, r.Text(&g)))
+	}
+	for w, want := range [][]string{
+		{
+			"0-1 not submitted: t 1 was not submitted yet",
+			"10-16 not submitted: t 4 was not submitted yet",
+			"16-18 dependency: t 5 waited for t 4",
+			"20-21 no tasks left: no task was left for this worker",
+		},
+		{
+			"0-1 not submitted: t 1 was not submitted yet",
+			"1-8 dependency: t 3 waited for t 2",
+			"8-15 not submitted: t 4 was not submitted yet",
+			"15-15 not submitted: t 5 was not submitted yet",
+			"18-21 no tasks left: no task was left for this worker",
+		},
+		{
+			"0-1 not submitted: t 1 was not submitted yet",
+			"1-8 dependency: t 3 waited for t 2",
+			"8-16 not submitted: t 4 was not submitted yet",
+			"16-18 dependency: t 5 waited for t 4",
+			"18-21 no tasks left: no task was left for this worker",
+		},
+	} {
+		if !slices.Equal(said[w], want) {
+			t.Errorf("cpu %d:\n%s\nwant:\n%s", w, strings.Join(said[w], "\n"), strings.Join(want, "\n"))
+		}
+	}
+	checkGaps(t, r)
+}
+
 func TestGapsBesideManyTasks(t *testing.T) {
 	g := &graph.Graph{Title: "many", Workers: []graph.Worker{{Name: "cpu 0"}, {Name: "cpu 1"}}, Nodes: []graph.Node{{Name: "ram"}}}
 	r := &trace.Run{Graph: g}
@@ -596,12 +643,15 @@ func TestReportZoomed(t *testing.T) {
   toggleChain(); note("chain", inSight(2) + " " + [...document.querySelectorAll("#source .chain")].map(e => e.id + " " + e.querySelector("em").textContent).join(", "));
   toggleChain(); note("no chain", document.querySelectorAll("#source .chain").length + " " + document.getElementById("L0:150").querySelector("em").textContent);
   [...document.querySelectorAll("#chaint tr")].find(r => r.textContent.startsWith("c 3")).click(); note("clicked", inSight(150) + " " + (to - from < 10));
+  $("advice").hidden = false; $("advice").style.height = "2000px"; scrollTo(0, 0); toggleChain(); toggleChain(); note("stays", scrollY);
+  $("advice").hidden = true; innerHeight = 420;
+  [...document.querySelectorAll("#chaint tr")].find(r => r.textContent.startsWith("c 3")).click(); const line = document.getElementById("L0:150").getBoundingClientRect(); note("small", inSight(150) + " " + (line.top > 0 && line.bottom < 420));
   open_("#from=5&to=6&find=b+2&chain&theme=dark"); note("opened", [(from - t0).toFixed(3), (to - t0).toFixed(3), label(selected), chainOn, theme].join(" "));
 `)
 	want := strings.Join([]string{
 		"repeated=", "labels=1.250000 s 1.250002 s 1.250004 s", "moments=1.2500 s 0", "level=ready true, running true", "changing=ready true, running true",
 		"first=true false", "far=false true", "chain=true L0:2 51.2 % of the run, L0:150 18.6 % of the run", "no chain=0 2.000 s · 1", "clicked=true true",
-		"opened=5.000 6.000 b 2 true dark",
+		"stays=0", "small=true true", "opened=5.000 6.000 b 2 true dark",
 	}, "\n")
 	if said != want {
 		t.Errorf("the page said\n%s\nwant\n%s", said, want)
