@@ -36,6 +36,7 @@ func (d *drawing) foldDepths() int {
 	}
 	segments := repeats(signatures(boxes, rows))
 	per := (len(segments) + mostRows - 1) / mostRows // depths in a row
+	d.joined = per > 1
 	of := make([]int, len(boxes))
 	type key struct {
 		row   int
@@ -116,6 +117,11 @@ func (d *drawing) boxes() (boxes []node, rows [][]int, edges merge) {
 		group string
 	}
 	at := map[key]int{}
+	type place struct {
+		box  int
+		site int32
+	}
+	seen := map[place]bool{}
 	of := make([]int, len(d.nodes))
 	for i := range d.nodes {
 		n := &d.nodes[i]
@@ -136,7 +142,8 @@ func (d *drawing) boxes() (boxes []node, rows [][]int, edges merge) {
 		x := &boxes[b]
 		x.tasks += max(1, n.tasks)
 		for _, s := range n.sites {
-			if !slices.Contains(x.sites, s) {
+			if at := (place{b, s}); !seen[at] {
+				seen[at] = true
 				x.sites = append(x.sites, s)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -710,6 +711,51 @@ func TestFoldedRepeats(t *testing.T) {
 }
 
 // A wide row is wrapped, and every box of it is drawn where no other one is.
+// TestFoldedSays: a row of several depths is called that, and a legend that is cut says how
+// many codelets it leaves out.
+func TestFoldedSays(t *testing.T) {
+	g := &graph.Graph{Title: "t"}
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range 400 {
+		x := graph.Task{ID: int64(i + 1), Codelet: fmt.Sprintf("a_long_name_of_a_codelet_%d", r.IntN(40)), Site: int32(-1)}
+		if i > 0 {
+			x.Deps = []int32{int32(i - 1)}
+		}
+		g.Tasks = append(g.Tasks, x)
+	}
+	text := draw(t, g, graph.SVG, graph.ByTask)
+	checkSVG(t, "says", text)
+	if !strings.Contains(text, "a row is several depths") || !strings.Contains(text, "may wait for others of the row") || strings.Contains(text, "at the same depth") {
+		t.Error("nothing about the rows")
+	}
+	legend := strings.Count(text, `width="12" height="12"`)
+	if want := fmt.Sprintf(">and %d more<", 40-legend); !strings.Contains(text, want) {
+		t.Errorf("no %q beside %d entries of a legend", want, legend)
+	}
+	if text := draw(t, tiled(t, 9), graph.SVG, graph.ByTask); strings.Contains(text, "more<") || strings.Contains(text, "several depths") {
+		t.Error("a small graph says so, too")
+	}
+}
+
+// TestManyStatements: a graph of many insert statements, and of much data updated in turn,
+// takes time in proportion.
+func TestManyStatements(t *testing.T) {
+	const n = 200_000
+	g := &graph.Graph{Title: "t"}
+	for i := range n {
+		g.Sites = append(g.Sites, graph.Site{File: "s", Line: i + 1})
+		g.Tasks = append(g.Tasks, graph.Task{ID: int64(i + 1), Codelet: "a", Site: int32(i)})
+	}
+	start := time.Now()
+	boxes, _ := readSVG(t, draw(t, g, graph.SVG, graph.ByTask))
+	if len(boxes) != 1 || boxes[0].text != "a × 200 000" {
+		t.Errorf("boxes %v", boxes)
+	}
+	if d := time.Since(start); d > 20*time.Second { // each statement was looked for among all others
+		t.Errorf("%d statements took %v", n, d)
+	}
+}
+
 func TestWrapped(t *testing.T) {
 	g := &graph.Graph{Title: "t"}
 	for i := range 100 {

@@ -21,6 +21,7 @@ func (d *drawing) layers() (n int) {
 	}
 	var queue []int
 	done := make([]bool, len(d.nodes))
+	began := 0 // all before it is done, or in the queue
 	for i := range in {
 		d.nodes[i].layer = 0
 		if in[i] == 0 {
@@ -29,13 +30,11 @@ func (d *drawing) layers() (n int) {
 	}
 	for left := len(d.nodes); left > 0; {
 		if len(queue) == 0 { // a circle: of codelets in a loop, or data updated in turn; it is cut where it began
-			for i := range in {
-				if !done[i] && in[i] > 0 {
-					in[i] = 0
-					queue = append(queue, i)
-					break
-				}
+			for done[began] || in[began] == 0 {
+				began++
 			}
+			in[began] = 0
+			queue = append(queue, began)
 		}
 		i := queue[0]
 		queue = queue[1:]

@@ -87,13 +87,19 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 	lines := 1.0
 	x := 0.0
 	var keys strings.Builder
-	for _, name := range d.groups {
+	for k, name := range d.groups {
 		wide := 7.2*float64(len([]rune(name))) + 34
-		if x > 0 && x+wide > width-2*margin {
-			x, lines = 0, lines+1
+		more := fmt.Sprintf("and %d more", len(d.groups)-k)
+		room := width - 2*margin
+		if lines == 3 && k+1 < len(d.groups) {
+			room -= 7.2 * float64(len(more)) // which may have to follow
 		}
-		if lines > 3 {
-			break
+		if x > 0 && x+wide > room {
+			if lines == 3 {
+				fmt.Fprintf(&keys, `<text class="s" x="%.0f" y="%.0f">%s</text>`+"\n", margin+x, under+4+18*lines, more)
+				break
+			}
+			x, lines = 0, lines+1
 		}
 		fmt.Fprintf(&keys, `<rect x="%.0f" y="%.0f" width="12" height="12" rx="2" fill="%s"/><text class="t" x="%.0f" y="%.0f">%s</text>`+"\n",
 			margin+x, under+18*lines-6, d.colour(name), margin+x+17, under+4+18*lines, html.EscapeString(name))
@@ -216,8 +222,11 @@ func (d *drawing) signs() string {
 	}
 	if d.folded && d.by == ByTask {
 		say = append([]string{"tasks of a codelet at the same depth are one box, as wide as they are many"}, say...)
+		if d.joined {
+			say[0] = "a row is several depths: its tasks of a codelet are one box, as wide as they are many, and may wait for others of the row"
+		}
 	}
-	if slices.ContainsFunc(d.rows, func(r string) bool { return !strings.HasPrefix(r, "depth") }) {
+	if slices.ContainsFunc(d.nodes, func(n node) bool { return n.again }) {
 		say = append(say, "a grey box stands for rows that repeat those above")
 	}
 	if d.folded && d.by == ByHandle {

@@ -119,6 +119,7 @@ type drawing struct {
 	groups []string // in the order in which they first come
 	by     Unit
 	folded bool
+	joined bool // rows of a folded drawing hold several depths
 	// of data: lines that others imply are left out
 	reduced bool
 	rows    []string // what rows of a folded drawing are called; nil: nothing
