@@ -171,6 +171,13 @@ func (h *Handle) bytes() int64 {
 	return n
 }
 
+// Untyped returns h: typed handles of package engine, which have it embedded, give it
+// that way.
+func (h *Handle) Untyped() *Handle { return h }
+
+// Owner returns the Owner of the registry that h is of.
+func (h *Handle) Owner() any { return h.d.reg.Owner }
+
 // Type returns the kind and the element type of the data, NoElem for void data. It costs
 // less than Desc.
 func (h *Handle) Type() (iface.Kind, iface.Elem) { return h.kind, h.elem }

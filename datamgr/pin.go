@@ -15,6 +15,12 @@ func PinTo(node int) Pin {
 	return Pin(1 + node)
 }
 
+// On returns op with its data pinned to a memory node, as PinTo says.
+func (op Operand) On(node int) Operand {
+	op.Pin = PinTo(node)
+	return op
+}
+
 // Node returns the node; false: none was named.
 func (p Pin) Node() (node int, ok bool) { return int(p) - 1, p != 0 }
 

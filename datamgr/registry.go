@@ -19,6 +19,8 @@ import (
 // numbers, free epochs, and main memory. Accesses are registered in one order,
 // which is the order in which callers take the lock.
 type Registry struct {
+	Owner any // the runtime; fixed before data is registered
+
 	mu    sync.Mutex
 	mem   accel.Memory // main memory
 	nodes []*node      // all memories, the main one first; fixed before data is registered
@@ -103,6 +105,30 @@ type Spec struct {
 	// in any shape. So it is where main memory is bounded, and data does not fit.
 	InParts bool
 	Site    *Site // where the program does it, for messages; may be nil
+}
+
+// Extent returns how many elements of Home the data takes, from the first to the last.
+// Errors are those of Register.
+func (s *Spec) Extent() (int, error) {
+	d, err := s.desc()
+	if err != nil || d.Len() == 0 {
+		return 0, err
+	}
+	row := 1 // distance of neighbours along index k, if nothing else is said
+	n := 1
+	for k := int(d.Rank) - 1; k >= 0; k-- {
+		step := row
+		switch {
+		case k == int(d.Rank)-1:
+		case s.Step != nil:
+			step = s.Step[k]
+		case k == int(d.Rank)-2 && s.LD != 0:
+			step = s.LD
+		}
+		n += (d.Dim[k] - 1) * step
+		row = step * d.Dim[k]
+	}
+	return n, nil
 }
 
 // Register declares a datum and returns the handle of all of it. Data with a

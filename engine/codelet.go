@@ -68,6 +68,9 @@ type Codelet struct {
 	// measurements of one tell nothing of another. It is called once in a while,
 	// and only where models are used. Nil: the name is enough.
 	Kernel func() string
+
+	fn  *goFunc // of a codelet of Go functions; else nil
+	bad error   // what is wrong with these, if they are no kernels
 }
 
 // impls are the implementations for an architecture.

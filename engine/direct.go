@@ -27,6 +27,9 @@ func (rt *Runtime) Call(ctx context.Context, c *Codelet, bufs []*iface.Buffer, a
 }
 
 func (c *Codelet) call(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar, v *verifier) error {
+	if c.bad != nil {
+		return c.bad
+	}
 	if len(c.CPU) == 0 {
 		return &NoImplementationError{Codelet: c}
 	}

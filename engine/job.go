@@ -68,6 +68,7 @@ type Job struct {
 	closed    bool
 	done      bool            // Close has nothing more to wait for
 	watches   []*contextWatch // of CancelWhen, until they are stopped
+	spec      TaskSpec        // that Go submits
 	refuse    error           // why no more tasks are taken: the context of a watch ended
 
 	_         [64]byte

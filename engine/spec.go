@@ -2,7 +2,11 @@ package engine
 
 // What Submit is given: operands, arguments, options, and where it came from.
 
-import "github.com/starpush/starpush/datamgr/iface"
+import (
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
 
 // TaskSpec describes one task. Submit copies what it needs, so a caller may use
 // one TaskSpec and its slices over and over. Only Codelet is needed.
@@ -25,6 +29,8 @@ type TaskSpec struct {
 	// operands; it still excludes those that conflict with it.
 	Unsequenced bool
 	Origin      Origin // where the program does it, for errors and traces
+
+	closure unsafe.Pointer // of a codelet that the functions of Job.Go share: which of them
 }
 
 // Dependency is what a task can wait for explicitly: a *Task, a *Gate or a *Tag.

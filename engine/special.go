@@ -206,6 +206,9 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 // codelet.
 func (sp *special) check(s *TaskSpec) error {
 	c := s.Codelet
+	if c.bad != nil {
+		return c.bad
+	}
 	if tr := c.Traits; tr != nil {
 		if sp.Callback == nil {
 			sp.Callback = tr.Callback

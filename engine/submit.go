@@ -87,6 +87,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	t.job, t.codelet = j, s.Codelet
 	t.setOrigin(&s.Origin)
 	t.setArgs(s.Args)
+	if s.closure != nil {
+		t.setClosure(s.closure)
+	}
 	t.Allowed = allowed
 	if p := s.Priority; p != 0 {
 		t.Priority = int32(max(min(p, 1<<30), -1<<30))

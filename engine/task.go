@@ -149,10 +149,11 @@ func (t *task) note() *ext {
 }
 
 const (
-	hasArgs   = 1 << iota // args are those of the task
-	hasOrigin             // origin is that of the task
-	isWide                // the record is part of a wideTask
-	hasLock               // lockPlace is that of the task, which is plain and commutes
+	hasArgs    = 1 << iota // args are those of the task
+	hasOrigin              // origin is that of the task
+	isWide                 // the record is part of a wideTask
+	hasLock                // lockPlace is that of the task, which is plain and commutes
+	hasClosure             // the last of args is the closure of a function, see setClosure
 )
 
 // wideTask is the record of a task with more operands or accesses than task has
@@ -189,11 +190,33 @@ func (t *task) setArgs(args []iface.Scalar) {
 	t.marks |= hasArgs
 }
 
-func (t *task) arguments() []iface.Scalar {
+// setClosure says which function the kernel of a new task calls; the arguments are set.
+// The closure lies behind them, as a string of its first byte: that keeps it alive, and
+// the record stays three cache lines.
+func (t *task) setClosure(fn unsafe.Pointer) {
+	x := t.note()
 	if t.marks&hasArgs == 0 {
-		return nil
+		x.args = x.args[:0]
 	}
-	return t.x.args
+	x.args = append(x.args, iface.Str(unsafe.String((*byte)(fn), 1)))
+	t.marks |= hasArgs | hasClosure
+}
+
+// closure returns what setClosure was given.
+func (t *task) closure() unsafe.Pointer {
+	args := t.x.args
+	return unsafe.Pointer(unsafe.StringData(args[len(args)-1].Str()))
+}
+
+func (t *task) arguments() []iface.Scalar {
+	switch t.marks & (hasArgs | hasClosure) {
+	case 0:
+		return nil
+	case hasArgs:
+		return t.x.args
+	}
+	n := len(t.x.args) - 1
+	return t.x.args[:n:n]
 }
 
 // setOrigin says where a new task was submitted.
@@ -388,6 +411,9 @@ func (t *task) clear() {
 		x.future, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
 		x.accMoved = false
 		t.general = false
+	}
+	if t.marks&hasClosure != 0 {
+		clear(t.x.args)
 	}
 	t.job, t.codelet, t.Allowed = nil, nil, nil
 	t.kind, t.Priority = userTask, 0

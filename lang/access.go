@@ -65,8 +65,8 @@ func holds[T Elem](function string, h *Handle) error {
 	switch {
 	case d.Kind == iface.Void:
 		return fmt.Errorf("lang: %s: %s is void and has no value", function, h.Name())
-	case d.Elem != elemOf[T]():
-		fits := goNames[d.Elem]
+	case d.Elem != iface.ElemOf[T]():
+		fits := d.Elem.GoType()
 		return fmt.Errorf("lang: %s[%v]: %s is a %v, whose elements are %s in Go: use %s[%s], or a type whose underlying type is %s",
 			function, reflect.TypeFor[T](), h.Name(), h.Type(), fits, function, fits, fits)
 	}
@@ -98,23 +98,8 @@ func (a *Access[T]) Line(idx ...int) []T {
 	if !a.held() {
 		return nil
 	}
-	l, _ := lineOf[T](&a.buf, idx)
+	l, _ := iface.LineAt[T](&a.buf, idx...)
 	return l
-}
-
-// lineOf is the line of b at the indices before the last one; false: there is none.
-func lineOf[T Elem](b *iface.Buffer, idx []int) ([]T, bool) {
-	if len(idx) != max(0, int(b.Rank)-1) {
-		return nil, false
-	}
-	at := 0
-	for k, i := range idx {
-		if i < 0 || i >= b.Dim[k] {
-			return nil, false
-		}
-		at = at*b.Dim[k] + i
-	}
-	return iface.Line[T](b, at), true
 }
 
 // Shape returns the sizes, one for each index; also after Release.

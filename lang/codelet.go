@@ -9,9 +9,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
-	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
@@ -237,9 +235,8 @@ func place(sig *types.Signature, name string, operand bool) (int, *types.Param) 
 // Task is what an implementation sees: operands and arguments. It is valid
 // until the implementation returns.
 type Task struct {
-	ctx    *engine.TaskContext
-	sig    *types.Signature
-	device bool // the implementation is for a device
+	ctx *engine.TaskContext
+	sig *types.Signature
 }
 
 var taskPool = sync.Pool{New: func() any { return new(Task) }}
@@ -271,98 +268,11 @@ func Arg[T Scalar](t *Task, name string) T {
 
 // Buffer is an operand inside a kernel: typed access to its memory, without a copy.
 // It is valid until the kernel returns.
-type Buffer[T Elem] struct {
-	b      *iface.Buffer
-	device bool // the elements are in the memory of a device
-}
+type Buffer[T Elem] = engine.Buffer[T]
 
 // Buf returns operand i, counted among the handles of the signature from 0. A
 // wrong place or element type panics, which fails the task with a message.
-func Buf[T Elem](t *Task, i int) Buffer[T] {
-	if i < 0 || i >= t.ctx.NumBuffers() {
-		panic(fmt.Sprintf("codelet %s has %d operands; there is no operand %d", t.sig.Name, t.ctx.NumBuffers(), i))
-	}
-	b := t.ctx.Buffer(i)
-	if e := elemOf[T](); b.Elem != e {
-		panic(fmt.Sprintf("codelet %s: operand %d is a %v, asked for as %v", t.sig.Name, i, &b.Desc, e))
-	}
-	return Buffer[T]{b, t.device && t.ctx.Node(i) != 0}
-}
-
-// Slice returns the elements, row by row; nil if rows are not adjacent.
-func (b Buffer[T]) Slice() []T {
-	b.here()
-	if !b.b.Contiguous() {
-		return nil
-	}
-	return unsafe.Slice((*T)(b.b.Ptr), b.b.Len())
-}
-
-// Row returns row i of a matrix.
-func (b Buffer[T]) Row(i int) []T {
-	b.here()
-	return iface.Row[T](b.b, i)
-}
-
-// Line returns the elements along the last index where the others are idx: Line(x, y)
-// of a block, Line(i) of a matrix, Line() of a vector. It panics when there is no such
-// line, which fails the task with a message.
-func (b Buffer[T]) Line(idx ...int) []T {
-	b.here()
-	l, ok := lineOf[T](b.b, idx)
-	if !ok {
-		panic(fmt.Sprintf("Line(%s) of %v", strings.Trim(fmt.Sprint(idx), "[]"), &b.b.Desc))
-	}
-	return l
-}
-
-// Stride returns the distance between neighbours along index k, in elements; 1 along
-// the last one.
-func (b Buffer[T]) Stride(k int) int {
-	if k < 0 || k >= int(b.b.Rank) {
-		return 1
-	}
-	return b.b.Stride[k]
-}
-
-// Rows returns the number of rows of a matrix, the first size of other data.
-func (b Buffer[T]) Rows() int {
-	if b.b.Rank == 0 {
-		return 1
-	}
-	return b.b.Dim[0]
-}
-
-// Cols returns the number of columns of a matrix, the second size of a block, 1 for
-// other kinds.
-func (b Buffer[T]) Cols() int {
-	if b.b.Rank < 2 {
-		return 1
-	}
-	return b.b.Dim[1]
-}
-
-// LD returns the distance between the starts of two rows of a matrix, in elements.
-func (b Buffer[T]) LD() int {
-	if b.b.Rank < 2 {
-		return 1
-	}
-	return b.b.Stride[0]
-}
-
-// Shape returns the sizes, one for each index.
-func (b Buffer[T]) Shape() []int { return b.b.Shape() }
-
-// Offset returns the place of element 0 in the root datum, along axis k.
-func (b Buffer[T]) Offset(k int) int {
-	if k < 0 || k >= int(b.b.Rank) {
-		return 0
-	}
-	return b.b.Off[k]
-}
-
-// Desc returns the description of the operand.
-func (b Buffer[T]) Desc() iface.Desc { return b.b.Desc }
+func Buf[T Elem](t *Task, i int) Buffer[T] { return engine.Buf[T](t.ctx, i) }
 
 // Module is a host module, as in import "std/blas": codelets that carry a signature, and
 // what the module is for. It must not be changed after NewCompiler.

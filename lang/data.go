@@ -5,7 +5,6 @@ package lang
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"unsafe"
 
@@ -30,42 +29,17 @@ type DataOption func(*interp.Binding)
 // else of the insert or acquire that wants to write (E0306).
 func ReadOnly() DataOption { return func(b *interp.Binding) { b.ReadOnly = true } }
 
-// elemOf returns the element type for T.
-func elemOf[T Elem]() iface.Elem {
-	switch reflect.TypeFor[T]().Kind() {
-	case reflect.Int8:
-		return iface.I8
-	case reflect.Int16:
-		return iface.I16
-	case reflect.Int32:
-		return iface.I32
-	case reflect.Int64:
-		return iface.I64
-	case reflect.Uint8:
-		return iface.U8
-	case reflect.Uint16:
-		return iface.U16
-	case reflect.Uint32:
-		return iface.U32
-	case reflect.Uint64:
-		return iface.U64
-	case reflect.Float32:
-		return iface.F32
-	}
-	return iface.F64
-}
-
 // VectorOf makes s the home memory of a vector. s must not be touched between
 // Bind and Close except through Acquire. Two names may share memory only if both
 // are ReadOnly: Run refuses others, as it could not keep their uses in order.
 func VectorOf[T Elem](s []T, opts ...DataOption) *Data {
-	return newData(interp.Binding{Kind: iface.Vector, Elem: elemOf[T](), Dims: []int{len(s)},
+	return newData(interp.Binding{Kind: iface.Vector, Elem: iface.ElemOf[T](), Dims: []int{len(s)},
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts)
 }
 
 // VariableOf makes *p the home memory of a variable. A nil p is an error of Run.
 func VariableOf[T Elem](p *T, opts ...DataOption) *Data {
-	return newData(interp.Binding{Kind: iface.Variable, Elem: elemOf[T](), Home: unsafe.Pointer(p), Keep: p}, opts)
+	return newData(interp.Binding{Kind: iface.Variable, Elem: iface.ElemOf[T](), Home: unsafe.Pointer(p), Keep: p}, opts)
 }
 
 // MatrixOf makes s the home memory of a row-major matrix of rows x cols whose
@@ -82,7 +56,7 @@ func MatrixOf[T Elem](s []T, rows, cols, ld int, opts ...DataOption) (*Data, err
 	case rows > 0 && cols > 0 && (rows-1 > (math.MaxInt-cols)/ld || (rows-1)*ld+cols > len(s)):
 		return nil, fmt.Errorf("lang: MatrixOf: the slice has %d elements, too few for %d x %d with ld %d", len(s), rows, cols, ld)
 	}
-	return newData(interp.Binding{Kind: iface.Matrix, Elem: elemOf[T](), Dims: []int{rows, cols}, LD: ld,
+	return newData(interp.Binding{Kind: iface.Matrix, Elem: iface.ElemOf[T](), Dims: []int{rows, cols}, LD: ld,
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
 }
 
@@ -109,7 +83,7 @@ func BlockOf[T Elem](s []T, nx, ny, nz, ldx, ldy int, opts ...DataOption) (*Data
 	case nx > 0 && ny > 0 && nz > 0 && (!ok1 || !ok2 || all > len(s)):
 		return nil, fmt.Errorf("lang: BlockOf: the slice has %d elements, too few for %d x %d x %d with ldx %d and ldy %d", len(s), nx, ny, nz, ldx, ldy)
 	}
-	return newData(interp.Binding{Kind: iface.Block, Elem: elemOf[T](), Dims: []int{nx, ny, nz}, Step: []int{ldx, ldy},
+	return newData(interp.Binding{Kind: iface.Block, Elem: iface.ElemOf[T](), Dims: []int{nx, ny, nz}, Step: []int{ldx, ldy},
 		Home: unsafe.Pointer(unsafe.SliceData(s)), Keep: s}, opts), nil
 }
 
@@ -129,7 +103,7 @@ func extent(n, apart, run int) (int, bool) {
 // for one, a matrix (rows, columns) for two, a block for three. Program.Plan takes it wherever it takes
 // data; Run does not. Extern variables need nothing at all in plans.
 func Sizes[T Elem](dims ...int) *Data {
-	b := interp.Binding{Elem: elemOf[T](), Dims: slices.Clone(dims), NoMemory: true}
+	b := interp.Binding{Elem: iface.ElemOf[T](), Dims: slices.Clone(dims), NoMemory: true}
 	switch len(dims) {
 	case 0:
 		b.Kind = iface.Variable

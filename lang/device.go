@@ -4,7 +4,6 @@ package lang
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -31,7 +30,7 @@ func On(arch string, fn func(*Task, accel.Stream) error) CodeletOption {
 			b.on = map[string][]engine.Impl{}
 		}
 		b.on[arch] = append(b.on[arch], func(c *engine.TaskContext) error {
-			return fn(&Task{ctx: c, sig: sig, device: true}, c.Stream())
+			return fn(&Task{ctx: c, sig: sig}, c.Stream())
 		})
 		return nil
 	}
@@ -74,15 +73,4 @@ func operandIndex(sig *types.Signature, name string) (int, bool) {
 		k++
 	}
 	return 0, false
-}
-
-// Ptr is the address of element 0 for the driver of the device that has it. On a
-// CPU worker it is an ordinary address.
-func (b Buffer[T]) Ptr() unsafe.Pointer { return b.b.Ptr }
-
-// here panics, which fails the task, when the elements are not in main memory.
-func (b Buffer[T]) here() {
-	if b.device {
-		panic("the elements are in the memory of a device; its driver takes their Ptr")
-	}
 }

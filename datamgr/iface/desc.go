@@ -186,6 +186,23 @@ func Line[T Go](b *Buffer, i int) []T {
 	return unsafe.Slice((*T)(unsafe.Add(b.Ptr, uintptr(off)*b.Elem.Size())), n)
 }
 
+// LineAt returns the line of b at the indices before the last one, without a copy: of a
+// block at (x, y), of a matrix at (i), of a vector at (). ok is false when there is no such
+// line. It panics when T has not the size of b's elements.
+func LineAt[T Go](b *Buffer, idx ...int) (line []T, ok bool) {
+	if len(idx) != max(0, int(b.Rank)-1) {
+		return nil, false
+	}
+	at := 0
+	for k, i := range idx {
+		if i < 0 || i >= b.Dim[k] {
+			return nil, false
+		}
+		at = at*b.Dim[k] + i
+	}
+	return Line[T](b, at), true
+}
+
 // Row returns row i of a matrix, without a copy. It panics when T has not the size of
 // b's elements, when b is no matrix, and when there is no such row.
 func Row[T Go](b *Buffer, i int) []T {

@@ -21,7 +21,10 @@
 // kernel that was given it, until it returns.
 package iface
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Elem is an element type of registered data.
 type Elem uint8
@@ -82,6 +85,51 @@ func ElemByName(name string) (Elem, bool) {
 		}
 	}
 	return NoElem, false
+}
+
+var goTypes = [...]reflect.Type{NoElem: nil,
+	I8: reflect.TypeFor[int8](), I16: reflect.TypeFor[int16](), I32: reflect.TypeFor[int32](), I64: reflect.TypeFor[int64](),
+	U8: reflect.TypeFor[uint8](), U16: reflect.TypeFor[uint16](), U32: reflect.TypeFor[uint32](), U64: reflect.TypeFor[uint64](),
+	F32: reflect.TypeFor[float32](), F64: reflect.TypeFor[float64](),
+}
+
+// GoType returns the Go type of an element, such as float64; nil for NoElem.
+func (e Elem) GoType() reflect.Type {
+	if int(e) < len(goTypes) {
+		return goTypes[e]
+	}
+	return nil
+}
+
+// ElemOf returns the element type whose values are T, or have its underlying type.
+func ElemOf[T Go]() Elem { return ElemOfKind(reflect.TypeFor[T]().Kind()) }
+
+// ElemOfKind returns the element type of Go's kind k; NoElem when there is none. int and
+// uint are none: their sizes are those of the machine.
+func ElemOfKind(k reflect.Kind) Elem {
+	switch k {
+	case reflect.Int8:
+		return I8
+	case reflect.Int16:
+		return I16
+	case reflect.Int32:
+		return I32
+	case reflect.Int64:
+		return I64
+	case reflect.Uint8:
+		return U8
+	case reflect.Uint16:
+		return U16
+	case reflect.Uint32:
+		return U32
+	case reflect.Uint64:
+		return U64
+	case reflect.Float32:
+		return F32
+	case reflect.Float64:
+		return F64
+	}
+	return NoElem
 }
 
 // Go lists the Go types whose values can be elements.

@@ -85,22 +85,10 @@ func (m *Machine) unbound(o *types.Object, at place) *Binding {
 			continue
 		}
 		n := strings.Join(e.Type.Data().Sizes(), ", ")
-		d.Help = append(d.Help, fmt.Sprintf("Go: `lang.Bind(%q, lang.Sizes[%s](%s))`; command line: `--data %s=file.npy`", e.Name, goElem(e.Type.Elem), n, e.Name))
+		d.Help = append(d.Help, fmt.Sprintf("Go: `lang.Bind(%q, lang.Sizes[%v](%s))`; command line: `--data %s=file.npy`", e.Name, e.Type.Elem.GoType(), n, e.Name))
 	}
 	m.raise(d)
 	return nil
-}
-
-// goElem is the Go type of elements.
-func goElem(e iface.Elem) string {
-	prefix := "uint"
-	switch {
-	case e.IsFloat():
-		prefix = "float"
-	case e.IsSigned():
-		prefix = "int"
-	}
-	return fmt.Sprint(prefix, e.Size()*8)
 }
 
 // param compiles a param: the host's value, else its default.
