@@ -1,8 +1,8 @@
 package check
 
-// Contributions: what a codelet body does to an operand that is passed REDUX. Each task
-// has a copy that other tasks of its worker may have changed, so that every write must be
-// a contribution, and nothing else may look at the value.
+// Contributions: the effect of a codelet body on an operand that is passed REDUX. Each task
+// has a copy that other tasks of its worker may have changed, so every write must be a
+// contribution, and nothing else may read the value.
 
 import (
 	"slices"
@@ -11,13 +11,13 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// Contributions is what a body does to one of its operands.
+// Contributions is the effect of a body on one of its operands.
 type Contributions struct {
 	param         string
-	folds         []contribution // one for each fold, in the order of the text
-	limited       []limited
-	misuses       []misuse // in the order of the text
-	unsure        bool     // some writes come from locals that change
+	folds         []contribution // one for each fold, in the order of the source
+	limited       []conditional
+	misuses       []misuse // in the order of the source
+	unsure        bool     // some writes depend on locals that are assigned again
 	reads, writes bool
 }
 
@@ -27,28 +27,28 @@ type contribution struct {
 	at   *syntax.Assign
 }
 
-// limited is an assignment that is a contribution under some folds, if at all.
-type limited struct {
+// conditional is an assignment that may be a contribution, under some folds only.
+type conditional struct {
 	at    *syntax.Assign
 	folds []string
 }
 
-// misuse is a place in a body that needs all of the value, or that loses it.
+// misuse is a place in a body that needs the complete value, or that loses it.
 type misuse struct {
 	kind   misuseKind
-	at     syntax.Node    // of an assignment that is all that a loop does, the loop
+	at     syntax.Node    // for an assignment that is the only statement of a loop, the loop
 	assign *syntax.Assign // of overwrites
-	whole  bool           // overwrites every element, whatever the data
+	whole  bool           // overwrites every element, for any data
 	once   bool           // neither in an if nor in a for
-	alone  bool           // once, but for loops that at begins with and that do nothing else
+	alone  bool           // runs once, except for loops that at begins with and that do nothing else
 }
 
 type misuseKind uint8
 
 const (
-	overwrites misuseKind = iota // assigns what does not depend on it
-	recomputes                   // assigns something else than a contribution
-	looks                        // reads it for something else
+	overwrites misuseKind = iota // assigns a value that does not depend on it
+	recomputes                   // assigns another value that is no contribution
+	readsValue                   // reads it for another purpose
 )
 
 // bodyOperand is an operand of a codelet.
@@ -57,8 +57,8 @@ type bodyOperand struct {
 	param   string
 }
 
-// ContributionsOf reads the body of the codelet o; nil where there is none. The unit keeps
-// what it finds: many inserts may name the codelet.
+// ContributionsOf returns the effect of the body of the codelet o on an operand, or nil if o
+// has no body. The unit caches it, because many inserts may name the codelet.
 func ContributionsOf(o *types.Object, param string) *Contributions {
 	k, ok := o.Node.(*syntax.Codelet)
 	if !ok || k.Body == nil {
@@ -78,46 +78,46 @@ func ContributionsOf(o *types.Object, param string) *Contributions {
 }
 
 func contributions(k *syntax.Codelet, param string) *Contributions {
-	b := &bodyUse{found: &Contributions{param: param}, param: param, locals: localsOf(k.Body, param), read: map[*syntax.Ident]int{}}
-	b.block(k.Body, within{once: true})
+	b := &bodyUse{found: &Contributions{param: param}, param: param, locals: localsOf(k.Body, param), writesBefore: map[*syntax.Ident]int{}}
+	b.block(k.Body, position{unconditional: true})
 	return b.found
 }
 
-// bodyUse walks over a body.
+// bodyUse is the state of a walk over a body.
 type bodyUse struct {
-	found  *Contributions
-	param  string
-	locals *bodyLocals
-	names  *types.Scope[*local]
-	clock  int                   // of the versions of locals
-	writes []syntax.Expr         // what was written of the operand so far
-	read   map[*syntax.Ident]int // how much of writes there was where an expanded name of the operand was read
+	found        *Contributions
+	param        string
+	locals       *bodyLocals
+	names        *types.Scope[*local]
+	clock        int                   // for versions of locals
+	writes       []syntax.Expr         // elements of the operand that were written so far
+	writesBefore map[*syntax.Ident]int // the length of writes at each read of the operand, by its identifier
 }
 
-// within says where a statement stands.
-type within struct {
-	once  bool         // neither in an if nor in a for
-	each  *syntax.Each // the loop around it, if it holds nothing else in between
-	sole  syntax.Stmt  // the outermost loop around it, if all of them hold nothing else
-	guard *guarded     // the condition around it that looks at the operand
-	maybe []guard      // of the conditions around it, with locals that may hold something of the operand
+// position is the surroundings of a statement.
+type position struct {
+	unconditional bool          // neither in an if nor in a for
+	each          *syntax.Each  // the enclosing loop, if the statement is all that it does
+	sole          syntax.Stmt   // the outermost enclosing loop, if the statement is all that the loops do
+	guard         *guardedBlock // the enclosing condition that reads the operand
+	maybeGuards   []guard       // of enclosing conditions, comparisons with locals that may depend on the operand
 }
 
-// soleLoop is the sole of what stands in loop, which stands in here.
-func (in within) soleLoop(loop syntax.Stmt) syntax.Stmt {
-	if in.sole == nil && in.once {
+// soleLoop returns the outermost loop for the body of loop, which is at in.
+func (in position) soleLoop(loop syntax.Stmt) syntax.Stmt {
+	if in.sole == nil && in.unconditional {
 		return loop
 	}
 	return in.sole
 }
 
-func (b *bodyUse) block(k *syntax.Block, in within, indices ...*syntax.Ident) {
+func (b *bodyUse) block(k *syntax.Block, in position, indices ...*syntax.Ident) {
 	if k == nil {
 		return
 	}
 	b.names = b.names.Inner()
 	for _, id := range indices {
-		b.names.Insert(id.Name, b.locals.of[id])
+		b.names.Insert(id.Name, b.locals.byIdent[id])
 	}
 	if len(k.Stmts) != 1 {
 		in.each, in.sole = nil, nil
@@ -128,7 +128,7 @@ func (b *bodyUse) block(k *syntax.Block, in within, indices ...*syntax.Ident) {
 	b.names = b.names.Parent
 }
 
-func (b *bodyUse) stmt(s syntax.Stmt, in within) {
+func (b *bodyUse) stmt(s syntax.Stmt, in position) {
 	switch s := s.(type) {
 	case *syntax.Block:
 		b.block(s, in)
@@ -136,23 +136,25 @@ func (b *bodyUse) stmt(s syntax.Stmt, in within) {
 		if s.Name == nil {
 			return
 		}
-		l, value := b.locals.of[s.Name], b.expand(s.Value)
-		l.now = b.use(value, nil) != unused
-		if !l.changes {
+		l, value := b.locals.byIdent[s.Name], b.expand(s.Value)
+		l.carries = b.use(value, nil) != unused
+		if !l.reassigned {
 			l.value = value
 		}
 		b.names.Insert(s.Name.Name, l)
 	case *syntax.For:
-		b.look(s.In)
-		b.loop(s, func() { b.block(s.Body, within{guard: in.guard, maybe: in.maybe, sole: in.soleLoop(s)}, s.Names...) })
+		b.checkRead(s.In)
+		b.loop(s, func() {
+			b.block(s.Body, position{guard: in.guard, maybeGuards: in.maybeGuards, sole: in.soleLoop(s)}, s.Names...)
+		})
 	case *syntax.Each:
 		for _, d := range s.Domain {
 			if _, size := unparen(d).(*syntax.Ident); !size {
-				b.look(d)
+				b.checkRead(d)
 			}
 		}
 		b.loop(s, func() {
-			b.block(s.Body, within{once: in.once, each: s, sole: in.soleLoop(s), guard: in.guard, maybe: in.maybe}, s.Names...)
+			b.block(s.Body, position{unconditional: in.unconditional, each: s, sole: in.soleLoop(s), guard: in.guard, maybeGuards: in.maybeGuards}, s.Names...)
 		})
 	case *syntax.If:
 		b.condition(s, in)
@@ -161,17 +163,17 @@ func (b *bodyUse) stmt(s syntax.Stmt, in within) {
 	}
 }
 
-// look notes that e is evaluated for something else than a contribution.
-func (b *bodyUse) look(e syntax.Expr) {
+// checkRead records a misuse if e, which is no contribution, depends on the operand.
+func (b *bodyUse) checkRead(e syntax.Expr) {
 	if u := b.use(b.expand(e), nil); u != unused && u != unsure {
 		b.found.reads = true
-		b.misuse(misuse{kind: looks, at: e})
+		b.addMisuse(misuse{kind: readsValue, at: e})
 	}
 }
 
-func (b *bodyUse) misuse(m misuse) { b.found.misuses = append(b.found.misuses, m) }
+func (b *bodyUse) addMisuse(m misuse) { b.found.misuses = append(b.found.misuses, m) }
 
-func (b *bodyUse) assign(a *syntax.Assign, in within) {
+func (b *bodyUse) assign(a *syntax.Assign, in position) {
 	base := unparen(a.Target)
 	x, element := base.(*syntax.Index)
 	if element {
@@ -182,17 +184,17 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 		return
 	}
 	if l := b.names.Lookup(id.Name); l != nil {
-		l.now = b.use(b.expand(a.Value), nil) != unused || a.Op != "=" && l.now
-		l.version = b.tick()
+		l.carries = b.use(b.expand(a.Value), nil) != unused || a.Op != "=" && l.carries
+		l.version = b.nextVersion()
 		return
 	}
 	if element {
 		for _, i := range x.Args {
-			b.look(i)
+			b.checkRead(i)
 		}
 	}
 	if id.Name != b.param {
-		b.look(a.Value)
+		b.checkRead(a.Value)
 		if in.guard != nil {
 			in.guard.wrong = true
 		}
@@ -208,11 +210,11 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 		case u == unused:
 			u = fold
 		case u == unsure && fold == "sum":
-			u = maybeProd // m += s, and s has something of m
+			u = maybeProd // m += s, and s may depend on m
 		case u == maybeProd: // m += s - m
 			u = unsure
 		case fold == "sum":
-			u = joined(self, u, fold)
+			u = combinedUse(self, u, fold)
 		default:
 			u = other
 		}
@@ -223,16 +225,16 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	case "-sum", "-min", "-max", "-" + bounds:
 		u = other
 	case unused:
-		k := slices.IndexFunc(in.maybe, func(g guard) bool { return syntax.EqualExpr(g.value, value) })
+		k := slices.IndexFunc(in.maybeGuards, func(g guard) bool { return syntax.EqualExpr(g.value, value) })
 		if k >= 0 { // if v > best { m = v }
 			u = unsure
-			b.found.limited = append(b.found.limited, limited{a, []string{string(in.maybe[k].fold)}})
+			b.found.limited = append(b.found.limited, conditional{a, []string{string(in.maybeGuards[k].fold)}})
 		}
 	}
 	if g := in.guard; g != nil && (u == unsure || u == bounds || u == maybeProd) {
 		g.used = true
 	} else if g != nil {
-		fold := g.fold(target, value, u)
+		fold := g.contribution(target, value, u)
 		if fold == unused {
 			g.wrong = true
 			return
@@ -241,24 +243,24 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	}
 	switch u {
 	case unused:
-		m := misuse{kind: overwrites, at: a, assign: a, once: in.once}
+		m := misuse{kind: overwrites, at: a, assign: a, once: in.unconditional}
 		if in.each != nil {
 			m.at = in.each
 		}
-		if m.alone = in.once || in.sole != nil; in.sole != nil {
+		if m.alone = in.unconditional || in.sole != nil; in.sole != nil {
 			m.at = in.sole
 		}
-		m.whole = in.once && (!element || in.each != nil && b.covers(in.each, x))
-		b.misuse(m)
+		m.whole = in.unconditional && (!element || in.each != nil && b.coversOperand(in.each, x))
+		b.addMisuse(m)
 	case self:
 	case unsure:
 		b.found.reads, b.found.unsure = true, true
 	case bounds, maybeProd:
 		b.found.reads, b.found.unsure = true, true
-		b.found.limited = append(b.found.limited, limited{a, foldsOf[u]})
+		b.found.limited = append(b.found.limited, conditional{a, foldsOf[u]})
 	case other:
 		b.found.reads = true
-		b.misuse(misuse{kind: recomputes, at: a})
+		b.addMisuse(misuse{kind: recomputes, at: a})
 	default:
 		b.found.reads = true
 		if !slices.ContainsFunc(b.found.folds, func(c contribution) bool { return c.fold == string(u) }) {
@@ -267,8 +269,8 @@ func (b *bodyUse) assign(a *syntax.Assign, in within) {
 	}
 }
 
-// covers reports whether x are the elements that each runs over, one by one.
-func (b *bodyUse) covers(each *syntax.Each, x *syntax.Index) bool {
+// coversOperand reports whether x is each element of the operand in turn.
+func (b *bodyUse) coversOperand(each *syntax.Each, x *syntax.Index) bool {
 	if len(each.Domain) != 1 || len(each.Names) != len(x.Args) {
 		return false
 	}

@@ -9,30 +9,29 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// use is what an expression does with the operand: how its value depends on the element
-// that is written.
+// use is how the value of an expression depends on the element that is written.
 type use string
 
-// The uses. sum, prod, min and max are contributions of those names.
+// The uses. Those named sum, prod, min and max are contributions.
 const (
 	unused use = ""
 	self   use = "self"   // the element
-	unsure use = "unsure" // something of it, by way of a local that changes
-	bounds use = "bounds" // the element, between two bounds
-	other  use = "other"  // in another way, or other elements
+	unsure use = "unsure" // perhaps, through a local that is assigned again
+	bounds use = "bounds" // the element, clamped between two bounds
+	other  use = "other"  // in another way, or on other elements
 
-	maybeProd use = "prod?" // the element and something unsure of it: a product, if at all
+	maybeProd use = "prod?" // the element plus something unsure: at best a product
 )
 
-// foldsOf are the folds under which a use may be a contribution, where those are few.
+// foldsOf has the folds of uses that may be contributions under some folds only.
 var foldsOf = map[use][]string{bounds: {"min", "max"}, maybeProd: {"prod"}}
 
-// negated are the uses of -e: of two signs nothing is left, and one alone is a factor.
+// negated maps the use of e to that of -e. Two signs cancel out, and one is a factor.
 var negated = map[use]use{self: "-self", "-self": self, "sum": "-sum", "-sum": "sum", "min": "-min", "-min": "min", "max": "-max", "-max": "max",
 	bounds: "-" + bounds, "-" + bounds: bounds, maybeProd: maybeProd,
 	"prod": "prod", unused: unused, unsure: unsure, other: other}
 
-// foldOfOp are the folds of assignments that change.
+// foldOfOp maps operators of assignments to folds.
 var foldOfOp = map[string]use{"+=": "sum", "-=": "sum", "*=": "prod", "/=": "prod"}
 
 func calledName(c *syntax.Call) string {
@@ -42,8 +41,8 @@ func calledName(c *syntax.Call) string {
 	return ""
 }
 
-// use returns what the expanded e does with the operand; target is the element that is
-// written, nil where e is for something else.
+// use returns the use of the expanded e. target is the element that is written, or nil if e
+// is not assigned to the operand.
 func (b *bodyUse) use(e, target syntax.Expr) use {
 	switch x := e.(type) {
 	case *syntax.Ident:
@@ -57,7 +56,7 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 		}
 		return other
 	case *syntax.Index:
-		inner := b.all(x.Args)
+		inner := b.useOfAll(x.Args)
 		if id, ok := unparen(x.X).(*syntax.Ident); !ok || id.Name != b.param {
 			return inner
 		}
@@ -69,33 +68,33 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 		if x.Op == "-" {
 			return negated[b.use(x.X, target)]
 		}
-		return b.all([]syntax.Expr{x.X})
+		return b.useOfAll([]syntax.Expr{x.X})
 	case *syntax.Binary:
 		l, r := b.use(x.X, target), b.use(x.Y, target)
 		switch {
 		case x.Op == "+":
-			return summed(x.X, x.Y, l, r)
+			return sumUse(x.X, x.Y, l, r)
 		case x.Op == "-":
-			return summed(x.X, x.Y, l, negated[r])
+			return sumUse(x.X, x.Y, l, negated[r])
 		case x.Op == "*":
-			return multiplied(x.X, x.Y, l, r)
+			return productUse(x.X, x.Y, l, r)
 		case x.Op == "/" && r == unused:
-			return multiplied(x.X, x.Y, l, r)
+			return productUse(x.X, x.Y, l, r)
 		case x.Op == "**" && constant(x.Y) == 1:
 			return l
 		}
-		return joined(l, r, other)
+		return combinedUse(l, r, other)
 	case *syntax.RangeExpr:
-		return b.all([]syntax.Expr{x.Lo, x.Hi})
+		return b.useOfAll([]syntax.Expr{x.Lo, x.Hi})
 	case *syntax.Cond:
-		return b.chosen(x, target)
+		return b.condUse(x, target)
 	case *syntax.Call:
-		return b.called(x, target)
+		return b.callUse(x, target)
 	case *syntax.Fold:
 		u := b.use(x.Body, nil)
 		for _, d := range x.Domain {
 			if _, size := unparen(d).(*syntax.Ident); !size {
-				u = joined(u, b.use(d, nil), other)
+				u = combinedUse(u, b.use(d, nil), other)
 			}
 		}
 		return u
@@ -103,17 +102,17 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 	return unused
 }
 
-// all is the use of expressions whose values something else is made of.
-func (b *bodyUse) all(es []syntax.Expr) use {
+// useOfAll returns the use of a value that is computed from es in any way.
+func (b *bodyUse) useOfAll(es []syntax.Expr) use {
 	u := unused
 	for _, e := range es {
-		u = joined(u, b.use(e, nil), other)
+		u = combinedUse(u, b.use(e, nil), other)
 	}
 	return u
 }
 
-// joined is the use of two operands that fold combines.
-func joined(x, y, fold use) use {
+// combinedUse returns the use of two values of uses x and y that fold combines.
+func combinedUse(x, y, fold use) use {
 	if x == unused {
 		x, y = y, x
 	}
@@ -126,7 +125,7 @@ func joined(x, y, fold use) use {
 	case x == maybeProd || y == maybeProd:
 		return either(x == unused || y == unused, maybeProd)
 	case fold == "sum" && (x == self && y == unsure || x == unsure && y == self):
-		return maybeProd // m + s, and s has something of m
+		return maybeProd // m + s, and s may depend on m
 	case x == unsure || y == unsure:
 		return unsure
 	case fold == other:
@@ -137,7 +136,7 @@ func joined(x, y, fold use) use {
 		return "-sum"
 	case extreme(fold) && minus(x) && (minus(y) || y == unused): // max(-m, e) is -min(m, -e)
 		opposite := map[use]use{"min": "max", "max": "min"}[fold]
-		return negated[joined(negated[x], negated[y], opposite)]
+		return negated[combinedUse(negated[x], negated[y], opposite)]
 	case (x == self || x == fold) && (y == unused || extreme(fold) && (y == self || y == fold)):
 		return fold
 	case fold == "max" && (x == self && y == "min" || x == "min" && y == self), fold == "min" && (x == self && y == "max" || x == "max" && y == self):
@@ -148,20 +147,20 @@ func joined(x, y, fold use) use {
 	return other
 }
 
-// summed is the use of x + y, whose uses are l and r: adding 0 changes nothing.
-func summed(x, y syntax.Expr, l, r use) use {
+// sumUse returns the use of x + y, with uses l and r. Adding 0 changes nothing.
+func sumUse(x, y syntax.Expr, l, r use) use {
 	switch {
 	case constant(x) == 0:
 		return r
 	case constant(y) == 0:
 		return l
 	}
-	return joined(l, r, "sum")
+	return combinedUse(l, r, "sum")
 }
 
-// multiplied is the use of x * y and of x / y, whose uses are l and r: a factor of 1
-// changes nothing, and one of -1 the sign.
-func multiplied(x, y syntax.Expr, l, r use) use {
+// productUse returns the use of x * y or x / y, with uses l and r. A factor of 1 changes
+// nothing, and -1 changes the sign.
+func productUse(x, y syntax.Expr, l, r use) use {
 	for k, v := range []float64{constant(y), constant(x)} {
 		u := [2]use{l, r}[k]
 		switch {
@@ -172,10 +171,10 @@ func multiplied(x, y syntax.Expr, l, r use) use {
 			return negated[u]
 		}
 	}
-	return joined(l, r, "prod")
+	return combinedUse(l, r, "prod")
 }
 
-// either is u where yes, else unsure.
+// either returns u if yes is set, and unsure otherwise.
 func either(yes bool, u use) use {
 	if yes {
 		return u
@@ -183,10 +182,10 @@ func either(yes bool, u use) use {
 	return unsure
 }
 
-func (b *bodyUse) called(x *syntax.Call, target syntax.Expr) use {
+func (b *bodyUse) callUse(x *syntax.Call, target syntax.Expr) use {
 	if calledName(x) == "len" && len(x.Args) == 1 {
 		if _, size := unparen(x.Args[0].Value).(*syntax.Ident); size {
-			return unused // meant is its size, which is said where the body is read
+			return unused // the size is meant, which the check of the body reports
 		}
 	}
 	var us []use
@@ -198,25 +197,25 @@ func (b *bodyUse) called(x *syntax.Call, target syntax.Expr) use {
 		u, rest := us[0], us[1:]
 		for k, v := range rest {
 			if math.IsInf(constant(x.Args[k+1].Value), map[string]int{"min": 1, "max": -1}[name]) {
-				continue // what is larger than any, or smaller, changes nothing
+				continue // infinity as the neutral element changes nothing
 			}
-			u = joined(u, v, use(name))
+			u = combinedUse(u, v, use(name))
 		}
 		return u
 	case name == "fma" && len(us) == 3:
-		return joined(us[2], multiplied(x.Args[0].Value, x.Args[1].Value, us[0], us[1]), "sum")
+		return combinedUse(us[2], productUse(x.Args[0].Value, x.Args[1].Value, us[0], us[1]), "sum")
 	case (name == "int" || name == "float") && len(us) == 1:
 		return us[0]
 	}
 	u := unused
 	for _, v := range us {
-		u = joined(u, v, other)
+		u = combinedUse(u, v, other)
 	}
 	return u
 }
 
-// chosen is the use of one of two values: if v > m then v else m keeps the largest.
-func (b *bodyUse) chosen(x *syntax.Cond, target syntax.Expr) use {
+// condUse returns the use of a choice: if v > m then v else m is a max.
+func (b *bodyUse) condUse(x *syntax.Cond, target syntax.Expr) use {
 	cond, then, otherwise := b.use(x.If, nil), b.use(x.Then, target), b.use(x.Else, target)
 	switch {
 	case cond == unsure || then == unsure || otherwise == unsure:
@@ -230,12 +229,12 @@ func (b *bodyUse) chosen(x *syntax.Cond, target syntax.Expr) use {
 	case cond == unused || target == nil:
 		return other
 	}
-	g := &guarded{plain: true}
+	g := &guardedBlock{plain: true}
 	switch {
-	case otherwise == self && b.guards(g, x.If, false):
-		return orOther(g.fold(target, x.Then, then))
-	case then == self && b.guards(g, x.If, true):
-		return orOther(g.fold(target, x.Else, otherwise))
+	case otherwise == self && b.collectGuards(g, x.If, false):
+		return orOther(g.contribution(target, x.Then, then))
+	case then == self && b.collectGuards(g, x.If, true):
+		return orOther(g.contribution(target, x.Else, otherwise))
 	}
 	return other
 }

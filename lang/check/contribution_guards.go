@@ -1,6 +1,6 @@
 package check
 
-// Contributions: conditions that compare the operand with what it is to become, as in
+// Contributions: conditions that compare the operand with its new value, as in
 // if v > m { m = v }.
 
 import (
@@ -9,34 +9,34 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// guarded is an `if` whose condition compares the operand with something.
-type guarded struct {
+// guardedBlock is a side of an `if` whose condition compares the operand with a value.
+type guardedBlock struct {
 	guards []guard
-	plain  bool // all of guards hold inside
-	used   bool // something inside contributes by it
-	wrong  bool // something inside does anything else
+	plain  bool // all guards hold in the block
+	used   bool // an assignment in it is a contribution because of a guard
+	wrong  bool // an assignment in it is anything else
 }
 
-// condition walks over an `if`. A condition may look at the operand where it does no more
-// than to leave out contributions that would change nothing: if v > m { m = v }.
-func (b *bodyUse) condition(s *syntax.If, in within) {
-	in = within{guard: in.guard, maybe: slices.Clip(in.maybe)}
+// condition walks over an `if`. Its condition may read the operand if that only skips
+// contributions that change nothing: if v > m { m = v }.
+func (b *bodyUse) condition(s *syntax.If, in position) {
+	in = position{guard: in.guard, maybeGuards: slices.Clip(in.maybeGuards)}
 	cond := b.expand(s.Cond)
 	if u := b.use(cond, nil); u == unused || u == unsure {
 		then, otherwise := in, in
 		if u == unsure {
-			then.maybe = append(then.maybe, guardsOfUnsure(cond, false)...)
-			otherwise.maybe = append(otherwise.maybe, guardsOfUnsure(cond, true)...)
+			then.maybeGuards = append(then.maybeGuards, unsureGuards(cond, false)...)
+			otherwise.maybeGuards = append(otherwise.maybeGuards, unsureGuards(cond, true)...)
 		}
 		b.branches(s, then, otherwise)
 		return
 	}
 	b.found.reads = true
 	at := len(b.found.misuses)
-	then, otherwise := &guarded{plain: true}, &guarded{plain: true}
-	ok := b.guards(then, cond, false)
-	if ok && b.guards(otherwise, cond, true) {
-		b.branches(s, within{guard: then, maybe: in.maybe}, within{guard: otherwise, maybe: in.maybe})
+	then, otherwise := &guardedBlock{plain: true}, &guardedBlock{plain: true}
+	ok := b.collectGuards(then, cond, false)
+	if ok && b.collectGuards(otherwise, cond, true) {
+		b.branches(s, position{guard: then, maybeGuards: in.maybeGuards}, position{guard: otherwise, maybeGuards: in.maybeGuards})
 		ok = (then.used || otherwise.used) && !then.wrong && !otherwise.wrong
 	} else {
 		b.branches(s, in, in)
@@ -45,24 +45,24 @@ func (b *bodyUse) condition(s *syntax.If, in within) {
 		in.guard.used = true
 	}
 	if !ok {
-		b.found.misuses = slices.Insert(b.found.misuses, at, misuse{kind: looks, at: s.Cond})
+		b.found.misuses = slices.Insert(b.found.misuses, at, misuse{kind: readsValue, at: s.Cond})
 	}
 }
 
-// guard is a condition under which value is a larger (max) or smaller (min) one than
-// target, an element of the operand.
+// guard is a condition that value is larger (max) or smaller (min) than target, an element of
+// the operand.
 type guard struct {
 	target, value syntax.Expr
 	fold          use
 }
 
-// guards adds the comparisons of cond with the operand to g; false where it looks at the
-// operand in another way.
-func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
+// collectGuards adds the comparisons of cond, negated if not is set, with the operand to g.
+// It reports false if cond reads the operand in another way.
+func (b *bodyUse) collectGuards(g *guardedBlock, cond syntax.Expr, not bool) bool {
 	both, _ := cond.(*syntax.Binary)
-	if both != nil && (both.Op == "and" || both.Op == "or") { // first: there may be very many in a row
+	if both != nil && (both.Op == "and" || both.Op == "or") { // first, for long chains
 		before := len(g.guards)
-		ok := b.guards(g, both.X, not) && b.guards(g, both.Y, not)
+		ok := b.collectGuards(g, both.X, not) && b.collectGuards(g, both.Y, not)
 		if (both.Op == "or") != not && len(g.guards) > before {
 			g.plain = false
 		}
@@ -73,7 +73,7 @@ func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
 	}
 	switch x := cond.(type) {
 	case *syntax.Unary:
-		return x.Op == "not" && b.guards(g, x.X, !not)
+		return x.Op == "not" && b.collectGuards(g, x.X, !not)
 	case *syntax.Binary:
 		larger := x.Op == ">" || x.Op == ">="
 		if !larger && x.Op != "<" && x.Op != "<=" {
@@ -83,7 +83,7 @@ func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
 		if b.isElement(value) {
 			value, target, larger = target, value, !larger
 		}
-		if u := b.use(value, nil); !b.isElement(target) || u != unused || b.stale(target) {
+		if u := b.use(value, nil); !b.isElement(target) || u != unused || b.writtenSince(target) {
 			return false
 		}
 		fold := use("min")
@@ -96,8 +96,8 @@ func (b *bodyUse) guards(g *guarded, cond syntax.Expr, not bool) bool {
 	return false
 }
 
-// stale reports whether the element, which a name stands for, has been written since it was read.
-func (b *bodyUse) stale(element syntax.Expr) bool {
+// writtenSince reports whether element has been written since the expression was read.
+func (b *bodyUse) writtenSince(element syntax.Expr) bool {
 	base := element
 	if x, ok := base.(*syntax.Index); ok {
 		base = x.X
@@ -106,22 +106,22 @@ func (b *bodyUse) stale(element syntax.Expr) bool {
 	if !ok {
 		return false
 	}
-	return slices.ContainsFunc(b.writes[b.read[id]:], func(w syntax.Expr) bool { return syntax.EqualExpr(w, element) })
+	return slices.ContainsFunc(b.writes[b.writesBefore[id]:], func(w syntax.Expr) bool { return syntax.EqualExpr(w, element) })
 }
 
-// guardsOfUnsure are the comparisons in cond with a local that may hold something of the
-// operand: what the value is under which it is assigned, if it is.
-func guardsOfUnsure(cond syntax.Expr, not bool) (all []guard) {
+// unsureGuards returns the comparisons in cond, negated if not is set, with a local that may
+// depend on the operand.
+func unsureGuards(cond syntax.Expr, not bool) (all []guard) {
 	switch x := cond.(type) {
 	case *syntax.Unary:
 		if x.Op == "not" {
-			return guardsOfUnsure(x.X, !not)
+			return unsureGuards(x.X, !not)
 		}
 	case *syntax.Binary:
 		larger := x.Op == ">" || x.Op == ">="
 		switch {
 		case x.Op == "and" || x.Op == "or":
-			return append(guardsOfUnsure(x.X, not), guardsOfUnsure(x.Y, not)...)
+			return append(unsureGuards(x.X, not), unsureGuards(x.Y, not)...)
 		case !larger && x.Op != "<" && x.Op != "<=":
 			return nil
 		}
@@ -141,7 +141,7 @@ func guardsOfUnsure(cond syntax.Expr, not bool) (all []guard) {
 // isElement reports whether e is the operand or an element of it.
 func (b *bodyUse) isElement(e syntax.Expr) bool {
 	if x, ok := e.(*syntax.Index); ok {
-		if b.all(x.Args) != unused {
+		if b.useOfAll(x.Args) != unused {
 			return false
 		}
 		e = unparen(x.X)
@@ -150,9 +150,9 @@ func (b *bodyUse) isElement(e syntax.Expr) bool {
 	return ok && id.Name == b.param
 }
 
-// fold is the contribution that is left when target becomes value, whose use is u, only
-// under g; unused where that is none.
-func (g *guarded) fold(target, value syntax.Expr, u use) use {
+// contribution returns the fold of the assignment of value, with use u, to target under the
+// guards of g, or unused if it is no contribution.
+func (g *guardedBlock) contribution(target, value syntax.Expr, u use) use {
 	for _, x := range g.guards {
 		switch {
 		case !syntax.EqualExpr(x.target, target):

@@ -1,8 +1,8 @@
 package check
 
-// Contributions: the locals of a body. Each declaration is one, whatever else has its
-// name; where it changes, so does what expressions call it, so that only those that
-// compute the same are the same.
+// Contributions: the locals of a body. Each declaration is a local of its own. Expanded
+// expressions name locals by declaration and version, so that equal expressions have equal
+// values.
 
 import (
 	"fmt"
@@ -12,29 +12,30 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// local is what one let declares, or one index of a loop or a fold.
+// local is a declaration: a let, or an index of a loop or a fold.
 type local struct {
-	id      string
-	value   syntax.Expr // what it stands for, expanded; nil where it changes, and of an index
-	changes bool        // it is assigned again
-	ever    bool        // some value that it is given has something of the operand
-	now     bool        // so may the one that it has here
-	version int         // of its value here
+	id         string
+	value      syntax.Expr // its value, expanded; nil if it is assigned again, and for an index
+	reassigned bool        // it is assigned after its declaration
+	mayCarry   bool        // some value that it is assigned depends on the operand
+	carries    bool        // its current value may depend on the operand
+	version    int         // of its current value
 }
 
-// name is what expanded expressions call l: no other local, nor l before it changed.
+// name returns the name of l in expanded expressions, which no other local has, nor an
+// earlier version of l.
 func (l *local) name() string { return fmt.Sprintf("%s@%d", l.id, l.version) }
 
-// bodyLocals are the locals of a body, and what its loops and conditions assign.
+// bodyLocals are the locals of a body, and the assignments of its loops and conditions.
 type bodyLocals struct {
-	param    string
-	of       map[*syntax.Ident]*local
-	assigned map[syntax.Stmt][]*local      // by a for, an each or an if
-	targets  map[syntax.Stmt][]syntax.Expr // elements of the operand whose indices are numbers, by a for or an each
-	known    map[inStmt]bool               // of assigned; what is known of a statement is of those around it
-	names    *types.Scope[*local]
-	around   []syntax.Stmt
-	into     map[*local][]*local // the locals that are made of each; of nil, of the operand
+	param          string
+	byIdent        map[*syntax.Ident]*local
+	assigned       map[syntax.Stmt][]*local      // assigned in a for, an each or an if
+	storedElements map[syntax.Stmt][]syntax.Expr // elements with constant indices that a statement stores
+	recorded       map[inStmt]bool               // entries of assigned; enclosing statements have them, too
+	names          *types.Scope[*local]
+	enclosing      []syntax.Stmt
+	flowsTo        map[*local][]*local // the locals computed from each local; those of nil, from the operand
 }
 
 type inStmt struct {
@@ -42,29 +43,29 @@ type inStmt struct {
 	l  *local
 }
 
-// maxAround is how many of the loops around an assignment know its target: nests are
-// deep only where somebody tries what happens.
-const maxAround = 50
+// maxEnclosing bounds the enclosing statements that record a stored element. Bodies that
+// people write are less deep.
+const maxEnclosing = 50
 
-// localsOf reads a body.
+// localsOf returns the locals of a body.
 func localsOf(k *syntax.Block, param string) *bodyLocals {
-	s := &bodyLocals{param: param, of: map[*syntax.Ident]*local{}, assigned: map[syntax.Stmt][]*local{},
-		targets: map[syntax.Stmt][]syntax.Expr{}, known: map[inStmt]bool{}, into: map[*local][]*local{}}
+	s := &bodyLocals{param: param, byIdent: map[*syntax.Ident]*local{}, assigned: map[syntax.Stmt][]*local{},
+		storedElements: map[syntax.Stmt][]syntax.Expr{}, recorded: map[inStmt]bool{}, flowsTo: map[*local][]*local{}}
 	s.block(k)
-	for next := s.into[nil]; len(next) > 0; {
+	for next := s.flowsTo[nil]; len(next) > 0; {
 		l := next[0]
 		next = next[1:]
-		if !l.ever {
-			l.ever = true
-			next = append(next, s.into[l]...)
+		if !l.mayCarry {
+			l.mayCarry = true
+			next = append(next, s.flowsTo[l]...)
 		}
 	}
 	return s
 }
 
 func (s *bodyLocals) declare(id *syntax.Ident) *local {
-	l := &local{id: fmt.Sprintf("%s#%d", id.Name, len(s.of))}
-	s.of[id] = l
+	l := &local{id: fmt.Sprintf("%s#%d", id.Name, len(s.byIdent))}
+	s.byIdent[id] = l
 	s.names.Insert(id.Name, l)
 	return l
 }
@@ -89,17 +90,17 @@ func (s *bodyLocals) stmt(x syntax.Stmt) {
 		s.block(x)
 	case *syntax.Let:
 		if x.Name != nil {
-			made := s.madeOf(x.Value)
-			s.makes(made, s.declare(x.Name))
+			made := s.sourcesOf(x.Value)
+			s.addFlow(made, s.declare(x.Name))
 		}
 	case *syntax.Assign:
 		s.assign(x)
 	case *syntax.For:
-		s.inside(x, func() { s.block(x.Body, x.Names...) })
+		s.enter(x, func() { s.block(x.Body, x.Names...) })
 	case *syntax.Each:
-		s.inside(x, func() { s.block(x.Body, x.Names...) })
+		s.enter(x, func() { s.block(x.Body, x.Names...) })
 	case *syntax.If:
-		s.inside(x, func() {
+		s.enter(x, func() {
 			s.block(x.Then)
 			if x.Else != nil {
 				s.stmt(x.Else)
@@ -108,10 +109,10 @@ func (s *bodyLocals) stmt(x syntax.Stmt) {
 	}
 }
 
-func (s *bodyLocals) inside(x syntax.Stmt, walk func()) {
-	s.around = append(s.around, x)
+func (s *bodyLocals) enter(x syntax.Stmt, walk func()) {
+	s.enclosing = append(s.enclosing, x)
 	walk()
-	s.around = s.around[:len(s.around)-1]
+	s.enclosing = s.enclosing[:len(s.enclosing)-1]
 }
 
 func (s *bodyLocals) assign(a *syntax.Assign) {
@@ -125,11 +126,11 @@ func (s *bodyLocals) assign(a *syntax.Assign) {
 		return
 	}
 	if l := s.names.Lookup(id.Name); l != nil {
-		l.changes = true
-		s.makes(s.madeOf(a.Value), l)
-		for k := len(s.around) - 1; k >= 0 && !s.known[inStmt{s.around[k], l}]; k-- {
-			s.known[inStmt{s.around[k], l}] = true
-			s.assigned[s.around[k]] = append(s.assigned[s.around[k]], l)
+		l.reassigned = true
+		s.addFlow(s.sourcesOf(a.Value), l)
+		for k := len(s.enclosing) - 1; k >= 0 && !s.recorded[inStmt{s.enclosing[k], l}]; k-- {
+			s.recorded[inStmt{s.enclosing[k], l}] = true
+			s.assigned[s.enclosing[k]] = append(s.assigned[s.enclosing[k]], l)
 		}
 		return
 	}
@@ -143,19 +144,19 @@ func (s *bodyLocals) assign(a *syntax.Assign) {
 			}
 		}
 	}
-	for _, at := range s.around[max(0, len(s.around)-maxAround):] {
-		s.targets[at] = append(s.targets[at], unparen(a.Target))
+	for _, at := range s.enclosing[max(0, len(s.enclosing)-maxEnclosing):] {
+		s.storedElements[at] = append(s.storedElements[at], unparen(a.Target))
 	}
 }
 
-func (s *bodyLocals) makes(made []*local, l *local) {
+func (s *bodyLocals) addFlow(made []*local, l *local) {
 	for _, from := range made {
-		s.into[from] = append(s.into[from], l)
+		s.flowsTo[from] = append(s.flowsTo[from], l)
 	}
 }
 
-// madeOf are the locals that e is computed from; nil among them stands for the operand.
-func (s *bodyLocals) madeOf(e syntax.Expr) (made []*local) {
+// sourcesOf returns the locals that e is computed from; nil is the operand.
+func (s *bodyLocals) sourcesOf(e syntax.Expr) (made []*local) {
 	walkExpr(e, func(e syntax.Expr) bool {
 		switch e := e.(type) {
 		case *syntax.Selector:
@@ -169,11 +170,11 @@ func (s *bodyLocals) madeOf(e syntax.Expr) (made []*local) {
 			for _, id := range e.Names {
 				s.declare(id)
 			}
-			made = append(made, s.madeOf(e.Body)...)
+			made = append(made, s.sourcesOf(e.Body)...)
 			s.names = s.names.Parent
 			for _, d := range e.Domain {
-				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
-					made = append(made, s.madeOf(d)...)
+				if _, size := unparen(d).(*syntax.Ident); !size { // an operand as a domain is its size
+					made = append(made, s.sourcesOf(d)...)
 				}
 			}
 			return false
@@ -187,32 +188,30 @@ func (s *bodyLocals) madeOf(e syntax.Expr) (made []*local) {
 	return made
 }
 
-// ---- where the walk over the body is -----------------------------------------------
-
-func (b *bodyUse) tick() int {
+func (b *bodyUse) nextVersion() int {
 	b.clock++
 	return b.clock
 }
 
-// loop walks over a loop, whose rounds see what the rounds before them assigned.
+// loop walks over a loop, whose rounds use the values that earlier rounds assigned.
 func (b *bodyUse) loop(s syntax.Stmt, walk func()) {
 	changed := b.locals.assigned[s]
 	before := make([]bool, len(changed))
 	for k, l := range changed {
-		before[k] = l.now
+		before[k] = l.carries
 	}
 	for _, l := range changed {
-		l.version, l.now = b.tick(), l.now || l.ever
+		l.version, l.carries = b.nextVersion(), l.carries || l.mayCarry
 	}
-	b.writes = append(b.writes, b.locals.targets[s]...)
+	b.writes = append(b.writes, b.locals.storedElements[s]...)
 	walk()
 	for k, l := range changed {
-		l.version, l.now = b.tick(), l.now || before[k]
+		l.version, l.carries = b.nextVersion(), l.carries || before[k]
 	}
 }
 
-// branches walks over both sides of an if, each from what was before it.
-func (b *bodyUse) branches(s *syntax.If, then, otherwise within) {
+// branches walks over both sides of an if, each with the state before it.
+func (b *bodyUse) branches(s *syntax.If, then, otherwise position) {
 	changed, written := b.locals.assigned[s], len(b.writes)
 	before, after := make([]local, len(changed)), make([]bool, len(changed))
 	for k, l := range changed {
@@ -222,28 +221,26 @@ func (b *bodyUse) branches(s *syntax.If, then, otherwise within) {
 	writes := slices.Clone(b.writes[written:])
 	b.writes = b.writes[:written]
 	for k, l := range changed {
-		after[k] = l.now
-		l.version, l.now = before[k].version, before[k].now
+		after[k] = l.carries
+		l.version, l.carries = before[k].version, before[k].carries
 	}
 	if s.Else != nil {
 		b.stmt(s.Else, otherwise)
 	}
 	b.writes = append(b.writes, writes...)
 	for k, l := range changed {
-		l.version, l.now = b.tick(), l.now || after[k]
+		l.version, l.carries = b.nextVersion(), l.carries || after[k]
 	}
 }
 
-// Contributions: what the names of a body stand for.
-
-// maxExpanded is how large an expression becomes when names of let are replaced.
+// maxExpanded bounds the size of an expanded expression.
 const maxExpanded = 400
 
-// unsureName is what stands for a local that may hold something of the operand.
+// unsureName is the name, in expanded expressions, of locals that may depend on the operand.
 const unsureName = "?"
 
-// expand replaces the names of let in e by their values, so that expressions that compute
-// the same are the same, and takes the parentheses away.
+// expand returns e with locals replaced by their values, without parentheses, so that
+// expressions that compute the same are equal.
 func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 	size := 0
 	var sub func(e syntax.Expr) syntax.Expr
@@ -269,7 +266,7 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 					return l.value
 				}
 			}
-			if l.now {
+			if l.carries {
 				return &syntax.Ident{Name: unsureName}
 			}
 			return &syntax.Ident{Name: l.name()}
@@ -309,7 +306,7 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 		case *syntax.Fold:
 			b.names = b.names.Inner()
 			for _, id := range x.Names {
-				b.names.Insert(id.Name, b.locals.of[id])
+				b.names.Insert(id.Name, b.locals.byIdent[id])
 			}
 			c := *x
 			c.Domain, c.Body = slices.Clone(x.Domain), sub(x.Body)
@@ -326,18 +323,18 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 	return sub(e)
 }
 
-// operand is the name id of an operand in an expanded expression; of the one that is
-// looked at, where it was read is kept.
+// operand returns the identifier of an operand in an expanded expression. For b.param it
+// records how many writes precede the read.
 func (b *bodyUse) operand(id *syntax.Ident) syntax.Expr {
 	if id.Name != b.param {
 		return id
 	}
 	read := &syntax.Ident{Name: id.Name}
-	b.read[read] = len(b.writes)
+	b.writesBefore[read] = len(b.writes)
 	return read
 }
 
-// sizeOf is the number of parts of e, or some number from maxExpanded on.
+// sizeOf returns the number of nodes of e, or a number from maxExpanded on.
 func sizeOf(e syntax.Expr) (n int) {
 	walkExpr(e, func(syntax.Expr) bool { n++; return n < maxExpanded })
 	return n

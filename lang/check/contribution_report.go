@@ -1,6 +1,7 @@
 package check
 
-// Contributions: what is said about a body that does not contribute.
+// Contributions: the diagnostics of bodies that do not contribute, or contribute by another
+// fold or in another type than the data needs.
 
 import (
 	"fmt"
@@ -20,11 +21,11 @@ const (
 	partNote    = "a REDUX operand is a copy that holds the contributions of some tasks, of other ones in each run"
 )
 
-// neutral says with what the copies of a fold begin.
-var neutral = map[string]string{"sum": "0", "prod": "1", "min": "the largest value", "max": "the smallest value"}
+// neutralWords names the initial value of the copies, by fold.
+var neutralWords = map[string]string{"sum": "0", "prod": "1", "min": "the largest value", "max": "the smallest value"}
 
-// Fold returns what the body does to its operand: "sum", "prod", "min" or "max", and ""
-// when that is none of them, or not known.
+// Fold returns the fold of the body: "sum", "prod", "min" or "max", or "" if it is another or
+// unknown.
 func (k *Contributions) Fold() string {
 	if k == nil || len(k.folds) != 1 || k.unsure {
 		return ""
@@ -37,9 +38,9 @@ func (k *Contributions) Fold() string {
 	return k.folds[0].fold
 }
 
-// wrong returns the first place that keeps tasks from contributing to data registered with
-// reduce, "" where that is one of the script's own, or not known; nil: there is none.
-func (k *Contributions) wrong(reduce string) *misuse {
+// firstMisuse returns the first place because of which tasks cannot contribute to data
+// registered with reduce, or nil. reduce is "" for a reducer of the script and an unknown one.
+func (k *Contributions) firstMisuse(reduce string) *misuse {
 	switch {
 	case k == nil:
 	case reduce == "" && !k.reads:
@@ -53,7 +54,7 @@ func (k *Contributions) wrong(reduce string) *misuse {
 		return &k.misuses[0]
 	default:
 		for _, c := range k.folds {
-			if c.fold != reduce && (len(k.folds) > 1 || k.unsure) { // one alone is told what it needs
+			if c.fold != reduce && (len(k.folds) > 1 || k.unsure) { // a single fold has a message of its own
 				return &misuse{kind: recomputes, at: c.at}
 			}
 		}
@@ -66,16 +67,16 @@ func (k *Contributions) wrong(reduce string) *misuse {
 	return nil
 }
 
-// Sound reports whether the body only contributes, by one fold or one that is not known.
+// Sound reports whether the body only contributes, by one fold or an unknown one.
 func (k *Contributions) Sound() bool {
 	return k == nil || len(k.misuses) == 0 && len(k.limited) == 0 && (len(k.folds) == 0 || len(k.folds) == 1 && !k.unsure)
 }
 
-// Misuse is E0303 about a codelet whose body does not contribute to data that is registered
-// with reduce, and passed as the operand; nil where nothing speaks against it. data is the
-// handle as written, and mode the place of its REDUX.
+// Misuse returns the E0303 of an insert of o that passes data registered with reduce as the
+// operand, or nil if the body contributes. data is the source of the handle, and mode the
+// position of its REDUX.
 func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.Span) *diag.Diagnostic {
-	m := k.wrong(reduce)
+	m := k.firstMisuse(reduce)
 	u, _ := o.Unit.(*Unit)
 	if m == nil || u == nil {
 		return nil
@@ -98,14 +99,14 @@ func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.S
 	switch m.kind {
 	case overwrites:
 		say("assigns", "forgets what is in the copy", forgetsNote)
-		k.insteadOf(d, m, reduce, text, u, serial)
+		k.suggestContribution(d, m, reduce, text, u, serial)
 	case recomputes:
 		say("does not only contribute to", "no contribution", partNote)
 		if reduce != "" {
 			d.Labels[0].Text = fmt.Sprintf("no contribution to a `%s`", reduce)
 		}
 		serial()
-	case looks:
+	case readsValue:
 		say("reads", "reads what is in the copy", partNote)
 		if k.writes {
 			serial()
@@ -113,9 +114,9 @@ func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.S
 		}
 		d.Help = append(d.Help, fmt.Sprintf("`%s` does not change it: declare `%s` as R, and write `R %s`", o.Sig.Name, k.param, data))
 		d.Edit(mode, "R")
-		k.declare(d, o, u, "R", mode)
+		k.suggestMode(d, o, u, "R", mode)
 	}
-	if mode.File != u.File.Source.Name { // edits of a script stay in it
+	if mode.File != u.File.Source.Name { // an edit stays in the file of the call
 		d.Fixes = nil
 		if m.kind != overwrites && k.writes {
 			d.Edit(mode, "RW")
@@ -124,16 +125,16 @@ func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.S
 	return d
 }
 
-// insteadOf adds to d what stands for the assignment m.
-func (k *Contributions) insteadOf(d *diag.Diagnostic, m *misuse, reduce string, text func(syntax.Node) string, u *Unit, serial func()) {
+// suggestContribution adds to d what to write instead of the assignment m.
+func (k *Contributions) suggestContribution(d *diag.Diagnostic, m *misuse, reduce string, text func(syntax.Node) string, u *Unit, serial func()) {
 	target, value := text(m.assign.Target), text(m.assign.Value)
 	constant := isConstant(m.assign.Value)
 	switch {
-	case constant && len(k.folds) > 0 && m.assign.Lo < k.folds[0].at.Lo && reduce != "": // clears it first
+	case constant && len(k.folds) > 0 && m.assign.Lo < k.folds[0].at.Lo && reduce != "": // it clears the operand first
 		d.Labels[0].Text = "forgets what other tasks added"
-		begin := fmt.Sprintf("copies that are combined by `%s` begin with %s", reduce, neutral[reduce])
-		if neutralValue(m.assign.Value, reduce) {
-			d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s", flat(text(m.at)), begin))
+		begin := fmt.Sprintf("copies that are combined by `%s` begin with %s", reduce, neutralWords[reduce])
+		if isNeutral(m.assign.Value, reduce) {
+			d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s", oneLine(text(m.at)), begin))
 			if m.alone {
 				at := u.File.At(m.at)
 				if line, ok := at.OwnLine(text(m.at)); ok {
@@ -143,23 +144,23 @@ func (k *Contributions) insteadOf(d *diag.Diagnostic, m *misuse, reduce string, 
 			}
 			return
 		}
-		d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s; another first value is given where the data is registered, by `fill`", flat(text(m.at)), begin))
+		d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s; another first value is given where the data is registered, by `fill`", oneLine(text(m.at)), begin))
 	case m.whole && constant || reduce == "" || m.assign.Op != "=":
 		serial()
 	default:
 		d.Labels[0].Span = u.File.At(m.assign)
 		instead := map[string]string{"sum": target + " += " + value, "prod": target + " *= " + value,
 			"min": fmt.Sprintf("%s = min(%s, %s)", target, target, value), "max": fmt.Sprintf("%s = max(%s, %s)", target, target, value)}[reduce]
-		d.Help = append(d.Help, fmt.Sprintf("write `%s`", flat(instead)))
+		d.Help = append(d.Help, fmt.Sprintf("write `%s`", oneLine(instead)))
 		if m.once {
 			d.Edit(u.File.At(m.assign), instead)
 		}
 	}
 }
 
-// declare adds to d the edit that declares the operand of o with another mode, in the file
-// of the call, which is at.
-func (k *Contributions) declare(d *diag.Diagnostic, o *types.Object, u *Unit, mode string, at diag.Span) {
+// suggestMode adds to d the edit that declares the operand of o with another mode, if the
+// declaration is in the file of at.
+func (k *Contributions) suggestMode(d *diag.Diagnostic, o *types.Object, u *Unit, mode string, at diag.Span) {
 	for _, p := range o.Node.(*syntax.Codelet).Params {
 		if p.Name != nil && p.Name.Name == k.param && at.File == u.File.Source.Name {
 			d.Edit(u.File.At(p.ModeAt), mode)
@@ -167,19 +168,19 @@ func (k *Contributions) declare(d *diag.Diagnostic, o *types.Object, u *Unit, mo
 	}
 }
 
-// flat is a text on one line.
-func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine returns s on one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// isConstant reports whether e is a number, or infinite.
+// isConstant reports whether e is a number or an infinity.
 func isConstant(e syntax.Expr) bool { return !math.IsNaN(constant(e)) }
 
-// farOut is a number that stands for an infinite one, where a smallest or largest value is
-// looked for.
-const farOut = 1e9
+// nearlyInfinite is the size from which a number is taken for an infinity in a search for the
+// smallest or largest value.
+const nearlyInfinite = 1e9
 
-// neutralValue reports whether the constant e is what the copies of a fold begin with, or
-// meant so.
-func neutralValue(e syntax.Expr, reduce string) bool {
+// isNeutral reports whether the constant e is, or is meant as, the initial value of the copies
+// of a fold.
+func isNeutral(e syntax.Expr, reduce string) bool {
 	v := constant(e)
 	switch reduce {
 	case "sum":
@@ -187,12 +188,12 @@ func neutralValue(e syntax.Expr, reduce string) bool {
 	case "prod":
 		return v == 1
 	case "min":
-		return v >= farOut
+		return v >= nearlyInfinite
 	}
-	return v <= -farOut
+	return v <= -nearlyInfinite
 }
 
-// constant is the value of a number, or of an infinite one, with its signs; NaN: e is
+// constant returns the value of a number or an infinity with its signs, or NaN if e is
 // something else.
 func constant(e syntax.Expr) float64 {
 	sign := 1.0
@@ -216,9 +217,9 @@ func constant(e syntax.Expr) float64 {
 	return math.NaN()
 }
 
-// overwritten adds to d, about an operand that is declared W and passed REDUX, that the codelet
-// declares it RW and contributes, where its body can be read.
-func (c *checker) overwritten(d *diag.Diagnostic, e *syntax.Insert, a *syntax.TaskArg, param int) {
+// suggestRW adds to d, about an operand that is declared W and passed REDUX, how its codelet
+// contributes: with RW, if its body is known.
+func (c *checker) suggestRW(d *diag.Diagnostic, e *syntax.Insert, a *syntax.TaskArg, param int) {
 	name, data := e.Callee.Sig.Params[param].Name, c.text(a.Value)
 	k, u := ContributionsOf(e.Callee, name), (*Unit)(nil)
 	if k != nil {
@@ -230,7 +231,7 @@ func (c *checker) overwritten(d *diag.Diagnostic, e *syntax.Insert, a *syntax.Ta
 	}
 	d.Help = append(d.Help, fmt.Sprintf("declare `%s` as RW in `%s`, and only add to it", name, e.Callee.Sig.Name))
 	mode := c.f.At(a.ModeAt)
-	k.declare(d, e.Callee, u, "RW", mode)
+	k.suggestMode(d, e.Callee, u, "RW", mode)
 	reduce := ""
 	if root := c.rootOf(a.Value); root != nil && c.infos[root] != nil && c.infos[root].ctor != nil {
 		if x := namedArg(c.infos[root].ctor, "reduce"); x != nil {
@@ -245,17 +246,13 @@ func (c *checker) overwritten(d *diag.Diagnostic, e *syntax.Insert, a *syntax.Ta
 	}
 }
 
-// What codelets do to operands that are passed REDUX must be what combines the
-// copies: a largest value that is put into copies that start at the neutral
-// element of min is lost.
-
-// foldWords says what each fold does, for messages.
+// foldWords describes folds in messages.
 var foldWords = map[string]string{
 	"sum": "adds to", "prod": "multiplies", "min": "keeps the smallest in", "max": "keeps the largest in",
 }
 
-// FoldOf returns how the codelet o changes its operand param: "sum", "prod", "min"
-// or "max", and "" when that is none of them, or not known.
+// FoldOf returns the fold of the codelet o on its operand param: "sum", "prod", "min" or
+// "max", or "" if it is another or unknown.
 func FoldOf(o *types.Object, param string) string {
 	if o.Fold != "" {
 		return o.Fold
@@ -263,8 +260,9 @@ func FoldOf(o *types.Object, param string) string {
 	return ContributionsOf(o, param).Fold()
 }
 
-// contributes reports a codelet whose body does not contribute to the operand param; reduce
-// is the fold of the data, "" where it is one of the script's own, or not known.
+// contributes reports E0303 if the body of the codelet does not contribute to the operand
+// param, and returns false then. reduce is the fold of the data, or "" if it is a reducer of
+// the script or unknown.
 func (c *checker) contributes(e *syntax.Insert, a *syntax.TaskArg, param, reduce string) bool {
 	d := ContributionsOf(e.Callee, param).Misuse(e.Callee, reduce, c.text(a.Value), c.f.At(a.ModeAt))
 	if d == nil {
@@ -274,8 +272,9 @@ func (c *checker) contributes(e *syntax.Insert, a *syntax.TaskArg, param, reduce
 	return false
 }
 
-// foldFits reports a codelet whose fold is not the one that the data was
-// registered with; reduce is the argument of the constructor.
+// foldFits reports E0303 if the fold of the codelet differs from that of the data, and returns
+// false then: a largest value in a copy that begins with the neutral element of min is lost.
+// reduce is the argument of the constructor.
 func (c *checker) foldFits(e *syntax.Insert, a *syntax.TaskArg, param string, root *types.Object, reduce *syntax.Arg) bool {
 	id, ok := unparen(reduce.Value).(*syntax.Ident)
 	if !ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue || foldWords[id.Name] == "" {
@@ -303,31 +302,27 @@ func (c *checker) foldFits(e *syntax.Insert, a *syntax.TaskArg, param string, ro
 	return false
 }
 
-// FoldMessage is the text of E0303 about data registered with another fold than
-// what the codelet does.
+// FoldMessage returns the message of E0303 about data registered with another fold than that
+// of the codelet.
 func FoldMessage(codelet, param, fold, data, reduce string) string {
 	return fmt.Sprintf("`%s` %s `%s`, and the copies of `%s` are combined by `%s`", codelet, foldWords[fold], param, data, reduce)
 }
 
-// Contributions: the types in which a body combines, which must give what combining the
-// copies gives, whatever the elements are.
-
-// mixedKey is an operand of a codelet for concrete element types, and what combines its
-// copies.
+// mixedKey is an operand of a codelet for concrete element types, and the fold of its data.
 type mixedKey struct {
 	codelet       *types.Object
 	param, reduce string
 	elems         ['Z' - 'A' + 1]iface.Elem // one more than the type: 0 is none
 }
 
-// mixedUse is where a body combines in another type than that of the elements.
+// mixedUse is a place where a body combines in another type than that of the elements.
 type mixedUse struct {
 	at       syntax.Span
 	in, elem kernel.Type
 }
 
-// mixedContribution looks for a place in the body of o that keeps tasks from contributing to
-// the operand param: it combines in another type, with targs for its type parameters.
+// mixedContribution returns a place in the body of o, for the element types targs, that combines
+// in another type than that of the elements of the operand param, or nil.
 func mixedContribution(o *types.Object, targs map[byte]iface.Elem, param, reduce string) *mixedUse {
 	node, ok := o.Node.(*syntax.Codelet)
 	u, isUnit := o.Unit.(*Unit)
@@ -349,10 +344,10 @@ func mixedContribution(o *types.Object, targs map[byte]iface.Elem, param, reduce
 	return found
 }
 
-// MixedTypes is E0303 about a codelet whose body combines in another type than that of the
-// elements of its operand param, so that its tasks cannot contribute to data that is
-// registered with reduce; nil where nothing speaks against it. targs says what the type
-// parameters stand for, data is the handle as written, and mode the place of its REDUX.
+// MixedTypes returns the E0303 of a codelet whose body combines in another type than that of
+// the elements of its operand param, so that its tasks cannot contribute to data registered
+// with reduce, or nil. targs are the element types of the type parameters, data is the source
+// of the handle, and mode the position of its REDUX.
 func MixedTypes(o *types.Object, targs map[byte]iface.Elem, param, reduce, data string, mode diag.Span) *diag.Diagnostic {
 	m := mixedContribution(o, targs, param, reduce)
 	if m == nil {
@@ -385,7 +380,7 @@ func MixedTypes(o *types.Object, targs map[byte]iface.Elem, param, reduce, data 
 	return d
 }
 
-// MixedReductions lists the reductions about which MixedTypes has something to say.
+// MixedReductions returns the reductions for which MixedTypes returns a diagnostic.
 func MixedReductions(o *types.Object, targs map[byte]iface.Elem, param string) (list []string) {
 	for _, reduce := range []string{"sum", "prod", "min", "max"} {
 		if mixedContribution(o, targs, param, reduce) != nil {
@@ -395,8 +390,7 @@ func MixedReductions(o *types.Object, targs map[byte]iface.Elem, param string) (
 	return list
 }
 
-// reduxUse is an insert that passes an operand as REDUX to data whose reduction the
-// text shows.
+// reduxUse is an insert that passes data with a known reduction as REDUX.
 type reduxUse struct {
 	insert *syntax.Insert
 	arg    *syntax.TaskArg
@@ -404,8 +398,8 @@ type reduxUse struct {
 	reduce string
 }
 
-// mixedTypes checks the operands that are passed as REDUX, when all bodies were checked.
-func (c *checker) mixedTypes() {
+// checkMixedTypes checks the operands that are passed as REDUX, after all bodies.
+func (c *checker) checkMixedTypes() {
 	for _, r := range c.contributed {
 		if c.badBody[r.insert.Callee] || c.failed[r.insert] {
 			continue

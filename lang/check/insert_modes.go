@@ -74,7 +74,7 @@ func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k
 		d.Notes = append(d.Notes, "codelet "+sig.Text)
 	}
 	if p.Mode == iface.W && a.Mode == iface.Redux {
-		c.overwritten(d, e, a, k)
+		c.suggestRW(d, e, a, k)
 		return false
 	}
 	d.Help = append(d.Help, fmt.Sprintf("write `%v %s`", p.Mode, c.text(a.Value)))

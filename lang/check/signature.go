@@ -459,25 +459,23 @@ func leaves(list []syntax.Stmt, is func(syntax.Stmt) bool) bool {
 	return false
 }
 
-// Bodies of codelets for the element types that inserts give them: a body with
-// element-type parameters can be right for some types and wrong for others.
-
-// instance is an insert that fixes the element types of a script's codelet.
+// instance is an insert that determines the element types of a codelet of the script. The body
+// can be right for some types and wrong for others.
 type instance struct {
 	insert  *syntax.Insert
 	codelet *types.Object
 }
 
-// instantiate notes an insert whose types are right, for instances.
+// instantiate records an insert without type errors, for checkInstances.
 func (c *checker) instantiate(e *syntax.Insert, o *types.Object) {
 	if node, ok := o.Node.(*syntax.Codelet); ok && node.Body != nil && len(e.TypeArgs) > 0 && o.Unit != nil {
 		c.instantiated = append(c.instantiated, instance{e, o})
 	}
 }
 
-// instances checks the bodies that inserts instantiate, each once for the same
-// element types. Bodies that are wrong for all types were reported already.
-func (c *checker) instances() {
+// checkInstances checks the bodies of the recorded inserts, once for each combination of
+// element types. It skips bodies with errors of all types.
+func (c *checker) checkInstances() {
 	type key struct {
 		codelet *types.Object
 		elems   ['Z' - 'A' + 1]iface.Elem // one more than the type: 0 is none

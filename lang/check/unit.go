@@ -102,8 +102,8 @@ func (c *checker) run() {
 	}
 	c.unusedIn(c.top)
 	c.runsNothing()
-	c.instances()
-	c.mixedTypes()
+	c.checkInstances()
+	c.checkMixedTypes()
 	if !c.broken {
 		c.flow()
 		c.blocking()

@@ -10,8 +10,8 @@ type Param struct {
 	Name string
 	Mode iface.AccessMode // of a handle operand; NoMode for scalars and func parameters
 	Type *Type            // scalars of codelets: Int Float Bool String, or Elem (an element type or T)
-	// HasDefault says that the argument may be left out. Default is the
-	// expression (a syntax.Expr), or nil when host code fills it in.
+	// HasDefault is set if the argument may be omitted. Default is the expression for it (a
+	// syntax.Expr), or nil if host code supplies the value.
 	HasDefault bool
 	Default    any
 	Span       diag.Span // of the declaration, zero for host signatures
@@ -23,10 +23,10 @@ type Signature struct {
 	Params []Param
 	Result *Type // functions; TNone without "->"
 	Text   string
-	Elems  map[byte][]iface.Elem // what a type parameter may stand for; a missing entry: every element type
+	Elems  map[byte][]iface.Elem // the element types of each type parameter; without an entry: all
 }
 
-// ObjectKind says what a name stands for.
+// ObjectKind is the kind of an Object.
 type ObjectKind uint8
 
 // The kinds of objects.
@@ -52,7 +52,7 @@ const (
 	KernelFor     // inside a codelet body: index of for
 )
 
-// Object is what a name stands for. Objects of a compiled program are immutable
+// Object is the entity that a name denotes. Objects of a compiled program are immutable
 // and shared by all runs; per-run state lives in slots.
 type Object struct {
 	Name string
@@ -65,12 +65,12 @@ type Object struct {
 	Module *Module    // ModuleObject
 	Node   any        // *syntax.Func or *syntax.Codelet that declares it; nil for host objects
 	Host   any        // the host's object: *engine.Codelet, *lang.Func, …
-	Kinds  []string   // host codelets: device kinds with an implementation; nil: not known
-	Fold   string     // host codelets: how they change RW operands, "sum" say; "": not known
-	Unit   any        // *check.Unit whose top level declares it; nil for builtins and host objects
+	Kinds  []string   // host codelets: device kinds with an implementation; nil: unknown
+	Fold   string     // host codelets: the fold of RW operands, such as "sum"; "": unknown
+	Unit   any        // the *check.Unit whose top level declares it; nil for builtins and host objects
 
 	Global bool // lives in the frame of its unit's top level (also in its inner blocks)
-	Slot   int  // place in that frame or in the frame of its func; the checker counts
+	Slot   int  // index in that frame or in the frame of its func, which the checker assigns
 }
 
 // Module is a set of exported names.
@@ -85,7 +85,7 @@ type Module struct {
 type Scope[T comparable] struct {
 	Parent *Scope[T]
 	Depth  int          // number of scopes around it
-	Names  map[string]T // declared last under each name
+	Names  map[string]T // the last declaration of each name
 	List   []T          // all declarations, in order
 }
 

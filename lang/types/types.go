@@ -1,9 +1,9 @@
-// Package types holds what the checker and the interpreter share: the types of
-// the language, signatures, and the objects that names stand for. It serves package lang
-// and those below it; programs that embed scripts use package lang.
+// Package types has the types of the language, signatures, and the objects that names denote.
+// The checker, the compiler of codelet bodies and the interpreter share them. Programs that
+// embed scripts use package lang instead.
 //
 // A Type is immutable and shared; [Same] compares two, not ==. An Object and a Module
-// belong to the compilation that made them, and do not change afterwards.
+// belong to the compilation that made them, and are immutable after it.
 package types
 
 import (
@@ -17,14 +17,14 @@ type Kind uint8
 
 // The kinds of types.
 const (
-	Invalid Kind = iota // unknown because of an earlier error: fits everything, silently
+	Invalid Kind = iota // unknown because of an earlier error: fits every type, without a message
 	Int
 	Float
 	Bool
 	String
 	None
 	Range
-	List     // Of: the items; Of == nil while no use has shown it
+	List     // Of: the items; nil until a use determines it
 	Variable // Elem or Param
 	Vector
 	Matrix
@@ -39,7 +39,7 @@ const (
 	DeviceKind // cpu, cuda, opencl: type "kind"
 	Reducer
 	Elem  // inside codelets: an element of type Elem or Param
-	Modes // no value has it
+	Modes // has no values
 	Dense // signatures of host codelets only: a vector or a matrix, of Elem or Param
 )
 
@@ -113,7 +113,7 @@ func (t *Type) Data() iface.Kind {
 // IsHandle reports whether t is the type of registered data.
 func (t *Type) IsHandle() bool { return t.Data() != iface.NoKind || t.Kind == Dense }
 
-// IsDense reports whether t is a vector or a matrix, which Dense stands for.
+// IsDense reports whether t is a vector or a matrix: one of the types of Dense.
 func (t *Type) IsDense() bool { return t.Kind == Vector || t.Kind == Matrix }
 
 // IsNumber reports whether t is int or float.
