@@ -80,6 +80,9 @@ func (rt *Runtime) admit(t *task, opt datamgr.MergeOptions) (ready bool, err err
 	if rt.heard() {
 		rt.event(TaskSubmitted, t, -1, nil)
 	}
+	if f := t.job.opt.OnInternal; f != nil {
+		f(&Event{Kind: TaskSubmitted, Job: t.job, ID: t.Order, Internal: kindNames[t.kind], Worker: -1, Operands: t.operands(), Origin: t.from()})
+	}
 	if !t.Settle(waits) {
 		return false, nil
 	}

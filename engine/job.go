@@ -38,6 +38,12 @@ type JobOptions struct {
 	// until Close; if it is a CopyListener, of all copies in the runtime, too. nil
 	// costs nothing.
 	Listener Listener
+	// OnInternal is called with the TaskSubmitted event of each task that the engine
+	// submits for the job by itself, such as reductions, and of each access of the
+	// program, in the order of submission. The submission lock is held: it must return,
+	// and call nothing of the engine. The event, which has no Time, is valid during the
+	// call; so are its operands. nil costs nothing.
+	OnInternal func(*Event)
 }
 
 // Job is the tasks of one program: submitted, waited for, cancelled and counted

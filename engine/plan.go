@@ -3,6 +3,7 @@ package engine
 // Planning: a runtime that checks and orders tasks, and runs none of them.
 
 import (
+	"errors"
 	"math"
 
 	"github.com/starpush/starpush/accel"
@@ -33,6 +34,32 @@ func (m Machine) Planner(tell func(*PlannedTask)) (*Runtime, error) {
 		tell = func(*PlannedTask) {}
 	}
 	return New(Options{Workers: m.Workers, Devices: m.Devices, Bus: m.Bus, PerfDir: m.PerfDir, Plan: tell})
+}
+
+// Image registers, in a runtime that plans, data like h of another one, as it is after what
+// was submitted there: the same shape and reduction, and a value where h has one. Tasks
+// planned on it are those that could be submitted on h now.
+func (rt *Runtime) Image(h *datamgr.Handle) (*datamgr.Handle, error) {
+	if err := rt.plans(); err != nil {
+		return nil, err
+	}
+	return rt.reg.Image(h)
+}
+
+// ImageView declares a view of an image, like v of what it is an image of.
+func (rt *Runtime) ImageView(v *datamgr.View, of *datamgr.Handle) (*datamgr.View, error) {
+	if err := rt.plans(); err != nil {
+		return nil, err
+	}
+	return rt.reg.ImageView(v, of)
+}
+
+// plans reports why the runtime makes no plans.
+func (rt *Runtime) plans() error {
+	if rt.opt.Plan == nil {
+		return errors.New("engine: images are for runtimes that plan")
+	}
+	return rt.open()
 }
 
 // PlannedTask is a task that would run. It is valid during the call that tells of

@@ -232,3 +232,71 @@ func TestListenLater(t *testing.T) {
 	}
 	g.Open()
 }
+
+// Images are for plans, which check on them what the data would allow.
+func TestPlanOnImages(t *testing.T) {
+	rt, err := New(Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	var said []string
+	job := rt.NewJob(t.Context(), JobOptions{OnInternal: func(e *Event) {
+		if e.Kind != TaskSubmitted || len(e.Operands) != 1 || e.ID >= 0 {
+			t.Errorf("a wrong event: %+v", e)
+		}
+		said = append(said, e.Internal)
+	}})
+	defer job.Close()
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{8}, Reduce: datamgr.SumReduction()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := rt.Partition(h, filter.Blocks(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	touch := &Codelet{Name: "touch", CPU: []Impl{func(*TaskContext) error { return nil }}}
+	for _, o := range []Operand{{Handle: v.Parts[0], Mode: iface.W}, {Handle: v.Parts[0], Mode: iface.Redux}} {
+		if err := job.Submit(&TaskSpec{Codelet: touch, Operands: []Operand{o}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := rt.Image(h); err == nil {
+		t.Error("a runtime that runs tasks made an image")
+	}
+	plan, all := newPlan(t, rt.Machine())
+	image, err := plan.Image(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := plan.ImageView(v, image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := plan.NewJob(t.Context(), JobOptions{})
+	var e *UninitError
+	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: w.Parts[1], Mode: iface.R}}}); !errors.As(err, &e) {
+		t.Errorf("reading what nothing wrote: %v", err)
+	}
+	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: w.Parts[0], Mode: iface.R}}}); err != nil {
+		t.Error(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(*all) != 2 || (*all)[0].internal != "reduce" {
+		t.Errorf("planned %v", *all)
+	}
+	acc, err := job.Acquire(t.Context(), v.Parts[0], iface.R)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acc.Release()
+	if err := job.Unregister(h); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"reduce", "acquire", "unregister"}; !slices.Equal(said, want) {
+		t.Errorf("the engine inserted %q, want %q", said, want)
+	}
+}

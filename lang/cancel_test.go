@@ -267,7 +267,7 @@ func TestTimeoutInScript(t *testing.T) {
 	if _, err := s.Eval(context.Background(), "insert forever(RW x)\nwait"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
-	if got, _ := s.Script(); !strings.Contains(got, "cancelled") {
+	if got, _ := s.Script("s.spu"); !strings.Contains(got, "cancelled") {
 		t.Errorf("the script says nothing of it:\n%s", got)
 	}
 }

@@ -173,7 +173,7 @@ func TestMisuse(t *testing.T) {
 			s.Names()
 			s.Stats()
 			s.Lost()
-			s.Script()
+			s.Script("s.spu")
 			s.Complete("x", 1)
 			return errors.Join(value(s.Eval(ctx, "1")), value(s.Plan(ctx, "1")), value(s.TypeOf("1")), value(s.Show("x", 0, 1)), value(s.Handle("x")), s.Reset(false), s.Close())
 		}, "the engine's runtime is nil"},

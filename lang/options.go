@@ -38,6 +38,15 @@ func Bind(name string, d *Data) Option {
 	}
 }
 
+// BindFile supplies an extern handle with what a file holds, as `load =` does: the file
+// is one of Config.Files. dims are its sizes, for a file that does not say them. In
+// Session.Load the name is bound while the script runs.
+func BindFile(name, file string, dims ...int) Option {
+	return func(c *runConfig) {
+		c.Bindings = append(c.Bindings, interp.NamedBinding{Name: name, Data: &interp.Binding{File: file, Dims: slices.Clone(dims)}})
+	}
+}
+
 // FileSizes stands, in plans, for a file that the script loads and that need not be
 // there: one size for a vector, rows and columns for a matrix. A
 // script whose load has another shape is told so. Runs take no notice of it.

@@ -25,11 +25,8 @@ type Plan struct {
 	// Paths is the number of ways that were looked at; 1 when nothing depends on
 	// values.
 	Paths int
-	// Missing is the number of tasks that a session has inserted and that are not planned:
-	// those of entries that ended with an error.
-	Missing int
 	// HostCalls are the names of the host functions that were called to make the plan,
-	// sorted. What they do has happened; where a session plans, once more.
+	// sorted. What they do has happened.
 	HostCalls []string
 
 	prog *Program

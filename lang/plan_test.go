@@ -491,36 +491,6 @@ func TestPlanWithoutData(t *testing.T) {
 	wantErr(t, err, "Sizes are for plans")
 }
 
-// A plan of a session goes through its entries again, and calls the functions of the host
-// that they call; it runs no kernel, and leaves the session as it is.
-func TestSessionPlanCallsAgain(t *testing.T) {
-	calls := 0
-	tick := lang.Must(lang.NewFunc("tick() -> int", func(context.Context, []any) (any, error) {
-		calls++
-		return 4, nil
-	}))
-	s := newSession(t, lang.Config{Funcs: []*lang.Func{tick}}, newRuntime(t, engine.Options{Workers: 1}))
-	for _, src := range []string{"register v = vector[f64](tick(), fill = 1)", "codelet inc(v: RW vector[f64]) { each i in v { v[i] += 1.0 } }", "insert inc(RW v)"} {
-		if _, err := s.Eval(t.Context(), src); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before := calls
-	p, err := s.Plan(t.Context(), "insert inc(RW v)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := p.Measures().Tasks; n != 1 || before != 1 || calls <= before {
-		t.Errorf("%d tasks, %d calls and %d with the plan", n, before, calls)
-	}
-	if fmt.Sprint(p.HostCalls) != "[tick]" {
-		t.Errorf("the plan names %v as called", p.HostCalls)
-	}
-	if text, err := s.Show("v", 0, -1); err != nil || !strings.Contains(text, "2.0 2.0 2.0 2.0") {
-		t.Errorf("%s, %v", text, err)
-	}
-}
-
 // TestPlanLoadsWhatItSaves: the files that a script writes are not there when it is
 // planned or checked, and their sizes are known all the same.
 func TestPlanLoadsWhatItSaves(t *testing.T) {

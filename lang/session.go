@@ -32,11 +32,9 @@ type Session struct {
 	checker *check.Session
 	ctx     *sessionContext
 	entries int
-	done    []*check.Unit // entries that ran without error
-	cut     map[int]bool  // before which of done something was cancelled
-	undone  int           // tasks of entries that are not in done
-	elide   int           // SetElide
-	err     error         // of the options
+	did     record
+	elide   int   // SetElide
+	err     error // of the options
 	closed  bool
 }
 
@@ -80,6 +78,7 @@ func newSession(c *Compiler, rt *engine.Runtime, opts []Option) *Session {
 // start makes fresh names and handles.
 func (s *Session) start() {
 	s.ctx = &sessionContext{context.Background()}
+	s.did = record{}
 	s.checker = check.NewSession(s.comp.envFor(s.ctx))
 	cfg := s.comp.runConfig(s.rt, s.opts)
 	s.m, s.err = interp.NewSession(cfg)
@@ -93,7 +92,7 @@ func (s *Session) start() {
 		s.predeclare(fmt.Sprintf("extern %s: %v", b.Name, b.Data.Type()))
 	}
 	s.m.SetElide(s.elide)
-	s.entries, s.done, s.cut, s.undone = 0, nil, nil, 0
+	s.entries = 0
 }
 
 // What sessions declare by themselves, and where diagnostics say that it stands.
@@ -121,7 +120,7 @@ func (s *Session) Eval(ctx context.Context, src string) (Result, error) {
 }
 
 // Load runs a script in the session; its names join those of the session. Of opts,
-// only Param has an effect.
+// Param, Bind and BindFile have an effect, and that on this script alone.
 func (s *Session) Load(ctx context.Context, name string, src []byte, opts ...Option) (Result, error) {
 	if err := s.between("Load"); err != nil {
 		return Result{}, err
@@ -132,8 +131,12 @@ func (s *Session) Load(ctx context.Context, name string, src []byte, opts ...Opt
 			o(rc)
 		}
 	}
-	if s.m != nil {
-		s.m.SetParams(rc.Params)
+	if s.m != nil && !s.closed {
+		restore, err := s.m.With(rc.Params, rc.Bindings)
+		if err != nil {
+			return Result{}, err
+		}
+		defer restore()
 	}
 	return s.eval(ctx, name, string(src))
 }
@@ -176,14 +179,7 @@ func (s *Session) eval(ctx context.Context, name, src string) (res Result, err e
 	for _, v := range out.Replaced {
 		res.Replaced = append(res.Replaced, ReplacedView(v))
 	}
-	if err == nil {
-		s.done = append(s.done, unit)
-		return res, nil
-	}
-	s.undone += res.Inserted
-	if out.Dropped {
-		s.noteCut()
-	}
+	s.did.keep(s.m, unit, name == sessionSource, &out, err)
 	return res, err
 }
 
@@ -199,7 +195,9 @@ func (s *Session) Wait(ctx context.Context) error {
 	before := s.m.Stats().Cancelled
 	err := s.m.Wait(ctx)
 	if (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)) && err != nil && s.m.Stats().Cancelled > before {
-		s.noteCut()
+		s.did.cut = true
+	} else {
+		s.did.lost = s.did.lost || taskFailed(err)
 	}
 	return err
 }
@@ -271,10 +269,11 @@ func (s *Session) Reset(handlesOnly bool) error {
 		return s.err
 	}
 	if handlesOnly {
-		names, err := s.m.EndAll()
+		names, ended, err := s.m.EndAll()
 		for _, n := range names {
 			s.checker.Forget(n)
 		}
+		s.did.end(ended)
 		return err
 	}
 	err := s.m.Close()

@@ -1,61 +1,67 @@
 package lang
 
-// Plans of a session: what it did so far, and what an entry would do.
+// Graphs of a session: what it did so far, and what an entry would do.
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"errors"
+	"io"
+	"maps"
+	"slices"
 
-	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/interp"
 )
 
-// Plan plans the entries that ran without error and then src, for the machine of the
-// session, and returns what src would submit; all of it when src is empty. No kernel runs,
-// and the session does not change; but the entries are gone through again, and so are
-// the calls of host functions in them, as far as their arguments are known (Program.Plan).
+// Plan plans an entry for the machine of the session, as it is now, and returns what it
+// would submit. No kernel runs, no file is written, and the session does not change; but
+// host functions that the entry calls are called, as far as their arguments are known
+// (Program.Plan). What tasks of the session have computed is known, too, until a task
+// of the plan writes it.
 func (s *Session) Plan(ctx context.Context, src string) (*Plan, error) {
-	if s.err != nil {
+	if err := s.between("Plan"); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.closed:
+		return nil, errors.New("lang: the session is closed")
+	case s.err != nil:
 		return nil, s.err
 	}
-	text, _ := s.Script()
-	if !strings.Contains(text, blasImport) && s.comp.cfg.Modules["std/blas"] != nil && strings.Contains(src, "blas.") {
-		text = blasImport + "\n" + text
+	return s.plan(interp.Context(ctx), diag.NewSource("<plan>", src))
+}
+
+func (s *Session) plan(ctx context.Context, source *diag.Source) (p *Plan, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d := internal(source, r)
+			p, err = nil, &d
+		}
+	}()
+	s.ctx.Context = ctx
+	defer func() { s.ctx.Context = context.Background() }()
+	unit, ds := s.checker.Try(source)
+	if unit == nil {
+		return nil, s.comp.cfg.Warnings.apply(ds)
 	}
-	for _, b := range s.comp.runConfig(s.rt, s.opts).Bindings {
-		text = fmt.Sprintf("extern %s: %v\n", b.Name, b.Data.Type()) + text
-	}
-	m := s.rt.Machine()
-	all, err := s.planText(ctx, m, text+src)
+	called := map[string]bool{}
+	cfg := &interp.PlanConfig{Config: *s.comp.runConfig(nil, s.opts), Machine: s.rt.Machine(), Called: called}
+	cfg.Stdout = io.Discard
+	rec, paths, err := s.m.PlanEntry(ctx, unit, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if src == "" {
-		all.Missing = s.undone
-		return all, nil
-	}
-	before, err := s.planText(ctx, m, text)
-	if err != nil {
-		return nil, err
-	}
-	n := 0 // what the session did: without the end of its data, which comes at the end of both
-	for n < len(before.Graph.Tasks) && before.Graph.Tasks[n].Internal != "unregister" {
-		n++
-	}
-	all.setGraph(all.Graph.From(n))
-	return all, nil
+	p = &Plan{Paths: paths, HostCalls: slices.Sorted(maps.Keys(called))}
+	p.setGraph(rec.Graph(source.Name))
+	return p, nil
 }
 
-// planText plans a script. Its warnings are no news: the session said them.
-func (s *Session) planText(ctx context.Context, m engine.Machine, text string) (*Plan, error) {
-	prog, ds := s.comp.Compile(ctx, "<plan>", []byte(text))
-	if prog == nil {
-		return nil, ds
+// Graph returns the tasks that the session has inserted since it began or was Reset, and how
+// many more there were: a session remembers 262144, those of the engine included.
+func (s *Session) Graph() (g *graph.Graph, missing int) {
+	if s.m == nil {
+		return &graph.Graph{}, 0
 	}
-	return prog.Plan(ctx, m, append(append([]Option(nil), s.opts...), Stdout(discard{}))...)
+	return s.m.SessionGraph("session")
 }
-
-// discard takes prints that were seen before.
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -3,11 +3,16 @@ package lang
 // What a session did, as a script.
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -16,6 +21,10 @@ import (
 // than the session.
 const cutNote = "# something was cancelled here: the session dropped tasks that run in this script, or an entry that is missing in it\n"
 
+// failNote is the comment where the session reported that a task failed: there is no way to
+// go on behind that in a script.
+const failNote = "# a task had failed by here: the session went on, and this script ends where it notices\n"
+
 // fewRepeats is how often an entry may stand below itself.
 const fewRepeats = 2
 
@@ -23,42 +32,143 @@ const fewRepeats = 2
 // count included.
 const benchTimes = 11
 
-// Script returns the entries that ran without error, and how many they are, as a
-// script that does the same: what an expression gave is printed, names that were
-// declared again are told apart, and std/blas is imported where it is used. An entry
-// that ran more than twice in a row, as those that are measured do, stands in a loop.
-// Comments say where something was cancelled.
-func (s *Session) Script() (text string, entries int) {
-	text = s.scriptText()
-	if s.usesBlas() {
-		text = blasImport + "\n\n" + text
+// entry is an entry that the checker accepted, with what came of it.
+type entry struct {
+	check.Step
+	failed bool
+	cut    bool // something was cancelled before it, since the entry in front of it
+	lost   bool // likewise: a task failed
+}
+
+// record is what a session did: everything that tells of it reads this, and the
+// tasks that its machine has taken down.
+type record struct {
+	entries []entry
+	cut     bool // something was cancelled behind the last of them
+	lost    bool // a task failed behind the last of them
+}
+
+// keep takes down an entry that ran; out is what came of it.
+func (r *record) keep(m *interp.Machine, u *check.Unit, implicit bool, out *interp.Result, err error) {
+	e := entry{Step: check.Step{Unit: u, Ran: out.Ran, Implicit: implicit, Ended: out.Ended, Params: map[*types.Object]string{}, Data: map[*types.Object]string{}}, failed: err != nil, cut: r.cut, lost: r.lost}
+	r.cut, r.lost = false, false
+	for _, p := range u.Params {
+		if text := m.Given(p); text != "" {
+			e.Params[p] = text
+		}
 	}
+	for _, x := range u.Externs {
+		if text := m.Source(x); text != "" {
+			e.Data[x] = text
+		}
+	}
+	if err != nil && out.Ran >= 0 && out.Ran < len(u.File.Stmts) {
+		e.Note = leftOut(u.File.Stmts[out.Ran], out.Rest)
+	}
+	if err == nil || e.Ran > 0 || e.Note != "" || len(e.Objects) > 0 || len(e.Ended) > 0 {
+		r.entries = append(r.entries, e)
+	} else {
+		r.cut, r.lost = e.cut, e.lost
+	}
+	r.cut = r.cut || out.Dropped
+	r.lost = r.lost || !out.Dropped && taskFailed(err)
+}
+
+// taskFailed reports whether err is that of a task.
+func taskFailed(err error) bool {
+	var d *Diagnostic
+	return errors.As(err, &d) && d.Code == "R0101"
+}
+
+// end takes down that data and arrays ended behind the last entry.
+func (r *record) end(ended []*types.Object) {
+	if n := len(r.entries); n > 0 {
+		e := &r.entries[n-1]
+		e.Ended = append(e.Ended[:len(e.Ended):len(e.Ended)], ended...)
+	}
+}
+
+// leftOut says that a script lacks what a statement did before it failed; "" where it can
+// have done nothing.
+func leftOut(s syntax.Stmt, tasks int) string {
+	switch s := s.(type) {
+	case *syntax.For, *syntax.While, *syntax.If, *syntax.Acquire:
+	case *syntax.ExprStmt:
+		if call, ok := s.X.(*syntax.Call); !ok || call.Callee == nil || call.Callee.Kind != types.FuncObject {
+			return ""
+		}
+	default:
+		if tasks == 0 {
+			return ""
+		}
+	}
+	text := "this ended with an error at the prompt"
+	switch tasks {
+	case 0:
+	case 1:
+		text += ", when it had inserted 1 task"
+	default:
+		text += fmt.Sprintf(", when it had inserted %d tasks", tasks)
+	}
+	return text + "; what it did until then is missing here:"
+}
+
+// Script returns what the session did as a script that does the same, and how many entries
+// have a part in it. file is the name that it will have: imports of files count from there.
+//
+// What an expression gave is printed, names that were declared again are told apart, params have
+// the values that they were given, and std/blas is imported where it is used. Of an entry
+// that ended with an error the script has the statements before the one that failed. An entry that
+// ran more than twice in a row, as those that are measured do, stands in a loop. Comments say
+// where something was cancelled, and where a statement is missing that did something
+// before it failed. Data that the host has bound stays extern.
+func (s *Session) Script(file string) (text string, entries int) {
+	text, entries = s.scriptText(file)
 	if out, err := syntax.Format(diag.NewSource("script", text)); err == nil {
 		text = string(out)
 	}
-	return text, len(s.done)
+	return text, entries
 }
 
 // scriptText is the text of the entries, each repeated one as a loop.
-func (s *Session) scriptText() string {
-	texts := check.Statements(s.done)
+func (s *Session) scriptText(file string) (string, int) {
+	all := s.did.entries
+	steps := make([]check.Step, len(all))
+	for k := range all {
+		steps[k] = all[k].Step
+	}
+	t := check.Transcribe(steps, func(m *types.Module) string { return importFrom(file, m.Name) })
+	texts := t.Texts
 	var b strings.Builder
+	if s.m != nil && s.m.Deterministic() {
+		b.WriteString("# deterministic: run it with --deterministic\n")
+	}
+	count := 0
 	for k := 0; k < len(texts); {
-		if s.cut[k] {
-			b.WriteString(cutNote)
-		}
+		b.WriteString(notes(all[k].cut, all[k].lost))
 		n := 1
-		for repeats(s.done[k]) && k+n < len(texts) && texts[k+n] == texts[k] && !s.cut[k+n] {
+		for repeats(&all[k]) && k+n < len(texts) && texts[k+n] == texts[k] && repeats(&all[k+n]) && notes(all[k+n].cut, all[k+n].lost) == "" {
 			n++
 		}
 		if n <= fewRepeats {
-			b.WriteString(texts[k] + "\n")
+			n = 1
+		}
+		if !all[k].Implicit {
+			count += n
+		}
+		if n == 1 {
+			if strings.TrimSpace(texts[k]) != "" {
+				b.WriteString(texts[k] + "\n")
+			}
+			if all[k].Implicit && texts[k] != "" {
+				b.WriteString("\n")
+			}
 			k++
 			continue
 		}
 		text, effect := texts[k], true
 		if n >= benchTimes {
-			text, effect = measured(s.done[k], text)
+			text, effect = measured(all[k].Unit, text)
 		}
 		if effect {
 			fmt.Fprintf(&b, "# %d times in a row at the prompt, where :bench runs a statement %d times\nfor _ in 0..%d {\n%s\n}\n", n, benchTimes, n, text)
@@ -67,10 +177,58 @@ func (s *Session) scriptText() string {
 		}
 		k += n
 	}
-	if s.cut[len(texts)] {
-		b.WriteString(cutNote)
+	b.WriteString(notes(s.did.cut, s.did.lost))
+	s.finish(&b, t)
+	return b.String(), count
+}
+
+func notes(cut, lost bool) (text string) {
+	if cut {
+		text = cutNote
 	}
-	return b.String()
+	if lost {
+		text += failNote
+	}
+	return text
+}
+
+// finish writes what a script must end with: it gives back the arrays that the session
+// still holds, and opens the gates that are closed, for which tasks would wait for ever.
+func (s *Session) finish(b *strings.Builder, t *check.Transcript) {
+	if s.m == nil {
+		return
+	}
+	for k := range s.did.entries {
+		e := &s.did.entries[k]
+		for _, name := range slices.Sorted(maps.Keys(e.Objects)) {
+			o := e.Objects[name]
+			switch held, closed := s.m.Loose(o); {
+			case held:
+				fmt.Fprintf(b, "release %s  # held at the prompt\n", t.Name(o))
+			case closed && o.Type.Kind == types.Gate:
+				fmt.Fprintf(b, "open(%s)  # closed at the prompt\n", t.Name(o))
+			case closed:
+				fmt.Fprintf(b, "for gate_ in %s { open(gate_) }  # closed at the prompt\n", t.Name(o))
+			}
+		}
+	}
+}
+
+// importFrom is how a script in file names the file of a module.
+func importFrom(file, module string) string {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return module
+	}
+	abs, err := filepath.Abs(filepath.FromSlash(module))
+	if err != nil {
+		return module
+	}
+	rel, err := filepath.Rel(dir, abs)
+	if err != nil {
+		return module
+	}
+	return filepath.ToSlash(rel)
 }
 
 // measured is the text of an entry that :bench ran: what gives a value was not printed
@@ -92,35 +250,18 @@ func measured(u *check.Unit, text string) (without string, effect bool) {
 	return strings.TrimSuffix(inner, ")"), false
 }
 
-// repeats reports whether u means the same in the body of a loop: it declares nothing
+// repeats reports whether e means the same in the body of a loop: it declares nothing
 // and changes no state of data, which checks follow from statement to statement.
-func repeats(u *check.Unit) bool {
-	for _, st := range u.File.Stmts {
+func repeats(e *entry) bool {
+	if e.failed || e.Implicit || len(e.Ended) > 0 {
+		return false
+	}
+	for _, st := range e.File.Stmts {
 		switch st.(type) {
 		case *syntax.ExprStmt, *syntax.For, *syntax.While, *syntax.Assign, *syntax.If, *syntax.Wait:
 		default:
 			return false
 		}
 	}
-	return len(u.Objects) == 0 && len(u.File.Stmts) > 0
-}
-
-// noteCut remembers for Script that something was cancelled behind the last entry.
-func (s *Session) noteCut() {
-	if s.cut == nil {
-		s.cut = map[int]bool{}
-	}
-	s.cut[len(s.done)] = true
-}
-
-// usesBlas reports whether an entry uses the import that the session began with.
-func (s *Session) usesBlas() bool {
-	for _, u := range s.done {
-		for _, id := range syntax.Idents(u.File) {
-			if id.Obj != nil && id.Obj.Kind == types.ModuleObject && id.Obj.Decl.File == sessionSource {
-				return true
-			}
-		}
-	}
-	return false
+	return len(e.Objects) == 0 && len(e.File.Stmts) > 0
 }

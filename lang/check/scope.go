@@ -80,7 +80,7 @@ func letBefore(at diag.Span) diag.Span {
 
 // enter puts o into the current scope, or reports that its name is taken.
 func (c *checker) enter(o *types.Object, id *syntax.Ident) {
-	if old := c.scope.Names[o.Name]; old != nil && !(c.session != nil && c.scope == c.top) {
+	if old := c.scope.Names[o.Name]; old != nil {
 		first, second := old.Decl, o.Decl
 		if first.Start.Offset > second.Start.Offset {
 			first, second = second, first

@@ -33,7 +33,13 @@ func NewSession(env *Env, predeclared ...*types.Object) *Session {
 
 // Entry parses and checks one entry. Its unit has the size of the shared frame
 // so far in Slots. After an error the unit is nil and the names are unchanged.
-func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
+func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) { return s.check(src, true) }
+
+// Try checks an entry as Entry does, and leaves the names of the session as they are:
+// those of the entry are in its unit alone.
+func (s *Session) Try(src *diag.Source) (*Unit, diag.Diagnostics) { return s.check(src, false) }
+
+func (s *Session) check(src *diag.Source, keep bool) (*Unit, diag.Diagnostics) {
 	s.loader.read = 0
 	s.loader.stack = append(s.loader.stack[:0], src.Name)
 	f, ds := s.loader.parse(src, syntax.ParseEntry)
@@ -43,26 +49,42 @@ func (s *Session) Entry(src *diag.Source) (*Unit, diag.Diagnostics) {
 	c.broken = ds.Err() != nil
 	c.top.Parent = s.scope
 	c.infos = s.infos
-	slots := s.frame.slots
+	if !keep {
+		c.infos = make(map[*types.Object]*objInfo, len(s.infos))
+		for o, in := range s.infos {
+			copied := *in
+			c.infos[o] = &copied
+		}
+	}
 	c.frame = s.frame
+	slots := s.frame.slots
 	s.loader.diags = nil
 	order := len(s.loader.order)
 	c.run()
 	s.loader.stack = s.loader.stack[:0]
 	all := append(s.loader.diags, applyAllowances(f, merge(ds, c.diags))...)
-	if all.Err() != nil {
+	wrong := all.Err() != nil
+	if !wrong {
+		unit.Last = s.lastValue(c)
+		unit.Slots = s.frame.slots
+	}
+	if wrong || !keep {
 		s.frame.slots = slots
 		for _, u := range s.loader.order[order:] {
-			delete(s.loader.units, u.File.Source.Name) // so that a repaired file is read again
+			delete(s.loader.units, u.File.Source.Name) // so that a file that changes is read again
 		}
 		s.loader.order = s.loader.order[:order]
-		return nil, all
+		if wrong {
+			unit = nil
+		}
+		return unit, all
 	}
 	for _, o := range c.top.List {
 		s.scope.Insert(o.Name, o)
 	}
-	unit.Last = s.lastValue(c)
-	unit.Slots = s.frame.slots
+	if unit.Last != nil {
+		s.scope.Insert(unit.Last.Name, unit.Last)
+	}
 	s.units = append(s.units, s.loader.order[order:]...)
 	return unit, all
 }
@@ -85,7 +107,6 @@ func (s *Session) lastValue(c *checker) *types.Object {
 	}
 	o := &types.Object{Name: "_", Kind: types.LetObject, Type: t, Doc: "the value of the last expression", Unit: c.unit, Global: true, Slot: s.frame.slots}
 	s.frame.slots++
-	s.scope.Insert(o.Name, o)
 	return o
 }
 

@@ -22,7 +22,8 @@ type Array struct {
 	at       place // of the acquire
 	gone     place // of the release
 	released bool
-	cell     *[16]byte // in plans, instead of memory
+	cell     *[16]byte // in plans, instead of memory that is not known
+	done     func()    // in plans, gives back what the elements are read from; may be nil
 }
 
 // elem returns the address of the element at an offset.
@@ -40,6 +41,12 @@ func (a *Array) drop() error {
 		return nil
 	}
 	a.released = true
+	if a.done != nil {
+		a.done()
+	}
+	if a.acc == nil { // of a plan: the data has ended
+		return nil
+	}
 	return a.acc.Release()
 }
 
@@ -64,14 +71,7 @@ func (a *Array) needHeld(m *Machine, at place) {
 
 // boxed reads the element at p.
 func (a *Array) boxed(m *Machine, p unsafe.Pointer, at place) any {
-	v := readElem(a.buf.Elem, p)
-	if a.buf.Elem.IsFloat() {
-		return v.f
-	}
-	if a.buf.Elem == iface.U64 && v.i < 0 {
-		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(v.i))
-	}
-	return v.i
+	return m.elemValue(a.buf.Elem, readElem(a.buf.Elem, p), at)
 }
 
 // storeElem writes a boxed number.
@@ -210,23 +210,39 @@ func (c *compiler) acquire(s *syntax.Acquire) stmt {
 
 // take acquires h.
 func (m *Machine) take(h *Handle, mode iface.AccessMode, at place) *Array {
-	acc := m.hold(h, mode, at)
-	a := &Array{h: h, acc: acc, buf: *acc.Buffer(), mode: mode, at: at}
-	a.size = a.buf.Elem.Size()
+	a := &Array{h: h, mode: mode, at: at}
 	if m.plan != nil { // without memory: all elements are one, and nobody knows it
+		m.alive(h, at)
 		a.cell = new([16]byte)
+		a.look(m)
+	}
+	acc, err := m.tryHold(h, mode, at)
+	if err != nil {
+		if a.done != nil {
+			a.done()
+		}
+		m.raiseEngine(err, at, h)
+	}
+	if a.acc = acc; a.size == 0 {
+		a.buf = *acc.Buffer()
+		a.size = a.buf.Elem.Size()
 	}
 	return a
 }
 
 // hold acquires h and raises what goes wrong.
 func (m *Machine) hold(h *Handle, mode iface.AccessMode, at place) *engine.Access {
-	m.alive(h, at)
-	acc, err := m.job.Acquire(m.ctx, h.h, mode, m.siteFor(at))
+	acc, err := m.tryHold(h, mode, at)
 	if err != nil {
 		m.raiseEngine(err, at, h)
 	}
 	return acc
+}
+
+func (m *Machine) tryHold(h *Handle, mode iface.AccessMode, at place) (*engine.Access, error) {
+	m.alive(h, at)
+	m.record.uses(h)
+	return m.job.Acquire(m.ctx, h.h, mode, m.siteFor(at))
 }
 
 // siteFor returns the engine's form of a place; it carries the place itself.
@@ -273,6 +289,10 @@ func (c *compiler) release(s *syntax.Release) stmt {
 				label(d, a.at, "acquired here")
 				d.Help = []string{"release goes to weaker modes only: RW to W or R, W to R"}
 				m.raise(d)
+			}
+			if a.acc == nil {
+				a.mode = to
+				continue
 			}
 			if err := a.acc.ReleaseTo(to); err != nil {
 				m.raiseEngine(err, ats[k], a.h)

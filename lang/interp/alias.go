@@ -34,7 +34,7 @@ type claim struct {
 	lo, hi uintptr
 }
 
-// claim notes the bindings of m until disclaim. The error says which one a run that is
+// claim notes bindings of m, beside those it has claimed, until disclaim. The error says which one a run that is
 // not closed has, too, unless neither may write it.
 func (m *Machine) claim(bs []NamedBinding) error {
 	if len(bs) == 0 {
@@ -51,6 +51,9 @@ func (m *Machine) claim(bs []NamedBinding) error {
 	claims.Lock()
 	defer claims.Unlock()
 	for o, theirs := range claims.of {
+		if o == m {
+			continue
+		}
 		if o.rt.Closed() { // nothing of it runs any more
 			delete(claims.of, o)
 			continue
@@ -66,7 +69,7 @@ func (m *Machine) claim(bs []NamedBinding) error {
 	if claims.of == nil {
 		claims.of = map[*Machine][]claim{}
 	}
-	claims.of[m] = mine
+	claims.of[m] = append(claims.of[m], mine...)
 	return nil
 }
 

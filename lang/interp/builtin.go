@@ -363,21 +363,24 @@ func (m *Machine) value(v any, at place) any {
 	if h == nil {
 		m.fail("E0705", at, "value() needs a variable")
 	}
-	acc := m.hold(h, iface.R, at)
-	b := acc.Buffer()
 	if m.plan != nil {
-		return m.unknownValue(acc, h, at)
+		return m.plannedValue(h, at)
 	}
+	acc := m.hold(h, iface.R, at)
+	b := *acc.Buffer()
 	e := readElem(b.Elem, b.Ptr)
-	isFloat := b.Elem.IsFloat()
-	tooBig := b.Elem == iface.U64 && e.i < 0
 	if err := acc.Release(); err != nil {
 		m.raiseEngine(err, at, h)
 	}
-	if isFloat {
+	return m.elemValue(b.Elem, e, at)
+}
+
+// elemValue is e, an element of type t, as a value of the language.
+func (m *Machine) elemValue(t iface.Elem, e elem, at place) any {
+	if t.IsFloat() {
 		return e.f
 	}
-	if tooBig {
+	if t == iface.U64 && e.i < 0 {
 		m.fail("R0103", at, "the element %d does not fit an int (64 bit)", uint64(e.i))
 	}
 	return e.i

@@ -59,13 +59,24 @@ func (c *compiler) topLevel(u *check.Unit) stmt {
 			if u.Last != nil && k == len(u.File.Stmts)-1 {
 				set := c.setter(s.X, u.Last.Type, u.Last.Slot)
 				slot := u.Last.Slot
-				list = append(list, func(f *frame) ctl { set(f, f); f.def[slot] = true; return next })
+				list = append(list, c.numbered(k, func(f *frame) ctl { set(f, f); f.def[slot] = true; return next }))
 				continue
 			}
 		}
-		list = append(list, c.stmt(s))
+		list = append(list, c.numbered(k, c.stmt(s)))
 	}
 	return sequence(list, c.place(&syntax.Block{}))
+}
+
+// numbered notes that statement k of an entry runs.
+func (c *compiler) numbered(k int, s stmt) stmt {
+	if !c.session {
+		return s
+	}
+	return func(f *frame) ctl {
+		f.m.ran, f.m.ranInserted = k, f.m.inserted
+		return s(f)
+	}
 }
 
 // compileFunc compiles the body of fn into code.

@@ -42,13 +42,14 @@ func (h *Handle) Name() string {
 		return n
 	}
 	if h.view != nil {
-		for k := range h.view.parts {
-			if &h.view.parts[k] == h {
-				return h.view.text() + "[" + partIndex(h.view.v.Dims, k) + "]"
-			}
-		}
+		return h.view.text() + "[" + partIndex(h.view.v.Dims, h.view.place(h)) + "]"
 	}
 	return "data"
+}
+
+// place is the number of h, a part of v.
+func (v *View) place(h *Handle) int {
+	return int((uintptr(unsafe.Pointer(h)) - uintptr(unsafe.Pointer(unsafe.SliceData(v.parts)))) / unsafe.Sizeof(*h))
 }
 
 func partIndex(dims []int, k int) string {
@@ -187,7 +188,9 @@ type Binding struct {
 	Home     unsafe.Pointer
 	Keep     any // what Home points into
 	ReadOnly bool
-	NoMemory bool // sizes alone, for plans
+	NoMemory bool   // sizes alone, for plans
+	File     string // what the data is read from, instead of a home; the extern says Kind and Elem
+	Text     string // of a variable that was read from File: its element
 }
 
 // NamedBinding is a Binding for an extern name.

@@ -3,6 +3,7 @@ package interp
 // What the host supplies: extern data, params, replacements of functions.
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 			d.Help = []string{fmt.Sprintf("Go: `lang.Bind(%q, lang.VectorOf(s))`; command line: `--data %s=file.npy`", o.Name, o.Name)}
 			m.raise(d)
 		}
-		if !types.Same(b.Type(), o.Type) {
+		if b.File == "" && !types.Same(b.Type(), o.Type) {
 			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "", "`%s` is bound to a %v", o.Name, b.Type())
 		}
 		spec := engine.DataSpec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Step: b.Step, Home: b.Home,
@@ -38,7 +39,28 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 		if b.NoMemory && b.Kind != iface.Void {
 			fill = func(*iface.Buffer) error { return nil } // it has a value, which plans do not know
 		}
+		if b.File != "" {
+			spec.Kind, spec.Elem = o.Type.Data(), o.Type.Elem
+			fill = m.load(b.File, at, &spec)
+			if in := m.input; in != nil {
+				m.input = nil
+				defer protect(in.Close)
+			}
+			if spec.Kind == iface.Variable {
+				read := fill
+				fill = func(buf *iface.Buffer) error {
+					err := read(buf)
+					b.Text = m.elemText(buf.Elem, readElem(buf.Elem, buf.Ptr))
+					return err
+				}
+			}
+			m.countData(&spec, 0, at)
+		}
 		h, err := m.registerData(spec, fill)
+		var r *raised
+		if errors.As(err, &r) {
+			panic(r)
+		}
 		if err != nil {
 			m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
 		}

@@ -119,55 +119,61 @@ func (m *Machine) nearFile(name string) (near string, ok bool) {
 func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
 	name, at := c.ref(x), c.place(x)
 	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
-		m := f.m
 		s, _ := name(f).(string)
-		s = m.fileName(s, at, "load")
-		m.poll(at)
-		want := format.Want{Kind: spec.Kind, Elem: spec.Elem}
-		if len(spec.Dims) > 0 {
-			want.Dims = spec.Dims
-		}
-		if m.plan != nil {
-			m.plan.loads[s] = true
-			if dims, ok := m.cfg.FileSizes[s]; ok {
-				if err := sizesFit(s, &want, dims); err != nil {
-					m.badFile(err, at, "cannot load", s)
-				}
-				spec.Dims = dims
-				return func(*iface.Buffer) error { return nil } // a value, which plans do not know
+		return f.m.load(s, at, spec)
+	}
+}
+
+// load opens the file that data described by spec is read from, and notes its sizes.
+func (m *Machine) load(s string, at place, spec *engine.DataSpec) func(*iface.Buffer) error {
+	s = m.fileName(s, at, "load")
+	m.poll(at)
+	want := format.Want{Kind: spec.Kind, Elem: spec.Elem}
+	if len(spec.Dims) > 0 {
+		want.Dims = spec.Dims
+	} else if spec.Kind == iface.Variable && strings.EqualFold(path.Ext(s), ".bin") {
+		want.Dims = []int{} // the file does not say that it has no sizes
+	}
+	if m.plan != nil {
+		m.plan.loads[s] = true
+		if dims, ok := m.cfg.FileSizes[s]; ok {
+			if err := sizesFit(s, &want, dims); err != nil {
+				m.badFile(err, at, "cannot load", s)
 			}
-			if d, ok := m.plan.saved[s]; ok { // the run will have the file by now
-				dims, err := format.Saved(s, d, want)
-				if err != nil {
-					m.badFile(err, at, "cannot load", s)
-				}
-				spec.Dims = dims
-				return func(*iface.Buffer) error { return nil }
+			spec.Dims = dims
+			return func(*iface.Buffer) error { return nil } // a value, which plans do not know
+		}
+		if d, ok := m.plan.saved[s]; ok { // the run will have the file by now
+			dims, err := format.Saved(s, d, want)
+			if err != nil {
+				m.badFile(err, at, "cannot load", s)
 			}
+			spec.Dims = dims
+			return func(*iface.Buffer) error { return nil }
 		}
-		if m.may.data != unlimited {
-			want.Most = max(1, (m.may.data-m.used.data)/int64(want.Elem.Size()))
+	}
+	if m.may.data != unlimited {
+		want.Most = max(1, (m.may.data-m.used.data)/int64(want.Elem.Size()))
+	}
+	var in *format.Input
+	err := protect(func() (err error) { in, err = format.Open(format.Within(m.ctx, m.cfg.Files), s, want); return err })
+	if errors.Is(err, format.ErrMost) {
+		m.exceeded("data", at)
+	}
+	if err != nil {
+		m.badFile(err, at, "cannot load", s)
+	}
+	m.input = in
+	spec.Dims = in.Dims
+	if m.plan != nil { // sizes are all that it needs
+		in.Close()
+	}
+	return func(b *iface.Buffer) error {
+		err := protect(func() error { return in.Fill(b) })
+		if err == nil {
+			return nil
 		}
-		var in *format.Input
-		err := protect(func() (err error) { in, err = format.Open(format.Within(m.ctx, m.cfg.Files), s, want); return err })
-		if errors.Is(err, format.ErrMost) {
-			m.exceeded("data", at)
-		}
-		if err != nil {
-			m.badFile(err, at, "cannot load", s)
-		}
-		m.input = in
-		spec.Dims = in.Dims
-		if m.plan != nil { // sizes are all that it needs
-			in.Close()
-		}
-		return func(b *iface.Buffer) error {
-			err := protect(func() error { return in.Fill(b) })
-			if err == nil {
-				return nil
-			}
-			return m.catch(func() { m.badFile(err, at, "cannot load", s) })
-		}
+		return m.catch(func() { m.badFile(err, at, "cannot load", s) })
 	}
 }
 

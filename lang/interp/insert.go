@@ -56,28 +56,43 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 	st, sync := m.describe(f, s)
 	spec := &st.spec
 	m.inserted++
-	keep := value || sync || s.opts.order != nil
-	if !keep {
-		if err := m.job.Submit(spec); err != nil {
-			m.insertFailed(err, s, st)
-		}
-		return nil
-	}
 	var t *engine.Task
 	var err error
-	if s.opts.order != nil {
+	switch keep := value || sync; {
+	case s.opts.order != nil:
 		t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order})
-	} else {
+	case keep:
 		t, err = m.job.SubmitTask(spec)
+	default:
+		err = m.job.Submit(spec)
 	}
 	if err != nil {
 		m.insertFailed(err, s, st)
 	}
+	if m.record != nil {
+		m.submitted(s, st)
+	}
+	if t == nil {
+		return nil
+	}
 	out := &Task{t: t, codelet: s.codelet.Name, site: s}
-	if sync && t != nil {
+	if sync {
 		m.waitTask(out, s.at)
 	}
 	return out
+}
+
+// submitted takes down what a statement of a session has inserted.
+func (m *Machine) submitted(s *insertSite, st *siteState) {
+	m.record.insert(s, st)
+	if s.opts.order == nil {
+		return
+	}
+	if m.ordered == nil {
+		m.ordered = map[int][]int64{}
+	}
+	w := st.spec.Workers[0]
+	m.ordered[w] = append(m.ordered[w], st.order)
 }
 
 // describe fills in the description of a task of the site. It reports whether the

@@ -83,6 +83,10 @@ type Machine struct {
 	keep   []any // Go memory that is the home of data
 	places map[place]*engine.Site
 
+	record   *record         // of a session
+	planCode planCode        // of a session
+	ordered  map[int][]int64 // places that a session has given to tasks, by worker
+
 	limits  Limits
 	plan    *planning // nil: tasks run
 	unknown bool      // in a plan: what the running statement has read is not known
@@ -94,6 +98,9 @@ type Machine struct {
 	spent    budget // by those before it
 	stdout   io.Writer
 	inserted int // by the running entry of a session
+	ran      int // of that: top-level statements before the one that runs; -1: none runs yet
+	// ranInserted is how many tasks those inserted.
+	ranInserted int
 
 	pending []*engine.TaskError // failures not raised yet
 	told    int64               // the last task when the caller was told of one, in the order of insertion
@@ -164,6 +171,10 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 			m.binds[b.Name] = b.Data
 			continue
 		}
+		if b.Data.File != "" {
+			m.binds[b.Name] = b.Data
+			continue
+		}
 		if b.Data.Kind == 0 || b.Data.Elem == 0 || (b.Data.Home == nil && b.Data.mustHaveHome()) {
 			return nil, fmt.Errorf("lang: Bind(%q): the data has no memory", b.Name)
 		}
@@ -176,6 +187,9 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 		m.units = append(m.units, m.newTop())
 	}
 	m.sites = make([]*siteState, p.nsites)
+	if p.open && !p.plan {
+		m.record = &record{}
+	}
 	if err := m.open(); err != nil {
 		return nil, err
 	}
@@ -184,7 +198,7 @@ func newMachine(p *Program, cfg *Config) (*Machine, error) {
 
 // homes are the bindings that have memory: of a name the last.
 func (m *Machine) homes() []NamedBinding {
-	return slices.DeleteFunc(slices.Clone(m.cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory })
+	return slices.DeleteFunc(slices.Clone(m.cfg.Bindings), func(b NamedBinding) bool { return m.binds[b.Name] != b.Data || b.Data.NoMemory || b.Data.File != "" })
 }
 
 // open makes the job whose tasks the machine inserts.
@@ -196,7 +210,14 @@ func (m *Machine) open() error {
 		}
 		o.Listener = m.events
 	}
+	if m.record != nil {
+		o.OnInternal = m.record.internal
+		m.ordered = nil
+	}
 	m.job = m.rt.NewJob(context.Background(), o)
+	if m.record != nil {
+		m.record.begin(m.job)
+	}
 	if m.cfg.Observe != nil {
 		if err := protect(func() error { m.cfg.Observe(m.job); return nil }); err != nil {
 			m.job.Close()

@@ -41,6 +41,8 @@ type planning struct {
 	check  bool                  // for errors alone
 	steps  int64                 // that the path took
 	calls  repeats               // in a check
+
+	session *forked // nil: of a script
 }
 
 // errPlanEnds ends a path at a place that needs a value which nobody knows.
@@ -50,9 +52,13 @@ var errPlanEnds = errors.New("the plan ends here")
 func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total *int64) (err error) {
 	pl.rec = graph.NewRecorder(nil)
 	rt, err := cfg.Machine.Planner(func(t *engine.PlannedTask) {
-		if !pl.check {
-			pl.rec.Plan(t)
+		switch s := pl.session; {
+		case s != nil && s.quiet || pl.check:
+			return
+		case s != nil:
+			s.submitted(t)
 		}
+		pl.rec.Plan(t)
 	})
 	if err != nil {
 		return err
@@ -65,7 +71,7 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 	pl.rec.Machine(rt)
 	c := cfg.Config
 	c.Runtime = rt
-	c.OnEvent = nil // nothing happens in a plan
+	c.OnEvent, c.Observe = nil, nil // nothing happens in a plan
 	c.OnView = func(parts []*datamgr.Handle, name func(k int) string) { pl.rec.View(parts, name) }
 	if !pl.prints {
 		c.Stdout = io.Discard
@@ -93,14 +99,20 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 		pl.steps = m.used.steps + m.granted - m.fuel
 		*total += m.used.tasks
 		m.unknown = false
-		if e := m.Close(); err == nil {
+		if e := m.Close(); err == nil && pl.session == nil { // what a session leaves goes on
 			err = e
 		}
 	}()
-	if err := m.checkOptions(); err != nil {
-		return err
+	if pl.session == nil {
+		if err := m.checkOptions(); err != nil {
+			return err
+		}
 	}
 	err = m.enter(ctx, func() {
+		if pl.session != nil {
+			pl.session.run(m)
+			return
+		}
 		for k, u := range p.units {
 			m.runUnit(m.units[k], u, u.unit != p.main)
 		}
@@ -335,19 +347,33 @@ func (c *compiler) planWhile(s *syntax.While) stmt {
 
 // ---- values ----------------------------------------------------------------------
 
-// unknownValue is what value() gives in a plan.
-func (m *Machine) unknownValue(acc *engine.Access, h *Handle, at place) any {
+// plannedValue is what value() gives in a plan: what the session has, or something that
+// is not known.
+func (m *Machine) plannedValue(h *Handle, at place) any {
 	if m.plan.check {
 		if m.fuel -= dataCost; m.fuel < 0 {
 			m.refuel(at)
 		}
 	}
-	isFloat := acc.Buffer().Elem.IsFloat()
-	if err := acc.Release(); err != nil {
+	m.alive(h, at)
+	b, release, known := m.plan.now(m, h, at)
+	acc, err := m.tryHold(h, iface.R, at)
+	if err == nil {
+		err = acc.Release()
+	}
+	var e elem
+	if known {
+		e = readElem(b.Elem, b.Ptr)
+		release()
+	}
+	if err != nil {
 		m.raiseEngine(err, at, h)
 	}
+	if known {
+		return m.elemValue(b.Elem, e, at)
+	}
 	m.unknown = true
-	if isFloat {
+	if _, elem := h.h.Type(); elem.IsFloat() {
 		return 1.0
 	}
 	return int64(1)

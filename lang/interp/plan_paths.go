@@ -27,6 +27,7 @@ type PlanConfig struct {
 	Tasks   int64           // on all paths together; 0: no limit
 	Steps   int64           // in a check, on a path and on all but the first of them together; 0: no limit
 	Called  map[string]bool // takes the names of the host functions that are called; nil: nobody asks
+	session *forked         // what a plan of an entry begins with; nil: of a script
 	Check   bool            // only errors are wanted: tasks are not recorded, and calls that repeat others are left out
 }
 
@@ -51,7 +52,7 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 		if paths == maxPaths-1 || cfg.Steps > 0 && paths > 1 && spent+longest > cfg.Steps {
 			todo = []map[place]bool{together(todo)}
 		}
-		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0, check: cfg.Check}
+		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0, check: cfg.Check, session: cfg.session}
 		todo = todo[1:]
 		paths++
 		if err = pl.run(ctx, p, cfg, &total); err != nil {

@@ -22,6 +22,7 @@ type Program struct {
 	names  map[string]*types.Object // top-level names of the main unit
 	funcs  map[*types.Object]*funcCode
 	index  map[*check.Unit]int // place of a unit's frame
+	all    []*check.Unit       // of a session: entries and what they import, as they came
 	nsites int
 	hosts  map[string]*HostFunc // host functions that the code calls
 	open   bool                 // of a session
@@ -131,7 +132,37 @@ func (p *Program) declareFuncs(u *check.Unit) {
 
 // compileUnit makes the code of one unit: its functions and its statements.
 func (p *Program) compileUnit(u *check.Unit, session bool) (code *unitCode, err error) {
-	c := &compiler{prog: p, unit: p.index[u], file: u.File, session: session, plan: p.plan, depths: map[*types.Object]int{}, ranges: map[*types.Object]*loopRange{}}
+	c := p.compiler(u, session)
+	code = &unitCode{unit: u}
+	err = c.catch(func() {
+		c.functions(u)
+		code.body = c.topLevel(u)
+	})
+	return code, err
+}
+
+// compileFuncs makes the code of the functions of u, an entry of a session or what one imports.
+func (p *Program) compileFuncs(u *check.Unit) error {
+	c := p.compiler(u, true)
+	return c.catch(func() { c.functions(u) })
+}
+
+// compiler makes a compiler for the unit u.
+func (p *Program) compiler(u *check.Unit, session bool) *compiler {
+	return &compiler{prog: p, unit: p.index[u], file: u.File, session: session, plan: p.plan, depths: map[*types.Object]int{}, ranges: map[*types.Object]*loopRange{}}
+}
+
+// functions compiles the functions of u.
+func (c *compiler) functions(u *check.Unit) {
+	for _, o := range u.Funcs {
+		if fn, ok := o.Node.(*syntax.Func); ok {
+			c.compileFunc(c.prog.funcs[o], fn)
+		}
+	}
+}
+
+// catch returns the error that fn raises.
+func (c *compiler) catch(fn func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			x, ok := r.(*raised)
@@ -141,14 +172,8 @@ func (p *Program) compileUnit(u *check.Unit, session bool) (code *unitCode, err 
 			err = x.err
 		}
 	}()
-	for _, o := range u.Funcs {
-		if fn, ok := o.Node.(*syntax.Func); ok {
-			c.compileFunc(p.funcs[o], fn)
-		}
-	}
-	code = &unitCode{unit: u}
-	code.body = c.topLevel(u)
-	return code, nil
+	fn()
+	return nil
 }
 
 // Param describes a param; see lang.ParamInfo.

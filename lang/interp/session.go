@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,11 @@ type Result struct {
 	Value    string // printed form of an expression, "" if none
 	Type     string // of the expression, "" if none
 	Inserted int    // tasks
+	Ran      int    // top-level statements that ran to their end; -1: it failed before the first
+	Rest     int    // of Inserted: by the statement that failed
 	Dropped  bool   // tasks that had not started were dropped, as the context ended
+	// Ended is what the data and arrays were called that ended as their names were declared again.
+	Ended []*types.Object
 	// Unwritten names data that was shown with "?" where nothing has written it, a few at most.
 	Unwritten []string
 	// Replaced are default views of earlier entries in whose place others came, a few at most.
@@ -48,13 +53,6 @@ func NewSession(cfg *Config) (*Machine, error) {
 	return m, nil
 }
 
-// SetParams gives the values that params of later entries take.
-func (m *Machine) SetParams(vs []NamedValue) {
-	for _, v := range vs {
-		m.params[v.Name] = v.Value
-	}
-}
-
 // add compiles a unit of a session, and the units it imports for the first time.
 func (m *Machine) add(u *check.Unit, entry bool, run *[]func()) error {
 	p := m.prog
@@ -78,6 +76,7 @@ func (m *Machine) add(u *check.Unit, entry bool, run *[]func()) error {
 	if err != nil {
 		return err
 	}
+	p.all = append(p.all, u)
 	*run = append(*run, func() { m.runUnit(f, code, !entry) })
 	return nil
 }
@@ -108,7 +107,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 		m.prog.names["_"] = u.Last
 	}
 	m.prog.main = u
-	m.inserted, m.unwritten, m.replaced = 0, nil, nil
+	m.inserted, m.unwritten, m.replaced, m.ran, m.ranInserted = 0, nil, nil, -1, 0
 	m.recount()
 	res.Dropped, err = m.enterUntil(ctx, func() {
 		for _, r := range run {
@@ -122,11 +121,16 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 			res.Type = o.Type.String()
 		}
 	})
-	res.Inserted, res.Unwritten, res.Replaced = m.inserted, m.unwritten, m.replaced
+	res.Inserted, res.Unwritten, res.Replaced, res.Ran = m.inserted, m.unwritten, m.replaced, m.ran
+	if err == nil {
+		res.Ran = len(u.File.Stmts)
+	} else {
+		res.Rest = m.inserted - m.ranInserted
+	}
 	if res.Dropped { // what runs ends before the next entry
 		m.job.Wait(context.Background())
 	}
-	if e := m.enter(context.WithoutCancel(ctx), func() { m.endNames(ends) }); err == nil {
+	if e := m.enter(context.WithoutCancel(ctx), func() { res.Ended = m.endNames(ends) }); err == nil {
 		err = e
 	}
 	return res, err
@@ -189,8 +193,9 @@ func lastPlace(u *check.Unit) place {
 	return place{}
 }
 
-// endNames ends what names held that were declared again.
-func (m *Machine) endNames(olds []*types.Object) {
+// endNames ends what names held that were declared again. It returns those whose data was
+// registered, or array held, until then.
+func (m *Machine) endNames(olds []*types.Object) (ended []*types.Object) {
 	f := m.units[0]
 	for _, o := range olds {
 		if !o.Global || o.Slot >= len(f.def) || !f.def[o.Slot] {
@@ -202,6 +207,9 @@ func (m *Machine) endNames(olds []*types.Object) {
 			continue
 		}
 		v := f.r[o.Slot]
+		if lives(v) {
+			ended = append(ended, o)
+		}
 		f.r[o.Slot], f.def[o.Slot] = nil, false
 		for k := len(m.owned) - 1; k >= 0; k-- {
 			w := m.owned[k]
@@ -217,6 +225,24 @@ func (m *Machine) endNames(olds []*types.Object) {
 			m.endOwned(w)
 		}
 	}
+	return ended
+}
+
+// lives reports whether v is, or lists nothing but, registered data, or is an array that
+// is held.
+func lives(v any) bool {
+	all, some := true, false
+	leaves(v, func(v any) {
+		switch x := v.(type) {
+		case *Handle:
+			all, some = all && x.h.Alive(), true
+		case *Array:
+			all, some = all && !x.released, true
+		default:
+			all = false
+		}
+	})
+	return all && some
 }
 
 // holdsOwned reports whether v is, or lists, what w stands for.
@@ -236,23 +262,105 @@ func holdsOwned(v any, w owned) bool {
 }
 
 // EndAll unregisters all handles of the session, ends its views and releases its
-// arrays. It returns their names, which are forgotten.
-func (m *Machine) EndAll() (names []string, err error) {
+// arrays. It returns their names, which are forgotten, and those of them that were registered or
+// held until then, sorted.
+func (m *Machine) EndAll() (names []string, ended []*types.Object, err error) {
 	err = m.enter(context.Background(), func() {
-		m.endBlock(0, false)
 		f := m.units[0]
 		for n, o := range m.prog.names {
 			if !holdsHandles(o.Type) && o.Kind != types.ArrayObject || !o.Global {
 				continue
 			}
-			if o.Slot < len(f.def) {
+			names = append(names, n)
+			if o.Slot < len(f.def) && (o.Kind == types.HandleObject || o.Kind == types.ArrayObject) && lives(f.r[o.Slot]) {
+				ended = append(ended, o)
+			}
+		}
+		m.endBlock(0, false)
+		for _, n := range names {
+			if o := m.prog.names[n]; o.Slot < len(f.def) {
 				f.r[o.Slot], f.def[o.Slot] = nil, false
 			}
 			delete(m.prog.names, n)
-			names = append(names, n)
 		}
 	})
-	return names, err
+	slices.SortFunc(ended, func(a, b *types.Object) int { return strings.Compare(a.Name, b.Name) })
+	return names, ended, err
+}
+
+// With gives params values and binds extern data, for the entries until restore is called.
+func (m *Machine) With(params []NamedValue, binds []NamedBinding) (restore func(), err error) {
+	for _, b := range binds {
+		switch {
+		case b.Data == nil:
+			return nil, fmt.Errorf("lang: Bind(%q): the data is nil", b.Name)
+		case b.Data.NoMemory:
+			return nil, b.checkSizes(false)
+		}
+	}
+	homes := slices.DeleteFunc(slices.Clone(binds), func(b NamedBinding) bool { return b.Data.File != "" })
+	if err := checkAlias(append(m.homes(), homes...)); err != nil {
+		return nil, err
+	}
+	if err := m.claim(homes); err != nil {
+		return nil, err
+	}
+	was, bound := m.params, m.binds
+	m.params, m.binds = maps.Clone(was), maps.Clone(bound)
+	for _, v := range params {
+		m.params[v.Name] = v.Value
+	}
+	for _, b := range binds {
+		m.binds[b.Name] = b.Data
+	}
+	return func() { m.params, m.binds = was, bound }, nil
+}
+
+// Given returns the value of a param of the last entry that was not its default, as it is
+// written in a script; "" for a default.
+func (m *Machine) Given(o *types.Object) string {
+	if _, given := m.params[o.Name]; !given || !m.units[0].def[o.Slot] {
+		return ""
+	}
+	return m.text(m.units[0].get(o.Slot, o.Type), true, place{})
+}
+
+// Source returns what a script writes to register extern data that was read from a file; ""
+// for other data.
+func (m *Machine) Source(o *types.Object) string {
+	b := m.binds[o.Name]
+	switch {
+	case b == nil || b.File == "":
+		return ""
+	case b.Text != "":
+		return fmt.Sprintf("%v(fill = %s)", o.Type, b.Text)
+	}
+	sizes := ""
+	for _, n := range b.Dims {
+		sizes += fmt.Sprintf("%d, ", n)
+	}
+	return fmt.Sprintf("%v(%sload = %q)", o.Type, sizes, b.File)
+}
+
+// Deterministic reports whether the order of contributions is fixed.
+func (m *Machine) Deterministic() bool { return m.cfg.Deterministic }
+
+// Loose reports whether o is an array that is held, or a gate, or list of gates, of which one is
+// closed: what a script must not end with.
+func (m *Machine) Loose(o *types.Object) (held, closed bool) {
+	f := m.units[0]
+	if !o.Global || o.Slot >= len(f.def) || !f.def[o.Slot] || reprOf(o.Type) != rRef {
+		return false, false
+	}
+	leaves(f.r[o.Slot], func(v any) {
+		switch x := v.(type) {
+		case *Array:
+			held = held || !x.released
+		case *Gate:
+			closed = closed || !x.g.Opened()
+		}
+	})
+	return held, closed
 }
 
 // Lookup returns the object of a top-level name, and its value if it has one.

@@ -22,6 +22,7 @@ func (c *compiler) assignItem(s *syntax.Assign, t *syntax.Index) stmt {
 				f.m.readOnlyArray(a, at)
 			}
 			store(f, a, p)
+			a.stored(f.m)
 			return next
 		}
 	}
@@ -57,6 +58,7 @@ func (c *compiler) assignOnce(s *syntax.Assign, t *syntax.Index) stmt {
 			}
 			old := a.boxed(f.m, p, at)
 			f.m.storeElem(a, p, f.m.operate(op, old, val(f), at), at)
+			a.stored(f.m)
 			return next
 		}
 	}

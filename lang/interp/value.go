@@ -64,13 +64,20 @@ func (r Range) String() string {
 
 // Task is a task value: what insert gives back.
 type Task struct {
-	t       *engine.Task
+	t       *engine.Task // nil in a plan: one of the session before it
+	was     *engine.Task // that one
 	codelet string
 	site    *insertSite
 }
 
 // String writes t as in the language.
-func (t *Task) String() string { return fmt.Sprintf("task %d %s", t.t.ID(), t.codelet) }
+func (t *Task) String() string {
+	k := t.t
+	if k == nil {
+		k = t.was
+	}
+	return fmt.Sprintf("task %d %s", k.ID(), t.codelet)
+}
 
 // Gate is a gate value.
 type Gate struct{ g *engine.Gate }

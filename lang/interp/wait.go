@@ -206,6 +206,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 			m := f.m
 			each(f, func(h *Handle, at place) {
 				m.poll(at)
+				m.record.uses(h)
 				if err := m.job.Invalidate(h.h, m.siteFor(at)); err != nil {
 					m.raiseEngine(err, at, h)
 				}

@@ -25,27 +25,11 @@ import (
 // bindData reads the files of --data for the externs of a program. For a plan sizes
 // do, and files that the script loads may have some, too.
 func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, error) {
-	paths, err := parseBindings("--data", flags)
+	paths, names, err := dataPaths(prog, flags)
 	if err != nil {
 		return nil, err
 	}
 	var opts []lang.Option
-	var names []string
-	for _, x := range prog.Externs() {
-		if !x.Codelet {
-			names = append(names, x.Name)
-		}
-	}
-	unknown := make([]string, 0, len(paths))
-	for name := range paths {
-		if !slices.Contains(names, name) && !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
-			unknown = append(unknown, name)
-		}
-	}
-	if len(unknown) > 0 { // before an extern without data, which may be what was meant
-		sort.Strings(unknown)
-		return nil, usagef("--data: the script has no extern `%s`%s", unknown[0], diag.Instead(unknown[0], names))
-	}
 	for _, x := range prog.Externs() {
 		if x.Codelet {
 			continue
@@ -91,6 +75,65 @@ func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, err
 	return opts, nil
 }
 
+// dataPaths reads --data: files, or sizes, by the names of externs. names are those of
+// the program.
+func dataPaths(prog *lang.Program, flags []string) (paths map[string]string, names []string, err error) {
+	if paths, err = parseBindings("--data", flags); err != nil {
+		return nil, nil, err
+	}
+	for _, x := range prog.Externs() {
+		if !x.Codelet {
+			names = append(names, x.Name)
+		}
+	}
+	unknown := make([]string, 0, len(paths))
+	for name := range paths {
+		if !slices.Contains(names, name) && !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 { // before an extern without data, which may be what was meant
+		sort.Strings(unknown)
+		return nil, nil, usagef("--data: the script has no extern `%s`%s", unknown[0], diag.Instead(unknown[0], names))
+	}
+	return paths, names, nil
+}
+
+// bindFiles names the files of --data for the externs of a program that runs at the prompt,
+// where they are read.
+func bindFiles(prog *lang.Program, flags []string) ([]lang.Option, error) {
+	paths, _, err := dataPaths(prog, flags)
+	if err != nil {
+		return nil, err
+	}
+	var opts []lang.Option
+	for _, x := range prog.Externs() {
+		path, ok := paths[x.Name]
+		if !ok {
+			continue
+		}
+		kind, elem, ok := dataType(x.Type)
+		if !ok {
+			return nil, usagef("--data %s: data of type %s cannot come from a file", x.Name, x.Type)
+		}
+		fi, err := os.Stat(path)
+		if err != nil {
+			return nil, usagef("--data %s: %s", x.Name, dataError(path, err))
+		}
+		want, err := wanted(path, fi, kind, elem)
+		if err != nil {
+			return nil, usagef("--data %s: %v", x.Name, err)
+		}
+		opts = append(opts, lang.BindFile(x.Name, path, want.Dims...))
+	}
+	for name, text := range paths {
+		if slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
+			return nil, usagef("--data %s=%s: sizes of files are for plans; a run reads the file", name, text)
+		}
+	}
+	return opts, nil
+}
+
 // parseSizes reads "1000" or "16Kix8": sizes, not negative.
 func parseSizes(text string) (dims []int, ok bool) {
 	for word := range strings.SplitSeq(text, "x") {
@@ -125,6 +168,25 @@ func isFile(path string) bool {
 	return err == nil
 }
 
+// wanted is what a file is to hold. One of raw elements has no sizes: as far as its length
+// says them they are taken from that.
+func wanted(path string, fi fs.FileInfo, kind iface.Kind, elem iface.Elem) (format.Want, error) {
+	want := format.Want{Kind: kind, Elem: elem}
+	if strings.EqualFold(filepath.Ext(path), ".bin") { // raw elements: the file has no sizes
+		switch kind {
+		case iface.Variable:
+			want.Dims = []int{}
+		case iface.Vector:
+			want.Dims = []int{int(fi.Size() / int64(elem.Size()))}
+		case iface.Block:
+			return want, fmt.Errorf("%s: a .bin file does not say what sizes the block has; use .npy", path)
+		default:
+			return want, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .mtx or .csv", path)
+		}
+	}
+	return want, nil
+}
+
 // loadData reads a file into memory for an extern of the given type, such as
 // "vector[f32]".
 func loadData(path, typ string) (*lang.Data, error) {
@@ -136,18 +198,9 @@ func loadData(path, typ string) (*lang.Data, error) {
 	if err != nil {
 		return nil, errors.New(dataError(path, err))
 	}
-	want := format.Want{Kind: kind, Elem: elem}
-	if strings.EqualFold(filepath.Ext(path), ".bin") { // raw elements: the file has no sizes
-		switch kind {
-		case iface.Variable:
-			want.Dims = []int{}
-		case iface.Vector:
-			want.Dims = []int{int(fi.Size() / int64(elem.Size()))}
-		case iface.Block:
-			return nil, fmt.Errorf("%s: a .bin file does not say what sizes the block has; use .npy", path)
-		default:
-			return nil, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .mtx or .csv", path)
-		}
+	want, err := wanted(path, fi, kind, elem)
+	if err != nil {
+		return nil, err
 	}
 	in, err := format.Open(osFiles{}, path, want)
 	if err != nil {

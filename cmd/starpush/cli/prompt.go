@@ -53,13 +53,13 @@ then entries, without prompts.`,
 // runThenPrompt is "starpush -i FILE" and "starpush -i -e CODE": what runs first
 // does so in the session.
 func (a *app) runThenPrompt(ctx context.Context, o *runFlags, args []string) error {
-	for flag, values := range map[string][]string{"--data": o.data, "--save": o.save} {
-		if len(values) > 0 {
-			return usagef("%s has no meaning with -i: load and save at the prompt", flag)
-		}
+	if len(o.save) > 0 {
+		return usagef("--save has no meaning with -i: save at the prompt")
 	}
-	if len(o.params) > 0 && len(args) == 0 {
-		return usagef("-p needs a script")
+	for flag, values := range map[string][]string{"-p": o.params, "--data": o.data} {
+		if len(values) > 0 && len(args) == 0 {
+			return usagef("%s needs a script", flag)
+		}
 	}
 	return a.prompt(ctx, o, args)
 }
@@ -126,12 +126,17 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 			_, diags := comp.Compile(ctx, name, src)
 			return diags
 		},
-		Params: func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error) {
+		Bind: func(ctx context.Context, name string, src []byte, b repl.Bindings) ([]lang.Option, error) {
 			prog, diags := comp.Compile(ctx, name, src)
 			if prog == nil {
 				return nil, diags
 			}
-			return paramOptions(prog, words)
+			opts, err := paramOptions(prog, b.Params)
+			if err != nil {
+				return nil, err
+			}
+			files, err := bindFiles(prog, b.Data)
+			return append(opts, files...), err
 		},
 	})
 	if o.recorder == nil { // else the session is recorded as a whole
@@ -191,11 +196,11 @@ func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *
 		}
 		if file := a.initFile(); file != "" {
 			a.verbosef("running %s", file)
-			shell.Load(ctx, file, nil)
+			shell.Load(ctx, file, repl.Bindings{})
 		}
 	}
 	for _, file := range files {
-		shell.Load(ctx, file, o.params)
+		shell.Load(ctx, file, repl.Bindings{Params: o.params, Data: o.data})
 	}
 	for _, code := range o.code {
 		shell.Entry(ctx, code)

@@ -165,9 +165,6 @@ func (a *app) showStats(s engine.Stats) {
 
 // sinceStats takes away what was counted before. Peaks stay: they belong to the whole.
 func sinceStats(s, base engine.Stats) engine.Stats {
-	if s.Submitted < base.Submitted {
-		return s // of a session that began anew
-	}
 	s.Submitted -= ended(base) // what had not ended then counts
 	s.Done, s.Failed, s.Cancelled = s.Done-base.Done, s.Failed-base.Failed, s.Cancelled-base.Cancelled
 	codelets := map[string]engine.CodeletStat{}

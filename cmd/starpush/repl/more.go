@@ -95,25 +95,89 @@ func (s *Shell) again(ctx context.Context, name, rest string) {
 	s.Entry(ctx, entry)
 }
 
-// load runs a script: ":load FILE -p n=4".
+// load runs a script: ":load FILE -p n=4 --data x=x.npy".
 func (s *Shell) load(ctx context.Context, args string) {
-	file, rest, _ := strings.Cut(args, " -p ")
-	if file == "" || strings.HasPrefix(file, "-p ") {
+	file, b, err := loadArgs(args)
+	switch {
+	case err != nil:
+		s.complain("%v", err)
+	case file == "":
 		s.usage("load")
-		return
+	default:
+		s.Load(ctx, file, b)
 	}
-	var params []string
-	if rest != "" {
-		for _, word := range strings.Split(" "+rest, " -p ") {
-			params = append(params, strings.TrimSpace(word))
-		}
-	}
-	s.Load(ctx, unquote(strings.TrimSpace(file)), params)
 }
 
-// Load runs the statements of a file in the session; params are "name=value" words.
-// It reports whether all went well.
-func (s *Shell) Load(ctx context.Context, file string, params []string) bool {
+// Bindings are what a script is given: "name=value" for params, "name=file" for extern data.
+type Bindings struct{ Params, Data []string }
+
+// loadArgs takes the arguments of :load apart.
+func loadArgs(args string) (file string, b Bindings, err error) {
+	list, err := shellWords(args)
+	if err != nil {
+		return "", b, err
+	}
+	for len(list) > 0 {
+		word := list[0]
+		list = list[1:]
+		var to *[]string
+		flag, value, given := word, "", false
+		switch {
+		case word == "-p" || word == "--data":
+		case strings.HasPrefix(word, "--data="):
+			flag, value, given = "--data", strings.TrimPrefix(word, "--data="), true
+		case strings.HasPrefix(word, "-p"):
+			flag, value, given = "-p", strings.TrimPrefix(word, "-p"), true
+		case strings.HasPrefix(word, "-"):
+			return "", b, fmt.Errorf("`%s` is no option of :load; it takes `-p NAME=VALUE` and `--data NAME=FILE`", word)
+		case file != "":
+			return "", b, fmt.Errorf("one file at a time: `%s` is too much; a name with blanks stands in quotes", word)
+		default:
+			file = word
+			continue
+		}
+		if to = &b.Params; flag == "--data" {
+			to = &b.Data
+		}
+		if !given {
+			if len(list) == 0 {
+				return "", b, fmt.Errorf("`%s` needs a value: `%s`", flag, map[string]string{"-p": "-p NAME=VALUE", "--data": "--data NAME=FILE"}[flag])
+			}
+			value, list = list[0], list[1:]
+		}
+		*to = append(*to, value)
+	}
+	return file, b, nil
+}
+
+// shellWords splits text at blanks that are not within double quotes.
+func shellWords(text string) (list []string, err error) {
+	for {
+		text = strings.TrimLeft(text, " \t\n")
+		if text == "" {
+			return list, nil
+		}
+		word := ""
+		for text != "" && !strings.ContainsRune(" \t\n", rune(text[0])) {
+			if text[0] != '"' {
+				word += text[:1]
+				text = text[1:]
+				continue
+			}
+			quoted, e := strconv.QuotedPrefix(text)
+			if e != nil {
+				return nil, fmt.Errorf("a quote has no end: %s", text)
+			}
+			inner, _ := strconv.Unquote(quoted)
+			word += inner
+			text = text[len(quoted):]
+		}
+		list = append(list, word)
+	}
+}
+
+// Load runs the statements of a file in the session. It reports whether all went well.
+func (s *Shell) Load(ctx context.Context, file string, b Bindings) bool {
 	if s.ReadFile == nil {
 		s.complain("files cannot be read here")
 		return false
@@ -125,12 +189,12 @@ func (s *Shell) Load(ctx context.Context, file string, params []string) bool {
 	}
 	s.attend()
 	var opts []lang.Option
-	if len(params) > 0 {
-		if s.Params == nil {
-			s.complain("params cannot be given here")
+	if len(b.Params)+len(b.Data) > 0 {
+		if s.Bind == nil {
+			s.complain("params and data cannot be given here")
 			return false
 		}
-		if opts, err = s.Params(ctx, file, src, params); err != nil {
+		if opts, err = s.Bind(ctx, file, src, b); err != nil {
 			s.show(string(src), err)
 			return false
 		}
@@ -157,8 +221,8 @@ func unquote(file string) string {
 	return file
 }
 
-// save writes the statements that ran without error as a script.
-func (s *Shell) save(_ context.Context, file string) {
+// save writes what the session did as a script.
+func (s *Shell) save(ctx context.Context, file string) {
 	switch {
 	case file == "":
 		s.usage("save")
@@ -170,12 +234,12 @@ func (s *Shell) save(_ context.Context, file string) {
 	if s.settle() != nil {
 		return
 	}
-	text, n := s.Session.Script()
+	file = unquote(file)
+	text, n := s.Session.Script(file)
 	if n == 0 {
 		s.complain("nothing to save: no statement has run yet")
 		return
 	}
-	file = unquote(file)
 	fi, err := os.Stat(file)
 	replaced := ""
 	if err == nil && fi.Mode().IsRegular() && fi.Size() > 0 {
@@ -186,6 +250,11 @@ func (s *Shell) save(_ context.Context, file string) {
 		return
 	}
 	s.say("%s written to %s%s", entries(n), file, replaced)
+	if s.Check != nil { // what is wrong in a script may have gone well entry by entry
+		if ds := s.Check(ctx, file, []byte(text)); ds.Err() != nil {
+			s.note("as a script it is wrong, and needs a change before it runs; `:check " + file + "` says where")
+		}
+	}
 }
 
 // isExpression says whether entry is an expression that stands alone at the prompt only.
@@ -244,6 +313,9 @@ func (s *Shell) reset(_ context.Context, args string) {
 	}
 	if err := s.Session.Reset(args == "handles"); err != nil {
 		s.show("", err)
+	}
+	if args == "" {
+		s.Machine.ResetStats() // counts begin anew
 	}
 }
 

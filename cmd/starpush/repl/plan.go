@@ -14,8 +14,8 @@ import (
 	"github.com/starpush/starpush/lang"
 )
 
-// planned plans src behind what the session did, and reports what is wrong.
-func (s *Shell) planned(ctx context.Context, name, src string) *lang.Plan {
+// planned plans src as the session is now, and reports what is wrong.
+func (s *Shell) planned(ctx context.Context, src string) *lang.Plan {
 	before := s.Session.Stats()
 	var p *lang.Plan
 	_, _, err := s.supervise(ctx, func(ctx context.Context) (_ lang.Result, err error) { // many tasks take a while
@@ -23,7 +23,7 @@ func (s *Shell) planned(ctx context.Context, name, src string) *lang.Plan {
 		return lang.Result{}, err
 	})
 	if err != nil {
-		s.fail(name, before, err)
+		s.fail(src, before, err)
 		return nil
 	}
 	return p
@@ -35,10 +35,7 @@ func (s *Shell) plan(ctx context.Context, src string) {
 		s.usage("plan")
 		return
 	}
-	if isExpression(src) { // the prompt takes those, too
-		src = inPrint(src)
-	}
-	p := s.planned(ctx, "plan", src)
+	p := s.planned(ctx, src)
 	if p == nil {
 		return
 	}
@@ -95,20 +92,18 @@ func (s *Shell) graph(ctx context.Context, args string) {
 			return
 		}
 	}
-	p := s.planned(ctx, "graph", "")
-	if p == nil {
+	if s.settle() != nil {
 		return
 	}
-	g := p.Graph
+	g, missing := s.Session.Graph()
 	if name != "" {
 		g = g.Using(name)
 	}
 	tasks, acquired := counts(g)
 	if tasks+acquired == 0 {
-		s.complain("%s", s.noTask(name, p.Missing))
+		s.complain("%s", s.noTask(name))
 		return
 	}
-	g.Title = "session"
 	var b bytes.Buffer
 	if err := graph.Write(&b, g, f, by); err != nil {
 		s.complain("%v", err)
@@ -122,8 +117,8 @@ func (s *Shell) graph(ctx context.Context, args string) {
 	} else {
 		s.say("%s written to %s", plural(int64(tasks), "task"), file)
 	}
-	if p.Missing > 0 {
-		s.note("without " + missing(p.Missing))
+	if missing > 0 {
+		s.note(fmt.Sprintf("without the last %s: a session remembers the first", plural(int64(missing), "task")))
 	}
 }
 
@@ -141,22 +136,13 @@ func counts(g *graph.Graph) (tasks, acquired int) {
 }
 
 // noTask says why there is no graph, of the tasks that use name where there is one.
-func (s *Shell) noTask(name string, without int) string {
-	text := "no task so far"
-	if name != "" {
-		data, _, _ := strings.Cut(name, "[")
-		if names := s.names(); names != nil && !slices.Contains(names, data) {
-			return fmt.Sprintf("`%s` is no data of this session; `:ls handles` lists what there is", data)
-		}
-		text += fmt.Sprintf(" uses `%s`", name)
+func (s *Shell) noTask(name string) string {
+	if name == "" {
+		return "no task so far"
 	}
-	if without > 0 {
-		text += ", but for " + missing(without)
+	data, _, _ := strings.Cut(name, "[")
+	if names := s.names(); names != nil && !slices.Contains(names, data) {
+		return fmt.Sprintf("`%s` is no data of this session; `:ls handles` lists what there is", data)
 	}
-	return text
-}
-
-// missing are the tasks that a graph of the session does not have.
-func missing(n int) string {
-	return plural(int64(n), "task") + " of entries that ended with an error"
+	return fmt.Sprintf("no task so far uses `%s`", name)
 }

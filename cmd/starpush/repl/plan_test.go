@@ -29,5 +29,5 @@ func TestPlanSaysWhatItCalled(t *testing.T) {
 	s.says(t, screen, ":plan insert inc(RW v)", "1 task: inc × 1\nlongest path 1 task, 1 side by side\n")
 	s.says(t, screen, ":plan print(size())", "0 tasks\nthe plan called these functions of the host: size\n")
 	s.Entry(t.Context(), "register w = vector[f64](size(), fill = 1)")
-	s.says(t, screen, ":plan insert inc(RW w)", "1 task: inc × 1\nthe plan called these functions of the host: size\nlongest path 1 task, 1 side by side\n")
+	s.says(t, screen, ":plan insert inc(RW w)", "1 task: inc × 1\nlongest path 1 task, 1 side by side\n")
 }

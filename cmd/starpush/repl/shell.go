@@ -48,8 +48,8 @@ type Config struct {
 	// ReadFile reads what :load names; nil forbids it. WriteFile is for :save.
 	ReadFile  func(name string) ([]byte, error)
 	WriteFile func(name string, data []byte) error
-	// Params turns "name=value" words into options for a script that :load runs.
-	Params func(ctx context.Context, name string, src []byte, words []string) ([]lang.Option, error)
+	// Bind turns what a script is given that :load runs into options; nil forbids it.
+	Bind func(ctx context.Context, name string, src []byte, b Bindings) ([]lang.Option, error)
 	// Check compiles a script for :check.
 	Check func(ctx context.Context, name string, src []byte) lang.Diagnostics
 	// Recent listens to the tasks of Runtime, for :explain; nil: nobody does.
