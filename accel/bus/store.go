@@ -150,6 +150,10 @@ func (s *Store) renew(main accel.Memory, devices []accel.Device) (*Table, error)
 // when it was never measured, ErrCorrupt or ErrNewer.
 func (s *Store) Load(main accel.Memory, devices []accel.Device) (*Table, error) {
 	path := s.Path(main, devices)
+	// Opening a pipe that has no writer would never return.
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return nil, fileError(path, fmt.Errorf("%w: it is no regular file", ErrCorrupt), remedyCorrupt)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fileError(path, err, remedyAccess)

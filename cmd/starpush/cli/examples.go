@@ -3,6 +3,7 @@ package cli
 // starpush examples: scripts to start from, which the command carries with it.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -195,7 +196,7 @@ func (a *app) writeExamples(folder string, files []string) error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return &exitError{code: exitFailed, err: fmt.Errorf("%s was not written: %v", name, cause(err))}
 		}
-		if err := a.writeOutput(name, text, -1); err != nil {
+		if err := a.writeOutput(context.Background(), name, text, -1); err != nil {
 			return err
 		}
 	}

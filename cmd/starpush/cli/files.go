@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/lang"
@@ -83,10 +84,28 @@ func named(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// writeFile writes a whole file by way of Create.
+// writeFile writes a whole file, without a context: files that are no pipes.
 func writeFile(name string, data []byte) error {
-	w, err := osFiles{}.Create(name)
-	if err != nil {
+	return writeFileWithin(context.Background(), name, data)
+}
+
+// writeFileWithin writes a whole file by way of Create. A pipe is waited for until ctx ends,
+// and written after that only if it has a reader; other files do not wait.
+func writeFileWithin(ctx context.Context, name string, data []byte) error {
+	create := osFiles{}.Create
+	if isPipe(name) {
+		create = format.Within(ctx, osFiles{}).Create
+		if ctx.Err() != nil {
+			create = func(name string) (io.WriteCloser, error) {
+				return os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			}
+		}
+	}
+	w, err := create(name)
+	switch {
+	case errors.Is(err, syscall.ENXIO):
+		return named("open", name, errors.New("it is a pipe that has no reader"))
+	case err != nil:
 		return err
 	}
 	if _, err := w.Write(data); err != nil {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -40,8 +41,8 @@ data and what is made of what, also where views overlap.`,
 			if err := checkOutputs(args[0], output{"-o", out}); err != nil {
 				return err
 			}
-			return a.planFile(cmd.Context(), &o, args[0], func(p *lang.Plan) error {
-				return a.writeGraph(p, f, graph.Unit(by), out)
+			return a.planFile(cmd.Context(), &o, args[0], func(ctx context.Context, p *lang.Plan) error {
+				return a.writeGraph(ctx, p, f, graph.Unit(by), out)
 			}, false, false)
 		},
 	}
@@ -76,7 +77,7 @@ func graphFormat(format, out string) (graph.Format, error) {
 	return f, nil
 }
 
-func (a *app) writeGraph(p *lang.Plan, f graph.Format, by graph.Unit, out string) error {
+func (a *app) writeGraph(ctx context.Context, p *lang.Plan, f graph.Format, by graph.Unit, out string) error {
 	var b bytes.Buffer
 	if err := lang.Graph(&b, p, f, by); err != nil {
 		return err
@@ -92,5 +93,5 @@ func (a *app) writeGraph(p *lang.Plan, f graph.Format, by graph.Unit, out string
 		a.con.out.Write(b.Bytes()) // finish says what is wrong with standard output
 		return nil
 	}
-	return a.writeOutput(out, b.Bytes(), p.Measures().Tasks)
+	return a.writeOutput(ctx, out, b.Bytes(), p.Measures().Tasks)
 }

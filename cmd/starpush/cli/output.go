@@ -3,6 +3,7 @@ package cli
 // Files that a command writes beside what a script saves: pictures, pages, traces.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,8 +14,8 @@ import (
 
 // writeOutput writes a file that a flag asked for, and says so; of tasks: how many
 // it shows, -1 where it shows none.
-func (a *app) writeOutput(name string, data []byte, tasks int) error {
-	if err := writeFile(name, data); err != nil {
+func (a *app) writeOutput(ctx context.Context, name string, data []byte, tasks int) error {
+	if err := writeFileWithin(ctx, name, data); err != nil {
 		return &exitError{code: exitFailed, err: fmt.Errorf("%s was not written: %v", name, cause(err))}
 	}
 	if tasks < 0 {

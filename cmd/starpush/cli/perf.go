@@ -3,6 +3,7 @@ package cli
 // starpush perf: what is known of the times of codelets.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -249,7 +250,7 @@ func (a *app) perfPlot(o *perfFlags, codelet, out string) error {
 		return &exitError{code: exitFailed, err: err}
 	}
 	if out != "" {
-		return a.writeOutput(out, svg, -1)
+		return a.writeOutput(context.Background(), out, svg, -1)
 	}
 	a.con.out.Write(svg) // finish says what is wrong with standard output
 	return nil

@@ -312,7 +312,7 @@ func (p *plot) samples(e *perf.Sized) {
 		}
 	}
 	if d.Len() > 0 {
-		p.printf(`<path class="sample" fill="none" stroke-width="2.4" stroke-linecap="round" stroke-opacity=".45" d="%s"/>`+"\n", d.String())
+		p.printf(`<path class="sample" fill="none" stroke-width="3" stroke-linecap="round" stroke-opacity=".6" d="%s"/>`+"\n", d.String())
 	}
 }
 

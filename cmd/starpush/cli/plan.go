@@ -63,7 +63,7 @@ run may print otherwise, or not at all, begins with "?".`,
   starpush plan gemm.spu --run`,
 		Args: arity(1, 1, "one script, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.planFile(cmd.Context(), &o, args[0], func(p *lang.Plan) error {
+			return a.planFile(cmd.Context(), &o, args[0], func(_ context.Context, p *lang.Plan) error {
 				a.showPlan(p, &o)
 				return nil
 			}, run || yes, yes)
@@ -76,7 +76,7 @@ run may print otherwise, or not at all, begins with "?".`,
 }
 
 // planFile plans a script, has the plan shown, and runs it if that is wanted.
-func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func(*lang.Plan) error, run, yes bool) error {
+func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func(context.Context, *lang.Plan) error, run, yes bool) error {
 	if err := o.deviceFlags.check(false); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	}
 	warnings := p.Warnings()
 	a.report(warnings)
-	if err := show(p); err != nil {
+	if err := show(ctx, p); err != nil {
 		return err
 	}
 	if err := p.Expectations(); err != nil {

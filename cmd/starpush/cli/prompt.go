@@ -96,7 +96,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 		if p, ok := rt.Profile(); ok && o.profile {
 			a.showProfile(p)
 		}
-		err = a.writeTraces(o, "session", nil, err)
+		err = a.writeTraces(ctx, o, "session", nil, err)
 	}()
 
 	opts := append(o.observe(), lang.Stdout(a.con.out), lang.Digits(int(o.digits)))

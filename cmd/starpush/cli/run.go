@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	goruntime "runtime"
@@ -165,6 +166,12 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	}
 	ctx, stop := a.withSignals(ctx)
 	defer stop()
+	outputs := ctx // for what waits for the reader of a pipe
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		outputs, cancel = context.WithTimeoutCause(ctx, o.timeout, errors.New("it is a pipe that had no reader within --timeout"))
+		defer cancel()
+	}
 	prog, opts, err := a.compiled(ctx, name, src, &o.warningFlags, o.params, o.data, false)
 	if err != nil {
 		return err
@@ -177,7 +184,7 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 		return err
 	}
 	err = a.execute(ctx, o, prog, rt, saves, opts)
-	err = a.writeTraces(o, name, src, err)
+	err = a.writeTraces(outputs, o, name, src, err)
 	return a.endRuntime(rt, o, err)
 }
 

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -60,7 +61,7 @@ func (o *runFlags) observe() []lang.Option {
 // writeTraces writes what was recorded of a run that ended with err, also of one that
 // failed. A file that cannot be written does not keep the other from being written,
 // and fails a run that did not fail.
-func (a *app) writeTraces(o *runFlags, name string, src []byte, err error) error {
+func (a *app) writeTraces(ctx context.Context, o *runFlags, name string, src []byte, err error) error {
 	if o.recorder == nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (a *app) writeTraces(o *runFlags, name string, src []byte, err error) error
 		if err != nil {
 			return &exitError{code: exitFailed, err: fmt.Errorf("writing %s: %w", file, err)}
 		}
-		return a.writeOutput(file, b.Bytes(), graph.Measure(run.Graph).Tasks)
+		return a.writeOutput(ctx, file, b.Bytes(), graph.Measure(run.Graph).Tasks)
 	}
 	for _, e := range []error{
 		write(o.trace, func(w io.Writer) error { return trace.WriteChrome(w, run) }),

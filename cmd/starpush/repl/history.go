@@ -46,6 +46,9 @@ func (h *History) load() error {
 	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
 		return err
 	}
+	if fi, err := os.Stat(h.path); err == nil && fi.Mode()&fs.ModeNamedPipe != 0 {
+		return fmt.Errorf("%s is a pipe", h.path) // which waits for its other side when it is opened
+	}
 	f, err := os.Open(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
