@@ -3,6 +3,7 @@ package cli
 // starpush fmt: scripts in canonical layout.
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -19,8 +20,9 @@ func fmtCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [FILE|FOLDER]...",
 		Short: "Write scripts in canonical layout",
-		Long: `Rewrites the files in place, of a folder all scripts in it and below; without
-any, those of this folder. "-" reads standard input and writes standard output.
+		Long: `Rewrites the files in place, of a folder all scripts in it and below. "-" reads
+standard input and writes standard output, and so does a command without files;
+where standard input is a terminal that formats the scripts of this folder.
 With --check nothing is written: the names of files that would change are
 listed, and the exit status is 1 if there are any. --diff shows the changes and
 writes nothing. A file that does not parse is left alone.`,
@@ -28,7 +30,10 @@ writes nothing. A file that does not parse is left alone.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			worst := exitOK
 			if len(args) == 0 {
-				args = []string{"."}
+				var err error
+				if args, err = a.fmtDefault(); err != nil {
+					return err
+				}
 			}
 			files, err := scriptFilesIn(args)
 			if err != nil {
@@ -47,6 +52,21 @@ writes nothing. A file that does not parse is left alone.`,
 	c.Flags().BoolVar(&check, "check", false, "list files that are not formatted and exit with 1")
 	c.Flags().BoolVar(&diff, "diff", false, "show what would change")
 	return c
+}
+
+// fmtDefault is what is formatted where no file is named: standard input, or this folder
+// at a terminal. Nothing on standard input is no script, but a command that runs without
+// one, as those of other programs do: its --check would find nothing for ever.
+func (a *app) fmtDefault() ([]string, error) {
+	if isTerminal(a.in) {
+		return []string{"."}, nil
+	}
+	in := bufio.NewReader(a.in)
+	if _, err := in.Peek(1); err == io.EOF {
+		return nil, usagef("standard input is empty: `starpush fmt .` formats the scripts of this folder, `starpush fmt FILE` a file")
+	}
+	a.in = in
+	return []string{"-"}, nil
 }
 
 // scriptFilesIn lists the files that args name, or that lie in folders they name.
