@@ -19,10 +19,12 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 	if name == "busy" {
 		return c.busy(e)
 	}
+	misnamed := false
 	for _, a := range e.Args {
 		if a.Name != nil {
 			a.Name.SetType(types.TNone)
-			if name != "close" || a.Name.Name != "tol" {
+			if (name != "close" || a.Name.Name != "tol") && !misnamed { // the help is the same for all
+				misnamed = true
 				d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no parameter `%s`", name, a.Name.Name))
 				if name == "print" && (a.Name.Name == "end" || a.Name.Name == "sep" || a.Name.Name == "file" || a.Name.Name == "flush") {
 					d.Help = append(d.Help, "each `print` writes a line, with blanks between its values; other forms have f-strings")
@@ -37,6 +39,20 @@ func (c *checker) builtin(e *syntax.Call, name string) *types.Type {
 			a.Value.SetType(types.TInvalid)
 		}
 	}
+	if misnamed { // what else is wrong with the call follows from that
+		said := len(c.diags)
+		t := c.builtinResult(e, name)
+		c.diags = c.diags[:said]
+		if t.Kind == types.None {
+			return types.TInvalid // a value is not what is missing
+		}
+		return t
+	}
+	return c.builtinResult(e, name)
+}
+
+// builtinResult checks how many arguments there are, and their types.
+func (c *checker) builtinResult(e *syntax.Call, name string) *types.Type {
 	if n := mathArity[name]; n > 0 {
 		c.numbers(e, name, n, n)
 		return types.TFloat
@@ -216,11 +232,20 @@ func (c *checker) sameNumber(e *syntax.Call, name string) *types.Type {
 // busy checks busy(x), which takes what `wait` does.
 func (c *checker) busy(e *syntax.Call) *types.Type {
 	for _, a := range e.Args {
-		if a.Name != nil {
-			a.Name.SetType(types.TNone)
-			d := c.err("E0705", a.Name, fmt.Sprintf("`busy` has no parameter `%s`", a.Name.Name))
-			d.Help = append(d.Help, "write `"+builtinSyntax("busy")+"`")
+		if a.Name == nil {
+			continue
 		}
+		d := c.err("E0705", a.Name, fmt.Sprintf("`busy` has no parameter `%s`", a.Name.Name))
+		d.Help = append(d.Help, "write `"+builtinSyntax("busy")+"`")
+		for _, a := range e.Args {
+			if a.Name != nil {
+				a.Name.SetType(types.TNone)
+			}
+			c.expr(a.Value)
+		}
+		return types.TBool
+	}
+	for _, a := range e.Args {
 		c.data(a.Value, "`busy`", dataAll|dataTasks)
 	}
 	c.count(e, "busy", 1, 1)
