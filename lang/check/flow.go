@@ -53,7 +53,9 @@ type state struct {
 	parts   *syntax.Partition // the default view
 	unread  *syntax.TaskArg   // a W of the whole that nothing has read yet
 	pending syntax.Span       // an insert that waits for this array or gate
-	gate    *cell             // its newest task waits for this gate
+	gate    *cell             // a task that uses it waits for this gate
+	gated   *syntax.TaskArg   // as this operand; nil for the result of an insert
+	gatedAt int               // flow.clock then
 }
 
 // cell is the state of one object, and what never changes about it.
@@ -66,6 +68,7 @@ type cell struct {
 	place int                 // in flow.decls
 	told  bool                // a missing release has been reported
 	seen  int                 // used by join
+	since int                 // of an array: flow.clock when it was acquired
 }
 
 // change is one entry of the log that takes back what a branch did.
@@ -89,6 +92,10 @@ type flow struct {
 	stamp int
 	depth int // branches and loops around
 
+	clock    int                   // counts what may change the value of a name
+	assigned map[*types.Object]int // when a name was assigned last
+	called   int                   // when a function of the script, which may assign others, was called last
+
 	printing bool // inside the arguments of print
 
 	touched map[syntax.Node][]*types.Object // what the body of a loop may change
@@ -98,14 +105,14 @@ type flow struct {
 // flow runs the second walk on the top level and on every function.
 func (c *checker) flow() {
 	calls := newCallees(c)
-	f := &flow{c: c, cells: map[*types.Object]*cell{}, touched: map[syntax.Node][]*types.Object{}, calls: calls}
+	f := &flow{c: c, cells: map[*types.Object]*cell{}, assigned: map[*types.Object]int{}, touched: map[syntax.Node][]*types.Object{}, calls: calls}
 	f.stmts(c.f.Stmts)
 	f.leave(0, nil)
 	for _, fn := range c.funcs {
 		if fn.Body == nil {
 			continue
 		}
-		g := &flow{c: c, fn: true, cells: map[*types.Object]*cell{}, touched: f.touched, calls: calls}
+		g := &flow{c: c, fn: true, cells: map[*types.Object]*cell{}, assigned: map[*types.Object]int{}, touched: f.touched, calls: calls}
 		g.stmts(fn.Body.Stmts)
 		g.leave(0, nil)
 	}
@@ -231,8 +238,8 @@ func join2(a, b state) state {
 	if a.pending == (syntax.Span{}) || b.pending == (syntax.Span{}) {
 		s.pending = syntax.Span{}
 	}
-	if a.gate != b.gate {
-		s.gate = nil
+	if a.gate != b.gate || a.gated != b.gated || a.gatedAt != b.gatedAt {
+		s.gate, s.gated = nil, nil
 	}
 	s.escaped = a.escaped || b.escaped
 	return s

@@ -58,6 +58,8 @@ func followed(o *types.Object) bool {
 // call is a call of a function of the script: it may do anything to the
 // top-level names that functions of this unit use.
 func (k *callees) call(f *flow, e *syntax.Call) {
+	f.clock++
+	f.called = f.clock
 	if f.fn || e.Callee == nil || e.Callee.Unit != any(k.c.unit) {
 		return
 	}

@@ -31,7 +31,7 @@ func (f *flow) register(s *syntax.Register) {
 			init.life = lifeWritten
 		case "reduce":
 			if id, ok := unparen(a.Value).(*syntax.Ident); (!ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue) && init.life == lifeUnwritten {
-				init.escaped, init.life = true, lifeUnknown // an init may serve as a lazy initialiser
+				init.escaped, init.life, init.split = true, lifeUnknown, splitUnknown // an init may serve as a lazy initialiser
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (f *flow) acquire(s *syntax.Acquire) {
 			continue
 		}
 		a := f.declare(it.As.Obj, state{hold: holdHeld, mode: it.Mode, at: it.Range()})
-		a.root, a.item, a.block = x, it, s.Body != nil
+		a.root, a.item, a.block, a.since = x, it, s.Body != nil, f.clock
 		arrays = append(arrays, a)
 	}
 	f.held = append(f.held, arrays...)

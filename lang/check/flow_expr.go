@@ -308,7 +308,10 @@ func (f *flow) insert(e *syntax.Insert) {
 		}
 		if x := f.operand(a, failed); x != nil && gate != nil && a.Mode != iface.Scratch {
 			s := x.state
-			s.gate = gate
+			if a.Mode == iface.R && s.gate != nil && s.gate.state.hold == holdHeld {
+				continue // more waits for the one before
+			}
+			s.gate, s.gated, s.gatedAt = gate, a, f.clock
 			f.set(x, s)
 		}
 	}

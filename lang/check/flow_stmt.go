@@ -277,6 +277,8 @@ func (f *flow) assign(s *syntax.Assign) {
 		if x := f.cells[t.Obj]; x != nil && t.Obj != nil {
 			f.escape(x)
 		}
+		f.clock++
+		f.assigned[t.Obj] = f.clock
 		return
 	case *syntax.Index:
 		if id, ok := unparen(t.X).(*syntax.Ident); ok && isType(t.X, types.Array) {

@@ -332,7 +332,7 @@ func (f *flow) conflicts(x *cell, a *syntax.TaskArg, at syntax.Node) {
 		if h.root != x || h.state.hold != holdHeld || a.Mode == iface.Scratch || a.Mode == iface.Redux {
 			continue
 		}
-		if h.state.mode == iface.R && a.Mode == iface.R || h.state.mode == iface.NoMode || !f.c.sameElements(h.item.Of, a.Value) {
+		if h.state.mode == iface.R && a.Mode == iface.R || h.state.mode == iface.NoMode || !f.stillSame(h.item.Of, h.since, a.Value) {
 			continue
 		}
 		s := h.state
@@ -350,7 +350,7 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 	}
 	for i := len(f.held) - 1; i >= 0; i-- {
 		h := f.held[i]
-		if h.root != x || h.state.hold != holdHeld || !f.c.sameElements(h.item.Of, of) {
+		if h.root != x || h.state.hold != holdHeld || !f.stillSame(h.item.Of, h.since, of) {
 			continue
 		}
 		s := h.state
@@ -380,14 +380,39 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 		}
 		return false
 	}
-	return f.gateOpen(x, at)
+	return f.gateOpen(x, of, mode, at)
 }
 
-// gateOpen reports waiting for data whose newest task waits for a closed gate.
-func (f *flow) gateOpen(x *cell, at syntax.Node) bool {
-	g := x.state.gate
+// stillSame reports whether then, which was evaluated when f.clock was since, and now share
+// elements for sure.
+func (f *flow) stillSame(then syntax.Expr, since int, now syntax.Expr) bool {
+	if !f.c.sameElements(then, now) {
+		return false
+	}
+	same := true
+	if !f.c.equal(then, now) {
+		return same // one of them is the whole
+	}
+	walkExpr(then, func(e syntax.Expr) bool {
+		if id, ok := e.(*syntax.Ident); ok && id.Obj != nil && (id.Obj.Kind == types.LetObject || id.Obj.Kind == types.FuncParam) {
+			same = same && f.assigned[id.Obj] <= since && (!id.Obj.Global || f.called <= since)
+		}
+		if x, ok := e.(*syntax.Index); ok && x.X.Type() != nil && x.X.Type().Kind == types.List {
+			same = false // items change by any name of the list
+		}
+		return same
+	})
+	return same
+}
+
+// gateOpen reports waiting for data that a task uses which waits for a closed gate.
+func (f *flow) gateOpen(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
+	g, by := x.state.gate, x.state.gated
 	if g == nil || g.state.hold != holdHeld || g.state.pending == (syntax.Span{}) {
 		return true
+	}
+	if by != nil && (by.Mode == iface.R && mode == iface.R || !f.stillSame(by.Value, x.state.gatedAt, of)) {
+		return true // it need not wait for that one
 	}
 	f.stuck(g, at)
 	return false

@@ -293,6 +293,9 @@ func (f *frame) findStatic(e *Expr) static {
 		if o := f.ops[e.Name]; o != nil {
 			return static{T: o.elem}
 		}
+		if e.Name == "inf" {
+			return literal(Value{T: LitFloat, F: math.Inf(1)})
+		}
 		v, ok := f.names[e.Name]
 		if !ok {
 			panic("oracle: name " + e.Name)
@@ -391,6 +394,9 @@ func (f *frame) eval(e *Expr) Value {
 	case "name":
 		if o := f.ops[e.Name]; o != nil {
 			return o.get(0)
+		}
+		if e.Name == "inf" {
+			return floatValue(math.Inf(1))
 		}
 		return f.names[e.Name]
 	case "elem":

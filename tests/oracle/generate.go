@@ -12,11 +12,18 @@ import (
 type generator struct {
 	*rand.Rand
 	p      *Program
-	m      *Machine
-	names  int
+	m      *Machine // it has run the program so far
+	open   []*opened
+	made   int // names
 	deep   int
 	faults bool // tasks may fail
 	errors bool // statements may fail
+}
+
+// opened is a block that statements are added to.
+type opened struct {
+	enter func(m *Machine) // what its head does before the first round
+	body  []*Stmt
 }
 
 // Generate makes a random program. The same seed gives the same program.
@@ -25,32 +32,45 @@ func Generate(seed uint64) *Program {
 	g.faults, g.errors = g.chance(40), g.chance(30)
 	g.m = NewMachine(g.p)
 	for range 2 + g.IntN(3) {
-		g.p.Codelets = append(g.p.Codelets, g.codelet())
+		g.addCodelet(g.codelet())
 	}
-	g.m = NewMachine(g.p)
 	for range 2 + g.IntN(3) {
 		g.try(g.register(g.shape(), g.elemType(), nil))
 	}
 	for range 10 + g.IntN(30) {
-		g.statement()
-		if g.m.Err != nil {
-			break
+		if g.statement(); g.m.Err != nil {
+			return g.p
 		}
 	}
+	g.openGates()
 	return g.p
 }
 
-// try adds statements to the program unless the oracle has a reason against them.
+func (g *generator) addCodelet(c *Codelet) {
+	g.p.Codelets = append(g.p.Codelets, c)
+	g.m.codelets[c.Name] = c
+}
+
+// body is the list that statements are added to.
+func (g *generator) body() *[]*Stmt {
+	if n := len(g.open); n > 0 {
+		return &g.open[n-1].body
+	}
+	return &g.p.Body
+}
+
+// try adds statements unless the oracle has a reason against them.
 func (g *generator) try(list ...*Stmt) bool {
 	failed := g.failures()
-	n := len(g.p.Body)
+	body := g.body()
+	n := len(*body)
 	for _, s := range list {
-		g.p.Body = append(g.p.Body, s)
+		*body = append(*body, s)
 		reason := g.m.Step(s)
 		if reason == "" && g.m.Err == nil {
 			continue
 		}
-		if reason == "" && g.errors && g.chance(15) {
+		if reason == "" && len(g.open) == 0 && g.errors && g.chance(15) {
 			return true
 		}
 		g.undo(n)
@@ -63,6 +83,7 @@ func (g *generator) try(list ...*Stmt) bool {
 	return true
 }
 
+// failures is how many tasks have failed.
 func (g *generator) failures() int {
 	n := 0
 	for _, t := range g.m.tasks {
@@ -73,13 +94,43 @@ func (g *generator) failures() int {
 	return n
 }
 
-// undo takes all but n statements back.
+// undo takes all but n statements of the innermost block back.
 func (g *generator) undo(n int) {
-	g.p.Body = g.p.Body[:n]
+	body := g.body()
+	*body = (*body)[:n]
+	g.rerun()
+}
+
+// rerun brings the machine to where the program is.
+func (g *generator) rerun() {
 	g.m = NewMachine(g.p)
 	for _, s := range g.p.Body {
 		g.m.Step(s)
 	}
+	for _, b := range g.open {
+		b.enter(g.m)
+		for _, s := range b.body {
+			g.m.Step(s)
+		}
+	}
+}
+
+// inside makes the statements of a block of which the first round begins with enter.
+func (g *generator) inside(enter func(m *Machine), statements int) []*Stmt {
+	b := &opened{enter: enter}
+	g.open = append(g.open, b)
+	enter(g.m)
+	for range statements {
+		g.statement()
+	}
+	g.open = g.open[:len(g.open)-1]
+	g.rerun()
+	return b.body
+}
+
+// scopeOf enters a block with names.
+func scopeOf(names func(m *Machine) map[string]any) func(m *Machine) {
+	return func(m *Machine) { m.names = &scope{up: m.names, names: names(m)} }
 }
 
 // register makes data. Without dims it chooses some.
@@ -209,38 +260,6 @@ func (h *handle) hasValue() bool {
 	})
 }
 
-// statement adds a statement of any kind.
-func (g *generator) statement() {
-	switch k := g.IntN(100); {
-	case k < 8:
-		g.try(g.register(g.shape(), g.elemType(), nil))
-	case k < 18:
-		g.partition()
-	case k < 22:
-		g.p.Codelets = append(g.p.Codelets, g.codelet())
-		c := g.p.Codelets[len(g.p.Codelets)-1]
-		g.m.codelets[c.Name] = c
-	case k < 70:
-		if s := g.insert(); s != nil {
-			g.try(s)
-		}
-	case k < 82:
-		g.loop()
-	case k < 92:
-		g.print()
-	case k < 95:
-		if p, ok := g.some(func(p place) bool { return p.shape != Void }); ok {
-			g.try(&Stmt{Kind: Invalidate, Refs: []*Ref{p.ref}})
-		}
-	default:
-		if g.chance(50) {
-			g.try(&Stmt{Kind: Wait})
-		} else if p, ok := g.some(func(place) bool { return true }); ok {
-			g.try(&Stmt{Kind: Wait, Refs: []*Ref{p.ref}})
-		}
-	}
-}
-
 // partition declares a view.
 func (g *generator) partition() {
 	p, ok := g.some(func(p place) bool { return p.shape.rank() > 0 })
@@ -329,8 +348,10 @@ func (g *generator) filter(shape Shape, dims []int) Filter {
 }
 
 // insert makes an insert of some codelet; nil when no data fits.
-func (g *generator) insert() *Stmt {
-	c := g.p.Codelets[g.IntN(len(g.p.Codelets))]
+func (g *generator) insert() *Stmt { return g.insertOf(pick(g, g.p.Codelets...)) }
+
+// insertOf makes an insert of c.
+func (g *generator) insertOf(c *Codelet) *Stmt {
 	s := &Stmt{Kind: Insert, Name: c.Name, Args: make([]Arg, len(c.Ops))}
 	var generic Type
 	known := false
@@ -361,7 +382,7 @@ func (g *generator) insert() *Stmt {
 			if hasLike && strict && !slices.Equal(p.dims, like.dims) {
 				return false
 			}
-			if mode == Redux && p.reduce != how {
+			if mode == Redux && !g.combinesBy(p.datum, how) {
 				return false
 			}
 			if strict && mode.reads() && o.Shape != Void && !p.hasValue() {
@@ -427,7 +448,18 @@ func (g *generator) insert() *Stmt {
 	return s
 }
 
+// combinesBy reports whether contributions to d combine by how.
+func (g *generator) combinesBy(d *datum, how string) bool {
+	by, _ := g.m.reduction(d)
+	return how != "" && by == how
+}
+
 func (g *generator) scalarArg(t Type) *Expr {
+	if t == I64 || t == F64 {
+		if g.chance(25) {
+			return g.script(t, 1)
+		}
+	}
 	if t.Int() && g.chance(60) {
 		return num(int64(g.IntN(9)))
 	}
@@ -442,64 +474,4 @@ func modeOf(s *Stmt, c *Codelet, n string) Mode {
 		}
 	}
 	return None
-}
-
-// loop makes a for over the parts of a view, with an insert.
-func (g *generator) loop() {
-	s := g.insert()
-	if s == nil {
-		return
-	}
-	i := g.name("b")
-	n := 0
-	for _, a := range s.Args {
-		if a.Ref == nil || len(a.Ref.Index) != 1 {
-			continue
-		}
-		x, _ := g.m.names.find(a.Ref.Name)
-		v, _ := x.(*view)
-		if h, ok := x.(*handle); ok {
-			v = h.deflt
-		}
-		if c := len(v.parts); n == 0 || c < n {
-			n = c
-		}
-	}
-	if n == 0 {
-		n = 1 + g.IntN(4)
-	}
-	for k := range s.Args {
-		a := &s.Args[k]
-		if a.Ref != nil && len(a.Ref.Index) == 1 && g.chance(85) {
-			at := name(i)
-			switch g.IntN(6) {
-			case 0:
-				at = op("-", num(int64(n-1)), at)
-			case 1:
-				at = op("%", op("+", at, num(1)), num(int64(n)))
-			}
-			a.Ref = &Ref{Name: a.Ref.Name, Index: []*Expr{at}}
-		}
-		if a.Expr != nil && a.Expr.Op == "int" && a.Expr.Int < 20 && g.chance(50) {
-			a.Expr = name(i)
-		}
-	}
-	g.try(&Stmt{Kind: For, Names: []string{i}, Over: &Domain{Ranges: []Range{{Lo: num(0), Hi: num(int64(n))}}}, Body: []*Stmt{s}})
-}
-
-// print shows data.
-func (g *generator) print() {
-	s := &Stmt{Kind: Print}
-	for range 1 + g.IntN(2) {
-		p, ok := g.some(func(place) bool { return true })
-		if !ok {
-			return
-		}
-		e := &Expr{Op: "data", Ref: p.ref}
-		if p.shape == Variable && g.chance(70) {
-			e = &Expr{Op: "value", Ref: p.ref}
-		}
-		s.Exprs = append(s.Exprs, e)
-	}
-	g.try(s)
 }

@@ -47,8 +47,8 @@ func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 func (g *generator) chance(n int) bool { return g.IntN(100) < n }
 
 func (g *generator) name(prefix string) string {
-	g.names++
-	return fmt.Sprintf("%s%d", prefix, g.names)
+	g.made++
+	return fmt.Sprintf("%s%d", prefix, g.made)
 }
 
 // elemType is a type of elements.

@@ -17,11 +17,23 @@ import (
 var (
 	soak   = flag.Duration("soak", 0, "run random programs for this long")
 	seed   = flag.Uint64("seed", 1, "first seed of the random programs")
+	only   = flag.Uint64("only", 0, "print this program, and what the oracle says of it")
 	budget = flag.Duration("shrink", 2*time.Minute, "how long to make a program that fails smaller")
 )
 
 // keptDir holds programs that once did something else than the oracle says.
 const keptDir = "testdata"
+
+// TestOnly shows a program.
+func TestOnly(t *testing.T) {
+	if *only == 0 {
+		t.Skip("for -only")
+	}
+	p := Generate(*only)
+	text := p.Text()
+	o, reason := Run(p)
+	t.Logf("%s\n%s\n%s%+v at the end %+v, %d tasks, %d failed, %d cancelled", reason, text, o.Output, o.Err, o.AtEnd, len(o.Tasks), o.Failed, o.Lost)
+}
 
 // programs is how many a test looks at.
 const programs = 200

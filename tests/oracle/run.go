@@ -34,7 +34,9 @@ type Outcome struct {
 	Failed  int
 	Lost    int            // tasks that were cancelled
 	Final   []Final        // of data of the top level, when it came to its end
+	Values  bool           // it reads values of data, on which what it does may depend
 	Reached map[int]bool   // lines of statements that ended without an error
+	Skipped map[int]bool   // and of those with a part that was not evaluated
 	Used    map[string]int `json:"-"` // features, for the coverage of tests
 }
 
@@ -98,7 +100,7 @@ const (
 // NewMachine returns a machine that has run nothing of p.
 func NewMachine(p *Program) *Machine {
 	m := &Machine{prog: p, codelets: map[string]*Codelet{}, funcs: map[string]*Func{}}
-	m.Reached, m.Used = map[int]bool{}, map[string]int{}
+	m.Reached, m.Skipped, m.Used = map[int]bool{}, map[int]bool{}, map[string]int{}
 	for _, c := range p.Codelets {
 		m.codelets[c.Name] = c
 	}
@@ -198,16 +200,16 @@ func (m *Machine) fail(line int, codes ...string) {
 // maxStatements bounds what a script does.
 const maxStatements = 20_000
 
+// block runs statements in a scope of their own, which ends however they do.
 func (m *Machine) block(body []*Stmt, names map[string]any) flow {
-	m.names = &scope{up: m.names, names: names}
-	s := m.names
+	s := &scope{up: m.names, names: names}
+	m.names = s
+	defer m.leave(s)
 	for _, x := range body {
 		if f := m.stmt(x); f != next {
-			m.leave(s)
 			return f
 		}
 	}
-	m.leave(s)
 	return next
 }
 
@@ -874,18 +876,29 @@ func (m *Machine) acquire(s *Stmt) flow {
 	}
 	names := map[string]any{}
 	for k, h := range hs {
-		names[s.Names[k]] = m.take(h, s.Modes[k], s.Line)
+		func() {
+			defer func() {
+				if r := recover(); r != nil { // what was taken before is given back
+					for _, x := range names {
+						m.drop(x.(*hold))
+					}
+					panic(r)
+				}
+			}()
+			names[s.Names[k]] = m.take(h, s.Modes[k], s.Line)
+		}()
 	}
 	m.Reached[s.Line] = true
 	if s.Body == nil {
 		maps.Copy(m.names.names, names)
 		return next
 	}
-	f := m.block(s.Body, names)
-	for k := range hs {
-		m.drop(names[s.Names[k]].(*hold))
-	}
-	return f
+	defer func() {
+		for k := range hs {
+			m.drop(names[s.Names[k]].(*hold))
+		}
+	}()
+	return m.block(s.Body, names)
 }
 
 // take acquires h.
@@ -950,9 +963,12 @@ func (m *Machine) call(s *Stmt) {
 		names[f.Params[k].Name] = m.handle(a.Ref, s.Line)
 	}
 	here := m.names
-	m.names, m.result = m.global, nil
-	m.block(f.Body, names)
-	m.names = here
+	m.result = nil
+	func() {
+		m.names = m.global
+		defer func() { m.names = here }()
+		m.block(f.Body, names)
+	}()
 	if s.Target == nil {
 		return
 	}

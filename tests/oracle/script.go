@@ -28,6 +28,9 @@ func (m *Machine) eval(e *Expr, line int) any {
 		return &gate{}
 	case "name":
 		v, _ := m.names.find(e.Name)
+		if v == nil {
+			panic("oracle: name " + e.Name)
+		}
 		return v
 	case "data":
 		if x, _ := m.names.find(e.Ref.Name); len(e.Ref.Index) == 0 {
@@ -44,16 +47,19 @@ func (m *Machine) eval(e *Expr, line int) any {
 		return m.handle(e.Ref, line)
 	case "value":
 		h := m.handle(e.Ref, line)
+		m.Values = true
 		m.read(h, line, false)
 		return m.scalar(h.cells[h.places[0]].Value, line)
 	case "elem":
 		x, _ := m.names.find(e.Name)
 		h := x.(*hold)
+		m.Values = true
 		return m.scalar(h.cells[m.place(h, e, line)].Value, line)
 	case "field":
 		return m.field(e, line)
 	case "and", "or":
 		if v := m.number(e.Args[0], line); (v.I == 1) == (e.Op == "or") {
+			m.Skipped[line] = true
 			return v
 		}
 		return m.number(e.Args[1], line)
@@ -70,6 +76,7 @@ func (m *Machine) eval(e *Expr, line int) any {
 		if m.number(e.Args[0], line).I == 0 {
 			k = 2
 		}
+		m.Skipped[line] = true
 		return m.number(e.Args[k], line)
 	case "call":
 		return m.builtin(e, line)
@@ -247,13 +254,14 @@ func (m *Machine) text(v any, line int) string {
 	case *task:
 		return fmt.Sprintf("task %d %s", v.id, v.codelet.Name)
 	case *view:
-		return fmt.Sprintf("view[%s] %d parts", v.parts[0].typeText(), len(v.parts))
+		text := fmt.Sprintf("view[%s] %d parts", v.parts[0].typeText(), len(v.parts))
+		if len(v.parts) == 1 {
+			text = strings.TrimSuffix(text, "s")
+		}
+		return text
 	case *hold:
 		return v.handle.text()
 	case *handle:
-		if v.shape == Void {
-			return "void"
-		}
 		m.read(v, line, true)
 		return v.text()
 	}
@@ -263,7 +271,7 @@ func (m *Machine) text(v any, line int) string {
 // item is element k of h as print shows it.
 func (h *handle) item(k int) string {
 	c := &h.cells[h.places[k]]
-	if c.has != written {
+	if !c.filled {
 		return "?"
 	}
 	return c.text()
@@ -282,6 +290,9 @@ func shown(n, whole, head, tail int, item func(i int), gap func()) {
 
 // text is how print shows the elements of h.
 func (h *handle) text() string {
+	if h.shape == Void {
+		return "void"
+	}
 	var b strings.Builder
 	b.WriteString(h.typeText())
 	var sizes []string
@@ -325,7 +336,7 @@ func (h *handle) summary() string {
 	var order tally
 	for _, p := range h.places {
 		c := &h.cells[p]
-		if c.has != written {
+		if !c.filled {
 			continue
 		}
 		none = false

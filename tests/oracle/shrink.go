@@ -109,7 +109,7 @@ func (s *shrinker) block(body *[]*Stmt) {
 	drop(s, body, 0)
 	for k := 0; k < len(*body); k++ {
 		x := (*body)[k]
-		if x.Body != nil && x.Kind != Acquire {
+		if x.Body != nil {
 			for _, inner := range [][]*Stmt{x.Body, x.Else} {
 				if inner != nil && set(s, body, slices.Concat((*body)[:k], inner, (*body)[k+1:])) {
 					break
@@ -150,6 +150,14 @@ func (s *shrinker) stmt(x *Stmt) {
 			if f := &x.Filter[k]; f.Halo > 0 {
 				set(s, &f.Halo, 0)
 			}
+		}
+	}
+	for k := 0; x.Kind == Acquire && len(x.Refs) > 1 && k < len(x.Refs); {
+		old := *x
+		if !s.try(func() {
+			x.Refs, x.Modes, x.Names = slices.Concat(x.Refs[:k], x.Refs[k+1:]), slices.Concat(x.Modes[:k], x.Modes[k+1:]), slices.Concat(x.Names[:k], x.Names[k+1:])
+		}, func() { *x = old }) {
+			k++
 		}
 	}
 	if x.Data != nil {

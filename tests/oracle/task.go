@@ -79,11 +79,8 @@ func (m *Machine) ready(t *task, earlier []*task) bool {
 		}
 	}
 	for _, u := range t.uses {
-		if u.loose {
-			continue
-		}
 		for _, e := range earlier {
-			if e.mustWait(u.handle, u.mode) {
+			if !u.loose && e.mustWait(u.handle, u.mode) {
 				return false
 			}
 		}

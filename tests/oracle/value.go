@@ -177,7 +177,7 @@ func meet(a, b static) Type {
 		return a.T
 	case lb && b.T == LitInt:
 		return meet(a, static{T: I64})
-	case lb && a.T.Float() && !math.IsInf(convert(a.T, b.V).F, 0):
+	case lb && a.T.Float() && (math.IsInf(b.V.F, 0) || !math.IsInf(convert(a.T, b.V).F, 0)):
 		return a.T
 	case lb:
 		return F64
