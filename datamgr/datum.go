@@ -58,6 +58,7 @@ type Datum struct {
 		freed  bool
 		// who waits for the last unordered access
 		drained *Waiter
+		making  []*Making
 	}
 }
 

@@ -11,6 +11,7 @@ package datamgr
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -110,6 +111,48 @@ func (g *Registry) CloseGroup(h *Handle) {
 	for _, f := range h.list() {
 		f.open, f.slow = nil, f.unordered
 	}
+}
+
+// Making is a reduction or an initialisation that was submitted and has not ended.
+type Making struct {
+	d       *Datum
+	waiters []*Waiter // unordered accesses that were submitted after it; guarded by d.mu
+}
+
+// Make notes that a reduction, or an initialisation, of h is submitted. The caller says
+// when it has ended. Submission lock held.
+func (h *Handle) Make() *Making {
+	m := &Making{d: h.d}
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	h.d.mu.making = append(h.d.mu.making, m)
+	return m
+}
+
+// End releases to c the unordered accesses that wait for m.
+func (m *Making) End(c *Completer) {
+	m.d.mu.Lock()
+	m.d.mu.making = slices.DeleteFunc(m.d.mu.making, func(o *Making) bool { return o == m })
+	ws := m.waiters
+	m.d.mu.Unlock()
+	for _, w := range ws {
+		if w.Done() {
+			c.Release(w)
+		}
+	}
+}
+
+// AwaitMaking makes w, which is armed and uses h without order, wait for the reductions and
+// initialisations of its datum that were submitted before, and returns how many there are.
+// What w does to data without a value would be lost when they store one. Submission lock
+// held.
+func (h *Handle) AwaitMaking(w *Waiter) int32 {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	for _, m := range h.d.mu.making {
+		m.waiters = append(m.waiters, w)
+	}
+	return int32(len(h.d.mu.making))
 }
 
 // NoValueIn returns the parts of h that have no value, as of what was

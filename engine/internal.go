@@ -37,6 +37,7 @@ func (rt *Runtime) closeGroups(j *Job, ops []Operand, like *task) {
 		t.setOrigin(&from)
 		t.Priority = like.Priority
 		t.x.none, t.x.all = rt.reg.NoValueIn(h)
+		t.x.making = h.Make()
 		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
 	}
 }
@@ -58,6 +59,7 @@ func (rt *Runtime) initialise(j *Job, ops []Operand, like *task) {
 		t.setOrigin(&from)
 		t.Priority = like.Priority
 		t.x.none, t.x.all = none, all
+		t.x.making = op.Handle.Make()
 		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
 	}
 }
@@ -181,7 +183,11 @@ func (w *worker) endInternal(t *task, f *failure, err error) {
 		w.rt.event(k, t, w.id, err)
 	}
 	w.end(t, f)
-	if t.kind == duplicateTask {
+	switch t.kind {
+	case reduceTask, initTask:
+		t.x.making.End(w.c)
+		t.x.making = nil
+	case duplicateTask:
 		t.x.dup.Copied(w.c)
 	}
 	w.recycle(t)

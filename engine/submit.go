@@ -223,6 +223,13 @@ func (rt *Runtime) register(t *task, opt datamgr.MergeOptions, after []Dependenc
 	if x.copies != nil || x.shares != nil {
 		waits += x.await(t)
 	}
+	if len(x.unordered) > 0 {
+		for i := range ops {
+			if ops[i].Unordered && ops[i].Mode != iface.Scratch {
+				waits += ops[i].Handle.AwaitMaking(&t.Waiter)
+			}
+		}
+	}
 	for _, d := range after {
 		if d.addSuccessor(t) {
 			waits++

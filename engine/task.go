@@ -90,12 +90,13 @@ type rest struct {
 	shares      []*datamgr.Datum     // duplicates that t reads where they share, until then
 	none        []datamgr.Box
 	all         bool
-	hold        *datamgr.Hold // of a light task that started
-	target      *Task         // of a relay: the task whose end it delays
-	times       *taskTimes    // with Options.Profile
-	tried       uint64        // nodes where it could not run
-	node        int           // of a gathering
-	_           [16]byte      // whole cache lines, so that locks is one
+	making      *datamgr.Making // of a reduction or an initialisation
+	hold        *datamgr.Hold   // of a light task that started
+	target      *Task           // of a relay: the task whose end it delays
+	times       *taskTimes      // with Options.Profile
+	tried       uint64          // nodes where it could not run
+	node        int             // of a gathering
+	_           [8]byte         // whole cache lines, so that locks is one
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back

@@ -95,3 +95,50 @@ func TestRefusedWriteKeepsValue(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestUnorderedWaitsForValue: what tasks without order do to data is not lost to the
+// reduction, or the lazy initialisation, that gives it its first value.
+func TestUnorderedWaitsForValue(t *testing.T) {
+	const n = 1 << 10
+	add := &Codelet{Name: "add", CPU: []Impl{func(c *TaskContext) error {
+		for i := range n {
+			*element(c.Buffer(0), i) += c.Arg(0).Int()
+		}
+		return nil
+	}}}
+	task := func(h *datamgr.Handle, m iface.AccessMode, k int64) *TaskSpec {
+		return &TaskSpec{Codelet: add, Operands: []Operand{{Handle: h, Mode: m, Unordered: m == iface.RW}}, Args: []iface.Scalar{iface.Int(k)}}
+	}
+	t.Run("reduction", func(t *testing.T) {
+		rt, j := start(t, Options{Workers: 2})
+		h := lazy(t, rt, n, datamgr.SumReduction())
+		gate := j.NewGate()
+		late := task(h, iface.Redux, 10)
+		late.After = []Dependency{gate} // so that the reduction is late, too
+		must(t, j.Submit(task(h, iface.Redux, 1)))
+		must(t, j.Submit(late))
+		must(t, j.Submit(task(h, iface.RW, 100)))
+		must(t, j.Submit(task(h, iface.RW, 1000)))
+		time.Sleep(20 * time.Millisecond) // they would run now
+		gate.Open()
+		must(t, j.Wait(context.Background()))
+		readable(t, j, h, 1111)
+	})
+	t.Run("initialisation", func(t *testing.T) {
+		rt, j := start(t, Options{Workers: 2})
+		going := make(chan struct{})
+		h := lazy(t, rt, n, &datamgr.Reduction{Init: func(b *iface.Buffer) error {
+			<-going
+			for i := range n {
+				*element(b, i) = 1
+			}
+			return nil
+		}})
+		must(t, j.Submit(task(h, iface.RW, 10)))
+		must(t, j.Submit(task(h, iface.RW, 100)))
+		time.Sleep(20 * time.Millisecond)
+		close(going)
+		must(t, j.Wait(context.Background()))
+		readable(t, j, h, 111)
+	})
+}
