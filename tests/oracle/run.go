@@ -34,6 +34,7 @@ type Outcome struct {
 	Failed  int
 	Lost    int            // tasks that were cancelled
 	Final   []Final        // of data of the top level, when it came to its end
+	Blocked bool           // tasks were left that wait for a gate
 	Values  bool           // it reads values of data, on which what it does may depend
 	Reached map[int]bool   // lines of statements that ended without an error
 	Skipped map[int]bool   // and of those with a part that was not evaluated
@@ -117,7 +118,7 @@ func Run(p *Program) (o *Outcome, reason string) {
 	m := NewMachine(p)
 	for _, s := range p.Body {
 		if reason := m.Step(s); reason != "" || m.Err != nil {
-			m.Output = m.out.String()
+			m.Output, m.Blocked = m.out.String(), len(m.pending) > 0
 			return &m.Outcome, reason
 		}
 	}
@@ -132,7 +133,7 @@ func (m *Machine) Step(s *Stmt) (reason string) {
 
 // End is the end of the script: what data holds then, and what is raised.
 func (m *Machine) End() (reason string) {
-	m.Output = m.out.String()
+	m.Output, m.Blocked = m.out.String(), len(m.pending) > 0
 	reason = m.guard(m.waitAll(0), &m.AtEnd)
 	for _, name := range m.global.order {
 		h, _ := m.global.names[name].(*handle)
@@ -308,7 +309,7 @@ func (m *Machine) run1(s *Stmt) flow {
 	case Prefetch:
 		for _, r := range s.Refs {
 			for _, h := range m.handles(r, s.Line) {
-				m.needs(h, s.Line)
+				m.mustHave(h, s.Line)
 			}
 		}
 	case Hint, Evict:
@@ -518,8 +519,15 @@ func (m *Machine) handles(r *Ref, line int) []*handle {
 // was invalidated.
 func (m *Machine) needs(h *handle, line int) {
 	if h.reduceIsInit() {
-		return
+		for _, p := range h.places {
+			h.cells[p].has = written // by the initialiser
+		}
 	}
+	m.mustHave(h, line)
+}
+
+// mustHave raises the error about data that nothing has given a value.
+func (m *Machine) mustHave(h *handle, line int) {
 	var codes []string
 	for _, p := range h.places {
 		switch h.cells[p].has {
@@ -760,7 +768,7 @@ func (m *Machine) settled(h *handle, mode Mode, line int) {
 // read waits for the value of h and raises why it has none. With partly set, elements
 // that nothing has written are no error.
 func (m *Machine) read(h *handle, line int, partly bool) {
-	if !partly {
+	if !partly || h.reduceIsInit() {
 		m.needs(h, line)
 	}
 	m.settled(h, R, line)

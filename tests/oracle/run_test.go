@@ -103,7 +103,7 @@ func refused(want *Outcome, ds lang.Diagnostics) string {
 		switch {
 		case d.Severity != lang.Error:
 		case want.Err != nil && want.Err.Line == line && slices.Contains(want.Err.Codes, d.Code):
-		case d.Code == "E0405" && (want.AtEnd.code() == "R0104" || want.Err.code() == "R0104"):
+		case d.Code == "E0405" && (want.Blocked || want.Err.code() == "R0104"):
 		case (!want.Reached[line] || want.Skipped[line]) && strings.HasPrefix(d.Code, "E04"):
 		case strings.HasPrefix(d.Code, "E0601"):
 		default:
