@@ -433,9 +433,10 @@ func (d *Datum) splitInto(f *Fragment, pieces []*Fragment) {
 		if e.rem.Add(-1) == 0 {
 			d.reg.completer.end(e)
 		}
-	} else if e.mode == modeC && !f.unordered {
-		for _, k := range pieces { // nobody holds the lock or waits for it
-			k.lock = nil
+	} else if f.lock != nil && (!f.unordered || d.unordered.Load() == 0) && f.lock.idle() {
+		// Nobody uses the lock: a piece that is held would keep all others away.
+		for _, k := range pieces {
+			k.lock, k.unordered, k.slow = nil, false, k.open != nil
 		}
 	}
 	if len(pieces) > fan {
