@@ -242,7 +242,9 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 func (m *Machine) handleText(h *Handle, at place) string {
 	m.alive(h, at)
 	d := h.h.Desc()
-	if d.Kind == iface.Void {
+	if d.Kind == iface.Void { // it has no value, and an order: who prints it waits, and is told what failed
+		acc := m.hold(h, iface.R, at)
+		defer acc.Release()
 		return "void"
 	}
 	if h.h.Initialised() || h.h.InitOnly() { // a lazy initialiser runs before the first read

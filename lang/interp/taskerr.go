@@ -196,8 +196,12 @@ func (m *Machine) raiseStuck(e *engine.StuckError, at place, h *Handle) {
 			label(d, s.at, "inserted here")
 		}
 	}
-	if len(e.Tasks) == 0 && h != nil {
+	switch {
+	case len(e.Tasks) > 0:
+	case h != nil:
 		d.Notes = append(d.Notes, fmt.Sprintf("`%s` is held by the script", h.Name()))
+	default:
+		d.Notes = append(d.Notes, "an `unpartition`, `invalidate` or `unregister` waits for data that the script holds")
 	}
 	d.Help = []string{"open the gate, or release the array, before waiting"}
 	if missing {
