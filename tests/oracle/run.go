@@ -224,7 +224,7 @@ func (m *Machine) leave(s *scope) {
 		if h, ok := m.result.(*handle); ok && h.datum == d {
 			continue
 		}
-		d.dead = true
+		m.end(d)
 	}
 }
 
@@ -304,7 +304,7 @@ func (m *Machine) run1(s *Stmt) flow {
 		}
 	case Unregister:
 		for _, r := range s.Refs {
-			m.handle(r, s.Line).dead = true
+			m.end(m.handle(r, s.Line).datum)
 		}
 	case Prefetch:
 		for _, r := range s.Refs {
@@ -408,6 +408,7 @@ func (m *Machine) unpartition(r *Ref, line int) {
 		m.fail(line, "E0506")
 	}
 	v.ended = true
+	m.later(v.of, gathers)
 }
 
 // loop runs a for.
@@ -606,8 +607,21 @@ func (m *Machine) invalidate(h *handle) {
 	for _, p := range h.places {
 		h.cells[p].has = invalidated
 	}
-	m.pending = append(m.pending, &task{uses: []use{{handle: h, mode: W}}})
+	m.later(h, W)
+}
+
+// later makes what is no task take its place in the order of h.
+func (m *Machine) later(h *handle, mode Mode) {
+	m.pending = append(m.pending, &task{uses: []use{{handle: h, mode: mode}}})
 	m.advance()
+}
+
+// end ends the life of d.
+func (m *Machine) end(d *datum) {
+	if !d.dead {
+		d.dead = true
+		m.later(d.whole, W)
+	}
 }
 
 // insert submits a task.
@@ -650,7 +664,7 @@ func (m *Machine) insert(s *Stmt) *task {
 		}
 	}
 	for _, u := range t.uses {
-		if u.mode == Redux && u.reduce == "" {
+		if u.mode == Redux && (u.reduce == "" || u.reduceIsInit() || neutralOps[u.reduce] && u.reduce != c.Contributes[u.name]) {
 			m.fail(s.Line, "E0303")
 		}
 		if u.mode.reads() {
@@ -788,7 +802,7 @@ func (m *Machine) read(h *handle, line int, partly bool) {
 // waitAll is a wait for all tasks, which raises what was not raised yet.
 func (m *Machine) waitAll(line int) func() {
 	return func() {
-		if slices.ContainsFunc(m.pending, func(t *task) bool { return t.codelet != nil }) {
+		if len(m.pending) > 0 {
 			m.stuck(line)
 		}
 		for d := range m.allData() {
@@ -850,7 +864,7 @@ func (m *Machine) wait(r *Ref, line int) {
 	var lost map[int]bool
 	for _, h := range hs {
 		for _, t := range m.pending {
-			if t.codelet != nil && t.mustWait(h, W) {
+			if t.mustWait(h, W) {
 				m.stuck(line)
 			}
 		}

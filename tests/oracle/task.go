@@ -17,7 +17,7 @@ type use struct {
 
 // A task is one that was inserted, or the end of a value (invalidate) in its place.
 type task struct {
-	id      int // from 1, as inserted; 0: an invalidate
+	id      int // from 1, as inserted; 0: it is none of the script, and has no codelet
 	line    int // of the insert
 	codelet *Codelet
 	uses    []use
@@ -52,9 +52,17 @@ type commuters struct {
 	tally  tally
 }
 
+// gathers is the mode of what unpartition does to the whole: it reads, and combines nothing.
+const gathers = Scratch + 1
+
 // conflict reports whether two uses of shared elements have an order.
 func conflict(a *handle, am Mode, b *handle, bm Mode) bool {
 	switch {
+	case am == gathers || bm == gathers:
+		if am == gathers {
+			am = bm
+		}
+		return (am == W || am == RW || am == Commute) && a.shares(b)
 	case am == Scratch || bm == Scratch, am == R && bm == R, am == Commute && bm == Commute, am == Redux && bm == Redux && a == b:
 		return false
 	}
@@ -151,8 +159,11 @@ func (g *group) close() {
 // run runs t, or cancels it.
 func (m *Machine) run(t *task) {
 	t.done = true
-	if t.codelet == nil { // an invalidate
+	if t.codelet == nil { // an invalidate, or what ends data or a view
 		for _, u := range t.uses {
+			if u.mode == gathers {
+				continue
+			}
 			u.settle(W)
 			for _, p := range u.places {
 				c := &u.cells[p]

@@ -334,6 +334,8 @@ func compare(op string, t Type, a, b Value) bool {
 // extreme is the smaller (min) or larger of a and b, both of one type; a NaN if one of them is.
 func extreme(op string, a, b Value) Value {
 	switch {
+	case a.F == 0 && b.F == 0 && math.Signbit(a.F) != math.Signbit(b.F):
+		panic(undetermined("which of two zeros is less"))
 	case a.F != a.F:
 		return a
 	case b.F != b.F, op == "min" && less(b, a), op == "max" && less(a, b):
