@@ -170,10 +170,14 @@ func features() []string {
 	}
 	for _, e := range Elems {
 		out = append(out, "elem "+e.String())
-		for _, r := range []string{"sum", "prod", "min", "max"} {
-			out = append(out, "reduce "+r+" "+e.String())
-		}
 	}
+	for _, r := range []string{"sum", "prod", "min", "max", "reducer"} {
+		out = append(out, "reduce "+r)
+	}
+	for _, m := range []Mode{R, W, RW} {
+		out = append(out, "acquire "+m.String())
+	}
+	out = append(out, "without order", "mixed types")
 	for _, f := range []string{"blocks", "halves", "rows", "cols", "tiles", "axis", "pick", "then", "halo", "sizes", "range", "part of a part"} {
 		out = append(out, "filter "+f)
 	}

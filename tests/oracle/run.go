@@ -721,7 +721,16 @@ func (m *Machine) note(t *task, s *Stmt) {
 			m.Used["elem "+u.data.Elem.String()]++
 		}
 		if u.mode == Redux {
-			m.Used["reduce "+u.reduce+" "+u.data.Elem.String()]++
+			how := u.reduce
+			if !neutralOps[how] {
+				how = "reducer"
+			}
+			m.Used["reduce "+how]++
+			for _, o := range t.uses {
+				if o.mode == R && o.shape != Void && o.data.Elem != u.data.Elem {
+					m.Used["mixed types"]++ // in what is contributed, most likely
+				}
+			}
 		}
 		if u.loose {
 			m.Used["without order"]++

@@ -218,15 +218,24 @@ func differ(want, got string) string {
 			return fmt.Sprintf("prints more: %q", g[k])
 		case k >= len(g):
 			return fmt.Sprintf("prints less: %q is missing", w[k])
-		case unsigned(w[k]) != unsigned(g[k]):
+		case plainText(w[k]) != plainText(g[k]):
 			return fmt.Sprintf("line %d of the output is %q, want %q", k+1, g[k], w[k])
 		}
 	}
 	return ""
 }
 
-// unsigned is text with zeros that have no sign: minima, maxima and sums may have either.
-func unsigned(text string) string { return strings.ReplaceAll(text, "-0.0", "0.0") }
+// plainText is text with zeros that have no sign, as minima, maxima and sums may have either,
+// and without the blanks that make columns of matrices.
+func plainText(text string) string {
+	words := strings.Fields(text)
+	for k, w := range words {
+		if w == "-0.0" {
+			words[k] = "0.0"
+		}
+	}
+	return strings.Join(words, " ")
+}
 
 // wrongError compares an error with the one that should come.
 func wrongError(want *Error, err error) string {
@@ -292,7 +301,7 @@ func wrongFinal(ctx context.Context, inst *lang.Instance, f Final) string {
 		return fmt.Sprintf("%s: %v", f.Name, err)
 	}
 	for k, v := range f.Values {
-		if k < len(values) && unsigned(v) != unsigned(values[k].text()) {
+		if k < len(values) && plainText(v) != plainText(values[k].text()) {
 			return fmt.Sprintf("element %d of %s is %s, want %s", k, f.Name, values[k].text(), v)
 		}
 	}
