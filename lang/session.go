@@ -252,6 +252,15 @@ func (s *Session) Show(name string, lo, hi int) (string, error) {
 	return s.m.Show(context.Background(), name, lo, hi)
 }
 
+// ShowPart returns the part of a matrix or block of which spans name, for each index, the first
+// and the one behind the last; it is complete, and "?" stands where nothing has been written.
+func (s *Session) ShowPart(name string, spans ...[2]int) (string, error) {
+	if s.m == nil {
+		return "", s.err
+	}
+	return s.m.ShowPart(context.Background(), name, spans)
+}
+
 // Handle returns a registered or extern name of the session.
 func (s *Session) Handle(name string) (*Handle, error) {
 	if s.m == nil {

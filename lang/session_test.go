@@ -315,3 +315,47 @@ func TestSessionLimits(t *testing.T) {
 		}
 	}
 }
+
+// Parts of matrices and blocks are shown complete, and where nothing has been written "?".
+func TestSessionShowPart(t *testing.T) {
+	s := newSession(t, lang.Config{}, newRuntime(t, engine.Options{Workers: 1}))
+	if _, err := s.Eval(t.Context(), `codelet clear(x: W matrix[f64]) { each i, j in x { x[i, j] = 0.5 } }
+register A = matrix[f64](20, 30, list = [float(i) for i in 0..600])
+register B = block[i32](3, 4, 5, fill = 7)
+register C = matrix[f64](4, 4)
+partition C by tiles(2, 2)
+insert clear(W C[0, 1])
+register D = matrix[f64](2, 2)
+register v = vector[f64](6)
+partition v by blocks(2)
+let k = 3`); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		spans [][2]int
+		want  string
+	}{
+		{"A", [][2]int{{0, 2}, {28, 30}}, "matrix[f64] 2 x 2 at [0..2, 28..30] of 20 x 30:\n  28.0 29.0\n  58.0 59.0"},
+		{"A", [][2]int{{18, 50}, {3, 4}}, "matrix[f64] 2 x 1 at [18..20, 3..4] of 20 x 30:\n  543.0\n  573.0"},
+		{"A", [][2]int{{5, 5}, {0, 1}}, "matrix[f64] 0 x 1 at [5..5, 0..1] of 20 x 30:"},
+		{"B", [][2]int{{1, 3}, {0, 1}, {0, 2}}, "block[i32] 2 x 1 x 2 at [1..3, 0..1, 0..2] of 3 x 4 x 5:\n  x = 1:\n    7 7\n  x = 2:\n    7 7"},
+		{"C", [][2]int{{1, 3}, {1, 4}}, "matrix[f64] 2 x 3 at [1..3, 1..4] of 4 x 4:\n  ? 0.5 0.5\n  ? ?   ?"},
+		{"D", [][2]int{{1, 2}, {0, 2}}, "matrix[f64] 1 x 2 at [1..2, 0..2] of 2 x 2:\n  ? ?"},
+		{"A", [][2]int{{20, 21}, {0, 1}}, "there is no row 20 of `A`: they count from 0 to 19"},
+		{"A", [][2]int{{0, 1}}, "takes two indices"},
+		{"k", [][2]int{{0, 1}, {0, 1}}, "has no elements to choose from"},
+		{"none", [][2]int{{0, 1}}, "no name none"},
+	} {
+		got, err := s.ShowPart(tt.name, tt.spans...)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want && (err == nil || !strings.Contains(got, tt.want)) {
+			t.Errorf("%s%v:\n%s\nwant\n%s", tt.name, tt.spans, got, tt.want)
+		}
+	}
+	if got, err := s.Show("v", 1, 9); err != nil || got != "vector[f64] 1..6 of 6: ? ? ? ? ?" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

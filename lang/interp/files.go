@@ -247,37 +247,36 @@ func (m *Machine) handleText(h *Handle, at place) string {
 		defer acc.Release()
 		return "void"
 	}
+	b, known, release := m.elements(h, at)
+	defer release()
+	if m.plan != nil {
+		return plannedText(h.typ.String(), &d)
+	}
+	return m.bufferText(h.typ.String(), b, known)
+}
+
+// elements acquires h in mode R, whether all of it has a value or not. known says which elements
+// have one; nil: all.
+func (m *Machine) elements(h *Handle, at place) (b *iface.Buffer, known func(index) bool, release func()) {
 	if h.h.Initialised() || h.h.InitOnly() { // a lazy initialiser runs before the first read
 		acc := m.hold(h, iface.R, at)
-		defer acc.Release()
-		if m.plan != nil {
-			return plannedText(h.typ.String(), &d)
-		}
-		return m.bufferText(h.typ.String(), acc.Buffer(), nil)
+		return acc.Buffer(), nil, func() { acc.Release() }
 	}
 	m.showsUnwritten(h)
-	known := func(lo index) bool {
-		hi := lo
-		for k := range hi {
-			hi[k]++
-		}
-		return h.h.InitialisedPart(lo, hi)
-	}
 	if h.h.Fragments() == 1 { // all or nothing
-		if m.plan != nil {
-			return plannedText(h.typ.String(), &d)
-		}
-		return m.bufferText(h.typ.String(), &iface.Buffer{Desc: d}, func(index) bool { return false })
+		return &iface.Buffer{Desc: h.h.Desc()}, func(index) bool { return false }, func() {}
 	}
 	acc, err := m.job.AcquirePartial(m.ctx, h.h, m.siteFor(at))
 	if err != nil {
 		m.raiseEngine(err, at, h)
 	}
-	defer acc.Release()
-	if m.plan != nil {
-		return plannedText(h.typ.String(), &d)
-	}
-	return m.bufferText(h.typ.String(), acc.Buffer(), known)
+	return acc.Buffer(), func(lo index) bool {
+		hi := lo
+		for k := range hi {
+			hi[k]++
+		}
+		return h.h.InitialisedPart(lo, hi)
+	}, func() { acc.Release() }
 }
 
 // showsUnwritten notes that a "?" is shown of h, for the session.

@@ -69,6 +69,7 @@ type Machine struct {
 	digits    int           // Config.Digits
 	unwritten []string      // data shown with "?" in this entry
 	replaced  []ReplacedView
+	plane     int // the number of the first plane of a block that is shown
 
 	units  []*frame // top-level frames, by unit
 	stack  []*frame // frames of calls, reused; stack[k] serves depth k+1

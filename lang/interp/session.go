@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -458,11 +460,11 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 			}
 			return
 		}
-		acc := m.hold(h, iface.R, place{})
-		defer acc.Release()
+		m.alive(h, place{})
+		b, known, release := m.elements(h, place{})
+		defer release()
 		m.showing = true
 		defer func() { m.showing = false }()
-		b := acc.Buffer()
 		n := b.Len()
 		lo, hi = max(0, min(lo, n)), max(0, min(hi, n))
 		var s strings.Builder
@@ -472,9 +474,86 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 				m.poll(place{})
 			}
 			s.WriteByte(' ')
+			if known != nil && !known(indexOf(&b.Desc, k)) {
+				s.WriteString(unwrittenElement)
+				continue
+			}
 			s.WriteString(m.elemText(b.Elem, readElem(b.Elem, elemAt(b, k))))
 		}
 		out = s.String()
 	})
+	return out, err
+}
+
+// indexOf is the place of element k of d, counted row by row.
+func indexOf(d *iface.Desc, k int) (i index) {
+	for a := int(d.Rank) - 1; a >= 0; a-- {
+		i[a] = k % d.Dim[a]
+		k /= d.Dim[a]
+	}
+	return i
+}
+
+// ShowPart writes the part of a matrix or block that lies between lo and hi of span k along axis
+// k, complete: hi is left out, and what is beyond the end as well.
+func (m *Machine) ShowPart(ctx context.Context, name string, spans [][2]int) (out string, err error) {
+	var wrong error
+	o, v := m.Lookup(name)
+	if o == nil {
+		return "", fmt.Errorf("no name %s in this session", name)
+	}
+	err = m.enter(ctx, func() {
+		h, ok := v.(*Handle)
+		if !ok {
+			wrong = fmt.Errorf("`%s` is %s, and has no elements to choose from", name, article(o.Type.String()))
+			return
+		}
+		m.alive(h, place{})
+		d := h.h.Desc()
+		if int(d.Rank) != len(spans) {
+			wrong = fmt.Errorf("`%s` is %s and takes %s, and %s given", name, article(d.String()), check.Indices(int(d.Rank)), check.AreIndices(len(spans)))
+			return
+		}
+		all, known, release := m.elements(h, place{})
+		defer release()
+		b, from := *all, index{}
+		at, whole := "", ""
+		off := 0
+		for k, s := range spans {
+			n := b.Dim[k]
+			lo, hi := min(s[0], n), min(s[1], n)
+			if s[0] >= n && n > 0 {
+				wrong = fmt.Errorf("there is no %s %d of `%s`: they count from 0 to %d", axisNoun(&b, k), s[0], name, n-1)
+				return
+			}
+			off += lo * b.Stride[k]
+			from[k], b.Dim[k] = lo, hi-lo
+			if k > 0 {
+				at, whole = at+", ", whole+" x "
+			}
+			at += fmt.Sprintf("%d..%d", lo, hi)
+			whole += fmt.Sprint(n)
+		}
+		if b.Ptr != nil {
+			b.Ptr = unsafe.Add(b.Ptr, off*int(b.Elem.Size()))
+		}
+		has := known
+		if known != nil {
+			has = func(i index) bool {
+				for k := range spans {
+					i[k] += from[k]
+				}
+				return known(i)
+			}
+		}
+		elide := m.elide
+		m.elide, m.echoing, m.showing, m.plane = math.MaxInt, true, true, from[0]
+		defer func() { m.elide, m.echoing, m.showing, m.plane = elide, false, false, 0 }()
+		head, rest, _ := strings.Cut(m.bufferText(h.typ.String(), &b, has), ":")
+		out = fmt.Sprintf("%s at [%s] of %s:%s", head, at, whole, rest)
+	})
+	if err == nil {
+		err = wrong
+	}
 	return out, err
 }

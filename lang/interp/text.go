@@ -302,7 +302,7 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 		out.WriteString(" " + shapeText(&b.Desc) + ":")
 		for _, t.measuring = range []bool{true, false} {
 			each(b.Dim[0], matrix, func(x int) {
-				t.text(&out, "\n  x = "+strconv.Itoa(x)+":")
+				t.text(&out, "\n  x = "+strconv.Itoa(m.plane+x)+":")
 				each(b.Dim[1], matrix, func(y int) {
 					t.row(&out, "\n    ", func(z int) string { grows(&out); return item(x, y, z) })
 				}, func() { t.text(&out, "\n    "+elision) })

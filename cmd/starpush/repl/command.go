@@ -26,7 +26,7 @@ func commandTable() []command {
 		{name: "doc", args: "NAME", doc: "signature and documentation; also NAME?", run: (*Shell).doc},
 		{name: "type", args: "EXPR", doc: "type of an expression; for data, its shape and views", run: (*Shell).typeOf},
 		{name: "ls", args: "[KIND] [PATTERN]", doc: strings.Join(lsKinds, ", "), run: (*Shell).ls},
-		{name: "show", args: "NAME [A..B]", doc: "value of data, or elements A to B of it", run: (*Shell).showData},
+		{name: "show", args: "NAME [A..B, …]", doc: "value of data, elements A to B of it, or a part: A[0..2, 3]", run: (*Shell).showData},
 		{name: "where", args: "NAME", doc: "where data is: memory nodes, views, tasks that have not ended", run: (*Shell).where},
 		{name: "last", doc: "the last value again, complete", run: (*Shell).last},
 		{name: "plan", args: "STATEMENT", doc: "what it would insert now; no kernel runs, but host functions do", statement: true, run: (*Shell).plan},

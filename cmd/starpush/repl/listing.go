@@ -88,13 +88,14 @@ func matches(pattern, name string) bool {
 	return strings.Contains(name, pattern)
 }
 
-// showData writes a value, or a stretch of it: ":show x", ":show x 10..20", ":show x[10..20]".
+// showData writes a value, or a part of it: ":show x", ":show x 10..20", ":show x[10..20]",
+// ":show A[0..2, 3]".
 func (s *Shell) showData(ctx context.Context, args string) {
-	name, span := args, ""
+	name, part := args, ""
 	if i := strings.IndexAny(args, " ["); i >= 0 {
-		name, span = args[:i], strings.TrimSuffix(strings.Trim(args[i:], " ["), "]")
+		name, part = args[:i], strings.TrimSuffix(strings.Trim(args[i:], " ["), "]")
 	}
-	lo, hi, ok := bounds(span)
+	spans, ok := spansOf(part)
 	if name == "" || !ok {
 		s.usage("show")
 		return
@@ -106,12 +107,36 @@ func (s *Shell) showData(ctx context.Context, args string) {
 		s.complain("`%s` is not defined", name)
 		return
 	}
-	text, err := s.Session.Show(name, lo, hi)
+	var text string
+	var err error
+	switch len(spans) {
+	case 0:
+		text, err = s.Session.Show(name, -1, -1)
+	case 1:
+		text, err = s.Session.Show(name, spans[0][0], spans[0][1])
+	default:
+		text, err = s.Session.ShowPart(name, spans...)
+	}
 	if err != nil {
 		s.show(args, err)
 		return
 	}
 	s.page(ctx, text)
+}
+
+// spansOf reads "A..B, C", one span for each index; "" is everything: none.
+func spansOf(part string) (spans [][2]int, ok bool) {
+	if part == "" {
+		return nil, true
+	}
+	for text := range strings.SplitSeq(part, ",") {
+		lo, hi, ok := bounds(strings.TrimSpace(text))
+		if !ok || lo < 0 {
+			return nil, false
+		}
+		spans = append(spans, [2]int{lo, hi})
+	}
+	return spans, true
 }
 
 // where says which memory nodes have a datum: ":where x".
