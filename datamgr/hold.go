@@ -235,44 +235,59 @@ func (e *epoch) empty() bool {
 	return e.rem.Load() == n
 }
 
+// A Walk is the epochs that a search for tasks has come to, each of which it looks at
+// once: a chain of n tasks, each of which asks what is behind it, has n²/2 pairs.
+type Walk map[*epoch]stage
+
+type stage uint8
+
+const (
+	asked  stage = 1 << iota // for the tasks that wait to join it
+	passed                   // for what comes after it
+)
+
+// once reports whether w has not done s with e, and notes that it does now.
+func (w Walk) once(e *epoch, s stage) bool {
+	was := w[e]
+	w[e] = was | s
+	return was&s == 0
+}
+
 // Successors calls fn for every task that waits for one of the accesses to end,
-// directly or behind such a task. Submission lock held, and nothing runs.
-func Successors(as []Access, fn func(*Waiter)) {
-	seen := map[*epoch]bool{}
+// directly or behind such a task, unless w has come to it. Submission lock held, and
+// nothing runs.
+func (w Walk) Successors(as []Access, fn func(*Waiter)) {
 	for i := range as {
-		as[i].e.behind(seen, fn)
+		w.behind(as[i].e, fn)
 	}
 }
 
-func (e *epoch) behind(seen map[*epoch]bool, fn func(*Waiter)) {
-	for n := e; n != nil; n = n.next {
-		if seen[n] {
-			return
+func (w Walk) behind(e *epoch, fn func(*Waiter)) {
+	for ; e != nil && w.once(e, passed); e = e.next {
+		if e.next != nil {
+			w.waiting(e.next, fn)
 		}
-		seen[n] = true
-		if n != e {
-			n.waiting(seen, fn)
-		}
-		if n.kids != nil {
-			for _, k := range *n.kids {
-				if !seen[k] {
-					k.waiting(seen, fn)
-					k.behind(seen, fn)
-				}
+		if e.kids != nil {
+			for _, k := range *e.kids {
+				w.waiting(k, fn)
+				w.behind(k, fn)
 			}
 		}
 	}
 }
 
-// waiting calls fn for the tasks on e's list.
-func (e *epoch) waiting(seen map[*epoch]bool, fn func(*Waiter)) {
+// waiting calls fn for the tasks that wait to join e.
+func (w Walk) waiting(e *epoch, fn func(*Waiter)) {
+	if !w.once(e, asked) {
+		return
+	}
 	for a := e.waiters.Load(); a != nil && a != &activated; a = a.next {
 		if a.w != nil {
 			fn(a.w)
-		} else if !seen[a.e] {
-			a.e.waiting(seen, fn)
-			a.e.behind(seen, fn)
+			continue
 		}
+		w.waiting(a.e, fn)
+		w.behind(a.e, fn)
 	}
 }
 

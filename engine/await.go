@@ -235,12 +235,15 @@ func (t *task) unorderedOn(h *datamgr.Handle) (n int) {
 }
 
 // throttle waits until there is room in the job's window. It returns at once in
-// kernels, and when nothing is ready or running, or nothing of the job ever would
-// be: then only the caller can make room.
-func (j *Job) throttle() {
+// kernels, which need none, and when nothing is ready or running, or nothing of the job
+// ever would be: then it reports false, as only the caller can make room.
+func (j *Job) throttle() bool {
 	rt := j.rt
-	if rt.opt.Sequential || rt.mayBeInKernel() {
-		return
+	switch {
+	case rt.mayBeInKernel():
+		return true
+	case rt.opt.Sequential:
+		return false
 	}
 	low := j.window - max(1, j.window/4)
 	if j.low > 0 {
@@ -252,10 +255,11 @@ func (j *Job) throttle() {
 	defer stall.stop()
 	for { // a cancelled context is no reason to return: the workers drop what is left
 		rt.reg.Lock()
-		enough := j.live-j.ended.Load() <= low || rt.quiet() || stall.blocked()
+		room := j.inFlight() <= low
+		enough := room || rt.quiet() || stall.blocked()
 		rt.reg.Unlock()
 		if enough {
-			return
+			return room
 		}
 		select {
 		case <-ch:
@@ -271,7 +275,7 @@ func (j *Job) throttle() {
 // kernels may be running. What is looked at cannot change meanwhile: whatever a
 // task waits for that waits itself stays as it is. Submission lock held.
 func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
-	seen := map[*task]bool{}
+	seen, walk := map[*task]bool{}, datamgr.Walk{}
 	var work []*task
 	visit := func(w *datamgr.Waiter) {
 		if t := taskOf(w); !seen[t] {
@@ -291,14 +295,14 @@ func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
 	}
 	for _, a := range rt.held {
 		if j == nil || a.job == j {
-			a.behind(visit)
+			a.behind(walk, visit)
 		}
 	}
 	for len(work) > 0 {
 		t := work[len(work)-1]
 		work = work[:len(work)-1]
 		fn(t)
-		datamgr.Successors(t.accesses(), visit)
+		walk.Successors(t.accesses(), visit)
 		if t.kind == duplicateTask {
 			t.x.dup.Waiters(visit)
 		}
@@ -370,7 +374,7 @@ func (j *Job) directly() []StuckTask {
 			continue
 		}
 		first := true
-		a.behind(func(w *datamgr.Waiter) {
+		a.behind(datamgr.Walk{}, func(w *datamgr.Waiter) {
 			if t := taskOf(w); first && (t.kind == userTask || t.kind == specialTask) {
 				first = false
 				add(t, nil, a)

@@ -18,7 +18,7 @@ import (
 // there is none. What waits for the program is not followed. Submission lock held; what
 // is looked at cannot change meanwhile, as in blocked.
 func behind(us []*task, fits func(*task) bool) []*task {
-	from := map[*task]*task{}
+	from, walk := map[*task]*task{}, datamgr.Walk{}
 	var work []*task
 	for _, u := range us {
 		from[u] = nil
@@ -46,7 +46,7 @@ func behind(us []*task, fits func(*task) bool) []*task {
 			t.x.target.behind(follow)
 			continue
 		}
-		datamgr.Successors(t.accesses(), visit)
+		walk.Successors(t.accesses(), visit)
 		if t.kind == duplicateTask {
 			t.x.dup.Waiters(visit)
 		}

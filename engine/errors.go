@@ -31,6 +31,18 @@ const (
 	Invalidated  = datamgr.Invalidated
 )
 
+// FullError says that a Bounded job takes no more tasks: its window is full of tasks that
+// all wait for what only the program can bring about, such as a gate that is closed, data
+// that it holds, or a task that it has not submitted.
+type FullError struct {
+	Job      *Job
+	InFlight int64 // as MaxInFlight counts them
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("engine: %d tasks have not ended, and all of them wait for what the program has closed, holds or has not submitted; bring that about first, or set a larger JobOptions.MaxInFlight", e.InFlight)
+}
+
 // UninitError says that an operand is read and has no value, or not in all of
 // its elements.
 type UninitError struct {

@@ -62,9 +62,13 @@ func (f *failure) err() *TaskError {
 // take marks f as handed out: Failures does not return it any more.
 func (f *failure) take() { f.taken.Store(true) }
 
+// maxFailures is how many failures a job keeps for Failures.
+const maxFailures = 1024
+
 // Failures returns the tasks that failed and were not handed out yet, in task
 // order: not by an earlier call, nor by Task.Err, nor in the *FailedDataError of
-// an Acquire. Tasks that were only cancelled are not among them.
+// an Acquire. Tasks that were only cancelled are not among them. A job keeps the first
+// 1024 that came; Stats counts all.
 func (j *Job) Failures() []*TaskError {
 	j.mu.Lock()
 	fs := j.mu.failures
@@ -129,6 +133,11 @@ func (j *Job) addFailure(f *failure) {
 // report hands f to Failures.
 func (j *Job) report(f *failure) {
 	j.mu.Lock()
-	j.mu.failures = append(j.mu.failures, f)
-	j.mu.Unlock()
+	defer j.mu.Unlock()
+	if len(j.mu.failures) >= maxFailures {
+		j.mu.failures = slices.DeleteFunc(j.mu.failures, func(f *failure) bool { return f.taken.Load() })
+	}
+	if len(j.mu.failures) < maxFailures {
+		j.mu.failures = append(j.mu.failures, f)
+	}
 }

@@ -75,6 +75,7 @@ func (rt *Runtime) admit(t *task, opt datamgr.MergeOptions) (ready bool, err err
 	}
 	if t.kind != acquireTask {
 		t.job.live++
+		t.weigh(int(t.nacc))
 	}
 	if t.kind == unregisterTask && t.x.h.AwaitUnordered(&t.Waiter) {
 		waits++

@@ -32,8 +32,13 @@ type JobOptions struct {
 	// once it waits; 0 means three quarters of MaxInFlight. Alone it does nothing.
 	MinInFlight int
 	// MaxInFlight is the number of unfinished tasks above which Submit waits
-	// for the workers; 0 means the runtime's window.
+	// for the workers; 0 means the runtime's window. A task with many accesses and
+	// explicit dependencies counts as one more for every 16 of them.
 	MaxInFlight int
+	// Bounded makes Submit, Invalidate and Gather return a *FullError where waiting would
+	// be in vain: there are MaxInFlight tasks, and all wait for what only the program can
+	// bring about, such as a gate. Otherwise the job takes more. See Job.Widen.
+	Bounded bool
 	// Listener is told what happens to the job's tasks, besides Options.Listener,
 	// until Close; if it is a CopyListener, of all copies in the runtime, too. nil
 	// costs nothing.
@@ -55,7 +60,7 @@ type Job struct {
 	opt    JobOptions
 	window int64
 	low    int64 // where a submitter that waits goes on; 0: three quarters of the window
-	every  int64 // look at the window every so many submissions; a power of two less 1
+	every  int64 // look at the window every so many submissions
 	batch  int64 // workers add what ended after so many tasks
 
 	cancelled atomic.Int64 // tasks up to this number are not started any more
@@ -67,6 +72,8 @@ type Job struct {
 	submitted int64 // tasks of the program; the number of the last one
 	internals int64 // what the engine submitted itself; the number of the last one, negated
 	live      int64 // what has to end before Wait returns, all told
+	look      int64 // at the window before this submission
+	widened   int64 // by Widen
 	pace      pace
 	lists     []*waitlist       // with waiting tasks
 	calls     int               // callbacks of AcquireFunc that wait for their data or run
@@ -79,6 +86,7 @@ type Job struct {
 
 	_         [64]byte
 	ended     atomic.Int64
+	heavy     atomic.Int64 // what unfinished tasks count beyond one each, see weigh
 	failed    atomic.Int64
 	dropped   atomic.Int64
 	internal  atomic.Int64                 // of ended: not tasks of the program
@@ -117,13 +125,13 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 		ctx = context.Background()
 	}
 	o.Deterministic = o.Deterministic || rt.opt.Deterministic
-	j := &Job{rt: rt, opt: o, window: int64(rt.opt.Window), every: 255, batch: 128}
+	j := &Job{rt: rt, opt: o, window: int64(rt.opt.Window), every: 256, batch: 128}
 	if o.MaxInFlight > 0 {
 		j.window = int64(o.MaxInFlight)
 		j.low = int64(o.MinInFlight)
 	}
 	if j.window < 4096 {
-		j.every, j.batch = 0, 1
+		j.every, j.batch = 1, 1
 	}
 	if o.Stats {
 		j.stats = newJobStats(rt.workers)
@@ -336,7 +344,7 @@ func (j *Job) leave() {
 
 // Invalidate drops the value of h, in all views, after the tasks submitted so
 // far: the next use must write. at says where, and may be left out. It does not
-// wait.
+// wait, unless the job is Bounded, and then for room only.
 func (j *Job) Invalidate(h *datamgr.Handle, at ...*Site) error {
 	site := first(at)
 	return j.light(invalidateTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site, 0)
@@ -357,7 +365,7 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*Site) error {
 
 // Gather collects the valid copies of h in one piece in main memory, after the
 // tasks submitted so far, and gives back the memory of others that nobody uses.
-// It does not wait.
+// It does not wait, unless the job is Bounded, and then for room only.
 func (j *Job) Gather(h *datamgr.Handle) error { return j.GatherTo(h, 0) }
 
 // GatherTo is Gather on any memory node, an index of Runtime.Nodes: h is there in one
@@ -379,6 +387,14 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 		return &ReadOnlyError{Handle: h, Mode: m}
 	}
 	rt := j.rt
+	if j.opt.Bounded && k != unregisterTask {
+		rt.reg.Lock()
+		err := j.keepPace()
+		rt.reg.Unlock()
+		if err != nil {
+			return err
+		}
+	}
 	hd := rt.takeHand()
 	rt.reg.Lock()
 	err := j.mayEnd(k)

@@ -24,17 +24,28 @@ type pace struct {
 	gap  int64 // after so many, when the last try brought nothing
 }
 
+// inFlight is how much of the window is in use. Submission lock held.
+func (j *Job) inFlight() int64 { return j.live - j.ended.Load() + j.heavy.Load() }
+
 // keepPace is called now and then before a submission: at the window it waits
-// for room, and before that, now and then, for workers that are far behind.
-// Submission lock held; it is given up meanwhile.
-func (j *Job) keepPace() {
+// for room, and before that, now and then, for workers that are far behind. The error is
+// a *FullError. Submission lock held; it is given up meanwhile.
+func (j *Job) keepPace() error {
 	rt := j.rt
 	n := j.live - j.ended.Load()
+	room := j.window - n - j.heavy.Load()
+	j.look = j.submitted + j.every
+	if j.opt.Bounded {
+		j.look = j.submitted + min(j.every, max(room, 1))
+	}
 	switch {
-	case n >= j.window:
+	case room <= 0:
 		rt.reg.Unlock()
-		j.throttle()
+		made := j.throttle()
 		rt.reg.Lock()
+		if j.opt.Bounded && !made {
+			return j.full()
+		}
 	case n >= farAhead && j.submitted >= j.pace.next && !rt.opt.Sequential:
 		rt.reg.Unlock()
 		caughtUp := !rt.mayBeInKernel() && j.pause(n) // kernels and callbacks never wait
@@ -46,6 +57,27 @@ func (j *Job) keepPace() {
 		}
 		j.pace.next = j.submitted + j.pace.gap
 	}
+	return nil
+}
+
+// full returns an error when the window of a job that is Bounded, and what it was widened by,
+// is in use and nothing makes room. Submission lock held.
+func (j *Job) full() error {
+	room := j.window + j.widened - j.inFlight()
+	if room > 0 {
+		j.look = j.submitted + min(j.every, room)
+		return nil
+	}
+	j.look = 0
+	return &FullError{Job: j, InFlight: j.inFlight()}
+}
+
+// Widen makes room for n tasks more in a job that is Bounded, for as long as it lives. It is how
+// a program that accounts for them itself goes on after a *FullError.
+func (j *Job) Widen(n int64) {
+	j.rt.reg.Lock()
+	defer j.rt.reg.Unlock()
+	j.widened += max(0, n)
 }
 
 // pause waits until few tasks of n are left, and reports false when that is not

@@ -232,10 +232,10 @@ func (a *Access) endFetchLocked(err error) *task {
 	return nil
 }
 
-// behind calls fn for the tasks that wait because a is held. Submission lock
-// held, and nothing runs.
-func (a *Access) behind(fn func(*datamgr.Waiter)) {
-	datamgr.Successors(a.t.accesses(), fn)
+// behind calls fn for the tasks that wait because a is held, unless walk has come to
+// them. Submission lock held, and nothing runs.
+func (a *Access) behind(walk datamgr.Walk, fn func(*datamgr.Waiter)) {
+	walk.Successors(a.t.accesses(), fn)
 	if n := a.opt.Node; n > 0 {
 		for _, t := range a.job.rt.noRoomFor.waiting[n] {
 			fn(&t.Waiter)

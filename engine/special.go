@@ -165,10 +165,13 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	}
 	keep.sp.spec.Workers = spec.Workers
 	rt.reg.Lock()
-	if j.submitted&j.every == 0 {
-		j.keepPace()
+	var err error
+	if j.submitted >= j.look {
+		err = j.keepPace()
 	}
-	err := keep.sp.admissible(j, &spec)
+	if err == nil {
+		err = keep.sp.admissible(j, &spec)
+	}
 	if err == nil && keep.sp.prepared {
 		if way := spec.closes(keep.sp.list.waiting); way != nil {
 			err = keep.circle(way)

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -180,5 +181,26 @@ func TestWindowBesideOthers(t *testing.T) {
 		must(t, j.Wait(context.Background()))
 		stop()
 		must(t, j.Close())
+	}
+}
+
+// TestStuckLongChain: what waits behind a closed gate is found in one pass, however long
+// the chain: each task of it has all those that follow behind it.
+func TestStuckLongChain(t *testing.T) {
+	for _, o := range []Options{{Workers: 1}, {Sequential: true}} {
+		rt, j := start(t, o)
+		h := ints(t, rt, make([]int64, 1))
+		g := j.NewGate()
+		const n = 60_000
+		for range n {
+			submit(t, j, &TaskSpec{Codelet: nop, Operands: []Operand{{Handle: h, Mode: iface.RW}}, After: []Dependency{g}})
+		}
+		err := j.Wait(t.Context())
+		var stuck *StuckError
+		if !errors.As(err, &stuck) || len(stuck.Tasks) != n {
+			t.Errorf("%v", err)
+		}
+		g.Open()
+		must(t, j.Wait(t.Context()))
 	}
 }

@@ -15,7 +15,7 @@ import (
 // ended. It returns without waiting, but for room in the window (see
 // Options.Window), and moments in which it is far ahead of short tasks. Errors, after which nothing was submitted: *ModeError,
 // *TypeError, *ShapeError, *UninitError, *DeadHandleError, *ReadOnlyError,
-// *NoReductionError, *NoImplementationError, ErrClosed, or the cause of the
+// *NoReductionError, *NoImplementationError, *FullError, ErrClosed, or the cause of the
 // job's context. A task whose data was lost by a failure is accepted, and
 // cancelled when its turn comes.
 func (j *Job) Submit(s *TaskSpec) error { return j.submit(s, nil) }
@@ -46,10 +46,13 @@ func (j *Job) submit(s *TaskSpec, keep *Task) error {
 		}
 	}
 	rt.reg.Lock()
-	if j.submitted&j.every == 0 {
-		j.keepPace()
+	var err error
+	if j.submitted >= j.look {
+		err = j.keepPace()
 	}
-	err := j.make(s, keep)
+	if err == nil {
+		err = j.make(s, keep)
+	}
 	rt.reg.Unlock()
 	if rt.opt.Sequential {
 		rt.drain()
@@ -114,6 +117,9 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			}
 			return nil
 		}
+		if n >= heavyAccesses {
+			t.weigh(n)
+		}
 		t.Arm()
 		waits = rt.reg.RegisterPlain(&t.Waiter, s.Operands, acc)
 		j.count(t)
@@ -166,6 +172,7 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		rt.unused(t)
 		return err
 	}
+	t.weigh(int(t.nacc) + len(s.After))
 	if j.opt.Deterministic {
 		x.reserve(ops)
 	}

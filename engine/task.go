@@ -96,7 +96,7 @@ type rest struct {
 	times       *taskTimes      // with Options.Profile
 	tried       uint64          // nodes where it could not run
 	node        int             // of a gathering
-	_           [8]byte         // whole cache lines, so that locks is one
+	weight      int64           // in Job.heavy; fills the last cache line, so that locks is one
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back
@@ -155,6 +155,7 @@ const (
 	isWide                 // the record is part of a wideTask
 	hasLock                // lockPlace is that of the task, which is plain and commutes
 	hasClosure             // the last of args is the closure of a function, see setClosure
+	isHeavy                // weight is that of the task
 )
 
 // wideTask is the record of a task with more operands or accesses than task has
@@ -405,8 +406,38 @@ func waiterOf(t *task) *datamgr.Waiter {
 	return &t.Waiter
 }
 
+// heavyAccesses is how many accesses and explicit dependencies a task has before it counts
+// as more than one in the window of its job: about as many as its record has room for.
+const heavyAccesses = 16
+
+// heavyRoom is for how many accesses a record that is used again keeps room. There may be
+// as many records as tasks fit in the window, and each comes to be used by any task.
+const heavyRoom = 64
+
+// weigh has t, which has n accesses and explicit dependencies, count as several tasks if
+// those are many. The next submission looks at the window then. Submission lock held.
+func (t *task) weigh(n int) {
+	if n < heavyAccesses {
+		return
+	}
+	t.side().weight = int64(n / heavyAccesses)
+	t.marks |= isHeavy
+	t.job.heavy.Add(t.x.weight)
+	t.job.look = 0
+}
+
 // clear forgets what would keep others' memory alive.
 func (t *task) clear() {
+	if t.marks&isHeavy != 0 {
+		t.job.heavy.Add(-t.x.weight)
+		t.marks &^= isHeavy
+		if cap(t.x.acc) > heavyRoom {
+			t.x.acc = nil
+		}
+		if cap(t.x.ops) > heavyRoom {
+			t.x.ops = nil
+		}
+	}
 	if t.general {
 		x := t.x
 		x.future, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
