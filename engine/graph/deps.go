@@ -8,6 +8,7 @@ package graph
 // cell's history become dependencies, and not all pairs.
 
 import (
+	"context"
 	"slices"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -15,12 +16,54 @@ import (
 
 // Graph returns what was recorded, with its dependencies.
 func (r *Recorder) Graph(title string) *Graph {
+	g, _ := r.GraphWithin(title, Bounds{}) // nothing ends it
+	return g
+}
+
+// Bounds end what takes time and memory as the product of numbers that a program chooses:
+// tasks, and what the data is cut into. The zero value has none.
+type Bounds struct {
+	Context context.Context // nil: never ends
+	// Room is called with bytes before they are taken, now and then. An error ends it. nil:
+	// there is room.
+	Room func(bytes int64) error
+
+	bytes int64 // not asked for yet
+	steps int   // since the last look at the context
+	err   error
+}
+
+// roomAtOnce is how many bytes are asked for together.
+const roomAtOnce = 1 << 16
+
+// take counts bytes that are about to be taken, and reports false when it is over.
+func (b *Bounds) take(bytes int) bool {
+	b.bytes += int64(bytes)
+	if b.steps++; b.steps < 1024 && b.bytes < roomAtOnce || b.err != nil {
+		return b.err == nil
+	}
+	b.steps = 0
+	if b.Context != nil && b.Context.Err() != nil {
+		b.err = context.Cause(b.Context)
+	}
+	if b.err == nil && b.Room != nil && b.bytes > 0 {
+		b.err = b.Room(b.bytes)
+	}
+	b.bytes = 0
+	return b.err == nil
+}
+
+// GraphWithin is Graph as far as the bounds go. Errors are theirs: the cause of the context,
+// or what Room returned.
+func (r *Recorder) GraphWithin(title string, b Bounds) (*Graph, error) {
 	g := r.g
 	g.Title = title
 	g.Handles = slices.Clone(g.Handles)
 	g.Tasks = slices.Clone(g.Tasks)
-	g.resolve(r.after)
-	return &g
+	if !g.resolve(r.after, &b) {
+		return nil, b.err
+	}
+	return &g, nil
 }
 
 // cell is the history of one piece of a datum, as far as it matters to what comes.
@@ -42,8 +85,11 @@ type group struct {
 // taken as one.
 const maxCells = 1 << 20
 
-// cut gives every handle its cells and returns their sizes in bytes.
-func (g *Graph) cut() (sizes []int64) {
+// What a cell takes, and a mention of one, of a task or of a dependency in a list that grows.
+const cellBytes, mentionBytes = 96, 8
+
+// cut gives every handle its cells and returns their sizes in bytes; false: it is over.
+func (g *Graph) cut(b *Bounds) (sizes []int64, ok bool) {
 	byDatum := map[int32][]int32{}
 	for i := range g.Handles {
 		d := g.Handles[i].Datum
@@ -66,6 +112,9 @@ func (g *Graph) cut() (sizes []int64) {
 			}
 		}
 		base := int32(len(sizes))
+		if !b.take(cellBytes * min(total, maxCells)) {
+			return nil, false
+		}
 		if total > maxCells {
 			var most int64
 			for _, i := range hs {
@@ -101,6 +150,13 @@ func (g *Graph) cut() (sizes []int64) {
 				lo[k], _ = slices.BinarySearch(at[k], h.Lo[k])
 				hi[k], _ = slices.BinarySearch(at[k], h.Hi[k])
 			}
+			cells := 1
+			for k := range n {
+				cells *= max(1, hi[k]-lo[k])
+			}
+			if !b.take(mentionBytes * cells) {
+				return nil, false
+			}
 			var walk func(k, c int)
 			walk = func(k, c int) {
 				if k == len(n) {
@@ -115,12 +171,15 @@ func (g *Graph) cut() (sizes []int64) {
 			walk(0, 0)
 		}
 	}
-	return sizes
+	return sizes, true
 }
 
-// resolve finds the dependencies of all tasks.
-func (g *Graph) resolve(explicit []pending) {
-	sizes := g.cut()
+// resolve finds the dependencies of all tasks; false: it is over.
+func (g *Graph) resolve(explicit []pending, b *Bounds) bool {
+	sizes, ok := g.cut(b)
+	if !ok {
+		return false
+	}
 	cells := make([]cell, len(sizes))
 	for i := range cells {
 		cells[i] = cell{bytes: sizes[i], writer: -1}
@@ -186,6 +245,9 @@ func (g *Graph) resolve(explicit []pending) {
 					x.members, x.last = nil, int32(i)
 				}
 				for _, c := range g.Handles[o.Handle].cells {
+					if !b.take(mentionBytes) { // of the task, among those that read it, say
+						return false
+					}
 					cellOf(t, c).use(o.Mode, int32(i), add)
 				}
 			}
@@ -193,9 +255,13 @@ func (g *Graph) resolve(explicit []pending) {
 		if len(deps) == 0 && t.parent > 0 {
 			add(t.parent - 1)
 		}
+		if !b.take(mentionBytes * len(deps)) {
+			return false
+		}
 		slices.Sort(deps)
 		t.Deps = slices.Clone(deps)
 	}
+	return true
 }
 
 // use tells what an access by task i comes after, and notes it.

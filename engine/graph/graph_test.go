@@ -3,6 +3,7 @@ package graph_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,11 @@ func codelet(name string) *engine.Codelet {
 // plan records what fn submits.
 func plan(t testing.TB, workers int, fn func(rt *engine.Runtime, j *engine.Job)) *graph.Graph {
 	t.Helper()
+	return record(t, workers, fn).Graph("test")
+}
+
+func record(t testing.TB, workers int, fn func(rt *engine.Runtime, j *engine.Job)) *graph.Recorder {
+	t.Helper()
 	r := graph.NewRecorder(nil)
 	rt, err := engine.Machine{Workers: workers, PerfDir: t.TempDir()}.Planner(func(p *engine.PlannedTask) { r.Plan(p) })
 	if err != nil {
@@ -43,7 +50,84 @@ func plan(t testing.TB, workers int, fn func(rt *engine.Runtime, j *engine.Job))
 	if err := rt.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return r.Graph("test")
+	return r
+}
+
+// TestBounds: cells, what handles have of them, and dependencies are products of what a
+// program chooses; they are asked for before they are made, and the context is looked at.
+func TestBounds(t *testing.T) {
+	read := func(rt *engine.Runtime, j *engine.Job, kind iface.Kind, dims []int, mode iface.AccessMode, fs ...filter.Filter) {
+		h, err := rt.RegisterFilled(engine.DataSpec{Kind: kind, Elem: iface.U8, Dims: dims}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range fs {
+			v, err := rt.Partition(h, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range v.Parts {
+				if err := j.Submit(&engine.TaskSpec{Codelet: codelet("c"), Operands: []engine.Operand{{Handle: p, Mode: mode}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for name, fn := range map[string]func(rt *engine.Runtime, j *engine.Job){
+		"parts that overlap": func(rt *engine.Runtime, j *engine.Job) {
+			read(rt, j, iface.Vector, []int{2000}, iface.R, filter.BlocksHalo(1000, 490))
+		},
+		"parts that cross": func(rt *engine.Runtime, j *engine.Job) {
+			read(rt, j, iface.Matrix, []int{500, 500}, iface.RW, filter.Rows(500, 0), filter.Cols(500, 0))
+		},
+		"a group behind many": func(rt *engine.Runtime, j *engine.Job) {
+			h, err := rt.RegisterFilled(engine.DataSpec{Kind: iface.Variable, Elem: iface.U8}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 1600 {
+				mode := iface.R
+				if i >= 800 {
+					mode = iface.Commute
+				}
+				if err := j.Submit(&engine.TaskSpec{Codelet: codelet("c"), Operands: []engine.Operand{{Handle: h, Mode: mode}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := record(t, 1, fn)
+			var before, after runtime.MemStats
+			asked := int64(0)
+			runtime.ReadMemStats(&before)
+			g, err := r.GraphWithin("test", graph.Bounds{Context: t.Context(), Room: func(n int64) error { asked += n; return nil }})
+			runtime.ReadMemStats(&after)
+			if err != nil || g == nil {
+				t.Fatal(err)
+			}
+			if took := int64(after.TotalAlloc - before.TotalAlloc); asked < 1<<21 || took > 2*asked+int64(len(g.Tasks))*640 {
+				t.Errorf("%d bytes taken, and %d asked for", took, asked)
+			}
+			enough := errors.New("enough")
+			for left := asked; left > 0; left /= 2 {
+				rest := left - 1
+				if _, err := r.GraphWithin("test", graph.Bounds{Room: func(n int64) error {
+					if rest -= n; rest < 0 {
+						return enough
+					}
+					return nil
+				}}); err != enough {
+					t.Errorf("with %d of %d bytes: %v", left-1, asked, err)
+				}
+			}
+			ended, cancel := context.WithCancelCause(t.Context())
+			cancel(enough)
+			if _, err := r.GraphWithin("test", graph.Bounds{Context: ended}); err != enough {
+				t.Errorf("the context has ended: %v", err)
+			}
+		})
+	}
 }
 
 // TestDependenciesAreTheOrder holds the dependencies of random programs on

@@ -150,6 +150,6 @@ func (g *Graph) LengthWithout(handle int32) (length int) {
 			t.Operands[k].Unordered = true
 		}
 	}
-	x.resolve(nil)
+	x.resolve(nil, &Bounds{})
 	return Measure(&x).Length
 }

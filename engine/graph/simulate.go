@@ -65,7 +65,8 @@ type sim struct {
 // estimates of times are; evictions and the cost of the runtime are not part of it. A
 // graph whose machine is not known takes no time.
 func Simulate(g *Graph) *Schedule {
-	s := &sim{g: g, out: &Schedule{Runs: make([]Run, len(g.Tasks)), Peak: make([]int64, len(g.Nodes))}, sizes: g.cut(),
+	sizes, _ := g.cut(&Bounds{})
+	s := &sim{g: g, out: &Schedule{Runs: make([]Run, len(g.Tasks)), Peak: make([]int64, len(g.Nodes))}, sizes: sizes,
 		used: make([]int64, len(g.Nodes)), free: make([]float64, len(g.Workers)), own: map[int32]map[int]bool{}, work: make([]int64, len(g.Workers))}
 	s.valid = make([]uint64, len(s.sizes))
 	for range g.Nodes {
