@@ -9,21 +9,35 @@ import "github.com/starpush/starpush/lang/interp"
 // Call that a host function makes counts as part of the call that it was called from.
 // 0 means the default shown.
 //
-//	Steps       interpreter steps: statements, rounds of loops and comprehensions, calls of script functions; no limit
+//	Steps       statements, rounds of loops and comprehensions, calls of script functions, items that are looked at; no limit
 //	CallDepth   script call depth; 256, and 10000 at most
 //	Tasks       tasks inserted in total; no limit
-//	InFlight    tasks not finished: insert blocks above this; 65536
-//	DataBytes   bytes registered by the script, with 1024 for each datum, 512 for each part of a view and 256 for each piece beyond one a part that views cut data into, cumulative; no limit
-//	ScriptBytes bytes ever allocated for lists and strings, cumulative; 1 GiB
+//	InFlight    tasks not finished: insert waits above this; 65536, and no more than take a quarter of ScriptBytes at 1 KiB each, but 1024
+//	DataBytes   bytes of registered data, and what it takes beside its elements, cumulative; no limit
+//	ScriptBytes bytes ever taken by lists, strings, tasks, gates and other values, cumulative; 1 GiB
 //	SourceBytes bytes of text that one compilation reads, imports included; a 256th of ScriptBytes where that is set, but 64 KiB at least, else 64 MiB
 //	Output      bytes printed; no limit
-//	Timeout     wall time of Run, and of each Call and Eval; none
+//	Timeout     wall time of Run, of each Call and Eval, and of a plan; none
 //
 // Counting is exact: what needs n steps runs with Steps: n, and fails with n-1, at the
 // same place each time; so do Tasks and the bytes. What fails for its limit had the
 // effects of what came before. SourceBytes is a limit of the
 // compiler: of what a run is given it has no effect. A byte of text takes up to 250
 // bytes of memory while it is compiled.
+//
+// DataBytes counts 1024 for each datum, 512 for each part of a view, and 256 for each piece
+// beyond one a part that a view cuts the data into: views that cross cut it into as many
+// pieces as the product of their parts. A REDUX or SCRATCH operand counts its elements once
+// more for each worker.
+//
+// ScriptBytes counts what values take: a list 96 and 8 for each number, 16 for each other
+// item, a string 32 and its bytes, a gate 192, a task that insert gives as a value 384. A plan
+// counts what it records, 640 for each task, and the dependencies between them.
+//
+// In the window of InFlight a task counts as one more for every 16 accesses and explicit dependencies.
+// Waiting is in vain where all tasks in flight wait for the script, behind a gate that is
+// closed or for data that it holds: then insert goes on, and the tasks above the limit count
+// 1 KiB of ScriptBytes each.
 type Limits = interp.Limits
 
 // Totals bound what an Instance or a Session does from the first statement to Close, all
@@ -36,7 +50,7 @@ type Limits = interp.Limits
 //	Steps       as in Limits
 //	Tasks       as in Limits
 //	DataBytes   as in Limits: bytes ever registered
-//	ScriptBytes as in Limits: bytes ever allocated for lists and strings
+//	ScriptBytes as in Limits: bytes ever taken by values
 //	Output      as in Limits
 type Totals = interp.Totals
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +237,92 @@ func TestLimitErrorIsDiagnostic(t *testing.T) {
 	var none *lang.LimitError
 	if d = nil; none.As(&d) || d != nil {
 		t.Error("nil is a diagnostic")
+	}
+}
+
+// TestLimitsOfPlans: what a plan records and makes of it counts as memory, and its time has
+// the limit of a run.
+func TestLimitsOfPlans(t *testing.T) {
+	const nop = "codelet nop(x: RW vector[u8]) { x[0] = 1 }\nregister x = vector[u8](3000, fill = 0)\n"
+	for _, c := range []struct{ name, src, kind string }{
+		{"tasks", nop + "while true { insert nop(RW x) }", "mem"},
+		{"tasks in a list", nop + "let l = [insert nop(RW x) for i in 0..100_000]\nprint(len(l))", "mem"},
+		{"held data", nop + "while true { acquire R x as a { print(a[0]) } }", "mem"},
+		{"dependencies", nop + "partition x by blocks(1500, halo = 700)\nfor i in 0..1500 { insert nop(RW x[i]) }", "mem"},
+		{"time", "while true { }", "timeout"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			prog := compile(t, lang.Config{}, c.src)
+			lim := lang.Limits{ScriptBytes: 4 << 20, Timeout: time.Hour}
+			if c.kind == "timeout" {
+				lim.Timeout = 20 * time.Millisecond
+			}
+			var limit *lang.LimitError
+			_, err := prog.Plan(t.Context(), engine.Machine{Workers: 1}, lang.WithLimits(lim), lang.Stdout(io.Discard))
+			if !errors.As(err, &limit) || limit.Kind != c.kind {
+				t.Errorf("plan: %v", err)
+			}
+			if c.kind == "timeout" { // the rest is not recorded
+				if err = prog.CheckPlan(t.Context(), 0, lang.WithLimits(lim)); !errors.As(err, &limit) || limit.Kind != c.kind {
+					t.Errorf("check: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// TestLimitsOfTasks: tasks that wait for the script count as memory where there are more
+// of them than may be in flight, and what comes to its end in time does not.
+func TestLimitsOfTasks(t *testing.T) {
+	const nop = "codelet nop(x: RW variable[f64]) { x += 1.0 }\nregister x = variable[f64](fill = 0)\n"
+	for _, o := range []engine.Options{{Workers: 1}, {Workers: 2}, {Sequential: true}} {
+		rt := newRuntime(t, o)
+		for src, kind := range map[string]string{
+			nop + "let g = gate()\nfor i in 0..3000 { insert nop(RW x) with after = [g] }\nopen(g)\nprint(value(x))":                             "",
+			nop + "let g = gate()\nfor i in 0..30_000 { insert nop(RW x) with after = [g] }\nopen(g)\nprint(value(x))":                           "mem",
+			nop + "for k in 0..20 {\n    let g = gate()\n    for i in 0..3000 { insert nop(RW x) with after = [g] }\n    open(g)\n    wait x\n}": "",
+			nop + "for i in 0..100_000 { insert nop(RW x) }\nprint(value(x))":                                                                    "",
+			nop + "acquire RW x as a {\n    for i in 0..30_000 { insert nop(RW x) }\n    a[0] = 0.0\n}":                                          "mem",
+			nop + "let g = gate()\ninsert nop(RW x) with after = [g]\nfor i in 0..30_000 { invalidate x }\nopen(g)":                              "mem",
+		} {
+			prog := compile(t, lang.Config{}, src)
+			inst, err := prog.Run(t.Context(), rt, lang.WithLimits(lang.Limits{ScriptBytes: 8 << 20}), lang.Stdout(io.Discard))
+			var limit *lang.LimitError
+			if (err != nil) != (kind != "") || err != nil && (!errors.As(err, &limit) || limit.Kind != kind) {
+				t.Errorf("%+v: %v, want %q:\n%s", o, err, kind, src)
+			}
+			if err == nil {
+				inst.Close()
+			}
+		}
+	}
+}
+
+// TestLimitsOfCopies: REDUX and SCRATCH operands take memory for each worker.
+func TestLimitsOfCopies(t *testing.T) {
+	const kernels = "codelet add(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }\n" +
+		"codelet use(y: RW variable[f64], x: SCRATCH vector[f64]) {\n    each i in x { x[i] = 1.0 }\n    y += x[0]\n}\n"
+	for src, copies := range map[string]int64{
+		kernels + "register x = vector[f64](1000, fill = 0)\nfor i in 0..9 { insert add(RW x) }":                                                       0,
+		kernels + "register x = vector[f64](1000, reduce = sum)\nfor i in 0..9 { insert add(REDUX x) }":                                                1,
+		kernels + "register x = vector[f64](1000, reduce = sum)\npartition x by blocks(2)\nfor i in 0..9 { for k in 0..2 { insert add(REDUX x[k]) } }": 1,
+		kernels + "register y = variable[f64](fill = 0)\nregister x = vector[f64](1000)\nfor i in 0..9 { insert use(RW y, SCRATCH x) }":                1,
+		kernels + "for i in 0..3 {\n    register x = vector[f64](1000, reduce = sum)\n    insert add(REDUX x)\n}":                                      3,
+	} {
+		prog := compile(t, lang.Config{}, src)
+		var needs []int64
+		for _, workers := range []int{1, 4} {
+			rt := newRuntime(t, engine.Options{Workers: workers})
+			needs = append(needs, least(func(n int64) bool {
+				inst, err := prog.Run(t.Context(), rt, lang.WithLimits(lang.Limits{DataBytes: n}))
+				if err == nil {
+					inst.Close()
+				}
+				return err == nil
+			}))
+		}
+		if more := needs[1] - needs[0]; more != 3*copies*8000 {
+			t.Errorf("with 4 workers %d bytes more than with one, want %d:\n%s", more, 3*copies*8000, src)
+		}
 	}
 }

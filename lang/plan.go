@@ -55,14 +55,34 @@ type planCode struct {
 // called with known arguments only. Extern data need not exist
 // yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.
 func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*Plan, error) {
+	if p.none() {
+		return nil, errNoProgram
+	}
 	called := map[string]bool{}
-	rec, paths, err := p.plan(ctx, m, 0, 0, called, opts)
+	cfg := interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Called: called}
+	ctx, cancel := cfg.Limits.Bound(ctx)
+	defer cancel()
+	found, err := p.plan(ctx, &cfg)
 	if err != nil {
 		return nil, err
 	}
-	out := &Plan{Paths: paths, HostCalls: slices.Sorted(maps.Keys(called)), prog: p, opts: opts}
-	out.setGraph(rec.Graph(p.checked.Main.File.Source.Name))
+	out, err := newPlan(ctx, found, p.checked.Main.File.Source.Name, called)
+	if err != nil {
+		return nil, err
+	}
+	out.prog, out.opts = p, opts
 	return out, nil
+}
+
+// newPlan makes the graph of what was recorded, as far as the limits go.
+func newPlan(ctx context.Context, found *interp.Planned, title string, called map[string]bool) (*Plan, error) {
+	g, err := found.Recorder.GraphWithin(title, graph.Bounds{Context: ctx, Room: found.Room})
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Paths: found.Paths, HostCalls: slices.Sorted(maps.Keys(called))}
+	p.setGraph(g)
+	return p, nil
 }
 
 func (p *Plan) setGraph(g *graph.Graph) {
@@ -71,15 +91,11 @@ func (p *Plan) setGraph(g *graph.Graph) {
 	p.simulate = sync.OnceValue(func() *graph.Schedule { return graph.Simulate(g) })
 }
 
-func (p *Program) plan(ctx context.Context, m engine.Machine, tasks, steps int64, called map[string]bool, opts []Option) (*graph.Recorder, int, error) {
-	if p.none() {
-		return nil, 0, errNoProgram
-	}
+func (p *Program) plan(ctx context.Context, cfg *interp.PlanConfig) (*interp.Planned, error) {
 	p.planned.once.Do(func() { p.planned.code, p.planned.err = interp.CompilePlan(p.checked) })
 	if p.planned.err != nil {
-		return nil, 0, p.planned.err
+		return nil, p.planned.err
 	}
-	cfg := &interp.PlanConfig{Config: *p.comp.runConfig(nil, opts), Machine: m, Tasks: tasks, Steps: steps, Called: called, Check: steps > 0}
 	return interp.Plan(ctx, p.planned.code, cfg)
 }
 
@@ -144,7 +160,13 @@ func (p *Program) CheckPlanTo(ctx context.Context, maxTasks int64, opts ...Optio
 	if maxTasks <= 0 {
 		maxTasks = 1 << 20
 	}
-	_, _, err = p.plan(ctx, engine.Machine{}, maxTasks, checkSteps, nil, append(slices.Clone(opts), Stdout(io.Discard)))
+	if p.none() {
+		return nil, errNoProgram
+	}
+	cfg := interp.PlanConfig{Config: *p.comp.runConfig(nil, append(slices.Clone(opts), Stdout(io.Discard))), Tasks: maxTasks, Steps: checkSteps, Check: true}
+	ctx, cancel := cfg.Limits.Bound(ctx)
+	defer cancel()
+	_, err = p.plan(ctx, &cfg)
 	var limit *LimitError
 	if errors.As(err, &limit) && (limit.Kind == "tasks" && limit.Limit <= maxTasks || limit.Kind == "steps" && limit.Limit == checkSteps) {
 		return limit, nil // this far it is right

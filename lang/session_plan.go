@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/diag"
@@ -48,13 +46,13 @@ func (s *Session) plan(ctx context.Context, source *diag.Source) (p *Plan, err e
 	called := map[string]bool{}
 	cfg := &interp.PlanConfig{Config: *s.comp.runConfig(nil, s.opts), Machine: s.rt.Machine(), Called: called}
 	cfg.Stdout = io.Discard
-	rec, paths, err := s.m.PlanEntry(ctx, unit, cfg)
+	ctx, cancel := cfg.Limits.Bound(ctx)
+	defer cancel()
+	found, err := s.m.PlanEntry(ctx, unit, cfg)
 	if err != nil {
 		return nil, err
 	}
-	p = &Plan{Paths: paths, HostCalls: slices.Sorted(maps.Keys(called))}
-	p.setGraph(rec.Graph(source.Name))
-	return p, nil
+	return newPlan(ctx, found, source.Name, called)
 }
 
 // Graph returns the tasks that the session has inserted since it began or was Reset, and how

@@ -4,6 +4,7 @@ package interp
 
 import (
 	"math"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -212,6 +213,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 			if s == 0 {
 				f.m.fail("E0705", at, "the step of a range must not be 0")
 			}
+			f.m.alloc(valueBytes, at)
 			return Range{lo, hi, s}
 		}
 	case "grid":
@@ -221,7 +223,10 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 		}
 		return func(f *frame) any { return f.m.grid(f, sizes, at) }
 	case "gate":
-		return func(f *frame) any { return &Gate{f.m.job.NewGate()} }
+		return func(f *frame) any {
+			f.m.alloc(gateBytes, at)
+			return &Gate{f.m.job.NewGate()}
+		}
 	case "open":
 		g := c.ref(arg(e, 0, ""))
 		return func(f *frame) any {
@@ -237,24 +242,32 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 			if k < 0 {
 				f.m.fail("E0705", at, "%s(%d): devices are counted from 0", name, k)
 			}
+			f.m.alloc(valueBytes, at)
 			return Node{Kind: name, Index: k}
 		}
 	case "nodes":
 		return func(f *frame) any {
-			l := newList(rRef, 0)
-			for _, n := range f.m.nodes() {
-				l.a = append(l.a, n)
+			all := f.m.nodes()
+			f.m.allocList(int64(len(all)), rRef, at)
+			f.m.alloc(valueBytes*int64(len(all)), at)
+			l := newList(rRef, len(all))
+			for k, n := range all {
+				l.a[k] = n
 			}
 			return l
 		}
 	case "workers":
 		k := c.ref(arg(e, 0, ""))
 		return func(f *frame) any {
-			l := newList(rRef, 0)
+			var all []int
 			if kind, ok := k(f).(DeviceKind); ok {
-				for _, w := range f.m.ofKind(kind) {
-					l.a = append(l.a, Worker(w))
-				}
+				all = f.m.ofKind(kind)
+			}
+			f.m.allocList(int64(len(all)), rRef, at)
+			f.m.alloc(valueBytes*int64(len(all)), at)
+			l := newList(rRef, len(all))
+			for k, w := range all {
+				l.a[k] = Worker(w)
 			}
 			return l
 		}
@@ -276,14 +289,19 @@ func (m *Machine) grid(f *frame, sizes []intFn, at place) *List {
 		}
 		total = n
 	}
-	m.alloc(total, int64(48+8*len(dims)), at)
-	out := newList(rRef, 0)
+	each := listBytes + itemBytes(rRef) + itemBytes(rInt)*int64(len(dims))
+	bytes, ok := mulInt(total, each)
+	if !ok {
+		m.exceeded("mem", at)
+	}
+	m.alloc(listBytes+bytes, at)
+	out := newList(rRef, int(total))
 	idx := make([]int64, len(dims))
 	for n := int64(0); n < total; n++ {
 		if m.fuel--; m.fuel < 0 {
 			m.refuel(at)
 		}
-		out.a = append(out.a, &List{kind: rInt, i: append([]int64(nil), idx...)})
+		out.a[n] = &List{kind: rInt, i: slices.Clone(idx)}
 		for k := len(idx) - 1; k >= 0; k-- {
 			if idx[k]++; idx[k] < dims[k] {
 				break
@@ -296,24 +314,33 @@ func (m *Machine) grid(f *frame, sizes []intFn, at place) *List {
 
 // print writes one line.
 func (m *Machine) print(f *frame, args []func(f *frame) string, at place) {
-	var line []byte
+	var first [4]string
+	texts, size := first[:0], int64(1)  // with the end of the line
 	if m.plan != nil && m.plan.parted { // a run may print something else, or nothing
-		line = append(line, unwrittenElement+" "...)
+		texts, size = append(texts, unwrittenElement), size+2
 	}
 	for k, a := range args {
 		if k > 0 {
-			line = append(line, ' ')
+			size++
 		}
 		s := a(f)
-		line = append(line, s...)
-		if int64(len(line)) > m.may.output-m.used.output {
+		texts = append(texts, s)
+		if size += int64(len(s)); size > m.may.output-m.used.output {
 			m.exceeded("output", at)
 		}
 	}
-	line = append(line, '\n')
-	if int64(len(line)) > m.may.output-m.used.output {
+	if size > m.may.output-m.used.output {
 		m.exceeded("output", at)
 	}
+	m.fits(size, at)
+	line := make([]byte, 0, size)
+	for k, s := range texts {
+		if k > 0 {
+			line = append(line, ' ')
+		}
+		line = append(line, s...)
+	}
+	line = append(line, '\n')
 	m.used.output += int64(len(line))
 	m.poll(at)
 	err := protect(func() error { _, err := m.stdout.Write(line); return err })
@@ -341,7 +368,7 @@ func (m *Machine) operate(op string, a, b any, at place) any {
 	}
 	if s, ok := a.(*List); ok {
 		t, _ := b.(*List)
-		m.alloc(int64(s.Len()+t.orEmpty().Len())+3, 16, at)
+		m.allocList(int64(s.Len()+t.orEmpty().Len()), rRef, at)
 		return concat(s, t.orEmpty())
 	}
 	return floatOp(op, number(a), number(b))

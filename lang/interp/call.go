@@ -35,11 +35,13 @@ func (m *Machine) push(fn *funcCode, site *callSite, parent *frame) *frame {
 	}
 	m.depth++
 	if cap(f.n) < fn.slots {
+		m.frames(8*fn.slots, site.at)
 		f.n = make([]int64, fn.slots)
 	}
 	f.n = f.n[:fn.slots]
 	if fn.refs {
 		if cap(f.r) < fn.slots {
+			m.frames(16*fn.slots, site.at)
 			f.r = make([]any, fn.slots)
 		}
 		f.r = f.r[:fn.slots]
@@ -49,6 +51,15 @@ func (m *Machine) push(fn *funcCode, site *callSite, parent *frame) *frame {
 	}
 	f.g, f.parent, f.fn, f.site, f.call, f.base = m.units[fn.unit], parent, fn, site, nil, len(m.bases)
 	return f
+}
+
+// frames notes that frames of calls take more bytes. They are used again, so they do not
+// count; but they must not take more than a quarter of the limit.
+func (m *Machine) frames(bytes int, at place) {
+	m.inFrames += int64(bytes)
+	if m.inFrames > m.limits.ScriptBytes/4+1<<16 {
+		m.exceeded("mem", at)
+	}
 }
 
 // run executes the body of f's function and gives the frame back. Its results can
@@ -288,12 +299,24 @@ func (m *Machine) callHost(fn *HostFunc, args []any, at place) any {
 	if err != nil {
 		m.fail("R0106", at, "the host function `%s` gave a wrong result: %v", fn.Name, err)
 	}
-	if l, ok := v.(*List); ok {
-		m.alloc(int64(l.Len()), itemBytes(l.kind), at)
-	} else if s, ok := v.(string); ok {
-		m.allocString(len(s), at)
-	}
+	m.allocValue(v, at)
 	return v
+}
+
+// allocValue counts what a host function has given.
+func (m *Machine) allocValue(v any, at place) {
+	switch v := v.(type) {
+	case *List:
+		m.spend(at)
+		m.allocList(int64(v.Len()), v.kind, at)
+		for _, x := range v.a {
+			m.allocValue(x, at)
+		}
+	case string:
+		m.allocString(len(v), at)
+	case Range, Node, Worker:
+		m.alloc(valueBytes, at)
+	}
 }
 
 // callFromHost runs a script function with arguments of the host.

@@ -26,10 +26,8 @@ func (m *Machine) copyOut(v any, at place, copied *int64) any {
 		return v
 	}
 	m.spend(at)
-	*copied += int64(l.Len()) * itemBytes(l.kind)
-	if *copied > m.may.mem-m.used.mem { // as long as it is used
-		m.exceeded("mem", at)
-	}
+	*copied += listBytes + int64(l.Len())*itemBytes(l.kind)
+	m.fits(*copied, at)
 	switch l.kind {
 	case rInt:
 		return append([]int64{}, l.i...)
@@ -105,7 +103,7 @@ func fromHost(v any, t *types.Type) (any, error) {
 		if r.Kind() != reflect.Slice && r.Kind() != reflect.Array {
 			return wrong()
 		}
-		l := newList(listKind(t), 0)
+		l := emptied(listKind(t), r.Len())
 		for k := 0; k < r.Len(); k++ {
 			x, err := fromHost(r.Index(k).Interface(), t.Of)
 			if err != nil {

@@ -17,16 +17,17 @@ import (
 
 // Handle is registered data of a run: a whole datum or a part of one.
 type Handle struct {
-	h     *datamgr.Handle
-	root  *Handle // beside h: every insert looks at both
-	m     *Machine
-	typ   *types.Type
-	view  *View  // that it is a part of; nil: a whole datum
-	deflt *View  // the default view
-	at    place  // of its register
-	owner int    // place in Machine.owned of a whole datum; -1: none
-	ldim  int    // of a whole matrix in main memory; 0: the number of columns
-	fold  string // of a whole datum registered with reduce = sum, prod, min or max
+	h      *datamgr.Handle
+	root   *Handle // beside h: every insert looks at both
+	m      *Machine
+	typ    *types.Type
+	view   *View  // that it is a part of; nil: a whole datum
+	deflt  *View  // the default view
+	at     place  // of its register
+	owner  int32  // place in Machine.owned of a whole datum; -1: none
+	copied bool   // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
+	ldim   int    // of a whole matrix in main memory; 0: the number of columns
+	fold   string // of a whole datum registered with reduce = sum, prod, min or max
 }
 
 // Exists reports whether h is data of a run, dead or alive, and neither nil nor a

@@ -53,7 +53,7 @@ func (c *compiler) refAs(e syntax.Expr, want *types.Type) refFn {
 		return c.listComp(x, want)
 	}
 	v := c.ref(e)
-	kind := listKind(want)
+	kind, at := listKind(want), c.place(e)
 	if listKind(e.Type()) == kind && e.Type().Of != nil {
 		return v
 	}
@@ -62,6 +62,7 @@ func (c *compiler) refAs(e syntax.Expr, want *types.Type) refFn {
 		if l == nil || l.kind == kind {
 			return l
 		}
+		f.m.allocList(int64(l.Len()), kind, at)
 		return l.as(kind)
 	}
 }

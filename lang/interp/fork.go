@@ -15,7 +15,6 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
-	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -38,16 +37,16 @@ type forked struct {
 
 // PlanEntry plans u, an entry that was checked and is not evaluated, as Plan does a
 // program. Files and host functions apart, the session stays as it is.
-func (m *Machine) PlanEntry(ctx context.Context, u *check.Unit, cfg *PlanConfig) (best *graph.Recorder, paths int, err error) {
+func (m *Machine) PlanEntry(ctx context.Context, u *check.Unit, cfg *PlanConfig) (*Planned, error) {
 	if err := m.usable(); err != nil {
 		if err == errClosed {
 			err = errors.New("lang: the session is closed")
 		}
-		return nil, 0, err
+		return nil, err
 	}
 	p, units, err := m.compilePlan(u)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	cfg.session = &forked{from: m, units: units, main: u}
 	return Plan(ctx, p, cfg)

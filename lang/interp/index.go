@@ -290,11 +290,11 @@ func (c *compiler) listSlice(e *syntax.Index) refFn {
 		l = l.orEmpty()
 		x := r(f)
 		lo, n := f.m.sliceBounds(x, l.Len(), at, "the list", "item")
-		f.m.alloc(int64(n), itemBytes(l.kind), at)
+		f.m.allocList(int64(n), l.kind, at)
 		if x.Step == 1 {
 			return l.slice(lo, lo+n)
 		}
-		out := newList(l.kind, 0)
+		out := emptied(l.kind, n)
 		for k, i := 0, x.Lo; k < n; k, i = k+1, i+x.Step {
 			out.push(l.at(int(i)))
 		}
@@ -377,7 +377,7 @@ func (c *compiler) arraySlice(e *syntax.Index) refFn {
 		}
 		x := r(f)
 		lo, n := m.sliceBounds(x, dim(axis), at, "`"+firstName(at)+"`", axisNoun(&a.buf, axis))
-		m.alloc(int64(n), 8, at)
+		m.allocList(int64(n), kind, at)
 		out := newList(kind, n)
 		for k := 0; k < n; k++ {
 			if k&0xffff == 0xffff {

@@ -53,21 +53,35 @@ func (m *Machine) insert(f *frame, s *insertSite, value bool) any {
 		m.exceeded("tasks", s.at)
 	}
 	m.used.tasks++
+	if m.plan != nil {
+		m.plan.pay(m, s.at)
+	}
 	st, sync := m.describe(f, s)
 	spec := &st.spec
 	m.inserted++
-	var t *engine.Task
-	var err error
-	switch keep := value || sync; {
-	case s.opts.order != nil:
-		t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order})
-	case keep:
-		t, err = m.job.SubmitTask(spec)
-	default:
-		err = m.job.Submit(spec)
+	if value { // else it is forgotten at once
+		m.alloc(taskBytes, s.at)
 	}
-	if err != nil {
-		m.insertFailed(err, s, st)
+	if s.opts.order != nil {
+		m.alloc(placeBytes, s.at)
+	}
+	var t *engine.Task
+	for {
+		var err error
+		switch keep := value || sync; {
+		case s.opts.order != nil:
+			t, err = m.job.SubmitWith(spec, engine.TaskOptions{Place: st.order})
+		case keep:
+			t, err = m.job.SubmitTask(spec)
+		default:
+			err = m.job.Submit(spec)
+		}
+		if err == nil {
+			break
+		}
+		if !m.widen(err, s.at) {
+			m.insertFailed(err, s, st)
+		}
 	}
 	if m.record != nil {
 		m.submitted(s, st)
@@ -133,6 +147,13 @@ func (m *Machine) describe(f *frame, s *insertSite) (st *siteState, sync bool) {
 	}
 	if s.folds {
 		m.checkFolds(s, st)
+	}
+	for _, k := range s.copies {
+		if h := st.handles[k]; !h.copied {
+			h.copied = true
+			d := h.h.Desc()
+			m.countBytes(int64(m.rt.Workers())*int64(d.Len())*int64(d.Elem.Size()), s.ops[k].at)
+		}
 	}
 	for k, slot := range s.vars {
 		spec.Origin.Vars[k] = f.n[slot]

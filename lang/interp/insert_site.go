@@ -31,6 +31,7 @@ type insertSite struct {
 	elems   map[byte]iface.Elem // where some operand has REDUX: what type parameters stand for
 	kinds   []DeviceKind        // of the codelet's own where; nil: all
 	placed  bool                // some operand has a node
+	copies  []int               // operands that are REDUX or SCRATCH: each worker has memory of its own for them
 }
 
 // operandCode is one handle argument.
@@ -116,6 +117,9 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		}
 		if hasCall(a.Value) {
 			s.fresh = true
+		}
+		if a.Mode == iface.Redux || a.Mode == iface.Scratch {
+			s.copies = append(s.copies, len(s.ops))
 		}
 		s.ops = append(s.ops, op)
 	}

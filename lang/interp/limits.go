@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/diag"
 )
 
@@ -19,9 +20,9 @@ type Limits struct {
 	Steps       int64         // interpreter steps; no limit
 	CallDepth   int           // script call depth; 256
 	Tasks       int64         // tasks inserted in total; no limit
-	InFlight    int           // tasks not finished: insert blocks above this; 65536
+	InFlight    int           // tasks not finished: insert waits above this; 65536
 	DataBytes   int64         // bytes registered, with what data, parts and pieces take beside, cumulative; no limit
-	ScriptBytes int64         // bytes ever allocated for lists and strings, cumulative; 1 GiB
+	ScriptBytes int64         // bytes ever taken by lists, strings, tasks, gates and other values, cumulative; 1 GiB
 	SourceBytes int64         // bytes of text of one compilation; see MaxSource
 	Output      int64         // bytes printed; no limit
 	Timeout     time.Duration // wall time; none
@@ -32,6 +33,7 @@ const (
 	defaultCallDepth   = 256
 	maxCallDepth       = 10_000 // each call takes Go stack: up to some 50 kB with deep expressions
 	defaultInFlight    = 65536
+	leastInFlight      = 1024
 	defaultScriptBytes = 1 << 30
 	defaultSourceBytes = 64 << 20
 	leastSourceBytes   = 64 << 10
@@ -64,6 +66,12 @@ func (l Limits) Tighten(o Limits) Limits {
 		Output:      tighter(l.Output, o.Output, 0),
 		Timeout:     tighter(l.Timeout, o.Timeout, 0),
 	}
+}
+
+// maxInFlight is InFlight, but no more tasks than take a quarter of the memory of the script:
+// up to a KiB each.
+func (l Limits) maxInFlight() int {
+	return int(min(int64(l.InFlight), max(leastInFlight, l.ScriptBytes>>12)))
 }
 
 // MaxSource is how many bytes of text one compilation reads: a script and all it imports.
@@ -186,7 +194,7 @@ func limitText(kind string, n int64) string {
 	case "data":
 		return fmt.Sprintf("%d bytes of registered data and views", n)
 	case "mem":
-		return fmt.Sprintf("%d bytes of lists and strings", n)
+		return fmt.Sprintf("%d bytes of lists, strings, tasks and gates", n)
 	}
 	return fmt.Sprintf("%d bytes of output", n)
 }
@@ -211,6 +219,13 @@ func (m *Machine) refuel(at place) {
 // with each other can be looked at for ever.
 func (m *Machine) spend(at place) {
 	if m.fuel--; m.fuel < 0 {
+		m.refuel(at)
+	}
+}
+
+// spendMany counts n steps.
+func (m *Machine) spendMany(n int64, at place) {
+	if m.fuel -= n; m.fuel < 0 {
 		m.refuel(at)
 	}
 }
@@ -266,28 +281,77 @@ func (m *Machine) limit(kind string, n int64, at place) {
 	panic(&raised{&LimitError{Kind: kind, Limit: n, Span: at.span()}})
 }
 
-// alloc counts bytes for lists and strings that are about to be allocated: n items
-// of size bytes each, or size bytes when n is 0.
-func (m *Machine) alloc(n, size int64, at place) {
-	total := size
-	if n > 0 {
-		if n > (1<<62)/size {
-			m.exceeded("mem", at)
-		}
-		total = n * size
-	}
-	if total > m.may.mem-m.used.mem {
+// What values take beside their items and characters, with what the allocator rounds up.
+// A script that keeps any of them must not take more memory than is counted.
+const (
+	listBytes   = 96
+	stringBytes = 32  // with the word of the list or name that holds it
+	valueBytes  = 32  // a range, a node, a worker
+	gateBytes   = 192 // and the engine's
+	taskBytes   = 384 // that insert gives as a value, and the engine's
+	placeBytes  = 512 // of a task in the sequence of a worker: more
+)
+
+// alloc counts bytes for lists, strings and other values that are about to be allocated.
+func (m *Machine) alloc(bytes int64, at place) {
+	if bytes > m.may.mem-m.used.mem {
 		m.exceeded("mem", at)
 	}
-	m.used.mem += total
+	m.used.mem += bytes
 }
 
-// stringBytes is what a string takes besides its text: its header, the word of the
-// list or variable that holds it, and what the allocator rounds up.
-const stringBytes = 32
+// allocList counts a list of n items that is about to be made.
+func (m *Machine) allocList(n int64, kind repr, at place) {
+	if n > 1<<58 {
+		m.exceeded("mem", at)
+	}
+	m.alloc(listBytes+n*itemBytes(kind), at)
+}
 
 // allocString counts a string of n bytes that is about to be made.
-func (m *Machine) allocString(n int, at place) { m.alloc(0, int64(n)+stringBytes, at) }
+func (m *Machine) allocString(n int, at place) { m.alloc(int64(n)+stringBytes, at) }
+
+// fits raises unless the limit leaves room for bytes that are used for a while, and not
+// counted. A few are no matter.
+func (m *Machine) fits(bytes int64, at place) {
+	if bytes > 1<<12 && bytes > m.may.mem-m.used.mem {
+		m.exceeded("mem", at)
+	}
+}
+
+// What a task behind the limit of those in flight counts, and how many are counted at once.
+const heldBytes, heldTasks = 1024, 64
+
+// widen reports whether err says that there are as many tasks in flight as may be, all of
+// which wait for the script. Those that come now count as memory, and the job takes them.
+func (m *Machine) widen(err error, at place) bool {
+	var full *engine.FullError
+	if !errors.As(err, &full) {
+		return false
+	}
+	m.alloc(heldBytes*heldTasks, at)
+	m.job.Widen(heldTasks)
+	return true
+}
+
+// submit submits something on h that is no task of the script, and raises what goes wrong.
+func (m *Machine) submit(h *Handle, at place, fn func() error) {
+	for err := fn(); err != nil; err = fn() {
+		if !m.widen(err, at) {
+			m.raiseEngine(err, at, h)
+		}
+	}
+}
+
+// extend returns b with room for n bytes more, whose memory it counts.
+func (m *Machine) extend(b []byte, n int, at place) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	size := max(64, 2*cap(b), len(b)+n)
+	m.alloc(int64(size), at)
+	return append(make([]byte, 0, size), b...)
+}
 
 // ctxError turns the end of a context into what the caller gets: the limit when
 // the time was up, else an error that wraps the cause.

@@ -32,6 +32,13 @@ func newList(kind repr, n int) *List {
 	return l
 }
 
+// emptied returns a list without items that has room for n.
+func emptied(kind repr, n int) *List {
+	l := newList(kind, n)
+	l.i, l.f, l.a = l.i[:0], l.f[:0], l.a[:0]
+	return l
+}
+
 // Len returns the number of items.
 func (l *List) Len() int {
 	switch l.kind {
@@ -83,7 +90,7 @@ func (l *List) as(kind repr) *List {
 		}
 		return out
 	}
-	out := newList(kind, 0)
+	out := emptied(kind, l.Len())
 	for k := 0; k < l.Len(); k++ {
 		out.push(l.at(k))
 	}

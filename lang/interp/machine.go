@@ -71,18 +71,20 @@ type Machine struct {
 	replaced  []ReplacedView
 	plane     int // the number of the first plane of a block that is shown
 
-	units  []*frame // top-level frames, by unit
-	stack  []*frame // frames of calls, reused; stack[k] serves depth k+1
-	depth  int
-	cur    *frame // the running frame, for stacks in diagnostics
-	sites  []*siteState
-	owned  []owned // what the open blocks own, innermost last
-	bases  []int   // len(owned) at the start of each open block that owns
-	late   map[string]*HostFunc
-	params map[string]any
-	binds  map[string]*Binding
-	keep   []any // Go memory that is the home of data
-	places map[place]*engine.Site
+	units []*frame // top-level frames, by unit
+	stack []*frame // frames of calls, reused; stack[k] serves depth k+1
+	depth int
+	// inFrames is the bytes of the slots in stack.
+	inFrames int64
+	cur      *frame // the running frame, for stacks in diagnostics
+	sites    []*siteState
+	owned    []owned // what the open blocks own, innermost last
+	bases    []int   // len(owned) at the start of each open block that owns
+	late     map[string]*HostFunc
+	params   map[string]any
+	binds    map[string]*Binding
+	keep     []any // Go memory that is the home of data
+	places   map[place]*engine.Site
 
 	record   *record         // of a session
 	planCode planCode        // of a session
@@ -204,7 +206,7 @@ func (m *Machine) homes() []NamedBinding {
 
 // open makes the job whose tasks the machine inserts.
 func (m *Machine) open() error {
-	o := engine.JobOptions{DetectStuck: true, Stats: true, Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.InFlight}
+	o := engine.JobOptions{DetectStuck: true, Stats: true, Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.maxInFlight(), Bounded: true}
 	if m.cfg.OnEvent != nil {
 		if m.events == nil {
 			m.events = newEvents(m.rt, m.cfg.OnEvent)
@@ -261,7 +263,7 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 		m.Close()
 		return nil, err
 	}
-	run, cancel := m.bound(ctx)
+	run, cancel := m.limits.Bound(ctx)
 	m.started, m.runCtx = cancel, run
 	m.watch = m.job.CancelWhen(run)
 	returned := false
@@ -308,10 +310,10 @@ func Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// bound applies the timeout of the limits to ctx.
-func (m *Machine) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// Bound applies the timeout of l to ctx, which may be nil.
+func (l Limits) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx = Context(ctx)
-	if t := m.limits.Timeout; t > 0 {
+	if t := l.Timeout; t > 0 {
 		return context.WithTimeoutCause(ctx, t, &LimitError{Kind: "timeout", Limit: int64(t)})
 	}
 	return context.WithCancel(ctx)
@@ -321,7 +323,7 @@ func (m *Machine) bound(ctx context.Context) (context.Context, context.CancelFun
 // allow, ends before it returns, tasks are dropped and refused. Then dropped is set, and
 // there is an error.
 func (m *Machine) enterUntil(ctx context.Context, fn func()) (dropped bool, err error) {
-	run, cancel := m.bound(ctx)
+	run, cancel := m.limits.Bound(ctx)
 	defer cancel()
 	stop := m.job.CancelWhen(run)
 	defer stop()

@@ -40,9 +40,26 @@ type planning struct {
 	called map[string]bool       // host functions, on all paths
 	check  bool                  // for errors alone
 	steps  int64                 // that the path took
+	taken  int64                 // bytes of what was recorded
+	paid   int64                 // of taken, those that were counted
+	kept   int                   // tasks of another path that are kept meanwhile
+	limit  int64                 // of the memory of the script
+	left   int64                 // of limit, when the path had ended
 	calls  repeats               // in a check
 
 	session *forked // nil: of a script
+}
+
+// What a recorded task takes, with its place in the graph that is made of it, and an
+// operand or a dependency of it.
+const plannedBytes, operandBytes = 640, 32
+
+// pay counts what was recorded as memory of the script.
+func (pl *planning) pay(m *Machine, at place) {
+	if pl.taken > pl.paid {
+		m.alloc(pl.taken-pl.paid, at)
+		pl.paid = pl.taken
+	}
 }
 
 // errPlanEnds ends a path at a place that needs a value which nobody knows.
@@ -59,6 +76,7 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 			s.submitted(t)
 		}
 		pl.rec.Plan(t)
+		pl.taken += plannedBytes + operandBytes*int64(len(t.Operands)+len(t.After)) + int64(len(t.Name))
 	})
 	if err != nil {
 		return err
@@ -95,10 +113,15 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 		return err
 	}
 	m.plan = pl
+	pl.taken = plannedBytes * int64(pl.kept)
 	defer func() {
+		pl.limit, pl.left = m.limits.ScriptBytes, m.may.mem-m.used.mem
 		pl.steps = m.used.steps + m.granted - m.fuel
 		*total += m.used.tasks
 		m.unknown = false
+		if err != nil {
+			m.job.Cancel(err) // no result is needed of what waits for gates
+		}
 		if e := m.Close(); err == nil && pl.session == nil { // what a session leaves goes on
 			err = e
 		}
@@ -214,12 +237,14 @@ func (c *compiler) planned(s syntax.Stmt) stmt {
 	if cost == 0 {
 		return func(f *frame) ctl {
 			f.m.unknown = false
+			f.m.plan.pay(f.m, at)
 			return run(f)
 		}
 	}
 	return func(f *frame) ctl {
 		m := f.m
 		m.unknown = false
+		m.plan.pay(m, at)
 		if m.plan.check {
 			if m.fuel -= cost; m.fuel < 0 {
 				m.refuel(at)

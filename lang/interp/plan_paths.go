@@ -31,11 +31,28 @@ type PlanConfig struct {
 	Check   bool            // only errors are wanted: tasks are not recorded, and calls that repeat others are left out
 }
 
+// Planned is what Plan found.
+type Planned struct {
+	Recorder *graph.Recorder // of the path with the most tasks
+	Paths    int
+
+	limit, left int64 // of the memory of the script
+}
+
+// Room counts memory for what is made of the recorded tasks; the error is a *LimitError.
+func (p *Planned) Room(bytes int64) error {
+	if bytes > p.left {
+		return &LimitError{Kind: "mem", Limit: p.limit}
+	}
+	p.left -= bytes
+	return nil
+}
+
 // Plan runs p, which CompilePlan made, without kernels, along each way that values
-// unknown may make it go. It returns the recorder of the path with the most tasks and
-// the number of paths. An error is the first that some path ran into.
-func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorder, paths int, err error) {
+// unknown may make it go. An error is the first that some path ran into.
+func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 	ctx = Context(ctx)
+	out := &Planned{}
 	tried := map[place][2]bool{}
 	forced := map[place]bool{}
 	todo := []map[place]bool{nil}
@@ -43,27 +60,30 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 	loads, ended := map[string]bool{}, false
 	for len(todo) > 0 {
 		if cfg.Steps > 0 && spent > cfg.Steps {
-			return nil, paths, &LimitError{Kind: "steps", Limit: cfg.Steps}
+			return nil, &LimitError{Kind: "steps", Limit: cfg.Steps}
 		}
-		if paths == maxPaths {
+		if out.Paths == maxPaths {
 			ended = true // what is left nobody looks at
 			break
 		}
-		if paths == maxPaths-1 || cfg.Steps > 0 && paths > 1 && spent+longest > cfg.Steps {
+		if out.Paths == maxPaths-1 || cfg.Steps > 0 && out.Paths > 1 && spent+longest > cfg.Steps {
 			todo = []map[place]bool{together(todo)}
 		}
-		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: paths == 0, check: cfg.Check, session: cfg.session}
+		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: out.Paths == 0, check: cfg.Check, session: cfg.session}
+		if out.Recorder != nil {
+			pl.kept = out.Recorder.Len()
+		}
 		todo = todo[1:]
-		paths++
-		if err = pl.run(ctx, p, cfg, &total); err != nil {
-			return nil, paths, err
+		out.Paths++
+		if err := pl.run(ctx, p, cfg, &total); err != nil {
+			return nil, err
 		}
 		ended = ended || pl.ended != nil
-		if longest = max(longest, pl.steps); paths > 1 {
+		if longest = max(longest, pl.steps); out.Paths > 1 {
 			spent += pl.steps
 		}
-		if best == nil || pl.rec.Len() > best.Len() {
-			best = pl.rec
+		if out.Recorder == nil || pl.rec.Len() > out.Recorder.Len() {
+			out.Recorder, out.limit, out.left = pl.rec, pl.limit, pl.left
 		}
 		var left []place
 		for at, ways := range tried {
@@ -79,10 +99,10 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (best *graph.Recorde
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.FileSizes)) {
 		if !loads[name] && !ended {
-			return nil, paths, unusedSizes(name, loads)
+			return nil, unusedSizes(name, loads)
 		}
 	}
-	return best, paths, nil
+	return out, nil
 }
 
 // together is the path that goes all the ways.

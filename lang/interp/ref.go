@@ -34,8 +34,11 @@ func (c *compiler) ref(e syntax.Expr) refFn {
 	case *syntax.ListComp:
 		return c.listComp(e, e.Type())
 	case *syntax.RangeExpr:
-		r := c.rangeBounds(e)
-		return func(f *frame) any { return r(f) }
+		r, at := c.rangeBounds(e), c.place(e)
+		return func(f *frame) any {
+			f.m.alloc(valueBytes, at)
+			return r(f)
+		}
 	case *syntax.Binary:
 		return c.join(e)
 	case *syntax.Cond:
@@ -111,7 +114,7 @@ func (c *compiler) refField(e *syntax.Selector) refFn {
 		x, at := c.ref(e.X), c.place(e)
 		return func(f *frame) any {
 			v, _ := x(f).(*View)
-			f.m.alloc(int64(len(v.parts)), 16, at)
+			f.m.allocList(int64(len(v.parts)), rRef, at)
 			l := newList(rRef, len(v.parts))
 			for k := range v.parts {
 				l.a[k] = &v.parts[k]
@@ -146,7 +149,7 @@ func (c *compiler) listLit(e *syntax.ListLit, t *types.Type) refFn {
 		}
 	}
 	return func(f *frame) any {
-		f.m.alloc(int64(n)+3, itemBytes(kind), at)
+		f.m.allocList(int64(n), kind, at)
 		l := newList(kind, n)
 		for _, s := range fill {
 			s(f, l)
@@ -177,24 +180,22 @@ func (c *compiler) listComp(e *syntax.ListComp, t *types.Type) refFn {
 		v := c.refAs(e.Item, t.Of)
 		push = func(f *frame, l *List) { l.a = append(l.a, v(f)) }
 	}
-	size := itemBytes(kind)
 	return func(f *frame) any {
-		l := newList(kind, 0)
-		m := f.m
-		m.alloc(3, 8, at)
-		over(f, func() {
-			m.alloc(1, size, at)
-			push(f, l)
-		})
+		var l *List
+		over(f, func(n int64) {
+			f.m.allocList(n, kind, at)
+			l = emptied(kind, int(n))
+		}, func() { push(f, l) })
 		return l
 	}
 }
 
-// items compiles a walk over a range or list that stores each item in o's slot.
-func (c *compiler) items(in syntax.Expr, o *types.Object, at place) func(f *frame, round func()) {
+// items compiles a walk over a range or list that stores each item in o's slot. begin is
+// called first, with the number of items.
+func (c *compiler) items(in syntax.Expr, o *types.Object, at place) func(f *frame, begin func(n int64), round func()) {
 	slot, kind, mark := o.Slot, reprOf(o.Type), o.Global
 	v := c.ref(in)
-	return func(f *frame, round func()) {
+	return func(f *frame, begin func(n int64), round func()) {
 		m := f.m
 		step := func() {
 			if m.fuel--; m.fuel < 0 {
@@ -211,15 +212,19 @@ func (c *compiler) items(in syntax.Expr, o *types.Object, at place) func(f *fram
 		}
 		switch x := items.(type) {
 		case Range:
-			i := x.Lo
-			for n := x.Len(); n > 0; n-- {
+			i, n := x.Lo, x.Len()
+			begin(n)
+			for ; n > 0; n-- {
 				f.n[slot] = i
 				step()
 				i += x.Step
 			}
-		case *List:
-			for k := 0; k < x.Len(); k++ {
-				f.store(slot, kind, x, k)
+		default:
+			l, _ := x.(*List)
+			l = l.orEmpty()
+			begin(int64(l.Len()))
+			for k := range l.Len() {
+				f.store(slot, kind, l, k)
 				step()
 			}
 		}
@@ -246,7 +251,7 @@ func (c *compiler) join(e *syntax.Binary) refFn {
 		a, _ := x(f).(*List)
 		b, _ := y(f).(*List)
 		a, b = a.orEmpty(), b.orEmpty()
-		f.m.alloc(int64(a.Len()+b.Len())+3, itemBytes(a.kind), at)
+		f.m.allocList(int64(a.Len()+b.Len()), rRef, at)
 		return concat(a, b)
 	}
 }
@@ -296,7 +301,9 @@ func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
 				if f.m.unknown {
 					return unwrittenElement
 				}
-				return f.m.formatted(format, verb, x, at)
+				s := f.m.formatted(format, verb, x, at)
+				f.m.allocString(len(s), at)
+				return s
 			}
 			if c.plan {
 				text = apart(text)
@@ -305,13 +312,16 @@ func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
 		}
 	}
 	return func(f *frame) string {
-		var b strings.Builder
+		var first [8]string
+		texts, size := first[:0], 0
 		for _, p := range parts {
 			s := p(f)
-			f.m.allocString(len(s), at)
-			b.WriteString(s)
+			texts = append(texts, s)
+			size += len(s)
+			f.m.fits(int64(size), at)
 		}
-		return b.String()
+		f.m.allocString(size, at)
+		return strings.Join(texts, "")
 	}
 }
 

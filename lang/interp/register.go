@@ -54,7 +54,7 @@ func (c *compiler) maker(e syntax.Expr) maker {
 		}
 		at := c.place(x)
 		return func(f *frame, name string) any {
-			f.m.alloc(int64(len(items))+3, 16, at)
+			f.m.allocList(int64(len(items)), rRef, at)
 			l := newList(rRef, len(items))
 			for k, mk := range items {
 				l.a[k] = mk(f, fmt.Sprintf("%s[%d]", name, k))
@@ -67,9 +67,11 @@ func (c *compiler) maker(e syntax.Expr) maker {
 		over := c.items(x.In, x.Var.Obj, at)
 		item := c.maker(x.Item)
 		return func(f *frame, name string) any {
-			l := newList(rRef, 0)
-			over(f, func() {
-				f.m.alloc(1, 16, at)
+			var l *List
+			over(f, func(n int64) {
+				f.m.allocList(n, rRef, at)
+				l = emptied(rRef, int(n))
+			}, func() {
 				l.a = append(l.a, item(f, fmt.Sprintf("%s[%d]", name, len(l.a))))
 			})
 			return l
@@ -191,7 +193,7 @@ func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error
 
 // own gives a datum to the innermost open block.
 func (m *Machine) own(h *Handle) {
-	h.owner = len(m.owned)
+	h.owner = int32(len(m.owned))
 	m.owned = append(m.owned, owned{h: h})
 }
 

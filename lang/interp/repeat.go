@@ -149,6 +149,9 @@ func plain(w *syntax.With) bool {
 // views, as long as hundreds.
 const dataCost, viewCost = 64, 256
 
+// waitCost is how many more steps waiting for one of several handles counts for in a check.
+const waitCost = 16
+
 // viewBytes of a view count as one more step in a check: a part for sixteen.
 const viewBytes = 32
 

@@ -51,7 +51,7 @@ func (m *Machine) endBlock(base int, returning bool) {
 	}
 	for k := len(keep) - 1; k >= 0; k-- {
 		if keep[k].h != nil {
-			keep[k].h.owner = kept
+			keep[k].h.owner = int32(kept)
 		}
 		m.owned[kept] = keep[k]
 		kept++
@@ -102,7 +102,7 @@ func (m *Machine) move(f *frame, v any) {
 			mark(func(o *owned) bool { return o.v == w })
 			h, w = w.of, w.of.view
 		}
-		if root := h.root; root.owner >= lo {
+		if root := h.root; int(root.owner) >= lo {
 			mark(func(o *owned) bool { return o.h == root || o.v != nil && o.v.of.root == root })
 		}
 	})
@@ -142,7 +142,7 @@ func (m *Machine) tooShort(v any, level int) *Handle {
 	}
 	var found *Handle
 	eachHandle(v, func(h *Handle) {
-		if h.root.owner >= m.bases[level] {
+		if int(h.root.owner) >= m.bases[level] {
 			found = h
 		}
 	})

@@ -221,7 +221,7 @@ func (m *Machine) endNames(olds []*types.Object) (ended []*types.Object) {
 			m.owned = slices.Delete(m.owned, k, k+1)
 			for j := k; j < len(m.owned); j++ {
 				if h := m.owned[j].h; h != nil {
-					h.owner = j
+					h.owner = int32(j)
 				}
 			}
 			m.endOwned(w)

@@ -88,10 +88,9 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 		}
 		return v
 	case *List:
-		var b strings.Builder
-		counted := 0
-		m.listText(&b, v, at, 0, &counted)
-		return b.String()
+		b := m.listText(nil, v, at, 0)
+		m.allocString(len(b), at)
+		return string(b)
 	case *Handle:
 		return m.handleText(v, at)
 	case *Array:
@@ -112,33 +111,42 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 	return "?"
 }
 
-// listText writes l; of what b holds, counted bytes have been counted as memory.
-func (m *Machine) listText(b *strings.Builder, l *List, at place, depth int, counted *int) {
+// listText adds l to b, whose memory it counts.
+func (m *Machine) listText(b []byte, l *List, at place, depth int) []byte {
+	const short = 32 // a number, and what is around it
+	b = m.extend(b, short, at)
 	if depth > 1000 { // a list may hold itself
-		b.WriteString("[…]")
-		return
+		return append(b, "[…]"...)
 	}
-	b.WriteByte('[')
+	b = append(b, '[')
 	part := shown{l.Len(), 0, 0}
 	if m.showing {
 		part = m.shownOfList(depth)
 	}
 	each(l.Len(), part, func(k int) {
+		b = m.extend(b, short, at)
 		if k > 0 {
-			b.WriteString(", ")
+			b = append(b, ", "...)
 		}
-		if in, ok := l.at(k).(*List); ok {
-			m.listText(b, in, at, depth+1, counted)
-		} else {
-			b.WriteString(m.text(l.at(k), true, at))
+		switch l.kind {
+		case rInt:
+			b = strconv.AppendInt(b, l.i[k], 10)
+		case rBool:
+			b = strconv.AppendBool(b, l.i[k] != 0)
+		default:
+			if in, ok := l.at(k).(*List); ok {
+				b = m.listText(b, in, at, depth+1)
+				break
+			}
+			s := m.text(l.at(k), true, at)
+			b = append(m.extend(b, len(s), at), s...)
 		}
 		m.spend(at)
-		if n := b.Len() - *counted; n >= 1<<12 {
-			m.alloc(0, int64(n), at)
-			*counted = b.Len()
-		}
-	}, func() { b.WriteString(", " + elision + " " + strconv.Itoa(l.Len()-part.head-part.tail) + " more") })
-	b.WriteByte(']')
+	}, func() {
+		b = m.extend(b, 2*short, at)
+		b = append(append(b, ", "+elision+" "...), strconv.Itoa(l.Len()-part.head-part.tail)+" more"...)
+	})
+	return append(m.extend(b, 1, at), ']')
 }
 
 // elem is one element of a buffer: an integer or a float.
@@ -256,7 +264,7 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 	grows := func(out *strings.Builder) { // long texts end with their run, and count as memory
 		if written++; written&0xfff == 0 {
 			m.poll(place{})
-			m.alloc(0, int64(out.Len()-counted), place{})
+			m.alloc(int64(out.Len()-counted), place{})
 			counted = out.Len()
 		}
 	}
@@ -406,6 +414,9 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 	any, sum, n := false, 0.0, 0
 	size := int(b.Elem.Size())
 	for i := 0; i < b.Dim[0]; i++ {
+		if i&0xfff == 0xfff {
+			m.poll(place{})
+		}
 		if known != nil && !known(index{i}) {
 			continue
 		}

@@ -246,6 +246,7 @@ func (m *Machine) addHandles(out []*Handle, v any, at place) []*Handle {
 	case *Handle:
 		return append(out, v)
 	case *View:
+		m.spendMany(int64(len(v.parts)), at)
 		out = slices.Grow(out, len(v.parts))
 		for k := range v.parts {
 			out = append(out, &v.parts[k])
@@ -254,9 +255,7 @@ func (m *Machine) addHandles(out []*Handle, v any, at place) []*Handle {
 		for _, x := range v.a {
 			m.spend(at)
 			out = m.addHandles(out, x, at)
-			if 8*int64(len(out)) > m.may.mem-m.used.mem { // as long as it is used
-				m.exceeded("mem", at)
-			}
+			m.fits(8*int64(len(out)), at)
 		}
 	}
 	return out
@@ -433,9 +432,7 @@ func (m *Machine) endView(v *View, node int, at, stmt place) {
 		m.fail("E0506", at, "the view `%s` has ended already", v.text())
 	}
 	m.rt.EndView(v.v, siteOf(stmt))
-	if err := m.job.GatherTo(v.of.h, node); err != nil {
-		m.raiseEngine(err, at, v.of)
-	}
+	m.submit(v.of, at, func() error { return m.job.GatherTo(v.of.h, node) })
 }
 
 // alive raises unless h can be used: E0403 after its datum was unregistered, E0506

@@ -58,6 +58,9 @@ func (m *Machine) waitFor(v any, at place) {
 	var hs []*datamgr.Handle
 	var first *Handle
 	list := m.handlesIn(v, at) // the parts of an ended view are dead
+	if m.plan != nil && m.plan.check {
+		m.spendMany(waitCost*int64(len(list)), at)
+	}
 	for _, h := range list {
 		m.alive(h, at)
 		if first == nil {
@@ -207,9 +210,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 			each(f, func(h *Handle, at place) {
 				m.poll(at)
 				m.record.uses(h)
-				if err := m.job.Invalidate(h.h, m.siteFor(at)); err != nil {
-					m.raiseEngine(err, at, h)
-				}
+				m.submit(h, at, func() error { return m.job.Invalidate(h.h, m.siteFor(at)) })
 			})
 			return next
 		}

@@ -66,7 +66,7 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 	if err != nil {
 		return a.refuse(err)
 	}
-	bound, err := bindData(prog, o.data, false)
+	bound, err := a.bindData(prog, o.data, false)
 	if err != nil {
 		return a.refuse(err)
 	}

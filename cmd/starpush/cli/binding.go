@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,9 +23,18 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 )
 
-// bindData reads the files of --data for the externs of a program. For a plan sizes
-// do, and files that the script loads may have some, too.
-func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, error) {
+// bindData reads the files of --data for the externs of a program: together they may have
+// the bytes that --limits grants data. For a plan sizes do, and files that the script loads may
+// have some, too.
+func (a *app) bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, error) {
+	l, err := a.limits()
+	if err != nil {
+		return nil, err
+	}
+	left := l.DataBytes
+	if left == 0 {
+		left = math.MaxInt64
+	}
 	paths, names, err := dataPaths(prog, flags)
 	if err != nil {
 		return nil, err
@@ -55,10 +65,14 @@ func bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, err
 			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
 			continue
 		}
-		d, err := loadData(path, x.Type)
-		if err != nil {
+		d, bytes, err := loadData(path, x.Type, left)
+		switch {
+		case errors.Is(err, format.ErrMost):
+			return nil, usagef("--data %s: %s is more than `--limits data=%d` grants", x.Name, path, l.DataBytes)
+		case err != nil:
 			return nil, usagef("--data %s: %v", x.Name, err)
 		}
+		left -= bytes
 		opts = append(opts, lang.Bind(x.Name, d))
 	}
 	for name, text := range paths {
@@ -188,34 +202,41 @@ func wanted(path string, fi fs.FileInfo, kind iface.Kind, elem iface.Elem) (form
 }
 
 // loadData reads a file into memory for an extern of the given type, such as
-// "vector[f32]".
-func loadData(path, typ string) (*lang.Data, error) {
+// "vector[f32]", if it does not have more bytes than most: else the error is format.ErrMost.
+func loadData(path, typ string, most int64) (d *lang.Data, bytes int64, err error) {
 	kind, elem, ok := dataType(typ)
 	if !ok {
-		return nil, fmt.Errorf("data of type %s cannot come from a file", typ)
+		return nil, 0, fmt.Errorf("data of type %s cannot come from a file", typ)
 	}
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, errors.New(dataError(path, err))
+		return nil, 0, errors.New(dataError(path, err))
 	}
 	want, err := wanted(path, fi, kind, elem)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if most < math.MaxInt64 {
+		want.Most = max(1, most/int64(elem.Size()))
 	}
 	in, err := format.Open(osFiles{}, path, want)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer in.Close()
 	// A short file may claim any size; there is no way back from memory that cannot be had.
-	need, most := int64(elem.Size()), cpu.New(0).Memory().Capacity()
+	bytes = int64(elem.Size())
 	for _, d := range in.Dims {
-		need *= int64(d)
+		bytes *= int64(d)
 	}
-	if need > most {
-		return nil, fmt.Errorf("%s: %w", path, &accel.NoMemoryError{Node: "ram", Want: need, Capacity: most})
+	if bytes > most {
+		return nil, 0, format.ErrMost
 	}
-	return loaders[elem](in, kind, elem)
+	if most := cpu.New(0).Memory().Capacity(); bytes > most {
+		return nil, 0, fmt.Errorf("%s: %w", path, &accel.NoMemoryError{Node: "ram", Want: bytes, Capacity: most})
+	}
+	d, err = loaders[elem](in, kind, elem)
+	return d, bytes, err
 }
 
 // dataType takes the type of an extern apart.

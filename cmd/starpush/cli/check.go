@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ func checkCommand(a *app) *cobra.Command {
 	var params, data []string
 	var noPlan, codelets, fix bool
 	maxTasks := int64(1 << 20)
+	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Report what is wrong with scripts, without running them",
@@ -83,7 +85,7 @@ keeps its permissions.`,
 				if codelets {
 					a.showCodelets(shown, prog.Uses())
 				}
-				bound, err := checkData(prog, data)
+				bound, err := a.checkData(prog, data)
 				if err != nil {
 					a.say(err)
 					worst = max(worst, exitUsage)
@@ -93,7 +95,7 @@ keeps its permissions.`,
 					continue
 				}
 				prog = a.withExterns(cmd.Context(), prog, shown, src, warnings)
-				stopped, err := prog.CheckPlanTo(cmd.Context(), maxTasks, append(opts, bound...)...)
+				stopped, err := prog.CheckPlanTo(cmd.Context(), maxTasks, append(append(opts, bound...), lang.WithLimits(lang.Limits{Timeout: timeout}))...)
 				if err != nil {
 					a.say(sizesInstead(err))
 					worst = max(worst, codeOf(cmd.Context(), err, false))
@@ -109,6 +111,7 @@ keeps its permissions.`,
 	c.Flags().BoolVar(&noPlan, "no-plan", false, "check the text only, and do not plan")
 	c.Flags().BoolVar(&fix, "fix", false, "make the edits that leave no doubt, in the files")
 	c.Flags().Var(&numberFlag{p: &maxTasks, lo: 1, hi: math.MaxInt32, advice: "--no-plan plans nothing"}, "max-tasks", "plan as far as `N` tasks, those of all branches together")
+	registerTimeout(c.Flags(), &timeout, "stop the plan of a script after this wall `TIME`, such as 90s or 10m")
 	c.Flags().StringArrayVarP(&params, "param", "p", nil, "value of a param, `NAME=VALUE`, checked against its type")
 	a.registerWatch(c)
 	return c
@@ -116,11 +119,11 @@ keeps its permissions.`,
 
 // checkData is bindData for a check, which may do without any data: what is not bound
 // is left to runs.
-func checkData(prog *lang.Program, flags []string) ([]lang.Option, error) {
+func (a *app) checkData(prog *lang.Program, flags []string) ([]lang.Option, error) {
 	if len(flags) == 0 {
 		return nil, nil
 	}
-	return bindData(prog, flags, true)
+	return a.bindData(prog, flags, true)
 }
 
 // sayStopped says that the plan of a check did not come to the end of the script, and

@@ -26,6 +26,7 @@ type planFlags struct {
 	params, data []string
 	cpus         int64
 	perfDir      string
+	timeout      time.Duration
 	warningFlags
 	deviceFlags
 }
@@ -36,6 +37,7 @@ func (o *planFlags) register(c *cobra.Command) {
 	registerPlanData(c, &o.data)
 	registerCPUs(f, &o.cpus)
 	f.StringVar(&o.perfDir, "perf-dir", "", "`FOLDER` of performance models")
+	registerTimeout(f, &o.timeout, "stop after this wall `TIME`, such as 90s or 10m")
 	o.deviceFlags.register(c, "none")
 	o.warningFlags.register(c)
 	c.ValidArgsFunction = scriptFiles
@@ -94,7 +96,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err != nil {
 		return err
 	}
-	p, err := prog.Plan(ctx, m, append(opts, lang.Stdout(a.con.err))...)
+	p, err := prog.Plan(ctx, m, append(opts, lang.Stdout(a.con.err), lang.WithLimits(lang.Limits{Timeout: o.timeout}))...)
 	if closeErr := devices.close(); err == nil {
 		err = closeErr
 	}
@@ -117,7 +119,7 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if !run || !yes && !a.ask(ctx, "run it?") {
 		return nil
 	}
-	r := runFlags{params: o.params, data: o.data, cpus: o.cpus, perfDir: o.perfDir, deviceFlags: o.deviceFlags, progress: "auto"}
+	r := runFlags{params: o.params, data: o.data, cpus: o.cpus, perfDir: o.perfDir, deviceFlags: o.deviceFlags, timeout: o.timeout, progress: "auto"}
 	rt, err := a.runtime(&r)
 	if err != nil {
 		return err

@@ -220,7 +220,7 @@ func (a *app) compiled(ctx context.Context, name string, src []byte, w *warningF
 	if err != nil {
 		return nil, nil, a.refuse(err) // warnings come with a run
 	}
-	bound, err := bindData(prog, data, plan)
+	bound, err := a.bindData(prog, data, plan)
 	if err != nil {
 		return nil, nil, a.refuse(err)
 	}

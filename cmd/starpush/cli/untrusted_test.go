@@ -8,94 +8,160 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const (
-	memory  = 32 << 20 // of lists and strings, and again of data
+	memory  = 32 << 20 // of lists, strings, tasks and gates, and again of data
 	granted = 2 * memory
+	wall    = 2 * time.Second
+	slack   = time.Minute // for machines that have other things to do
 )
 
-// greedy are scripts that take all they can get of one thing.
-var greedy = []struct{ name, script, want string }{
-	{"loop", "while true { }", "1048576 steps"},
-	{"nested loops", "for i in 0..1_000_000_000 { for j in 0..1_000_000_000 { for k in 0..3 { } } }", "1048576 steps"},
-	{"recursion", "func f(n: int) -> int { return f(n + 1) }\nprint(f(0))", "200 nested calls"},
-	{"two that call each other", "func f(n: int) -> int { return g(n) + 1 }\nfunc g(n: int) -> int { return f(n) + 1 }\nprint(f(0))", "200 nested calls"},
-	{"list", "let l = [1]\nwhile true { l = l + l }\nprint(l)", "bytes of lists and strings"},
-	{"list in one go", "let l = [i for i in 0..1_000_000_000]\nprint(l)", "1048576 steps|bytes of lists and strings"},
-	{"list of strings", "let l = [f\"number {i}\" for i in 0..1_000_000_000]\nprint(l)", "1048576 steps|bytes of lists and strings"},
-	{"string", "let s = \"x\"\nwhile true { s = s + s }\nprint(s)", "bytes of lists and strings"},
-	{"formatted string", "let s = \"x\"\nwhile true { s = f\"{s}{s}\" }\nprint(s)", "bytes of lists and strings"},
-	{"data", "register x = vector[f64](1Gi, fill = 1)\nprint(x)", "bytes of registered data"},
-	{"data in a loop", "for i in 0..1_000_000 {\n    register x = vector[f64](1Mi, fill = i)\n    print(x)\n}", "bytes of registered data"},
-	{"many data", "for i in 0..1_000_000 {\n    register x = variable[f64](fill = i)\n    wait x\n}", "bytes of registered data"},
-	{"parts", "register x = vector[f64](1Mi, fill = 1)\npartition v = x by blocks(1Mi)\nprint(len(v.parts))", "bytes of registered data and views"},
-	{"tiles", "register x = matrix[f64](1000, 1000, fill = 1)\npartition v = x by tiles(1000, 1000)\nprint(len(v.parts))", "bytes of registered data and views"},
-	{"parts of parts", "register x = vector[f64](1Mi, fill = 1)\npartition v = x by blocks(1024) then blocks(1024)\nprint(len(v.parts))", "bytes of registered data and views"},
-	{"views", "register x = vector[f64](1Mi, fill = 1)\nwhile true { partition _v = x by blocks(1000) }", "bytes of registered data and views"},
-	{"output", "while true { print(\"a line of output\") }", "1048576 bytes of output"},
-	{"long line", "let s = \"x\"\nfor i in 0..20 { s = s + s }\nwhile true { print(s, s) }", "1048576 bytes of output"},
-	{"tasks", "codelet f(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }\nregister x = vector[f64](10, fill = 1)\nwhile true { insert f(RW x) }", "100000 tasks"},
-	{"kernel", "codelet f(x: RW vector[f64]) { for k in 0..1_000_000_000 { each i in x { x[i] += 1.0 } } }\nregister x = vector[f64](100000, fill = 1)\ninsert f(RW x)\nprint(x)", "of wall time"},
-	{"nesting", "let a = " + strings.Repeat("(", 60_000) + "1" + strings.Repeat(")", 60_000), "nest deeper than"},
-	{"blocks", strings.Repeat("if true {\n", 10_000) + strings.Repeat("}\n", 10_000), "nest deeper than"},
-	{"signs", "let a = " + strings.Repeat("-", 100_000) + "1", "nests deeper than"},
-	{"operators", "let a = 1" + strings.Repeat("+1", 60_000), "operators in a row"},
-	{"text", "let a = 1" + strings.Repeat(" + 1", 100_000), "bytes, and the limit is 131072"},
-	{"statements", "let a = [0]\n" + strings.Repeat("a=a\n", 32_000) + "while true { a = a + a }", "bytes of lists and strings"},
+// A hostile script takes all that it can get of one thing. The files of testdata/hostile
+// are such scripts: their first line says what ends a run of them, as want does.
+type hostile struct {
+	name, script string
+	want         string // texts of which the message has one, if time does not end it; "*": whatever does
+	refused      bool   // before it runs
 }
 
-func TestUntrusted(t *testing.T) {
-	dir := t.TempDir()
-	run := func(script string, more ...string) (code int, peak int64, stderr string) {
-		t.Helper()
-		file := filepath.Join(dir, "script.spu")
-		if err := os.WriteFile(file, []byte(script), 0o644); err != nil {
+// longScripts are hostile by their length.
+var longScripts = []hostile{
+	{"nesting", "let a = " + strings.Repeat("(", 60_000) + "1" + strings.Repeat(")", 60_000), "nest deeper than", true},
+	{"blocks", strings.Repeat("if true {\n", 10_000) + strings.Repeat("}\n", 10_000), "nest deeper than", true},
+	{"signs", "let a = " + strings.Repeat("-", 100_000) + "1", "nests deeper than", true},
+	{"operators", "let a = 1" + strings.Repeat("+1", 60_000), "operators in a row", true},
+	{"text", "let a = 1" + strings.Repeat(" + 1", 100_000), "bytes, and the limit is 131072", true},
+	{"statements", "let a = [0]\n" + strings.Repeat("a=a\n", 32_000) + "while true { a = a + a }", "bytes of lists, strings, tasks and gates", false},
+	{"names", numbered("let a%d = %[1]d\n", 6000) + "while true { }\n", "4194304 steps", false},
+	{"frames", "func f(n: int) -> int {\n" + numbered("    let a%d = n\n", 2500) + "    return f(n + 1)\n}\nprint(f(0))\n", "200 nested calls|bytes of lists, strings, tasks and gates", false},
+	{"branches", "codelet nop(x: RW variable[f64]) { x += 1.0 }\nregister x = variable[f64](fill = 0)\n" +
+		numbered("if value(x) > %d.0 { insert nop(RW x) }\n", 1000) + "while true { if value(x) > 1.0 { insert nop(RW x) } }\n", "*", false},
+	{"codelets", numbered("codelet c%d(x: RW vector[f64]) { each i in x { x[i] += %[1]d.0 } }\n", 1500) +
+		"register x = vector[f64](10, fill = 0)\nwhile true { insert c0(RW x) }\n", "*", false},
+	{"body", "codelet c(x: RW vector[f64]) {\n    each i in x {\n" + strings.Repeat("        x[i] = x[i] * 1.5 + 2.0\n", 2500) +
+		"    }\n}\nregister x = vector[f64](10, fill = 0)\nwhile true { insert c(RW x) }\n", "*", false},
+	{"header", "extern x: matrix[f64]\nprint(x)\n", "that memory can hold", false}, // of the file that --data names
+	{"header_of_sparse", "extern x: matrix[f64]\nprint(x)\n", "is more than `--limits data=", false},
+}
+
+func numbered(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// hostileScripts are all of them.
+func hostileScripts(t *testing.T) (all []hostile) {
+	files, err := filepath.Glob("testdata/hostile/*.spu")
+	if err != nil || len(files) < 60 {
+		t.Fatalf("%d hostile scripts: %v", len(files), err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
 			t.Fatal(err)
 		}
-		c := exec.Command("starpush", append([]string{"-q", file}, more...)...)
+		first, _, _ := strings.Cut(string(text), "\n")
+		want, ok := strings.CutPrefix(first, "## want: ")
+		if !ok {
+			t.Fatalf("%s does not say what ends it", f)
+		}
+		all = append(all, hostile{name: strings.TrimSuffix(filepath.Base(f), ".spu"), script: string(text), want: want})
+	}
+	return append(all, longScripts...)
+}
+
+// TestHostileScripts: whatever a script goes for, a run of it ends at a limit, and so do a
+// check, a plan and a graph: in time, and with no more memory than the limits grant.
+func TestHostileScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts hundreds of processes")
+	}
+	dir := t.TempDir()
+	// A few bytes that claim more than there is in the machine, or than the limits grant.
+	shape := "{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976, 8), }\n"
+	files := map[string]string{
+		"header":           "x=huge.npy",
+		"header_of_sparse": "x=sparse.mtx",
+	}
+	for name, text := range map[string]string{
+		"huge.npy":   "\x93NUMPY\x01\x00" + string(rune(len(shape))) + "\x00" + shape,
+		"sparse.mtx": "%%MatrixMarket matrix coordinate real general\n30000 30000 1\n1 1 1.0\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func(t *testing.T, args ...string) (code int, peak int64, took time.Duration, stderr string) {
+		t.Helper()
+		c := exec.Command("starpush", append([]string{"-q"}, args...)...)
+		c.Dir = dir
 		var errs bytes.Buffer
 		c.Stderr = &errs
+		begun := time.Now()
 		err := c.Run()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
-		return c.ProcessState.ExitCode(), c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10, errs.String()
+		return c.ProcessState.ExitCode(), c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10, time.Since(begun), errs.String()
 	}
-	_, idle, _ := run("print(1)")
-	for _, g := range greedy {
-		t.Run(g.name, func(t *testing.T) {
-			timeout := "10m"
-			if strings.Contains(g.want, "time") { // nothing else ends it
-				timeout = "1s"
-			}
-			code, peak, said := run(g.script, "--timeout", timeout,
-				"--limits", "steps=1Mi,depth=200,tasks=100000,inflight=1000,data=32Mi,mem=32Mi,output=1Mi")
-			want := 4
-			if strings.Contains(g.want, "deeper") || strings.Contains(g.want, "operators") || strings.Contains(g.want, "and the limit") {
-				want = 3 // refused before it ran
-			}
-			if code != want {
-				t.Errorf("exit status %d, want %d:\n%.500s", code, want, said)
-			}
-			found := false
-			for _, text := range strings.Split(g.want, "|") {
-				found = found || strings.Contains(said, text)
-			}
-			if !found {
-				t.Errorf("want a message with %q:\n%.500s", g.want, said)
-			}
-			if most := idle + granted*12/10; peak > most {
-				t.Errorf("%d MiB, %d MiB of them before the script: more than the %d MiB granted", peak>>20, idle>>20, granted>>20)
-			}
-			t.Logf("%d MiB", (peak-idle)>>20)
-		})
+	_, idle, _, _ := start(t, "run", "-e", "print(1)")
+	for _, s := range hostileScripts(t) {
+		file := filepath.Join(dir, s.name+".spu")
+		var with []string
+		if data := files[s.name]; data != "" {
+			with = []string{"--data", data}
+		}
+		if err := os.WriteFile(file, []byte(s.script), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"run", "check", "plan", "graph"} {
+			t.Run(s.name+"/"+command, func(t *testing.T) {
+				code, peak, took, said := start(t, append(append([]string{command}, with...), file, "--timeout", wall.String(),
+					"--limits", "steps=4Mi,depth=200,tasks=100000,data=32Mi,mem=32Mi,output=1Mi")...)
+				if code < 0 || code > 5 {
+					t.Errorf("exit status %d:\n%.500s", code, said)
+				}
+				if most := idle + granted*3/2; peak > most {
+					t.Errorf("%d MiB, %d MiB of them before the script: more than the %d MiB granted", peak>>20, idle>>20, granted>>20)
+				}
+				if took > wall+slack {
+					t.Errorf("it took %v", took)
+				}
+				t.Logf("exit status %d after %v, %d MiB", code, took.Round(10*time.Millisecond), (peak-idle)>>20)
+				if command != "run" || s.want == "*" {
+					return
+				}
+				want := 4
+				switch {
+				case s.refused:
+					want = 3
+				case with != nil:
+					want = 2
+				}
+				if code != want {
+					t.Errorf("exit status %d, want %d:\n%.500s", code, want, said)
+				}
+				found := strings.Contains(said, "of wall time") // on a machine that has other things to do
+				for _, text := range strings.Split(s.want, "|") {
+					found = found || strings.Contains(said, text)
+				}
+				if !found {
+					t.Errorf("want a message with %q:\n%.500s", s.want, said)
+				}
+			})
+		}
 	}
 }

@@ -64,17 +64,27 @@ var scriptTopics = map[string]string{
 }
 
 const limitsTopic = `  A run that reaches a limit ends with R0111, and the command with status 4.
+  So do a check, a plan and a graph.
 
   --timeout 10m                  wall time
   --limits steps=1Mi,tasks=1000  several, with commas between them:
-    steps     statements, rounds of loops and calls; no limit
+    steps     statements, rounds of loops, calls, items looked at; no limit
     depth     calls within calls; 256
     tasks     tasks inserted; no limit
-    inflight  tasks that have not ended: insert waits above that; 65536
-    data      bytes registered; no limit
-    mem       bytes of lists and strings, all together; 1Gi
+    inflight  tasks that have not ended: insert waits above that; 65536, and no
+              more than take a quarter of mem at 1 KiB each, but 1024. A task
+              counts as one more for every 16 accesses and dependencies. Where
+              all wait for the script, as behind a gate, insert goes on, and
+              each one above it counts 1 KiB of mem
+    data      bytes registered; no limit. A datum counts 1 KiB more, a part of
+              a view 512, a piece that crossing views cut further 256; a REDUX
+              or SCRATCH operand once more for each worker
+    mem       bytes of lists, strings, tasks and gates, all together; 1Gi. A
+              list counts 96, and 8 for each number, 16 for each other item; a
+              gate 192; a task that is kept 384; in a plan each task 640
     output    bytes printed; no limit
-    source    bytes of the text with all imports; 64Mi
+    source    bytes of the text with all imports; a 256th of mem where that is
+              given, but 64Ki, else 64Mi
   --ram 4Gi --disk DIR           no limit: data that main memory has no room for
                                  goes to a file
   In Go programs these are lang.Limits, and lang.Totals for all calls together.
