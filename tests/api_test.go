@@ -165,6 +165,9 @@ func receiver(e ast.Expr) string {
 }
 
 func qualified(e ast.Expr) string {
+	if x, ok := e.(*ast.IndexExpr); ok { // an alias of a generic type
+		e = x.X
+	}
 	if s, ok := e.(*ast.SelectorExpr); ok {
 		return s.X.(*ast.Ident).Name + "." + s.Sel.Name
 	}
