@@ -304,12 +304,12 @@ func TestPressesOnTerminal(t *testing.T) {
 // Help and documentation break where words do, however wide the terminal is.
 func TestTextsOnTerminals(t *testing.T) {
 	for _, width := range []int{60, 80, 110, 200} {
-		s := onTerminal(t, width, 70, "--no-init --cpus 1")
+		s := onTerminal(t, width, 80, "--no-init --cpus 1")
 		for _, entry := range []string{":help", ":help keys", ":help options", ":doc blas.gemm", ":explain E0304", ":set"} {
 			s.clear()
 			s.types(entry)
 			shown := s.untilMatch(`\A> ` + regexp.QuoteMeta(entry) + `\n(?s:.+)\n>\z`)
-			if n := strings.Count(shown, "\n"); n > 66 {
+			if n := strings.Count(shown, "\n"); n > 74 {
 				t.Errorf("%s at %d columns takes %d rows", entry, width, n)
 			}
 			// A row that the terminal broke is longer when tmux joins it.
@@ -421,7 +421,7 @@ func TestEditing(t *testing.T) {
 // A terminal without abilities, and without colours.
 func TestPoorTerminals(t *testing.T) {
 	for _, env := range [][]string{{"TERM=dumb"}, {"NO_COLOR=1"}, {"PAGER="}} {
-		s := onTerminal(t, 70, 70, "--no-init --cpus 1", env...)
+		s := onTerminal(t, 70, 80, "--no-init --cpus 1", env...)
 		s.types("a_name_that_is_not_there")
 		s.until("error[E0201]")
 		if text := s.tmux("capture-pane", "-p", "-e", "-t", "0"); env[0] != "PAGER=" && strings.Contains(text, "\x1b[") {
