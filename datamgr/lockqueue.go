@@ -1,7 +1,7 @@
 package datamgr
 
-// Who waits for a lock, and in which order: by priority where the policy of the
-// runtime goes by that, else as they came. Registry.Rank says which.
+// Waiters of a lock, in their order: by priority if the policy of the runtime uses
+// priorities, otherwise by arrival. Registry.Rank says which.
 //
 // Heirs wait in lists, as all of them have priority 0 and what comes first is served
 // first. All others wait in heaps, with a note of how many heirs were there before.

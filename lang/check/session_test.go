@@ -36,8 +36,8 @@ func TestSessionHides(t *testing.T) {
 	entry(t, s, "for i in 0..3 { s = s + i }", "")
 }
 
-// TestSessionBodies: a body that uses a name of an earlier entry is told from one that uses
-// an unknown name.
+// TestSessionBodies: a body that uses a name of an earlier entry gets another error than
+// one that uses an unknown name.
 func TestSessionBodies(t *testing.T) {
 	s := NewSession(testEnv(t, "testdata/modules"))
 	entry(t, s, "let far = 3", "")

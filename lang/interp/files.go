@@ -242,7 +242,7 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 func (m *Machine) handleText(h *Handle, at place) string {
 	m.alive(h, at)
 	d := h.h.Desc()
-	if d.Kind == iface.Void { // it has no value, and an order: who prints it waits, and is told what failed
+	if d.Kind == iface.Void { // it has no value but an order: print waits for its tasks, and reports their failure
 		acc := m.hold(h, iface.R, at)
 		defer acc.Release()
 		return "void"

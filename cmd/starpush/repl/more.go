@@ -131,7 +131,7 @@ func loadArgs(args string) (file string, b Bindings, err error) {
 		case strings.HasPrefix(word, "-"):
 			return "", b, fmt.Errorf("`%s` is no option of :load; it takes `-p NAME=VALUE` and `--data NAME=FILE`", word)
 		case file != "":
-			return "", b, fmt.Errorf("one file at a time: `%s` is too much; a name with blanks stands in quotes", word)
+			return "", b, fmt.Errorf("one file at a time: `%s` is too much; put a name with spaces in quotes", word)
 		default:
 			file = word
 			continue
