@@ -25,11 +25,16 @@ func (p *eager) Pop(w int) *Item {
 	if it := p.pinned.first(w); it != nil {
 		return it
 	}
+	// An item that comes to the back after this look may follow one that comes to the
+	// front after the second; it is left for the next Pop.
+	behind := p.back.n.Load() > 0
 	if it := p.front.pop(); it != nil {
 		return it
 	}
-	if it := p.back.pop(); it != nil {
-		return it
+	if behind {
+		if it := p.back.pop(); it != nil {
+			return it
+		}
 	}
 	return p.pinned.other(w)
 }

@@ -77,19 +77,24 @@ func (p *ws) Pop(w int) *Item {
 		}
 		return it
 	}
+	// As in eager: ordinary items that come after this look may follow urgent ones that
+	// come after the next.
+	ordinary := o.released.n.Load()+o.arrived.n.Load() > 0
 	if it := o.urgent.pop(); it != nil {
 		return it
 	}
-	if o.taken++; o.taken%fair == 0 {
+	if ordinary {
+		if o.taken++; o.taken%fair == 0 {
+			if it := o.arrived.pop(); it != nil {
+				return it
+			}
+		}
+		if it := o.released.popNewest(); it != nil {
+			return it
+		}
 		if it := o.arrived.pop(); it != nil {
 			return it
 		}
-	}
-	if it := o.released.popNewest(); it != nil {
-		return it
-	}
-	if it := o.arrived.pop(); it != nil {
-		return it
 	}
 	for v := p.victim(w); v != nil; v = p.victim(w) {
 		if it := v.urgent.pop(); it != nil {
