@@ -27,6 +27,17 @@ type Reduction struct {
 	// before they are copied; without, in main memory. Devices with the Arch "cpu" use
 	// Combine.
 	On map[string]func(s accel.Stream, into, from *iface.Buffer) error
+	// Kind is what the functions take; NoKind: data of any kind. Parts of another kind,
+	// as pick makes them, do not inherit the reduction.
+	Kind iface.Kind
+}
+
+// inherited is the reduction of a part of kind k; nil: none.
+func (r *Reduction) inherited(k iface.Kind) *Reduction {
+	if r == nil || r.Kind != iface.NoKind && r.Kind != k {
+		return nil
+	}
+	return r
 }
 
 // SumReduction adds contributions. Integers wrap.

@@ -185,7 +185,7 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	through := h.WriteThrough()
 	for m := range parts {
 		p := &parts[m]
-		p.d, p.elem, p.parent, p.reduce, p.site = d, h.elem, h, h.reduce, o.Site
+		p.d, p.elem, p.parent, p.reduce, p.site = d, h.elem, h, h.reduce.inherited(p.kind), o.Site
 		p.id = base + 1 + int64(m)
 		p.flags, p.readOnly = h.flags, h.readOnly
 		p.SetWriteThrough(through)

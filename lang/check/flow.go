@@ -54,7 +54,7 @@ type state struct {
 	unread  *syntax.TaskArg   // a W of the whole that nothing has read yet
 	pending syntax.Span       // an insert that waits for this array or gate
 	gate    *cell             // a task that uses it waits for this gate
-	gated   *syntax.TaskArg   // as this operand; nil for the result of an insert
+	gated   *syntax.TaskArg   // as this operand; nil for the result of an insert. Of an array: that of pending
 	gatedAt int               // flow.clock then
 }
 

@@ -336,7 +336,7 @@ func (f *flow) conflicts(x *cell, a *syntax.TaskArg, at syntax.Node) {
 			continue
 		}
 		s := h.state
-		s.pending = at.Range()
+		s.pending, s.gated, s.gatedAt = at.Range(), a, f.clock
 		f.set(h, s)
 	}
 }
@@ -354,8 +354,8 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 			continue
 		}
 		s := h.state
-		if mode == iface.NoMode && s.pending == (syntax.Span{}) ||
-			mode == iface.R && s.mode == iface.R && s.pending == (syntax.Span{}) || s.mode == iface.NoMode {
+		behind := s.pending != (syntax.Span{}) && s.gated != nil && f.stillSame(s.gated.Value, s.gatedAt, of) // another task, which waits for h
+		if !behind && (mode == iface.NoMode || mode == iface.R && s.mode == iface.R) || s.mode == iface.NoMode {
 			continue
 		}
 		d := f.c.err("E0405", at, "this waits for itself")
@@ -365,7 +365,7 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 			d.Label = fmt.Sprintf("waits until `release %s`", h.obj.Name)
 		}
 		d.Labels = append(d.Labels, f.c.label(itemSpan(h.item), fmt.Sprintf("`%s` is held from here", x.obj.Name)))
-		if s.pending != (syntax.Span{}) && (mode == iface.NoMode || mode == iface.R && s.mode == iface.R) {
+		if behind && (mode == iface.NoMode || mode == iface.R && s.mode == iface.R) {
 			d.Labels = append(d.Labels, f.c.label(s.pending, "this task waits for the release, too"))
 			d.Help = append(d.Help, fmt.Sprintf("release `%s` before", h.obj.Name))
 			return false

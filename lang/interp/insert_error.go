@@ -212,6 +212,12 @@ func (m *Machine) badShape(e *engine.ShapeError, s *insertSite, st *siteState) {
 func (m *Machine) noReduction(err error, at place, h *Handle, fold, codelet string) {
 	d := m.diagnostic("E0303", at, fmt.Sprintf("`%s` has no reduction method", handleName(h, at)))
 	d.Label = "needs a way to combine the copies"
+	if h != nil && h.root.h.Reduction() != nil && h.typ.Data() != h.root.typ.Data() { // of pick
+		label(d, h.root.at, fmt.Sprintf("its reducer is for a %v", h.root.typ))
+		d.Help = []string{fmt.Sprintf("pass `%s` or a part that is a %v, or use RW", h.root.Name(), h.root.typ)}
+		d.Cause = err
+		m.raise(d)
+	}
 	if h != nil {
 		label(d, h.root.at, "registered without `reduce`")
 	}

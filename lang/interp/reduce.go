@@ -60,12 +60,15 @@ func codeletOf(e syntax.Expr) *types.Object {
 	return nil
 }
 
+// scriptReducer is the name of reductions that reducer(…) makes.
+const scriptReducer = "reducer"
+
 // reduction returns what the data manager needs of r for data of type t.
 func (m *Machine) reduction(r *Reducer, t *types.Type, at place) *datamgr.Reduction {
 	if r.r != nil {
 		return r.r
 	}
-	out := &datamgr.Reduction{Name: "reducer"}
+	out := &datamgr.Reduction{Name: scriptReducer, Kind: t.Data()}
 	if r.init != nil {
 		run := m.direct(r.init, t, at)
 		out.Init = func(dst *iface.Buffer) error { return run(dst) }

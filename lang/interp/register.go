@@ -151,7 +151,7 @@ func (c *compiler) constructor(e *syntax.Call) maker {
 			}
 		}
 		fold := ""
-		if r := s.Reduce; r != nil && r.Name != "reducer" {
+		if r := s.Reduce; r != nil && r.Name != scriptReducer {
 			fold = r.Name
 		}
 		var fill func(*iface.Buffer) error
