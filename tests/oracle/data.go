@@ -30,12 +30,11 @@ const (
 
 // A datum is registered data.
 type datum struct {
-	name   string
-	data   *Data
-	cells  []cell
-	dead   bool
-	whole  *handle
-	reduce string
+	name  string
+	data  *Data
+	cells []cell
+	dead  bool
+	whole *handle
 }
 
 // A handle is a datum or a part of it.
@@ -47,6 +46,7 @@ type handle struct {
 	places []int // of its elements in the datum, the last index fastest
 	of     *view // nil: the whole
 	deflt  *view
+	reduce string // see Data; parts of another kind have none of the script
 }
 
 // A view is a set of parts.
@@ -75,8 +75,8 @@ func newDatum(name string, d *Data) *datum {
 	for _, k := range d.Dims {
 		n *= k
 	}
-	x := &datum{name: name, data: d, cells: make([]cell, n), reduce: d.Reduce}
-	h := &handle{datum: x, shape: d.Shape, dims: d.Dims, offset: make([]int, len(d.Dims))}
+	x := &datum{name: name, data: d, cells: make([]cell, n)}
+	h := &handle{datum: x, reduce: d.Reduce, shape: d.Shape, dims: d.Dims, offset: make([]int, len(d.Dims))}
 	for k := range n {
 		h.places = append(h.places, k)
 		x.cells[k].T = d.Elem
@@ -87,7 +87,10 @@ func newDatum(name string, d *Data) *datum {
 
 // part is the piece of h from lo to hi on each axis, without axis drop if that is not -1.
 func (h *handle) part(lo, hi []int, drop int) *handle {
-	p := &handle{datum: h.datum, shape: h.shape}
+	p := &handle{datum: h.datum, shape: h.shape, reduce: h.reduce}
+	if drop >= 0 && !neutralOps[h.reduce] {
+		p.reduce = ""
+	}
 	for a := range h.dims {
 		if a == drop {
 			p.shape--

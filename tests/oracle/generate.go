@@ -382,7 +382,7 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 			if hasLike && strict && !slices.Equal(p.dims, like.dims) {
 				return false
 			}
-			if mode == Redux && !g.combinesBy(p.datum, how) {
+			if mode == Redux && !g.combinesBy(p.handle, how) {
 				return false
 			}
 			if strict && mode.reads() && o.Shape != Void && !p.hasValue() {
@@ -448,9 +448,9 @@ func (g *generator) insertOf(c *Codelet) *Stmt {
 	return s
 }
 
-// combinesBy reports whether contributions to d combine by how.
-func (g *generator) combinesBy(d *datum, how string) bool {
-	by, _ := g.m.reduction(d)
+// combinesBy reports whether contributions to h combine by how.
+func (g *generator) combinesBy(h *handle, how string) bool {
+	by, _ := g.m.reduction(h)
 	return how != "" && by == how
 }
 

@@ -543,17 +543,17 @@ func (m *Machine) mustHave(h *handle, line int) {
 	}
 }
 
-// reduceIsInit reports whether d has a lazy initialiser.
-func (d *datum) reduceIsInit() bool {
-	return d.reduce != "" && !neutralOps[d.reduce] && len(strings.Fields(d.reduce)) == 1
+// reduceIsInit reports whether h has a lazy initialiser.
+func (h *handle) reduceIsInit() bool {
+	return h.reduce != "" && !neutralOps[h.reduce] && len(strings.Fields(h.reduce)) == 1
 }
 
-// reduction is how contributions to d combine, and the codelets for that if the script has them.
-func (m *Machine) reduction(d *datum) (op string, custom []*Codelet) {
-	if neutralOps[d.reduce] {
-		return d.reduce, nil
+// reduction is how contributions to h combine, and the codelets for that if the script has them.
+func (m *Machine) reduction(h *handle) (op string, custom []*Codelet) {
+	if neutralOps[h.reduce] {
+		return h.reduce, nil
 	}
-	for _, name := range strings.Fields(d.reduce) {
+	for _, name := range strings.Fields(h.reduce) {
 		custom = append(custom, m.codelets[name])
 	}
 	if len(custom) == 2 {
@@ -568,7 +568,7 @@ func (m *Machine) initialise(h *handle) {
 	if !missing {
 		return
 	}
-	_, custom := m.reduction(h.datum)
+	_, custom := m.reduction(h)
 	values := m.initial(custom[0], h)
 	for k, p := range h.places {
 		if c := &h.cells[p]; !c.filled {
@@ -594,7 +594,7 @@ func (m *Machine) initial(init *Codelet, h *handle) []Value {
 // checkNeutral gives up on a reducer of the script that does not begin with what changes
 // nothing: how often it begins is left open.
 func (m *Machine) checkNeutral(custom []*Codelet, h *handle) {
-	op, _ := m.reduction(h.datum)
+	op, _ := m.reduction(h)
 	for _, v := range m.initial(custom[0], h) {
 		if op == "" || !same(v, neutral(op, v.T)) {
 			panic(undetermined("a reducer that does not begin with what is neutral"))

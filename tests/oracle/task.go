@@ -263,7 +263,7 @@ func (m *Machine) order(t *task) {
 // openGroup begins contributions to the handle of u.
 func (m *Machine) openGroup(u use) {
 	g := &group{handle: u.handle}
-	op, custom := m.reduction(u.datum)
+	op, custom := m.reduction(u.handle)
 	for _, p := range u.places {
 		c := &u.cells[p]
 		c.group, c.commute = g, &commuters{op: op}
