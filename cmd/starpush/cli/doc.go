@@ -174,6 +174,9 @@ func wrapped(text, indent string, width int) string {
 
 // docOf shows one name. A codelet may be named without its module.
 func (a *app) docOf(root *cobra.Command, session *lang.Session, name string) error {
+	if name == "" {
+		return usagef("the name is empty; `starpush doc` lists what there is")
+	}
 	names := append(docNames(), repl.Builtins()...)
 	full := map[string]string{} // of members: with their module
 	for _, n := range names {

@@ -9,7 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
 )
+
+// codesWith lists the codes with the number that is meant by 401 or 0401; nil for other texts.
+func codesWith(text string) (codes []string) {
+	for _, c := range diag.Codes() {
+		if number := c.Code[1:]; text == number || text == strings.TrimPrefix(number, "0") {
+			codes = append(codes, c.Code)
+		}
+	}
+	return codes
+}
 
 func explainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -29,6 +40,11 @@ func explainCommand(a *app) *cobra.Command {
 			if !ok && len(code) == 4 { // e401
 				code = code[:1] + "0" + code[1:]
 				page, ok = lang.Explain(code)
+			}
+			if !ok {
+				if found := codesWith(args[0]); len(found) > 0 {
+					return usagef("there is no diagnostic `%s`; did you mean %s?", args[0], strings.Join(found, " or "))
+				}
 			}
 			if !ok {
 				return usagef("there is no diagnostic `%s`; codes look like E0401, W0201 or R0101", args[0])

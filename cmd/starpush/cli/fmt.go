@@ -81,6 +81,9 @@ func scriptFilesIn(args []string) ([]string, error) {
 		if err != nil {
 			return nil, usagef("%s", folderError(arg, err))
 		}
+		if len(found) == 0 {
+			return nil, usagef("no scripts: no file below %s ends in .spu", arg)
+		}
 		files = append(files, found...)
 	}
 	return files, nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,14 @@ func cause(err error) error {
 // An output is a file that a flag names.
 type output struct{ flag, path string }
 
+// String is the flag as it is written: "--trace t.json", "--save x=x.npy".
+func (o output) String() string {
+	if strings.HasPrefix(o.flag, "--save ") {
+		return o.flag + "=" + o.path
+	}
+	return o.flag + " " + o.path
+}
+
 // checkOutputs looks, before anything runs, whether the outputs can be written where
 // they are wanted: two in one file would leave the last, and one over the script
 // would lose it. script is "" or "-" where there is no file.
@@ -67,7 +76,7 @@ func checkOutputs(script string, outputs ...output) error {
 			continue
 		}
 		if script != "" && script != "-" && same(script, o.path) {
-			return usagef("%s %s would overwrite the script", o.flag, o.path)
+			return usagef("%s would overwrite the script", o)
 		}
 		for _, b := range before {
 			if same(b.path, o.path) {
@@ -76,18 +85,21 @@ func checkOutputs(script string, outputs ...output) error {
 		}
 		before = append(before, o)
 		if fi, err := os.Stat(o.path); err == nil && fi.IsDir() {
-			return usagef("%s %s: that is a folder; name a file in it", o.flag, o.path)
+			return usagef("%s: that is a folder; name a file in it", o)
 		}
 		what, ext := map[string]string{"--trace": ".json", "--report": ".html"}[o.flag], strings.ToLower(filepath.Ext(o.path))
 		if what != "" && otherFormats[ext] && !strings.HasPrefix(what, ext) { // .htm
-			return usagef("%s %s: the file would be %s; its name should end in %s", o.flag, o.path, strings.ToUpper(what[1:]), what)
+			return usagef("%s: the file would be %s; its name should end in %s", o, strings.ToUpper(what[1:]), what)
 		}
 		folder := filepath.Dir(o.path)
 		if fi, err := os.Stat(folder); err != nil || !fi.IsDir() {
 			if err == nil {
 				err = syscall.ENOTDIR
 			}
-			return usagef("%s %s: there is no folder %s (%v)", o.flag, o.path, folder, cause(err))
+			if errors.Is(err, fs.ErrNotExist) {
+				return usagef("%s: there is no folder %s; make it first, as by `mkdir -p %[2]s`, or name another", o, folder)
+			}
+			return usagef("%s: %s is no folder to write to: %v", o, folder, cause(err))
 		}
 	}
 	return nil

@@ -59,7 +59,9 @@ func paramOptions(prog *lang.Program, flags []string) ([]lang.Option, error) {
 	sort.Strings(unknown)
 	for _, name := range unknown {
 		help := "the script has no params"
-		if near, ok := diag.Nearest(name, names); ok {
+		if k := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); k >= 0 {
+			help = "did you mean `" + names[k] + "`?"
+		} else if near, ok := diag.Nearest(name, names); ok {
 			help = "did you mean `" + near + "`?"
 		} else if len(names) > 0 {
 			help = "params: " + strings.Join(names, ", ")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -312,6 +313,29 @@ func (a *app) calibration(o *runFlags) (int, error) {
 		return 2, nil
 	}
 	return 0, usagef("%s is 0 (use performance models), 1 (add to them) or 2 (measure anew), not `%s`", from, text)
+}
+
+// checkPerfDir looks, before a run, whether its folder of performance models can be one:
+// what was measured would be lost at the end. A run that measures makes the folder.
+func (a *app) checkPerfDir(flag string, level int) error {
+	dir, err := a.perfDir(flag)
+	if err != nil || flag == "" && level == 0 {
+		return nil // of a run that measures nothing, or said where it matters
+	}
+	name := "--perf-dir"
+	if flag == "" {
+		name = "the folder of performance models"
+	}
+	if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
+		return usagef("%s %s is a file; name a folder", name, dir)
+	}
+	if level == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return usagef("%s %s cannot be made: %v; name another with --perf-dir or STARPUSH_PERF_DIR", name, dir, cause(err))
+	}
+	return nil
 }
 
 // endRuntime closes a runtime after a run that ended with err, then its devices.

@@ -82,6 +82,9 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err := o.deviceFlags.check(false); err != nil {
 		return err
 	}
+	if err := a.checkPerfDir(o.perfDir, 0); err != nil {
+		return err
+	}
 	shown, src, err := a.readScript(name)
 	if err != nil {
 		return err

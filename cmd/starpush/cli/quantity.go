@@ -81,6 +81,9 @@ func parseLimits(l *lang.Limits, text string) error {
 	for item := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(strings.TrimSpace(item), "=")
 		field := fields[name]
+		if field != nil && (!ok || value == "") {
+			return usagef("--limits: `%s` has no number; write %s=N, such as %[2]s=1Mi", item, name)
+		}
 		if !ok || field == nil {
 			return usagef("--limits: `%s` is not a limit; write %s=N, with commas between them", item, strings.Join(names, "=N or "))
 		}

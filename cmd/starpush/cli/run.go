@@ -122,7 +122,11 @@ func (a *app) check(o *runFlags) error {
 	if err := checkPolicy(o.sched); err != nil {
 		return err
 	}
-	if _, err := a.calibration(o); err != nil {
+	level, err := a.calibration(o)
+	if err != nil {
+		return err
+	}
+	if err := a.checkPerfDir(o.perfDir, level); err != nil {
 		return err
 	}
 	if _, err := o.memoryFlags.check(o.sequential); err != nil {

@@ -104,7 +104,16 @@ var otherNames = map[string]string{
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
+	var lacks *pflag.ValueRequiredError
 	switch {
+	case errors.As(err, &lacks):
+		f := lacks.GetFlag()
+		value, _ := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" && lacks.GetSpecifiedName() == f.Shorthand {
+			name = "-" + f.Shorthand
+		}
+		return fmt.Errorf("%s needs a value: %[1]s %s", name, value)
 	case errors.As(err, &value):
 		name := "--" + value.GetFlag().Name
 		var e *rangeError
