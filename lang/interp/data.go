@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -212,3 +214,378 @@ func (b *Binding) mustHaveHome() bool {
 
 // Type returns the handle type of b.
 func (b *Binding) Type() *types.Type { return types.HandleOf(b.Kind, b.Elem) }
+
+// register: constructors, and where data gets its first value.
+
+// maker makes one value of a register: a handle, or a list of them.
+type maker func(f *frame, name string) any
+
+func (c *compiler) register(s *syntax.Register) stmt {
+	make1 := c.maker(s.Value)
+	var list []stmt
+	for _, id := range s.Names {
+		o, name := id.Obj, id.Name
+		slot := o.Slot
+		at := c.place(id)
+		list = append(list, c.declared(o, func(f *frame) ctl {
+			v := make1(f, name)
+			eachHandle(v, func(h *Handle) { h.at = at })
+			f.r[slot] = v
+			return next
+		}))
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return func(f *frame) ctl {
+		for _, s := range list {
+			s(f)
+		}
+		return next
+	}
+}
+
+func (c *compiler) maker(e syntax.Expr) maker {
+	switch x := unparen(e).(type) {
+	case *syntax.Call:
+		return c.constructor(x)
+	case *syntax.ListLit:
+		var items []maker
+		for _, it := range x.Items {
+			items = append(items, c.maker(it))
+		}
+		at := c.place(x)
+		return func(f *frame, name string) any {
+			f.m.allocList(int64(len(items)), rRef, at)
+			l := newList(rRef, len(items))
+			for k, mk := range items {
+				l.a[k] = mk(f, fmt.Sprintf("%s[%d]", name, k))
+			}
+			return l
+		}
+	case *syntax.ListComp:
+		at := c.place(x)
+		c.use(x.Var.Obj)
+		over := c.items(x.In, x.Var.Obj, at)
+		item := c.maker(x.Item)
+		return func(f *frame, name string) any {
+			var l *List
+			over(f, func(n int64) {
+				f.m.allocList(n, rRef, at)
+				l = emptied(rRef, int(n))
+			}, func() {
+				l.a = append(l.a, item(f, fmt.Sprintf("%s[%d]", name, len(l.a))))
+			})
+			return l
+		}
+	}
+	c.bug(e, "%T in register", e)
+	return nil
+}
+
+// argument returns the argument called name, or number i of those without a name.
+func argument(e *syntax.Call, name string, i int) (syntax.Expr, syntax.Node) {
+	for k, a := range e.Args {
+		if a.Name == nil && k == i || a.Name != nil && a.Name.Name == name {
+			return a.Value, a
+		}
+	}
+	return nil, nil
+}
+
+// constructor compiles vector[f32](n, fill = 1.0) and the like.
+func (c *compiler) constructor(e *syntax.Call) maker {
+	t := e.Type()
+	at := c.place(e)
+	spec := engine.DataSpec{Kind: t.Data(), Elem: t.Elem, Site: siteOf(at)}
+	el := t.Elem
+	var dims []intFn
+	var dimAt []place
+	for i, n := range spec.Kind.Sizes() {
+		if x, _ := argument(e, n, i); x != nil {
+			dims = append(dims, c.int(x))
+			dimAt = append(dimAt, c.place(x))
+		}
+	}
+	var ld intFn
+	var ldAt place
+	if x, _ := argument(e, "ld", -1); x != nil {
+		ld, ldAt = c.int(x), c.place(x)
+	}
+	var reduce refFn
+	if x, _ := argument(e, "reduce", -1); x != nil {
+		reduce = c.ref(x)
+	}
+	var source func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error
+	if x, _ := argument(e, "fill", -1); x != nil {
+		source = c.fillSource(x, el)
+	}
+	if x, _ := argument(e, "list", -1); x != nil {
+		source = c.listSource(x, el)
+	}
+	if x, _ := argument(e, "load", -1); x != nil {
+		source = c.loadSource(x)
+	}
+	return func(f *frame, name string) any {
+		m := f.m
+		s := spec
+		s.Name = name
+		s.Dims = make([]int, len(dims))
+		for k, d := range dims {
+			n := d(f)
+			if n < 0 {
+				m.fail("E0705", dimAt[k], "a size cannot be negative, and this is %d", n)
+			}
+			s.Dims[k] = int(n)
+		}
+		leading := 0
+		if ld != nil {
+			n := ld(f)
+			if len(s.Dims) == 2 && n < int64(s.Dims[1]) || n < 0 || n > math.MaxInt32<<8 {
+				m.failHelp("E0705", ldAt, "", "`ld` is the distance between rows, in elements", "ld is %d, below the number of columns", n)
+			}
+			leading = int(n)
+			s.LD = leading
+		}
+		if reduce != nil {
+			if r, ok := reduce(f).(*Reducer); ok {
+				s.Reduce = m.reduction(r, t, at)
+			}
+		}
+		fold := ""
+		if r := s.Reduce; r != nil && r.Name != scriptReducer {
+			fold = r.Name
+		}
+		var fill func(*iface.Buffer) error
+		if source != nil {
+			fill = source(f, &s)
+			if in := m.input; in != nil { // of a file
+				m.input = nil
+				defer protect(in.Close) // again, unless nothing has read it
+			}
+		}
+		m.countData(&s, leading, at)
+		h, err := m.registerData(s, fill)
+		if err != nil {
+			var r *raised
+			if errors.As(err, &r) {
+				panic(r)
+			}
+			if errors.Is(err, engine.ErrClosed) {
+				m.raiseEngine(err, at, nil)
+			}
+			m.fail("E0705", at, "`%s` cannot be registered: %s", name, firstLine(err.Error()))
+		}
+		m.events.registered(h)
+		w := &Handle{h: h, m: m, typ: t, at: at, owner: -1, ldim: leading, fold: fold}
+		w.root = w
+		m.own(w)
+		return w
+	}
+}
+
+func (r *raised) Error() string { return r.err.Error() }
+
+func (m *Machine) registerData(s engine.DataSpec, fill func(*iface.Buffer) error) (*datamgr.Handle, error) {
+	if fill == nil {
+		return m.rt.Register(s)
+	}
+	return m.rt.RegisterFilled(s, fill)
+}
+
+// own gives a datum to the innermost open block.
+func (m *Machine) own(h *Handle) {
+	h.owner = int32(len(m.owned))
+	m.owned = append(m.owned, owned{h: h})
+}
+
+// countData counts the bytes of data that is about to be registered.
+func (m *Machine) countData(s *engine.DataSpec, ld int, at place) {
+	n := int64(s.Elem.Size())
+	dims := append([]int(nil), s.Dims...)
+	if len(dims) == 2 && ld > dims[1] {
+		dims[1] = ld
+	}
+	for _, d := range dims {
+		k, ok := mulInt(n, int64(d))
+		if !ok || k > 1<<48 {
+			m.fail("E0705", at, "data of %s is larger than any machine", sizesText(s.Dims))
+		}
+		n = k
+	}
+	m.countBytes(n+handleBytes, at)
+}
+
+// handleBytes is what a handle counts against Limits.DataBytes besides its elements: about
+// what it takes, or else a script could fill the memory with small data. For parts of views
+// see datamgr.ViewOptions.
+const handleBytes = 1024
+
+// countBytes counts n bytes of data or views.
+func (m *Machine) countBytes(n int64, at place) {
+	if n > m.may.data-m.used.data {
+		m.exceeded("data", at)
+	}
+	m.used.data += n
+}
+
+func sizesText(dims []int) string {
+	var s []string
+	for _, d := range dims {
+		s = append(s, fmt.Sprint(d))
+	}
+	return strings.Join(s, " x ") + " elements"
+}
+
+func siteOf(at place) *engine.Site {
+	s := at.span()
+	return &engine.Site{File: s.File, Line: s.Start.Line, Col: s.Start.Col, Data: at}
+}
+
+// fillSource compiles fill = v.
+func (c *compiler) fillSource(x syntax.Expr, el iface.Elem) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+	at := c.place(x)
+	write := c.elemWriter(x, el, at)
+	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+		spec.InParts = true
+		set := write(f)
+		m := f.m
+		return func(b *iface.Buffer) error {
+			return fillBuffer(b, set, func() bool { return m.ctx.Err() != nil }, m, at)
+		}
+	}
+}
+
+// fillBuffer stores one value everywhere, looking at the context now and then.
+func fillBuffer(b *iface.Buffer, set func(p unsafe.Pointer), ended func() bool, m *Machine, at place) error {
+	size := uintptr(b.Elem.Size())
+	rows, cols := 1, b.Len()
+	if cols == 0 {
+		return nil
+	}
+	if !b.Contiguous() {
+		rows, cols = b.Lines(), b.Dim[b.Rank-1]
+	}
+	for r := 0; r < rows; r++ {
+		row := elemAt(b, r*cols)
+		set(row)
+		line := unsafe.Slice((*byte)(row), uintptr(cols)*size)
+		for n := int(size); n < len(line); n *= 2 {
+			if n >= 1<<26 && ended() {
+				return &raised{m.ctxError(m.ctx, at)}
+			}
+			copy(line[n:], line[:n])
+		}
+	}
+	return nil
+}
+
+// elemWriter compiles a number to a store of it into an element of type el, with a
+// range check.
+func (c *compiler) elemWriter(x syntax.Expr, el iface.Elem, at place) func(f *frame) func(unsafe.Pointer) {
+	if reprOf(x.Type()) == rInt && el.IsInt() {
+		v := c.int(x)
+		return func(f *frame) func(unsafe.Pointer) {
+			n := v(f)
+			if !intFits(el, n) {
+				f.m.outOfRange(el, n, at)
+			}
+			return func(p unsafe.Pointer) { writeInt(el, p, n) }
+		}
+	}
+	v := c.float(x)
+	return func(f *frame) func(unsafe.Pointer) {
+		a := v(f)
+		if !floatFits(el, a) {
+			f.m.outOfRange(el, a, at)
+		}
+		return func(p unsafe.Pointer) { writeFloat(el, p, a) }
+	}
+}
+
+func writeInt(e iface.Elem, p unsafe.Pointer, v int64) {
+	switch e {
+	case iface.I8, iface.U8:
+		*(*int8)(p) = int8(v)
+	case iface.I16, iface.U16:
+		*(*int16)(p) = int16(v)
+	case iface.I32, iface.U32:
+		*(*int32)(p) = int32(v)
+	case iface.I64, iface.U64:
+		*(*int64)(p) = v
+	case iface.F32:
+		*(*float32)(p) = float32(v)
+	case iface.F64:
+		*(*float64)(p) = float64(v)
+	}
+}
+
+func writeFloat(e iface.Elem, p unsafe.Pointer, v float64) {
+	switch e {
+	case iface.F32:
+		*(*float32)(p) = float32(v)
+	case iface.F64:
+		*(*float64)(p) = v
+	default:
+		writeInt(e, p, int64(v))
+	}
+}
+
+// listSource compiles list = [...]: flat, row by row.
+func (c *compiler) listSource(x syntax.Expr, el iface.Elem) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+	list, at := c.ref(x), c.place(x)
+	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
+		m := f.m
+		l, _ := list(f).(*List)
+		l = l.orEmpty()
+		if spec.Kind == iface.Vector && len(spec.Dims) == 0 {
+			spec.Dims = []int{l.Len()}
+		}
+		want := 1
+		for _, d := range spec.Dims {
+			want *= d
+		}
+		if want != l.Len() {
+			m.failHelp("E0705", at, fmt.Sprintf("%s given", plural(int64(l.Len()), "item")), "the list is flat, row by row",
+				"the list has %s, and the data %s", plural(int64(l.Len()), "item"), plural(int64(want), "element"))
+		}
+		for k := 0; k < l.Len(); k++ {
+			if l.kind == rInt && !intFits(el, l.i[k]) {
+				m.outOfRange(el, l.i[k], at)
+			}
+			if l.kind == rFloat && !floatFits(el, l.f[k]) {
+				m.outOfRange(el, l.f[k], at)
+			}
+			if k&0xffff == 0xffff {
+				m.poll(at)
+			}
+		}
+		return func(b *iface.Buffer) error {
+			eachElem(b, func(k int, p unsafe.Pointer) {
+				if l.kind == rFloat {
+					writeFloat(el, p, l.f[k])
+				} else {
+					writeInt(el, p, l.i[k])
+				}
+			})
+			return nil
+		}
+	}
+}
+
+// eachElem visits the elements of b row by row, with their flat index.
+func eachElem(b *iface.Buffer, fn func(k int, p unsafe.Pointer)) {
+	size := uintptr(b.Elem.Size())
+	n := b.Len()
+	if n == 0 {
+		return
+	}
+	cols := n / b.Lines()
+	for k := 0; k < n; {
+		row := elemAt(b, k)
+		for j := 0; j < cols; j++ {
+			fn(k, unsafe.Add(row, uintptr(j)*size))
+			k++
+		}
+	}
+}

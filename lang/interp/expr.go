@@ -322,3 +322,388 @@ func compare[T int64 | float64 | string](op string, x, y func(f *frame) T) boolF
 	}
 	return func(f *frame) bool { a := x(f); return a >= y(f) }
 }
+
+// Expressions of type int: most of what loops of a script do.
+
+func (c *compiler) int(e syntax.Expr) intFn {
+	switch e := e.(type) {
+	case *syntax.Paren:
+		return c.int(e.X)
+	case *syntax.IntLit:
+		n := e.Value
+		return func(*frame) int64 { return n }
+	case *syntax.Ident:
+		return c.intName(e)
+	case *syntax.Unary:
+		x, at := c.int(e.X), c.place(e)
+		return func(f *frame) int64 {
+			v := x(f)
+			if v == math.MinInt64 {
+				f.m.fail("R0103", at, "the result of -(%d) does not fit an int (64 bit)", v)
+			}
+			return -v
+		}
+	case *syntax.Binary:
+		return c.intBinary(e)
+	case *syntax.Cond:
+		cond, a, b := c.bool(e.If), c.int(e.Then), c.int(e.Else)
+		return func(f *frame) int64 {
+			if cond(f) {
+				return a(f)
+			}
+			return b(f)
+		}
+	case *syntax.Call:
+		if v := c.intCall(e); v != nil {
+			return v
+		}
+	case *syntax.Index:
+		return c.intIndex(e)
+	case *syntax.Selector:
+		return c.intField(e)
+	}
+	c.bug(e, "%T as int", e)
+	return nil
+}
+
+func (c *compiler) intName(e *syntax.Ident) intFn {
+	o := e.Obj
+	if c.plan {
+		v := c.known(o)
+		g, slot := c.holder(o, c.place(e)), o.Slot
+		return func(f *frame) int64 { v(f); return g(f).n[slot] }
+	}
+	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
+		slot := o.Slot
+		return func(f *frame) int64 { return f.n[slot] }
+	}
+	g, slot := c.global(o, c.place(e)), o.Slot
+	return func(f *frame) int64 { return g(f).n[slot] }
+}
+
+func (c *compiler) intBinary(e *syntax.Binary) intFn {
+	if v := c.intChain(e); v != nil {
+		return v
+	}
+	v := c.intOperator(e)
+	if fast := c.intAffine(e, v); fast != nil {
+		return fast
+	}
+	return v
+}
+
+func (c *compiler) intOperator(e *syntax.Binary) intFn {
+	at, op := c.place(e), e.Op
+	x, y := c.int(e.X), c.int(e.Y)
+	slot, isSlot := c.localSlot(e.X)
+	lit, isLit := unparen(e.Y).(*syntax.IntLit)
+	bad := func(f *frame, why string, a, b int64) int64 {
+		f.m.fail("R0103", at, why, a, op, b)
+		return 0
+	}
+	switch op {
+	case "+":
+		if isSlot && isLit {
+			b := lit.Value
+			return func(f *frame) int64 {
+				a := f.n[slot]
+				if r, ok := addInt(a, b); ok {
+					return r
+				}
+				return bad(f, overflow, a, b)
+			}
+		}
+		if isLit {
+			b := lit.Value
+			return func(f *frame) int64 {
+				a := x(f)
+				if r, ok := addInt(a, b); ok {
+					return r
+				}
+				return bad(f, overflow, a, b)
+			}
+		}
+		return func(f *frame) int64 {
+			a := x(f)
+			b := y(f)
+			if r, ok := addInt(a, b); ok {
+				return r
+			}
+			return bad(f, overflow, a, b)
+		}
+	case "-":
+		if isSlot && isLit {
+			b := lit.Value
+			return func(f *frame) int64 {
+				a := f.n[slot]
+				if r, ok := subInt(a, b); ok {
+					return r
+				}
+				return bad(f, overflow, a, b)
+			}
+		}
+		return func(f *frame) int64 {
+			a := x(f)
+			b := y(f)
+			if r, ok := subInt(a, b); ok {
+				return r
+			}
+			return bad(f, overflow, a, b)
+		}
+	case "*":
+		times := func(slot int, k int64, left bool) intFn {
+			return func(f *frame) int64 {
+				v := f.n[slot]
+				if r, ok := mulInt(v, k); ok {
+					return r
+				}
+				if left {
+					return bad(f, overflow, k, v)
+				}
+				return bad(f, overflow, v, k)
+			}
+		}
+		if isSlot && isLit {
+			return times(slot, lit.Value, false)
+		}
+		if k, ok := unparen(e.X).(*syntax.IntLit); ok {
+			if slot, ok := c.localSlot(e.Y); ok {
+				return times(slot, k.Value, true)
+			}
+		}
+		return func(f *frame) int64 {
+			a := x(f)
+			b := y(f)
+			if r, ok := mulInt(a, b); ok {
+				return r
+			}
+			return bad(f, overflow, a, b)
+		}
+	case "//":
+		return func(f *frame) int64 {
+			a := x(f)
+			b := y(f)
+			if b == 0 {
+				return bad(f, divByZero, a, b)
+			}
+			r, ok := floorDiv(a, b)
+			if !ok {
+				return bad(f, overflow, a, b)
+			}
+			return r
+		}
+	case "%":
+		if isLit && lit.Value > 0 {
+			b := lit.Value
+			return func(f *frame) int64 {
+				r := x(f) % b
+				if r < 0 {
+					r += b
+				}
+				return r
+			}
+		}
+		return func(f *frame) int64 {
+			a := x(f)
+			b := y(f)
+			if b == 0 {
+				f.m.fail("R0103", at, "%d %% 0: integer division by zero", a)
+			}
+			return floorMod(a, b)
+		}
+	case "**":
+		return func(f *frame) int64 {
+			a := x(f)
+			b := y(f)
+			if b < 0 {
+				return bad(f, negExponent, a, b)
+			}
+			r, ok := powInt(a, b)
+			if !ok {
+				return bad(f, overflow, a, b)
+			}
+			return r
+		}
+	}
+	c.bug(e, "operator %s of int", op)
+	return nil
+}
+
+// Long chains: a + b + c + … leans to the left and may have any length, so beyond
+// a few operands it becomes a loop instead of closures in closures, whose depth
+// would be stack.
+
+// longChain is the number of operands from which a chain is a loop.
+const longChain = 24
+
+// spine returns the operators of a chain that all give type kind, from the first
+// applied to the last, or nil when the chain is short.
+func spine(e *syntax.Binary, same func(*syntax.Binary) bool) []*syntax.Binary {
+	var list []*syntax.Binary
+	for b := e; ; {
+		list = append(list, b)
+		left, ok := unparen(b.X).(*syntax.Binary)
+		if !ok || !same(left) {
+			break
+		}
+		b = left
+	}
+	if len(list) < longChain {
+		return nil
+	}
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	return list
+}
+
+func ofType(k types.Kind) func(*syntax.Binary) bool {
+	return func(b *syntax.Binary) bool { return b.Type().Kind == k }
+}
+
+// step applies one operator of a chain to what came before.
+type step[T any] func(f *frame, acc T) T
+
+func run[T any](first func(f *frame) T, steps []step[T]) func(f *frame) T {
+	return func(f *frame) T {
+		acc := first(f)
+		for _, s := range steps {
+			acc = s(f, acc)
+		}
+		return acc
+	}
+}
+
+// intChain compiles a long chain of int operators; nil when e is short.
+func (c *compiler) intChain(e *syntax.Binary) intFn {
+	list := spine(e, ofType(types.Int))
+	if list == nil {
+		return nil
+	}
+	var steps []step[int64]
+	for _, b := range list {
+		y, op, at := c.int(b.Y), b.Op, c.place(b)
+		steps = append(steps, func(f *frame, acc int64) int64 { return f.m.intOp(op, acc, y(f), at) })
+	}
+	return run(c.int(list[0].X), steps)
+}
+
+// intOp applies an operator to two ints.
+func (m *Machine) intOp(op string, a, b int64, at place) int64 {
+	var r int64
+	ok := true
+	switch op {
+	case "+":
+		r, ok = addInt(a, b)
+	case "-":
+		r, ok = subInt(a, b)
+	case "*":
+		r, ok = mulInt(a, b)
+	case "//":
+		if b == 0 {
+			m.fail("R0103", at, divByZero, a, op, b)
+		}
+		r, ok = floorDiv(a, b)
+	case "%":
+		if b == 0 {
+			m.fail("R0103", at, "%d %% 0: integer division by zero", a)
+		}
+		r = floorMod(a, b)
+	}
+	if !ok {
+		m.fail("R0103", at, overflow, a, op, b)
+	}
+	return r
+}
+
+// floatChain compiles a long chain of float operators; nil when e is short.
+func (c *compiler) floatChain(e *syntax.Binary) floatFn {
+	list := spine(e, ofType(types.Float))
+	if list == nil {
+		return nil
+	}
+	var steps []step[float64]
+	for _, b := range list {
+		y, op := c.float(b.Y), b.Op
+		steps = append(steps, func(f *frame, acc float64) float64 { return floatOp(op, acc, y(f)) })
+	}
+	return run(c.float(list[0].X), steps)
+}
+
+// boolChain compiles a long chain of and, or of or; nil when e is short.
+func (c *compiler) boolChain(e *syntax.Binary) boolFn {
+	list := spine(e, func(b *syntax.Binary) bool { return b.Op == e.Op })
+	if list == nil {
+		return nil
+	}
+	terms := []boolFn{c.bool(list[0].X)}
+	for _, b := range list {
+		terms = append(terms, c.bool(b.Y))
+	}
+	stop := e.Op == "or"
+	return func(f *frame) bool {
+		for _, t := range terms {
+			if t(f) == stop {
+				return stop
+			}
+		}
+		return !stop
+	}
+}
+
+// refChain compiles a long chain of + of strings or lists; nil when e is short.
+func (c *compiler) refChain(e *syntax.Binary) refFn {
+	list := spine(e, func(b *syntax.Binary) bool { return b.Type().Kind == e.Type().Kind })
+	if list == nil {
+		return nil
+	}
+	var steps []step[any]
+	for _, b := range list {
+		y, at := c.refAs(b.Y, e.Type()), c.place(b)
+		steps = append(steps, func(f *frame, acc any) any { return f.m.operate("+", acc, y(f), at) })
+	}
+	return run(c.refAs(list[0].X, e.Type()), steps)
+}
+
+// Indices such as 3*i + 1 of a loop variable, which inserts in loops are full of:
+// one closure instead of one for each operator.
+
+// affineBound is what the numbers of such an index stay below, so that nothing
+// can overflow.
+const affineBound = 1 << 30
+
+// intAffine compiles k*i, i*k and these plus a constant, where i is a name that
+// code can read without a check; nil when e is something else. slow is e in the
+// usual way, for numbers that might overflow.
+func (c *compiler) intAffine(e *syntax.Binary, slow intFn) intFn {
+	var add int64
+	if e.Op == "+" {
+		lit, ok := unparen(e.Y).(*syntax.IntLit)
+		if !ok || lit.Value > affineBound {
+			return nil
+		}
+		add = lit.Value
+		if e, ok = unparen(e.X).(*syntax.Binary); !ok {
+			return nil
+		}
+	}
+	if e.Op != "*" {
+		return nil
+	}
+	x, y := e.X, e.Y
+	if _, ok := unparen(x).(*syntax.IntLit); ok {
+		x, y = y, x
+	}
+	slot, isSlot := c.localSlot(x)
+	lit, isLit := unparen(y).(*syntax.IntLit)
+	if !isSlot || !isLit || lit.Value > affineBound {
+		return nil
+	}
+	mul := lit.Value
+	return func(f *frame) int64 {
+		if v := f.n[slot]; uint64(v) < affineBound {
+			return v*mul + add
+		}
+		return slow(f)
+	}
+}

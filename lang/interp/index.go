@@ -10,6 +10,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -395,4 +396,209 @@ func (c *compiler) arraySlice(e *syntax.Index) refFn {
 		}
 		return out
 	}
+}
+
+// Indices outside of lists and arrays: what is said about them.
+
+// outside raises R0105 for the index k of what, which has n items.
+func (m *Machine) outside(at place, k int64, n int, what, item string) {
+	d := m.diagnostic("R0105", at, fmt.Sprintf("index %d is outside of %s", k, what))
+	switch {
+	case n == 0:
+		d.Label = "it is empty"
+	case n == 1:
+		d.Label = fmt.Sprintf("it has one %s: 0", item)
+	default:
+		d.Label = fmt.Sprintf("it has %d %ss: 0 to %d", n, item, n-1)
+	}
+	if k < 0 {
+		d.Help = []string{fmt.Sprintf("indices count from 0; the last one is `len(%s) - 1`", firstName(at))}
+	}
+	whence(d, at, n)
+	m.raise(d)
+}
+
+// whence adds to d where the index at a place comes from: the range of the loop around
+// it, with the edit that ends the loop before n if the loop ends there by its text, or
+// the literal that counts from the end.
+func whence(d *diag.Diagnostic, at place, n int) {
+	if at.file == nil {
+		return
+	}
+	syntax.Walk(at.file, func(node syntax.Node, around []syntax.Node) {
+		e, ok := node.(*syntax.Index)
+		if !ok || e.Span != at.at {
+			return
+		}
+		for _, arg := range e.Args {
+			if back, ok := arg.(*syntax.Unary); ok && back.Op == "-" && len(e.Args) == 1 {
+				_, name := e.X.(*syntax.Ident)
+				if lit, ok := back.X.(*syntax.IntLit); ok && name && lit.Value > 0 && lit.Value <= int64(n) {
+					right := fmt.Sprintf("len(%s) - %d", firstName(at), lit.Value)
+					d.Help = []string{fmt.Sprintf("indices count from 0; from the end that is `%s`", right)}
+					d.Edit(at.file.At(arg), right)
+				}
+			}
+			if in, name := loopAround(arg, around); in != nil {
+				d.Labels = append(d.Labels, diag.Label{Span: at.file.At(in), Text: fmt.Sprintf("`%s` comes from this range", name.Name)})
+				r, ok := in.(*syntax.RangeExpr)
+				if ok && r.Closed && arg == syntax.Expr(name) && endsAt(at, r.Hi, e.X, n) {
+					right := sourceOf(at, r.Lo) + ".." + sourceOf(at, r.Hi)
+					d.Help = append(d.Help, fmt.Sprintf("`..=` includes its end: write `%s`", right))
+					d.Edit(at.file.At(r), right)
+				}
+				return
+			}
+		}
+	})
+}
+
+// loopAround finds the range of the loop that names something in arg, and that name.
+func loopAround(arg syntax.Expr, around []syntax.Node) (in syntax.Expr, name *syntax.Ident) {
+	switch x := arg.(type) {
+	case *syntax.Ident:
+		for i := len(around) - 1; i >= 0; i-- {
+			switch loop := around[i].(type) {
+			case *syntax.For:
+				for _, id := range loop.Names {
+					if id.Obj == x.Obj && x.Obj != nil {
+						return loop.In, x
+					}
+				}
+			case *syntax.ListComp:
+				if loop.Var != nil && loop.Var.Obj == x.Obj && x.Obj != nil {
+					return loop.In, x
+				}
+			}
+		}
+	case *syntax.Paren:
+		return loopAround(x.X, around)
+	case *syntax.Unary:
+		return loopAround(x.X, around)
+	case *syntax.Binary:
+		if in, name = loopAround(x.X, around); in == nil {
+			in, name = loopAround(x.Y, around)
+		}
+	}
+	return in, name
+}
+
+// endsAt reports whether hi is n by its text: the number itself, or the length or a
+// size of x.
+func endsAt(at place, hi, x syntax.Expr, n int) bool {
+	switch e := hi.(type) {
+	case *syntax.IntLit:
+		return e.Value == int64(n)
+	case *syntax.Call:
+		fn, ok := e.Fn.(*syntax.Ident)
+		return ok && fn.Name == "len" && len(e.Args) == 1 && sourceOf(at, e.Args[0].Value) == sourceOf(at, x)
+	case *syntax.Selector:
+		return e.Name.Name == "n" && sourceOf(at, e.X) == sourceOf(at, x)
+	}
+	return false
+}
+
+// sourceOf is the text of a part of the file of at.
+func sourceOf(at place, n syntax.Node) string { return place{at.file, n.Range()}.source() }
+
+// Assignment to items of lists and elements of arrays.
+
+func (c *compiler) assignItem(s *syntax.Assign, t *syntax.Index) stmt {
+	value := operated(s)
+	if s.Op != "=" && hasCall(t) {
+		return c.assignOnce(s, t)
+	}
+	if t.X.Type().Kind == types.Array {
+		el, at := c.element(t)
+		store := c.elemStore(value, t.X.Type(), c.place(s.Value))
+		return func(f *frame) ctl {
+			a, p := el(f)
+			if a.mode == iface.R {
+				f.m.readOnlyArray(a, at)
+			}
+			store(f, a, p)
+			a.stored(f.m)
+			return next
+		}
+	}
+	list, at := c.listItem(t)
+	kind := listKind(t.X.Type())
+	set := c.itemStore(value, t.X.Type())
+	return func(f *frame) ctl {
+		l, k := list(f)
+		if l.frozen {
+			f.m.failHelp("E0204", at, "this list belongs to a module", "copy it first: `let mine = theirs + []`",
+				"an exported list cannot be changed")
+		}
+		if l.kind != kind && l.Len() > 0 {
+			f.m.fail("E0705", at, "the items of this list have another type")
+		}
+		set(f, l, k, at)
+		l.unknown = l.unknown || f.m.unknown
+		return next
+	}
+}
+
+// assignOnce is x[i] op= v where x or i has effects: they are evaluated once.
+func (c *compiler) assignOnce(s *syntax.Assign, t *syntax.Index) stmt {
+	op := opOf[s.Op]
+	at := c.place(s)
+	if t.X.Type().Kind == types.Array {
+		el, at := c.element(t)
+		val := c.any(s.Value)
+		return func(f *frame) ctl {
+			a, p := el(f)
+			if a.mode == iface.R {
+				f.m.readOnlyArray(a, at)
+			}
+			old := a.boxed(f.m, p, at)
+			f.m.storeElem(a, p, f.m.operate(op, old, val(f), at), at)
+			a.stored(f.m)
+			return next
+		}
+	}
+	list, _ := c.listItem(t)
+	val := c.any(s.Value)
+	return func(f *frame) ctl {
+		l, k := list(f)
+		if l.frozen {
+			f.m.fail("E0204", at, "an exported list cannot be changed")
+		}
+		l.in(f.m, k, at)
+		l.set(int(k), f.m.operate(op, l.at(int(k)), val(f), at))
+		l.unknown = l.unknown || f.m.unknown
+		return next
+	}
+}
+
+// set replaces item k.
+func (l *List) set(k int, v any) {
+	one := newList(l.kind, 0)
+	one.push(v)
+	switch {
+	case one.Len() == 0:
+	case l.kind == rFloat:
+		l.f[k] = one.f[0]
+	case l.kind == rRef:
+		l.a[k] = one.a[0]
+	default:
+		l.i[k] = one.i[0]
+	}
+}
+
+// itemStore compiles the store of e into an item of a list of type t.
+func (c *compiler) itemStore(e syntax.Expr, t *types.Type) func(f *frame, l *List, k int64, at place) {
+	switch listKind(t) {
+	case rInt:
+		v := c.int(e)
+		return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.i[k] = x }
+	case rBool:
+		v := c.bool(e)
+		return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.i[k] = b2i(x) }
+	case rFloat:
+		v := c.float(e)
+		return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.f[k] = x }
+	}
+	v := c.refAs(e, t.Of)
+	return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.a[k] = x }
 }

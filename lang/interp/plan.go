@@ -10,11 +10,14 @@ package interp
 // The code of plans is compiled apart, so that runs do not pay for it.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -461,4 +464,296 @@ func OperandSpan(data any, operand int) (diag.Span, bool) {
 func Computed(data any) bool {
 	s, ok := data.(*insertSite)
 	return ok && slices.ContainsFunc(s.scalars, func(c scalarCode) bool { return c.fixed == nil })
+}
+
+// The paths of a plan: which ways are taken, one after the other, and when it is enough.
+
+// maxPaths bounds the paths that are looked at. The last one goes all the ways that are
+// left at once.
+const maxPaths = 32
+
+// PlanConfig says what a plan is for.
+type PlanConfig struct {
+	Config
+	Machine engine.Machine
+	Tasks   int64           // on all paths together; 0: no limit
+	Steps   int64           // in a check, on a path and on all but the first of them together; 0: no limit
+	Called  map[string]bool // takes the names of the host functions that are called; nil: nobody asks
+	session *forked         // what a plan of an entry begins with; nil: of a script
+	Check   bool            // only errors are wanted: tasks are not recorded, and calls that repeat others are left out
+}
+
+// Planned is what Plan found.
+type Planned struct {
+	Recorder *graph.Recorder // of the path with the most tasks
+	Paths    int
+
+	limit, left int64 // of the memory of the script
+}
+
+// Room counts memory for what is made of the recorded tasks; the error is a *LimitError.
+func (p *Planned) Room(bytes int64) error {
+	if bytes > p.left {
+		return &LimitError{Kind: "mem", Limit: p.limit}
+	}
+	p.left -= bytes
+	return nil
+}
+
+// Plan runs p, which CompilePlan made, without kernels, along each way that values
+// unknown may make it go. An error is the first that some path ran into.
+func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
+	ctx = Context(ctx)
+	out := &Planned{}
+	tried := map[place][2]bool{}
+	forced := map[place]bool{}
+	todo := []map[place]bool{nil}
+	var total, longest, spent int64
+	loads, ended := map[string]bool{}, false
+	for len(todo) > 0 {
+		if cfg.Steps > 0 && spent > cfg.Steps {
+			return nil, &LimitError{Kind: "steps", Limit: cfg.Steps}
+		}
+		if out.Paths == maxPaths {
+			ended = true // what is left nobody looks at
+			break
+		}
+		if out.Paths == maxPaths-1 || cfg.Steps > 0 && out.Paths > 1 && spent+longest > cfg.Steps {
+			todo = []map[place]bool{together(todo)}
+		}
+		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: out.Paths == 0, check: cfg.Check, session: cfg.session}
+		if out.Recorder != nil {
+			pl.kept = out.Recorder.Len()
+		}
+		todo = todo[1:]
+		out.Paths++
+		if err := pl.run(ctx, p, cfg, &total); err != nil {
+			return nil, err
+		}
+		ended = ended || pl.ended != nil
+		if longest = max(longest, pl.steps); out.Paths > 1 {
+			spent += pl.steps
+		}
+		if out.Recorder == nil || pl.rec.Len() > out.Recorder.Len() {
+			out.Recorder, out.limit, out.left = pl.rec, pl.limit, pl.left
+		}
+		var left []place
+		for at, ways := range tried {
+			if ways[0] != ways[1] && !forced[at] {
+				left = append(left, at)
+			}
+		}
+		slices.SortFunc(left, func(a, b place) int { return cmp.Compare(a.at.Lo, b.at.Lo) })
+		for _, at := range left {
+			forced[at] = true
+			todo = append(todo, map[place]bool{at: !tried[at][1]})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.FileSizes)) {
+		if !loads[name] && !ended {
+			return nil, unusedSizes(name, loads)
+		}
+	}
+	return out, nil
+}
+
+// together is the path that goes all the ways.
+func together(ways []map[place]bool) map[place]bool {
+	all := map[place]bool{}
+	for _, w := range ways {
+		maps.Copy(all, w)
+	}
+	return all
+}
+
+// unusedSizes is the error about sizes of a file that no statement of a plan loads.
+func unusedSizes(name string, loads map[string]bool) error {
+	d := &diag.Diagnostic{Code: "E0902", Severity: diag.Error, Message: fmt.Sprintf("sizes are given for the file `%s`, and the script loads no such file", name)}
+	names := slices.Sorted(maps.Keys(loads))
+	switch near, ok := diag.Nearest(name, names); {
+	case ok:
+		d.Help = []string{fmt.Sprintf("did you mean `%s`?", near)}
+	case len(names) > 0:
+		d.Help = []string{"it loads `" + strings.Join(names[:min(len(names), 5)], "`, `") + "`"}
+	default:
+		d.Help = []string{"sizes stand for files that a script names behind `load =`; leave them out"}
+	}
+	return d
+}
+
+// What bounds a check. Repeated calls: functions that call others twice, which call others twice, …
+// insert the same tasks on the same data over and over. A check looks for errors, and
+// finds none the third time that it did not find before. And what statements cost that
+// do more than compute.
+
+// keyArgs is how many arguments a call may have that is recognised.
+const keyArgs = 6
+
+// maxCalls bounds how many different calls are kept.
+const maxCalls = 1 << 16
+
+// callKey is a call of a function with its arguments.
+type callKey struct {
+	fn *funcCode
+	n  [keyArgs]int64
+	r  [keyArgs]any
+}
+
+// repeats counts the calls that a check made, within one call that no other statement
+// of the script comes between.
+type repeats struct {
+	level int
+	taken int // decisions about values that nobody knows, which go the one way and the other in turn
+	seen  map[callKey]int
+}
+
+// repeated runs the body of to, which has its arguments, unless that was done twice
+// before: the first time data may have got its first value, so the second may go another
+// way than the first, and each later one goes as the second did.
+func (m *Machine) repeated(to *frame) {
+	pl := m.plan
+	if pl.calls.level == 0 {
+		pl.calls.seen = map[callKey]int{}
+	}
+	key, ok := keyOf(to)
+	if ok && pl.calls.seen[key] >= 2 {
+		m.cur = to.parent
+		m.depth--
+		if to.fn.refs {
+			clear(to.r)
+		}
+		return
+	}
+	before := pl.calls.taken + len(pl.noted)
+	pl.calls.level++
+	m.run(to)
+	pl.calls.level--
+	if ok && before == pl.calls.taken+len(pl.noted) && len(pl.calls.seen) < maxCalls {
+		pl.calls.seen[key]++
+	}
+}
+
+// keyOf returns the key of a call; false if an argument is not known in the plan, or
+// cannot be compared.
+func keyOf(f *frame) (k callKey, ok bool) {
+	if len(f.fn.params) > keyArgs {
+		return k, false
+	}
+	k.fn = f.fn
+	for i := range f.fn.params {
+		p := &f.fn.params[i]
+		if f.unk[p.slot] {
+			return k, false
+		}
+		if reprOf(p.typ) != rRef {
+			k.n[i] = f.n[p.slot]
+			continue
+		}
+		switch v := f.r[p.slot].(type) {
+		case *Handle, *View, *List, string:
+			k.r[i] = v
+		default:
+			return k, false
+		}
+	}
+	return k, true
+}
+
+// plainBuiltins change nothing and say the same each time.
+var plainBuiltins = []string{"abs", "ceil", "close", "cos", "erf", "exp", "float", "floor", "grid", "int", "len", "log", "log2", "max", "min",
+	"pow", "range", "round", "sin", "sqrt", "tan", "tanh"}
+
+// plainOptions of an insert have no say in whether it is right.
+var plainOptions = []string{"color", "flops", "name", "priority", "where"}
+
+// repeatable reports whether a function gives nothing back, and does nothing but insert
+// tasks, also by way of functions that are so: all that a second call with the same
+// arguments changes is the first value that data may have by then.
+func (p *Program) repeatable(o *types.Object) bool {
+	if yes, known := p.repeats[o]; known {
+		return yes
+	}
+	node, ok := o.Node.(*syntax.Func)
+	if !ok || node.Body == nil {
+		return false
+	}
+	if p.repeats == nil {
+		p.repeats = map[*types.Object]bool{}
+	}
+	p.repeats[o] = false // a function that calls itself comes back here
+	yes := o.Sig.Result == nil || o.Sig.Result.Kind == types.None
+	mine := map[*types.Object]bool{} // declared in it
+	for _, par := range node.Params {
+		mine[par.Name.Obj] = true
+	}
+	syntax.Walk(&syntax.File{Stmts: node.Body.Stmts}, func(n syntax.Node, around []syntax.Node) {
+		switch n := n.(type) {
+		case *syntax.Let:
+			mine[n.Name.Obj] = true
+		case *syntax.Assign:
+			id, ok := n.Target.(*syntax.Ident)
+			yes = yes && ok && mine[id.Obj]
+		case *syntax.Insert:
+			_, alone := around[len(around)-1].(*syntax.ExprStmt)
+			yes = yes && alone && plain(n.With)
+		case *syntax.Call:
+			switch {
+			case isBuiltin(n):
+				yes = yes && slices.Contains(plainBuiltins, n.Callee.Name)
+			case isScript(n):
+				yes = yes && p.repeatable(n.Callee)
+			default:
+				yes = false
+			}
+		case *syntax.If, *syntax.For, *syntax.While, *syntax.Return, *syntax.Break, *syntax.Continue, *syntax.Assert, *syntax.ExprStmt, *syntax.Block:
+		case syntax.Stmt:
+			yes = false
+		}
+	})
+	p.repeats[o] = yes
+	return yes
+}
+
+func plain(w *syntax.With) bool {
+	return w == nil || !slices.ContainsFunc(w.Options, func(o *syntax.Option) bool { return !slices.Contains(plainOptions, o.Name.Name) })
+}
+
+// dataCost and viewCost are how many more steps than others statements count for that
+// make or wait for something in the engine, which takes as long as dozens, and that make
+// views, as long as hundreds.
+const dataCost, viewCost = 64, 256
+
+// waitCost is how many more steps waiting for one of several handles counts for in a check.
+const waitCost = 16
+
+// viewBytes of a view count as one more step in a check: a part for sixteen.
+const viewBytes = 32
+
+// costOf says how many more steps than others a statement counts for in a check, which
+// is bounded by steps. What value() counts for is counted where it reads.
+func costOf(s syntax.Stmt) int64 {
+	switch s := s.(type) {
+	case *syntax.Register, *syntax.Acquire, *syntax.Wait, *syntax.Prefetch, *syntax.Hint, *syntax.Verb:
+		return dataCost
+	case *syntax.Partition, *syntax.Unpartition:
+		return viewCost
+	case *syntax.ExprStmt, *syntax.Let, *syntax.Assign:
+		if looks(s) {
+			return dataCost
+		}
+	}
+	return 0
+}
+
+// looks reports whether a statement without a block hands data to a builtin: print, save,
+// …, which wait for its tasks.
+func looks(s syntax.Stmt) (found bool) {
+	syntax.Walk(&syntax.File{Stmts: []syntax.Stmt{s}}, func(n syntax.Node, _ []syntax.Node) {
+		call, ok := n.(*syntax.Call)
+		found = found || ok && isBuiltin(call) && call.Callee.Name != "value" && slices.ContainsFunc(call.Args, func(a *syntax.Arg) bool {
+			t := a.Value.Type()
+			return t != nil && t.IsHandle()
+		})
+	})
+	return found
 }

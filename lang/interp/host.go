@@ -1,0 +1,591 @@
+package interp
+
+// What the host supplies: extern data, params, replacements of functions.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/types"
+)
+
+// externData compiles the binding of an extern name.
+func (c *compiler) externData(s *syntax.ExternData) stmt {
+	o := s.Name.Obj
+	at, slot := c.place(s), o.Slot
+	return c.declared(o, func(f *frame) ctl {
+		m := f.m
+		b := m.binds[o.Name]
+		if b == nil && m.plan != nil {
+			b = m.unbound(o, at)
+		}
+		if b == nil {
+			d := m.diagnostic("E0904", at, fmt.Sprintf("`%s` has no data: the host must bind a %v", o.Name, o.Type))
+			d.Help = []string{fmt.Sprintf("Go: `lang.Bind(%q, lang.VectorOf(s))`; command line: `--data %s=file.npy`", o.Name, o.Name)}
+			m.raise(d)
+		}
+		if b.File == "" && !types.Same(b.Type(), o.Type) {
+			m.failHelp("E0904", at, fmt.Sprintf("declared %v", o.Type), "", "`%s` is bound to a %v", o.Name, b.Type())
+		}
+		spec := engine.DataSpec{Kind: b.Kind, Elem: b.Elem, Dims: b.Dims, LD: b.LD, Step: b.Step, Home: b.Home,
+			ReadOnly: b.ReadOnly, Name: o.Name, Site: siteOf(at)}
+		var fill func(*iface.Buffer) error
+		if b.NoMemory && b.Kind != iface.Void {
+			fill = func(*iface.Buffer) error { return nil } // it has a value, which plans do not know
+		}
+		if b.File != "" {
+			spec.Kind, spec.Elem = o.Type.Data(), o.Type.Elem
+			fill = m.load(b.File, at, &spec)
+			if in := m.input; in != nil {
+				m.input = nil
+				defer protect(in.Close)
+			}
+			if spec.Kind == iface.Variable {
+				read := fill
+				fill = func(buf *iface.Buffer) error {
+					err := read(buf)
+					b.Text = m.elemText(buf.Elem, readElem(buf.Elem, buf.Ptr))
+					return err
+				}
+			}
+			m.countData(&spec, 0, at)
+		}
+		h, err := m.registerData(spec, fill)
+		var r *raised
+		if errors.As(err, &r) {
+			panic(r)
+		}
+		if err != nil {
+			m.fail("E0904", at, "`%s` cannot be bound: %v", o.Name, err)
+		}
+		m.events.registered(h)
+		m.keep = append(m.keep, b.Keep)
+		w := &Handle{h: h, m: m, typ: o.Type, at: c.place(s.Name), owner: -1, ldim: b.LD}
+		w.root = w
+		m.own(w)
+		f.r[slot] = w
+		return next
+	})
+}
+
+// checkSizes says why sizes without memory do not do.
+func (b *NamedBinding) checkSizes(plan bool) error {
+	switch {
+	case !plan:
+		return fmt.Errorf("lang: Bind(%q): Sizes are for plans; a run needs memory, such as lang.VectorOf(s)", b.Name)
+	case b.Data.Kind == iface.NoKind:
+		return fmt.Errorf("lang: Bind(%q): Sizes%v: data has no size (a variable), one (a vector), two (a matrix) or three (a block)", b.Name, b.Data.Dims)
+	}
+	for _, n := range b.Data.Dims {
+		if n < 0 {
+			return fmt.Errorf("lang: Bind(%q): Sizes%v: sizes are not negative", b.Name, b.Data.Dims)
+		}
+	}
+	return nil
+}
+
+// unbound is what a plan takes for extern data that the host did not bind: the type
+// is enough where it has no sizes. Else it raises what is missing, all of it.
+func (m *Machine) unbound(o *types.Object, at place) *Binding {
+	if o.Type.Kind == types.Variable || o.Type.Kind == types.Void {
+		b := &Binding{Elem: o.Type.Elem, Kind: iface.Variable, NoMemory: true}
+		if o.Type.Kind == types.Void {
+			b.Kind = iface.Void
+		}
+		return b
+	}
+	d := m.diagnostic("E0904", at, fmt.Sprintf("`%s` has no data, and a plan needs its sizes", o.Name))
+	d.Label = article(o.Type.String())
+	for _, e := range m.prog.main.Externs {
+		if m.binds[e.Name] != nil || e.Type.Kind == types.Variable || e.Type.Kind == types.Void {
+			continue
+		}
+		n := strings.Join(e.Type.Data().Sizes(), ", ")
+		d.Help = append(d.Help, fmt.Sprintf("Go: `lang.Bind(%q, lang.Sizes[%v](%s))`; command line: `--data %s=file.npy`", e.Name, e.Type.Elem.GoType(), n, e.Name))
+	}
+	m.raise(d)
+	return nil
+}
+
+// param compiles a param: the host's value, else its default.
+func (c *compiler) param(s *syntax.Param) stmt {
+	o := s.Name.Obj
+	at, slot := c.place(s), o.Slot
+	var def setter
+	if s.Value != nil {
+		def = c.setter(s.Value, o.Type, slot)
+	}
+	prog, unit := c.prog, c.unit
+	return c.declared(o, func(f *frame) ctl {
+		m := f.m
+		if v, ok := m.params[o.Name]; ok && (prog.open || unit == prog.index[prog.main]) {
+			x, err := fromHost(v, o.Type)
+			if err != nil {
+				m.failHelp("E0704", at, fmt.Sprintf("declared %v", o.Type), "", "param `%s`: %v", o.Name, err)
+			}
+			f.set(slot, o.Type, x)
+			return next
+		}
+		if def == nil {
+			m.failHelp("E0704", at, "it has no default", fmt.Sprintf("give it: `-p %s=...`, in Go `lang.Param(%q, ...)`", o.Name, o.Name),
+				"param `%s` needs a value", o.Name)
+		}
+		def(f, f)
+		return next
+	})
+}
+
+// checkOptions reports params and bindings that the program does not declare, and
+// extern codelets that the host lacks.
+func (m *Machine) checkOptions() error {
+	u := m.prog.main
+	if u == nil {
+		return nil
+	}
+	for name := range m.params {
+		if o := u.Objects[name]; o == nil || o.Kind != types.ParamObject {
+			var have []string
+			for _, o := range u.Objects {
+				if o.Kind == types.ParamObject {
+					have = append(have, o.Name)
+				}
+			}
+			return m.diagnostic("E0704", place{}, fmt.Sprintf("the script has no param `%s`%s", name, diag.Instead(name, have)))
+		}
+	}
+	for name := range m.binds {
+		var have []string
+		for _, e := range u.Externs {
+			have = append(have, e.Name)
+		}
+		if !slices.Contains(have, name) {
+			return m.diagnostic("E0904", place{}, fmt.Sprintf("the script has no extern data `%s`%s", name, diag.Instead(name, have)))
+		}
+	}
+	for _, f := range m.late {
+		if err := m.checkLate(f); err != nil {
+			return err
+		}
+	}
+	for x := range m.prog.index {
+		for _, o := range x.ExternCodelets {
+			if o.Host == nil {
+				p := place{}
+				if k, ok := o.Node.(*syntax.Codelet); ok {
+					p = place{x.File, k.Span}
+				}
+				return m.diagnostic("E0904", p, fmt.Sprintf("the host has no codelet `%s`", o.Name))
+			}
+		}
+	}
+	return nil
+}
+
+// checkLate reports a replacement that fits no host function of the program.
+func (m *Machine) checkLate(f *HostFunc) error {
+	if old := m.prog.hosts[f.Name]; old != nil && old.Sig.Text != f.Sig.Text && !sameSignature(old.Sig, f.Sig) {
+		return fmt.Errorf("lang: Late: %q does not have the signature of %q", f.Sig.Text, old.Sig.Text)
+	}
+	return nil
+}
+
+func sameSignature(a, b *types.Signature) bool {
+	if len(a.Params) != len(b.Params) || !types.Same(a.Result, b.Result) {
+		return false
+	}
+	for i := range a.Params {
+		if !types.Same(a.Params[i].Type, b.Params[i].Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearObject suggests a name of a kind.
+func nearObject(objects map[string]*types.Object, name string, kind types.ObjectKind) string {
+	var have []string
+	for _, o := range objects {
+		if o.Kind == kind {
+			have = append(have, o.Name)
+		}
+	}
+	if n, ok := diag.Nearest(name, have); ok {
+		return fmt.Sprintf("; did you mean `%s`?", n)
+	}
+	return ""
+}
+
+// Two names for the same memory: the order of accesses is kept for each piece of
+// data, and what is bound twice would be two.
+
+// checkAlias reports bindings that share elements, unless nobody may write any.
+func checkAlias(bs []NamedBinding) error {
+	for i := range bs {
+		for k := range i {
+			a, b := bs[k].Data, bs[i].Data
+			if !(a.ReadOnly && b.ReadOnly) && a.shares(b) {
+				return fmt.Errorf("lang: Bind(%q): it shares memory with %q; bind it once and partition it in the script, or bind both lang.ReadOnly()", bs[i].Name, bs[k].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// claims are what the live runs of the process have bound. The order of accesses is kept
+// within a run: two that write the same memory would each see the other's halves.
+var claims struct {
+	sync.Mutex
+	of map[*Machine][]claim
+}
+
+// A claim is a binding and the addresses it lies between.
+type claim struct {
+	NamedBinding
+	lo, hi uintptr
+}
+
+// claim notes bindings of m, beside those it has claimed, until disclaim. The error says which one a run that is
+// not closed has, too, unless neither may write it.
+func (m *Machine) claim(bs []NamedBinding) error {
+	if len(bs) == 0 {
+		return nil
+	}
+	mine := make([]claim, 0, len(bs))
+	for _, b := range bs {
+		n, bytes, at := b.Data.runs()
+		if n*bytes > 0 {
+			lo := uintptr(b.Data.Home)
+			mine = append(mine, claim{b, lo, lo + at(n-1) + bytes})
+		}
+	}
+	claims.Lock()
+	defer claims.Unlock()
+	for o, theirs := range claims.of {
+		if o == m {
+			continue
+		}
+		if o.rt.Closed() { // nothing of it runs any more
+			delete(claims.of, o)
+			continue
+		}
+		for _, a := range theirs {
+			for _, b := range mine {
+				if a.lo < b.hi && b.lo < a.hi && !(a.Data.ReadOnly && b.Data.ReadOnly) && a.Data.shares(b.Data) {
+					return fmt.Errorf("lang: Bind(%q): it shares memory with %q of another instance or session, which is not closed; close that first, or bind both lang.ReadOnly()", b.Name, a.Name)
+				}
+			}
+		}
+	}
+	if claims.of == nil {
+		claims.of = map[*Machine][]claim{}
+	}
+	claims.of[m] = append(claims.of[m], mine...)
+	return nil
+}
+
+// disclaim gives up what m has claimed.
+func (m *Machine) disclaim() {
+	claims.Lock()
+	delete(claims.of, m)
+	claims.Unlock()
+}
+
+// runs returns how many runs of adjacent elements b has, how many bytes each has,
+// and where run i begins, in bytes from the first.
+func (b *Binding) runs() (count, bytes uintptr, at func(i uintptr) uintptr) {
+	size := uintptr(b.Elem.Size())
+	count, bytes = 1, size
+	if n := len(b.Dims); n > 0 {
+		bytes *= uintptr(b.Dims[n-1])
+		for _, d := range b.Dims[:n-1] {
+			count *= uintptr(d)
+		}
+	}
+	stride := bytes
+	if len(b.Dims) == 2 && b.LD > 0 {
+		stride = uintptr(b.LD) * size
+	}
+	if b.Step == nil {
+		return count, bytes, func(i uintptr) uintptr { return i * stride }
+	}
+	return count, bytes, func(i uintptr) uintptr {
+		off := uintptr(0)
+		for k := len(b.Step) - 1; k >= 0; k-- {
+			n := uintptr(b.Dims[k])
+			off += i % n * uintptr(b.Step[k]) * size
+			i /= n
+		}
+		return off
+	}
+}
+
+// shares reports whether a and b have bytes in common: blocks of columns of one
+// matrix lie between each other, and have none.
+func (a *Binding) shares(b *Binding) bool {
+	na, la, sa := a.runs()
+	nb, lb, sb := b.runs()
+	if na*la == 0 || nb*lb == 0 {
+		return false
+	}
+	for i, k := uintptr(0), uintptr(0); i < na && k < nb; {
+		x, y := uintptr(a.Home)+sa(i), uintptr(b.Home)+sb(k)
+		switch {
+		case x+la <= y:
+			i++
+		case y+lb <= x:
+			k++
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// Values between Go and the language.
+
+// toHost returns v as Go code gets it: lists of numbers as []int64 and []float64,
+// other lists as []any. Lists that share items become copies, which may be much larger.
+func (m *Machine) toHost(v any, at place) any {
+	copied := int64(0)
+	return m.copyOut(v, at, &copied)
+}
+
+// copyOut is toHost; copied counts bytes.
+func (m *Machine) copyOut(v any, at place, copied *int64) any {
+	l, ok := v.(*List)
+	if !ok {
+		return v
+	}
+	m.spend(at)
+	*copied += listBytes + int64(l.Len())*itemBytes(l.kind)
+	m.fits(*copied, at)
+	switch l.kind {
+	case rInt:
+		return append([]int64{}, l.i...)
+	case rFloat:
+		return append([]float64{}, l.f...)
+	}
+	out := make([]any, l.Len())
+	for k := range out {
+		out[k] = m.copyOut(l.at(k), at, copied)
+	}
+	return out
+}
+
+// fromHost returns a Go value as a value of type t.
+func fromHost(v any, t *types.Type) (any, error) {
+	if t == nil || t.Kind == types.None {
+		if v != nil {
+			return nil, fmt.Errorf("%T where no value belongs", v)
+		}
+		return nil, nil
+	}
+	wrong := func() (any, error) {
+		if v == nil {
+			return nil, fmt.Errorf("nil where %s belongs", article(t.String()))
+		}
+		switch x := v.(type) {
+		case *Handle:
+			if !x.Exists() {
+				return nil, fmt.Errorf("a handle of no run where %s belongs", article(t.String()))
+			}
+			return nil, fmt.Errorf("%s where %s belongs", article(x.typ.String()), article(t.String()))
+		case *View:
+			return nil, fmt.Errorf("a view where %s belongs", article(t.String()))
+		}
+		return nil, fmt.Errorf("%T where %s belongs", v, article(t.String()))
+	}
+	r := reflect.ValueOf(v)
+	if !r.IsValid() {
+		return wrong()
+	}
+	switch t.Kind {
+	case types.Int:
+		switch {
+		case r.CanInt():
+			return r.Int(), nil
+		case r.CanUint():
+			if u := r.Uint(); u <= math.MaxInt64 {
+				return int64(u), nil
+			}
+			return nil, fmt.Errorf("%d does not fit an int", v)
+		}
+	case types.Float:
+		switch {
+		case r.CanFloat():
+			return r.Float(), nil
+		case r.CanInt():
+			return float64(r.Int()), nil
+		case r.CanUint():
+			return float64(r.Uint()), nil
+		}
+	case types.Bool:
+		if r.Kind() == reflect.Bool {
+			return r.Bool(), nil
+		}
+	case types.String:
+		if r.Kind() == reflect.String {
+			return r.String(), nil
+		}
+	case types.List:
+		if l, ok := v.(*List); ok {
+			return l.as(listKind(t)), nil
+		}
+		if r.Kind() != reflect.Slice && r.Kind() != reflect.Array {
+			return wrong()
+		}
+		l := emptied(listKind(t), r.Len())
+		for k := 0; k < r.Len(); k++ {
+			x, err := fromHost(r.Index(k).Interface(), t.Of)
+			if err != nil {
+				return nil, fmt.Errorf("item %d: %w", k, err)
+			}
+			l.push(x)
+		}
+		return l, nil
+	default:
+		if fits(v, t) {
+			return v, nil
+		}
+	}
+	return wrong()
+}
+
+// fits reports whether an opaque value has type t.
+func fits(v any, t *types.Type) bool {
+	switch x := v.(type) {
+	case *Handle:
+		return x.Exists() && t.IsHandle() && types.Same(t, x.typ)
+	case *View:
+		return x != nil && x.v != nil && t.Kind == types.View && (t.Of == nil || types.Same(t.Of, x.partType))
+	case Range:
+		return t.Kind == types.Range
+	case *Task:
+		return t.Kind == types.Task
+	case *Gate:
+		return t.Kind == types.Gate || t.Kind == types.Task
+	case Node:
+		return t.Kind == types.Node
+	case Worker:
+		return t.Kind == types.Worker
+	case DeviceKind:
+		return t.Kind == types.DeviceKind
+	}
+	return false
+}
+
+// Constant returns the value of a default in a host signature: a literal, or one
+// with a minus.
+func Constant(p *types.Param) (any, error) { return constant(p) }
+
+func constant(p *types.Param) (any, error) {
+	e, ok := p.Default.(syntax.Expr)
+	if !ok {
+		if p.HasDefault {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("there is none")
+	}
+	v, err := literal(e)
+	if err != nil {
+		return nil, err
+	}
+	t := p.Type
+	if t.Kind == types.Elem {
+		t = types.TFloat
+		if _, isInt := v.(int64); isInt {
+			t = types.TInt
+		} else if p.Type.Elem.IsInt() {
+			return nil, fmt.Errorf("%v where %s belongs", v, article(p.Type.String()))
+		}
+	}
+	return fromHost(v, t)
+}
+
+func literal(e syntax.Expr) (any, error) {
+	switch e := unparen(e).(type) {
+	case *syntax.IntLit:
+		return e.Value, nil
+	case *syntax.FloatLit:
+		return e.Value, nil
+	case *syntax.StringLit:
+		return e.Value, nil
+	case *syntax.BoolLit:
+		return e.Value, nil
+	case *syntax.Unary:
+		v, err := literal(e.X)
+		if err != nil {
+			return nil, err
+		}
+		switch x := v.(type) {
+		case int64:
+			if e.Op == "-" && x != math.MinInt64 {
+				return -x, nil
+			}
+		case float64:
+			if e.Op == "-" {
+				return -x, nil
+			}
+		}
+	case *syntax.Ident:
+		switch e.Name {
+		case "inf":
+			return math.Inf(1), nil
+		case "pi":
+			return math.Pi, nil
+		}
+	}
+	return nil, fmt.Errorf("the default must be a literal")
+}
+
+// ---- numbers to elements --------------------------------------------------------------
+
+var elemRange = map[iface.Elem][2]int64{
+	iface.I8: {math.MinInt8, math.MaxInt8}, iface.I16: {math.MinInt16, math.MaxInt16}, iface.I32: {math.MinInt32, math.MaxInt32},
+	iface.I64: {math.MinInt64, math.MaxInt64}, iface.U8: {0, math.MaxUint8}, iface.U16: {0, math.MaxUint16},
+	iface.U32: {0, math.MaxUint32}, iface.U64: {0, math.MaxInt64},
+}
+
+// intFits reports whether the integer v is in the range of element type e.
+func intFits(e iface.Elem, v int64) bool {
+	if e == iface.I64 || e.IsFloat() {
+		return true
+	}
+	r := elemRange[e]
+	return v >= r[0] && v <= r[1]
+}
+
+// floatFits reports whether v is in the range of element type e, a float.
+func floatFits(e iface.Elem, v float64) bool {
+	return e != iface.F32 || math.IsInf(v, 0) || v != v || !math.IsInf(float64(float32(v)), 0)
+}
+
+// outOfRange raises E0705 for a number that element type e cannot hold.
+func (m *Machine) outOfRange(e iface.Elem, v any, at place) {
+	x := ""
+	switch n := v.(type) {
+	case int64:
+		x = fmt.Sprint(n)
+	case float64:
+		x = formatFloat(n, 64)
+	}
+	d := m.diagnostic("E0705", at, fmt.Sprintf("%s does not fit %s", x, article(e.String())))
+	if r, ok := elemRange[e]; ok {
+		d.Label = fmt.Sprintf("%v holds %d to %d", e, r[0], r[1])
+		if e == iface.U64 {
+			d.Label = "u64 holds nothing below 0"
+		}
+	} else {
+		d.Label = "f32 holds up to 3.4e+38"
+	}
+	m.raise(d)
+}
