@@ -154,7 +154,7 @@ func TestKeysThatStop(t *testing.T) {
 		s.types("for i in 0..3 {")
 		s.untilMatch(`^\.\z`)
 		s.keys("C-c")
-		s.untilMatch(`^\. \^C\n>\z`)
+		s.untilMatch(`^\.     \^C\n>\z`)
 		s.types("1 + 1")
 		s.untilMatch(`^2\n>\z`)
 		s.keys("C-d")
@@ -331,7 +331,15 @@ func TestTab(t *testing.T) {
 		t.Errorf("the first Tab takes %d rows:\n%s", n, shown)
 	}
 	s.keys("Tab")
-	s.until("axpy", "(alpha: T, x: R dense[T], y: RW dense[T])  y = alpha", "> insert blas.")
+	shown = s.untilMatch(`axpy +\(alpha: T, x: R dense\[T\], y: RW dense\[T\]\)  y = alpha(?s:.*)^> insert blas\.\z`)
+	if n := strings.Count(shown, "axpy"); n != 1 {
+		t.Errorf("the second Tab shows the names again:\n%s", shown)
+	}
+	s.keys("Tab")
+	s.types("g ")
+	if again := s.untilMatch(`^> insert blas\.g\z`); again != shown+"g" {
+		t.Errorf("the third Tab shows something:\n%s", again)
+	}
 	s.keys("C-u")
 	s.clear()
 	s.types("insert blas.axp ")
@@ -459,4 +467,81 @@ func TestTerminalGoes(t *testing.T) {
 	if h := s.history(); !strings.Contains(h, "insert slow(RW v); insert slow(RW v)\n") {
 		t.Errorf("the history is\n%s", h)
 	}
+}
+
+// All lines of an entry can be edited, and the history keeps lines and comments.
+func TestBlocks(t *testing.T) {
+	s := onTerminal(t, 60, 20, "--no-init --cpus 1")
+	s.keys("C-r") // there is nothing to find yet
+	s.keys("C-c")
+	s.untilMatch(`^> \^C\n>\z`)
+	s.keys("DC") // with nothing to delete it does not leave
+	s.clear()
+	s.types("for i in 0..2 {")
+	s.types("if i == 1 {  # the last")
+	s.types("print(i)")
+	s.types("}")
+	s.types("}")
+	want := "> for i in 0..2 {\n.     if i == 1 {  # the last\n.         print(i)\n.     }\n. }\n"
+	if shown := s.untilMatch(`^1\n>\z`); shown != want+"1\n>" {
+		t.Errorf("typed and run\n%s\nwant\n%s", shown, want)
+	}
+	s.clear()
+	s.keys("Up")
+	if shown := s.untilMatch(`^\. \}\z`); shown != strings.TrimSuffix(want, "\n") {
+		t.Errorf("Up shows\n%s\nwant\n%s", shown, want)
+	}
+	s.keys("Down", "Down", "End", "Left")
+	s.types(", 7 ")
+	s.keys("Up", "End", "C-Left", "C-Left", "C-Left")
+	s.keys("DC")
+	s.types("0")
+	s.untilMatch(`^0 7\n>\z`)
+	if h := s.history(); !strings.Contains(h, "for i in 0..2 {\x1e    if i == 0 {  # the last\x1e        print(i, 7)\x1e    }\x1e}\n") {
+		t.Errorf("the history is\n%q", h)
+	}
+	s.clear()
+	s.keys("C-r")
+	s.types("== 1 ") // on one line while it searches
+	s.untilMatch(`^> for i in 0\.\.2 \{⏎    if i == 1`)
+	s.keys("Left")
+	s.untilMatch(`^> for i in 0\.\.2 \{\n\.     if i == 1 .*\n\.         print\(i\)\n\.     \}\n\. \}\z`)
+	s.keys("Enter")
+	s.untilMatch(`^1\n>\z`)
+	s.clear()
+	s.types("1 + 1 ")
+	s.keys("M-Enter") // adds a line in any case; BSpace at its beginning removes it
+	s.types("+ 40 ")
+	s.keys("Home", "BSpace")
+	s.untilMatch(`\A> 1 \+ 1\+ 40\z`)
+	s.keys("Enter")
+	s.untilMatch(`^42\n>\z`)
+	s.types("if true {")
+	s.untilMatch(`^\.\z`)
+	s.keys("C-d") // no end of the input
+	s.types("print(5)")
+	s.types("}")
+	s.untilMatch(`^5\n>\z`)
+}
+
+// An entry that is taller than the screen is edited in parts, and runs as a whole.
+func TestTallBlock(t *testing.T) {
+	s := onTerminal(t, 40, 10, "--no-init --cpus 1")
+	var b strings.Builder
+	b.WriteString("let l = [\n")
+	for k := range 30 {
+		fmt.Fprintf(&b, "    %d,  # number %d\n", k, k)
+	}
+	s.paste(b.String() + "]\nprint(len(l), l[29])\n")
+	s.untilMatch(`^30 29\n>\z`)
+	s.keys("Up", "Up")
+	s.untilMatch(`^> let l = \[\n(?s:.*)number 6\z`)
+	for range 20 {
+		s.keys("Down")
+	}
+	s.untilMatch(`number 19\z`)
+	s.keys("End", "Enter") // complete wherever the cursor is
+	s.untilMatch(`number 29\n\. \]\n>\z`)
+	s.types("l[19]")
+	s.untilMatch(`^19\n>\z`)
 }

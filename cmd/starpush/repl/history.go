@@ -13,11 +13,15 @@ import (
 	"sync"
 )
 
+// lineEnd replaces the ends of lines of an entry in the file: the record separator, which no
+// keyboard types.
+const lineEnd = "\x1e"
+
 // HistoryLimit is the number of entries that are kept.
 const HistoryLimit = 10_000
 
-// A History is the list of entries, oldest first, and the file that holds them.
-// Each entry is one line. It is safe for concurrent use.
+// A History is the list of entries, oldest first, and the file that holds them, each on
+// one line, with lineEnd between its lines. It is safe for concurrent use.
 type History struct {
 	path string // "": in memory only
 
@@ -68,7 +72,7 @@ func (h *History) load() error {
 			break // a last line without newline was not written in full
 		}
 		lines++
-		h.pushLocked(strings.TrimSuffix(line, "\n"))
+		h.pushLocked(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), lineEnd, "\n"))
 	}
 	if lines > HistoryLimit {
 		return h.rewrite()
@@ -95,12 +99,11 @@ func (h *History) pushLocked(entry string) bool {
 	return true
 }
 
-// Add appends an entry, written on one line, and saves it. Blank entries, those
+// Add appends an entry and saves it. Blank entries, those
 // that start with a space, and repetitions of the last one are not kept.
 func (h *History) Add(entry string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	entry = strings.ReplaceAll(entry, "\n", " ")
 	if !h.pushLocked(entry) || h.path == "" {
 		return nil
 	}
@@ -109,7 +112,7 @@ func (h *History) Add(entry string) error {
 		return err
 	}
 	// One write, so that two sessions do not mix their lines.
-	_, err = f.WriteString(entry + "\n")
+	_, err = f.WriteString(onOneLine(entry))
 	return errors.Join(err, f.Close())
 }
 
@@ -129,10 +132,13 @@ func (h *History) rewrite() error {
 	defer os.Remove(tmp.Name())
 	w := bufio.NewWriter(tmp)
 	for _, e := range h.mu.entries {
-		w.WriteString(e + "\n")
+		w.WriteString(onOneLine(e))
 	}
 	if err := errors.Join(w.Flush(), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), h.path)
 }
+
+// onOneLine returns an entry as a line of the file.
+func onOneLine(entry string) string { return strings.ReplaceAll(entry, "\n", lineEnd) + "\n" }

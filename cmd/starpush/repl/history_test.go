@@ -127,3 +127,29 @@ func TestHistoryConcurrent(t *testing.T) {
 		}
 	}
 }
+
+// Entries of several lines come back with them, also from the file, which has a line for each.
+func TestHistoryKeepsLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	h, err := OpenHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"let a = 1", "for i in 0..3 {\n    f(i)  # why\n}", "let b = \"\\n\""}
+	for _, e := range want {
+		if err := h.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := OpenHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(h.Entries(), want) || !slices.Equal(again.Entries(), want) {
+		t.Errorf("%q, and read back %q", h.Entries(), again.Entries())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(data), "\n") != 3 {
+		t.Errorf("the file is %q, %v", data, err)
+	}
+}

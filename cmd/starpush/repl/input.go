@@ -5,16 +5,56 @@ package repl
 import (
 	"bytes"
 	"io"
+	"strings"
 	"sync"
 )
 
-// keyMore and keyEdit are what Alt-Enter and Ctrl-X Ctrl-E become, with an Enter behind
-// them, at which the line editor stops to read. They are in the private use area, so no
+// Keys that the line editor does not know: Alt-Enter, Ctrl-X Ctrl-E followed by an Enter, at which
+// the line editor stops reading, two arrows, and Delete. They are in the private use area, so no
 // keyboard types them.
 const (
-	keyMore = '\ue00d'
-	keyEdit = '\ue00e'
+	keyMore   = '\ue00d'
+	keyEdit   = '\ue00e'
+	keyUp     = '\ue00a'
+	keyDown   = '\ue00b'
+	keyDelete = '\ue00c'
 )
+
+// keySequences maps the bytes that terminals send for keys to the input of the line editor.
+var keySequences = []struct{ from, to string }{
+	{"\x1b\r", string(keyMore)}, {"\x1b\n", string(keyMore)},
+	{"\x1b[A", string(keyUp)}, {"\x1bOA", string(keyUp)}, {"\x1b[B", string(keyDown)}, {"\x1bOB", string(keyDown)},
+	{"\x1b[1~", "\x01"}, {"\x1b[7~", "\x01"}, {"\x1b[4~", "\x05"}, {"\x1b[8~", "\x05"}, // Home and End of tmux, screen, the console of Linux, rxvt
+	{"\x1b[1;5C", "\x1bf"}, {"\x1b[1;3C", "\x1bf"}, {"\x1b[1;5D", "\x1bb"}, {"\x1b[1;3D", "\x1bb"}, // with Ctrl or Alt: by words
+	{"\x1b[3~", string(keyDelete)}, // Ctrl-D, which it would be, leaves
+}
+
+// keyIn returns the length of the key sequence at the beginning of data, and its replacement.
+func keyIn(data []byte) (from int, to string) {
+	if data[0] != '\x1b' {
+		return 0, ""
+	}
+	for _, k := range keySequences {
+		if bytes.HasPrefix(data, []byte(k.from)) {
+			return len(k.from), k.to
+		}
+	}
+	return 0, ""
+}
+
+// halfKey reports whether data begins the mark of a paste or a key sequence, and is long enough
+// that the rest must follow: Esc alone is a key.
+func halfKey(data []byte) bool {
+	if len(data) < 3 || data[0] != '\x1b' {
+		return false
+	}
+	for _, k := range keySequences {
+		if len(data) < len(k.from) && strings.HasPrefix(k.from, string(data)) {
+			return true
+		}
+	}
+	return len(data) < len(pasteBegin) && bytes.HasPrefix(pasteBegin, data)
+}
 
 // Terminals that know of it put what is pasted between marks, once they are asked to.
 const (
@@ -23,17 +63,14 @@ const (
 )
 
 var (
-	altReturn  = []byte("\x1b\r")
-	altFeed    = []byte("\x1b\n")
 	ctrlXE     = []byte("\x18\x05")
-	moreBytes  = []byte(string(keyMore) + "\r")
 	editBytes  = []byte(string(keyEdit) + "\r")
 	pasteBegin = []byte("\x1b[200~")
 	pasteEnd   = []byte("\x1b[201~")
 	tabSpaces  = []byte("    ")
 )
 
-// input turns the bytes that Alt-Enter sends (escape, return) into keyMore, Ctrl-X Ctrl-E into keyEdit, and what is
+// input turns keySequences into keys, Ctrl-X Ctrl-E into keyEdit, and what is
 // pasted into what could have been typed: tabs become spaces, so that they complete
 // nothing, and other control characters but ends of lines are left out. A paste is read to
 // its end before its first line is given: while statements run the terminal would show
@@ -48,6 +85,7 @@ type input struct {
 		sync.Mutex
 		rest  []byte // to be given
 		paste int    // how many bytes of rest come before the end of what was pasted
+		given bool   // the last bytes came from a paste
 	}
 }
 
@@ -60,6 +98,7 @@ func (in *input) Read(p []byte) (int, error) {
 				rest = rest[:end+1]
 			}
 			n := copy(p, rest)
+			in.mu.given = in.mu.paste > 0
 			in.mu.rest, in.mu.paste = in.mu.rest[n:], max(0, in.mu.paste-n)
 			in.mu.Unlock()
 			return n, nil
@@ -84,6 +123,16 @@ func (in *input) Read(p []byte) (int, error) {
 		}
 		in.mu.Unlock()
 	}
+}
+
+// pasting reports whether the last keys came from a paste.
+func (in *input) pasting() bool {
+	if in == nil {
+		return false
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.mu.given
 }
 
 // drop forgets what has not been given.
@@ -123,6 +172,10 @@ func (in *input) nextPasted() string {
 // translate appends to rest what data stands for; in.mu is held.
 func (in *input) translate(data []byte) {
 	for len(data) > 0 {
+		if from, to := keyIn(data); from > 0 && !in.pasted {
+			in.mu.rest, data = append(in.mu.rest, to...), data[from:]
+			continue
+		}
 		switch {
 		case !in.pasted && bytes.HasPrefix(data, pasteBegin):
 			in.pasted, data = true, data[len(pasteBegin):]
@@ -133,12 +186,9 @@ func (in *input) translate(data []byte) {
 			continue
 		case in.pasted && len(data) < len(pasteEnd) && bytes.HasPrefix(pasteEnd, data), // half a mark
 			!in.pasted && len(data) == 1 && data[0] == ctrlXE[0],
-			!in.pasted && len(data) > 2 && len(data) < len(pasteBegin) && bytes.HasPrefix(pasteBegin, data):
+			!in.pasted && halfKey(data):
 			in.held = bytes.Clone(data)
 			return
-		case !in.pasted && (bytes.HasPrefix(data, altReturn) || bytes.HasPrefix(data, altFeed)):
-			in.mu.rest, data = append(in.mu.rest, moreBytes...), data[2:]
-			continue
 		case !in.pasted && bytes.HasPrefix(data, ctrlXE):
 			in.mu.rest, data = append(in.mu.rest, editBytes...), data[2:]
 			continue

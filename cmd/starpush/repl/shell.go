@@ -27,8 +27,7 @@ const (
 
 // A LineReader gives the Shell its lines.
 type LineReader interface {
-	// ReadLine shows prompt and returns a line without its newline. A line that
-	// ends with one asks for more lines in any case. The error is io.EOF at the
+	// ReadLine shows prompt and returns a line without its newline, or several. The error is io.EOF at the
 	// end of input, ErrInterrupted when Ctrl-C cleared the line, and ErrEdit, with the
 	// line, when the entry is wanted in an editor.
 	ReadLine(prompt string) (string, error)
@@ -141,6 +140,9 @@ func New(c Config) *Shell {
 // Run talks until the input ends or a command leaves, and returns the exit
 // status. ctx ends the conversation between two statements and cancels one that runs.
 func (s *Shell) Run(ctx context.Context, r LineReader) int {
+	if b, ok := r.(blockReader); ok {
+		b.Continues(func(entry string) bool { return s.incomplete(entry) || elseFollows(r, entry) })
+	}
 	for s.leave == nil && ctx.Err() == nil {
 		if s.hearPresses(); s.leave != nil {
 			break
@@ -197,14 +199,20 @@ func (s *Shell) Abandoned() bool { return s.pending != nil && s.Busy() }
 func (s *Shell) readEntry(r LineReader) (string, error) {
 	line, err := r.ReadLine(paint(s.Paint.Prompt, promptFirst))
 	entry := line
-	for err == nil && (strings.HasSuffix(line, "\n") || s.incomplete(entry) || elseFollows(r, entry)) {
+	for err == nil && (s.incomplete(entry) || elseFollows(r, entry)) {
 		line, err = r.ReadLine(paint(s.Paint.Prompt, promptMore))
 		if errors.Is(err, ErrInterrupted) {
 			return "", err
 		}
-		entry = strings.TrimSuffix(entry, "\n") + "\n" + line
+		entry += "\n" + line
 	}
 	return strings.TrimRight(entry, "\n"), err
+}
+
+// A blockReader is a LineReader that edits entries of several lines. It calls more to ask
+// whether an entry is incomplete.
+type blockReader interface {
+	Continues(more func(entry string) bool)
 }
 
 // A pasteReader is a LineReader that knows what was pasted.
@@ -307,7 +315,7 @@ func (s *Shell) remember(entry string) {
 	if keeps(entry) {
 		s.entries = append(s.entries, entry)
 	}
-	if err := s.History.Add(oneLine(entry)); err != nil {
+	if err := s.History.Add(entry); err != nil {
 		fmt.Fprintf(s.Err, "starpush: history: %v\n", err)
 	}
 }

@@ -5,10 +5,13 @@ package repl
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chzyer/readline"
@@ -35,20 +38,36 @@ type Terminal struct {
 	history  *History
 	complete Completer
 	size     func() (columns, rows int)
+	more     func(entry string) bool // Continues; nil: entries have one line here
 
 	mu struct {
 		sync.Mutex
-		before string   // lines of the entry above the one that is edited
-		more   bool     // Alt-Enter: the entry goes on
+		before string   // lines of the entry that were read before this block, each with its end
+		prompt string   // of the first line of the block
+		block  block    // the entry that is edited
+		line   []rune   // the current text of its edited line
+		pos    int      // the cursor in it
+		from   int      // the first line of block that is shown
 		list   []string // history while the user walks in it
-		at     int      // place in list; len(list) is the line being typed
-		prefix string   // what stood in the line when the walk began
+		at     int      // place in list; len(list) is the entry being typed
+		prefix string   // the entry at the beginning of the walk
 		tabs   int      // Tab presses in a row that had nothing to add
+		listed int      // rows of the list that the last Tab showed
 		edit   bool     // Ctrl-X Ctrl-E
+
+		change  func() (block, int) // the effect on the block of the key that onKey gets next
+		cleared bool                // that key clears the screen
+		coded   map[string]string   // entries of several lines, by their form for Ctrl-R
+		moved   bool                // readline has left the end of its history
 	}
-	marked bool // the terminal knows marks around what is pasted
-	loaded int  // entries of the history that Ctrl-R knows
+	below  atomic.Pointer[[]string] // rows below the line that is edited, with their prompts
+	marked bool                     // the terminal knows marks around what is pasted
+	loaded int                      // entries of the history that Ctrl-R knows
 }
+
+// Continues implements blockReader: while more reports true, Enter adds a line to the entry,
+// and all its lines can be edited.
+func (t *Terminal) Continues(more func(entry string) bool) { t.more = more }
 
 // NewTerminal opens the line editor on the process's terminal; marks: it may be asked to
 // put marks around what is pasted, as a terminal that is not dumb.
@@ -64,6 +83,7 @@ func NewTerminal(h *History, complete Completer, size func() (columns, rows int)
 		InterruptPrompt:        "^C",
 		EOFPrompt:              "\n", // nothing, then a new line
 		AutoComplete:           completion{t},
+		Painter:                painter{t},
 		Listener:               readline.FuncListener(t.onKey),
 		FuncFilterInputRune:    t.filterKey,
 	}
@@ -75,7 +95,7 @@ func NewTerminal(h *History, complete Completer, size func() (columns, rows int)
 	return t, nil
 }
 
-// ReadLine implements LineReader.
+// ReadLine implements LineReader. The text may have several lines.
 func (t *Terminal) ReadLine(prompt string) (string, error) {
 	first := strings.Contains(prompt, promptFirst)
 	if first {
@@ -85,8 +105,11 @@ func (t *Terminal) ReadLine(prompt string) (string, error) {
 	if first {
 		t.mu.before = ""
 	}
-	t.mu.more, t.mu.edit, t.mu.tabs = false, false, 0
+	t.mu.prompt, t.mu.block, t.mu.from = prompt, block{lines: []string{""}}, 0
+	t.mu.line, t.mu.pos, t.mu.change = nil, 0, nil
+	t.mu.edit, t.mu.tabs = false, 0
 	t.mu.list = nil
+	t.below.Store(nil)
 	t.mu.Unlock()
 
 	t.rl.SetPrompt(prompt)
@@ -101,12 +124,13 @@ func (t *Terminal) ReadLine(prompt string) (string, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if entry, ok := t.mu.coded[line]; ok && len(t.mu.block.lines) == 1 { // found by Ctrl-R
+		line = entry
+	}
+	line = t.mu.block.with(line).text()
 	t.mu.before += line + "\n"
 	if t.mu.edit {
 		return line, ErrEdit
-	}
-	if t.mu.more {
-		line += "\n"
 	}
 	return line, nil
 }
@@ -118,18 +142,30 @@ func (t *Terminal) marks(ask string) {
 	}
 }
 
-// teachSearch gives readline's Ctrl-R the history as it is now. It starts
+// teachSearch gives readline's Ctrl-R the history as it is now, each entry on one line. It starts
 // afresh: readline loses track of its list when an entry has several lines.
 func (t *Terminal) teachSearch() {
 	entries := t.history.Entries()
-	if t.loaded > 0 && t.loaded == len(entries) && len(entries) < HistoryLimit {
+	t.mu.Lock()
+	moved := t.mu.moved
+	t.mu.moved = false
+	t.mu.Unlock()
+	if t.loaded > 0 && t.loaded == len(entries) && len(entries) < HistoryLimit && !moved {
 		return
 	}
+	coded := map[string]string{}
 	t.rl.ResetHistory()
 	for _, e := range entries {
-		t.rl.SaveHistory(e) // in memory: there is no file that could fail
+		code := strings.ReplaceAll(e, "\n", lineMark)
+		if code != e {
+			coded[code] = e
+		}
+		t.rl.SaveHistory(code) // in memory: there is no file that could fail
 	}
 	t.loaded = len(entries)
+	t.mu.Lock()
+	t.mu.coded = coded
+	t.mu.Unlock()
 }
 
 // filterKey sees every key first.
@@ -137,33 +173,106 @@ func (t *Terminal) filterKey(r rune) (rune, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch r {
-	case keyMore:
-		t.mu.more = true
-		return readline.CharBell, true // nothing: an Enter comes behind it. false would go on reading then
-	case keyEdit:
-		t.mu.edit = true
-		return readline.CharBell, true
-	}
-	if r != readline.CharTab {
+	case readline.CharTab:
+	case readline.CharPrev, readline.CharNext, keyUp, keyDown, readline.CharBckSearch, readline.CharFwdSearch:
+		t.mu.moved = true
+		fallthrough
+	default:
 		t.mu.tabs = 0
+	}
+	if r == keyEdit {
+		t.mu.edit = true
+		return readline.CharBell, true // no effect: an Enter follows; false would make readline go on reading
+	}
+	if t.rl != nil && t.rl.Operation.IsSearchMode() {
+		switch r {
+		case keyUp:
+			return readline.CharPrev, true
+		case keyDown:
+			return readline.CharNext, true
+		case keyMore, keyDelete:
+			return readline.CharBell, true
+		}
+		return r, true
+	}
+	if to, ok := t.blockKey(r); ok {
+		return to, true
 	}
 	return r, true
 }
 
-// onKey walks in the history by prefix: Up and Down stop at entries that begin
-// with what was typed.
+// onKey tracks the line while keys change it, and applies the keys that change the block.
 func (t *Terminal) onKey(line []rune, pos int, key rune) ([]rune, int, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if key != readline.CharPrev && key != readline.CharNext {
-		t.mu.list = nil
-		if key != 0 {
-			t.mu.prefix = string(line)
-		} else {
-			t.mu.prefix = ""
+	line, pos, changed := t.keyDone(line, pos, key)
+	t.mu.line, t.mu.pos = line, pos
+	return line, pos, changed
+}
+
+func (t *Terminal) keyDone(line []rune, pos int, key rune) ([]rune, int, bool) {
+	change := t.mu.change
+	t.mu.change = nil
+	switch {
+	case key == 0:
+		t.mu.list, t.mu.prefix = nil, ""
+	case change != nil:
+		b, pos := change()
+		return t.edits(b, pos)
+	case key == readline.CharPrev || key == readline.CharNext:
+		return t.walk(key)
+	case key == '}' || key == ')' || key == ']':
+		if line, pos, ok := outdented(line, pos); ok && len(t.mu.block.lines) > 1 && !t.keys.pasting() {
+			t.typed(line)
+			return line, pos, true
 		}
-		return nil, 0, false
+		t.typed(line)
+	default:
+		if entry, ok := t.mu.coded[string(line)]; ok && t.leavesSearch(key) {
+			b := blockOf(entry, false)
+			return t.edits(b, len(b.lines[b.at]))
+		}
+		t.typed(line)
 	}
+	return line, pos, false
+}
+
+// typed ends the walk in the history, if there is one.
+func (t *Terminal) typed(line []rune) {
+	t.mu.list = nil
+	t.mu.prefix = t.mu.block.with(string(line)).text()
+}
+
+// leavesSearch reports whether a key ends the search with Ctrl-R and keeps the match.
+func (t *Terminal) leavesSearch(key rune) bool {
+	if t.rl == nil || !t.rl.Operation.IsSearchMode() {
+		return false
+	}
+	switch key {
+	case readline.CharBckSearch, readline.CharFwdSearch, readline.CharBackspace, readline.CharCtrlH, readline.CharBell, readline.CharInterrupt, readline.CharEnter, readline.CharCtrlJ:
+		return false
+	}
+	return key < ' '
+}
+
+// edits makes b the edited block with the cursor at pos, a count of runes, or at the end of a
+// shorter line.
+func (t *Terminal) edits(b block, pos int) ([]rune, int, bool) {
+	if t.rl != nil {
+		t.draw(b, false)
+	} else {
+		t.mu.block = b
+	}
+	if t.mu.list == nil {
+		t.mu.prefix = b.text()
+	}
+	line := []rune(b.lines[b.at])
+	return line, min(pos, len(line)), true
+}
+
+// walk moves through the entries of the history that begin with the typed text. It enters an
+// earlier entry at its first line, so that Up goes on to others, and a later one at its last.
+func (t *Terminal) walk(key rune) ([]rune, int, bool) {
 	if t.mu.list == nil {
 		t.mu.list = t.history.Entries()
 		t.mu.at = len(t.mu.list)
@@ -179,11 +288,11 @@ func (t *Terminal) onKey(line []rune, pos int, key rune) ([]rune, int, bool) {
 			break
 		}
 	}
-	shown := []rune(t.current())
-	return shown, len(shown), true
+	b := blockOf(t.current(), key == readline.CharPrev)
+	return t.edits(b, len(b.lines[b.at]))
 }
 
-// current is the line at the place of the walk; t.mu is held.
+// current is the entry at the place of the walk; t.mu is held.
 func (t *Terminal) current() string {
 	if t.mu.at < len(t.mu.list) {
 		return t.mu.list[t.mu.at]
@@ -215,8 +324,8 @@ func (t *Terminal) Close() error {
 
 // completion is the readline side of a Completer. It extends the word as far as
 // all candidates agree. Where that adds nothing, the first Tab lists their names side by
-// side, the second one with types and documentation; of a name that is complete and the
-// only one Tab says what it is. readline never sees more than one candidate, because its
+// side, the second one replaces that list by one with types and documentation, and further ones
+// do nothing; of a name that is complete and the only one Tab says what it is. readline never sees more than one candidate, because its
 // own list has neither.
 type completion struct{ t *Terminal }
 
@@ -224,12 +333,22 @@ type completion struct{ t *Terminal }
 func (c completion) Do(line []rune, pos int) ([][]rune, int) {
 	head := string(line[:pos])
 	if strings.TrimSpace(head) == "" {
-		return [][]rune{[]rune("    ")}, 0 // indentation, also in pasted text
+		return [][]rune{[]rune(indentation)}, 0 // also in pasted text
 	}
-	c.t.mu.Lock()
-	defer c.t.mu.Unlock()
-	text := c.t.mu.before + head
-	replace, candidates := c.t.complete(text+string(line[pos:]), len(text))
+	t := c.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.mu.block
+	text := t.mu.before
+	for _, l := range b.lines[:b.at] {
+		text += l + "\n"
+	}
+	text += head
+	rest := string(line[pos:])
+	for _, l := range b.lines[b.at+1:] {
+		rest += "\n" + l
+	}
+	replace, candidates := t.complete(text+rest, len(text))
 	if len(candidates) == 0 || replace > len(text) {
 		return nil, 0
 	}
@@ -238,30 +357,44 @@ func (c completion) Do(line []rune, pos int) ([][]rune, int) {
 	for _, k := range candidates[1:] {
 		common = commonPrefix(common, k.Text)
 	}
+	width, height := t.size()
 	if ext, ok := strings.CutPrefix(common, word); ok && ext != "" {
-		c.t.mu.tabs = 0
+		t.mu.tabs = 0
 		if len(candidates) == 1 && strings.HasPrefix(candidates[0].Detail, "(") { // what to write next
-			width, _ := c.t.size()
-			io.WriteString(c.t.rl.Stdout(), described(candidates, width, 1))
+			t.list(described(candidates, width, 1))
 		}
 		if len(candidates) == 1 && candidates[0].Goes && !strings.HasPrefix(string(line[pos:]), " ") {
 			ext += " "
 		}
 		return [][]rune{[]rune(ext)}, len([]rune(word))
 	}
-	c.t.mu.tabs++
-	width, height := c.t.size()
-	list := ""
+	t.mu.tabs++
 	switch {
-	case len(candidates) == 1:
-		list = described(candidates, width, 1)
-	case c.t.mu.tabs == 1:
-		list = namesInColumns(candidates, width, height)
-	default:
-		list = described(candidates, width, max(4, height-3))
+	case t.mu.tabs == 1 && len(candidates) == 1:
+		t.list(described(candidates, width, 1))
+	case t.mu.tabs == 1:
+		t.list(namesInColumns(candidates, width, height))
+	case t.mu.tabs == 2 && len(candidates) > 1 && slices.ContainsFunc(candidates, func(k Candidate) bool { return k.Detail+k.Doc != "" }):
+		t.list(described(candidates, width, max(4, height-3)))
 	}
-	io.WriteString(c.t.rl.Stdout(), list)
 	return nil, 0
+}
+
+// list shows a list above the entry, in place of the list that the previous Tab showed.
+func (t *Terminal) list(text string) {
+	width, _ := t.size()
+	up := 0
+	for _, line := range t.mu.block.lines[t.mu.from:t.mu.block.at] {
+		up += rowsOf(line, width)
+	}
+	if t.mu.tabs == 2 {
+		up += t.mu.listed
+	}
+	t.mu.listed = strings.Count(text, "\n")
+	if text += t.aboveText(); up > 0 && t.marked {
+		text = fmt.Sprintf("\x1b[%dA\x1b[J", up) + text
+	}
+	io.WriteString(t.rl.Stdout(), text)
 }
 
 func commonPrefix(a, b string) string {

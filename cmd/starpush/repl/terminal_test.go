@@ -15,7 +15,9 @@ func walker(entries ...string) *Terminal {
 	for _, e := range entries {
 		h.Add(e)
 	}
-	return &Terminal{history: h}
+	t := &Terminal{history: h}
+	t.mu.block = block{lines: []string{""}}
+	return t
 }
 
 func TestHistoryWalkByPrefix(t *testing.T) {
@@ -106,9 +108,10 @@ func TestCandidateLists(t *testing.T) {
 }
 
 func TestInput(t *testing.T) {
-	more := string(keyMore) + "\r"
+	more := string(keyMore)
 	for _, tt := range []struct{ name, in, want string }{
-		{"Alt-Enter", "a\x1b\rb\x1b\nc\x1b[A", "a" + more + "b" + more + "c\x1b[A"},
+		{"Alt-Enter", "a\x1b\rb\x1b\nc\x1b[C", "a" + more + "b" + more + "c\x1b[C"},
+		{"arrows", "\x1b[A\x1b[B\x1bOAx\x1bOB", string([]rune{keyUp, keyDown, keyUp, 'x', keyDown})},
 		{"a paste", "\x1b[200~for {\r\n\tx\n}\r\x1b[201~y\tz", "for {\r    x\r}\ry\tz"},
 		{"keys in a paste", "\x1b[200~a\x01\x04\x7fb数\x1b[201~", "ab数"},
 		{"a paste without end", "\x1b[200~abc", "abc"},
@@ -117,6 +120,9 @@ func TestInput(t *testing.T) {
 		{"two pastes", "\x1b[200~a\x1b[201~\x1b[200~b\x1b[201~", "ab"},
 		{"the chord", "a\x18\x05b", "a" + string(keyEdit) + "\rb"},
 		{"half a chord", "a\x18b\x05", "ab\x05"},
+		{"Home and End", "\x1b[1~a\x1b[4~\x1b[7~\x1b[8~", "\x01a\x05\x01\x05"},
+		{"by words", "\x1b[1;5D\x1b[1;3C", "\x1bb\x1bf"},
+		{"Delete", "\x1b[3~", string(keyDelete)},
 		{"another key", "\x1b[2~x", "\x1b[2~x"},
 	} {
 		got, err := io.ReadAll(&input{r: strings.NewReader(tt.in)})
@@ -125,7 +131,7 @@ func TestInput(t *testing.T) {
 		}
 		// Terminals send keys in one piece; marks may come in two, and pastes in any.
 		for cut := range len(tt.in) {
-			if cut > 0 && (strings.HasSuffix(tt.in[:cut], "\x1b") || strings.HasSuffix(tt.in[:cut], "\x1b[")) && !strings.Contains(tt.in[:cut-1], "200~") || strings.HasSuffix(tt.in[:cut], "201~\x1b") || strings.HasSuffix(tt.in[:cut], "201~\x1b[") {
+			if cut > 0 && (strings.HasSuffix(tt.in[:cut], "\x1b") || strings.HasSuffix(tt.in[:cut], "\x1b[") || strings.HasSuffix(tt.in[:cut], "\x1bO")) && !strings.Contains(tt.in[:cut-1], "200~") || strings.HasSuffix(tt.in[:cut], "201~\x1b") || strings.HasSuffix(tt.in[:cut], "201~\x1b[") {
 				continue
 			}
 			got, err := io.ReadAll(&input{r: io.MultiReader(strings.NewReader(tt.in[:cut]), strings.NewReader(tt.in[cut:]))})
@@ -138,7 +144,7 @@ func TestInput(t *testing.T) {
 	buf := make([]byte, 2)
 	n, _ := small.Read(buf)
 	m, _ := small.Read(buf)
-	if n != 2 || m != 2 {
+	if n != 2 || m != 1 {
 		t.Errorf("a key longer than the buffer came as %d and %d bytes", n, m)
 	}
 }
@@ -204,14 +210,105 @@ func TestPastes(t *testing.T) {
 	}
 }
 
-func TestKeysThatEndLines(t *testing.T) {
+func TestKeyThatEdits(t *testing.T) {
 	term := walker()
-	for _, k := range "ab" + string(keyMore) + string(keyEdit) {
+	for _, k := range "ab" + string(keyEdit) {
 		if r, ok := term.filterKey(k); !ok || r != k && r != readline.CharBell {
 			t.Errorf("%q: %q, %v", k, r, ok)
 		}
 	}
-	if !term.mu.more || !term.mu.edit {
-		t.Errorf("more %v, edit %v", term.mu.more, term.mu.edit)
+	if !term.mu.edit {
+		t.Error("no edit")
+	}
+}
+
+// Keys go from line to line of an entry, put lines together and part them.
+func TestBlockKeys(t *testing.T) {
+	const loop = "for i in 0..3 {\n    f(i)\n}"
+	for _, tt := range []struct {
+		name      string
+		text      string
+		at, pos   int
+		keys      []rune
+		want      string
+		line, col int
+	}{
+		{"up", loop, 2, 1, []rune{keyUp}, loop, 1, 1},
+		{"up to a shorter line", loop, 1, 8, []rune{keyUp, keyDown, keyDown}, loop, 2, 1},
+		{"Alt-Enter", loop, 0, 15, []rune{keyMore}, "for i in 0..3 {\n    \n    f(i)\n}", 1, 4},
+		{"Alt-Enter in a line", loop, 1, 6, []rune{keyMore}, "for i in 0..3 {\n    f(\n        i)\n}", 2, 8},
+		{"left", loop, 1, 0, []rune{readline.CharBackward}, loop, 0, 15},
+		{"right", loop, 0, 15, []rune{readline.CharForward}, loop, 1, 0},
+		{"backspace", loop, 1, 0, []rune{readline.CharBackspace}, "for i in 0..3 {    f(i)\n}", 0, 15},
+		{"Delete", loop, 0, 0, []rune{keyDelete, keyDelete}, "r i in 0..3 {\n    f(i)\n}", 0, 0},
+		{"Delete at an end", loop, 1, 8, []rune{keyDelete}, "for i in 0..3 {\n    f(i)}", 1, 8},
+		{"Delete at the last one", loop, 2, 1, []rune{keyDelete}, loop, 2, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			term := walker()
+			term.mu.block = blockOf(tt.text, true)
+			term.mu.block.at = tt.at
+			term.mu.line, term.mu.pos = []rune(term.mu.block.lines[tt.at]), tt.pos
+			for _, k := range tt.keys {
+				r, _ := term.filterKey(k)
+				line, pos, _ := term.onKey(term.mu.line, term.mu.pos, r)
+				term.mu.line, term.mu.pos = line, pos
+			}
+			if b := term.mu.block.with(string(term.mu.line)); b.text() != tt.want || b.at != tt.line || term.mu.pos != tt.col {
+				t.Errorf("%q at %d, %d; want %q at %d, %d", b.text(), b.at, term.mu.pos, tt.want, tt.line, tt.col)
+			}
+		})
+	}
+}
+
+// New lines are indented as the brackets say, those that are pasted as they are, and a bracket that
+// closes goes back one step.
+func TestIndentation(t *testing.T) {
+	for _, tt := range []struct {
+		line   string
+		pos    int
+		pasted bool
+		want   string
+	}{
+		{"for i in 0..3 {", 15, false, "for i in 0..3 {|    "},
+		{"for i in 0..3 {", 15, true, "for i in 0..3 {|"},
+		{"    f(a,  # more {", 18, false, "    f(a,  # more {|    "},
+		{"    let s = \"{\"", 15, false, "    let s = \"{\"|    "},
+		{"  if a {  # why", 15, false, "  if a {  # why|      "},
+		{"f(x)", 2, false, "f(|    x)"},
+		{"{}", 1, false, "{|}"},
+		{"    ", 4, false, "|    "},
+	} {
+		b, pos := blockOf(tt.line, true).split(tt.pos, tt.pasted)
+		if got := strings.Join(b.lines, "|"); got != tt.want || pos != len(b.lines[1])-len(strings.TrimLeft(b.lines[1], " ")) {
+			t.Errorf("%q at %d: %q, %d; want %q", tt.line, tt.pos, got, pos, tt.want)
+		}
+	}
+	for line, want := range map[string]string{"        }": "    }", "  }": "}", "}": "", "x }": "", "    }x": ""} {
+		got, _, ok := outdented([]rune(line), strings.IndexByte(line, '}')+1)
+		if ok != (want != "") || string(got) != want {
+			t.Errorf("%q: %q, %v", line, string(got), ok)
+		}
+	}
+}
+
+// The history gives entries back as they were, lines and comments.
+func TestHistoryWalkInLines(t *testing.T) {
+	const loop = "for i in 0..3 {\n    f(i)  # why\n}"
+	term := walker("let a = 1", loop, "let b = 2")
+	term.onKey(nil, 0, 0)
+	for _, want := range []string{"let b = 2", loop, "let a = 1"} {
+		r, _ := term.filterKey(keyUp)
+		line, _, _ := term.onKey(term.mu.line, term.mu.pos, r)
+		if b := term.mu.block.with(string(line)); b.text() != want || b.at != 0 {
+			t.Errorf("Up shows %q in line %d, want %q", b.text(), b.at, want)
+		}
+	}
+	for _, want := range []int{2, 2} { // from above its last line
+		r, _ := term.filterKey(keyDown)
+		line, _, _ := term.onKey(term.mu.line, term.mu.pos, r)
+		if b := term.mu.block.with(string(line)); b.at != want && b.text() == loop {
+			t.Errorf("Down is in line %d, want %d", b.at, want)
+		}
 	}
 }

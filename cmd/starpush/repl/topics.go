@@ -64,10 +64,12 @@ func TopicOf(word string) string {
 	return ""
 }
 
-const keysTopic = `  Enter        runs a complete statement, else asks for the next line
+const keysTopic = `  Enter        runs a complete entry, else goes on in a new line of it
   Alt-Enter    a new line in any case
-  Tab          completes names, fields, codelets, modes, options, files; lists what fits
-  Up, Down     earlier entries that begin with what is typed
+  Tab          completes names, fields, codelets, modes, options, files; lists what fits,
+               a second time with types and documentation
+  Up, Down     the line above or below; from the first or last one, earlier entries that
+               begin with what is typed (Ctrl-P, Ctrl-N from any line)
   Ctrl-R       searches in the earlier entries
   Ctrl-C       clears the line; while a statement runs: cancels it, a second time
                within 2 s stops waiting for it, a third time leaves

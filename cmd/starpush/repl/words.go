@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
@@ -125,4 +126,17 @@ func unknown(name string) string {
 		return "did you mean `:" + near + "`?"
 	}
 	return "`:help` lists them"
+}
+
+func notWord(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+func firstWord(s string) string {
+	if i := strings.IndexFunc(s, notWord); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+func lastWord(s string) string {
+	return s[strings.LastIndexFunc(s, notWord)+1:]
 }
