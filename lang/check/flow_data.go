@@ -3,7 +3,10 @@ package check
 // Data flow through statements that begin and end data, views and holds.
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -242,4 +245,421 @@ func (f *flow) unreleased(start int, by syntax.Node) {
 		of := f.c.text(x.item.Of)
 		d.Help = append(d.Help, fmt.Sprintf("write `release %s` before the block ends, or give it a block: `acquire %v %s as %s { ... }`", name, x.item.Mode, of, name))
 	}
+}
+
+// What a use of data means for what is known about it.
+
+// target finds the data that e names and checks that it still exists: x, x[i],
+// v, v[i, j]. The cell is nil when the data is not in sight; whole says that e
+// is all of it. Indices are walked.
+func (f *flow) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
+	switch e := unparen(e).(type) {
+	case *syntax.Ident:
+		x = f.cellOf(e)
+		if x == nil {
+			return nil, false
+		}
+		if x.obj.Kind == types.ViewObject {
+			f.viewOver(x, e.Name, at)
+			return x.root, false
+		}
+		return x, true
+	case *syntax.Index:
+		for _, a := range e.Args {
+			f.expr(a)
+		}
+		x, _ = f.target(e.X, at)
+		if id, ok := unparen(e.X).(*syntax.Ident); ok && x != nil && x.obj == id.Obj {
+			f.defaultView(x, e, id.Name)
+		}
+		return x, false
+	}
+	f.expr(e)
+	return nil, false
+}
+
+// cellOf returns the cell of the handle or view that id names.
+func (f *flow) cellOf(id *syntax.Ident) *cell {
+	if id.Obj == nil || id.Obj.Kind != types.HandleObject && id.Obj.Kind != types.ViewObject {
+		return nil
+	}
+	return f.cells[id.Obj]
+}
+
+// viewOver reports the use of a view that has ended (E0506).
+func (f *flow) viewOver(x *cell, name string, at syntax.Node) {
+	if x.state.life != lifeOver {
+		return
+	}
+	d := f.c.err("E0506", at, fmt.Sprintf("`%s` is used after its view ended", name))
+	d.Label = "used here"
+	d.Labels = append(d.Labels, f.c.label(x.state.at, "ended here"))
+	d.Help = append(d.Help, fmt.Sprintf("drop the `unpartition`: `%s` and its data may be used side by side", name))
+	f.dropStatement(d, "unpartition", x.state.at)
+	s := x.state
+	s.life = lifeUnknown
+	f.set(x, s)
+}
+
+// defaultView checks x[…] against the default view of x.
+func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
+	s := x.state
+	switch {
+	case s.life == lifeOver:
+	case s.split == splitNone && f.c.slices(e):
+		// Told by the checker, with what to write.
+	case s.split == splitNone:
+		d := f.c.err("E0507", e, fmt.Sprintf("`%s` has no default view", name))
+		if s.parts != nil {
+			d.Labels = append(d.Labels, f.c.label(s.parts, "the one declared here has ended"))
+		}
+		form := "blocks(p)"
+		if x.obj.Type.Kind == types.Matrix {
+			form = "tiles(p, q)"
+		} else if x.obj.Type.Kind == types.Block {
+			form = "axis(0, p)"
+		}
+		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))
+		d.Help = append(d.Help, fmt.Sprintf("for single elements write `acquire R %[1]s as %[2]s { … %[2]s[%[3]s] … }`", name, f.c.arrayFor(e.X), f.c.indicesFor(x.obj.Type, e.Args)))
+		s.split = splitUnknown
+		f.set(x, s)
+	case s.split == splitKnown:
+		if dims := dimsOf(s.parts); dims >= 0 && dims != len(e.Args) {
+			f.c.loopNames = f.names
+			f.c.wrongCount(e, name, s.parts, dims)
+		}
+	}
+}
+
+// alive reports the use of data that was unregistered (E0403). It returns false
+// after a report.
+func (f *flow) alive(x *cell, at syntax.Node) bool {
+	s := x.state
+	if s.life != lifeOver {
+		return true
+	}
+	d := f.c.err("E0403", at, fmt.Sprintf("`%s` is used after it was unregistered", x.obj.Name))
+	d.Label = "used here"
+	d.Labels = append(d.Labels, f.c.label(s.at, "unregistered here"))
+	line := f.c.f.At(at).Start.Line
+	d.Help = append(d.Help, fmt.Sprintf("move the `unregister` below line %d, or drop it: the block unregisters its own handles", line))
+	f.dropStatement(d, "unregister", s.at)
+	s.life, s.escaped = lifeUnknown, true
+	f.set(x, s)
+	return false
+}
+
+// read notes that the value of x, named of, is needed at a place.
+func (f *flow) read(x *cell, of syntax.Expr, at syntax.Node) {
+	if !f.alive(x, of) {
+		return
+	}
+	s := x.state
+	switch s.life {
+	case lifeUnwritten:
+		f.unwritten(x, at)
+	case lifeInvalidated:
+		f.invalidated(x, at)
+	default:
+		s.unread = nil
+		f.set(x, s)
+		return
+	}
+	s.life, s.unread = lifeUnknown, nil
+	f.set(x, s)
+}
+
+// unwritten is E0401.
+func (f *flow) unwritten(x *cell, at syntax.Node) {
+	name := x.obj.Name
+	d := f.c.err("E0401", at, fmt.Sprintf("`%s` is read before anything writes it", name))
+	d.Label = "first use"
+	d.Labels = append(d.Labels, diag.Label{Span: x.obj.Decl, Text: "registered without a value"})
+	in := f.c.infos[x.obj]
+	if in == nil || in.ctor == nil {
+		return
+	}
+	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", f.c.withArg(in.ctor, "fill = 0")))
+	d.Edit(f.c.f.At(in.ctor), f.c.withArg(in.ctor, "fill = 0"))
+	if t := x.obj.Type; t.IsDense() {
+		zero := "0"
+		if t.Elem.IsFloat() {
+			zero = "0.0"
+		}
+		d.Help = append(d.Help, fmt.Sprintf("or write it first: `insert blas.fill(W %s, %s)`", name, zero))
+	}
+}
+
+// dropStatement adds the edit that drops the verb on what stands at, when it stands
+// alone on its line.
+func (f *flow) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
+	span := f.c.f.At(at)
+	if line, ok := span.OwnLine(verb + " " + span.Text()); ok {
+		d.Edit(line, "")
+	}
+}
+
+// invalidated is E0402.
+func (f *flow) invalidated(x *cell, at syntax.Node) {
+	d := f.c.err("E0402", at, fmt.Sprintf("`%s` was invalidated and not written since", x.obj.Name))
+	d.Label = "read here"
+	d.Labels = append(d.Labels, f.c.label(x.state.at, "value dropped here"))
+	switch w, after := f.c.writerOf(x.obj, at.Range().Lo); {
+	case w == "":
+		d.Help = append(d.Help, "write it first, or drop the `invalidate`")
+		f.dropStatement(d, "invalidate", x.state.at)
+	case after:
+		d.Help = append(d.Help, fmt.Sprintf("the `%s` tasks must be inserted before this line", w))
+	default:
+		d.Help = append(d.Help, fmt.Sprintf("drop the `invalidate`, or insert `%s` once more between it and this line", w))
+		f.dropStatement(d, "invalidate", x.state.at)
+	}
+}
+
+// writer is an operand of a task that gets a value.
+type writer struct {
+	insert *syntax.Insert
+	arg    *syntax.TaskArg
+}
+
+// writerOf returns a task that gives o a value, as "dot(..., REDUX pq)": the first one
+// below the place read, and then after is set, else the first one of the text. It
+// returns "" if there is none.
+func (c *checker) writerOf(o *types.Object, read int32) (text string, after bool) {
+	if c.writers == nil {
+		c.writers = map[*types.Object][]writer{}
+		visit := func(e syntax.Expr) bool {
+			if in, ok := e.(*syntax.Insert); ok {
+				for _, a := range in.Args {
+					if a.Mode == iface.W || a.Mode == iface.Redux {
+						root := c.rootOf(a.Value)
+						c.writers[root] = append(c.writers[root], writer{in, a})
+					}
+				}
+			}
+			return true
+		}
+		walkStmts(c.f.Stmts, func(e syntax.Expr) { walkExpr(e, visit) })
+		for _, list := range c.writers {
+			slices.SortStableFunc(list, func(a, b writer) int { return cmp.Compare(a.insert.Lo, b.insert.Lo) })
+		}
+	}
+	list := c.writers[o]
+	if len(list) == 0 {
+		return "", false
+	}
+	below, _ := slices.BinarySearchFunc(list, read, func(w writer, at int32) int { return cmp.Compare(w.insert.Lo, at+1) })
+	w := list[0]
+	if after = below < len(list); after {
+		w = list[below]
+	}
+	var parts []string
+	for i, a := range w.insert.Args {
+		switch {
+		case a == w.arg:
+			parts = append(parts, c.text(syntax.Span{Lo: a.ModeAt.Lo, Hi: a.Value.Range().Hi}))
+		case i == 0 || w.insert.Args[i-1] == w.arg:
+			parts = append(parts, "...")
+		}
+	}
+	var path []string
+	for _, id := range w.insert.Path {
+		path = append(path, id.Name)
+	}
+	return strings.Join(path, ".") + "(" + strings.Join(parts, ", ") + ")", after
+}
+
+// written notes that x gets a value; whole says all of it.
+func (f *flow) written(x *cell, whole bool) {
+	s := x.state
+	if s.life == lifeOver {
+		return
+	}
+	s.life = lifeUnknown
+	if whole && !s.escaped {
+		s.life = lifeWritten
+	}
+	s.unread = nil
+	f.set(x, s)
+}
+
+// lost warns that the value written before is dropped without being read.
+func (f *flow) lost(x *cell, at syntax.Node, how string) {
+	w := x.state.unread
+	if w == nil || x.state.escaped {
+		return
+	}
+	d := f.c.warn("W0401", w, fmt.Sprintf("the value that this writes to `%s` is never read", x.obj.Name))
+	if at != nil {
+		d.Labels = append(d.Labels, f.c.label(at, how))
+	} else {
+		d.Label = how
+	}
+	d.Help = append(d.Help, "drop this task, or read its result before")
+}
+
+// operand is one handle of an insert.
+func (f *flow) operand(a *syntax.TaskArg, failed bool) *cell {
+	at := syntax.Node(syntax.Span{Lo: a.ModeAt.Lo, Hi: a.Value.Range().Hi})
+	if a.Mode == iface.NoMode {
+		at = a.Value
+	}
+	x, whole := f.target(a.Value, at)
+	if a.At != nil {
+		f.expr(a.At)
+	}
+	if x == nil {
+		return nil
+	}
+	if failed { // its real mode is not known
+		if x.state.life != lifeOver {
+			f.written(x, false)
+		}
+		return x
+	}
+	switch a.Mode {
+	case iface.R:
+		f.read(x, a.Value, at)
+	case iface.W:
+		if f.alive(x, a.Value) {
+			if whole {
+				f.lost(x, at, "overwritten here")
+			}
+			f.written(x, whole)
+			if s := x.state; whole && !s.escaped {
+				s.unread = a
+				f.set(x, s)
+			}
+		}
+	case iface.RW, iface.Commute:
+		f.read(x, a.Value, at)
+		if whole {
+			f.written(x, true)
+		}
+	case iface.Redux:
+		if f.alive(x, a.Value) {
+			f.written(x, whole)
+		}
+	case iface.Scratch:
+		f.scratch(x, a.Value, at)
+	}
+	f.conflicts(x, a, at)
+	return x
+}
+
+// scratch warns about SCRATCH on data that holds a value.
+func (f *flow) scratch(x *cell, of syntax.Expr, at syntax.Node) {
+	if !f.alive(x, of) || x.state.life != lifeWritten || x.state.escaped {
+		return
+	}
+	d := f.c.warn("W0305", at, fmt.Sprintf("`%s` holds a value, and SCRATCH does not use it", x.obj.Name))
+	d.Label = "every worker gets memory of its own, with unspecified content"
+	d.Labels = append(d.Labels, diag.Label{Span: x.obj.Decl, Text: "registered here"})
+	d.Help = append(d.Help, "register workspace of its own, without `fill`, `list` or `load`")
+	s := x.state
+	s.life = lifeUnknown // said once
+	f.set(x, s)
+}
+
+// conflicts notes that an inserted task waits for an array that the script holds.
+func (f *flow) conflicts(x *cell, a *syntax.TaskArg, at syntax.Node) {
+	for _, h := range f.held {
+		if h.root != x || h.state.hold != holdHeld || a.Mode == iface.Scratch || a.Mode == iface.Redux {
+			continue
+		}
+		if h.state.mode == iface.R && a.Mode == iface.R || h.state.mode == iface.NoMode || !f.stillSame(h.item.Of, h.since, a.Value) {
+			continue
+		}
+		s := h.state
+		s.pending, s.gated, s.gatedAt = at.Range(), a, f.clock
+		f.set(h, s)
+	}
+}
+
+// waits notes that the script waits here for data that an access in a mode needs.
+// It returns false when the data is gone, or when that was reported as waiting for
+// itself (E0405).
+func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
+	if !f.alive(x, of) {
+		return false
+	}
+	for i := len(f.held) - 1; i >= 0; i-- {
+		h := f.held[i]
+		if h.root != x || h.state.hold != holdHeld || !f.stillSame(h.item.Of, h.since, of) {
+			continue
+		}
+		s := h.state
+		behind := s.pending != (syntax.Span{}) && s.gated != nil && f.stillSame(s.gated.Value, s.gatedAt, of) // another task, which waits for h
+		if !behind && (mode == iface.NoMode || mode == iface.R && s.mode == iface.R) || s.mode == iface.NoMode {
+			continue
+		}
+		d := f.c.err("E0405", at, "this waits for itself")
+		if h.block {
+			d.Label = fmt.Sprintf("waits until the block releases `%s`", x.obj.Name)
+		} else {
+			d.Label = fmt.Sprintf("waits until `release %s`", h.obj.Name)
+		}
+		d.Labels = append(d.Labels, f.c.label(itemSpan(h.item), fmt.Sprintf("`%s` is held from here", x.obj.Name)))
+		if behind && (mode == iface.NoMode || mode == iface.R && s.mode == iface.R) {
+			d.Labels = append(d.Labels, f.c.label(s.pending, "this task waits for the release, too"))
+			d.Help = append(d.Help, fmt.Sprintf("release `%s` before", h.obj.Name))
+			return false
+		}
+		same := h.obj.Name
+		if x.obj.Type.Kind == types.Variable {
+			same += "[0]"
+		}
+		d.Help = append(d.Help, fmt.Sprintf("use `%s`, which is the same data", same))
+		if f.c.text(at) == "value("+x.obj.Name+")" {
+			d.Edit(f.c.f.At(at), same)
+		}
+		return false
+	}
+	return f.gateOpen(x, of, mode, at)
+}
+
+// stillSame reports whether then, which was evaluated when f.clock was since, and now share
+// elements for sure.
+func (f *flow) stillSame(then syntax.Expr, since int, now syntax.Expr) bool {
+	if !f.c.sameElements(then, now) {
+		return false
+	}
+	same := true
+	if !f.c.equal(then, now) {
+		return same // one of them is the whole
+	}
+	walkExpr(then, func(e syntax.Expr) bool {
+		if id, ok := e.(*syntax.Ident); ok && id.Obj != nil && (id.Obj.Kind == types.LetObject || id.Obj.Kind == types.FuncParam) {
+			same = same && f.assigned[id.Obj] <= since && (!id.Obj.Global || f.called <= since)
+		}
+		if x, ok := e.(*syntax.Index); ok && x.X.Type() != nil && x.X.Type().Kind == types.List {
+			same = false // items change by any name of the list
+		}
+		return same
+	})
+	return same
+}
+
+// gateOpen reports waiting for data that a task uses which waits for a closed gate.
+func (f *flow) gateOpen(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
+	g, by := x.state.gate, x.state.gated
+	if g == nil || g.state.hold != holdHeld || g.state.pending == (syntax.Span{}) {
+		return true
+	}
+	if by != nil && (by.Mode == iface.R && mode == iface.R || !f.stillSame(by.Value, x.state.gatedAt, of)) {
+		return true // it need not wait for that one
+	}
+	f.stuck(g, at)
+	return false
+}
+
+// stuck is E0405 for a gate that is still closed.
+func (f *flow) stuck(g *cell, at syntax.Node) {
+	d := f.c.err("E0405", at, "this waits for itself")
+	d.Label = fmt.Sprintf("waits for a task that needs `%s` open", g.obj.Name)
+	d.Labels = append(d.Labels, f.c.label(g.state.pending, fmt.Sprintf("this task waits for `%s`", g.obj.Name)))
+	d.Help = append(d.Help, fmt.Sprintf("write `open(%s)` before it", g.obj.Name))
+	s := g.state
+	s.pending = syntax.Span{}
+	f.set(g, s)
 }

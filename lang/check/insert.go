@@ -4,8 +4,11 @@ package check
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -182,4 +185,656 @@ func concrete(t *types.Type) *types.Type {
 		return &types.Type{Kind: t.Kind, Elem: iface.F64}
 	}
 	return t
+}
+
+// insert: which codelet it names.
+
+// codeletNamed finds the codelet of an insert, nil after a report.
+func (c *checker) codeletNamed(e *syntax.Insert) *types.Object {
+	if len(e.Path) == 0 {
+		return nil
+	}
+	first := e.Path[0]
+	for _, id := range e.Path {
+		id.SetType(types.TNone)
+	}
+	o := c.find(first)
+	if o == nil || o.Kind == types.BuiltinValue {
+		first.Obj = nil
+		c.noCodelet(first, len(e.Path) > 1)
+		return nil
+	}
+	if o.Kind == types.ModuleObject && len(e.Path) > 1 {
+		o = c.member(first, o, e.Path[1], "codelet")
+		if o == nil {
+			return nil
+		}
+		if len(e.Path) > 2 {
+			c.err("E0203", e.Path[2], fmt.Sprintf("`%s.%s` is %s and has no members", first.Name, e.Path[1].Name, what(o)))
+			return nil
+		}
+	} else if len(e.Path) > 1 {
+		c.err("E0203", first, fmt.Sprintf("`%s` is %s, not a module", first.Name, what(o)))
+		return nil
+	}
+	if o.Kind != types.CodeletObject || o.Sig == nil {
+		last := e.Path[len(e.Path)-1]
+		d := c.err("E0705", last, fmt.Sprintf("`%s` is %s, and `insert` takes a codelet", last.Name, what(o)))
+		switch o.Kind {
+		case types.FuncObject:
+			c.callInstead(d, e, c.text(syntax.Span{Lo: first.Lo, Hi: last.Hi}))
+		case types.ModuleObject:
+			d.Help = append(d.Help, fmt.Sprintf("name a codelet in it: `insert %s.name(...)`", last.Name))
+		}
+		return nil
+	}
+	return o
+}
+
+// callInstead adds to d that the function of name is called, without insert and without
+// access modes.
+func (c *checker) callInstead(d *diag.Diagnostic, e *syntax.Insert, name string) {
+	if e.With != nil || e.Range().Hi-e.Range().Lo > 60 {
+		d.Help = append(d.Help, fmt.Sprintf("call it without `insert`: `%s(...)`", name))
+		return
+	}
+	var args []string
+	for _, a := range e.Args {
+		text := c.text(a.Value)
+		if a.Name != nil {
+			text = a.Name.Name + " = " + text
+		}
+		args = append(args, text)
+	}
+	right := name + "(" + strings.Join(args, ", ") + ")"
+	d.Help = append(d.Help, fmt.Sprintf("call it without `insert`: `%s`", right))
+	d.Edit(c.f.At(e), right)
+}
+
+// noCodelet reports a codelet, or the module of one, that nothing declares, and
+// where one of that name is.
+func (c *checker) noCodelet(id *syntax.Ident, module bool) {
+	if c.broken {
+		return
+	}
+	d := c.err("E0201", id, fmt.Sprintf("`%s` is not defined", id.Name))
+	if module {
+		if c.meant(d, id.Name, func(o *types.Object) bool { return o.Kind == types.ModuleObject }) {
+			return
+		}
+	}
+	if module, _ := c.loader.env.ModuleNamed(id.Name); module != "" {
+		d.Help = append(d.Help, fmt.Sprintf("write `import %q as %s` above", module, id.Name))
+		d.Fixes = append(d.Fixes, ImportEdit(c.f, module))
+		return
+	}
+	for s := c.scope; s != nil; s = s.Parent {
+		for _, o := range s.List {
+			if o.Kind == types.ModuleObject && o.Module != nil {
+				if m := o.Module.Members[id.Name]; m != nil && m.Kind == types.CodeletObject {
+					d.Meant(id.Name, o.Name+"."+id.Name, "")
+					return
+				}
+			}
+		}
+	}
+	if c.meant(d, id.Name, func(o *types.Object) bool { return o.Kind == types.CodeletObject }) {
+		return
+	}
+	best := ""
+	for name, m := range c.loader.env.Modules {
+		if o := m.Members[id.Name]; o != nil && o.Kind == types.CodeletObject && (best == "" || name < best) {
+			best = name
+		}
+	}
+	if best != "" {
+		short := best[strings.LastIndexByte(best, '/')+1:]
+		d.Help = append(d.Help, fmt.Sprintf("`import %q as %s`, then `insert %s.%s(...)`", best, short, short, id.Name))
+	}
+}
+
+// insert: element types of operands, and what type parameters stand for.
+
+// loadAs adds to d that data which is loaded becomes what its register says, whatever the
+// file holds.
+func (c *checker) loadAs(d *diag.Diagnostic, e syntax.Expr, want iface.Elem) {
+	root := c.rootOf(e)
+	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
+		return
+	}
+	ctor := c.infos[root].ctor
+	for _, x := range ctor.Args {
+		if x.Name == nil || x.Name.Name != "load" {
+			continue
+		}
+		elem := fmt.Sprintf("[%v]", root.Type.Elem)
+		if as := strings.Replace(c.text(ctor), elem, fmt.Sprintf("[%v]", want), 1); as != c.text(ctor) {
+			d.Labels = append(d.Labels, c.label(ctor, "loaded here"))
+			d.Help = append(d.Help, fmt.Sprintf("loading converts: register it as `%s`", as))
+		}
+		return
+	}
+}
+
+// elementTypes finds out what the type parameters of the signature stand for.
+func (c *checker) elementTypes(e *syntax.Insert, sig *types.Signature) {
+	var by map[byte]*syntax.TaskArg
+	for k, p := range sig.Params {
+		a := e.Bound[k]
+		if a == nil || p.Mode == iface.NoMode || p.Type.Kind == types.Void {
+			continue
+		}
+		t := a.Value.Type()
+		if p.Type.Param == 0 {
+			if t.Elem != p.Type.Elem {
+				d := c.err("E0701", a, fmt.Sprintf("`%s` of `%s` has elements of type %v, and this has %v", p.Name, sig.Name, p.Type.Elem, t.Elem))
+				d.Label = t.String()
+				d.Notes = append(d.Notes, "codelet "+sig.Text)
+				c.loadAs(d, a.Value, p.Type.Elem)
+			}
+			continue
+		}
+		first := by[p.Type.Param]
+		switch {
+		case first == nil:
+			if by == nil {
+				by = map[byte]*syntax.TaskArg{}
+				e.TypeArgs = map[byte]iface.Elem{}
+			}
+			by[p.Type.Param] = a
+			e.TypeArgs[p.Type.Param] = t.Elem
+			if allowed := sig.Elems[p.Type.Param]; allowed != nil && !hasElem(allowed, t.Elem) {
+				var names []string
+				for _, el := range allowed {
+					names = append(names, el.String())
+				}
+				d := c.err("E0701", a, fmt.Sprintf("`%s` works on elements of type %s, and this has %v", sig.Name, strings.Join(names, " or "), t.Elem))
+				d.Label = t.String()
+				d.Notes = append(d.Notes, "codelet "+sig.Text)
+				d.Help = append(d.Help, fmt.Sprintf("register the data with elements of type %s", strings.Join(names, " or ")))
+			}
+		case first.Value.Type().Elem != t.Elem:
+			ft := first.Value.Type()
+			d := c.err("E0701", a, fmt.Sprintf("`%s` needs one element type, and got %v and %v", sig.Name, ft.Elem, t.Elem))
+			d.Label = t.String()
+			d.Labels = append(d.Labels, c.label(first, fmt.Sprintf("%v, so %c is %v", ft, p.Type.Param, ft.Elem)))
+			d.Notes = append(d.Notes, "codelet "+sig.Text)
+		}
+	}
+	for k, p := range sig.Params {
+		a := e.Bound[k]
+		if a == nil || p.Mode != iface.NoMode || p.Type.Param == 0 {
+			continue
+		}
+		el, ok := e.TypeArgs[p.Type.Param]
+		if !ok {
+			continue
+		}
+		t := &types.Type{Kind: types.Elem, Elem: el}
+		if what := fmt.Sprintf("`%s` of `%s`", p.Name, sig.Name); !c.fits(t, a.Value) {
+			c.mismatch(a.Value, t, what)
+		} else {
+			c.inRange(a.Value, t, "`"+p.Name+"`")
+		}
+	}
+}
+
+func hasElem(list []iface.Elem, e iface.Elem) bool {
+	for _, x := range list {
+		if x == e {
+			return true
+		}
+	}
+	return false
+}
+
+// insert: access modes, and the data that an operand is of.
+
+// modeFits holds the mode of an argument against the declared one.
+func (c *checker) modeFits(e *syntax.Insert, a *syntax.TaskArg, t *types.Type, k int, sig *types.Signature) bool {
+	p := &sig.Params[k]
+	if t.Kind == types.Void && (a.Mode == iface.Redux || a.Mode == iface.Scratch) {
+		d := c.err("E0307", a.ModeAt, fmt.Sprintf("%v makes no sense on void data", a.Mode))
+		d.Label = "void data has no bytes"
+		d.Help = append(d.Help, "void data orders tasks: write R, W, RW or COMMUTE")
+		if a.Mode == iface.Redux && p.Mode == iface.RW {
+			d.Edit(c.f.At(a.ModeAt), "COMMUTE")
+		} else {
+			d.Edit(c.f.At(a.ModeAt), p.Mode.String())
+		}
+		return false
+	}
+	if a.Mode == p.Mode || p.Mode == iface.RW && (a.Mode == iface.Commute || a.Mode == iface.Redux) {
+		if a.Mode == iface.Redux {
+			return c.reducible(e, a, p.Name)
+		}
+		return true
+	}
+	var message, label string
+	switch p.Mode {
+	case iface.R:
+		message, label = "only reads", fmt.Sprintf("%v promises to change it", a.Mode)
+		if a.Mode == iface.Scratch {
+			label = "SCRATCH data has no value to read"
+		}
+	case iface.W:
+		message, label = "overwrites", fmt.Sprintf("%v asks for the old value", a.Mode)
+		if a.Mode == iface.Redux {
+			label = "REDUX adds to a copy"
+		} else if a.Mode == iface.R {
+			label = "R allows reading only"
+		} else if a.Mode == iface.Scratch {
+			label = "what is written to SCRATCH data is lost"
+		}
+	case iface.RW:
+		message, label = "changes", "R allows reading only"
+		if a.Mode == iface.W {
+			message, label = "needs the old value of", "W drops the old value"
+		} else if a.Mode == iface.Scratch {
+			label = "what is written to SCRATCH data is lost"
+		}
+	default:
+		message, label = "uses as workspace", "the codelet declares SCRATCH"
+	}
+	verb := fmt.Sprintf("`%s` %s `%s`", sig.Name, message, p.Name)
+	if p.Mode == iface.Scratch {
+		verb = fmt.Sprintf("`%s` uses `%s` as workspace", sig.Name, p.Name)
+	}
+	d := c.err("E0301", a.ModeAt, fmt.Sprintf("%s, but this call passes it as %v", verb, a.Mode))
+	d.Label = label
+	if src, ok := e.Callee.Node.(*syntax.Codelet); ok && k < len(src.Params) {
+		f := c.f
+		if u, ok := e.Callee.Unit.(*Unit); ok {
+			f = u.File
+		}
+		d.Labels = append(d.Labels, diag.Label{Span: f.At(src.Params[k].ModeAt), Text: fmt.Sprintf("declared %v here", p.Mode)})
+	} else {
+		d.Notes = append(d.Notes, "codelet "+sig.Text)
+	}
+	if p.Mode == iface.W && a.Mode == iface.Redux {
+		c.suggestRW(d, e, a, k)
+		return false
+	}
+	d.Help = append(d.Help, fmt.Sprintf("write `%v %s`", p.Mode, c.text(a.Value)))
+	d.Edit(c.f.At(a.ModeAt), p.Mode.String())
+	return false
+}
+
+// namedArg is the argument of a call with a name, nil if it has none.
+func namedArg(call *syntax.Call, name string) *syntax.Arg {
+	for _, x := range call.Args {
+		if x.Name != nil && x.Name.Name == name {
+			return x
+		}
+	}
+	return nil
+}
+
+// reducible reports REDUX on data whose register is in sight and names no
+// reduction, or another one than the codelet does to its operand param.
+func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) bool {
+	root := c.rootOf(a.Value)
+	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
+		return c.contributes(e, a, param, "")
+	}
+	in := c.infos[root]
+	if x := namedArg(in.ctor, "reduce"); x != nil {
+		return c.foldFits(e, a, param, root, x)
+	}
+	d := c.err("E0303", a.ModeAt, fmt.Sprintf("`%s` has no reduction method", root.Name))
+	d.Label = "needs a way to combine the copies"
+	d.Labels = append(d.Labels, c.label(in.ctor, "registered without `reduce`"))
+	reduce := "reduce = sum"
+	if fold := FoldOf(e.Callee, param); fold != "" {
+		reduce = "reduce = " + fold
+	}
+	d.Help = append(d.Help, fmt.Sprintf("register it as `%s`", c.withArg(in.ctor, reduce)))
+	d.Edit(c.f.At(in.ctor), c.withArg(in.ctor, reduce))
+	return false
+}
+
+// withArg is the text of a constructor with one more argument.
+func (c *checker) withArg(call *syntax.Call, arg string) string {
+	t := strings.TrimRight(strings.TrimSuffix(c.text(call), ")"), " ,\n\t")
+	if len(call.Args) > 0 {
+		t += ", "
+	}
+	return t + arg + ")"
+}
+
+// rootOf returns the registered name that e is data of, nil when that is not in
+// sight: x, x[i], v, v[i, j] where v is a named view of x.
+func (c *checker) rootOf(e syntax.Expr) *types.Object {
+	for {
+		switch x := unparen(e).(type) {
+		case *syntax.Index:
+			e = x.X
+		case *syntax.Ident:
+			if x.Obj == nil {
+				return nil
+			}
+			switch x.Obj.Kind {
+			case types.HandleObject:
+				if x.Obj.Type.IsHandle() {
+					return x.Obj
+				}
+				return nil
+			case types.ViewObject:
+				in := c.infos[x.Obj]
+				if in == nil || in.part == nil || len(in.part.Of) == 0 {
+					return nil
+				}
+				e = in.part.Of[0]
+				continue
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+}
+
+// Operands of an insert in another order than the codelet declares them.
+
+// maxReorder bounds the operands among which another order is looked for.
+const maxReorder = 16
+
+// otherOrder puts one message in place of those from index from on, which say that
+// operands of e do not fit, when they all fit in another order: two of them swapped,
+// or one of them moved.
+func (c *checker) otherOrder(e *syntax.Insert, sig *types.Signature, from int) {
+	n := len(e.Args)
+	if n < 2 || n > len(sig.Params) || n > maxReorder || len(c.diags) == from {
+		return
+	}
+	for i, a := range e.Args {
+		if a.Name != nil && i < 2 || a.Value.Type() == nil || a.Value.Type().Kind == types.Invalid {
+			return
+		}
+		if a.Name != nil {
+			n = i
+			break
+		}
+	}
+	for i := n; i < len(e.Args); i++ { // those with names stay
+		if e.Args[i].Name == nil {
+			return
+		}
+		if k := paramIndex(sig, e.Args[i].Name.Name); k < 0 || !c.wouldFit(e.Args[i], &sig.Params[k]) {
+			return
+		}
+	}
+	asDeclared := true
+	for i := range n {
+		asDeclared = asDeclared && c.wouldFit(e.Args[i], &sig.Params[i])
+	}
+	if asDeclared {
+		return
+	}
+	var best []int
+	score, ties := -1, 0
+	for _, order := range orders(n) {
+		fits := true
+		for k, i := range order {
+			fits = fits && c.wouldFit(e.Args[i], &sig.Params[k])
+		}
+		if !fits {
+			continue
+		}
+		named := 0
+		for k, i := range order {
+			if rootName(e.Args[i].Value) == sig.Params[k].Name {
+				named++
+			}
+		}
+		switch {
+		case named > score:
+			best, score, ties = order, named, 0
+		case named == score && !slices.Equal(best, order):
+			ties++
+		}
+	}
+	if best == nil {
+		return
+	}
+	c.diags = c.diags[:from]
+	first, last := n, 0
+	var right []string
+	for k, i := range best {
+		right = append(right, c.text(e.Args[i]))
+		if k != i {
+			first, last = min(first, k), max(last, k)
+		}
+	}
+	for _, a := range e.Args[n:] {
+		right = append(right, c.text(a))
+	}
+	at := syntax.Span{Lo: e.Args[first].Lo, Hi: e.Args[last].Hi}
+	d := c.err("E0301", at, fmt.Sprintf("the operands of `%s` are in another order", sig.Name))
+	d.Label = "these fit the other way round"
+	if src, ok := e.Callee.Node.(*syntax.Codelet); ok && last < len(src.Params) {
+		f := c.f
+		if u, ok := e.Callee.Unit.(*Unit); ok {
+			f = u.File
+		}
+		d.Labels = append(d.Labels, diag.Label{Span: f.At(syntax.Span{Lo: src.Params[first].Lo, Hi: src.Params[last].Hi}), Text: "declared so"})
+	} else {
+		d.Notes = append(d.Notes, "codelet "+sig.Text)
+	}
+	if ties > 0 {
+		d.Label = "these fit in another order"
+		d.Help = append(d.Help, "give operands by name: "+c.byName(e, sig, best))
+		return
+	}
+	d.Help = append(d.Help, fmt.Sprintf("write `%s(%s)`", c.text(syntax.Span{Lo: e.Word.Lo, Hi: e.Path[len(e.Path)-1].Hi}), strings.Join(right, ", ")))
+	for k := first; k <= last; k++ {
+		if best[k] != k {
+			d.Edit(c.f.At(e.Args[k]), right[k])
+		}
+	}
+}
+
+// byName writes the first operand that another order moves with its name.
+func (c *checker) byName(e *syntax.Insert, sig *types.Signature, order []int) string {
+	var parts []string
+	for k, i := range order {
+		parts = append(parts, fmt.Sprintf("%s = %s", sig.Params[k].Name, c.text(e.Args[i])))
+	}
+	return "`" + strings.Join(parts, ", ") + "`"
+}
+
+// orders are the orders of n things in which two are swapped, or one is moved.
+func orders(n int) [][]int {
+	var out [][]int
+	add := func(o []int) {
+		if !slices.ContainsFunc(out, func(p []int) bool { return slices.Equal(p, o) }) {
+			out = append(out, o)
+		}
+	}
+	same := make([]int, n)
+	for i := range same {
+		same[i] = i
+	}
+	for i := range n {
+		for j := range n {
+			if i == j {
+				continue
+			}
+			moved := slices.Delete(slices.Clone(same), i, i+1)
+			add(slices.Insert(moved, j, i))
+			if i < j {
+				swapped := slices.Clone(same)
+				swapped[i], swapped[j] = j, i
+				add(swapped)
+			}
+		}
+	}
+	return out
+}
+
+// wouldFit reports whether a fits the parameter p, element types apart.
+func (c *checker) wouldFit(a *syntax.TaskArg, p *types.Param) bool {
+	t := a.Value.Type()
+	if p.Mode == iface.NoMode {
+		switch {
+		case a.Mode != iface.NoMode || t.IsHandle():
+			return false
+		case p.Type.Kind == types.Elem || p.Type.Kind == types.Float:
+			return t.IsNumber()
+		}
+		return t.Kind == p.Type.Kind
+	}
+	if t.Kind != p.Type.Kind && (p.Type.Kind != types.Dense || t.Kind != types.Vector && t.Kind != types.Matrix) {
+		return false
+	}
+	if p.Type.Param == 0 && t.Kind != types.Void && t.Elem != p.Type.Elem {
+		return false
+	}
+	return a.Mode == p.Mode || p.Mode == iface.RW && (a.Mode == iface.Commute || a.Mode == iface.Redux)
+}
+
+// rootName is x of x, x[i] and x.f, "" for anything else.
+func rootName(e syntax.Expr) string {
+	for {
+		switch x := unparen(e).(type) {
+		case *syntax.Index:
+			e = x.X
+		case *syntax.Selector:
+			e = x.X
+		case *syntax.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// E0304: operands of one task, or of one acquire, that share elements for sure.
+
+// operand is one handle of a task or acquire.
+type operand struct {
+	mode iface.AccessMode
+	of   syntax.Expr
+	at   syntax.Node
+	arg  *syntax.TaskArg
+}
+
+// shared reports operands of an insert that share elements, one of them written.
+func (c *checker) shared(e *syntax.Insert) {
+	var ops [8]operand
+	list := ops[:0]
+	for _, a := range e.Bound {
+		if a != nil && a.Mode != iface.NoMode && a.Mode != iface.Scratch {
+			list = append(list, operand{a.Mode, a.Value, a, a})
+		}
+	}
+	c.overlaps(list)
+}
+
+// overlaps reports the first operand that shares elements with an earlier one.
+// Tasks have few operands: the comparison is by pairs, up to a bound.
+func (c *checker) overlaps(list []operand) {
+	for i := 1; i < len(list) && i < 64; i++ {
+		for j := 0; j < i; j++ {
+			a, b := list[j], list[i]
+			if a.mode == iface.R && b.mode == iface.R || !c.sameElements(a.of, b.of) {
+				continue
+			}
+			name := c.text(b.of)
+			message := fmt.Sprintf("`%s` appears twice, and one use writes it", name)
+			if a.mode != iface.R && b.mode != iface.R {
+				message = fmt.Sprintf("`%s` appears twice, and both uses write it", name)
+			}
+			if c.text(a.of) != name {
+				message = fmt.Sprintf("`%s` and `%s` share elements, and one use writes them", c.text(a.of), name)
+			}
+			d := c.err("E0304", b.at, message)
+			d.Label = useText(b.mode)
+			d.Labels = append(d.Labels, diag.Label{Span: c.f.At(a.at), Text: useText(a.mode)})
+			d.Notes = append(d.Notes, "operands that share elements may only be read: else the result would depend on the device")
+			d.Help = append(d.Help, c.onceHelp(a, b))
+			return
+		}
+	}
+}
+
+func useText(m iface.AccessMode) string {
+	if m == iface.R {
+		return "read here"
+	}
+	return "written here"
+}
+
+func (c *checker) onceHelp(a, b operand) string {
+	read, mode := a, b.mode
+	if a.mode != iface.R {
+		read, mode = b, a.mode
+	}
+	if b.arg == nil {
+		return fmt.Sprintf("acquire it once as %v", iface.RW)
+	}
+	if a.mode != iface.R && b.mode != iface.R {
+		return "pass it once, or split what the task does into two tasks"
+	}
+	if mode == iface.Commute || mode == iface.Redux {
+		mode = iface.RW
+	}
+	if t := read.of.Type(); t != nil && t.IsDense() {
+		return fmt.Sprintf("pass it once as %v, or copy it first: `insert blas.copy(R %s, W t)`", mode, c.text(read.of))
+	}
+	return fmt.Sprintf("pass it once as %v", mode)
+}
+
+// sameElements reports whether a and b share elements whatever the values of
+// names are: the same data, whole or at equal indices.
+func (c *checker) sameElements(a, b syntax.Expr) bool {
+	a, b = unparen(a), unparen(b)
+	if c.equal(a, b) {
+		return true
+	}
+	// The whole of a registered name shares elements with all of its parts.
+	ra, rb := c.rootOf(a), c.rootOf(b)
+	if ra == nil || ra != rb {
+		return false
+	}
+	return isWhole(a, ra) || isWhole(b, rb)
+}
+
+func isWhole(e syntax.Expr, root *types.Object) bool {
+	id, ok := e.(*syntax.Ident)
+	return ok && id.Obj == root
+}
+
+// equal reports whether a and b have the same value for sure when they are
+// evaluated one after the other: names, literals and arithmetic on them.
+func (c *checker) equal(a, b syntax.Expr) bool {
+	switch x := unparen(a).(type) {
+	case *syntax.Ident:
+		y, ok := unparen(b).(*syntax.Ident)
+		return ok && x.Obj != nil && x.Obj == y.Obj
+	case *syntax.IntLit:
+		y, ok := unparen(b).(*syntax.IntLit)
+		return ok && x.Value == y.Value
+	case *syntax.Unary:
+		y, ok := unparen(b).(*syntax.Unary)
+		return ok && x.Op == y.Op && c.equal(x.X, y.X)
+	case *syntax.Binary:
+		y, ok := unparen(b).(*syntax.Binary)
+		return ok && x.Op == y.Op && c.equal(x.X, y.X) && c.equal(x.Y, y.Y)
+	case *syntax.Selector:
+		y, ok := unparen(b).(*syntax.Selector)
+		return ok && x.Name != nil && y.Name != nil && x.Name.Name == y.Name.Name && c.equal(x.X, y.X)
+	case *syntax.Index:
+		y, ok := unparen(b).(*syntax.Index)
+		if !ok || len(x.Args) != len(y.Args) || !c.equal(x.X, y.X) {
+			return false
+		}
+		for i := range x.Args {
+			if !c.equal(x.Args[i], y.Args[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }

@@ -1,14 +1,251 @@
 package check
 
-// Modules: what a module may contain, and what others see of it.
+// Programs: the main script and what it imports, each unit once.
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"sort"
+	"strings"
 
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
+
+// loader checks the units of one program.
+type loader struct {
+	env    *Env
+	host   map[string]*types.Object
+	units  map[string]*Unit // by source name; complete ones
+	order  []*Unit
+	stack  []string         // sources whose imports are being checked
+	faulty map[string]bool  // units with errors of their own
+	diags  diag.Diagnostics // of imported units
+	read   int64            // bytes of text so far
+}
+
+func newLoader(env *Env) *loader {
+	if env == nil {
+		env = &Env{}
+	}
+	l := &loader{env: env, host: map[string]*types.Object{}, units: map[string]*Unit{}, faulty: map[string]bool{}}
+	for _, list := range [][]*types.Object{env.Codelets, env.Funcs} {
+		for _, o := range list {
+			l.host[o.Name] = o
+		}
+	}
+	return l
+}
+
+// Check parses src and all it imports, and runs pass A on them. The program is
+// nil exactly when the diagnostics have an error.
+func Check(env *Env, src *diag.Source) (*Program, diag.Diagnostics) {
+	l := newLoader(env)
+	u := l.unit(src, false)
+	diags := append(l.diags, u.diags...)
+	if diags.Err() != nil {
+		return nil, diags
+	}
+	return &Program{Main: u.unit, Units: append(l.order, u.unit)}, diags
+}
+
+// Units is Check for editors: it returns the units whatever is wrong with them, the
+// imported ones first. What the checker could not make sense of has no object, and
+// no type or the invalid one.
+func Units(env *Env, src *diag.Source) ([]*Unit, diag.Diagnostics) {
+	l := newLoader(env)
+	u := l.unit(src, false)
+	return append(l.order, u.unit), append(l.diags, u.diags...)
+}
+
+// checked is a unit with what was said about it.
+type checked struct {
+	unit  *Unit
+	diags diag.Diagnostics
+}
+
+func (l *loader) unit(src *diag.Source, module bool) checked {
+	l.stack = append(l.stack, src.Name)
+	defer func() { l.stack = l.stack[:len(l.stack)-1] }()
+	f, ds := l.parse(src, syntax.Parse)
+	unit := &Unit{File: f}
+	c := newChecker(l, f, unit)
+	c.module = module
+	c.broken = ds.Err() != nil
+	c.run()
+	return checked{unit, applyAllowances(f, merge(ds, c.diags))}
+}
+
+// parse reads a unit, unless the texts become longer than the host allows: what the
+// parser builds takes a multiple of their length.
+func (l *loader) parse(src *diag.Source, by func(*diag.Source) (*syntax.File, diag.Diagnostics)) (*syntax.File, diag.Diagnostics) {
+	l.read += int64(len(src.Text))
+	most := l.env.MaxSource
+	if most <= 0 || l.read <= most {
+		return by(src)
+	}
+	what := "the script has"
+	if len(l.stack) > 1 {
+		what = "with this module the script has"
+	}
+	return &syntax.File{Source: src}, diag.Diagnostics{{
+		Code: "E0107", Span: src.Span(0, 0),
+		Message: fmt.Sprintf("%s %d bytes, and the limit is %d", what, l.read, most),
+		Help: []string{"move data into files and load them: `vector[f64](load = \"x.npy\")`",
+			"or let it have more: `--limits source=`, `Limits.SourceBytes` in a Go program"},
+	}}
+}
+
+// merge puts what the parser and the checker said into one list, in the order
+// of the text, each thing once.
+func merge(parse, check diag.Diagnostics) diag.Diagnostics {
+	type key struct {
+		code, message string
+		offset        int
+	}
+	all := append(append(diag.Diagnostics(nil), parse...), check...)
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Span.Start.Offset < all[j].Span.Start.Offset })
+	seen := make(map[key]bool, len(all))
+	placed := map[key]bool{} // a misplaced statement is one problem, whoever says so
+	out := all[:0]
+	for _, d := range all {
+		k := key{d.Code, d.Message, d.Span.Start.Offset}
+		p := key{code: d.Code, offset: d.Span.Start.Offset}
+		if seen[k] || d.Code == "E0105" && placed[p] {
+			continue
+		}
+		seen[k], placed[p] = true, true
+		out = append(out, d)
+	}
+	return out
+}
+
+// importStmt declares the name of an import.
+func (c *checker) importStmt(s *syntax.Import) {
+	if s.Path == nil {
+		return
+	}
+	p := s.Path.Value
+	s.Path.SetType(types.TString)
+	id := s.As
+	if id == nil {
+		name := strings.TrimSuffix(path.Base(p), ".spu")
+		id = &syntax.Ident{Name: name}
+		id.Span = s.Path.Span
+		if !IsName(name) {
+			d := c.err("E0902", s.Path, fmt.Sprintf("`%s` cannot be used as a name", name))
+			d.Help = append(d.Help, fmt.Sprintf("write `import %q as name`", p))
+			return
+		}
+	}
+	o := c.declare(types.ModuleObject, id, types.TNone, "import")
+	o.Node = s
+	o.Module = c.loadModule(s, p)
+	if o.Module != nil {
+		o.Doc = o.Module.Doc
+	}
+}
+
+// IsName reports whether s can be a name.
+func IsName(s string) bool {
+	for i, r := range s {
+		if r != '_' && !letter(r) && (i == 0 || !digit(r)) {
+			return false
+		}
+	}
+	for _, k := range syntax.Keywords() {
+		if s == k {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// loadModule returns the module that s names, nil after an error.
+func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
+	l := c.loader
+	if !strings.HasSuffix(p, ".spu") {
+		if m := l.env.Modules[p]; m != nil {
+			return m
+		}
+		var names []string
+		for n := range l.env.Modules {
+			names = append(names, n)
+		}
+		sort.Strings(names)
+		d := c.err("E0902", s.Path, fmt.Sprintf("there is no module `%s`", p))
+		if best, ok := near(p, names); ok {
+			d.Meant(p, best, "")
+		} else if slices.Contains(names, "std/"+p) {
+			d.Meant(p, "std/"+p, "")
+			d.Sure()
+			return nil
+		} else if habitModules[p] {
+			d.Help = append(d.Help, "the builtin functions need no module: leave the line out")
+			return nil
+		} else if len(names) > 0 {
+			d.Help = append(d.Help, "modules of this host: "+strings.Join(names, ", "))
+		} else if strings.HasPrefix(p, "std/") {
+			d.Help = append(d.Help, "this host gives scripts no modules; in Go those of package stdlib are handed over in `lang.Config.Modules`")
+			return nil
+		}
+		d.Help = append(d.Help, fmt.Sprintf("for a file write its whole name: `import \"%s.spu\"`", p))
+		return nil
+	}
+	if l.env.Load == nil {
+		d := c.err("E0902", s.Path, "this host does not let scripts import files")
+		d.Help = append(d.Help, "copy what you need into this file, or have the host program set `lang.Config.Loader`")
+		return nil
+	}
+	src, err := l.env.Load(p, c.f.Source)
+	if err != nil || src == nil {
+		d := c.err("E0902", s.Path, fmt.Sprintf("cannot import `%s`", p))
+		if err != nil {
+			d.Label = err.Error()
+			d.Cause = err
+			if n, ok := err.(interface{ Near() []string }); ok {
+				if names := n.Near(); len(names) > 0 {
+					d.Meant(p, strings.Join(names, "`, `"), "")
+					if len(names) > 1 { // which one?
+						d.Fixes = nil
+					}
+				}
+			}
+		}
+		return nil
+	}
+	for i, name := range l.stack {
+		if name == src.Name {
+			d := c.err("E0901", s.Path, fmt.Sprintf("`%s` imports itself", src.Name))
+			if i < len(l.stack)-1 {
+				d.Message += " through `" + strings.Join(l.stack[i+1:], "`, `") + "`"
+			}
+			d.Help = append(d.Help, "move what both files need into a third one")
+			return nil
+		}
+	}
+	u := l.units[src.Name]
+	if u == nil {
+		done := l.unit(src, true)
+		u = done.unit
+		l.units[src.Name] = u
+		l.order = append(l.order, u)
+		l.diags = append(l.diags, done.diags...)
+		l.faulty[src.Name] = done.diags.Err() != nil
+	}
+	seen := false
+	for _, in := range c.unit.Imports {
+		seen = seen || in == u
+	}
+	if !seen {
+		c.unit.Imports = append(c.unit.Imports, u)
+	}
+	return u.Module
+}
+
+// Modules: what a module may contain, and what others see of it.
 
 // moduleStmt reports whether s may stand in a module, outside its functions.
 func (c *checker) moduleStmt(s syntax.Stmt) bool {
@@ -108,4 +345,66 @@ func (c *checker) member(mod *syntax.Ident, m *types.Object, name *syntax.Ident,
 		d.Meant(name.Name, best, "")
 	}
 	return nil
+}
+
+// Where an import goes that a script lacks.
+
+// ModuleNamed is the module of the host whose last part is short: "blas" for std/blas.
+func (e *Env) ModuleNamed(short string) (name string, m *types.Module) {
+	for n := range e.Modules {
+		if n[strings.LastIndexByte(n, '/')+1:] == short && (name == "" || n < name) {
+			name = n
+		}
+	}
+	return name, e.Modules[name]
+}
+
+// ImportEdit is the edit that makes f import a module under its last part: behind the
+// imports that are there, else above the first statement and its comment.
+func ImportEdit(f *syntax.File, module string) diag.Fix {
+	text, nl := f.Source.Text, "\n"
+	if k := strings.IndexByte(text, '\n'); k > 0 && text[k-1] == '\r' {
+		nl = "\r\n"
+	}
+	line := fmt.Sprintf("import %q as %s", module, module[strings.LastIndexByte(module, '/')+1:])
+	last := -1
+	for _, s := range f.Stmts {
+		if im, ok := s.(*syntax.Import); ok {
+			last = int(im.Hi)
+		}
+	}
+	if last >= 0 {
+		at := len(text)
+		if k := strings.IndexByte(text[last:], '\n'); k >= 0 {
+			at = last + k
+			if nl == "\r\n" && text[at-1] == '\r' {
+				at--
+			}
+		}
+		return diag.Fix{Span: f.Source.Span(at, at), NewText: nl + line}
+	}
+	at, next := 0, len("\ufeff")
+	if !strings.HasPrefix(text, "\ufeff") {
+		next = 0
+	}
+	at = next
+	above := false // the line above is a comment that belongs to what follows
+	for l := range strings.Lines(text[next:]) {
+		trimmed := strings.TrimSpace(l)
+		comment := strings.HasPrefix(trimmed, "#")
+		if trimmed != "" && !comment {
+			if !above {
+				at = next
+			}
+			break
+		}
+		if comment && !above {
+			at = next
+		}
+		above = comment
+		if next += len(l); trimmed == "" || strings.HasPrefix(l, "#!") {
+			at, above = next, false
+		}
+	}
+	return diag.Fix{Span: f.Source.Span(at, at), NewText: line + nl}
 }

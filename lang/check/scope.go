@@ -5,6 +5,7 @@ package check
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -378,4 +379,26 @@ func (c *checker) declarationsOnly() bool {
 		}
 	}
 	return true
+}
+
+// What a misspelt or shortened name probably means.
+
+// near returns the candidate that name most likely means: a misspelling, or an
+// abbreviation of three letters or more.
+func near(name string, candidates []string) (string, bool) {
+	for _, c := range candidates {
+		if c != name && strings.EqualFold(c, name) {
+			return c, true
+		}
+	}
+	if best, ok := diag.Nearest(name, candidates); ok {
+		return best, true
+	}
+	best := ""
+	for _, c := range candidates {
+		if len(name) >= 3 && len(c) > len(name) && strings.HasPrefix(c, name) && (best == "" || len(c) < len(best)) {
+			best = c
+		}
+	}
+	return best, best != ""
 }

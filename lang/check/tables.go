@@ -4,6 +4,8 @@ package check
 // values. The tables serve the checker, completion and documentation.
 
 import (
+	"strings"
+
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -200,4 +202,335 @@ func builtinValueObjects() map[string]*types.Object {
 		m[v.Name] = &types.Object{Name: v.Name, Kind: types.BuiltinValue, Type: v.Type, Doc: v.Doc}
 	}
 	return m
+}
+
+// What the words of the language say: reserved words, access modes, loops that fold,
+// named arguments, and notations of numbers and texts. The same text answers
+// `starpush doc`, the prompt's :doc and editors.
+
+// Words lists the reserved words, sorted: how each is written, and what it does.
+var Words = []Entry{
+	{"acquire", "acquire RW x as xs { xs[0] = 1.0 }", "waits for the data and gives the script direct access to it, until the closing brace or a release"},
+	{"and", "a and b", "true if both are; b is looked at only if a is true"},
+	{"as", "import \"std/blas\" as blas   ·   acquire R x as xs", "names the thing before it"},
+	{"assert", "assert value(s) == 1.0, \"the sum is wrong\"", "ends the script with status 1 unless the condition holds"},
+	{"break", "break", "leaves the innermost for or while"},
+	{"by", "partition x by blocks(8)", "comes before the filter that splits the data"},
+	{"codelet", "codelet axpy(a: T, x: R vector[T], y: RW vector[T]) { each i in y { y[i] += a * x[i] } }", "declares what tasks do, with the access mode of each operand"},
+	{"continue", "continue", "goes on with the next round of the innermost for or while"},
+	{"each", "each i, j in A { A[i, j] = 0.0 }", "in codelets: runs its rounds in any order"},
+	{"else", "if c { … } else { … }   ·   if c then a else b", "comes before the other branch"},
+	{"evict", "evict x", "says that x is not needed soon: it is written back when there is time, and dropped first"},
+	{"extern", "extern x: vector[f64]   ·   extern codelet clip(v: RW vector[f64])", "declares data or a codelet that comes from outside: from --data x=x.npy, or from a Go program"},
+	{"false", "false", "the bool that is not true"},
+	{"for", "for b in 0..8 { … }   ·   for i, j in grid(3, 4) { … }", "runs its block for each element of a range or list"},
+	{"func", "func twice(n: int) -> int { return 2 * n }", "declares a function of the script"},
+	{"hint", "hint x with write_through = [ram]", "sets properties of data that never change results"},
+	{"if", "if c { … } else if d { … } else { … }   ·   if c then a else b", "chooses"},
+	{"import", "import \"std/blas\" as blas   ·   import \"lib/vec.spu\"", "makes a module available; paths count from the importing file"},
+	{"in", "for b in 0..8   ·   each i in x   ·   sum i in x { x[i] }", "comes before the range or list of a loop"},
+	{"insert", "insert axpy(2.0, R x[b], RW y[b]) with priority = 1", "submits a task; its order follows from the modes, and nothing waits for it"},
+	{"invalidate", "invalidate x", "forgets the value of x, in all its views: the next use must write it"},
+	{"let", "let n = 4   ·   let x: float = 1", "makes a name for a value; = gives it another one of its type"},
+	{"none", "none", "the result of a function without ->"},
+	{"not", "not a", "true if a is false"},
+	{"or", "a or b", "true if one of them is; b is looked at only if a is false"},
+	{"param", "param n: int = 4096", "declares a value that the command line may set: -p n=1Mi"},
+	{"partition", "partition x by blocks(8)   ·   partition v = x by rows(4) then cols(2)", "declares a view: its parts are data of their own, and x stays usable"},
+	{"prefetch", "prefetch x to gpu(0)", "copies x to a memory node before a task needs it there"},
+	{"register", "register x, y = vector[f32](n, fill = 1)", "makes data that tasks can use: variable, vector, matrix, block, void()"},
+	{"release", "release xs   ·   release xs to R", "ends the direct access that acquire gave, or weakens it"},
+	{"return", "return x", "leaves a function with its result"},
+	{"then", "if c then a else b   ·   partition v = x by rows(4) then cols(2)", "the first choice; or the filter for every part of the filter before it"},
+	{"to", "prefetch x to gpu(0)   ·   unpartition v to ram   ·   release xs to R", "says where to, or to which mode"},
+	{"true", "true", "the bool that is not false"},
+	{"unpartition", "unpartition v   ·   unpartition x to ram", "ends a view, and gathers its data in one piece; never needed"},
+	{"unregister", "unregister x", "ends data before its block does, with all its views"},
+	{"wait", "wait   ·   wait x, y   ·   wait t", "waits for all tasks, for those that use x or y, or for one"},
+	{"while", "while c { … }", "runs its block as long as the condition holds"},
+	{"with", "insert c(R x) with priority = 1, where = cpu", "comes before options"},
+}
+
+// Modes lists the access modes of operands.
+var Modes = []Entry{
+	{"R", "insert dot(R x, R y, RW acc)", "reads"},
+	{"W", "insert init(W x)", "overwrites every element; the old value is not fetched"},
+	{"RW", "insert scal(2.0, RW x)", "reads and changes"},
+	{"COMMUTE", "insert add(R x, COMMUTE acc)", "RW, in any order among neighbouring COMMUTE uses"},
+	{"REDUX", "insert add(R x, REDUX acc)", "adds to a private copy; copies are combined at the next other use"},
+	{"SCRATCH", "insert solve(RW A, SCRATCH work)", "workspace of the worker; no value before or after"},
+}
+
+// ModesNote is what the modes have in common.
+const ModesNote = "A parameter declared RW may be inserted as RW, COMMUTE or REDUX; the others match exactly."
+
+// Folds lists the words that bring the values of a loop together, in codelet bodies.
+var Folds = []Entry{
+	{"sum", "acc += sum i in x { x[i] * y[i] }", "in codelets: the sum of the expression in braces over all rounds"},
+	{"prod", "p = prod i in x { x[i] }", "in codelets: the product of the expression in braces over all rounds"},
+	{"min", "m = min i in x { x[i] }", "in codelets: the smallest of the expression in braces over all rounds"},
+	{"max", "m = max i, j in A { abs(A[i, j]) }", "in codelets: the largest of the expression in braces over all rounds"},
+}
+
+// BodyFuncs lists the functions that only codelet bodies have.
+var BodyFuncs = []Entry{
+	{"select", "select(c, a, b)", "in codelets: a if c is true, else b; both are computed, which `if c then a else b` does not do"},
+}
+
+// ArgSet is the named arguments of one construct.
+type ArgSet struct {
+	On   string // "register", "partition", or the name of a builtin function
+	Args []Entry
+}
+
+// Args lists the arguments that have names, by construct.
+var Args = []ArgSet{
+	{"register", []Entry{
+		{"n", "vector[f64](n = 100)", "number of elements"},
+		{"rows", "matrix[f64](rows = 2, cols = 3)", "number of rows"},
+		{"cols", "matrix[f64](rows = 2, cols = 3)", "number of columns"},
+		{"nx", "block[f64](nx = 2, ny = 3, nz = 4)", "size along the first index"},
+		{"ny", "block[f64](nx = 2, ny = 3, nz = 4)", "size along the second index"},
+		{"nz", "block[f64](nx = 2, ny = 3, nz = 4)", "size along the third index"},
+		{"fill", "vector[f64](n, fill = 0)", "the value of every element; without it, list or load, the data must be written before it is read"},
+		{"list", "vector[f64](list = [1.0, 2.0])", "the elements, row by row"},
+		{"load", `matrix[f64](load = "A.npy")`, "a file that has the elements and sizes: .npy, .mtx, .csv or .bin"},
+		{"ld", "matrix[f64](100, 100, ld = 104)", "distance between rows in memory, in elements; cols when left out"},
+		{"reduce", "variable[f64](reduce = sum)", "how contributions of REDUX tasks are combined: sum, prod, min, max, or a reducer"},
+	}},
+	{"partition", []Entry{
+		{"p", "partition x by blocks(p = 8)", "number of parts"},
+		{"q", "partition A by tiles(p = 4, q = 4)", "number of parts along the second index"},
+		{"k", "partition b by axis(k = 0, p = 4)", "the index along which is cut, from 0"},
+		{"range", "partition b by pick(0, range = 2..5)", "the places along that index which become parts; all when left out"},
+		{"sizes", "partition x by blocks(sizes = [1, 8, 1])", "elements, rows or columns of each part, instead of a number of parts"},
+		{"halo", "partition x by blocks(8, halo = 1)", "the first and the last h elements are a border; what is between is split, and each part has h more on both sides"},
+	}},
+	{"close", []Entry{
+		{"tol", "close(a, b, tol = 1e-9)", "what two numbers may differ by, relative to the larger one where that is above 1"},
+	}},
+	{"reducer", []Entry{
+		{"init", "reducer(init = zero, combine = add)", "the codelet i(x: W H) that begins a private copy"},
+		{"combine", "reducer(init = zero, combine = add)", "the codelet c(into: RW H, from: R H) that adds one copy to another"},
+	}},
+}
+
+// Notations lists what is written in numbers, texts and types, and is no name.
+var Notations = []Entry{
+	{"Ki", "4Ki", "times 1024, behind the digits of a decimal integer"},
+	{"Mi", "4Mi", "times 1024 * 1024, behind the digits of a decimal integer"},
+	{"Gi", "4Gi", "times 1024 * 1024 * 1024, behind the digits of a decimal integer"},
+	{"0x", "0xff", "an integer in hexadecimal digits"},
+	{"f-string", `f"n = {n}, norm = {norm:.3e}"`, "a text with values in it; behind the colon stands a format as in Go's fmt, without the %"},
+	{"T", "codelet axpy(a: T, x: R vector[T], y: RW vector[T])", "any capital letter: an element type that each insert chooses by its operands"},
+}
+
+// entryNamed finds an entry by name.
+func entryNamed(list []Entry, name string) *Entry {
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// ArgNamed is the named argument of a construct, nil if it has none of that name.
+func ArgNamed(on, name string) *Entry {
+	for _, s := range Args {
+		if s.On == on {
+			return entryNamed(s.Args, name)
+		}
+	}
+	return nil
+}
+
+// FieldEntries lists the fields of all kinds of data.
+func FieldEntries() []Entry {
+	var out []Entry
+	for _, t := range []*types.Type{{Kind: types.Vector}, {Kind: types.Matrix}, {Kind: types.Block}, types.ViewOf(types.TInvalid)} {
+		for _, f := range Fields(t) {
+			kind, _, _ := strings.Cut(t.String(), "[")
+			out = append(out, Entry{f.Name, "x." + f.Name, "of a " + kind + ": " + f.Doc})
+		}
+	}
+	return out
+}
+
+// The options that may follow `with`.
+
+// OptionSet is the options of one construct.
+type OptionSet struct {
+	On      string // "insert", "codelet", "hint", "prefetch"
+	Options []Option
+}
+
+// Option is one option. Type says what its value is.
+type Option struct {
+	Name string
+	Type OptionType
+	Doc  string // one line
+}
+
+// OptionType is the form of an option's value.
+type OptionType uint8
+
+// The forms of option values.
+const (
+	IntOption     OptionType = iota
+	FloatOption              // an int converts
+	BoolOption               //
+	StringOption             //
+	KindsOption              // a kind, or a list of kinds
+	WorkersOption            // a worker, or a list of workers
+	HandlesOption            // a list of handles and views
+	TasksOption              // a list of tasks and gates
+	NodesOption              // a list of nodes
+	IntsOption               // a list of ints
+)
+
+var optionTypeNames = [...]string{
+	IntOption: "an int", FloatOption: "a float", BoolOption: "true or false", StringOption: "a string",
+	KindsOption: "a kind (cpu, cuda, opencl) or a list of kinds", WorkersOption: "a worker or a list of workers",
+	HandlesOption: "a list of handles", TasksOption: "a list of tasks and gates", NodesOption: "a list of nodes",
+	IntsOption: "a list of ints",
+}
+
+// String says what the value is: "a list of tasks and gates".
+func (t OptionType) String() string {
+	if int(t) < len(optionTypeNames) {
+		return optionTypeNames[t]
+	}
+	return "?"
+}
+
+// Options lists every option, by construct, sorted by name.
+var Options = []OptionSet{
+	{"insert", []Option{
+		{"after", TasksOption, "tasks and gates that must end or open first"},
+		{"color", IntOption, "colour of the task in traces"},
+		{"flops", FloatOption, "floating-point operations that the task does"},
+		{"name", StringOption, "name of the task in traces and messages"},
+		{"order", IntOption, "place in the sequence prescribed on the worker"},
+		{"priority", IntOption, "higher runs first"},
+		{"sequential", BoolOption, "false: no implicit dependencies"},
+		{"sync", BoolOption, "true: wait until the task has ended"},
+		{"unordered", HandlesOption, "no implicit dependencies on these"},
+		{"where", KindsOption, "kinds of workers that may run it"},
+		{"worker", WorkersOption, "workers that may run it"},
+	}},
+	{"codelet", []Option{
+		{"color", IntOption, "colour of its tasks in traces"},
+		{"flops", FloatOption, "floating-point operations of one task; may use operands"},
+		{"name", StringOption, "name of its tasks in traces and messages"},
+		{"where", KindsOption, "kinds of workers that may run it"},
+	}},
+	{"hint", []Option{
+		{"coords", IntsOption, "place of the data in a grid, for traces"},
+		{"discardable", BoolOption, "evicted first; a last copy is never lost"},
+		{"name", StringOption, "name of the data in traces and messages"},
+		{"ooc", BoolOption, "false: moved to disk only when nothing else can be"},
+		{"sequential", BoolOption, "false: no implicit dependencies on it"},
+		{"write_through", NodesOption, "nodes that get each new value at once"},
+	}},
+	{"prefetch", []Option{
+		{"idle", BoolOption, "true: only while the bus is idle"},
+		{"urgent", BoolOption, "true: before anything else"},
+	}},
+}
+
+func optionsOf(on string) []Option {
+	for _, s := range Options {
+		if s.On == on {
+			return s.Options
+		}
+	}
+	return nil
+}
+
+// The filters that may follow `by`.
+
+// FilterEntry is one built-in filter.
+type FilterEntry struct {
+	Name   string
+	Syntax string // "tiles(p, q, halo = 0)"
+	Doc    string // one line
+	On     []types.Kind
+	Splits string // what it splits, for messages: "matrices"
+	Dims   int    // indices of the parts
+	Shape  string // what the parts form: "a grid of tiles"
+	Args   []FilterArg
+	Sizes  bool // sizes = […] may stand for p
+	Drops  bool // parts have one rank less
+}
+
+// FilterArg is one argument of a filter.
+type FilterArg struct {
+	Name     string
+	Type     *types.Type // TRange and TInt: see Syntax
+	Optional bool
+	Named    bool // by name only
+	Min      int64
+}
+
+var haloArg = FilterArg{Name: "halo", Type: types.TInt, Optional: true, Named: true, Min: 0}
+
+// FilterTable lists the built-in filters.
+var FilterTable = []FilterEntry{
+	{Name: "blocks", Syntax: "blocks(p)  blocks(sizes = [...])", Doc: "p pieces of a vector, the first ones one longer, or pieces of given sizes",
+		On: []types.Kind{types.Vector}, Splits: "vectors", Dims: 1, Shape: "a row of blocks", Sizes: true,
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+	{Name: "halves", Syntax: "halves()", Doc: "the two halves of a vector: blocks(2)",
+		On: []types.Kind{types.Vector}, Splits: "vectors", Dims: 1, Shape: "a pair of halves"},
+	{Name: "rows", Syntax: "rows(p)  rows(sizes = [...])", Doc: "p slabs of rows of a matrix, or slabs of given sizes",
+		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 1, Shape: "a column of row slabs", Sizes: true,
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+	{Name: "cols", Syntax: "cols(p)  cols(sizes = [...])", Doc: "p strips of columns of a matrix, or strips of given sizes",
+		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 1, Shape: "a row of column strips", Sizes: true,
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+	{Name: "tiles", Syntax: "tiles(p, q)", Doc: "p rows of q tiles of a matrix, indexed [i, j]",
+		On: []types.Kind{types.Matrix}, Splits: "matrices", Dims: 2, Shape: "a grid of tiles",
+		Args: []FilterArg{{Name: "p", Type: types.TInt, Min: 1}, {Name: "q", Type: types.TInt, Min: 1}, haloArg}},
+	{Name: "axis", Syntax: "axis(k, p)  axis(k, sizes = [...])", Doc: "p slabs of a block along its k-th index, or slabs of given sizes",
+		On: []types.Kind{types.Block}, Splits: "blocks", Dims: 1, Shape: "a row of slabs", Sizes: true,
+		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "p", Type: types.TInt, Min: 1}, haloArg}},
+	{Name: "pick", Syntax: "pick(k)  pick(k, a..b)", Doc: "the slices at each index of axis k, one rank lower",
+		On: []types.Kind{types.Vector, types.Matrix, types.Block}, Splits: "vectors, matrices and blocks", Dims: 1, Shape: "a row of slices", Drops: true,
+		Args: []FilterArg{{Name: "k", Type: types.TInt, Min: 0}, {Name: "range", Type: types.TRange, Optional: true}}},
+}
+
+// absentFilters split kinds of data that this version has not.
+var absentFilters = map[string]string{"entries": "bcsr matrices"}
+
+func filterNamed(name string) *FilterEntry {
+	for i := range FilterTable {
+		if FilterTable[i].Name == name {
+			return &FilterTable[i]
+		}
+	}
+	return nil
+}
+
+func (f *FilterEntry) splits(k types.Kind) bool {
+	for _, on := range f.On {
+		if on == k {
+			return true
+		}
+	}
+	return false
+}
+
+// lower is the kind of slices, which have an index less.
+var lower = map[types.Kind]types.Kind{types.Vector: types.Variable, types.Matrix: types.Vector, types.Block: types.Matrix}
+
+// PartOf is the type of the parts that the filter makes of data of type t, nil when it
+// does not split such data.
+func (f *FilterEntry) PartOf(t *types.Type) *types.Type {
+	switch {
+	case !f.splits(t.Kind):
+		return nil
+	case f.Drops:
+		return &types.Type{Kind: lower[t.Kind], Elem: t.Elem}
+	}
+	return t
 }

@@ -1,5 +1,9 @@
 package check
 
+// The data flow must be honest: what it reports as an error happens in every run
+// that comes to the place. Random programs are checked, then run many times by a
+// small simulation that takes branches and rounds by chance.
+
 import (
 	"fmt"
 	"math/rand/v2"
@@ -10,10 +14,6 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 )
-
-// The data flow must be honest: what it reports as an error happens in every run
-// that comes to the place. Random programs are checked, then run many times by a
-// small simulation that takes branches and rounds by chance.
 
 // simOp is one line of a random program.
 type simOp struct {
