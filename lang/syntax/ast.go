@@ -1,6 +1,10 @@
 package syntax
 
 import (
+	"reflect"
+	"slices"
+	"strings"
+
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/types"
@@ -429,4 +433,114 @@ func (c *Call) AsIndex(text string) string {
 	}
 	fn := c.Fn.Range()
 	return text[fn.Lo:fn.Hi] + "[" + text[c.Args[0].Lo:c.Args[len(c.Args)-1].Hi] + "]"
+}
+
+// Walk calls visit for every node of f, parents before their parts, with the nodes
+// around it, the outermost first. The slice is only good during the call.
+func Walk(f *File, visit func(n Node, around []Node)) {
+	var around []Node
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Interface:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Pointer:
+			if v.IsNil() {
+				return
+			}
+			n, ok := v.Interface().(Node)
+			if ok {
+				visit(n, around)
+				around = append(around, n)
+			}
+			walk(v.Elem())
+			if ok {
+				around = around[:len(around)-1]
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Struct:
+			t := v.Type()
+			for i := range t.NumField() {
+				if f := t.Field(i); f.IsExported() && !f.Anonymous && !ignored[f.Name] && (t != reflect.TypeFor[TypeExpr]() || f.Name != "Type") {
+					walk(v.Field(i))
+				}
+			}
+		}
+	}
+	walk(reflect.ValueOf(f.Stmts))
+}
+
+// Idents lists the names in f, in the order of the text: declarations, uses, and the
+// words that name arguments and options.
+func Idents(f *File) []*Ident {
+	var out []*Ident
+	Walk(f, func(n Node, _ []Node) {
+		if id, ok := n.(*Ident); ok {
+			out = append(out, id)
+		}
+	})
+	slices.SortStableFunc(out, func(a, b *Ident) int { return int(a.Lo - b.Lo) })
+	return out
+}
+
+// Equal: trees compared without their places.
+
+// ignored are the fields that say where something stands, or that the checker sets.
+var ignored = wordSet("Span", "Source", "Comments", "OpAt", "ModeAt", "ToAt", "Sig", "Head", "Word", "Parens", "Obj", "Slots", "Callee",
+	"Bound", "TypeArgs", "typ")
+
+// Equal reports whether a and b hold the same program: the same trees, whatever the
+// layout and the comments. Documentation may be wrapped differently.
+func Equal(a, b *File) bool {
+	return words(a.Doc) == words(b.Doc) && sameTree(reflect.ValueOf(a.Stmts), reflect.ValueOf(b.Stmts))
+}
+
+// EqualExpr is Equal for expressions.
+func EqualExpr(a, b Expr) bool { return sameTree(reflect.ValueOf(a), reflect.ValueOf(b)) }
+
+// words are the words of a documentation.
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func sameTree(a, b reflect.Value) bool {
+	if a.Kind() != b.Kind() || a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+		return sameTree(a.Elem(), b.Elem())
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !sameTree(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		t := a.Type()
+		for i := range t.NumField() {
+			f := t.Field(i)
+			switch {
+			case ignored[f.Name] || f.Anonymous || t == reflect.TypeFor[TypeExpr]() && f.Name == "Type":
+			case f.Name == "Doc":
+				if words(a.Field(i).String()) != words(b.Field(i).String()) {
+					return false
+				}
+			case !sameTree(a.Field(i), b.Field(i)):
+				return false
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
 }

@@ -6,12 +6,12 @@
 //     stay as written: a string "if" is never mistaken for the word.
 //   - The layout pass (layout.go) decides which newlines end a statement, pairs
 //     the brackets and reports those that are never closed.
-//   - The statement driver (stmt.go) finds the tokens of one statement, without
+//   - The statement driver (parse.go) finds the tokens of one statement, without
 //     its block, and hands them to the participle parser of the production that
 //     the first word names. What participle reads is written in grammar.go, as
 //     structs and tags. Blocks nest in the driver, so a mistake costs one
 //     statement and one run reports many of them. The commonest statements are read
-//     by hand first (quick.go), and by the grammar when that does not work.
+//     by hand first, and by the grammar when that does not work.
 //   - Expressions are a production of their own (expr.go): precedence climbing over
 //     the lexer that participle hands over. Lowering (lower.go) makes the tree of
 //     ast.go, with exact byte ranges.

@@ -379,3 +379,443 @@ func (b *builder) commas(n int, item func(i int) doc) doc {
 }
 
 func runeLen(s string) int { return len([]rune(s)) }
+
+// Format: statements.
+
+// name is a name of the source.
+func (b *builder) name(x *Ident) doc { return b.tok(x.Name) }
+
+// names is a list of names.
+func (b *builder) names(xs []*Ident) doc {
+	return b.commas(len(xs), func(i int) doc { return b.name(xs[i]) })
+}
+
+// exprs is a list of expressions.
+func (b *builder) exprs(xs []Expr) doc {
+	return b.commas(len(xs), func(i int) doc { return b.expr(xs[i]) })
+}
+
+// word is a word of the language and a space.
+func (b *builder) word(s string) doc { return seq{b.tok(s), text(" ")} }
+
+// spaced is a sign or word between spaces.
+func (b *builder) spaced(s string) doc { return seq{text(" "), b.tok(s), text(" ")} }
+
+// more indents what continues a statement on further lines.
+func more(d ...doc) doc { return indented{4, seq(d)} }
+
+// stmt is one statement.
+func (b *builder) stmt(s Stmt) doc {
+	switch s := s.(type) {
+	case *Block:
+		return b.block(s, false)
+	case *Import:
+		out := seq{b.word("import"), b.tok(s.Path.Text)}
+		if s.As != nil {
+			out = append(out, b.spaced("as"), b.name(s.As))
+		}
+		return out
+	case *Param:
+		out := seq{b.word("param"), b.name(s.Name), b.typed(s.Type)}
+		return b.value(out, s.Value)
+	case *ExternData:
+		return seq{b.word("extern"), b.name(s.Name), b.typed(s.Type)}
+	case *Codelet:
+		return b.codelet(s)
+	case *Func:
+		return b.function(s)
+	case *Let:
+		out := seq{b.word("let"), b.name(s.Name)}
+		if s.Type != nil {
+			out = append(out, b.typed(s.Type))
+		}
+		return b.value(out, s.Value)
+	case *Register:
+		return b.value(seq{b.word("register"), grouped{body: more(b.names(s.Names))}}, s.Value)
+	case *Partition:
+		return b.partition(s)
+	case *Unpartition:
+		out := seq{b.word("unpartition"), b.exprs(s.Of)}
+		if s.To != nil {
+			out = append(out, b.spaced("to"), b.expr(s.To))
+		}
+		return grouped{body: more(out)}
+	case *Acquire:
+		return b.acquire(s)
+	case *Release:
+		out := seq{b.word("release"), b.names(s.Names)}
+		if s.To != 0 {
+			out = append(out, b.spaced("to"), b.tok(s.To.String()))
+		}
+		return grouped{body: more(out)}
+	case *Wait:
+		if len(s.Of) == 0 {
+			return b.tok("wait")
+		}
+		return grouped{body: more(b.word("wait"), b.exprs(s.Of))}
+	case *Prefetch:
+		return grouped{body: more(b.word("prefetch"), b.exprs(s.Of), b.spaced("to"), b.expr(s.To), b.with(s.With))}
+	case *Hint:
+		return grouped{body: more(b.word("hint"), b.exprs(s.Of), b.with(s.With))}
+	case *Verb:
+		return grouped{body: more(b.word(s.Verb), b.exprs(s.Of))}
+	case *If:
+		return b.ifs(s)
+	case *For:
+		return b.loop(seq{b.word("for"), b.names(s.Names), b.spaced("in"), b.expr(s.In)}, s.Body)
+	case *While:
+		return b.loop(seq{b.word("while"), b.expr(s.Cond)}, s.Body)
+	case *Each:
+		return b.loop(seq{b.word("each"), b.names(s.Names), b.spaced("in"), b.exprs(s.Domain)}, s.Body)
+	case *Return:
+		if s.Value == nil {
+			return b.tok("return")
+		}
+		return seq{b.word("return"), b.expr(s.Value)}
+	case *Break:
+		return b.tok("break")
+	case *Continue:
+		return b.tok("continue")
+	case *Assert:
+		out := seq{b.word("assert"), b.expr(s.Cond)}
+		if s.Message != nil {
+			out = append(out, b.tok(","), line{}, b.expr(s.Message))
+		}
+		return grouped{body: more(out)}
+	case *Assign:
+		return seq{b.expr(s.Target), b.spaced(s.Op), b.expr(s.Value)}
+	case *ExprStmt:
+		return b.expr(s.X)
+	}
+	return nil
+}
+
+// value is a declaration with its value, if it has one.
+func (b *builder) value(head seq, x Expr) doc {
+	if x == nil {
+		return head
+	}
+	return append(head, b.spaced("="), b.expr(x))
+}
+
+// typed is ": type".
+func (b *builder) typed(t *TypeExpr) doc { return seq{b.tok(":"), text(" "), b.typ(t)} }
+
+// typ is a type.
+func (b *builder) typ(t *TypeExpr) doc {
+	if t.Elem == nil {
+		return b.name(t.Name)
+	}
+	return seq{b.name(t.Name), b.tok("["), b.typ(t.Elem), b.tok("]")}
+}
+
+// with are options, on a line of their own when they do not fit.
+func (b *builder) with(w *With) doc {
+	if w == nil {
+		return nil
+	}
+	return grouped{body: seq{line{}, more(b.word("with"), b.commas(len(w.Options), func(i int) doc {
+		o := w.Options[i]
+		return seq{b.name(o.Name), b.spaced("="), b.expr(o.Value)}
+	}))}}
+}
+
+func (b *builder) codelet(c *Codelet) doc {
+	var head seq
+	if c.Body == nil {
+		head = append(head, b.word("extern"))
+	}
+	head = append(head, b.word("codelet"), b.name(c.Name))
+	head = append(head, b.list("(", ")", len(c.Params), true, func(i int) doc {
+		o := c.Params[i]
+		out := seq{b.name(o.Name), b.tok(":"), text(" ")}
+		if o.Mode != 0 {
+			out = append(out, b.word(o.Mode.String()))
+		}
+		return b.value(append(out, b.typ(o.Type)), o.Default)
+	}))
+	if c.With != nil {
+		head = append(head, indented{8, b.with(c.With)})
+	}
+	if c.Body == nil {
+		return grouped{body: head}
+	}
+	return b.loop(head, c.Body)
+}
+
+func (b *builder) function(f *Func) doc {
+	head := seq{b.word("func"), b.name(f.Name)}
+	head = append(head, b.list("(", ")", len(f.Params), true, func(i int) doc {
+		o := f.Params[i]
+		return b.value(seq{b.name(o.Name), b.typed(o.Type)}, o.Default)
+	}))
+	if f.Result != nil {
+		head = append(head, b.spaced("->"), b.typ(f.Result))
+	}
+	return b.loop(head, f.Body)
+}
+
+// loop is a head with its block.
+func (b *builder) loop(head seq, body *Block) doc {
+	oneLine := b.sameLine(body.Span)
+	out := seq{grouped{body: head}, text(" "), b.block(body, oneLine)}
+	if oneLine {
+		return grouped{body: out}
+	}
+	return out
+}
+
+func (b *builder) partition(s *Partition) doc {
+	out := seq{b.word("partition")}
+	if s.Name != nil {
+		out = append(out, b.name(s.Name), b.spaced("="))
+	}
+	out = append(out, b.exprs(s.Of))
+	for i, f := range s.Filters {
+		word := "by"
+		if i > 0 {
+			word = "then"
+		}
+		out = append(out, line{}, b.word(word), b.name(f.Name), b.args(f.Args))
+	}
+	return grouped{body: more(out)}
+}
+
+func (b *builder) acquire(s *Acquire) doc {
+	head := seq{b.word("acquire"), more(b.commas(len(s.Items), func(i int) doc {
+		a := s.Items[i]
+		return seq{b.word(a.Mode.String()), b.expr(a.Of), b.spaced("as"), b.name(a.As)}
+	}))}
+	if s.Body == nil {
+		return grouped{body: head}
+	}
+	return b.loop(head, s.Body)
+}
+
+// ifs is an if with its else. All its blocks are on one line, or none.
+func (b *builder) ifs(s *If) doc {
+	oneLine := true
+	for x := s; x != nil; {
+		oneLine = oneLine && b.sameLine(x.Then.Span)
+		switch e := x.Else.(type) {
+		case *If:
+			x = e
+		case *Block:
+			oneLine = oneLine && b.sameLine(e.Span)
+			x = nil
+		default:
+			x = nil
+		}
+	}
+	var out seq
+	for x := s; x != nil; {
+		out = append(out, b.word("if"), grouped{body: b.expr(x.Cond)}, text(" "), b.block(x.Then, oneLine))
+		switch e := x.Else.(type) {
+		case *If:
+			out = append(out, b.spaced("else"))
+			x = e
+		case *Block:
+			out = append(out, b.spaced("else"), b.block(e, oneLine))
+			x = nil
+		default:
+			x = nil
+		}
+	}
+	if oneLine {
+		return grouped{body: out}
+	}
+	return out
+}
+
+// Format: expressions.
+
+// expr is an expression.
+func (b *builder) expr(x Expr) doc {
+	switch x := x.(type) {
+	case *Ident:
+		return b.name(x)
+	case *IntLit:
+		if x.Text[0] == '-' { // the smallest int
+			return seq{b.tok("-"), b.tok(x.Text[1:])}
+		}
+		return b.tok(x.Text)
+	case *FloatLit:
+		return b.tok(x.Text)
+	case *StringLit:
+		return b.tok(x.Text)
+	case *FString:
+		return b.tok(x.Text)
+	case *BoolLit:
+		if x.Value {
+			return b.tok("true")
+		}
+		return b.tok("false")
+	case *NoneLit:
+		return b.tok("none")
+	case *Paren:
+		return b.list("(", ")", 1, false, func(int) doc { return b.expr(x.X) })
+	case *ListLit:
+		return b.listLit(x)
+	case *ListComp:
+		first := b.tok("[")
+		body := seq{b.expr(x.Item), line{}, b.word("for"), b.name(x.Var), b.spaced("in"), b.expr(x.In), b.leading()}
+		last, trail := b.tokAnd("]")
+		return seq{grouped{body: seq{first, indented{4, seq{softline{}, body}}, softline{}, last}}, trail}
+	case *Unary:
+		if x.Op == "not" {
+			return seq{b.word("not"), b.expr(x.X)}
+		}
+		return seq{b.tok("-"), b.expr(x.X)}
+	case *Binary:
+		return grouped{body: more(b.binary(x))}
+	case *RangeExpr:
+		op := ".."
+		if x.Closed {
+			op = "..="
+		}
+		return seq{b.expr(x.Lo), b.tok(op), b.expr(x.Hi)}
+	case *Cond:
+		return grouped{body: seq{b.word("if"), b.expr(x.If), more(line{}, b.word("then"), b.expr(x.Then), line{}, b.word("else"), b.expr(x.Else))}}
+	case *Call:
+		return seq{b.expr(x.Fn), b.args(x.Args)}
+	case *Index:
+		return seq{b.expr(x.X), b.list("[", "]", len(x.Args), false, func(i int) doc { return b.expr(x.Args[i]) })}
+	case *Selector:
+		return seq{b.expr(x.X), b.tok("."), b.name(x.Name)}
+	case *Insert:
+		return b.insert(x)
+	case *Fold:
+		out := seq{b.word(x.Op), b.names(x.Names), b.spaced("in"), b.exprs(x.Domain), text(" "), b.tok("{")}
+		body := seq{b.expr(x.Body), b.leading()}
+		last, trail := b.tokAnd("}")
+		return seq{grouped{body: append(out, indented{4, seq{line{}, body}}, line{}, last)}, trail}
+	}
+	return nil
+}
+
+// args are arguments in parentheses.
+func (b *builder) args(args []*Arg) doc {
+	return b.list("(", ")", len(args), true, func(i int) doc {
+		a := args[i]
+		if a.Name != nil {
+			return seq{b.name(a.Name), b.spaced("="), b.expr(a.Value)}
+		}
+		return b.expr(a.Value)
+	})
+}
+
+// binary is a chain of operators of one level, that breaks behind each of them.
+func (b *builder) binary(x *Binary) seq {
+	// the chain is collected without recursion: it may be very long
+	var chain []*Binary
+	var first Expr = x
+	for {
+		y, ok := first.(*Binary)
+		if !ok || len(chain) > 0 && binaryLevel(y.Op) != binaryLevel(x.Op) {
+			break
+		}
+		chain = append(chain, y)
+		first = y.X
+	}
+	out := seq{b.expr(first)}
+	for i := len(chain) - 1; i >= 0; i-- {
+		out = append(out, text(" "), b.tok(chain[i].Op), line{}, b.expr(chain[i].Y))
+	}
+	return out
+}
+
+// binaryLevel is the level of precedence of an operator.
+func binaryLevel(op string) int {
+	switch op {
+	case "or":
+		return levelOr
+	case "and":
+		return levelAnd
+	case "+", "-":
+		return levelAdd
+	case "*", "/", "//", "%":
+		return levelMul
+	case "**":
+		return levelUnary
+	}
+	return levelCmp
+}
+
+// listLit is a list. Literals fill lines; rows that the source has are kept.
+func (b *builder) listLit(x *ListLit) doc {
+	plain := len(x.Items) > 0
+	for _, e := range x.Items {
+		plain = plain && isLiteral(e)
+	}
+	if !plain {
+		return b.list("[", "]", len(x.Items), true, func(i int) doc { return b.expr(x.Items[i]) })
+	}
+	at := b.peek().hi
+	force := b.newlineAfter(at) || b.remarked < len(b.comments) && b.comments[b.remarked].Lo < x.Hi
+	first := b.tok("[")
+	var rows seq
+	var row []doc
+	end := func() {
+		if len(row) > 0 {
+			rows = append(rows, filled{row})
+			row = nil
+		}
+	}
+	for i, e := range x.Items {
+		item := seq{b.expr(e)}
+		if i < len(x.Items)-1 {
+			item = append(item, b.comma())
+			row = append(row, item)
+			if force && !b.sameLine(Span{e.Range().Hi, x.Items[i+1].Range().Lo}) {
+				end()
+				rows = append(rows, line{})
+			}
+			continue
+		}
+		item = append(item, b.lastComma())
+		row = append(row, append(item, b.leading()))
+	}
+	end()
+	last, trail := b.tokAnd("]")
+	return seq{grouped{seq{first, indented{4, seq{softline{}, rows}}, softline{}, last}, force}, trail}
+}
+
+// isLiteral reports whether x is a literal, with or without a sign.
+func isLiteral(x Expr) bool {
+	switch x := x.(type) {
+	case *IntLit, *FloatLit, *StringLit, *BoolLit, *NoneLit:
+		return true
+	case *Unary:
+		return x.Op == "-" && isLiteral(x.X)
+	}
+	return false
+}
+
+func (b *builder) insert(x *Insert) doc {
+	out := seq{b.word("insert")}
+	for i, n := range x.Path {
+		if i > 0 {
+			out = append(out, b.tok("."))
+		}
+		out = append(out, b.name(n))
+	}
+	out = append(out, b.list("(", ")", len(x.Args), true, func(i int) doc {
+		a := x.Args[i]
+		var arg seq
+		if a.Name != nil {
+			arg = append(arg, b.name(a.Name), b.spaced("="))
+		}
+		if a.Mode != 0 {
+			arg = append(arg, b.word(a.Mode.String()))
+		}
+		arg = append(arg, b.expr(a.Value))
+		if a.At != nil {
+			arg = append(arg, b.spaced("@"), b.expr(a.At))
+		}
+		return arg
+	}))
+	if x.With == nil {
+		return out
+	}
+	return grouped{body: append(out, indented{4, b.with(x.With)})}
+}

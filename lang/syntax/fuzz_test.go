@@ -1,13 +1,14 @@
 package syntax_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 )
@@ -99,4 +100,134 @@ func checkDiagnostic(t testing.TB, d *diag.Diagnostic, text string) {
 			t.Fatalf("%s at %+v", d.Code, s)
 		}
 	}
+}
+
+// pieces cuts a script into words, signs, strings, comments and white space.
+var pieces = regexp.MustCompile(`#[^\n]*|f?"[^"\n]*"|[\pL_][\pL\pN_]*|[0-9][0-9a-zA-Z_.]*|\.\.=?|[-+*/<>=!]+|[^\S\n]+|\n|.`)
+
+// junk is what mutations put between pieces.
+var junk = []string{
+	"\n", "\n", " ", "\n# comment\n", " # comment\n", "\n\n\n", ";", ",", "(", ")", "[", "]", "{", "}", "=", "==", "..", ".", ":", "@", "->", "-",
+	"if", "else", "then", "for", "in", "insert", "with", "by", "let", "R", "RW", "x", "1", "0.5", `"s"`, `f"{x}"`, "sum", "not", "and", "each", "func",
+	"codelet", "\t", "\r\n", "## doc\n", "9223372036854775808", "\\", "'", "`", "\x00", "é", "break", "return", "_", "**", "wait", "as", "to",
+}
+
+// TestMutations damages the examples in many ways: nothing may panic, ranges stay
+// inside, and what still has no errors is formatted to the same program.
+func TestMutations(t *testing.T) {
+	rounds, least := 40, 50
+	if testing.Short() {
+		rounds, least = 10, 10
+	}
+	fine := 0
+	for n, file := range specFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := pieces.FindAllString(string(text), -1)
+		rnd := rand.New(rand.NewPCG(uint64(n), 7))
+		for range rounds {
+			p := append([]string(nil), whole...)
+			for range 1 + rnd.IntN(4) {
+				i := rnd.IntN(len(p))
+				switch rnd.IntN(4) {
+				case 0:
+					p = append(p[:i], p[i+1:]...)
+				case 1:
+					j := rnd.IntN(len(p))
+					p[i], p[j] = p[j], p[i]
+				default:
+					p = append(p[:i], append([]string{junk[rnd.IntN(len(junk))]}, p[i:]...)...)
+				}
+			}
+			if checkText(t, strings.Join(p, "")) {
+				fine++
+			}
+		}
+	}
+	if fine < least {
+		t.Errorf("only %d mutations have no errors: the printer is hardly tested", fine)
+	}
+}
+
+// TestBreaks puts newlines and comments wherever they are white space: the program
+// stays the same, and so do the comments when it is formatted.
+func TestBreaks(t *testing.T) {
+	rounds := 10
+	if testing.Short() {
+		rounds = 3
+	}
+	for n, file := range specFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := syntax.Parse(diag.NewSource(file, string(text)))
+		whole := pieces.FindAllString(string(text), -1)
+		rnd := rand.New(rand.NewPCG(uint64(n), 11))
+		for range rounds {
+			for range 10 {
+				i := rnd.IntN(len(whole))
+				add := []string{"\n", " # c\n", "\n  # own line\n", "\n\n\n", "   "}[rnd.IntN(5)]
+				p := append(append(append([]string(nil), whole[:i]...), add), whole[i:]...)
+				got, ds := syntax.Parse(diag.NewSource(file, strings.Join(p, "")))
+				if len(ds) == 0 && syntax.Equal(want, got) {
+					whole = p
+				}
+			}
+			checkText(t, strings.Join(whole, ""))
+		}
+	}
+}
+
+// checkText does with text what FuzzParse does; it reports whether text has no
+// errors. A text that the printer spoils is made as small as possible first.
+func checkText(t *testing.T, text string) bool {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			t.Fatalf("%v\n%s", r, text)
+		}
+	}()
+	f, ds := syntax.Parse(diag.NewSource("x.spu", text))
+	checkRanges(t, f, len(text))
+	for i := range ds {
+		checkDiagnostic(t, &ds[i], text)
+	}
+	if len(ds) > 0 {
+		return false
+	}
+	if _, problem := format("x.spu", text); problem != "" {
+		small := shrink(text, func(s string) bool {
+			if _, ds := syntax.Parse(diag.NewSource("x.spu", s)); len(ds) > 0 {
+				return false
+			}
+			_, problem := format("x.spu", s)
+			return problem != ""
+		})
+		_, problem := format("x.spu", small)
+		t.Fatalf("%s\n--- of\n%s", problem, small)
+	}
+	return true
+}
+
+// shrink removes pieces of text as long as it stays bad.
+func shrink(text string, bad func(string) bool) string {
+	p := pieces.FindAllString(text, -1)
+	for size := len(p) / 2; size > 0; {
+		less := false
+		for i := 0; i+size <= len(p); {
+			q := append(append([]string(nil), p[:i]...), p[i+size:]...)
+			if bad(strings.Join(q, "")) {
+				p, less = q, true
+			} else {
+				i += size
+			}
+		}
+		if !less || size > len(p) {
+			size /= 2
+		}
+	}
+	return strings.Join(p, "")
 }
