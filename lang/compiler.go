@@ -13,6 +13,7 @@ import (
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/interp"
+	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -182,4 +183,19 @@ func (c *Compiler) NewSession(rt *engine.Runtime, opts ...Option) *Session {
 		return &Session{comp: &Compiler{}, err: errNoCompiler}
 	}
 	return newSession(c, rt, opts)
+}
+
+// Format returns src in the canonical layout. It is idempotent. The error is
+// Diagnostics when src does not parse.
+func Format(name string, src []byte) ([]byte, error) {
+	return syntax.Format(diag.NewSource(name, string(src)))
+}
+
+// Must returns v and panics when err is not nil. It is for start-up code whose
+// arguments are constants.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/starpush/starpush/engine"
@@ -325,4 +327,142 @@ func TestLimitsOfCopies(t *testing.T) {
 			t.Errorf("with 4 workers %d bytes more than with one, want %d:\n%s", more, 3*copies*8000, src)
 		}
 	}
+}
+
+// TestSourceLimit: a script and what it imports are refused before they are parsed
+// when their text is longer than the host allows; entries of a session count alone.
+func TestSourceLimit(t *testing.T) {
+	module := "## A module.\nfunc one() -> int { return 1 }\n"
+	script := "import \"m.spu\" as m\nprint(m.one())\n"
+	files := lang.FSLoader(fstest.MapFS{"m.spu": {Data: []byte(module)}})
+	both := int64(len(module) + len(script))
+	for _, c := range []struct {
+		name   string
+		limits lang.Limits
+		want   string // of the message; "" compiles
+	}{
+		{"none", lang.Limits{}, ""},
+		{"both fit", lang.Limits{SourceBytes: both}, ""},
+		{"the module does not", lang.Limits{SourceBytes: both - 1}, "with this module the script has 79 bytes, and the limit is 78"},
+		{"the script does not", lang.Limits{SourceBytes: int64(len(script) - 1)}, "the script has 35 bytes, and the limit is 34"},
+		{"little memory", lang.Limits{ScriptBytes: 1}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			comp, err := lang.NewCompiler(lang.Config{Loader: files, Limits: c.limits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, ds := comp.Compile(context.Background(), "x.spu", []byte(script))
+			said := ""
+			if len(ds) > 0 {
+				said = ds[0].Code + " " + ds[0].Message
+			}
+			if c.want == "" && said != "" || c.want != "" && said != "E0107 "+c.want {
+				t.Errorf("%q, want %q", said, c.want)
+			}
+		})
+	}
+
+	s := newSession(t, lang.Config{Limits: lang.Limits{ScriptBytes: 32 << 20}}, newRuntime(t, engine.Options{Workers: 1}))
+	for range 3 {
+		if _, err := s.Eval(context.Background(), "let a = 1 "+strings.Repeat(" ", 100<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Eval(context.Background(), "let a = 1 "+strings.Repeat(" ", 200<<10)); err == nil || !strings.Contains(err.Error(), "the limit is 131072") {
+		t.Errorf("an entry of 200 KiB: %v", err)
+	}
+}
+
+// endless is a file system whose files say the same for ever; it counts those that are open.
+type endless struct {
+	text string
+	open int
+}
+
+func (e *endless) Create(string) (io.WriteCloser, error) { return nil, fs.ErrPermission }
+
+func (e *endless) Open(string) (fs.File, error) {
+	e.open++
+	return &endlessFile{of: e}, nil
+}
+
+type endlessFile struct {
+	of *endless
+	at int
+}
+
+func (f *endlessFile) Stat() (fs.FileInfo, error) { return nil, fs.ErrInvalid }
+
+func (f *endlessFile) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = f.of.text[f.at%len(f.of.text)]
+		f.at++
+	}
+	return len(b), nil
+}
+
+func (f *endlessFile) Close() error {
+	f.of.open--
+	return nil
+}
+
+// TestLoadLimits: limits hold while a file is read that tells its sizes by its end,
+// and files are closed whatever happens.
+func TestLoadLimits(t *testing.T) {
+	rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+	defer rt.Close()
+	for _, c := range []struct {
+		kind, file, text, load string
+		lim                    lang.Limits
+	}{
+		{"data", "a.csv", "1\n", "vector[f64](load = \"a.csv\")", lang.Limits{DataBytes: 1e6}},
+		{"data", "a.csv", "1,", "matrix[i8](load = \"a.csv\")", lang.Limits{DataBytes: 1e6}},
+		{"timeout", "a.csv", "\n", "vector[f64](load = \"a.csv\")", lang.Limits{Timeout: 50 * time.Millisecond}},
+		{"timeout", "a.mtx", "%%MatrixMarket matrix array real general\n%", "matrix[f64](load = \"a.mtx\")", lang.Limits{Timeout: 50 * time.Millisecond}},
+		{"data", "a.bin", "1", "vector[f64](1_000_000, load = \"a.bin\")", lang.Limits{DataBytes: 1e6}},
+		{"", "a.bin", "1", "vector[f64](1_000_000_000_000_000_000, load = \"a.bin\")", lang.Limits{}},
+	} {
+		files := &endless{text: c.text}
+		p := compile(t, lang.Config{Limits: c.lim, Files: files}, "register x = "+c.load+"\nprint(x)\n")
+		inst, err := p.Run(t.Context(), rt, lang.Stdout(io.Discard))
+		var l *lang.LimitError
+		if errors.As(err, &l) != (c.kind != "") || l != nil && l.Kind != c.kind || err == nil {
+			t.Errorf("%s: %v, want the limit %q", c.load, err, c.kind)
+		}
+		if inst != nil {
+			inst.Close()
+		}
+		if files.open != 0 {
+			t.Errorf("%s: %d files are open", c.load, files.open)
+		}
+	}
+	// What fits is read to its end.
+	files := &endless{text: strings.Repeat("1\n", 1<<16)}
+	p := compile(t, lang.Config{Limits: lang.Limits{DataBytes: 800 + 1024}, Files: short{files}}, "register x = vector[f64](load = \"a.csv\")\nprint(x)\n")
+	if _, err := p.Run(t.Context(), rt, lang.Stdout(io.Discard)); err != nil {
+		t.Error(err)
+	}
+}
+
+// short has files of 100 lines.
+type short struct{ *endless }
+
+func (s short) Open(name string) (fs.File, error) {
+	f, err := s.endless.Open(name)
+	return &shortFile{f, 200}, err
+}
+
+type shortFile struct {
+	fs.File
+	left int
+}
+
+func (f *shortFile) Read(b []byte) (int, error) {
+	if f.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := f.File.Read(b[:min(len(b), f.left)])
+	f.left -= n
+	return n, err
 }

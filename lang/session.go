@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/interp"
@@ -366,4 +368,151 @@ func kindsDoc(o *types.Object) string {
 		return fmt.Sprintf("\nruns on: %s; not on OpenCL devices: %v\n", strings.Join(kinds, ", "), why)
 	}
 	return fmt.Sprintf("\nruns on: %s\n", strings.Join(kinds, ", "))
+}
+
+// What a prompt changes of a session while it goes on.
+
+// SetElide says from how many elements on a vector or a list that an entry gives as its
+// value, or Show gives whole, is shown by its ends; matrices in proportion. 0 means as print does,
+// which it does not change.
+func (s *Session) SetElide(n int) {
+	s.elide = max(0, n)
+	if s.m != nil {
+		s.m.SetElide(s.elide)
+	}
+}
+
+// SetDigits is [Digits] from now on.
+func (s *Session) SetDigits(n int) {
+	s.opts = append(s.opts[:len(s.opts):len(s.opts)], Digits(n)) // for Reset
+	if s.m != nil {
+		s.m.SetDigits(n)
+	}
+}
+
+// SetDeterministic switches [Deterministic] for what is inserted from now on. The session
+// must have no data; its tasks are waited for: failures that no entry has reported are the
+// error, and nothing is switched then. Numbers of tasks, and Stats, begin anew.
+func (s *Session) SetDeterministic(on bool) error {
+	if err := s.between("SetDeterministic"); err != nil {
+		return err
+	}
+	switch {
+	case s.closed:
+		return errors.New("lang: the session is closed")
+	case s.err != nil:
+		return s.err
+	}
+	if err := s.m.SetDeterministic(on); err != nil {
+		return err
+	}
+	s.opts = append(s.opts[:len(s.opts):len(s.opts)], func(c *runConfig) { c.Deterministic = on }) // for Reset
+	return nil
+}
+
+// What a prompt asks a session about without running anything.
+
+// TypeOf returns the type of an expression, which is not evaluated.
+func (s *Session) TypeOf(src string) (typ string, err error) {
+	source := diag.NewSource("<type>", src)
+	defer func() {
+		if r := recover(); r != nil {
+			d := internal(source, r)
+			err = &d
+		}
+	}()
+	switch {
+	case s.closed:
+		return "", errors.New("lang: the session is closed")
+	case s.err != nil:
+		return "", s.err
+	}
+	t, ds := s.checker.TypeOf(source)
+	switch {
+	case ds.Err() != nil:
+		return "", ds
+	case t == nil:
+		return "", errors.New("this is no expression, so it has no type")
+	}
+	return t.String(), nil
+}
+
+// Lost names the data of the session whose value was lost because a task failed
+// or was cancelled: "x", or "x[3]" where other parts of x are valid.
+func (s *Session) Lost() []string {
+	if s.m == nil || s.closed {
+		return nil
+	}
+	return s.m.Lost()
+}
+
+// Presence is what a memory node has of some data: Valid, Arriving and Allocated
+// are bytes, Parts counts what is valid there of a view.
+type Presence = interp.Presence
+
+// Where says where the bytes of a handle or view of the session are now, node by
+// node, and in how many parts the view, or the default view of the handle, has cut
+// it; 0: there is none.
+func (s *Session) Where(name string) (nodes []Presence, parts int, err error) {
+	if s.m == nil {
+		return nil, 0, s.err
+	}
+	if s.closed {
+		return nil, 0, errors.New("lang: the session is closed")
+	}
+	return s.m.Where(name)
+}
+
+// Graphs of a session: what it did so far, and what an entry would do.
+
+// Plan plans an entry for the machine of the session, as it is now, and returns what it
+// would submit. No kernel runs, no file is written, and the session does not change; but
+// host functions that the entry calls are called, as far as their arguments are known
+// (Program.Plan). What tasks of the session have computed is known, too, until a task
+// of the plan writes it.
+func (s *Session) Plan(ctx context.Context, src string) (*Plan, error) {
+	if err := s.between("Plan"); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.closed:
+		return nil, errors.New("lang: the session is closed")
+	case s.err != nil:
+		return nil, s.err
+	}
+	return s.plan(interp.Context(ctx), diag.NewSource("<plan>", src))
+}
+
+func (s *Session) plan(ctx context.Context, source *diag.Source) (p *Plan, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d := internal(source, r)
+			p, err = nil, &d
+		}
+	}()
+	s.ctx.Context = ctx
+	defer func() { s.ctx.Context = context.Background() }()
+	unit, ds := s.checker.Try(source)
+	if unit == nil {
+		return nil, s.comp.cfg.Warnings.apply(ds)
+	}
+	called := map[string]bool{}
+	cfg := &interp.PlanConfig{Config: *s.comp.runConfig(nil, s.opts), Machine: s.rt.Machine(), Called: called}
+	cfg.Stdout = io.Discard
+	ctx, cancel := cfg.Limits.Bound(ctx)
+	defer cancel()
+	found, err := s.m.PlanEntry(ctx, unit, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return newPlan(ctx, found, source.Name, called)
+}
+
+// Graph returns the tasks that the session has inserted since it began or was Reset, and how
+// many more there were: a session remembers 262144, those of the engine included.
+func (s *Session) Graph() (g *graph.Graph, missing int) {
+	if s.m == nil {
+		return &graph.Graph{}, 0
+	}
+	return s.m.SessionGraph("session")
 }
