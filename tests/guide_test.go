@@ -298,6 +298,29 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// sourceFile is the path of a file of the tree, as documents name it.
+var sourceFile = regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)+\\.(?:go|md|txt))`")
+
+// TestSourceFiles looks for the files of the tree that the documents for contributors name.
+func TestSourceFiles(t *testing.T) {
+	found := 0
+	for _, name := range []string{"CONTRIBUTING.md", "RATIONALE.md", "lang/BENCHMARKS.md"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range sourceFile.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s names %s: %v", name, m[1], err)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("found %d files", found)
+	}
+}
+
 var inlineCode = regexp.MustCompile("`[^`]*`")
 
 // prose returns the lines of a file without code; those of code blocks are empty.
