@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // Fragment is a piece of a datum that no declared view cuts. Order and validity
@@ -258,5 +260,415 @@ func (d *Datum) collapse() bool {
 	}
 	d.root = f
 	d.whole.frags, d.whole.f0 = []*Fragment{f}, f
+	return true
+}
+
+// Boxes: rectangular ranges of a datum's index space.
+
+// Box is the elements lo ≤ i < hi of a datum. Axes that a datum does not have
+// are 0..1, so that every box has the same number of axes; an axis without
+// elements counts as one, so that boxes are never empty.
+type Box struct{ lo, hi [iface.MaxRank]int }
+
+func boxOf(d *iface.Desc) Box {
+	var b Box
+	for k := range b.hi {
+		b.hi[k] = 1
+		if k < int(d.Rank) {
+			b.hi[k] = max(1, d.Dim[k])
+		}
+	}
+	return b
+}
+
+func (b *Box) touches(o *Box) bool {
+	for k := range b.lo {
+		if b.lo[k] >= o.hi[k] || o.lo[k] >= b.hi[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether o lies in b.
+func (b *Box) has(o *Box) bool {
+	for k := range b.lo {
+		if o.lo[k] < b.lo[k] || o.hi[k] > b.hi[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// meet returns what b and o share; they must touch.
+func (b *Box) meet(o *Box) Box {
+	var m Box
+	for k := range b.lo {
+		m.lo[k], m.hi[k] = max(b.lo[k], o.lo[k]), min(b.hi[k], o.hi[k])
+	}
+	return m
+}
+
+// hull returns the smallest box that holds b and o.
+func (b *Box) hull(o *Box) Box {
+	var m Box
+	for k := range b.lo {
+		m.lo[k], m.hi[k] = min(b.lo[k], o.lo[k]), max(b.hi[k], o.hi[k])
+	}
+	return m
+}
+
+// size is the number of elements.
+func (b *Box) size() int {
+	n := 1
+	for k := range b.lo {
+		n *= b.hi[k] - b.lo[k]
+	}
+	return n
+}
+
+// around appends to out the boxes that are left of b when in is cut out of it,
+// and in itself. The first axis is cut first, so that rows stay whole.
+func (b *Box) around(in Box, out []Box) []Box {
+	rest := *b
+	for k := range b.lo {
+		if rest.lo[k] < in.lo[k] {
+			s := rest
+			s.hi[k] = in.lo[k]
+			out = append(out, s)
+		}
+		if rest.hi[k] > in.hi[k] {
+			s := rest
+			s.lo[k] = in.hi[k]
+			out = append(out, s)
+		}
+		rest.lo[k], rest.hi[k] = in.lo[k], in.hi[k]
+	}
+	return append(out, in)
+}
+
+// Regions: what is left of a handle when parts of it are given back.
+
+// Datum returns what h names a part of.
+func (h *Handle) Datum() *Datum { return h.d }
+
+// Same reports whether h and o name the same elements in the same order.
+func (h *Handle) Same(o *Handle) bool {
+	return h.d == o.d && h.box == o.box && h.axes == o.axes && h.rank == o.rank
+}
+
+// Region is a set of elements of one datum: disjoint boxes.
+type Region []Box
+
+// without takes the elements of b out of r, which is the caller's.
+func (r Region) without(b *Box) Region {
+	var out Region
+	for i := range r {
+		if !r[i].touches(b) {
+			out = append(out, r[i])
+			continue
+		}
+		around := r[i].around(r[i].meet(b), nil)
+		out = append(out, around[:len(around)-1]...) // the last is what they share
+	}
+	return out
+}
+
+// touches reports whether r has an element of b.
+func (r Region) touches(b *Box) bool {
+	for i := range r {
+		if r[i].touches(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether r has all elements of b.
+func (r Region) covers(b *Box) bool {
+	n := 0
+	for i := range r {
+		if r[i].touches(b) {
+			m := r[i].meet(b)
+			n += m.size()
+		}
+	}
+	return n == b.size()
+}
+
+// Dividing data at once into all parts of a view, instead of cutting out one
+// after the other.
+
+// fan is the number of branches of the nodes that divide makes.
+const fan = 16
+
+// divide splits the only fragment of h into the parts, if they cover it without
+// overlapping, in order along its axes, as blocks, rows, columns and tiles do,
+// and gives each its fragment. False: nothing happened. Cutting out one part
+// after another would search the tree for each and leave three nodes behind.
+// Submission lock held.
+func (d *Datum) divide(h *Handle, parts []Handle) bool {
+	f := h.f0
+	if f == nil || f.kids != nil || f.box != h.box || len(parts) < 2 || !covers(parts, &h.box, 0) {
+		return false
+	}
+	slab, out := make([]Fragment, len(parts)), make([]*Fragment, len(parts))
+	for i := range parts {
+		k := &slab[i]
+		k.box, out[i] = parts[i].box, k
+		parts[i].f0, parts[i].frags = k, out[i:i+1:i+1]
+	}
+	d.splitInto(f, out)
+	return true
+}
+
+// inherit makes k, whose box is set, a piece of f, idle.
+func (f *Fragment) inherit(k *Fragment, deep int32) {
+	k.d, k.deep = f.d, deep
+	k.first.mode, k.first.inline = modeR, true
+	storeOwned(&k.first.rem, 1)
+	storeOwnedPointer(&k.first.waiters, &activated)
+	k.tail = &k.first
+	k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
+	k.valid, k.lock, k.unordered, k.fault = f.valid, f.lock, f.unordered, f.fault
+	k.inMain, k.had = f.inMain, f.had
+	k.writing = f.writing
+}
+
+// pieces returns what f was split into, in the order in which splitInto was given
+// them. Nodes that only group them have no epochs.
+func (f *Fragment) pieces() []*Fragment {
+	if (*f.kids)[0].tail != nil {
+		return *f.kids
+	}
+	var out []*Fragment
+	for _, k := range *f.kids {
+		out = append(out, k.pieces()...)
+	}
+	return out
+}
+
+// group16 puts nodes under new ones, fan under each.
+func group16(nodes []*Fragment) []*Fragment {
+	n := (len(nodes) + fan - 1) / fan
+	slab, lists := make([]Fragment, n), make([][]*Fragment, n)
+	up := make([]*Fragment, n)
+	for i := range up {
+		lists[i] = nodes[i*fan : min((i+1)*fan, len(nodes)) : min((i+1)*fan, len(nodes))]
+		p := &slab[i]
+		p.d, p.box, p.kids = nodes[0].d, lists[i][0].box, &lists[i]
+		for _, k := range lists[i][1:] {
+			p.box = p.box.hull(&k.box)
+		}
+		up[i] = p
+	}
+	return up
+}
+
+// depth notes how deep inner nodes lie; the leaves know already.
+func depth(nodes []*Fragment, n int32) {
+	for _, f := range nodes {
+		if f.kids != nil {
+			f.deep = n
+			depth(*f.kids, n+1)
+		}
+	}
+}
+
+// covers reports whether the parts fill box along axes from axis on: in groups
+// that lie side by side along that axis, each of which covers the rest.
+func covers(parts []Handle, box *Box, axis int) bool {
+	if axis == len(box.lo) {
+		return len(parts) == 1
+	}
+	at := box.lo[axis]
+	for len(parts) > 0 {
+		lo, hi := parts[0].box.lo[axis], parts[0].box.hi[axis]
+		if lo != at || hi <= lo {
+			return false
+		}
+		n := 1
+		for n < len(parts) && parts[n].box.lo[axis] == lo && parts[n].box.hi[axis] == hi {
+			n++
+		}
+		if !covers(parts[:n], box, axis+1) {
+			return false
+		}
+		at, parts = hi, parts[n:]
+	}
+	return at == box.hi[axis]
+}
+
+// Strips: parts that differ along one axis only, such as blocks and rows with a
+// halo, and views over data that others have cut before.
+
+// strips gives each part its fragments, if all parts reach across h along all
+// axes but one; the parts are in order along that axis and may overlap, and the
+// fragments of h lie anyhow. False: nothing happened. One walk along the axis cuts
+// all there is to cut: the parts need not be looked for in the tree, where the
+// cuts of each would leave nodes behind. Submission lock held.
+func (d *Datum) strips(h *Handle, parts []Handle, g *growth) (bool, error) {
+	axis := stripAxis(h, parts)
+	if axis < 0 {
+		return false, nil
+	}
+	old := h.list()
+	ends := endsOf(parts, axis, h.box.lo[axis], h.box.hi[axis])
+	first := make([]int, len(ends)+1) // of each interval between two ends: its fragments, then the place of its first
+	n, made, at := 0, 0, 0
+	side, reach := false, h.box.lo[axis] // not all fragments lie one behind the other along the axis
+	for _, f := range old {
+		lo, hi := f.box.lo[axis], f.box.hi[axis]
+		side, reach = side || lo < reach, max(reach, hi)
+		at = interval(ends, lo, at)
+		k := at
+		for first[k]++; ends[k] < hi; first[k]++ {
+			k++
+		}
+		n += k - at + 1
+		if k > at {
+			made += k - at + 1
+		}
+	}
+	mentions := n
+	if side {
+		mentions *= 2
+	}
+	if err := g.make(made, mentions); err != nil {
+		return false, err
+	}
+	all := make([]*Fragment, 0, n)
+	var slab []Fragment
+	deep := int32(0)
+	at = 0
+	for _, f := range old {
+		lo, hi := f.box.lo[axis], f.box.hi[axis]
+		if at = interval(ends, lo, at); ends[at] >= hi {
+			all, deep = append(all, f), max(deep, f.deep)
+			continue
+		}
+		from := len(all)
+		for i := at; lo < hi; i++ {
+			if len(slab) == 0 {
+				if err := g.ended(); err != nil {
+					return false, err
+				}
+				slab = make([]Fragment, min(256, made)) // 256 are a whole number of pages
+			}
+			k := &slab[0]
+			slab, made = slab[1:], made-1
+			k.box = f.box
+			k.box.lo[axis], k.box.hi[axis] = lo, min(ends[i], hi)
+			all = append(all, k)
+			lo = ends[i]
+		}
+		d.splitInto(f, all[from:len(all):len(all)])
+		deep = max(deep, all[from].deep)
+	}
+	sum := 0
+	for i, k := range first {
+		first[i], sum = sum, sum+k
+	}
+	if side {
+		all = inIntervals(all, ends, first, axis)
+	}
+	from, to, start := 0, 0, h.box.lo[axis] // start is where interval from begins
+	for i := range parts {
+		p := &parts[i]
+		for start < p.box.lo[axis] {
+			start = ends[from]
+			from++
+		}
+		for to < len(ends) && ends[to] <= p.box.hi[axis] {
+			to++
+		}
+		p.frags = all[first[from]:first[to]:first[to]]
+		if len(p.frags) == 1 {
+			p.f0 = p.frags[0]
+		}
+	}
+	return true, d.balance(deep, g)
+}
+
+// endsOf returns where parts begin and end along an axis between first and last, in order:
+// last is one of them, first is not.
+func endsOf(parts []Handle, axis, first, last int) []int {
+	ends := make([]int, 0, 2*len(parts)+1)
+	lo, hi := 0, 0 // the beginnings are in order, and so are the ends
+	for hi < len(parts) {
+		at := parts[hi].box.hi[axis]
+		if lo < len(parts) && parts[lo].box.lo[axis] < at {
+			at = parts[lo].box.lo[axis]
+			lo++
+		} else {
+			hi++
+		}
+		if at > first {
+			ends, first = append(ends, at), at
+		}
+	}
+	if last > first {
+		ends = append(ends, last)
+	}
+	return ends
+}
+
+// interval returns the place of the first of ends behind at. Near is its place as far as
+// the caller can guess.
+func interval(ends []int, at, near int) int {
+	if near > 0 && ends[near-1] > at {
+		near, _ = slices.BinarySearch(ends, at+1)
+	}
+	for ends[near] <= at {
+		near++
+	}
+	return near
+}
+
+// inIntervals puts fragments in the order of the intervals in which they lie. Those of
+// interval i begin at place first[i].
+func inIntervals(all []*Fragment, ends, first []int, axis int) []*Fragment {
+	out, next := make([]*Fragment, len(all)), slices.Clone(first)
+	at := 0
+	for _, f := range all {
+		at = interval(ends, f.box.lo[axis], at)
+		out[next[at]] = f
+		next[at]++
+	}
+	return out
+}
+
+// stripAxis returns the only axis along which the parts differ from h, when they
+// are in order along it; else -1.
+func stripAxis(h *Handle, parts []Handle) int {
+	axis := -1
+	for k := range h.box.lo {
+		if parts[0].box.lo[k] == h.box.lo[k] && parts[0].box.hi[k] == h.box.hi[k] {
+			continue
+		}
+		if axis >= 0 {
+			return -1
+		}
+		axis = k
+	}
+	if axis < 0 {
+		return -1
+	}
+	for i := range parts {
+		b := &parts[i].box
+		if !across(b, &h.box, axis) || i > 0 && (b.lo[axis] < parts[i-1].box.lo[axis] || b.hi[axis] < parts[i-1].box.hi[axis]) {
+			return -1
+		}
+	}
+	return axis
+}
+
+// across reports whether b is as long as box along all axes but one.
+func across(b, box *Box, axis int) bool {
+	for k := range b.lo {
+		if k != axis && (b.lo[k] != box.lo[k] || b.hi[k] != box.hi[k]) {
+			return false
+		}
+	}
 	return true
 }

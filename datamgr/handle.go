@@ -3,6 +3,8 @@ package datamgr
 // Handle: what a task names. A datum and a box of its index space.
 
 import (
+	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr/iface"
@@ -328,3 +330,68 @@ func (h *Handle) Unordered() bool {
 
 // UnorderedLocked reports whether SetUnordered was set. Submission lock held.
 func (h *Handle) UnorderedLocked() bool { return h.flags&flagUnordered != 0 }
+
+// What a program attaches to a handle: it means nothing to the engine.
+
+// labels are immutable values, each replaced as a whole.
+type labels struct {
+	user   atomic.Pointer[any]
+	coords atomic.Pointer[[]int]
+}
+
+// SetUserData attaches v to the handle, instead of what was attached before. The
+// engine only keeps it; parts declared later do not inherit it.
+func (h *Handle) SetUserData(v any) { h.more().labels.user.Store(&v) }
+
+// UserData returns what SetUserData attached last; nil for nothing.
+func (h *Handle) UserData() any {
+	if x := h.extra.Load(); x != nil {
+		if p := x.labels.user.Load(); p != nil {
+			return *p
+		}
+	}
+	return nil
+}
+
+// SetCoordinates says where the handle lies in a grid of the program's, for
+// traces and for policies that look at it.
+func (h *Handle) SetCoordinates(at ...int) {
+	at = slices.Clone(at)
+	h.more().labels.coords.Store(&at)
+}
+
+// Coordinates returns what SetCoordinates was given last; nil for nothing. The
+// caller owns the slice.
+func (h *Handle) Coordinates() []int {
+	if x := h.extra.Load(); x != nil {
+		if p := x.labels.coords.Load(); p != nil {
+			return slices.Clone(*p)
+		}
+	}
+	return nil
+}
+
+// Where a program did something.
+
+// Site is a place in a program, such as one insert statement. It is plain data
+// that the data manager and the engine carry around and hand back in errors.
+// A site is made once, shared by everything done there, and never changed.
+type Site struct {
+	File      string
+	Line, Col int      // from 1; 0 when unknown
+	VarNames  []string // names of the values in Origin.Vars
+	Data      any      // whatever the owner of the program wants back
+}
+
+// String writes the site as "file:line:col"; "" for nil.
+func (s *Site) String() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Line == 0:
+		return s.File
+	case s.Col == 0:
+		return fmt.Sprintf("%s:%d", s.File, s.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Col)
+}

@@ -360,3 +360,170 @@ func (h *Hold) Queued(fn func(*Waiter)) {
 		l.queued(false, fn)
 	}
 }
+
+// Locks of plain tasks, which commute on one fragment and need nothing else.
+
+// One makes s the locks of a plain task that commutes on h, which CountPlain
+// accepted. A patient task may be handed the lock while it still waits for a
+// worker: not one that must come before or after others, or that only some
+// workers may run, for then those who wait for the lock would wait for that.
+// Submission lock held.
+func (s *LockPlace) One(w *Waiter, h *Handle, patient bool) {
+	s.w, s.baton, s.one = w, nil, h.f0.lock
+	s.setState(false, patient)
+}
+
+// Queue puts a patient task that is ready in the queue of its lock, if somebody
+// has that: so it does not go through the workers' queues only to find that
+// out. It reports whether it did; then the waiter is no longer the caller's.
+func (s *LockPlace) Queue() bool {
+	l := s.one
+	if !s.state.patient {
+		return false
+	}
+	if l.inbox.add(s) {
+		return true
+	}
+	l.mu.Lock()
+	taken := l.mu.writer
+	if taken && !l.inbox.add(s) {
+		l.mu.queue.add(l, s)
+	}
+	l.mu.Unlock()
+	return taken
+}
+
+// AcquireOne takes the lock of a plain task. When it reports false the waiter is
+// queued, will be released to some completer later, and is no longer the caller's.
+func (s *LockPlace) AcquireOne(c *Completer) bool {
+	if s.state.handed {
+		return true
+	}
+	l := s.one
+	if s.state.patient && s.baton == nil && l.inbox.add(s) {
+		return false
+	}
+	l.mu.Lock()
+	s.baton = nil // whoever takes the lock uses it up, and whoever does not finds it taken
+	free := !l.mu.writer && l.mu.grace == 0 && l.mu.readers == 0
+	if free {
+		l.mu.writer = true
+		s.hand()
+		l.openLocked()
+	} else {
+		l.shutLocked()
+		l.mu.queue.add(l, s)
+		l.wakeLocked(c) // if readers have it: others may run beside them
+	}
+	l.mu.Unlock()
+	return free
+}
+
+// ReleaseOne gives the lock of a plain task back, if it has it, and releases to
+// c who waited for it.
+func (s *LockPlace) ReleaseOne(c *Completer) {
+	if !s.state.handed {
+		return
+	}
+	s.setState(false, s.state.patient)
+	l := s.one
+	if l.heirs.first == nil {
+		l.heirs = l.inbox.take()
+	}
+	var n *LockPlace
+	if !l.urgent.Load() {
+		n = l.heirs.take()
+	}
+	if n == nil {
+		l.release(true, c)
+		return
+	}
+	// An unordered access that came meanwhile needs no look here: who inherits
+	// looks at the state of its data after it is published.
+	n.hand()
+	c.Release(n.w)
+}
+
+// Extend is Reset for a plain task that becomes a general one while it runs:
+// what it has of its lock, at place from, is given back by Release, and a wake-up
+// that it was given and did not use is still its own to use or pass on. Without a
+// lock, from is nil.
+func (s *LockSet) Extend(w *Waiter, from *LockPlace) {
+	if from == nil {
+		s.Reset(w)
+		return
+	}
+	one, handed, baton := from.one, from.state.handed, from.baton
+	s.Reset(w) // from may be part of s
+	s.baton = baton
+	if handed {
+		s.taken = append(s.taken, lockUse{one, true})
+	}
+}
+
+// inbox is where plain tasks become heirs of a lock that is taken, without its
+// mutex, on which submitter and workers would meet for every task. It is open
+// while a plain task has the lock and nobody waits in the lock's queue: those who
+// do were there before, and nobody overtakes them.
+type inbox struct {
+	last atomic.Pointer[LockPlace] // the newest comes first; nil: shut
+}
+
+// lastOfInbox ends the list of an inbox that is open.
+var lastOfInbox LockPlace
+
+// add makes s an heir, and reports false when the inbox is shut. Afterwards s is
+// no longer the caller's.
+func (b *inbox) add(s *LockPlace) bool {
+	for {
+		h := b.last.Load()
+		if h == nil {
+			return false
+		}
+		s.next = h
+		if b.last.CompareAndSwap(h, s) {
+			return true
+		}
+	}
+}
+
+// take takes out all there are, oldest first. For the one who has the lock.
+func (b *inbox) take() lockQueue {
+	for {
+		h := b.last.Load()
+		if h == nil || h == &lastOfInbox {
+			return lockQueue{}
+		}
+		if b.last.CompareAndSwap(h, &lastOfInbox) {
+			return inOrder(h)
+		}
+	}
+}
+
+// inOrder turns the list of an inbox round.
+func inOrder(s *LockPlace) lockQueue {
+	q := lockQueue{last: s}
+	for s != nil && s != &lastOfInbox {
+		s.next, q.first, s = q.first, s, s.next
+	}
+	if q.first == nil {
+		q.last = nil
+	}
+	return q
+}
+
+// openLocked opens the inbox if nobody is in the queue. The lock was just given to a
+// plain task.
+func (l *accessLock) openLocked() {
+	if l.mu.queue.empty() {
+		l.inbox.last.Store(&lastOfInbox)
+	}
+}
+
+// shutLocked shuts the inbox: who is there waits in the queue.
+func (l *accessLock) shutLocked() {
+	if l.inbox.last.Load() == nil {
+		return
+	}
+	l.mu.queue.addAll(inOrder(l.inbox.last.Swap(nil)))
+}

@@ -3,6 +3,13 @@ package engine
 // What a task does: codelets.
 
 import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/perf"
@@ -99,3 +106,332 @@ type Operand = datamgr.Operand
 // whose implementation can (see Codelet.FromMain), elsewhere only workers of that
 // node. Without a pin it goes where the task runs.
 func PinTo(node int) datamgr.Pin { return datamgr.PinTo(node) }
+
+// Types of operands and arguments: what a codelet declares, and how Submit holds a
+// task against that.
+
+// Types declare what the kernels of a codelet can be given. A task that has something
+// else is a *TypeError of its submission.
+type Types struct {
+	Operands []OperandType // one for each operand
+	Args     []ArgType     // one for each scalar argument
+}
+
+// OperandType declares an operand.
+type OperandType struct {
+	Name  string     // in messages; "": it is called by its number
+	Kinds KindSet    // 0: any
+	Elem  iface.Elem // NoElem: any
+	// Param is a letter for the element type: operands with the same letter have the
+	// same element type, and arguments with it fit into that. 0: none.
+	Param byte
+}
+
+// ArgType declares a scalar argument.
+type ArgType struct {
+	Name string // in messages; "": it is called by its number
+	// Kind is what it must be. For FloatScalar an IntScalar will do. NoScalar: a number
+	// of the type Elem, or of that of the operands with the letter Param; without
+	// either, anything.
+	Kind  iface.ScalarKind
+	Elem  iface.Elem
+	Param byte
+}
+
+// KindSet is a set of kinds of data. The zero value stands for all kinds.
+type KindSet uint16
+
+// Kinds returns the set of the given kinds.
+func Kinds(ks ...iface.Kind) KindSet {
+	var s KindSet
+	for _, k := range ks {
+		s |= 1 << k
+	}
+	return s
+}
+
+// Has reports whether k is in the set.
+func (s KindSet) Has(k iface.Kind) bool { return s == 0 || s>>k&1 != 0 }
+
+// String lists the kinds: "vector or matrix".
+func (s KindSet) String() string {
+	var names []string
+	for k := iface.Variable; s>>k != 0; k++ {
+		if s>>k&1 != 0 {
+			names = append(names, k.String())
+		}
+	}
+	if names == nil {
+		return "data"
+	}
+	return strings.Join(names, " or ")
+}
+
+// TypeError says that a task was given data or arguments that its codelet cannot take.
+// Nothing was submitted.
+type TypeError struct {
+	Codelet *Codelet
+	Operand int             // place in TaskSpec.Operands; -1: it is not about an operand
+	Handle  *datamgr.Handle // of that operand
+	Arg     int             // place in TaskSpec.Args; -1: it is not about one argument
+	Message string          // the whole error
+}
+
+func (e *TypeError) Error() string { return e.Message }
+
+// elemParams are the element types that the letters of a declaration stand for.
+type elemParams [26]iface.Elem
+
+// checkTypes holds the operands and arguments of a task against c.Types, which is not nil.
+func (c *Codelet) checkTypes(ops []Operand, args []iface.Scalar) error {
+	ts := c.Types
+	if len(ops) != len(ts.Operands) || len(args) != len(ts.Args) {
+		return c.countError(len(ops), len(args))
+	}
+	var params elemParams
+	for i := range ops {
+		if k, e := ops[i].Handle.Type(); !ts.Operands[i].admits(k, e, &params) {
+			return c.operandError(i, ops[i].Handle, k, e, &params)
+		}
+	}
+	return c.checkArgs(args, &params)
+}
+
+// checkBuffers is checkTypes for a call without a task.
+func (c *Codelet) checkBuffers(bufs []*iface.Buffer, args []iface.Scalar) error {
+	ts := c.Types
+	if len(bufs) != len(ts.Operands) || len(args) != len(ts.Args) {
+		return c.countError(len(bufs), len(args))
+	}
+	var params elemParams
+	for i, b := range bufs {
+		if !ts.Operands[i].admits(b.Kind, b.Elem, &params) {
+			return c.operandError(i, nil, b.Kind, b.Elem, &params)
+		}
+	}
+	return c.checkArgs(args, &params)
+}
+
+// admits reports whether the operand may be data of kind k with elements of type e. It
+// notes what the letter of the operand stands for.
+func (d *OperandType) admits(k iface.Kind, e iface.Elem, params *elemParams) bool {
+	if !d.Kinds.Has(k) || d.Elem != e && d.Elem != iface.NoElem {
+		return false
+	}
+	if d.Param != 0 {
+		p := params.at(d.Param)
+		if *p == iface.NoElem {
+			*p = e
+		}
+		return *p == e
+	}
+	return true
+}
+
+// at returns the place of a letter; all that are no letters from A to Z share one.
+func (p *elemParams) at(letter byte) *iface.Elem { return &p[min(letter-'A', 25)] }
+
+func (c *Codelet) checkArgs(args []iface.Scalar, params *elemParams) error {
+	for i := range args {
+		d, k := &c.Types.Args[i], args[i].Kind()
+		e := d.Elem
+		if d.Param != 0 {
+			e = *params.at(d.Param)
+		}
+		switch {
+		case d.Kind == iface.FloatScalar && k == iface.IntScalar:
+		case d.Kind != iface.NoScalar && d.Kind != k, d.Kind == iface.NoScalar && e != iface.NoElem && !fitsElem(args[i], e):
+			return c.argError(i, args[i], e)
+		}
+	}
+	return nil
+}
+
+// fitsElem reports whether s is a number that elements of type e can hold, up to
+// rounding.
+func fitsElem(s iface.Scalar, e iface.Elem) bool {
+	v := s.Int()
+	switch k := s.Kind(); {
+	case k == iface.FloatScalar && e == iface.F32:
+		f := s.Float()
+		return math.IsInf(f, 0) || !math.IsInf(float64(float32(f)), 0)
+	case k == iface.FloatScalar:
+		return e.IsFloat()
+	case k != iface.IntScalar:
+		return false
+	}
+	switch e {
+	case iface.I8:
+		return v == int64(int8(v))
+	case iface.I16:
+		return v == int64(int16(v))
+	case iface.I32:
+		return v == int64(int32(v))
+	case iface.U8:
+		return v == int64(uint8(v))
+	case iface.U16:
+		return v == int64(uint16(v))
+	case iface.U32:
+		return v == int64(uint32(v))
+	}
+	return true // a u64 above the largest int64 is passed as the int64 with its bits
+}
+
+// is returns what c is called in messages, with what it declares.
+func (c *Codelet) is() string {
+	if c.Signature != "" {
+		return fmt.Sprintf("%s, declared as %q,", c.Name, c.Signature)
+	}
+	return c.Name
+}
+
+func (c *Codelet) countError(ops, args int) error {
+	count := func(n int, what string) string {
+		if n == 1 {
+			return "1 " + what
+		}
+		return fmt.Sprintf("%d %ss", n, what)
+	}
+	return &TypeError{Codelet: c, Operand: -1, Arg: -1, Message: fmt.Sprintf("codelet %s takes %s and %s, and got %d and %d; give each one it declares, those with a default too",
+		c.is(), count(len(c.Types.Operands), "operand"), count(len(c.Types.Args), "scalar argument"), ops, args)}
+}
+
+func (c *Codelet) operandError(i int, h *datamgr.Handle, k iface.Kind, e iface.Elem, params *elemParams) error {
+	d := &c.Types.Operands[i]
+	want := d.Elem
+	if d.Param != 0 && want == iface.NoElem && d.Kinds.Has(k) {
+		want = *params.at(d.Param)
+	}
+	text := d.Kinds.String()
+	switch {
+	case want == iface.NoElem:
+	case d.Kinds != 0 && d.Kinds&(d.Kinds-1) == 0: // one kind
+		text = fmt.Sprintf("%v[%v]", d.Kinds, want)
+	default:
+		text = fmt.Sprintf("%v of %v elements", d.Kinds, want)
+	}
+	if d.Kinds != 0 {
+		text = "a " + text
+	}
+	got := fmt.Sprintf("%v[%v]", k, e)
+	switch {
+	case h != nil:
+		got = describe(h)
+	case k == iface.Void:
+		got = "void"
+	}
+	return &TypeError{Codelet: c, Operand: i, Handle: h, Arg: -1,
+		Message: fmt.Sprintf("operand %s of codelet %s must be %s, and got %s", label(i, d.Name), c.is(), text, got)}
+}
+
+func (c *Codelet) argError(i int, s iface.Scalar, e iface.Elem) error {
+	d := &c.Types.Args[i]
+	want := scalarNames[d.Kind]
+	if d.Kind == iface.NoScalar {
+		want = "a number that fits " + e.String()
+		if e.IsInt() {
+			want = "an integer that fits " + e.String()
+		}
+	}
+	return &TypeError{Codelet: c, Operand: -1, Arg: i,
+		Message: fmt.Sprintf("scalar argument %s of codelet %s must be %s, and got %s", label(i, d.Name), c.is(), want, describeScalar(s))}
+}
+
+var scalarNames = [...]string{iface.NoScalar: "no value", iface.IntScalar: "an integer", iface.FloatScalar: "a number", iface.BoolScalar: "a truth value", iface.StringScalar: "a string"}
+
+func describeScalar(s iface.Scalar) string {
+	switch s.Kind() {
+	case iface.IntScalar:
+		return fmt.Sprintf("the integer %d", s.Int())
+	case iface.FloatScalar:
+		return fmt.Sprintf("the float %v", s.Float())
+	case iface.BoolScalar:
+		return fmt.Sprint(s.Bool())
+	case iface.StringScalar:
+		return fmt.Sprintf("the string %q", s.Str())
+	}
+	return "a Scalar without a value; make it by iface.Int, Float, Bool or Str"
+}
+
+// label is what operand or argument i is called in messages.
+func label(i int, name string) string {
+	if name == "" {
+		return fmt.Sprint(i)
+	}
+	return fmt.Sprintf("%d, `%s`,", i, name)
+}
+
+// Running a codelet without a task.
+
+// Call runs an implementation of c on the caller's goroutine, on buffers instead
+// of data: no task, no order, no statistics. It is for codelets that serve as
+// functions of a reduction. Inside, Worker is 0 whoever calls, and the operands
+// have no handles. A panic of the implementation is a *PanicError.
+func (c *Codelet) Call(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
+	return c.call(ctx, bufs, args, nil)
+}
+
+// Call is c.Call, watched when the runtime has Options.Verify: an implementation
+// that breaks the modes of the codelet is a *VerifyError, whose breaches have no
+// handles.
+func (rt *Runtime) Call(ctx context.Context, c *Codelet, bufs []*iface.Buffer, args []iface.Scalar) error {
+	return c.call(ctx, bufs, args, rt.verify)
+}
+
+func (c *Codelet) call(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar, v *verifier) error {
+	if c.bad != nil {
+		return c.bad
+	}
+	if len(c.CPU) == 0 {
+		return &NoImplementationError{Codelet: c}
+	}
+	if c.Modes != nil && len(c.Modes) != len(bufs) {
+		return fmt.Errorf("engine: %s takes %d operands, and %d buffers are given", c.Name, len(c.Modes), len(bufs))
+	}
+	if c.Types != nil {
+		if i := slices.Index(bufs, nil); i >= 0 {
+			return fmt.Errorf("engine: %s is given no buffer as operand %d", c.Name, i)
+		}
+		if err := c.checkBuffers(bufs, args); err != nil {
+			return err
+		}
+	}
+	d := directs.Get().(*direct)
+	d.job.mu.old = &generation{ctx: ctx}
+	d.job.now.Store(d.job.mu.old)
+	d.ops, d.tc.bufs, d.tc.set = d.ops[:0], d.tc.bufs[:0], d.tc.set[:0]
+	for i, b := range bufs {
+		m := iface.RW
+		if c.Modes != nil {
+			m = c.Modes[i]
+		}
+		d.ops = append(d.ops, Operand{Mode: m})
+		d.tc.bufs, d.tc.set = append(d.tc.bufs, *b), append(d.tc.set, true)
+	}
+	d.t.codelet = c
+	d.t.setArgs(args)
+	d.t.setOperands(d.ops)
+	fn := c.CPU[0]
+	if v != nil {
+		fn = v.verified(fn)
+	}
+	err := callKernel(fn, &d.tc, nil)
+	directs.Put(d) // not when the implementation has ended the goroutine
+	return err
+}
+
+// direct is what a call without a task needs. It is used again: the functions of
+// a deterministic reduction are called once for each contribution.
+type direct struct {
+	job Job
+	t   task
+	w   worker
+	tc  TaskContext
+	ops []Operand
+}
+
+var directs = sync.Pool{New: func() any {
+	d := &direct{}
+	d.t.job, d.tc.t, d.tc.w = &d.job, &d.t, &d.w
+	return d
+}}

@@ -1,15 +1,65 @@
 package engine
 
-// Submission.
+// What Submit is given: operands, arguments, options, and where it came from.
 
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
+
+// TaskSpec describes one task. Submit copies what it needs, so a caller may use
+// one TaskSpec and its slices over and over. Only Codelet is needed.
+type TaskSpec struct {
+	Codelet  *Codelet
+	Operands []Operand      // data, in the order in which kernels number it
+	Args     []iface.Scalar // plain values, likewise
+	// Priority, higher, makes the task run earlier and get a lock (COMMUTE, accesses without
+	// order) earlier, as far as the policy promises that, see sched.Promise.
+	Priority int
+	Name     string  // in errors and traces; "" for none
+	Color    int     // in traces; 0: the codelet's
+	Flops    float64 // estimate of the work; 0: the codelet's
+	Workers  []int   // workers that may run it; nil: all
+	// After lists tasks, gates and tags that the task waits for, besides the order
+	// that its operands give. When such a task failed or was cancelled, this
+	// one is cancelled. A tag that was removed is a *TagError.
+	After []Dependency
+	// Unsequenced gives the task no order with other tasks through its
+	// operands; it still excludes those that conflict with it.
+	Unsequenced bool
+	Origin      Origin // where the program does it, for errors and traces
+
+	closure unsafe.Pointer // of a codelet that the functions of Job.Go share: which of them
+}
+
+// Dependency is what a task can wait for explicitly: a *Task, a *Gate or a *Tag.
+type Dependency interface {
+	// addSuccessor makes t wait; false: there is nothing to wait for.
+	// Submission lock held.
+	addSuccessor(t *task) bool
+}
+
+// Call is one call that was on the program's stack when a task was submitted.
+// It is immutable and shared.
+type Call struct {
+	Parent *Call  // the call around it; nil: none
+	Site   *Site  // of the call
+	Text   string // as written: "cholesky(t, nt)"
+}
+
+// Origin says where a task was submitted. It is plain data, stored in the task.
+type Origin struct {
+	Site *Site    // nil: not known
+	Call *Call    // innermost call; nil at top level
+	Vars [2]int64 // values of Site.VarNames, such as loop variables
+}
+
+// Submission.
 
 // Submit submits a task and forgets it: its record is used again when it has
 // ended. It returns without waiting, but for room in the window (see
@@ -345,4 +395,101 @@ func (rt *Runtime) workerSet(ws []int) (*sched.Set, error) {
 	}
 	rt.sets[s.Key()] = s
 	return s, nil
+}
+
+// What a task may depend on explicitly.
+
+// checkAfter reports a dependency that is nil, another runtime's, or a removed tag.
+// Submission lock held, until the dependencies are recorded: a tag may be removed
+// at any other time.
+func (rt *Runtime) checkAfter(after []Dependency) error {
+	for i, d := range after {
+		var j *Job
+		switch d := d.(type) {
+		case *Task:
+			if d != nil {
+				j = d.job
+			}
+		case *Gate:
+			if d != nil {
+				j = d.job
+			}
+		case *Tag:
+			if d != nil {
+				j = d.job
+			}
+		}
+		switch {
+		case j == nil:
+			return fmt.Errorf("engine: dependency %d of a task is nil; leave it out", i)
+		case j.rt != rt:
+			return fmt.Errorf("engine: dependency %d of a task belongs to another runtime, which has an order of its own; wait for it before you submit", i)
+		}
+		if t, ok := d.(*Tag); ok && t.removed {
+			return t.errorf("was removed, and is dependency %d of a task; leave it out, or make a new tag", i)
+		}
+	}
+	return nil
+}
+
+// Operands that stay on a memory node while the task runs elsewhere.
+
+// nodeFor is where a task on the worker has an operand.
+func (w *worker) nodeFor(op *Operand) int {
+	if op.Pin == datamgr.PinTo(0) {
+		return 0
+	}
+	return w.node
+}
+
+// pinned reports whether an operand has a node of its own.
+func pinned(s *TaskSpec) bool {
+	return slices.ContainsFunc(s.Operands, func(op Operand) bool { return op.Pin != 0 })
+}
+
+// takes reports whether the worker can use the operands where they are pinned.
+func (w *worker) takes(s *TaskSpec) bool {
+	for i := range s.Operands {
+		switch n, ok := s.Operands[i].Pin.Node(); {
+		case !ok || n == w.node:
+		case n > 0, w.arch != cpuArch && !slices.Contains(s.Codelet.FromMain, i):
+			return false
+		}
+	}
+	return true
+}
+
+// checkApart refuses operands that share elements and could not share memory.
+func (rt *Runtime) checkApart(s *TaskSpec) error {
+	if !pinned(s) {
+		return nil
+	}
+	i, k, bad := datamgr.Apart(s.Operands)
+	if !bad {
+		return nil
+	}
+	a, b := &s.Operands[i], &s.Operands[k]
+	return &ModeError{Operand: i, Handle: a.Handle, Mode: a.Mode, Other: k,
+		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and one of them only is pinned to main memory; pin both, or none", describe(a.Handle), describe(b.Handle))}
+}
+
+// PinError says that no worker that may run a task can use its operands where they
+// are pinned.
+type PinError struct {
+	Operand int // the first pinned operand
+	Node    NodeInfo
+	Codelet *Codelet
+}
+
+func (rt *Runtime) pinError(s *TaskSpec) error {
+	for i := range s.Operands {
+		if n, ok := s.Operands[i].Pin.Node(); ok {
+			return &PinError{Operand: i, Node: rt.Nodes()[n], Codelet: s.Codelet}
+		}
+	}
+	return nil
+}
+
+func (e *PinError) Error() string {
+	return fmt.Sprintf("operand %d of %s is pinned to %s, and no worker that may run the task can use it there; leave the pin out, or let the task run on other workers", e.Operand, e.Codelet.Name, e.Node.Name)
 }

@@ -1,452 +1,331 @@
 package engine
 
-// Tasks: the recycled record of what was submitted, and the Task that a program
-// may keep.
+// The Task that a program may keep.
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
-	"unsafe"
-
-	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/sched"
 )
 
-// kind says what a task is for. What the engine submits itself has no codelet.
-type kind uint8
-
-const (
-	userTask kind = iota
-	reduceTask
-	initTask
-	duplicateTask
-	acquireTask
-	invalidateTask
-	relayTask   // delays the end of another task
-	specialTask // a task of the program that has something to do before the policy sees it
-	gangCall    // no task: see summons
-	unregisterTask
-	gatherTask
-)
-
-var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "", "unregister", "gather"}
-
-// light reports whether tasks of kind k are run by whoever releases them,
-// instead of going through the policy: they have no kernel.
-func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
-
-// task is one submitted task. It is recycled when it has ended.
-//
-// It takes three cache lines, each of which travels between the submitter and a
-// worker when it is touched. The first is all there is to see of a task without
-// data, the others have the accesses and operands.
-type task struct {
-	datamgr.Waiter
-	sched.Item // Order is the task's number in its job
-
-	job     *Job
-	codelet *Codelet
-	nacc    int32
-	nops    uint8 // above len(ops): x.ops has them
-	marks   uint8
-	kind    kind
-	general bool // x holds more than operands and accesses
-	acc     [plainAcc]datamgr.Access
-	ops     [plainOps]Operand
-	x       *ext // what a small task does not need; kept when recycled
-}
-
-// ext is what a small task does not need: first what tasks of scripts have, on a
-// line of its own, then what general tasks have. What it holds when the record
-// is used again is of another task, until marks or general say otherwise.
-type ext struct {
-	args   []iface.Scalar
-	origin Origin
-	*rest
-}
-
-// rest is what general tasks have, and those with many operands.
-type rest struct {
-	locks       datamgr.LockSet
-	ops         []Operand
-	acc         []datamgr.Access
-	accMoved    bool // accesses are in acc, however few they are
-	needLocks   bool
-	unsequenced bool
-	shared      bool // operands share fragments
-	place       datamgr.Placement
-	unordered   []*datamgr.Datum
-	redux       []datamgr.Contribution
-	name        string
-	color       int
-	flops       float64
-	future      *Task
-	lost        atomic.Pointer[failure] // an explicit dependency did not run
-	access      *Access
-	h           *datamgr.Handle      // of what the engine submitted itself
-	dup         *datamgr.Duplicate   // that is copied
-	copies      []*datamgr.Duplicate // that t made necessary, until it is registered
-	shares      []*datamgr.Datum     // duplicates that t reads where they share, until then
-	none        []datamgr.Box
-	all         bool
-	making      *datamgr.Making // of a reduction or an initialisation
-	hold        *datamgr.Hold   // of a light task that started
-	target      *Task           // of a relay: the task whose end it delays
-	times       *taskTimes      // with Options.Profile
-	tried       uint64          // nodes where it could not run
-	node        int             // of a gathering
-	weight      int64           // in Job.heavy; fills the last cache line, so that locks is one
-}
-
-// taskOf and itemTask turn the parts of a task that other packages know back
-// into the task.
-func taskOf(w *datamgr.Waiter) *task { return (*task)(unsafe.Pointer(w)) }
-
-func itemTask(it *sched.Item) *task {
-	return (*task)(unsafe.Add(unsafe.Pointer(it), -int(unsafe.Offsetof(task{}.Item))))
-}
-
-func (t *task) numOperands() int {
-	if t.nops < 255 {
-		return int(t.nops)
+// Task is a task that a program keeps, to wait for it or to make others wait
+// for it. It stays valid after the task has ended, and need not be given back. Methods
+// are safe for concurrent use; any number of goroutines may wait, any number of times.
+type Task struct {
+	job   *Job
+	id    int64
+	done  chan struct{}
+	sp    *special                  // what few tasks have; nil: nothing. Fixed before the submission
+	times atomic.Pointer[taskTimes] // with Options.Profile
+	mu    struct {
+		sync.Mutex
+		ending     bool // too late to make its end wait
+		ended      bool // its successors are released
+		err        error
+		failure    *failure
+		successors []*task
+		rounds     int64
+		passed     int64 // of rounds, those after which others may begin
+		byRound    []roundWait
+		t          *task     // its record, from its submission to its end
+		ends       int       // how many things its end waits for
+		lost       *failure  // one of them did not run
+		released   bool      // its data, as far as the order in its sub-graph goes
+		byData     []*task   // of that order, who waits for its data
+		sub        *Subgraph // that it owns
+		rest       *ending   // its kernel is over, its end waits
 	}
-	return len(t.x.ops)
 }
 
-// operands returns the operands; the slice is the task's.
-func (t *task) operands() []Operand {
-	switch n := int(t.nops); {
-	case n <= len(t.ops):
-		return t.ops[:n]
-	case t.marks&isWide != 0 && n <= wideOps:
-		return t.wide().ops[:n]
-	}
-	return t.x.ops
+// ending is what is left to do for a task whose kernel is over.
+type ending struct {
+	f        *failure
+	err      error
+	epilogue bool // it ran, or will not
+	whole    bool // the data is not lost, whatever f says: tasks of the sub-graph said what is
 }
 
-func (t *task) setOperands(ops []Operand) {
-	t.nops = uint8(min(len(ops), 255))
-	switch n := len(ops); {
-	case n <= len(t.ops):
-		for i := range ops { // one by one: a copy waits for fields that were stored just now
-			to := &t.ops[i]
-			to.Handle, to.Mode, to.Unordered, to.Pin = ops[i].Handle, ops[i].Mode, ops[i].Unordered, ops[i].Pin
-		}
-	case t.marks&isWide != 0 && n <= wideOps:
-		copy(t.wide().ops[:], ops)
+func (j *Job) newKept(sp *special) *Task {
+	return &Task{job: j, done: make(chan struct{}), sp: sp}
+}
+
+// ID returns the number of the task in its job, from 1; 0 before it is submitted.
+func (t *Task) ID() int64 { return t.id }
+
+// Done reports whether the task has ended, its callback included.
+func (t *Task) Done() bool {
+	select {
+	case <-t.done:
+		return true
 	default:
-		x := t.side()
-		x.ops = append(x.ops[:0], ops...)
+		return false
 	}
 }
 
-// note returns the task's ext, without rest unless it has that already.
-func (t *task) note() *ext {
-	if t.x == nil {
-		t.x = &ext{}
+// Err returns nil while the task has not ended and when it succeeded, the
+// *TaskError when it failed, a *FailedDataError when it was cancelled because
+// what it needs was lost, and a *TaskError with Dropped set when its job was
+// cancelled. A failure that was returned here is not returned by
+// Job.Failures any more. The task's own callback may ask.
+func (t *Task) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.failure != nil {
+		t.mu.failure.take()
 	}
-	return t.x
+	return t.mu.err
 }
 
-const (
-	hasArgs    = 1 << iota // args are those of the task
-	hasOrigin              // origin is that of the task
-	isWide                 // the record is part of a wideTask
-	hasLock                // lockPlace is that of the task, which is plain and commutes
-	hasClosure             // the last of args is the closure of a function, see setClosure
-	isHeavy                // weight is that of the task
-)
-
-// wideTask is the record of a task with more operands or accesses than task has
-// room for: they lie behind it, where they are found without a look at a pointer
-// that has to be fetched first. That took a third off a stencil's tasks.
-type wideTask struct {
-	task
-	wider
-	_ [32]byte
+// Wait returns when the task has ended, with nil even if it failed (see Err);
+// or when ctx ends; or with a *StuckError as Job.Wait does. A task that is
+// prepared only is a *NotSubmittedError.
+func (t *Task) Wait(ctx context.Context) error {
+	if t.sp != nil && t.sp.isPrepared(t.job.rt) {
+		return &NotSubmittedError{Task: t}
+	}
+	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.future == t })
 }
 
-type wider struct {
-	ops [wideOps]Operand
-	acc [wideAcc]datamgr.Access
+// addSuccessor makes u wait for t. Submission lock held.
+func (t *Task) addSuccessor(u *task) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.ended {
+		if t.mu.failure != nil {
+			u.x.lost.Store(t.mu.failure)
+		}
+		return false
+	}
+	if sp := t.sp; sp != nil {
+		if sp.prepared {
+			sp.list.add(u)
+			return true
+		}
+		if s := u.special(); sp.Repeat != nil && s != nil && s.Repeat != nil {
+			return t.addRoundLocked(u)
+		}
+	}
+	t.mu.successors = append(t.mu.successors, u)
+	return true
 }
 
-const (
-	plainOps, plainAcc = 3, 3
-	wideOps, wideAcc   = 8, 12
-)
-
-func (t *task) wide() *wider { return &(*wideTask)(unsafe.Pointer(t)).wider }
-
-// setArgs copies the scalar arguments of a new task.
-func (t *task) setArgs(args []iface.Scalar) {
-	if len(args) == 0 {
+// enqueue is addSuccessor for u, which waited for t to be submitted.
+func (t *Task) enqueue(u *task) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := u.special(); t.sp.Repeat != nil && s != nil && s.Repeat != nil {
+		t.addRoundLocked(u) // no round has ended
 		return
 	}
-	if x := t.x; x != nil {
-		x.args = append(x.args[:0], args...)
-	} else {
-		t.x = &ext{args: slices.Clone(args)} // written before it is read, see freshTask
+	t.mu.successors = append(t.mu.successors, u)
+}
+
+// subgraph returns the sub-graph that t owns, or nil.
+func (t *Task) subgraph() *Subgraph {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.sub
+}
+
+// waiters returns the tasks that wait explicitly for t.
+func (t *Task) waiters() []*task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	us := append(slices.Clone(t.mu.successors), t.mu.byData...)
+	for _, w := range t.mu.byRound {
+		us = append(us, w.u)
 	}
-	t.marks |= hasArgs
+	return us
 }
 
-// setClosure says which function the kernel of a new task calls; the arguments are set.
-// The closure lies behind them, as a string of its first byte: that keeps it alive, and
-// the record stays three cache lines.
-func (t *task) setClosure(fn unsafe.Pointer) {
-	x := t.note()
-	if t.marks&hasArgs == 0 {
-		x.args = x.args[:0]
-	}
-	x.args = append(x.args, iface.Str(unsafe.String((*byte)(fn), 1)))
-	t.marks |= hasArgs | hasClosure
+func (t *Task) setRecord(r *task) {
+	t.mu.Lock()
+	t.mu.t = r
+	t.mu.Unlock()
 }
 
-// closure returns what setClosure was given.
-func (t *task) closure() unsafe.Pointer {
-	args := t.x.args
-	return unsafe.Pointer(unsafe.StringData(args[len(args)-1].Str()))
+// record returns the record of t, from its submission to its end.
+func (t *Task) record() *task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.t
 }
 
-func (t *task) arguments() []iface.Scalar {
-	switch t.marks & (hasArgs | hasClosure) {
-	case 0:
-		return nil
-	case hasArgs:
-		return t.x.args
-	}
-	n := len(t.x.args) - 1
-	return t.x.args[:n:n]
-}
+// What a kept task does at the moment.
 
-// setOrigin says where a new task was submitted.
-func (t *task) setOrigin(o *Origin) {
-	if o.Site == nil && o.Call == nil {
-		return
-	}
-	// Field by field, with what is no pointer first: a copy of the whole begins with
-	// a look at the line, which is seldom near, and stores need not wait for it.
-	x := t.note()
-	x.origin.Vars[0], x.origin.Vars[1] = o.Vars[0], o.Vars[1] // one by one, as they were stored just now
-	x.origin.Site, x.origin.Call = o.Site, o.Call
-	t.marks |= hasOrigin
-}
+// TaskState is a point in the life of a task.
+type TaskState uint8
 
-// from returns where t was submitted.
-func (t *task) from() Origin {
-	if t.marks&hasOrigin == 0 {
-		return Origin{}
-	}
-	return t.x.origin
-}
+// The states of a task, in the order in which it goes through them. One that
+// repeats goes from StateEnding back to StateWaiting.
+const (
+	StatePrepared TaskState = iota // not submitted
+	StateWaiting                   // for data, tasks, gates, tags, or its place on a worker
+	StateReady                     // waits for a worker, or for locks
+	StateRunning                   // a worker has it
+	StateEnding                    // its kernel is over; its sub-graph, end dependencies or hooks are not
+	StateEnded                     // Wait returns
+)
 
-// room returns room for n accesses.
-func (t *task) room(n int) []datamgr.Access {
-	t.nacc = int32(n)
+var stateNames = [...]string{"prepared", "waiting", "ready", "running", "ending", "ended"}
+
+// String returns the name of s.
+func (s TaskState) String() string { return stateNames[min(int(s), len(stateNames)-1)] }
+
+// State returns what the task does at this moment.
+func (t *Task) State() TaskState {
+	rt := t.job.rt
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	t.mu.Lock() // before it ends its record is not used for others
+	defer t.mu.Unlock()
+	r := t.mu.t
 	switch {
-	case n <= len(t.acc):
-		return t.acc[:n]
-	case t.marks&isWide != 0 && n <= wideAcc:
-		return t.wide().acc[:n]
+	case t.Done():
+		return StateEnded
+	case t.sp != nil && t.sp.prepared:
+		return StatePrepared
+	case r == nil || t.mu.ended || t.mu.ending || t.mu.rest != nil || t.mu.sub != nil && t.mu.sub.over:
+		return StateEnding
+	case r.Waits():
+		return StateWaiting
 	}
-	x := t.side()
-	if cap(x.acc) < n {
-		x.acc = make([]datamgr.Access, n)
-	}
-	x.acc = x.acc[:n]
-	return x.acc
-}
-
-func (t *task) accesses() []datamgr.Access {
-	switch n := int(t.nacc); {
-	case t.general && t.x.accMoved:
-	case n <= len(t.acc):
-		return t.acc[:n]
-	case t.marks&isWide != 0 && n <= wideAcc:
-		return t.wide().acc[:n]
-	}
-	return t.x.acc[:t.nacc]
-}
-
-// side returns the task's ext for storage.
-func (t *task) side() *ext {
-	x := t.note()
-	if x.rest == nil {
-		x.rest = &rest{}
-	}
-	return x
-}
-
-// lockPlace is what a plain task has of its lock: beside its access when it has
-// one only, on a line that both sides look at anyway.
-func (t *task) lockPlace() *datamgr.LockPlace {
-	if t.nacc == 1 {
-		return (*datamgr.LockPlace)(unsafe.Pointer(&t.acc[1]))
-	}
-	return &t.side().locks.LockPlace
-}
-
-// A LockPlace fits into two accesses.
-const _ = 2*unsafe.Sizeof(datamgr.Access{}) - unsafe.Sizeof(datamgr.LockPlace{})
-
-// extend makes t a general task, with an empty ext.
-func (t *task) extend() *ext {
-	x := t.side()
-	if t.general {
-		return x
-	}
-	t.general = true
-	var place *datamgr.LockPlace
-	if t.marks&hasLock != 0 {
-		place = t.lockPlace()
-		t.marks &^= hasLock
-	}
-	x.locks.Extend(&t.Waiter, place)
-	x.needLocks, x.unsequenced, x.shared = false, false, false
-	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
-	x.name, x.color, x.flops = "", 0, 0
-	x.future, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
-	x.dup, x.copies, x.shares, x.tried = nil, nil, nil, 0
-	x.lost.Store(nil)
-	return x
-}
-
-// state is what the task must look at before it runs.
-func (t *task) state() datamgr.State {
-	var s datamgr.State
-	for i := range t.operands() {
-		s |= t.operands()[i].Handle.State()
-	}
-	return s
-}
-
-func (t *task) name() string {
-	if t.general {
-		return t.x.name
-	}
-	return ""
-}
-
-// recordLines is how many cache lines the records of either size take.
-var recordLines = [2]int{int(unsafe.Sizeof(task{}) / 64), int(unsafe.Sizeof(wideTask{}) / 64)}
-
-// newTask takes a task from the free ones, a wide one if asked to. Submission lock held.
-func (rt *Runtime) newTask(wide bool) *task {
-	k := 0
-	if wide {
-		k = 1
-	}
-	f := &rt.free[k]
-	t := f.list
-	if t == nil {
-		t = taskOf(f.returned.Swap(nil))
-		if t == nil {
-			return rt.freshTask(wide)
+	for _, w := range rt.workers {
+		if w.runs(&r.Waiter) {
+			return StateRunning
 		}
 	}
-	t.marks &= isWide
-	f.list = taskOf(t.Next())
-	datamgr.Prefetch(unsafe.Pointer(f.list), recordLines[k])
+	return StateReady
+}
+
+// Prepared tasks: named before they are submitted, so that others can wait for
+// them already.
+
+// NewTask prepares a task without submitting it: it has no place in the order
+// of data yet, but other tasks can wait for it explicitly. It copies s, which may be
+// nil for a task that only waits. What is wrong with it is an error of Submit.
+func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
+	if s == nil {
+		s = &TaskSpec{}
+	}
+	sp := &special{TaskOptions: o, prepared: true, spec: s.clone()}
+	t := j.newKept(sp)
+	sp.list = waitlist{job: j, task: t}
+	j.rt.reg.Lock()
+	sp.name(t, sp.spec.After)
+	j.rt.reg.Unlock()
 	return t
 }
 
-// freshTask takes a record from a new slab. Those are above 32 KiB, where no
-// header shifts them off the cache lines, and whole numbers of 8 KiB, which is
-// what the allocator gives: 192 records would take the room of 213. Submission
-// lock held.
-func (rt *Runtime) freshTask(wide bool) *task {
-	if wide {
-		if len(rt.wideSlab) == 0 {
-			rt.wideSlab = make([]wideTask, 64)
+// clone copies s with what it points to, operands' handles apart.
+func (s *TaskSpec) clone() TaskSpec {
+	c := *s
+	c.Operands, c.Args = slices.Clone(s.Operands), slices.Clone(s.Args)
+	c.Workers, c.After = slices.Clone(s.Workers), slices.Clone(s.After)
+	return c
+}
+
+// DependOn makes t, which is prepared, wait for more tasks, gates and tags.
+// Errors, after which nothing was added: *SubmittedError, *CycleError, *TagError for a
+// tag that was removed, and those of dependencies that are nil or another runtime's.
+func (t *Task) DependOn(deps ...Dependency) error {
+	rt := t.job.rt
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	switch {
+	case t.sp == nil || !t.sp.prepared || t.sp.submitting:
+		return &SubmittedError{Task: t}
+	}
+	if err := rt.checkAfter(deps); err != nil {
+		return err
+	}
+	if c := t.cycle(deps); c != nil {
+		return c
+	}
+	t.sp.spec.After = append(t.sp.spec.After, deps...)
+	t.sp.name(t, deps)
+	return nil
+}
+
+// name tells prepared tasks that t, which is prepared too, will wait for them.
+// Submission lock held.
+func (sp *special) name(t *Task, deps []Dependency) {
+	for _, d := range deps {
+		if k, ok := d.(*Task); ok && k != nil && k.sp != nil && k.job.rt == t.job.rt {
+			k.sp.named = append(k.sp.named, t)
 		}
-		t := &rt.wideSlab[0].task
-		rt.wideSlab = rt.wideSlab[1:]
-		t.marks = isWide
-		return t
 	}
-	if len(rt.slab) == 0 {
-		rt.slab = make([]task, 256)
+}
+
+// Submit submits a prepared task. Errors, after which it is still prepared, are
+// those of Job.Submit, *SubmittedError, and *CycleError when a task that waits for this
+// one, however indirectly, comes first in the order of its data.
+func (t *Task) Submit() error {
+	rt := t.job.rt
+	rt.reg.Lock()
+	ok := t.sp != nil && t.sp.prepared && !t.sp.submitting
+	if ok {
+		t.sp.submitting = true
 	}
-	t := &rt.slab[0]
-	rt.slab = rt.slab[1:]
-	// Writes come first: a page that is read before it is written costs two faults,
-	// and an interrupt of the other cores. The record's last word may be on another.
-	t.marks, t.x = 0, nil
-	return t
-}
-
-// freeTasks are records to use again, of one size.
-type freeTasks struct {
-	list     *task // guarded by the submission lock
-	_        [56]byte
-	returned atomic.Pointer[datamgr.Waiter] // by workers
-	_        [56]byte
-}
-
-// freed returns where the record of t goes when it has ended.
-func (rt *Runtime) freed(t *task) *freeTasks { return &rt.free[t.size()] }
-
-// size is the index of t's size in tables: 0 for ordinary records, 1 for wide ones.
-func (t *task) size() int { return int(t.marks & isWide / isWide) }
-
-// unused gives back a task that was never submitted. Submission lock held.
-func (rt *Runtime) unused(t *task) {
-	t.clear()
-	f := rt.freed(t)
-	t.SetNext(waiterOf(f.list))
-	f.list = t
-}
-
-func waiterOf(t *task) *datamgr.Waiter {
-	if t == nil {
-		return nil
+	rt.reg.Unlock()
+	if !ok {
+		return &SubmittedError{Task: t}
 	}
-	return &t.Waiter
+	err := t.job.submitSpecial(&t.sp.spec, t)
+	if err != nil {
+		rt.reg.Lock()
+		t.sp.submitting = false
+		rt.reg.Unlock()
+	}
+	return err
 }
 
-// heavyAccesses is how many accesses and explicit dependencies a task has before it counts
-// as more than one in the window of its job: about as many as its record has room for.
-const heavyAccesses = 16
+func (sp *special) isPrepared(rt *Runtime) bool {
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	return sp.prepared
+}
 
-// heavyRoom is for how many accesses a record that is used again keeps room. There may be
-// as many records as tasks fit in the window, and each comes to be used by any task.
-const heavyRoom = 64
-
-// weigh has t, which has n accesses and explicit dependencies, count as several tasks if
-// those are many. The next submission looks at the window then. Submission lock held.
-func (t *task) weigh(n int) {
-	if n < heavyAccesses {
+// submitted says that t was submitted: who waited for it on a list now waits
+// for its end. Submission lock held.
+func (t *Task) submitted() {
+	sp := t.sp
+	if !sp.prepared {
 		return
 	}
-	t.side().weight = int64(n / heavyAccesses)
-	t.marks |= isHeavy
-	t.job.heavy.Add(t.x.weight)
-	t.job.look = 0
+	sp.prepared, sp.named = false, nil
+	waiting := sp.list.waiting
+	sp.list.waiting = nil
+	t.job.forget(&sp.list)
+	for _, u := range waiting {
+		t.enqueue(u)
+	}
 }
 
-// clear forgets what would keep others' memory alive.
-func (t *task) clear() {
-	if t.marks&isHeavy != 0 {
-		t.job.heavy.Add(-t.x.weight)
-		t.marks &^= isHeavy
-		if cap(t.x.acc) > heavyRoom {
-			t.x.acc = nil
-		}
-		if cap(t.x.ops) > heavyRoom {
-			t.x.ops = nil
-		}
+// name is how messages call a prepared task.
+func (t *Task) name() string {
+	if n := t.sp.spec.Name; n != "" {
+		return fmt.Sprintf("%q", n)
 	}
-	if t.general {
-		x := t.x
-		x.future, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
-		x.accMoved = false
-		t.general = false
+	if c := t.sp.spec.Codelet; c != nil {
+		return c.Name
 	}
-	if t.marks&hasClosure != 0 {
-		clear(t.x.args)
-	}
-	t.job, t.codelet, t.Allowed = nil, nil, nil
-	t.kind, t.Priority = userTask, 0
+	return emptyCodelet.Name
+}
+
+// NotSubmittedError says that a task is waited for that is prepared only.
+type NotSubmittedError struct{ Task *Task }
+
+func (e *NotSubmittedError) Error() string {
+	return fmt.Sprintf("the task %s was prepared by NewTask and not submitted; call its Submit before waiting for it", e.Task.name())
+}
+
+// SubmittedError says that something was asked of a task that only a prepared
+// one can do.
+type SubmittedError struct{ Task *Task }
+
+func (e *SubmittedError) Error() string {
+	return fmt.Sprintf("task %d was submitted already; only a task made by NewTask, before its Submit, can be submitted or depend on more", e.Task.ID())
 }

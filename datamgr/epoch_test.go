@@ -1,0 +1,143 @@
+package datamgr
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Members of a group that are counted before they come, and ended after they
+// did, keep nobody waiting for longer, and nobody takes the data for busy.
+func TestBatchesAreExact(t *testing.T) {
+	const members = 3*batchSize + 5
+	for _, m := range []AccessMode{modeR, modeC} {
+		g := registry()
+		h := register(t, g, 4)
+		f := h.f0
+		f.init = true
+		g.Lock()
+		ws, as := make([]Waiter, members), make([]Access, members)
+		for i := range as {
+			if g.access(&ws[i], &as[i], f, m) {
+				t.Fatalf("member %d of a group in mode %v waits", i, m)
+			}
+		}
+		if n := g.batch.left; n == 0 {
+			t.Fatalf("mode %v: %d members left no rest of a batch: the test is about that", m, members)
+		}
+		if !g.Busy(h, nil, 0) {
+			t.Errorf("mode %v: not busy with %d members", m, members)
+		}
+		c := []*Completer{g.NewCompleter(), g.NewCompleter()}
+		for i := range as[2:] {
+			c[i%2].FinishMember(&as[2:][i])
+		}
+		c[0].FinishLate()
+		c[1].FinishLate()
+		for i := range 2 { // whether it was counted exactly or not
+			var w Waiter
+			var a Access
+			if g.access(&w, &a, f, m) {
+				t.Fatalf("mode %v: a late member waits", m)
+			}
+			c[i].FinishMember(&a)
+			c[i].FinishLate()
+		}
+		if g.Free([]Operand{{Handle: h, Mode: modeW}}) {
+			t.Errorf("mode %v: free with two members", m)
+		}
+		var w Waiter
+		var a Access
+		w.Arm()
+		if !g.access(&w, &a, f, modeW) {
+			t.Errorf("mode %v: a writer does not wait for the group", m)
+		}
+		w.Settle(1)
+		c[0].FinishMember(&as[0])
+		c[1].FinishMember(&as[1])
+		c[0].FinishLate()
+		if c[0].Take() != nil {
+			t.Errorf("mode %v: the writer goes before the last member has ended", m)
+		}
+		if !c[1].LateFor(&as[1]) || c[1].LateFor(&a) {
+			t.Errorf("mode %v: what may wait for the group's next member", m)
+		}
+		c[1].FinishLate()
+		if c[1].Take() != &w {
+			t.Errorf("mode %v: the writer waits for nobody", m)
+		}
+		c[1].Finish([]Access{a})
+		if g.Busy(h, nil, 0) {
+			t.Errorf("mode %v: busy when all have ended", m)
+		}
+		g.Unlock()
+	}
+}
+
+// Who becomes an heir without the mutex comes before those who wait in the queue
+// afterwards, and does not overtake those who did before.
+func TestHeirsInOrder(t *testing.T) {
+	g := registry()
+	h := register(t, g, 4)
+	g.Lock()
+	g.lockFor(h.f0)
+	g.Unlock()
+	c := g.NewCompleter()
+	plain := func() *taker {
+		k := taking()
+		k.LockSet.One(&k.Waiter, h, true)
+		return k
+	}
+	a, early, late := plain(), plain(), plain()
+	general := taking(Operand{Handle: h, Mode: modeC})
+	others := []*taker{plain(), plain(), plain()}
+	if a.Queue() || !a.AcquireOne(c) {
+		t.Fatal("a free lock is not given")
+	}
+	if !others[0].Queue() || others[1].AcquireOne(c) || !others[2].Queue() {
+		t.Fatal("the lock is given twice")
+	}
+	a.ReleaseOne(c)
+	wakes(t, c, others[0])
+	if !early.Queue() || general.take(c) || !late.Queue() {
+		t.Fatal("the lock is given twice")
+	}
+	for i, next := range []*taker{others[1], others[2], early} {
+		slices.Concat(others, []*taker{early})[i].ReleaseOne(c)
+		wakes(t, c, next)
+	}
+	early.ReleaseOne(c)
+	wakes(t, c, general)
+	if !general.take(c) {
+		t.Fatal("a free lock is not given")
+	}
+	general.Release(c)
+	wakes(t, c, late)
+	late.ReleaseOne(c)
+	wakes(t, c)
+	if !h.f0.lock.idle() {
+		t.Error("the lock is still taken")
+	}
+}
+
+// Marks are numbers of 32 bits: 2^32 submissions later a fragment that was left
+// alone bears the mark of now.
+func TestMarksComeRound(t *testing.T) {
+	g := registry()
+	a, b, c := register(t, g, 4), register(t, g, 4), register(t, g, 4)
+	c.reduce = SumReduction()
+	g.Lock()
+	defer g.Unlock()
+	for _, use := range []int32{0, 1, 7} {
+		g.mark = 1<<32 - 1 // the next is 0, as in fragments that no submission met
+		for _, f := range []*Fragment{a.f0, b.f0, &c.accumulate().frag} {
+			f.seen, f.use = 0, use
+		}
+		ops := []Operand{{Handle: a, Mode: iface.W}, {Handle: b, Mode: iface.W}, {Handle: c, Mode: iface.Redux}}
+		m, p := g.Merge(ops, MergeOptions{})
+		if p.Kind != NoProblem || m.Ordered != 3 || m.Shared {
+			t.Errorf("use %d: %+v, problem %+v", use, m, p)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package datamgr
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+func TestLabels(t *testing.T) {
+	g := registry()
+	h := register(t, g, 4)
+	v, err := g.Partition(h, ViewOptions{}, filter.Blocks(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := v.Parts[0]
+	if h.UserData() != nil || h.Coordinates() != nil || h.Name() != "" {
+		t.Error("a new handle has labels")
+	}
+	at := []int{1, 2}
+	h.SetCoordinates(at...)
+	at[0] = 7
+	h.Coordinates()[0] = 9
+	if got := h.Coordinates(); !slices.Equal(got, []int{1, 2}) {
+		t.Error(got)
+	}
+	h.SetUserData("first")
+	h.SetUserData(nil)
+	if h.UserData() != nil {
+		t.Error(h.UserData())
+	}
+	h.SetUserData(at)
+	h.SetName("h")
+	if p.UserData() != nil || p.Coordinates() != nil || p.Name() != "" {
+		t.Error("a part has the labels of the whole")
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			h.SetUserData(i)
+			h.SetCoordinates(i)
+			h.SetName("x")
+			if _, ok := h.UserData().(int); !ok || len(h.Coordinates()) != 1 {
+				t.Error("labels of two writers are mixed up")
+			}
+		})
+	}
+	all.Wait()
+}
+
+// An image has a value where its original has one, for whole data and parts, and its
+// views have the same parts; what happens to the one does nothing to the other.
+func TestImage(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		g, to := registry(), registry()
+		h := register(t, g, 1+r.IntN(12), 1+r.IntN(12))
+		h.SetName("A")
+		var views []*View
+		for range r.IntN(4) {
+			of := h
+			if len(views) > 0 && r.IntN(2) == 0 && !views[0].Ended() {
+				of = views[0].Parts[r.IntN(len(views[0].Parts))]
+			}
+			d := of.Desc()
+			f := filter.Rows(1+r.IntN(d.Dim[0]), 0)
+			if d.Rank == 2 && r.IntN(2) == 0 {
+				f = filter.Cols(1+r.IntN(d.Dim[1]), 0)
+			} else if d.Rank != 2 {
+				continue
+			}
+			v, err := g.Partition(of, ViewOptions{}, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			views = append(views, v)
+		}
+		g.Lock()
+		h.d.root.leaves(&h.d.box, func(f *Fragment) {
+			f.init, f.why = r.IntN(2) == 0, Invalidated
+		})
+		g.Unlock()
+		if len(views) > 1 && r.IntN(2) == 0 {
+			g.EndView(views[len(views)-1], nil)
+		}
+		made := map[*Handle]*Handle{}
+		image, err := to.Image(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[h] = image
+		for _, v := range views {
+			w, err := to.ImageView(v, made[v.Handle])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w.Ended() != v.Ended() || !slices.Equal(w.Dims, v.Dims) {
+				t.Fatalf("a view of %v, ended %v; want %v, %v", w.Dims, w.Ended(), v.Dims, v.Ended())
+			}
+			for k, p := range v.Parts {
+				made[p] = w.Parts[k]
+			}
+		}
+		for a, b := range made {
+			if da, db := a.Desc(), b.Desc(); da != db || a.Alive() != b.Alive() || a.Name() != b.Name() {
+				t.Fatalf("%v alive %v is the image of %v alive %v", db, b.Alive(), da, a.Alive())
+			}
+			if !a.Alive() {
+				continue
+			}
+			if a.Initialised() != b.Initialised() {
+				t.Fatalf("%v: has a value %v, the image %v", a.Desc(), a.Initialised(), b.Initialised())
+			}
+			covered(t, b)
+			for o, p := range made {
+				if a.Overlaps(o) != b.Overlaps(p) {
+					t.Fatal("images share other elements")
+				}
+			}
+		}
+		to.Lock()
+		image.d.root.leaves(&image.d.box, func(f *Fragment) { f.init = true })
+		to.Unlock()
+		g.End(h, nil)
+		if !image.Alive() || !image.Initialised() {
+			t.Error("the image changes with its original")
+		}
+	}
+}
+
+// Contributions that wait to be combined wait in the image, too.
+func TestImageContributions(t *testing.T) {
+	g, to := registry(), registry()
+	h, err := g.Register(&Spec{Kind: iface.Variable, Elem: iface.F64, Reduce: SumReduction()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Lock()
+	h.accumulate()
+	h.openGroup()
+	g.Unlock()
+	image, err := to.Image(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.Lock()
+	defer to.Unlock()
+	if got := to.OpenGroup([]Operand{{Handle: image, Mode: iface.R}}); got != image {
+		t.Errorf("to be combined before a read: %v", got)
+	}
+	if to.OpenGroup([]Operand{{Handle: image, Mode: iface.Redux}}) != nil {
+		t.Error("a contribution has to wait for others")
+	}
+}

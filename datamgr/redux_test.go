@@ -1,0 +1,172 @@
+package datamgr
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/cpu"
+	"github.com/starpush/starpush/accel/sim"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// strided makes a matrix buffer of 2 rows and 3 columns inside 2 rows of 4;
+// the last column is outside.
+func strided[T iface.Go](e iface.Elem, x []T) *iface.Buffer {
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: e, Rank: 2}, Ptr: unsafe.Pointer(&x[0])}
+	b.Dim = [iface.MaxRank]int{2, 3}
+	b.Stride = [iface.MaxRank]int{4, 1}
+	return b
+}
+
+func reduceAll[T iface.Go](t *testing.T, e iface.Elem, smallest, largest T) {
+	t.Helper()
+	const guard = 77
+	for _, c := range []struct {
+		r       *Reduction
+		neutral T
+		a, b    T
+		want    T
+	}{
+		{SumReduction(), 0, 3, 5, 8}, {ProdReduction(), 1, 3, 5, 15},
+		{MinReduction(), largest, 5, 3, 3}, {MaxReduction(), smallest, 3, 5, 5},
+	} {
+		x := []T{guard, guard, guard, guard, guard, guard, guard, guard}
+		into := strided(e, x)
+		if err := c.r.Init(into); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range x {
+			want := c.neutral
+			if i%4 == 3 {
+				want = guard
+			}
+			if v != want {
+				t.Errorf("%s of %v: Init left %v at %d, want %v", c.r.Name, e, v, i, want)
+			}
+		}
+		for _, from := range []T{c.a, c.b} {
+			y := []T{from, from, from, guard, from, from, from, guard}
+			if err := c.r.Combine(into, strided(e, y)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, v := range x {
+			want := c.want
+			if i%4 == 3 {
+				want = guard
+			}
+			if v != want {
+				t.Errorf("%s of %v: %v at %d, want %v", c.r.Name, e, v, i, want)
+			}
+		}
+	}
+}
+
+func TestReductions(t *testing.T) {
+	reduceAll[int8](t, iface.I8, math.MinInt8, math.MaxInt8)
+	reduceAll[int16](t, iface.I16, math.MinInt16, math.MaxInt16)
+	reduceAll[int32](t, iface.I32, math.MinInt32, math.MaxInt32)
+	reduceAll[int64](t, iface.I64, math.MinInt64, math.MaxInt64)
+	reduceAll[uint8](t, iface.U8, 0, math.MaxUint8)
+	reduceAll[uint16](t, iface.U16, 0, math.MaxUint16)
+	reduceAll[uint32](t, iface.U32, 0, math.MaxUint32)
+	reduceAll[uint64](t, iface.U64, 0, math.MaxUint64)
+	reduceAll(t, iface.F32, float32(math.Inf(-1)), float32(math.Inf(1)))
+	reduceAll(t, iface.F64, math.Inf(-1), math.Inf(1))
+}
+
+// TestReductionForms: variables, contiguous vectors and empty vectors.
+func TestReductionForms(t *testing.T) {
+	v, w := 2.0, 40.0
+	one := func(p *float64) *iface.Buffer {
+		return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: iface.F64}, Ptr: unsafe.Pointer(p)}
+	}
+	if err := SumReduction().Combine(one(&v), one(&w)); err != nil || v != 42 {
+		t.Errorf("variable: %v, %v", v, err)
+	}
+	x := []float64{1, 2, 3}
+	vec := func(n int, p *float64) *iface.Buffer {
+		b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.F64, Rank: 1}, Ptr: unsafe.Pointer(p)}
+		b.Dim[0], b.Stride[0] = n, 1
+		return b
+	}
+	if err := MaxReduction().Combine(vec(3, &x[0]), vec(3, &[]float64{0, 7, math.NaN()}[0])); err != nil || x[0] != 1 || x[1] != 7 || !math.IsNaN(x[2]) {
+		t.Errorf("vector: %v, %v", x, err)
+	}
+	if err := SumReduction().Init(vec(0, nil)); err != nil {
+		t.Errorf("empty vector: %v", err)
+	}
+	if err := SumReduction().Combine(vec(0, nil), vec(0, nil)); err != nil {
+		t.Errorf("empty vectors: %v", err)
+	}
+}
+
+func TestReductionErrors(t *testing.T) {
+	void := &iface.Buffer{Desc: iface.Desc{Kind: iface.Void}}
+	if err := SumReduction().Init(void); err == nil || !strings.Contains(err.Error(), "reduction sum: void has no elements") {
+		t.Errorf("Init of void: %v", err)
+	}
+	x := make([]float64, 4)
+	a := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.F64, Rank: 1, Dim: [4]int{4}}, Ptr: unsafe.Pointer(&x[0])}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.F64, Rank: 1, Dim: [4]int{3}}, Ptr: unsafe.Pointer(&x[0])}
+	if err := MinReduction().Combine(a, b); err == nil || !strings.Contains(err.Error(), "vector[f64] of 3 to vector[f64] of 4") {
+		t.Errorf("Combine of different shapes: %v", err)
+	}
+}
+
+// TestLossWhileCombining: what a device that is lost while it combines two contributions
+// had alone is lost, and what main memory has, too, is combined there.
+func TestLossWhileCombining(t *testing.T) {
+	for _, mode := range []iface.AccessMode{modeR, modeRW} {
+		g := NewRegistry(cpu.New(0).Memory())
+		g.OnLoss(func(int, *accel.LostError) any { return "gone" })
+		d, err := sim.New(sim.Options{Name: "a", Capacity: 800})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.LoseWhen(func(op sim.Op) bool { return op.Kind == sim.Kernel })
+		g.AddNode(d)
+		x := []float64{9, 9}
+		h, err := g.Register(&Spec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{2}, Home: unsafe.Pointer(&x[0]), Reduce: SumReduction()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.accumulate()
+		for _, v := range []float64{3, 4} {
+			fresh, err := h.newThere()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := unsafe.Slice((*float64)(fresh.d.main.Load().ptr), 2)
+			p[0], p[1] = v, v
+			var at Placement
+			if err := at.Prepare(1, []Operand{{Handle: fresh, Mode: mode}}); err != nil {
+				t.Fatal(err)
+			}
+			at.Release()
+			c := Contribution{h: h, there: there{fresh, 1}}
+			c.Return()
+		}
+		var b iface.Buffer
+		h.Fill(&b)
+		err = h.Combine(&b, nil, false)
+		var gone *SpoiledError
+		if mode == modeRW {
+			if !errors.As(err, &gone) || gone.Why != "gone" {
+				t.Errorf("what was on the device alone: %v", err)
+			}
+		} else if err != nil || x[0] != 16 || x[1] != 16 {
+			t.Errorf("%v and %v, want 16", x, err)
+		}
+		if g.Lost(1) == nil {
+			t.Error("nobody was told that the device is lost")
+		}
+		if _, err := g.CloseNodes(); err != nil {
+			t.Error(err)
+		}
+	}
+}

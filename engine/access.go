@@ -1,0 +1,719 @@
+package engine
+
+// Acquire: a task whose kernel is the program.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// Access is data that the program holds. Its methods are safe for concurrent
+// use. The buffer is valid until Release.
+type Access struct {
+	job     *Job
+	h       *datamgr.Handle
+	opt     AcquireOptions
+	try     bool
+	fn      func(*Access, error)
+	none    []datamgr.Box // what had no value before: all that an acquire W loses that is given up
+	lacks   error         // OrderOnly: why Fetch cannot be
+	granted chan struct{} // closed when the access is decided
+	buf     iface.Buffer
+
+	// guarded by the submission lock once granted
+	t    *task
+	hold *datamgr.Hold
+
+	there bool // it counts in noRoomFor.holding; of who has its task
+
+	mu struct {
+		sync.Mutex
+		mode      iface.AccessMode
+		state     accessState
+		fetched   bool // OrderOnly: buf is valid
+		err       error
+		abandoned error
+	}
+}
+
+// accessState:
+//
+//	waiting ──> held <──> fetching
+//	   │          └─────────┴─────> released
+//	   └──────> refused
+//
+// What is released while it is fetched ends when the fetch has.
+type accessState uint8
+
+const (
+	accessWaiting accessState = iota
+	accessHeld
+	accessFetching
+	accessReleased
+	accessRefused
+)
+
+// AcquireOptions say how data is acquired. The zero value is what Acquire does.
+type AcquireOptions struct {
+	Site *Site // where the program does it, for errors
+	// Node is where the bytes are wanted: an index of Runtime.Nodes. 0 is main
+	// memory. On another one the buffer's pointer means something to that device
+	// only: it is for what the program has the device do itself. Tasks have what is
+	// left of its memory: one that would fit without the access waits for its
+	// release, unless it can run elsewhere; one of a parallel codelet, which would
+	// keep its workers, fails. What does not fit beside what the program holds there
+	// already is a *accel.NoMemoryError, and a lost device is a *accel.LostError. A
+	// node that does not exist is a *NoNodeError.
+	Node int
+	// OrderOnly waits for its turn and keeps others away as the mode says, and
+	// does nothing with the value: the data need not have one, none is given, and
+	// no memory is allocated and no copy made. The buffer has no memory before
+	// Access.Fetch.
+	OrderOnly bool
+	// Unordered gives the access no order with others: it waits only while
+	// something that conflicts with it runs or is held. So does an access to a
+	// handle with SetUnordered.
+	Unordered bool
+	// Partial, for mode R, shows data of which only some elements have a value.
+	// The others mean nothing; InitialisedPart tells them apart.
+	Partial bool
+}
+
+// Acquire waits until the program may use h in mode R, W or RW, in the order in
+// which tasks and accesses were submitted, and gives direct access to its main
+// memory; AcquireWith does so on other nodes, too. In mode W the elements start as
+// zeros. at says where, and may be left out. Errors, besides those of Wait: *UninitError, *FailedDataError,
+// *DeadHandleError, *ReadOnlyError, *ModeError, *NoNodeError, ErrClosed.
+//
+// Tasks that need the data wait until Release. An acquire that is given up,
+// because ctx ends or the wait would never end, leaves the data as it is; but
+// what had no value, and would have got one from mode W, is lost from then on
+// as if a task had failed.
+func (j *Job) Acquire(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
+	return j.AcquireWith(ctx, h, mode, AcquireOptions{Site: first(at)})
+}
+
+// AcquirePartial is Acquire in mode R with AcquireOptions.Partial.
+func (j *Job) AcquirePartial(ctx context.Context, h *datamgr.Handle, at ...*Site) (*Access, error) {
+	return j.AcquireWith(ctx, h, iface.R, AcquireOptions{Site: first(at), Partial: true})
+}
+
+// AcquireWith is Acquire with options.
+func (j *Job) AcquireWith(ctx context.Context, h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
+	if j.rt.mayBeInKernel() {
+		return nil, ErrWouldDeadlock
+	}
+	a, err := j.newAccess(h, mode, o)
+	if err != nil {
+		return nil, err
+	}
+	if ctx != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := j.request(a); err != nil {
+		return nil, err
+	}
+	if err := j.await(ctx, a.granted, nil, func(t *task) bool { return t.general && t.x.access == a }); err != nil {
+		if a.abandon(err) {
+			return nil, err
+		}
+		<-a.granted // being decided just now
+	}
+	return a.outcome()
+}
+
+// AcquireFunc is Acquire that does not wait: fn is called with the access, or
+// with nil and an error, on a goroutine of its own once that is decided. The
+// access is released when fn returns, if fn did not do it. Its place in the
+// order is that of the call. Close of the job and of the runtime wait for fn,
+// which must not call them: they return ErrWouldDeadlock. A panic in fn is among
+// the job's Failures.
+func (j *Job) AcquireFunc(h *datamgr.Handle, mode iface.AccessMode, fn func(*Access, error), at ...*Site) error {
+	return j.AcquireFuncWith(h, mode, AcquireOptions{Site: first(at)}, fn)
+}
+
+// AcquireFuncWith is AcquireFunc with options.
+func (j *Job) AcquireFuncWith(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions, fn func(*Access, error)) error {
+	if fn == nil {
+		return &ModeError{Handle: h, Mode: mode, Other: -1, Message: "no function to call with " + describe(h)}
+	}
+	a, err := j.newAccess(h, mode, o)
+	if err != nil {
+		return err
+	}
+	a.fn = fn
+	return j.request(a)
+}
+
+// TryAcquire is Acquire that returns ErrBusy instead of waiting for others who use
+// the data. Contributions to it that have all ended are combined then, so that who
+// tries again gets it; in a deterministic job also when they have not, as by Acquire. It may be called in kernels, but for AcquireOptions.Node.
+func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
+	return j.TryAcquireWith(h, mode, AcquireOptions{Site: first(at)})
+}
+
+// TryAcquireWith is TryAcquire with options.
+func (j *Job) TryAcquireWith(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
+	a, err := j.newAccess(h, mode, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Node > 0 && j.rt.mayBeInKernel() {
+		return nil, ErrWouldDeadlock // room there may have to wait for the kernel
+	}
+	a.try = true
+	err = j.request(a)
+	if err == ErrBusy && j.rt.opt.Sequential {
+		err = j.request(a) // what had to be combined is now
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.abandon(ErrBusy) { // an unordered task has it
+		return nil, ErrBusy
+	}
+	<-a.granted
+	return a.outcome()
+}
+
+// newAccess checks what needs no lock.
+func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptions) (*Access, error) {
+	fail := func(text string) (*Access, error) {
+		return nil, &ModeError{Handle: h, Mode: mode, Other: -1, Message: text}
+	}
+	switch {
+	case h == nil:
+		return fail("no data to acquire: the handle is nil")
+	case mode != iface.R && mode != iface.W && mode != iface.RW:
+		return fail(fmt.Sprintf("%s cannot be acquired as %v; use R, W or RW", describe(h), mode))
+	case h.ReadOnly() && mode != iface.R:
+		return nil, &ReadOnlyError{Handle: h, Mode: mode}
+	case o.Partial && mode != iface.R:
+		return fail(fmt.Sprintf("%s cannot be acquired in part as %v; use R", describe(h), mode))
+	}
+	if err := j.rt.checkNode(o.Node); err != nil {
+		return nil, err
+	}
+	if j.rt.limited && o.Node == j.rt.diskNode {
+		return fail(fmt.Sprintf("%s cannot be acquired on the disk, where nothing runs", describe(h)))
+	}
+	a := &Access{job: j, h: h, opt: o, granted: make(chan struct{})}
+	a.mu.mode = mode
+	return a, nil
+}
+
+// request gives a its place in the order.
+func (j *Job) request(a *Access) error {
+	rt, h, mode := j.rt, a.h, a.mu.mode
+	hd := rt.takeHand()
+	defer rt.giveHand(hd)
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	if err := j.open(); err != nil {
+		return err
+	}
+	if err := rt.alive(0, h); err != nil {
+		return err
+	}
+	t := rt.internal(j, acquireTask, h, mode)
+	rt.share(t)
+	ops := t.operands()
+	h = ops[0].Handle
+	ops[0].Unordered = a.opt.Unordered || h.UnorderedLocked()
+	t.setOrigin(&Origin{Site: a.opt.Site})
+	if a.try {
+		open := rt.reg.OpenGroup(ops)
+		// in a deterministic job always: which contributions come together must not
+		// depend on who has ended
+		if open != nil && (j.opt.Deterministic || !rt.reg.Busy(open, nil, 0)) {
+			rt.closeGroups(j, ops, t)
+		}
+		if open != nil || !ops[0].Unordered && !rt.reg.Free(ops) {
+			rt.unused(t)
+			return ErrBusy
+		}
+	}
+	if n := a.opt.Node; n > 0 && !a.opt.OrderOnly && !rt.reg.Fits(ops, n) {
+		bytes := rt.reg.Needs(ops, n)
+		rt.unused(t)
+		return rt.noRoom(n, bytes)
+	}
+	a.t, a.hold = t, datamgr.NewHold(h, mode)
+	t.x.access = a
+	rt.closeGroups(j, ops, t)
+	opt := datamgr.MergeOptions{NoValueYet: a.opt.Partial, Hold: a.hold}
+	switch {
+	case a.opt.OrderOnly:
+		if _, bad := rt.reg.Merge([]Operand{{Handle: h, Mode: iface.RW}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
+			a.lacks = problem(ops, bad)
+		}
+		opt.NoValueYet, opt.Keep = true, true
+	case mode == iface.W:
+		a.none, _ = rt.reg.NoValueIn(h)
+	default:
+		rt.initialise(j, ops, t)
+	}
+	ready, err := rt.admit(t, opt)
+	if ready {
+		hd.light = append(hd.light, t)
+	}
+	if err == nil && a.fn != nil {
+		j.calls++
+		j.callbacks.Add(1)
+	}
+	return err
+}
+
+// Granting an access that the program asked for, or refusing it.
+
+// abandon gives up an access that is not granted; false: it is decided already.
+func (a *Access) abandon(err error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mu.state != accessWaiting {
+		return false
+	}
+	a.mu.abandoned = err
+	return true
+}
+
+// outcome is what became of a, which is decided.
+func (a *Access) outcome() (*Access, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.mu.err == nil {
+		return a, nil
+	}
+	handOut(a.mu.err)
+	return nil, a.mu.err
+}
+
+// handOut notes that the failure in err, if there is one, was handed out.
+func handOut(err error) {
+	var lost *FailedDataError
+	if errors.As(err, &lost) && lost.Task.failure != nil {
+		lost.Task.failure.take()
+	}
+}
+
+// grant starts the access of t, whose locks are taken, or refuses it.
+func (h *hand) grant(t *task) {
+	a := t.x.access
+	a.mu.Lock()
+	err := a.mu.abandoned
+	if a.mu.state = accessHeld; err != nil {
+		a.mu.state = accessRefused
+	}
+	a.mu.Unlock()
+	bytes := !a.opt.OrderOnly && h.rt.opt.Plan == nil
+	if err == nil && bytes {
+		err = a.prepare(t)
+	}
+	if err != nil {
+		h.refuse(t, err)
+		return
+	}
+	if !bytes {
+		a.buf.Desc = a.h.Desc()
+	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
+		zero(&a.buf)
+	}
+	h.rt.reg.Lock()
+	h.rt.held = append(h.rt.held, a)
+	a.startCallLocked()
+	h.rt.reg.Unlock()
+	if h.rt.heard() {
+		h.rt.event(TaskStarted, t, h.id, nil)
+	}
+	a.decided()
+}
+
+// grantAside is grant for data on another node, where room may have to be waited
+// for. Workers do that on a goroutine of its own: a task of theirs may be the one
+// that has the room.
+func (h *hand) grantAside(t *task) {
+	rt := h.rt
+	if h.id == sched.Outside && !rt.mayBeInKernel() {
+		h.grant(t)
+		return
+	}
+	own := rt.takeHand()
+	rt.group.Add(1) // where workers are, too: nobody has waited for them yet
+	go func() {
+		defer rt.group.Done()
+		own.grant(t)
+		rt.giveHand(own)
+	}()
+}
+
+// prepare makes the bytes of t, which has its turn, valid where they are wanted.
+func (a *Access) prepare(t *task) error {
+	ops, place := t.operands(), &t.x.place
+	fault := func() error {
+		if i, v := datamgr.Fault(ops); i >= 0 {
+			return &FailedDataError{Operand: 0, Handle: a.h, Task: v.(*failure).err()}
+		}
+		return nil
+	}
+	if err := fault(); err != nil {
+		return err
+	}
+	n := a.opt.Node
+	prepare := func() error { return place.Prepare(n, ops) }
+	if n == 0 {
+		prepare = func() error { return place.PrepareAside(ops) }
+	}
+	if err := prepare(); err != nil {
+		if gone := fault(); gone != nil { // a device was lost meanwhile
+			return gone
+		}
+		return err
+	}
+	if n > 0 && ops[0].Mode == iface.W {
+		gone, err := place.Zero(0, ops[0].Handle)
+		if err != nil {
+			a.none = append(a.none, gone...)
+			return err
+		}
+	}
+	place.Begin()
+	if n > 0 {
+		a.holds()
+	}
+	place.Hold()
+	place.Mend(ops)
+	place.Buffer(0, ops[0].Handle, &a.buf)
+	return nil
+}
+
+// refuse ends the access of t because of err.
+func (h *hand) refuse(t *task, err error) {
+	a := t.x.access
+	a.mu.Lock()
+	a.mu.state, a.mu.err = accessRefused, err
+	dropped := a.mu.abandoned != nil
+	a.mu.Unlock()
+	if len(a.none) > 0 { // registered as giving a value, which nobody will
+		datamgr.SpoilBoxes(a.h, a.none, newFailure(t, "", err, dropped))
+	}
+	h.rt.reg.Lock()
+	a.startCallLocked()
+	h.rt.reg.Unlock()
+	h.endLight(t)
+	a.decided()
+}
+
+// Access: what the program does with data that it holds, and giving it back.
+
+// Buffer returns the data. Its memory is valid until Release; what is written
+// there in mode R is lost, or worse. With OrderOnly it has no memory before Fetch.
+func (a *Access) Buffer() *iface.Buffer { return &a.buf }
+
+// Handle returns the handle that was acquired.
+func (a *Access) Handle() *datamgr.Handle { return a.h }
+
+// Mode returns what the program may do with the data: the mode of Acquire, or R
+// when the right to write was given back everywhere; NoMode after Release.
+func (a *Access) Mode() iface.AccessMode {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.heldLocked() {
+		return iface.NoMode
+	}
+	return a.mu.mode
+}
+
+// heldLocked reports whether the program holds the data. a.mu held.
+func (a *Access) heldLocked() bool {
+	return a.mu.state == accessHeld || a.mu.state == accessFetching
+}
+
+// Release gives the data back. Doing it again does nothing. In a Sequential
+// runtime the tasks that become ready run inside Release.
+func (a *Access) Release() error {
+	rt := a.job.rt
+	h := rt.takeHand()
+	rt.reg.Lock()
+	t := a.endLocked()
+	rt.reg.Unlock()
+	if t != nil {
+		h.endLight(t)
+	}
+	rt.giveHand(h)
+	return nil
+}
+
+// endLocked makes a released and returns its task, for the caller to end; nil
+// when there is nothing to end, or not yet. Submission lock held.
+func (a *Access) endLocked() *task {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.heldLocked() {
+		return nil
+	}
+	fetching := a.mu.state == accessFetching
+	a.mu.state = accessReleased
+	if fetching {
+		return nil // Fetch does it
+	}
+	return a.takeTask()
+}
+
+// takeTask takes the task of a that was released. Submission lock held.
+func (a *Access) takeTask() *task {
+	rt := a.job.rt
+	rt.held = slices.DeleteFunc(rt.held, func(o *Access) bool { return o == a })
+	t := a.t
+	a.t = nil
+	return t
+}
+
+// ReleaseTo gives part of the rights back: to R after RW or W lets readers in
+// while the program goes on reading. To the mode it has, and to W after RW,
+// does nothing; to NoMode it is Release. To a stronger mode it is a *ModeError.
+func (a *Access) ReleaseTo(mode iface.AccessMode) error { return a.ReleasePart(a.h, mode) }
+
+// ReleasePart is ReleaseTo for a part of the data: p is any handle of the same
+// datum whose elements are all held, such as a part of a view that was declared
+// before or after the acquire. Tasks that need nothing else go on, while the
+// program keeps the rest; what it gave back it must not touch any more. A
+// fragment that a task needed as a whole before a view cut it is given back
+// with its last part; so is one that was cut after its first access without
+// order, whose pieces exclude each other. When nothing is left it is Release.
+func (a *Access) ReleasePart(p *datamgr.Handle, mode iface.AccessMode) error {
+	if p == nil {
+		return &ModeError{Mode: mode, Other: -1, Message: "no data to release: the handle is nil"}
+	}
+	rt := a.job.rt
+	h := rt.takeHand()
+	rt.reg.Lock()
+	t, err := a.lowerLocked(p, mode, h)
+	rt.reg.Unlock()
+	if t != nil {
+		h.endLight(t)
+	}
+	rt.giveHand(h)
+	return err
+}
+
+// lowerLocked is ReleasePart under the submission lock; it returns the task when
+// the caller has to end it.
+func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *hand) (*task, error) {
+	fail := func(text string) (*task, error) {
+		return nil, &ModeError{Handle: p, Mode: mode, Other: -1, Message: text}
+	}
+	a.mu.Lock()
+	has, held, fetching := a.mu.mode, a.heldLocked(), a.mu.state == accessFetching
+	a.mu.Unlock()
+	if mode == iface.NoMode && p == a.h {
+		return a.endLocked(), nil
+	}
+	if !held {
+		return fail(describe(a.h) + " was released already")
+	}
+	if fetching {
+		return fail(describe(a.h) + " is being fetched; release parts of it afterwards")
+	}
+	holds, writes, some := a.hold.Holds(p)
+	if p == a.h { // what is left of it
+		holds, writes = true, has != iface.R
+	}
+	switch {
+	case !holds:
+		return fail(fmt.Sprintf("%s is not held by this access to %s, or was released in part already", describe(p), describe(a.h)))
+	case mode == iface.NoMode:
+	case !writes && mode != iface.R:
+		return fail(fmt.Sprintf("%s is held as R, which cannot become %v; release it and acquire it again", describe(p), mode))
+	case mode == has, has == iface.RW && mode == iface.W, !some:
+		return nil, nil
+	case mode != iface.R:
+		return fail(fmt.Sprintf("%s is held as %v, which cannot become %v; release it and acquire it again", describe(p), has, mode))
+	}
+	t := a.t
+	x := t.x
+	t.setAccesses(h.rt.reg.Lower(a.hold, &t.Waiter, &x.locks, t.accesses(), p, mode == iface.NoMode, h.c))
+	if !a.hold.Left() {
+		return a.endLocked(), nil
+	}
+	if !a.hold.MayWrite() {
+		a.mu.Lock()
+		a.mu.mode = iface.R
+		a.mu.Unlock()
+	}
+	return nil, nil
+}
+
+// setAccesses replaces the accesses of a task that runs.
+func (t *task) setAccesses(as []datamgr.Access) {
+	x := t.x
+	x.acc = append(x.acc[:0], as...)
+	x.accMoved, t.nacc = true, int32(len(as))
+}
+
+// refine shows which pieces of the data nobody else uses. Submission lock held.
+func (a *Access) refine() {
+	if a.hold.Split() {
+		a.t.setAccesses(a.job.rt.reg.Refine(a.hold, &a.t.Waiter, a.t.accesses()))
+	}
+}
+
+// Fetch makes the bytes of data that was acquired with OrderOnly available in
+// the buffer, with the value they have, whatever the mode; in mode W, too. The
+// value must have been there when the data was acquired. Errors: *UninitError,
+// *FailedDataError, *ModeError, and those of allocating. Again, or without
+// OrderOnly, it does nothing. For data on a device it returns ErrWouldDeadlock in
+// kernels: room may have to wait for them.
+func (a *Access) Fetch() error {
+	rt := a.job.rt
+	if a.opt.Node > 0 && rt.mayBeInKernel() {
+		return ErrWouldDeadlock
+	}
+	h := rt.takeHand()
+	rt.reg.Lock()
+	t, err := a.startFetchLocked()
+	rt.reg.Unlock()
+	if t != nil {
+		err = a.prepare(t)
+		rt.reg.Lock()
+		t = a.endFetchLocked(err)
+		rt.reg.Unlock()
+		if t != nil {
+			h.endLight(t)
+		}
+	}
+	rt.giveHand(h)
+	handOut(err)
+	return err
+}
+
+// startFetchLocked returns the task to fetch for; nil when there is nothing to
+// do. Submission lock held.
+func (a *Access) startFetchLocked() (*task, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fail := func(text string) (*task, error) {
+		return nil, &ModeError{Handle: a.h, Mode: a.mu.mode, Other: -1, Message: describe(a.h) + " " + text}
+	}
+	switch {
+	case !a.heldLocked():
+		return fail("was released already")
+	case !a.opt.OrderOnly || a.mu.fetched:
+		return nil, nil
+	case a.mu.state == accessFetching:
+		return fail("is being fetched")
+	case a.lacks != nil:
+		return nil, a.lacks
+	case !a.hold.Whole():
+		return fail("was released in part; fetch it before")
+	}
+	if a.mu.mode == iface.W { // the value stays
+		a.mu.mode = iface.RW
+	}
+	a.t.operands()[0].Mode = a.mu.mode
+	a.mu.state = accessFetching
+	return a.t, nil
+}
+
+// endFetchLocked ends a fetch; it returns the task when the caller has to end
+// it. Submission lock held.
+func (a *Access) endFetchLocked(err error) *task {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mu.fetched = err == nil
+	if a.mu.state == accessReleased {
+		return a.takeTask()
+	}
+	a.mu.state = accessHeld
+	return nil
+}
+
+// behind calls fn for the tasks that wait because a is held, unless walk has come to
+// them. Submission lock held, and nothing runs.
+func (a *Access) behind(walk datamgr.Walk, fn func(*datamgr.Waiter)) {
+	walk.Successors(a.t.accesses(), fn)
+	if n := a.opt.Node; n > 0 {
+		for _, t := range a.job.rt.noRoomFor.waiting[n] {
+			fn(&t.Waiter)
+		}
+	}
+	a.t.x.locks.Queued(fn)
+	a.hold.Queued(fn)
+}
+
+// Callbacks of AcquireFunc: goroutines that the job owns and waits for.
+
+// startCallLocked counts the callback of a as running. Submission lock held.
+func (a *Access) startCallLocked() {
+	if a.fn != nil {
+		a.job.rt.calls++
+	}
+}
+
+// decided says that a was granted or refused, and starts its callback.
+func (a *Access) decided() {
+	close(a.granted)
+	if a.fn == nil {
+		return
+	}
+	go func() {
+		j := a.job
+		defer j.callbacks.Done()
+		defer func() {
+			rt := j.rt
+			rt.reg.Lock()
+			rt.calls--
+			j.calls--
+			rt.reg.Unlock()
+			rt.progress()
+		}()
+		defer a.Release()
+		callAccess(a)
+	}()
+}
+
+// callAccess calls the callback of a. A panic is a failure of the job. It must
+// not be inlined, and calls the callback in one place: inCallback looks for that
+// place on the stack.
+//
+//go:noinline
+func callAccess(a *Access) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.job.report(&failure{job: a.job, codelet: internalCodelet[acquireTask], origin: Origin{Site: a.opt.Site}, cause: newPanic(v)})
+		}
+	}()
+	a.fn(a.outcome())
+}
+
+// callbackPC is where callAccess calls the callback.
+var callbackPC = func() (pc uintptr) {
+	a := &Access{}
+	a.fn = func(*Access, error) {
+		var pcs [3]uintptr
+		runtime.Callers(1, pcs[:]) // this function, then callAccess
+		pc = pcs[1]
+	}
+	callAccess(a)
+	return pc
+}()
+
+// inCallback reports whether the caller was called by a callback of AcquireFunc.
+// It looks only while callbacks of rt run.
+func (rt *Runtime) inCallback() bool {
+	rt.reg.Lock()
+	n := rt.calls
+	rt.reg.Unlock()
+	return n > 0 && onStack(callbackPC)
+}
+
+// callsGoOn reports whether a callback runs that does not wait for tasks itself:
+// it may release data and open gates. Submission lock held.
+func (rt *Runtime) callsGoOn() bool { return rt.calls > rt.callsWaiting }

@@ -1,0 +1,523 @@
+package engine
+
+// What the engine submits itself: reductions, lazy initialisations, gathering,
+// invalidation, the end of data.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// internal makes a task of kind k on h, submitted for job j. Submission lock held.
+func (rt *Runtime) internal(j *Job, k kind, h *datamgr.Handle, m iface.AccessMode) *task {
+	t := rt.newTask(false)
+	x := t.extend()
+	t.job, t.kind, t.marks = j, k, t.marks&isWide
+	t.Allowed = rt.host
+	j.internals++
+	t.Order = -j.internals
+	x.h = h
+	t.setOperands([]Operand{{Handle: h, Mode: m}})
+	if k >= acquireTask { // the others come in the middle of a submission
+		rt.reg.Tidy(t.operands())
+	}
+	return t
+}
+
+// closeGroups submits the reductions that a task with these operands must come
+// after. Submission lock held.
+func (rt *Runtime) closeGroups(j *Job, ops []Operand, like *task) {
+	for h := rt.reg.OpenGroup(ops); h != nil; h = rt.reg.OpenGroup(ops) {
+		rt.reg.CloseGroup(h)
+		t := rt.internal(j, reduceTask, h, iface.RW)
+		from := like.from()
+		t.setOrigin(&from)
+		t.Priority = like.Priority
+		t.x.none, t.x.all = rt.reg.NoValueIn(h)
+		t.x.making = h.Make()
+		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
+	}
+}
+
+// initialise submits the lazy initialisations that must come before a task with
+// these operands. Submission lock held.
+func (rt *Runtime) initialise(j *Job, ops []Operand, like *task) {
+	for i := range ops {
+		op := &ops[i]
+		if !op.Mode.Reads() || !op.Handle.InitOnly() {
+			continue
+		}
+		none, all := rt.reg.NoValueIn(op.Handle)
+		if len(none) == 0 {
+			continue
+		}
+		t := rt.internal(j, initTask, op.Handle, iface.RW)
+		from := like.from()
+		t.setOrigin(&from)
+		t.Priority = like.Priority
+		t.x.none, t.x.all = none, all
+		t.x.making = op.Handle.Make()
+		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
+	}
+}
+
+// admit registers an internal task and reports whether it is ready. What has a
+// kernel is then given to the policy, the rest is the caller's to run once the
+// lock is free. Submission lock held.
+func (rt *Runtime) admit(t *task, opt datamgr.MergeOptions) (ready bool, err error) {
+	waits, err := rt.register(t, opt, nil)
+	if err != nil {
+		rt.unused(t)
+		return false, err
+	}
+	if t.kind != acquireTask {
+		t.job.live++
+		t.weigh(int(t.nacc))
+	}
+	if t.kind == unregisterTask && t.x.h.AwaitUnordered(&t.Waiter) {
+		waits++
+	}
+	if rt.heard() {
+		rt.event(TaskSubmitted, t, -1, nil)
+	}
+	if f := t.job.opt.OnInternal; f != nil {
+		f(&Event{Kind: TaskSubmitted, Job: t.job, ID: t.Order, Internal: kindNames[t.kind], Worker: -1, Operands: t.operands(), Origin: t.from()})
+	}
+	if !t.Settle(waits) {
+		return false, nil
+	}
+	if !t.kind.light() {
+		rt.push(t, sched.Outside)
+	}
+	return true, nil
+}
+
+// runInternal runs a reduction, an initialisation or a gathering; its locks are
+// taken.
+func (w *worker) runInternal(t *task) {
+	x, ops := t.x, t.operands()
+	h := x.h
+	if t.kind == reduceTask {
+		if v := h.TakeFault(); v != nil {
+			h.DropContributions()
+			w.endInternal(t, v.(*failure), nil)
+			return
+		}
+	}
+	if t.kind == reduceTask || t.kind == duplicateTask {
+		if _, v := datamgr.Fault(ops); v != nil {
+			if t.kind == reduceTask {
+				h.DropContributions()
+			}
+			w.endInternal(t, v.(*failure), nil)
+			return
+		}
+	}
+	if w.rt.heard() {
+		w.rt.event(TaskStarted, t, w.id, nil)
+	}
+	what := "combine"
+	exit := func(error) {
+		w.failInternal(t, h.Exited(what))
+		w.rest()
+	}
+	var err error
+	switch t.kind {
+	case reduceTask:
+		if w.rt.limited {
+			err = callKernel(func(*TaskContext) error { return h.CombineApart(&x.place, x.none, x.all) }, nil, exit)
+			break
+		}
+		if err = x.place.Prepare(0, ops); err != nil {
+			h.DropContributions()
+			break
+		}
+		var b iface.Buffer
+		x.place.Buffer(0, h, &b)
+		err = callKernel(func(*TaskContext) error { return h.Combine(&b, x.none, x.all) }, nil, exit)
+	case initTask:
+		what = "initialise"
+		err = callKernel(func(*TaskContext) error {
+			if w.rt.limited {
+				return h.InitialiseApart(&x.place, x.none)
+			}
+			return h.Initialise(x.none, x.all)
+		}, nil, exit)
+	case duplicateTask:
+		err = w.runDuplicate(t)
+	case gatherTask:
+		if x.node == 0 || !x.place.GatherOn(x.node, ops) {
+			err = h.Gather()
+		}
+	}
+	if err != nil {
+		if f := lostMeanwhile(ops, err); f != nil && (t.kind == reduceTask || t.kind == duplicateTask) {
+			w.endInternal(t, f, nil)
+			return
+		}
+		w.failInternal(t, err)
+		return
+	}
+	w.endInternal(t, nil, nil)
+}
+
+// failInternal ends an internal task that failed with err.
+func (w *worker) failInternal(t *task, err error) {
+	f := newFailure(t, w.name, err, false)
+	t.job.report(f) // not counted: it is no task of the program
+	w.endInternal(t, f, err)
+}
+
+func (w *worker) endInternal(t *task, f *failure, err error) {
+	j := t.job
+	if w.rt.heard() {
+		k := TaskDone
+		switch {
+		case err != nil:
+			k = TaskFailed
+		case f != nil:
+			k = TaskCancelled
+		}
+		w.rt.event(k, t, w.id, err)
+	}
+	w.end(t, f)
+	switch t.kind {
+	case reduceTask, initTask:
+		t.x.making.End(w.c)
+		t.x.making = nil
+	case duplicateTask:
+		t.x.dup.Copied(w.c)
+	}
+	w.recycle(t)
+	j.internal.Add(1)
+	w.count(j)
+	w.c.FinishLate()
+	w.flush() // at once: Stats takes internal tasks off what has ended
+}
+
+// runLight runs what has no kernel, on whatever goroutine released it. An
+// unordered access that comes first now counts its lock as held meanwhile.
+func (h *hand) runLight(t *task) {
+	switch t.kind {
+	case relayTask:
+		h.runRelay(t)
+		return
+	case specialTask:
+		h.runSpecial(t)
+		return
+	case gangCall:
+		h.w.help()
+		return
+	}
+	rt, x := h.rt, t.x
+	var hold *datamgr.Hold
+	if t.kind == acquireTask {
+		hold = x.access.hold
+	} else {
+		hold = datamgr.NewHold(x.h, iface.W)
+	}
+	rt.reg.Lock()
+	rt.reg.AddHold(hold)
+	rt.reg.Unlock()
+	ops := t.operands()
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, false, h.c) {
+		// t is not ours any more; giving the grace back may be what frees it
+		rt.reg.Lock()
+		rt.reg.EndHold(hold, h.c)
+		rt.reg.Unlock()
+		return
+	}
+	x.hold = hold
+	if a := x.access; a != nil && a.opt.Node > 0 && !a.opt.OrderOnly {
+		h.grantAside(t)
+		return
+	}
+	if t.kind == acquireTask {
+		h.grant(t)
+		return
+	}
+	switch t.kind {
+	case invalidateTask:
+		x.h.Drop()
+	case unregisterTask:
+		if x.h.Home() {
+			t.bringHome()
+		}
+	}
+	h.endLight(t)
+}
+
+// bringHome brings the value of data that ends to the memory of the program, which reads
+// it there and nowhere else: nobody but Failures tells that it is not there. What tasks lost
+// was told when they failed.
+func (t *task) bringHome() {
+	err := t.x.h.Gather()
+	if _, v := datamgr.Fault([]Operand{{Handle: t.x.h, Mode: iface.R}}); err == nil && v != nil {
+		if f := v.(*failure); f.codelet == lostCodelet {
+			err = f.cause
+		}
+	}
+	if err != nil {
+		t.job.report(newFailure(t, "", fmt.Errorf("the memory of the program does not have the value of %s: %w", describe(t.x.h), err), false))
+	}
+}
+
+// endLight ends a light task and recycles it.
+func (h *hand) endLight(t *task) {
+	rt, j, root := h.rt, t.job, t.x.h
+	free := t.kind == unregisterTask
+	counted := t.kind != acquireTask
+	node, kept := 0, false
+	if !counted {
+		node, kept = t.x.access.opt.Node, t.x.access.there
+	}
+	rt.reg.Lock()
+	rt.reg.EndHold(t.x.hold, h.c)
+	rt.reg.Unlock()
+	if rt.heard() {
+		rt.event(TaskDone, t, h.id, nil)
+	}
+	if free {
+		root.Free()
+	}
+	h.end(t, nil)
+	t.clear()
+	t.SetNext(nil)
+	rt.giveBack(t, t)
+	if node > 0 {
+		rt.roomAgain(node, kept)
+	}
+	if counted {
+		j.internal.Add(1)
+		j.ended.Add(1)
+		rt.progress()
+	}
+}
+
+// Copying data: a task like any other.
+
+// CopyOptions are what the task of Job.Copy can have. The zero value is a plain
+// copy.
+type CopyOptions struct {
+	TaskOptions              // Callback runs when the copy is done
+	Name        string       // in errors and traces
+	Priority    int          // see TaskSpec
+	After       []Dependency // see TaskSpec
+	Unsequenced bool         // see TaskSpec
+	Origin      Origin
+}
+
+var (
+	copies      = []iface.AccessMode{iface.W, iface.R}
+	copyCodelet = &Codelet{Name: "copy", Kernel: ownKernel, Modes: copies, Pure: true, CPU: []Impl{func(c *TaskContext) error {
+		datamgr.CopyBuffer(c.Buffer(0), c.Buffer(1))
+		return nil
+	}}}
+	// copySelf copies data to itself: it has its place in the order, no more.
+	copySelf = &Codelet{Name: "copy", Kernel: ownKernel, Modes: []iface.AccessMode{iface.RW}, Pure: true, CPU: []Impl{func(*TaskContext) error { return nil }}}
+)
+
+// Copy submits a task that copies the elements of src to dst. Both must have the
+// same kind, element type and sizes; they may be parts of one datum and
+// overlap: dst gets the values that src had before. Errors are those of Submit,
+// and a *ShapeError when they differ or are void. The task fails, and dst is
+// lost, when the value of src was lost.
+//
+// Parts that overlap are copied through a temporary copy, by two tasks; the one
+// returned is the second.
+func (j *Job) Copy(dst, src *datamgr.Handle, o CopyOptions) (*Task, error) {
+	if err := checkCopy(dst, src); err != nil {
+		return nil, err
+	}
+	s := &TaskSpec{Codelet: copyCodelet, Operands: []Operand{{Handle: dst, Mode: iface.W}, {Handle: src, Mode: iface.R}},
+		Name: o.Name, Priority: o.Priority, After: o.After, Unsequenced: o.Unsequenced, Origin: o.Origin}
+	switch {
+	case dst.Same(src):
+		s.Codelet, s.Operands = copySelf, []Operand{{Handle: dst, Mode: iface.RW}}
+	case dst.Overlaps(src):
+		return j.copyThrough(s, o)
+	}
+	return j.SubmitWith(s, o.TaskOptions)
+}
+
+// copyThrough submits s, whose operands overlap, as two copies.
+func (j *Job) copyThrough(s *TaskSpec, o CopyOptions) (*Task, error) {
+	dst, src := s.Operands[0].Handle, s.Operands[1].Handle
+	switch {
+	case dst.ReadOnly():
+		return nil, &ReadOnlyError{Operand: 0, Handle: dst, Mode: iface.W}
+	case o.Repeat != nil:
+		return nil, &RepeatError{What: "overlapping data to copy: that takes two tasks"}
+	}
+	if at, ended, dead := dst.Death(); dead {
+		return nil, &DeadHandleError{Operand: 0, Handle: dst, At: at, Ended: ended}
+	}
+	d := src.Desc()
+	tmp, err := j.rt.reg.Register(&DataSpec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: src.Name()})
+	if err != nil {
+		return nil, err
+	}
+	s.Unsequenced = false // the temporary copy is in order
+	first := *s
+	first.Operands = []Operand{{Handle: tmp, Mode: iface.W}, {Handle: src, Mode: iface.R, Unordered: o.Unsequenced}}
+	err = j.Submit(&first)
+	var t *Task
+	if err == nil {
+		s.Operands = []Operand{{Handle: dst, Mode: iface.W, Unordered: o.Unsequenced}, {Handle: tmp, Mode: iface.R}}
+		s.After = nil // the first waits for them
+		t, err = j.SubmitWith(s, o.TaskOptions)
+	}
+	if e := j.Unregister(tmp); err == nil {
+		err = e
+	}
+	return t, err
+}
+
+// checkCopy checks what needs no lock.
+func checkCopy(dst, src *datamgr.Handle) error {
+	for i, h := range []*datamgr.Handle{dst, src} {
+		if h == nil {
+			return &ModeError{Operand: i, Mode: copies[i], Other: -1, Message: "nothing to copy: a handle is nil"}
+		}
+	}
+	a, b := dst.Desc(), src.Desc()
+	switch {
+	case a.Kind == iface.Void || b.Kind == iface.Void:
+		return &ShapeError{Message: "void data has no elements to copy", Operands: []int{0, 1}, Details: []string{a.String(), b.String()},
+			Help: "submit a task without a kernel for its place in the order"}
+	case a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim:
+		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: kind, element type and sizes must be the same", describe(src), describe(dst)),
+			Operands: []int{0, 1}, Details: []string{a.String(), b.String()}}
+	}
+	return nil
+}
+
+// Duplicates: copy on write.
+
+// Duplicate returns read-only data with the value that h has after the tasks
+// submitted so far, as if it had been copied there and then. It takes no time and
+// no memory until somebody writes h, or anything that shares elements with it:
+// then the copy is made before that, by a task. Errors: *UninitError when some
+// element of h has no value, *DeadHandleError, *ModeError for void data, ErrClosed.
+// at says where, and may be left out. It does not wait.
+//
+// The duplicate is whole data, whatever h is a part of: it can be partitioned,
+// duplicated and read, and outlives h. Duplicating the same handle again before
+// anything was written there, or a duplicate, gives the same handle; it ends when
+// it was unregistered as often as it was given out.
+func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error) {
+	if h == nil || h.Desc().Kind == iface.Void {
+		return nil, &ModeError{Handle: h, Mode: iface.R, Other: -1, Message: "there is nothing to duplicate: " + describe(h) + " has no elements"}
+	}
+	rt := j.rt
+	u, err := rt.reg.NewDuplicate(h, first(at))
+	if err != nil {
+		return nil, err
+	}
+	hd := rt.takeHand()
+	defer rt.giveHand(hd)
+	rt.reg.Lock()
+	defer rt.reg.Unlock()
+	if err := j.open(); err != nil {
+		return nil, err
+	}
+	if err := rt.alive(0, h); err != nil {
+		return nil, err
+	}
+	if old := rt.reg.Duplicated(h); old != nil {
+		return old.Handle(), nil
+	}
+	like := &task{}
+	like.setOrigin(&Origin{Site: first(at)})
+	if part := h.Shared(); part != nil { // of a duplicate that still shares
+		rt.unshare(j, part, like)
+	}
+	ops := []Operand{{Handle: h, Mode: iface.R}}
+	rt.reg.Tidy(ops)
+	rt.closeGroups(j, ops, like)
+	rt.initialise(j, ops, like)
+	if _, bad := rt.reg.Merge(ops, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
+		return nil, problem(ops, bad)
+	}
+	u.Open()
+	if u.Busy() { // who reads it before and after must see the same
+		rt.unshare(j, u, like)
+	}
+	return u.Handle(), nil
+}
+
+// unshare submits the copy of a duplicate. Submission lock held.
+func (rt *Runtime) unshare(j *Job, u *datamgr.Duplicate, like *task) {
+	u.Close()
+	t := rt.internal(j, duplicateTask, u.Handle(), iface.W)
+	from := like.from()
+	t.setOrigin(&from)
+	t.Priority = like.Priority
+	t.x.dup = u
+	t.setOperands([]Operand{{Handle: u.Alias(), Mode: iface.R}, {Handle: u.Handle(), Mode: iface.W}})
+	_, _ = rt.admit(t, datamgr.MergeOptions{}) // it reads what has a value
+}
+
+// share makes the operands of t what they stand for: duplicates that t ends by
+// writing are copied first, and those that still share bytes are read there.
+// Submission lock held.
+func (rt *Runtime) share(t *task) {
+	j, x, ops := t.job, t.x, t.operands()
+	for i := range ops {
+		for u := ops[i].Handle.Written(ops[i].Mode); u != nil; u = ops[i].Handle.Written(ops[i].Mode) {
+			rt.unshare(j, u, t)
+		}
+		x.copies = ops[i].Handle.Closing(ops[i].Mode, x.copies)
+	}
+	whole := func(op *Operand, u *datamgr.Duplicate) bool { return op.Handle == u.Handle() && op.Mode == iface.R }
+	for i := range ops { // first, so that no operand is read where another ends the sharing
+		op := &ops[i]
+		if u := op.Handle.Shared(); u != nil && op.Mode != iface.Scratch && !whole(op, u) {
+			rt.unshare(j, u, t)
+		}
+	}
+	for i := range ops {
+		op := &ops[i]
+		if u := op.Handle.Shared(); u != nil && op.Mode != iface.Scratch {
+			op.Handle = u.Use()
+			x.shares = append(x.shares, u.Handle().Datum())
+		}
+	}
+}
+
+// await makes t, which is armed, wait for copies that accesses without order
+// would overtake, and returns for how many; and notes which duplicates t uses.
+func (x *ext) await(t *task) (waits int32) {
+	if len(x.unordered) > 0 {
+		for _, u := range x.copies {
+			if u.Await(&t.Waiter) {
+				waits++
+			}
+		}
+	}
+	for _, d := range x.shares {
+		d.AddUse()
+		x.unordered = append(x.unordered, d)
+	}
+	x.copies, x.shares = nil, nil
+	return waits
+}
+
+// runDuplicate makes the copy of a duplicate.
+func (w *worker) runDuplicate(t *task) error {
+	x, ops := t.x, t.operands()
+	if w.rt.limited {
+		return x.dup.CopyApart()
+	}
+	if err := x.place.Prepare(0, ops); err != nil {
+		return err
+	}
+	var from, to iface.Buffer
+	x.place.Buffer(0, ops[0].Handle, &from)
+	x.place.Buffer(1, ops[1].Handle, &to)
+	datamgr.CopyBuffer(&to, &from)
+	return nil
+}

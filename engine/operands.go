@@ -1,0 +1,363 @@
+package engine
+
+// Private memory of workers: what SCRATCH and REDUX operands of their tasks use.
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/cpu"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// private makes operand i, SCRATCH, the worker's k-th private memory.
+func (w *worker) private(k, i int, op *Operand) error {
+	p, err := w.workspace(k, op.Handle)
+	if err != nil {
+		return err
+	}
+	op.Handle.Own(p, &w.tc.bufs[i])
+	w.tc.set[i] = true
+	return nil
+}
+
+// privates fills in the buffers of SCRATCH and REDUX operands.
+func (w *worker) privates(t *task) error {
+	k := 0
+	for i, op := range t.operands() {
+		switch op.Mode {
+		case iface.Scratch:
+			if w.nodeFor(&op) > 0 || w.rt.limited {
+				t.x.place.Private(i, 0, op.Handle, &w.tc.bufs[i])
+				w.tc.set[i] = true
+				continue
+			}
+			if err := w.private(k, i, &op); err != nil {
+				return err
+			}
+			k++
+		case iface.Redux:
+			if w.rt.limited {
+				w.describeApart(t, i)
+				continue
+			}
+			if w.describeThere(t, i) {
+				continue
+			}
+			if err := w.contribute(t, i); err != nil {
+				return err
+			}
+			if w.nodeFor(&op) > 0 {
+				b := &w.tc.bufs[i]
+				from := *b
+				if err := t.x.place.Contribute(i, op.Handle, &from, b); err != nil {
+					return err
+				}
+			}
+			w.tc.set[i] = true
+		}
+	}
+	return nil
+}
+
+// scratch is private memory of a worker, kept from task to task.
+type scratch struct {
+	p     unsafe.Pointer
+	bytes int64
+}
+
+// workspace returns the worker's k-th private memory, large enough for h.
+func (w *worker) workspace(k int, h *datamgr.Handle) (unsafe.Pointer, error) {
+	d := h.Desc()
+	bytes := d.Bytes()
+	if k == len(w.scratch) {
+		w.scratch = append(w.scratch, scratch{})
+	}
+	s := &w.scratch[k]
+	if s.p == nil || s.bytes < bytes {
+		mem := w.rt.reg.Memory()
+		mem.Free(s.p, s.bytes)
+		*s = scratch{}
+		p, err := mem.Alloc(bytes)
+		if err != nil {
+			return nil, err
+		}
+		*s = scratch{p, bytes}
+	}
+	return s.p, nil
+}
+
+// freeScratch gives the private memory back; the worker has stopped.
+func (w *worker) freeScratch() {
+	for _, s := range w.scratch {
+		w.rt.reg.Memory().Free(s.p, s.bytes)
+	}
+	w.scratch = nil
+}
+
+// poison fills the buffers whose content the kernel must not read.
+func (w *worker) poison(t *task) {
+	for i, op := range t.operands() {
+		if op.Mode == iface.Scratch || op.Mode == iface.W && !(t.general && t.x.shared) {
+			poison(w.tc.Buffer(i))
+		}
+	}
+}
+
+// Contributions to REDUX data that stay on a device.
+
+// contributeThere returns the operands of t as they are placed: what it adds to by
+// REDUX on a device is data that stays there. Where the tree of contributions is
+// fixed they are in main memory, as others are. When a function of the reduction ends
+// the goroutine, the task has failed.
+func (w *worker) contributeThere(t *task) ([]Operand, error) {
+	ops := t.operands()
+	on := func(op Operand) bool { return op.Mode == iface.Redux && w.nodeFor(&op) > 0 }
+	if w.node == 0 || t.job.opt.Deterministic || !slices.ContainsFunc(ops, on) {
+		return ops, nil
+	}
+	x := t.x
+	ops = slices.Clone(ops)
+	for i, op := range ops {
+		if !on(op) {
+			continue
+		}
+		var c datamgr.Contribution
+		err := callKernel(func(*TaskContext) (err error) {
+			c, err = op.Handle.ContributeThere(w.node)
+			return err
+		}, nil, func(error) { w.exit(op.Handle.Exited("initialise")) })
+		if err != nil {
+			return nil, err
+		}
+		x.redux = append(x.redux, c)
+		ops[i], _ = c.Operand()
+	}
+	return ops, nil
+}
+
+// describeThere fills in the buffer of operand i, REDUX, if it stays on the device.
+func (w *worker) describeThere(t *task, i int) bool {
+	x, h := t.x, t.operands()[i].Handle
+	for k := range x.redux {
+		if x.redux[k].DescribeThere(h, &x.place, i, &w.tc.bufs[i]) {
+			w.tc.set[i] = true
+			return true
+		}
+	}
+	return false
+}
+
+// Bounded main memory: data for which there is no room is on a disk.
+
+// checkLimit checks RAM and Disk.
+func (o *Options) checkLimit() error {
+	if o.Plan != nil { // which takes no memory
+		o.RAM, o.Disk = 0, nil
+	}
+	switch {
+	case o.RAM < 0:
+		return fmt.Errorf("engine: %d bytes of main memory; the number is positive, or 0 for no limit", o.RAM)
+	case o.RAM == 0 && o.Disk == nil:
+		return nil
+	case o.RAM == 0:
+		return fmt.Errorf("engine: the disk %s is for data that main memory has no room for: say how much it has in Options.RAM", o.Disk.Name())
+	case o.Disk == nil:
+		return fmt.Errorf("engine: main memory of %s needs a disk for the rest, Options.Disk", accel.Bytes(o.RAM))
+	case o.Sequential:
+		return fmt.Errorf("engine: a Sequential runtime is the reference, and has no limit of main memory")
+	case o.Disk.Memory().Host() || slices.Contains(o.Devices, o.Disk):
+		return fmt.Errorf("engine: the device %s cannot be the disk", o.Disk.Name())
+	}
+	return nil
+}
+
+// addDisk makes the disk known, after all devices.
+func (rt *Runtime) addDisk() {
+	if rt.opt.Disk != nil {
+		rt.limited = true
+		rt.diskNode = rt.reg.AddDisk(rt.opt.Disk, cpu.New(0).Memory().Capacity())
+	}
+	rt.nodes = rt.reg.NumNodes()
+}
+
+// DiskNode returns the number of the disk among the memory nodes, the last; false: there
+// is none.
+func (rt *Runtime) DiskNode() (node int, ok bool) { return rt.diskNode, rt.limited }
+
+// place gives t, whose locks are taken, its memory, and brings what it reads.
+func (w *worker) place(t *task) error {
+	x, ops := t.x, t.operands()
+	if !w.rt.limited {
+		ops, err := w.contributeThere(t)
+		if err != nil {
+			return err
+		}
+		return x.place.Prepare(w.node, ops)
+	}
+	if slices.ContainsFunc(ops, func(op Operand) bool { return op.Mode == iface.Redux }) {
+		ops = slices.Clone(ops) // tasks add to data of their own
+		for i := range ops {
+			if ops[i].Mode != iface.Redux {
+				continue
+			}
+			c, err := w.contributeApart(t, ops[i].Handle, w.nodeFor(&ops[i]))
+			if err != nil {
+				return err
+			}
+			pin := ops[i].Pin
+			ops[i] = c.Apart()
+			ops[i].Pin = pin
+		}
+	}
+	if sp := t.special(); sp != nil && sp.gang != nil && sp.gang.mode == SPMD {
+		x.place.Ranks(sp.gang.size)
+	}
+	return x.place.Prepare(w.node, ops)
+}
+
+// contributeApart takes a contribution to h for t to add to on a node: the one reserved for it,
+// or any that nobody uses. When a function of the reduction ends the goroutine, the
+// task has failed.
+func (w *worker) contributeApart(t *task, h *datamgr.Handle, node int) (*datamgr.Contribution, error) {
+	x := t.x
+	k := slices.IndexFunc(x.redux, func(c datamgr.Contribution) bool { return c.Waits(h) })
+	if k < 0 {
+		k = len(x.redux)
+		x.redux = append(x.redux, h.ContributeApart(node))
+	}
+	c := &x.redux[k]
+	err := callKernel(func(*TaskContext) error { return c.TakeApart(&x.place) }, nil,
+		func(error) { w.exit(h.Exited("initialise")) })
+	return c, err
+}
+
+// describeApart fills in the buffer of operand i, REDUX.
+func (w *worker) describeApart(t *task, i int) {
+	h := t.operands()[i].Handle
+	for k := range t.x.redux {
+		if c := &t.x.redux[k]; c.For(h) {
+			c.Describe(&t.x.place, i, &w.tc.bufs[i])
+			w.tc.set[i] = true
+		}
+	}
+}
+
+// Deterministic jobs: what tasks compute is the same, to the last bit, for every
+// number of workers, policy and run, a Sequential runtime included.
+//
+// Only two things let the order in which tasks happen to run show in results:
+//
+//   - COMMUTE, whose neighbouring uses run in any order. In a deterministic job
+//     they are RW for the order of accesses (datamgr.MergeOptions.InOrder), so
+//     they run in the order of their submission.
+//   - REDUX, where tasks add to whichever private copy is at hand. In a
+//     deterministic job every contribution has its own copy, and copies are
+//     combined in a fixed tree over the order of submission, whose leftmost leaf
+//     is the value that the handle had before (package datamgr, redux_tree.go).
+//
+// What the program itself leaves open stays open: which of several tasks without
+// order (TaskSpec.Unsequenced, Operand.Unordered) goes first, the order of
+// submissions that race, the content of SCRATCH operands and of the elements
+// that a W operand left unwritten, and what a kernel makes of the number of its
+// worker. Kernels must not depend on those.
+
+// fixes reports whether a deterministic job has to look after one of the operands.
+func fixes(ops []Operand) bool {
+	for i := range ops {
+		if ops[i].Mode == iface.Commute || ops[i].Mode == iface.Redux {
+			return true
+		}
+	}
+	return false
+}
+
+// reserve numbers the contributions of a task of a deterministic job: a number
+// for each REDUX operand, in their order. Submission lock held.
+func (x *ext) reserve(ops []Operand) {
+	for i := range ops {
+		if ops[i].Mode == iface.Redux {
+			x.redux = append(x.redux, ops[i].Handle.Reserve())
+		}
+	}
+}
+
+// contribute takes a private copy for operand i of t, REDUX, and describes it in
+// the buffer: the one reserved for it, or that of the worker. When a function of
+// the reduction ends the goroutine, the task has failed.
+func (w *worker) contribute(t *task, i int) error {
+	h, b := t.operands()[i].Handle, &w.tc.bufs[i]
+	return callKernel(func(*TaskContext) error {
+		if !t.general {
+			_, err := h.Contribute(w.id, b) // the worker's, which is not given back
+			return err
+		}
+		x := t.x
+		for k := range x.redux {
+			if c := &x.redux[k]; c.Waits(h) {
+				return c.Take(b)
+			}
+		}
+		c, err := h.Contribute(w.id, b)
+		if err == nil {
+			x.redux = append(x.redux, c)
+		}
+		return err
+	}, nil, func(error) { w.exit(h.Exited("initialise")) })
+}
+
+// plant puts the numbered contributions of t, whose kernel has succeeded, in their
+// trees, and ends t. It is called again when a function of a reduction ends the
+// goroutine: that is no failure of t.
+func (w *worker) plant(t *task, exiting bool) {
+	for i := range t.x.redux {
+		if c := &t.x.redux[i]; c.Taken() {
+			_ = callKernel(func(*TaskContext) error { c.Plant(); return nil }, nil, func(error) { w.plant(t, true) })
+		}
+	}
+	w.endUser(t, nil, nil)
+	if exiting {
+		w.rest()
+	}
+}
+
+// Filling buffers: zeros, and what looks like nothing.
+
+// zero clears the elements of b.
+func zero(b *iface.Buffer) { fill(b, 0) }
+
+// poison fills b with what looks like nothing a kernel would have written: NaN
+// in floats, a pattern in integers.
+func poison(b *iface.Buffer) {
+	if b.Elem.IsFloat() {
+		fill(b, 0xff)
+		return
+	}
+	fill(b, 0xa5)
+}
+
+// fill sets every byte of b's elements.
+func fill(b *iface.Buffer, v byte) {
+	if b.Len() == 0 {
+		return
+	}
+	row := 1
+	if b.Rank > 0 {
+		row = b.Dim[b.Rank-1]
+	}
+	bytes := uintptr(row) * b.Elem.Size()
+	for i := range b.Lines() {
+		off := 0
+		for k := int(b.Rank) - 2; k >= 0; k-- {
+			off += i % b.Dim[k] * b.Stride[k]
+			i /= b.Dim[k]
+		}
+		s := unsafe.Slice((*byte)(unsafe.Add(b.Ptr, uintptr(off)*b.Elem.Size())), bytes)
+		for k := range s {
+			s[k] = v
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/filter"
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// TestDataComesWhileAnotherKernelRuns: what a task reads goes to the device that
+// the policy chose before the task's turn comes.
+func TestDataComesWhileAnotherKernelRuns(t *testing.T) {
+	for _, p := range []string{"dm", "dmda", "dmdas"} {
+		rt, j := start(t, Options{Workers: 1, Policy: p, Devices: simulated(1<<10, 1)})
+		h := ints(t, rt, make([]int64, 10))
+		busy, started := make(chan bool), make(chan bool)
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("busy", func(*TaskContext) error { close(started); <-busy; return nil }), Workers: []int{1}}))
+		<-started
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+		for present(t, j, h, 1).Valid < 80 {
+			runtime.Gosched()
+		}
+		close(busy)
+		holds(t, j, h, 1)
+	}
+}
+
+func present(t *testing.T, j *Job, h *datamgr.Handle, node int) datamgr.Presence {
+	t.Helper()
+	all, err := j.Where(h)
+	must(t, err)
+	return all[node]
+}
+
+func TestWhereAndEvict(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(1<<10, 1)})
+	h := ints(t, rt, make([]int64, 10))
+	lazy, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}})
+	must(t, err)
+	if got := present(t, j, lazy, 0); got != (datamgr.Presence{}) {
+		t.Errorf("data without memory: %+v", got)
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Wait(context.Background()))
+	if ram, dev := present(t, j, h, 0), present(t, j, h, 1); ram.Valid != 0 || ram.Allocated != 80 || dev.Valid != 80 || dev.Allocated != 80 || dev.Node != 1 {
+		t.Errorf("after a write on the device: %+v, %+v", ram, dev)
+	}
+	if n, err := j.Evict(h, 1); n != 80 || err != nil {
+		t.Errorf("evicted %d bytes, %v", n, err)
+	}
+	if ram, dev := present(t, j, h, 0), present(t, j, h, 1); ram.Valid != 80 || dev != (datamgr.Presence{Node: 1}) {
+		t.Errorf("after eviction: %+v, %+v", ram, dev)
+	}
+	if n, err := j.Evict(h, 1); n != 0 || err != nil {
+		t.Errorf("evicted %d bytes again, %v", n, err)
+	}
+	var mode *ModeError
+	if _, err := j.Evict(h, 0); !errors.As(err, &mode) {
+		t.Errorf("evicted from main memory: %v", err)
+	}
+	var none *NoNodeError
+	if _, err := j.Evict(h, 2); !errors.As(err, &none) {
+		t.Errorf("evicted from nowhere: %v", err)
+	}
+	holds(t, j, h, 1)
+}
+
+// TestIdleHintsComeLast: hints are carried out by what they are for, then by
+// priority, then in their order.
+func TestIdleHintsComeLast(t *testing.T) {
+	d := newFrail("a", 1<<10, 1)
+	gate, held := make(chan bool), make(chan bool)
+	var order []int64
+	d.unstable = func(_ *frailStream, bytes int64) bool { // called by the one goroutine that copies there
+		if order = append(order, bytes); len(order) == 1 {
+			close(held)
+			<-gate
+		}
+		return false
+	}
+	rt, j := start(t, Options{Workers: 1, Devices: []accel.Device{d}})
+	var hs []*datamgr.Handle
+	for i := range 5 {
+		hs = append(hs, ints(t, rt, make([]int64, 1+i)))
+	}
+	must(t, j.Prefetch(hs[0], 1, false))
+	<-held
+	must(t, j.PrefetchWith(hs[1], 1, PrefetchOptions{Idle: true, Priority: 9}))
+	must(t, j.PrefetchWith(hs[2], 1, PrefetchOptions{Priority: 1}))
+	must(t, j.PrefetchWith(hs[3], 1, PrefetchOptions{Priority: 2}))
+	must(t, j.PrefetchWith(hs[4], 1, PrefetchOptions{Priority: 1}))
+	close(gate)
+	for present(t, j, hs[1], 1).Valid == 0 {
+		runtime.Gosched()
+	}
+	if want := []int64{8, 32, 24, 40, 16}; !slices.Equal(order, want) {
+		t.Errorf("bytes copied: %v, want %v", order, want)
+	}
+}
+
+// TestGatherTo: the data is in one piece where it was asked for, and the pieces are
+// gone; where it does not fit, it is in main memory.
+func TestGatherTo(t *testing.T) {
+	dev := simulated(160, 1)
+	rt, j := start(t, Options{Workers: 1, Devices: dev})
+	x, large := []int64{1, 2, 3, 4, 5, 6, 7, 8}, ints(t, rt, make([]int64, 30))
+	h := ints(t, rt, x)
+	v, err := rt.Partition(h, filter.Blocks(2))
+	must(t, err)
+	for _, p := range v.Parts {
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: p, Mode: iface.RW}}, Workers: []int{1}}))
+	}
+	rt.EndView(v)
+	must(t, j.GatherTo(h, 1))
+	must(t, j.GatherTo(large, 1))
+	must(t, j.Wait(context.Background()))
+	if p := present(t, j, h, 1); p.Valid != 64 || p.Allocated != 64 {
+		t.Errorf("gathered on the device: %+v", p)
+	}
+	if p := present(t, j, large, 0); p.Valid != 240 {
+		t.Errorf("too large for it: %+v", p)
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+	lazy, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{4}})
+	must(t, err)
+	must(t, j.GatherTo(lazy, 1))
+	must(t, j.Gather(h))
+	must(t, j.Wait(context.Background()))
+	if !slices.Equal(x, []int64{3, 4, 5, 6, 7, 8, 9, 10}) || present(t, j, h, 1).Allocated != 0 {
+		t.Errorf("gathered at home: %v, %+v", x, present(t, j, h, 1))
+	}
+	var none *NoNodeError
+	if err := j.GatherTo(h, 2); !errors.As(err, &none) {
+		t.Errorf("on no node: %v", err)
+	}
+}
+
+// TestDiscardableGoesFirst: whatever else was used longer ago, and although tasks
+// wait for it.
+func TestDiscardableGoesFirst(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	old, h, o := ints(t, rt, make([]int64, 8)), ints(t, rt, make([]int64, 8)), ints(t, rt, make([]int64, 8))
+	v, err := rt.Partition(h, filter.Blocks(1))
+	must(t, err)
+	h.SetDiscardable(true)
+	gate := j.NewGate()
+	on := func(h *datamgr.Handle, m iface.AccessMode, after ...Dependency) {
+		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: m}}, Workers: []int{1}, After: after}))
+	}
+	on(old, iface.R)
+	on(v.Parts[0], iface.R)
+	k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: v.Parts[0], Mode: iface.R}}, Workers: []int{1}})
+	must(t, err)
+	must(t, k.Wait(context.Background()))
+	on(v.Parts[0], iface.R, gate) // waits
+	k, err = j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.R}}, Workers: []int{1}})
+	must(t, err)
+	must(t, k.Wait(context.Background()))
+	if present(t, j, old, 1).Valid == 0 || present(t, j, h, 1).Valid != 0 {
+		t.Errorf("evicted: %+v stays, %+v goes", present(t, j, old, 1), present(t, j, h, 1))
+	}
+	gate.Open()
+	must(t, j.Wait(context.Background()))
+}
+
+// TestAllocate: there is memory for data before a task writes it, if nobody has it.
+func TestAllocate(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{10}})
+	must(t, err)
+	o := ints(t, rt, make([]int64, 11))
+	for node := range 2 {
+		if ok, err := j.Allocate(h, node); !ok || err != nil {
+			t.Errorf("on node %d: %v, %v", node, ok, err)
+		}
+		if p := present(t, j, h, node); p.Allocated != 80 {
+			t.Errorf("on node %d: %+v", node, p)
+		}
+	}
+	if ok, err := j.Allocate(o, 1); ok || err != nil {
+		t.Errorf("without room: %v, %v", ok, err)
+	}
+	before := present(t, j, h, 1)
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.W}}, Workers: []int{1}}))
+	must(t, j.Wait(context.Background()))
+	if p := present(t, j, h, 1); p.Valid != 80 || before.Allocated != p.Allocated || rt.Nodes()[1].Allocated != 80 {
+		t.Errorf("a task uses other memory: %+v, then %+v", before, p)
+	}
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: o, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Unregister(h))
+	must(t, j.Wait(context.Background()))
+	var dead *DeadHandleError
+	if _, err := j.Allocate(h, 1); !errors.As(err, &dead) {
+		t.Errorf("for data that has ended: %v", err)
+	}
+	var none *NoNodeError
+	if _, err := j.Allocate(o, 2); !errors.As(err, &none) {
+		t.Errorf("on no node: %v", err)
+	}
+}
+
+// TestOutOfCore: data that is to stay in main memory goes to the disk last, but before
+// a task has no room.
+func TestOutOfCore(t *testing.T) {
+	rt, j := start(t, onDisk(t, Options{Workers: 1}, 240))
+	var hs []*datamgr.Handle
+	for range 4 {
+		h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{10}})
+		must(t, err)
+		hs = append(hs, h)
+		defer unregister(t, j, h)
+	}
+	use := func(k int) {
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("use", func(*TaskContext) error { return nil }), Operands: []Operand{{Handle: hs[k], Mode: iface.W}}}))
+		must(t, j.Wait(context.Background()))
+	}
+	hs[0].SetOutOfCore(false)
+	for k := range hs {
+		use(k)
+	}
+	if a, b := present(t, j, hs[0], 0), present(t, j, hs[1], 0); a.Valid != 80 || b.Valid != 0 {
+		t.Errorf("in main memory: %+v of what is to stay, %+v of the other", a, b)
+	}
+	hs[2].SetOutOfCore(false)
+	hs[3].SetOutOfCore(false)
+	use(1)
+	if a, b := present(t, j, hs[0], 0), present(t, j, hs[1], 0); a.Valid != 0 || b.Valid != 80 {
+		t.Errorf("nothing else could go: %+v, %+v", a, b)
+	}
+}
+
+// TestFed: while a kernel runs on a device that is full, what the next task needs
+// arrives there, in place of what nobody needs, which is saved first.
+func TestFed(t *testing.T) {
+	for _, policy := range []string{"eager", "prio", "lws", "random", "dm", "dmda", "dmdap", "dmdar", "dmdas", "darts"} {
+		rt, j := start(t, Options{Workers: 1, Policy: policy, Devices: simulated(240, 1)})
+		var hs []*datamgr.Handle
+		for range 4 {
+			hs = append(hs, ints(t, rt, make([]int64, 10)))
+		}
+		on := func(c *Codelet, ops ...Operand) {
+			t.Helper()
+			must(t, j.Submit(&TaskSpec{Codelet: c, Operands: ops, Workers: []int{1}}))
+		}
+		old, now, next, out := hs[0], hs[1], hs[2], hs[3]
+		on(incs, Operand{Handle: old, Mode: iface.RW})
+		must(t, j.Wait(context.Background()))
+		begun, end := make(chan bool), make(chan bool)
+		on(kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }), Operand{Handle: now, Mode: iface.RW})
+		on(incs, Operand{Handle: next, Mode: iface.R}, Operand{Handle: out, Mode: iface.W})
+		<-begun
+		for next.Where()[1].Valid < 80 || old.Where()[1].Allocated > 0 {
+			runtime.Gosched()
+		}
+		if w := old.Where(); w[0].Valid != 80 {
+			t.Errorf("%s: what went was not saved: %+v", policy, w)
+		}
+		if room := rt.Nodes()[1]; room.Allocated > 160 {
+			t.Errorf("%s: no room for what the next task writes: %+v", policy, room)
+		}
+		end <- true
+		must(t, j.Wait(context.Background()))
+		if s := rt.Stats(); s.Nodes[1].Arrived != 240 || s.Nodes[1].Evictions != 1 {
+			t.Errorf("%s: %+v", policy, s.Nodes[1])
+		}
+	}
+}
+
+// TestFedLater: so does what a task needs that is given to a worker that is busy already.
+func TestFedLater(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	a, b, c := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
+	begun, end := make(chan bool), make(chan bool)
+	on := func(k *Codelet, ops ...Operand) {
+		t.Helper()
+		must(t, j.Submit(&TaskSpec{Codelet: k, Operands: ops, Workers: []int{1}}))
+	}
+	on(incs, Operand{Handle: b, Mode: iface.RW})
+	must(t, j.Wait(context.Background()))
+	on(kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }), Operand{Handle: a, Mode: iface.RW})
+	<-begun
+	on(incs, Operand{Handle: c, Mode: iface.RW})
+	for c.Where()[1].Valid < 80 {
+		runtime.Gosched()
+	}
+	end <- true
+	must(t, j.Wait(context.Background()))
+}
+
+// TestNotFed: what runs now and what others need as soon stays, and with Ahead below 0
+// nothing is brought.
+func TestNotFed(t *testing.T) {
+	rt, j := start(t, Options{Workers: 1, Ahead: -1, Devices: simulated(160, 1)})
+	if rt.feeders != nil {
+		t.Error("there are feeders")
+	}
+	h := ints(t, rt, make([]int64, 10))
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Wait(context.Background()))
+	if _, err := New(Options{Ahead: maxAhead + 1}); err == nil {
+		t.Error("so many tasks ahead")
+	}
+
+	rt, j = start(t, Options{Workers: 1, Devices: simulated(160, 1)})
+	var order []int
+	begun, end := make(chan bool), make(chan bool)
+	a, b, c := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: b, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Wait(context.Background()))
+	must(t, j.Submit(&TaskSpec{Codelet: kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }),
+		Operands: []Operand{{Handle: a, Mode: iface.RW}}, Workers: []int{1}}))
+	<-begun
+	for i, h := range []*datamgr.Handle{b, c} { // b is there, and there is no room for c
+		must(t, j.Submit(&TaskSpec{Codelet: kernel("next", func(*TaskContext) error { order = append(order, i); return nil }),
+			Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
+	}
+	end <- true
+	must(t, j.Wait(context.Background()))
+	if !slices.Equal(order, []int{0, 1}) {
+		t.Errorf("ran in the order %v", order)
+	}
+	if n := rt.Stats().Nodes[1]; n.Arrived != 240 {
+		t.Errorf("%+v", n)
+	}
+}

@@ -1,0 +1,434 @@
+package engine
+
+// Hands: by which workers, and goroutines of the program, end tasks and give out
+// what that releases.
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// hand ends tasks and gives out those that this releases: a worker's, or one
+// borrowed by a goroutine of the program.
+type hand struct {
+	rt    *Runtime
+	c     *datamgr.Completer
+	id    int     // of the worker, or sched.Outside
+	w     *worker // nil outside
+	light []*task
+	// of dispatchSorted, to be used again
+	several []*task
+}
+
+// dispatch gives out what the hand released. A hand from outside holds the
+// submission lock.
+func (h *hand) dispatch() {
+	w := h.c.Take()
+	if w != nil && w.Next() != nil && h.rt.ranked.Load() {
+		h.dispatchSorted(w)
+		return
+	}
+	for w != nil {
+		next := w.Next()
+		if t := taskOf(w); t.kind.light() {
+			h.light = append(h.light, t)
+		} else {
+			h.rt.push(t, h.id)
+		}
+		w = next
+	}
+}
+
+// dispatchSorted gives out several tasks, the first of which is w, in the order of their
+// priorities: a worker takes the first that it sees, before the others are there.
+func (h *hand) dispatchSorted(w *datamgr.Waiter) {
+	rt, n := h.rt, len(h.light)
+	all := h.several[:0]
+	for ; w != nil; w = w.Next() {
+		all = append(all, taskOf(w))
+	}
+	slices.SortStableFunc(all, func(a, b *task) int { return cmp.Compare(rt.level(b), rt.level(a)) })
+	for _, t := range all {
+		if t.kind.light() {
+			h.light = append(h.light, t)
+		} else {
+			rt.push(t, h.id)
+		}
+	}
+	slices.Reverse(h.light[n:]) // the last one is run first
+	clear(all)
+	h.several = all[:0]
+}
+
+// settle gives out what the hand released and runs what has no kernel, until
+// nothing is left. The submission lock is free.
+func (h *hand) settle() {
+	for {
+		if h.id == sched.Outside {
+			h.rt.reg.Lock()
+			h.dispatch()
+			h.rt.reg.Unlock()
+		} else {
+			h.dispatch()
+		}
+		n := len(h.light)
+		if n == 0 {
+			return
+		}
+		t := h.light[n-1]
+		h.light = h.light[:n-1]
+		h.runLight(t)
+	}
+}
+
+// takeHand lends a hand to a goroutine of the program.
+func (rt *Runtime) takeHand() *hand {
+	rt.busyHands.Add(1)
+	return rt.hands.Get().(*hand)
+}
+
+// giveHand gives out what the hand released and takes the hand back. In a
+// Sequential runtime it runs what became ready.
+func (rt *Runtime) giveHand(h *hand) {
+	h.settle()
+	rt.hands.Put(h)
+	rt.busyHands.Add(-1)
+	if rt.opt.Sequential {
+		rt.drain()
+	}
+	rt.progress()
+}
+
+// refused ends t and reports true when it must not run: its job was cancelled, or
+// what it needs was lost.
+func (h *hand) refused(t *task) bool {
+	j := t.job
+	if t.Order <= j.cancelled.Load() {
+		f := newFailure(t, "", j.cause(), true)
+		h.cancel(t, f, f.err())
+		return true
+	}
+	if sp := t.special(); sp != nil && sp.round > 1 && sp.stopped.Load() {
+		sp.dropped = true
+		h.endUser(t, nil, nil)
+		return true
+	}
+	if f := t.x.lost.Load(); f != nil {
+		h.cancelFor(t, -1, f)
+		return true
+	}
+	if i, f := datamgr.Fault(t.operands()); i >= 0 {
+		h.cancelFor(t, i, f.(*failure))
+		return true
+	}
+	return false
+}
+
+// fail ends a user task that failed with err.
+func (h *hand) fail(t *task, err error) {
+	err = t.stopped(err)
+	f := newFailure(t, h.workerName(), err, false)
+	if h.rt.heard() {
+		h.rt.event(TaskFailed, t, h.id, err)
+	}
+	t.job.addFailure(f)
+	h.endUser(t, f, f.err())
+}
+
+// cancelFor cancels t because f lost what it needs: operand i, or -1 for an
+// explicit dependency.
+func (h *hand) cancelFor(t *task, i int, f *failure) {
+	f.cancelled.Add(1)
+	e := &FailedDataError{Operand: i, Task: f.err()}
+	if i >= 0 {
+		e.Handle = t.operands()[i].Handle.Twin()
+	}
+	t.job.cancelledFor(t, e)
+	h.cancel(t, f, e)
+}
+
+func (h *hand) cancel(t *task, f *failure, err error) {
+	t.job.dropped.Add(1)
+	if h.rt.heard() {
+		h.rt.event(TaskCancelled, t, h.id, err)
+	}
+	h.endUser(t, f, err)
+}
+
+// endUser ends a general user task; f says why its outputs are lost, or is nil.
+func (h *hand) endUser(t *task, f *failure, err error) {
+	if t.x.future != nil {
+		h.finish(t, f, err)
+		return
+	}
+	h.end(t, f)
+	h.retire(t)
+}
+
+// end ends a general task: what it should have written is marked first, then
+// its locks and accesses end.
+func (h *hand) end(t *task, f *failure) {
+	x := t.x
+	x.place.Release()
+	for i := range x.redux {
+		x.redux[i].Return() // once its memory is released, if it is on a device
+	}
+	x.redux = x.redux[:0]
+	if h.rt.nodes > 1 {
+		datamgr.Met(t.operands(), h.rt.when(t))
+		if f == nil {
+			h.rt.writeThrough(t)
+		}
+	}
+	if f != nil {
+		datamgr.Spoil(t.operands(), f)
+	}
+	x.locks.Release(h.c)
+	datamgr.EndUnordered(x.unordered, h.c)
+	h.c.Finish(t.accesses())
+}
+
+// The end of tasks that a program keeps, and of special ones:
+//
+//	kernel ──> sub-graph ──> epilogue ──> data released ──> successors released ──> callback ──> waiters woken
+//
+// With end dependencies open, the data is released first, and the epilogue waits
+// for them with the rest.
+
+// finish ends a kept task whose kernel is over; f says why its outputs are lost.
+func (h *hand) finish(t *task, f *failure, err error) {
+	k := t.x.future
+	if k.sp != nil && k.sp.gang != nil {
+		k.sp.gang.dismiss()
+		k.sp.gang = nil
+	}
+	g := k.subgraph()
+	if g != nil && g.kernelOver(h, t, ending{f: f, err: err}) {
+		return
+	}
+	if k.sp == nil && g == nil && h.finishKept(t, f, err) {
+		return
+	}
+	h.afterKernel(t, ending{f: f, err: err})
+}
+
+// finishKept is the short way for a task that is only kept; it reports false,
+// with the data still to be released, when the end of the task waits for others.
+func (h *hand) finishKept(t *task, f *failure, err error) bool {
+	k := t.x.future
+	k.mu.Lock()
+	if k.mu.ends > 0 || k.mu.lost != nil {
+		k.mu.Unlock()
+		return false
+	}
+	k.mu.ending = true
+	k.mu.Unlock()
+	h.end(t, f)
+	k.mu.Lock()
+	k.mu.ended, k.mu.err, k.mu.failure, k.mu.t = true, err, f, nil
+	next := k.mu.successors
+	k.mu.successors = nil
+	k.mu.Unlock()
+	h.free(next, f)
+	close(k.done)
+	h.retire(t)
+	return true
+}
+
+// afterKernel ends a kept task whose kernel and sub-graph are over.
+func (h *hand) afterKernel(t *task, e ending) {
+	k := t.x.future
+	epilogue := k.sp != nil && k.sp.Epilogue != nil && e.f == nil && !k.sp.dropped
+	k.mu.Lock()
+	waits := k.mu.ends > 0
+	k.mu.Unlock()
+	if epilogue && !waits {
+		h.runEpilogue(t, newFailure, func(f *failure, err error) { h.release(t, ending{f: f, err: err, epilogue: true}) })
+		return
+	}
+	e.epilogue = !epilogue
+	h.release(t, e)
+}
+
+// release releases the data of t; then t ends, or waits for its end dependencies.
+func (h *hand) release(t *task, e ending) {
+	k := t.x.future
+	spoils := e.f
+	if e.whole {
+		spoils = nil
+	}
+	h.end(t, spoils)
+	if g := k.subgraph(); g != nil {
+		g.endViews()
+	}
+	if k.sp != nil && k.sp.parent != nil {
+		h.releaseData(k)
+	}
+	if k.sp != nil && k.sp.sequence != nil {
+		h.leaveSequence(k.sp)
+	}
+	k.mu.Lock()
+	if k.mu.lost != nil && e.f == nil {
+		e.lose(k.mu.lost)
+	}
+	if k.mu.ends > 0 {
+		t.nacc = 0 // nothing waits for its data any more
+		k.mu.rest = &e
+		k.mu.Unlock()
+		k.job.halfEnded()
+		return
+	}
+	k.mu.Unlock()
+	h.conclude(t, e)
+}
+
+// conclude ends t, which waits for nothing any more.
+func (h *hand) conclude(t *task, e ending) {
+	k := t.x.future
+	if !e.epilogue && e.f == nil {
+		h.runEpilogue(t, lateFailure, func(f *failure, err error) { h.conclude(t, ending{f: f, err: err, epilogue: true}) })
+		return
+	}
+	k.mu.Lock()
+	if k.mu.ends > 0 { // added by the epilogue
+		k.mu.rest = &e
+		k.mu.Unlock()
+		return
+	}
+	k.mu.ending = k.sp == nil || k.sp.Repeat == nil // from here on nothing keeps what waits for the end
+	k.mu.Unlock()
+	sp := k.sp
+	if sp == nil {
+		h.freeSuccessors(k, e)
+		h.over(t)
+		return
+	}
+	next := h.overAfterCallback
+	if sp.Repeat != nil {
+		next = h.again
+		if !sp.dropped {
+			k.endRound(e)
+		}
+	} else {
+		h.freeSuccessors(k, e)
+	}
+	if sp.Tag != nil {
+		h.rt.reg.Lock()
+		sp.Tag.uncarry()
+		if !sp.dropped {
+			sp.Tag.notify(h, e.f)
+		}
+		h.rt.reg.Unlock()
+	}
+	if sp.Callback == nil || sp.dropped {
+		next(t, e)
+		return
+	}
+	h.giveOut() // what was released need not wait for the callback
+	h.hook(k, "callback", sp.Callback, func(err error) {
+		if err != nil {
+			t.job.report(hookFailure(t, h.workerName(), err))
+		}
+		next(t, e)
+	})
+}
+
+func (h *hand) overAfterCallback(t *task, e ending) { h.over(t) }
+
+// freeSuccessors says that k has ended and releases who waits for that.
+func (h *hand) freeSuccessors(k *Task, e ending) {
+	k.mu.Lock()
+	k.mu.ended, k.mu.err, k.mu.failure = true, e.err, e.f
+	next := k.mu.successors
+	for _, w := range k.mu.byRound {
+		next = append(next, w.u)
+	}
+	k.mu.successors, k.mu.byRound = nil, nil
+	k.mu.Unlock()
+	h.free(next, e.f)
+}
+
+// free takes away one thing that each of us waits for; f says why it did not
+// happen as it should.
+func (h *hand) free(us []*task, f *failure) {
+	for _, u := range us {
+		if f != nil {
+			u.x.lost.Store(f)
+		}
+		if u.Done() {
+			h.c.Release(&u.Waiter)
+		}
+	}
+}
+
+// hookFailure describes a hook that failed when the data of t was released
+// already: nothing is lost.
+func hookFailure(t *task, worker string, cause error) *failure {
+	f := newFailure(t, worker, cause, false)
+	f.lost = nil
+	return f
+}
+
+func lateFailure(t *task, worker string, cause error, _ bool) *failure {
+	return hookFailure(t, worker, cause)
+}
+
+// runEpilogue runs the epilogue of t; describe makes a failure of its error.
+func (h *hand) runEpilogue(t *task, describe func(*task, string, error, bool) *failure, next func(*failure, error)) {
+	h.hook(t.x.future, "epilogue", t.x.future.sp.Epilogue, func(err error) {
+		if err == nil {
+			next(nil, nil)
+			return
+		}
+		f := describe(t, h.workerName(), err, false)
+		t.job.addFailure(f)
+		next(f, f.err())
+	})
+}
+
+// over wakes who waits for t in the program, and gives t back.
+func (h *hand) over(t *task) {
+	k := t.x.future
+	k.setRecord(nil)
+	close(k.done)
+	h.retire(t)
+	if k.sp != nil && k.sp.parent != nil {
+		k.sp.parent.taskEnded(h, k)
+	}
+}
+
+// retire gives an ended user task back and counts it.
+func (h *hand) retire(t *task) {
+	j := t.job
+	if h.w != nil {
+		h.w.recycle(t)
+		h.w.count(j)
+		return
+	}
+	t.clear()
+	t.SetNext(nil)
+	h.rt.giveBack(t, t)
+	j.ended.Add(1)
+	h.rt.progress()
+}
+
+// giveOut gives out what was released so far, except what has no kernel.
+func (h *hand) giveOut() {
+	if h.id != sched.Outside {
+		h.dispatch()
+		return
+	}
+	h.rt.reg.Lock()
+	h.dispatch()
+	h.rt.reg.Unlock()
+}
+
+func (h *hand) workerName() string {
+	if h.w == nil {
+		return ""
+	}
+	return h.w.name
+}

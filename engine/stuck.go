@@ -1,0 +1,214 @@
+package engine
+
+// Finding out that a job is stuck while others keep the runtime busy.
+
+import (
+	"slices"
+	"time"
+
+	"github.com/starpush/starpush/datamgr"
+)
+
+// stall watches one job for the one who waits. Whether all of its tasks wait for
+// what the job itself has closed or holds is looked at only when nothing about
+// the job has changed for a while: the look costs time for each task that waits.
+type stall struct {
+	j      *Job
+	any    bool // what the tasks wait for may be closed or held by other jobs, too
+	seen   jobState
+	looked bool // at this state
+	waited bool // this state has lasted
+	timer  *time.Timer
+}
+
+// jobState changes whenever a job gets on.
+type jobState struct {
+	live, ended, halves int64
+	lists, holds        int
+}
+
+// halfEnded says that the kernel of a task of j is over, and its end waits for others.
+func (j *Job) halfEnded() {
+	j.halves.Add(1)
+	j.rt.progress()
+}
+
+// stallTime is how long a state has to last before it is looked at.
+const stallTime = 10 * time.Millisecond
+
+// blocked reports whether every task of the job waits, however indirectly, for
+// closed gates or held data of the job, so that only the program can go on; with
+// any, for what only some program can bring about.
+// Submission lock held.
+func (s *stall) blocked() bool {
+	j := s.j
+	now := jobState{live: j.live, ended: j.ended.Load(), halves: j.halves.Load(), lists: len(j.lists)}
+	for _, a := range j.rt.held {
+		if a.job == j {
+			now.holds++
+		}
+	}
+	if now != s.seen {
+		s.stop()
+		s.seen, s.looked, s.waited = now, false, false
+	}
+	for _, l := range j.lists {
+		if l.gate == nil && !s.any { // others may bring it about
+			s.looked = true
+			return false
+		}
+	}
+	switch {
+	case !s.any && (j.calls > 0 || now.lists+now.holds == 0):
+		s.looked = true // a callback may go on, or there is nothing to wait for
+		return false
+	case s.looked || !s.waited:
+		return false
+	}
+	s.looked = true
+	return j.allBlocked(s.any)
+}
+
+// due returns a channel on which something arrives when it is time to look; nil
+// when there is nothing to look at.
+func (s *stall) due() <-chan time.Time {
+	if s.looked || s.waited {
+		return nil
+	}
+	if s.timer == nil {
+		s.timer = time.NewTimer(stallTime)
+	}
+	return s.timer.C
+}
+
+func (s *stall) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+}
+
+// allBlocked reports whether every task of j that has not ended waits for closed
+// gates or held data of j; with any, of any job. Tasks of any job may run.
+// Submission lock held.
+func (j *Job) allBlocked(any bool) bool {
+	whose := j
+	if any {
+		whose = nil
+	}
+	n := int64(0)
+	j.rt.blocked(whose, false, func(t *task) {
+		if t.job == j && t.counted() {
+			n++
+		}
+	})
+	return n == j.live-j.ended.Load()
+}
+
+// counted reports whether t is one of those that Job.live counts.
+func (t *task) counted() bool { return t.kind != acquireTask && t.kind != relayTask }
+
+// Circles: tasks that would wait for each other for ever. The order of data goes from
+// what was submitted first to what came later, and so does what a task names in After;
+// but the end of a task can wait for one submitted later (end dependencies), the last
+// round of one that repeats comes after its next round is submitted, and a task that is
+// prepared is named before it has its place. Each of these looks whether it would close a
+// circle.
+
+// behind follows what waits for the tasks us, which wait for something themselves, by
+// data and explicitly, and returns the way to the first one that fits, itself last; nil:
+// there is none. What waits for the program is not followed. Submission lock held; what
+// is looked at cannot change meanwhile, as in blocked.
+func behind(us []*task, fits func(*task) bool) []*task {
+	from, walk := map[*task]*task{}, datamgr.Walk{}
+	var work []*task
+	for _, u := range us {
+		from[u] = nil
+		work = append(work, u)
+	}
+	for len(work) > 0 {
+		t := work[0]
+		work = work[1:]
+		if fits(t) {
+			var way []*task
+			for ; t != nil; t = from[t] {
+				way = append(way, t)
+			}
+			slices.Reverse(way)
+			return way
+		}
+		follow := func(u *task) {
+			if _, seen := from[u]; !seen {
+				from[u] = t
+				work = append(work, u)
+			}
+		}
+		visit := func(w *datamgr.Waiter) { follow(taskOf(w)) }
+		if t.kind == relayTask {
+			t.x.target.behind(follow)
+			continue
+		}
+		walk.Successors(t.accesses(), visit)
+		if t.kind == duplicateTask {
+			t.x.dup.Waiters(visit)
+		}
+		if t.general && t.x.future != nil {
+			t.x.future.behind(follow)
+		}
+	}
+	return nil
+}
+
+// behind calls fn for those that wait for the end of t. The task that t is part of is
+// one of them: what is behind its data is behind its end.
+func (t *Task) behind(fn func(*task)) {
+	for _, u := range t.waiters() {
+		fn(u)
+	}
+	if t.sp != nil && t.sp.parent != nil && t.sp.parent.t != nil {
+		fn(t.sp.parent.t)
+	}
+}
+
+// closes returns the way from tasks that wait, us, to one that a task with the
+// operands and dependencies of s would come behind if it was submitted now.
+// Submission lock held.
+func (s *TaskSpec) closes(us []*task) []*task {
+	if len(us) == 0 || len(s.Operands)+len(s.After) == 0 {
+		return nil
+	}
+	return behind(us, func(u *task) bool {
+		if u.general && u.x.future != nil && slices.Contains(s.After, Dependency(u.x.future)) {
+			return true
+		}
+		if s.Unsequenced || u.kind == relayTask {
+			return false
+		}
+		for _, x := range u.operands() {
+			for _, y := range s.Operands {
+				y.Unordered = y.Unordered || y.Handle.UnorderedLocked()
+				if _, orders := conflict(x, y); orders {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// circle is the error of t, which would wait for the last task of way.
+func (t *Task) circle(way []*task) *CycleError {
+	c := &CycleError{Tasks: []*Task{t}, text: []string{t.number()}}
+	for _, u := range slices.Backward(way) {
+		switch {
+		case u.kind == relayTask:
+			c.Tasks, c.text = append(c.Tasks, u.x.target), append(c.text, u.x.target.number())
+		case u.Order <= 0: // the engine's own
+		case u.general && u.x.future != nil:
+			c.Tasks, c.text = append(c.Tasks, u.x.future), append(c.text, u.x.future.number())
+		default:
+			c.text = append(c.text, number(u.Order))
+		}
+	}
+	return c
+}

@@ -1,0 +1,673 @@
+package engine
+
+// What few tasks have: hooks, no kernel, and whatever else makes a task more
+// than a kernel on data. Plain tasks never come here.
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// TaskOptions are what few tasks need. The zero value is a task like any other.
+type TaskOptions struct {
+	// Prologue runs when the task waits for nothing any more, before the policy
+	// sees it. An error or a panic fails the task: its kernel does not run.
+	Prologue Hook
+	// OnStart runs on the worker, right before the kernel. An error or a panic
+	// fails the task: its kernel does not run.
+	OnStart Hook
+	// Epilogue runs after a kernel that succeeded, before anything that waits
+	// for the task is released. An error or a panic fails the task. When the
+	// end of the task waits for others (see Task.AddEndDependency), the
+	// epilogue comes after them, and what waits only for the data goes on before.
+	Epilogue Hook
+	// Callback runs once when the task has ended, however it ended: those that
+	// wait for it in the graph have been released, those in Task.Wait have not.
+	// Task.Err says how it ended. An error or a panic changes nothing for the
+	// task and is among the job's Failures. Nil: the codelet's, if it has one.
+	Callback Hook
+	// Kinds restricts the task to workers of these kinds, see WorkerInfo.Kind;
+	// nil: all. Allow restricts it to workers for which it returns true; nil: all.
+	// Both add to TaskSpec.Workers. Allow runs inside the submission.
+	Kinds []string
+	Allow func(w WorkerInfo) bool
+	// Size is the number of workers that a task of a parallel codelet gets; 0:
+	// as many as may run it, MaxWorkers at most. More than there are is a
+	// *SizeError, except in a Sequential runtime: there the ranks of a task run
+	// one at a time, the lowest first, each until it comes to a barrier or
+	// returns, and 0 means 1.
+	Size int
+	// Place is the task's place in the sequence that the job prescribes on a
+	// worker, which TaskSpec.Workers names: a task with place n starts when
+	// those with places 1 to n-1 have run, or will not, also those that are
+	// submitted later. So no place can be left out, and none taken twice. 0: none.
+	Place int64
+	// Tag is notified when the task has ended, and makes it wait for what the
+	// tag depends on. Any number of tasks may carry one tag.
+	Tag *Tag
+	// Repeat makes the task submit itself again when it has ended, as often as
+	// it returns true; it is asked after the callback. Each round is a task of
+	// its own: its place in the order of its data is the moment at which the
+	// round before ended, so what else uses that data comes between two rounds,
+	// or not, as it happens, unless tags or dependencies say when. A round that
+	// fails or is cancelled is the last one; so is the one that runs when the
+	// job is cancelled or closed, or the task is told to Stop. Those that wait
+	// for the task wait for its last round, except repeating tasks: their n-th
+	// round waits for the n-th round of this one, its callback and Repeat included,
+	// and comes after it in the order of data. One that waits for the last round
+	// cannot use data that the rounds use, as the next would come behind it there:
+	// its submission is a *RepeatError unless the task was told to Stop. Where the next
+	// round would come behind such a task indirectly, the task fails with a *RepeatError
+	// instead of repeating. Nil: the task does not repeat.
+	Repeat func(t *Task) bool
+}
+
+// Traits are what few codelets have.
+type Traits struct {
+	// Nowhere makes tasks without a kernel: they take part in the order of
+	// their data and dependencies, run their hooks, and touch nothing. Their
+	// operands can be R, RW or COMMUTE. The codelet has no implementation.
+	Nowhere bool
+	// Parallel says whether and how a task uses several workers at once. Policies
+	// see one task; it starts when it has all its workers. An element of a REDUX
+	// operand must be written by one rank only.
+	Parallel Parallelism
+	// MaxWorkers bounds the number of workers of a task of a parallel codelet; 0:
+	// all there are.
+	MaxWorkers int
+	// CanExecute says whether an implementation, a place in Codelet.CPU or in the
+	// entry of Codelet.On for the worker's Arch, can serve a task with such operands on such a worker; nil: all can. It runs
+	// inside the submission, and must give the same whenever it is asked.
+	CanExecute func(w WorkerInfo, impl int, ops []iface.Desc, args []iface.Scalar) bool
+	// Callback is for tasks that have none.
+	Callback Hook
+}
+
+// emptyCodelet is that of tasks without one.
+var emptyCodelet = &Codelet{Name: "empty", Traits: &Traits{Nowhere: true}}
+
+// special is what a special task has, from its submission to its end.
+type special struct {
+	TaskOptions
+	nowhere bool // no kernel
+	begun   bool // the prologue ran
+
+	can      []*sched.Set // by implementation: workers that can execute it; nil: all
+	sequence *sequence    // of the place
+	parent   *Subgraph    // that it belongs to
+	size     int          // how many workers it has
+	gang     *gang        // those, from when it starts
+
+	spec       TaskSpec // of prepared and repeating tasks
+	round      int64    // that was submitted last, from 1
+	stopped    atomic.Bool
+	dropped    bool     // the round did not run: the task was told to stop
+	prepared   bool     // guarded by the submission lock: not submitted yet
+	submitting bool     // guarded by the submission lock
+	list       waitlist // who waits for a prepared task
+	named      []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
+}
+
+// SubmitWith is SubmitTask for a task that is more than a kernel on data. A
+// TaskSpec without Codelet is a task without a kernel, see Traits.Nowhere.
+func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
+	sp := &special{TaskOptions: o}
+	t := j.newKept(sp)
+	if o.Repeat != nil && s != nil {
+		sp.spec = s.clone()
+	}
+	if err := j.submitSpecial(s, t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// submitSpecial submits a task that has options, or whose codelet is not plain.
+// keep is nil when the program forgets the task.
+func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
+	if s == nil {
+		return &NoImplementationError{}
+	}
+	rt := j.rt
+	if keep == nil {
+		keep = j.newKept(nil)
+	}
+	spec := *s
+	if spec.Codelet == nil {
+		if keep.sp == nil {
+			return &NoImplementationError{}
+		}
+		spec.Codelet = emptyCodelet
+		keep.sp.spec.Codelet = emptyCodelet
+	}
+	if keep.sp == nil {
+		keep.sp = &special{}
+	}
+	if err := keep.sp.check(&spec); err != nil {
+		return err
+	}
+	if err := rt.checkModes(&spec); err != nil {
+		return err
+	}
+	if spec.Codelet.Shape != nil {
+		if err := j.checkShape(&spec); err != nil {
+			return err
+		}
+	}
+	if err := keep.sp.restrict(rt, &spec); err != nil {
+		return err
+	}
+	if err := keep.sp.choose(rt, &spec); err != nil {
+		return err
+	}
+	keep.sp.spec.Workers = spec.Workers
+	rt.reg.Lock()
+	var err error
+	if j.submitted >= j.look {
+		err = j.keepPace()
+	}
+	if err == nil {
+		err = keep.sp.admissible(j, &spec)
+	}
+	if err == nil && keep.sp.prepared {
+		if way := spec.closes(keep.sp.list.waiting); way != nil {
+			err = keep.circle(way)
+		}
+	}
+	if err == nil {
+		keep.sp.round = 1
+		err = j.make(&spec, keep)
+	}
+	var t *task
+	var h *hand
+	if err == nil {
+		t = keep.record() // held back, so still its record
+		keep.submitted()
+		if keep.sp.Repeat != nil {
+			keep.sp.keepTags(1)
+		}
+		h = rt.takeHand() // under the lock: else the runtime looks quiet until t is let go
+	}
+	rt.reg.Unlock()
+	if err != nil {
+		if rt.opt.Sequential {
+			rt.drain() // reductions and copies that had to come before the task
+		}
+		return err
+	}
+	if t.Done() {
+		h.c.Release(&t.Waiter)
+	}
+	rt.giveHand(h)
+	return nil
+}
+
+// check checks what only special tasks have, and completes the options from the
+// codelet.
+func (sp *special) check(s *TaskSpec) error {
+	c := s.Codelet
+	if c.bad != nil {
+		return c.bad
+	}
+	if tr := c.Traits; tr != nil {
+		if sp.Callback == nil {
+			sp.Callback = tr.Callback
+		}
+		sp.nowhere = tr.Nowhere
+	}
+	if sp.nowhere {
+		return checkNowhere(s)
+	}
+	if len(c.CPU) == 0 && len(c.On) == 0 {
+		return &NoImplementationError{Codelet: c}
+	}
+	return nil
+}
+
+func checkNowhere(s *TaskSpec) error {
+	c := s.Codelet
+	if len(c.CPU) > 0 || len(c.On) > 0 {
+		return fmt.Errorf("engine: codelet %s is for tasks without a kernel, and has an implementation; leave out one of the two", c.Name)
+	}
+	for i, op := range s.Operands {
+		if op.Mode == iface.W || op.Mode == iface.Redux || op.Mode == iface.Scratch {
+			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
+				Message: fmt.Sprintf("%s is %v in a task without a kernel, which gives no value; use R, or RW to keep others out", describe(op.Handle), op.Mode)}
+		}
+	}
+	return nil
+}
+
+// attach prepares the record of a special task; it returns how many more things
+// the task waits for. The caller of make ends one of them, the submission
+// itself. Submission lock held.
+func (sp *special) attach(t *task, s *TaskSpec) (waits int32) {
+	if sp.Prologue != nil || sp.nowhere {
+		t.kind = specialTask
+	}
+	waits = 1
+	if sp.Tag != nil && sp.Tag.carry(t, sp.Repeat != nil) {
+		waits++
+	}
+	if sp.Place != 0 && sp.enterSequence(t, s.Workers[0]) {
+		waits++
+	}
+	return waits
+}
+
+// admissible reports why the task cannot be submitted to j now, if so.
+// Submission lock held.
+func (sp *special) admissible(j *Job, s *TaskSpec) error {
+	if sp.Tag != nil {
+		if err := sp.Tag.check(j.rt); err != nil {
+			return err
+		}
+	}
+	return sp.placeError(j, s)
+}
+
+// special returns what t has if it is a special task, else nil.
+func (t *task) special() *special {
+	if t.general && t.x.future != nil {
+		return t.x.future.sp
+	}
+	return nil
+}
+
+// runSpecial does what comes before the policy sees a task; a task without a
+// kernel runs here.
+func (h *hand) runSpecial(t *task) {
+	rt, x := h.rt, t.x
+	if h.id == sched.Outside && rt.mayBeInKernel() {
+		// hooks do not nest, or a chain of them could exceed any stack
+		h.push(t)
+		return
+	}
+	sp := x.future.sp
+	if sp.begun {
+		h.runNowhere(t)
+		return
+	}
+	sp.begun = true
+	if h.refused(t) {
+		return
+	}
+	if sp.Prologue == nil {
+		h.runNowhere(t)
+		return
+	}
+	h.hook(x.future, "prologue", sp.Prologue, func(err error) {
+		switch {
+		case err != nil:
+			h.fail(t, err)
+		case sp.nowhere:
+			h.runNowhere(t)
+		default:
+			t.kind = userTask
+			h.push(t)
+		}
+	})
+}
+
+// runNowhere runs a task without a kernel.
+func (h *hand) runNowhere(t *task) {
+	rt, x := h.rt, t.x
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(t.operands(), x.unsequenced, h.c) {
+		return // it comes back
+	}
+	if rt.heard() {
+		rt.event(TaskStarted, t, h.id, nil)
+	}
+	end := func(err error) {
+		if err != nil {
+			h.fail(t, err)
+			return
+		}
+		if rt.heard() {
+			rt.event(TaskDone, t, h.id, nil)
+		}
+		h.endUser(t, nil, nil)
+	}
+	if sp := x.future.sp; sp.OnStart != nil {
+		h.hook(x.future, "start hook", sp.OnStart, end)
+		return
+	}
+	end(nil)
+}
+
+// push gives t to the policy. The submission lock is free.
+func (h *hand) push(t *task) {
+	if h.id != sched.Outside {
+		h.rt.push(t, h.id)
+		return
+	}
+	h.rt.reg.Lock()
+	h.rt.push(t, sched.Outside)
+	h.rt.reg.Unlock()
+}
+
+// body returns the kernel of t: fn, or what runs fn on several workers.
+func (w *worker) body(t *task, fn Impl) Impl {
+	sp := t.special()
+	if sp == nil || sp.gang == nil {
+		return fn
+	}
+	g := sp.gang
+	if g.mode == SPMD {
+		fn = g.spmd(w, fn)
+	}
+	return func(c *TaskContext) error {
+		c.part = &part{g, 0}
+		defer func() { c.part = nil }()
+		return fn(c)
+	}
+}
+
+// runBody runs the kernel of a general task, with what goes with it.
+func (w *worker) runBody(t *task) {
+	end := func(err error) {
+		if err == nil {
+			i := w.implementation(t)
+			if w.queues(t) {
+				w.launch(t, t.codelet.impls(w.arch)[i], i)
+				return
+			}
+			err = w.kernel(t, w.body(t, t.codelet.impls(w.arch)[i]), i)
+			if err != nil && w.interrupted(t, err) {
+				return
+			}
+			if err == nil && w.collects(t) {
+				if err = t.x.place.Collect(w.rt.reg); err == nil {
+					if w.rt.heard() {
+						w.done(t)
+					}
+				}
+			}
+		}
+		if err != nil {
+			w.fail(t, err)
+			return
+		}
+		w.plant(t, false)
+	}
+	if sp := t.special(); sp != nil && sp.OnStart != nil {
+		w.hook(t.x.future, "start hook", sp.OnStart, end)
+		return
+	}
+	end(nil)
+}
+
+// Where a task may run, and with which implementation of its codelet.
+
+// WorkerInfo describes a worker.
+type WorkerInfo struct {
+	ID   int    // 0 to Runtime.Workers()-1
+	Name string // "cpu 0"
+	Kind string // what runs its kernels: "cpu", or the name of a device
+	Arch string // what its kernels are written for: "cpu", "opencl", "cuda"
+	Node int    // its memory node, a place in Runtime.Nodes()
+}
+
+// Worker describes worker i, one of 0 to Workers()-1.
+func (rt *Runtime) Worker(i int) (WorkerInfo, error) {
+	if i < 0 || i >= len(rt.workers) {
+		return WorkerInfo{}, &NoWorkerError{Workers: []int{i}, Have: len(rt.workers)}
+	}
+	return rt.info(i), nil
+}
+
+func (rt *Runtime) info(i int) WorkerInfo {
+	w := rt.workers[i]
+	return WorkerInfo{ID: i, Name: w.name, Kind: w.kind, Arch: w.arch, Node: w.node}
+}
+
+// restrict finds the workers that may run a task, and which implementations
+// each of them can execute. It calls the program's predicates, so no lock is held.
+func (sp *special) restrict(rt *Runtime, s *TaskSpec) (err error) {
+	c := s.Codelet
+	var can func(w WorkerInfo, impl int, ops []iface.Desc, args []iface.Scalar) bool
+	if c.Traits != nil {
+		can = c.Traits.CanExecute
+	}
+	if sp.Allow == nil && len(sp.Kinds) == 0 && (can == nil || sp.nowhere) {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("engine: where a task of %s may run: %w", c.Name, newPanic(v))
+		}
+	}()
+	var ops []iface.Desc
+	for _, op := range s.Operands {
+		ops = append(ops, op.Handle.Desc())
+	}
+	most := 0
+	for _, arch := range rt.archs {
+		most = max(most, len(c.impls(arch)))
+	}
+	impls := make([][]int, most)
+	var fit []int
+	for w := range rt.workers {
+		info := rt.info(w)
+		if s.Workers != nil && !slices.Contains(s.Workers, w) ||
+			len(sp.Kinds) > 0 && !slices.Contains(sp.Kinds, info.Kind) ||
+			sp.Allow != nil && !sp.Allow(info) {
+			continue
+		}
+		ok := can == nil || sp.nowhere
+		for i := range c.impls(info.Arch) {
+			if can != nil && can(info, i, ops, s.Args) {
+				impls[i] = append(impls[i], w)
+				ok = true
+			}
+		}
+		if ok {
+			fit = append(fit, w)
+		}
+	}
+	for _, w := range s.Workers {
+		if w < 0 || w >= len(rt.workers) {
+			return &NoWorkerError{Workers: slices.Clone(s.Workers), Have: len(rt.workers)}
+		}
+	}
+	if len(fit) == 0 {
+		return &NoWorkerError{Workers: s.Workers, Have: len(rt.workers), Restricted: true, Codelet: c}
+	}
+	if s.Workers != nil || len(fit) < len(rt.workers) {
+		s.Workers = fit
+	}
+	if can != nil {
+		sp.can = make([]*sched.Set, len(impls))
+		for i, ws := range impls {
+			sp.can[i] = sched.NewSet(ws...)
+		}
+	}
+	return nil
+}
+
+// trials is how often an implementation is tried before it can lose, where its
+// model does not know enough by then.
+const trials = 5
+
+// implementation chooses the implementation of t on worker w: of those that can
+// execute it there, the first whose time is not known yet if times are
+// measured, else the one that is expected to take least. The reference, and
+// jobs that must give the same bits, take the first.
+func (w *worker) implementation(t *task) int {
+	sp, rt := t.special(), w.rt
+	n := len(t.codelet.impls(w.arch))
+	if sp == nil || n == 1 {
+		return 0
+	}
+	able := func(i int) bool { return sp.can == nil || sp.can[i].Has(w.id) }
+	first := 0
+	for first < n-1 && !able(first) {
+		first++
+	}
+	if rt.opt.Sequential || t.job.opt.Deterministic || rt.openModels() != nil {
+		return first
+	}
+	rt.learn(t.job)
+	best, least := first, -1.0
+	for i := first; i < n; i++ {
+		if !able(i) {
+			continue
+		}
+		c := rt.call(t, i, rt.arch(w.id))
+		e := rt.table(t.codelet).Estimate(c)
+		rt.freeCall(c)
+		if !e.Known && e.Samples < trials {
+			return i
+		}
+		if e.Seconds > 0 && (least < 0 || e.Seconds < least) {
+			best, least = i, e.Seconds
+		}
+	}
+	return best
+}
+
+// Places: a sequence that the program prescribes on a worker.
+
+// sequence is the order that one job prescribes on one worker. It is guarded by
+// the submission lock.
+type sequence struct {
+	next  int64          // the place that may run
+	ended map[int64]bool // of the places from next on that are taken: it has ended
+	list  waitlist       // tasks whose place is behind next
+}
+
+// placeError checks the place of a task. Submission lock held.
+func (sp *special) placeError(j *Job, s *TaskSpec) error {
+	if sp.Place == 0 {
+		return nil
+	}
+	if sp.Repeat != nil {
+		return &RepeatError{What: "a place in the sequence of a worker"}
+	}
+	e := &PlaceError{Place: sp.Place, Worker: -1}
+	if len(s.Workers) != 1 {
+		e.Message = "a place in the sequence of a worker needs the worker: name one in TaskSpec.Workers"
+		return e
+	}
+	e.Worker = s.Workers[0]
+	q := j.sequences[e.Worker]
+	switch {
+	case sp.Place < 0:
+		e.Message = fmt.Sprintf("place %d in the sequence of worker %d: the first place is 1", sp.Place, e.Worker)
+	case q == nil:
+		return nil
+	case sp.Place < q.next:
+		e.Message = fmt.Sprintf("place %d in the sequence of worker %d has passed: the next is %d", sp.Place, e.Worker, q.next)
+	default:
+		if _, taken := q.ended[sp.Place]; !taken {
+			return nil
+		}
+		e.Message = fmt.Sprintf("place %d in the sequence of worker %d is taken by another task", sp.Place, e.Worker)
+	}
+	return e
+}
+
+// enterSequence takes the place of t, which is submitted to run on worker; it
+// reports whether t has to wait for the places before. Submission lock held.
+func (sp *special) enterSequence(t *task, worker int) bool {
+	j := t.job
+	q := j.sequences[worker]
+	if q == nil {
+		q = &sequence{next: 1, ended: map[int64]bool{}}
+		q.list = waitlist{job: j, places: q, worker: worker}
+		if j.sequences == nil {
+			j.sequences = map[int]*sequence{}
+		}
+		j.sequences[worker] = q
+	}
+	sp.sequence = q
+	q.ended[sp.Place] = false
+	if sp.Place == q.next {
+		return false
+	}
+	q.list.add(t)
+	return true
+}
+
+// leaveSequence says that the task in a place has run, or will not.
+func (h *hand) leaveSequence(sp *special) {
+	q := sp.sequence
+	h.rt.reg.Lock()
+	defer h.rt.reg.Unlock()
+	q.ended[sp.Place] = true
+	for q.ended[q.next] {
+		delete(q.ended, q.next)
+		q.next++
+	}
+	q.list.pick(h, func(u *task) bool { return u.special().Place == q.next })
+}
+
+// PlaceError says that a task cannot have its place in the sequence of a worker.
+type PlaceError struct {
+	Place   int64  // TaskOptions.Place
+	Worker  int    // -1: none was named
+	Message string // the whole error
+}
+
+func (e *PlaceError) Error() string { return e.Message }
+
+// Hooks: functions of the program that run at points of a task's life.
+
+// Hook is a function that runs at some point of a task's life, on a worker or
+// on the goroutine of the program that made that point come. It may submit
+// tasks, open gates and ask the task; calls that wait return ErrWouldDeadlock.
+// No two hooks of a task run at the same time, and no lock is held.
+type Hook func(t *Task) error
+
+// HookError is the cause of a task that failed in a hook.
+type HookError struct {
+	Hook string // "prologue", "start hook", "epilogue" or "callback"
+	Err  error  // what it returned, or a *PanicError
+}
+
+func (e *HookError) Error() string { return fmt.Sprintf("its %s: %v", e.Hook, e.Err) }
+
+// Unwrap returns what the hook returned.
+func (e *HookError) Unwrap() error { return e.Err }
+
+// hook calls fn and then next with its error, or with nil. When fn ends the
+// goroutine, next is called while that happens.
+func (h *hand) hook(t *Task, name string, fn Hook, next func(error)) {
+	rt := h.rt
+	away := func(on bool) {
+		if h.w != nil {
+			h.w.away.Store(on)
+		}
+	}
+	away(true)
+	if h.w != nil {
+		h.w.share()
+	}
+	rt.hooks.Add(1)
+	err := callKernel(func(*TaskContext) error { return fn(t) }, nil, func(err error) {
+		rt.hooks.Add(-1)
+		away(false)
+		next(&HookError{Hook: name, Err: err})
+		h.rescue()
+	})
+	rt.hooks.Add(-1)
+	away(false)
+	if err != nil {
+		err = &HookError{Hook: name, Err: err}
+	}
+	next(err)
+}
+
+// rescue does what the goroutine, which ends because a hook ended it, would
+// have done with h.
+func (h *hand) rescue() {
+	if h.id == sched.Outside {
+		h.rt.giveHand(h)
+		return
+	}
+	h.w.rest()
+}

@@ -1,0 +1,449 @@
+package engine
+
+// Waiting: for tasks, for data, for room in the window; and finding out that a
+// wait would never end.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// waiting holds who waits for something to change.
+type waiting struct {
+	n      atomic.Int32 // length of the list
+	prompt atomic.Int32 // of those, who want to hear of every task
+	mu     struct {
+		sync.Mutex
+		list []chan struct{}
+	}
+}
+
+func (q *waiting) add() chan struct{} {
+	ch := make(chan struct{}, 1)
+	q.mu.Lock()
+	q.mu.list = append(q.mu.list, ch)
+	q.n.Add(1)
+	q.mu.Unlock()
+	return ch
+}
+
+func (q *waiting) remove(ch chan struct{}) {
+	q.mu.Lock()
+	if i := slices.Index(q.mu.list, ch); i >= 0 {
+		q.mu.list = slices.Delete(q.mu.list, i, i+1)
+		q.n.Add(-1)
+	}
+	q.mu.Unlock()
+}
+
+func (q *waiting) notify() {
+	q.mu.Lock()
+	for _, ch := range q.mu.list {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+	q.mu.Unlock()
+}
+
+// waitUntil returns when ready, called under the submission lock, reports true,
+// or with the cause of ctx.
+func (rt *Runtime) waitUntil(ctx context.Context, ready func() bool) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ch := rt.waiting.add() // before the first look: what changes later is heard of
+	defer rt.waiting.remove(ch)
+	for {
+		rt.reg.Lock()
+		ok := ready()
+		rt.reg.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// await returns when signal is closed or ready, called under the submission
+// lock, reports true; with the cause of ctx; or with a *StuckError when j wants
+// to know and nothing can go on but for what j itself holds: then needs
+// tells which tasks are waited for.
+func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bool, needs func(*task) bool) error {
+	rt := j.rt
+	closed := func() bool {
+		select {
+		case <-signal:
+			return true
+		default:
+			return false
+		}
+	}
+	if signal != nil && closed() {
+		return nil
+	}
+	if rt.mayBeInKernel() {
+		return ErrWouldDeadlock
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	called := rt.inCallback()
+	if called {
+		rt.reg.Lock()
+		rt.callsWaiting++
+		rt.reg.Unlock()
+		rt.progress() // it may have been the last thing that went on
+		defer func() {
+			rt.reg.Lock()
+			rt.callsWaiting--
+			rt.reg.Unlock()
+		}()
+	}
+	ch := rt.waiting.add()
+	defer rt.waiting.remove(ch)
+	stall := stall{j: j}
+	defer stall.stop()
+	for {
+		var stuck *StuckError
+		rt.reg.Lock()
+		ok := signal != nil && closed() || ready != nil && ready()
+		// a callback that Close waits for must not wait for ever
+		detect := j.opt.DetectStuck || called && (j.closed || rt.closed)
+		switch {
+		case ok || !detect:
+		case !rt.callsGoOn() && rt.quiet():
+			stuck = j.stuck(needs, true)
+		case stall.blocked():
+			stuck = j.stuck(needs, false)
+		}
+		rt.reg.Unlock()
+		switch {
+		case ok:
+			return nil
+		case stuck != nil:
+			return stuck
+		}
+		select {
+		case <-signal:
+			return nil
+		case <-ch:
+		case <-stall.due():
+			stall.waited = true
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Wait returns when all tasks of the job have ended, also those that were
+// submitted meanwhile: nil even if some failed (see Failures). It returns the
+// cause of ctx when that ends first; a *StuckError when the job has
+// DetectStuck and what is left waits for its own closed gates or held data;
+// ErrWouldDeadlock in a kernel. Data that the job holds is no task.
+func (j *Job) Wait(ctx context.Context) error {
+	return j.await(ctx, nil, func() bool { return j.live == j.ended.Load() }, func(t *task) bool { return t.job == j && t.kind != acquireTask })
+}
+
+// WaitHandles returns when the tasks submitted so far that use any part of the
+// handles have ended. Contributions that wait to be combined stay so. Errors
+// are those of Wait.
+func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
+	rt := j.rt
+	for i, h := range hs {
+		if h == nil {
+			return &ModeError{Operand: i, Other: -1, Message: "no data to wait for: the handle is nil"}
+		}
+		if !rt.reg.Owns(h) {
+			return rt.alive(i, h)
+		}
+	}
+	rt.waiting.prompt.Add(1)
+	defer rt.waiting.prompt.Add(-1)
+	return j.await(ctx, nil, func() bool { return !j.busyLocked(hs) }, usersOf(hs))
+}
+
+// Busy reports whether tasks submitted so far that use any part of h have not ended:
+// whether WaitHandles would wait. Contributions that wait to be combined do not
+// count, nor does what the job holds itself. It does not wait, and may be called
+// anywhere. Errors are those of WaitHandles for h.
+func (j *Job) Busy(h *datamgr.Handle) (bool, error) {
+	if h == nil {
+		return false, &ModeError{Other: -1, Message: "no data to ask about: the handle is nil"}
+	}
+	if !j.rt.reg.Owns(h) {
+		return false, j.rt.alive(-1, h)
+	}
+	j.rt.reg.Lock()
+	defer j.rt.reg.Unlock()
+	return j.busyLocked([]*datamgr.Handle{h}), nil
+}
+
+// usersOf tells the tasks that use the handles.
+func usersOf(hs []*datamgr.Handle) func(*task) bool {
+	return func(t *task) bool {
+		return t.kind != acquireTask && slices.ContainsFunc(t.operands(), func(op Operand) bool {
+			return slices.ContainsFunc(hs, op.Handle.Twin().Overlaps)
+		})
+	}
+}
+
+// busyLocked reports whether tasks that use any of the handles have not ended.
+// Submission lock held.
+func (j *Job) busyLocked(hs []*datamgr.Handle) bool {
+	rt := j.rt
+	busy := slices.ContainsFunc(hs, func(h *datamgr.Handle) bool {
+		var held [][]datamgr.Access
+		unordered := 0
+		for _, a := range rt.held {
+			if a.job == j {
+				a.refine()
+				held = append(held, a.t.accesses())
+				unordered += a.t.unorderedOn(h)
+			}
+		}
+		return rt.reg.Busy(h, held, unordered)
+	})
+	if busy && rt.quiet() { // held data in pieces looks busy: see who really waits
+		busy = false
+		uses := usersOf(hs)
+		rt.blocked(nil, true, func(t *task) { busy = busy || uses(t) })
+	}
+	return busy
+}
+
+// unorderedOn counts the unordered accesses of t to the datum of h.
+func (t *task) unorderedOn(h *datamgr.Handle) (n int) {
+	for _, d := range t.x.unordered {
+		if d == h.Datum() {
+			n++
+		}
+	}
+	return n
+}
+
+// throttle waits until there is room in the job's window. It returns at once in
+// kernels, which need none, and when nothing is ready or running, or nothing of the job
+// ever would be: then it reports false, as only the caller can make room.
+func (j *Job) throttle() bool {
+	rt := j.rt
+	switch {
+	case rt.mayBeInKernel():
+		return true
+	case rt.opt.Sequential:
+		return false
+	}
+	low := j.window - max(1, j.window/4)
+	if j.low > 0 {
+		low = min(j.low, j.window-1)
+	}
+	ch := rt.waiting.add()
+	defer rt.waiting.remove(ch)
+	stall := stall{j: j, any: true}
+	defer stall.stop()
+	for { // a cancelled context is no reason to return: the workers drop what is left
+		rt.reg.Lock()
+		room := j.inFlight() <= low
+		enough := room || rt.quiet() || stall.blocked()
+		rt.reg.Unlock()
+		if enough {
+			return room
+		}
+		select {
+		case <-ch:
+		case <-stall.due():
+			stall.waited = true
+		}
+	}
+}
+
+// blocked calls fn for every task that waits, however indirectly, for closed
+// gates and held data: those of j, or of every job when j is nil. quiet says that
+// nothing runs; else tasks of which only the end waits are left out while their
+// kernels may be running. What is looked at cannot change meanwhile: whatever a
+// task waits for that waits itself stays as it is. Submission lock held.
+func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
+	seen, walk := map[*task]bool{}, datamgr.Walk{}
+	var work []*task
+	visit := func(w *datamgr.Waiter) {
+		if t := taskOf(w); !seen[t] {
+			seen[t] = true
+			work = append(work, t)
+		}
+	}
+	for o := range rt.jobs {
+		if j != nil && o != j {
+			continue
+		}
+		for _, l := range o.lists {
+			for _, t := range l.waiting {
+				visit(&t.Waiter)
+			}
+		}
+	}
+	for _, a := range rt.held {
+		if j == nil || a.job == j {
+			a.behind(walk, visit)
+		}
+	}
+	for len(work) > 0 {
+		t := work[len(work)-1]
+		work = work[:len(work)-1]
+		fn(t)
+		walk.Successors(t.accesses(), visit)
+		if t.kind == duplicateTask {
+			t.x.dup.Waiters(visit)
+		}
+		if t.kind == relayTask && (quiet || t.x.target.onlyEnds()) {
+			if r := t.x.target.record(); r != nil { // else it is prepared only
+				visit(&r.Waiter)
+			}
+		}
+		if t.general && t.x.future != nil {
+			for _, s := range t.x.future.waiters() {
+				visit(&s.Waiter)
+			}
+			if sp := t.x.future.sp; sp != nil && sp.parent != nil && sp.parent.t != nil && (quiet || sp.parent.over) {
+				visit(&sp.parent.t.Waiter)
+			}
+		}
+	}
+}
+
+// stuck returns an error when a task that is needed can never run, because of
+// what j itself has closed or holds; see blocked. Submission lock held.
+func (j *Job) stuck(needs func(*task) bool, quiet bool) *StuckError {
+	found := false
+	j.rt.blocked(j, quiet, func(t *task) { found = found || needs(t) })
+	if !found {
+		return nil
+	}
+	return &StuckError{Tasks: j.directly()}
+}
+
+// Blocked lists the tasks that wait directly for what only the program can bring
+// about: closed gates, held data, tags, prepared tasks, places of a sequence.
+func (j *Job) Blocked() []StuckTask {
+	j.rt.reg.Lock()
+	defer j.rt.reg.Unlock()
+	return j.directly()
+}
+
+// directly lists the program's tasks that wait for closed gates and held data of
+// j without another such task between, in task order. Submission lock held.
+func (j *Job) directly() []StuckTask {
+	var out []StuckTask
+	seen := map[*task]bool{}
+	add := func(t *task, l *waitlist, a *Access) {
+		ends := t.kind == relayTask
+		if ends {
+			t = t.x.target.record()
+		}
+		if t == nil || t.kind != userTask && t.kind != specialTask || seen[t] {
+			return // nil: it is prepared only
+		}
+		seen[t] = true
+		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.from(), Ended: ends}
+		if l != nil {
+			l.describe(&s)
+		}
+		if a != nil {
+			s.Held, s.HeldAt = a.h, a.opt.Site
+		}
+		out = append(out, s)
+	}
+	for _, l := range j.lists {
+		for _, t := range l.waiting {
+			add(t, l, nil)
+		}
+	}
+	for _, a := range j.rt.held {
+		if a.job != j {
+			continue
+		}
+		first := true
+		a.behind(datamgr.Walk{}, func(w *datamgr.Waiter) {
+			if t := taskOf(w); first && (t.kind == userTask || t.kind == specialTask) {
+				first = false
+				add(t, nil, a)
+			}
+		})
+	}
+	slices.SortFunc(out, func(a, b StuckTask) int { return int(a.ID - b.ID) })
+	return withoutIndirect(out)
+}
+
+// Waiting for some of the tasks, and asking how many there are.
+
+// WaitTasks is Task.Wait for several tasks.
+func (j *Job) WaitTasks(ctx context.Context, tasks ...*Task) error {
+	for i, t := range tasks {
+		if t == nil {
+			return fmt.Errorf("engine: task %d to wait for is nil; leave it out", i)
+		}
+		if err := t.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WaitLeft returns when no more than n tasks of the job are left that were
+// submitted and have not ended. Errors are those of Wait.
+func (j *Job) WaitLeft(ctx context.Context, n int) error {
+	rt := j.rt
+	rt.waiting.prompt.Add(1)
+	defer rt.waiting.prompt.Add(-1)
+	return j.await(ctx, nil, func() bool { return j.live-j.ended.Load() <= int64(max(n, 0)) }, func(t *task) bool {
+		return t.job == j && t.kind != acquireTask
+	})
+}
+
+// WaitNoReady returns when no task of any job is ready or runs: all that are
+// left wait for something that the program must do. It returns the cause of ctx
+// when that ends first, and ErrWouldDeadlock in a kernel or hook.
+func (rt *Runtime) WaitNoReady(ctx context.Context) error {
+	if rt.mayBeInKernel() {
+		return ErrWouldDeadlock
+	}
+	return rt.waitUntil(ctx, rt.quiet)
+}
+
+// Unfinished returns how many tasks were submitted and have not ended, those of
+// the engine itself included. While workers run it may be a few too many.
+func (j *Job) Unfinished() int64 {
+	j.rt.reg.Lock()
+	defer j.rt.reg.Unlock()
+	return j.live - j.ended.Load()
+}
+
+// Ready returns how many tasks of all jobs are ready or run at this moment. With
+// a policy of the program's own that does not implement sched.Counter, those
+// that wait in it count as one.
+func (rt *Runtime) Ready() int {
+	n := 0
+	for _, w := range rt.workers {
+		n += w.tasks()
+	}
+	if c, ok := rt.plainPolicy().(sched.Counter); ok {
+		return n + c.Len()
+	}
+	if !rt.policy.Empty() {
+		n++
+	}
+	return n
+}
