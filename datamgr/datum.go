@@ -74,8 +74,8 @@ func (d *Datum) setState(s State) {
 			return
 		}
 		if d.state.CompareAndSwap(o, o|uint32(s)) {
-			if d.reg.unrest.Add(1) == 0 { // 0 stands for a task that is not calm
-				d.reg.unrest.Add(1)
+			if d.reg.generation.Add(1) == 0 { // 0 means a task that was not checked
+				d.reg.generation.Add(1)
 			}
 			return
 		}

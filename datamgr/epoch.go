@@ -28,9 +28,9 @@ const (
 // Waiter is the part of a task that the order of accesses knows: how many
 // things it still waits for.
 type Waiter struct {
-	pending atomic.Int32
-	calm    uint32  // Registry.unrest at the submission of a task that needs nothing but order; else 0
-	link    *Waiter // next in a Completer's list, or in a list of free tasks
+	pending    atomic.Int32
+	checkedGen uint32  // Registry.generation at the submission of a task that needs nothing but order; else 0
+	link       *Waiter // next in a Completer's list, or in a list of free tasks
 }
 
 // bias keeps a waiter from being released while it is being submitted.
@@ -179,7 +179,7 @@ func (g *Registry) recycle(e *epoch) {
 	g.freeEpoch = e
 }
 
-// Completer is one goroutine's hand in ending accesses. It collects the waiters
+// Completer ends accesses for one goroutine. It collects the waiters
 // that it released, and the epochs to be used again.
 type Completer struct {
 	reg        *Registry

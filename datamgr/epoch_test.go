@@ -75,7 +75,7 @@ func TestBatchesAreExact(t *testing.T) {
 	}
 }
 
-// Who becomes an heir without the mutex comes before those who wait in the queue
+// A task that arrives without the mutex comes before those that wait in the queue
 // afterwards, and does not overtake those who did before.
 func TestHeirsInOrder(t *testing.T) {
 	g := registry()
@@ -86,35 +86,35 @@ func TestHeirsInOrder(t *testing.T) {
 	c := g.NewCompleter()
 	plain := func() *taker {
 		k := taking()
-		k.LockSet.One(&k.Waiter, h, true)
+		k.LockSet.InitSingle(&k.Waiter, h, true)
 		return k
 	}
 	a, early, late := plain(), plain(), plain()
 	general := taking(Operand{Handle: h, Mode: modeC})
 	others := []*taker{plain(), plain(), plain()}
-	if a.Queue() || !a.AcquireOne(c) {
+	if a.QueueSingle() || !a.AcquireSingle(c) {
 		t.Fatal("a free lock is not given")
 	}
-	if !others[0].Queue() || others[1].AcquireOne(c) || !others[2].Queue() {
+	if !others[0].QueueSingle() || others[1].AcquireSingle(c) || !others[2].QueueSingle() {
 		t.Fatal("the lock is given twice")
 	}
-	a.ReleaseOne(c)
+	a.ReleaseSingle(c)
 	wakes(t, c, others[0])
-	if !early.Queue() || general.take(c) || !late.Queue() {
+	if !early.QueueSingle() || general.take(c) || !late.QueueSingle() {
 		t.Fatal("the lock is given twice")
 	}
 	for i, next := range []*taker{others[1], others[2], early} {
-		slices.Concat(others, []*taker{early})[i].ReleaseOne(c)
+		slices.Concat(others, []*taker{early})[i].ReleaseSingle(c)
 		wakes(t, c, next)
 	}
-	early.ReleaseOne(c)
+	early.ReleaseSingle(c)
 	wakes(t, c, general)
 	if !general.take(c) {
 		t.Fatal("a free lock is not given")
 	}
 	general.Release(c)
 	wakes(t, c, late)
-	late.ReleaseOne(c)
+	late.ReleaseSingle(c)
 	wakes(t, c)
 	if !h.f0.lock.idle() {
 		t.Error("the lock is still taken")

@@ -38,19 +38,19 @@ const (
 // change. Its methods are safe for concurrent use.
 type Handle struct {
 	// all that a plain submission looks at
-	f0       *Fragment // the only fragment, or nil; submission lock
-	d        *Datum
-	calm     uint32 // the datum had no State when Registry.unrest was this; submission lock
-	flags    uint8  // submission lock
-	readOnly bool
-	how      layout
-	kind     iface.Kind
-	axes     [iface.MaxRank]int8 // axes of the datum that the handle kept
-	rank     int8
-	empty    uint8 // bit k: axis k of the datum has no elements here, and one in the box
-	elem     iface.Elem
-	listed   bool        // frags is counted in Datum.listed; submission lock
-	frags    []*Fragment // submission lock; nil: to be looked for, see list
+	f0         *Fragment // the only fragment, or nil; submission lock
+	d          *Datum
+	checkedGen uint32 // the datum had no State when Registry.generation was this; submission lock
+	flags      uint8  // submission lock
+	readOnly   bool
+	how        layout
+	kind       iface.Kind
+	axes       [iface.MaxRank]int8 // axes of the datum that the handle kept
+	rank       int8
+	empty      uint8 // bit k: axis k of the datum has no elements here, and one in the box
+	elem       iface.Elem
+	listed     bool        // frags is counted in Datum.listed; submission lock
+	frags      []*Fragment // submission lock; nil: to be looked for, see list
 
 	id     int64
 	off    int // bytes from element 0 of the datum, in its main layout

@@ -23,15 +23,15 @@ import (
 // into while it is in use.
 type accessLock struct {
 	id int64
-	// heirs wait for the lock and get it from the one who has it, one after
-	// another, without a look at mu: only who has the lock touches them.
-	heirs  lockQueue
-	reg    *Registry
-	urgent atomic.Bool // one of mu.queue goes before the heirs
-	_      [23]byte
-	inbox  inbox
-	_      [56]byte // submitters write the line before, those who have the lock the other two
-	mu     struct {
+	// handoffQueue has the tasks that get the lock from the task before them, one after
+	// another, without mu: only the owner of the lock touches it.
+	handoffQueue lockQueue
+	reg          *Registry
+	urgent       atomic.Bool // one of mu.queue goes before handoffQueue
+	_            [23]byte
+	arrivals     arrivalStack
+	_            [56]byte // submitters write the line before, those who have the lock the other two
+	mu           struct {
 		sync.Mutex
 		readers int
 		grace   int // tasks that may have started without the lock and still run
@@ -64,17 +64,17 @@ type LockSet struct {
 // has of its lock. There is nothing but pointers in it, so it can lie where the
 // task has room for accesses that it does not use.
 type LockPlace struct {
-	w     *Waiter
-	next  *LockPlace
-	one   *accessLock // the lock of a plain task
-	baton *accessLock // the lock that woke the task
-	state *lockState  // one of lockStates
+	w       *Waiter
+	next    *LockPlace
+	single  *accessLock // the lock of a plain task
+	wokenBy *accessLock // the lock that woke the task
+	state   *lockState  // one of lockStates
 }
 
 // lockState says what a plain task has of its lock.
 type lockState struct {
-	handed  bool // it was taken for the task
-	patient bool // it may be taken for the task before that runs
+	handed         bool // it was taken for the task
+	mayBeHandedOff bool // it may be taken for the task before that runs
 }
 
 var lockStates = [2][2]lockState{{{false, false}, {false, true}}, {{true, false}, {true, true}}}
@@ -90,11 +90,11 @@ func (s *LockPlace) setState(handed, patient bool) {
 	s.state = &lockStates[h][p]
 }
 
-// hand says that the lock was taken for s.
-func (s *LockPlace) hand() { s.setState(true, s.state.patient) }
+// handOff says that the lock was taken for s.
+func (s *LockPlace) handOff() { s.setState(true, s.state.mayBeHandedOff) }
 
 func (s *LockPlace) reset(w *Waiter) {
-	s.w, s.baton, s.one, s.state = w, nil, nil, &lockStates[0][0]
+	s.w, s.wokenBy, s.single, s.state = w, nil, nil, &lockStates[0][0]
 }
 
 // Reset makes s empty, for waiter w.
@@ -128,8 +128,8 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 	}
 	slices.SortFunc(wants, func(a, b lockUse) int { return int(a.l.id - b.l.id) })
 	s.wants = wants
-	baton := s.baton
-	s.baton = nil
+	baton := s.wokenBy
+	s.wokenBy = nil
 	for i, u := range wants {
 		l := u.l
 		l.mu.Lock()
@@ -198,13 +198,13 @@ func (l *accessLock) release(exclusive bool, c *Completer) {
 	l.mu.Unlock()
 }
 
-// leaveLocked is called by the one who has l alone, and does not any more: the
-// heirs wait in the queue again, in front of those like them.
+// leaveLocked ends the caller's exclusive ownership of l: tasks in the handoff queue
+// move to the queue, in front of those of their priority.
 func (l *accessLock) leaveLocked() {
 	l.mu.writer = false
 	l.shutLocked()
-	l.heirs.append(&l.mu.queue.back)
-	l.mu.queue.back, l.heirs = l.heirs, lockQueue{}
+	l.handoffQueue.append(&l.mu.queue.back)
+	l.mu.queue.back, l.handoffQueue = l.handoffQueue, lockQueue{}
 }
 
 // wakeLocked wakes the first who can have the lock: anybody when it is free, a
@@ -217,26 +217,26 @@ func (l *accessLock) wakeLocked(c *Completer) {
 	switch {
 	case s == nil:
 		return
-	case s.inherits():
+	case s.mayInherit():
 		l.mu.writer = true
-		s.hand()
-		l.heirs = l.mu.queue.heirs()
+		s.handOff()
+		l.handoffQueue = l.mu.queue.takeHandoffs()
 		l.openLocked()
 	default:
-		s.baton = l
+		s.wokenBy = l
 	}
 	c.Release(s.w)
 }
 
-// inherits reports whether s may be handed its lock.
-func (s *LockPlace) inherits() bool { return s.one != nil && s.state.patient }
+// mayInherit reports whether s may be handed its lock.
+func (s *LockPlace) mayInherit() bool { return s.single != nil && s.state.mayBeHandedOff }
 
 // set returns the locks of a task that is not plain.
 func (s *LockPlace) set() *LockSet { return (*LockSet)(unsafe.Pointer(s)) }
 
 // wantsAlone reports whether s, which is queued at l, needs it for itself.
 func (s *LockPlace) wantsAlone(l *accessLock) bool {
-	return s.one != nil || slices.ContainsFunc(s.set().wants, func(u lockUse) bool { return u.l == l && u.exclusive })
+	return s.single != nil || slices.ContainsFunc(s.set().wants, func(u lockUse) bool { return u.l == l && u.exclusive })
 }
 
 func (l *accessLock) pass(c *Completer) {
@@ -329,7 +329,7 @@ func (l *accessLock) share(c *Completer) {
 	l.leaveLocked()
 	l.mu.readers++
 	for o := l.mu.queue.take(l, false); o != nil; o = l.mu.queue.take(l, false) {
-		o.baton = l
+		o.wokenBy = l
 		c.Release(o.w)
 	}
 }
@@ -347,7 +347,7 @@ func (s *LockSet) Queued(fn func(*Waiter)) {
 func (l *accessLock) queued(alone bool, fn func(*Waiter)) {
 	l.mu.Lock()
 	var queue []*Waiter
-	l.mu.queue.each(alone, func(s *LockPlace) { queue = append(queue, s.w) }) // there are no heirs: they come with plain tasks
+	l.mu.queue.each(alone, func(s *LockPlace) { queue = append(queue, s.w) }) // the handoff queue is empty: only plain tasks fill it
 	l.mu.Unlock()
 	for _, w := range queue {
 		fn(w)
@@ -363,52 +363,52 @@ func (h *Hold) Queued(fn func(*Waiter)) {
 
 // Locks of plain tasks, which commute on one fragment and need nothing else.
 
-// One makes s the locks of a plain task that commutes on h, which CountPlain
+// InitSingle makes s the locks of a plain task that commutes on h, which CountPlain
 // accepted. A patient task may be handed the lock while it still waits for a
 // worker: not one that must come before or after others, or that only some
 // workers may run, for then those who wait for the lock would wait for that.
 // Submission lock held.
-func (s *LockPlace) One(w *Waiter, h *Handle, patient bool) {
-	s.w, s.baton, s.one = w, nil, h.f0.lock
+func (s *LockPlace) InitSingle(w *Waiter, h *Handle, patient bool) {
+	s.w, s.wokenBy, s.single = w, nil, h.f0.lock
 	s.setState(false, patient)
 }
 
-// Queue puts a patient task that is ready in the queue of its lock, if somebody
+// QueueSingle puts a patient task that is ready in the queue of its lock, if somebody
 // has that: so it does not go through the workers' queues only to find that
 // out. It reports whether it did; then the waiter is no longer the caller's.
-func (s *LockPlace) Queue() bool {
-	l := s.one
-	if !s.state.patient {
+func (s *LockPlace) QueueSingle() bool {
+	l := s.single
+	if !s.state.mayBeHandedOff {
 		return false
 	}
-	if l.inbox.add(s) {
+	if l.arrivals.add(s) {
 		return true
 	}
 	l.mu.Lock()
 	taken := l.mu.writer
-	if taken && !l.inbox.add(s) {
+	if taken && !l.arrivals.add(s) {
 		l.mu.queue.add(l, s)
 	}
 	l.mu.Unlock()
 	return taken
 }
 
-// AcquireOne takes the lock of a plain task. When it reports false the waiter is
+// AcquireSingle takes the lock of a plain task. When it reports false the waiter is
 // queued, will be released to some completer later, and is no longer the caller's.
-func (s *LockPlace) AcquireOne(c *Completer) bool {
+func (s *LockPlace) AcquireSingle(c *Completer) bool {
 	if s.state.handed {
 		return true
 	}
-	l := s.one
-	if s.state.patient && s.baton == nil && l.inbox.add(s) {
+	l := s.single
+	if s.state.mayBeHandedOff && s.wokenBy == nil && l.arrivals.add(s) {
 		return false
 	}
 	l.mu.Lock()
-	s.baton = nil // whoever takes the lock uses it up, and whoever does not finds it taken
+	s.wokenBy = nil // whoever takes the lock uses it up, and whoever does not finds it taken
 	free := !l.mu.writer && l.mu.grace == 0 && l.mu.readers == 0
 	if free {
 		l.mu.writer = true
-		s.hand()
+		s.handOff()
 		l.openLocked()
 	} else {
 		l.shutLocked()
@@ -419,20 +419,20 @@ func (s *LockPlace) AcquireOne(c *Completer) bool {
 	return free
 }
 
-// ReleaseOne gives the lock of a plain task back, if it has it, and releases to
+// ReleaseSingle gives the lock of a plain task back, if it has it, and releases to
 // c who waited for it.
-func (s *LockPlace) ReleaseOne(c *Completer) {
+func (s *LockPlace) ReleaseSingle(c *Completer) {
 	if !s.state.handed {
 		return
 	}
-	s.setState(false, s.state.patient)
-	l := s.one
-	if l.heirs.first == nil {
-		l.heirs = l.inbox.take()
+	s.setState(false, s.state.mayBeHandedOff)
+	l := s.single
+	if l.handoffQueue.first == nil {
+		l.handoffQueue = l.arrivals.take()
 	}
 	var n *LockPlace
 	if !l.urgent.Load() {
-		n = l.heirs.take()
+		n = l.handoffQueue.take()
 	}
 	if n == nil {
 		l.release(true, c)
@@ -440,7 +440,7 @@ func (s *LockPlace) ReleaseOne(c *Completer) {
 	}
 	// An unordered access that came meanwhile needs no look here: who inherits
 	// looks at the state of its data after it is published.
-	n.hand()
+	n.handOff()
 	c.Release(n.w)
 }
 
@@ -453,28 +453,27 @@ func (s *LockSet) Extend(w *Waiter, from *LockPlace) {
 		s.Reset(w)
 		return
 	}
-	one, handed, baton := from.one, from.state.handed, from.baton
+	one, handed, baton := from.single, from.state.handed, from.wokenBy
 	s.Reset(w) // from may be part of s
-	s.baton = baton
+	s.wokenBy = baton
 	if handed {
 		s.taken = append(s.taken, lockUse{one, true})
 	}
 }
 
-// inbox is where plain tasks become heirs of a lock that is taken, without its
-// mutex, on which submitter and workers would meet for every task. It is open
-// while a plain task has the lock and nobody waits in the lock's queue: those who
-// do were there before, and nobody overtakes them.
-type inbox struct {
+// arrivalStack takes plain tasks that wait for a lock without its mutex, which submitter
+// and workers would contend for at every task. It is open while a plain task owns the lock
+// and the lock's queue is empty, so that no task overtakes one of the queue.
+type arrivalStack struct {
 	last atomic.Pointer[LockPlace] // the newest comes first; nil: shut
 }
 
-// lastOfInbox ends the list of an inbox that is open.
-var lastOfInbox LockPlace
+// lastArrival ends the list of an open arrivalStack.
+var lastArrival LockPlace
 
-// add makes s an heir, and reports false when the inbox is shut. Afterwards s is
-// no longer the caller's.
-func (b *inbox) add(s *LockPlace) bool {
+// add queues s, and reports false if the stack is shut. Once added, s is no longer the
+// caller's.
+func (b *arrivalStack) add(s *LockPlace) bool {
 	for {
 		h := b.last.Load()
 		if h == nil {
@@ -487,23 +486,24 @@ func (b *inbox) add(s *LockPlace) bool {
 	}
 }
 
-// take takes out all there are, oldest first. For the one who has the lock.
-func (b *inbox) take() lockQueue {
+// take removes all of them and returns them, the oldest first. Only the owner of the lock
+// may call it.
+func (b *arrivalStack) take() lockQueue {
 	for {
 		h := b.last.Load()
-		if h == nil || h == &lastOfInbox {
+		if h == nil || h == &lastArrival {
 			return lockQueue{}
 		}
-		if b.last.CompareAndSwap(h, &lastOfInbox) {
+		if b.last.CompareAndSwap(h, &lastArrival) {
 			return inOrder(h)
 		}
 	}
 }
 
-// inOrder turns the list of an inbox round.
+// inOrder reverses a list of arrivals.
 func inOrder(s *LockPlace) lockQueue {
 	q := lockQueue{last: s}
-	for s != nil && s != &lastOfInbox {
+	for s != nil && s != &lastArrival {
 		s.next, q.first, s = q.first, s, s.next
 	}
 	if q.first == nil {
@@ -512,18 +512,17 @@ func inOrder(s *LockPlace) lockQueue {
 	return q
 }
 
-// openLocked opens the inbox if nobody is in the queue. The lock was just given to a
-// plain task.
+// openLocked opens l's arrivals if its queue is empty, after a plain task got the lock.
 func (l *accessLock) openLocked() {
 	if l.mu.queue.empty() {
-		l.inbox.last.Store(&lastOfInbox)
+		l.arrivals.last.Store(&lastArrival)
 	}
 }
 
-// shutLocked shuts the inbox: who is there waits in the queue.
+// shutLocked shuts l's arrivals and moves them to the queue.
 func (l *accessLock) shutLocked() {
-	if l.inbox.last.Load() == nil {
+	if l.arrivals.last.Load() == nil {
 		return
 	}
-	l.mu.queue.addAll(inOrder(l.inbox.last.Swap(nil)))
+	l.mu.queue.addAll(inOrder(l.arrivals.last.Swap(nil)))
 }

@@ -65,9 +65,9 @@ func TestReadersBesideReaders(t *testing.T) {
 		begin := func() bool { return writer.take(c) }
 		if plain {
 			g.Lock()
-			writer.LockSet.One(&writer.Waiter, h, false)
+			writer.LockSet.InitSingle(&writer.Waiter, h, false)
 			g.Unlock()
-			begin = func() bool { return writer.AcquireOne(c) }
+			begin = func() bool { return writer.AcquireSingle(c) }
 		}
 		if !owner.take(c) || begin() || late.take(c) {
 			t.Fatal("a lock does not exclude")
@@ -103,9 +103,9 @@ func TestWakeUpOutlivesExtension(t *testing.T) {
 	both := taking(onA, onB)
 	behind := taking(onB)
 	g.Lock()
-	both.LockSet.One(&both.Waiter, b, false)
+	both.LockSet.InitSingle(&both.Waiter, b, false)
 	g.Unlock()
-	if !owner.take(c) || !other.take(c) || both.AcquireOne(c) || behind.take(c) {
+	if !owner.take(c) || !other.take(c) || both.AcquireSingle(c) || behind.take(c) {
 		t.Fatal("a lock does not exclude")
 	}
 	owner.Release(c)
@@ -141,7 +141,7 @@ func TestOrderOfWaiters(t *testing.T) {
 			{name: "c", priority: 3, number: 3}, {name: "b", priority: 5, number: 2}, {name: "e", priority: -1, number: 5}}, "bdcae", "adcbe"},
 		{"readers", []arrival{{name: "a", number: 1}, {name: "r", priority: 2, number: 2, reader: true},
 			{name: "b", priority: 1, number: 3}, {name: "s", priority: -1, number: 4, reader: true}}, "rsba", "arsb"},
-		{"heirs", []arrival{{name: "p", patient: true, number: 1}, {name: "q", patient: true, number: 2}, {name: "a", number: 3},
+		{"handoff queue", []arrival{{name: "p", patient: true, number: 1}, {name: "q", patient: true, number: 2}, {name: "a", number: 3},
 			{name: "r", patient: true, number: 4}, {name: "b", priority: 1, number: 5}, {name: "s", patient: true, number: 6},
 			{name: "c", priority: -1, number: 7}}, "bpqarsc", "pqarbsc"},
 	} {
@@ -169,9 +169,9 @@ func TestOrderOfWaiters(t *testing.T) {
 				takers[&k.Waiter], arrivals[&k.Waiter] = k, a
 				if a.patient {
 					g.Lock()
-					k.LockSet.One(&k.Waiter, h, true)
+					k.LockSet.InitSingle(&k.Waiter, h, true)
 					g.Unlock()
-					if !k.Queue() {
+					if !k.QueueSingle() {
 						t.Fatal("the lock is free")
 					}
 				} else if k.take(comp) {
@@ -184,10 +184,10 @@ func TestOrderOfWaiters(t *testing.T) {
 				k := takers[ws[0]]
 				got += arrivals[ws[0]].name
 				if arrivals[ws[0]].patient {
-					if !k.AcquireOne(comp) {
-						t.Fatal("an heir does not have the lock")
+					if !k.AcquireSingle(comp) {
+						t.Fatal("the first in the handoff queue does not have the lock")
 					}
-					k.ReleaseOne(comp)
+					k.ReleaseSingle(comp)
 				} else if k.take(comp) {
 					k.Release(comp)
 				} else {
@@ -201,7 +201,7 @@ func TestOrderOfWaiters(t *testing.T) {
 	}
 }
 
-// A waiter of a high priority that comes while heirs pass the lock on does not wait for
+// A waiter of a high priority that comes while the handoff queue passes the lock on does not wait for
 // all of them, and none of them is forgotten.
 func TestUrgentWaiterBeforeHeirs(t *testing.T) {
 	g := registry()
@@ -212,42 +212,42 @@ func TestUrgentWaiterBeforeHeirs(t *testing.T) {
 	one := func() *taker {
 		k := taking(Operand{Handle: h, Mode: iface.Commute})
 		g.Lock()
-		k.LockSet.One(&k.Waiter, h, true)
+		k.LockSet.InitSingle(&k.Waiter, h, true)
 		g.Unlock()
 		return k
 	}
 	first := one()
-	if !first.AcquireOne(c) {
+	if !first.AcquireSingle(c) {
 		t.Fatal("the lock is not free")
 	}
-	var heirs []*taker
+	var handed []*taker
 	for range 5 {
 		k := one()
-		if !k.Queue() {
+		if !k.QueueSingle() {
 			t.Fatal("the lock is free")
 		}
-		heirs = append(heirs, k)
+		handed = append(handed, k)
 	}
-	first.ReleaseOne(c)
-	wakes(t, c, heirs[0]) // the others wait without a look at the lock's mutex
+	first.ReleaseSingle(c)
+	wakes(t, c, handed[0]) // the others wait without a look at the lock's mutex
 	urgent, idle := taking(Operand{Handle: h, Mode: iface.RW}), taking(Operand{Handle: h, Mode: iface.RW})
 	priorities[&urgent.Waiter], priorities[&idle.Waiter] = 3, -3
 	if idle.take(c) || urgent.take(c) {
 		t.Fatal("a lock does not exclude")
 	}
 	late := one()
-	if !late.Queue() {
+	if !late.QueueSingle() {
 		t.Fatal("the lock is free")
 	}
-	heirs[0].ReleaseOne(c)
+	handed[0].ReleaseSingle(c)
 	wakes(t, c, urgent)
 	if !urgent.take(c) {
 		t.Fatal("a free lock is not given")
 	}
 	urgent.Release(c)
-	for _, k := range append(heirs[1:], late) {
+	for _, k := range append(handed[1:], late) {
 		wakes(t, c, k)
-		k.ReleaseOne(c)
+		k.ReleaseSingle(c)
 	}
 	wakes(t, c, idle)
 }

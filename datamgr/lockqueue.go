@@ -4,7 +4,7 @@ package datamgr
 // priorities, otherwise by arrival. Registry.Rank says which.
 //
 // Heirs wait in lists, as all of them have priority 0 and what comes first is served
-// first. All others wait in heaps, with a note of how many heirs were there before.
+// first. All others wait in heaps, with the length that the handoff queue had when they came.
 
 // lockQueue is a list of tasks that may inherit a lock, in the order of their arrival.
 type lockQueue struct{ first, last *LockPlace }
@@ -47,7 +47,7 @@ func (q *lockQueue) append(o *lockQueue) {
 
 // waiters are the tasks that wait for a lock until somebody wakes them.
 type waiters struct {
-	back     lockQueue // were heirs already: before all others of priority 0
+	back     lockQueue // came from the handoff queue: before all others of priority 0
 	patient  lockQueue // can inherit the lock
 	in, out  int64     // how many have ever come to patient, and left it
 	readers  lockHeap  // others, which want the lock shared
@@ -62,7 +62,7 @@ func (q *waiters) empty() bool {
 
 // add adds s, which waits for l.
 func (q *waiters) add(l *accessLock, s *LockPlace) {
-	if s.inherits() {
+	if s.mayInherit() {
 		q.patient.add(s)
 		q.in++
 		return
@@ -85,7 +85,7 @@ func (q *waiters) add(l *accessLock, s *LockPlace) {
 	}
 }
 
-// addAll adds those of an inbox.
+// addAll adds a list of arrivals.
 func (q *waiters) addAll(o lockQueue) {
 	for s := o.first; s != nil; s = s.next {
 		q.in++
@@ -106,7 +106,7 @@ func (q *waiters) take(l *accessLock, shared bool) *LockPlace {
 		h = &q.writers
 	}
 	x := h.first()
-	if !shared && q.patientFirst(x) {
+	if !shared && q.firstForHandoff(x) {
 		if s := q.back.take(); s != nil {
 			return s
 		}
@@ -128,9 +128,9 @@ func (q *waiters) take(l *accessLock, shared bool) *LockPlace {
 	return s
 }
 
-// patientFirst reports whether there is a task that can inherit the lock and goes
+// firstForHandoff reports whether there is a task that can inherit the lock and goes
 // before x, the first of the others; nil: there are none.
-func (q *waiters) patientFirst(x *lockWait) bool {
+func (q *waiters) firstForHandoff(x *lockWait) bool {
 	switch {
 	case q.back.first == nil && q.patient.first == nil:
 		return false
@@ -140,9 +140,9 @@ func (q *waiters) patientFirst(x *lockWait) bool {
 	return q.back.first != nil || q.out < x.behind
 }
 
-// heirs removes those that can inherit the lock and go before all others; not all of
+// takeHandoffs removes those that can inherit the lock and go before all others; not all of
 // them if there are many.
-func (q *waiters) heirs() (out lockQueue) {
+func (q *waiters) takeHandoffs() (out lockQueue) {
 	out.append(&q.back)
 	x := q.writers.first()
 	if r := q.readers.first(); r != nil && (x == nil || r.before(x)) {
@@ -153,7 +153,7 @@ func (q *waiters) heirs() (out lockQueue) {
 		out.append(&q.patient)
 		return out
 	}
-	for n := 0; n < 64 && q.patientFirst(x); n++ {
+	for n := 0; n < 64 && q.firstForHandoff(x); n++ {
 		q.out++
 		out.add(q.patient.take())
 	}

@@ -248,11 +248,11 @@ func SpoilBoxes(h *Handle, boxes []Box, fault any) {
 func (h *Handle) TakeFault() any {
 	a := h.redux
 	a.mu.Lock()
-	f, far := a.mu.fault, slices.Clone(a.mu.there)
+	f, far := a.mu.fault, slices.Clone(a.mu.onDevices)
 	a.mu.fault = nil
 	a.mu.Unlock()
 	if f == nil {
-		f = lostThere(far)
+		f = lostDeviceContribution(far)
 	}
 	return f
 }

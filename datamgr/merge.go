@@ -34,8 +34,8 @@ again:
 	g.mark++
 	mark := g.mark
 	n := 0
-	unrest := g.unrest.Load()
-	g.calm, g.commuting = unrest, nil
+	gen := g.generation.Load()
+	g.checkedGen, g.commutingOperand = gen, nil
 	for i := range ops {
 		op := &ops[i]
 		h := op.Handle
@@ -43,20 +43,20 @@ again:
 			if !g.special(op, mark) {
 				return -1
 			}
-			g.calm = 0
+			g.checkedGen = 0
 			if op.Mode != modeScratch {
 				n++
 			}
 			continue
 		}
-		if h.calm != unrest {
+		if h.checkedGen != gen {
 			if h.d.reg != g {
 				return -1
 			}
 			if h.d.state.Load() == 0 {
-				h.calm = unrest
+				h.checkedGen = gen
 			} else {
-				g.calm = 0
+				g.checkedGen = 0
 			}
 		}
 		f := h.f0
@@ -115,10 +115,10 @@ func (g *Registry) special(op *Operand, mark uint32) bool {
 		return f.open == h && h.redux.open && !f.unordered
 	case op.Mode == modeC:
 		f.seen = mark
-		if g.commuting != nil {
+		if g.commutingOperand != nil {
 			return false // two locks
 		}
-		g.commuting = h
+		g.commutingOperand = h
 		return f.init && !f.slow && f.lock != nil
 	}
 	return false
@@ -126,17 +126,17 @@ func (g *Registry) special(op *Operand, mark uint32) bool {
 
 // Commuting returns the operand that the task for which CountPlain was called
 // last commutes on, or nil. Submission lock held.
-func (g *Registry) Commuting() *Handle { return g.commuting }
+func (g *Registry) Commuting() *Handle { return g.commutingOperand }
 
-// Calm reports whether w, for which RegisterPlain was called, still needs nothing
+// Unchanged reports whether w, for which RegisterPlain was called, still needs nothing
 // but order: no data of it has a State.
-func (g *Registry) Calm(w *Waiter) bool { return w.calm == g.unrest.Load() }
+func (g *Registry) Unchanged(w *Waiter) bool { return w.checkedGen == g.generation.Load() }
 
 // RegisterPlain registers the accesses of a plain task and returns how many of
 // them wait. CountPlain was called before, under the same lock, and acc has the
 // length it returned. w is armed.
 func (g *Registry) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits int32) {
-	w.calm = g.calm
+	w.checkedGen = g.checkedGen
 	k := 0
 	for i := range ops {
 		op := &ops[i]
@@ -223,7 +223,7 @@ type Merged struct {
 func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 	g.mark++
 	mark := g.mark
-	ms := g.merged[:0]
+	ms := g.mergedUses[:0]
 	out := Merged{g: g, opt: opt}
 	bad := Problem{Other: -1}
 	for i := range ops {
@@ -236,7 +236,7 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			a := h.accumulate()
 			if a.frag.seen == mark && met(ms, &a.frag) {
 				bad.Kind, bad.Operand = ReduxShared, i
-				g.merged = ms[:0]
+				g.mergedUses = ms[:0]
 				return out, bad
 			}
 			a.frag.seen, a.frag.use = mark, int32(len(ms))
@@ -256,7 +256,7 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 				for _, k := range h.list() {
 					bad.Partial = bad.Partial || k.init
 				}
-				g.merged = ms[:0]
+				g.mergedUses = ms[:0]
 				return out, bad
 			}
 			if f.seen == mark && met(ms, f) {
@@ -291,7 +291,7 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			out.Locks = true
 		}
 	}
-	g.merged = ms
+	g.mergedUses = ms
 	if p := sharing(ops); p.Kind != NoProblem {
 		return out, p
 	}
@@ -334,8 +334,8 @@ func sharing(ops []Operand) Problem {
 // wait. acc has room for m.Ordered accesses. Submission lock held; w is armed.
 func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) {
 	g := m.g
-	for i := range g.merged {
-		u := &g.merged[i]
+	for i := range g.mergedUses {
+		u := &g.mergedUses[i]
 		if u.m == modeC || u.unordered {
 			g.lockFor(u.f)
 		}
@@ -345,8 +345,8 @@ func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) 
 		}
 	}
 	k := 0
-	for i := range g.merged {
-		u := &g.merged[i]
+	for i := range g.mergedUses {
+		u := &g.mergedUses[i]
 		f := u.f
 		switch {
 		case m.opt.Keep:
@@ -380,8 +380,8 @@ func (m *Merged) Unordered(out []*Datum) []*Datum {
 	if m.unsorted == 0 {
 		return out
 	}
-	for i := range m.g.merged {
-		if u := &m.g.merged[i]; u.unordered {
+	for i := range m.g.mergedUses {
+		if u := &m.g.mergedUses[i]; u.unordered {
 			out = append(out, u.f.d)
 		}
 	}

@@ -353,8 +353,8 @@ func Expect(ops []Operand, when int64) {
 	}
 }
 
-// Met is the end of what Expect began.
-func Met(ops []Operand, when int64) {
+// Withdraw is the end of what Expect began.
+func Withdraw(ops []Operand, when int64) {
 	for i := range ops {
 		if op := &ops[i]; op.expected() {
 			op.Handle.more().ahead.remove(when)
@@ -412,8 +412,8 @@ func (h *Handle) nextUse() int64 {
 	return a.mu.tasks[a.mu.head]
 }
 
-// Awaited reports whether a task that was submitted and has not ended reads h.
-func (h *Handle) Awaited() bool { return h.nextUse() != never }
+// NextUses reports whether a task that was submitted and has not ended reads h.
+func (h *Handle) NextUses() bool { return h.nextUse() != never }
 
 // maxFor is how many handles an instance remembers: most have one.
 const maxFor = 8
@@ -565,25 +565,25 @@ func (q victims) down(i int) {
 // Feeding: bringing what a task will need to a node while others run there, also when
 // something has to go for it.
 
-// Meal is what a task that will run soon needs on a node.
-type Meal struct {
+// FetchRequest is what a task that will run soon needs on a node.
+type FetchRequest struct {
 	Reads []*Handle
 	Room  int64     // bytes that it needs besides
 	Keep  []*Handle // what others need as soon: it does not go
 }
 
-// Feed brings what is valid of m to a node, as Prefetch does, and makes room for it: what
+// FetchAhead brings what is valid of m to a node, as Prefetch does, and makes room for it: what
 // is needed last goes, after what only the node has of it was saved. That is what the
 // task would do when its turn comes; now nobody waits for it. It returns when that is
 // done.
-func (g *Registry) Feed(m *Meal, to int) {
+func (g *Registry) FetchAhead(m *FetchRequest, to int) {
 	n := g.nodes[to]
 	if !n.bounded || n.lost.Load() != nil {
 		return
 	}
 	missing := m.Room
 	for _, h := range m.Reads {
-		missing += h.Lacks(to)
+		missing += h.MissingBytes(to)
 	}
 	if missing > n.room() {
 		n.saveFor(missing, m.Keep)
@@ -603,8 +603,8 @@ func (g *Registry) Feed(m *Meal, to int) {
 	}
 }
 
-// Lacks is the size of the memory that h needs on a node and has not got there.
-func (h *Handle) Lacks(on int) int64 {
+// MissingBytes is the size of the memory that h needs on a node and has not got there.
+func (h *Handle) MissingBytes(on int) int64 {
 	d := h.d
 	if h.bytes() == 0 {
 		return 0
@@ -617,8 +617,8 @@ func (h *Handle) Lacks(on int) int64 {
 	return d.bytesOf(&h.box)
 }
 
-// spared reports whether the instance holds something of keep.
-func (in *instance) spared(keep []*Handle) bool {
+// holdsAny reports whether the instance holds something of keep.
+func (in *instance) holdsAny(keep []*Handle) bool {
 	return slices.ContainsFunc(keep, func(h *Handle) bool { return h.d == in.d && in.box.touches(&h.box) })
 }
 
@@ -627,7 +627,7 @@ func (in *instance) spared(keep []*Handle) bool {
 func (n *node) saveFor(bytes int64, keep []*Handle) {
 	bytes -= n.room()
 	n.going(nil, func(in *instance, clean bool) bool {
-		if !in.spared(keep) && in.d.save(in, clean) {
+		if !in.holdsAny(keep) && in.d.save(in, clean) {
 			bytes -= in.bytes
 		}
 		return bytes <= 0
@@ -657,7 +657,7 @@ func (d *Datum) save(in *instance, clean bool) bool {
 // first, while others may wait for their turn. The caller's turn.
 func (n *node) evictBut(keep []*Handle) bool {
 	return n.going(nil, func(in *instance, _ bool) bool {
-		if in.spared(keep) || !in.d.evict(in, false) {
+		if in.holdsAny(keep) || !in.d.evict(in, false) {
 			return false
 		}
 		n.evicted.times.Add(1)

@@ -29,11 +29,11 @@ type accumulator struct {
 	leaves int64
 	mu     struct {
 		sync.Mutex
-		copies []unsafe.Pointer // of others: initialised, and not in use
-		apart  apart            // where main memory is bounded, instead of all others
-		there  []there          // on devices, and not in use
-		tree   *reduxTree       // of numbered contributions, or nil
-		fault  any              // a contribution was lost
+		copies    []unsafe.Pointer     // of others: initialised, and not in use
+		apart     contributionPool     // where main memory is bounded, instead of all others
+		onDevices []deviceContribution // on devices, and not in use
+		tree      *reduxTree           // of numbered contributions, or nil
+		fault     any                  // a contribution was lost
 	}
 }
 
@@ -174,10 +174,10 @@ type Contribution struct {
 	h    *Handle
 	p    unsafe.Pointer // nil: a worker's own, or reserved and not taken
 	leaf int64          // its number; 0: it has none
-	data *Handle        // where main memory is bounded: it is data; nil before TakeApart
+	data *Handle        // where main memory is bounded: it is data; nil before TakeFromPool
 
-	there there // on a device
-	fresh bool  // it is data that was made for this task
+	onDevice deviceContribution // on a device
+	fresh    bool               // it is data that was made for this task
 }
 
 // Own describes memory p that holds all of h and nothing else.
@@ -284,14 +284,14 @@ func (a *accumulator) collect() ([]unsafe.Pointer, *reduxTree) {
 // before. One with a number that was not planted is lost.
 func (c *Contribution) Return() {
 	if c.data != nil {
-		c.returnApart()
+		c.returnToPool()
 		return
 	}
-	if t := c.there; t.data != nil {
-		c.there.data = nil
+	if t := c.onDevice; t.data != nil {
+		c.onDevice.data = nil
 		a := c.h.redux
 		a.mu.Lock()
-		a.mu.there = append(a.mu.there, t)
+		a.mu.onDevices = append(a.mu.onDevices, t)
 		a.mu.Unlock()
 		return
 	}
@@ -315,7 +315,7 @@ func (c *Contribution) own() *Handle {
 	if c.data != nil {
 		return c.data
 	}
-	return c.there.data
+	return c.onDevice.data
 }
 
 // GiveUp is Return for a task that did not add to the copy. What was made for it alone has
@@ -326,7 +326,7 @@ func (c *Contribution) GiveUp() {
 		c.Return()
 		return
 	}
-	c.data, c.there.data = nil, nil
+	c.data, c.onDevice.data = nil, nil
 	data.d.free()
 }
 
@@ -346,9 +346,9 @@ func (c *Contribution) Lost() bool {
 func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
 	copies, tree := h.redux.collect()
 	defer h.freeCopies(copies, tree)
-	far := h.redux.takeThere()
-	defer func() { freeThere(far) }()
-	left, err := h.bring(far)
+	far := h.redux.takeOnDevices()
+	defer func() { freeDeviceContributions(far) }()
+	left, err := h.gatherContributions(far)
 	if err != nil {
 		return err
 	}
@@ -490,8 +490,8 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 // more.
 func (h *Handle) DropContributions() {
 	h.freeCopies(h.redux.collect())
-	h.redux.dropApart()
-	freeThere(h.redux.takeThere())
+	h.redux.dropPool()
+	freeDeviceContributions(h.redux.takeOnDevices())
 }
 
 // freeCopies gives the memory of copies and of a tree back.
@@ -582,7 +582,7 @@ func (c *Contribution) Taken() bool { return c.leaf > 0 && (c.p != nil || c.data
 // and combines what that makes possible. Errors are those of the reduction.
 func (c *Contribution) Plant() {
 	if c.data != nil {
-		c.plantApart()
+		c.plantFromPool()
 		return
 	}
 	p := c.p

@@ -18,13 +18,13 @@ import (
 )
 
 // there is a contribution that no task uses, and the node where it was added to last.
-type there struct {
+type deviceContribution struct {
 	data *Handle
 	node int
 }
 
-// newThere makes data for a contribution to h, with the initial value in main memory.
-func (h *Handle) newThere() (*Handle, error) {
+// newContributionDatum makes data for a contribution to h, with the initial value in main memory.
+func (h *Handle) newContributionDatum() (*Handle, error) {
 	desc := iface.Desc{Kind: h.kind, Elem: h.d.desc.Elem, Rank: h.rank}
 	for k := range int(h.rank) {
 		desc.Dim[k] = h.dim(k)
@@ -55,60 +55,60 @@ func (h *Handle) newThere() (*Handle, error) {
 	return c, err
 }
 
-// ContributeThere takes a contribution to h for a task on a node other than main
+// ContributeOnDevice takes a contribution to h for a task on a node other than main
 // memory: one that is there, if there is one that no task uses.
-func (h *Handle) ContributeThere(node int) (Contribution, error) {
+func (h *Handle) ContributeOnDevice(node int) (Contribution, error) {
 	a := h.redux
 	a.mu.Lock()
-	for i := len(a.mu.there) - 1; i >= 0; i-- {
-		if t := a.mu.there[i]; t.node == node {
-			a.mu.there = slices.Delete(a.mu.there, i, i+1)
+	for i := len(a.mu.onDevices) - 1; i >= 0; i-- {
+		if t := a.mu.onDevices[i]; t.node == node {
+			a.mu.onDevices = slices.Delete(a.mu.onDevices, i, i+1)
 			a.mu.Unlock()
-			return Contribution{h: h, there: t}, nil
+			return Contribution{h: h, onDevice: t}, nil
 		}
 	}
 	a.mu.Unlock()
-	data, err := h.newThere()
+	data, err := h.newContributionDatum()
 	if err != nil {
 		return Contribution{}, err
 	}
-	return Contribution{h: h, there: there{data, node}, fresh: true}, nil
+	return Contribution{h: h, onDevice: deviceContribution{data, node}, fresh: true}, nil
 }
 
 // Operand is that by which a task adds to a contribution on its device; false: c is
 // none.
 func (c *Contribution) Operand() (op Operand, ok bool) {
-	return Operand{Handle: c.there.data, Mode: modeRW}, c.there.data != nil
+	return Operand{Handle: c.onDevice.data, Mode: modeRW}, c.onDevice.data != nil
 }
 
-// DescribeThere describes the contribution to h, which operand i of p is, in b. False: c is
+// DescribeOnDevice describes the contribution to h, which operand i of p is, in b. False: c is
 // another, or in main memory.
-func (c *Contribution) DescribeThere(h *Handle, p *Placement, i int, b *iface.Buffer) bool {
-	if c.h != h || c.there.data == nil {
+func (c *Contribution) DescribeOnDevice(h *Handle, p *Placement, i int, b *iface.Buffer) bool {
+	if c.h != h || c.onDevice.data == nil {
 		return false
 	}
-	p.Buffer(i, c.there.data, b)
+	p.Buffer(i, c.onDevice.data, b)
 	h.Own(b.Ptr, b)
 	return true
 }
 
-// takeThere takes all contributions on devices. Nothing uses them any more.
-func (a *accumulator) takeThere() []there {
+// takeOnDevices takes all contributions on devices. Nothing uses them any more.
+func (a *accumulator) takeOnDevices() []deviceContribution {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := a.mu.there
-	a.mu.there = nil
+	all := a.mu.onDevices
+	a.mu.onDevices = nil
 	return all
 }
 
-func freeThere(all []there) {
+func freeDeviceContributions(all []deviceContribution) {
 	for _, t := range all {
 		t.data.d.free()
 	}
 }
 
-// lostThere returns why one of the contributions has lost its value, or nil.
-func lostThere(all []there) any {
+// lostDeviceContribution returns why one of the contributions has lost its value, or nil.
+func lostDeviceContribution(all []deviceContribution) any {
 	for _, t := range all {
 		if _, why := Fault([]Operand{{Handle: t.data, Mode: modeR}}); why != nil {
 			return why
@@ -117,13 +117,13 @@ func lostThere(all []there) any {
 	return nil
 }
 
-// bring combines the contributions of each device, as far as it can, and brings the
+// gatherContributions combines the contributions of each device, as far as it can, and brings the
 // rest to main memory: it returns those, which have all there is to add.
-func (h *Handle) bring(all []there) (left []there, err error) {
+func (h *Handle) gatherContributions(all []deviceContribution) (left []deviceContribution, err error) {
 	last := map[int]int{} // by node: its place in left
 	for _, t := range all {
 		if k, ok := last[t.node]; ok {
-			done, err := h.addThere(left[k].data, t.data, h.d.reg.nodes[t.node])
+			done, err := h.combineOnDevice(left[k].data, t.data, h.d.reg.nodes[t.node])
 			if err != nil {
 				return nil, err
 			}
@@ -138,16 +138,16 @@ func (h *Handle) bring(all []there) (left []there, err error) {
 		if err := t.data.Gather(); err != nil {
 			return nil, err
 		}
-		if why := lostThere(left); why != nil {
+		if why := lostDeviceContribution(left); why != nil {
 			return nil, &SpoiledError{why}
 		}
 	}
 	return left, nil
 }
 
-// addThere adds the contribution from to the contribution into on a device. False: it
+// combineOnDevice adds the contribution from to the contribution into on a device. False: it
 // cannot, or one of them was evicted, and nothing happened.
-func (h *Handle) addThere(into, from *Handle, n *node) (done bool, err error) {
+func (h *Handle) combineOnDevice(into, from *Handle, n *node) (done bool, err error) {
 	here := n.dev.Arch() == hostArch
 	on := h.reduce.On[n.dev.Arch()]
 	if !here && on == nil || into.Missing(n.id) > 0 || from.Missing(n.id) > 0 {

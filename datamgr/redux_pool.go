@@ -15,9 +15,9 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// apart are the contributions of an accumulator; guarded by its lock.
-type apart struct {
-	idle   []there
+// contributionPool are the contributions of an accumulator; guarded by its lock.
+type contributionPool struct {
+	idle   []deviceContribution
 	leaves map[int64]*Handle // numbered, by number
 	last   int64             // the highest number
 }
@@ -43,14 +43,14 @@ func (h *Handle) newContribution() *Handle {
 	return d.whole
 }
 
-// ContributeApart takes data for the caller to add to a contribution to h on a node,
-// which TakeApart makes ready: what was added to there, if nobody uses that, so that it
+// ContributeFromPool takes data for the caller to add to a contribution to h on a node,
+// which TakeFromPool makes ready: what was added to there, if nobody uses that, so that it
 // does not travel.
-func (h *Handle) ContributeApart(node int) Contribution {
+func (h *Handle) ContributeFromPool(node int) Contribution {
 	a := h.redux
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := Contribution{h: h, there: there{node: node}}
+	c := Contribution{h: h, onDevice: deviceContribution{node: node}}
 	idle := a.mu.apart.idle
 	for i := len(idle) - 1; i >= 0; i-- {
 		if idle[i].node == node {
@@ -62,9 +62,9 @@ func (h *Handle) ContributeApart(node int) Contribution {
 	return c
 }
 
-// TakeApart makes c, which may be reserved, ready: if nobody added to it yet, its
+// TakeFromPool makes c, which may be reserved, ready: if nobody added to it yet, its
 // value is the initial one. p is empty, before and after.
-func (c *Contribution) TakeApart(p *Placement) error {
+func (c *Contribution) TakeFromPool(p *Placement) error {
 	if c.data != nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (c *Contribution) TakeApart(p *Placement) error {
 		return err
 	}
 	var b iface.Buffer
-	c.h.describeApart(p, 0, data, &b)
+	c.h.describeFromPool(p, 0, data, &b)
 	err := guard("initialise", c.h.reduce, func() error { return c.h.reduce.Init(&b) })
 	if ok = err == nil; ok {
 		c.data, c.fresh = data, true
@@ -88,9 +88,9 @@ func (c *Contribution) TakeApart(p *Placement) error {
 	return err
 }
 
-// describeApart describes operand i of p, which is data of a contribution to h, in b:
+// describeFromPool describes operand i of p, which is data of a contribution to h, in b:
 // the shape is that of h.
-func (h *Handle) describeApart(p *Placement, i int, data *Handle, b *iface.Buffer) {
+func (h *Handle) describeFromPool(p *Placement, i int, data *Handle, b *iface.Buffer) {
 	p.Buffer(i, data, b)
 	at := b.Ptr
 	h.Own(at, b)
@@ -99,16 +99,16 @@ func (h *Handle) describeApart(p *Placement, i int, data *Handle, b *iface.Buffe
 // For reports whether c is to h.
 func (c *Contribution) For(h *Handle) bool { return c.h == h }
 
-// Apart is the operand by which a task adds to c.
-func (c *Contribution) Apart() Operand { return Operand{Handle: c.data, Mode: modeRW} }
+// FromPool is the operand by which a task adds to c.
+func (c *Contribution) FromPool() Operand { return Operand{Handle: c.data, Mode: modeRW} }
 
 // Describe describes c, which is operand i of p, in b.
 func (c *Contribution) Describe(p *Placement, i int, b *iface.Buffer) {
-	c.h.describeApart(p, i, c.data, b)
+	c.h.describeFromPool(p, i, c.data, b)
 }
 
-// returnApart is Return.
-func (c *Contribution) returnApart() {
+// returnToPool is Return.
+func (c *Contribution) returnToPool() {
 	data := c.data
 	c.data = nil
 	if c.leaf > 0 {
@@ -117,12 +117,12 @@ func (c *Contribution) returnApart() {
 	}
 	a := c.h.redux
 	a.mu.Lock()
-	a.mu.apart.idle = append(a.mu.apart.idle, there{data, c.there.node})
+	a.mu.apart.idle = append(a.mu.apart.idle, deviceContribution{data, c.onDevice.node})
 	a.mu.Unlock()
 }
 
-// plantApart is Plant: they are all combined when the last one is there.
-func (c *Contribution) plantApart() {
+// plantFromPool is Plant: they are all combined when the last one is there.
+func (c *Contribution) plantFromPool() {
 	a := c.h.redux
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,16 +134,16 @@ func (c *Contribution) plantApart() {
 	c.data = nil
 }
 
-// dropApart forgets all contributions to h.
-func (a *accumulator) dropApart() {
+// dropPool forgets all contributions to h.
+func (a *accumulator) dropPool() {
 	a.mu.Lock()
 	t := a.mu.apart
-	a.mu.apart = apart{}
+	a.mu.apart = contributionPool{}
 	a.mu.Unlock()
 	t.free()
 }
 
-func (t *apart) free() {
+func (t *contributionPool) free() {
 	for _, c := range t.idle {
 		c.data.d.free()
 	}
@@ -152,12 +152,12 @@ func (t *apart) free() {
 	}
 }
 
-// CombineApart is Combine where contributions are data. p is empty, before and after.
-func (h *Handle) CombineApart(p *Placement, none []Box, all bool) error {
+// CombinePool is Combine where contributions are data. p is empty, before and after.
+func (h *Handle) CombinePool(p *Placement, none []Box, all bool) error {
 	a := h.redux
 	a.mu.Lock()
 	t := a.mu.apart
-	a.mu.apart = apart{}
+	a.mu.apart = contributionPool{}
 	a.mu.Unlock()
 	defer t.free()
 	defer p.Release() // a function of the reduction may end the goroutine
@@ -184,7 +184,7 @@ func (h *Handle) CombineApart(p *Placement, none []Box, all bool) error {
 	case len(none) > 0: // sum up apart, and take the sum where there is no value
 		for _, c := range cs[1:] {
 			if err == nil {
-				err = h.addApart(p, cs[0], c)
+				err = h.combineFromPool(p, cs[0], c)
 			}
 		}
 		if err == nil {
@@ -231,22 +231,22 @@ func (h *Handle) apply(p *Placement, op Operand, c *Handle, fn func(into, from *
 	if op.Handle == h {
 		p.Buffer(0, h, &into)
 	} else {
-		h.describeApart(p, 0, op.Handle, &into)
+		h.describeFromPool(p, 0, op.Handle, &into)
 	}
-	h.describeApart(p, 1, c, &from)
+	h.describeFromPool(p, 1, c, &from)
 	err := fn(&into, &from)
 	p.Release()
 	return err
 }
 
-// addApart adds the contribution from to the contribution into.
-func (h *Handle) addApart(p *Placement, into, from *Handle) error {
+// combineFromPool adds the contribution from to the contribution into.
+func (h *Handle) combineFromPool(p *Placement, into, from *Handle) error {
 	return h.apply(p, Operand{Handle: into, Mode: modeRW}, from, h.combineOnce)
 }
 
 // fold combines the numbered contributions in their tree (redux_tree.go), and returns
 // what is to be added to the value of h, from left to right.
-func (t *apart) fold(h *Handle, p *Placement) (sums []*Handle, err error) {
+func (t *contributionPool) fold(h *Handle, p *Placement) (sums []*Handle, err error) {
 	var build func(n reduxNode) *Handle
 	build = func(n reduxNode) *Handle {
 		if n.level() == 0 || n.first() > t.last {
@@ -258,7 +258,7 @@ func (t *apart) fold(h *Handle, p *Placement) (sums []*Handle, err error) {
 			return left
 		}
 		if err == nil {
-			err = h.addApart(p, left, right)
+			err = h.combineFromPool(p, left, right)
 		}
 		return left
 	}
@@ -270,9 +270,9 @@ func (t *apart) fold(h *Handle, p *Placement) (sums []*Handle, err error) {
 	return sums, err
 }
 
-// InitialiseApart is Initialise where main memory is bounded: what has no value gets
+// InitialiseAside is Initialise where main memory is bounded: what has no value gets
 // it on the disk. p is empty, before and after.
-func (h *Handle) InitialiseApart(p *Placement, none []Box) error {
+func (h *Handle) InitialiseAside(p *Placement, none []Box) error {
 	d := h.d
 	if err := d.allocate(); err != nil {
 		return err
@@ -324,9 +324,9 @@ func (in *instance) describePart(h *Handle, box *Box, b *iface.Buffer) {
 	}
 }
 
-// CopyApart gives the duplicate the value of its source where main memory is bounded:
+// CopyAside gives the duplicate the value of its source where main memory is bounded:
 // fragment by fragment, from wherever it is to the duplicate's main instance.
-func (u *Duplicate) CopyApart() error {
+func (u *Duplicate) CopyAside() error {
 	to, from := u.h.d, u.alias.d
 	if err := to.allocate(); err != nil {
 		return err

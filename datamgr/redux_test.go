@@ -137,7 +137,7 @@ func TestLossWhileCombining(t *testing.T) {
 		}
 		h.accumulate()
 		for _, v := range []float64{3, 4} {
-			fresh, err := h.newThere()
+			fresh, err := h.newContributionDatum()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestLossWhileCombining(t *testing.T) {
 				t.Fatal(err)
 			}
 			at.Release()
-			c := Contribution{h: h, there: there{fresh, 1}}
+			c := Contribution{h: h, onDevice: deviceContribution{fresh, 1}}
 			c.Return()
 		}
 		var b iface.Buffer

@@ -29,25 +29,25 @@ type Registry struct {
 	relay relay
 
 	// guarded by mu
-	ids       int64
-	lockIDs   int64
-	mark      uint32
-	merged    []use
-	commuting *Handle // of the last CountPlain
-	calm      uint32  // of the last CountPlain: what Waiter.calm becomes
-	batch     batch
-	freeEpoch *epoch
-	slab      []epoch
-	completer Completer // for ends that the submitter causes
+	ids              int64
+	lockIDs          int64
+	mark             uint32
+	mergedUses       []use
+	commutingOperand *Handle // of the last CountPlain
+	checkedGen       uint32  // of the last CountPlain: what Waiter.checkedGen becomes
+	batch            batch
+	freeEpoch        *epoch
+	slab             []epoch
+	completer        Completer // for ends that the submitter causes
 
 	_        [64]byte
 	returned atomic.Pointer[epoch] // epochs that workers gave back
 	_        [64]byte
-	// unrest counts the changes of data that tasks submitted before must hear
+	// generation counts the changes of data that tasks submitted before must hear
 	// of when they run: locks, faults, packed copies. Workers read it for every
 	// task, and it hardly ever changes. Never 0.
-	unrest atomic.Uint32
-	_      [60]byte
+	generation atomic.Uint32
+	_          [60]byte
 
 	publishers []*Publisher // who may run tasks; fixed before the first submission
 	held       []*Hold      // data held by the program; guarded by mu
@@ -70,7 +70,7 @@ func (g *Registry) Owns(h *Handle) bool { return h.d.reg == g }
 // NewRegistry makes a registry whose data lives in mem.
 func NewRegistry(mem accel.Memory) *Registry {
 	g := &Registry{mem: mem, nodes: []*node{newNode(0, mem, nil)}}
-	g.unrest.Store(registries.Add(1)<<20 | 1) // tells handles of other registries from ours
+	g.generation.Store(registries.Add(1)<<20 | 1) // tells handles of other registries from ours
 	g.completer.reg = g
 	return g
 }

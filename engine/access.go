@@ -32,7 +32,7 @@ type Access struct {
 	t    *task
 	hold *datamgr.Hold
 
-	there bool // it counts in noRoomFor.holding; of who has its task
+	there bool // it counts in memoryWaiters.holding; of who has its task
 
 	mu struct {
 		sync.Mutex
@@ -213,8 +213,8 @@ func (j *Job) newAccess(h *datamgr.Handle, mode iface.AccessMode, o AcquireOptio
 // request gives a its place in the order.
 func (j *Job) request(a *Access) error {
 	rt, h, mode := j.rt, a.h, a.mu.mode
-	hd := rt.takeHand()
-	defer rt.giveHand(hd)
+	hd := rt.borrowReleaser()
+	defer rt.returnReleaser(hd)
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
 	if err := j.open(); err != nil {
@@ -244,7 +244,7 @@ func (j *Job) request(a *Access) error {
 	if n := a.opt.Node; n > 0 && !a.opt.OrderOnly && !rt.reg.Fits(ops, n) {
 		bytes := rt.reg.Needs(ops, n)
 		rt.unused(t)
-		return rt.noRoom(n, bytes)
+		return rt.memoryWaitersOf(n, bytes)
 	}
 	a.t, a.hold = t, datamgr.NewHold(h, mode)
 	t.x.access = a
@@ -305,7 +305,7 @@ func handOut(err error) {
 }
 
 // grant starts the access of t, whose locks are taken, or refuses it.
-func (h *hand) grant(t *task) {
+func (h *releaser) grant(t *task) {
 	a := t.x.access
 	a.mu.Lock()
 	err := a.mu.abandoned
@@ -330,7 +330,7 @@ func (h *hand) grant(t *task) {
 	h.rt.held = append(h.rt.held, a)
 	a.startCallLocked()
 	h.rt.reg.Unlock()
-	if h.rt.heard() {
+	if h.rt.hasListeners() {
 		h.rt.event(TaskStarted, t, h.id, nil)
 	}
 	a.decided()
@@ -339,18 +339,18 @@ func (h *hand) grant(t *task) {
 // grantAside is grant for data on another node, where room may have to be waited
 // for. Workers do that on a goroutine of its own: a task of theirs may be the one
 // that has the room.
-func (h *hand) grantAside(t *task) {
+func (h *releaser) grantAside(t *task) {
 	rt := h.rt
 	if h.id == sched.Outside && !rt.mayBeInKernel() {
 		h.grant(t)
 		return
 	}
-	own := rt.takeHand()
+	own := rt.borrowReleaser()
 	rt.group.Add(1) // where workers are, too: nobody has waited for them yet
 	go func() {
 		defer rt.group.Done()
 		own.grant(t)
-		rt.giveHand(own)
+		rt.returnReleaser(own)
 	}()
 }
 
@@ -395,7 +395,7 @@ func (a *Access) prepare(t *task) error {
 }
 
 // refuse ends the access of t because of err.
-func (h *hand) refuse(t *task, err error) {
+func (h *releaser) refuse(t *task, err error) {
 	a := t.x.access
 	a.mu.Lock()
 	a.mu.state, a.mu.err = accessRefused, err
@@ -440,14 +440,14 @@ func (a *Access) heldLocked() bool {
 // runtime the tasks that become ready run inside Release.
 func (a *Access) Release() error {
 	rt := a.job.rt
-	h := rt.takeHand()
+	h := rt.borrowReleaser()
 	rt.reg.Lock()
 	t := a.endLocked()
 	rt.reg.Unlock()
 	if t != nil {
 		h.endLight(t)
 	}
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 	return nil
 }
 
@@ -493,20 +493,20 @@ func (a *Access) ReleasePart(p *datamgr.Handle, mode iface.AccessMode) error {
 		return &ModeError{Mode: mode, Other: -1, Message: "no data to release: the handle is nil"}
 	}
 	rt := a.job.rt
-	h := rt.takeHand()
+	h := rt.borrowReleaser()
 	rt.reg.Lock()
 	t, err := a.lowerLocked(p, mode, h)
 	rt.reg.Unlock()
 	if t != nil {
 		h.endLight(t)
 	}
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 	return err
 }
 
 // lowerLocked is ReleasePart under the submission lock; it returns the task when
 // the caller has to end it.
-func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *hand) (*task, error) {
+func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *releaser) (*task, error) {
 	fail := func(text string) (*task, error) {
 		return nil, &ModeError{Handle: p, Mode: mode, Other: -1, Message: text}
 	}
@@ -576,7 +576,7 @@ func (a *Access) Fetch() error {
 	if a.opt.Node > 0 && rt.mayBeInKernel() {
 		return ErrWouldDeadlock
 	}
-	h := rt.takeHand()
+	h := rt.borrowReleaser()
 	rt.reg.Lock()
 	t, err := a.startFetchLocked()
 	rt.reg.Unlock()
@@ -589,7 +589,7 @@ func (a *Access) Fetch() error {
 			h.endLight(t)
 		}
 	}
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 	handOut(err)
 	return err
 }
@@ -640,7 +640,7 @@ func (a *Access) endFetchLocked(err error) *task {
 func (a *Access) behind(walk datamgr.Walk, fn func(*datamgr.Waiter)) {
 	walk.Successors(a.t.accesses(), fn)
 	if n := a.opt.Node; n > 0 {
-		for _, t := range a.job.rt.noRoomFor.waiting[n] {
+		for _, t := range a.job.rt.memoryWaiters.waiting[n] {
 			fn(&t.Waiter)
 		}
 	}

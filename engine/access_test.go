@@ -206,7 +206,7 @@ func roomless(j *Job) {
 	rt := j.rt
 	for waits := false; !waits && j.Stats().Failed == 0; time.Sleep(time.Millisecond) {
 		rt.reg.Lock()
-		waits = len(rt.noRoomFor.waiting[1]) > 0
+		waits = len(rt.memoryWaiters.waiting[1]) > 0
 		rt.reg.Unlock()
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/internal/apart"
+	"github.com/starpush/starpush/engine/internal/isolate"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -87,7 +87,7 @@ func (rt *Runtime) addDeviceWorkers() error {
 	for k, d := range rt.devices {
 		for range d.Units() {
 			w := newWorker(rt, d, named[d.Name()], rt.nodeOf[k])
-			w.menu = newMenu(w)
+			w.lookahead = newLookahead(w)
 			rt.workers = append(rt.workers, w)
 			named[d.Name()]++
 			var err error
@@ -120,7 +120,7 @@ func (rt *Runtime) closeNodes() error {
 func (w *worker) begins() {
 	if w.rt.ahead != nil {
 		w.busy.Store(true) // from now on who gives the worker a task sees that
-		w.feed(w.menu)
+		w.prefetchNext(w.lookahead)
 	}
 	w.rt.reg.KernelBegins(w.node)
 }
@@ -168,7 +168,7 @@ func (t *task) work() float64 {
 		return 0
 	}
 	var n float64
-	apart.Call(func() {
+	isolate.Call(func() {
 		var ds []iface.Desc
 		n = t.flops(&ds)
 	})

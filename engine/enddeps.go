@@ -21,19 +21,19 @@ import (
 // however indirectly.
 func (t *Task) AddEndDependency(deps ...Dependency) error {
 	rt := t.job.rt
-	h := rt.takeHand()
-	defer rt.giveHand(h)
+	h := rt.borrowReleaser()
+	defer rt.returnReleaser(h)
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
-	if t.sp != nil && t.sp.Repeat != nil {
+	if t.opts != nil && t.opts.Repeat != nil {
 		return &RepeatError{Task: t, What: "end dependencies"}
 	}
 	if slices.Contains(deps, nil) {
 		return fmt.Errorf("engine: an end dependency of task %d is nil", t.id)
 	}
-	if t.sp != nil && t.sp.parent != nil {
+	if t.opts != nil && t.opts.parent != nil {
 		for _, d := range deps {
-			if err := t.sp.parent.mayWait(d); err != nil {
+			if err := t.opts.parent.mayWait(d); err != nil {
 				return err
 			}
 		}
@@ -54,7 +54,7 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	}
 	if us := t.waiters(); len(us) > 0 {
 		if way := behind(us, func(u *task) bool {
-			return u.general && u.x.future != nil && slices.Contains(deps, Dependency(u.x.future))
+			return u.general && u.x.public != nil && slices.Contains(deps, Dependency(u.x.public))
 		}); way != nil {
 			return t.circle(way)
 		}
@@ -70,12 +70,12 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 
 // relay makes a record by which the end of t, which counts it, waits for d; nil: for
 // nothing. Submission lock held.
-func (t *Task) relay(h *hand, d Dependency) {
+func (t *Task) relay(h *releaser, d Dependency) {
 	u := h.rt.newTask(false)
 	x := u.extend()
 	u.job, u.kind = t.job, relayTask
 	u.setOperands(nil)
-	u.room(0)
+	u.accessSlots(0)
 	x.target = t
 	u.Arm()
 	var waits int32
@@ -95,7 +95,7 @@ func (t *Task) onlyEnds() bool {
 }
 
 // runRelay is called when a dependency of the end of a task has ended.
-func (h *hand) runRelay(u *task) {
+func (h *releaser) runRelay(u *task) {
 	k, f := u.x.target, u.x.lost.Load()
 	u.clear()
 	u.SetNext(nil)
@@ -115,7 +115,7 @@ func (h *hand) runRelay(u *task) {
 	k.mu.rest = nil
 	t := k.mu.t
 	k.mu.Unlock()
-	h.conclude(t, *e)
+	h.endTask(t, *e)
 }
 
 // cancelledEnd is why t counts as cancelled, although its kernel has run or may run:
@@ -156,9 +156,9 @@ func (t *Task) cycle(deps []Dependency) *CycleError {
 			}
 		}
 		us := k.waiters()
-		if k.sp != nil {
-			us = append(us, k.sp.list.waiting...)
-			for _, next := range k.sp.named {
+		if k.opts != nil {
+			us = append(us, k.opts.list.waiting...)
+			for _, next := range k.opts.named {
 				follow(next)
 			}
 		}
@@ -166,7 +166,7 @@ func (t *Task) cycle(deps []Dependency) *CycleError {
 			if u.kind == relayTask {
 				follow(u.x.target)
 			} else {
-				follow(u.x.future)
+				follow(u.x.public)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func (e *CycleError) Error() string {
 
 // number is how messages call t in a list: by its number, once it has one.
 func (t *Task) number() string {
-	if t.id == 0 && t.sp != nil {
+	if t.id == 0 && t.opts != nil {
 		return t.name()
 	}
 	return number(t.id)

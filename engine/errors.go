@@ -416,7 +416,7 @@ var internalCodelet = map[kind]*Codelet{
 
 // newFailure describes why t did not succeed.
 func newFailure(t *task, worker string, cause error, dropped bool) *failure {
-	f := &failure{job: t.job, id: t.Order, codelet: t.codelet, name: t.name(), origin: t.from(),
+	f := &failure{job: t.job, id: t.Order, codelet: t.codelet, name: t.name(), origin: t.submittedAt(),
 		worker: worker, cause: cause, dropped: dropped}
 	if f.codelet == nil {
 		f.codelet, f.id = internalCodelet[t.kind], 0

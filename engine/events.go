@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/engine/internal/apart"
+	"github.com/starpush/starpush/engine/internal/isolate"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// heard reports whether somebody may want to know of events: the listener of the
+// hasListeners reports whether somebody may want to know of events: the listener of the
 // runtime, its profile, or that of some job.
-func (rt *Runtime) heard() bool { return rt.ears.Load() > 0 }
+func (rt *Runtime) hasListeners() bool { return rt.listenerCount.Load() > 0 }
 
 // event tells the listeners of the runtime and of the job of t. Called only when
 // somebody may want to know.
@@ -27,7 +27,7 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	}
 	var tt *taskTimes
 	if rt.profile != nil {
-		if k > TaskStarted && t.x != nil && t.x.rest != nil {
+		if k > TaskStarted && t.x != nil && t.x.generalTask != nil {
 			tt = t.x.times
 		}
 		rt.profile.event(k, t, worker)
@@ -55,27 +55,27 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 		after = rt.afterIDs()
 	}
 	e := &Event{After: after, Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
-		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.from(), Parent: parent, Color: color, Err: err, task: t}
+		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, task: t}
 	if tt != nil {
 		tt.mu.Lock()
 		e.Profile = tt.p
 		tt.mu.Unlock()
 	}
-	tell(all, e)
-	tell(own, e)
+	deliver(all, e)
+	deliver(own, e)
 	e.task = nil // it is used again
 }
 
-// tell calls l, if there is one, where nothing it does can harm the caller.
-func tell(l Listener, e *Event) {
+// deliver calls l, if there is one, where nothing it does can harm the caller.
+func deliver(l Listener, e *Event) {
 	if l == nil {
 		return
 	}
-	if l, ok := l.(sure); ok {
+	if l, ok := l.(boundedListener); ok {
 		l.TaskEvent(e)
 		return
 	}
-	apart.Call(func() { l.TaskEvent(e) })
+	isolate.Call(func() { l.TaskEvent(e) })
 }
 
 // listenToCopies tells the listeners of copies, if they want to know.
@@ -88,11 +88,11 @@ func (rt *Runtime) listenToCopies() {
 			}
 		}
 	})
-	rt.countEars()
+	rt.countListeners()
 }
 
-// countEars finds out who listens. Submission lock held, or nobody else there.
-func (rt *Runtime) countEars() {
+// countListeners finds out who listens. Submission lock held, or nobody else there.
+func (rt *Runtime) countListeners() {
 	n, copies, choices := 0, []CopyListener(nil), []ChoiceListener(nil)
 	add := func(l Listener) {
 		if l == nil {
@@ -120,8 +120,8 @@ func (rt *Runtime) countEars() {
 	if choices != nil {
 		rt.choices.Store(&choices)
 	}
-	rt.lone.Store(n == 1 && rt.opt.Listener != nil && rt.profile == nil)
-	rt.ears.Store(int32(n))
+	rt.onlyRuntimeListener.Store(n == 1 && rt.opt.Listener != nil && rt.profile == nil)
+	rt.listenerCount.Store(int32(n))
 }
 
 // ErrBusyRuntime says that tasks are left, so that who listens cannot change.
@@ -139,13 +139,13 @@ func (rt *Runtime) Listen(l Listener) error {
 	}
 	switch {
 	case l == nil && rt.profile != nil:
-		l = silence{}
+		l = profileOnly{}
 		rt.profile.silent = true
 	case rt.profile != nil:
 		rt.profile.silent = false
 	}
 	rt.opt.Listener = l
-	rt.countEars()
+	rt.countListeners()
 	return nil
 }
 
@@ -155,14 +155,14 @@ func (rt *Runtime) Listen(l Listener) error {
 // reports false, and does nothing, when there is no listener, when it is muted, and when
 // a profile or a job has a listener, too.
 func (rt *Runtime) Mute() bool {
-	return rt.lone.Load() && rt.ears.CompareAndSwap(1, 0)
+	return rt.onlyRuntimeListener.Load() && rt.listenerCount.CompareAndSwap(1, 0)
 }
 
 // Unmute ends Mute.
 func (rt *Runtime) Unmute() {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
-	rt.countEars()
+	rt.countListeners()
 }
 
 // Events: what a runtime tells whoever listens.
@@ -259,8 +259,8 @@ type ChoiceListener interface {
 	ChoiceEvent(*ChoiceEvent)
 }
 
-// sure is a Listener that returns without a panic: it needs no goroutine of its own.
-type sure interface {
+// boundedListener is a Listener that returns without a panic: it needs no goroutine of its own.
+type boundedListener interface {
 	Listener
 	AlwaysReturns()
 }

@@ -27,12 +27,12 @@ func (w *worker) run(t *task) {
 	}
 	if t.general || t.Order <= j.cancelled.Load() || w.arch != cpuArch {
 		w.runGeneral(t)
-		w.settle()
+		w.drain()
 		return
 	}
 	w.tc.reset(t, w)
 	commutes := false
-	if !w.rt.reg.Calm(&t.Waiter) {
+	if !w.rt.reg.Unchanged(&t.Waiter) {
 		var done bool
 		if commutes, done = w.prepare(t); done {
 			return
@@ -42,7 +42,7 @@ func (w *worker) run(t *task) {
 		w.poison(t)
 	}
 	var err error
-	if w.rt.heard() || j.timed.Load() || w.menu != nil || w.rt.opt.Sequential { // there loop is not around it
+	if w.rt.hasListeners() || j.timed.Load() || w.lookahead != nil || w.rt.opt.Sequential { // there loop is not around it
 		err = w.kernel(t, t.codelet.CPU[0], 0)
 	} else {
 		err = w.callBare(t.codelet.CPU[0])
@@ -50,11 +50,11 @@ func (w *worker) run(t *task) {
 	if err != nil {
 		t.extend()
 		w.fail(t, err)
-		w.settle()
+		w.drain()
 		return
 	}
 	if commutes {
-		t.lockPlace().ReleaseOne(w.c)
+		t.lockPlace().ReleaseSingle(w.c)
 	}
 	switch {
 	case t.nacc == 0:
@@ -69,7 +69,7 @@ func (w *worker) run(t *task) {
 		w.dispatch()
 	}
 	if len(w.light) > 0 {
-		w.settle()
+		w.drain()
 	}
 }
 
@@ -80,7 +80,7 @@ func (w *worker) finishLate(t *task) {
 		return
 	}
 	w.c.FinishLate()
-	w.settle()
+	w.drain()
 	w.share()
 }
 
@@ -108,9 +108,9 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 		}
 	}
 	ok := w.node == 0 && !w.rt.limited && (state == 0 || state.OnlyLazy())
-	if ok && commutes && !t.lockPlace().AcquireOne(w.c) {
+	if ok && commutes && !t.lockPlace().AcquireSingle(w.c) {
 		w.pub.End(w.c) // t may run elsewhere by now
-		w.settle()
+		w.drain()
 		return false, true
 	}
 	k := 0
@@ -121,7 +121,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 		var err error
 		switch op := &ops[i]; op.Mode {
 		case iface.Scratch:
-			err = w.private(k, i, op)
+			err = w.preparePrivate(k, i, op)
 			k++
 		case iface.Redux:
 			if !op.Handle.Contributes(w.id, &w.tc.bufs[i]) {
@@ -137,7 +137,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 	}
 	if !ok {
 		w.runGeneral(t)
-		w.settle()
+		w.drain()
 	}
 	return commutes, !ok
 }
@@ -145,7 +145,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 // kernel calls fn, implementation impl, as the kernel of t; the buffers that are not plain are filled in.
 func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	j := t.job
-	if w.rt.heard() {
+	if w.rt.hasListeners() {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
 	var err error
@@ -155,7 +155,7 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 		err = w.timed(t, fn, impl)
 	}
 	if err == nil && !w.collects(t) {
-		if w.rt.heard() {
+		if w.rt.hasListeners() {
 			w.done(t)
 		}
 	}
@@ -175,11 +175,11 @@ func (w *worker) call(fn Impl) error {
 	switch {
 	case w.stream != nil:
 		return w.callOnDevice(fn)
-	case w.menu != nil:
+	case w.lookahead != nil:
 		w.begins()
 		defer w.ends()
 	}
-	return callKernel(fn, &w.tc, w.exits)
+	return callKernel(fn, &w.tc, w.onExit)
 }
 
 // exit is called when a kernel ends the worker's goroutine.
@@ -197,11 +197,11 @@ func (w *worker) runGeneral(t *task) {
 	ops := t.operands()
 	plain := !t.general
 	if plain && t.marks&hasLock != 0 {
-		t.lockPlace().ReleaseOne(w.c)
+		t.lockPlace().ReleaseSingle(w.c)
 	}
 	x := t.extend()
-	if len(w.flights) > 0 && !w.queues(t) {
-		w.landAll()
+	if len(w.queued) > 0 && !w.mayQueue(t) {
+		w.drainQueue()
 	}
 	if t.kind == specialTask {
 		w.runSpecial(t)
@@ -225,11 +225,11 @@ func (w *worker) runGeneral(t *task) {
 	}
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
-	w.roomGiven = w.rt.noRoomFor.given.Load()
-	if len(w.flights) == 0 || !x.place.PrepareThere(w.node, ops) {
-		w.landAll() // whoever waits for room holds none
-		if err := w.place(t); err != nil {
-			w.unable(t, err)
+	w.roomGiven = w.rt.memoryWaiters.given.Load()
+	if len(w.queued) == 0 || !x.place.PrepareThere(w.node, ops) {
+		w.drainQueue() // whoever waits for room holds none
+		if err := w.placeOperands(t); err != nil {
+			w.cannotRun(t, err)
 			return
 		}
 	}
@@ -237,8 +237,8 @@ func (w *worker) runGeneral(t *task) {
 		w.rt.profile.fetched(t)
 	}
 	w.tc.reset(t, w)
-	if err := w.privates(t); err != nil {
-		w.unable(t, err)
+	if err := w.preparePrivates(t); err != nil {
+		w.cannotRun(t, err)
 		return
 	}
 	x.place.Begin()
@@ -325,7 +325,7 @@ func (c *TaskContext) TaskID() int64 { return c.t.Order }
 // told to forget.
 func (c *TaskContext) Task() *Task {
 	if c.t.general {
-		return c.t.x.future
+		return c.t.x.public
 	}
 	return nil
 }
@@ -397,9 +397,9 @@ func sound(err error) (is error) {
 //
 //go:noinline
 func (w *worker) callBare(fn Impl) error {
-	w.bare = true
+	w.inBareCall = true
 	err := fn(&w.tc)
-	w.bare = false
+	w.inBareCall = false
 	if err != nil {
 		err = sound(err)
 	}

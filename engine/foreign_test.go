@@ -17,7 +17,7 @@ func TestHandleOfAnotherRuntime(t *testing.T) {
 		other, k := start(t, Options{Workers: 1})
 		mine, x := ints(t, rt, make([]int64, 4)), ints(t, other, make([]int64, 4))
 		now(t, j, ops(iface.RW, mine))
-		now(t, k, ops(iface.RW, x)) // both are known to be calm
+		now(t, k, ops(iface.RW, x)) // both were found unchanged
 		must(t, other.SetReduction(x, datamgr.SumReduction()))
 		now(t, k, ops(iface.Commute, x)) // it has a lock
 		now(t, k, ops(iface.Redux, x))   // and an open group

@@ -33,7 +33,7 @@ func (rt *Runtime) closeGroups(j *Job, ops []Operand, like *task) {
 	for h := rt.reg.OpenGroup(ops); h != nil; h = rt.reg.OpenGroup(ops) {
 		rt.reg.CloseGroup(h)
 		t := rt.internal(j, reduceTask, h, iface.RW)
-		from := like.from()
+		from := like.submittedAt()
 		t.setOrigin(&from)
 		t.Priority = like.Priority
 		t.x.none, t.x.all = rt.reg.NoValueIn(h)
@@ -55,7 +55,7 @@ func (rt *Runtime) initialise(j *Job, ops []Operand, like *task) {
 			continue
 		}
 		t := rt.internal(j, initTask, op.Handle, iface.RW)
-		from := like.from()
+		from := like.submittedAt()
 		t.setOrigin(&from)
 		t.Priority = like.Priority
 		t.x.none, t.x.all = none, all
@@ -80,11 +80,11 @@ func (rt *Runtime) admit(t *task, opt datamgr.MergeOptions) (ready bool, err err
 	if t.kind == unregisterTask && t.x.h.AwaitUnordered(&t.Waiter) {
 		waits++
 	}
-	if rt.heard() {
+	if rt.hasListeners() {
 		rt.event(TaskSubmitted, t, -1, nil)
 	}
 	if f := t.job.opt.OnInternal; f != nil {
-		f(&Event{Kind: TaskSubmitted, Job: t.job, ID: t.Order, Internal: kindNames[t.kind], Worker: -1, Operands: t.operands(), Origin: t.from()})
+		f(&Event{Kind: TaskSubmitted, Job: t.job, ID: t.Order, Internal: kindNames[t.kind], Worker: -1, Operands: t.operands(), Origin: t.submittedAt()})
 	}
 	if !t.Settle(waits) {
 		return false, nil
@@ -116,7 +116,7 @@ func (w *worker) runInternal(t *task) {
 			return
 		}
 	}
-	if w.rt.heard() {
+	if w.rt.hasListeners() {
 		w.rt.event(TaskStarted, t, w.id, nil)
 	}
 	what := "combine"
@@ -128,7 +128,7 @@ func (w *worker) runInternal(t *task) {
 	switch t.kind {
 	case reduceTask:
 		if w.rt.limited {
-			err = callKernel(func(*TaskContext) error { return h.CombineApart(&x.place, x.none, x.all) }, nil, exit)
+			err = callKernel(func(*TaskContext) error { return h.CombinePool(&x.place, x.none, x.all) }, nil, exit)
 			break
 		}
 		if err = x.place.Prepare(0, ops); err != nil {
@@ -142,7 +142,7 @@ func (w *worker) runInternal(t *task) {
 		what = "initialise"
 		err = callKernel(func(*TaskContext) error {
 			if w.rt.limited {
-				return h.InitialiseApart(&x.place, x.none)
+				return h.InitialiseAside(&x.place, x.none)
 			}
 			return h.Initialise(x.none, x.all)
 		}, nil, exit)
@@ -173,7 +173,7 @@ func (w *worker) failInternal(t *task, err error) {
 
 func (w *worker) endInternal(t *task, f *failure, err error) {
 	j := t.job
-	if w.rt.heard() {
+	if w.rt.hasListeners() {
 		k := TaskDone
 		switch {
 		case err != nil:
@@ -200,7 +200,7 @@ func (w *worker) endInternal(t *task, f *failure, err error) {
 
 // runLight runs what has no kernel, on whatever goroutine released it. An
 // unordered access that comes first now counts its lock as held meanwhile.
-func (h *hand) runLight(t *task) {
+func (h *releaser) runLight(t *task) {
 	switch t.kind {
 	case relayTask:
 		h.runRelay(t)
@@ -208,7 +208,7 @@ func (h *hand) runLight(t *task) {
 	case specialTask:
 		h.runSpecial(t)
 		return
-	case gangCall:
+	case joinGangMarker:
 		h.w.help()
 		return
 	}
@@ -266,7 +266,7 @@ func (t *task) bringHome() {
 }
 
 // endLight ends a light task and recycles it.
-func (h *hand) endLight(t *task) {
+func (h *releaser) endLight(t *task) {
 	rt, j, root := h.rt, t.job, t.x.h
 	free := t.kind == unregisterTask
 	counted := t.kind != acquireTask
@@ -277,7 +277,7 @@ func (h *hand) endLight(t *task) {
 	rt.reg.Lock()
 	rt.reg.EndHold(t.x.hold, h.c)
 	rt.reg.Unlock()
-	if rt.heard() {
+	if rt.hasListeners() {
 		rt.event(TaskDone, t, h.id, nil)
 	}
 	if free {
@@ -288,7 +288,7 @@ func (h *hand) endLight(t *task) {
 	t.SetNext(nil)
 	rt.giveBack(t, t)
 	if node > 0 {
-		rt.roomAgain(node, kept)
+		rt.retryMemoryWaiters(node, kept)
 	}
 	if counted {
 		j.internal.Add(1)
@@ -417,8 +417,8 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 	if err != nil {
 		return nil, err
 	}
-	hd := rt.takeHand()
-	defer rt.giveHand(hd)
+	hd := rt.borrowReleaser()
+	defer rt.returnReleaser(hd)
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
 	if err := j.open(); err != nil {
@@ -453,7 +453,7 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 func (rt *Runtime) unshare(j *Job, u *datamgr.Duplicate, like *task) {
 	u.Close()
 	t := rt.internal(j, duplicateTask, u.Handle(), iface.W)
-	from := like.from()
+	from := like.submittedAt()
 	t.setOrigin(&from)
 	t.Priority = like.Priority
 	t.x.dup = u
@@ -490,7 +490,7 @@ func (rt *Runtime) share(t *task) {
 
 // await makes t, which is armed, wait for copies that accesses without order
 // would overtake, and returns for how many; and notes which duplicates t uses.
-func (x *ext) await(t *task) (waits int32) {
+func (x *taskExtra) await(t *task) (waits int32) {
 	if len(x.unordered) > 0 {
 		for _, u := range x.copies {
 			if u.Await(&t.Waiter) {
@@ -510,7 +510,7 @@ func (x *ext) await(t *task) (waits int32) {
 func (w *worker) runDuplicate(t *task) error {
 	x, ops := t.x, t.operands()
 	if w.rt.limited {
-		return x.dup.CopyApart()
+		return x.dup.CopyAside()
 	}
 	if err := x.place.Prepare(0, ops); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	rt.reg.Lock()
 	rt.jobs[j] = struct{}{}
 	if o.Listener != nil {
-		rt.countEars()
+		rt.countListeners()
 	}
 	rt.reg.Unlock()
 	j.unwatch = j.CancelWhen(ctx)
@@ -225,7 +225,7 @@ func (j *Job) cancel(cause error, w *contextWatch) {
 		cause = context.Canceled
 	}
 	rt := j.rt
-	h := rt.takeHand()
+	h := rt.borrowReleaser()
 	rt.reg.Lock()
 	if w != nil {
 		w.cause = cause
@@ -241,10 +241,10 @@ func (j *Job) cancel(cause error, w *contextWatch) {
 	j.now.Store(newGeneration(j.mu.base))
 	j.mu.Unlock()
 	j.dropWaiting(j.submitted, h)
-	j.dropRoomless(j.submitted)
+	j.dropMemoryWaiters(j.submitted)
 	rt.reg.Unlock()
 	old.cancel(cause)
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 }
 
 // cause is why the job was cancelled last.
@@ -310,7 +310,7 @@ func (j *Job) Close() error {
 		if over() {
 			return true
 		}
-		if !rt.quiet() || rt.callsGoOn() {
+		if !rt.isIdle() || rt.callsGoOn() {
 			return false
 		}
 		stuck = j.stuck(func(t *task) bool { return t.job == j && t.kind != acquireTask }, true)
@@ -327,7 +327,7 @@ func (j *Job) Close() error {
 	rt.reg.Lock()
 	j.done = true
 	if j.opt.Listener != nil {
-		rt.countEars()
+		rt.countListeners()
 	}
 	j.leave()
 	rt.reg.Unlock()
@@ -396,7 +396,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 			return err
 		}
 	}
-	hd := rt.takeHand()
+	hd := rt.borrowReleaser()
 	rt.reg.Lock()
 	err := j.mayEnd(k)
 	if err == nil {
@@ -406,7 +406,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 		if u := h.DuplicateOf(); u != nil && k == unregisterTask {
 			if !u.Disown() {
 				rt.reg.Unlock()
-				rt.giveHand(hd)
+				rt.returnReleaser(hd)
 				return nil // others have it
 			}
 			if h.Shared() != nil {
@@ -430,7 +430,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 		}
 	}
 	rt.reg.Unlock()
-	rt.giveHand(hd)
+	rt.returnReleaser(hd)
 	return err
 }
 
@@ -474,11 +474,11 @@ func first(at []*Site) *Site {
 // It is worth a pause for short tasks only; a program that submits long ones has
 // better things to do, so there the submitter soon stops trying.
 const (
-	farAhead  = 2048                   // unfinished tasks from which on the submitter pauses
-	nearAgain = farAhead / 2           // and down to which
-	noHaste   = 500 * time.Microsecond // workers that end no batch of tasks within this run long ones
-	nap       = 20 * time.Microsecond
-	restless  = 1 << 16 // most tasks between two tries
+	pauseAbove     = 2048                   // unfinished tasks from which on the submitter pauses
+	resumeBelow    = pauseAbove / 2         // and down to which
+	longTaskCutoff = 500 * time.Microsecond // workers that end no batch of tasks within this run long ones
+	pollInterval   = 20 * time.Microsecond
+	maxBackoff     = 1 << 16 // most tasks between two tries
 )
 
 // pace is when a job's submitter looks again how far ahead it is.
@@ -509,14 +509,14 @@ func (j *Job) keepPace() error {
 		if j.opt.Bounded && !made {
 			return j.full()
 		}
-	case n >= farAhead && j.submitted >= j.pace.next && !rt.opt.Sequential:
+	case n >= pauseAbove && j.submitted >= j.pace.next && !rt.opt.Sequential:
 		rt.reg.Unlock()
 		caughtUp := !rt.mayBeInKernel() && j.pause(n) // kernels and callbacks never wait
 		rt.reg.Lock()
 		if caughtUp {
 			j.pace.gap = 0
 		} else {
-			j.pace.gap = min(max(2*j.pace.gap, 512), restless)
+			j.pace.gap = min(max(2*j.pace.gap, 512), maxBackoff)
 		}
 		j.pace.next = j.submitted + j.pace.gap
 	}
@@ -548,10 +548,10 @@ func (j *Job) Widen(n int64) {
 func (j *Job) pause(n int64) bool {
 	rt := j.rt
 	seen := j.ended.Load()
-	enough := seen + n - nearAgain
+	enough := seen + n - resumeBelow
 	since := time.Now()
 	for {
-		time.Sleep(nap)
+		time.Sleep(pollInterval)
 		ended := j.ended.Load()
 		if ended >= enough {
 			return true
@@ -561,7 +561,7 @@ func (j *Job) pause(n int64) bool {
 		}
 		if ended != seen {
 			seen, since = ended, time.Now()
-		} else if time.Since(since) > noHaste {
+		} else if time.Since(since) > longTaskCutoff {
 			return false
 		}
 	}

@@ -21,13 +21,13 @@ func TestFarAheadOfLongTasks(t *testing.T) {
 		long := kernel("long", func(*TaskContext) error { <-last; return nil })
 		short := kernel("short", func(*TaskContext) error { ran.Add(1); return nil })
 		submit(t, j, &TaskSpec{Codelet: long})
-		for range 20 * farAhead {
+		for range 20 * pauseAbove {
 			submit(t, j, &TaskSpec{Codelet: short})
 		}
 		close(last)
 		must(t, j.Wait(context.Background()))
-		if n := ran.Load(); n != 20*farAhead {
-			t.Errorf("%d workers: %d of %d tasks ran", workers, n, 20*farAhead)
+		if n := ran.Load(); n != 20*pauseAbove {
+			t.Errorf("%d workers: %d of %d tasks ran", workers, n, 20*pauseAbove)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func TestFarAheadOfBlockedTasks(t *testing.T) {
 	g := j.NewGate()
 	var ran atomic.Int64
 	count := kernel("count", func(*TaskContext) error { ran.Add(1); return nil })
-	for i := range 10 * farAhead {
+	for i := range 10 * pauseAbove {
 		s := &TaskSpec{Codelet: count}
 		if i%2 == 0 {
 			s.After = []Dependency{g}
@@ -47,8 +47,8 @@ func TestFarAheadOfBlockedTasks(t *testing.T) {
 	}
 	g.Open()
 	must(t, j.Wait(context.Background()))
-	if n := ran.Load(); n != 10*farAhead {
-		t.Errorf("%d of %d tasks ran", n, 10*farAhead)
+	if n := ran.Load(); n != 10*pauseAbove {
+		t.Errorf("%d of %d tasks ran", n, 10*pauseAbove)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestFarAheadInKernel(t *testing.T) {
 	var ran atomic.Int64
 	count := &TaskSpec{Codelet: kernel("count", func(*TaskContext) error { ran.Add(1); return nil })}
 	submit(t, j, &TaskSpec{Codelet: kernel("source", func(*TaskContext) error {
-		for range 4 * farAhead {
+		for range 4 * pauseAbove {
 			if err := j.Submit(count); err != nil {
 				return err
 			}
@@ -69,8 +69,8 @@ func TestFarAheadInKernel(t *testing.T) {
 		return nil
 	})})
 	must(t, j.Wait(context.Background()))
-	if n := ran.Load(); n != 4*farAhead {
-		t.Errorf("%d of %d tasks ran", n, 4*farAhead)
+	if n := ran.Load(); n != 4*pauseAbove {
+		t.Errorf("%d of %d tasks ran", n, 4*pauseAbove)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestHeavyTasks(t *testing.T) {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
 	for range 300 {
-		if u := rt.newTask(true); u.x != nil && u.x.rest != nil && cap(u.x.acc) > heavyRoom {
+		if u := rt.newTask(true); u.x != nil && u.x.generalTask != nil && cap(u.x.acc) > heavyRoom {
 			t.Fatalf("a record keeps room for %d accesses", cap(u.x.acc))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/internal/apart"
+	"github.com/starpush/starpush/engine/internal/isolate"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -91,7 +91,7 @@ func ownKernel() string { return "engine" }
 // kernelVersion is what c.Kernel says; "" when it does not return.
 func (c *Codelet) kernelVersion() (v string) {
 	if c.Kernel != nil {
-		apart.Call(func() { v = c.Kernel() })
+		isolate.Call(func() { v = c.Kernel() })
 	}
 	return v
 }

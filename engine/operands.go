@@ -13,8 +13,8 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// private makes operand i, SCRATCH, the worker's k-th private memory.
-func (w *worker) private(k, i int, op *Operand) error {
+// preparePrivate makes operand i, SCRATCH, the worker's k-th private memory.
+func (w *worker) preparePrivate(k, i int, op *Operand) error {
 	p, err := w.workspace(k, op.Handle)
 	if err != nil {
 		return err
@@ -24,8 +24,8 @@ func (w *worker) private(k, i int, op *Operand) error {
 	return nil
 }
 
-// privates fills in the buffers of SCRATCH and REDUX operands.
-func (w *worker) privates(t *task) error {
+// preparePrivates fills in the buffers of SCRATCH and REDUX operands.
+func (w *worker) preparePrivates(t *task) error {
 	k := 0
 	for i, op := range t.operands() {
 		switch op.Mode {
@@ -35,16 +35,16 @@ func (w *worker) privates(t *task) error {
 				w.tc.set[i] = true
 				continue
 			}
-			if err := w.private(k, i, &op); err != nil {
+			if err := w.preparePrivate(k, i, &op); err != nil {
 				return err
 			}
 			k++
 		case iface.Redux:
 			if w.rt.limited {
-				w.describeApart(t, i)
+				w.describeAside(t, i)
 				continue
 			}
-			if w.describeThere(t, i) {
+			if w.describeOnDevice(t, i) {
 				continue
 			}
 			if err := w.contribute(t, i); err != nil {
@@ -109,11 +109,11 @@ func (w *worker) poison(t *task) {
 
 // Contributions to REDUX data that stay on a device.
 
-// contributeThere returns the operands of t as they are placed: what it adds to by
+// contributeOnDevice returns the operands of t as they are placed: what it adds to by
 // REDUX on a device is data that stays there. Where the tree of contributions is
 // fixed they are in main memory, as others are. When a function of the reduction ends
 // the goroutine, the task has failed.
-func (w *worker) contributeThere(t *task) ([]Operand, error) {
+func (w *worker) contributeOnDevice(t *task) ([]Operand, error) {
 	ops := t.operands()
 	on := func(op Operand) bool { return op.Mode == iface.Redux && w.nodeFor(&op) > 0 }
 	if w.node == 0 || t.job.opt.Deterministic || !slices.ContainsFunc(ops, on) {
@@ -127,7 +127,7 @@ func (w *worker) contributeThere(t *task) ([]Operand, error) {
 		}
 		var c datamgr.Contribution
 		err := callKernel(func(*TaskContext) (err error) {
-			c, err = op.Handle.ContributeThere(w.node)
+			c, err = op.Handle.ContributeOnDevice(w.node)
 			return err
 		}, nil, func(error) { w.exit(op.Handle.Exited("initialise")) })
 		if err != nil {
@@ -139,11 +139,11 @@ func (w *worker) contributeThere(t *task) ([]Operand, error) {
 	return ops, nil
 }
 
-// describeThere fills in the buffer of operand i, REDUX, if it stays on the device.
-func (w *worker) describeThere(t *task, i int) bool {
+// describeOnDevice fills in the buffer of operand i, REDUX, if it stays on the device.
+func (w *worker) describeOnDevice(t *task, i int) bool {
 	x, h := t.x, t.operands()[i].Handle
 	for k := range x.redux {
-		if x.redux[k].DescribeThere(h, &x.place, i, &w.tc.bufs[i]) {
+		if x.redux[k].DescribeOnDevice(h, &x.place, i, &w.tc.bufs[i]) {
 			w.tc.set[i] = true
 			return true
 		}
@@ -188,11 +188,11 @@ func (rt *Runtime) addDisk() {
 // is none.
 func (rt *Runtime) DiskNode() (node int, ok bool) { return rt.diskNode, rt.limited }
 
-// place gives t, whose locks are taken, its memory, and brings what it reads.
-func (w *worker) place(t *task) error {
+// placeOperands gives t, whose locks are taken, its memory, and brings what it reads.
+func (w *worker) placeOperands(t *task) error {
 	x, ops := t.x, t.operands()
 	if !w.rt.limited {
-		ops, err := w.contributeThere(t)
+		ops, err := w.contributeOnDevice(t)
 		if err != nil {
 			return err
 		}
@@ -204,12 +204,12 @@ func (w *worker) place(t *task) error {
 			if ops[i].Mode != iface.Redux {
 				continue
 			}
-			c, err := w.contributeApart(t, ops[i].Handle, w.nodeFor(&ops[i]))
+			c, err := w.contributeAside(t, ops[i].Handle, w.nodeFor(&ops[i]))
 			if err != nil {
 				return err
 			}
 			pin := ops[i].Pin
-			ops[i] = c.Apart()
+			ops[i] = c.FromPool()
 			ops[i].Pin = pin
 		}
 	}
@@ -219,24 +219,24 @@ func (w *worker) place(t *task) error {
 	return x.place.Prepare(w.node, ops)
 }
 
-// contributeApart takes a contribution to h for t to add to on a node: the one reserved for it,
+// contributeAside takes a contribution to h for t to add to on a node: the one reserved for it,
 // or any that nobody uses. When a function of the reduction ends the goroutine, the
 // task has failed.
-func (w *worker) contributeApart(t *task, h *datamgr.Handle, node int) (*datamgr.Contribution, error) {
+func (w *worker) contributeAside(t *task, h *datamgr.Handle, node int) (*datamgr.Contribution, error) {
 	x := t.x
 	k := slices.IndexFunc(x.redux, func(c datamgr.Contribution) bool { return c.Waits(h) })
 	if k < 0 {
 		k = len(x.redux)
-		x.redux = append(x.redux, h.ContributeApart(node))
+		x.redux = append(x.redux, h.ContributeFromPool(node))
 	}
 	c := &x.redux[k]
-	err := callKernel(func(*TaskContext) error { return c.TakeApart(&x.place) }, nil,
+	err := callKernel(func(*TaskContext) error { return c.TakeFromPool(&x.place) }, nil,
 		func(error) { w.exit(h.Exited("initialise")) })
 	return c, err
 }
 
-// describeApart fills in the buffer of operand i, REDUX.
-func (w *worker) describeApart(t *task, i int) {
+// describeAside fills in the buffer of operand i, REDUX.
+func (w *worker) describeAside(t *task, i int) {
 	h := t.operands()[i].Handle
 	for k := range t.x.redux {
 		if c := &t.x.redux[k]; c.For(h) {
@@ -277,7 +277,7 @@ func fixes(ops []Operand) bool {
 
 // reserve numbers the contributions of a task of a deterministic job: a number
 // for each REDUX operand, in their order. Submission lock held.
-func (x *ext) reserve(ops []Operand) {
+func (x *taskExtra) reserve(ops []Operand) {
 	for i := range ops {
 		if ops[i].Mode == iface.Redux {
 			x.redux = append(x.redux, ops[i].Handle.Reserve())

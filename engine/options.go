@@ -154,7 +154,7 @@ func (o Options) normal() (Options, error) {
 	switch {
 	case o.Plan != nil:
 		o.Sequential, o.Verify, o.Poison, o.Profile, o.Calibrate = true, false, false, false, 0
-		o.Listener = silence{} // makes events, from which the plan is told
+		o.Listener = profileOnly{} // makes events, from which the plan is told
 	case o.Sequential:
 		o.Workers, o.Poison = 1, true
 	}

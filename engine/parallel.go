@@ -41,7 +41,7 @@ type SizeError struct {
 func (e *SizeError) Error() string { return e.Message }
 
 // choose decides about the size of a task, which may run on so many workers.
-func (sp *special) choose(rt *Runtime, s *TaskSpec) error {
+func (sp *taskOptions) choose(rt *Runtime, s *TaskSpec) error {
 	c := s.Codelet
 	var tr Traits
 	if c.Traits != nil {
@@ -468,8 +468,8 @@ func (w *worker) help() bool {
 	g := q.mu.queue[0]
 	rank := q.joinLocked(g, w)
 	q.mu.Unlock()
-	w.away.Store(true) // first: what the policy gives w from now on is for others to take
-	defer w.away.Store(false)
+	w.notIdle.Store(true) // first: what the policy gives w from now on is for others to take
+	defer w.notIdle.Store(false)
 	w.pub.End(w.c)
 	w.dispatch()
 	w.share()
@@ -489,6 +489,6 @@ func (w *worker) wanted() bool {
 	return len(q.mu.queue) > 0 && q.mu.queue[0].wants(w)
 }
 
-// summons stands among a worker's light tasks: it looks for a gang that wants
+// joinGang stands among a worker's light tasks: it looks for a gang that wants
 // the worker.
-var summons = &task{kind: gangCall}
+var joinGang = &task{kind: joinGangMarker}

@@ -85,7 +85,7 @@ type PlannedTask struct {
 // planned tells of a task that was submitted. Submission lock held.
 func (rt *Runtime) planned(t *task) {
 	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
-		Origin: t.from(), Priority: int(t.Priority), After: rt.afterIDs()}
+		Origin: t.submittedAt(), Priority: int(t.Priority), After: rt.afterIDs()}
 	if t.codelet != nil {
 		p.Color, p.Flops = t.codelet.Color, t.work()
 	}
@@ -114,10 +114,10 @@ func (rt *Runtime) planned(t *task) {
 
 // allows reports whether w may run t.
 func (t *task) allows(w *worker) bool {
-	return (t.Allowed == nil || t.Allowed.Has(w.id)) && (t.kind != userTask || t.codelet.nowhere() || len(t.codelet.impls(w.arch)) > 0)
+	return (t.Allowed == nil || t.Allowed.Has(w.id)) && (t.kind != userTask || t.codelet.hasNoKernel() || len(t.codelet.impls(w.arch)) > 0)
 }
 
-func (c *Codelet) nowhere() bool { return c.Traits != nil && c.Traits.Nowhere }
+func (c *Codelet) hasNoKernel() bool { return c.Traits != nil && c.Traits.Nowhere }
 
 // afterIDs lists the tasks that the task being submitted was told to wait for.
 // Submission lock held.
@@ -142,12 +142,12 @@ func (w *worker) skip(t *task) {
 		w.job = t.job
 	}
 	if !t.general && t.marks&hasLock != 0 {
-		t.lockPlace().ReleaseOne(w.c)
+		t.lockPlace().ReleaseSingle(w.c)
 	}
 	x, ops := t.extend(), t.operands()
 	if t.kind == specialTask {
 		w.runSpecial(t)
-		w.settle()
+		w.drain()
 		return
 	}
 	for i := range ops {
@@ -165,10 +165,10 @@ func (w *worker) skip(t *task) {
 		datamgr.Mend(ops)
 		w.endUser(t, nil, nil)
 	}
-	w.settle()
+	w.drain()
 }
 
-// inOrder is the policy of a runtime that plans: it has one hand, which takes
+// inOrder is the policy of a runtime that plans: it has one worker, which takes
 // everything.
 type inOrder struct{ queue []*sched.Item }
 

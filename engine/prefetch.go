@@ -81,7 +81,7 @@ func (q *hints) open(rt *Runtime) {
 		go func() {
 			defer rt.group.Done()
 			for x, ok := n.next(); ok; x, ok = n.next() {
-				if x.level != forTask || x.h.Awaited() { // else the task has run
+				if x.level != forTask || x.h.NextUses() { // else the task has run
 					rt.reg.Prefetch(x.h, x.node)
 				}
 			}
@@ -154,7 +154,7 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 			rt.hints.add(hint{h: h, node: node, priority: priority})
 		}
 	}
-	rt.workers[w].feedBusy()
+	rt.workers[w].prefetchWhileRunning()
 }
 
 // PrefetchOptions say how a hint is carried out.
@@ -346,43 +346,43 @@ func (rt *Runtime) writeThrough(t *task) {
 // has to go for the other is saved.
 const DefaultAhead = 2
 
-// feeder brings data to one node, by DefaultAhead goroutines or as many as are asked
+// prefetcher brings data to one node, by DefaultAhead goroutines or as many as are asked
 // for, so that what comes does not wait for what goes.
-type feeder struct {
+type prefetcher struct {
 	mu struct {
 		sync.Mutex
-		wake   *sync.Cond
-		meals  []meal
-		served map[mealKey]bool // being brought
-		closed bool
+		wake       *sync.Cond
+		requests   []fetchRequest
+		inProgress map[fetchKey]bool // being brought
+		closed     bool
 	}
 }
 
-// meal is what a task needs that waits for a worker.
-type meal struct {
-	datamgr.Meal
-	key    mealKey
+// fetchRequest is what a task needs that waits for a worker.
+type fetchRequest struct {
+	datamgr.FetchRequest
+	key    fetchKey
 	worker int
 }
 
-// mealKey tells tasks apart.
-type mealKey struct {
+// fetchKey tells tasks apart.
+type fetchKey struct {
 	job  *Job
 	task int64
 }
 
-// openFeeders begins to feed the devices.
-func (rt *Runtime) openFeeders() {
+// openPrefetchers begins to feed the devices.
+func (rt *Runtime) openPrefetchers() {
 	rt.ahead, _ = rt.plainPolicy().(sched.Ahead)
 	if rt.ahead == nil || rt.opt.Ahead < 0 {
 		rt.ahead = nil
 		return
 	}
 	for n := range rt.reg.NumNodes() {
-		f := &feeder{}
+		f := &prefetcher{}
 		f.mu.wake = sync.NewCond(&f.mu.Mutex)
-		f.mu.served = map[mealKey]bool{}
-		rt.feeders = append(rt.feeders, f)
+		f.mu.inProgress = map[fetchKey]bool{}
+		rt.prefetchers = append(rt.prefetchers, f)
 		if !rt.reg.Bounded(n) {
 			continue
 		}
@@ -396,101 +396,101 @@ func (rt *Runtime) openFeeders() {
 	}
 }
 
-func (f *feeder) loop(reg *datamgr.Registry, node int) {
+func (f *prefetcher) loop(reg *datamgr.Registry, node int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for !f.mu.closed {
-		if len(f.mu.meals) == 0 {
+		if len(f.mu.requests) == 0 {
 			f.mu.wake.Wait()
 			continue
 		}
-		m := f.mu.meals[0]
-		f.mu.meals = f.mu.meals[1:]
-		f.mu.served[m.key] = true
+		m := f.mu.requests[0]
+		f.mu.requests = f.mu.requests[1:]
+		f.mu.inProgress[m.key] = true
 		f.mu.Unlock()
-		reg.Feed(&m.Meal, node)
+		reg.FetchAhead(&m.FetchRequest, node)
 		f.mu.Lock()
-		delete(f.mu.served, m.key)
+		delete(f.mu.inProgress, m.key)
 	}
 }
 
-// closeFeeders ends the goroutines; the runtime waits for them.
-func (rt *Runtime) closeFeeders() {
-	for _, f := range rt.feeders {
+// closePrefetchers ends the goroutines; the runtime waits for them.
+func (rt *Runtime) closePrefetchers() {
+	for _, f := range rt.prefetchers {
 		f.mu.Lock()
-		f.mu.closed, f.mu.meals = true, nil
+		f.mu.closed, f.mu.requests = true, nil
 		f.mu.wake.Broadcast()
 		f.mu.Unlock()
 	}
 }
 
-// menu is what the next tasks of a worker need. It belongs to one goroutine.
-type menu struct {
+// lookahead is what the next tasks of a worker need. It belongs to one goroutine.
+type lookahead struct {
 	worker, node int
 	tasks        int // looked at
-	meals        []meal
+	requests     []fetchRequest
 	keep         []*datamgr.Handle // all that the tasks read
 	order        func(*sched.Item)
 }
 
-func newMenu(w *worker) *menu {
-	m := &menu{worker: w.id, node: w.node}
-	m.order = m.note
+func newLookahead(w *worker) *lookahead {
+	m := &lookahead{worker: w.id, node: w.node}
+	m.order = m.add
 	return m
 }
 
-// feed has what the next tasks of w need brought to its node. What it was asked to bring
+// prefetchNext has what the next tasks of w need brought to its node. What it was asked to bring
 // before, and has not begun to, it forgets.
-func (w *worker) feed(m *menu) {
+func (w *worker) prefetchNext(m *lookahead) {
 	rt := w.rt
-	m.meals, m.keep, m.tasks = m.meals[:0], m.keep[:0], 0
+	m.requests, m.keep, m.tasks = m.requests[:0], m.keep[:0], 0
 	rt.ahead.Ahead(w.id, rt.opt.Ahead, m.order)
 	w.seen.Store(int32(m.tasks))
-	f := rt.feeders[w.node]
+	f := rt.prefetchers[w.node]
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := 0
-	for _, old := range f.mu.meals {
+	for _, old := range f.mu.requests {
 		if old.worker != w.id {
-			f.mu.meals[n] = old
+			f.mu.requests[n] = old
 			n++
 		}
 	}
-	clear(f.mu.meals[n:])
-	f.mu.meals = f.mu.meals[:n]
+	clear(f.mu.requests[n:])
+	f.mu.requests = f.mu.requests[:n]
 	if f.mu.closed {
 		return
 	}
 	var keep []*datamgr.Handle
-	for _, x := range m.meals {
-		if f.mu.served[x.key] {
+	for _, x := range m.requests {
+		if f.mu.inProgress[x.key] {
 			continue
 		}
 		if keep == nil {
 			keep = slices.Clone(m.keep)
 		}
 		x.Keep = keep
-		f.mu.meals = append(f.mu.meals, x)
+		f.mu.requests = append(f.mu.requests, x)
 		f.mu.wake.Signal()
 	}
 }
 
-// feedBusy is called when a task was given to w: if that runs a kernel, and had fewer
+// prefetchWhileRunning is called when a task was given to w: if that runs a kernel, and had fewer
 // tasks than it looks ahead, what the new one needs can travel already.
-func (w *worker) feedBusy() {
+func (w *worker) prefetchWhileRunning() {
 	if w.rt.ahead != nil && w.busy.Load() && int(w.seen.Load()) < w.rt.opt.Ahead {
-		w.feed(newMenu(w))
+		w.prefetchNext(newLookahead(w))
 	}
 }
 
 // note notes what the task of it needs. It is called by the policy.
-func (m *menu) note(it *sched.Item) {
+func (m *lookahead) add(it *sched.Item) {
 	m.tasks++
 	t := itemTask(it)
 	if t.kind != userTask {
 		return
 	}
-	x := meal{worker: m.worker, key: mealKey{t.job, t.Order}}
+	x := fetchRequest{worker: m.worker, key: fetchKey{t.job, t.Order}}
 	for _, op := range t.operands() {
 		switch {
 		case op.Mode == iface.Scratch || op.Mode == iface.Redux:
@@ -500,10 +500,10 @@ func (m *menu) note(it *sched.Item) {
 				x.Reads = append(x.Reads, op.Handle)
 			}
 		default:
-			x.Room += op.Handle.Lacks(m.node)
+			x.Room += op.Handle.MissingBytes(m.node)
 		}
 	}
 	if x.Reads != nil || x.Room > 0 {
-		m.meals = append(m.meals, x)
+		m.requests = append(m.requests, x)
 	}
 }

@@ -297,8 +297,8 @@ func TestFedLater(t *testing.T) {
 // nothing is brought.
 func TestNotFed(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1, Ahead: -1, Devices: simulated(160, 1)})
-	if rt.feeders != nil {
-		t.Error("there are feeders")
+	if rt.prefetchers != nil {
+		t.Error("there are prefetchers")
 	}
 	h := ints(t, rt, make([]int64, 10))
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))

@@ -107,7 +107,7 @@ type profiler struct {
 	queued    atomic.Int64
 	running   atomic.Int64
 	cancelled atomic.Int64
-	workers   []workerTimes // the last one is for hands that are no worker's
+	workers   []workerTimes // the last one is for releasers that are no worker's
 }
 
 // workerTimes are the sums of one worker.
@@ -284,13 +284,13 @@ func (p *profiler) event(k EventKind, t *task, worker int) {
 		}
 		return
 	}
-	x := t.side()
+	x := t.generalPart()
 	if k == TaskSubmitted {
 		p.submitted.Add(1)
 		tt := &taskTimes{p: TaskProfile{Job: t.job, ID: t.Order, Codelet: profileName(t), Name: t.name(), Worker: -1, Submitted: now}}
 		x.times = tt
-		if t.general && x.future != nil {
-			x.future.times.Store(tt)
+		if t.general && x.public != nil {
+			x.public.times.Store(tt)
 		}
 		return
 	}
@@ -344,7 +344,7 @@ func (p *profiler) event(k EventKind, t *task, worker int) {
 	c.add(&tt.p)
 	c.Flops += flops
 	c.Bytes += bytes
-	if worker < 0 { // nobody says what this hand does next
+	if worker < 0 { // nothing tells what this releaser does next
 		tt.p.Released = now
 		return
 	}
@@ -452,7 +452,7 @@ func (q *profiledPolicy) Push(it *sched.Item, from int) int {
 		ready = w.mu.freed
 		w.mu.Unlock()
 	}
-	if tt := itemTask(it).side().times; tt != nil {
+	if tt := itemTask(it).generalPart().times; tt != nil {
 		tt.mu.Lock()
 		if tt.p.Ready == 0 {
 			tt.p.Ready = max(ready, tt.p.Submitted)
@@ -486,7 +486,7 @@ func (q *profiledPolicy) Pop(worker int) *sched.Item {
 		return nil
 	}
 	p.queued.Add(-1)
-	if tt := itemTask(it).side().times; tt != nil {
+	if tt := itemTask(it).generalPart().times; tt != nil {
 		tt.mu.Lock()
 		tt.p.Popped, tt.p.DataReady = now, 0
 		tt.mu.Unlock()
@@ -494,8 +494,8 @@ func (q *profiledPolicy) Pop(worker int) *sched.Item {
 	return it
 }
 
-// silence is the listener of a runtime that is profiled when the program gave
+// profileOnly is the listener of a runtime that is profiled when the program gave
 // none, so that events are sent.
-type silence struct{}
+type profileOnly struct{}
 
-func (silence) TaskEvent(*Event) {}
+func (profileOnly) TaskEvent(*Event) {}

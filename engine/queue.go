@@ -29,8 +29,8 @@ type slot struct {
 	taken  bool
 }
 
-// flight is a task whose kernel was called and has not ended.
-type flight struct {
+// queuedKernel is a task whose kernel was called and has not ended.
+type queuedKernel struct {
 	t     *task
 	slot  *slot
 	impl  int
@@ -58,8 +58,8 @@ func (w *worker) addSlots() error {
 	return nil
 }
 
-// queues reports whether the kernel of t may be in flight while its worker goes on.
-func (w *worker) queues(t *task) bool {
+// mayQueue reports whether the kernel of t may be in flight while its worker goes on.
+func (w *worker) mayQueue(t *task) bool {
 	if len(w.slots) < 2 || t.kind != userTask {
 		return false
 	}
@@ -72,49 +72,49 @@ func (w *worker) queues(t *task) bool {
 
 // launch calls fn, the kernel of t, and leaves it in flight.
 func (w *worker) launch(t *task, fn Impl, impl int) {
-	f := flight{t: t, impl: impl}
+	f := queuedKernel{t: t, impl: impl}
 	for _, s := range w.slots { // one is free: else something would have landed
 		if !s.taken {
 			f.slot, w.stream = s, s.stream
 		}
 	}
 	err := callKernel(fn, &w.tc, func(err error) {
-		w.landAll()
+		w.drainQueue()
 		_ = w.stream.Sync()
-		w.departed(&f)
-		w.arrived(&f, err)
+		w.kernelStarted(&f)
+		w.kernelEnded(&f, err)
 		w.exit(err)
 	})
 	if err == nil {
 		f.event, err = w.stream.Record()
 	}
 	if err != nil {
-		w.landAll()
+		w.drainQueue()
 		var lost *accel.LostError
 		if e := w.stream.Sync(); errors.As(e, &lost) {
 			err = e // that says more
 		}
-		w.departed(&f)
-		w.arrived(&f, err)
-		w.over(t, err)
+		w.kernelStarted(&f)
+		w.kernelEnded(&f, err)
+		w.finishQueued(t, err)
 		return
 	}
 	f.slot.pub.Begin(&t.Waiter, w.c) // beside w.pub, which the next task has
 	f.slot.taken = true
-	w.flights = append(w.flights, f)
-	if len(w.flights) == 1 {
-		w.departed(&w.flights[0])
+	w.queued = append(w.queued, f)
+	if len(w.queued) == 1 {
+		w.kernelStarted(&w.queued[0])
 	}
 	if w.rt.ahead != nil {
 		w.busy.Store(true)
-		w.feed(w.menu)
+		w.prefetchNext(w.lookahead)
 	}
 }
 
-// departed notes that the kernel of f is the first in the queue.
-func (w *worker) departed(f *flight) {
+// kernelStarted notes that the kernel of f is the first in the queue.
+func (w *worker) kernelStarted(f *queuedKernel) {
 	rt, j := w.rt, f.t.job
-	if rt.heard() {
+	if rt.hasListeners() {
 		rt.event(TaskStarted, f.t, w.id, nil)
 	}
 	rt.reg.KernelBegins(w.node)
@@ -130,8 +130,8 @@ func (w *worker) departed(f *flight) {
 	f.start = max(1, time.Since(rt.began))
 }
 
-// arrived notes that the kernel of f has ended.
-func (w *worker) arrived(f *flight, err error) {
+// kernelEnded notes that the kernel of f has ended.
+func (w *worker) kernelEnded(f *queuedKernel, err error) {
 	rt, j := w.rt, f.t.job
 	rt.reg.KernelEnds(w.node)
 	if f.start > 0 {
@@ -146,14 +146,14 @@ func (w *worker) arrived(f *flight, err error) {
 			w.record(f.t, f.impl, d)
 		}
 	}
-	if err == nil && rt.heard() {
+	if err == nil && rt.hasListeners() {
 		rt.event(TaskDone, f.t, w.id, nil)
 	}
 }
 
-// land waits for the first kernel in the queue and ends its task.
-func (w *worker) land() {
-	f := w.flights[0]
+// awaitOldest waits for the first kernel in the queue and ends its task.
+func (w *worker) awaitOldest() {
+	f := w.queued[0]
 	if f.over != nil {
 		<-f.over
 	}
@@ -161,30 +161,30 @@ func (w *worker) land() {
 	if err != nil {
 		_ = f.slot.stream.Sync() // it was told
 	}
-	w.flights = append(w.flights[:0], w.flights[1:]...)
+	w.queued = append(w.queued[:0], w.queued[1:]...)
 	f.slot.taken = false
 	next := w.tc.t // the one that is being prepared
 	w.tc.t = f.t
-	w.arrived(&f, err)
-	if len(w.flights) > 0 {
-		w.departed(&w.flights[0])
+	w.kernelEnded(&f, err)
+	if len(w.queued) > 0 {
+		w.kernelStarted(&w.queued[0])
 	} else {
 		w.busy.Store(false)
 	}
-	w.over(f.t, err)
+	w.finishQueued(f.t, err)
 	w.tc.t = next
 	f.slot.pub.End(w.c)
-	w.settle()
+	w.drain()
 }
 
 // await waits for the first kernel in the queue, and ends its task, or for something to
 // queue behind it; looking: w was woken to look for work.
 func (w *worker) await() (looking bool) {
 	w.c.FinishLate()
-	w.settle()
+	w.drain()
 	w.flush()
 	p := &w.rt.parking
-	f := &w.flights[0]
+	f := &w.queued[0]
 	if f.over == nil {
 		over, event := make(chan bool), f.event
 		f.over = over
@@ -209,24 +209,24 @@ func (w *worker) await() (looking bool) {
 		if !p.leave(w) && <-w.park {
 			p.found(w.rt) // land takes a while
 		}
-		w.land()
+		w.awaitOldest()
 		return false
 	}
 }
 
-// landAll ends all tasks in flight.
-func (w *worker) landAll() {
-	if len(w.flights) == 0 {
+// drainQueue ends all tasks in flight.
+func (w *worker) drainQueue() {
+	if len(w.queued) == 0 {
 		return
 	}
-	for len(w.flights) > 0 {
-		w.land()
+	for len(w.queued) > 0 {
+		w.awaitOldest()
 	}
 	w.share() // something comes before what they released
 }
 
-// over ends t, whose kernel ended with err.
-func (w *worker) over(t *task, err error) {
+// finishQueued ends t, whose kernel ended with err.
+func (w *worker) finishQueued(t *task, err error) {
 	if err != nil && w.interrupted(t, err) {
 		return
 	}
@@ -240,8 +240,8 @@ func (w *worker) over(t *task, err error) {
 	w.plant(t, false)
 }
 
-// quits says that w does not run t any more: somebody else may do so now.
-func (w *worker) quits(t *task) {
+// unpublish says that w does not run t any more: somebody else may do so now.
+func (w *worker) unpublish(t *task) {
 	if w.pub.Runs(&t.Waiter) {
 		w.pub.End(w.c)
 	}

@@ -23,9 +23,9 @@ const (
 	duplicateTask
 	acquireTask
 	invalidateTask
-	relayTask   // delays the end of another task
-	specialTask // a task of the program that has something to do before the policy sees it
-	gangCall    // no task: see summons
+	relayTask      // delays the end of another task
+	specialTask    // a task of the program that has something to do before the policy sees it
+	joinGangMarker // no task: see joinGang
 	unregisterTask
 	gatherTask
 )
@@ -54,20 +54,20 @@ type task struct {
 	general bool // x holds more than operands and accesses
 	acc     [plainAcc]datamgr.Access
 	ops     [plainOps]Operand
-	x       *ext // what a small task does not need; kept when recycled
+	x       *taskExtra // what a small task does not need; kept when recycled
 }
 
-// ext is what a small task does not need: first what tasks of scripts have, on a
+// taskExtra is what a small task does not need: first what tasks of scripts have, on a
 // line of its own, then what general tasks have. What it holds when the record
 // is used again is of another task, until marks or general say otherwise.
-type ext struct {
+type taskExtra struct {
 	args   []iface.Scalar
 	origin Origin
-	*rest
+	*generalTask
 }
 
-// rest is what general tasks have, and those with many operands.
-type rest struct {
+// generalTask is what general tasks have, and those with many operands.
+type generalTask struct {
 	locks       datamgr.LockSet
 	ops         []Operand
 	acc         []datamgr.Access
@@ -81,7 +81,7 @@ type rest struct {
 	name        string
 	color       int
 	flops       float64
-	future      *Task
+	public      *Task
 	lost        atomic.Pointer[failure] // an explicit dependency did not run
 	access      *Access
 	h           *datamgr.Handle      // of what the engine submitted itself
@@ -136,15 +136,15 @@ func (t *task) setOperands(ops []Operand) {
 	case t.marks&isWide != 0 && n <= wideOps:
 		copy(t.wide().ops[:], ops)
 	default:
-		x := t.side()
+		x := t.generalPart()
 		x.ops = append(x.ops[:0], ops...)
 	}
 }
 
-// note returns the task's ext, without rest unless it has that already.
-func (t *task) note() *ext {
+// extra returns the task's ext, without rest unless it has that already.
+func (t *task) extra() *taskExtra {
 	if t.x == nil {
-		t.x = &ext{}
+		t.x = &taskExtra{}
 	}
 	return t.x
 }
@@ -163,11 +163,11 @@ const (
 // that has to be fetched first. That took a third off a stencil's tasks.
 type wideTask struct {
 	task
-	wider
+	wideOperands
 	_ [32]byte
 }
 
-type wider struct {
+type wideOperands struct {
 	ops [wideOps]Operand
 	acc [wideAcc]datamgr.Access
 }
@@ -177,7 +177,7 @@ const (
 	wideOps, wideAcc   = 8, 12
 )
 
-func (t *task) wide() *wider { return &(*wideTask)(unsafe.Pointer(t)).wider }
+func (t *task) wide() *wideOperands { return &(*wideTask)(unsafe.Pointer(t)).wideOperands }
 
 // setArgs copies the scalar arguments of a new task.
 func (t *task) setArgs(args []iface.Scalar) {
@@ -187,7 +187,7 @@ func (t *task) setArgs(args []iface.Scalar) {
 	if x := t.x; x != nil {
 		x.args = append(x.args[:0], args...)
 	} else {
-		t.x = &ext{args: slices.Clone(args)} // written before it is read, see freshTask
+		t.x = &taskExtra{args: slices.Clone(args)} // written before it is read, see freshTask
 	}
 	t.marks |= hasArgs
 }
@@ -196,7 +196,7 @@ func (t *task) setArgs(args []iface.Scalar) {
 // The closure lies behind them, as a string of its first byte: that keeps it alive, and
 // the record stays three cache lines.
 func (t *task) setClosure(fn unsafe.Pointer) {
-	x := t.note()
+	x := t.extra()
 	if t.marks&hasArgs == 0 {
 		x.args = x.args[:0]
 	}
@@ -228,22 +228,22 @@ func (t *task) setOrigin(o *Origin) {
 	}
 	// Field by field, with what is no pointer first: a copy of the whole begins with
 	// a look at the line, which is seldom near, and stores need not wait for it.
-	x := t.note()
+	x := t.extra()
 	x.origin.Vars[0], x.origin.Vars[1] = o.Vars[0], o.Vars[1] // one by one, as they were stored just now
 	x.origin.Site, x.origin.Call = o.Site, o.Call
 	t.marks |= hasOrigin
 }
 
-// from returns where t was submitted.
-func (t *task) from() Origin {
+// submittedAt returns where t was submitted.
+func (t *task) submittedAt() Origin {
 	if t.marks&hasOrigin == 0 {
 		return Origin{}
 	}
 	return t.x.origin
 }
 
-// room returns room for n accesses.
-func (t *task) room(n int) []datamgr.Access {
+// accessSlots returns room for n accesses.
+func (t *task) accessSlots(n int) []datamgr.Access {
 	t.nacc = int32(n)
 	switch {
 	case n <= len(t.acc):
@@ -251,7 +251,7 @@ func (t *task) room(n int) []datamgr.Access {
 	case t.marks&isWide != 0 && n <= wideAcc:
 		return t.wide().acc[:n]
 	}
-	x := t.side()
+	x := t.generalPart()
 	if cap(x.acc) < n {
 		x.acc = make([]datamgr.Access, n)
 	}
@@ -270,11 +270,11 @@ func (t *task) accesses() []datamgr.Access {
 	return t.x.acc[:t.nacc]
 }
 
-// side returns the task's ext for storage.
-func (t *task) side() *ext {
-	x := t.note()
-	if x.rest == nil {
-		x.rest = &rest{}
+// generalPart returns the task's ext for storage.
+func (t *task) generalPart() *taskExtra {
+	x := t.extra()
+	if x.generalTask == nil {
+		x.generalTask = &generalTask{}
 	}
 	return x
 }
@@ -285,15 +285,15 @@ func (t *task) lockPlace() *datamgr.LockPlace {
 	if t.nacc == 1 {
 		return (*datamgr.LockPlace)(unsafe.Pointer(&t.acc[1]))
 	}
-	return &t.side().locks.LockPlace
+	return &t.generalPart().locks.LockPlace
 }
 
 // A LockPlace fits into two accesses.
 const _ = 2*unsafe.Sizeof(datamgr.Access{}) - unsafe.Sizeof(datamgr.LockPlace{})
 
 // extend makes t a general task, with an empty ext.
-func (t *task) extend() *ext {
-	x := t.side()
+func (t *task) extend() *taskExtra {
+	x := t.generalPart()
 	if t.general {
 		return x
 	}
@@ -307,7 +307,7 @@ func (t *task) extend() *ext {
 	x.needLocks, x.unsequenced, x.shared = false, false, false
 	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
 	x.name, x.color, x.flops = "", 0, 0
-	x.future, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
+	x.public, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false
 	x.dup, x.copies, x.shares, x.tried = nil, nil, nil, 0
 	x.lost.Store(nil)
 	return x
@@ -420,7 +420,7 @@ func (t *task) weigh(n int) {
 	if n < heavyAccesses {
 		return
 	}
-	t.side().weight = int64(n / heavyAccesses)
+	t.generalPart().weight = int64(n / heavyAccesses)
 	t.marks |= isHeavy
 	t.job.heavy.Add(t.x.weight)
 	t.job.look = 0
@@ -440,7 +440,7 @@ func (t *task) clear() {
 	}
 	if t.general {
 		x := t.x
-		x.future, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
+		x.public, x.access, x.h, x.name, x.none, x.hold, x.target, x.dup = nil, nil, nil, "", nil, nil, nil, nil
 		x.accMoved = false
 		t.general = false
 	}

@@ -1,7 +1,7 @@
 package engine
 
-// Hands: by which workers, and goroutines of the program, end tasks and give out
-// what that releases.
+// Releasers: a releaser ends tasks and schedules the tasks that this unblocks. Each
+// worker owns one; other goroutines borrow one.
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// hand ends tasks and gives out those that this releases: a worker's, or one
-// borrowed by a goroutine of the program.
-type hand struct {
+// releaser ends tasks and pushes those that became ready. It belongs to a worker, or is
+// borrowed by a goroutine of the program; one goroutine uses it at a time.
+type releaser struct {
 	rt    *Runtime
 	c     *datamgr.Completer
 	id    int     // of the worker, or sched.Outside
@@ -23,9 +23,9 @@ type hand struct {
 	several []*task
 }
 
-// dispatch gives out what the hand released. A hand from outside holds the
+// dispatch pushes the tasks that h released. A releaser that is no worker's needs the
 // submission lock.
-func (h *hand) dispatch() {
+func (h *releaser) dispatch() {
 	w := h.c.Take()
 	if w != nil && w.Next() != nil && h.rt.ranked.Load() {
 		h.dispatchSorted(w)
@@ -44,7 +44,7 @@ func (h *hand) dispatch() {
 
 // dispatchSorted gives out several tasks, the first of which is w, in the order of their
 // priorities: a worker takes the first that it sees, before the others are there.
-func (h *hand) dispatchSorted(w *datamgr.Waiter) {
+func (h *releaser) dispatchSorted(w *datamgr.Waiter) {
 	rt, n := h.rt, len(h.light)
 	all := h.several[:0]
 	for ; w != nil; w = w.Next() {
@@ -63,9 +63,8 @@ func (h *hand) dispatchSorted(w *datamgr.Waiter) {
 	h.several = all[:0]
 }
 
-// settle gives out what the hand released and runs what has no kernel, until
-// nothing is left. The submission lock is free.
-func (h *hand) settle() {
+// drain dispatches what h released and runs tasks without a kernel until none is left. The submission lock is free.
+func (h *releaser) drain() {
 	for {
 		if h.id == sched.Outside {
 			h.rt.reg.Lock()
@@ -84,18 +83,18 @@ func (h *hand) settle() {
 	}
 }
 
-// takeHand lends a hand to a goroutine of the program.
-func (rt *Runtime) takeHand() *hand {
-	rt.busyHands.Add(1)
-	return rt.hands.Get().(*hand)
+// borrowReleaser returns a releaser for a goroutine of the program; see returnReleaser.
+func (rt *Runtime) borrowReleaser() *releaser {
+	rt.busyReleasers.Add(1)
+	return rt.releasers.Get().(*releaser)
 }
 
-// giveHand gives out what the hand released and takes the hand back. In a
-// Sequential runtime it runs what became ready.
-func (rt *Runtime) giveHand(h *hand) {
-	h.settle()
-	rt.hands.Put(h)
-	rt.busyHands.Add(-1)
+// returnReleaser drains h and takes it back. In a Sequential runtime it runs what became
+// ready.
+func (rt *Runtime) returnReleaser(h *releaser) {
+	h.drain()
+	rt.releasers.Put(h)
+	rt.busyReleasers.Add(-1)
 	if rt.opt.Sequential {
 		rt.drain()
 	}
@@ -104,7 +103,7 @@ func (rt *Runtime) giveHand(h *hand) {
 
 // refused ends t and reports true when it must not run: its job was cancelled, or
 // what it needs was lost.
-func (h *hand) refused(t *task) bool {
+func (h *releaser) refused(t *task) bool {
 	j := t.job
 	if t.Order <= j.cancelled.Load() {
 		f := newFailure(t, "", j.cause(), true)
@@ -128,10 +127,10 @@ func (h *hand) refused(t *task) bool {
 }
 
 // fail ends a user task that failed with err.
-func (h *hand) fail(t *task, err error) {
+func (h *releaser) fail(t *task, err error) {
 	err = t.stopped(err)
 	f := newFailure(t, h.workerName(), err, false)
-	if h.rt.heard() {
+	if h.rt.hasListeners() {
 		h.rt.event(TaskFailed, t, h.id, err)
 	}
 	t.job.addFailure(f)
@@ -140,7 +139,7 @@ func (h *hand) fail(t *task, err error) {
 
 // cancelFor cancels t because f lost what it needs: operand i, or -1 for an
 // explicit dependency.
-func (h *hand) cancelFor(t *task, i int, f *failure) {
+func (h *releaser) cancelFor(t *task, i int, f *failure) {
 	f.cancelled.Add(1)
 	e := &FailedDataError{Operand: i, Task: f.err()}
 	if i >= 0 {
@@ -150,17 +149,17 @@ func (h *hand) cancelFor(t *task, i int, f *failure) {
 	h.cancel(t, f, e)
 }
 
-func (h *hand) cancel(t *task, f *failure, err error) {
+func (h *releaser) cancel(t *task, f *failure, err error) {
 	t.job.dropped.Add(1)
-	if h.rt.heard() {
+	if h.rt.hasListeners() {
 		h.rt.event(TaskCancelled, t, h.id, err)
 	}
 	h.endUser(t, f, err)
 }
 
 // endUser ends a general user task; f says why its outputs are lost, or is nil.
-func (h *hand) endUser(t *task, f *failure, err error) {
-	if t.x.future != nil {
+func (h *releaser) endUser(t *task, f *failure, err error) {
+	if t.x.public != nil {
 		h.finish(t, f, err)
 		return
 	}
@@ -170,7 +169,7 @@ func (h *hand) endUser(t *task, f *failure, err error) {
 
 // end ends a general task: what it should have written is marked first, then
 // its locks and accesses end.
-func (h *hand) end(t *task, f *failure) {
+func (h *releaser) end(t *task, f *failure) {
 	x := t.x
 	x.place.Release()
 	for i := range x.redux {
@@ -178,7 +177,7 @@ func (h *hand) end(t *task, f *failure) {
 	}
 	x.redux = x.redux[:0]
 	if h.rt.nodes > 1 {
-		datamgr.Met(t.operands(), h.rt.when(t))
+		datamgr.Withdraw(t.operands(), h.rt.when(t))
 		if f == nil {
 			h.rt.writeThrough(t)
 		}
@@ -199,17 +198,17 @@ func (h *hand) end(t *task, f *failure) {
 // for them with the rest.
 
 // finish ends a kept task whose kernel is over; f says why its outputs are lost.
-func (h *hand) finish(t *task, f *failure, err error) {
-	k := t.x.future
-	if k.sp != nil && k.sp.gang != nil {
-		k.sp.gang.dismiss()
-		k.sp.gang = nil
+func (h *releaser) finish(t *task, f *failure, err error) {
+	k := t.x.public
+	if k.opts != nil && k.opts.gang != nil {
+		k.opts.gang.dismiss()
+		k.opts.gang = nil
 	}
 	g := k.subgraph()
 	if g != nil && g.kernelOver(h, t, ending{f: f, err: err}) {
 		return
 	}
-	if k.sp == nil && g == nil && h.finishKept(t, f, err) {
+	if k.opts == nil && g == nil && h.finishKept(t, f, err) {
 		return
 	}
 	h.afterKernel(t, ending{f: f, err: err})
@@ -217,8 +216,8 @@ func (h *hand) finish(t *task, f *failure, err error) {
 
 // finishKept is the short way for a task that is only kept; it reports false,
 // with the data still to be released, when the end of the task waits for others.
-func (h *hand) finishKept(t *task, f *failure, err error) bool {
-	k := t.x.future
+func (h *releaser) finishKept(t *task, f *failure, err error) bool {
+	k := t.x.public
 	k.mu.Lock()
 	if k.mu.ends > 0 || k.mu.lost != nil {
 		k.mu.Unlock()
@@ -232,16 +231,16 @@ func (h *hand) finishKept(t *task, f *failure, err error) bool {
 	next := k.mu.successors
 	k.mu.successors = nil
 	k.mu.Unlock()
-	h.free(next, f)
+	h.releaseSuccessors(next, f)
 	close(k.done)
 	h.retire(t)
 	return true
 }
 
 // afterKernel ends a kept task whose kernel and sub-graph are over.
-func (h *hand) afterKernel(t *task, e ending) {
-	k := t.x.future
-	epilogue := k.sp != nil && k.sp.Epilogue != nil && e.f == nil && !k.sp.dropped
+func (h *releaser) afterKernel(t *task, e ending) {
+	k := t.x.public
+	epilogue := k.opts != nil && k.opts.Epilogue != nil && e.f == nil && !k.opts.dropped
 	k.mu.Lock()
 	waits := k.mu.ends > 0
 	k.mu.Unlock()
@@ -254,8 +253,8 @@ func (h *hand) afterKernel(t *task, e ending) {
 }
 
 // release releases the data of t; then t ends, or waits for its end dependencies.
-func (h *hand) release(t *task, e ending) {
-	k := t.x.future
+func (h *releaser) release(t *task, e ending) {
+	k := t.x.public
 	spoils := e.f
 	if e.whole {
 		spoils = nil
@@ -264,11 +263,11 @@ func (h *hand) release(t *task, e ending) {
 	if g := k.subgraph(); g != nil {
 		g.endViews()
 	}
-	if k.sp != nil && k.sp.parent != nil {
+	if k.opts != nil && k.opts.parent != nil {
 		h.releaseData(k)
 	}
-	if k.sp != nil && k.sp.sequence != nil {
-		h.leaveSequence(k.sp)
+	if k.opts != nil && k.opts.sequence != nil {
+		h.leaveSequence(k.opts)
 	}
 	k.mu.Lock()
 	if k.mu.lost != nil && e.f == nil {
@@ -282,14 +281,14 @@ func (h *hand) release(t *task, e ending) {
 		return
 	}
 	k.mu.Unlock()
-	h.conclude(t, e)
+	h.endTask(t, e)
 }
 
-// conclude ends t, which waits for nothing any more.
-func (h *hand) conclude(t *task, e ending) {
-	k := t.x.future
+// endTask ends t, which waits for nothing any more.
+func (h *releaser) endTask(t *task, e ending) {
+	k := t.x.public
 	if !e.epilogue && e.f == nil {
-		h.runEpilogue(t, lateFailure, func(f *failure, err error) { h.conclude(t, ending{f: f, err: err, epilogue: true}) })
+		h.runEpilogue(t, lateFailure, func(f *failure, err error) { h.endTask(t, ending{f: f, err: err, epilogue: true}) })
 		return
 	}
 	k.mu.Lock()
@@ -298,22 +297,22 @@ func (h *hand) conclude(t *task, e ending) {
 		k.mu.Unlock()
 		return
 	}
-	k.mu.ending = k.sp == nil || k.sp.Repeat == nil // from here on nothing keeps what waits for the end
+	k.mu.ending = k.opts == nil || k.opts.Repeat == nil // from here on nothing keeps what waits for the end
 	k.mu.Unlock()
-	sp := k.sp
+	sp := k.opts
 	if sp == nil {
-		h.freeSuccessors(k, e)
-		h.over(t)
+		h.markEndedAndRelease(k, e)
+		h.wakeWaiters(t)
 		return
 	}
-	next := h.overAfterCallback
+	next := h.wakeAfterCallback
 	if sp.Repeat != nil {
-		next = h.again
+		next = h.startNextRound
 		if !sp.dropped {
 			k.endRound(e)
 		}
 	} else {
-		h.freeSuccessors(k, e)
+		h.markEndedAndRelease(k, e)
 	}
 	if sp.Tag != nil {
 		h.rt.reg.Lock()
@@ -327,7 +326,7 @@ func (h *hand) conclude(t *task, e ending) {
 		next(t, e)
 		return
 	}
-	h.giveOut() // what was released need not wait for the callback
+	h.dispatchReleased() // what was released need not wait for the callback
 	h.hook(k, "callback", sp.Callback, func(err error) {
 		if err != nil {
 			t.job.report(hookFailure(t, h.workerName(), err))
@@ -336,10 +335,10 @@ func (h *hand) conclude(t *task, e ending) {
 	})
 }
 
-func (h *hand) overAfterCallback(t *task, e ending) { h.over(t) }
+func (h *releaser) wakeAfterCallback(t *task, e ending) { h.wakeWaiters(t) }
 
-// freeSuccessors says that k has ended and releases who waits for that.
-func (h *hand) freeSuccessors(k *Task, e ending) {
+// markEndedAndRelease says that k has ended and releases who waits for that.
+func (h *releaser) markEndedAndRelease(k *Task, e ending) {
 	k.mu.Lock()
 	k.mu.ended, k.mu.err, k.mu.failure = true, e.err, e.f
 	next := k.mu.successors
@@ -348,12 +347,12 @@ func (h *hand) freeSuccessors(k *Task, e ending) {
 	}
 	k.mu.successors, k.mu.byRound = nil, nil
 	k.mu.Unlock()
-	h.free(next, e.f)
+	h.releaseSuccessors(next, e.f)
 }
 
-// free takes away one thing that each of us waits for; f says why it did not
+// releaseSuccessors takes away one thing that each of us waits for; f says why it did not
 // happen as it should.
-func (h *hand) free(us []*task, f *failure) {
+func (h *releaser) releaseSuccessors(us []*task, f *failure) {
 	for _, u := range us {
 		if f != nil {
 			u.x.lost.Store(f)
@@ -377,8 +376,8 @@ func lateFailure(t *task, worker string, cause error, _ bool) *failure {
 }
 
 // runEpilogue runs the epilogue of t; describe makes a failure of its error.
-func (h *hand) runEpilogue(t *task, describe func(*task, string, error, bool) *failure, next func(*failure, error)) {
-	h.hook(t.x.future, "epilogue", t.x.future.sp.Epilogue, func(err error) {
+func (h *releaser) runEpilogue(t *task, describe func(*task, string, error, bool) *failure, next func(*failure, error)) {
+	h.hook(t.x.public, "epilogue", t.x.public.opts.Epilogue, func(err error) {
 		if err == nil {
 			next(nil, nil)
 			return
@@ -390,18 +389,18 @@ func (h *hand) runEpilogue(t *task, describe func(*task, string, error, bool) *f
 }
 
 // over wakes who waits for t in the program, and gives t back.
-func (h *hand) over(t *task) {
-	k := t.x.future
+func (h *releaser) wakeWaiters(t *task) {
+	k := t.x.public
 	k.setRecord(nil)
 	close(k.done)
 	h.retire(t)
-	if k.sp != nil && k.sp.parent != nil {
-		k.sp.parent.taskEnded(h, k)
+	if k.opts != nil && k.opts.parent != nil {
+		k.opts.parent.taskEnded(h, k)
 	}
 }
 
 // retire gives an ended user task back and counts it.
-func (h *hand) retire(t *task) {
+func (h *releaser) retire(t *task) {
 	j := t.job
 	if h.w != nil {
 		h.w.recycle(t)
@@ -415,8 +414,8 @@ func (h *hand) retire(t *task) {
 	h.rt.progress()
 }
 
-// giveOut gives out what was released so far, except what has no kernel.
-func (h *hand) giveOut() {
+// dispatchReleased gives out what was released so far, except what has no kernel.
+func (h *releaser) dispatchReleased() {
 	if h.id != sched.Outside {
 		h.dispatch()
 		return
@@ -426,7 +425,7 @@ func (h *hand) giveOut() {
 	h.rt.reg.Unlock()
 }
 
-func (h *hand) workerName() string {
+func (h *releaser) workerName() string {
 	if h.w == nil {
 		return ""
 	}

@@ -16,23 +16,23 @@ func Forever(*Task) bool { return true }
 // one that has not started does not run, unless it is the first. On a task that does not repeat it does
 // nothing. It does not wait.
 func (t *Task) Stop() {
-	if t.sp == nil || t.sp.Repeat == nil {
+	if t.opts == nil || t.opts.Repeat == nil {
 		return
 	}
-	t.sp.stopped.Store(true)
+	t.opts.stopped.Store(true)
 	rt := t.job.rt
-	h := rt.takeHand()
+	h := rt.borrowReleaser()
 	rt.reg.Lock()
 	for o := range rt.jobs {
-		o.dropFrom(h, func(u *task) bool { return u.special() == t.sp && t.sp.round > 1 })
+		o.dropFrom(h, func(u *task) bool { return u.special() == t.opts && t.opts.round > 1 })
 	}
-	for _, d := range t.sp.spec.After {
+	for _, d := range t.opts.spec.After {
 		if k, ok := d.(*Task); ok {
-			k.dropRound(h, t.sp)
+			k.dropRound(h, t.opts)
 		}
 	}
 	rt.reg.Unlock()
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 }
 
 // Rounds returns how often the task has run, if it repeats.
@@ -49,14 +49,14 @@ type roundWait struct {
 }
 
 // dropRound lets the round of sp go that waits for one of t.
-func (t *Task) dropRound(h *hand, sp *special) {
+func (t *Task) dropRound(h *releaser, sp *taskOptions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.byRound = slices.DeleteFunc(t.mu.byRound, func(w roundWait) bool {
 		if w.u.special() != sp || sp.round == 1 {
 			return false
 		}
-		h.free([]*task{w.u}, nil)
+		h.releaseSuccessors([]*task{w.u}, nil)
 		return true
 	})
 }
@@ -84,7 +84,7 @@ func (k *Task) endRound(e ending) {
 // f says how the last one did. The next round of k has its place in the order of data
 // by then: one that waits for that round comes behind it there, too, or each would
 // wait for the other.
-func (h *hand) passRounds(k *Task, f *failure) {
+func (h *releaser) passRounds(k *Task, f *failure) {
 	k.mu.Lock()
 	k.mu.passed = k.mu.rounds
 	var free []*task
@@ -99,20 +99,20 @@ func (h *hand) passRounds(k *Task, f *failure) {
 	clear(k.mu.byRound[len(rest):])
 	k.mu.byRound = rest
 	k.mu.Unlock()
-	h.free(free, f)
+	h.releaseSuccessors(free, f)
 }
 
-// again decides whether the repeating task, whose round t has ended, goes on.
-func (h *hand) again(t *task, e ending) {
-	k := t.x.future
-	sp := k.sp
+// startNextRound decides whether the repeating task, whose round t has ended, goes on.
+func (h *releaser) startNextRound(t *task, e ending) {
+	k := t.x.public
+	sp := k.opts
 	j := k.job
 	round := e.f // why this round failed
 	if e.f == nil && !sp.stopped.Load() && k.cancelled() {
 		e.drop(t)
 	}
 	if e.f != nil || sp.stopped.Load() {
-		h.last(t, e, round)
+		h.endRepetition(t, e, round)
 		return
 	}
 	goOn := false
@@ -121,7 +121,7 @@ func (h *hand) again(t *task, e ending) {
 			j.report(hookFailure(t, h.workerName(), err))
 		}
 		if !goOn || sp.stopped.Load() {
-			h.last(t, e, nil)
+			h.endRepetition(t, e, nil)
 			return
 		}
 		h.resubmit(t, e)
@@ -138,25 +138,25 @@ func (e *ending) drop(t *task) {
 	e.f, e.err = f, f.err()
 }
 
-// last ends a repeating task; round says why its last round failed, if it did.
-func (h *hand) last(t *task, e ending, round *failure) {
+// endRepetition ends a repeating task; round says why its last round failed, if it did.
+func (h *releaser) endRepetition(t *task, e ending, round *failure) {
 	h.rt.reg.Lock()
-	t.x.future.sp.keepTags(-1)
+	t.x.public.opts.keepTags(-1)
 	h.rt.reg.Unlock()
-	h.passRounds(t.x.future, round)
-	h.freeSuccessors(t.x.future, e)
-	h.over(t)
+	h.passRounds(t.x.public, round)
+	h.markEndedAndRelease(t.x.public, e)
+	h.wakeWaiters(t)
 }
 
 // resubmit submits the next round.
-func (h *hand) resubmit(t *task, e ending) {
-	k := t.x.future
-	sp, rt, j := k.sp, h.rt, k.job
+func (h *releaser) resubmit(t *task, e ending) {
+	k := t.x.public
+	sp, rt, j := k.opts, h.rt, k.job
 	rt.reg.Lock()
 	if k.cancelled() { // meanwhile, by Repeat perhaps
 		rt.reg.Unlock()
 		e.drop(t)
-		h.last(t, e, nil)
+		h.endRepetition(t, e, nil)
 		return
 	}
 	sp.round++
@@ -181,7 +181,7 @@ func (h *hand) resubmit(t *task, e ending) {
 			j.report(f)
 			e.f, e.err = f, f.err()
 		}
-		h.last(t, e, nil)
+		h.endRepetition(t, e, nil)
 		return
 	}
 	h.passRounds(k, nil)
@@ -194,7 +194,7 @@ func (h *hand) resubmit(t *task, e ending) {
 // queue gives the policy t, a round that is ready, as if the program had submitted it
 // just now: a worker that went on with it, as with what its tasks release, would never
 // come to anything else, nor would a program that submits a task without a kernel.
-func (h *hand) queue(t *task) {
+func (h *releaser) queue(t *task) {
 	h.rt.reg.Lock()
 	h.rt.push(t, sched.Outside)
 	h.rt.reg.Unlock()
@@ -211,16 +211,16 @@ func (t *Task) forgetSubgraph() {
 // uses data of the rounds: the next one would come behind it there, and each would
 // wait for the other. Submission lock held.
 func checkLast(s *TaskSpec, keep *Task) error {
-	if s.Unsequenced || keep != nil && keep.sp != nil && keep.sp.Repeat != nil {
+	if s.Unsequenced || keep != nil && keep.opts != nil && keep.opts.Repeat != nil {
 		return nil
 	}
 	for _, d := range s.After {
 		k, ok := d.(*Task)
-		if !ok || k.sp == nil || k.sp.Repeat == nil || k.sp.stopped.Load() || k.sp.spec.Unsequenced || k.over() {
+		if !ok || k.opts == nil || k.opts.Repeat == nil || k.opts.stopped.Load() || k.opts.spec.Unsequenced || k.over() {
 			continue
 		}
 		for _, x := range s.Operands {
-			for _, y := range k.sp.spec.Operands {
+			for _, y := range k.opts.spec.Operands {
 				if _, orders := conflict(x, y); orders && !x.Handle.UnorderedLocked() && !y.Handle.UnorderedLocked() {
 					return &RepeatError{Task: k, What: "a task behind its last round that uses " + describe(x.Handle) + " before its next round can",
 						remedy: "stop it first, or wait for it and then submit that task"}
@@ -237,7 +237,7 @@ func (k *Task) checkNext() error {
 	k.mu.Lock()
 	us := slices.Clone(k.mu.successors)
 	k.mu.Unlock()
-	if way := k.sp.spec.closes(us); way != nil {
+	if way := k.opts.spec.closes(us); way != nil {
 		return &RepeatError{Task: k, What: fmt.Sprintf("another round: it would come behind task %s, which waits for the last one",
 			k.circle(way).text[1]), remedy: "stop it before that task is submitted, or submit that task when it has ended"}
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// unable ends t, which has its locks and whose kernel did not start because of err:
+// cannotRun ends t, which has its locks and whose kernel did not start because of err:
 // it goes elsewhere if there is somewhere else.
-func (w *worker) unable(t *task, err error) {
+func (w *worker) cannotRun(t *task, err error) {
 	t.x.place.Unclaim() // the device may be lost with it
 	var lost *accel.LostError
 	if (errors.Is(err, datamgr.ErrSpoiled) || errors.As(err, &lost)) && w.refused(t) {
@@ -37,7 +37,7 @@ func (w *worker) unable(t *task, err error) {
 		w.cancelFor(t, i, gone.Why.(*failure))
 		return
 	}
-	if w.node > 0 && (w.elsewhere(t, false) || w.squeezed(t, err)) {
+	if w.node > 0 && (w.elsewhere(t, false) || w.parkForMemory(t, err)) {
 		return
 	}
 	w.fail(t, err)
@@ -97,7 +97,7 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 		(t.job.opt.Deterministic || begun && rt.limited) && len(x.redux) > 0 {
 		return false
 	}
-	if k := x.future; k != nil && k.subgraph().begun() {
+	if k := x.public; k != nil && k.subgraph().begun() {
 		return false // its tasks would be there twice; so they are cancelled with it
 	}
 	tried := x.tried | 1<<w.node
@@ -117,14 +117,14 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 	}
 	rt.reg.Unlock()
 	x.tried = tried
-	w.letGo(t)
+	w.giveUpNode(t)
 	t.Allowed = set
 	rt.push(t, w.id)
 	return true
 }
 
-// letGo gives back what t had got before its kernel, which does not run here now.
-func (w *worker) letGo(t *task) {
+// giveUpNode gives back what t had got before its kernel, which does not run here now.
+func (w *worker) giveUpNode(t *task) {
 	x := t.x
 	x.place.Release()
 	for i := range x.redux {
@@ -134,7 +134,7 @@ func (w *worker) letGo(t *task) {
 		x.redux = x.redux[:0]
 	}
 	x.locks.Release(w.c)
-	w.quits(t)
+	w.unpublish(t)
 }
 
 // lostNode is called once when a device is lost. What it returns is the provenance
@@ -152,13 +152,13 @@ var lostCodelet = &Codelet{Name: "device"}
 // They wait for a release as tasks that need the data do, and not on their worker: so
 // a program that waits for them while it holds the data is told, see StuckError.
 
-// noRoomFor holds those tasks, by node.
-type noRoomFor struct {
+// memoryWaiters holds those tasks, by node.
+type memoryWaiters struct {
 	given atomic.Uint64 // counts releases of data on devices
 
 	// guarded by the submission lock
 	waiting map[int][]*task
-	holding map[int]int // accesses whose memory nobody waits for (Placement.Hold), or did until roomAgain
+	holding map[int]int // accesses whose memory nobody waits for (Placement.Hold), or did until retryMemoryWaiters
 }
 
 // holds says, before it is so, that the memory of a on its device is the program's.
@@ -166,61 +166,61 @@ func (a *Access) holds() {
 	rt := a.job.rt
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
-	if rt.noRoomFor.holding == nil {
-		rt.noRoomFor.holding = map[int]int{}
+	if rt.memoryWaiters.holding == nil {
+		rt.memoryWaiters.holding = map[int]int{}
 	}
-	rt.noRoomFor.holding[a.opt.Node]++
+	rt.memoryWaiters.holding[a.opt.Node]++
 	a.there = true
 }
 
-// squeezed reports whether t, for which there was no room, waits until the program
+// parkForMemory reports whether t, for which there was no room, waits until the program
 // releases some, and sees to it.
-func (w *worker) squeezed(t *task, err error) bool {
+func (w *worker) parkForMemory(t *task, err error) bool {
 	rt := w.rt
 	var full *accel.NoMemoryError
 	if sp := t.special(); !errors.As(err, &full) || sp != nil && sp.gang != nil {
 		return false
 	}
 	rt.reg.Lock()
-	missed := rt.noRoomFor.given.Load() != w.roomGiven
-	holds := rt.noRoomFor.holding[w.node] > 0
+	missed := rt.memoryWaiters.given.Load() != w.roomGiven
+	holds := rt.memoryWaiters.holding[w.node] > 0
 	rt.reg.Unlock()
 	if !holds && !missed {
 		return false
 	}
-	w.letGo(t)
+	w.giveUpNode(t)
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
-	if rt.noRoomFor.given.Load() != w.roomGiven || t.Order <= t.job.cancelled.Load() {
+	if rt.memoryWaiters.given.Load() != w.roomGiven || t.Order <= t.job.cancelled.Load() {
 		rt.push(t, sched.Outside)
 		return true
 	}
-	if rt.noRoomFor.waiting == nil {
-		rt.noRoomFor.waiting = map[int][]*task{}
+	if rt.memoryWaiters.waiting == nil {
+		rt.memoryWaiters.waiting = map[int][]*task{}
 	}
-	rt.noRoomFor.waiting[w.node] = append(rt.noRoomFor.waiting[w.node], t)
+	rt.memoryWaiters.waiting[w.node] = append(rt.memoryWaiters.waiting[w.node], t)
 	return true
 }
 
-// roomAgain lets the tasks try again that wait for room on a node, where some was
+// retryMemoryWaiters lets the tasks try again that wait for room on a node, where some was
 // given back; kept says that the program had held it.
-func (rt *Runtime) roomAgain(node int, kept bool) {
+func (rt *Runtime) retryMemoryWaiters(node int, kept bool) {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
 	if kept {
-		rt.noRoomFor.holding[node]--
+		rt.memoryWaiters.holding[node]--
 	}
-	rt.noRoomFor.given.Add(1)
-	for _, t := range rt.noRoomFor.waiting[node] {
+	rt.memoryWaiters.given.Add(1)
+	for _, t := range rt.memoryWaiters.waiting[node] {
 		rt.push(t, sched.Outside)
 	}
-	delete(rt.noRoomFor.waiting, node)
+	delete(rt.memoryWaiters.waiting, node)
 }
 
-// dropRoomless lets the tasks of j up to number id go that wait for room: they are
+// dropMemoryWaiters lets the tasks of j up to number id go that wait for room: they are
 // cancelled, and will find out. Submission lock held.
-func (j *Job) dropRoomless(id int64) {
-	waiting := j.rt.noRoomFor.waiting
+func (j *Job) dropMemoryWaiters(id int64) {
+	waiting := j.rt.memoryWaiters.waiting
 	for node, ts := range waiting {
 		waiting[node] = slices.DeleteFunc(ts, func(t *task) bool {
 			if t.job != j || t.Order > id {
@@ -232,8 +232,8 @@ func (j *Job) dropRoomless(id int64) {
 	}
 }
 
-// noRoom is the error of what needs so many bytes on a node.
-func (rt *Runtime) noRoom(node int, bytes int64) error {
+// memoryWaitersOf is the error of what needs so many bytes on a node.
+func (rt *Runtime) memoryWaitersOf(node int, bytes int64) error {
 	n := rt.Nodes()[node]
 	return &accel.NoMemoryError{Node: n.Name, Want: bytes, Allocated: n.Allocated, Capacity: n.Capacity}
 }

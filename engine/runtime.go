@@ -21,64 +21,64 @@ import (
 // Runtime runs tasks. It is made by New and ended by Close. Any number of jobs
 // may use it at once.
 type Runtime struct {
-	opt      Options
-	began    time.Time // times are taken from here: that reads one clock, and not two
-	reg      *datamgr.Registry
-	device   accel.Device   // main memory, and the CPU workers
-	devices  []accel.Device // the others
-	nodeOf   []int          // of each of those
-	archs    []string       // of all workers, each once
-	promise  sched.Promise  // what the policy makes of priorities
-	ranked   atomic.Bool    // a task had a priority
-	nodes    int            // how many memory nodes there are
-	ears     atomic.Int32   // who listens to events; see countEars
-	lone     atomic.Bool    // it is the runtime's listener alone, and no profile
-	limited  bool           // main memory is bounded
-	diskNode int            // the node of the disk; 0: there is none
-	lost     atomic.Uint64  // nodes whose device is lost
-	hints    hints
-	feeders  []*feeder   // by node
-	ahead    sched.Ahead // the policy, when it can say what comes next and somebody asks
-	host     *sched.Set  // the CPU workers, if there are others
-	policy   sched.Policy
-	feedback sched.Feedback // policy, if it wants to know when kernels run
-	sharer   sched.Sharer   // policy, if it keeps items for workers
-	workers  []*worker
-	quit     atomic.Bool
+	opt                 Options
+	began               time.Time // times are taken from here: that reads one clock, and not two
+	reg                 *datamgr.Registry
+	device              accel.Device   // main memory, and the CPU workers
+	devices             []accel.Device // the others
+	nodeOf              []int          // of each of those
+	archs               []string       // of all workers, each once
+	promise             sched.Promise  // what the policy makes of priorities
+	ranked              atomic.Bool    // a task had a priority
+	nodes               int            // how many memory nodes there are
+	listenerCount       atomic.Int32   // who listens to events; see countListeners
+	onlyRuntimeListener atomic.Bool    // it is the runtime's listener alone, and no profile
+	limited             bool           // main memory is bounded
+	diskNode            int            // the node of the disk; 0: there is none
+	lost                atomic.Uint64  // nodes whose device is lost
+	hints               hints
+	prefetchers         []*prefetcher // by node
+	ahead               sched.Ahead   // the policy, when it can say what comes next and somebody asks
+	host                *sched.Set    // the CPU workers, if there are others
+	policy              sched.Policy
+	feedback            sched.Feedback // policy, if it wants to know when kernels run
+	sharer              sched.Sharer   // policy, if it keeps items for workers
+	workers             []*worker
+	quit                atomic.Bool
 
 	_ [64]byte // what each submission writes lies apart from what workers read
 	// guarded by the submission lock
-	free         [2]freeTasks // by size
-	slab         []task
-	wideSlab     []wideTask
-	jobs         map[*Job]struct{}
-	held         []*Access
-	noRoomFor    noRoomFor
-	calls        int // callbacks of AcquireFunc that run
-	callsWaiting int // of those, how many wait for tasks or data
-	closed       bool
-	sets         map[string]*sched.Set // worker sets of tasks, by their text
-	after        []Dependency          // of the task whose event is made
-	expected     []float64             // of PlannedTask
-	copies       atomic.Pointer[[]CopyListener]
-	choices      atomic.Pointer[[]ChoiceListener]
-	verify       *verifier // nil: kernels are not checked
-	profile      *profiler // nil: no times are taken
+	free          [2]freeTasks // by size
+	slab          []task
+	wideSlab      []wideTask
+	jobs          map[*Job]struct{}
+	held          []*Access
+	memoryWaiters memoryWaiters
+	calls         int // callbacks of AcquireFunc that run
+	callsWaiting  int // of those, how many wait for tasks or data
+	closed        bool
+	sets          map[string]*sched.Set // worker sets of tasks, by their text
+	after         []Dependency          // of the task whose event is made
+	expected      []float64             // of PlannedTask
+	copies        atomic.Pointer[[]CopyListener]
+	choices       atomic.Pointer[[]ChoiceListener]
+	verify        *verifier // nil: kernels are not checked
+	profile       *profiler // nil: no times are taken
 
-	_         [64]byte
-	parking   parking
-	gangs     gangs
-	waiting   waiting
-	_         [64]byte
-	group     sync.WaitGroup
-	hands     sync.Pool
-	busyHands atomic.Int32
-	hooks     atomic.Int32 // functions of the program that run outside of kernels
-	drainLock sync.Mutex
-	draining  atomic.Int32
-	closing   sync.Once
-	closeErr  error
-	models    models
+	_             [64]byte
+	parking       parking
+	gangs         gangs
+	waiting       waiting
+	_             [64]byte
+	group         sync.WaitGroup
+	releasers     sync.Pool
+	busyReleasers atomic.Int32
+	hooks         atomic.Int32 // functions of the program that run outside of kernels
+	drainLock     sync.Mutex
+	draining      atomic.Int32
+	closing       sync.Once
+	closeErr      error
+	models        models
 }
 
 // New starts a runtime. It returns an error when an option makes no sense.
@@ -93,7 +93,7 @@ func New(o Options) (*Runtime, error) {
 	if o.Verify {
 		rt.verify = newVerifier()
 	}
-	rt.hands.New = func() any { return &hand{rt: rt, c: rt.reg.NewCompleter(), id: sched.Outside} }
+	rt.releasers.New = func() any { return &releaser{rt: rt, c: rt.reg.NewCompleter(), id: sched.Outside} }
 	if o.Calibrate > 0 {
 		if err := rt.openModels(); err != nil {
 			return nil, err
@@ -109,14 +109,14 @@ func New(o Options) (*Runtime, error) {
 		rt.profile = newProfiler(rt)
 		rt.policy = &profiledPolicy{rt.policy, rt.profile}
 		if o.Listener == nil {
-			rt.opt.Listener = silence{}
-			rt.countEars()
+			rt.opt.Listener = profileOnly{}
+			rt.countListeners()
 		}
 	}
 	for i := range o.Workers {
 		w := newWorker(rt, rt.device, i, 0)
 		if rt.limited {
-			w.menu = newMenu(w)
+			w.lookahead = newLookahead(w)
 		}
 		rt.workers = append(rt.workers, w)
 	}
@@ -125,7 +125,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	if rt.nodes > 1 && o.Plan == nil {
 		rt.hints.open(rt)
-		rt.openFeeders()
+		rt.openPrefetchers()
 	}
 	if !o.Sequential {
 		for _, w := range rt.workers {
@@ -178,7 +178,7 @@ func (rt *Runtime) Close() error {
 		rt.closeErr = rt.finish()
 		rt.quit.Store(true)
 		rt.hints.close()
-		rt.closeFeeders()
+		rt.closePrefetchers()
 		rt.parking.wakeAll()
 		rt.group.Wait()
 		if c, ok := rt.plainPolicy().(sched.Closer); ok {
@@ -211,7 +211,7 @@ func (rt *Runtime) finish() error {
 		var left, busy bool
 		var now state
 		err := rt.waitUntil(context.Background(), func() bool {
-			quiet := rt.quiet() // before the counts: what ends in between is seen
+			quiet := rt.isIdle() // before the counts: what ends in between is seen
 			jobs, left, busy, now = jobs[:0], false, false, state{calls: rt.calls, holds: len(rt.held)}
 			for j := range rt.jobs {
 				jobs = append(jobs, j)

@@ -124,11 +124,11 @@ type tallied struct {
 	skip    int           // so many more are not timed
 }
 
-const brief = time.Microsecond
+const shortKernel = time.Microsecond
 
-// slow is from when on adding up after each task costs nothing beside it: who looks
+// longKernel is from when on adding up after each task costs nothing beside it: who looks
 // at the counts sees them move.
-const slow = time.Millisecond
+const longKernel = time.Millisecond
 
 // begin makes a count for a task of c, and returns where.
 func (a *tally) begin(w *worker, j *Job, c *Codelet) *tallied {
@@ -165,10 +165,10 @@ func (a *tally) rest(w *worker) {
 // timed counts a task that was timed.
 func (a *tally) timed(w *worker, k *tallied, t *task, d time.Duration) {
 	k.moved = t.moved()
-	if k.last = d; d < brief {
+	if k.last = d; d < shortKernel {
 		k.skip = 15
 	}
-	w.slow = d > slow
+	w.slow = d > longKernel
 	a.count(w, k, t)
 }
 

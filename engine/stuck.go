@@ -152,8 +152,8 @@ func behind(us []*task, fits func(*task) bool) []*task {
 		if t.kind == duplicateTask {
 			t.x.dup.Waiters(visit)
 		}
-		if t.general && t.x.future != nil {
-			t.x.future.behind(follow)
+		if t.general && t.x.public != nil {
+			t.x.public.behind(follow)
 		}
 	}
 	return nil
@@ -165,8 +165,8 @@ func (t *Task) behind(fn func(*task)) {
 	for _, u := range t.waiters() {
 		fn(u)
 	}
-	if t.sp != nil && t.sp.parent != nil && t.sp.parent.t != nil {
-		fn(t.sp.parent.t)
+	if t.opts != nil && t.opts.parent != nil && t.opts.parent.t != nil {
+		fn(t.opts.parent.t)
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *TaskSpec) closes(us []*task) []*task {
 		return nil
 	}
 	return behind(us, func(u *task) bool {
-		if u.general && u.x.future != nil && slices.Contains(s.After, Dependency(u.x.future)) {
+		if u.general && u.x.public != nil && slices.Contains(s.After, Dependency(u.x.public)) {
 			return true
 		}
 		if s.Unsequenced || u.kind == relayTask {
@@ -204,8 +204,8 @@ func (t *Task) circle(way []*task) *CycleError {
 		case u.kind == relayTask:
 			c.Tasks, c.text = append(c.Tasks, u.x.target), append(c.text, u.x.target.number())
 		case u.Order <= 0: // the engine's own
-		case u.general && u.x.future != nil:
-			c.Tasks, c.text = append(c.Tasks, u.x.future), append(c.text, u.x.future.number())
+		case u.general && u.x.public != nil:
+			c.Tasks, c.text = append(c.Tasks, u.x.public), append(c.text, u.x.public.number())
 		default:
 			c.text = append(c.text, number(u.Order))
 		}

@@ -88,7 +88,7 @@ func (g *Subgraph) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
 		return nil, &RepeatError{What: "a place in a sub-graph"}
 	}
 	j := g.owner.job
-	t := j.newKept(&special{TaskOptions: o, parent: g})
+	t := j.newKept(&taskOptions{TaskOptions: o, parent: g})
 	if err := j.submitSpecial(s, t); err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
 		return 0, problem(ops, bad)
 	}
 	x.needLocks, x.shared = m.Locks, m.Shared
-	t.room(0)
+	t.accessSlots(0)
 	t.Arm()
 	for _, d := range s.After {
 		if d.addSuccessor(t) {
@@ -245,7 +245,7 @@ func (g *Subgraph) check(i int, op *Operand, s *TaskSpec) error {
 // mayWait checks what a task of the sub-graph waits for explicitly: a task from
 // elsewhere might wait for the owner.
 func (g *Subgraph) mayWait(d Dependency) error {
-	if k, ok := d.(*Task); ok && (k.sp == nil || k.sp.parent != g) {
+	if k, ok := d.(*Task); ok && (k.opts == nil || k.opts.parent != g) {
 		return &SubgraphError{Operand: -1, Message: fmt.Sprintf(
 			"a task of a sub-graph cannot wait for task %d, which is not in it and might wait for its owner; let the owner wait for that task", k.ID())}
 	}
@@ -266,7 +266,7 @@ func (g *Subgraph) use(t *task, op *Operand) (waits int32) {
 		u.near = append(u.near, u)
 		g.uses[op.Handle] = u
 	}
-	k := t.x.future
+	k := t.x.public
 	wait := func(p *Task) {
 		if p != nil && p != k && p.addDataSuccessor(t) {
 			waits++
@@ -301,19 +301,19 @@ func (t *Task) addDataSuccessor(u *task) bool {
 }
 
 // releaseData says that the data of k, a task of a sub-graph, is released.
-func (h *hand) releaseData(k *Task) {
+func (h *releaser) releaseData(k *Task) {
 	k.mu.Lock()
 	k.mu.released = true
 	us := k.mu.byData
 	k.mu.byData = nil
 	k.mu.Unlock()
-	h.free(us, nil) // what was lost is found out from the data
+	h.releaseSuccessors(us, nil) // what was lost is found out from the data
 }
 
 // kernelOver lets the tasks of the sub-graph go, once the kernel of the owner
 // has returned; it reports whether there are any. Then the owner goes on when
 // they have ended.
-func (g *Subgraph) kernelOver(h *hand, t *task, e ending) bool {
+func (g *Subgraph) kernelOver(h *releaser, t *task, e ending) bool {
 	rt := g.owner.job.rt
 	t.x.locks.Release(h.c) // tasks of the sub-graph take them for themselves
 	t.x.place.Release()
@@ -322,7 +322,7 @@ func (g *Subgraph) kernelOver(h *hand, t *task, e ending) bool {
 	g.over = true
 	held := g.held
 	g.held = nil
-	h.free(held, e.f)
+	h.releaseSuccessors(held, e.f)
 	if g.live > 0 {
 		g.rest = &e
 		g.owner.job.halfEnded()
@@ -339,7 +339,7 @@ func (g *Subgraph) close() {
 
 // taskEnded says that a task of the sub-graph has ended; after the last one the
 // owner goes on.
-func (g *Subgraph) taskEnded(h *hand, k *Task) {
+func (g *Subgraph) taskEnded(h *releaser, k *Task) {
 	rt := g.owner.job.rt
 	k.mu.Lock()
 	f := k.mu.failure

@@ -153,7 +153,7 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	var waits int32
 	if n >= 0 {
 		t.setOperands(s.Operands)
-		acc := t.room(n)
+		acc := t.accessSlots(n)
 		h := rt.reg.Commuting()
 		if n == 1 && h == nil {
 			// All is done before the access is there, so that nobody touches the record any
@@ -177,16 +177,16 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		if h != nil {
 			one = t.lockPlace()
 			t.marks |= hasLock
-			one.One(&t.Waiter, h, t.Allowed == nil && t.Priority == 0)
+			one.InitSingle(&t.Waiter, h, t.Allowed == nil && t.Priority == 0)
 		}
-		if t.Settle(waits) && (one == nil || !one.Queue()) {
+		if t.Settle(waits) && (one == nil || !one.QueueSingle()) {
 			rt.push(t, sched.Outside)
 		}
 		return nil
 	}
 	var sub *Subgraph
-	if keep != nil && keep.sp != nil {
-		sub = keep.sp.parent
+	if keep != nil && keep.opts != nil {
+		sub = keep.opts.parent
 	}
 	for i := range s.Operands {
 		if h := s.Operands[i].Handle; !rt.reg.Owns(h) || !h.Alive() && sub == nil {
@@ -197,7 +197,7 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	rt.reg.Tidy(s.Operands)
 	x := t.extend()
 	t.setOperands(s.Operands)
-	x.name, x.color, x.flops, x.future, x.unsequenced = s.Name, s.Color, s.Flops, keep, s.Unsequenced
+	x.name, x.color, x.flops, x.public, x.unsequenced = s.Name, s.Color, s.Flops, keep, s.Unsequenced
 	if sub != nil {
 		sub.share(t.operands())
 	}
@@ -231,8 +231,8 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 			keep.id = j.submitted + 1
 		}
 		keep.setRecord(t)
-		if keep.sp != nil {
-			waits += keep.sp.attach(t, s)
+		if keep.opts != nil {
+			waits += keep.opts.attach(t, s)
 		}
 	}
 	rt.after = s.After
@@ -259,7 +259,7 @@ func (j *Job) count(t *task) {
 	if rt.nodes > 1 {
 		datamgr.Expect(t.operands(), rt.when(t))
 	}
-	if rt.heard() {
+	if rt.hasListeners() {
 		rt.event(TaskSubmitted, t, -1, nil)
 	}
 }
@@ -273,7 +273,7 @@ func (rt *Runtime) register(t *task, opt datamgr.MergeOptions, after []Dependenc
 		return 0, problem(ops, bad)
 	}
 	x.needLocks, x.shared = m.Locks, m.Shared
-	acc := t.room(m.Ordered)
+	acc := t.accessSlots(m.Ordered)
 	t.Arm()
 	waits := m.Register(&t.Waiter, ops, acc)
 	x.unordered = m.Unordered(x.unordered[:0])

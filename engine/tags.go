@@ -126,7 +126,7 @@ func (t *Tag) DependsOn(tags ...*Tag) error {
 
 // open opens t as often as all that it depends on was notified: its tasks start.
 // Submission lock held.
-func (t *Tag) open(h *hand) {
+func (t *Tag) open(h *releaser) {
 	for len(t.before) > 0 && !slices.ContainsFunc(t.before, func(e *tagEdge) bool { return e.tokens == 0 }) {
 		t.openLost = nil
 		for _, e := range t.before {
@@ -148,7 +148,7 @@ func (t *Tag) open(h *hand) {
 }
 
 // notify is one notification. Submission lock held.
-func (t *Tag) notify(h *hand, lost *failure) {
+func (t *Tag) notify(h *releaser, lost *failure) {
 	if t.done {
 		return
 	}
@@ -175,12 +175,14 @@ func (t *Tag) restart() {
 // Notify says that the event has come. Only the first time counts, until the
 // tag is restarted. In a Sequential runtime the tasks that become ready run
 // inside Notify.
-func (t *Tag) Notify() error { return t.change(func(h *hand) error { t.notify(h, nil); return nil }) }
+func (t *Tag) Notify() error {
+	return t.change(func(h *releaser) error { t.notify(h, nil); return nil })
+}
 
 // NotifyRestart is Notify and Restart at once, also while tasks carry the tag:
 // it starts a circle of repeating tasks.
 func (t *Tag) NotifyRestart() error {
-	return t.change(func(h *hand) error {
+	return t.change(func(h *releaser) error {
 		t.notify(h, nil)
 		t.restart()
 		return nil
@@ -192,7 +194,7 @@ func (t *Tag) NotifyRestart() error {
 // as far as that was restarted before. It is a *TagError while a task that
 // carries the tag has not ended.
 func (t *Tag) Restart() error {
-	return t.change(func(h *hand) error {
+	return t.change(func(h *releaser) error {
 		if t.carriers > 0 {
 			return t.errorf("is carried by a task that has not ended; wait for that first")
 		}
@@ -213,7 +215,7 @@ func (t *Tag) Restart() error {
 // ended, waited for and not notified, or named by a repeating task that has not ended. A
 // prepared task does not use a tag before its Submit.
 func (t *Tag) Remove() error {
-	return t.change(func(h *hand) error {
+	return t.change(func(h *releaser) error {
 		switch {
 		case t.carriers > 0:
 			return t.errorf("is carried by a task that has not ended; wait for that first")
@@ -241,20 +243,20 @@ func (t *Tag) Remove() error {
 	})
 }
 
-// change calls fn under the submission lock, with a hand for what it releases.
-func (t *Tag) change(fn func(h *hand) error) error {
+// change calls fn under the submission lock, with a releaser for what it releases.
+func (t *Tag) change(fn func(h *releaser) error) error {
 	if t == nil {
 		return t.check(nil)
 	}
 	rt := t.job.rt
-	h := rt.takeHand()
+	h := rt.borrowReleaser()
 	rt.reg.Lock()
 	err := t.check(rt)
 	if err == nil {
 		err = fn(h)
 	}
 	rt.reg.Unlock()
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 	return err
 }
 
@@ -356,7 +358,7 @@ func (t *Tag) uncarry() { t.carriers-- }
 
 // keepTags keeps the tags that a repeating task names from being removed between its
 // rounds, with n of 1, or no longer, with -1. Submission lock held.
-func (sp *special) keepTags(n int) {
+func (sp *taskOptions) keepTags(n int) {
 	if sp.Tag != nil {
 		sp.Tag.repeats += n
 	}
@@ -416,14 +418,14 @@ func (j *Job) NewGate() *Gate {
 // become ready run inside Open.
 func (g *Gate) Open() {
 	rt := g.job.rt
-	h := rt.takeHand()
+	h := rt.borrowReleaser()
 	rt.reg.Lock()
 	if !g.open {
 		g.open = true
 		g.list.empty(h)
 	}
 	rt.reg.Unlock()
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 }
 
 // Opened reports whether the gate was opened.
@@ -470,7 +472,7 @@ func (l *waitlist) add(t *task) {
 
 // empty takes all tasks off the list and hands those that wait for nothing else
 // to h.
-func (l *waitlist) empty(h *hand) {
+func (l *waitlist) empty(h *releaser) {
 	waiting := l.waiting
 	l.waiting = nil
 	l.job.forget(l)
@@ -490,7 +492,7 @@ func (l *waitlist) lose(f *failure) {
 
 // pick takes the first task that fits off the list, and hands it to h if it waits
 // for nothing else.
-func (l *waitlist) pick(h *hand, fits func(*task) bool) {
+func (l *waitlist) pick(h *releaser, fits func(*task) bool) {
 	i := slices.IndexFunc(l.waiting, fits)
 	if i < 0 {
 		return
@@ -544,7 +546,7 @@ func (j *Job) forget(l *waitlist) {
 
 // dropWaiting releases the tasks of j up to number id that are on lists: they
 // are cancelled, and will find out. Submission lock held.
-func (j *Job) dropWaiting(id int64, h *hand) {
+func (j *Job) dropWaiting(id int64, h *releaser) {
 	for o := range j.rt.jobs {
 		o.dropFrom(h, func(t *task) bool {
 			drop := t.job == j && t.dropNumber() <= id
@@ -557,7 +559,7 @@ func (j *Job) dropWaiting(id int64, h *hand) {
 }
 
 // dropFrom takes tasks off the lists of j. Submission lock held.
-func (j *Job) dropFrom(h *hand, drop func(*task) bool) {
+func (j *Job) dropFrom(h *releaser, drop func(*task) bool) {
 	for _, l := range slices.Clone(j.lists) {
 		l.waiting = slices.DeleteFunc(l.waiting, func(t *task) bool {
 			if !drop(t) {

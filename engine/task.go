@@ -17,7 +17,7 @@ type Task struct {
 	job   *Job
 	id    int64
 	done  chan struct{}
-	sp    *special                  // what few tasks have; nil: nothing. Fixed before the submission
+	opts  *taskOptions              // what few tasks have; nil: nothing. Fixed before the submission
 	times atomic.Pointer[taskTimes] // with Options.Profile
 	mu    struct {
 		sync.Mutex
@@ -47,8 +47,8 @@ type ending struct {
 	whole    bool // the data is not lost, whatever f says: tasks of the sub-graph said what is
 }
 
-func (j *Job) newKept(sp *special) *Task {
-	return &Task{job: j, done: make(chan struct{}), sp: sp}
+func (j *Job) newKept(sp *taskOptions) *Task {
+	return &Task{job: j, done: make(chan struct{}), opts: sp}
 }
 
 // ID returns the number of the task in its job, from 1; 0 before it is submitted.
@@ -82,10 +82,10 @@ func (t *Task) Err() error {
 // or when ctx ends; or with a *StuckError as Job.Wait does. A task that is
 // prepared only is a *NotSubmittedError.
 func (t *Task) Wait(ctx context.Context) error {
-	if t.sp != nil && t.sp.isPrepared(t.job.rt) {
+	if t.opts != nil && t.opts.isPrepared(t.job.rt) {
 		return &NotSubmittedError{Task: t}
 	}
-	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.future == t })
+	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.public == t })
 }
 
 // addSuccessor makes u wait for t. Submission lock held.
@@ -98,7 +98,7 @@ func (t *Task) addSuccessor(u *task) bool {
 		}
 		return false
 	}
-	if sp := t.sp; sp != nil {
+	if sp := t.opts; sp != nil {
 		if sp.prepared {
 			sp.list.add(u)
 			return true
@@ -115,7 +115,7 @@ func (t *Task) addSuccessor(u *task) bool {
 func (t *Task) enqueue(u *task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := u.special(); t.sp.Repeat != nil && s != nil && s.Repeat != nil {
+	if s := u.special(); t.opts.Repeat != nil && s != nil && s.Repeat != nil {
 		t.addRoundLocked(u) // no round has ended
 		return
 	}
@@ -185,7 +185,7 @@ func (t *Task) State() TaskState {
 	switch {
 	case t.Done():
 		return StateEnded
-	case t.sp != nil && t.sp.prepared:
+	case t.opts != nil && t.opts.prepared:
 		return StatePrepared
 	case r == nil || t.mu.ended || t.mu.ending || t.mu.rest != nil || t.mu.sub != nil && t.mu.sub.over:
 		return StateEnding
@@ -210,7 +210,7 @@ func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
 	if s == nil {
 		s = &TaskSpec{}
 	}
-	sp := &special{TaskOptions: o, prepared: true, spec: s.clone()}
+	sp := &taskOptions{TaskOptions: o, prepared: true, spec: s.clone()}
 	t := j.newKept(sp)
 	sp.list = waitlist{job: j, task: t}
 	j.rt.reg.Lock()
@@ -235,7 +235,7 @@ func (t *Task) DependOn(deps ...Dependency) error {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
 	switch {
-	case t.sp == nil || !t.sp.prepared || t.sp.submitting:
+	case t.opts == nil || !t.opts.prepared || t.opts.submitting:
 		return &SubmittedError{Task: t}
 	}
 	if err := rt.checkAfter(deps); err != nil {
@@ -244,17 +244,17 @@ func (t *Task) DependOn(deps ...Dependency) error {
 	if c := t.cycle(deps); c != nil {
 		return c
 	}
-	t.sp.spec.After = append(t.sp.spec.After, deps...)
-	t.sp.name(t, deps)
+	t.opts.spec.After = append(t.opts.spec.After, deps...)
+	t.opts.name(t, deps)
 	return nil
 }
 
 // name tells prepared tasks that t, which is prepared too, will wait for them.
 // Submission lock held.
-func (sp *special) name(t *Task, deps []Dependency) {
+func (sp *taskOptions) name(t *Task, deps []Dependency) {
 	for _, d := range deps {
-		if k, ok := d.(*Task); ok && k != nil && k.sp != nil && k.job.rt == t.job.rt {
-			k.sp.named = append(k.sp.named, t)
+		if k, ok := d.(*Task); ok && k != nil && k.opts != nil && k.job.rt == t.job.rt {
+			k.opts.named = append(k.opts.named, t)
 		}
 	}
 }
@@ -265,24 +265,24 @@ func (sp *special) name(t *Task, deps []Dependency) {
 func (t *Task) Submit() error {
 	rt := t.job.rt
 	rt.reg.Lock()
-	ok := t.sp != nil && t.sp.prepared && !t.sp.submitting
+	ok := t.opts != nil && t.opts.prepared && !t.opts.submitting
 	if ok {
-		t.sp.submitting = true
+		t.opts.submitting = true
 	}
 	rt.reg.Unlock()
 	if !ok {
 		return &SubmittedError{Task: t}
 	}
-	err := t.job.submitSpecial(&t.sp.spec, t)
+	err := t.job.submitSpecial(&t.opts.spec, t)
 	if err != nil {
 		rt.reg.Lock()
-		t.sp.submitting = false
+		t.opts.submitting = false
 		rt.reg.Unlock()
 	}
 	return err
 }
 
-func (sp *special) isPrepared(rt *Runtime) bool {
+func (sp *taskOptions) isPrepared(rt *Runtime) bool {
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
 	return sp.prepared
@@ -291,7 +291,7 @@ func (sp *special) isPrepared(rt *Runtime) bool {
 // submitted says that t was submitted: who waited for it on a list now waits
 // for its end. Submission lock held.
 func (t *Task) submitted() {
-	sp := t.sp
+	sp := t.opts
 	if !sp.prepared {
 		return
 	}
@@ -306,10 +306,10 @@ func (t *Task) submitted() {
 
 // name is how messages call a prepared task.
 func (t *Task) name() string {
-	if n := t.sp.spec.Name; n != "" {
+	if n := t.opts.spec.Name; n != "" {
 		return fmt.Sprintf("%q", n)
 	}
-	if c := t.sp.spec.Codelet; c != nil {
+	if c := t.opts.spec.Codelet; c != nil {
 		return c.Name
 	}
 	return emptyCodelet.Name

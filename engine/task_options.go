@@ -90,8 +90,8 @@ type Traits struct {
 // emptyCodelet is that of tasks without one.
 var emptyCodelet = &Codelet{Name: "empty", Traits: &Traits{Nowhere: true}}
 
-// special is what a special task has, from its submission to its end.
-type special struct {
+// taskOptions is what a special task has, from its submission to its end.
+type taskOptions struct {
 	TaskOptions
 	nowhere bool // no kernel
 	begun   bool // the prologue ran
@@ -115,7 +115,7 @@ type special struct {
 // SubmitWith is SubmitTask for a task that is more than a kernel on data. A
 // TaskSpec without Codelet is a task without a kernel, see Traits.Nowhere.
 func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
-	sp := &special{TaskOptions: o}
+	sp := &taskOptions{TaskOptions: o}
 	t := j.newKept(sp)
 	if o.Repeat != nil && s != nil {
 		sp.spec = s.clone()
@@ -138,16 +138,16 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	}
 	spec := *s
 	if spec.Codelet == nil {
-		if keep.sp == nil {
+		if keep.opts == nil {
 			return &NoImplementationError{}
 		}
 		spec.Codelet = emptyCodelet
-		keep.sp.spec.Codelet = emptyCodelet
+		keep.opts.spec.Codelet = emptyCodelet
 	}
-	if keep.sp == nil {
-		keep.sp = &special{}
+	if keep.opts == nil {
+		keep.opts = &taskOptions{}
 	}
-	if err := keep.sp.check(&spec); err != nil {
+	if err := keep.opts.check(&spec); err != nil {
 		return err
 	}
 	if err := rt.checkModes(&spec); err != nil {
@@ -158,39 +158,39 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 			return err
 		}
 	}
-	if err := keep.sp.restrict(rt, &spec); err != nil {
+	if err := keep.opts.restrict(rt, &spec); err != nil {
 		return err
 	}
-	if err := keep.sp.choose(rt, &spec); err != nil {
+	if err := keep.opts.choose(rt, &spec); err != nil {
 		return err
 	}
-	keep.sp.spec.Workers = spec.Workers
+	keep.opts.spec.Workers = spec.Workers
 	rt.reg.Lock()
 	var err error
 	if j.submitted >= j.look {
 		err = j.keepPace()
 	}
 	if err == nil {
-		err = keep.sp.admissible(j, &spec)
+		err = keep.opts.admissible(j, &spec)
 	}
-	if err == nil && keep.sp.prepared {
-		if way := spec.closes(keep.sp.list.waiting); way != nil {
+	if err == nil && keep.opts.prepared {
+		if way := spec.closes(keep.opts.list.waiting); way != nil {
 			err = keep.circle(way)
 		}
 	}
 	if err == nil {
-		keep.sp.round = 1
+		keep.opts.round = 1
 		err = j.make(&spec, keep)
 	}
 	var t *task
-	var h *hand
+	var h *releaser
 	if err == nil {
 		t = keep.record() // held back, so still its record
 		keep.submitted()
-		if keep.sp.Repeat != nil {
-			keep.sp.keepTags(1)
+		if keep.opts.Repeat != nil {
+			keep.opts.keepTags(1)
 		}
-		h = rt.takeHand() // under the lock: else the runtime looks quiet until t is let go
+		h = rt.borrowReleaser() // under the lock: else the runtime looks quiet until t is let go
 	}
 	rt.reg.Unlock()
 	if err != nil {
@@ -202,13 +202,13 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	if t.Done() {
 		h.c.Release(&t.Waiter)
 	}
-	rt.giveHand(h)
+	rt.returnReleaser(h)
 	return nil
 }
 
 // check checks what only special tasks have, and completes the options from the
 // codelet.
-func (sp *special) check(s *TaskSpec) error {
+func (sp *taskOptions) check(s *TaskSpec) error {
 	c := s.Codelet
 	if c.bad != nil {
 		return c.bad
@@ -220,7 +220,7 @@ func (sp *special) check(s *TaskSpec) error {
 		sp.nowhere = tr.Nowhere
 	}
 	if sp.nowhere {
-		return checkNowhere(s)
+		return checkWithoutKernel(s)
 	}
 	if len(c.CPU) == 0 && len(c.On) == 0 {
 		return &NoImplementationError{Codelet: c}
@@ -228,7 +228,7 @@ func (sp *special) check(s *TaskSpec) error {
 	return nil
 }
 
-func checkNowhere(s *TaskSpec) error {
+func checkWithoutKernel(s *TaskSpec) error {
 	c := s.Codelet
 	if len(c.CPU) > 0 || len(c.On) > 0 {
 		return fmt.Errorf("engine: codelet %s is for tasks without a kernel, and has an implementation; leave out one of the two", c.Name)
@@ -245,7 +245,7 @@ func checkNowhere(s *TaskSpec) error {
 // attach prepares the record of a special task; it returns how many more things
 // the task waits for. The caller of make ends one of them, the submission
 // itself. Submission lock held.
-func (sp *special) attach(t *task, s *TaskSpec) (waits int32) {
+func (sp *taskOptions) attach(t *task, s *TaskSpec) (waits int32) {
 	if sp.Prologue != nil || sp.nowhere {
 		t.kind = specialTask
 	}
@@ -261,7 +261,7 @@ func (sp *special) attach(t *task, s *TaskSpec) (waits int32) {
 
 // admissible reports why the task cannot be submitted to j now, if so.
 // Submission lock held.
-func (sp *special) admissible(j *Job, s *TaskSpec) error {
+func (sp *taskOptions) admissible(j *Job, s *TaskSpec) error {
 	if sp.Tag != nil {
 		if err := sp.Tag.check(j.rt); err != nil {
 			return err
@@ -271,25 +271,25 @@ func (sp *special) admissible(j *Job, s *TaskSpec) error {
 }
 
 // special returns what t has if it is a special task, else nil.
-func (t *task) special() *special {
-	if t.general && t.x.future != nil {
-		return t.x.future.sp
+func (t *task) special() *taskOptions {
+	if t.general && t.x.public != nil {
+		return t.x.public.opts
 	}
 	return nil
 }
 
 // runSpecial does what comes before the policy sees a task; a task without a
 // kernel runs here.
-func (h *hand) runSpecial(t *task) {
+func (h *releaser) runSpecial(t *task) {
 	rt, x := h.rt, t.x
 	if h.id == sched.Outside && rt.mayBeInKernel() {
 		// hooks do not nest, or a chain of them could exceed any stack
 		h.push(t)
 		return
 	}
-	sp := x.future.sp
+	sp := x.public.opts
 	if sp.begun {
-		h.runNowhere(t)
+		h.runWithoutKernel(t)
 		return
 	}
 	sp.begun = true
@@ -297,15 +297,15 @@ func (h *hand) runSpecial(t *task) {
 		return
 	}
 	if sp.Prologue == nil {
-		h.runNowhere(t)
+		h.runWithoutKernel(t)
 		return
 	}
-	h.hook(x.future, "prologue", sp.Prologue, func(err error) {
+	h.hook(x.public, "prologue", sp.Prologue, func(err error) {
 		switch {
 		case err != nil:
 			h.fail(t, err)
 		case sp.nowhere:
-			h.runNowhere(t)
+			h.runWithoutKernel(t)
 		default:
 			t.kind = userTask
 			h.push(t)
@@ -313,13 +313,13 @@ func (h *hand) runSpecial(t *task) {
 	})
 }
 
-// runNowhere runs a task without a kernel.
-func (h *hand) runNowhere(t *task) {
+// runWithoutKernel runs a task without a kernel.
+func (h *releaser) runWithoutKernel(t *task) {
 	rt, x := h.rt, t.x
 	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(t.operands(), x.unsequenced, h.c) {
 		return // it comes back
 	}
-	if rt.heard() {
+	if rt.hasListeners() {
 		rt.event(TaskStarted, t, h.id, nil)
 	}
 	end := func(err error) {
@@ -327,20 +327,20 @@ func (h *hand) runNowhere(t *task) {
 			h.fail(t, err)
 			return
 		}
-		if rt.heard() {
+		if rt.hasListeners() {
 			rt.event(TaskDone, t, h.id, nil)
 		}
 		h.endUser(t, nil, nil)
 	}
-	if sp := x.future.sp; sp.OnStart != nil {
-		h.hook(x.future, "start hook", sp.OnStart, end)
+	if sp := x.public.opts; sp.OnStart != nil {
+		h.hook(x.public, "start hook", sp.OnStart, end)
 		return
 	}
 	end(nil)
 }
 
 // push gives t to the policy. The submission lock is free.
-func (h *hand) push(t *task) {
+func (h *releaser) push(t *task) {
 	if h.id != sched.Outside {
 		h.rt.push(t, h.id)
 		return
@@ -372,7 +372,7 @@ func (w *worker) runBody(t *task) {
 	end := func(err error) {
 		if err == nil {
 			i := w.implementation(t)
-			if w.queues(t) {
+			if w.mayQueue(t) {
 				w.launch(t, t.codelet.impls(w.arch)[i], i)
 				return
 			}
@@ -382,7 +382,7 @@ func (w *worker) runBody(t *task) {
 			}
 			if err == nil && w.collects(t) {
 				if err = t.x.place.Collect(w.rt.reg); err == nil {
-					if w.rt.heard() {
+					if w.rt.hasListeners() {
 						w.done(t)
 					}
 				}
@@ -395,7 +395,7 @@ func (w *worker) runBody(t *task) {
 		w.plant(t, false)
 	}
 	if sp := t.special(); sp != nil && sp.OnStart != nil {
-		w.hook(t.x.future, "start hook", sp.OnStart, end)
+		w.hook(t.x.public, "start hook", sp.OnStart, end)
 		return
 	}
 	end(nil)
@@ -427,7 +427,7 @@ func (rt *Runtime) info(i int) WorkerInfo {
 
 // restrict finds the workers that may run a task, and which implementations
 // each of them can execute. It calls the program's predicates, so no lock is held.
-func (sp *special) restrict(rt *Runtime, s *TaskSpec) (err error) {
+func (sp *taskOptions) restrict(rt *Runtime, s *TaskSpec) (err error) {
 	c := s.Codelet
 	var can func(w WorkerInfo, impl int, ops []iface.Desc, args []iface.Scalar) bool
 	if c.Traits != nil {
@@ -541,7 +541,7 @@ type sequence struct {
 }
 
 // placeError checks the place of a task. Submission lock held.
-func (sp *special) placeError(j *Job, s *TaskSpec) error {
+func (sp *taskOptions) placeError(j *Job, s *TaskSpec) error {
 	if sp.Place == 0 {
 		return nil
 	}
@@ -573,7 +573,7 @@ func (sp *special) placeError(j *Job, s *TaskSpec) error {
 
 // enterSequence takes the place of t, which is submitted to run on worker; it
 // reports whether t has to wait for the places before. Submission lock held.
-func (sp *special) enterSequence(t *task, worker int) bool {
+func (sp *taskOptions) enterSequence(t *task, worker int) bool {
 	j := t.job
 	q := j.sequences[worker]
 	if q == nil {
@@ -594,7 +594,7 @@ func (sp *special) enterSequence(t *task, worker int) bool {
 }
 
 // leaveSequence says that the task in a place has run, or will not.
-func (h *hand) leaveSequence(sp *special) {
+func (h *releaser) leaveSequence(sp *taskOptions) {
 	q := sp.sequence
 	h.rt.reg.Lock()
 	defer h.rt.reg.Unlock()
@@ -636,11 +636,11 @@ func (e *HookError) Unwrap() error { return e.Err }
 
 // hook calls fn and then next with its error, or with nil. When fn ends the
 // goroutine, next is called while that happens.
-func (h *hand) hook(t *Task, name string, fn Hook, next func(error)) {
+func (h *releaser) hook(t *Task, name string, fn Hook, next func(error)) {
 	rt := h.rt
 	away := func(on bool) {
 		if h.w != nil {
-			h.w.away.Store(on)
+			h.w.notIdle.Store(on)
 		}
 	}
 	away(true)
@@ -652,7 +652,7 @@ func (h *hand) hook(t *Task, name string, fn Hook, next func(error)) {
 		rt.hooks.Add(-1)
 		away(false)
 		next(&HookError{Hook: name, Err: err})
-		h.rescue()
+		h.recoverHook()
 	})
 	rt.hooks.Add(-1)
 	away(false)
@@ -662,11 +662,11 @@ func (h *hand) hook(t *Task, name string, fn Hook, next func(error)) {
 	next(err)
 }
 
-// rescue does what the goroutine, which ends because a hook ended it, would
+// recoverHook does what the goroutine, which ends because a hook ended it, would
 // have done with h.
-func (h *hand) rescue() {
+func (h *releaser) recoverHook() {
 	if h.id == sched.Outside {
-		h.rt.giveHand(h)
+		h.rt.returnReleaser(h)
 		return
 	}
 	h.w.rest()

@@ -126,7 +126,7 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 		detect := j.opt.DetectStuck || called && (j.closed || rt.closed)
 		switch {
 		case ok || !detect:
-		case !rt.callsGoOn() && rt.quiet():
+		case !rt.callsGoOn() && rt.isIdle():
 			stuck = j.stuck(needs, true)
 		case stall.blocked():
 			stuck = j.stuck(needs, false)
@@ -218,7 +218,7 @@ func (j *Job) busyLocked(hs []*datamgr.Handle) bool {
 		}
 		return rt.reg.Busy(h, held, unordered)
 	})
-	if busy && rt.quiet() { // held data in pieces looks busy: see who really waits
+	if busy && rt.isIdle() { // held data in pieces looks busy: see who really waits
 		busy = false
 		uses := usersOf(hs)
 		rt.blocked(nil, true, func(t *task) { busy = busy || uses(t) })
@@ -258,7 +258,7 @@ func (j *Job) throttle() bool {
 	for { // a cancelled context is no reason to return: the workers drop what is left
 		rt.reg.Lock()
 		room := j.inFlight() <= low
-		enough := room || rt.quiet() || stall.blocked()
+		enough := room || rt.isIdle() || stall.blocked()
 		rt.reg.Unlock()
 		if enough {
 			return room
@@ -313,11 +313,11 @@ func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
 				visit(&r.Waiter)
 			}
 		}
-		if t.general && t.x.future != nil {
-			for _, s := range t.x.future.waiters() {
+		if t.general && t.x.public != nil {
+			for _, s := range t.x.public.waiters() {
 				visit(&s.Waiter)
 			}
-			if sp := t.x.future.sp; sp != nil && sp.parent != nil && sp.parent.t != nil && (quiet || sp.parent.over) {
+			if sp := t.x.public.opts; sp != nil && sp.parent != nil && sp.parent.t != nil && (quiet || sp.parent.over) {
 				visit(&sp.parent.t.Waiter)
 			}
 		}
@@ -357,7 +357,7 @@ func (j *Job) directly() []StuckTask {
 			return // nil: it is prepared only
 		}
 		seen[t] = true
-		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.from(), Ended: ends}
+		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.submittedAt(), Ended: ends}
 		if l != nil {
 			l.describe(&s)
 		}
@@ -420,7 +420,7 @@ func (rt *Runtime) WaitNoReady(ctx context.Context) error {
 	if rt.mayBeInKernel() {
 		return ErrWouldDeadlock
 	}
-	return rt.waitUntil(ctx, rt.quiet)
+	return rt.waitUntil(ctx, rt.isIdle)
 }
 
 // Unfinished returns how many tasks were submitted and have not ended, those of

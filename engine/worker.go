@@ -18,46 +18,46 @@ import (
 
 // worker runs tasks, one at a time.
 type worker struct {
-	hand
-	pub     datamgr.Publisher
-	tc      TaskContext
-	park    chan bool // true: go on as the one who looks for work
-	name    string
-	kind    string // the device's name
-	arch    string // what its kernels are written for
-	dev     accel.Device
-	stream  accel.Stream // of the kernels; nil on the CPU
-	slots   []*slot      // on devices
-	flights []flight     // the first one runs
-	menu    *menu        // where memory is bounded
-	busy    atomic.Bool  // a kernel runs, where memory is bounded
-	seen    atomic.Int32 // tasks that were ready behind it when feed looked last
-	node    int          // its memory node
-	freed   [2]struct {  // ended tasks to give back, by size
+	releaser
+	pub       datamgr.Publisher
+	tc        TaskContext
+	park      chan bool // true: go on as the one who looks for work
+	name      string
+	kind      string // the device's name
+	arch      string // what its kernels are written for
+	dev       accel.Device
+	stream    accel.Stream   // of the kernels; nil on the CPU
+	slots     []*slot        // on devices
+	queued    []queuedKernel // the first one runs
+	lookahead *lookahead     // where memory is bounded
+	busy      atomic.Bool    // a kernel runs, where memory is bounded
+	seen      atomic.Int32   // tasks that were ready behind it when feed looked last
+	node      int            // its memory node
+	freed     [2]struct {    // ended tasks to give back, by size
 		first, last *task
 		n           int
 	}
-	job     *Job  // the job that ended counts for
-	ended   int64 // tasks of job that ended, not yet added to it
-	slow    bool  // the last task that was timed took long
-	scratch []scratch
-	exits   func(error) // exit
-	bare    bool        // callBare runs
-	tally   tally
-	away    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
-	running atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
-	times   *perf.Recorder          // with performance models
-	// what noRoomFor.given was before the task looked for room
+	job        *Job  // the job that ended counts for
+	ended      int64 // tasks of job that ended, not yet added to it
+	slow       bool  // the last task that was timed took long
+	scratch    []scratch
+	onExit     func(error) // exit
+	inBareCall bool        // callBare runs
+	tally      tally
+	notIdle    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
+	running    atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
+	times      *perf.Recorder          // with performance models
+	// what memoryWaiters.given was before the task looked for room
 	roomGiven uint64
 	_         [64]byte
 }
 
 // newWorker makes the next worker, which is unit i of a device.
 func newWorker(rt *Runtime, dev accel.Device, i, node int) *worker {
-	w := &worker{hand: hand{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
+	w := &worker{releaser: releaser{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
 		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
-	w.hand.w = w
-	w.exits = w.exit
+	w.releaser.w = w
+	w.onExit = w.exit
 	rt.reg.AddPublisher(&w.pub)
 	return w
 }
@@ -72,8 +72,8 @@ func (w *worker) loop() {
 			return
 		}
 		defer func() { go w.loop() }()
-		if w.bare {
-			w.bare = false
+		if w.inBareCall {
+			w.inBareCall = false
 			var err error = goexitError{}
 			if v := recover(); v != nil {
 				err = newPanic(v)
@@ -92,8 +92,8 @@ func (w *worker) work() {
 	looking, spins := false, 0
 	woken := false // and has not taken anything since: what others want it for may be more than one thing
 	for {
-		if len(w.flights) > 0 && len(w.flights) == len(w.slots) {
-			w.land()
+		if len(w.queued) > 0 && len(w.queued) == len(w.slots) {
+			w.awaitOldest()
 		}
 		if it := rt.policy.Pop(w.id); it != nil {
 			switch {
@@ -112,7 +112,7 @@ func (w *worker) work() {
 			w.run(itemTask(it))
 			continue
 		}
-		if len(w.flights) > 0 {
+		if len(w.queued) > 0 {
 			if looking {
 				p.looking.Store(0)
 			}
@@ -179,9 +179,9 @@ func (w *worker) work() {
 func (w *worker) rest() {
 	w.pub.End(w.c)
 	w.c.FinishLate()
-	w.settle()
+	w.drain()
 	w.flush()
-	if n := len(w.light); n > 0 && w.light[n-1] == summons {
+	if n := len(w.light); n > 0 && w.light[n-1] == joinGang {
 		w.light = w.light[:n-1] // who rests sees for itself, and does not go while others rely on it to look for work
 	}
 	w.tally.rest(w)
@@ -191,7 +191,7 @@ func (w *worker) rest() {
 func (w *worker) flush() {
 	w.tally.flush(w.id)
 	if w.rt.gangs.open.Load() > 0 {
-		w.light = append(w.light, summons)
+		w.light = append(w.light, joinGang)
 	}
 	if w.ended == 0 {
 		return
@@ -361,7 +361,7 @@ func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 	case rt.opt.Sequential || w == sched.Nobody:
 	case w == sched.Anyone:
 		rt.parking.wakeAny()
-	case allowed == nil && rt.workers[w].away.Load(): // the policy does not know, and nor do we who would take it
+	case allowed == nil && rt.workers[w].notIdle.Load(): // the policy does not know, and nor do we who would take it
 		rt.parking.wakeAll()
 	default:
 		rt.parking.wakeOne(w, allowed)
@@ -376,16 +376,16 @@ func (w *worker) share() {
 	}
 }
 
-// quiet reports whether no task is ready or running: nothing will happen until
+// isIdle reports whether no task is ready or running: nothing will happen until
 // the program does something. Submission lock held.
-func (rt *Runtime) quiet() bool {
-	if rt.opt.Sequential { // in the order in which work goes: from a hand to the policy to a drain
-		return rt.busyHands.Load() == 0 && rt.policy.Empty() && rt.draining.Load() == 0
+func (rt *Runtime) isIdle() bool {
+	if rt.opt.Sequential { // in the order in which work goes: from a releaser to the policy to a drain
+		return rt.busyReleasers.Load() == 0 && rt.policy.Empty() && rt.draining.Load() == 0
 	}
 	p := &rt.parking
 	n := len(rt.workers)
 	p.mu.Lock()
 	all := len(p.mu.list) == n
 	p.mu.Unlock()
-	return all && int(p.parked.Load()) == n && rt.policy.Empty() && rt.busyHands.Load() == 0
+	return all && int(p.parked.Load()) == n && rt.policy.Empty() && rt.busyReleasers.Load() == 0
 }

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/internal/apart"
+	"github.com/starpush/starpush/engine/internal/isolate"
 )
 
 // Kind says how a model predicts.
@@ -172,7 +172,7 @@ func (m *Model) params(c *Call) (p []float64) {
 	if m.Params == nil {
 		return nil
 	}
-	if !apart.Call(func() { p = m.Params(c) }) || len(p) != len(m.ParamNames) {
+	if !isolate.Call(func() { p = m.Params(c) }) || len(p) != len(m.ParamNames) {
 		return nil
 	}
 	for _, v := range p {
@@ -206,7 +206,7 @@ func (m *Model) Joules(c *Call) float64 {
 // guard calls a function of the user's; 0 when it does not return, or no positive
 // number. Policies ask under their locks.
 func guard(fn func(*Call) float64, c *Call) (x float64) {
-	if !apart.Call(func() { x = fn(c) }) || !usable(x) {
+	if !isolate.Call(func() { x = fn(c) }) || !usable(x) {
 		return 0
 	}
 	return x

@@ -1,6 +1,6 @@
-// Package apart calls functions of the program where nothing can be left half
+// Package isolate calls functions of the program where nothing can be left half
 // done: under a lock, or in the middle of what a worker does.
-package apart
+package isolate
 
 // Call calls fn on a goroutine of its own, waits for it, and reports whether it
 // returned: it may also panic, or end its goroutine (runtime.Goexit, which
