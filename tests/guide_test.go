@@ -298,6 +298,19 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestLengths holds the documents that a stranger reads first to their lengths.
+func TestLengths(t *testing.T) {
+	for name, most := range map[string]int{"CHANGELOG.md": 80} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); n > most {
+			t.Errorf("%s has %d lines, and may have %d", name, n, most)
+		}
+	}
+}
+
 // sourceFile is the path of a file of the tree, as documents name it.
 var sourceFile = regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)+\\.(?:go|md|txt))`")
 
