@@ -198,24 +198,27 @@ type Shapes struct {
 
 // Of returns the sizes of an operand, one for each index.
 func (s Shapes) Of(operand string) []int {
-	i, _ := place(s.sig, operand, true)
+	i, _ := findParam(s.sig, operand, true)
 	return s.ops[i].Shape()
 }
 
 // Int returns an integer argument.
-func (s Shapes) Int(name string) int64 { i, _ := place(s.sig, name, false); return s.args[i].Int() }
+func (s Shapes) Int(name string) int64 { i, _ := findParam(s.sig, name, false); return s.args[i].Int() }
 
 // Float returns a floating-point argument.
 func (s Shapes) Float(name string) float64 {
-	i, _ := place(s.sig, name, false)
+	i, _ := findParam(s.sig, name, false)
 	return s.args[i].Float()
 }
 
 // Str returns a string argument.
-func (s Shapes) Str(name string) string { i, _ := place(s.sig, name, false); return s.args[i].Str() }
+func (s Shapes) Str(name string) string {
+	i, _ := findParam(s.sig, name, false)
+	return s.args[i].Str()
+}
 
-// place finds the operand or the scalar called name, counted among its like.
-func place(sig *types.Signature, name string, operand bool) (int, *types.Param) {
+// findParam finds the operand or the scalar called name, counted among its like.
+func findParam(sig *types.Signature, name string, operand bool) (int, *types.Param) {
 	n := 0
 	for i := range sig.Params {
 		p := &sig.Params[i]
@@ -258,7 +261,7 @@ type Scalar interface {
 // numbers. A wrong name, or a T of another sort (a string for a number), panics,
 // which fails the task with a message.
 func Arg[T Scalar](t *Task, name string) T {
-	i, p := place(t.sig, name, false)
+	i, p := findParam(t.sig, name, false)
 	v := t.ctx.Arg(i)
 	var out T
 	ok := setScalar(&out, v)

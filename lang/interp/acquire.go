@@ -19,8 +19,8 @@ type Array struct {
 	buf      iface.Buffer
 	size     uintptr // of an element
 	mode     iface.AccessMode
-	at       place // of the acquire
-	gone     place // of the release
+	at       position // of the acquire
+	gone     position // of the release
 	released bool
 	cell     *[16]byte // in plans, instead of memory that is not known
 	done     func()    // in plans, gives back what the elements are read from; may be nil
@@ -51,7 +51,7 @@ func (a *Array) drop() error {
 }
 
 // needHeld raises E0406 when the array was released.
-func (a *Array) needHeld(m *Machine, at place) {
+func (a *Array) needHeld(m *Machine, at position) {
 	if a == nil {
 		m.fail("E0205", at, "this array has no value yet")
 	}
@@ -70,12 +70,12 @@ func (a *Array) needHeld(m *Machine, at place) {
 }
 
 // boxed reads the element at p.
-func (a *Array) boxed(m *Machine, p unsafe.Pointer, at place) any {
+func (a *Array) boxed(m *Machine, p unsafe.Pointer, at position) any {
 	return m.elemValue(a.buf.Elem, readElem(a.buf.Elem, p), at)
 }
 
 // storeElem writes a boxed number.
-func (m *Machine) storeElem(a *Array, p unsafe.Pointer, v any, at place) {
+func (m *Machine) storeElem(a *Array, p unsafe.Pointer, v any, at position) {
 	if n, ok := v.(int64); ok {
 		if !intFits(a.buf.Elem, n) {
 			m.outOfRange(a.buf.Elem, n, at)
@@ -91,7 +91,7 @@ func (m *Machine) storeElem(a *Array, p unsafe.Pointer, v any, at place) {
 }
 
 // elemStore compiles the store of e into an element of an array of type t.
-func (c *compiler) elemStore(e syntax.Expr, t *types.Type, at place) func(f *frame, a *Array, p unsafe.Pointer) {
+func (c *compiler) elemStore(e syntax.Expr, t *types.Type, at position) func(f *frame, a *Array, p unsafe.Pointer) {
 	el := t.Elem
 	if t.Of != nil {
 		el = t.Of.Elem
@@ -118,7 +118,7 @@ func (c *compiler) elemStore(e syntax.Expr, t *types.Type, at place) func(f *fra
 	}
 }
 
-func (m *Machine) readOnlyArray(a *Array, at place) {
+func (m *Machine) readOnlyArray(a *Array, at position) {
 	name := firstName(at)
 	d := m.diagnostic("E0301", at, fmt.Sprintf("`%s` may only be read: it was acquired R, or released to R", name))
 	label(d, a.at, "acquired here")
@@ -131,13 +131,13 @@ func (c *compiler) acquire(s *syntax.Acquire) stmt {
 	type item struct {
 		of   refFn
 		mode iface.AccessMode
-		at   place // of the handle
+		at   position // of the handle
 		slot int
 		mark bool
 	}
 	var list []item
 	for _, a := range s.Items {
-		list = append(list, item{of: c.ref(a.Of), mode: a.Mode, at: c.place(a.Of), slot: a.As.Obj.Slot, mark: a.As.Obj.Global})
+		list = append(list, item{of: c.ref(a.Of), mode: a.Mode, at: c.positionOf(a.Of), slot: a.As.Obj.Slot, mark: a.As.Obj.Global})
 		if s.Body == nil {
 			c.use(a.As.Obj)
 		}
@@ -209,7 +209,7 @@ func (c *compiler) acquire(s *syntax.Acquire) stmt {
 }
 
 // take acquires h.
-func (m *Machine) take(h *Handle, mode iface.AccessMode, at place) *Array {
+func (m *Machine) take(h *Handle, mode iface.AccessMode, at position) *Array {
 	a := &Array{h: h, mode: mode, at: at}
 	if m.plan != nil { // without memory: all elements are one, and nobody knows it
 		m.alive(h, at)
@@ -231,7 +231,7 @@ func (m *Machine) take(h *Handle, mode iface.AccessMode, at place) *Array {
 }
 
 // hold acquires h and raises what goes wrong.
-func (m *Machine) hold(h *Handle, mode iface.AccessMode, at place) *engine.Access {
+func (m *Machine) hold(h *Handle, mode iface.AccessMode, at position) *engine.Access {
 	acc, err := m.tryHold(h, mode, at)
 	if err != nil {
 		m.raiseEngine(err, at, h)
@@ -239,19 +239,19 @@ func (m *Machine) hold(h *Handle, mode iface.AccessMode, at place) *engine.Acces
 	return acc
 }
 
-func (m *Machine) tryHold(h *Handle, mode iface.AccessMode, at place) (*engine.Access, error) {
+func (m *Machine) tryHold(h *Handle, mode iface.AccessMode, at position) (*engine.Access, error) {
 	m.alive(h, at)
 	m.record.uses(h)
 	return m.job.Acquire(m.ctx, h.h, mode, m.siteFor(at))
 }
 
 // siteFor returns the engine's form of a place; it carries the place itself.
-func (m *Machine) siteFor(at place) *engine.Site {
+func (m *Machine) siteFor(at position) *engine.Site {
 	if at.file == nil {
 		return nil
 	}
 	if m.places == nil {
-		m.places = map[place]*engine.Site{}
+		m.places = map[position]*engine.Site{}
 	}
 	s := m.places[at]
 	if s == nil {
@@ -263,10 +263,10 @@ func (m *Machine) siteFor(at place) *engine.Site {
 
 func (c *compiler) release(s *syntax.Release) stmt {
 	var arrays []refFn
-	var ats []place
+	var ats []position
 	for _, id := range s.Names {
 		arrays = append(arrays, c.ref(id))
-		ats = append(ats, c.place(id))
+		ats = append(ats, c.positionOf(id))
 	}
 	to := s.To
 	return func(f *frame) ctl {

@@ -31,7 +31,7 @@ func arg(e *syntax.Call, i int, name string) syntax.Expr {
 }
 
 func (c *compiler) intBuiltin(e *syntax.Call) intFn {
-	at := c.place(e)
+	at := c.positionOf(e)
 	x := arg(e, 0, "")
 	switch e.Callee.Name {
 	case "len":
@@ -65,7 +65,7 @@ func (c *compiler) intBuiltin(e *syntax.Call) intFn {
 		}
 		return extreme(vs, e.Callee.Name == "min")
 	case "value":
-		h, at := c.ref(x), c.place(e)
+		h, at := c.ref(x), c.positionOf(e)
 		return func(f *frame) int64 {
 			n := f.m.value(h(f), at)
 			v, _ := n.(int64)
@@ -92,7 +92,7 @@ func extreme[T int64 | float64](vs []func(f *frame) T, least bool) func(f *frame
 
 // length compiles len(x).
 func (c *compiler) length(x syntax.Expr) intFn {
-	v, at := c.ref(x), c.place(x)
+	v, at := c.ref(x), c.positionOf(x)
 	return func(f *frame) int64 {
 		switch x := v(f).(type) {
 		case *List:
@@ -145,7 +145,7 @@ func (c *compiler) floatBuiltin(e *syntax.Call) floatFn {
 		}
 		return extreme(vs, name == "min")
 	case "value":
-		h, at := c.ref(arg(e, 0, "")), c.place(e)
+		h, at := c.ref(arg(e, 0, "")), c.positionOf(e)
 		return func(f *frame) float64 {
 			v, _ := f.m.value(h(f), at).(float64)
 			return v
@@ -158,7 +158,7 @@ func (c *compiler) boolBuiltin(e *syntax.Call) boolFn {
 	switch e.Callee.Name {
 	case "close":
 	case "busy":
-		x, at := c.any(arg(e, 0, "")), c.place(e)
+		x, at := c.any(arg(e, 0, "")), c.positionOf(e)
 		return func(f *frame) bool { return f.m.busy(x(f), at) }
 	default:
 		return nil
@@ -176,7 +176,7 @@ func (c *compiler) boolBuiltin(e *syntax.Call) boolFn {
 }
 
 func (c *compiler) refBuiltin(e *syntax.Call) refFn {
-	at := c.place(e)
+	at := c.positionOf(e)
 	switch name := e.Callee.Name; name {
 	case "print":
 		var args []func(f *frame) string
@@ -193,7 +193,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 		}
 	case "save":
 		x, file := c.ref(arg(e, 0, "")), c.ref(arg(e, 1, ""))
-		at1 := c.place(arg(e, 1, ""))
+		at1 := c.positionOf(arg(e, 1, ""))
 		return func(f *frame) any {
 			h := x(f)
 			s, _ := file(f).(string)
@@ -278,7 +278,7 @@ func (c *compiler) refBuiltin(e *syntax.Call) refFn {
 }
 
 // grid returns all index lists.
-func (m *Machine) grid(f *frame, sizes []intFn, at place) *List {
+func (m *Machine) grid(f *frame, sizes []intFn, at position) *List {
 	total := int64(1)
 	dims := make([]int64, len(sizes))
 	for k, s := range sizes {
@@ -313,7 +313,7 @@ func (m *Machine) grid(f *frame, sizes []intFn, at place) *List {
 }
 
 // print writes one line.
-func (m *Machine) print(f *frame, args []func(f *frame) string, at place) {
+func (m *Machine) print(f *frame, args []func(f *frame) string, at position) {
 	var first [4]string
 	texts, size := first[:0], int64(1)  // with the end of the line
 	if m.plan != nil && m.plan.parted { // a run may print something else, or nothing
@@ -355,7 +355,7 @@ func (m *Machine) print(f *frame, args []func(f *frame) string, at place) {
 }
 
 // operate applies an arithmetic operator to boxed operands.
-func (m *Machine) operate(op string, a, b any, at place) any {
+func (m *Machine) operate(op string, a, b any, at position) any {
 	x, okx := a.(int64)
 	y, oky := b.(int64)
 	if okx && oky && op != "/" {
@@ -385,7 +385,7 @@ func number(v any) float64 {
 }
 
 // value acquires a variable, reads its element and releases it.
-func (m *Machine) value(v any, at place) any {
+func (m *Machine) value(v any, at position) any {
 	h, _ := v.(*Handle)
 	if h == nil {
 		m.fail("E0705", at, "value() needs a variable")
@@ -403,7 +403,7 @@ func (m *Machine) value(v any, at place) any {
 }
 
 // elemValue is e, an element of type t, as a value of the language.
-func (m *Machine) elemValue(t iface.Elem, e elem, at place) any {
+func (m *Machine) elemValue(t iface.Elem, e elem, at position) any {
 	if t.IsFloat() {
 		return e.f
 	}

@@ -55,7 +55,7 @@ func (m *Machine) push(fn *funcCode, site *callSite, parent *frame) *frame {
 
 // frames notes that frames of calls take more bytes. They are used again, so they do not
 // count; but they must not take more than a quarter of the limit.
-func (m *Machine) frames(bytes int, at place) {
+func (m *Machine) frames(bytes int, at position) {
 	m.inFrames += int64(bytes)
 	if m.inFrames > m.limits.ScriptBytes/4+1<<16 {
 		m.exceeded("mem", at)
@@ -80,7 +80,7 @@ func (m *Machine) run(f *frame) {
 
 // callSiteOf makes the site of a call.
 func (c *compiler) callSiteOf(e *syntax.Call) *callSite {
-	at := c.place(e)
+	at := c.positionOf(e)
 	text := firstLine(at.source())
 	if r := []rune(text); len(r) > 60 {
 		text = string(r[:57]) + "..."
@@ -253,7 +253,7 @@ func (c *compiler) callStmt(e *syntax.Call) stmt {
 
 // hostCall compiles a call of a host function to its result as the script holds it.
 func (c *compiler) hostCall(e *syntax.Call) refFn {
-	fn, at := e.Callee.Host.(*HostFunc), c.place(e)
+	fn, at := e.Callee.Host.(*HostFunc), c.positionOf(e)
 	c.prog.hosts[fn.Name] = fn
 	var args []refFn
 	for i := range fn.Sig.Params {
@@ -285,7 +285,7 @@ func (c *compiler) hostCall(e *syntax.Call) refFn {
 }
 
 // callHost calls a host function, or what replaces it in this run.
-func (m *Machine) callHost(fn *HostFunc, args []any, at place) any {
+func (m *Machine) callHost(fn *HostFunc, args []any, at position) any {
 	if late := m.late[fn.Name]; late != nil {
 		fn = late
 	}
@@ -304,7 +304,7 @@ func (m *Machine) callHost(fn *HostFunc, args []any, at place) any {
 }
 
 // allocValue counts what a host function has given.
-func (m *Machine) allocValue(v any, at place) {
+func (m *Machine) allocValue(v any, at position) {
 	switch v := v.(type) {
 	case *List:
 		m.spend(at)
@@ -321,7 +321,7 @@ func (m *Machine) allocValue(v any, at place) {
 
 // callFromHost runs a script function with arguments of the host.
 func (m *Machine) callFromHost(fn *funcCode, args []any) any {
-	at := place{}
+	at := position{}
 	if len(args) > len(fn.params) {
 		m.fail("E0705", at, "`%s` takes %s, and %s given", fn.name, check.Arguments(len(fn.params)), check.AreArguments(len(args)))
 	}
@@ -399,5 +399,5 @@ func (f *frame) result() any {
 	if f.fn.result == nil || f.fn.result.Kind == types.None {
 		return nil
 	}
-	return f.m.toHost(v, place{})
+	return f.m.toHost(v, position{})
 }

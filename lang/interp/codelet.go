@@ -303,7 +303,7 @@ func namedReducer(name string) *Reducer {
 // reducer compiles reducer(init = i, combine = c). The codelets are compiled for
 // the element type of the data when it is registered.
 func (c *compiler) reducer(e *syntax.Call) refFn {
-	r := &Reducer{name: c.place(e).source()}
+	r := &Reducer{name: c.positionOf(e).source()}
 	for _, a := range e.Args {
 		if a.Name == nil {
 			continue
@@ -335,7 +335,7 @@ func codeletOf(e syntax.Expr) *types.Object {
 const scriptReducer = "reducer"
 
 // reduction returns what the data manager needs of r for data of type t.
-func (m *Machine) reduction(r *Reducer, t *types.Type, at place) *datamgr.Reduction {
+func (m *Machine) reduction(r *Reducer, t *types.Type, at position) *datamgr.Reduction {
 	if r.r != nil {
 		return r.r
 	}
@@ -352,7 +352,7 @@ func (m *Machine) reduction(r *Reducer, t *types.Type, at place) *datamgr.Reduct
 }
 
 // direct returns a codelet as a function of its buffers.
-func (m *Machine) direct(o *types.Object, t *types.Type, at place) func(bufs ...*iface.Buffer) error {
+func (m *Machine) direct(o *types.Object, t *types.Type, at position) func(bufs ...*iface.Buffer) error {
 	targs := map[byte]iface.Elem{}
 	for _, p := range o.Sig.Params {
 		if p.Mode != iface.NoMode && p.Type.Param != 0 {

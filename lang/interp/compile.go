@@ -27,11 +27,11 @@ type compiler struct {
 	plan    bool // values may be unknown; see plan.go
 }
 
-func (c *compiler) place(n syntax.Node) place { return place{c.file, n.Range()} }
+func (c *compiler) positionOf(n syntax.Node) position { return position{c.file, n.Range()} }
 
 // bug reports a tree that the checker should not have let through.
 func (c *compiler) bug(n syntax.Node, format string, args ...any) {
-	p := c.place(n)
+	p := c.positionOf(n)
 	m := Machine{}
 	m.fail("E0001", p, "the compiler cannot handle this: "+format, args...)
 }
@@ -67,7 +67,7 @@ func (c *compiler) topLevel(u *check.Unit) stmt {
 		}
 		list = append(list, c.numbered(k, c.stmt(s)))
 	}
-	return sequence(list, c.place(&syntax.Block{}))
+	return sequence(list, c.positionOf(&syntax.Block{}))
 }
 
 // numbered notes that statement k of an entry runs.
@@ -100,7 +100,7 @@ func (c *compiler) compileFunc(code *funcCode, fn *syntax.Func) {
 		code.refs = true
 	}
 	code.body = body
-	at := c.place(fn.Name)
+	at := c.positionOf(fn.Name)
 	if code.result != nil && code.result.Kind != types.None {
 		code.body = func(f *frame) ctl {
 			if body(f) != ret {
@@ -124,7 +124,7 @@ func (c *compiler) use(o *types.Object) {
 }
 
 // sequence runs statements one after the other.
-func sequence(list []stmt, at place) stmt {
+func sequence(list []stmt, at position) stmt {
 	switch len(list) {
 	case 0:
 		return func(*frame) ctl { return next }
@@ -175,7 +175,7 @@ func (c *compiler) block(b *syntax.Block) stmt {
 	for _, s := range b.Stmts {
 		list = append(list, c.stmt(s))
 	}
-	body := sequence(list, c.place(b))
+	body := sequence(list, c.positionOf(b))
 	if !owns {
 		return body
 	}
@@ -271,7 +271,7 @@ func (c *compiler) while(s *syntax.While) stmt {
 	if c.plan {
 		return c.planWhile(s)
 	}
-	cond, body, at := c.bool(s.Cond), c.block(s.Body), c.place(s.Cond)
+	cond, body, at := c.bool(s.Cond), c.block(s.Body), c.positionOf(s.Cond)
 	return func(f *frame) ctl {
 		m := f.m
 		for {
@@ -325,7 +325,7 @@ func (c *compiler) plainReturn(s *syntax.Return) stmt {
 }
 
 func (c *compiler) assert(s *syntax.Assert) stmt {
-	cond, at := c.bool(s.Cond), c.place(s.Cond)
+	cond, at := c.bool(s.Cond), c.positionOf(s.Cond)
 	var msg func(f *frame) string
 	if s.Message != nil {
 		msg = c.textOf(s.Message)
@@ -368,7 +368,7 @@ func (c *compiler) operandsShown(e syntax.Expr) func(f *frame) string {
 		return nil
 	}
 	x, y := c.any(b.X), c.any(b.Y)
-	at := c.place(e)
+	at := c.positionOf(e)
 	return func(f *frame) string {
 		return fmt.Sprintf("%s %s %s is false", f.m.show(x(f), true, at), b.Op, f.m.show(y(f), true, at))
 	}
@@ -392,7 +392,7 @@ func (c *compiler) exprStmt(e syntax.Expr) stmt {
 
 func (c *compiler) forStmt(s *syntax.For) stmt {
 	in := unparen(s.In)
-	at := c.place(s.In)
+	at := c.positionOf(s.In)
 	if len(s.Names) > 1 {
 		if call, ok := in.(*syntax.Call); ok && call.Callee != nil && call.Callee.Kind == types.BuiltinFunc && call.Callee.Name == "grid" && len(call.Args) == len(s.Names) {
 			return c.forGrid(s, call)
@@ -404,8 +404,8 @@ func (c *compiler) forStmt(s *syntax.For) stmt {
 		var bounds func(f *frame) Range
 		if r, ok := in.(*syntax.RangeExpr); ok {
 			bounds = c.rangeBounds(r)
-			c.ranges[o] = &loopRange{at: c.place(r), name: o.Name, closed: r.Closed,
-				lo: c.place(r.Lo).source(), hi: c.place(r.Hi).source()}
+			c.ranges[o] = &loopRange{at: c.positionOf(r), name: o.Name, closed: r.Closed,
+				lo: c.positionOf(r.Lo).source(), hi: c.positionOf(r.Hi).source()}
 		} else {
 			v := c.ref(in)
 			bounds = func(f *frame) Range { r, _ := v(f).(Range); return r }
@@ -470,7 +470,7 @@ func (c *compiler) loopBody(s *syntax.For) stmt {
 }
 
 // forRange counts through a range.
-func forRange(bounds func(f *frame) Range, slot int, mark bool, body stmt, at place) stmt {
+func forRange(bounds func(f *frame) Range, slot int, mark bool, body stmt, at position) stmt {
 	return func(f *frame) ctl {
 		r := bounds(f)
 		m := f.m
@@ -516,7 +516,7 @@ func forRange(bounds func(f *frame) Range, slot int, mark bool, body stmt, at pl
 
 // rangeBounds evaluates a range expression.
 func (c *compiler) rangeBounds(r *syntax.RangeExpr) func(f *frame) Range {
-	lo, hi, at := c.int(r.Lo), c.int(r.Hi), c.place(r)
+	lo, hi, at := c.int(r.Lo), c.int(r.Hi), c.positionOf(r)
 	if !r.Closed {
 		return func(f *frame) Range { return Range{lo(f), hi(f), 1} }
 	}
@@ -536,7 +536,7 @@ func (c *compiler) forGrid(s *syntax.For, call *syntax.Call) stmt {
 	for _, a := range call.Args {
 		sizes = append(sizes, c.int(a.Value))
 	}
-	at := c.place(s.In)
+	at := c.positionOf(s.In)
 	body := c.loopBody(s)
 	var slots []int
 	mark := s.Names[0].Obj.Global
@@ -596,7 +596,7 @@ func (c *compiler) forGrid(s *syntax.For, call *syntax.Call) stmt {
 
 // forTuples takes the lists in a list apart.
 func (c *compiler) forTuples(s *syntax.For) stmt {
-	list, at := c.ref(s.In), c.place(s.In)
+	list, at := c.ref(s.In), c.positionOf(s.In)
 	body := c.loopBody(s)
 	names := s.Names
 	return func(f *frame) ctl {
@@ -710,7 +710,7 @@ func (p *Program) unitOf(o *types.Object) int {
 
 // global returns the frame of top-level name o, after checking that its statement
 // has run.
-func (c *compiler) global(o *types.Object, at place) func(f *frame) *frame {
+func (c *compiler) global(o *types.Object, at position) func(f *frame) *frame {
 	slot, unit, name := o.Slot, c.unitOf(o), o
 	return func(f *frame) *frame {
 		g := f.m.units[unit]
@@ -722,7 +722,7 @@ func (c *compiler) global(o *types.Object, at place) func(f *frame) *frame {
 }
 
 // undefined raises E0205.
-func (m *Machine) undefined(o *types.Object, at place) {
+func (m *Machine) undefined(o *types.Object, at position) {
 	d := m.diagnostic("E0205", at, fmt.Sprintf("`%s` has no value yet", o.Name))
 	d.Label = "used here"
 	switch {
@@ -785,7 +785,7 @@ func (c *compiler) assignName(s *syntax.Assign, id *syntax.Ident) stmt {
 	if direct && !(o.Global && c.session) {
 		// s += local and s += literal are what loops do
 		if s.Op == "+=" && reprOf(o.Type) == rInt && !c.plan {
-			at := c.place(s)
+			at := c.positionOf(s)
 			v := c.int(s.Value)
 			return func(f *frame) ctl {
 				a := f.n[slot]
@@ -802,7 +802,7 @@ func (c *compiler) assignName(s *syntax.Assign, id *syntax.Ident) stmt {
 		if !holdsHandles(o.Type) {
 			return func(f *frame) ctl { set(f, f); return next }
 		}
-		level, at := c.depths[o], c.place(s.Value)
+		level, at := c.depths[o], c.positionOf(s.Value)
 		return func(f *frame) ctl {
 			v := f.r[slot]
 			set(f, f)
@@ -814,9 +814,9 @@ func (c *compiler) assignName(s *syntax.Assign, id *syntax.Ident) stmt {
 			return next
 		}
 	}
-	g := c.global(o, c.place(id))
+	g := c.global(o, c.positionOf(id))
 	set := c.setter(operated(s), o.Type, slot)
-	level, at := c.depths[o], c.place(s.Value)
+	level, at := c.depths[o], c.positionOf(s.Value)
 	handles := holdsHandles(o.Type)
 	return func(f *frame) ctl {
 		to := g(f)

@@ -23,13 +23,13 @@ type Handle struct {
 	root   *Handle // beside h: every insert looks at both
 	m      *Machine
 	typ    *types.Type
-	view   *View  // that it is a part of; nil: a whole datum
-	deflt  *View  // the default view
-	at     place  // of its register
-	owner  int32  // place in Machine.owned of a whole datum; -1: none
-	copied bool   // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
-	ldim   int    // of a whole matrix in main memory; 0: the number of columns
-	fold   string // of a whole datum registered with reduce = sum, prod, min or max
+	view   *View    // that it is a part of; nil: a whole datum
+	deflt  *View    // the default view
+	at     position // of its register
+	owner  int32    // place in Machine.owned of a whole datum; -1: none
+	copied bool     // the memory that workers have for it, where it is REDUX or SCRATCH, was counted
+	ldim   int      // of a whole matrix in main memory; 0: the number of columns
+	fold   string   // of a whole datum registered with reduce = sum, prod, min or max
 }
 
 // Exists reports whether h is data of a run, dead or alive, and neither nil nor a
@@ -110,7 +110,7 @@ func (h *Handle) Acquire(ctx context.Context, mode iface.AccessMode) (acc *engin
 		return nil, errors.New("lang: Acquire of no handle: nil, or not from an instance")
 	}
 	m := h.m
-	err = m.enter(ctx, func() { acc = m.hold(h, mode, place{}) })
+	err = m.enter(ctx, func() { acc = m.hold(h, mode, position{}) })
 	return acc, err
 }
 
@@ -138,9 +138,9 @@ type View struct {
 	of       *Handle
 	parts    []Handle
 	partType *types.Type
-	name     string // of a named view
-	at       place  // of the filters
-	stmt     place
+	name     string   // of a named view
+	at       position // of the filters
+	stmt     position
 }
 
 // Count returns the number of parts.
@@ -226,7 +226,7 @@ func (c *compiler) register(s *syntax.Register) stmt {
 	for _, id := range s.Names {
 		o, name := id.Obj, id.Name
 		slot := o.Slot
-		at := c.place(id)
+		at := c.positionOf(id)
 		list = append(list, c.declared(o, func(f *frame) ctl {
 			v := make1(f, name)
 			eachHandle(v, func(h *Handle) { h.at = at })
@@ -254,7 +254,7 @@ func (c *compiler) maker(e syntax.Expr) maker {
 		for _, it := range x.Items {
 			items = append(items, c.maker(it))
 		}
-		at := c.place(x)
+		at := c.positionOf(x)
 		return func(f *frame, name string) any {
 			f.m.allocList(int64(len(items)), rRef, at)
 			l := newList(rRef, len(items))
@@ -264,7 +264,7 @@ func (c *compiler) maker(e syntax.Expr) maker {
 			return l
 		}
 	case *syntax.ListComp:
-		at := c.place(x)
+		at := c.positionOf(x)
 		c.use(x.Var.Obj)
 		over := c.items(x.In, x.Var.Obj, at)
 		item := c.maker(x.Item)
@@ -296,21 +296,21 @@ func argument(e *syntax.Call, name string, i int) (syntax.Expr, syntax.Node) {
 // constructor compiles vector[f32](n, fill = 1.0) and the like.
 func (c *compiler) constructor(e *syntax.Call) maker {
 	t := e.Type()
-	at := c.place(e)
+	at := c.positionOf(e)
 	spec := engine.DataSpec{Kind: t.Data(), Elem: t.Elem, Site: siteOf(at)}
 	el := t.Elem
 	var dims []intFn
-	var dimAt []place
+	var dimAt []position
 	for i, n := range spec.Kind.Sizes() {
 		if x, _ := argument(e, n, i); x != nil {
 			dims = append(dims, c.int(x))
-			dimAt = append(dimAt, c.place(x))
+			dimAt = append(dimAt, c.positionOf(x))
 		}
 	}
 	var ld intFn
-	var ldAt place
+	var ldAt position
 	if x, _ := argument(e, "ld", -1); x != nil {
-		ld, ldAt = c.int(x), c.place(x)
+		ld, ldAt = c.int(x), c.positionOf(x)
 	}
 	var reduce refFn
 	if x, _ := argument(e, "reduce", -1); x != nil {
@@ -400,7 +400,7 @@ func (m *Machine) own(h *Handle) {
 }
 
 // countData counts the bytes of data that is about to be registered.
-func (m *Machine) countData(s *engine.DataSpec, ld int, at place) {
+func (m *Machine) countData(s *engine.DataSpec, ld int, at position) {
 	n := int64(s.Elem.Size())
 	dims := append([]int(nil), s.Dims...)
 	if len(dims) == 2 && ld > dims[1] {
@@ -422,7 +422,7 @@ func (m *Machine) countData(s *engine.DataSpec, ld int, at place) {
 const handleBytes = 1024
 
 // countBytes counts n bytes of data or views.
-func (m *Machine) countBytes(n int64, at place) {
+func (m *Machine) countBytes(n int64, at position) {
 	if n > m.may.data-m.used.data {
 		m.exceeded("data", at)
 	}
@@ -437,14 +437,14 @@ func sizesText(dims []int) string {
 	return strings.Join(s, " x ") + " elements"
 }
 
-func siteOf(at place) *engine.Site {
+func siteOf(at position) *engine.Site {
 	s := at.span()
 	return &engine.Site{File: s.File, Line: s.Start.Line, Col: s.Start.Col, Data: at}
 }
 
 // fillSource compiles fill = v.
 func (c *compiler) fillSource(x syntax.Expr, el iface.Elem) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
-	at := c.place(x)
+	at := c.positionOf(x)
 	write := c.elemWriter(x, el, at)
 	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
 		spec.InParts = true
@@ -457,7 +457,7 @@ func (c *compiler) fillSource(x syntax.Expr, el iface.Elem) func(f *frame, spec 
 }
 
 // fillBuffer stores one value everywhere, looking at the context now and then.
-func fillBuffer(b *iface.Buffer, set func(p unsafe.Pointer), ended func() bool, m *Machine, at place) error {
+func fillBuffer(b *iface.Buffer, set func(p unsafe.Pointer), ended func() bool, m *Machine, at position) error {
 	size := uintptr(b.Elem.Size())
 	rows, cols := 1, b.Len()
 	if cols == 0 {
@@ -482,7 +482,7 @@ func fillBuffer(b *iface.Buffer, set func(p unsafe.Pointer), ended func() bool, 
 
 // elemWriter compiles a number to a store of it into an element of type el, with a
 // range check.
-func (c *compiler) elemWriter(x syntax.Expr, el iface.Elem, at place) func(f *frame) func(unsafe.Pointer) {
+func (c *compiler) elemWriter(x syntax.Expr, el iface.Elem, at position) func(f *frame) func(unsafe.Pointer) {
 	if reprOf(x.Type()) == rInt && el.IsInt() {
 		v := c.int(x)
 		return func(f *frame) func(unsafe.Pointer) {
@@ -533,7 +533,7 @@ func writeFloat(e iface.Elem, p unsafe.Pointer, v float64) {
 
 // listSource compiles list = [...]: flat, row by row.
 func (c *compiler) listSource(x syntax.Expr, el iface.Elem) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
-	list, at := c.ref(x), c.place(x)
+	list, at := c.ref(x), c.positionOf(x)
 	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
 		m := f.m
 		l, _ := list(f).(*List)

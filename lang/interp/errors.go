@@ -19,13 +19,13 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 )
 
-// place is where in which source something stands.
-type place struct {
+// position is a range of a source file.
+type position struct {
 	file *syntax.File
 	at   syntax.Span
 }
 
-func (p place) span() diag.Span {
+func (p position) span() diag.Span {
 	if p.file == nil {
 		return diag.Span{}
 	}
@@ -33,7 +33,7 @@ func (p place) span() diag.Span {
 }
 
 // source returns the text at p.
-func (p place) source() string {
+func (p position) source() string {
 	if p.file == nil {
 		return ""
 	}
@@ -47,12 +47,12 @@ func (p place) source() string {
 
 // callSite is one call of a script function, as the stack of an error shows it.
 type callSite struct {
-	at   place
+	at   position
 	text string
 }
 
 // diagnostic makes a run-time error with the stack of script calls.
-func (m *Machine) diagnostic(code string, at place, message string) *diag.Diagnostic {
+func (m *Machine) diagnostic(code string, at position, message string) *diag.Diagnostic {
 	d := &diag.Diagnostic{Code: code, Message: message, Span: at.span()}
 	n := 0
 	for f := m.cur; f != nil && f.site != nil; f = f.parent {
@@ -76,12 +76,12 @@ func (m *Machine) raise(d *diag.Diagnostic) {
 }
 
 // fail raises a diagnostic without labels.
-func (m *Machine) fail(code string, at place, format string, args ...any) {
+func (m *Machine) fail(code string, at position, format string, args ...any) {
 	m.raise(m.diagnostic(code, at, fmt.Sprintf(format, args...)))
 }
 
 // failHelp raises a diagnostic with a label and a help; either may be "".
-func (m *Machine) failHelp(code string, at place, label, help, format string, args ...any) {
+func (m *Machine) failHelp(code string, at position, label, help, format string, args ...any) {
 	d := m.diagnostic(code, at, fmt.Sprintf(format, args...))
 	d.Label = label
 	if help != "" {
@@ -91,7 +91,7 @@ func (m *Machine) failHelp(code string, at place, label, help, format string, ar
 }
 
 // label adds a cause elsewhere, if it has a place.
-func label(d *diag.Diagnostic, at place, text string) {
+func label(d *diag.Diagnostic, at position, text string) {
 	if at.file != nil {
 		d.Labels = append(d.Labels, diag.Label{Span: at.span(), Text: text})
 	}
@@ -142,7 +142,7 @@ func soundError(err error) (sound error) {
 // raiseHost raises what host code returned. Errors that are already about a place in
 // the script go on as they are; those that functions of package lang gave the host,
 // which knows no place, get that of the call.
-func (m *Machine) raiseHost(at place, what string, err error) {
+func (m *Machine) raiseHost(at position, what string, err error) {
 	var d *diag.Diagnostic
 	var le *LimitError
 	err = soundError(err)
@@ -185,7 +185,7 @@ func plural(n int64, noun string) string {
 // What the engine reports, in the words of the language.
 
 // raiseEngine raises an error of the engine about h, or about no data when h is nil.
-func (m *Machine) raiseEngine(err error, at place, h *Handle) {
+func (m *Machine) raiseEngine(err error, at position, h *Handle) {
 	var task *engine.TaskError
 	var lost *engine.FailedDataError
 	var uninit *engine.UninitError
@@ -243,7 +243,7 @@ func (m *Machine) raiseEngine(err error, at place, h *Handle) {
 	m.raise(d)
 }
 
-func handleName(h *Handle, at place) string {
+func handleName(h *Handle, at position) string {
 	if h == nil {
 		return "data"
 	}
@@ -251,7 +251,7 @@ func handleName(h *Handle, at place) string {
 }
 
 // raiseUninit raises E0401 or E0402.
-func (m *Machine) raiseUninit(e *engine.UninitError, at place, h *Handle) {
+func (m *Machine) raiseUninit(e *engine.UninitError, at position, h *Handle) {
 	name := handleName(h, at)
 	some := ""
 	if e.Partial {
@@ -261,7 +261,7 @@ func (m *Machine) raiseUninit(e *engine.UninitError, at place, h *Handle) {
 		d := m.diagnostic("E0402", at, fmt.Sprintf("%s`%s` was invalidated and not written since", some, name))
 		d.Label = "read here"
 		if e.At != nil {
-			if p, ok := e.At.Data.(place); ok {
+			if p, ok := e.At.Data.(position); ok {
 				label(d, p, "value dropped here")
 			}
 		}
@@ -325,7 +325,7 @@ func withFill(h *Handle) string {
 }
 
 // raiseStuck raises R0104: a wait that would never end.
-func (m *Machine) raiseStuck(e *engine.StuckError, at place, h *Handle) {
+func (m *Machine) raiseStuck(e *engine.StuckError, at position, h *Handle) {
 	d := m.diagnostic("R0104", at, "this waits for itself: no task of the run can go on")
 	d.Cause = e
 	missing, inserted := false, map[*insertSite]bool{}
@@ -347,7 +347,7 @@ func (m *Machine) raiseStuck(e *engine.StuckError, at place, h *Handle) {
 		case t.Held != nil:
 			what = fmt.Sprintf("`%s`, which the script holds", t.Held.Name())
 			if t.HeldAt != nil {
-				if p, ok := t.HeldAt.Data.(place); ok {
+				if p, ok := t.HeldAt.Data.(position); ok {
 					label(d, p, "held from here")
 				}
 			}
@@ -389,7 +389,7 @@ func siteData(s *engine.Site) (*insertSite, bool) {
 
 // taskDiagnostic is R0101: a task failed. at is the place that needed it, and read
 // the data that was to be read there; both may be left out.
-func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *diag.Diagnostic {
+func (m *Machine) taskDiagnostic(t *engine.TaskError, at position, read *Handle) *diag.Diagnostic {
 	name := "task"
 	if t.Codelet != nil {
 		name = t.Codelet.Name
@@ -407,11 +407,11 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *d
 	if cause == nil {
 		cause = errors.New("it gave no reason")
 	}
-	var span place
+	var span position
 	if s, ok := siteData(t.Origin.Site); ok {
 		span = s.at
 	} else if t.Origin.Site != nil {
-		if p, ok := t.Origin.Site.Data.(place); ok {
+		if p, ok := t.Origin.Site.Data.(position); ok {
 			span = p
 		}
 	}
@@ -449,7 +449,7 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *d
 	}
 	var breach *engine.VerifyError
 	if errors.As(cause, &breach) {
-		accuse(d, t, breach)
+		describeModeViolation(d, t, breach)
 	}
 	var fault *kernel.Fault
 	if errors.As(cause, &fault) && !fault.Span.IsZero() {
@@ -480,12 +480,12 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at place, read *Handle) *d
 // inVain is R0101 for t, which was cancelled because of a failure that the caller was told
 // of before t was inserted.
 func (m *Machine) inVain(t *engine.TaskError) *diag.Diagnostic {
-	d := m.taskDiagnostic(t, place{}, nil)
+	d := m.taskDiagnostic(t, position{}, nil)
 	var lost *engine.FailedDataError
 	if !errors.As(t.Cause, &lost) || lost.Task == nil {
 		return d
 	}
-	first := m.taskDiagnostic(lost.Task, place{}, nil)
+	first := m.taskDiagnostic(lost.Task, position{}, nil)
 	what, write := "what it waits for was lost", "insert it again, too"
 	if s, ok := siteData(t.Origin.Site); ok && lost.Operand >= 0 && lost.Operand < len(s.ops) {
 		name := "`" + handleText(s.ops[lost.Operand].at, nil) + "`"
@@ -537,7 +537,7 @@ func lostNotes(t *engine.TaskError) []string {
 // Inserts that the engine refuses, in words of the script.
 
 // handleText is how the script writes a handle at a place: "R x[0]" without its mode.
-func handleText(at place, h *Handle) string {
+func handleText(at position, h *Handle) string {
 	s := at.source()
 	if len(s) > 40 || s == "" {
 		if h == nil {
@@ -555,7 +555,7 @@ func handleText(at place, h *Handle) string {
 }
 
 // noWorker raises E0803. kinds are those of the devices that could run the task.
-func (m *Machine) noWorker(s *insertSite, at place, why string, kinds ...any) {
+func (m *Machine) noWorker(s *insertSite, at position, why string, kinds ...any) {
 	d := m.diagnostic("E0803", at, fmt.Sprintf("no worker can run `%s`", s.name))
 	d.Label = why
 	d.Help = []string{"this run has " + m.machineText()}
@@ -735,7 +735,7 @@ func (m *Machine) badShape(e *engine.ShapeError, s *insertSite, st *siteState) {
 
 // noReduction raises E0303 about data without a reduction. fold is what the codelet does
 // to it, "" where that is not known.
-func (m *Machine) noReduction(err error, at place, h *Handle, fold, codelet string) {
+func (m *Machine) noReduction(err error, at position, h *Handle, fold, codelet string) {
 	d := m.diagnostic("E0303", at, fmt.Sprintf("`%s` has no reduction method", handleName(h, at)))
 	d.Label = "needs a way to combine the copies"
 	if h != nil && h.root.h.Reduction() != nil && h.typ.Data() != h.root.typ.Data() { // of pick
@@ -757,9 +757,9 @@ func (m *Machine) noReduction(err error, at place, h *Handle, fold, codelet stri
 
 // Kernels that break the access modes of their operands, found with --verify.
 
-// accuse makes d, the diagnostic of a task that failed, R0110: its kernel broke
+// describeModeViolation makes d, the diagnostic of a task that failed, R0110: its kernel broke
 // access modes, or a codelet of a reducer did.
-func accuse(d *diag.Diagnostic, t *engine.TaskError, e *engine.VerifyError) {
+func describeModeViolation(d *diag.Diagnostic, t *engine.TaskError, e *engine.VerifyError) {
 	d.Code = "R0110"
 	site, _ := siteData(t.Origin.Site)
 	operand := func(i int) (name string, at diag.Span) {

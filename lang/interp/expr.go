@@ -53,7 +53,7 @@ func (c *compiler) refAs(e syntax.Expr, want *types.Type) refFn {
 		return c.listComp(x, want)
 	}
 	v := c.ref(e)
-	kind, at := listKind(want), c.place(e)
+	kind, at := listKind(want), c.positionOf(e)
 	if listKind(e.Type()) == kind && e.Type().Of != nil {
 		return v
 	}
@@ -124,7 +124,7 @@ func (c *compiler) float(e syntax.Expr) floatFn {
 		return c.floatIndex(e)
 	case *syntax.Selector:
 		if o := e.Name.Obj; o != nil && o.Global {
-			g, slot := c.global(o, c.place(e)), o.Slot
+			g, slot := c.global(o, c.positionOf(e)), o.Slot
 			return func(f *frame) float64 { return math.Float64frombits(uint64(g(f).n[slot])) }
 		}
 	}
@@ -143,14 +143,14 @@ func (c *compiler) floatName(e *syntax.Ident) floatFn {
 	}
 	if c.plan {
 		v := c.known(o)
-		g, slot := c.holder(o, c.place(e)), o.Slot
+		g, slot := c.holder(o, c.positionOf(e)), o.Slot
 		return func(f *frame) float64 { v(f); return math.Float64frombits(uint64(g(f).n[slot])) }
 	}
 	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 		slot := o.Slot
 		return func(f *frame) float64 { return math.Float64frombits(uint64(f.n[slot])) }
 	}
-	g, slot := c.global(o, c.place(e)), o.Slot
+	g, slot := c.global(o, c.positionOf(e)), o.Slot
 	return func(f *frame) float64 { return math.Float64frombits(uint64(g(f).n[slot])) }
 }
 
@@ -211,14 +211,14 @@ func (c *compiler) bool(e syntax.Expr) boolFn {
 		o := e.Obj
 		if c.plan {
 			v := c.known(o)
-			g, slot := c.holder(o, c.place(e)), o.Slot
+			g, slot := c.holder(o, c.positionOf(e)), o.Slot
 			return func(f *frame) bool { v(f); return g(f).n[slot] != 0 }
 		}
 		if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 			slot := o.Slot
 			return func(f *frame) bool { return f.n[slot] != 0 }
 		}
-		g, slot := c.global(o, c.place(e)), o.Slot
+		g, slot := c.global(o, c.positionOf(e)), o.Slot
 		return func(f *frame) bool { return g(f).n[slot] != 0 }
 	case *syntax.Unary:
 		x := c.bool(e.X)
@@ -242,7 +242,7 @@ func (c *compiler) bool(e syntax.Expr) boolFn {
 		return func(f *frame) bool { l, k := list(f); l.in(f.m, k, at); return l.i[k] != 0 }
 	case *syntax.Selector:
 		if o := e.Name.Obj; o != nil && o.Global {
-			g, slot := c.global(o, c.place(e)), o.Slot
+			g, slot := c.global(o, c.positionOf(e)), o.Slot
 			return func(f *frame) bool { return g(f).n[slot] != 0 }
 		}
 	}
@@ -278,7 +278,7 @@ func (c *compiler) boolBinary(e *syntax.Binary) boolFn {
 		}
 		return func(f *frame) bool { v := x(f); return v != y(f) }
 	}
-	x, y, at := c.any(e.X), c.any(e.Y), c.place(e)
+	x, y, at := c.any(e.X), c.any(e.Y), c.positionOf(e)
 	if e.X.Type().Kind == types.String && e.Y.Type().Kind == types.String {
 		s, t := func(f *frame) string { v, _ := x(f).(string); return v }, func(f *frame) string { v, _ := y(f).(string); return v }
 		return compare(e.Op, s, t)
@@ -335,7 +335,7 @@ func (c *compiler) int(e syntax.Expr) intFn {
 	case *syntax.Ident:
 		return c.intName(e)
 	case *syntax.Unary:
-		x, at := c.int(e.X), c.place(e)
+		x, at := c.int(e.X), c.positionOf(e)
 		return func(f *frame) int64 {
 			v := x(f)
 			if v == math.MinInt64 {
@@ -370,14 +370,14 @@ func (c *compiler) intName(e *syntax.Ident) intFn {
 	o := e.Obj
 	if c.plan {
 		v := c.known(o)
-		g, slot := c.holder(o, c.place(e)), o.Slot
+		g, slot := c.holder(o, c.positionOf(e)), o.Slot
 		return func(f *frame) int64 { v(f); return g(f).n[slot] }
 	}
 	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 		slot := o.Slot
 		return func(f *frame) int64 { return f.n[slot] }
 	}
-	g, slot := c.global(o, c.place(e)), o.Slot
+	g, slot := c.global(o, c.positionOf(e)), o.Slot
 	return func(f *frame) int64 { return g(f).n[slot] }
 }
 
@@ -393,7 +393,7 @@ func (c *compiler) intBinary(e *syntax.Binary) intFn {
 }
 
 func (c *compiler) intOperator(e *syntax.Binary) intFn {
-	at, op := c.place(e), e.Op
+	at, op := c.positionOf(e), e.Op
 	x, y := c.int(e.X), c.int(e.Y)
 	slot, isSlot := c.localSlot(e.X)
 	lit, isLit := unparen(e.Y).(*syntax.IntLit)
@@ -582,14 +582,14 @@ func (c *compiler) intChain(e *syntax.Binary) intFn {
 	}
 	var steps []step[int64]
 	for _, b := range list {
-		y, op, at := c.int(b.Y), b.Op, c.place(b)
+		y, op, at := c.int(b.Y), b.Op, c.positionOf(b)
 		steps = append(steps, func(f *frame, acc int64) int64 { return f.m.intOp(op, acc, y(f), at) })
 	}
 	return run(c.int(list[0].X), steps)
 }
 
 // intOp applies an operator to two ints.
-func (m *Machine) intOp(op string, a, b int64, at place) int64 {
+func (m *Machine) intOp(op string, a, b int64, at position) int64 {
 	var r int64
 	ok := true
 	switch op {
@@ -659,7 +659,7 @@ func (c *compiler) refChain(e *syntax.Binary) refFn {
 	}
 	var steps []step[any]
 	for _, b := range list {
-		y, at := c.refAs(b.Y, e.Type()), c.place(b)
+		y, at := c.refAs(b.Y, e.Type()), c.positionOf(b)
 		steps = append(steps, func(f *frame, acc any) any { return f.m.operate("+", acc, y(f), at) })
 	}
 	return run(c.refAs(list[0].X, e.Type()), steps)

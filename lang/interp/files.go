@@ -29,7 +29,7 @@ type FileSystem interface {
 }
 
 // fileName checks that files are allowed and cleans a name.
-func (m *Machine) fileName(name string, at place, what string) string {
+func (m *Machine) fileName(name string, at position, what string) string {
 	if m.cfg.Files == nil {
 		d := m.diagnostic("R0107", at, fmt.Sprintf("%s needs files, and the host allows none", what))
 		d.Help = []string{"the embedding program decides: lang.Config.Files"}
@@ -56,7 +56,7 @@ func suffixes() string {
 
 // canSave raises what shows, before anything is written, that name cannot be: an ending
 // that is no format, or none for a block, or a folder that does not exist.
-func (m *Machine) canSave(name string, block bool, at place) {
+func (m *Machine) canSave(name string, block bool, at position) {
 	ext := strings.ToLower(path.Ext(name))
 	if !slices.Contains(format.Suffixes, ext) {
 		m.badFile(&format.Error{File: name, Want: "a name that ends in " + suffixes(), Got: fmt.Sprintf("%q", name)}, at, "cannot save", name)
@@ -74,7 +74,7 @@ func (m *Machine) canSave(name string, block bool, at place) {
 }
 
 // badFile raises what was wrong with a file.
-func (m *Machine) badFile(err error, at place, what, name string) {
+func (m *Machine) badFile(err error, at position, what, name string) {
 	if m.ctx.Err() != nil && (errors.Is(err, m.ctx.Err()) || errors.Is(err, context.Cause(m.ctx))) {
 		m.raiseEnded(at)
 	}
@@ -119,7 +119,7 @@ func (m *Machine) nearFile(name string) (near string, ok bool) {
 
 // loadSource compiles load = "file".
 func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
-	name, at := c.ref(x), c.place(x)
+	name, at := c.ref(x), c.positionOf(x)
 	return func(f *frame, spec *engine.DataSpec) func(*iface.Buffer) error {
 		s, _ := name(f).(string)
 		return f.m.load(s, at, spec)
@@ -127,7 +127,7 @@ func (c *compiler) loadSource(x syntax.Expr) func(f *frame, spec *engine.DataSpe
 }
 
 // load opens the file that data described by spec is read from, and notes its sizes.
-func (m *Machine) load(s string, at place, spec *engine.DataSpec) func(*iface.Buffer) error {
+func (m *Machine) load(s string, at position, spec *engine.DataSpec) func(*iface.Buffer) error {
 	s = m.fileName(s, at, "load")
 	m.poll(at)
 	want := format.Want{Kind: spec.Kind, Elem: spec.Elem}
@@ -207,7 +207,7 @@ func (m *Machine) catch(fn func()) (r *raised) {
 }
 
 // save writes the data of a handle or array.
-func (m *Machine) save(v any, name string, at, nameAt place) {
+func (m *Machine) save(v any, name string, at, nameAt position) {
 	name = m.fileName(name, nameAt, "save")
 	m.canSave(name, false, nameAt)
 	var err error
@@ -241,7 +241,7 @@ func (m *Machine) write(name string, b *iface.Buffer) error {
 
 // handleText acquires h in mode R and writes it; elements that nothing has written
 // show as "?".
-func (m *Machine) handleText(h *Handle, at place) string {
+func (m *Machine) handleText(h *Handle, at position) string {
 	m.alive(h, at)
 	d := h.h.Desc()
 	if d.Kind == iface.Void { // it has no value but an order: print waits for its tasks, and reports their failure
@@ -259,7 +259,7 @@ func (m *Machine) handleText(h *Handle, at place) string {
 
 // elements acquires h in mode R, whether all of it has a value or not. known says which elements
 // have one; nil: all.
-func (m *Machine) elements(h *Handle, at place) (b *iface.Buffer, known func(index) bool, release func()) {
+func (m *Machine) elements(h *Handle, at position) (b *iface.Buffer, known func(index) bool, release func()) {
 	if h.h.Initialised() || h.h.InitOnly() { // a lazy initialiser runs before the first read
 		acc := m.hold(h, iface.R, at)
 		return acc.Buffer(), nil, func() { acc.Release() }
@@ -328,7 +328,7 @@ func (k *saveChecks) save(s *syntax.ExprStmt) stmt {
 	}
 	data := call.Args[0].Value.Type()
 	block := data != nil && data.Kind == types.Block
-	file, at := k.c.ref(known), k.c.place(name)
+	file, at := k.c.ref(known), k.c.positionOf(name)
 	return func(f *frame) ctl {
 		if s, ok := file(f).(string); ok && f.m.cfg.Files != nil {
 			f.m.canSave(f.m.fileName(s, at, "save"), block, at)

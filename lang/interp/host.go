@@ -21,7 +21,7 @@ import (
 // externData compiles the binding of an extern name.
 func (c *compiler) externData(s *syntax.ExternData) stmt {
 	o := s.Name.Obj
-	at, slot := c.place(s), o.Slot
+	at, slot := c.positionOf(s), o.Slot
 	return c.declared(o, func(f *frame) ctl {
 		m := f.m
 		b := m.binds[o.Name]
@@ -69,7 +69,7 @@ func (c *compiler) externData(s *syntax.ExternData) stmt {
 		}
 		m.events.registered(h)
 		m.keep = append(m.keep, b.Keep)
-		w := &Handle{h: h, m: m, typ: o.Type, at: c.place(s.Name), owner: -1, ldim: b.LD}
+		w := &Handle{h: h, m: m, typ: o.Type, at: c.positionOf(s.Name), owner: -1, ldim: b.LD}
 		w.root = w
 		m.own(w)
 		f.r[slot] = w
@@ -95,7 +95,7 @@ func (b *NamedBinding) checkSizes(plan bool) error {
 
 // unbound is what a plan takes for extern data that the host did not bind: the type
 // is enough where it has no sizes. Else it raises what is missing, all of it.
-func (m *Machine) unbound(o *types.Object, at place) *Binding {
+func (m *Machine) unbound(o *types.Object, at position) *Binding {
 	if o.Type.Kind == types.Variable || o.Type.Kind == types.Void {
 		b := &Binding{Elem: o.Type.Elem, Kind: iface.Variable, NoMemory: true}
 		if o.Type.Kind == types.Void {
@@ -119,7 +119,7 @@ func (m *Machine) unbound(o *types.Object, at place) *Binding {
 // param compiles a param: the host's value, else its default.
 func (c *compiler) param(s *syntax.Param) stmt {
 	o := s.Name.Obj
-	at, slot := c.place(s), o.Slot
+	at, slot := c.positionOf(s), o.Slot
 	var def setter
 	if s.Value != nil {
 		def = c.setter(s.Value, o.Type, slot)
@@ -159,7 +159,7 @@ func (m *Machine) checkOptions() error {
 					have = append(have, o.Name)
 				}
 			}
-			return m.diagnostic("E0704", place{}, fmt.Sprintf("the script has no param `%s`%s", name, diag.Instead(name, have)))
+			return m.diagnostic("E0704", position{}, fmt.Sprintf("the script has no param `%s`%s", name, diag.Instead(name, have)))
 		}
 	}
 	for name := range m.binds {
@@ -168,7 +168,7 @@ func (m *Machine) checkOptions() error {
 			have = append(have, e.Name)
 		}
 		if !slices.Contains(have, name) {
-			return m.diagnostic("E0904", place{}, fmt.Sprintf("the script has no extern data `%s`%s", name, diag.Instead(name, have)))
+			return m.diagnostic("E0904", position{}, fmt.Sprintf("the script has no extern data `%s`%s", name, diag.Instead(name, have)))
 		}
 	}
 	for _, f := range m.late {
@@ -179,9 +179,9 @@ func (m *Machine) checkOptions() error {
 	for x := range m.prog.index {
 		for _, o := range x.ExternCodelets {
 			if o.Host == nil {
-				p := place{}
+				p := position{}
 				if k, ok := o.Node.(*syntax.Codelet); ok {
-					p = place{x.File, k.Span}
+					p = position{x.File, k.Span}
 				}
 				return m.diagnostic("E0904", p, fmt.Sprintf("the host has no codelet `%s`", o.Name))
 			}
@@ -354,13 +354,13 @@ func (a *Binding) shares(b *Binding) bool {
 
 // toHost returns v as Go code gets it: lists of numbers as []int64 and []float64,
 // other lists as []any. Lists that share items become copies, which may be much larger.
-func (m *Machine) toHost(v any, at place) any {
+func (m *Machine) toHost(v any, at position) any {
 	copied := int64(0)
 	return m.copyOut(v, at, &copied)
 }
 
 // copyOut is toHost; copied counts bytes.
-func (m *Machine) copyOut(v any, at place, copied *int64) any {
+func (m *Machine) copyOut(v any, at position, copied *int64) any {
 	l, ok := v.(*List)
 	if !ok {
 		return v
@@ -570,7 +570,7 @@ func floatFits(e iface.Elem, v float64) bool {
 }
 
 // outOfRange raises E0705 for a number that element type e cannot hold.
-func (m *Machine) outOfRange(e iface.Elem, v any, at place) {
+func (m *Machine) outOfRange(e iface.Elem, v any, at position) {
 	x := ""
 	switch n := v.(type) {
 	case int64:

@@ -16,14 +16,14 @@ import (
 )
 
 // in raises R0105 unless l has an item k.
-func (l *List) in(m *Machine, k int64, at place) {
+func (l *List) in(m *Machine, k int64, at position) {
 	if uint64(k) >= uint64(l.Len()) {
 		m.outside(at, k, l.Len(), "the list", "item")
 	}
 }
 
 // firstName is the text at a place up to its bracket.
-func firstName(at place) string {
+func firstName(at position) string {
 	s := at.source()
 	for i := range s {
 		if s[i] == '[' {
@@ -34,8 +34,8 @@ func firstName(at place) string {
 }
 
 // listItem compiles the list and the index of e.
-func (c *compiler) listItem(e *syntax.Index) (func(f *frame) (*List, int64), place) {
-	list, k, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
+func (c *compiler) listItem(e *syntax.Index) (func(f *frame) (*List, int64), position) {
+	list, k, at := c.list(e.X), c.int(e.Args[0]), c.positionOf(e)
 	return func(f *frame) (*List, int64) { l := list(f); return l, k(f) }, at
 }
 
@@ -60,7 +60,7 @@ func (c *compiler) intIndex(e *syntax.Index) intFn {
 			return v.i
 		}
 	}
-	list, index, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
+	list, index, at := c.list(e.X), c.int(e.Args[0]), c.positionOf(e)
 	if slot, ok := c.listSlot(e.X); ok {
 		return func(f *frame) int64 {
 			l, _ := f.r[slot].(*List)
@@ -93,7 +93,7 @@ func (c *compiler) floatIndex(e *syntax.Index) floatFn {
 			return float64(*(*float32)(p))
 		}
 	}
-	list, index, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
+	list, index, at := c.list(e.X), c.int(e.Args[0]), c.positionOf(e)
 	return func(f *frame) float64 {
 		l := list(f)
 		k := index(f)
@@ -106,8 +106,8 @@ func (c *compiler) floatIndex(e *syntax.Index) floatFn {
 }
 
 // element compiles the address of an element of an array.
-func (c *compiler) element(e *syntax.Index) (func(f *frame) (*Array, unsafe.Pointer), place) {
-	array, at := c.ref(e.X), c.place(e)
+func (c *compiler) element(e *syntax.Index) (func(f *frame) (*Array, unsafe.Pointer), position) {
+	array, at := c.ref(e.X), c.positionOf(e)
 	var idx []intFn
 	for _, a := range e.Args {
 		idx = append(idx, c.int(a))
@@ -172,7 +172,7 @@ func (c *compiler) arraySlot(e syntax.Expr) (int, bool) {
 	return id.Obj.Slot, direct && !(id.Obj.Global && c.session)
 }
 
-func (m *Machine) wrongRank(a *Array, got int, at place) {
+func (m *Machine) wrongRank(a *Array, got int, at position) {
 	m.fail("E0705", at, "`%s` is %s and takes %s, and %s given", firstName(at), article(a.h.Type().String()),
 		check.Indices(max(1, int(a.buf.Rank))), check.AreIndices(got))
 }
@@ -199,7 +199,7 @@ func (c *compiler) refIndex(e *syntax.Index) refFn {
 
 // loopRange is the range that a loop variable runs over, as written.
 type loopRange struct {
-	at     place
+	at     position
 	name   string
 	closed bool
 	lo, hi string
@@ -216,7 +216,7 @@ func (c *compiler) loopOf(e syntax.Expr) *loopRange {
 
 // noPart raises E0501: index d of idx is outside. at is the whole x[…], arg the
 // index.
-func (m *Machine) noPart(v *View, idx []int64, d int, at, arg place, loop *loopRange) {
+func (m *Machine) noPart(v *View, idx []int64, d int, at, arg position, loop *loopRange) {
 	what := fmt.Sprint(idx[0])
 	if len(idx) > 1 {
 		what = ""
@@ -254,7 +254,7 @@ func (m *Machine) noPart(v *View, idx []int64, d int, at, arg place, loop *loopR
 }
 
 // wrongIndices raises E0503.
-func (m *Machine) wrongIndices(v *View, got int, at place) {
+func (m *Machine) wrongIndices(v *View, got int, at position) {
 	n := len(v.v.Dims)
 	d := m.diagnostic("E0503", at, fmt.Sprintf("`%s` needs %s", v.text(), check.Indices(n)))
 	d.Label = check.Indices(got) + " given"
@@ -263,7 +263,7 @@ func (m *Machine) wrongIndices(v *View, got int, at place) {
 }
 
 // noDefaultView raises E0507.
-func (m *Machine) noDefaultView(h *Handle, at place) {
+func (m *Machine) noDefaultView(h *Handle, at position) {
 	name := firstName(at)
 	if s := at.source(); strings.HasSuffix(s, "]") && strings.Contains(s, "][") {
 		name = s[:strings.LastIndex(s, "][")+1] // of v[1][0]: the part v[1]
@@ -285,7 +285,7 @@ func (m *Machine) noDefaultView(h *Handle, at place) {
 
 // listSlice compiles l[a..b].
 func (c *compiler) listSlice(e *syntax.Index) refFn {
-	list, r, at := c.ref(e.X), c.rangeOf(e.Args[0]), c.place(e)
+	list, r, at := c.ref(e.X), c.rangeOf(e.Args[0]), c.positionOf(e)
 	return func(f *frame) any {
 		l, _ := list(f).(*List)
 		l = l.orEmpty()
@@ -313,7 +313,7 @@ func (c *compiler) rangeOf(e syntax.Expr) func(f *frame) Range {
 }
 
 // sliceBounds checks a range against n items and returns its start and length.
-func (m *Machine) sliceBounds(r Range, n int, at place, what, item string) (lo, count int) {
+func (m *Machine) sliceBounds(r Range, n int, at position, what, item string) (lo, count int) {
 	k := r.Len()
 	if k == 0 {
 		if r.Lo < 0 || r.Lo > int64(n) {
@@ -332,7 +332,7 @@ func (m *Machine) sliceBounds(r Range, n int, at place, what, item string) (lo, 
 
 // arraySlice compiles a[…] with one range: a list.
 func (c *compiler) arraySlice(e *syntax.Index) refFn {
-	array, at := c.ref(e.X), c.place(e)
+	array, at := c.ref(e.X), c.positionOf(e)
 	var idx []intFn
 	axis := -1
 	var r func(f *frame) Range
@@ -401,7 +401,7 @@ func (c *compiler) arraySlice(e *syntax.Index) refFn {
 // Indices outside of lists and arrays: what is said about them.
 
 // outside raises R0105 for the index k of what, which has n items.
-func (m *Machine) outside(at place, k int64, n int, what, item string) {
+func (m *Machine) outside(at position, k int64, n int, what, item string) {
 	d := m.diagnostic("R0105", at, fmt.Sprintf("index %d is outside of %s", k, what))
 	switch {
 	case n == 0:
@@ -414,14 +414,14 @@ func (m *Machine) outside(at place, k int64, n int, what, item string) {
 	if k < 0 {
 		d.Help = []string{fmt.Sprintf("indices count from 0; the last one is `len(%s) - 1`", firstName(at))}
 	}
-	whence(d, at, n)
+	indexOrigin(d, at, n)
 	m.raise(d)
 }
 
-// whence adds to d where the index at a place comes from: the range of the loop around
+// indexOrigin adds to d where the index at a place comes from: the range of the loop around
 // it, with the edit that ends the loop before n if the loop ends there by its text, or
 // the literal that counts from the end.
-func whence(d *diag.Diagnostic, at place, n int) {
+func indexOrigin(d *diag.Diagnostic, at position, n int) {
 	if at.file == nil {
 		return
 	}
@@ -485,7 +485,7 @@ func loopAround(arg syntax.Expr, around []syntax.Node) (in syntax.Expr, name *sy
 
 // endsAt reports whether hi is n by its text: the number itself, or the length or a
 // size of x.
-func endsAt(at place, hi, x syntax.Expr, n int) bool {
+func endsAt(at position, hi, x syntax.Expr, n int) bool {
 	switch e := hi.(type) {
 	case *syntax.IntLit:
 		return e.Value == int64(n)
@@ -499,7 +499,7 @@ func endsAt(at place, hi, x syntax.Expr, n int) bool {
 }
 
 // sourceOf is the text of a part of the file of at.
-func sourceOf(at place, n syntax.Node) string { return place{at.file, n.Range()}.source() }
+func sourceOf(at position, n syntax.Node) string { return position{at.file, n.Range()}.source() }
 
 // Assignment to items of lists and elements of arrays.
 
@@ -510,7 +510,7 @@ func (c *compiler) assignItem(s *syntax.Assign, t *syntax.Index) stmt {
 	}
 	if t.X.Type().Kind == types.Array {
 		el, at := c.element(t)
-		store := c.elemStore(value, t.X.Type(), c.place(s.Value))
+		store := c.elemStore(value, t.X.Type(), c.positionOf(s.Value))
 		return func(f *frame) ctl {
 			a, p := el(f)
 			if a.mode == iface.R {
@@ -542,7 +542,7 @@ func (c *compiler) assignItem(s *syntax.Assign, t *syntax.Index) stmt {
 // assignOnce is x[i] op= v where x or i has effects: they are evaluated once.
 func (c *compiler) assignOnce(s *syntax.Assign, t *syntax.Index) stmt {
 	op := opOf[s.Op]
-	at := c.place(s)
+	at := c.positionOf(s)
 	if t.X.Type().Kind == types.Array {
 		el, at := c.element(t)
 		val := c.any(s.Value)
@@ -587,18 +587,18 @@ func (l *List) set(k int, v any) {
 }
 
 // itemStore compiles the store of e into an item of a list of type t.
-func (c *compiler) itemStore(e syntax.Expr, t *types.Type) func(f *frame, l *List, k int64, at place) {
+func (c *compiler) itemStore(e syntax.Expr, t *types.Type) func(f *frame, l *List, k int64, at position) {
 	switch listKind(t) {
 	case rInt:
 		v := c.int(e)
-		return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.i[k] = x }
+		return func(f *frame, l *List, k int64, at position) { x := v(f); l.in(f.m, k, at); l.i[k] = x }
 	case rBool:
 		v := c.bool(e)
-		return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.i[k] = b2i(x) }
+		return func(f *frame, l *List, k int64, at position) { x := v(f); l.in(f.m, k, at); l.i[k] = b2i(x) }
 	case rFloat:
 		v := c.float(e)
-		return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.f[k] = x }
+		return func(f *frame, l *List, k int64, at position) { x := v(f); l.in(f.m, k, at); l.f[k] = x }
 	}
 	v := c.refAs(e, t.Of)
-	return func(f *frame, l *List, k int64, at place) { x := v(f); l.in(f.m, k, at); l.a[k] = x }
+	return func(f *frame, l *List, k int64, at position) { x := v(f); l.in(f.m, k, at); l.a[k] = x }
 }

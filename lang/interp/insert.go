@@ -204,7 +204,7 @@ func (m *Machine) checkFolds(s *insertSite, st *siteState) {
 }
 
 // shareElements raises E0304 about two uses of data in one task or acquire.
-func (m *Machine) shareElements(first, second place, a, b *Handle, x, y iface.AccessMode) {
+func (m *Machine) shareElements(first, second position, a, b *Handle, x, y iface.AccessMode) {
 	msg := fmt.Sprintf("`%s` and `%s` share elements, and one use writes them", handleText(first, a), handleText(second, b))
 	if a == b {
 		msg = fmt.Sprintf("`%s` appears twice, and one use writes it", handleText(first, a))
@@ -224,7 +224,7 @@ func (m *Machine) shareElements(first, second place, a, b *Handle, x, y iface.Ac
 }
 
 // nodeHere returns the number of a node; E0803 when this run does not have it.
-func (m *Machine) nodeHere(v any, at place) int {
+func (m *Machine) nodeHere(v any, at position) int {
 	n, ok := v.(Node)
 	if !ok {
 		return 0
@@ -252,8 +252,8 @@ func (m *Machine) nodeHere(v any, at place) int {
 // insertSite is the code of one insert.
 type insertSite struct {
 	id      int
-	at      place // of the word insert
-	whole   place
+	at      position // of the word insert
+	whole   position
 	callee  *types.Object
 	codelet *engine.Codelet
 	name    string // as the script writes it: "blas.gemm"
@@ -275,7 +275,7 @@ type insertSite struct {
 type operandCode struct {
 	value handleFn
 	mode  iface.AccessMode
-	at    place // the whole argument
+	at    position // the whole argument
 	name  string
 	node  refFn                // after @
 	fold  string               // REDUX: what the codelet does to it, "" if that is not known
@@ -287,7 +287,7 @@ type operandCode struct {
 type scalarCode struct {
 	set   func(f *frame, s *iface.Scalar)
 	fixed *iface.Scalar // of a constant: it is stored once
-	at    place
+	at    position
 	nam   string
 }
 
@@ -298,7 +298,7 @@ type insertOptions struct {
 	flops                             floatFn
 	name, where, worker, after, loose refFn
 	sync, sequential                  boolFn
-	at                                map[string]place
+	at                                map[string]position
 }
 
 // insertSite compiles an insert.
@@ -307,7 +307,7 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 	if o == nil || o.Sig == nil {
 		c.bug(e, "insert without codelet")
 	}
-	s := &insertSite{id: c.prog.nsites, at: place{c.file, e.Word}, whole: c.place(e), callee: o}
+	s := &insertSite{id: c.prog.nsites, at: position{c.file, e.Word}, whole: c.positionOf(e), callee: o}
 	c.prog.nsites++
 	for k, id := range e.Path {
 		if k > 0 {
@@ -339,7 +339,7 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 		if a == nil {
 			c.bug(e, "no argument for %s", p.Name)
 		}
-		op := operandCode{value: c.handle(a.Value), mode: a.Mode, at: c.place(a), name: p.Name}
+		op := operandCode{value: c.handle(a.Value), mode: a.Mode, at: c.positionOf(a), name: p.Name}
 		if a.At != nil {
 			op.node, s.placed = c.ref(a.At), true
 		}
@@ -380,13 +380,13 @@ func (c *compiler) insertOptions(s *insertSite, w *syntax.With) {
 			}
 		}
 	}
-	s.opts.at = map[string]place{}
+	s.opts.at = map[string]position{}
 	if w == nil {
 		return
 	}
 	s.opts.any = true
 	for _, o := range w.Options {
-		s.opts.at[o.Name.Name] = c.place(o.Value)
+		s.opts.at[o.Name.Name] = c.positionOf(o.Value)
 		if hasCall(o.Value) {
 			s.fresh = true
 		}
@@ -447,14 +447,14 @@ func (c *compiler) scalar(e *syntax.Insert, o *types.Object, p *types.Param, a *
 		t = &types.Type{Kind: types.Elem, Elem: e.TypeArgs[t.Param]}
 	}
 	if a != nil {
-		s := c.scalarFrom(a.Value, t, c.place(a.Value))
+		s := c.scalarFrom(a.Value, t, c.positionOf(a.Value))
 		s.nam = p.Name
 		return s
 	}
-	s := scalarCode{at: c.place(e), nam: p.Name}
+	s := scalarCode{at: c.positionOf(e), nam: p.Name}
 	if d, ok := p.Default.(syntax.Expr); ok && d.Type() != nil && d.Type().Kind != types.Invalid && o.Node != nil {
 		in := c.inside(o)
-		v := in.scalarFrom(d, t, in.place(d))
+		v := in.scalarFrom(d, t, in.positionOf(d))
 		s.set, s.fixed = v.set, v.fixed
 		return s
 	}
@@ -495,7 +495,7 @@ func scalarOf(v any, t *types.Type) iface.Scalar {
 	return iface.Scalar{}
 }
 
-func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at place) scalarCode {
+func (c *compiler) scalarFrom(e syntax.Expr, t *types.Type, at position) scalarCode {
 	s := scalarCode{at: at}
 	switch t.Kind {
 	case types.Bool:

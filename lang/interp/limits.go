@@ -203,7 +203,7 @@ func limitText(kind string, n int64) string {
 const fuelSlice = 1024
 
 // refuel is called when the fuel is spent: it counts steps and looks at the context.
-func (m *Machine) refuel(at place) {
+func (m *Machine) refuel(at position) {
 	m.used.steps += m.granted - m.fuel
 	m.granted, m.fuel = 0, 0
 	if m.used.steps > m.may.steps {
@@ -217,14 +217,14 @@ func (m *Machine) refuel(at place) {
 
 // spend counts a step of work that is done inside an operation: lists that share items
 // with each other can be looked at for ever.
-func (m *Machine) spend(at place) {
+func (m *Machine) spend(at position) {
 	if m.fuel--; m.fuel < 0 {
 		m.refuel(at)
 	}
 }
 
 // spendMany counts n steps.
-func (m *Machine) spendMany(n int64, at place) {
+func (m *Machine) spendMany(n int64, at position) {
 	if m.fuel -= n; m.fuel < 0 {
 		m.refuel(at)
 	}
@@ -256,7 +256,7 @@ func (m *Machine) recount() {
 }
 
 // exceeded raises the LimitError of a kind that recount counts.
-func (m *Machine) exceeded(kind string, at place) {
+func (m *Machine) exceeded(kind string, at position) {
 	l, t := m.limits, m.cfg.Totals
 	each := budgetOf(l.Steps, l.Tasks, l.DataBytes, l.ScriptBytes, l.Output)
 	e := &LimitError{Kind: kind, Limit: each.of(kind), Span: at.span()}
@@ -268,7 +268,7 @@ func (m *Machine) exceeded(kind string, at place) {
 }
 
 // poll raises when the context of the running call has ended.
-func (m *Machine) poll(at place) {
+func (m *Machine) poll(at position) {
 	select {
 	case <-m.done:
 		m.raiseEnded(at)
@@ -277,7 +277,7 @@ func (m *Machine) poll(at place) {
 }
 
 // limit raises a LimitError.
-func (m *Machine) limit(kind string, n int64, at place) {
+func (m *Machine) limit(kind string, n int64, at position) {
 	panic(&raised{&LimitError{Kind: kind, Limit: n, Span: at.span()}})
 }
 
@@ -293,7 +293,7 @@ const (
 )
 
 // alloc counts bytes for lists, strings and other values that are about to be allocated.
-func (m *Machine) alloc(bytes int64, at place) {
+func (m *Machine) alloc(bytes int64, at position) {
 	if bytes > m.may.mem-m.used.mem {
 		m.exceeded("mem", at)
 	}
@@ -301,7 +301,7 @@ func (m *Machine) alloc(bytes int64, at place) {
 }
 
 // allocList counts a list of n items that is about to be made.
-func (m *Machine) allocList(n int64, kind repr, at place) {
+func (m *Machine) allocList(n int64, kind repr, at position) {
 	if n > 1<<58 {
 		m.exceeded("mem", at)
 	}
@@ -309,11 +309,11 @@ func (m *Machine) allocList(n int64, kind repr, at place) {
 }
 
 // allocString counts a string of n bytes that is about to be made.
-func (m *Machine) allocString(n int, at place) { m.alloc(int64(n)+stringBytes, at) }
+func (m *Machine) allocString(n int, at position) { m.alloc(int64(n)+stringBytes, at) }
 
 // fits raises unless the limit leaves room for bytes that are used for a while, and not
 // counted. A few are no matter.
-func (m *Machine) fits(bytes int64, at place) {
+func (m *Machine) fits(bytes int64, at position) {
 	if bytes > 1<<12 && bytes > m.may.mem-m.used.mem {
 		m.exceeded("mem", at)
 	}
@@ -324,7 +324,7 @@ const heldBytes, heldTasks = 1024, 64
 
 // widen reports whether err says that there are as many tasks in flight as may be, all of
 // which wait for the script. Those that come now count as memory, and the job takes them.
-func (m *Machine) widen(err error, at place) bool {
+func (m *Machine) widen(err error, at position) bool {
 	var full *engine.FullError
 	if !errors.As(err, &full) {
 		return false
@@ -335,7 +335,7 @@ func (m *Machine) widen(err error, at place) bool {
 }
 
 // submit submits something on h that is no task of the script, and raises what goes wrong.
-func (m *Machine) submit(h *Handle, at place, fn func() error) {
+func (m *Machine) submit(h *Handle, at position, fn func() error) {
 	for err := fn(); err != nil; err = fn() {
 		if !m.widen(err, at) {
 			m.raiseEngine(err, at, h)
@@ -344,7 +344,7 @@ func (m *Machine) submit(h *Handle, at place, fn func() error) {
 }
 
 // extend returns b with room for n bytes more, whose memory it counts.
-func (m *Machine) extend(b []byte, n int, at place) []byte {
+func (m *Machine) extend(b []byte, n int, at position) []byte {
 	if cap(b)-len(b) >= n {
 		return b
 	}
@@ -355,7 +355,7 @@ func (m *Machine) extend(b []byte, n int, at place) []byte {
 
 // ctxError turns the end of a context into what the caller gets: the limit when
 // the time was up, else an error that wraps the cause.
-func (m *Machine) ctxError(ctx context.Context, at place) error {
+func (m *Machine) ctxError(ctx context.Context, at position) error {
 	cause := context.Cause(ctx)
 	m.causes = append(m.causes, cause)
 	m.tell()
@@ -368,7 +368,7 @@ func (m *Machine) ctxError(ctx context.Context, at place) error {
 	return d
 }
 
-func (m *Machine) raiseEnded(at place) {
+func (m *Machine) raiseEnded(at position) {
 	ctx := m.endedCtx()
 	if ctx == nil {
 		ctx = m.ctx

@@ -84,7 +84,7 @@ type Machine struct {
 	params   map[string]any
 	binds    map[string]*Binding
 	keep     []any // Go memory that is the home of data
-	places   map[place]*engine.Site
+	places   map[position]*engine.Site
 
 	record   *record         // of a session
 	planCode planCode        // of a session
@@ -330,7 +330,7 @@ func (m *Machine) enterUntil(ctx context.Context, fn func()) (dropped bool, err 
 	err = m.enter(run, func() {
 		fn()
 		if stop() != nil {
-			m.raiseEnded(place{})
+			m.raiseEnded(position{})
 		}
 	})
 	return stop() != nil, err
@@ -397,7 +397,7 @@ func (m *Machine) enter(ctx context.Context, fn func()) (err error) {
 		m.ctx, m.done, m.cur, m.depth, m.bases, m.outer = ctx0, done0, cur0, depth0, m.bases[:bases0], outer0
 	}()
 	if ctx.Err() != nil {
-		m.raiseEnded(place{})
+		m.raiseEnded(position{})
 	}
 	fn()
 	return nil
@@ -408,7 +408,7 @@ func (m *Machine) recovered(r any) error {
 	if x, ok := r.(*raised); ok {
 		return x.err
 	}
-	d := m.diagnostic("R0109", place{}, fmt.Sprintf("the interpreter failed: %v", r))
+	d := m.diagnostic("R0109", position{}, fmt.Sprintf("the interpreter failed: %v", r))
 	d.Notes = append(d.Notes, "this is a fault of starpush: please report it with the script", string(debug.Stack()))
 	return d
 }
@@ -422,7 +422,7 @@ func (m *Machine) Wait(ctx context.Context) error {
 		}
 		return err
 	}
-	_, err := m.enterUntil(ctx, func() { m.waitAll(place{}) })
+	_, err := m.enterUntil(ctx, func() { m.waitAll(position{}) })
 	if err == nil || m.entered == 0 {
 		m.unwatch()
 	}
@@ -462,7 +462,7 @@ func (m *Machine) Close() error {
 	}
 	m.err = m.enter(context.Background(), func() {
 		m.endBlock(0, false)
-		m.waitAll(place{})
+		m.waitAll(position{})
 	})
 	m.closed = true
 	m.unwatch()

@@ -31,10 +31,10 @@ import (
 // planning is the path that a machine takes, and what was found on it.
 type planning struct {
 	rec    *graph.Recorder
-	force  map[place]bool    // what the first unknown decision at a place is
-	count  map[place]int     // unknown decisions so far
-	tried  map[place][2]bool // ways that were taken, on all paths
-	noted  map[place]bool
+	force  map[position]bool    // what the first unknown decision at a place is
+	count  map[position]int     // unknown decisions so far
+	tried  map[position][2]bool // ways that were taken, on all paths
+	noted  map[position]bool
 	parted bool             // an unknown value decided which way the script goes
 	ended  *diag.Diagnostic // why the path ended before the script
 	prints bool
@@ -58,7 +58,7 @@ type planning struct {
 const plannedBytes, operandBytes = 640, 32
 
 // pay counts what was recorded as memory of the script.
-func (pl *planning) pay(m *Machine, at place) {
+func (pl *planning) pay(m *Machine, at position) {
 	if pl.taken > pl.paid {
 		m.alloc(pl.taken-pl.paid, at)
 		pl.paid = pl.taken
@@ -142,7 +142,7 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 		for k, u := range p.units {
 			m.runUnit(m.units[k], u, u.unit != p.main)
 		}
-		m.waitAll(place{})
+		m.waitAll(position{})
 	})
 	m.unknown = false
 	if errors.Is(err, errPlanEnds) {
@@ -152,7 +152,7 @@ func (pl *planning) run(ctx context.Context, p *Program, cfg *PlanConfig, total 
 }
 
 // note says once for each place that the tasks from here on depend on values.
-func (pl *planning) note(at place, format string, args ...any) {
+func (pl *planning) note(at position, format string, args ...any) {
 	if pl.noted[at] {
 		return
 	}
@@ -172,7 +172,7 @@ func (pl *planning) stop(d *diag.Diagnostic) {
 }
 
 // branch decides an unknown condition: the one way first, then the other.
-func (pl *planning) branch(at place) bool {
+func (pl *planning) branch(at position) bool {
 	pl.parted = true
 	n := pl.count[at]
 	pl.count[at]++
@@ -189,7 +189,7 @@ func (pl *planning) branch(at place) bool {
 }
 
 // round decides the unknown condition of a while: one more round, then none.
-func (pl *planning) round(at place, again bool) bool {
+func (pl *planning) round(at position, again bool) bool {
 	pl.parted = true
 	way := !again
 	if v, ok := pl.force[at]; ok && !again && pl.count[at] == 0 {
@@ -201,7 +201,7 @@ func (pl *planning) round(at place, again bool) bool {
 	return way
 }
 
-func (pl *planning) take(at place, way bool) {
+func (pl *planning) take(at position, way bool) {
 	pl.calls.taken++
 	t := pl.tried[at]
 	if way {
@@ -213,7 +213,7 @@ func (pl *planning) take(at place, way bool) {
 }
 
 // loop notes whether a loop variable is known; a loop over an unknown range runs once.
-func (pl *planning) loop(f *frame, slot int, at place, r *Range) {
+func (pl *planning) loop(f *frame, slot int, at position, r *Range) {
 	f.unk[slot] = f.m.unknown
 	if f.m.unknown {
 		f.m.unknown = false
@@ -224,7 +224,7 @@ func (pl *planning) loop(f *frame, slot int, at place, r *Range) {
 }
 
 // operands notes that it is unknown which data a task uses.
-func (pl *planning) operands(m *Machine, at place) {
+func (pl *planning) operands(m *Machine, at position) {
 	if m.unknown {
 		m.unknown = false
 		pl.note(at, "which data this task uses depends on a value that tasks compute")
@@ -236,7 +236,7 @@ func (pl *planning) operands(m *Machine, at place) {
 // planned compiles a statement, which begins without having read anything.
 func (c *compiler) planned(s syntax.Stmt) stmt {
 	run := c.plainStmt(s)
-	cost, at := costOf(s), c.place(s)
+	cost, at := costOf(s), c.positionOf(s)
 	if cost == 0 {
 		return func(f *frame) ctl {
 			f.m.unknown = false
@@ -273,7 +273,7 @@ func (c *compiler) known(o *types.Object) func(f *frame) {
 
 // holder returns how code reaches the frame of o, after the check that its statement
 // has run, where that is needed.
-func (c *compiler) holder(o *types.Object, at place) func(f *frame) *frame {
+func (c *compiler) holder(o *types.Object, at position) func(f *frame) *frame {
 	if direct, _ := c.frameOf(o); direct && !(o.Global && c.session) {
 		return func(f *frame) *frame { return f }
 	}
@@ -326,7 +326,7 @@ func (c *compiler) planReturn(s *syntax.Return) stmt {
 }
 
 func (c *compiler) planIf(s *syntax.If) stmt {
-	cond, then, at := c.bool(s.Cond), c.block(s.Then), c.place(s.Cond)
+	cond, then, at := c.bool(s.Cond), c.block(s.Then), c.positionOf(s.Cond)
 	other := func(*frame) ctl { return next }
 	if s.Else != nil {
 		other = c.stmt(s.Else)
@@ -346,7 +346,7 @@ func (c *compiler) planIf(s *syntax.If) stmt {
 }
 
 func (c *compiler) planWhile(s *syntax.While) stmt {
-	cond, body, at := c.bool(s.Cond), c.block(s.Body), c.place(s.Cond)
+	cond, body, at := c.bool(s.Cond), c.block(s.Body), c.positionOf(s.Cond)
 	return func(f *frame) ctl {
 		m := f.m
 		for again := false; ; {
@@ -377,7 +377,7 @@ func (c *compiler) planWhile(s *syntax.While) stmt {
 
 // plannedValue is what value() gives in a plan: what the session has, or something that
 // is not known.
-func (m *Machine) plannedValue(h *Handle, at place) any {
+func (m *Machine) plannedValue(h *Handle, at position) any {
 	if m.plan.check {
 		if m.fuel -= dataCost; m.fuel < 0 {
 			m.refuel(at)
@@ -429,7 +429,7 @@ func stand(t *types.Type) any {
 }
 
 // unknownText is how what is not known prints.
-func (m *Machine) unknownText(v any, at place) string {
+func (m *Machine) unknownText(v any, at position) string {
 	if h, ok := v.(*Handle); ok {
 		m.unknown = false
 		s := m.handleText(h, at)
@@ -444,7 +444,7 @@ func SpanOf(data any) (diag.Span, bool) {
 	switch d := data.(type) {
 	case *insertSite:
 		return d.at.span(), true
-	case place:
+	case position:
 		return d.span(), d.file != nil
 	}
 	return diag.Span{}, false
@@ -505,9 +505,9 @@ func (p *Planned) Room(bytes int64) error {
 func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 	ctx = Context(ctx)
 	out := &Planned{}
-	tried := map[place][2]bool{}
-	forced := map[place]bool{}
-	todo := []map[place]bool{nil}
+	tried := map[position][2]bool{}
+	forced := map[position]bool{}
+	todo := []map[position]bool{nil}
 	var total, longest, spent int64
 	loads, ended := map[string]bool{}, false
 	for len(todo) > 0 {
@@ -519,9 +519,9 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 			break
 		}
 		if out.Paths == maxPaths-1 || cfg.Steps > 0 && out.Paths > 1 && spent+longest > cfg.Steps {
-			todo = []map[place]bool{together(todo)}
+			todo = []map[position]bool{together(todo)}
 		}
-		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[place]int{}, noted: map[place]bool{}, prints: out.Paths == 0, check: cfg.Check, session: cfg.session}
+		pl := &planning{loads: loads, saved: map[string]iface.Desc{}, called: cfg.Called, force: todo[0], tried: tried, count: map[position]int{}, noted: map[position]bool{}, prints: out.Paths == 0, check: cfg.Check, session: cfg.session}
 		if out.Recorder != nil {
 			pl.kept = out.Recorder.Len()
 		}
@@ -537,16 +537,16 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 		if out.Recorder == nil || pl.rec.Len() > out.Recorder.Len() {
 			out.Recorder, out.limit, out.left = pl.rec, pl.limit, pl.left
 		}
-		var left []place
+		var left []position
 		for at, ways := range tried {
 			if ways[0] != ways[1] && !forced[at] {
 				left = append(left, at)
 			}
 		}
-		slices.SortFunc(left, func(a, b place) int { return cmp.Compare(a.at.Lo, b.at.Lo) })
+		slices.SortFunc(left, func(a, b position) int { return cmp.Compare(a.at.Lo, b.at.Lo) })
 		for _, at := range left {
 			forced[at] = true
-			todo = append(todo, map[place]bool{at: !tried[at][1]})
+			todo = append(todo, map[position]bool{at: !tried[at][1]})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.FileSizes)) {
@@ -558,8 +558,8 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 }
 
 // together is the path that goes all the ways.
-func together(ways []map[place]bool) map[place]bool {
-	all := map[place]bool{}
+func together(ways []map[position]bool) map[position]bool {
+	all := map[position]bool{}
 	for _, w := range ways {
 		maps.Copy(all, w)
 	}

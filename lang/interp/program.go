@@ -200,7 +200,7 @@ func (p *Program) Params() []Param {
 				q.Type = s.Type.Type.String()
 			}
 			if s.Value != nil {
-				q.Default = place{p.main.File, s.Value.Range()}.source()
+				q.Default = position{p.main.File, s.Value.Range()}.source()
 			}
 			out = append(out, q)
 		}
@@ -222,7 +222,7 @@ func (p *Program) Externs() []Extern {
 		case *syntax.Codelet:
 			if s.Body == nil {
 				out = append(out, Extern{Name: s.Name.Name, Codelet: true, Doc: s.Doc,
-					Type: s.Name.Name + place{p.main.File, s.Sig}.source()})
+					Type: s.Name.Name + position{p.main.File, s.Sig}.source()})
 			}
 		}
 	}

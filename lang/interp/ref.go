@@ -35,7 +35,7 @@ func (c *compiler) ref(e syntax.Expr) refFn {
 	case *syntax.ListComp:
 		return c.listComp(e, e.Type())
 	case *syntax.RangeExpr:
-		r, at := c.rangeBounds(e), c.place(e)
+		r, at := c.rangeBounds(e), c.positionOf(e)
 		return func(f *frame) any {
 			f.m.alloc(valueBytes, at)
 			return r(f)
@@ -76,7 +76,7 @@ func (c *compiler) refName(e *syntax.Ident) refFn {
 	}
 	if c.plan {
 		v := c.known(o)
-		g, slot := c.holder(o, c.place(e)), o.Slot
+		g, slot := c.holder(o, c.positionOf(e)), o.Slot
 		return func(f *frame) any {
 			v(f)
 			x := g(f).r[slot]
@@ -90,7 +90,7 @@ func (c *compiler) refName(e *syntax.Ident) refFn {
 		slot := o.Slot
 		return func(f *frame) any { return f.r[slot] }
 	}
-	g, slot := c.global(o, c.place(e)), o.Slot
+	g, slot := c.global(o, c.positionOf(e)), o.Slot
 	return func(f *frame) any { return g(f).r[slot] }
 }
 
@@ -108,11 +108,11 @@ func builtinValue(o *types.Object) any {
 
 func (c *compiler) refField(e *syntax.Selector) refFn {
 	if o := e.Name.Obj; o != nil && o.Global {
-		g, slot := c.global(o, c.place(e)), o.Slot
+		g, slot := c.global(o, c.positionOf(e)), o.Slot
 		return func(f *frame) any { return g(f).r[slot] }
 	}
 	if e.X.Type().Kind == types.View && e.Name.Name == "parts" {
-		x, at := c.ref(e.X), c.place(e)
+		x, at := c.ref(e.X), c.positionOf(e)
 		return func(f *frame) any {
 			v, _ := x(f).(*View)
 			f.m.allocList(int64(len(v.parts)), rRef, at)
@@ -131,7 +131,7 @@ func (c *compiler) refField(e *syntax.Selector) refFn {
 func (c *compiler) listLit(e *syntax.ListLit, t *types.Type) refFn {
 	kind := listKind(t)
 	n := len(e.Items)
-	at := c.place(e)
+	at := c.positionOf(e)
 	var fill []func(f *frame, l *List)
 	for k, x := range e.Items {
 		switch kind {
@@ -162,7 +162,7 @@ func (c *compiler) listLit(e *syntax.ListLit, t *types.Type) refFn {
 // listComp compiles [item for x in xs] as a list of type t.
 func (c *compiler) listComp(e *syntax.ListComp, t *types.Type) refFn {
 	kind := listKind(t)
-	at := c.place(e)
+	at := c.positionOf(e)
 	var push func(f *frame, l *List)
 	o := e.Var.Obj
 	c.use(o)
@@ -193,7 +193,7 @@ func (c *compiler) listComp(e *syntax.ListComp, t *types.Type) refFn {
 
 // items compiles a walk over a range or list that stores each item in o's slot. begin is
 // called first, with the number of items.
-func (c *compiler) items(in syntax.Expr, o *types.Object, at place) func(f *frame, begin func(n int64), round func()) {
+func (c *compiler) items(in syntax.Expr, o *types.Object, at position) func(f *frame, begin func(n int64), round func()) {
 	slot, kind, mark := o.Slot, reprOf(o.Type), o.Global
 	v := c.ref(in)
 	return func(f *frame, begin func(n int64), round func()) {
@@ -237,7 +237,7 @@ func (c *compiler) join(e *syntax.Binary) refFn {
 	if v := c.refChain(e); v != nil {
 		return v
 	}
-	at := c.place(e)
+	at := c.positionOf(e)
 	if e.Type().Kind == types.String {
 		x, y := c.ref(e.X), c.ref(e.Y)
 		return func(f *frame) any {
@@ -262,7 +262,7 @@ func (c *compiler) textOf(e syntax.Expr) func(f *frame) string {
 	if s, ok := unparen(e).(*syntax.FString); ok {
 		return c.fstring(s)
 	}
-	v, at := c.any(e), c.place(e)
+	v, at := c.any(e), c.positionOf(e)
 	if c.plan {
 		return apart(func(f *frame) string { return f.m.text(v(f), false, at) })
 	}
@@ -274,7 +274,7 @@ func (c *compiler) shownText(e syntax.Expr) func(f *frame) string {
 	if s, ok := unparen(e).(*syntax.FString); ok {
 		return c.fstring(s)
 	}
-	v, at := c.any(e), c.place(e)
+	v, at := c.any(e), c.positionOf(e)
 	text := func(f *frame) string { return f.m.show(v(f), false, at) }
 	if c.plan {
 		return apart(text)
@@ -284,7 +284,7 @@ func (c *compiler) shownText(e syntax.Expr) func(f *frame) string {
 
 // fstring compiles f"…".
 func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
-	at := c.place(e)
+	at := c.positionOf(e)
 	var parts []func(f *frame) string
 	for _, p := range e.Parts {
 		switch {
@@ -294,7 +294,7 @@ func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
 		case p.Format == "":
 			parts = append(parts, c.textOf(p.X))
 		default:
-			v, at := c.any(p.X), c.place(p.X)
+			v, at := c.any(p.X), c.positionOf(p.X)
 			format := "%" + p.Format
 			verb := p.Format[len(p.Format)-1]
 			text := func(f *frame) string {
@@ -331,7 +331,7 @@ func (c *compiler) fstring(e *syntax.FString) func(f *frame) string {
 const maxFormatted = 4096
 
 // formatted applies a Go verb.
-func (m *Machine) formatted(format string, verb byte, v any, at place) string {
+func (m *Machine) formatted(format string, verb byte, v any, at position) string {
 	n := 0
 	for _, r := range format {
 		if r >= '0' && r <= '9' {
@@ -405,7 +405,7 @@ func (c *compiler) handle(e syntax.Expr) handleFn {
 		if direct {
 			return func(f *frame) *Handle { h, _ := f.r[slot].(*Handle); return h }
 		}
-		o, at := e.Obj, c.place(e)
+		o, at := e.Obj, c.positionOf(e)
 		return func(f *frame) *Handle {
 			g := f.m.units[unit]
 			if slot >= len(g.def) || !g.def[slot] {
@@ -439,7 +439,7 @@ func (c *compiler) slotOf(o *types.Object) (slot, unit int, direct bool) {
 
 // listedHandle compiles hs[k] of a list of handles.
 func (c *compiler) listedHandle(e *syntax.Index) handleFn {
-	list, k, at := c.list(e.X), c.int(e.Args[0]), c.place(e)
+	list, k, at := c.list(e.X), c.int(e.Args[0]), c.positionOf(e)
 	if slot, ok := c.listSlot(e.X); ok {
 		return func(f *frame) *Handle {
 			l, _ := f.r[slot].(*List)
@@ -485,7 +485,7 @@ func (c *compiler) list(e syntax.Expr) listFn {
 				return emptyList
 			}
 		}
-		o, at := id.Obj, c.place(e)
+		o, at := id.Obj, c.positionOf(e)
 		return func(f *frame) *List {
 			g := f.m.units[unit]
 			if slot >= len(g.def) || !g.def[slot] {
@@ -510,7 +510,7 @@ func (c *compiler) view(e *syntax.Index) viewFn {
 		v := c.ref(e.X)
 		return func(f *frame) *View { w, _ := v(f).(*View); return w }
 	}
-	h, at := c.handle(e.X), c.place(e)
+	h, at := c.handle(e.X), c.positionOf(e)
 	return func(f *frame) *View {
 		x := h(f)
 		if x == nil || x.deflt == nil {
@@ -532,7 +532,7 @@ func (c *compiler) viewSlot(e syntax.Expr) (int, bool) {
 
 // part compiles the choice of one part of a view.
 func (c *compiler) part(e *syntax.Index) handleFn {
-	view, at, args := c.view(e), c.place(e), e.Args
+	view, at, args := c.view(e), c.positionOf(e), e.Args
 	var idx []intFn
 	var from []*loopRange
 	for _, a := range args {
@@ -549,7 +549,7 @@ func (c *compiler) part(e *syntax.Index) handleFn {
 				f.m.wrongIndices(v, 1, at)
 			}
 			if uint64(k) >= uint64(len(v.parts)) {
-				f.m.noPart(v, []int64{k}, 0, at, c.place(args[0]), from[0])
+				f.m.noPart(v, []int64{k}, 0, at, c.positionOf(args[0]), from[0])
 			}
 			return &v.parts[k]
 		}
@@ -570,7 +570,7 @@ func (c *compiler) part(e *syntax.Index) handleFn {
 			if uint64(x) >= uint64(dims[0]) {
 				d = 0
 			}
-			f.m.noPart(v, []int64{x, y}, d, at, c.place(args[d]), from[d])
+			f.m.noPart(v, []int64{x, y}, d, at, c.positionOf(args[d]), from[d])
 			return nil
 		}
 	}
@@ -587,7 +587,7 @@ func (c *compiler) part(e *syntax.Index) handleFn {
 				for j, i := range idx {
 					all[j] = i(f)
 				}
-				f.m.noPart(v, all, d, at, c.place(args[d]), from[d])
+				f.m.noPart(v, all, d, at, c.positionOf(args[d]), from[d])
 			}
 			k = k*v.v.Dims[d] + int(x)
 		}
@@ -599,10 +599,10 @@ func (c *compiler) part(e *syntax.Index) handleFn {
 
 func (c *compiler) intField(e *syntax.Selector) intFn {
 	if o := e.Name.Obj; o != nil && o.Global {
-		g, slot := c.global(o, c.place(e)), o.Slot
+		g, slot := c.global(o, c.positionOf(e)), o.Slot
 		return func(f *frame) int64 { return g(f).n[slot] }
 	}
-	x, at, name := c.ref(e.X), c.place(e), e.Name.Name
+	x, at, name := c.ref(e.X), c.positionOf(e), e.Name.Name
 	switch e.X.Type().Kind {
 	case types.View:
 		return func(f *frame) int64 { v, _ := x(f).(*View); return int64(len(v.parts)) }

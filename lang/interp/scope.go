@@ -150,7 +150,7 @@ func (m *Machine) tooShort(v any, level int) *Handle {
 }
 
 // failShort raises E0407.
-func (m *Machine) failShort(v any, level int, o *types.Object, at place) {
+func (m *Machine) failShort(v any, level int, o *types.Object, at position) {
 	h := m.tooShort(v, level)
 	d := m.diagnostic("E0407", at, fmt.Sprintf("`%s` would outlive `%s`", o.Name, h.root.Name()))
 	d.Label = fmt.Sprintf("`%s` ends with its block", h.root.Name())

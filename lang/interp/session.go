@@ -143,7 +143,7 @@ func (m *Machine) Eval(ctx context.Context, u *check.Unit) (res Result, err erro
 }
 
 // echo is the printed form of a value that the session shows, not the script.
-func (m *Machine) echo(v any, at place) string {
+func (m *Machine) echo(v any, at position) string {
 	m.echoing = true
 	defer func() { m.echoing = false }()
 	return m.show(v, false, at)
@@ -192,11 +192,11 @@ func (m *Machine) SetDeterministic(on bool) error {
 	return m.open()
 }
 
-func lastPlace(u *check.Unit) place {
+func lastPlace(u *check.Unit) position {
 	if n := len(u.File.Stmts); n > 0 {
-		return place{u.File, u.File.Stmts[n-1].Range()}
+		return position{u.File, u.File.Stmts[n-1].Range()}
 	}
-	return place{}
+	return position{}
 }
 
 // endNames ends what names held that were declared again. It returns those whose data was
@@ -328,7 +328,7 @@ func (m *Machine) Given(o *types.Object) string {
 	if _, given := m.params[o.Name]; !given || !m.units[0].def[o.Slot] {
 		return ""
 	}
-	return m.text(m.units[0].get(o.Slot, o.Type), true, place{})
+	return m.text(m.units[0].get(o.Slot, o.Type), true, position{})
 }
 
 // Source returns what a script writes to register extern data that was read from a file; ""
@@ -427,7 +427,7 @@ func (m *Machine) Describe(v any) string {
 	case *List:
 		return plural(int64(x.Len()), "item")
 	case int64, float64, bool, Range, Node, Worker, DeviceKind:
-		return m.text(x, true, place{})
+		return m.text(x, true, position{})
 	case string:
 		if len(x) > 40 {
 			return fmt.Sprintf("%q…", x[:40])
@@ -460,12 +460,12 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 		h, ok := v.(*Handle)
 		if !ok || hi < 0 || h.typ.Kind == types.Void {
 			if v != nil {
-				out = m.echo(v, place{})
+				out = m.echo(v, position{})
 			}
 			return
 		}
-		m.alive(h, place{})
-		b, known, release := m.elements(h, place{})
+		m.alive(h, position{})
+		b, known, release := m.elements(h, position{})
 		defer release()
 		m.showing = true
 		defer func() { m.showing = false }()
@@ -475,7 +475,7 @@ func (m *Machine) Show(ctx context.Context, name string, lo, hi int) (out string
 		fmt.Fprintf(&s, "%v %d..%d of %d:", h.typ, lo, hi, n)
 		for k := lo; k < hi; k++ {
 			if k&0xffff == 0xffff {
-				m.poll(place{})
+				m.poll(position{})
 			}
 			s.WriteByte(' ')
 			if known != nil && !known(indexOf(&b.Desc, k)) {
@@ -512,13 +512,13 @@ func (m *Machine) ShowPart(ctx context.Context, name string, spans [][2]int) (ou
 			wrong = fmt.Errorf("`%s` is %s, and has no elements to choose from", name, article(o.Type.String()))
 			return
 		}
-		m.alive(h, place{})
+		m.alive(h, position{})
 		d := h.h.Desc()
 		if int(d.Rank) != len(spans) {
 			wrong = fmt.Errorf("`%s` is %s and takes %s, and %s given", name, article(d.String()), check.Indices(int(d.Rank)), check.AreIndices(len(spans)))
 			return
 		}
-		all, known, release := m.elements(h, place{})
+		all, known, release := m.elements(h, position{})
 		defer release()
 		b, from := *all, index{}
 		at, whole := "", ""

@@ -142,7 +142,7 @@ func (s *forked) submitted(t *engine.PlannedTask) {
 
 // now gives the elements of h as the session has them, for reading until release is
 // called; false when the plan has written some, or tasks of the session still may.
-func (pl *planning) now(m *Machine, h *Handle, at place) (b iface.Buffer, release func(), ok bool) {
+func (pl *planning) now(m *Machine, h *Handle, at position) (b iface.Buffer, release func(), ok bool) {
 	s := pl.session
 	if s == nil || s.quiet || h.typ.Kind == types.Void {
 		return b, nil, false
@@ -263,7 +263,7 @@ func (g *imaging) all() {
 	for _, w := range slices.Sorted(maps.Keys(from.ordered)) {
 		for _, n := range from.ordered[w] {
 			if _, err := m.job.SubmitWith(&engine.TaskSpec{Workers: []int{w}}, engine.TaskOptions{Place: n}); err != nil {
-				m.raiseEngine(err, place{}, nil)
+				m.raiseEngine(err, position{}, nil)
 			}
 		}
 	}
@@ -311,7 +311,7 @@ func (g *imaging) handle(h *Handle) *Handle {
 		*out = Handle{m: g.m, typ: h.typ, at: h.at, owner: -1, ldim: h.ldim, fold: h.fold, root: out}
 		d, err := g.m.rt.Image(h.h)
 		if err != nil {
-			g.m.raiseEngine(err, place{}, nil)
+			g.m.raiseEngine(err, position{}, nil)
 		}
 		out.h = d
 		g.images[d] = h.h
@@ -327,7 +327,7 @@ func (g *imaging) view(v *View) *View {
 		*out = View{of: g.handle(v.of), partType: v.partType, name: v.name, at: v.at, stmt: v.stmt}
 		d, err := g.m.rt.ImageView(v.v, out.of.h)
 		if err != nil {
-			g.m.raiseEngine(err, place{}, nil)
+			g.m.raiseEngine(err, position{}, nil)
 		}
 		out.v = d
 		out.parts = make([]Handle, len(v.parts))

@@ -62,14 +62,14 @@ func (m *Machine) float(x float64, bits int) string {
 // show is text of what print, an assertion or the session shows: long lists by their
 // ends, and floats with the digits of Config.Digits. What a script makes of text is
 // never short of anything.
-func (m *Machine) show(v any, quoted bool, at place) string {
+func (m *Machine) show(v any, quoted bool, at position) string {
 	m.showing = true
 	defer func() { m.showing = false }()
 	return m.text(v, quoted, at)
 }
 
 // text returns the printed form of v; strings inside lists are quoted.
-func (m *Machine) text(v any, quoted bool, at place) string {
+func (m *Machine) text(v any, quoted bool, at position) string {
 	if m.unknown { // in a plan
 		return m.unknownText(v, at)
 	}
@@ -112,7 +112,7 @@ func (m *Machine) text(v any, quoted bool, at place) string {
 }
 
 // listText adds l to b, whose memory it counts.
-func (m *Machine) listText(b []byte, l *List, at place, depth int) []byte {
+func (m *Machine) listText(b []byte, l *List, at position, depth int) []byte {
 	const short = 32 // a number, and what is around it
 	b = m.extend(b, short, at)
 	if depth > 1000 { // a list may hold itself
@@ -263,8 +263,8 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 	written, counted := 0, 0
 	grows := func(out *strings.Builder) { // long texts end with their run, and count as memory
 		if written++; written&0xfff == 0 {
-			m.poll(place{})
-			m.alloc(int64(out.Len()-counted), place{})
+			m.poll(position{})
+			m.alloc(int64(out.Len()-counted), position{})
 			counted = out.Len()
 		}
 	}
@@ -415,7 +415,7 @@ func (m *Machine) writeStats(out *strings.Builder, b *iface.Buffer, known func(a
 	size := int(b.Elem.Size())
 	for i := 0; i < b.Dim[0]; i++ {
 		if i&0xfff == 0xfff {
-			m.poll(place{})
+			m.poll(position{})
 		}
 		if known != nil && !known(index{i}) {
 			continue

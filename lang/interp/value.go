@@ -400,7 +400,7 @@ func leaves(v any, fn func(any)) {
 }
 
 // equal compares scalars and lists of them.
-func (m *Machine) equal(a, b any, at place) bool {
+func (m *Machine) equal(a, b any, at position) bool {
 	m.spend(at)
 	switch x := a.(type) {
 	case *List:

@@ -18,9 +18,9 @@ import (
 
 // filterCode makes a filter from its arguments.
 type filterCode struct {
-	at   place
+	at   position
 	name string
-	args map[string]place
+	args map[string]position
 	make func(f *frame) filter.Filter
 
 	sizes func(f *frame) []int // of an explicit split
@@ -45,13 +45,13 @@ func filterArg(f *syntax.FilterCall, name string, i int) syntax.Expr {
 }
 
 func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
-	fc := &filterCode{at: c.place(s), name: s.Name.Name, args: map[string]place{}}
+	fc := &filterCode{at: c.positionOf(s), name: s.Name.Name, args: map[string]position{}}
 	num := func(name string, i int, def int) func(f *frame) int {
 		e := filterArg(s, name, i)
 		if e == nil {
 			return func(*frame) int { return def }
 		}
-		fc.args[name] = c.place(e)
+		fc.args[name] = c.positionOf(e)
 		v := c.int(e)
 		return func(f *frame) int { return int(v(f)) }
 	}
@@ -62,7 +62,7 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 	halo := num("halo", -1, 0)
 	var sizes refFn
 	if e := filterArg(s, "sizes", -1); e != nil {
-		fc.args["sizes"] = c.place(e)
+		fc.args["sizes"] = c.positionOf(e)
 		sizes = c.refAs(e, types.ListOf(types.TInt))
 	}
 	ints := func(f *frame) []int {
@@ -110,7 +110,7 @@ func (c *compiler) filter(s *syntax.FilterCall) *filterCode {
 		k := num("k", 0, 0)
 		if e := filterArg(s, "range", 1); e != nil {
 			r := c.rangeOf(e)
-			fc.args["range"] = c.place(e)
+			fc.args["range"] = c.positionOf(e)
 			at := fc.args["range"]
 			fc.make = func(f *frame) filter.Filter {
 				a := k(f)
@@ -189,7 +189,7 @@ func (c *compiler) hostFilter(fc *filterCode, s *syntax.FilterCall) {
 			args = append(args, func(*frame) any { return v })
 			continue
 		}
-		fc.args[p.Name] = c.place(e)
+		fc.args[p.Name] = c.positionOf(e)
 		args = append(args, c.anyAs(e, p.Type))
 	}
 	fc.make = func(f *frame) filter.Filter {
@@ -203,12 +203,12 @@ func (c *compiler) hostFilter(fc *filterCode, s *syntax.FilterCall) {
 
 // partition compiles both forms of partition.
 func (c *compiler) partition(s *syntax.Partition) stmt {
-	at := c.place(s)
+	at := c.positionOf(s)
 	var of []refFn
-	var ofAt []place
+	var ofAt []position
 	for _, e := range s.Of {
 		of = append(of, c.ref(e))
-		ofAt = append(ofAt, c.place(e))
+		ofAt = append(ofAt, c.positionOf(e))
 	}
 	fs := c.filters(s.Filters)
 	if s.Name == nil {
@@ -239,9 +239,9 @@ func (c *compiler) partition(s *syntax.Partition) stmt {
 }
 
 // handlesIn lists the handles in v: itself, the parts of a view, the items of a list.
-func (m *Machine) handlesIn(v any, at place) []*Handle { return m.addHandles(nil, v, at) }
+func (m *Machine) handlesIn(v any, at position) []*Handle { return m.addHandles(nil, v, at) }
 
-func (m *Machine) addHandles(out []*Handle, v any, at place) []*Handle {
+func (m *Machine) addHandles(out []*Handle, v any, at position) []*Handle {
 	switch v := v.(type) {
 	case *Handle:
 		return append(out, v)
@@ -262,7 +262,7 @@ func (m *Machine) addHandles(out []*Handle, v any, at place) []*Handle {
 }
 
 // split declares a view of h.
-func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at place) *View {
+func (m *Machine) split(f *frame, h *Handle, ofAt position, fs []*filterCode, at position) *View {
 	m.poll(at)
 	m.alive(h, ofAt)
 	var list []filter.Filter
@@ -277,7 +277,7 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 		m.poll(at)
 		m.badFilter(f, err, h, fs)
 	}
-	w := &View{v: v, of: h, stmt: at, at: place{at.file, fs[0].at.at}}
+	w := &View{v: v, of: h, stmt: at, at: position{at.file, fs[0].at.at}}
 	w.at.at.Hi = fs[len(fs)-1].at.at.Hi
 	d := v.Parts[0].Desc()
 	w.partType = types.HandleOf(d.Kind, d.Elem)
@@ -293,7 +293,7 @@ func (m *Machine) split(f *frame, h *Handle, ofAt place, fs []*filterCode, at pl
 
 // viewRoom counts the bytes of a view that is about to be made. In a check they count as
 // steps, too. The engine calls it with its lock held.
-func (m *Machine) viewRoom(at place) func(bytes int64) error {
+func (m *Machine) viewRoom(at position) func(bytes int64) error {
 	return func(bytes int64) error {
 		r := m.catch(func() {
 			m.countBytes(bytes, at)
@@ -390,16 +390,16 @@ func sizeRuns(sizes []int) string {
 // unpartition ends views and gathers their data.
 func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 	var of []refFn
-	var ats []place
+	var ats []position
 	for _, e := range s.Of {
 		of = append(of, c.any(e))
-		ats = append(ats, c.place(e))
+		ats = append(ats, c.positionOf(e))
 	}
 	var to refFn
 	if s.To != nil {
 		to = c.ref(s.To)
 	}
-	at := c.place(s)
+	at := c.positionOf(s)
 	return func(f *frame) ctl {
 		m := f.m
 		node := 0
@@ -426,7 +426,7 @@ func (c *compiler) unpartition(s *syntax.Unpartition) stmt {
 }
 
 // endView ends v and gathers its data on a node; ending it twice is an error.
-func (m *Machine) endView(v *View, node int, at, stmt place) {
+func (m *Machine) endView(v *View, node int, at, stmt position) {
 	m.alive(v.of, at)
 	if v.v.Ended() {
 		m.fail("E0506", at, "the view `%s` has ended already", v.text())
@@ -437,7 +437,7 @@ func (m *Machine) endView(v *View, node int, at, stmt place) {
 
 // alive raises unless h can be used: E0403 after its datum was unregistered, E0506
 // after its view ended.
-func (m *Machine) alive(h *Handle, at place) {
+func (m *Machine) alive(h *Handle, at position) {
 	if h == nil {
 		m.fail("E0205", at, "this has no value yet")
 	}
@@ -448,7 +448,7 @@ func (m *Machine) alive(h *Handle, at place) {
 }
 
 // raiseDead raises E0403 or E0506.
-func (m *Machine) raiseDead(h *Handle, at place) {
+func (m *Machine) raiseDead(h *Handle, at position) {
 	site, ended, _ := h.h.Death()
 	name := handleText(at, h)
 	if strings.ContainsAny(name, "\n(") {
@@ -466,7 +466,7 @@ func (m *Machine) raiseDead(h *Handle, at place) {
 	}
 	d.Label = "used here"
 	if site != nil {
-		if p, ok := site.Data.(place); ok {
+		if p, ok := site.Data.(position); ok {
 			label(d, p, text)
 		}
 	}

@@ -17,15 +17,15 @@ import (
 )
 
 func (c *compiler) wait(s *syntax.Wait) stmt {
-	at := c.place(s)
+	at := c.positionOf(s)
 	if len(s.Of) == 0 {
 		return func(f *frame) ctl { f.m.waitAll(at); return next }
 	}
 	var of []refFn
-	var ats []place
+	var ats []position
 	for _, e := range s.Of {
 		of = append(of, c.any(e))
-		ats = append(ats, c.place(e))
+		ats = append(ats, c.positionOf(e))
 	}
 	return func(f *frame) ctl {
 		for k, x := range of {
@@ -36,7 +36,7 @@ func (c *compiler) wait(s *syntax.Wait) stmt {
 }
 
 // waitFor waits for a task, a gate, or the tasks of data.
-func (m *Machine) waitFor(v any, at place) {
+func (m *Machine) waitFor(v any, at position) {
 	switch v := v.(type) {
 	case *Task:
 		m.waitTask(v, at)
@@ -82,7 +82,7 @@ func (m *Machine) waitFor(v any, at place) {
 }
 
 // busy reports whether waitFor would wait. In a plan nobody knows.
-func (m *Machine) busy(v any, at place) bool {
+func (m *Machine) busy(v any, at position) bool {
 	m.poll(at)
 	if m.plan != nil {
 		m.unknown = true
@@ -111,7 +111,7 @@ func (m *Machine) busy(v any, at place) bool {
 }
 
 // waitTask waits for one task and raises its failure.
-func (m *Machine) waitTask(t *Task, at place) {
+func (m *Machine) waitTask(t *Task, at position) {
 	if t.t == nil {
 		return
 	}
@@ -125,7 +125,7 @@ func (m *Machine) waitTask(t *Task, at place) {
 }
 
 // waitAll waits for everything and raises the failures that were not raised yet.
-func (m *Machine) waitAll(at place) {
+func (m *Machine) waitAll(at position) {
 	if err := m.job.Wait(m.ctx); err != nil {
 		m.raiseEngine(err, at, nil)
 	}
@@ -135,7 +135,7 @@ func (m *Machine) waitAll(at place) {
 	m.collect()
 	var ds []*diag.Diagnostic
 	for _, t := range m.pending {
-		ds = append(ds, m.taskDiagnostic(t, place{}, nil))
+		ds = append(ds, m.taskDiagnostic(t, position{}, nil))
 	}
 	if t := m.job.LastCancelled(); len(ds) == 0 && t != nil && t.ID > m.told {
 		ds = append(ds, m.inVain(t))
@@ -166,7 +166,7 @@ func (m *Machine) collect() {
 
 // raiseTask raises the failure of a task with the place that needed it, to read
 // data if read is not nil.
-func (m *Machine) raiseTask(t *engine.TaskError, at place, read *Handle) {
+func (m *Machine) raiseTask(t *engine.TaskError, at position, read *Handle) {
 	m.collect()
 	for k, p := range m.pending {
 		if errors.Is(p, t) {
@@ -184,14 +184,14 @@ func (m *Machine) raiseTask(t *engine.TaskError, at place, read *Handle) {
 // ---- verbs -----------------------------------------------------------------------------
 
 // handlesOf compiles the operands of a verb.
-func (c *compiler) handlesOf(of []syntax.Expr) func(f *frame, fn func(h *Handle, at place)) {
+func (c *compiler) handlesOf(of []syntax.Expr) func(f *frame, fn func(h *Handle, at position)) {
 	var xs []refFn
-	var ats []place
+	var ats []position
 	for _, e := range of {
 		xs = append(xs, c.ref(e))
-		ats = append(ats, c.place(e))
+		ats = append(ats, c.positionOf(e))
 	}
-	return func(f *frame, fn func(h *Handle, at place)) {
+	return func(f *frame, fn func(h *Handle, at position)) {
 		for k, x := range xs {
 			for _, h := range f.m.handlesIn(x(f), ats[k]) {
 				f.m.alive(h, ats[k])
@@ -207,7 +207,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 	case "invalidate":
 		return func(f *frame) ctl {
 			m := f.m
-			each(f, func(h *Handle, at place) {
+			each(f, func(h *Handle, at position) {
 				m.poll(at)
 				m.record.uses(h)
 				m.submit(h, at, func() error { return m.job.Invalidate(h.h, m.siteFor(at)) })
@@ -217,7 +217,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 	case "unregister":
 		return func(f *frame) ctl {
 			m := f.m
-			each(f, func(h *Handle, at place) {
+			each(f, func(h *Handle, at position) {
 				if h.view != nil {
 					m.failHelp("E0705", at, "", "unregister the whole, or end the view with `unpartition`",
 						"`%s` is a part, and only a whole datum can be unregistered", h.Name())
@@ -231,7 +231,7 @@ func (c *compiler) verb(s *syntax.Verb) stmt {
 	}
 	return func(f *frame) ctl { // evict
 		m := f.m
-		each(f, func(h *Handle, at place) {
+		each(f, func(h *Handle, at position) {
 			if err := m.job.WontUse(h.h); err != nil {
 				m.raiseEngine(err, at, h)
 			}
@@ -274,7 +274,7 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 		if urgent != nil && urgent(f) {
 			o.Priority, o.Idle = math.MaxInt32, false
 		}
-		each(f, func(h *Handle, at place) {
+		each(f, func(h *Handle, at position) {
 			if !h.h.Initialised() {
 				m.raiseEngine(&engine.UninitError{Handle: h.h, Why: engine.NeverWritten}, at, h)
 			}
@@ -295,19 +295,19 @@ func (c *compiler) hint(s *syntax.Hint) stmt {
 	type option struct {
 		name  string
 		value refFn
-		at    place
+		at    position
 	}
 	var opts []option
 	if s.With != nil {
 		for _, o := range s.With.Options {
-			opts = append(opts, option{o.Name.Name, c.any(o.Value), c.place(o.Value)})
+			opts = append(opts, option{o.Name.Name, c.any(o.Value), c.positionOf(o.Value)})
 		}
 	}
 	return func(f *frame) ctl {
 		m := f.m
 		for _, o := range opts {
 			v := o.value(f)
-			each(f, func(h *Handle, at place) {
+			each(f, func(h *Handle, at position) {
 				switch o.name {
 				case "name":
 					if n, ok := v.(string); ok {
@@ -341,7 +341,7 @@ func (c *compiler) hint(s *syntax.Hint) stmt {
 }
 
 // coordinates tells traces and policies where h lies in a grid.
-func (m *Machine) coordinates(h *Handle, l *List, at place) {
+func (m *Machine) coordinates(h *Handle, l *List, at position) {
 	if l.Len() > 8 {
 		m.fail("E0705", at, "coords has %d numbers; 8 are enough for any grid", l.Len())
 	}

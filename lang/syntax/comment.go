@@ -15,7 +15,7 @@ func (p *parser) docBefore(lo int32) string {
 	from := n
 	for next := lo; from > 0; from-- {
 		c := p.comments[from-1]
-		if !strings.HasPrefix(c.Text, "##") && !allowComment.MatchString(c.Text) || !p.ownLine(c) || !oneNewline(p.text[c.Hi:next]) {
+		if !strings.HasPrefix(c.Text, "##") && !allowComment.MatchString(c.Text) || !p.ownLine(c) || !oneNewline(p.source[c.Hi:next]) {
 			break
 		}
 		next = c.Lo
@@ -38,7 +38,7 @@ func (p *parser) fileDoc() string {
 	}
 	to := from
 	for to < len(p.comments) && p.comments[to].Lo < first && strings.HasPrefix(p.comments[to].Text, "##") &&
-		(to == from || oneNewline(p.text[p.comments[to-1].Hi:p.comments[to].Lo])) {
+		(to == from || oneNewline(p.source[p.comments[to-1].Hi:p.comments[to].Lo])) {
 		to++
 	}
 	return docText(p.comments[from:to])
@@ -46,9 +46,9 @@ func (p *parser) fileDoc() string {
 
 // ownLine reports whether nothing but white space comes before c on its line.
 func (p *parser) ownLine(c Comment) bool {
-	for i := c.Lo - 1; i >= 0 && p.text[i] != '\n'; i-- {
-		if p.text[i] != ' ' && p.text[i] != '\t' {
-			return p.text[:i+1] == "\ufeff"
+	for i := c.Lo - 1; i >= 0 && p.source[i] != '\n'; i-- {
+		if p.source[i] != ' ' && p.source[i] != '\t' {
+			return p.source[:i+1] == "\ufeff"
 		}
 	}
 	return true

@@ -294,7 +294,7 @@ func (p *parser) stream(end int) *stream {
 		out = make([]lexer.Token, 0, max(n, 64))
 	}
 	for _, t := range p.toks[p.pos:end] {
-		out = append(out, lexer.Token{Type: lexer.TokenType(t.kind), Value: t.text(p.text), Pos: lexer.Position{Offset: int(t.lo)}})
+		out = append(out, lexer.Token{Type: lexer.TokenType(t.kind), Value: t.text(p.source), Pos: lexer.Position{Offset: int(t.lo)}})
 	}
 	out = append(out, lexer.Token{Type: tokEOF, Pos: lexer.Position{Offset: int(p.toks[end].lo)}})
 	if cap(out) <= maxKept {

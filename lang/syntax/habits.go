@@ -22,7 +22,7 @@ type cursor struct {
 // habits are tried in order.
 var habits = []func(c *cursor) *mistake{
 	(*cursor).doubled, (*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
-	(*cursor).registered, (*cursor).stated, (*cursor).namedView, (*cursor).registeredList, (*cursor).prefetchTo, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquired, (*cursor).waited, (*cursor).listRange, (*cursor).reducerSign,
+	(*cursor).registerAsValue, (*cursor).statementAsValue, (*cursor).namedView, (*cursor).registeredList, (*cursor).prefetchTo, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquireWithoutName, (*cursor).waitAsMethod, (*cursor).listRange, (*cursor).reducerSign,
 	(*cursor).repeatedItem, (*cursor).rowsInList, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).optionAlone, (*cursor).asserted, (*cursor).plus,
 	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).conditionOfList, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
 	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
@@ -49,35 +49,35 @@ func (p *parser) habit(from, at int) (m *mistake, next int) {
 	return nil, 0
 }
 
-// says is the mistake at the tokens [lo, hi), which names its cause.
-func (c *cursor) says(lo, hi int, format string, args ...any) *mistake {
-	m := &mistake{code: "E0101", at: c.over(lo, hi), msg: fmt.Sprintf(format, args...)}
+// mistakeOver is the mistake at the tokens [lo, hi), which names its cause.
+func (c *cursor) mistakeOver(lo, hi int, format string, args ...any) *mistake {
+	m := &mistake{code: "E0101", at: c.span(lo, hi), msg: fmt.Sprintf(format, args...)}
 	return m
 }
 
-// here is the mistake at the token that does not fit.
-func (c *cursor) here(format string, args ...any) *mistake {
-	return c.says(c.at, c.at+1, "unexpected %s: %s", describe(c.tokenAt(c.at)), fmt.Sprintf(format, args...))
+// mistakeHere is the mistake at the token that does not fit.
+func (c *cursor) mistakeHere(format string, args ...any) *mistake {
+	return c.mistakeOver(c.at, c.at+1, "unexpected %s: %s", describe(c.tokenAt(c.at)), fmt.Sprintf(format, args...))
 }
 
-// instead adds the edit that puts text in place of the tokens [lo, hi), and the help
+// replace adds the edit that puts text in place of the tokens [lo, hi), and the help
 // that tells of it.
-func (c *cursor) instead(m *mistake, lo, hi int, text string) *mistake {
-	return m.hint("write `%s`", clipTo(text, 72)).edit(c.over(lo, hi), text).certain()
+func (c *cursor) replace(m *mistake, lo, hi int, text string) *mistake {
+	return m.hint("write `%s`", clipTo(text, 72)).edit(c.span(lo, hi), text).certain()
 }
 
-// over is the range of the tokens [lo, hi).
-func (c *cursor) over(lo, hi int) Span {
+// span is the range of the tokens [lo, hi).
+func (c *cursor) span(lo, hi int) Span {
 	if hi <= lo {
 		return Span{c.toks[lo].lo, c.toks[lo].lo}
 	}
 	return Span{c.toks[lo].lo, c.toks[hi-1].hi}
 }
 
-// of is the text of the tokens [lo, hi).
-func (c *cursor) of(lo, hi int) string {
-	s := c.over(lo, hi)
-	return c.text[s.Lo:s.Hi]
+// text is the text of the tokens [lo, hi).
+func (c *cursor) text(lo, hi int) string {
+	s := c.span(lo, hi)
+	return c.source[s.Lo:s.Hi]
 }
 
 // clipTo shortens a text for a message.
@@ -116,13 +116,13 @@ func (p *parser) touching(i int) bool {
 
 // lineEnds reports whether a line ends behind token i.
 func (p *parser) lineEnds(i int) bool {
-	rest := strings.TrimLeft(p.text[p.toks[i].hi:], " \t\r")
+	rest := strings.TrimLeft(p.source[p.toks[i].hi:], " \t\r")
 	return rest == "" || rest[0] == '\n' || rest[0] == '#'
 }
 
 // endsOperand reports whether an operand may end with token i.
 func (p *parser) endsOperand(i int) bool {
-	return i >= 0 && (&scanner{text: p.text}).operandEnd(p.toks[i])
+	return i >= 0 && (&scanner{text: p.source}).operandEnd(p.toks[i])
 }
 
 // opens and closes are the brackets of expressions.
@@ -132,9 +132,9 @@ func (p *parser) closes(i int) bool { return p.has(i, ")") || p.has(i, "]") || p
 // starts are the words in front of an expression.
 var exprAfter = wordSet("return", "if", "while", "then", "else", "in", "assert", "and", "or", "not", "to", "let", "wait")
 
-// left is the first token of the expression of lowest precedence that ends in front of
+// exprStart is the first token of the expression of lowest precedence that ends in front of
 // token i: behind a bracket, a comma, an assignment or a word.
-func (c *cursor) left(i int, stop map[string]bool) int {
+func (c *cursor) exprStart(i int, stop map[string]bool) int {
 	depth := 0
 	for i--; i >= c.from; i-- {
 		switch {
@@ -155,8 +155,8 @@ func (c *cursor) left(i int, stop map[string]bool) int {
 	return c.from
 }
 
-// right is the token behind the expression that token i belongs to.
-func (c *cursor) right(i int, stop ...string) int {
+// exprEnd is the token behind the expression that token i belongs to.
+func (c *cursor) exprEnd(i int, stop ...string) int {
 	depth := 0
 	for ; i < len(c.toks); i++ {
 		switch k := c.kindOf(i); {
@@ -205,15 +205,15 @@ func (c *cursor) choice() *mistake {
 	if !c.has(c.at, "if") || !c.endsOperand(c.at-1) || c.closesBlock(c.at-1) {
 		return nil
 	}
-	lo := c.left(c.at, stopAtWords)
-	hi := c.right(c.at)
-	other := c.right(c.at, "else")
+	lo := c.exprStart(c.at, stopAtWords)
+	hi := c.exprEnd(c.at)
+	other := c.exprEnd(c.at, "else")
 	if lo >= c.at || !c.has(other, "else") || c.has(hi, "{") || other+1 >= hi {
 		return nil
 	}
-	m := c.here("a choice begins with `if`")
+	m := c.mistakeHere("a choice begins with `if`")
 	c.next = hi
-	return c.instead(m, lo, hi, c.chosen(lo, hi))
+	return c.replace(m, lo, hi, c.chosen(lo, hi))
 }
 
 // closesBlock reports whether token i is the end of a block of statements, where a
@@ -222,15 +222,15 @@ func (c *cursor) closesBlock(i int) bool { return c.has(i, "}") }
 
 // chosen writes a if c else b, the tokens [lo, hi), as if c then a else b.
 func (c *cursor) chosen(lo, hi int) string {
-	cond := c.right(lo, "if")
+	cond := c.exprEnd(lo, "if")
 	if !c.has(cond, "if") || cond >= hi {
-		return c.of(lo, hi)
+		return c.text(lo, hi)
 	}
-	other := c.right(cond+1, "else")
+	other := c.exprEnd(cond+1, "else")
 	if !c.has(other, "else") || other >= hi {
-		return c.of(lo, hi)
+		return c.text(lo, hi)
 	}
-	return "if " + c.of(cond+1, other) + " then " + c.of(lo, cond) + " else " + c.chosen(other+1, hi)
+	return "if " + c.text(cond+1, other) + " then " + c.text(lo, cond) + " else " + c.chosen(other+1, hi)
 }
 
 // choiceOfC is c ? a : b.
@@ -238,21 +238,21 @@ func (c *cursor) choiceOfC() *mistake {
 	if !c.has(c.at, "?") {
 		return nil
 	}
-	if hi := c.right(c.at + 2); c.has(c.at+1, "?") && c.touching(c.at) && hi > c.at+2 { // a ?? b
-		m := c.says(c.at, c.at+2, "there is no operator `??`")
-		return m.hint("every name has a value: leave `%s` out", clipTo(c.of(c.at, hi), 60)).edit(Span{c.toks[c.at-1].hi, c.toks[hi-1].hi}, "")
+	if hi := c.exprEnd(c.at + 2); c.has(c.at+1, "?") && c.touching(c.at) && hi > c.at+2 { // a ?? b
+		m := c.mistakeOver(c.at, c.at+2, "there is no operator `??`")
+		return m.hint("every name has a value: leave `%s` out", clipTo(c.text(c.at, hi), 60)).edit(Span{c.toks[c.at-1].hi, c.toks[hi-1].hi}, "")
 	}
-	m := c.here("a choice is written `if c then a else b`")
-	lo := c.left(c.at, stopAtWords)
+	m := c.mistakeHere("a choice is written `if c then a else b`")
+	lo := c.exprStart(c.at, stopAtWords)
 	if c.has(lo, "if") && lo < c.at {
-		return c.instead(m, c.at, c.at+1, "then")
+		return c.replace(m, c.at, c.at+1, "then")
 	}
-	colon := c.right(c.at+1, ":")
-	hi := c.right(c.at + 1)
+	colon := c.exprEnd(c.at+1, ":")
+	hi := c.exprEnd(c.at + 1)
 	if !c.has(colon, ":") || lo >= c.at || colon+1 >= hi {
 		return m
 	}
-	return c.instead(m, lo, hi, "if "+c.of(lo, c.at)+" then "+c.of(c.at+1, colon)+" else "+c.of(colon+1, hi))
+	return c.replace(m, lo, hi, "if "+c.text(lo, c.at)+" then "+c.text(c.at+1, colon)+" else "+c.text(colon+1, hi))
 }
 
 // elseIf is elif.
@@ -264,7 +264,7 @@ func (c *cursor) elseIf() *mistake {
 			if c.has(hi, "if") { // of else
 				hi++
 			}
-			return c.instead(c.says(c.at, c.at+1, "`%s` is not a word of the language", w), c.at, hi, "else if")
+			return c.replace(c.mistakeOver(c.at, c.at+1, "`%s` is not a word of the language", w), c.at, hi, "else if")
 		}
 	}
 	return nil
@@ -272,9 +272,9 @@ func (c *cursor) elseIf() *mistake {
 
 // lineOf is the token behind the simple statement that begins at token lo, or its else.
 func (c *cursor) lineOf(lo int) int {
-	end := c.right(lo, "else")
+	end := c.exprEnd(lo, "else")
 	for c.kindOf(end) == tokAssign || c.has(end, ",") {
-		end = c.right(end+1, "else")
+		end = c.exprEnd(end+1, "else")
 	}
 	return end
 }
@@ -296,14 +296,14 @@ func (c *cursor) oneLine() *mistake {
 	if c.has(end, "{") || !c.endsOperand(c.at-1) {
 		return nil
 	}
-	m := c.here("the block of `%s` is written in braces", head)
-	body := c.of(lo, end)
+	m := c.mistakeHere("the block of `%s` is written in braces", head)
+	body := c.text(lo, end)
 	if c.has(end, "else") { // … else g()
 		last := c.lineOf(end + 1)
 		if head != "if" || !c.startsStatement(end+1) || c.has(last, "{") || c.has(last, "else") {
 			return m.hint("write `{ %s }`, and the other block in braces, too", clipTo(body, 60))
 		}
-		body += " } else { " + c.of(end+1, last)
+		body += " } else { " + c.text(end+1, last)
 		end = last
 	}
 	c.next = end
@@ -311,5 +311,5 @@ func (c *cursor) oneLine() *mistake {
 	if c.touching(c.at - 1) {
 		blank = " "
 	}
-	return m.hint("write `{ %s }`", clipTo(body, 60)).edit(c.over(c.at, end), blank+"{ "+body+" }").certain()
+	return m.hint("write `{ %s }`", clipTo(body, 60)).edit(c.span(c.at, end), blank+"{ "+body+" }").certain()
 }

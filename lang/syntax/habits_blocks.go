@@ -27,35 +27,35 @@ func (c *cursor) loopHabit() *mistake {
 		lo, hi = lo+1, hi-1
 	}
 	if c.has(c.from+2, "=") && constructors[c.str(c.from+3)] { // for x = vector[f64](n)
-		m := c.says(c.from, c.from+4, "data is made by `register`")
+		m := c.mistakeOver(c.from, c.from+4, "data is made by `register`")
 		right := "register " + c.str(c.from+1) + " ="
 		if c.next = brace; c.has(brace, "{") {
 			m.msg = "data is made by `register`, above the loop"
-			return m.hint("write `%s %s` there", right, clipTo(c.of(c.from+3, brace), 60))
+			return m.hint("write `%s %s` there", right, clipTo(c.text(c.from+3, brace), 60))
 		}
-		return c.instead(m, c.from, c.from+3, right)
+		return c.replace(m, c.from, c.from+3, right)
 	}
 	head := c.loopHead(lo, hi)
 	if head == "" {
 		if parts := c.parts(lo-1, hi, ";"); len(parts) == 3 && c.kindOf(lo) == tokIdent { // and no loop over a range
 			c.next = brace
-			return c.says(c.from, brace, "a loop goes over a range or a list").hint("other loops have a condition: write `while c { … }`, with the first value above and the step as its last statement")
+			return c.mistakeOver(c.from, brace, "a loop goes over a range or a list").hint("other loops have a condition: write `while c { … }`, with the first value above and the step as its last statement")
 		}
 		if c.has(c.from+1, "(") && c.at == c.from+1 {
-			return c.says(c.at, c.at+1, "a loop has no parentheses").hint("write `for i in 0..n { … }`")
+			return c.mistakeOver(c.at, c.at+1, "a loop has no parentheses").hint("write `for i in 0..n { … }`")
 		}
 		return nil
 	}
-	m := c.says(c.from, brace, "a loop is written `for i in a..b { … }`")
+	m := c.mistakeOver(c.from, brace, "a loop is written `for i in a..b { … }`")
 	if strings.HasPrefix(head, "while") {
 		m.msg = "a loop with a condition is written `while c { … }`"
 	}
 	c.next = brace
-	c.instead(m, c.from, brace, head)
+	c.replace(m, c.from, brace, head)
 	if !c.has(brace, "{") {
 		c.braced(m, brace, brace)
 	}
-	if strings.Contains(c.of(c.from, brace), ":") && !strings.Contains(c.of(c.from, brace), ":=") && strings.Contains(head, "..") {
+	if strings.Contains(c.text(c.from, brace), ":") && !strings.Contains(c.text(c.from, brace), ":=") && strings.Contains(head, "..") {
 		m.guessed() // 0:n may count n or not
 	}
 	return m
@@ -83,9 +83,9 @@ func (c *cursor) loopOfOneLine(end int) *mistake {
 	if head == "" {
 		return nil
 	}
-	m := c.says(c.from, closing+1, "a loop is written `for i in a..b { … }`")
+	m := c.mistakeOver(c.from, closing+1, "a loop is written `for i in a..b { … }`")
 	c.next = end
-	return c.instead(m, c.from, end, head+" { "+strings.TrimRight(c.of(closing+1, end), "; ")+" }")
+	return c.replace(m, c.from, end, head+" { "+strings.TrimRight(c.text(closing+1, end), "; ")+" }")
 }
 
 // has2 reports whether token i is the sign text, newlines included.
@@ -123,7 +123,7 @@ func (c *cursor) loopHead(lo, hi int) string {
 	}
 	switch {
 	case c.has(first, "=") && c.has2(first+1, "range") && c.kindOf(first+2) != tokOp && first+3 <= hi: // for i := range n
-		return "for " + name + " in 0.." + c.of(first+2, hi)
+		return "for " + name + " in 0.." + c.text(first+2, hi)
 	case c.has(first, "="):
 		if len(c.parts(first, hi, ";")) == 3 {
 			return c.threeParts(name, first+1, hi)
@@ -134,10 +134,10 @@ func (c *cursor) loopHead(lo, hi int) string {
 			return head
 		}
 		if c.at == c.from+1 || !c.has(first, "in") || c.has(c.from+1, "each") { // only the parentheses, or the words, are wrong
-			return "for " + name + " in " + c.of(first+1, hi)
+			return "for " + name + " in " + c.text(first+1, hi)
 		}
 	case levelOf(c.tokenAt(first)) == levelCmp: // for i < n
-		return "while " + c.of(lo, hi)
+		return "while " + c.text(lo, hi)
 	}
 	return ""
 }
@@ -165,7 +165,7 @@ func (c *cursor) threeParts(name string, lo, hi int) string {
 			return ""
 		}
 	}
-	a, op, b, step := c.of(lo, semi), c.str(semi+2), c.of(semi+3, second), strings.ReplaceAll(c.of(second+1, hi), " ", "")
+	a, op, b, step := c.text(lo, semi), c.str(semi+2), c.text(semi+3, second), strings.ReplaceAll(c.text(second+1, hi), " ", "")
 	by := ""
 	switch {
 	case step == name+"++" || step == "++"+name || step == name+"+=1":
@@ -233,11 +233,11 @@ func (c *cursor) upTo(name string, lo, hi int, assigned bool) string {
 	head := "for " + name + " in "
 	if cut < 0 {
 		if assigned && lo < hi {
-			return head + c.of(lo, hi)
+			return head + c.text(lo, hi)
 		}
 		return ""
 	}
-	a, b := c.of(lo, cut), c.of(cut+1, hi)
+	a, b := c.text(lo, cut), c.text(cut+1, hi)
 	switch sign {
 	case ":":
 		if c.kindOf(lo) != tokInt && (cut > lo+1 || hi > cut+2 || foreignHelp[b] != "") || strings.Contains(a, "..") {
@@ -269,7 +269,7 @@ func (c *cursor) colonBlock() *mistake {
 	if !c.has(c.at, ":") || !c.lineEnds(c.at) || c.inBracket(c.at) >= 0 || !c.blockHead(c.from) {
 		return nil
 	}
-	m := c.here("a block is written in braces")
+	m := c.mistakeHere("a block is written in braces")
 	return c.braced(m, c.at, c.at+1)
 }
 
@@ -281,17 +281,17 @@ func (c *cursor) wordBlock() *mistake {
 	}
 	switch {
 	case (c.has(c.at, "then") || c.kindOf(c.at) == tokIdent && c.str(c.at) == "do") && c.lineEnds(c.at):
-		return c.braced(c.here("a block is written in braces"), c.at, c.at+1)
+		return c.braced(c.mistakeHere("a block is written in braces"), c.at, c.at+1)
 	case c.kindOf(c.at) == tokNL && c.str(c.at) != ";":
 		if last, _ := c.indented(c.at); last > c.at {
-			m := c.says(c.at, c.at, "unexpected end of line, expected `{`: a block is written in braces")
+			m := c.mistakeOver(c.at, c.at, "unexpected end of line, expected `{`: a block is written in braces")
 			m.at = Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}
 			return c.braced(m, c.at, c.at)
 		}
 	case c.kindOf(c.at) == tokIdent && c.str(c.at) == "do" && c.has(c.at+1, "{"):
-		m := c.here("there is nothing in front of the block")
+		m := c.mistakeHere("there is nothing in front of the block")
 		c.next = c.at + 1
-		return c.instead(m, c.at, c.at+2, "{")
+		return c.replace(m, c.at, c.at+2, "{")
 	}
 	return nil
 }
@@ -318,7 +318,7 @@ func (c *cursor) braced(m *mistake, at, hi int) *mistake {
 	}
 	c.loose = max(c.loose, after)
 	m.certain()
-	switch open := c.over(at, hi); {
+	switch open := c.span(at, hi); {
 	case hi == at: // at the end of the line
 		m.edit(Span{c.toks[at-1].hi, c.toks[at-1].hi}, " {")
 	case c.touching(at - 1):
@@ -335,13 +335,13 @@ func (c *cursor) braced(m *mistake, at, hi int) *mistake {
 			break
 		}
 		word := "} " + map[bool]string{true: "else if", false: c.str(after)}[c.kindOf(after) == tokIdent]
-		m.edit(c.over(after, after+1), word)
-		m.edit(c.over(head, head+1), " {")
+		m.edit(c.span(after, after+1), word)
+		m.edit(c.span(head, head+1), " {")
 		last, after = c.indented(head)
 		c.loose = max(c.loose, after)
 	}
 	if c.endsBlock(after) {
-		return m.edit(c.over(after, after+1), "}")
+		return m.edit(c.span(after, after+1), "}")
 	}
 	return m.edit(Span{c.toks[last].hi, c.toks[last].hi}, "\n"+c.indentOf(c.from)+"}")
 }
@@ -378,8 +378,8 @@ func (c *cursor) indented(at int) (last, after int) {
 		if k == tokNL {
 			continue
 		}
-		lo := strings.LastIndexByte(c.text[:c.toks[i].lo], '\n') + 1
-		starts := strings.TrimSpace(c.text[lo:c.toks[i].lo]) == ""
+		lo := strings.LastIndexByte(c.source[:c.toks[i].lo], '\n') + 1
+		starts := strings.TrimSpace(c.source[lo:c.toks[i].lo]) == ""
 		if k == tokEOF || k == tokVirtual || starts && int(c.toks[i].lo)-lo <= margin {
 			return last, i
 		}
@@ -406,14 +406,14 @@ func (c *cursor) funcOfOneLine() *mistake {
 	if !c.has(eq, "=") || !startsExpr(c.tokenAt(eq+1)) {
 		return nil
 	}
-	hi := c.right(eq + 1)
+	hi := c.exprEnd(eq + 1)
 	if k := c.kindOf(hi); k != tokNL && k != tokEOF {
 		return nil
 	}
-	m := c.says(c.at, eq+1, "the body of a function is written in braces")
+	m := c.mistakeOver(c.at, eq+1, "the body of a function is written in braces")
 	c.next = hi
 	if typ == "" {
-		c.instead(m, c.at, hi, "-> float { return "+c.of(eq+1, hi)+" }")
+		c.replace(m, c.at, hi, "-> float { return "+c.text(eq+1, hi)+" }")
 		m.help[0] += ", with the type that it gives"
 		return m.guessed()
 	}
@@ -421,7 +421,7 @@ func (c *cursor) funcOfOneLine() *mistake {
 	if c.touching(c.at - 1) {
 		lead = " "
 	}
-	m.hint("write `-> %s { return %s }`", typ, clipTo(c.of(eq+1, hi), 60)).edit(c.over(c.at, hi), lead+"-> "+typ+" { return "+c.of(eq+1, hi)+" }").certain()
+	m.hint("write `-> %s { return %s }`", typ, clipTo(c.text(eq+1, hi), 60)).edit(c.span(c.at, hi), lead+"-> "+typ+" { return "+c.text(eq+1, hi)+" }").certain()
 	return m
 }
 
@@ -434,12 +434,12 @@ func (c *cursor) resultOfOneLine() *mistake {
 	if !c.has(c.at, "=") || !c.has(arrow, "->") || !startsExpr(c.tokenAt(c.at+1)) {
 		return nil
 	}
-	hi := c.right(c.at + 1)
+	hi := c.exprEnd(c.at + 1)
 	if k := c.kindOf(hi); k != tokNL && k != tokEOF {
 		return nil
 	}
 	c.next = hi
-	return c.instead(c.says(c.at, c.at+1, "the body of a function is written in braces"), c.at, hi, "{ return "+c.of(c.at+1, hi)+" }")
+	return c.replace(c.mistakeOver(c.at, c.at+1, "the body of a function is written in braces"), c.at, hi, "{ return "+c.text(c.at+1, hi)+" }")
 }
 
 // pairHead is for (i, j) in grid(n, m) and for [i, j] in ….
@@ -452,8 +452,8 @@ func (c *cursor) pairHead() *mistake {
 	if end < 0 || !c.has(end+1, "in") || c.str(end+2) == "enumerate" || c.str(end+2) == "zip" {
 		return nil
 	}
-	c.next = c.right(end + 2)
-	return c.instead(c.says(open, end+1, "the names of a loop stand without brackets"), open, end+1, c.of(open+1, end))
+	c.next = c.exprEnd(end + 2)
+	return c.replace(c.mistakeOver(open, end+1, "the names of a loop stand without brackets"), open, end+1, c.text(open+1, end))
 }
 
 // choiceInBraces is let d = if c { a } else { b }, and a choice without its else.
@@ -468,9 +468,9 @@ func (c *cursor) choiceInBraces() *mistake {
 	if (c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF) && c.endsOperand(c.at-1) {
 		for i := word; i < c.at; i++ {
 			if c.has(i, "then") {
-				m := c.says(word, c.at, "a choice has two values")
+				m := c.mistakeOver(word, c.at, "a choice has two values")
 				m.got, m.expect = c.tokenAt(c.at), []string{"`else`"} // more may come at the prompt
-				return m.hint("write `%s else …`", clipTo(c.of(word, c.at), 60))
+				return m.hint("write `%s else …`", clipTo(c.text(word, c.at), 60))
 			}
 		}
 		return nil
@@ -478,12 +478,12 @@ func (c *cursor) choiceInBraces() *mistake {
 	if !c.has(c.at, "{") {
 		return nil
 	}
-	right, last := c.of(word, c.at), 0
+	right, last := c.text(word, c.at), 0
 	for open := c.at; ; {
 		if last = c.closingOf(open); last < 0 {
 			return nil
 		}
-		value := strings.TrimSpace(c.of(open+1, last))
+		value := strings.TrimSpace(c.text(open+1, last))
 		if value == "" || strings.ContainsAny(value, "\n;") {
 			return nil
 		}
@@ -495,21 +495,21 @@ func (c *cursor) choiceInBraces() *mistake {
 		if !c.has(last+1, "else") {
 			return nil
 		}
-		if open = c.right(head); c.has(head, "{") {
+		if open = c.exprEnd(head); c.has(head, "{") {
 			open = head
 		} else if !c.has(head, "if") || !c.has(open, "{") {
 			return nil
 		}
 		right += " then " + value + " else "
 		if open > head {
-			right += c.of(head, open)
+			right += c.text(head, open)
 		}
 	}
 	c.next = last + 1
 	if c.kindOf(last+1) == tokOp && !c.closes(last+1) && !c.has(last+1, ",") {
 		right = "(" + right + ")" // else b would take in what follows
 	}
-	return c.instead(c.says(word, last+1, "a choice between values has `then`, not braces"), word, last+1, right)
+	return c.replace(c.mistakeOver(word, last+1, "a choice between values has `then`, not braces"), word, last+1, right)
 }
 
 // arrayType is f64[], *f64 and Vector<f64> in a signature, and vector[f64]{1.0, 2.0}.
@@ -517,23 +517,23 @@ func (c *cursor) arrayType() *mistake {
 	switch {
 	case c.has(c.at, "]") && c.has(c.at-1, "[") && c.kindOf(c.at-2) == tokIdent && elements[c.str(c.at-2)] != "" && c.declaration():
 		if scalar := map[string]string{"float": "float", "double": "float", "int": "int", "long": "int"}[c.str(c.at-2)]; c.declaring() == "func" && scalar != "" {
-			m := c.says(c.at-2, c.at+1, "the items of a list have their type in square brackets")
-			c.instead(m, c.at-2, c.at+1, "list["+scalar+"]").guessed()
+			m := c.mistakeOver(c.at-2, c.at+1, "the items of a list have their type in square brackets")
+			c.replace(m, c.at-2, c.at+1, "list["+scalar+"]").guessed()
 			m.help[0] += ", or `vector[" + elements[c.str(c.at-2)] + "]` for data"
 			return m
 		}
-		return c.typed(c.says(c.at-2, c.at+1, "data of one index is a vector"), c.at-2, c.at+1, "vector", c.str(c.at-2))
+		return c.typed(c.mistakeOver(c.at-2, c.at+1, "data of one index is a vector"), c.at-2, c.at+1, "vector", c.str(c.at-2))
 	case c.has(c.at, "*") && c.kindOf(c.at-1) == tokIdent && modeOf(c.str(c.at-1)) != 0 && elements[c.str(c.at+1)] != "" && c.declaration():
-		return c.typed(c.here("there are no pointers"), c.at, c.at+2, "vector", c.str(c.at+1))
+		return c.typed(c.mistakeHere("there are no pointers"), c.at, c.at+2, "vector", c.str(c.at+1))
 	case c.has(c.at, "<") && c.has(c.at+2, ">") && constructors[strings.ToLower(c.str(c.at-1))] && !constructors[c.str(c.at-1)] && elements[c.str(c.at+1)] != "":
-		return c.typed(c.says(c.at-1, c.at+3, "the element type is written in square brackets"), c.at-1, c.at+3, strings.ToLower(c.str(c.at-1)), c.str(c.at+1))
+		return c.typed(c.mistakeOver(c.at-1, c.at+3, "the element type is written in square brackets"), c.at-1, c.at+3, strings.ToLower(c.str(c.at-1)), c.str(c.at+1))
 	case c.has(c.at, "{") && c.has(c.at-1, "]") && c.has(c.at-3, "[") && c.str(c.at-4) == "vector" && c.has(c.from, "register"):
 		end := c.closingOf(c.at)
-		if !c.has(end, "}") || strings.ContainsAny(c.of(c.at+1, end), "{\n") {
+		if !c.has(end, "}") || strings.ContainsAny(c.text(c.at+1, end), "{\n") {
 			return nil
 		}
 		c.next = end + 1
-		return c.instead(c.says(c.at, end+1, "elements are given by `list`"), c.at, end+1, "(list = ["+strings.TrimSpace(c.of(c.at+1, end))+"])")
+		return c.replace(c.mistakeOver(c.at, end+1, "elements are given by `list`"), c.at, end+1, "(list = ["+strings.TrimSpace(c.text(c.at+1, end))+"])")
 	}
 	return nil
 }
@@ -546,33 +546,33 @@ func (c *cursor) optionForm() *mistake {
 	word := c.str(c.at)
 	switch {
 	case c.has(c.at-2, "with") && taskOptions[c.str(c.at-1)] && c.endsOperand(c.at) && !c.has(c.at+1, "="):
-		m := c.here("an option is given by `=`")
+		m := c.mistakeHere("an option is given by `=`")
 		return m.hint("write `%s = %s`", c.str(c.at-1), c.str(c.at)).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, " =").certain()
 	case !c.inserts() || c.inBracket(c.at) >= 0 || !c.has(c.at-1, ")") || c.kindOf(c.at) != tokIdent:
 		return nil
 	case (word == "where" || word == "on") && taskOptions[c.str(c.at+1)] && c.has(c.at+2, "="): // where after = t
-		return c.instead(c.says(c.at, c.at+1, "options follow `with`"), c.at, c.at+1, "with")
+		return c.replace(c.mistakeOver(c.at, c.at+1, "options follow `with`"), c.at, c.at+1, "with")
 	case taskOptions[word] && c.has(c.at+1, "="):
-		m := c.says(c.at, c.at+1, "options follow `with`")
-		c.next = c.right(c.at + 2)
+		m := c.mistakeOver(c.at, c.at+1, "options follow `with`")
+		c.next = c.exprEnd(c.at + 2)
 		return m.hint("write `with %s = …`", word).edit(Span{c.toks[c.at].lo, c.toks[c.at].lo}, "with ").certain()
 	case word == "after" && c.endsOperand(c.at+1):
-		hi := c.right(c.at + 1)
+		hi := c.exprEnd(c.at + 1)
 		for c.has(hi, ",") && c.kindOf(hi+1) == tokIdent && !c.has(hi+2, "=") { // t, u
-			hi = c.right(hi + 1)
+			hi = c.exprEnd(hi + 1)
 		}
-		right := c.of(c.at+1, hi)
+		right := c.text(c.at+1, hi)
 		if !strings.HasPrefix(right, "[") {
 			right = "[" + right + "]"
 		}
 		c.next = hi
-		return c.instead(c.says(c.at, hi, "options follow `with`"), c.at, hi, "with after = "+right)
+		return c.replace(c.mistakeOver(c.at, hi, "options follow `with`"), c.at, hi, "with after = "+right)
 	case (word == "on" || word == "where") && c.endsOperand(c.at+1):
-		hi := c.right(c.at + 1)
+		hi := c.exprEnd(c.at + 1)
 		c.next = hi
-		m := c.says(c.at, hi, "options follow `with`")
+		m := c.mistakeOver(c.at, hi, "options follow `with`")
 		if c.has(c.at+1, "gpu") && c.has(c.at+2, "(") { // gpu(0)
-			return m.hint("for one device, say where an operand is: `RW x @ %s`; for a kind, `with where = cuda` or `opencl`", clip(c.of(c.at+1, hi)))
+			return m.hint("for one device, say where an operand is: `RW x @ %s`; for a kind, `with where = cuda` or `opencl`", clip(c.text(c.at+1, hi)))
 		}
 		if hi > c.at+2 {
 			return m.hint("write `with where = cpu`, or another kind of worker")
@@ -584,7 +584,7 @@ func (c *cursor) optionForm() *mistake {
 		case "cpu", "cuda", "opencl":
 			kind = strings.ToLower(kind)
 		}
-		return c.instead(m, c.at, hi, "with where = "+kind)
+		return c.replace(m, c.at, hi, "with where = "+kind)
 	}
 	return nil
 }
@@ -602,11 +602,11 @@ func (c *cursor) asserted() *mistake {
 	}
 	switch {
 	case c.has(c.at, ":") && c.kindOf(c.at+1) == tokString:
-		at := c.over(c.at, c.at+1)
+		at := c.span(c.at, c.at+1)
 		at.Lo = c.toks[c.at-1].hi
-		return c.here("the message follows a comma").hint("write `,`").edit(at, ",").certain()
+		return c.mistakeHere("the message follows a comma").hint("write `,`").edit(at, ",").certain()
 	case c.has(c.at, "=") && !c.has(c.at+1, ">") && c.endsOperand(c.at-1):
-		return c.instead(c.here("equality is written `==`"), c.at, c.at+1, "==")
+		return c.replace(c.mistakeHere("equality is written `==`"), c.at, c.at+1, "==")
 	}
 	return nil
 }
@@ -616,5 +616,5 @@ func (c *cursor) plus() *mistake {
 	if !c.has(c.at, "+") || !c.touching(c.at) || c.endsOperand(c.at-1) || c.kindOf(c.at+1) != tokInt && c.kindOf(c.at+1) != tokFloat {
 		return nil
 	}
-	return c.here("a number has no sign, or `-`").hint("leave it out").edit(c.over(c.at, c.at+1), "").certain()
+	return c.mistakeHere("a number has no sign, or `-`").hint("leave it out").edit(c.span(c.at, c.at+1), "").certain()
 }

@@ -26,15 +26,15 @@ func (c *cursor) callWithModes() *mistake {
 		return nil
 	}
 	if lo == open-1 && c.declaredBy("func", c.str(lo)) {
-		m := c.says(c.at-1, c.at, "a function takes data without an access mode")
+		m := c.mistakeOver(c.at-1, c.at, "a function takes data without an access mode")
 		plain := c.dropModes(m, open)
 		return m.hint("write `%s`; the tasks in it say how they use `%s`", clipTo(plain, 60), c.str(c.at)).certain()
 	}
-	m := c.says(lo, open, "a task is submitted by `insert`")
+	m := c.mistakeOver(lo, open, "a task is submitted by `insert`")
 	if fn := c.str(open + 1); submits[strings.TrimPrefix(c.str(lo), "starpu_")] && lo == open-1 && !c.declaredBy("codelet", c.str(lo)) && c.kindOf(open+1) == tokIdent && c.has(open+2, ",") {
 		return m.hint("write `insert %s(…)`", fn).edit(Span{c.toks[lo].lo, c.toks[open+3].lo}, "insert "+fn+"(").certain()
 	}
-	return m.hint("write `insert %s(…)`", c.of(lo, open)).edit(Span{c.toks[lo].lo, c.toks[lo].lo}, "insert ").certain()
+	return m.hint("write `insert %s(…)`", c.text(lo, open)).edit(Span{c.toks[lo].lo, c.toks[lo].lo}, "insert ").certain()
 }
 
 // declaredBy reports whether the word declares name somewhere in the text.
@@ -57,7 +57,7 @@ func (c *cursor) dropModes(m *mistake, open int) string {
 	if end < 0 {
 		end = c.at
 	}
-	plain := c.of(open-1, open+1)
+	plain := c.text(open-1, open+1)
 	from := c.toks[open].hi
 	for i := open + 1; i < end; i++ {
 		if modeOf(c.str(i)) == 0 || c.kindOf(i) != tokIdent || c.kindOf(i+1) != tokIdent || c.toks[i].lo < from {
@@ -65,11 +65,11 @@ func (c *cursor) dropModes(m *mistake, open int) string {
 		}
 		drop := Span{c.toks[i].lo, c.toks[i+1].lo}
 		m.edit(drop, "")
-		plain += c.text[from:drop.Lo]
+		plain += c.source[from:drop.Lo]
 		from = drop.Hi
 	}
 	c.next = end + 1
-	return plain + c.text[from:c.toks[end].hi]
+	return plain + c.source[from:c.toks[end].hi]
 }
 
 // filterHabit is partition x by 4, partition x into 4 and partition(x, 4).
@@ -80,14 +80,14 @@ func (c *cursor) filterHabit() *mistake {
 	says := "`partition` has a filter behind `by`: `blocks(4)` of a vector, `rows(4)`, `cols(4)` or `tiles(4, 4)` of a matrix"
 	switch {
 	case c.kindOf(c.at) == tokInt && c.has(c.at-1, "by"), c.kindOf(c.at) == tokIdent && c.has(c.at-1, "by") && !c.has(c.at+1, "("):
-		m := c.here("how data is split says a filter")
-		return m.hint("write `blocks(%[1]s)` for a vector, `rows(%[1]s)`, `cols(%[1]s)` or `tiles(%[1]s, %[1]s)` for a matrix", c.str(c.at)).edit(c.over(c.at, c.at+1), "blocks("+c.str(c.at)+")")
+		m := c.mistakeHere("how data is split says a filter")
+		return m.hint("write `blocks(%[1]s)` for a vector, `rows(%[1]s)`, `cols(%[1]s)` or `tiles(%[1]s, %[1]s)` for a matrix", c.str(c.at)).edit(c.span(c.at, c.at+1), "blocks("+c.str(c.at)+")")
 	case c.kindOf(c.at) == tokIdent && (c.str(c.at) == "into" || c.str(c.at) == "in") && (c.kindOf(c.at+1) == tokInt || c.kindOf(c.at+1) == tokIdent && !c.has(c.at+2, "(")):
-		m := c.says(c.at, c.at+1, "%s", says)
-		return c.instead(m, c.at, c.at+2, "by blocks("+c.str(c.at+1)+")").guessed()
+		m := c.mistakeOver(c.at, c.at+1, "%s", says)
+		return c.replace(m, c.at, c.at+2, "by blocks("+c.str(c.at+1)+")").guessed()
 	case c.has(c.from+1, "(") && c.has(c.at, ",") && c.at == c.from+3 && c.has(c.at+2, ")"):
-		m := c.says(c.from, c.at+3, "%s", says)
-		return c.instead(m, c.from, c.at+3, "partition "+c.str(c.from+2)+" by blocks("+c.str(c.at+1)+")").guessed()
+		m := c.mistakeOver(c.from, c.at+3, "%s", says)
+		return c.replace(m, c.from, c.at+3, "partition "+c.str(c.from+2)+" by blocks("+c.str(c.at+1)+")").guessed()
 	}
 	return nil
 }
@@ -96,8 +96,8 @@ func (c *cursor) filterHabit() *mistake {
 // register vector[f64] x(n).
 func (c *cursor) registerHabit() *mistake {
 	if constructors[c.str(c.from)] && c.kindOf(c.from) == tokIdent && c.kindOf(c.at) == tokIdent { // vector[f64] x
-		m := c.says(c.from, c.at+1, "data is registered under a name, which stands first")
-		return m.hint("write `register %s = %s(…)`", c.str(c.at), c.of(c.from, c.at))
+		m := c.mistakeOver(c.from, c.at+1, "data is registered under a name, which stands first")
+		return m.hint("write `register %s = %s(…)`", c.str(c.at), c.text(c.from, c.at))
 	}
 	if !c.has(c.from, "register") || c.kindOf(c.from) != tokKeyword {
 		return nil
@@ -106,17 +106,17 @@ func (c *cursor) registerHabit() *mistake {
 	k := c.kindOf(c.at)
 	switch {
 	case constructors[name] && c.at == c.from+2 && c.has(c.at, "["):
-		return c.says(c.from+1, c.at+1, "data is registered under a name, which stands first").hint("write `register x = %s[f64](…)`", name)
+		return c.mistakeOver(c.from+1, c.at+1, "data is registered under a name, which stands first").hint("write `register x = %s[f64](…)`", name)
 	case c.at == c.from+2 && (k == tokNL || k == tokEOF || c.blockEnd(c.at)):
-		return c.says(c.from, c.at, "`register` gives a name to data that a constructor makes").hint("write `register %s = vector[f64](n)`", name)
+		return c.mistakeOver(c.from, c.at, "`register` gives a name to data that a constructor makes").hint("write `register %s = vector[f64](n)`", name)
 	case c.at == c.from+2 && c.has(c.at, ":"):
-		m := c.here("data is registered with `=`")
-		return c.instead(m, c.at, c.at+1, " =")
+		m := c.mistakeHere("data is registered with `=`")
+		return c.replace(m, c.at, c.at+1, " =")
 	case c.at == c.from+2 && k == tokIdent && constructors[c.str(c.at)]:
-		m := c.here("data is registered with `=`")
+		m := c.mistakeHere("data is registered with `=`")
 		return m.hint("write `register %s = %s…`", name, c.str(c.at)).edit(Span{c.toks[c.at].lo, c.toks[c.at].lo}, "= ").certain()
-	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0 && c.has(c.left(c.at, nil)-1, "="):
-		m := c.here("one `register` has one constructor")
+	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0 && c.has(c.exprStart(c.at, nil)-1, "="):
+		m := c.mistakeHere("one `register` has one constructor")
 		hi := c.toks[c.at+1].lo
 		return m.hint("write a `register` for each").edit(Span{c.toks[c.at].lo, hi}, "\n"+c.indentOf(c.from)+"register ").certain()
 	}
@@ -128,11 +128,11 @@ func (c *cursor) waitCall() *mistake {
 	switch c.str(c.from) {
 	case "wait":
 		if c.has(c.at, ")") && c.has(c.at-1, "(") && c.at == c.from+2 {
-			return c.instead(c.says(c.from, c.at+1, "`wait` is a statement, not a function"), c.from, c.at+1, "wait")
+			return c.replace(c.mistakeOver(c.from, c.at+1, "`wait` is a statement, not a function"), c.from, c.at+1, "wait")
 		}
 	case "break", "continue":
 		if c.has(c.at, "(") {
-			return c.says(c.from, c.at+1, "`%s` is a statement, not a function", c.str(c.from)).hint("write `%s`", c.str(c.from))
+			return c.mistakeOver(c.from, c.at+1, "`%s` is a statement, not a function", c.str(c.from)).hint("write `%s`", c.str(c.from))
 		}
 	case "insert":
 		if c.kindOf(c.from) != tokKeyword || c.inBracket(c.at) >= 0 {
@@ -140,11 +140,11 @@ func (c *cursor) waitCall() *mistake {
 		}
 		name := c.from + 1
 		if c.kindOf(c.at) == tokString && c.at == name && c.has(c.at+1, "(") {
-			m, right := c.says(c.at, c.at+1, "the name of a codelet stands without quotes"), strings.Trim(c.str(c.at), `"`)
+			m, right := c.mistakeOver(c.at, c.at+1, "the name of a codelet stands without quotes"), strings.Trim(c.str(c.at), `"`)
 			if strings.ContainsFunc(right, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 				return m.hint("a name has letters, digits and `_`")
 			}
-			return c.instead(m, c.at, c.at+1, right)
+			return c.replace(m, c.at, c.at+1, right)
 		}
 		for c.has(name+1, ".") {
 			name += 2
@@ -157,10 +157,10 @@ func (c *cursor) waitCall() *mistake {
 			if c.has(hi, "{") {
 				return nil
 			}
-			m := c.says(c.at, hi, "the operands of a task are written in parentheses")
-			at := c.over(c.at, hi)
+			m := c.mistakeOver(c.at, hi, "the operands of a task are written in parentheses")
+			at := c.span(c.at, hi)
 			at.Lo = c.toks[name].hi
-			return m.hint("write `insert %s(%s)`", c.of(c.from+1, c.at), clipTo(c.of(c.at, hi), 60)).edit(at, "("+c.of(c.at, hi)+")").certain()
+			return m.hint("write `insert %s(%s)`", c.text(c.from+1, c.at), clipTo(c.text(c.at, hi), 60)).edit(at, "("+c.text(c.at, hi)+")").certain()
 		}
 	}
 	return nil
@@ -175,7 +175,7 @@ func (c *cursor) saved(m *mistake) {
 			hi--
 		}
 		if hi > x {
-			c.instead(m, c.from, c.end, "save("+c.of(x, hi)+", "+c.str(file)+")")
+			c.replace(m, c.from, c.end, "save("+c.text(x, hi)+", "+c.str(file)+")")
 			return
 		}
 	}
@@ -192,10 +192,10 @@ func (c *cursor) paramHabit() *mistake {
 		return nil
 	}
 	if declares[c.str(c.at-1)] && !declares[c.str(c.at)] { // param int n
-		m := c.here("the type follows the name and a colon")
-		return c.instead(m, c.at-1, c.at+1, c.str(c.at)+": "+c.str(c.at-1))
+		m := c.mistakeHere("the type follows the name and a colon")
+		return c.replace(m, c.at-1, c.at+1, c.str(c.at)+": "+c.str(c.at-1))
 	}
-	m := c.here("the type follows a colon")
+	m := c.mistakeHere("the type follows a colon")
 	return m.hint("write `%s: %s`", c.str(c.at-1), c.str(c.at)).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, ":").certain()
 }
 
@@ -210,17 +210,17 @@ var modeWords = map[string]string{
 func (c *cursor) modeHabit() *mistake {
 	switch {
 	case c.has(c.at, "in") && (c.has(c.at-1, ":") || c.has(c.at-1, ",") || c.has(c.at-1, "(")) && c.kindOf(c.at+1) == tokIdent && c.inBracket(c.at) >= 0: // x: in vector[f64], f(in x)
-		return c.instead(c.says(c.at, c.at+1, "`in` is not an access mode"), c.at, c.at+1, "R")
+		return c.replace(c.mistakeOver(c.at, c.at+1, "`in` is not an access mode"), c.at, c.at+1, "R")
 	case c.kindOf(c.at) == tokIdent && c.kindOf(c.at-1) == tokIdent && modeWords[c.str(c.at-1)] != "" && c.inBracket(c.at) >= 0 &&
 		(c.has(c.at-2, "(") || c.has(c.at-2, ",") || c.has(c.at-2, ":") && constructors[c.str(c.at)]):
 		word := c.str(c.at - 1)
-		return c.instead(c.says(c.at-1, c.at, "`%s` is not an access mode", word), c.at-1, c.at, modeWords[word])
+		return c.replace(c.mistakeOver(c.at-1, c.at, "`%s` is not an access mode", word), c.at-1, c.at, modeWords[word])
 	case c.has(c.from, "acquire") && c.kindOf(c.from) == tokKeyword && c.at == c.from+1 && c.kindOf(c.at) == tokIdent && modeOf(c.str(c.at)) == 0:
 		x := c.str(c.at)
-		return c.says(c.at, c.at+1, "unexpected `%s`, expected an access mode (R, W or RW)", x).hint("write `acquire R %[1]s as a` to read it, `acquire RW %[1]s as a` to change it", x)
+		return c.mistakeOver(c.at, c.at+1, "unexpected `%s`, expected an access mode (R, W or RW)", x).hint("write `acquire R %[1]s as a` to read it, `acquire RW %[1]s as a` to change it", x)
 	case c.has(c.at, ",") && c.has(c.at-1, ")") && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "=") && c.inBracket(c.at) < 0 && c.has(c.from, "insert"):
-		m := c.says(c.at, c.at+1, "options follow `with`")
-		return m.hint("write `with %s = …`", c.str(c.at+1)).edit(c.over(c.at, c.at+1), " with").certain()
+		m := c.mistakeOver(c.at, c.at+1, "options follow `with`")
+		return m.hint("write `with %s = …`", c.str(c.at+1)).edit(c.span(c.at, c.at+1), " with").certain()
 	}
 	return nil
 }
@@ -228,14 +228,14 @@ func (c *cursor) modeHabit() *mistake {
 // Habits of data, views and folds: x = register …, new vector, blocks 4, partition A into
 // tiles(4, 4), sum(e for i in x), acquire without a name, t.wait().
 
-// registered is x = register vector[f64](n), let x = register … and register x = new ….
-func (c *cursor) registered() *mistake {
+// registerAsValue is x = register vector[f64](n), let x = register … and register x = new ….
+func (c *cursor) registerAsValue() *mistake {
 	if c.has(c.at, "register") && c.assigned() {
-		m := c.says(c.from, c.at+1, "`register` begins the statement")
-		return c.instead(m, c.from, c.at+1, "register "+c.str(c.at-2)+" =")
+		m := c.mistakeOver(c.from, c.at+1, "`register` begins the statement")
+		return c.replace(m, c.from, c.at+1, "register "+c.str(c.at-2)+" =")
 	}
 	if c.has(c.from, "register") && c.kindOf(c.at-1) == tokIdent && c.str(c.at-1) == "new" && c.has(c.at-2, "=") && constructors[c.str(c.at)] {
-		m := c.says(c.at-1, c.at, "data is made without `new`")
+		m := c.mistakeOver(c.at-1, c.at, "data is made without `new`")
 		m.hint("leave `new` out").edit(Span{c.toks[c.at-1].lo, c.toks[c.at].lo}, "").certain()
 		return m
 	}
@@ -262,9 +262,9 @@ func (c *cursor) assigned() bool {
 	return true
 }
 
-// stated is let v = partition x by blocks(4), let a = acquire R x and let t = wait x:
+// statementAsValue is let v = partition x by blocks(4), let a = acquire R x and let t = wait x:
 // statements in place of values.
-func (c *cursor) stated() *mistake {
+func (c *cursor) statementAsValue() *mistake {
 	word := c.str(c.at)
 	if c.kindOf(c.at) != tokKeyword || word != "partition" && word != "acquire" && word != "wait" || !c.assigned() {
 		return nil
@@ -278,17 +278,17 @@ func (c *cursor) stated() *mistake {
 		x = c.str(arg)
 	}
 	if word == "wait" {
-		m := c.says(c.from, c.at+1, "`wait` is a statement and gives no value")
+		m := c.mistakeOver(c.from, c.at+1, "`wait` is a statement and gives no value")
 		return m.hint("write `wait %s` alone; `value(%s)` and `acquire` wait by themselves", x, x)
 	}
-	m := c.says(c.from, c.at+1, "`%s` begins the statement", word)
+	m := c.mistakeOver(c.from, c.at+1, "`%s` begins the statement", word)
 	switch {
 	case word == "partition" && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "by"):
-		return c.instead(m, c.from, c.at+1, "partition "+name+" =")
+		return c.replace(m, c.from, c.at+1, "partition "+name+" =")
 	case word == "partition":
 		return m.hint("write `partition %s = %s by blocks(4)` for a vector, `tiles(4, 4)` for a matrix", name, x)
 	case modeOf(c.str(c.at+1)) != 0 && c.at+3 == c.next:
-		return c.instead(m, c.from, c.next, c.of(c.at, c.next)+" as "+name)
+		return c.replace(m, c.from, c.next, c.text(c.at, c.next)+" as "+name)
 	}
 	return m.hint("write `acquire R %s as %s` to read it, `acquire RW %s as %s` to change it", x, name, x, name)
 }
@@ -315,21 +315,21 @@ func (c *cursor) filterForm() *mistake {
 	}
 	switch {
 	case filterWords[c.str(c.at)] && c.kindOf(c.at+1) == tokIdent && c.has(c.at+2, "("):
-		return c.instead(c.says(c.at, c.at+1, says), c.at, c.at+1, "by")
+		return c.replace(c.mistakeOver(c.at, c.at+1, says), c.at, c.at+1, "by")
 	case (c.kindOf(c.at) == tokInt || c.kindOf(c.at) == tokIdent) && filters[c.str(c.at-1)] && c.has(c.at-2, "by"):
 		hi := c.at
 		for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.blockEnd(hi) && !c.has(hi, "then") {
 			hi++
 		}
-		m := c.here("the arguments of a filter are written in parentheses")
-		c.instead(m, c.at-1, hi, c.str(c.at-1)+"("+c.of(c.at, hi)+")")
+		m := c.mistakeHere("the arguments of a filter are written in parentheses")
+		c.replace(m, c.at-1, hi, c.str(c.at-1)+"("+c.text(c.at, hi)+")")
 		c.next = hi
 		return m
 	case filters[c.str(open)] && c.has(open-1, ".") && c.kindOf(open-2) == tokIdent:
-		return c.instead(c.says(open-1, open+1, says), open-1, open+1, " by "+c.str(open))
+		return c.replace(c.mistakeOver(open-1, open+1, says), open-1, open+1, " by "+c.str(open))
 	case filters[c.str(open)] && c.has(open-1, "=") && c.kindOf(open+2) == tokIdent && c.has(open+3, ","):
-		m := c.says(open, open+4, says)
-		return c.instead(m, open, open+4, c.str(open+2)+" by "+c.str(open)+"(").trimAfter(c.parser, open+3)
+		m := c.mistakeOver(open, open+4, says)
+		return c.replace(m, open, open+4, c.str(open+2)+" by "+c.str(open)+"(").trimAfter(c.parser, open+3)
 	}
 	return nil
 }
@@ -363,43 +363,43 @@ func (c *cursor) foldForm() *mistake {
 	if c.has(lo, ":") {
 		lo++
 	}
-	hi := c.right(lo)
+	hi := c.exprEnd(lo)
 	if lo >= hi || !startsExpr(c.tokenAt(lo)) || c.has(hi, "{") {
 		return nil
 	}
-	m := c.here("the expression of a fold is written in braces")
+	m := c.mistakeHere("the expression of a fold is written in braces")
 	c.next = hi
-	at := c.over(c.at, hi)
+	at := c.span(c.at, hi)
 	at.Lo = c.toks[c.at-1].hi
-	return m.hint("write `%s`", clipTo(c.of(word, c.at)+" { "+c.of(lo, hi)+" }", 72)).edit(at, " { "+c.of(lo, hi)+" }").certain()
+	return m.hint("write `%s`", clipTo(c.text(word, c.at)+" { "+c.text(lo, hi)+" }", 72)).edit(at, " { "+c.text(lo, hi)+" }").certain()
 }
 
 // generator is sum(e for i in x), between the parentheses at the tokens open and end. Where
 // i is not an index in e, it stands for the elements, as it does elsewhere.
 func (c *cursor) generator(open, end int) *mistake {
-	m := c.here("a fold names its indices first")
+	m := c.mistakeHere("a fold names its indices first")
 	word, index := c.str(open-1), c.str(c.at+1)
 	in := c.at + 2
 	for c.has(in, ",") && c.kindOf(in+1) == tokIdent {
 		in += 2
 	}
-	over := c.of(min(in+1, end), end)
+	over := c.text(min(in+1, end), end)
 	if c.has(in+1, "range") && c.has(in+2, "(") && c.closingOf(in+2) == end-1 { // range(n), range(a, b)
-		last := c.right(in + 3)
+		last := c.exprEnd(in + 3)
 		switch {
 		case last == end-1 && last > in+3:
-			over = "0.." + c.of(in+3, last)
-		case c.right(last+1) == end-1:
-			over = c.of(in+3, last) + ".." + c.of(last+1, end-1)
+			over = "0.." + c.text(in+3, last)
+		case c.exprEnd(last+1) == end-1:
+			over = c.text(in+3, last) + ".." + c.text(last+1, end-1)
 		}
 	}
-	if !c.has(in, "in") || c.right(in+1, "if", "for") != end || strings.HasPrefix(over, "range") {
+	if !c.has(in, "in") || c.exprEnd(in+1, "if", "for") != end || strings.HasPrefix(over, "range") {
 		return m.hint("write `%s i in x { x[i] }`, for some of them `%s i in x { if x[i] > 0.0 then x[i] else 0.0 }`", word, word)
 	}
 	var values strings.Builder // e, with x[i] for i
 	elements, indices := 0, 0
 	for i, lo := open+1, c.toks[open+1].lo; i <= c.at; i++ {
-		values.WriteString(c.text[lo:c.toks[i].lo])
+		values.WriteString(c.source[lo:c.toks[i].lo])
 		if lo = c.toks[i].lo; i == c.at || c.str(i) != index || c.has(i-1, ".") {
 			continue
 		}
@@ -411,11 +411,11 @@ func (c *cursor) generator(open, end int) *mistake {
 		values.WriteString(over + "[" + index + "]")
 		lo = c.toks[i].hi
 	}
-	switch text := word + " " + c.of(c.at+1, in) + " in " + over + " { "; {
+	switch text := word + " " + c.text(c.at+1, in) + " in " + over + " { "; {
 	case elements == 0 || in > c.at+2 || strings.Contains(over, ".."):
-		return c.instead(m, open-1, end+1, text+c.of(open+1, c.at)+" }")
+		return c.replace(m, open-1, end+1, text+c.text(open+1, c.at)+" }")
 	case indices == 0 && in+2 == end:
-		return c.instead(m, open-1, end+1, text+strings.TrimSpace(values.String())+" }").guessed()
+		return c.replace(m, open-1, end+1, text+strings.TrimSpace(values.String())+" }").guessed()
 	default:
 		return m.hint("write `%s%s[%s] }`: %s goes over the indices", text, over, index, index)
 	}
@@ -438,34 +438,34 @@ func (c *cursor) inCodelet() bool {
 	return open < c.from && (end < 0 || end >= c.from)
 }
 
-// acquired is acquire R x { … } and acquire R x -> a { … }.
-func (c *cursor) acquired() *mistake {
+// acquireWithoutName is acquire R x { … } and acquire R x -> a { … }.
+func (c *cursor) acquireWithoutName() *mistake {
 	if !c.has(c.from, "acquire") || c.kindOf(c.from) != tokKeyword || modeOf(c.str(c.from+1)) == 0 || c.at < c.from+3 {
 		return nil
 	}
 	switch {
 	case c.has(c.at, "->"), c.has(c.at, "=") && c.kindOf(c.at+1) == tokIdent:
-		return c.instead(c.here("the name for the elements follows `as`"), c.at, c.at+1, "as")
+		return c.replace(c.mistakeHere("the name for the elements follows `as`"), c.at, c.at+1, "as")
 	case (c.has(c.at, "{") || c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF) && c.endsOperand(c.at-1) && !c.has(c.at-2, "as") && c.inBracket(c.at) < 0:
-		x := c.of(c.from+2, c.at)
+		x := c.text(c.from+2, c.at)
 		c.next = c.at
-		m := c.says(c.from, c.at, "`acquire` gives the elements a name")
+		m := c.mistakeOver(c.from, c.at, "`acquire` gives the elements a name")
 		return m.hint("write `acquire %[1]s %[2]s as a { … }`; the elements are `a[i]`, those of a matrix `a[i, j]`", c.str(c.from+1), x)
 	}
 	return nil
 }
 
-// waited is t.wait().
-func (c *cursor) waited() *mistake {
+// waitAsMethod is t.wait().
+func (c *cursor) waitAsMethod() *mistake {
 	if !c.has(c.at, "wait") || !c.has(c.at-1, ".") || c.at-1 <= c.from || !c.has(c.at+1, "(") || !c.has(c.at+2, ")") {
 		return nil
 	}
 	c.next = c.at + 3
-	m := c.says(c.from, c.at+3, "`wait` is a statement, not a function")
-	if k := c.kindOf(c.next); c.kindOf(c.from) != tokIdent && !c.has(c.from, "insert") || c.inBracket(c.at) >= 0 || c.left(c.at, nil) != c.from || k != tokNL && k != tokEOF && !c.blockEnd(c.next) {
+	m := c.mistakeOver(c.from, c.at+3, "`wait` is a statement, not a function")
+	if k := c.kindOf(c.next); c.kindOf(c.from) != tokIdent && !c.has(c.from, "insert") || c.inBracket(c.at) >= 0 || c.exprStart(c.at, nil) != c.from || k != tokNL && k != tokEOF && !c.blockEnd(c.next) {
 		return m.hint("write `wait t` as a statement of its own; it gives nothing")
 	}
-	return c.instead(m, c.from, c.at+3, "wait "+c.of(c.from, c.at-1))
+	return c.replace(m, c.from, c.at+3, "wait "+c.text(c.from, c.at-1))
 }
 
 // listRange is for i in [0:8].
@@ -475,11 +475,11 @@ func (c *cursor) listRange() *mistake {
 		return nil
 	}
 	end := c.closingOf(open)
-	if end < 0 || strings.ContainsAny(c.of(c.at+1, end), ":,") {
+	if end < 0 || strings.ContainsAny(c.text(c.at+1, end), ":,") {
 		return nil
 	}
 	c.next = end + 1
-	return c.instead(c.here("a range is written `a..b`"), open, end+1, c.of(open+1, c.at)+".."+c.of(c.at+1, end)).guessed()
+	return c.replace(c.mistakeHere("a range is written `a..b`"), open, end+1, c.text(open+1, c.at)+".."+c.text(c.at+1, end)).guessed()
 }
 
 // reducerSign is reduce = +.
@@ -488,7 +488,7 @@ func (c *cursor) reducerSign() *mistake {
 	if to == "" || !c.has(c.at-1, "=") || c.str(c.at-2) != "reduce" || !c.has(c.at+1, ")") && !c.has(c.at+1, ",") {
 		return nil
 	}
-	return c.instead(c.here("a reducer has a name"), c.at, c.at+1, to)
+	return c.replace(c.mistakeHere("a reducer has a name"), c.at, c.at+1, to)
 }
 
 // Habits of whole statements: partition A by rows(3) as B, let B = A by rows(3), register
@@ -502,19 +502,19 @@ func (c *cursor) namedView() *mistake {
 	}
 	switch {
 	case c.has(c.from, "let") && c.has(name+1, "=") && c.kindOf(name+2) == tokIdent && c.at == name+3 && c.has(c.at, "by"):
-		m := c.says(c.from, c.from+1, "views are made by `partition`")
-		c.next = c.right(c.at + 1)
-		return m.hint("write `partition %s`", clipTo(c.of(name, c.next), 72)).edit(c.over(c.from, name), "partition").certain()
+		m := c.mistakeOver(c.from, c.from+1, "views are made by `partition`")
+		c.next = c.exprEnd(c.at + 1)
+		return m.hint("write `partition %s`", clipTo(c.text(name, c.next), 72)).edit(c.span(c.from, name), "partition").certain()
 	case !c.has(c.from, "partition"):
 		return nil
 	case c.has(name+1, "by") && c.has(c.at, "as") && c.kindOf(c.at+1) == tokIdent && c.lineEnds(c.at+1):
-		m := c.says(c.at, c.at+2, "the name of a view comes first")
+		m := c.mistakeOver(c.at, c.at+2, "the name of a view comes first")
 		c.next = c.at + 2
-		return c.instead(m, c.from, c.at+2, "partition "+c.str(c.at+1)+" = "+c.of(name, c.at))
+		return c.replace(m, c.from, c.at+2, "partition "+c.str(c.at+1)+" = "+c.text(name, c.at))
 	case c.has(name+1, ",") && filters[c.str(name+2)] && c.has(name+3, "("):
-		m := c.says(name+1, name+2, "a filter follows `by`")
+		m := c.mistakeOver(name+1, name+2, "a filter follows `by`")
 		c.next = c.at
-		return m.hint("write `partition %s by %s`", c.str(name), clipTo(c.of(name+2, c.at), 60)).edit(c.over(name+1, name+2), " by").certain()
+		return m.hint("write `partition %s by %s`", c.str(name), clipTo(c.text(name+2, c.at), 60)).edit(c.span(name+1, name+2), " by").certain()
 	}
 	return nil
 }
@@ -529,7 +529,7 @@ func (c *cursor) registeredList() *mistake {
 	if end <= open+1 || !c.has(end+1, "=") || !constructors[c.str(end+2)] {
 		return nil
 	}
-	last := c.right(end + 2)
+	last := c.exprEnd(end + 2)
 	index := "i"
 	for k := end + 2; k < last; k++ {
 		if c.str(k) == index {
@@ -537,8 +537,8 @@ func (c *cursor) registeredList() *mistake {
 		}
 	}
 	c.next = last
-	m := c.says(open, end+1, "a list of data is written on the right")
-	return c.instead(m, c.from, last, "register "+c.str(open-1)+" = ["+c.of(end+2, last)+" for "+index+" in 0.."+c.of(open+1, end)+"]")
+	m := c.mistakeOver(open, end+1, "a list of data is written on the right")
+	return c.replace(m, c.from, last, "register "+c.str(open-1)+" = ["+c.text(end+2, last)+" for "+index+" in 0.."+c.text(open+1, end)+"]")
 }
 
 // prefetchTo is prefetch x, without its memory.
@@ -546,9 +546,9 @@ func (c *cursor) prefetchTo() *mistake {
 	if !c.has(c.from, "prefetch") || c.kindOf(c.at) != tokNL && c.kindOf(c.at) != tokEOF || !c.endsOperand(c.at-1) || c.inBracket(c.at) >= 0 {
 		return nil
 	}
-	m := c.says(c.from, c.at, "`prefetch` names the memory that the data goes to")
+	m := c.mistakeOver(c.from, c.at, "`prefetch` names the memory that the data goes to")
 	m.got, m.expect = c.tokenAt(c.at), []string{"`to`"} // more may come at the prompt
-	return m.hint("write `%s to ram`, or `to gpu(0)` for the first device", clipTo(c.of(c.from, c.at), 60))
+	return m.hint("write `%s to ram`, or `to gpu(0)` for the first device", clipTo(c.text(c.from, c.at), 60))
 }
 
 // switches are the options of insert that are given to be true.
@@ -563,15 +563,15 @@ func (c *cursor) optionAlone() *mistake {
 	switch {
 	case switches[word] && c.has(c.at-1, ")") && c.lineEnds(c.at):
 		c.next = c.at + 1
-		return c.instead(c.says(c.at, c.at+1, "options follow `with`"), c.at, c.at+1, "with "+word+" = true")
+		return c.replace(c.mistakeOver(c.at, c.at+1, "options follow `with`"), c.at, c.at+1, "with "+word+" = true")
 	case taskOptions[word] && c.has(c.at-1, ")") && startsExpr(c.tokenAt(c.at+1)) && !c.has(c.at+1, "("):
-		c.next = c.right(c.at + 1)
-		return c.instead(c.says(c.at, c.next, "options follow `with`"), c.at, c.next, "with "+word+" = "+c.of(c.at+1, c.next))
+		c.next = c.exprEnd(c.at + 1)
+		return c.replace(c.mistakeOver(c.at, c.next, "options follow `with`"), c.at, c.next, "with "+word+" = "+c.text(c.at+1, c.next))
 	case c.has(c.at, ",") && switches[c.str(c.at+1)] && (c.lineEnds(c.at+1) || c.has(c.at+2, ",")):
 		c.next = c.at + 2
-		return c.instead(c.says(c.at+1, c.at+2, "an option is given by `=`"), c.at+1, c.at+2, c.str(c.at+1)+" = true")
+		return c.replace(c.mistakeOver(c.at+1, c.at+2, "an option is given by `=`"), c.at+1, c.at+2, c.str(c.at+1)+" = true")
 	case switches[c.str(c.at-1)] && (c.has(c.at-2, "with") || c.has(c.at-2, ",")) && (c.has(c.at, ",") || c.lineEnds(c.at-1)):
-		return c.instead(c.says(c.at-1, c.at, "an option is given by `=`"), c.at-1, c.at, c.str(c.at-1)+" = true")
+		return c.replace(c.mistakeOver(c.at-1, c.at, "an option is given by `=`"), c.at-1, c.at, c.str(c.at-1)+" = true")
 	}
 	return nil
 }
@@ -583,8 +583,8 @@ func (c *cursor) conditionOfList() *mistake {
 		return nil
 	}
 	end := c.closingOf(open)
-	loop := c.right(open+1, "for")
-	if end < 0 || loop >= c.at || !c.has(loop, "for") || strings.Contains(c.of(open, end), "\n") {
+	loop := c.exprEnd(open+1, "for")
+	if end < 0 || loop >= c.at || !c.has(loop, "for") || strings.Contains(c.text(open, end), "\n") {
 		return nil
 	}
 	name := "xs"
@@ -592,8 +592,8 @@ func (c *cursor) conditionOfList() *mistake {
 		name = c.str(c.from + 1)
 	}
 	c.next = end + 1
-	m := c.says(c.at, c.at+1, "a list takes all that its loop gives")
-	return m.hint("write `let %[3]s = []`, and below it a loop that appends: `%[1]s { if %[2]s { %[3]s = %[3]s + [%[4]s] } }`", c.of(loop, c.at), c.of(c.at+1, end), name, c.of(open+1, loop))
+	m := c.mistakeOver(c.at, c.at+1, "a list takes all that its loop gives")
+	return m.hint("write `let %[3]s = []`, and below it a loop that appends: `%[1]s { if %[2]s { %[3]s = %[3]s + [%[4]s] } }`", c.text(loop, c.at), c.text(c.at+1, end), name, c.text(open+1, loop))
 }
 
 // Habits of parameters and operands: (a, b int), (vector[f64] x), insert f(x: RW a) and
@@ -618,19 +618,19 @@ func (c *cursor) sharedType() *mistake {
 	if c.has(i, ":") {
 		i++
 	}
-	hi := c.right(i)
-	m := c.says(lo, last, "every parameter has its type")
+	hi := c.exprEnd(i)
+	m := c.mistakeOver(lo, last, "every parameter has its type")
 	if i >= hi || c.kindOf(i) != tokIdent && c.kindOf(i) != tokKeyword {
 		for k := range names {
 			names[k] += ": int"
 		}
 		return m.hint("write `%s`, each with the type that it has", clipTo(strings.Join(names, ", "), 60))
 	}
-	typ := c.of(i, hi)
+	typ := c.text(i, hi)
 	for k := range names {
 		names[k] += ": " + typ
 	}
-	return c.instead(m, lo, hi, strings.Join(names, ", "))
+	return c.replace(m, lo, hi, strings.Join(names, ", "))
 }
 
 // declaration reports whether the statement declares parameters.
@@ -659,12 +659,12 @@ func (c *cursor) typeFirst() *mistake {
 		return nil
 	}
 	if k := c.at; c.kindOf(k) == tokIdent && modeOf(c.str(k)) != 0 && (c.has(k-1, "]") || c.kindOf(k-1) == tokIdent) && (c.has(k+1, ",") || c.has(k+1, ")")) {
-		lo := c.left(k, nil)
+		lo := c.exprStart(k, nil)
 		if !c.has(lo-1, ":") || modeOf(c.str(lo)) != 0 {
 			return nil
 		}
-		m := c.here("the mode comes before the type")
-		return c.instead(m, lo, k+1, c.str(k)+" "+c.of(lo, k))
+		m := c.mistakeHere("the mode comes before the type")
+		return c.replace(m, lo, k+1, c.str(k)+" "+c.text(lo, k))
 	}
 	lo := c.at
 	for lo > open+1 && !c.has(lo-1, ",") && lo > c.at-3 {
@@ -677,12 +677,12 @@ func (c *cursor) typeFirst() *mistake {
 	if !constructors[c.str(typ)] || !c.has(typ+1, "[") || c.kindOf(typ+2) != tokIdent || !c.has(typ+3, "]") || c.kindOf(typ+4) != tokIdent {
 		return nil
 	}
-	m := c.says(lo, typ+5, "a parameter is written `name: MODE type`")
+	m := c.mistakeOver(lo, typ+5, "a parameter is written `name: MODE type`")
 	known := mode != "" || c.declaring() == "func"
 	if !known {
 		mode = "RW "
 	}
-	c.instead(m, lo, typ+5, c.str(typ+4)+": "+mode+c.of(typ, typ+4))
+	c.replace(m, lo, typ+5, c.str(typ+4)+": "+mode+c.text(typ, typ+4))
 	if !known {
 		m.help[0] += ", or with `R` for what is only read"
 		return m.guessed()
@@ -700,25 +700,25 @@ func (c *cursor) operand() *mistake {
 	name := c.str(c.at - 1)
 	switch {
 	case c.has(c.at, ":") && first && modeOf(name) != 0 && startsExpr(c.tokenAt(c.at+1)):
-		m := c.here("put a space after the mode")
-		return c.instead(m, c.at-1, c.at+2, name+" "+c.str(c.at+1))
+		m := c.mistakeHere("put a space after the mode")
+		return c.replace(m, c.at-1, c.at+2, name+" "+c.str(c.at+1))
 	case c.has(c.at, ":") && first && modeOf(c.str(c.at+1)) != 0 && (c.has(c.at+2, ",") || c.has(c.at+2, ")")): // x: RW
-		m := c.here("the mode comes before the data")
-		return c.instead(m, c.at-1, c.at+2, c.str(c.at+1)+" "+name)
+		m := c.mistakeHere("the mode comes before the data")
+		return c.replace(m, c.at-1, c.at+2, c.str(c.at+1)+" "+name)
 	case c.has(c.at, ":") && first && startsExpr(c.tokenAt(c.at+1)):
-		hi := c.right(c.at)
-		m := c.here("an argument is given by name with `=`")
-		return c.instead(m, c.at-1, hi, name+" = "+c.of(c.at+1, hi))
+		hi := c.exprEnd(c.at)
+		m := c.mistakeHere("an argument is given by name with `=`")
+		return c.replace(m, c.at-1, hi, name+" = "+c.text(c.at+1, hi))
 	case c.has(c.at, ":") && c.kindOf(c.at-2) == tokIdent && modeOf(c.str(c.at-2)) != 0: // R x: a
-		mode, hi := c.str(c.at-2), c.right(c.at)
-		m := c.here("an operand is given by name with `=`")
+		mode, hi := c.str(c.at-2), c.exprEnd(c.at)
+		m := c.mistakeHere("an operand is given by name with `=`")
 		if c.kindOf(c.at+1) != tokIdent {
-			return m.hint("write `%s = %s x` for data, `%s = %s` for a value", name, mode, name, clip(c.of(c.at+1, max(hi, c.at+2))))
+			return m.hint("write `%s = %s x` for data, `%s = %s` for a value", name, mode, name, clip(c.text(c.at+1, max(hi, c.at+2))))
 		}
-		return c.instead(m, c.at-2, hi, name+" = "+mode+" "+c.of(c.at+1, hi))
+		return c.replace(m, c.at-2, hi, name+" = "+mode+" "+c.text(c.at+1, hi))
 	case c.kindOf(c.at) == tokIdent && modeOf(c.str(c.at)) != 0 && modeOf(name) == 0 && first && (c.has(c.at+1, ",") || c.has(c.at+1, ")")):
-		m := c.here("the mode comes before the data")
-		return c.instead(m, c.at-1, c.at+1, c.str(c.at)+" "+name)
+		m := c.mistakeHere("the mode comes before the data")
+		return c.replace(m, c.at-1, c.at+1, c.str(c.at)+" "+name)
 	}
 	return nil
 }

@@ -19,15 +19,15 @@ func (c *cursor) dashed() *mistake {
 	for c.has(hi, "-") && c.dashJoins(hi) {
 		hi += 2
 	}
-	dashed := c.of(lo, hi)
+	dashed := c.text(lo, hi)
 	name := strings.ReplaceAll(dashed, "-", "_")
-	m := c.says(lo, hi, "`%s` is not a name: names have letters, digits and `_`", clip(dashed)).hint("write `%s`", clip(name))
-	m.at = c.over(lo, hi)
+	m := c.mistakeOver(lo, hi, "`%s` is not a name: names have letters, digits and `_`", clip(dashed)).hint("write `%s`", clip(name))
+	m.at = c.span(lo, hi)
 	for i := lo; i+hi-lo < len(c.toks) && len(m.edits) <= maxDashed; i++ { // here, and where it is used below
-		if i > lo && (!c.has(i+1, "-") || c.of(i, i+hi-lo) != dashed || c.has(i-1, "-") && c.dashJoins(i-1)) {
+		if i > lo && (!c.has(i+1, "-") || c.text(i, i+hi-lo) != dashed || c.has(i-1, "-") && c.dashJoins(i-1)) {
 			continue
 		}
-		m.edit(c.over(i, i+hi-lo), name)
+		m.edit(c.span(i, i+hi-lo), name)
 	}
 	c.dashedInTexts(m, lo, dashed, name)
 	if len(m.edits) <= maxDashed && c.kindOf(c.at+1) != tokInt {
@@ -42,7 +42,7 @@ func (c *cursor) dashedInTexts(m *mistake, lo int, dashed, name string) {
 		if t.kind != tokFString {
 			continue
 		}
-		text := t.text(c.text)
+		text := t.text(c.source)
 		for at := 0; len(m.edits) <= maxDashed; {
 			k := strings.Index(text[at:], dashed)
 			if k < 0 {
@@ -73,7 +73,7 @@ func (c *cursor) doubled() *mistake {
 		return nil
 	}
 	c.next = c.end
-	return c.says(c.at, c.at+1, "`%s` stands twice", clip(word)).hint("leave one out").edit(Span{c.toks[c.at-1].hi, c.toks[c.at].hi}, "").certain()
+	return c.mistakeOver(c.at, c.at+1, "`%s` stands twice", clip(word)).hint("leave one out").edit(Span{c.toks[c.at-1].hi, c.toks[c.at].hi}, "").certain()
 }
 
 // maxDashed is how many uses of a name are renamed without a question.
@@ -117,11 +117,11 @@ func (c *cursor) decimalComma() *mistake {
 		return nil
 	}
 	if whole := c.str(c.at - 1); len(c.str(c.at+1)) == 3 && len(whole) <= 3 && whole != "0" { // 1,000
-		m := c.here("digits are grouped by `_`")
-		return c.instead(m, c.at-1, c.at+2, whole+"_"+c.str(c.at+1)).guessed()
+		m := c.mistakeHere("digits are grouped by `_`")
+		return c.replace(m, c.at-1, c.at+2, whole+"_"+c.str(c.at+1)).guessed()
 	}
-	m := c.here("the decimal sign is a point") // elsewhere 3,5 may be two values, too
-	return c.instead(m, c.at-1, c.at+2, c.str(c.at-1)+"."+c.str(c.at+1)).guessed()
+	m := c.mistakeHere("the decimal sign is a point") // elsewhere 3,5 may be two values, too
+	return c.replace(m, c.at-1, c.at+2, c.str(c.at-1)+"."+c.str(c.at+1)).guessed()
 }
 
 // listOfGo is []int{1, 2} and [3]float{…}.
@@ -138,12 +138,12 @@ func (c *cursor) listOfGo() *mistake {
 		return nil
 	}
 	c.next = end + 1
-	m := c.says(open, c.at+1, "a list has no type in front of its items")
-	inside := strings.Trim(c.of(c.at+2, end), ", \t")
+	m := c.mistakeOver(open, c.at+1, "a list has no type in front of its items")
+	inside := strings.Trim(c.text(c.at+2, end), ", \t")
 	if strings.ContainsAny(inside, "{:\n#") {
 		return m.hint("write `[a, b, c]`")
 	}
-	return c.instead(m, open, end+1, "["+inside+"]")
+	return c.replace(m, open, end+1, "["+inside+"]")
 }
 
 // closingOf is the bracket that closes the one at token i, -1 if there is none.
@@ -175,28 +175,28 @@ func (c *cursor) heads() *mistake {
 	} else if !c.has(c.at, "for") && !c.has(c.at, ",") {
 		return nil
 	}
-	brace := c.right(second)
+	brace := c.exprEnd(second)
 	in := c.from + 2
 	if c.kindOf(second) != tokIdent || !c.has(second+1, "in") || !c.has(in, "in") || !c.has(brace, "{") {
 		return nil
 	}
-	m := c.says(c.from, brace, "each loop has a block of its own")
-	third := c.right(second+2, "if", "for")
+	m := c.mistakeOver(c.from, brace, "each loop has a block of its own")
+	third := c.exprEnd(second+2, "if", "for")
 	if c.has(third, "if") {
 		return m.hint("write `for i in a { for j in b { if c { … } } }`")
 	}
-	outer, inner := c.of(in+1, c.at), c.of(second+2, brace)
+	outer, inner := c.text(in+1, c.at), c.text(second+2, brace)
 	i, j := c.str(c.from+1), c.str(second)
 	n, crossed := strings.CutPrefix(outer, "0..")
 	k, too := strings.CutPrefix(inner, "0..")
-	uses := slices.ContainsFunc(c.toks[second+2:brace], func(t token) bool { return t.text(c.text) == i })
+	uses := slices.ContainsFunc(c.toks[second+2:brace], func(t token) bool { return t.text(c.source) == i })
 	if crossed && too && !uses && third == brace && !strings.HasPrefix(n, "=") && !strings.HasPrefix(k, "=") {
 		c.next = brace
-		return c.instead(m, c.from, brace, "for "+i+", "+j+" in grid("+n+", "+k+")")
+		return c.replace(m, c.from, brace, "for "+i+", "+j+" in grid("+n+", "+k+")")
 	}
 	end := c.closingOf(brace)
 	head := "{ for " + j + " in " + inner
-	m.hint("write `for %s in %s %s { … } }`", i, outer, head).edit(c.over(c.at, brace), head)
+	m.hint("write `for %s in %s %s { … } }`", i, outer, head).edit(c.span(c.at, brace), head)
 	if c.has(c.at, ",") {
 		m.edits[len(m.edits)-1].at.Lo = c.toks[c.at-1].hi
 		m.edits[len(m.edits)-1].text = " " + head
@@ -220,7 +220,7 @@ func (c *cursor) productSign() *mistake {
 	if c.kindOf(c.at-1) == tokIdent && c.kindOf(c.at+1) == tokIdent {
 		x, y = c.str(c.at-1), c.str(c.at+1)
 	}
-	return c.here("the product of matrices is a task").hint("`import \"std/blas\" as blas`, then `insert blas.gemm(R %s, R %s, RW C)`", x, y)
+	return c.mistakeHere("the product of matrices is a task").hint("`import \"std/blas\" as blas`, then `insert blas.gemm(R %s, R %s, RW C)`", x, y)
 }
 
 // formatTuple is "%d %d" % (a, b).
@@ -235,17 +235,17 @@ func (c *cursor) formatTuple() *mistake {
 	}
 	var args []string
 	for lo := open + 1; lo < end; {
-		hi := c.right(lo)
-		args = append(args, c.of(lo, hi))
+		hi := c.exprEnd(lo)
+		args = append(args, c.text(lo, hi))
 		lo = hi + 1
 	}
-	m := c.says(open-1, open, "values are written in the text, between braces")
+	m := c.mistakeOver(open-1, open, "values are written in the text, between braces")
 	right := Interpolated(c.str(open-2), args)
 	if right == "" {
 		return m.hint("text with values in it is an f-string: `f\"n = {n}\"`")
 	}
 	c.next = end + 1
-	return c.instead(m, open-2, end+1, right)
+	return c.replace(m, open-2, end+1, right)
 }
 
 // eachOver is each x { … }, without an index.
@@ -254,7 +254,7 @@ func (c *cursor) eachOver() *mistake {
 		return nil
 	}
 	c.next = c.at
-	return c.instead(c.says(c.from, c.at, "`each` names the indices that it goes over"), c.from, c.at, "each i in "+c.str(c.at-1)).guessed()
+	return c.replace(c.mistakeOver(c.from, c.at, "`each` names the indices that it goes over"), c.from, c.at, "each i in "+c.str(c.at-1)).guessed()
 }
 
 // Habits of lists in brackets: [0; 10], vector[f64][8, fill = 0] and with {priority: 3}.
@@ -285,14 +285,14 @@ func (c *cursor) repeatedItem() *mistake {
 		return nil
 	}
 	end := c.closingOf(open)
-	if end < 0 || len(c.parts(open, end, ";")) != 2 || len(c.parts(open, end, ",")) != 1 || c.at == open+1 || c.at+1 == end || strings.Contains(c.of(open, end), "\n") {
+	if end < 0 || len(c.parts(open, end, ";")) != 2 || len(c.parts(open, end, ",")) != 1 || c.at == open+1 || c.at+1 == end || strings.Contains(c.text(open, end), "\n") {
 		return nil
 	}
 	switch k := c.kindOf(c.at + 1); {
 	case k == tokString, k == tokFString, k == tokFloat, c.has(c.at+1, "["), c.has(c.at+1, "-"): // no number of items
 		return nil
 	}
-	item, times := c.of(open+1, c.at), c.of(c.at+1, end)
+	item, times := c.text(open+1, c.at), c.text(c.at+1, end)
 	n, err := strconv.Atoi(times)
 	names := c.at == open+2 && end == c.at+2 && c.kindOf(open+1) == tokIdent && c.kindOf(c.at+1) == tokIdent
 	if err == nil && n < 2 || names || c.str(open-2) == "coords" { // [0; 1], [cpu; cuda]: a comma was meant
@@ -310,12 +310,12 @@ func (c *cursor) repeatedItem() *mistake {
 		}
 		name = other
 	}
-	m := c.here("a list of equal items is a comprehension")
+	m := c.mistakeHere("a list of equal items is a comprehension")
 	c.next = end + 1
 	if calls { // once, not so often
 		return m.hint("write `let v = %s`, then `[v for %s in 0..%s]`", item, name, times)
 	}
-	c.instead(m, open, end+1, "["+item+" for "+name+" in 0.."+times+"]")
+	c.replace(m, open, end+1, "["+item+" for "+name+" in 0.."+times+"]")
 	switch first := c.kindOf(open + 1); {
 	case first == tokString, first == tokFString, first == tokKeyword, c.has(open+1, "["): // no item beside a number
 	case zeros[item], err != nil && c.at == open+2 && (first == tokInt || first == tokFloat): // [0; 10], [1.5; n]
@@ -345,18 +345,18 @@ func (c *cursor) rowsInList() *mistake {
 		}
 		items = n
 		names = names || c.kindOf(r[1]-1) == tokIdent || c.closes(r[1]-1)
-		rows = append(rows, c.of(r[0], r[1]))
+		rows = append(rows, c.text(r[0], r[1]))
 	}
 	c.next = end + 1
 	nested := "[[" + strings.Join(rows, "], [") + "]]"
-	m := c.here("commas separate the items of a list")
+	m := c.mistakeHere("commas separate the items of a list")
 	if items > 1 {
-		m = c.here("a list has no rows")
-		c.instead(m, open, end+1, nested)
+		m = c.mistakeHere("a list has no rows")
+		c.replace(m, open, end+1, nested)
 		m.help[0] = "rows are lists in a list: " + m.help[0]
 		return m
 	}
-	c.instead(m, open, end+1, "["+strings.Join(rows, ", ")+"]")
+	c.replace(m, open, end+1, "["+strings.Join(rows, ", ")+"]")
 	if names {
 		m.hint("rows of a matrix are lists in a list: `%s`; lists are joined by `+`", clipTo(nested, 60)).guessed()
 	}
@@ -377,8 +377,8 @@ func (c *cursor) sizesInBrackets() *mistake {
 		return nil
 	}
 	c.next = end + 1
-	m := c.says(open, end+1, "the arguments of a constructor are written in parentheses")
-	return c.instead(m, open, end+1, "("+c.of(open+1, end)+")")
+	m := c.mistakeOver(open, end+1, "the arguments of a constructor are written in parentheses")
+	return c.replace(m, open, end+1, "("+c.text(open+1, end)+")")
 }
 
 // optionsInBraces is with {priority: 3}, with (priority = 3) and, without with,
@@ -386,8 +386,8 @@ func (c *cursor) sizesInBrackets() *mistake {
 func (c *cursor) optionsInBraces() *mistake {
 	const says = "options follow `with`, without brackets"
 	if c.has(c.at, ":") && c.has(c.at-2, "with") && c.kindOf(c.at-1) == tokIdent {
-		at := c.over(c.at, c.at+1)
-		return c.here("an option is given by `=`").hint("write `%s = …`", c.str(c.at-1)).edit(at, " =").certain()
+		at := c.span(c.at, c.at+1)
+		return c.mistakeHere("an option is given by `=`").hint("write `%s = …`", c.str(c.at-1)).edit(at, " =").certain()
 	}
 	with := c.has(c.at-1, "with")
 	if !c.opens(c.at) || !with && !(c.has(c.at, "{") && c.has(c.at-1, ")") && c.inserts()) {
@@ -407,9 +407,9 @@ func (c *cursor) optionsInBraces() *mistake {
 		if lo+2 >= hi || !c.has(lo+1, ":") && !c.has(lo+1, "=") || !with && !taskOptions[name] {
 			return nil
 		}
-		options = append(options, name+" = "+c.of(lo+2, hi))
+		options = append(options, name+" = "+c.text(lo+2, hi))
 	}
-	m := c.here(says)
+	m := c.mistakeHere(says)
 	right := strings.Join(options, ", ")
 	if !with {
 		right = "with " + right
@@ -418,7 +418,7 @@ func (c *cursor) optionsInBraces() *mistake {
 		right = " " + right
 	}
 	c.next = end + 1
-	return c.instead(m, c.at, end+1, right)
+	return c.replace(m, c.at, end+1, right)
 }
 
 // Habits of element types: vector<float>, float[], float *x.
@@ -446,11 +446,11 @@ func (c *cursor) typed(m *mistake, lo, hi int, kind, elem string) *mistake {
 	}
 	switch {
 	case short == "" || !c.declaration() || uses(long) && !uses(short):
-		return c.instead(m, lo, hi, kind+"["+long+"]")
+		return c.replace(m, lo, hi, kind+"["+long+"]")
 	case uses(short) && !uses(long):
-		return c.instead(m, lo, hi, kind+"["+short+"]")
+		return c.replace(m, lo, hi, kind+"["+short+"]")
 	}
-	c.instead(m, lo, hi, kind+"["+long+"]").guessed()
+	c.replace(m, lo, hi, kind+"["+long+"]").guessed()
 	m.help[len(m.help)-1] += ", or `" + kind + "[" + short + "]`, as the data has it"
 	return m
 }

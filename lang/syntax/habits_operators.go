@@ -20,19 +20,19 @@ func (c *cursor) openRange() *mistake {
 		if c.kindOf(c.at+2) == tokAssign && c.from == open-1 { // as a whole, from Rust
 			return c.assignedWhole(x, c.at+2, 1)
 		}
-		m := c.says(c.at, c.at+1, "a range has two ends")
+		m := c.mistakeOver(c.at, c.at+1, "a range has two ends")
 		if c.inCodelet() {
 			return m.hint("in a codelet elements are used one by one: `each i in %[1]s { … %[1]s[i] … }`", x)
 		}
-		return c.instead(m, c.at, c.at+1, "0..len("+x+")")
+		return c.replace(m, c.at, c.at+1, "0..len("+x+")")
 	case c.has(c.at-1, "..") && (c.has(c.at, "]") || c.has(c.at, ",")):
-		m := c.says(c.at-1, c.at, "a range has two ends")
-		if c.has(c.at, ",") || c.has(c.left(c.at, nil)-1, ",") {
+		m := c.mistakeOver(c.at-1, c.at, "a range has two ends")
+		if c.has(c.at, ",") || c.has(c.exprStart(c.at, nil)-1, ",") {
 			return m.hint("`..` has both ends: all is `x[0..len(x)]`")
 		}
-		return c.instead(m, c.at-1, c.at, "..len("+x+")")
+		return c.replace(m, c.at-1, c.at, "..len("+x+")")
 	case c.has(c.at, "..") && (c.at == open+1 || c.has(c.at-1, ",")):
-		return c.instead(c.says(c.at, c.at+1, "a range has two ends"), c.at, c.at+1, "0..")
+		return c.replace(c.mistakeOver(c.at, c.at+1, "a range has two ends"), c.at, c.at+1, "0..")
 	}
 	return nil
 }
@@ -44,9 +44,9 @@ func (c *cursor) dotsMore() *mistake {
 	}
 	switch {
 	case c.has(c.at, "<"):
-		return c.instead(c.says(c.at-1, c.at+1, "a range without its end is written `a..b`"), c.at-1, c.at+1, "..")
+		return c.replace(c.mistakeOver(c.at-1, c.at+1, "a range without its end is written `a..b`"), c.at-1, c.at+1, "..")
 	case c.has(c.at, "."):
-		return c.instead(c.says(c.at-1, c.at+1, "a range is written `a..b` without its end, `a..=b` with it"), c.at-1, c.at+1, "..").guessed()
+		return c.replace(c.mistakeOver(c.at-1, c.at+1, "a range is written `a..b` without its end, `a..=b` with it"), c.at-1, c.at+1, "..").guessed()
 	}
 	return nil
 }
@@ -57,10 +57,10 @@ func (c *cursor) comparison() *mistake {
 		return nil
 	}
 	if c.touching(c.at - 1) {
-		right := map[string]string{"<>": "!=", "===": "==", "!==": "!=", "=<": "<=", "=>": ">=", "=!": "!="}[c.of(c.at-1, c.at+1)]
+		right := map[string]string{"<>": "!=", "===": "==", "!==": "!=", "=<": "<=", "=>": ">=", "=!": "!="}[c.text(c.at-1, c.at+1)]
 		if right != "" && !(c.has(c.at-1, "=") && c.has(c.from, "let")) {
-			m := c.says(c.at-1, c.at+1, "there is no operator `%s`", c.of(c.at-1, c.at+1))
-			return c.instead(m, c.at-1, c.at+1, right)
+			m := c.mistakeOver(c.at-1, c.at+1, "there is no operator `%s`", c.text(c.at-1, c.at+1))
+			return c.replace(m, c.at-1, c.at+1, right)
 		}
 	}
 	if levelOf(c.tokenAt(c.at)) != levelCmp || c.at+1 >= len(c.toks) {
@@ -85,10 +85,10 @@ func (c *cursor) comparison() *mistake {
 	}
 	m := chained(c.tokenAt(c.at))
 	m.help = nil
-	middle := c.of(i+1, c.at)
-	lo, hi := c.left(i, exprAfter), c.right(c.at+1, "and", "or", "then", "else")
-	m.hint("write `%s`", clipTo(c.of(lo, c.at)+" and "+middle+" "+c.of(c.at, hi), 72))
-	return m.edit(c.over(c.at, c.at+1), "and "+middle+" "+c.str(c.at)).certain()
+	middle := c.text(i+1, c.at)
+	lo, hi := c.exprStart(i, exprAfter), c.exprEnd(c.at+1, "and", "or", "then", "else")
+	m.hint("write `%s`", clipTo(c.text(lo, c.at)+" and "+middle+" "+c.text(c.at, hi), 72))
+	return m.edit(c.span(c.at, c.at+1), "and "+middle+" "+c.str(c.at)).certain()
 }
 
 // angles is vector<f64>(n).
@@ -100,7 +100,7 @@ func (c *cursor) angles() *mistake {
 	if !c.has(open, "<") || !c.has(open+2, ">") || open < 1 || !constructors[c.str(open-1)] || c.kindOf(open+1) != tokIdent {
 		return nil
 	}
-	m := c.says(open, open+3, "the element type is written in square brackets")
+	m := c.mistakeOver(open, open+3, "the element type is written in square brackets")
 	return c.typed(m, open-1, open+3, c.str(open-1), c.str(open+1))
 }
 
@@ -121,7 +121,7 @@ func (c *cursor) wordOperator() *mistake {
 	if !startsExpr(c.tokenAt(hi)) {
 		return nil
 	}
-	m := c.instead(c.says(c.at, hi, "there is no operator `%s`", word), c.at, hi, op)
+	m := c.replace(c.mistakeOver(c.at, hi, "there is no operator `%s`", word), c.at, hi, op)
 	if word == "xor" {
 		return m.hint("for conditions; there are no operators on bits").guessed()
 	}
@@ -142,20 +142,20 @@ func (c *cursor) membership() *mistake {
 	default:
 		return nil
 	}
-	m := c.says(c.at, at+1, "`%s` goes over a list, and tests nothing", c.of(c.at, at+1))
+	m := c.mistakeOver(c.at, at+1, "`%s` goes over a list, and tests nothing", c.text(c.at, at+1))
 	return m.hint("whether a list holds a value tells a loop: `for v in xs { if v == x { found = true } }`")
 }
 
 // shift is a << b.
 func (c *cursor) shift() *mistake {
-	two := c.of(max(c.at-1, c.from), c.at+1)
+	two := c.text(max(c.at-1, c.from), c.at+1)
 	if two != "<<" && two != ">>" {
 		return nil
 	}
 	if c.kindOf(c.from) == tokIdent && (c.str(c.from) == "cout" || c.str(c.from) == "std") {
-		return c.says(c.at-1, c.at+1, "there is no operator `<<`").hint("text is written by `print(…)`")
+		return c.mistakeOver(c.at-1, c.at+1, "there is no operator `<<`").hint("text is written by `print(…)`")
 	}
-	return c.says(c.at-1, c.at+1, "there is no operator `%s`", two).
+	return c.mistakeOver(c.at-1, c.at+1, "there is no operator `%s`", two).
 		hint("write `x %s 2 ** n`", map[string]string{"<<": "*", ">>": "//"}[two])
 }
 
@@ -169,47 +169,47 @@ func (c *cursor) signature() *mistake {
 	switch {
 	case open >= 0 && c.has(open, "(") && c.kindOf(c.at) == tokIdent && c.kindOf(c.at-1) == tokIdent && (c.has(c.at-2, "(") || c.has(c.at-2, ",")):
 		first, second := c.str(c.at-1), c.str(c.at)
-		last := c.right(c.at)
-		m := c.here("a parameter is written `name: type`")
+		last := c.exprEnd(c.at)
+		m := c.mistakeHere("a parameter is written `name: type`")
 		if modeOf(first) != 0 && c.has(c.at+1, ":") { // RW x: vector[f64]
-			m = c.here("the mode comes before the type")
-			return c.instead(m, c.at-1, last, second+": "+first+" "+c.of(c.at+2, last))
+			m = c.mistakeHere("the mode comes before the type")
+			return c.replace(m, c.at-1, last, second+": "+first+" "+c.text(c.at+2, last))
 		}
-		if colon := c.right(c.at, ":"); c.has(colon, ":") {
+		if colon := c.exprEnd(c.at, ":"); c.has(colon, ":") {
 			return nil
 		}
 		if modeOf(first) != 0 && decl != "func" && c.kindOf(c.at+1) == tokIdent { // RW x vector[f64]
-			return c.instead(c.here("a parameter is written `name: MODE type`"), c.at-1, last, second+": "+first+" "+c.of(c.at+1, last))
+			return c.replace(c.mistakeHere("a parameter is written `name: MODE type`"), c.at-1, last, second+": "+first+" "+c.text(c.at+1, last))
 		}
 		if modeOf(first) != 0 && decl != "func" || handleWord(first) || declares[first] && !declares[second] && !handleWord(second) {
-			return c.instead(m, c.at-1, last, c.of(c.at, last)+": "+first) // the type comes first
+			return c.replace(m, c.at-1, last, c.text(c.at, last)+": "+first) // the type comes first
 		}
-		return c.instead(m, c.at-1, last, first+": "+c.of(c.at, last))
+		return c.replace(m, c.at-1, last, first+": "+c.text(c.at, last))
 	case open >= 0 && decl == "func" && c.has(c.at-2, ":") && modeOf(c.str(c.at-1)) != 0 && c.kindOf(c.at) == tokIdent: // x: R vector[f64]
-		last := c.right(c.at)
-		m := c.says(c.at-1, c.at, "a function takes data without an access mode")
-		c.instead(m, c.at-3, last, c.str(c.at-3)+": "+c.of(c.at, last))
+		last := c.exprEnd(c.at)
+		m := c.mistakeOver(c.at-1, c.at, "a function takes data without an access mode")
+		c.replace(m, c.at-3, last, c.str(c.at-3)+": "+c.text(c.at, last))
 		m.help[0] += fmt.Sprintf("; the tasks in it say how they use `%s`", c.str(c.at-3))
 		return m
 	case open >= 0 && c.has(c.at, "*") && c.kindOf(c.at-1) == tokIdent && c.kindOf(c.at+1) == tokIdent && elements[c.str(c.at-1)] != "":
-		m := c.here("there are no pointers")
-		return c.typed(m, c.at-1, c.right(c.at+1), c.str(c.at+1)+": RW vector", c.str(c.at-1)).guessed()
+		m := c.mistakeHere("there are no pointers")
+		return c.typed(m, c.at-1, c.exprEnd(c.at+1), c.str(c.at+1)+": RW vector", c.str(c.at-1)).guessed()
 	case open < 0 && c.has(c.at-1, ")") && decl == "func" && (c.has(c.at, ":") || c.kindOf(c.at) == tokIdent || c.has(c.at, "none")):
 		lo := c.at
 		if c.has(lo, ":") {
 			lo++
 		}
-		hi := c.right(lo)
+		hi := c.exprEnd(lo)
 		if lo >= hi || !c.has(hi, "{") && !c.has(hi-1, ":") || c.kindOf(lo) != tokIdent {
 			return nil
 		}
 		if c.has(hi-1, ":") {
 			hi--
 		}
-		m := c.here("the type of the result follows `->`")
-		return c.instead(m, c.at, hi, map[bool]string{true: " ", false: ""}[c.touching(c.at-1)]+"-> "+c.of(lo, hi))
+		m := c.mistakeHere("the type of the result follows `->`")
+		return c.replace(m, c.at, hi, map[bool]string{true: " ", false: ""}[c.touching(c.at-1)]+"-> "+c.text(lo, hi))
 	case open < 0 && decl == "func" && c.has(c.at, "=") && c.has(c.at+1, ">"):
-		return c.instead(c.says(c.at, c.at+2, "the type of the result follows `->`"), c.at, c.at+2, "->")
+		return c.replace(c.mistakeOver(c.at, c.at+2, "the type of the result follows `->`"), c.at, c.at+2, "->")
 	}
 	return nil
 }
@@ -225,21 +225,21 @@ func (c *cursor) letHabit() *mistake {
 	name := c.str(c.from + 1)
 	switch {
 	case c.has(c.at, "==") && c.at == c.from+2:
-		return c.instead(c.here("a name is given its value by `=`"), c.at, c.at+1, "=")
+		return c.replace(c.mistakeHere("a name is given its value by `=`"), c.at, c.at+1, "=")
 	case c.has(c.at, "=") && c.has(c.at-1, ":") && c.touching(c.at-1) && c.at == c.from+3: // let x := 1
-		return c.instead(c.says(c.at-1, c.at+1, "a name is given its value by `=`"), c.from, c.at+1, "let "+name+" =")
+		return c.replace(c.mistakeOver(c.at-1, c.at+1, "a name is given its value by `=`"), c.from, c.at+1, "let "+name+" =")
 	case k == tokIdent && c.at == c.from+2 && (name == "mut" || name == "mutable" || declares[name]):
-		m := c.here("`let` is followed by the name")
+		m := c.mistakeHere("`let` is followed by the name")
 		if name == "mut" || name == "mutable" {
-			m = c.says(c.at-1, c.at, "every `let` name may change, so `%s` is not written", name)
+			m = c.mistakeOver(c.at-1, c.at, "every `let` name may change, so `%s` is not written", name)
 		}
-		return c.instead(m, c.from, c.at+1, "let "+c.str(c.at))
+		return c.replace(m, c.from, c.at+1, "let "+c.str(c.at))
 	case (k == tokNL || k == tokEOF || c.blockEnd(c.at)) && c.at == c.from+2:
-		m := c.says(c.from, c.at, "`let` gives a name its first value")
+		m := c.mistakeOver(c.from, c.at, "`let` gives a name its first value")
 		return m.hint("write `let %s = …` with the value that it begins with", name)
 	case (k == tokNL || k == tokEOF || c.blockEnd(c.at)) && c.has(c.from+2, ":"):
-		m := c.says(c.from, c.at, "`let` gives a name its first value")
-		typ := c.of(c.from+3, c.at)
+		m := c.mistakeOver(c.from, c.at, "`let` gives a name its first value")
+		typ := c.text(c.from+3, c.at)
 		zero := map[string]string{"int": "0", "float": "0.0", "bool": "false", "string": `""`}[typ]
 		if strings.HasPrefix(typ, "list[") {
 			zero = "[]"
@@ -251,22 +251,22 @@ func (c *cursor) letHabit() *mistake {
 	case c.has(c.at, ",") && c.at == c.from+2, c.has(c.at, "(") && c.at == c.from+1:
 		return c.several()
 	case k == tokAssign && c.str(c.at) == "=" && !c.has(c.at+1, ">") && c.kindOf(c.at-1) == tokIdent && c.at == c.from+4 && c.has(c.at-2, "="):
-		m := c.here("one statement gives one name its value")
-		v := c.of(c.at+1, max(c.at+1, c.end))
+		m := c.mistakeHere("one statement gives one name its value")
+		v := c.text(c.at+1, max(c.at+1, c.end))
 		return m.hint("write `let %s = %s`, and below it `let %s = %s`", c.str(c.at-1), v, name, c.str(c.at-1)).
-			edit(c.over(c.from, c.end), "let "+c.str(c.at-1)+" = "+v+"\n"+c.indentOf(c.from)+"let "+name+" = "+c.str(c.at-1)).certain()
+			edit(c.span(c.from, c.end), "let "+c.str(c.at-1)+" = "+v+"\n"+c.indentOf(c.from)+"let "+name+" = "+c.str(c.at-1)).certain()
 	}
 	return nil
 }
 
 // several is let a, b = 1, 2.
 func (c *cursor) several() *mistake {
-	m := c.here("`let` has one name")
+	m := c.mistakeHere("`let` has one name")
 	eq := c.from
 	for eq < c.end && c.kindOf(eq) != tokAssign {
 		eq++
 	}
-	names := strings.Split(strings.Trim(c.of(c.from+1, eq), "() "), ",")
+	names := strings.Split(strings.Trim(c.text(c.from+1, eq), "() "), ",")
 	var values []string
 	if eq < c.end {
 		lo, hi := eq+1, c.end
@@ -274,8 +274,8 @@ func (c *cursor) several() *mistake {
 			lo, hi = lo+1, hi-1
 		}
 		for lo < hi {
-			n := c.right(lo)
-			values = append(values, c.of(lo, n))
+			n := c.exprEnd(lo)
+			values = append(values, c.text(lo, n))
 			lo = n + 1
 		}
 	}
@@ -287,7 +287,7 @@ func (c *cursor) several() *mistake {
 		lines = append(lines, "let "+strings.TrimSpace(n)+" = "+values[i])
 	}
 	return m.hint("write a `let` for each name: `%s`", clipTo(strings.Join(lines, "; "), 72)).
-		edit(c.over(c.from, c.end), strings.Join(lines, "\n"+c.indentOf(c.from))).certain()
+		edit(c.span(c.from, c.end), strings.Join(lines, "\n"+c.indentOf(c.from))).certain()
 }
 
 // declared is x := 1, x: int = 1 and a, b = b, a.
@@ -298,30 +298,30 @@ func (c *cursor) declared() *mistake {
 	name := c.str(c.from)
 	switch {
 	case c.has(c.at, ":") && c.has(c.at+1, "=") && c.declaredBy("let", name):
-		m := c.says(c.at, c.at+2, "a name is given its value by `=`")
-		return c.instead(m, c.from, c.at+2, name+" =").guessed()
+		m := c.mistakeOver(c.at, c.at+2, "a name is given its value by `=`")
+		return c.replace(m, c.from, c.at+2, name+" =").guessed()
 	case c.has(c.at, ":") && c.has(c.at+1, "="):
-		m := c.says(c.from, c.at+2, "a new name is declared with `let`")
-		return c.instead(m, c.from, c.at+2, "let "+name+" =")
+		m := c.mistakeOver(c.from, c.at+2, "a new name is declared with `let`")
+		return c.replace(m, c.from, c.at+2, "let "+name+" =")
 	case c.has(c.at, ":") && c.has(c.at+1, ":"):
 		if name == "std" {
-			return c.says(c.from, c.at+2, "there is no module `std`").hint("text is written by `print(…)`; the builtin functions need no module")
+			return c.mistakeOver(c.from, c.at+2, "there is no module `std`").hint("text is written by `print(…)`; the builtin functions need no module")
 		}
 		if c.touching(c.at - 1) {
-			m := c.says(c.at, c.at+2, "a name of a module follows a point")
-			return c.instead(m, c.at, c.at+2, ".")
+			m := c.mistakeOver(c.at, c.at+2, "a name of a module follows a point")
+			return c.replace(m, c.at, c.at+2, ".")
 		}
 	case c.has(c.at, ":") && c.kindOf(c.at+1) == tokIdent:
-		m := c.says(c.from, c.at+1, "a new name is declared with `let`")
+		m := c.mistakeOver(c.from, c.at+1, "a new name is declared with `let`")
 		return m.hint("write `let %s: %s = …`", name, c.str(c.at+1)).edit(Span{c.toks[c.from].lo, c.toks[c.from].lo}, "let ").certain()
 	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent:
 		if a, b := name, c.str(c.at+1); c.has(c.at+2, "=") && c.has(c.at+3, b) && c.has(c.at+4, ",") && c.has(c.at+5, a) && c.at+6 == c.end {
 			lines := []string{"let last = " + a, a + " = " + b, b + " = last"}
-			return c.here("one statement gives one name its value").
+			return c.mistakeHere("one statement gives one name its value").
 				hint("write `%s`, `%s` and `%s`; registered data gets names that can change first: `let a = x`", lines[0], lines[1], lines[2]).
-				edit(c.over(c.from, c.end), strings.Join(lines, "\n"+c.indentOf(c.from)))
+				edit(c.span(c.from, c.end), strings.Join(lines, "\n"+c.indentOf(c.from)))
 		}
-		return c.here("one statement gives one name its value").hint("write one assignment for each, with a `let` for what has to be kept")
+		return c.mistakeHere("one statement gives one name its value").hint("write one assignment for each, with a `let` for what has to be kept")
 	}
 	return nil
 }
@@ -331,12 +331,12 @@ func (c *cursor) assertCall() *mistake {
 	if !c.has(c.from, "assert") || !c.has(c.from+1, "(") || !c.has(c.at, ",") || c.inBracket(c.at) != c.from+1 {
 		return nil
 	}
-	closing := c.right(c.at + 1)
+	closing := c.exprEnd(c.at + 1)
 	if !c.has(closing, ")") {
 		return nil
 	}
-	m := c.says(c.from, closing+1, "`assert` is a statement, not a function")
-	return c.instead(m, c.from, closing+1, "assert "+c.of(c.from+2, closing))
+	m := c.mistakeOver(c.from, closing+1, "`assert` is a statement, not a function")
+	return c.replace(m, c.from, closing+1, "assert "+c.text(c.from+2, closing))
 }
 
 // braces is {1, 2} and {"a": 1}.
@@ -365,7 +365,7 @@ func (c *cursor) braces() *mistake {
 		return nil
 	}
 	c.next = end + 1
-	m := c.says(c.at, c.at+1, "a list is written in square brackets")
+	m := c.mistakeOver(c.at, c.at+1, "a list is written in square brackets")
 	switch {
 	case pairs:
 		m.msg = "unexpected `{`: there are no dictionaries"
@@ -373,46 +373,46 @@ func (c *cursor) braces() *mistake {
 	case lines:
 		return m.hint("write `[a, b, c]`")
 	}
-	return c.instead(m, c.at, end+1, "["+strings.TrimSpace(c.of(c.at+1, end))+"]")
+	return c.replace(m, c.at, end+1, "["+strings.TrimSpace(c.text(c.at+1, end))+"]")
 }
 
 // namelessFunc is lambda x: x + 1 and (x) => x + 1.
 func (c *cursor) namelessFunc() *mistake {
 	arrow := c.has(c.at, "=") && c.has(c.at+1, ">") && c.touching(c.at) || c.has(c.at, "->") && c.has(c.from, "let") && !c.touching(c.at-1)
 	if arrow && (c.has(c.from, "if") || c.has(c.from, "while") || c.has(c.from, "assert")) {
-		return c.instead(c.says(c.at, c.at+2, "there is no operator `=>`"), c.at, c.at+2, ">=")
+		return c.replace(c.mistakeOver(c.at, c.at+2, "there is no operator `=>`"), c.at, c.at+2, ">=")
 	}
 	if !arrow && !(c.at > 0 && c.kindOf(c.at-1) == tokIdent && c.str(c.at-1) == "lambda") && !(c.has(c.at, "func") && c.at > c.from) {
 		return nil
 	}
-	return c.here("every function has a name").hint("write `func f(x: float) -> float { return x + 1.0 }` at the top level, and call `f`")
+	return c.mistakeHere("every function has a name").hint("write `func f(x: float) -> float { return x + 1.0 }` at the top level, and call `f`")
 }
 
 // arrow is x->n.
 func (c *cursor) arrow() *mistake {
 	if c.has(c.at, "->") && c.has(c.from, "codelet") && c.has(c.at-1, ")") && c.inBracket(c.at) < 0 {
-		return c.here("a codelet has no result").hint("it writes its operands: add one such as `result: W variable[f64]`, and write `result = …`")
+		return c.mistakeHere("a codelet has no result").hint("it writes its operands: add one such as `result: W variable[f64]`, and write `result = …`")
 	}
 	if !c.has(c.at, "->") || !c.endsOperand(c.at-1) || c.kindOf(c.at+1) != tokIdent || c.has(c.from, "func") {
 		return nil
 	}
-	return c.instead(c.says(c.at, c.at+1, "a field follows a point"), c.at, c.at+1, ".")
+	return c.replace(c.mistakeOver(c.at, c.at+1, "a field follows a point"), c.at, c.at+1, ".")
 }
 
 // initial is register x = variable[f64] = 0.0.
 func (c *cursor) initial() *mistake {
-	if !c.has(c.from, "register") || !c.has(c.at, "=") || c.inBracket(c.at) >= 0 || c.at+1 >= c.end || !c.has(c.left(c.at, nil)-1, "=") {
+	if !c.has(c.from, "register") || !c.has(c.at, "=") || c.inBracket(c.at) >= 0 || c.at+1 >= c.end || !c.has(c.exprStart(c.at, nil)-1, "=") {
 		return nil
 	}
-	m := c.here("an initial value is given by `fill`")
-	v := c.of(c.at+1, c.end)
+	m := c.mistakeHere("an initial value is given by `fill`")
+	v := c.text(c.at+1, c.end)
 	switch {
 	case c.has(c.at-1, "]"):
-		return c.instead(m, c.at, c.end, "(fill = "+v+")").trimBefore(c.parser, c.at)
+		return c.replace(m, c.at, c.end, "(fill = "+v+")").trimBefore(c.parser, c.at)
 	case c.has(c.at-2, "(") && c.has(c.at-1, ")"):
-		return c.instead(m, c.at-1, c.end, "fill = "+v+")")
+		return c.replace(m, c.at-1, c.end, "fill = "+v+")")
 	case c.has(c.at-1, ")"):
-		return c.instead(m, c.at-1, c.end, ", fill = "+v+")")
+		return c.replace(m, c.at-1, c.end, ", fill = "+v+")")
 	}
 	return m
 }
@@ -430,7 +430,7 @@ func (c *cursor) moduleName() *mistake {
 		return nil
 	}
 	if c.has(c.at, "(") {
-		return c.here("each module has an `import` of its own").hint("write `import \"std/blas\" as blas`")
+		return c.mistakeHere("each module has an `import` of its own").hint("write `import \"std/blas\" as blas`")
 	}
 	if c.kindOf(c.at) != tokIdent {
 		return nil
@@ -439,11 +439,11 @@ func (c *cursor) moduleName() *mistake {
 	for hi+1 < c.end && (c.has(hi, "/") || c.has(hi, ".")) && c.kindOf(hi+1) == tokIdent {
 		hi += 2
 	}
-	path := strings.ReplaceAll(c.of(c.at, hi), ".", "/")
-	m := c.here("the name of a module is written in quotes")
+	path := strings.ReplaceAll(c.text(c.at, hi), ".", "/")
+	m := c.mistakeHere("the name of a module is written in quotes")
 	if hi == c.at+1 {
 		if path == "blas" || path == "reduce" || path == "random" {
-			return c.instead(m, c.at, hi, `"std/`+path+`"`)
+			return c.replace(m, c.at, hi, `"std/`+path+`"`)
 		}
 		switch path {
 		case "numpy", "math", "sys", "os", "time", "scipy", "torch", "cmath", "random_", "std", "fmt":
@@ -451,7 +451,7 @@ func (c *cursor) moduleName() *mistake {
 		}
 		return m.hint("a module is written `import \"std/blas\" as blas`, a file `import \"%s.spu\"`", path)
 	}
-	return c.instead(m, c.at, hi, `"`+path+`"`)
+	return c.replace(m, c.at, hi, `"`+path+`"`)
 }
 
 // insertHabit is insert(f, x) and insert f(&x).
@@ -459,17 +459,17 @@ func (c *cursor) insertHabit() *mistake {
 	if c.kindOf(c.at-1) != tokKeyword || !c.has(c.at-1, "insert") || !c.has(c.at, "(") {
 		return nil
 	}
-	comma := c.right(c.at + 1)
-	m := c.says(c.at-1, c.at+1, "the codelet follows `insert`, its operands in parentheses")
+	comma := c.exprEnd(c.at + 1)
+	m := c.mistakeOver(c.at-1, c.at+1, "the codelet follows `insert`, its operands in parentheses")
 	if c.kindOf(c.at+1) != tokIdent || !c.has(comma, ",") || comma != c.at+2 {
 		return m.hint("write `insert f(R x, RW y)`")
 	}
-	return c.instead(m, c.at-1, comma+1, "insert "+c.str(c.at+1)+"(").trimAfter(c.parser, comma)
+	return c.replace(m, c.at-1, comma+1, "insert "+c.str(c.at+1)+"(").trimAfter(c.parser, comma)
 }
 
 // trimAfter extends the last edit over the white space behind token i.
 func (m *mistake) trimAfter(p *parser, i int) *mistake {
-	if i+1 < len(p.toks) && strings.TrimSpace(p.text[p.toks[i].hi:p.toks[i+1].lo]) == "" {
+	if i+1 < len(p.toks) && strings.TrimSpace(p.source[p.toks[i].hi:p.toks[i+1].lo]) == "" {
 		m.edits[len(m.edits)-1].at.Hi = p.toks[i+1].lo
 	}
 	return m
@@ -482,26 +482,26 @@ func (c *cursor) increment() *mistake {
 	sign := c.str(c.at)
 	switch {
 	case c.has(c.at-1, "-") && c.has(c.at-2, "-") && c.touching(c.at-2) && c.touching(c.at-3) && c.at-2 > c.from && (c.closes(c.at) || c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF || c.lineEnds(c.at-1)):
-		m := c.says(c.at-2, c.at, "there is no operator `--`")
+		m := c.mistakeOver(c.at-2, c.at, "there is no operator `--`")
 		if !c.isTarget(c.at - 2) {
 			return m.hint("write `x -= 1` as a statement of its own")
 		}
-		return c.instead(m, c.from, c.at, c.of(c.from, c.at-2)+" -= 1")
+		return c.replace(m, c.from, c.at, c.text(c.from, c.at-2)+" -= 1")
 	case c.at-1 > c.from && c.has(c.at-1, sign) && c.touching(c.at-1):
-		m := c.says(c.at-1, c.at+1, "there is no operator `%s%s`", sign, sign)
+		m := c.mistakeOver(c.at-1, c.at+1, "there is no operator `%s%s`", sign, sign)
 		if sign != "+" {
 			return nil
 		}
-		x := c.of(c.from, c.at-1)
+		x := c.text(c.from, c.at-1)
 		if c.isTarget(c.at-1) && (c.lineEnds(c.at) || c.kindOf(c.at+1) == tokNL || c.closes(c.at+1)) {
 			c.next = c.at + 1
-			return c.instead(m, c.from, c.at+1, x+" += 1")
+			return c.replace(m, c.from, c.at+1, x+" += 1")
 		}
 		return m.hint("write `x += 1` as a statement of its own; texts and lists are joined by `+`")
 	case c.at == c.from && (sign == "+" || sign == "-") && c.has(c.at+1, sign) && c.touching(c.at) && c.kindOf(c.at+2) == tokIdent:
-		end := c.right(c.at + 2)
-		m := c.says(c.at, c.at+2, "there is no operator `%s%s`", sign, sign)
-		return c.instead(m, c.at, end, c.of(c.at+2, end)+" "+sign+"= 1")
+		end := c.exprEnd(c.at + 2)
+		m := c.mistakeOver(c.at, c.at+2, "there is no operator `%s%s`", sign, sign)
+		return c.replace(m, c.at, end, c.text(c.at+2, end)+" "+sign+"= 1")
 	}
 	return nil
 }

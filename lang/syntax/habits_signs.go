@@ -305,7 +305,7 @@ func (s *scanner) commentOfC(lo int) {
 func (p *parser) meantComment(x *Binary) (sign Span) {
 	switch x.X.(type) {
 	case *Call, *Insert:
-		sign, _ = x.AsComment(p.text)
+		sign, _ = x.AsComment(p.source)
 	}
 	return sign
 }

@@ -40,7 +40,7 @@ func (c *cursor) slice() *mistake {
 	if open < 0 || !c.has(open, "[") || !c.endsOperand(open-1) || c.has(open-1, "}") {
 		return nil
 	}
-	m := c.here("a slice is written `x[a..b]`")
+	m := c.mistakeHere("a slice is written `x[a..b]`")
 	s, ok := c.slicedAt(open)
 	if !ok {
 		return m.hint("`..` has both ends: all is `x[0..len(x)]`")
@@ -56,7 +56,7 @@ func (c *cursor) slice() *mistake {
 	case c.inCodelet():
 		return c.sliceInBody(s)
 	case mode != "" && s.whole(): // R A[:, :]
-		return c.instead(c.here("data is passed by its name"), open-1, s.end+1, s.x)
+		return c.replace(c.mistakeHere("data is passed by its name"), open-1, s.end+1, s.x)
 	case mode != "":
 		return c.sliceOfData(s, mode)
 	}
@@ -109,7 +109,7 @@ func (c *cursor) sliceOfArray(s sliced, m *mistake) *mistake {
 	for k, i := range s.indices {
 		switch {
 		case len(i.colons) == 0:
-			args = append(args, c.of(i.lo, i.hi))
+			args = append(args, c.text(i.lo, i.hi))
 			continue
 		case len(i.colons) == 2:
 			step = true
@@ -124,7 +124,7 @@ func (c *cursor) sliceOfArray(s sliced, m *mistake) *mistake {
 	case step:
 		return m.hint("with a step write `[%s[i] for i in range(a, b, step)]`", s.x)
 	case ranges > 1 && whole == len(s.indices): // A[:, :]
-		return c.instead(c.here("all of it is its name"), s.open-1, s.end+1, s.x)
+		return c.replace(c.mistakeHere("all of it is its name"), s.open-1, s.end+1, s.x)
 	case ranges > 1:
 		return m.hint("one index may be a range: `%s[i, a..b]` for each `i`", s.x)
 	case len(s.indices) > 1 && !c.acquires(s.x): // an array or data
@@ -135,7 +135,7 @@ func (c *cursor) sliceOfArray(s sliced, m *mistake) *mistake {
 		m.hint("of data: %s", data.help[0])
 		return m.hint("of an array, as in `acquire R %[1]s as a`, `a[%[2]s]`", s.x, strings.ReplaceAll(right, s.x+".", "a."))
 	}
-	return c.instead(m, s.indices[0].lo, s.end, right)
+	return c.replace(m, s.indices[0].lo, s.end, right)
 }
 
 // acquires reports whether x is the name of an array: as x.
@@ -155,9 +155,9 @@ func (c *cursor) bound(size string, lo, hi int, other string) string {
 	case lo >= hi:
 		return other
 	case c.has(lo, "-"):
-		return size + " - " + c.of(lo+1, hi)
+		return size + " - " + c.text(lo+1, hi)
 	}
-	return c.of(lo, hi)
+	return c.text(lo, hi)
 }
 
 // sliceOfData is a slice of an operand: part of a view.
@@ -183,8 +183,8 @@ func (c *cursor) sliceOfData(s sliced, mode string) *mistake {
 		v = c.viewAbove(s, name+"_of_"+s.x, axis)
 	}
 	part := fmt.Sprintf("%s[%s]", v.name, picked)
-	m := c.here("%s of data is a part of a view", what).hint("write `%s`, then `%s%s`", v.statement, mode, part)
-	at := c.over(s.open-1, s.end+1)
+	m := c.mistakeHere("%s of data is a part of a view", what).hint("write `%s`, then `%s%s`", v.statement, mode, part)
+	at := c.span(s.open-1, s.end+1)
 	switch {
 	case v.declared:
 		m.edit(at, part).certain()
@@ -230,7 +230,7 @@ func (c *cursor) viewAbove(s sliced, name string, axis int) pickView {
 		case c.has(i, "register") && c.has(i+1, s.x) && c.has(i+2, "=") && c.has(i+3, kind):
 			v.registered = true
 		case c.has(i, "partition") && c.has(i+1, name):
-			v.declared = v.declared || c.of(i, min(i+9, len(c.toks))) == v.statement
+			v.declared = v.declared || c.text(i, min(i+9, len(c.toks))) == v.statement
 		}
 	}
 	if head := c.str(v.top); head == "func" || head == "codelet" { // its parameter may be called so, too
@@ -242,7 +242,7 @@ func (c *cursor) viewAbove(s sliced, name string, axis int) pickView {
 
 // blocksOfData is a slice of an operand that leaves more than one row or column.
 func (c *cursor) blocksOfData(s sliced, mode string) *mistake {
-	m := c.here("a part of data belongs to a view")
+	m := c.mistakeHere("a part of data belongs to a view")
 	if slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return len(i.colons) == 2 }) {
 		return m.hint("views have no steps: a part is a range of neighbours")
 	}
@@ -266,7 +266,7 @@ func (c *cursor) blocksOfData(s sliced, mode string) *mistake {
 
 // sliceInBody is a slice in a codelet.
 func (c *cursor) sliceInBody(s sliced) *mistake {
-	m := c.here("a body works element by element")
+	m := c.mistakeHere("a body works element by element")
 	free := []string{"i", "j", "k"}
 	for _, i := range s.indices {
 		for t := i.lo; t < i.hi; t++ {
@@ -278,7 +278,7 @@ func (c *cursor) sliceInBody(s sliced) *mistake {
 	var names, domain, args []string
 	for k, i := range s.indices {
 		if len(i.colons) == 0 {
-			args = append(args, c.of(i.lo, i.hi))
+			args = append(args, c.text(i.lo, i.hi))
 			continue
 		}
 		if len(i.colons) == 2 || len(free) == 0 {
@@ -382,13 +382,13 @@ func (c *cursor) unused(lo, hi int, names ...string) (free []string) {
 // assignedWhole is x[..] = 1.0, x[:] = 1.0 and A[:, :] = 0, where op is the token of
 // the assignment and rank the number of indices that are written.
 func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
-	m := c.here("elements are assigned one by one")
+	m := c.mistakeHere("elements are assigned one by one")
 	hi := op + 1
 	for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.has(hi, "}") && !c.has(hi, ";") {
 		hi++
 	}
 	c.next = hi
-	kind, sign, value := c.dataAbove(x), c.str(op), c.of(op+1, hi)
+	kind, sign, value := c.dataAbove(x), c.str(op), c.text(op+1, hi)
 	if r, known := map[string]int{"variable": 0, "vector": 1, "matrix": 2, "block": 3}[kind]; known {
 		rank = r
 	}
@@ -417,12 +417,12 @@ func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
 	}
 	switch {
 	case c.inCodelet() && rank == 0:
-		c.instead(m, c.from, hi, fmt.Sprintf("%s %s %s", x, sign, value))
+		c.replace(m, c.from, hi, fmt.Sprintf("%s %s %s", x, sign, value))
 	case c.inCodelet():
-		c.instead(m, c.from, hi, fmt.Sprintf("each %s in %s { %s %s %s }", index, x, element(x), sign, value))
+		c.replace(m, c.from, hi, fmt.Sprintf("each %s in %s { %s %s %s }", index, x, element(x), sign, value))
 	case kind == "" || c.acquires(x): // an array or a list
 		sure = false
-		c.instead(m, c.from, hi, overAll(x, indices, fmt.Sprintf("%s %s %s", element(x), sign, value)))
+		c.replace(m, c.from, hi, overAll(x, indices, fmt.Sprintf("%s %s %s", element(x), sign, value)))
 	default:
 		for i := op + 1; i < hi; i++ { // the elements of other data are acquired, too
 			sure = sure && !c.has(i, "[") && (c.kindOf(i) != tokIdent || c.dataAbove(c.str(i)) == "")
@@ -435,7 +435,7 @@ func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
 			target += "[0]"
 		}
 		body := overAll(first, indices, fmt.Sprintf("%s %s %s", target, sign, value))
-		c.instead(m, c.from, hi, fmt.Sprintf("acquire %s %s as %s { %s }", mode, x, first, body))
+		c.replace(m, c.from, hi, fmt.Sprintf("acquire %s %s as %s { %s }", mode, x, first, body))
 	}
 	if !sure {
 		m.guessed()
@@ -449,7 +449,7 @@ func (c *cursor) elementwise(lo, hi int, kind, index string) string {
 	var b strings.Builder
 	for i := lo; i < hi; i++ {
 		if i > lo {
-			b.WriteString(c.text[c.toks[i-1].hi:c.toks[i].lo])
+			b.WriteString(c.source[c.toks[i-1].hi:c.toks[i].lo])
 		}
 		b.WriteString(c.str(i))
 		if c.kindOf(i) != tokIdent || c.has(i-1, ".") || kind == "" || c.dataAbove(c.str(i)) != kind || c.has(i-1, "(") && c.has(i-2, "len") {

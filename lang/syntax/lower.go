@@ -410,7 +410,7 @@ func (p *parser) glued(i int, near string) string {
 		return ""
 	}
 	before := p.toks[max(0, i-maxNamed):i]
-	if !p.has(i+1, "in") && !slices.ContainsFunc(before, func(t token) bool { return t.kind == tokIdent && t.text(p.text) == name }) {
+	if !p.has(i+1, "in") && !slices.ContainsFunc(before, func(t token) bool { return t.kind == tokIdent && t.text(p.source) == name }) {
 		return ""
 	}
 	return name

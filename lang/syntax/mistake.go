@@ -19,7 +19,7 @@ type mistake struct {
 	at     Span
 	msg    string
 	label  string
-	labels []place
+	labels []label
 	help   []string
 	edits  []edit
 
@@ -29,8 +29,8 @@ type mistake struct {
 	sure   bool         // the edits are what was meant
 }
 
-// place is a label elsewhere.
-type place struct {
+// label is a range beside that of the mistake, with its text.
+type label struct {
 	at    Span
 	text  string
 	atEnd bool // of the text
@@ -75,7 +75,7 @@ func (m *mistake) labelled(format string, args ...any) *mistake {
 }
 
 // also adds a label elsewhere.
-func (m *mistake) also(at Span, text string) { m.labels = append(m.labels, place{at: at, text: text}) }
+func (m *mistake) also(at Span, text string) { m.labels = append(m.labels, label{at: at, text: text}) }
 
 // diagnostic places m in its source.
 func (m *mistake) diagnostic(src *diag.Source) diag.Diagnostic {
@@ -394,7 +394,7 @@ func (p *parser) isBlock(i int) bool { return p.is(i, "}") }
 func (p *parser) startsStatement(i int) bool {
 	switch t := p.toks[i]; t.kind {
 	case tokKeyword:
-		return isStatementWord[t.text(p.text)]
+		return isStatementWord[t.text(p.source)]
 	case tokIdent:
 		next := p.toks[i+1]
 		return next.kind == tokAssign || next.kind == tokOp && (p.is(i+1, "(") || p.is(i+1, ".") || p.is(i+1, "["))
@@ -485,11 +485,11 @@ func (p *parser) headEnd(i int) (end int, bad bool) {
 		case tokBad:
 			bad = true
 		case tokIdent:
-			if isFold(p.text, p.toks, i) {
+			if isFold(p.source, p.toks, i) {
 				folds++
 			}
 		case tokOp:
-			switch p.text[t.lo] {
+			switch p.source[t.lo] {
 			case '{':
 				if depth == 0 && folds == 0 {
 					return i, bad

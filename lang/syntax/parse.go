@@ -18,7 +18,7 @@ const maxElse = 50_000
 // parser reads one source.
 type parser struct {
 	src      *diag.Source
-	text     string
+	source   string
 	toks     []token
 	pos      int
 	comments []Comment
@@ -70,7 +70,7 @@ func parse(src *diag.Source, entry bool) (*File, diag.Diagnostics) {
 func newParser(src *diag.Source, entry bool) *parser {
 	s := scan(src.Text)
 	s.layout()
-	return &parser{src: src, text: src.Text, toks: s.toks, comments: s.comments, mistakes: s.mistakes, entry: entry}
+	return &parser{src: src, source: src.Text, toks: s.toks, comments: s.comments, mistakes: s.mistakes, entry: entry}
 }
 
 // diagnostics places the mistakes, in the order of the text.
@@ -118,13 +118,13 @@ func (p *parser) mistakeAt(at Span, code, msg string) *mistake {
 }
 
 // str is the text of token i.
-func (p *parser) str(i int) string { return p.toks[i].text(p.text) }
+func (p *parser) str(i int) string { return p.toks[i].text(p.source) }
 
 // is reports whether token i is the sign or word text.
 func (p *parser) is(i int, text string) bool {
 	switch t := p.toks[i]; t.kind {
 	case tokKeyword, tokOp, tokAssign, tokIdent:
-		return t.text(p.text) == text
+		return t.text(p.source) == text
 	case tokOpen:
 		return text == "{"
 	}
@@ -137,7 +137,7 @@ func (p *parser) span(i int) Span { return Span{p.toks[i].lo, p.toks[i].hi} }
 // tokenAt is token i as participle sees it.
 func (p *parser) tokenAt(i int) *lexer.Token {
 	t := p.toks[i]
-	return &lexer.Token{Type: lexer.TokenType(t.kind), Value: t.text(p.text), Pos: lexer.Position{Offset: int(t.lo)}}
+	return &lexer.Token{Type: lexer.TokenType(t.kind), Value: t.text(p.source), Pos: lexer.Position{Offset: int(t.lo)}}
 }
 
 // blockEnd reports whether a block ends at token i.
@@ -198,7 +198,7 @@ func (p *parser) stmt(w where) Stmt {
 	if t.kind != tokKeyword {
 		return p.simple(w)
 	}
-	word := t.text(p.text)
+	word := t.text(p.source)
 	if !p.mayStand(word, w) {
 		return p.misplaced(word, w)
 	}
@@ -388,7 +388,7 @@ func head[P any](p *parser, w where) *P {
 
 // headTo is head when the tokens up to end may be read.
 func headTo[P any](p *parser, end int) *P {
-	l, err := lexer.Upgrade(&sliceLexer{text: p.text, toks: p.toks[p.pos:end], end: p.toks[end].lo})
+	l, err := lexer.Upgrade(&sliceLexer{text: p.source, toks: p.toks[p.pos:end], end: p.toks[end].lo})
 	if err != nil {
 		p.report(asMistake(err))
 		p.pos = end
@@ -465,7 +465,7 @@ func (p *parser) advise(m *mistake) *mistake {
 	case p.is(i, "(") && prev.kind == tokIdent && constructors[p.str(i-1)]:
 		m.hint("the element type is written in square brackets: `%s[f64]`", p.str(i-1))
 	case len(m.help) == 0 && slices.Contains(m.expect, "`,`") && startsExpr(m.got):
-		m.hint("add `,` after `%s`", clip(prev.text(p.text))).edit(Span{prev.hi, prev.hi}, ",")
+		m.hint("add `,` after `%s`", clip(prev.text(p.source))).edit(Span{prev.hi, prev.hi}, ",")
 	}
 	return m
 }
@@ -541,8 +541,8 @@ func (p *parser) meantWord(m *mistake, i int, words []string) bool {
 // fits reports folds that may not stand where the tokens from pos to end are.
 func (p *parser) fits(end int, w where) bool {
 	for i := p.pos; i < end; i++ {
-		if !w.codelet && isFold(p.text, p.toks, i) {
-			p.report(misplacedFold(p.toks[i], p.text))
+		if !w.codelet && isFold(p.source, p.toks, i) {
+			p.report(misplacedFold(p.toks[i], p.source))
 			return false
 		}
 	}

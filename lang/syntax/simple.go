@@ -77,20 +77,20 @@ func (p *parser) notWord(i int) {
 	case declares[word] && p.kindOf(i+1) == tokIdent:
 		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+1)).edit(p.span(i), "let").certain()
 	case word == "loop" && p.has(i+1, "{"):
-		c.instead(m, i, i+1, "while true")
+		c.replace(m, i, i+1, "while true")
 	case word == "until" && end > i+1 && p.has(end, "{"):
-		c.instead(m, i, end, "while not ("+c.of(i+1, end)+")")
+		c.replace(m, i, end, "while not ("+c.text(i+1, end)+")")
 	case foreignHelp[word] != "":
 		m.hint("%s", foreignHelp[word])
 	case word == "print" && end > i+1:
-		args := c.of(i+1, end)
-		m.hint("a call has parentheses: `print(%s)`", clipTo(args, 60)).edit(c.over(i, end), "print("+args+")").certain()
+		args := c.text(i+1, end)
+		m.hint("a call has parentheses: `print(%s)`", clipTo(args, 60)).edit(c.span(i, end), "print("+args+")").certain()
 	case word == "save" && end > i+1:
 		c.saved(m)
 	case word == "const" && declares[p.str(i+1)] && p.kindOf(i+2) == tokIdent:
-		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+2)).edit(c.over(i, i+2), "let").certain()
+		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+2)).edit(c.span(i, i+2), "let").certain()
 	case word == "from" && p.str(i+1) == "std" && p.has(i+2, "import") && p.kindOf(i+3) == tokIdent && end == i+4:
-		c.instead(m, i, end, `import "std/`+p.str(i+3)+`"`)
+		c.replace(m, i, end, `import "std/`+p.str(i+3)+`"`)
 	case p.has(i+1, "in") && p.has(end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each"): // i in 0..3 { … }
 		if len(p.mistakes) < maxErrors && c.inCodelet() {
 			m.hint("a loop begins with `each`, or with `for` where its rounds depend on each other: `each %s in …`", word)
@@ -188,11 +188,11 @@ func (p *parser) notStatement(i int) bool {
 		if _, ok := p.statementWord(p.str(i)); ok {
 			return true
 		}
-		switch next.text(p.text) {
+		switch next.text(p.source) {
 		case "true", "false", "none", "not", "insert", "if":
 			return true
 		}
-		if foreignHelp[p.str(i)] != "" && isStatementWord[next.text(p.text)] {
+		if foreignHelp[p.str(i)] != "" && isStatementWord[next.text(p.source)] {
 			return true
 		}
 	case tokNL, tokEOF:
@@ -224,8 +224,8 @@ func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
 	for ok && b.Op == "-" {
 		if u, neg := b.Y.(*Unary); neg && u.Op == "-" && u.OpAt.Lo == b.OpAt.Hi {
 			r := b.X.Range()
-			if rest := strings.TrimLeft(p.text[u.OpAt.Hi:], " \t"); strings.HasPrefix(rest, "\n") && r.Hi == b.OpAt.Lo {
-				return r.Lo, u.OpAt.Hi, p.text[r.Lo:r.Hi]
+			if rest := strings.TrimLeft(p.source[u.OpAt.Hi:], " \t"); strings.HasPrefix(rest, "\n") && r.Hi == b.OpAt.Lo {
+				return r.Lo, u.OpAt.Hi, p.source[r.Lo:r.Hi]
 			}
 		}
 		b, ok = b.X.(*Binary)
@@ -262,7 +262,7 @@ func (p *parser) imported(name string) bool {
 // noEffect reports E0105 for an expression statement.
 func (p *parser) noEffect(x Expr) {
 	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
-	src := func(e Expr) string { r := e.Range(); return clip(p.text[r.Lo:r.Hi]) }
+	src := func(e Expr) string { r := e.Range(); return clip(p.source[r.Lo:r.Hi]) }
 	if lo, hi, name := p.decrement(x); name != "" {
 		m.at, m.code, m.msg = Span{lo, hi}, "E0101", "there is no operator `--`"
 		m.hint("write `%s -= 1`", name).edit(Span{lo, hi}, name+" -= 1").certain()
@@ -270,7 +270,7 @@ func (p *parser) noEffect(x Expr) {
 	}
 	switch x := x.(type) {
 	case *Unary: // { -- word
-		if y, twice := x.X.(*Unary); twice && x.Op == "-" && y.Op == "-" && x.OpAt.Hi == y.OpAt.Lo && p.text[y.OpAt.Hi] == ' ' {
+		if y, twice := x.X.(*Unary); twice && x.Op == "-" && y.Op == "-" && x.OpAt.Hi == y.OpAt.Lo && p.source[y.OpAt.Hi] == ' ' {
 			m.at, m.code, m.msg = Span{x.OpAt.Lo, y.OpAt.Hi}, "E0101", "unexpected `--`: comments start with `#`"
 			m.hint("write `#`").edit(m.at, "#")
 			return
@@ -281,7 +281,7 @@ func (p *parser) noEffect(x Expr) {
 			return
 		}
 		if at := p.meantComment(x); at.Hi > at.Lo {
-			m.at, m.code, m.msg = at, "E0101", "unexpected `"+p.text[at.Lo:at.Hi]+"`: comments start with `#`"
+			m.at, m.code, m.msg = at, "E0101", "unexpected `"+p.source[at.Lo:at.Hi]+"`: comments start with `#`"
 			m.hint("write `#`").edit(at, "#")
 			return
 		}
@@ -301,7 +301,7 @@ func (p *parser) noEffect(x Expr) {
 		return
 	}
 	r := x.Range()
-	m.edit(r, "print("+p.text[r.Lo:r.Hi]+")")
+	m.edit(r, "print("+p.source[r.Lo:r.Hi]+")")
 	if r.Hi-r.Lo < 30 {
 		m.hint("to see it, write `print(%s)`; to keep it, `let x = %s`", src(x), src(x))
 		return
