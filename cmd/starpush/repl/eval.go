@@ -45,8 +45,7 @@ func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.R
 		return lang.Result{}, 0, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.forgetPresses()
-	s.presses.count = 0 // the next one is this statement's first
+	s.presses.count = 0 // the next one is this statement's first, even if it has come already
 	done := make(chan outcome, 1)
 	s.lost = s.Session.Lost()
 	start := s.now()
@@ -103,6 +102,7 @@ func (s *Shell) Finish(ctx context.Context) {
 	if s.pending != nil || n == 0 {
 		return
 	}
+	s.hearPresses() // before the message: a press that follows it is meant for the tasks
 	if s.Echo && ctx.Err() == nil {
 		fmt.Fprintf(s.Err, "waiting for %s; Ctrl-C drops them\n", plural(n, "task"))
 	}
@@ -114,7 +114,8 @@ func (s *Shell) Finish(ctx context.Context) {
 	}
 }
 
-// forgetPresses drops Ctrl-C presses from before the statement.
+// forgetPresses drops the presses of Ctrl-C that were meant for another program: the pager
+// or the editor.
 func (s *Shell) forgetPresses() {
 	for {
 		select {
@@ -125,14 +126,18 @@ func (s *Shell) forgetPresses() {
 	}
 }
 
-// hearPresses counts the Ctrl-C presses that came after the one that left a statement
-// behind and before the line editor took the keys.
+// hearPresses takes the presses of Ctrl-C that came between a statement and the moment at
+// which the line editor took the keys. They count if a statement was left behind; else they
+// came too late for theirs and are dropped. It is called while no entry runs: a press that
+// comes after Enter is meant for the entry.
 func (s *Shell) hearPresses() {
-	for s.pending != nil {
+	for {
 		select {
 		case <-s.Interrupts:
-			s.presses.next()
-			s.leaveIfPressedAgain()
+			if s.pending != nil {
+				s.presses.next()
+				s.leaveIfPressedAgain()
+			}
 		default:
 			return
 		}

@@ -171,3 +171,54 @@ func TestFinishDropsTasks(t *testing.T) {
 	s.Finish(ctx)
 	screen.until(t, "^C cancelled: 2 tasks dropped, 1 finished; v has no valid value")
 }
+
+// A press counts from the moment at which it can be meant: after the message that says what
+// Ctrl-C does, and after the Enter that ends an entry.
+func TestEarlyPress(t *testing.T) {
+	t.Run("leaving", func(t *testing.T) {
+		s, screen, interrupts, running, cancelled, release := stubborn(t)
+		ctx := t.Context()
+		s.Entry(ctx, "register v = variable[i64](fill = 1)")
+		s.Entry(ctx, "for i in 0..3 { insert stubborn(RW v) }")
+		<-running
+		s.Echo, s.Err = true, pressing{screen, "Ctrl-C drops them", interrupts}
+		go func() {
+			select {
+			case <-cancelled:
+			case <-time.After(10 * time.Second):
+			}
+			release()
+		}()
+		s.Finish(ctx)
+		screen.until(t, "^C cancelled: 2 tasks dropped, 1 finished; v has no valid value")
+	})
+	t.Run("statement", func(t *testing.T) {
+		s, screen, interrupts, _, _, _ := stubborn(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		interrupts <- struct{}{}
+		s.Entry(ctx, "while true { }")
+		screen.until(t, "^C cancelled")
+	})
+	t.Run("too late", func(t *testing.T) {
+		s, screen, interrupts, _, _, _ := stubborn(t)
+		interrupts <- struct{}{}
+		s.Run(t.Context(), &scripted{steps: []any{"print(40 + 2)", io.EOF}})
+		screen.until(t, "42")
+	})
+}
+
+// pressing is a screen at which Ctrl-C is pressed once it shows text.
+type pressing struct {
+	io.Writer
+	text       string
+	interrupts chan<- struct{}
+}
+
+func (p pressing) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if strings.Contains(string(b), p.text) {
+		p.interrupts <- struct{}{}
+	}
+	return n, err
+}

@@ -22,11 +22,12 @@ func (s *Shell) page(ctx context.Context, text string) {
 	if text = strings.TrimRight(text, "\n") + "\n"; s.Page != nil && s.Size != nil {
 		width, height := s.Size()
 		if height > 0 && rows(text, width) >= height {
-			if err := s.Page(ctx, text); err == nil || ctx.Err() != nil {
+			err := s.Page(ctx, text)
+			s.forgetPresses()
+			if err == nil || ctx.Err() != nil {
 				return
-			} else {
-				s.complain("%v", err)
 			}
+			s.complain("%v", err)
 		}
 	}
 	io.WriteString(s.Out, text)

@@ -148,6 +148,9 @@ func (s *Shell) Run(ctx context.Context, r LineReader) int {
 			break
 		}
 		entry, err := s.readEntry(r)
+		if s.hearPresses(); s.leave != nil {
+			break
+		}
 		switch {
 		case errors.Is(err, ErrInterrupted):
 			if s.pending != nil { // the line editor heard the third press

@@ -140,6 +140,7 @@ func (s *Shell) editText(ctx context.Context, text string) {
 		return
 	}
 	edited, err := s.Edit(ctx, text+"\n")
+	s.forgetPresses()
 	if err != nil {
 		s.complain("%v", err)
 		return
