@@ -4,6 +4,7 @@ package tests
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -34,8 +35,8 @@ func converse(t *testing.T, text, dir string) string {
 	defer session.Close()
 	shell := repl.New(repl.Config{
 		Session: session, Machine: noMachine{}, Out: &screen, Err: &screen,
-		ReadFile:  os.ReadFile,
-		WriteFile: func(name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
+		ReadFile:  func(_ context.Context, name string) ([]byte, error) { return os.ReadFile(name) },
+		WriteFile: func(_ context.Context, name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
 	})
 	typed := &typist{screen: &screen}
 	for line := range strings.Lines(text) {

@@ -47,7 +47,9 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 	if err := a.check(o); err != nil {
 		return err
 	}
-	shown, src, err := a.readScript(name)
+	within, cancel := reading(ctx, o.timeout)
+	defer cancel()
+	shown, src, err := a.readScript(within, name)
 	if err != nil {
 		return err
 	}
@@ -57,16 +59,18 @@ func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm in
 	}
 	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
 	defer stop()
-	prog, diags := comp.Compile(ctx, shown, src)
+	within, cancel = reading(ctx, o.timeout)
+	defer cancel()
+	prog, diags := comp.Compile(within, shown, src)
 	if prog == nil {
 		a.report(diags)
-		return status(codeOf(ctx, diags, false))
+		return status(codeOf(within, diags, false))
 	}
 	opts, err := paramOptions(prog, o.params)
 	if err != nil {
 		return a.refuse(err)
 	}
-	bound, err := a.bindData(prog, o.data, false)
+	bound, err := a.bindData(within, prog, o.data, false)
 	if err != nil {
 		return a.refuse(err)
 	}

@@ -23,10 +23,10 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 )
 
-// bindData reads the files of --data for the externs of a program: together they may have
+// bindData reads the files of --data for the externs of a program until ctx ends: together they may have
 // the bytes that --limits grants data. For a plan sizes do, and files that the script loads may
 // have some, too.
-func (a *app) bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Option, error) {
+func (a *app) bindData(ctx context.Context, prog *lang.Program, flags []string, plan bool) ([]lang.Option, error) {
 	l, err := a.limits()
 	if err != nil {
 		return nil, err
@@ -65,10 +65,12 @@ func (a *app) bindData(prog *lang.Program, flags []string, plan bool) ([]lang.Op
 			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
 			continue
 		}
-		d, bytes, err := loadData(path, x.Type, left)
+		d, bytes, err := loadData(ctx, path, x.Type, left)
 		switch {
 		case errors.Is(err, format.ErrMost):
 			return nil, usagef("--data %s: %s is more than `--limits data=%d` grants", x.Name, path, l.DataBytes)
+		case err != nil && ctx.Err() != nil:
+			return nil, readEnd(ctx, fmt.Sprintf("--data %s: %s", x.Name, path))
 		case err != nil:
 			return nil, usagef("--data %s: %v", x.Name, err)
 		}
@@ -203,7 +205,7 @@ func wanted(path string, fi fs.FileInfo, kind iface.Kind, elem iface.Elem) (form
 
 // loadData reads a file into memory for an extern of the given type, such as
 // "vector[f32]", if it does not have more bytes than most: else the error is format.ErrMost.
-func loadData(path, typ string, most int64) (d *lang.Data, bytes int64, err error) {
+func loadData(ctx context.Context, path, typ string, most int64) (d *lang.Data, bytes int64, err error) {
 	kind, elem, ok := dataType(typ)
 	if !ok {
 		return nil, 0, fmt.Errorf("data of type %s cannot come from a file", typ)
@@ -219,7 +221,7 @@ func loadData(path, typ string, most int64) (d *lang.Data, bytes int64, err erro
 	if most < math.MaxInt64 {
 		want.Most = max(1, most/int64(elem.Size()))
 	}
-	in, err := format.Open(osFiles{}, path, want)
+	in, err := format.Open(format.Within(ctx, osFiles{}), path, want)
 	if err != nil {
 		return nil, 0, err
 	}

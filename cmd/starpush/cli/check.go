@@ -3,6 +3,7 @@ package cli
 // starpush check: what the text of scripts shows, without running them.
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -52,7 +53,10 @@ keeps its permissions.`,
 				return err
 			}
 			for _, name := range files {
-				shown, src, err := a.readScript(name)
+				shown, src, err := a.readScript(cmd.Context(), name)
+				if cmd.Context().Err() != nil {
+					return err
+				}
 				if err != nil {
 					a.sayError(err)
 					worst = max(worst, exitUsage)
@@ -85,7 +89,7 @@ keeps its permissions.`,
 				if codelets {
 					a.showCodelets(shown, prog.Uses())
 				}
-				bound, err := a.checkData(prog, data)
+				bound, err := a.checkData(cmd.Context(), prog, data)
 				if err != nil {
 					a.say(err)
 					worst = max(worst, exitUsage)
@@ -119,11 +123,11 @@ keeps its permissions.`,
 
 // checkData is bindData for a check, which may do without any data: what is not bound
 // is left to runs.
-func (a *app) checkData(prog *lang.Program, flags []string) ([]lang.Option, error) {
+func (a *app) checkData(ctx context.Context, prog *lang.Program, flags []string) ([]lang.Option, error) {
 	if len(flags) == 0 {
 		return nil, nil
 	}
-	return a.bindData(prog, flags, true)
+	return a.bindData(ctx, prog, flags, true)
 }
 
 // sayStopped says that the plan of a check did not come to the end of the script, and

@@ -194,10 +194,10 @@ func completeLimits(_ *cobra.Command, _ []string, text string) (out []cobra.Comp
 // scriptOf compiles the script on the command line that is being completed; nil: there
 // is none, or it has errors.
 func (a *app) scriptOf(cmd *cobra.Command, args []string) *lang.Program {
-	if len(args) == 0 || args[0] == "-" {
+	if len(args) == 0 || args[0] == "-" || isPipe(args[0]) {
 		return nil
 	}
-	_, src, err := a.readScript(args[0])
+	_, src, err := a.readScript(cmd.Context(), args[0])
 	if err != nil {
 		return nil
 	}

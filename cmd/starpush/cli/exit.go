@@ -86,6 +86,9 @@ func codeOf(ctx context.Context, err error, ran bool) int {
 	if errors.Is(context.Cause(ctx), errPipe) || errors.Is(err, errPipe) || errors.Is(err, syscall.EPIPE) {
 		return exitPipe
 	}
+	if exit := (*exitError)(nil); errors.As(context.Cause(ctx), &exit) { // --timeout while files were read
+		return exit.code
+	}
 	var limit *lang.LimitError
 	if errors.As(err, &limit) || errors.Is(err, context.DeadlineExceeded) {
 		return exitLimit

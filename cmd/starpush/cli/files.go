@@ -93,18 +93,45 @@ func writeFile(name string, data []byte) error {
 // and written after that only if it has a reader; other files do not wait.
 func writeFileWithin(ctx context.Context, name string, data []byte) error {
 	create := osFiles{}.Create
-	if isPipe(name) {
+	switch {
+	case isPipe(name) && ctx.Err() != nil:
+		create = impatientFiles{}.Create
+	case isPipe(name):
 		create = format.Within(ctx, osFiles{}).Create
-		if ctx.Err() != nil {
-			create = func(name string) (io.WriteCloser, error) {
-				return os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-			}
-		}
 	}
+	return writeBy(create, name, data)
+}
+
+// writeFileNow writes a whole file. A pipe must have a reader, which is waited for until ctx ends.
+func writeFileNow(ctx context.Context, name string, data []byte) error {
+	create := osFiles{}.Create
+	if isPipe(name) {
+		create = format.Within(ctx, impatientFiles{}).Create
+	}
+	return writeBy(create, name, data)
+}
+
+// impatientFiles are osFiles that do not wait for the reader of a pipe.
+type impatientFiles struct{ osFiles }
+
+// Create is osFiles.Create, with the error ENXIO for a pipe without a reader.
+func (f impatientFiles) Create(name string) (io.WriteCloser, error) {
+	if isPipe(name) {
+		return os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	}
+	return f.osFiles.Create(name)
+}
+
+// CreateContext is Create.
+func (f impatientFiles) CreateContext(_ context.Context, name string) (io.WriteCloser, error) {
+	return f.Create(name)
+}
+
+func writeBy(create func(name string) (io.WriteCloser, error), name string, data []byte) error {
 	w, err := create(name)
 	switch {
 	case errors.Is(err, syscall.ENXIO):
-		return named("open", name, errors.New("it is a pipe that has no reader"))
+		return named("open", name, errors.New("it is a pipe that has no reader; start one first"))
 	case err != nil:
 		return err
 	}

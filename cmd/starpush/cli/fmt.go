@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +28,7 @@ With --check nothing is written: the names of files that would change are
 listed, and the exit status is 1 if there are any. --diff shows the changes and
 writes nothing. A file that does not parse is left alone.`,
 		ValidArgsFunction: scriptFiles,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			worst := exitOK
 			if len(args) == 0 {
 				var err error
@@ -40,7 +41,10 @@ writes nothing. A file that does not parse is left alone.`,
 				return err
 			}
 			for _, name := range files {
-				code, err := a.formatFile(name, check, diff)
+				code, err := a.formatFile(cmd.Context(), name, check, diff)
+				if cmd.Context().Err() != nil {
+					return err
+				}
 				if err != nil {
 					a.sayError(err)
 				}
@@ -90,8 +94,8 @@ func scriptFilesIn(args []string) ([]string, error) {
 }
 
 // formatFile formats one file and returns the exit status that it asks for.
-func (a *app) formatFile(name string, check, diff bool) (int, error) {
-	shown, src, err := a.readScript(name)
+func (a *app) formatFile(ctx context.Context, name string, check, diff bool) (int, error) {
+	shown, src, err := a.readScript(ctx, name)
 	if err != nil {
 		return exitUsage, err
 	}

@@ -85,13 +85,17 @@ func (a *app) planFile(ctx context.Context, o *planFlags, name string, show func
 	if err := a.checkPerfDir(o.perfDir, 0); err != nil {
 		return err
 	}
-	shown, src, err := a.readScript(name)
+	within, cancel := reading(ctx, o.timeout)
+	defer cancel()
+	shown, src, err := a.readScript(within, name)
 	if err != nil {
 		return err
 	}
 	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
 	defer stop()
-	prog, opts, err := a.compiled(ctx, shown, src, &o.warningFlags, o.params, o.data, !run)
+	within, cancel = reading(ctx, o.timeout)
+	defer cancel()
+	prog, opts, err := a.compiled(within, shown, src, &o.warningFlags, o.params, o.data, !run)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,20 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 			Strong: a.painter(a.con.out, color.Bold),
 			Faint:  a.painter(a.con.out, color.Faint),
 		},
-		History: history, ReadFile: os.ReadFile, WriteFile: writeFile, Echo: interactive,
+		History: history, Echo: interactive,
+		ReadFile: func(ctx context.Context, name string) ([]byte, error) {
+			ctx, cancel := reading(ctx, o.timeout)
+			defer cancel()
+			return readSource(ctx, name, a.maxSource())
+		},
+		WriteFile: func(ctx context.Context, name string, data []byte) error {
+			if o.timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errors.New("not written within --timeout"))
+				defer cancel()
+			}
+			return writeFileNow(ctx, name, data)
+		},
 		Check: func(ctx context.Context, name string, src []byte) lang.Diagnostics {
 			_, diags := comp.Compile(ctx, name, src)
 			return diags

@@ -137,7 +137,9 @@ func (a *app) check(o *runFlags) error {
 
 // runFile runs a script from a file, or from standard input for "-".
 func (a *app) runFile(ctx context.Context, o *runFlags, name string) error {
-	shown, src, err := a.readScript(name)
+	within, cancel := reading(ctx, o.timeout)
+	defer cancel()
+	shown, src, err := a.readScript(within, name)
 	if err != nil {
 		return err
 	}
@@ -176,7 +178,9 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 		outputs, cancel = context.WithTimeoutCause(ctx, o.timeout, errors.New("it is a pipe that had no reader within --timeout"))
 		defer cancel()
 	}
-	prog, opts, err := a.compiled(ctx, name, src, &o.warningFlags, o.params, o.data, false)
+	within, cancel := reading(ctx, o.timeout)
+	defer cancel()
+	prog, opts, err := a.compiled(within, name, src, &o.warningFlags, o.params, o.data, false)
 	if err != nil {
 		return err
 	}
@@ -201,8 +205,8 @@ func (o *runFlags) outputs(saves []save) []output {
 	return all
 }
 
-// compiled compiles a script and returns it with the options that its params and its
-// data are. It reports what is wrong; the error carries the exit status.
+// compiled compiles a script and returns it with options for its params and its data. Modules
+// and data are read until ctx ends. It reports what is wrong; the error carries the exit status.
 func (a *app) compiled(ctx context.Context, name string, src []byte, w *warningFlags, params, data []string, plan bool) (*lang.Program, []lang.Option, error) {
 	warnings, err := w.set()
 	if err != nil {
@@ -224,7 +228,7 @@ func (a *app) compiled(ctx context.Context, name string, src []byte, w *warningF
 	if err != nil {
 		return nil, nil, a.refuse(err) // warnings come with a run
 	}
-	bound, err := a.bindData(prog, data, plan)
+	bound, err := a.bindData(ctx, prog, data, plan)
 	if err != nil {
 		return nil, nil, a.refuse(err)
 	}

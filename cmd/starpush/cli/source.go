@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/starpush/starpush/datamgr/format"
 	"github.com/starpush/starpush/lang"
@@ -58,17 +59,51 @@ func readSource(ctx context.Context, name string, max int64) ([]byte, error) {
 	return readAll(f, max)
 }
 
-// readScript reads a script; "-" is standard input, read in full.
-func (a *app) readScript(name string) (shown string, src []byte, err error) {
+// reading returns the context in which scripts, modules and data are read before a run. It
+// ends after the time of --timeout, if that is not 0: the writer of a pipe may never come.
+func reading(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, &exitError{code: exitLimit, err: errors.New("not read within --timeout")})
+}
+
+// A standardInput reads a file whose reads have no deadline. Read waits until the file is
+// readable or ctx ends.
+type standardInput struct {
+	ctx context.Context
+	f   *os.File
+}
+
+// Read implements io.Reader.
+func (in standardInput) Read(b []byte) (int, error) {
+	for {
+		switch ok, err := readable(in.ctx, in.f, 50*time.Millisecond); {
+		case err != nil:
+			return 0, err
+		case ok:
+			return in.f.Read(b)
+		}
+	}
+}
+
+// readScript reads a script until ctx ends; "-" is standard input, read in full.
+func (a *app) readScript(ctx context.Context, name string) (shown string, src []byte, err error) {
 	shown = name
 	if name == "-" {
 		shown = "stdin"
-		src, err = readAll(a.in, a.maxSource())
+		in := a.in
+		if f, ok := in.(*os.File); ok {
+			in = standardInput{ctx, f}
+		}
+		src, err = readAll(in, a.maxSource())
 	} else {
-		src, err = a.readFile(name, a.maxSource())
+		src, err = a.readFile(ctx, name, a.maxSource())
 	}
 	var long *longError
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", nil, readEnd(ctx, shown)
 	case errors.As(err, &long):
 		return "", nil, &exitError{code: exitInvalid, err: fmt.Errorf("%s: %w", shown, err)}
 	case err != nil && name == "-":
@@ -80,6 +115,15 @@ func (a *app) readScript(name string) (shown string, src []byte, err error) {
 		return "", nil, usagef("%s is no script: %s", shown, what)
 	}
 	return shown, src, nil
+}
+
+// readEnd returns the error of a command that stopped reading a file at the end of ctx.
+func readEnd(ctx context.Context, file string) error {
+	end := context.Cause(ctx)
+	if errors.As(end, new(*signalError)) { // sayCancelling has reported it
+		return status(codeOf(ctx, end, false))
+	}
+	return &exitError{code: codeOf(ctx, end, false), err: fmt.Errorf("%s: %w", file, end)}
 }
 
 // noText says what a file is that is no text in UTF-8, as far as its beginning shows;

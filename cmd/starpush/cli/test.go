@@ -183,7 +183,9 @@ func (a *app) test(ctx context.Context, o *runFlags, args []string, choose *rege
 // status of a signal.
 func (a *app) testFile(ctx context.Context, o *runFlags, file string, choose *regexp.Regexp, update bool) (n testCount, err error) {
 	began := time.Now()
-	shown, src, err := a.readScript(file)
+	within, cancel := reading(ctx, o.timeout)
+	defer cancel()
+	shown, src, err := a.readScript(within, file)
 	if err != nil {
 		return n, err
 	}

@@ -3,6 +3,7 @@ package cli
 // Values of flags that have a range, and what is said of values that are none.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -160,8 +161,8 @@ func (a *app) paramValue(cmd *cobra.Command, flag string) (value string, ok bool
 			value = v
 		case arg == "--"+flag && k+1 < len(a.args) && !strings.HasPrefix(a.args[k+1], "-") && !strings.HasSuffix(a.args[k+1], ".spu"):
 			value = a.args[k+1]
-		case !ok && strings.HasSuffix(arg, ".spu"):
-			_, src, err := a.readScript(arg)
+		case !ok && strings.HasSuffix(arg, ".spu") && !isPipe(arg):
+			_, src, err := a.readScript(context.Background(), arg)
 			ok = err == nil && param.Match(src)
 		}
 	}

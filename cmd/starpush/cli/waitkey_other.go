@@ -14,3 +14,11 @@ func waitKey(_ context.Context, in *os.File, _ time.Duration) (bool, error) {
 	_, err := in.Read(key[:])
 	return true, err
 }
+
+// readable cannot wait here: a read blocks.
+func readable(ctx context.Context, _ *os.File, _ time.Duration) (bool, error) {
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	return true, nil
+}

@@ -13,6 +13,17 @@ import (
 
 // waitKey waits until a key is pressed and takes it; false: none was for so long.
 func waitKey(ctx context.Context, in *os.File, d time.Duration) (bool, error) {
+	if ok, err := readable(ctx, in, d); !ok {
+		return false, err
+	}
+	var key [64]byte // keys such as arrows are several bytes
+	_, err := in.Read(key[:])
+	return true, err
+}
+
+// readable waits until a read of in returns at once, at most for d. The error is the cause of
+// ctx if that has ended.
+func readable(ctx context.Context, in *os.File, d time.Duration) (bool, error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -24,7 +35,5 @@ func waitKey(ctx context.Context, in *os.File, d time.Duration) (bool, error) {
 		}
 		return false, err
 	}
-	var key [64]byte // keys such as arrows are several bytes
-	_, err = in.Read(key[:])
-	return true, err
+	return true, nil
 }

@@ -176,8 +176,8 @@ func namesText(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// readFile is os.ReadFile of what --watch looks at.
-func (a *app) readFile(name string, max int64) ([]byte, error) {
+// readFile reads a script that --watch watches.
+func (a *app) readFile(ctx context.Context, name string, max int64) ([]byte, error) {
 	a.read.note(name)
-	return readSource(context.Background(), name, max)
+	return readSource(ctx, name, max)
 }

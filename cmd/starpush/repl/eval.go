@@ -91,6 +91,37 @@ func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.R
 	}
 }
 
+// readFile and writeFile are ReadFile and WriteFile with a context that Ctrl-C ends: a pipe
+// may wait for its other side for ever.
+func (s *Shell) readFile(ctx context.Context, name string) (src []byte, err error) {
+	err = s.stoppable(ctx, func(ctx context.Context) (err error) {
+		src, err = s.ReadFile(ctx, name)
+		return err
+	})
+	return src, err
+}
+
+func (s *Shell) writeFile(ctx context.Context, name string, data []byte) error {
+	return s.stoppable(ctx, func(ctx context.Context) error { return s.WriteFile(ctx, name, data) })
+}
+
+// stoppable calls f with a context that Ctrl-C ends, and waits for it.
+func (s *Shell) stoppable(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-s.Interrupts:
+			s.stopped = true
+			cancel(ErrInterrupted)
+		}
+	}
+}
+
 // Finish waits for the tasks that are left when the conversation is over; Ctrl-C
 // drops them. It does nothing while an abandoned statement holds the session.
 func (s *Shell) Finish(ctx context.Context) {

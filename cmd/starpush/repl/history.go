@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/starpush/starpush/lang"
 )
 
 // lineEnd replaces the ends of lines of an entry in the file: the record separator, which no
@@ -123,21 +125,29 @@ func (h *History) Entries() []string {
 	return append([]string(nil), h.mu.entries...)
 }
 
-// rewrite shortens the file to what is kept.
+// rewrite shortens the file to the entries that are kept. The new version is written beside it
+// and replaces it in one step; versions that killed processes left behind are removed.
 func (h *History) rewrite() error {
-	tmp, err := os.CreateTemp(filepath.Dir(h.path), ".history-*") // 0600
+	path, err := filepath.EvalSymlinks(h.path)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
-	w := bufio.NewWriter(tmp)
+	dir, name := filepath.Split(path)
+	f, err := lang.Dir(filepath.Clean(dir)).Create(name)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
 	for _, e := range h.mu.entries {
 		w.WriteString(onOneLine(e))
 	}
-	if err := errors.Join(w.Flush(), tmp.Close()); err != nil {
+	if err := w.Flush(); err != nil {
+		if v, ok := f.(interface{ Abort() }); ok {
+			v.Abort()
+		}
 		return err
 	}
-	return os.Rename(tmp.Name(), h.path)
+	return f.Close()
 }
 
 // onOneLine returns an entry as a line of the file.

@@ -42,7 +42,14 @@ func TestHistoryKeeps(t *testing.T) {
 }
 
 func TestHistoryLimit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history")
+	dir, link := t.TempDir(), t.TempDir()
+	path := filepath.Join(link, "history")
+	if err := os.Symlink(filepath.Join(dir, "kept"), path); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".kept.17.tmp"), []byte("entry 0\n"), 0o600); err != nil { // of a killed process
+		t.Fatal(err)
+	}
 	var b strings.Builder
 	for i := range HistoryLimit + 50 {
 		fmt.Fprintf(&b, "entry %d\n", i)
@@ -68,6 +75,11 @@ func TestHistoryLimit(t *testing.T) {
 	}
 	if fi, _ := os.Stat(path); fi.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode is %v, want 0600", fi.Mode().Perm())
+	}
+	for folder, want := range map[string]string{dir: "kept", link: "history"} {
+		if files, err := os.ReadDir(folder); err != nil || len(files) != 1 || files[0].Name() != want {
+			t.Errorf("the folder of %s has %v, %v", want, files, err)
+		}
 	}
 	if err := h.Add("one more"); err != nil {
 		t.Fatal(err)

@@ -222,3 +222,21 @@ func (p pressing) Write(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// A file may be a pipe that waits for its other side: Ctrl-C ends that.
+func TestPressEndsFiles(t *testing.T) {
+	s, screen, interrupts, _, _, _ := stubborn(t)
+	wait := func(ctx context.Context) error {
+		interrupts <- struct{}{}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	s.ReadFile = func(ctx context.Context, _ string) ([]byte, error) { return nil, wait(ctx) }
+	s.WriteFile = func(ctx context.Context, _ string, _ []byte) error { return wait(ctx) }
+	s.Check = func(context.Context, string, []byte) lang.Diagnostics { return nil }
+	s.Entry(t.Context(), "let a = 1")
+	for _, command := range []string{":load", ":check", ":save"} {
+		s.Entry(t.Context(), command+" "+command+".spu")
+		screen.until(t, command+".spu: interrupted")
+	}
+}

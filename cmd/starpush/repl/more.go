@@ -182,7 +182,7 @@ func (s *Shell) Load(ctx context.Context, file string, b Bindings) bool {
 		s.complain("files cannot be read here")
 		return false
 	}
-	src, err := s.ReadFile(file)
+	src, err := s.readFile(ctx, file)
 	if err != nil {
 		s.complain("%s", fileError(file, err))
 		return false
@@ -194,7 +194,11 @@ func (s *Shell) Load(ctx context.Context, file string, b Bindings) bool {
 			s.complain("params and data cannot be given here")
 			return false
 		}
-		if opts, err = s.Bind(ctx, file, src, b); err != nil {
+		err := s.stoppable(ctx, func(ctx context.Context) (err error) { // it reads modules
+			opts, err = s.Bind(ctx, file, src, b)
+			return err
+		})
+		if err != nil {
 			s.show(string(src), err)
 			return false
 		}
@@ -245,13 +249,13 @@ func (s *Shell) save(ctx context.Context, file string) {
 	if err == nil && fi.Mode().IsRegular() && fi.Size() > 0 {
 		replaced = ", in place of what it held"
 	}
-	if err := s.WriteFile(file, []byte(text)); err != nil {
+	if err := s.writeFile(ctx, file, []byte(text)); err != nil {
 		s.complain("%s", fileError(file, err))
 		return
 	}
 	s.say("%s written to %s%s", entries(n), file, replaced)
 	if s.Check != nil { // what is wrong in a script may have gone well entry by entry
-		if ds := s.Check(ctx, file, []byte(text)); ds.Err() != nil {
+		if ds := s.checked(ctx, file, []byte(text)); ds.Err() != nil {
 			s.note("as a script it is wrong, and needs a change before it runs; `:check " + file + "` says where")
 		}
 	}

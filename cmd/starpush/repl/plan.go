@@ -111,7 +111,7 @@ func (s *Shell) graph(ctx context.Context, args string) {
 	}
 	if !toFile {
 		s.Out.Write(b.Bytes())
-	} else if err := s.WriteFile(file, b.Bytes()); err != nil {
+	} else if err := s.writeFile(ctx, file, b.Bytes()); err != nil {
 		s.complain("%s", fileError(file, err))
 		return
 	} else {

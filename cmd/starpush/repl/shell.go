@@ -44,9 +44,10 @@ type Config struct {
 	History *History
 	// Interrupts gets one value for each Ctrl-C while a statement runs. It may be nil.
 	Interrupts <-chan struct{}
-	// ReadFile reads what :load names; nil forbids it. WriteFile is for :save.
-	ReadFile  func(name string) ([]byte, error)
-	WriteFile func(name string, data []byte) error
+	// ReadFile reads a file for :load and :check, WriteFile writes one for :save, :graph and
+	// :trace. Nil forbids it. The end of ctx ends a read or write of a pipe.
+	ReadFile  func(ctx context.Context, name string) ([]byte, error)
+	WriteFile func(ctx context.Context, name string, data []byte) error
 	// Bind turns what a script is given that :load runs into options; nil forbids it.
 	Bind func(ctx context.Context, name string, src []byte, b Bindings) ([]lang.Option, error)
 	// Check compiles a script for :check.

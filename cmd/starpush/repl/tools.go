@@ -80,6 +80,15 @@ func (s *Shell) cancel(ctx context.Context, args string) {
 	}
 }
 
+// checked returns what Check finds; Ctrl-C ends it.
+func (s *Shell) checked(ctx context.Context, file string, src []byte) (ds lang.Diagnostics) {
+	_ = s.stoppable(ctx, func(ctx context.Context) error {
+		ds = s.Check(ctx, file, src)
+		return nil
+	})
+	return ds
+}
+
 // check reports what is wrong with a script, without running it.
 func (s *Shell) check(ctx context.Context, file string) {
 	switch {
@@ -91,12 +100,12 @@ func (s *Shell) check(ctx context.Context, file string) {
 		return
 	}
 	file = unquote(file)
-	src, err := s.ReadFile(file)
+	src, err := s.readFile(ctx, file)
 	if err != nil {
 		s.complain("%s", fileError(file, err))
 		return
 	}
-	ds := s.Check(ctx, file, src)
+	ds := s.checked(ctx, file, src)
 	if len(ds) == 0 {
 		fmt.Fprintln(s.Out, "nothing is wrong with "+file)
 		return

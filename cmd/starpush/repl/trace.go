@@ -88,7 +88,7 @@ func (s *Shell) stopTrace(ctx context.Context) {
 	run := t.rec.Run("session")
 	err := trace.WriteChrome(&b, run)
 	if err == nil {
-		err = s.WriteFile(t.file, b.Bytes())
+		err = s.writeFile(ctx, t.file, b.Bytes())
 	}
 	if err != nil {
 		s.complain("%s", fileError(t.file, err))

@@ -158,8 +158,8 @@ func newShell(t *testing.T, screen io.Writer, interrupts chan struct{}) (*Shell,
 		Recent: rec, Runtime: rt, Listen: rt.Listen,
 		SaveSettings: func(text string) (string, error) { return "settings", os.WriteFile("settings", []byte(text), 0o644) },
 		Session:      session, Machine: fakeMachine{}, Out: screen, Err: screen, Interrupts: interrupts,
-		ReadFile:  os.ReadFile,
-		WriteFile: func(name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
+		ReadFile:  func(_ context.Context, name string) ([]byte, error) { return os.ReadFile(name) },
+		WriteFile: func(_ context.Context, name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
 		Check: func(ctx context.Context, name string, src []byte) lang.Diagnostics {
 			_, ds := comp.Compile(ctx, name, src)
 			return ds
