@@ -888,19 +888,21 @@ func TestWarningSet(t *testing.T) {
 	src := "codelet set(x: W vector[f64]) { each i in x { x[i] = 1.0 } }\nregister x = vector[f64](4)\n" +
 		"let a = 1\nlet b = 2 # allow W0201\ninsert set(W x)\ninsert set(W x)\nprint(x)\n"
 	for _, tt := range []struct {
-		silence, deny string
-		want          map[string]lang.Severity
+		silence, deny, used string
+		want                map[string]lang.Severity
 	}{
-		{"", "", map[string]lang.Severity{unused: lang.Warning, overwritten: lang.Warning}},
-		{"W", "", map[string]lang.Severity{}},
-		{"", "W", map[string]lang.Severity{unused: lang.Error, overwritten: lang.Error}},
-		{"W", "W", map[string]lang.Severity{}},
-		{unused, "W", map[string]lang.Severity{overwritten: lang.Error}},
-		{"W", unused, map[string]lang.Severity{unused: lang.Error}},
-		{unused, unused, map[string]lang.Severity{overwritten: lang.Warning}},
-		{unused, overwritten, map[string]lang.Severity{overwritten: lang.Error}},
+		{"", "", "", map[string]lang.Severity{unused: lang.Warning, overwritten: lang.Warning}},
+		{"W", "", "", map[string]lang.Severity{}},
+		{"", "W", "", map[string]lang.Severity{unused: lang.Error, overwritten: lang.Error}},
+		{"W", "W", "", map[string]lang.Severity{}},
+		{unused, "W", "", map[string]lang.Severity{overwritten: lang.Error}},
+		{"W", unused, "", map[string]lang.Severity{unused: lang.Error}},
+		{unused, unused, "", map[string]lang.Severity{overwritten: lang.Warning}},
+		{unused, overwritten, "", map[string]lang.Severity{overwritten: lang.Error}},
+		{"", "W", "x a nothing", map[string]lang.Severity{overwritten: lang.Error}},
+		{"", unused, "x", map[string]lang.Severity{unused: lang.Error, overwritten: lang.Warning}},
 	} {
-		set := lang.WarningSet{Silence: strings.Fields(tt.silence), Deny: strings.Fields(tt.deny)}
+		set := lang.WarningSet{Silence: strings.Fields(tt.silence), Deny: strings.Fields(tt.deny), Used: strings.Fields(tt.used)}
 		comp := lang.Must(lang.NewCompiler(lang.Config{Warnings: set}))
 		_, ds := comp.Compile(t.Context(), "x.spu", []byte(src))
 		got := map[string]lang.Severity{}

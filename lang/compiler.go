@@ -95,6 +95,7 @@ var errNoCompiler = errors.New("lang: the Compiler is nil; NewCompiler makes one
 func (c *Compiler) envFor(ctx context.Context) *check.Env {
 	env := c.env
 	env.MaxSource = c.cfg.Limits.MaxSource()
+	env.Used = c.cfg.Warnings.Used
 	if l := c.cfg.Loader; l != nil {
 		env.Load = func(p string, from *diag.Source) (src *diag.Source, err error) {
 			defer func() {

@@ -92,6 +92,7 @@ func Explain(code string) (markdown string, ok bool) { return diag.Explain(code)
 type WarningSet struct {
 	Silence []string // codes not reported, such as "W0201"; "W" means all
 	Deny    []string // codes that count as errors; "W" means all
+	Used    []string // top-level names that the program uses, as by [Instance.Handle]: no W0201
 }
 
 // apply filters ds: silenced warnings go, denied ones become errors, and of a long list

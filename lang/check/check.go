@@ -36,6 +36,9 @@ type Env struct {
 	// share it. An error that has a method Near() []string adds names to choose from.
 	Load func(path string, from *diag.Source) (*diag.Source, error)
 
+	// Used are top-level names of the program whose data the host uses: no W0201.
+	Used []string
+
 	MaxSource int64 // bytes of text of one program, or of an entry with what it imports; 0 is no limit
 }
 

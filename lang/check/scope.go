@@ -4,6 +4,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -322,12 +323,12 @@ func (c *checker) unusedIn(s *scope) {
 		if exported && o.Kind != types.ModuleObject {
 			continue
 		}
-		d := c.diagAt("W0201", diag.Warning, o.Decl, fmt.Sprintf("`%s` is never used", o.Name))
-		d.Label = text
-		d.Help = append(d.Help, fmt.Sprintf("drop it, or call it `_%s`", o.Name))
-		if o.Kind != types.ModuleObject && o.Kind != types.ParamObject && o.Decl.Text() == o.Name {
-			d.Edit(o.Decl, "_"+o.Name)
+		if s == c.top && !c.module && slices.Contains(c.loader.env.Used, o.Name) {
+			continue
 		}
+		d := diag.Unused(o.Name, o.Decl, text)
+		d.DropUnused(o.Name, o.Kind != types.ModuleObject && o.Kind != types.ParamObject)
+		c.diags = append(c.diags, d)
 	}
 }
 
@@ -351,10 +352,10 @@ func (c *checker) hidden(s *scope, o *types.Object) *types.Object {
 // hides warns about o, a name of let that nothing uses and that hides outer.
 func (c *checker) hides(o, outer *types.Object) {
 	let := c.infos[o].let
-	d := c.diagAt("W0201", diag.Warning, o.Decl, fmt.Sprintf("`%s` is never used", o.Name))
-	d.Label = fmt.Sprintf("a new name, beside the `%s` around this block", o.Name)
+	d := diag.Unused(o.Name, o.Decl, fmt.Sprintf("a new name, beside the `%s` around this block", o.Name))
 	d.Labels = append(d.Labels, diag.Label{Span: outer.Decl, Text: "this one keeps its value"})
-	c.outerAssigned(d, let)
+	c.outerAssigned(&d, let)
+	c.diags = append(c.diags, d)
 }
 
 // outerAssigned adds to d that an assignment was meant where let makes a new name.

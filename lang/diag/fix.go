@@ -17,6 +17,19 @@ func (d *Diagnostic) Edit(at Span, text string) {
 	}
 }
 
+// Unused returns the warning W0201 about a name declared at decl; label says what nothing does with it.
+func Unused(name string, decl Span, label string) Diagnostic {
+	return Diagnostic{Code: "W0201", Severity: Warning, Message: fmt.Sprintf("`%s` is never used", name), Span: decl, Label: label}
+}
+
+// DropUnused adds the remedy to a W0201 about name, and with edit the edit that renames it.
+func (d *Diagnostic) DropUnused(name string, edit bool) {
+	d.Help = append(d.Help, fmt.Sprintf("drop it, or call it `_%s`", name))
+	if edit && d.Span.Text() == name {
+		d.Edit(d.Span, "_"+name)
+	}
+}
+
 // Sure marks the edits of d as what was meant for certain.
 func (d *Diagnostic) Sure() {
 	for i := range d.Fixes {

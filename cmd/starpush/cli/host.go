@@ -89,7 +89,10 @@ func holdMemory(l lang.Limits) {
 }
 
 // warningFlags are --deny and --allow.
-type warningFlags struct{ deny, allow []string }
+type warningFlags struct {
+	deny, allow []string
+	used        []string // names of --save
+}
 
 func (w *warningFlags) register(c *cobra.Command) {
 	c.Flags().StringSliceVar(&w.deny, "deny", nil, "treat warnings as errors: `WHAT` is warnings, or codes such as W0201")
@@ -98,6 +101,7 @@ func (w *warningFlags) register(c *cobra.Command) {
 
 // set checks the flags.
 func (w *warningFlags) set() (set lang.WarningSet, err error) {
+	set.Used = w.used
 	if set.Deny, err = warningCodes("--deny", w.deny); err != nil {
 		return set, err
 	}

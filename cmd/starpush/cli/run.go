@@ -170,6 +170,10 @@ func (a *app) runSource(ctx context.Context, o *runFlags, name string, src []byt
 	if err := checkOutputs(script, o.outputs(saves)...); err != nil {
 		return err
 	}
+	o.warningFlags.used = nil
+	for _, s := range saves {
+		o.warningFlags.used = append(o.warningFlags.used, s.name)
+	}
 	ctx, stop := a.withSignals(ctx)
 	defer stop()
 	outputs := ctx // for what waits for the reader of a pipe

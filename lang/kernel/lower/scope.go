@@ -52,12 +52,9 @@ func (l *lowerer) pop() {
 	if l.check && l.diags.Err() == nil {
 		for _, e := range l.scope.List {
 			if e.kind == letEntry && !e.used && e.name[0] != '_' {
-				d := l.report("W0201", diag.Warning, e.decl, fmt.Sprintf("`%s` is never used", e.name))
-				d.Label = "its value is never read"
-				d.Help = append(d.Help, fmt.Sprintf("drop it, or call it `_%s`", e.name))
-				if d.Span.Text() == e.name {
-					d.Edit(d.Span, "_"+e.name)
-				}
+				d := diag.Unused(e.name, l.f.At(e.decl), "its value is never read")
+				d.DropUnused(e.name, true)
+				l.diags = append(l.diags, d)
 			}
 		}
 	}
