@@ -13,6 +13,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -546,7 +547,7 @@ func (a *Analysis) Renamable(offset int) (NameAt, error) {
 
 // CheckName says why text cannot be a name; nil: it can.
 func CheckName(text string) error {
-	if slices.Contains(syntax.Keywords(), text) {
+	if slices.Contains(token.Keywords(), text) {
 		return fmt.Errorf("`%s` is a keyword", text)
 	}
 	if !check.IsName(text) {

@@ -13,7 +13,7 @@ import (
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/interp"
-	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/printer"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -189,7 +189,7 @@ func (c *Compiler) NewSession(rt *engine.Runtime, opts ...Option) *Session {
 // Format returns src in the canonical layout. It is idempotent. The error is
 // Diagnostics when src does not parse.
 func Format(name string, src []byte) ([]byte, error) {
-	return syntax.Format(diag.NewSource(name, string(src)))
+	return printer.Format(diag.NewSource(name, string(src)))
 }
 
 // Must returns v and panics when err is not nil. It is for start-up code whose

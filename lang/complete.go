@@ -10,7 +10,7 @@ import (
 
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/interp"
-	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -334,7 +334,7 @@ func (c *completer) everything() []Completion {
 		out = append(out, Completion{Text: v.Name, Kind: "builtin", Detail: v.Type.String(), Doc: v.Doc})
 	}
 	out = append(out, typeWords()...)
-	for _, k := range syntax.Keywords() {
+	for _, k := range token.Keywords() {
 		c := Completion{Text: k, Kind: "keyword"}
 		for _, e := range check.Words {
 			if e.Name == k {

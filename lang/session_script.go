@@ -14,6 +14,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/printer"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -124,7 +125,7 @@ func leftOut(s syntax.Stmt, tasks int) string {
 // before it failed. Data that the host has bound stays extern.
 func (s *Session) Script(file string) (text string, entries int) {
 	text, entries = s.scriptText(file)
-	if out, err := syntax.Format(diag.NewSource("script", text)); err == nil {
+	if out, err := printer.Format(diag.NewSource("script", text)); err == nil {
 		text = string(out)
 	}
 	return text, entries

@@ -11,6 +11,7 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -155,7 +156,7 @@ func IsName(s string) bool {
 			return false
 		}
 	}
-	for _, k := range syntax.Keywords() {
+	for _, k := range token.Keywords() {
 		if s == k {
 			return false
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/lang/diag"
-	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // TestWordsAreReserved: the reserved words have a line each, and no other word has.
@@ -17,7 +17,7 @@ func TestWordsAreReserved(t *testing.T) {
 			t.Errorf("nothing is said about `%s`", e.Name)
 		}
 	}
-	if got, want := strings.Join(have, " "), strings.Join(syntax.Keywords(), " "); got != want {
+	if got, want := strings.Join(have, " "), strings.Join(token.Keywords(), " "); got != want {
 		t.Errorf("there is something about\n%s\nand the words are\n%s", got, want)
 	}
 }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
 )
 
 // Span is a range of byte offsets into the source of the file: [Lo, Hi).
-type Span struct{ Lo, Hi int32 }
+type Span = token.Span
 
-// Range returns s, so that embedding Span makes a Node.
-func (s Span) Range() Span { return s }
+// Comment is one # or ## comment; Text is all of it, without the newline.
+type Comment = token.Comment
 
 // Node is any part of the tree.
 type Node interface{ Range() Span }
@@ -32,12 +33,6 @@ type File struct {
 func (f *File) At(n Node) diag.Span {
 	s := n.Range()
 	return f.Source.Span(int(s.Lo), int(s.Hi))
-}
-
-// Comment is one # or ## comment; Text is all of it, without the newline.
-type Comment struct {
-	Span
-	Text string
 }
 
 // ---- statements ------------------------------------------------------------
@@ -491,7 +486,7 @@ func Idents(f *File) []*Ident {
 // Equal: trees compared without their places.
 
 // ignored are the fields that say where something stands, or that the checker sets.
-var ignored = wordSet("Span", "Source", "Comments", "OpAt", "ModeAt", "ToAt", "Sig", "Head", "Word", "Parens", "Obj", "Slots", "Callee",
+var ignored = token.WordSet("Span", "Source", "Comments", "OpAt", "ModeAt", "ToAt", "Sig", "Head", "Word", "Parens", "Obj", "Slots", "Callee",
 	"Bound", "TypeArgs", "typ")
 
 // Equal reports whether a and b hold the same program: the same trees, whatever the

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // docBefore is the text of the ## lines directly above offset lo, comments that allow
@@ -15,7 +17,7 @@ func (p *parser) docBefore(lo int32) string {
 	from := n
 	for next := lo; from > 0; from-- {
 		c := p.comments[from-1]
-		if !strings.HasPrefix(c.Text, "##") && !allowComment.MatchString(c.Text) || !p.ownLine(c) || !oneNewline(p.source[c.Hi:next]) {
+		if !strings.HasPrefix(c.Text, "##") && !allowComment.MatchString(c.Text) || !p.ownLine(c) || !oneNewline(p.Text[c.Hi:next]) {
 			break
 		}
 		next = c.Lo
@@ -25,10 +27,10 @@ func (p *parser) docBefore(lo int32) string {
 
 // fileDoc is the text of the first ## lines, in front of all statements.
 func (p *parser) fileDoc() string {
-	first := p.toks[len(p.toks)-1].lo
-	for _, t := range p.toks {
-		if t.kind != tokNL {
-			first = t.lo
+	first := p.Tokens[len(p.Tokens)-1].Lo
+	for _, t := range p.Tokens {
+		if t.Kind != token.NL {
+			first = t.Lo
 			break
 		}
 	}
@@ -38,7 +40,7 @@ func (p *parser) fileDoc() string {
 	}
 	to := from
 	for to < len(p.comments) && p.comments[to].Lo < first && strings.HasPrefix(p.comments[to].Text, "##") &&
-		(to == from || oneNewline(p.source[p.comments[to-1].Hi:p.comments[to].Lo])) {
+		(to == from || oneNewline(p.Text[p.comments[to-1].Hi:p.comments[to].Lo])) {
 		to++
 	}
 	return docText(p.comments[from:to])
@@ -46,9 +48,9 @@ func (p *parser) fileDoc() string {
 
 // ownLine reports whether nothing but white space comes before c on its line.
 func (p *parser) ownLine(c Comment) bool {
-	for i := c.Lo - 1; i >= 0 && p.source[i] != '\n'; i-- {
-		if p.source[i] != ' ' && p.source[i] != '\t' {
-			return p.source[:i+1] == "\ufeff"
+	for i := c.Lo - 1; i >= 0 && p.Text[i] != '\n'; i-- {
+		if p.Text[i] != ' ' && p.Text[i] != '\t' {
+			return p.Text[:i+1] == "\ufeff"
 		}
 	}
 	return true

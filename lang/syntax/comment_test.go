@@ -1,4 +1,4 @@
-package syntax
+package syntax_test
 
 import (
 	"strings"
@@ -6,16 +6,18 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/printer"
 )
 
 func coveredBy(t *testing.T, text string) string {
 	t.Helper()
-	f, ds := Parse(diag.NewSource("x.spu", text))
+	f, ds := syntax.Parse(diag.NewSource("x.spu", text))
 	if ds.Err() != nil {
 		t.Fatal(ds)
 	}
 	var b strings.Builder
-	for _, a := range Allowances(f) {
+	for _, a := range syntax.Allowances(f) {
 		covered := text[a.Covers.Lo:a.Covers.Hi]
 		if i := strings.IndexByte(covered, '#'); i >= 0 { // without the comment itself
 			covered = covered[:i]
@@ -36,7 +38,7 @@ func TestAllowancesSurviveFormat(t *testing.T) {
 		{"f(1,\n 2) # allow W0201\n", "W0201: f(1, 2)\n"},
 		{"func f() { # allow W0201\n let a=1\n}\n", "*"},
 	} {
-		out, err := Format(diag.NewSource("x.spu", tt.text))
+		out, err := printer.Format(diag.NewSource("x.spu", tt.text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +55,8 @@ func TestAllowancesSurviveFormat(t *testing.T) {
 
 // A comment that allows something does not part a declaration from its documentation.
 func TestAllowanceInDocumentation(t *testing.T) {
-	f, _ := Parse(diag.NewSource("x.spu", "let a = 1\n## What it does,\n# allow W0608\n## and how.\nfunc f() { }\n"))
-	if got := f.Stmts[1].(*Func).Doc; got != "What it does,\nand how." {
+	f, _ := syntax.Parse(diag.NewSource("x.spu", "let a = 1\n## What it does,\n# allow W0608\n## and how.\nfunc f() { }\n"))
+	if got := f.Stmts[1].(*syntax.Func).Doc; got != "What it does,\nand how." {
 		t.Errorf("the documentation is %q", got)
 	}
 }
@@ -67,9 +69,9 @@ func TestAllowancesOfLongTexts(t *testing.T) {
 		"one long line":           strings.Repeat("f(); ", n) + "f() # allow " + strings.Repeat("W0201, ", n) + "W0201\n",
 		"lines":                   strings.Repeat("let a = 1 # allow W0201\n", n),
 	} {
-		f, _ := Parse(diag.NewSource("x.spu", text))
+		f, _ := syntax.Parse(diag.NewSource("x.spu", text))
 		began := time.Now()
-		if got := len(Allowances(f)); got < n {
+		if got := len(syntax.Allowances(f)); got < n {
 			t.Errorf("%s: %d codes", name, got)
 		}
 		if took := time.Since(began); took > 20*time.Second {

@@ -1,11 +1,10 @@
-// Package syntax turns the text of a script into a tree, and a tree into text.
+// Package syntax turns the text of a script into a tree.
 //
 // A text goes through these steps:
 //
-//   - The scanner (scan.go) cuts it into tokens and keeps the comments. Strings
-//     stay as written: a string "if" is never mistaken for the word.
-//   - The layout pass (layout.go) decides which newlines end a statement, pairs
-//     the brackets and reports those that are never closed.
+//   - Package token cuts it into tokens and keeps the comments. Its layout pass decides
+//     which newlines end a statement, pairs the brackets and reports those that are never
+//     closed.
 //   - The statement driver (parse.go) finds the tokens of one statement, without
 //     its block, and hands them to the participle parser of the production that
 //     the first word names. What participle reads is written in grammar.go, as

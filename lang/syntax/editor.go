@@ -5,6 +5,8 @@ package syntax
 import (
 	"sort"
 	"strings"
+
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // TokenKind says what a Token is.
@@ -31,34 +33,34 @@ type Token struct {
 // the one of the expression there. ok is false in comments and between tokens.
 func TokenAt(text string, offset int) (t Token, ok bool) { return tokenAt(text, 0, offset) }
 
-// tokenAt is TokenAt for a text that begins at base of the whole; offset counts from there.
+// TokenAt is TokenAt for a text that begins at base of the whole; offset counts from there.
 func tokenAt(text string, base, offset int) (Token, bool) {
-	toks := scan(text).toks
-	k := sort.Search(len(toks), func(i int) bool { return int(toks[i].hi) >= offset })
-	if k < len(toks) && int(toks[k].hi) == offset && k+1 < len(toks) && int(toks[k+1].lo) == offset && kindOf(toks[k+1]) != SignToken {
+	toks := token.Scan(text).Tokens
+	k := sort.Search(len(toks), func(i int) bool { return int(toks[i].Hi) >= offset })
+	if k < len(toks) && int(toks[k].Hi) == offset && k+1 < len(toks) && int(toks[k+1].Lo) == offset && kindOf(toks[k+1]) != SignToken {
 		k++ // of two that touch the one behind offset
 	}
-	if k >= len(toks) || int(toks[k].lo) > offset || toks[k].kind == tokEOF || toks[k].lo == toks[k].hi {
+	if k >= len(toks) || int(toks[k].Lo) > offset || toks[k].Kind == token.EOF || toks[k].Lo == toks[k].Hi {
 		return Token{}, false
 	}
 	t := toks[k]
-	if t.kind == tokFString {
-		if lo, hi, ok := fieldAt(t.text(text), offset-int(t.lo)); ok {
-			return tokenAt(text[int(t.lo)+lo:int(t.lo)+hi], base+int(t.lo)+lo, offset-int(t.lo)-lo)
+	if t.Kind == token.FString {
+		if lo, hi, ok := token.FieldAt(t.Text(text), offset-int(t.Lo)); ok {
+			return tokenAt(text[int(t.Lo)+lo:int(t.Lo)+hi], base+int(t.Lo)+lo, offset-int(t.Lo)-lo)
 		}
 	}
-	return Token{Span{t.lo + int32(base), t.hi + int32(base)}, kindOf(t), t.text(text)}, true
+	return Token{Span{Lo: t.Lo + int32(base), Hi: t.Hi + int32(base)}, kindOf(t), t.Text(text)}, true
 }
 
-func kindOf(t token) TokenKind {
-	switch t.kind {
-	case tokIdent:
+func kindOf(t token.Token) TokenKind {
+	switch t.Kind {
+	case token.Ident:
 		return NameToken
-	case tokKeyword:
+	case token.Keyword:
 		return KeywordToken
-	case tokInt, tokFloat:
+	case token.Int, token.Float:
 		return NumberToken
-	case tokString, tokFString:
+	case token.String, token.FString:
 		return TextToken
 	}
 	return SignToken
@@ -69,31 +71,31 @@ func kindOf(t token) TokenKind {
 func Tokens(text string) []Token { return appendTokens(nil, text, 0) }
 
 func appendTokens(out []Token, text string, base int) []Token {
-	s := scan(text)
-	comments := s.comments
+	s := token.Scan(text)
+	comments := s.Comments
 	add := func(lo, hi int32, kind TokenKind) {
 		if lo < hi {
-			out = append(out, Token{Span{lo + int32(base), hi + int32(base)}, kind, text[lo:hi]})
+			out = append(out, Token{Span{Lo: lo + int32(base), Hi: hi + int32(base)}, kind, text[lo:hi]})
 		}
 	}
-	for _, t := range s.toks {
-		for len(comments) > 0 && comments[0].Lo <= t.lo {
+	for _, t := range s.Tokens {
+		for len(comments) > 0 && comments[0].Lo <= t.Lo {
 			add(comments[0].Lo, comments[0].Hi, CommentToken)
 			comments = comments[1:]
 		}
-		switch t.kind {
-		case tokNL, tokEOF, tokBad:
-		case tokFString:
-			from := t.lo
-			fields(t.text(text), func(lo, hi int) bool {
-				add(from, t.lo+int32(lo), TextToken)
-				out = appendTokens(out, text[t.lo+int32(lo):t.lo+int32(hi)], base+int(t.lo)+lo)
-				from = t.lo + int32(hi)
+		switch t.Kind {
+		case token.NL, token.EOF, token.Bad:
+		case token.FString:
+			from := t.Lo
+			token.Fields(t.Text(text), func(lo, hi int) bool {
+				add(from, t.Lo+int32(lo), TextToken)
+				out = appendTokens(out, text[t.Lo+int32(lo):t.Lo+int32(hi)], base+int(t.Lo)+lo)
+				from = t.Lo + int32(hi)
 				return true
 			})
-			add(from, t.hi, TextToken)
+			add(from, t.Hi, TextToken)
 		default:
-			add(t.lo, t.hi, kindOf(t))
+			add(t.Lo, t.Hi, kindOf(t))
 		}
 	}
 	return out
@@ -112,17 +114,17 @@ type CallAt struct {
 // that the arguments are given by, "" for those without. ok is false in comments, and
 // where there is no call.
 func EnclosingCall(text string, offset int) (c CallAt, ok bool) {
-	s := scan(text)
-	for _, m := range s.comments {
+	s := token.Scan(text)
+	for _, m := range s.Comments {
 		if int(m.Lo) < offset && offset <= int(m.Hi) {
 			return c, false
 		}
 	}
-	toks := s.toks
-	n := sort.Search(len(toks)-1, func(i int) bool { return int(toks[i].hi) > offset })
-	if n < len(toks) && toks[n].kind == tokFString && int(toks[n].lo) < offset {
-		if lo, hi, in := fieldAt(toks[n].text(text), offset-int(toks[n].lo)); in {
-			base := int(toks[n].lo)
+	toks := s.Tokens
+	n := sort.Search(len(toks)-1, func(i int) bool { return int(toks[i].Hi) > offset })
+	if n < len(toks) && toks[n].Kind == token.FString && int(toks[n].Lo) < offset {
+		if lo, hi, in := token.FieldAt(toks[n].Text(text), offset-int(toks[n].Lo)); in {
+			base := int(toks[n].Lo)
 			if c, ok = EnclosingCall(text[base+lo:base+hi], offset-base-lo); ok {
 				return c, true
 			}
@@ -130,12 +132,12 @@ func EnclosingCall(text string, offset int) (c CallAt, ok bool) {
 	}
 	depth := 0
 	for k := n - 1; k >= 0; k-- {
-		switch t := toks[k]; t.text(text) {
+		switch t := toks[k]; t.Text(text) {
 		case ")", "]", "}":
 			depth++
 		case "[", "{":
 			if depth--; depth < 0 {
-				if t.text(text) == "{" {
+				if t.Text(text) == "{" {
 					return c, false
 				}
 				depth = 0 // a list, or an index, of an argument
@@ -159,29 +161,29 @@ func EnclosingCall(text string, offset int) (c CallAt, ok bool) {
 
 // endsCall reports whether no call goes on beyond token k: behind a semicolon, and from
 // one line to a statement in the next.
-func endsCall(text string, toks []token, k int) bool {
-	if toks[k].kind == tokEOF {
+func endsCall(text string, toks []token.Token, k int) bool {
+	if toks[k].Kind == token.EOF {
 		return true
 	}
-	if toks[k].kind != tokNL {
+	if toks[k].Kind != token.NL {
 		return false
 	}
-	if toks[k].text(text) == ";" || k+1 >= len(toks) {
+	if toks[k].Text(text) == ";" || k+1 >= len(toks) {
 		return true
 	}
-	switch word := toks[k+1].text(text); word {
+	switch word := toks[k+1].Text(text); word {
 	case "if", "for", "each": // of expressions, too
 		return false
 	default:
-		return toks[k+1].kind == tokKeyword && isStatementWord[word]
+		return toks[k+1].Kind == token.Keyword && token.IsStatementWord[word]
 	}
 }
 
 // callBefore reads what is called, which ends toks.
-func callBefore(text string, toks []token) (c CallAt, ok bool) {
+func callBefore(text string, toks []token.Token) (c CallAt, ok bool) {
 	k := len(toks) - 1
-	is := func(i int, sign string) bool { return i >= 0 && toks[i].text(text) == sign }
-	name := func(i int) bool { return i >= 0 && toks[i].kind == tokIdent }
+	is := func(i int, sign string) bool { return i >= 0 && toks[i].Text(text) == sign }
+	name := func(i int) bool { return i >= 0 && toks[i].Kind == token.Ident }
 	if is(k, "]") && name(k-1) && is(k-2, "[") && name(k-3) {
 		c.Data = true
 		k -= 3
@@ -189,32 +191,32 @@ func callBefore(text string, toks []token) (c CallAt, ok bool) {
 	if !name(k) {
 		return c, false
 	}
-	c.Callee = toks[k].text(text)
+	c.Callee = toks[k].Text(text)
 	for k--; is(k, ".") && name(k-1); k -= 2 {
-		c.Callee = toks[k-1].text(text) + "." + c.Callee
+		c.Callee = toks[k-1].Text(text) + "." + c.Callee
 	}
-	if k >= 0 && toks[k].kind == tokKeyword {
-		c.Before = toks[k].text(text)
+	if k >= 0 && toks[k].Kind == token.Keyword {
+		c.Before = toks[k].Text(text)
 	}
 	return c, true
 }
 
 // arguments reads the arguments of a call that begin toks.
-func (c *CallAt) arguments(text string, toks []token, offset int) {
+func (c *CallAt) arguments(text string, toks []token.Token, offset int) {
 	depth, first := 0, true
 	for k, t := range toks {
-		if t.kind == tokNL && !endsCall(text, toks, k) {
+		if t.Kind == token.NL && !endsCall(text, toks, k) {
 			continue
 		}
 		if first {
 			first = false
 			name := ""
-			if t.kind == tokIdent && k+1 < len(toks) && toks[k+1].text(text) == "=" {
-				name = t.text(text)
+			if t.Kind == token.Ident && k+1 < len(toks) && toks[k+1].Text(text) == "=" {
+				name = t.Text(text)
 			}
 			c.Args = append(c.Args, name)
 		}
-		switch t.text(text) {
+		switch t.Text(text) {
 		case "(", "[", "{":
 			depth++
 		case ")", "]", "}":
@@ -226,7 +228,7 @@ func (c *CallAt) arguments(text string, toks []token, offset int) {
 				break
 			}
 			first = true
-			if int(t.hi) <= offset {
+			if int(t.Hi) <= offset {
 				c.Arg = len(c.Args)
 			}
 		default:
@@ -237,52 +239,16 @@ func (c *CallAt) arguments(text string, toks []token, offset int) {
 	}
 }
 
-// fieldAt finds the expression of the f-string s that offset lies in.
-func fieldAt(s string, offset int) (lo, hi int, ok bool) {
-	fields(s, func(from, to int) bool {
-		if offset >= from && offset <= to {
-			lo, hi, ok = from, to, true
-		}
-		return offset > to
-	})
-	return lo, hi, ok
-}
-
-// fields calls f with the place of each expression of the f-string s until f returns false.
-func fields(s string, f func(lo, hi int) bool) {
-	for i := len(`f"`); i < len(s); {
-		switch {
-		case (s[i] == '{' || s[i] == '}') && i+1 < len(s) && s[i+1] == s[i]:
-			i += 2
-		case s[i] == '{':
-			colon, end := fieldEnd(s, i+1)
-			if end < 0 {
-				return
-			}
-			stop := end
-			if colon >= 0 {
-				stop = colon
-			}
-			if !f(i+1, stop) {
-				return
-			}
-			i = end + 1
-		default:
-			i++
-		}
-	}
-}
-
 // IntValue is the value of an integer literal: 4Ki, 0xff, 1_000. ok is false for other
 // texts, and above the largest int.
 func IntValue(text string) (v int64, ok bool) {
 	if strings.TrimLeft(text, "0123456789") == text {
 		return 0, false
 	}
-	s := scan(text)
-	if len(s.mistakes) > 0 || len(s.toks) != 2 || s.toks[0].kind != tokInt {
+	s := token.Scan(text)
+	if len(s.Mistakes) > 0 || len(s.Tokens) != 2 || s.Tokens[0].Kind != token.Int {
 		return 0, false
 	}
-	u, ok := intValue(text)
+	u, ok := token.IntValue(text)
 	return int64(u), ok && u < 1<<63
 }

@@ -2,9 +2,6 @@ package syntax
 
 import "github.com/starpush/starpush/lang/diag"
 
-// Print is the printer without the comparison afterwards.
-func Print(f *File) (string, error) { return print(f) }
-
 // ParseByGrammar is Parse with every statement read by participle.
 func ParseByGrammar(src *diag.Source) (*File, diag.Diagnostics) {
 	p := newParser(src, false)

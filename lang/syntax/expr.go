@@ -9,10 +9,12 @@ package syntax
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // maxHeight bounds the height of one expression's tree: 1 + 1 + 1 + … and f(x)[0][0]….
@@ -29,7 +31,7 @@ type exprParser struct {
 
 // readExpr, readPostfix and readArgs are productions of the grammar.
 func readExpr(l *lexer.PeekingLexer) (Expr, error) {
-	if !startsExpr(l.Peek()) {
+	if !token.StartsExpr(l.Peek()) {
 		return nil, participle.NextMatch
 	}
 	p := exprParser{lex: peeking{l}}
@@ -38,7 +40,7 @@ func readExpr(l *lexer.PeekingLexer) (Expr, error) {
 }
 
 func readPostfix(l *lexer.PeekingLexer) (postfix, error) {
-	if !startsPostfix(l.Peek()) {
+	if !token.StartsPostfix(l.Peek()) {
 		return nil, participle.NextMatch
 	}
 	p := exprParser{lex: peeking{l}}
@@ -65,47 +67,18 @@ func (p *exprParser) advanced(err error) error {
 	return err
 }
 
-// startsPostfix reports whether a primary expression begins with t.
-func startsPostfix(t *lexer.Token) bool {
-	switch t.Type {
-	case tokIdent, tokInt, tokFloat, tokString, tokFString:
-		return true
-	case tokOp:
-		return t.Value == "(" || t.Value == "["
-	case tokKeyword:
-		switch t.Value {
-		case "true", "false", "none", "insert":
-			return true
-		}
-	}
-	return false
-}
-
-// startsExpr reports whether an expression begins with t.
-func startsExpr(t *lexer.Token) bool {
-	switch {
-	case startsPostfix(t):
-		return true
-	case t.Type == tokOp:
-		return t.Value == "-"
-	case t.Type == tokKeyword:
-		return t.Value == "if" || t.Value == "not"
-	}
-	return false
-}
-
 func (p *exprParser) peek() *lexer.Token { return p.lex.Peek() }
 
 // is reports whether the next token is the sign or word text.
 func (p *exprParser) is(text string) bool {
 	t := p.lex.Peek()
-	return t.Value == text && t.Type != tokString
+	return t.Value == text && t.Type != token.String
 }
 
 // next reads a token.
 func (p *exprParser) next() *lexer.Token {
 	t := p.lex.Next()
-	if t.Type != tokEOF {
+	if t.Type != token.EOF {
 		p.end = int32(t.Pos.Offset + len(t.Value))
 	}
 	return t
@@ -124,36 +97,32 @@ func (p *exprParser) take(text string) bool {
 // what else could stand here.
 func (p *exprParser) want(text string, also ...string) (*lexer.Token, error) {
 	if !p.is(text) {
-		return nil, unexpected(p.peek(), append(also, "`"+text+"`")...)
+		return nil, token.Unexpected(p.peek(), append(also, "`"+text+"`")...)
 	}
 	return p.next(), nil
 }
 
 // ident reads a name.
 func (p *exprParser) ident() (*Ident, error) {
-	if p.peek().Type != tokIdent {
-		return nil, unexpected(p.peek(), "a name")
+	if p.peek().Type != token.Ident {
+		return nil, token.Unexpected(p.peek(), "a name")
 	}
 	return identOf(p.next()), nil
 }
 
-func spanOf(t *lexer.Token) Span {
-	return Span{int32(t.Pos.Offset), int32(t.Pos.Offset + len(t.Value))}
-}
-
 func identOf(t *lexer.Token) *Ident {
-	return &Ident{exprNode: exprNode{Span: spanOf(t)}, Name: t.Value}
+	return &Ident{exprNode: exprNode{Span: token.SpanOf(t)}, Name: t.Value}
 }
 
 // from is the node of what was read since offset lo.
-func (p *exprParser) from(lo int32) exprNode { return exprNode{Span: Span{lo, p.end}} }
+func (p *exprParser) from(lo int32) exprNode { return exprNode{Span: Span{Lo: lo, Hi: p.end}} }
 
 // enter counts a level of the recursion.
 func (p *exprParser) enter() error {
 	p.depth++
-	if p.depth > maxNesting {
-		return &mistake{code: "E0107", at: spanOf(p.peek()), msg: "this expression nests deeper than " + itoa(maxNesting) + " levels",
-			help: []string{"name parts of it with `let`, or move them into a `func`"}}
+	if p.depth > token.MaxNesting {
+		return &token.Mistake{Code: "E0107", At: token.SpanOf(p.peek()), Msg: "this expression nests deeper than " + strconv.Itoa(token.MaxNesting) + " levels",
+			Help: []string{"name parts of it with `let`, or move them into a `func`"}}
 	}
 	return nil
 }
@@ -162,8 +131,8 @@ func (p *exprParser) enter() error {
 func (p *exprParser) grow(other int) error {
 	p.height = max(p.height, other) + 1
 	if p.height > maxHeight {
-		return &mistake{code: "E0107", at: spanOf(p.peek()), msg: "this expression has more than " + itoa(maxHeight) + " operators in a row",
-			help: []string{"name parts of it with `let`"}}
+		return &token.Mistake{Code: "E0107", At: token.SpanOf(p.peek()), Msg: "this expression has more than " + strconv.Itoa(maxHeight) + " operators in a row",
+			Help: []string{"name parts of it with `let`"}}
 	}
 	return nil
 }
@@ -204,43 +173,6 @@ func (p *exprParser) expr() (Expr, error) {
 	return &Cond{exprNode: p.from(lo), If: cond, Then: then, Else: other}, nil
 }
 
-// Levels of binary operators, low to high.
-const (
-	levelOr = iota
-	levelAnd
-	levelNot
-	levelCmp
-	levelRange
-	levelAdd
-	levelMul
-	levelUnary
-)
-
-// levelOf is the level of a binary operator, -1 for other tokens.
-func levelOf(t *lexer.Token) int {
-	switch t.Type {
-	case tokKeyword:
-		switch t.Value {
-		case "or":
-			return levelOr
-		case "and":
-			return levelAnd
-		}
-	case tokOp:
-		switch t.Value {
-		case "==", "!=", "<", "<=", ">", ">=":
-			return levelCmp
-		case "..", "..=":
-			return levelRange
-		case "+", "-":
-			return levelAdd
-		case "*", "/", "//", "%":
-			return levelMul
-		}
-	}
-	return -1
-}
-
 // binary reads what binds at least as tightly as level.
 func (p *exprParser) binary(level int) (Expr, error) {
 	x, err := p.operand(level)
@@ -248,17 +180,17 @@ func (p *exprParser) binary(level int) (Expr, error) {
 		return nil, err
 	}
 	// max is the tightest level that may still follow: comparisons and ranges do not chain.
-	for high := levelUnary; ; {
+	for high := token.LevelUnary; ; {
 		t := p.peek()
-		l := levelOf(t)
+		l := token.LevelOf(t)
 		if l < level || l > high {
-			if l >= level && (l == levelCmp || l == levelRange) {
-				return nil, chained(t)
+			if l >= level && (l == token.LevelCmp || l == token.LevelRange) {
+				return nil, token.Chained(t)
 			}
 			return x, nil
 		}
 		op := t.Value
-		at := spanOf(t)
+		at := token.SpanOf(t)
 		h := p.height
 		p.next()
 		y, err := p.binary(l + 1)
@@ -269,12 +201,12 @@ func (p *exprParser) binary(level int) (Expr, error) {
 			return nil, err
 		}
 		lo := x.Range().Lo
-		if l == levelRange {
+		if l == token.LevelRange {
 			x = &RangeExpr{exprNode: p.from(lo), Lo: x, Hi: y, Closed: op == "..="}
 		} else {
 			x = &Binary{exprNode: p.from(lo), Op: op, OpAt: at, X: x, Y: y}
 		}
-		if l == levelCmp || l == levelRange {
+		if l == token.LevelCmp || l == token.LevelRange {
 			high = l - 1
 		} else {
 			high = l
@@ -284,14 +216,14 @@ func (p *exprParser) binary(level int) (Expr, error) {
 
 // operand reads the first operand of binary(level).
 func (p *exprParser) operand(level int) (Expr, error) {
-	if level <= levelNot && p.is("not") {
+	if level <= token.LevelNot && p.is("not") {
 		if err := p.enter(); err != nil {
 			return nil, err
 		}
 		defer func() { p.depth-- }()
 		t := p.next()
-		at := spanOf(t)
-		x, err := p.binary(levelNot)
+		at := token.SpanOf(t)
+		x, err := p.binary(token.LevelNot)
 		if err != nil {
 			return nil, err
 		}
@@ -310,16 +242,16 @@ func (p *exprParser) unary() (Expr, error) {
 			return nil, err
 		}
 		defer func() { p.depth-- }()
-		at := spanOf(p.next())
-		if t := p.peek(); t.Type == tokInt {
+		at := token.SpanOf(p.next())
+		if t := p.peek(); t.Type == token.Int {
 			// the smallest int: its magnitude is no int
-			if v, ok := intValue(t.Value); ok && v == 1<<63 {
+			if v, ok := token.IntValue(t.Value); ok && v == 1<<63 {
 				p.next()
 				if !p.is("**") && !p.is("(") && !p.is("[") && !p.is(".") {
 					p.height = 0
 					return &IntLit{exprNode: p.from(at.Lo), Value: math.MinInt64, Text: "-" + t.Value}, nil
 				}
-				return nil, outOfRange(t)
+				return nil, token.OutOfRange(t)
 			}
 		}
 		x, err := p.unary()
@@ -340,7 +272,7 @@ func (p *exprParser) unary() (Expr, error) {
 		return nil, err
 	}
 	defer func() { p.depth-- }()
-	at := spanOf(p.next())
+	at := token.SpanOf(p.next())
 	y, err := p.unary()
 	if err != nil {
 		return nil, err
@@ -357,7 +289,7 @@ func (p *exprParser) postfix() (Expr, error) {
 	for err == nil {
 		lo := x.Range().Lo
 		t := p.peek()
-		if t.Type != tokOp {
+		if t.Type != token.Op {
 			return x, nil
 		}
 		h := p.height
@@ -398,53 +330,53 @@ func (p *exprParser) primary() (Expr, error) {
 	t := p.peek()
 	p.height = 0
 	switch t.Type {
-	case tokIdent:
+	case token.Ident:
 		p.next()
-		if foldWords[t.Value] && p.peek().Type == tokIdent {
+		if token.FoldWords[t.Value] && p.peek().Type == token.Ident {
 			return p.fold(t)
 		}
 		return identOf(t), nil
-	case tokInt:
-		v, ok := intValue(t.Value)
+	case token.Int:
+		v, ok := token.IntValue(t.Value)
 		p.next()
 		if !ok || v == 1<<63 {
-			return nil, outOfRange(t)
+			return nil, token.OutOfRange(t)
 		}
-		return &IntLit{exprNode: exprNode{Span: spanOf(t)}, Value: int64(v), Text: t.Value}, nil
-	case tokFloat:
+		return &IntLit{exprNode: exprNode{Span: token.SpanOf(t)}, Value: int64(v), Text: t.Value}, nil
+	case token.Float:
 		p.next()
 		v, ok := floatValue(t.Value)
 		if !ok {
-			return nil, &mistake{code: "E0106", at: spanOf(t), msg: "`" + clip(t.Value) + "` is too large for a float",
-				help: []string{"the largest is about 1.8e308; infinity is `inf`"}}
+			return nil, &token.Mistake{Code: "E0106", At: token.SpanOf(t), Msg: "`" + token.Clip(t.Value) + "` is too large for a float",
+				Help: []string{"the largest is about 1.8e308; infinity is `inf`"}}
 		}
-		return &FloatLit{exprNode: exprNode{Span: spanOf(t)}, Value: v, Text: t.Value}, nil
-	case tokString:
+		return &FloatLit{exprNode: exprNode{Span: token.SpanOf(t)}, Value: v, Text: t.Value}, nil
+	case token.String:
 		p.next()
 		x, f := stringOf(t)
 		if f != nil {
 			return nil, f
 		}
 		return x, nil
-	case tokFString:
+	case token.FString:
 		p.next()
 		return p.fstring(t)
-	case tokKeyword:
+	case token.Keyword:
 		switch t.Value {
 		case "true", "false":
 			p.next()
-			return &BoolLit{exprNode: exprNode{Span: spanOf(t)}, Value: t.Value == "true"}, nil
+			return &BoolLit{exprNode: exprNode{Span: token.SpanOf(t)}, Value: t.Value == "true"}, nil
 		case "none":
 			p.next()
-			return &NoneLit{exprNode: exprNode{Span: spanOf(t)}}, nil
+			return &NoneLit{exprNode: exprNode{Span: token.SpanOf(t)}}, nil
 		case "insert":
 			return p.insert()
 		case "not", "if":
-			m := unexpected(t, "an operand")
-			m.help = append(m.help, "put parentheses around: `("+t.Value+" …)`")
+			m := token.Unexpected(t, "an operand")
+			m.Help = append(m.Help, "put parentheses around: `("+t.Value+" …)`")
 			return nil, m
 		}
-	case tokOp:
+	case token.Op:
 		switch t.Value {
 		case "(":
 			lo := int32(p.next().Pos.Offset)
@@ -463,23 +395,23 @@ func (p *exprParser) primary() (Expr, error) {
 			return p.list()
 		}
 	}
-	return nil, unexpected(t, "an expression")
+	return nil, token.Unexpected(t, "an expression")
 }
 
 // stringOf makes the node of a string token.
-func stringOf(t *lexer.Token) (*StringLit, *mistake) {
+func stringOf(t *lexer.Token) (*StringLit, *token.Mistake) {
 	v, f := unescape(t.Value[1 : len(t.Value)-1])
 	if f != nil {
 		return nil, f.in(t.Pos.Offset + 1)
 	}
-	return &StringLit{exprNode: exprNode{Span: spanOf(t)}, Value: v, Text: t.Value}, nil
+	return &StringLit{exprNode: exprNode{Span: token.SpanOf(t)}, Value: v, Text: t.Value}, nil
 }
 
 // in places a fault of a literal whose inside begins at offset at.
-func (f *fault) in(at int) *mistake {
-	m := &mistake{code: "E0106", at: Span{int32(at + f.lo), int32(at + f.hi)}, msg: f.msg}
+func (f *fault) in(at int) *token.Mistake {
+	m := &token.Mistake{Code: "E0106", At: Span{Lo: int32(at + f.lo), Hi: int32(at + f.hi)}, Msg: f.msg}
 	if f.help != "" {
-		m.help = []string{f.help}
+		m.Help = []string{f.help}
 	}
 	return m
 }
@@ -571,7 +503,7 @@ func (p *exprParser) args() ([]*Arg, error) {
 			return nil, err
 		}
 		h = max(h, p.height)
-		a.Span = Span{lo, p.end}
+		a.Span = Span{Lo: lo, Hi: p.end}
 		out = append(out, a)
 		if !p.take(",") {
 			break
@@ -584,7 +516,7 @@ func (p *exprParser) args() ([]*Arg, error) {
 
 // argName reads "name =" if it comes next.
 func (p *exprParser) argName() (*Ident, error) {
-	if p.peek().Type != tokIdent || p.lex.ahead(1).Value != "=" {
+	if p.peek().Type != token.Ident || p.lex.ahead(1).Value != "=" {
 		return nil, nil
 	}
 	t := p.next()
@@ -623,7 +555,7 @@ func (p *exprParser) fold(op *lexer.Token) (Expr, error) {
 	if _, err := p.want("{", "an operator"); err != nil {
 		return nil, err
 	}
-	for p.peek().Type == tokNL {
+	for p.peek().Type == token.NL {
 		p.next()
 	}
 	body, err := p.expr()
@@ -631,7 +563,7 @@ func (p *exprParser) fold(op *lexer.Token) (Expr, error) {
 		return nil, err
 	}
 	f.Body = body
-	for p.peek().Type == tokNL {
+	for p.peek().Type == token.NL {
 		p.next()
 	}
 	if _, err := p.want("}", "an operator"); err != nil {
@@ -649,7 +581,7 @@ func (p *exprParser) fold(op *lexer.Token) (Expr, error) {
 // insert reads Insert.
 func (p *exprParser) insert() (Expr, error) {
 	t := p.next()
-	in := &Insert{Word: spanOf(t)}
+	in := &Insert{Word: token.SpanOf(t)}
 	for {
 		name, err := p.ident()
 		if err != nil {
@@ -704,9 +636,9 @@ func (p *exprParser) taskArg() (*TaskArg, error) {
 	if a.Name, err = p.argName(); err != nil {
 		return nil, err
 	}
-	if t := p.peek(); t.Type == tokIdent && modeOf(t.Value) != iface.NoMode && p.lex.ahead(1).Type == tokIdent {
+	if t := p.peek(); t.Type == token.Ident && token.ModeOf(t.Value) != iface.NoMode && p.lex.ahead(1).Type == token.Ident {
 		p.lex.Next()
-		a.Mode, a.ModeAt = modeOf(t.Value), spanOf(t)
+		a.Mode, a.ModeAt = token.ModeOf(t.Value), token.SpanOf(t)
 	}
 	if a.Mode == iface.NoMode {
 		a.Value, err = p.expr()
@@ -718,13 +650,13 @@ func (p *exprParser) taskArg() (*TaskArg, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Span = Span{lo, p.end}
+	a.Span = Span{Lo: lo, Hi: p.end}
 	return a, nil
 }
 
 // with reads With. A comma belongs to it only if another "name =" follows.
 func (p *exprParser) with() (*With, error) {
-	w := &With{Span: spanOf(p.next())}
+	w := &With{Span: token.SpanOf(p.next())}
 	h := 0
 	for {
 		lo := int32(p.peek().Pos.Offset)
@@ -740,8 +672,8 @@ func (p *exprParser) with() (*With, error) {
 			return nil, err
 		}
 		h = max(h, p.height)
-		w.Options = append(w.Options, &Option{Span: Span{lo, p.end}, Name: name, Value: x})
-		if !p.is(",") || p.lex.ahead(1).Type != tokIdent || p.lex.ahead(2).Value != "=" {
+		w.Options = append(w.Options, &Option{Span: Span{Lo: lo, Hi: p.end}, Name: name, Value: x})
+		if !p.is(",") || p.lex.ahead(1).Type != token.Ident || p.lex.ahead(2).Value != "=" {
 			break
 		}
 		p.next()
@@ -750,3 +682,43 @@ func (p *exprParser) with() (*With, error) {
 	p.height = h
 	return w, nil
 }
+
+// Sources: where expressions are read from.
+
+// source is a list of tokens with a place in it.
+type source interface {
+	Peek() *lexer.Token
+	Next() *lexer.Token
+	ahead(n int) *lexer.Token // the token n places behind the next one
+}
+
+// peeking is the lexer that participle hands over.
+type peeking struct{ *lexer.PeekingLexer }
+
+func (l peeking) ahead(n int) *lexer.Token {
+	back := l.MakeCheckpoint()
+	for range n {
+		l.Next()
+	}
+	t := l.Peek()
+	l.LoadCheckpoint(back)
+	return t
+}
+
+// stream is the tokens of one statement; the last is EOF.
+type stream struct {
+	toks []lexer.Token
+	pos  int
+}
+
+func (s *stream) Peek() *lexer.Token { return &s.toks[s.pos] }
+
+func (s *stream) Next() *lexer.Token {
+	t := &s.toks[s.pos]
+	if s.pos < len(s.toks)-1 {
+		s.pos++
+	}
+	return t
+}
+
+func (s *stream) ahead(n int) *lexer.Token { return &s.toks[min(s.pos+n, len(s.toks)-1)] }

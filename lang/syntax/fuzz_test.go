@@ -1,6 +1,8 @@
 package syntax_test
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/printer"
 )
 
 // seeds are the texts that fuzzing starts from: the examples of the specification,
@@ -52,8 +55,10 @@ func FuzzParse(f *testing.F) {
 			checkDiagnostic(t, &d, text)
 		}
 		if len(ds) == 0 {
-			checkFormat(t, "fuzz.spu", text)
-		} else if _, err := syntax.Format(src); err == nil {
+			if problem := spoiled(text); problem != "" {
+				t.Fatalf("%s\n--- of\n%s", problem, text)
+			}
+		} else if _, err := printer.Format(src); err == nil {
 			t.Fatal("text with errors is formatted")
 		}
 	})
@@ -198,18 +203,33 @@ func checkText(t *testing.T, text string) bool {
 	if len(ds) > 0 {
 		return false
 	}
-	if _, problem := format("x.spu", text); problem != "" {
+	if problem := spoiled(text); problem != "" {
 		small := shrink(text, func(s string) bool {
 			if _, ds := syntax.Parse(diag.NewSource("x.spu", s)); len(ds) > 0 {
 				return false
 			}
-			_, problem := format("x.spu", s)
-			return problem != ""
+			return spoiled(s) != ""
 		})
-		_, problem := format("x.spu", small)
-		t.Fatalf("%s\n--- of\n%s", problem, small)
+		t.Fatalf("%s\n--- of\n%s", spoiled(small), small)
 	}
 	return true
+}
+
+// spoiled formats text, which has no errors, twice; it says what is wrong with the result,
+// "" for nothing. Format itself compares the programs.
+func spoiled(text string) string {
+	out, err := printer.Format(diag.NewSource("x.spu", text))
+	if err != nil {
+		return err.Error()
+	}
+	again, err := printer.Format(diag.NewSource("x.spu", string(out)))
+	if err != nil {
+		return "the second time: " + err.Error()
+	}
+	if !bytes.Equal(again, out) {
+		return fmt.Sprintf("not idempotent:\n%s\nthen\n%s", out, again)
+	}
+	return ""
 }
 
 // shrink removes pieces of text as long as it stays bad.

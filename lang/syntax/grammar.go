@@ -8,10 +8,13 @@ package syntax
 // called Tokens holds all tokens of its production.
 
 import (
+	"errors"
+	"strings"
 	"sync"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 type tokens = []lexer.Token
@@ -236,7 +239,7 @@ func (a argList) list() []*Arg { return a }
 // token that does not. The few places that need more say so in their tags.
 var root = sync.OnceValue(func() *participle.Parser[statement] {
 	return participle.MustBuild[statement](
-		participle.Lexer(definition{}),
+		participle.Lexer(token.Definition{}),
 		participle.UseLookahead(0),
 		participle.ParseTypeWith(readExpr),
 		participle.ParseTypeWith(readPostfix),
@@ -266,7 +269,7 @@ const maxKept = 1000
 // quick is head for a statement that read knows; read returns nil when it does not
 // fit. What it returns holds tokens until the next statement is read.
 func quick[P any](p *parser, w where, read func(x *exprParser, s *stream) *P) *P {
-	end, bad := p.headEnd(p.pos)
+	end, bad := p.HeadEnd(p.pos)
 	if bad || !p.fits(end, w) {
 		p.pos = end
 		return nil
@@ -278,7 +281,7 @@ func quick[P any](p *parser, w where, read func(x *exprParser, s *stream) *P) *P
 			p.pos += s.pos
 			return h
 		}
-		if m, ok := x.failed.(*mistake); ok && m.code == "E0107" { // large: not once more
+		if m, ok := x.failed.(*token.Mistake); ok && m.Code == "E0107" { // large: not once more
 			p.report(m)
 			p.pos = end
 			return nil
@@ -293,10 +296,10 @@ func (p *parser) stream(end int) *stream {
 	if n := end - p.pos + 1; n > cap(out) {
 		out = make([]lexer.Token, 0, max(n, 64))
 	}
-	for _, t := range p.toks[p.pos:end] {
-		out = append(out, lexer.Token{Type: lexer.TokenType(t.kind), Value: t.text(p.source), Pos: lexer.Position{Offset: int(t.lo)}})
+	for _, t := range p.Tokens[p.pos:end] {
+		out = append(out, lexer.Token{Type: lexer.TokenType(t.Kind), Value: t.Text(p.Text), Pos: lexer.Position{Offset: int(t.Lo)}})
 	}
-	out = append(out, lexer.Token{Type: tokEOF, Pos: lexer.Position{Offset: int(p.toks[end].lo)}})
+	out = append(out, lexer.Token{Type: token.EOF, Pos: lexer.Position{Offset: int(p.Tokens[end].Lo)}})
 	if cap(out) <= maxKept {
 		p.buf = out
 	}
@@ -305,7 +308,7 @@ func (p *parser) stream(end int) *stream {
 
 // whole reads an expression; nil if there is none.
 func (p *exprParser) whole() Expr {
-	if !startsExpr(p.peek()) {
+	if !token.StartsExpr(p.peek()) {
 		return nil
 	}
 	p.depth, p.height = 0, 0
@@ -320,7 +323,7 @@ func (p *exprParser) whole() Expr {
 // names reads names with commas between them.
 func (s *stream) names() tokens {
 	from := s.pos
-	for s.Next().Type == tokIdent {
+	for s.Next().Type == token.Ident {
 		if s.Peek().Value != "," {
 			return s.toks[from:s.pos]
 		}
@@ -334,7 +337,7 @@ func quickSimple(x *exprParser, s *stream) *simpleStmt {
 	if h.Target == nil {
 		return nil
 	}
-	if s.Peek().Type == tokAssign {
+	if s.Peek().Type == token.Assign {
 		h.Op = s.toks[s.pos : s.pos+1]
 		s.Next()
 		if h.Value = x.whole(); h.Value == nil {
@@ -347,7 +350,7 @@ func quickSimple(x *exprParser, s *stream) *simpleStmt {
 func quickLet(x *exprParser, s *stream) *letStmt {
 	s.Next()
 	h := &letStmt{Name: s.toks[s.pos : s.pos+1]}
-	if s.Next().Type != tokIdent || s.Next().Value != "=" {
+	if s.Next().Type != token.Ident || s.Next().Value != "=" {
 		return nil
 	}
 	if h.Value = x.whole(); h.Value == nil {
@@ -398,11 +401,143 @@ func quickWhile(x *exprParser, s *stream) *whileStmt {
 
 func quickReturn(x *exprParser, s *stream) *returnStmt {
 	s.Next()
-	if s.Peek().Type == tokEOF {
+	if s.Peek().Type == token.EOF {
 		return &returnStmt{}
 	}
 	if v := x.whole(); v != nil {
 		return &returnStmt{Value: v}
 	}
 	return nil
+}
+
+// What the errors of participle say.
+
+// productionNames are the productions of the grammar in the words of messages.
+var productionNames = map[string]string{
+	"Expr": "an expression", "Postfix": "the name of some data", "TypeRef": "a type", "Operand": "a parameter", "FuncParam": "a parameter",
+	"FilterCall": "a filter", "Args": "`(`", "WithClause": "`with`", "OptionItem": "an option", "AcquireItem": "an access mode (R, W or RW)",
+	"CodeletHeader": "a name", "FuncHeader": "a name", "<ident>": "a name", "<string>": "a string", "<assign>": "`=`", "`none`": "",
+}
+
+// asMistake turns an error of participle into a mistake.
+func asMistake(err error) *token.Mistake {
+	var m *token.Mistake
+	if errors.As(err, &m) {
+		return m
+	}
+	var u *participle.UnexpectedTokenError
+	if errors.As(err, &u) {
+		t := u.Unexpected
+		return token.Unexpected(&t, expected(u)...)
+	}
+	var pe participle.Error
+	if errors.As(err, &pe) {
+		at := int32(pe.Position().Offset)
+		return &token.Mistake{Code: "E0101", At: Span{Lo: at, Hi: at}, Msg: pe.Message()}
+	}
+	return &token.Mistake{Code: "E0101", Msg: err.Error()}
+}
+
+// expected reads what participle expected from its message, which gives the rest
+// of the production as EBNF: the first term of it is what should have come.
+func expected(u *participle.UnexpectedTokenError) []string {
+	msg := u.Message()
+	i := strings.Index(msg, " (expected ")
+	if i < 0 {
+		return nil
+	}
+	rest := strings.TrimSuffix(msg[i+len(" (expected "):], ")")
+	return firstTerms(rest)
+}
+
+// firstTerms lists the words that an EBNF expression may begin with.
+func firstTerms(s string) []string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return nil
+	}
+	switch s[0] {
+	case '"':
+		if n := strings.IndexByte(s[1:], '"'); n >= 0 {
+			return []string{"`" + s[1:1+n] + "`"}
+		}
+	case '(':
+		inner, rest := group(s)
+		var out []string
+		if strings.HasPrefix(inner, "?") {
+			return firstTerms(rest)
+		}
+		for _, alt := range alternatives(inner) {
+			out = append(out, firstTerms(alt)...)
+		}
+		if strings.HasPrefix(rest, "?") || strings.HasPrefix(rest, "*") {
+			out = append(out, firstTerms(rest[1:])...)
+		}
+		return unique(out)
+	}
+	end := strings.IndexAny(s, " )|?*+")
+	if end < 0 {
+		end = len(s)
+	}
+	word := s[:end]
+	out := []string{word}
+	if name, ok := productionNames[word]; ok {
+		out[0] = name
+	}
+	return out
+}
+
+// group splits "(a b) c" into "a b" and "c".
+func group(s string) (inner, rest string) {
+	depth, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return s[1:i], s[i+1:]
+			}
+		}
+	}
+	return s[1:], ""
+}
+
+// alternatives splits "a | b | c" at the top level.
+func alternatives(s string) []string {
+	var out []string
+	depth, quoted, start := 0, false, 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth == 0:
+			out = append(out, s[start:i])
+			start = i + 1
+		}
+	}
+	return append(out, s[start:])
+}
+
+// unique drops repeated words.
+func unique(words []string) []string {
+	out := words[:0]
+	for _, w := range words {
+		seen := false
+		for _, o := range out {
+			seen = seen || o == w
+		}
+		if !seen {
+			out = append(out, w)
+		}
+	}
+	return out
 }

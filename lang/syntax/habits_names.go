@@ -8,50 +8,52 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // dashed is let my-var = 3: a declared name that is joined by `-`.
-func (c *cursor) dashed() *mistake {
-	if !c.has(c.at, "-") || !c.dashJoins(c.at) || !c.declares(c.at-1) {
+func (c *cursor) dashed() *token.Mistake {
+	if !c.Has(c.at, "-") || !c.dashJoins(c.at) || !c.declares(c.at-1) {
 		return nil
 	}
 	lo, hi := c.at-1, c.at
-	for c.has(hi, "-") && c.dashJoins(hi) {
+	for c.Has(hi, "-") && c.dashJoins(hi) {
 		hi += 2
 	}
 	dashed := c.text(lo, hi)
 	name := strings.ReplaceAll(dashed, "-", "_")
-	m := c.mistakeOver(lo, hi, "`%s` is not a name: names have letters, digits and `_`", clip(dashed)).hint("write `%s`", clip(name))
-	m.at = c.span(lo, hi)
-	for i := lo; i+hi-lo < len(c.toks) && len(m.edits) <= maxDashed; i++ { // here, and where it is used below
-		if i > lo && (!c.has(i+1, "-") || c.text(i, i+hi-lo) != dashed || c.has(i-1, "-") && c.dashJoins(i-1)) {
+	m := c.mistakeOver(lo, hi, "`%s` is not a name: names have letters, digits and `_`", token.Clip(dashed)).Hint("write `%s`", token.Clip(name))
+	m.At = c.span(lo, hi)
+	for i := lo; i+hi-lo < len(c.Tokens) && len(m.Edits) <= maxDashed; i++ { // here, and where it is used below
+		if i > lo && (!c.Has(i+1, "-") || c.text(i, i+hi-lo) != dashed || c.Has(i-1, "-") && c.dashJoins(i-1)) {
 			continue
 		}
-		m.edit(c.span(i, i+hi-lo), name)
+		m.Edit(c.span(i, i+hi-lo), name)
 	}
 	c.dashedInTexts(m, lo, dashed, name)
-	if len(m.edits) <= maxDashed && c.kindOf(c.at+1) != tokInt {
-		m.certain()
+	if len(m.Edits) <= maxDashed && c.Kind(c.at+1) != token.Int {
+		m.Certain()
 	}
 	return m
 }
 
 // dashedInTexts adds to m the edits of a name in the f-strings from token lo on.
-func (c *cursor) dashedInTexts(m *mistake, lo int, dashed, name string) {
-	for _, t := range c.toks[lo:] {
-		if t.kind != tokFString {
+func (c *cursor) dashedInTexts(m *token.Mistake, lo int, dashed, name string) {
+	for _, t := range c.Tokens[lo:] {
+		if t.Kind != token.FString {
 			continue
 		}
-		text := t.text(c.source)
-		for at := 0; len(m.edits) <= maxDashed; {
+		text := t.Text(c.Text)
+		for at := 0; len(m.Edits) <= maxDashed; {
 			k := strings.Index(text[at:], dashed)
 			if k < 0 {
 				break
 			}
 			at += k + len(dashed)
 			start := int32(at - len(dashed))
-			if _, stop, ok := fieldAt(text, int(start)); ok && at <= stop && !partOfName(text, int(start), at) {
-				m.edit(Span{t.lo + start, t.lo + int32(at)}, name)
+			if _, stop, ok := token.FieldAt(text, int(start)); ok && at <= stop && !partOfName(text, int(start), at) {
+				m.Edit(Span{Lo: t.Lo + start, Hi: t.Lo + int32(at)}, name)
 			}
 		}
 	}
@@ -67,13 +69,13 @@ func partOfName(text string, lo, hi int) bool {
 
 // doubled is insert scal scal(RW x), by rows rows(4) and with priority priority = 1.
 // Elsewhere something else is lost more likely, such as a comma or a brace.
-func (c *cursor) doubled() *mistake {
-	word := c.str(c.at)
-	if c.kindOf(c.at) != tokIdent || c.str(c.at-1) != word || !c.has(c.at-2, "insert") && !c.has(c.at-2, "by") && !c.has(c.at-2, "with") {
+func (c *cursor) doubled() *token.Mistake {
+	word := c.Str(c.at)
+	if c.Kind(c.at) != token.Ident || c.Str(c.at-1) != word || !c.Has(c.at-2, "insert") && !c.Has(c.at-2, "by") && !c.Has(c.at-2, "with") {
 		return nil
 	}
 	c.next = c.end
-	return c.mistakeOver(c.at, c.at+1, "`%s` stands twice", clip(word)).hint("leave one out").edit(Span{c.toks[c.at-1].hi, c.toks[c.at].hi}, "").certain()
+	return c.mistakeOver(c.at, c.at+1, "`%s` stands twice", token.Clip(word)).Hint("leave one out").Edit(Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at].Hi}, "").Certain()
 }
 
 // maxDashed is how many uses of a name are renamed without a question.
@@ -81,17 +83,17 @@ const maxDashed = 200
 
 // dashJoins reports whether the `-` at token i touches words on both sides.
 func (c *cursor) dashJoins(i int) bool {
-	word := func(k int8) bool { return k == tokIdent || k == tokKeyword || k == tokInt }
-	return c.touching(i-1) && c.touching(i) && word(c.kindOf(i-1)) && word(c.kindOf(i+1))
+	word := func(k int8) bool { return k == token.Ident || k == token.Keyword || k == token.Int }
+	return c.Touching(i-1) && c.Touching(i) && word(c.Kind(i-1)) && word(c.Kind(i+1))
 }
 
 // declares reports whether token i is a name that the statement declares.
 func (c *cursor) declares(i int) bool {
-	switch before := c.str(i - 1); before {
+	switch before := c.Str(i - 1); before {
 	case "let", "register", "func", "codelet", "param", "partition", "as", "for":
-		return c.kindOf(i-1) == tokKeyword
+		return c.Kind(i-1) == token.Keyword
 	case "(", ",":
-		switch c.str(c.from) {
+		switch c.Str(c.from) {
 		case "func", "codelet":
 			return c.inBracket(i) >= 0
 		case "register", "partition", "for":
@@ -102,46 +104,46 @@ func (c *cursor) declares(i int) bool {
 }
 
 // decimalComma is let x = 3,5.
-func (c *cursor) decimalComma() *mistake {
-	if !c.has(c.at, ",") || c.inBracket(c.at) >= 0 || c.kindOf(c.at-1) != tokInt || c.kindOf(c.at+1) != tokInt || !c.touching(c.at-1) || !c.touching(c.at) {
+func (c *cursor) decimalComma() *token.Mistake {
+	if !c.Has(c.at, ",") || c.inBracket(c.at) >= 0 || c.Kind(c.at-1) != token.Int || c.Kind(c.at+1) != token.Int || !c.Touching(c.at-1) || !c.Touching(c.at) {
 		return nil
 	}
-	switch c.str(c.from) {
+	switch c.Str(c.from) {
 	case "let", "param", "return":
 	default:
-		if c.kindOf(c.from) != tokIdent {
+		if c.Kind(c.from) != token.Ident {
 			return nil
 		}
 	}
-	if k := c.kindOf(c.at + 2); k != tokNL && k != tokEOF && k != tokOp && k != tokKeyword || c.has(c.at+2, ",") {
+	if k := c.Kind(c.at + 2); k != token.NL && k != token.EOF && k != token.Op && k != token.Keyword || c.Has(c.at+2, ",") {
 		return nil
 	}
-	if whole := c.str(c.at - 1); len(c.str(c.at+1)) == 3 && len(whole) <= 3 && whole != "0" { // 1,000
+	if whole := c.Str(c.at - 1); len(c.Str(c.at+1)) == 3 && len(whole) <= 3 && whole != "0" { // 1,000
 		m := c.mistakeHere("digits are grouped by `_`")
-		return c.replace(m, c.at-1, c.at+2, whole+"_"+c.str(c.at+1)).guessed()
+		return c.replace(m, c.at-1, c.at+2, whole+"_"+c.Str(c.at+1)).Guessed()
 	}
 	m := c.mistakeHere("the decimal sign is a point") // elsewhere 3,5 may be two values, too
-	return c.replace(m, c.at-1, c.at+2, c.str(c.at-1)+"."+c.str(c.at+1)).guessed()
+	return c.replace(m, c.at-1, c.at+2, c.Str(c.at-1)+"."+c.Str(c.at+1)).Guessed()
 }
 
 // listOfGo is []int{1, 2} and [3]float{…}.
-func (c *cursor) listOfGo() *mistake {
-	if c.kindOf(c.at) != tokIdent || !c.has(c.at-1, "]") || !c.touching(c.at-1) || !c.has(c.at+1, "{") {
+func (c *cursor) listOfGo() *token.Mistake {
+	if c.Kind(c.at) != token.Ident || !c.Has(c.at-1, "]") || !c.Touching(c.at-1) || !c.Has(c.at+1, "{") {
 		return nil
 	}
 	open := c.at - 2
-	for open > c.from && !c.has(open, "[") && open > c.at-4 {
+	for open > c.from && !c.Has(open, "[") && open > c.at-4 {
 		open--
 	}
 	end := c.closingOf(c.at + 1)
-	if !c.has(open, "[") || c.endsOperand(open-1) || end < 0 {
+	if !c.Has(open, "[") || c.EndsOperand(open-1) || end < 0 {
 		return nil
 	}
 	c.next = end + 1
 	m := c.mistakeOver(open, c.at+1, "a list has no type in front of its items")
 	inside := strings.Trim(c.text(c.at+2, end), ", \t")
 	if strings.ContainsAny(inside, "{:\n#") {
-		return m.hint("write `[a, b, c]`")
+		return m.Hint("write `[a, b, c]`")
 	}
 	return c.replace(m, open, end+1, "["+inside+"]")
 }
@@ -149,13 +151,13 @@ func (c *cursor) listOfGo() *mistake {
 // closingOf is the bracket that closes the one at token i, -1 if there is none.
 func (c *cursor) closingOf(i int) int {
 	depth := 0
-	for ; i < len(c.toks); i++ {
+	for ; i < len(c.Tokens); i++ {
 		switch {
-		case c.kindOf(i) == tokEOF || c.kindOf(i) == tokVirtual:
+		case c.Kind(i) == token.EOF || c.Kind(i) == token.Virtual:
 			return -1
-		case c.opens(i):
+		case c.Opens(i):
 			depth++
-		case c.closes(i):
+		case c.Closes(i):
 			if depth--; depth == 0 {
 				return i
 			}
@@ -165,68 +167,68 @@ func (c *cursor) closingOf(i int) int {
 }
 
 // heads is for i in a..b for j in c..d { … } and for i in a..b, j in c..d { … }.
-func (c *cursor) heads() *mistake {
-	if !c.has(c.from, "for") || c.kindOf(c.from) != tokKeyword || c.inBracket(c.at) >= 0 || !c.endsOperand(c.at-1) {
+func (c *cursor) heads() *token.Mistake {
+	if !c.Has(c.from, "for") || c.Kind(c.from) != token.Keyword || c.inBracket(c.at) >= 0 || !c.EndsOperand(c.at-1) {
 		return nil
 	}
 	second := c.at + 1
-	if c.has(c.at, ",") && c.has(second, "for") {
+	if c.Has(c.at, ",") && c.Has(second, "for") {
 		second++
-	} else if !c.has(c.at, "for") && !c.has(c.at, ",") {
+	} else if !c.Has(c.at, "for") && !c.Has(c.at, ",") {
 		return nil
 	}
 	brace := c.exprEnd(second)
 	in := c.from + 2
-	if c.kindOf(second) != tokIdent || !c.has(second+1, "in") || !c.has(in, "in") || !c.has(brace, "{") {
+	if c.Kind(second) != token.Ident || !c.Has(second+1, "in") || !c.Has(in, "in") || !c.Has(brace, "{") {
 		return nil
 	}
 	m := c.mistakeOver(c.from, brace, "each loop has a block of its own")
 	third := c.exprEnd(second+2, "if", "for")
-	if c.has(third, "if") {
-		return m.hint("write `for i in a { for j in b { if c { … } } }`")
+	if c.Has(third, "if") {
+		return m.Hint("write `for i in a { for j in b { if c { … } } }`")
 	}
 	outer, inner := c.text(in+1, c.at), c.text(second+2, brace)
-	i, j := c.str(c.from+1), c.str(second)
+	i, j := c.Str(c.from+1), c.Str(second)
 	n, crossed := strings.CutPrefix(outer, "0..")
 	k, too := strings.CutPrefix(inner, "0..")
-	uses := slices.ContainsFunc(c.toks[second+2:brace], func(t token) bool { return t.text(c.source) == i })
+	uses := slices.ContainsFunc(c.Tokens[second+2:brace], func(t token.Token) bool { return t.Text(c.Text) == i })
 	if crossed && too && !uses && third == brace && !strings.HasPrefix(n, "=") && !strings.HasPrefix(k, "=") {
 		c.next = brace
 		return c.replace(m, c.from, brace, "for "+i+", "+j+" in grid("+n+", "+k+")")
 	}
 	end := c.closingOf(brace)
 	head := "{ for " + j + " in " + inner
-	m.hint("write `for %s in %s %s { … } }`", i, outer, head).edit(c.span(c.at, brace), head)
-	if c.has(c.at, ",") {
-		m.edits[len(m.edits)-1].at.Lo = c.toks[c.at-1].hi
-		m.edits[len(m.edits)-1].text = " " + head
+	m.Hint("write `for %s in %s %s { … } }`", i, outer, head).Edit(c.span(c.at, brace), head)
+	if c.Has(c.at, ",") {
+		m.Edits[len(m.Edits)-1].At.Lo = c.Tokens[c.at-1].Hi
+		m.Edits[len(m.Edits)-1].Text = " " + head
 	}
 	if end < 0 {
 		return m
 	}
 	c.next = brace
-	return m.edit(Span{c.toks[end].hi, c.toks[end].hi}, " }").certain()
+	return m.Edit(Span{Lo: c.Tokens[end].Hi, Hi: c.Tokens[end].Hi}, " }").Certain()
 }
 
 // productSign is A @ B.
-func (c *cursor) productSign() *mistake {
-	if !c.has(c.at, "@") || !c.endsOperand(c.at-1) || !startsExpr(c.tokenAt(c.at+1)) || c.has(c.from, "acquire") {
+func (c *cursor) productSign() *token.Mistake {
+	if !c.Has(c.at, "@") || !c.EndsOperand(c.at-1) || !token.StartsExpr(c.TokenAt(c.at+1)) || c.Has(c.from, "acquire") {
 		return nil
 	}
-	if open := c.inBracket(c.at); open >= 0 && c.has(c.from, "insert") {
+	if open := c.inBracket(c.at); open >= 0 && c.Has(c.from, "insert") {
 		return nil
 	}
 	x, y := "A", "B"
-	if c.kindOf(c.at-1) == tokIdent && c.kindOf(c.at+1) == tokIdent {
-		x, y = c.str(c.at-1), c.str(c.at+1)
+	if c.Kind(c.at-1) == token.Ident && c.Kind(c.at+1) == token.Ident {
+		x, y = c.Str(c.at-1), c.Str(c.at+1)
 	}
-	return c.mistakeHere("the product of matrices is a task").hint("`import \"std/blas\" as blas`, then `insert blas.gemm(R %s, R %s, RW C)`", x, y)
+	return c.mistakeHere("the product of matrices is a task").Hint("`import \"std/blas\" as blas`, then `insert blas.gemm(R %s, R %s, RW C)`", x, y)
 }
 
 // formatTuple is "%d %d" % (a, b).
-func (c *cursor) formatTuple() *mistake {
+func (c *cursor) formatTuple() *token.Mistake {
 	open := c.inBracket(c.at)
-	if !c.has(c.at, ",") || open < 0 || !c.has(open, "(") || !c.has(open-1, "%") || c.kindOf(open-2) != tokString {
+	if !c.Has(c.at, ",") || open < 0 || !c.Has(open, "(") || !c.Has(open-1, "%") || c.Kind(open-2) != token.String {
 		return nil
 	}
 	end := c.closingOf(open)
@@ -240,21 +242,21 @@ func (c *cursor) formatTuple() *mistake {
 		lo = hi + 1
 	}
 	m := c.mistakeOver(open-1, open, "values are written in the text, between braces")
-	right := Interpolated(c.str(open-2), args)
+	right := Interpolated(c.Str(open-2), args)
 	if right == "" {
-		return m.hint("text with values in it is an f-string: `f\"n = {n}\"`")
+		return m.Hint("text with values in it is an f-string: `f\"n = {n}\"`")
 	}
 	c.next = end + 1
 	return c.replace(m, open-2, end+1, right)
 }
 
 // eachOver is each x { … }, without an index.
-func (c *cursor) eachOver() *mistake {
-	if !c.has(c.from, "each") || c.kindOf(c.from) != tokKeyword || !c.has(c.at, "{") || c.at != c.from+2 || c.kindOf(c.at-1) != tokIdent {
+func (c *cursor) eachOver() *token.Mistake {
+	if !c.Has(c.from, "each") || c.Kind(c.from) != token.Keyword || !c.Has(c.at, "{") || c.at != c.from+2 || c.Kind(c.at-1) != token.Ident {
 		return nil
 	}
 	c.next = c.at
-	return c.replace(c.mistakeOver(c.from, c.at, "`each` names the indices that it goes over"), c.from, c.at, "each i in "+c.str(c.at-1)).guessed()
+	return c.replace(c.mistakeOver(c.from, c.at, "`each` names the indices that it goes over"), c.from, c.at, "each i in "+c.Str(c.at-1)).Guessed()
 }
 
 // Habits of lists in brackets: [0; 10], vector[f64][8, fill = 0] and with {priority: 3}.
@@ -266,12 +268,12 @@ func (c *cursor) parts(open, end int, sign string) [][2]int {
 	lo, depth := open+1, 0
 	for i := open + 1; i <= end; i++ {
 		switch {
-		case i == end || depth == 0 && c.str(i) == sign:
+		case i == end || depth == 0 && c.Str(i) == sign:
 			out = append(out, [2]int{lo, i})
 			lo = i + 1
-		case c.opens(i):
+		case c.Opens(i):
 			depth++
-		case c.closes(i):
+		case c.Closes(i):
 			depth--
 		}
 	}
@@ -279,29 +281,29 @@ func (c *cursor) parts(open, end int, sign string) [][2]int {
 }
 
 // repeatedItem is [0; 10], which is ten items in Rust and two in Matlab.
-func (c *cursor) repeatedItem() *mistake {
+func (c *cursor) repeatedItem() *token.Mistake {
 	open := c.inBracket(c.at)
-	if c.str(c.at) != ";" || c.kindOf(c.at) != tokNL || open < 0 || !c.has(open, "[") || c.endsOperand(open-1) || c.inCodelet() {
+	if c.Str(c.at) != ";" || c.Kind(c.at) != token.NL || open < 0 || !c.Has(open, "[") || c.EndsOperand(open-1) || c.inCodelet() {
 		return nil
 	}
 	end := c.closingOf(open)
 	if end < 0 || len(c.parts(open, end, ";")) != 2 || len(c.parts(open, end, ",")) != 1 || c.at == open+1 || c.at+1 == end || strings.Contains(c.text(open, end), "\n") {
 		return nil
 	}
-	switch k := c.kindOf(c.at + 1); {
-	case k == tokString, k == tokFString, k == tokFloat, c.has(c.at+1, "["), c.has(c.at+1, "-"): // no number of items
+	switch k := c.Kind(c.at + 1); {
+	case k == token.String, k == token.FString, k == token.Float, c.Has(c.at+1, "["), c.Has(c.at+1, "-"): // no number of items
 		return nil
 	}
 	item, times := c.text(open+1, c.at), c.text(c.at+1, end)
 	n, err := strconv.Atoi(times)
-	names := c.at == open+2 && end == c.at+2 && c.kindOf(open+1) == tokIdent && c.kindOf(c.at+1) == tokIdent
-	if err == nil && n < 2 || names || c.str(open-2) == "coords" { // [0; 1], [cpu; cuda]: a comma was meant
+	names := c.at == open+2 && end == c.at+2 && c.Kind(open+1) == token.Ident && c.Kind(c.at+1) == token.Ident
+	if err == nil && n < 2 || names || c.Str(open-2) == "coords" { // [0; 1], [cpu; cuda]: a comma was meant
 		return nil
 	}
 	used, calls := map[string]bool{}, false
 	for i := open + 1; i < end; i++ {
-		used[c.str(i)] = true
-		calls = calls || c.has(i, "(") && i > open+1 && c.kindOf(i-1) == tokIdent && i < c.at
+		used[c.Str(i)] = true
+		calls = calls || c.Has(i, "(") && i > open+1 && c.Kind(i-1) == token.Ident && i < c.at
 	}
 	name := "k"
 	for _, other := range []string{"i", "j", "index"} {
@@ -313,23 +315,23 @@ func (c *cursor) repeatedItem() *mistake {
 	m := c.mistakeHere("a list of equal items is a comprehension")
 	c.next = end + 1
 	if calls { // once, not so often
-		return m.hint("write `let v = %s`, then `[v for %s in 0..%s]`", item, name, times)
+		return m.Hint("write `let v = %s`, then `[v for %s in 0..%s]`", item, name, times)
 	}
 	c.replace(m, open, end+1, "["+item+" for "+name+" in 0.."+times+"]")
-	switch first := c.kindOf(open + 1); {
-	case first == tokString, first == tokFString, first == tokKeyword, c.has(open+1, "["): // no item beside a number
-	case zeros[item], err != nil && c.at == open+2 && (first == tokInt || first == tokFloat): // [0; 10], [1.5; n]
+	switch first := c.Kind(open + 1); {
+	case first == token.String, first == token.FString, first == token.Keyword, c.Has(open+1, "["): // no item beside a number
+	case zeros[item], err != nil && c.at == open+2 && (first == token.Int || first == token.Float): // [0; 10], [1.5; n]
 	default: // [1; 2]
-		m.hint("for these two items `[%s, %s]`", item, times)
-		m.guessed()
+		m.Hint("for these two items `[%s, %s]`", item, times)
+		m.Guessed()
 	}
 	return m
 }
 
 // rowsInList is [1, 2; 3, 4] and [x; y], which make a matrix in Matlab and Julia.
-func (c *cursor) rowsInList() *mistake {
+func (c *cursor) rowsInList() *token.Mistake {
 	open := c.inBracket(c.at)
-	if c.str(c.at) != ";" || c.kindOf(c.at) != tokNL || open < 0 || !c.has(open, "[") || c.endsOperand(open-1) {
+	if c.Str(c.at) != ";" || c.Kind(c.at) != token.NL || open < 0 || !c.Has(open, "[") || c.EndsOperand(open-1) {
 		return nil
 	}
 	end := c.closingOf(open)
@@ -344,7 +346,7 @@ func (c *cursor) rowsInList() *mistake {
 			return nil // a comma was meant
 		}
 		items = n
-		names = names || c.kindOf(r[1]-1) == tokIdent || c.closes(r[1]-1)
+		names = names || c.Kind(r[1]-1) == token.Ident || c.Closes(r[1]-1)
 		rows = append(rows, c.text(r[0], r[1]))
 	}
 	c.next = end + 1
@@ -353,23 +355,23 @@ func (c *cursor) rowsInList() *mistake {
 	if items > 1 {
 		m = c.mistakeHere("a list has no rows")
 		c.replace(m, open, end+1, nested)
-		m.help[0] = "rows are lists in a list: " + m.help[0]
+		m.Help[0] = "rows are lists in a list: " + m.Help[0]
 		return m
 	}
 	c.replace(m, open, end+1, "["+strings.Join(rows, ", ")+"]")
 	if names {
-		m.hint("rows of a matrix are lists in a list: `%s`; lists are joined by `+`", clipTo(nested, 60)).guessed()
+		m.Hint("rows of a matrix are lists in a list: `%s`; lists are joined by `+`", token.ClipTo(nested, 60)).Guessed()
 	}
 	return m
 }
 
 // zeros are the numbers that lists are most often filled with.
-var zeros = wordSet("0", "0.0")
+var zeros = token.WordSet("0", "0.0")
 
 // sizesInBrackets is vector[f64][8, fill = 0].
-func (c *cursor) sizesInBrackets() *mistake {
+func (c *cursor) sizesInBrackets() *token.Mistake {
 	open := c.inBracket(c.at)
-	if !c.has(c.at, "=") || open < 4 || !c.has(open, "[") || !c.has(open-1, "]") || !constructors[c.str(open-4)] {
+	if !c.Has(c.at, "=") || open < 4 || !c.Has(open, "[") || !c.Has(open-1, "]") || !token.Constructors[c.Str(open-4)] {
 		return nil
 	}
 	end := c.closingOf(open)
@@ -383,14 +385,14 @@ func (c *cursor) sizesInBrackets() *mistake {
 
 // optionsInBraces is with {priority: 3}, with (priority = 3) and, without with,
 // {priority: 3}; also with priority: 3.
-func (c *cursor) optionsInBraces() *mistake {
+func (c *cursor) optionsInBraces() *token.Mistake {
 	const says = "options follow `with`, without brackets"
-	if c.has(c.at, ":") && c.has(c.at-2, "with") && c.kindOf(c.at-1) == tokIdent {
+	if c.Has(c.at, ":") && c.Has(c.at-2, "with") && c.Kind(c.at-1) == token.Ident {
 		at := c.span(c.at, c.at+1)
-		return c.mistakeHere("an option is given by `=`").hint("write `%s = …`", c.str(c.at-1)).edit(at, " =").certain()
+		return c.mistakeHere("an option is given by `=`").Hint("write `%s = …`", c.Str(c.at-1)).Edit(at, " =").Certain()
 	}
-	with := c.has(c.at-1, "with")
-	if !c.opens(c.at) || !with && !(c.has(c.at, "{") && c.has(c.at-1, ")") && c.inserts()) {
+	with := c.Has(c.at-1, "with")
+	if !c.Opens(c.at) || !with && !(c.Has(c.at, "{") && c.Has(c.at-1, ")") && c.inserts()) {
 		return nil
 	}
 	end := c.closingOf(c.at)
@@ -403,8 +405,8 @@ func (c *cursor) optionsInBraces() *mistake {
 		if lo == hi && hi == end { // a comma at the end
 			continue
 		}
-		name := strings.Trim(c.str(lo), `"`)
-		if lo+2 >= hi || !c.has(lo+1, ":") && !c.has(lo+1, "=") || !with && !taskOptions[name] {
+		name := strings.Trim(c.Str(lo), `"`)
+		if lo+2 >= hi || !c.Has(lo+1, ":") && !c.Has(lo+1, "=") || !with && !taskOptions[name] {
 			return nil
 		}
 		options = append(options, name+" = "+c.text(lo+2, hi))
@@ -414,7 +416,7 @@ func (c *cursor) optionsInBraces() *mistake {
 	if !with {
 		right = "with " + right
 	}
-	if c.touching(c.at - 1) {
+	if c.Touching(c.at - 1) {
 		right = " " + right
 	}
 	c.next = end + 1
@@ -430,15 +432,15 @@ var elements = map[string]string{"float": "f64", "double": "f64", "int": "i64", 
 // typed adds the edit that puts data of an element type, which C calls elem, in place of
 // the tokens [lo, hi). Of a parameter the rest of the text tells which of two it is, or the
 // help has both.
-func (c *cursor) typed(m *mistake, lo, hi int, kind, elem string) *mistake {
+func (c *cursor) typed(m *token.Mistake, lo, hi int, kind, elem string) *token.Mistake {
 	long := elements[elem]
 	if long == "" {
 		long = elem
 	}
 	short := map[string]string{"float": "f32", "int": "i32"}[elem]
 	uses := func(elem string) bool {
-		for i := range c.toks {
-			if c.kindOf(i) == tokIdent && c.has(i, elem) {
+		for i := range c.Tokens {
+			if c.Kind(i) == token.Ident && c.Has(i, elem) {
 				return true
 			}
 		}
@@ -450,7 +452,7 @@ func (c *cursor) typed(m *mistake, lo, hi int, kind, elem string) *mistake {
 	case uses(short) && !uses(long):
 		return c.replace(m, lo, hi, kind+"["+short+"]")
 	}
-	c.replace(m, lo, hi, kind+"["+long+"]").guessed()
-	m.help[len(m.help)-1] += ", or `" + kind + "[" + short + "]`, as the data has it"
+	c.replace(m, lo, hi, kind+"["+long+"]").Guessed()
+	m.Help[len(m.Help)-1] += ", or `" + kind + "[" + short + "]`, as the data has it"
 	return m
 }

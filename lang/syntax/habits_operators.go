@@ -5,239 +5,236 @@ package syntax
 import (
 	"fmt"
 	"strings"
+
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // openRange is x[1..] and x[..3].
-func (c *cursor) openRange() *mistake {
+func (c *cursor) openRange() *token.Mistake {
 	open := c.inBracket(c.at)
-	if open < 0 || !c.has(open, "[") || c.kindOf(open-1) != tokIdent {
+	if open < 0 || !c.Has(open, "[") || c.Kind(open-1) != token.Ident {
 		return nil
 	}
-	x := c.str(open - 1)
+	x := c.Str(open - 1)
 	switch {
-	case c.has(c.at, "..") && c.at == open+1 && c.has(c.at+1, "]"): // x[..]
+	case c.Has(c.at, "..") && c.at == open+1 && c.Has(c.at+1, "]"): // x[..]
 		c.next = c.at + 2
-		if c.kindOf(c.at+2) == tokAssign && c.from == open-1 { // as a whole, from Rust
+		if c.Kind(c.at+2) == token.Assign && c.from == open-1 { // as a whole, from Rust
 			return c.assignedWhole(x, c.at+2, 1)
 		}
 		m := c.mistakeOver(c.at, c.at+1, "a range has two ends")
 		if c.inCodelet() {
-			return m.hint("in a codelet elements are used one by one: `each i in %[1]s { … %[1]s[i] … }`", x)
+			return m.Hint("in a codelet elements are used one by one: `each i in %[1]s { … %[1]s[i] … }`", x)
 		}
 		return c.replace(m, c.at, c.at+1, "0..len("+x+")")
-	case c.has(c.at-1, "..") && (c.has(c.at, "]") || c.has(c.at, ",")):
+	case c.Has(c.at-1, "..") && (c.Has(c.at, "]") || c.Has(c.at, ",")):
 		m := c.mistakeOver(c.at-1, c.at, "a range has two ends")
-		if c.has(c.at, ",") || c.has(c.exprStart(c.at, nil)-1, ",") {
-			return m.hint("`..` has both ends: all is `x[0..len(x)]`")
+		if c.Has(c.at, ",") || c.Has(c.exprStart(c.at, nil)-1, ",") {
+			return m.Hint("`..` has both ends: all is `x[0..len(x)]`")
 		}
 		return c.replace(m, c.at-1, c.at, "..len("+x+")")
-	case c.has(c.at, "..") && (c.at == open+1 || c.has(c.at-1, ",")):
+	case c.Has(c.at, "..") && (c.at == open+1 || c.Has(c.at-1, ",")):
 		return c.replace(c.mistakeOver(c.at, c.at+1, "a range has two ends"), c.at, c.at+1, "0..")
 	}
 	return nil
 }
 
 // dotsMore is 0...n and 0..<n.
-func (c *cursor) dotsMore() *mistake {
-	if !c.has(c.at-1, "..") || !c.touching(c.at-1) {
+func (c *cursor) dotsMore() *token.Mistake {
+	if !c.Has(c.at-1, "..") || !c.Touching(c.at-1) {
 		return nil
 	}
 	switch {
-	case c.has(c.at, "<"):
+	case c.Has(c.at, "<"):
 		return c.replace(c.mistakeOver(c.at-1, c.at+1, "a range without its end is written `a..b`"), c.at-1, c.at+1, "..")
-	case c.has(c.at, "."):
-		return c.replace(c.mistakeOver(c.at-1, c.at+1, "a range is written `a..b` without its end, `a..=b` with it"), c.at-1, c.at+1, "..").guessed()
+	case c.Has(c.at, "."):
+		return c.replace(c.mistakeOver(c.at-1, c.at+1, "a range is written `a..b` without its end, `a..=b` with it"), c.at-1, c.at+1, "..").Guessed()
 	}
 	return nil
 }
 
 // comparison is <>, ===, !== and a < b < c.
-func (c *cursor) comparison() *mistake {
+func (c *cursor) comparison() *token.Mistake {
 	if c.at < 1 {
 		return nil
 	}
-	if c.touching(c.at - 1) {
+	if c.Touching(c.at - 1) {
 		right := map[string]string{"<>": "!=", "===": "==", "!==": "!=", "=<": "<=", "=>": ">=", "=!": "!="}[c.text(c.at-1, c.at+1)]
-		if right != "" && !(c.has(c.at-1, "=") && c.has(c.from, "let")) {
+		if right != "" && !(c.Has(c.at-1, "=") && c.Has(c.from, "let")) {
 			m := c.mistakeOver(c.at-1, c.at+1, "there is no operator `%s`", c.text(c.at-1, c.at+1))
 			return c.replace(m, c.at-1, c.at+1, right)
 		}
 	}
-	if levelOf(c.tokenAt(c.at)) != levelCmp || c.at+1 >= len(c.toks) {
+	if token.LevelOf(c.TokenAt(c.at)) != token.LevelCmp || c.at+1 >= len(c.Tokens) {
 		return nil
 	}
 	i, depth := c.at-1, 0
 	for ; i > c.from; i-- {
-		if c.closes(i) {
+		if c.Closes(i) {
 			depth++
-		} else if c.opens(i) {
+		} else if c.Opens(i) {
 			depth--
 		}
-		if depth < 0 || depth == 0 && (c.kindOf(i) == tokKeyword || c.has(i, ",") || c.kindOf(i) == tokAssign) {
+		if depth < 0 || depth == 0 && (c.Kind(i) == token.Keyword || c.Has(i, ",") || c.Kind(i) == token.Assign) {
 			return nil
 		}
-		if depth == 0 && levelOf(c.tokenAt(i)) == levelCmp {
+		if depth == 0 && token.LevelOf(c.TokenAt(i)) == token.LevelCmp {
 			break
 		}
 	}
-	if i <= c.from || constructors[c.str(i-1)] || i+1 >= c.at {
+	if i <= c.from || token.Constructors[c.Str(i-1)] || i+1 >= c.at {
 		return nil
 	}
-	m := chained(c.tokenAt(c.at))
-	m.help = nil
+	m := token.Chained(c.TokenAt(c.at))
+	m.Help = nil
 	middle := c.text(i+1, c.at)
 	lo, hi := c.exprStart(i, exprAfter), c.exprEnd(c.at+1, "and", "or", "then", "else")
-	m.hint("write `%s`", clipTo(c.text(lo, c.at)+" and "+middle+" "+c.text(c.at, hi), 72))
-	return m.edit(c.span(c.at, c.at+1), "and "+middle+" "+c.str(c.at)).certain()
+	m.Hint("write `%s`", token.ClipTo(c.text(lo, c.at)+" and "+middle+" "+c.text(c.at, hi), 72))
+	return m.Edit(c.span(c.at, c.at+1), "and "+middle+" "+c.Str(c.at)).Certain()
 }
 
 // angles is vector<f64>(n).
-func (c *cursor) angles() *mistake {
+func (c *cursor) angles() *token.Mistake {
 	open := c.at
-	if c.has(c.at, ">") {
+	if c.Has(c.at, ">") {
 		open = c.at - 2
 	}
-	if !c.has(open, "<") || !c.has(open+2, ">") || open < 1 || !constructors[c.str(open-1)] || c.kindOf(open+1) != tokIdent {
+	if !c.Has(open, "<") || !c.Has(open+2, ">") || open < 1 || !token.Constructors[c.Str(open-1)] || c.Kind(open+1) != token.Ident {
 		return nil
 	}
 	m := c.mistakeOver(open, open+3, "the element type is written in square brackets")
-	return c.typed(m, open-1, open+3, c.str(open-1), c.str(open+1))
-}
-
-// operatorWords are words for operators.
-var operatorWords = map[string]string{
-	"mod": "%", "rem": "%", "div": "//", "is": "==", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "AND": "and", "OR": "or", "And": "and", "Or": "or", "xor": "!=",
+	return c.typed(m, open-1, open+3, c.Str(open-1), c.Str(open+1))
 }
 
 // wordOperator is a mod b.
-func (c *cursor) wordOperator() *mistake {
-	if c.kindOf(c.at) != tokIdent || !c.endsOperand(c.at-1) || operatorWords[c.str(c.at)] == "" {
+func (c *cursor) wordOperator() *token.Mistake {
+	if c.Kind(c.at) != token.Ident || !c.EndsOperand(c.at-1) || token.OperatorWords[c.Str(c.at)] == "" {
 		return nil
 	}
-	word, op, hi := c.str(c.at), operatorWords[c.str(c.at)], c.at+1
-	if word == "is" && c.has(hi, "not") {
+	word, op, hi := c.Str(c.at), token.OperatorWords[c.Str(c.at)], c.at+1
+	if word == "is" && c.Has(hi, "not") {
 		word, op, hi = "is not", "!=", hi+1
 	}
-	if !startsExpr(c.tokenAt(hi)) {
+	if !token.StartsExpr(c.TokenAt(hi)) {
 		return nil
 	}
 	m := c.replace(c.mistakeOver(c.at, hi, "there is no operator `%s`", word), c.at, hi, op)
 	if word == "xor" {
-		return m.hint("for conditions; there are no operators on bits").guessed()
+		return m.Hint("for conditions; there are no operators on bits").Guessed()
 	}
 	return m
 }
 
 // membership is x in xs.
-func (c *cursor) membership() *mistake {
+func (c *cursor) membership() *token.Mistake {
 	at := c.at
-	if c.has(at, "not") && c.has(at+1, "in") {
+	if c.Has(at, "not") && c.Has(at+1, "in") {
 		at++
 	}
-	if !c.has(at, "in") || !c.endsOperand(c.at-1) {
+	if !c.Has(at, "in") || !c.EndsOperand(c.at-1) {
 		return nil
 	}
-	switch c.str(c.from) {
+	switch c.Str(c.from) {
 	case "if", "while", "assert", "let", "return", "print":
 	default:
 		return nil
 	}
 	m := c.mistakeOver(c.at, at+1, "`%s` goes over a list, and tests nothing", c.text(c.at, at+1))
-	return m.hint("whether a list holds a value tells a loop: `for v in xs { if v == x { found = true } }`")
+	return m.Hint("whether a list holds a value tells a loop: `for v in xs { if v == x { found = true } }`")
 }
 
 // shift is a << b.
-func (c *cursor) shift() *mistake {
+func (c *cursor) shift() *token.Mistake {
 	two := c.text(max(c.at-1, c.from), c.at+1)
 	if two != "<<" && two != ">>" {
 		return nil
 	}
-	if c.kindOf(c.from) == tokIdent && (c.str(c.from) == "cout" || c.str(c.from) == "std") {
-		return c.mistakeOver(c.at-1, c.at+1, "there is no operator `<<`").hint("text is written by `print(…)`")
+	if c.Kind(c.from) == token.Ident && (c.Str(c.from) == "cout" || c.Str(c.from) == "std") {
+		return c.mistakeOver(c.at-1, c.at+1, "there is no operator `<<`").Hint("text is written by `print(…)`")
 	}
 	return c.mistakeOver(c.at-1, c.at+1, "there is no operator `%s`", two).
-		hint("write `x %s 2 ** n`", map[string]string{"<<": "*", ">>": "//"}[two])
+		Hint("write `x %s 2 ** n`", map[string]string{"<<": "*", ">>": "//"}[two])
 }
 
 // signature is func f(x int) int, func f(x: int): int and int x.
-func (c *cursor) signature() *mistake {
+func (c *cursor) signature() *token.Mistake {
 	decl := c.declaring()
 	if decl == "" {
 		return nil
 	}
 	open := c.inBracket(c.at)
 	switch {
-	case open >= 0 && c.has(open, "(") && c.kindOf(c.at) == tokIdent && c.kindOf(c.at-1) == tokIdent && (c.has(c.at-2, "(") || c.has(c.at-2, ",")):
-		first, second := c.str(c.at-1), c.str(c.at)
+	case open >= 0 && c.Has(open, "(") && c.Kind(c.at) == token.Ident && c.Kind(c.at-1) == token.Ident && (c.Has(c.at-2, "(") || c.Has(c.at-2, ",")):
+		first, second := c.Str(c.at-1), c.Str(c.at)
 		last := c.exprEnd(c.at)
 		m := c.mistakeHere("a parameter is written `name: type`")
-		if modeOf(first) != 0 && c.has(c.at+1, ":") { // RW x: vector[f64]
+		if token.ModeOf(first) != 0 && c.Has(c.at+1, ":") { // RW x: vector[f64]
 			m = c.mistakeHere("the mode comes before the type")
 			return c.replace(m, c.at-1, last, second+": "+first+" "+c.text(c.at+2, last))
 		}
-		if colon := c.exprEnd(c.at, ":"); c.has(colon, ":") {
+		if colon := c.exprEnd(c.at, ":"); c.Has(colon, ":") {
 			return nil
 		}
-		if modeOf(first) != 0 && decl != "func" && c.kindOf(c.at+1) == tokIdent { // RW x vector[f64]
+		if token.ModeOf(first) != 0 && decl != "func" && c.Kind(c.at+1) == token.Ident { // RW x vector[f64]
 			return c.replace(c.mistakeHere("a parameter is written `name: MODE type`"), c.at-1, last, second+": "+first+" "+c.text(c.at+1, last))
 		}
-		if modeOf(first) != 0 && decl != "func" || handleWord(first) || declares[first] && !declares[second] && !handleWord(second) {
+		if token.ModeOf(first) != 0 && decl != "func" || handleWord(first) || declares[first] && !declares[second] && !handleWord(second) {
 			return c.replace(m, c.at-1, last, c.text(c.at, last)+": "+first) // the type comes first
 		}
 		return c.replace(m, c.at-1, last, first+": "+c.text(c.at, last))
-	case open >= 0 && decl == "func" && c.has(c.at-2, ":") && modeOf(c.str(c.at-1)) != 0 && c.kindOf(c.at) == tokIdent: // x: R vector[f64]
+	case open >= 0 && decl == "func" && c.Has(c.at-2, ":") && token.ModeOf(c.Str(c.at-1)) != 0 && c.Kind(c.at) == token.Ident: // x: R vector[f64]
 		last := c.exprEnd(c.at)
 		m := c.mistakeOver(c.at-1, c.at, "a function takes data without an access mode")
-		c.replace(m, c.at-3, last, c.str(c.at-3)+": "+c.text(c.at, last))
-		m.help[0] += fmt.Sprintf("; the tasks in it say how they use `%s`", c.str(c.at-3))
+		c.replace(m, c.at-3, last, c.Str(c.at-3)+": "+c.text(c.at, last))
+		m.Help[0] += fmt.Sprintf("; the tasks in it say how they use `%s`", c.Str(c.at-3))
 		return m
-	case open >= 0 && c.has(c.at, "*") && c.kindOf(c.at-1) == tokIdent && c.kindOf(c.at+1) == tokIdent && elements[c.str(c.at-1)] != "":
+	case open >= 0 && c.Has(c.at, "*") && c.Kind(c.at-1) == token.Ident && c.Kind(c.at+1) == token.Ident && elements[c.Str(c.at-1)] != "":
 		m := c.mistakeHere("there are no pointers")
-		return c.typed(m, c.at-1, c.exprEnd(c.at+1), c.str(c.at+1)+": RW vector", c.str(c.at-1)).guessed()
-	case open < 0 && c.has(c.at-1, ")") && decl == "func" && (c.has(c.at, ":") || c.kindOf(c.at) == tokIdent || c.has(c.at, "none")):
+		return c.typed(m, c.at-1, c.exprEnd(c.at+1), c.Str(c.at+1)+": RW vector", c.Str(c.at-1)).Guessed()
+	case open < 0 && c.Has(c.at-1, ")") && decl == "func" && (c.Has(c.at, ":") || c.Kind(c.at) == token.Ident || c.Has(c.at, "none")):
 		lo := c.at
-		if c.has(lo, ":") {
+		if c.Has(lo, ":") {
 			lo++
 		}
 		hi := c.exprEnd(lo)
-		if lo >= hi || !c.has(hi, "{") && !c.has(hi-1, ":") || c.kindOf(lo) != tokIdent {
+		if lo >= hi || !c.Has(hi, "{") && !c.Has(hi-1, ":") || c.Kind(lo) != token.Ident {
 			return nil
 		}
-		if c.has(hi-1, ":") {
+		if c.Has(hi-1, ":") {
 			hi--
 		}
 		m := c.mistakeHere("the type of the result follows `->`")
-		return c.replace(m, c.at, hi, map[bool]string{true: " ", false: ""}[c.touching(c.at-1)]+"-> "+c.text(lo, hi))
-	case open < 0 && decl == "func" && c.has(c.at, "=") && c.has(c.at+1, ">"):
+		return c.replace(m, c.at, hi, map[bool]string{true: " ", false: ""}[c.Touching(c.at-1)]+"-> "+c.text(lo, hi))
+	case open < 0 && decl == "func" && c.Has(c.at, "=") && c.Has(c.at+1, ">"):
 		return c.replace(c.mistakeOver(c.at, c.at+2, "the type of the result follows `->`"), c.at, c.at+2, "->")
 	}
 	return nil
 }
 
-func handleWord(w string) bool { return constructors[w] }
+func handleWord(w string) bool { return token.Constructors[w] }
 
 // letHabit is let mut x, let x, let a, b = 1, 2 and let a = b = 1.
-func (c *cursor) letHabit() *mistake {
-	if !c.has(c.from, "let") || c.kindOf(c.from) != tokKeyword {
+func (c *cursor) letHabit() *token.Mistake {
+	if !c.Has(c.from, "let") || c.Kind(c.from) != token.Keyword {
 		return nil
 	}
-	k := c.kindOf(c.at)
-	name := c.str(c.from + 1)
+	k := c.Kind(c.at)
+	name := c.Str(c.from + 1)
 	switch {
-	case c.has(c.at, "==") && c.at == c.from+2:
+	case c.Has(c.at, "==") && c.at == c.from+2:
 		return c.replace(c.mistakeHere("a name is given its value by `=`"), c.at, c.at+1, "=")
-	case c.has(c.at, "=") && c.has(c.at-1, ":") && c.touching(c.at-1) && c.at == c.from+3: // let x := 1
+	case c.Has(c.at, "=") && c.Has(c.at-1, ":") && c.Touching(c.at-1) && c.at == c.from+3: // let x := 1
 		return c.replace(c.mistakeOver(c.at-1, c.at+1, "a name is given its value by `=`"), c.from, c.at+1, "let "+name+" =")
-	case k == tokIdent && c.at == c.from+2 && (name == "mut" || name == "mutable" || declares[name]):
+	case k == token.Ident && c.at == c.from+2 && (name == "mut" || name == "mutable" || declares[name]):
 		m := c.mistakeHere("`let` is followed by the name")
 		if name == "mut" || name == "mutable" {
 			m = c.mistakeOver(c.at-1, c.at, "every `let` name may change, so `%s` is not written", name)
 		}
-		return c.replace(m, c.from, c.at+1, "let "+c.str(c.at))
-	case (k == tokNL || k == tokEOF || c.blockEnd(c.at)) && c.at == c.from+2:
+		return c.replace(m, c.from, c.at+1, "let "+c.Str(c.at))
+	case (k == token.NL || k == token.EOF || c.BlockEnd(c.at)) && c.at == c.from+2:
 		m := c.mistakeOver(c.from, c.at, "`let` gives a name its first value")
-		return m.hint("write `let %s = …` with the value that it begins with", name)
-	case (k == tokNL || k == tokEOF || c.blockEnd(c.at)) && c.has(c.from+2, ":"):
+		return m.Hint("write `let %s = …` with the value that it begins with", name)
+	case (k == token.NL || k == token.EOF || c.BlockEnd(c.at)) && c.Has(c.from+2, ":"):
 		m := c.mistakeOver(c.from, c.at, "`let` gives a name its first value")
 		typ := c.text(c.from+3, c.at)
 		zero := map[string]string{"int": "0", "float": "0.0", "bool": "false", "string": `""`}[typ]
@@ -245,32 +242,32 @@ func (c *cursor) letHabit() *mistake {
 			zero = "[]"
 		}
 		if zero == "" {
-			return m.hint("write `let %s: %s = …` with the value that it begins with", name, typ)
+			return m.Hint("write `let %s: %s = …` with the value that it begins with", name, typ)
 		}
-		return m.hint("write `let %s: %s = %s`, or another value that it begins with", name, typ, zero).edit(Span{c.toks[c.at-1].hi, c.toks[c.at-1].hi}, " = "+zero)
-	case c.has(c.at, ",") && c.at == c.from+2, c.has(c.at, "(") && c.at == c.from+1:
+		return m.Hint("write `let %s: %s = %s`, or another value that it begins with", name, typ, zero).Edit(Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, " = "+zero)
+	case c.Has(c.at, ",") && c.at == c.from+2, c.Has(c.at, "(") && c.at == c.from+1:
 		return c.several()
-	case k == tokAssign && c.str(c.at) == "=" && !c.has(c.at+1, ">") && c.kindOf(c.at-1) == tokIdent && c.at == c.from+4 && c.has(c.at-2, "="):
+	case k == token.Assign && c.Str(c.at) == "=" && !c.Has(c.at+1, ">") && c.Kind(c.at-1) == token.Ident && c.at == c.from+4 && c.Has(c.at-2, "="):
 		m := c.mistakeHere("one statement gives one name its value")
 		v := c.text(c.at+1, max(c.at+1, c.end))
-		return m.hint("write `let %s = %s`, and below it `let %s = %s`", c.str(c.at-1), v, name, c.str(c.at-1)).
-			edit(c.span(c.from, c.end), "let "+c.str(c.at-1)+" = "+v+"\n"+c.indentOf(c.from)+"let "+name+" = "+c.str(c.at-1)).certain()
+		return m.Hint("write `let %s = %s`, and below it `let %s = %s`", c.Str(c.at-1), v, name, c.Str(c.at-1)).
+			Edit(c.span(c.from, c.end), "let "+c.Str(c.at-1)+" = "+v+"\n"+c.Indent(c.from)+"let "+name+" = "+c.Str(c.at-1)).Certain()
 	}
 	return nil
 }
 
 // several is let a, b = 1, 2.
-func (c *cursor) several() *mistake {
+func (c *cursor) several() *token.Mistake {
 	m := c.mistakeHere("`let` has one name")
 	eq := c.from
-	for eq < c.end && c.kindOf(eq) != tokAssign {
+	for eq < c.end && c.Kind(eq) != token.Assign {
 		eq++
 	}
 	names := strings.Split(strings.Trim(c.text(c.from+1, eq), "() "), ",")
 	var values []string
 	if eq < c.end {
 		lo, hi := eq+1, c.end
-		if c.has(lo, "(") && c.has(hi-1, ")") {
+		if c.Has(lo, "(") && c.Has(hi-1, ")") {
 			lo, hi = lo+1, hi-1
 		}
 		for lo < hi {
@@ -280,59 +277,59 @@ func (c *cursor) several() *mistake {
 		}
 	}
 	if len(values) != len(names) {
-		return m.hint("write a `let` for each name")
+		return m.Hint("write a `let` for each name")
 	}
 	var lines []string
 	for i, n := range names {
 		lines = append(lines, "let "+strings.TrimSpace(n)+" = "+values[i])
 	}
-	return m.hint("write a `let` for each name: `%s`", clipTo(strings.Join(lines, "; "), 72)).
-		edit(c.span(c.from, c.end), strings.Join(lines, "\n"+c.indentOf(c.from))).certain()
+	return m.Hint("write a `let` for each name: `%s`", token.ClipTo(strings.Join(lines, "; "), 72)).
+		Edit(c.span(c.from, c.end), strings.Join(lines, "\n"+c.Indent(c.from))).Certain()
 }
 
 // declared is x := 1, x: int = 1 and a, b = b, a.
-func (c *cursor) declared() *mistake {
-	if c.kindOf(c.from) != tokIdent || c.at != c.from+1 {
+func (c *cursor) declared() *token.Mistake {
+	if c.Kind(c.from) != token.Ident || c.at != c.from+1 {
 		return nil
 	}
-	name := c.str(c.from)
+	name := c.Str(c.from)
 	switch {
-	case c.has(c.at, ":") && c.has(c.at+1, "=") && c.declaredBy("let", name):
+	case c.Has(c.at, ":") && c.Has(c.at+1, "=") && c.DeclaredBy("let", name):
 		m := c.mistakeOver(c.at, c.at+2, "a name is given its value by `=`")
-		return c.replace(m, c.from, c.at+2, name+" =").guessed()
-	case c.has(c.at, ":") && c.has(c.at+1, "="):
+		return c.replace(m, c.from, c.at+2, name+" =").Guessed()
+	case c.Has(c.at, ":") && c.Has(c.at+1, "="):
 		m := c.mistakeOver(c.from, c.at+2, "a new name is declared with `let`")
 		return c.replace(m, c.from, c.at+2, "let "+name+" =")
-	case c.has(c.at, ":") && c.has(c.at+1, ":"):
+	case c.Has(c.at, ":") && c.Has(c.at+1, ":"):
 		if name == "std" {
-			return c.mistakeOver(c.from, c.at+2, "there is no module `std`").hint("text is written by `print(…)`; the builtin functions need no module")
+			return c.mistakeOver(c.from, c.at+2, "there is no module `std`").Hint("text is written by `print(…)`; the builtin functions need no module")
 		}
-		if c.touching(c.at - 1) {
+		if c.Touching(c.at - 1) {
 			m := c.mistakeOver(c.at, c.at+2, "a name of a module follows a point")
 			return c.replace(m, c.at, c.at+2, ".")
 		}
-	case c.has(c.at, ":") && c.kindOf(c.at+1) == tokIdent:
+	case c.Has(c.at, ":") && c.Kind(c.at+1) == token.Ident:
 		m := c.mistakeOver(c.from, c.at+1, "a new name is declared with `let`")
-		return m.hint("write `let %s: %s = …`", name, c.str(c.at+1)).edit(Span{c.toks[c.from].lo, c.toks[c.from].lo}, "let ").certain()
-	case c.has(c.at, ",") && c.kindOf(c.at+1) == tokIdent:
-		if a, b := name, c.str(c.at+1); c.has(c.at+2, "=") && c.has(c.at+3, b) && c.has(c.at+4, ",") && c.has(c.at+5, a) && c.at+6 == c.end {
+		return m.Hint("write `let %s: %s = …`", name, c.Str(c.at+1)).Edit(Span{Lo: c.Tokens[c.from].Lo, Hi: c.Tokens[c.from].Lo}, "let ").Certain()
+	case c.Has(c.at, ",") && c.Kind(c.at+1) == token.Ident:
+		if a, b := name, c.Str(c.at+1); c.Has(c.at+2, "=") && c.Has(c.at+3, b) && c.Has(c.at+4, ",") && c.Has(c.at+5, a) && c.at+6 == c.end {
 			lines := []string{"let last = " + a, a + " = " + b, b + " = last"}
 			return c.mistakeHere("one statement gives one name its value").
-				hint("write `%s`, `%s` and `%s`; registered data gets names that can change first: `let a = x`", lines[0], lines[1], lines[2]).
-				edit(c.span(c.from, c.end), strings.Join(lines, "\n"+c.indentOf(c.from)))
+				Hint("write `%s`, `%s` and `%s`; registered data gets names that can change first: `let a = x`", lines[0], lines[1], lines[2]).
+				Edit(c.span(c.from, c.end), strings.Join(lines, "\n"+c.Indent(c.from)))
 		}
-		return c.mistakeHere("one statement gives one name its value").hint("write one assignment for each, with a `let` for what has to be kept")
+		return c.mistakeHere("one statement gives one name its value").Hint("write one assignment for each, with a `let` for what has to be kept")
 	}
 	return nil
 }
 
 // assertCall is assert(c, "why").
-func (c *cursor) assertCall() *mistake {
-	if !c.has(c.from, "assert") || !c.has(c.from+1, "(") || !c.has(c.at, ",") || c.inBracket(c.at) != c.from+1 {
+func (c *cursor) assertCall() *token.Mistake {
+	if !c.Has(c.from, "assert") || !c.Has(c.from+1, "(") || !c.Has(c.at, ",") || c.inBracket(c.at) != c.from+1 {
 		return nil
 	}
 	closing := c.exprEnd(c.at + 1)
-	if !c.has(closing, ")") {
+	if !c.Has(closing, ")") {
 		return nil
 	}
 	m := c.mistakeOver(c.from, closing+1, "`assert` is a statement, not a function")
@@ -340,103 +337,103 @@ func (c *cursor) assertCall() *mistake {
 }
 
 // braces is {1, 2} and {"a": 1}.
-func (c *cursor) braces() *mistake {
-	if !c.has(c.at, "{") || c.kindOf(c.at-1) != tokAssign && !c.has(c.at-1, "(") && !c.has(c.at-1, ",") && !c.has(c.at-1, "return") {
+func (c *cursor) braces() *token.Mistake {
+	if !c.Has(c.at, "{") || c.Kind(c.at-1) != token.Assign && !c.Has(c.at-1, "(") && !c.Has(c.at-1, ",") && !c.Has(c.at-1, "return") {
 		return nil
 	}
 	end, pairs, lines := c.at, false, false
-	for depth := 0; end < len(c.toks); end++ {
-		k := c.kindOf(end)
-		if k == tokEOF || k == tokVirtual {
+	for depth := 0; end < len(c.Tokens); end++ {
+		k := c.Kind(end)
+		if k == token.EOF || k == token.Virtual {
 			break
 		}
-		if c.opens(end) {
+		if c.Opens(end) {
 			depth++
 		}
-		pairs = pairs || c.has(end, ":")
-		lines = lines || k == tokNL
-		if c.closes(end) {
+		pairs = pairs || c.Has(end, ":")
+		lines = lines || k == token.NL
+		if c.Closes(end) {
 			if depth--; depth == 0 {
 				break
 			}
 		}
 	}
-	if !c.has(end, "}") {
+	if !c.Has(end, "}") {
 		return nil
 	}
 	c.next = end + 1
 	m := c.mistakeOver(c.at, c.at+1, "a list is written in square brackets")
 	switch {
 	case pairs:
-		m.msg = "unexpected `{`: there are no dictionaries"
-		return m.hint("write two lists, one of the keys and one of the values")
+		m.Msg = "unexpected `{`: there are no dictionaries"
+		return m.Hint("write two lists, one of the keys and one of the values")
 	case lines:
-		return m.hint("write `[a, b, c]`")
+		return m.Hint("write `[a, b, c]`")
 	}
 	return c.replace(m, c.at, end+1, "["+strings.TrimSpace(c.text(c.at+1, end))+"]")
 }
 
 // namelessFunc is lambda x: x + 1 and (x) => x + 1.
-func (c *cursor) namelessFunc() *mistake {
-	arrow := c.has(c.at, "=") && c.has(c.at+1, ">") && c.touching(c.at) || c.has(c.at, "->") && c.has(c.from, "let") && !c.touching(c.at-1)
-	if arrow && (c.has(c.from, "if") || c.has(c.from, "while") || c.has(c.from, "assert")) {
+func (c *cursor) namelessFunc() *token.Mistake {
+	arrow := c.Has(c.at, "=") && c.Has(c.at+1, ">") && c.Touching(c.at) || c.Has(c.at, "->") && c.Has(c.from, "let") && !c.Touching(c.at-1)
+	if arrow && (c.Has(c.from, "if") || c.Has(c.from, "while") || c.Has(c.from, "assert")) {
 		return c.replace(c.mistakeOver(c.at, c.at+2, "there is no operator `=>`"), c.at, c.at+2, ">=")
 	}
-	if !arrow && !(c.at > 0 && c.kindOf(c.at-1) == tokIdent && c.str(c.at-1) == "lambda") && !(c.has(c.at, "func") && c.at > c.from) {
+	if !arrow && !(c.at > 0 && c.Kind(c.at-1) == token.Ident && c.Str(c.at-1) == "lambda") && !(c.Has(c.at, "func") && c.at > c.from) {
 		return nil
 	}
-	return c.mistakeHere("every function has a name").hint("write `func f(x: float) -> float { return x + 1.0 }` at the top level, and call `f`")
+	return c.mistakeHere("every function has a name").Hint("write `func f(x: float) -> float { return x + 1.0 }` at the top level, and call `f`")
 }
 
 // arrow is x->n.
-func (c *cursor) arrow() *mistake {
-	if c.has(c.at, "->") && c.has(c.from, "codelet") && c.has(c.at-1, ")") && c.inBracket(c.at) < 0 {
-		return c.mistakeHere("a codelet has no result").hint("it writes its operands: add one such as `result: W variable[f64]`, and write `result = …`")
+func (c *cursor) arrow() *token.Mistake {
+	if c.Has(c.at, "->") && c.Has(c.from, "codelet") && c.Has(c.at-1, ")") && c.inBracket(c.at) < 0 {
+		return c.mistakeHere("a codelet has no result").Hint("it writes its operands: add one such as `result: W variable[f64]`, and write `result = …`")
 	}
-	if !c.has(c.at, "->") || !c.endsOperand(c.at-1) || c.kindOf(c.at+1) != tokIdent || c.has(c.from, "func") {
+	if !c.Has(c.at, "->") || !c.EndsOperand(c.at-1) || c.Kind(c.at+1) != token.Ident || c.Has(c.from, "func") {
 		return nil
 	}
 	return c.replace(c.mistakeOver(c.at, c.at+1, "a field follows a point"), c.at, c.at+1, ".")
 }
 
 // initial is register x = variable[f64] = 0.0.
-func (c *cursor) initial() *mistake {
-	if !c.has(c.from, "register") || !c.has(c.at, "=") || c.inBracket(c.at) >= 0 || c.at+1 >= c.end || !c.has(c.exprStart(c.at, nil)-1, "=") {
+func (c *cursor) initial() *token.Mistake {
+	if !c.Has(c.from, "register") || !c.Has(c.at, "=") || c.inBracket(c.at) >= 0 || c.at+1 >= c.end || !c.Has(c.exprStart(c.at, nil)-1, "=") {
 		return nil
 	}
 	m := c.mistakeHere("an initial value is given by `fill`")
 	v := c.text(c.at+1, c.end)
 	switch {
-	case c.has(c.at-1, "]"):
-		return c.replace(m, c.at, c.end, "(fill = "+v+")").trimBefore(c.parser, c.at)
-	case c.has(c.at-2, "(") && c.has(c.at-1, ")"):
+	case c.Has(c.at-1, "]"):
+		return c.trimBefore(c.replace(m, c.at, c.end, "(fill = "+v+")"), c.at)
+	case c.Has(c.at-2, "(") && c.Has(c.at-1, ")"):
 		return c.replace(m, c.at-1, c.end, "fill = "+v+")")
-	case c.has(c.at-1, ")"):
+	case c.Has(c.at-1, ")"):
 		return c.replace(m, c.at-1, c.end, ", fill = "+v+")")
 	}
 	return m
 }
 
 // trimBefore extends the last edit over the white space in front of token i.
-func (m *mistake) trimBefore(p *parser, i int) *mistake {
-	e := &m.edits[len(m.edits)-1]
-	e.at.Lo = p.toks[i-1].hi
+func (c *cursor) trimBefore(m *token.Mistake, i int) *token.Mistake {
+	e := &m.Edits[len(m.Edits)-1]
+	e.At.Lo = c.Tokens[i-1].Hi
 	return m
 }
 
 // moduleName is import std/blas, from std import blas and import ( … ).
-func (c *cursor) moduleName() *mistake {
-	if !c.has(c.from, "import") || c.at != c.from+1 {
+func (c *cursor) moduleName() *token.Mistake {
+	if !c.Has(c.from, "import") || c.at != c.from+1 {
 		return nil
 	}
-	if c.has(c.at, "(") {
-		return c.mistakeHere("each module has an `import` of its own").hint("write `import \"std/blas\" as blas`")
+	if c.Has(c.at, "(") {
+		return c.mistakeHere("each module has an `import` of its own").Hint("write `import \"std/blas\" as blas`")
 	}
-	if c.kindOf(c.at) != tokIdent {
+	if c.Kind(c.at) != token.Ident {
 		return nil
 	}
 	hi := c.at + 1
-	for hi+1 < c.end && (c.has(hi, "/") || c.has(hi, ".")) && c.kindOf(hi+1) == tokIdent {
+	for hi+1 < c.end && (c.Has(hi, "/") || c.Has(hi, ".")) && c.Kind(hi+1) == token.Ident {
 		hi += 2
 	}
 	path := strings.ReplaceAll(c.text(c.at, hi), ".", "/")
@@ -447,30 +444,30 @@ func (c *cursor) moduleName() *mistake {
 		}
 		switch path {
 		case "numpy", "math", "sys", "os", "time", "scipy", "torch", "cmath", "random_", "std", "fmt":
-			return m.hint("there is no module `%s`: the builtin functions need none, and data is worked on by codelets; `starpush doc` lists them", path)
+			return m.Hint("there is no module `%s`: the builtin functions need none, and data is worked on by codelets; `starpush doc` lists them", path)
 		}
-		return m.hint("a module is written `import \"std/blas\" as blas`, a file `import \"%s.spu\"`", path)
+		return m.Hint("a module is written `import \"std/blas\" as blas`, a file `import \"%s.spu\"`", path)
 	}
 	return c.replace(m, c.at, hi, `"`+path+`"`)
 }
 
 // insertHabit is insert(f, x) and insert f(&x).
-func (c *cursor) insertHabit() *mistake {
-	if c.kindOf(c.at-1) != tokKeyword || !c.has(c.at-1, "insert") || !c.has(c.at, "(") {
+func (c *cursor) insertHabit() *token.Mistake {
+	if c.Kind(c.at-1) != token.Keyword || !c.Has(c.at-1, "insert") || !c.Has(c.at, "(") {
 		return nil
 	}
 	comma := c.exprEnd(c.at + 1)
 	m := c.mistakeOver(c.at-1, c.at+1, "the codelet follows `insert`, its operands in parentheses")
-	if c.kindOf(c.at+1) != tokIdent || !c.has(comma, ",") || comma != c.at+2 {
-		return m.hint("write `insert f(R x, RW y)`")
+	if c.Kind(c.at+1) != token.Ident || !c.Has(comma, ",") || comma != c.at+2 {
+		return m.Hint("write `insert f(R x, RW y)`")
 	}
-	return c.replace(m, c.at-1, comma+1, "insert "+c.str(c.at+1)+"(").trimAfter(c.parser, comma)
+	return c.trimAfter(c.replace(m, c.at-1, comma+1, "insert "+c.Str(c.at+1)+"("), comma)
 }
 
 // trimAfter extends the last edit over the white space behind token i.
-func (m *mistake) trimAfter(p *parser, i int) *mistake {
-	if i+1 < len(p.toks) && strings.TrimSpace(p.source[p.toks[i].hi:p.toks[i+1].lo]) == "" {
-		m.edits[len(m.edits)-1].at.Hi = p.toks[i+1].lo
+func (c *cursor) trimAfter(m *token.Mistake, i int) *token.Mistake {
+	if i+1 < len(c.Tokens) && strings.TrimSpace(c.Text[c.Tokens[i].Hi:c.Tokens[i+1].Lo]) == "" {
+		m.Edits[len(m.Edits)-1].At.Hi = c.Tokens[i+1].Lo
 	}
 	return m
 }
@@ -478,27 +475,27 @@ func (m *mistake) trimAfter(p *parser, i int) *mistake {
 // Habits of C: x++, --x.
 
 // increment is x++ and ++x.
-func (c *cursor) increment() *mistake {
-	sign := c.str(c.at)
+func (c *cursor) increment() *token.Mistake {
+	sign := c.Str(c.at)
 	switch {
-	case c.has(c.at-1, "-") && c.has(c.at-2, "-") && c.touching(c.at-2) && c.touching(c.at-3) && c.at-2 > c.from && (c.closes(c.at) || c.kindOf(c.at) == tokNL || c.kindOf(c.at) == tokEOF || c.lineEnds(c.at-1)):
+	case c.Has(c.at-1, "-") && c.Has(c.at-2, "-") && c.Touching(c.at-2) && c.Touching(c.at-3) && c.at-2 > c.from && (c.Closes(c.at) || c.Kind(c.at) == token.NL || c.Kind(c.at) == token.EOF || c.LineEnds(c.at-1)):
 		m := c.mistakeOver(c.at-2, c.at, "there is no operator `--`")
 		if !c.isTarget(c.at - 2) {
-			return m.hint("write `x -= 1` as a statement of its own")
+			return m.Hint("write `x -= 1` as a statement of its own")
 		}
 		return c.replace(m, c.from, c.at, c.text(c.from, c.at-2)+" -= 1")
-	case c.at-1 > c.from && c.has(c.at-1, sign) && c.touching(c.at-1):
+	case c.at-1 > c.from && c.Has(c.at-1, sign) && c.Touching(c.at-1):
 		m := c.mistakeOver(c.at-1, c.at+1, "there is no operator `%s%s`", sign, sign)
 		if sign != "+" {
 			return nil
 		}
 		x := c.text(c.from, c.at-1)
-		if c.isTarget(c.at-1) && (c.lineEnds(c.at) || c.kindOf(c.at+1) == tokNL || c.closes(c.at+1)) {
+		if c.isTarget(c.at-1) && (c.LineEnds(c.at) || c.Kind(c.at+1) == token.NL || c.Closes(c.at+1)) {
 			c.next = c.at + 1
 			return c.replace(m, c.from, c.at+1, x+" += 1")
 		}
-		return m.hint("write `x += 1` as a statement of its own; texts and lists are joined by `+`")
-	case c.at == c.from && (sign == "+" || sign == "-") && c.has(c.at+1, sign) && c.touching(c.at) && c.kindOf(c.at+2) == tokIdent:
+		return m.Hint("write `x += 1` as a statement of its own; texts and lists are joined by `+`")
+	case c.at == c.from && (sign == "+" || sign == "-") && c.Has(c.at+1, sign) && c.Touching(c.at) && c.Kind(c.at+2) == token.Ident:
 		end := c.exprEnd(c.at + 2)
 		m := c.mistakeOver(c.at, c.at+2, "there is no operator `%s%s`", sign, sign)
 		return c.replace(m, c.at, end, c.text(c.at+2, end)+" "+sign+"= 1")
@@ -510,11 +507,11 @@ func (c *cursor) increment() *mistake {
 // a name with indices and fields.
 func (c *cursor) isTarget(hi int) bool {
 	i := c.from + 1
-	for c.kindOf(c.from) == tokIdent && i < hi {
+	for c.Kind(c.from) == token.Ident && i < hi {
 		switch {
-		case c.has(i, ".") && c.kindOf(i+1) == tokIdent:
+		case c.Has(i, ".") && c.Kind(i+1) == token.Ident:
 			i += 2
-		case c.has(i, "["):
+		case c.Has(i, "["):
 			if i = c.closingOf(i) + 1; i == 0 {
 				return false
 			}
@@ -522,5 +519,5 @@ func (c *cursor) isTarget(hi int) bool {
 			return false
 		}
 	}
-	return i == hi && c.kindOf(c.from) == tokIdent
+	return i == hi && c.Kind(c.from) == token.Ident
 }

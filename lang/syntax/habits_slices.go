@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // sliced is x[…] with a colon in it.
@@ -32,26 +34,26 @@ func (s *sliced) whole() bool {
 }
 
 // slice is x[a:b] and A[:, 0].
-func (c *cursor) slice() *mistake {
-	if !c.has(c.at, ":") {
+func (c *cursor) slice() *token.Mistake {
+	if !c.Has(c.at, ":") {
 		return nil
 	}
 	open := c.inBracket(c.at)
-	if open < 0 || !c.has(open, "[") || !c.endsOperand(open-1) || c.has(open-1, "}") {
+	if open < 0 || !c.Has(open, "[") || !c.EndsOperand(open-1) || c.Has(open-1, "}") {
 		return nil
 	}
 	m := c.mistakeHere("a slice is written `x[a..b]`")
 	s, ok := c.slicedAt(open)
 	if !ok {
-		return m.hint("`..` has both ends: all is `x[0..len(x)]`")
+		return m.Hint("`..` has both ends: all is `x[0..len(x)]`")
 	}
 	c.next = s.end + 1
 	mode := ""
-	if c.kindOf(open-2) == tokIdent && modeOf(c.str(open-2)) != 0 {
-		mode = c.str(open-2) + " "
+	if c.Kind(open-2) == token.Ident && token.ModeOf(c.Str(open-2)) != 0 {
+		mode = c.Str(open-2) + " "
 	}
 	switch {
-	case s.whole() && c.kindOf(s.end+1) == tokAssign && c.from == open-1: // x[:] = 1.0
+	case s.whole() && c.Kind(s.end+1) == token.Assign && c.from == open-1: // x[:] = 1.0
 		return c.assignedWhole(s.x, s.end+1, len(s.indices))
 	case c.inCodelet():
 		return c.sliceInBody(s)
@@ -65,25 +67,25 @@ func (c *cursor) slice() *mistake {
 
 // slicedAt reads the indices behind the [ at token open, if they are those of a name.
 func (c *cursor) slicedAt(open int) (s sliced, ok bool) {
-	s = sliced{x: c.str(open - 1), open: open, end: c.closingOf(open)}
-	if s.end < 0 || c.kindOf(open-1) != tokIdent || c.has(open-2, ".") {
+	s = sliced{x: c.Str(open - 1), open: open, end: c.closingOf(open)}
+	if s.end < 0 || c.Kind(open-1) != token.Ident || c.Has(open-2, ".") {
 		return s, false
 	}
 	index, depth := sliceIndex{lo: open + 1}, 0
 	for i := open + 1; i <= s.end; i++ {
 		switch {
-		case depth == 0 && (c.has(i, ",") || i == s.end):
+		case depth == 0 && (c.Has(i, ",") || i == s.end):
 			index.hi = i
 			if index.lo == index.hi || len(index.colons) > 2 {
 				return s, false
 			}
 			s.indices = append(s.indices, index)
 			index = sliceIndex{lo: i + 1}
-		case c.opens(i):
+		case c.Opens(i):
 			depth++
-		case c.closes(i):
+		case c.Closes(i):
 			depth--
-		case depth == 0 && c.has(i, ":"):
+		case depth == 0 && c.Has(i, ":"):
 			index.colons = append(index.colons, i)
 		}
 	}
@@ -103,7 +105,7 @@ func (s *sliced) sizes() []string {
 
 // sliceOfArray is a slice of an array that acquire names, or of a list: one index may
 // be a range.
-func (c *cursor) sliceOfArray(s sliced, m *mistake) *mistake {
+func (c *cursor) sliceOfArray(s sliced, m *token.Mistake) *token.Mistake {
 	var args []string
 	ranges, whole, step := 0, 0, false
 	for k, i := range s.indices {
@@ -122,18 +124,18 @@ func (c *cursor) sliceOfArray(s sliced, m *mistake) *mistake {
 	right := strings.Join(args, ", ")
 	switch {
 	case step:
-		return m.hint("with a step write `[%s[i] for i in range(a, b, step)]`", s.x)
+		return m.Hint("with a step write `[%s[i] for i in range(a, b, step)]`", s.x)
 	case ranges > 1 && whole == len(s.indices): // A[:, :]
 		return c.replace(c.mistakeHere("all of it is its name"), s.open-1, s.end+1, s.x)
 	case ranges > 1:
-		return m.hint("one index may be a range: `%s[i, a..b]` for each `i`", s.x)
+		return m.Hint("one index may be a range: `%s[i, a..b]` for each `i`", s.x)
 	case len(s.indices) > 1 && !c.acquires(s.x): // an array or data
 		data := c.sliceOfData(s, "")
-		if len(data.edits) > 0 {
+		if len(data.Edits) > 0 {
 			return data
 		}
-		m.hint("of data: %s", data.help[0])
-		return m.hint("of an array, as in `acquire R %[1]s as a`, `a[%[2]s]`", s.x, strings.ReplaceAll(right, s.x+".", "a."))
+		m.Hint("of data: %s", data.Help[0])
+		return m.Hint("of an array, as in `acquire R %[1]s as a`, `a[%[2]s]`", s.x, strings.ReplaceAll(right, s.x+".", "a."))
 	}
 	return c.replace(m, s.indices[0].lo, s.end, right)
 }
@@ -141,7 +143,7 @@ func (c *cursor) sliceOfArray(s sliced, m *mistake) *mistake {
 // acquires reports whether x is the name of an array: as x.
 func (c *cursor) acquires(x string) bool {
 	for i := 1; i < c.from; i++ {
-		if c.kindOf(i) == tokIdent && c.has(i, x) && c.has(i-1, "as") && !c.has(i-2, "import") && c.kindOf(i-2) != tokString {
+		if c.Kind(i) == token.Ident && c.Has(i, x) && c.Has(i-1, "as") && !c.Has(i-2, "import") && c.Kind(i-2) != token.String {
 			return true
 		}
 	}
@@ -154,14 +156,14 @@ func (c *cursor) bound(size string, lo, hi int, other string) string {
 	switch {
 	case lo >= hi:
 		return other
-	case c.has(lo, "-"):
+	case c.Has(lo, "-"):
 		return size + " - " + c.text(lo+1, hi)
 	}
 	return c.text(lo, hi)
 }
 
 // sliceOfData is a slice of an operand: part of a view.
-func (c *cursor) sliceOfData(s sliced, mode string) *mistake {
+func (c *cursor) sliceOfData(s sliced, mode string) *token.Mistake {
 	axis, fixed, picked := 0, 0, ""
 	for k, i := range s.indices {
 		if len(i.colons) == 0 {
@@ -183,21 +185,21 @@ func (c *cursor) sliceOfData(s sliced, mode string) *mistake {
 		v = c.viewAbove(s, name+"_of_"+s.x, axis)
 	}
 	part := fmt.Sprintf("%s[%s]", v.name, picked)
-	m := c.mistakeHere("%s of data is a part of a view", what).hint("write `%s`, then `%s%s`", v.statement, mode, part)
+	m := c.mistakeHere("%s of data is a part of a view", what).Hint("write `%s`, then `%s%s`", v.statement, mode, part)
 	at := c.span(s.open-1, s.end+1)
 	switch {
 	case v.declared:
-		m.edit(at, part).certain()
+		m.Edit(at, part).Certain()
 	case v.registered && !v.taken && !c.edited(v.statement):
-		m.edit(Span{c.toks[v.top].lo, c.toks[v.top].lo}, v.statement+"\n").edit(at, part).certain()
+		m.Edit(Span{Lo: c.Tokens[v.top].Lo, Hi: c.Tokens[v.top].Lo}, v.statement+"\n").Edit(at, part).Certain()
 	}
 	return m
 }
 
 // edited reports whether the edit of another mistake makes the view.
 func (c *cursor) edited(view string) bool {
-	return slices.ContainsFunc(c.mistakes, func(m *mistake) bool {
-		return slices.ContainsFunc(m.edits, func(e edit) bool { return strings.HasPrefix(e.text, view) })
+	return slices.ContainsFunc(c.mistakes, func(m *token.Mistake) bool {
+		return slices.ContainsFunc(m.Edits, func(e token.Edit) bool { return strings.HasPrefix(e.Text, view) })
 	})
 }
 
@@ -216,24 +218,24 @@ func (c *cursor) viewAbove(s sliced, name string, axis int) pickView {
 	v := pickView{name: name, statement: fmt.Sprintf("partition %s = %s by pick(%d)", name, s.x, axis)}
 	kind := [4]string{2: "matrix", 3: "block"}[len(s.indices)]
 	depth, used := 0, false
-	for i := range c.toks {
-		used = used || c.kindOf(i) == tokIdent && c.has(i, name)
+	for i := range c.Tokens {
+		used = used || c.Kind(i) == token.Ident && c.Has(i, name)
 		switch {
 		case i >= c.from:
-		case c.opens(i), c.kindOf(i) == tokOpen:
+		case c.Opens(i), c.Kind(i) == token.Open:
 			depth++
-		case c.closes(i), c.kindOf(i) == tokVirtual:
+		case c.Closes(i), c.Kind(i) == token.Virtual:
 			depth--
 		case depth > 0:
-		case c.kindOf(i) == tokNL:
+		case c.Kind(i) == token.NL:
 			v.top = i + 1
-		case c.has(i, "register") && c.has(i+1, s.x) && c.has(i+2, "=") && c.has(i+3, kind):
+		case c.Has(i, "register") && c.Has(i+1, s.x) && c.Has(i+2, "=") && c.Has(i+3, kind):
 			v.registered = true
-		case c.has(i, "partition") && c.has(i+1, name):
-			v.declared = v.declared || c.text(i, min(i+9, len(c.toks))) == v.statement
+		case c.Has(i, "partition") && c.Has(i+1, name):
+			v.declared = v.declared || c.text(i, min(i+9, len(c.Tokens))) == v.statement
 		}
 	}
-	if head := c.str(v.top); head == "func" || head == "codelet" { // its parameter may be called so, too
+	if head := c.Str(v.top); head == "func" || head == "codelet" { // its parameter may be called so, too
 		v.registered, v.declared = false, false
 	}
 	v.taken = used && !v.declared
@@ -241,10 +243,10 @@ func (c *cursor) viewAbove(s sliced, name string, axis int) pickView {
 }
 
 // blocksOfData is a slice of an operand that leaves more than one row or column.
-func (c *cursor) blocksOfData(s sliced, mode string) *mistake {
+func (c *cursor) blocksOfData(s sliced, mode string) *token.Mistake {
 	m := c.mistakeHere("a part of data belongs to a view")
 	if slices.ContainsFunc(s.indices, func(i sliceIndex) bool { return len(i.colons) == 2 }) {
-		return m.hint("views have no steps: a part is a range of neighbours")
+		return m.Hint("views have no steps: a part is a range of neighbours")
 	}
 	filter, part := "blocks(sizes = [...])", "parts[i]"
 	if len(s.indices) == 2 {
@@ -259,18 +261,18 @@ func (c *cursor) blocksOfData(s sliced, mode string) *mistake {
 		}
 	}
 	if len(s.indices) == 3 {
-		return m.hint("write `partition parts = %s by axis(0, sizes = [...])`, then `%sparts[i]`; planes are made by `pick`", s.x, mode)
+		return m.Hint("write `partition parts = %s by axis(0, sizes = [...])`, then `%sparts[i]`; planes are made by `pick`", s.x, mode)
 	}
-	return m.hint("write `partition parts = %s by %s`, then `%s%s`", s.x, filter, mode, part)
+	return m.Hint("write `partition parts = %s by %s`, then `%s%s`", s.x, filter, mode, part)
 }
 
 // sliceInBody is a slice in a codelet.
-func (c *cursor) sliceInBody(s sliced) *mistake {
+func (c *cursor) sliceInBody(s sliced) *token.Mistake {
 	m := c.mistakeHere("a body works element by element")
 	free := []string{"i", "j", "k"}
 	for _, i := range s.indices {
 		for t := i.lo; t < i.hi; t++ {
-			if n := slices.Index(free, c.str(t)); n >= 0 && len(i.colons) == 0 {
+			if n := slices.Index(free, c.Str(t)); n >= 0 && len(i.colons) == 0 {
 				free = slices.Delete(free, n, n+1)
 			}
 		}
@@ -282,7 +284,7 @@ func (c *cursor) sliceInBody(s sliced) *mistake {
 			continue
 		}
 		if len(i.colons) == 2 || len(free) == 0 {
-			return m.hint("write `each i in %s { … %s[i] … }`", s.x, s.x)
+			return m.Hint("write `each i in %s { … %s[i] … }`", s.x, s.x)
 		}
 		size := s.sizes()[k]
 		if len(s.indices) == 1 {
@@ -297,7 +299,7 @@ func (c *cursor) sliceInBody(s sliced) *mistake {
 	}
 	head := strings.Join(names, ", ") + " in " + where
 	element := s.x + "[" + strings.Join(args, ", ") + "]"
-	return m.hint("write `each %s { … %s … }`, and for their sum `sum %s { %s }`", head, element, head, element)
+	return m.Hint("write `each %s { … %s … }`, and for their sum `sum %s { %s }`", head, element, head, element)
 }
 
 // Assignments to all elements at once, as in other languages: x[:] = 1.0, A[:, :] = 0.
@@ -311,25 +313,25 @@ func (c *cursor) dataAbove(x string) (kind string) {
 			i = end
 			continue
 		}
-		if c.kindOf(i) != tokIdent || !c.has(i, x) {
+		if c.Kind(i) != token.Ident || !c.Has(i, x) {
 			continue
 		}
 		at := i + 2
 		switch {
-		case c.has(i+1, ":") && modeOf(c.str(at)) != 0:
+		case c.Has(i+1, ":") && token.ModeOf(c.Str(at)) != 0:
 			at++
-		case c.has(i+1, ":"):
+		case c.Has(i+1, ":"):
 		case c.registers(i):
-			for !c.has(at-1, "=") {
+			for !c.Has(at-1, "=") {
 				at++
 			}
-		case c.has(i-1, "let"), c.has(i-1, "as"), c.has(i-1, "for"):
+		case c.Has(i-1, "let"), c.Has(i-1, "as"), c.Has(i-1, "for"):
 			kind = ""
 			continue
 		default:
 			continue
 		}
-		switch kind = c.str(at); kind {
+		switch kind = c.Str(at); kind {
 		case "vector", "matrix", "block", "variable":
 		default:
 			kind = ""
@@ -341,25 +343,25 @@ func (c *cursor) dataAbove(x string) (kind string) {
 // registers reports whether token i is one of the names in register x, y = ….
 func (c *cursor) registers(i int) bool {
 	lo, hi := i, i
-	for c.kindOf(lo-1) == tokIdent || c.has(lo-1, ",") {
+	for c.Kind(lo-1) == token.Ident || c.Has(lo-1, ",") {
 		lo--
 	}
-	for c.kindOf(hi+1) == tokIdent || c.has(hi+1, ",") {
+	for c.Kind(hi+1) == token.Ident || c.Has(hi+1, ",") {
 		hi++
 	}
-	return c.has(lo-1, "register") && c.has(hi+1, "=")
+	return c.Has(lo-1, "register") && c.Has(hi+1, "=")
 }
 
 // bodyEnd is the } of the codelet or function that token i begins, -1: it begins none.
 func (c *cursor) bodyEnd(i int) int {
-	if c.kindOf(i) != tokKeyword || !c.has(i, "codelet") && !c.has(i, "func") || !c.has(i+2, "(") {
+	if c.Kind(i) != token.Keyword || !c.Has(i, "codelet") && !c.Has(i, "func") || !c.Has(i+2, "(") {
 		return -1
 	}
 	open := c.closingOf(i + 2)
-	for open >= 0 && open < len(c.toks) && !c.has(open, "{") && c.kindOf(open) != tokNL && c.kindOf(open) != tokEOF {
+	for open >= 0 && open < len(c.Tokens) && !c.Has(open, "{") && c.Kind(open) != token.NL && c.Kind(open) != token.EOF {
 		open++
 	}
-	if open < 0 || !c.has(open, "{") {
+	if open < 0 || !c.Has(open, "{") {
 		return -1
 	}
 	return c.closingOf(open)
@@ -369,7 +371,7 @@ func (c *cursor) bodyEnd(i int) int {
 func (c *cursor) unused(lo, hi int, names ...string) (free []string) {
 	taken := map[string]bool{}
 	for i := lo; i < hi; i++ {
-		taken[c.str(i)] = true
+		taken[c.Str(i)] = true
 	}
 	for _, n := range names {
 		if !taken[n] {
@@ -381,29 +383,29 @@ func (c *cursor) unused(lo, hi int, names ...string) (free []string) {
 
 // assignedWhole is x[..] = 1.0, x[:] = 1.0 and A[:, :] = 0, where op is the token of
 // the assignment and rank the number of indices that are written.
-func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
+func (c *cursor) assignedWhole(x string, op, rank int) *token.Mistake {
 	m := c.mistakeHere("elements are assigned one by one")
 	hi := op + 1
-	for c.kindOf(hi) != tokNL && c.kindOf(hi) != tokEOF && !c.has(hi, "}") && !c.has(hi, ";") {
+	for c.Kind(hi) != token.NL && c.Kind(hi) != token.EOF && !c.Has(hi, "}") && !c.Has(hi, ";") {
 		hi++
 	}
 	c.next = hi
-	kind, sign, value := c.dataAbove(x), c.str(op), c.text(op+1, hi)
+	kind, sign, value := c.dataAbove(x), c.Str(op), c.text(op+1, hi)
 	if r, known := map[string]int{"variable": 0, "vector": 1, "matrix": 2, "block": 3}[kind]; known {
 		rank = r
 	}
 	indices := c.unused(c.from, hi, "i", "j", "k", "l", "p", "q", "r", "s")
-	array := c.unused(0, len(c.toks), "a", "b", "all", x+"_all")
+	array := c.unused(0, len(c.Tokens), "a", "b", "all", x+"_all")
 	if len(indices) < rank || len(array) == 0 {
-		return m.hint("in a codelet write `each i in %[1]s { %[1]s[i] %[2]s … }`", x, sign)
+		return m.Hint("in a codelet write `each i in %[1]s { %[1]s[i] %[2]s … }`", x, sign)
 	}
 	indices = indices[:rank]
 	index := strings.Join(indices, ", ")
 	if c.inCodelet() && rank > 0 {
 		value = c.elementwise(op+1, hi, kind, index)
 	}
-	if hi == op+1 || c.has(op+1, "[") || strings.ContainsAny(value, "{:\n") || strings.Contains(value, "[..]") || !c.inCodelet() && c.hasData(op+1, hi) {
-		return m.hint("in a codelet write `each %[1]s in %[2]s { %[2]s[%[1]s] %[3]s … }`", index, x, sign)
+	if hi == op+1 || c.Has(op+1, "[") || strings.ContainsAny(value, "{:\n") || strings.Contains(value, "[..]") || !c.inCodelet() && c.hasData(op+1, hi) {
+		return m.Hint("in a codelet write `each %[1]s in %[2]s { %[2]s[%[1]s] %[3]s … }`", index, x, sign)
 	}
 	element := func(x string) string {
 		if rank == 0 {
@@ -413,7 +415,7 @@ func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
 	}
 	sure := kind != ""
 	for i := op + 1; i < hi; i++ { // what it was before, where all is assigned
-		sure = sure && (!c.has(i, x) || c.has(i+2, ":") || c.has(i+2, ".."))
+		sure = sure && (!c.Has(i, x) || c.Has(i+2, ":") || c.Has(i+2, ".."))
 	}
 	switch {
 	case c.inCodelet() && rank == 0:
@@ -425,7 +427,7 @@ func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
 		c.replace(m, c.from, hi, overAll(x, indices, fmt.Sprintf("%s %s %s", element(x), sign, value)))
 	default:
 		for i := op + 1; i < hi; i++ { // the elements of other data are acquired, too
-			sure = sure && !c.has(i, "[") && (c.kindOf(i) != tokIdent || c.dataAbove(c.str(i)) == "")
+			sure = sure && !c.Has(i, "[") && (c.Kind(i) != token.Ident || c.dataAbove(c.Str(i)) == "")
 		}
 		mode, first, target := "W", array[0], element(array[0])
 		if sign != "=" {
@@ -438,7 +440,7 @@ func (c *cursor) assignedWhole(x string, op, rank int) *mistake {
 		c.replace(m, c.from, hi, fmt.Sprintf("acquire %s %s as %s { %s }", mode, x, first, body))
 	}
 	if !sure {
-		m.guessed()
+		m.Guessed()
 	}
 	return m
 }
@@ -449,17 +451,17 @@ func (c *cursor) elementwise(lo, hi int, kind, index string) string {
 	var b strings.Builder
 	for i := lo; i < hi; i++ {
 		if i > lo {
-			b.WriteString(c.source[c.toks[i-1].hi:c.toks[i].lo])
+			b.WriteString(c.Text[c.Tokens[i-1].Hi:c.Tokens[i].Lo])
 		}
-		b.WriteString(c.str(i))
-		if c.kindOf(i) != tokIdent || c.has(i-1, ".") || kind == "" || c.dataAbove(c.str(i)) != kind || c.has(i-1, "(") && c.has(i-2, "len") {
+		b.WriteString(c.Str(i))
+		if c.Kind(i) != token.Ident || c.Has(i-1, ".") || kind == "" || c.dataAbove(c.Str(i)) != kind || c.Has(i-1, "(") && c.Has(i-2, "len") {
 			continue
 		}
-		switch whole := c.has(i+1, "[") && (c.has(i+2, ":") || c.has(i+2, "..")) && c.has(i+3, "]"); {
+		switch whole := c.Has(i+1, "[") && (c.Has(i+2, ":") || c.Has(i+2, "..")) && c.Has(i+3, "]"); {
 		case whole:
 			i += 3
 			fallthrough
-		case !c.has(i+1, "[") && !c.has(i+1, "."):
+		case !c.Has(i+1, "[") && !c.Has(i+1, "."):
 			b.WriteString("[" + index + "]")
 		}
 	}
@@ -469,7 +471,7 @@ func (c *cursor) elementwise(lo, hi int, kind, index string) string {
 // hasData reports whether all of some vector, matrix or block is in the tokens [lo, hi).
 func (c *cursor) hasData(lo, hi int) bool {
 	for i := lo; i < hi; i++ {
-		if kind := c.dataAbove(c.str(i)); c.kindOf(i) == tokIdent && kind != "" && kind != "variable" && !c.has(i-1, ".") && !c.has(i+1, ".") && !c.has(i+1, "[") {
+		if kind := c.dataAbove(c.Str(i)); c.Kind(i) == token.Ident && kind != "" && kind != "variable" && !c.Has(i-1, ".") && !c.Has(i+1, ".") && !c.Has(i+1, "[") {
 			return true
 		}
 	}

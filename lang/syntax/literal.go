@@ -1,304 +1,17 @@
 package syntax
 
-// Literals: the shape of numbers, and the values of numbers and strings.
+// Literals: the values of numbers and strings, and the expressions in f-strings.
 
 import (
-	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/alecthomas/participle/v2/lexer"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
-
-// suffixes are the binary multiples of integers.
-var suffixes = map[string]uint{"Ki": 10, "Mi": 20, "Gi": 30}
-
-// number scans an integer or a float. What is no number, but starts like one, is
-// taken as a whole and reported.
-func (s *scanner) number() {
-	lo := s.pos
-	digits := func(ok func(byte) bool) {
-		for s.pos < s.end && (ok(s.text[s.pos]) || s.text[s.pos] == '_') {
-			s.pos++
-		}
-	}
-	at := func(i int) byte {
-		if s.pos+i < s.end {
-			return s.text[s.pos+i]
-		}
-		return 0
-	}
-	kind := int8(tokInt)
-	if at(0) == '0' && at(1)|0x20 == 'x' {
-		s.pos += 2
-		digits(isHex)
-	} else {
-		digits(isDigit)
-		if at(0) == '.' && isDigit(at(1)) {
-			kind = tokFloat
-			s.pos++
-			digits(isDigit)
-		}
-		if at(0)|0x20 == 'e' && (isDigit(at(1)) || (at(1) == '+' || at(1) == '-') && isDigit(at(2))) {
-			kind = tokFloat
-			s.pos += 2
-			digits(isDigit)
-		}
-	}
-	digitsEnd := s.pos
-	for s.pos < s.end {
-		c := s.text[s.pos]
-		if c < utf8.RuneSelf {
-			if c != '_' && !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') {
-				break
-			}
-			s.pos++
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s.text[s.pos:s.end])
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			break
-		}
-		s.pos += n
-	}
-	text := s.text[lo:s.pos]
-	tail := s.text[digitsEnd:s.pos]
-	if s.barePoint(lo, text, tail) {
-		return
-	}
-	if why, help, meant := numberFault(text, tail, kind == tokFloat); why != "" {
-		s.emit(tokBad, lo)
-		r := s.errorf(lo, s.pos, "E0106", "`%s` is not a number", text).labelled("%s", why)
-		at := Span{int32(lo), int32(s.pos)}
-		switch group := s.digitsBefore(lo); {
-		case group != "" && len(text) == 3 && tail == "" && kind == tokInt: // 1,000
-			r.hint("digits are grouped by `_`: `%s_%s`", group, text).edit(Span{at.Lo - 1, at.Lo}, "_").certain()
-		case meant != "":
-			if help != "" {
-				r.hint("%s", help).edit(at, meant)
-			} else {
-				r.meant(at, meant)
-			}
-			r.sure = !twoReadings(text, tail, meant)
-		case help != "":
-			r.hint("%s", help)
-		case sizesTail.MatchString(tail) && kind == tokInt && s.depth > 0 && !s.named(tail):
-			right := text[:len(text)-len(tail)] + ", " + tail[1:]
-			if r.hint("sizes are separated by commas: `%s`", right).edit(at, right); s.inSizes() {
-				r.certain()
-			}
-		case productTail.MatchString(tail):
-			s.product(r, text[:len(text)-len(tail)], tail, at)
-		}
-		return
-	}
-	s.emit(kind, lo)
-}
-
-// exponent is what may follow the point of a float of C: 1.e3, 1.f, and 1. alone.
-var exponent = regexp.MustCompile(`^\.(?:([eE][+-]?[0-9]+)|[fFdD])?(?:[^\pL\pN_.]|$)`)
-
-// barePoint reports a float without a digit on one side of its point: .5, 5. and 5.e3.
-// Its digits, text, begin at lo and end with tail.
-func (s *scanner) barePoint(lo int, text, tail string) bool {
-	hi, meant := s.pos, ""
-	n := len(s.toks) - 1
-	behind := func(i int) bool { return i >= 0 && int(s.toks[i].hi) == lo-1 }
-	switch m := exponent.FindStringSubmatch(s.text[hi:min(s.end, hi+maxExponent)]); {
-	case n >= 0 && s.toks[n].text(s.text) == "." && int(s.toks[n].hi) == lo && !(behind(n-1) && (s.operandEnd(s.toks[n-1]) || s.toks[n-1].text(s.text) == "..")):
-		meant = "0." + text[:len(text)-len(tail)]
-		s.toks = s.toks[:n]
-		lo--
-	case m != nil && tail == "" && strings.Trim(text, "0123456789_") == "":
-		meant = text
-		if t := strings.TrimLeft(text, "0"); len(t) < len(text) {
-			meant = map[bool]string{true: t, false: "0"}[t != ""]
-		}
-		meant += ".0" + m[1]
-		if hi += len(".") + len(m[1]); m[1] == "" && hi < s.end && isLetter(s.text[hi]) {
-			hi++
-		}
-	default:
-		return false
-	}
-	s.pos = hi
-	s.emit(tokBad, lo)
-	r := s.errorf(lo, hi, "E0106", "`%s` is not a number", s.text[lo:hi]).labelled("a float has a digit on both sides of the point")
-	r.hint("write `%s`", meant).edit(Span{int32(lo), int32(hi)}, meant).certain()
-	return true
-}
-
-// maxExponent is how far the exponent behind a point is looked for.
-const maxExponent = 8
-
-// twoReadings reports whether a number may be another one where it is written so: 010 is 8
-// in C, and 4k 4000.
-func twoReadings(text, tail, meant string) bool {
-	if octal, err := strconv.ParseUint(text, 8, 63); err == nil && text[0] == '0' {
-		decimal, _ := strconv.ParseUint(meant, 10, 63)
-		return octal != decimal
-	}
-	return strings.HasSuffix(meant, "i") && !strings.ContainsAny(tail, "iI")
-}
-
-// productTail are the names that a product such as 2x ends with: no exponents.
-var productTail = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
-
-// sizesTail is the second size in 100x100.
-var sizesTail = regexp.MustCompile(`^x[0-9]+$`)
-
-// product adds to m, about 2x, that a product has its sign, if x is a name: one letter,
-// or one that was met before.
-func (s *scanner) product(m *mistake, number, name string, at Span) {
-	known := s.named(name)
-	if !known && len(name) > 1 || name == "e" || name == "E" || strings.HasPrefix(strings.ToLower(number), "0x") {
-		return
-	}
-	m.hint("a product is written `%s * %s`", number, name).edit(at, number+" * "+name)
-	if n := len(s.toks) - 2; known && !(n >= 0 && dividing[s.toks[n].text(s.text)]) { // y / 2x may be y / (2 * x)
-		m.certain()
-	}
-}
-
-// dividing are the operators that take only the number in front of a product.
-var dividing = wordSet("/", "//", "%", "**")
-
-// named reports whether the name was met before, not too long ago.
-func (s *scanner) named(name string) bool {
-	return len(s.mistakes) < maxErrors && slices.ContainsFunc(s.toks[max(0, len(s.toks)-maxNamed):], func(t token) bool { return t.kind == tokIdent && t.text(s.text) == name })
-}
-
-// inSizes reports whether the innermost bracket here is that of a constructor or filter.
-func (s *scanner) inSizes() bool {
-	depth := 0
-	for i := len(s.toks) - 1; i > 0 && s.toks[i].kind != tokNL; i-- {
-		switch t := s.toks[i]; t.text(s.text) {
-		case ")", "]":
-			depth++
-		case "[":
-			depth--
-		case "(":
-			if depth--; depth < 0 {
-				before := s.toks[i-1].text(s.text)
-				return before == "]" || filters[before] || constructors[before]
-			}
-		}
-	}
-	return false
-}
-
-// digitsBefore returns the digits in front of a comma at lo - 1, "" if there are none.
-func (s *scanner) digitsBefore(lo int) string {
-	if lo < 2 || s.text[lo-1] != ',' || !isDigit(s.text[lo-2]) {
-		return ""
-	}
-	from := lo - 1
-	for from > 0 && isDigit(s.text[from-1]) {
-		from--
-	}
-	return s.text[from : lo-1]
-}
-
-// typeSuffixes are what other languages write behind numbers.
-var typeSuffixes = wordSet("f", "d", "u", "l", "ul", "ll", "ull", "n", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64")
-
-// units are the sizes that other notations mean by a suffix.
-var units = map[string]string{"k": "Ki", "m": "Mi", "g": "Gi", "kb": "Ki", "mb": "Mi", "gb": "Gi", "ki": "Ki", "mi": "Mi", "gi": "Gi", "kib": "Ki", "mib": "Mi", "gib": "Gi"}
-
-// numberFault says what is wrong with the shape of a number, "" when nothing is, and
-// which number was meant; tail is what follows the digits.
-func numberFault(text, tail string, float bool) (why, help, meant string) {
-	body := strings.TrimSuffix(text, tail)
-	_, suffix := suffixes[tail]
-	switch {
-	case strings.EqualFold(body, "0x") && tail == "":
-		return "no digits after `0x`", "", ""
-	case suffix && !float && !strings.EqualFold(body[:min(2, len(body))], "0x"):
-	case suffix && float:
-		return "only integers take `" + tail + "`", "", ""
-	case tail != "":
-		hex := strings.EqualFold(body[:min(2, len(body))], "0x")
-		if suffix {
-			return "only decimal integers take `" + tail + "`", "", ""
-		}
-		lower := strings.ToLower(tail)
-		switch {
-		case strings.HasPrefix(text, "0b"), strings.HasPrefix(text, "0o"):
-			help = "integers are decimal or hexadecimal (`0xff`)"
-			base := map[byte]int{'b': 2, 'o': 8}[text[1]]
-			if v, err := strconv.ParseUint(strings.ReplaceAll(text[2:], "_", ""), base, 63); err == nil {
-				help += fmt.Sprintf(": `0x%x`", v)
-				meant = fmt.Sprintf("0x%x", v)
-			}
-		case hex:
-		case typeSuffixes[lower]:
-			meant = body
-			if !float && strings.ContainsAny(lower[:1], "fd") { // 3f is no whole number
-				meant += ".0"
-			}
-			help = "a number has no suffix for its type: write `" + meant + "`"
-		case units[lower] != "" && !float:
-			meant = body + units[lower]
-		case units[lower] != "":
-			help = "only integers take `" + units[lower] + "`"
-		}
-		return "unexpected `" + tail + "` after the digits", help, meant
-	}
-	if strings.Contains(body, "__") || strings.HasSuffix(body, "_") || strings.Contains(body, "_.") || strings.Contains(body, "._") ||
-		strings.Contains(body, "_e") || strings.Contains(body, "_E") || strings.Contains(body, "x_") || strings.Contains(body, "X_") {
-		return "`_` is only allowed between two digits", "", ""
-	}
-	if !float && len(body) > 1 && body[0] == '0' && body[1]|0x20 != 'x' {
-		if n := strings.TrimLeft(body, "0_"); n != "" {
-			meant = n
-		} else {
-			meant = "0"
-		}
-		return "a decimal number does not begin with 0", "write `" + meant + "`", meant
-	}
-	return "", "", ""
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
-
-// intValue is the magnitude of an integer literal; ok is false above 2^63.
-func intValue(text string) (v uint64, ok bool) {
-	shift := uint(0)
-	if n := len(text); n > 2 && text[n-1] == 'i' {
-		shift = suffixes[text[n-2:]]
-		text = text[:n-2]
-	}
-	base := uint64(10)
-	if len(text) > 2 && text[1]|0x20 == 'x' {
-		base, text = 16, text[2:]
-	}
-	const limit = uint64(1) << 63
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c == '_' {
-			continue
-		}
-		d := uint64(c - '0')
-		if c > '9' {
-			d = uint64(c|0x20-'a') + 10
-		}
-		if v > (limit-d)/base {
-			return 0, false
-		}
-		v = v*base + d
-	}
-	if v > limit>>shift {
-		return 0, false
-	}
-	return v << shift, true
-}
 
 // Whole is the int that x is, as text; "" when it has a fraction, or more digits than a
 // float keeps.
@@ -366,10 +79,10 @@ func unescape(s string) (string, *fault) {
 // fstring makes the node of the token t, which is f"…".
 func (p *exprParser) fstring(t *lexer.Token) (Expr, error) {
 	base := t.Pos.Offset
-	out := &FString{exprNode: exprNode{Span: spanOf(t)}, Text: t.Value}
+	out := &FString{exprNode: exprNode{Span: token.SpanOf(t)}, Text: t.Value}
 	s := t.Value[:len(t.Value)-1]
 	bad := func(lo, hi int, msg string, help ...string) error {
-		return &mistake{code: "E0106", at: Span{int32(base + lo), int32(base + hi)}, msg: msg, help: help}
+		return &token.Mistake{Code: "E0106", At: Span{Lo: int32(base + lo), Hi: int32(base + hi)}, Msg: msg, Help: help}
 	}
 	height := 0
 	var text strings.Builder
@@ -388,7 +101,7 @@ func (p *exprParser) fstring(t *lexer.Token) (Expr, error) {
 			return nil, bad(i, i+1, "a single `}` in an f-string", "a brace itself is written `}}`")
 		case c == '{':
 			flush()
-			colon, end := fieldEnd(s, i+1)
+			colon, end := token.FieldEnd(s, i+1)
 			if end < 0 {
 				return nil, bad(i, i+1, "this `{` is never closed in the f-string", "add `}` behind the expression; a brace itself is written `{{`")
 			}
@@ -440,79 +153,50 @@ func oddBackslashes(s string) bool {
 	return (len(s)-len(strings.TrimRight(s, `\`)))%2 == 1
 }
 
-// fieldEnd finds the brace that closes the field whose inside begins at i, and the
-// colon in front of its format: -1 when there is none.
-func fieldEnd(s string, i int) (colon, end int) {
-	colon = -1
-	depth, braces := 0, 0
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case '(', '[':
-			depth++
-		case '{':
-			if colon < 0 {
-				braces++
-			}
-		case ')', ']':
-			depth = max(depth-1, 0)
-		case '}':
-			if braces == 0 {
-				return colon, i
-			}
-			braces--
-		case ':':
-			if depth == 0 && braces == 0 && colon < 0 {
-				colon = i
-			}
-		}
-	}
-	return colon, -1
-}
-
 // embedded reads the expression text, which begins at offset base of the source.
 func (p *exprParser) embedded(text string, base int) (Expr, error) {
-	shift := func(m *mistake) *mistake {
-		m.at = Span{m.at.Lo + int32(base), m.at.Hi + int32(base)}
-		for i, l := range m.labels {
-			m.labels[i].at = Span{l.at.Lo + int32(base), l.at.Hi + int32(base)}
+	shift := func(m *token.Mistake) *token.Mistake {
+		m.At = Span{Lo: m.At.Lo + int32(base), Hi: m.At.Hi + int32(base)}
+		for i, l := range m.Labels {
+			m.Labels[i].At = Span{Lo: l.At.Lo + int32(base), Hi: l.At.Hi + int32(base)}
 		}
-		for i, e := range m.edits {
-			m.edits[i].at = Span{e.at.Lo + int32(base), e.at.Hi + int32(base)}
+		for i, e := range m.Edits {
+			m.Edits[i].At = Span{Lo: e.At.Lo + int32(base), Hi: e.At.Hi + int32(base)}
 		}
 		return m
 	}
-	s := scan(text)
-	s.layout()
-	if len(s.mistakes) > 0 {
-		m := shift(s.mistakes[0])
-		if len(m.edits) == 0 {
-			m.help = nil // it speaks of lines
+	s := token.Scan(text)
+	s.Layout()
+	if len(s.Mistakes) > 0 {
+		m := shift(s.Mistakes[0])
+		if len(m.Edits) == 0 {
+			m.Help = nil // it speaks of lines
 		}
-		if strings.Contains(m.msg, "`!`") && len(text) > 1 && text[len(text)-2] == '!' { // {x!r}
-			m.edits, m.help = nil, nil
-			m.msg = "unexpected `!`: an f-string has no conversions"
-			m.hint("the text of a value is `str(x)`; a format follows `:`, as in `{x:.3f}`")
+		if strings.Contains(m.Msg, "`!`") && len(text) > 1 && text[len(text)-2] == '!' { // {x!r}
+			m.Edits, m.Help = nil, nil
+			m.Msg = "unexpected `!`: an f-string has no conversions"
+			m.Hint("the text of a value is `str(x)`; a format follows `:`, as in `{x:.3f}`")
 		}
 		return nil, m
 	}
-	if len(s.comments) > 0 {
-		return nil, shift(&mistake{code: "E0101", at: s.comments[0].Span, msg: "a comment inside an f-string"})
+	if len(s.Comments) > 0 {
+		return nil, shift(&token.Mistake{Code: "E0101", At: s.Comments[0].Span, Msg: "a comment inside an f-string"})
 	}
-	for i := range s.toks {
-		if s.isFold(i) {
-			return nil, shift(misplacedFold(s.toks[i], s.text))
+	for i := range s.Tokens {
+		if s.IsFold(i) {
+			return nil, shift(misplacedFold(s.Tokens[i], s.Text))
 		}
 	}
-	for i := range s.toks {
-		s.toks[i].lo += int32(base)
-		s.toks[i].hi += int32(base)
+	for i := range s.Tokens {
+		s.Tokens[i].Lo += int32(base)
+		s.Tokens[i].Hi += int32(base)
 	}
-	l, err := lexer.Upgrade(&sliceLexer{text: text, shift: int32(base), toks: s.toks, end: int32(base + len(text))})
+	l, err := lexer.Upgrade(&token.Lexer{Text: text, Shift: int32(base), Tokens: s.Tokens, End: int32(base + len(text))})
 	if err != nil {
 		return nil, err
 	}
-	if !startsExpr(l.Peek()) {
-		return nil, unexpected(l.Peek(), "an expression")
+	if !token.StartsExpr(l.Peek()) {
+		return nil, token.Unexpected(l.Peek(), "an expression")
 	}
 	in := exprParser{lex: peeking{l}, depth: p.depth}
 	if err := in.enter(); err != nil {
@@ -522,8 +206,8 @@ func (p *exprParser) embedded(text string, base int) (Expr, error) {
 	if err != nil {
 		return nil, embeddedEnd(err)
 	}
-	if t := l.Peek(); t.Type != tokEOF {
-		return nil, unexpected(t, "an operator", "`:`", "`}`")
+	if t := l.Peek(); t.Type != token.EOF {
+		return nil, token.Unexpected(t, "an operator", "`:`", "`}`")
 	}
 	p.height = in.height
 	return x, nil
@@ -531,9 +215,9 @@ func (p *exprParser) embedded(text string, base int) (Expr, error) {
 
 // embeddedEnd words an error at the end of an embedded expression: the file goes on.
 func embeddedEnd(err error) error {
-	if m, ok := err.(*mistake); ok && m.got != nil && m.got.Type == tokEOF {
-		m.msg = strings.Replace(m.msg, "end of file", "end of the expression", 1)
-		m.got = nil
+	if m, ok := err.(*token.Mistake); ok && m.Got != nil && m.Got.Type == token.EOF {
+		m.Msg = strings.Replace(m.Msg, "end of file", "end of the expression", 1)
+		m.Got = nil
 	}
 	return err
 }

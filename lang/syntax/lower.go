@@ -4,12 +4,15 @@ package syntax
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // spanAll is the range of a list of tokens.
 func spanAll(ts tokens) Span {
-	return Span{spanOf(&ts[0]).Lo, spanOf(&ts[len(ts)-1]).Hi}
+	return Span{Lo: token.SpanOf(&ts[0]).Lo, Hi: token.SpanOf(&ts[len(ts)-1]).Hi}
 }
 
 // nameOf is the name that a field captured, nil for none.
@@ -51,11 +54,11 @@ func (w *withClause) lower() *With {
 
 // lower makes a codelet without documentation and body.
 func (h *codeletHeader) lower() *Codelet {
-	c := &Codelet{Name: nameOf(h.Name), Sig: Span{spanAll(h.Open).Lo, spanAll(h.Close).Hi}, With: h.With.lower()}
+	c := &Codelet{Name: nameOf(h.Name), Sig: Span{Lo: spanAll(h.Open).Lo, Hi: spanAll(h.Close).Hi}, With: h.With.lower()}
 	for _, o := range h.Params {
 		op := &Operand{Span: spanAll(o.Tokens), Name: nameOf(o.Name), Type: o.Type.lower(), Default: o.Default}
 		if len(o.Mode) > 0 {
-			op.Mode, op.ModeAt = modeOf(o.Mode[0].Value), spanAll(o.Mode)
+			op.Mode, op.ModeAt = token.ModeOf(o.Mode[0].Value), spanAll(o.Mode)
 		}
 		c.Params = append(c.Params, op)
 	}
@@ -64,7 +67,7 @@ func (h *codeletHeader) lower() *Codelet {
 
 // lower makes a function without documentation and body.
 func (h *funcHeader) lower() *Func {
-	f := &Func{Name: nameOf(h.Name), Sig: Span{spanAll(h.Open).Lo, spanAll(h.Close).Hi}, Result: h.Result.lower()}
+	f := &Func{Name: nameOf(h.Name), Sig: Span{Lo: spanAll(h.Open).Lo, Hi: spanAll(h.Close).Hi}, Result: h.Result.lower()}
 	for _, o := range h.Params {
 		f.Params = append(f.Params, &FuncParam{Span: spanAll(o.Tokens), Name: nameOf(o.Name), Type: o.Type.lower(), Default: o.Default})
 	}
@@ -85,7 +88,7 @@ func (p *parser) importStmt(w where) Stmt {
 }
 
 func (p *parser) paramStmt(w where) Stmt {
-	doc := p.docBefore(p.toks[p.pos].lo)
+	doc := p.docBefore(p.Tokens[p.pos].Lo)
 	h := head[paramStmt](p, w)
 	if h == nil {
 		return nil
@@ -94,7 +97,7 @@ func (p *parser) paramStmt(w where) Stmt {
 }
 
 func (p *parser) externStmt(w where) Stmt {
-	doc := p.docBefore(p.toks[p.pos].lo)
+	doc := p.docBefore(p.Tokens[p.pos].Lo)
 	h := head[externStmt](p, w)
 	if h == nil {
 		return nil
@@ -109,33 +112,33 @@ func (p *parser) externStmt(w where) Stmt {
 
 // noBlock reads the block behind a head that could not be read, for its mistakes.
 func (p *parser) noBlock(w where) {
-	if p.is(p.pos, "{") {
+	if p.Is(p.pos, "{") {
 		p.block(w)
 	}
 }
 
 // headed reports tokens between the head of a statement and its block.
 func (p *parser) headed() bool {
-	if p.is(p.pos, "{") || p.toks[p.pos].kind == tokNL || p.toks[p.pos].kind == tokEOF || p.blockEnd(p.pos) {
+	if p.Is(p.pos, "{") || p.Tokens[p.pos].Kind == token.NL || p.Tokens[p.pos].Kind == token.EOF || p.BlockEnd(p.pos) {
 		return true
 	}
 	if p.reportHabit(p.begin, p.pos) {
 		return false
 	}
-	m := p.advise(unexpected(p.tokenAt(p.pos), "`{`"))
+	m := p.advise(token.Unexpected(p.TokenAt(p.pos), "`{`"))
 	switch {
-	case p.is(p.pos, "="):
-		m.hint("equality is written `==`").edit(p.span(p.pos), "==").certain()
-	case p.is(p.pos, "then"):
-		m.hint("an `if` statement has a block: `if c { … } else { … }`; an `if` expression goes inside another statement: `let x = if c then a else b`")
+	case p.Is(p.pos, "="):
+		m.Hint("equality is written `==`").Edit(p.Span(p.pos), "==").Certain()
+	case p.Is(p.pos, "then"):
+		m.Hint("an `if` statement has a block: `if c { … } else { … }`; an `if` expression goes inside another statement: `let x = if c then a else b`")
 	}
 	p.report(m)
-	p.pos, _ = p.headEnd(p.pos)
+	p.pos, _ = p.HeadEnd(p.pos)
 	return false
 }
 
 func (p *parser) codeletStmt(w where) Stmt {
-	doc := p.docBefore(p.toks[p.pos].lo)
+	doc := p.docBefore(p.Tokens[p.pos].Lo)
 	inside := where{codelet: true}
 	h := head[codeletStmt](p, w)
 	if h == nil || !p.headed() {
@@ -151,7 +154,7 @@ func (p *parser) codeletStmt(w where) Stmt {
 }
 
 func (p *parser) funcStmt(w where) Stmt {
-	doc := p.docBefore(p.toks[p.pos].lo)
+	doc := p.docBefore(p.Tokens[p.pos].Lo)
 	inside := where{fn: true}
 	h := head[funcStmt](p, w)
 	if h == nil || !p.headed() {
@@ -175,7 +178,7 @@ func (p *parser) letStmt(w where) Stmt {
 }
 
 func (p *parser) registerStmt(w where) Stmt {
-	doc := p.docBefore(p.toks[p.pos].lo)
+	doc := p.docBefore(p.Tokens[p.pos].Lo)
 	h := quick(p, w, quickRegister)
 	if h == nil {
 		return nil
@@ -190,8 +193,8 @@ func (p *parser) partitionStmt(w where) Stmt {
 	}
 	if len(h.Name) > 0 && len(h.Of) > 1 {
 		at := h.Of[1].Range()
-		p.mistakeAt(Span{at.Lo - 1, at.Lo}, "E0101", "a named view is of one handle").
-			hint("write one `partition` for each, or leave the name out: `partition x, y by …`")
+		p.mistakeAt(Span{Lo: at.Lo - 1, Hi: at.Lo}, "E0101", "a named view is of one handle").
+			Hint("write one `partition` for each, or leave the name out: `partition x, y by …`")
 		return nil
 	}
 	out := &Partition{Name: nameOf(h.Name), Of: h.Of}
@@ -217,10 +220,10 @@ func (p *parser) acquireStmt(w where) Stmt {
 	}
 	a := &Acquire{}
 	for _, i := range h.Items {
-		a.Items = append(a.Items, &AcquireItem{Span: spanAll(i.Tokens), Mode: modeOf(i.Mode[0].Value), ModeAt: spanAll(i.Mode),
+		a.Items = append(a.Items, &AcquireItem{Span: spanAll(i.Tokens), Mode: token.ModeOf(i.Mode[0].Value), ModeAt: spanAll(i.Mode),
 			Of: i.Of, As: nameOf(i.As)})
 	}
-	if p.is(p.pos, "{") {
+	if p.Is(p.pos, "{") {
 		a.Body = p.block(w.in())
 	}
 	return a
@@ -233,7 +236,7 @@ func (p *parser) releaseStmt(w where) Stmt {
 	}
 	r := &Release{Names: namesOf(h.Names)}
 	if len(h.To) > 0 {
-		r.To, r.ToAt = modeOf(h.To[0].Value), spanAll(h.To)
+		r.To, r.ToAt = token.ModeOf(h.To[0].Value), spanAll(h.To)
 	}
 	return r
 }
@@ -283,14 +286,14 @@ func (p *parser) ifStmt(w where) Stmt {
 
 // ifChain reads an if with its else; ok is false when a part of it could not be read.
 func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
-	lo := p.toks[p.pos].lo
+	lo := p.Tokens[p.pos].Lo
 	if depth == maxElse {
-		p.mistakeAt(p.span(p.pos), "E0107", "more than "+itoa(maxElse)+" `else if` in a row").hint("look the case up in a list instead")
+		p.mistakeAt(p.Span(p.pos), "E0107", "more than "+strconv.Itoa(maxElse)+" `else if` in a row").Hint("look the case up in a list instead")
 	}
 	from := p.pos
 	p.begin = from
 	h := quick(p, w, quickIf)
-	if h != nil && p.entry && w.top && depth == 0 && p.is(p.pos, "then") {
+	if h != nil && p.entry && w.top && depth == 0 && p.Is(p.pos, "then") {
 		p.pos = from
 		return nil, true
 	}
@@ -302,14 +305,14 @@ func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
 	} else {
 		p.noBlock(w.in())
 	}
-	if p.is(p.pos, "else") {
+	if p.Is(p.pos, "else") {
 		p.pos++
 		switch {
-		case p.is(p.pos, "if") && depth > maxElse:
+		case p.Is(p.pos, "if") && depth > maxElse:
 			p.pos++
-			p.pos, _ = p.headEnd(p.pos)
+			p.pos, _ = p.HeadEnd(p.pos)
 			ok = false
-		case p.is(p.pos, "if"):
+		case p.Is(p.pos, "if"):
 			other, fine := p.ifChain(w, depth+1)
 			s.Else = other
 			ok = ok && fine
@@ -322,7 +325,7 @@ func (p *parser) ifChain(w where, depth int) (s *If, ok bool) {
 			}
 		}
 	}
-	s.Span = Span{lo, p.toks[p.pos-1].hi}
+	s.Span = Span{Lo: lo, Hi: p.Tokens[p.pos-1].Hi}
 	return s, ok
 }
 
@@ -355,20 +358,20 @@ func (p *parser) forStmt(w where) Stmt {
 		return nil
 	}
 	if w.codelet && len(names) > 1 {
-		p.mistakeAt(names[1].Span, "E0101", "a `for` in a codelet has one name").hint("write one `for` inside the other")
+		p.mistakeAt(names[1].Span, "E0101", "a `for` in a codelet has one name").Hint("write one `for` inside the other")
 		return nil
 	}
 	return &For{Names: names, In: h.In, Body: b}
 }
 
 func (p *parser) eachStmt(w where) Stmt {
-	lo := p.toks[p.pos].lo
+	lo := p.Tokens[p.pos].Lo
 	h := head[eachStmt](p, w)
 	if h == nil || !p.headed() {
 		p.noBlock(w.in())
 		return nil
 	}
-	e := &Each{Head: Span{lo, p.toks[p.pos-1].hi}, Names: namesOf(h.Names), Domain: h.Domain}
+	e := &Each{Head: Span{Lo: lo, Hi: p.Tokens[p.pos-1].Hi}, Names: namesOf(h.Names), Domain: h.Domain}
 	if e.Body = p.body(w.in()); e.Body == nil {
 		return nil
 	}
@@ -405,19 +408,16 @@ func (p *parser) assertStmt(w where) Stmt {
 // glued is the name that follows the statement word near in the word at token i: one
 // that was met before, or the index of a loop. "" if there is none.
 func (p *parser) glued(i int, near string) string {
-	name, ok := strings.CutPrefix(p.str(i), near)
-	if !ok || name == "" || isDigit(name[0]) || name == near[len(near)-1:] || foreign[p.str(i)] != "" { // a letter twice is a slip of the hand
+	name, ok := strings.CutPrefix(p.Str(i), near)
+	if !ok || name == "" || token.IsDigit(name[0]) || name == near[len(near)-1:] || foreign[p.Str(i)] != "" { // a letter twice is a slip of the hand
 		return ""
 	}
-	before := p.toks[max(0, i-maxNamed):i]
-	if !p.has(i+1, "in") && !slices.ContainsFunc(before, func(t token) bool { return t.kind == tokIdent && t.text(p.source) == name }) {
+	before := p.Tokens[max(0, i-token.MaxNamed):i]
+	if !p.Has(i+1, "in") && !slices.ContainsFunc(before, func(t token.Token) bool { return t.Kind == token.Ident && t.Text(p.Text) == name }) {
 		return ""
 	}
 	return name
 }
 
-// maxNamed is how many tokens in front of a word are searched for a name.
-const maxNamed = 10_000
-
 // waits are the names that other systems give to waiting for all tasks.
-var waits = wordSet("wait_all", "waitall", "barrier", "sync", "synchronize", "taskwait")
+var waits = token.WordSet("wait_all", "waitall", "barrier", "sync", "synchronize", "taskwait")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/participle/v2/lexer"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // maxElse bounds the `else if` of one statement.
@@ -17,12 +18,11 @@ const maxElse = 50_000
 
 // parser reads one source.
 type parser struct {
+	token.List
 	src      *diag.Source
-	source   string
-	toks     []token
 	pos      int
 	comments []Comment
-	mistakes []*mistake
+	mistakes []*token.Mistake
 	entry    bool // of a prompt
 	begin    int  // the first token of the statement whose head is read
 
@@ -35,9 +35,8 @@ type parser struct {
 
 	signs string // codelet or func, when the text is a signature and has no such word
 
-	// Made when the first mistake needs them: a text of mistakes asks often.
-	declared  map[[2]string]bool // each keyword with the word after it
-	statement map[string]string  // what statementWord returned for a word
+	// Made when the first mistake needs it: a text of mistakes asks often.
+	statement map[string]string // what statementWord returned for a word
 }
 
 // where says what a statement stands in.
@@ -68,9 +67,9 @@ func parse(src *diag.Source, entry bool) (*File, diag.Diagnostics) {
 
 // newParser scans src.
 func newParser(src *diag.Source, entry bool) *parser {
-	s := scan(src.Text)
-	s.layout()
-	return &parser{src: src, source: src.Text, toks: s.toks, comments: s.comments, mistakes: s.mistakes, entry: entry}
+	s := token.Scan(src.Text)
+	s.Layout()
+	return &parser{List: s.List, src: src, comments: s.Comments, mistakes: s.Mistakes, entry: entry}
 }
 
 // diagnostics places the mistakes, in the order of the text.
@@ -78,15 +77,15 @@ func (p *parser) diagnostics() diag.Diagnostics {
 	if len(p.mistakes) == 0 {
 		return nil
 	}
-	sort.SliceStable(p.mistakes, func(i, j int) bool { return p.mistakes[i].at.Lo < p.mistakes[j].at.Lo })
+	sort.SliceStable(p.mistakes, func(i, j int) bool { return p.mistakes[i].At.Lo < p.mistakes[j].At.Lo })
 	p.dropUses()
 	var out diag.Diagnostics
 	for i, m := range p.mistakes {
-		if i == maxErrors {
+		if i == token.MaxErrors {
 			out[len(out)-1].Omitted = len(p.mistakes) - i
 			break
 		}
-		out = append(out, m.diagnostic(p.src))
+		out = append(out, m.Diagnostic(p.src))
 	}
 	return out
 }
@@ -95,67 +94,39 @@ func (p *parser) diagnostics() diag.Diagnostics {
 // declare as names: that was said where it was tried.
 func (p *parser) dropUses() {
 	named := map[string]bool{}
-	p.mistakes = slices.DeleteFunc(p.mistakes, func(m *mistake) bool {
-		if m.got == nil || m.got.Type != tokKeyword {
+	p.mistakes = slices.DeleteFunc(p.mistakes, func(m *token.Mistake) bool {
+		if m.Got == nil || m.Got.Type != token.Keyword {
 			return false
 		}
-		if m.asName {
-			named[m.got.Value] = true
+		if m.AsName {
+			named[m.Got.Value] = true
 			return false
 		}
-		return named[m.got.Value]
+		return named[m.Got.Value]
 	})
 }
 
 // report notes a mistake.
-func (p *parser) report(m *mistake) { p.mistakes = append(p.mistakes, m) }
+func (p *parser) report(m *token.Mistake) { p.mistakes = append(p.mistakes, m) }
 
 // mistakeAt notes a mistake at a range.
-func (p *parser) mistakeAt(at Span, code, msg string) *mistake {
-	m := &mistake{code: code, at: at, msg: msg}
+func (p *parser) mistakeAt(at Span, code, msg string) *token.Mistake {
+	m := &token.Mistake{Code: code, At: at, Msg: msg}
 	p.report(m)
 	return m
-}
-
-// str is the text of token i.
-func (p *parser) str(i int) string { return p.toks[i].text(p.source) }
-
-// is reports whether token i is the sign or word text.
-func (p *parser) is(i int, text string) bool {
-	switch t := p.toks[i]; t.kind {
-	case tokKeyword, tokOp, tokAssign, tokIdent:
-		return t.text(p.source) == text
-	case tokOpen:
-		return text == "{"
-	}
-	return false
-}
-
-// span is the range of token i.
-func (p *parser) span(i int) Span { return Span{p.toks[i].lo, p.toks[i].hi} }
-
-// tokenAt is token i as participle sees it.
-func (p *parser) tokenAt(i int) *lexer.Token {
-	t := p.toks[i]
-	return &lexer.Token{Type: lexer.TokenType(t.kind), Value: t.text(p.source), Pos: lexer.Position{Offset: int(t.lo)}}
-}
-
-// blockEnd reports whether a block ends at token i.
-func (p *parser) blockEnd(i int) bool {
-	return p.toks[i].kind == tokVirtual || p.is(i, "}") && !p.toks[i].open
 }
 
 // stmts reads statements to the end of the block, or of the file.
 func (p *parser) stmts(w where) []Stmt {
 	var out []Stmt
 	for {
-		switch t := p.toks[p.pos]; {
-		case t.kind == tokNL:
+		switch t := p.Tokens[p.pos]; {
+		case t.Kind == token.NL:
 			p.pos++
 			continue
-		case t.kind == tokEOF:
+		case t.Kind == token.EOF:
 			return out
-		case p.blockEnd(p.pos):
+		case p.BlockEnd(p.pos):
 			if !w.top {
 				return out
 			}
@@ -165,7 +136,7 @@ func (p *parser) stmts(w where) []Stmt {
 			p.pos++
 			continue
 		}
-		lo := p.toks[p.pos].lo
+		lo := p.Tokens[p.pos].Lo
 		from := p.pos
 		p.begin = from
 		in := w
@@ -177,12 +148,12 @@ func (p *parser) stmts(w where) []Stmt {
 			p.pos++
 		}
 		if s != nil && from >= p.loose {
-			s.(interface{ setSpan(Span) }).setSpan(Span{lo, p.toks[p.pos-1].hi})
+			s.(interface{ setSpan(Span) }).setSpan(Span{Lo: lo, Hi: p.Tokens[p.pos-1].Hi})
 			out = append(out, s)
 		}
 		known := len(p.mistakes)
 		p.finish(in, from, s != nil)
-		if from >= p.loose && len(p.mistakes) > known && p.mistakes[len(p.mistakes)-1].code == "E0101" {
+		if from >= p.loose && len(p.mistakes) > known && p.mistakes[len(p.mistakes)-1].Code == "E0101" {
 			switch s.(type) {
 			case *ExprStmt, *Register, *Assert:
 				out = out[:len(out)-1] // its beginning alone means something else
@@ -194,11 +165,11 @@ func (p *parser) stmts(w where) []Stmt {
 // stmt reads one statement, without what ends it. It returns nil when there is
 // nothing to keep: then the mistake is reported.
 func (p *parser) stmt(w where) Stmt {
-	t := p.toks[p.pos]
-	if t.kind != tokKeyword {
+	t := p.Tokens[p.pos]
+	if t.Kind != token.Keyword {
 		return p.simple(w)
 	}
-	word := t.text(p.source)
+	word := t.Text(p.Text)
 	if !p.mayStand(word, w) {
 		return p.misplaced(word, w)
 	}
@@ -252,14 +223,14 @@ func (p *parser) stmt(w where) Stmt {
 }
 
 // codeletWords begin the statements of codelet bodies.
-var codeletWords = wordSet("each", "for", "if", "let", "insert", "else", "true", "false", "none", "not")
+var codeletWords = token.WordSet("each", "for", "if", "let", "insert", "else", "true", "false", "none", "not")
 
 // mayStand reports whether a statement that begins with word may stand in w.
 func (p *parser) mayStand(word string, w where) bool {
 	switch {
 	case w.codelet:
 		return codeletWords[word] && word != "else"
-	case topLevelOnly[word]:
+	case token.TopLevelOnly[word]:
 		return w.top
 	case word == "each" || word == "else":
 		return false
@@ -274,28 +245,28 @@ func (p *parser) mayStand(word string, w where) bool {
 // misplaced reports E0105 for the statement at pos, and passes over it with its
 // blocks, whose mistakes are still reported.
 func (p *parser) misplaced(word string, w where) Stmt {
-	at := p.span(p.pos)
+	at := p.Span(p.pos)
 	switch {
-	case !isStatementWord[word] && word != "else":
-		p.report(unexpected(p.tokenAt(p.pos), "a statement"))
+	case !token.IsStatementWord[word] && word != "else":
+		p.report(token.Unexpected(p.TokenAt(p.pos), "a statement"))
 	case word == "else":
-		m := p.mistakeAt(at, "E0105", "`else` without an `if` before it").hint("`else` follows the `}` of its `if`")
+		m := p.mistakeAt(at, "E0105", "`else` without an `if` before it").Hint("`else` follows the `}` of its `if`")
 		if p.entry && p.pos == 0 { // the `if` was an entry of its own
-			m.hint("at the prompt on the same line: `} else {`")
+			m.Hint("at the prompt on the same line: `} else {`")
 		}
-	case topLevelOnly[word]:
-		p.mistakeAt(at, "E0105", "`"+word+"` is only allowed at the top level of a file").hint("move it out of the block")
+	case token.TopLevelOnly[word]:
+		p.mistakeAt(at, "E0105", "`"+word+"` is only allowed at the top level of a file").Hint("move it out of the block")
 	case w.codelet:
 		m := p.mistakeAt(at, "E0105", "`"+word+"` is not allowed in a codelet")
 		if word == "while" {
-			m.hint("a loop in a codelet is a `for` over a range")
+			m.Hint("a loop in a codelet is a `for` over a range")
 		} else {
-			m.hint("the body of a codelet has `each`, `for`, `if`, `let` and assignments")
+			m.Hint("the body of a codelet has `each`, `for`, `if`, `let` and assignments")
 		}
 	case word == "each":
-		p.mistakeAt(at, "E0105", "`each` is only allowed in a codelet").hint("outside of codelets a loop is `for`")
+		p.mistakeAt(at, "E0105", "`each` is only allowed in a codelet").Hint("outside of codelets a loop is `for`")
 	case word == "return":
-		p.mistakeAt(at, "E0105", "`return` is only allowed in a `func`").hint("a script ends at its last line; to leave a part out write `if`, to stop in an error `assert`")
+		p.mistakeAt(at, "E0105", "`return` is only allowed in a `func`").Hint("a script ends at its last line; to leave a part out write `if`, to stop in an error `assert`")
 	default:
 		p.mistakeAt(at, "E0105", "`"+word+"` is only allowed in a loop")
 	}
@@ -305,14 +276,14 @@ func (p *parser) misplaced(word string, w where) Stmt {
 		inside.codelet = true
 	}
 	p.pos++
-	p.pos, _ = p.headEnd(p.pos)
-	for p.is(p.pos, "{") {
+	p.pos, _ = p.HeadEnd(p.pos)
+	for p.Is(p.pos, "{") {
 		p.block(inside)
-		if !p.is(p.pos, "else") {
+		if !p.Is(p.pos, "else") {
 			break
 		}
 		p.pos++
-		p.pos, _ = p.headEnd(p.pos)
+		p.pos, _ = p.HeadEnd(p.pos)
 	}
 	return nil
 }
@@ -320,56 +291,56 @@ func (p *parser) misplaced(word string, w where) Stmt {
 // block reads a block, whose { is at pos.
 func (p *parser) block(w where) *Block {
 	b := &Block{}
-	b.Lo = p.toks[p.pos].lo
+	b.Lo = p.Tokens[p.pos].Lo
 	p.pos++
 	w.top = false
 	b.Stmts = p.stmts(w)
-	if p.blockEnd(p.pos) {
+	if p.BlockEnd(p.pos) {
 		p.pos++
 	}
-	b.Hi = p.toks[p.pos-1].hi
+	b.Hi = p.Tokens[p.pos-1].Hi
 	return b
 }
 
 // body reads the block of a statement whose head is read; nil when there is none.
 func (p *parser) body(w where) *Block {
-	if p.is(p.pos, "{") {
+	if p.Is(p.pos, "{") {
 		return p.block(w)
 	}
-	if p.toks[p.pos].kind == tokNL && p.is(p.pos+1, "{") {
-		m := unexpected(p.tokenAt(p.pos), "`{`")
-		m.at = Span{p.toks[p.pos-1].hi, p.toks[p.pos-1].hi}
-		p.report(m.hint("put the `{` on the line of its statement"))
+	if p.Tokens[p.pos].Kind == token.NL && p.Is(p.pos+1, "{") {
+		m := token.Unexpected(p.TokenAt(p.pos), "`{`")
+		m.At = Span{Lo: p.Tokens[p.pos-1].Hi, Hi: p.Tokens[p.pos-1].Hi}
+		p.report(m.Hint("put the `{` on the line of its statement"))
 		p.pos++
 		p.block(w)
 		return nil
 	}
 	if !p.reportHabit(p.begin, p.pos) {
-		p.report(p.atEnd(unexpected(p.tokenAt(p.pos), "`{`"), p.pos))
+		p.report(p.atEnd(token.Unexpected(p.TokenAt(p.pos), "`{`"), p.pos))
 	}
 	return nil
 }
 
 // Heads of statements: what participle reads, and what its errors are told as.
 
-// atEnd makes an error at the end of the tokens of a head one about token i, which
+// AtEnd makes an error at the end of the tokens of a head one about token i, which
 // really stands there.
-func (p *parser) atEnd(m *mistake, i int) *mistake {
-	t := p.tokenAt(i)
-	if t.Type == tokVirtual {
-		t.Type = tokEOF
+func (p *parser) atEnd(m *token.Mistake, i int) *token.Mistake {
+	t := p.TokenAt(i)
+	if t.Type == token.Virtual {
+		t.Type = token.EOF
 	}
-	if t.Type == tokEOF || t.Type == tokNL || m.got != nil && m.got.Type == tokEOF {
+	if t.Type == token.EOF || t.Type == token.NL || m.Got != nil && m.Got.Type == token.EOF {
 		old := m
-		m = unexpected(t, old.expect...)
-		m.help = append(m.help, old.help...)
+		m = token.Unexpected(t, old.Expect...)
+		m.Help = append(m.Help, old.Help...)
 	}
-	if t.Type == tokEOF || t.Type == tokNL && t.Value != ";" {
+	if t.Type == token.EOF || t.Type == token.NL && t.Value != ";" {
 		end := int32(0)
 		if i > 0 {
-			end = p.toks[i-1].hi
+			end = p.Tokens[i-1].Hi
 		}
-		m.at = Span{end, end}
+		m.At = Span{Lo: end, Hi: end}
 	}
 	return m
 }
@@ -378,7 +349,7 @@ func (p *parser) atEnd(m *mistake, i int) *mistake {
 // It returns nil when they cannot be read: then pos is behind them, and the mistake
 // is reported.
 func head[P any](p *parser, w where) *P {
-	end, bad := p.headEnd(p.pos)
+	end, bad := p.HeadEnd(p.pos)
 	if bad || !p.fits(end, w) {
 		p.pos = end
 		return nil
@@ -388,7 +359,7 @@ func head[P any](p *parser, w where) *P {
 
 // headTo is head when the tokens up to end may be read.
 func headTo[P any](p *parser, end int) *P {
-	l, err := lexer.Upgrade(&sliceLexer{text: p.source, toks: p.toks[p.pos:end], end: p.toks[end].lo})
+	l, err := lexer.Upgrade(&token.Lexer{Text: p.Text, Tokens: p.Tokens[p.pos:end], End: p.Tokens[end].Lo})
 	if err != nil {
 		p.report(asMistake(err))
 		p.pos = end
@@ -398,11 +369,11 @@ func headTo[P any](p *parser, end int) *P {
 	if err != nil {
 		m := asMistake(err)
 		at := -1
-		if m.got != nil {
+		if m.Got != nil {
 			at = end
-			if m.got.Type != tokEOF {
-				at = p.pos + sort.Search(end-p.pos, func(i int) bool { return p.toks[p.pos+i].lo >= int32(m.got.Pos.Offset) })
-				if p.toks[at].lo != int32(m.got.Pos.Offset) {
+			if m.Got.Type != token.EOF {
+				at = p.pos + sort.Search(end-p.pos, func(i int) bool { return p.Tokens[p.pos+i].Lo >= int32(m.Got.Pos.Offset) })
+				if p.Tokens[at].Lo != int32(m.Got.Pos.Offset) {
 					at = -1 // inside an f-string
 				}
 			} else {
@@ -420,92 +391,89 @@ func headTo[P any](p *parser, end int) *P {
 }
 
 // advise adds help that needs the neighbours of an unexpected token.
-func (p *parser) advise(m *mistake) *mistake {
-	if m.got == nil || m.code != "E0101" {
+func (p *parser) advise(m *token.Mistake) *token.Mistake {
+	if m.Got == nil || m.Code != "E0101" {
 		return m
 	}
-	i := sort.Search(len(p.toks), func(i int) bool { return p.toks[i].lo >= int32(m.got.Pos.Offset) })
-	if i >= len(p.toks) || i == 0 {
+	i := sort.Search(len(p.Tokens), func(i int) bool { return p.Tokens[i].Lo >= int32(m.Got.Pos.Offset) })
+	if i >= len(p.Tokens) || i == 0 {
 		return m
 	}
-	prev, this := p.toks[i-1], p.toks[i]
+	prev, this := p.Tokens[i-1], p.Tokens[i]
 	switch {
-	case this.kind == tokIdent && p.meant(m, i):
-	case prev.kind == tokIdent && this.kind == tokIdent && p.is(i+1, "in") && p.meantWord(m, i-1, folding):
-	case prev.kind == tokKeyword && this.kind == tokIdent && p.str(i-1) == "import":
-		m.hint("a module is written in quotes, as in `import \"std/blas\" as blas`")
-	case prev.kind == tokKeyword && p.str(i-1) == "for" && p.is(i, "("):
-		m.hint("a loop has no parentheses: `for i in 0..n { ... }`")
-	case prev.kind == tokIdent && (this.kind == tokIdent || this.kind == tokString):
-		if near, ok := diag.Nearest(p.str(i-1), []string{"insert", "not"}); ok {
-			m.meant(p.span(i-1), near)
+	case this.Kind == token.Ident && p.meant(m, i):
+	case prev.Kind == token.Ident && this.Kind == token.Ident && p.Is(i+1, "in") && p.meantWord(m, i-1, folding):
+	case prev.Kind == token.Keyword && this.Kind == token.Ident && p.Str(i-1) == "import":
+		m.Hint("a module is written in quotes, as in `import \"std/blas\" as blas`")
+	case prev.Kind == token.Keyword && p.Str(i-1) == "for" && p.Is(i, "("):
+		m.Hint("a loop has no parentheses: `for i in 0..n { ... }`")
+	case prev.Kind == token.Ident && (this.Kind == token.Ident || this.Kind == token.String):
+		if near, ok := diag.Nearest(p.Str(i-1), []string{"insert", "not"}); ok {
+			m.Meant(p.Span(i-1), near)
 		}
-	case prev.kind == tokIdent && slices.Equal(m.expect, []string{"`:`"}):
+	case prev.Kind == token.Ident && slices.Equal(m.Expect, []string{"`:`"}):
 		p.untyped(m, i)
-	case p.is(i, "for") && slices.Contains(m.expect, "`)`"):
-		m.hint("a list is written `[a for i in 0..n]`, a sum in a codelet `sum i in x { x[i] }`")
-	case p.is(i, ",") && slices.Equal(m.expect, []string{"an operator", "`)`"}):
-		m.hint("parentheses hold one value; only a call has several arguments, and a list is written `[a, b]`")
-	case p.is(i, "=") && len(m.expect) > 0 && m.expect[0] == "an operator":
-		m.hint("equality is written `==`").edit(p.span(i), "==").certain()
-	case p.is(i, "@") && slices.Contains(m.expect, "`as`"):
-		m.hint("what a script acquires is in main memory; `prefetch … to` brings data to a device")
-	case p.is(i, "@") && prev.kind == tokIdent:
-		m.hint("an operand begins with its access mode: `RW %s @ …`", p.str(i-1))
-	case p.is(i, ".") && p.is(i-1, ".."):
-		m.hint("a range is written `a..b`, without its end")
-	case p.is(i, ".") && prev.kind == tokInt, p.is(i-1, ".") && i > 1 && p.toks[i-2].kind == tokInt:
-		m.hint("a float has a digit on both sides of the point: `1.0`")
-	case p.is(i-1, "*") && p.is(i, "*"), p.is(i-1, "+") && p.is(i, "+"):
-		m.hint("write `x += 1`")
-	case p.is(i, ":") && (slices.Contains(m.expect, "`{`") || len(m.expect) > 0 && m.expect[0] == "the end of the statement" && p.toks[i+1].kind != tokOp):
-		m.hint("a block is written in braces: `{ … }`")
-	case this.kind == tokNL && p.str(i) == ";" && (slices.Contains(m.expect, "`,`") || slices.Contains(m.expect, "`)`")):
-		m.hint("write `,`").edit(p.span(i), ",").certain()
-	case p.is(i, "(") && prev.kind == tokIdent && constructors[p.str(i-1)]:
-		m.hint("the element type is written in square brackets: `%s[f64]`", p.str(i-1))
-	case len(m.help) == 0 && slices.Contains(m.expect, "`,`") && startsExpr(m.got):
-		m.hint("add `,` after `%s`", clip(prev.text(p.source))).edit(Span{prev.hi, prev.hi}, ",")
+	case p.Is(i, "for") && slices.Contains(m.Expect, "`)`"):
+		m.Hint("a list is written `[a for i in 0..n]`, a sum in a codelet `sum i in x { x[i] }`")
+	case p.Is(i, ",") && slices.Equal(m.Expect, []string{"an operator", "`)`"}):
+		m.Hint("parentheses hold one value; only a call has several arguments, and a list is written `[a, b]`")
+	case p.Is(i, "=") && len(m.Expect) > 0 && m.Expect[0] == "an operator":
+		m.Hint("equality is written `==`").Edit(p.Span(i), "==").Certain()
+	case p.Is(i, "@") && slices.Contains(m.Expect, "`as`"):
+		m.Hint("what a script acquires is in main memory; `prefetch … to` brings data to a device")
+	case p.Is(i, "@") && prev.Kind == token.Ident:
+		m.Hint("an operand begins with its access mode: `RW %s @ …`", p.Str(i-1))
+	case p.Is(i, ".") && p.Is(i-1, ".."):
+		m.Hint("a range is written `a..b`, without its end")
+	case p.Is(i, ".") && prev.Kind == token.Int, p.Is(i-1, ".") && i > 1 && p.Tokens[i-2].Kind == token.Int:
+		m.Hint("a float has a digit on both sides of the point: `1.0`")
+	case p.Is(i-1, "*") && p.Is(i, "*"), p.Is(i-1, "+") && p.Is(i, "+"):
+		m.Hint("write `x += 1`")
+	case p.Is(i, ":") && (slices.Contains(m.Expect, "`{`") || len(m.Expect) > 0 && m.Expect[0] == "the end of the statement" && p.Tokens[i+1].Kind != token.Op):
+		m.Hint("a block is written in braces: `{ … }`")
+	case this.Kind == token.NL && p.Str(i) == ";" && (slices.Contains(m.Expect, "`,`") || slices.Contains(m.Expect, "`)`")):
+		m.Hint("write `,`").Edit(p.Span(i), ",").Certain()
+	case p.Is(i, "(") && prev.Kind == token.Ident && token.Constructors[p.Str(i-1)]:
+		m.Hint("the element type is written in square brackets: `%s[f64]`", p.Str(i-1))
+	case len(m.Help) == 0 && slices.Contains(m.Expect, "`,`") && token.StartsExpr(m.Got):
+		m.Hint("add `,` after `%s`", token.Clip(prev.Text(p.Text))).Edit(Span{Lo: prev.Hi, Hi: prev.Hi}, ",")
 	}
 	return m
 }
 
-// constructors are the types that have an element type.
-var constructors = wordSet("variable", "vector", "matrix", "block", "tensor")
-
 // untyped says how the parameter before token i is declared.
-func (p *parser) untyped(m *mistake, i int) {
-	name := p.str(i - 1)
+func (p *parser) untyped(m *token.Mistake, i int) {
+	name := p.Str(i - 1)
 	switch {
-	case p.is(p.pos, "param"):
+	case p.Is(p.pos, "param"):
 		typ := ""
-		if p.is(i, "=") {
+		if p.Is(i, "=") {
 			typ = typeOf(p, i+1)
 		}
 		if typ == "" {
-			m.hint("a param has a type, as in `param %s: int = ...`", name)
+			m.Hint("a param has a type, as in `param %s: int = ...`", name)
 			return
 		}
-		m.hint("a param has a type: `param %s: %s = ...`", name, typ).edit(Span{p.toks[i-1].hi, p.toks[i-1].hi}, ": "+typ)
-	case p.is(p.pos, "func"):
-		m.hint("a parameter has a type, as in `%s: int`", name)
-	case p.is(p.pos, "extern") && i == p.pos+2:
-		m.hint("an extern has a type, as in `extern %s: vector[f64]`", name)
-	case p.is(p.pos, "codelet"), p.is(p.pos, "extern"):
-		m.hint("data has a mode and a type, as in `%[1]s: RW vector[f64]`; a value has a type, as in `%[1]s: float`", name)
+		m.Hint("a param has a type: `param %s: %s = ...`", name, typ).Edit(Span{Lo: p.Tokens[i-1].Hi, Hi: p.Tokens[i-1].Hi}, ": "+typ)
+	case p.Is(p.pos, "func"):
+		m.Hint("a parameter has a type, as in `%s: int`", name)
+	case p.Is(p.pos, "extern") && i == p.pos+2:
+		m.Hint("an extern has a type, as in `extern %s: vector[f64]`", name)
+	case p.Is(p.pos, "codelet"), p.Is(p.pos, "extern"):
+		m.Hint("data has a mode and a type, as in `%[1]s: RW vector[f64]`; a value has a type, as in `%[1]s: float`", name)
 	}
 }
 
 // typeOf is the type of the literal at token i, "" for anything else.
 func typeOf(p *parser, i int) string {
-	switch k := p.toks[i].kind; {
-	case k == tokInt:
+	switch k := p.Tokens[i].Kind; {
+	case k == token.Int:
 		return "int"
-	case k == tokFloat:
+	case k == token.Float:
 		return "float"
-	case k == tokString:
+	case k == token.String:
 		return "string"
-	case p.is(i, "true"), p.is(i, "false"):
+	case p.Is(i, "true"), p.Is(i, "false"):
 		return "bool"
 	}
 	return ""
@@ -519,10 +487,10 @@ var folding = []string{"sum", "prod", "min", "max"}
 
 // meant adds what the name at token i was meant to be, if one of the words that are
 // expected there looks like it.
-func (p *parser) meant(m *mistake, i int) bool {
+func (p *parser) meant(m *token.Mistake, i int) bool {
 	var words []string
-	for _, e := range m.expect {
-		if w := strings.Trim(e, "`"); len(w) < len(e) && reserved[w] {
+	for _, e := range m.Expect {
+		if w := strings.Trim(e, "`"); len(w) < len(e) && token.Reserved[w] {
 			words = append(words, w)
 		}
 	}
@@ -530,10 +498,10 @@ func (p *parser) meant(m *mistake, i int) bool {
 }
 
 // meantWord adds which of the words the name at token i was meant to be.
-func (p *parser) meantWord(m *mistake, i int, words []string) bool {
-	near, ok := diag.Nearest(p.str(i), words)
+func (p *parser) meantWord(m *token.Mistake, i int, words []string) bool {
+	near, ok := diag.Nearest(p.Str(i), words)
 	if ok {
-		m.meant(p.span(i), near)
+		m.Meant(p.Span(i), near)
 	}
 	return ok
 }
@@ -541,8 +509,8 @@ func (p *parser) meantWord(m *mistake, i int, words []string) bool {
 // fits reports folds that may not stand where the tokens from pos to end are.
 func (p *parser) fits(end int, w where) bool {
 	for i := p.pos; i < end; i++ {
-		if !w.codelet && isFold(p.source, p.toks, i) {
-			p.report(misplacedFold(p.toks[i], p.source))
+		if !w.codelet && token.IsFold(p.Text, p.Tokens, i) {
+			p.report(misplacedFold(p.Tokens[i], p.Text))
 			return false
 		}
 	}
@@ -563,7 +531,7 @@ func ParseSignature(text string) (*Codelet, error) {
 		return nil, err
 	}
 	c := h.lower()
-	c.Span = Span{p.toks[0].lo, p.toks[p.pos-1].hi}
+	c.Span = Span{Lo: p.Tokens[0].Lo, Hi: p.Tokens[p.pos-1].Hi}
 	return c, nil
 }
 
@@ -578,14 +546,14 @@ func ParseFuncSignature(text string) (*Func, error) {
 		return nil, err
 	}
 	f := h.lower()
-	f.Span = Span{p.toks[0].lo, p.toks[p.pos-1].hi}
+	f.Span = Span{Lo: p.Tokens[0].Lo, Hi: p.Tokens[p.pos-1].Hi}
 	return f, nil
 }
 
 // signatureHead reads a signature, which begins with a name.
 func signatureHead[P any](p *parser) *P {
-	if k := p.toks[p.pos].kind; k != tokIdent && k != tokBad && len(p.mistakes) == 0 {
-		p.report(p.atEnd(unexpected(p.tokenAt(p.pos), "a name"), p.pos))
+	if k := p.Tokens[p.pos].Kind; k != token.Ident && k != token.Bad && len(p.mistakes) == 0 {
+		p.report(p.atEnd(token.Unexpected(p.TokenAt(p.pos), "a name"), p.pos))
 		return nil
 	}
 	return head[P](p, where{})
@@ -594,11 +562,11 @@ func signatureHead[P any](p *parser) *P {
 // wholeText reports what follows a signature.
 func (p *parser) wholeText() error {
 	if len(p.mistakes) == 0 {
-		for p.toks[p.pos].kind == tokNL {
+		for p.Tokens[p.pos].Kind == token.NL {
 			p.pos++
 		}
-		if p.toks[p.pos].kind != tokEOF {
-			p.report(unexpected(p.tokenAt(p.pos), "the end of the signature"))
+		if p.Tokens[p.pos].Kind != token.EOF {
+			p.report(token.Unexpected(p.TokenAt(p.pos), "the end of the signature"))
 		}
 	}
 	return p.diagnostics().Err()
@@ -608,26 +576,26 @@ func (p *parser) wholeText() error {
 // is open, the last line ends where a newline is white space, or a statement waits
 // for a word that may begin a line. A text with another mistake is complete.
 func Incomplete(text string) bool {
-	s := scan(text)
-	if len(s.mistakes) > 0 {
+	s := token.Scan(text)
+	if len(s.Mistakes) > 0 {
 		return false
 	}
-	if n := len(s.toks); n > 1 {
+	if n := len(s.Tokens); n > 1 {
 		last := n - 2
-		for last > 0 && s.toks[last].kind == tokNL && s.toks[last].text(text) == "\n" {
+		for last > 0 && s.Tokens[last].Kind == token.NL && s.Tokens[last].Text(text) == "\n" {
 			last--
 		}
-		if s.continued(s.toks[last]) {
+		if s.Continued(s.Tokens[last]) {
 			return true
 		}
 	}
-	s.layout()
-	for _, m := range s.mistakes {
-		if m.code != "E0102" || len(m.labels) == 0 || !m.labels[0].atEnd {
+	s.Layout()
+	for _, m := range s.Mistakes {
+		if m.Code != "E0102" || len(m.Labels) == 0 || !m.Labels[0].AtEnd {
 			return false
 		}
 	}
-	if s.atEnd {
+	if s.AtEnd {
 		return true
 	}
 	p := newParser(diag.NewSource("", text), true)
@@ -636,10 +604,10 @@ func Incomplete(text string) bool {
 		return false
 	}
 	m := p.mistakes[0]
-	if m.got == nil || m.got.Type != tokEOF && !(m.got.Type == tokNL && onlySpace(text[min(m.got.Pos.Offset, len(text)):])) {
+	if m.Got == nil || m.Got.Type != token.EOF && !(m.Got.Type == token.NL && onlySpace(text[min(m.Got.Pos.Offset, len(text)):])) {
 		return false
 	}
-	for _, e := range m.expect {
+	for _, e := range m.Expect {
 		switch e {
 		case "`by`", "`then`", "`else`", "`with`":
 			return true
@@ -650,9 +618,9 @@ func Incomplete(text string) bool {
 
 // onlySpace reports whether nothing but white space and comments is in s.
 func onlySpace(s string) bool {
-	toks := scan(s).toks
+	toks := token.Scan(s).Tokens
 	for _, t := range toks {
-		if t.kind != tokNL && t.kind != tokEOF {
+		if t.Kind != token.NL && t.Kind != token.EOF {
 			return false
 		}
 	}

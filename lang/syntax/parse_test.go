@@ -13,6 +13,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // specFiles are the worked examples of the language's specification.
@@ -245,7 +246,7 @@ func TestSignatureHabits(t *testing.T) {
 }
 
 func TestKeywords(t *testing.T) {
-	words := syntax.Keywords()
+	words := token.Keywords()
 	if !sort.StringsAreSorted(words) || len(words) != 39 {
 		t.Errorf("%d words: %v", len(words), words)
 	}
@@ -255,7 +256,7 @@ func TestKeywords(t *testing.T) {
 		}
 	}
 	words[0] = "changed"
-	if syntax.Keywords()[0] == "changed" {
+	if token.Keywords()[0] == "changed" {
 		t.Error("the list is shared")
 	}
 }

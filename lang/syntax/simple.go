@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // foreignHelp says what stands for statements of other languages.
@@ -39,7 +40,7 @@ var declares = map[string]bool{
 }
 
 // pureWords are the words of foreign that mean nothing but that.
-var pureWords = wordSet("def", "fn", "function", "fun", "var", "const", "auto", "elif", "elseif", "foreach")
+var pureWords = token.WordSet("def", "fn", "function", "fun", "var", "const", "auto", "elif", "elseif", "foreach")
 
 // statementWord returns the word of a statement that word is most likely a misspelling
 // of, or its name in another language.
@@ -47,7 +48,7 @@ func (p *parser) statementWord(word string) (string, bool) {
 	near, known := p.statement[word]
 	if !known {
 		var ok bool
-		if near, ok = diag.Nearest(word, append([]string{"else"}, statementWords...)); !ok {
+		if near, ok = diag.Nearest(word, append([]string{"else"}, token.StatementWords...)); !ok {
 			near = foreign[word]
 		}
 		if p.statement == nil {
@@ -60,54 +61,54 @@ func (p *parser) statementWord(word string) (string, bool) {
 
 // notWord reports E0103 for the name at token i, with what was meant.
 func (p *parser) notWord(i int) {
-	word := p.str(i)
-	m := p.mistakeAt(p.span(i), "E0103", "`"+word+"` is not a statement")
-	end, _ := p.headEnd(i)
+	word := p.Str(i)
+	m := p.mistakeAt(p.Span(i), "E0103", "`"+word+"` is not a statement")
+	end, _ := p.HeadEnd(i)
 	c := &cursor{parser: p, from: i, at: i, end: end}
 	near, close := p.statementWord(word)
 	switch {
-	case declares[word] && p.kindOf(i+1) == tokIdent && p.str(i+1) == "main" && p.has(i+2, "("):
-		m.hint("a script runs from its first line to its last: the body of `main` goes at the top level")
-	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "("):
-		m.hint("statements are written at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", p.str(i+1))
-	case declares[word] && p.kindOf(i+1) == tokIdent && p.has(i+2, "["):
-		m.hint("data is registered: `register %s = vector[f64](n)`", p.str(i+1))
-	case declares[word] && p.kindOf(i+1) == tokIdent && !p.has(i+2, "="):
-		m.hint("a name is made with `let` and has a value: `let %s = 0`", p.str(i+1))
-	case declares[word] && p.kindOf(i+1) == tokIdent:
-		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+1)).edit(p.span(i), "let").certain()
-	case word == "loop" && p.has(i+1, "{"):
+	case declares[word] && p.Kind(i+1) == token.Ident && p.Str(i+1) == "main" && p.Has(i+2, "("):
+		m.Hint("a script runs from its first line to its last: the body of `main` goes at the top level")
+	case declares[word] && p.Kind(i+1) == token.Ident && p.Has(i+2, "("):
+		m.Hint("statements are written at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", p.Str(i+1))
+	case declares[word] && p.Kind(i+1) == token.Ident && p.Has(i+2, "["):
+		m.Hint("data is registered: `register %s = vector[f64](n)`", p.Str(i+1))
+	case declares[word] && p.Kind(i+1) == token.Ident && !p.Has(i+2, "="):
+		m.Hint("a name is made with `let` and has a value: `let %s = 0`", p.Str(i+1))
+	case declares[word] && p.Kind(i+1) == token.Ident:
+		m.Hint("a name is made with `let`: `let %s = ...`", p.Str(i+1)).Edit(p.Span(i), "let").Certain()
+	case word == "loop" && p.Has(i+1, "{"):
 		c.replace(m, i, i+1, "while true")
-	case word == "until" && end > i+1 && p.has(end, "{"):
+	case word == "until" && end > i+1 && p.Has(end, "{"):
 		c.replace(m, i, end, "while not ("+c.text(i+1, end)+")")
 	case foreignHelp[word] != "":
-		m.hint("%s", foreignHelp[word])
+		m.Hint("%s", foreignHelp[word])
 	case word == "print" && end > i+1:
 		args := c.text(i+1, end)
-		m.hint("a call has parentheses: `print(%s)`", clipTo(args, 60)).edit(c.span(i, end), "print("+args+")").certain()
+		m.Hint("a call has parentheses: `print(%s)`", token.ClipTo(args, 60)).Edit(c.span(i, end), "print("+args+")").Certain()
 	case word == "save" && end > i+1:
 		c.saved(m)
-	case word == "const" && declares[p.str(i+1)] && p.kindOf(i+2) == tokIdent:
-		m.hint("a name is made with `let`: `let %s = ...`", p.str(i+2)).edit(c.span(i, i+2), "let").certain()
-	case word == "from" && p.str(i+1) == "std" && p.has(i+2, "import") && p.kindOf(i+3) == tokIdent && end == i+4:
-		c.replace(m, i, end, `import "std/`+p.str(i+3)+`"`)
-	case p.has(i+1, "in") && p.has(end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each"): // i in 0..3 { … }
-		if len(p.mistakes) < maxErrors && c.inCodelet() {
-			m.hint("a loop begins with `each`, or with `for` where its rounds depend on each other: `each %s in …`", word)
+	case word == "const" && declares[p.Str(i+1)] && p.Kind(i+2) == token.Ident:
+		m.Hint("a name is made with `let`: `let %s = ...`", p.Str(i+2)).Edit(c.span(i, i+2), "let").Certain()
+	case word == "from" && p.Str(i+1) == "std" && p.Has(i+2, "import") && p.Kind(i+3) == token.Ident && end == i+4:
+		c.replace(m, i, end, `import "std/`+p.Str(i+3)+`"`)
+	case p.Has(i+1, "in") && p.Has(end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each"): // i in 0..3 { … }
+		if len(p.mistakes) < token.MaxErrors && c.inCodelet() {
+			m.Hint("a loop begins with `each`, or with `for` where its rounds depend on each other: `each %s in …`", word)
 			break
 		}
-		m.hint("a loop begins with `for`: `for %s in …`", word).edit(Span{p.toks[i].lo, p.toks[i].lo}, "for ").certain()
-	case word == "from" && p.kindOf(i+1) == tokIdent:
-		m.hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
+		m.Hint("a loop begins with `for`: `for %s in …`", word).Edit(Span{Lo: p.Tokens[i].Lo, Hi: p.Tokens[i].Lo}, "for ").Certain()
+	case word == "from" && p.Kind(i+1) == token.Ident:
+		m.Hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
 	case close && p.glued(i, near) != "": // waitx, fori in 0..3
-		m.meant(p.span(i), near+" "+p.glued(i, near)).certain()
+		m.Meant(p.Span(i), near+" "+p.glued(i, near)).Certain()
 	case close:
-		m.meant(p.span(i), near)
+		m.Meant(p.Span(i), near)
 		if _, synonym := foreign[word]; len(word) > 1 && !synonym || pureWords[word] {
-			m.certain()
+			m.Certain()
 		}
 	}
-	if last := end - 1; !p.has(end, "{") && p.lineEnds(last) { // its block ends by its indentation
+	if last := end - 1; !p.Has(end, "{") && p.LineEnds(last) { // its block ends by its indentation
 		_, after := c.indented(last)
 		p.loose = max(p.loose, after)
 		c.endsBlock(after)
@@ -117,36 +118,36 @@ func (p *parser) notWord(i int) {
 // simple reads an assignment or an expression statement.
 func (p *parser) simple(w where) Stmt {
 	from := p.pos
-	first := p.toks[from]
-	if first.kind == tokIdent && p.notStatement(from) {
-		if from >= p.loose || !elseWords[p.str(from)] {
+	first := p.Tokens[from]
+	if first.Kind == token.Ident && p.notStatement(from) {
+		if from >= p.loose || !elseWords[p.Str(from)] {
 			p.notWord(from)
 		}
 		p.pos++
-		p.pos, _ = p.headEnd(p.pos)
+		p.pos, _ = p.HeadEnd(p.pos)
 		return nil
 	}
-	if t := p.tokenAt(from); first.kind != tokBad && !first.open && !startsExpr(t) {
+	if t := p.TokenAt(from); first.Kind != token.Bad && !first.Open && !token.StartsExpr(t) {
 		if p.reportHabit(from, from) {
 			return nil
 		}
-		if end, bad := p.headEnd(from); !bad || end == from {
-			m := unexpected(t, "a statement")
+		if end, bad := p.HeadEnd(from); !bad || end == from {
+			m := token.Unexpected(t, "a statement")
 			switch t.Value {
 			case "//":
-				m.hint("comments start with `#`").edit(p.span(from), "#")
+				m.Hint("comments start with `#`").Edit(p.Span(from), "#")
 			case "/":
-				m.hint("comments start with `#`")
+				m.Hint("comments start with `#`")
 			case ":":
-				if next := p.tokenAt(from + 1); next.Type == tokIdent || next.Type == tokKeyword {
-					m.hint("commands that begin with `:` are those of the prompt: `starpush` in a terminal, or `starpush repl`")
+				if next := p.TokenAt(from + 1); next.Type == token.Ident || next.Type == token.Keyword {
+					m.Hint("commands that begin with `:` are those of the prompt: `starpush` in a terminal, or `starpush repl`")
 				}
 			case "{":
-				m.hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
+				m.Hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
 			}
 			p.report(m)
 		}
-		p.pos, _ = p.headEnd(from)
+		p.pos, _ = p.HeadEnd(from)
 		return nil
 	}
 	h := quick(p, w, quickSimple)
@@ -168,39 +169,39 @@ func (p *parser) simple(w where) Stmt {
 
 // startsOrEnds reports whether the statement ends at pos, or another begins there.
 func (p *parser) startsOrEnds() bool {
-	k := p.toks[p.pos].kind
-	return k == tokNL || k == tokEOF || p.blockEnd(p.pos) || p.startsStatement(p.pos)
+	k := p.Tokens[p.pos].Kind
+	return k == token.NL || k == token.EOF || p.BlockEnd(p.pos) || p.StartsStatement(p.pos)
 }
 
 // notStatement reports whether the name at token i stands where only a statement
 // word can: another name, a literal, a word or a block follows.
 func (p *parser) notStatement(i int) bool {
-	next := p.toks[i+1]
-	switch next.kind {
-	case tokIdent, tokInt, tokFloat, tokString, tokFString:
+	next := p.Tokens[i+1]
+	switch next.Kind {
+	case token.Ident, token.Int, token.Float, token.String, token.FString:
 		return true
-	case tokOp:
-		if _, ok := p.statementWord(p.str(i)); ok && p.blockEnd(i+1) {
+	case token.Op:
+		if _, ok := p.statementWord(p.Str(i)); ok && p.BlockEnd(i+1) {
 			return true
 		}
-		return p.is(i+1, "{")
-	case tokKeyword:
-		if _, ok := p.statementWord(p.str(i)); ok {
+		return p.Is(i+1, "{")
+	case token.Keyword:
+		if _, ok := p.statementWord(p.Str(i)); ok {
 			return true
 		}
-		switch next.text(p.source) {
+		switch next.Text(p.Text) {
 		case "true", "false", "none", "not", "insert", "if":
 			return true
 		}
-		if foreignHelp[p.str(i)] != "" && isStatementWord[next.text(p.source)] {
+		if foreignHelp[p.Str(i)] != "" && token.IsStatementWord[next.Text(p.Text)] {
 			return true
 		}
-	case tokNL, tokEOF:
-		if _, ok := p.statementWord(p.str(i)); !p.entry && (ok || foreignHelp[p.str(i)] != "") && !p.declaredBy("func", p.str(i)) {
+	case token.NL, token.EOF:
+		if _, ok := p.statementWord(p.Str(i)); !p.entry && (ok || foreignHelp[p.Str(i)] != "") && !p.DeclaredBy("func", p.Str(i)) {
 			return true
 		}
 	}
-	if foreignHelp[p.str(i)] != "" && p.blockEnd(i+1) && !p.entry { // { pass }
+	if foreignHelp[p.Str(i)] != "" && p.BlockEnd(i+1) && !p.entry { // { pass }
 		return true
 	}
 	return false
@@ -224,8 +225,8 @@ func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
 	for ok && b.Op == "-" {
 		if u, neg := b.Y.(*Unary); neg && u.Op == "-" && u.OpAt.Lo == b.OpAt.Hi {
 			r := b.X.Range()
-			if rest := strings.TrimLeft(p.source[u.OpAt.Hi:], " \t"); strings.HasPrefix(rest, "\n") && r.Hi == b.OpAt.Lo {
-				return r.Lo, u.OpAt.Hi, p.source[r.Lo:r.Hi]
+			if rest := strings.TrimLeft(p.Text[u.OpAt.Hi:], " \t"); strings.HasPrefix(rest, "\n") && r.Hi == b.OpAt.Lo {
+				return r.Lo, u.OpAt.Hi, p.Text[r.Lo:r.Hi]
 			}
 		}
 		b, ok = b.X.(*Binary)
@@ -238,7 +239,7 @@ func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
 func (p *parser) callable(x Expr) bool {
 	switch x := x.(type) {
 	case *Ident:
-		return !p.declaredBy("let", x.Name) && !p.declaredBy("register", x.Name) && !p.declaredBy("param", x.Name)
+		return !p.DeclaredBy("let", x.Name) && !p.DeclaredBy("register", x.Name) && !p.DeclaredBy("param", x.Name)
 	case *Selector:
 		id, ok := x.X.(*Ident)
 		return ok && p.imported(id.Name)
@@ -248,11 +249,11 @@ func (p *parser) callable(x Expr) bool {
 
 // imported reports whether an import gives the name.
 func (p *parser) imported(name string) bool {
-	for i := range p.toks {
-		if p.kindOf(i) != tokKeyword || !p.has(i, "import") {
+	for i := range p.Tokens {
+		if p.Kind(i) != token.Keyword || !p.Has(i, "import") {
 			continue
 		}
-		if p.has(i+2, "as") && p.has(i+3, name) || strings.HasSuffix(strings.Trim(p.str(i+1), `"`), name) {
+		if p.Has(i+2, "as") && p.Has(i+3, name) || strings.HasSuffix(strings.Trim(p.Str(i+1), `"`), name) {
 			return true
 		}
 	}
@@ -262,49 +263,87 @@ func (p *parser) imported(name string) bool {
 // noEffect reports E0105 for an expression statement.
 func (p *parser) noEffect(x Expr) {
 	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
-	src := func(e Expr) string { r := e.Range(); return clip(p.source[r.Lo:r.Hi]) }
+	src := func(e Expr) string { r := e.Range(); return token.Clip(p.Text[r.Lo:r.Hi]) }
 	if lo, hi, name := p.decrement(x); name != "" {
-		m.at, m.code, m.msg = Span{lo, hi}, "E0101", "there is no operator `--`"
-		m.hint("write `%s -= 1`", name).edit(Span{lo, hi}, name+" -= 1").certain()
+		m.At, m.Code, m.Msg = Span{Lo: lo, Hi: hi}, "E0101", "there is no operator `--`"
+		m.Hint("write `%s -= 1`", name).Edit(Span{Lo: lo, Hi: hi}, name+" -= 1").Certain()
 		return
 	}
 	switch x := x.(type) {
 	case *Unary: // { -- word
-		if y, twice := x.X.(*Unary); twice && x.Op == "-" && y.Op == "-" && x.OpAt.Hi == y.OpAt.Lo && p.source[y.OpAt.Hi] == ' ' {
-			m.at, m.code, m.msg = Span{x.OpAt.Lo, y.OpAt.Hi}, "E0101", "unexpected `--`: comments start with `#`"
-			m.hint("write `#`").edit(m.at, "#")
+		if y, twice := x.X.(*Unary); twice && x.Op == "-" && y.Op == "-" && x.OpAt.Hi == y.OpAt.Lo && p.Text[y.OpAt.Hi] == ' ' {
+			m.At, m.Code, m.Msg = Span{Lo: x.OpAt.Lo, Hi: y.OpAt.Hi}, "E0101", "unexpected `--`: comments start with `#`"
+			m.Hint("write `#`").Edit(m.At, "#")
 			return
 		}
 	case *Binary:
 		if x.Op == "==" {
-			m.hint("to assign, write `%s = %s`", src(x.X), src(x.Y)).edit(x.OpAt, "=")
+			m.Hint("to assign, write `%s = %s`", src(x.X), src(x.Y)).Edit(x.OpAt, "=")
 			return
 		}
 		if at := p.meantComment(x); at.Hi > at.Lo {
-			m.at, m.code, m.msg = at, "E0101", "unexpected `"+p.source[at.Lo:at.Hi]+"`: comments start with `#`"
-			m.hint("write `#`").edit(at, "#")
+			m.At, m.Code, m.Msg = at, "E0101", "unexpected `"+p.Text[at.Lo:at.Hi]+"`: comments start with `#`"
+			m.Hint("write `#`").Edit(at, "#")
 			return
 		}
 	case *Ident, *Selector:
-		if name := src(x); waits[name] && !p.declaredBy("let", name) {
-			m.hint("write `wait`").edit(x.Range(), "wait").certain()
+		if name := src(x); waits[name] && !p.DeclaredBy("let", name) {
+			m.Hint("write `wait`").Edit(x.Range(), "wait").Certain()
 			return
 		}
-		if id, ok := x.(*Ident); ok && p.declaredBy("func", id.Name) {
-			m.hint("to call it, write `%s()`", id.Name).edit(Span{id.Hi, id.Hi}, "()")
+		if id, ok := x.(*Ident); ok && p.DeclaredBy("func", id.Name) {
+			m.Hint("to call it, write `%s()`", id.Name).Edit(Span{Lo: id.Hi, Hi: id.Hi}, "()")
 			return
 		}
 		if !p.callable(x) {
 			break
 		}
-		m.hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
+		m.Hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
 		return
 	}
 	r := x.Range()
-	m.edit(r, "print("+p.source[r.Lo:r.Hi]+")")
+	m.Edit(r, "print("+p.Text[r.Lo:r.Hi]+")")
 	if r.Hi-r.Lo < 30 {
-		m.hint("to see it, write `print(%s)`; to keep it, `let x = %s`", src(x), src(x))
+		m.Hint("to see it, write `print(%s)`; to keep it, `let x = %s`", src(x), src(x))
 		return
 	}
-	m.hint("to see it, `print` it; to keep it, give it a name with `let`")
+	m.Hint("to see it, `print` it; to keep it, give it a name with `let`")
+}
+
+// Comments of other languages that read as operators: f(a) // word, f(a) -- word.
+
+// meantComment returns the sign of the comment that the statement x ends with, as in
+// `f(a) // word` and `insert f(R a) -- word`, whose result nobody would divide.
+func (p *parser) meantComment(x *Binary) (sign Span) {
+	switch x.X.(type) {
+	case *Call, *Insert:
+		sign, _ = x.AsComment(p.Text)
+	}
+	return sign
+}
+
+// AsComment returns what begins a comment in other languages where b ends with its line,
+// as in `x // word` and `x -- none`, and what follows it.
+func (b *Binary) AsComment(text string) (sign Span, rest Expr) {
+	sign, rest = b.OpAt, b.Y
+	if y, ok := rest.(*Unary); ok && y.Op == "-" && y.OpAt.Lo == sign.Hi {
+		sign.Hi, rest = y.OpAt.Hi, y.X
+	}
+	if op := text[sign.Lo:sign.Hi]; op != "//" && op != "--" {
+		return Span{}, nil
+	}
+	behind, _, _ := strings.Cut(text[b.Range().Hi:], "\n")
+	if strings.TrimSpace(behind) != "" {
+		return Span{}, nil
+	}
+	return sign, rest
+}
+
+// IsWord reports whether e is a name or a literal, which may be all of a comment.
+func IsWord(e Expr) bool {
+	switch e.(type) {
+	case *Ident, *NoneLit, *BoolLit, *IntLit, *FloatLit, *StringLit, *ListLit:
+		return true
+	}
+	return false
 }

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/starpush/starpush/cmd/starpush/repl"
-	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // TestWords: starpush doc lists every reserved word, and no other.
 func TestWords(t *testing.T) {
 	for _, s := range docSections() {
-		if s.title == "words" && !slices.Equal(s.names, syntax.Keywords()) {
-			t.Errorf("starpush doc lists %q, want %q", s.names, syntax.Keywords())
+		if s.title == "words" && !slices.Equal(s.names, token.Keywords()) {
+			t.Errorf("starpush doc lists %q, want %q", s.names, token.Keywords())
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestTopicScripts(t *testing.T) {
 // Every reserved word has more to say than its line, but those that have none.
 func TestWordTopics(t *testing.T) {
 	alone := []string{"and", "as", "extern", "evict", "false", "hint", "import", "none", "not", "or", "prefetch", "to", "true"}
-	for _, w := range syntax.Keywords() {
+	for _, w := range token.Keywords() {
 		if topic := repl.TopicOf(w); topic == "" != slices.Contains(alone, w) {
 			t.Errorf("%s has the topic %q", w, topic)
 		} else if _, ok := repl.Topic(topic, 0); topic != "" && !ok {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/lang/check"
-	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 
 // The words of the language, by how they are coloured. A word may be in several lists.
 var (
-	keywords  = slices.DeleteFunc(syntax.Keywords(), func(w string) bool { return slices.Contains(literals, w) })
+	keywords  = slices.DeleteFunc(token.Keywords(), func(w string) bool { return slices.Contains(literals, w) })
 	literals  = []string{"true", "false", "none"}
 	modes     = names(check.Modes)
 	typeWords = slices.DeleteFunc(names(check.TypeNames, check.ElemNames), func(w string) bool { return slices.Contains(literals, w) })

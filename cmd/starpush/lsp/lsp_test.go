@@ -13,7 +13,7 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/check"
-	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 const uri = "file:///nowhere/a.spu"
@@ -159,7 +159,7 @@ func TestHoverSaysWhatDocSays(t *testing.T) {
 	defer rt.Close()
 	session := comp.NewSession(rt)
 	defer session.Close()
-	words := syntax.Keywords()
+	words := token.Keywords()
 	for _, e := range check.Modes {
 		words = append(words, e.Name)
 	}

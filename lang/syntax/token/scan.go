@@ -1,4 +1,4 @@
-package syntax
+package token
 
 // Scanner: text to tokens and comments. It knows nothing of statements; newlines
 // are tokens here, and the layout pass drops those that are white space.
@@ -15,120 +15,119 @@ import (
 // Limits of a text.
 const (
 	maxSource = 64 << 20 // bytes
-	maxErrors = 100      // syntax errors reported in one run
+	MaxErrors = 100      // syntax errors reported in one run
 )
 
-// scanner holds a text, its tokens and its comments.
-type scanner struct {
-	text     string
+// Scanner holds a text, its tokens and its comments.
+type Scanner struct {
+	List
 	pos      int
 	end      int
-	toks     []token
-	comments []Comment
-	mistakes []*mistake
+	Comments []Comment
+	Mistakes []*Mistake
 
 	badUTF8 bool // reported already
 	lines   []int32
 	missing int  // how many { have no }, by count
 	forced  byte // the closing bracket whose partner was given up last
-	atEnd   bool // the layout pass met an open bracket at the end of the text
+	AtEnd   bool // the layout pass met an open bracket at the end of the text
 
 	closed [][2]int32 // the blocks read so far: where { and } stand
 
 	depth    int      // of round and square brackets
-	comment1 *mistake // the first comment of another language
+	comment1 *Mistake // the first comment of another language
 	endless  bool     // no */ follows
 }
 
-// scan cuts text into tokens. The last token is EOF.
-func scan(text string) *scanner {
-	s := &scanner{text: text, end: len(text)}
+// Scan cuts text into tokens. The last token is EOF.
+func Scan(text string) *Scanner {
+	s := &Scanner{List: List{Text: text}, end: len(text)}
 	if s.end > maxSource {
 		s.errorf(0, 0, "E0107", "the script has %d MiB, and the limit is %d MiB", s.end>>20, maxSource>>20).
-			hint("move data into files and load them: `vector[f64](load = \"x.npy\")`")
+			Hint("move data into files and load them: `vector[f64](load = \"x.npy\")`")
 		s.end = 0
 	}
-	s.toks = make([]token, 0, s.end/3+2)
-	if strings.HasPrefix(s.text[:s.end], "\ufeff") {
+	s.Tokens = make([]Token, 0, s.end/3+2)
+	if strings.HasPrefix(s.Text[:s.end], "\ufeff") {
 		s.pos = len("\ufeff")
 	}
 	s.run()
-	s.toks = append(s.toks, token{kind: tokEOF, lo: int32(s.end), hi: int32(s.end)})
+	s.Tokens = append(s.Tokens, Token{Kind: EOF, Lo: int32(s.end), Hi: int32(s.end)})
 	return s
 }
 
-// errorf notes a mistake in the bytes [lo, hi).
 // negatedFirst is what follows the ! of !a == b, where it is about a alone.
 var negatedFirst = regexp.MustCompile(`^\s*[\pL_][\pL\pN_.]*(\[[^\]\n]*\])?\s*([=!]=|[<>])`)
 
-func (s *scanner) errorf(lo, hi int, code, format string, args ...any) *mistake {
-	m := &mistake{code: code, at: Span{int32(lo), int32(hi)}, msg: fmt.Sprintf(format, args...)}
-	s.mistakes = append(s.mistakes, m)
+// errorf reports a mistake in the bytes [lo, hi).
+func (s *Scanner) errorf(lo, hi int, code, format string, args ...any) *Mistake {
+	m := &Mistake{Code: code, At: Span{int32(lo), int32(hi)}, Msg: fmt.Sprintf(format, args...)}
+	s.Mistakes = append(s.Mistakes, m)
 	return m
 }
 
 // line is the number of the line of offset at.
-func (s *scanner) line(at int32) int {
+func (s *Scanner) line(at int32) int {
 	s.findLines()
 	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > at })
 }
 
 // findLines notes where the lines start, when it is first asked for one.
-func (s *scanner) findLines() {
+func (s *Scanner) findLines() {
 	if s.lines != nil {
 		return
 	}
 	s.lines = append(s.lines, 0)
 	for i := 0; i < s.end; i++ {
-		if s.text[i] == '\n' {
+		if s.Text[i] == '\n' {
 			s.lines = append(s.lines, int32(i+1))
 		}
 	}
 }
 
 // indent is the number of bytes before the first word of the line of offset at.
-func (s *scanner) indent(at int32) int {
+func (s *Scanner) indent(at int32) int {
 	lo := int(s.lines0(at))
 	n := lo
-	for n < s.end && (s.text[n] == ' ' || s.text[n] == '\t') {
+	for n < s.end && (s.Text[n] == ' ' || s.Text[n] == '\t') {
 		n++
 	}
 	return n - lo
 }
 
 // lines0 is the offset of the line of offset at.
-func (s *scanner) lines0(at int32) int32 { return s.lines[s.line(at)-1] }
+func (s *Scanner) lines0(at int32) int32 { return s.lines[s.line(at)-1] }
 
-func (s *scanner) emit(kind int8, lo int) {
-	s.toks = append(s.toks, token{kind: kind, lo: int32(lo), hi: int32(s.pos)})
+func (s *Scanner) emit(kind int8, lo int) {
+	s.Tokens = append(s.Tokens, Token{Kind: kind, Lo: int32(lo), Hi: int32(s.pos)})
 }
 
 // run scans from pos to end.
-func (s *scanner) run() {
+func (s *Scanner) run() {
 	for s.pos < s.end {
 		lo := s.pos
-		c := s.text[lo]
+		c := s.Text[lo]
 		switch {
 		case c == ' ' || c == '\t':
 			s.pos++
 		case c == '\n':
 			s.pos++
-			s.emit(tokNL, lo)
+			s.emit(NL, lo)
 		case c == '\r':
 			s.pos++
-			if s.pos >= s.end || s.text[s.pos] != '\n' {
+			if s.pos >= s.end || s.Text[s.pos] != '\n' {
 				s.errorf(lo, s.pos, "E0101", "unexpected carriage return (U+000D) without a newline").
-					hint("end lines with a newline, or with carriage return and newline")
+					Hint("end lines with a newline, or with carriage return and newline")
 			}
 		case c == '#':
 			s.comment()
 		case c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z':
-			if c == 'f' && lo+1 < s.end && s.text[lo+1] == '"' {
+			if c == 'f' && lo+1 < s.end && s.Text[lo+1] == '"' {
 				s.pos++
-				s.str(lo, tokFString)
+				s.str(lo, FString)
 				break
 			}
-			if c == 'f' && lo+1 < s.end && s.text[lo+1] == '\'' {
+			if c == 'f' && lo+1 < s.end && s.Text[lo+1] == '\'' {
 				s.pos++
 				s.quoted(lo, true)
 				break
@@ -137,15 +136,15 @@ func (s *scanner) run() {
 		case c >= '0' && c <= '9':
 			s.number()
 		case c == '"':
-			if strings.HasPrefix(s.text[lo:s.end], `"""`) {
+			if strings.HasPrefix(s.Text[lo:s.end], `"""`) {
 				s.tripled(lo)
 				break
 			}
-			s.str(lo, tokString)
+			s.str(lo, String)
 		case c < utf8.RuneSelf:
 			s.sign()
 		default:
-			r, n := utf8.DecodeRuneInString(s.text[lo:s.end])
+			r, n := utf8.DecodeRuneInString(s.Text[lo:s.end])
 			if unicode.IsLetter(r) {
 				s.word()
 				break
@@ -157,25 +156,25 @@ func (s *scanner) run() {
 }
 
 // comment scans from # to the end of the line.
-func (s *scanner) comment() {
+func (s *Scanner) comment() {
 	lo := s.pos
 	hi := s.end
-	if n := strings.IndexByte(s.text[lo:s.end], '\n'); n >= 0 {
+	if n := strings.IndexByte(s.Text[lo:s.end], '\n'); n >= 0 {
 		hi = lo + n
 	}
 	s.pos = hi
-	if hi > lo && s.text[hi-1] == '\r' {
+	if hi > lo && s.Text[hi-1] == '\r' {
 		hi--
 	}
 	s.checkUTF8(lo, hi)
-	s.comments = append(s.comments, Comment{Span{int32(lo), int32(hi)}, s.text[lo:hi]})
+	s.Comments = append(s.Comments, Comment{Span{int32(lo), int32(hi)}, s.Text[lo:hi]})
 }
 
 // word scans a name or a reserved word.
-func (s *scanner) word() {
+func (s *Scanner) word() {
 	lo := s.pos
 	for s.pos < s.end {
-		c := s.text[s.pos]
+		c := s.Text[s.pos]
 		if c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' {
 			s.pos++
 			continue
@@ -183,30 +182,30 @@ func (s *scanner) word() {
 		if c < utf8.RuneSelf {
 			break
 		}
-		r, n := utf8.DecodeRuneInString(s.text[s.pos:s.end])
+		r, n := utf8.DecodeRuneInString(s.Text[s.pos:s.end])
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && !unicode.Is(unicode.Mc, r) {
 			break
 		}
 		s.pos += n
 	}
-	if s.pos-lo <= len("unpartition") && reserved[s.text[lo:s.pos]] {
-		s.emit(tokKeyword, lo)
+	if s.pos-lo <= len("unpartition") && Reserved[s.Text[lo:s.pos]] {
+		s.emit(Keyword, lo)
 		return
 	}
-	s.emit(tokIdent, lo)
+	s.emit(Ident, lo)
 }
 
 // sign scans an operator or bracket, longest first.
-func (s *scanner) sign() {
+func (s *Scanner) sign() {
 	lo := s.pos
-	c := s.text[lo]
+	c := s.Text[lo]
 	next := func(i int) byte {
 		if lo+i < s.end {
-			return s.text[lo+i]
+			return s.Text[lo+i]
 		}
 		return 0
 	}
-	n, kind := 1, int8(tokOp)
+	n, kind := 1, int8(Op)
 	switch c {
 	case '(', '[':
 		s.depth++
@@ -218,7 +217,7 @@ func (s *scanner) sign() {
 			return
 		}
 	case ';':
-		kind = tokNL
+		kind = NL
 	case '.':
 		if next(1) == '.' {
 			n = 2
@@ -227,22 +226,22 @@ func (s *scanner) sign() {
 			}
 		}
 	case '=':
-		kind = tokAssign
+		kind = Assign
 		if next(1) == '=' {
-			n, kind = 2, tokOp
+			n, kind = 2, Op
 		}
 	case '!':
 		if next(1) != '=' {
 			s.pos++
-			if n := len(s.toks) - 1; next(1) == '(' && n >= 0 && s.toks[n].kind == tokIdent && int(s.toks[n].hi) == lo { // scale!(x)
-				s.errorf(lo, s.pos, "E0101", "unexpected `!`: names have letters, digits and `_`").hint("leave it out").edit(Span{int32(lo), int32(s.pos)}, "").certain()
+			if n := len(s.Tokens) - 1; next(1) == '(' && n >= 0 && s.Tokens[n].Kind == Ident && int(s.Tokens[n].Hi) == lo { // scale!(x)
+				s.errorf(lo, s.pos, "E0101", "unexpected `!`: names have letters, digits and `_`").Hint("leave it out").Edit(Span{int32(lo), int32(s.pos)}, "").Certain()
 				return
 			}
-			s.emit(tokBad, lo)
-			m := s.errorf(lo, s.pos, "E0101", "unexpected `!`: a condition is negated by `not`").hint("write `not`").
-				edit(Span{int32(lo), int32(s.pos)}, "not"+strings.Repeat(" ", map[bool]int{true: 0, false: 1}[next(1) == ' ']))
-			if m.certain(); negatedFirst.MatchString(s.text[s.pos:]) {
-				m.hint("`not` negates the whole comparison behind it; of its left side alone write `(not a)`").guessed()
+			s.emit(Bad, lo)
+			m := s.errorf(lo, s.pos, "E0101", "unexpected `!`: a condition is negated by `not`").Hint("write `not`").
+				Edit(Span{int32(lo), int32(s.pos)}, "not"+strings.Repeat(" ", map[bool]int{true: 0, false: 1}[next(1) == ' ']))
+			if m.Certain(); negatedFirst.MatchString(s.Text[s.pos:]) {
+				m.Hint("`not` negates the whole comparison behind it; of its left side alone write `(not a)`").Guessed()
 			}
 			return
 		}
@@ -253,13 +252,13 @@ func (s *scanner) sign() {
 		}
 	case '+', '-', '*', '/':
 		if c == '/' && (next(1) == '/' || next(1) == '*') || c == '-' && next(1) == '-' {
-			if s.foreignComment(s.text[lo : lo+2]) {
+			if s.foreignComment(s.Text[lo : lo+2]) {
 				return
 			}
 		}
 		switch {
 		case next(1) == '=':
-			n, kind = 2, tokAssign
+			n, kind = 2, Assign
 		case c == '-' && next(1) == '>', c == '*' && next(1) == '*', c == '/' && next(1) == '/':
 			n = 2
 		}
@@ -273,10 +272,10 @@ func (s *scanner) sign() {
 }
 
 // strange reports a character that no token begins with.
-func (s *scanner) strange(lo int, r rune) {
+func (s *Scanner) strange(lo int, r rune) {
 	if r == utf8.RuneError && s.pos-lo == 1 {
 		s.reportUTF8(lo)
-		s.emit(tokBad, lo)
+		s.emit(Bad, lo)
 		return
 	}
 	switch r {
@@ -285,18 +284,18 @@ func (s *scanner) strange(lo int, r rune) {
 		s.quoted(lo, false)
 		return
 	case '\\':
-		rest := strings.TrimLeft(s.text[s.pos:s.end], " \t\r")
+		rest := strings.TrimLeft(s.Text[s.pos:s.end], " \t\r")
 		if strings.HasPrefix(rest, "\n") { // meant as a continuation: read it so
 			s.pos = s.end - len(rest) + 1
 		}
 	}
-	hi := min(s.pos, lo+len(strings.TrimRight(s.text[lo:s.pos], " \t\r\n")))
-	for s.pos < s.end && (s.text[s.pos] == '&' || s.text[s.pos] == '|') && rune(s.text[s.pos]) == r {
+	hi := min(s.pos, lo+len(strings.TrimRight(s.Text[lo:s.pos], " \t\r\n")))
+	for s.pos < s.end && (s.Text[s.pos] == '&' || s.Text[s.pos] == '|') && rune(s.Text[s.pos]) == r {
 		s.pos++
 		hi = s.pos
 	}
-	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(hi)})
-	name := "`" + clip(s.text[lo:hi]) + "`"
+	s.Tokens = append(s.Tokens, Token{Kind: Bad, Lo: int32(lo), Hi: int32(hi)})
+	name := "`" + Clip(s.Text[lo:hi]) + "`"
 	if r < ' ' || r == 0x7f || !unicode.IsPrint(r) {
 		name = "character " + fmt.Sprintf("U+%04X", r)
 		if r == 0 {
@@ -307,20 +306,20 @@ func (s *scanner) strange(lo int, r rune) {
 }
 
 // str scans a string from its quote, which is at pos; lo is where the token begins.
-func (s *scanner) str(lo int, kind int8) {
+func (s *Scanner) str(lo int, kind int8) {
 	open := s.pos
 	s.pos++
 	for s.pos < s.end {
-		switch c := s.text[s.pos]; c {
+		switch c := s.Text[s.pos]; c {
 		case '"':
 			s.pos++
 			if !s.checkUTF8(lo, s.pos) {
-				kind = tokBad
+				kind = Bad
 			}
 			s.emit(kind, lo)
 			return
 		case '\\':
-			if s.pos++; s.pos < s.end && s.text[s.pos] != '\n' {
+			if s.pos++; s.pos < s.end && s.Text[s.pos] != '\n' {
 				s.pos++
 			}
 			continue
@@ -331,27 +330,27 @@ func (s *scanner) str(lo int, kind int8) {
 		}
 		break
 	}
-	for s.pos > open+1 && s.text[s.pos-1] == '\r' {
+	for s.pos > open+1 && s.Text[s.pos-1] == '\r' {
 		s.pos--
 	}
-	s.emit(tokBad, lo)
-	s.toks[len(s.toks)-1].open = true
-	s.errorf(open, open+1, "E0102", "this string is never closed").labelled("opened here").
-		hint("add `\"` at the end of line %d: a string stays on its line", s.line(int32(open))).edit(Span{int32(s.pos), int32(s.pos)}, `"`)
+	s.emit(Bad, lo)
+	s.Tokens[len(s.Tokens)-1].Open = true
+	s.errorf(open, open+1, "E0102", "this string is never closed").Labelled("opened here").
+		Hint("add `\"` at the end of line %d: a string stays on its line", s.line(int32(open))).Edit(Span{int32(s.pos), int32(s.pos)}, `"`)
 }
 
 // checkUTF8 reports the first invalid byte of [lo, hi).
-func (s *scanner) checkUTF8(lo, hi int) bool {
+func (s *Scanner) checkUTF8(lo, hi int) bool {
 	for i := lo; i < hi; {
-		if s.text[i] < utf8.RuneSelf {
-			if s.text[i] == 0 {
+		if s.Text[i] < utf8.RuneSelf {
+			if s.Text[i] == 0 {
 				s.errorf(i, i+1, "E0101", "unexpected character U+0000 (NUL)")
 				return false
 			}
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(s.text[i:hi])
+		r, n := utf8.DecodeRuneInString(s.Text[i:hi])
 		if r == utf8.RuneError && n == 1 {
 			s.reportUTF8(i)
 			return false
@@ -362,10 +361,10 @@ func (s *scanner) checkUTF8(lo, hi int) bool {
 }
 
 // reportUTF8 reports an invalid byte, once for a text.
-func (s *scanner) reportUTF8(at int) {
+func (s *Scanner) reportUTF8(at int) {
 	if s.badUTF8 {
 		return
 	}
 	s.badUTF8 = true
-	s.errorf(at, at+1, "E0101", "byte 0x%02x is not valid UTF-8", s.text[at]).hint("save the script as UTF-8")
+	s.errorf(at, at+1, "E0101", "byte 0x%02x is not valid UTF-8", s.Text[at]).Hint("save the script as UTF-8")
 }

@@ -1,4 +1,4 @@
-package syntax
+package token
 
 // Habits of single signs, quotes and comments, which the scanner meets.
 
@@ -27,18 +27,18 @@ var signHabits = map[rune]signHabit{
 }
 
 // habit says of the sign r in the bytes [lo, hi) what is written instead.
-func (s *scanner) habit(m *mistake, r rune, lo, hi int) {
+func (s *Scanner) habit(m *Mistake, r rune, lo, hi int) {
 	h, ok := signHabits[r]
 	at := Span{int32(lo), int32(hi)}
-	operand := len(s.toks) > 1 && s.operandEnd(s.toks[len(s.toks)-2])
-	switch text := s.text[lo:hi]; {
+	operand := len(s.Tokens) > 1 && operandEnd(s.Text, s.Tokens[len(s.Tokens)-2])
+	switch text := s.Text[lo:hi]; {
 	case text == "&&":
 		h, ok = signHabit{"conditions are joined by `and`", "and"}, true
 	case text == "||":
 		h, ok = signHabit{"conditions are joined by `or`", "or"}, true
 	case r == '&' && !operand:
-		m.msg += ": there are no pointers"
-		m.hint("data is passed by its name and a mode, as in `insert f(RW x)`")
+		m.Msg += ": there are no pointers"
+		m.Hint("data is passed by its name and a mode, as in `insert f(RW x)`")
 		return
 	case r == '&':
 		h, ok = signHabit{"there are no operators on bits; conditions are joined by `and`", "and"}, true
@@ -48,34 +48,34 @@ func (s *scanner) habit(m *mistake, r rune, lo, hi int) {
 	if !ok {
 		return
 	}
-	m.msg += ": " + h.says
-	m.sure = r != '&' && r != '|' && r != '^' && r != '…' && r != '$' || hi-lo > 1
+	m.Msg += ": " + h.says
+	m.Sure = r != '&' && r != '|' && r != '^' && r != '…' && r != '$' || hi-lo > 1
 	switch word := h.word; {
 	case r == '\\', r == '~':
-	case r == '$' && hi < s.end && s.text[hi] == '"':
-		m.msg = "unexpected `$`: text with values in it begins with `f`"
-		m.hint("write `f`").edit(at, "f").certain()
+	case r == '$' && hi < s.end && s.Text[hi] == '"':
+		m.Msg = "unexpected `$`: text with values in it begins with `f`"
+		m.Hint("write `f`").Edit(at, "f").Certain()
 	case r == '$':
-		m.hint("leave the `$` out").edit(at, "")
+		m.Hint("leave the `$` out").Edit(at, "")
 	case word == " ":
-		m.hint("write a plain blank").edit(at, word)
+		m.Hint("write a plain blank").Edit(at, word)
 	default:
-		m.hint("write `%s`", word)
+		m.Hint("write `%s`", word)
 		if isLetter(word[0]) {
 			word = s.spaced(lo, hi, word)
 		}
-		m.edit(at, word)
+		m.Edit(at, word)
 	}
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // spaced puts blanks around word where there are none around the bytes [lo, hi).
-func (s *scanner) spaced(lo, hi int, word string) string {
-	if lo > 0 && !strings.ContainsRune(" \t\n", rune(s.text[lo-1])) {
+func (s *Scanner) spaced(lo, hi int, word string) string {
+	if lo > 0 && !strings.ContainsRune(" \t\n", rune(s.Text[lo-1])) {
 		word = " " + word
 	}
-	if hi < s.end && !strings.ContainsRune(" \t\n", rune(s.text[hi])) {
+	if hi < s.end && !strings.ContainsRune(" \t\n", rune(s.Text[hi])) {
 		word += " "
 	}
 	return word
@@ -93,8 +93,8 @@ func opensText(line string) bool {
 
 // quoted reports a text in quotes of another kind, which begins at lo with the quote
 // at pos; f says that an f comes before it.
-func (s *scanner) quoted(lo int, f bool) {
-	quote, n := utf8.DecodeRuneInString(s.text[s.pos:s.end])
+func (s *Scanner) quoted(lo int, f bool) {
+	quote, n := utf8.DecodeRuneInString(s.Text[s.pos:s.end])
 	closing := quote
 	switch quote {
 	case '“', '„':
@@ -106,20 +106,20 @@ func (s *scanner) quoted(lo int, f bool) {
 	}
 	open := s.pos
 	s.pos += n
-	line, _, _ := strings.Cut(s.text[s.pos:min(s.end, s.pos+maxQuoted)], "\n")
-	if quote == '\'' && lo > 0 && isDigit(s.text[lo-1]) && len(line) > 0 && isDigit(line[0]) { // 1'000
-		for s.pos < s.end && (isDigit(s.text[s.pos]) || s.text[s.pos] == '\'') {
+	line, _, _ := strings.Cut(s.Text[s.pos:min(s.end, s.pos+maxQuoted)], "\n")
+	if quote == '\'' && lo > 0 && IsDigit(s.Text[lo-1]) && len(line) > 0 && IsDigit(line[0]) { // 1'000
+		for s.pos < s.end && (IsDigit(s.Text[s.pos]) || s.Text[s.pos] == '\'') {
 			s.pos++
 		}
-		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
-		group := strings.ReplaceAll(s.text[lo:s.pos], "'", "_")
-		s.errorf(lo, s.pos, "E0106", "unexpected `'`: digits are grouped by `_`").hint("write `%s`", group).edit(Span{int32(lo), int32(s.pos)}, group).certain()
+		s.Tokens = append(s.Tokens, Token{Kind: Bad, Lo: int32(lo), Hi: int32(s.pos)})
+		group := strings.ReplaceAll(s.Text[lo:s.pos], "'", "_")
+		s.errorf(lo, s.pos, "E0106", "unexpected `'`: digits are grouped by `_`").Hint("write `%s`", group).Edit(Span{int32(lo), int32(s.pos)}, group).Certain()
 		return
 	}
-	if n := len(s.toks) - 1; quote == '\'' && !f && n >= 0 && int(s.toks[n].hi) == lo && s.toks[n].kind != tokBad && s.operandEnd(s.toks[n]) && !opensText(line) { // A'
-		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
+	if n := len(s.Tokens) - 1; quote == '\'' && !f && n >= 0 && int(s.Tokens[n].Hi) == lo && s.Tokens[n].Kind != Bad && operandEnd(s.Text, s.Tokens[n]) && !opensText(line) { // A'
+		s.Tokens = append(s.Tokens, Token{Kind: Bad, Lo: int32(lo), Hi: int32(s.pos)})
 		s.errorf(lo, s.pos, "E0101", "unexpected `'`: there is no sign for the transpose").
-			hint("`import \"std/blas\" as blas`, then `insert blas.transpose(R A, W B)`; `blas.gemm` takes transposed operands, too")
+			Hint("`import \"std/blas\" as blas`, then `insert blas.transpose(R A, W B)`; `blas.gemm` takes transposed operands, too")
 		return
 	}
 	end, doubled := -1, -1 // doubled: the second of two quotes that stand for one
@@ -136,13 +136,13 @@ func (s *scanner) quoted(lo int, f bool) {
 			break
 		}
 	}
-	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
-	m := s.errorf(lo, s.pos, "E0101", "unexpected `%s`: strings are written in straight double quotes", clip(s.text[lo:s.pos]))
+	s.Tokens = append(s.Tokens, Token{Kind: Bad, Lo: int32(lo), Hi: int32(s.pos)})
+	m := s.errorf(lo, s.pos, "E0101", "unexpected `%s`: strings are written in straight double quotes", Clip(s.Text[lo:s.pos]))
 	if end < 0 {
-		m.hint("write `\"text\"`")
+		m.Hint("write `\"text\"`")
 		return
 	}
-	inside := strings.ReplaceAll(s.text[open+n:open+n+end], `\'`, `'`)
+	inside := strings.ReplaceAll(s.Text[open+n:open+n+end], `\'`, `'`)
 	if doubled >= 0 {
 		inside = strings.ReplaceAll(inside, "''", "'")
 	}
@@ -150,50 +150,50 @@ func (s *scanner) quoted(lo int, f bool) {
 		f, inside = true, strings.ReplaceAll(inside, "${", "{")
 	}
 	if f && strings.Contains(inside, `"`) {
-		m.hint("write `f\"text {x}\"`, without a `\"` inside the braces")
+		m.Hint("write `f\"text {x}\"`, without a `\"` inside the braces")
 		return
 	}
 	right := `"` + strings.ReplaceAll(strings.ReplaceAll(inside, `\"`, `"`), `"`, `\"`) + `"`
 	if f {
 		right = "f" + right
 	}
-	m.hint("write `%s`", clipTo(right, 60)).edit(Span{int32(lo), int32(s.pos)}, right).certain()
+	m.Hint("write `%s`", ClipTo(right, 60)).Edit(Span{int32(lo), int32(s.pos)}, right).Certain()
 }
 
 // tripled reports a text in three quotes, which begins at lo.
-func (s *scanner) tripled(lo int) {
-	n := strings.Index(s.text[s.pos+3:s.end], `"""`)
+func (s *Scanner) tripled(lo int) {
+	n := strings.Index(s.Text[s.pos+3:s.end], `"""`)
 	if n < 0 {
 		s.pos += 3
-		s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
-		s.errorf(lo, s.pos, "E0102", "unexpected `\"\"\"`: a string is written in one pair of quotes").hint("write `\"text\"`, with `\\n` for a new line")
+		s.Tokens = append(s.Tokens, Token{Kind: Bad, Lo: int32(lo), Hi: int32(s.pos)})
+		s.errorf(lo, s.pos, "E0102", "unexpected `\"\"\"`: a string is written in one pair of quotes").Hint("write `\"text\"`, with `\\n` for a new line")
 		return
 	}
-	inside := s.text[s.pos+3 : s.pos+3+n]
+	inside := s.Text[s.pos+3 : s.pos+3+n]
 	s.pos += n + 6
-	doc := len(s.toks) == 0 || s.toks[len(s.toks)-1].kind == tokNL
-	s.toks = append(s.toks, token{kind: tokBad, lo: int32(lo), hi: int32(s.pos)})
+	doc := len(s.Tokens) == 0 || s.Tokens[len(s.Tokens)-1].Kind == NL
+	s.Tokens = append(s.Tokens, Token{Kind: Bad, Lo: int32(lo), Hi: int32(s.pos)})
 	m := s.errorf(lo, lo+3, "E0101", "unexpected `\"\"\"`: a string is written in one pair of quotes")
 	at := Span{int32(lo), int32(s.pos)}
-	rest, _, _ := strings.Cut(s.text[s.pos:s.end], "\n")
+	rest, _, _ := strings.Cut(s.Text[s.pos:s.end], "\n")
 	switch {
 	case doc && strings.TrimSpace(rest) == "": // a documentation string
-		m.msg = "unexpected `\"\"\"`: documentation is written in comments"
+		m.Msg = "unexpected `\"\"\"`: documentation is written in comments"
 		var lines []string
 		for _, l := range strings.Split(strings.TrimSpace(inside), "\n") {
 			lines = append(lines, strings.TrimRight("# "+strings.TrimSpace(l), " "))
 		}
-		m.hint("write `# %s`; `##` in front of a declaration is its documentation", clipTo(strings.TrimSpace(strings.SplitN(strings.TrimSpace(inside), "\n", 2)[0]), 40))
-		m.certain().edit(at, strings.Join(lines, "\n"+strings.Repeat(" ", s.indent(int32(lo)))))
+		m.Hint("write `# %s`; `##` in front of a declaration is its documentation", ClipTo(strings.TrimSpace(strings.SplitN(strings.TrimSpace(inside), "\n", 2)[0]), 40))
+		m.Certain().Edit(at, strings.Join(lines, "\n"+strings.Repeat(" ", s.indent(int32(lo)))))
 	default:
 		right := strconv.Quote(inside)
-		m.hint("write `%s`", clipTo(right, 60)).edit(at, right).certain()
+		m.Hint("write `%s`", ClipTo(right, 60)).Edit(at, right).Certain()
 	}
 }
 
 var (
 	prose     = regexp.MustCompile(`^[ \t]*(\pL[\pL\pN_]*|[0-9]+)(?:[ \t]+|:[ \t]|'|-)(\pL[\pL\pN_]*)?`)
-	notOperat = wordSet("true", "false", "none", "not", "if", "insert")
+	notOperat = WordSet("true", "false", "none", "not", "if", "insert")
 )
 
 // isProse reports whether the rest of a line behind // or -- reads like a comment, and
@@ -202,22 +202,22 @@ func isProse(rest string) bool {
 	m := prose.FindStringSubmatch(rest)
 	if m == nil {
 		first, _, _ := strings.Cut(strings.TrimLeft(rest, " \t"), " ")
-		return reserved[first] && !notOperat[first]
+		return Reserved[first] && !notOperat[first]
 	}
 	first, second := m[1], m[2]
-	if reserved[first] {
+	if Reserved[first] {
 		return !notOperat[first]
 	}
-	return second != "" && !reserved[second] && operatorWords[second] == "" && !foldWords[first] && !strings.Contains(m[0], "-")
+	return second != "" && !Reserved[second] && OperatorWords[second] == "" && !FoldWords[first] && !strings.Contains(m[0], "-")
 }
 
 // foreignComment reports a comment of another language at pos, which sign begins, and
 // passes over it; false when it is none. At most one message says so, with an edit
 // for each comment.
-func (s *scanner) foreignComment(sign string) bool {
+func (s *Scanner) foreignComment(sign string) bool {
 	lo := s.pos
-	starts := len(s.toks) == 0 || s.toks[len(s.toks)-1].kind == tokNL && s.text[s.toks[len(s.toks)-1].lo] == '\n'
-	line := s.text[min(s.end, lo+len(sign)):min(s.end, lo+200)]
+	starts := len(s.Tokens) == 0 || s.Tokens[len(s.Tokens)-1].Kind == NL && s.Text[s.Tokens[len(s.Tokens)-1].Lo] == '\n'
+	line := s.Text[min(s.end, lo+len(sign)):min(s.end, lo+200)]
 	line, _, _ = strings.Cut(line, "\n")
 	at := Span{int32(lo), int32(lo + len(sign))}
 	switch sign {
@@ -229,10 +229,10 @@ func (s *scanner) foreignComment(sign string) bool {
 		if s.depth > 0 || !isProse(line) && !(starts && s.alone(lo, line)) {
 			return false
 		}
-		if !starts && sign == "--" && !(strings.HasPrefix(line, " ") && s.text[lo-1] == ' ') { // x --y z
+		if !starts && sign == "--" && !(strings.HasPrefix(line, " ") && s.Text[lo-1] == ' ') { // x --y z
 			return false
 		}
-		if first := prose.FindStringSubmatch(line); !starts && sign == "%" && first != nil && (isDigit(first[1][0]) || s.named(first[1])) {
+		if first := prose.FindStringSubmatch(line); !starts && sign == "%" && first != nil && (IsDigit(first[1][0]) || s.named(first[1])) {
 			return false // n % 2 …, n % k …
 		}
 	case "/*":
@@ -240,10 +240,10 @@ func (s *scanner) foreignComment(sign string) bool {
 		return true
 	}
 	if s.comment1 == nil {
-		s.comment1 = s.errorf(lo, lo+len(sign), "E0101", "unexpected `%s`: comments start with `#`", sign).hint("write `#`").certain()
+		s.comment1 = s.errorf(lo, lo+len(sign), "E0101", "unexpected `%s`: comments start with `#`", sign).Hint("write `#`").Certain()
 	}
-	s.comment1.edit(at, "#")
-	line, _, _ = strings.Cut(s.text[lo:s.end], "\n")
+	s.comment1.Edit(at, "#")
+	line, _, _ = strings.Cut(s.Text[lo:s.end], "\n")
 	s.pos += len(line)
 	return true
 }
@@ -251,38 +251,38 @@ func (s *scanner) foreignComment(sign string) bool {
 // alone reports whether what begins at lo with the sign of a comment, with the rest of
 // its line behind the sign, can be no operator that continues the line above: it is
 // indented no deeper, and a blank or nothing follows.
-func (s *scanner) alone(lo int, rest string) bool {
+func (s *Scanner) alone(lo int, rest string) bool {
 	if rest != "" && !strings.ContainsRune(" \t-%", rune(rest[0])) {
 		return false
 	}
-	return len(s.toks) < 2 || s.indent(int32(lo)) <= s.indent(s.toks[len(s.toks)-2].lo)
+	return len(s.Tokens) < 2 || s.indent(int32(lo)) <= s.indent(s.Tokens[len(s.Tokens)-2].Lo)
 }
 
 // commentOfC is foreignComment for /* … */.
-func (s *scanner) commentOfC(lo int) {
+func (s *Scanner) commentOfC(lo int) {
 	if s.comment1 == nil {
-		s.comment1 = s.errorf(lo, lo+2, "E0101", "unexpected `/*`: comments start with `#`").hint("write `#` at the start of each line of the comment").certain()
+		s.comment1 = s.errorf(lo, lo+2, "E0101", "unexpected `/*`: comments start with `#`").Hint("write `#` at the start of each line of the comment").Certain()
 	}
 	n := -1
 	if !s.endless {
-		n = strings.Index(s.text[lo+2:s.end], "*/")
+		n = strings.Index(s.Text[lo+2:s.end], "*/")
 	}
 	if n < 0 {
 		s.endless = true
-		line, _, _ := strings.Cut(s.text[lo:s.end], "\n")
+		line, _, _ := strings.Cut(s.Text[lo:s.end], "\n")
 		s.pos += len(line)
-		s.comment1.guessed().edit(Span{int32(lo), int32(lo + 2)}, "#")
+		s.comment1.Guessed().Edit(Span{int32(lo), int32(lo + 2)}, "#")
 		return
 	}
 	end := lo + 2 + n + 2
 	s.pos = end
-	rest, _, _ := strings.Cut(s.text[end:s.end], "\n")
+	rest, _, _ := strings.Cut(s.Text[end:s.end], "\n")
 	if strings.TrimSpace(rest) != "" {
-		s.comment1.guessed()
+		s.comment1.Guessed()
 		return // code behind it: no edit
 	}
 	var lines []string
-	for i, l := range strings.Split(s.text[lo+2:end-2], "\n") {
+	for i, l := range strings.Split(s.Text[lo+2:end-2], "\n") {
 		l = strings.TrimSpace(l)
 		if i > 0 {
 			l = strings.TrimSpace(strings.TrimPrefix(l, "*"))
@@ -295,43 +295,5 @@ func (s *scanner) commentOfC(lo int) {
 	if len(lines) > 1 && lines[0] == "#" {
 		lines = lines[1:]
 	}
-	s.comment1.edit(Span{int32(lo), int32(end)}, strings.Join(lines, "\n"+strings.Repeat(" ", s.indent(int32(lo)))))
-}
-
-// Comments of other languages that read as operators: f(a) // word, f(a) -- word.
-
-// meantComment returns the sign of the comment that the statement x ends with, as in
-// `f(a) // word` and `insert f(R a) -- word`, whose result nobody would divide.
-func (p *parser) meantComment(x *Binary) (sign Span) {
-	switch x.X.(type) {
-	case *Call, *Insert:
-		sign, _ = x.AsComment(p.source)
-	}
-	return sign
-}
-
-// AsComment returns what begins a comment in other languages where b ends with its line,
-// as in `x // word` and `x -- none`, and what follows it.
-func (b *Binary) AsComment(text string) (sign Span, rest Expr) {
-	sign, rest = b.OpAt, b.Y
-	if y, ok := rest.(*Unary); ok && y.Op == "-" && y.OpAt.Lo == sign.Hi {
-		sign.Hi, rest = y.OpAt.Hi, y.X
-	}
-	if op := text[sign.Lo:sign.Hi]; op != "//" && op != "--" {
-		return Span{}, nil
-	}
-	behind, _, _ := strings.Cut(text[b.Range().Hi:], "\n")
-	if strings.TrimSpace(behind) != "" {
-		return Span{}, nil
-	}
-	return sign, rest
-}
-
-// IsWord reports whether e is a name or a literal, which may be all of a comment.
-func IsWord(e Expr) bool {
-	switch e.(type) {
-	case *Ident, *NoneLit, *BoolLit, *IntLit, *FloatLit, *StringLit, *ListLit:
-		return true
-	}
-	return false
+	s.comment1.Edit(Span{int32(lo), int32(end)}, strings.Join(lines, "\n"+strings.Repeat(" ", s.indent(int32(lo)))))
 }

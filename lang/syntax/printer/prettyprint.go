@@ -1,4 +1,4 @@
-package syntax
+package printer
 
 // Documents: text with places where a line may break, and the algorithm that
 // chooses them (Wadler's, with Prettier's comments at the end of lines).

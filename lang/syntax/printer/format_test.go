@@ -1,4 +1,4 @@
-package syntax_test
+package printer_test
 
 import (
 	"fmt"
@@ -11,7 +11,18 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/printer"
 )
+
+// examples are the worked examples of the language's specification.
+func examples(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("../testdata/spec/*.spu")
+	if err != nil || len(files) < 14 {
+		t.Fatalf("found %d example scripts (%v), want at least 14", len(files), err)
+	}
+	return files
+}
 
 // checkFormat formats text, which has no syntax errors, and holds the result
 // against what Format promises.
@@ -26,13 +37,13 @@ func checkFormat(t testing.TB, name, text string) string {
 
 // format formats text; problem says which promise of Format is broken.
 func format(name, text string) (formatted, problem string) {
-	out, err := syntax.Format(diag.NewSource(name, text))
+	out, err := printer.Format(diag.NewSource(name, text))
 	if err != nil {
 		f, _ := syntax.Parse(diag.NewSource(name, text))
-		raw, _ := syntax.Print(f)
+		raw, _ := printer.Print(f)
 		return "", fmt.Sprintf("%v; printed:\n%s", err, raw)
 	}
-	again, err := syntax.Format(diag.NewSource(name, string(out)))
+	again, err := printer.Format(diag.NewSource(name, string(out)))
 	if err != nil {
 		return "", fmt.Sprintf("the second time: %v", err)
 	}
@@ -48,11 +59,14 @@ func format(name, text string) (formatted, problem string) {
 }
 
 // TestFormatExamples: the examples of the specification are canonical but for the
-// few lines noted in testdata/spec.
+// few lines noted in ../testdata/spec.
 func TestFormatExamples(t *testing.T) {
-	for _, file := range specFiles(t) {
-		src := source(t, file)
-		out := checkFormat(t, file, src.Text)
+	for _, file := range examples(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := checkFormat(t, file, string(text))
 		for i, line := range strings.Split(out, "\n") {
 			if len([]rune(line)) > 100 && !strings.Contains(line, `"`) {
 				t.Errorf("%s:%d: %d columns", file, i+1, len([]rune(line)))

@@ -1,12 +1,16 @@
-package syntax
-
-// Format: the canonical layout of a script.
+// Package printer writes a script in its canonical layout.
+//
+// Format makes a document of the tree and the tokens (format.go), which decides where
+// lines break when it is printed (prettyprint.go).
+package printer
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/token"
 )
 
 // Format returns src in the canonical layout: 4 spaces, 100 columns, one blank line
@@ -16,7 +20,7 @@ import (
 // result would be another program, which would be a mistake of the printer, it says
 // so and there is no result.
 func Format(src *diag.Source) ([]byte, error) {
-	f, ds := Parse(src)
+	f, ds := syntax.Parse(src)
 	if err := ds.Err(); err != nil {
 		return nil, err
 	}
@@ -24,28 +28,28 @@ func Format(src *diag.Source) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, ds := Parse(diag.NewSource(src.Name, out))
-	if ds.Err() != nil || !Equal(f, g) || commentWords(f) != commentWords(g) {
+	g, ds := syntax.Parse(diag.NewSource(src.Name, out))
+	if ds.Err() != nil || !syntax.Equal(f, g) || commentWords(f) != commentWords(g) {
 		return nil, fmt.Errorf("%s: formatting would change the program, so it is left as it is: please report this script", src.Name)
 	}
 	return []byte(out), nil
 }
 
 // commentWords are the words of all comments.
-func commentWords(f *File) string {
+func commentWords(f *syntax.File) string {
 	var b strings.Builder
 	for _, c := range f.Comments {
-		b.WriteString(words(strings.TrimLeft(c.Text, "#")))
+		b.WriteString(strings.TrimLeft(c.Text, "#"))
 		b.WriteByte(' ')
 	}
-	return words(b.String())
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // print lays f out.
-func print(f *File) (out string, err error) {
-	s := scan(f.Source.Text)
-	s.layout()
-	b := &builder{text: f.Source.Text, toks: s.toks, comments: s.comments}
+func print(f *syntax.File) (out string, err error) {
+	s := token.Scan(f.Source.Text)
+	s.Layout()
+	b := &builder{text: f.Source.Text, toks: s.Tokens, comments: s.Comments}
 	d := b.stmts(f.Stmts, int32(len(b.text)), true)
 	if b.err != nil {
 		return "", b.err
@@ -61,16 +65,16 @@ func print(f *File) (out string, err error) {
 // source, so that every comment is printed between the tokens it stood between.
 type builder struct {
 	text     string
-	toks     []token
+	toks     []token.Token
 	next     int // index of the next token
-	comments []Comment
+	comments []token.Comment
 	remarked int // index of the next comment
 	err      error
 }
 
 // peek is the next token that means something.
-func (b *builder) peek() token {
-	for b.toks[b.next].kind == tokNL || b.toks[b.next].kind == tokVirtual {
+func (b *builder) peek() token.Token {
+	for b.toks[b.next].Kind == token.NL || b.toks[b.next].Kind == token.Virtual {
 		b.next++
 	}
 	return b.toks[b.next]
@@ -90,19 +94,19 @@ func (b *builder) tok(s string) doc {
 func (b *builder) tokAnd(s string) (d, trail doc) {
 	lead := b.leading()
 	t := b.peek()
-	if t.text(b.text) != s {
+	if t.Text(b.text) != s {
 		if b.err == nil {
-			b.err = fmt.Errorf("formatting failed: found %q at offset %d, and the tree has %q", t.text(b.text), t.lo, s)
+			b.err = fmt.Errorf("formatting failed: found %q at offset %d, and the tree has %q", t.Text(b.text), t.Lo, s)
 		}
 		return text(s), nil
 	}
-	if t.kind != tokEOF {
+	if t.Kind != token.EOF {
 		b.next++
 	}
-	switch b.toks[b.next].kind {
-	case tokNL, tokEOF, tokVirtual: // the end of a statement: stmts takes it
+	switch b.toks[b.next].Kind {
+	case token.NL, token.EOF, token.Virtual: // the end of a statement: stmts takes it
 	default:
-		trail = b.trailing(t.hi)
+		trail = b.trailing(t.Hi)
 	}
 	if lead == nil {
 		return text(s), trail
@@ -113,10 +117,10 @@ func (b *builder) tokAnd(s string) (d, trail doc) {
 // leading are the comments between the token before and the next one, that stand on
 // lines of their own.
 func (b *builder) leading() doc {
-	at := b.peek().lo
+	at := b.peek().Lo
 	var out seq
 	outer := false
-	switch b.peek().text(b.text) {
+	switch b.peek().Text(b.text) {
 	case "else", "}", ")", "]":
 		outer = true
 	}
@@ -173,7 +177,7 @@ func (b *builder) newlineAfter(at int32) bool {
 }
 
 // sameLine reports whether the range is on one line and has no comment.
-func (b *builder) sameLine(s Span) bool { return strings.IndexByte(b.text[s.Lo:s.Hi], '\n') < 0 }
+func (b *builder) sameLine(s token.Span) bool { return strings.IndexByte(b.text[s.Lo:s.Hi], '\n') < 0 }
 
 // blankBefore reports whether an empty line stands above offset at, which is the
 // start of a comment or a statement.
@@ -194,7 +198,7 @@ func (b *builder) blankBefore(at int32) bool {
 }
 
 // stmts are statements on lines of their own, with the comments up to offset end.
-func (b *builder) stmts(list []Stmt, end int32, top bool) seq {
+func (b *builder) stmts(list []syntax.Stmt, end int32, top bool) seq {
 	var out seq
 	item := func(at int32, d doc) {
 		switch {
@@ -232,7 +236,7 @@ func (b *builder) stmts(list []Stmt, end int32, top bool) seq {
 
 // commentLines are comments on lines of their own; the long ones that document
 // something are wrapped where they are printed.
-func (b *builder) commentLines(cs []Comment) doc {
+func (b *builder) commentLines(cs []token.Comment) doc {
 	var out seq
 	for i, c := range cs {
 		if i > 0 {
@@ -283,7 +287,7 @@ func wrap(s string, width int) []string {
 }
 
 // block is a block of statements, on one line when it was and still fits.
-func (b *builder) block(x *Block, oneLine bool) doc {
+func (b *builder) block(x *syntax.Block, oneLine bool) doc {
 	open := b.tok("{")
 	end := x.Hi - 1
 	if len(x.Stmts) == 0 && (b.remarked == len(b.comments) || b.comments[b.remarked].Lo > end) {
@@ -308,7 +312,7 @@ func (b *builder) block(x *Block, oneLine bool) doc {
 
 // skipTo passes over separators in front of the token at offset at.
 func (b *builder) skipTo(at int32) {
-	for b.toks[b.next].lo < at && (b.toks[b.next].kind == tokNL || b.toks[b.next].kind == tokVirtual) {
+	for b.toks[b.next].Lo < at && (b.toks[b.next].Kind == token.NL || b.toks[b.next].Kind == token.Virtual) {
 		b.next++
 	}
 }
@@ -317,7 +321,7 @@ func (b *builder) skipTo(at int32) {
 // behind their opening bracket stay broken. comma says that a trailing comma may
 // stand when it is.
 func (b *builder) list(open, close string, n int, withComma bool, item func(i int) doc) doc {
-	at := b.peek().hi
+	at := b.peek().Hi
 	first := b.tok(open)
 	if n == 0 {
 		return seq{first, b.tok(close)}
@@ -353,11 +357,11 @@ func (b *builder) comma() doc {
 
 // lastComma is the comma behind the last item, which only a broken list has.
 func (b *builder) lastComma() doc {
-	if t := b.peek(); t.kind != tokOp || t.text(b.text) != "," {
+	if t := b.peek(); t.Kind != token.Op || t.Text(b.text) != "," {
 		return choice{text(""), comma{}}
 	}
 	lead := b.leading()
-	hi := b.peek().hi
+	hi := b.peek().Hi
 	b.next++
 	trail := b.trailing(hi)
 	if lead == nil && trail == nil {
@@ -383,15 +387,15 @@ func runeLen(s string) int { return len([]rune(s)) }
 // Format: statements.
 
 // name is a name of the source.
-func (b *builder) name(x *Ident) doc { return b.tok(x.Name) }
+func (b *builder) name(x *syntax.Ident) doc { return b.tok(x.Name) }
 
 // names is a list of names.
-func (b *builder) names(xs []*Ident) doc {
+func (b *builder) names(xs []*syntax.Ident) doc {
 	return b.commas(len(xs), func(i int) doc { return b.name(xs[i]) })
 }
 
 // exprs is a list of expressions.
-func (b *builder) exprs(xs []Expr) doc {
+func (b *builder) exprs(xs []syntax.Expr) doc {
 	return b.commas(len(xs), func(i int) doc { return b.expr(xs[i]) })
 }
 
@@ -405,93 +409,93 @@ func (b *builder) spaced(s string) doc { return seq{text(" "), b.tok(s), text(" 
 func more(d ...doc) doc { return indented{4, seq(d)} }
 
 // stmt is one statement.
-func (b *builder) stmt(s Stmt) doc {
+func (b *builder) stmt(s syntax.Stmt) doc {
 	switch s := s.(type) {
-	case *Block:
+	case *syntax.Block:
 		return b.block(s, false)
-	case *Import:
+	case *syntax.Import:
 		out := seq{b.word("import"), b.tok(s.Path.Text)}
 		if s.As != nil {
 			out = append(out, b.spaced("as"), b.name(s.As))
 		}
 		return out
-	case *Param:
+	case *syntax.Param:
 		out := seq{b.word("param"), b.name(s.Name), b.typed(s.Type)}
 		return b.value(out, s.Value)
-	case *ExternData:
+	case *syntax.ExternData:
 		return seq{b.word("extern"), b.name(s.Name), b.typed(s.Type)}
-	case *Codelet:
+	case *syntax.Codelet:
 		return b.codelet(s)
-	case *Func:
+	case *syntax.Func:
 		return b.function(s)
-	case *Let:
+	case *syntax.Let:
 		out := seq{b.word("let"), b.name(s.Name)}
 		if s.Type != nil {
 			out = append(out, b.typed(s.Type))
 		}
 		return b.value(out, s.Value)
-	case *Register:
+	case *syntax.Register:
 		return b.value(seq{b.word("register"), grouped{body: more(b.names(s.Names))}}, s.Value)
-	case *Partition:
+	case *syntax.Partition:
 		return b.partition(s)
-	case *Unpartition:
+	case *syntax.Unpartition:
 		out := seq{b.word("unpartition"), b.exprs(s.Of)}
 		if s.To != nil {
 			out = append(out, b.spaced("to"), b.expr(s.To))
 		}
 		return grouped{body: more(out)}
-	case *Acquire:
+	case *syntax.Acquire:
 		return b.acquire(s)
-	case *Release:
+	case *syntax.Release:
 		out := seq{b.word("release"), b.names(s.Names)}
 		if s.To != 0 {
 			out = append(out, b.spaced("to"), b.tok(s.To.String()))
 		}
 		return grouped{body: more(out)}
-	case *Wait:
+	case *syntax.Wait:
 		if len(s.Of) == 0 {
 			return b.tok("wait")
 		}
 		return grouped{body: more(b.word("wait"), b.exprs(s.Of))}
-	case *Prefetch:
+	case *syntax.Prefetch:
 		return grouped{body: more(b.word("prefetch"), b.exprs(s.Of), b.spaced("to"), b.expr(s.To), b.with(s.With))}
-	case *Hint:
+	case *syntax.Hint:
 		return grouped{body: more(b.word("hint"), b.exprs(s.Of), b.with(s.With))}
-	case *Verb:
+	case *syntax.Verb:
 		return grouped{body: more(b.word(s.Verb), b.exprs(s.Of))}
-	case *If:
+	case *syntax.If:
 		return b.ifs(s)
-	case *For:
+	case *syntax.For:
 		return b.loop(seq{b.word("for"), b.names(s.Names), b.spaced("in"), b.expr(s.In)}, s.Body)
-	case *While:
+	case *syntax.While:
 		return b.loop(seq{b.word("while"), b.expr(s.Cond)}, s.Body)
-	case *Each:
+	case *syntax.Each:
 		return b.loop(seq{b.word("each"), b.names(s.Names), b.spaced("in"), b.exprs(s.Domain)}, s.Body)
-	case *Return:
+	case *syntax.Return:
 		if s.Value == nil {
 			return b.tok("return")
 		}
 		return seq{b.word("return"), b.expr(s.Value)}
-	case *Break:
+	case *syntax.Break:
 		return b.tok("break")
-	case *Continue:
+	case *syntax.Continue:
 		return b.tok("continue")
-	case *Assert:
+	case *syntax.Assert:
 		out := seq{b.word("assert"), b.expr(s.Cond)}
 		if s.Message != nil {
 			out = append(out, b.tok(","), line{}, b.expr(s.Message))
 		}
 		return grouped{body: more(out)}
-	case *Assign:
+	case *syntax.Assign:
 		return seq{b.expr(s.Target), b.spaced(s.Op), b.expr(s.Value)}
-	case *ExprStmt:
+	case *syntax.ExprStmt:
 		return b.expr(s.X)
 	}
 	return nil
 }
 
 // value is a declaration with its value, if it has one.
-func (b *builder) value(head seq, x Expr) doc {
+func (b *builder) value(head seq, x syntax.Expr) doc {
 	if x == nil {
 		return head
 	}
@@ -499,10 +503,10 @@ func (b *builder) value(head seq, x Expr) doc {
 }
 
 // typed is ": type".
-func (b *builder) typed(t *TypeExpr) doc { return seq{b.tok(":"), text(" "), b.typ(t)} }
+func (b *builder) typed(t *syntax.TypeExpr) doc { return seq{b.tok(":"), text(" "), b.typ(t)} }
 
 // typ is a type.
-func (b *builder) typ(t *TypeExpr) doc {
+func (b *builder) typ(t *syntax.TypeExpr) doc {
 	if t.Elem == nil {
 		return b.name(t.Name)
 	}
@@ -510,7 +514,7 @@ func (b *builder) typ(t *TypeExpr) doc {
 }
 
 // with are options, on a line of their own when they do not fit.
-func (b *builder) with(w *With) doc {
+func (b *builder) with(w *syntax.With) doc {
 	if w == nil {
 		return nil
 	}
@@ -520,7 +524,7 @@ func (b *builder) with(w *With) doc {
 	}))}}
 }
 
-func (b *builder) codelet(c *Codelet) doc {
+func (b *builder) codelet(c *syntax.Codelet) doc {
 	var head seq
 	if c.Body == nil {
 		head = append(head, b.word("extern"))
@@ -543,7 +547,7 @@ func (b *builder) codelet(c *Codelet) doc {
 	return b.loop(head, c.Body)
 }
 
-func (b *builder) function(f *Func) doc {
+func (b *builder) function(f *syntax.Func) doc {
 	head := seq{b.word("func"), b.name(f.Name)}
 	head = append(head, b.list("(", ")", len(f.Params), true, func(i int) doc {
 		o := f.Params[i]
@@ -556,7 +560,7 @@ func (b *builder) function(f *Func) doc {
 }
 
 // loop is a head with its block.
-func (b *builder) loop(head seq, body *Block) doc {
+func (b *builder) loop(head seq, body *syntax.Block) doc {
 	oneLine := b.sameLine(body.Span)
 	out := seq{grouped{body: head}, text(" "), b.block(body, oneLine)}
 	if oneLine {
@@ -565,7 +569,7 @@ func (b *builder) loop(head seq, body *Block) doc {
 	return out
 }
 
-func (b *builder) partition(s *Partition) doc {
+func (b *builder) partition(s *syntax.Partition) doc {
 	out := seq{b.word("partition")}
 	if s.Name != nil {
 		out = append(out, b.name(s.Name), b.spaced("="))
@@ -581,7 +585,7 @@ func (b *builder) partition(s *Partition) doc {
 	return grouped{body: more(out)}
 }
 
-func (b *builder) acquire(s *Acquire) doc {
+func (b *builder) acquire(s *syntax.Acquire) doc {
 	head := seq{b.word("acquire"), more(b.commas(len(s.Items), func(i int) doc {
 		a := s.Items[i]
 		return seq{b.word(a.Mode.String()), b.expr(a.Of), b.spaced("as"), b.name(a.As)}
@@ -593,14 +597,14 @@ func (b *builder) acquire(s *Acquire) doc {
 }
 
 // ifs is an if with its else. All its blocks are on one line, or none.
-func (b *builder) ifs(s *If) doc {
+func (b *builder) ifs(s *syntax.If) doc {
 	oneLine := true
 	for x := s; x != nil; {
 		oneLine = oneLine && b.sameLine(x.Then.Span)
 		switch e := x.Else.(type) {
-		case *If:
+		case *syntax.If:
 			x = e
-		case *Block:
+		case *syntax.Block:
 			oneLine = oneLine && b.sameLine(e.Span)
 			x = nil
 		default:
@@ -611,10 +615,10 @@ func (b *builder) ifs(s *If) doc {
 	for x := s; x != nil; {
 		out = append(out, b.word("if"), grouped{body: b.expr(x.Cond)}, text(" "), b.block(x.Then, oneLine))
 		switch e := x.Else.(type) {
-		case *If:
+		case *syntax.If:
 			out = append(out, b.spaced("else"))
 			x = e
-		case *Block:
+		case *syntax.Block:
 			out = append(out, b.spaced("else"), b.block(e, oneLine))
 			x = nil
 		default:
@@ -630,61 +634,61 @@ func (b *builder) ifs(s *If) doc {
 // Format: expressions.
 
 // expr is an expression.
-func (b *builder) expr(x Expr) doc {
+func (b *builder) expr(x syntax.Expr) doc {
 	switch x := x.(type) {
-	case *Ident:
+	case *syntax.Ident:
 		return b.name(x)
-	case *IntLit:
+	case *syntax.IntLit:
 		if x.Text[0] == '-' { // the smallest int
 			return seq{b.tok("-"), b.tok(x.Text[1:])}
 		}
 		return b.tok(x.Text)
-	case *FloatLit:
+	case *syntax.FloatLit:
 		return b.tok(x.Text)
-	case *StringLit:
+	case *syntax.StringLit:
 		return b.tok(x.Text)
-	case *FString:
+	case *syntax.FString:
 		return b.tok(x.Text)
-	case *BoolLit:
+	case *syntax.BoolLit:
 		if x.Value {
 			return b.tok("true")
 		}
 		return b.tok("false")
-	case *NoneLit:
+	case *syntax.NoneLit:
 		return b.tok("none")
-	case *Paren:
+	case *syntax.Paren:
 		return b.list("(", ")", 1, false, func(int) doc { return b.expr(x.X) })
-	case *ListLit:
+	case *syntax.ListLit:
 		return b.listLit(x)
-	case *ListComp:
+	case *syntax.ListComp:
 		first := b.tok("[")
 		body := seq{b.expr(x.Item), line{}, b.word("for"), b.name(x.Var), b.spaced("in"), b.expr(x.In), b.leading()}
 		last, trail := b.tokAnd("]")
 		return seq{grouped{body: seq{first, indented{4, seq{softline{}, body}}, softline{}, last}}, trail}
-	case *Unary:
+	case *syntax.Unary:
 		if x.Op == "not" {
 			return seq{b.word("not"), b.expr(x.X)}
 		}
 		return seq{b.tok("-"), b.expr(x.X)}
-	case *Binary:
+	case *syntax.Binary:
 		return grouped{body: more(b.binary(x))}
-	case *RangeExpr:
+	case *syntax.RangeExpr:
 		op := ".."
 		if x.Closed {
 			op = "..="
 		}
 		return seq{b.expr(x.Lo), b.tok(op), b.expr(x.Hi)}
-	case *Cond:
+	case *syntax.Cond:
 		return grouped{body: seq{b.word("if"), b.expr(x.If), more(line{}, b.word("then"), b.expr(x.Then), line{}, b.word("else"), b.expr(x.Else))}}
-	case *Call:
+	case *syntax.Call:
 		return seq{b.expr(x.Fn), b.args(x.Args)}
-	case *Index:
+	case *syntax.Index:
 		return seq{b.expr(x.X), b.list("[", "]", len(x.Args), false, func(i int) doc { return b.expr(x.Args[i]) })}
-	case *Selector:
+	case *syntax.Selector:
 		return seq{b.expr(x.X), b.tok("."), b.name(x.Name)}
-	case *Insert:
+	case *syntax.Insert:
 		return b.insert(x)
-	case *Fold:
+	case *syntax.Fold:
 		out := seq{b.word(x.Op), b.names(x.Names), b.spaced("in"), b.exprs(x.Domain), text(" "), b.tok("{")}
 		body := seq{b.expr(x.Body), b.leading()}
 		last, trail := b.tokAnd("}")
@@ -694,7 +698,7 @@ func (b *builder) expr(x Expr) doc {
 }
 
 // args are arguments in parentheses.
-func (b *builder) args(args []*Arg) doc {
+func (b *builder) args(args []*syntax.Arg) doc {
 	return b.list("(", ")", len(args), true, func(i int) doc {
 		a := args[i]
 		if a.Name != nil {
@@ -705,12 +709,12 @@ func (b *builder) args(args []*Arg) doc {
 }
 
 // binary is a chain of operators of one level, that breaks behind each of them.
-func (b *builder) binary(x *Binary) seq {
+func (b *builder) binary(x *syntax.Binary) seq {
 	// the chain is collected without recursion: it may be very long
-	var chain []*Binary
-	var first Expr = x
+	var chain []*syntax.Binary
+	var first syntax.Expr = x
 	for {
-		y, ok := first.(*Binary)
+		y, ok := first.(*syntax.Binary)
 		if !ok || len(chain) > 0 && binaryLevel(y.Op) != binaryLevel(x.Op) {
 			break
 		}
@@ -728,21 +732,21 @@ func (b *builder) binary(x *Binary) seq {
 func binaryLevel(op string) int {
 	switch op {
 	case "or":
-		return levelOr
+		return token.LevelOr
 	case "and":
-		return levelAnd
+		return token.LevelAnd
 	case "+", "-":
-		return levelAdd
+		return token.LevelAdd
 	case "*", "/", "//", "%":
-		return levelMul
+		return token.LevelMul
 	case "**":
-		return levelUnary
+		return token.LevelUnary
 	}
-	return levelCmp
+	return token.LevelCmp
 }
 
 // listLit is a list. Literals fill lines; rows that the source has are kept.
-func (b *builder) listLit(x *ListLit) doc {
+func (b *builder) listLit(x *syntax.ListLit) doc {
 	plain := len(x.Items) > 0
 	for _, e := range x.Items {
 		plain = plain && isLiteral(e)
@@ -750,7 +754,7 @@ func (b *builder) listLit(x *ListLit) doc {
 	if !plain {
 		return b.list("[", "]", len(x.Items), true, func(i int) doc { return b.expr(x.Items[i]) })
 	}
-	at := b.peek().hi
+	at := b.peek().Hi
 	force := b.newlineAfter(at) || b.remarked < len(b.comments) && b.comments[b.remarked].Lo < x.Hi
 	first := b.tok("[")
 	var rows seq
@@ -766,7 +770,7 @@ func (b *builder) listLit(x *ListLit) doc {
 		if i < len(x.Items)-1 {
 			item = append(item, b.comma())
 			row = append(row, item)
-			if force && !b.sameLine(Span{e.Range().Hi, x.Items[i+1].Range().Lo}) {
+			if force && !b.sameLine(token.Span{Lo: e.Range().Hi, Hi: x.Items[i+1].Range().Lo}) {
 				end()
 				rows = append(rows, line{})
 			}
@@ -781,17 +785,17 @@ func (b *builder) listLit(x *ListLit) doc {
 }
 
 // isLiteral reports whether x is a literal, with or without a sign.
-func isLiteral(x Expr) bool {
+func isLiteral(x syntax.Expr) bool {
 	switch x := x.(type) {
-	case *IntLit, *FloatLit, *StringLit, *BoolLit, *NoneLit:
+	case *syntax.IntLit, *syntax.FloatLit, *syntax.StringLit, *syntax.BoolLit, *syntax.NoneLit:
 		return true
-	case *Unary:
+	case *syntax.Unary:
 		return x.Op == "-" && isLiteral(x.X)
 	}
 	return false
 }
 
-func (b *builder) insert(x *Insert) doc {
+func (b *builder) insert(x *syntax.Insert) doc {
 	out := seq{b.word("insert")}
 	for i, n := range x.Path {
 		if i > 0 {
