@@ -114,8 +114,7 @@ func (b *builder) tokAnd(s string) (d, trail doc) {
 	return seq{lead, text(s)}, trail
 }
 
-// leading are the comments between the token before and the next one, that stand on
-// lines of their own.
+// leading are the comments on lines of their own between the last token and the next.
 func (b *builder) leading() doc {
 	at := b.peek().Lo
 	var out seq
@@ -179,7 +178,7 @@ func (b *builder) newlineAfter(at int32) bool {
 // sameLine reports whether the range is on one line and has no comment.
 func (b *builder) sameLine(s token.Span) bool { return strings.IndexByte(b.text[s.Lo:s.Hi], '\n') < 0 }
 
-// blankBefore reports whether an empty line stands above offset at, which is the
+// blankBefore reports whether an empty line is above offset at, which is the
 // start of a comment or a statement.
 func (b *builder) blankBefore(at int32) bool {
 	n := 0
@@ -317,9 +316,8 @@ func (b *builder) skipTo(at int32) {
 	}
 }
 
-// list is what stands between two brackets, item by item. Lists that were broken
-// behind their opening bracket stay broken. comma says that a trailing comma may
-// stand when it is.
+// list is two brackets with items between them. Lists that were broken behind their
+// opening bracket stay broken, with a trailing comma if withComma is set.
 func (b *builder) list(open, close string, n int, withComma bool, item func(i int) doc) doc {
 	at := b.peek().Hi
 	first := b.tok(open)

@@ -127,9 +127,9 @@ func (p *docPrinter) write(s string, indent int) {
 	p.col += utf8.RuneCountInString(s)
 }
 
-// endLine ends a line in the middle of a statement, because of a comment. What
-// follows a comment on a line of its own is indented like it. outer says that what
-// follows ends something.
+// endLine ends a line in the middle of a statement, because of a comment. Text
+// behind a comment on a line of its own is indented like it, unless outer is set: then
+// the text ends something.
 func (p *docPrinter) endLine(indent int, outer bool) {
 	switch {
 	case p.noted && !outer:

@@ -12,7 +12,7 @@ const MaxNesting = 200
 
 // Layout drops the newlines that are white space, pairs brackets and reports
 // those without a partner. Brackets that stay open are marked, so that the
-// statement they stand in is not parsed and gives no further messages.
+// statement around them is not parsed and gives no further messages.
 func (s *Scanner) Layout() {
 	s.missingOpen()
 	in := s.Tokens

@@ -15,8 +15,8 @@ import (
 // suffixes are the binary multiples of integers.
 var suffixes = map[string]uint{"Ki": 10, "Mi": 20, "Gi": 30}
 
-// number scans an integer or a float. What is no number, but starts like one, is
-// taken as a whole and reported.
+// number scans an integer or a float. A word that starts like a
+// number, but is none, is taken as a whole and reported.
 func (s *Scanner) number() {
 	lo := s.pos
 	digits := func(ok func(byte) bool) {

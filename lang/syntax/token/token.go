@@ -181,7 +181,7 @@ func SpanOf(t *lexer.Token) Span {
 	return Span{int32(t.Pos.Offset), int32(t.Pos.Offset + len(t.Value))}
 }
 
-// What expressions begin with, and the precedence of operators.
+// The first tokens of expressions, and the precedence of operators.
 
 // StartsPostfix reports whether a primary expression begins with t.
 func StartsPostfix(t *lexer.Token) bool {
