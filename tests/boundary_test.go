@@ -19,9 +19,10 @@ import (
 const module = "github.com/starpush/starpush"
 
 // layers orders the packages: a package may import its own layer's folder and
-// every layer to its right. lang and stdlib share a layer and never meet.
+// every layer to its right. lang and stdlib share a layer and never meet, and so do the
+// command and the examples.
 var layers = [][]string{
-	{"cmd/starpush"},
+	{"cmd/starpush", "examples"},
 	{"scripts"},
 	{"lang", "stdlib"},
 	{"engine"},
@@ -165,6 +166,9 @@ func TestBoundaryRules(t *testing.T) {
 		{"engine", "go.uber.org/goleak", true, true},
 		{"engine", "github.com/unknown/thing", true, false},
 		{"tests", module + "/stdlib", true, true},
+		{"examples/batch", module + "/stdlib", false, true},
+		{"examples/batch", module + "/cmd/starpush/cli", false, false},
+		{"lang", module + "/examples/batch", false, false},
 		{"tests/bench", module + "/lang", false, true},
 		{"tests/oracle", module + "/lang", true, true},
 		{"tests/oracle", module + "/lang/types", false, false},
@@ -252,7 +256,7 @@ func forbidden(dir, p string, test bool) string {
 	case below[dir] == to && !test:
 		return "its parent imports it"
 	case lf == lt && home(dir) != home(to):
-		return "lang and stdlib never import each other"
+		return "folders of one layer never import each other"
 	case lt < lf:
 		return "imports go to the right only"
 	}

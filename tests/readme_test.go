@@ -2,12 +2,10 @@ package tests
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,9 +46,9 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeMore runs the other commands that the README shows, in its order.
-func TestReadmeMore(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
+// TestTourCommands runs the commands that docs/tour.md shows, in its order.
+func TestTourCommands(t *testing.T) {
+	text, err := os.ReadFile("../docs/tour.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +60,7 @@ func TestReadmeMore(t *testing.T) {
 	env := []string{"HOME=" + dir, "NO_COLOR=1", "STARPUSH_PERF_DIR=" + filepath.Join(dir, "perf"), "STARPUSH_BUS_DIR=" + filepath.Join(dir, "bus")}
 	commands := regexp.MustCompile(`(?m)^    go run ./cmd/starpush (.*)$`).FindAllStringSubmatch(string(text), -1)
 	if len(commands) < 10 {
-		t.Errorf("README.md has %d such commands", len(commands))
+		t.Errorf("docs/tour.md has %d such commands", len(commands))
 	}
 	for _, m := range commands {
 		var out bytes.Buffer
@@ -73,44 +71,29 @@ func TestReadmeMore(t *testing.T) {
 	}
 }
 
-// TestReadmeScript runs the first script, and its broken form.
-func TestReadmeScript(t *testing.T) {
-	script, shown := blocks(t, "spu")[0], blocks(t, "text")[0] // the dot product
-	run := func(text string) (code int, stdout, stderr string) {
-		file := filepath.Join(t.TempDir(), "dot.spu")
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		t.Chdir(filepath.Dir(file))
-		var out, errs bytes.Buffer
-		code = cli.Main([]string{"run", "dot.spu"}, strings.NewReader(""), &out, &errs, nil)
-		return code, out.String(), errs.String()
-	}
-	if code, out, errs := run(script); code != 0 || out != "dot = 333833500.0\n" {
-		t.Errorf("exit %d\n%s%s", code, out, errs)
-	}
+// TestReadmeMistake runs the first script with the mistake that the README shows.
+func TestReadmeMistake(t *testing.T) {
+	script, shown := blocks(t, "spu dot.spu")[0], blocks(t, "text")[0]
 	broken := strings.Replace(script, "insert init(W x[b])", "insert init(R x[b])", 1)
-	code, _, errs := run(broken)
-	if code != 3 || strings.TrimSpace(errs) != strings.TrimSpace(shown) {
-		t.Errorf("exit %d, printed\n%s\nREADME.md shows\n%s", code, errs, shown)
+	file := filepath.Join(t.TempDir(), "dot.spu")
+	if err := os.WriteFile(file, []byte(broken), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(file))
+	var errs bytes.Buffer
+	code := cli.Main([]string{"run", "dot.spu"}, strings.NewReader(""), &errs, &errs, nil)
+	if code != 3 || strings.TrimSpace(errs.String()) != strings.TrimSpace(shown) {
+		t.Errorf("exit %d, printed\n%s\nREADME.md shows\n%s", code, errs.String(), shown)
 	}
 }
 
-// TestReadmeEmbedding holds the README's program against tests/embed, and runs that.
-func TestReadmeEmbedding(t *testing.T) {
-	for _, c := range []struct{ lang, file string }{{"go", "embed/main.go"}, {"spu", "embed/step.spu"}} {
-		have, err := os.ReadFile(c.file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.ContainsFunc(blocks(t, c.lang), func(shown string) bool { return strings.HasSuffix(string(have), shown) }) {
-			t.Errorf("README.md shows another text than tests/%s", c.file)
-		}
+// TestReadmeExample: examples/embed is the program in README.md, which TestReadme runs.
+func TestReadmeExample(t *testing.T) {
+	have, err := os.ReadFile("../examples/embed/main.go")
+	if err != nil {
+		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	out, err := exec.CommandContext(ctx, "go", "run", "./embed").CombinedOutput()
-	if err != nil || string(out) != "1000 <nil>\n" {
-		t.Errorf("%v\n%s", err, out)
+	if shown := blocks(t, "go"); len(shown) != 1 || !strings.HasSuffix(string(have), shown[0]) {
+		t.Error("README.md shows another program than examples/embed/main.go")
 	}
 }

@@ -340,26 +340,15 @@ func writeFile(t *testing.T, name, text string) {
 	}
 }
 
-// TestReadme runs the programs of README.md.
-func TestReadme(t *testing.T) {
-	doc, err := readDocument("../README.md")
-	if err != nil {
-		t.Fatal(err)
+// TestReadme runs the programs of README.md; TestDocs those of docs.
+func TestReadme(t *testing.T) { execute(t, "../README.md", 1) }
+
+func TestDocs(t *testing.T) {
+	files, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%q, %v", files, err)
 	}
-	programs := 0
-	for _, b := range doc.blocks {
-		if b.kind != "spu" || strings.Contains(b.text, "\nextern ") {
-			continue // a script with externs belongs to the Go program above it
-		}
-		programs++
-		for _, m := range specModes {
-			got := program{dir: t.TempDir(), name: "readme.spu", source: b.text}.run(t, m)
-			if got.diags != "" || got.stdout == "" {
-				t.Errorf("README.md:%d, %v: prints %q and says\n%s", b.line, m, got.stdout, got.diags)
-			}
-		}
-	}
-	if programs == 0 {
-		t.Error("README.md shows no script")
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".md"), func(t *testing.T) { execute(t, file, 0) })
 	}
 }

@@ -1,7 +1,7 @@
 // Command kernels adds a codelet of its own with two implementations: Go for CPU
 // workers, OpenCL C for devices. Scripts do not know which one runs.
 //
-//	go run ./tests/embed/kernels -gpus 1
+//	go run ./examples/kernels -gpus 1
 package main
 
 import (
@@ -91,7 +91,7 @@ func main() {
 	}
 }
 
-// draw runs the script and says who worked.
+// draw runs the script and prints how many tasks each worker ran.
 func draw(ctx context.Context, o engine.Options, n int, w io.Writer) error {
 	comp, err := lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{mandelbrot}})
 	if err != nil {

@@ -37,7 +37,7 @@ func devices(t *testing.T) []accel.Device {
 	return devs
 }
 
-// TestSamePicture: the points that stay are the same whoever counts.
+// TestSamePicture: the points that stay are the same on all kinds of workers.
 func TestSamePicture(t *testing.T) {
 	picture := func(o engine.Options) string {
 		t.Helper()

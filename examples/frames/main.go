@@ -1,7 +1,7 @@
 // Command frames calls a script function at a fixed rate, as a game or a controller
 // does: compile once, call often, read what the frame shows, without copies.
 //
-//	go run ./tests/embed/frames -bodies 4096 -seconds 3
+//	go run ./examples/frames -bodies 4096 -seconds 3
 package main
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// What scripts load and save counts from the working folder, as with the command, and
-// what they import from their own.
+// TestBatchFiles: scripts load and save files of the working folder, as with the command,
+// and import files of their own folder.
 func TestBatchFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("scripts", 0o755); err != nil {

@@ -1,7 +1,7 @@
 // Command batch runs many scripts, several at a time, on one runtime, and says how
 // each ended.
 //
-//	go run ./tests/embed/batch -at 4 scripts/*.spu
+//	go run ./examples/batch -at 4 scripts/*.spu
 package main
 
 import (
@@ -82,8 +82,8 @@ func batch(ctx context.Context, rt *engine.Runtime, files []string, at int, time
 	return failed, nil
 }
 
-// run runs one script. What it imports lies beside it; the files that it loads and
-// saves count from the working folder, as with the command.
+// run runs one script. It imports files of its own folder, and loads and saves files of
+// the working folder, as with the command.
 func run(ctx context.Context, rt *engine.Runtime, file string, timeout time.Duration) (r result) {
 	began := time.Now()
 	defer func() { r.took = time.Since(began) }()
@@ -115,7 +115,7 @@ func run(ctx context.Context, rt *engine.Runtime, file string, timeout time.Dura
 	return r
 }
 
-// describe writes an error as a person wants to read it, indented.
+// describe writes an error in its long form, indented.
 func describe(w io.Writer, err error) {
 	var b strings.Builder
 	var many lang.Diagnostics
