@@ -5,12 +5,15 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
 )
 
 func checkCommand(a *app) *cobra.Command {
@@ -148,4 +151,156 @@ func (a *app) sayStopped(name string, at *lang.LimitError, maxTasks int64) {
 		where = fmt.Sprintf("%s:%d", at.Span.File, at.Span.Start.Line)
 	}
 	fmt.Fprintf(a.con.err, "starpush: %s: the check came as far as %s and did not look at what follows; %s\n", where, what, further)
+}
+
+// starpush check --fix: edits that diagnostics carry and that leave no doubt.
+
+// maxFixRounds bounds how often a script is checked again after edits: what did not
+// parse hides what is wrong elsewhere, and a check reports a hundred syntax errors.
+const maxFixRounds = 10
+
+// maxFixedShown is how many edits are listed.
+const maxFixedShown = 500
+
+// fixed is one diagnostic whose edits were made.
+type fixed struct {
+	at   string // file:line:column, in the text as it was then
+	what string
+}
+
+// fixScript returns src with the certain edits of what comp reports in the file shown,
+// until none is left, and what they were.
+func fixScript(ctx context.Context, comp *lang.Compiler, shown string, src []byte) ([]byte, []fixed) {
+	var all []fixed
+	seen := []string{string(src)}
+	for range maxFixRounds {
+		_, diags := comp.Compile(ctx, shown, src)
+		fixes, done := certainFixes(shown, diags)
+		next := diag.Apply(shown, string(src), fixes)
+		if slices.Contains(seen, next) || ctx.Err() != nil {
+			break // nothing left, or edits that take each other back
+		}
+		seen = append(seen, next)
+		src, all = []byte(next), append(all, done...)
+	}
+	return src, all
+}
+
+// certainFixes collects the edits of diags in the file shown. Those of a diagnostic are
+// made together or, when one touches an edit of another, left for the next round.
+func certainFixes(shown string, diags lang.Diagnostics) (fixes []lang.Fix, done []fixed) {
+	for i := range diags {
+		d := &diags[i]
+		if !d.IsSure() || slices.ContainsFunc(d.Fixes, func(f lang.Fix) bool { return f.Span.File != shown || touches(fixes, f) }) {
+			continue
+		}
+		fixes = append(fixes, d.Fixes...)
+		at := d.Span.Start
+		what := d.Message
+		if len(d.Help) > 0 {
+			what += "; " + d.Help[0]
+		}
+		done = append(done, fixed{fmt.Sprintf("%s:%d:%d", shown, at.Line, at.Col), what})
+	}
+	return fixes, done
+}
+
+// touches reports whether f overlaps or borders on one of fixes.
+func touches(fixes []lang.Fix, f lang.Fix) bool {
+	return slices.ContainsFunc(fixes, func(o lang.Fix) bool {
+		return f.Span.Start.Offset <= o.Span.End.Offset && o.Span.Start.Offset <= f.Span.End.Offset
+	})
+}
+
+// fixFile makes the certain edits in a file, writes it if there are any and says what
+// they were. It returns the text that is to be checked.
+func (a *app) fixFile(ctx context.Context, comp *lang.Compiler, name, shown string, src []byte) ([]byte, error) {
+	out, done := fixScript(ctx, comp, shown, src)
+	if len(done) == 0 {
+		return src, nil
+	}
+	if err := writeFile(name, out); err != nil {
+		return src, fmt.Errorf("%s is unchanged: %w", shown, err)
+	}
+	if a.json == nil {
+		for _, f := range done[:min(len(done), maxFixedShown)] {
+			fmt.Fprintf(a.con.err, "%s: fixed: %s\n", f.at, f.what)
+		}
+		if more := len(done) - maxFixedShown; more > 0 {
+			fmt.Fprintf(a.con.err, "%s: fixed: %d more places\n", shown, more)
+		}
+	}
+	return out, nil
+}
+
+// check --codelets: where the codelets of a script can run.
+
+// workerKinds are the kinds of workers that there can be, as `where` names them.
+var workerKinds = []string{"cpu", "opencl", "cuda"}
+
+type jsonCodeletUse struct {
+	Name      string   `json:"name"`
+	Signature string   `json:"signature"`
+	Line      int      `json:"line"`
+	Kinds     []string `json:"kinds"`
+	Why       string   `json:"why,omitempty"` // not elsewhere
+}
+
+// showCodelets lists where codelets can run, and why not elsewhere.
+func (a *app) showCodelets(file string, uses []lang.CodeletUse) {
+	list := make([]jsonCodeletUse, 0, len(uses))
+	rows := [][]string{append(append([]string{"codelet"}, workerKinds...), "")}
+	for _, u := range uses {
+		j := jsonCodeletUse{u.Name, u.Signature, u.Span.Start.Line, []string{}, whyNot(&u)}
+		row := []string{u.Name}
+		for _, k := range workerKinds {
+			mark := "no"
+			switch {
+			case slices.Contains(u.Kinds, k):
+				mark = "yes"
+				j.Kinds = append(j.Kinds, k)
+			case u.Kinds == nil:
+				mark = "?"
+			}
+			row = append(row, mark)
+		}
+		list = append(list, j)
+		rows = append(rows, append(row, j.Why))
+	}
+	if a.json != nil {
+		a.json.line(struct {
+			T        string           `json:"t"`
+			File     string           `json:"file"`
+			Codelets []jsonCodeletUse `json:"codelets"`
+		}{"codelets", file, list})
+		return
+	}
+	var b strings.Builder
+	if len(uses) == 0 {
+		fmt.Fprintf(&b, "%s: no codelets\n", file)
+	} else {
+		fmt.Fprintf(&b, "%s:\n", file)
+		writeTextTable(&b, rows)
+	}
+	io.WriteString(a.con.out, b.String())
+}
+
+// whyNot says why a codelet runs on some kinds of workers only, "" if it runs on all.
+func whyNot(u *lang.CodeletUse) string {
+	switch {
+	case u.Extern && u.Kinds == nil:
+		return "extern: the Go program that runs the script brings its kernels"
+	case !u.Host && !u.Extern:
+		return u.Why
+	}
+	var missing []string
+	for _, k := range workerKinds {
+		if !slices.Contains(u.Kinds, k) {
+			missing = append(missing, k)
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return "it has no kernel for " + strings.Join(missing, " and ")
 }

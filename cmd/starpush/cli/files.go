@@ -4,16 +4,28 @@ package cli
 // host program, the command lets a script reach what the user can reach.
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
 	"syscall"
+	"time"
+	"unsafe"
 
+	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr/format"
+	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang"
+	"github.com/starpush/starpush/lang/diag"
 )
 
 // osFiles are the files of the operating system; paths count from the working folder.
@@ -180,4 +192,598 @@ func importPath(path, from string) string {
 		return path
 	}
 	return filepath.Join(filepath.Dir(from), path)
+}
+
+// Scripts as they come from files and from standard input, and what is said of files
+// that are no scripts.
+
+// A longError says that a source is longer than the limit.
+type longError struct{ max int64 }
+
+func (e *longError) Error() string {
+	return fmt.Sprintf("the script has more bytes, and the limit is %d (E0107); --limits source=N sets another", e.max)
+}
+
+// maxSource is how many bytes a script may have. What is wrong with --limits is said
+// where the script is compiled.
+func (a *app) maxSource() int64 {
+	limits, err := a.limits()
+	if err != nil {
+		limits = lang.Limits{}
+	}
+	return limits.MaxSource()
+}
+
+// readAll reads at most max bytes, 0 for as many as scripts may have: a device or a pipe may never end.
+func readAll(r io.Reader, max int64) ([]byte, error) {
+	if max <= 0 {
+		max = lang.Limits{}.MaxSource()
+	}
+	src, err := io.ReadAll(io.LimitReader(r, max+1))
+	if err == nil && int64(len(src)) > max {
+		return nil, &longError{max}
+	}
+	return src, err
+}
+
+// readSource reads a script or a module.
+func readSource(ctx context.Context, name string, max int64) ([]byte, error) {
+	f, err := format.Within(ctx, osFiles{}).Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, max)
+}
+
+// reading returns the context in which scripts, modules and data are read before a run. It
+// ends after the time of --timeout, if that is not 0: the writer of a pipe may never come.
+func reading(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, &exitError{code: exitLimit, err: errors.New("not read within --timeout")})
+}
+
+// A standardInput reads a file whose reads have no deadline. Read waits until the file is
+// readable or ctx ends.
+type standardInput struct {
+	ctx context.Context
+	f   *os.File
+}
+
+// Read implements io.Reader.
+func (in standardInput) Read(b []byte) (int, error) {
+	for {
+		switch ok, err := readable(in.ctx, in.f, 50*time.Millisecond); {
+		case err != nil:
+			return 0, err
+		case ok:
+			return in.f.Read(b)
+		}
+	}
+}
+
+// readScript reads a script until ctx ends; "-" is standard input, read in full.
+func (a *app) readScript(ctx context.Context, name string) (shown string, src []byte, err error) {
+	shown = name
+	if name == "-" {
+		shown = "stdin"
+		in := a.in
+		if f, ok := in.(*os.File); ok {
+			in = standardInput{ctx, f}
+		}
+		src, err = readAll(in, a.maxSource())
+	} else {
+		src, err = a.readFile(ctx, name, a.maxSource())
+	}
+	var long *longError
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", nil, readEnd(ctx, shown)
+	case errors.As(err, &long):
+		return "", nil, &exitError{code: exitInvalid, err: fmt.Errorf("%s: %w", shown, err)}
+	case err != nil && name == "-":
+		return "", nil, usagef("reading standard input: %v", err)
+	case err != nil:
+		return "", nil, usagef("%s", readError(name, err))
+	}
+	if what := noText(src); what != "" {
+		return "", nil, usagef("%s is no script: %s", shown, what)
+	}
+	return shown, src, nil
+}
+
+// readEnd returns the error of a command that stopped reading a file at the end of ctx.
+func readEnd(ctx context.Context, file string) error {
+	end := context.Cause(ctx)
+	if errors.As(end, new(*signalError)) { // sayCancelling has reported it
+		return status(codeOf(ctx, end, false))
+	}
+	return &exitError{code: codeOf(ctx, end, false), err: fmt.Errorf("%s: %w", file, end)}
+}
+
+// noText says what a file is that is no text in UTF-8, as far as its beginning shows;
+// "" for text. What is wrong in a text is for the compiler to say, with the line.
+func noText(src []byte) string {
+	switch head := src[:min(len(src), 4096)]; {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		return "it is text in UTF-16; save it as UTF-8"
+	case bytes.IndexByte(head, 0) >= 0:
+		return "it holds no text, but bytes such as 0"
+	}
+	return ""
+}
+
+// readError says why a file could not be read, with a name that is near.
+func readError(name string, err error) string {
+	if name == "" {
+		return "the name of the script is empty"
+	}
+	text := fmt.Sprintf("%s: %v", name, cause(err))
+	if fi, statErr := os.Stat(name); statErr == nil && fi.IsDir() {
+		return name + " is a folder" + scriptsIn(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		text = name + ": no such file"
+		if near, ok := nearScript(name); ok {
+			text += "; did you mean `" + near + "`?"
+		}
+	}
+	return text
+}
+
+// folderError says why what lies in a folder, or a file, could not be listed.
+func folderError(name string, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: no such file or folder", name)
+	}
+	return fmt.Sprintf("%s: %v", name, cause(err))
+}
+
+// scriptsIn says which scripts a folder has, as the end of a sentence.
+func scriptsIn(folder string) string {
+	beside := strings.TrimRight(folder, string(os.PathSeparator)) + ".spu"
+	if _, err := os.Stat(beside); err == nil {
+		return "; did you mean `" + beside + "`?"
+	}
+	names := scriptsOf(folder)
+	switch {
+	case len(names) == 0:
+		return ", and no script is in it"
+	case len(names) == 1:
+		return "; did you mean `" + names[0] + "`?"
+	}
+	return fmt.Sprintf("; %d scripts are in it, such as `%s`", len(names), names[0])
+}
+
+// scriptsOf lists the scripts in a folder, with their path.
+func scriptsOf(folder string) (names []string) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), ".spu") {
+			names = append(names, filepath.Join(folder, e.Name()))
+		}
+	}
+	return names
+}
+
+// nearScript finds the script that is meant by the name of no file: without its
+// suffix, or misspelt.
+func nearScript(name string) (string, bool) {
+	if fi, err := os.Stat(name + ".spu"); err == nil && !fi.IsDir() {
+		return name + ".spu", true
+	}
+	if strings.TrimSpace(name) == "" {
+		return "", false
+	}
+	names := scriptsOf(filepath.Dir(name))
+	clean := filepath.Clean(name)
+	if near, ok := diag.Nearest(clean, names); ok {
+		return near, true
+	}
+	if filepath.Ext(name) == "" {
+		if near, ok := diag.Nearest(clean+".spu", names); ok {
+			return near, true
+		}
+	}
+	return "", false
+}
+
+// --data and --save: files as the data of externs, and data as files.
+
+// bindData reads the files of --data for the externs of a program until ctx ends: together they may have
+// the bytes that --limits grants data. For a plan sizes do, and files that the script loads may
+// have some, too.
+func (a *app) bindData(ctx context.Context, prog *lang.Program, flags []string, plan bool) ([]lang.Option, error) {
+	l, err := a.limits()
+	if err != nil {
+		return nil, err
+	}
+	left := l.DataBytes
+	if left == 0 {
+		left = math.MaxInt64
+	}
+	paths, names, err := dataPaths(prog, flags)
+	if err != nil {
+		return nil, err
+	}
+	var opts []lang.Option
+	for _, x := range prog.Externs() {
+		if x.Codelet {
+			continue
+		}
+		path, ok := paths[x.Name]
+		kind, elem, known := dataType(x.Type)
+		switch {
+		case !ok && plan && known && kind == iface.Variable:
+			continue // it needs no sizes
+		case !ok:
+			d := lang.Diagnostic{Code: "E0904", Message: fmt.Sprintf("extern `%s` has no data", x.Name),
+				Help: []string{fmt.Sprintf("give it a file: `--data %s=FILE`, with %s", x.Name, x.Type)}}
+			if plan && known {
+				d.Help = append(d.Help, fmt.Sprintf("or its size, which is all that a plan needs: `--data %s=%s`", x.Name, sizeExample(kind)))
+			}
+			return nil, lang.Diagnostics{d}
+		}
+		if dims, ok := parseSizes(path); ok && plan && known && !isFile(path) {
+			if len(dims) != kind.Rank() {
+				return nil, usagef("--data %s=%s: %s has %s, as in %s=%s", x.Name, path, x.Type,
+					map[iface.Kind]string{iface.Variable: "no size", iface.Vector: "one size", iface.Matrix: "rows and columns", iface.Block: "three sizes"}[kind], x.Name, sizeExample(kind))
+			}
+			opts = append(opts, lang.Bind(x.Name, sized[elem](dims...)))
+			continue
+		}
+		d, bytes, err := loadData(ctx, path, x.Type, left)
+		switch {
+		case errors.Is(err, format.ErrMost):
+			return nil, usagef("--data %s: %s is more than `--limits data=%d` grants", x.Name, path, l.DataBytes)
+		case err != nil && ctx.Err() != nil:
+			return nil, readEnd(ctx, fmt.Sprintf("--data %s: %s", x.Name, path))
+		case err != nil:
+			return nil, usagef("--data %s: %v", x.Name, err)
+		}
+		left -= bytes
+		opts = append(opts, lang.Bind(x.Name, d))
+	}
+	for name, text := range paths {
+		switch dims, ok := parseSizes(text); {
+		case slices.Contains(names, name):
+		case !plan:
+			return nil, usagef("--data %s=%s: sizes of files are for plans; a run reads the file", name, text)
+		case !ok:
+			return nil, usagef("--data %s=%s: a file that the script loads has sizes here, such as 1000 or 100x50", name, text)
+		default:
+			opts = append(opts, lang.FileSizes(name, dims...))
+		}
+	}
+	return opts, nil
+}
+
+// dataPaths reads --data: files, or sizes, by the names of externs. names are those of
+// the program.
+func dataPaths(prog *lang.Program, flags []string) (paths map[string]string, names []string, err error) {
+	if paths, err = parseBindings("--data", flags); err != nil {
+		return nil, nil, err
+	}
+	for _, x := range prog.Externs() {
+		if !x.Codelet {
+			names = append(names, x.Name)
+		}
+	}
+	unknown := make([]string, 0, len(paths))
+	for name := range paths {
+		if !slices.Contains(names, name) && !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 { // before an extern without data, which may be what was meant
+		sort.Strings(unknown)
+		return nil, nil, usagef("--data: the script has no extern `%s`%s", unknown[0], diag.Instead(unknown[0], names))
+	}
+	return paths, names, nil
+}
+
+// bindFiles names the files of --data for the externs of a program that runs at the prompt,
+// where they are read.
+func bindFiles(prog *lang.Program, flags []string) ([]lang.Option, error) {
+	paths, _, err := dataPaths(prog, flags)
+	if err != nil {
+		return nil, err
+	}
+	var opts []lang.Option
+	for _, x := range prog.Externs() {
+		path, ok := paths[x.Name]
+		if !ok {
+			continue
+		}
+		kind, elem, ok := dataType(x.Type)
+		if !ok {
+			return nil, usagef("--data %s: data of type %s cannot come from a file", x.Name, x.Type)
+		}
+		fi, err := os.Stat(path)
+		if err != nil {
+			return nil, usagef("--data %s: %s", x.Name, dataError(path, err))
+		}
+		want, err := wanted(path, fi, kind, elem)
+		if err != nil {
+			return nil, usagef("--data %s: %v", x.Name, err)
+		}
+		opts = append(opts, lang.BindFile(x.Name, path, want.Dims...))
+	}
+	for name, text := range paths {
+		if slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(name))) {
+			return nil, usagef("--data %s=%s: sizes of files are for plans; a run reads the file", name, text)
+		}
+	}
+	return opts, nil
+}
+
+// parseSizes reads "1000" or "16Kix8": sizes, not negative.
+func parseSizes(text string) (dims []int, ok bool) {
+	for word := range strings.SplitSeq(text, "x") {
+		n, err := parseCount(word)
+		if err != nil || n < 0 {
+			return nil, false
+		}
+		dims = append(dims, int(n))
+	}
+	return dims, true
+}
+
+// dataError says why a data file could not be read, with a name that is near.
+func dataError(path string, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: %v", path, cause(err))
+	}
+	text := path + ": no such file"
+	folder, _ := filepath.Split(path)
+	if near, ok := diag.Nearest(path, filesFrom(folder, format.Suffixes...)); ok {
+		text += "; did you mean `" + near + "`?"
+	}
+	return text
+}
+
+func sizeExample(kind iface.Kind) string {
+	return map[iface.Kind]string{iface.Vector: "1000", iface.Matrix: "100x50", iface.Block: "40x30x20"}[kind]
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// wanted is what a file is to hold. One of raw elements has no sizes: as far as its length
+// says them they are taken from that.
+func wanted(path string, fi fs.FileInfo, kind iface.Kind, elem iface.Elem) (format.Want, error) {
+	want := format.Want{Kind: kind, Elem: elem}
+	if strings.EqualFold(filepath.Ext(path), ".bin") { // raw elements: the file has no sizes
+		switch kind {
+		case iface.Variable:
+			want.Dims = []int{}
+		case iface.Vector:
+			want.Dims = []int{int(fi.Size() / int64(elem.Size()))}
+		case iface.Block:
+			return want, fmt.Errorf("%s: a .bin file does not say what sizes the block has; use .npy", path)
+		default:
+			return want, fmt.Errorf("%s: a .bin file does not say how many rows it has; use .npy, .mtx or .csv", path)
+		}
+	}
+	return want, nil
+}
+
+// loadData reads a file into memory for an extern of the given type, such as
+// "vector[f32]", if it does not have more bytes than most: else the error is format.ErrMost.
+func loadData(ctx context.Context, path, typ string, most int64) (d *lang.Data, bytes int64, err error) {
+	kind, elem, ok := dataType(typ)
+	if !ok {
+		return nil, 0, fmt.Errorf("data of type %s cannot come from a file", typ)
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, errors.New(dataError(path, err))
+	}
+	want, err := wanted(path, fi, kind, elem)
+	if err != nil {
+		return nil, 0, err
+	}
+	if most < math.MaxInt64 {
+		want.Most = max(1, most/int64(elem.Size()))
+	}
+	in, err := format.Open(format.Within(ctx, osFiles{}), path, want)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer in.Close()
+	// A short file may claim any size; there is no way back from memory that cannot be had.
+	bytes = int64(elem.Size())
+	for _, d := range in.Dims {
+		bytes *= int64(d)
+	}
+	if bytes > most {
+		return nil, 0, format.ErrMost
+	}
+	if most := cpu.New(0).Memory().Capacity(); bytes > most {
+		return nil, 0, fmt.Errorf("%s: %w", path, &accel.NoMemoryError{Node: "ram", Want: bytes, Capacity: most})
+	}
+	d, err = loaders[elem](in, kind, elem)
+	return d, bytes, err
+}
+
+// dataType takes the type of an extern apart.
+func dataType(typ string) (iface.Kind, iface.Elem, bool) {
+	name, rest, _ := strings.Cut(typ, "[")
+	elem, ok := iface.ElemByName(strings.TrimSuffix(rest, "]"))
+	for _, k := range []iface.Kind{iface.Variable, iface.Vector, iface.Matrix, iface.Block} {
+		if ok && k.String() == name && loaders[elem] != nil {
+			return k, elem, true
+		}
+	}
+	return 0, 0, false
+}
+
+// loaders make memory of each element type and fill it.
+var loaders = map[iface.Elem]func(*format.Input, iface.Kind, iface.Elem) (*lang.Data, error){
+	iface.I8: load[int8], iface.I16: load[int16], iface.I32: load[int32], iface.I64: load[int64],
+	iface.U8: load[uint8], iface.U16: load[uint16], iface.U32: load[uint32], iface.U64: load[uint64],
+	iface.F32: load[float32], iface.F64: load[float64],
+}
+
+// sized stand for data of each element type in plans.
+var sized = map[iface.Elem]func(...int) *lang.Data{
+	iface.I8: lang.Sizes[int8], iface.I16: lang.Sizes[int16], iface.I32: lang.Sizes[int32], iface.I64: lang.Sizes[int64],
+	iface.U8: lang.Sizes[uint8], iface.U16: lang.Sizes[uint16], iface.U32: lang.Sizes[uint32], iface.U64: lang.Sizes[uint64],
+	iface.F32: lang.Sizes[float32], iface.F64: lang.Sizes[float64],
+}
+
+func load[T lang.Elem](in *format.Input, kind iface.Kind, elem iface.Elem) (*lang.Data, error) {
+	n := 1
+	for _, d := range in.Dims {
+		n *= d
+	}
+	s := make([]T, max(n, 1)) // a home is never nil
+	b := iface.Buffer{Desc: iface.Desc{Kind: kind, Elem: elem, Rank: int8(kind.Rank())}, Ptr: unsafe.Pointer(&s[0])}
+	copy(b.Dim[:], in.Dims)
+	stride := 1
+	for k := int(b.Rank) - 1; k >= 0; k-- {
+		b.Stride[k] = stride
+		stride *= b.Dim[k]
+	}
+	if err := in.Fill(&b); err != nil {
+		return nil, err
+	}
+	switch kind {
+	case iface.Variable:
+		return lang.VariableOf(&s[0]), nil
+	case iface.Vector:
+		return lang.VectorOf(s[:n]), nil
+	case iface.Block:
+		return lang.BlockOf(s[:n], in.Dims[0], in.Dims[1], in.Dims[2], 0, 0)
+	}
+	return lang.MatrixOf(s[:n], in.Dims[0], in.Dims[1], 0)
+}
+
+// A save is one --save flag.
+type save struct{ name, path string }
+
+// savesOf reads --save, sorted by name.
+func savesOf(flags []string) ([]save, error) {
+	paths, err := parseBindings("--save", flags)
+	if err != nil {
+		return nil, err
+	}
+	var out []save
+	for name, path := range paths {
+		if !slices.Contains(format.Suffixes, strings.ToLower(filepath.Ext(path))) {
+			return nil, usagef("--save %s: the name `%s` must end in %s", name, path, strings.Join(format.Suffixes, ", "))
+		}
+		out = append(out, save{name, path})
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
+	return out, nil
+}
+
+// checkSaves refuses a --save of a name that will be no registered data.
+func checkSaves(prog *lang.Program, saves []save) error {
+	if len(saves) == 0 {
+		return nil
+	}
+	var data []string
+	for _, n := range prog.Names() {
+		if _, _, ok := dataType(n.Type); ok && (n.Kind == "handle" || n.Kind == "let") {
+			data = append(data, n.Name)
+		}
+	}
+	for _, s := range saves {
+		if slices.Contains(data, s.name) {
+			continue
+		}
+		for _, n := range prog.Names() {
+			if n.Name == s.name {
+				return usagef("--save %s: `%s` is %s, not registered data", s.name, n.Name, kindText(n))
+			}
+		}
+		help := ""
+		if near, ok := diag.Nearest(s.name, data); ok {
+			help = "; did you mean `" + near + "`?"
+		} else if len(data) > 0 {
+			help = "; its data: " + strings.Join(data[:min(len(data), 12)], ", ")
+		}
+		return usagef("--save %s: the script registers no data of this name at its top level%s", s.name, help)
+	}
+	return nil
+}
+
+// kindText says what a name of a script is.
+func kindText(n lang.NameInfo) string {
+	switch {
+	case n.Kind == "handle" || n.Kind == "let" && n.Type != "":
+		return "of type " + n.Type
+	case n.Kind == "array":
+		return "an array"
+	}
+	return "a " + n.Kind
+}
+
+// saveAll writes the data that --save names, once the run has ended. It goes on after an
+// error, which it says when another follows, and returns the last; a signal ends it. left
+// are those that it did not come to.
+func (a *app) saveAll(ctx context.Context, inst *lang.Instance, saves []save) (left []save, failed error) {
+	for i, s := range saves {
+		err := a.saveTo(ctx, inst, s)
+		if err == nil {
+			continue
+		}
+		if failed != nil {
+			a.say(failed)
+		}
+		if failed = err; ctx.Err() != nil {
+			return saves[i:], failed
+		}
+	}
+	return nil, failed
+}
+
+// sayUnsaved names the files that --save did not write because the run ended early.
+func (a *app) sayUnsaved(ctx context.Context, err error, saves []save) {
+	if a.flags.quiet || a.json != nil || codeOf(ctx, err, true) == exitPipe {
+		return
+	}
+	for _, s := range saves {
+		old := ""
+		if fi, err := os.Stat(s.path); err == nil && fi.Mode().IsRegular() {
+			old = "; the file that is there is an older one"
+		}
+		why := "the run failed"
+		if ctx.Err() != nil {
+			why = "the run was stopped"
+		}
+		fmt.Fprintf(a.con.err, "starpush: --save %s: %s was not written, because %s%s\n", s.name, s.path, why, old)
+	}
+}
+
+func (a *app) saveTo(ctx context.Context, inst *lang.Instance, s save) error {
+	h, err := inst.Handle(s.name)
+	if err != nil {
+		return usagef("--save %s: %s", s.name, strings.TrimPrefix(err.Error(), "lang: "))
+	}
+	if err := saveOne(ctx, h, s.path); err != nil {
+		return fmt.Errorf("--save %s: %w", s.name, err)
+	}
+	if fi, err := os.Stat(s.path); err == nil {
+		a.wrote(s.path, fmt.Sprintf("`%s`, %s", s.name, bytesText(fi.Size())))
+	}
+	return nil
+}
+
+func saveOne(ctx context.Context, h *lang.Handle, path string) error {
+	acc, err := h.Acquire(ctx, lang.R)
+	if err != nil {
+		return err
+	}
+	err = format.Save(format.Within(ctx, osFiles{}), path, acc.Buffer())
+	return errors.Join(err, acc.Release())
 }

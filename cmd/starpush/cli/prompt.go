@@ -7,23 +7,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-
 	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
+	"golang.org/x/term"
 )
 
 func replCommand(a *app) *cobra.Command {
@@ -383,3 +385,196 @@ func (m *machine) Stats(width int) string {
 
 // ResetStats makes Stats begin anew.
 func (m *machine) ResetStats() { m.base = m.session.Stats() }
+
+// The editor that :edit opens.
+
+// edit lets the person change text in $VISUAL or $EDITOR and returns what is left
+// of it. Ctrl-C is the editor's meanwhile.
+func (a *app) edit(ctx context.Context, text string) (string, error) {
+	command := a.env["VISUAL"]
+	if command == "" {
+		command = a.env["EDITOR"]
+	}
+	if command == "" {
+		for _, name := range []string{"sensible-editor", "nano", "vi"} {
+			if _, err := exec.LookPath(name); err == nil {
+				command = name
+				break
+			}
+		}
+	}
+	if strings.TrimSpace(command) == "" {
+		return "", errors.New("no editor: set VISUAL or EDITOR to one")
+	}
+	dir, err := os.MkdirTemp("", "starpush")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "entry.spu")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	words := append(strings.Fields(command), file)
+	c := exec.CommandContext(ctx, words[0], words[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = a.in, os.Stdout, os.Stderr
+	if err := c.Run(); err != nil {
+		return "", fmt.Errorf("%s: %w; nothing was run", words[0], err)
+	}
+	edited, err := os.ReadFile(file)
+	return string(edited), err
+}
+
+// The terminal of the prompt: its size, its colours, and the pager for long texts.
+
+// screenSize is how many columns and rows the terminal of standard output has; 0, 0
+// without one.
+func (a *app) screenSize() (columns, rows int) {
+	columns = a.con.out.width(a.env)
+	if f, ok := a.con.out.w.(*os.File); ok && columns > 0 {
+		_, rows, _ = term.GetSize(int(f.Fd())) // 0 when nobody knows
+	}
+	return columns, rows
+}
+
+// setColor switches colours: "auto", "on", "off".
+func (a *app) setColor(mode string) {
+	mode = map[string]string{"on": "always", "off": "never", "auto": a.flags.color}[mode]
+	a.con.out.col = newStream(a.con, a.con.out.w, a.env, mode).col
+	a.con.err.col = newStream(a.con, a.con.err.w, a.env, mode).col
+}
+
+// page shows text in $PAGER, else in less or more; without any, and with an empty PAGER,
+// it is written. Ctrl-C is the pager's meanwhile.
+func (a *app) page(ctx context.Context, text string) error {
+	command, set := a.env["PAGER"]
+	if !set {
+		for _, name := range []string{"less", "more"} {
+			if _, err := exec.LookPath(name); err == nil {
+				command = name
+				break
+			}
+		}
+	}
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		_, err := a.con.out.Write([]byte(text))
+		return err
+	}
+	c := exec.CommandContext(ctx, words[0], words[1:]...)
+	c.Env = os.Environ()
+	if a.env["LESS"] == "" {
+		c.Env = append(c.Env, "LESS=FRX") // gone when it fits, colours, the text stays on the screen
+	}
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), os.Stdout, os.Stderr
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("%s: %w; PAGER names another pager, and an empty PAGER none", words[0], err)
+	}
+	_ = c.Wait() // pagers end as they like, as when q is pressed before the end of the text
+	return nil
+}
+
+// :top: what workers, tasks, memories and links do right now.
+
+// topFrame is how often :top is drawn.
+const topFrame = 500 * time.Millisecond
+
+// topText is one picture of m, beside what it was a while before.
+func (m *machine) topText(now, before engine.Stats, since time.Duration) string {
+	var b strings.Builder
+	left := now.Submitted - ended(now)
+	running := m.recent.Running()
+	fmt.Fprintf(&b, "tasks   %d of %d ended, %d running, %d ready, %d waiting", ended(now), now.Submitted, len(running),
+		max(0, m.rt.Ready()-len(running)), max(0, left-int64(max(m.rt.Ready(), len(running)))))
+	if now.Failed+now.Cancelled > 0 {
+		fmt.Fprintf(&b, "; %d failed, %d cancelled", now.Failed, now.Cancelled)
+	}
+	b.WriteString("\n")
+	rows := [][]string{{"worker", "runs", "since", "tasks", "busy"}}
+	for i, w := range now.Workers {
+		busy := w.Time
+		if i < len(before.Workers) {
+			busy -= before.Workers[i].Time
+		}
+		what, age := "", ""
+		for _, r := range running {
+			if r.Worker == i {
+				ran := time.Since(r.Since)
+				what, age = fmt.Sprintf("%s %d", r.Codelet, r.ID), durationText(ran)
+				busy = max(busy, min(ran, since)) // it counts when it ends
+			}
+		}
+		share := min(1, max(0, busy.Seconds()/max(since.Seconds(), 1e-9)))
+		rows = append(rows, []string{w.Name, what, age, fmt.Sprint(w.Tasks), fmt.Sprintf("%.0f %%", 100*share)})
+	}
+	writeTable(&b, rows)
+	rows = [][]string{{"memory", "in use", "of", ""}}
+	for _, n := range m.rt.Nodes() {
+		share := ""
+		if n.Capacity > 0 {
+			share = fmt.Sprintf("%.0f %%", 100*float64(n.Allocated)/float64(n.Capacity))
+		}
+		rows = append(rows, []string{n.Name, bytesText(n.Allocated), bytesText(n.Capacity), share})
+	}
+	writeTable(&b, rows)
+	rows = [][]string{{"link", "copies", "size", "now"}}
+	for i, l := range now.Buses {
+		bytes := l.Bytes
+		if i < len(before.Buses) && before.Buses[i].From == l.From && before.Buses[i].To == l.To {
+			bytes -= before.Buses[i].Bytes
+		}
+		rows = append(rows, []string{linkText(l), fmt.Sprint(l.Copies), bytesText(l.Bytes), bytesText(int64(float64(bytes)/max(since.Seconds(), 1e-9))) + "/s"})
+	}
+	writeTable(&b, rows)
+	return b.String()
+}
+
+// Top is one picture of what goes on.
+func (m *machine) Top() string {
+	return m.topText(m.session.Stats(), engine.Stats{}, time.Since(m.rt.Began()))
+}
+
+// top shows pictures until a key is pressed.
+func (a *app) top(ctx context.Context, m *machine) error {
+	in, ok := a.in.(*os.File)
+	if !ok {
+		_, err := io.WriteString(a.con.out, m.Top())
+		return err
+	}
+	state, err := term.MakeRaw(int(in.Fd())) // Ctrl-C is a key, too
+	if err != nil {
+		return err
+	}
+	defer term.Restore(int(in.Fd()), state)
+	io.WriteString(a.con.out, "\x1b[?1049h\x1b[?25l") // a screen of its own, no cursor
+	defer io.WriteString(a.con.out, "\x1b[?25h\x1b[?1049l")
+	before, last := m.session.Stats(), time.Now()
+	for {
+		now, at := m.session.Stats(), time.Now()
+		text := m.topText(now, before, at.Sub(last)) + "\nany key leaves\n"
+		before, last = now, at
+		width, height, err := term.GetSize(int(in.Fd()))
+		if err != nil || width <= 0 {
+			width, height = 80, 24
+		}
+		io.WriteString(a.con.out, "\x1b[H"+screen(text, width, height)+"\x1b[J")
+		if key, err := waitKey(ctx, in, topFrame); key || err != nil {
+			return err
+		}
+	}
+}
+
+// screen cuts text to what a terminal shows, with ends of lines for raw mode.
+func screen(text string, width, height int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > height {
+		lines = lines[:height]
+	}
+	for i, l := range lines {
+		if r := []rune(l); len(r) > width {
+			l = string(r[:width])
+		}
+		lines[i] = l + "\x1b[K"
+	}
+	return strings.Join(lines, "\r\n")
+}

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/starpush/starpush/cmd/starpush/grain"
 	"github.com/starpush/starpush/cmd/starpush/repl"
 	"github.com/starpush/starpush/engine"
@@ -341,4 +344,293 @@ func (a *app) exitNow(code int) {
 		a.restore()
 	}
 	a.exit(code)
+}
+
+// --watch: run, check or test again whenever a script that was read changes.
+
+// watchEvery is how often files are looked at. What editors write in several steps is
+// read when it has not changed for as long.
+const watchEvery = 200 * time.Millisecond
+
+// readFiles are the files that a command has read, as they were then. The zero value
+// notes nothing; it is safe for concurrent use.
+type readFiles struct {
+	mu struct {
+		sync.Mutex
+		seen map[string]stamp // nil: nobody watches
+	}
+}
+
+// stamp tells versions of a file apart.
+type stamp struct {
+	there    bool
+	size     int64
+	modified time.Time
+}
+
+func stampOf(name string) stamp {
+	fi, err := os.Stat(name)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{true, fi.Size(), fi.ModTime()}
+}
+
+// note remembers a file that is about to be read.
+func (r *readFiles) note(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.seen != nil {
+		if _, ok := r.mu.seen[name]; !ok { // as it was first: what came later was not read by all
+			r.mu.seen[name] = stampOf(name)
+		}
+	}
+}
+
+// reset forgets all, and notes from now on.
+func (r *readFiles) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.seen = map[string]stamp{}
+}
+
+// files returns what was noted.
+func (r *readFiles) files() map[string]stamp {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.mu.seen)
+}
+
+// changed is a file that is not as it was; "" for none. One that has gone may come back:
+// editors write beside it and rename.
+func (r *readFiles) changed() string {
+	seen := r.files()
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		if now := stampOf(name); now.there && now != seen[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// wait returns the name of a file that has changed and is not being written any more;
+// "" when ctx ends first.
+func (r *readFiles) wait(ctx context.Context) string {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	name, last := "", stamp{}
+	for {
+		if name == "" {
+			name = r.changed()
+			last = stampOf(name)
+		} else if now := stampOf(name); now == last {
+			return name
+		} else {
+			last = now
+		}
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-tick.C:
+		}
+	}
+}
+
+// registerWatch adds --watch to a command, around what it does.
+func (a *app) registerWatch(c *cobra.Command) {
+	watch := c.Flags().Bool("watch", false, "do it again whenever a script that was read changes, until Ctrl-C")
+	run := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*watch {
+			return run(cmd, args)
+		}
+		if slices.Contains(args, "-") || c.Parent() == nil && len(args) == 0 {
+			return usagef("--watch needs a file: nothing else changes")
+		}
+		return a.watch(cmd, func() error { return run(cmd, args) })
+	}
+}
+
+// watch runs once, and again after each change of what was read.
+func (a *app) watch(cmd *cobra.Command, run func() error) error {
+	var idle atomic.Bool // nothing runs that a signal would have to wait for
+	ctx, stop := withSignals(cmd.Context(), func(e *signalError) {
+		if !idle.Load() {
+			a.sayCancelling(e)
+		}
+	}, a.exitNow)
+	defer stop()
+	a.watching = true
+	cmd.SetContext(ctx)
+	for {
+		a.read.reset()
+		a.reported = false
+		err := run()
+		if ctx.Err() != nil {
+			return status(codeOf(ctx, context.Cause(ctx), true))
+		}
+		code := exitOK
+		if err != nil {
+			e := &exitError{code: exitUsage, err: err}
+			if !errors.As(err, &e) || e.err != nil {
+				a.sayError(err)
+			}
+			code = e.code
+		}
+		files := a.read.files()
+		if len(files) == 0 {
+			return err // there is nothing to watch
+		}
+		names := slices.Sorted(maps.Keys(files))
+		if a.json != nil {
+			a.json.line(jsonWatch{"watch", code, names})
+		} else if !a.flags.quiet {
+			fmt.Fprintf(a.con.err, "starpush: watching %s; Ctrl-C ends\n", namesText(names))
+		}
+		idle.Store(true)
+		name := a.read.wait(ctx)
+		idle.Store(false)
+		if ctx.Err() != nil {
+			return status(codeOf(ctx, context.Cause(ctx), true))
+		}
+		if a.json == nil && !a.flags.quiet {
+			fmt.Fprintf(a.con.err, "starpush: %s has changed\n", name)
+		}
+	}
+}
+
+// namesText names a few files.
+func namesText(names []string) string {
+	if n := len(names); n > 3 {
+		return fmt.Sprintf("%s and %d other files", strings.Join(names[:2], ", "), n-2)
+	}
+	return strings.Join(names, ", ")
+}
+
+// readFile reads a script that --watch watches.
+func (a *app) readFile(ctx context.Context, name string, max int64) ([]byte, error) {
+	a.read.note(name)
+	return readSource(ctx, name, max)
+}
+
+// starpush bench: how long a script takes, over several runs.
+
+// maxRuns bounds --runs and --warmup: each run leaves a number in memory.
+const maxRuns = 1_000_000
+
+func benchCommand(a *app) *cobra.Command {
+	var o runFlags
+	runs, warm := int64(10), int64(1)
+	c := &cobra.Command{
+		Use:   "bench FILE",
+		Short: "Run a script several times and show how long it takes",
+		Long: `Runs a script again and again on one runtime and shows the least, median, mean
+and largest time, from the first statement until all tasks have ended and their
+data is released. What the script prints is dropped. The first runs, which fill
+caches and memory, do not count.`,
+		Example: "  starpush bench cholesky.spu -p n=4096 --runs 20",
+		Args:    arity(1, 1, "one script, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.bench(cmd.Context(), &o, args[0], int(runs), int(warm))
+		},
+		ValidArgsFunction: scriptFiles,
+	}
+	o.registerMachine(a, c)
+	c.Flags().StringArrayVar(&o.data, "data", nil, "data of an extern from a file, `NAME=FILE`; may be repeated")
+	registerTimeout(c.Flags(), &o.timeout, "stop a run after this wall `TIME`, such as 90s or 10m")
+	c.Flags().Var(&numberFlag{p: &runs, lo: 1, hi: maxRuns}, "runs", "number `N` of runs that count")
+	c.Flags().Var(&numberFlag{p: &warm, lo: 0, hi: maxRuns}, "warmup", "number `N` of runs before these")
+	return c
+}
+
+// bench times a script.
+func (a *app) bench(ctx context.Context, o *runFlags, name string, runs, warm int) error {
+	if err := a.check(o); err != nil {
+		return err
+	}
+	within, cancel := reading(ctx, o.timeout)
+	defer cancel()
+	shown, src, err := a.readScript(within, name)
+	if err != nil {
+		return err
+	}
+	comp, err := a.compiler(lang.WarningSet{})
+	if err != nil {
+		return err
+	}
+	ctx, stop := withSignals(ctx, a.sayCancelling, a.exitNow)
+	defer stop()
+	within, cancel = reading(ctx, o.timeout)
+	defer cancel()
+	prog, diags := comp.Compile(within, shown, src)
+	if prog == nil {
+		a.report(diags)
+		return status(codeOf(within, diags, false))
+	}
+	opts, err := paramOptions(prog, o.params)
+	if err != nil {
+		return a.refuse(err)
+	}
+	bound, err := a.bindData(within, prog, o.data, false)
+	if err != nil {
+		return a.refuse(err)
+	}
+	rt, err := a.runtime(o)
+	if err != nil {
+		return err
+	}
+	watch := &watcher{}
+	opts = append(append(opts, bound...), lang.Stdout(io.Discard), lang.Observe(watch.set))
+	if o.timeout > 0 {
+		opts = append(opts, lang.WithLimits(lang.Limits{Timeout: o.timeout}))
+	}
+	var times []time.Duration
+	for k := 0; k < warm+runs && err == nil; k++ {
+		began := time.Now()
+		var inst *lang.Instance
+		if inst, err = prog.Run(ctx, rt, opts...); err == nil {
+			err = inst.Close()
+		}
+		if k >= warm {
+			times = append(times, time.Since(began))
+		}
+	}
+	stats, _ := watch.stats()
+	a.tasks = ended(stats)
+	machine := machineLine(rt)
+	code := codeOf(ctx, err, true)
+	if err != nil {
+		a.sayRunError(ctx, err)
+	} else {
+		a.sayBench(shown, machine, warm, times)
+	}
+	return a.endRuntime(rt, o, status(code))
+}
+
+// sayBench shows how long the runs took.
+func (a *app) sayBench(file, machine string, warm int, runs []time.Duration) {
+	t := repl.TimesOf(runs)
+	if a.json != nil {
+		var seconds []float64
+		for _, d := range runs {
+			seconds = append(seconds, d.Seconds())
+		}
+		a.json.line(struct {
+			T         string    `json:"t"`
+			File      string    `json:"file"`
+			Warmup    int       `json:"warmup"`
+			Tasks     int64     `json:"tasks"`
+			Seconds   []float64 `json:"seconds"`
+			Min       float64   `json:"min"`
+			Median    float64   `json:"median"`
+			Mean      float64   `json:"mean"`
+			Deviation float64   `json:"deviation"`
+			Max       float64   `json:"max"`
+		}{"bench", file, warm, a.tasks, seconds, t.Min.Seconds(), t.Median.Seconds(), t.Mean.Seconds(), t.Deviation.Seconds(), t.Max.Seconds()})
+		return
+	}
+	fmt.Fprintf(a.con.out, "%s: %s after %d that do not count, %s\n%v\n", file, counted(len(runs), "run"), warm, machine, t)
+	if a.tasks > 0 {
+		fmt.Fprintf(a.con.out, "%s a run, %s for each\n", counted(a.tasks, "task"), durationText(t.Median/time.Duration(a.tasks)))
+	}
 }

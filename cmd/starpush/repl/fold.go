@@ -3,9 +3,13 @@ package repl
 // Text on a terminal: how wide it is, and lines that end where words do.
 
 import (
+	"context"
+	"io"
+	"regexp"
 	"strings"
 	"unicode"
 
+	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
 
@@ -118,4 +122,99 @@ func table(rows [][2]string, width int, first func(string) string) string {
 		b.WriteString(strings.TrimRight(strings.Join(lines, "\n"+strings.Repeat(" ", indent)), " ") + "\n")
 	}
 	return b.String()
+}
+
+// Diagnostics on narrow terminals.
+
+// narrowWidth is the width from which on diagnostics are shown as they are.
+const narrowWidth = 60
+
+var (
+	escapes    = regexp.MustCompile("\x1b\\[[0-9;]*[mK]")
+	sourceLine = regexp.MustCompile(`^ *[0-9]* *(\||\.\.\.)`)
+)
+
+// render shows diagnostics. On a narrow terminal their texts are broken where words end,
+// and long names of files lose their beginning; the lines of the source are cut already.
+func (s *Shell) render(ds lang.Diagnostics) {
+	st := s.Style()
+	if st.Width <= 0 || st.Width >= narrowWidth {
+		ds.Render(s.Err, st)
+		return
+	}
+	var b strings.Builder
+	ds.Render(&b, st)
+	s.Err.Write([]byte(narrowed(b.String(), st.Width)))
+}
+
+// narrowed is the text of diagnostics for a terminal that is width columns wide.
+func narrowed(text string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		plain := escapes.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
+		arrow, file, place := strings.Cut(plain, "--> ")
+		switch {
+		case sourceLine.MatchString(plain) || columns(plain) <= width:
+			b.WriteString(line)
+		case place && strings.TrimSpace(arrow) == "":
+			b.WriteString(arrow + "--> " + lastColumns(file, width-columns(arrow)-len("--> ")) + "\n")
+		default:
+			b.WriteString(Fold(line, width))
+		}
+	}
+	return b.String()
+}
+
+// lastColumns is the end of s that fits into width columns, behind … where that is not
+// all.
+func lastColumns(s string, width int) string {
+	if columns(s) <= width {
+		return s
+	}
+	runes := []rune(s)
+	n, k := 1, len(runes) // 1: the …
+	for k > 0 && n+diag.RuneWidth(runes[k-1]) <= width {
+		k--
+		n += diag.RuneWidth(runes[k])
+	}
+	return "…" + string(runes[k:])
+}
+
+// Long texts: in a pager where there is one.
+
+// columns is how wide the terminal is, or :set width; 0: there is none.
+func (s *Shell) columns() int {
+	if s.width > 0 || s.Size == nil {
+		return s.width
+	}
+	width, _ := s.Size()
+	return width
+}
+
+// page writes text, through the pager when it is longer than the screen.
+func (s *Shell) page(ctx context.Context, text string) {
+	if text = strings.TrimRight(text, "\n") + "\n"; s.Page != nil && s.Size != nil {
+		width, height := s.Size()
+		if height > 0 && rows(text, width) >= height {
+			err := s.Page(ctx, text)
+			s.forgetPresses()
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			s.complain("%v", err)
+		}
+	}
+	io.WriteString(s.Out, text)
+}
+
+// rows is how many rows of a terminal text takes.
+func rows(text string, width int) int {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		if w := columns(strings.TrimSuffix(line, "\n")); width > 0 && w > width {
+			n += (w - 1) / width
+		}
+	}
+	return n
 }

@@ -397,3 +397,90 @@ func duration(d time.Duration) string {
 	}
 	return d.Round(time.Second).String()
 }
+
+// Errors at the prompt: one line where that says it all, else the full form.
+
+// show writes why an entry failed.
+func (s *Shell) show(src string, err error) {
+	var ds lang.Diagnostics
+	var one *lang.Diagnostic
+	switch {
+	case errors.As(err, &ds):
+	case errors.As(err, &one):
+		ds = lang.Diagnostics{*one}
+	default:
+		fmt.Fprintln(s.Err, err)
+		return
+	}
+	if hint := s.hint(src, ds); hint != "" {
+		s.complain("%s", hint)
+		return
+	}
+	st := s.Style()
+	if line, ok := short(src, ds, st.Width); ok {
+		if st.Color {
+			head, rest, _ := strings.Cut(line, ":")
+			line = "\x1b[1;31m" + head + "\x1b[0m:" + rest
+		}
+		fmt.Fprintln(s.Err, line)
+		return
+	}
+	s.render(ds)
+}
+
+// short writes a diagnostic on one line of at most width columns (0: 100):
+// "error[E0203]: module `blas` has no codelet `scla`; did you mean `scal`?". Only
+// one about an entry of one line can do without its place; a failed task needs
+// its notes.
+func short(src string, ds lang.Diagnostics, width int) (string, bool) {
+	if len(ds) != 1 || strings.Contains(strings.TrimSpace(src), "\n") {
+		return "", false
+	}
+	d := &ds[0]
+	if d.Span.File != "" && !strings.HasPrefix(d.Span.File, "<") {
+		return "", false // of a file: the place is not in sight
+	}
+	if d.Task != nil || len(d.Stack) > 0 || len(d.Help) > 1 {
+		return "", false
+	}
+	text := fmt.Sprintf("%v[%s]: %s", d.Severity, d.Code, d.Message)
+	if len(d.Help) == 1 {
+		text += "; " + d.Help[0]
+	}
+	if width <= 0 {
+		width = 100
+	}
+	if len([]rune(text)) > width || strings.Contains(text, "\n") {
+		return "", false
+	}
+	return text, true
+}
+
+// What is said behind a statement that went well, but may not have done what was meant.
+
+// note writes a remark about the statement that ran.
+func (s *Shell) note(text string) {
+	fmt.Fprintln(s.Out, paint(s.Paint.Faint, Fold("note: "+text, s.columns())))
+}
+
+// unwritten says what "?" stands for, where it was shown.
+func (s *Shell) unwritten(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	for i, n := range names {
+		names[i] = "`" + n + "`"
+	}
+	what := strings.Join(names, ", ")
+	if len(names) > 3 {
+		what = strings.Join(names[:3], ", ") + " and others"
+	}
+	s.note("nothing has written " + what + " where ? stands; a task that writes it (W) gives it a value, or `fill =` where it is registered")
+}
+
+// replaced says that data has another default view now, and how it could have had both.
+func (s *Shell) replaced(views []lang.ReplacedView) {
+	for _, v := range views {
+		s.note(fmt.Sprintf("`%s` is split by %s now instead of %s; to have both, name them: `partition v = %s by %s`", v.Name, v.New, v.Old, v.Name, v.New))
+	}
+}

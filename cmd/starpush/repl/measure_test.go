@@ -1,6 +1,8 @@
 package repl
 
 import (
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -31,5 +33,17 @@ func TestCopiesWithin(t *testing.T) {
 	after := []engine.BusProfile{{From: "sim 0", To: "sim 0", Copies: 3, Bytes: 24, Time: time.Millisecond}, {From: "ram", To: "sim 0", Copies: 1, Bytes: 8, Time: time.Millisecond}}
 	if got, want := copies(before, after), "  within sim 0  2 copies, 16 bytes in 1 ms\n  ram → sim 0  1 copy, 8 bytes in 1 ms\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestTraceIntoPipe: a recording begins although nobody reads the pipe yet that it will
+// be written to; looking whether it can be would wait for a reader.
+func TestTraceIntoPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Skip("no pipes with names here: ", err)
+	}
+	if err := writable(pipe); err != nil {
+		t.Error(err)
 	}
 }
