@@ -1,6 +1,6 @@
 package cli
 
-// starpush check: what the text of scripts shows, without running them.
+// starpush check, with --fix and --codelets.
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
+
+// starpush check: what the text of scripts shows, without running them.
 
 func checkCommand(a *app) *cobra.Command {
 	var w warningFlags

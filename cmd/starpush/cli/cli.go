@@ -1,5 +1,5 @@
-// Package cli is the command line of starpush: one file for each subcommand,
-// and what they share: streams, flags, signals, exit statuses.
+// Package cli is the command line of starpush: the subcommands, and the streams,
+// flags, signals and exit statuses that they share.
 package cli
 
 import (

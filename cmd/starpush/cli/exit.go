@@ -1,6 +1,6 @@
 package cli
 
-// Exit statuses: what each outcome of a command becomes for the shell.
+// The end of a command: exit statuses and signals.
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/lang"
 )
+
+// Exit statuses: what each outcome of a command becomes for the shell.
 
 // The exit statuses of the command.
 const (

@@ -1,7 +1,6 @@
 package cli
 
-// Files of scripts: data below load and save, modules below import. Unlike a
-// host program, the command lets a script reach what the user can reach.
+// Files: scripts, modules, and data that flags bind and save.
 
 import (
 	"bytes"
@@ -27,6 +26,9 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
+
+// Files of scripts: data below load and save, modules below import. Unlike a
+// host program, the command lets a script reach what the user can reach.
 
 // osFiles are the files of the operating system; paths count from the working folder.
 type osFiles struct{}

@@ -1,6 +1,6 @@
 package cli
 
-// Values of flags that have a range, and what is said of values that are none.
+// Values of flags: ranges, sizes, limits and params.
 
 import (
 	"context"
@@ -20,6 +20,8 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
+
+// Values of flags that have a range, and what is said of values that are none.
 
 // A numberFlag is a number from lo to hi, written as in scripts: 16, 1_000, 4Ki.
 type numberFlag struct {

@@ -1,6 +1,6 @@
 package cli
 
-// starpush fmt: scripts in canonical layout.
+// starpush fmt, and the differences that --diff shows.
 
 import (
 	"bufio"
@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/starpush/starpush/lang"
 )
+
+// starpush fmt: scripts in canonical layout.
 
 func fmtCommand(a *app) *cobra.Command {
 	var check, diff bool

@@ -1,6 +1,6 @@
 package cli
 
-// starpush doc: documentation in the terminal.
+// Documentation in the terminal: starpush doc, explain, help and man.
 
 import (
 	"fmt"
@@ -21,6 +21,8 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/stdlib"
 )
+
+// starpush doc: documentation in the terminal.
 
 func docCommand(a *app) *cobra.Command {
 	return &cobra.Command{

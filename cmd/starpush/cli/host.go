@@ -1,6 +1,6 @@
 package cli
 
-// What scripts of the command line reach: modules, files, a runtime.
+// The host of scripts: modules, files, a runtime, devices and memory.
 
 import (
 	"context"
@@ -23,6 +23,8 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/stdlib"
 )
+
+// What scripts of the command line reach: modules, files, a runtime.
 
 // compiler makes the compiler with everything that the command offers.
 func (a *app) compiler(warnings lang.WarningSet) (*lang.Compiler, error) {

@@ -1,6 +1,6 @@
 package cli
 
-// starpush info: what this machine offers to scripts.
+// starpush info and version.
 
 import (
 	"errors"
@@ -21,6 +21,8 @@ import (
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
+
+// starpush info: what this machine offers to scripts.
 
 func infoCommand(a *app) *cobra.Command {
 	var o runFlags

@@ -1,7 +1,6 @@
 package cli
 
-// Streams: colour, width and order of what goes to the terminal. Both output
-// streams share one lock with the progress line, so a print never tears a frame.
+// Output of a command: streams, JSON lines, progress, and files beside those of the script.
 
 import (
 	"bytes"
@@ -29,6 +28,9 @@ import (
 	"github.com/starpush/starpush/lang"
 	"golang.org/x/term"
 )
+
+// Streams: colour, width and order of what goes to the terminal. Both output
+// streams share one lock with the progress line, so a print never tears a frame.
 
 // A console is the two output streams of a command and the progress line.
 type console struct {

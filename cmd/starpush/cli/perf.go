@@ -1,6 +1,6 @@
 package cli
 
-// starpush perf: what is known of the times of codelets.
+// starpush perf, and performance models as text.
 
 import (
 	"context"
@@ -19,6 +19,8 @@ import (
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/lang/diag"
 )
+
+// starpush perf: what is known of the times of codelets.
 
 // perfFlags work with every command below perf.
 type perfFlags struct{ dir, machine string }

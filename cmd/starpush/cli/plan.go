@@ -1,6 +1,6 @@
 package cli
 
-// starpush plan: what a script would do, without running it.
+// starpush plan and graph.
 
 import (
 	"bufio"
@@ -20,6 +20,8 @@ import (
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/lang"
 )
+
+// starpush plan: what a script would do, without running it.
 
 // planFlags are those of plan and graph.
 type planFlags struct {

@@ -1,6 +1,6 @@
 package cli
 
-// starpush repl: the prompt, on a terminal or fed from a pipe.
+// starpush repl, with its editor, its pager and :top.
 
 import (
 	"bufio"
@@ -27,6 +27,8 @@ import (
 	"github.com/starpush/starpush/lang"
 	"golang.org/x/term"
 )
+
+// starpush repl: the prompt, on a terminal or fed from a pipe.
 
 func replCommand(a *app) *cobra.Command {
 	var o runFlags

@@ -1,6 +1,6 @@
 package cli
 
-// starpush run: a script from its text to its exit status.
+// starpush run and bench, and --watch.
 
 import (
 	"context"
@@ -24,6 +24,8 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/interp"
 )
+
+// starpush run: a script from its text to its exit status.
 
 // runFlags are what "starpush FILE", "starpush -e" and "starpush run" take.
 type runFlags struct {

@@ -1,6 +1,6 @@
 package cli
 
-// Counts of a run: for --stats, for the progress line, for the summary.
+// What a run did, as text: --stats, --profile and --advise.
 
 import (
 	"cmp"
@@ -16,6 +16,8 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 )
+
+// Counts of a run: for --stats, for the progress line, for the summary.
 
 // A watcher holds the job of a run once there is one. It is safe for concurrent use.
 type watcher struct {

@@ -1,6 +1,7 @@
 package repl
 
-// The commands of the prompt: a table, and what finds a command in it.
+// Commands of the prompt: the table, words from elsewhere, and the commands about the
+// conversation, files and running tasks.
 
 import (
 	"bytes"
@@ -20,6 +21,8 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
+
+// The commands of the prompt: a table, and what finds a command in it.
 
 // A command is what ":name args" runs.
 type command struct {

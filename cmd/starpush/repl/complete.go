@@ -1,7 +1,6 @@
 package repl
 
-// What Tab offers: commands and their arguments, files in strings that name
-// files, and for everything else what the session knows.
+// Completion: candidates, and the lists that Tab shows.
 
 import (
 	"fmt"
@@ -14,6 +13,9 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 )
+
+// What Tab offers: commands and their arguments, files in strings that name
+// files, and for everything else what the session knows.
 
 // Complete is the Completer of the Shell: candidates for the end of text[:offset].
 func (s *Shell) Complete(text string, offset int) (replace int, candidates []Candidate) {

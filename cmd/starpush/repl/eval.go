@@ -1,7 +1,6 @@
 package repl
 
-// Running a statement while Ctrl-C is heard: the first press cancels it, a
-// second one soon after stops waiting for it, a third leaves.
+// Statements: how they run, and what Ctrl-C does to them.
 
 import (
 	"context"
@@ -13,6 +12,9 @@ import (
 
 	"github.com/starpush/starpush/lang"
 )
+
+// Running a statement while Ctrl-C is heard: the first press cancels it, a
+// second one soon after stops waiting for it, a third leaves.
 
 // An outcome is how a statement ended.
 type outcome struct {

@@ -1,6 +1,6 @@
 package repl
 
-// Text on a terminal: how wide it is, and lines that end where words do.
+// Text on a terminal: width, folding, diagnostics on narrow screens, the pager.
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
 )
+
+// Text on a terminal: how wide it is, and lines that end where words do.
 
 // columns is how many columns of a terminal s takes; colours take none.
 func columns(s string) int {

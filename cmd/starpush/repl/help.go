@@ -1,6 +1,6 @@
 package repl
 
-// The topics of :help.
+// Help: the topics of :help, and :explain.
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/interp"
 )
+
+// The topics of :help.
 
 var topics = map[string]func(width int) string{
 	"keys":       fixed(keysTopic),

@@ -1,6 +1,6 @@
 package repl
 
-// What a terminal sends, before the line editor sees it.
+// Input of the prompt: the keys of a terminal, and lines of a pipe or file.
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 )
+
+// What a terminal sends, before the line editor sees it.
 
 // Keys that the line editor does not know: Alt-Enter, Ctrl-X Ctrl-E followed by an Enter, at which
 // the line editor stops reading, two arrows, and Delete. They are in the private use area, so no

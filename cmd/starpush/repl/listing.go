@@ -1,6 +1,6 @@
 package repl
 
-// Commands that show names and values: :ls, :show, :last, :doc, :type.
+// Commands that show names, values, data and tasks.
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/lang"
 )
+
+// Commands that show names and values: :ls, :show, :last, :doc, :type.
 
 // Machine is what the prompt shows of the runtime.
 type Machine interface {

@@ -1,7 +1,6 @@
 package repl
 
-// :bench and :time: how long statements take with their tasks. Tasks that failed or
-// were cancelled did nothing, so there are no times then, but what went wrong.
+// Commands that measure: :bench, :time and :trace.
 
 import (
 	"bytes"
@@ -21,6 +20,9 @@ import (
 	"github.com/starpush/starpush/engine/trace"
 	"github.com/starpush/starpush/lang"
 )
+
+// :bench and :time: how long statements take with their tasks. Tasks that failed or
+// were cancelled did nothing, so there are no times then, but what went wrong.
 
 // benchRuns is how often :bench runs a statement.
 const benchRuns = 10

@@ -1,6 +1,6 @@
 package repl
 
-// The conversation: lines become entries, entries become statements or commands.
+// The conversation, and how it shows errors and notes.
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 )
+
+// The conversation: lines become entries, entries become statements or commands.
 
 // The prompts.
 const (

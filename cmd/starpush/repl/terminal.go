@@ -1,7 +1,6 @@
 package repl
 
-// The line editor: chzyer/readline behind the LineReader interface, with our own
-// history walk, completion list and Alt-Enter.
+// The line editor, and entries of several lines in it.
 
 import (
 	"errors"
@@ -16,6 +15,9 @@ import (
 
 	"github.com/chzyer/readline"
 )
+
+// The line editor: chzyer/readline behind the LineReader interface, with our own
+// history walk, completion list and Alt-Enter.
 
 // A Completer offers what can stand at the end of text[:offset] of an entry:
 // how many bytes before offset they replace, and the candidates.
