@@ -1,6 +1,6 @@
 package cli
 
-// What a run did, as text: --stats, --profile and --advise.
+// Results of a run as text: --stats, --profile and --advise.
 
 import (
 	"cmp"
