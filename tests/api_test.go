@@ -1,7 +1,7 @@
 package tests
 
-// The declarations of package lang that the specification lists, held against
-// the package itself: nothing else, nothing less, nothing different.
+// The declarations of package lang that docs/embedding.md lists, because go doc shows
+// no more than an alias of them: they are those of the package, and all are there.
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func compareAPI(t *testing.T, b *block) {
 		t.Fatalf("%s:%d: %v", b.file, b.line, err)
 	}
 	listed, _ := declared(file)
-	actual, own := packageAPI(t)
+	actual, aliases := packageAPI(t)
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		switch text, ok := actual[name]; {
 		case !ok:
@@ -47,19 +47,19 @@ func compareAPI(t *testing.T, b *block) {
 			t.Errorf("%s:%d: %s is\n%s\nand the listing says\n%s", b.file, b.line, name, text, listed[name])
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		if _, ok := listed[name]; !ok {
-			t.Errorf("%s:%d: %s is not listed:\n%s", b.file, b.line, name, own[name])
+	for _, name := range slices.Sorted(maps.Keys(aliases)) {
+		pkg, _, _ := strings.Cut(aliases[name], ".")
+		if _, ok := listed["type "+name]; !ok && (pkg == "interp" || pkg == "diag") {
+			t.Errorf("%s:%d: type %s is not listed:\n%s", b.file, b.line, name, actual["type "+name])
 		}
 	}
 }
 
-// packageAPI reads package lang. own is what it declares itself; actual has the
-// definitions and methods behind its aliases too.
-func packageAPI(t *testing.T) (actual, own api) {
+// packageAPI reads package lang: its declarations, with the definitions and methods of
+// its aliases, and the types that those are of.
+func packageAPI(t *testing.T) (actual api, aliases map[string]string) {
 	t.Helper()
-	own, aliases := folderAPI(t, "../lang")
-	actual = maps.Clone(own)
+	actual, aliases = folderAPI(t, "../lang")
 	cache := map[string]api{}
 	for name, target := range aliases {
 		pkg, typ, _ := strings.Cut(target, ".")
@@ -79,7 +79,7 @@ func packageAPI(t *testing.T) (actual, own api) {
 			}
 		}
 	}
-	return actual, own
+	return actual, aliases
 }
 
 func folderAPI(t *testing.T, dir string) (all api, aliases map[string]string) {

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/diag"
@@ -132,6 +134,77 @@ func TestCodePages(t *testing.T) {
 				t.Errorf("the fixes of its diagnostics do not put the first program right; %v are left of\n%s", left, first)
 			}
 		})
+	}
+}
+
+// TestDiagnosticPages holds docs/diagnostics.md, which has the pages of all codes with
+// what is said about their first programs. STARPUSH_UPDATE=1 writes it.
+func TestDiagnosticPages(t *testing.T) {
+	const golden = "../docs/diagnostics.md"
+	var b strings.Builder
+	b.WriteString(`# Diagnostics
+
+Each diagnostic has a page here, which ` + "`starpush explain CODE`" + ` prints, too. The first program of a page is wrong and the
+second is right. [SPEC.md](../lang/SPEC.md#17-diagnostics) says when scripts are checked, and how a warning is allowed.
+STARPUSH_UPDATE=1 makes a test write this file from ` + "`lang/diag/codes`" + `.
+`)
+	files, err := filepath.Glob("../lang/diag/codes/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	var groups []*document
+	for _, file := range files {
+		doc, err := readDocument(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups = append(groups, doc)
+	}
+	slices.SortFunc(groups, func(a, b *document) int { return strings.Compare(a.lines[0], b.lines[0]) }) // "# E02: names"
+	for _, doc := range groups {
+		at, code, dir := 0, "", ""
+		text := func(to int) { // prose, its headings one level lower
+			for _, line := range doc.lines[at:to] {
+				if head, ok := strings.CutPrefix(line, "## "); ok {
+					code, _, _ = strings.Cut(head, ":")
+					dir = t.TempDir()
+				}
+				if strings.HasPrefix(line, "#") {
+					b.WriteString("#")
+				}
+				b.WriteString(line)
+			}
+		}
+		b.WriteString("\n")
+		shown := ""
+		for _, blk := range doc.blocks {
+			text(blk.line - 1)
+			at = blk.end
+			fmt.Fprintf(&b, "```%s\n%s```\n", strings.TrimSpace("spu "+blk.name), blk.text)
+			if blk.name != "" {
+				writeFile(t, filepath.Join(dir, blk.name), blk.text)
+			} else if shown != code {
+				shown = code
+				var said strings.Builder
+				if err := diagnosticsOf(t, dir, blk, code == "R0110").Render(&said, lang.Style{}); err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&b, "```text\n%s```\n", neutral(said.String()))
+			}
+		}
+		text(len(doc.lines))
+	}
+	if update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("%s is not what the pages give; STARPUSH_UPDATE=1 writes it (-want +got):\n%s", golden, diff)
 	}
 }
 

@@ -551,7 +551,7 @@ func manPage(root *cobra.Command) string {
 	for _, f := range manFiles {
 		fmt.Fprintf(&b, ".TP\n.I %s\n%s\n", roff(f[0]), roff(f[1]))
 	}
-	b.WriteString(".SH SEE ALSO\nlang/SPEC.md, the language; \\fBstarpush doc\\fR, what modules have.\n")
+	b.WriteString(".SH SEE ALSO\nlang/SPEC.md, the language; docs/cli.md, this command; \\fBstarpush doc\\fR, what modules have.\n")
 	return b.String()
 }
 

@@ -174,19 +174,19 @@ func TestProgressRateAndMemory(t *testing.T) {
 	}
 }
 
-// schemaRow is a row of the table of lines in lang/SPEC.md: a kind, and its fields.
+// schemaRow is a row of the table of lines in docs/cli.md: a kind, and its fields.
 var schemaRow = regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| (`.*`) \\|$")
 
 // documentedLines reads the table: fields that end with "?" need not be there.
 func documentedLines(t *testing.T) map[string][]string {
 	t.Helper()
-	spec, err := os.ReadFile("../../../lang/SPEC.md")
+	spec, err := os.ReadFile("../../../docs/cli.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, text, ok := strings.Cut(string(spec), "| Line | Fields |")
 	if !ok {
-		t.Fatal("lang/SPEC.md has no table of lines")
+		t.Fatal("docs/cli.md has no table of lines")
 	}
 	text, _, _ = strings.Cut(text, "\n\n")
 	all := map[string][]string{}
@@ -229,7 +229,7 @@ func TestSchema(t *testing.T) {
 		kind := strings.Trim(string(fields["t"]), `"`)
 		want, ok := documented[kind]
 		if !ok {
-			t.Errorf("%s: lines %q are not in lang/SPEC.md: %s", what, kind, line)
+			t.Errorf("%s: lines %q are not in docs/cli.md: %s", what, kind, line)
 			return
 		}
 		seen[kind] = true
@@ -241,7 +241,7 @@ func TestSchema(t *testing.T) {
 		}
 		for name := range fields {
 			if name != "t" && !slices.Contains(want, name) && !slices.Contains(want, name+"?") {
-				t.Errorf("%s: %q of lines %q is not in lang/SPEC.md", what, name, kind)
+				t.Errorf("%s: %q of lines %q is not in docs/cli.md", what, name, kind)
 			}
 		}
 	}
