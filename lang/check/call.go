@@ -9,6 +9,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -117,9 +118,9 @@ func (c *checker) printed(d *diag.Diagnostic, e *syntax.Call, name string) {
 	}
 	format, prints := c.text(lit), strings.Contains(strings.ToLower(name), "print") && !strings.HasPrefix(strings.ToLower(name), "s")
 	if prints && strings.HasSuffix(name, "f") {
-		format = syntax.WithoutNewline(format)
+		format = advice.WithoutNewline(format)
 	}
-	right := syntax.Interpolated(format, args)
+	right := advice.Interpolated(format, args)
 	if right == "" {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -649,7 +650,7 @@ func (c *checker) interpolated(d *diag.Diagnostic, whole syntax.Node, format syn
 		}
 		args = append(args, arg)
 	}
-	right := syntax.Interpolated(c.text(lit), args)
+	right := advice.Interpolated(c.text(lit), args)
 	if right == "" {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -59,14 +60,14 @@ func (c *checker) printsText(e *syntax.Call) {
 		if !ok {
 			continue
 		}
-		if i == 0 && len(e.Args) > 1 && syntax.IsFormat(lit.Value) {
+		if i == 0 && len(e.Args) > 1 && advice.IsFormat(lit.Value) {
 			d := c.warn("W0701", lit, "`print` has no formats: this text is printed as it stands")
 			d.Help = append(d.Help, "formats are written in f-strings: `f\"n = {n:d}\"`")
 			var args []string
 			for _, v := range e.Args[1:] {
 				args = append(args, c.text(v.Value))
 			}
-			if right := syntax.Interpolated(syntax.WithoutNewline(c.text(lit)), args); right != "" {
+			if right := advice.Interpolated(advice.WithoutNewline(c.text(lit)), args); right != "" {
 				d.Help[0] = "formats are written in f-strings: `" + right + "`"
 				d.Edit(c.f.At(syntax.Span{Lo: lit.Lo, Hi: e.Args[len(e.Args)-1].Range().Hi}), right)
 			}

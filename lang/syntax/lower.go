@@ -3,10 +3,9 @@ package syntax
 // Lowering: what participle read of a statement becomes a node of the tree.
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/syntax/token"
 )
 
@@ -122,18 +121,7 @@ func (p *parser) headed() bool {
 	if p.Is(p.pos, "{") || p.Tokens[p.pos].Kind == token.NL || p.Tokens[p.pos].Kind == token.EOF || p.BlockEnd(p.pos) {
 		return true
 	}
-	if p.reportHabit(p.begin, p.pos) {
-		return false
-	}
-	m := p.advise(token.Unexpected(p.TokenAt(p.pos), "`{`"))
-	switch {
-	case p.Is(p.pos, "="):
-		m.Hint("equality is written `==`").Edit(p.Span(p.pos), "==").Certain()
-	case p.Is(p.pos, "then"):
-		m.Hint("an `if` statement has a block: `if c { … } else { … }`; an `if` expression goes inside another statement: `let x = if c then a else b`")
-	}
-	p.report(m)
-	p.pos, _ = p.HeadEnd(p.pos)
+	p.fail(advice.Failure{From: p.begin, At: p.pos, Mistake: token.Unexpected(p.TokenAt(p.pos), "`{`")})
 	return false
 }
 
@@ -404,20 +392,3 @@ func (p *parser) assertStmt(w where) Stmt {
 	}
 	return &Assert{Cond: h.Cond, Message: h.Message}
 }
-
-// glued is the name that follows the statement word near in the word at token i: one
-// that was met before, or the index of a loop. "" if there is none.
-func (p *parser) glued(i int, near string) string {
-	name, ok := strings.CutPrefix(p.Str(i), near)
-	if !ok || name == "" || token.IsDigit(name[0]) || name == near[len(near)-1:] || foreign[p.Str(i)] != "" { // a letter twice is a slip of the hand
-		return ""
-	}
-	before := p.Tokens[max(0, i-token.MaxNamed):i]
-	if !p.Has(i+1, "in") && !slices.ContainsFunc(before, func(t token.Token) bool { return t.Kind == token.Ident && t.Text(p.Text) == name }) {
-		return ""
-	}
-	return name
-}
-
-// waits are the names that other systems give to waiting for all tasks.
-var waits = token.WordSet("wait_all", "waitall", "barrier", "sync", "synchronize", "taskwait")

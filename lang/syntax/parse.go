@@ -6,10 +6,10 @@ package syntax
 import (
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/syntax/token"
 )
 
@@ -35,8 +35,7 @@ type parser struct {
 
 	signs string // codelet or func, when the text is a signature and has no such word
 
-	// Made when the first mistake needs it: a text of mistakes asks often.
-	statement map[string]string // what statementWord returned for a word
+	advise func(*token.List, advice.Failure) (*token.Mistake, bool) // asked where the parser cannot go on
 }
 
 // where says what a statement stands in.
@@ -69,7 +68,7 @@ func parse(src *diag.Source, entry bool) (*File, diag.Diagnostics) {
 func newParser(src *diag.Source, entry bool) *parser {
 	s := token.Scan(src.Text)
 	s.Layout()
-	return &parser{List: s.List, src: src, comments: s.Comments, mistakes: s.Mistakes, entry: entry}
+	return &parser{List: s.List, src: src, comments: s.Comments, mistakes: s.Mistakes, entry: entry, advise: advice.Advise}
 }
 
 // diagnostics places the mistakes, in the order of the text.
@@ -315,7 +314,7 @@ func (p *parser) body(w where) *Block {
 		p.block(w)
 		return nil
 	}
-	if !p.reportHabit(p.begin, p.pos) {
+	if !p.explained(advice.Failure{From: p.begin, At: p.pos}) {
 		p.report(p.atEnd(token.Unexpected(p.TokenAt(p.pos), "`{`"), p.pos))
 	}
 	return nil
@@ -380,130 +379,12 @@ func headTo[P any](p *parser, end int) *P {
 				m = p.atEnd(m, end)
 			}
 		}
-		if at < 0 || !p.reportHabit(p.begin, at) {
-			p.report(p.advise(m))
-			p.pos = end
-		}
+		p.fail(advice.Failure{From: p.begin, At: at, Mistake: m})
+		p.pos = max(p.pos, end)
 		return nil
 	}
 	p.pos += int(l.RawCursor())
 	return h
-}
-
-// advise adds help that needs the neighbours of an unexpected token.
-func (p *parser) advise(m *token.Mistake) *token.Mistake {
-	if m.Got == nil || m.Code != "E0101" {
-		return m
-	}
-	i := sort.Search(len(p.Tokens), func(i int) bool { return p.Tokens[i].Lo >= int32(m.Got.Pos.Offset) })
-	if i >= len(p.Tokens) || i == 0 {
-		return m
-	}
-	prev, this := p.Tokens[i-1], p.Tokens[i]
-	switch {
-	case this.Kind == token.Ident && p.meant(m, i):
-	case prev.Kind == token.Ident && this.Kind == token.Ident && p.Is(i+1, "in") && p.meantWord(m, i-1, folding):
-	case prev.Kind == token.Keyword && this.Kind == token.Ident && p.Str(i-1) == "import":
-		m.Hint("a module is written in quotes, as in `import \"std/blas\" as blas`")
-	case prev.Kind == token.Keyword && p.Str(i-1) == "for" && p.Is(i, "("):
-		m.Hint("a loop has no parentheses: `for i in 0..n { ... }`")
-	case prev.Kind == token.Ident && (this.Kind == token.Ident || this.Kind == token.String):
-		if near, ok := diag.Nearest(p.Str(i-1), []string{"insert", "not"}); ok {
-			m.Meant(p.Span(i-1), near)
-		}
-	case prev.Kind == token.Ident && slices.Equal(m.Expect, []string{"`:`"}):
-		p.untyped(m, i)
-	case p.Is(i, "for") && slices.Contains(m.Expect, "`)`"):
-		m.Hint("a list is written `[a for i in 0..n]`, a sum in a codelet `sum i in x { x[i] }`")
-	case p.Is(i, ",") && slices.Equal(m.Expect, []string{"an operator", "`)`"}):
-		m.Hint("parentheses hold one value; only a call has several arguments, and a list is written `[a, b]`")
-	case p.Is(i, "=") && len(m.Expect) > 0 && m.Expect[0] == "an operator":
-		m.Hint("equality is written `==`").Edit(p.Span(i), "==").Certain()
-	case p.Is(i, "@") && slices.Contains(m.Expect, "`as`"):
-		m.Hint("what a script acquires is in main memory; `prefetch … to` brings data to a device")
-	case p.Is(i, "@") && prev.Kind == token.Ident:
-		m.Hint("an operand begins with its access mode: `RW %s @ …`", p.Str(i-1))
-	case p.Is(i, ".") && p.Is(i-1, ".."):
-		m.Hint("a range is written `a..b`, without its end")
-	case p.Is(i, ".") && prev.Kind == token.Int, p.Is(i-1, ".") && i > 1 && p.Tokens[i-2].Kind == token.Int:
-		m.Hint("a float has a digit on both sides of the point: `1.0`")
-	case p.Is(i-1, "*") && p.Is(i, "*"), p.Is(i-1, "+") && p.Is(i, "+"):
-		m.Hint("write `x += 1`")
-	case p.Is(i, ":") && (slices.Contains(m.Expect, "`{`") || len(m.Expect) > 0 && m.Expect[0] == "the end of the statement" && p.Tokens[i+1].Kind != token.Op):
-		m.Hint("a block is written in braces: `{ … }`")
-	case this.Kind == token.NL && p.Str(i) == ";" && (slices.Contains(m.Expect, "`,`") || slices.Contains(m.Expect, "`)`")):
-		m.Hint("write `,`").Edit(p.Span(i), ",").Certain()
-	case p.Is(i, "(") && prev.Kind == token.Ident && token.Constructors[p.Str(i-1)]:
-		m.Hint("the element type is written in square brackets: `%s[f64]`", p.Str(i-1))
-	case len(m.Help) == 0 && slices.Contains(m.Expect, "`,`") && token.StartsExpr(m.Got):
-		m.Hint("add `,` after `%s`", token.Clip(prev.Text(p.Text))).Edit(Span{Lo: prev.Hi, Hi: prev.Hi}, ",")
-	}
-	return m
-}
-
-// untyped says how the parameter before token i is declared.
-func (p *parser) untyped(m *token.Mistake, i int) {
-	name := p.Str(i - 1)
-	switch {
-	case p.Is(p.pos, "param"):
-		typ := ""
-		if p.Is(i, "=") {
-			typ = typeOf(p, i+1)
-		}
-		if typ == "" {
-			m.Hint("a param has a type, as in `param %s: int = ...`", name)
-			return
-		}
-		m.Hint("a param has a type: `param %s: %s = ...`", name, typ).Edit(Span{Lo: p.Tokens[i-1].Hi, Hi: p.Tokens[i-1].Hi}, ": "+typ)
-	case p.Is(p.pos, "func"):
-		m.Hint("a parameter has a type, as in `%s: int`", name)
-	case p.Is(p.pos, "extern") && i == p.pos+2:
-		m.Hint("an extern has a type, as in `extern %s: vector[f64]`", name)
-	case p.Is(p.pos, "codelet"), p.Is(p.pos, "extern"):
-		m.Hint("data has a mode and a type, as in `%[1]s: RW vector[f64]`; a value has a type, as in `%[1]s: float`", name)
-	}
-}
-
-// typeOf is the type of the literal at token i, "" for anything else.
-func typeOf(p *parser, i int) string {
-	switch k := p.Tokens[i].Kind; {
-	case k == token.Int:
-		return "int"
-	case k == token.Float:
-		return "float"
-	case k == token.String:
-		return "string"
-	case p.Is(i, "true"), p.Is(i, "false"):
-		return "bool"
-	}
-	return ""
-}
-
-// linking are the words within statements, which nothing else can be mistaken for.
-var linking = []string{"with", "by", "as", "to", "in", "then", "else", "and", "or"}
-
-// folding are the words of folds.
-var folding = []string{"sum", "prod", "min", "max"}
-
-// meant adds what the name at token i was meant to be, if one of the words that are
-// expected there looks like it.
-func (p *parser) meant(m *token.Mistake, i int) bool {
-	var words []string
-	for _, e := range m.Expect {
-		if w := strings.Trim(e, "`"); len(w) < len(e) && token.Reserved[w] {
-			words = append(words, w)
-		}
-	}
-	return p.meantWord(m, i, words)
-}
-
-// meantWord adds which of the words the name at token i was meant to be.
-func (p *parser) meantWord(m *token.Mistake, i int, words []string) bool {
-	near, ok := diag.Nearest(p.Str(i), words)
-	if ok {
-		m.Meant(p.Span(i), near)
-	}
-	return ok
 }
 
 // fits reports folds that may not stand where the tokens from pos to end are.

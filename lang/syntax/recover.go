@@ -1,7 +1,7 @@
 package syntax
 
 import (
-	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/syntax/token"
 )
 
@@ -23,9 +23,9 @@ func (p *parser) finish(w where, from int, read bool) {
 	if read {
 		if p.Is(p.pos, "else") && p.pos < p.loose {
 			p.pos, _ = p.HeadEnd(p.pos) // of a block that has no braces, which was said
-		} else if p.reportHabit(from, p.pos) {
+		} else if p.explained(advice.Failure{From: from, At: p.pos, Complete: true}) {
 			// where it ends was found, too
-		} else if p.StartsStatement(p.pos) && !p.misspeltInsert(p.pos-1) {
+		} else if p.StartsStatement(p.pos) {
 			m := p.mistakeAt(p.Span(p.pos), "E0104", "two statements on one line").Labelled("a new statement starts here")
 			lo := p.Tokens[p.pos-1].Hi
 			m.Edit(Span{Lo: lo, Hi: t.Lo}, "\n"+p.Indent(from))
@@ -42,11 +42,11 @@ func (p *parser) finish(w where, from int, read bool) {
 			}
 			return
 		} else {
-			end, bad := p.HeadEnd(p.pos)
-			if !bad {
-				p.report(p.trailing(from))
+			if end, bad := p.HeadEnd(p.pos); bad {
+				p.pos = end
+			} else {
+				p.fail(advice.Failure{From: from, At: p.pos, Mistake: token.Unexpected(p.TokenAt(p.pos), "the end of the statement")})
 			}
-			p.pos = end
 		}
 	} else if end, _ := p.HeadEnd(p.pos); end > p.pos {
 		p.pos = end
@@ -63,27 +63,35 @@ func (p *parser) finish(w where, from int, read bool) {
 	}
 }
 
-// reportHabit reports where the mistake at token at of the statement that began at
-// token from comes from, and goes on behind it; false when nothing tells.
-func (p *parser) reportHabit(from, at int) bool {
-	m, next := p.habit(from, at)
-	if m == nil {
-		return false
+// fail reports f.Mistake, or what advice makes of it, and goes on behind the statement.
+func (p *parser) fail(f advice.Failure) {
+	if p.explained(f) {
+		return
 	}
-	p.report(m)
-	end, _ := p.HeadEnd(p.pos)
-	p.pos = max(end, next)
-	return true
+	p.report(f.Mistake)
+	p.pos, _ = p.HeadEnd(p.pos)
 }
 
-// misspeltInsert reports whether token i is a name that most likely means insert, as
-// in `let t = insrt f(RW x)`.
-func (p *parser) misspeltInsert(i int) bool {
-	if p.Tokens[i].Kind != token.Ident || p.Tokens[i+1].Kind != token.Ident {
+// explained reports what advice says of f, and goes on behind it; false: nothing.
+func (p *parser) explained(f advice.Failure) bool {
+	f.Reported, f.Signature, f.Prompt, f.Loose = p.mistakes, p.signs, p.entry, f.From < p.loose
+	m, ok := p.advise(&p.List, f)
+	if !ok {
 		return false
 	}
-	_, near := diag.Nearest(p.Str(i), []string{"insert"})
-	return near
+	if m.Code != "" {
+		p.report(m)
+	}
+	p.loose = max(p.loose, m.Loose)
+	for _, i := range m.Ends {
+		if p.ends == nil {
+			p.ends = map[int]bool{}
+		}
+		p.ends[i] = true
+	}
+	end, _ := p.HeadEnd(p.pos)
+	p.pos = max(end, m.Next)
+	return true
 }
 
 // lenient is the inside of a block whose head could not be read: what may stand in
@@ -91,41 +99,6 @@ func (p *parser) misspeltInsert(i int) bool {
 func (w where) lenient() where {
 	w.top, w.fn, w.loop = false, true, true
 	return w
-}
-
-// trailing words what is wrong with the token at pos, which no part of the statement
-// that began at token from can be.
-func (p *parser) trailing(from int) *token.Mistake {
-	t := p.TokenAt(p.pos)
-	m := token.Unexpected(t, "the end of the statement")
-	switch {
-	case t.Value == "//":
-		m.Hint("comments start with `#`").Edit(p.Span(p.pos), "#")
-	case t.Value == "/" && p.Is(p.pos+1, "*"):
-		m.Hint("comments start with `#`")
-	case p.misspeltInsert(p.pos - 1):
-		m.Meant(p.Span(p.pos-1), "insert")
-	case t.Type == token.Ident && p.Is(p.pos+1, "in") && p.meantWord(m, p.pos-1, folding):
-	case t.Type == token.Ident && p.pos > from+1 && p.meantWord(m, p.pos, linking):
-	case p.Tokens[from].Kind == token.Keyword && p.Is(from, "insert") && p.pos == from+2 && p.Tokens[from+1].Kind == token.Ident:
-		m.Hint("the operands of a task are written in parentheses: `insert %s(…)`", p.Str(from+1))
-	case t.Value == ":" && p.Tokens[from].Kind == token.Keyword:
-		m.Hint("a block is written in braces: `{ … }`")
-	case t.Value == ":" && p.pos == from+1 && p.Tokens[from].Kind == token.Ident:
-		m.Hint("a new name is declared with `let %s: … = …`", p.Str(from))
-	case t.Value == "{":
-		m.Expect = nil
-		m.Msg = "unexpected `{`"
-		m.Hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
-	default:
-		for i := from; i < p.pos; i++ {
-			if p.Is(i, "//") {
-				m.Hint("comments start with `#`; `//` divides")
-				break
-			}
-		}
-	}
-	return m
 }
 
 // misplacedFold is the error of a fold outside a codelet.

@@ -13,7 +13,9 @@ type List struct {
 	Text   string
 	Tokens []Token
 
+	// Made when the first mistake needs them: a text of mistakes asks often.
 	declared map[[2]string]bool // each keyword with the word after it
+	meant    map[string]string  // of Meant
 }
 
 // Is reports whether token i is the sign or word text.
@@ -207,4 +209,17 @@ func (l *List) DeclaredBy(word, name string) bool {
 		}
 	}
 	return l.declared[[2]string{word, name}]
+}
+
+// Meant returns what f returns for word, and calls it once for each word of the text.
+func (l *List) Meant(word string, f func(word string) string) string {
+	meant, known := l.meant[word]
+	if !known {
+		meant = f(word)
+		if l.meant == nil {
+			l.meant = map[string]string{}
+		}
+		l.meant[word] = meant
+	}
+	return meant
 }

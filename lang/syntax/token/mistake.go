@@ -24,6 +24,11 @@ type Mistake struct {
 	Expect []string     // what could have stood there
 	AsName bool         // got is a reserved word where a name should stand
 	Sure   bool         // the edits are what was meant
+
+	// Where a parser goes on, if advice found that.
+	Next  int   // the token to read next, if that is behind the statement
+	Loose int   // the token behind a block that has no braces, whose statements are read for their mistakes alone
+	Ends  []int // tokens that end such a block
 }
 
 // Label is a range beside that of the mistake, with its text.

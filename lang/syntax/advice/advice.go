@@ -1,8 +1,10 @@
-package syntax
-
-// Habits: what people write who come from other languages. Each habit looks at the
-// token that does not fit and its neighbours, and says what is written instead, most
-// often with the edit that does it. What it says takes the place of "unexpected …".
+// Package advice finds what a script means that cannot be read: words, signs and orders of
+// other languages, and words that are misspelt.
+//
+// Advise looks at the token that does not fit and at its neighbours, and returns what is
+// written instead, most often with the edit that does it. Package advice knows the tokens of
+// a text alone, and no parser.
+package advice
 
 import (
 	"fmt"
@@ -11,13 +13,65 @@ import (
 	"github.com/starpush/starpush/lang/syntax/token"
 )
 
+// A Failure is where a parser could not go on.
+type Failure struct {
+	About    Subject
+	From, At int              // the first token of the statement, and the one that does not fit
+	Mistake  *token.Mistake   // what the parser says of it; nil: only what takes the place of that is looked for
+	Reported []*token.Mistake // in the text so far
+
+	Signature string // "codelet" or "func": the text is a signature, which has no such word
+	Complete  bool   // the statement is complete in front of At
+	Prompt    bool   // the text was entered at a prompt
+	Loose     bool   // the statement is in a block that has no braces
+}
+
+// Subject says what a Failure is about.
+type Subject uint8
+
+// The subjects of failures.
+const (
+	Unexpected Subject = iota // the token At cannot be there
+	Word                      // a name begins the statement: it may be a word of another language
+	Effect                    // the statement is an expression without effect
+)
+
+// Advise returns the mistake that f most likely comes from. It is f.Mistake where there is
+// one that only gets more help. ok is false, and f.Mistake as it was, when nothing is known.
+// A mistake without a code was part of an earlier one.
+func Advise(l *token.List, f Failure) (m *token.Mistake, ok bool) {
+	c := &cursor{List: l, Failure: f, from: f.From, at: f.At}
+	switch f.About {
+	case Word:
+		m = c.notWord(f.At)
+	case Effect:
+		m = c.noEffect()
+	default:
+		m = c.habit()
+		if m == nil && f.Complete && c.misspeltInsert(c.at-1) {
+			m = token.Unexpected(c.TokenAt(c.at), "the end of the statement").Meant(c.Span(c.at-1), "insert")
+		}
+		if m == nil && f.Mistake != nil {
+			m = c.hint(f.Mistake)
+		}
+	}
+	if m == nil {
+		return nil, false
+	}
+	m.Next, m.Loose, m.Ends = c.next, c.loose, c.ends
+	return m, true
+}
+
 // cursor is where reading failed: token at of the statement that begins at token from
 // and whose head, or line, ends at token end.
 type cursor struct {
-	*parser
+	*token.List
+	Failure
 	from, at, end int
 
-	next int // where to go on, when that is behind end
+	next  int   // where to go on, when that is behind end
+	loose int   // the first token behind a block that has no braces
+	ends  []int // tokens that end such a block
 }
 
 // habits are tried in order.
@@ -31,23 +85,22 @@ var habits = []func(c *cursor) *token.Mistake{
 	(*cursor).moduleName, (*cursor).insertHabit, (*cursor).modeHabit, (*cursor).callWithModes, (*cursor).filterHabit, (*cursor).registerHabit, (*cursor).waitCall, (*cursor).paramHabit, (*cursor).oneLine, (*cursor).colonBlock, (*cursor).wordBlock,
 }
 
-// habit is what the mistake at token at most likely comes from, nil if nothing tells.
-// next is the token to go on from, 0 for the end of the head.
-func (p *parser) habit(from, at int) (m *token.Mistake, next int) {
-	if at >= len(p.Tokens) || from > at || len(p.mistakes) >= token.MaxErrors {
-		return nil, 0 // looking takes as long as the line
+// habit is the mistake that takes the place of the parser's, nil if nothing tells.
+func (c *cursor) habit() *token.Mistake {
+	if c.at >= len(c.Tokens) || c.from > c.at || len(c.Reported) >= token.MaxErrors {
+		return nil // looking takes as long as the line
 	}
-	end, bad := p.HeadEnd(from)
+	end, bad := c.HeadEnd(c.from)
 	if bad {
-		return nil, 0
+		return nil
 	}
-	c := &cursor{parser: p, from: from, at: at, end: max(end, at)}
+	c.end = max(end, c.at)
 	for _, try := range habits {
 		if m := try(c); m != nil {
-			return m, c.next
+			return m
 		}
 	}
-	return nil, 0
+	return nil
 }
 
 // mistakeOver is the mistake at the tokens [lo, hi), which names its cause.
@@ -68,11 +121,11 @@ func (c *cursor) replace(m *token.Mistake, lo, hi int, text string) *token.Mista
 }
 
 // span is the range of the tokens [lo, hi).
-func (c *cursor) span(lo, hi int) Span {
+func (c *cursor) span(lo, hi int) token.Span {
 	if hi <= lo {
-		return Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[lo].Lo}
+		return token.Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[lo].Lo}
 	}
-	return Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[hi-1].Hi}
+	return token.Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[hi-1].Hi}
 }
 
 // text is the text of the tokens [lo, hi).
@@ -188,7 +241,7 @@ func (c *cursor) choiceOfC() *token.Mistake {
 	}
 	if hi := c.exprEnd(c.at + 2); c.Has(c.at+1, "?") && c.Touching(c.at) && hi > c.at+2 { // a ?? b
 		m := c.mistakeOver(c.at, c.at+2, "there is no operator `??`")
-		return m.Hint("every name has a value: leave `%s` out", token.ClipTo(c.text(c.at, hi), 60)).Edit(Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[hi-1].Hi}, "")
+		return m.Hint("every name has a value: leave `%s` out", token.ClipTo(c.text(c.at, hi), 60)).Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[hi-1].Hi}, "")
 	}
 	m := c.mistakeHere("a choice is written `if c then a else b`")
 	lo := c.exprStart(c.at, stopAtWords)

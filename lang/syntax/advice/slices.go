@@ -1,8 +1,7 @@
-package syntax
+package advice
 
-// Habits of slices: x[a:b], A[:, 0]. What stands there instead depends on what
-// is sliced: registered data has views, of arrays and lists one index may be a range,
-// and bodies of codelets work element by element.
+// Slices: x[a:b], A[:, 0]. Registered data has views, of arrays and lists one index may be
+// a range, and bodies of codelets work element by element.
 
 import (
 	"fmt"
@@ -191,14 +190,14 @@ func (c *cursor) sliceOfData(s sliced, mode string) *token.Mistake {
 	case v.declared:
 		m.Edit(at, part).Certain()
 	case v.registered && !v.taken && !c.edited(v.statement):
-		m.Edit(Span{Lo: c.Tokens[v.top].Lo, Hi: c.Tokens[v.top].Lo}, v.statement+"\n").Edit(at, part).Certain()
+		m.Edit(token.Span{Lo: c.Tokens[v.top].Lo, Hi: c.Tokens[v.top].Lo}, v.statement+"\n").Edit(at, part).Certain()
 	}
 	return m
 }
 
 // edited reports whether the edit of another mistake makes the view.
 func (c *cursor) edited(view string) bool {
-	return slices.ContainsFunc(c.mistakes, func(m *token.Mistake) bool {
+	return slices.ContainsFunc(c.Reported, func(m *token.Mistake) bool {
 		return slices.ContainsFunc(m.Edits, func(e token.Edit) bool { return strings.HasPrefix(e.Text, view) })
 	})
 }
@@ -208,7 +207,7 @@ type pickView struct {
 	name, statement string
 	top             int  // the token that the top-level statement begins with
 	registered      bool // the data is registered above it, with as many indices
-	declared        bool // the view stands above it
+	declared        bool // the view is declared above it
 	taken           bool // its name is that of something else
 }
 
@@ -305,8 +304,8 @@ func (c *cursor) sliceInBody(s sliced) *token.Mistake {
 // Assignments to all elements at once, as in other languages: x[:] = 1.0, A[:, :] = 0.
 
 // dataAbove is the kind of the data x that the text above the statement declares last,
-// as in x: RW vector[…] and register x = vector[…]; "" when x is something else. What
-// other functions and codelets declare does not count.
+// as in x: RW vector[…] and register x = vector[…]; "" when x is something else. Parameters
+// of other functions and codelets do not count.
 func (c *cursor) dataAbove(x string) (kind string) {
 	for i := 0; i < c.from; i++ {
 		if end := c.bodyEnd(i); end >= 0 && end < c.from {

@@ -1,4 +1,4 @@
-package syntax
+package advice
 
 // Habits of names and literals: my-var, 3,5 and []int{1, 2}.
 
@@ -53,7 +53,7 @@ func (c *cursor) dashedInTexts(m *token.Mistake, lo int, dashed, name string) {
 			at += k + len(dashed)
 			start := int32(at - len(dashed))
 			if _, stop, ok := token.FieldAt(text, int(start)); ok && at <= stop && !partOfName(text, int(start), at) {
-				m.Edit(Span{Lo: t.Lo + start, Hi: t.Lo + int32(at)}, name)
+				m.Edit(token.Span{Lo: t.Lo + start, Hi: t.Lo + int32(at)}, name)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func (c *cursor) doubled() *token.Mistake {
 		return nil
 	}
 	c.next = c.end
-	return c.mistakeOver(c.at, c.at+1, "`%s` stands twice", token.Clip(word)).Hint("leave one out").Edit(Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at].Hi}, "").Certain()
+	return c.mistakeOver(c.at, c.at+1, "`%s` stands twice", token.Clip(word)).Hint("leave one out").Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at].Hi}, "").Certain()
 }
 
 // maxDashed is how many uses of a name are renamed without a question.
@@ -207,7 +207,7 @@ func (c *cursor) heads() *token.Mistake {
 		return m
 	}
 	c.next = brace
-	return m.Edit(Span{Lo: c.Tokens[end].Hi, Hi: c.Tokens[end].Hi}, " }").Certain()
+	return m.Edit(token.Span{Lo: c.Tokens[end].Hi, Hi: c.Tokens[end].Hi}, " }").Certain()
 }
 
 // productSign is A @ B.
@@ -262,7 +262,7 @@ func (c *cursor) eachOver() *token.Mistake {
 // Habits of lists in brackets: [0; 10], vector[f64][8, fill = 0] and with {priority: 3}.
 
 // parts cuts what the brackets at the tokens open and end hold at the commas, or other
-// signs, that stand in no inner bracket.
+// signs, outside of inner brackets.
 func (c *cursor) parts(open, end int, sign string) [][2]int {
 	var out [][2]int
 	lo, depth := open+1, 0

@@ -1,4 +1,4 @@
-package syntax
+package advice
 
 // Habits of statements on data: calls in place of insert, partition and wait, types in
 // front of names.
@@ -34,9 +34,9 @@ func (c *cursor) callWithModes() *token.Mistake {
 	}
 	m := c.mistakeOver(lo, open, "a task is submitted by `insert`")
 	if fn := c.Str(open + 1); submits[strings.TrimPrefix(c.Str(lo), "starpu_")] && lo == open-1 && !c.DeclaredBy("codelet", c.Str(lo)) && c.Kind(open+1) == token.Ident && c.Has(open+2, ",") {
-		return m.Hint("write `insert %s(…)`", fn).Edit(Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[open+3].Lo}, "insert "+fn+"(").Certain()
+		return m.Hint("write `insert %s(…)`", fn).Edit(token.Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[open+3].Lo}, "insert "+fn+"(").Certain()
 	}
-	return m.Hint("write `insert %s(…)`", c.text(lo, open)).Edit(Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[lo].Lo}, "insert ").Certain()
+	return m.Hint("write `insert %s(…)`", c.text(lo, open)).Edit(token.Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[lo].Lo}, "insert ").Certain()
 }
 
 // dropModes gives m the edits that take the access modes out of the call whose bracket
@@ -52,7 +52,7 @@ func (c *cursor) dropModes(m *token.Mistake, open int) string {
 		if token.ModeOf(c.Str(i)) == 0 || c.Kind(i) != token.Ident || c.Kind(i+1) != token.Ident || c.Tokens[i].Lo < from {
 			continue
 		}
-		drop := Span{Lo: c.Tokens[i].Lo, Hi: c.Tokens[i+1].Lo}
+		drop := token.Span{Lo: c.Tokens[i].Lo, Hi: c.Tokens[i+1].Lo}
 		m.Edit(drop, "")
 		plain += c.Text[from:drop.Lo]
 		from = drop.Hi
@@ -103,11 +103,11 @@ func (c *cursor) registerHabit() *token.Mistake {
 		return c.replace(m, c.at, c.at+1, " =")
 	case c.at == c.from+2 && k == token.Ident && token.Constructors[c.Str(c.at)]:
 		m := c.mistakeHere("data is registered with `=`")
-		return m.Hint("write `register %s = %s…`", name, c.Str(c.at)).Edit(Span{Lo: c.Tokens[c.at].Lo, Hi: c.Tokens[c.at].Lo}, "= ").Certain()
+		return m.Hint("write `register %s = %s…`", name, c.Str(c.at)).Edit(token.Span{Lo: c.Tokens[c.at].Lo, Hi: c.Tokens[c.at].Lo}, "= ").Certain()
 	case c.Has(c.at, ",") && c.Kind(c.at+1) == token.Ident && c.Has(c.at+2, "=") && c.inBracket(c.at) < 0 && c.Has(c.exprStart(c.at, nil)-1, "="):
 		m := c.mistakeHere("one `register` has one constructor")
 		hi := c.Tokens[c.at+1].Lo
-		return m.Hint("write a `register` for each").Edit(Span{Lo: c.Tokens[c.at].Lo, Hi: hi}, "\n"+c.Indent(c.from)+"register ").Certain()
+		return m.Hint("write a `register` for each").Edit(token.Span{Lo: c.Tokens[c.at].Lo, Hi: hi}, "\n"+c.Indent(c.from)+"register ").Certain()
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (c *cursor) paramHabit() *token.Mistake {
 		return c.replace(m, c.at-1, c.at+1, c.Str(c.at)+": "+c.Str(c.at-1))
 	}
 	m := c.mistakeHere("the type follows a colon")
-	return m.Hint("write `%s: %s`", c.Str(c.at-1), c.Str(c.at)).Edit(Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, ":").Certain()
+	return m.Hint("write `%s: %s`", c.Str(c.at-1), c.Str(c.at)).Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, ":").Certain()
 }
 
 // modeWords are other names for access modes.
@@ -225,7 +225,7 @@ func (c *cursor) registerAsValue() *token.Mistake {
 	}
 	if c.Has(c.from, "register") && c.Kind(c.at-1) == token.Ident && c.Str(c.at-1) == "new" && c.Has(c.at-2, "=") && token.Constructors[c.Str(c.at)] {
 		m := c.mistakeOver(c.at-1, c.at, "data is made without `new`")
-		m.Hint("leave `new` out").Edit(Span{Lo: c.Tokens[c.at-1].Lo, Hi: c.Tokens[c.at].Lo}, "").Certain()
+		m.Hint("leave `new` out").Edit(token.Span{Lo: c.Tokens[c.at-1].Lo, Hi: c.Tokens[c.at].Lo}, "").Certain()
 		return m
 	}
 	return nil
@@ -407,7 +407,7 @@ func (c *cursor) generator(open, end int) *token.Mistake {
 	}
 }
 
-// inCodelet reports whether the statement stands in the body of a codelet.
+// inCodelet reports whether the statement is in the body of a codelet.
 func (c *cursor) inCodelet() bool {
 	head := c.from
 	for head >= 0 && !(c.Kind(head) == token.Keyword && c.Has(head, "codelet")) {
@@ -625,8 +625,8 @@ func (c *cursor) declaration() bool { return c.declaring() != "" }
 // declaring is the word by which the statement declares parameters, "" if it does not:
 // func, codelet or extern.
 func (c *cursor) declaring() string {
-	if c.signs != "" {
-		return c.signs
+	if c.Signature != "" {
+		return c.Signature
 	}
 	if c.Kind(c.from) != token.Keyword {
 		return ""

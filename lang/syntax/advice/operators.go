@@ -1,4 +1,4 @@
-package syntax
+package advice
 
 // Habits of operators, declarations and calls.
 
@@ -244,7 +244,7 @@ func (c *cursor) letHabit() *token.Mistake {
 		if zero == "" {
 			return m.Hint("write `let %s: %s = …` with the value that it begins with", name, typ)
 		}
-		return m.Hint("write `let %s: %s = %s`, or another value that it begins with", name, typ, zero).Edit(Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, " = "+zero)
+		return m.Hint("write `let %s: %s = %s`, or another value that it begins with", name, typ, zero).Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, " = "+zero)
 	case c.Has(c.at, ",") && c.at == c.from+2, c.Has(c.at, "(") && c.at == c.from+1:
 		return c.several()
 	case k == token.Assign && c.Str(c.at) == "=" && !c.Has(c.at+1, ">") && c.Kind(c.at-1) == token.Ident && c.at == c.from+4 && c.Has(c.at-2, "="):
@@ -310,7 +310,7 @@ func (c *cursor) declared() *token.Mistake {
 		}
 	case c.Has(c.at, ":") && c.Kind(c.at+1) == token.Ident:
 		m := c.mistakeOver(c.from, c.at+1, "a new name is declared with `let`")
-		return m.Hint("write `let %s: %s = …`", name, c.Str(c.at+1)).Edit(Span{Lo: c.Tokens[c.from].Lo, Hi: c.Tokens[c.from].Lo}, "let ").Certain()
+		return m.Hint("write `let %s: %s = …`", name, c.Str(c.at+1)).Edit(token.Span{Lo: c.Tokens[c.from].Lo, Hi: c.Tokens[c.from].Lo}, "let ").Certain()
 	case c.Has(c.at, ",") && c.Kind(c.at+1) == token.Ident:
 		if a, b := name, c.Str(c.at+1); c.Has(c.at+2, "=") && c.Has(c.at+3, b) && c.Has(c.at+4, ",") && c.Has(c.at+5, a) && c.at+6 == c.end {
 			lines := []string{"let last = " + a, a + " = " + b, b + " = last"}

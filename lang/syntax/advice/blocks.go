@@ -1,4 +1,4 @@
-package syntax
+package advice
 
 // Habits of loops and blocks: for (i = 0; i < n; i++), for i := range xs, a block that
 // begins with a colon, then or do and ends by its indentation or with end.
@@ -287,7 +287,7 @@ func (c *cursor) wordBlock() *token.Mistake {
 	case c.Kind(c.at) == token.NL && c.Str(c.at) != ";":
 		if last, _ := c.indented(c.at); last > c.at {
 			m := c.mistakeOver(c.at, c.at, "unexpected end of line, expected `{`: a block is written in braces")
-			m.At = Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}
+			m.At = token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}
 			return c.braced(m, c.at, c.at)
 		}
 	case c.Kind(c.at) == token.Ident && c.Str(c.at) == "do" && c.Has(c.at+1, "{"):
@@ -311,7 +311,7 @@ func (c *cursor) braced(m *token.Mistake, at, hi int) *token.Mistake {
 	m.Certain()
 	switch open := c.span(at, hi); {
 	case hi == at: // at the end of the line
-		m.Edit(Span{Lo: c.Tokens[at-1].Hi, Hi: c.Tokens[at-1].Hi}, " {")
+		m.Edit(token.Span{Lo: c.Tokens[at-1].Hi, Hi: c.Tokens[at-1].Hi}, " {")
 	case c.Touching(at - 1):
 		m.Edit(open, " {")
 	default:
@@ -334,7 +334,7 @@ func (c *cursor) braced(m *token.Mistake, at, hi int) *token.Mistake {
 	if c.endsBlock(after) {
 		return m.Edit(c.span(after, after+1), "}")
 	}
-	return m.Edit(Span{Lo: c.Tokens[last].Hi, Hi: c.Tokens[last].Hi}, "\n"+c.Indent(c.from)+"}")
+	return m.Edit(token.Span{Lo: c.Tokens[last].Hi, Hi: c.Tokens[last].Hi}, "\n"+c.Indent(c.from)+"}")
 }
 
 // elseWords begin the other branch of an if elsewhere.
@@ -352,10 +352,7 @@ func (c *cursor) endsBlock(i int) bool {
 	if c.Kind(i) != token.Ident || c.Str(i) != "end" && c.Str(i) != "endif" || c.Kind(i+1) != token.NL && c.Kind(i+1) != token.EOF {
 		return false
 	}
-	if c.ends == nil {
-		c.ends = map[int]bool{}
-	}
-	c.ends[i] = true
+	c.ends = append(c.ends, i)
 	return true
 }
 
@@ -538,7 +535,7 @@ func (c *cursor) optionForm() *token.Mistake {
 	switch {
 	case c.Has(c.at-2, "with") && taskOptions[c.Str(c.at-1)] && c.EndsOperand(c.at) && !c.Has(c.at+1, "="):
 		m := c.mistakeHere("an option is given by `=`")
-		return m.Hint("write `%s = %s`", c.Str(c.at-1), c.Str(c.at)).Edit(Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, " =").Certain()
+		return m.Hint("write `%s = %s`", c.Str(c.at-1), c.Str(c.at)).Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, " =").Certain()
 	case !c.inserts() || c.inBracket(c.at) >= 0 || !c.Has(c.at-1, ")") || c.Kind(c.at) != token.Ident:
 		return nil
 	case (word == "where" || word == "on") && taskOptions[c.Str(c.at+1)] && c.Has(c.at+2, "="): // where after = t
@@ -546,7 +543,7 @@ func (c *cursor) optionForm() *token.Mistake {
 	case taskOptions[word] && c.Has(c.at+1, "="):
 		m := c.mistakeOver(c.at, c.at+1, "options follow `with`")
 		c.next = c.exprEnd(c.at + 2)
-		return m.Hint("write `with %s = …`", word).Edit(Span{Lo: c.Tokens[c.at].Lo, Hi: c.Tokens[c.at].Lo}, "with ").Certain()
+		return m.Hint("write `with %s = …`", word).Edit(token.Span{Lo: c.Tokens[c.at].Lo, Hi: c.Tokens[c.at].Lo}, "with ").Certain()
 	case word == "after" && c.EndsOperand(c.at+1):
 		hi := c.exprEnd(c.at + 1)
 		for c.Has(hi, ",") && c.Kind(hi+1) == token.Ident && !c.Has(hi+2, "=") { // t, u

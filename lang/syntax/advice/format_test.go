@@ -1,10 +1,10 @@
-package syntax_test
+package advice_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/syntax/advice"
 )
 
 // TestInterpolated: an f-string writes what the format wrote, and nothing else is offered.
@@ -25,12 +25,12 @@ func TestInterpolated(t *testing.T) {
 		{`"%q %d"`, "a b", ""},
 		{`"%d"`, `f("a")`, ""},
 	} {
-		if got := syntax.Interpolated(c.literal, strings.Fields(c.args)); got != c.want {
+		if got := advice.Interpolated(c.literal, strings.Fields(c.args)); got != c.want {
 			t.Errorf("%s with %s: %s, want %s", c.literal, c.args, got, c.want)
 		}
 	}
 	for in, want := range map[string]string{`"a\n"`: `"a"`, `"a\\n"`: `"a\\n"`, `"a\\\n"`: `"a\\"`, `"n"`: `"n"`, `"\n"`: `""`, `""`: `""`} {
-		if got := syntax.WithoutNewline(in); got != want {
+		if got := advice.WithoutNewline(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
