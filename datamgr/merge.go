@@ -480,7 +480,8 @@ func (p *Publisher) giveBack(c *Completer) {
 	}
 }
 
-// AddPublisher makes p known; before the first submission only.
+// AddPublisher makes p known, before its owner runs a task. Submission lock held, or
+// before the first submission.
 func (g *Registry) AddPublisher(p *Publisher) { g.publishers = append(g.publishers, p) }
 
 // unorder marks f as having unordered accesses. From now on everybody takes its

@@ -49,7 +49,7 @@ type Registry struct {
 	generation atomic.Uint32
 	_          [60]byte
 
-	publishers []*Publisher // who may run tasks; fixed before the first submission
+	publishers []*Publisher // of all that run tasks; guarded by mu
 	held       []*Hold      // data held by the program; guarded by mu
 
 	// Rank says how waiters for a lock are ordered: by the priority, the higher first, and

@@ -140,6 +140,7 @@ package engine
 //	a datum's lock (package datamgr)
 //	a node's lock, an access lock, an accumulator's lock, a publisher's lock (package datamgr)
 //	gangs.mu
+//	lanes.mu, under which policies are called while jobs have shares
 //	leaves: the lock of pools (package datamgr), Task.mu, gang.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
 //
 // No lock except the drain lock is held while a kernel, a shape function, a

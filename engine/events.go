@@ -174,7 +174,7 @@ type EventKind uint8
 const (
 	TaskSubmitted EventKind = iota + 1
 	TaskStarted             // its kernel is about to run; again on another worker when the device of the first was lost
-	TaskDone                // its kernel returned without error
+	TaskDone                // its kernel returned without error; events of other tasks on the worker come before if it gave way
 	TaskFailed              // its kernel returned an error or panicked
 	TaskCancelled           // it never started: what it needs was lost, or its job was cancelled
 )

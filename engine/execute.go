@@ -97,9 +97,12 @@ func (t *task) member() bool {
 func (w *worker) prepare(t *task) (commutes, done bool) {
 	ops := t.operands()
 	var state datamgr.State
+	own := true
 	for i := range ops {
 		switch op := &ops[i]; op.Mode {
-		case iface.Scratch, iface.Redux:
+		case iface.Redux:
+			own = w.own >= 0 // else the contribution is to be given back
+		case iface.Scratch:
 		case iface.Commute:
 			commutes = true
 			fallthrough
@@ -107,7 +110,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 			state |= op.Handle.State()
 		}
 	}
-	ok := w.node == 0 && !w.rt.limited && (state == 0 || state.OnlyLazy())
+	ok := own && w.node == 0 && !w.rt.limited && (state == 0 || state.OnlyLazy())
 	if ok && commutes && !t.lockPlace().AcquireSingle(w.c) {
 		w.pub.End(w.c) // t may run elsewhere by now
 		w.drain()
@@ -124,7 +127,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 			err = w.preparePrivate(k, i, op)
 			k++
 		case iface.Redux:
-			if !op.Handle.Contributes(w.id, &w.tc.bufs[i]) {
+			if !op.Handle.Contributes(w.own, &w.tc.bufs[i]) {
 				err = w.contribute(t, i)
 			}
 			w.tc.set[i] = true
@@ -304,7 +307,8 @@ func (c *TaskContext) Arg(i int) iface.Scalar { return c.t.arguments()[i] }
 func (c *TaskContext) Stream() accel.Stream { return c.w.stream }
 
 // Worker returns the number of the worker that runs the kernel: 0 to
-// Runtime.Workers()-1. At most one kernel runs on a worker at a time.
+// Runtime.Workers()-1. At most one kernel runs on a worker at a time, besides one that
+// gave way for a second (GiveWay).
 func (c *TaskContext) Worker() int { return c.w.id }
 
 // Keep returns where the kernels of a worker keep something for those that run
@@ -450,12 +454,7 @@ func (rt *Runtime) mayBeInKernel() bool {
 	if rt.hooks.Load() > 0 {
 		return inKernel()
 	}
-	for _, w := range rt.workers {
-		if w.runs(nil) {
-			return inKernel()
-		}
-	}
-	return false
+	return rt.anyWorker(func(w *worker) bool { return w.runs(nil) }) && inKernel()
 }
 
 // newPanic makes an error of what recover returned.

@@ -40,6 +40,18 @@ type JobOptions struct {
 	// be in vain: there are MaxInFlight tasks, and all wait for what only the program can
 	// bring about, such as a gate. Otherwise the job takes more. See Job.Widen.
 	Bounded bool
+	// Weight is the job's share of the workers' time, compared with other jobs, while there
+	// are more ready tasks than workers: of two jobs with weights 1 and 3, the first gets a
+	// quarter. A worker that ends a task takes the next one from the job that has had least
+	// for its weight. A kernel of a job that has had more gives way where it calls
+	// TaskContext.GiveWay, as bodies written in the language do; other kernels run to their
+	// end. Time that a job does not use is not kept for later. 0: the job has no share of its
+	// own; all such jobs together have the weight 1. Between jobs with shares priorities mean
+	// nothing. A Sequential runtime has no shares.
+	Weight int
+	// MaxWorkers is the most workers that run tasks of the job at a time; 0: all. A job with
+	// MaxWorkers and no Weight has the weight 1.
+	MaxWorkers int
 	// Listener is told what happens to the job's tasks, besides Options.Listener,
 	// until Close; if it is a CopyListener, of all copies in the runtime, too. nil
 	// costs nothing.
@@ -64,6 +76,7 @@ type Job struct {
 	every  int64 // look at the window every so many submissions
 	batch  int64 // workers add what ended after so many tasks
 
+	lane      *lane        // its share; nil: it has none
 	cancelled atomic.Int64 // tasks up to this number are not started any more
 	stats     *jobStats
 	timed     atomic.Bool // kernels are timed
@@ -137,10 +150,13 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	if o.Stats {
 		j.stats = newJobStats(rt.workers)
 	}
-	j.timed.Store(o.Stats || rt.opt.Calibrate > 0 || rt.feedback != nil || rt.verify != nil)
+	j.timed.Store(o.Stats || rt.opt.Calibrate > 0 || rt.lanes.common.feedback != nil || rt.verify != nil)
 	j.mu.base = context.WithoutCancel(ctx)
 	j.mu.old = newGeneration(j.mu.base)
 	j.now.Store(j.mu.old)
+	if (o.Weight > 0 || o.MaxWorkers > 0) && !rt.opt.Sequential {
+		rt.addLane(j)
+	}
 	rt.reg.Lock()
 	rt.jobs[j] = struct{}{}
 	if o.Listener != nil {
@@ -331,6 +347,9 @@ func (j *Job) Close() error {
 	}
 	j.leave()
 	rt.reg.Unlock()
+	if j.lane != nil {
+		rt.removeLane(j)
+	}
 	rt.progress() // others that close it
 	return err
 }

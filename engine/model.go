@@ -159,27 +159,28 @@ func (rt *Runtime) arch(w int) string { return rt.workers[w].kind }
 
 // timed calls the kernel of t and says what it took to those who want to know.
 func (w *worker) timed(t *task, fn Impl, impl int) error {
-	rt, j, a, fb := w.rt, t.job, &w.tally, w.rt.feedback
+	rt, j, a := w.rt, t.job, &w.tally
+	told := rt.laneOf(j).feedback != nil
 	if rt.verify != nil && w.arch == cpuArch { // others' memory cannot be looked at
 		fn = rt.verify.verified(fn)
 	}
 	var k *tallied
 	if j.stats != nil {
-		if k = a.begin(w, j, t.codelet); k.skip > 0 && fb == nil && !rt.models.active.Load() {
+		if k = a.begin(w, j, t.codelet); k.skip > 0 && !told && !rt.models.active.Load() {
 			k.skip--
 			err := w.call(fn)
 			a.count(w, k, t)
 			return err
 		}
 	}
-	if fb != nil {
-		fb.Started(&t.Item, w.id)
+	if told {
+		w.laneTaskStarted(t)
 	}
-	start := time.Since(rt.began)
+	start, paused := time.Since(rt.began), w.paused
 	err := w.call(fn)
-	d := time.Since(rt.began) - start
-	if fb != nil {
-		fb.Ended(&t.Item, w.id, d.Seconds())
+	d := time.Since(rt.began) - start - (w.paused - paused)
+	if told {
+		w.laneTaskEnded(t, d)
 	}
 	if j.stats != nil {
 		a.timed(w, k, t, d)
@@ -240,17 +241,9 @@ func (rt *Runtime) Expect(c *Codelet, ops []iface.Desc, args []iface.Scalar) (pe
 // Scheduling: the engine's side of sched.Machine (workers, estimates) and the measured
 // times of kernels.
 
-// newPolicy makes the policy that the options ask for.
+// newPolicy makes the policy that the options ask for, and says how to make more of
+// them, for jobs with a share.
 func (rt *Runtime) newPolicy() error {
-	err := rt.choosePolicy()
-	if !rt.opt.Sequential {
-		rt.feedback, _ = rt.policy.(sched.Feedback)
-		rt.sharer, _ = rt.policy.(sched.Sharer)
-	}
-	return err
-}
-
-func (rt *Runtime) choosePolicy() error {
 	o := &rt.opt
 	if o.Plan != nil {
 		rt.policy = &inOrder{}
@@ -258,7 +251,8 @@ func (rt *Runtime) choosePolicy() error {
 	}
 	m := rt.machine()
 	if o.NewPolicy != nil && !o.Sequential {
-		if rt.policy = o.NewPolicy(m); rt.policy == nil {
+		rt.makePolicy = func() sched.Policy { return o.NewPolicy(m) }
+		if rt.policy = rt.makePolicy(); rt.policy == nil {
 			return errors.New("engine: Options.NewPolicy returned nil instead of a scheduling policy")
 		}
 		return nil
@@ -271,7 +265,8 @@ func (rt *Runtime) choosePolicy() error {
 	if err != nil {
 		return err
 	}
-	rt.policy = e.New(m)
+	rt.makePolicy = func() sched.Policy { return e.New(m) }
+	rt.policy = rt.makePolicy()
 	rt.promise = e.Priorities
 	if rt.promise != sched.Unordered {
 		rt.reg.Rank = func(w *datamgr.Waiter) (int32, int64) {

@@ -292,7 +292,7 @@ func (w *worker) contribute(t *task, i int) error {
 	h, b := t.operands()[i].Handle, &w.tc.bufs[i]
 	return callKernel(func(*TaskContext) error {
 		if !t.general {
-			_, err := h.Contribute(w.id, b) // the worker's, which is not given back
+			_, err := h.Contribute(w.own, b) // the worker's, which is not given back
 			return err
 		}
 		x := t.x
@@ -301,7 +301,7 @@ func (w *worker) contribute(t *task, i int) error {
 				return c.Take(b)
 			}
 		}
-		c, err := h.Contribute(w.id, b)
+		c, err := h.Contribute(w.own, b)
 		if err == nil {
 			x.redux = append(x.redux, c)
 		}

@@ -58,8 +58,9 @@ type Options struct {
 	Policy string
 	// NewPolicy makes the scheduling policy, when it is none of package sched;
 	// Policy is then what Runtime.Policy calls it, "" for "user". See package
-	// sched for what it must do, and schedtest for a test of it. A Sequential
-	// runtime uses none.
+	// sched for what it must do, and schedtest for a test of it. It is called once
+	// for the runtime, and again for jobs with a share (JobOptions.Weight), each of which
+	// has a policy of its own. A Sequential runtime uses none.
 	NewPolicy func(sched.Machine) sched.Policy
 	// Window is the number of unfinished tasks above which Submit waits for
 	// the workers to catch up; 0 means DefaultWindow. Submit never waits when

@@ -41,8 +41,8 @@ type SizeError struct {
 func (e *SizeError) Error() string { return e.Message }
 
 // choose decides about the size of a task, which may run on so many workers.
-func (sp *taskOptions) choose(rt *Runtime, s *TaskSpec) error {
-	c := s.Codelet
+func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
+	rt, c := j.rt, s.Codelet
 	var tr Traits
 	if c.Traits != nil {
 		tr = *c.Traits
@@ -75,6 +75,8 @@ func (sp *taskOptions) choose(rt *Runtime, s *TaskSpec) error {
 		return nil
 	case tr.MaxWorkers > 0 && sp.Size > tr.MaxWorkers:
 		return fail(tr.MaxWorkers, "its codelet can use %d at most", tr.MaxWorkers)
+	case j.opt.MaxWorkers > 0 && sp.Size > j.opt.MaxWorkers:
+		return fail(j.opt.MaxWorkers, "its job can use %d at most", j.opt.MaxWorkers)
 	case rt.opt.Sequential:
 		if sp.Size > MaxWorkers {
 			return fail(MaxWorkers, "there can be %d", MaxWorkers)
@@ -85,6 +87,9 @@ func (sp *taskOptions) choose(rt *Runtime, s *TaskSpec) error {
 	if sp.size == 0 {
 		if sp.size = have; tr.MaxWorkers > 0 {
 			sp.size = min(have, tr.MaxWorkers)
+		}
+		if j.opt.MaxWorkers > 0 {
+			sp.size = min(sp.size, j.opt.MaxWorkers)
 		}
 	}
 	return nil
@@ -401,11 +406,29 @@ type gangs struct {
 // wants reports whether g, the first in the queue, could have w as a member.
 // gangs.mu held.
 func (g *gang) wants(w *worker) bool {
-	return g.t.Allowed == nil || g.t.Allowed.Has(w.id)
+	return (g.t.Allowed == nil || g.t.Allowed.Has(w.id)) && w.mayJoin(g.t.job)
 }
 
-// joinLocked makes w a member of g, the first in the queue, and returns its rank.
-func (q *gangs) joinLocked(g *gang, w *worker) int {
+// wanting returns the lane of the first gang in the queue if that wants w, else nil.
+func (q *gangs) wanting(w *worker) *lane {
+	if q.open.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.mu.queue) == 0 || !q.mu.queue[0].wants(w) {
+		return nil
+	}
+	return w.rt.laneOf(q.mu.queue[0].t.job)
+}
+
+// joinLocked makes w a member of g, the first in the queue, and returns its rank; below
+// 0: its job has as many workers as it may have. w stays a worker of the lane keep, if
+// that is not nil, and goes back there (worker.backTo).
+func (q *gangs) joinLocked(g *gang, w *worker, keep *lane) int {
+	if !w.joinLane(w.rt.laneOf(g.t.job), keep) {
+		return -1
+	}
 	g.members = append(g.members, w)
 	rank := len(g.members) - 1
 	if len(g.members) == g.size {
@@ -446,11 +469,13 @@ func (w *worker) assemble(t *task) {
 	q.cond.Broadcast()
 	for len(g.members) < g.size {
 		if first := q.mu.queue[0]; first != g && first.wants(w) {
-			rank := q.joinLocked(first, w)
-			q.mu.Unlock()
-			first.serve(w, rank, 0)
-			q.mu.Lock()
-			continue
+			if rank := q.joinLocked(first, w, rt.laneOf(t.job)); rank >= 0 {
+				q.mu.Unlock()
+				first.serve(w, rank, 0)
+				w.backTo(rt.laneOf(t.job))
+				q.mu.Lock()
+				continue
+			}
 		}
 		q.cond.Wait()
 	}
@@ -466,8 +491,11 @@ func (w *worker) help() bool {
 		return false
 	}
 	g := q.mu.queue[0]
-	rank := q.joinLocked(g, w)
+	rank := q.joinLocked(g, w, nil)
 	q.mu.Unlock()
+	if rank < 0 {
+		return false
+	}
 	w.notIdle.Store(true) // first: what the policy gives w from now on is for others to take
 	defer w.notIdle.Store(false)
 	w.pub.End(w.c)

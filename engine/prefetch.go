@@ -143,7 +143,12 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 		}
 	}
 	allowed, priority := t.Allowed, t.Priority
-	w := rt.policy.Push(&t.Item, from)
+	var w int
+	if !rt.lanes.on.Load() {
+		w = rt.policy.Push(&t.Item, from)
+	} else {
+		w = rt.pushLane(t, from)
+	}
 	rt.wakeFor(w, allowed)
 	if w < 0 || !rt.reg.Bounded(rt.workers[w].node) {
 		return
@@ -373,7 +378,7 @@ type fetchKey struct {
 
 // openPrefetchers begins to feed the devices.
 func (rt *Runtime) openPrefetchers() {
-	rt.ahead, _ = rt.plainPolicy().(sched.Ahead)
+	rt.ahead, _ = plain(rt.policy).(sched.Ahead)
 	if rt.ahead == nil || rt.opt.Ahead < 0 {
 		rt.ahead = nil
 		return
@@ -444,7 +449,7 @@ func newLookahead(w *worker) *lookahead {
 func (w *worker) prefetchNext(m *lookahead) {
 	rt := w.rt
 	m.requests, m.keep, m.tasks = m.requests[:0], m.keep[:0], 0
-	rt.ahead.Ahead(w.id, rt.opt.Ahead, m.order)
+	rt.lookAhead(w.id, m)
 	w.seen.Store(int32(m.tasks))
 	f := rt.prefetchers[w.node]
 	f.mu.Lock()

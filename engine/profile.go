@@ -88,6 +88,7 @@ type TaskProfile struct {
 	DataReady time.Duration // its locks are taken, its memory exists and holds what it reads
 	Started   time.Duration // its kernel was called
 	Ended     time.Duration // its kernel returned
+	Paused    time.Duration // of that time, how long its kernel gave way to tasks of other jobs
 	Released  time.Duration // what waited for it was set free
 	Failed    bool
 	Cancelled bool // it never started
@@ -207,7 +208,7 @@ func (t *Task) Profile() (TaskProfile, bool) {
 
 // add counts a task that took d.
 func (c *CodeletProfile) add(p *TaskProfile) {
-	d := p.Ended - p.Started
+	d := p.Ended - p.Started - p.Paused
 	c.Tasks++
 	if c.Tasks == 1 || d < c.Min {
 		c.Min = d
@@ -399,6 +400,18 @@ func (w *worker) helps(begin bool) {
 	}
 }
 
+// gaveWay notes that the kernel of t, on w, gave way for so long.
+func (w *worker) gaveWay(t *task, d time.Duration) {
+	if w.rt.profile == nil {
+		return
+	}
+	if tt := t.generalPart().times; tt != nil {
+		tt.mu.Lock()
+		tt.p.Paused += d
+		tt.mu.Unlock()
+	}
+}
+
 // beginLocked begins the time in a kernel.
 func (w *workerTimes) beginLocked(now time.Duration) {
 	w.mu.busySince = now
@@ -410,7 +423,9 @@ func (w *workerTimes) beginLocked(now time.Duration) {
 
 // endLocked ends the time in a kernel.
 func (w *workerTimes) endLocked(now time.Duration) {
-	w.mu.busy += now - w.mu.busySince
+	if w.mu.busySince > 0 { // else a stand-in under the same number has ended it
+		w.mu.busy += now - w.mu.busySince
+	}
 	w.mu.busySince = 0
 	if w.mu.paused {
 		w.mu.idleSince, w.mu.paused = now, false
@@ -432,12 +447,12 @@ type profiledPolicy struct {
 	p *profiler
 }
 
-// plainPolicy is the policy itself, for what only some policies have.
-func (rt *Runtime) plainPolicy() sched.Policy {
-	if q, ok := rt.policy.(*profiledPolicy); ok {
+// plain is the policy itself, for what only some policies have.
+func plain(p sched.Policy) sched.Policy {
+	if q, ok := p.(*profiledPolicy); ok {
 		return q.Policy
 	}
-	return rt.policy
+	return p
 }
 
 // Push takes the time at which a task is ready and given to the policy.

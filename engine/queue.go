@@ -15,6 +15,7 @@ import (
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // DefaultQueue is how many kernels of a device's worker are in flight. An event costs
@@ -60,7 +61,7 @@ func (w *worker) addSlots() error {
 
 // mayQueue reports whether the kernel of t may be in flight while its worker goes on.
 func (w *worker) mayQueue(t *task) bool {
-	if len(w.slots) < 2 || t.kind != userTask {
+	if len(w.slots) < 2 || t.kind != userTask || t.job.opt.MaxWorkers > 0 {
 		return false
 	}
 	if tr := t.codelet.Traits; tr != nil && tr.Parallel != Single {
@@ -124,9 +125,7 @@ func (w *worker) kernelStarted(f *queuedKernel) {
 	if j.stats != nil {
 		f.count = w.tally.begin(w, j, f.t.codelet)
 	}
-	if rt.feedback != nil {
-		rt.feedback.Started(&f.t.Item, w.id)
-	}
+	w.laneTaskStarted(f.t)
 	f.start = max(1, time.Since(rt.began))
 }
 
@@ -136,9 +135,7 @@ func (w *worker) kernelEnded(f *queuedKernel, err error) {
 	rt.reg.KernelEnds(w.node)
 	if f.start > 0 {
 		d := time.Since(rt.began) - f.start
-		if rt.feedback != nil {
-			rt.feedback.Ended(&f.t.Item, w.id, d.Seconds())
-		}
+		w.laneTaskEnded(f.t, d)
 		if j.stats != nil {
 			w.tally.timed(w, f.count, f.t, d)
 		}
@@ -194,7 +191,13 @@ func (w *worker) await() (looking bool) {
 		}()
 	}
 	p.enter(w)
-	if it := w.rt.policy.Pop(w.id); it != nil {
+	var it *sched.Item
+	if !w.rt.lanes.on.Load() {
+		it = w.rt.policy.Pop(w.id)
+	} else {
+		it, _ = w.popAsleep()
+	}
+	if it != nil {
 		if !p.leave(w) && <-w.park { // somebody is waking us
 			p.looking.Store(0)
 		}

@@ -110,6 +110,7 @@ func (e *execution) codelet(t *modelTask) *Codelet {
 		}
 		for range t.yields {
 			runtime.Gosched()
+			c.GiveWay()
 		}
 		if t.out == failsItself {
 			for i, o := range t.ops { // half done
@@ -240,7 +241,12 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), JobOptions{DetectStuck: true}),
+	jo, stop := JobOptions{DetectStuck: true}, func() []string { return nil }
+	if p.seed%5 == 2 && p.loses == 0 && !o.Sequential { // a rival would lose data with a device, too
+		jo.Weight = int(1 + p.seed%3)
+		stop = rival(rt)
+	}
+	e := &execution{program: p, rt: rt, job: rt.NewJob(context.Background(), jo),
 		tasks: map[int64]*Task{}, gates: map[int]*Gate{}, saw: map[int64]int64{}, times: map[int64]int{}, where: map[int64]int{},
 		copies: map[*step]*Task{}, home: map[int][]int{}, spots: map[any]spot{}, refused: map[*step]bool{}}
 	e.homes = make([][]int64, len(p.data))
@@ -285,6 +291,9 @@ func execute(p *program, o Options, pause func()) (bad []string) {
 	}
 	if err := e.job.Close(); err != nil {
 		e.fail("close: %v", err)
+	}
+	for _, text := range stop() {
+		e.fail("%s", text)
 	}
 	if err := rt.Close(); err != nil {
 		e.fail("close: %v", err)
@@ -846,6 +855,61 @@ func (e *execution) try(s *step) {
 		e.update(s, a, iface.R)
 		a.Release()
 	}
+}
+
+// rival is another job that goes on until stop is called: its kernels give way to the
+// program's, and those to them. It changes nothing of what the program sees.
+func rival(rt *Runtime) (stop func() []string) {
+	rt.lanes.slice = 0
+	over, done := make(chan struct{}), make(chan []string)
+	go func() {
+		var bad []string
+		must := func(err error) {
+			if err != nil {
+				bad = append(bad, fmt.Sprintf("the rival: %v", err))
+			}
+		}
+		for n := 0; len(bad) == 0; n++ {
+			select {
+			case <-over:
+				done <- bad
+				return
+			default:
+			}
+			j := rt.NewJob(context.Background(), JobOptions{Weight: n % 3, MaxWorkers: n % 2, MaxInFlight: 4})
+			x, err := rt.Register(DataSpec{Kind: iface.Variable, Elem: iface.I64, Reduce: datamgr.SumReduction()})
+			must(err)
+			for k := range 20 {
+				m := []iface.AccessMode{iface.W, iface.Commute, iface.Redux, iface.R}[min(k, 1+k%3)]
+				must(j.Submit(&TaskSpec{Operands: []Operand{{Handle: x, Mode: m}}, Codelet: anywhere("rival", func(c *TaskContext) error {
+					for range k % 4 {
+						c.GiveWay()
+					}
+					switch at := element(c.Buffer(0), 0); m {
+					case iface.W:
+						*at = 0
+					case iface.R:
+					default:
+						*at++
+					}
+					return nil
+				})}))
+			}
+			a, err := j.Acquire(context.Background(), x, iface.R)
+			must(err)
+			if err == nil {
+				if got := *element(a.Buffer(), 0); got != 14 {
+					bad = append(bad, fmt.Sprintf("the rival has %d", got))
+				}
+				must(a.Release())
+			}
+			must(j.Unregister(x))
+			must(j.Close())
+		}
+		<-over
+		done <- bad
+	}()
+	return func() []string { close(over); return <-done }
 }
 
 // onMachine sees to it that programs run on a machine; "": on various simulated ones.

@@ -37,13 +37,14 @@ type Runtime struct {
 	diskNode            int            // the node of the disk; 0: there is none
 	lost                atomic.Uint64  // nodes whose device is lost
 	hints               hints
-	prefetchers         []*prefetcher // by node
-	ahead               sched.Ahead   // the policy, when it can say what comes next and somebody asks
-	host                *sched.Set    // the CPU workers, if there are others
-	policy              sched.Policy
-	feedback            sched.Feedback // policy, if it wants to know when kernels run
-	sharer              sched.Sharer   // policy, if it keeps items for workers
+	prefetchers         []*prefetcher       // by node
+	ahead               sched.Ahead         // the policy, if it can tell what comes next and that is used
+	host                *sched.Set          // the CPU workers, if there are others
+	policy              sched.Policy        // of jobs without a share
+	makePolicy          func() sched.Policy // another one
+	sharer              sched.Sharer        // policy, if it keeps items for workers
 	workers             []*worker
+	standIns            atomic.Pointer[[]*worker] // see giveway.go
 	quit                atomic.Bool
 
 	_ [64]byte // what each submission writes lies apart from what workers read
@@ -68,6 +69,7 @@ type Runtime struct {
 	_             [64]byte
 	parking       parking
 	gangs         gangs
+	lanes         lanes
 	waiting       waiting
 	_             [64]byte
 	group         sync.WaitGroup
@@ -107,12 +109,12 @@ func New(o Options) (*Runtime, error) {
 	}
 	if o.Profile {
 		rt.profile = newProfiler(rt)
-		rt.policy = &profiledPolicy{rt.policy, rt.profile}
 		if o.Listener == nil {
 			rt.opt.Listener = profileOnly{}
 			rt.countListeners()
 		}
 	}
+	rt.openLanes()
 	for i := range o.Workers {
 		w := newWorker(rt, rt.device, i, 0)
 		if rt.limited {
@@ -180,13 +182,10 @@ func (rt *Runtime) Close() error {
 		rt.hints.close()
 		rt.closePrefetchers()
 		rt.parking.wakeAll()
+		close(rt.lanes.mu.over)
 		rt.group.Wait()
-		if c, ok := rt.plainPolicy().(sched.Closer); ok {
-			c.Close()
-		}
-		for _, w := range rt.workers {
-			w.freeScratch()
-		}
+		rt.closePolicies()
+		rt.anyWorker(func(w *worker) bool { w.freeScratch(); return false })
 		if err := rt.closeNodes(); err != nil {
 			rt.closeErr = errors.Join(rt.closeErr, err)
 		}

@@ -192,10 +192,8 @@ func (t *Task) State() TaskState {
 	case r.Waits():
 		return StateWaiting
 	}
-	for _, w := range rt.workers {
-		if w.runs(&r.Waiter) {
-			return StateRunning
-		}
+	if rt.anyWorker(func(w *worker) bool { return w.runs(&r.Waiter) }) {
+		return StateRunning
 	}
 	return StateReady
 }

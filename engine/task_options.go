@@ -161,7 +161,7 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	if err := keep.opts.restrict(rt, &spec); err != nil {
 		return err
 	}
-	if err := keep.opts.choose(rt, &spec); err != nil {
+	if err := keep.opts.choose(j, &spec); err != nil {
 		return err
 	}
 	keep.opts.spec.Workers = spec.Workers

@@ -436,14 +436,16 @@ func (j *Job) Unfinished() int64 {
 // that wait in it count as one.
 func (rt *Runtime) Ready() int {
 	n := 0
-	for _, w := range rt.workers {
-		n += w.tasks()
-	}
-	if c, ok := rt.plainPolicy().(sched.Counter); ok {
-		return n + c.Len()
-	}
-	if !rt.policy.Empty() {
-		n++
+	rt.anyWorker(func(w *worker) bool { n += w.tasks(); return false })
+	s := &rt.lanes
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.mu.all {
+		if c, ok := plain(l.policy).(sched.Counter); ok {
+			n += c.Len()
+		} else if !l.policy.Empty() {
+			n++
+		}
 	}
 	return n
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/starpush/starpush/accel"
@@ -49,12 +50,24 @@ type worker struct {
 	times      *perf.Recorder          // with performance models
 	// what memoryWaiters.given was before the task looked for room
 	roomGiven uint64
-	_         [64]byte
+
+	own      int           // its number in tables of workers; below 0: a stand-in, which is in none
+	standIn  bool          // see giveway.go
+	hasTurn  bool          // of a stand-in
+	turn     chan struct{} // receives a turn
+	nextLook time.Duration // when its kernel may give way again
+	paused   time.Duration // for which its kernels gave way, in all
+	first    *sched.Item   // the first task of a stand-in
+	// guarded by lanes.mu
+	lane  *lane         // of its task
+	since time.Duration // when its lane was last charged
+	_     [64]byte
 }
 
 // newWorker makes the next worker, which is unit i of a device.
 func newWorker(rt *Runtime, dev accel.Device, i, node int) *worker {
 	w := &worker{releaser: releaser{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
+		own: len(rt.workers), turn: make(chan struct{}, 1),
 		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
 	w.releaser.w = w
 	w.onExit = w.exit
@@ -81,7 +94,11 @@ func (w *worker) loop() {
 			w.exit(err)
 		}
 	}()
-	w.work()
+	if w.standIn {
+		w.stand()
+	} else {
+		w.work()
+	}
 	done = true
 }
 
@@ -95,7 +112,13 @@ func (w *worker) work() {
 		if len(w.queued) > 0 && len(w.queued) == len(w.slots) {
 			w.awaitOldest()
 		}
-		if it := rt.policy.Pop(w.id); it != nil {
+		var it *sched.Item
+		if !rt.lanes.on.Load() {
+			it = rt.policy.Pop(w.id)
+		} else {
+			it = w.popLane(&looking)
+		}
+		if it != nil {
 			switch {
 			case looking:
 				looking = false
@@ -149,7 +172,13 @@ func (w *worker) work() {
 			p.looking.Store(0)
 		}
 		spins = 0
-		if it := rt.policy.Pop(w.id); it != nil {
+		var again bool
+		if !rt.lanes.on.Load() {
+			it = rt.policy.Pop(w.id)
+		} else {
+			it, again = w.popAsleep()
+		}
+		if it != nil {
 			if !p.leave(w) { // somebody is waking us
 				looking = <-w.park
 			}
@@ -164,7 +193,7 @@ func (w *worker) work() {
 		if rt.quit.Load() && p.leave(w) {
 			return
 		}
-		if w.wanted() && p.leave(w) {
+		if (again || w.wanted()) && p.leave(w) {
 			continue
 		}
 		if int(p.parked.Add(1)) == len(rt.workers) {
@@ -288,7 +317,7 @@ func (p *parking) found(rt *Runtime) {
 // more is called by a worker that has found work where nobody looks for it: as long as it
 // did, who pushed some woke nobody.
 func (p *parking) more(rt *Runtime) {
-	if p.idle.Load() > 0 && !rt.policy.Empty() {
+	if p.idle.Load() > 0 && !rt.empty(true) {
 		p.wakeAny()
 	}
 }
@@ -348,6 +377,10 @@ func (rt *Runtime) push(t *task, from int) {
 		return
 	}
 	allowed := t.Allowed // afterwards t may run already, and be used again
+	if rt.lanes.on.Load() {
+		rt.wakeFor(rt.pushLane(t, from), allowed)
+		return
+	}
 	w := rt.policy.Push(&t.Item, from)
 	if w == sched.Nobody || w == sched.Anyone && rt.parking.idle.Load() == 0 {
 		return
@@ -361,7 +394,7 @@ func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 	case rt.opt.Sequential || w == sched.Nobody:
 	case w == sched.Anyone:
 		rt.parking.wakeAny()
-	case allowed == nil && rt.workers[w].notIdle.Load(): // the policy does not know, and nor do we who would take it
+	case allowed == nil && (rt.workers[w].notIdle.Load() || rt.lanes.on.Load()): // the policy does not know, nor do we, which worker would take it
 		rt.parking.wakeAll()
 	default:
 		rt.parking.wakeOne(w, allowed)
@@ -371,7 +404,7 @@ func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 // share has somebody woken for what the worker released and would run next: it does
 // something else first, which may take as long as it likes.
 func (w *worker) share() {
-	if s := w.rt.sharer; s != nil {
+	if s := w.rt.sharer; s != nil && !w.rt.lanes.on.Load() { // else it keeps nothing for w
 		w.rt.wakeFor(s.Share(w.id), nil)
 	}
 }
@@ -380,12 +413,12 @@ func (w *worker) share() {
 // the program does something. Submission lock held.
 func (rt *Runtime) isIdle() bool {
 	if rt.opt.Sequential { // in the order in which work goes: from a releaser to the policy to a drain
-		return rt.busyReleasers.Load() == 0 && rt.policy.Empty() && rt.draining.Load() == 0
+		return rt.busyReleasers.Load() == 0 && rt.empty(false) && rt.draining.Load() == 0
 	}
 	p := &rt.parking
 	n := len(rt.workers)
 	p.mu.Lock()
 	all := len(p.mu.list) == n
 	p.mu.Unlock()
-	return all && int(p.parked.Load()) == n && rt.policy.Empty() && rt.busyReleasers.Load() == 0
+	return all && int(p.parked.Load()) == n && rt.empty(false) && rt.busyReleasers.Load() == 0
 }

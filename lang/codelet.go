@@ -249,6 +249,12 @@ var taskPool = sync.Pool{New: func() any { return new(Task) }}
 // Context ends when the run is cancelled; kernels that take long should look at it.
 func (t *Task) Context() context.Context { return t.ctx.Context() }
 
+// GiveWay lets tasks of other runs on the runtime run, where those had less than their
+// share of the workers (Limits.Weight), before it returns. An implementation that takes
+// long should call it now and then, every 0.1 ms or so, where it holds nothing that other
+// implementations wait for. On devices it does nothing.
+func (t *Task) GiveWay() { t.ctx.GiveWay() }
+
 // Worker returns the number of the worker that runs the task.
 func (t *Task) Worker() int { return t.ctx.Worker() }
 

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -465,4 +467,97 @@ func (f *shortFile) Read(b []byte) (int, error) {
 	n, err := f.File.Read(b[:min(len(b), f.left)])
 	f.left -= n
 	return n, err
+}
+
+// MaxWorkers bounds the workers that run tasks of a run, the smaller of two counts, and
+// fewer tasks at once are no error.
+func TestMaxWorkersOfRun(t *testing.T) {
+	for _, c := range []struct{ config, run int }{{2, 0}, {0, 2}, {2, 3}, {3, 2}} {
+		var now, peak, met atomic.Int64
+		meet := lang.Must(lang.NewCodelet("meet(x: RW vector[f64])", lang.CPUFunc(func(x []float64) {
+			n := now.Add(1)
+			for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
+			}
+			for met.Add(1); met.Load() < 2; { // until two have been here
+				runtime.Gosched()
+			}
+			now.Add(-1)
+		})))
+		comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{meet}, Limits: lang.Limits{MaxWorkers: c.config}}))
+		prog, diags := comp.Compile(context.Background(), "meet.spu",
+			[]byte("extern codelet meet(x: RW vector[f64])\nregister x = vector[f64](200, fill = 0)\npartition x by blocks(200)\nfor k in 0..200 { insert meet(RW x[k]) }\n"))
+		if diags.Err() != nil {
+			t.Fatal(diags.Err())
+		}
+		rt := lang.Must(engine.New(engine.Options{Workers: 4}))
+		inst, err := prog.Run(context.Background(), rt, lang.WithLimits(lang.Limits{MaxWorkers: c.run}))
+		if err == nil {
+			err = inst.Close()
+		}
+		if err != nil || peak.Load() != 2 {
+			t.Errorf("%+v: %d workers at once, and %v", c, peak.Load(), err)
+		}
+		rt.Close()
+	}
+}
+
+// A body that runs for long lets tasks of other runs with a weight run in between, and is
+// still there afterwards.
+func TestLongBodyGivesWay(t *testing.T) {
+	const long = `
+codelet long(x: RW vector[f64]) { %s }
+register x = vector[f64](1, fill = 0)
+insert long(RW x)
+`
+	const short = `
+codelet add(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }
+register x = vector[f64](10, fill = 0)
+for k in 0..10 { insert add(RW x) }
+print(x)
+`
+	for name, body := range map[string]string{
+		"sum":  "each k in x { x[k] = sum i in 0..1_000_000_000_000 { 1.0 / (float(i) + 1.0) } }",
+		"for":  "for i in 0..1_000_000_000_000 { x[0] = x[0] * 0.5 + 1.0 }",
+		"each": "for i in 0..1_000_000_000_000 { each k in x { x[k] = sqrt(x[k]) } }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := lang.Must(engine.New(engine.Options{Workers: 1}))
+			defer rt.Close()
+			comp := lang.Must(lang.NewCompiler(lang.Config{Limits: lang.Limits{Weight: 1}}))
+			run := func(ctx context.Context, source string, o ...lang.Option) (*lang.Instance, error) {
+				prog, diags := comp.Compile(context.Background(), "run.spu", []byte(source))
+				if diags.Err() != nil {
+					t.Fatal(diags.Err())
+				}
+				return prog.Run(ctx, rt, o...)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			hog := make(chan error, 1)
+			go func() {
+				inst, err := run(ctx, fmt.Sprintf(long, body))
+				inst.Close()
+				hog <- err
+			}()
+			for rt.Ready() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			for range 5 {
+				var out bytes.Buffer
+				inst, err := run(context.Background(), short, lang.Stdout(&out))
+				if err == nil {
+					err = inst.Close()
+				}
+				if err != nil || strings.Count(out.String(), "10.0") != 10 {
+					t.Errorf("%v: %s", err, out.String())
+				}
+			}
+			if rt.Ready() == 0 {
+				t.Error("the long body has ended")
+			}
+			cancel()
+			if err := <-hog; !errors.Is(err, context.Canceled) {
+				t.Errorf("the long body: %v", err)
+			}
+		})
+	}
 }

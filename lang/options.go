@@ -125,6 +125,14 @@ func Observe(fn func(*engine.Job)) Option { return func(c *runConfig) { c.Observ
 //	SourceBytes bytes of text that one compilation reads, imports included; a 256th of ScriptBytes where that is set, but 64 KiB at least, else 64 MiB
 //	Output      bytes printed; no limit
 //	Timeout     wall time of Run, of each Call and Eval, and of a plan; none
+//	MaxWorkers  workers that run its tasks at a time; all
+//	Weight      share of the workers' time, beside other runs on the runtime; none
+//
+// MaxWorkers and Weight make tasks wait and end no run. Runs with weights 1 and 3 get a
+// quarter and three quarters of the workers' time while both have tasks enough. A run
+// with MaxWorkers and no Weight has the weight 1; all those with neither have it together.
+// A codelet written in the language that runs for long lets tasks of other runs run in
+// between; one in Go does where it calls Task.GiveWay, and otherwise runs to its end.
 //
 // Counting is exact: what needs n steps runs with Steps: n, and fails with n-1, at the
 // same place each time; so do Tasks and the bytes. What fails for its limit had the

@@ -26,6 +26,8 @@ type Limits struct {
 	SourceBytes int64         // bytes of text of one compilation; see MaxSource
 	Output      int64         // bytes printed; no limit
 	Timeout     time.Duration // wall time; none
+	MaxWorkers  int           // workers that run its tasks at a time; all
+	Weight      int           // share of the workers' time beside other runs on the runtime; none
 }
 
 // Defaults of Limits.
@@ -65,6 +67,8 @@ func (l Limits) Tighten(o Limits) Limits {
 		SourceBytes: tighter(l.SourceBytes, o.SourceBytes, 0),
 		Output:      tighter(l.Output, o.Output, 0),
 		Timeout:     tighter(l.Timeout, o.Timeout, 0),
+		MaxWorkers:  tighter(l.MaxWorkers, o.MaxWorkers, 0),
+		Weight:      tighter(l.Weight, o.Weight, 0),
 	}
 }
 

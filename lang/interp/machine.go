@@ -206,7 +206,8 @@ func (m *Machine) homes() []NamedBinding {
 
 // open makes the job whose tasks the machine inserts.
 func (m *Machine) open() error {
-	o := engine.JobOptions{DetectStuck: true, Stats: true, Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.maxInFlight(), Bounded: true}
+	o := engine.JobOptions{DetectStuck: true, Stats: true, Deterministic: m.cfg.Deterministic, MaxInFlight: m.limits.maxInFlight(), Bounded: true,
+		MaxWorkers: m.limits.MaxWorkers, Weight: m.limits.Weight}
 	if m.cfg.OnEvent != nil {
 		if m.events == nil {
 			m.events = newEvents(m.rt, m.cfg.OnEvent)

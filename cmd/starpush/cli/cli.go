@@ -287,7 +287,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress, nothing about files that were written")
 	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files; the stack where Go code panicked")
 	g.BoolVar(&a.flags.noInit, "no-init", false, "the prompt does not run init.spu")
-	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits, such as steps=1Mi,tasks=100: steps, depth, tasks, inflight, data, mem, output, source")
+	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits, such as steps=1Mi,tasks=100: steps, depth, tasks, inflight, data, mem, output, source, workers")
 	for _, c := range subcommands {
 		root.AddCommand(c(a))
 	}

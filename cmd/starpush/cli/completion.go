@@ -180,7 +180,7 @@ func codeCompletions(prefix string) (out []cobra.Completion) {
 }
 
 // limitNames are the items of --limits.
-var limitNames = []string{"steps", "depth", "tasks", "inflight", "data", "mem", "output", "source"}
+var limitNames = []string{"steps", "depth", "tasks", "inflight", "data", "mem", "output", "source", "workers"}
 
 // completeLimits completes the last item of a list.
 func completeLimits(_ *cobra.Command, _ []string, text string) (out []cobra.Completion, _ cobra.ShellCompDirective) {

@@ -249,11 +249,11 @@ func notCount(s string) error {
 
 // parseLimits reads "steps=1Mi,tasks=100" into l.
 func parseLimits(l *lang.Limits, text string) error {
-	var depth, inflight int64
+	var depth, inflight, workers int64
 	fields := map[string]*int64{
 		"steps": &l.Steps, "depth": &depth, "tasks": &l.Tasks, "inflight": &inflight,
 		"data": &l.DataBytes, "mem": &l.ScriptBytes, "output": &l.Output,
-		"source": &l.SourceBytes,
+		"source": &l.SourceBytes, "workers": &workers,
 	}
 	names := make([]string, 0, len(fields))
 	for n := range fields {
@@ -278,7 +278,7 @@ func parseLimits(l *lang.Limits, text string) error {
 		}
 		*field = n
 	}
-	for from, to := range map[*int64]*int{&depth: &l.CallDepth, &inflight: &l.InFlight} {
+	for from, to := range map[*int64]*int{&depth: &l.CallDepth, &inflight: &l.InFlight, &workers: &l.MaxWorkers} {
 		if *from > math.MaxInt32 {
 			return usagef("--limits: %d is too large", *from)
 		}

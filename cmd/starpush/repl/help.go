@@ -262,6 +262,7 @@ const limitsTopic = `  A run that reaches a limit ends with R0111, and the comma
     output    bytes printed; no limit
     source    bytes of the text with all imports; a 256th of mem where that is
               given, but 64Ki, else 64Mi
+    workers   workers that run its tasks at a time; all. Other tasks wait
   --ram 4Gi --disk DIR           no limit: data that main memory has no room for
                                  goes to a file
   In Go programs these are lang.Limits, and lang.Totals for all calls together.

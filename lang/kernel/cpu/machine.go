@@ -153,7 +153,8 @@ func (m *machine) setScalar(slot int, t ir.Type, a iface.Scalar) {
 	}
 }
 
-// tick counts n elements and checks the context every tickEvery of them.
+// tick counts n elements, and every tickEvery of them checks the context and lets tasks of
+// other jobs run.
 func (m *machine) tick(n int) {
 	if m.budget -= n; m.budget > 0 {
 		return
@@ -162,6 +163,7 @@ func (m *machine) tick(n int) {
 	if ctx := m.task.Context(); ctx.Err() != nil {
 		panic(stopped{context.Cause(ctx)})
 	}
+	m.task.GiveWay()
 }
 
 // strip returns scratch strip t, as n values of type T.

@@ -40,6 +40,7 @@ func (c *call) NumBuffers() int            { return len(c.bufs) }
 func (c *call) Buffer(i int) *iface.Buffer { return c.bufs[i] }
 func (c *call) Args() []iface.Scalar       { return c.args }
 func (c *call) Context() context.Context   { return c.ctx }
+func (c *call) GiveWay()                   {}
 
 // RunTask is Run for a task, whose operands it does not copy. If keep is not nil, *keep holds
 // the scratch memory between the runs of one goroutine at a time, of any programs; if it is

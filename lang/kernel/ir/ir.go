@@ -314,12 +314,14 @@ func (fn *Func) UsedOperands() []int {
 }
 
 // Task is one run of a body: its data operands and its scalar operands, each in the order
-// of the signature, and a context, at which only long runs look.
+// of the signature, and a context. Long runs look at that, and call GiveWay, which may run
+// other tasks before it returns.
 type Task interface {
 	NumBuffers() int
 	Buffer(i int) *iface.Buffer
 	Args() []iface.Scalar
 	Context() context.Context
+	GiveWay()
 }
 
 // MaxIndices is the most indices of one each or fold.

@@ -180,6 +180,7 @@ func (c *Task) NumBuffers() int            { return len(c.Bufs) }
 func (c *Task) Buffer(i int) *iface.Buffer { return c.Bufs[i] }
 func (c *Task) Args() []iface.Scalar       { return c.Scalars }
 func (c *Task) Context() context.Context   { return c.Ctx }
+func (c *Task) GiveWay()                   {}
 
 // Show returns the parts of diagnostics as text, a line each.
 func Show(ds diag.Diagnostics) string {

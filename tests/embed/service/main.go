@@ -6,7 +6,8 @@
 //
 // A script that is invalid gets status 400 and what is wrong with it, one that fails
 // 422, one that reaches a limit 413. Scripts reach no file, no clock and no other
-// script. Limits guard against greed and mistakes; a service for the whole world
+// script. They share the workers evenly: one that computes for seconds does not keep the
+// others waiting. Limits guard against greed and mistakes; a service for the whole world
 // still belongs in a process with limits of the operating system.
 package main
 
@@ -31,13 +32,14 @@ import (
 
 const (
 	maxSource = 64 << 10
-	maxRuns   = 4 // at once; further requests wait for their turn
+	maxRuns   = 20 // at once; further requests wait for their turn
 )
 
 // limits hold for one script.
 var limits = lang.Limits{
 	Steps: 10_000_000, Tasks: 100_000, CallDepth: 200, InFlight: 1000,
 	DataBytes: 64 << 20, ScriptBytes: 16 << 20, Output: 64 << 10, Timeout: 5 * time.Second,
+	Weight: 1, // of the workers' time each script gets as much as any other
 }
 
 func main() {
@@ -48,7 +50,7 @@ func main() {
 
 	// Garbage of scripts may not take as much again as the scripts themselves.
 	debug.SetMemoryLimit(64<<20 + maxRuns*(limits.DataBytes+limits.ScriptBytes))
-	s, err := newService()
+	s, err := newService(engine.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -73,12 +75,12 @@ type service struct {
 	turn chan struct{} // one for each run that may be under way
 }
 
-func newService() (*service, error) {
+func newService(o engine.Options) (*service, error) {
 	comp, err := lang.NewCompiler(lang.Config{Modules: stdlib.Modules(), Limits: limits})
 	if err != nil {
 		return nil, err
 	}
-	rt, err := engine.New(engine.Options{})
+	rt, err := engine.New(o)
 	if err != nil {
 		return nil, err
 	}

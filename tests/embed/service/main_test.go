@@ -1,17 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/starpush/starpush/engine"
 )
 
 func TestService(t *testing.T) {
-	s, err := newService()
+	s, err := newService(engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,5 +72,74 @@ func TestService(t *testing.T) {
 	all.Wait()
 	if r, err := http.Get(server.URL); err != nil || r.StatusCode != http.StatusNotFound {
 		t.Errorf("%v %v", r, err)
+	}
+}
+
+// Scripts that compute for seconds do not keep others waiting, on two workers.
+func TestFairShares(t *testing.T) {
+	s, err := newService(engine.Options{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.rt.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	const bodies = `
+codelet long(x: W vector[f64]) { each k in x { x[k] = sum i in 0..1_000_000_000 { 1.0 / (float(i) + 1.0) } } }
+register x = vector[f64](3)
+partition x by blocks(3)
+for k in 0..3 { insert long(W x[k]) }
+wait
+`
+	const small = `
+codelet add(x: RW vector[f64]) { each i in x { x[i] += 1.0 } }
+register x = vector[f64](10, fill = 0)
+for k in 0..10 { insert add(RW x) }
+print(x)
+`
+	var hog, others sync.WaitGroup
+	hog.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := s.run(ctx, []byte(bodies)); err != nil && ctx.Err() == nil && statusOf(err) != http.StatusRequestEntityTooLarge {
+				t.Error(err) // that is its time limit
+				return
+			}
+		}
+	})
+	for s.rt.Ready() < 3 && !t.Failed() {
+		time.Sleep(time.Millisecond)
+	}
+	var mu sync.Mutex
+	var waits, longest []time.Duration // of all, and the longest of each client
+	for range maxRuns - 1 {
+		others.Go(func() {
+			most := time.Duration(0)
+			for k := range 10 {
+				begin := time.Now()
+				out, err := s.run(context.Background(), []byte(small))
+				if err != nil || !strings.HasPrefix(string(out), "vector[f64] 10: 10.0 ") {
+					t.Errorf("%v: %s", err, out)
+				}
+				d := time.Since(begin)
+				most = max(most, d)
+				mu.Lock()
+				waits = append(waits, d)
+				mu.Unlock()
+				time.Sleep(time.Duration(10+k) * time.Millisecond)
+			}
+			mu.Lock()
+			longest = append(longest, most)
+			mu.Unlock()
+		})
+	}
+	others.Wait()
+	stop()
+	hog.Wait()
+	slices.Sort(waits)
+	slices.Sort(longest)
+	typical := longest[len(longest)/2]
+	t.Logf("%d scripts beside one that computes for seconds: median %v, median of the longest of each client %v, longest %v",
+		len(waits), waits[len(waits)/2], typical, longest[len(longest)-1])
+	if typical > 500*time.Millisecond { // a body takes more than a second
+		t.Errorf("half of the clients have waited for %v or more", typical)
 	}
 }

@@ -1,0 +1,353 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// spin runs for d and calls fn again and again.
+func spin(d time.Duration, fn func()) {
+	for start := time.Now(); time.Since(start) < d; {
+		fn()
+	}
+}
+
+// The time of the workers is divided by the weights of the jobs, as long as all of them
+// have tasks, under every policy.
+func TestWeights(t *testing.T) {
+	for _, e := range sched.Table() {
+		for _, workers := range []int{1, 2, 3} {
+			t.Run(fmt.Sprintf("%s-%d", e.Name, workers), func(t *testing.T) {
+				rt, common := start(t, Options{Workers: workers, Policy: e.Name})
+				const tasks, each = 200, 200 * time.Microsecond
+				weights := [...]int{1, 3, 1, 4} // the first is that of all jobs without a share
+				var mu sync.Mutex
+				var longest, all time.Duration
+				var used [len(weights)]time.Duration
+				over := false // one has run all of its tasks
+				begin := make(chan struct{})
+				var met sync.WaitGroup
+				met.Add(workers)
+				for range workers {
+					must(t, common.Submit(&TaskSpec{Codelet: kernel("block", func(*TaskContext) error { met.Done(); <-begin; return nil })}))
+				}
+				met.Wait()
+				for i, weight := range weights {
+					job, left := common, tasks
+					if i > 0 {
+						job = rt.NewJob(context.Background(), JobOptions{Weight: weight})
+						defer func() { must(t, job.Close()) }()
+					}
+					c := kernel("spin", func(*TaskContext) error {
+						begin := time.Now()
+						spin(each, func() {})
+						mu.Lock()
+						defer mu.Unlock()
+						d := time.Since(begin)
+						longest = max(longest, d)
+						if left--; !over {
+							used[i] += d
+							all += d
+						}
+						over = over || left == 0
+						return nil
+					})
+					for k := range tasks {
+						must(t, job.Submit(&TaskSpec{Codelet: c, Priority: k % 3}))
+					}
+				}
+				close(begin)
+				must(t, rt.WaitNoReady(context.Background()))
+				for i, weight := range weights {
+					want := all * time.Duration(weight) / 9
+					if off := (used[i] - want).Abs(); off > want/5+time.Duration(3*workers)*longest {
+						t.Errorf("job %d of weight %d had %v of %v, want %v; the longest task took %v", i, weight, used[i], all, want, longest)
+					}
+				}
+			})
+		}
+	}
+}
+
+// No more than MaxWorkers workers run tasks of a job, whatever tasks they are, all that
+// may do, and none of its tasks waits for ever, under every policy.
+func TestMaxWorkers(t *testing.T) {
+	for _, e := range sched.Table() {
+		for _, most := range []int{1, 2, 3} {
+			t.Run(fmt.Sprintf("%s-%d", e.Name, most), func(t *testing.T) {
+				rt, common := start(t, Options{Workers: 4, Policy: e.Name})
+				job := rt.NewJob(context.Background(), JobOptions{MaxWorkers: most})
+				defer func() { must(t, job.Close()) }()
+				var now, peak atomic.Int64
+				run := func(c *TaskContext) error {
+					n := now.Add(1)
+					must(t, c.Barrier())
+					for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
+					}
+					spin(20*time.Microsecond, func() {})
+					must(t, c.Barrier())
+					now.Add(-1)
+					return nil
+				}
+				one := kernel("one", run)
+				gang := &Codelet{Name: "gang", CPU: []Impl{run}, Traits: &Traits{Parallel: SPMD}}
+				x := ints(t, rt, make([]int64, 4))
+				r := rand.New(rand.NewPCG(uint64(most), 1))
+				for k := range 400 {
+					s := &TaskSpec{Codelet: one, Priority: r.IntN(3) - 1}
+					switch r.IntN(8) {
+					case 0:
+						s.Workers = []int{r.IntN(4)}
+					case 1:
+						s.Workers = []int{r.IntN(2), 2 + r.IntN(2)}
+					case 2:
+						s.Operands = ops(iface.Commute, x)
+					}
+					if k%16 == 15 {
+						_, err := job.SubmitWith(&TaskSpec{Codelet: gang}, TaskOptions{Size: r.IntN(most + 1)})
+						must(t, err)
+					} else {
+						must(t, job.Submit(s))
+					}
+					if k%8 == 7 {
+						must(t, common.Submit(&TaskSpec{Codelet: nop}))
+					}
+					if k%100 == 99 {
+						must(t, job.Wait(context.Background()))
+					}
+				}
+				must(t, job.Wait(context.Background()))
+				if p := peak.Load(); p != int64(most) {
+					t.Errorf("%d at once, and the job may have %d", p, most)
+				}
+				var e *SizeError
+				if _, err := job.SubmitWith(&TaskSpec{Codelet: gang}, TaskOptions{Size: most + 1}); !errors.As(err, &e) || e.Max != most {
+					t.Errorf("a task of %d workers: %v", most+1, err)
+				}
+			})
+		}
+	}
+}
+
+// A kernel that runs for long, and gives way, does not keep others waiting; nor is it
+// forgotten.
+func TestGiveWay(t *testing.T) {
+	for _, e := range sched.Table() {
+		for _, workers := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s-%d", e.Name, workers), func(t *testing.T) {
+				rt, _ := start(t, Options{Workers: workers, Policy: e.Name})
+				hog := rt.NewJob(context.Background(), JobOptions{Weight: 1})
+				defer func() { must(t, hog.Close()) }()
+				var stop atomic.Bool
+				var running sync.WaitGroup
+				running.Add(workers)
+				long := kernel("long", func(c *TaskContext) error {
+					running.Done()
+					for !stop.Load() {
+						c.GiveWay()
+					}
+					return nil
+				})
+				for range workers {
+					must(t, hog.Submit(&TaskSpec{Codelet: long}))
+				}
+				running.Wait()
+				// it ends only when all of these have
+				for range 5 {
+					job := rt.NewJob(context.Background(), JobOptions{Weight: 1})
+					x := ints(t, rt, make([]int64, 4))
+					for range 10 {
+						must(t, job.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))
+						must(t, job.Submit(&TaskSpec{Codelet: nop, Operands: ops(iface.R, x)}))
+					}
+					readable(t, job, x, 10)
+					must(t, job.Close())
+				}
+				stop.Store(true)
+				must(t, hog.Wait(context.Background()))
+			})
+		}
+	}
+}
+
+// Kernels of several jobs that run for long take turns, also those that gave way before.
+func TestLongKernelsTakeTurns(t *testing.T) {
+	for _, workers := range []int{1, 2} {
+		rt, _ := start(t, Options{Workers: workers})
+		const jobs = 4
+		var rounds [jobs]atomic.Int64
+		var all []*Job
+		for i := range jobs {
+			job := rt.NewJob(context.Background(), JobOptions{Weight: 1 + i})
+			all = append(all, job)
+			must(t, job.Submit(&TaskSpec{Codelet: kernel("long", func(c *TaskContext) error {
+				for behind := true; behind; { // until all others have come as far
+					spin(10*time.Microsecond, c.GiveWay)
+					rounds[i].Add(1)
+					behind = false
+					for k := range rounds {
+						behind = behind || rounds[k].Load() < 100
+					}
+				}
+				return nil
+			})}))
+		}
+		for _, job := range all {
+			must(t, job.Close())
+		}
+	}
+}
+
+// A kernel goes on although those that it gave way to do not end: they may wait for what
+// it computes.
+func TestGaveWayToOneThatWaits(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 1})
+	rt.lanes.patience = 10 * time.Millisecond
+	a, b := rt.NewJob(context.Background(), JobOptions{Weight: 1}), rt.NewJob(context.Background(), JobOptions{Weight: 1})
+	for range 20 {
+		var waits atomic.Bool
+		started := make(chan struct{})
+		computes, err := a.SubmitTask(&TaskSpec{Codelet: kernel("computes", func(c *TaskContext) error {
+			close(started)
+			for !waits.Load() {
+				c.GiveWay()
+			}
+			return nil
+		})})
+		must(t, err)
+		<-started
+		must(t, b.Submit(&TaskSpec{Codelet: kernel("waits", func(*TaskContext) error {
+			waits.Store(true)
+			<-computes.done
+			return nil
+		})}))
+		must(t, b.Wait(context.Background()))
+		must(t, a.Wait(context.Background()))
+	}
+	must(t, a.Close())
+	must(t, b.Close())
+}
+
+// What runs while a kernel gives way may do all that tasks may: fail, panic, end its
+// goroutine, add to data that the kernel adds to, have hooks and several workers.
+func TestTasksInBetween(t *testing.T) {
+	everywhere(t, func(t *testing.T, rt *Runtime, common *Job) {
+		if rt.Sequential() {
+			return
+		}
+		rt.lanes.slice = 0
+		x, y := lazy(t, rt, 1, datamgr.SumReduction()), ints(t, rt, make([]int64, 1))
+		add := func(b *iface.Buffer, n int64) { *(*int64)(b.Ptr) += n }
+		long := func(stop *atomic.Bool, started chan<- bool) *Codelet {
+			return kernel("long", func(c *TaskContext) error {
+				add(c.Buffer(0), 1000)
+				started <- true
+				for !stop.Load() {
+					c.GiveWay()
+					add(c.Buffer(0), 0)
+				}
+				add(c.Buffer(0), 1)
+				return nil
+			})
+		}
+		for range 3 {
+			a, b := rt.NewJob(context.Background(), JobOptions{Weight: 1}), rt.NewJob(context.Background(), JobOptions{Weight: 2})
+			var stop atomic.Bool
+			started := make(chan bool)
+			for range rt.Workers() {
+				must(t, a.Submit(&TaskSpec{Codelet: long(&stop, started), Operands: ops(iface.Redux, x)}))
+				<-started
+			}
+			var hooks, ranks atomic.Int64
+			hook := func(*Task) error { hooks.Add(1); return nil }
+			gang := &Codelet{Name: "gang", Traits: &Traits{Parallel: SPMD}, CPU: []Impl{func(c *TaskContext) error {
+				ranks.Add(1)
+				return c.Barrier()
+			}}}
+			for range 4 {
+				for _, m := range []iface.AccessMode{iface.Redux, iface.Redux} {
+					must(t, b.Submit(&TaskSpec{Operands: ops(m, x), Codelet: kernel("adds", func(c *TaskContext) error { add(c.Buffer(0), 10); return nil })}))
+				}
+				must(t, b.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.Commute, y)}))
+				must(t, b.Submit(&TaskSpec{Codelet: bad}))
+				must(t, b.Submit(&TaskSpec{Codelet: kernel("panics", func(*TaskContext) error { panic("meant to") })}))
+				must(t, b.Submit(&TaskSpec{Codelet: kernel("exits", func(*TaskContext) error { runtime.Goexit(); return nil })}))
+				_, err := b.SubmitWith(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, y)},
+					TaskOptions{Prologue: hook, OnStart: hook, Epilogue: hook, Callback: hook})
+				must(t, err)
+				_, err = b.SubmitWith(&TaskSpec{Codelet: gang}, TaskOptions{})
+				must(t, err)
+			}
+			must(t, b.Wait(context.Background())) // the long ones still run
+			if len(b.Failures()) != 12 || hooks.Load() != 16 || ranks.Load() != int64(4*rt.Workers()) {
+				t.Errorf("%v, %d hooks, %d ranks", b.Failures(), hooks.Load(), ranks.Load())
+			}
+			stop.Store(true)
+			must(t, b.Close())
+			must(t, a.Close())
+			readable(t, common, x, int64(rt.Workers()*1001+80))
+			readable(t, common, y, 8)
+			now(t, common, ops(iface.W, x))
+			must(t, common.Submit(&TaskSpec{Codelet: kernel("zero", func(c *TaskContext) error {
+				for i := range 2 {
+					*(*int64)(c.Buffer(i).Ptr) = 0
+				}
+				return nil
+			}), Operands: ops(iface.W, x, iface.W, y)}))
+		}
+	})
+}
+
+// The time in which a kernel gave way is no time of its codelet, for statistics, models
+// and profiles.
+func TestTimeOfKernelThatGaveWay(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 1, Profile: true})
+	a, b := rt.NewJob(context.Background(), JobOptions{Weight: 1, Stats: true}), rt.NewJob(context.Background(), JobOptions{Weight: 1})
+	started := make(chan bool)
+	var slept, took time.Duration
+	long, err := a.SubmitTask(&TaskSpec{Codelet: kernel("long", func(c *TaskContext) error {
+		begin := time.Now()
+		started <- true
+		for slept == 0 {
+			c.GiveWay()
+		}
+		took = time.Since(begin)
+		return nil
+	})})
+	must(t, err)
+	<-started
+	must(t, b.Submit(&TaskSpec{Codelet: kernel("sleeps", func(*TaskContext) error {
+		begin := time.Now()
+		time.Sleep(50 * time.Millisecond)
+		slept = time.Since(begin)
+		return nil
+	})}))
+	must(t, b.Wait(context.Background()))
+	must(t, a.Wait(context.Background()))
+	p, _ := long.Profile()
+	sums, _ := rt.Profile()
+	i := slices.IndexFunc(sums.Codelets, func(c CodeletProfile) bool { return c.Name == "long" })
+	for what, d := range map[string]time.Duration{"statistics": a.Stats().Codelets[0].Time, "profile": p.Ended - p.Started - p.Paused,
+		"sums of the profile": sums.Codelets[i].Total} {
+		if d > took-slept/2 || d <= 0 {
+			t.Errorf("%s: %v of %v, and others ran for %v", what, d, took, slept)
+		}
+	}
+	if w := sums.Workers[0]; w.Busy > sums.Elapsed || w.Busy < slept {
+		t.Errorf("a worker was busy for %v of %v", w.Busy, sums.Elapsed)
+	}
+	must(t, a.Close())
+	must(t, b.Close())
+}
