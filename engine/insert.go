@@ -102,8 +102,10 @@ func (j *Job) goPlain(f goKernel, args []any) (done bool, err error) {
 	rt := j.rt
 	rt.reg.Lock()
 	defer rt.reg.Unlock()
-	if j.submitted&j.every == 0 {
-		j.keepPace()
+	if j.submitted >= j.look {
+		if err := j.keepPace(); err != nil {
+			return true, err
+		}
 	}
 	s := &j.spec
 	ops, scalars, priority := s.Operands[:0], s.Args[:0], 0

@@ -127,6 +127,11 @@ func TestBounded(t *testing.T) {
 					must(t, err)
 					return func() error { return j.Submit(inc) }, func() { must(t, a.Release()) }
 				},
+				"of held data, by Go": func() (func() error, func()) {
+					a, err := j.Acquire(context.Background(), h, iface.RW)
+					must(t, err)
+					return func() error { return j.Go(incs, RW(h)) }, func() { must(t, a.Release()) }
+				},
 			} {
 				submit, release := hold()
 				n := untilFull(t, submit)
