@@ -133,9 +133,10 @@ func (j *Job) AcquireWith(ctx context.Context, h *datamgr.Handle, mode iface.Acc
 // AcquireFunc is Acquire that does not wait: fn is called with the access, or
 // with nil and an error, on a goroutine of its own once that is decided. The
 // access is released when fn returns, if fn did not do it. Its place in the
-// order is that of the call. Close of the job and of the runtime wait for fn,
-// which must not call them: they return ErrWouldDeadlock. A panic in fn is among
-// the job's Failures.
+// order is that of the call. fn may block: only tasks that the access excludes wait
+// for it, and Close of the job and of the runtime, which fn must not call: they return
+// ErrWouldDeadlock. Job.Wait does not wait for fn. A panic in fn is among the job's
+// Failures.
 func (j *Job) AcquireFunc(h *datamgr.Handle, mode iface.AccessMode, fn func(*Access, error), at ...*Site) error {
 	return j.AcquireFuncWith(h, mode, AcquireOptions{Site: first(at)}, fn)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,6 +297,36 @@ func TestCloseGivesDataToCallbacks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A callback that submits waits for room in the window, as the program does.
+func TestCallbackWaitsForRoom(t *testing.T) {
+	const window, tasks = 8, 100
+	rt, _ := start(t, Options{Workers: 2})
+	j := rt.NewJob(context.Background(), JobOptions{MaxInFlight: window})
+	hold, done := make(chan struct{}), make(chan struct{})
+	wait := kernel("wait", func(*TaskContext) error { <-hold; return nil })
+	var submitted atomic.Int64
+	must(t, j.AcquireFunc(ints(t, rt, make([]int64, 1)), iface.RW, func(*Access, error) {
+		defer close(done)
+		for range tasks {
+			if err := j.Submit(&TaskSpec{Codelet: wait}); err != nil {
+				t.Error(err)
+			}
+			submitted.Add(1)
+		}
+	}))
+	for submitted.Load() < window-1 {
+		runtime.Gosched()
+	}
+	time.Sleep(10 * time.Millisecond) // for submissions that do not wait
+	if n := submitted.Load(); n > window {
+		t.Errorf("%d tasks were submitted, into a window of %d", n, window)
+	}
+	close(hold)
+	<-done
+	must(t, j.Wait(context.Background()))
+	must(t, j.Close())
 }
 
 // What would wait for itself says so.

@@ -33,10 +33,24 @@
 //
 // All methods are safe for concurrent use, but a Job is meant to have one
 // submitter at a time: the order of two submissions that race is not defined.
-// Kernels and hooks may submit tasks: their place in the order is the moment of the
-// submission, like that of any task, so they come after the task that submits
-// them wherever they use its data; a [Subgraph] changes that. Calls that wait
-// return [ErrWouldDeadlock] in kernels and hooks.
+// Kernels and hooks may submit tasks. The place of a task in the order is the moment of
+// its submission, so tasks of a kernel come after the task that submits them, and before
+// or after what the program submits meanwhile, as it happens; a [Subgraph] or
+// [TaskSpec].After gives them an order. Calls that wait return [ErrWouldDeadlock] in kernels and
+// hooks. Callbacks of [Job.AcquireFunc] have a goroutine of their own and may wait; they
+// hold their data until they return.
+//
+// Submit and Go return before the task has run. They wait while the window of the job is
+// in use ([JobOptions].MaxInFlight, [Options].Window), but not where all its tasks wait
+// for the program, and for moments while the job is some 2000 short tasks ahead of the
+// workers. They do not in kernels and hooks. Gates, tags and tasks in After hold back a
+// task, and not its submission.
+//
+// Repeating tasks that use the same data take turns, one round each, as the place of a
+// round in the order is the end of the round before. Accesses without order wait for none
+// and exclude those that conflict: [Operand].Unordered for one operand,
+// [TaskSpec].Unsequenced for all of a task, DataSpec.Unordered and Handle.SetUnordered for
+// data, [Options].Unsequenced for all data, [AcquireOptions].Unordered for the program.
 //
 // A context ends a wait and the job that was made with it, nothing else; a nil context
 // never ends.

@@ -530,7 +530,7 @@ func (j *Job) keepPace() error {
 		}
 	case n >= pauseAbove && j.submitted >= j.pace.next && !rt.opt.Sequential:
 		rt.reg.Unlock()
-		caughtUp := !rt.mayBeInKernel() && j.pause(n) // kernels and callbacks never wait
+		caughtUp := !rt.mayBeInKernel() && j.pause(n) // kernels and hooks never wait
 		rt.reg.Lock()
 		if caughtUp {
 			j.pace.gap = 0

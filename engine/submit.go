@@ -29,8 +29,9 @@ type TaskSpec struct {
 	// that its operands give. When such a task failed or was cancelled, this
 	// one is cancelled. A tag that was removed is a *TagError.
 	After []Dependency
-	// Unsequenced gives the task no order with other tasks through its
-	// operands; it still excludes those that conflict with it.
+	// Unsequenced gives the task no order with other tasks through its operands, as
+	// Operand.Unordered does for one of them; it still excludes those that conflict
+	// with it.
 	Unsequenced bool
 	Origin      Origin // where the program does it, for errors and traces
 
@@ -62,8 +63,9 @@ type Origin struct {
 // Submission.
 
 // Submit submits a task and forgets it: its record is used again when it has
-// ended. It returns without waiting, but for room in the window (see
-// Options.Window), and moments in which it is far ahead of short tasks. Errors, after which nothing was submitted: *ModeError,
+// ended. It waits only while the job's window is full (see Options.Window and
+// JobOptions.MaxInFlight), and briefly when the job is far ahead of workers on short
+// tasks. Errors, after which nothing was submitted: *ModeError,
 // *TypeError, *ShapeError, *UninitError, *DeadHandleError, *ReadOnlyError,
 // *NoReductionError, *NoImplementationError, *FullError, ErrClosed, or the cause of the
 // job's context. A task whose data was lost by a failure is accepted, and
