@@ -1,7 +1,7 @@
 // Command service is an HTTP service that runs scripts of strangers: each within
 // limits, all on one runtime.
 //
-//	go run ./tests/embed/service -listen localhost:8080
+//	go run ./examples/service -listen localhost:8080
 //	curl --data-binary @scripts/scale.spu localhost:8080/run
 //
 // A script that is invalid gets status 400 and what is wrong with it, one that fails
