@@ -280,7 +280,7 @@ func TestCloseWaitsForCallbacks(t *testing.T) {
 	}
 }
 
-// A callback that never gets its data is told when the program ends.
+// A callback that never gets its data runs when the program ends.
 func TestCloseGivesDataToCallbacks(t *testing.T) {
 	for name, end := range closing {
 		t.Run(name, func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestCallbackWaitsForRoom(t *testing.T) {
 	must(t, j.Close())
 }
 
-// What would wait for itself says so.
+// A callback that would wait for itself gets an error.
 func TestCallbackThatWaitsForItself(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		h := ints(t, rt, make([]int64, 1))

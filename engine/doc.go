@@ -3,17 +3,21 @@
 // order of their submission.
 //
 // A [Runtime] owns workers and data. A [Job] is the tasks of one program: what is
-// submitted, waited for, cancelled and counted together. A [Codelet] says what a
-// task does, a [TaskSpec] on which data:
+// submitted, waited for, cancelled and counted together. A task calls a Go function on
+// data with access modes:
 //
-//	rt, err := engine.New(engine.Options{})                        // workers
+//	rt, err := engine.New(engine.Options{})           // workers
 //	job := rt.NewJob(ctx, engine.JobOptions{})
-//	x, err := rt.Register(engine.DataSpec{Kind: iface.Vector, …})  // data: a handle
-//	view, err := rt.Partition(x, filter.Blocks(8))                 // parts: handles, too
+//	x, err := engine.NewVector(rt, []float64{…})      // data: a handle
+//	view, err := x.Partition(filter.Blocks(8))        // parts: handles, too
 //	for _, part := range view.Parts {
-//		err = job.Submit(&engine.TaskSpec{Codelet: c, Operands: []engine.Operand{{Handle: part, Mode: iface.RW}}})
+//		err = job.Go(scale, 2.0, engine.RW(part)) // func scale(by float64, v []float64)
 //	}
-//	a, err := job.Acquire(ctx, x, iface.R)                         // after the tasks that write x
+//	a, err := x.Acquire(ctx, job, iface.R)            // after the tasks that write x
+//
+// [Job.Go] makes a [Codelet], which says what a task does, and a [TaskSpec], which says
+// on which data; programs that decide about kinds of data as they run, or have kernels
+// for devices, make both themselves and call [Job.Submit].
 //
 // The order comes from the access modes of the operands (package iface): tasks that
 // read the same elements run side by side, one that writes waits for all that were

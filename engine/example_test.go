@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -14,45 +13,39 @@ import (
 
 // A vector of the program is scaled by blocks, four tasks side by side.
 func Example() {
+	ctx := context.Background()
 	rt, err := engine.New(engine.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer rt.Close()
-	job := rt.NewJob(context.Background(), engine.JobOptions{})
+	job := rt.NewJob(ctx, engine.JobOptions{})
 	defer job.Close()
 
-	scale := &engine.Codelet{Name: "scale", Modes: []iface.AccessMode{iface.RW},
-		CPU: []engine.Impl{func(c *engine.TaskContext) error {
-			v, by := iface.Slice[float64](c.Buffer(0)), c.Arg(0).Float()
-			for i := range v {
-				v[i] *= by
-			}
-			return nil
-		}}}
-
-	x := []float64{1, 2, 3, 4, 5, 6, 7, 8}
-	h, err := rt.Register(engine.DataSpec{Name: "x", Kind: iface.Vector, Elem: iface.F64, Dims: []int{len(x)}, Home: unsafe.Pointer(&x[0])})
+	scale := func(by float64, v []float64) {
+		for i := range v {
+			v[i] *= by
+		}
+	}
+	x, err := engine.NewVector(rt, []float64{1, 2, 3, 4, 5, 6, 7, 8})
 	if err != nil {
 		log.Fatal(err)
 	}
-	view, err := rt.Partition(h, filter.Blocks(4)) // moves nothing, waits for nothing
+	view, err := x.Partition(filter.Blocks(4)) // moves nothing, waits for nothing
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, part := range view.Parts {
-		err := job.Submit(&engine.TaskSpec{Codelet: scale,
-			Operands: []engine.Operand{{Handle: part, Mode: iface.RW}}, Args: []iface.Scalar{iface.Float(10)}})
-		if err != nil {
+		if err := job.Go(scale, 10.0, engine.RW(part)); err != nil {
 			log.Fatal(err)
 		}
 	}
 
-	a, err := job.Acquire(context.Background(), h, iface.R) // the whole: after all four
+	a, err := x.Acquire(ctx, job, iface.R) // the whole: after all four
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(iface.Slice[float64](a.Buffer()))
+	fmt.Println(a.Data())
 	a.Release()
 	// Output: [10 20 30 40 50 60 70 80]
 }
@@ -161,39 +154,34 @@ func ExampleJob_Submit_commute() {
 
 // Views overlap and coexist: rows and columns of one matrix, written by tasks that
 // wait for each other where they cross.
-func ExampleRuntime_Partition() {
+func ExampleMatrix_Partition() {
 	rt, _ := engine.New(engine.Options{Workers: 4})
 	defer rt.Close()
 	job := rt.NewJob(context.Background(), engine.JobOptions{})
 	defer job.Close()
 
-	add := &engine.Codelet{Name: "add", Modes: []iface.AccessMode{iface.RW}, CPU: []engine.Impl{func(c *engine.TaskContext) error {
-		b := c.Buffer(0)
-		for i := range b.Dim[0] {
-			for j := range iface.Row[int32](b, i) {
-				iface.Row[int32](b, i)[j] += int32(c.Arg(0).Int())
+	add := func(m engine.Mat[int32]) {
+		for i := range m.Rows {
+			for j := range m.Row(i) {
+				m.Row(i)[j]++
 			}
 		}
-		return nil
-	}}}
-	x := make([]int32, 4*4)
-	A, _ := rt.Register(engine.DataSpec{Kind: iface.Matrix, Elem: iface.I32, Dims: []int{4, 4}, Home: unsafe.Pointer(&x[0])})
-	rows, _ := rt.Partition(A, filter.Rows(2, 0))
-	cols, _ := rt.Partition(A, filter.Cols(2, 0))
-	for _, h := range []*datamgr.Handle{rows.Parts[0], cols.Parts[1], A} {
-		err := job.Submit(&engine.TaskSpec{Codelet: add,
-			Operands: []engine.Operand{{Handle: h, Mode: iface.RW}}, Args: []iface.Scalar{iface.Int(1)}})
-		if err != nil {
+	}
+	A, _ := engine.NewMatrix(rt, make([]int32, 4*4), 4, 4)
+	rows, _ := A.Partition(filter.Rows(2, 0))
+	cols, _ := A.Partition(filter.Cols(2, 0))
+	for _, m := range []engine.Matrix[int32]{rows.Parts[0], cols.Parts[1], A} {
+		if err := job.Go(add, engine.RW(m)); err != nil {
 			log.Fatal(err)
 		}
 	}
-	a, err := job.Acquire(context.Background(), A, iface.R)
+	a, err := A.Acquire(context.Background(), job, iface.R)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer a.Release()
 	for i := range 4 {
-		fmt.Println(iface.Row[int32](a.Buffer(), i))
+		fmt.Println(a.Data().Row(i))
 	}
 	// Output:
 	// [2 2 3 3]
@@ -202,7 +190,7 @@ func ExampleRuntime_Partition() {
 	// [1 1 2 2]
 }
 
-// What the program holds keeps tasks away. Reading rights can be kept when the right
+// Data that the program holds keeps tasks away. Reading rights can be kept when the right
 // to write is given back.
 func ExampleJob_Acquire() {
 	ctx := context.Background()
