@@ -389,6 +389,19 @@ func (d *Datum) split(f *Fragment, in Box, g *growth) error {
 	return nil
 }
 
+// needsNoLock reports whether the epochs of f alone keep its accesses apart: no unordered
+// access is left, and none that commute. Tasks that run are no obstacle, as the first
+// unordered access to a piece waits for them; see unorder. Submission lock and d.mu held.
+func (f *Fragment) needsNoLock() bool {
+	switch {
+	case f.lock == nil || f.unordered && f.d.unordered.Load() != 0:
+		return false
+	case f.tail.rem.Load() == 1:
+		return f.lock.idle()
+	}
+	return f.unordered && !f.lockNeeded
+}
+
 // splitInto replaces f by pieces whose boxes make up its own. What was submitted
 // needs no change: when the last epoch is a group, each piece gets one of that
 // mode that becomes active together with it, else an empty group of readers that
@@ -409,6 +422,7 @@ func (d *Datum) splitInto(f *Fragment, pieces []*Fragment) {
 		f.inherit(k, deep)
 	}
 	d.fragments += len(pieces) - 1
+	noLock := f.needsNoLock()
 	e := f.tail
 	if e.rem.Load() != 1 {
 		shared := group(e.mode)
@@ -434,10 +448,10 @@ func (d *Datum) splitInto(f *Fragment, pieces []*Fragment) {
 		if e.rem.Add(-1) == 0 {
 			d.reg.completer.end(e)
 		}
-	} else if f.lock != nil && (!f.unordered || d.unordered.Load() == 0) && f.lock.idle() {
-		// Nobody uses the lock: a piece that is held would keep all others away.
+	}
+	if noLock { // with one lock for all, a piece that the program holds would keep tasks from the others
 		for _, k := range pieces {
-			k.lock, k.unordered, k.slow = nil, false, k.open != nil
+			k.lock, k.unordered, k.lockNeeded, k.slow = nil, false, false, k.open != nil
 		}
 	}
 	if len(pieces) > fan {

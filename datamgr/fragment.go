@@ -20,7 +20,9 @@ type Fragment struct {
 	init  bool // has a value, as of what was submitted; submission lock
 	slow  bool // open reductions or unordered accesses: not for plain submission
 	why   Why
-	seen  uint32 // mark of the last submission that met it
+	// tasks in the epochs need the lock: they commute, or came before the first unordered access
+	lockNeeded bool
+	seen       uint32 // mark of the last submission that met it
 
 	use  int32 // its place in Registry.merged, if seen now
 	deep int32 // depth in the tree
@@ -431,6 +433,7 @@ func (f *Fragment) inherit(k *Fragment, deep int32) {
 	k.tail = &k.first
 	k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
 	k.valid, k.lock, k.unordered, k.fault = f.valid, f.lock, f.unordered, f.fault
+	k.lockNeeded = f.lockNeeded
 	k.inMain, k.had = f.inMain, f.had
 	k.writing = f.writing
 }

@@ -336,8 +336,12 @@ func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) 
 	g := m.g
 	for i := range g.mergedUses {
 		u := &g.mergedUses[i]
+		if u.f.lock != nil && u.f.tail.rem.Load() == 1 {
+			u.f.lockNeeded = false // the tasks that needed it have ended
+		}
 		if u.m == modeC || u.unordered {
 			g.lockFor(u.f)
+			u.f.lockNeeded = u.f.lockNeeded || u.m == modeC
 		}
 		if u.unordered {
 			g.unorder(u.f)
@@ -492,7 +496,7 @@ func (g *Registry) unorder(f *Fragment) {
 		return
 	}
 	f.d.mu.Lock()
-	f.unordered = true
+	f.unordered, f.lockNeeded = true, f.tail.rem.Load() != 1
 	f.d.mu.Unlock()
 	f.slow = true
 	f.d.setState(stateLocks)

@@ -34,6 +34,7 @@ type Outcome struct {
 	Lost    int            // tasks that were cancelled
 	Final   []Final        // of data of the top level, when it came to its end
 	Blocked bool           // tasks were left that wait for a gate
+	Passed  bool           // a COMMUTE use passed one that waited for a gate or held data
 	Values  bool           // it reads values of data, on which what it does may depend
 	Reached map[int]bool   // lines of statements that ended without an error
 	Skipped map[int]bool   // and of those with a part that was not evaluated

@@ -86,11 +86,13 @@ func (m *Machine) ready(t *task, earlier []*task) bool {
 			return false
 		}
 	}
+	passes := false
 	for _, u := range t.uses {
 		for _, e := range earlier {
 			if !u.loose && e.mustWait(u.handle, u.mode) {
 				return false
 			}
+			passes = passes || u.mode == Commute && e.commutes(u.handle)
 		}
 		for _, h := range m.holds {
 			if conflict(h.handle, h.mode, u.handle, u.mode) {
@@ -98,7 +100,13 @@ func (m *Machine) ready(t *task, earlier []*task) bool {
 			}
 		}
 	}
+	m.Passed = m.Passed || passes
 	return true
+}
+
+// commutes reports whether t has a COMMUTE use of elements of h.
+func (t *task) commutes(h *handle) bool {
+	return slices.ContainsFunc(t.uses, func(u use) bool { return u.mode == Commute && u.handle.shares(h) })
 }
 
 // advance runs the tasks that can run, in the order of their inserts.
