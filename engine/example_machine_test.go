@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/disk"
@@ -45,8 +44,8 @@ func ExampleOptions_devices() {
 		return nil
 	}}}
 	x := []float64{1, 2, 3, 4}
-	h, _ := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{len(x)}, Home: unsafe.Pointer(&x[0])})
-	task, err := job.SubmitWith(&engine.TaskSpec{Codelet: double, Operands: []engine.Operand{{Handle: h, Mode: iface.RW}}},
+	h, _ := engine.NewVector(rt, x)
+	task, err := job.SubmitWith(&engine.TaskSpec{Codelet: double, Operands: []engine.Operand{engine.RW(h)}},
 		engine.TaskOptions{Kinds: []string{"gpu"}})
 	if err != nil {
 		log.Fatal(err)
@@ -55,17 +54,17 @@ func ExampleOptions_devices() {
 		log.Fatal(err)
 	}
 	show := func() {
-		where, _ := job.Where(h) // node by node: ram, gpu
+		where, _ := job.Where(h.Handle) // node by node: ram, gpu
 		fmt.Println("bytes in main memory:", where[0].Valid, "on the device:", where[1].Valid)
 	}
 	show()
-	a, err := job.Acquire(ctx, h, iface.R) // brings them back
+	a, err := h.Acquire(ctx, job, iface.R) // brings them back
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer a.Release()
 	show()
-	fmt.Println(iface.Slice[float64](a.Buffer()))
+	fmt.Println(a.Data())
 	// Output:
 	// bytes in main memory: 0 on the device: 32
 	// bytes in main memory: 32 on the device: 32
@@ -240,9 +239,9 @@ func ExampleListener() {
 		return nil
 	}}}
 	var x int64
-	h, _ := rt.Register(engine.DataSpec{Kind: iface.Variable, Elem: iface.I64, Home: unsafe.Pointer(&x)})
+	h, _ := engine.NewVariable(rt, &x)
 	for range 5 {
-		if err := job.Submit(&engine.TaskSpec{Codelet: fail, Operands: []engine.Operand{{Handle: h, Mode: iface.RW}}}); err != nil {
+		if err := job.Submit(&engine.TaskSpec{Codelet: fail, Operands: []engine.Operand{engine.RW(h)}}); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -204,16 +204,16 @@ func ExampleSubgraph() {
 		return nil // they run now, and then whatever waits for x
 	}}}
 	x := make([]int32, 6)
-	h, _ := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.I32, Dims: []int{6}, Home: unsafe.Pointer(&x[0])})
-	if _, err := job.SubmitTask(&engine.TaskSpec{Codelet: split, Operands: []engine.Operand{{Handle: h, Mode: iface.RW}}}); err != nil {
+	h, _ := engine.NewVector(rt, x)
+	if _, err := job.SubmitTask(&engine.TaskSpec{Codelet: split, Operands: []engine.Operand{engine.RW(h)}}); err != nil {
 		log.Fatal(err)
 	}
-	a, err := job.Acquire(ctx, h, iface.R)
+	a, err := h.Acquire(ctx, job, iface.R)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer a.Release()
-	fmt.Println(iface.Slice[int32](a.Buffer()))
+	fmt.Println(a.Data())
 	// Output: [0 0 1 1 2 2]
 }
 
@@ -235,17 +235,17 @@ func ExampleTraits_parallel() {
 			return c.Barrier()
 		}}}
 	x := make([]int64, 6)
-	h, _ := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{6}, Home: unsafe.Pointer(&x[0])})
-	_, err := job.SubmitWith(&engine.TaskSpec{Codelet: ranks, Operands: []engine.Operand{{Handle: h, Mode: iface.W}}}, engine.TaskOptions{Size: 2})
+	h, _ := engine.NewVector(rt, x)
+	_, err := job.SubmitWith(&engine.TaskSpec{Codelet: ranks, Operands: []engine.Operand{engine.W(h)}}, engine.TaskOptions{Size: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := job.Acquire(ctx, h, iface.R)
+	a, err := h.Acquire(ctx, job, iface.R)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer a.Release()
-	fmt.Println(iface.Slice[int64](a.Buffer()))
+	fmt.Println(a.Data())
 	// Output: [0 1 0 1 0 1]
 }
 
