@@ -16,7 +16,7 @@ type Hold struct {
 	h            *Handle
 	held, writes Region      // what is left, and of that, what may be written
 	frags        []*Fragment // of the accesses that are left, in their order
-	locks        []*accessLock
+	locks        []lockUse   // of unordered accesses that came later, which wait for the hold
 }
 
 // NewHold makes the hold of a task that uses h in mode m.

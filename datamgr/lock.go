@@ -266,10 +266,31 @@ func (g *Registry) EndHold(h *Hold, c *Completer) {
 	if i := slices.Index(g.held, h); i >= 0 {
 		g.held = slices.Delete(g.held, i, i+1)
 	}
-	for _, l := range h.locks {
-		l.endGrace(c)
+	for _, u := range h.locks {
+		u.l.endHold(u.exclusive, c)
 	}
 	h.locks = nil
+}
+
+// beginHold counts data that the program holds as use of l: by a reader, or, if it may
+// write, by a task that may have started without the lock.
+func (l *accessLock) beginHold(exclusive bool) {
+	if exclusive {
+		l.beginGrace()
+		return
+	}
+	l.mu.Lock()
+	l.mu.readers++
+	l.mu.Unlock()
+}
+
+// endHold undoes beginHold.
+func (l *accessLock) endHold(exclusive bool, c *Completer) {
+	if exclusive {
+		l.endGrace(c)
+	} else {
+		l.release(false, c)
+	}
 }
 
 // lockFor makes sure that f has a lock. Submission lock held.
@@ -290,7 +311,7 @@ func (g *Registry) newLock() *accessLock {
 }
 
 // lowerLocks gives back what the hold does not need any more: of the locks s,
-// and of the grace that keeps unordered accesses away. Submission lock held.
+// and of those of unordered accesses that wait for it. Submission lock held.
 func (o *Hold) lowerLocks(s *LockSet, c *Completer) {
 	if len(s.taken) == 0 && len(o.locks) == 0 {
 		return
@@ -314,12 +335,19 @@ func (o *Hold) lowerLocks(s *LockSet, c *Completer) {
 			u.l.share(c)
 		}
 	}
-	o.locks = slices.DeleteFunc(o.locks, func(l *accessLock) bool {
-		if !held[l] {
-			l.endGrace(c)
+	o.locks = slices.DeleteFunc(o.locks, func(u lockUse) bool {
+		if !held[u.l] {
+			u.l.endHold(u.exclusive, c)
 		}
-		return !held[l]
+		return !held[u.l]
 	})
+	for i := range o.locks {
+		if u := &o.locks[i]; u.exclusive && !writes[u.l] {
+			u.exclusive = false
+			u.l.beginHold(false)
+			u.l.endHold(true, c)
+		}
+	}
 }
 
 // share turns a lock that is held alone into a shared one: who waited tries again.
@@ -354,10 +382,10 @@ func (l *accessLock) queued(alone bool, fn func(*Waiter)) {
 	}
 }
 
-// Queued calls fn for every task that waits because of the grace given to h.
+// Queued calls fn for every unordered task that waits because of h.
 func (h *Hold) Queued(fn func(*Waiter)) {
-	for _, l := range h.locks {
-		l.queued(false, fn)
+	for _, u := range h.locks {
+		u.l.queued(!u.exclusive, fn)
 	}
 }
 

@@ -515,8 +515,9 @@ func (g *Registry) unorder(f *Fragment) {
 	}
 	for _, h := range g.held {
 		if h.h.d == f.d && h.held.touches(&f.box) {
-			h.locks = append(h.locks, f.lock)
-			f.lock.beginGrace()
+			u := lockUse{f.lock, h.writes.touches(&f.box)}
+			h.locks = append(h.locks, u)
+			u.l.beginHold(u.exclusive)
 		}
 	}
 }

@@ -253,12 +253,12 @@ func handleName(h *Handle, at position) string {
 // raiseUninit raises E0401 or E0402.
 func (m *Machine) raiseUninit(e *engine.UninitError, at position, h *Handle) {
 	name := handleName(h, at)
-	some := ""
+	some, was := "", "was"
 	if e.Partial {
-		some = "some elements of "
+		some, was = "some elements of ", "were"
 	}
 	if e.Why == engine.Invalidated {
-		d := m.diagnostic("E0402", at, fmt.Sprintf("%s`%s` was invalidated and not written since", some, name))
+		d := m.diagnostic("E0402", at, fmt.Sprintf("%s`%s` %s invalidated and not written since", some, name, was))
 		d.Label = "read here"
 		if e.At != nil {
 			if p, ok := e.At.Data.(position); ok {

@@ -275,8 +275,8 @@ func (c *compiler) prefetch(s *syntax.Prefetch) stmt {
 			o.Priority, o.Idle = math.MaxInt32, false
 		}
 		each(f, func(h *Handle, at position) {
-			if !h.h.Initialised() {
-				m.raiseEngine(&engine.UninitError{Handle: h.h, Why: engine.NeverWritten}, at, h)
+			if len(nodes) == 0 && !h.h.Initialised() {
+				nodes = []int{0} // the error, and nothing else
 			}
 			for _, n := range nodes {
 				if err := m.job.PrefetchWith(h.h, n, o); err != nil {
