@@ -74,17 +74,6 @@ type cursor struct {
 	ends  []int // tokens that end such a block
 }
 
-// habits are tried in order.
-var habits = []func(c *cursor) *token.Mistake{
-	(*cursor).doubled, (*cursor).heads, (*cursor).dashed, (*cursor).decimalComma, (*cursor).listOfGo, (*cursor).sharedType, (*cursor).typeFirst, (*cursor).operand, (*cursor).productSign, (*cursor).formatTuple, (*cursor).eachOver,
-	(*cursor).registerAsValue, (*cursor).statementAsValue, (*cursor).namedView, (*cursor).registeredList, (*cursor).prefetchTo, (*cursor).filterForm, (*cursor).foldForm, (*cursor).acquireWithoutName, (*cursor).waitAsMethod, (*cursor).listRange, (*cursor).reducerSign,
-	(*cursor).repeatedItem, (*cursor).rowsInList, (*cursor).sizesInBrackets, (*cursor).funcOfOneLine, (*cursor).pairHead, (*cursor).choiceInBraces, (*cursor).arrayType, (*cursor).optionsInBraces, (*cursor).optionForm, (*cursor).optionAlone, (*cursor).asserted, (*cursor).plus,
-	(*cursor).loopHabit, (*cursor).choice, (*cursor).choiceOfC, (*cursor).conditionOfList, (*cursor).slice, (*cursor).openRange, (*cursor).dotsMore, (*cursor).increment,
-	(*cursor).comparison, (*cursor).angles, (*cursor).wordOperator, (*cursor).membership, (*cursor).shift, (*cursor).elseIf, (*cursor).signature,
-	(*cursor).letHabit, (*cursor).declared, (*cursor).assertCall, (*cursor).braces, (*cursor).namelessFunc, (*cursor).arrow, (*cursor).initial,
-	(*cursor).moduleName, (*cursor).insertHabit, (*cursor).modeHabit, (*cursor).callWithModes, (*cursor).filterHabit, (*cursor).registerHabit, (*cursor).waitCall, (*cursor).paramHabit, (*cursor).oneLine, (*cursor).colonBlock, (*cursor).wordBlock,
-}
-
 // habit is the mistake that takes the place of the parser's, nil if nothing tells.
 func (c *cursor) habit() *token.Mistake {
 	if c.at >= len(c.Tokens) || c.from > c.at || len(c.Reported) >= token.MaxErrors {
@@ -95,8 +84,10 @@ func (c *cursor) habit() *token.Mistake {
 		return nil
 	}
 	c.end = max(end, c.at)
-	for _, try := range habits {
-		if m := try(c); m != nil {
+	programs := programs()
+	for i := range rules {
+		if m := rules[i].apply(c, programs[i]); m != nil {
+			m.Rule = rules[i].name
 			return m
 		}
 	}
@@ -232,43 +223,6 @@ func (c *cursor) chosen(lo, hi int) string {
 		return c.text(lo, hi)
 	}
 	return "if " + c.text(cond+1, other) + " then " + c.text(lo, cond) + " else " + c.chosen(other+1, hi)
-}
-
-// choiceOfC is c ? a : b.
-func (c *cursor) choiceOfC() *token.Mistake {
-	if !c.Has(c.at, "?") {
-		return nil
-	}
-	if hi := c.exprEnd(c.at + 2); c.Has(c.at+1, "?") && c.Touching(c.at) && hi > c.at+2 { // a ?? b
-		m := c.mistakeOver(c.at, c.at+2, "there is no operator `??`")
-		return m.Hint("every name has a value: leave `%s` out", token.ClipTo(c.text(c.at, hi), 60)).Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[hi-1].Hi}, "")
-	}
-	m := c.mistakeHere("a choice is written `if c then a else b`")
-	lo := c.exprStart(c.at, stopAtWords)
-	if c.Has(lo, "if") && lo < c.at {
-		return c.replace(m, c.at, c.at+1, "then")
-	}
-	colon := c.exprEnd(c.at+1, ":")
-	hi := c.exprEnd(c.at + 1)
-	if !c.Has(colon, ":") || lo >= c.at || colon+1 >= hi {
-		return m
-	}
-	return c.replace(m, lo, hi, "if "+c.text(lo, c.at)+" then "+c.text(c.at+1, colon)+" else "+c.text(colon+1, hi))
-}
-
-// elseIf is elif.
-func (c *cursor) elseIf() *token.Mistake {
-	switch w := c.Str(c.at); w {
-	case "elif", "elsif", "elseif", "elseIf":
-		if c.Kind(c.at) == token.Ident && c.Has(c.at-1, "}") {
-			hi := c.at + 1
-			if c.Has(hi, "if") { // of else
-				hi++
-			}
-			return c.replace(c.mistakeOver(c.at, c.at+1, "`%s` is not a word of the language", w), c.at, hi, "else if")
-		}
-	}
-	return nil
 }
 
 // lineOf is the token behind the simple statement that begins at token lo, or its else.

@@ -379,71 +379,6 @@ func (c *cursor) indented(at int) (last, after int) {
 // Habits of heads and types: func f(x) = e, for (i, j) in …, if c { a } else { b } as a
 // value, f64[] and vector[f64]{…}, insert f() after t.
 
-// funcOfOneLine is func f(x: float) = x * x and func f(x: float): float = x * x.
-func (c *cursor) funcOfOneLine() *token.Mistake {
-	if !c.Has(c.from, "func") || c.Kind(c.from) != token.Keyword || c.inBracket(c.at) >= 0 {
-		return nil
-	}
-	if !c.Has(c.at-1, ")") {
-		return c.resultOfOneLine()
-	}
-	typ, eq := "", c.at
-	if (c.Has(c.at, ":") || c.Has(c.at, "->")) && c.Kind(c.at+1) == token.Ident {
-		typ, eq = c.Str(c.at+1), c.at+2
-	}
-	if !c.Has(eq, "=") || !token.StartsExpr(c.TokenAt(eq+1)) {
-		return nil
-	}
-	hi := c.exprEnd(eq + 1)
-	if k := c.Kind(hi); k != token.NL && k != token.EOF {
-		return nil
-	}
-	m := c.mistakeOver(c.at, eq+1, "the body of a function is written in braces")
-	c.next = hi
-	if typ == "" {
-		c.replace(m, c.at, hi, "-> float { return "+c.text(eq+1, hi)+" }")
-		m.Help[0] += ", with the type that it gives"
-		return m.Guessed()
-	}
-	lead := ""
-	if c.Touching(c.at - 1) {
-		lead = " "
-	}
-	m.Hint("write `-> %s { return %s }`", typ, token.ClipTo(c.text(eq+1, hi), 60)).Edit(c.span(c.at, hi), lead+"-> "+typ+" { return "+c.text(eq+1, hi)+" }").Certain()
-	return m
-}
-
-// resultOfOneLine is func f(x: float) -> float = x * x.
-func (c *cursor) resultOfOneLine() *token.Mistake {
-	arrow := c.at - 1
-	for arrow > c.from && !c.Has(arrow, "->") {
-		arrow--
-	}
-	if !c.Has(c.at, "=") || !c.Has(arrow, "->") || !token.StartsExpr(c.TokenAt(c.at+1)) {
-		return nil
-	}
-	hi := c.exprEnd(c.at + 1)
-	if k := c.Kind(hi); k != token.NL && k != token.EOF {
-		return nil
-	}
-	c.next = hi
-	return c.replace(c.mistakeOver(c.at, c.at+1, "the body of a function is written in braces"), c.at, hi, "{ return "+c.text(c.at+1, hi)+" }")
-}
-
-// pairHead is for (i, j) in grid(n, m) and for [i, j] in ….
-func (c *cursor) pairHead() *token.Mistake {
-	open := c.from + 1
-	if !c.Has(c.from, "for") || c.at != open || !c.Has(open, "(") && !c.Has(open, "[") || c.Kind(open+1) != token.Ident || !c.Has(open+2, ",") {
-		return nil
-	}
-	end := c.closingOf(open)
-	if end < 0 || !c.Has(end+1, "in") || c.Str(end+2) == "enumerate" || c.Str(end+2) == "zip" {
-		return nil
-	}
-	c.next = c.exprEnd(end + 2)
-	return c.replace(c.mistakeOver(open, end+1, "the names of a loop stand without brackets"), open, end+1, c.text(open+1, end))
-}
-
 // choiceInBraces is let d = if c { a } else { b }, and a choice without its else.
 func (c *cursor) choiceInBraces() *token.Mistake {
 	word := c.at - 1
@@ -515,13 +450,6 @@ func (c *cursor) arrayType() *token.Mistake {
 		return c.typed(c.mistakeHere("there are no pointers"), c.at, c.at+2, "vector", c.Str(c.at+1))
 	case c.Has(c.at, "<") && c.Has(c.at+2, ">") && token.Constructors[strings.ToLower(c.Str(c.at-1))] && !token.Constructors[c.Str(c.at-1)] && elements[c.Str(c.at+1)] != "":
 		return c.typed(c.mistakeOver(c.at-1, c.at+3, "the element type is written in square brackets"), c.at-1, c.at+3, strings.ToLower(c.Str(c.at-1)), c.Str(c.at+1))
-	case c.Has(c.at, "{") && c.Has(c.at-1, "]") && c.Has(c.at-3, "[") && c.Str(c.at-4) == "vector" && c.Has(c.from, "register"):
-		end := c.closingOf(c.at)
-		if !c.Has(end, "}") || strings.ContainsAny(c.text(c.at+1, end), "{\n") {
-			return nil
-		}
-		c.next = end + 1
-		return c.replace(c.mistakeOver(c.at, end+1, "elements are given by `list`"), c.at, end+1, "(list = ["+strings.TrimSpace(c.text(c.at+1, end))+"])")
 	}
 	return nil
 }
@@ -529,80 +457,25 @@ func (c *cursor) arrayType() *token.Mistake {
 // taskOptions are the options of insert.
 var taskOptions = token.WordSet("after", "color", "flops", "name", "order", "priority", "sequential", "sync", "unordered", "where", "worker")
 
-// optionForm is insert f(RW x) after t, insert f(RW x) priority = 3 and with priority 3.
-func (c *cursor) optionForm() *token.Mistake {
-	word := c.Str(c.at)
-	switch {
-	case c.Has(c.at-2, "with") && taskOptions[c.Str(c.at-1)] && c.EndsOperand(c.at) && !c.Has(c.at+1, "="):
-		m := c.mistakeHere("an option is given by `=`")
-		return m.Hint("write `%s = %s`", c.Str(c.at-1), c.Str(c.at)).Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at-1].Hi}, " =").Certain()
-	case !c.inserts() || c.inBracket(c.at) >= 0 || !c.Has(c.at-1, ")") || c.Kind(c.at) != token.Ident:
-		return nil
-	case (word == "where" || word == "on") && taskOptions[c.Str(c.at+1)] && c.Has(c.at+2, "="): // where after = t
-		return c.replace(c.mistakeOver(c.at, c.at+1, "options follow `with`"), c.at, c.at+1, "with")
-	case taskOptions[word] && c.Has(c.at+1, "="):
-		m := c.mistakeOver(c.at, c.at+1, "options follow `with`")
-		c.next = c.exprEnd(c.at + 2)
-		return m.Hint("write `with %s = …`", word).Edit(token.Span{Lo: c.Tokens[c.at].Lo, Hi: c.Tokens[c.at].Lo}, "with ").Certain()
-	case word == "after" && c.EndsOperand(c.at+1):
-		hi := c.exprEnd(c.at + 1)
-		for c.Has(hi, ",") && c.Kind(hi+1) == token.Ident && !c.Has(hi+2, "=") { // t, u
-			hi = c.exprEnd(hi + 1)
-		}
-		right := c.text(c.at+1, hi)
-		if !strings.HasPrefix(right, "[") {
-			right = "[" + right + "]"
-		}
-		c.next = hi
-		return c.replace(c.mistakeOver(c.at, hi, "options follow `with`"), c.at, hi, "with after = "+right)
-	case (word == "on" || word == "where") && c.EndsOperand(c.at+1):
-		hi := c.exprEnd(c.at + 1)
-		c.next = hi
-		m := c.mistakeOver(c.at, hi, "options follow `with`")
-		if c.Has(c.at+1, "gpu") && c.Has(c.at+2, "(") { // gpu(0)
-			return m.Hint("for one device, say where an operand is: `RW x @ %s`; for a kind, `with where = cuda` or `opencl`", token.Clip(c.text(c.at+1, hi)))
-		}
-		if hi > c.at+2 {
-			return m.Hint("write `with where = cpu`, or another kind of worker")
-		}
-		kind := c.Str(c.at + 1)
-		switch strings.ToLower(kind) {
-		case "gpu", "gpus", "device", "accelerator", "accel":
-			kind = "[cuda, opencl]"
-		case "cpu", "cuda", "opencl":
-			kind = strings.ToLower(kind)
-		}
-		return c.replace(m, c.at, hi, "with where = "+kind)
-	}
-	return nil
-}
-
 // inserts reports whether the statement submits a task in front of the token that does
 // not fit.
 func (c *cursor) inserts() bool {
 	return c.Has(c.from, "insert") || c.Has(c.from, "let") && c.Has(c.from+3, "insert")
 }
 
-// asserted is assert c : "why" and assert a = b.
-func (c *cursor) asserted() *token.Mistake {
-	if !c.Has(c.from, "assert") || c.Kind(c.from) != token.Keyword || c.inBracket(c.at) >= 0 {
+// afterTasks is insert f(RW x) after t, u.
+func (c *cursor) afterTasks() *token.Mistake {
+	if !c.EndsOperand(c.at + 1) {
 		return nil
 	}
-	switch {
-	case c.Has(c.at, ":") && c.Kind(c.at+1) == token.String:
-		at := c.span(c.at, c.at+1)
-		at.Lo = c.Tokens[c.at-1].Hi
-		return c.mistakeHere("the message follows a comma").Hint("write `,`").Edit(at, ",").Certain()
-	case c.Has(c.at, "=") && !c.Has(c.at+1, ">") && c.EndsOperand(c.at-1):
-		return c.replace(c.mistakeHere("equality is written `==`"), c.at, c.at+1, "==")
+	hi := c.exprEnd(c.at + 1)
+	for c.Has(hi, ",") && c.Kind(hi+1) == token.Ident && !c.Has(hi+2, "=") { // t, u
+		hi = c.exprEnd(hi + 1)
 	}
-	return nil
-}
-
-// plus is let s = +3.
-func (c *cursor) plus() *token.Mistake {
-	if !c.Has(c.at, "+") || !c.Touching(c.at) || c.EndsOperand(c.at-1) || c.Kind(c.at+1) != token.Int && c.Kind(c.at+1) != token.Float {
-		return nil
+	right := c.text(c.at+1, hi)
+	if !strings.HasPrefix(right, "[") {
+		right = "[" + right + "]"
 	}
-	return c.mistakeHere("a number has no sign, or `-`").Hint("leave it out").Edit(c.span(c.at, c.at+1), "").Certain()
+	c.next = hi
+	return c.replace(c.mistakeOver(c.at, hi, "options follow `with`"), c.at, hi, "with after = "+right)
 }

@@ -67,17 +67,6 @@ func partOfName(text string, lo, hi int) bool {
 	return word(before) || word(after)
 }
 
-// doubled is insert scal scal(RW x), by rows rows(4) and with priority priority = 1.
-// Elsewhere something else is lost more likely, such as a comma or a brace.
-func (c *cursor) doubled() *token.Mistake {
-	word := c.Str(c.at)
-	if c.Kind(c.at) != token.Ident || c.Str(c.at-1) != word || !c.Has(c.at-2, "insert") && !c.Has(c.at-2, "by") && !c.Has(c.at-2, "with") {
-		return nil
-	}
-	c.next = c.end
-	return c.mistakeOver(c.at, c.at+1, "`%s` stands twice", token.Clip(word)).Hint("leave one out").Edit(token.Span{Lo: c.Tokens[c.at-1].Hi, Hi: c.Tokens[c.at].Hi}, "").Certain()
-}
-
 // maxDashed is how many uses of a name are renamed without a question.
 const maxDashed = 200
 
@@ -101,29 +90,6 @@ func (c *cursor) declares(i int) bool {
 		}
 	}
 	return false
-}
-
-// decimalComma is let x = 3,5.
-func (c *cursor) decimalComma() *token.Mistake {
-	if !c.Has(c.at, ",") || c.inBracket(c.at) >= 0 || c.Kind(c.at-1) != token.Int || c.Kind(c.at+1) != token.Int || !c.Touching(c.at-1) || !c.Touching(c.at) {
-		return nil
-	}
-	switch c.Str(c.from) {
-	case "let", "param", "return":
-	default:
-		if c.Kind(c.from) != token.Ident {
-			return nil
-		}
-	}
-	if k := c.Kind(c.at + 2); k != token.NL && k != token.EOF && k != token.Op && k != token.Keyword || c.Has(c.at+2, ",") {
-		return nil
-	}
-	if whole := c.Str(c.at - 1); len(c.Str(c.at+1)) == 3 && len(whole) <= 3 && whole != "0" { // 1,000
-		m := c.mistakeHere("digits are grouped by `_`")
-		return c.replace(m, c.at-1, c.at+2, whole+"_"+c.Str(c.at+1)).Guessed()
-	}
-	m := c.mistakeHere("the decimal sign is a point") // elsewhere 3,5 may be two values, too
-	return c.replace(m, c.at-1, c.at+2, c.Str(c.at-1)+"."+c.Str(c.at+1)).Guessed()
 }
 
 // listOfGo is []int{1, 2} and [3]float{…}.
@@ -210,21 +176,6 @@ func (c *cursor) heads() *token.Mistake {
 	return m.Edit(token.Span{Lo: c.Tokens[end].Hi, Hi: c.Tokens[end].Hi}, " }").Certain()
 }
 
-// productSign is A @ B.
-func (c *cursor) productSign() *token.Mistake {
-	if !c.Has(c.at, "@") || !c.EndsOperand(c.at-1) || !token.StartsExpr(c.TokenAt(c.at+1)) || c.Has(c.from, "acquire") {
-		return nil
-	}
-	if open := c.inBracket(c.at); open >= 0 && c.Has(c.from, "insert") {
-		return nil
-	}
-	x, y := "A", "B"
-	if c.Kind(c.at-1) == token.Ident && c.Kind(c.at+1) == token.Ident {
-		x, y = c.Str(c.at-1), c.Str(c.at+1)
-	}
-	return c.mistakeHere("the product of matrices is a task").Hint("`import \"std/blas\" as blas`, then `insert blas.gemm(R %s, R %s, RW C)`", x, y)
-}
-
 // formatTuple is "%d %d" % (a, b).
 func (c *cursor) formatTuple() *token.Mistake {
 	open := c.inBracket(c.at)
@@ -248,15 +199,6 @@ func (c *cursor) formatTuple() *token.Mistake {
 	}
 	c.next = end + 1
 	return c.replace(m, open-2, end+1, right)
-}
-
-// eachOver is each x { … }, without an index.
-func (c *cursor) eachOver() *token.Mistake {
-	if !c.Has(c.from, "each") || c.Kind(c.from) != token.Keyword || !c.Has(c.at, "{") || c.at != c.from+2 || c.Kind(c.at-1) != token.Ident {
-		return nil
-	}
-	c.next = c.at
-	return c.replace(c.mistakeOver(c.from, c.at, "`each` names the indices that it goes over"), c.from, c.at, "each i in "+c.Str(c.at-1)).Guessed()
 }
 
 // Habits of lists in brackets: [0; 10], vector[f64][8, fill = 0] and with {priority: 3}.
@@ -368,21 +310,6 @@ func (c *cursor) rowsInList() *token.Mistake {
 // zeros are the numbers that lists are most often filled with.
 var zeros = token.WordSet("0", "0.0")
 
-// sizesInBrackets is vector[f64][8, fill = 0].
-func (c *cursor) sizesInBrackets() *token.Mistake {
-	open := c.inBracket(c.at)
-	if !c.Has(c.at, "=") || open < 4 || !c.Has(open, "[") || !c.Has(open-1, "]") || !token.Constructors[c.Str(open-4)] {
-		return nil
-	}
-	end := c.closingOf(open)
-	if end < 0 {
-		return nil
-	}
-	c.next = end + 1
-	m := c.mistakeOver(open, end+1, "the arguments of a constructor are written in parentheses")
-	return c.replace(m, open, end+1, "("+c.text(open+1, end)+")")
-}
-
 // optionsInBraces is with {priority: 3}, with (priority = 3) and, without with,
 // {priority: 3}; also with priority: 3.
 func (c *cursor) optionsInBraces() *token.Mistake {
@@ -455,4 +382,9 @@ func (c *cursor) typed(m *token.Mistake, lo, hi int, kind, elem string) *token.M
 	c.replace(m, lo, hi, kind+"["+long+"]").Guessed()
 	m.Help[len(m.Help)-1] += ", or `" + kind + "[" + short + "]`, as the data has it"
 	return m
+}
+
+// isName reports whether s has only letters, digits and _.
+func isName(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -24,6 +24,7 @@ type Mistake struct {
 	Expect []string     // what could have stood there
 	AsName bool         // got is a reserved word where a name should stand
 	Sure   bool         // the edits are what was meant
+	Rule   string       // the rule of advice that says so, "" for none
 
 	// Where a parser goes on, if advice found that.
 	Next  int   // the token to read next, if that is behind the statement
