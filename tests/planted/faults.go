@@ -102,7 +102,7 @@ var faults = []fault{
 		"			p.mu.locks = append(p.mu.locks, f.lock)\n			f.lock.beginGrace()\n", "",
 		"the first unordered access waits for tasks that started without the lock"},
 	{"hold-no-grace", "datamgr/merge.go",
-		"			h.locks = append(h.locks, f.lock)\n			f.lock.beginGrace()\n", "",
+		"			u := lockUse{f.lock, h.writes.touches(&f.box)}\n			h.locks = append(h.locks, u)\n			u.l.beginHold(u.exclusive)\n", "",
 		"the first unordered access waits for data that is held"},
 
 	// losses, and what tasks hear of when they run
