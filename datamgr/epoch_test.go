@@ -16,7 +16,7 @@ func TestBatchesAreExact(t *testing.T) {
 		h := register(t, g, 4)
 		f := h.f0
 		f.init = true
-		g.Lock()
+		sub := g.Lock()
 		ws, as := make([]Waiter, members), make([]Access, members)
 		for i := range as {
 			if g.access(&ws[i], &as[i], f, m) {
@@ -71,7 +71,7 @@ func TestBatchesAreExact(t *testing.T) {
 		if g.Busy(h, nil, 0) {
 			t.Errorf("mode %v: busy when all have ended", m)
 		}
-		g.Unlock()
+		sub.Unlock()
 	}
 }
 
@@ -80,9 +80,9 @@ func TestBatchesAreExact(t *testing.T) {
 func TestHeirsInOrder(t *testing.T) {
 	g := registry()
 	h := register(t, g, 4)
-	g.Lock()
+	sub := g.Lock()
 	g.lockFor(h.f0)
-	g.Unlock()
+	sub.Unlock()
 	c := g.NewCompleter()
 	plain := func() *taker {
 		k := taking()
@@ -127,8 +127,8 @@ func TestMarksComeRound(t *testing.T) {
 	g := registry()
 	a, b, c := register(t, g, 4), register(t, g, 4), register(t, g, 4)
 	c.reduce = SumReduction()
-	g.Lock()
-	defer g.Unlock()
+	sub := g.Lock()
+	defer sub.Unlock()
 	for _, use := range []int32{0, 1, 7} {
 		g.mark = 1<<32 - 1 // the next is 0, as in fragments that no submission met
 		for _, f := range []*Fragment{a.f0, b.f0, &c.accumulate().frag} {

@@ -30,8 +30,8 @@ func register(t testing.TB, g *Registry, dims ...int) *Handle {
 // covered asserts that the fragments of h are disjoint and cover exactly h.
 func covered(t *testing.T, h *Handle) {
 	t.Helper()
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	seen := map[[2]int]int{}
 	for _, f := range h.list() {
 		for i := f.box.lo[0]; i < f.box.hi[0]; i++ {
@@ -200,8 +200,8 @@ func TestInitialisedPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(p *Handle) {
-		g.Lock()
-		defer g.Unlock()
+		sub := g.Lock()
+		defer sub.Unlock()
 		var w Waiter
 		w.Arm()
 		ops := []Operand{{Handle: p, Mode: iface.W}}
@@ -284,13 +284,13 @@ func TestDivide(t *testing.T) {
 			if n := p.Fragments(); n != 1 {
 				t.Errorf("%s: part %d has %d fragments", c.name, i, n)
 			}
-			g.Lock()
+			sub := g.Lock()
 			var found []*Fragment
 			h.d.root.leaves(&p.box, func(f *Fragment) { found = append(found, f) })
 			if len(found) != 1 || found[0] != p.f0 || found[0].box != p.box {
 				t.Errorf("%s: part %d is not found", c.name, i)
 			}
-			g.Unlock()
+			sub.Unlock()
 			elements += p.box.size()
 		}
 		if elements != h.box.size() {
@@ -336,13 +336,13 @@ func BenchmarkViews(b *testing.B) {
 					b.StopTimer()
 					h := register(b, g, c.dims...)
 					if c.used {
-						g.Lock()
+						sub := g.Lock()
 						var w Waiter
 						w.Arm()
 						ops := []Operand{{Handle: h, Mode: modeW}}
 						m, _ := g.Merge(ops, MergeOptions{})
 						m.Register(&w, ops, make([]Access, m.Ordered))
-						g.Unlock()
+						sub.Unlock()
 					}
 					if c.pre != nil {
 						if _, err := g.Partition(h, ViewOptions{}, c.pre...); err != nil {
@@ -375,7 +375,7 @@ func TestFragmentsOfParts(t *testing.T) {
 		for range 2 + r.IntN(6) {
 			of := all[r.IntN(len(all))]
 			if r.IntN(3) == 0 { // what is cut now is in use
-				g.Lock()
+				sub := g.Lock()
 				w := new(Waiter)
 				w.Arm()
 				mode := modeW
@@ -385,7 +385,7 @@ func TestFragmentsOfParts(t *testing.T) {
 				ops := []Operand{{Handle: of, Mode: mode}}
 				m, _ := g.Merge(ops, MergeOptions{NoValueYet: true})
 				w.Settle(m.Register(w, ops, make([]Access, m.Ordered)))
-				g.Unlock()
+				sub.Unlock()
 			}
 			rows, cols := of.dim(0), of.dim(1)
 			fs := []filter.Filter{
@@ -409,8 +409,8 @@ func TestFragmentsOfParts(t *testing.T) {
 
 // consistent checks what handles know of the fragments of the datum of h.
 func consistent(g *Registry, h *Handle, hs []*Handle) error {
-	g.Lock()
-	defer g.Unlock()
+	sub := g.Lock()
+	defer sub.Unlock()
 	n, size := 0, 0
 	h.d.root.leaves(&h.box, func(f *Fragment) { n++; size += f.box.size() })
 	if n != h.d.fragments || size != h.box.size() {
@@ -533,8 +533,8 @@ func TestListsOfFragments(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := func() (n int) {
-		g.Lock()
-		defer g.Unlock()
+		sub := g.Lock()
+		defer sub.Unlock()
 		for _, p := range wide.Parts {
 			if p.listed {
 				n += len(p.frags)
@@ -556,7 +556,7 @@ func TestListsOfFragments(t *testing.T) {
 		}
 	}
 	last := wide.Parts[len(wide.Parts)-1] // too late for a list
-	g.Lock()
+	sub := g.Lock()
 	ops := []Operand{{Handle: last, Mode: modeW}}
 	if n := g.CountPlain(ops); n != -1 {
 		t.Errorf("%d accesses of a handle without a list are plain", n)
@@ -567,7 +567,7 @@ func TestListsOfFragments(t *testing.T) {
 	if m.Ordered != 3001 || m.Register(&w, ops, make([]Access, m.Ordered)) != 0 {
 		t.Errorf("%d accesses", m.Ordered)
 	}
-	g.Unlock()
+	sub.Unlock()
 	if err := consistent(g, h, wide.Parts); err != nil {
 		t.Error(err)
 	}

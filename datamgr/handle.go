@@ -223,8 +223,8 @@ func (h *Handle) Home() bool { return h.d.home }
 
 // Reduction returns the reduction of the data, or nil.
 func (h *Handle) Reduction() *Reduction {
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	return h.reduce
 }
 
@@ -257,8 +257,8 @@ func (h *Handle) Overlaps(o *Handle) bool {
 // Initialised reports whether every element has a value, as of what was
 // submitted. Void data always has.
 func (h *Handle) Initialised() bool {
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	return h.InitialisedLocked()
 }
 
@@ -284,8 +284,8 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 		a := h.axes[k]
 		b.lo[a], b.hi[a] = max(b.lo[a], h.box.lo[a]+lo[k]), min(b.hi[a], h.box.lo[a]+hi[k])
 	}
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	ok := true
 	if h.Shared() != nil {
 		return true
@@ -296,16 +296,16 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 
 // Views returns the views of h that were declared and have not ended.
 func (h *Handle) Views() []*View {
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	return append([]*View(nil), h.views()...)
 }
 
 // Fragments returns the number of pieces that all views cut h into: the number
 // of accesses that a task with this operand registers.
 func (h *Handle) Fragments() int {
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	return len(h.list())
 }
 
@@ -313,8 +313,8 @@ func (h *Handle) Fragments() int {
 // have no order with other tasks. They still exclude those that conflict. Parts
 // declared later inherit it.
 func (h *Handle) SetUnordered(on bool) {
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	h.flags &^= flagUnordered
 	if on {
 		h.flags |= flagUnordered
@@ -323,8 +323,8 @@ func (h *Handle) SetUnordered(on bool) {
 
 // Unordered reports whether accesses through h have no order by default.
 func (h *Handle) Unordered() bool {
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	return h.UnorderedLocked()
 }
 

@@ -79,11 +79,11 @@ func TestImage(t *testing.T) {
 			}
 			views = append(views, v)
 		}
-		g.Lock()
+		sub := g.Lock()
 		h.d.root.leaves(&h.d.box, func(f *Fragment) {
 			f.init, f.why = r.IntN(2) == 0, Invalidated
 		})
-		g.Unlock()
+		sub.Unlock()
 		if len(views) > 1 && r.IntN(2) == 0 {
 			g.EndView(views[len(views)-1], nil)
 		}
@@ -122,9 +122,9 @@ func TestImage(t *testing.T) {
 				}
 			}
 		}
-		to.Lock()
+		sub = to.Lock()
 		image.d.root.leaves(&image.d.box, func(f *Fragment) { f.init = true })
-		to.Unlock()
+		sub.Unlock()
 		g.End(h, nil)
 		if !image.Alive() || !image.Initialised() {
 			t.Error("the image changes with its original")
@@ -139,16 +139,16 @@ func TestImageContributions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Lock()
+	sub := g.Lock()
 	h.accumulate()
 	h.openGroup()
-	g.Unlock()
+	sub.Unlock()
 	image, err := to.Image(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	to.Lock()
-	defer to.Unlock()
+	sub = to.Lock()
+	defer sub.Unlock()
 	if got := to.OpenGroup([]Operand{{Handle: image, Mode: iface.R}}); got != image {
 		t.Errorf("to be combined before a read: %v", got)
 	}

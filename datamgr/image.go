@@ -14,7 +14,7 @@ func (g *Registry) Image(h *Handle) (*Handle, error) {
 		return nil, err
 	}
 	from := h.d.reg
-	from.Lock()
+	sub := from.Lock()
 	var leaves []*Fragment
 	h.d.root.leaves(&h.d.box, func(f *Fragment) { leaves = append(leaves, f) })
 	states := make([]pieceState, len(leaves))
@@ -24,10 +24,10 @@ func (g *Registry) Image(h *Handle) (*Handle, error) {
 		valued = valued && f.init
 	}
 	looks, open := h.looksLocked(), h.contributedLocked()
-	from.Unlock()
+	sub.Unlock()
 
-	g.Lock()
-	defer g.Unlock()
+	sub = g.Lock()
+	defer sub.Unlock()
 	d := out.d
 	d.stride, d.fragments = h.d.stride, 0
 	d.home = valued
@@ -53,7 +53,7 @@ func (g *Registry) ImageView(v *View, of *Handle) (*View, error) {
 	parts := make([]Handle, len(v.Parts))
 	looks, open := make([]looks, len(parts)), make([]bool, len(parts))
 	from := v.Handle.d.reg
-	from.Lock()
+	sub := from.Lock()
 	for m, o := range v.Parts {
 		p := &parts[m]
 		p.d, p.elem, p.parent, p.site = of.d, o.elem, of, o.site
@@ -62,10 +62,10 @@ func (g *Registry) ImageView(v *View, of *Handle) (*View, error) {
 		out.Parts[m] = p
 	}
 	ended := v.Ended()
-	from.Unlock()
+	sub.Unlock()
 
-	g.Lock()
-	defer g.Unlock()
+	sub = g.Lock()
+	defer sub.Unlock()
 	out.ended.Store(ended)
 	for m := range parts {
 		g.ids++

@@ -10,8 +10,8 @@ import (
 func locked(t *testing.T, g *Registry) *Handle {
 	t.Helper()
 	h := register(t, g, 4)
-	g.Lock()
-	defer g.Unlock()
+	sub := g.Lock()
+	defer sub.Unlock()
 	g.lockFor(h.f0)
 	g.unorder(h.f0)
 	return h
@@ -64,9 +64,9 @@ func TestReadersBesideReaders(t *testing.T) {
 		owner, writer, late := taking(w), taking(w), taking(r)
 		begin := func() bool { return writer.take(c) }
 		if plain {
-			g.Lock()
+			sub := g.Lock()
 			writer.LockSet.InitSingle(&writer.Waiter, h, false)
-			g.Unlock()
+			sub.Unlock()
 			begin = func() bool { return writer.AcquireSingle(c) }
 		}
 		if !owner.take(c) || begin() || late.take(c) {
@@ -102,9 +102,9 @@ func TestWakeUpOutlivesExtension(t *testing.T) {
 	owner, other := taking(onB), taking(onA)
 	both := taking(onA, onB)
 	behind := taking(onB)
-	g.Lock()
+	sub := g.Lock()
 	both.LockSet.InitSingle(&both.Waiter, b, false)
-	g.Unlock()
+	sub.Unlock()
 	if !owner.take(c) || !other.take(c) || both.AcquireSingle(c) || behind.take(c) {
 		t.Fatal("a lock does not exclude")
 	}
@@ -168,9 +168,9 @@ func TestOrderOfWaiters(t *testing.T) {
 				k := taking(Operand{Handle: h, Mode: m})
 				takers[&k.Waiter], arrivals[&k.Waiter] = k, a
 				if a.patient {
-					g.Lock()
+					sub := g.Lock()
 					k.LockSet.InitSingle(&k.Waiter, h, true)
-					g.Unlock()
+					sub.Unlock()
 					if !k.QueueSingle() {
 						t.Fatal("the lock is free")
 					}
@@ -211,9 +211,9 @@ func TestUrgentWaiterBeforeHeirs(t *testing.T) {
 	c := g.NewCompleter()
 	one := func() *taker {
 		k := taking(Operand{Handle: h, Mode: iface.Commute})
-		g.Lock()
+		sub := g.Lock()
 		k.LockSet.InitSingle(&k.Waiter, h, true)
-		g.Unlock()
+		sub.Unlock()
 		return k
 	}
 	first := one()

@@ -349,11 +349,11 @@ func TestHintAfterItsViewEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.EndView(v, nil)
-	g.Lock()
+	sub := g.Lock()
 	if !h.tidy() {
 		t.Error("the fragments are not one again")
 	}
-	g.Unlock()
+	sub.Unlock()
 	g.Prefetch(v.Parts[0], 1)
 	if n, bytes := g.Copied(); n != 0 {
 		t.Errorf("%d bytes copied to memory for half of them", bytes)

@@ -75,8 +75,8 @@ func (h *Handle) InitOnly() bool { return h.reduce != nil && h.reduce.Combine ==
 // declared later inherit it. It reports false for void data, for a reduction
 // without Init, and while a task uses h or contributions are open.
 func (h *Handle) SetReduction(r *Reduction) bool {
-	h.d.reg.Lock()
-	defer h.d.reg.Unlock()
+	sub := h.d.reg.Lock()
+	defer sub.Unlock()
 	h.d.reg.endBatch()
 	if h.d.void || r != nil && r.Init == nil || h.d.reg.Busy(h, nil, 0) ||
 		h.redux != nil && (h.redux.open || h.redux.frag.tail.rem.Load() != 1) {

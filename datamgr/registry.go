@@ -75,11 +75,19 @@ func NewRegistry(mem accel.Memory) *Registry {
 	return g
 }
 
+// Submission proves that the submission lock is held: functions that need the lock are
+// its methods, or take it. It is valid until Unlock and must not be kept longer. It is
+// one word, and costs nothing. The zero value is of no use.
+type Submission struct{ reg *Registry }
+
 // Lock takes the submission lock.
-func (g *Registry) Lock() { g.mu.Lock() }
+func (g *Registry) Lock() Submission {
+	g.mu.Lock()
+	return Submission{g}
+}
 
 // Unlock gives the submission lock back.
-func (g *Registry) Unlock() { g.mu.Unlock() }
+func (sub Submission) Unlock() { sub.reg.mu.Unlock() }
 
 // Completer returns the completer of whoever holds the submission lock.
 func (g *Registry) Completer() *Completer { return &g.completer }
@@ -178,10 +186,10 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	if len(g.nodes) > 1 && !d.void && desc.Len() > 0 {
 		d.setState(stateNodes)
 	}
-	g.Lock()
+	sub := g.Lock()
 	g.ids++
 	h.id = g.ids
-	g.Unlock()
+	sub.Unlock()
 	return h, nil
 }
 
@@ -190,9 +198,9 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 func (g *Registry) RegisterValued(s *Spec) (*Handle, error) {
 	h, err := g.Register(s)
 	if err == nil {
-		g.Lock()
+		sub := g.Lock()
 		h.d.root.init, h.d.root.why = true, HasValue
-		g.Unlock()
+		sub.Unlock()
 	}
 	return h, err
 }
@@ -231,9 +239,9 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 		return nil, err
 	}
 	done = true
-	g.Lock()
+	sub := g.Lock()
 	d.root.init, d.root.why = true, HasValue
-	g.Unlock()
+	sub.Unlock()
 	return h, nil
 }
 

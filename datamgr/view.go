@@ -173,8 +173,8 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	for i := range pieces {
 		pieces[i].declare(parts[i*per:(i+1)*per], last[i])
 	}
-	g.Lock()
-	defer g.Unlock()
+	sub := g.Lock()
+	defer sub.Unlock()
 	if !held && !h.Alive() {
 		return nil, ErrDead
 	}
@@ -328,8 +328,8 @@ func (h *Handle) place() {
 // submitted from now on. It does nothing to a view that has ended.
 func (g *Registry) EndView(v *View, at *Site) {
 	g = v.Handle.d.reg
-	g.Lock()
-	defer g.Unlock()
+	sub := g.Lock()
+	defer sub.Unlock()
 	v.end(&death{at: at, ended: true})
 }
 

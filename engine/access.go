@@ -216,8 +216,8 @@ func (j *Job) request(a *Access) error {
 	rt, h, mode := j.rt, a.h, a.mu.mode
 	hd := rt.borrowReleaser()
 	defer rt.returnReleaser(hd)
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if err := j.open(); err != nil {
 		return err
 	}
@@ -327,10 +327,10 @@ func (h *releaser) grant(t *task) {
 	} else if a.opt.Node == 0 && t.operands()[0].Mode == iface.W {
 		zero(&a.buf)
 	}
-	h.rt.reg.Lock()
+	sub := h.rt.reg.Lock()
 	h.rt.held = append(h.rt.held, a)
 	a.startCallLocked()
-	h.rt.reg.Unlock()
+	sub.Unlock()
 	if h.rt.hasListeners() {
 		h.rt.event(TaskStarted, t, h.id, nil)
 	}
@@ -405,9 +405,9 @@ func (h *releaser) refuse(t *task, err error) {
 	if len(a.none) > 0 { // registered as giving a value, which nobody will
 		datamgr.SpoilBoxes(a.h, a.none, newFailure(t, "", err, dropped))
 	}
-	h.rt.reg.Lock()
+	sub := h.rt.reg.Lock()
 	a.startCallLocked()
-	h.rt.reg.Unlock()
+	sub.Unlock()
 	h.endLight(t)
 	a.decided()
 }
@@ -442,9 +442,9 @@ func (a *Access) heldLocked() bool {
 func (a *Access) Release() error {
 	rt := a.job.rt
 	h := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	t := a.endLocked()
-	rt.reg.Unlock()
+	sub.Unlock()
 	if t != nil {
 		h.endLight(t)
 	}
@@ -495,9 +495,9 @@ func (a *Access) ReleasePart(p *datamgr.Handle, mode iface.AccessMode) error {
 	}
 	rt := a.job.rt
 	h := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	t, err := a.lowerLocked(p, mode, h)
-	rt.reg.Unlock()
+	sub.Unlock()
 	if t != nil {
 		h.endLight(t)
 	}
@@ -578,14 +578,14 @@ func (a *Access) Fetch() error {
 		return ErrWouldDeadlock
 	}
 	h := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	t, err := a.startFetchLocked()
-	rt.reg.Unlock()
+	sub.Unlock()
 	if t != nil {
 		err = a.prepare(t)
-		rt.reg.Lock()
+		sub = rt.reg.Lock()
 		t = a.endFetchLocked(err)
-		rt.reg.Unlock()
+		sub.Unlock()
 		if t != nil {
 			h.endLight(t)
 		}
@@ -669,10 +669,10 @@ func (a *Access) decided() {
 		defer j.callbacks.Done()
 		defer func() {
 			rt := j.rt
-			rt.reg.Lock()
+			sub := rt.reg.Lock()
 			rt.calls--
 			j.calls--
-			rt.reg.Unlock()
+			sub.Unlock()
 			rt.progress()
 		}()
 		defer a.Release()
@@ -709,9 +709,9 @@ var callbackPC = func() (pc uintptr) {
 // inCallback reports whether the caller was called by a callback of AcquireFunc.
 // It looks only while callbacks of rt run.
 func (rt *Runtime) inCallback() bool {
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	n := rt.calls
-	rt.reg.Unlock()
+	sub.Unlock()
 	return n > 0 && onStack(callbackPC)
 }
 

@@ -206,9 +206,9 @@ func TestNoRoomYet(t *testing.T) {
 func roomless(j *Job) {
 	rt := j.rt
 	for waits := false; !waits && j.Stats().Failed == 0; time.Sleep(time.Millisecond) {
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		waits = len(rt.memoryWaiters.waiting[1]) > 0
-		rt.reg.Unlock()
+		sub.Unlock()
 	}
 }
 
@@ -405,11 +405,11 @@ func TestGateOfAClosedJob(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, h), After: []Dependency{g}}))
 		stuckOn(t, rt.Close(), g, nil)
 		must(t, j.Close())
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		if n := len(rt.jobs); n != 0 {
 			t.Errorf("%d jobs left", n)
 		}
-		rt.reg.Unlock()
+		sub.Unlock()
 	}
 }
 

@@ -115,8 +115,8 @@ func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
 
 // open reports ErrClosed after Close.
 func (rt *Runtime) open() error {
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if rt.closed {
 		return ErrClosed
 	}

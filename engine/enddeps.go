@@ -23,8 +23,8 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	rt := t.job.rt
 	h := rt.borrowReleaser()
 	defer rt.returnReleaser(h)
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if t.opts != nil && t.opts.Repeat != nil {
 		return &RepeatError{Task: t, What: "end dependencies"}
 	}

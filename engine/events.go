@@ -130,8 +130,8 @@ var ErrBusyRuntime = errors.New("engine: tasks are left; wait for them first")
 // Listen makes l the listener of the runtime, in place of Options.Listener; nil:
 // nobody. No task may be left, of any job, and nobody else may submit meanwhile.
 func (rt *Runtime) Listen(l Listener) error {
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	for j := range rt.jobs {
 		if j.live != j.ended.Load() {
 			return ErrBusyRuntime
@@ -160,8 +160,8 @@ func (rt *Runtime) Mute() bool {
 
 // Unmute ends Mute.
 func (rt *Runtime) Unmute() {
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	rt.countListeners()
 }
 

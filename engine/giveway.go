@@ -265,9 +265,9 @@ func (w *worker) popAsleep() (it *sched.Item, again bool) {
 // addStandIn makes a stand-in.
 func (rt *Runtime) addStandIn() {
 	s := &rt.lanes
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	h := newWorker(rt, rt.device, 0, 0)
-	rt.reg.Unlock()
+	sub.Unlock()
 	h.standIn, h.own = true, -1
 	rt.group.Add(1)
 	s.mu.Lock()

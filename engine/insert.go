@@ -100,10 +100,10 @@ func (j *Job) Go(fn any, args ...any) error {
 // when nothing has happened, as there is an argument of another type, or a mistake.
 func (j *Job) goPlain(f goKernel, args []any) (done bool, err error) {
 	rt := j.rt
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if j.submitted >= j.look {
-		if err := j.keepPace(); err != nil {
+		if sub, err = j.keepPace(sub); err != nil {
 			return true, err
 		}
 	}

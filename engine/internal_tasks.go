@@ -219,15 +219,15 @@ func (h *releaser) runLight(t *task) {
 	} else {
 		hold = datamgr.NewHold(x.h, iface.W)
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	rt.reg.AddHold(hold)
-	rt.reg.Unlock()
+	sub.Unlock()
 	ops := t.operands()
 	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, false, h.c) {
 		// t is not ours any more; giving the grace back may be what frees it
-		rt.reg.Lock()
+		sub = rt.reg.Lock()
 		rt.reg.EndHold(hold, h.c)
-		rt.reg.Unlock()
+		sub.Unlock()
 		return
 	}
 	x.hold = hold
@@ -274,9 +274,9 @@ func (h *releaser) endLight(t *task) {
 	if !counted {
 		node, kept = t.x.access.opt.Node, t.x.access.there
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	rt.reg.EndHold(t.x.hold, h.c)
-	rt.reg.Unlock()
+	sub.Unlock()
 	if rt.hasListeners() {
 		rt.event(TaskDone, t, h.id, nil)
 	}
@@ -419,8 +419,8 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 	}
 	hd := rt.borrowReleaser()
 	defer rt.returnReleaser(hd)
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if err := j.open(); err != nil {
 		return nil, err
 	}

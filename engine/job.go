@@ -157,12 +157,12 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	if (o.Weight > 0 || o.MaxWorkers > 0) && !rt.opt.Sequential {
 		rt.addLane(j)
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	rt.jobs[j] = struct{}{}
 	if o.Listener != nil {
 		rt.countListeners()
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	j.unwatch = j.CancelWhen(ctx)
 	return j
 }
@@ -205,9 +205,9 @@ func (j *Job) CancelWhen(ctx context.Context) (stop func() error) {
 		return func() error { return nil }
 	}
 	rt, w := j.rt, &contextWatch{}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	j.watches = append(j.watches, w)
-	rt.reg.Unlock()
+	sub.Unlock()
 	end := sync.OnceFunc(func() { j.cancel(context.Cause(ctx), w) })
 	if ctx.Err() != nil {
 		end() // so that the next submission is refused
@@ -223,8 +223,8 @@ func (j *Job) CancelWhen(ctx context.Context) (stop func() error) {
 		} else if ctx.Err() != nil { // a context has ended before it starts the functions of AfterFunc
 			end()
 		}
-		rt.reg.Lock()
-		defer rt.reg.Unlock()
+		sub = rt.reg.Lock()
+		defer sub.Unlock()
 		j.watches = slices.DeleteFunc(j.watches, func(o *contextWatch) bool { return o == w })
 		j.refuse = nil
 		if i := slices.IndexFunc(j.watches, func(o *contextWatch) bool { return o.cause != nil }); i >= 0 {
@@ -242,7 +242,7 @@ func (j *Job) cancel(cause error, w *contextWatch) {
 	}
 	rt := j.rt
 	h := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	if w != nil {
 		w.cause = cause
 		if j.refuse == nil {
@@ -258,7 +258,7 @@ func (j *Job) cancel(cause error, w *contextWatch) {
 	j.mu.Unlock()
 	j.dropWaiting(j.submitted, h)
 	j.dropMemoryWaiters(j.submitted)
-	rt.reg.Unlock()
+	sub.Unlock()
 	old.cancel(cause)
 	rt.returnReleaser(h)
 }
@@ -287,13 +287,13 @@ func (j *Job) abandon() {
 	rt := j.rt
 	for {
 		var a *Access
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		for _, o := range rt.held {
 			if o.job == j && o.fn == nil { // a callback may be using it, and ends by itself
 				a = o
 			}
 		}
-		rt.reg.Unlock()
+		sub.Unlock()
 		if a == nil {
 			return
 		}
@@ -312,10 +312,10 @@ func (j *Job) Close() error {
 	if rt.mayBeInKernel() || rt.inCallback() {
 		return ErrWouldDeadlock
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	was := j.closed
 	j.closed = true
-	rt.reg.Unlock()
+	sub.Unlock()
 	rt.progress() // callbacks that wait may have to give up
 	if was {      // perhaps by somebody who waits still
 		return rt.waitUntil(context.Background(), func() bool { return j.done })
@@ -340,13 +340,13 @@ func (j *Job) Close() error {
 	j.callbacks.Wait()
 	_ = j.unwatch() // how it ended does not matter any more
 	j.now.Load().cancel(ErrClosed)
-	rt.reg.Lock()
+	sub = rt.reg.Lock()
 	j.done = true
 	if j.opt.Listener != nil {
 		rt.countListeners()
 	}
 	j.leave()
-	rt.reg.Unlock()
+	sub.Unlock()
 	if j.lane != nil {
 		rt.removeLane(j)
 	}
@@ -408,15 +408,16 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 	}
 	rt := j.rt
 	if j.opt.Bounded && k != unregisterTask {
-		rt.reg.Lock()
-		err := j.keepPace()
-		rt.reg.Unlock()
+		sub := rt.reg.Lock()
+		var err error
+		sub, err = j.keepPace(sub)
+		sub.Unlock()
 		if err != nil {
 			return err
 		}
 	}
 	hd := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	err := j.mayEnd(k)
 	if err == nil {
 		err = rt.alive(-1, h)
@@ -424,7 +425,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 	if err == nil {
 		if u := h.DuplicateOf(); u != nil && k == unregisterTask {
 			if !u.Disown() {
-				rt.reg.Unlock()
+				sub.Unlock()
 				rt.returnReleaser(hd)
 				return nil // others have it
 			}
@@ -448,7 +449,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 			rt.reg.End(h, at)
 		}
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	rt.returnReleaser(hd)
 	return err
 }
@@ -511,8 +512,8 @@ func (j *Job) inFlight() int64 { return j.live - j.ended.Load() + j.heavy.Load()
 
 // keepPace is called now and then before a submission: at the window it waits
 // for room, and before that, now and then, for workers that are far behind. The error is
-// a *FullError. Submission lock held; it is given up meanwhile.
-func (j *Job) keepPace() error {
+// a *FullError. It gives the lock of sub up meanwhile, and returns the one that it has taken then.
+func (j *Job) keepPace(sub datamgr.Submission) (datamgr.Submission, error) {
 	rt := j.rt
 	n := j.live - j.ended.Load()
 	room := j.window - n - j.heavy.Load()
@@ -522,16 +523,16 @@ func (j *Job) keepPace() error {
 	}
 	switch {
 	case room <= 0:
-		rt.reg.Unlock()
+		sub.Unlock()
 		made := j.throttle()
-		rt.reg.Lock()
+		sub = rt.reg.Lock()
 		if j.opt.Bounded && !made {
-			return j.full()
+			return sub, j.full()
 		}
 	case n >= pauseAbove && j.submitted >= j.pace.next && !rt.opt.Sequential:
-		rt.reg.Unlock()
+		sub.Unlock()
 		caughtUp := !rt.mayBeInKernel() && j.pause(n) // kernels and hooks never wait
-		rt.reg.Lock()
+		sub = rt.reg.Lock()
 		if caughtUp {
 			j.pace.gap = 0
 		} else {
@@ -539,7 +540,7 @@ func (j *Job) keepPace() error {
 		}
 		j.pace.next = j.submitted + j.pace.gap
 	}
-	return nil
+	return sub, nil
 }
 
 // full returns an error when the window of a job that is Bounded, and what it was widened by,
@@ -557,8 +558,8 @@ func (j *Job) full() error {
 // Widen makes room for n tasks more in a job that is Bounded, for as long as it lives. It is how
 // a program that accounts for them itself goes on after a *FullError.
 func (j *Job) Widen(n int64) {
-	j.rt.reg.Lock()
-	defer j.rt.reg.Unlock()
+	sub := j.rt.reg.Lock()
+	defer sub.Unlock()
 	j.widened += max(0, n)
 }
 

@@ -212,8 +212,8 @@ func TestHeavyTasks(t *testing.T) {
 			t.Errorf("no task is left, and %d count", n)
 		}
 	}
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	for range 300 {
 		if u := rt.newTask(true); u.x != nil && u.x.generalTask != nil && cap(u.x.acc) > heavyRoom {
 			t.Fatalf("a record keeps room for %d accesses", cap(u.x.acc))

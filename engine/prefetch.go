@@ -268,8 +268,8 @@ func (j *Job) hinted(h *datamgr.Handle, valued bool) (*datamgr.Handle, error) {
 	if h == nil {
 		return nil, &ModeError{Other: -1, Message: "no data to give a hint about: the handle is nil"}
 	}
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if err := j.open(); err != nil {
 		return nil, err
 	}
@@ -305,9 +305,9 @@ func (rt *Runtime) SetWriteThrough(h *datamgr.Handle, nodes ...int) error {
 		}
 		set |= 1 << n
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	err := rt.alive(-1, h)
-	rt.reg.Unlock()
+	sub.Unlock()
 	if err == nil {
 		h.SetWriteThrough(set)
 	}

@@ -67,9 +67,9 @@ func (h *releaser) dispatchSorted(w *datamgr.Waiter) {
 func (h *releaser) drain() {
 	for {
 		if h.id == sched.Outside {
-			h.rt.reg.Lock()
+			sub := h.rt.reg.Lock()
 			h.dispatch()
-			h.rt.reg.Unlock()
+			sub.Unlock()
 		} else {
 			h.dispatch()
 		}
@@ -315,12 +315,12 @@ func (h *releaser) endTask(t *task, e ending) {
 		h.markEndedAndRelease(k, e)
 	}
 	if sp.Tag != nil {
-		h.rt.reg.Lock()
+		sub := h.rt.reg.Lock()
 		sp.Tag.uncarry()
 		if !sp.dropped {
 			sp.Tag.notify(h, e.f)
 		}
-		h.rt.reg.Unlock()
+		sub.Unlock()
 	}
 	if sp.Callback == nil || sp.dropped {
 		next(t, e)
@@ -420,9 +420,9 @@ func (h *releaser) dispatchReleased() {
 		h.dispatch()
 		return
 	}
-	h.rt.reg.Lock()
+	sub := h.rt.reg.Lock()
 	h.dispatch()
-	h.rt.reg.Unlock()
+	sub.Unlock()
 }
 
 func (h *releaser) workerName() string {

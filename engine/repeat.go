@@ -22,7 +22,7 @@ func (t *Task) Stop() {
 	t.opts.stopped.Store(true)
 	rt := t.job.rt
 	h := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	for o := range rt.jobs {
 		o.dropFrom(h, func(u *task) bool { return u.special() == t.opts && t.opts.round > 1 })
 	}
@@ -31,7 +31,7 @@ func (t *Task) Stop() {
 			k.dropRound(h, t.opts)
 		}
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	rt.returnReleaser(h)
 }
 
@@ -140,9 +140,9 @@ func (e *ending) drop(t *task) {
 
 // endRepetition ends a repeating task; round says why its last round failed, if it did.
 func (h *releaser) endRepetition(t *task, e ending, round *failure) {
-	h.rt.reg.Lock()
+	sub := h.rt.reg.Lock()
 	t.x.public.opts.keepTags(-1)
-	h.rt.reg.Unlock()
+	sub.Unlock()
 	h.passRounds(t.x.public, round)
 	h.markEndedAndRelease(t.x.public, e)
 	h.wakeWaiters(t)
@@ -152,9 +152,9 @@ func (h *releaser) endRepetition(t *task, e ending, round *failure) {
 func (h *releaser) resubmit(t *task, e ending) {
 	k := t.x.public
 	sp, rt, j := k.opts, h.rt, k.job
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	if k.cancelled() { // meanwhile, by Repeat perhaps
-		rt.reg.Unlock()
+		sub.Unlock()
 		e.drop(t)
 		h.endRepetition(t, e, nil)
 		return
@@ -174,7 +174,7 @@ func (h *releaser) resubmit(t *task, e ending) {
 	}
 	closed := j.closed || rt.closed
 	next := k.record()
-	rt.reg.Unlock()
+	sub.Unlock()
 	if err != nil {
 		if !closed {
 			f := hookFailure(t, h.workerName(), fmt.Errorf("repeating it: %w", err))
@@ -195,9 +195,9 @@ func (h *releaser) resubmit(t *task, e ending) {
 // just now: a worker that went on with it, as with what its tasks release, would never
 // come to anything else, nor would a program that submits a task without a kernel.
 func (h *releaser) queue(t *task) {
-	h.rt.reg.Lock()
+	sub := h.rt.reg.Lock()
 	h.rt.push(t, sched.Outside)
-	h.rt.reg.Unlock()
+	sub.Unlock()
 }
 
 // forgetSubgraph makes the next round have one of its own.

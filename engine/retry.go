@@ -110,12 +110,12 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 	if len(left) == 0 || begun && !x.place.Restore(t.operands()) {
 		return false
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	set := sched.NewSet(left...)
 	if known, err := rt.workerSet(left); err == nil && known != nil {
 		set = known
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	x.tried = tried
 	w.giveUpNode(t)
 	t.Allowed = set
@@ -164,8 +164,8 @@ type memoryWaiters struct {
 // holds says, before it is so, that the memory of a on its device is the program's.
 func (a *Access) holds() {
 	rt := a.job.rt
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if rt.memoryWaiters.holding == nil {
 		rt.memoryWaiters.holding = map[int]int{}
 	}
@@ -181,16 +181,16 @@ func (w *worker) parkForMemory(t *task, err error) bool {
 	if sp := t.special(); !errors.As(err, &full) || sp != nil && sp.gang != nil {
 		return false
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	missed := rt.memoryWaiters.given.Load() != w.roomGiven
 	holds := rt.memoryWaiters.holding[w.node] > 0
-	rt.reg.Unlock()
+	sub.Unlock()
 	if !holds && !missed {
 		return false
 	}
 	w.giveUpNode(t)
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub = rt.reg.Lock()
+	defer sub.Unlock()
 	if rt.memoryWaiters.given.Load() != w.roomGiven || t.Order <= t.job.cancelled.Load() {
 		rt.push(t, sched.Outside)
 		return true
@@ -205,8 +205,8 @@ func (w *worker) parkForMemory(t *task, err error) bool {
 // retryMemoryWaiters lets the tasks try again that wait for room on a node, where some was
 // given back; kept says that the program had held it.
 func (rt *Runtime) retryMemoryWaiters(node int, kept bool) {
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	if kept {
 		rt.memoryWaiters.holding[node]--
 	}
@@ -248,11 +248,11 @@ func (j *Job) Lost(h *datamgr.Handle) *TaskError {
 	if h == nil || !j.rt.reg.Owns(h) {
 		return nil
 	}
-	j.rt.reg.Lock()
+	sub := j.rt.reg.Lock()
 	if u := h.Shared(); u != nil {
 		h = u.Alias()
 	}
-	j.rt.reg.Unlock()
+	sub.Unlock()
 	_, v := datamgr.Fault([]Operand{{Handle: h, Mode: iface.R}})
 	f, ok := v.(*failure)
 	if !ok {

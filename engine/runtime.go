@@ -156,8 +156,8 @@ func (rt *Runtime) Closed() bool {
 	if rt.reg == nil {
 		return true
 	}
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	return rt.closed
 }
 
@@ -173,9 +173,9 @@ func (rt *Runtime) Close() error {
 	}
 	// once only, and others wait for it
 	rt.closing.Do(func() {
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		rt.closed = true
-		rt.reg.Unlock()
+		sub.Unlock()
 		rt.progress() // callbacks that wait may have to give up
 		rt.closeErr = rt.finish()
 		rt.quit.Store(true)

@@ -259,14 +259,14 @@ func (j *Job) Stats() Stats {
 		}
 		return byName[name]
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	s.Submitted = j.submitted
 	if j.stats != nil {
 		for c, n := range j.stats.submits {
 			get(c.Name).Submitted += *n
 		}
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	if j.stats == nil {
 		return s
 	}
@@ -298,11 +298,11 @@ func (rt *Runtime) Stats() Stats {
 	mem := rt.device.Memory()
 	s := Stats{Bytes: mem.Allocated(), PeakBytes: mem.Peak(), Nodes: rt.nodeStats(), Buses: rt.buses()}
 	var jobs []*Job
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	for j := range rt.jobs {
 		jobs = append(jobs, j)
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	for _, j := range jobs {
 		t := j.Stats()
 		s.Submitted += t.Submitted

@@ -99,13 +99,13 @@ func (g *Subgraph) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
 // sub-graph. It ends with the sub-graph.
 func (g *Subgraph) Partition(i int, fs ...filter.Filter) (*datamgr.View, error) {
 	reg := g.owner.job.rt.reg
-	reg.Lock()
+	sub := reg.Lock()
 	t := g.t
 	var h *datamgr.Handle
 	if t != nil && i >= 0 && i < t.numOperands() {
 		h = t.operands()[i].Handle
 	}
-	reg.Unlock()
+	sub.Unlock()
 	switch {
 	case t == nil:
 		return nil, g.ended()
@@ -116,12 +116,12 @@ func (g *Subgraph) Partition(i int, fs ...filter.Filter) (*datamgr.View, error) 
 	if err != nil {
 		return nil, err
 	}
-	reg.Lock()
+	sub = reg.Lock()
 	over := g.t == nil
 	if !over {
 		g.views = append(g.views, v)
 	}
-	reg.Unlock()
+	sub.Unlock()
 	if over {
 		reg.EndView(v, nil)
 		return nil, g.ended()
@@ -135,8 +135,8 @@ func (g *Subgraph) begun() bool {
 		return false
 	}
 	reg := g.owner.job.rt.reg
-	reg.Lock()
-	defer reg.Unlock()
+	sub := reg.Lock()
+	defer sub.Unlock()
 	return g.live > 0 // none has run: they are held until the owner's kernel is over
 }
 
@@ -317,8 +317,8 @@ func (g *Subgraph) kernelOver(h *releaser, t *task, e ending) bool {
 	rt := g.owner.job.rt
 	t.x.locks.Release(h.c) // tasks of the sub-graph take them for themselves
 	t.x.place.Release()
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	g.over = true
 	held := g.held
 	g.held = nil
@@ -344,13 +344,13 @@ func (g *Subgraph) taskEnded(h *releaser, k *Task) {
 	k.mu.Lock()
 	f := k.mu.failure
 	k.mu.Unlock()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	if f != nil && (g.lost == nil || k.id < g.lostBy) {
 		g.lost, g.lostBy = f, k.id
 	}
 	g.live--
 	if g.live > 0 || !g.over {
-		rt.reg.Unlock()
+		sub.Unlock()
 		return
 	}
 	t, e := g.t, *g.rest
@@ -359,7 +359,7 @@ func (g *Subgraph) taskEnded(h *releaser, k *Task) {
 		e.whole = true
 	}
 	g.close()
-	rt.reg.Unlock()
+	sub.Unlock()
 	h.afterKernel(t, e)
 }
 

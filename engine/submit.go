@@ -97,15 +97,15 @@ func (j *Job) submit(s *TaskSpec, keep *Task) error {
 			return err
 		}
 	}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	var err error
 	if j.submitted >= j.look {
-		err = j.keepPace()
+		sub, err = j.keepPace(sub)
 	}
 	if err == nil {
 		err = j.make(s, keep)
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	if rt.opt.Sequential {
 		rt.drain()
 	}
@@ -186,12 +186,12 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		}
 		return nil
 	}
-	var sub *Subgraph
+	var parent *Subgraph
 	if keep != nil && keep.opts != nil {
-		sub = keep.opts.parent
+		parent = keep.opts.parent
 	}
 	for i := range s.Operands {
-		if h := s.Operands[i].Handle; !rt.reg.Owns(h) || !h.Alive() && sub == nil {
+		if h := s.Operands[i].Handle; !rt.reg.Owns(h) || !h.Alive() && parent == nil {
 			rt.unused(t)
 			return rt.alive(i, h)
 		}
@@ -200,8 +200,8 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 	x := t.extend()
 	t.setOperands(s.Operands)
 	x.name, x.color, x.flops, x.public, x.unsequenced = s.Name, s.Color, s.Flops, keep, s.Unsequenced
-	if sub != nil {
-		sub.share(t.operands())
+	if parent != nil {
+		parent.share(t.operands())
 	}
 	rt.share(t)
 	ops := t.operands()
@@ -213,8 +213,8 @@ func (j *Job) make(s *TaskSpec, keep *Task) (err error) {
 		}
 		op.Unordered = op.Unordered || s.Unsequenced || op.Handle.UnorderedLocked()
 	}
-	if sub != nil {
-		waits, err = sub.register(t, s)
+	if parent != nil {
+		waits, err = parent.register(t, s)
 	} else {
 		rt.closeGroups(j, ops, t)
 		rt.initialise(j, ops, t)

@@ -95,8 +95,8 @@ func (t *Tag) DependsOn(tags ...*Tag) error {
 		return t.check(nil)
 	}
 	rt := t.job.rt
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	for _, d := range append([]*Tag{t}, tags...) {
 		if err := d.check(rt); err != nil {
 			return err
@@ -250,20 +250,20 @@ func (t *Tag) change(fn func(h *releaser) error) error {
 	}
 	rt := t.job.rt
 	h := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	err := t.check(rt)
 	if err == nil {
 		err = fn(h)
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	rt.returnReleaser(h)
 	return err
 }
 
 // Notified reports whether the tag was notified since it was restarted.
 func (t *Tag) Notified() bool {
-	t.job.rt.reg.Lock()
-	defer t.job.rt.reg.Unlock()
+	sub := t.job.rt.reg.Lock()
+	defer sub.Unlock()
 	return t.done
 }
 
@@ -282,15 +282,15 @@ func (t *Tag) Wait(ctx context.Context) error {
 func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
 	rt := j.rt
 	var signals []chan struct{}
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	for _, t := range tags {
 		if err := t.waitable(rt); err != nil {
-			rt.reg.Unlock()
+			sub.Unlock()
 			return err
 		}
 		signals = append(signals, t.signal)
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	for i, s := range signals {
 		t := tags[i]
 		var never error // the last round of a task that carries it may be one that does not run
@@ -419,20 +419,20 @@ func (j *Job) NewGate() *Gate {
 func (g *Gate) Open() {
 	rt := g.job.rt
 	h := rt.borrowReleaser()
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	if !g.open {
 		g.open = true
 		g.list.empty(h)
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	rt.returnReleaser(h)
 }
 
 // Opened reports whether the gate was opened.
 func (g *Gate) Opened() bool {
 	rt := g.job.rt
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	return g.open
 }
 

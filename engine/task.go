@@ -177,8 +177,8 @@ func (s TaskState) String() string { return stateNames[min(int(s), len(stateName
 // State returns what the task does at this moment.
 func (t *Task) State() TaskState {
 	rt := t.job.rt
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	t.mu.Lock() // before it ends its record is not used for others
 	defer t.mu.Unlock()
 	r := t.mu.t
@@ -211,9 +211,9 @@ func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
 	sp := &taskOptions{TaskOptions: o, prepared: true, spec: s.clone()}
 	t := j.newKept(sp)
 	sp.list = waitlist{job: j, task: t}
-	j.rt.reg.Lock()
+	sub := j.rt.reg.Lock()
 	sp.name(t, sp.spec.After)
-	j.rt.reg.Unlock()
+	sub.Unlock()
 	return t
 }
 
@@ -230,8 +230,8 @@ func (s *TaskSpec) clone() TaskSpec {
 // tag that was removed, and those of dependencies that are nil or another runtime's.
 func (t *Task) DependOn(deps ...Dependency) error {
 	rt := t.job.rt
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	switch {
 	case t.opts == nil || !t.opts.prepared || t.opts.submitting:
 		return &SubmittedError{Task: t}
@@ -262,27 +262,27 @@ func (sp *taskOptions) name(t *Task, deps []Dependency) {
 // one, however indirectly, comes first in the order of its data.
 func (t *Task) Submit() error {
 	rt := t.job.rt
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	ok := t.opts != nil && t.opts.prepared && !t.opts.submitting
 	if ok {
 		t.opts.submitting = true
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	if !ok {
 		return &SubmittedError{Task: t}
 	}
 	err := t.job.submitSpecial(&t.opts.spec, t)
 	if err != nil {
-		rt.reg.Lock()
+		sub = rt.reg.Lock()
 		t.opts.submitting = false
-		rt.reg.Unlock()
+		sub.Unlock()
 	}
 	return err
 }
 
 func (sp *taskOptions) isPrepared(rt *Runtime) bool {
-	rt.reg.Lock()
-	defer rt.reg.Unlock()
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
 	return sp.prepared
 }
 

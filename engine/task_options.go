@@ -165,10 +165,10 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		return err
 	}
 	keep.opts.spec.Workers = spec.Workers
-	rt.reg.Lock()
+	sub := rt.reg.Lock()
 	var err error
 	if j.submitted >= j.look {
-		err = j.keepPace()
+		sub, err = j.keepPace(sub)
 	}
 	if err == nil {
 		err = keep.opts.admissible(j, &spec)
@@ -192,7 +192,7 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		}
 		h = rt.borrowReleaser() // under the lock: else the runtime looks quiet until t is let go
 	}
-	rt.reg.Unlock()
+	sub.Unlock()
 	if err != nil {
 		if rt.opt.Sequential {
 			rt.drain() // reductions and copies that had to come before the task
@@ -345,9 +345,9 @@ func (h *releaser) push(t *task) {
 		h.rt.push(t, h.id)
 		return
 	}
-	h.rt.reg.Lock()
+	sub := h.rt.reg.Lock()
 	h.rt.push(t, sched.Outside)
-	h.rt.reg.Unlock()
+	sub.Unlock()
 }
 
 // body returns the kernel of t: fn, or what runs fn on several workers.
@@ -596,8 +596,8 @@ func (sp *taskOptions) enterSequence(t *task, worker int) bool {
 // leaveSequence says that the task in a place has run, or will not.
 func (h *releaser) leaveSequence(sp *taskOptions) {
 	q := sp.sequence
-	h.rt.reg.Lock()
-	defer h.rt.reg.Unlock()
+	sub := h.rt.reg.Lock()
+	defer sub.Unlock()
 	q.ended[sp.Place] = true
 	for q.ended[q.next] {
 		delete(q.ended, q.next)

@@ -62,9 +62,9 @@ func (rt *Runtime) waitUntil(ctx context.Context, ready func() bool) error {
 	ch := rt.waiting.add() // before the first look: what changes later is heard of
 	defer rt.waiting.remove(ch)
 	for {
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		ok := ready()
-		rt.reg.Unlock()
+		sub.Unlock()
 		if ok {
 			return nil
 		}
@@ -104,14 +104,14 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 	}
 	called := rt.inCallback()
 	if called {
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		rt.callsWaiting++
-		rt.reg.Unlock()
+		sub.Unlock()
 		rt.progress() // it may have been the last thing that went on
 		defer func() {
-			rt.reg.Lock()
+			sub = rt.reg.Lock()
 			rt.callsWaiting--
-			rt.reg.Unlock()
+			sub.Unlock()
 		}()
 	}
 	ch := rt.waiting.add()
@@ -120,7 +120,7 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 	defer stall.stop()
 	for {
 		var stuck *StuckError
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		ok := signal != nil && closed() || ready != nil && ready()
 		// a callback that Close waits for must not wait for ever
 		detect := j.opt.DetectStuck || called && (j.closed || rt.closed)
@@ -131,7 +131,7 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 		case stall.blocked():
 			stuck = j.stuck(needs, false)
 		}
-		rt.reg.Unlock()
+		sub.Unlock()
 		switch {
 		case ok:
 			return nil
@@ -188,8 +188,8 @@ func (j *Job) Busy(h *datamgr.Handle) (bool, error) {
 	if !j.rt.reg.Owns(h) {
 		return false, j.rt.alive(-1, h)
 	}
-	j.rt.reg.Lock()
-	defer j.rt.reg.Unlock()
+	sub := j.rt.reg.Lock()
+	defer sub.Unlock()
 	return j.busyLocked([]*datamgr.Handle{h}), nil
 }
 
@@ -256,10 +256,10 @@ func (j *Job) throttle() bool {
 	stall := stall{j: j, any: true}
 	defer stall.stop()
 	for { // a cancelled context is no reason to return: the workers drop what is left
-		rt.reg.Lock()
+		sub := rt.reg.Lock()
 		room := j.inFlight() <= low
 		enough := room || rt.isIdle() || stall.blocked()
-		rt.reg.Unlock()
+		sub.Unlock()
 		if enough {
 			return room
 		}
@@ -338,8 +338,8 @@ func (j *Job) stuck(needs func(*task) bool, quiet bool) *StuckError {
 // Blocked lists the tasks that wait directly for what only the program can bring
 // about: closed gates, held data, tags, prepared tasks, places of a sequence.
 func (j *Job) Blocked() []StuckTask {
-	j.rt.reg.Lock()
-	defer j.rt.reg.Unlock()
+	sub := j.rt.reg.Lock()
+	defer sub.Unlock()
 	return j.directly()
 }
 
@@ -426,8 +426,8 @@ func (rt *Runtime) WaitNoReady(ctx context.Context) error {
 // Unfinished returns how many tasks were submitted and have not ended, those of
 // the engine itself included. While workers run it may be a few too many.
 func (j *Job) Unfinished() int64 {
-	j.rt.reg.Lock()
-	defer j.rt.reg.Unlock()
+	sub := j.rt.reg.Lock()
+	defer sub.Unlock()
 	return j.live - j.ended.Load()
 }
 
