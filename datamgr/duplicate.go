@@ -48,8 +48,7 @@ func (g *Registry) NewDuplicate(h *Handle, site *Site) (*Duplicate, error) {
 
 // Duplicated returns a duplicate that has the value that h has now, or nil: h
 // itself, or one that shares the elements of h. It has an owner more then.
-// Submission lock held.
-func (g *Registry) Duplicated(h *Handle) *Duplicate {
+func (Submission) Duplicated(h *Handle) *Duplicate {
 	if u := h.d.dup; u != nil && h == u.h {
 		u.refs++
 		return u
@@ -64,13 +63,13 @@ func (g *Registry) Duplicated(h *Handle) *Duplicate {
 }
 
 // Open makes u a duplicate. No contributions to its source are open, and all of
-// its elements have a value. Submission lock held.
-func (u *Duplicate) Open() {
+// its elements have a value.
+func (u *Duplicate) Open(sub Submission) {
 	s, d := u.src, u.src.d
 	a := &Handle{d: d, axes: s.axes, how: s.how, off: s.off, box: s.box, kind: s.kind, elem: s.elem, rank: s.rank, empty: s.empty,
 		readOnly: true, id: u.h.id, site: u.h.site}
 	a.more().twin = u.h
-	a.frags = slices.Clone(s.list())
+	a.frags = slices.Clone(s.list(sub))
 	if len(a.frags) == 1 {
 		a.f0 = a.frags[0]
 	}
@@ -88,22 +87,21 @@ func (u *Duplicate) Open() {
 func (u *Duplicate) Busy() bool { return u.src.d.unordered.Load() != 0 }
 
 // Close ends the sharing: the caller submits the copy, unless nobody owns the
-// duplicate any more. Submission lock held.
-func (u *Duplicate) Close() {
+// duplicate any more.
+func (u *Duplicate) Close(sub Submission) {
 	d := u.src.d
 	u.open = false
 	d.dups = slices.DeleteFunc(d.dups, func(o *Duplicate) bool { return o == u })
 	d.closing = append(d.closing, u)
 	d.live--
-	for _, f := range u.alias.list() {
+	for _, f := range u.alias.list(sub) {
 		f.slow = f.unordered || f.open != nil ||
 			slices.ContainsFunc(d.dups, func(o *Duplicate) bool { return o.alias.box.touches(&f.box) })
 	}
 }
 
 // Written returns an open duplicate that an access to h in mode m ends, or nil.
-// Submission lock held.
-func (h *Handle) Written(m AccessMode) *Duplicate {
+func (h *Handle) Written(_ Submission, m AccessMode) *Duplicate {
 	if m == modeR || m == modeScratch {
 		return nil
 	}
@@ -116,8 +114,8 @@ func (h *Handle) Written(m AccessMode) *Duplicate {
 }
 
 // Closing appends to out the duplicates whose copy, or whose readers, an access
-// to h in mode m without order would overtake. Submission lock held.
-func (h *Handle) Closing(m AccessMode, out []*Duplicate) []*Duplicate {
+// to h in mode m without order would overtake.
+func (h *Handle) Closing(_ Submission, m AccessMode, out []*Duplicate) []*Duplicate {
 	d := h.d
 	if len(d.closing) == 0 || m == modeR || m == modeScratch {
 		return out
@@ -139,8 +137,7 @@ func (u *Duplicate) over() bool {
 }
 
 // Shared returns the open duplicate that h is, or is a part of, or nil.
-// Submission lock held.
-func (h *Handle) Shared() *Duplicate {
+func (h *Handle) Shared(_ Submission) *Duplicate {
 	if u := h.d.dup; u != nil && u.open {
 		return u
 	}
@@ -149,8 +146,8 @@ func (h *Handle) Shared() *Duplicate {
 
 // Use returns what a task uses that reads the duplicate: its alias. The caller
 // registers one unordered access to the duplicate's datum, for those who wait
-// for the duplicate. Submission lock held.
-func (u *Duplicate) Use() *Handle {
+// for the duplicate.
+func (u *Duplicate) Use(_ Submission) *Handle {
 	u.alias.flags = u.h.flags
 	if x := u.h.extra.Load(); x != nil {
 		u.alias.more().name.Store(x.name.Load())
@@ -158,9 +155,8 @@ func (u *Duplicate) Use() *Handle {
 	return u.alias
 }
 
-// Disown takes one owner away; it reports whether that was the last. Submission
-// lock held.
-func (u *Duplicate) Disown() bool {
+// Disown takes one owner away; it reports whether that was the last.
+func (u *Duplicate) Disown(_ Submission) bool {
 	u.refs--
 	return u.refs == 0
 }
@@ -211,8 +207,8 @@ func (u *Duplicate) Waiters(fn func(*Waiter)) {
 	}
 }
 
-// DuplicateOf returns the duplicate that h is, or nil. Submission lock held.
-func (h *Handle) DuplicateOf() *Duplicate {
+// DuplicateOf returns the duplicate that h is, or nil.
+func (h *Handle) DuplicateOf(_ Submission) *Duplicate {
 	if u := h.d.dup; u != nil && u.h == h {
 		return u
 	}

@@ -88,30 +88,30 @@ var activated Access
 func group(m AccessMode) bool { return m == modeR || m == modeC }
 
 // access registers one access of w to f in mode m; it reports whether w has to
-// wait for it. Submission lock held.
-func (g *Registry) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool {
+// wait for it.
+func (sub Submission) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool {
 	e := f.tail
 	a.w = w
-	if b := &g.batch; b.f == f {
+	if b := &sub.reg.batch; b.f == f {
 		if m == b.mode && b.left > 0 {
 			b.left--
 			a.e = e
 			return false
 		}
 		if m != b.mode {
-			g.endBatch()
+			sub.endBatch()
 		}
 	}
 	if e.rem.Load() == 1 { // active and empty: use it again
 		e.mode = m
-		storeOwned(&e.rem, 2+g.beginBatch(f, m))
+		storeOwned(&e.rem, 2+sub.beginBatch(f, m))
 		a.e = e
 		return false
 	}
 	if m == e.mode && group(m) {
 		a.e = e
 		if e.waiters.Load() == &activated {
-			e.rem.Add(1 + g.beginBatch(f, m))
+			e.rem.Add(1 + sub.beginBatch(f, m))
 			return false
 		}
 		e.rem.Add(1)
@@ -119,7 +119,7 @@ func (g *Registry) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool 
 	}
 	n := &f.first
 	if e == n || n.rem.Load() != -1 {
-		n = g.newEpoch()
+		n = sub.newEpoch()
 	}
 	n.mode, n.next = m, nil
 	a.e, a.next = n, nil
@@ -129,7 +129,7 @@ func (g *Registry) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool 
 	f.tail = n
 	if e.rem.Add(-1) == 0 { // it was empty, and waited for nothing but this
 		storeOwnedPointer(&n.waiters, &activated)
-		g.recycle(e)
+		sub.recycle(e)
 		return false
 	}
 	return true
@@ -150,8 +150,9 @@ func (e *epoch) enqueue(a *Access) bool {
 	}
 }
 
-// newEpoch takes an epoch from the free ones. Submission lock held.
-func (g *Registry) newEpoch() *epoch {
+// newEpoch takes an epoch from the free ones.
+func (sub Submission) newEpoch() *epoch {
+	g := sub.reg
 	e := g.freeEpoch
 	if e == nil {
 		e = g.returned.Swap(nil)
@@ -169,14 +170,14 @@ func (g *Registry) newEpoch() *epoch {
 	return e
 }
 
-// recycle gives e back. Submission lock held.
-func (g *Registry) recycle(e *epoch) {
+// recycle gives e back.
+func (sub Submission) recycle(e *epoch) {
 	if e.inline {
 		e.rem.Store(-1)
 		return
 	}
-	e.next = g.freeEpoch
-	g.freeEpoch = e
+	e.next = sub.reg.freeEpoch
+	sub.reg.freeEpoch = e
 }
 
 // Completer ends accesses for one goroutine. It collects the waiters
@@ -373,8 +374,7 @@ func (c *Completer) recycle(e *epoch) {
 }
 
 // split replaces f by the box in and those around it, if there is room for them.
-// Submission lock held.
-func (d *Datum) split(f *Fragment, in Box, g *growth) error {
+func (d *Datum) split(sub Submission, f *Fragment, in Box, g *growth) error {
 	boxes := f.box.around(in, make([]Box, 0, 5))
 	if err := g.make(len(boxes), 0); err != nil {
 		return err
@@ -385,14 +385,14 @@ func (d *Datum) split(f *Fragment, in Box, g *growth) error {
 		slab[i].box = boxes[i]
 		kids[i] = &slab[i]
 	}
-	d.splitInto(f, kids)
+	d.splitInto(sub, f, kids)
 	return nil
 }
 
 // needsNoLock reports whether the epochs of f alone keep its accesses apart: no unordered
 // access is left, and none that commute. Tasks that run are no obstacle, as the first
-// unordered access to a piece waits for them; see unorder. Submission lock and d.mu held.
-func (f *Fragment) needsNoLock() bool {
+// unordered access to a piece waits for them; see unorder. d.mu is held.
+func (f *Fragment) needsNoLock(_ Submission) bool {
 	switch {
 	case f.lock == nil || f.unordered && f.d.unordered.Load() != 0:
 		return false
@@ -405,15 +405,15 @@ func (f *Fragment) needsNoLock() bool {
 // splitInto replaces f by pieces whose boxes make up its own. What was submitted
 // needs no change: when the last epoch is a group, each piece gets one of that
 // mode that becomes active together with it, else an empty group of readers that
-// becomes active when it ends; either holds one count until then. Submission
-// lock held. The pieces are the tree's from now on.
-func (d *Datum) splitInto(f *Fragment, pieces []*Fragment) {
+// becomes active when it ends; either holds one count until then.
+// The pieces are the tree's from now on.
+func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 	nodes, deep := pieces, f.deep+1
 	for len(nodes) > fan {
 		nodes = group16(nodes)
 		deep++
 	}
-	d.reg.endBatch()
+	sub.endBatch()
 	d.mu.Lock()
 	for f.copies > 0 { // copies end by themselves
 		d.mu.wake.Wait()
@@ -422,7 +422,7 @@ func (d *Datum) splitInto(f *Fragment, pieces []*Fragment) {
 		f.inherit(k, deep)
 	}
 	d.fragments += len(pieces) - 1
-	noLock := f.needsNoLock()
+	noLock := f.needsNoLock(sub)
 	e := f.tail
 	if e.rem.Load() != 1 {
 		shared := group(e.mode)
@@ -478,9 +478,8 @@ const batchSize = 32
 
 // beginBatch is called when an access joins the last epoch of f, which is active.
 // It returns for how many more that are to come the epoch should count.
-// Submission lock held.
-func (g *Registry) beginBatch(f *Fragment, m AccessMode) int32 {
-	b := &g.batch
+func (sub Submission) beginBatch(f *Fragment, m AccessMode) int32 {
+	b := &sub.reg.batch
 	if !group(m) {
 		return 0
 	}
@@ -488,15 +487,15 @@ func (g *Registry) beginBatch(f *Fragment, m AccessMode) int32 {
 		b.left = batchSize - 1
 		return b.left
 	}
-	g.endBatch()
+	sub.endBatch()
 	b.f, b.mode = f, m
 	return 0
 }
 
 // endBatch makes the count of the group exact: before anybody asks whether a
-// fragment is idle. Submission lock held.
-func (g *Registry) endBatch() {
-	b := &g.batch
+// fragment is idle.
+func (sub Submission) endBatch() {
+	b := &sub.reg.batch
 	if b.left > 0 {
 		b.f.tail.rem.Add(-b.left) // the last epoch counts 1 for itself: it does not end
 	}

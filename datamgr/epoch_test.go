@@ -19,14 +19,14 @@ func TestBatchesAreExact(t *testing.T) {
 		sub := g.Lock()
 		ws, as := make([]Waiter, members), make([]Access, members)
 		for i := range as {
-			if g.access(&ws[i], &as[i], f, m) {
+			if sub.access(&ws[i], &as[i], f, m) {
 				t.Fatalf("member %d of a group in mode %v waits", i, m)
 			}
 		}
 		if n := g.batch.left; n == 0 {
 			t.Fatalf("mode %v: %d members left no rest of a batch: the test is about that", m, members)
 		}
-		if !g.Busy(h, nil, 0) {
+		if !sub.Busy(h, nil, 0) {
 			t.Errorf("mode %v: not busy with %d members", m, members)
 		}
 		c := []*Completer{g.NewCompleter(), g.NewCompleter()}
@@ -38,19 +38,19 @@ func TestBatchesAreExact(t *testing.T) {
 		for i := range 2 { // whether it was counted exactly or not
 			var w Waiter
 			var a Access
-			if g.access(&w, &a, f, m) {
+			if sub.access(&w, &a, f, m) {
 				t.Fatalf("mode %v: a late member waits", m)
 			}
 			c[i].FinishMember(&a)
 			c[i].FinishLate()
 		}
-		if g.Free([]Operand{{Handle: h, Mode: modeW}}) {
+		if sub.Free([]Operand{{Handle: h, Mode: modeW}}) {
 			t.Errorf("mode %v: free with two members", m)
 		}
 		var w Waiter
 		var a Access
 		w.Arm()
-		if !g.access(&w, &a, f, modeW) {
+		if !sub.access(&w, &a, f, modeW) {
 			t.Errorf("mode %v: a writer does not wait for the group", m)
 		}
 		w.Settle(1)
@@ -68,7 +68,7 @@ func TestBatchesAreExact(t *testing.T) {
 			t.Errorf("mode %v: the writer waits for nobody", m)
 		}
 		c[1].Finish([]Access{a})
-		if g.Busy(h, nil, 0) {
+		if sub.Busy(h, nil, 0) {
 			t.Errorf("mode %v: busy when all have ended", m)
 		}
 		sub.Unlock()
@@ -81,12 +81,14 @@ func TestHeirsInOrder(t *testing.T) {
 	g := registry()
 	h := register(t, g, 4)
 	sub := g.Lock()
-	g.lockFor(h.f0)
+	sub.lockFor(h.f0)
 	sub.Unlock()
 	c := g.NewCompleter()
 	plain := func() *taker {
 		k := taking()
-		k.LockSet.InitSingle(&k.Waiter, h, true)
+		sub := g.Lock()
+		k.LockSet.InitSingle(sub, &k.Waiter, h, true)
+		sub.Unlock()
 		return k
 	}
 	a, early, late := plain(), plain(), plain()
@@ -131,11 +133,11 @@ func TestMarksComeRound(t *testing.T) {
 	defer sub.Unlock()
 	for _, use := range []int32{0, 1, 7} {
 		g.mark = 1<<32 - 1 // the next is 0, as in fragments that no submission met
-		for _, f := range []*Fragment{a.f0, b.f0, &c.accumulate().frag} {
+		for _, f := range []*Fragment{a.f0, b.f0, &c.accumulate(sub).frag} {
 			f.seen, f.use = 0, use
 		}
 		ops := []Operand{{Handle: a, Mode: iface.W}, {Handle: b, Mode: iface.W}, {Handle: c, Mode: iface.Redux}}
-		m, p := g.Merge(ops, MergeOptions{})
+		m, p := sub.Merge(ops, MergeOptions{})
 		if p.Kind != NoProblem || m.Ordered != 3 || m.Shared {
 			t.Errorf("use %d: %+v, problem %+v", use, m, p)
 		}

@@ -72,8 +72,8 @@ func (f *Fragment) leaves(b *Box, fn func(*Fragment)) {
 	}
 }
 
-// list returns the fragments of h, in a fixed order. Submission lock held.
-func (h *Handle) list() []*Fragment {
+// list returns the fragments of h, in a fixed order.
+func (h *Handle) list(sub Submission) []*Fragment {
 	if h.f0 != nil && h.f0.kids == nil {
 		return h.frags
 	}
@@ -82,7 +82,7 @@ func (h *Handle) list() []*Fragment {
 	}
 	var out []*Fragment
 	h.d.root.leaves(&h.box, func(f *Fragment) { out = append(out, f) })
-	h.keep(out)
+	h.keep(sub, out)
 	return out
 }
 
@@ -92,10 +92,10 @@ func (h *Handle) list() []*Fragment {
 const keptMentions = 8
 
 // keep has h keep the list of its fragments, which have changed, unless there are too
-// many of such lists. Submission lock held.
-func (h *Handle) keep(out []*Fragment) {
+// many of such lists.
+func (h *Handle) keep(sub Submission, out []*Fragment) {
 	d := h.d
-	h.unlist()
+	h.unlist(sub)
 	switch {
 	case h == d.whole:
 	case h.flags&flagDead == 0 && d.listed+len(out) <= keptMentions*d.fragments:
@@ -111,8 +111,8 @@ func (h *Handle) keep(out []*Fragment) {
 	}
 }
 
-// unlist forgets the list that h keeps, if keep has counted it. Submission lock held.
-func (h *Handle) unlist() {
+// unlist forgets the list that h keeps, if keep has counted it.
+func (h *Handle) unlist(_ Submission) {
 	if h.listed {
 		h.d.listed -= len(h.frags)
 		h.listed, h.frags, h.f0 = false, nil, nil
@@ -121,22 +121,21 @@ func (h *Handle) unlist() {
 
 // Tidy makes one fragment of what ended views left of the data of ops, where
 // that is possible. Called before anything looks at the fragments of a
-// submission. Submission lock held.
-func (g *Registry) Tidy(ops []Operand) {
+// submission.
+func (sub Submission) Tidy(ops []Operand) {
 	for i := range ops {
-		ops[i].Handle.tidy()
+		ops[i].Handle.tidy(sub)
 	}
 }
 
 // tidy reports whether the fragments of h changed.
-func (h *Handle) tidy() bool {
+func (h *Handle) tidy(sub Submission) bool {
 	d := h.d
-	return h == d.whole && d.live == 0 && d.fragments > 1 && d.collapse()
+	return h == d.whole && d.live == 0 && d.fragments > 1 && d.collapse(sub)
 }
 
-// cut splits fragments along b and returns those that make up b. Submission
-// lock held.
-func (d *Datum) cut(b *Box, g *growth) (out []*Fragment, err error) {
+// cut splits fragments along b and returns those that make up b.
+func (d *Datum) cut(sub Submission, b *Box, g *growth) (out []*Fragment, err error) {
 	if err = g.ended(); err != nil {
 		return nil, err
 	}
@@ -152,7 +151,7 @@ func (d *Datum) cut(b *Box, g *growth) (out []*Fragment, err error) {
 				}
 				return
 			}
-			if err = d.split(f, f.box.meet(b), g); err != nil {
+			if err = d.split(sub, f, f.box.meet(b), g); err != nil {
 				return
 			}
 		}
@@ -166,9 +165,8 @@ func (d *Datum) cut(b *Box, g *growth) (out []*Fragment, err error) {
 
 // balance rebuilds the tree over the same fragments when it has become deeper
 // than a search should have to walk: parts declared one by one from one end
-// make it a list. deep is how deep the parts lie that were declared. Submission
-// lock held.
-func (d *Datum) balance(deep int32, g *growth) error {
+// make it a list. deep is how deep the parts lie that were declared.
+func (d *Datum) balance(_ Submission, deep int32, g *growth) error {
 	limit := int32(2*bits.Len(uint(d.fragments)) + 16)
 	if deep <= limit {
 		return nil
@@ -228,12 +226,12 @@ func tree(leaves []*Fragment, depth int32, g *growth) (*Fragment, error) {
 
 // collapse makes one fragment of all, when no view is alive and nothing is
 // under way: what ended views leave behind should not slow down whole accesses
-// for ever. Submission lock held.
-func (d *Datum) collapse() bool {
+// for ever.
+func (d *Datum) collapse(sub Submission) bool {
 	if d.unordered.Load() != 0 {
 		return false
 	}
-	d.reg.endBatch()
+	sub.endBatch()
 	var one *Fragment
 	same, deferred, home := true, false, true
 	had := ^uint16(0)
@@ -258,7 +256,7 @@ func (d *Datum) collapse() bool {
 	f := newFragment(d, d.box)
 	f.init, f.why, f.gone, f.fault, f.had = one.init, one.why, one.gone, one.fault, had|hadMain
 	if deferred {
-		f.lock, f.unordered, f.slow = d.reg.newLock(), true, true
+		f.lock, f.unordered, f.slow = sub.newLock(), true, true
 	}
 	d.root = f
 	d.whole.frags, d.whole.f0 = []*Fragment{f}, f
@@ -408,8 +406,7 @@ const fan = 16
 // overlapping, in order along its axes, as blocks, rows, columns and tiles do,
 // and gives each its fragment. False: nothing happened. Cutting out one part
 // after another would search the tree for each and leave three nodes behind.
-// Submission lock held.
-func (d *Datum) divide(h *Handle, parts []Handle) bool {
+func (d *Datum) divide(sub Submission, h *Handle, parts []Handle) bool {
 	f := h.f0
 	if f == nil || f.kids != nil || f.box != h.box || len(parts) < 2 || !covers(parts, &h.box, 0) {
 		return false
@@ -420,7 +417,7 @@ func (d *Datum) divide(h *Handle, parts []Handle) bool {
 		k.box, out[i] = parts[i].box, k
 		parts[i].f0, parts[i].frags = k, out[i:i+1:i+1]
 	}
-	d.splitInto(f, out)
+	d.splitInto(sub, f, out)
 	return true
 }
 
@@ -509,13 +506,13 @@ func covers(parts []Handle, box *Box, axis int) bool {
 // axes but one; the parts are in order along that axis and may overlap, and the
 // fragments of h lie anyhow. False: nothing happened. One walk along the axis cuts
 // all there is to cut: the parts need not be looked for in the tree, where the
-// cuts of each would leave nodes behind. Submission lock held.
-func (d *Datum) strips(h *Handle, parts []Handle, g *growth) (bool, error) {
+// cuts of each would leave nodes behind.
+func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bool, error) {
 	axis := stripAxis(h, parts)
 	if axis < 0 {
 		return false, nil
 	}
-	old := h.list()
+	old := h.list(sub)
 	ends := endsOf(parts, axis, h.box.lo[axis], h.box.hi[axis])
 	first := make([]int, len(ends)+1) // of each interval between two ends: its fragments, then the place of its first
 	n, made, at := 0, 0, 0
@@ -565,7 +562,7 @@ func (d *Datum) strips(h *Handle, parts []Handle, g *growth) (bool, error) {
 			all = append(all, k)
 			lo = ends[i]
 		}
-		d.splitInto(f, all[from:len(all):len(all)])
+		d.splitInto(sub, f, all[from:len(all):len(all)])
 		deep = max(deep, all[from].deep)
 	}
 	sum := 0
@@ -590,7 +587,7 @@ func (d *Datum) strips(h *Handle, parts []Handle, g *growth) (bool, error) {
 			p.f0 = p.frags[0]
 		}
 	}
-	return true, d.balance(deep, g)
+	return true, d.balance(sub, deep, g)
 }
 
 // endsOf returns where parts begin and end along an axis between first and last, in order:

@@ -33,7 +33,7 @@ func covered(t *testing.T, h *Handle) {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
 	seen := map[[2]int]int{}
-	for _, f := range h.list() {
+	for _, f := range h.list(sub) {
 		for i := f.box.lo[0]; i < f.box.hi[0]; i++ {
 			for k := f.box.lo[1]; k < f.box.hi[1]; k++ {
 				seen[[2]int{i, k}]++
@@ -55,8 +55,8 @@ func covered(t *testing.T, h *Handle) {
 	// the tree finds the same fragments
 	found := 0
 	h.d.root.leaves(&h.box, func(*Fragment) { found++ })
-	if found != len(h.list()) {
-		t.Fatalf("the tree finds %d fragments, the handle has %d", found, len(h.list()))
+	if found != len(h.list(sub)) {
+		t.Fatalf("the tree finds %d fragments, the handle has %d", found, len(h.list(sub)))
 	}
 }
 
@@ -205,11 +205,11 @@ func TestInitialisedPart(t *testing.T) {
 		var w Waiter
 		w.Arm()
 		ops := []Operand{{Handle: p, Mode: iface.W}}
-		acc := make([]Access, g.CountPlain(ops))
-		if n := g.RegisterPlain(&w, ops, acc); n != 0 {
+		acc := make([]Access, sub.CountPlain(ops))
+		if n := sub.RegisterPlain(&w, ops, acc); n != 0 {
 			t.Errorf("%d waits", n)
 		}
-		g.Completer().Finish(acc)
+		sub.Completer().Finish(acc)
 	}
 	write(v.Parts[0])
 	at := func(i, k int) [iface.MaxRank]int { return [iface.MaxRank]int{i, k} }
@@ -340,8 +340,8 @@ func BenchmarkViews(b *testing.B) {
 						var w Waiter
 						w.Arm()
 						ops := []Operand{{Handle: h, Mode: modeW}}
-						m, _ := g.Merge(ops, MergeOptions{})
-						m.Register(&w, ops, make([]Access, m.Ordered))
+						m, _ := sub.Merge(ops, MergeOptions{})
+						m.Register(sub, &w, ops, make([]Access, m.Ordered))
 						sub.Unlock()
 					}
 					if c.pre != nil {
@@ -383,8 +383,8 @@ func TestFragmentsOfParts(t *testing.T) {
 					mode = modeRW
 				}
 				ops := []Operand{{Handle: of, Mode: mode}}
-				m, _ := g.Merge(ops, MergeOptions{NoValueYet: true})
-				w.Settle(m.Register(w, ops, make([]Access, m.Ordered)))
+				m, _ := sub.Merge(ops, MergeOptions{NoValueYet: true})
+				w.Settle(m.Register(sub, w, ops, make([]Access, m.Ordered)))
 				sub.Unlock()
 			}
 			rows, cols := of.dim(0), of.dim(1)
@@ -420,7 +420,7 @@ func consistent(g *Registry, h *Handle, hs []*Handle) error {
 		found := map[*Fragment]bool{}
 		h.d.root.leaves(&p.box, func(f *Fragment) { found[f] = true })
 		elements := 0
-		for _, f := range p.list() {
+		for _, f := range p.list(sub) {
 			if !found[f] || !p.box.has(&f.box) {
 				return fmt.Errorf("%v has the fragment %v, which the tree does not find", p.box, f.box)
 			}
@@ -558,13 +558,13 @@ func TestListsOfFragments(t *testing.T) {
 	last := wide.Parts[len(wide.Parts)-1] // too late for a list
 	sub := g.Lock()
 	ops := []Operand{{Handle: last, Mode: modeW}}
-	if n := g.CountPlain(ops); n != -1 {
+	if n := sub.CountPlain(ops); n != -1 {
 		t.Errorf("%d accesses of a handle without a list are plain", n)
 	}
 	var w Waiter
 	w.Arm()
-	m, _ := g.Merge(ops, MergeOptions{})
-	if m.Ordered != 3001 || m.Register(&w, ops, make([]Access, m.Ordered)) != 0 {
+	m, _ := sub.Merge(ops, MergeOptions{})
+	if m.Ordered != 3001 || m.Register(sub, &w, ops, make([]Access, m.Ordered)) != 0 {
 		t.Errorf("%d accesses", m.Ordered)
 	}
 	sub.Unlock()

@@ -87,8 +87,8 @@ func (h *Handle) more() *extra {
 	}
 }
 
-// views are the live views of h. Submission lock held.
-func (h *Handle) views() []*View {
+// views are the live views of h.
+func (h *Handle) views(_ Submission) []*View {
 	if x := h.extra.Load(); x != nil {
 		return x.views
 	}
@@ -232,11 +232,11 @@ func (h *Handle) Reduction() *Reduction {
 // unregistered and its view has not ended.
 func (h *Handle) Alive() bool { return h.dead.Load() == nil }
 
-// die makes h dead. Submission lock held.
-func (h *Handle) die(why *death) {
+// die makes h dead.
+func (h *Handle) die(sub Submission, why *death) {
 	h.dead.CompareAndSwap(nil, why)
 	h.flags |= flagDead
-	h.unlist()
+	h.unlist(sub)
 }
 
 // Death returns where h ended, and whether because its view ended; ok is false
@@ -259,15 +259,15 @@ func (h *Handle) Overlaps(o *Handle) bool {
 func (h *Handle) Initialised() bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	return h.InitialisedLocked()
+	return sub.Initialised(h)
 }
 
-// InitialisedLocked is Initialised with the submission lock held.
-func (h *Handle) InitialisedLocked() bool {
-	if h.Shared() != nil {
+// Initialised is Handle.Initialised for a caller that holds the lock.
+func (sub Submission) Initialised(h *Handle) bool {
+	if h.Shared(sub) != nil {
 		return true
 	}
-	for _, f := range h.list() {
+	for _, f := range h.list(sub) {
 		if !f.valued() {
 			return false
 		}
@@ -287,7 +287,7 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
 	ok := true
-	if h.Shared() != nil {
+	if h.Shared(sub) != nil {
 		return true
 	}
 	h.d.root.leaves(&b, func(f *Fragment) { ok = ok && f.valued() })
@@ -298,7 +298,7 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 func (h *Handle) Views() []*View {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	return append([]*View(nil), h.views()...)
+	return append([]*View(nil), h.views(sub)...)
 }
 
 // Fragments returns the number of pieces that all views cut h into: the number
@@ -306,7 +306,7 @@ func (h *Handle) Views() []*View {
 func (h *Handle) Fragments() int {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	return len(h.list())
+	return len(h.list(sub))
 }
 
 // SetUnordered says whether accesses through h, by tasks submitted from now on,
@@ -325,11 +325,11 @@ func (h *Handle) SetUnordered(on bool) {
 func (h *Handle) Unordered() bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	return h.UnorderedLocked()
+	return sub.Unordered(h)
 }
 
-// UnorderedLocked reports whether SetUnordered was set. Submission lock held.
-func (h *Handle) UnorderedLocked() bool { return h.flags&flagUnordered != 0 }
+// Unordered is Handle.Unordered for a caller that holds the lock.
+func (Submission) Unordered(h *Handle) bool { return h.flags&flagUnordered != 0 }
 
 // What a program attaches to a handle: it means nothing to the engine.
 

@@ -125,7 +125,7 @@ func TestImage(t *testing.T) {
 		sub = to.Lock()
 		image.d.root.leaves(&image.d.box, func(f *Fragment) { f.init = true })
 		sub.Unlock()
-		g.End(h, nil)
+		sub.End(h, nil)
 		if !image.Alive() || !image.Initialised() {
 			t.Error("the image changes with its original")
 		}
@@ -140,8 +140,8 @@ func TestImageContributions(t *testing.T) {
 		t.Fatal(err)
 	}
 	sub := g.Lock()
-	h.accumulate()
-	h.openGroup()
+	h.accumulate(sub)
+	h.openGroup(sub)
 	sub.Unlock()
 	image, err := to.Image(h)
 	if err != nil {
@@ -149,10 +149,10 @@ func TestImageContributions(t *testing.T) {
 	}
 	sub = to.Lock()
 	defer sub.Unlock()
-	if got := to.OpenGroup([]Operand{{Handle: image, Mode: iface.R}}); got != image {
+	if got := sub.OpenGroup([]Operand{{Handle: image, Mode: iface.R}}); got != image {
 		t.Errorf("to be combined before a read: %v", got)
 	}
-	if to.OpenGroup([]Operand{{Handle: image, Mode: iface.Redux}}) != nil {
+	if sub.OpenGroup([]Operand{{Handle: image, Mode: iface.Redux}}) != nil {
 		t.Error("a contribution has to wait for others")
 	}
 }

@@ -62,7 +62,7 @@ func (o *Hold) boxOf(p *Handle) (Box, bool) {
 
 // Lower gives the right to write p back, and with end the right to read it, too.
 // as are the accesses of w, which holds the data by locks. It returns what is
-// left of them. Submission lock held.
+// left of them.
 //
 // A piece of the order that is given back ends. One that may still be read
 // becomes a read access as far as that lets others in: where its epoch is the
@@ -71,7 +71,7 @@ func (o *Hold) boxOf(p *Handle) (Box, bool) {
 // part, because it was split while it was held, is first replaced by its pieces,
 // unless something that was submitted before the split waits for all of it:
 // then it ends with its last piece.
-func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Handle, end bool, c *Completer) []Access {
+func (sub Submission) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Handle, end bool, c *Completer) []Access {
 	b, _ := o.boxOf(p)
 	o.writes = o.writes.without(&b)
 	if end {
@@ -96,7 +96,7 @@ func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Han
 		case !o.held.touches(&f.box):
 			e.leave(c)
 		case !o.held.covers(&f.box) || o.writes.touches(&f.box) && !o.writes.covers(&f.box):
-			kids := g.refine(e, f, c)
+			kids := sub.refine(e, f, c)
 			if kids != nil {
 				for i, k := range slices.Backward(f.pieces()) {
 					work = append(work, held{kids[i], k})
@@ -108,24 +108,24 @@ func (g *Registry) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *Han
 		case o.writes.touches(&f.box) || e.mode == modeR:
 			keep(e, f)
 		default:
-			g.endBatch()
+			sub.endBatch()
 			downgrade(e, f, keep, c)
 		}
 	}
-	o.lowerLocks(locks, c)
+	o.lowerLocks(sub, locks, c)
 	return as
 }
 
 // Refine replaces accesses to fragments that were split while they are held by
 // accesses to the pieces, where nothing waits for the whole. It releases nobody:
 // it only shows which pieces nobody else uses. as are the accesses of w; it
-// returns those it has then. Submission lock held.
-func (g *Registry) Refine(o *Hold, w *Waiter, as []Access) []Access {
+// returns those it has then.
+func (sub Submission) Refine(o *Hold, w *Waiter, as []Access) []Access {
 	var out []Access
 	var frags []*Fragment
 	var add func(e *epoch, f *Fragment)
 	add = func(e *epoch, f *Fragment) {
-		kids := g.refine(e, f, &g.completer)
+		kids := sub.refine(e, f, &sub.reg.completer)
 		if kids == nil {
 			out, frags = append(out, Access{w: w, e: e}), append(frags, f)
 			return
@@ -198,12 +198,12 @@ func (e *epoch) pieces(f *Fragment) []*Fragment {
 
 // refine replaces an access of e to all of f, which was split, by accesses of
 // the same mode to its pieces. It returns their epochs, in the order of the
-// pieces; nil, and changes nothing, when that cannot be. Submission lock held.
-func (g *Registry) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
+// pieces; nil, and changes nothing, when that cannot be.
+func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 	if e.pieces(f) == nil {
 		return nil
 	}
-	g.endBatch()
+	sub.endBatch()
 	out := make([]*epoch, len(*e.kids))
 	for i, k := range *e.kids {
 		switch {
@@ -217,7 +217,7 @@ func (g *Registry) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 			k.waiters.Store(nil)
 			k.rem.Add(1)
 		default: // readers wait there: the access comes before them
-			n := g.newEpoch()
+			n := sub.newEpoch()
 			n.mode, n.next, n.kids = e.mode, nil, &[]*epoch{k}
 			n.waiters.Store(nil)
 			n.rem.Store(2) // the access, and until e ends
@@ -259,9 +259,9 @@ func (w Walk) once(e *epoch, s stage) bool {
 }
 
 // Successors calls fn for every task that waits for one of the accesses to end,
-// directly or behind such a task, unless w has come to it. Submission lock held, and
-// nothing runs.
-func (w Walk) Successors(as []Access, fn func(*Waiter)) {
+// directly or behind such a task, unless w has come to it. Nothing
+// runs meanwhile.
+func (w Walk) Successors(_ Submission, as []Access, fn func(*Waiter)) {
 	for i := range as {
 		w.behind(as[i].e, fn)
 	}
@@ -297,14 +297,14 @@ func (w Walk) waiting(e *epoch, fn func(*Waiter)) {
 }
 
 // Free reports whether ordered accesses with these operands would not wait, not
-// even for a reduction. Submission lock held.
-func (g *Registry) Free(ops []Operand) bool {
-	if g.OpenGroup(ops) != nil {
+// even for a reduction.
+func (sub Submission) Free(ops []Operand) bool {
+	if sub.OpenGroup(ops) != nil {
 		return false
 	}
-	g.endBatch()
+	sub.endBatch()
 	for i := range ops {
-		for _, f := range ops[i].Handle.list() {
+		for _, f := range ops[i].Handle.list(sub) {
 			e := f.tail
 			idle := e.rem.Load() == 1
 			joins := ops[i].Mode == modeR && e.mode == modeR && e.waiters.Load() == &activated
@@ -319,13 +319,12 @@ func (g *Registry) Free(ops []Operand) bool {
 // Busy reports whether a task that was submitted uses h and has not ended. held
 // are the accesses of data that the caller holds, and unordered is how many
 // others it holds on the datum; they do not count.
-// Contributions that wait to be combined do not count either. Submission lock
-// held.
-func (g *Registry) Busy(h *Handle, held [][]Access, unordered int) bool {
+// Contributions that wait to be combined do not count either.
+func (sub Submission) Busy(h *Handle, held [][]Access, unordered int) bool {
 	if h.d.unordered.Load() != int64(unordered) {
 		return true
 	}
-	g.endBatch()
+	sub.endBatch()
 	own := func(e *epoch) int32 {
 		n := int32(0)
 		for _, as := range held {

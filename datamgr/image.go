@@ -23,7 +23,7 @@ func (g *Registry) Image(h *Handle) (*Handle, error) {
 		states[i] = pieceState{f.box, f.init, f.why, f.gone}
 		valued = valued && f.init
 	}
-	looks, open := h.looksLocked(), h.contributedLocked()
+	looks, open := h.looks(sub), h.contributed(sub)
 	sub.Unlock()
 
 	sub = g.Lock()
@@ -41,8 +41,8 @@ func (g *Registry) Image(h *Handle) (*Handle, error) {
 		return nil, err
 	}
 	out.f0, out.frags = nil, nil
-	out.list()
-	out.like(looks, open)
+	out.list(sub)
+	out.like(sub, looks, open)
 	return out, nil
 }
 
@@ -58,7 +58,7 @@ func (g *Registry) ImageView(v *View, of *Handle) (*View, error) {
 		p := &parts[m]
 		p.d, p.elem, p.parent, p.site = of.d, o.elem, of, o.site
 		p.kind, p.rank, p.axes, p.box, p.empty, p.readOnly = o.kind, o.rank, o.axes, o.box, o.empty, o.readOnly
-		looks[m], open[m] = o.looksLocked(), o.contributedLocked()
+		looks[m], open[m] = o.looks(sub), o.contributed(sub)
 		out.Parts[m] = p
 	}
 	ended := v.Ended()
@@ -73,7 +73,7 @@ func (g *Registry) ImageView(v *View, of *Handle) (*View, error) {
 		parts[m].place()
 	}
 	if !ended {
-		if err := of.d.cutAll(of, parts, &growth{}); err != nil {
+		if err := of.d.cutAll(sub, of, parts, &growth{}); err != nil {
 			return nil, err
 		}
 		of.d.live += len(parts)
@@ -81,7 +81,7 @@ func (g *Registry) ImageView(v *View, of *Handle) (*View, error) {
 		x.views = append(x.views, out)
 	}
 	for m := range parts {
-		parts[m].like(looks[m], open[m])
+		parts[m].like(sub, looks[m], open[m])
 	}
 	return out, nil
 }
@@ -102,17 +102,17 @@ type looks struct {
 	dead   *death
 }
 
-// looksLocked is that of h. Submission lock held.
-func (h *Handle) looksLocked() looks {
+// looks is that of h.
+func (h *Handle) looks(_ Submission) looks {
 	return looks{h.reduce, h.flags, h.Name(), h.dead.Load()}
 }
 
-// contributedLocked reports whether contributions to h must be combined before it is
-// read. Submission lock held.
-func (h *Handle) contributedLocked() bool { return h.redux != nil && h.redux.open }
+// contributed reports whether contributions to h must be combined before it is
+// read.
+func (h *Handle) contributed(_ Submission) bool { return h.redux != nil && h.redux.open }
 
-// like gives h, of an image, the looks of what it is an image of. Submission lock held.
-func (h *Handle) like(l looks, contributed bool) {
+// like gives h, of an image, the looks of what it is an image of.
+func (h *Handle) like(sub Submission, l looks, contributed bool) {
 	h.reduce, h.flags = l.reduce, l.flags
 	if l.name != "" && l.name != h.Name() {
 		h.SetName(l.name)
@@ -120,7 +120,7 @@ func (h *Handle) like(l looks, contributed bool) {
 	if l.dead != nil {
 		h.dead.Store(l.dead)
 	} else if contributed {
-		h.accumulate()
-		h.openGroup()
+		h.accumulate(sub)
+		h.openGroup(sub)
 	}
 }

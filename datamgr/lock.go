@@ -258,11 +258,12 @@ func (l *accessLock) beginGrace() {
 	l.mu.Unlock()
 }
 
-// AddHold makes h known to unordered accesses. Submission lock held.
-func (g *Registry) AddHold(h *Hold) { g.held = append(g.held, h) }
+// AddHold makes h known to unordered accesses.
+func (sub Submission) AddHold(h *Hold) { sub.reg.held = append(sub.reg.held, h) }
 
-// EndHold forgets h. Submission lock held.
-func (g *Registry) EndHold(h *Hold, c *Completer) {
+// EndHold forgets h.
+func (sub Submission) EndHold(h *Hold, c *Completer) {
+	g := sub.reg
 	if i := slices.Index(g.held, h); i >= 0 {
 		g.held = slices.Delete(g.held, i, i+1)
 	}
@@ -293,26 +294,27 @@ func (l *accessLock) endHold(exclusive bool, c *Completer) {
 	}
 }
 
-// lockFor makes sure that f has a lock. Submission lock held.
-func (g *Registry) lockFor(f *Fragment) {
+// lockFor makes sure that f has a lock.
+func (sub Submission) lockFor(f *Fragment) {
 	if f.lock != nil {
 		return
 	}
-	l := g.newLock()
+	l := sub.newLock()
 	f.d.mu.Lock()
 	f.lock = l
 	f.d.mu.Unlock()
 }
 
-// newLock makes a lock. Submission lock held.
-func (g *Registry) newLock() *accessLock {
+// newLock makes a lock.
+func (sub Submission) newLock() *accessLock {
+	g := sub.reg
 	g.lockIDs++
 	return &accessLock{id: g.lockIDs, reg: g}
 }
 
 // lowerLocks gives back what the hold does not need any more: of the locks s,
-// and of those of unordered accesses that wait for it. Submission lock held.
-func (o *Hold) lowerLocks(s *LockSet, c *Completer) {
+// and of those of unordered accesses that wait for it.
+func (o *Hold) lowerLocks(_ Submission, s *LockSet, c *Completer) {
 	if len(s.taken) == 0 && len(o.locks) == 0 {
 		return
 	}
@@ -395,8 +397,7 @@ func (h *Hold) Queued(fn func(*Waiter)) {
 // accepted. A patient task may be handed the lock while it still waits for a
 // worker: not one that must come before or after others, or that only some
 // workers may run, for then those who wait for the lock would wait for that.
-// Submission lock held.
-func (s *LockPlace) InitSingle(w *Waiter, h *Handle, patient bool) {
+func (s *LockPlace) InitSingle(_ Submission, w *Waiter, h *Handle, patient bool) {
 	s.w, s.wokenBy, s.single = w, nil, h.f0.lock
 	s.setState(false, patient)
 }

@@ -12,8 +12,8 @@ func locked(t *testing.T, g *Registry) *Handle {
 	h := register(t, g, 4)
 	sub := g.Lock()
 	defer sub.Unlock()
-	g.lockFor(h.f0)
-	g.unorder(h.f0)
+	sub.lockFor(h.f0)
+	sub.unorder(h.f0)
 	return h
 }
 
@@ -65,7 +65,7 @@ func TestReadersBesideReaders(t *testing.T) {
 		begin := func() bool { return writer.take(c) }
 		if plain {
 			sub := g.Lock()
-			writer.LockSet.InitSingle(&writer.Waiter, h, false)
+			writer.LockSet.InitSingle(sub, &writer.Waiter, h, false)
 			sub.Unlock()
 			begin = func() bool { return writer.AcquireSingle(c) }
 		}
@@ -103,7 +103,7 @@ func TestWakeUpOutlivesExtension(t *testing.T) {
 	both := taking(onA, onB)
 	behind := taking(onB)
 	sub := g.Lock()
-	both.LockSet.InitSingle(&both.Waiter, b, false)
+	both.LockSet.InitSingle(sub, &both.Waiter, b, false)
 	sub.Unlock()
 	if !owner.take(c) || !other.take(c) || both.AcquireSingle(c) || behind.take(c) {
 		t.Fatal("a lock does not exclude")
@@ -169,7 +169,7 @@ func TestOrderOfWaiters(t *testing.T) {
 				takers[&k.Waiter], arrivals[&k.Waiter] = k, a
 				if a.patient {
 					sub := g.Lock()
-					k.LockSet.InitSingle(&k.Waiter, h, true)
+					k.LockSet.InitSingle(sub, &k.Waiter, h, true)
 					sub.Unlock()
 					if !k.QueueSingle() {
 						t.Fatal("the lock is free")
@@ -212,7 +212,7 @@ func TestUrgentWaiterBeforeHeirs(t *testing.T) {
 	one := func() *taker {
 		k := taking(Operand{Handle: h, Mode: iface.Commute})
 		sub := g.Lock()
-		k.LockSet.InitSingle(&k.Waiter, h, true)
+		k.LockSet.InitSingle(sub, &k.Waiter, h, true)
 		sub.Unlock()
 		return k
 	}

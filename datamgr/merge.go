@@ -28,8 +28,9 @@ type use struct {
 // R, W or RW, in order, without open reductions or unordered accesses on their
 // fragments, with a value where they are read, and no fragment twice; or SCRATCH,
 // COMMUTE on one fragment, REDUX to an open group. It
-// returns -1 when an operand is not plain: dead ones are among those. Submission lock held.
-func (g *Registry) CountPlain(ops []Operand) int {
+// returns -1 when an operand is not plain: dead ones are among those.
+func (sub Submission) CountPlain(ops []Operand) int {
+	g := sub.reg
 again:
 	g.mark++
 	mark := g.mark
@@ -40,7 +41,7 @@ again:
 		op := &ops[i]
 		h := op.Handle
 		if op.Mode-1 > 2 || op.Unordered || h.flags != 0 {
-			if !g.special(op, mark) {
+			if !sub.special(op, mark) {
 				return -1
 			}
 			g.checkedGen = 0
@@ -61,10 +62,10 @@ again:
 		}
 		f := h.f0
 		if f == nil || f.kids != nil {
-			if h.tidy() {
+			if h.tidy(sub) {
 				goto again
 			}
-			fs := h.list()
+			fs := h.list(sub)
 			if h.frags == nil { // the list is not kept
 				return -1
 			}
@@ -99,7 +100,8 @@ func (f *Fragment) ask() {
 // special reports whether a COMMUTE, REDUX or SCRATCH access of a task can be
 // registered plainly: SCRATCH has no order; REDUX is just one more contribution
 // to an open group; COMMUTE is on one fragment, which has a lock already.
-func (g *Registry) special(op *Operand, mark uint32) bool {
+func (sub Submission) special(op *Operand, mark uint32) bool {
+	g := sub.reg
 	h := op.Handle
 	if op.Unordered || h.flags != 0 || h.d.reg != g {
 		return false
@@ -125,8 +127,8 @@ func (g *Registry) special(op *Operand, mark uint32) bool {
 }
 
 // Commuting returns the operand that the task for which CountPlain was called
-// last commutes on, or nil. Submission lock held.
-func (g *Registry) Commuting() *Handle { return g.commutingOperand }
+// last commutes on, or nil.
+func (sub Submission) Commuting() *Handle { return sub.reg.commutingOperand }
 
 // Unchanged reports whether w, for which RegisterPlain was called, still needs nothing
 // but order: no data of it has a State.
@@ -135,8 +137,8 @@ func (g *Registry) Unchanged(w *Waiter) bool { return w.checkedGen == g.generati
 // RegisterPlain registers the accesses of a plain task and returns how many of
 // them wait. CountPlain was called before, under the same lock, and acc has the
 // length it returned. w is armed.
-func (g *Registry) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits int32) {
-	w.checkedGen = g.checkedGen
+func (sub Submission) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits int32) {
+	w.checkedGen = sub.reg.checkedGen
 	k := 0
 	for i := range ops {
 		op := &ops[i]
@@ -151,7 +153,7 @@ func (g *Registry) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits 
 			if m == modeW {
 				f.init = true
 			}
-			if g.access(w, &acc[k], f, m) {
+			if sub.access(w, &acc[k], f, m) {
 				waits++
 			}
 			k++
@@ -164,7 +166,7 @@ func (g *Registry) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits 
 			if op.Mode == modeW {
 				f.init = true
 			}
-			if g.access(w, &acc[k], f, op.Mode) {
+			if sub.access(w, &acc[k], f, op.Mode) {
 				waits++
 			}
 			k++
@@ -219,8 +221,9 @@ type Merged struct {
 
 // Merge finds what the operands of a task, or of anything else that takes part
 // in the order, do to fragments. Nothing is changed. Reductions that the
-// operands meet were closed before (Open). Submission lock held.
-func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
+// operands meet were closed before (Open).
+func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
+	g := sub.reg
 	g.mark++
 	mark := g.mark
 	ms := g.mergedUses[:0]
@@ -233,7 +236,7 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 		case modeScratch:
 			continue
 		case modeRedux:
-			a := h.accumulate()
+			a := h.accumulate(sub)
 			if a.frag.seen == mark && met(ms, &a.frag) {
 				bad.Kind, bad.Operand = ReduxShared, i
 				g.mergedUses = ms[:0]
@@ -247,13 +250,13 @@ func (g *Registry) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 		if mode == modeC && opt.InOrder {
 			mode = modeRW
 		}
-		for _, f := range h.list() {
+		for _, f := range h.list(sub) {
 			if f.init && opt.OnlyNew {
 				continue
 			}
 			if !f.init && op.Mode != modeW && !opt.NoValueYet {
 				bad = Problem{Kind: NoValue, Operand: i, Other: -1, Why: f.why, At: f.gone}
-				for _, k := range h.list() {
+				for _, k := range h.list(sub) {
 					bad.Partial = bad.Partial || k.init
 				}
 				g.mergedUses = ms[:0]
@@ -331,8 +334,8 @@ func sharing(ops []Operand) Problem {
 }
 
 // Register registers the accesses that Merge found and returns how many of them
-// wait. acc has room for m.Ordered accesses. Submission lock held; w is armed.
-func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) {
+// wait. acc has room for m.Ordered accesses. w is armed.
+func (m *Merged) Register(sub Submission, w *Waiter, ops []Operand, acc []Access) (waits int32) {
 	g := m.g
 	for i := range g.mergedUses {
 		u := &g.mergedUses[i]
@@ -340,11 +343,11 @@ func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) 
 			u.f.lockNeeded = false // the tasks that needed it have ended
 		}
 		if u.m == modeC || u.unordered {
-			g.lockFor(u.f)
+			sub.lockFor(u.f)
 			u.f.lockNeeded = u.f.lockNeeded || u.m == modeC
 		}
 		if u.unordered {
-			g.unorder(u.f)
+			sub.unorder(u.f)
 			u.f.d.unordered.Add(1)
 		}
 	}
@@ -362,7 +365,7 @@ func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) 
 		if u.unordered {
 			continue
 		}
-		if g.access(w, &acc[k], f, u.m) {
+		if sub.access(w, &acc[k], f, u.m) {
 			waits++
 		}
 		if o := m.opt.Hold; o != nil {
@@ -372,7 +375,7 @@ func (m *Merged) Register(w *Waiter, ops []Operand, acc []Access) (waits int32) 
 	}
 	for i := range ops {
 		if ops[i].Mode == modeRedux {
-			ops[i].Handle.openGroup()
+			ops[i].Handle.openGroup(sub)
 		}
 	}
 	return waits
@@ -418,8 +421,8 @@ func EndUnordered(ds []*Datum, c *Completer) {
 
 // AwaitUnordered makes w, which is armed, wait for the unordered accesses that
 // were submitted to the datum of h; it reports whether there are any. Only one
-// waiter can, and no unordered access is submitted after it. Submission lock held.
-func (h *Handle) AwaitUnordered(w *Waiter) bool {
+// waiter can, and no unordered access is submitted after it.
+func (h *Handle) AwaitUnordered(_ Submission, w *Waiter) bool {
 	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -484,14 +487,13 @@ func (p *Publisher) giveBack(c *Completer) {
 	}
 }
 
-// AddPublisher makes p known, before its owner runs a task. Submission lock held, or
-// before the first submission.
-func (g *Registry) AddPublisher(p *Publisher) { g.publishers = append(g.publishers, p) }
+// AddPublisher makes p known, before its owner runs a task.
+func (sub Submission) AddPublisher(p *Publisher) { sub.reg.publishers = append(sub.reg.publishers, p) }
 
 // unorder marks f as having unordered accesses. From now on everybody takes its
 // lock, which counts as held until every task that runs now, and may have
-// started without it, has ended. Submission lock held.
-func (g *Registry) unorder(f *Fragment) {
+// started without it, has ended.
+func (sub Submission) unorder(f *Fragment) {
 	if f.unordered {
 		return
 	}
@@ -500,7 +502,7 @@ func (g *Registry) unorder(f *Fragment) {
 	f.d.mu.Unlock()
 	f.slow = true
 	f.d.setState(stateLocks)
-	for _, p := range g.publishers {
+	for _, p := range sub.reg.publishers {
 		w := p.cur.Load()
 		if w == 0 {
 			continue
@@ -513,7 +515,7 @@ func (g *Registry) unorder(f *Fragment) {
 		}
 		p.mu.Unlock()
 	}
-	for _, h := range g.held {
+	for _, h := range sub.reg.held {
 		if h.h.d == f.d && h.held.touches(&f.box) {
 			u := lockUse{f.lock, h.writes.touches(&f.box)}
 			h.locks = append(h.locks, u)

@@ -350,7 +350,7 @@ func TestHintAfterItsViewEnded(t *testing.T) {
 	}
 	g.EndView(v, nil)
 	sub := g.Lock()
-	if !h.tidy() {
+	if !h.tidy(sub) {
 		t.Error("the fragments are not one again")
 	}
 	sub.Unlock()

@@ -37,8 +37,8 @@ type accumulator struct {
 	}
 }
 
-// accumulate returns h's accumulator. Submission lock held.
-func (h *Handle) accumulate() *accumulator {
+// accumulate returns h's accumulator.
+func (h *Handle) accumulate(_ Submission) *accumulator {
 	if h.redux == nil {
 		a := &accumulator{own: make([]unsafe.Pointer, len(h.d.reg.publishers))}
 		f := &a.frag
@@ -53,23 +53,23 @@ func (h *Handle) accumulate() *accumulator {
 	return h.redux
 }
 
-// openGroup marks h's fragments as having contributions to come. Submission lock held.
-func (h *Handle) openGroup() {
+// openGroup marks h's fragments as having contributions to come.
+func (h *Handle) openGroup(sub Submission) {
 	if h.redux.open {
 		return
 	}
 	h.redux.open = true
-	for _, f := range h.list() {
+	for _, f := range h.list(sub) {
 		f.open, f.slow = h, true
 	}
 }
 
-// CanReduce reports whether h may be used in mode REDUX. Submission lock held.
-func (h *Handle) CanReduce() bool { return h.reduce != nil && h.reduce.Combine != nil }
+// CanReduce reports whether h may be used in mode REDUX.
+func (h *Handle) CanReduce(_ Submission) bool { return h.reduce != nil && h.reduce.Combine != nil }
 
 // InitOnly reports whether h is initialised by its reduction before it is first
-// read. Submission lock held.
-func (h *Handle) InitOnly() bool { return h.reduce != nil && h.reduce.Combine == nil }
+// read.
+func (h *Handle) InitOnly(_ Submission) bool { return h.reduce != nil && h.reduce.Combine == nil }
 
 // SetReduction changes the reduction of h for tasks submitted from now on. Parts
 // declared later inherit it. It reports false for void data, for a reduction
@@ -77,8 +77,8 @@ func (h *Handle) InitOnly() bool { return h.reduce != nil && h.reduce.Combine ==
 func (h *Handle) SetReduction(r *Reduction) bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	h.d.reg.endBatch()
-	if h.d.void || r != nil && r.Init == nil || h.d.reg.Busy(h, nil, 0) ||
+	sub.endBatch()
+	if h.d.void || r != nil && r.Init == nil || sub.Busy(h, nil, 0) ||
 		h.redux != nil && (h.redux.open || h.redux.frag.tail.rem.Load() != 1) {
 		return false
 	}
@@ -88,14 +88,13 @@ func (h *Handle) SetReduction(r *Reduction) bool {
 
 // OpenGroup returns a handle whose contributions must be combined before a task
 // with these operands: one that shares elements and is not just added to again.
-// Submission lock held.
-func (g *Registry) OpenGroup(ops []Operand) *Handle {
+func (sub Submission) OpenGroup(ops []Operand) *Handle {
 	for i := range ops {
 		op := &ops[i]
 		if op.Mode == modeScratch {
 			continue
 		}
-		for _, f := range op.Handle.list() {
+		for _, f := range op.Handle.list(sub) {
 			if f.open != nil && (op.Mode != modeRedux || f.open != op.Handle) {
 				return f.open
 			}
@@ -105,10 +104,9 @@ func (g *Registry) OpenGroup(ops []Operand) *Handle {
 }
 
 // CloseGroup ends the open group of h: the caller submits the reduction now.
-// Submission lock held.
-func (g *Registry) CloseGroup(h *Handle) {
+func (sub Submission) CloseGroup(h *Handle) {
 	h.redux.open, h.redux.leaves = false, 0
-	for _, f := range h.list() {
+	for _, f := range h.list(sub) {
 		f.open, f.slow = nil, f.unordered
 	}
 }
@@ -120,8 +118,8 @@ type Making struct {
 }
 
 // Make notes that a reduction, or an initialisation, of h is submitted. The caller says
-// when it has ended. Submission lock held.
-func (h *Handle) Make() *Making {
+// when it has ended.
+func (h *Handle) Make(_ Submission) *Making {
 	m := &Making{d: h.d}
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
@@ -144,9 +142,8 @@ func (m *Making) End(c *Completer) {
 
 // AwaitMaking makes w, which is armed and uses h without order, wait for the reductions and
 // initialisations of its datum that were submitted before, and returns how many there are.
-// What w does to data without a value would be lost when they store one. Submission lock
-// held.
-func (h *Handle) AwaitMaking(w *Waiter) int32 {
+// What w does to data without a value would be lost when they store one.
+func (h *Handle) AwaitMaking(_ Submission, w *Waiter) int32 {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
 	for _, m := range h.d.mu.making {
@@ -156,10 +153,10 @@ func (h *Handle) AwaitMaking(w *Waiter) int32 {
 }
 
 // NoValueIn returns the parts of h that have no value, as of what was
-// submitted. Submission lock held.
-func (g *Registry) NoValueIn(h *Handle) (none []Box, all bool) {
+// submitted.
+func (sub Submission) NoValueIn(h *Handle) (none []Box, all bool) {
 	all = true
-	for _, f := range h.list() {
+	for _, f := range h.list(sub) {
 		if f.init {
 			all = false
 		} else {
@@ -544,9 +541,8 @@ func (n reduxNode) sibling() reduxNode { return n ^ 1<<6 }
 func (n reduxNode) parent() reduxNode  { return nodeAt(n.level()+1, n.index()>>1) }
 
 // Reserve numbers the next contribution to h, which is to be combined in a fixed
-// tree. The task takes it by Take when it runs. Submission lock held, and the
-// group of h open.
-func (h *Handle) Reserve() Contribution {
+// tree. The task takes it by Take when it runs. The group of h is open.
+func (h *Handle) Reserve(_ Submission) Contribution {
 	h.redux.leaves++
 	return Contribution{h: h, leaf: h.redux.leaves}
 }

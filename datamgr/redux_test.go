@@ -135,7 +135,9 @@ func TestLossWhileCombining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.accumulate()
+		sub := g.Lock()
+		h.accumulate(sub)
+		sub.Unlock()
 		for _, v := range []float64{3, 4} {
 			fresh, err := h.newContributionDatum()
 			if err != nil {

@@ -89,8 +89,8 @@ func (g *Registry) Lock() Submission {
 // Unlock gives the submission lock back.
 func (sub Submission) Unlock() { sub.reg.mu.Unlock() }
 
-// Completer returns the completer of whoever holds the submission lock.
-func (g *Registry) Completer() *Completer { return &g.completer }
+// Completer returns the completer for ends that the holder of the lock causes.
+func (sub Submission) Completer() *Completer { return &sub.reg.completer }
 
 // Memory returns main memory.
 func (g *Registry) Memory() accel.Memory { return g.mem }

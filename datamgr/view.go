@@ -181,7 +181,7 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	d := h.d
 	base := g.ids
 	g.ids += int64(n)
-	h.tidy()
+	h.tidy(sub)
 	through := h.WriteThrough()
 	for m := range parts {
 		p := &parts[m]
@@ -192,7 +192,7 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 		p.place()
 		v.Parts[m] = p
 	}
-	if err := d.cutAll(h, parts, &grow); err != nil {
+	if err := d.cutAll(sub, h, parts, &grow); err != nil {
 		return nil, err // cuts that were made stay: nothing but the tree knows
 	}
 	d.live += n
@@ -201,13 +201,12 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	return v, nil
 }
 
-// cutAll cuts the data along the parts and gives each its fragments. Submission lock
-// held.
-func (d *Datum) cutAll(h *Handle, parts []Handle, g *growth) error {
-	if d.divide(h, parts) {
+// cutAll cuts the data along the parts and gives each its fragments.
+func (d *Datum) cutAll(sub Submission, h *Handle, parts []Handle, g *growth) error {
+	if d.divide(sub, h, parts) {
 		return nil
 	}
-	if ok, err := d.strips(h, parts, g); ok || err != nil {
+	if ok, err := d.strips(sub, h, parts, g); ok || err != nil {
 		return err
 	}
 	var err error
@@ -217,7 +216,7 @@ func (d *Datum) cutAll(h *Handle, parts []Handle, g *growth) error {
 			return
 		}
 		p := &parts[m]
-		if p.frags, err = d.cut(&p.box, g); err != nil {
+		if p.frags, err = d.cut(sub, &p.box, g); err != nil {
 			return
 		}
 		if len(p.frags) == 1 {
@@ -230,7 +229,7 @@ func (d *Datum) cutAll(h *Handle, parts []Handle, g *growth) error {
 	if err != nil {
 		return err
 	}
-	return d.balance(deep, g)
+	return d.balance(sub, deep, g)
 }
 
 // middleFirst calls fn for 0 to n-1 in an order that keeps the tree of fragments
@@ -330,10 +329,10 @@ func (g *Registry) EndView(v *View, at *Site) {
 	g = v.Handle.d.reg
 	sub := g.Lock()
 	defer sub.Unlock()
-	v.end(&death{at: at, ended: true})
+	v.end(sub, &death{at: at, ended: true})
 }
 
-func (v *View) end(why *death) {
+func (v *View) end(sub Submission, why *death) {
 	if v.ended.Swap(true) {
 		return
 	}
@@ -343,20 +342,20 @@ func (v *View) end(why *death) {
 		x.views = slices.Delete(x.views, i, i+1)
 	}
 	for _, p := range v.Parts {
-		for vs := p.views(); len(vs) > 0; vs = p.views() {
-			vs[len(vs)-1].end(why)
+		for vs := p.views(sub); len(vs) > 0; vs = p.views(sub) {
+			vs[len(vs)-1].end(sub, why)
 		}
-		p.die(why)
+		p.die(sub, why)
 	}
 	h.d.live -= len(v.Parts)
 }
 
 // End makes h, a whole datum, and all its parts dead, for tasks submitted from
-// now on. Submission lock held.
-func (g *Registry) End(h *Handle, at *Site) {
+// now on.
+func (sub Submission) End(h *Handle, at *Site) {
 	why := &death{at: at}
-	for vs := h.views(); len(vs) > 0; vs = h.views() {
-		vs[len(vs)-1].end(why)
+	for vs := h.views(sub); len(vs) > 0; vs = h.views(sub) {
+		vs[len(vs)-1].end(sub, why)
 	}
-	h.die(why)
+	h.die(sub, why)
 }

@@ -218,51 +218,51 @@ func (j *Job) request(a *Access) error {
 	defer rt.returnReleaser(hd)
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
-	if err := j.open(); err != nil {
+	if err := j.open(sub); err != nil {
 		return err
 	}
 	if err := rt.alive(0, h); err != nil {
 		return err
 	}
-	t := rt.internal(j, acquireTask, h, mode)
-	rt.share(t)
+	t := rt.internal(sub, j, acquireTask, h, mode)
+	rt.share(sub, t)
 	ops := t.operands()
 	h = ops[0].Handle
-	ops[0].Unordered = a.opt.Unordered || h.UnorderedLocked()
+	ops[0].Unordered = a.opt.Unordered || sub.Unordered(h)
 	t.setOrigin(&Origin{Site: a.opt.Site})
 	if a.try {
-		open := rt.reg.OpenGroup(ops)
+		open := sub.OpenGroup(ops)
 		// in a deterministic job always: which contributions come together must not
 		// depend on who has ended
-		if open != nil && (j.opt.Deterministic || !rt.reg.Busy(open, nil, 0)) {
-			rt.closeGroups(j, ops, t)
+		if open != nil && (j.opt.Deterministic || !sub.Busy(open, nil, 0)) {
+			rt.closeGroups(sub, j, ops, t)
 		}
-		if open != nil || !ops[0].Unordered && !rt.reg.Free(ops) {
-			rt.unused(t)
+		if open != nil || !ops[0].Unordered && !sub.Free(ops) {
+			rt.unused(sub, t)
 			return ErrBusy
 		}
 	}
 	if n := a.opt.Node; n > 0 && !a.opt.OrderOnly && !rt.reg.Fits(ops, n) {
 		bytes := rt.reg.Needs(ops, n)
-		rt.unused(t)
+		rt.unused(sub, t)
 		return rt.memoryWaitersOf(n, bytes)
 	}
 	a.t, a.hold = t, datamgr.NewHold(h, mode)
 	t.x.access = a
-	rt.closeGroups(j, ops, t)
+	rt.closeGroups(sub, j, ops, t)
 	opt := datamgr.MergeOptions{NoValueYet: a.opt.Partial, Hold: a.hold}
 	switch {
 	case a.opt.OrderOnly:
-		if _, bad := rt.reg.Merge([]Operand{{Handle: h, Mode: iface.RW}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
+		if _, bad := sub.Merge([]Operand{{Handle: h, Mode: iface.RW}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
 			a.lacks = problem(ops, bad)
 		}
 		opt.NoValueYet, opt.Keep = true, true
 	case mode == iface.W:
-		a.none, _ = rt.reg.NoValueIn(h)
+		a.none, _ = sub.NoValueIn(h)
 	default:
-		rt.initialise(j, ops, t)
+		rt.initialise(sub, j, ops, t)
 	}
-	ready, err := rt.admit(t, opt)
+	ready, err := rt.admit(sub, t, opt)
 	if ready {
 		hd.light = append(hd.light, t)
 	}
@@ -329,7 +329,7 @@ func (h *releaser) grant(t *task) {
 	}
 	sub := h.rt.reg.Lock()
 	h.rt.held = append(h.rt.held, a)
-	a.startCallLocked()
+	a.startCall(sub)
 	sub.Unlock()
 	if h.rt.hasListeners() {
 		h.rt.event(TaskStarted, t, h.id, nil)
@@ -406,7 +406,7 @@ func (h *releaser) refuse(t *task, err error) {
 		datamgr.SpoilBoxes(a.h, a.none, newFailure(t, "", err, dropped))
 	}
 	sub := h.rt.reg.Lock()
-	a.startCallLocked()
+	a.startCall(sub)
 	sub.Unlock()
 	h.endLight(t)
 	a.decided()
@@ -443,7 +443,7 @@ func (a *Access) Release() error {
 	rt := a.job.rt
 	h := rt.borrowReleaser()
 	sub := rt.reg.Lock()
-	t := a.endLocked()
+	t := a.end(sub)
 	sub.Unlock()
 	if t != nil {
 		h.endLight(t)
@@ -452,9 +452,9 @@ func (a *Access) Release() error {
 	return nil
 }
 
-// endLocked makes a released and returns its task, for the caller to end; nil
-// when there is nothing to end, or not yet. Submission lock held.
-func (a *Access) endLocked() *task {
+// end makes a released and returns its task, for the caller to end; nil
+// when there is nothing to end, or not yet.
+func (a *Access) end(sub datamgr.Submission) *task {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.heldLocked() {
@@ -465,11 +465,11 @@ func (a *Access) endLocked() *task {
 	if fetching {
 		return nil // Fetch does it
 	}
-	return a.takeTask()
+	return a.takeTask(sub)
 }
 
-// takeTask takes the task of a that was released. Submission lock held.
-func (a *Access) takeTask() *task {
+// takeTask takes the task of a that was released.
+func (a *Access) takeTask(_ datamgr.Submission) *task {
 	rt := a.job.rt
 	rt.held = slices.DeleteFunc(rt.held, func(o *Access) bool { return o == a })
 	t := a.t
@@ -496,7 +496,7 @@ func (a *Access) ReleasePart(p *datamgr.Handle, mode iface.AccessMode) error {
 	rt := a.job.rt
 	h := rt.borrowReleaser()
 	sub := rt.reg.Lock()
-	t, err := a.lowerLocked(p, mode, h)
+	t, err := a.lower(sub, p, mode, h)
 	sub.Unlock()
 	if t != nil {
 		h.endLight(t)
@@ -505,9 +505,9 @@ func (a *Access) ReleasePart(p *datamgr.Handle, mode iface.AccessMode) error {
 	return err
 }
 
-// lowerLocked is ReleasePart under the submission lock; it returns the task when
+// lower is ReleasePart for a caller that holds the lock; it returns the task when
 // the caller has to end it.
-func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *releaser) (*task, error) {
+func (a *Access) lower(sub datamgr.Submission, p *datamgr.Handle, mode iface.AccessMode, h *releaser) (*task, error) {
 	fail := func(text string) (*task, error) {
 		return nil, &ModeError{Handle: p, Mode: mode, Other: -1, Message: text}
 	}
@@ -515,7 +515,7 @@ func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *releas
 	has, held, fetching := a.mu.mode, a.heldLocked(), a.mu.state == accessFetching
 	a.mu.Unlock()
 	if mode == iface.NoMode && p == a.h {
-		return a.endLocked(), nil
+		return a.end(sub), nil
 	}
 	if !held {
 		return fail(describe(a.h) + " was released already")
@@ -540,9 +540,9 @@ func (a *Access) lowerLocked(p *datamgr.Handle, mode iface.AccessMode, h *releas
 	}
 	t := a.t
 	x := t.x
-	t.setAccesses(h.rt.reg.Lower(a.hold, &t.Waiter, &x.locks, t.accesses(), p, mode == iface.NoMode, h.c))
+	t.setAccesses(sub.Lower(a.hold, &t.Waiter, &x.locks, t.accesses(), p, mode == iface.NoMode, h.c))
 	if !a.hold.Left() {
-		return a.endLocked(), nil
+		return a.end(sub), nil
 	}
 	if !a.hold.MayWrite() {
 		a.mu.Lock()
@@ -559,10 +559,10 @@ func (t *task) setAccesses(as []datamgr.Access) {
 	x.accMoved, t.nacc = true, int32(len(as))
 }
 
-// refine shows which pieces of the data nobody else uses. Submission lock held.
-func (a *Access) refine() {
+// refine shows which pieces of the data nobody else uses.
+func (a *Access) refine(sub datamgr.Submission) {
 	if a.hold.Split() {
-		a.t.setAccesses(a.job.rt.reg.Refine(a.hold, &a.t.Waiter, a.t.accesses()))
+		a.t.setAccesses(sub.Refine(a.hold, &a.t.Waiter, a.t.accesses()))
 	}
 }
 
@@ -579,12 +579,12 @@ func (a *Access) Fetch() error {
 	}
 	h := rt.borrowReleaser()
 	sub := rt.reg.Lock()
-	t, err := a.startFetchLocked()
+	t, err := a.startFetch(sub)
 	sub.Unlock()
 	if t != nil {
 		err = a.prepare(t)
 		sub = rt.reg.Lock()
-		t = a.endFetchLocked(err)
+		t = a.endFetch(sub, err)
 		sub.Unlock()
 		if t != nil {
 			h.endLight(t)
@@ -595,9 +595,9 @@ func (a *Access) Fetch() error {
 	return err
 }
 
-// startFetchLocked returns the task to fetch for; nil when there is nothing to
-// do. Submission lock held.
-func (a *Access) startFetchLocked() (*task, error) {
+// startFetch returns the task to fetch for; nil when there is nothing to
+// do.
+func (a *Access) startFetch(_ datamgr.Submission) (*task, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	fail := func(text string) (*task, error) {
@@ -623,23 +623,23 @@ func (a *Access) startFetchLocked() (*task, error) {
 	return a.t, nil
 }
 
-// endFetchLocked ends a fetch; it returns the task when the caller has to end
-// it. Submission lock held.
-func (a *Access) endFetchLocked(err error) *task {
+// endFetch ends a fetch; it returns the task when the caller has to end
+// it.
+func (a *Access) endFetch(sub datamgr.Submission, err error) *task {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.fetched = err == nil
 	if a.mu.state == accessReleased {
-		return a.takeTask()
+		return a.takeTask(sub)
 	}
 	a.mu.state = accessHeld
 	return nil
 }
 
 // behind calls fn for the tasks that wait because a is held, unless walk has come to
-// them. Submission lock held, and nothing runs.
-func (a *Access) behind(walk datamgr.Walk, fn func(*datamgr.Waiter)) {
-	walk.Successors(a.t.accesses(), fn)
+// them. Nothing runs meanwhile.
+func (a *Access) behind(sub datamgr.Submission, walk datamgr.Walk, fn func(*datamgr.Waiter)) {
+	walk.Successors(sub, a.t.accesses(), fn)
 	if n := a.opt.Node; n > 0 {
 		for _, t := range a.job.rt.memoryWaiters.waiting[n] {
 			fn(&t.Waiter)
@@ -651,8 +651,8 @@ func (a *Access) behind(walk datamgr.Walk, fn func(*datamgr.Waiter)) {
 
 // Callbacks of AcquireFunc: goroutines that the job owns and waits for.
 
-// startCallLocked counts the callback of a as running. Submission lock held.
-func (a *Access) startCallLocked() {
+// startCall counts the callback of a as running.
+func (a *Access) startCall(_ datamgr.Submission) {
 	if a.fn != nil {
 		a.job.rt.calls++
 	}
@@ -716,5 +716,5 @@ func (rt *Runtime) inCallback() bool {
 }
 
 // callsGoOn reports whether a callback runs that does not wait for tasks itself:
-// it may release data and open gates. Submission lock held.
-func (rt *Runtime) callsGoOn() bool { return rt.calls > rt.callsWaiting }
+// it may release data and open gates.
+func (rt *Runtime) callsGoOn(_ datamgr.Submission) bool { return rt.calls > rt.callsWaiting }

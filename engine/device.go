@@ -86,7 +86,9 @@ func (rt *Runtime) addDeviceWorkers() error {
 	named := map[string]int{}
 	for k, d := range rt.devices {
 		for range d.Units() {
-			w := newWorker(rt, d, named[d.Name()], rt.nodeOf[k])
+			sub := rt.reg.Lock()
+			w := newWorker(sub, rt, d, named[d.Name()], rt.nodeOf[k])
+			sub.Unlock()
 			w.lookahead = newLookahead(w)
 			rt.workers = append(rt.workers, w)
 			named[d.Name()]++
@@ -195,8 +197,8 @@ func nodeInfo(m accel.Memory) NodeInfo {
 }
 
 // whereItFits takes the workers out of allowed, nil for all, on whose node the task
-// does not fit even if it is alone there. Submission lock held.
-func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, error) {
+// does not fit even if it is alone there.
+func (rt *Runtime) whereItFits(sub datamgr.Submission, s *TaskSpec, allowed *sched.Set) (*sched.Set, error) {
 	if c := s.Codelet; c.Traits != nil && c.Traits.Nowhere {
 		return allowed, nil
 	}
@@ -249,7 +251,7 @@ func (rt *Runtime) whereItFits(s *TaskSpec, allowed *sched.Set) (*sched.Set, err
 	}
 	switch {
 	case left != nil:
-		return rt.workerSet(left)
+		return rt.workerSet(sub, left)
 	case !able:
 		return nil, &NoImplementationError{Codelet: s.Codelet, Archs: rt.archs}
 	case !near:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/starpush/starpush/datamgr"
 )
 
 // AddEndDependency makes the end of t wait for tasks, gates and tags: t's kernel runs
@@ -38,7 +40,7 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 			}
 		}
 	}
-	if err := rt.checkAfter(deps); err != nil {
+	if err := rt.checkAfter(sub, deps); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -48,12 +50,12 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	}
 	t.mu.ends++ // so that what waits for the end stays while it is looked at
 	t.mu.Unlock()
-	defer func() { t.relay(h, nil) }()
-	if c := t.cycle(deps); c != nil {
+	defer func() { t.relay(sub, h, nil) }()
+	if c := t.cycle(sub, deps); c != nil {
 		return c
 	}
 	if us := t.waiters(); len(us) > 0 {
-		if way := behind(us, func(u *task) bool {
+		if way := behind(sub, us, func(u *task) bool {
 			return u.general && u.x.public != nil && slices.Contains(deps, Dependency(u.x.public))
 		}); way != nil {
 			return t.circle(way)
@@ -63,15 +65,15 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 	t.mu.ends += len(deps)
 	t.mu.Unlock()
 	for _, d := range deps {
-		t.relay(h, d)
+		t.relay(sub, h, d)
 	}
 	return nil
 }
 
 // relay makes a record by which the end of t, which counts it, waits for d; nil: for
-// nothing. Submission lock held.
-func (t *Task) relay(h *releaser, d Dependency) {
-	u := h.rt.newTask(false)
+// nothing.
+func (t *Task) relay(sub datamgr.Submission, h *releaser, d Dependency) {
+	u := h.rt.newTask(sub, false)
 	x := u.extend()
 	u.job, u.kind = t.job, relayTask
 	u.setOperands(nil)
@@ -79,7 +81,7 @@ func (t *Task) relay(h *releaser, d Dependency) {
 	x.target = t
 	u.Arm()
 	var waits int32
-	if d != nil && d.addSuccessor(u) {
+	if d != nil && d.addSuccessor(sub, u) {
 		waits = 1
 	}
 	if u.Settle(waits) {
@@ -135,8 +137,8 @@ func (e *ending) lose(f *failure) {
 }
 
 // cycle looks for a chain of tasks from t, by what waits explicitly for it, to
-// one of deps. Submission lock held.
-func (t *Task) cycle(deps []Dependency) *CycleError {
+// one of deps.
+func (t *Task) cycle(_ datamgr.Submission, deps []Dependency) *CycleError {
 	from := map[*Task]*Task{t: nil}
 	work := []*Task{t}
 	for len(work) > 0 {

@@ -16,15 +16,26 @@ import (
 // runtime, its profile, or that of some job.
 func (rt *Runtime) hasListeners() bool { return rt.listenerCount.Load() > 0 }
 
-// event tells the listeners of the runtime and of the job of t. Called only when
-// somebody may want to know.
+// event tells the listeners of the runtime and of the job of t, but of its submission.
+// Called only when somebody may want to know.
 func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
+	if rt.opt.Plan == nil {
+		rt.tell(k, t, worker, err, nil)
+	}
+}
+
+// submittedEvent is event for the submission of t, which has to wait for after. It is sent
+// under the lock, so that these events have the order of submissions.
+func (rt *Runtime) submittedEvent(sub datamgr.Submission, t *task, after []Dependency) {
 	if rt.opt.Plan != nil {
-		if k == TaskSubmitted {
-			rt.planned(t)
-		}
+		rt.planned(sub, t, after)
 		return
 	}
+	rt.tell(TaskSubmitted, t, -1, nil, after)
+}
+
+// tell sends an event to the listeners that there are.
+func (rt *Runtime) tell(k EventKind, t *task, worker int, err error, after []Dependency) {
 	var tt *taskTimes
 	if rt.profile != nil {
 		if k > TaskStarted && t.x != nil && t.x.generalTask != nil {
@@ -50,11 +61,7 @@ func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	if sp := t.special(); sp != nil && sp.parent != nil {
 		parent = sp.parent.owner.id
 	}
-	var after []int64
-	if k == TaskSubmitted {
-		after = rt.afterIDs()
-	}
-	e := &Event{After: after, Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
+	e := &Event{After: afterIDs(after), Kind: k, Time: time.Now(), Job: t.job, ID: t.Order, Codelet: t.codelet,
 		Internal: kindNames[t.kind], Name: t.name(), Worker: worker, Operands: t.operands(), Origin: t.submittedAt(), Parent: parent, Color: color, Err: err, task: t}
 	if tt != nil {
 		tt.mu.Lock()

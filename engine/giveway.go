@@ -266,7 +266,7 @@ func (w *worker) popAsleep() (it *sched.Item, again bool) {
 func (rt *Runtime) addStandIn() {
 	s := &rt.lanes
 	sub := rt.reg.Lock()
-	h := newWorker(rt, rt.device, 0, 0)
+	h := newWorker(sub, rt, rt.device, 0, 0)
 	sub.Unlock()
 	h.standIn, h.own = true, -1
 	rt.group.Add(1)

@@ -142,7 +142,7 @@ func (j *Job) goPlain(f goKernel, args []any) (done bool, err error) {
 	}
 	s.Codelet, s.Priority, s.closure = f.codelet, priority, f.closure
 	if err = rt.checkModes(s); err == nil {
-		err = j.make(s, nil)
+		err = j.make(sub, s, nil)
 	}
 	s.closure = nil
 	return !wrongType(err), err

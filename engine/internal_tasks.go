@@ -11,9 +11,9 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// internal makes a task of kind k on h, submitted for job j. Submission lock held.
-func (rt *Runtime) internal(j *Job, k kind, h *datamgr.Handle, m iface.AccessMode) *task {
-	t := rt.newTask(false)
+// internal makes a task of kind k on h, submitted for job j.
+func (rt *Runtime) internal(sub datamgr.Submission, j *Job, k kind, h *datamgr.Handle, m iface.AccessMode) *task {
+	t := rt.newTask(sub, false)
 	x := t.extend()
 	t.job, t.kind, t.marks = j, k, t.marks&isWide
 	t.Allowed = rt.host
@@ -22,66 +22,66 @@ func (rt *Runtime) internal(j *Job, k kind, h *datamgr.Handle, m iface.AccessMod
 	x.h = h
 	t.setOperands([]Operand{{Handle: h, Mode: m}})
 	if k >= acquireTask { // the others come in the middle of a submission
-		rt.reg.Tidy(t.operands())
+		sub.Tidy(t.operands())
 	}
 	return t
 }
 
 // closeGroups submits the reductions that a task with these operands must come
-// after. Submission lock held.
-func (rt *Runtime) closeGroups(j *Job, ops []Operand, like *task) {
-	for h := rt.reg.OpenGroup(ops); h != nil; h = rt.reg.OpenGroup(ops) {
-		rt.reg.CloseGroup(h)
-		t := rt.internal(j, reduceTask, h, iface.RW)
+// after.
+func (rt *Runtime) closeGroups(sub datamgr.Submission, j *Job, ops []Operand, like *task) {
+	for h := sub.OpenGroup(ops); h != nil; h = sub.OpenGroup(ops) {
+		sub.CloseGroup(h)
+		t := rt.internal(sub, j, reduceTask, h, iface.RW)
 		from := like.submittedAt()
 		t.setOrigin(&from)
 		t.Priority = like.Priority
-		t.x.none, t.x.all = rt.reg.NoValueIn(h)
-		t.x.making = h.Make()
-		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
+		t.x.none, t.x.all = sub.NoValueIn(h)
+		t.x.making = h.Make(sub)
+		_, _ = rt.admit(sub, t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
 	}
 }
 
 // initialise submits the lazy initialisations that must come before a task with
-// these operands. Submission lock held.
-func (rt *Runtime) initialise(j *Job, ops []Operand, like *task) {
+// these operands.
+func (rt *Runtime) initialise(sub datamgr.Submission, j *Job, ops []Operand, like *task) {
 	for i := range ops {
 		op := &ops[i]
-		if !op.Mode.Reads() || !op.Handle.InitOnly() {
+		if !op.Mode.Reads() || !op.Handle.InitOnly(sub) {
 			continue
 		}
-		none, all := rt.reg.NoValueIn(op.Handle)
+		none, all := sub.NoValueIn(op.Handle)
 		if len(none) == 0 {
 			continue
 		}
-		t := rt.internal(j, initTask, op.Handle, iface.RW)
+		t := rt.internal(sub, j, initTask, op.Handle, iface.RW)
 		from := like.submittedAt()
 		t.setOrigin(&from)
 		t.Priority = like.Priority
 		t.x.none, t.x.all = none, all
-		t.x.making = op.Handle.Make()
-		_, _ = rt.admit(t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
+		t.x.making = op.Handle.Make(sub)
+		_, _ = rt.admit(sub, t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
 	}
 }
 
 // admit registers an internal task and reports whether it is ready. What has a
 // kernel is then given to the policy, the rest is the caller's to run once the
-// lock is free. Submission lock held.
-func (rt *Runtime) admit(t *task, opt datamgr.MergeOptions) (ready bool, err error) {
-	waits, err := rt.register(t, opt, nil)
+// lock is free.
+func (rt *Runtime) admit(sub datamgr.Submission, t *task, opt datamgr.MergeOptions) (ready bool, err error) {
+	waits, err := rt.register(sub, t, opt, nil)
 	if err != nil {
-		rt.unused(t)
+		rt.unused(sub, t)
 		return false, err
 	}
 	if t.kind != acquireTask {
 		t.job.live++
-		t.weigh(int(t.nacc))
+		t.weigh(sub, int(t.nacc))
 	}
-	if t.kind == unregisterTask && t.x.h.AwaitUnordered(&t.Waiter) {
+	if t.kind == unregisterTask && t.x.h.AwaitUnordered(sub, &t.Waiter) {
 		waits++
 	}
 	if rt.hasListeners() {
-		rt.event(TaskSubmitted, t, -1, nil)
+		rt.submittedEvent(sub, t, nil)
 	}
 	if f := t.job.opt.OnInternal; f != nil {
 		f(&Event{Kind: TaskSubmitted, Job: t.job, ID: t.Order, Internal: kindNames[t.kind], Worker: -1, Operands: t.operands(), Origin: t.submittedAt()})
@@ -220,13 +220,13 @@ func (h *releaser) runLight(t *task) {
 		hold = datamgr.NewHold(x.h, iface.W)
 	}
 	sub := rt.reg.Lock()
-	rt.reg.AddHold(hold)
+	sub.AddHold(hold)
 	sub.Unlock()
 	ops := t.operands()
 	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, false, h.c) {
 		// t is not ours any more; giving the grace back may be what frees it
 		sub = rt.reg.Lock()
-		rt.reg.EndHold(hold, h.c)
+		sub.EndHold(hold, h.c)
 		sub.Unlock()
 		return
 	}
@@ -275,7 +275,7 @@ func (h *releaser) endLight(t *task) {
 		node, kept = t.x.access.opt.Node, t.x.access.there
 	}
 	sub := rt.reg.Lock()
-	rt.reg.EndHold(t.x.hold, h.c)
+	sub.EndHold(t.x.hold, h.c)
 	sub.Unlock()
 	if rt.hasListeners() {
 		rt.event(TaskDone, t, h.id, nil)
@@ -421,68 +421,67 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 	defer rt.returnReleaser(hd)
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
-	if err := j.open(); err != nil {
+	if err := j.open(sub); err != nil {
 		return nil, err
 	}
 	if err := rt.alive(0, h); err != nil {
 		return nil, err
 	}
-	if old := rt.reg.Duplicated(h); old != nil {
+	if old := sub.Duplicated(h); old != nil {
 		return old.Handle(), nil
 	}
 	like := &task{}
 	like.setOrigin(&Origin{Site: first(at)})
-	if part := h.Shared(); part != nil { // of a duplicate that still shares
-		rt.unshare(j, part, like)
+	if part := h.Shared(sub); part != nil { // of a duplicate that still shares
+		rt.unshare(sub, j, part, like)
 	}
 	ops := []Operand{{Handle: h, Mode: iface.R}}
-	rt.reg.Tidy(ops)
-	rt.closeGroups(j, ops, like)
-	rt.initialise(j, ops, like)
-	if _, bad := rt.reg.Merge(ops, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
+	sub.Tidy(ops)
+	rt.closeGroups(sub, j, ops, like)
+	rt.initialise(sub, j, ops, like)
+	if _, bad := sub.Merge(ops, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
 		return nil, problem(ops, bad)
 	}
-	u.Open()
+	u.Open(sub)
 	if u.Busy() { // who reads it before and after must see the same
-		rt.unshare(j, u, like)
+		rt.unshare(sub, j, u, like)
 	}
 	return u.Handle(), nil
 }
 
-// unshare submits the copy of a duplicate. Submission lock held.
-func (rt *Runtime) unshare(j *Job, u *datamgr.Duplicate, like *task) {
-	u.Close()
-	t := rt.internal(j, duplicateTask, u.Handle(), iface.W)
+// unshare submits the copy of a duplicate.
+func (rt *Runtime) unshare(sub datamgr.Submission, j *Job, u *datamgr.Duplicate, like *task) {
+	u.Close(sub)
+	t := rt.internal(sub, j, duplicateTask, u.Handle(), iface.W)
 	from := like.submittedAt()
 	t.setOrigin(&from)
 	t.Priority = like.Priority
 	t.x.dup = u
 	t.setOperands([]Operand{{Handle: u.Alias(), Mode: iface.R}, {Handle: u.Handle(), Mode: iface.W}})
-	_, _ = rt.admit(t, datamgr.MergeOptions{}) // it reads what has a value
+	_, _ = rt.admit(sub, t, datamgr.MergeOptions{}) // it reads what has a value
 }
 
 // share makes the operands of t what they stand for: duplicates that t ends by
 // writing are copied first, and those that still share bytes are read there.
-// Submission lock held.
-func (rt *Runtime) share(t *task) {
+func (rt *Runtime) share(sub datamgr.Submission, t *task) {
 	j, x, ops := t.job, t.x, t.operands()
 	for i := range ops {
-		for u := ops[i].Handle.Written(ops[i].Mode); u != nil; u = ops[i].Handle.Written(ops[i].Mode) {
-			rt.unshare(j, u, t)
+		for u := ops[i].Handle.Written(sub, ops[i].Mode); u != nil; u = ops[i].Handle.Written(sub, ops[i].Mode) {
+			rt.unshare(sub, j, u, t)
 		}
-		x.copies = ops[i].Handle.Closing(ops[i].Mode, x.copies)
+		x.copies = ops[i].Handle.Closing(sub, ops[i].Mode, x.copies)
 	}
 	whole := func(op *Operand, u *datamgr.Duplicate) bool { return op.Handle == u.Handle() && op.Mode == iface.R }
 	for i := range ops { // first, so that no operand is read where another ends the sharing
 		op := &ops[i]
-		if u := op.Handle.Shared(); u != nil && op.Mode != iface.Scratch && !whole(op, u) {
-			rt.unshare(j, u, t)
+		if u := op.Handle.Shared(sub); u != nil && op.Mode != iface.Scratch && !whole(op, u) {
+			rt.unshare(sub, j, u, t)
 		}
 	}
 	for i := range ops {
 		op := &ops[i]
-		if u := op.Handle.Shared(); u != nil && op.Mode != iface.Scratch {
-			op.Handle = u.Use()
+		if u := op.Handle.Shared(sub); u != nil && op.Mode != iface.Scratch {
+			op.Handle = u.Use(sub)
 			x.shares = append(x.shares, u.Handle().Datum())
 		}
 	}

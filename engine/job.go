@@ -170,8 +170,8 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 // Runtime returns the runtime that the job runs on.
 func (j *Job) Runtime() *Runtime { return j.rt }
 
-// open reports why the job takes nothing more, if so. Submission lock held.
-func (j *Job) open() error {
+// open reports why the job takes nothing more, if so.
+func (j *Job) open(_ datamgr.Submission) error {
 	if j.refuse != nil {
 		return j.refuse
 	}
@@ -223,7 +223,7 @@ func (j *Job) CancelWhen(ctx context.Context) (stop func() error) {
 		} else if ctx.Err() != nil { // a context has ended before it starts the functions of AfterFunc
 			end()
 		}
-		sub = rt.reg.Lock()
+		sub := rt.reg.Lock()
 		defer sub.Unlock()
 		j.watches = slices.DeleteFunc(j.watches, func(o *contextWatch) bool { return o == w })
 		j.refuse = nil
@@ -256,8 +256,8 @@ func (j *Job) cancel(cause error, w *contextWatch) {
 	j.cancelled.Store(j.submitted)
 	j.now.Store(newGeneration(j.mu.base))
 	j.mu.Unlock()
-	j.dropWaiting(j.submitted, h)
-	j.dropMemoryWaiters(j.submitted)
+	j.dropWaiting(sub, j.submitted, h)
+	j.dropMemoryWaiters(sub, j.submitted)
 	sub.Unlock()
 	old.cancel(cause)
 	rt.returnReleaser(h)
@@ -318,18 +318,18 @@ func (j *Job) Close() error {
 	sub.Unlock()
 	rt.progress() // callbacks that wait may have to give up
 	if was {      // perhaps by somebody who waits still
-		return rt.waitUntil(context.Background(), func() bool { return j.done })
+		return rt.waitUntil(context.Background(), func(datamgr.Submission) bool { return j.done })
 	}
 	var stuck *StuckError
-	over := func() bool { return j.live == j.ended.Load() && j.calls == 0 }
-	err := rt.waitUntil(context.Background(), func() bool {
-		if over() {
+	over := func(datamgr.Submission) bool { return j.live == j.ended.Load() && j.calls == 0 }
+	err := rt.waitUntil(context.Background(), func(sub datamgr.Submission) bool {
+		if over(sub) {
 			return true
 		}
-		if !rt.isIdle() || rt.callsGoOn() {
+		if !rt.isIdle(sub) || rt.callsGoOn(sub) {
 			return false
 		}
-		stuck = j.stuck(func(t *task) bool { return t.job == j && t.kind != acquireTask }, true)
+		stuck = j.stuck(sub, func(t *task) bool { return t.job == j && t.kind != acquireTask }, true)
 		return stuck != nil || j.live == j.ended.Load() // callbacks wait for what the job holds
 	})
 	j.abandon()
@@ -345,7 +345,7 @@ func (j *Job) Close() error {
 	if j.opt.Listener != nil {
 		rt.countListeners()
 	}
-	j.leave()
+	j.leave(sub)
 	sub.Unlock()
 	if j.lane != nil {
 		rt.removeLane(j)
@@ -355,8 +355,8 @@ func (j *Job) Close() error {
 }
 
 // leave takes the job, once it is closed, from those of the runtime: but not
-// while tasks of other jobs wait for its gates. Submission lock held.
-func (j *Job) leave() {
+// while tasks of other jobs wait for its gates.
+func (j *Job) leave(_ datamgr.Submission) {
 	if j.done && len(j.lists) == 0 {
 		delete(j.rt.jobs, j)
 	}
@@ -418,35 +418,35 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 	}
 	hd := rt.borrowReleaser()
 	sub := rt.reg.Lock()
-	err := j.mayEnd(k)
+	err := j.mayEnd(sub, k)
 	if err == nil {
 		err = rt.alive(-1, h)
 	}
 	if err == nil {
-		if u := h.DuplicateOf(); u != nil && k == unregisterTask {
-			if !u.Disown() {
+		if u := h.DuplicateOf(sub); u != nil && k == unregisterTask {
+			if !u.Disown(sub) {
 				sub.Unlock()
 				rt.returnReleaser(hd)
 				return nil // others have it
 			}
-			if h.Shared() != nil {
-				u.Close() // nobody will read a copy
+			if h.Shared(sub) != nil {
+				u.Close(sub) // nobody will read a copy
 				u.Copied(hd.c)
 			}
 		}
-		t := rt.internal(j, k, h, m)
+		t := rt.internal(sub, j, k, h, m)
 		t.setOrigin(&Origin{Site: at})
 		t.x.node = node
 		if k != gatherTask {
-			rt.share(t)
-			rt.closeGroups(j, t.operands(), t)
+			rt.share(sub, t)
+			rt.closeGroups(sub, j, t.operands(), t)
 		}
 		var ready bool
-		if ready, err = rt.admit(t, opt); ready && k.light() {
+		if ready, err = rt.admit(sub, t, opt); ready && k.light() {
 			hd.light = append(hd.light, t)
 		}
 		if err == nil && k == unregisterTask {
-			rt.reg.End(h, at)
+			sub.End(h, at)
 		}
 	}
 	sub.Unlock()
@@ -455,15 +455,15 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 }
 
 // mayEnd is open for what only ends data: that is allowed after the job's
-// context ended, so that hosts can clean up. Submission lock held.
-func (j *Job) mayEnd(k kind) error {
+// context ended, so that hosts can clean up.
+func (j *Job) mayEnd(sub datamgr.Submission, k kind) error {
 	if j.closed || j.rt.closed {
 		return ErrClosed
 	}
 	if k == unregisterTask {
 		return nil
 	}
-	return j.open()
+	return j.open(sub)
 }
 
 // alive reports that h, operand i, is dead or another runtime's, if so.
@@ -507,8 +507,8 @@ type pace struct {
 	gap  int64 // after so many, when the last try brought nothing
 }
 
-// inFlight is how much of the window is in use. Submission lock held.
-func (j *Job) inFlight() int64 { return j.live - j.ended.Load() + j.heavy.Load() }
+// inFlight is how much of the window is in use.
+func (j *Job) inFlight(_ datamgr.Submission) int64 { return j.live - j.ended.Load() + j.heavy.Load() }
 
 // keepPace is called now and then before a submission: at the window it waits
 // for room, and before that, now and then, for workers that are far behind. The error is
@@ -527,7 +527,7 @@ func (j *Job) keepPace(sub datamgr.Submission) (datamgr.Submission, error) {
 		made := j.throttle()
 		sub = rt.reg.Lock()
 		if j.opt.Bounded && !made {
-			return sub, j.full()
+			return sub, j.full(sub)
 		}
 	case n >= pauseAbove && j.submitted >= j.pace.next && !rt.opt.Sequential:
 		sub.Unlock()
@@ -544,15 +544,15 @@ func (j *Job) keepPace(sub datamgr.Submission) (datamgr.Submission, error) {
 }
 
 // full returns an error when the window of a job that is Bounded, and what it was widened by,
-// is in use and nothing makes room. Submission lock held.
-func (j *Job) full() error {
-	room := j.window + j.widened - j.inFlight()
+// is in use and nothing makes room.
+func (j *Job) full(sub datamgr.Submission) error {
+	room := j.window + j.widened - j.inFlight(sub)
 	if room > 0 {
 		j.look = j.submitted + min(j.every, room)
 		return nil
 	}
 	j.look = 0
-	return &FullError{Job: j, InFlight: j.inFlight()}
+	return &FullError{Job: j, InFlight: j.inFlight(sub)}
 }
 
 // Widen makes room for n tasks more in a job that is Bounded, for as long as it lives. It is how

@@ -215,7 +215,7 @@ func TestHeavyTasks(t *testing.T) {
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
 	for range 300 {
-		if u := rt.newTask(true); u.x != nil && u.x.generalTask != nil && cap(u.x.acc) > heavyRoom {
+		if u := rt.newTask(sub, true); u.x != nil && u.x.generalTask != nil && cap(u.x.acc) > heavyRoom {
 			t.Fatalf("a record keeps room for %d accesses", cap(u.x.acc))
 		}
 	}

@@ -276,11 +276,11 @@ func fixes(ops []Operand) bool {
 }
 
 // reserve numbers the contributions of a task of a deterministic job: a number
-// for each REDUX operand, in their order. Submission lock held.
-func (x *taskExtra) reserve(ops []Operand) {
+// for each REDUX operand, in their order.
+func (x *taskExtra) reserve(sub datamgr.Submission, ops []Operand) {
 	for i := range ops {
 		if ops[i].Mode == iface.Redux {
-			x.redux = append(x.redux, ops[i].Handle.Reserve())
+			x.redux = append(x.redux, ops[i].Handle.Reserve(sub))
 		}
 	}
 }

@@ -82,10 +82,10 @@ type PlannedTask struct {
 	Seconds []float64
 }
 
-// planned tells of a task that was submitted. Submission lock held.
-func (rt *Runtime) planned(t *task) {
+// planned tells of a task that was submitted, and has to wait for after.
+func (rt *Runtime) planned(_ datamgr.Submission, t *task, after []Dependency) {
 	p := &PlannedTask{Job: t.job, ID: t.Order, Codelet: t.codelet, Internal: kindNames[t.kind], Name: t.name(), Operands: t.operands(),
-		Origin: t.submittedAt(), Priority: int(t.Priority), After: rt.afterIDs()}
+		Origin: t.submittedAt(), Priority: int(t.Priority), After: afterIDs(after)}
 	if t.codelet != nil {
 		p.Color, p.Flops = t.codelet.Color, t.work()
 	}
@@ -119,10 +119,9 @@ func (t *task) allows(w *worker) bool {
 
 func (c *Codelet) hasNoKernel() bool { return c.Traits != nil && c.Traits.Nowhere }
 
-// afterIDs lists the tasks that the task being submitted was told to wait for.
-// Submission lock held.
-func (rt *Runtime) afterIDs() (ids []int64) {
-	for _, d := range rt.after {
+// afterIDs lists the tasks in after.
+func afterIDs(after []Dependency) (ids []int64) {
+	for _, d := range after {
 		if t, ok := d.(*Task); ok {
 			ids = append(ids, t.id)
 		}

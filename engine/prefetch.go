@@ -270,20 +270,20 @@ func (j *Job) hinted(h *datamgr.Handle, valued bool) (*datamgr.Handle, error) {
 	}
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
-	if err := j.open(); err != nil {
+	if err := j.open(sub); err != nil {
 		return nil, err
 	}
 	if err := rt.alive(0, h); err != nil {
 		return nil, err
 	}
-	if u := h.Shared(); u != nil {
+	if u := h.Shared(sub); u != nil {
 		if h != u.Handle() {
 			return nil, nil // part of a duplicate that has no bytes of its own
 		}
 		return u.Alias(), nil
 	}
-	if valued && !h.InitOnly() {
-		if _, bad := rt.reg.Merge([]Operand{{Handle: h, Mode: iface.R}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem && !h.InitialisedLocked() {
+	if valued && !h.InitOnly(sub) {
+		if _, bad := sub.Merge([]Operand{{Handle: h, Mode: iface.R}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem && !sub.Initialised(h) {
 			return nil, problem([]Operand{{Handle: h, Mode: iface.R}}, bad)
 		}
 	}

@@ -49,7 +49,9 @@ func (w *worker) addSlots() error {
 			return err
 		}
 		k := &slot{stream: s}
-		w.rt.reg.AddPublisher(&k.pub)
+		sub := w.rt.reg.Lock()
+		sub.AddPublisher(&k.pub)
+		sub.Unlock()
 		w.slots = append(w.slots, k)
 		if w.arch == cpuArch {
 			break // there a kernel has ended when the call of it returns

@@ -332,8 +332,8 @@ func (t *task) name() string {
 // recordLines is how many cache lines the records of either size take.
 var recordLines = [2]int{int(unsafe.Sizeof(task{}) / 64), int(unsafe.Sizeof(wideTask{}) / 64)}
 
-// newTask takes a task from the free ones, a wide one if asked to. Submission lock held.
-func (rt *Runtime) newTask(wide bool) *task {
+// newTask takes a task from the free ones, a wide one if asked to.
+func (rt *Runtime) newTask(sub datamgr.Submission, wide bool) *task {
 	k := 0
 	if wide {
 		k = 1
@@ -343,7 +343,7 @@ func (rt *Runtime) newTask(wide bool) *task {
 	if t == nil {
 		t = taskOf(f.returned.Swap(nil))
 		if t == nil {
-			return rt.freshTask(wide)
+			return rt.freshTask(sub, wide)
 		}
 	}
 	t.marks &= isWide
@@ -354,9 +354,8 @@ func (rt *Runtime) newTask(wide bool) *task {
 
 // freshTask takes a record from a new slab. Those are above 32 KiB, where no
 // header shifts them off the cache lines, and whole numbers of 8 KiB, which is
-// what the allocator gives: 192 records would take the room of 213. Submission
-// lock held.
-func (rt *Runtime) freshTask(wide bool) *task {
+// what the allocator gives: 192 records would take the room of 213.
+func (rt *Runtime) freshTask(_ datamgr.Submission, wide bool) *task {
 	if wide {
 		if len(rt.wideSlab) == 0 {
 			rt.wideSlab = make([]wideTask, 64)
@@ -391,8 +390,8 @@ func (rt *Runtime) freed(t *task) *freeTasks { return &rt.free[t.size()] }
 // size is the index of t's size in tables: 0 for ordinary records, 1 for wide ones.
 func (t *task) size() int { return int(t.marks & isWide / isWide) }
 
-// unused gives back a task that was never submitted. Submission lock held.
-func (rt *Runtime) unused(t *task) {
+// unused gives back a task that was never submitted.
+func (rt *Runtime) unused(_ datamgr.Submission, t *task) {
 	t.clear()
 	f := rt.freed(t)
 	t.SetNext(waiterOf(f.list))
@@ -415,8 +414,8 @@ const heavyAccesses = 16
 const heavyRoom = 64
 
 // weigh has t, which has n accesses and explicit dependencies, count as several tasks if
-// those are many. The next submission looks at the window then. Submission lock held.
-func (t *task) weigh(n int) {
+// those are many. The next submission looks at the window then.
+func (t *task) weigh(_ datamgr.Submission, n int) {
 	if n < heavyAccesses {
 		return
 	}

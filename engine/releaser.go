@@ -316,9 +316,9 @@ func (h *releaser) endTask(t *task, e ending) {
 	}
 	if sp.Tag != nil {
 		sub := h.rt.reg.Lock()
-		sp.Tag.uncarry()
+		sp.Tag.uncarry(sub)
 		if !sp.dropped {
-			sp.Tag.notify(h, e.f)
+			sp.Tag.notify(sub, h, e.f)
 		}
 		sub.Unlock()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -24,7 +25,7 @@ func (t *Task) Stop() {
 	h := rt.borrowReleaser()
 	sub := rt.reg.Lock()
 	for o := range rt.jobs {
-		o.dropFrom(h, func(u *task) bool { return u.special() == t.opts && t.opts.round > 1 })
+		o.dropFrom(sub, h, func(u *task) bool { return u.special() == t.opts && t.opts.round > 1 })
 	}
 	for _, d := range t.opts.spec.After {
 		if k, ok := d.(*Task); ok {
@@ -62,8 +63,8 @@ func (t *Task) dropRound(h *releaser, sp *taskOptions) {
 }
 
 // addRoundLocked makes u, the next round of a repeating task, wait for the round of t
-// that has the same number. Submission lock held, t.mu held, t has not ended.
-func (t *Task) addRoundLocked(u *task) bool {
+// that has the same number. t.mu is held, and t has not ended.
+func (t *Task) addRoundLocked(_ datamgr.Submission, u *task) bool {
 	need := u.special().round
 	if t.mu.passed >= need {
 		return false
@@ -141,7 +142,7 @@ func (e *ending) drop(t *task) {
 // endRepetition ends a repeating task; round says why its last round failed, if it did.
 func (h *releaser) endRepetition(t *task, e ending, round *failure) {
 	sub := h.rt.reg.Lock()
-	t.x.public.opts.keepTags(-1)
+	t.x.public.opts.keepTags(sub, -1)
 	sub.Unlock()
 	h.passRounds(t.x.public, round)
 	h.markEndedAndRelease(t.x.public, e)
@@ -163,14 +164,14 @@ func (h *releaser) resubmit(t *task, e ending) {
 	sp.begun = false
 	k.forgetSubgraph()
 	if sp.Tag != nil {
-		sp.Tag.restart()
+		sp.Tag.restart(sub)
 	}
-	err := sp.admissible(j, &sp.spec)
+	err := sp.admissible(sub, j, &sp.spec)
 	if err == nil {
-		err = k.checkNext()
+		err = k.checkNext(sub)
 	}
 	if err == nil {
-		err = j.make(&sp.spec, k)
+		err = j.make(sub, &sp.spec, k)
 	}
 	closed := j.closed || rt.closed
 	next := k.record()
@@ -209,8 +210,8 @@ func (t *Task) forgetSubgraph() {
 
 // checkLast reports that s would wait for the last round of a task that repeats, and
 // uses data of the rounds: the next one would come behind it there, and each would
-// wait for the other. Submission lock held.
-func checkLast(s *TaskSpec, keep *Task) error {
+// wait for the other.
+func checkLast(sub datamgr.Submission, s *TaskSpec, keep *Task) error {
 	if s.Unsequenced || keep != nil && keep.opts != nil && keep.opts.Repeat != nil {
 		return nil
 	}
@@ -221,7 +222,7 @@ func checkLast(s *TaskSpec, keep *Task) error {
 		}
 		for _, x := range s.Operands {
 			for _, y := range k.opts.spec.Operands {
-				if _, orders := conflict(x, y); orders && !x.Handle.UnorderedLocked() && !y.Handle.UnorderedLocked() {
+				if _, orders := conflict(x, y); orders && !sub.Unordered(x.Handle) && !sub.Unordered(y.Handle) {
 					return &RepeatError{Task: k, What: "a task behind its last round that uses " + describe(x.Handle) + " before its next round can",
 						remedy: "stop it first, or wait for it and then submit that task"}
 				}
@@ -232,12 +233,12 @@ func checkLast(s *TaskSpec, keep *Task) error {
 }
 
 // checkNext reports that the next round of k would come behind a task that waits,
-// however indirectly, for the last one. Submission lock held.
-func (k *Task) checkNext() error {
+// however indirectly, for the last one.
+func (k *Task) checkNext(sub datamgr.Submission) error {
 	k.mu.Lock()
 	us := slices.Clone(k.mu.successors)
 	k.mu.Unlock()
-	if way := k.opts.spec.closes(us); way != nil {
+	if way := k.opts.spec.closes(sub, us); way != nil {
 		return &RepeatError{Task: k, What: fmt.Sprintf("another round: it would come behind task %s, which waits for the last one",
 			k.circle(way).text[1]), remedy: "stop it before that task is submitted, or submit that task when it has ended"}
 	}

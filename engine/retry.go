@@ -112,7 +112,7 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 	}
 	sub := rt.reg.Lock()
 	set := sched.NewSet(left...)
-	if known, err := rt.workerSet(left); err == nil && known != nil {
+	if known, err := rt.workerSet(sub, left); err == nil && known != nil {
 		set = known
 	}
 	sub.Unlock()
@@ -218,8 +218,8 @@ func (rt *Runtime) retryMemoryWaiters(node int, kept bool) {
 }
 
 // dropMemoryWaiters lets the tasks of j up to number id go that wait for room: they are
-// cancelled, and will find out. Submission lock held.
-func (j *Job) dropMemoryWaiters(id int64) {
+// cancelled, and will find out.
+func (j *Job) dropMemoryWaiters(_ datamgr.Submission, id int64) {
 	waiting := j.rt.memoryWaiters.waiting
 	for node, ts := range waiting {
 		waiting[node] = slices.DeleteFunc(ts, func(t *task) bool {
@@ -249,7 +249,7 @@ func (j *Job) Lost(h *datamgr.Handle) *TaskError {
 		return nil
 	}
 	sub := j.rt.reg.Lock()
-	if u := h.Shared(); u != nil {
+	if u := h.Shared(sub); u != nil {
 		h = u.Alias()
 	}
 	sub.Unlock()

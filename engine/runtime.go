@@ -59,7 +59,6 @@ type Runtime struct {
 	callsWaiting  int // of those, how many wait for tasks or data
 	closed        bool
 	sets          map[string]*sched.Set // worker sets of tasks, by their text
-	after         []Dependency          // of the task whose event is made
 	expected      []float64             // of PlannedTask
 	copies        atomic.Pointer[[]CopyListener]
 	choices       atomic.Pointer[[]ChoiceListener]
@@ -116,7 +115,9 @@ func New(o Options) (*Runtime, error) {
 	}
 	rt.openLanes()
 	for i := range o.Workers {
-		w := newWorker(rt, rt.device, i, 0)
+		sub := rt.reg.Lock()
+		w := newWorker(sub, rt, rt.device, i, 0)
+		sub.Unlock()
 		if rt.limited {
 			w.lookahead = newLookahead(w)
 		}
@@ -209,8 +210,8 @@ func (rt *Runtime) finish() error {
 		var jobs []*Job
 		var left, busy bool
 		var now state
-		err := rt.waitUntil(context.Background(), func() bool {
-			quiet := rt.isIdle() // before the counts: what ends in between is seen
+		err := rt.waitUntil(context.Background(), func(sub datamgr.Submission) bool {
+			quiet := rt.isIdle(sub) // before the counts: what ends in between is seen
 			jobs, left, busy, now = jobs[:0], false, false, state{calls: rt.calls, holds: len(rt.held)}
 			for j := range rt.jobs {
 				jobs = append(jobs, j)
@@ -224,7 +225,7 @@ func (rt *Runtime) finish() error {
 					jobs = append(jobs, a.job)
 				}
 			}
-			return !left && !busy || (first || now != forced) && quiet && !rt.callsGoOn()
+			return !left && !busy || (first || now != forced) && quiet && !rt.callsGoOn(sub)
 		})
 		forced = now
 		if stuck == nil && left {

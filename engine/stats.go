@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -87,8 +88,8 @@ func newJobStats(workers []*worker) *jobStats {
 	return s
 }
 
-// submitted counts a task of c. Submission lock held.
-func (s *jobStats) submitted(c *Codelet) {
+// submitted counts a task of c.
+func (s *jobStats) submitted(_ datamgr.Submission, c *Codelet) {
 	if s.last.codelet != c {
 		n := s.submits[c]
 		if n == nil {

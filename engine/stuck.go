@@ -39,8 +39,7 @@ const stallTime = 10 * time.Millisecond
 // blocked reports whether every task of the job waits, however indirectly, for
 // closed gates or held data of the job, so that only the program can go on; with
 // any, for what only some program can bring about.
-// Submission lock held.
-func (s *stall) blocked() bool {
+func (s *stall) blocked(sub datamgr.Submission) bool {
 	j := s.j
 	now := jobState{live: j.live, ended: j.ended.Load(), halves: j.halves.Load(), lists: len(j.lists)}
 	for _, a := range j.rt.held {
@@ -66,7 +65,7 @@ func (s *stall) blocked() bool {
 		return false
 	}
 	s.looked = true
-	return j.allBlocked(s.any)
+	return j.allBlocked(sub, s.any)
 }
 
 // due returns a channel on which something arrives when it is time to look; nil
@@ -90,14 +89,13 @@ func (s *stall) stop() {
 
 // allBlocked reports whether every task of j that has not ended waits for closed
 // gates or held data of j; with any, of any job. Tasks of any job may run.
-// Submission lock held.
-func (j *Job) allBlocked(any bool) bool {
+func (j *Job) allBlocked(sub datamgr.Submission, any bool) bool {
 	whose := j
 	if any {
 		whose = nil
 	}
 	n := int64(0)
-	j.rt.blocked(whose, false, func(t *task) {
+	j.rt.blocked(sub, whose, false, func(t *task) {
 		if t.job == j && t.counted() {
 			n++
 		}
@@ -117,9 +115,9 @@ func (t *task) counted() bool { return t.kind != acquireTask && t.kind != relayT
 
 // behind follows what waits for the tasks us, which wait for something themselves, by
 // data and explicitly, and returns the way to the first one that fits, itself last; nil:
-// there is none. What waits for the program is not followed. Submission lock held; what
+// there is none. What waits for the program is not followed. What
 // is looked at cannot change meanwhile, as in blocked.
-func behind(us []*task, fits func(*task) bool) []*task {
+func behind(sub datamgr.Submission, us []*task, fits func(*task) bool) []*task {
 	from, walk := map[*task]*task{}, datamgr.Walk{}
 	var work []*task
 	for _, u := range us {
@@ -148,7 +146,7 @@ func behind(us []*task, fits func(*task) bool) []*task {
 			t.x.target.behind(follow)
 			continue
 		}
-		walk.Successors(t.accesses(), visit)
+		walk.Successors(sub, t.accesses(), visit)
 		if t.kind == duplicateTask {
 			t.x.dup.Waiters(visit)
 		}
@@ -172,12 +170,11 @@ func (t *Task) behind(fn func(*task)) {
 
 // closes returns the way from tasks that wait, us, to one that a task with the
 // operands and dependencies of s would come behind if it was submitted now.
-// Submission lock held.
-func (s *TaskSpec) closes(us []*task) []*task {
+func (s *TaskSpec) closes(sub datamgr.Submission, us []*task) []*task {
 	if len(us) == 0 || len(s.Operands)+len(s.After) == 0 {
 		return nil
 	}
-	return behind(us, func(u *task) bool {
+	return behind(sub, us, func(u *task) bool {
 		if u.general && u.x.public != nil && slices.Contains(s.After, Dependency(u.x.public)) {
 			return true
 		}
@@ -186,7 +183,7 @@ func (s *TaskSpec) closes(us []*task) []*task {
 		}
 		for _, x := range u.operands() {
 			for _, y := range s.Operands {
-				y.Unordered = y.Unordered || y.Handle.UnorderedLocked()
+				y.Unordered = y.Unordered || sub.Unordered(y.Handle)
 				if _, orders := conflict(x, y); orders {
 					return true
 				}

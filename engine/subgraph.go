@@ -145,8 +145,8 @@ func (g *Subgraph) ended() error {
 }
 
 // register gives a task of the sub-graph its place among the others; it returns
-// how many things the task waits for. Submission lock held.
-func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
+// how many things the task waits for.
+func (g *Subgraph) register(sub datamgr.Submission, t *task, s *TaskSpec) (waits int32, err error) {
 	if g.t == nil {
 		return 0, g.ended()
 	}
@@ -165,8 +165,8 @@ func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
 			return 0, err
 		}
 	}
-	rt, x := g.owner.job.rt, t.x
-	m, bad := rt.reg.Merge(ops, datamgr.MergeOptions{NoValueYet: true})
+	x := t.x
+	m, bad := sub.Merge(ops, datamgr.MergeOptions{NoValueYet: true})
 	if bad.Kind != datamgr.NoProblem {
 		return 0, problem(ops, bad)
 	}
@@ -174,13 +174,13 @@ func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
 	t.accessSlots(0)
 	t.Arm()
 	for _, d := range s.After {
-		if d.addSuccessor(t) {
+		if d.addSuccessor(sub, t) {
 			waits++
 		}
 	}
 	for i := range ops {
 		if ops[i].Mode != iface.Scratch {
-			waits += g.use(t, &ops[i])
+			waits += g.use(sub, t, &ops[i])
 		}
 	}
 	if !g.over {
@@ -193,8 +193,8 @@ func (g *Subgraph) register(t *task, s *TaskSpec) (waits int32, err error) {
 
 // share makes operands that are a duplicate what they are for the owner: it may have
 // been given the elements of the source, which stay as they are for it, and the
-// duplicate ceased to share them since. Submission lock held.
-func (g *Subgraph) share(ops []Operand) {
+// duplicate ceased to share them since.
+func (g *Subgraph) share(_ datamgr.Submission, ops []Operand) {
 	if g.t == nil {
 		return
 	}
@@ -253,8 +253,8 @@ func (g *Subgraph) mayWait(d Dependency) error {
 }
 
 // use makes t, which uses op, wait for those submitted before that it conflicts
-// with. Submission lock held.
-func (g *Subgraph) use(t *task, op *Operand) (waits int32) {
+// with.
+func (g *Subgraph) use(_ datamgr.Submission, t *task, op *Operand) (waits int32) {
 	u := g.uses[op.Handle]
 	if u == nil {
 		u = &subUse{h: op.Handle}
@@ -328,12 +328,12 @@ func (g *Subgraph) kernelOver(h *releaser, t *task, e ending) bool {
 		g.owner.job.halfEnded()
 		return true
 	}
-	g.close()
+	g.close(sub)
 	return false
 }
 
-// close ends the sub-graph. Submission lock held.
-func (g *Subgraph) close() {
+// close ends the sub-graph.
+func (g *Subgraph) close(_ datamgr.Submission) {
 	g.t, g.uses = nil, nil
 }
 
@@ -358,7 +358,7 @@ func (g *Subgraph) taskEnded(h *releaser, k *Task) {
 		e.lose(g.lost)
 		e.whole = true
 	}
-	g.close()
+	g.close(sub)
 	sub.Unlock()
 	h.afterKernel(t, e)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/starpush/starpush/datamgr"
 )
 
 // Tag is a name for an event: tasks carry tags and notify them when they end,
@@ -72,11 +74,16 @@ func (t *Tag) errorf(format string, args ...any) *TagError {
 	return &TagError{Tag: t, Message: fmt.Sprintf("tag %q ", t.name) + fmt.Sprintf(format, args...)}
 }
 
-// check reports that t is no tag of rt, if so. Submission lock held.
-func (t *Tag) check(rt *Runtime) error {
+// errNilTag returns the error of a call without a tag.
+func errNilTag() error {
+	return &TagError{Message: "the tag is nil; make one with Job.NewTag"}
+}
+
+// check reports that t is no tag of rt, if so.
+func (t *Tag) check(_ datamgr.Submission, rt *Runtime) error {
 	switch {
 	case t == nil:
-		return &TagError{Message: "the tag is nil; make one with Job.NewTag"}
+		return errNilTag()
 	case t.job.rt != rt:
 		return t.errorf("belongs to another runtime")
 	case t.removed:
@@ -92,13 +99,13 @@ func (t *Tag) check(rt *Runtime) error {
 // can start it. Until then, waits say that they are stuck in it.
 func (t *Tag) DependsOn(tags ...*Tag) error {
 	if t == nil {
-		return t.check(nil)
+		return errNilTag()
 	}
 	rt := t.job.rt
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
 	for _, d := range append([]*Tag{t}, tags...) {
-		if err := d.check(rt); err != nil {
+		if err := d.check(sub, rt); err != nil {
 			return err
 		}
 	}
@@ -120,13 +127,12 @@ func (t *Tag) DependsOn(tags ...*Tag) error {
 		d.behind = append(d.behind, e)
 	}
 	t.opened = len(t.before) == 0
-	t.open(nil) // nobody waits for it yet
+	t.open(sub, nil) // nobody waits for it yet
 	return nil
 }
 
 // open opens t as often as all that it depends on was notified: its tasks start.
-// Submission lock held.
-func (t *Tag) open(h *releaser) {
+func (t *Tag) open(sub datamgr.Submission, h *releaser) {
 	for len(t.before) > 0 && !slices.ContainsFunc(t.before, func(e *tagEdge) bool { return e.tokens == 0 }) {
 		t.openLost = nil
 		for _, e := range t.before {
@@ -141,32 +147,32 @@ func (t *Tag) open(h *releaser) {
 			continue
 		}
 		if t.openLost != nil {
-			t.starts.lose(t.openLost)
+			t.starts.lose(sub, t.openLost)
 		}
-		t.starts.empty(h)
+		t.starts.empty(sub, h)
 	}
 }
 
-// notify is one notification. Submission lock held.
-func (t *Tag) notify(h *releaser, lost *failure) {
+// notify is one notification.
+func (t *Tag) notify(sub datamgr.Submission, h *releaser, lost *failure) {
 	if t.done {
 		return
 	}
 	t.done, t.lost = true, lost
 	close(t.signal)
 	if lost != nil {
-		t.waits.lose(lost)
+		t.waits.lose(sub, lost)
 	}
-	t.waits.empty(h)
+	t.waits.empty(sub, h)
 	for _, e := range t.behind {
 		e.tokens++
 		e.lost = lost
-		e.to.open(h)
+		e.to.open(sub, h)
 	}
 }
 
-// restart makes the next notification count. Submission lock held.
-func (t *Tag) restart() {
+// restart makes the next notification count.
+func (t *Tag) restart(_ datamgr.Submission) {
 	if t.done {
 		t.done, t.lost, t.signal = false, nil, make(chan struct{})
 	}
@@ -176,15 +182,15 @@ func (t *Tag) restart() {
 // tag is restarted. In a Sequential runtime the tasks that become ready run
 // inside Notify.
 func (t *Tag) Notify() error {
-	return t.change(func(h *releaser) error { t.notify(h, nil); return nil })
+	return t.change(func(sub datamgr.Submission, h *releaser) error { t.notify(sub, h, nil); return nil })
 }
 
 // NotifyRestart is Notify and Restart at once, also while tasks carry the tag:
 // it starts a circle of repeating tasks.
 func (t *Tag) NotifyRestart() error {
-	return t.change(func(h *releaser) error {
-		t.notify(h, nil)
-		t.restart()
+	return t.change(func(sub datamgr.Submission, h *releaser) error {
+		t.notify(sub, h, nil)
+		t.restart(sub)
 		return nil
 	})
 }
@@ -194,18 +200,18 @@ func (t *Tag) NotifyRestart() error {
 // as far as that was restarted before. It is a *TagError while a task that
 // carries the tag has not ended.
 func (t *Tag) Restart() error {
-	return t.change(func(h *releaser) error {
+	return t.change(func(sub datamgr.Submission, h *releaser) error {
 		if t.carriers > 0 {
 			return t.errorf("is carried by a task that has not ended; wait for that first")
 		}
-		t.restart()
+		t.restart(sub)
 		t.opened, t.credit = len(t.before) == 0, 0
 		for _, e := range t.before {
 			if e.tokens == 0 && e.from.done {
 				e.tokens, e.lost = 1, e.from.lost
 			}
 		}
-		t.open(h)
+		t.open(sub, h)
 		return nil
 	})
 }
@@ -215,7 +221,7 @@ func (t *Tag) Restart() error {
 // ended, waited for and not notified, or named by a repeating task that has not ended. A
 // prepared task does not use a tag before its Submit.
 func (t *Tag) Remove() error {
-	return t.change(func(h *releaser) error {
+	return t.change(func(sub datamgr.Submission, h *releaser) error {
 		switch {
 		case t.carriers > 0:
 			return t.errorf("is carried by a task that has not ended; wait for that first")
@@ -233,9 +239,9 @@ func (t *Tag) Remove() error {
 			e.to.before = slices.DeleteFunc(e.to.before, func(o *tagEdge) bool { return o == e })
 			if len(e.to.before) == 0 {
 				e.to.opened = true
-				e.to.starts.empty(h)
+				e.to.starts.empty(sub, h)
 			} else {
-				e.to.open(h)
+				e.to.open(sub, h)
 			}
 		}
 		t.before, t.behind, t.removed = nil, nil, true
@@ -244,16 +250,16 @@ func (t *Tag) Remove() error {
 }
 
 // change calls fn under the submission lock, with a releaser for what it releases.
-func (t *Tag) change(fn func(h *releaser) error) error {
+func (t *Tag) change(fn func(sub datamgr.Submission, h *releaser) error) error {
 	if t == nil {
-		return t.check(nil)
+		return errNilTag()
 	}
 	rt := t.job.rt
 	h := rt.borrowReleaser()
 	sub := rt.reg.Lock()
-	err := t.check(rt)
+	err := t.check(sub, rt)
 	if err == nil {
-		err = fn(h)
+		err = fn(sub, h)
 	}
 	sub.Unlock()
 	rt.returnReleaser(h)
@@ -273,7 +279,7 @@ func (t *Tag) Notified() bool {
 // of Job.Wait.
 func (t *Tag) Wait(ctx context.Context) error {
 	if t == nil {
-		return t.check(nil)
+		return errNilTag()
 	}
 	return t.job.WaitTags(ctx, t)
 }
@@ -284,7 +290,7 @@ func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
 	var signals []chan struct{}
 	sub := rt.reg.Lock()
 	for _, t := range tags {
-		if err := t.waitable(rt); err != nil {
+		if err := t.waitable(sub, rt); err != nil {
 			sub.Unlock()
 			return err
 		}
@@ -294,9 +300,9 @@ func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
 	for i, s := range signals {
 		t := tags[i]
 		var never error // the last round of a task that carries it may be one that does not run
-		if err := j.await(ctx, s, func() bool {
+		if err := j.await(ctx, s, func(sub datamgr.Submission) bool {
 			if s == t.signal {
-				never = t.waitable(rt)
+				never = t.waitable(sub, rt)
 			}
 			return never != nil
 		}, func(u *task) bool { sp := u.special(); return sp != nil && sp.Tag == t }); err != nil {
@@ -309,10 +315,9 @@ func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
 	return nil
 }
 
-// waitable reports that nobody announces the notification of t, if so. Submission
-// lock held.
-func (t *Tag) waitable(rt *Runtime) error {
-	if err := t.check(rt); err != nil {
+// waitable reports that nobody announces the notification of t, if so.
+func (t *Tag) waitable(sub datamgr.Submission, rt *Runtime) error {
+	if err := t.check(sub, rt); err != nil {
 		return err
 	}
 	if !t.done && t.carriers == 0 {
@@ -321,21 +326,21 @@ func (t *Tag) waitable(rt *Runtime) error {
 	return nil
 }
 
-// addSuccessor makes u wait for the notification of t. Submission lock held.
-func (t *Tag) addSuccessor(u *task) bool {
+// addSuccessor makes u wait for the notification of t.
+func (t *Tag) addSuccessor(sub datamgr.Submission, u *task) bool {
 	if t.done {
 		if t.lost != nil {
 			u.x.lost.Store(t.lost)
 		}
 		return false
 	}
-	t.waits.add(u)
+	t.waits.add(sub, u)
 	return true
 }
 
 // carry makes u, which carries t, wait until t is open; it reports whether it
-// has to. Submission lock held.
-func (t *Tag) carry(u *task, repeats bool) bool {
+// has to.
+func (t *Tag) carry(sub datamgr.Submission, u *task, repeats bool) bool {
 	t.carriers++
 	switch {
 	case len(t.before) == 0:
@@ -343,7 +348,7 @@ func (t *Tag) carry(u *task, repeats bool) bool {
 	case repeats && t.credit > 0:
 		t.credit--
 	case repeats || !t.opened:
-		t.starts.add(u)
+		t.starts.add(sub, u)
 		return true
 	}
 	if t.openLost != nil {
@@ -352,13 +357,12 @@ func (t *Tag) carry(u *task, repeats bool) bool {
 	return false
 }
 
-// uncarry says that a task that carries t has ended, and notified it. Submission
-// lock held.
-func (t *Tag) uncarry() { t.carriers-- }
+// uncarry says that a task that carries t has ended, and notified it.
+func (t *Tag) uncarry(_ datamgr.Submission) { t.carriers-- }
 
 // keepTags keeps the tags that a repeating task names from being removed between its
-// rounds, with n of 1, or no longer, with -1. Submission lock held.
-func (sp *taskOptions) keepTags(n int) {
+// rounds, with n of 1, or no longer, with -1.
+func (sp *taskOptions) keepTags(_ datamgr.Submission, n int) {
 	if sp.Tag != nil {
 		sp.Tag.repeats += n
 	}
@@ -370,7 +374,7 @@ func (sp *taskOptions) keepTags(n int) {
 }
 
 // missing returns what t depends on and was not notified.
-func (t *Tag) missing() (out []*Tag) {
+func (t *Tag) missing(_ datamgr.Submission) (out []*Tag) {
 	for _, e := range t.before {
 		if e.tokens == 0 {
 			out = append(out, e.from)
@@ -381,14 +385,14 @@ func (t *Tag) missing() (out []*Tag) {
 
 // circle follows what t waits for; it returns the tags of a circle, each waiting
 // for the next, or nil.
-func (t *Tag) circle() []*Tag {
+func (t *Tag) circle(sub datamgr.Submission) []*Tag {
 	var path []*Tag
 	for t != nil {
 		if i := slices.Index(path, t); i >= 0 {
 			return path[i:]
 		}
 		path = append(path, t)
-		m := t.missing()
+		m := t.missing(sub)
 		t = nil
 		if len(m) > 0 {
 			t = m[0]
@@ -422,7 +426,7 @@ func (g *Gate) Open() {
 	sub := rt.reg.Lock()
 	if !g.open {
 		g.open = true
-		g.list.empty(h)
+		g.list.empty(sub, h)
 	}
 	sub.Unlock()
 	rt.returnReleaser(h)
@@ -436,12 +440,12 @@ func (g *Gate) Opened() bool {
 	return g.open
 }
 
-// addSuccessor makes t wait for g. Submission lock held.
-func (g *Gate) addSuccessor(t *task) bool {
+// addSuccessor makes t wait for g.
+func (g *Gate) addSuccessor(sub datamgr.Submission, t *task) bool {
 	if g.open {
 		return false
 	}
-	g.list.add(t)
+	g.list.add(sub, t)
 	return true
 }
 
@@ -462,7 +466,7 @@ type waitlist struct {
 }
 
 // add puts t on the list.
-func (l *waitlist) add(t *task) {
+func (l *waitlist) add(_ datamgr.Submission, t *task) {
 	if len(l.waiting) == 0 {
 		l.job.lists = append(l.job.lists, l)
 		l.job.rt.jobs[l.job] = struct{}{} // it may have been closed
@@ -472,10 +476,10 @@ func (l *waitlist) add(t *task) {
 
 // empty takes all tasks off the list and hands those that wait for nothing else
 // to h.
-func (l *waitlist) empty(h *releaser) {
+func (l *waitlist) empty(sub datamgr.Submission, h *releaser) {
 	waiting := l.waiting
 	l.waiting = nil
-	l.job.forget(l)
+	l.job.forget(sub, l)
 	for _, t := range waiting {
 		if t.Done() {
 			h.c.Release(&t.Waiter)
@@ -484,7 +488,7 @@ func (l *waitlist) empty(h *releaser) {
 }
 
 // lose says that what the tasks wait for did not happen as it should, because of f.
-func (l *waitlist) lose(f *failure) {
+func (l *waitlist) lose(_ datamgr.Submission, f *failure) {
 	for _, t := range l.waiting {
 		t.x.lost.Store(f)
 	}
@@ -492,7 +496,7 @@ func (l *waitlist) lose(f *failure) {
 
 // pick takes the first task that fits off the list, and hands it to h if it waits
 // for nothing else.
-func (l *waitlist) pick(h *releaser, fits func(*task) bool) {
+func (l *waitlist) pick(sub datamgr.Submission, h *releaser, fits func(*task) bool) {
 	i := slices.IndexFunc(l.waiting, fits)
 	if i < 0 {
 		return
@@ -500,7 +504,7 @@ func (l *waitlist) pick(h *releaser, fits func(*task) bool) {
 	t := l.waiting[i]
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	if len(l.waiting) == 0 {
-		l.job.forget(l)
+		l.job.forget(sub, l)
 	}
 	if t.Done() {
 		h.c.Release(&t.Waiter)
@@ -508,7 +512,7 @@ func (l *waitlist) pick(h *releaser, fits func(*task) bool) {
 }
 
 // describe says what tasks on the list wait for.
-func (l *waitlist) describe(s *StuckTask) {
+func (l *waitlist) describe(sub datamgr.Submission, s *StuckTask) {
 	s.Gate, s.Tag, s.Task = l.gate, l.tag, l.task
 	if l.places != nil {
 		s.Place, s.Worker = l.places.next, l.worker
@@ -519,9 +523,9 @@ func (l *waitlist) describe(s *StuckTask) {
 		s.indirect = l.tag != nil && l.tag.carriers > 0
 		return
 	}
-	if m := l.tag.missing(); len(m) > 0 {
+	if m := l.tag.missing(sub); len(m) > 0 {
 		s.Carries, s.Tag = l.tag, m[0]
-		s.Circle = l.tag.circle()
+		s.Circle = l.tag.circle(sub)
 		s.indirect = !slices.ContainsFunc(m, func(t *Tag) bool { return t.carriers == 0 })
 	}
 }
@@ -536,19 +540,19 @@ func withoutIndirect(all []StuckTask) []StuckTask {
 	return direct
 }
 
-// forget takes l from the lists with waiting tasks. Submission lock held.
-func (j *Job) forget(l *waitlist) {
+// forget takes l from the lists with waiting tasks.
+func (j *Job) forget(sub datamgr.Submission, l *waitlist) {
 	if i := slices.Index(j.lists, l); i >= 0 {
 		j.lists = slices.Delete(j.lists, i, i+1)
 	}
-	j.leave()
+	j.leave(sub)
 }
 
 // dropWaiting releases the tasks of j up to number id that are on lists: they
-// are cancelled, and will find out. Submission lock held.
-func (j *Job) dropWaiting(id int64, h *releaser) {
+// are cancelled, and will find out.
+func (j *Job) dropWaiting(sub datamgr.Submission, id int64, h *releaser) {
 	for o := range j.rt.jobs {
-		o.dropFrom(h, func(t *task) bool {
+		o.dropFrom(sub, h, func(t *task) bool {
 			drop := t.job == j && t.dropNumber() <= id
 			if drop && t.kind == relayTask {
 				t.x.lost.Store(t.x.target.cancelledEnd()) // what its end waits for does not come
@@ -558,8 +562,8 @@ func (j *Job) dropWaiting(id int64, h *releaser) {
 	}
 }
 
-// dropFrom takes tasks off the lists of j. Submission lock held.
-func (j *Job) dropFrom(h *releaser, drop func(*task) bool) {
+// dropFrom takes tasks off the lists of j.
+func (j *Job) dropFrom(sub datamgr.Submission, h *releaser, drop func(*task) bool) {
 	for _, l := range slices.Clone(j.lists) {
 		l.waiting = slices.DeleteFunc(l.waiting, func(t *task) bool {
 			if !drop(t) {
@@ -571,7 +575,7 @@ func (j *Job) dropFrom(h *releaser, drop func(*task) bool) {
 			return true
 		})
 		if len(l.waiting) == 0 {
-			j.forget(l)
+			j.forget(sub, l)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/starpush/starpush/datamgr"
 )
 
 // Task is a task that a program keeps, to wait for it or to make others wait
@@ -88,8 +90,8 @@ func (t *Task) Wait(ctx context.Context) error {
 	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.public == t })
 }
 
-// addSuccessor makes u wait for t. Submission lock held.
-func (t *Task) addSuccessor(u *task) bool {
+// addSuccessor makes u wait for t.
+func (t *Task) addSuccessor(sub datamgr.Submission, u *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.mu.ended {
@@ -100,11 +102,11 @@ func (t *Task) addSuccessor(u *task) bool {
 	}
 	if sp := t.opts; sp != nil {
 		if sp.prepared {
-			sp.list.add(u)
+			sp.list.add(sub, u)
 			return true
 		}
 		if s := u.special(); sp.Repeat != nil && s != nil && s.Repeat != nil {
-			return t.addRoundLocked(u)
+			return t.addRoundLocked(sub, u)
 		}
 	}
 	t.mu.successors = append(t.mu.successors, u)
@@ -112,11 +114,11 @@ func (t *Task) addSuccessor(u *task) bool {
 }
 
 // enqueue is addSuccessor for u, which waited for t to be submitted.
-func (t *Task) enqueue(u *task) {
+func (t *Task) enqueue(sub datamgr.Submission, u *task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := u.special(); t.opts.Repeat != nil && s != nil && s.Repeat != nil {
-		t.addRoundLocked(u) // no round has ended
+		t.addRoundLocked(sub, u) // no round has ended
 		return
 	}
 	t.mu.successors = append(t.mu.successors, u)
@@ -212,7 +214,7 @@ func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
 	t := j.newKept(sp)
 	sp.list = waitlist{job: j, task: t}
 	sub := j.rt.reg.Lock()
-	sp.name(t, sp.spec.After)
+	sp.name(sub, t, sp.spec.After)
 	sub.Unlock()
 	return t
 }
@@ -236,20 +238,19 @@ func (t *Task) DependOn(deps ...Dependency) error {
 	case t.opts == nil || !t.opts.prepared || t.opts.submitting:
 		return &SubmittedError{Task: t}
 	}
-	if err := rt.checkAfter(deps); err != nil {
+	if err := rt.checkAfter(sub, deps); err != nil {
 		return err
 	}
-	if c := t.cycle(deps); c != nil {
+	if c := t.cycle(sub, deps); c != nil {
 		return c
 	}
 	t.opts.spec.After = append(t.opts.spec.After, deps...)
-	t.opts.name(t, deps)
+	t.opts.name(sub, t, deps)
 	return nil
 }
 
 // name tells prepared tasks that t, which is prepared too, will wait for them.
-// Submission lock held.
-func (sp *taskOptions) name(t *Task, deps []Dependency) {
+func (sp *taskOptions) name(_ datamgr.Submission, t *Task, deps []Dependency) {
 	for _, d := range deps {
 		if k, ok := d.(*Task); ok && k != nil && k.opts != nil && k.job.rt == t.job.rt {
 			k.opts.named = append(k.opts.named, t)
@@ -287,8 +288,8 @@ func (sp *taskOptions) isPrepared(rt *Runtime) bool {
 }
 
 // submitted says that t was submitted: who waited for it on a list now waits
-// for its end. Submission lock held.
-func (t *Task) submitted() {
+// for its end.
+func (t *Task) submitted(sub datamgr.Submission) {
 	sp := t.opts
 	if !sp.prepared {
 		return
@@ -296,9 +297,9 @@ func (t *Task) submitted() {
 	sp.prepared, sp.named = false, nil
 	waiting := sp.list.waiting
 	sp.list.waiting = nil
-	t.job.forget(&sp.list)
+	t.job.forget(sub, &sp.list)
 	for _, u := range waiting {
-		t.enqueue(u)
+		t.enqueue(sub, u)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
@@ -171,24 +172,24 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 		sub, err = j.keepPace(sub)
 	}
 	if err == nil {
-		err = keep.opts.admissible(j, &spec)
+		err = keep.opts.admissible(sub, j, &spec)
 	}
 	if err == nil && keep.opts.prepared {
-		if way := spec.closes(keep.opts.list.waiting); way != nil {
+		if way := spec.closes(sub, keep.opts.list.waiting); way != nil {
 			err = keep.circle(way)
 		}
 	}
 	if err == nil {
 		keep.opts.round = 1
-		err = j.make(&spec, keep)
+		err = j.make(sub, &spec, keep)
 	}
 	var t *task
 	var h *releaser
 	if err == nil {
 		t = keep.record() // held back, so still its record
-		keep.submitted()
+		keep.submitted(sub)
 		if keep.opts.Repeat != nil {
-			keep.opts.keepTags(1)
+			keep.opts.keepTags(sub, 1)
 		}
 		h = rt.borrowReleaser() // under the lock: else the runtime looks quiet until t is let go
 	}
@@ -244,30 +245,29 @@ func checkWithoutKernel(s *TaskSpec) error {
 
 // attach prepares the record of a special task; it returns how many more things
 // the task waits for. The caller of make ends one of them, the submission
-// itself. Submission lock held.
-func (sp *taskOptions) attach(t *task, s *TaskSpec) (waits int32) {
+// itself.
+func (sp *taskOptions) attach(sub datamgr.Submission, t *task, s *TaskSpec) (waits int32) {
 	if sp.Prologue != nil || sp.nowhere {
 		t.kind = specialTask
 	}
 	waits = 1
-	if sp.Tag != nil && sp.Tag.carry(t, sp.Repeat != nil) {
+	if sp.Tag != nil && sp.Tag.carry(sub, t, sp.Repeat != nil) {
 		waits++
 	}
-	if sp.Place != 0 && sp.enterSequence(t, s.Workers[0]) {
+	if sp.Place != 0 && sp.enterSequence(sub, t, s.Workers[0]) {
 		waits++
 	}
 	return waits
 }
 
 // admissible reports why the task cannot be submitted to j now, if so.
-// Submission lock held.
-func (sp *taskOptions) admissible(j *Job, s *TaskSpec) error {
+func (sp *taskOptions) admissible(sub datamgr.Submission, j *Job, s *TaskSpec) error {
 	if sp.Tag != nil {
-		if err := sp.Tag.check(j.rt); err != nil {
+		if err := sp.Tag.check(sub, j.rt); err != nil {
 			return err
 		}
 	}
-	return sp.placeError(j, s)
+	return sp.placeError(sub, j, s)
 }
 
 // special returns what t has if it is a special task, else nil.
@@ -540,8 +540,8 @@ type sequence struct {
 	list  waitlist       // tasks whose place is behind next
 }
 
-// placeError checks the place of a task. Submission lock held.
-func (sp *taskOptions) placeError(j *Job, s *TaskSpec) error {
+// placeError checks the place of a task.
+func (sp *taskOptions) placeError(_ datamgr.Submission, j *Job, s *TaskSpec) error {
 	if sp.Place == 0 {
 		return nil
 	}
@@ -572,8 +572,8 @@ func (sp *taskOptions) placeError(j *Job, s *TaskSpec) error {
 }
 
 // enterSequence takes the place of t, which is submitted to run on worker; it
-// reports whether t has to wait for the places before. Submission lock held.
-func (sp *taskOptions) enterSequence(t *task, worker int) bool {
+// reports whether t has to wait for the places before.
+func (sp *taskOptions) enterSequence(sub datamgr.Submission, t *task, worker int) bool {
 	j := t.job
 	q := j.sequences[worker]
 	if q == nil {
@@ -589,7 +589,7 @@ func (sp *taskOptions) enterSequence(t *task, worker int) bool {
 	if sp.Place == q.next {
 		return false
 	}
-	q.list.add(t)
+	q.list.add(sub, t)
 	return true
 }
 
@@ -603,7 +603,7 @@ func (h *releaser) leaveSequence(sp *taskOptions) {
 		delete(q.ended, q.next)
 		q.next++
 	}
-	q.list.pick(h, func(u *task) bool { return u.special().Place == q.next })
+	q.list.pick(sub, h, func(u *task) bool { return u.special().Place == q.next })
 }
 
 // PlaceError says that a task cannot have its place in the sequence of a worker.

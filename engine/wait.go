@@ -53,9 +53,8 @@ func (q *waiting) notify() {
 	q.mu.Unlock()
 }
 
-// waitUntil returns when ready, called under the submission lock, reports true,
-// or with the cause of ctx.
-func (rt *Runtime) waitUntil(ctx context.Context, ready func() bool) error {
+// waitUntil returns when ready reports true, or with the cause of ctx.
+func (rt *Runtime) waitUntil(ctx context.Context, ready func(datamgr.Submission) bool) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -63,7 +62,7 @@ func (rt *Runtime) waitUntil(ctx context.Context, ready func() bool) error {
 	defer rt.waiting.remove(ch)
 	for {
 		sub := rt.reg.Lock()
-		ok := ready()
+		ok := ready(sub)
 		sub.Unlock()
 		if ok {
 			return nil
@@ -76,11 +75,10 @@ func (rt *Runtime) waitUntil(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// await returns when signal is closed or ready, called under the submission
-// lock, reports true; with the cause of ctx; or with a *StuckError when j wants
+// await returns when signal is closed or ready reports true; with the cause of ctx; or with a *StuckError when j wants
 // to know and nothing can go on but for what j itself holds: then needs
 // tells which tasks are waited for.
-func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bool, needs func(*task) bool) error {
+func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(datamgr.Submission) bool, needs func(*task) bool) error {
 	rt := j.rt
 	closed := func() bool {
 		select {
@@ -109,7 +107,7 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 		sub.Unlock()
 		rt.progress() // it may have been the last thing that went on
 		defer func() {
-			sub = rt.reg.Lock()
+			sub := rt.reg.Lock()
 			rt.callsWaiting--
 			sub.Unlock()
 		}()
@@ -121,15 +119,15 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 	for {
 		var stuck *StuckError
 		sub := rt.reg.Lock()
-		ok := signal != nil && closed() || ready != nil && ready()
+		ok := signal != nil && closed() || ready != nil && ready(sub)
 		// a callback that Close waits for must not wait for ever
 		detect := j.opt.DetectStuck || called && (j.closed || rt.closed)
 		switch {
 		case ok || !detect:
-		case !rt.callsGoOn() && rt.isIdle():
-			stuck = j.stuck(needs, true)
-		case stall.blocked():
-			stuck = j.stuck(needs, false)
+		case !rt.callsGoOn(sub) && rt.isIdle(sub):
+			stuck = j.stuck(sub, needs, true)
+		case stall.blocked(sub):
+			stuck = j.stuck(sub, needs, false)
 		}
 		sub.Unlock()
 		switch {
@@ -156,7 +154,7 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func() bo
 // DetectStuck and what is left waits for its own closed gates or held data;
 // ErrWouldDeadlock in a kernel. Data that the job holds is no task.
 func (j *Job) Wait(ctx context.Context) error {
-	return j.await(ctx, nil, func() bool { return j.live == j.ended.Load() }, func(t *task) bool { return t.job == j && t.kind != acquireTask })
+	return j.await(ctx, nil, func(datamgr.Submission) bool { return j.live == j.ended.Load() }, func(t *task) bool { return t.job == j && t.kind != acquireTask })
 }
 
 // WaitHandles returns when the tasks submitted so far that use any part of the
@@ -174,7 +172,7 @@ func (j *Job) WaitHandles(ctx context.Context, hs ...*datamgr.Handle) error {
 	}
 	rt.waiting.prompt.Add(1)
 	defer rt.waiting.prompt.Add(-1)
-	return j.await(ctx, nil, func() bool { return !j.busyLocked(hs) }, usersOf(hs))
+	return j.await(ctx, nil, func(sub datamgr.Submission) bool { return !j.busy(sub, hs) }, usersOf(hs))
 }
 
 // Busy reports whether tasks submitted so far that use any part of h have not ended:
@@ -190,7 +188,7 @@ func (j *Job) Busy(h *datamgr.Handle) (bool, error) {
 	}
 	sub := j.rt.reg.Lock()
 	defer sub.Unlock()
-	return j.busyLocked([]*datamgr.Handle{h}), nil
+	return j.busy(sub, []*datamgr.Handle{h}), nil
 }
 
 // usersOf tells the tasks that use the handles.
@@ -202,26 +200,25 @@ func usersOf(hs []*datamgr.Handle) func(*task) bool {
 	}
 }
 
-// busyLocked reports whether tasks that use any of the handles have not ended.
-// Submission lock held.
-func (j *Job) busyLocked(hs []*datamgr.Handle) bool {
+// busy reports whether tasks that use any of the handles have not ended.
+func (j *Job) busy(sub datamgr.Submission, hs []*datamgr.Handle) bool {
 	rt := j.rt
 	busy := slices.ContainsFunc(hs, func(h *datamgr.Handle) bool {
 		var held [][]datamgr.Access
 		unordered := 0
 		for _, a := range rt.held {
 			if a.job == j {
-				a.refine()
+				a.refine(sub)
 				held = append(held, a.t.accesses())
 				unordered += a.t.unorderedOn(h)
 			}
 		}
-		return rt.reg.Busy(h, held, unordered)
+		return sub.Busy(h, held, unordered)
 	})
-	if busy && rt.isIdle() { // held data in pieces looks busy: see who really waits
+	if busy && rt.isIdle(sub) { // held data in pieces looks busy: see who really waits
 		busy = false
 		uses := usersOf(hs)
-		rt.blocked(nil, true, func(t *task) { busy = busy || uses(t) })
+		rt.blocked(sub, nil, true, func(t *task) { busy = busy || uses(t) })
 	}
 	return busy
 }
@@ -257,8 +254,8 @@ func (j *Job) throttle() bool {
 	defer stall.stop()
 	for { // a cancelled context is no reason to return: the workers drop what is left
 		sub := rt.reg.Lock()
-		room := j.inFlight() <= low
-		enough := room || rt.isIdle() || stall.blocked()
+		room := j.inFlight(sub) <= low
+		enough := room || rt.isIdle(sub) || stall.blocked(sub)
 		sub.Unlock()
 		if enough {
 			return room
@@ -275,8 +272,8 @@ func (j *Job) throttle() bool {
 // gates and held data: those of j, or of every job when j is nil. quiet says that
 // nothing runs; else tasks of which only the end waits are left out while their
 // kernels may be running. What is looked at cannot change meanwhile: whatever a
-// task waits for that waits itself stays as it is. Submission lock held.
-func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
+// task waits for that waits itself stays as it is.
+func (rt *Runtime) blocked(sub datamgr.Submission, j *Job, quiet bool, fn func(*task)) {
 	seen, walk := map[*task]bool{}, datamgr.Walk{}
 	var work []*task
 	visit := func(w *datamgr.Waiter) {
@@ -297,14 +294,14 @@ func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
 	}
 	for _, a := range rt.held {
 		if j == nil || a.job == j {
-			a.behind(walk, visit)
+			a.behind(sub, walk, visit)
 		}
 	}
 	for len(work) > 0 {
 		t := work[len(work)-1]
 		work = work[:len(work)-1]
 		fn(t)
-		walk.Successors(t.accesses(), visit)
+		walk.Successors(sub, t.accesses(), visit)
 		if t.kind == duplicateTask {
 			t.x.dup.Waiters(visit)
 		}
@@ -325,14 +322,14 @@ func (rt *Runtime) blocked(j *Job, quiet bool, fn func(*task)) {
 }
 
 // stuck returns an error when a task that is needed can never run, because of
-// what j itself has closed or holds; see blocked. Submission lock held.
-func (j *Job) stuck(needs func(*task) bool, quiet bool) *StuckError {
+// what j itself has closed or holds; see blocked.
+func (j *Job) stuck(sub datamgr.Submission, needs func(*task) bool, quiet bool) *StuckError {
 	found := false
-	j.rt.blocked(j, quiet, func(t *task) { found = found || needs(t) })
+	j.rt.blocked(sub, j, quiet, func(t *task) { found = found || needs(t) })
 	if !found {
 		return nil
 	}
-	return &StuckError{Tasks: j.directly()}
+	return &StuckError{Tasks: j.directly(sub)}
 }
 
 // Blocked lists the tasks that wait directly for what only the program can bring
@@ -340,12 +337,12 @@ func (j *Job) stuck(needs func(*task) bool, quiet bool) *StuckError {
 func (j *Job) Blocked() []StuckTask {
 	sub := j.rt.reg.Lock()
 	defer sub.Unlock()
-	return j.directly()
+	return j.directly(sub)
 }
 
 // directly lists the program's tasks that wait for closed gates and held data of
-// j without another such task between, in task order. Submission lock held.
-func (j *Job) directly() []StuckTask {
+// j without another such task between, in task order.
+func (j *Job) directly(sub datamgr.Submission) []StuckTask {
 	var out []StuckTask
 	seen := map[*task]bool{}
 	add := func(t *task, l *waitlist, a *Access) {
@@ -359,7 +356,7 @@ func (j *Job) directly() []StuckTask {
 		seen[t] = true
 		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.submittedAt(), Ended: ends}
 		if l != nil {
-			l.describe(&s)
+			l.describe(sub, &s)
 		}
 		if a != nil {
 			s.Held, s.HeldAt = a.h, a.opt.Site
@@ -376,7 +373,7 @@ func (j *Job) directly() []StuckTask {
 			continue
 		}
 		first := true
-		a.behind(datamgr.Walk{}, func(w *datamgr.Waiter) {
+		a.behind(sub, datamgr.Walk{}, func(w *datamgr.Waiter) {
 			if t := taskOf(w); first && (t.kind == userTask || t.kind == specialTask) {
 				first = false
 				add(t, nil, a)
@@ -408,7 +405,7 @@ func (j *Job) WaitLeft(ctx context.Context, n int) error {
 	rt := j.rt
 	rt.waiting.prompt.Add(1)
 	defer rt.waiting.prompt.Add(-1)
-	return j.await(ctx, nil, func() bool { return j.live-j.ended.Load() <= int64(max(n, 0)) }, func(t *task) bool {
+	return j.await(ctx, nil, func(datamgr.Submission) bool { return j.live-j.ended.Load() <= int64(max(n, 0)) }, func(t *task) bool {
 		return t.job == j && t.kind != acquireTask
 	})
 }

@@ -65,13 +65,13 @@ type worker struct {
 }
 
 // newWorker makes the next worker, which is unit i of a device.
-func newWorker(rt *Runtime, dev accel.Device, i, node int) *worker {
+func newWorker(sub datamgr.Submission, rt *Runtime, dev accel.Device, i, node int) *worker {
 	w := &worker{releaser: releaser{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
 		own: len(rt.workers), turn: make(chan struct{}, 1),
 		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
 	w.releaser.w = w
 	w.onExit = w.exit
-	rt.reg.AddPublisher(&w.pub)
+	sub.AddPublisher(&w.pub)
 	return w
 }
 
@@ -410,8 +410,8 @@ func (w *worker) share() {
 }
 
 // isIdle reports whether no task is ready or running: nothing will happen until
-// the program does something. Submission lock held.
-func (rt *Runtime) isIdle() bool {
+// the program does something.
+func (rt *Runtime) isIdle(_ datamgr.Submission) bool {
 	if rt.opt.Sequential { // in the order in which work goes: from a releaser to the policy to a drain
 		return rt.busyReleasers.Load() == 0 && rt.empty(false) && rt.draining.Load() == 0
 	}

@@ -260,7 +260,7 @@ func (m *Machine) handleText(h *Handle, at position) string {
 // elements acquires h in mode R, whether all of it has a value or not. known says which elements
 // have one; nil: all.
 func (m *Machine) elements(h *Handle, at position) (b *iface.Buffer, known func(index) bool, release func()) {
-	if h.h.Initialised() || h.h.InitOnly() { // a lazy initialiser runs before the first read
+	if r := h.h.Reduction(); h.h.Initialised() || r != nil && r.Combine == nil { // a lazy initialiser runs before the first read
 		acc := m.hold(h, iface.R, at)
 		return acc.Buffer(), nil, func() { acc.Release() }
 	}

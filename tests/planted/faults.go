@@ -200,7 +200,7 @@ var faults = []fault{
 
 	// explicit dependencies and ends
 	{"after-ignored", "engine/submit.go",
-		"		if d.addSuccessor(t) {\n			waits++", "		if d.addSuccessor(t) {\n			waits += 0",
+		"		if d.addSuccessor(sub, t) {\n			waits++", "		if d.addSuccessor(sub, t) {\n			waits += 0",
 		"a task waits for what it comes after"},
 	{"after-fails", "engine/task.go",
 		"		if t.mu.failure != nil {\n			u.x.lost.Store(t.mu.failure)\n		}\n		return false", "		return false",
