@@ -393,13 +393,15 @@ func (d *Datum) split(sub Submission, f *Fragment, in Box, g *growth) error {
 // access is left, and none that commute. Tasks that run are no obstacle, as the first
 // unordered access to a piece waits for them; see unorder. d.mu is held.
 func (f *Fragment) needsNoLock(_ Submission) bool {
-	switch {
-	case f.lock == nil || f.unordered && f.d.unordered.Load() != 0:
+	if f.lock == nil || f.unordered && f.d.unordered.Load() != 0 {
 		return false
-	case f.tail.rem.Load() == 1:
-		return f.lock.idle()
 	}
-	return f.unordered && !f.lockNeeded
+	return f.tail.rem.Load() == 1 || f.unordered && !f.lockNeeded
+}
+
+// dropLock takes its lock from f. d.mu is held.
+func (f *Fragment) dropLock(_ Submission) {
+	f.lock, f.unordered, f.lockNeeded, f.slow = nil, false, false, f.open != nil
 }
 
 // splitInto replaces f by pieces whose boxes make up its own. What was submitted
@@ -449,10 +451,13 @@ func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 			d.reg.completer.end(e)
 		}
 	}
-	if noLock { // with one lock for all, a piece that the program holds would keep tasks from the others
+	switch { // with one lock for all, a piece that the program holds keeps tasks from the others
+	case noLock:
 		for _, k := range pieces {
-			k.lock, k.unordered, k.lockNeeded, k.slow = nil, false, false, k.open != nil
+			k.dropLock(sub)
 		}
+	case f.lock != nil:
+		f.lock.shared = true
 	}
 	if len(pieces) > fan {
 		depth(nodes, f.deep+1)

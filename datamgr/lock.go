@@ -28,6 +28,7 @@ type accessLock struct {
 	handoffQueue lockQueue
 	reg          *Registry
 	urgent       atomic.Bool // one of mu.queue goes before handoffQueue
+	shared       bool        // several fragments have it; submission lock
 	_            [23]byte
 	arrivals     arrivalStack
 	_            [56]byte // submitters write the line before, those who have the lock the other two
@@ -292,6 +293,19 @@ func (l *accessLock) endHold(exclusive bool, c *Completer) {
 	} else {
 		l.release(false, c)
 	}
+}
+
+// unshareLock takes from f, which no task uses, the lock that it shares with other pieces,
+// if it can.
+func (sub Submission) unshareLock(f *Fragment) {
+	if !f.lock.shared {
+		return
+	}
+	f.d.mu.Lock()
+	if f.needsNoLock(sub) {
+		f.dropLock(sub)
+	}
+	f.d.mu.Unlock()
 }
 
 // lockFor makes sure that f has a lock.

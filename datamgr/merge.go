@@ -339,8 +339,9 @@ func (m *Merged) Register(sub Submission, w *Waiter, ops []Operand, acc []Access
 	g := m.g
 	for i := range g.mergedUses {
 		u := &g.mergedUses[i]
-		if u.f.lock != nil && u.f.tail.rem.Load() == 1 {
-			u.f.lockNeeded = false // the tasks that needed it have ended
+		if u.f.lock != nil && u.f.tail.rem.Load() == 1 { // the tasks that needed it have ended
+			u.f.lockNeeded = false
+			sub.unshareLock(u.f)
 		}
 		if u.m == modeC || u.unordered {
 			sub.lockFor(u.f)
