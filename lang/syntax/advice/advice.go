@@ -68,10 +68,12 @@ type cursor struct {
 	*token.List
 	Failure
 	from, at, end int
+	open          int // the innermost bracket around at, -1 for none
 
 	next  int   // where to go on, when that is behind end
 	loose int   // the first token behind a block that has no braces
 	ends  []int // tokens that end such a block
+	match match // of the rule that is tried
 }
 
 // habit is the mistake that takes the place of the parser's, nil if nothing tells.
@@ -83,7 +85,7 @@ func (c *cursor) habit() *token.Mistake {
 	if bad {
 		return nil
 	}
-	c.end = max(end, c.at)
+	c.end, c.open = max(end, c.at), c.inBracket(c.at)
 	programs := programs()
 	for i := range rules {
 		if m := rules[i].apply(c, programs[i]); m != nil {

@@ -46,7 +46,7 @@ import (
 // written.
 type rule struct {
 	name    string
-	in      string // words that the statement begins with, or what it is: see cursor.isIn
+	in      string // words that the statement begins with, or what it is: see cursor.begins; ! must not
 	bracket string // the innermost open bracket: "(", "[", "any", or "none"
 	pattern string
 	when    func(c *cursor, m *match) bool
@@ -133,8 +133,10 @@ type op struct {
 	behind    bool // of an opLook: the last token
 }
 
-// program is a compiled pattern.
+// program is a compiled rule.
 type program struct {
+	in       []string // the words of rule.in
+	not      bool     // they must not be
 	ops      []op
 	anchored bool // at the beginning of the statement
 	at       int  // the op that is the token that cannot be read, -1 for none
@@ -145,9 +147,14 @@ type program struct {
 // markers are the signs of patterns that may touch elements.
 var markers = strings.NewReplacer("«_", " «_ ", "_»", " _» ", "«", " « ", "»", " » ", "‹", " ‹ ", "›", " › ")
 
-// compile reads a pattern. A mistake in it panics: a test compiles all rules.
-func compile(pattern string) *program {
+// compile reads the pattern of a rule. A mistake in it panics: a test compiles all rules.
+func compile(r *rule) *program {
 	p := &program{at: -1}
+	pattern := r.pattern
+	if r.in != "" {
+		in, not := strings.CutPrefix(r.in, "!")
+		p.in, p.not = strings.Split(in, "|"), not
+	}
 	if p.anchored = strings.HasPrefix(pattern, "|"); p.anchored {
 		pattern = pattern[1:]
 	}
@@ -287,6 +294,17 @@ func (p *program) fit(c *cursor) *match {
 	return nil
 }
 
+// may reports whether o may fit at token i.
+func (o *op) may(c *cursor, i int) bool {
+	switch o.kind {
+	case opToken:
+		return o.is(c, i)
+	case opLook:
+		return o.is(c, i) != o.flag
+	}
+	return true
+}
+
 // between is how many tokens the ops behind k take, up to the one that cannot be read.
 func (p *program) between(k int) int {
 	n := 0
@@ -306,7 +324,8 @@ func (p *program) from(c *cursor, lo int) *match {
 	if lo < c.from {
 		return nil
 	}
-	m := &match{lo: lo, hi: lo}
+	m := &c.match
+	*m = match{lo: lo, hi: lo, captures: m.captures[:0], open: m.open[:0]}
 	for k := range p.ops {
 		if !p.step(c, m, k) {
 			return nil
@@ -341,7 +360,7 @@ func (p *program) step(c *cursor, m *match, k int) bool {
 		}
 	case opUpto:
 		to = c.at - p.between(k)
-		if n := len(m.open); to < i || n > 0 && c.inBracket(c.at) != m.open[n-1] {
+		if n := len(m.open); to < i || n > 0 && c.open != m.open[n-1] {
 			return false
 		}
 	case opExpr:
@@ -437,36 +456,31 @@ func (c *cursor) typeEnd(i int) int {
 	return i + 1
 }
 
-// isIn reports whether the statement begins with one of the words, or is DECLARATION of
-// parameters, FUNC or CODELET as one of these, INSERTS a task, or begins with a NAME. A ! in
-// front of them says that it must not.
-func (c *cursor) isIn(in string) bool {
-	words, not := strings.CutPrefix(in, "!")
-	return not != slices.ContainsFunc(strings.Split(words, "|"), func(w string) bool {
-		switch w {
-		case "DECLARATION":
-			return c.declaration()
-		case "FUNC", "CODELET":
-			return c.declaring() == strings.ToLower(w)
-		case "INSERTS":
-			return c.inserts()
-		case "NAME":
-			return c.Kind(c.from) == token.Ident
-		}
-		return c.Has(c.from, w)
-	})
+// begins reports whether the statement begins with the word, or is a DECLARATION of
+// parameters, a FUNC or CODELET, INSERTS a task, or begins with a NAME.
+func (c *cursor) begins(word string) bool {
+	switch word {
+	case "DECLARATION":
+		return c.declaration()
+	case "FUNC":
+		return c.declaring() == "func"
+	case "INSERTS":
+		return c.inserts()
+	case "NAME":
+		return c.Kind(c.from) == token.Ident
+	}
+	return c.Has(c.from, word)
 }
 
 // isAround reports whether the innermost bracket around the token is that of a rule.
 func (c *cursor) isAround(bracket string) bool {
-	switch open := c.inBracket(c.at); bracket {
+	switch bracket {
 	case "none":
-		return open < 0
+		return c.open < 0
 	case "any":
-		return open >= 0
-	default:
-		return open >= 0 && c.Has(open, bracket)
+		return c.open >= 0
 	}
+	return c.open >= 0 && c.Has(c.open, bracket)
 }
 
 // template are the places of templates.
@@ -512,7 +526,8 @@ func (c *cursor) expand(m *match, written, text string) string {
 
 // apply is the mistake that r says at the token of c; nil if it does not fit.
 func (r *rule) apply(c *cursor, p *program) *token.Mistake {
-	if r.in != "" && !c.isIn(r.in) || r.bracket != "" && !c.isAround(r.bracket) {
+	if p.at >= 0 && !p.ops[p.at].may(c, c.at) || r.bracket != "" && !c.isAround(r.bracket) ||
+		p.in != nil && slices.ContainsFunc(p.in, c.begins) == p.not {
 		return nil
 	}
 	if r.find != nil && r.pattern == "" {

@@ -344,8 +344,8 @@ const (
 // programs are the patterns of rules, compiled when the first mistake needs them.
 var programs = sync.OnceValue(func() []*program {
 	out := make([]*program, len(rules))
-	for i, r := range rules {
-		out[i] = compile(r.pattern)
+	for i := range rules {
+		out[i] = compile(&rules[i])
 	}
 	return out
 })
