@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // An Analysis is what the compiler understood of a script and of what it imports.
@@ -744,9 +745,9 @@ func (a *Analysis) guess(s *SyntaxToken, t, before syntax.Token) {
 	}
 	for _, table := range []struct {
 		kind    string
-		entries []check.Entry
-	}{{"type", check.TypeNames}, {"type", check.ElemNames}, {"function", check.Builtins}, {"function", check.BodyFuncs}, {"keyword", check.Folds}} {
-		if slices.ContainsFunc(table.entries, func(e check.Entry) bool { return e.Name == t.Text }) {
+		entries []vocab.Entry
+	}{{"type", vocab.TypeNames}, {"type", vocab.ElemNames}, {"function", vocab.Builtins}, {"function", vocab.BodyFuncs}, {"keyword", vocab.Folds}} {
+		if slices.ContainsFunc(table.entries, func(e vocab.Entry) bool { return e.Name == t.Text }) {
 			s.Kind, s.Given = table.kind, true
 			return
 		}

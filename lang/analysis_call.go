@@ -11,6 +11,7 @@ import (
 	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // CallInfo is what can be passed at a place in the arguments of a call.
@@ -159,7 +160,7 @@ func objectForm(o *types.Object, skip int) CallForm {
 // paramDoc says how an operand is passed.
 func paramDoc(p *types.Param) string {
 	mode := p.Mode.String()
-	for _, e := range check.Modes {
+	for _, e := range vocab.Modes {
 		if p.Mode == 0 || e.Name != mode {
 			continue
 		}
@@ -206,7 +207,7 @@ func writtenForm(on, text, doc string) CallForm {
 	for _, p := range paramTexts(text) {
 		param, _, _ := strings.Cut(p, " = ")
 		about := ""
-		if e := check.ArgNamed(on, param); e != nil {
+		if e := vocab.ArgNamed(on, param); e != nil {
 			about = e.Doc
 		}
 		f.add(param, p, about)
@@ -219,7 +220,7 @@ func writtenForm(on, text, doc string) CallForm {
 }
 
 func builtinForm(name string) []CallForm {
-	for _, table := range [][]check.Entry{check.Builtins, check.BodyFuncs} {
+	for _, table := range [][]vocab.Entry{vocab.Builtins, vocab.BodyFuncs} {
 		for _, e := range table {
 			if e.Name == name {
 				return []CallForm{writtenForm(name, e.Syntax, e.Doc)}
@@ -243,9 +244,9 @@ func filterForms(name string) (out []CallForm) {
 			}
 			f := writtenForm("partition", text, e.Doc)
 			for i := range min(len(f.Params), len(e.Args)) { // "a..b" has a name
-				if p := &f.Params[i]; check.ArgNamed("partition", p.Name) == nil {
+				if p := &f.Params[i]; vocab.ArgNamed("partition", p.Name) == nil {
 					p.Name = e.Args[i].Name
-					p.Doc = check.ArgNamed("partition", p.Name).Doc
+					p.Doc = vocab.ArgNamed("partition", p.Name).Doc
 				}
 			}
 			out = append(out, f)
@@ -259,8 +260,8 @@ func constructorForm(kind string) []CallForm {
 		return nil
 	}
 	f := CallForm{Text: kind + "[T]("}
-	if e := slices.IndexFunc(check.TypeNames, func(e check.Entry) bool { return e.Name == kind }); e >= 0 {
-		f.Doc = check.TypeNames[e].Doc
+	if e := slices.IndexFunc(vocab.TypeNames, func(e vocab.Entry) bool { return e.Name == kind }); e >= 0 {
+		f.Doc = vocab.TypeNames[e].Doc
 	}
 	named := false
 	for _, name := range check.ConstructorArgs(kind) {
@@ -268,7 +269,7 @@ func constructorForm(kind string) []CallForm {
 		if named = named || name == "fill"; named {
 			text += " = …"
 		}
-		if e := check.ArgNamed("register", name); e != nil {
+		if e := vocab.ArgNamed("register", name); e != nil {
 			doc = e.Doc
 		}
 		f.add(name, text, doc)

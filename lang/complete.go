@@ -12,6 +12,7 @@ import (
 	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // Completion is one way to go on.
@@ -199,7 +200,7 @@ func (c *completer) context(head, before string) []Completion {
 		return c.everything()
 	}
 	if kind, ok := strings.CutSuffix(head, "["); ok && holdsElements[lastWord(kind)] {
-		return entries(check.ElemNames, "type")
+		return entries(vocab.ElemNames, "type")
 	}
 	if first == "register" && (strings.HasSuffix(head, "=") || strings.HasSuffix(head, "[")) {
 		return typeWords()
@@ -257,7 +258,7 @@ var modeWord = map[string]bool{"R": true, "W": true, "RW": true, "COMMUTE": true
 
 func modes(names ...string) []Completion {
 	var out []Completion
-	for _, e := range check.Modes {
+	for _, e := range vocab.Modes {
 		if slices.Contains(names, e.Name) {
 			out = append(out, Completion{Text: e.Name, Kind: "mode", Doc: e.Doc})
 		}
@@ -272,7 +273,7 @@ func options(first, head string) []Completion {
 		on = first
 	}
 	var out []Completion
-	for _, set := range check.Options {
+	for _, set := range vocab.Options {
 		if set.On != on {
 			continue
 		}
@@ -327,7 +328,7 @@ func inModule(m *types.Module, fix *Fix) []Completion {
 // everything lists names, builtins, types and keywords.
 func (c *completer) everything() []Completion {
 	out := c.kind()
-	for _, b := range slices.Concat(check.Builtins, check.BodyFuncs) {
+	for _, b := range slices.Concat(vocab.Builtins, vocab.BodyFuncs) {
 		out = append(out, Completion{Text: b.Name, Kind: "builtin", Detail: b.Syntax, Doc: b.Doc})
 	}
 	for _, v := range check.BuiltinValues {
@@ -336,7 +337,7 @@ func (c *completer) everything() []Completion {
 	out = append(out, typeWords()...)
 	for _, k := range token.Keywords() {
 		c := Completion{Text: k, Kind: "keyword"}
-		for _, e := range check.Words {
+		for _, e := range vocab.Words {
 			if e.Name == k {
 				c.Detail, c.Doc = e.Syntax, e.Doc
 			}
@@ -362,7 +363,7 @@ func (c *completer) kind(kinds ...string) []Completion {
 		}
 	}
 	if slices.Contains(kinds, "builtin") {
-		for _, b := range check.Builtins {
+		for _, b := range vocab.Builtins {
 			out = append(out, Completion{Text: b.Name, Kind: "builtin", Detail: b.Syntax, Doc: b.Doc})
 		}
 	}
@@ -379,10 +380,10 @@ func firstLine(s string) string {
 // holdsElements are the types behind which the type of elements is written in brackets.
 var holdsElements = map[string]bool{"variable": true, "vector": true, "matrix": true, "block": true, "dense": true, "array": true}
 
-func typeWords() []Completion { return entries(check.TypeNames, "type") }
+func typeWords() []Completion { return entries(vocab.TypeNames, "type") }
 
 // entries lists the words of a table.
-func entries(table []check.Entry, kind string) []Completion {
+func entries(table []vocab.Entry, kind string) []Completion {
 	var out []Completion
 	for _, e := range table {
 		out = append(out, Completion{Text: e.Name, Kind: kind, Detail: e.Syntax, Doc: e.Doc})
@@ -423,7 +424,7 @@ func arguments(kind, args string) []Completion {
 		names = names[slices.Index(names, "fill"):]
 	}
 	var out []Completion
-	for _, set := range check.Args {
+	for _, set := range vocab.Args {
 		for _, e := range set.Args {
 			given := slices.ContainsFunc(strings.Split(args, ","), func(a string) bool {
 				name, _, named := strings.Cut(a, "=")

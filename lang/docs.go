@@ -11,6 +11,7 @@ import (
 	"github.com/starpush/starpush/lang/interp"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // fieldDoc lists the fields of a kind of data, "" for what has none.
@@ -31,11 +32,11 @@ func fieldDoc(kind string) string {
 }
 
 // entryDoc shows how e is written, and what it is.
-func entryDoc(e check.Entry) string { return fmt.Sprintf("```\n%s\n```\n\n%s\n", e.Syntax, e.Doc) }
+func entryDoc(e vocab.Entry) string { return fmt.Sprintf("```\n%s\n```\n\n%s\n", e.Syntax, e.Doc) }
 
 // tablesDoc documents name as the tables have it: a word with several meanings has
 // them all, one after the other.
-func tablesDoc(name string, tables ...[]check.Entry) string {
+func tablesDoc(name string, tables ...[]vocab.Entry) string {
 	var found []string
 	for _, table := range tables {
 		for _, e := range table {
@@ -59,22 +60,22 @@ func builtinDoc(name string) (markdown string, ok bool) {
 			found = append(found, text)
 		}
 	}
-	add(tablesDoc(name, check.Words, check.Modes, check.Builtins, check.BodyFuncs, check.TypeNames, check.ElemNames))
+	add(tablesDoc(name, vocab.Words, vocab.Modes, vocab.Builtins, vocab.BodyFuncs, vocab.TypeNames, vocab.ElemNames))
 	for _, v := range check.BuiltinValues {
 		if v.Name == name {
 			add(valueDoc(v.Entry, v.Type))
 		}
 	}
-	add(tablesDoc(name, check.Folds))
+	add(tablesDoc(name, vocab.Folds))
 	add(filterDoc(name))
-	for _, set := range check.Options {
+	for _, set := range vocab.Options {
 		add(optionDoc(set.On, name))
 	}
-	for _, set := range check.Args {
+	for _, set := range vocab.Args {
 		add(argDoc(set.On, name))
 	}
 	add(tablesDoc(name, check.FieldEntries()))
-	add(tablesDoc(name, check.Notations))
+	add(tablesDoc(name, vocab.Notations))
 	if found == nil {
 		add(numberDoc(name))
 	}
@@ -83,7 +84,7 @@ func builtinDoc(name string) (markdown string, ok bool) {
 
 // valueDoc documents a predeclared value: how it is written where that says more than
 // its type.
-func valueDoc(e check.Entry, t *types.Type) string {
+func valueDoc(e vocab.Entry, t *types.Type) string {
 	if e.Syntax == e.Name {
 		e.Syntax = fmt.Sprintf("%s: %v", e.Name, t)
 	}
@@ -93,7 +94,7 @@ func valueDoc(e check.Entry, t *types.Type) string {
 func filterDoc(name string) string {
 	for _, f := range check.FilterTable {
 		if f.Name == name {
-			return entryDoc(check.Entry{Syntax: "partition x by " + strings.ReplaceAll(f.Syntax, "  ", "\npartition x by "), Doc: f.Doc})
+			return entryDoc(vocab.Entry{Syntax: "partition x by " + strings.ReplaceAll(f.Syntax, "  ", "\npartition x by "), Doc: f.Doc})
 		}
 	}
 	return ""
@@ -101,7 +102,7 @@ func filterDoc(name string) string {
 
 // optionDoc documents an option of the construct on, "" if it has none of that name.
 func optionDoc(on, name string) string {
-	for _, set := range check.Options {
+	for _, set := range vocab.Options {
 		for _, o := range set.Options {
 			if set.On == on && o.Name == name {
 				return fmt.Sprintf("option of `%s`, %v: %s\n", on, o.Type, o.Doc)
@@ -113,7 +114,7 @@ func optionDoc(on, name string) string {
 
 // argDoc documents a named argument of the construct on, "" if it has none of that name.
 func argDoc(on, name string) string {
-	e := check.ArgNamed(on, name)
+	e := vocab.ArgNamed(on, name)
 	if e == nil {
 		return ""
 	}
@@ -128,7 +129,7 @@ func numberDoc(text string) string {
 		return ""
 	}
 	out := fmt.Sprintf("```\n%s = %s\n```\n", text, plain)
-	for _, n := range check.Notations {
+	for _, n := range vocab.Notations {
 		if strings.HasSuffix(text, n.Name) || strings.HasPrefix(strings.ToLower(text), n.Name) {
 			out += "\n" + n.Name + ": " + n.Doc + "\n"
 		}
@@ -217,9 +218,9 @@ func (a *Analysis) tokenDoc(t syntax.Token) string {
 			return a.declared(t.Text, o)
 		}
 		if modeWord[t.Text] {
-			return tablesDoc(t.Text, check.Modes) + "\n" + check.ModesNote + "\n"
+			return tablesDoc(t.Text, vocab.Modes) + "\n" + vocab.ModesNote + "\n"
 		}
-		return tablesDoc(t.Text, check.Folds, check.Builtins, check.BodyFuncs, check.TypeNames, check.ElemNames)
+		return tablesDoc(t.Text, vocab.Folds, vocab.Builtins, vocab.BodyFuncs, vocab.TypeNames, vocab.ElemNames)
 	}
 	return ""
 }
@@ -274,7 +275,7 @@ func (a *Analysis) docOf(w word) string {
 			}
 			for _, f := range check.Fields(p.X.Type()) {
 				if f.Name == w.Name {
-					return entryDoc(check.Entry{Syntax: fmt.Sprintf("%s: %v", f.Name, f.Type), Doc: f.Doc})
+					return entryDoc(vocab.Entry{Syntax: fmt.Sprintf("%s: %v", f.Name, f.Type), Doc: f.Doc})
 				}
 			}
 			return ""
@@ -282,7 +283,7 @@ func (a *Analysis) docOf(w word) string {
 	}
 	switch o := w.Obj; {
 	case o == nil: // constructors, types, kinds of workers, and values in bodies; also what is not declared
-		text := tablesDoc(w.Name, check.TypeNames, check.ElemNames, check.Builtins, check.BodyFuncs)
+		text := tablesDoc(w.Name, vocab.TypeNames, vocab.ElemNames, vocab.Builtins, vocab.BodyFuncs)
 		for _, v := range check.BuiltinValues {
 			if v.Name == w.Name && (v.Type == types.TDevice || text == "") {
 				return valueDoc(v.Entry, v.Type)
@@ -290,7 +291,7 @@ func (a *Analysis) docOf(w word) string {
 		}
 		return text
 	case o.Kind == types.BuiltinFunc:
-		return tablesDoc(w.Name, check.Builtins, check.BodyFuncs)
+		return tablesDoc(w.Name, vocab.Builtins, vocab.BodyFuncs)
 	case o.Kind == types.BuiltinValue:
 		for _, v := range check.BuiltinValues {
 			if v.Name == w.Name {

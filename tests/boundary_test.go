@@ -56,7 +56,7 @@ var testOnly = []string{
 }
 
 // inLang is the order inside lang: a package may import those to its right.
-var inLang = []string{"lang", "lang/interp", "lang/check", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag"}
+var inLang = []string{"lang", "lang/interp", "lang/check", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag", "lang/vocab"}
 
 // inKernel lists the stages of lang/kernel, and which of the others each may import. The
 // rest of lang imports lang/kernel alone.
@@ -144,6 +144,8 @@ func TestBoundaryRules(t *testing.T) {
 		{"lang/check", module + "/lang/types", false, true},
 		{"lang/syntax", module + "/lang/syntax/token", false, true},
 		{"lang/syntax/token", module + "/lang/syntax", false, false},
+		{"lang/syntax/token", module + "/lang/vocab", false, true},
+		{"lang/vocab", module + "/lang/types", false, false},
 		{"lang/syntax", module + "/lang/syntax/printer", false, false},
 		{"lang/syntax/advice", module + "/lang/syntax", false, false},
 		{"lang/check", module + "/lang/interp", false, false},

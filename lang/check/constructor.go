@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // registered is the type of what register makes: one handle, or a list of them.
@@ -172,12 +173,12 @@ func (c *checker) notConstructor(e syntax.Expr, name *syntax.Ident) *types.Type 
 		c.args(e.(*syntax.Call))
 		d := c.err("E0201", name, fmt.Sprintf("`%s` is not a kind of data", name.Name))
 		kinds := []string{"variable", "vector", "matrix", "block", "void"}
-		if best := kindHabits[name.Name]; best != "" {
+		if best := vocab.ForeignKinds[name.Name]; best != "" {
 			d.Meant(name.Name, best, "")
 			d.Sure()
-		} else if loaders[name.Name] {
+		} else if vocab.ForeignLoaders[name.Name] {
 			d.Help = append(d.Help, "a file is loaded where its kind is said: `"+loadForm(c, e.(*syntax.Call))+"`, or vector[f64]")
-		} else if h := habitMembers[name.Name].help; strings.Contains(h, "registered") {
+		} else if h := vocab.ForeignMembers[name.Name].Help; strings.Contains(h, "registered") {
 			d.Help = append(d.Help, h)
 		} else if best, ok := near(name.Name, kinds); ok {
 			d.Meant(name.Name, best, "")
@@ -301,7 +302,7 @@ func (c *checker) constructorArg(a *syntax.Arg, kind, name string, t *types.Type
 		d := c.err("E0705", a.Name, fmt.Sprintf("`%s` has no argument `%s`", kind, name))
 		c.wrongArg(a)
 		names := ConstructorArgs(kind)
-		if best := argHabits[name]; best != "" && slices.Contains(names, best) {
+		if best := vocab.ForeignArgs[name]; best != "" && slices.Contains(names, best) {
 			d.Meant(name, best, "") // before what is near: `file` is no `fill`
 			d.Sure()
 		} else if best, ok := near(name, names); ok {
@@ -412,24 +413,6 @@ func (c *checker) sources(call *syntax.Call, kind string, given map[string]*synt
 }
 
 // Arguments of constructors that lack their names, or have names from elsewhere.
-
-// kindHabits are the names that other languages have for kinds of data.
-var kindHabits = map[string]string{
-	"array": "vector", "list": "vector", "Array": "vector", "ndarray": "vector", "buffer": "vector", "slice": "vector", "scalar": "variable", "var": "variable", "table": "matrix",
-}
-
-// argHabits are other names for the arguments of constructors.
-var argHabits = map[string]string{
-	"value": "fill", "init": "fill", "initial": "fill", "val": "fill", "default": "fill", "fill_value": "fill",
-	"data": "list", "values": "list", "elements": "list", "items": "list", "file": "load", "path": "load", "filename": "load", "from": "load",
-	"size": "n", "length": "n", "len": "n", "count": "n", "nx": "n", "nrows": "rows", "ncols": "cols", "height": "rows", "width": "cols",
-	"reduction": "reduce", "op": "reduce", "redux": "reduce",
-}
-
-// loaders are the names that other languages have for reading a file.
-var loaders = map[string]bool{
-	"load": true, "read": true, "open": true, "read_csv": true, "loadtxt": true, "genfromtxt": true, "fromfile": true, "load_csv": true, "load_npy": true, "readcsv": true, "mmread": true,
-}
 
 // loadForm is the constructor that does what call, of one of the loaders, asks for.
 func loadForm(c *checker, call *syntax.Call) string {
@@ -622,7 +605,7 @@ func (c *checker) sizesInBrackets(e syntax.Expr) (right string, sure bool) {
 
 // isElemName reports whether name is an element type, or that of a number elsewhere.
 func isElemName(name string) bool {
-	return habitTypes[name] != "" || name == "float" || name == "int" || slices.ContainsFunc(ElemNames, func(n Entry) bool { return n.Name == name })
+	return vocab.ForeignTypes[name] != "" || name == "float" || name == "int" || slices.ContainsFunc(vocab.ElemNames, func(n vocab.Entry) bool { return n.Name == name })
 }
 
 // parenthesized reports the sizes of e that are written in square brackets; false when none

@@ -11,6 +11,7 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/advice"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // expr finds the type of e and writes it to e and all its parts. It never
@@ -141,7 +142,7 @@ func isValue(o *types.Object) bool {
 }
 
 func builtinSyntax(name string) string {
-	for _, b := range Builtins {
+	for _, b := range vocab.Builtins {
 		if b.Name == name {
 			s, _, _ := strings.Cut(b.Syntax, " ->")
 			return s
@@ -151,7 +152,7 @@ func builtinSyntax(name string) string {
 }
 
 func typeDoc(name string) string {
-	for _, t := range TypeNames {
+	for _, t := range vocab.TypeNames {
 		if t.Name == name {
 			return t.Doc
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // index is x[…]: an item or slice of a list, an element or slice of an array, a
@@ -346,7 +347,7 @@ func (c *checker) selector(e *syntax.Selector) *types.Type {
 		d.Help = append(d.Help, c.namedParts(p, c.text(e.X)))
 		return types.TInvalid
 	}
-	if best, ok := near(e.Name.Name, names); ok && !sizeWords[e.Name.Name] {
+	if best, ok := near(e.Name.Name, names); ok && !vocab.SizeWords[e.Name.Name] {
 		d.Meant(e.Name.Name, best, "")
 	} else {
 		c.methodHabit(d, e, t, nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // insert checks one insert; its value is a task.
@@ -53,7 +54,7 @@ func (c *checker) bindInsert(e *syntax.Insert, sig *types.Signature) bool {
 			k = paramIndex(sig, a.Name.Name)
 			if k < 0 {
 				c.noParam(a.Name, sig)
-				for _, o := range optionsOf("insert") {
+				for _, o := range vocab.OptionsOf("insert") {
 					if o.Name == a.Name.Name {
 						d := &c.diags[len(c.diags)-1]
 						d.Help = append(d.Help, fmt.Sprintf("options follow the operands: `with %s`", c.text(a)))

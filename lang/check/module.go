@@ -13,6 +13,7 @@ import (
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // loader checks the units of one program.
@@ -183,7 +184,7 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 			d.Meant(p, "std/"+p, "")
 			d.Sure()
 			return nil
-		} else if habitModules[p] {
+		} else if vocab.ForeignModules[p] {
 			d.Help = append(d.Help, "the builtin functions need no module: leave the line out")
 			return nil
 		} else if len(names) > 0 {

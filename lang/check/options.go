@@ -11,6 +11,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // options checks the options of one construct; on names its table.
@@ -18,7 +19,7 @@ func (c *checker) options(w *syntax.With, on string) {
 	if w == nil {
 		return
 	}
-	table := optionsOf(on)
+	table := vocab.OptionsOf(on)
 	var seen []*syntax.Option
 next:
 	for _, o := range w.Options {
@@ -43,7 +44,7 @@ next:
 	}
 }
 
-func (c *checker) noOption(o *syntax.Option, on string, table []Option) {
+func (c *checker) noOption(o *syntax.Option, on string, table []vocab.Option) {
 	name := "`" + on + "`"
 	if on == "codelet" {
 		name = "a codelet"
@@ -77,50 +78,50 @@ func (c *checker) anyDevice(o *syntax.Option) bool {
 	return true
 }
 
-func (c *checker) optionValue(o *syntax.Option, entry Option) {
+func (c *checker) optionValue(o *syntax.Option, entry vocab.Option) {
 	what := fmt.Sprintf("`%s`", o.Name.Name)
-	plain := map[OptionType]*types.Type{IntOption: types.TInt, FloatOption: types.TFloat, BoolOption: types.TBool, StringOption: types.TString}
+	plain := map[vocab.OptionType]*types.Type{vocab.IntOption: types.TInt, vocab.FloatOption: types.TFloat, vocab.BoolOption: types.TBool, vocab.StringOption: types.TString}
 	if t := plain[entry.Type]; t != nil {
 		c.want(o.Value, t, what)
 		return
 	}
-	if entry.Type == HandlesOption {
+	if entry.Type == vocab.HandlesOption {
 		c.handleList(o.Value, what)
 		return
 	}
-	if entry.Type == KindsOption && c.anyDevice(o) {
+	if entry.Type == vocab.KindsOption && c.anyDevice(o) {
 		return
 	}
 	t := c.expr(o.Value)
 	one, item := false, (*types.Type)(nil)
 	switch entry.Type {
-	case KindsOption:
+	case vocab.KindsOption:
 		one, item = true, types.TDevice
-	case WorkersOption:
+	case vocab.WorkersOption:
 		one, item = true, types.TWorker
-	case TasksOption:
+	case vocab.TasksOption:
 		item = types.TTask
-	case NodesOption:
+	case vocab.NodesOption:
 		item = types.TNode
-	case IntsOption:
+	case vocab.IntsOption:
 		item = types.TInt
 	}
 	if t.Kind == types.Invalid || one && c.fits(item, o.Value) {
 		return
 	}
-	if t.Kind == types.List && (t.Of == nil || t.Of.Kind == item.Kind || entry.Type == TasksOption && t.Of.Kind == types.Gate || t.Of.Kind == types.Invalid) {
+	if t.Kind == types.List && (t.Of == nil || t.Of.Kind == item.Kind || entry.Type == vocab.TasksOption && t.Of.Kind == types.Gate || t.Of.Kind == types.Invalid) {
 		if t.Of == nil {
 			t.Of = item
 		}
 		return
 	}
 	d := c.err("E0705", o.Value, fmt.Sprintf("%s takes %v, and this is %s", what, entry.Type, aType(t)))
-	if lit, ok := unparen(o.Value).(*syntax.StringLit); ok && entry.Type == KindsOption && slices.Contains(kindsOfWorkers, lit.Value) {
+	if lit, ok := unparen(o.Value).(*syntax.StringLit); ok && entry.Type == vocab.KindsOption && slices.Contains(kindsOfWorkers, lit.Value) {
 		d.Help = append(d.Help, fmt.Sprintf("a kind stands without quotes: `%s`", lit.Value))
 		d.Edit(c.f.At(o.Value), lit.Value)
 		d.Sure()
 	}
-	if item.Kind == t.Kind || entry.Type == TasksOption && t.Kind == types.Gate {
+	if item.Kind == t.Kind || entry.Type == vocab.TasksOption && t.Kind == types.Gate {
 		d.Help = append(d.Help, fmt.Sprintf("write `[%s]`", c.text(o.Value)))
 	}
 }
@@ -208,19 +209,13 @@ func kindTitle(name string) string {
 // kindsOfWorkers are the builtin values that `where` takes.
 var kindsOfWorkers = []string{"cpu", "cuda", "opencl"}
 
-// optionHabits are other names for options of insert.
-var optionHabits = map[string]string{
-	"depends": "after", "depends_on": "after", "dependencies": "after", "deps": "after", "dependsOn": "after", "wait_for": "after", "needs": "after", "requires": "after",
-	"label": "name", "title": "name",
-}
-
 // optionHabit adds to d which option was meant by another name for it; false when it is
 // none that is known.
 func (c *checker) optionHabit(d *diag.Diagnostic, o *syntax.Option) bool {
 	switch name := o.Name.Name; {
 	case name == "device" || name == "dev" || name == "node" || name == "gpu" || name == "on":
 		d.Help = append(d.Help, "write `where = cuda`, `where = opencl` or `where = cpu` for a kind of worker, `worker = workers(cuda)[0]` for one of them")
-	case optionHabits[name] == "after":
+	case vocab.ForeignOptions[name] == "after":
 		t := o.Value.Type()
 		if t == nil || t.Kind != types.Task && t.Kind != types.Gate {
 			d.Meant(name, "after", "")
@@ -230,8 +225,8 @@ func (c *checker) optionHabit(d *diag.Diagnostic, o *syntax.Option) bool {
 		d.Help = append(d.Help, "write `"+right+"`")
 		d.Edit(c.f.At(o), right)
 		d.Sure()
-	case optionHabits[name] != "":
-		d.Meant(name, optionHabits[name], "")
+	case vocab.ForeignOptions[name] != "":
+		d.Meant(name, vocab.ForeignOptions[name], "")
 		d.Sure()
 	default:
 		return false

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 func (c *checker) partition(s *syntax.Partition) {
@@ -208,7 +209,7 @@ func (c *checker) noFilter(f *syntax.FilterCall) {
 	for _, o := range c.loader.env.Filters {
 		names = append(names, o.Name)
 	}
-	if borderWords[strings.ToLower(f.Name.Name)] {
+	if vocab.BorderWords[strings.ToLower(f.Name.Name)] {
 		size := "1"
 		if len(f.Args) > 0 {
 			size = c.text(f.Args[0].Value)
@@ -270,9 +271,6 @@ func (c *checker) filterArgs(f *syntax.FilterCall, e *FilterEntry, t *types.Type
 		c.filterForm(f, e, fmt.Sprintf("`%s` needs `%s`", e.Name, want.Name))
 	}
 }
-
-// borderWords are names for the halo of parts.
-var borderWords = map[string]bool{"halo": true, "halos": true, "border": true, "borders": true, "overlap": true, "ghost": true, "ghosts": true, "margin": true, "pad": true, "padding": true, "stencil": true, "radius": true}
 
 // hasHalo reports whether the parts of the filter can overlap.
 func (e *FilterEntry) hasHalo() bool {
@@ -348,7 +346,7 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 		d.Help = []string{"tiles of given sizes: `rows(sizes = [...]) then cols(sizes = [...])`"}
 		return
 	}
-	if borderWords[strings.ToLower(name)] && e.hasHalo() {
+	if vocab.BorderWords[strings.ToLower(name)] && e.hasHalo() {
 		d.Help = []string{fmt.Sprintf("parts with a border of their neighbours: `halo = %s`", c.text(a.Value))}
 		d.Edit(c.f.At(a.Name), "halo")
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // scope is the names of one block. The outermost one of a file has the scope of
@@ -191,7 +192,7 @@ func (c *checker) meant(d *diag.Diagnostic, name string, fits func(*types.Object
 	for _, n := range rest {
 		add(c.host[n])
 	}
-	for _, b := range Builtins {
+	for _, b := range vocab.Builtins {
 		add(builtinFuncs[b.Name])
 	}
 	for _, v := range BuiltinValues {

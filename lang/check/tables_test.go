@@ -6,12 +6,13 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // TestWordsAreReserved: the reserved words have a line each, and no other word has.
 func TestWordsAreReserved(t *testing.T) {
 	var have []string
-	for _, e := range Words {
+	for _, e := range vocab.Words {
 		have = append(have, e.Name)
 		if e.Syntax == "" || e.Doc == "" {
 			t.Errorf("nothing is said about `%s`", e.Name)
@@ -25,7 +26,7 @@ func TestWordsAreReserved(t *testing.T) {
 // TestKindsOfData: the line about register names all kinds of data.
 func TestKindsOfData(t *testing.T) {
 	for kind := range handleKinds {
-		if e := entryNamed(Words, "register"); !strings.Contains(e.Doc, kind) {
+		if e := vocab.EntryNamed(vocab.Words, "register"); !strings.Contains(e.Doc, kind) {
 			t.Errorf("%q does not name %s", e.Doc, kind)
 		}
 	}
@@ -42,7 +43,7 @@ func TestArgumentsAreDocumented(t *testing.T) {
 				if list, ok := strings.CutPrefix(h, "all arguments: "); ok {
 					for _, name := range strings.Split(list, ", ") {
 						known[name] = true
-						if ArgNamed("register", name) == nil {
+						if vocab.ArgNamed("register", name) == nil {
 							t.Errorf("%s takes `%s`, and nothing is said about it", kind, name)
 						}
 					}
@@ -50,7 +51,7 @@ func TestArgumentsAreDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range Args[0].Args {
+	for _, e := range vocab.Args[0].Args {
 		if !known[e.Name] {
 			t.Errorf("no constructor takes `%s`", e.Name)
 		}
@@ -58,13 +59,13 @@ func TestArgumentsAreDocumented(t *testing.T) {
 	for _, f := range FilterTable {
 		for _, a := range f.Args {
 			known[a.Name] = true
-			if ArgNamed("partition", a.Name) == nil {
+			if vocab.ArgNamed("partition", a.Name) == nil {
 				t.Errorf("%s takes `%s`, and nothing is said about it", f.Name, a.Name)
 			}
 		}
 	}
 	// The examples are right.
-	for _, set := range Args {
+	for _, set := range vocab.Args {
 		for _, e := range set.Args {
 			text := "param n: int = 3\nregister x = vector[f64](10, fill = 1)\nregister A = matrix[f64](9, 9)\nregister b = block[f64](4, 4, 6)\n" +
 				"codelet zero(x: W variable[f64]) { x = 0.0 }\ncodelet add(into: RW variable[f64], from: R variable[f64]) { into += from }\n"
@@ -82,5 +83,17 @@ func TestArgumentsAreDocumented(t *testing.T) {
 				t.Errorf("%s: %v", e.Syntax, ds.Err())
 			}
 		}
+	}
+}
+
+// TestFilterNames: the words of filters are those of the table.
+func TestFilterNames(t *testing.T) {
+	for _, f := range FilterTable {
+		if !vocab.Filters[f.Name] {
+			t.Errorf("vocab.Filters lacks %s", f.Name)
+		}
+	}
+	if len(vocab.Filters) != len(FilterTable) {
+		t.Errorf("vocab.Filters has %d names, want %d", len(vocab.Filters), len(FilterTable))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 var plainTypes = map[string]*types.Type{
@@ -162,7 +163,7 @@ func isTypeParam(s string) bool {
 
 func elemNames() string {
 	var s []string
-	for _, e := range ElemNames {
+	for _, e := range vocab.ElemNames {
 		s = append(s, e.Name)
 	}
 	return strings.Join(s, ", ")
@@ -170,7 +171,7 @@ func elemNames() string {
 
 func (c *checker) unknownType(e *syntax.TypeExpr, elem bool) {
 	d := c.err("E0201", e.Name, fmt.Sprintf("`%s` is not a type", e.Name.Name))
-	if to := habitTypes[e.Name.Name]; to != "" && !elem {
+	if to := vocab.ForeignTypes[e.Name.Name]; to != "" && !elem {
 		d.Meant(e.Name.Name, to, "")
 		d.Sure()
 		return
@@ -179,11 +180,11 @@ func (c *checker) unknownType(e *syntax.TypeExpr, elem bool) {
 		return
 	}
 	var names []string
-	for _, t := range TypeNames {
+	for _, t := range vocab.TypeNames {
 		names = append(names, t.Name)
 	}
 	if elem {
-		for _, t := range ElemNames {
+		for _, t := range vocab.ElemNames {
 			names = append(names, t.Name)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/vocab"
 	"github.com/starpush/starpush/stdlib"
 )
 
@@ -87,7 +88,7 @@ func docNames() []string {
 
 // docSections are what there is besides modules: names by what they are.
 func docSections() []docSection {
-	entries := func(list []check.Entry) (names []string) {
+	entries := func(list []vocab.Entry) (names []string) {
 		for _, e := range list {
 			names = append(names, e.Name)
 		}
@@ -100,7 +101,7 @@ func docSections() []docSection {
 	for _, f := range check.FilterTable {
 		filters = append(filters, f.Name)
 	}
-	for _, set := range check.Options {
+	for _, set := range vocab.Options {
 		for _, o := range set.Options {
 			if !slices.Contains(options, o.Name) {
 				options = append(options, o.Name)
@@ -109,13 +110,13 @@ func docSections() []docSection {
 	}
 	slices.Sort(options)
 	return []docSection{
-		{"builtin", append(repl.Builtins(), entries(check.BodyFuncs)...)},
+		{"builtin", append(repl.Builtins(), entries(vocab.BodyFuncs)...)},
 		{"values", values},
-		{"types", append(entries(check.TypeNames), entries(check.ElemNames)...)},
-		{"modes", entries(check.Modes)},
+		{"types", append(entries(vocab.TypeNames), entries(vocab.ElemNames)...)},
+		{"modes", entries(vocab.Modes)},
 		{"filters", filters},
 		{"options", options},
-		{"words", entries(check.Words)},
+		{"words", entries(vocab.Words)},
 		{"topics", repl.Topics()},
 	}
 }
@@ -247,7 +248,7 @@ func (a *app) docOf(root *cobra.Command, session *lang.Session, name string) err
 // words are the reserved words.
 var words = func() map[string]bool {
 	m := map[string]bool{}
-	for _, e := range check.Words {
+	for _, e := range vocab.Words {
 		m[e.Name] = true
 	}
 	return m

@@ -18,6 +18,7 @@ import (
 
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 const (
@@ -31,14 +32,14 @@ const (
 var (
 	keywords  = slices.DeleteFunc(token.Keywords(), func(w string) bool { return slices.Contains(literals, w) })
 	literals  = []string{"true", "false", "none"}
-	modes     = names(check.Modes)
-	typeWords = slices.DeleteFunc(names(check.TypeNames, check.ElemNames), func(w string) bool { return slices.Contains(literals, w) })
-	functions = sorted(names(check.Builtins, check.BodyFuncs), filters()) // in front of (
-	folds     = sorted(names(check.Folds))                                // in front of a name
+	modes     = names(vocab.Modes)
+	typeWords = slices.DeleteFunc(names(vocab.TypeNames, vocab.ElemNames), func(w string) bool { return slices.Contains(literals, w) })
+	functions = sorted(names(vocab.Builtins, vocab.BodyFuncs), filters()) // in front of (
+	folds     = sorted(names(vocab.Folds))                                // in front of a name
 	constants = sorted(literals, values())
 )
 
-func names(lists ...[]check.Entry) (out []string) {
+func names(lists ...[]vocab.Entry) (out []string) {
 	for _, l := range lists {
 		for _, e := range l {
 			out = append(out, e.Name)

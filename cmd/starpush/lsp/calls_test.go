@@ -11,6 +11,7 @@ import (
 
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/syntax"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 type signatures struct {
@@ -110,7 +111,7 @@ register acc = variable[f64](reduce = sum)
 func TestSignaturesSayMore(t *testing.T) {
 	c := connect(t)
 	calls := []string{"insert dot("}
-	for _, b := range check.Builtins {
+	for _, b := range vocab.Builtins {
 		calls = append(calls, "print("+b.Name+"(")
 	}
 	for _, f := range check.FilterTable {

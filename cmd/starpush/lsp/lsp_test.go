@@ -12,8 +12,8 @@ import (
 
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang"
-	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 const uri = "file:///nowhere/a.spu"
@@ -160,7 +160,7 @@ func TestHoverSaysWhatDocSays(t *testing.T) {
 	session := comp.NewSession(rt)
 	defer session.Close()
 	words := token.Keywords()
-	for _, e := range check.Modes {
+	for _, e := range vocab.Modes {
 		words = append(words, e.Name)
 	}
 	c.open(uri, strings.Join(words, "\n"))

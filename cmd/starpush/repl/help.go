@@ -17,6 +17,7 @@ import (
 	"github.com/starpush/starpush/lang"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/interp"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // The topics of :help.
@@ -124,10 +125,10 @@ func fixed(text string) func(int) string { return func(width int) string { retur
 
 func modesTopic(width int) string {
 	var rows [][2]string
-	for _, m := range check.Modes {
+	for _, m := range vocab.Modes {
 		rows = append(rows, [2]string{m.Name, m.Doc})
 	}
-	return table(rows, width, nil) + Fold("  "+check.ModesNote+"\n", width)
+	return table(rows, width, nil) + Fold("  "+vocab.ModesNote+"\n", width)
 }
 
 func filtersTopic(width int) string {
@@ -143,7 +144,7 @@ func filtersTopic(width int) string {
 
 func optionsTopic(width int) string {
 	var b strings.Builder
-	for _, set := range check.Options {
+	for _, set := range vocab.Options {
 		fmt.Fprintf(&b, "%s … with\n", set.On)
 		var rows [][2]string
 		for _, o := range set.Options {
@@ -171,7 +172,7 @@ func Topic(name string, width int) (text string, ok bool) {
 // Builtins lists the functions that are there without an import.
 func Builtins() []string {
 	var names []string
-	for _, b := range check.Builtins {
+	for _, b := range vocab.Builtins {
 		names = append(names, b.Name)
 	}
 	return names

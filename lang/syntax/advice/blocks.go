@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // loopHabit is a for of another language.
@@ -28,7 +29,7 @@ func (c *cursor) loopHabit() *token.Mistake {
 	if c.Has(lo, "(") && c.Has(hi-1, ")") {
 		lo, hi = lo+1, hi-1
 	}
-	if c.Has(c.from+2, "=") && token.Constructors[c.Str(c.from+3)] { // for x = vector[f64](n)
+	if c.Has(c.from+2, "=") && vocab.Constructors[c.Str(c.from+3)] { // for x = vector[f64](n)
 		m := c.mistakeOver(c.from, c.from+4, "data is made by `register`")
 		right := "register " + c.Str(c.from+1) + " ="
 		if c.next = brace; c.Has(brace, "{") {
@@ -102,7 +103,7 @@ func (c *cursor) loopHead(lo, hi int) string {
 		}
 		return ""
 	}
-	for c.Kind(lo) == token.Ident && (c.Kind(lo+1) == token.Ident) && (declares[c.Str(lo)] || c.Str(lo) == "var" || c.Str(lo) == "each") || c.Has(lo, "let") || c.Has(lo, "each") {
+	for c.Kind(lo) == token.Ident && (c.Kind(lo+1) == token.Ident) && (vocab.CTypes[c.Str(lo)] || c.Str(lo) == "var" || c.Str(lo) == "each") || c.Has(lo, "let") || c.Has(lo, "each") {
 		lo++ // a type, or a word that declares
 	}
 	name := c.Str(lo)
@@ -242,7 +243,7 @@ func (c *cursor) upTo(name string, lo, hi int, assigned bool) string {
 	a, b := c.text(lo, cut), c.text(cut+1, hi)
 	switch sign {
 	case ":":
-		if c.Kind(lo) != token.Int && (cut > lo+1 || hi > cut+2 || foreignHelp[b] != "") || strings.Contains(a, "..") {
+		if c.Kind(lo) != token.Int && (cut > lo+1 || hi > cut+2 || vocab.StatementHelp[b] != "") || strings.Contains(a, "..") {
 			return "" // for x in xs: f(x)
 		}
 		if from, to, ok := strings.Cut(b, ":"); ok {
@@ -438,24 +439,30 @@ func (c *cursor) choiceInBraces() *token.Mistake {
 // arrayType is f64[], *f64 and Vector<f64> in a signature, and vector[f64]{1.0, 2.0}.
 func (c *cursor) arrayType() *token.Mistake {
 	switch {
-	case c.Has(c.at, "]") && c.Has(c.at-1, "[") && c.Kind(c.at-2) == token.Ident && elements[c.Str(c.at-2)] != "" && c.declaration():
+	case c.Has(c.at, "]") && c.Has(c.at-1, "[") && c.Kind(c.at-2) == token.Ident && vocab.CElems[c.Str(c.at-2)] != "" && c.declaration():
 		if scalar := map[string]string{"float": "float", "double": "float", "int": "int", "long": "int"}[c.Str(c.at-2)]; c.declaring() == "func" && scalar != "" {
 			m := c.mistakeOver(c.at-2, c.at+1, "the items of a list have their type in square brackets")
 			c.replace(m, c.at-2, c.at+1, "list["+scalar+"]").Guessed()
-			m.Help[0] += ", or `vector[" + elements[c.Str(c.at-2)] + "]` for data"
+			m.Help[0] += ", or `vector[" + vocab.CElems[c.Str(c.at-2)] + "]` for data"
 			return m
 		}
 		return c.typed(c.mistakeOver(c.at-2, c.at+1, "data of one index is a vector"), c.at-2, c.at+1, "vector", c.Str(c.at-2))
-	case c.Has(c.at, "*") && c.Kind(c.at-1) == token.Ident && token.ModeOf(c.Str(c.at-1)) != 0 && elements[c.Str(c.at+1)] != "" && c.declaration():
+	case c.Has(c.at, "*") && c.Kind(c.at-1) == token.Ident && token.ModeOf(c.Str(c.at-1)) != 0 && vocab.CElems[c.Str(c.at+1)] != "" && c.declaration():
 		return c.typed(c.mistakeHere("there are no pointers"), c.at, c.at+2, "vector", c.Str(c.at+1))
-	case c.Has(c.at, "<") && c.Has(c.at+2, ">") && token.Constructors[strings.ToLower(c.Str(c.at-1))] && !token.Constructors[c.Str(c.at-1)] && elements[c.Str(c.at+1)] != "":
+	case c.Has(c.at, "<") && c.Has(c.at+2, ">") && vocab.Constructors[strings.ToLower(c.Str(c.at-1))] && !vocab.Constructors[c.Str(c.at-1)] && vocab.CElems[c.Str(c.at+1)] != "":
 		return c.typed(c.mistakeOver(c.at-1, c.at+3, "the element type is written in square brackets"), c.at-1, c.at+3, strings.ToLower(c.Str(c.at-1)), c.Str(c.at+1))
 	}
 	return nil
 }
 
 // taskOptions are the options of insert.
-var taskOptions = token.WordSet("after", "color", "flops", "name", "order", "priority", "sequential", "sync", "unordered", "where", "worker")
+var taskOptions = func() map[string]bool {
+	names := map[string]bool{}
+	for _, o := range vocab.OptionsOf("insert") {
+		names[o.Name] = true
+	}
+	return names
+}()
 
 // inserts reports whether the statement submits a task in front of the token that does
 // not fit.

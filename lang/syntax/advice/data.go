@@ -7,11 +7,8 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
-
-// submits are functions elsewhere that submit the task whose codelet is their first
-// argument.
-var submits = token.WordSet("insert", "submit", "spawn", "task_insert", "insert_task", "task_submit", "submit_task")
 
 // callWithModes is insert_task(f, RW x) and f(RW x), without insert; a function takes its data without modes.
 func (c *cursor) callWithModes() *token.Mistake {
@@ -32,7 +29,7 @@ func (c *cursor) callWithModes() *token.Mistake {
 		return m.Hint("write `%s`; the tasks in it say how they use `%s`", token.ClipTo(plain, 60), c.Str(c.at)).Certain()
 	}
 	m := c.mistakeOver(lo, open, "a task is submitted by `insert`")
-	if fn := c.Str(open + 1); submits[strings.TrimPrefix(c.Str(lo), "starpu_")] && lo == open-1 && !c.DeclaredBy("codelet", c.Str(lo)) && c.Kind(open+1) == token.Ident && c.Has(open+2, ",") {
+	if fn := c.Str(open + 1); vocab.SubmitWords[strings.TrimPrefix(c.Str(lo), "starpu_")] && lo == open-1 && !c.DeclaredBy("codelet", c.Str(lo)) && c.Kind(open+1) == token.Ident && c.Has(open+2, ",") {
 		return m.Hint("write `insert %s(…)`", fn).Edit(token.Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[open+3].Lo}, "insert "+fn+"(").Certain()
 	}
 	return m.Hint("write `insert %s(…)`", c.text(lo, open)).Edit(token.Span{Lo: c.Tokens[lo].Lo, Hi: c.Tokens[lo].Lo}, "insert ").Certain()
@@ -78,12 +75,6 @@ func (c *cursor) saved(m *token.Mistake) {
 		data = c.Str(x)
 	}
 	m.Hint("write `save(%s, \"%s.npy\")`", data, data)
-}
-
-// modeWords are other names for access modes.
-var modeWords = map[string]string{
-	"STARPU_R": "R", "STARPU_W": "W", "STARPU_RW": "RW", "STARPU_REDUX": "REDUX", "STARPU_SCRATCH": "SCRATCH", "STARPU_COMMUTE": "COMMUTE",
-	"r": "R", "w": "W", "rw": "RW", "Rw": "RW", "in": "R", "out": "W", "inout": "RW", "input": "R", "output": "W", "read": "R", "write": "W", "readwrite": "RW", "redux": "REDUX", "scratch": "SCRATCH", "commute": "COMMUTE",
 }
 
 // Habits of data, views and folds: x = register …, new vector, blocks 4, partition A into

@@ -7,6 +7,7 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // Hints: help that is added to what the parser says of a token that does not fit.
@@ -60,7 +61,7 @@ func (c *cursor) hint(m *token.Mistake) *token.Mistake {
 		m.Hint("a block is written in braces: `{ … }`")
 	case this.Kind == token.NL && c.Str(i) == ";" && (slices.Contains(m.Expect, "`,`") || slices.Contains(m.Expect, "`)`")):
 		m.Hint("write `,`").Edit(c.Span(i), ",").Certain()
-	case c.Is(i, "(") && prev.Kind == token.Ident && token.Constructors[c.Str(i-1)]:
+	case c.Is(i, "(") && prev.Kind == token.Ident && vocab.Constructors[c.Str(i-1)]:
 		m.Hint("the element type is written in square brackets: `%s[f64]`", c.Str(i-1))
 	case len(m.Help) == 0 && slices.Contains(m.Expect, "`,`") && token.StartsExpr(m.Got):
 		m.Hint("add `,` after `%s`", token.Clip(prev.Text(c.Text))).Edit(token.Span{Lo: prev.Hi, Hi: prev.Hi}, ",")

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // dashed is let my-var = 3: a declared name that is joined by `-`.
@@ -352,15 +353,11 @@ func (c *cursor) optionsInBraces() *token.Mistake {
 
 // Habits of element types: vector<float>, float[], float *x.
 
-// elements are the element types that C has other names for. The numbers of scripts have
-// 64 bits, those of C that are called the same have 32.
-var elements = map[string]string{"float": "f64", "double": "f64", "int": "i64", "long": "i64", "char": "i8", "unsigned": "u32", "int32_t": "i32", "int64_t": "i64", "f32": "f32", "f64": "f64"}
-
 // typed adds the edit that puts data of an element type, which C calls elem, in place of
 // the tokens [lo, hi). Of a parameter the rest of the text tells which of two it is, or the
 // help has both.
 func (c *cursor) typed(m *token.Mistake, lo, hi int, kind, elem string) *token.Mistake {
-	long := elements[elem]
+	long := vocab.CElems[elem]
 	if long == "" {
 		long = elem
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // openRange is x[1..] and x[..3].
@@ -60,7 +61,7 @@ func (c *cursor) chainedComparison() *token.Mistake {
 			break
 		}
 	}
-	if i <= c.from || token.Constructors[c.Str(i-1)] || i+1 >= c.at {
+	if i <= c.from || vocab.Constructors[c.Str(i-1)] || i+1 >= c.at {
 		return nil
 	}
 	m := token.Chained(c.TokenAt(c.at))
@@ -77,7 +78,7 @@ func (c *cursor) angles() *token.Mistake {
 	if c.Has(c.at, ">") {
 		open = c.at - 2
 	}
-	if !c.Has(open, "<") || !c.Has(open+2, ">") || open < 1 || !token.Constructors[c.Str(open-1)] || c.Kind(open+1) != token.Ident {
+	if !c.Has(open, "<") || !c.Has(open+2, ">") || open < 1 || !vocab.Constructors[c.Str(open-1)] || c.Kind(open+1) != token.Ident {
 		return nil
 	}
 	m := c.mistakeOver(open, open+3, "the element type is written in square brackets")
@@ -204,7 +205,7 @@ func (c *cursor) isTarget(hi int) bool {
 
 // pointer is float *x, a parameter of C.
 func (c *cursor) pointer() *token.Mistake {
-	if c.Kind(c.at-1) != token.Ident || c.Kind(c.at+1) != token.Ident || elements[c.Str(c.at-1)] == "" {
+	if c.Kind(c.at-1) != token.Ident || c.Kind(c.at+1) != token.Ident || vocab.CElems[c.Str(c.at-1)] == "" {
 		return nil
 	}
 	return c.typed(c.mistakeHere("there are no pointers"), c.at-1, c.exprEnd(c.at+1), c.Str(c.at+1)+": RW vector", c.Str(c.at-1)).Guessed()

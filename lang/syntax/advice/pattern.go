@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // A rule is a row of the table: tokens that do not fit, and what was most likely meant.
@@ -73,13 +74,13 @@ var classes = map[string]func(c *cursor, i int) bool{
 	"OPERAND":  func(c *cursor, i int) bool { return c.EndsOperand(i) },               // an operand may end with it
 	"START":    func(c *cursor, i int) bool { return token.StartsExpr(c.TokenAt(i)) }, // an expression begins with it
 	"MODE":     func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && token.ModeOf(c.Str(i)) != 0 },
-	"DATA":     func(c *cursor, i int) bool { return token.Constructors[c.Str(i)] },
+	"DATA":     func(c *cursor, i int) bool { return vocab.Constructors[c.Str(i)] },
 	"OPTION":   func(c *cursor, i int) bool { return taskOptions[c.Str(i)] },
-	"FILTER":   func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && token.Filters[c.Str(i)] },
-	"CTYPE":    func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && declares[c.Str(i)] }, // declares a name in C
-	"ELEM":     func(c *cursor, i int) bool { return elements[c.Str(i)] != "" },
-	"MODEWORD": func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && modeWords[c.Str(i)] != "" },
-	"WORDOP":   func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && token.OperatorWords[c.Str(i)] != "" },
+	"FILTER":   func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.Filters[c.Str(i)] },
+	"CTYPE":    func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.CTypes[c.Str(i)] }, // declares a name in C
+	"ELEM":     func(c *cursor, i int) bool { return vocab.CElems[c.Str(i)] != "" },
+	"MODEWORD": func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.ForeignModes[c.Str(i)] != "" },
+	"WORDOP":   func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.OperatorWords[c.Str(i)] != "" },
 }
 
 // ends are the words of patterns that stand for no token.
@@ -91,9 +92,9 @@ var ends = map[string]func(c *cursor, i int) bool{
 
 // translations are the tables of templates.
 var translations = map[string]func(s string) string{
-	"mode":    func(s string) string { return modeWords[s] },
-	"op":      func(s string) string { return token.OperatorWords[s] },
-	"cmp":     func(s string) string { return comparisons[s] },
+	"mode":    func(s string) string { return vocab.ForeignModes[s] },
+	"op":      func(s string) string { return vocab.OperatorWords[s] },
+	"cmp":     func(s string) string { return vocab.ForeignComparisons[s] },
 	"zero":    firstValue,
 	"kind":    kindOfWorker,
 	"lower":   strings.ToLower,

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // rules are tried in order: the first that fits counts. A rule whose words another one has,
@@ -472,12 +473,9 @@ func oneLineMatch(c *cursor, m *match) bool {
 	return !strings.Contains(c.text(open, c.closingOf(open)), "\n")
 }
 
-// comparisons are the comparisons of other languages.
-var comparisons = map[string]string{"<>": "!=", "===": "==", "!==": "!=", "=<": "<=", "=>": ">=", "=!": "!="}
-
 // foreignComparison reports whether two tokens are a comparison of another language.
 func foreignComparison(c *cursor, m *match) bool {
-	return comparisons[c.text(m.lo, m.hi)] != "" && !(c.Has(m.lo, "=") && c.Has(c.from, "let"))
+	return vocab.ForeignComparisons[c.text(m.lo, m.hi)] != "" && !(c.Has(m.lo, "=") && c.Has(c.from, "let"))
 }
 
 // modeFirst reports whether a parameter begins with a mode.
@@ -492,7 +490,7 @@ func noColonInCodelet(c *cursor, m *match) bool { return noColon(c, m) && c.decl
 // typeAndName reports whether the type of a parameter comes in front of its name.
 func typeAndName(c *cursor, m *match) bool {
 	first, second := c.Str(c.at-1), c.Str(c.at)
-	return noColon(c, m) && (token.ModeOf(first) != 0 && c.declaring() != "func" || token.Constructors[first] || declares[first] && !declares[second] && !token.Constructors[second])
+	return noColon(c, m) && (token.ModeOf(first) != 0 && c.declaring() != "func" || vocab.Constructors[first] || vocab.CTypes[first] && !vocab.CTypes[second] && !vocab.Constructors[second])
 }
 
 // firstValues are the values that names of a type most often begin with.
@@ -540,4 +538,4 @@ func longPath(c *cursor, m *match) bool { return m.hi > c.at+1 }
 func quotesName(c *cursor, m *match) bool { return isName(strings.Trim(c.Str(c.at), `"`)) }
 
 // secondNoType reports whether the token is no type of C.
-func secondNoType(c *cursor, m *match) bool { return !declares[c.Str(c.at)] }
+func secondNoType(c *cursor, m *match) bool { return !vocab.CTypes[c.Str(c.at)] }

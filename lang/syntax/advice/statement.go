@@ -6,41 +6,10 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax/token"
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // Words of other languages that begin a statement there, and misspelt words.
-
-// foreignHelp says what stands for statements of other languages.
-var foreignHelp = map[string]string{
-	"switch": "write `if x == 1 { … } else if x == 2 { … } else { … }`", "match": "write `if x == 1 { … } else if x == 2 { … } else { … }`", "case": "write `if x == 1 { … } else if x == 2 { … } else { … }`",
-	"try": "nothing catches an error: it ends the run; what has to hold is tested by `assert`", "except": "nothing catches an error: it ends the run", "catch": "nothing catches an error: it ends the run", "finally": "data is freed at the end of its block, whatever happens",
-	"throw": "write `assert false, \"why\"`", "raise": "write `assert false, \"why\"`",
-	"class": "there are no classes: data is registered, and functions take what they work on", "struct": "there are no structures: data is registered, and functions take what they work on", "type": "there are no types of one's own", "enum": "write numbers with names: `let red = 0`", "interface": "there are no types of one's own",
-	"pass": "a block may be empty: `{ }`", "end": "a block ends with `}`", "endif": "a block ends with `}`", "done": "a block ends with `}`", "fi": "a block ends with `}`", "begin": "a block begins with `{`",
-	"del": "data ends with its block; before that `unregister x` ends it", "global": "a function sees all names of its file", "nonlocal": "a function sees all names of its file", "package": "a script has no head: statements are written at the top level", "namespace": "a file is a module by itself", "using": "write `import \"std/blas\" as blas`",
-	"do": "a loop is written `while c { … }`", "repeat": "a loop is written `while c { … }`", "unless": "write `if not c { … }`", "yield": "a function returns once", "async": "a task is inserted: `insert f(R x)`; it runs when its data is there", "await": "write `wait t`, or nothing: what is read waits for what writes it", "go": "a task is inserted: `insert f(R x)`", "defer": "data is freed at the end of its block",
-	"public": "all names of a file but those that begin with `_` are seen by those who import it", "private": "names that begin with `_` are private to their file", "static": "names of the top level live as long as the script", "void": "a function is declared by `func f(x: int) -> int { … }`", "template": "an element type may be a parameter: `codelet f(x: RW vector[T]) { … }`",
-	"parallel": "tasks run side by side by themselves, as far as their data allows: `for i in 0..n { insert f(RW x[i]) }`", "barrier": "write `wait`", "sync": "write `wait`", "synchronize": "write `wait`", "taskwait": "write `wait`",
-	"echo": "a call has parentheses: `print(…)`", "println": "a call has parentheses: `print(…)`", "puts": "a call has parentheses: `print(…)`", "otherwise": "write `else { … }`",
-}
-
-// foreign are statement words of other languages.
-var foreign = map[string]string{
-	"def": "func", "fn": "func", "function": "func", "fun": "func", "kernel": "codelet", "var": "let", "const": "let", "auto": "let", "val": "let", "final": "let",
-	"elif": "else if", "elseif": "else if", "foreach": "for", "loop": "while", "until": "while", "use": "import", "include": "import",
-	"require": "import", "submit": "insert", "launch": "insert", "task": "insert", "spawn": "insert", "split": "partition",
-	"free": "unregister", "delete": "unregister", "data": "register", "lock": "acquire", "unlock": "release", "next": "continue",
-	"create": "register", "call": "insert", "forall": "each", "from": "import",
-}
-
-// declares are the types that begin a declaration in other languages.
-var declares = map[string]bool{
-	"int": true, "long": true, "unsigned": true, "size_t": true, "float": true, "double": true, "bool": true, "string": true, "str": true,
-	"char": true, "i32": true, "i64": true, "f32": true, "f64": true,
-}
-
-// pureWords are the words of foreign that mean nothing but that.
-var pureWords = token.WordSet("def", "fn", "function", "fun", "var", "const", "auto", "elif", "elseif", "foreach")
 
 // statementWord returns the word of a statement that word is most likely a misspelling
 // of, or its name in another language.
@@ -49,7 +18,7 @@ func (c *cursor) statementWord(word string) (string, bool) {
 		if near, ok := diag.Nearest(word, append([]string{"else"}, token.StatementWords...)); ok {
 			return near
 		}
-		return foreign[word]
+		return vocab.ForeignStatements[word]
 	})
 	return near, near != ""
 }
@@ -69,28 +38,28 @@ func (c *cursor) notWord(i int) *token.Mistake {
 	end := c.end
 	near, close := c.statementWord(word)
 	switch {
-	case declares[word] && c.Kind(i+1) == token.Ident && c.Str(i+1) == "main" && c.Has(i+2, "("):
+	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && c.Str(i+1) == "main" && c.Has(i+2, "("):
 		m.Hint("a script runs from its first line to its last: the body of `main` goes at the top level")
-	case declares[word] && c.Kind(i+1) == token.Ident && c.Has(i+2, "("):
+	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && c.Has(i+2, "("):
 		m.Hint("statements are written at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", c.Str(i+1))
-	case declares[word] && c.Kind(i+1) == token.Ident && c.Has(i+2, "["):
+	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && c.Has(i+2, "["):
 		m.Hint("data is registered: `register %s = vector[f64](n)`", c.Str(i+1))
-	case declares[word] && c.Kind(i+1) == token.Ident && !c.Has(i+2, "="):
+	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && !c.Has(i+2, "="):
 		m.Hint("a name is made with `let` and has a value: `let %s = 0`", c.Str(i+1))
-	case declares[word] && c.Kind(i+1) == token.Ident:
+	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident:
 		m.Hint("a name is made with `let`: `let %s = ...`", c.Str(i+1)).Edit(c.Span(i), "let").Certain()
 	case word == "loop" && c.Has(i+1, "{"):
 		c.replace(m, i, i+1, "while true")
 	case word == "until" && end > i+1 && c.Has(end, "{"):
 		c.replace(m, i, end, "while not ("+c.text(i+1, end)+")")
-	case foreignHelp[word] != "":
-		m.Hint("%s", foreignHelp[word])
+	case vocab.StatementHelp[word] != "":
+		m.Hint("%s", vocab.StatementHelp[word])
 	case word == "print" && end > i+1:
 		args := c.text(i+1, end)
 		m.Hint("a call has parentheses: `print(%s)`", token.ClipTo(args, 60)).Edit(c.span(i, end), "print("+args+")").Certain()
 	case word == "save" && end > i+1:
 		c.saved(m)
-	case word == "const" && declares[c.Str(i+1)] && c.Kind(i+2) == token.Ident:
+	case word == "const" && vocab.CTypes[c.Str(i+1)] && c.Kind(i+2) == token.Ident:
 		m.Hint("a name is made with `let`: `let %s = ...`", c.Str(i+2)).Edit(c.span(i, i+2), "let").Certain()
 	case word == "from" && c.Str(i+1) == "std" && c.Has(i+2, "import") && c.Kind(i+3) == token.Ident && end == i+4:
 		c.replace(m, i, end, `import "std/`+c.Str(i+3)+`"`)
@@ -106,7 +75,7 @@ func (c *cursor) notWord(i int) *token.Mistake {
 		m.Meant(c.Span(i), near+" "+c.glued(i, near)).Certain()
 	case close:
 		m.Meant(c.Span(i), near)
-		if _, synonym := foreign[word]; len(word) > 1 && !synonym || pureWords[word] {
+		if _, synonym := vocab.ForeignStatements[word]; len(word) > 1 && !synonym || vocab.OnlyForeign[word] {
 			m.Certain()
 		}
 	}
@@ -138,15 +107,15 @@ func (c *cursor) notStatement(i int) bool {
 		case "true", "false", "none", "not", "insert", "if":
 			return true
 		}
-		if foreignHelp[c.Str(i)] != "" && token.IsStatementWord[next.Text(c.Text)] {
+		if vocab.StatementHelp[c.Str(i)] != "" && token.IsStatementWord[next.Text(c.Text)] {
 			return true
 		}
 	case token.NL, token.EOF:
-		if _, ok := c.statementWord(c.Str(i)); !c.Prompt && (ok || foreignHelp[c.Str(i)] != "") && !c.DeclaredBy("func", c.Str(i)) {
+		if _, ok := c.statementWord(c.Str(i)); !c.Prompt && (ok || vocab.StatementHelp[c.Str(i)] != "") && !c.DeclaredBy("func", c.Str(i)) {
 			return true
 		}
 	}
-	if foreignHelp[c.Str(i)] != "" && c.BlockEnd(i+1) && !c.Prompt { // { pass }
+	if vocab.StatementHelp[c.Str(i)] != "" && c.BlockEnd(i+1) && !c.Prompt { // { pass }
 		return true
 	}
 	return false
@@ -156,7 +125,7 @@ func (c *cursor) notStatement(i int) bool {
 // that was met before, or the index of a loop. "" if there is none.
 func (c *cursor) glued(i int, near string) string {
 	name, ok := strings.CutPrefix(c.Str(i), near)
-	if !ok || name == "" || token.IsDigit(name[0]) || name == near[len(near)-1:] || foreign[c.Str(i)] != "" { // a letter twice is a slip of the hand
+	if !ok || name == "" || token.IsDigit(name[0]) || name == near[len(near)-1:] || vocab.ForeignStatements[c.Str(i)] != "" { // a letter twice is a slip of the hand
 		return ""
 	}
 	before := c.Tokens[max(0, i-token.MaxNamed):i]
@@ -166,13 +135,10 @@ func (c *cursor) glued(i int, near string) string {
 	return name
 }
 
-// waits are the names that other systems give to waiting for all tasks.
-var waits = token.WordSet("wait_all", "waitall", "barrier", "sync", "synchronize", "taskwait")
-
 // noEffect is waiting for all tasks by a word of another language.
 func (c *cursor) noEffect() *token.Mistake {
 	name := c.Str(c.at)
-	if c.Mistake.At != c.Span(c.at) || !waits[name] || c.DeclaredBy("let", name) {
+	if c.Mistake.At != c.Span(c.at) || !vocab.WaitWords[name] || c.DeclaredBy("let", name) {
 		return nil
 	}
 	return c.Mistake.Hint("write `wait`").Edit(c.Span(c.at), "wait").Certain()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // suffixes are the binary multiples of integers.
@@ -182,7 +184,7 @@ func (s *Scanner) inSizes() bool {
 		case "(":
 			if depth--; depth < 0 {
 				before := s.Tokens[i-1].Text(s.Text)
-				return before == "]" || Filters[before] || Constructors[before]
+				return before == "]" || vocab.Filters[before] || vocab.Constructors[before]
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 // signHabit is what is written instead of a sign that no token begins with.
@@ -208,7 +210,7 @@ func isProse(rest string) bool {
 	if Reserved[first] {
 		return !notOperat[first]
 	}
-	return second != "" && !Reserved[second] && OperatorWords[second] == "" && !FoldWords[first] && !strings.Contains(m[0], "-")
+	return second != "" && !Reserved[second] && vocab.OperatorWords[second] == "" && !FoldWords[first] && !strings.Contains(m[0], "-")
 }
 
 // foreignComment reports a comment of another language at pos, which sign begins, and

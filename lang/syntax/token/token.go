@@ -125,17 +125,6 @@ var expectsMore = WordSet("and", "or", "not", "in", "by", "then")
 // FoldWords begin a fold when a name follows.
 var FoldWords = WordSet("sum", "prod", "min", "max")
 
-// Filters are the names of filters.
-var Filters = WordSet("blocks", "halves", "rows", "cols", "tiles", "axis", "pick")
-
-// Constructors are the types that have an element type.
-var Constructors = WordSet("variable", "vector", "matrix", "block", "tensor")
-
-// OperatorWords are words for operators.
-var OperatorWords = map[string]string{
-	"mod": "%", "rem": "%", "div": "//", "is": "==", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "AND": "and", "OR": "or", "And": "and", "Or": "or", "xor": "!=",
-}
-
 // WordSet makes a set of words.
 func WordSet(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))
