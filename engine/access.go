@@ -32,7 +32,7 @@ type Access struct {
 	t    *task
 	hold *datamgr.Hold
 
-	there bool // it counts in memoryWaiters.holding; of who has its task
+	there bool // it counts in memoryWaiters.holding; belongs to the holder of its task
 
 	mu struct {
 		sync.Mutex
@@ -64,14 +64,14 @@ const (
 // AcquireOptions say how data is acquired. The zero value is what Acquire does.
 type AcquireOptions struct {
 	Site *Site // where the program does it, for errors
-	// Node is where the bytes are wanted: an index of Runtime.Nodes. 0 is main
-	// memory. On another one the buffer's pointer means something to that device
-	// only: it is for what the program has the device do itself. Tasks have what is
-	// left of its memory: one that would fit without the access waits for its
-	// release, unless it can run elsewhere; one of a parallel codelet, which would
-	// keep its workers, fails. What does not fit beside what the program holds there
-	// already is a *accel.NoMemoryError, and a lost device is a *accel.LostError. A
-	// node that does not exist is a *NoNodeError.
+	// Node is the memory node, an index of Runtime.Nodes, on which the program gets the
+	// data. 0 is main memory. On another node the buffer's pointer is valid on that
+	// device only, for calls that the program makes to the device itself. Tasks use the
+	// rest of the node's memory. A task that would fit without the access waits until it
+	// is released, unless the task can run elsewhere; a task of a parallel codelet, which
+	// would keep its workers, fails. Data that does not fit beside other data held there
+	// is a *accel.NoMemoryError, a lost device is a *accel.LostError, and a node that
+	// does not exist is a *NoNodeError.
 	Node int
 	// OrderOnly waits for its turn and keeps others away as the mode says, and
 	// does nothing with the value: the data need not have one, none is given, and
@@ -82,8 +82,8 @@ type AcquireOptions struct {
 	// something that conflicts with it runs or is held. So does an access to a
 	// handle with SetUnordered.
 	Unordered bool
-	// Partial, for mode R, shows data of which only some elements have a value.
-	// The others mean nothing; InitialisedPart tells them apart.
+	// Partial, for mode R, allows reading data that has a value in some elements only.
+	// The other elements are undefined; InitialisedPart tells them apart.
 	Partial bool
 }
 
@@ -154,9 +154,11 @@ func (j *Job) AcquireFuncWith(h *datamgr.Handle, mode iface.AccessMode, o Acquir
 	return j.request(a)
 }
 
-// TryAcquire is Acquire that returns ErrBusy instead of waiting for others who use
-// the data. Contributions to it that have all ended are combined then, so that who
-// tries again gets it; in a deterministic job also when they have not, as by Acquire. It may be called in kernels, but for AcquireOptions.Node.
+// TryAcquire is Acquire that returns ErrBusy instead of waiting while others use the
+// data. If contributions to the data are pending and all have ended, TryAcquire starts to
+// combine them, so that a later call succeeds. In a deterministic job it also closes the
+// group of contributions while some are running, as Acquire does. It may be called in
+// kernels, except with AcquireOptions.Node.
 func (j *Job) TryAcquire(h *datamgr.Handle, mode iface.AccessMode, at ...*Site) (*Access, error) {
 	return j.TryAcquireWith(h, mode, AcquireOptions{Site: first(at)})
 }
@@ -232,8 +234,8 @@ func (j *Job) request(a *Access) error {
 	t.setOrigin(&Origin{Site: a.opt.Site})
 	if a.try {
 		open := sub.OpenGroup(ops)
-		// in a deterministic job always: which contributions come together must not
-		// depend on who has ended
+		// always in a deterministic job: the contributions combined must not depend on
+		// timing
 		if open != nil && (j.opt.Deterministic || !sub.Busy(open, nil, 0)) {
 			rt.closeGroups(sub, j, ops, t)
 		}
@@ -347,7 +349,7 @@ func (h *releaser) grantAside(t *task) {
 		return
 	}
 	own := rt.borrowReleaser()
-	rt.group.Add(1) // where workers are, too: nobody has waited for them yet
+	rt.group.Add(1) // as for workers: Close has not begun to wait for the group
 	go func() {
 		defer rt.group.Done()
 		own.grant(t)
@@ -402,7 +404,7 @@ func (h *releaser) refuse(t *task, err error) {
 	a.mu.state, a.mu.err = accessRefused, err
 	dropped := a.mu.abandoned != nil
 	a.mu.Unlock()
-	if len(a.none) > 0 { // registered as giving a value, which nobody will
+	if len(a.none) > 0 { // registered as giving a value, which never comes
 		datamgr.SpoilBoxes(a.h, a.none, newFailure(t, "", err, dropped))
 	}
 	sub := h.rt.reg.Lock()
@@ -559,7 +561,7 @@ func (t *task) setAccesses(as []datamgr.Access) {
 	x.accMoved, t.nacc = true, int32(len(as))
 }
 
-// refine shows which pieces of the data nobody else uses.
+// refine finds the pieces of the data that have no other user.
 func (a *Access) refine(sub datamgr.Submission) {
 	if a.hold.Split() {
 		a.t.setAccesses(sub.Refine(a.hold, &a.t.Waiter, a.t.accesses()))

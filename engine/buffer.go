@@ -1,6 +1,6 @@
 package engine
 
-// What kernels see of their operands, with a Go type: Buffer and Mat.
+// Buffer and Mat: the operands of a kernel, with a Go type.
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Mat is a row-major matrix in main memory: element (i, j) is Data[i*Stride+j]. What
-// lies between the rows belongs to others. It is what kernels given to Job.Go and Func
-// take for a Matrix, and has the fields of gonum's blas64.General and blas32.General:
+// Mat is a row-major matrix in main memory: element (i, j) is Data[i*Stride+j]. Memory
+// between the rows may belong to other data. Kernels given to Job.Go and Func take a Mat
+// for a Matrix. Mat has the fields of gonum's blas64.General and blas32.General, so
 // blas64.General(m) converts it. A Mat of a kernel is valid until the kernel returns.
 type Mat[T iface.Go] struct {
 	Rows, Cols int

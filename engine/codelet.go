@@ -1,6 +1,6 @@
 package engine
 
-// What a task does: codelets.
+// Codelets describe the work of a task.
 
 import (
 	"context"
@@ -363,10 +363,10 @@ func label(i int, name string) string {
 
 // Running a codelet without a task.
 
-// Call runs an implementation of c on the caller's goroutine, on buffers instead
-// of data: no task, no order, no statistics. It is for codelets that serve as
-// functions of a reduction. Inside, Worker is 0 whoever calls, and the operands
-// have no handles. A panic of the implementation is a *PanicError.
+// Call runs an implementation of c on the caller's goroutine, on buffers instead of data:
+// no task, no order, no statistics. It is for codelets that serve as functions of a
+// reduction. In the implementation Worker is always 0, and the operands have no handles.
+// A panic of the implementation is a *PanicError.
 func (c *Codelet) Call(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
 	return c.call(ctx, bufs, args, nil)
 }

@@ -51,7 +51,7 @@ func (rt *Runtime) RegisterFilled(s DataSpec, fill func(b *iface.Buffer) error) 
 		}
 	}()
 	s.Unordered = s.Unordered || rt.opt.Unsequenced
-	if rt.opt.Plan != nil { // a value that nobody will see
+	if rt.opt.Plan != nil { // the value is never seen
 		return rt.reg.RegisterValued(&s)
 	}
 	return rt.reg.RegisterFilled(&s, fill)

@@ -102,9 +102,8 @@ func (rt *Runtime) addDeviceWorkers() error {
 	return nil
 }
 
-// closeNodes brings data back to main memory and gives up what the devices were
-// asked for. Nobody works any more. Data of the program that could not be saved
-// is an error.
+// closeNodes brings data back to main memory and frees the memory of devices. All workers
+// have ended. Data of the program that could not be saved is an error.
 func (rt *Runtime) closeNodes() error {
 	for _, w := range rt.workers {
 		for _, s := range w.slots {
@@ -121,7 +120,7 @@ func (rt *Runtime) closeNodes() error {
 // begins says that a kernel begins to run where memory is bounded.
 func (w *worker) begins() {
 	if w.rt.ahead != nil {
-		w.busy.Store(true) // from now on who gives the worker a task sees that
+		w.busy.Store(true) // publish before looking at the queue: later pushes to the worker see it
 		w.prefetchNext(w.lookahead)
 	}
 	w.rt.reg.KernelBegins(w.node)
@@ -298,8 +297,8 @@ func (rt *Runtime) setWays() {
 	}
 }
 
-// CopyTime predicts how long a copy of so many bytes takes from one memory node to
-// another, in seconds.
+// CopyTime predicts the seconds that a copy of the given size takes from one memory node
+// to another.
 func (rt *Runtime) CopyTime(from, to int, bytes int64) float64 {
 	return rt.reg.CopyTime(from, to, bytes)
 }
@@ -383,11 +382,11 @@ func (e *TooLargeError) Error() string {
 
 // Main memory that devices copy from and to by themselves.
 
-// AllocPinned returns main memory for data of the program (DataSpec.Home): from the
-// first device that is an accel.Pinner, where copies need not be staged, else from
-// the Go heap, aligned all the same. It is zero. free gives it back: once no data has
-// it as its home, and before the device is closed; nobody may use it then. A second
-// call of free does nothing.
+// AllocPinned returns main memory for data of the program (DataSpec.Home): from the first
+// device that is an accel.Pinner, where copies need not be staged, else from the Go heap,
+// aligned all the same. It is zero. free returns the memory. Call it when no data has the
+// memory as its home any more, and before the device is closed; the memory must not be
+// used afterwards. A second call of free does nothing.
 func (rt *Runtime) AllocPinned(bytes int64) (p unsafe.Pointer, free func() error, err error) {
 	if bytes < 0 {
 		return nil, nil, fmt.Errorf("engine: AllocPinned of %d bytes", bytes)

@@ -1,10 +1,10 @@
-// Package engine runs tasks: units of work that name the data they use and how,
-// and that are ordered by that, as if they had run one after the other in the
-// order of their submission.
+// Package engine runs tasks: units of work that name their data and access modes. Tasks
+// run in parallel with the same result as one after the other, in the order of their
+// submission.
 //
-// A [Runtime] owns workers and data. A [Job] is the tasks of one program: what is
-// submitted, waited for, cancelled and counted together. A task calls a Go function on
-// data with access modes:
+// A [Runtime] owns workers and data. A [Job] groups the tasks of one program, which can
+// be waited for, cancelled and counted together. A task calls a Go function on data with
+// access modes:
 //
 //	rt, err := engine.New(engine.Options{})           // workers
 //	job := rt.NewJob(ctx, engine.JobOptions{})
@@ -15,34 +15,33 @@
 //	}
 //	a, err := x.Acquire(ctx, job, iface.R)            // after the tasks that write x
 //
-// [Job.Go] makes a [Codelet], which says what a task does, and a [TaskSpec], which says
-// on which data; programs that decide about kinds of data as they run, or have kernels
-// for devices, make both themselves and call [Job.Submit].
+// [Job.Go] makes a [Codelet], which describes the work, and a [TaskSpec], which names the
+// data. Programs with kernels for devices, or with kinds of data that are known only at
+// run time, make both themselves and call [Job.Submit].
 //
-// The order comes from the access modes of the operands (package iface): tasks that
-// read the same elements run side by side, one that writes waits for all that were
-// submitted before and use any of them, and those submitted later wait for it. It
-// hangs on elements, not on handles: parts, parts of parts, views that overlap and the
-// whole may be used side by side, and no view is ever switched on or off. Explicit
-// dependencies, gates and tags add to that order.
+// The order comes from the access modes of the operands (package iface): tasks that read
+// the same elements run side by side, one that writes waits for all that were submitted
+// before and use any of them, and those submitted later wait for it. The order is kept
+// for elements, not handles: parts, parts of parts, overlapping views and the whole may
+// be used together, and views need no activation. Explicit dependencies, gates and tags
+// add to that order.
 //
-// A program may register data, declare views, submit and acquire at any time, also
-// while tasks run. Where that leads to depends on the order of its calls only, but for
-// COMMUTE, contributions to REDUX data in floating point, and what is asked to be
-// without order; [JobOptions.Deterministic] fixes the first two. With
-// [Options.Sequential] each task runs inside its Submit: the reference that every other
-// run must agree with.
+// A program may register data, declare views, submit and acquire at any time, also while
+// tasks run. The results depend only on the order of its calls, except for COMMUTE,
+// contributions to REDUX data in floating point, and accesses without order;
+// [JobOptions.Deterministic] fixes the first two. With [Options.Sequential] each task
+// runs inside its Submit: the reference that every other run must agree with.
 //
 // # Concurrency
 //
-// All methods are safe for concurrent use, but a Job is meant to have one
-// submitter at a time: the order of two submissions that race is not defined.
-// Kernels and hooks may submit tasks. The place of a task in the order is the moment of
-// its submission, so tasks of a kernel come after the task that submits them, and before
-// or after what the program submits meanwhile, as it happens; a [Subgraph] or
-// [TaskSpec].After gives them an order. Calls that wait return [ErrWouldDeadlock] in kernels and
-// hooks. Callbacks of [Job.AcquireFunc] have a goroutine of their own and may wait; they
-// hold their data until they return.
+// All methods are safe for concurrent use, but a Job is meant to have one submitter at a
+// time: the order of two submissions that race is not defined. Kernels and hooks may
+// submit tasks. The place of a task in the order is the moment of its submission, so
+// tasks of a kernel come after the task that submits them, and before or after what the
+// program submits meanwhile, as it happens; a [Subgraph] or [TaskSpec].After gives them
+// an order. Calls that wait return [ErrWouldDeadlock] in kernels and hooks. Callbacks of
+// [Job.AcquireFunc] have a goroutine of their own and may wait; they hold their data
+// until they return.
 //
 // Submit and Go return before the task has run. They wait while the window of the job is
 // in use ([JobOptions].MaxInFlight, [Options].Window), but not where all its tasks wait
@@ -53,32 +52,30 @@
 // Repeating tasks that use the same data take turns, one round each, as the place of a
 // round in the order is the end of the round before. Accesses without order wait for none
 // and exclude those that conflict: [Operand].Unordered for one operand,
-// [TaskSpec].Unsequenced for all of a task, DataSpec.Unordered and Handle.SetUnordered for
-// data, [Options].Unsequenced for all data, [AcquireOptions].Unordered for the program.
+// [TaskSpec].Unsequenced for all of a task, DataSpec.Unordered and Handle.SetUnordered
+// for data, [Options].Unsequenced for all data, [AcquireOptions].Unordered for the
+// program.
 //
 // A context ends a wait and the job that was made with it, nothing else; a nil context
 // never ends.
 //
 // # Errors
 //
-// What is wrong with a submission, an acquire or a registration is the error of that
-// call, and nothing has happened then. Errors that a program may want to look into are
-// types, of this package as a rule, of packages accel, datamgr and filter where those
-// found what is wrong: their fields name the operand and the handle. They may be
-// wrapped: use errors.As.
+// A mistake in a submission, an acquire or a registration is the error of that call,
+// which then has no effect. Errors that a program can examine are types of this package,
+// or of packages accel, datamgr and filter; their fields name the operand and the handle.
+// They may be wrapped: use errors.As.
 //
-// A kernel that returns an error or panics fails its task, and ends nothing else:
-// tasks that need what it should have written are cancelled when their turn comes, and
-// everything else goes on. Waiting is no error then. Who wants to know asks [Task.Err]
-// or [Job.Failures], and whoever acquires such data gets a [*FailedDataError]. Data is
-// valid again once a task has written it (W).
+// A kernel that returns an error or panics fails its task. Tasks that need its result are
+// cancelled when their turn comes, and everything else goes on. Wait returns no error for
+// it: [Task.Err] and [Job.Failures] report failures, and acquiring lost data returns a
+// [*FailedDataError]. Data is valid again once a task has written it (W).
 //
-// A wait that can never end is a [*StuckError] in jobs with [JobOptions.DetectStuck],
-// and at Close in all of them.
+// A wait that can never end is a [*StuckError] in jobs with [JobOptions.DetectStuck], and
+// at Close in all of them.
 //
-// Runtime, Job, Task, Gate, Tag, Access and Subgraph are made by functions and methods
-// of this package. Their zero values are of no use: most methods panic, as they do for
-// nil.
+// Runtime, Job, Task, Gate, Tag, Access and Subgraph are made by functions and methods of
+// this package. Their zero values are of no use: most methods panic, as they do for nil.
 //
 // # Ownership and lifetime
 //
@@ -87,31 +84,29 @@
 // goes on.
 //
 // Memory of the program ([DataSpec] with Home) stays the program's. From Register until
-// the data was unregistered and that has ended the program leaves it alone, except
-// through Acquire; it is kept alive, as any Go pointer is. Other data is memory of the
-// runtime, which exists from the first write to the unregistration. Handles and views
-// are values of the program that may be kept for ever; those that have ended are an
-// error of whoever uses them.
+// the data is unregistered and its last task has ended, the program may use it through
+// Acquire only; it is kept alive, as any Go pointer is. Other data is memory of the
+// runtime, which exists from the first write to the unregistration. Handles and views may
+// be kept for ever; calls with one that has been unregistered return an error.
 //
-// A Codelet, and what it points to, belongs to the program and must not change once a
-// task was submitted with it. A TaskSpec and its slices are copied by Submit. Kernels
-// own their buffers until they return.
+// A Codelet, and all that it points to, belongs to the program and must not change once a
+// task was submitted with it. A TaskSpec and its slices are copied by Submit. Kernels own
+// their buffers until they return.
 //
 // # Devices
 //
-// A device (Options.Devices) has workers behind those of the CPUs, and usually a
-// memory of its own. Before the kernel of a task its operands are brought to the
-// memory of the worker that runs it; what the engine submits itself runs on CPU
-// workers, in main memory, where the program sees data, too. In a runtime with
-// devices every task goes the general way, with a look at where its data is;
-// without, none does for that.
+// A device (Options.Devices) has workers behind those of the CPUs, and usually a memory
+// of its own. Before a kernel runs its operands are copied to the memory of its worker.
+// Internal tasks, such as reductions, run on CPU workers in main memory, where the
+// program sees data, too. In a runtime with devices every task checks where its data is;
+// without devices, none does.
 //
-// An operand may be pinned to main memory (Operand.Pin): then the kernel finds it
-// there. What tasks on a device add by REDUX is data of its own that stays there until
-// it is combined. The program may hold data on a device, too (AcquireOptions.Node).
-// That does not end by itself, so no worker waits for its room: a task that has
-// nothing else to wait for is set aside until a release. Runtimes that have the same
-// device share its memory and wait for each other's tasks.
+// An operand may be pinned to main memory (Operand.Pin): then the kernel finds it there.
+// Contributions that tasks on a device make by REDUX stay there until they are combined.
+// The program may hold data on a device, too (AcquireOptions.Node). Such a hold ends only
+// when the program releases it, so no worker waits for its memory: a task that needs the
+// memory is set aside until a release. Runtimes that have the same device share its
+// memory and wait for each other's tasks.
 //
 // # Life of a task
 //
@@ -120,13 +115,13 @@
 //	    │           └─────────────────> cancelled (what it needs was lost)
 //	    └─────────────────────────────> cancelled (its job was cancelled)
 //
-// A task counts what it waits for: epochs that are not active, tasks, gates. At
-// 0 it is given to the policy, and a worker runs it: all its locks, its
-// memory and copies, its kernel; then what it should have written is marked
-// lost if it failed; then locks and accesses end, which releases its successors.
+// A task counts what it waits for: epochs that are not active, tasks, gates. At 0 it is
+// given to the policy. A worker takes its locks, allocates its memory, copies its data
+// and runs its kernel. If it failed, the data that it should have written is marked lost.
+// Then its locks and accesses end, which releases its successors.
 //
-// Few tasks have more (TaskOptions, Traits, Subgraph), and go a longer way; what
-// a task does not have, it skips:
+// Tasks with TaskOptions, Traits or a Subgraph go through more states; a task skips those
+// that it does not need:
 //
 //	prepared      NewTask: others can wait for it, it has no place in the order
 //	   │ Submit
@@ -139,12 +134,12 @@
 //	sub-graph     its operands are still its own
 //	   │ Epilogue; then what waits for its data is released
 //	ending        end dependencies; the Epilogue comes behind them, if there are any
-//	   │ who waits for the task is released, its tag notified; Callback
+//	   │ waiters for the task are released, its tag is notified; Callback
 //	   ├──────────> waiting: the next round of a repeating task
 //	over          Wait returns
 //
-// A task that fails or is cancelled goes the same way, without what it cannot do
-// any more: kernel, OnStart, Epilogue, further rounds.
+// A task that fails or is cancelled goes the same way, without what it cannot do any
+// more: kernel, OnStart, Epilogue, further rounds.
 //
 // Tasks and epochs are recycled: a fire-and-forget task costs no allocation.
 package engine

@@ -1,6 +1,6 @@
 package engine
 
-// What can go wrong, as values that a caller can take apart.
+// Errors, with types and fields for programs that handle them.
 
 import (
 	"context"
@@ -461,8 +461,8 @@ func (j *Job) Failures() []*TaskError {
 }
 
 // LastCancelled returns the last task, in the order of submission, that was cancelled
-// because what it needs was lost; nil: none was. Its Cause is a *FailedDataError. So who
-// has been told of a failure finds out whether anything submitted since was in vain.
+// because its data was lost, or nil. Its Cause is a *FailedDataError. After a failure it
+// shows whether tasks submitted since then were cancelled, too.
 func (j *Job) LastCancelled() *TaskError {
 	j.mu.Lock()
 	defer j.mu.Unlock()

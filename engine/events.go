@@ -98,7 +98,8 @@ func (rt *Runtime) listenToCopies() {
 	rt.countListeners()
 }
 
-// countListeners finds out who listens. Submission lock held, or nobody else there.
+// countListeners updates the number of listeners and what they listen to. Submission lock
+// held, or the runtime is not in use yet.
 func (rt *Runtime) countListeners() {
 	n, copies, choices := 0, []CopyListener(nil), []ChoiceListener(nil)
 	add := func(l Listener) {
@@ -131,11 +132,12 @@ func (rt *Runtime) countListeners() {
 	rt.listenerCount.Store(int32(n))
 }
 
-// ErrBusyRuntime says that tasks are left, so that who listens cannot change.
+// ErrBusyRuntime is the error of Listen while tasks are left.
 var ErrBusyRuntime = errors.New("engine: tasks are left; wait for them first")
 
-// Listen makes l the listener of the runtime, in place of Options.Listener; nil:
-// nobody. No task may be left, of any job, and nobody else may submit meanwhile.
+// Listen makes l the listener of the runtime, in place of Options.Listener; with nil
+// there is none. No job may have unfinished tasks (ErrBusyRuntime), and no other
+// goroutine may submit meanwhile.
 func (rt *Runtime) Listen(l Listener) error {
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
@@ -156,11 +158,11 @@ func (rt *Runtime) Listen(l Listener) error {
 	return nil
 }
 
-// Mute makes the runtime tell its listener nothing until Unmute or Listen: events cost
-// more than short tasks do. A listener may call it while it is told something, unlike
-// other methods. Of tasks that are not over then it does not hear how they end. It
-// reports false, and does nothing, when there is no listener, when it is muted, and when
-// a profile or a job has a listener, too.
+// Mute stops events to the runtime's listener until Unmute or Listen: events cost more
+// than short tasks do. Unlike other methods, a listener may call it. The listener does
+// not see the end of tasks that are unfinished then. Mute reports false, and does
+// nothing, without a listener, when it is muted already, and when a profile or a job
+// listens, too.
 func (rt *Runtime) Mute() bool {
 	return rt.onlyRuntimeListener.Load() && rt.listenerCount.CompareAndSwap(1, 0)
 }
@@ -172,7 +174,7 @@ func (rt *Runtime) Unmute() {
 	rt.countListeners()
 }
 
-// Events: what a runtime tells whoever listens.
+// Events, which a runtime reports to listeners.
 
 // EventKind says what happened to a task.
 type EventKind uint8
@@ -242,8 +244,9 @@ type CopyEvent struct {
 	Begin, End time.Time
 }
 
-// CopyListener is a Listener that is told of copies, too: by whoever made them,
-// several at the same time. It must not call the runtime, and must return.
+// CopyListener is a Listener that receives copies, too. CopyEvent is called by the
+// goroutine that made the copy, several at the same time. It must not call the runtime,
+// and must return.
 type CopyListener interface {
 	Listener
 	CopyEvent(*CopyEvent)
@@ -258,9 +261,9 @@ type ChoiceEvent struct {
 	Models []perf.Estimate // what the lengths of Terms are predicted from
 }
 
-// ChoiceListener is a Listener that is told of choices, too, by policies that weigh
-// workers against each other (dm and its kin), before the task starts. The call is
-// made under the policy's lock: it must call nothing of the runtime, and must return.
+// ChoiceListener is a Listener that also receives the choices of policies that weigh
+// workers against each other (dm and its kin), before the task starts. The call is made
+// under the policy's lock: it must call nothing of the runtime, and must return.
 type ChoiceListener interface {
 	Listener
 	ChoiceEvent(*ChoiceEvent)
@@ -272,13 +275,13 @@ type boundedListener interface {
 	AlwaysReturns()
 }
 
-// Listener is told what happens to tasks. Submitters and workers call its method
-// on a goroutine made for that and wait for it, several at the same time: it must
-// be safe for concurrent use, return soon, and call nothing of the runtime. A
-// TaskStarted event comes after the TaskDone events of all tasks that the task
-// waited for. The event is valid during the call; so are its operands. Watching
-// tasks does not change them: a panic in it is dropped, and when it ends its
-// goroutine (runtime.Goexit, t.FailNow in a test), nothing else ends.
+// Listener receives the events of tasks. Submitters and workers call its method on a
+// goroutine made for that and wait for it, several at the same time: it must be safe for
+// concurrent use, return soon, and call nothing of the runtime. A TaskStarted event comes
+// after the TaskDone events of all tasks that the task waited for. The event is valid
+// during the call; so are its operands. Watching tasks does not change them: a panic in
+// it is dropped, and when it ends its goroutine (runtime.Goexit, t.FailNow in a test),
+// nothing else ends.
 type Listener interface {
 	TaskEvent(*Event)
 }

@@ -21,7 +21,7 @@ func (w *worker) run(t *task) {
 	}
 	w.pub.Begin(&t.Waiter, w.c) // from now on unordered accesses see us, or we see theirs
 	j := t.job
-	if w.job != j { // who waits for the other job should not wait for this task
+	if w.job != j { // a wait for the other job must not last until this task ends
 		w.flush()
 		w.job = j
 	}
@@ -169,7 +169,7 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 // returned on a device: bringing its contributions to main memory.
 func (w *worker) collects(t *task) bool { return w.node > 0 && t.general && len(t.x.redux) > 0 }
 
-// done tells that t has succeeded. Who calls it asks first whether somebody hears it.
+// done tells that t has succeeded. The caller checks first that there is a listener.
 func (w *worker) done(t *task) { w.rt.event(TaskDone, t, w.id, nil) }
 
 // call calls fn, and returns when it and what it has begun on the worker's stream
@@ -230,7 +230,7 @@ func (w *worker) runGeneral(t *task) {
 	datamgr.Mend(ops)
 	w.roomGiven = w.rt.memoryWaiters.given.Load()
 	if len(w.queued) == 0 || !x.place.PrepareThere(w.node, ops) {
-		w.drainQueue() // whoever waits for room holds none
+		w.drainQueue() // a worker that waits for memory must hold none
 		if err := w.placeOperands(t); err != nil {
 			w.cannotRun(t, err)
 			return
@@ -325,8 +325,8 @@ func (c *TaskContext) Codelet() *Codelet { return c.t.codelet }
 // TaskID returns the number of the task in its job, from 1.
 func (c *TaskContext) TaskID() int64 { return c.t.Order }
 
-// Task returns the task as the program keeps it; nil for one that Submit was
-// told to forget.
+// Task returns the handle of the task, or nil for a task that was submitted without one
+// (Submit).
 func (c *TaskContext) Task() *Task {
 	if c.t.general {
 		return c.t.x.public
@@ -348,8 +348,8 @@ func (c *TaskContext) reset(t *task, w *worker) {
 	clear(c.set)
 }
 
-// goexit is the value by which a kernel that ended its goroutine is told from
-// one that returned.
+// goexitError is the panic value reported for a kernel that ended its goroutine instead
+// of returning.
 type goexitError struct{}
 
 func (goexitError) Error() string {
@@ -415,7 +415,7 @@ var kernelPCs = func() (at [2]uintptr) {
 	look := func(pc *uintptr) Impl {
 		return func(*TaskContext) error {
 			var pcs [3]uintptr
-			runtime.Callers(1, pcs[:]) // this function, then who calls it
+			runtime.Callers(1, pcs[:]) // this function, then its caller
 			*pc = pcs[1]
 			return nil
 		}

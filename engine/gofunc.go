@@ -334,16 +334,16 @@ func isFunc(fn any) error {
 }
 
 // Func makes a codelet of Go functions, which are its implementations for the CPU and
-// have parameters of the same types. Their parameters say what a task is given, in their
-// order: []T is a vector, *T a variable, Mat[T] a matrix, Buffer[T] data of any kind;
+// have parameters of the same types. Their parameters, in order, are the arguments of a
+// task: []T is a vector, *T a variable, Mat[T] a matrix, Buffer[T] data of any kind;
 // numbers, bools and strings are scalar arguments. A context.Context or *TaskContext may
-// come first, and an error may be returned. A function that takes nothing but the
-// *TaskContext takes whatever it is given.
+// come first, and an error may be returned. A function whose only parameter is a
+// *TaskContext accepts any arguments.
 //
-// The name is that in messages, traces and statistics, under which measured times are
-// kept; "" stands for the function's own. Other fields of the codelet, such as Model,
-// On or Pure, may be set until a task is submitted with it. What is wrong with the
-// functions is the error, a *TypeError, of every such submission.
+// The name is used in messages, traces and statistics, and for measured times; "" means
+// the function's own name. Other fields of the codelet, such as Model, On or Pure, may be
+// set until a task is submitted with it. A mistake in the functions is a *TypeError of
+// every submission with the codelet.
 func Func(name string, fns ...any) *Codelet {
 	c := &Codelet{Name: name}
 	for i, fn := range fns {

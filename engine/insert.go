@@ -55,11 +55,11 @@ type (
 	Node int
 )
 
-// Go inserts a task that calls a function, which is its kernel, and forgets it, as
-// Submit does: it returns without waiting.
+// Go inserts a task that calls a function, which is its kernel, and forgets it, as Submit
+// does: it returns without waiting.
 //
-// fn is the function, or a *Codelet, such as one made by Func. args are what it is given,
-// in the order of its parameters: data with its access mode, R(x) or RW(y), and numbers,
+// fn is the function, or a *Codelet, such as one made by Func. args are its arguments, in
+// the order of its parameters: data with its access mode, R(x) or RW(y), and numbers,
 // bools and strings as they are. A vector arrives as []T, a variable as *T, a matrix as
 // Mat[T], and all of them as Buffer[T] where the parameter is that. An int is fine for a
 // float64, as is any number for a parameter whose type can hold it. A context.Context or
@@ -68,14 +68,14 @@ type (
 // the function returns, or a panic, fails the task. Between the arguments or after them
 // there may be options, such as Priority(1).
 //
-// What is wrong with the arguments is a *TypeError, before anything happens. Other errors
-// are those of Submit. The kernel owns its arguments until it returns; what else a
-// closure uses is the program's to keep in order.
+// A mistake in the arguments is a *TypeError, and no task is submitted. Other errors are
+// those of Submit. The kernel owns its arguments until it returns; the program must
+// synchronise all other variables that a closure uses.
 //
 // Go takes some 20 ns more than Submit with the same codelet, and allocates nothing
-// itself for functions with common parameters, up to five, of which the scalars have one
-// type. Other functions, and those with a Context, are called by package reflect, which
-// takes 0.3 µs more.
+// itself for functions with common parameters, up to five, with scalars of one type.
+// Other functions, and those with a Context, are called by package reflect, which takes
+// 0.3 µs more.
 func (j *Job) Go(fn any, args ...any) error {
 	f, err := kernelOf(fn)
 	if err != nil {
@@ -406,8 +406,8 @@ func wrongType(err error) bool {
 
 var typeData = reflect.TypeFor[Data]()
 
-// mistake returns what is wrong with the arguments of Go, of which collect made ops and
-// scalars; nil: nothing that can be said of them here.
+// mistake returns the first mistake in the arguments of Go, or nil if it finds none.
+// collect made ops and scalars from args.
 func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) error {
 	c := f.codelet
 	e := &TypeError{Codelet: c, Operand: -1, Arg: -1}

@@ -1,7 +1,7 @@
 package engine
 
-// What the engine submits itself: reductions, lazy initialisations, gathering,
-// invalidation, the end of data.
+// Internal tasks: reductions, lazy initialisations, gathering, invalidation, the end of
+// data.
 
 import (
 	"fmt"
@@ -64,9 +64,8 @@ func (rt *Runtime) initialise(sub datamgr.Submission, j *Job, ops []Operand, lik
 	}
 }
 
-// admit registers an internal task and reports whether it is ready. What has a
-// kernel is then given to the policy, the rest is the caller's to run once the
-// lock is free.
+// admit registers an internal task and reports whether it is ready. A ready task with a
+// kernel goes to the policy; the caller runs other ready tasks once the lock is free.
 func (rt *Runtime) admit(sub datamgr.Submission, t *task, opt datamgr.MergeOptions) (ready bool, err error) {
 	waits, err := rt.register(sub, t, opt, nil)
 	if err != nil {
@@ -250,9 +249,9 @@ func (h *releaser) runLight(t *task) {
 	h.endLight(t)
 }
 
-// bringHome brings the value of data that ends to the memory of the program, which reads
-// it there and nowhere else: nobody but Failures tells that it is not there. What tasks lost
-// was told when they failed.
+// bringHome copies the value of data that ends to the memory of the program. The program
+// reads it there without a call that could return an error, so a failed copy is recorded
+// for Failures. Values lost by a task were recorded when the task failed.
 func (t *task) bringHome() {
 	err := t.x.h.Gather()
 	if _, v := datamgr.Fault([]Operand{{Handle: t.x.h, Mode: iface.R}}); err == nil && v != nil {
@@ -443,7 +442,7 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 		return nil, problem(ops, bad)
 	}
 	u.Open(sub)
-	if u.Busy() { // who reads it before and after must see the same
+	if u.Busy() { // readers before and after must see the same
 		rt.unshare(sub, j, u, like)
 	}
 	return u.Handle(), nil

@@ -52,9 +52,8 @@ type JobOptions struct {
 	// MaxWorkers is the most workers that run tasks of the job at a time; 0: all. A job with
 	// MaxWorkers and no Weight has the weight 1.
 	MaxWorkers int
-	// Listener is told what happens to the job's tasks, besides Options.Listener,
-	// until Close; if it is a CopyListener, of all copies in the runtime, too. nil
-	// costs nothing.
+	// Listener receives the events of the job's tasks, besides Options.Listener, until
+	// Close; a CopyListener receives all copies in the runtime, too. nil costs nothing.
 	Listener Listener
 	// OnInternal is called with the TaskSubmitted event of each task that the engine
 	// submits for the job by itself, such as reductions, and of each access of the
@@ -73,8 +72,8 @@ type Job struct {
 	opt    JobOptions
 	window int64
 	low    int64 // where a submitter that waits goes on; 0: three quarters of the window
-	every  int64 // look at the window every so many submissions
-	batch  int64 // workers add what ended after so many tasks
+	every  int64 // submissions between two looks at the window
+	batch  int64 // finished tasks that a worker adds to ended at once
 
 	lane      *lane        // its share; nil: it has none
 	cancelled atomic.Int64 // tasks up to this number are not started any more
@@ -181,10 +180,10 @@ func (j *Job) open(_ datamgr.Submission) error {
 	return nil
 }
 
-// Cancel drops the tasks submitted so far that have not started. Kernels that
-// run see their Context end with cause, and add no more tasks to their sub-graphs. What
-// the dropped tasks should have written is lost, as if they had failed with cause;
-// everything else stays valid, and the job takes new tasks. It does not wait.
+// Cancel drops the tasks submitted so far that have not started. The Context of running
+// kernels ends with cause, and they can add no more tasks to their sub-graphs. The
+// results of dropped tasks are lost, as if they had failed with cause; other data stays
+// valid, and the job accepts new tasks. Cancel does not wait.
 func (j *Job) Cancel(cause error) { j.cancel(cause, nil) }
 
 // contextWatch is one CancelWhen.
@@ -317,7 +316,7 @@ func (j *Job) Close() error {
 	j.closed = true
 	sub.Unlock()
 	rt.progress() // callbacks that wait may have to give up
-	if was {      // perhaps by somebody who waits still
+	if was {      // another call may still be waiting
 		return rt.waitUntil(context.Background(), func(datamgr.Submission) bool { return j.done })
 	}
 	var stuck *StuckError
@@ -383,9 +382,9 @@ func (j *Job) Unregister(h *datamgr.Handle, at ...*Site) error {
 	return j.light(unregisterTask, h, iface.W, datamgr.MergeOptions{Drop: true, DropAt: site}, site, 0)
 }
 
-// Gather collects the valid copies of h in one piece in main memory, after the
-// tasks submitted so far, and gives back the memory of others that nobody uses.
-// It does not wait, unless the job is Bounded, and then for room only.
+// Gather collects the valid copies of h in one piece in main memory, after the tasks
+// submitted so far, and frees other copies that are not in use. It waits only if the job
+// is Bounded, and then for room.
 func (j *Job) Gather(h *datamgr.Handle) error { return j.GatherTo(h, 0) }
 
 // GatherTo is Gather on any memory node, an index of Runtime.Nodes: h is there in one
@@ -430,7 +429,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 				return nil // others have it
 			}
 			if h.Shared(sub) != nil {
-				u.Close(sub) // nobody will read a copy
+				u.Close(sub) // a copy that is never read
 				u.Copied(hd.c)
 			}
 		}
@@ -487,12 +486,11 @@ func first(at []*Site) *Site {
 
 // Pace: a submitter that is far ahead of short tasks lets the workers catch up.
 
-// What is submitted long before it runs costs more: its record has left the
-// caches, there are more records for the collector to walk, and, where there are
-// no more cores than workers, one of them stands still for the submitter. With
-// kernels of 1 µs on 2 cores that made a stencil's task take 1.6 µs instead of 1.0.
-// It is worth a pause for short tasks only; a program that submits long ones has
-// better things to do, so there the submitter soon stops trying.
+// A task submitted long before it runs costs more: its record has left the caches, the
+// collector walks more records, and, with no more cores than workers, one worker idles
+// for the submitter. With kernels of 1 µs on 2 cores this made a stencil's task take 1.6
+// µs instead of 1.0. It is worth a pause for short tasks only; a program that submits
+// long ones has better things to do, so there the submitter soon stops trying.
 const (
 	pauseAbove     = 2048                   // unfinished tasks from which on the submitter pauses
 	resumeBelow    = pauseAbove / 2         // and down to which
@@ -504,7 +502,7 @@ const (
 // pace is when a job's submitter looks again how far ahead it is.
 type pace struct {
 	next int64 // at this submission
-	gap  int64 // after so many, when the last try brought nothing
+	gap  int64 // submissions to the next look, when the last pause brought nothing
 }
 
 // inFlight is how much of the window is in use.

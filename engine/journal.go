@@ -126,7 +126,7 @@ func (j *Journal) Check() error {
 			s.start = i // again, when its device was lost: others could run meanwhile
 		case e.Kind != TaskStarted && s.end < 0:
 			if s.end = i; e.Kind != TaskDone && s.start >= 0 && entries[s.start].Worker != e.Worker {
-				s.start = -1 // it had been given back, nobody knows when, and was not begun again
+				s.start = -1 // given back at an unknown time, and not begun again
 			}
 		default:
 			return fmt.Errorf("engine: %v was %v twice", s, e.Kind)

@@ -219,9 +219,9 @@ func (w *worker) placeOperands(t *task) error {
 	return x.place.Prepare(w.node, ops)
 }
 
-// contributeAside takes a contribution to h for t to add to on a node: the one reserved for it,
-// or any that nobody uses. When a function of the reduction ends the goroutine, the
-// task has failed.
+// contributeAside takes a contribution to h for t to add to on a node: the one reserved
+// for it, or any idle one. If a function of the reduction ends the goroutine, the task
+// fails.
 func (w *worker) contributeAside(t *task, h *datamgr.Handle, node int) (*datamgr.Contribution, error) {
 	x := t.x
 	k := slices.IndexFunc(x.redux, func(c datamgr.Contribution) bool { return c.Waits(h) })
@@ -246,8 +246,8 @@ func (w *worker) describeAside(t *task, i int) {
 	}
 }
 
-// Deterministic jobs: what tasks compute is the same, to the last bit, for every
-// number of workers, policy and run, a Sequential runtime included.
+// Deterministic jobs: what tasks compute is the same, to the last bit, for every number
+// of workers, policy and run, a Sequential runtime included.
 //
 // Only two things let the order in which tasks happen to run show in results:
 //
@@ -259,11 +259,11 @@ func (w *worker) describeAside(t *task, i int) {
 //     combined in a fixed tree over the order of submission, whose leftmost leaf
 //     is the value that the handle had before (package datamgr, redux_tree.go).
 //
-// What the program itself leaves open stays open: which of several tasks without
-// order (TaskSpec.Unsequenced, Operand.Unordered) goes first, the order of
-// submissions that race, the content of SCRATCH operands and of the elements
-// that a W operand left unwritten, and what a kernel makes of the number of its
-// worker. Kernels must not depend on those.
+// Choices that the program leaves open stay open: which of several tasks without order
+// (TaskSpec.Unsequenced, Operand.Unordered) goes first, the order of submissions that
+// race, the content of SCRATCH operands and of the elements that a W operand left
+// unwritten, and what a kernel makes of the number of its worker. Kernels must not depend
+// on those.
 
 // fixes reports whether a deterministic job has to look after one of the operands.
 func fixes(ops []Operand) bool {

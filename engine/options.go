@@ -24,21 +24,21 @@ const maxAhead = 64
 
 // Options set up a Runtime. The zero value is the default.
 type Options struct {
-	// Workers is the number of CPU workers, MaxWorkers at most; 0 means GOMAXPROCS, which
-	// is one per CPU if nobody says otherwise.
+	// Workers is the number of CPU workers, MaxWorkers at most; 0 means GOMAXPROCS, by
+	// default one per CPU.
 	Workers int
 	// Devices are processors beside the CPUs, each with its workers, which come
 	// behind the CPU workers, and with its memory, another memory node unless a
 	// device before it has the same. Bytes travel between the nodes as tasks need
 	// them. No two have the same name. A Sequential runtime has no devices.
 	Devices []accel.Device
-	// RAM bounds main memory, in bytes; 0: it has no bound. With a bound, data that
-	// the runtime owns is brought to main memory as tasks need it, and what no task
-	// uses goes to Disk when room is needed. What tasks need at once must fit: a task
-	// that does not is an error of its submission. Not counted are data with memory of
-	// the program, and what the program holds (Acquire) or fills as a whole
-	// (RegisterFilled). Disk is a device for the rest, see package accel/disk, which
-	// the caller closes after the runtime. It is the last of Runtime.Nodes.
+	// RAM bounds main memory, in bytes; 0: it has no bound. With a bound, data that the
+	// runtime owns is brought to main memory as tasks need it, and unused data moves to
+	// Disk when room is needed. The operands of one task must fit: otherwise its
+	// submission is an error. Data in memory of the program, and data that the program
+	// holds (Acquire) or fills as a whole (RegisterFilled), is not counted. Disk is a
+	// device for the rest, see package accel/disk, which the caller closes after the
+	// runtime. It is the last of Runtime.Nodes.
 	RAM  int64
 	Disk accel.Device
 	// Bus says what copies between the nodes cost, for the choice of their source and
@@ -56,11 +56,11 @@ type Options struct {
 	// options if need be: "dmda:alpha=1,beta=2". "" means "lws", and "dmdas" with
 	// devices.
 	Policy string
-	// NewPolicy makes the scheduling policy, when it is none of package sched;
-	// Policy is then what Runtime.Policy calls it, "" for "user". See package
-	// sched for what it must do, and schedtest for a test of it. It is called once
-	// for the runtime, and again for jobs with a share (JobOptions.Weight), each of which
-	// has a policy of its own. A Sequential runtime uses none.
+	// NewPolicy makes the scheduling policy, when it is none of package sched; Policy is
+	// then what Runtime.Policy calls it, "" for "user". See package sched for what it
+	// must do, and schedtest for a test of it. It is called once for the runtime, and
+	// again for every job with a share (JobOptions.Weight), which has a policy of its
+	// own. A Sequential runtime uses none.
 	NewPolicy func(sched.Machine) sched.Policy
 	// Window is the number of unfinished tasks above which Submit waits for
 	// the workers to catch up; 0 means DefaultWindow. Submit never waits when
@@ -69,18 +69,17 @@ type Options struct {
 	// Sequential runs each task inside its Submit, on the caller's goroutine:
 	// the reference that every other run must agree with. There are no workers.
 	Sequential bool
-	// Plan makes a runtime that runs nothing: each task is checked and takes its
-	// place in the order as it would, is told to this function, and counts as
-	// done. No memory is allocated for data, no value exists, nothing is copied;
-	// what Acquire gives has sizes and no memory. It runs tasks inside their Submit
-	// as Sequential does, but has all the workers and Devices of the machine that is
-	// planned for. The function is called under a lock, and must call nothing of the
-	// runtime.
+	// Plan makes a runtime that runs nothing: each task is checked, takes its place in
+	// the order, is passed to this function, and counts as done. No memory is allocated
+	// for data, no value exists, nothing is copied; Acquire returns buffers with sizes
+	// and no memory. It runs tasks inside their Submit as Sequential does, but has all
+	// the workers and Devices of the machine that is planned for. The function is called
+	// under a lock, and must call nothing of the runtime.
 	Plan func(*PlannedTask)
 	// Unsequenced gives data registered with the runtime no order by default, as
 	// DataSpec.Unordered does; Handle.SetUnordered(false) gives it back.
 	Unsequenced bool
-	// Listener is told what happens to tasks; nil costs nothing.
+	// Listener receives the events of tasks; nil costs nothing.
 	Listener Listener
 	// Deterministic sets JobOptions.Deterministic for every job.
 	Deterministic bool
@@ -155,7 +154,7 @@ func (o Options) normal() (Options, error) {
 	switch {
 	case o.Plan != nil:
 		o.Sequential, o.Verify, o.Poison, o.Profile, o.Calibrate = true, false, false, false, 0
-		o.Listener = profileOnly{} // makes events, from which the plan is told
+		o.Listener = profileOnly{} // makes the events from which the plan is built
 	case o.Sequential:
 		o.Workers, o.Poison = 1, true
 	}

@@ -40,7 +40,7 @@ type SizeError struct {
 
 func (e *SizeError) Error() string { return e.Message }
 
-// choose decides about the size of a task, which may run on so many workers.
+// choose sets the number of workers of a task and checks that they exist.
 func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
 	rt, c := j.rt, s.Codelet
 	var tr Traits
@@ -387,11 +387,10 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 
 // Gangs: how a parallel task gets its workers.
 //
-// The worker that a policy gives the task to leads it. Gangs that are not
-// complete stand in a queue, and only the first takes members: workers that
-// have ended a task, that find nothing to run, and leaders of gangs behind it.
-// So every worker that may be a member comes sooner or later, and leaders never
-// wait for each other in a circle.
+// The worker that a policy gives the task to leads it. Incomplete gangs wait in a queue,
+// and only the first takes members: workers that have ended a task, that find nothing to
+// run, and leaders of gangs behind it. So every worker that may be a member comes sooner
+// or later, and leaders never wait for each other in a circle.
 
 // gangs is the queue of those that are not complete.
 type gangs struct {

@@ -129,8 +129,8 @@ func afterIDs(after []Dependency) (ids []int64) {
 	return ids
 }
 
-// skip ends a task without running it. What waits for gates, locks or held data
-// waits here, too.
+// skip ends a task without running it. Tasks that wait for gates, locks or held data wait
+// here, too.
 func (w *worker) skip(t *task) {
 	if w.c.Late() {
 		w.finishLate(t)

@@ -104,7 +104,7 @@ func (n *nodeHints) next() (hint, bool) {
 
 func (q *hints) add(x hint) {
 	if x.node >= len(q.nodes) {
-		return // nobody carries it out
+		return // no prefetcher there
 	}
 	n := q.nodes[x.node]
 	n.mu.Lock()
@@ -444,8 +444,8 @@ func newLookahead(w *worker) *lookahead {
 	return m
 }
 
-// prefetchNext has what the next tasks of w need brought to its node. What it was asked to bring
-// before, and has not begun to, it forgets.
+// prefetchNext replaces the prefetch requests of w: it requests the data of its next
+// tasks, and drops earlier requests that have not begun.
 func (w *worker) prefetchNext(m *lookahead) {
 	rt := w.rt
 	m.requests, m.keep, m.tasks = m.requests[:0], m.keep[:0], 0

@@ -103,7 +103,7 @@ type taskTimes struct {
 // profiler belongs to a runtime with Options.Profile.
 type profiler struct {
 	rt        *Runtime
-	silent    bool // nobody else listens to events
+	silent    bool // there is no other listener
 	submitted atomic.Int64
 	queued    atomic.Int64
 	running   atomic.Int64

@@ -41,7 +41,7 @@ type queuedKernel struct {
 	count *tallied
 }
 
-// addSlots makes the streams of w, of which one is w.stream.
+// addSlots makes the streams of w in addition to w.stream, which is one of them.
 func (w *worker) addSlots() error {
 	for range w.rt.opt.Queue {
 		s, err := w.dev.NewStream()
@@ -158,7 +158,7 @@ func (w *worker) awaitOldest() {
 	}
 	err := f.event.Sync()
 	if err != nil {
-		_ = f.slot.stream.Sync() // it was told
+		_ = f.slot.stream.Sync() // err reports its failure
 	}
 	w.queued = append(w.queued[:0], w.queued[1:]...)
 	f.slot.taken = false

@@ -13,7 +13,7 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// kind says what a task is for. What the engine submits itself has no codelet.
+// kind is the purpose of a task. Internal tasks have no codelet.
 type kind uint8
 
 const (
@@ -32,15 +32,15 @@ const (
 
 var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "", "unregister", "gather"}
 
-// light reports whether tasks of kind k are run by whoever releases them,
-// instead of going through the policy: they have no kernel.
+// light reports whether the releaser runs tasks of kind k itself, instead of giving them
+// to the policy, as they have no kernel.
 func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
 
 // task is one submitted task. It is recycled when it has ended.
 //
-// It takes three cache lines, each of which travels between the submitter and a
-// worker when it is touched. The first is all there is to see of a task without
-// data, the others have the accesses and operands.
+// It takes three cache lines, and each one that is touched travels between the submitter
+// and a worker. A task without data uses the first only; the others have the accesses and
+// operands.
 type task struct {
 	datamgr.Waiter
 	sched.Item // Order is the task's number in its job
@@ -58,8 +58,8 @@ type task struct {
 }
 
 // taskExtra is what a small task does not need: first what tasks of scripts have, on a
-// line of its own, then what general tasks have. What it holds when the record
-// is used again is of another task, until marks or general say otherwise.
+// line of its own, then what general tasks have. In a recycled record its fields belong
+// to another task, until marks or general say otherwise.
 type taskExtra struct {
 	args   []iface.Scalar
 	origin Origin

@@ -42,7 +42,7 @@ func (h *releaser) dispatch() {
 	}
 }
 
-// dispatchSorted gives out several tasks, the first of which is w, in the order of their
+// dispatchSorted schedules several tasks, a list that starts at w, in the order of their
 // priorities: a worker takes the first that it sees, before the others are there.
 func (h *releaser) dispatchSorted(w *datamgr.Waiter) {
 	rt, n := h.rt, len(h.light)
@@ -337,7 +337,7 @@ func (h *releaser) endTask(t *task, e ending) {
 
 func (h *releaser) wakeAfterCallback(t *task, e ending) { h.wakeWaiters(t) }
 
-// markEndedAndRelease says that k has ended and releases who waits for that.
+// markEndedAndRelease records that k has ended and releases its successors.
 func (h *releaser) markEndedAndRelease(k *Task, e ending) {
 	k.mu.Lock()
 	k.mu.ended, k.mu.err, k.mu.failure = true, e.err, e.f
@@ -388,7 +388,7 @@ func (h *releaser) runEpilogue(t *task, describe func(*task, string, error, bool
 	})
 }
 
-// over wakes who waits for t in the program, and gives t back.
+// wakeWaiters wakes the goroutines that wait for t, and recycles t.
 func (h *releaser) wakeWaiters(t *task) {
 	k := t.x.public
 	k.setRecord(nil)

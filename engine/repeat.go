@@ -10,7 +10,7 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// Forever is a TaskOptions.Repeat for tasks that are told to stop.
+// Forever is a TaskOptions.Repeat for tasks that repeat until Task.Stop.
 func Forever(*Task) bool { return true }
 
 // Stop tells a repeating task to stop: the round that runs is its last one, and

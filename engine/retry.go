@@ -2,11 +2,11 @@ package engine
 
 // Tasks that could not run on a device, and run elsewhere.
 //
-// What goes wrong before a kernel starts leaves all data as it was: a copy that
-// failed, memory that ran out, a device that is lost or declines the kernel. The task goes to a worker on
-// another node then, once for each node. When the device does not carry out the kernel,
-// or is lost while it runs, the task runs again if it may and if what it reads is still
-// somewhere: see Codelet.Pure and datamgr's Placement.Restore.
+// A fault before the kernel starts leaves all data unchanged: a failed copy, no memory, a
+// device that is lost or declines the kernel. The task then goes to a worker on another
+// node, once for each node. When the device does not carry out the kernel, or is lost
+// while it runs, the task runs again if it may and if what it reads is still somewhere:
+// see Codelet.Pure and datamgr's Placement.Restore.
 
 import (
 	"errors"
@@ -137,8 +137,8 @@ func (w *worker) giveUpNode(t *task) {
 	w.unpublish(t)
 }
 
-// lostNode is called once when a device is lost. What it returns is the provenance
-// of the data that was only there.
+// lostNode is called once when a device is lost. It returns the failure recorded for data
+// that had no other copy.
 func (rt *Runtime) lostNode(node int, err *accel.LostError) any {
 	rt.lost.Or(1 << node)
 	return &failure{codelet: lostCodelet, worker: err.Device, cause: err}
@@ -149,8 +149,8 @@ var lostCodelet = &Codelet{Name: "device"}
 
 // Tasks for which there is no room on a device because the program holds data there.
 //
-// They wait for a release as tasks that need the data do, and not on their worker: so
-// a program that waits for them while it holds the data is told, see StuckError.
+// They wait for a release as tasks that need the data do, and not on their worker. So a
+// program that waits for them while it holds the data gets a StuckError.
 
 // memoryWaiters holds those tasks, by node.
 type memoryWaiters struct {
@@ -158,7 +158,7 @@ type memoryWaiters struct {
 
 	// guarded by the submission lock
 	waiting map[int][]*task
-	holding map[int]int // accesses whose memory nobody waits for (Placement.Hold), or did until retryMemoryWaiters
+	holding map[int]int // accesses to memory that no task waits for (Placement.Hold), or none did until retryMemoryWaiters
 }
 
 // holds says, before it is so, that the memory of a on its device is the program's.
@@ -232,7 +232,7 @@ func (j *Job) dropMemoryWaiters(_ datamgr.Submission, id int64) {
 	}
 }
 
-// memoryWaitersOf is the error of what needs so many bytes on a node.
+// memoryWaitersOf returns the error of a request for memory on a node.
 func (rt *Runtime) memoryWaitersOf(node int, bytes int64) error {
 	n := rt.Nodes()[node]
 	return &accel.NoMemoryError{Node: n.Name, Want: bytes, Allocated: n.Allocated, Capacity: n.Capacity}
@@ -240,10 +240,9 @@ func (rt *Runtime) memoryWaitersOf(node int, bytes int64) error {
 
 // Asking whether a value was lost.
 
-// Lost returns the failure because of which h, or a part of it, has no valid
-// value; nil when no task that ended lost it. It does not wait: call it after
-// WaitHandles. The failure counts as handed out, see Failures. Of nil and of data of
-// another runtime nothing is lost here.
+// Lost returns the failure that left h, or a part of it, without a valid value, or nil if
+// there is none. It does not wait: call it after WaitHandles. The failure counts as
+// handed out, see Failures. For nil, and for data of another runtime, Lost returns nil.
 func (j *Job) Lost(h *datamgr.Handle) *TaskError {
 	if h == nil || !j.rt.reg.Owns(h) {
 		return nil

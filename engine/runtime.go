@@ -31,7 +31,7 @@ type Runtime struct {
 	promise             sched.Promise  // what the policy makes of priorities
 	ranked              atomic.Bool    // a task had a priority
 	nodes               int            // how many memory nodes there are
-	listenerCount       atomic.Int32   // who listens to events; see countListeners
+	listenerCount       atomic.Int32   // number of listeners; see countListeners
 	onlyRuntimeListener atomic.Bool    // it is the runtime's listener alone, and no profile
 	limited             bool           // main memory is bounded
 	diskNode            int            // the node of the disk; 0: there is none
@@ -262,8 +262,8 @@ func (rt *Runtime) progress() {
 // ready, inside its Submit, Open or Release. A task that waits for a gate or
 // for held data is put off until then.
 
-// drain runs what is ready. In a kernel it does nothing: whoever runs that
-// kernel goes on with what it submitted.
+// drain runs ready tasks. In a kernel it does nothing: the caller of the kernel runs the
+// tasks that it submitted.
 func (rt *Runtime) drain() {
 	if rt.mayBeInKernel() {
 		return

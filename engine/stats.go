@@ -31,11 +31,11 @@ type NodeStat struct {
 	PeakBytes int64  // the most that was allocated there
 	Evictions int64  // copies of data taken away so that a task had room
 	Evicted   int64  // their bytes
-	// Arrived is how many bytes were copied to it from other nodes, and Needed how many
-	// had to be, at least: each value once that tasks read there and that was not
-	// made there. What arrived beyond that had been evicted before, or stopped there on
-	// its way elsewhere; less has arrived where what is read lay in main memory from
-	// the beginning, or was saved there when it was evicted.
+	// Arrived counts the bytes copied to the node from other nodes. Needed is the least
+	// that had to be copied: each value that tasks read there and that was not made
+	// there, once. Arrived is larger if values were evicted and copied again, or passed
+	// through the node on their way elsewhere. It is smaller if the values read lay in
+	// main memory from the beginning, or were saved there when they were evicted.
 	Arrived, Needed int64
 	// Copying is how long at least one copy from or to it was under way, and Hidden
 	// for how much of that time a kernel ran there. Devices, and bounded main memory, only.
@@ -122,13 +122,13 @@ type tallied struct {
 	bytes   float64
 	last    time.Duration // what the task timed last took
 	moved   float64       // what it read and wrote
-	skip    int           // so many more are not timed
+	skip    int           // tasks until the next one that is timed
 }
 
 const shortKernel = time.Microsecond
 
-// longKernel is from when on adding up after each task costs nothing beside it: who looks
-// at the counts sees them move.
+// longKernel is the time of a task from which on the count is flushed after each task, so
+// that observers see it advance: the flush costs little beside such a task.
 const longKernel = time.Millisecond
 
 // begin makes a count for a task of c, and returns where.

@@ -9,9 +9,9 @@ import (
 	"github.com/starpush/starpush/datamgr"
 )
 
-// stall watches one job for the one who waits. Whether all of its tasks wait for
-// what the job itself has closed or holds is looked at only when nothing about
-// the job has changed for a while: the look costs time for each task that waits.
+// stall watches one job for a caller that waits for it. It checks whether all of its
+// tasks wait for gates that the job has closed, or for data that it holds, only when the
+// job has not changed for a while: the check takes time for each waiting task.
 type stall struct {
 	j      *Job
 	any    bool // what the tasks wait for may be closed or held by other jobs, too
@@ -115,8 +115,8 @@ func (t *task) counted() bool { return t.kind != acquireTask && t.kind != relayT
 
 // behind follows what waits for the tasks us, which wait for something themselves, by
 // data and explicitly, and returns the way to the first one that fits, itself last; nil:
-// there is none. What waits for the program is not followed. What
-// is looked at cannot change meanwhile, as in blocked.
+// there is none. Tasks that wait for the program are not followed. What is looked at
+// cannot change meanwhile, as in blocked.
 func behind(sub datamgr.Submission, us []*task, fits func(*task) bool) []*task {
 	from, walk := map[*task]*task{}, datamgr.Walk{}
 	var work []*task

@@ -59,8 +59,8 @@ type SubgraphError struct {
 
 func (e *SubgraphError) Error() string { return e.Message }
 
-// Subgraph returns the sub-graph of the task. It is a *SubgraphError for a task
-// that Submit was told to forget; SubmitTask and SubmitWith make others.
+// Subgraph returns the sub-graph of the task. For a task submitted without a handle
+// (Submit) it returns a *SubgraphError; use SubmitTask or SubmitWith.
 func (c *TaskContext) Subgraph() (*Subgraph, error) {
 	k := c.Task()
 	if k == nil {

@@ -127,7 +127,7 @@ func (t *Tag) DependsOn(tags ...*Tag) error {
 		d.behind = append(d.behind, e)
 	}
 	t.opened = len(t.before) == 0
-	t.open(sub, nil) // nobody waits for it yet
+	t.open(sub, nil) // no task waits for it yet
 	return nil
 }
 
@@ -273,10 +273,9 @@ func (t *Tag) Notified() bool {
 	return t.done
 }
 
-// Wait returns when the tag is notified. It is a *TagError when nothing
-// announces that, or nothing does any more: no task that was submitted carries it,
-// or the last one was told to Stop before it ran again. Other errors are those
-// of Job.Wait.
+// Wait returns when the tag is notified. It returns a *TagError if no submitted task
+// carries the tag, or if the last such task was stopped (Task.Stop) before it ran again.
+// Other errors are those of Job.Wait.
 func (t *Tag) Wait(ctx context.Context) error {
 	if t == nil {
 		return errNilTag()
@@ -315,7 +314,7 @@ func (j *Job) WaitTags(ctx context.Context, tags ...*Tag) error {
 	return nil
 }
 
-// waitable reports that nobody announces the notification of t, if so.
+// waitable returns a *TagError if no task is going to notify t.
 func (t *Tag) waitable(sub datamgr.Submission, rt *Runtime) error {
 	if err := t.check(sub, rt); err != nil {
 		return err

@@ -35,7 +35,7 @@ type Task struct {
 		ends       int       // how many things its end waits for
 		lost       *failure  // one of them did not run
 		released   bool      // its data, as far as the order in its sub-graph goes
-		byData     []*task   // of that order, who waits for its data
+		byData     []*task   // those of successors that wait for its data only
 		sub        *Subgraph // that it owns
 		rest       *ending   // its kernel is over, its end waits
 	}
@@ -155,7 +155,7 @@ func (t *Task) record() *task {
 	return t.mu.t
 }
 
-// What a kept task does at the moment.
+// The state of a kept task.
 
 // TaskState is a point in the life of a task.
 type TaskState uint8
@@ -203,9 +203,9 @@ func (t *Task) State() TaskState {
 // Prepared tasks: named before they are submitted, so that others can wait for
 // them already.
 
-// NewTask prepares a task without submitting it: it has no place in the order
-// of data yet, but other tasks can wait for it explicitly. It copies s, which may be
-// nil for a task that only waits. What is wrong with it is an error of Submit.
+// NewTask prepares a task without submitting it: it has no place in the order of data
+// yet, but other tasks can wait for it explicitly. It copies s, which may be nil for a
+// task that only waits. Mistakes in it are errors of Submit.
 func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
 	if s == nil {
 		s = &TaskSpec{}
@@ -287,8 +287,8 @@ func (sp *taskOptions) isPrepared(rt *Runtime) bool {
 	return sp.prepared
 }
 
-// submitted says that t was submitted: who waited for it on a list now waits
-// for its end.
+// submitted records the submission of t: tasks that waited for it on a list now wait for
+// its end.
 func (t *Task) submitted(sub datamgr.Submission) {
 	sp := t.opts
 	if !sp.prepared {

@@ -1,7 +1,7 @@
 package engine
 
-// What few tasks have: hooks, no kernel, and whatever else makes a task more
-// than a kernel on data. Plain tasks never come here.
+// Task options: hooks, tasks without a kernel, and other uncommon properties. Plain tasks
+// do not use them.
 
 import (
 	"fmt"
@@ -50,20 +50,19 @@ type TaskOptions struct {
 	// Tag is notified when the task has ended, and makes it wait for what the
 	// tag depends on. Any number of tasks may carry one tag.
 	Tag *Tag
-	// Repeat makes the task submit itself again when it has ended, as often as
-	// it returns true; it is asked after the callback. Each round is a task of
-	// its own: its place in the order of its data is the moment at which the
-	// round before ended, so what else uses that data comes between two rounds,
-	// or not, as it happens, unless tags or dependencies say when. A round that
-	// fails or is cancelled is the last one; so is the one that runs when the
-	// job is cancelled or closed, or the task is told to Stop. Those that wait
-	// for the task wait for its last round, except repeating tasks: their n-th
-	// round waits for the n-th round of this one, its callback and Repeat included,
-	// and comes after it in the order of data. One that waits for the last round
-	// cannot use data that the rounds use, as the next would come behind it there:
-	// its submission is a *RepeatError unless the task was told to Stop. Where the next
-	// round would come behind such a task indirectly, the task fails with a *RepeatError
-	// instead of repeating. Nil: the task does not repeat.
+	// Repeat makes the task submit itself again when it has ended, as often as it returns
+	// true; it is asked after the callback. Each round is a task of its own: its place in
+	// the order of its data is the moment at which the round before ended, so what else
+	// uses that data comes between two rounds, or not, as it happens, unless tags or
+	// dependencies say when. A round that fails or is cancelled is the last one; so is
+	// the one that runs when the job is cancelled or closed, or when Stop is called.
+	// Those that wait for the task wait for its last round, except repeating tasks: their
+	// n-th round waits for the n-th round of this one, its callback and Repeat included,
+	// and comes after it in the order of data. One that waits for the last round cannot
+	// use data that the rounds use, as the next would come behind it there: its
+	// submission is a *RepeatError unless Stop was called. Where the next round would
+	// come behind such a task indirectly, the task fails with a *RepeatError instead of
+	// repeating. Nil: the task does not repeat.
 	Repeat func(t *Task) bool
 }
 
@@ -106,10 +105,10 @@ type taskOptions struct {
 	spec       TaskSpec // of prepared and repeating tasks
 	round      int64    // that was submitted last, from 1
 	stopped    atomic.Bool
-	dropped    bool     // the round did not run: the task was told to stop
+	dropped    bool     // the round did not run: Stop was called
 	prepared   bool     // guarded by the submission lock: not submitted yet
 	submitting bool     // guarded by the submission lock
-	list       waitlist // who waits for a prepared task
+	list       waitlist // tasks and callers that wait for a prepared task
 	named      []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
 }
 

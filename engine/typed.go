@@ -236,7 +236,7 @@ func MakeVector[T iface.Go](rt *Runtime, n int, opts ...DataOption) (Vector[T], 
 	return Vector[T]{Handle: h}, err
 }
 
-// NewMatrix registers s as a row-major matrix, element (i, j) of which is s[i*cols+j], or
+// NewMatrix registers s as a row-major matrix. Element (i, j) is s[i*cols+j], or
 // s[i*stride+j] with the option Stride. For the slice see NewVector.
 func NewMatrix[T iface.Go](rt *Runtime, s []T, rows, cols int, opts ...DataOption) (Matrix[T], error) {
 	h, err := register[T]("NewMatrix", rt, iface.Matrix, homeOf(s), []int{rows, cols}, opts)
@@ -249,8 +249,8 @@ func MakeMatrix[T iface.Go](rt *Runtime, rows, cols int, opts ...DataOption) (Ma
 	return Matrix[T]{Handle: h}, err
 }
 
-// NewBlock registers s as a block, element (x, y, z) of which is s[(x*ny+y)*nz+z]; the
-// option Stride says otherwise. For the slice see NewVector.
+// NewBlock registers s as a block. Element (x, y, z) is s[(x*ny+y)*nz+z]; the option
+// Stride changes that. For the slice see NewVector.
 func NewBlock[T iface.Go](rt *Runtime, s []T, nx, ny, nz int, opts ...DataOption) (Block[T], error) {
 	h, err := register[T]("NewBlock", rt, iface.Block, homeOf(s), []int{nx, ny, nz}, opts)
 	return Block[T]{Handle: h}, err

@@ -2,19 +2,17 @@ package engine
 
 // Verification: whether kernels keep to the access modes of their operands.
 //
-// What cannot be told from a task graph that is in order can be told from the
-// bytes: a copy of every R operand is compared after the kernel, and W and
-// SCRATCH operands are filled with a pattern before it. One kernel runs at a
-// time, so what changed is its doing.
+// A task graph does not show what kernels do, but the bytes do: a copy of every R operand
+// is compared after the kernel, and W and SCRATCH operands are filled with a pattern
+// before it. One kernel runs at a time, so all changes are its own.
 //
-// A kernel may well write what the pattern has by chance; that is no rare event
-// in data of 8 bits. So a kernel that depends on nothing but its operands
-// (Codelet.Pure) runs three times with patterns that differ in every element:
-// what holds the pattern each time was not written, and a result that differs
-// was computed from it. Both are exact. Other kernels run once. A NaN with the
-// pattern's payload, or 64 random bits, are evidence enough; in narrower elements
-// it takes several, next to each other or in several tasks of the codelet (see
-// chance and suspectLocked).
+// A kernel may well write what the pattern has by chance; that is no rare event in data
+// of 8 bits. So a kernel that depends on nothing but its operands (Codelet.Pure) runs
+// three times with patterns that differ in every element: an element that holds the
+// pattern each time was not written, and a result that differs was computed from it. Both
+// are exact. Other kernels run once. A NaN with the pattern's payload, or 64 random bits,
+// are evidence enough; in narrower elements it takes several, next to each other or in
+// several tasks of the codelet (see chance and suspectLocked).
 
 import (
 	"bytes"
@@ -496,7 +494,7 @@ func (o *watched) index(k int) []int {
 	return idx
 }
 
-// What verification finds.
+// Breaches, which verification finds.
 
 // BreachKind says how a kernel broke the access mode of an operand.
 type BreachKind uint8
@@ -592,8 +590,7 @@ func (e *VerifyError) Error() string {
 	return "the kernel broke its access modes: it " + strings.Join(s, "; it ")
 }
 
-// What verification fills operands with, and what it can conclude from meeting
-// that again.
+// Patterns, with which verification fills operands, and the evidence that they give.
 
 // mix is the finaliser of splitmix64 (Steele, Lea, Flood: Fast Splittable
 // Pseudorandom Number Generators, OOPSLA 2014).
@@ -690,7 +687,8 @@ type suspectKey struct {
 	dims    [iface.MaxRank]int
 }
 
-// suspicion is what several tasks have in common, each of which chance explains.
+// suspicion collects the elements that hold the pattern after several tasks, where one
+// task alone could be chance.
 type suspicion struct {
 	elems []int // that held the pattern in every one of them
 	bits  int   // of all patterns together

@@ -14,10 +14,10 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// waiting holds who waits for something to change.
+// waiting holds the goroutines that wait for something to change.
 type waiting struct {
 	n      atomic.Int32 // length of the list
-	prompt atomic.Int32 // of those, who want to hear of every task
+	prompt atomic.Int32 // of those, the ones to wake after every task
 	mu     struct {
 		sync.Mutex
 		list []chan struct{}
@@ -215,7 +215,7 @@ func (j *Job) busy(sub datamgr.Submission, hs []*datamgr.Handle) bool {
 		}
 		return sub.Busy(h, held, unordered)
 	})
-	if busy && rt.isIdle(sub) { // held data in pieces looks busy: see who really waits
+	if busy && rt.isIdle(sub) { // held data in pieces looks busy: look for tasks that use it
 		busy = false
 		uses := usersOf(hs)
 		rt.blocked(sub, nil, true, func(t *task) { busy = busy || uses(t) })
@@ -268,11 +268,10 @@ func (j *Job) throttle() bool {
 	}
 }
 
-// blocked calls fn for every task that waits, however indirectly, for closed
-// gates and held data: those of j, or of every job when j is nil. quiet says that
-// nothing runs; else tasks of which only the end waits are left out while their
-// kernels may be running. What is looked at cannot change meanwhile: whatever a
-// task waits for that waits itself stays as it is.
+// blocked calls fn for every task that waits, however indirectly, for closed gates and
+// held data: those of j, or of every job when j is nil. quiet says that nothing runs;
+// otherwise tasks whose end alone waits are left out, as their kernels may be running.
+// The graph cannot change meanwhile: a dependency that waits itself keeps waiting.
 func (rt *Runtime) blocked(sub datamgr.Submission, j *Job, quiet bool, fn func(*task)) {
 	seen, walk := map[*task]bool{}, datamgr.Walk{}
 	var work []*task

@@ -22,7 +22,7 @@ type worker struct {
 	releaser
 	pub       datamgr.Publisher
 	tc        TaskContext
-	park      chan bool // true: go on as the one who looks for work
+	park      chan bool // true: go on as the worker that looks for work
 	name      string
 	kind      string // the device's name
 	arch      string // what its kernels are written for
@@ -211,7 +211,7 @@ func (w *worker) rest() {
 	w.drain()
 	w.flush()
 	if n := len(w.light); n > 0 && w.light[n-1] == joinGang {
-		w.light = w.light[:n-1] // who rests sees for itself, and does not go while others rely on it to look for work
+		w.light = w.light[:n-1] // a resting worker looks for open gangs itself, and must not leave while others rely on it to look for work
 	}
 	w.tally.rest(w)
 }
@@ -238,7 +238,7 @@ func (w *worker) count(j *Job) {
 	}
 	w.ended++
 	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 || w.slow {
-		w.c.FinishLate() // who waits for the tasks that ended finds their data free
+		w.c.FinishLate() // callers that wait for these tasks find their data free
 		w.flush()
 	}
 }
@@ -314,8 +314,8 @@ func (p *parking) found(rt *Runtime) {
 	p.more(rt)
 }
 
-// more is called by a worker that has found work where nobody looks for it: as long as it
-// did, who pushed some woke nobody.
+// more is called by a worker that has found work while no other looks for it. While it
+// looked, pushes woke no worker, so more wakes one if work is left.
 func (p *parking) more(rt *Runtime) {
 	if p.idle.Load() > 0 && !rt.empty(true) {
 		p.wakeAny()
@@ -329,7 +329,7 @@ func (p *parking) wakeAny() {
 			w.park <- true
 			return
 		}
-		p.looking.Store(0) // and again: who pushed meanwhile, and saw somebody sleep, relied on us
+		p.looking.Store(0) // try again: a push that saw a sleeping worker meanwhile relied on us
 	}
 }
 
@@ -348,7 +348,7 @@ func (p *parking) wakeOne(id int, set *sched.Set) {
 	}
 }
 
-// wakeAll wakes everybody who sleeps.
+// wakeAll wakes all sleeping workers.
 func (p *parking) wakeAll() {
 	for w := p.take(nil); w != nil; w = p.take(nil) {
 		w.park <- false
