@@ -165,7 +165,7 @@ func TestAcquireOnLostDevice(t *testing.T) {
 	_ = j.Failures()
 }
 
-// releases is a listener that stops whoever gives back what was acquired, on the way.
+// releases is a listener that stops the goroutine that releases an access, while it does.
 type releases struct{ ending, goOn chan struct{} }
 
 func (l *releases) TaskEvent(e *Event) {
@@ -384,7 +384,7 @@ func TestCallbackThatWaitsForItself(t *testing.T) {
 	}
 }
 
-// A gate outlives its job: who waits for it is not forgotten.
+// TestGateOfAClosedJob: a gate outlives its job, and still releases tasks of other jobs.
 func TestGateOfAClosedJob(t *testing.T) {
 	for _, o := range configs {
 		rt, err := New(o)
@@ -790,8 +790,9 @@ func TestAcquireThatCannotBe(t *testing.T) {
 	})
 }
 
-// Who tries to get data with contributions gets it some time after all of them have
-// ended, with nobody else asking for it, and refuses nothing to those that go on.
+// TestTryCombines: repeated TryAcquire of data with contributions succeeds some time
+// after all of them have ended, without any other access, and contributions that go on
+// are not refused.
 func TestTryCombines(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		v := []int64{5, 5}

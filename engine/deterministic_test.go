@@ -325,8 +325,8 @@ func TestDeterministicOrder(t *testing.T) {
 	}
 }
 
-// TryAcquire ends a group of contributions where it stands, whether it gets the data or
-// not: so who ignores that gets the same bits.
+// TestDeterministicTryAcquire: TryAcquire ends the group of contributions, whether it
+// gets the data or not, so a program that ignores ErrBusy computes the same bits.
 func TestDeterministicTryAcquire(t *testing.T) {
 	add := wild(rand.New(rand.NewPCG(1, 2)), 24)
 	sum := func(o Options, busy bool) uint64 {

@@ -200,7 +200,8 @@ func TestEmptyScratch(t *testing.T) {
 	}
 }
 
-// What was never unregistered is at home after Close all the same.
+// TestCloseBringsDataHome: data that was never unregistered is in the program's memory
+// after Close.
 func TestCloseBringsDataHome(t *testing.T) {
 	dev, err := sim.New(sim.Options{Name: "other", Capacity: 1 << 10})
 	if err != nil {

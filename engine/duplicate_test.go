@@ -138,7 +138,7 @@ func TestDuplicateIsCheap(t *testing.T) {
 			t.Errorf("%d bytes for the copy", n)
 		}
 		must(t, j.Unregister(d))
-		// a duplicate that nobody has any more is not copied
+		// a duplicate that was unregistered is not copied
 		d = dup(t, j, x)
 		must(t, j.Unregister(d))
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, x)}))

@@ -10,8 +10,8 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// A task whose end waits for another: its data is free for that other, and who
-// waits for the task itself waits for both.
+// TestEndDependency: when the end of a task waits for another, that other can use its
+// data, and a wait for the task waits for both.
 func TestEndDependency(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		v := []int64{12}
@@ -94,8 +94,8 @@ func TestEndDependencyOnGates(t *testing.T) {
 	})
 }
 
-// Who waits for a task is cancelled when what its end waits for fails; who
-// needs only its data is not.
+// TestEndDependencyFails: when the end dependency of a task fails, tasks that depend on
+// the task are cancelled; tasks that need only its data run.
 func TestEndDependencyFails(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		for _, early := range []bool{false, true} {

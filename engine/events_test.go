@@ -255,6 +255,6 @@ func TestMuteWhileListening(t *testing.T) {
 	}
 	must(t, rt.Listen(nil))
 	if rt.Mute() {
-		t.Error("nobody listens, and was muted")
+		t.Error("muted a runtime without a listener")
 	}
 }

@@ -212,7 +212,7 @@ func ExampleRuntime_Expect() {
 	// Output: 16 µs, known: true
 }
 
-// counter is told what happens to tasks.
+// counter counts the events of tasks.
 type counter struct {
 	mu sync.Mutex
 	n  map[engine.EventKind]int
@@ -224,8 +224,8 @@ func (l *counter) TaskEvent(e *engine.Event) { // on several workers at the same
 	l.n[e.Kind]++
 }
 
-// A listener is told what happens to tasks, here one of the type counter. Package
-// trace has listeners that record everything, for Perfetto or as a page to read.
+// A listener receives the events of tasks; the type counter is one. Package trace has
+// listeners that record everything, for Perfetto or as a page to read.
 func ExampleListener() {
 	l := &counter{n: map[engine.EventKind]int{}}
 	rt, _ := engine.New(engine.Options{Listener: l})

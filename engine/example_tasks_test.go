@@ -249,7 +249,7 @@ func ExampleTraits_parallel() {
 	// Output: [0 1 0 1 0 1]
 }
 
-// A task that repeats until it is told to stop, with what it is to do at its end.
+// A task that repeats until it is stopped, with a callback at its end.
 func ExampleTaskOptions() {
 	ctx := context.Background()
 	rt, _ := engine.New(engine.Options{})

@@ -355,7 +355,8 @@ func TestSubmitErrors(t *testing.T) {
 	})
 }
 
-// What was dropped is lost, what ran stays, and the job goes on.
+// TestCancel: the results of dropped tasks are lost, those of others stay, and the job
+// goes on.
 func TestCancel(t *testing.T) {
 	for _, o := range parallel {
 		rt, j := start(t, o)
@@ -601,8 +602,8 @@ func TestCancelStorm(t *testing.T) {
 	}
 }
 
-// TestUnsoundErrors: an error that panics when it is asked fails its task, and ends nothing
-// else, whoever returned it.
+// TestUnsoundErrors: an error whose methods panic fails the task that returned it, and
+// ends nothing else.
 func TestUnsoundErrors(t *testing.T) {
 	for what, bad := range map[string]error{
 		"nil":     (*TaskError)(nil),

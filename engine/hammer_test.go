@@ -1,9 +1,9 @@
 package engine
 
-// Hammer tests: programs in which nearly everything goes wrong, all at once.
-// What they compute depends on the schedule, so not values are compared but what
-// holds for every schedule: accesses that conflict never meet, what was added is
-// there, every task ends once, waits return, nothing is left behind.
+// Hammer tests: programs in which nearly everything goes wrong, all at once. Their
+// results depend on the schedule, so the tests compare no values. They check the
+// invariants of every schedule: conflicting accesses never meet, all additions are there,
+// every task ends once, waits return, nothing is left behind.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// A hammered datum is a vector that knows who uses it and what was added to it.
+// hammered is a vector that records its users and the sums added to it.
 type hammered struct {
 	home    []int64
 	users   []atomic.Int32 // by element: readers, or -1

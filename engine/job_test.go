@@ -157,7 +157,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// What is no task of the program counts, too.
+// TestBoundedInvalidates: internal tasks count against the window, too.
 func TestBoundedInvalidates(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 1})
 	h := ints(t, rt, make([]int64, 8))

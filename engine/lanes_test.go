@@ -240,8 +240,9 @@ func TestGaveWayToOneThatWaits(t *testing.T) {
 	must(t, b.Close())
 }
 
-// What runs while a kernel gives way may do all that tasks may: fail, panic, end its
-// goroutine, add to data that the kernel adds to, have hooks and several workers.
+// TestTasksInBetween: tasks that run while a kernel gives way may do everything: fail,
+// panic, end their goroutine, add to data that the kernel adds to, have hooks and several
+// workers.
 func TestTasksInBetween(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, common *Job) {
 		if rt.Sequential() {

@@ -18,7 +18,7 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// onDisk makes o one whose main memory has so many bytes, with a disk for the rest.
+// onDisk bounds the main memory of o to the given bytes, with a disk for the rest.
 func onDisk(t *testing.T, o Options, bytes int64, more ...disk.Options) Options {
 	t.Helper()
 	d, err := disk.Open(t.TempDir(), more...)
@@ -340,8 +340,7 @@ func TestProgramHoldsMoreThanFits(t *testing.T) {
 	}
 }
 
-// TestContributionsBeyondMainMemory: many workers add to data of which three copies
-// fit.
+// TestContributionsBeyondMainMemory: many workers add to data when only three copies fit.
 func TestContributionsBeyondMainMemory(t *testing.T) {
 	for _, deterministic := range []bool{false, true} {
 		t.Run(fmt.Sprint("deterministic ", deterministic), func(t *testing.T) {
@@ -579,7 +578,7 @@ func TestDiskFails(t *testing.T) {
 	unregister(t, j, append(hs, more)...)
 }
 
-// TestPartIsUnreadable: data of which a part cannot be read is refused, also when the
+// TestPartIsUnreadable: data with a part that cannot be read is refused, also when the
 // rest comes from elsewhere after that.
 func TestPartIsUnreadable(t *testing.T) {
 	var full, unreadable atomic.Bool

@@ -15,7 +15,7 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// calibrated runs so many tasks of c on vectors of n elements.
+// calibrated runs the given number of tasks of c on vectors of n elements.
 func calibrated(t *testing.T, o Options, c *Codelet, n, tasks int) error {
 	t.Helper()
 	rt, err := New(o)
@@ -96,7 +96,7 @@ func TestModelsAreFreeWhenUnused(t *testing.T) {
 	}
 	must(t, j.Wait(context.Background()))
 	if j.timed.Load() || rt.models.book != nil {
-		t.Error("kernels are timed although nobody asked")
+		t.Error("kernels are timed without calibration")
 	}
 	must(t, rt.Close())
 	if _, err := os.Stat(os.Getenv("STARPUSH_PERF_DIR")); !errors.Is(err, os.ErrNotExist) {
@@ -140,7 +140,7 @@ func TestKernelVersions(t *testing.T) {
 	}
 }
 
-// What the engine runs for itself leaves no measurements under a program's names.
+// TestOwnCodelets: internal tasks leave no measurements under a program's names.
 func TestOwnCodelets(t *testing.T) {
 	dir := t.TempDir()
 	rt, err := New(Options{Workers: 2, Calibrate: 1, PerfDir: dir})

@@ -108,8 +108,8 @@ func TestFlopsThatDoNotReturn(t *testing.T) {
 	}
 }
 
-// What the program supplies to a call runs on the caller's goroutine. When it ends
-// that, the call has done nothing and holds nothing.
+// TestCallsWhoseFunctionsDoNotReturn: functions passed to a call run on the caller's
+// goroutine. If one ends the goroutine, the call has no effect and holds nothing.
 func TestCallsWhoseFunctionsDoNotReturn(t *testing.T) {
 	for how, leave := range leaves {
 		for _, o := range configs {
@@ -404,7 +404,8 @@ func TestExitInInitialisation(t *testing.T) {
 	})
 }
 
-// What is ready runs, even if the goroutine that should run it ends meanwhile.
+// TestExitInSequential: ready tasks run, even if the goroutine that should run them ends
+// meanwhile.
 func TestExitInSequential(t *testing.T) {
 	rt, j := start(t, Options{Sequential: true})
 	y := ints(t, rt, make([]int64, 1))

@@ -192,7 +192,7 @@ func TestPlanForDevices(t *testing.T) {
 	}
 }
 
-// TestListenLater changes who listens between tasks.
+// TestListenLater changes the listener between tasks.
 func TestListenLater(t *testing.T) {
 	rt, err := New(Options{Workers: 2})
 	if err != nil {

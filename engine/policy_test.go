@@ -122,7 +122,7 @@ func TestOwnPolicy(t *testing.T) {
 	must(t, rt.Close())
 }
 
-// What the machine says of a queued task is what the program submitted.
+// TestMachineKnowsTasks: the machine describes a queued task as the program submitted it.
 func TestMachineKnowsTasks(t *testing.T) {
 	var m sched.Machine
 	var p *own

@@ -169,7 +169,7 @@ func TestDiscardableGoesFirst(t *testing.T) {
 	must(t, j.Wait(context.Background()))
 }
 
-// TestAllocate: there is memory for data before a task writes it, if nobody has it.
+// TestAllocate: memory for data is allocated before a task writes it, if some is free.
 func TestAllocate(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
 	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.I64, Dims: []int{10}})
@@ -235,8 +235,8 @@ func TestOutOfCore(t *testing.T) {
 	}
 }
 
-// TestFed: while a kernel runs on a device that is full, what the next task needs
-// arrives there, in place of what nobody needs, which is saved first.
+// TestFed: while a kernel runs on a full device, the data of the next task is copied
+// there. Data that no task needs makes room, and is saved first.
 func TestFed(t *testing.T) {
 	for _, policy := range []string{"eager", "prio", "lws", "random", "dm", "dmda", "dmdap", "dmdar", "dmdas", "darts"} {
 		rt, j := start(t, Options{Workers: 1, Policy: policy, Devices: simulated(240, 1)})
@@ -304,7 +304,7 @@ func TestNotFed(t *testing.T) {
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
 	must(t, j.Wait(context.Background()))
 	if _, err := New(Options{Ahead: maxAhead + 1}); err == nil {
-		t.Error("so many tasks ahead")
+		t.Error("an Ahead above the maximum is accepted")
 	}
 
 	rt, j = start(t, Options{Workers: 1, Devices: simulated(160, 1)})

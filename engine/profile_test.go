@@ -24,8 +24,8 @@ func profiled() []Options {
 	return out
 }
 
-// TestProfile runs tasks of all modes and holds what is told about each against
-// the order of its life and of its predecessors, and the sums against that.
+// TestProfile runs tasks of all modes, checks the profile of each against the order of
+// its life and of its predecessors, and the sums against the profiles.
 func TestProfile(t *testing.T) {
 	spin := func(n int) *Codelet {
 		return kernel(fmt.Sprint("spin", n), func(c *TaskContext) error {

@@ -191,8 +191,8 @@ func TestQueued(t *testing.T) {
 	}
 }
 
-// TestQueuedErrors: who fails is the one whose kernel did, whichever in the queue, and
-// whether it says so when it is called or later.
+// TestQueuedErrors: the task whose kernel failed fails, at any place in the queue,
+// whether the kernel reports the error when it is called or later.
 func TestQueuedErrors(t *testing.T) {
 	errBoom := errors.New("boom")
 	ways := map[string]*Codelet{
@@ -255,7 +255,7 @@ func TestQueuedLost(t *testing.T) {
 	for i, h := range hs {
 		c := far("held", func() { begun <- i }, func(x []int64) error {
 			<-gate
-			_ = add(100)(x) // on the device, which nobody sees any more
+			_ = add(100)(x) // on the device, and never read
 			return lost
 		})
 		c.CPU = []Impl{func(c *TaskContext) error {

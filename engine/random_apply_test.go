@@ -1,7 +1,6 @@
 package engine
 
-// What the steps of random programs do to the model, and programs with steps
-// taken out.
+// Applies the steps of random programs to the model, and takes steps out of programs.
 
 import (
 	"slices"
@@ -267,7 +266,7 @@ func (p *program) without(drop []bool) *program {
 		c.reset()
 		q.data = append(q.data, &c)
 	}
-	broken := map[int]bool{} // groups of which a step is missing
+	broken := map[int]bool{} // groups with a missing step
 	for i := range p.steps {
 		s := p.steps[i]
 		if q.held && (s.kind == stepAcquire || s.kind == stepWait || s.kind == stepWaitHandle) {

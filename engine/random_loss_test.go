@@ -1,10 +1,10 @@
 package engine
 
-// Random programs on machines whose devices are lost at some moment. What the
-// program computes is then what it computes otherwise, or it is lost, and says
-// that it was because of the device; and lost can only be what was nowhere else,
-// and what was computed from that. What can have been nowhere else is known exactly, up
-// to which part of a datum was taken away from where it was: see away.
+// Random programs on machines whose devices are lost at some moment. The program then
+// computes the same values as otherwise, or they are lost, with an error that names the
+// device. Only values without another copy can be lost, and values computed from those.
+// The test knows exactly which values had no other copy, except for data that was moved:
+// see away.
 
 import (
 	"context"
@@ -174,7 +174,7 @@ type fates struct {
 
 // dataFate is what is known about the elements of a datum.
 type dataFate struct {
-	may    []bool // be lost: see away; or it was written by nobody
+	may    []bool // be lost (see away), or was never written
 	must   []bool
 	late   []bool // must, by an access without order: what was made of it may have been made before
 	some   bool   // accesses whose order is not known lost something, sooner or later
@@ -193,11 +193,11 @@ func (f *fates) fail(format string, args ...any) {
 // lostNode reports whether the device of a node was lost.
 func (f *fates) lostNode(n int) bool { return n > 0 && f.e.rt.reg.Lost(n) != nil }
 
-// away reports whether what was on a node at a moment may have been lost since. A value
-// stays where it is until it is written again, so it is lost with its device; but it may
-// be copied to others, and taken away from where it was when those have it: then it may be
-// lost with any device. What was in main memory stays there, unless main memory is
-// bounded, or it was in a copy for a handle that lies otherwise.
+// away reports whether a value that was on a node at a moment may have been lost since. A
+// value stays where it is until it is written again, so it is lost with its device. But
+// it may be copied to other nodes and then evicted: then it may be lost with any device.
+// A value in main memory stays there, unless main memory is bounded, or the value was in
+// a copy for a handle with another layout.
 func (f *fates) away(di int, moment any) bool {
 	at := f.e.spots[moment]
 	return f.lostNode(at.node) || f.any && f.e.hs[di][0].Strayed(at.node) != at.strays

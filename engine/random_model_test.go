@@ -721,10 +721,10 @@ func (d *modelDatum) end(v int) {
 	}
 }
 
-// op adds an operand to t if it may stand beside the others.
+// op adds an operand to t if it is compatible with the others.
 func (m *maker) op(t *modelTask, di, hi int, mode iface.AccessMode, unordered bool) {
 	d := m.data[di]
-	if d.dup && mode != iface.Scratch { // nobody may write it
+	if d.dup && mode != iface.Scratch { // no task may write it
 		mode, unordered = iface.R, false
 	}
 	for _, o := range t.ops {
@@ -831,9 +831,9 @@ func (m *maker) children(t *modelTask) {
 	}
 }
 
-// repeating makes a task that runs again and again. What comes between two rounds is
-// not known, so it only adds to data to which everybody adds, and to all of that, as no
-// round is submitted with a part whose view has ended.
+// repeating makes a task that runs again and again. The tasks between two rounds are not
+// known, so it only adds to data to which all tasks add. It uses whole data, as no round
+// is submitted with a part whose view has ended.
 func (m *maker) repeating() {
 	t := m.newTask()
 	t.rounds = 2 + m.r.IntN(4)
@@ -974,7 +974,8 @@ func (m *maker) unregister() {
 	m.emit(step{kind: stepUnregister, datum: di})
 }
 
-// try: acquire unless that has to wait. Who gets it sees the value of now.
+// try acquires data unless that has to wait. If it succeeds, the current value is
+// expected.
 func (m *maker) try(di int) {
 	d := m.data[di]
 	hi := m.handle(di)

@@ -145,7 +145,7 @@ func TestKeptPrograms(t *testing.T) {
 	}
 }
 
-// What is written down is read as the same program.
+// TestProgramText: a program that was encoded decodes to the same program.
 func TestProgramText(t *testing.T) {
 	for seed := range uint64(200) {
 		c := randomCase{makeProgram(seed), configuration(seed)}

@@ -941,8 +941,8 @@ func configuration(n uint64) Options {
 	return o
 }
 
-// devices are one that is sound, two that are late, or so many that are not sound,
-// with so many bytes and units each.
+// devices returns one sound device, two late ones, or, if unsound is not 0, that number
+// of flaky ones, each with the given bytes and units.
 func devices(bytes int64, units, unsound int, seed uint64) (all []accel.Device) {
 	switch {
 	case unsound == 0 && seed/9%3 == 0:
@@ -956,7 +956,7 @@ func devices(bytes int64, units, unsound int, seed uint64) (all []accel.Device) 
 	return all
 }
 
-// simulated is a device with so many bytes and units.
+// simulated returns a device with the given bytes and units.
 func simulated(bytes int64, units int) []accel.Device {
 	d, err := sim.New(sim.Options{Capacity: bytes, Units: units})
 	if err != nil {

@@ -189,7 +189,7 @@ func TestLostWhileCombining(t *testing.T) {
 		t.Errorf("reading gives %v, want that the device is lost, not the reduction's fault", err)
 	}
 	if rt.reg.Lost(1) == nil {
-		t.Error("nobody was told that the device is lost")
+		t.Error("the registry does not know that the device is lost")
 	}
 	if all := j.Failures(); len(all) > 0 {
 		t.Errorf("failures: %v, want none: no task failed", all)

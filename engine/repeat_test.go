@@ -58,7 +58,8 @@ func TestRepeatingPipeline(t *testing.T) {
 	})
 }
 
-// Rounds are tasks of their own; who waits for the task waits for the last.
+// TestRepeat: rounds are tasks of their own, and a wait for the task waits for the last
+// round.
 func TestRepeat(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		v := []int64{0}
@@ -88,8 +89,8 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
-// A repeating task ends when a round fails, when its data has gone, when it is
-// told to stop while it waits, and when its job is cancelled or closed.
+// TestRepeatEnds: a repeating task ends when a round fails, when its data has gone, when
+// it is stopped while it waits, and when its job is cancelled or closed.
 func TestRepeatEnds(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		n := 0
@@ -289,8 +290,8 @@ func TestBehindTheLastRound(t *testing.T) {
 	})
 }
 
-// A task that repeats keeps nobody waiting: not what else there is for its worker, nor
-// who submits it.
+// TestRepeatIsFair: a repeating task delays neither other tasks for its worker nor the
+// program that submits them.
 func TestRepeatIsFair(t *testing.T) {
 	long := kernel("long", func(*TaskContext) error { time.Sleep(100 * time.Microsecond); return nil })
 	for _, name := range sched.Names() {

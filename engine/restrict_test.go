@@ -188,8 +188,9 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// A place that nobody has taken is not passed over: what waits behind it still
-// waits when the place before has ended, and the place can be taken.
+// TestPlacesWaitForWhatIsMissing: an empty place in a sequence is not skipped. Tasks
+// behind it still wait when the place before has ended, and a task can still take the
+// place.
 func TestPlacesWaitForWhatIsMissing(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		var got []int64 // one worker

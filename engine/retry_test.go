@@ -22,8 +22,7 @@ import (
 
 var errWire = errors.New("the wire is cut")
 
-// frail is a simulated device that fails when it is told to. It reaches main
-// memory only.
+// frail is a simulated device that fails on demand. It reaches main memory only.
 type frail struct {
 	accel.Device
 	lost     atomic.Bool
@@ -314,8 +313,8 @@ func TestLostWithSubgraph(t *testing.T) {
 	}
 }
 
-// TestLostAtAllocation: a device is found to be lost when it is asked for memory. What
-// was there only is lost then, and everybody knows.
+// TestLostAtAllocation: the loss of a device is noticed when it is asked for memory.
+// Values that had no other copy are lost then, and reported as lost.
 func TestLostAtAllocation(t *testing.T) {
 	dev := simulated(1<<10, 1)
 	rt, j := start(t, Options{Workers: 1, Devices: dev})
@@ -334,7 +333,7 @@ func TestLostAtAllocation(t *testing.T) {
 		t.Errorf("a task on the device that is lost: %v", err)
 	}
 	if n := dev[0].Memory().Allocated(); n != 0 {
-		t.Errorf("%d bytes are in use on the device that is lost, by nobody", n) // and waited for when the data goes
+		t.Errorf("%d bytes are left in use on the device that is lost", n) // and waited for when the data goes
 	}
 	if _, data := datamgr.Fault(ops(iface.R, there)); data == nil {
 		t.Error("data that was on the device only is not lost")
@@ -417,9 +416,9 @@ func TestLostBeforeKernelDeterministic(t *testing.T) {
 	j.Failures()
 }
 
-// TestLostContribution: the kernel has returned when the device is lost with what it
-// contributed. The sum is lost then, whether that is noticed now or later, and the end
-// of the task is told of once.
+// TestLostContribution: the device is lost with a contribution after the kernel has
+// returned. The sum is lost then, whether the loss is noticed now or later, and the end
+// of the task is reported once.
 func TestLostContribution(t *testing.T) {
 	d := newFrail("a", 1<<10, 1)
 	journal := &Journal{}
@@ -442,9 +441,9 @@ func TestLostContribution(t *testing.T) {
 	j.Failures()
 }
 
-// TestLostAfterPartialRelease: a task writes on a device what the program held with more,
-// and has given back, and another task there is interrupted by the loss of the device. What
-// main memory had before both is not taken for the value.
+// TestLostAfterPartialRelease: the program holds data and releases a part of it. A task
+// writes that part on a device, and another task there is interrupted by the loss of the
+// device. The older value in main memory is not taken for the current one.
 func TestLostAfterPartialRelease(t *testing.T) {
 	for node := range 2 {
 		a, b := newFrail("a", 1<<10, 1), newFrail("b", 1<<10, 1)
@@ -481,8 +480,9 @@ func TestLostAfterPartialRelease(t *testing.T) {
 	}
 }
 
-// TestUnregisterLost: data of the program ends, and its value was on a device that is lost,
-// or cannot be copied from there. The program reads its memory next, so it is told.
+// TestUnregisterLost: data of the program is unregistered while its value is on a device
+// that is lost, or cannot be copied from there. Failures reports that, as the program
+// reads its memory next.
 func TestUnregisterLost(t *testing.T) {
 	for what, happens := range map[string]func(*Runtime, *frail){
 		"lost before": func(rt *Runtime, _ *frail) { rt.reg.Lose(1, &accel.LostError{Device: "a", Err: errWire}) },

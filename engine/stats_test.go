@@ -91,8 +91,8 @@ func TestStatsOfNodes(t *testing.T) {
 	}
 }
 
-// TestNeeded: what has to be copied is told from what is copied because there was no
-// room, and from what stops on its way.
+// TestNeeded: Needed counts the copies that were necessary, not those made for lack of
+// room, nor those that pass through a node.
 func TestNeeded(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1, Devices: simulated(160, 1)})
 	a, b, c := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
@@ -146,8 +146,9 @@ func TestLongTasksAreCountedAtOnce(t *testing.T) {
 	}
 }
 
-// What the engine inserts itself is never taken off before it is added: a task that
-// runs behind a reduction, on the worker that combined, sees all that has ended.
+// TestStatsBehindReduction: internal tasks are never subtracted from the counts before
+// they are added. A task that runs after a reduction, on the worker that combined, sees
+// the counts of all tasks that have ended.
 func TestStatsBehindReduction(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 1})
 	j := rt.NewJob(context.Background(), JobOptions{Stats: true})

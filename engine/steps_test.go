@@ -38,7 +38,7 @@ type named struct {
 	h    *datamgr.Handle
 }
 
-// stepped is a task whose kernel runs until it is told to end.
+// stepped is a task whose kernel runs until the test ends it.
 type stepped struct {
 	name          string
 	k             *Task

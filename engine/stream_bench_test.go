@@ -14,9 +14,10 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// BenchmarkStreamed runs a task on each of many vectors of which few fit the device at
-// once, where a kernel takes a little longer than the copy there, or back: hidden-% is how
-// much of the time of copies is hidden behind kernels, idle-% how long the device waits.
+// BenchmarkStreamed runs a task on each of many vectors. Few vectors fit the device at
+// once, and a kernel takes a little longer than a copy in either direction. hidden-% is
+// the share of copy time during which kernels run; idle-% is the share of time during
+// which the device waits.
 func BenchmarkStreamed(b *testing.B) {
 	for _, policy := range []string{"eager", "lws", "dmda", "dmdas", "darts"} {
 		b.Run(policy, func(b *testing.B) {

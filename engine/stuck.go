@@ -113,10 +113,10 @@ func (t *task) counted() bool { return t.kind != acquireTask && t.kind != relayT
 // prepared is named before it has its place. Each of these looks whether it would close a
 // circle.
 
-// behind follows what waits for the tasks us, which wait for something themselves, by
-// data and explicitly, and returns the way to the first one that fits, itself last; nil:
-// there is none. Tasks that wait for the program are not followed. What is looked at
-// cannot change meanwhile, as in blocked.
+// behind follows the tasks that wait for us, by data and explicitly, and returns the way
+// to the first one that fits, itself last; nil if there is none. The tasks us must wait
+// themselves. Tasks that wait for the program are not followed. The graph cannot change
+// meanwhile, as in blocked.
 func behind(sub datamgr.Submission, us []*task, fits func(*task) bool) []*task {
 	from, walk := map[*task]*task{}, datamgr.Walk{}
 	var work []*task

@@ -14,8 +14,8 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Circles that go through data: whoever would close one is told, and nothing waits for
-// ever.
+// TestCircles: a call that would close a circle through data returns an error, and
+// nothing waits for ever.
 func TestCircles(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		x, y := ints(t, rt, make([]int64, 1)), ints(t, rt, make([]int64, 1))
@@ -184,8 +184,8 @@ func TestStuckBesideOthers(t *testing.T) {
 	}
 }
 
-// A task of which only the end waits, for a gate or for its sub-graph, waits for the
-// program as its successors do: once its kernel is over.
+// TestStuckEndBesideOthers: a task whose end waits for a gate or for its sub-graph counts
+// as waiting for the program once its kernel is over, as its successors do.
 func TestStuckEndBesideOthers(t *testing.T) {
 	for _, o := range allConfigs() {
 		if o.Workers != 2 {

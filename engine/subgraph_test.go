@@ -291,7 +291,8 @@ func TestSubgraphFails(t *testing.T) {
 	})
 }
 
-// What a sub-graph may not do is an error that says what to do.
+// TestSubgraphErrors: a call that a sub-graph does not allow returns an error that says
+// what to do.
 func TestSubgraphErrors(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		x, y, z := ints(t, rt, make([]int64, 4)), ints(t, rt, make([]int64, 4)), ints(t, rt, make([]int64, 4))

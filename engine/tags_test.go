@@ -174,7 +174,7 @@ func TestCyclicTags(t *testing.T) {
 	})
 }
 
-// What fails is passed on by tags as by tasks.
+// TestTagFailure: tags pass on failures as tasks do.
 func TestTagFailure(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		a, b := j.NewTag("a"), j.NewTag("b")
@@ -223,26 +223,26 @@ func TestTagErrors(t *testing.T) {
 		_, carryRemoved := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: removed})
 		_, carryForeign := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: foreign})
 		for what, err := range map[string]error{
-			"itself":               a.DependsOn(a),
-			"itself among others":  a.DependsOn(b, a),
-			"nil":                  a.DependsOn(nil),
-			"of nil":               (*Tag)(nil).DependsOn(a),
-			"foreign":              a.DependsOn(foreign),
-			"removed":              a.DependsOn(removed),
-			"declared late":        live.DependsOn(a),
-			"notify removed":       removed.Notify(),
-			"restart removed":      removed.Restart(),
-			"wait for removed":     removed.Wait(context.Background()),
-			"remove twice":         removed.Remove(),
-			"nil waited for":       (*Tag)(nil).Wait(context.Background()),
-			"notify nil":           (*Tag)(nil).Notify(),
-			"wait, nobody carries": a.Wait(context.Background()),
-			"restart live":         live.Restart(),
-			"remove live":          live.Remove(),
-			"remove waited for":    waited.Remove(),
-			"remove needed":        a.Remove(),
-			"carry removed":        carryRemoved,
-			"carry foreign":        carryForeign,
+			"itself":                a.DependsOn(a),
+			"itself among others":   a.DependsOn(b, a),
+			"nil":                   a.DependsOn(nil),
+			"of nil":                (*Tag)(nil).DependsOn(a),
+			"foreign":               a.DependsOn(foreign),
+			"removed":               a.DependsOn(removed),
+			"declared late":         live.DependsOn(a),
+			"notify removed":        removed.Notify(),
+			"restart removed":       removed.Restart(),
+			"wait for removed":      removed.Wait(context.Background()),
+			"remove twice":          removed.Remove(),
+			"nil waited for":        (*Tag)(nil).Wait(context.Background()),
+			"notify nil":            (*Tag)(nil).Notify(),
+			"wait, no task carries": a.Wait(context.Background()),
+			"restart live":          live.Restart(),
+			"remove live":           live.Remove(),
+			"remove waited for":     waited.Remove(),
+			"remove needed":         a.Remove(),
+			"carry removed":         carryRemoved,
+			"carry foreign":         carryForeign,
 		} {
 			var e *TagError
 			if !errors.As(err, &e) || e.Error() == "" {
@@ -260,7 +260,7 @@ func TestTagErrors(t *testing.T) {
 			t.Error("waited in a kernel")
 		}
 		must(t, j.Wait(context.Background()))
-		// two tags in a circle, nobody to start it
+		// two tags in a circle, which no task starts
 		c, d := j.NewTag("c"), j.NewTag("d")
 		must(t, c.DependsOn(d))
 		must(t, d.DependsOn(c))
@@ -351,11 +351,12 @@ func TestRemoveTagBesideSubmit(t *testing.T) {
 	})
 }
 
-// Who waits for a tag is told when the task that carries it will not run again.
+// TestWaitForTagOfStoppedTask: a wait for a tag returns an error when the task that
+// carries it will not run again.
 func TestWaitForTagOfStoppedTask(t *testing.T) {
 	for _, o := range allConfigs() {
 		if o.Sequential {
-			continue // nobody waits while a round does
+			continue // no caller can wait while a round does
 		}
 		rt, _ := start(t, o)
 		j := rt.NewJob(context.Background(), JobOptions{})

@@ -107,7 +107,7 @@ func TestEpilogueBeforeSuccessors(t *testing.T) {
 	})
 }
 
-// What goes wrong in a hook has the outcome that its place says.
+// TestHooksThatFail: a hook that fails has the outcome documented for its place.
 func TestHooksThatFail(t *testing.T) {
 	type outcome struct{ kernel, later, failed bool } // the kernel ran; a reader of its data ran; the task failed
 	errBoom := errors.New("boom")

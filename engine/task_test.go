@@ -68,9 +68,9 @@ func TestStateWithoutWaiting(t *testing.T) {
 	must(t, b.Wait(context.Background()))
 }
 
-// TestMeetings: tasks that may run side by side do, if there are workers: readers that
-// wait for each other come together, again and again, whoever sleeps or looks for work
-// when they are released.
+// TestMeetings: tasks that may run side by side do, if there are workers. Readers that
+// wait for each other meet again and again, no matter whether workers sleep or look for
+// work when they are released.
 func TestMeetings(t *testing.T) {
 	for _, name := range sched.Names() {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,6 @@
 package engine
 
-// What is copied when data does not fit a device: held against what it must be.
+// Copies when data does not fit a device, checked against the least that is necessary.
 
 import (
 	"context"
@@ -164,14 +164,13 @@ func (c *tiled) check(t testing.TB) {
 	}
 }
 
-// least is how many tiles must be loaded to a memory that holds room of them, for
-// kernels in that order, and how many are saved: by the replacement that takes away
-// what is used again last, or never (L. A. Belady: A study of replacement algorithms for
-// a virtual-storage computer, IBM Systems Journal 5, 1966), which no other loads fewer
-// with, whatever it knows. Of those that are never used again clean ones go first. What
-// was written is saved when it goes, and at the end. Another replacement may load more
-// and save less; none comes below floor, those loads and each tile that was written
-// saved once.
+// least is how many tiles must be loaded to a memory that holds room of them, for kernels
+// in that order, and how many are saved: by the replacement that evicts the tile whose
+// next use is farthest away (L. A. Belady: A study of replacement algorithms for a
+// virtual-storage computer, IBM Systems Journal 5, 1966), and no other loads fewer. Among
+// tiles that are never used again, clean ones go first. A written tile is saved when it
+// is evicted, and at the end. Another replacement may load more and save less; none comes
+// below floor: those loads, and each written tile saved once.
 func (c *tiled) least(room int) (loads, saves, floor int) {
 	const never = math.MaxInt
 	next := make([][]int, c.nt*c.nt) // when each tile is used
@@ -226,8 +225,8 @@ func (c *tiled) least(room int) (loads, saves, floor int) {
 	return loads, saves, loads + len(written)
 }
 
-// factor runs a factorisation on one device with room for so many tiles, and returns
-// how many were copied to it and from it.
+// factor runs a factorisation on one device with the given room, in tiles, and returns
+// the numbers of copies to it and from it.
 func factor(t testing.TB, policy string, nt, nb, room int, dev accel.Device) (c *tiled, loads, saves int) {
 	rt, err := New(Options{Workers: 1, Policy: policy, Devices: []accel.Device{dev}})
 	must(t, err)

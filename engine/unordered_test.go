@@ -175,7 +175,8 @@ var levels = map[string]struct {
 	"operand": {op: Operand{Unordered: true}},
 }
 
-// What has no order overtakes what waits, and never meets what runs.
+// TestUnsequenced: accesses without order overtake waiting ones, and never meet a
+// conflicting one that runs.
 func TestUnsequenced(t *testing.T) {
 	for name, l := range levels {
 		for _, o := range allConfigs() {

@@ -275,8 +275,9 @@ func TestPriorities(t *testing.T) { // P55
 	}
 }
 
-// Tasks that wait for a lock get it in the order of their priorities, where the policy
-// goes by those: who came first does not matter.
+// TestPrioritiesOfWaitersForLocks: tasks that wait for a lock get it in the order of
+// their priorities, if the policy respects priorities, and not in the order of their
+// arrival.
 func TestPrioritiesOfWaitersForLocks(t *testing.T) {
 	for _, e := range sched.Table() {
 		for _, mode := range []string{"commute", "unordered"} {
@@ -318,8 +319,8 @@ func TestPrioritiesOfWaitersForLocks(t *testing.T) {
 	}
 }
 
-// What one release frees comes to a worker that looks for work in the order of its
-// priorities, also if the worker sees it before the last of it is there.
+// TestPrioritiesOfOneRelease: tasks freed by one release reach a worker in the order of
+// their priorities, also if the worker looks before all of them are queued.
 func TestPrioritiesOfOneRelease(t *testing.T) {
 	for _, e := range sched.Table() {
 		for _, o := range []TaskOptions{{}, {Prologue: func(*Task) error { return nil }}} {
@@ -654,7 +655,7 @@ func TestCloseReleasesWhatCameLate(t *testing.T) {
 	}
 }
 
-// Whoever closes a job finds that it has ended, also the second one.
+// TestCloseJobTwiceAtOnce: each of two calls of Close returns when the job has ended.
 func TestCloseJobTwiceAtOnce(t *testing.T) {
 	for _, o := range allConfigs() {
 		if o.Sequential {

@@ -1,6 +1,6 @@
 package engine
 
-// What a worker releases runs elsewhere while the worker does something else first.
+// Tasks that a worker releases run elsewhere while the worker does something else first.
 
 import (
 	"context"
