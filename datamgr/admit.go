@@ -30,11 +30,11 @@ type private struct {
 	dev   iface.Buffer // and its copy here
 }
 
-// plan returns the instances that the operands of a task on the given node need on n:
-// those that share elements, one of them written, have one that holds both, so that a
-// kernel sees there what it would see in main memory that is not bounded; so have those
-// of which one holds the other. Also the bytes of private memory, SCRATCH for so many
-// ranks.
+// plan returns the instances that the operands of a task on the given node need on n.
+// Operands share one instance if they share elements and one of them is written, so that
+// a kernel sees there the same memory as in unbounded main memory, and if one contains
+// the other. It also returns the bytes of private memory, with SCRATCH for the given
+// number of ranks.
 func plan(ops []Operand, n *node, task int, ranks int64) (needs []need, bytes int64) {
 	for i := range ops {
 		op := &ops[i]
@@ -135,10 +135,10 @@ func (g *Registry) needs(ops []Operand, on, task int) int64 {
 	return bytes
 }
 
-// admit gets the instances and the private memory that a task needs on n. It waits
-// while others hold what it needs. Instances that hold more than it needs are
-// used as they are, unless that makes it need more than there is: then, once
-// nobody else has memory there, it gets just what it needs.
+// admit gets the instances and the private memory that a task needs on n. It waits while
+// they are in use by others. Instances larger than needed are used as they are, unless
+// the task then needs more than there is: in that case it gets exact ones, once no other
+// task has memory there.
 func (p *Placement) admit(n *node, task int, ops []Operand) error {
 	if p.aside {
 		return p.admitAside(n, ops)
@@ -230,9 +230,8 @@ func (w *need) find(n *node, exact bool) *instance {
 	return in
 }
 
-// unpin gives back what find pinned, which is freed if it holds nothing, unless it is
-// looked for again. Nobody needs to hear of it: the caller is the only one who looks for
-// room.
+// unpin undoes find. An empty instance is freed, unless the caller looks for it again. It
+// wakes no waiter for room: only the caller, whose turn it is, can look for some.
 func (w *need) unpin(again bool) { w.unpinWith(false, again) }
 
 // unpinAloud is unpin when it is not the caller's turn.
@@ -252,8 +251,8 @@ func (w *need) unpinWith(news, again bool) {
 	w.in = nil
 }
 
-// waits waits until something changed since seen, and reports true; false: nothing
-// has, and nobody has anything on n that could become free.
+// waits waits until something has changed since seen, and reports true. It reports false
+// if nothing has, and no memory of n is in use that could become free.
 func (n *node) waits(seen uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -362,7 +361,7 @@ func (p *Placement) takePrivate(n *node, task int, ops []Operand) error {
 	return nil
 }
 
-// Ranks says that the next task to be prepared has so many ranks, each with SCRATCH
+// Ranks sets the number of ranks of the next task to be prepared, each with SCRATCH
 // memory of its own.
 func (p *Placement) Ranks(n int) { p.ranks = n }
 
@@ -429,15 +428,14 @@ func (p *Placement) freePrivate() {
 	p.private = p.private[:0]
 }
 
-// Memory beside bounded main memory: what the program holds of data that the runtime
-// owns.
+// Memory beside bounded main memory: copies that the program holds of data that the
+// runtime owns.
 //
-// Who waits for room waits for what ends by itself. What the program holds does not,
-// so if it counted, a program that holds much would stop its own tasks. It is the
-// program's for that time, like memory that it registers: it has instances of its
-// own, which no task uses and which are not counted. When the program lets go, they
-// become part of main memory if there is room, or what they alone hold goes to the
-// disk.
+// A task that waits for room relies on memory being freed without the program. The
+// program's holds end only when it releases them, so if they counted, a program that
+// holds much would stop its own tasks. Its copies are instances of their own, which no
+// task uses and which are not counted. When the program releases them, they become part
+// of main memory if there is room; otherwise values without another copy go to the disk.
 
 // memoryAside is where the program's copies are.
 func (g *Registry) memoryAside() accel.Memory {
@@ -447,14 +445,14 @@ func (g *Registry) memoryAside() accel.Memory {
 	return g.mem
 }
 
-// PrepareAside is Prepare in main memory for the program, or whoever takes all of
-// some data at once: where main memory is bounded, beside it.
+// PrepareAside is Prepare in main memory for the program, and for other users of all of
+// some data at once: where main memory is bounded, the memory lies beside it.
 func (p *Placement) PrepareAside(ops []Operand) error {
 	p.aside = true
 	return p.Prepare(0, ops)
 }
 
-// admitAside is admit for the program: nobody is waited for.
+// admitAside is admit for the program; it does not wait.
 func (p *Placement) admitAside(n *node, ops []Operand) error {
 	needs, _ := plan(ops, n, n.id, 1)
 	for i := range needs {

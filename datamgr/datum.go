@@ -56,7 +56,7 @@ type Datum struct {
 		layers []layer    // from layer 1 on
 		strays []int64    // by node: see Strayed; those that are missing are 0
 		freed  bool
-		// who waits for the last unordered access
+		// waits for the last unordered access
 		drained *Waiter
 		making  []*Making
 	}

@@ -1,21 +1,21 @@
 package datamgr
 
-// A disk: where data goes for which main memory has no room.
+// A disk takes data for which main memory has no room.
 //
 // With one, main memory is bounded like that of a device: tasks on CPU workers get
-// instances there, all at once, and what nobody uses is evicted. The main instance of
-// data that the runtime owns is on the disk then, and not in main memory; that of data
-// with memory of the program stays where it is, and is not counted. A main instance
-// takes no space on the disk where nothing was written to it.
+// instances there, all at once, and idle instances are evicted. The main instance of data
+// that the runtime owns is on the disk then, and not in main memory; that of data with
+// memory of the program stays where it is, and is not counted. A main instance takes no
+// space on the disk where nothing was written to it.
 //
-// No task runs on a disk, so nobody waits for room there: who needs main memory waits
-// for tasks that have all they need, or for copies, as on any node.
+// No task runs on a disk, so none waits for room there. A task that needs main memory
+// waits for tasks that have all they need, or for copies, as on any node.
 
 import (
 	"github.com/starpush/starpush/accel"
 )
 
-// diskWay is taken for the ways to and from a disk of which nothing is known.
+// diskWay is the assumed cost of copies to and from a disk that was not measured.
 var diskWay = Way{Latency: 100e-6, PerByte: 1.0 / (1 << 30)}
 
 // AddDisk makes a disk known, after all devices, and returns the number of its node.
@@ -43,9 +43,9 @@ func (g *Registry) Disk() int {
 	return g.disk.id
 }
 
-// admitting are the bounded nodes on which a task on the given node may have operands,
-// in the order in which it gets room there: who has room in main memory waits for none
-// on a device.
+// admitting returns the bounded nodes on which a task on the given node may have
+// operands, in the order in which it gets room there: a task that has room in main memory
+// never waits for room on a device.
 func (g *Registry) admitting(on int) []*node {
 	n, main := g.nodes[on], g.nodes[0]
 	switch {

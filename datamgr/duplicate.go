@@ -1,13 +1,12 @@
 package datamgr
 
-// Duplicates: read-only copies that share the bytes of their source until
-// somebody writes there.
+// Duplicates: read-only copies that share the bytes of their source until it is written.
 //
-// A duplicate is a datum of its own without a value. While it is open, tasks
-// that read it use its alias instead: a handle of the elements of the source,
-// with the duplicate's shape. The first submission that writes any of them makes
-// the submitter insert the copy before it, from the alias to the duplicate;
-// from then on the duplicate is data like any other that nobody may write.
+// A duplicate is a datum of its own without a value. While it is open, tasks that read it
+// use its alias instead: a handle of the elements of the source, with the duplicate's
+// shape. The first submission that writes any of them makes the submitter insert the copy
+// before it, from the alias to the duplicate. From then on the duplicate is data like any
+// other, except that it stays read-only.
 
 import (
 	"slices"
@@ -86,8 +85,8 @@ func (u *Duplicate) Open(sub Submission) {
 // last until somebody is ordered after this: accesses without order are under way.
 func (u *Duplicate) Busy() bool { return u.src.d.unordered.Load() != 0 }
 
-// Close ends the sharing: the caller submits the copy, unless nobody owns the
-// duplicate any more.
+// Close ends the sharing: the caller submits the copy, unless the duplicate was
+// unregistered.
 func (u *Duplicate) Close(sub Submission) {
 	d := u.src.d
 	u.open = false
@@ -129,7 +128,7 @@ func (h *Handle) Closing(_ Submission, m AccessMode, out []*Duplicate) []*Duplic
 	return out
 }
 
-// over reports whether nobody needs the source any more.
+// over reports whether the source is no longer needed.
 func (u *Duplicate) over() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -161,9 +160,9 @@ func (u *Duplicate) Disown(_ Submission) bool {
 	return u.refs == 0
 }
 
-// Await makes w, which is armed, wait until nobody needs the source any more:
-// the copy was made, and those have ended who read the duplicate there. False: so
-// it is.
+// Await makes w, which is armed, wait until the source is no longer needed: the copy was
+// made, and tasks that read the duplicate there have ended. It reports false if that is
+// so already.
 func (u *Duplicate) Await(w *Waiter) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -182,7 +181,7 @@ func (u *Duplicate) Copied(c *Completer) {
 	u.drained(c)
 }
 
-// drained releases who waits, if it is time.
+// drained releases the waiters if the source is no longer needed.
 func (u *Duplicate) drained(c *Completer) {
 	u.mu.Lock()
 	var ws []*Waiter
@@ -197,7 +196,7 @@ func (u *Duplicate) drained(c *Completer) {
 	}
 }
 
-// Waiters calls fn for who waits for the copy.
+// Waiters calls fn for each waiter for the copy.
 func (u *Duplicate) Waiters(fn func(*Waiter)) {
 	u.mu.Lock()
 	ws := slices.Clone(u.mu.waiters)

@@ -2,15 +2,14 @@ package datamgr
 
 // Epochs: the order of accesses to a fragment.
 //
-// A fragment has a chain of epochs, each a group of accesses that may run
-// together: any number of R, one W or RW, a group of COMMUTE. An access joins
-// the last epoch when it fits, or appends one. An epoch counts its unfinished
-// accesses, one more while it is the last, and one more while the fragment that
-// was split to make its fragment is not through. At 0 its successor becomes
-// active and the accesses waiting there are released.
+// A fragment has a chain of epochs, each a group of accesses that may run together: any
+// number of R, one W or RW, a group of COMMUTE. An access joins the last epoch when it
+// fits, or appends one. An epoch counts its unfinished accesses, one more while it is the
+// last, and one more while the fragment that was split to make its fragment is not
+// through. At 0 its successor becomes active and the accesses waiting there are released.
 //
-// Whoever takes an epoch to 0 is the last to touch it: it reads what it needs,
-// gives the epoch back, then activates the successor.
+// The goroutine that takes an epoch to 0 is the last to touch it: it reads the fields
+// that it needs, recycles the epoch, then activates the successor.
 
 import (
 	"sync/atomic"
@@ -47,7 +46,7 @@ func (w *Waiter) ArmOne() { storeOwned(&w.pending, 1) }
 // for; it reports whether none is left. Then the caller owns the waiter.
 func (w *Waiter) Settle(waits int32) bool {
 	if waits == 0 {
-		return true // nobody else has seen it
+		return true // not published yet
 	}
 	return w.pending.Add(waits-bias) == 0
 }
@@ -81,7 +80,7 @@ type Access struct {
 	next *Access // in a list of waiting accesses
 }
 
-// activated stands in epoch.waiters once an epoch is active.
+// activated is the value of epoch.waiters once an epoch is active.
 var activated Access
 
 // group reports whether an epoch of mode m may have several members.
@@ -275,7 +274,8 @@ func (c *Completer) finish(as []Access) {
 	}
 }
 
-// end is called by whoever took e's count to 0.
+// end releases the successor of e after its count has reached 0; the caller took it
+// there.
 func (c *Completer) end(e *epoch) {
 	if e.kids == nil {
 		n := e.next
@@ -404,11 +404,11 @@ func (f *Fragment) dropLock(_ Submission) {
 	f.lock, f.unordered, f.lockNeeded, f.slow = nil, false, false, f.open != nil
 }
 
-// splitInto replaces f by pieces whose boxes make up its own. What was submitted
-// needs no change: when the last epoch is a group, each piece gets one of that
-// mode that becomes active together with it, else an empty group of readers that
-// becomes active when it ends; either holds one count until then.
-// The pieces are the tree's from now on.
+// splitInto replaces f by pieces whose boxes make up its own. Accesses submitted before
+// stay as they are. If the last epoch is a group, each piece gets a group of that mode
+// that becomes active together with it; otherwise it gets an empty group of readers that
+// becomes active when the epoch ends. Either holds one count until then. The tree owns
+// the pieces from now on.
 func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 	nodes, deep := pieces, f.deep+1
 	for len(nodes) > fan {
@@ -546,9 +546,8 @@ func (w *Waiter) Waits() bool { return w.pending.Load() != 0 }
 // wait for: Settle(0) leaves the count as Arm set it, since hardly anybody asks.
 func (w *Waiter) WaitsForNothing() { w.pending.Store(0) }
 
-// PartitionHeld is Partition for whoever holds an access to h that was
-// registered before: it does not mind that h has ended since for those that
-// come later.
+// PartitionHeld is Partition for a caller with an access to h that was registered before
+// h ended for later callers: it works although h has ended since.
 func (g *Registry) PartitionHeld(h *Handle, fs ...filter.Filter) (*View, error) {
 	return g.partition(h, ViewOptions{}, true, fs)
 }

@@ -475,8 +475,8 @@ func depth(nodes []*Fragment, n int32) {
 	}
 }
 
-// covers reports whether the parts fill box along axes from axis on: in groups
-// that lie side by side along that axis, each of which covers the rest.
+// covers reports whether the parts fill box along axes from axis on: in groups that lie
+// side by side along that axis, where each group covers the other axes.
 func covers(parts []Handle, box *Box, axis int) bool {
 	if axis == len(box.lo) {
 		return len(parts) == 1

@@ -129,7 +129,7 @@ func (h *Handle) Desc() iface.Desc {
 	return d
 }
 
-// describe is Desc. What it says follows from the box: handles do not keep it.
+// describe is Desc. The description follows from the box, so handles do not keep it.
 func (h *Handle) describe(out *iface.Desc) {
 	d := h.d
 	if h == d.whole {
@@ -275,9 +275,8 @@ func (sub Submission) Initialised(h *Handle) bool {
 	return true
 }
 
-// InitialisedPart is Initialised for the elements lo ≤ i < hi, in h's indices,
-// of which h has one for each of its dimensions. A range that is empty or
-// outside counts as initialised.
+// InitialisedPart is Initialised for the elements lo ≤ i < hi. Only the indices of h's
+// dimensions are used. A range that is empty or outside counts as initialised.
 func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	b := h.box
 	for k := range int(h.rank) {
@@ -331,7 +330,7 @@ func (h *Handle) Unordered() bool {
 // Unordered is Handle.Unordered for a caller that holds the lock.
 func (Submission) Unordered(h *Handle) bool { return h.flags&flagUnordered != 0 }
 
-// What a program attaches to a handle: it means nothing to the engine.
+// Values that a program attaches to a handle; the engine does not use them.
 
 // labels are immutable values, each replaced as a whole.
 type labels struct {

@@ -1,6 +1,6 @@
 package datamgr
 
-// Held data: releasing it in part, and who waits for it.
+// Held data: its release in part, and the tasks that wait for it.
 
 import (
 	"slices"
@@ -116,10 +116,9 @@ func (sub Submission) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *
 	return as
 }
 
-// Refine replaces accesses to fragments that were split while they are held by
-// accesses to the pieces, where nothing waits for the whole. It releases nobody:
-// it only shows which pieces nobody else uses. as are the accesses of w; it
-// returns those it has then.
+// Refine replaces accesses to fragments that were split while they are held by accesses
+// to the pieces, where nothing waits for the whole. It releases no waiter: it only finds
+// the pieces without other users. as are the accesses of w; Refine returns the new ones.
 func (sub Submission) Refine(o *Hold, w *Waiter, as []Access) []Access {
 	var out []Access
 	var frags []*Fragment
@@ -210,9 +209,9 @@ func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 		case e.mode == modeR: // the first group of the piece is active, and ends after e
 			k.rem.Add(1)
 		case k.empty():
-			// Nobody has joined the group of readers that stands first in the piece:
-			// the access takes its place. What the piece was split into becomes
-			// active after it, no longer together with it.
+			// No access has joined the first group of readers in the piece: the access
+			// takes its place. The pieces of this piece become active after it, no longer
+			// together with it.
 			k.mode = e.mode
 			k.waiters.Store(nil)
 			k.rem.Add(1)
@@ -240,8 +239,8 @@ func (e *epoch) empty() bool {
 	return e.rem.Load() == n
 }
 
-// A Walk is the epochs that a search for tasks has come to, each of which it looks at
-// once: a chain of n tasks, each of which asks what is behind it, has n²/2 pairs.
+// A Walk records the epochs that a search for tasks has visited, so that each is visited
+// once: in a chain of n tasks, with a search from each, there are n²/2 pairs.
 type Walk map[*epoch]stage
 
 type stage uint8
@@ -348,10 +347,10 @@ func (sub Submission) Busy(h *Handle, held [][]Access, unordered int) bool {
 
 // Memory on other nodes that the program holds.
 //
-// Who waits for room waits for tasks and copies, which end by themselves. What the
-// program holds does not: it may be waiting for the very task that wants its room.
-// So it is in use, but nobody waits for it here, and who has nothing else to wait
-// for gets an error.
+// A task that waits for room relies on tasks and copies, which end by themselves. A
+// program's hold does not: the program may be waiting for the very task that needs its
+// room. So held memory counts as in use, but no task waits for it here; a task that has
+// nothing else to wait for gets an error.
 
 // Hold says that the program has the instances from now on, until Release.
 func (p *Placement) Hold() {
@@ -362,14 +361,14 @@ func (p *Placement) Hold() {
 		if n := in.node; n.bounded && !in.outside && in.pins == in.holds {
 			n.mu.Lock()
 			n.mu.pinned--
-			n.mu.wake.Broadcast() // who waits for it need not any more
+			n.mu.wake.Broadcast() // waiters for room must not count on it any more
 			n.mu.Unlock()
 		}
 		in.d.mu.Unlock()
 	}
 }
 
-// unholdLocked undoes Hold for an instance of which holds was lowered.
+// unholdLocked undoes Hold for an instance after its holds were lowered.
 func (in *instance) unholdLocked() {
 	if n := in.node; n.bounded && !in.outside && in.pins == in.holds+1 {
 		n.mu.Lock()

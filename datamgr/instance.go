@@ -197,7 +197,7 @@ func (d *Datum) dropLocked(in *instance) bool {
 	return true
 }
 
-// removeLocked frees an instance that nobody uses.
+// removeLocked frees an idle instance.
 func (d *Datum) removeLocked(in *instance) {
 	bit := uint64(1) << in.layer
 	strays := false
@@ -228,10 +228,10 @@ func (d *Datum) removeLocked(in *instance) {
 	}
 }
 
-// dropLayersLocked frees all instances but the main one that nobody uses.
+// dropLayersLocked frees all idle instances except the main one.
 func (d *Datum) dropLayersLocked() { d.dropInLocked(&d.box) }
 
-// dropInLocked frees the instances that lie in b and that nobody uses.
+// dropInLocked frees the idle instances that lie in b.
 func (d *Datum) dropInLocked(b *Box) {
 	for k := range d.mu.layers {
 		for _, in := range slices.Clone(d.mu.layers[k].insts) {
@@ -252,8 +252,8 @@ func (in *instance) pinLocked() {
 	}
 }
 
-// unpinLocked ends pinLocked. With news those who wait for room are told: all but
-// the one whose turn it is tell.
+// unpinLocked ends pinLocked. With news it wakes the goroutines that wait for room; only
+// the goroutine whose turn it is to look for room need not.
 func (in *instance) unpinLocked(news bool) {
 	in.pins--
 	n := in.node
@@ -279,7 +279,7 @@ func (d *Datum) usefulLocked(in *instance) bool {
 	return useful
 }
 
-// uselessLocked frees in if nobody uses it and it holds nothing.
+// uselessLocked frees in if it is idle and empty.
 func (d *Datum) uselessLocked(in *instance) {
 	if in.pins == 0 && !in.leaving && !in.gone && !d.mu.freed && !d.usefulLocked(in) {
 		d.removeLocked(in)

@@ -37,14 +37,15 @@ func (l *link) add(bytes int64, t time.Duration) {
 // Way is what a copy costs, in seconds.
 type Way struct{ Latency, PerByte float64 }
 
-// unmeasured is taken for ways of which nothing is known: that of a card in a slot.
+// unmeasured is the assumed cost of copies on ways that were not measured: that of a card
+// in a slot.
 var unmeasured = Way{Latency: 10e-6, PerByte: 1.0 / (8 << 30)}
 
 // SetWay says what copies from one node to another cost. Before data is registered.
 // Pairs without a direct way cost what the way through main memory does.
 func (g *Registry) SetWay(from, to int, w Way) { g.nodes[from].links[to].way = w }
 
-// cost is what copying so many bytes from a to b takes, in seconds.
+// cost returns the time to copy the given bytes from a to b, in seconds.
 func cost(a, b *node, bytes int64) float64 {
 	if a == b {
 		return 0
@@ -57,7 +58,7 @@ func cost(a, b *node, bytes int64) float64 {
 	return w.Latency + float64(bytes)*w.PerByte
 }
 
-// CopyTime is what copying so many bytes from one node to another takes, in seconds,
+// CopyTime returns the time to copy the given bytes from one node to another, in seconds,
 // as far as is known.
 func (g *Registry) CopyTime(from, to int, bytes int64) float64 {
 	return cost(g.nodes[from], g.nodes[to], bytes)
@@ -111,7 +112,7 @@ func (n *node) give(s accel.Stream) {
 	n.streams.mu.Unlock()
 }
 
-// closeStreams gives the streams up; nobody copies any more.
+// closeStreams closes the streams; no copy may be under way.
 func (n *node) closeStreams() {
 	n.streams.mu.Lock()
 	defer n.streams.mu.Unlock()

@@ -41,7 +41,7 @@ type accessLock struct {
 	}
 }
 
-// idle reports whether nobody holds l or waits for it.
+// idle reports whether l is free and has no waiters.
 func (l *accessLock) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 			l.shutLocked()
 			l.mu.queue.add(l, &s.LockPlace)
 			if l == baton {
-				l.wakeLocked(c) // readers have it, who came in between: others may run beside them
+				l.wakeLocked(c) // readers took it meanwhile: other readers may run beside them
 			}
 			l.mu.Unlock()
 			for _, g := range got {
@@ -180,7 +180,7 @@ func want(ws []lockUse, l *accessLock, exclusive bool) []lockUse {
 	return append(ws, lockUse{l, exclusive})
 }
 
-// Release gives the locks back and releases to c who waited for them.
+// Release gives the locks back and releases their waiters to c.
 func (s *LockSet) Release(c *Completer) {
 	for _, u := range s.taken {
 		u.l.release(u.exclusive, c)
@@ -208,8 +208,8 @@ func (l *accessLock) leaveLocked() {
 	l.mu.queue.back, l.handoffQueue = l.handoffQueue, lockQueue{}
 }
 
-// wakeLocked wakes the first who can have the lock: anybody when it is free, a
-// reader when readers have it.
+// wakeLocked wakes the first waiter that can have the lock: any waiter when the lock is
+// free, a reader when readers have it.
 func (l *accessLock) wakeLocked(c *Completer) {
 	if l.mu.writer || l.mu.grace > 0 {
 		return
@@ -366,7 +366,7 @@ func (o *Hold) lowerLocks(_ Submission, s *LockSet, c *Completer) {
 	}
 }
 
-// share turns a lock that is held alone into a shared one: who waited tries again.
+// share turns a lock that is held alone into a shared one; its waiters try again.
 func (l *accessLock) share(c *Completer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -386,7 +386,7 @@ func (s *LockSet) Queued(fn func(*Waiter)) {
 	}
 }
 
-// queued calls fn for who waits for l; with alone, only those who wait until no
+// queued calls fn for the waiters of l, or, with alone, only for those that wait until no
 // reader has it. The caller's hold keeps the lock from going to any of them.
 func (l *accessLock) queued(alone bool, fn func(*Waiter)) {
 	l.mu.Lock()
@@ -447,7 +447,7 @@ func (s *LockPlace) AcquireSingle(c *Completer) bool {
 		return false
 	}
 	l.mu.Lock()
-	s.wokenBy = nil // whoever takes the lock uses it up, and whoever does not finds it taken
+	s.wokenBy = nil // used up if the lock is free now; otherwise another task has it
 	free := !l.mu.writer && l.mu.grace == 0 && l.mu.readers == 0
 	if free {
 		l.mu.writer = true
@@ -462,8 +462,8 @@ func (s *LockPlace) AcquireSingle(c *Completer) bool {
 	return free
 }
 
-// ReleaseSingle gives the lock of a plain task back, if it has it, and releases to
-// c who waited for it.
+// ReleaseSingle gives the lock of a plain task back, if it has it, and releases its
+// waiters to c.
 func (s *LockPlace) ReleaseSingle(c *Completer) {
 	if !s.state.handed {
 		return
@@ -481,8 +481,8 @@ func (s *LockPlace) ReleaseSingle(c *Completer) {
 		l.release(true, c)
 		return
 	}
-	// An unordered access that came meanwhile needs no look here: who inherits
-	// looks at the state of its data after it is published.
+	// An unordered access that came meanwhile needs no look here: the next owner looks at
+	// the state of its data after it is published.
 	n.handOff()
 	c.Release(n.w)
 }

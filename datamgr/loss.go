@@ -21,9 +21,9 @@ func (e *SpoiledError) Error() string { return ErrSpoiled.Error() }
 // Is says that e is an ErrSpoiled.
 func (e *SpoiledError) Is(target error) bool { return target == ErrSpoiled }
 
-// OnLoss sets what is called once when a node is lost, by whoever noticed, without
-// locks: it returns what Fault is to give for the data that was nowhere else.
-// Before data is registered.
+// OnLoss sets a function that is called once when a node is lost, without locks, by the
+// goroutine that noticed. Fault returns its result for data that had no other copy. Call
+// OnLoss before data is registered.
 func (g *Registry) OnLoss(fn func(node int, err *accel.LostError) any) { g.onLoss = fn }
 
 // Lost returns why a node is lost; nil when it is not.
@@ -42,7 +42,7 @@ func (g *Registry) lose(n *node, err *accel.LostError) {
 	if g.onLoss != nil {
 		why = g.onLoss(n.id, err)
 	}
-	ins := n.instancesOf(g) // who makes one now sees that n is lost before it becomes valid
+	ins := n.instancesOf(g) // instances made from now on see that n is lost before they become valid
 	for _, in := range ins {
 		in.d.lose(in, why)
 	}
@@ -69,8 +69,8 @@ func (d *Datum) lose(in *instance, why any) {
 	d.mu.wake.Broadcast()
 }
 
-// spoilLocked makes nothing valid in in. It returns how many bytes are valid
-// nowhere now. What had no value before has none for the reason that it had.
+// spoilLocked invalidates all of in, and returns the bytes that are valid nowhere now.
+// Fragments that had no value before keep their reason.
 func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
 	bit := uint64(1) << in.layer
 	d.root.leaves(&in.box, func(f *Fragment) {
@@ -133,9 +133,9 @@ func (g *Registry) abandon(n *node) (bytes int64, err error) {
 
 // Faults: fragments that lost their value because a task did not run.
 //
-// A fragment's fault is set before the accesses of the task that should have
-// written it end, so whoever is ordered after it sees it, and cleared by the
-// next access that writes without reading.
+// A fragment's fault is set before the accesses of the task that should have written it
+// end, so later accesses see it, and is cleared by the next access that writes without
+// reading.
 
 // loss is why fragments lost their value.
 type loss struct{ why any }

@@ -205,7 +205,7 @@ type MergeOptions struct {
 	Reduce     *Handle // combines the contributions to it
 	InOrder    bool    // COMMUTE is RW: in the order of submission
 	Keep       bool    // whether there is a value does not change
-	Hold       *Hold   // is told the fragments of the ordered accesses
+	Hold       *Hold   // gets the fragments of the ordered accesses
 }
 
 // Merged is the outcome of Merge, to be given to Count, Register and Finish.
@@ -396,8 +396,8 @@ func (m *Merged) Unordered(out []*Datum) []*Datum {
 	return out
 }
 
-// EndUnordered says that unordered accesses ended, and releases to c who waits
-// for the last of a datum.
+// EndUnordered records the end of unordered accesses. If it was the last of a datum, its
+// waiter is released to c.
 func EndUnordered(ds []*Datum, c *Completer) {
 	for _, d := range ds {
 		if d.unordered.Add(-1) > 0 {
@@ -436,8 +436,8 @@ func (h *Handle) AwaitUnordered(_ Submission, w *Waiter) bool {
 
 // Publishers: which tasks run, for the first unordered access to a fragment.
 
-// Publisher shows which task a worker runs, so that the first unordered access
-// to a fragment knows who may be using it without a lock. Its owner is one
+// Publisher shows which task a worker runs, so that the first unordered access to a
+// fragment knows the tasks that may be using it without a lock. Its owner is one
 // goroutine; others only look.
 type Publisher struct {
 	cur   atomic.Uintptr // the task's address: an atomic store of a pointer is two calls, and asks the collector
@@ -448,8 +448,8 @@ type Publisher struct {
 	}
 }
 
-// Begin publishes w as the current task. What the owner looks at afterwards is
-// seen as it was set before, or the one who set it sees w.
+// Begin publishes w as the current task. State that another goroutine sets is either seen
+// by the owner after Begin, or its setter sees w.
 func (p *Publisher) Begin(w *Waiter, c *Completer) {
 	p.cur.Store(uintptr(unsafe.Pointer(w)))
 	if p.grace.Load() {

@@ -1,13 +1,14 @@
 package datamgr
 
-// Nodes: the memories where copies of data can be, and who gets room there.
+// Nodes: the memories where copies of data can be, and the order in which tasks get room
+// there.
 //
-// On a bounded node a task gets all its memory at once, before it fetches anything, so
-// no two tasks ever wait for each other's. All nodes are bounded but main memory
-// without a disk, and the disk. Only one task at a time, in the order in which they
-// came, looks for room and evicts what nobody uses: no stream of small tasks can
-// overtake a large one for ever. Whoever waits for room waits for tasks that have all
-// they need, or for copies; both end by themselves.
+// On a bounded node a task gets all its memory at once, before it fetches anything, so no
+// two tasks ever wait for each other's. All nodes are bounded but main memory without a
+// disk, and the disk. Only one task at a time, in the order in which they came, looks for
+// room and evicts idle instances: no stream of small tasks can overtake a large one for
+// ever. It waits for tasks that have all they need, or for copies; both end by
+// themselves.
 
 import (
 	"errors"
@@ -25,7 +26,7 @@ import (
 // disk: their lists and counts are not used.
 type node struct {
 	id      int
-	bounded bool // tasks wait for room here, and what nobody uses is evicted
+	bounded bool // tasks wait for room here, and idle instances are evicted
 	mem     accel.Memory
 	dev     accel.Device // whose streams copy from and to it; nil for main memory
 	links   []*link      // to each node, itself included; fixed before data is registered
@@ -112,9 +113,9 @@ func (n *node) seen() uint64 {
 	return n.mu.changes
 }
 
-// evict makes room by taking away one instance that nobody uses. What it alone holds
-// goes to main memory first. False: there is none, or none whose content could be
-// saved. The caller's turn.
+// evict makes room by evicting one idle instance, after saving values without another
+// copy in main memory. It reports false if there is none, or none that could be saved.
+// The caller's turn.
 func (n *node) evict() (bytes int64, done bool) { return n.evictOf(nil) }
 
 // evictOf is evict for data of one registry; nil: of all that share the memory.
@@ -144,8 +145,8 @@ func (g *Registry) Evicted(node int) (times, bytes int64) {
 	return n.evicted.times.Load(), n.evicted.bytes.Load()
 }
 
-// evict takes in away, if nobody uses it and, unless dirty is set, nothing has
-// to be saved. It reports whether it did.
+// evict removes in if it is idle and, unless dirty is set, nothing has to be saved. It
+// reports whether it did.
 func (d *Datum) evict(in *instance, dirty bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +156,7 @@ func (d *Datum) evict(in *instance, dirty bool) bool {
 	if !dirty && d.onlyInLocked(in) != nil {
 		return false
 	}
-	in.leaving = true // nobody finds it any more
+	in.leaving = true // searches skip it from now on
 	for {
 		f := d.onlyInLocked(in)
 		switch {
@@ -191,9 +192,9 @@ func (d *Datum) onlyInLocked(in *instance) (only *Fragment) {
 	return only
 }
 
-// CloseNodes brings what only other nodes hold of the program's memory there, and
-// gives the memory and the streams of nodes back. Nobody uses data any more. It
-// returns how many bytes could not be saved, and why.
+// CloseNodes copies the program's data back to its memory, and frees the memory and the
+// streams of nodes. Data must not be in use any more. It returns how many bytes could not
+// be saved, and why.
 func (g *Registry) CloseNodes() (bytes int64, err error) {
 	for _, n := range g.nodes {
 		if n.bounded {
@@ -205,7 +206,7 @@ func (g *Registry) CloseNodes() (bytes int64, err error) {
 			n.enter()
 			for _, more := n.evictOf(g); more; _, more = n.evictOf(g) {
 			}
-			b, e := g.abandon(n) // others who share the memory do not try meanwhile
+			b, e := g.abandon(n) // other registries that share the memory do not try meanwhile
 			n.leave()
 			if bytes += b; err == nil {
 				err = e
@@ -219,16 +220,16 @@ func (g *Registry) CloseNodes() (bytes int64, err error) {
 	return bytes, err
 }
 
-// Pools: what all who use a memory have in common.
+// Pools: the state that all registries with one memory share.
 //
-// Two runtimes may use one device, and then share its memory: they look for room in
-// one order, wait for each other's tasks, and evict what neither uses.
+// Two runtimes may use one device, and then share its memory: they look for room in one
+// order, wait for each other's tasks, and evict what neither uses.
 //
-// Freed blocks are kept for those who need just as much: a driver takes long to
-// allocate and to free, and may wait for everything that runs there. They count as
-// free, and go back when there is not enough of the right size.
+// Freed blocks are kept for later requests of the same size: a driver takes long to
+// allocate and to free, and may wait for everything that runs there. They count as free,
+// and go back when there is not enough of the right size.
 
-// keepPart bounds what is kept: a part of the memory, so many of which are the whole.
+// keepPart bounds the freed blocks that are kept: 1/keepPart of the memory.
 const keepPart = 4
 
 // pool is the memory of a node, as all registries see it that have it.
@@ -243,11 +244,11 @@ type pool struct {
 		insts   []*instance // of all data
 		pinned  int         // how many of them are in use, but for those that only the program holds
 		private int         // tasks that have private memory
-		changes uint64      // what may make room: instances that nobody uses any more, memory given back
+		changes uint64      // events that may make room: idle instances, freed memory
 		uses    int64       // a clock: counts the tasks that got instances
 		last    uint64      // ticket given out last
 		turn    uint64      // ticket whose owner looks for room
-		hungry  bool        // who waits for something to change
+		hungry  bool        // a goroutine waits for something to change
 
 		kept      map[int64][]unsafe.Pointer // freed blocks, by size
 		keptBytes int64
@@ -351,7 +352,7 @@ func (p *pool) free(at unsafe.Pointer, bytes int64) {
 	p.of.Free(at, bytes)
 }
 
-// free is that of the pool, but a lost device's memory is nobody's any more.
+// free is pool.free, except that the blocks of a lost device are not kept.
 func (n *node) free(at unsafe.Pointer, bytes int64) {
 	if n.lost.Load() != nil {
 		n.mem.Free(at, bytes)
@@ -360,8 +361,8 @@ func (n *node) free(at unsafe.Pointer, bytes int64) {
 	n.pool.free(at, bytes)
 }
 
-// giveBack frees so many bytes of what was kept, or all there is, the largest blocks
-// first. It reports whether there were any.
+// giveBack frees kept blocks until the given bytes are free, the largest first. It
+// reports whether there were any.
 func (p *pool) giveBack(bytes int64) (some bool) {
 	for bytes > 0 {
 		p.mu.Lock()
@@ -392,8 +393,8 @@ func (n *node) instancesOf(g *Registry) []*instance {
 // Kept returns how many bytes of a node are allocated and not in use.
 func (g *Registry) Kept(node int) int64 { return g.nodes[node].keptBytes() }
 
-// What copies cost: the bytes that had to travel at least, and how long copies went
-// on while no kernel ran.
+// Statistics of copies: the least bytes that had to travel, and how long copies went on
+// while no kernel ran.
 
 // hadMain is the mark of main memory.
 const hadMain = 1
@@ -443,14 +444,15 @@ func (m *meter) countLocked(now time.Time) {
 	m.mu.since = now
 }
 
-// OnCopy sets what is told of each copy: bytes are 0 for one that failed, and data is
-// the whole datum, nil for private memory. Before data is registered.
+// OnCopy sets a function that is called for each copy: bytes are 0 for one that failed,
+// and data is the whole datum, nil for private memory. Call OnCopy before data is
+// registered.
 func (g *Registry) OnCopy(fn func(from, to int, bytes int64, data *Handle, begin, end time.Time)) {
 	g.onCopy = fn
 }
 
-// watch is called when a copy begins. What it returns is called when it has ended,
-// with the bytes that were copied.
+// watch is called when a copy begins. Call the function that it returns when the copy has
+// ended, with the bytes that were copied.
 func (g *Registry) watch(to, from *node, d *Datum) func(bytes int64) {
 	begin := time.Now()
 	change := func(now time.Time, by int) {

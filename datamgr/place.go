@@ -98,7 +98,7 @@ func (p *Placement) PrepareThere(node int, ops []Operand) bool {
 		p.at = append(p.at, nil)
 		op := &ops[i]
 		if op.Handle.State()&(stateLazy|stateFaults) != 0 || op.node(node) != node ||
-			op.Mode == modeScratch || op.Mode == modeRedux { // memory of the worker, of which there is one
+			op.Mode == modeScratch || op.Mode == modeRedux { // the worker has only one such memory
 			return false
 		}
 	}
@@ -275,7 +275,7 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 				if src.node == failed {
 					return why
 				}
-				if src.node.lost.Load() != nil { // whoever noticed is about to say what is lost
+				if src.node.lost.Load() != nil { // the goroutine that noticed is about to mark the lost values
 					d.mu.wake.Wait()
 					continue
 				}
@@ -439,8 +439,8 @@ func (h *Handle) Fill(b *iface.Buffer) {
 	}
 }
 
-// Gather copies what is valid only in other instances to the main one, and
-// frees those that nobody uses. Called in a task that uses h.
+// Gather copies values that are valid only in other instances to the main one, and frees
+// idle instances. Call it in a task that uses h.
 func (h *Handle) Gather() error {
 	d := h.d
 	if d.void || h.State()&(statePacked|stateNodes) == 0 || d.main.Load() == nil {
@@ -455,9 +455,9 @@ func (h *Handle) Gather() error {
 	return nil
 }
 
-// GatherOn brings all of the operand, which is read, to a node other than main memory
-// in one piece, until Release, and frees what nobody uses beside it. False: it cannot
-// be, and nothing is prepared.
+// GatherOn brings all of the operand, which is read, to a node other than main memory in
+// one piece, until Release, and frees other idle instances there. If that is impossible,
+// it reports false, with nothing prepared.
 func (p *Placement) GatherOn(node int, ops []Operand) bool {
 	h := ops[0].Handle
 	d := h.d
@@ -675,8 +675,9 @@ func (p *Placement) changes(op *Operand) bool {
 	})
 }
 
-// restore is Restore for one of the claimed operands, at once: the copies that it finds may
-// go at any time. What is not read will be written again. False: nothing happened.
+// restore is Restore for one of the claimed operands, at once: the copies that it finds
+// may go at any time. An operand that is not read will be written again and needs no
+// copy. False: nothing happened.
 func (p *Placement) restore(h *Handle, read bool) bool {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
@@ -774,9 +775,9 @@ func (op *Operand) node(task int) int {
 // inMain reports whether a task on the given node has the operand in main memory.
 func (op *Operand) inMain(node int) bool { return node == 0 || op.stays() }
 
-// Apart returns two operands that share elements, of which one is written, and that
-// would not be in one piece of memory on another node than main memory, because one
-// of them stays there. ok is false when there are none.
+// Apart returns two operands that share elements, where one is written, and that would
+// not be in one piece of memory on a node other than main memory, because one of them
+// stays in main memory. ok is false if there are none.
 func Apart(ops []Operand) (i, k int, ok bool) {
 	for i := range ops {
 		for k := range i {

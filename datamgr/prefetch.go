@@ -2,9 +2,9 @@ package datamgr
 
 // Hints: copies outside of the order.
 //
-// They take what is valid now, and leave alone what is being written. A fragment
-// counts the copies under way, and who is to write it waits for them. So they
-// change no value, whenever they happen.
+// They copy fragments that are valid now and are not being written. A fragment counts the
+// copies under way, and the next writer waits for them. So hints change no value, at
+// whatever time they happen.
 
 import (
 	"math"
@@ -88,9 +88,9 @@ func (h *Handle) fill(in *instance) {
 	d.mu.wake.Broadcast()
 }
 
-// Allocate makes room for h on a node, if there is some without taking any from
-// others, and reports whether there is memory for it now. What comes next decides what
-// is there.
+// Allocate makes room for h on a node, if there is some without taking any from others,
+// and reports whether there is memory for it now. Its content is undefined until the next
+// access.
 func (g *Registry) Allocate(h *Handle, on int) bool {
 	d, n := h.d, g.nodes[on]
 	switch {
@@ -243,8 +243,8 @@ func (h *Handle) Where() []Presence {
 	return all
 }
 
-// Evict takes what nobody uses of h away from a node other than main memory, after
-// saving what is only there. It returns the bytes that this gave back.
+// Evict removes idle instances of h from a node other than main memory, after saving
+// values without another copy. It returns the bytes that this freed.
 func (g *Registry) Evict(h *Handle, from int) (bytes int64) {
 	d, n := h.d, g.nodes[from]
 	n.enter()
@@ -326,8 +326,8 @@ func (h *Handle) Discardable() bool {
 	return false
 }
 
-// Uses ahead: which tasks that were submitted have not ended, and will read what. So
-// eviction can take away what nobody waits for, and then what is needed last.
+// Uses ahead: the data that submitted tasks will read. Eviction takes data without such
+// uses first, then the data that is needed last.
 
 // ahead are the tasks that were submitted, have not ended and read a handle, by
 // when they are expected to run: the lowest comes first.
@@ -342,9 +342,9 @@ type ahead struct {
 // never stands for the next use of what no task waits for.
 const never = math.MaxInt64
 
-// Expect says that a task that was submitted now will read what it has of ops, and
-// when compared to others. Met follows when it has ended, with the same number. Where
-// there is one memory only, nobody needs to know.
+// Expect records that a task that was submitted now will read the values in ops, and
+// when, compared to others. Met follows when the task has ended, with the same number.
+// With one memory only, nothing is recorded.
 func Expect(ops []Operand, when int64) {
 	for i := range ops {
 		if op := &ops[i]; op.expected() {
@@ -491,7 +491,7 @@ func (n *node) victims(g *Registry) victims {
 	return all
 }
 
-// discardable reports whether whoever uses an instance said so.
+// discardable reports whether all handles of an instance are discardable.
 func discardable(hs []*Handle) bool {
 	for _, h := range hs {
 		if !h.Discardable() {
@@ -501,7 +501,7 @@ func discardable(hs []*Handle) bool {
 	return len(hs) > 0
 }
 
-// inCore reports whether somebody who uses an instance wants it in main memory.
+// inCore reports whether a handle of an instance has to stay in main memory.
 func inCore(hs []*Handle) bool {
 	return slices.ContainsFunc(hs, func(h *Handle) bool { return !h.OutOfCore() })
 }
@@ -572,10 +572,10 @@ type FetchRequest struct {
 	Keep  []*Handle // what others need as soon: it does not go
 }
 
-// FetchAhead brings what is valid of m to a node, as Prefetch does, and makes room for it: what
-// is needed last goes, after what only the node has of it was saved. That is what the
-// task would do when its turn comes; now nobody waits for it. It returns when that is
-// done.
+// FetchAhead copies the valid values of m to a node, as Prefetch does, and makes room for
+// them: it evicts the data that is needed last, after saving values without another copy.
+// The task would do the same in its turn, and have to wait for it. FetchAhead returns
+// when the copies are done.
 func (g *Registry) FetchAhead(m *FetchRequest, to int) {
 	n := g.nodes[to]
 	if !n.bounded || n.lost.Load() != nil {
@@ -622,8 +622,8 @@ func (in *instance) holdsAny(keep []*Handle) bool {
 	return slices.ContainsFunc(keep, func(h *Handle) bool { return h.d == in.d && in.box.touches(&h.box) })
 }
 
-// saveFor saves what goes first when bytes are needed on n, as far as nobody uses it:
-// so that nobody who looks for room waits for that.
+// saveFor saves idle instances that will be evicted when bytes are needed on n, so that
+// no task that looks for room has to wait for that.
 func (n *node) saveFor(bytes int64, keep []*Handle) {
 	bytes -= n.room()
 	n.going(nil, func(in *instance, clean bool) bool {
@@ -653,8 +653,8 @@ func (d *Datum) save(in *instance, clean bool) bool {
 	}
 }
 
-// evictBut is makeRoom for who feeds: what is in keep stays, and what has to be saved
-// first, while others may wait for their turn. The caller's turn.
+// evictBut is makeRoom for prefetches: instances in keep stay, and so do instances that
+// would have to be saved first, as others may wait for their turn. The caller's turn.
 func (n *node) evictBut(keep []*Handle) bool {
 	return n.going(nil, func(in *instance, _ bool) bool {
 		if in.holdsAny(keep) || !in.d.evict(in, false) {

@@ -140,9 +140,9 @@ func (m *Making) End(c *Completer) {
 	}
 }
 
-// AwaitMaking makes w, which is armed and uses h without order, wait for the reductions and
-// initialisations of its datum that were submitted before, and returns how many there are.
-// What w does to data without a value would be lost when they store one.
+// AwaitMaking makes w, which is armed and uses h without order, wait for the reductions
+// and initialisations of its datum that were submitted before, and returns how many there
+// are. Otherwise their result would overwrite that of w.
 func (h *Handle) AwaitMaking(_ Submission, w *Waiter) int32 {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
@@ -199,9 +199,9 @@ func (h *Handle) Contributes(worker int, b *iface.Buffer) bool {
 	return true
 }
 
-// Contribute takes a private copy of h for the caller to add to, and describes
-// it in b. The copy is that of the worker with the given number, which runs no
-// other task meanwhile; below 0 it is one that nobody else uses.
+// Contribute takes a private copy of h for the caller to add to, and describes it in b.
+// The copy is that of the worker with the given number, which runs no other task
+// meanwhile; below 0 it is any idle copy.
 func (h *Handle) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 	a := h.redux
 	if worker >= 0 && worker < len(a.own) {
@@ -315,8 +315,8 @@ func (c *Contribution) own() *Handle {
 	return c.onDevice.data
 }
 
-// GiveUp is Return for a task that did not add to the copy. What was made for it alone has
-// nothing to be combined, and must not be: it may be lost with the device that it was for.
+// GiveUp is Return for a task that did not add to the copy. A copy made for the task
+// alone is not combined, as it may be lost with the device that it was made for.
 func (c *Contribution) GiveUp() {
 	data := c.own()
 	if c.leaf > 0 || !c.fresh || data == nil {
@@ -510,14 +510,14 @@ func (h *Handle) freeCopies(copies []unsafe.Pointer, t *reduxTree) {
 
 // Contributions in a fixed tree: the same bits however tasks are scheduled.
 //
-// Every contribution of a group has a copy of its own, and is a leaf: the k-th
-// one submitted is leaf k, from 1. Leaf 0 is the value that the handle had
-// before. Node (l, k) of the tree combines leaves k·2^l to (k+1)·2^l - 1, the
-// left child first, in its memory; beyond the last leaf a node is its left
-// child. Nodes are combined as soon as both children are there, by whoever
-// brings the second one, so copies are alive for the holes in the order in
-// which tasks end, and not for tasks. Leaf 0 is known last. So the root is the
-// old value with the nodes (0, 1), (1, 1), (2, 1) … added from left to right.
+// Every contribution of a group has a copy of its own, and is a leaf: the k-th one
+// submitted is leaf k, from 1. Leaf 0 is the value that the handle had before. Node (l,
+// k) of the tree combines leaves k·2^l to (k+1)·2^l - 1, the left child first, in its
+// memory; beyond the last leaf a node is its left child. A node is combined as soon as
+// both children are there, by the goroutine that adds the second one. So the number of
+// live copies depends on the gaps in the order in which tasks end, not on the number of
+// tasks. Leaf 0 is known last. So the root is the old value with the nodes (0, 1), (1,
+// 1), (2, 1) … added from left to right.
 
 // reduxTree holds the nodes of the open group of an accumulator, and is guarded
 // by its lock.

@@ -181,7 +181,7 @@ func (h *Handle) combineOnDevice(into, from *Handle, n *node) (done bool, err er
 	})
 	var declined *accel.DeclinedError
 	switch {
-	case h.d.reg.heard(err, n) != nil: // nobody else may notice
+	case h.d.reg.heard(err, n) != nil: // record the loss: no other goroutine may notice it
 		p.Restore(ops) // or into is lost, which shows when it is brought
 		return false, nil
 	case errors.As(err, &declined): // both are as they were

@@ -43,9 +43,9 @@ func (h *Handle) newContribution() *Handle {
 	return d.whole
 }
 
-// ContributeFromPool takes data for the caller to add to a contribution to h on a node,
-// which TakeFromPool makes ready: what was added to there, if nobody uses that, so that it
-// does not travel.
+// ContributeFromPool takes data for the caller to add to a contribution to h on a node;
+// TakeFromPool makes it ready. It prefers an idle contribution of that node, so that no
+// data travels.
 func (h *Handle) ContributeFromPool(node int) Contribution {
 	a := h.redux
 	a.mu.Lock()
@@ -62,7 +62,7 @@ func (h *Handle) ContributeFromPool(node int) Contribution {
 	return c
 }
 
-// TakeFromPool makes c, which may be reserved, ready: if nobody added to it yet, its
+// TakeFromPool makes c, which may be reserved, ready: if no task has added to it yet, its
 // value is the initial one. p is empty, before and after.
 func (c *Contribution) TakeFromPool(p *Placement) error {
 	if c.data != nil {
@@ -351,7 +351,7 @@ func (u *Duplicate) CopyAside() error {
 		}
 		f := fs[0]
 		src := from.sourceLocked(f, dst.node, nil)
-		if src.node.lost.Load() != nil { // whoever noticed is about to say what is lost
+		if src.node.lost.Load() != nil { // the goroutine that noticed is about to mark the lost values
 			from.mu.wake.Wait()
 			todo = append(todo, box)
 			continue

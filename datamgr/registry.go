@@ -193,8 +193,8 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	return h, nil
 }
 
-// RegisterValued declares a datum without a home that counts as having a value, and
-// takes no memory: for plans, in which nobody looks at values.
+// RegisterValued declares a datum without a home that counts as having a value, and takes
+// no memory: for plans, which use no values.
 func (g *Registry) RegisterValued(s *Spec) (*Handle, error) {
 	h, err := g.Register(s)
 	if err == nil {

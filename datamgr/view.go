@@ -69,7 +69,8 @@ type ViewOptions struct {
 // options of a view are asked about.
 const PartBytes = 512
 
-// What fragments and mentions of them in lists take, with what the tree of them needs.
+// fragmentBytes and mentionBytes estimate the memory of a fragment and of a mention of
+// one in a list, with their share of the tree.
 const fragmentBytes, mentionBytes = 256, 8
 
 // growth is what a view takes while it is declared.
