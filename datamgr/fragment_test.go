@@ -205,8 +205,9 @@ func TestInitialisedPart(t *testing.T) {
 		var w Waiter
 		w.Arm()
 		ops := []Operand{{Handle: p, Mode: iface.W}}
-		acc := make([]Access, sub.CountPlain(ops))
-		if n := sub.RegisterPlain(&w, ops, acc); n != 0 {
+		plain := sub.CountPlain(ops)
+		acc := make([]Access, plain.Accesses)
+		if n := sub.RegisterPlain(plain, &w, ops, acc); n != 0 {
 			t.Errorf("%d waits", n)
 		}
 		sub.Completer().Finish(acc)
@@ -558,7 +559,7 @@ func TestListsOfFragments(t *testing.T) {
 	last := wide.Parts[len(wide.Parts)-1] // too late for a list
 	sub := g.Lock()
 	ops := []Operand{{Handle: last, Mode: modeW}}
-	if n := sub.CountPlain(ops); n != -1 {
+	if n := sub.CountPlain(ops).Accesses; n != -1 {
 		t.Errorf("%d accesses of a handle without a list are plain", n)
 	}
 	var w Waiter

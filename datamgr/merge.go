@@ -24,27 +24,34 @@ type use struct {
 	unordered bool
 }
 
+// Plain is the outcome of CountPlain, for RegisterPlain under the same lock.
+type Plain struct {
+	Accesses  int     // room that RegisterPlain needs; -1 when an operand is not plain
+	Commuting *Handle // the operand that the task commutes on, or nil
+	gen       uint32  // what Waiter.checkedGen becomes
+}
+
 // CountPlain returns how many accesses a task has whose operands are all plain:
 // R, W or RW, in order, without open reductions or unordered accesses on their
 // fragments, with a value where they are read, and no fragment twice; or SCRATCH,
-// COMMUTE on one fragment, REDUX to an open group. It
-// returns -1 when an operand is not plain: dead ones are among those.
-func (sub Submission) CountPlain(ops []Operand) int {
+// COMMUTE on one fragment, REDUX to an open group. Handles that are dead are not plain.
+func (sub Submission) CountPlain(ops []Operand) Plain {
 	g := sub.reg
 again:
 	g.mark++
 	mark := g.mark
 	n := 0
 	gen := g.generation.Load()
-	g.checkedGen, g.commutingOperand = gen, nil
+	checked, commuting := gen, (*Handle)(nil)
 	for i := range ops {
 		op := &ops[i]
 		h := op.Handle
 		if op.Mode-1 > 2 || op.Unordered || h.flags != 0 {
-			if !sub.special(op, mark) {
-				return -1
+			var plain bool
+			if commuting, plain = sub.special(op, mark, commuting); !plain {
+				return notPlain
 			}
-			g.checkedGen = 0
+			checked = 0
 			if op.Mode != modeScratch {
 				n++
 			}
@@ -52,12 +59,12 @@ again:
 		}
 		if h.checkedGen != gen {
 			if h.d.reg != g {
-				return -1
+				return notPlain
 			}
 			if h.d.state.Load() == 0 {
 				h.checkedGen = gen
 			} else {
-				g.checkedGen = 0
+				checked = 0
 			}
 		}
 		f := h.f0
@@ -67,11 +74,11 @@ again:
 			}
 			fs := h.list(sub)
 			if h.frags == nil { // the list is not kept
-				return -1
+				return notPlain
 			}
 			for _, f := range fs {
 				if f.slow || f.seen == mark || !f.init && op.Mode != modeW {
-					return -1
+					return notPlain
 				}
 				f.seen = mark
 				f.ask()
@@ -81,13 +88,15 @@ again:
 		}
 		f.ask()
 		if f.slow || f.seen == mark || !f.init && op.Mode != modeW {
-			return -1
+			return notPlain
 		}
 		f.seen = mark
 		n++
 	}
-	return n
+	return Plain{Accesses: n, Commuting: commuting, gen: checked}
 }
+
+var notPlain = Plain{Accesses: -1}
 
 // ask has the last epoch of f brought here, which a worker wrote last, if it does
 // not lie beside what the caller looks at.
@@ -99,46 +108,40 @@ func (f *Fragment) ask() {
 
 // special reports whether a COMMUTE, REDUX or SCRATCH access of a task can be
 // registered plainly: SCRATCH has no order; REDUX is just one more contribution
-// to an open group; COMMUTE is on one fragment, which has a lock already.
-func (sub Submission) special(op *Operand, mark uint32) bool {
-	g := sub.reg
+// to an open group; COMMUTE is on one fragment, which has a lock already. commuting is
+// what the operands before commute on, and with this one after it.
+func (sub Submission) special(op *Operand, mark uint32, commuting *Handle) (with *Handle, plain bool) {
 	h := op.Handle
-	if op.Unordered || h.flags != 0 || h.d.reg != g {
-		return false
+	if op.Unordered || h.flags != 0 || h.d.reg != sub.reg {
+		return commuting, false
 	}
 	f := h.f0
 	switch {
 	case op.Mode == modeScratch:
-		return true
+		return commuting, true
 	case f == nil || f.kids != nil || f.seen == mark:
-		return false
+		return commuting, false
 	case op.Mode == modeRedux:
 		f.seen = mark
-		return f.open == h && h.redux.open && !f.unordered
+		return commuting, f.open == h && h.redux.open && !f.unordered
 	case op.Mode == modeC:
 		f.seen = mark
-		if g.commutingOperand != nil {
-			return false // two locks
+		if commuting != nil {
+			return commuting, false // two locks
 		}
-		g.commutingOperand = h
-		return f.init && !f.slow && f.lock != nil
+		return h, f.init && !f.slow && f.lock != nil
 	}
-	return false
+	return commuting, false
 }
-
-// Commuting returns the operand that the task for which CountPlain was called
-// last commutes on, or nil.
-func (sub Submission) Commuting() *Handle { return sub.reg.commutingOperand }
 
 // Unchanged reports whether w, for which RegisterPlain was called, still needs nothing
 // but order: no data of it has a State.
 func (g *Registry) Unchanged(w *Waiter) bool { return w.checkedGen == g.generation.Load() }
 
 // RegisterPlain registers the accesses of a plain task and returns how many of
-// them wait. CountPlain was called before, under the same lock, and acc has the
-// length it returned. w is armed.
-func (sub Submission) RegisterPlain(w *Waiter, ops []Operand, acc []Access) (waits int32) {
-	w.checkedGen = sub.reg.checkedGen
+// them wait. p is what CountPlain returned, and acc has that length. w is armed.
+func (sub Submission) RegisterPlain(p Plain, w *Waiter, ops []Operand, acc []Access) (waits int32) {
+	w.checkedGen = p.gen
 	k := 0
 	for i := range ops {
 		op := &ops[i]
@@ -209,9 +212,9 @@ type MergeOptions struct {
 }
 
 // Merged is the outcome of Merge, to be given to Count, Register and Finish.
-// It is valid under the submission lock until the next Merge.
+// It is valid until the lock is given up, or the next Merge.
 type Merged struct {
-	g        *Registry
+	uses     []use // in memory of the registry
 	opt      MergeOptions
 	Ordered  int  // accesses that take part in the order: room that Register needs
 	Locks    bool // the task takes locks before it runs
@@ -226,8 +229,8 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 	g := sub.reg
 	g.mark++
 	mark := g.mark
-	ms := g.mergedUses[:0]
-	out := Merged{g: g, opt: opt}
+	ms := g.useBuffer[:0]
+	out := Merged{opt: opt}
 	bad := Problem{Other: -1}
 	for i := range ops {
 		op := &ops[i]
@@ -239,7 +242,7 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			a := h.accumulate(sub)
 			if a.frag.seen == mark && met(ms, &a.frag) {
 				bad.Kind, bad.Operand = ReduxShared, i
-				g.mergedUses = ms[:0]
+				g.useBuffer = ms[:0]
 				return out, bad
 			}
 			a.frag.seen, a.frag.use = mark, int32(len(ms))
@@ -259,7 +262,7 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 				for _, k := range h.list(sub) {
 					bad.Partial = bad.Partial || k.init
 				}
-				g.mergedUses = ms[:0]
+				g.useBuffer = ms[:0]
 				return out, bad
 			}
 			if f.seen == mark && met(ms, f) {
@@ -294,7 +297,7 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 			out.Locks = true
 		}
 	}
-	g.mergedUses = ms
+	g.useBuffer, out.uses = ms, ms
 	if p := sharing(ops); p.Kind != NoProblem {
 		return out, p
 	}
@@ -336,9 +339,8 @@ func sharing(ops []Operand) Problem {
 // Register registers the accesses that Merge found and returns how many of them
 // wait. acc has room for m.Ordered accesses. w is armed.
 func (m *Merged) Register(sub Submission, w *Waiter, ops []Operand, acc []Access) (waits int32) {
-	g := m.g
-	for i := range g.mergedUses {
-		u := &g.mergedUses[i]
+	for i := range m.uses {
+		u := &m.uses[i]
 		if u.f.lock != nil && u.f.tail.rem.Load() == 1 { // the tasks that needed it have ended
 			u.f.lockNeeded = false
 			sub.unshareLock(u.f)
@@ -353,8 +355,8 @@ func (m *Merged) Register(sub Submission, w *Waiter, ops []Operand, acc []Access
 		}
 	}
 	k := 0
-	for i := range g.mergedUses {
-		u := &g.mergedUses[i]
+	for i := range m.uses {
+		u := &m.uses[i]
 		f := u.f
 		switch {
 		case m.opt.Keep:
@@ -388,8 +390,8 @@ func (m *Merged) Unordered(out []*Datum) []*Datum {
 	if m.unsorted == 0 {
 		return out
 	}
-	for i := range m.g.mergedUses {
-		if u := &m.g.mergedUses[i]; u.unordered {
+	for i := range m.uses {
+		if u := &m.uses[i]; u.unordered {
 			out = append(out, u.f.d)
 		}
 	}

@@ -29,16 +29,14 @@ type Registry struct {
 	relay relay
 
 	// guarded by mu
-	ids              int64
-	lockIDs          int64
-	mark             uint32
-	mergedUses       []use
-	commutingOperand *Handle // of the last CountPlain
-	checkedGen       uint32  // of the last CountPlain: what Waiter.checkedGen becomes
-	batch            batch
-	freeEpoch        *epoch
-	slab             []epoch
-	completer        Completer // for ends that the submitter causes
+	ids       int64
+	lockIDs   int64
+	mark      uint32
+	useBuffer []use // of Merge, to be used again
+	batch     batch
+	freeEpoch *epoch
+	slab      []epoch
+	completer Completer // for ends that the submitter causes
 
 	_        [64]byte
 	returned atomic.Pointer[epoch] // epochs that workers gave back

@@ -95,12 +95,10 @@ func (rt *Runtime) listenToCopies() {
 			}
 		}
 	})
-	rt.countListeners()
 }
 
-// countListeners updates the number of listeners and what they listen to. Submission lock
-// held, or the runtime is not in use yet.
-func (rt *Runtime) countListeners() {
+// countListeners updates the number of listeners and what they listen to.
+func (rt *Runtime) countListeners(_ datamgr.Submission) {
 	n, copies, choices := 0, []CopyListener(nil), []ChoiceListener(nil)
 	add := func(l Listener) {
 		if l == nil {
@@ -154,7 +152,7 @@ func (rt *Runtime) Listen(l Listener) error {
 		rt.profile.silent = false
 	}
 	rt.opt.Listener = l
-	rt.countListeners()
+	rt.countListeners(sub)
 	return nil
 }
 
@@ -171,7 +169,7 @@ func (rt *Runtime) Mute() bool {
 func (rt *Runtime) Unmute() {
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
-	rt.countListeners()
+	rt.countListeners(sub)
 }
 
 // Events, which a runtime reports to listeners.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/sched"
 )
 
 // internal makes a task of kind k on h, submitted for job j.
@@ -89,7 +88,7 @@ func (rt *Runtime) admit(sub datamgr.Submission, t *task, opt datamgr.MergeOptio
 		return false, nil
 	}
 	if !t.kind.light() {
-		rt.push(t, sched.Outside)
+		rt.pushOutside(sub, t)
 	}
 	return true, nil
 }

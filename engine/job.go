@@ -159,7 +159,7 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 	sub := rt.reg.Lock()
 	rt.jobs[j] = struct{}{}
 	if o.Listener != nil {
-		rt.countListeners()
+		rt.countListeners(sub)
 	}
 	sub.Unlock()
 	j.unwatch = j.CancelWhen(ctx)
@@ -342,7 +342,7 @@ func (j *Job) Close() error {
 	sub = rt.reg.Lock()
 	j.done = true
 	if j.opt.Listener != nil {
-		rt.countListeners()
+		rt.countListeners(sub)
 	}
 	j.leave(sub)
 	sub.Unlock()

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/engine/sched"
 )
 
 // releaser ends tasks and pushes those that became ready. It belongs to a worker, or is
@@ -23,9 +22,14 @@ type releaser struct {
 	several []*task
 }
 
-// dispatch pushes the tasks that h released. A releaser that is no worker's needs the
-// submission lock.
-func (h *releaser) dispatch() {
+// dispatch pushes the tasks that w released, but for those without a kernel, which are
+// light.
+func (w *worker) dispatch() { w.pushReleased() }
+
+// dispatchOutside is dispatch for a releaser that no worker owns; see pushOutside.
+func (h *releaser) dispatchOutside(_ datamgr.Submission) { h.pushReleased() }
+
+func (h *releaser) pushReleased() {
 	w := h.c.Take()
 	if w != nil && w.Next() != nil && h.rt.ranked.Load() {
 		h.dispatchSorted(w)
@@ -63,16 +67,11 @@ func (h *releaser) dispatchSorted(w *datamgr.Waiter) {
 	h.several = all[:0]
 }
 
-// drain dispatches what h released and runs tasks without a kernel until none is left. The submission lock is free.
+// drain dispatches what h released and runs tasks without a kernel until none is left. It
+// takes the submission lock.
 func (h *releaser) drain() {
 	for {
-		if h.id == sched.Outside {
-			sub := h.rt.reg.Lock()
-			h.dispatch()
-			sub.Unlock()
-		} else {
-			h.dispatch()
-		}
+		h.dispatchReleased()
 		n := len(h.light)
 		if n == 0 {
 			return
@@ -414,14 +413,15 @@ func (h *releaser) retire(t *task) {
 	h.rt.progress()
 }
 
-// dispatchReleased gives out what was released so far, except what has no kernel.
+// dispatchReleased gives out what was released so far, except what has no kernel. It takes
+// the submission lock where h is no worker's.
 func (h *releaser) dispatchReleased() {
-	if h.id != sched.Outside {
-		h.dispatch()
+	if h.w != nil {
+		h.w.dispatch()
 		return
 	}
 	sub := h.rt.reg.Lock()
-	h.dispatch()
+	h.dispatchOutside(sub)
 	sub.Unlock()
 }
 

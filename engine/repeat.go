@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/engine/sched"
 )
 
 // Forever is a TaskOptions.Repeat for tasks that repeat until Task.Stop.
@@ -197,7 +196,7 @@ func (h *releaser) resubmit(t *task, e ending) {
 // come to anything else, nor would a program that submits a task without a kernel.
 func (h *releaser) queue(t *task) {
 	sub := h.rt.reg.Lock()
-	h.rt.push(t, sched.Outside)
+	h.rt.pushOutside(sub, t)
 	sub.Unlock()
 }
 

@@ -119,7 +119,7 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 	x.tried = tried
 	w.giveUpNode(t)
 	t.Allowed = set
-	rt.push(t, w.id)
+	w.push(t)
 	return true
 }
 
@@ -192,7 +192,7 @@ func (w *worker) parkForMemory(t *task, err error) bool {
 	sub = rt.reg.Lock()
 	defer sub.Unlock()
 	if rt.memoryWaiters.given.Load() != w.roomGiven || t.Order <= t.job.cancelled.Load() {
-		rt.push(t, sched.Outside)
+		rt.pushOutside(sub, t)
 		return true
 	}
 	if rt.memoryWaiters.waiting == nil {
@@ -212,21 +212,21 @@ func (rt *Runtime) retryMemoryWaiters(node int, kept bool) {
 	}
 	rt.memoryWaiters.given.Add(1)
 	for _, t := range rt.memoryWaiters.waiting[node] {
-		rt.push(t, sched.Outside)
+		rt.pushOutside(sub, t)
 	}
 	delete(rt.memoryWaiters.waiting, node)
 }
 
 // dropMemoryWaiters lets the tasks of j up to number id go that wait for room: they are
 // cancelled, and will find out.
-func (j *Job) dropMemoryWaiters(_ datamgr.Submission, id int64) {
+func (j *Job) dropMemoryWaiters(sub datamgr.Submission, id int64) {
 	waiting := j.rt.memoryWaiters.waiting
 	for node, ts := range waiting {
 		waiting[node] = slices.DeleteFunc(ts, func(t *task) bool {
 			if t.job != j || t.Order > id {
 				return false
 			}
-			j.rt.push(t, sched.Outside)
+			j.rt.pushOutside(sub, t)
 			return true
 		})
 	}

@@ -110,9 +110,11 @@ func New(o Options) (*Runtime, error) {
 		rt.profile = newProfiler(rt)
 		if o.Listener == nil {
 			rt.opt.Listener = profileOnly{}
-			rt.countListeners()
 		}
 	}
+	sub := rt.reg.Lock()
+	rt.countListeners(sub)
+	sub.Unlock()
 	rt.openLanes()
 	for i := range o.Workers {
 		sub := rt.reg.Lock()

@@ -128,15 +128,16 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 			return err
 		}
 	}
-	n := -1 // accesses of a plain task
+	plain := datamgr.Plain{Accesses: -1}
 	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
 		!(j.opt.Deterministic && fixes(s.Operands)) {
-		n = sub.CountPlain(s.Operands)
+		plain = sub.CountPlain(s.Operands)
 	} else if err := rt.checkAfter(sub, s.After); err != nil {
 		return err
 	} else if err := checkLast(sub, s, keep); err != nil {
 		return err
 	}
+	n := plain.Accesses
 	t := rt.newTask(sub, n > plainAcc || len(s.Operands) > plainOps)
 	t.job, t.codelet = j, s.Codelet
 	t.setOrigin(&s.Origin)
@@ -155,7 +156,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 	if n >= 0 {
 		t.setOperands(s.Operands)
 		acc := t.accessSlots(n)
-		h := sub.Commuting()
+		h := plain.Commuting
 		if n == 1 && h == nil {
 			// All is done before the access is registered, so that the record is not
 			// touched any more while it waits: 36 instead of 41 ns, and a chain takes
@@ -163,8 +164,8 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 			// next is registered, it brings nothing.
 			j.count(sub, t, s)
 			t.ArmOne()
-			if sub.RegisterPlain(&t.Waiter, s.Operands, acc) == 0 {
-				rt.push(t, sched.Outside)
+			if sub.RegisterPlain(plain, &t.Waiter, s.Operands, acc) == 0 {
+				rt.pushOutside(sub, t)
 			}
 			return nil
 		}
@@ -172,7 +173,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 			t.weigh(sub, n)
 		}
 		t.Arm()
-		waits = sub.RegisterPlain(&t.Waiter, s.Operands, acc)
+		waits = sub.RegisterPlain(plain, &t.Waiter, s.Operands, acc)
 		j.count(sub, t, s)
 		var one *datamgr.LockPlace
 		if h != nil {
@@ -181,7 +182,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 			one.InitSingle(sub, &t.Waiter, h, t.Allowed == nil && t.Priority == 0)
 		}
 		if t.Settle(waits) && (one == nil || !one.QueueSingle()) {
-			rt.push(t, sched.Outside)
+			rt.pushOutside(sub, t)
 		}
 		return nil
 	}
@@ -241,7 +242,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 		t.WaitsForNothing() // for Task.State
 	}
 	if t.Settle(waits) {
-		rt.push(t, sched.Outside)
+		rt.pushOutside(sub, t)
 	}
 	return nil
 }

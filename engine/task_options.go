@@ -338,14 +338,14 @@ func (h *releaser) runWithoutKernel(t *task) {
 	end(nil)
 }
 
-// push gives t to the policy. The submission lock is free.
+// push gives t to the policy. It takes the submission lock where h is no worker's.
 func (h *releaser) push(t *task) {
 	if h.id != sched.Outside {
 		h.rt.push(t, h.id)
 		return
 	}
 	sub := h.rt.reg.Lock()
-	h.rt.push(t, sched.Outside)
+	h.rt.pushOutside(sub, t)
 	sub.Unlock()
 }
 

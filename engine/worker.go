@@ -369,8 +369,11 @@ func (p *parking) take(fits func(*worker) bool) *worker {
 	return nil
 }
 
-// push gives a ready task to the policy. Calls from outside hold the
-// submission lock.
+// pushOutside gives a ready task to the policy for a goroutine that is no worker. Under the
+// lock: policies are promised that pushes from outside come one at a time.
+func (rt *Runtime) pushOutside(_ datamgr.Submission, t *task) { rt.push(t, sched.Outside) }
+
+// push gives a ready task to the policy for worker from. Others call pushOutside.
 func (rt *Runtime) push(t *task, from int) {
 	if rt.nodes > 1 {
 		rt.pushAhead(t, from)
