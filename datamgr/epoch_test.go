@@ -7,8 +7,8 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Members of a group that are counted before they come, and ended after they
-// did, keep nobody waiting for longer, and nobody takes the data for busy.
+// TestBatchesAreExact: members of a group may be counted before they come, and ended
+// after they did. No other access waits longer for that, and the data does not look busy.
 func TestBatchesAreExact(t *testing.T) {
 	const members = 3*batchSize + 5
 	for _, m := range []AccessMode{modeR, modeC} {
@@ -65,7 +65,7 @@ func TestBatchesAreExact(t *testing.T) {
 		}
 		c[1].FinishLate()
 		if c[1].Take() != &w {
-			t.Errorf("mode %v: the writer waits for nobody", m)
+			t.Errorf("mode %v: the writer still waits", m)
 		}
 		c[1].Finish([]Access{a})
 		if sub.Busy(h, nil, 0) {

@@ -32,7 +32,7 @@ func taking(ops ...Operand) *taker {
 
 func (k *taker) take(c *Completer) bool { return k.LockSet.Acquire(k.ops, false, c) }
 
-// woken lists who was released to c.
+// woken lists the waiters released to c.
 func woken(c *Completer) (ws []*Waiter) {
 	for w := c.Take(); w != nil; w = w.Next() {
 		ws = append(ws, w)

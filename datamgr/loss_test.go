@@ -44,7 +44,8 @@ func (s frailStream) Copy(c *accel.Copy) error {
 	return s.Stream.Copy(c)
 }
 
-// frailNodes makes a registry with devices of so many elements of 8 bytes.
+// frailNodes makes a registry with devices of the given capacities, in elements of 8
+// bytes.
 func frailNodes(t *testing.T, elements ...int64) (*Registry, []*frail) {
 	t.Helper()
 	g := NewRegistry(cpu.New(0).Memory())

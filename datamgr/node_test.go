@@ -14,7 +14,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// twoNodes makes a registry with a device of so many elements of 8 bytes.
+// twoNodes makes a registry with a device of the given capacity, in elements of 8 bytes.
 func twoNodes(t *testing.T, elements int64) (*Registry, accel.Memory) {
 	t.Helper()
 	d, err := sim.New(sim.Options{Capacity: 8 * elements})

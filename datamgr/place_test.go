@@ -41,7 +41,7 @@ func onBoth(t *testing.T, g *Registry) (*Handle, []float64) {
 }
 
 // TestLostBetween: a device is lost when a task has claimed what it writes, and before
-// its kernel starts. What was valid elsewhere survives, wherever that is.
+// its kernel starts. Values with a valid copy elsewhere survive, on any node.
 func TestLostBetween(t *testing.T) {
 	for _, mode := range []iface.AccessMode{modeR, modeW, modeRW} {
 		for _, split := range []bool{false, true} {
@@ -115,7 +115,7 @@ func TestRestoreFromDevice(t *testing.T) {
 		}
 		p.Begin()
 		if evicted && g.Evict(h, 1) != 80 {
-			t.Error("nobody needs what a kernel writes, and it cannot be evicted")
+			t.Error("the old copy of data that a kernel writes cannot be evicted")
 		}
 		g.Lose(2, &accel.LostError{Device: "b", Err: errWire})
 		if got := p.Restore(ops); got == evicted {

@@ -165,7 +165,7 @@ func TestLossWhileCombining(t *testing.T) {
 			t.Errorf("%v and %v, want 16", x, err)
 		}
 		if g.Lost(1) == nil {
-			t.Error("nobody was told that the device is lost")
+			t.Error("the registry does not know that the device is lost")
 		}
 		if _, err := g.CloseNodes(); err != nil {
 			t.Error(err)

@@ -85,7 +85,8 @@ type group struct {
 // taken as one.
 const maxCells = 1 << 20
 
-// What a cell takes, and a mention of one, of a task or of a dependency in a list that grows.
+// cellBytes and mentionBytes estimate the memory of a cell, and of a cell, a task or a
+// dependency in a list that grows.
 const cellBytes, mentionBytes = 96, 8
 
 // cut gives every handle its cells and returns their sizes in bytes; false: it is over.

@@ -471,7 +471,8 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// What comes before many light tasks, one behind the other, comes before what follows.
+// TestCodeletsBehindLightTasks: a codelet before a chain of many light tasks precedes the
+// codelets after the chain.
 func TestCodeletsBehindLightTasks(t *testing.T) {
 	g := &graph.Graph{Sites: []graph.Site{{Line: 1}, {Line: 2}}, Tasks: []graph.Task{{ID: 1, Codelet: "a"}}}
 	for i := range int32(9) {
@@ -564,7 +565,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestSuccessors: who waits for a task says so in its dependencies, and nobody else.
+// TestSuccessors: the successors of a task are exactly the tasks that depend on it.
 func TestSuccessors(t *testing.T) {
 	g := tiled(t, 4)
 	after := g.Successors()
@@ -585,7 +586,7 @@ func TestSuccessors(t *testing.T) {
 		t.Errorf("%d lists for %d tasks, %d of %d dependencies, %v behind the last", len(after), len(g.Tasks), back, edges, after[len(after)-1])
 	}
 	first := slices.Clone(after[1])
-	after[0] = append(after[0], 99) // the caller's, and nobody else's
+	after[0] = append(after[0], 99) // the lists belong to the caller and share no memory
 	if !slices.Equal(after[1], first) {
 		t.Error("two lists share memory")
 	}
@@ -859,8 +860,8 @@ func TestWrapped(t *testing.T) {
 	checkSVG(t, "wrapped", text)
 }
 
-// What is written through one view and read through another one that crosses it flows
-// between the two.
+// TestFlowBetweenViews: a write through one view and a read through another view that
+// crosses it make an edge between the two.
 func TestFlowBetweenViews(t *testing.T) {
 	g := plan(t, 1, func(rt *engine.Runtime, j *engine.Job) {
 		x, err := rt.Register(engine.DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{12}, Name: "x"})

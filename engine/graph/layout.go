@@ -1,8 +1,8 @@
 package graph
 
-// Layout in layers: a node stands below all that it depends on. Nodes of a layer are
-// moved until few edges cross (the barycentre method of Sugiyama), then until edges
-// are short.
+// Layout in layers: a node lies below all nodes that it depends on. Nodes of a layer are
+// moved until few edges cross (the barycentre method of Sugiyama), then until edges are
+// short.
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
 package graph
 
-// What follows from a graph, whatever the machine: counts, the critical path, how
-// much can run side by side.
+// Measures of a graph that hold for every machine: counts, the critical path, the
+// parallelism.
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ type Measures struct {
 	Work     float64        // seconds of all tasks, each on the worker where it is fastest
 	Path     float64        // seconds of the path that takes longest
 	Critical []int32        // the tasks of that path, or of the longest one where nothing is known of times
-	Unknown  int            // tasks of which no time is known
+	Unknown  int            // tasks without a known time
 }
 
 // CodeletCount is how often a codelet is used.

@@ -1,8 +1,8 @@
 package graph
 
-// What a machine would make of a graph: each task goes to the worker on which it
-// would end first, as dm policies do it, with the time that its data takes to get
-// there. It is a prediction, and as good as the estimates are.
+// Simulation of a graph on a machine: each task goes to the worker on which it would end
+// first, as dm policies do it, with the time that its data takes to get there. It is a
+// prediction, and as good as the estimates are.
 
 import (
 	"cmp"
@@ -107,8 +107,8 @@ func Simulate(g *Graph) *Schedule {
 	return s.out
 }
 
-// meanTime is taken for tasks of which nothing is known: the mean of the others, or
-// one second when nothing is known at all, so that the times count tasks.
+// meanTime is the time assumed for tasks without a known time: the mean of the others, or
+// one second when no time is known at all, so that the times count tasks.
 func (s *sim) meanTime() float64 {
 	sum, n := 0.0, 0
 	for i := range s.g.Tasks {
@@ -230,8 +230,8 @@ func (s *sim) fetch(i int32, node int, at float64) float64 {
 	return done
 }
 
-// value gives main memory what is read and nobody has written: the value that the
-// data was registered with.
+// value makes data valid in main memory that is read before any task writes it: the value
+// that the data was registered with.
 func (s *sim) value(h int32) {
 	for _, c := range s.g.Handles[h].cells {
 		if s.valid[c] == 0 {

@@ -34,7 +34,7 @@ svg{background:#fff;font:12px system-ui,sans-serif}
 </style>
 `
 
-// writeSVG draws d. What has too many nodes to be read one by one is drawn in bands.
+// writeSVG draws d. A graph with too many nodes to be read one by one is drawn in bands.
 func writeSVG(w io.Writer, g *Graph, d *drawing) {
 	tasks := 0
 	for i := range g.Tasks {
@@ -199,7 +199,7 @@ func writeSVG(w io.Writer, g *Graph, d *drawing) {
 	io.WriteString(w, "</svg>\n")
 }
 
-// folded cuts a text into lines of at most so many characters, where sep is.
+// folded cuts a text at sep into lines of at most the given number of characters.
 func folded(text, sep string, most int) (lines []string) {
 	for k, part := range strings.Split(text, sep) {
 		if k > 0 && len([]rune(lines[len(lines)-1]+sep+part)) <= most {

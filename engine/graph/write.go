@@ -148,7 +148,7 @@ func picture(g *Graph, by Unit) *drawing {
 	return d
 }
 
-// plain returns g with a title and notes that may stand in a picture.
+// plain returns g with a title and notes that are safe in a picture.
 func (g *Graph) plain() *Graph {
 	x := *g
 	x.Title, x.Notes = line(g.Title), slices.Clone(g.Notes)
@@ -187,7 +187,7 @@ func (d *drawing) byTask(g *Graph) {
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		if at[i] = -1; t.Light() && (!used[i] || t.Internal == "unregister") {
-			continue // the end of data, and what nobody waits for
+			continue // the end of data, and light tasks without successors
 		}
 		at[i] = len(d.nodes)
 		n := node{label: t.Label(), group: t.Codelet, dot: t.Light(), tasks: 1, order: i, sites: []int32{t.Site}}

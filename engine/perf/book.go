@@ -16,8 +16,7 @@ type Calibration int
 
 // The calibration levels, as STARPU_CALIBRATE has them.
 const (
-	// UseOnly changes no file. What somebody asks for in vain is measured, and
-	// forgotten at the end.
+	// UseOnly changes no file. Missing times are measured, and forgotten at the end.
 	UseOnly Calibration = iota
 	// Update adds to what is known.
 	Update
@@ -90,7 +89,7 @@ func (b *Book) Table(codelet, kernel string, m *Model) *Table {
 	t := b.mu.tables[k]
 	if t == nil {
 		t = &Table{book: b, key: k.Key, model: m}
-		t.mu.Lock() // whoever finds it now waits until it is loaded
+		t.mu.Lock() // others that find it now wait until it is loaded
 		b.mu.tables[k] = t
 		b.mu.Unlock()
 		t.load()
@@ -135,7 +134,7 @@ func (b *Book) Save() error {
 		err := t.save()
 		errs = append(errs, err)
 		if errors.Is(err, errLocked) {
-			break // the folder has one lock for all, and who waited for it once has waited long
+			break // all tables have the same lock: waiting once is enough
 		}
 	}
 	return errors.Join(errs...)
@@ -158,12 +157,12 @@ type recordKey struct {
 // record is what the worker measured of a footprint since it told the table.
 type record struct {
 	Sized
-	every int64 // tell the table after so many
+	every int64 // measurements between two reports to the table
 	done  bool  // the table needs no more
 }
 
-// Recorders tell the table of every measurement while it has few, then of so many
-// at a time.
+// recordBatch is the number of measurements that a recorder collects before it reports
+// them to a table; a table with few measurements gets each one at once.
 const recordBatch = 64
 
 // NewRecorder makes the recorder of a worker of the given architecture.
@@ -175,8 +174,8 @@ func (b *Book) NewRecorder(arch string) *Recorder {
 	return r
 }
 
-// Record counts that a call took so many seconds. The architecture of c is the
-// recorder's. What is no time is left out.
+// Record records the time of a call, in seconds. The architecture of c is the recorder's.
+// Values that are no valid time are ignored.
 func (r *Recorder) Record(t *Table, c *Call, seconds float64) {
 	m := t.model
 	if !m.Kind.measured() || !usable(seconds) {

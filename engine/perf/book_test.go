@@ -30,7 +30,7 @@ func newBook(t *testing.T, dir string, level Calibration) *Book {
 	return b
 }
 
-// session runs one program: so many tasks of one footprint.
+// session runs one program, with the given number of tasks of one footprint.
 func session(t *testing.T, dir string, level Calibration, tasks int) {
 	t.Helper()
 	b := newBook(t, dir, level)
@@ -91,8 +91,8 @@ func TestAnyName(t *testing.T) {
 	}
 }
 
-// TestLockedFolder: who saves many tables where another process keeps the lock waits for
-// it once, and not for each of them.
+// TestLockedFolder: saving many tables while another process keeps the lock waits for it
+// once, and not once a table.
 func TestLockedFolder(t *testing.T) {
 	s, err := NewStore(t.TempDir(), "m")
 	if err != nil {
@@ -396,7 +396,7 @@ func TestLearning(t *testing.T) {
 		return tab.Estimate(onVector(100))
 	}
 	if e := run("a", 100); e.Samples != 0 {
-		t.Errorf("nobody asked: %+v", e)
+		t.Errorf("without a request: %+v", e)
 	}
 	b.Learn()
 	if e := run("b", 100); !e.Known || e.Samples != DefaultMinSamples {

@@ -1,6 +1,6 @@
 package perf
 
-// What was measured for one footprint.
+// Measurements of one footprint.
 
 import (
 	"math"

@@ -53,7 +53,7 @@ func TestFewLongMeasurements(t *testing.T) {
 	}
 }
 
-// What recent measurements say is predicted, whatever there was before.
+// TestNewHabit: predictions follow recent measurements, whatever was measured before.
 func TestNewHabit(t *testing.T) {
 	var e Entry
 	for range 1000 {

@@ -29,7 +29,7 @@ const (
 // Key names the table of a codelet.
 type Key struct {
 	Codelet string
-	Kernel  string // version of the kernels; "" when nobody tells
+	Kernel  string // version of the kernels; "" if not known
 }
 
 // File is the content of a file.

@@ -187,11 +187,11 @@ func fitPower(pts []point) Fit {
 	return Fit{A: math.Exp(my - b*mx), B: b}
 }
 
-// fitPowerPlus fits a·n^b + c with a > 0, b > 0 and c ≥ 0. For a given b the rest
-// is linear: a and c minimise the weighted sum of squared relative distances
-// ((a·n^b + c - y) / y)². What is left is a function of b alone, which is
-// searched on a grid from 0.05 to 6 and then by golden section around the best
-// place of the grid (variable projection, Golub and Pereyra 1973).
+// fitPowerPlus fits a·n^b + c with a > 0, b > 0 and c ≥ 0. For a given b the rest is
+// linear: a and c minimise the weighted sum of squared relative distances ((a·n^b + c -
+// y) / y)². The remaining function of b alone is searched on a grid from 0.05 to 6, then
+// by golden section around the best point of the grid (variable projection, Golub and
+// Pereyra 1973).
 func fitPowerPlus(pts []point) Fit {
 	if err := spread(pts, 3); err != nil {
 		return Fit{Err: err}

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Machine names this machine for files: what STARPUSH_PERF_MACHINE says, or the
-// model of its CPU, so that equal nodes of a cluster and containers with random
-// host names share what they measure. Where the model is not known the host name
-// stands in. getenv is as os.Getenv.
+// Machine names this machine for files: the value of STARPUSH_PERF_MACHINE, or the model
+// of its CPU, so that equal nodes of a cluster and containers with random host names
+// share measurements. If the model is not known, the host name is used. getenv is as
+// os.Getenv.
 func Machine(getenv func(string) string) string {
 	if m := getenv("STARPUSH_PERF_MACHINE"); m != "" {
 		return slug(m)

@@ -1,6 +1,6 @@
 package perf
 
-// What a codelet declares about its times.
+// Models: how a codelet declares its times.
 
 import (
 	"fmt"
@@ -159,7 +159,7 @@ func (m *Model) sizeUnit() string {
 	return m.SizeUnit
 }
 
-// size is the n of a call; 0 when it cannot be told.
+// size returns the n of a call, or 0 if it cannot be computed.
 func (m *Model) size(c *Call) float64 {
 	if m.Size == nil {
 		return c.Bytes()
@@ -167,7 +167,7 @@ func (m *Model) size(c *Call) float64 {
 	return guard(m.Size, c)
 }
 
-// params are the parameters of a call; nil when they cannot be told.
+// params returns the parameters of a call, or nil if they cannot be computed.
 func (m *Model) params(c *Call) (p []float64) {
 	if m.Params == nil {
 		return nil

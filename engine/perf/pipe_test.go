@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPipe: a pipe in the place of a file is reported; nobody waits for a writer.
+// TestPipe: a pipe in the place of a file is reported, without waiting for a writer.
 func TestPipe(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	if err := os.MkdirAll(s.Dir(), 0o777); err != nil {

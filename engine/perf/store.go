@@ -136,7 +136,7 @@ const (
 
 // read reads any file of a store.
 func read(path string) (*File, error) {
-	// Opening a pipe that nobody writes to would wait for ever.
+	// Opening a pipe without a writer would wait for ever.
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		return nil, &FileError{path, fmt.Errorf("%w: it is no regular file", ErrCorrupt), remedyCorrupt}
 	}
@@ -202,7 +202,7 @@ var beforeRename = func() {}
 
 // replace puts f in the place of a file, all or nothing. The lock is held.
 func (s *Store) replace(path string, f *File) (err error) {
-	// who else may use the folder is the umask's decision, so os.CreateTemp will not do
+	// the umask decides about access by others, so os.CreateTemp will not do
 	name := filepath.Join(s.Dir(), fmt.Sprintf(".%d-%x.tmp", os.Getpid(), rand.Uint64()))
 	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -228,8 +228,8 @@ func (s *Store) replace(path string, f *File) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// prune removes what crashed processes left, and the oldest files when there are
-// too many. The lock is held, so nobody is writing. What it cannot remove stays.
+// prune removes files left by crashed processes, and the oldest files when there are too
+// many. The lock is held, so no process is writing. Files that cannot be removed stay.
 func (s *Store) prune() {
 	entries, err := os.ReadDir(s.Dir())
 	if err != nil {

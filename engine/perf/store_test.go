@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 		child(dir)
 		return
 	}
-	lockStale = 100 * time.Hour // nobody is so slow
+	lockStale = 100 * time.Hour // longer than any test
 	os.Exit(m.Run())
 }
 
@@ -234,7 +234,8 @@ func TestCrashBeforeRename(t *testing.T) {
 	}
 }
 
-// What cannot be understood is reported with a remedy and stays as it is.
+// TestBadFilesStay: files that cannot be understood are reported with a remedy and stay
+// as they are.
 func TestBadFilesStay(t *testing.T) {
 	for _, c := range []struct {
 		name, content string
@@ -387,8 +388,8 @@ func TestListAndRemove(t *testing.T) {
 	}
 }
 
-// TestFoldersNamedLikeFiles: a folder where a file should be is reported, and keeps
-// nobody from removing the others.
+// TestFoldersNamedLikeFiles: a folder where a file should be is reported, and does not
+// prevent the removal of the other files.
 func TestFoldersNamedLikeFiles(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	for _, k := range []Key{{"a", ""}, {"z", ""}} {

@@ -100,8 +100,8 @@ func (t *Table) load() {
 	}
 }
 
-// kept reports whether the table has a file: what has no name cannot be told from others
-// without one.
+// kept reports whether the table has a file. Codelets without a name have none, as a file
+// could not be matched with its codelet.
 func (t *Table) kept() bool { return t.book.store != nil && t.key.Codelet != "" }
 
 // findLocked returns the group of k, nil when there is none.
@@ -237,8 +237,8 @@ func (t *Table) add(k groupKey, s *Sized) int64 {
 	return c.Samples()
 }
 
-// forget drops the n entries that have not grown for longest. What this program
-// measured of them goes, too.
+// forget drops the n entries that have not grown for longest. Measurements of this
+// program for them go, too.
 func (g *group) forget(n int) {
 	var all []*Sized
 	for _, c := range g.cells {
@@ -287,7 +287,7 @@ func (t *Table) save() error {
 	delta.sort()
 	err := t.book.store.Update(t.key, func(f *File) {
 		if t.mu.anew && f.Generation == t.mu.gen {
-			// nobody else has begun anew since we did
+			// no other process has begun anew since we did
 			f.Groups, f.Generation = nil, f.Generation+1
 		}
 		f.suit(m)

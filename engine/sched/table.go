@@ -26,14 +26,15 @@ func (e Entry) New(m Machine) Policy {
 	return e.make(m.filled(), e.set)
 }
 
-// Promise is what a policy promises about priorities of items that wait for one
-// worker at the same time. Policies with a queue for each worker promise nothing
-// across workers. Where a policy looks at data, that may decide between items
-// that its promise treats alike, and so may the work that a worker released itself.
+// Promise is what a policy promises about priorities of items that wait for one worker at
+// the same time. Policies with a queue for each worker promise nothing across workers. A
+// policy may choose between items that its promise treats alike by the place of their
+// data, or by the worker that released them.
 //
-// What one release frees comes to the policy in the order that it promises. Tasks that
-// wait for a lock (COMMUTE, accesses without order) have left the policy; they get it
-// in that order, too, those of other policies as they came.
+// Tasks freed by one release come to the policy in the order that it promises. Tasks that
+// wait for a lock (COMMUTE, accesses without order) have left the policy. They get the
+// lock in that order, too, or, if the policy promises none, in the order of their
+// arrival.
 type Promise uint8
 
 // The promises.

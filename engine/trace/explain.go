@@ -203,8 +203,8 @@ func (r *Run) cut(q *queue, all []Gap, g Gap, least float64) []Gap {
 	return all
 }
 
-// later appends p, in which no task was ready. What comes before the last submission waits
-// for the next one.
+// later appends p, in which no task was ready. The time before the last submission counts
+// as waiting for the next one.
 func (r *Run) later(q *queue, all []Gap, p Gap) []Gap {
 	last := math.Inf(-1)
 	if n := len(q.submitted); n > 0 {
@@ -369,8 +369,8 @@ func (r *Run) waitedFor(i int) (task int, waits bool) {
 	return -1, x.Ready == 0 || x.Ready-x.Submitted > submission
 }
 
-// last is the dependency of task i that ended last; -1: none. What light tasks, which
-// only stand for an order, wait for counts in their place.
+// last returns the dependency of task i that ended last, or -1. Light tasks represent an
+// order only, so their own dependencies count in their place.
 func (r *Run) last(i int) int {
 	best := -1
 	var seen map[int32]bool // light tasks

@@ -14,7 +14,7 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// What a list shows at most.
+// Limits of a list.
 const (
 	mostLines  = 40   // of it
 	mostBefore = 4096 // tasks that one is looked for among, which it waits for

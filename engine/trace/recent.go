@@ -53,7 +53,7 @@ func (r *Recent) AlwaysReturns() {}
 func (r *Recent) View(parts []*datamgr.Handle, name func(k int) string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.mu.views = append(r.mu.views, view{parts, name}); len(r.mu.views) > 1024 { // nobody asks about those
+	if r.mu.views = append(r.mu.views, view{parts, name}); len(r.mu.views) > 1024 { // the oldest are not needed any more
 		r.mu.views = slices.Delete(r.mu.views, 0, 512)
 	}
 }

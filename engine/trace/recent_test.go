@@ -121,8 +121,9 @@ func TestExplainTask(t *testing.T) {
 	}
 }
 
-// What a policy expected of each worker: kernels of a known length, one worker that a
-// task before holds up, as seen before anything runs.
+// TestExplainChoice: the times that a policy expected of each worker, with kernels of a
+// known length and one worker that is busy with an earlier task, as seen before anything
+// runs.
 func TestExplainChoice(t *testing.T) {
 	s := newSession(t, engine.Options{Workers: 1, Policy: "dmda", PerfDir: t.TempDir()})
 	set := &engine.Codelet{Name: "set", CPU: []engine.Impl{nothing},

@@ -9,8 +9,8 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// In a rush so many tasks end one after the other that each takes less than rushTask;
-// then a Recent stops to listen.
+// A rush is rushTasks tasks that end one after the other, each within rushTask on
+// average. A Recent stops listening then.
 const (
 	rushTasks = 128
 	rushTask  = 20 * time.Microsecond
@@ -25,9 +25,9 @@ type rush struct {
 	missed bool // tasks of this job were not heard of
 }
 
-// Attend makes r listen again, if tasks that came too fast made it stop, and says that it
-// may stop once more; with a nil Runtime it listens to all. What had not ended when it
-// stopped is forgotten. A prompt calls it before each entry.
+// Attend makes r listen again, if it stopped because tasks came too fast, and allows it
+// to stop once more; with a nil Runtime it never stops. Tasks that had not ended when it
+// stopped are forgotten. A prompt calls Attend before each entry.
 func (r *Recent) Attend(rt *engine.Runtime) {
 	r.mu.Lock()
 	deaf, was := r.mu.rush.deaf, r.mu.rush.rt

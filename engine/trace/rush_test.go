@@ -9,7 +9,7 @@ import (
 	"github.com/starpush/starpush/engine"
 )
 
-// rush tells the Recent of s that so many tasks ended, one every while.
+// rush reports the end of n tasks to the Recent of s, one every while.
 func (s *session) rush(first int64, n int, every time.Duration) {
 	c := &engine.Codelet{Name: "c"}
 	at := time.Unix(0, 0)
@@ -55,7 +55,8 @@ func TestRush(t *testing.T) {
 	}
 }
 
-// What had not ended when the rush began is forgotten, because nobody heard how it ended.
+// TestRushForgets: tasks that had not ended when the rush began are forgotten, because
+// their end was not recorded.
 func TestRushForgets(t *testing.T) {
 	s := newSession(t, engine.Options{Workers: 1})
 	s.rec.Attend(s.rt)
@@ -72,7 +73,7 @@ func TestRushForgets(t *testing.T) {
 		t.Errorf("%d tasks left, missed %v", n, missed)
 	}
 	if _, err := s.rec.Explain(s.rt, 1, anyTime); err == nil {
-		t.Error("a task is known that nobody heard the end of")
+		t.Error("a task whose end was not recorded is still known")
 	}
 }
 

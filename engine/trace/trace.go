@@ -1,6 +1,6 @@
-// Package trace records what a runtime did: each task with its times, each copy, how
-// much memory was in use. A [Recorder] is a listener; [Recorder.Run] gives what it
-// recorded, [WriteChrome] writes that for Perfetto, [WriteReport] as a page to read:
+// Package trace records what a runtime did: each task with its times, each copy, how much
+// memory was in use. A [Recorder] is a listener; [Recorder.Run] returns the record,
+// [WriteChrome] writes it for Perfetto, [WriteReport] as a page to read:
 //
 //	var rec trace.Recorder
 //	rt, err := engine.New(engine.Options{Profile: true, Listener: &rec})
@@ -11,8 +11,8 @@
 // A Recorder keeps everything, some hundred bytes a task. A [Recent] keeps the last tasks
 // of one job, and answers questions about them while it goes on.
 //
-// Times are seconds since the runtime was made; tasks are places in Run.Graph.Tasks,
-// memories places in Run.Graph.Nodes, the first of which is main memory. Recorders are
+// Times are seconds since the runtime was made; tasks are indices of Run.Graph.Tasks,
+// memories are indices of Run.Graph.Nodes, where index 0 is main memory. Recorders are
 // safe for concurrent use; a Run does not change.
 package trace
 

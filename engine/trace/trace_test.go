@@ -545,8 +545,9 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The page of a run without tasks has lists to go over, and one of many tasks makes no
-// list of them the arguments of a call, of which a browser takes some 100 000.
+// TestReportOfNothingAndOfMuch: the page of a run without tasks has empty lists, and the
+// page of one with many tasks does not pass them as arguments of one call, as browsers
+// allow some 100 000.
 func TestReportOfNothingAndOfMuch(t *testing.T) {
 	var b bytes.Buffer
 	if err := trace.WriteReport(&b, (&trace.Recorder{}).Run("{{data}} <i>"), nil); err != nil {

@@ -245,7 +245,7 @@ func columns(rows [][]string) string {
 		line := "           "
 		for k, cell := range row {
 			if width[k] == 0 {
-				continue // nobody knows
+				continue // not known for any worker
 			}
 			line += cell + strings.Repeat(" ", width[k]-len([]rune(cell))+2)
 		}
@@ -389,7 +389,7 @@ func (r *Recent) Blocked(rt *engine.Runtime) string {
 	return b.String()
 }
 
-// name is what stands on the line of w: "scal, 4 tasks from 3".
+// name is the text on the line of w: "scal, 4 tasks from 3".
 func (w *waiting) name() string {
 	t := w.tasks[0]
 	switch {

@@ -1,4 +1,4 @@
-// Package perftest keeps tests away from the performance models of whoever runs
+// Package perftest keeps tests away from the performance models of the user that runs
 // them: policies read those even when nothing is calibrated.
 package perftest
 
