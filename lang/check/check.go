@@ -179,8 +179,8 @@ func (c *checker) run() {
 	})
 }
 
-// declareAll enters the names that are visible in the whole file, and notes the
-// others that stand at top level.
+// declareAll enters the names that are visible in the whole file, and notes the other
+// names declared at top level.
 func (c *checker) declareAll() {
 	for _, s := range c.f.Stmts {
 		switch s := s.(type) {

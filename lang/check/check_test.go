@@ -20,10 +20,9 @@ import (
 
 var expectation = regexp.MustCompile(`###(.*)$`)
 
-// TestCases runs the scripts of testdata/cases. Scripts are separated by lines
-// of three dashes. What must be reported stands on its line after ###, as
-// CODE: a part of the message; several are separated by |. Nothing else may be
-// reported.
+// TestCases runs the scripts of testdata/cases. Scripts are separated by lines of three
+// dashes. The expected reports of a line follow it after ###, as CODE: a part of the
+// message, separated by |. Any other report is an error.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/cases/*.spu")
 	if err != nil || len(files) == 0 {
@@ -97,7 +96,7 @@ func checkCase(t *testing.T, script string) {
 	}
 }
 
-// What tests offer to scripts: a few host codelets and modules, by signature.
+// Host codelets and modules that tests offer to scripts, by signature.
 
 var blasSigs = []string{
 	"fill(x: W dense[T], value: T)", "copy(x: R dense[T], y: W dense[T])", "scal(alpha: T, x: RW dense[T])",

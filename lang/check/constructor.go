@@ -465,7 +465,7 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 	case *syntax.StringLit, *syntax.FString, *syntax.ListLit, *syntax.ListComp:
 	default:
 		if size {
-			return false // most often an int; what is none is told so
+			return false // most often an int; other types are reported elsewhere
 		}
 	}
 	t := c.expr(a.Value)
@@ -519,7 +519,7 @@ func (c *checker) nestedList(a *syntax.Arg, kind string) {
 		return
 	}
 	sizes, list, _ := strings.Cut(flat, "list = ")
-	if !strings.HasSuffix(strings.TrimRight(c.f.Source.Text[:a.Range().Lo], " \t\n"), "(") { // they stand there
+	if !strings.HasSuffix(strings.TrimRight(c.f.Source.Text[:a.Range().Lo], " \t\n"), "(") { // the sizes are in front of it
 		d.Help = append(d.Help, fmt.Sprintf("write `list = %s`", list))
 		d.Edit(c.f.At(a.Value), list)
 		return

@@ -38,8 +38,9 @@ func (k *Contributions) Fold() string {
 	return k.folds[0].fold
 }
 
-// firstMisuse returns the first place because of which tasks cannot contribute to data
-// registered with reduce, or nil. reduce is "" for a reducer of the script and an unknown one.
+// firstMisuse returns the first place that keeps tasks from contributing to data
+// registered with reduce, or nil. reduce is "" for a reducer of the script and an unknown
+// one.
 func (k *Contributions) firstMisuse(reduce string) *misuse {
 	switch {
 	case k == nil:

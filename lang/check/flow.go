@@ -133,7 +133,7 @@ func (f *flow) set(x *cell, s state) {
 	if x.state == s {
 		return
 	}
-	if f.depth > 0 { // nobody takes back what happens on the only path
+	if f.depth > 0 { // changes on the only path are never undone
 		f.log = append(f.log, change{x, x.state})
 	}
 	x.state = s
@@ -156,7 +156,7 @@ func (f *flow) rollback(mark int) []change {
 	return out
 }
 
-// branches runs alternatives of which exactly one happens, and joins them.
+// branches runs alternatives, exactly one of them happens at run time, and joins them.
 func (f *flow) branches(alternatives ...func()) {
 	if f.over {
 		for _, run := range alternatives {
@@ -247,8 +247,8 @@ func join2(a, b state) state {
 	return s
 }
 
-// forget drops what the body of a loop, or a call, may change about x. What is
-// over stays over.
+// forget drops what the body of a loop, or a call, may change about x. Data whose life is
+// over stays so.
 func (f *flow) forget(x *cell) {
 	s := x.state
 	if s.life != lifeOver {

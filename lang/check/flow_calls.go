@@ -1,6 +1,6 @@
 package check
 
-// What calls and loops may change: sets of names, found without following paths.
+// Changes that calls and loops may make: sets of names, found without following paths.
 
 import (
 	"fmt"

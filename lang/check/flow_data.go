@@ -247,7 +247,7 @@ func (f *flow) unreleased(start int, by syntax.Node) {
 	}
 }
 
-// What a use of data means for what is known about it.
+// Uses of data, and how each changes the known state of the data.
 
 // target finds the data that e names and checks that it still exists: x, x[i],
 // v, v[i, j]. The cell is nil when the data is not in sight; whole says that e
@@ -390,8 +390,8 @@ func (f *flow) unwritten(x *cell, at syntax.Node) {
 	}
 }
 
-// dropStatement adds the edit that drops the verb on what stands at, when it stands
-// alone on its line.
+// dropStatement adds the edit that drops a verb on at, if the statement is alone on its
+// line.
 func (f *flow) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
 	span := f.c.f.At(at)
 	if line, ok := span.OwnLine(verb + " " + span.Text()); ok {

@@ -180,7 +180,7 @@ func (f *flow) call(e *syntax.Call) {
 	case "busy":
 		for _, a := range e.Args {
 			if id, ok := unparen(a.Value).(*syntax.Ident); ok && (isType(id, types.Task) || isType(id, types.Gate)) {
-				continue // nobody waits for it
+				continue // busy does not wait for it
 			}
 			f.all([]syntax.Expr{a.Value}, func(x *cell, whole bool, e syntax.Expr) { f.alive(x, e) })
 		}

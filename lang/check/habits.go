@@ -99,9 +99,9 @@ func (c *checker) memberHabit(e *syntax.Selector) *types.Type {
 
 // Habits: methods and fields that other languages have on lists, arrays and strings.
 
-// method is a call x.f(…) of something that values of the type of x do not have:
-// false when e is another call. What is reported names what to write instead, and
-// the edit replaces the whole call.
+// method is a call x.f(…) of something that values of the type of x do not have: false
+// when e is another call. The report names the replacement, and its edit replaces the
+// whole call.
 func (c *checker) method(e *syntax.Call) bool {
 	fn, ok := e.Fn.(*syntax.Selector)
 	if !ok || fn.Name == nil || c.moduleOf(fn.X) != nil {
@@ -282,7 +282,7 @@ func (c *checker) dataHabit(help func(string, ...any), x, name string, t *types.
 	}
 }
 
-// What reducers are called in other languages.
+// Names of reducers in other languages.
 
 // foreignReducer reports reduce = "+" and reduce = add; false when e is something else.
 func (c *checker) foreignReducer(e syntax.Expr) bool {

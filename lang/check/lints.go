@@ -15,8 +15,8 @@ import (
 )
 
 // runsNothing warns about a script that only declares and has a function called main,
-// which nothing calls. What else only declares may be a module, or be called from a Go
-// program.
+// which nothing calls. Another script that only declares may be a module, or be called
+// from a Go program.
 func (c *checker) runsNothing() {
 	if c.module || c.session != nil || c.broken || !c.declarationsOnly() {
 		return

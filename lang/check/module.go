@@ -54,8 +54,8 @@ func Check(env *Env, src *diag.Source) (*Program, diag.Diagnostics) {
 }
 
 // Units is Check for editors: it returns the units whatever is wrong with them, the
-// imported ones first. What the checker could not make sense of has no object, and
-// no type or the invalid one.
+// imported ones first. A name or expression that the checker could not resolve has no
+// object, and no type or the invalid one.
 func Units(env *Env, src *diag.Source) ([]*Unit, diag.Diagnostics) {
 	l := newLoader(env)
 	u := l.unit(src, false)
@@ -110,7 +110,7 @@ func merge(parse, check diag.Diagnostics) diag.Diagnostics {
 	all := append(append(diag.Diagnostics(nil), parse...), check...)
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Span.Start.Offset < all[j].Span.Start.Offset })
 	seen := make(map[key]bool, len(all))
-	placed := map[key]bool{} // a misplaced statement is one problem, whoever says so
+	placed := map[key]bool{} // parser and checker may both report a misplaced statement
 	out := all[:0]
 	for _, d := range all {
 		k := key{d.Code, d.Message, d.Span.Start.Offset}
@@ -249,7 +249,7 @@ func (c *checker) loadModule(s *syntax.Import, p string) *types.Module {
 
 // Modules: what a module may contain, and what others see of it.
 
-// moduleStmt reports whether s may stand in a module, outside its functions.
+// moduleStmt reports whether s is allowed in a module, outside its functions.
 func (c *checker) moduleStmt(s syntax.Stmt) bool {
 	let, ok := s.(*syntax.Let)
 	if !ok {

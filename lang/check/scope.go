@@ -383,7 +383,7 @@ func (c *checker) declarationsOnly() bool {
 	return true
 }
 
-// What a misspelt or shortened name probably means.
+// Guesses for misspelt and shortened names.
 
 // near returns the candidate that name most likely means: a misspelling, or an
 // abbreviation of three letters or more.

@@ -175,8 +175,8 @@ func (s *Session) TypeOf(src *diag.Source) (*types.Type, diag.Diagnostics) {
 	return unit.File.Stmts[0].(*syntax.ExprStmt).X.Type(), ds
 }
 
-// Entries of a session as the statements of one script: a script has each name
-// once, where a prompt may declare it again, and prints what it is told to.
+// Entries of a session as the statements of one script: a script declares each name once,
+// while a prompt may declare it again, and a script prints only by print.
 
 // A Step is an entry of a session with what came of it.
 type Step struct {

@@ -208,8 +208,8 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 	c.scope, c.frame = outer, frame
 }
 
-// namedInBody marks the top-level names that a faulty body mentions as used:
-// that they may not stand there is said already.
+// namedInBody marks the top-level names in a faulty body as used. They are not allowed
+// there, which has been reported already.
 func (c *checker) namedInBody(b *syntax.Block) {
 	mark := func(e syntax.Expr) {
 		walkExpr(e, func(x syntax.Expr) bool {

@@ -116,7 +116,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 	}
 }
 
-// exprStmt is a call or an insert; in a session any expression may stand alone.
+// exprStmt is a call or an insert; in a session any expression is a statement.
 func (c *checker) exprStmt(s *syntax.ExprStmt) {
 	c.expr(s.X)
 	switch unparen(s.X).(type) {
@@ -343,7 +343,7 @@ func (c *checker) waitAll(s *syntax.Wait, x syntax.Expr) bool {
 	return true
 }
 
-// What a statement on data takes besides single handles.
+// Operands that a statement on data takes besides single handles.
 const (
 	dataViews = 1 << iota
 	dataLists
@@ -491,7 +491,7 @@ func (c *checker) writeHere(d *diag.Diagnostic, s *syntax.Assign, id *syntax.Ide
 	}
 }
 
-// Assignment: what may stand on the left, and what then must on the right.
+// Assignments: valid targets, and the types of their values.
 
 // assign is target op= value: only let names, parameters of functions, elements
 // of lists and of acquired arrays change.
@@ -739,7 +739,7 @@ func (c *checker) outlives(s *syntax.Assign, target *types.Object) {
 	})
 }
 
-// mentions reports whether the name stands in e.
+// mentions reports whether the name occurs in e.
 func mentions(e syntax.Expr, name string) bool {
 	found := false
 	walkExpr(e, func(x syntax.Expr) bool {

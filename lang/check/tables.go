@@ -1,7 +1,7 @@
 package check
 
-// What scripts can name without declaring it: types, builtin functions and
-// values. The tables serve the checker, completion and documentation.
+// Predeclared names: types, builtin functions and values. The tables serve the checker,
+// completion and documentation.
 
 import (
 	"strings"

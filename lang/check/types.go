@@ -121,7 +121,7 @@ func (c *checker) compound(e *syntax.TypeExpr, name string, operand bool) *types
 	return types.ViewOf(of)
 }
 
-// element resolves what stands in the brackets of a handle type.
+// element resolves the type in the brackets of a handle type.
 func (c *checker) element(e *syntax.TypeExpr, operand bool) *types.Type {
 	if e.Name == nil {
 		return nil

@@ -211,7 +211,7 @@ func (c *compiler) acquire(s *syntax.Acquire) stmt {
 // take acquires h.
 func (m *Machine) take(h *Handle, mode iface.AccessMode, at position) *Array {
 	a := &Array{h: h, mode: mode, at: at}
-	if m.plan != nil { // without memory: all elements are one, and nobody knows it
+	if m.plan != nil { // without memory: all elements are one, of unknown value
 		m.alive(h, at)
 		a.cell = new([16]byte)
 		a.look(m)

@@ -336,7 +336,7 @@ func (c *compiler) assert(s *syntax.Assert) stmt {
 			return next
 		}
 		m := f.m
-		if m.unknown { // nobody knows
+		if m.unknown { // the outcome is not known
 			return next
 		}
 		text := "assertion failed"

@@ -182,7 +182,7 @@ func plural(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// What the engine reports, in the words of the language.
+// Errors of the engine, in the words of the language.
 
 // raiseEngine raises an error of the engine about h, or about no data when h is nil.
 func (m *Machine) raiseEngine(err error, at position, h *Handle) {
@@ -477,8 +477,8 @@ func (m *Machine) taskDiagnostic(t *engine.TaskError, at position, read *Handle)
 	return d
 }
 
-// inVain is R0101 for t, which was cancelled because of a failure that the caller was told
-// of before t was inserted.
+// inVain is R0101 for t, which was cancelled because of a failure that had been reported
+// to the caller before t was inserted.
 func (m *Machine) inVain(t *engine.TaskError) *diag.Diagnostic {
 	d := m.taskDiagnostic(t, position{}, nil)
 	var lost *engine.FailedDataError
@@ -605,9 +605,8 @@ func (m *Machine) nowhere(s *insertSite, err error) {
 	m.raise(d)
 }
 
-// moreMemory is the help that says how much main memory a run needs for a task, where
-// the run bounds it; else none. What else it has is no matter then, unless the task may
-// run on devices, too.
+// moreMemory is the help that says how much main memory a run needs for a task, where the
+// run bounds it; else none. It replaces help, unless the task may run on devices, too.
 func moreMemory(e *engine.TooLargeError, help []string) []string {
 	for _, n := range e.Nodes {
 		if n.Name != "ram" {
@@ -640,7 +639,7 @@ func sizeFlag(n int64) string {
 func (m *Machine) insertFailed(err error, s *insertSite, st *siteState) {
 	var lost *engine.FailedDataError
 	if errors.As(err, &lost) {
-		return // the task is cancelled: who needs its outputs is told
+		return // the task is cancelled, which its readers report
 	}
 	at := s.at
 	var h *Handle

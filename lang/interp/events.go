@@ -1,6 +1,6 @@
 package interp
 
-// What a run tells its host while it goes on.
+// Events that a run reports to its host while it goes on.
 
 import (
 	"sync"
@@ -63,8 +63,9 @@ type Event struct {
 // megabytes.
 const maxEvents = 1 << 14
 
-// Close waits for a host that does not return so many times so long: often, so that a
-// process that stood still for a while is not taken for a host that does.
+// Close waits eventGraces times for eventGrace for a host that does not return. The wait
+// is in short pieces, so that a process that was suspended for a while does not blame the
+// host.
 const (
 	eventGraces = 20
 	eventGrace  = time.Second / eventGraces
@@ -85,7 +86,7 @@ type events struct {
 		missed      int64
 		taken       int64 // events given to the host
 		closed      bool
-		idle        chan struct{} // closed when no event is left; nil: nobody delivers
+		idle        chan struct{} // closed when no event is left; nil: no goroutine delivers
 	}
 }
 
@@ -133,7 +134,7 @@ func (e *events) CopyEvent(c *engine.CopyEvent) {
 	e.add(Event{Kind: Transfer, Time: c.End, From: e.nodes[c.From], To: e.nodes[c.To], Data: c.Data.Name(), Bytes: c.Bytes, Took: c.End.Sub(c.Begin)})
 }
 
-// registered notes that h is data of the run. A nil e is nobody who listens.
+// registered notes that h is data of the run. A nil e has no listener.
 func (e *events) registered(h *datamgr.Handle) {
 	if e != nil {
 		e.data.Store(h, nil)

@@ -288,7 +288,7 @@ func (m *Machine) showsUnwritten(h *Handle) {
 	}
 }
 
-// What can be said about saves before a script runs.
+// Checks of saves before a script runs.
 
 // saveChecks is what a run does first about the saves at the top level of its script whose
 // names are known then: what cannot be saved is said before the work. Known are texts,

@@ -1,6 +1,6 @@
 package interp
 
-// What the host supplies: extern data, params, replacements of functions.
+// The host's part of a run: extern data, params, replacements of functions.
 
 import (
 	"errors"
@@ -227,7 +227,7 @@ func nearObject(objects map[string]*types.Object, name string, kind types.Object
 // Two names for the same memory: the order of accesses is kept for each piece of
 // data, and what is bound twice would be two.
 
-// checkAlias reports bindings that share elements, unless nobody may write any.
+// checkAlias reports bindings that share elements, unless all of them are read only.
 func checkAlias(bs []NamedBinding) error {
 	for i := range bs {
 		for k := range i {

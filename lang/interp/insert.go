@@ -1,8 +1,7 @@
 package interp
 
-// insert: tasks. What can be known about a site is found out once, in insertSite;
-// at run time the task description of the site is filled in again and handed to the
-// engine.
+// insert: tasks. The constant facts about a site are collected once, in insertSite. At
+// run time the task description of the site is filled in again and handed to the engine.
 
 import (
 	"fmt"
@@ -247,7 +246,7 @@ func (m *Machine) nodeHere(v any, at position) int {
 	return k
 }
 
-// What is found out once about an insert of a script: operands, arguments, options.
+// The constant facts about an insert of a script: operands, arguments, options.
 
 // insertSite is the code of one insert.
 type insertSite struct {

@@ -105,7 +105,7 @@ func TestInsertAllocates(t *testing.T) {
 	}
 }
 
-// What is stored once for a site is there in every task of it.
+// TestInsertConstants: constants stored once for a site are in every task of it.
 func TestInsertConstants(t *testing.T) {
 	st := lastInsert(t, insertTiles)()
 	if got := st.spec.Args[0].Float(); got != -1 {

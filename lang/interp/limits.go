@@ -285,8 +285,8 @@ func (m *Machine) limit(kind string, n int64, at position) {
 	panic(&raised{&LimitError{Kind: kind, Limit: n, Span: at.span()}})
 }
 
-// What values take beside their items and characters, with what the allocator rounds up.
-// A script that keeps any of them must not take more memory than is counted.
+// Memory of values beside their items and characters, rounded up as the allocator does. A
+// script that keeps any of them must not take more memory than is counted.
 const (
 	listBytes   = 96
 	stringBytes = 32  // with the word of the list or name that holds it
@@ -323,11 +323,13 @@ func (m *Machine) fits(bytes int64, at position) {
 	}
 }
 
-// What a task behind the limit of those in flight counts, and how many are counted at once.
+// heldBytes is the memory counted for a task above the limit of tasks in flight; they are
+// counted heldTasks at a time.
 const heldBytes, heldTasks = 1024, 64
 
-// widen reports whether err says that there are as many tasks in flight as may be, all of
-// which wait for the script. Those that come now count as memory, and the job takes them.
+// widen reports whether err says that the limit of tasks in flight is reached, and that
+// all of them wait for the script. Further tasks then count as memory, and the job takes
+// them.
 func (m *Machine) widen(err error, at position) bool {
 	var full *engine.FullError
 	if !errors.As(err, &full) {

@@ -36,9 +36,9 @@ type Config struct {
 	// Digits is how many significant digits of a float print shows, those before the point
 	// always in full; 0: as many as read back the same.
 	Digits int
-	// OnView is told of each view with what its parts are called; nil: nobody is.
+	// OnView is called with each view and the names of its parts; it may be nil.
 	OnView func(parts []*datamgr.Handle, name func(k int) string)
-	// OnEvent is told what happens in the run; nil: nobody is.
+	// OnEvent is called with the events of the run; it may be nil.
 	OnEvent func(Event)
 }
 
@@ -56,7 +56,7 @@ type Machine struct {
 	job  *engine.Job
 
 	devices *devices
-	events  *events // nil: nobody listens
+	events  *events // nil: there is no listener
 
 	ctx   context.Context // of the running entry point
 	done  <-chan struct{}
@@ -106,7 +106,7 @@ type Machine struct {
 	ranInserted int
 
 	pending []*engine.TaskError // failures not raised yet
-	told    int64               // the last task when the caller was told of one, in the order of insertion
+	told    int64               // the last task, in the order of insertion, when a failure was last reported
 	causes  []error             // why calls were cancelled, as reported
 	watch   func() error        // stops the watch on the context given to Start
 	runCtx  context.Context     // that context; nil once the watch is over
@@ -287,8 +287,8 @@ func Start(ctx context.Context, p *Program, cfg *Config) (*Machine, error) {
 	return m, nil
 }
 
-// runUnit executes the statements of one unit in its top-level frame. What an
-// imported unit exports is frozen.
+// runUnit executes the statements of one unit in its top-level frame. The exports of an
+// imported unit are frozen.
 func (m *Machine) runUnit(f *frame, u *unitCode, imported bool) {
 	f.grow(u.unit.Slots)
 	m.cur = f
@@ -340,7 +340,7 @@ func (m *Machine) enterUntil(ctx context.Context, fn func()) (dropped bool, err 
 // unwatch ends the watch over the context that was given to Start.
 func (m *Machine) unwatch() {
 	if m.watch != nil {
-		_ = m.watch() // who waits has seen how it ended
+		_ = m.watch() // the caller has already seen how it ended
 		m.started()
 		m.watch, m.started, m.runCtx = nil, nil, nil
 	}
@@ -350,8 +350,8 @@ var errInKernel = fmt.Errorf("lang: an instance cannot be used inside a kernel: 
 
 var errClosed = errors.New("lang: the instance is closed")
 
-// usable says why the run takes no calls, if so. Kernels run beside whoever uses the
-// run, who may be waiting for them.
+// usable returns an error if the run takes no calls now. A kernel must not use the run:
+// the run's user may be waiting for that kernel.
 func (m *Machine) usable() error {
 	switch {
 	case m.rt.InKernel():
@@ -362,8 +362,9 @@ func (m *Machine) usable() error {
 	return nil
 }
 
-// Between says why what, of a session, cannot be done now: a kernel asks for it, or a
-// host function that an entry has called. What an entry works with would change under it.
+// Between returns an error if an operation on a session, named by what, is not possible
+// now: it was called by a kernel, or by a host function of an entry that still runs, and
+// would change data that the entry uses.
 func (m *Machine) Between(what string) error {
 	switch {
 	case m.rt.InKernel():
@@ -449,8 +450,8 @@ func (m *Machine) Call(ctx context.Context, name string, args []any) (out any, e
 // Stats returns counts and times. It may be called from any goroutine.
 func (m *Machine) Stats() engine.Stats { return m.job.Stats() }
 
-// Close waits for the tasks, writes bound data home and frees the rest. The error
-// holds failures that nobody has been told of. It is idempotent.
+// Close waits for the tasks, writes bound data home and frees the rest. The error holds
+// failures that were not reported before. It is idempotent.
 func (m *Machine) Close() error {
 	if m.rt.InKernel() {
 		return errInKernel

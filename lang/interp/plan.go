@@ -1,11 +1,11 @@
 package interp
 
-// Plans: a script runs without kernels, on a runtime that plans. What a script reads
-// from data is unknown there. It stands for some number, and what is computed from it
-// is unknown, too: a running statement notes what it has read in Machine.unknown, and
-// what it stores in the frame. Where an unknown value decides which way a script goes,
-// each way is taken once, each time from the start: a path. So one path is always what
-// some run might do, in every detail, and the longest is shown.
+// Plans: a script runs without kernels, on a runtime that plans. Values that a script
+// reads from data are unknown there. An unknown value represents some number, and values
+// computed from it are unknown, too: a running statement notes its reads in
+// Machine.unknown, and its results in the frame. Where an unknown value decides a branch,
+// each branch is taken once, each time from the start: a path. So each path is a possible
+// run, in every detail, and the longest is shown.
 //
 // The code of plans is compiled apart, so that runs do not pay for it.
 
@@ -53,8 +53,8 @@ type planning struct {
 	session *forked // nil: of a script
 }
 
-// What a recorded task takes, with its place in the graph that is made of it, and an
-// operand or a dependency of it.
+// plannedBytes is the memory of a recorded task, with its place in the graph made of it;
+// operandBytes is that of an operand or a dependency.
 const plannedBytes, operandBytes = 640, 32
 
 // pay counts what was recorded as memory of the script.
@@ -65,7 +65,7 @@ func (pl *planning) pay(m *Machine, at position) {
 	}
 }
 
-// errPlanEnds ends a path at a place that needs a value which nobody knows.
+// errPlanEnds ends a path at a place that needs an unknown value.
 var errPlanEnds = errors.New("the plan ends here")
 
 // run takes one path.
@@ -161,7 +161,7 @@ func (pl *planning) note(at position, format string, args ...any) {
 	pl.rec.Note(graph.Site{File: s.File, Line: s.Start.Line, Col: s.Start.Col}, fmt.Sprintf(format, args...))
 }
 
-// stop ends the path: d was found about values that nobody knows.
+// stop ends the path with d, a report about unknown values.
 func (pl *planning) stop(d *diag.Diagnostic) {
 	if pl.ended == nil {
 		pl.ended = d
@@ -478,7 +478,7 @@ type PlanConfig struct {
 	Machine engine.Machine
 	Tasks   int64           // on all paths together; 0: no limit
 	Steps   int64           // in a check, on a path and on all but the first of them together; 0: no limit
-	Called  map[string]bool // takes the names of the host functions that are called; nil: nobody asks
+	Called  map[string]bool // collects the names of the host functions that are called, if not nil
 	session *forked         // what a plan of an entry begins with; nil: of a script
 	Check   bool            // only errors are wanted: tasks are not recorded, and calls that repeat others are left out
 }
@@ -515,7 +515,7 @@ func Plan(ctx context.Context, p *Program, cfg *PlanConfig) (*Planned, error) {
 			return nil, &LimitError{Kind: "steps", Limit: cfg.Steps}
 		}
 		if out.Paths == maxPaths {
-			ended = true // what is left nobody looks at
+			ended = true // the remaining paths are not taken
 			break
 		}
 		if out.Paths == maxPaths-1 || cfg.Steps > 0 && out.Paths > 1 && spent+longest > cfg.Steps {
@@ -581,10 +581,12 @@ func unusedSizes(name string, loads map[string]bool) error {
 	return d
 }
 
-// What bounds a check. Repeated calls: functions that call others twice, which call others twice, …
-// insert the same tasks on the same data over and over. A check looks for errors, and
-// finds none the third time that it did not find before. And what statements cost that
-// do more than compute.
+// Bounds of a check.
+//
+// Functions that call others twice, which call others twice, … insert the same tasks on
+// the same data over and over. A check looks for errors, and the third equal call finds
+// none that the first two did not. Statements that do more than compute count for several
+// steps.
 
 // keyArgs is how many arguments a call may have that is recognised.
 const keyArgs = 6
@@ -603,7 +605,7 @@ type callKey struct {
 // of the script comes between.
 type repeats struct {
 	level int
-	taken int // decisions about values that nobody knows, which go the one way and the other in turn
+	taken int // decisions about unknown values, which take the two branches in turn
 	seen  map[callKey]int
 }
 
@@ -729,8 +731,8 @@ const waitCost = 16
 // viewBytes of a view count as one more step in a check: a part for sixteen.
 const viewBytes = 32
 
-// costOf says how many more steps than others a statement counts for in a check, which
-// is bounded by steps. What value() counts for is counted where it reads.
+// costOf says how many more steps than others a statement counts for in a check, which is
+// bounded by steps. The steps of value() are counted where it reads.
 func costOf(s syntax.Stmt) int64 {
 	switch s := s.(type) {
 	case *syntax.Register, *syntax.Acquire, *syntax.Wait, *syntax.Prefetch, *syntax.Hint, *syntax.Verb:

@@ -165,8 +165,9 @@ func (m *Machine) replacesView(old, v *View) {
 	}
 }
 
-// SetElide says from how many elements on the session shows a vector by its ends, and
-// matrices in proportion; 0: as print does. What a script prints stays as it is.
+// SetElide sets the number of elements from which on the session shows a vector by its
+// ends, and matrices in proportion; with 0 it shows them as print does. Output of print
+// does not change.
 func (m *Machine) SetElide(n int) { m.elide = max(0, n) }
 
 // SetDigits is Config.Digits from now on.
@@ -182,7 +183,7 @@ func (m *Machine) SetDeterministic(on bool) error {
 	if len(m.owned) > 0 {
 		return errors.New("the session has data; unregister it, or forget it with `:reset handles`")
 	}
-	if err := m.Wait(context.Background()); err != nil { // the job takes with it what nobody has been told
+	if err := m.Wait(context.Background()); err != nil { // the job takes unreported failures with it
 		return err
 	}
 	if err := m.job.Close(); err != nil {
@@ -351,8 +352,8 @@ func (m *Machine) Source(o *types.Object) string {
 // Deterministic reports whether the order of contributions is fixed.
 func (m *Machine) Deterministic() bool { return m.cfg.Deterministic }
 
-// Loose reports whether o is an array that is held, or a gate, or list of gates, of which one is
-// closed: what a script must not end with.
+// Loose reports whether o is an array that is held, or a closed gate, or a list with a
+// closed gate. A script must not end with any of these.
 func (m *Machine) Loose(o *types.Object) (held, closed bool) {
 	f := m.units[0]
 	if !o.Global || o.Slot >= len(f.def) || !f.def[o.Slot] || reprOf(o.Type) != rRef {
@@ -615,8 +616,8 @@ func lost(h *Handle) bool {
 	return k >= 0
 }
 
-// What a session has inserted, for its graph: a few words for each task, taken down as
-// it is submitted.
+// The record of tasks that a session has inserted, for its graph: a few words for each
+// task, taken down as it is submitted.
 
 // maxRecorded bounds the tasks that a record keeps, those of the engine included. They take
 // about 20 MiB.

@@ -1,9 +1,9 @@
 package interp
 
-// Plans of a session: what an entry would insert now. The machine of such a plan begins
-// with an image of what the session holds: its names, lists and gates, and its data on
-// the runtime that plans. What tasks have computed by now is known to the plan until a
-// planned task writes it.
+// Plans of a session: the tasks that an entry would insert now. The machine of such a
+// plan begins with an image of the session: its names, lists and gates, and its data on
+// the runtime that plans. Values computed by tasks so far are known to the plan until a
+// planned task writes them.
 
 import (
 	"context"

@@ -32,8 +32,8 @@ func formatFloat(x float64, bits int) string {
 	return s
 }
 
-// formatDigits is formatFloat of x rounded to so many significant digits, those before
-// the point always in full.
+// formatDigits is formatFloat of x rounded to the given number of significant digits;
+// digits before the point are never dropped.
 func formatDigits(x float64, bits, digits int) string {
 	if x == 0 || math.IsInf(x, 0) || x != x {
 		return formatFloat(x, bits)
@@ -51,7 +51,7 @@ func formatDigits(x float64, bits, digits int) string {
 	return formatFloat(y, bits)
 }
 
-// float is the printed form of a float of so many bits.
+// float returns the printed form of a float of the given size in bits.
 func (m *Machine) float(x float64, bits int) string {
 	if m.showing && m.digits > 0 {
 		return formatDigits(x, bits, m.digits)
@@ -59,9 +59,9 @@ func (m *Machine) float(x float64, bits int) string {
 	return formatFloat(x, bits)
 }
 
-// show is text of what print, an assertion or the session shows: long lists by their
-// ends, and floats with the digits of Config.Digits. What a script makes of text is
-// never short of anything.
+// show returns the text of a value for print, an assertion or the session: long lists by
+// their ends, and floats with the digits of Config.Digits. Text that a script computes
+// with is never shortened.
 func (m *Machine) show(v any, quoted bool, at position) string {
 	m.showing = true
 	defer func() { m.showing = false }()
@@ -226,7 +226,7 @@ const (
 // columns, else the first head and the last tail.
 type shown struct{ whole, head, tail int }
 
-// What is shown unless a session wants something else.
+// Limits of the shown elements, unless a session sets others.
 var (
 	shownVector = shown{12, 6, 3}
 	shownMatrix = shown{8, 5, 2}
@@ -323,7 +323,7 @@ func (m *Machine) bufferText(typ string, b *iface.Buffer, known func(at index) b
 // A table writes rows of numbers whose points are below each other. It goes over them
 // twice: first to measure the columns, then to write.
 type table struct {
-	columns   int // of the data, not all of which are shown
+	columns   int // all columns of the data, shown or not
 	shown     shown
 	widths    [][2]int // of the columns that are shown: characters in front of the point, and from it on
 	measuring bool

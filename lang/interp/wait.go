@@ -81,7 +81,7 @@ func (m *Machine) waitFor(v any, at position) {
 	}
 }
 
-// busy reports whether waitFor would wait. In a plan nobody knows.
+// busy reports whether waitFor would wait. In a plan that is unknown.
 func (m *Machine) busy(v any, at position) bool {
 	m.poll(at)
 	if m.plan != nil {
@@ -148,8 +148,8 @@ func (m *Machine) waitAll(at position) {
 	panic(&raised{several(ds)})
 }
 
-// tell notes that the caller is told now of what failed: that tasks inserted so far are
-// cancelled for it is no news.
+// tell notes that failures are reported to the caller now: tasks inserted so far that are
+// cancelled for them are no news.
 func (m *Machine) tell() { m.told = m.job.Stats().Submitted }
 
 // collect takes the failures of the job, but not those of kernels that stopped

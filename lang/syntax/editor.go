@@ -1,6 +1,6 @@
 package syntax
 
-// What stands at a place of a text, for editors: words that the tree has no node for.
+// Words at a place of a text that have no node in the tree, for editors.
 
 import (
 	"sort"

@@ -93,8 +93,8 @@ func (p *exprParser) take(text string) bool {
 	return true
 }
 
-// want reads the sign or word text; something else is an error that lists also
-// what else could stand here.
+// want reads the sign or word text; for other tokens it returns an error that lists the
+// alternatives in also, too.
 func (p *exprParser) want(text string, also ...string) (*lexer.Token, error) {
 	if !p.is(text) {
 		return nil, token.Unexpected(p.peek(), append(also, "`"+text+"`")...)

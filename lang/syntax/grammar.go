@@ -257,17 +257,17 @@ func production[P any](l *lexer.PeekingLexer) (*P, error) {
 	return p.ParseFromLexer(l, participle.AllowTrailing(true))
 }
 
-// The commonest statements by hand. Participle copies the tokens of a statement,
-// finds fields by reflection and takes a branch for every option of the grammar:
-// parsing took 9.1 µs a statement, and takes 3.9. What does not fit here goes to
-// participle, which reads it or says what is wrong, so the grammar alone decides
-// what is a statement.
+// The commonest statements by hand. Participle copies the tokens of a statement, finds
+// fields by reflection and takes a branch for every option of the grammar: parsing took
+// 9.1 µs a statement, and takes 3.9. A statement that does not fit here goes to
+// participle, which reads it or reports the mistake, so the grammar alone defines the
+// statements.
 
 // maxKept is how many tokens stay between statements.
 const maxKept = 1000
 
-// quick is head for a statement that read knows; read returns nil when it does not
-// fit. What it returns holds tokens until the next statement is read.
+// quick is head for a statement that read knows; read returns nil when it does not fit.
+// The result holds tokens until the next statement is read.
 func quick[P any](p *parser, w where, read func(x *exprParser, s *stream) *P) *P {
 	end, bad := p.HeadEnd(p.pos)
 	if bad || !p.fits(end, w) {
@@ -410,7 +410,7 @@ func quickReturn(x *exprParser, s *stream) *returnStmt {
 	return nil
 }
 
-// What the errors of participle say.
+// Errors of participle, in the words of messages.
 
 // productionNames are the productions of the grammar in the words of messages.
 var productionNames = map[string]string{

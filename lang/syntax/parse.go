@@ -27,7 +27,7 @@ type parser struct {
 	begin    int  // the first token of the statement whose head is read
 
 	crowd int          // statements that begin behind another on this line
-	loose int          // up to this token statements stand in a block that has no braces
+	loose int          // up to this token statements are in a block without braces
 	ends  map[int]bool // tokens that end such a block
 
 	buf   []lexer.Token // of the statement that is read by hand
@@ -38,7 +38,7 @@ type parser struct {
 	advise func(*token.List, advice.Failure) (*token.Mistake, bool) // asked where the parser cannot go on
 }
 
-// where says what a statement stands in.
+// where describes the surroundings of a statement.
 type where struct {
 	top     bool // not in a block
 	fn      bool // in a func
@@ -224,7 +224,7 @@ func (p *parser) stmt(w where) Stmt {
 // codeletWords begin the statements of codelet bodies.
 var codeletWords = token.WordSet("each", "for", "if", "let", "insert", "else", "true", "false", "none", "not")
 
-// mayStand reports whether a statement that begins with word may stand in w.
+// mayStand reports whether a statement that begins with word is allowed in w.
 func (p *parser) mayStand(word string, w where) bool {
 	switch {
 	case w.codelet:
@@ -320,10 +320,10 @@ func (p *parser) body(w where) *Block {
 	return nil
 }
 
-// Heads of statements: what participle reads, and what its errors are told as.
+// Heads of statements: parsing by participle, and its errors.
 
-// AtEnd makes an error at the end of the tokens of a head one about token i, which
-// really stands there.
+// atEnd turns an error at the end of the tokens of a head into one about token i, which
+// follows the head in the text.
 func (p *parser) atEnd(m *token.Mistake, i int) *token.Mistake {
 	t := p.TokenAt(i)
 	if t.Type == token.Virtual {

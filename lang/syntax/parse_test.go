@@ -219,7 +219,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// What is written in other ways in a signature is told how it is written, as in a script.
+// TestSignatureHabits: foreign notations in a signature get the starpush notation as
+// help, as in a script.
 func TestSignatureHabits(t *testing.T) {
 	for text, want := range map[string]string{
 		"clip(RW v vector[f32], lo f32, hi f32)":  "v: RW vector[f32]",

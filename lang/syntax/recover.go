@@ -5,7 +5,8 @@ import (
 	"github.com/starpush/starpush/lang/syntax/token"
 )
 
-// What follows a mistake: where the next statement begins, and what is not said twice.
+// Recovery from a mistake: where the next statement begins, and which reports would
+// repeat others.
 
 // maxCrowd is how many statements too many of one line are looked at: each begins
 // with a look at the rest of the line.
@@ -94,8 +95,8 @@ func (p *parser) explained(f advice.Failure) bool {
 	return true
 }
 
-// lenient is the inside of a block whose head could not be read: what may stand in
-// any block may stand there.
+// lenient returns the inside of a block whose head could not be read: it allows all that
+// any block allows.
 func (w where) lenient() where {
 	w.top, w.fn, w.loop = false, true, true
 	return w

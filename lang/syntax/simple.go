@@ -73,8 +73,7 @@ func hasEffect(x Expr) bool {
 	return false
 }
 
-// decrement finds x-- at the end of a line, which reads as x - -y with what stands
-// below it.
+// decrement finds x-- at the end of a line, which reads as x - -y with the line below it.
 func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
 	b, ok := x.(*Binary)
 	for ok && b.Op == "-" {
@@ -167,7 +166,8 @@ func (p *parser) noEffect(x Expr) {
 // Comments of other languages that read as operators: f(a) // word, f(a) -- word.
 
 // meantComment returns the sign of the comment that the statement x ends with, as in
-// `f(a) // word` and `insert f(R a) -- word`, whose result nobody would divide.
+// `f(a) // word` and `insert f(R a) -- word`: a division or subtraction of such results
+// makes no sense.
 func (p *parser) meantComment(x *Binary) (sign Span) {
 	switch x.X.(type) {
 	case *Call, *Insert:
