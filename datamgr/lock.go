@@ -110,7 +110,7 @@ func (s *LockPlace) Waiting() *Waiter { return s.w }
 // Acquire takes the locks that the operands need on the fragments of now. When
 // it reports false it took none: the waiter is queued, will be released to some
 // completer later, and is no longer the caller's.
-func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
+func (s *LockSet) Acquire(ops []Operand, unordered bool, c *Completer) bool {
 	wants := s.wants[:0]
 	for i := range ops {
 		op := &ops[i]
@@ -118,7 +118,7 @@ func (s *LockSet) Acquire(ops []Operand, unsequenced bool, c *Completer) bool {
 			continue
 		}
 		d := op.Handle.d
-		free := unsequenced || op.Unordered
+		free := unordered || op.Unordered
 		d.mu.Lock()
 		d.root.leaves(&op.Handle.box, func(f *Fragment) {
 			if f.lock != nil && (op.Mode == modeC || f.unordered || free) {

@@ -43,7 +43,7 @@ func submitters(rt *Runtime, j *Job) map[string]func(s *TaskSpec) error {
 		},
 		"with a tag":  func(s *TaskSpec) error { return kept(j.SubmitWith(s, TaskOptions{Tag: j.NewTag("t")})) },
 		"with a name": func(s *TaskSpec) error { c := *s; c.Name = "named"; return j.Submit(&c) },
-		"unsequenced": func(s *TaskSpec) error { c := *s; c.Unsequenced = true; return j.Submit(&c) },
+		"unordered":   func(s *TaskSpec) error { c := *s; c.Unordered = true; return j.Submit(&c) },
 		"after a task": func(s *TaskSpec) error {
 			t, err := j.SubmitTask(&TaskSpec{Codelet: nop})
 			c := *s

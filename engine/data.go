@@ -24,7 +24,7 @@ func (rt *Runtime) Register(s DataSpec) (*datamgr.Handle, error) {
 	if err := rt.open(); err != nil {
 		return nil, err
 	}
-	s.Unordered = s.Unordered || rt.opt.Unsequenced
+	s.Unordered = s.Unordered || rt.opt.Unordered
 	return rt.reg.Register(&s)
 }
 
@@ -50,7 +50,7 @@ func (rt *Runtime) RegisterFilled(s DataSpec, fill func(b *iface.Buffer) error) 
 			h, err = nil, fmt.Errorf("engine: filling new data: %w", newPanic(v))
 		}
 	}()
-	s.Unordered = s.Unordered || rt.opt.Unsequenced
+	s.Unordered = s.Unordered || rt.opt.Unordered
 	if rt.opt.Plan != nil { // the value is never seen
 		return rt.reg.RegisterValued(&s)
 	}

@@ -52,8 +52,8 @@
 // Repeating tasks that use the same data take turns, one round each, as the place of a
 // round in the order is the end of the round before. Accesses without order wait for none
 // and exclude those that conflict: [Operand].Unordered for one operand,
-// [TaskSpec].Unsequenced for all of a task, DataSpec.Unordered and Handle.SetUnordered
-// for data, [Options].Unsequenced for all data, [AcquireOptions].Unordered for the
+// [TaskSpec].Unordered for all of a task, DataSpec.Unordered and Handle.SetUnordered
+// for data, [Options].Unordered for all data, [AcquireOptions].Unordered for the
 // program.
 //
 // A context ends a wait and the job that was made with it, nothing else; a nil context

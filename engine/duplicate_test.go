@@ -395,7 +395,7 @@ func TestCopyOverlapping(t *testing.T) {
 		}
 		for range 500 {
 			copy(v, []int64{1, 2, 3, 4, 5, 6})
-			_, err := j.Copy(parts[3], parts[0], CopyOptions{Unsequenced: true})
+			_, err := j.Copy(parts[3], parts[0], CopyOptions{Unordered: true})
 			must(t, err)
 			must(t, j.Wait(context.Background()))
 			if !slices.Equal(v, []int64{1, 2, 1, 2, 3, 4}) {

@@ -214,7 +214,7 @@ func (w *worker) runGeneral(t *task) {
 		x.needLocks = x.needLocks || plain && ops[i].Mode == iface.Commute
 	}
 	if x.needLocks || t.state().Locks() {
-		if !x.locks.Acquire(ops, x.unsequenced, w.c) {
+		if !x.locks.Acquire(ops, x.allUnordered, w.c) {
 			w.pub.End(w.c) // t may run elsewhere by now
 			return
 		}

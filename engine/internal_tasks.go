@@ -304,7 +304,7 @@ type CopyOptions struct {
 	Name        string       // in errors and traces
 	Priority    int          // see TaskSpec
 	After       []Dependency // see TaskSpec
-	Unsequenced bool         // see TaskSpec
+	Unordered   bool         // see TaskSpec
 	Origin      Origin
 }
 
@@ -331,7 +331,7 @@ func (j *Job) Copy(dst, src *datamgr.Handle, o CopyOptions) (*Task, error) {
 		return nil, err
 	}
 	s := &TaskSpec{Codelet: copyCodelet, Operands: []Operand{{Handle: dst, Mode: iface.W}, {Handle: src, Mode: iface.R}},
-		Name: o.Name, Priority: o.Priority, After: o.After, Unsequenced: o.Unsequenced, Origin: o.Origin}
+		Name: o.Name, Priority: o.Priority, After: o.After, Unordered: o.Unordered, Origin: o.Origin}
 	switch {
 	case dst.Same(src):
 		s.Codelet, s.Operands = copySelf, []Operand{{Handle: dst, Mode: iface.RW}}
@@ -358,13 +358,13 @@ func (j *Job) copyThrough(s *TaskSpec, o CopyOptions) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Unsequenced = false // the temporary copy is in order
+	s.Unordered = false // the temporary copy is in order
 	first := *s
-	first.Operands = []Operand{{Handle: tmp, Mode: iface.W}, {Handle: src, Mode: iface.R, Unordered: o.Unsequenced}}
+	first.Operands = []Operand{{Handle: tmp, Mode: iface.W}, {Handle: src, Mode: iface.R, Unordered: o.Unordered}}
 	err = j.Submit(&first)
 	var t *Task
 	if err == nil {
-		s.Operands = []Operand{{Handle: dst, Mode: iface.W, Unordered: o.Unsequenced}, {Handle: tmp, Mode: iface.R}}
+		s.Operands = []Operand{{Handle: dst, Mode: iface.W, Unordered: o.Unordered}, {Handle: tmp, Mode: iface.R}}
 		s.After = nil // the first waits for them
 		t, err = j.SubmitWith(s, o.TaskOptions)
 	}

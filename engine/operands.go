@@ -260,7 +260,7 @@ func (w *worker) describeAside(t *task, i int) {
 //     is the value that the handle had before (package datamgr, redux_tree.go).
 //
 // Choices that the program leaves open stay open: which of several tasks without order
-// (TaskSpec.Unsequenced, Operand.Unordered) goes first, the order of submissions that
+// (TaskSpec.Unordered, Operand.Unordered) goes first, the order of submissions that
 // race, the content of SCRATCH operands and of the elements that a W operand left
 // unwritten, and what a kernel makes of the number of its worker. Kernels must not depend
 // on those.

@@ -76,9 +76,9 @@ type Options struct {
 	// the workers and Devices of the machine that is planned for. The function is called
 	// under a lock, and must call nothing of the runtime.
 	Plan func(*PlannedTask)
-	// Unsequenced gives data registered with the runtime no order by default, as
+	// Unordered gives data registered with the runtime no order by default, as
 	// DataSpec.Unordered does; Handle.SetUnordered(false) gives it back.
-	Unsequenced bool
+	Unordered bool
 	// Listener receives the events of tasks; nil costs nothing.
 	Listener Listener
 	// Deterministic sets JobOptions.Deterministic for every job.

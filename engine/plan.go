@@ -152,7 +152,7 @@ func (w *worker) skip(t *task) {
 	for i := range ops {
 		x.needLocks = x.needLocks || ops[i].Mode == iface.Commute
 	}
-	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, x.unsequenced, w.c) {
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(ops, x.allUnordered, w.c) {
 		w.pub.End(w.c) // it comes back
 		return
 	}

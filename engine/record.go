@@ -68,35 +68,35 @@ type taskExtra struct {
 
 // generalTask is what general tasks have, and those with many operands.
 type generalTask struct {
-	locks       datamgr.LockSet
-	ops         []Operand
-	acc         []datamgr.Access
-	accMoved    bool // accesses are in acc, however few they are
-	needLocks   bool
-	unsequenced bool
-	shared      bool // operands share fragments
-	place       datamgr.Placement
-	unordered   []*datamgr.Datum
-	redux       []datamgr.Contribution
-	name        string
-	color       int
-	flops       float64
-	public      *Task
-	lost        atomic.Pointer[failure] // an explicit dependency did not run
-	access      *Access
-	h           *datamgr.Handle      // of what the engine submitted itself
-	dup         *datamgr.Duplicate   // that is copied
-	copies      []*datamgr.Duplicate // that t made necessary, until it is registered
-	shares      []*datamgr.Datum     // duplicates that t reads where they share, until then
-	none        []datamgr.Box
-	all         bool
-	making      *datamgr.Making // of a reduction or an initialisation
-	hold        *datamgr.Hold   // of a light task that started
-	target      *Task           // of a relay: the task whose end it delays
-	times       *taskTimes      // with Options.Profile
-	tried       uint64          // nodes where it could not run
-	node        int             // of a gathering
-	weight      int64           // in Job.heavy; fills the last cache line, so that locks is one
+	locks        datamgr.LockSet
+	ops          []Operand
+	acc          []datamgr.Access
+	accMoved     bool // accesses are in acc, however few they are
+	needLocks    bool
+	allUnordered bool
+	shared       bool // operands share fragments
+	place        datamgr.Placement
+	unordered    []*datamgr.Datum
+	redux        []datamgr.Contribution
+	name         string
+	color        int
+	flops        float64
+	public       *Task
+	lost         atomic.Pointer[failure] // an explicit dependency did not run
+	access       *Access
+	h            *datamgr.Handle      // of what the engine submitted itself
+	dup          *datamgr.Duplicate   // that is copied
+	copies       []*datamgr.Duplicate // that t made necessary, until it is registered
+	shares       []*datamgr.Datum     // duplicates that t reads where they share, until then
+	none         []datamgr.Box
+	all          bool
+	making       *datamgr.Making // of a reduction or an initialisation
+	hold         *datamgr.Hold   // of a light task that started
+	target       *Task           // of a relay: the task whose end it delays
+	times        *taskTimes      // with Options.Profile
+	tried        uint64          // nodes where it could not run
+	node         int             // of a gathering
+	weight       int64           // in Job.heavy; fills the last cache line, so that locks is one
 }
 
 // taskOf and itemTask turn the parts of a task that other packages know back
@@ -304,7 +304,7 @@ func (t *task) extend() *taskExtra {
 		t.marks &^= hasLock
 	}
 	x.locks.Extend(&t.Waiter, place)
-	x.needLocks, x.unsequenced, x.shared = false, false, false
+	x.needLocks, x.allUnordered, x.shared = false, false, false
 	x.unordered, x.redux = x.unordered[:0], x.redux[:0]
 	x.name, x.color, x.flops = "", 0, 0
 	x.public, x.access, x.h, x.none, x.all = nil, nil, nil, nil, false

@@ -211,12 +211,12 @@ func (t *Task) forgetSubgraph() {
 // uses data of the rounds: the next one would come behind it there, and each would
 // wait for the other.
 func checkLast(sub datamgr.Submission, s *TaskSpec, keep *Task) error {
-	if s.Unsequenced || keep != nil && keep.opts != nil && keep.opts.Repeat != nil {
+	if s.Unordered || keep != nil && keep.opts != nil && keep.opts.Repeat != nil {
 		return nil
 	}
 	for _, d := range s.After {
 		k, ok := d.(*Task)
-		if !ok || k.opts == nil || k.opts.Repeat == nil || k.opts.stopped.Load() || k.opts.spec.Unsequenced || k.over() {
+		if !ok || k.opts == nil || k.opts.Repeat == nil || k.opts.stopped.Load() || k.opts.spec.Unordered || k.over() {
 			continue
 		}
 		for _, x := range s.Operands {

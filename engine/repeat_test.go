@@ -246,7 +246,7 @@ func TestBehindTheLastRound(t *testing.T) {
 		ps := parts(t, rt, x, filter.Blocks(2))
 		for _, c := range []struct {
 			round, behind []Operand
-			loose         bool // TaskSpec.Unsequenced of the task behind
+			loose         bool // TaskSpec.Unordered of the task behind
 			refused       bool
 		}{
 			{round: ops(iface.RW, x), behind: ops(iface.RW, x), refused: true},
@@ -263,7 +263,7 @@ func TestBehindTheLastRound(t *testing.T) {
 			k, err := j.SubmitWith(&TaskSpec{Codelet: nop, Operands: c.round, After: []Dependency{g}},
 				TaskOptions{Repeat: func(k *Task) bool { return k.Rounds() < 3 }})
 			must(t, err)
-			s := &TaskSpec{Codelet: nop, Operands: c.behind, After: []Dependency{k}, Unsequenced: c.loose}
+			s := &TaskSpec{Codelet: nop, Operands: c.behind, After: []Dependency{k}, Unordered: c.loose}
 			after, err := j.SubmitTask(s)
 			var refused *RepeatError
 			if errors.As(err, &refused) != c.refused || err != nil && (refused.Task != k || !strings.Contains(err.Error(), "last round")) {

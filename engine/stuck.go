@@ -178,7 +178,7 @@ func (s *TaskSpec) closes(sub datamgr.Submission, us []*task) []*task {
 		if u.general && u.x.public != nil && slices.Contains(s.After, Dependency(u.x.public)) {
 			return true
 		}
-		if s.Unsequenced || u.kind == relayTask {
+		if s.Unordered || u.kind == relayTask {
 			return false
 		}
 		for _, x := range u.operands() {

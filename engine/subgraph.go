@@ -218,7 +218,7 @@ func (g *Subgraph) check(i int, op *Operand, s *TaskSpec) error {
 		return nil
 	case op.Mode == iface.Redux:
 		return fail(" is REDUX in a sub-graph; use COMMUTE or RW there")
-	case s.Unsequenced || s.Operands[i].Unordered:
+	case s.Unordered || s.Operands[i].Unordered:
 		return fail(" is used without order in a sub-graph, whose tasks are ordered by their data; leave the option out")
 	}
 	used := false

@@ -314,7 +314,7 @@ func TestSubgraphErrors(t *testing.T) {
 				"between two operands": {Operands: ops(iface.R, z)},
 				"redux":                {Operands: ops(iface.Redux, x)},
 				"unordered":            {Operands: []Operand{{Handle: x, Mode: iface.RW, Unordered: true}}},
-				"unsequenced":          {Operands: ops(iface.RW, x), Unsequenced: true},
+				"all unordered":        {Operands: ops(iface.RW, x), Unordered: true},
 				"waits for outsiders":  {After: []Dependency{other}},
 				"waits for the owner":  {After: []Dependency{c.Task()}},
 			} {

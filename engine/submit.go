@@ -29,11 +29,11 @@ type TaskSpec struct {
 	// that its operands give. When such a task failed or was cancelled, this
 	// one is cancelled. A tag that was removed is a *TagError.
 	After []Dependency
-	// Unsequenced gives the task no order with other tasks through its operands, as
+	// Unordered gives the task no order with other tasks through its operands, as
 	// Operand.Unordered does for one of them; it still excludes those that conflict
 	// with it.
-	Unsequenced bool
-	Origin      Origin // where the program does it, for errors and traces
+	Unordered bool
+	Origin    Origin // where the program does it, for errors and traces
 
 	closure unsafe.Pointer // of a codelet that the functions of Job.Go share: which of them
 }
@@ -129,7 +129,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 		}
 	}
 	plain := datamgr.Plain{Accesses: -1}
-	if keep == nil && s.After == nil && !s.Unsequenced && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
+	if keep == nil && s.After == nil && !s.Unordered && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
 		!(j.opt.Deterministic && fixes(s.Operands)) {
 		plain = sub.CountPlain(s.Operands)
 	} else if err := rt.checkAfter(sub, s.After); err != nil {
@@ -199,7 +199,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 	sub.Tidy(s.Operands)
 	x := t.extend()
 	t.setOperands(s.Operands)
-	x.name, x.color, x.flops, x.public, x.unsequenced = s.Name, s.Color, s.Flops, keep, s.Unsequenced
+	x.name, x.color, x.flops, x.public, x.allUnordered = s.Name, s.Color, s.Flops, keep, s.Unordered
 	if parent != nil {
 		parent.share(sub, t.operands())
 	}
@@ -211,7 +211,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 			rt.unused(sub, t)
 			return &NoReductionError{Operand: i, Handle: s.Operands[i].Handle}
 		}
-		op.Unordered = op.Unordered || s.Unsequenced || sub.Unordered(op.Handle)
+		op.Unordered = op.Unordered || s.Unordered || sub.Unordered(op.Handle)
 	}
 	if parent != nil {
 		waits, err = parent.register(sub, t, s)

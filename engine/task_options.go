@@ -315,7 +315,7 @@ func (h *releaser) runSpecial(t *task) {
 // runWithoutKernel runs a task without a kernel.
 func (h *releaser) runWithoutKernel(t *task) {
 	rt, x := h.rt, t.x
-	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(t.operands(), x.unsequenced, h.c) {
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(t.operands(), x.allUnordered, h.c) {
 		return // it comes back
 	}
 	if rt.hasListeners() {

@@ -168,20 +168,20 @@ var levels = map[string]struct {
 	spec TaskSpec
 	op   Operand
 }{
-	"runtime": {opt: Options{Unsequenced: true}},
+	"runtime": {opt: Options{Unordered: true}},
 	"data":    {data: DataSpec{Unordered: true}},
 	"handle":  {flag: true},
-	"task":    {spec: TaskSpec{Unsequenced: true}},
+	"task":    {spec: TaskSpec{Unordered: true}},
 	"operand": {op: Operand{Unordered: true}},
 }
 
-// TestUnsequenced: accesses without order overtake waiting ones, and never meet a
+// TestUnordered: accesses without order overtake waiting ones, and never meet a
 // conflicting one that runs.
-func TestUnsequenced(t *testing.T) {
+func TestUnordered(t *testing.T) {
 	for name, l := range levels {
 		for _, o := range allConfigs() {
 			t.Run(fmt.Sprintf("%s/%s-%d", name, o.Policy, o.Workers), func(t *testing.T) {
-				o.Unsequenced = l.opt.Unsequenced
+				o.Unordered = l.opt.Unordered
 				rt, j := start(t, o)
 				x := make([]int64, 4)
 				s := l.data
@@ -235,9 +235,9 @@ func TestUnsequenced(t *testing.T) {
 }
 
 // The order of a handle comes back, and an access can be without it, too.
-func TestUnsequencedAccess(t *testing.T) {
+func TestUnorderedAccesses(t *testing.T) {
 	for _, o := range allConfigs() {
-		o.Unsequenced = true
+		o.Unordered = true
 		rt, j := start(t, o)
 		h := ints(t, rt, []int64{0, 0})
 		h.SetUnordered(false)

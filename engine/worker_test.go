@@ -145,7 +145,7 @@ func (h *crowd) kernel(j *Job, r *rand.Rand, depth int) *Codelet {
 }
 
 func (h *crowd) submit(j *Job, r *rand.Rand, depth int) {
-	s := &TaskSpec{Codelet: h.kernel(j, r, depth), Priority: r.IntN(3) - 1, Unsequenced: r.IntN(12) == 0}
+	s := &TaskSpec{Codelet: h.kernel(j, r, depth), Priority: r.IntN(3) - 1, Unordered: r.IntN(12) == 0}
 	for range r.IntN(4) {
 		op := Operand{Handle: h.hs[r.IntN(len(h.hs))], Mode: h.mode(r), Unordered: r.IntN(12) == 0}
 		s.Operands = append(s.Operands, op)

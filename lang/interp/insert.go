@@ -666,7 +666,7 @@ func (m *Machine) applyOptions(f *frame, s *insertSite, st *siteState) (sync boo
 			}
 		}
 	}
-	spec.Unsequenced = o.sequential != nil && !o.sequential(f)
+	spec.Unordered = o.sequential != nil && !o.sequential(f)
 	return o.sync != nil && o.sync(f)
 }
 

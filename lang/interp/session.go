@@ -684,7 +684,7 @@ func (r *record) insert(s *insertSite, st *siteState) {
 	if s.opts.any {
 		x := &unusual{name: spec.Name, priority: spec.Priority, color: spec.Color}
 		for k := range spec.Operands {
-			if spec.Operands[k].Unordered || spec.Unsequenced {
+			if spec.Operands[k].Unordered || spec.Unordered {
 				x.unordered |= 1 << min(k, 63)
 			}
 		}
