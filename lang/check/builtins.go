@@ -296,7 +296,7 @@ func (c *checker) valueOf(e *syntax.Call) *types.Type {
 // elementsOf adds to d how the elements of the data x are looked at. x[0] of data without a
 // view in sight was meant as an element.
 func (c *checker) elementsOf(d *diag.Diagnostic, x syntax.Expr) {
-	if e, ok := unparen(x).(*syntax.Index); ok && e.X.Type().IsHandle() && c.partitioned(e.X) == nil {
+	if e, ok := syntax.Unparen(x).(*syntax.Index); ok && e.X.Type().IsHandle() && c.partitioned(e.X) == nil {
 		a := c.arrayFor(e.X)
 		d.Help = append(d.Help, fmt.Sprintf("to look at elements write `acquire R %[1]s as %[2]s { ... %[2]s[%[3]s] ... }`", c.text(e.X), a, c.indicesFor(e.X.Type(), e.Args)))
 		return
@@ -323,7 +323,7 @@ func numberOf(e iface.Elem) *types.Type {
 
 // literal returns the value of an int literal, with a sign or without.
 func literal(e syntax.Expr) (int64, bool) {
-	switch e := unparen(e).(type) {
+	switch e := syntax.Unparen(e).(type) {
 	case *syntax.IntLit:
 		return e.Value, true
 	case *syntax.Unary:
@@ -499,7 +499,7 @@ func (c *checker) otherSuffix(x syntax.Expr, from, to string, saved bool) {
 // ending is the text that x ends with, as far as it is known; whole says that it is all
 // of it.
 func ending(x syntax.Expr) (end string, whole bool) {
-	switch x := unparen(x).(type) {
+	switch x := syntax.Unparen(x).(type) {
 	case *syntax.StringLit:
 		return x.Value, true
 	case *syntax.FString:

@@ -149,7 +149,7 @@ func (c *checker) notInRegister(at syntax.Node, e syntax.Expr) {
 		form = full
 	}
 	d.Help = append(d.Help, fmt.Sprintf("write `register x = %s`", form))
-	walkExpr(e, func(x syntax.Expr) bool {
+	syntax.WalkExpr(e, func(x syntax.Expr) bool {
 		if x.Type() == nil {
 			x.SetType(types.TInvalid)
 		}

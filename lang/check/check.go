@@ -16,8 +16,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
+	"github.com/starpush/starpush/lang/check/redux"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -61,9 +61,14 @@ type Unit struct {
 	// with a value: the object of the name _ that the value goes to.
 	Last *types.Object
 
-	contributions sync.Map // of bodyOperand: *Contributions
-	mixed         sync.Map // of mixedKey: *mixedUse
+	redux redux.Cache
 }
+
+// SourceFile returns u.File, for package redux.
+func (u *Unit) SourceFile() *syntax.File { return u.File }
+
+// Redux returns what was found about the bodies of the codelets of u.
+func (u *Unit) Redux() *redux.Cache { return &u.redux }
 
 // Program is a checked script.
 type Program struct {

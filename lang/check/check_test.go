@@ -250,7 +250,7 @@ func TestExamples(t *testing.T) {
 func typed(t *testing.T, u *Unit) {
 	t.Helper()
 	visit := func(e syntax.Expr) {
-		walkExpr(e, func(x syntax.Expr) bool {
+		syntax.WalkExpr(e, func(x syntax.Expr) bool {
 			if x.Type() == nil {
 				t.Errorf("%v: no type: %T", u.File.At(x), x)
 			}
@@ -267,10 +267,10 @@ func typed(t *testing.T, u *Unit) {
 			return true
 		})
 	}
-	walkStmts(u.File.Stmts, visit)
+	syntax.WalkExprs(u.File.Stmts, visit)
 	for _, s := range u.File.Stmts {
 		if f, ok := s.(*syntax.Func); ok {
-			walkStmts(f.Body.Stmts, visit)
+			syntax.WalkExprs(f.Body.Stmts, visit)
 		}
 	}
 }
@@ -402,7 +402,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	n := 0
 	for _, s := range f.Stmts {
-		walkNested(s, func(syntax.Stmt) { n++ })
+		syntax.WalkStmt(s, func(syntax.Stmt) { n++ })
 	}
 	b.ResetTimer()
 	for b.Loop() {

@@ -21,7 +21,7 @@ func (c *checker) registered(e syntax.Expr) *types.Type {
 		e.SetType(t)
 		return t
 	}
-	switch x := unparen(e).(type) {
+	switch x := syntax.Unparen(e).(type) {
 	case *syntax.ListLit:
 		if len(x.Items) == 0 {
 			c.err("E0705", x, "an empty list registers nothing")
@@ -58,7 +58,7 @@ func (c *checker) registered(e syntax.Expr) *types.Type {
 // plainList reports a list of numbers where a list of constructors should stand.
 func (c *checker) plainList(x *syntax.ListLit) bool {
 	for _, it := range x.Items {
-		switch unparen(it).(type) {
+		switch syntax.Unparen(it).(type) {
 		case *syntax.IntLit, *syntax.FloatLit, *syntax.Unary:
 		default:
 			return false
@@ -74,7 +74,7 @@ func (c *checker) plainList(x *syntax.ListLit) bool {
 
 // constructor checks one constructor and returns the type of its handle.
 func (c *checker) constructor(e syntax.Expr) *types.Type {
-	inner := unparen(e)
+	inner := syntax.Unparen(e)
 	t := c.constructor1(inner)
 	if inner != nil {
 		inner.SetType(t)
@@ -340,7 +340,7 @@ func (c *checker) inRange(e syntax.Expr, t *types.Type, what string) {
 
 // reduceFits reports a reducer whose codelets work on other data than t.
 func (c *checker) reduceFits(e syntax.Expr, t *types.Type) {
-	call, ok := unparen(e).(*syntax.Call)
+	call, ok := syntax.Unparen(e).(*syntax.Call)
 	if !ok || call.Callee != builtinFuncs["reducer"] || t == types.TInvalid {
 		return
 	}
@@ -461,7 +461,7 @@ func (c *checker) wrongArg(a *syntax.Arg) {
 func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 	sizes := sizeNames[kind]
 	size := i < len(sizes)
-	switch unparen(a.Value).(type) {
+	switch syntax.Unparen(a.Value).(type) {
 	case *syntax.StringLit, *syntax.FString, *syntax.ListLit, *syntax.ListComp:
 	default:
 		if size {
@@ -490,7 +490,7 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 	if size {
 		d.Message = fmt.Sprintf("`%s` must be an int, and this is %s: %s", sizes[i], aType(t), what)
 	}
-	if rows, ok := unparen(a.Value).(*syntax.ListLit); ok && kind == "matrix" && size {
+	if rows, ok := syntax.Unparen(a.Value).(*syntax.ListLit); ok && kind == "matrix" && size {
 		if flat := c.flat(rows); flat != "" && i == 0 {
 			d.Help = append(d.Help, "a matrix takes its sizes and a flat list, row by row: `"+flat+"`")
 			d.Edit(c.f.At(a), flat)
@@ -509,7 +509,7 @@ func (c *checker) nameless(a *syntax.Arg, kind string, i int) bool {
 // nestedList reports a list of rows where a flat list is given.
 func (c *checker) nestedList(a *syntax.Arg, kind string) {
 	d := c.err("E0705", a.Value, "`list` takes a flat list, row by row")
-	rows, ok := unparen(a.Value).(*syntax.ListLit)
+	rows, ok := syntax.Unparen(a.Value).(*syntax.ListLit)
 	flat := ""
 	if ok && kind == "matrix" {
 		flat = c.flat(rows)
@@ -536,7 +536,7 @@ func (c *checker) flat(rows *syntax.ListLit) string {
 	var items []string
 	n := 0
 	for _, r := range rows.Items {
-		row, ok := unparen(r).(*syntax.ListLit)
+		row, ok := syntax.Unparen(r).(*syntax.ListLit)
 		if !ok || len(row.Items) == 0 || n > 0 && len(row.Items) != n {
 			return ""
 		}
@@ -571,7 +571,7 @@ func ConstructorArgs(kind string) []string {
 // "" if it does not; sure says that it leaves nothing open.
 func (c *checker) sizesInBrackets(e syntax.Expr) (right string, sure bool) {
 	var groups [][]syntax.Expr // of brackets, the last first
-	x := unparen(e)
+	x := syntax.Unparen(e)
 	for {
 		index, ok := x.(*syntax.Index)
 		if !ok {

@@ -292,7 +292,7 @@ func (c *checker) overParts(d *diag.Diagnostic, e syntax.Expr) {
 
 // partitioned is the last partition in front of e, a name of data; nil if none is in sight.
 func (c *checker) partitioned(e syntax.Expr) *syntax.Partition {
-	id, ok := unparen(e).(*syntax.Ident)
+	id, ok := syntax.Unparen(e).(*syntax.Ident)
 	if !ok || id.Obj == nil || c.infos[id.Obj] == nil {
 		return nil
 	}
@@ -308,7 +308,7 @@ func (c *checker) partsOf(p *syntax.Partition) string {
 	switch f := p.Filters[0]; f.Name.Name {
 	case "blocks", "rows", "cols":
 		if a := f.Args[0]; a.Name == nil || a.Name.Name == "p" {
-			if _, sum := unparen(a.Value).(*syntax.Binary); sum {
+			if _, sum := syntax.Unparen(a.Value).(*syntax.Binary); sum {
 				return "(" + c.text(a.Value) + ")"
 			}
 			return c.text(a.Value)
@@ -632,7 +632,7 @@ func (c *checker) asCodelet(d *diag.Diagnostic, b *syntax.Binary, x, y *types.Ty
 // isNumeral reports whether e is written as a number.
 func isNumeral(e syntax.Expr) bool {
 	_, whole := literal(e)
-	_, float := unparen(e).(*syntax.FloatLit)
+	_, float := syntax.Unparen(e).(*syntax.FloatLit)
 	return whole || float
 }
 

@@ -392,7 +392,7 @@ func (f *flow) stmt(s syntax.Stmt) {
 				f.block(s.Body.Stmts, nil)
 			})
 		}
-		if b, ok := unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !breaks(s.Body.Stmts) {
+		if b, ok := syntax.Unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !breaks(s.Body.Stmts) {
 			f.over = true
 		}
 	case *syntax.Return:
@@ -443,7 +443,7 @@ func (f *flow) with(w *syntax.With) {
 // all calls use for the data in sight that a statement names; lists are walked.
 func (f *flow) all(list []syntax.Expr, use func(x *cell, whole bool, e syntax.Expr)) {
 	for _, e := range list {
-		if l, ok := unparen(e).(*syntax.ListLit); ok {
+		if l, ok := syntax.Unparen(e).(*syntax.ListLit); ok {
 			f.all(l.Items, use)
 			continue
 		}
@@ -463,7 +463,7 @@ func (f *flow) let(s *syntax.Let) {
 	if o == nil {
 		return
 	}
-	switch v := unparen(s.Value).(type) {
+	switch v := syntax.Unparen(s.Value).(type) {
 	case *syntax.Call:
 		if v.Callee == builtinFuncs["gate"] && v.Callee != nil {
 			f.gates = append(f.gates, f.declare(o, state{hold: holdHeld}))
@@ -502,7 +502,7 @@ func (f *flow) wait(s *syntax.Wait) {
 		return
 	}
 	for _, e := range s.Of {
-		if id, ok := unparen(e).(*syntax.Ident); ok {
+		if id, ok := syntax.Unparen(e).(*syntax.Ident); ok {
 			if x := f.cells[id.Obj]; x != nil && (x.obj.Type.Kind == types.Task || x.obj.Type.Kind == types.Gate) {
 				switch g := x.state.gate; {
 				case x.obj.Type.Kind == types.Gate && x.state.hold == holdHeld:
@@ -591,7 +591,7 @@ func (f *flow) ifStmt(s *syntax.If) {
 }
 
 func (f *flow) assign(s *syntax.Assign) {
-	switch t := unparen(s.Target).(type) {
+	switch t := syntax.Unparen(s.Target).(type) {
 	case *syntax.Ident:
 		f.expr(s.Value)
 		if x := f.cells[t.Obj]; x != nil && t.Obj != nil {
@@ -601,7 +601,7 @@ func (f *flow) assign(s *syntax.Assign) {
 		f.assigned[t.Obj] = f.clock
 		return
 	case *syntax.Index:
-		if id, ok := unparen(t.X).(*syntax.Ident); ok && isType(t.X, types.Array) {
+		if id, ok := syntax.Unparen(t.X).(*syntax.Ident); ok && isType(t.X, types.Array) {
 			for _, a := range t.Args {
 				f.expr(a)
 			}
@@ -612,7 +612,7 @@ func (f *flow) assign(s *syntax.Assign) {
 			return
 		}
 	}
-	if t, ok := unparen(s.Target).(*syntax.Index); ok {
+	if t, ok := syntax.Unparen(s.Target).(*syntax.Index); ok {
 		if b := t.X.Type(); b != nil && (b.IsHandle() || b.Kind == types.View) {
 			f.expr(s.Value)
 			return // reported: parts cannot be assigned

@@ -31,8 +31,8 @@ func newCallees(c *checker) *callees {
 		if fn.Body == nil {
 			continue
 		}
-		walkStmts(fn.Body.Stmts, func(e syntax.Expr) {
-			walkExpr(e, func(x syntax.Expr) bool {
+		syntax.WalkExprs(fn.Body.Stmts, func(e syntax.Expr) {
+			syntax.WalkExpr(e, func(x syntax.Expr) bool {
 				if id, ok := x.(*syntax.Ident); ok && id.Obj != nil && id.Obj.Global && followed(id.Obj) && !seen[id.Obj] {
 					seen[id.Obj] = true
 					k.globals = append(k.globals, id.Obj)
@@ -111,7 +111,7 @@ func (k *callees) lastUse(fn *syntax.Func, o *types.Object, depth int) latest {
 		}
 	}
 	straight(fn.Body.Stmts, func(e syntax.Expr) {
-		walkExpr(e, func(x syntax.Expr) bool {
+		syntax.WalkExpr(e, func(x syntax.Expr) bool {
 			switch x := x.(type) {
 			case *syntax.Cond, *syntax.ListComp:
 				return false
@@ -184,7 +184,7 @@ func straight(list []syntax.Stmt, visit func(syntax.Expr)) {
 		case *syntax.Break, *syntax.Continue:
 			return
 		default:
-			walkStmts([]syntax.Stmt{s}, visit)
+			syntax.WalkExprs([]syntax.Stmt{s}, visit)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func straight(list []syntax.Stmt, visit func(syntax.Expr)) {
 // mayLeave reports whether s holds a return.
 func mayLeave(s syntax.Stmt) bool {
 	found := false
-	walkNested(s, func(s syntax.Stmt) {
+	syntax.WalkStmt(s, func(s syntax.Stmt) {
 		if _, ok := s.(*syntax.Return); ok {
 			found = true
 		}
@@ -248,7 +248,7 @@ func (t *touch) data(e syntax.Expr) {
 
 // indices walks all of e but the name of its data.
 func (t *touch) indices(e syntax.Expr) {
-	switch x := unparen(e).(type) {
+	switch x := syntax.Unparen(e).(type) {
 	case *syntax.Index:
 		for _, a := range x.Args {
 			t.expr(a)
@@ -263,7 +263,7 @@ func (t *touch) indices(e syntax.Expr) {
 // base is the name that e is an item of.
 func base(e syntax.Expr) *types.Object {
 	for {
-		switch x := unparen(e).(type) {
+		switch x := syntax.Unparen(e).(type) {
 		case *syntax.Index:
 			e = x.X
 		case *syntax.Ident:
@@ -275,7 +275,7 @@ func base(e syntax.Expr) *types.Object {
 }
 
 func (t *touch) expr(e syntax.Expr) {
-	walkExpr(e, func(e syntax.Expr) bool {
+	syntax.WalkExpr(e, func(e syntax.Expr) bool {
 		switch e := e.(type) {
 		case *syntax.Ident:
 			t.add(e.Obj)
@@ -325,7 +325,7 @@ func (t *touch) option(o *syntax.Option) {
 		return
 	}
 	items := []syntax.Expr{o.Value}
-	if l, ok := unparen(o.Value).(*syntax.ListLit); ok {
+	if l, ok := syntax.Unparen(o.Value).(*syntax.ListLit); ok {
 		items = l.Items
 	}
 	for _, x := range items {
@@ -362,17 +362,17 @@ func (t *touch) call(e *syntax.Call) bool {
 
 func (t *touch) stmts(list []syntax.Stmt) {
 	for _, s := range list {
-		walkNested(s, t.stmt)
+		syntax.WalkStmt(s, t.stmt)
 	}
 }
 
-// stmt adds what s itself changes; walkNested comes to the statements inside.
+// stmt adds what s itself changes; syntax.WalkStmt comes to the statements inside.
 func (t *touch) stmt(s syntax.Stmt) {
 	quiet := func(list []syntax.Expr) {
 		for _, e := range list {
 			if x := e.Type(); x != nil && (x.IsHandle() || x.Kind == types.View) {
 				t.indices(e)
-			} else if l, ok := unparen(e).(*syntax.ListLit); ok {
+			} else if l, ok := syntax.Unparen(e).(*syntax.ListLit); ok {
 				for _, i := range l.Items {
 					t.indices(i)
 				}
@@ -436,6 +436,6 @@ func (t *touch) stmt(s syntax.Stmt) {
 			t.add(n.Obj)
 		}
 	default:
-		exprsOf(s, t.expr)
+		syntax.ExprsOf(s, t.expr)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 func (f *flow) register(s *syntax.Register) {
 	init := state{life: lifeUnwritten, split: splitNone}
-	call, ok := unparen(s.Value).(*syntax.Call)
+	call, ok := syntax.Unparen(s.Value).(*syntax.Call)
 	if !ok {
 		f.expr(s.Value)
 		return // a list: its handles have no names
@@ -33,7 +33,7 @@ func (f *flow) register(s *syntax.Register) {
 		case "fill", "list", "load":
 			init.life = lifeWritten
 		case "reduce":
-			if id, ok := unparen(a.Value).(*syntax.Ident); (!ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue) && init.life == lifeUnwritten {
+			if id, ok := syntax.Unparen(a.Value).(*syntax.Ident); (!ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue) && init.life == lifeUnwritten {
 				init.escaped, init.life, init.split = true, lifeUnknown, splitUnknown // an init may serve as a lazy initialiser
 			}
 		}
@@ -79,7 +79,7 @@ func (f *flow) partition(s *syntax.Partition) {
 
 func (f *flow) unpartition(s *syntax.Unpartition) {
 	for _, e := range s.Of {
-		id, ok := unparen(e).(*syntax.Ident)
+		id, ok := syntax.Unparen(e).(*syntax.Ident)
 		if !ok || f.cellOf(id) == nil {
 			f.target(e, e)
 			continue
@@ -253,7 +253,7 @@ func (f *flow) unreleased(start int, by syntax.Node) {
 // v, v[i, j]. The cell is nil when the data is not in sight; whole says that e
 // is all of it. Indices are walked.
 func (f *flow) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
-	switch e := unparen(e).(type) {
+	switch e := syntax.Unparen(e).(type) {
 	case *syntax.Ident:
 		x = f.cellOf(e)
 		if x == nil {
@@ -269,7 +269,7 @@ func (f *flow) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
 			f.expr(a)
 		}
 		x, _ = f.target(e.X, at)
-		if id, ok := unparen(e.X).(*syntax.Ident); ok && x != nil && x.obj == id.Obj {
+		if id, ok := syntax.Unparen(e.X).(*syntax.Ident); ok && x != nil && x.obj == id.Obj {
 			f.defaultView(x, e, id.Name)
 		}
 		return x, false
@@ -439,7 +439,7 @@ func (c *checker) writerOf(o *types.Object, read int32) (text string, after bool
 			}
 			return true
 		}
-		walkStmts(c.f.Stmts, func(e syntax.Expr) { walkExpr(e, visit) })
+		syntax.WalkExprs(c.f.Stmts, func(e syntax.Expr) { syntax.WalkExpr(e, visit) })
 		for _, list := range c.writers {
 			slices.SortStableFunc(list, func(a, b writer) int { return cmp.Compare(a.insert.Lo, b.insert.Lo) })
 		}
@@ -628,7 +628,7 @@ func (f *flow) stillSame(then syntax.Expr, since int, now syntax.Expr) bool {
 	if !f.c.equal(then, now) {
 		return same // one of them is the whole
 	}
-	walkExpr(then, func(e syntax.Expr) bool {
+	syntax.WalkExpr(then, func(e syntax.Expr) bool {
 		if id, ok := e.(*syntax.Ident); ok && id.Obj != nil && (id.Obj.Kind == types.LetObject || id.Obj.Kind == types.FuncParam) {
 			same = same && f.assigned[id.Obj] <= since && (!id.Obj.Global || f.called <= since)
 		}

@@ -179,7 +179,7 @@ func (f *flow) call(e *syntax.Call) {
 		}
 	case "busy":
 		for _, a := range e.Args {
-			if id, ok := unparen(a.Value).(*syntax.Ident); ok && (isType(id, types.Task) || isType(id, types.Gate)) {
+			if id, ok := syntax.Unparen(a.Value).(*syntax.Ident); ok && (isType(id, types.Task) || isType(id, types.Gate)) {
 				continue // busy does not wait for it
 			}
 			f.all([]syntax.Expr{a.Value}, func(x *cell, whole bool, e syntax.Expr) { f.alive(x, e) })
@@ -194,7 +194,7 @@ func (f *flow) call(e *syntax.Call) {
 		}
 	case "open":
 		for _, a := range e.Args {
-			id, ok := unparen(a.Value).(*syntax.Ident)
+			id, ok := syntax.Unparen(a.Value).(*syntax.Ident)
 			if !ok || f.cells[id.Obj] == nil {
 				f.expr(a.Value)
 				continue
@@ -224,7 +224,7 @@ func (f *flow) index(e *syntax.Index) {
 		for _, a := range e.Args {
 			f.expr(a)
 		}
-		if id, ok := unparen(e.X).(*syntax.Ident); ok {
+		if id, ok := syntax.Unparen(e.X).(*syntax.Ident); ok {
 			if x := f.cells[id.Obj]; x != nil {
 				f.arrayUse(x, id, e)
 			}
@@ -256,7 +256,7 @@ func (f *flow) selector(e *syntax.Selector) {
 		}
 		return
 	}
-	if id, ok := unparen(e.X).(*syntax.Ident); ok && t.Kind == types.Array {
+	if id, ok := syntax.Unparen(e.X).(*syntax.Ident); ok && t.Kind == types.Array {
 		if x := f.cells[id.Obj]; x != nil {
 			f.arrayUse(x, id, e)
 		}
@@ -284,7 +284,7 @@ func (f *flow) insert(e *syntax.Insert) {
 					gate = g
 				}
 			case "unordered":
-				if l, ok := unparen(o.Value).(*syntax.ListLit); ok {
+				if l, ok := syntax.Unparen(o.Value).(*syntax.ListLit); ok {
 					for _, x := range l.Items {
 						f.target(x, x)
 					}
@@ -330,12 +330,12 @@ func (f *flow) insert(e *syntax.Insert) {
 // after walks the value of the option after and returns a gate in it that is
 // closed for sure.
 func (f *flow) after(e syntax.Expr) (gate *cell) {
-	items := []syntax.Expr{unparen(e)}
+	items := []syntax.Expr{syntax.Unparen(e)}
 	if l, ok := items[0].(*syntax.ListLit); ok {
 		items = l.Items
 	}
 	for _, x := range items {
-		id, ok := unparen(x).(*syntax.Ident)
+		id, ok := syntax.Unparen(x).(*syntax.Ident)
 		if !ok {
 			f.expr(x)
 			continue

@@ -324,7 +324,7 @@ func (c *checker) repeated(d *diag.Diagnostic, b *syntax.Binary) {
 	if isType(b.Y, types.List) {
 		list, times = b.Y, b.X
 	}
-	l, ok := unparen(list).(*syntax.ListLit)
+	l, ok := syntax.Unparen(list).(*syntax.ListLit)
 	if !ok || len(l.Items) != 1 {
 		if t := list.Type(); t.Of != nil && t.Of.IsNumber() {
 			x := c.unusedName(b, "x")
@@ -365,7 +365,7 @@ func (c *checker) repeated(d *diag.Diagnostic, b *syntax.Binary) {
 // unusedName is a name that e does not mention: the one that is wanted, if it can be.
 func (c *checker) unusedName(e syntax.Expr, wanted string) string {
 	used := map[string]bool{}
-	walkExpr(e, func(x syntax.Expr) bool {
+	syntax.WalkExpr(e, func(x syntax.Expr) bool {
 		if id, ok := x.(*syntax.Ident); ok {
 			used[id.Name] = true
 		}
@@ -382,7 +382,7 @@ func (c *checker) unusedName(e syntax.Expr, wanted string) string {
 // calls reports whether something is called or inserted in e.
 func calls(e syntax.Expr) bool {
 	found := false
-	walkExpr(e, func(x syntax.Expr) bool {
+	syntax.WalkExpr(e, func(x syntax.Expr) bool {
 		switch x.(type) {
 		case *syntax.Call, *syntax.Insert:
 			found = true
@@ -452,7 +452,7 @@ func (c *checker) roundedDown(e syntax.Expr, ops []syntax.Span) string {
 // them floats.
 func (c *checker) floatsForInts(d *diag.Diagnostic, e syntax.Expr) {
 	from, before := e, ""
-	if id, ok := unparen(e).(*syntax.Ident); ok && id.Obj != nil && c.infos[id.Obj] != nil && c.infos[id.Obj].let != nil {
+	if id, ok := syntax.Unparen(e).(*syntax.Ident); ok && id.Obj != nil && c.infos[id.Obj] != nil && c.infos[id.Obj].let != nil {
 		let := c.infos[id.Obj].let
 		if let.Type != nil {
 			return

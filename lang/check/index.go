@@ -68,8 +68,8 @@ func (c *checker) index(e *syntax.Index) *types.Type {
 // rangeIndex reports (0..n)[k] and range(n)[k]: a list has items. The diagnostics from
 // before on are those of the range.
 func (c *checker) rangeIndex(e *syntax.Index, before int) *types.Type {
-	text := c.text(unparen(e.X))
-	if call, ok := unparen(e.X).(*syntax.Call); ok && call.Callee == builtinFuncs["range"] && len(call.Args) < 3 && len(c.diags) == before+1 {
+	text := c.text(syntax.Unparen(e.X))
+	if call, ok := syntax.Unparen(e.X).(*syntax.Call); ok && call.Callee == builtinFuncs["range"] && len(call.Args) < 3 && len(c.diags) == before+1 {
 		text = c.rangeText(call)
 		c.diags = c.diags[:before] // a list needs no step either
 	}
@@ -126,7 +126,7 @@ func (c *checker) arrayFor(data syntax.Expr) string {
 		return "a"
 	}
 	name := "part"
-	if id, ok := unparen(data).(*syntax.Ident); ok {
+	if id, ok := syntax.Unparen(data).(*syntax.Ident); ok {
 		name = id.Name
 	}
 	return name + "_now"
@@ -230,7 +230,7 @@ func (c *checker) arrayIndex(e *syntax.Index, t *types.Type) *types.Type {
 // countIndices reports a wrong number of indices on a view whose partition is
 // in sight.
 func (c *checker) countIndices(e *syntax.Index) {
-	id, ok := unparen(e.X).(*syntax.Ident)
+	id, ok := syntax.Unparen(e.X).(*syntax.Ident)
 	if !ok || id.Obj == nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/check/redux"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -160,7 +161,7 @@ func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, si
 		d.Help = append(d.Help, "pass the handle that was acquired, not the array")
 	case t.Kind == types.Vector && p.Type.Kind == types.Variable:
 		of := c.text(a.Value)
-		if x, ok := unparen(a.Value).(*syntax.Index); ok { // a part of one element is a vector all the same
+		if x, ok := syntax.Unparen(a.Value).(*syntax.Index); ok { // a part of one element is a vector all the same
 			of = c.text(x.X)
 			if id, ok := x.X.(*syntax.Ident); ok && c.infos[id.Obj] != nil && c.infos[id.Obj].part != nil {
 				of = c.text(c.infos[id.Obj].part.Of[0])
@@ -486,7 +487,7 @@ func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) b
 	d.Label = "needs a way to combine the copies"
 	d.Labels = append(d.Labels, c.label(in.ctor, "registered without `reduce`"))
 	reduce := "reduce = sum"
-	if fold := FoldOf(e.Callee, param); fold != "" {
+	if fold := redux.FoldOf(e.Callee, param); fold != "" {
 		reduce = "reduce = " + fold
 	}
 	d.Help = append(d.Help, fmt.Sprintf("register it as `%s`", c.withArg(in.ctor, reduce)))
@@ -507,7 +508,7 @@ func (c *checker) withArg(call *syntax.Call, arg string) string {
 // sight: x, x[i], v, v[i, j] where v is a named view of x.
 func (c *checker) rootOf(e syntax.Expr) *types.Object {
 	for {
-		switch x := unparen(e).(type) {
+		switch x := syntax.Unparen(e).(type) {
 		case *syntax.Index:
 			e = x.X
 		case *syntax.Ident:
@@ -697,7 +698,7 @@ func (c *checker) wouldFit(a *syntax.TaskArg, p *types.Param) bool {
 // rootName is x of x, x[i] and x.f, "" for anything else.
 func rootName(e syntax.Expr) string {
 	for {
-		switch x := unparen(e).(type) {
+		switch x := syntax.Unparen(e).(type) {
 		case *syntax.Index:
 			e = x.X
 		case *syntax.Selector:
@@ -789,7 +790,7 @@ func (c *checker) onceHelp(a, b operand) string {
 // sameElements reports whether a and b share elements whatever the values of
 // names are: the same data, whole or at equal indices.
 func (c *checker) sameElements(a, b syntax.Expr) bool {
-	a, b = unparen(a), unparen(b)
+	a, b = syntax.Unparen(a), syntax.Unparen(b)
 	if c.equal(a, b) {
 		return true
 	}
@@ -809,24 +810,24 @@ func isWhole(e syntax.Expr, root *types.Object) bool {
 // equal reports whether a and b have the same value for sure when they are
 // evaluated one after the other: names, literals and arithmetic on them.
 func (c *checker) equal(a, b syntax.Expr) bool {
-	switch x := unparen(a).(type) {
+	switch x := syntax.Unparen(a).(type) {
 	case *syntax.Ident:
-		y, ok := unparen(b).(*syntax.Ident)
+		y, ok := syntax.Unparen(b).(*syntax.Ident)
 		return ok && x.Obj != nil && x.Obj == y.Obj
 	case *syntax.IntLit:
-		y, ok := unparen(b).(*syntax.IntLit)
+		y, ok := syntax.Unparen(b).(*syntax.IntLit)
 		return ok && x.Value == y.Value
 	case *syntax.Unary:
-		y, ok := unparen(b).(*syntax.Unary)
+		y, ok := syntax.Unparen(b).(*syntax.Unary)
 		return ok && x.Op == y.Op && c.equal(x.X, y.X)
 	case *syntax.Binary:
-		y, ok := unparen(b).(*syntax.Binary)
+		y, ok := syntax.Unparen(b).(*syntax.Binary)
 		return ok && x.Op == y.Op && c.equal(x.X, y.X) && c.equal(x.Y, y.Y)
 	case *syntax.Selector:
-		y, ok := unparen(b).(*syntax.Selector)
+		y, ok := syntax.Unparen(b).(*syntax.Selector)
 		return ok && x.Name != nil && y.Name != nil && x.Name.Name == y.Name.Name && c.equal(x.X, y.X)
 	case *syntax.Index:
-		y, ok := unparen(b).(*syntax.Index)
+		y, ok := syntax.Unparen(b).(*syntax.Index)
 		if !ok || len(x.Args) != len(y.Args) || !c.equal(x.X, y.X) {
 			return false
 		}

@@ -147,7 +147,7 @@ func clipped(s string) string {
 
 // downwards looks at what a loop goes over.
 func (c *checker) downwards(e syntax.Expr) {
-	switch v := unparen(e).(type) {
+	switch v := syntax.Unparen(e).(type) {
 	case *syntax.RangeExpr:
 		lo, ok := literal(v.Lo)
 		hi, ok2 := literal(v.Hi)
@@ -195,7 +195,7 @@ func (c *checker) staleConditions() {
 	var elsewhere map[*types.Object]bool // what functions change
 	look := func(list []syntax.Stmt) {
 		for _, s := range list {
-			walkNested(s, func(s syntax.Stmt) {
+			syntax.WalkStmt(s, func(s syntax.Stmt) {
 				l, ok := s.(*syntax.While)
 				if !ok || l.Body == nil {
 					return
@@ -227,7 +227,7 @@ func (c *checker) staleCondition(l *syntax.While, elsewhere map[*types.Object]bo
 	changedIn(l.Body.Stmts, changed)
 	var stays []*syntax.Ident
 	changes := false
-	walkExpr(l.Cond, func(e syntax.Expr) bool {
+	syntax.WalkExpr(l.Cond, func(e syntax.Expr) bool {
 		switch e := e.(type) {
 		case *syntax.Ident:
 			switch o := e.Obj; {
@@ -247,7 +247,7 @@ func (c *checker) staleCondition(l *syntax.While, elsewhere map[*types.Object]bo
 		}
 		var let *syntax.Let
 		for _, s := range l.Body.Stmts {
-			walkNested(s, func(s syntax.Stmt) {
+			syntax.WalkStmt(s, func(s syntax.Stmt) {
 				if s, ok := s.(*syntax.Let); ok && let == nil && c.newName(s, id) {
 					let = s
 				}
@@ -277,18 +277,18 @@ func (c *checker) newName(let *syntax.Let, id *syntax.Ident) bool {
 // changedIn adds the names that the statements assign to out.
 func changedIn(list []syntax.Stmt, out map[*types.Object]bool) {
 	for _, s := range list {
-		walkNested(s, func(s syntax.Stmt) {
+		syntax.WalkStmt(s, func(s syntax.Stmt) {
 			a, ok := s.(*syntax.Assign)
 			if !ok {
 				return
 			}
-			t := unparen(a.Target)
+			t := syntax.Unparen(a.Target)
 			for {
 				x, ok := t.(*syntax.Index)
 				if !ok {
 					break
 				}
-				t = unparen(x.X)
+				t = syntax.Unparen(x.X)
 			}
 			if id, ok := t.(*syntax.Ident); ok && id.Obj != nil {
 				out[id.Obj] = true
@@ -313,7 +313,7 @@ func (c *checker) blocking() {
 
 func (c *checker) blockingIn(list []syntax.Stmt) {
 	for _, s := range list {
-		walkNested(s, func(s syntax.Stmt) {
+		syntax.WalkStmt(s, func(s syntax.Stmt) {
 			switch l := s.(type) {
 			case *syntax.While:
 				if l.Body != nil && c.submits(l.Body.Stmts) {
@@ -332,8 +332,8 @@ func (c *checker) blockingIn(list []syntax.Stmt) {
 // script, which may.
 func (c *checker) submits(list []syntax.Stmt) bool {
 	found := false
-	walkStmts(list, func(e syntax.Expr) {
-		walkExpr(e, func(e syntax.Expr) bool {
+	syntax.WalkExprs(list, func(e syntax.Expr) {
+		syntax.WalkExpr(e, func(e syntax.Expr) bool {
 			switch e := e.(type) {
 			case *syntax.Insert:
 				found = true
@@ -382,7 +382,7 @@ func (c *checker) blockingWhile(l *syntax.While) {
 
 // readIn finds a value that s itself reads whenever it runs.
 func readIn(s syntax.Stmt) (read syntax.Expr) {
-	exprsOf(s, func(e syntax.Expr) {
+	syntax.ExprsOf(s, func(e syntax.Expr) {
 		if read == nil {
 			read = valueRead(e)
 		}
@@ -398,7 +398,7 @@ func readDecides(l *syntax.While, counted bool) bool {
 	body := l.Body.Stmts
 	setters := map[*types.Object][]int{} // statements of the body that set a variable, themselves or within
 	for k, s := range body {
-		walkNested(s, func(s syntax.Stmt) {
+		syntax.WalkStmt(s, func(s syntax.Stmt) {
 			if o := assigned(s); o != nil {
 				setters[o] = append(setters[o], k)
 			}
@@ -408,7 +408,7 @@ func readDecides(l *syntax.While, counted bool) bool {
 	var todo []int
 	seen := map[*types.Object]bool{}
 	add := func(e syntax.Expr) {
-		walkExpr(e, func(e syntax.Expr) bool {
+		syntax.WalkExpr(e, func(e syntax.Expr) bool {
 			if id, ok := e.(*syntax.Ident); ok && id.Obj != nil && !seen[id.Obj] {
 				seen[id.Obj] = true
 				todo = append(todo, setters[id.Obj]...)
@@ -428,7 +428,7 @@ func readDecides(l *syntax.While, counted bool) bool {
 		todo = todo[:len(todo)-1]
 		if !deciding[k] {
 			deciding[k] = true
-			walkNested(body[k], func(s syntax.Stmt) { exprsOf(s, add) })
+			syntax.WalkStmt(body[k], func(s syntax.Stmt) { syntax.ExprsOf(s, add) })
 		}
 	}
 	for k, s := range body {
@@ -447,13 +447,13 @@ func assigned(s syntax.Stmt) *types.Object {
 			return s.Name.Obj
 		}
 	case *syntax.Assign:
-		target := unparen(s.Target)
+		target := syntax.Unparen(s.Target)
 		for {
 			index, ok := target.(*syntax.Index)
 			if !ok {
 				break
 			}
-			target = unparen(index.X)
+			target = syntax.Unparen(index.X)
 		}
 		if id, ok := target.(*syntax.Ident); ok {
 			return id.Obj
@@ -515,13 +515,13 @@ func (c *checker) counter(cond syntax.Expr, body []syntax.Stmt) string {
 	assigned := map[*types.Object]bool{}
 	for _, s := range body {
 		if a, ok := s.(*syntax.Assign); ok {
-			if id, ok := unparen(a.Target).(*syntax.Ident); ok && id.Obj != nil {
+			if id, ok := syntax.Unparen(a.Target).(*syntax.Ident); ok && id.Obj != nil {
 				assigned[id.Obj] = true
 			}
 		}
 	}
 	name := ""
-	walkExpr(cond, func(e syntax.Expr) bool {
+	syntax.WalkExpr(cond, func(e syntax.Expr) bool {
 		if id, ok := e.(*syntax.Ident); ok && name == "" && assigned[id.Obj] && isType(id, types.Int) {
 			name = id.Name
 		}
@@ -557,7 +557,7 @@ func valueRead(e syntax.Expr) syntax.Expr {
 		}
 		return found == nil
 	}
-	walk = func(e syntax.Expr) { walkExpr(e, visit) }
+	walk = func(e syntax.Expr) { syntax.WalkExpr(e, visit) }
 	walk(e)
 	return found
 }

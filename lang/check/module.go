@@ -289,7 +289,7 @@ func digit(r rune) bool  { return r >= '0' && r <= '9' }
 
 // notConstant returns a part of e that is not a constant, nil when all is.
 func (c *checker) notConstant(e syntax.Expr) (bad syntax.Expr) {
-	walkExpr(e, func(x syntax.Expr) bool {
+	syntax.WalkExpr(e, func(x syntax.Expr) bool {
 		if bad != nil {
 			return false
 		}

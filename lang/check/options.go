@@ -116,7 +116,7 @@ func (c *checker) optionValue(o *syntax.Option, entry vocab.Option) {
 		return
 	}
 	d := c.err("E0705", o.Value, fmt.Sprintf("%s takes %v, and this is %s", what, entry.Type, aType(t)))
-	if lit, ok := unparen(o.Value).(*syntax.StringLit); ok && entry.Type == vocab.KindsOption && slices.Contains(kindsOfWorkers, lit.Value) {
+	if lit, ok := syntax.Unparen(o.Value).(*syntax.StringLit); ok && entry.Type == vocab.KindsOption && slices.Contains(kindsOfWorkers, lit.Value) {
 		d.Help = append(d.Help, fmt.Sprintf("a kind stands without quotes: `%s`", lit.Value))
 		d.Edit(c.f.At(o.Value), lit.Value)
 		d.Sure()
@@ -128,7 +128,7 @@ func (c *checker) optionValue(o *syntax.Option, entry vocab.Option) {
 
 // handleList checks a list of handles and views, which may be of different types.
 func (c *checker) handleList(e syntax.Expr, what string) {
-	lit, ok := unparen(e).(*syntax.ListLit)
+	lit, ok := syntax.Unparen(e).(*syntax.ListLit)
 	if !ok {
 		t := c.expr(e)
 		if t.Kind != types.Invalid && !(t.Kind == types.List && (t.Of == nil || t.Of.IsHandle() || t.Of.Kind == types.View || t.Of.Kind == types.Invalid)) {
@@ -163,13 +163,13 @@ func (c *checker) implemented(w *syntax.With, o *types.Object) {
 		if opt.Name.Name != "where" {
 			continue
 		}
-		items := []syntax.Expr{unparen(opt.Value)}
+		items := []syntax.Expr{syntax.Unparen(opt.Value)}
 		if l, ok := items[0].(*syntax.ListLit); ok {
 			items = l.Items
 		}
 		var names []string
 		for _, x := range items {
-			id, ok := unparen(x).(*syntax.Ident)
+			id, ok := syntax.Unparen(x).(*syntax.Ident)
 			if !ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue || id.Obj.Type.Kind != types.DeviceKind {
 				return
 			}

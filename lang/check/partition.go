@@ -45,7 +45,7 @@ func (c *checker) partition(s *syntax.Partition) {
 		}
 	}
 	for _, x := range s.Of {
-		if id, ok := unparen(x).(*syntax.Ident); ok && id.Obj != nil {
+		if id, ok := syntax.Unparen(x).(*syntax.Ident); ok && id.Obj != nil {
 			c.info(id.Obj).split = s
 		}
 	}
@@ -297,7 +297,7 @@ func (c *checker) filterArg(a *syntax.Arg, e *FilterEntry, name string) {
 	what := fmt.Sprintf("`%s` of `%s`", name, e.Name)
 	if name == "sizes" && e.Sizes {
 		c.want(a.Value, types.ListOf(types.TInt), what)
-		if l, ok := unparen(a.Value).(*syntax.ListLit); ok {
+		if l, ok := syntax.Unparen(a.Value).(*syntax.ListLit); ok {
 			if len(l.Items) == 0 {
 				c.err("E0505", a.Value, "there must be at least one part")
 			}

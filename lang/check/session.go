@@ -102,7 +102,7 @@ func (s *Session) lastValue(c *checker) *types.Object {
 	if !ok {
 		return nil
 	}
-	if _, task := unparen(x.X).(*syntax.Insert); task {
+	if _, task := syntax.Unparen(x.X).(*syntax.Insert); task {
 		return nil
 	}
 	t := x.X.Type()
@@ -431,7 +431,7 @@ func (t *Transcript) text(k int) string {
 			continue
 		}
 		if x, ok := s.(*syntax.ExprStmt); ok && n < len(stmts)-1 {
-			switch unparen(x.X).(type) {
+			switch syntax.Unparen(x.X).(type) {
 			case *syntax.Call, *syntax.Insert:
 			default: // an error in a script
 				e.insert(x.Lo, "let "+t.fresh("value_")+" = ")

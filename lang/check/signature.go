@@ -212,7 +212,7 @@ func (c *checker) codeletBody(s *syntax.Codelet) {
 // there, which has been reported already.
 func (c *checker) namedInBody(b *syntax.Block) {
 	mark := func(e syntax.Expr) {
-		walkExpr(e, func(x syntax.Expr) bool {
+		syntax.WalkExpr(e, func(x syntax.Expr) bool {
 			if id, ok := x.(*syntax.Ident); ok {
 				if o := c.top.Names[id.Name]; o != nil {
 					c.markUsed(o)
@@ -224,13 +224,13 @@ func (c *checker) namedInBody(b *syntax.Block) {
 		})
 	}
 	for _, s := range b.Stmts {
-		walkNested(s, func(s syntax.Stmt) {
+		syntax.WalkStmt(s, func(s syntax.Stmt) {
 			if e, ok := s.(*syntax.Each); ok {
 				for _, d := range e.Domain {
 					mark(d)
 				}
 			}
-			exprsOf(s, mark)
+			syntax.ExprsOf(s, mark)
 		})
 	}
 }
@@ -239,7 +239,7 @@ func (c *checker) namedInBody(b *syntax.Block) {
 // before any statement ran.
 func (c *checker) paramsOnly(e syntax.Expr, what string) bool {
 	n := len(c.diags)
-	walkExpr(e, func(x syntax.Expr) bool {
+	syntax.WalkExpr(e, func(x syntax.Expr) bool {
 		switch x := x.(type) {
 		case *syntax.Ident:
 			o := c.scope.Lookup(x.Name)
@@ -300,7 +300,7 @@ func (c *checker) params() {
 	visit = func(o *types.Object) bool {
 		state[o] = 1
 		ok := true
-		walkExpr(decl[o].Value, func(x syntax.Expr) bool {
+		syntax.WalkExpr(decl[o].Value, func(x syntax.Expr) bool {
 			id, isIdent := x.(*syntax.Ident)
 			if !isIdent || id.Obj == nil || decl[id.Obj] == nil || !ok {
 				return ok
@@ -405,7 +405,7 @@ func ends(list []syntax.Stmt) bool {
 				return true
 			}
 		case *syntax.While:
-			if b, ok := unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !breaks(s.Body.Stmts) {
+			if b, ok := syntax.Unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !breaks(s.Body.Stmts) {
 				return true
 			}
 		}

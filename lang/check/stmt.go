@@ -119,7 +119,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 // exprStmt is a call or an insert; in a session any expression is a statement.
 func (c *checker) exprStmt(s *syntax.ExprStmt) {
 	c.expr(s.X)
-	switch unparen(s.X).(type) {
+	switch syntax.Unparen(s.X).(type) {
 	case *syntax.Call, *syntax.Insert:
 		return
 	}
@@ -134,7 +134,7 @@ func (c *checker) exprStmt(s *syntax.ExprStmt) {
 }
 
 func (c *checker) let(s *syntax.Let) {
-	if call, ok := unparen(s.Value).(*syntax.Call); ok && s.Type == nil && c.isConstructor(call) {
+	if call, ok := syntax.Unparen(s.Value).(*syntax.Call); ok && s.Type == nil && c.isConstructor(call) {
 		d := c.err("E0105", s.Value, "data is registered: `let` names values only")
 		right := fmt.Sprintf("register %s = %s", s.Name.Name, c.text(s.Value))
 		d.Help = append(d.Help, "write `"+right+"`")
@@ -181,7 +181,7 @@ func (c *checker) let(s *syntax.Let) {
 		t = want
 	case t.Kind == types.None:
 		d := c.err("E0705", s.Value, fmt.Sprintf("this gives no value that `%s` could hold", s.Name.Name))
-		if _, none := unparen(s.Value).(*syntax.NoneLit); none {
+		if _, none := syntax.Unparen(s.Value).(*syntax.NoneLit); none {
 			d.Help = append(d.Help, "a name begins with a value of its type: `0`, `0.0`, `false`, `\"\"` or `[]`")
 		}
 		t = types.TInvalid
@@ -236,7 +236,7 @@ func (c *checker) apart(s *syntax.For, item *types.Type) *types.Type {
 		}
 		return types.TInvalid
 	}
-	if call, ok := unparen(s.In).(*syntax.Call); ok && call.Callee == builtinFuncs["grid"] && len(call.Args) != len(s.Names) {
+	if call, ok := syntax.Unparen(s.In).(*syntax.Call); ok && call.Callee == builtinFuncs["grid"] && len(call.Args) != len(s.Names) {
 		c.err("E0705", s.In, fmt.Sprintf("`grid` with %s gives lists of %d, and `for` has %d names", sizes(len(call.Args)), len(call.Args), len(s.Names)))
 		return types.TInt
 	}
@@ -300,7 +300,7 @@ func (c *checker) isConstructor(e *syntax.Call) bool {
 
 // listsConstructors reports whether e is a list of constructors, which register takes.
 func (c *checker) listsConstructors(e syntax.Expr) bool {
-	switch e := unparen(e).(type) {
+	switch e := syntax.Unparen(e).(type) {
 	case *syntax.ListLit:
 		return len(e.Items) > 0 && c.constructs(e.Items[0])
 	case *syntax.ListComp:
@@ -310,13 +310,13 @@ func (c *checker) listsConstructors(e syntax.Expr) bool {
 }
 
 func (c *checker) constructs(e syntax.Expr) bool {
-	call, ok := unparen(e).(*syntax.Call)
+	call, ok := syntax.Unparen(e).(*syntax.Call)
 	return ok && c.isConstructor(call)
 }
 
 func (c *checker) register(s *syntax.Register) {
 	t := c.registered(s.Value)
-	ctor, _ := unparen(s.Value).(*syntax.Call)
+	ctor, _ := syntax.Unparen(s.Value).(*syntax.Call)
 	for _, n := range s.Names {
 		o := c.declare(types.HandleObject, n, t, "register")
 		o.Doc, o.Node = s.Doc, s
@@ -353,7 +353,7 @@ const (
 
 // data checks an operand of a statement on data.
 func (c *checker) data(e syntax.Expr, stmt string, takes int) {
-	if l, ok := unparen(e).(*syntax.ListLit); ok && takes&dataLists != 0 && len(l.Items) > 0 {
+	if l, ok := syntax.Unparen(e).(*syntax.ListLit); ok && takes&dataLists != 0 && len(l.Items) > 0 {
 		for _, x := range l.Items {
 			c.data(x, stmt, takes)
 		}
@@ -391,7 +391,7 @@ func (c *checker) data(e syntax.Expr, stmt string, takes int) {
 // unregister takes whole data by any name.
 func (c *checker) unregister(e syntax.Expr) {
 	c.data(e, "`unregister`", dataLists)
-	switch x := unparen(e).(type) {
+	switch x := syntax.Unparen(e).(type) {
 	case *syntax.Index:
 		if t := x.X.Type(); t != nil && (t.IsHandle() || t.Kind == types.View) {
 			d := c.err("E0705", e, fmt.Sprintf("`unregister` takes whole data, and `%s` is a part", c.text(e)))
@@ -496,7 +496,7 @@ func (c *checker) writeHere(d *diag.Diagnostic, s *syntax.Assign, id *syntax.Ide
 // assign is target op= value: only let names, parameters of functions, elements
 // of lists and of acquired arrays change.
 func (c *checker) assign(s *syntax.Assign) {
-	switch t := unparen(s.Target).(type) {
+	switch t := syntax.Unparen(s.Target).(type) {
 	case *syntax.Ident:
 		c.assignName(s, t)
 	case *syntax.Index:
@@ -569,7 +569,7 @@ func (c *checker) notAssignable(s *syntax.Assign, id *syntax.Ident, o *types.Obj
 	switch o.Kind {
 	case types.HandleObject, types.ViewObject:
 		if t := s.Value.Type(); s.Op == "=" && t != nil && t.IsHandle() {
-			if from, ok := unparen(s.Value).(*syntax.Ident); ok && from.Name != id.Name {
+			if from, ok := syntax.Unparen(s.Value).(*syntax.Ident); ok && from.Name != id.Name {
 				d.Help = append(d.Help, fmt.Sprintf("names of `let` change what they stand for: `let %[1]s_now = %[1]s` and `let %[2]s_now = %[2]s` above, then `%[1]s_now = %[2]s_now`; nothing is copied", id.Name, from.Name))
 			}
 			if o.Type != nil && (o.Type.Kind == types.Vector || o.Type.Kind == types.Matrix) {
@@ -610,7 +610,7 @@ func (c *checker) assignValue(s *syntax.Assign, t *types.Type) {
 
 func (c *checker) assignMismatch(s *syntax.Assign, e syntax.Expr, t *types.Type) {
 	if t.Kind == types.Int && isType(e, types.Float) {
-		id, ok := unparen(s.Target).(*syntax.Ident)
+		id, ok := syntax.Unparen(s.Target).(*syntax.Ident)
 		at := syntax.Node(s.Value)
 		d := c.err("E0703", at, fmt.Sprintf("`%s` is an int, and this makes it a float", c.text(s.Target)))
 		if ok && id.Obj != nil && id.Obj.Kind == types.LetObject {
@@ -628,7 +628,7 @@ func (c *checker) assignMismatch(s *syntax.Assign, e syntax.Expr, t *types.Type)
 		return
 	}
 	d := c.err("E0705", s.Value, fmt.Sprintf("`%s` is %s, and this is %s", c.text(s.Target), aType(t), aType(e.Type())))
-	if id, ok := unparen(s.Target).(*syntax.Ident); ok && id.Obj != nil && !id.Obj.Decl.IsZero() {
+	if id, ok := syntax.Unparen(s.Target).(*syntax.Ident); ok && id.Obj != nil && !id.Obj.Decl.IsZero() {
 		d.Labels = append(d.Labels, diag.Label{Span: id.Obj.Decl, Text: "declared here"})
 	}
 }
@@ -693,7 +693,7 @@ func (c *checker) assignElement(s *syntax.Assign, x *syntax.Index) {
 // frozen reports whether e is a list that another module exports.
 func (c *checker) frozen(e syntax.Expr) bool {
 	for {
-		switch x := unparen(e).(type) {
+		switch x := syntax.Unparen(e).(type) {
 		case *syntax.Index:
 			e = x.X
 		case *syntax.Selector:
@@ -712,7 +712,7 @@ func (c *checker) outlives(s *syntax.Assign, target *types.Object) {
 	if in == nil {
 		return
 	}
-	walkExpr(s.Value, func(e syntax.Expr) bool {
+	syntax.WalkExpr(s.Value, func(e syntax.Expr) bool {
 		switch x := e.(type) {
 		case *syntax.Paren, *syntax.ListLit, *syntax.Cond:
 			return true
@@ -742,7 +742,7 @@ func (c *checker) outlives(s *syntax.Assign, target *types.Object) {
 // mentions reports whether the name occurs in e.
 func mentions(e syntax.Expr, name string) bool {
 	found := false
-	walkExpr(e, func(x syntax.Expr) bool {
+	syntax.WalkExpr(e, func(x syntax.Expr) bool {
 		id, ok := x.(*syntax.Ident)
 		found = found || ok && id.Name == name
 		return !found
@@ -752,7 +752,7 @@ func mentions(e syntax.Expr, name string) bool {
 
 // appends reports whether e is a list, or has one added to it: xs + [x].
 func appends(e syntax.Expr) bool {
-	switch e := unparen(e).(type) {
+	switch e := syntax.Unparen(e).(type) {
 	case *syntax.ListLit, *syntax.ListComp:
 		return true
 	case *syntax.Binary:

@@ -395,7 +395,7 @@ func (c *checker) mismatch(e syntax.Expr, want *types.Type, what string) {
 // floatForInt reports a float where an int is needed.
 func (c *checker) floatForInt(e syntax.Expr, what string) {
 	d := c.err("E0703", e, fmt.Sprintf("%s must be an int, and this is a float", what))
-	if b, ok := unparen(e).(*syntax.Binary); ok && b.Op == "/" && isType(b.X, types.Int) && isType(b.Y, types.Int) {
+	if b, ok := syntax.Unparen(e).(*syntax.Binary); ok && b.Op == "/" && isType(b.X, types.Int) && isType(b.Y, types.Int) {
 		d.Help = append(d.Help, fmt.Sprintf("`/` always gives a float; write `%s // %s` to round down", c.text(b.X), c.text(b.Y)))
 		d.Edit(c.f.At(b.OpAt), "//")
 		return
@@ -412,7 +412,7 @@ func (c *checker) floatForInt(e syntax.Expr, what string) {
 func (c *checker) floatInside(d *diag.Diagnostic, e syntax.Expr) bool {
 	var name *syntax.Ident
 	one := true
-	walkExpr(e, func(x syntax.Expr) bool {
+	syntax.WalkExpr(e, func(x syntax.Expr) bool {
 		switch x := x.(type) {
 		case *syntax.Ident:
 			if isType(x, types.Float) {
@@ -432,7 +432,7 @@ func (c *checker) floatInside(d *diag.Diagnostic, e syntax.Expr) bool {
 // wholeNumber adds to d that the literal e, or that of the let whose name e is, should
 // be written as an int; false when it has a fraction, or e is something else.
 func (c *checker) wholeNumber(d *diag.Diagnostic, e syntax.Expr) bool {
-	switch x := unparen(e).(type) {
+	switch x := syntax.Unparen(e).(type) {
 	case *syntax.FloatLit:
 		text := x.Whole()
 		if text == "" {
@@ -447,13 +447,13 @@ func (c *checker) wholeNumber(d *diag.Diagnostic, e syntax.Expr) bool {
 			return false
 		}
 		s := c.infos[x.Obj].let
-		if b, ok := unparen(s.Value).(*syntax.Binary); ok && b.Op == "/" && s.Type == nil && isType(b.X, types.Int) && isType(b.Y, types.Int) {
+		if b, ok := syntax.Unparen(s.Value).(*syntax.Binary); ok && b.Op == "/" && s.Type == nil && isType(b.X, types.Int) && isType(b.Y, types.Int) {
 			d.Labels = append(d.Labels, c.label(b, "a float from here on: `/` always gives one"))
 			d.Help = append(d.Help, fmt.Sprintf("to round down write `let %s = %s // %s`", x.Name, c.text(b.X), c.text(b.Y)))
 			d.Edit(c.f.At(b.OpAt), "//")
 			return true
 		}
-		lit, ok := unparen(s.Value).(*syntax.FloatLit)
+		lit, ok := syntax.Unparen(s.Value).(*syntax.FloatLit)
 		if !ok {
 			return false
 		}

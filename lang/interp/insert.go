@@ -12,6 +12,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/check/redux"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -185,7 +186,7 @@ func (m *Machine) checkFolds(s *insertSite, st *siteState) {
 			}
 		}
 		if slices.Contains(op.mixed, h.root.fold) {
-			wrong := check.MixedTypes(s.callee, s.elems, op.name, h.root.fold, handleText(op.at, h), op.at.span())
+			wrong := redux.MixedTypes(s.callee, s.elems, op.name, h.root.fold, handleText(op.at, h), op.at.span())
 			wrong.Fixes = nil
 			label(wrong, h.root.at, "registered here")
 			wrong.Stack = m.diagnostic(wrong.Code, op.at, wrong.Message).Stack
@@ -194,7 +195,7 @@ func (m *Machine) checkFolds(s *insertSite, st *siteState) {
 		if op.fold == "" || h.root.fold == "" || op.fold == h.root.fold {
 			continue
 		}
-		d := m.diagnostic("E0303", op.at, check.FoldMessage(s.callee.Sig.Name, op.name, op.fold, handleText(op.at, h), h.root.fold))
+		d := m.diagnostic("E0303", op.at, redux.FoldMessage(s.callee.Sig.Name, op.name, op.fold, handleText(op.at, h), h.root.fold))
 		d.Label = fmt.Sprintf("needs `reduce = %s`", op.fold)
 		label(d, h.root.at, "registered here")
 		d.Help = []string{fmt.Sprintf("register it with `reduce = %s`", op.fold)}
@@ -278,7 +279,7 @@ type operandCode struct {
 	name  string
 	node  refFn                // after @
 	fold  string               // REDUX: what the codelet does to it, "" if that is not known
-	body  *check.Contributions // REDUX: of a body that does not only contribute; nil: it does
+	body  *redux.Contributions // REDUX: of a body that does not only contribute; nil: it does
 	mixed []string             // REDUX: reductions that the body serves in another type than that of the elements
 }
 
@@ -343,11 +344,11 @@ func (c *compiler) insertSite(e *syntax.Insert) *insertSite {
 			op.node, s.placed = c.ref(a.At), true
 		}
 		if a.Mode == iface.Redux {
-			op.fold = check.FoldOf(o, p.Name)
-			if body := check.ContributionsOf(o, p.Name); !body.Sound() {
+			op.fold = redux.FoldOf(o, p.Name)
+			if body := redux.ContributionsOf(o, p.Name); !body.Sound() {
 				op.body = body
 			}
-			op.mixed = check.MixedReductions(o, e.TypeArgs, p.Name)
+			op.mixed = redux.MixedReductions(o, e.TypeArgs, p.Name)
 			s.elems = e.TypeArgs
 			s.folds = s.folds || op.fold != "" || op.body != nil || op.mixed != nil
 		}

@@ -1,4 +1,4 @@
-package check
+package redux
 
 // Contributions: the locals of a body. Each declaration is a local of its own. Expanded
 // expressions name locals by declaration and version, so that equal expressions have equal
@@ -116,10 +116,10 @@ func (s *bodyLocals) enter(x syntax.Stmt, walk func()) {
 }
 
 func (s *bodyLocals) assign(a *syntax.Assign) {
-	base := unparen(a.Target)
+	base := syntax.Unparen(a.Target)
 	x, element := base.(*syntax.Index)
 	if element {
-		base = unparen(x.X)
+		base = syntax.Unparen(x.X)
 	}
 	id, ok := base.(*syntax.Ident)
 	if !ok {
@@ -145,7 +145,7 @@ func (s *bodyLocals) assign(a *syntax.Assign) {
 		}
 	}
 	for _, at := range s.enclosing[max(0, len(s.enclosing)-maxEnclosing):] {
-		s.storedElements[at] = append(s.storedElements[at], unparen(a.Target))
+		s.storedElements[at] = append(s.storedElements[at], syntax.Unparen(a.Target))
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *bodyLocals) addFlow(made []*local, l *local) {
 
 // sourcesOf returns the locals that e is computed from; nil is the operand.
 func (s *bodyLocals) sourcesOf(e syntax.Expr) (made []*local) {
-	walkExpr(e, func(e syntax.Expr) bool {
+	syntax.WalkExpr(e, func(e syntax.Expr) bool {
 		switch e := e.(type) {
 		case *syntax.Selector:
 			return false
@@ -173,7 +173,7 @@ func (s *bodyLocals) sourcesOf(e syntax.Expr) (made []*local) {
 			made = append(made, s.sourcesOf(e.Body)...)
 			s.names = s.names.Parent
 			for _, d := range e.Domain {
-				if _, size := unparen(d).(*syntax.Ident); !size { // an operand as a domain is its size
+				if _, size := syntax.Unparen(d).(*syntax.Ident); !size { // an operand as a domain is its size
 					made = append(made, s.sourcesOf(d)...)
 				}
 			}
@@ -299,7 +299,7 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 		case *syntax.Index:
 			c := *x
 			c.Args = list(x.Args)
-			if id, ok := unparen(x.X).(*syntax.Ident); ok {
+			if id, ok := syntax.Unparen(x.X).(*syntax.Ident); ok {
 				c.X = b.operand(id)
 			}
 			return &c
@@ -312,7 +312,7 @@ func (b *bodyUse) expand(e syntax.Expr) syntax.Expr {
 			c.Domain, c.Body = slices.Clone(x.Domain), sub(x.Body)
 			b.names = b.names.Parent
 			for k, d := range c.Domain {
-				if _, size := unparen(d).(*syntax.Ident); !size { // of an operand only the size
+				if _, size := syntax.Unparen(d).(*syntax.Ident); !size { // of an operand only the size
 					c.Domain[k] = sub(d)
 				}
 			}
@@ -336,6 +336,6 @@ func (b *bodyUse) operand(id *syntax.Ident) syntax.Expr {
 
 // sizeOf returns the number of nodes of e, or a number from maxExpanded on.
 func sizeOf(e syntax.Expr) (n int) {
-	walkExpr(e, func(syntax.Expr) bool { n++; return n < maxExpanded })
+	syntax.WalkExpr(e, func(syntax.Expr) bool { n++; return n < maxExpanded })
 	return n
 }

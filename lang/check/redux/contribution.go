@@ -1,13 +1,16 @@
-package check
-
-// Contributions: the effect of a codelet body on an operand that is passed REDUX. Each task
-// has a copy that other tasks of its worker may have changed, so every write must be a
+// Package redux finds the effect of a codelet body on an operand that is passed REDUX. Each
+// task has a copy that other tasks of its worker may have changed, so every write must be a
 // contribution, and nothing else may read the value.
+//
+// contribution.go walks a body, locals.go follows values through its locals, and report.go
+// makes the diagnostics.
+package redux
 
 import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -53,6 +56,19 @@ const (
 	readsValue                   // reads it for another purpose
 )
 
+// A Unit is the script that declares a codelet: types.Object.Unit.
+type Unit interface {
+	SourceFile() *syntax.File
+	Redux() *Cache
+}
+
+// Cache has what was found about the codelets of a unit, because many inserts may name one.
+// Its zero value is empty.
+type Cache struct {
+	contributions sync.Map // of bodyOperand: *Contributions
+	mixed         sync.Map // of mixedKey: *mixedUse
+}
+
 // bodyOperand is an operand of a codelet.
 type bodyOperand struct {
 	codelet *types.Object
@@ -66,16 +82,16 @@ func ContributionsOf(o *types.Object, param string) *Contributions {
 	if !ok || k.Body == nil {
 		return nil
 	}
-	u, ok := o.Unit.(*Unit)
+	u, ok := o.Unit.(Unit)
 	if !ok {
 		return contributions(k, param)
 	}
 	key := bodyOperand{o, param}
-	if found, ok := u.contributions.Load(key); ok {
+	if found, ok := u.Redux().contributions.Load(key); ok {
 		return found.(*Contributions)
 	}
 	found := contributions(k, param)
-	u.contributions.Store(key, found)
+	u.Redux().contributions.Store(key, found)
 	return found
 }
 
@@ -151,7 +167,7 @@ func (b *bodyUse) stmt(s syntax.Stmt, in position) {
 		})
 	case *syntax.Each:
 		for _, d := range s.Domain {
-			if _, size := unparen(d).(*syntax.Ident); !size {
+			if _, size := syntax.Unparen(d).(*syntax.Ident); !size {
 				b.checkRead(d)
 			}
 		}
@@ -176,10 +192,10 @@ func (b *bodyUse) checkRead(e syntax.Expr) {
 func (b *bodyUse) addMisuse(m misuse) { b.found.misuses = append(b.found.misuses, m) }
 
 func (b *bodyUse) assign(a *syntax.Assign, in position) {
-	base := unparen(a.Target)
+	base := syntax.Unparen(a.Target)
 	x, element := base.(*syntax.Index)
 	if element {
-		base = unparen(x.X)
+		base = syntax.Unparen(x.X)
 	}
 	id, ok := base.(*syntax.Ident)
 	if !ok {
@@ -276,12 +292,12 @@ func (b *bodyUse) coversOperand(each *syntax.Each, x *syntax.Index) bool {
 	if len(each.Domain) != 1 || len(each.Names) != len(x.Args) {
 		return false
 	}
-	id, ok := unparen(each.Domain[0]).(*syntax.Ident)
+	id, ok := syntax.Unparen(each.Domain[0]).(*syntax.Ident)
 	if !ok || id.Name != b.param {
 		return false
 	}
 	for k, i := range x.Args {
-		if id, ok := unparen(i).(*syntax.Ident); !ok || id.Name != each.Names[k].Name {
+		if id, ok := syntax.Unparen(i).(*syntax.Ident); !ok || id.Name != each.Names[k].Name {
 			return false
 		}
 	}
@@ -338,7 +354,7 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 		return other
 	case *syntax.Index:
 		inner := b.useOfAll(x.Args)
-		if id, ok := unparen(x.X).(*syntax.Ident); !ok || id.Name != b.param {
+		if id, ok := syntax.Unparen(x.X).(*syntax.Ident); !ok || id.Name != b.param {
 			return inner
 		}
 		if inner == unused && target != nil && syntax.EqualExpr(x, target) {
@@ -374,7 +390,7 @@ func (b *bodyUse) use(e, target syntax.Expr) use {
 	case *syntax.Fold:
 		u := b.use(x.Body, nil)
 		for _, d := range x.Domain {
-			if _, size := unparen(d).(*syntax.Ident); !size {
+			if _, size := syntax.Unparen(d).(*syntax.Ident); !size {
 				u = combinedUse(u, b.use(d, nil), other)
 			}
 		}
@@ -465,7 +481,7 @@ func either(yes bool, u use) use {
 
 func (b *bodyUse) callUse(x *syntax.Call, target syntax.Expr) use {
 	if calledName(x) == "len" && len(x.Args) == 1 {
-		if _, size := unparen(x.Args[0].Value).(*syntax.Ident); size {
+		if _, size := syntax.Unparen(x.Args[0].Value).(*syntax.Ident); size {
 			return unused // the size is meant, which the check of the body reports
 		}
 	}
@@ -665,7 +681,7 @@ func (b *bodyUse) isElement(e syntax.Expr) bool {
 		if b.useOfAll(x.Args) != unused {
 			return false
 		}
-		e = unparen(x.X)
+		e = syntax.Unparen(x.X)
 	}
 	id, ok := e.(*syntax.Ident)
 	return ok && id.Name == b.param

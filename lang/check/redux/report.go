@@ -1,4 +1,4 @@
-package check
+package redux
 
 // Contributions: the diagnostics of bodies that do not contribute, or contribute by another
 // fold or in another type than the data needs.
@@ -78,14 +78,14 @@ func (k *Contributions) Sound() bool {
 // position of its REDUX.
 func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.Span) *diag.Diagnostic {
 	m := k.firstMisuse(reduce)
-	u, _ := o.Unit.(*Unit)
+	u, _ := o.Unit.(Unit)
 	if m == nil || u == nil {
 		return nil
 	}
 	d := &diag.Diagnostic{Code: "E0303", Span: mode}
 	text := func(n syntax.Node) string {
 		r := n.Range()
-		return u.File.Source.Text[r.Lo:r.Hi]
+		return u.SourceFile().Source.Text[r.Lo:r.Hi]
 	}
 	serial := func() {
 		d.Help = append(d.Help, fmt.Sprintf("write `RW %s`, and the tasks run one after the other", data))
@@ -94,7 +94,7 @@ func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.S
 	say := func(does, label, note string) {
 		d.Message = fmt.Sprintf("`%s` %s `%s`, and this call passes it as REDUX", o.Sig.Name, does, k.param)
 		d.Label = "each task has a copy, to add to it"
-		d.Labels = []diag.Label{{Span: u.File.At(m.at), Text: label}}
+		d.Labels = []diag.Label{{Span: u.SourceFile().At(m.at), Text: label}}
 		d.Notes = []string{note}
 	}
 	switch m.kind {
@@ -115,9 +115,9 @@ func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.S
 		}
 		d.Help = append(d.Help, fmt.Sprintf("`%s` does not change it: declare `%s` as R, and write `R %s`", o.Sig.Name, k.param, data))
 		d.Edit(mode, "R")
-		k.suggestMode(d, o, u, "R", mode)
+		k.SuggestMode(d, o, u, "R", mode)
 	}
-	if mode.File != u.File.Source.Name { // an edit stays in the file of the call
+	if mode.File != u.SourceFile().Source.Name { // an edit stays in the file of the call
 		d.Fixes = nil
 		if m.kind != overwrites && k.writes {
 			d.Edit(mode, "RW")
@@ -127,7 +127,7 @@ func (k *Contributions) Misuse(o *types.Object, reduce, data string, mode diag.S
 }
 
 // suggestContribution adds to d what to write instead of the assignment m.
-func (k *Contributions) suggestContribution(d *diag.Diagnostic, m *misuse, reduce string, text func(syntax.Node) string, u *Unit, serial func()) {
+func (k *Contributions) suggestContribution(d *diag.Diagnostic, m *misuse, reduce string, text func(syntax.Node) string, u Unit, serial func()) {
 	target, value := text(m.assign.Target), text(m.assign.Value)
 	constant := isConstant(m.assign.Value)
 	switch {
@@ -137,7 +137,7 @@ func (k *Contributions) suggestContribution(d *diag.Diagnostic, m *misuse, reduc
 		if isNeutral(m.assign.Value, reduce) {
 			d.Help = append(d.Help, fmt.Sprintf("leave out `%s`: %s", oneLine(text(m.at)), begin))
 			if m.alone {
-				at := u.File.At(m.at)
+				at := u.SourceFile().At(m.at)
 				if line, ok := at.OwnLine(text(m.at)); ok {
 					at = line
 				}
@@ -149,22 +149,22 @@ func (k *Contributions) suggestContribution(d *diag.Diagnostic, m *misuse, reduc
 	case m.whole && constant || reduce == "" || m.assign.Op != "=":
 		serial()
 	default:
-		d.Labels[0].Span = u.File.At(m.assign)
+		d.Labels[0].Span = u.SourceFile().At(m.assign)
 		instead := map[string]string{"sum": target + " += " + value, "prod": target + " *= " + value,
 			"min": fmt.Sprintf("%s = min(%s, %s)", target, target, value), "max": fmt.Sprintf("%s = max(%s, %s)", target, target, value)}[reduce]
 		d.Help = append(d.Help, fmt.Sprintf("write `%s`", oneLine(instead)))
 		if m.once {
-			d.Edit(u.File.At(m.assign), instead)
+			d.Edit(u.SourceFile().At(m.assign), instead)
 		}
 	}
 }
 
-// suggestMode adds to d the edit that declares the operand of o with another mode, if the
+// SuggestMode adds to d the edit that declares the operand of o with another mode, if the
 // declaration is in the file of at.
-func (k *Contributions) suggestMode(d *diag.Diagnostic, o *types.Object, u *Unit, mode string, at diag.Span) {
+func (k *Contributions) SuggestMode(d *diag.Diagnostic, o *types.Object, u Unit, mode string, at diag.Span) {
 	for _, p := range o.Node.(*syntax.Codelet).Params {
-		if p.Name != nil && p.Name.Name == k.param && at.File == u.File.Source.Name {
-			d.Edit(u.File.At(p.ModeAt), mode)
+		if p.Name != nil && p.Name.Name == k.param && at.File == u.SourceFile().Source.Name {
+			d.Edit(u.SourceFile().At(p.ModeAt), mode)
 		}
 	}
 }
@@ -199,13 +199,13 @@ func isNeutral(e syntax.Expr, reduce string) bool {
 func constant(e syntax.Expr) float64 {
 	sign := 1.0
 	for {
-		x, ok := unparen(e).(*syntax.Unary)
+		x, ok := syntax.Unparen(e).(*syntax.Unary)
 		if !ok || x.Op != "-" {
 			break
 		}
 		sign, e = -sign, x.X
 	}
-	switch x := unparen(e).(type) {
+	switch x := syntax.Unparen(e).(type) {
 	case *syntax.IntLit:
 		return sign * float64(x.Value)
 	case *syntax.FloatLit:
@@ -218,37 +218,8 @@ func constant(e syntax.Expr) float64 {
 	return math.NaN()
 }
 
-// suggestRW adds to d, about an operand that is declared W and passed REDUX, how its codelet
-// contributes: with RW, if its body is known.
-func (c *checker) suggestRW(d *diag.Diagnostic, e *syntax.Insert, a *syntax.TaskArg, param int) {
-	name, data := e.Callee.Sig.Params[param].Name, c.text(a.Value)
-	k, u := ContributionsOf(e.Callee, name), (*Unit)(nil)
-	if k != nil {
-		u, _ = e.Callee.Unit.(*Unit)
-	}
-	if u == nil {
-		d.Help = append(d.Help, fmt.Sprintf("write `W %s` if one task sets it; REDUX needs a codelet that declares `%s` as RW and only adds to it", data, name))
-		return
-	}
-	d.Help = append(d.Help, fmt.Sprintf("declare `%s` as RW in `%s`, and only add to it", name, e.Callee.Sig.Name))
-	mode := c.f.At(a.ModeAt)
-	k.suggestMode(d, e.Callee, u, "RW", mode)
-	reduce := ""
-	if root := c.rootOf(a.Value); root != nil && c.infos[root] != nil && c.infos[root].ctor != nil {
-		if x := namedArg(c.infos[root].ctor, "reduce"); x != nil {
-			if id, ok := unparen(x.Value).(*syntax.Ident); ok && foldWords[id.Name] != "" {
-				reduce = id.Name
-			}
-		}
-	}
-	if more := k.Misuse(e.Callee, reduce, data, mode); more != nil && reduce != "" {
-		d.Labels, d.Notes = append(d.Labels, more.Labels...), append(d.Notes, more.Notes...)
-		d.Help, d.Fixes = append(d.Help, more.Help...), append(d.Fixes, more.Fixes...)
-	}
-}
-
-// foldWords describes folds in messages.
-var foldWords = map[string]string{
+// FoldWords describes folds in messages.
+var FoldWords = map[string]string{
 	"sum": "adds to", "prod": "multiplies", "min": "keeps the smallest in", "max": "keeps the largest in",
 }
 
@@ -261,52 +232,13 @@ func FoldOf(o *types.Object, param string) string {
 	return ContributionsOf(o, param).Fold()
 }
 
-// contributes reports E0303 if the body of the codelet does not contribute to the operand
-// param, and returns false then. reduce is the fold of the data, or "" if it is a reducer of
-// the script or unknown.
-func (c *checker) contributes(e *syntax.Insert, a *syntax.TaskArg, param, reduce string) bool {
-	d := ContributionsOf(e.Callee, param).Misuse(e.Callee, reduce, c.text(a.Value), c.f.At(a.ModeAt))
-	if d == nil {
-		return true
-	}
-	c.diags = append(c.diags, *d)
-	return false
-}
-
-// foldFits reports E0303 if the fold of the codelet differs from that of the data, and returns
-// false then: a largest value in a copy that begins with the neutral element of min is lost.
-// reduce is the argument of the constructor.
-func (c *checker) foldFits(e *syntax.Insert, a *syntax.TaskArg, param string, root *types.Object, reduce *syntax.Arg) bool {
-	id, ok := unparen(reduce.Value).(*syntax.Ident)
-	if !ok || id.Obj == nil || id.Obj.Kind != types.BuiltinValue || foldWords[id.Name] == "" {
-		return c.contributes(e, a, param, "")
-	}
-	if !c.contributes(e, a, param, id.Name) {
-		return false
-	}
-	fold := FoldOf(e.Callee, param)
-	if fold == "" || fold == id.Name {
-		c.contributed = append(c.contributed, reduxUse{e, a, param, id.Name})
-		return true
-	}
-	d := c.err("E0303", a.ModeAt, FoldMessage(e.Callee.Sig.Name, param, fold, root.Name, id.Name))
-	d.Label = fmt.Sprintf("needs `reduce = %s`", fold)
-	d.Labels = append(d.Labels, c.label(reduce, "registered so here"))
-	d.Help = append(d.Help, fmt.Sprintf("register `%s` with `reduce = %s`", root.Name, fold))
-	if k := ContributionsOf(e.Callee, param); k != nil {
-		f := c.f
-		if u, ok := e.Callee.Unit.(*Unit); ok {
-			f = u.File
-		}
-		d.Labels = append(d.Labels, diag.Label{Span: f.At(k.folds[0].at), Text: foldWords[fold] + " it"})
-	}
-	return false
-}
+// FoldAt is the place of the first contribution of the body.
+func (k *Contributions) FoldAt() syntax.Node { return k.folds[0].at }
 
 // FoldMessage returns the message of E0303 about data registered with another fold than that
 // of the codelet.
 func FoldMessage(codelet, param, fold, data, reduce string) string {
-	return fmt.Sprintf("`%s` %s `%s`, and the copies of `%s` are combined by `%s`", codelet, foldWords[fold], param, data, reduce)
+	return fmt.Sprintf("`%s` %s `%s`, and the copies of `%s` are combined by `%s`", codelet, FoldWords[fold], param, data, reduce)
 }
 
 // mixedKey is an operand of a codelet for concrete element types, and the fold of its data.
@@ -326,22 +258,22 @@ type mixedUse struct {
 // in another type than that of the elements of the operand param, or nil.
 func mixedContribution(o *types.Object, targs map[byte]iface.Elem, param, reduce string) *mixedUse {
 	node, ok := o.Node.(*syntax.Codelet)
-	u, isUnit := o.Unit.(*Unit)
-	if !ok || !isUnit || node.Body == nil || foldWords[reduce] == "" {
+	u, isUnit := o.Unit.(Unit)
+	if !ok || !isUnit || node.Body == nil || FoldWords[reduce] == "" {
 		return nil
 	}
 	key := mixedKey{codelet: o, param: param, reduce: reduce}
 	for name, elem := range targs {
 		key.elems[name-'A'] = elem + 1
 	}
-	if found, ok := u.mixed.Load(key); ok {
+	if found, ok := u.Redux().mixed.Load(key); ok {
 		return found.(*mixedUse)
 	}
 	var found *mixedUse
-	if at, in, elem, ok := kernel.MixedContribution(u.File, node, o.Sig, targs, param, reduce); ok {
+	if at, in, elem, ok := kernel.MixedContribution(u.SourceFile(), node, o.Sig, targs, param, reduce); ok {
 		found = &mixedUse{at: at, in: in, elem: elem}
 	}
-	u.mixed.Store(key, found)
+	u.Redux().mixed.Store(key, found)
 	return found
 }
 
@@ -354,7 +286,7 @@ func MixedTypes(o *types.Object, targs map[byte]iface.Elem, param, reduce, data 
 	if m == nil {
 		return nil
 	}
-	u := o.Unit.(*Unit)
+	u := o.Unit.(Unit)
 	d := &diag.Diagnostic{Code: "E0303", Span: mode, Label: "each task has a copy, to add to it",
 		Message: fmt.Sprintf("`%s` combines `%s` in another type than %v, and this call passes it as REDUX", o.Sig.Name, param, m.elem)}
 	text := fmt.Sprintf("computed as %v, and the elements are %v", m.in, m.elem)
@@ -362,10 +294,10 @@ func MixedTypes(o *types.Object, targs map[byte]iface.Elem, param, reduce, data 
 		d.Message = fmt.Sprintf("`%s` negates `%s`, and this call passes it as REDUX", o.Sig.Name, param)
 		text = fmt.Sprintf("not every %v has a negative", m.elem)
 	}
-	d.Labels = []diag.Label{{Span: u.File.At(m.at), Text: text}}
+	d.Labels = []diag.Label{{Span: u.SourceFile().At(m.at), Text: text}}
 	d.Notes = []string{fmt.Sprintf("the copies are combined as %v: what is lost in another type would be lost or not, as workers take the tasks", m.elem)}
 	element := param
-	if p := paramIndex(o.Sig, param); p >= 0 && o.Sig.Params[p].Type.Kind != types.Variable {
+	if p := slices.IndexFunc(o.Sig.Params, func(p types.Param) bool { return p.Name == param }); p >= 0 && o.Sig.Params[p].Type.Kind != types.Variable {
 		element += "[i]"
 	}
 	switch {
@@ -389,24 +321,4 @@ func MixedReductions(o *types.Object, targs map[byte]iface.Elem, param string) (
 		}
 	}
 	return list
-}
-
-// reduxUse is an insert that passes data with a known reduction as REDUX.
-type reduxUse struct {
-	insert *syntax.Insert
-	arg    *syntax.TaskArg
-	param  string
-	reduce string
-}
-
-// checkMixedTypes checks the operands that are passed as REDUX, after all bodies.
-func (c *checker) checkMixedTypes() {
-	for _, r := range c.contributed {
-		if c.badBody[r.insert.Callee] || c.failed[r.insert] {
-			continue
-		}
-		if d := MixedTypes(r.insert.Callee, r.insert.TypeArgs, r.param, r.reduce, c.text(r.arg.Value), c.f.At(r.arg.ModeAt)); d != nil {
-			c.diags = append(c.diags, *d)
-		}
-	}
 }
