@@ -166,7 +166,7 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 		}
 		code = e.code
 		switch {
-		case errors.Is(err, syscall.EPIPE): // nobody reads it
+		case errors.Is(err, syscall.EPIPE): // its reader has gone
 			code = exitPipe
 		case e.err != nil:
 			a.sayError(e)

@@ -103,7 +103,7 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(path, args[3:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+ts.Getenv("XDG_STATE_HOME"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"))
-	stdin, err := cmd.StdinPipe() // open: nobody types
+	stdin, err := cmd.StdinPipe() // left open, without input
 	ts.Check(err)
 	defer stdin.Close()
 	stdout, err := cmd.StdoutPipe()

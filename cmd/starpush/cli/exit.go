@@ -72,7 +72,8 @@ func (e *signalError) Error() string {
 // code is the exit status that shells use for the signal.
 func (e *signalError) code() int { return 128 + int(e.sig) }
 
-// errPipe is the cause of a context whose standard output nobody reads any more.
+// errPipe is the cause of a context that ends because the reader of standard output has
+// gone.
 var errPipe = errors.New("standard output was closed")
 
 // usageCodes are diagnostics about the command line and not about the script.

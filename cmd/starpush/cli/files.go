@@ -63,8 +63,8 @@ func (osFiles) HasFolder(name string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// Create starts a new version of a file, written beside it. What is no regular
-// file, such as /dev/null or a pipe, is written itself.
+// Create starts a new version of a file, written beside it. A file that is not regular,
+// such as /dev/null or a pipe, is written in place.
 func (o osFiles) Create(name string) (io.WriteCloser, error) {
 	return o.CreateContext(context.Background(), name)
 }
@@ -206,8 +206,8 @@ func (e *longError) Error() string {
 	return fmt.Sprintf("the script has more bytes, and the limit is %d (E0107); --limits source=N sets another", e.max)
 }
 
-// maxSource is how many bytes a script may have. What is wrong with --limits is said
-// where the script is compiled.
+// maxSource returns the largest size of a script in bytes. Mistakes in --limits are
+// reported when the script is compiled.
 func (a *app) maxSource() int64 {
 	limits, err := a.limits()
 	if err != nil {
@@ -305,8 +305,8 @@ func readEnd(ctx context.Context, file string) error {
 	return &exitError{code: codeOf(ctx, end, false), err: fmt.Errorf("%s: %w", file, end)}
 }
 
-// noText says what a file is that is no text in UTF-8, as far as its beginning shows;
-// "" for text. What is wrong in a text is for the compiler to say, with the line.
+// noText returns the kind of a file that is no text in UTF-8, as far as its beginning
+// shows, and "" for text. The compiler reports faults inside a text, with the line.
 func noText(src []byte) string {
 	switch head := src[:min(len(src), 4096)]; {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):

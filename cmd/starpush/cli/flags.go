@@ -85,8 +85,9 @@ func registerCPUs(fs *pflag.FlagSet, p *int64) {
 	fs.Var(&numberFlag{p, 1, engine.MaxWorkers, "leave it out for one for each CPU"}, "cpus", "number `N` of CPU workers (default: one for each CPU)")
 }
 
-// checkCPUs refuses workers that a machine with so many CPUs has no use for: each takes
-// memory, and they would wait for each other. Plans are of any machine.
+// checkCPUs refuses more workers than make sense on a machine with the given CPUs: each
+// takes memory, and they would wait for each other. Plans are not checked, as they may be
+// for another machine.
 func checkCPUs(workers int64, cpus int) error {
 	if most := max(64, 8*int64(cpus)); workers > most {
 		return usagef("--cpus %d: this machine has %s, and %d workers are the most for that; leave the flag out for one for each CPU", workers, counted(cpus, "CPU"), most)

@@ -63,7 +63,8 @@ func TestCheckCPUs(t *testing.T) {
 	}
 }
 
-// Units of other programs are told apart from what is no number at all.
+// TestCountUnits: units of other programs get another message than text that is no
+// number.
 func TestCountUnits(t *testing.T) {
 	for in, want := range map[string]string{
 		"1G": "; write `1Gi`, which counts by 1024, or `1_000_000_000`", "4gb": "; write `4Gi`, which counts by 1024, or `4_000_000_000`",
@@ -158,8 +159,8 @@ func TestSecondSignal(t *testing.T) {
 	until(t, "the end", func() bool { mu.Lock(); defer mu.Unlock(); return len(exits) == 1 && exits[0] == 130 })
 }
 
-// TestClosedPipe writes to a pipe that nobody reads: the first failure is
-// reported once, the writer sees none.
+// TestClosedPipe writes to a pipe without a reader: the first failure is reported once,
+// the writer sees none.
 func TestClosedPipe(t *testing.T) {
 	r, w := io.Pipe()
 	r.CloseWithError(syscall.EPIPE)

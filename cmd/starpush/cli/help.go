@@ -243,7 +243,7 @@ func (a *app) docOf(root *cobra.Command, session *lang.Session, name string) err
 	return nil
 }
 
-// What the words of the language say, for starpush doc.
+// Descriptions of the words of the language, for starpush doc.
 
 // words are the reserved words.
 var words = func() map[string]bool {
@@ -311,7 +311,7 @@ func explainCommand(a *app) *cobra.Command {
 
 // helpTopics are shown by "starpush help NAME" and are sections of the manual page.
 var helpTopics = []struct{ name, short, long string }{
-	{"stats", "What the tables of --stats and --profile mean", `--stats counts the tasks of a run and, on machines with more than one memory, copies:
+	{"stats", "Meaning of the tables of --stats and --profile", `--stats counts the tasks of a run and, on machines with more than one memory, copies:
 
   at most           the peak of main memory, which is "ram" in the table of memories
   codelet, worker   tasks whose kernel ended, seconds in kernels of all workers
@@ -322,13 +322,13 @@ var helpTopics = []struct{ name, short, long string }{
                     operands, once for R and W, twice for RW, COMMUTE and REDUX. – is
                     not known
   memory
-    peak            the most that data took there at one time, copies included: of each
-                    memory for itself, so that one may be above or below the others.
-                    What belongs to the host program and what a script holds, such as
-                    lists, does not count. ":stats reset" leaves it as it is
+    peak            the most memory of data at one time, copies included. Each memory
+                    has its own peak, so they need not be of the same moment.
+                    Memory of the host program, and lists and other values of a script,
+                    do not count. ":stats reset" leaves it as it is
     evictions       copies of data taken away so that a task had room; evicted: their size
-    arrived         what was copied there from other memories
-    needed          what of that there had to be if there were room for everything:
+    arrived         bytes copied there from other memories
+    needed          the part of it that would be needed with room for everything:
                     each value once that tasks read there and that was not made there.
                     If more arrived, it had been evicted before, or stopped there on its
                     way; if less, it lay there from the beginning. 0 bytes for main

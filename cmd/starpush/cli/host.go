@@ -24,7 +24,7 @@ import (
 	"github.com/starpush/starpush/stdlib"
 )
 
-// What scripts of the command line reach: modules, files, a runtime.
+// The surroundings of scripts of the command line: modules, files, a runtime.
 
 // compiler makes the compiler with everything that the command offers.
 func (a *app) compiler(warnings lang.WarningSet) (*lang.Compiler, error) {
@@ -181,7 +181,7 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 		return nil, err
 	}
 	if a.disk, err = o.memoryFlags.open(); err != nil {
-		_ = a.devices.close() // nobody has used them
+		_ = a.devices.close() // not used yet
 		return nil, err
 	}
 	cpus := int(o.cpus)
@@ -196,7 +196,7 @@ func (a *app) runtime(o *runFlags) (*engine.Runtime, error) {
 	}
 	rt, err := engine.New(opts)
 	if err != nil {
-		_ = a.devices.close() // nobody has used them
+		_ = a.devices.close() // not used yet
 		a.closeDisk()
 		return nil, usagef("%v", err)
 	}
@@ -381,7 +381,7 @@ func openGPUs(which string, drivers []accel.Driver) (*deviceSet, error) {
 		}
 		if notNumber == nil {
 			for _, d := range s.devices[n:] {
-				_ = d.Close() // nobody has used it
+				_ = d.Close() // not used yet
 			}
 			s.devices = s.devices[:n]
 		}
@@ -396,7 +396,7 @@ func openGPUs(which string, drivers []accel.Driver) (*deviceSet, error) {
 	return s, nil
 }
 
-// add opens the devices of a driver, "opencl", or so many of them, "opencl:2".
+// add opens the devices of a driver: all of them for "opencl", two for "opencl:2".
 func (s *deviceSet) add(word string, drivers []accel.Driver) error {
 	name, count, counted := strings.Cut(word, ":")
 	if name == "sim" {
@@ -437,13 +437,13 @@ func (s *deviceSet) add(word string, drivers []accel.Driver) error {
 	}
 	if len(found) < want {
 		for _, d := range found {
-			_ = d.Close() // nobody has used it
+			_ = d.Close() // not used yet
 		}
 		return missing("--gpus %s: %s", word, haveText(len(found)))
 	}
 	if counted {
 		for _, d := range found[want:] {
-			_ = d.Close() // nobody has used it
+			_ = d.Close() // not used yet
 		}
 		found = found[:want]
 	}

@@ -432,7 +432,7 @@ func (l large) run(t *testing.T, args []string) {
 	if code > exitLimit {
 		t.Errorf("%s ended with status %d: %s", command, code, errs.String()[:min(errs.Len(), 1000)])
 	}
-	// What is right is written whole; mistakes are not all shown.
+	// Output of a valid text is complete; only some of many mistakes are shown.
 	if said := errs.Len(); code != exitOK && said > 1<<20 {
 		t.Errorf("%s wrote %d bytes of messages", command, said)
 	}

@@ -16,8 +16,8 @@ func lspCommand(a *app) *cobra.Command {
 		Use:   "lsp",
 		Short: "Serve an editor: diagnostics, completion, documentation, renaming",
 		Long: `Speaks the Language Server Protocol on standard input and output. Editors start
-it with this command; cmd/starpush/editors in the sources says how. What a script
-imports is looked for beside it, and texts that are open in the editor count
+it with this command; cmd/starpush/editors in the sources says how. Imports of
+a script are looked for beside it, and texts that are open in the editor count
 before files.`,
 		Args: arity(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

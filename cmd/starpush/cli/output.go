@@ -38,7 +38,7 @@ type console struct {
 
 	mu struct {
 		sync.Mutex
-		frame bool // a progress line stands on the terminal
+		frame bool // a progress line is on the terminal
 	}
 }
 
@@ -96,8 +96,8 @@ func (s *stream) width(env map[string]string) int {
 
 const eraseLine = "\r\x1b[K"
 
-// Write writes p after taking the progress line off the terminal. A closed
-// pipe is told to fail once and then swallowed: the run is being cancelled.
+// Write writes p after taking the progress line off the terminal. The first write to a
+// closed pipe fails, later ones are dropped: the run is being cancelled.
 func (s *stream) Write(p []byte) (int, error) {
 	s.c.mu.Lock()
 	s.c.eraseLocked()
@@ -113,7 +113,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// failed is the first error that a write met; nil for a pipe that nobody reads.
+// failed returns the first error of a write, or nil if the reader of the pipe has gone.
 func (s *stream) failed() error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *console) frame(text string) {
 	}
 }
 
-// framed reports whether a progress line stands on the terminal.
+// framed reports whether a progress line is on the terminal.
 func (c *console) framed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -282,8 +282,8 @@ type progressSample struct {
 	Memory      []string // how full memories are: "ram 61%"
 }
 
-// text is the progress line, at most width columns wide (0: any width):
-// "gemm 412/512  trsm 28/28   78%  9.1 Tflop/s  ram 61%". What does not fit is left out.
+// text is the progress line, at most width columns wide (0: any width): "gemm 412/512
+// trsm 28/28   78%  9.1 Tflop/s  ram 61%". Parts that do not fit are left out.
 func (s progressSample) text(width int) string {
 	percent := ""
 	if s.Total > 0 {
@@ -396,7 +396,7 @@ func (c *progressConfig) loop(done <-chan struct{}) {
 	}
 }
 
-// show writes one sample and returns what stands there now.
+// show writes one sample and returns the text that is on the terminal then.
 func (c *progressConfig) show(s progressSample, last string) string {
 	switch {
 	case c.json != nil:
@@ -433,7 +433,8 @@ func (a *app) writeOutput(ctx context.Context, name string, data []byte, tasks i
 	return nil
 }
 
-// wrote says on standard error that a file was written, unless nobody wants to know.
+// wrote reports on standard error that a file was written, unless --quiet or --json is
+// given.
 func (a *app) wrote(name, what string) {
 	if !a.flags.quiet && a.json == nil {
 		fmt.Fprintf(a.con.err, "starpush: wrote %s: %s\n", name, what)
@@ -529,7 +530,7 @@ func counted[N int | int32 | int64](n N, noun string) string {
 
 // --trace and --report: what a run did, for Perfetto and as a page.
 
-// listener is who listens to a run: nobody, unless it is recorded. It is called when
+// listener returns the listener of a run, or nil if it is not recorded. It is called when
 // the runtime is made.
 func (o *runFlags) listener() engine.Listener {
 	var all engine.Listener

@@ -36,8 +36,8 @@ Scheduling policies that place tasks by their expected time use them.
   starpush run --calibrate 1 FILE   measures every task, and adds to what is known
   starpush run --calibrate 2 FILE   measures anew
 
-A codelet has a row for each footprint: sizes and types of its operands. What is
-predicted is the median of the last 64 samples; show and plot mark footprints with
+A codelet has a row for each footprint: sizes and types of its operands. The
+prediction is the median of the last 64 samples; show and plot mark footprints with
 few samples, and those whose middle half is wider than half the median.
 
 They lie in STARPUSH_PERF_DIR, or starpush/perf in the user's cache folder, for

@@ -25,8 +25,8 @@ const (
 	maxSeries  = 8
 )
 
-// plotStyle holds the colours, for light and dark pages. What shows no style
-// sheets with conditions shows the light ones.
+// plotStyle holds the colours, for light and dark pages. Viewers without conditional
+// style sheets show the light ones.
 const plotStyle = `
 svg{font-family:system-ui,"Helvetica Neue",Helvetica,Arial,sans-serif;font-size:12px}
 .page{fill:#fff}.ink{fill:#1b1b1b}.faint{fill:#5c5c5c}

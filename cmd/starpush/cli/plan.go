@@ -58,10 +58,10 @@ func planCommand(a *app) *cobra.Command {
 		Short: "Show what a script would do, without running it",
 		Long: `Runs the script without kernels: every insert is checked with real sizes, and the
 tasks, their critical path, what must be copied and how much memory is needed are
-shown. Times come from performance models (see starpush perf). What a script reads
-from data is unknown; where such a value decides, both ways are looked at, and the
-plan says from where on it is one of several. Prints go to standard error; what a
-run may print otherwise, or not at all, begins with "?".`,
+shown. Times come from performance models (see starpush perf). Values read from
+data are unknown; where such a value decides, both ways are looked at, and the
+plan says from where on it is one of several. Prints go to standard error; text
+that a run may print otherwise, or not at all, begins with "?".`,
 		Example: `  starpush plan cholesky.spu -p nt=32
   starpush plan cg.spu --machine sim:cpu2gpu1
   starpush plan gemm.spu --run`,

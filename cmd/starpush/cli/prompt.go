@@ -182,7 +182,7 @@ func (a *app) prompt(ctx context.Context, o *runFlags, files []string) (err erro
 	if errors.As(context.Cause(ctx), &sig) {
 		code = sig.code()
 	}
-	if !shell.Abandoned() { // a statement that nobody waits for still holds it
+	if !shell.Abandoned() { // a statement that was left behind still holds it
 		if err := session.Close(); err != nil && code == exitOK && !interactive {
 			a.say(err)
 		}
@@ -238,10 +238,9 @@ func (a *app) converse(ctx context.Context, o *runFlags, shell *repl.Shell, rt *
 	return shell.Run(ctx, t)
 }
 
-// listen handles signals during a conversation. SIGINT goes to the Shell while a
-// statement of a person runs. SIGTERM, and SIGINT when nobody types, end the
-// conversation: at once when nothing runs, else after an orderly cancel; a second
-// one ends the process.
+// listen handles signals during a conversation. At a terminal, SIGINT goes to the Shell
+// while a statement runs. SIGTERM, and SIGINT without a terminal, end the conversation:
+// at once when nothing runs, else after an orderly cancel; a second one ends the process.
 func (a *app) listen(shell *repl.Shell, interactive bool, cancel context.CancelCauseFunc) (stop func()) {
 	interrupts := make(chan struct{}, 4)
 	ch := make(chan os.Signal, 4)
@@ -434,7 +433,7 @@ func (a *app) edit(ctx context.Context, text string) (string, error) {
 func (a *app) screenSize() (columns, rows int) {
 	columns = a.con.out.width(a.env)
 	if f, ok := a.con.out.w.(*os.File); ok && columns > 0 {
-		_, rows, _ = term.GetSize(int(f.Fd())) // 0 when nobody knows
+		_, rows, _ = term.GetSize(int(f.Fd())) // 0 if not known
 	}
 	return columns, rows
 }

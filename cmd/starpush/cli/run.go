@@ -312,7 +312,7 @@ func (a *app) execute(ctx context.Context, o *runFlags, prog *lang.Program, rt *
 func (a *app) sayRunError(ctx context.Context, err error) {
 	switch code := codeOf(ctx, err, true); {
 	case code == exitPipe:
-		return // nobody listens
+		return // there is no listener
 	case code == exitInt || code == exitTerm:
 		if a.json == nil {
 			return // said when the signal came
@@ -350,8 +350,8 @@ func (a *app) exitNow(code int) {
 
 // --watch: run, check or test again whenever a script that was read changes.
 
-// watchEvery is how often files are looked at. What editors write in several steps is
-// read when it has not changed for as long.
+// watchEvery is the time between two looks at files. A file is read when it has not
+// changed for as long, as editors write in several steps.
 const watchEvery = 200 * time.Millisecond
 
 // readFiles are the files that a command has read, as they were then. The zero value
@@ -359,7 +359,7 @@ const watchEvery = 200 * time.Millisecond
 type readFiles struct {
 	mu struct {
 		sync.Mutex
-		seen map[string]stamp // nil: nobody watches
+		seen map[string]stamp // nil: files are not watched
 	}
 }
 
@@ -528,7 +528,7 @@ func benchCommand(a *app) *cobra.Command {
 		Short: "Run a script several times and show how long it takes",
 		Long: `Runs a script again and again on one runtime and shows the least, median, mean
 and largest time, from the first statement until all tasks have ended and their
-data is released. What the script prints is dropped. The first runs, which fill
+data is released. Output of the script is dropped. The first runs, which fill
 caches and memory, do not count.`,
 		Example: "  starpush bench cholesky.spu -p n=4096 --runs 20",
 		Args:    arity(1, 1, "one script, or - for standard input"),

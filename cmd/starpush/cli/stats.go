@@ -46,8 +46,8 @@ func (w *watcher) stats() (engine.Stats, bool) {
 // ended is the number of tasks that have ended, one way or another.
 func ended(s engine.Stats) int64 { return s.Done + s.Failed + s.Cancelled }
 
-// sample turns counts into a progress line's content: codelets with most tasks
-// first. What had ended when base was taken does not count.
+// sample turns counts into a progress line's content: codelets with most tasks first.
+// Tasks that had ended when base was taken do not count.
 func sample(s, base engine.Stats) progressSample {
 	p := progressSample{Done: ended(s) - ended(base), Total: s.Submitted - ended(base),
 		Running: slices.Compact(slices.Sorted(slices.Values(s.Running)))}
@@ -100,7 +100,7 @@ func flops(s, base engine.Stats) (n float64) {
 	return max(0, n)
 }
 
-// fullness says how full memories are, those of which at least a hundredth is in use.
+// fullness describes how full memories are, except those less than a hundredth full.
 func fullness(nodes []engine.NodeInfo) (out []string) {
 	for _, n := range nodes {
 		if n.Capacity > 0 && 100*n.Allocated >= n.Capacity {
@@ -122,8 +122,8 @@ type jsonStats struct {
 	Buses     []jsonBusProfile `json:"buses"`
 }
 
-// jsonNode is a memory node: what was evicted was in the way of tasks. What arrived
-// beyond what was needed had been evicted before.
+// jsonNode is a memory node. Evictions made room for tasks; bytes that arrived beyond
+// those needed had been evicted before.
 type jsonNode struct {
 	Name      string  `json:"name"`
 	PeakBytes int64   `json:"peak_bytes"`
@@ -259,7 +259,8 @@ func bytesText(n int64) string {
 
 // The tables of --stats and :stats, as wide as the terminal allows.
 
-// statsText is the table of --stats and of :stats, for so many columns (0: any number).
+// statsText returns the table of --stats and of :stats, at most width columns wide (0:
+// any width).
 func statsText(s engine.Stats, width int) string {
 	var b strings.Builder
 	head := fmt.Sprintf("%s: %d done", counted(s.Submitted, "task"), s.Done)
@@ -319,8 +320,8 @@ func statsText(s engine.Stats, width int) string {
 	return b.String()
 }
 
-// billions writes so many operations or bytes in that time, in 10^9 each second; "–": not
-// known.
+// billions returns the rate of n operations or bytes in that time, in 10^9 each second;
+// "–" if it is not known.
 func billions(n float64, took time.Duration) string {
 	switch rate := n / took.Seconds() / 1e9; {
 	case !(n > 0) || took <= 0:
@@ -416,7 +417,7 @@ func (t *statsTable) write(b *strings.Builder, width int) {
 	}
 	for _, without := range append([]int{-1}, t.drop...) { // some tables lack some of them
 		shown = slices.DeleteFunc(shown, func(i int) bool { return i == without })
-		figures := 2 // what stands beside the name
+		figures := 2 // columns beside the name
 		for _, i := range shown[1:] {
 			figures += 2 + wide[i]
 		}

@@ -23,7 +23,7 @@ func TestDurationText(t *testing.T) {
 	}
 }
 
-// TestProfileText: what ends a column of a table stands in one place.
+// TestProfileText: the columns of a table are aligned at their ends.
 func TestProfileText(t *testing.T) {
 	p := engine.Profile{Elapsed: 2 * time.Second, Done: 3, Failed: 1, Cancelled: 2,
 		Codelets: []engine.CodeletProfile{

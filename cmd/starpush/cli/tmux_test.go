@@ -20,8 +20,8 @@ type tty struct {
 	dir    string // its working folder, home of its state and configuration
 }
 
-// onTerminal opens the prompt on a terminal of so many columns and rows; env are settings
-// such as "PAGER=cat". When it ends, the screen says "status N".
+// onTerminal opens the prompt on a terminal of the given width and height; env are
+// settings such as "PAGER=cat". When it ends, the screen says "status N".
 func onTerminal(t *testing.T, width, height int, args string, env ...string) *tty {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -295,7 +295,7 @@ func TestPressesOnTerminal(t *testing.T) {
 	s.presses("^C no longer waiting: ") // more than two: the window of two seconds may have passed
 	s.prompt()
 	s.types(":jobs")
-	s.until("a statement that nobody waits for: its kernels still run", "1 task left, running: gemm")
+	s.until("a statement that was left behind: its kernels still run", "1 task left, running: gemm")
 	s.types("1 + 1") // waits for what was left behind
 	s.until("waiting for the statement that was left behind; Ctrl-C gives up")
 	s.presses("status 130") // gives that up, and leaves once three have come soon one after the other
@@ -360,7 +360,7 @@ func TestTab(t *testing.T) {
 	s.untilMatch(`^> register v = vector\[f64\]\(5, fill = 1\)\z`)
 }
 
-// What is pasted is an entry after the other, whatever is in it.
+// TestPaste: pasted text is taken as one entry after the other, whatever is in it.
 func TestPaste(t *testing.T) {
 	s := onTerminal(t, 80, 24, "--no-init --cpus 1")
 	s.paste("for i in 0..2 {\n\tif i == 1 {\n\t\tprint(\"tab\",\ti)\n\t}\n}\n:type 1\nlet s = \"数👍\"\n:set width 60\ns")

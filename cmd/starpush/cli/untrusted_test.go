@@ -29,7 +29,7 @@ const (
 // are such scripts: their first line says what ends a run of them, as want does.
 type hostile struct {
 	name, script string
-	want         string // texts of which the message has one, if time does not end it; "*": whatever does
+	want         string // the message has one of these texts, if time does not end the run; "*": any message
 	refused      bool   // before it runs
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// What is looked through for importing scripts: more than this is passed over.
+// Limits of the search for importing scripts.
 const (
 	maxScripts = 2000
 	maxEntries = 50_000

@@ -29,7 +29,7 @@ func TestPositions(t *testing.T) {
 		}
 		text := b.String()
 		lines := newLineTable(text)
-		// What each byte's place is, counted.
+		// The position of each byte, counted.
 		line, units := 0, 0
 		for i := 0; i < len(text); {
 			r, n := utf8.DecodeRuneInString(text[i:])

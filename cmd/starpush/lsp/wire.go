@@ -65,7 +65,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 			}
 			continue // behind a body that was longer than announced
 		}
-		// What a broken message left over may come before the header.
+		// The rest of a broken message may come before the header.
 		if i := strings.LastIndex(strings.ToLower(line), "content-length:"); i >= 0 {
 			text := strings.TrimSpace(line[i+len("content-length:"):])
 			n, err := strconv.ParseInt(text, 10, 64)
@@ -87,7 +87,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	case length < 0:
 		return nil, bad
 	}
-	// What is there decides how much memory is taken, not what was announced.
+	// Memory is taken for bytes that arrive, not for the announced length.
 	var body bytes.Buffer
 	if _, err := io.CopyN(&body, r, length); err != nil {
 		return nil, io.ErrUnexpectedEOF

@@ -556,7 +556,8 @@ func (s *Shell) save(ctx context.Context, file string) {
 	}
 }
 
-// isExpression says whether entry is an expression that stands alone at the prompt only.
+// isExpression reports whether entry is an expression that is a statement at the prompt
+// only.
 func isExpression(entry string) bool {
 	if _, err := lang.Format("prompt", []byte(entry)); err == nil {
 		return false
@@ -642,7 +643,7 @@ func (s *Shell) jobs(_ context.Context, args string) {
 	}
 	if s.pending != nil {
 		if s.Busy() {
-			fmt.Fprintln(s.Out, "a statement that nobody waits for: its kernels still run")
+			fmt.Fprintln(s.Out, "a statement that was left behind: its kernels still run")
 		} else {
 			<-s.pending
 			s.pending = nil

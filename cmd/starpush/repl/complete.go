@@ -14,8 +14,8 @@ import (
 	"github.com/starpush/starpush/lang/diag"
 )
 
-// What Tab offers: commands and their arguments, files in strings that name
-// files, and for everything else what the session knows.
+// Candidates for Tab: commands and their arguments, files in strings that name files, and
+// the names that the session knows for everything else.
 
 // Complete is the Completer of the Shell: candidates for the end of text[:offset].
 func (s *Shell) Complete(text string, offset int) (replace int, candidates []Candidate) {
@@ -160,7 +160,7 @@ func goesOn(word, syntax string) bool {
 	return true
 }
 
-// afterName takes the name off a signature that stands beside it.
+// afterName removes the name from a signature that is shown beside it.
 func afterName(signature, name string) string {
 	if rest, ok := strings.CutPrefix(signature, name); ok && strings.HasPrefix(rest, "(") {
 		return rest

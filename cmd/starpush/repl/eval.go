@@ -29,10 +29,10 @@ type cancelledError struct{ err error }
 func (e *cancelledError) Error() string { return e.err.Error() }
 func (e *cancelledError) Unwrap() error { return e.err }
 
-// errLeftBehind is the outcome of a statement that nobody waits for any more.
+// errLeftBehind is the outcome of a statement that the shell does not wait for any more.
 var errLeftBehind = errors.New("left behind")
 
-// clearLine takes what stands on the terminal's line off it.
+// clearLine erases the terminal's line.
 const clearLine = "\r\x1b[K"
 
 // slowCancel is how long a cancel takes that says why.
@@ -55,8 +55,8 @@ func (s *Shell) supervise(ctx context.Context, run func(context.Context) (lang.R
 	go func() {
 		res, err := run(ctx)
 		if errors.Is(err, ErrInterrupted) {
-			// Kernels that run see the end of the context; nothing else is left to
-			// wait for. What they say now is part of the cancel.
+			// Kernels that run see the end of the context; nothing else is left to wait
+			// for. Their errors are part of the cancel.
 			s.Session.Wait(context.WithoutCancel(ctx))
 		}
 		cancel(nil)
@@ -240,8 +240,8 @@ func (s *Shell) cancelReport(before lang.Stats) string {
 	return s.report(text, before)
 }
 
-// report adds to text what became of the tasks since before, and which data has lost
-// its value since the statement began: what was lost before has been told.
+// report adds to text the outcome of the tasks since before, and the data that has lost
+// its value since the statement began. Earlier losses were reported before.
 func (s *Shell) report(text string, before lang.Stats) string {
 	after := s.Session.Stats()
 	var did []string

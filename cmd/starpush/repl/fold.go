@@ -38,8 +38,8 @@ func pad(s string, width int) string { return strings.Repeat(" ", max(0, width-c
 const leastWidth = 20
 
 // Fold breaks the lines of text that are wider than width columns (0: none is) where
-// words end. What goes on stands below the text of its line: below the second column
-// where a line has two, apart by two spaces or more.
+// words end. Continued text is indented as the text of its line, or as its second column,
+// which is two spaces or more from the first.
 func Fold(text string, width int) string {
 	if width <= 0 {
 		return text
@@ -95,8 +95,8 @@ func fold(line string, width, indent int) []string {
 	return append(out, strings.TrimRight(row, " "))
 }
 
-// table writes rows of two columns, indented by two, at most width columns wide (0:
-// any width). Where the first column leaves no room, the second stands below it.
+// table writes rows of two columns, indented by two, at most width columns wide (0: any
+// width). Where the first column leaves no room, the second follows below it.
 func table(rows [][2]string, width int, first func(string) string) string {
 	left := 0
 	for _, r := range rows {

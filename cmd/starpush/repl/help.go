@@ -295,7 +295,7 @@ const modelsTopic = `  starpush run --calibrate 1 x.spu   times every task, and 
 
   The policies dm, dmda and so on (--sched dmda) place a task where it is expected
   to end first, by these; plans tell how long a run should take. They lie in
-  STARPUSH_PERF_DIR, for each model of CPU. What a run took: --stats, --profile,
+  STARPUSH_PERF_DIR, for each model of CPU. Times of a run: --stats, --profile,
   --report page.html.
 `
 
@@ -397,7 +397,7 @@ func (s *Shell) tell(text, otherwise string) {
 	io.WriteString(s.Out, text)
 }
 
-// listener is who listens to tasks besides l.
+// listener returns the listeners to tasks: l, and those of the Shell.
 func (s *Shell) listener(l engine.Listener) engine.Listener {
 	if s.Recent == nil || s.memory == "off" {
 		return l

@@ -63,7 +63,7 @@ func (h *History) load() error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Chmod(0o600); err != nil { // it may hold what nobody else should read
+	if err := f.Chmod(0o600); err != nil { // it may hold secrets
 		return err
 	}
 	lines := 0
@@ -88,7 +88,7 @@ func keeps(entry string) bool {
 	return entry != "" && entry[0] != ' ' && entry[0] != '\t' && strings.TrimSpace(entry) != ""
 }
 
-// pushLocked appends without writing; h.mu is held or nobody else knows h.
+// pushLocked appends without writing; h.mu is held, or h is not published yet.
 func (h *History) pushLocked(entry string) bool {
 	n := len(h.mu.entries)
 	if !keeps(entry) || n > 0 && h.mu.entries[n-1] == entry {

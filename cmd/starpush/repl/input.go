@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What a terminal sends, before the line editor sees it.
+// Input of a terminal, before the line editor sees it.
 
 // Keys that the line editor does not know: Alt-Enter, Ctrl-X Ctrl-E followed by an Enter, at which
 // the line editor stops reading, two arrows, and Delete. They are in the private use area, so no
@@ -225,8 +225,9 @@ func (in *input) translate(data []byte) {
 // NewLines reads lines from r, as they come.
 func NewLines(r io.Reader) LineReader { return &plainLines{r: bufio.NewReader(r)} }
 
-// aheadWait is how long a line is waited for that would belong to the entry before it. A file
-// and a pipe that was filled at once have it; who waits for answers writes none.
+// aheadWait is the longest wait for a line that may belong to the entry before it. A
+// file, and a pipe that was filled at once, have it ready; a program that waits for
+// answers does not write one.
 const aheadWait = 200 * time.Millisecond
 
 // plainLines reads lines. Those that were looked at before they are wanted are held.

@@ -23,7 +23,7 @@ import (
 type Machine interface {
 	Workers() []string      // one line each
 	Nodes() []string        // one line each
-	Stats(width int) string // table of counts and times, for so many columns (0: any number)
+	Stats(width int) string // table of counts and times, at most width columns wide (0: any width)
 	ResetStats()            // makes Stats begin anew
 	Top() string            // what goes on right now
 }
@@ -250,7 +250,7 @@ func (s *Shell) documented(ctx context.Context, name string) bool {
 func (s *Shell) markdown(text string) string { return Plain(text, s.columns(), s.Paint.Strong) }
 
 // Plain prepares a page in markdown for a terminal that is width columns wide (0: any
-// width): paragraphs are broken anew, fences go, what stands between them is indented
+// width): paragraphs are broken anew, fences go, and the text between them is indented
 // and strong.
 func Plain(text string, width int, strong func(string) string) string {
 	var b strings.Builder

@@ -40,7 +40,7 @@ func (s *Shell) bench(ctx context.Context, src string) {
 		return
 	}
 	first := &firstError{}
-	if s.Listen != nil && s.tracing == nil { // nobody listens to the runs that count
+	if s.Listen != nil && s.tracing == nil { // measured runs have no listener
 		if err := s.Listen(first); err == nil {
 			defer s.listen(ctx, nil)
 		}
@@ -98,7 +98,7 @@ func (s *Shell) time(ctx context.Context, args string) {
 	first := &firstError{}
 	if left(s.Session.Stats()) == 0 && s.Listen != nil && s.tracing == nil { // else what is left goes by those that listen
 		if s.Listen(s.listener(first)) == nil {
-			defer func() { _ = s.Listen(s.listener(nil)) }() // tasks are left: first goes on listening, which harms nobody
+			defer func() { _ = s.Listen(s.listener(nil)) }() // tasks are left: first goes on listening, which does no harm
 		}
 	}
 	start, at := s.now(), s.Session.Stats()
@@ -110,7 +110,7 @@ func (s *Shell) time(ctx context.Context, args string) {
 		return
 	}
 	end := s.now()
-	if s.failed && countUndone(at, s.Session.Stats()) > 0 { // it was told
+	if s.failed && countUndone(at, s.Session.Stats()) > 0 { // reported already
 		return
 	}
 	if s.undone("", at, first) {
@@ -261,9 +261,8 @@ func (s *Shell) trace(ctx context.Context, args string) {
 	}
 }
 
-// waited waits for all tasks, and reports whether none is left. What they ended with is
-// shown, but a task that failed has ended as well: it does not keep a command from what
-// it waits for.
+// waited waits for all tasks, and reports whether none is left. Failures are shown, but a
+// failed task has ended as well, and does not keep a command from going on.
 func (s *Shell) waited(ctx context.Context) bool {
 	before := s.Session.Stats()
 	_, _, err := s.supervise(ctx, func(ctx context.Context) (lang.Result, error) { return lang.Result{}, s.Session.Wait(ctx) })
@@ -274,7 +273,7 @@ func (s *Shell) waited(ctx context.Context) bool {
 	return !s.stopped && ctx.Err() == nil && left(s.Session.Stats()) == 0
 }
 
-// listen changes who listens besides what :explain goes by, once no task is left.
+// listen replaces the listener besides those of :explain, once no task is left.
 func (s *Shell) listen(ctx context.Context, l engine.Listener) bool {
 	if !s.waited(ctx) {
 		return false

@@ -36,8 +36,8 @@ func TestCopiesWithin(t *testing.T) {
 	}
 }
 
-// TestTraceIntoPipe: a recording begins although nobody reads the pipe yet that it will
-// be written to; looking whether it can be would wait for a reader.
+// TestTraceIntoPipe: a recording into a pipe begins before the pipe has a reader. A check
+// whether it can be written would wait for the reader.
 func TestTraceIntoPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := exec.Command("mkfifo", pipe).Run(); err != nil {

@@ -267,7 +267,7 @@ func (s *Shell) saveSettings() {
 }
 
 // Configure takes settings from a file: a line "NAME VALUE" for each; # begins a comment.
-// What is wrong is shown, and the rest counts.
+// Mistakes are shown, and the other lines count.
 func (s *Shell) Configure(file, text string) {
 	for i, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")

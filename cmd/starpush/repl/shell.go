@@ -54,18 +54,18 @@ type Config struct {
 	Bind func(ctx context.Context, name string, src []byte, b Bindings) ([]lang.Option, error)
 	// Check compiles a script for :check.
 	Check func(ctx context.Context, name string, src []byte) lang.Diagnostics
-	// Recent listens to the tasks of Runtime, for :explain; nil: nobody does.
+	// Recent listens to the tasks of Runtime, for :explain; it may be nil.
 	Recent *trace.Recent
-	// Grain listens to them, too, for :explain granularity; nil: nobody does.
+	// Grain listens to them, too, for :explain granularity; it may be nil.
 	Grain *grain.Listener
 	// Deterministic says that the session began so.
 	Deterministic bool
 	// Digits is the Digits of the session.
 	Digits  int
 	Runtime *engine.Runtime
-	// Listen changes who listens to tasks, for :trace; nil forbids it.
+	// Listen sets the listener to tasks, for :trace; nil forbids it.
 	Listen func(engine.Listener) error
-	// Size is how many columns and rows the terminal has; nil, or 0: nobody knows.
+	// Size returns the columns and rows of the terminal. Nil, or 0: not known.
 	Size func() (columns, rows int)
 	// Page shows a text that is longer than the screen; nil: it is written as others are.
 	Page func(ctx context.Context, text string) error
@@ -197,8 +197,8 @@ func (s *Shell) Leaving() (status int, ok bool) { return s.status(), s.leave != 
 // Busy reports whether a statement runs. It may be called from any goroutine.
 func (s *Shell) Busy() bool { return s.busy.Load() }
 
-// Abandoned reports whether a statement that nobody waits for still holds the
-// session, so that closing it would hang.
+// Abandoned reports whether a statement that was left behind still holds the session, so
+// that closing it would hang.
 func (s *Shell) Abandoned() bool { return s.pending != nil && s.Busy() }
 
 // readEntry reads lines until they are an entry. The parser decides.
@@ -234,7 +234,7 @@ type aheadReader interface {
 }
 
 // elseFollows reports whether the next line goes on with the `if` that the entry ends
-// with: of one who types nobody knows, and such an entry ends there.
+// with: with a user who types that is not known, and such an entry ends there.
 func elseFollows(r LineReader, entry string) bool {
 	a, ok := r.(aheadReader)
 	if !ok || !strings.Contains(entry, "}") {
@@ -458,7 +458,7 @@ func short(src string, ds lang.Diagnostics, width int) (string, bool) {
 	return text, true
 }
 
-// What is said behind a statement that went well, but may not have done what was meant.
+// Notes about a statement that succeeded, but may not have done what the user meant.
 
 // note writes a remark about the statement that ran.
 func (s *Shell) note(text string) {

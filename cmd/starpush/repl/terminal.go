@@ -19,8 +19,8 @@ import (
 // The line editor: chzyer/readline behind the LineReader interface, with our own
 // history walk, completion list and Alt-Enter.
 
-// A Completer offers what can stand at the end of text[:offset] of an entry:
-// how many bytes before offset they replace, and the candidates.
+// A Completer returns the candidates for the end of text[:offset] of an entry, and how
+// many bytes before offset they replace.
 type Completer func(text string, offset int) (replace int, candidates []Candidate)
 
 // A Candidate is one completion.

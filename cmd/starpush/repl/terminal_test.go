@@ -149,7 +149,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// What was pasted behind an entry that Ctrl-C ended is not run.
+// TestInputDrops: text pasted behind an entry that Ctrl-C ended is not run.
 func TestInputDrops(t *testing.T) {
 	in := &input{r: strings.NewReader("\x1b[200~one\rtwo\rthree\r\x1b[201~")}
 	buf := make([]byte, 100)
