@@ -1,6 +1,6 @@
 package lang
 
-// What editors ask about a script, right or wrong, without running it.
+// Analysis for editors: questions about a script, right or wrong, without running it.
 
 import (
 	"context"
@@ -130,7 +130,7 @@ func (w word) parent(k int) syntax.Node {
 	return l.Node
 }
 
-// outermost is the statement of the top level that w stands in.
+// outermost returns the statement of the top level that contains w.
 func (w word) outermost() syntax.Node {
 	l := w.up
 	for l.up != nil {

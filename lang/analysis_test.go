@@ -107,7 +107,7 @@ func TestRenamingKeepsTheMeaning(t *testing.T) {
 			}
 			if len(uses) > 1 {
 				if err := a.SameMeaning(replace(uses[:len(uses)-1])); err == nil {
-					t.Errorf("%s: `%s` of line %d: one place was left out, and nobody noticed", name, n.Name, n.Decl.Start.Line)
+					t.Errorf("%s: `%s` of line %d: one place was left out, without a report", name, n.Name, n.Decl.Start.Line)
 				}
 			}
 		}

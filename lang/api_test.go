@@ -630,7 +630,8 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// What a new version of a file replaces keeps its mode, and links to it stay.
+// TestDirReplaces: a new version of a file keeps the mode of the old one, and links to it
+// stay.
 func TestDirReplaces(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "deep", "old.csv")
@@ -669,14 +670,14 @@ func TestDirReplaces(t *testing.T) {
 	}
 }
 
-// What is no regular file is written, not replaced.
+// TestDirWritesPipe: a file that is not regular is written, not replaced.
 func TestDirWritesPipe(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.csv")
 	if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
 		t.Skip(err, string(out))
 	}
-	r, err := os.OpenFile(pipe, os.O_RDWR, 0) // so that nobody waits for another end
+	r, err := os.OpenFile(pipe, os.O_RDWR, 0) // both ends, so that opening does not wait
 	if err != nil {
 		t.Skip(err)
 	}
@@ -699,7 +700,8 @@ func TestDirWritesPipe(t *testing.T) {
 	}
 }
 
-// A host without modules is told where those of the command come from.
+// TestNoModules: a host without modules gets a report that says where those of the
+// command come from.
 func TestNoModules(t *testing.T) {
 	_, ds := lang.Must(lang.NewCompiler(lang.Config{})).Compile(t.Context(), "m.spu", []byte("import \"std/blas\" as blas\n"))
 	if len(ds) != 1 || len(ds[0].Help) != 1 || !strings.Contains(ds[0].Help[0], "lang.Config.Modules") {
@@ -807,7 +809,7 @@ insert d(RW w, 1.0, 1)
 	}
 }
 
-// Two names for one piece of memory are refused, unless nobody writes it.
+// TestBindTwice: two names for one piece of memory are refused, unless both only read it.
 func TestBindTwice(t *testing.T) {
 	comp := lang.Must(lang.NewCompiler(lang.Config{}))
 	prog, ds := comp.Compile(t.Context(), "two.spu", []byte("extern x: vector[f64]\nextern y: vector[f64]\nwait\n"))

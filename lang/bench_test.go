@@ -1,6 +1,6 @@
 package lang_test
 
-// What the interpreter costs: loop rounds, calls, inserts.
+// Costs of the interpreter: loop rounds, calls, inserts.
 
 import (
 	"context"

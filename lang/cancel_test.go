@@ -256,8 +256,8 @@ func TestStartContextEnds(t *testing.T) {
 	})
 }
 
-// What a limit of time has cut off is noted in the script of a session like what a
-// context has.
+// TestTimeoutInScript: an entry that a limit of time has cut off is noted in the script
+// of a session, as one that a context has ended.
 func TestTimeoutInScript(t *testing.T) {
 	rt := newRuntime(t, engine.Options{Workers: 2})
 	s := newSession(t, lang.Config{Codelets: []*lang.Codelet{forever()}, Limits: lang.Limits{Timeout: 5 * time.Millisecond}}, rt)

@@ -1,6 +1,6 @@
 package lang
 
-// Completion: what may stand at a place of an unfinished entry.
+// Completion: the words that are possible at a place of an unfinished entry.
 
 import (
 	"slices"
@@ -438,8 +438,9 @@ func arguments(kind, args string) []Completion {
 	return out
 }
 
-// filters lists the filters that can come next in a partition, of which head is the text
-// so far: those that split the data, where that is known; a default view keeps its type.
+// filters lists the filters that can come next in a partition; head is its text so far.
+// If the data is known, only filters that split it are listed. A default view keeps its
+// type.
 func (c *completer) filters(head string) []Completion {
 	var out []Completion
 	t := c.partitioned(head)

@@ -86,9 +86,9 @@ func AutoStyle(w io.Writer) Style {
 func Explain(code string) (markdown string, ok bool) { return diag.Explain(code) }
 
 // WarningSet chooses warnings by code. The zero value reports all, denies none. A code
-// says more than "W": all but W0201 are errors with Silence "W0201" and Deny "W". Of one
-// code that is in both lists nothing is reported. What a comment of the script allows
-// ("# allow W0201") is neither reported nor denied.
+// takes precedence over "W": with Silence "W0201" and Deny "W", all but W0201 are errors.
+// A code in both lists is not reported. A warning that a comment of the script allows ("#
+// allow W0201") is neither reported nor denied.
 type WarningSet struct {
 	Silence []string // codes not reported, such as "W0201"; "W" means all
 	Deny    []string // codes that count as errors; "W" means all

@@ -168,10 +168,11 @@ func objectDoc(name string, o *types.Object) string {
 	return b.String()
 }
 
-// Documentation of what stands at a place of a script.
+// Documentation of the word at a place of a script.
 
-// Doc documents what stands at offset, as markdown: a name, a word of the language, a
-// number in other than plain digits, or the module that an import there loads.
+// Doc returns the documentation of the word at offset, as markdown: a name, a word of the
+// language, a number in other than plain digits, or the module that an import there
+// loads.
 func (a *Analysis) Doc(offset int) (markdown string, at Span, ok bool) {
 	if a.main() == nil {
 		return "", Span{}, false

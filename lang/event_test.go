@@ -214,7 +214,8 @@ func TestEventsMissed(t *testing.T) {
 	}
 }
 
-// Transfers are told to the run whose data travels, the way home included.
+// TestTransferEvents: a transfer is reported to the run that owns the data, including the
+// copy home.
 func TestTransferEvents(t *testing.T) {
 	d, err := sim.New(sim.Options{Capacity: 1 << 20})
 	if err != nil {
@@ -260,7 +261,8 @@ func TestTransferEvents(t *testing.T) {
 	}
 }
 
-// What goes wrong is told before it is returned; a session tells of every entry.
+// TestProblemEvents: a problem is reported as an event before it is returned, in a
+// session for every entry.
 func TestProblemEvents(t *testing.T) {
 	rt := newRuntime(t, engine.Options{Workers: 1})
 	var log eventLog

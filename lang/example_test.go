@@ -60,7 +60,7 @@ func Example() {
 	// Output: 600 <nil>
 }
 
-// What a script writes lands in the caller's slice when the instance is closed.
+// The results of a script are in the caller's slice when the instance is closed.
 func ExampleVectorOf() {
 	comp := lang.Must(lang.NewCompiler(lang.Config{}))
 	prog, diags := comp.Compile(context.Background(), "double.spu", []byte(`

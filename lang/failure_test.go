@@ -46,8 +46,8 @@ print(p[1])
 	}
 }
 
-// TestLaterTasksInVain: tasks inserted after a failure was told are cancelled for it, and
-// the next Wait says so, once for each time that more were inserted; until the data
+// TestLaterTasksInVain: tasks inserted after a failure was reported are cancelled for it,
+// and the next Wait says so, once for each time that more were inserted; until the data
 // is written again.
 func TestLaterTasksInVain(t *testing.T) {
 	prog := compile(t, lang.Config{}, `
@@ -99,8 +99,8 @@ func again() { insert clear(W x) }
 	}
 }
 
-// TestDeadlineOfKernel: a deadline is told as such, also when a kernel that looks at its
-// context stopped because of it, and its result is needed.
+// TestDeadlineOfKernel: a deadline is reported as such, also when a kernel that looks at
+// its context stopped because of it, and its result is needed.
 func TestDeadlineOfKernel(t *testing.T) {
 	slow := lang.Must(lang.NewCodelet("slow(v: RW vector[f64])", lang.CPUFunc(func(ctx context.Context, v []float64) error {
 		<-ctx.Done()

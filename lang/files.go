@@ -1,7 +1,6 @@
 package lang
 
-// What scripts reach of the world: modules through a Loader, data files through
-// a FileSystem.
+// Modules, through a Loader, and data files, through a FileSystem.
 
 import (
 	"context"
@@ -57,14 +56,14 @@ func (l fsLoader) Near(p, from string) []string {
 	return found
 }
 
-// FileSystem is what load and save reach: an fs.FS that can also create files.
-// What is written to the file that Create returns must appear under its name when
-// Close returns nil, and not before; when the file has a method Abort, save calls
-// that instead of Close after a failure. If it has a method HasFolder(name string) bool,
-// a save into a folder that does not exist is refused before its data is waited for. If it
-// has OpenContext(context.Context, string) (fs.File, error) and
-// CreateContext(context.Context, string) (io.WriteCloser, error), load and save call those
-// with the context of the run, for files whose opening may wait.
+// FileSystem is the file system of load and save: an fs.FS that can also create files.
+// The content of a file from Create must appear under its name when Close returns nil,
+// and not before. If the file has a method Abort, save calls that instead of Close after
+// a failure. If it has a method HasFolder(name string) bool, a save into a folder that
+// does not exist is refused before its data is waited for. If it has
+// OpenContext(context.Context, string) (fs.File, error) and
+// CreateContext(context.Context, string) (io.WriteCloser, error), load and save call
+// those with the context of the run, for files whose opening may wait.
 type FileSystem = interp.FileSystem
 
 // Dir returns the files below path. save writes beside the file and renames; what it
@@ -183,8 +182,8 @@ func create(ctx context.Context, r *os.Root, name string) (*newFile, error) {
 	return nil, fmt.Errorf("%s: every name for a temporary file beside it is taken", name)
 }
 
-// sweep removes what processes left of new versions of a file when they were killed: what
-// has a name that create gives, and is locked by nobody. What cannot be removed stays.
+// sweep removes new versions of a file left by processes that were killed: files with a
+// name as from create that are not locked. Files that cannot be removed stay.
 func sweep(r *os.Root, name string) {
 	dir, base := filepath.Split(name)
 	folder, err := r.Open(filepath.Clean(filepath.Join(".", dir)))
@@ -227,7 +226,7 @@ type newFile struct {
 	*os.File
 	root      *os.Root
 	tmp, name string
-	unlock    func() // after it was closed: until then nobody may take tmp for left behind
+	unlock    func() // call it after closing; until then tmp must not look left behind
 }
 
 // Close makes the file appear under its name.

@@ -4,7 +4,7 @@ package lang
 
 import "os"
 
-// Without locks nobody can tell what was left behind, so nothing is removed.
+// Without locks, files that were left behind cannot be recognised, so none are removed.
 
 func lockFile(*os.File) (unlock func(), err error) { return func() {}, nil }
 

@@ -439,7 +439,7 @@ func TestLoadLimits(t *testing.T) {
 			t.Errorf("%s: %d files are open", c.load, files.open)
 		}
 	}
-	// What fits is read to its end.
+	// A file that fits is read to its end.
 	files := &endless{text: strings.Repeat("1\n", 1<<16)}
 	p := compile(t, lang.Config{Limits: lang.Limits{DataBytes: 800 + 1024}, Files: short{files}}, "register x = vector[f64](load = \"a.csv\")\nprint(x)\n")
 	if _, err := p.Run(t.Context(), rt, lang.Stdout(io.Discard)); err != nil {

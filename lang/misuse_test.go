@@ -120,7 +120,7 @@ func TestMisuse(t *testing.T) {
 			return errors.New(k.Name() + k.Signature() + f.Name() + "." + fmt.Sprint(k.Engine(), f.Doc("d")))
 		}, ".<nil> <nil>"},
 
-		// things that nobody made
+		// zero and nil values
 		{"nil compiler", func() error { var c *lang.Compiler; _, ds := c.Compile(ctx, "a", nil); return ds.Err() }, "the Compiler is nil"},
 		{"zero compiler", func() error { _, ds := new(lang.Compiler).Compile(ctx, "a", nil); return ds.Err() }, ""},
 		{"session of a nil compiler", func() error { var c *lang.Compiler; return value(c.NewSession(rt).Eval(ctx, "1")) }, "the Compiler is nil"},
@@ -347,7 +347,8 @@ func TestRogueFunctions(t *testing.T) {
 	}
 }
 
-// What functions and kernels of a host may do with the instance that calls them.
+// TestCallingBack: the calls that functions and kernels of a host may make to their
+// instance.
 func TestCallingBack(t *testing.T) {
 	ctx := context.Background()
 	var inst *lang.Instance

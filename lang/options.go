@@ -47,9 +47,9 @@ func BindFile(name, file string, dims ...int) Option {
 	}
 }
 
-// FileSizes stands, in plans, for a file that the script loads and that need not be
-// there: one size for a vector, rows and columns for a matrix. A
-// script whose load has another shape is told so. Runs take no notice of it.
+// FileSizes replaces, in plans, a file that the script loads and that need not exist: one
+// size for a vector, rows and columns for a matrix. If the script loads another shape,
+// that is an error. Runs ignore it.
 func FileSizes(file string, dims ...int) Option {
 	return func(c *runConfig) {
 		if c.FileSizes == nil {
@@ -111,10 +111,10 @@ func Observe(fn func(*engine.Job)) Option { return func(c *runConfig) { c.Observ
 
 // Limits of a run, and the error that reports one.
 
-// Limits bound one run: what Run or Start executes, and each Instance.Call, Session.Eval
-// and Load after it, which begin to count anew; Totals bound all of them together. A
-// Call that a host function makes counts as part of the call that it was called from.
-// 0 means the default shown.
+// Limits bound one run: Run or Start, and each Instance.Call, Session.Eval and Load after
+// it, which begin to count anew; Totals bound all of them together. A Call that a host
+// function makes counts as part of the call that it was called from. 0 means the default
+// shown.
 //
 //	Steps       statements, rounds of loops and comprehensions, calls of script functions, items that are looked at; no limit
 //	CallDepth   script call depth; 256, and 10000 at most
@@ -130,29 +130,30 @@ func Observe(fn func(*engine.Job)) Option { return func(c *runConfig) { c.Observ
 //
 // MaxWorkers and Weight make tasks wait and end no run. Runs with weights 1 and 3 get a
 // quarter and three quarters of the workers' time while both have tasks enough. A run
-// with MaxWorkers and no Weight has the weight 1; all those with neither have it together.
-// A codelet written in the language that runs for long lets tasks of other runs run in
-// between; one in Go does where it calls Task.GiveWay, and otherwise runs to its end.
+// with MaxWorkers and no Weight has the weight 1; all those with neither have it
+// together. A codelet written in the language that runs for long lets tasks of other runs
+// run in between; one in Go does where it calls Task.GiveWay, and otherwise runs to its
+// end.
 //
-// Counting is exact: what needs n steps runs with Steps: n, and fails with n-1, at the
-// same place each time; so do Tasks and the bytes. What fails for its limit had the
-// effects of what came before. SourceBytes is a limit of the
-// compiler: of what a run is given it has no effect. A byte of text takes up to 250
-// bytes of memory while it is compiled.
+// Counting is exact: a script that needs n steps runs with Steps: n, and fails with n-1,
+// at the same place each time; so do Tasks and the bytes. Statements before the one that
+// exceeds a limit have had their effects. SourceBytes is a limit of the compiler; among
+// the limits of a run it has no effect. A byte of text takes up to 250 bytes of memory
+// while it is compiled.
 //
-// DataBytes counts 1024 for each datum, 512 for each part of a view, and 256 for each piece
-// beyond one a part that a view cuts the data into: views that cross cut it into as many
-// pieces as the product of their parts. A REDUX or SCRATCH operand counts its elements once
-// more for each worker.
+// DataBytes counts 1024 for each datum, 512 for each part of a view, and 256 for each
+// piece beyond one a part that a view cuts the data into: views that cross cut it into as
+// many pieces as the product of their parts. A REDUX or SCRATCH operand counts its
+// elements once more for each worker.
 //
-// ScriptBytes counts what values take: a list 96 and 8 for each number, 16 for each other
-// item, a string 32 and its bytes, a gate 192, a task that insert gives as a value 384. A plan
-// counts what it records, 640 for each task, and the dependencies between them.
+// ScriptBytes counts the memory of values: a list 96 and 8 for each number, 16 for each
+// other item, a string 32 and its bytes, a gate 192, a task that insert gives as a value
+// 384. A plan counts its record, 640 for each task, and the dependencies between them.
 //
-// In the window of InFlight a task counts as one more for every 16 accesses and explicit dependencies.
-// Waiting is in vain where all tasks in flight wait for the script, behind a gate that is
-// closed or for data that it holds: then insert goes on, and the tasks above the limit count
-// 1 KiB of ScriptBytes each.
+// In the window of InFlight a task counts as one more for every 16 accesses and explicit
+// dependencies. Waiting is in vain where all tasks in flight wait for the script, behind
+// a gate that is closed or for data that it holds: then insert goes on, and the tasks
+// above the limit count 1 KiB of ScriptBytes each.
 type Limits = interp.Limits
 
 // Totals bound what an Instance or a Session does from the first statement to Close, all
@@ -175,8 +176,8 @@ type LimitError = interp.LimitError
 
 // Events of a run, for OnEvent.
 
-// Event is something that happened in a run. Kind says what, and which of the
-// fields have a meaning; the others are zero.
+// Event is something that happened in a run. Kind says what, and which of the fields have
+// a meaning; the others are zero.
 //
 //	Time        when it happened
 //	Task        number of the task, as in `task 41`, in the order of the inserts; below 0 for what the
@@ -184,7 +185,7 @@ type LimitError = interp.LimitError
 //	Codelet     what the task runs, or what the engine does: "reduce", "init", "duplicate", "acquire",
 //	            "invalidate", "unregister"
 //	Name        what the script calls the task (option name), "" if it does not
-//	Worker      where it runs: "cpu 0"; "" when it was submitted, or cancelled by nobody's worker
+//	Worker      where it runs: "cpu 0"; "" when it was submitted, or cancelled without a worker
 //	Span        the insert; of a Print the print
 //	From, To    memories that a Transfer went between: "ram", "opencl 0"
 //	Data        name of the data that was copied; Bytes how much, 0 if the copy failed; Took how long
@@ -195,8 +196,8 @@ type LimitError = interp.LimitError
 //	            this event: progress
 //	Missed      events left out before this one because the host was too slow
 //
-// Of one task, TaskSubmitted comes before TaskStarted, and that before the event of
-// its end. TaskStarted comes after the ends of all tasks that the task waited for.
+// Of one task, TaskSubmitted comes before TaskStarted, and that before the event of its
+// end. TaskStarted comes after the ends of all tasks that the task waited for.
 type Event = interp.Event
 
 // EventKind says what an Event is about.

@@ -34,7 +34,7 @@ type Plan struct {
 	// values.
 	Paths int
 	// HostCalls are the names of the host functions that were called to make the plan,
-	// sorted. What they do has happened.
+	// sorted. Their effects have happened.
 	HostCalls []string
 
 	prog *Program
@@ -54,14 +54,13 @@ type planCode struct {
 }
 
 // Plan runs the script without kernels, for machine m, and returns the tasks that it
-// would submit. Every insert is checked with real sizes and states, as in a run, and
-// the error is the one that a run would give. What a script reads from data is
-// unknown; what such values decide is looked at both ways, once. Data is neither
-// allocated nor copied; prints show `?` for what is unknown, and begin with `?` once such
-// a value has decided what the script does, nothing is saved
-// (and what the script loads again has the sizes that it saved), and host functions are
-// called with known arguments only. Extern data need not exist
-// yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.
+// would submit. Every insert is checked with real sizes and states, as in a run, and the
+// error is the one that a run would give. Values read from data are unknown; where such a
+// value decides, each way is taken once. Data is neither allocated nor copied; prints
+// show `?` for what is unknown, and begin with `?` once such a value has decided what the
+// script does, nothing is saved (and what the script loads again has the sizes that it
+// saved), and host functions are called with known arguments only. Extern data need not
+// exist yet: Sizes stands for it, and extern variables are planned unbound. See Plan.Run.
 func (p *Program) Plan(ctx context.Context, m engine.Machine, opts ...Option) (*Plan, error) {
 	if p.none() {
 		return nil, errNoProgram
@@ -154,9 +153,11 @@ func Graph(w io.Writer, g *Plan, f GraphFormat, by GraphUnit) error {
 // some seconds at most. Statements that make data or wait for it count as many.
 const checkSteps = 1 << 24
 
-// CheckPlan looks for errors that sizes and states show, by planning the script for
-// the CPUs of this machine, as far as maxTasks tasks (0: a million) and some millions of
-// statements go: it ends, whatever the script does. A call that does the same as two before it, in one call of the script, is left out. Nothing is printed. What depends on the machine or on data that is not bound is left to runs.
+// CheckPlan looks for errors that sizes and states show, by planning the script for the
+// CPUs of this machine, as far as maxTasks tasks (0: a million) and some millions of
+// statements go: it ends, whatever the script does. A call that repeats two earlier ones,
+// within one call of the script, is left out. Nothing is printed. Errors that depend on
+// the machine or on unbound data are left to runs.
 func (p *Program) CheckPlan(ctx context.Context, maxTasks int64, opts ...Option) error {
 	_, err := p.CheckPlanTo(ctx, maxTasks, opts...)
 	return err
@@ -186,7 +187,7 @@ func (p *Program) CheckPlanTo(ctx context.Context, maxTasks int64, opts ...Optio
 	return nil, err
 }
 
-// What a plan shows that makes runs slow.
+// Findings of a plan that make runs slow.
 
 const (
 	shortTask = 20e-6 // seconds; below that, what a task costs besides its kernel counts
@@ -372,10 +373,10 @@ const figures = "tasks, length, width, transfers, bytes, seconds, peak(ram), pea
 
 // Expectations holds the plan against the comments "# expect FIGURE <= NUMBER" of the
 // script: tasks, length (tasks on the longest path), width (tasks side by side),
-// transfers and bytes (copied between memories), seconds (expected), peak(NODE) (bytes
-// in use at most). The error is R0102 for each that does not hold, and E0105 for each
-// that makes no sense. A figure that this machine does not have, such as the peak of a
-// device that it lacks, and seconds that nobody knows, hold.
+// transfers and bytes (copied between memories), seconds (expected), peak(NODE) (bytes in
+// use at most). The error is R0102 for each that does not hold, and E0105 for each that
+// makes no sense. A figure that this machine does not have, such as the peak of a device
+// that it lacks, and seconds that are not known, hold.
 func (p *Plan) Expectations() error {
 	file := p.prog.checked.Main.File
 	text := file.Source.Text

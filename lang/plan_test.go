@@ -346,7 +346,7 @@ func TestCheckPlanDoubles(t *testing.T) {
 		{"places of a sequence", "func f0() { insert inc(RW x) with worker = workers(cpu)[0], order = 1 }\nfunc f1() { f0(); f0(); f0() }\nf1()", "E0705"},
 		{"a global that changes", "let n = 0\nfunc f0() { insert inc(RW v[n])\nn += 1 }\nfunc f1() { f0(); f0(); f0() }\nf1()", "E0501"},
 		{"a list that changes", "func f0(a: list[int]) { insert inc(RW v[a[0]])\na[0] += 1 }\nfunc f1(a: list[int]) { f0(a); f0(a); f0(a) }\nf1([0])", "E0501"},
-		{"ways that nobody knows", "register s = variable[i64](fill = 1)\nlet n = value(s)\nfunc f0() { if n > 0 { insert inc(RW x) } else { insert inc(RW v[k]) } }\n" +
+		{"ways that are not known", "register s = variable[i64](fill = 1)\nlet n = value(s)\nfunc f0() { if n > 0 { insert inc(RW x) } else { insert inc(RW v[k]) } }\n" +
 			"func f1() { f0(); f0(); f0() }\nf1()", "E0501"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -368,8 +368,8 @@ func TestCheckPlanDoubles(t *testing.T) {
 	}
 }
 
-// TestCheckPlanWays: many values that nobody knows are looked at both ways in a check, and
-// take no more than some times the steps of one way.
+// TestCheckPlanWays: a check takes both ways of many unknown values, with a bounded
+// number of extra steps.
 func TestCheckPlanWays(t *testing.T) {
 	for _, rounds := range []int{1, 1 << 19} {
 		calls := 0
@@ -557,7 +557,7 @@ for b in 0..4 { insert set(W x[b]) }
 		{"# expect peak(ram) <= 8Ki", "", ""},
 		{"# expect peak(ram) <= 8_191", "R0102", "peak(ram) is 8192"},
 		{"# expect peak(gpu(0)) <= 1", "", ""}, // there is none
-		{"# expect seconds <= 0", "", ""},      // nobody knows
+		{"# expect seconds <= 0", "", ""},      // not known
 		{"# expect peak(moon) <= 1", "E0105", ""},
 		{"# expect nothing", "E0105", ""},
 		{"# expect tasks <= many", "E0105", ""},

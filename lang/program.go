@@ -63,7 +63,7 @@ type CodeletInfo struct {
 type CodeletUse struct {
 	Name      string   // as the script writes it: "scal", "blas.gemm"
 	Signature string   // of its operands
-	Kinds     []string // kinds of workers that have a kernel, "cpu" first; nil: nobody knows
+	Kinds     []string // kinds of workers that have a kernel, "cpu" first; nil: not known
 	Why       string   // a codelet of the script makes no kernels for OpenCL devices because of this
 	Extern    bool     // the host supplies it
 	Host      bool     // it is a codelet of the host, or of a module of the host

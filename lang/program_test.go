@@ -50,7 +50,7 @@ if false { insert far(RW x) }
 		}
 	}
 	if (*lang.Program)(nil).Uses() != nil || (&lang.Program{}).Uses() != nil {
-		t.Error("a program that nobody made uses something")
+		t.Error("a zero program uses something")
 	}
 }
 

@@ -97,7 +97,7 @@ func (s *Session) start() {
 	s.entries = 0
 }
 
-// What sessions declare by themselves, and where diagnostics say that it stands.
+// The declaration of every session, and the name of its source in diagnostics.
 const (
 	blasImport    = `import "std/blas" as blas`
 	sessionSource = "<session>"
@@ -254,8 +254,9 @@ func (s *Session) Show(name string, lo, hi int) (string, error) {
 	return s.m.Show(context.Background(), name, lo, hi)
 }
 
-// ShowPart returns the part of a matrix or block of which spans name, for each index, the first
-// and the one behind the last; it is complete, and "?" stands where nothing has been written.
+// ShowPart returns a part of a matrix or block, as text. spans has, for each index, the
+// first and the one behind the last. No element is left out; those not written yet are
+// shown as "?".
 func (s *Session) ShowPart(name string, spans ...[2]int) (string, error) {
 	if s.m == nil {
 		return "", s.err
@@ -370,7 +371,7 @@ func kindsDoc(o *types.Object) string {
 	return fmt.Sprintf("\nruns on: %s\n", strings.Join(kinds, ", "))
 }
 
-// What a prompt changes of a session while it goes on.
+// Settings that a prompt changes while a session goes on.
 
 // SetElide says from how many elements on a vector or a list that an entry gives as its
 // value, or Show gives whole, is shown by its ends; matrices in proportion. 0 means as print does,
@@ -410,7 +411,7 @@ func (s *Session) SetDeterministic(on bool) error {
 	return nil
 }
 
-// What a prompt asks a session about without running anything.
+// Queries of a prompt about a session that run nothing.
 
 // TypeOf returns the type of an expression, which is not evaluated.
 func (s *Session) TypeOf(src string) (typ string, err error) {
@@ -465,11 +466,11 @@ func (s *Session) Where(name string) (nodes []Presence, parts int, err error) {
 
 // Graphs of a session: what it did so far, and what an entry would do.
 
-// Plan plans an entry for the machine of the session, as it is now, and returns what it
-// would submit. No kernel runs, no file is written, and the session does not change; but
-// host functions that the entry calls are called, as far as their arguments are known
-// (Program.Plan). What tasks of the session have computed is known, too, until a task
-// of the plan writes it.
+// Plan plans an entry for the machine of the session, as it is now, and returns the tasks
+// that it would submit. No kernel runs, no file is written, and the session does not
+// change; but host functions that the entry calls are called, as far as their arguments
+// are known (Program.Plan). Values computed by tasks of the session are known, too, until
+// a task of the plan writes them.
 func (s *Session) Plan(ctx context.Context, src string) (*Plan, error) {
 	if err := s.between("Plan"); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 package lang
 
-// What a session did, as a script.
+// The history of a session, as a script.
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ const cutNote = "# something was cancelled here: the session dropped tasks that 
 // go on behind that in a script.
 const failNote = "# a task had failed by here: the session went on, and this script ends where it notices\n"
 
-// fewRepeats is how often an entry may stand below itself.
+// fewRepeats is how many equal entries may follow each other before they become a loop.
 const fewRepeats = 2
 
 // benchTimes is how often :bench of the prompt runs a statement, the run that does not
@@ -114,15 +114,16 @@ func leftOut(s syntax.Stmt, tasks int) string {
 	return text + "; what it did until then is missing here:"
 }
 
-// Script returns what the session did as a script that does the same, and how many entries
-// have a part in it. file is the name that it will have: imports of files count from there.
+// Script returns a script that does the same as the session did, and the number of
+// entries that it contains. file is the future name of the script: imports of files are
+// relative to it.
 //
-// What an expression gave is printed, names that were declared again are told apart, params have
-// the values that they were given, and std/blas is imported where it is used. Of an entry
-// that ended with an error the script has the statements before the one that failed. An entry that
-// ran more than twice in a row, as those that are measured do, stands in a loop. Comments say
-// where something was cancelled, and where a statement is missing that did something
-// before it failed. Data that the host has bound stays extern.
+// Values of expressions are printed, names that were declared again get new names, params
+// have the values of the session, and std/blas is imported where it is used. For an entry
+// that ended with an error the script has the statements before the one that failed. An
+// entry that ran more than twice in a row, such as a measured one, becomes a loop.
+// Comments say where something was cancelled, and where a statement is missing that did
+// something before it failed. Data that the host has bound stays extern.
 func (s *Session) Script(file string) (text string, entries int) {
 	text, entries = s.scriptText(file)
 	if out, err := printer.Format(diag.NewSource("script", text)); err == nil {

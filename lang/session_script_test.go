@@ -62,8 +62,8 @@ func TestSessionScript(t *testing.T) {
 	}
 }
 
-// Entries that are repeated, as those that are measured are, stand in a loop, unless they
-// declare something; the script does what the session did.
+// TestSessionScriptRepeats: repeated entries, such as measured ones, become a loop,
+// unless they declare something; the script does what the session did.
 func TestSessionScriptRepeats(t *testing.T) {
 	cfg := testConfig(t, nil)
 	for _, c := range []struct {
@@ -132,8 +132,8 @@ func TestSessionScriptCancelled(t *testing.T) {
 	}
 }
 
-// What a script has of entries that failed, of params and files that a script was given, of
-// what the session holds at its end, and of files from another folder.
+// TestSessionScriptOf: the script of a session with entries that failed, with params and
+// files, with data held at its end, and with files from another folder.
 func TestSessionScriptOf(t *testing.T) {
 	const inc = "codelet inc(v: RW vector[f64]) { each i in v { v[i] += 1.0 } }"
 	type load struct {

@@ -360,8 +360,8 @@ let k = 3`); err != nil {
 	}
 }
 
-// What would change a session under the entry that runs is refused, and is as if nobody
-// had asked for it.
+// TestSessionInsideEntry: a call that would change a session under the entry that runs is
+// refused, and has no effect.
 func TestSessionInsideEntry(t *testing.T) {
 	ctx := t.Context()
 	var s *lang.Session
@@ -404,7 +404,7 @@ func TestSessionInsideEntry(t *testing.T) {
 				if err := s.Close(); err != nil || home[0] != 4 {
 					t.Errorf("at the end %v, %v", err, home)
 				}
-				again := lang.Must(lang.NewCompiler(cfg)).NewSession(rt, lang.Bind("x", lang.VectorOf(home))) // nobody has the memory any more
+				again := lang.Must(lang.NewCompiler(cfg)).NewSession(rt, lang.Bind("x", lang.VectorOf(home))) // the memory is not bound any more
 				if _, err := again.Eval(ctx, "x"); err != nil {
 					t.Error(err)
 				}
@@ -433,7 +433,8 @@ func failingConfig() lang.Config {
 		lang.CPUFunc(func(*float64) error { return errors.New("bad luck") })))}}
 }
 
-// What failed and nobody was told of is not lost when the session changes its mode.
+// TestSetDeterministicAfterFailure: failures that were not reported yet are not lost when
+// the session changes its mode.
 func TestSetDeterministicAfterFailure(t *testing.T) {
 	s := newSession(t, failingConfig(), newRuntime(t, engine.Options{Workers: 1}), lang.Stdout(io.Discard))
 	if _, err := s.Eval(t.Context(), "register x = variable[f64](fill = 0)\ninsert fail(RW x)"); err != nil {

@@ -73,7 +73,7 @@ var inKernel = map[string][]string{
 // below lists packages that must not import their parent, which imports them.
 var below = map[string]string{"engine/perf": "engine", "engine/sched": "engine"}
 
-// topLevel is what may stand at the top of the repository.
+// topLevel lists the names allowed at the top of the repository.
 var topLevel = []string{
 	"go.mod", "go.sum", "lang", "engine", "datamgr", "accel", "stdlib", "cmd", "scripts", "tests",
 	"docs", "examples",

@@ -211,7 +211,7 @@ STARPUSH_UPDATE=1 makes a test write this file from ` + "`lang/diag/codes`" + `.
 // byHand has the codes whose first program no edit puts right that follows from the
 // text alone: the page says what to do, and its second program shows it.
 var byHand = map[string]string{
-	"E0106": "nobody knows which number or text was meant",
+	"E0106": "it is not known which number or text was meant",
 	"E0204": "what should happen to the data at that place is a task or an access, with a block",
 	"E0205": "statements change places",
 	"E0304": "needs data of its own for the copy",
@@ -219,14 +219,14 @@ var byHand = map[string]string{
 	"E0404": "where the release belongs depends on the paths",
 	"E0406": "statements change places",
 	"E0407": "the register moves to another block",
-	"E0502": "nobody knows which part is too small",
-	"E0505": "nobody knows how many parts were meant",
-	"E0507": "nobody knows how many parts were meant",
+	"E0502": "it is not known which part is too small",
+	"E0505": "it is not known how many parts were meant",
+	"E0507": "it is not known how many parts were meant",
 	"E0508": "the view needs a name, and its uses too",
 	"E0604": "every insert has to pass it, too",
 	"E0606": "two loops become one",
-	"E0701": "nobody knows which of the types was meant",
-	"E0702": "nobody knows which of the sizes was meant",
+	"E0701": "it is not known which of the types was meant",
+	"E0702": "it is not known which of the sizes was meant",
 	"E0704": "the value comes from the command line",
 	"E0803": "another machine has such a device",
 	"E0901": "statements move to another file",
@@ -235,7 +235,7 @@ var byHand = map[string]string{
 	"R0101": "happens with the values of that run",
 	"R0102": "happens with the values of that run",
 	"R0103": "happens with the values of that run",
-	"R0104": "nobody knows where the gate should open",
+	"R0104": "it is not known where the gate should open",
 	"R0106": "what the host can do is not in the text",
 	"R0107": "what is in the folder is not in the text",
 	"R0110": "what a body wrote in one run is not what it always writes",
@@ -248,8 +248,8 @@ var byHand = map[string]string{
 	"W1004": "how often the value is needed is the author's to say",
 }
 
-// mend applies the fixes of what b raises to it until nothing is left, as an editor would
-// that is told to fix all. It reports whether that worked, and what is left.
+// mend applies the fixes of what b raises to it until nothing is left, as an editor does
+// for "fix all". It reports whether that worked, and what is left.
 func mend(t *testing.T, dir string, b *block, verify bool) (fixed bool, left lang.Diagnostics) {
 	t.Helper()
 	for range 12 {
@@ -282,15 +282,15 @@ func layout(t *testing.T, b *block) {
 	}
 }
 
-// raisedBy checks and runs a program and returns the codes of all it is told,
-// warnings too, --verify when asked for. Programs of kind spu-host find what
-// hostOptions binds.
+// raisedBy checks and runs a program and returns the codes of all diagnostics, warnings
+// too, and of --verify when asked for. Programs of kind spu-host find what hostOptions
+// binds.
 func raisedBy(t *testing.T, dir string, b *block, verify bool) []string {
 	t.Helper()
 	return codesOf(diagnosticsOf(t, dir, b, verify))
 }
 
-// diagnosticsOf checks and runs a program and returns all it is told.
+// diagnosticsOf checks and runs a program and returns all diagnostics.
 func diagnosticsOf(t *testing.T, dir string, b *block, verify bool) lang.Diagnostics {
 	t.Helper()
 	cfg := lang.Config{
@@ -477,7 +477,7 @@ func TestFixes(t *testing.T) {
 		fixed, left := mend(t, t.TempDir(), &b, false)
 		switch {
 		case right == "" && fixed:
-			t.Errorf("%q is mended to %q: nobody knows what was meant", wrong, b.text)
+			t.Errorf("%q is mended to %q: it is not known what was meant", wrong, b.text)
 		case right != "" && (!fixed || b.text != right):
 			t.Errorf("%q became %q, and %v are left; want %q", wrong, b.text, codesOf(left), right)
 		}

@@ -178,7 +178,7 @@ func TestP28(t *testing.T) {
 				w.Error(a.Mode())
 			}
 			if len(ran) > 0 {
-				w.Error("a reader ran beside who may write")
+				w.Error("a reader ran beside an access that may write")
 			}
 			w.must(a.ReleaseTo(R))
 			early := i%10 == 0

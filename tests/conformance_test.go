@@ -80,7 +80,7 @@ func eachOnOneNode(t *testing.T, need int, fn func(w *world)) {
 	}
 }
 
-// eachOnTwoNodes is each for cases that need a device with so many bytes.
+// eachOnTwoNodes is each for cases that need a device with the given bytes.
 func eachOnTwoNodes(t *testing.T, capacity int64, fn func(w *world)) {
 	for range max(*repeat, 1) {
 		if *machine != "" && !strings.HasPrefix(*machine, "sim:") {
@@ -97,7 +97,7 @@ var machine = flag.String("machine", "", "run the conformance cases on this mach
 
 // ram bounds main memory in the cases that are not about how much memory is used; the
 // rest of the data that the runtime owns is on a disk.
-var ram = flag.Int64("ram", 0, "run the conformance cases with so many bytes of main memory, and a disk; 0: no bound")
+var ram = flag.Int64("ram", 0, "run the conformance cases with this many bytes of main memory, and a disk; 0: no bound")
 
 // devices makes the devices of a configuration.
 type devices func() ([]accel.Device, error)
@@ -111,7 +111,7 @@ func simulated(capacity int64, units int) devices {
 }
 
 // onMachine runs a case under each policy on the machine that was asked for, whose
-// devices have so many bytes; 0: any number. Drivers take some milliseconds to open, so
+// devices have capacity bytes; 0: any number. Drivers take some milliseconds to open, so
 // only some policies try the smaller one, on which data is always on its way.
 func onMachine(t *testing.T, need int, capacity int64, fn func(w *world)) {
 	m := enginetest.Named(t, *machine)
@@ -148,8 +148,8 @@ func oneOrTwo(i int) []devices {
 }
 
 // once runs a case once in each configuration of counts workers, the sequential one
-// included if it needs one worker; machines gives sets of devices for number i, and
-// main memory has so many bytes, or no bound.
+// included if it needs one worker; machines gives sets of devices for number i, and ram
+// bounds main memory in bytes, unless it is 0.
 func once(t *testing.T, need int, counts []int, sequential bool, ram int64, machines func(i int) []devices, fn func(w *world)) {
 	type configuration struct {
 		engine.Options

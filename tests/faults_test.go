@@ -1,7 +1,7 @@
 package tests
 
-// What goes wrong with a device, and what that does to tasks and data. One table for
-// all machines whose devices can be broken.
+// Faults of devices, and their effects on tasks and data. One table for all machines
+// whose devices can be broken.
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ var faultCases = map[string]faultCase{
 	"a kernel, and there is no other worker": {enginetest.FailKernel, 1, false, false, false},
 	"a kernel, with data that is there only": {enginetest.FailKernel, 1, true, true, false},
 
-	// What nobody uses makes room.
+	// Idle data makes room.
 	"an allocation": {enginetest.FailAlloc, 1, false, true, true},
 	"an allocation, and there is no other worker": {enginetest.FailAlloc, 1, false, false, true},
 
@@ -365,8 +365,8 @@ func TestMemoryTakenByOthers(t *testing.T) {
 }
 
 // TestBadKernel: a kernel that does not fit its launch, and one that does not compile,
-// fail their tasks, and the device goes on. What is wrong with a codelet is not hidden by
-// running it elsewhere.
+// fail their tasks, and the device goes on. A faulty codelet is not hidden by running it
+// elsewhere.
 func TestBadKernel(t *testing.T) {
 	const source = "kernel void f(global double *x, long x0) { x[x0] = 1; }"
 	var bad *opencl.ArgError

@@ -190,8 +190,8 @@ var guideFolders = map[string]string{
 	"sim": "accel/sim", "disk": "accel/disk", "bus": "accel/bus",
 }
 
-// names lists what a package exports: F, T, T.Method, T.Field. What is behind an
-// alias is found under the alias, too.
+// names lists what a package exports: F, T, T.Method, T.Field. Members of an aliased type
+// are listed under the alias, too.
 func names(t *testing.T, pkg string) map[string]bool {
 	t.Helper()
 	dir, ok := guideFolders[pkg]

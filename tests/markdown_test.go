@@ -16,7 +16,7 @@ type block struct {
 	text    string // with its newlines
 	line    int    // of the fence, from 1
 	end     int    // line of the closing fence
-	section int    // number of the heading it stands under
+	section int    // number of the heading above it
 }
 
 // document is a markdown file.

@@ -150,8 +150,8 @@ func (p program) run(t *testing.T, m mode) outcome {
 	return out
 }
 
-// What messages say about the machine and the moment, and what stands for it
-// in golden files.
+// Parts of messages that depend on the machine and the moment, and their replacements in
+// golden files.
 var (
 	workerName  = regexp.MustCompile(`\bon cpu \d+\b`)
 	workerCount = regexp.MustCompile(`\b\d+ CPU workers?\b`)

@@ -25,7 +25,7 @@ var bannedWords = []struct {
 	allowed *regexp.Regexp // matches that are plain English
 }{
 	// "who wants to know asks": a relative clause without its noun.
-	{"who", regexp.MustCompile(`(?i)(?:[\w*\])]+[,;:.(]? |^)who(ever)?\b`),
+	{"who", regexp.MustCompile(`(?i)[\w*\])]+[,;:.(]? who(ever)?\b|^who(ever)? `),
 		regexp.MustCompile(`(?i)(users?|people|engineers?|readers?|programmers?|those|someone|anyone|newcomers?|person|strangers?) who$`)},
 	// Nobody with a capital inside a sentence is a name of package sched.
 	{"nobody", regexp.MustCompile(`\bnobody\b|(?:^|[.:] )Nobody [a-z]`), nil},

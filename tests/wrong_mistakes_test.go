@@ -48,7 +48,7 @@ func (t text) lineStart(i int) string {
 	return t[i]
 }
 
-// behind reports whether word stands in the line before piece i.
+// behind reports whether word occurs in the line before piece i.
 func (t text) behind(i int, word string) bool {
 	for i--; i >= 0 && t[i] != "\n"; i-- {
 		if t[i] == word {

@@ -194,7 +194,7 @@ func (s *Store) save(t *Table) (err error) {
 		return err
 	}
 	s.tidy()
-	// os.CreateTemp will not do: the umask decides who may use the folder
+	// os.CreateTemp will not do: the umask decides about access by others
 	name := filepath.Join(s.dir, fmt.Sprintf(".%d-%x.tmp", os.Getpid(), rand.Uint64()))
 	tmp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -350,7 +350,7 @@ func literalAs(t Type, v Value) Value {
 	return intValue(v.I)
 }
 
-// join is the type of expressions of which one is the value.
+// join returns the type of a choice between expressions.
 func (f *frame) join(args []*Expr) static {
 	s := f.static(args[0])
 	for _, a := range args[1:] {

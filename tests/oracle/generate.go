@@ -115,7 +115,7 @@ func (g *generator) rerun() {
 	}
 }
 
-// inside makes the statements of a block of which the first round begins with enter.
+// inside makes the statements of a block; its first round begins with enter.
 func (g *generator) inside(enter func(m *Machine), statements int) []*Stmt {
 	b := &opened{enter: enter}
 	g.open = append(g.open, b)

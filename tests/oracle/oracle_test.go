@@ -48,7 +48,7 @@ func TestRandomPrograms(t *testing.T) {
 		text := p.Text()
 		want, reason := Run(p)
 		if reason != "" {
-			t.Fatalf("program %d is one of which the oracle does not know what it does: %s\n%s", *seed+n, reason, text)
+			t.Fatalf("the oracle cannot predict program %d: %s\n%s", *seed+n, reason, text)
 		}
 		modes := []mode{allModes[0], allModes[1+n%uint64(len(allModes)-1)], allModes[1+(n/3)%uint64(len(allModes)-1)]}
 		bad, ok := check(t, text, want, modes)

@@ -69,7 +69,7 @@ type Codelet struct {
 	Ops  []Operand
 	Body []*Stmt
 
-	// What the generator knows of it.
+	// Facts known to the generator.
 	Contributes map[string]string // operand: how it only contributes
 	Like        map[string]string // operand: the one with whose indices it is used
 	Faults      bool              // the body may fail

@@ -262,7 +262,7 @@ func (m *Machine) order(t *task) {
 			q := c.commute
 			q.tasks[t] = true
 			if len(q.tasks) > 1 && (q.failed || op == "" || op != q.op) {
-				panic(undetermined("tasks in any order of which the order shows"))
+				panic(undetermined("tasks in any order, whose order shows"))
 			}
 		}
 	}
