@@ -421,7 +421,7 @@ func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 		d.mu.wake.Wait()
 	}
 	for _, k := range pieces {
-		f.inherit(k, deep)
+		f.inherit(sub, k, deep)
 	}
 	d.fragments += len(pieces) - 1
 	noLock := f.needsNoLock(sub)

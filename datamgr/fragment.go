@@ -56,7 +56,7 @@ func newFragment(d *Datum, b Box) *Fragment {
 }
 
 // valued reports whether f has a value, as of what was submitted.
-func (f *Fragment) valued() bool { return f.init || f.open != nil }
+func (f *Fragment) valued(_ Submission) bool { return f.init || f.open != nil }
 
 // leaves calls fn for every fragment below f that shares elements with b.
 func (f *Fragment) leaves(b *Box, fn func(*Fragment)) {
@@ -422,7 +422,7 @@ func (d *Datum) divide(sub Submission, h *Handle, parts []Handle) bool {
 }
 
 // inherit makes k, whose box is set, a piece of f, idle.
-func (f *Fragment) inherit(k *Fragment, deep int32) {
+func (f *Fragment) inherit(_ Submission, k *Fragment, deep int32) {
 	k.d, k.deep = f.d, deep
 	k.first.mode, k.first.inline = modeR, true
 	storeOwned(&k.first.rem, 1)
@@ -437,13 +437,13 @@ func (f *Fragment) inherit(k *Fragment, deep int32) {
 
 // pieces returns what f was split into, in the order in which splitInto was given
 // them. Nodes that only group them have no epochs.
-func (f *Fragment) pieces() []*Fragment {
+func (f *Fragment) pieces(sub Submission) []*Fragment {
 	if (*f.kids)[0].tail != nil {
 		return *f.kids
 	}
 	var out []*Fragment
 	for _, k := range *f.kids {
-		out = append(out, k.pieces()...)
+		out = append(out, k.pieces(sub)...)
 	}
 	return out
 }

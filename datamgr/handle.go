@@ -268,7 +268,7 @@ func (sub Submission) Initialised(h *Handle) bool {
 		return true
 	}
 	for _, f := range h.list(sub) {
-		if !f.valued() {
+		if !f.valued(sub) {
 			return false
 		}
 	}
@@ -289,7 +289,7 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	if h.Shared(sub) != nil {
 		return true
 	}
-	h.d.root.leaves(&b, func(f *Fragment) { ok = ok && f.valued() })
+	h.d.root.leaves(&b, func(f *Fragment) { ok = ok && f.valued(sub) })
 	return ok
 }
 

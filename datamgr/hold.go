@@ -98,7 +98,7 @@ func (sub Submission) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *
 		case !o.held.covers(&f.box) || o.writes.touches(&f.box) && !o.writes.covers(&f.box):
 			kids := sub.refine(e, f, c)
 			if kids != nil {
-				for i, k := range slices.Backward(f.pieces()) {
+				for i, k := range slices.Backward(f.pieces(sub)) {
 					work = append(work, held{kids[i], k})
 				}
 			}
@@ -109,7 +109,7 @@ func (sub Submission) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *
 			keep(e, f)
 		default:
 			sub.endBatch()
-			downgrade(e, f, keep, c)
+			downgrade(sub, e, f, keep, c)
 		}
 	}
 	o.lowerLocks(sub, locks, c)
@@ -129,7 +129,7 @@ func (sub Submission) Refine(o *Hold, w *Waiter, as []Access) []Access {
 			out, frags = append(out, Access{w: w, e: e}), append(frags, f)
 			return
 		}
-		for i, k := range f.pieces() {
+		for i, k := range f.pieces(sub) {
 			add(kids[i], k)
 		}
 	}
@@ -158,10 +158,10 @@ func (e *epoch) leave(c *Completer) {
 }
 
 // downgrade turns a write access of e, to all of f, into a read access.
-func downgrade(e *epoch, f *Fragment, keep func(*epoch, *Fragment), c *Completer) {
+func downgrade(sub Submission, e *epoch, f *Fragment, keep func(*epoch, *Fragment), c *Completer) {
 	switch {
 	case e.kids != nil:
-		pieces := e.pieces(f)
+		pieces := e.pieces(sub, f)
 		for i, k := range *e.kids {
 			k.rem.Add(1)
 			if pieces != nil {
@@ -186,9 +186,9 @@ func downgrade(e *epoch, f *Fragment, keep func(*epoch, *Fragment), c *Completer
 
 // pieces returns the pieces of f, in the order of e.kids, if e was the last epoch
 // of f when f was split: what comes after it is in the pieces. Else nil.
-func (e *epoch) pieces(f *Fragment) []*Fragment {
+func (e *epoch) pieces(sub Submission, f *Fragment) []*Fragment {
 	if e.kids != nil && f.kids != nil {
-		if ps := f.pieces(); len(ps) == len(*e.kids) {
+		if ps := f.pieces(sub); len(ps) == len(*e.kids) {
 			return ps
 		}
 	}
@@ -199,7 +199,7 @@ func (e *epoch) pieces(f *Fragment) []*Fragment {
 // the same mode to its pieces. It returns their epochs, in the order of the
 // pieces; nil, and changes nothing, when that cannot be.
 func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
-	if e.pieces(f) == nil {
+	if e.pieces(sub, f) == nil {
 		return nil
 	}
 	sub.endBatch()
@@ -208,7 +208,7 @@ func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 		switch {
 		case e.mode == modeR: // the first group of the piece is active, and ends after e
 			k.rem.Add(1)
-		case k.empty():
+		case k.empty(sub):
 			// No access has joined the first group of readers in the piece: the access
 			// takes its place. The pieces of this piece become active after it, no longer
 			// together with it.
@@ -231,7 +231,7 @@ func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 
 // empty reports whether e, the first epoch of a piece whose fragment is not
 // through, has no accesses.
-func (e *epoch) empty() bool {
+func (e *epoch) empty(_ Submission) bool {
 	n := int32(1) // until the fragment is through
 	if e.next == nil && e.kids == nil {
 		n++ // the last of its piece
@@ -260,28 +260,28 @@ func (w Walk) once(e *epoch, s stage) bool {
 // Successors calls fn for every task that waits for one of the accesses to end,
 // directly or behind such a task, unless w has come to it. Nothing
 // runs meanwhile.
-func (w Walk) Successors(_ Submission, as []Access, fn func(*Waiter)) {
+func (w Walk) Successors(sub Submission, as []Access, fn func(*Waiter)) {
 	for i := range as {
-		w.behind(as[i].e, fn)
+		w.behind(sub, as[i].e, fn)
 	}
 }
 
-func (w Walk) behind(e *epoch, fn func(*Waiter)) {
+func (w Walk) behind(sub Submission, e *epoch, fn func(*Waiter)) {
 	for ; e != nil && w.once(e, passed); e = e.next {
 		if e.next != nil {
-			w.waiting(e.next, fn)
+			w.waiting(sub, e.next, fn)
 		}
 		if e.kids != nil {
 			for _, k := range *e.kids {
-				w.waiting(k, fn)
-				w.behind(k, fn)
+				w.waiting(sub, k, fn)
+				w.behind(sub, k, fn)
 			}
 		}
 	}
 }
 
 // waiting calls fn for the tasks that wait to join e.
-func (w Walk) waiting(e *epoch, fn func(*Waiter)) {
+func (w Walk) waiting(sub Submission, e *epoch, fn func(*Waiter)) {
 	if !w.once(e, asked) {
 		return
 	}
@@ -290,8 +290,8 @@ func (w Walk) waiting(e *epoch, fn func(*Waiter)) {
 			fn(a.w)
 			continue
 		}
-		w.waiting(a.e, fn)
-		w.behind(a.e, fn)
+		w.waiting(sub, a.e, fn)
+		w.behind(sub, a.e, fn)
 	}
 }
 

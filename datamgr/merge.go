@@ -81,12 +81,12 @@ again:
 					return notPlain
 				}
 				f.seen = mark
-				f.ask()
+				f.ask(sub)
 			}
 			n += len(fs)
 			continue
 		}
-		f.ask()
+		f.ask(sub)
 		if f.slow || f.seen == mark || !f.init && op.Mode != modeW {
 			return notPlain
 		}
@@ -100,7 +100,7 @@ var notPlain = Plain{Accesses: -1}
 
 // ask has the last epoch of f brought here, which a worker wrote last, if it does
 // not lie beside what the caller looks at.
-func (f *Fragment) ask() {
+func (f *Fragment) ask(_ Submission) {
 	if f.tail != &f.first {
 		Prefetch(unsafe.Pointer(f.tail), 1)
 	}

@@ -143,7 +143,7 @@ func behind(sub datamgr.Submission, us []*task, fits func(*task) bool) []*task {
 		}
 		visit := func(w *datamgr.Waiter) { follow(taskOf(w)) }
 		if t.kind == relayTask {
-			t.x.target.behind(follow)
+			t.x.target.behind(sub, follow)
 			continue
 		}
 		walk.Successors(sub, t.accesses(), visit)
@@ -151,7 +151,7 @@ func behind(sub datamgr.Submission, us []*task, fits func(*task) bool) []*task {
 			t.x.dup.Waiters(visit)
 		}
 		if t.general && t.x.public != nil {
-			t.x.public.behind(follow)
+			t.x.public.behind(sub, follow)
 		}
 	}
 	return nil
@@ -159,7 +159,7 @@ func behind(sub datamgr.Submission, us []*task, fits func(*task) bool) []*task {
 
 // behind calls fn for those that wait for the end of t. The task that t is part of is
 // one of them: what is behind its data is behind its end.
-func (t *Task) behind(fn func(*task)) {
+func (t *Task) behind(_ datamgr.Submission, fn func(*task)) {
 	for _, u := range t.waiters() {
 		fn(u)
 	}

@@ -155,7 +155,7 @@ func (g *Subgraph) register(sub datamgr.Submission, t *task, s *TaskSpec) (waits
 	}
 	ops := t.operands()
 	for i := range ops {
-		if err := g.check(i, &ops[i], s); err != nil {
+		if err := g.check(sub, i, &ops[i], s); err != nil {
 			return 0, err
 		}
 		ops[i].Unordered = false // however the handle is used elsewhere
@@ -208,7 +208,7 @@ func (g *Subgraph) share(_ datamgr.Submission, ops []Operand) {
 }
 
 // check checks operand i of a task of the sub-graph.
-func (g *Subgraph) check(i int, op *Operand, s *TaskSpec) error {
+func (g *Subgraph) check(_ datamgr.Submission, i int, op *Operand, s *TaskSpec) error {
 	h := op.Handle
 	fail := func(format string, args ...any) error {
 		return &SubgraphError{Operand: i, Handle: h, Message: describe(h) + fmt.Sprintf(format, args...)}
