@@ -24,8 +24,9 @@
 //
 // Their methods are safe for concurrent use. A Handle may be kept for ever; calls with
 // one that has been unregistered return an error. The methods of Handle that are not
-// listed here, and all other types, serve package engine: most want the submission lock
-// (Registry.Lock), and a program that calls them gets no answer to its mistakes.
+// listed here, and all other types, serve package engine, and do not answer the mistakes
+// of a program. Those that need the submission lock take a [Submission], which
+// [Registry.Lock] returns.
 //
 // # How it works
 //

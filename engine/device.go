@@ -262,7 +262,7 @@ func (rt *Runtime) whereItFits(sub datamgr.Submission, s *TaskSpec, allowed *sch
 }
 
 // onOneNode takes the workers out of ws, nil for all, that are not on the node of
-// the first: kernels of a parallel task share memory. Submission lock not held.
+// the first: kernels of a parallel task share memory.
 func (rt *Runtime) onOneNode(ws []int) []int {
 	if rt.devices == nil {
 		return ws

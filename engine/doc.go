@@ -156,6 +156,13 @@ package engine
 //	lanes.mu, under which policies are called while jobs have shares
 //	leaves: the lock of pools (package datamgr), Task.mu, gang.mu, Job.mu, parking.mu, waiting.mu, statistics, a profile's, policy queues
 //
+// The submission lock is a value: Registry.Lock returns a datamgr.Submission, whose Unlock
+// ends it. A function that takes one needs the lock, and none that takes none does. keepPace
+// gives the lock up meanwhile and returns the Submission of the lock that it took again.
+// Names that end in Locked need the lock of a struct mu. The closures that waits call under
+// the submission lock take the Submission, too: a closure must not capture one that is over
+// when it runs.
+//
 // No lock except the drain lock is held while a kernel, a shape function, a
 // reduction, a filter, a hook or a callback runs. Only the event of a submission is sent
 // under the submission lock, so that events have its order. A fetch frees the
