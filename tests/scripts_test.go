@@ -137,7 +137,7 @@ func checkResidual(t *testing.T, found []string) {
 // TestScriptsCanonical wants the layout that starpush fmt gives, in the programs that
 // people begin with.
 func TestScriptsCanonical(t *testing.T) {
-	for _, dir := range []string{scriptsDir, "embed"} {
+	for _, dir := range []string{scriptsDir, "../examples"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".spu" {
 				return err

@@ -83,7 +83,7 @@ func (f *flow) mention(id *syntax.Ident) {
 	}
 	switch id.Obj.Kind {
 	case types.HandleObject:
-		if f.alive(x, id) {
+		if x.state.life != lifeOver { // naming data that was unregistered does not use it
 			f.escape(x)
 		}
 	case types.ViewObject:
