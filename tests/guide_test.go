@@ -315,7 +315,7 @@ var sourceFile = regexp.MustCompile("`([a-z0-9_]+(?:/[a-z0-9_]+)+\\.(?:go|md|txt
 // TestSourceFiles looks for the files of the tree that the documents for contributors name.
 func TestSourceFiles(t *testing.T) {
 	found := 0
-	for _, name := range []string{"CONTRIBUTING.md", "RATIONALE.md", "lang/BENCHMARKS.md"} {
+	for _, name := range []string{"CONTRIBUTING.md", "RATIONALE.md", "lang/BENCHMARKS.md", "docs/life-of-a-task.md", "docs/life-of-a-datum.md"} {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {
 			t.Fatal(err)
@@ -329,6 +329,53 @@ func TestSourceFiles(t *testing.T) {
 	}
 	if found < 20 {
 		t.Errorf("found %d files", found)
+	}
+}
+
+// TestNamesOfLives: the names of code in the pages on the life of a task and of a datum are
+// declared in engine or datamgr.
+func TestNamesOfLives(t *testing.T) {
+	declared := map[string]bool{}
+	for _, dir := range []string{"engine", "engine/sched", "datamgr"} {
+		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncDecl:
+					declared[n.Name.Name] = true
+				case *ast.TypeSpec:
+					declared[n.Name.Name] = true
+				case *ast.Field:
+					for _, id := range n.Names {
+						declared[id.Name] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	name := regexp.MustCompile("`(?:[a-zA-Z]+\\.)*([a-zA-Z]+)`")
+	for _, page := range []string{"life-of-a-task.md", "life-of-a-datum.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := name.FindAllStringSubmatch(string(text), -1)
+		for _, m := range names {
+			if !declared[m[1]] {
+				t.Errorf("%s names %s, which is not declared", page, m[0])
+			}
+		}
+		if len(names) < 20 {
+			t.Errorf("%s has %d names", page, len(names))
+		}
 	}
 }
 
