@@ -2,8 +2,11 @@
 // other languages, and words that are misspelt.
 //
 // Advise looks at the token that does not fit and at its neighbours, and returns what is
-// written instead, most often with the edit that does it. Package advice knows the tokens of
-// a text alone, and no parser.
+// written instead, most often with the edit that does it. It tries the rules of a table in
+// order: rules.go has those that take the place of the parser's message, statement.go those
+// of words that begin no statement, and hints.go those that add help to the message. A new
+// rule is a row there, with a case in lang/syntax/testdata/errors. Package advice knows the
+// tokens of a text alone, and no parser.
 package advice
 
 import (
@@ -47,7 +50,7 @@ func Advise(l *token.List, f Failure) (m *token.Mistake, ok bool) {
 	case Effect:
 		m = c.noEffect()
 	default:
-		m = c.habit()
+		m = c.instead()
 		if m == nil && f.Complete && c.misspeltInsert(c.at-1) {
 			m = token.Unexpected(c.TokenAt(c.at), "the end of the statement").Meant(c.Span(c.at-1), "insert")
 		}
@@ -70,14 +73,15 @@ type cursor struct {
 	from, at, end int
 	open          int // the innermost bracket around at, -1 for none
 
-	next  int   // where to go on, when that is behind end
-	loose int   // the first token behind a block that has no braces
-	ends  []int // tokens that end such a block
-	match match // of the rule that is tried
+	next  int            // where to go on, when that is behind end
+	loose int            // the first token behind a block that has no braces
+	ends  []int          // tokens that end such a block
+	match match          // of the rule that is tried
+	base  *token.Mistake // that rules add help to; nil: they make one
 }
 
-// habit is the mistake that takes the place of the parser's, nil if nothing tells.
-func (c *cursor) habit() *token.Mistake {
+// instead is the mistake that takes the place of the parser's, nil if nothing tells.
+func (c *cursor) instead() *token.Mistake {
 	if c.at >= len(c.Tokens) || c.from > c.at || len(c.Reported) >= token.MaxErrors {
 		return nil // looking takes as long as the line
 	}
@@ -86,14 +90,7 @@ func (c *cursor) habit() *token.Mistake {
 		return nil
 	}
 	c.end, c.open = max(end, c.at), c.inBracket(c.at)
-	programs := programs()
-	for i := range rules {
-		if m := rules[i].apply(c, programs[i]); m != nil {
-			m.Rule = rules[i].name
-			return m
-		}
-	}
-	return nil
+	return rules.apply(c)
 }
 
 // mistakeOver is the mistake at the tokens [lo, hi), which names its cause.
@@ -107,8 +104,8 @@ func (c *cursor) mistakeHere(format string, args ...any) *token.Mistake {
 	return c.mistakeOver(c.at, c.at+1, "unexpected %s: %s", token.Describe(c.TokenAt(c.at)), fmt.Sprintf(format, args...))
 }
 
-// replace adds the edit that puts text in place of the tokens [lo, hi), and the help
-// that tells of it.
+// replace adds the edit that puts text in place of the tokens [lo, hi), and the help that
+// shows it.
 func (c *cursor) replace(m *token.Mistake, lo, hi int, text string) *token.Mistake {
 	return m.Hint("write `%s`", token.ClipTo(text, 72)).Edit(c.span(lo, hi), text).Certain()
 }

@@ -1,7 +1,6 @@
 package advice
 
-// Habits of loops and blocks: for (i = 0; i < n; i++), for i := range xs, a block that
-// begins with a colon, then or do and ends by its indentation or with end.
+// Rules of loops, blocks and heads that are functions.
 
 import (
 	"strings"
@@ -376,9 +375,6 @@ func (c *cursor) indented(at int) (last, after int) {
 	}
 	return last, len(c.Tokens) - 1
 }
-
-// Habits of heads and types: func f(x) = e, for (i, j) in …, if c { a } else { b } as a
-// value, f64[] and vector[f64]{…}, insert f() after t.
 
 // choiceInBraces is let d = if c { a } else { b }, and a choice without its else.
 func (c *cursor) choiceInBraces() *token.Mistake {

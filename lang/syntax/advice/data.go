@@ -1,7 +1,6 @@
 package advice
 
-// Habits of statements on data: calls in place of insert, partition and wait, types in
-// front of names.
+// Rules of operands, folds and parameters that are functions.
 
 import (
 	"strings"
@@ -57,8 +56,8 @@ func (c *cursor) dropModes(m *token.Mistake, open int) string {
 	return plain + c.Text[from:c.Tokens[end].Hi]
 }
 
-// saved adds to m what stands for save x to "x.npy", save x, "x.npy" and save x.
-func (c *cursor) saved(m *token.Mistake) {
+// saved is save x to "x.npy", save x, "x.npy" and save x.
+func (c *cursor) saved() *token.Mistake {
 	x, file := c.from+1, c.end-1
 	if c.Kind(file) == token.String && file > x {
 		hi := file
@@ -66,19 +65,15 @@ func (c *cursor) saved(m *token.Mistake) {
 			hi--
 		}
 		if hi > x {
-			c.replace(m, c.from, c.end, "save("+c.text(x, hi)+", "+c.Str(file)+")")
-			return
+			return c.replace(c.base, c.from, c.end, "save("+c.text(x, hi)+", "+c.Str(file)+")")
 		}
 	}
 	data := "x"
 	if c.Kind(x) == token.Ident {
 		data = c.Str(x)
 	}
-	m.Hint("write `save(%s, \"%s.npy\")`", data, data)
+	return c.base.Hint("write `save(%s, \"%s.npy\")`", data, data)
 }
-
-// Habits of data, views and folds: x = register …, new vector, blocks 4, partition A into
-// tiles(4, 4), sum(e for i in x), acquire without a name, t.wait().
 
 // foldForm is sum(e for i in x), sum i in x: e and sum i in 0..n e.
 func (c *cursor) foldForm() *token.Mistake {
@@ -183,9 +178,6 @@ func (c *cursor) inCodelet() bool {
 	end := c.closingOf(open)
 	return open < c.from && (end < 0 || end >= c.from)
 }
-
-// Habits of whole statements: partition A by rows(3) as B, let B = A by rows(3), register
-// x[3] = …, prefetch x, insert f(RW x) priority 2, and lists with conditions.
 
 // Habits of parameters and operands: (a, b int), (vector[f64] x), insert f(x: RW a) and
 // insert f(a RW).

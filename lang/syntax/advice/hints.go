@@ -7,7 +7,6 @@ import (
 
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax/token"
-	"github.com/starpush/starpush/lang/vocab"
 )
 
 // Hints: help that is added to what the parser says of a token that does not fit.
@@ -17,84 +16,119 @@ func (c *cursor) hint(m *token.Mistake) *token.Mistake {
 	if m.Got == nil || m.Code != "E0101" {
 		return m
 	}
+	c.base = m
 	switch {
 	case slices.Equal(m.Expect, []string{"the end of the statement"}):
-		return c.trailing(m)
+		trailing.apply(c)
+		return m
 	case slices.Equal(m.Expect, []string{"a statement"}):
-		return c.beginning(m)
+		beginnings.apply(c)
+		return m
 	}
 	i := sort.Search(len(c.Tokens), func(i int) bool { return c.Tokens[i].Lo >= int32(m.Got.Pos.Offset) })
 	if i >= len(c.Tokens) || i == 0 {
 		return m
 	}
-	prev, this := c.Tokens[i-1], c.Tokens[i]
-	switch {
-	case this.Kind == token.Ident && c.meant(m, i):
-	case prev.Kind == token.Ident && this.Kind == token.Ident && c.Is(i+1, "in") && c.meantWord(m, i-1, folding):
-	case prev.Kind == token.Keyword && this.Kind == token.Ident && c.Str(i-1) == "import":
-		m.Hint("a module is written in quotes, as in `import \"std/blas\" as blas`")
-	case prev.Kind == token.Keyword && c.Str(i-1) == "for" && c.Is(i, "("):
-		m.Hint("a loop has no parentheses: `for i in 0..n { ... }`")
-	case prev.Kind == token.Ident && (this.Kind == token.Ident || this.Kind == token.String):
-		if near, ok := diag.Nearest(c.Str(i-1), []string{"insert", "not"}); ok {
-			m.Meant(c.Span(i-1), near)
-		}
-	case prev.Kind == token.Ident && slices.Equal(m.Expect, []string{"`:`"}):
-		c.untyped(m, i)
-	case c.Is(i, "for") && slices.Contains(m.Expect, "`)`"):
-		m.Hint("a list is written `[a for i in 0..n]`, a sum in a codelet `sum i in x { x[i] }`")
-	case c.Is(i, ",") && slices.Equal(m.Expect, []string{"an operator", "`)`"}):
-		m.Hint("parentheses hold one value; only a call has several arguments, and a list is written `[a, b]`")
-	case c.Is(i, "=") && len(m.Expect) > 0 && m.Expect[0] == "an operator":
-		m.Hint("equality is written `==`").Edit(c.Span(i), "==").Certain()
-	case c.Is(i, "@") && slices.Contains(m.Expect, "`as`"):
-		m.Hint("what a script acquires is in main memory; `prefetch … to` brings data to a device")
-	case c.Is(i, "@") && prev.Kind == token.Ident:
-		m.Hint("an operand begins with its access mode: `RW %s @ …`", c.Str(i-1))
-	case c.Is(i, ".") && c.Is(i-1, ".."):
-		m.Hint("a range is written `a..b`, without its end")
-	case c.Is(i, ".") && prev.Kind == token.Int, c.Is(i-1, ".") && i > 1 && c.Tokens[i-2].Kind == token.Int:
-		m.Hint("a float has a digit on both sides of the point: `1.0`")
-	case c.Is(i-1, "*") && c.Is(i, "*"), c.Is(i-1, "+") && c.Is(i, "+"):
-		m.Hint("write `x += 1`")
-	case c.Is(i, ":") && (slices.Contains(m.Expect, "`{`") || len(m.Expect) > 0 && m.Expect[0] == "the end of the statement" && c.Tokens[i+1].Kind != token.Op):
-		m.Hint("a block is written in braces: `{ … }`")
-	case this.Kind == token.NL && c.Str(i) == ";" && (slices.Contains(m.Expect, "`,`") || slices.Contains(m.Expect, "`)`")):
-		m.Hint("write `,`").Edit(c.Span(i), ",").Certain()
-	case c.Is(i, "(") && prev.Kind == token.Ident && vocab.Constructors[c.Str(i-1)]:
-		m.Hint("the element type is written in square brackets: `%s[f64]`", c.Str(i-1))
-	case len(m.Help) == 0 && slices.Contains(m.Expect, "`,`") && token.StartsExpr(m.Got):
-		m.Hint("add `,` after `%s`", token.Clip(prev.Text(c.Text))).Edit(token.Span{Lo: prev.Hi, Hi: prev.Hi}, ",")
-	}
-	switch {
-	case !slices.Equal(m.Expect, []string{"`{`"}):
-	case c.Is(i, "="):
-		m.Hint("equality is written `==`").Edit(c.Span(i), "==").Certain()
-	case c.Is(i, "then"):
-		m.Hint("an `if` statement has a block: `if c { … } else { … }`; an `if` expression goes inside another statement: `let x = if c then a else b`")
-	}
+	c.at = i
+	hints.apply(c)
 	return m
 }
 
-// beginning adds help about a token that begins no statement.
-func (c *cursor) beginning(m *token.Mistake) *token.Mistake {
-	switch m.Got.Value {
-	case "//":
-		m.Hint("comments start with `#`").Edit(c.Span(c.from), "#")
-	case "/":
-		m.Hint("comments start with `#`")
-	case ":":
-		if next := c.Kind(c.from + 1); next == token.Ident || next == token.Keyword {
-			m.Hint("commands that begin with `:` are those of the prompt: `starpush` in a terminal, or `starpush repl`")
-		}
-	case "{":
-		m.Hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
+// hints are tried in order for a token that cannot be there. They add help to what the parser
+// says of it.
+var hints = table{rules: []rule{
+	{name: "misspelt word that is expected", pattern: `^&ID`, find: (*cursor).expectedWord},
+	{name: "misspelt fold", pattern: `ID ^ID in`, find: (*cursor).foldWord},
+	{name: "loop in parentheses", pattern: `for ^(`, help: "a loop has no parentheses: `for i in 0..n { ... }`"},
+	{name: "misspelt insert or not", pattern: `ID ^&ID|STR`, find: (*cursor).insertOrNot},
+	{name: "parameter without a type", pattern: `ID ^&ANY|NL`, expects: "=`:`", find: (*cursor).untyped},
+	{name: "comprehension in parentheses", pattern: `^for`, expects: "`)`",
+		help: "a list is written `[a for i in 0..n]`, a sum in a codelet `sum i in x { x[i] }`"},
+	{name: "values in parentheses", pattern: `^,`, expects: "=an operator `)`",
+		help: "parentheses hold one value; only a call has several arguments, and a list is written `[a, b]`"},
+	{name: "equality", pattern: `«^=»`, expects: "^an operator", help: "equality is written `==`", write: "==", sure: true},
+	{name: "place of acquired data", pattern: `^@`, expects: "`as`",
+		help: "what a script acquires is in main memory; `prefetch … to` brings data to a device"},
+	{name: "place without a mode", pattern: `ID ^@`, help: "an operand begins with its access mode: `RW $1 @ …`"},
+	{name: "three dots and more", pattern: `.. ^.`, help: "a range is written `a..b`, without its end"},
+	{name: "integer and a point", pattern: `INT . ^&ANY|NL`, help: "a float has a digit on both sides of the point: `1.0`"},
+	{name: "two stars", pattern: `* ^*`, help: "write `x += 1`"},
+	{name: "two plus signs", pattern: `+ ^+`, help: "write `x += 1`"},
+	{name: "block by a colon", pattern: `^:`, expects: "`{`", help: "a block is written in braces: `{ … }`"},
+	{name: "semicolon for a comma", pattern: `«^SEMI»`, expects: "`,`|`)`", write: ",", sure: true},
+	{name: "data without an element type", pattern: `DATA ^(`, help: "the element type is written in square brackets: `$1[f64]`"},
+	{name: "lost comma", pattern: `ANY «_ » ^&START`, expects: "`,`", when: noHelp, help: "add `,` after `${1:32}`", write: ","},
+	{name: "equality in a head", pattern: `«^=»`, expects: "=`{`", help: "equality is written `==`", write: "==", sure: true},
+	{name: "then in a statement", pattern: `^then`, expects: "=`{`",
+		help: "an `if` statement has a block: `if c { … } else { … }`; an `if` expression goes inside another statement: `let x = if c then a else b`"},
+}}
+
+// noHelp reports whether the parser gives no help.
+func noHelp(c *cursor, m *match) bool { return len(c.base.Help) == 0 }
+
+// expectedWord is a misspelt word that the parser expected.
+func (c *cursor) expectedWord() *token.Mistake { return c.ifMeant(c.meant(c.base, c.at)) }
+
+// foldWord is a misspelt word of a fold.
+func (c *cursor) foldWord() *token.Mistake { return c.ifMeant(c.meantWord(c.base, c.at-1, folding)) }
+
+// ifMeant is the mistake if another word was meant, nil if not.
+func (c *cursor) ifMeant(meant bool) *token.Mistake {
+	if meant {
+		return c.base
 	}
-	return m
+	return nil
+}
+
+// insertOrNot is a name in front of a name or text, which may be a misspelt word.
+func (c *cursor) insertOrNot() *token.Mistake {
+	if near, ok := diag.Nearest(c.Str(c.at-1), []string{"insert", "not"}); ok {
+		c.base.Meant(c.Span(c.at-1), near)
+	}
+	return c.base
+}
+
+// beginnings are tried in order for a token that begins no statement.
+var beginnings = table{rules: []rule{
+	{name: "comment of C", pattern: `| «^//»`, help: "comments start with `#`", write: "#"},
+	{name: "long comment of C", pattern: `| ^/`, help: "comments start with `#`"},
+	{name: "command of the prompt", pattern: `| ^: ID|KW`,
+		help: "commands that begin with `:` are those of the prompt: `starpush` in a terminal, or `starpush repl`"},
+	{name: "block without a head", pattern: `| ^{`, help: blockHelp},
+}}
+
+// blockHelp lists the statements that have blocks.
+const blockHelp = "a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`"
+
+// trailing are tried in order for a token behind a statement that is complete.
+var trailing = table{rules: []rule{
+	{name: "comment of C behind a statement", pattern: `«^//»`, help: "comments start with `#`", write: "#"},
+	{name: "long comment of C behind a statement", pattern: `^/ *`, help: "comments start with `#`"},
+	{name: "misspelt fold in a statement", pattern: `ID ^ID in`, find: (*cursor).foldWord},
+	{name: "misspelt link", pattern: `^&ID`, find: (*cursor).linkWord},
+	{name: "block by a colon behind a statement", pattern: `^:`, when: beginsWithKeyword, help: "a block is written in braces: `{ … }`"},
+	{name: "name with a type", pattern: `| ID ^:`, help: "a new name is declared with `let $1: … = …`"},
+	{name: "block behind a statement", pattern: `^&{`, find: (*cursor).strayBlock},
+	{name: "comment that divides", pattern: `// UPTO`, help: "comments start with `#`; `//` divides"},
+}}
+
+// linkWord is a misspelt word within a statement.
+func (c *cursor) linkWord() *token.Mistake {
+	return c.ifMeant(c.at > c.from+1 && c.meantWord(c.base, c.at, linking))
+}
+
+// beginsWithKeyword reports whether the statement begins with a reserved word.
+func beginsWithKeyword(c *cursor, m *match) bool { return c.Kind(c.from) == token.Keyword }
+
+// strayBlock is a block that belongs to no statement.
+func (c *cursor) strayBlock() *token.Mistake {
+	c.base.Expect, c.base.Msg = nil, "unexpected `{`"
+	return c.base.Hint(blockHelp)
 }
 
 // untyped says how the parameter before token i is declared.
-func (c *cursor) untyped(m *token.Mistake, i int) {
+func (c *cursor) untyped() *token.Mistake {
+	m, i := c.base, c.at
 	name := c.Str(i - 1)
 	switch {
 	case c.Is(c.from, "param"):
@@ -104,7 +138,7 @@ func (c *cursor) untyped(m *token.Mistake, i int) {
 		}
 		if typ == "" {
 			m.Hint("a param has a type, as in `param %s: int = ...`", name)
-			return
+			return m
 		}
 		m.Hint("a param has a type: `param %s: %s = ...`", name, typ).Edit(token.Span{Lo: c.Tokens[i-1].Hi, Hi: c.Tokens[i-1].Hi}, ": "+typ)
 	case c.Is(c.from, "func"):
@@ -114,6 +148,7 @@ func (c *cursor) untyped(m *token.Mistake, i int) {
 	case c.Is(c.from, "codelet"), c.Is(c.from, "extern"):
 		m.Hint("data has a mode and a type, as in `%[1]s: RW vector[f64]`; a value has a type, as in `%[1]s: float`", name)
 	}
+	return m
 }
 
 // typeOf is the type of the literal at token i, "" for anything else.
@@ -156,39 +191,6 @@ func (c *cursor) meantWord(m *token.Mistake, i int, words []string) bool {
 		m.Meant(c.Span(i), near)
 	}
 	return ok
-}
-
-// trailing adds help about a token behind a statement that is complete.
-func (c *cursor) trailing(m *token.Mistake) *token.Mistake {
-	from, t := c.from, m.Got
-	switch {
-	case t.Value == "//":
-		m.Hint("comments start with `#`").Edit(c.Span(c.at), "#")
-	case t.Value == "/" && c.Is(c.at+1, "*"):
-		m.Hint("comments start with `#`")
-	case c.misspeltInsert(c.at - 1):
-		m.Meant(c.Span(c.at-1), "insert")
-	case t.Type == token.Ident && c.Is(c.at+1, "in") && c.meantWord(m, c.at-1, folding):
-	case t.Type == token.Ident && c.at > from+1 && c.meantWord(m, c.at, linking):
-	case c.Tokens[from].Kind == token.Keyword && c.Is(from, "insert") && c.at == from+2 && c.Tokens[from+1].Kind == token.Ident:
-		m.Hint("the operands of a task are written in parentheses: `insert %s(…)`", c.Str(from+1))
-	case t.Value == ":" && c.Tokens[from].Kind == token.Keyword:
-		m.Hint("a block is written in braces: `{ … }`")
-	case t.Value == ":" && c.at == from+1 && c.Tokens[from].Kind == token.Ident:
-		m.Hint("a new name is declared with `let %s: … = …`", c.Str(from))
-	case t.Value == "{":
-		m.Expect = nil
-		m.Msg = "unexpected `{`"
-		m.Hint("a block belongs to `if`, `for`, `while`, `func`, `codelet`, `each` or `acquire`")
-	default:
-		for i := from; i < c.at; i++ {
-			if c.Is(i, "//") {
-				m.Hint("comments start with `#`; `//` divides")
-				break
-			}
-		}
-	}
-	return m
 }
 
 // misspeltInsert reports whether token i is a name that most likely means insert, as

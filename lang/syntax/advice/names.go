@@ -1,6 +1,6 @@
 package advice
 
-// Habits of names and literals: my-var, 3,5 and []int{1, 2}.
+// Rules of names and lists that are functions.
 
 import (
 	"slices"
@@ -202,8 +202,6 @@ func (c *cursor) formatTuple() *token.Mistake {
 	return c.replace(m, open-2, end+1, right)
 }
 
-// Habits of lists in brackets: [0; 10], vector[f64][8, fill = 0] and with {priority: 3}.
-
 // parts cuts what the brackets at the tokens open and end hold at the commas, or other
 // signs, outside of inner brackets.
 func (c *cursor) parts(open, end int, sign string) [][2]int {
@@ -350,8 +348,6 @@ func (c *cursor) optionsInBraces() *token.Mistake {
 	c.next = end + 1
 	return c.replace(m, c.at, end+1, right)
 }
-
-// Habits of element types: vector<float>, float[], float *x.
 
 // typed adds the edit that puts data of an element type, which C calls elem, in place of
 // the tokens [lo, hi). Of a parameter the rest of the text tells which of two it is, or the

@@ -1,6 +1,6 @@
 package advice
 
-// Habits of operators, declarations and calls.
+// Rules of operators and declarations that are functions.
 
 import (
 	"strings"
@@ -152,8 +152,6 @@ func (c *cursor) braces() *token.Mistake {
 	}
 	return c.replace(m, c.at, end+1, "["+strings.TrimSpace(c.text(c.at+1, end))+"]")
 }
-
-// Habits of C: x++, --x.
 
 // increment is x++ and ++x.
 func (c *cursor) increment() *token.Mistake {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/vocab"
@@ -60,6 +61,8 @@ type rule struct {
 	sure  bool   // the edit leaves no other reading
 	waits string // what else may come at a prompt: the text is not complete
 
+	expects string // what the parser expected, among others; = in front: nothing else; ^: first
+
 	find func(c *cursor) *token.Mistake // instead of all that: a rule that no pattern can say
 }
 
@@ -80,6 +83,8 @@ var classes = map[string]func(c *cursor, i int) bool{
 	"CTYPE":    func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.CTypes[c.Str(i)] }, // declares a name in C
 	"ELEM":     func(c *cursor, i int) bool { return vocab.CElems[c.Str(i)] != "" },
 	"MODEWORD": func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.ForeignModes[c.Str(i)] != "" },
+	"HELPED":   func(c *cursor, i int) bool { return vocab.StatementHelp[c.Str(i)] != "" },
+	"SEMI":     func(c *cursor, i int) bool { return c.Kind(i) == token.NL && c.Str(i) == ";" },
 	"WORDOP":   func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.OperatorWords[c.Str(i)] != "" },
 }
 
@@ -92,15 +97,16 @@ var ends = map[string]func(c *cursor, i int) bool{
 
 // translations are the tables of templates.
 var translations = map[string]func(s string) string{
-	"mode":    func(s string) string { return vocab.ForeignModes[s] },
-	"op":      func(s string) string { return vocab.OperatorWords[s] },
-	"cmp":     func(s string) string { return vocab.ForeignComparisons[s] },
-	"zero":    firstValue,
-	"kind":    kindOfWorker,
-	"lower":   strings.ToLower,
-	"trim":    strings.TrimSpace,
-	"slashes": func(s string) string { return strings.ReplaceAll(s, ".", "/") },
-	"unquote": func(s string) string { return strings.Trim(s, `"`) },
+	"mode":      func(s string) string { return vocab.ForeignModes[s] },
+	"op":        func(s string) string { return vocab.OperatorWords[s] },
+	"cmp":       func(s string) string { return vocab.ForeignComparisons[s] },
+	"zero":      firstValue,
+	"kind":      kindOfWorker,
+	"statement": func(s string) string { return vocab.StatementHelp[s] },
+	"lower":     strings.ToLower,
+	"trim":      strings.TrimSpace,
+	"slashes":   func(s string) string { return strings.ReplaceAll(s, ".", "/") },
+	"unquote":   func(s string) string { return strings.Trim(s, `"`) },
 }
 
 // opKind says how an element goes on.
@@ -484,6 +490,41 @@ func (c *cursor) isAround(bracket string) bool {
 	return c.open >= 0 && c.Has(c.open, bracket)
 }
 
+// isExpected reports whether the parser expected what a rule says.
+func (c *cursor) isExpected(what string) bool {
+	got := c.base.Expect
+	switch what[0] {
+	case '=':
+		return strings.Join(got, " ") == what[1:]
+	case '^':
+		return len(got) > 0 && got[0] == what[1:]
+	}
+	return slices.ContainsFunc(strings.Split(what, "|"), func(w string) bool { return slices.Contains(got, w) })
+}
+
+// A table is rules, and their patterns, which are compiled when the first mistake needs them.
+type table struct {
+	rules    []rule
+	once     sync.Once
+	programs []*program
+}
+
+// apply is the mistake that the first rule that fits says; nil if there is none.
+func (t *table) apply(c *cursor) *token.Mistake {
+	t.once.Do(func() {
+		for i := range t.rules {
+			t.programs = append(t.programs, compile(&t.rules[i]))
+		}
+	})
+	for i := range t.rules {
+		if m := t.rules[i].apply(c, t.programs[i]); m != nil {
+			m.Rule = t.rules[i].name
+			return m
+		}
+	}
+	return nil
+}
+
 // template are the places of templates.
 var template = regexp.MustCompile(`\$(?:([0-9WI_])|\{([0-9])(?:-([0-9]))?(?::([0-9]+))?(?:\|([a-z]+))?\})`)
 
@@ -527,7 +568,7 @@ func (c *cursor) expand(m *match, written, text string) string {
 
 // apply is the mistake that r says at the token of c; nil if it does not fit.
 func (r *rule) apply(c *cursor, p *program) *token.Mistake {
-	if p.at >= 0 && !p.ops[p.at].may(c, c.at) || r.bracket != "" && !c.isAround(r.bracket) ||
+	if r.expects != "" && !c.isExpected(r.expects) || p.at >= 0 && !p.ops[p.at].may(c, c.at) || r.bracket != "" && !c.isAround(r.bracket) ||
 		p.in != nil && slices.ContainsFunc(p.in, c.begins) == p.not {
 		return nil
 	}
@@ -547,8 +588,13 @@ func (r *rule) apply(c *cursor, p *program) *token.Mistake {
 	}
 	written := c.expand(m, "", r.write)
 	says, here := strings.CutPrefix(r.says, ": ")
-	out := &token.Mistake{Code: "E0101", At: *m.edit, Msg: c.expand(m, written, says), Sure: r.sure}
+	out := c.base
+	if out == nil {
+		out = &token.Mistake{Code: "E0101", At: *m.edit, Msg: c.expand(m, written, says)}
+	}
+	out.Sure = out.Sure || r.sure
 	switch {
+	case c.base != nil:
 	case here:
 		out.At, out.Msg = c.Span(c.at), fmt.Sprintf("unexpected %s: %s", token.Describe(c.TokenAt(c.at)), out.Msg)
 	case m.mark != nil:

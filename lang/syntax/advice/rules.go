@@ -2,7 +2,6 @@ package advice
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/starpush/starpush/lang/syntax/token"
 	"github.com/starpush/starpush/lang/vocab"
@@ -10,7 +9,7 @@ import (
 
 // rules are tried in order: the first that fits counts. A rule whose words another one has,
 // too, comes in front of it.
-var rules = []rule{
+var rules = table{rules: []rule{
 	// Names, numbers and operands.
 	{name: "word twice", pattern: `insert|by|with ID «_ ‹^ID› »`, when: sameCaptures,
 		says: "`${2:32}` stands twice", help: "leave one out", drop: true, sure: true},
@@ -24,12 +23,12 @@ var rules = []rule{
 	{name: "type of several parameters", find: (*cursor).sharedType},
 	{name: "mode behind the type", in: "DECLARATION", bracket: "(", pattern: `: « !MODE TYPE ^MODE » &,|)`,
 		says: ": the mode comes before the type", write: "$2 $1", sure: true},
-	{name: "mode and type first", in: "DECLARATION", bracket: "(", pattern: `\(|, « MODE ^DATA [ ID ] ID »`,
-		says: "a parameter is written `name: MODE type`", write: "$4: $1 ${2-3}]", sure: true},
-	{name: "type first in a function", in: "FUNC", bracket: "(", pattern: `\(|, « DATA ^[ ID ] ID »`,
-		says: "a parameter is written `name: MODE type`", write: "$3: ${1-2}]", sure: true},
-	{name: "type first", in: "DECLARATION", bracket: "(", pattern: `\(|, « DATA ^[ ID ] ID »`,
-		says: "a parameter is written `name: MODE type`", write: "$3: RW ${1-2}]", help: "write `$W`, or with `R` for what is only read"},
+	{name: "mode and type first", in: "DECLARATION", bracket: "(", pattern: `\(|, « MODE ^DATA [ ID $] ID »`,
+		says: "a parameter is written `name: MODE type`", write: "$5: $1 ${2-4}", sure: true},
+	{name: "type first in a function", in: "FUNC", bracket: "(", pattern: `\(|, « DATA ^[ ID $] ID »`,
+		says: "a parameter is written `name: MODE type`", write: "$4: ${1-3}", sure: true},
+	{name: "type first", in: "DECLARATION", bracket: "(", pattern: `\(|, « DATA ^[ ID $] ID »`,
+		says: "a parameter is written `name: MODE type`", write: "$4: RW ${1-3}", help: "write `$W`, or with `R` for what is only read"},
 	{name: "mode and colon", bracket: "(", pattern: `\(|, « MODE ^: START »`, when: inCall,
 		says: ": put a space after the mode", write: "$1 $2", sure: true},
 	{name: "mode as a type of data", bracket: "(", pattern: `\(|, « ID ^: MODE » &,|)`, when: inCall,
@@ -335,27 +334,20 @@ var rules = []rule{
 	{name: "block on one line", find: (*cursor).oneLine},
 	{name: "block behind a colon", bracket: "none", pattern: `^&:`, find: (*cursor).colonBlock},
 	{name: "block behind a word", find: (*cursor).wordBlock},
-}
+}}
 
 const (
 	namelessHelp = "write `func f(x: float) -> float { return x + 1.0 }` at the top level, and call `f`"
 	filterHelp   = "`partition` has a filter behind `by`: `blocks(4)` of a vector, `rows(4)`, `cols(4)` or `tiles(4, 4)` of a matrix"
 )
 
-// programs are the patterns of rules, compiled when the first mistake needs them.
-var programs = sync.OnceValue(func() []*program {
-	out := make([]*program, len(rules))
-	for i := range rules {
-		out[i] = compile(&rules[i])
-	}
-	return out
-})
-
 // Rules lists the names of all rules.
 func Rules() []string {
 	var out []string
-	for _, r := range rules {
-		out = append(out, r.name)
+	for _, t := range []*table{&rules, &words, &hints, &trailing, &beginnings} {
+		for _, r := range t.rules {
+			out = append(out, r.name)
+		}
 	}
 	return out
 }

@@ -35,56 +35,74 @@ func (c *cursor) notWord(i int) *token.Mistake {
 	}
 	m := &token.Mistake{Code: "E0103", At: c.Span(i), Msg: "`" + word + "` is not a statement"}
 	c.end, _ = c.HeadEnd(i)
-	end := c.end
-	near, close := c.statementWord(word)
-	switch {
-	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && c.Str(i+1) == "main" && c.Has(i+2, "("):
-		m.Hint("a script runs from its first line to its last: the body of `main` goes at the top level")
-	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && c.Has(i+2, "("):
-		m.Hint("statements are written at the top level and run from there; a function is declared by `func %s(…) -> int { … }`", c.Str(i+1))
-	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && c.Has(i+2, "["):
-		m.Hint("data is registered: `register %s = vector[f64](n)`", c.Str(i+1))
-	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident && !c.Has(i+2, "="):
-		m.Hint("a name is made with `let` and has a value: `let %s = 0`", c.Str(i+1))
-	case vocab.CTypes[word] && c.Kind(i+1) == token.Ident:
-		m.Hint("a name is made with `let`: `let %s = ...`", c.Str(i+1)).Edit(c.Span(i), "let").Certain()
-	case word == "loop" && c.Has(i+1, "{"):
-		c.replace(m, i, i+1, "while true")
-	case word == "until" && end > i+1 && c.Has(end, "{"):
-		c.replace(m, i, end, "while not ("+c.text(i+1, end)+")")
-	case vocab.StatementHelp[word] != "":
-		m.Hint("%s", vocab.StatementHelp[word])
-	case word == "print" && end > i+1:
-		args := c.text(i+1, end)
-		m.Hint("a call has parentheses: `print(%s)`", token.ClipTo(args, 60)).Edit(c.span(i, end), "print("+args+")").Certain()
-	case word == "save" && end > i+1:
-		c.saved(m)
-	case word == "const" && vocab.CTypes[c.Str(i+1)] && c.Kind(i+2) == token.Ident:
-		m.Hint("a name is made with `let`: `let %s = ...`", c.Str(i+2)).Edit(c.span(i, i+2), "let").Certain()
-	case word == "from" && c.Str(i+1) == "std" && c.Has(i+2, "import") && c.Kind(i+3) == token.Ident && end == i+4:
-		c.replace(m, i, end, `import "std/`+c.Str(i+3)+`"`)
-	case c.Has(i+1, "in") && c.Has(end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each"): // i in 0..3 { … }
-		if len(c.Reported)+1 < token.MaxErrors && c.inCodelet() {
-			m.Hint("a loop begins with `each`, or with `for` where its rounds depend on each other: `each %s in …`", word)
-			break
-		}
-		m.Hint("a loop begins with `for`: `for %s in …`", word).Edit(token.Span{Lo: c.Tokens[i].Lo, Hi: c.Tokens[i].Lo}, "for ").Certain()
-	case word == "from" && c.Kind(i+1) == token.Ident:
-		m.Hint("did you mean `import`, as in `import \"std/blas\" as blas`?")
-	case close && c.glued(i, near) != "": // waitx, fori in 0..3
-		m.Meant(c.Span(i), near+" "+c.glued(i, near)).Certain()
-	case close:
-		m.Meant(c.Span(i), near)
-		if _, synonym := vocab.ForeignStatements[word]; len(word) > 1 && !synonym || vocab.OnlyForeign[word] {
-			m.Certain()
-		}
-	}
-	if last := end - 1; !c.Has(end, "{") && c.LineEnds(last) { // its block ends by its indentation
+	c.base = m
+	words.apply(c)
+	if last := c.end - 1; !c.Has(c.end, "{") && c.LineEnds(last) { // its block ends by its indentation
 		_, after := c.indented(last)
 		c.loose = after
 		c.endsBlock(after)
 	}
 	return m
+}
+
+// words are tried in order for a name that begins a statement and should be the word of one.
+var words = table{rules: []rule{
+	{name: "main of C", pattern: `| CTYPE main (`, help: "a script runs from its first line to its last: the body of `main` goes at the top level"},
+	{name: "function of C", pattern: `| CTYPE ID (`,
+		help: "statements are written at the top level and run from there; a function is declared by `func $2(…) -> int { … }`"},
+	{name: "array of C", pattern: `| CTYPE ID [`, help: "data is registered: `register $2 = vector[f64](n)`"},
+	{name: "name of C without a value", pattern: `| CTYPE ID !=`, help: "a name is made with `let` and has a value: `let $2 = 0`"},
+	{name: "name of C", pattern: `| «CTYPE» ID`, help: "a name is made with `let`: `let $2 = ...`", write: "let", sure: true},
+	{name: "endless loop", pattern: `| «loop» &{`, write: "while true", sure: true},
+	{name: "loop until", pattern: `| « until !{ REST » &{`, write: "while not ($1)", sure: true},
+	{name: "statement of other languages", pattern: `| HELPED`, help: "${1|statement}"},
+	{name: "print without parentheses", pattern: `| « print REST »`, when: notEmpty,
+		help: "a call has parentheses: `print(${1:60})`", write: "print($1)", sure: true},
+	{name: "save without parentheses", pattern: `| save REST`, when: notEmpty, find: (*cursor).saved},
+	{name: "constant of C", pattern: `| « const CTYPE » ID`, help: "a name is made with `let`: `let $2 = ...`", write: "let", sure: true},
+	{name: "import from std", pattern: `| « from std import ID »`, when: wholeHead, write: `import "std/$1"`, sure: true},
+	{name: "loop without its word, in a codelet", pattern: `| ANY in`, when: loopOfBody,
+		help: "a loop begins with `each`, or with `for` where its rounds depend on each other: `each $1 in …`"},
+	{name: "loop without its word", pattern: `| «» ANY in`, when: loopWithBlock, help: "a loop begins with `for`: `for $1 in …`", write: "for ", sure: true},
+	{name: "import from a module", pattern: `| from ID`, help: "did you mean `import`, as in `import \"std/blas\" as blas`?"},
+	{name: "misspelt word", find: (*cursor).misspelt},
+}}
+
+// notEmpty reports whether something is captured last.
+func notEmpty(c *cursor, m *match) bool {
+	last := m.captures[len(m.captures)-1]
+	return last[1] > last[0]
+}
+
+// wholeHead reports whether the statement, or its head, ends with the match.
+func wholeHead(c *cursor, m *match) bool { return m.hi == c.end }
+
+// loopWithBlock reports whether a block follows, and the name is no misspelt word of a loop.
+func loopWithBlock(c *cursor, m *match) bool {
+	word := c.Str(c.at)
+	return c.Has(c.end, "{") && !strings.HasPrefix(word, "for") && !strings.HasPrefix(word, "each")
+}
+
+// loopOfBody is loopWithBlock in the body of a codelet.
+func loopOfBody(c *cursor, m *match) bool {
+	return loopWithBlock(c, m) && len(c.Reported)+1 < token.MaxErrors && c.inCodelet()
+}
+
+// misspelt is a word of a statement with a mistake, or with the name behind it: waitx.
+func (c *cursor) misspelt() *token.Mistake {
+	word := c.Str(c.at)
+	near, ok := c.statementWord(word)
+	if !ok {
+		return nil
+	}
+	if name := c.glued(c.at, near); name != "" {
+		return c.base.Meant(c.Span(c.at), near+" "+name).Certain()
+	}
+	c.base.Meant(c.Span(c.at), near)
+	if _, synonym := vocab.ForeignStatements[word]; len(word) > 1 && !synonym || vocab.OnlyForeign[word] {
+		c.base.Certain()
+	}
+	return c.base
 }
 
 // notStatement reports whether the name at token i stands where only a statement
