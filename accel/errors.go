@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrNotHere is what Do returns on devices that do not run functions of this
-// process.
+// ErrNotHere is the error of Do on devices that do not run functions of this process.
 var ErrNotHere = errors.New("accel: functions of this process do not run on this device")
 
-// ErrClosed is what closed streams and devices return.
+// ErrClosed is the error of closed streams and devices.
 var ErrClosed = errors.New("accel: the stream or its device is closed")
 
 // LostError says that a device does not answer any more: it was removed, its

@@ -19,9 +19,9 @@ const (
 	hugeBlock = 4 << 10 // smaller blocks lie among the program's own objects
 )
 
-// Heap is memory from the Go heap, up to a capacity: a slice that a program still
-// holds after its data was freed is stale, but never a fault, nor is it anybody
-// else's data while it is held. Large blocks come zeroed from the system and take
+// Heap is memory from the Go heap, up to a capacity: a slice that a program still holds
+// after its data was freed is stale, but reading it is never a fault, and it holds no
+// other data while the slice exists. Large blocks come zeroed from the system and take
 // pages when they are touched.
 type Heap struct {
 	*Usage

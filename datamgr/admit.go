@@ -198,9 +198,9 @@ func (p *Placement) admit(n *node, task int, ops []Operand) error {
 	}
 }
 
-// present is admit for a task that has all it needs on n: it takes no room from
-// anybody, and need not wait for those who look for some, unless one of them waits for
-// tasks to end: those that come later must not keep what they use for ever.
+// present is admit for a task that has all it needs on n: it takes no room from others,
+// and need not wait for tasks that look for room, unless one of them waits for tasks to
+// end: later tasks must not keep that memory in use for ever.
 func (p *Placement) present(n *node, needs []need, ops []Operand) bool {
 	if n.lost.Load() != nil || n.hungry() {
 		return false

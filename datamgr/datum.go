@@ -11,8 +11,8 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// State is what a task must look at before it runs on a datum. 0: nothing, the
-// data lies in its main instance and every fragment is valid there.
+// State has a flag for everything that a task must check before it runs on a datum. 0:
+// nothing, the data lies in its main instance and every fragment is valid there.
 type State uint32
 
 // The bits of a State. They are set under the submission lock or the datum's

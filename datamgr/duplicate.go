@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// Duplicate is what a datum that duplicates another has. Its fields are guarded
-// by the submission lock, but for mu.
+// Duplicate is the state of a datum that duplicates another. Its fields are guarded by
+// the submission lock, but for mu.
 type Duplicate struct {
 	h     *Handle // the duplicate
 	alias *Handle
@@ -81,8 +81,8 @@ func (u *Duplicate) Open(sub Submission) {
 	}
 }
 
-// Busy reports whether the value that the source has now is not known to be its
-// last until somebody is ordered after this: accesses without order are under way.
+// Busy reports whether accesses without order are under way, so that the source may still
+// change although no ordered access comes.
 func (u *Duplicate) Busy() bool { return u.src.d.unordered.Load() != 0 }
 
 // Close ends the sharing: the caller submits the copy, unless the duplicate was

@@ -497,8 +497,8 @@ func (sub Submission) beginBatch(f *Fragment, m AccessMode) int32 {
 	return 0
 }
 
-// endBatch makes the count of the group exact: before anybody asks whether a
-// fragment is idle.
+// endBatch makes the count of the group exact: call it before a check whether a fragment
+// is idle.
 func (sub Submission) endBatch() {
 	b := &sub.reg.batch
 	if b.left > 0 {
@@ -542,8 +542,8 @@ func (h *Handle) Within(o *Handle) bool {
 // Waits reports whether w waits for something.
 func (w *Waiter) Waits() bool { return w.pending.Load() != 0 }
 
-// WaitsForNothing makes Waits say so, for a waiter whose submission found nothing to
-// wait for: Settle(0) leaves the count as Arm set it, since hardly anybody asks.
+// WaitsForNothing makes Waits report false, for a waiter whose submission found nothing
+// to wait for. Settle(0) leaves the count as Arm set it, because Waits is rarely called.
 func (w *Waiter) WaitsForNothing() { w.pending.Store(0) }
 
 // PartitionHeld is Partition for a caller with an access to h that was registered before

@@ -13,8 +13,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Traffic is what was copied from one node to another, or between instances on
-// one.
+// Traffic counts the copies from one node to another, or between instances on one.
 type Traffic struct {
 	From, To      int
 	Copies, Bytes int64
@@ -34,7 +33,7 @@ func (l *link) add(bytes int64, t time.Duration) {
 	l.time.Add(int64(t))
 }
 
-// Way is what a copy costs, in seconds.
+// Way is the cost of a copy, in seconds.
 type Way struct{ Latency, PerByte float64 }
 
 // unmeasured is the assumed cost of copies on ways that were not measured: that of a card

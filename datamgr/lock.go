@@ -416,9 +416,9 @@ func (s *LockPlace) InitSingle(_ Submission, w *Waiter, h *Handle, patient bool)
 	s.setState(false, patient)
 }
 
-// QueueSingle puts a patient task that is ready in the queue of its lock, if somebody
-// has that: so it does not go through the workers' queues only to find that
-// out. It reports whether it did; then the waiter is no longer the caller's.
+// QueueSingle puts a patient task that is ready in the queue of its lock, if the lock is
+// taken, so that it does not go through the workers' queues only to find that out. It
+// reports whether it did; then the waiter is no longer the caller's.
 func (s *LockPlace) QueueSingle() bool {
 	l := s.single
 	if !s.state.mayBeHandedOff {

@@ -6,7 +6,7 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// locked registers data with unordered accesses: everybody takes its lock.
+// locked registers data with unordered accesses: all accesses take its lock.
 func locked(t *testing.T, g *Registry) *Handle {
 	t.Helper()
 	h := register(t, g, 4)

@@ -45,7 +45,7 @@ func (q *lockQueue) append(o *lockQueue) {
 	*o = lockQueue{}
 }
 
-// waiters are the tasks that wait for a lock until somebody wakes them.
+// waiters are the tasks that wait for a lock until they are woken.
 type waiters struct {
 	back     lockQueue // came from the handoff queue: before all others of priority 0
 	patient  lockQueue // can inherit the lock

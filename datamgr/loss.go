@@ -9,8 +9,8 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// ErrSpoiled is what errors of Prepare are when data that the task reads has lost its
-// value; Fault says why, and SpoiledError.
+// ErrSpoiled is matched by errors of Prepare for data that has lost its value; Fault and
+// SpoiledError have the reason.
 var ErrSpoiled = errors.New("datamgr: data has lost its value")
 
 // SpoiledError is an ErrSpoiled with what was given to Spoil for the data, or by OnLoss.
@@ -181,8 +181,8 @@ func (p *Placement) Mend(ops []Operand) {
 	}
 }
 
-// Mend clears the faults of what the operands write and none of them reads: what is read
-// may have been lost since somebody looked, see Fault.
+// Mend clears the faults of data that the operands write and none of them reads. Data
+// that is read may have been lost since the last check, see Fault.
 func Mend(ops []Operand) {
 	for i := range ops {
 		mend(ops, i)

@@ -493,9 +493,9 @@ func (p *Publisher) giveBack(c *Completer) {
 // AddPublisher makes p known, before its owner runs a task.
 func (sub Submission) AddPublisher(p *Publisher) { sub.reg.publishers = append(sub.reg.publishers, p) }
 
-// unorder marks f as having unordered accesses. From now on everybody takes its
-// lock, which counts as held until every task that runs now, and may have
-// started without it, has ended.
+// unorder marks f as having unordered accesses. From now on all accesses take its lock,
+// which counts as held until every task that runs now, and may have started without it,
+// has ended.
 func (sub Submission) unorder(f *Fragment) {
 	if f.unordered {
 		return

@@ -164,7 +164,7 @@ func (d *Datum) evict(in *instance, dirty bool) bool {
 			d.removeLocked(in)
 			d.mu.wake.Broadcast()
 			return true
-		case f == nil || f.arriving != 0: // somebody copies from it: that ends by itself
+		case f == nil || f.arriving != 0: // a copy from it is under way, which ends by itself
 			d.mu.wake.Wait()
 		default:
 			err := d.saveLocked(f, in)
@@ -489,7 +489,7 @@ func (g *Registry) KernelBegins(node int) { g.nodes[node].busy.change(time.Now()
 // KernelEnds is the end of what KernelBegins began.
 func (g *Registry) KernelEnds(node int) { g.nodes[node].busy.change(time.Now(), 0, -1) }
 
-// Flow is what copies to and from a node were good for.
+// Flow counts the copies to and from a node.
 type Flow struct {
 	Needed int64 // bytes that had to come, each value once; Traffic tells what did come
 	// Copying is how long at least one copy from or to the node was under way, and

@@ -160,7 +160,7 @@ func (p *Placement) fetchDatum(node int, d *Datum, ops []Operand) error {
 				return err
 			}
 			if op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) != nil {
-				return &SpoiledError{d.spoiledLocked(&op.Handle.box).why} // since somebody looked
+				return &SpoiledError{d.spoiledLocked(&op.Handle.box).why} // lost since the last check
 			}
 		}
 	}
@@ -711,7 +711,7 @@ func (d *Datum) quietLocked(b *Box) {
 	}
 }
 
-// writingLocked says that somebody writes b from now on (1), or no more (-1).
+// writingLocked counts a task that writes b from now on (1), or no more (-1).
 func (d *Datum) writingLocked(b *Box, by int) {
 	d.root.leaves(b, func(f *Fragment) { f.writing += uint16(by) })
 }

@@ -76,7 +76,7 @@ func TestLostBetween(t *testing.T) {
 	}
 }
 
-// inUse reports whether somebody has memory here that cannot be evicted.
+// inUse reports whether memory here is in use and cannot be evicted.
 func (n *node) inUse() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -252,8 +252,8 @@ func TestZeroThatFails(t *testing.T) {
 	}
 }
 
-// TestMend: what a task writes has a value again, but not what it reads, too: that may have
-// been lost since somebody looked whether the task can run.
+// TestMend: data that a task only writes has a value again; data that it reads, too, may
+// have been lost since the check whether the task can run.
 func TestMend(t *testing.T) {
 	g := registry()
 	h, other := register(t, g, 10), register(t, g, 10)

@@ -74,7 +74,7 @@ func (h *Handle) fill(in *instance) {
 		src, dst := d.sourceLocked(next, n, nil), in
 		if d.stops(src.node, n) {
 			if dst = d.main.Load(); next.arriving&mainBit != 0 {
-				break // somebody saves it
+				break // it is being saved
 			}
 		}
 		if d.copyLocked(next, src, dst) != nil {
@@ -99,7 +99,7 @@ func (g *Registry) Allocate(h *Handle, on int) bool {
 	case n.lost.Load() != nil || !d.lives():
 		return false
 	case !n.bounded:
-		return true // the main instance, or on the disk nothing that anybody waits for
+		return true // the main instance, or on the disk, where no task waits for it
 	case !n.tryEnter():
 		return false // tasks wait for room there
 	}
@@ -197,7 +197,7 @@ func (h *Handle) Missing(on int) (bytes int64) {
 	return bytes
 }
 
-// Presence is what a memory node has of some data.
+// Presence describes the copies of some data on a memory node.
 type Presence struct {
 	Node                       int
 	Valid, Arriving, Allocated int64 // bytes
@@ -477,7 +477,7 @@ func (n *node) victims(g *Registry) victims {
 		if discardable(in.handles) {
 			used = 0
 		}
-		if used > 0 { // else somebody said that it is not used for a while
+		if used > 0 { // else it is discardable, or WontUse was called
 			for _, h := range in.handles {
 				next = min(next, h.nextUse())
 			}
@@ -565,7 +565,7 @@ func (q victims) down(i int) {
 // Feeding: bringing what a task will need to a node while others run there, also when
 // something has to go for it.
 
-// FetchRequest is what a task that will run soon needs on a node.
+// FetchRequest lists the data that a task that will run soon needs on a node.
 type FetchRequest struct {
 	Reads []*Handle
 	Room  int64     // bytes that it needs besides
@@ -634,8 +634,8 @@ func (n *node) saveFor(bytes int64, keep []*Handle) {
 	})
 }
 
-// save makes all that in holds valid elsewhere; clean: it does not, if there is
-// something. False: somebody uses it, or something is only there.
+// save makes the values of in valid elsewhere, too, and reports whether all of them are.
+// It reports false if in is in use and, with clean, if a value would have to be saved.
 func (d *Datum) save(in *instance, clean bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -27,8 +27,8 @@ type Reduction struct {
 	// before they are copied; without, in main memory. Devices with the Arch "cpu" use
 	// Combine.
 	On map[string]func(s accel.Stream, into, from *iface.Buffer) error
-	// Kind is what the functions take; NoKind: data of any kind. Parts of another kind,
-	// as pick makes them, do not inherit the reduction.
+	// Kind is the kind of data that the functions take; NoKind: any kind. Parts of
+	// another kind, as pick makes them, do not inherit the reduction.
 	Kind iface.Kind
 }
 

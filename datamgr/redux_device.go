@@ -75,8 +75,8 @@ func (h *Handle) ContributeOnDevice(node int) (Contribution, error) {
 	return Contribution{h: h, onDevice: deviceContribution{data, node}, fresh: true}, nil
 }
 
-// Operand is that by which a task adds to a contribution on its device; false: c is
-// none.
+// Operand returns the operand by which a task adds to a contribution on its device. ok is
+// false if c is none.
 func (c *Contribution) Operand() (op Operand, ok bool) {
 	return Operand{Handle: c.onDevice.data, Mode: modeRW}, c.onDevice.data != nil
 }

@@ -53,7 +53,7 @@ type piece struct {
 	axes [iface.MaxRank]int8
 }
 
-// ViewOptions are what few views need. The zero value is a view like any other.
+// ViewOptions are uncommon properties of a view. The zero value is a plain view.
 type ViewOptions struct {
 	Site *Site // where it is declared, for messages; may be nil
 	// Context ends the declaration early, with its cause: views that cross cut data into

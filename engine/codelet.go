@@ -64,10 +64,10 @@ type Codelet struct {
 	// pure; and when a device is lost, only pure ones that it ran as functions of this
 	// process are.
 	Pure bool
-	// Fold is what kernels do to the operands that they declare RW: "sum", "prod",
-	// "min" or "max"; "" is none of these. The engine does not look at it.
+	// Fold is the reduction that kernels apply to the operands that they declare RW:
+	// "sum", "prod", "min" or "max"; "" for none. The engine does not use it.
 	Fold string
-	// Traits are what few codelets have; nil: nothing.
+	// Traits are uncommon properties; nil: none.
 	Traits *Traits
 	// Model predicts times; nil: the history of the codelet's tasks.
 	Model *perf.Model
@@ -130,9 +130,9 @@ type OperandType struct {
 // ArgType declares a scalar argument.
 type ArgType struct {
 	Name string // in messages; "": it is called by its number
-	// Kind is what it must be. For FloatScalar an IntScalar will do. NoScalar: a number
-	// of the type Elem, or of that of the operands with the letter Param; without
-	// either, anything.
+	// Kind is the kind that the argument must have. An IntScalar is accepted for a
+	// FloatScalar. NoScalar: a number of the type Elem, or of that of the operands with
+	// the letter Param; without either, anything.
 	Kind  iface.ScalarKind
 	Elem  iface.Elem
 	Param byte

@@ -65,7 +65,7 @@ func (rt *Runtime) Partition(h *datamgr.Handle, fs ...filter.Filter) (*datamgr.V
 	return rt.PartitionWith(ViewOptions{}, h, fs...)
 }
 
-// ViewOptions are what few views need: see datamgr.ViewOptions.
+// ViewOptions are uncommon properties of a view: see datamgr.ViewOptions.
 type ViewOptions = datamgr.ViewOptions
 
 // PartitionWith is Partition with options. Errors may also be those of the options.

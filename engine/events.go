@@ -12,12 +12,12 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// hasListeners reports whether somebody may want to know of events: the listener of the
-// runtime, its profile, or that of some job.
+// hasListeners reports whether events have a receiver: the listener of the runtime, its
+// profile, or that of some job.
 func (rt *Runtime) hasListeners() bool { return rt.listenerCount.Load() > 0 }
 
-// event tells the listeners of the runtime and of the job of t, but of its submission.
-// Called only when somebody may want to know.
+// event reports an event, except a submission, to the listeners of the runtime and of the
+// job of t. Call it only if hasListeners.
 func (rt *Runtime) event(k EventKind, t *task, worker int, err error) {
 	if rt.opt.Plan == nil {
 		rt.tell(k, t, worker, err, nil)

@@ -234,7 +234,8 @@ func TestEventAllowsAndFlops(t *testing.T) {
 	}
 }
 
-// Mute may be called by anybody at any time, also while the listener changes.
+// TestMuteWhileListening: Mute may be called by any goroutine at any time, also while the
+// listener changes.
 func TestMuteWhileListening(t *testing.T) {
 	rt, _ := start(t, Options{Workers: 1, Listener: new(Journal)})
 	done := make(chan bool)

@@ -253,8 +253,8 @@ func (w *worker) runGeneral(t *task) {
 
 // Kernels: what they see, and how they are called.
 
-// TaskContext is what a kernel sees of its task. It is valid until the kernel
-// returns, on the kernel's goroutine and those it started and awaited.
+// TaskContext gives a kernel access to its task. It is valid until the kernel returns, on
+// the kernel's goroutine and those it started and awaited.
 type TaskContext struct {
 	t    *task
 	w    *worker

@@ -20,7 +20,7 @@ import (
 type FuncParam struct {
 	Kinds KindSet    // of data; 0: it takes a scalar argument
 	Elem  iface.Elem // of the data; NoElem for bools and strings
-	// Scalar is what a scalar argument is: IntScalar, FloatScalar, BoolScalar or
+	// Scalar is the kind of a scalar argument: IntScalar, FloatScalar, BoolScalar or
 	// StringScalar; NoScalar for data.
 	Scalar iface.ScalarKind
 }

@@ -297,8 +297,7 @@ func (h *releaser) endLight(t *task) {
 
 // Copying data: a task like any other.
 
-// CopyOptions are what the task of Job.Copy can have. The zero value is a plain
-// copy.
+// CopyOptions are options of the task of Job.Copy. The zero value is a plain copy.
 type CopyOptions struct {
 	TaskOptions              // Callback runs when the copy is done
 	Name        string       // in errors and traces
@@ -395,17 +394,17 @@ func checkCopy(dst, src *datamgr.Handle) error {
 
 // Duplicates: copy on write.
 
-// Duplicate returns read-only data with the value that h has after the tasks
-// submitted so far, as if it had been copied there and then. It takes no time and
-// no memory until somebody writes h, or anything that shares elements with it:
-// then the copy is made before that, by a task. Errors: *UninitError when some
-// element of h has no value, *DeadHandleError, *ModeError for void data, ErrClosed.
-// at says where, and may be left out. It does not wait.
+// Duplicate returns read-only data with the value that h has after the tasks submitted so
+// far, as if it had been copied there and then. It takes no time and no memory until a
+// task writes h, or data that shares elements with it: then another task makes the copy
+// first. Errors: *UninitError when some element of h has no value, *DeadHandleError,
+// *ModeError for void data, ErrClosed. at is the place of the call, and may be left out.
+// It does not wait.
 //
-// The duplicate is whole data, whatever h is a part of: it can be partitioned,
-// duplicated and read, and outlives h. Duplicating the same handle again before
-// anything was written there, or a duplicate, gives the same handle; it ends when
-// it was unregistered as often as it was given out.
+// The duplicate is whole data, whatever h is a part of: it can be partitioned, duplicated
+// and read, and outlives h. A second duplicate of h before it is written, or a duplicate
+// of a duplicate, is the same handle; it ends when it has been unregistered as often as
+// it was returned.
 func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error) {
 	if h == nil || h.Desc().Kind == iface.Void {
 		return nil, &ModeError{Handle: h, Mode: iface.R, Other: -1, Message: "there is nothing to duplicate: " + describe(h) + " has no elements"}

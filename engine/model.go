@@ -17,9 +17,8 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// models are the performance models of a runtime. They cost nothing before
-// somebody measures or asks: a runtime that calibrates, a policy that wants
-// estimates.
+// models are the performance models of a runtime. They are opened when first needed: by a
+// runtime that calibrates, or by a policy that uses estimates.
 type models struct {
 	once   sync.Once
 	err    error // of opening
@@ -34,7 +33,7 @@ type models struct {
 // programs that make more are found by name.
 const maxTables = 4096
 
-// openModels makes the book of models when somebody needs it.
+// openModels makes the book of models when it is first needed.
 func (rt *Runtime) openModels() error {
 	m := &rt.models
 	m.once.Do(func() {

@@ -48,9 +48,9 @@ type Options struct {
 	// a kernel runs, as far as the policy can say which those are (see sched.Ahead); 0
 	// means DefaultAhead, and less than 0 for none.
 	Ahead int
-	// Queue is how many kernels of a device's worker may be queued behind each other
-	// where kernels run while the worker goes on: OpenCL, CUDA. 1 means that each one is
-	// waited for; 0 means DefaultQueue.
+	// Queue is the number of kernels of a device's worker that may be in flight, on
+	// devices that run kernels while the worker goes on: OpenCL, CUDA. With 1 the worker
+	// waits for each; 0 means DefaultQueue.
 	Queue int
 	// Policy names the scheduling policy, one of sched.Names(), and sets its
 	// options if need be: "dmda:alpha=1,beta=2". "" means "lws", and "dmdas" with
@@ -95,10 +95,10 @@ type Options struct {
 	// Poison fills W and SCRATCH operands with a pattern before their kernel
 	// runs, so that a kernel that reads them is noticed. Always on with Sequential.
 	Poison bool
-	// Calibrate is what happens to performance models: 0 uses what is known, where
-	// a policy asks, 1 times all kernels and adds to what is known, 2 forgets what
-	// was known of the codelets that run first. With 1 and 2 Close saves; an
-	// error of that is a *ModelError.
+	// Calibrate sets the use of performance models. With 0 policies use known times; 1
+	// times all kernels and adds to the known times; 2 forgets the known times of the
+	// codelets that run first. With 1 and 2 Close saves the models; an error of that is a
+	// *ModelError.
 	Calibrate int
 	// PerfDir is the folder of performance models; "" means what perf.Root says.
 	PerfDir string

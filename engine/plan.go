@@ -13,9 +13,9 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// Machine is what a plan is for: workers, devices, what copies between their
-// memories cost, and what is known of how long tasks take. The zero value is the
-// CPUs of this machine, with what was measured on it.
+// Machine describes the machine of a plan: workers, devices, the cost of copies between
+// their memories, and known times of tasks. The zero value is the CPUs of this machine,
+// with its measurements.
 type Machine struct {
 	Workers int            // see Options.Workers
 	Devices []accel.Device // see Options.Devices; nothing runs on them
@@ -23,7 +23,7 @@ type Machine struct {
 	PerfDir string         // see Options.PerfDir
 }
 
-// Machine is what a plan for the machine of the runtime needs.
+// Machine returns the machine of the runtime, for plans.
 func (rt *Runtime) Machine() Machine {
 	return Machine{Workers: rt.opt.Workers, Devices: rt.opt.Devices, Bus: rt.opt.Bus, PerfDir: rt.opt.PerfDir}
 }

@@ -338,17 +338,16 @@ func (rt *Runtime) writeThrough(t *task) {
 	}
 }
 
-// Feeding devices, and main memory where that is bounded: while a kernel runs, what the
-// worker's next tasks need travels.
+// Feeding devices, and main memory where that is bounded: while a kernel runs, the data
+// of the worker's next tasks is copied.
 //
-// A hint takes no room from anybody, so it does nothing once a device is full. The next
-// tasks of a worker are known, and what they need would be brought there at once when
-// their turn came, in place of what is needed last: so that happens ahead, for as many
-// tasks as Options.Ahead says.
+// A hint evicts no data, so it does nothing once a device is full. The next tasks of a
+// worker are known. In their turn their data would replace the data that is needed last,
+// so this is done ahead, for Options.Ahead tasks.
 
-// DefaultAhead is how many tasks of a device's worker have their data brought while it
-// runs another. With one task more room is left; with two, one is copied there while what
-// has to go for the other is saved.
+// DefaultAhead is the number of tasks of a device's worker whose data is fetched while it
+// runs another. One task would leave more room. With two, data of one is copied there
+// while evicted data is saved for the other.
 const DefaultAhead = 2
 
 // prefetcher brings data to one node, by DefaultAhead goroutines or as many as are asked

@@ -18,8 +18,8 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// Profile is what a runtime with Options.Profile did up to one moment. Sums count
-// what goes on at that moment, too. Each is exact once nothing runs.
+// Profile holds the times and counts of a runtime with Options.Profile up to one moment.
+// Sums include tasks that run at that moment. Each is exact once nothing runs.
 type Profile struct {
 	Elapsed   time.Duration // since New
 	Submitted int64         // tasks, those that the engine inserts itself included
@@ -33,8 +33,8 @@ type Profile struct {
 	Buses     []BusProfile
 }
 
-// WorkerProfile is what one worker did. Busy, Sleeping and Overhead are all its
-// time.
+// WorkerProfile is the profile of one worker. Busy, Sleeping and Overhead add up to its
+// whole time.
 type WorkerProfile struct {
 	Name     string        // "cpu 0"
 	Tasks    int64         // whose kernels ended
@@ -43,9 +43,8 @@ type WorkerProfile struct {
 	Overhead time.Duration // the rest: scheduling, order, data
 }
 
-// CodeletProfile is what tasks of one codelet took: sums over those whose
-// kernels ended. Reductions and what else the engine inserts itself are under
-// their names in brackets, such as "(reduce)".
+// CodeletProfile has the times of tasks of one codelet: sums over those whose kernels
+// ended. Internal tasks are under their names in brackets, such as "(reduce)".
 type CodeletProfile struct {
 	Name           string
 	Tasks          int64
@@ -64,8 +63,8 @@ type CodeletProfile struct {
 	squares, means float64       // for StdDev: the sum of squared differences from the mean, and the mean, in seconds
 }
 
-// BusProfile is what was copied from one memory node to another, or, when both
-// are the same, between instances on it.
+// BusProfile counts the copies from one memory node to another, or, when both are the
+// same, between instances on it.
 type BusProfile struct {
 	From, To string
 	Copies   int64

@@ -18,9 +18,9 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// DefaultQueue is how many kernels of a device's worker are in flight. An event costs
-// more than waiting for a stream does where kernels are short: on PoCL an empty task
-// takes 40 µs with a queue of two, and 3 without.
+// DefaultQueue is the default of Options.Queue. An event costs more than waiting for a
+// stream does where kernels are short: on PoCL an empty task takes 40 µs with a queue of
+// two, and 3 without.
 const DefaultQueue = 1
 
 // slot is where a worker begins a kernel.
@@ -37,7 +37,7 @@ type queuedKernel struct {
 	impl  int
 	event accel.Event
 	start time.Duration // when it was first in the queue
-	over  chan bool     // closed when the event has happened, once somebody watches
+	over  chan bool     // closed when the event has happened, if it is watched
 	count *tallied
 }
 
@@ -200,7 +200,7 @@ func (w *worker) await() (looking bool) {
 		it, _ = w.popAsleep()
 	}
 	if it != nil {
-		if !p.leave(w) && <-w.park { // somebody is waking us
+		if !p.leave(w) && <-w.park { // another goroutine is waking us
 			p.looking.Store(0)
 		}
 		p.more(w.rt)
@@ -245,7 +245,7 @@ func (w *worker) finishQueued(t *task, err error) {
 	w.plant(t, false)
 }
 
-// unpublish says that w does not run t any more: somebody else may do so now.
+// unpublish records that w does not run t any more: another worker may run it now.
 func (w *worker) unpublish(t *task) {
 	if w.pub.Runs(&t.Waiter) {
 		w.pub.End(w.c)

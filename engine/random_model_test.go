@@ -811,8 +811,8 @@ func (m *maker) randomTask() *modelTask {
 	return t
 }
 
-// children makes tasks that the kernel of t submits. When that happens is not
-// known, so they only add to data to which everybody adds.
+// children makes tasks that the kernel of t submits. When that happens is not known, so
+// they only add to data to which all tasks add.
 func (m *maker) children(t *modelTask) {
 	var adds []int
 	for i, d := range m.data {

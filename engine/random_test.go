@@ -965,8 +965,8 @@ func simulated(bytes int64, units int) []accel.Device {
 	return []accel.Device{d}
 }
 
-// late are two devices that reach each other and do a part of their work, or all,
-// when somebody waits for it: a wait that is missing is wrong data.
+// late are two devices that reach each other and do a part of their work, or all, only
+// when a caller waits for it: a missing wait shows as wrong data.
 func late(bytes int64, units int, seed uint64) (all []accel.Device) {
 	link := sim.Link{Latency: time.Microsecond, Bandwidth: 1e9}
 	for i, name := range []string{"a", "b"} {

@@ -176,8 +176,8 @@ func combineThere(t *testing.T, d accel.Device, r *datamgr.Reduction) (*Runtime,
 	return rt, j, a, err
 }
 
-// TestLostWhileCombining: a device that is lost while it combines takes what was on it
-// along, like one that is lost before, and everybody knows.
+// TestLostWhileCombining: a device that is lost while it combines loses the values that
+// it held, like one that is lost before, and its loss is recorded.
 func TestLostWhileCombining(t *testing.T) {
 	d := newFrail("a", 1<<10, 2)
 	simDevice(d).LoseWhen(func(op sim.Op) bool { return op.Kind == sim.Kernel && op.Name == "sum" })

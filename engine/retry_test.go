@@ -183,7 +183,7 @@ func TestLostDevice(t *testing.T) {
 		if _, err := firstOf(t, j, only); !errors.As(err, &lost) && !errors.As(err, &data) {
 			t.Errorf("%s: data that was on the device only: %v", p, err)
 		}
-		// now everybody knows
+		// the loss is known now
 		if _, err := firstOf(t, j, only); !errors.As(err, &data) || !errors.As(err, &lost) || !strings.Contains(err.Error(), "device a is lost") {
 			t.Errorf("%s: data that was on the device only: %v", p, err)
 		}

@@ -151,7 +151,8 @@ func (rt *Runtime) Policy() string { return rt.opt.Policy }
 // Sequential reports whether tasks run inside their Submit.
 func (rt *Runtime) Sequential() bool { return rt.opt.Sequential }
 
-// Began is when the runtime was made: the times of TaskProfile are taken from there.
+// Began returns the time at which the runtime was made: the times of TaskProfile count
+// from there.
 func (rt *Runtime) Began() time.Time { return rt.began }
 
 // Closed reports whether Close was called, or New did not make rt.

@@ -25,7 +25,7 @@ type Stats struct {
 	Buses                              []BusProfile  // what was copied, as far as something was, of the whole runtime
 }
 
-// NodeStat is what happened in one memory node.
+// NodeStat has the counts of one memory node.
 type NodeStat struct {
 	Name      string // "ram"
 	PeakBytes int64  // the most that was allocated there
@@ -42,7 +42,7 @@ type NodeStat struct {
 	Copying, Hidden time.Duration
 }
 
-// CodeletStat is what tasks of one codelet did.
+// CodeletStat has the counts of tasks of one codelet.
 type CodeletStat struct {
 	Name      string
 	Submitted int64
@@ -52,7 +52,7 @@ type CodeletStat struct {
 	Bytes     float64       // that they read and wrote of their operands, each element once for that; estimated where Time is
 }
 
-// WorkerStat is what one worker did.
+// WorkerStat has the counts of one worker.
 type WorkerStat struct {
 	Name  string // "cpu 0"
 	Tasks int64

@@ -253,7 +253,7 @@ func TestNotStuckWhileOwnWorkRuns(t *testing.T) {
 			task, err := j.SubmitTask(&TaskSpec{Codelet: incs, After: []Dependency{g}})
 			must(t, err)
 			begin(func() {
-				for range 10 { // long enough to be noticed, if anybody is rash
+				for range 10 { // long enough for a premature report to show
 					time.Sleep(stallTime / 2)
 				}
 				g.Open()

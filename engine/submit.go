@@ -38,7 +38,7 @@ type TaskSpec struct {
 	closure unsafe.Pointer // of a codelet that the functions of Job.Go share: which of them
 }
 
-// Dependency is what a task can wait for explicitly: a *Task, a *Gate or a *Tag.
+// Dependency is an explicit dependency of a task: a *Task, a *Gate or a *Tag.
 type Dependency interface {
 	// addSuccessor makes t wait; false: there is nothing to wait for.
 	addSuccessor(sub datamgr.Submission, t *task) bool

@@ -13,7 +13,7 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// TaskOptions are what few tasks need. The zero value is a task like any other.
+// TaskOptions are uncommon properties of a task. The zero value is a plain task.
 type TaskOptions struct {
 	// Prologue runs when the task waits for nothing any more, before the policy
 	// sees it. An error or a panic fails the task: its kernel does not run.
@@ -66,7 +66,7 @@ type TaskOptions struct {
 	Repeat func(t *Task) bool
 }
 
-// Traits are what few codelets have.
+// Traits are uncommon properties of a codelet.
 type Traits struct {
 	// Nowhere makes tasks without a kernel: they take part in the order of
 	// their data and dependencies, run their hooks, and touch nothing. Their

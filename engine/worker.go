@@ -179,7 +179,7 @@ func (w *worker) work() {
 			it, again = w.popAsleep()
 		}
 		if it != nil {
-			if !p.leave(w) { // somebody is waking us
+			if !p.leave(w) { // another goroutine is waking us
 				looking = <-w.park
 			}
 			if looking {
@@ -285,8 +285,8 @@ type parking struct {
 	}
 }
 
-// enter puts w on the list. Afterwards w looks once more for work, so that what
-// is pushed before anybody sees it there is not lost.
+// enter puts w on the list. Afterwards w looks once more for work, because a push that
+// came before w was on the list has not woken it.
 func (p *parking) enter(w *worker) {
 	p.mu.Lock()
 	p.mu.list = append(p.mu.list, w)
@@ -294,7 +294,7 @@ func (p *parking) enter(w *worker) {
 	p.mu.Unlock()
 }
 
-// leave takes w off the list. False: somebody else did, and wakes w.
+// leave takes w off the list. It reports false if another goroutine did, and wakes w.
 func (p *parking) leave(w *worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -404,8 +404,8 @@ func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 	}
 }
 
-// share has somebody woken for what the worker released and would run next: it does
-// something else first, which may take as long as it likes.
+// share wakes another worker for the tasks that w released and would run next: w does
+// something else first, which may take long.
 func (w *worker) share() {
 	if s := w.rt.sharer; s != nil && !w.rt.lanes.on.Load() { // else it keeps nothing for w
 		w.rt.wakeFor(s.Share(w.id), nil)

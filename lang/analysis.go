@@ -67,7 +67,7 @@ func (c *Compiler) Analyze(ctx context.Context, name string, src []byte) (a *Ana
 	return a
 }
 
-// Diagnostics is what Compile says about the script.
+// Diagnostics returns the diagnostics that Compile reports for the script.
 func (a *Analysis) Diagnostics() Diagnostics { return a.diags }
 
 // Sources names the files that the script consists of, itself last.
@@ -302,9 +302,8 @@ func (a *Analysis) Symbols() []Symbol {
 	return out
 }
 
-// Hint is what an editor can show before offset although the script does not say
-// it: the parameter that an argument is for, and the mode that the codelet
-// declares where the argument has another one.
+// Hint is a text that an editor can show before offset: the parameter of an argument, and
+// the mode that the codelet declares if the argument has another one.
 type Hint struct {
 	Offset int
 	Text   string // "x:", "acc: RW"

@@ -14,7 +14,7 @@ import (
 	"github.com/starpush/starpush/lang/vocab"
 )
 
-// CallInfo is what can be passed at a place in the arguments of a call.
+// CallInfo describes the arguments that are possible at a place in a call.
 type CallInfo struct {
 	Forms []CallForm // the ways to call it: "blocks(p)", "blocks(sizes = [...])"
 	Form  int        // which of Forms fits the arguments so far

@@ -187,9 +187,8 @@ func shapeRule(sig *types.Signature, fn func(Shapes) error) func([]iface.Desc, [
 	}
 }
 
-// Shapes is what a ShapeRule sees: sizes and scalar arguments, by name. A name
-// that the signature lacks is a mistake of the host and panics, which the insert
-// reports.
+// Shapes gives a ShapeRule the sizes and scalar arguments, by name. A name that the
+// signature lacks is a mistake of the host and panics, which the insert reports.
 type Shapes struct {
 	sig  *types.Signature
 	ops  []iface.Desc
@@ -237,8 +236,8 @@ func findParam(sig *types.Signature, name string, operand bool) (int, *types.Par
 	panic(fmt.Sprintf("codelet %s has no %s named %s", sig.Name, what, name))
 }
 
-// Task is what an implementation sees: operands and arguments. It is valid
-// until the implementation returns.
+// Task gives an implementation its operands and arguments. It is valid until the
+// implementation returns.
 type Task struct {
 	ctx *engine.TaskContext
 	sig *types.Signature

@@ -40,8 +40,8 @@ const (
 	Warning = diag.Warning
 )
 
-// PanicError is what a panic of a kernel, of a host function, filter or shape rule
-// becomes: the cause of a Diagnostic, for errors.As.
+// PanicError is the error for a panic of a kernel, of a host function, filter or shape
+// rule: the cause of a Diagnostic, for errors.As.
 type PanicError = engine.PanicError
 
 // Pos is a place in a source.

@@ -46,7 +46,7 @@ type Plan struct {
 
 var errNoPlan = errors.New("lang: there is no plan; Program.Plan makes one, unless it returns an error")
 
-// planCode is the code of a program for plans, made when somebody plans.
+// planCode is the code of a program for plans, made at the first plan.
 type planCode struct {
 	once sync.Once
 	code *interp.Program

@@ -40,7 +40,7 @@ type Session struct {
 	closed  bool
 }
 
-// Result is what an entry gave.
+// Result is the result of an entry.
 type Result struct {
 	Value    string // printed form of an expression, "" if none
 	Type     string // type of the expression, "" if none
@@ -447,8 +447,8 @@ func (s *Session) Lost() []string {
 	return s.m.Lost()
 }
 
-// Presence is what a memory node has of some data: Valid, Arriving and Allocated
-// are bytes, Parts counts what is valid there of a view.
+// Presence describes the copies of some data on a memory node: Valid, Arriving and
+// Allocated are bytes, Parts counts the valid parts of a view.
 type Presence = interp.Presence
 
 // Where says where the bytes of a handle or view of the session are now, node by

@@ -297,7 +297,7 @@ func TestTopLevel(t *testing.T) {
 	ours := tracked()
 	for _, e := range entries {
 		if ours != nil && !ours[e.Name()] {
-			continue // somebody's own file
+			continue // a file that is not ours
 		}
 		if !slices.Contains(topLevel, e.Name()) {
 			t.Errorf("%s: not a name of the architecture; put it below one of %v", e.Name(), topLevel)

@@ -333,8 +333,9 @@ func TestDeviceMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryTakenByOthers: a device has memory by its own account, and somebody else has
-// taken it. Tasks run elsewhere then, or fail and say so, and run there once it is back.
+// TestMemoryTakenByOthers: a device has memory by its own account, and another program
+// has taken it. Tasks then run elsewhere, or fail with an error that says so, and run
+// there once it is back.
 func TestMemoryTakenByOthers(t *testing.T) {
 	const capacity = 1 << 20
 	for _, machine := range append(slices.Clone(faultMachines), "opencl") {

@@ -54,7 +54,7 @@ type Device struct {
 	Memory string
 }
 
-// Table is what was measured on a machine.
+// Table holds the measurements of a machine.
 type Table struct {
 	Machine string
 	Main    string // main memory

@@ -92,8 +92,8 @@ func (m *memory) row(dst, src accel.Place, bytes int64) error {
 
 func offset(p unsafe.Pointer) int64 { return int64(uintptr(p) - base) }
 
-// read fills b. The file is as long as all blocks, so its end is an error: somebody
-// has cut it.
+// read fills b. The file is as long as all blocks, so its end is an error: the file was
+// cut.
 func (m *memory) read(b []byte, at int64) error {
 	n, err := m.file.ReadAt(b, at)
 	if n == len(b) {

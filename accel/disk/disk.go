@@ -22,7 +22,7 @@ import (
 
 // Options say how a disk is used. The zero value is the default.
 type Options struct {
-	// Name is that of the device and its memory; "" means "disk".
+	// Name is the name of the device and its memory; "" means "disk".
 	Name string
 	// Capacity bounds the bytes that can be allocated; 0 means as many as are free
 	// in the folder when the device is made.
@@ -32,8 +32,8 @@ type Options struct {
 	Wrap func(File) File
 }
 
-// File is what a device needs of its file. Calls with ranges that do not overlap
-// may come at the same time.
+// File is the file of a device, as far as the device uses it. Calls with ranges that do
+// not overlap may come at the same time.
 type File interface {
 	ReadAt(b []byte, at int64) (int, error)
 	WriteAt(b []byte, at int64) (int, error)

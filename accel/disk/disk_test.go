@@ -130,7 +130,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
-	if err := d.mem.d.mu.file.f.Truncate(0); err != nil { // somebody cuts the file
+	if err := d.mem.d.mu.file.f.Truncate(0); err != nil { // the file is cut from outside
 		t.Fatal(err)
 	}
 	if err := s.Copy(back); err != nil {

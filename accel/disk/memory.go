@@ -157,7 +157,7 @@ func (m *memory) Free(p unsafe.Pointer, bytes int64) {
 		panic(fmt.Sprintf("disk: %d bytes at %p of %s are freed, and were not allocated so", bytes, p, m.Name()))
 	}
 	if bytes >= hole && !m.d.closed() {
-		m.punch(at, room(bytes)) // before anybody else gets it
+		m.punch(at, room(bytes)) // before the room is given out again
 	}
 	m.mu.Lock()
 	m.holeLocked(block{at, room(bytes)})

@@ -53,10 +53,10 @@ func (d *Device) Units() int { return 1 }
 // Memory implements accel.Device.
 func (d *Device) Memory() accel.Memory { return d.mem }
 
-// Model is what its driver calls the device.
+// Model returns the name that the driver gives to the device.
 func (d *Device) Model() string { return d.info.Model }
 
-// Info tells what the device is.
+// Info returns the properties of the device.
 func (d *Device) Info() Info { return d.info }
 
 // Reaches implements accel.Device: its own memory and main memory.

@@ -10,7 +10,7 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// TestMain asks PoCL for two devices, unless somebody chose others.
+// TestMain asks PoCL for two devices, unless POCL_DEVICES is set.
 func TestMain(m *testing.M) {
 	if os.Getenv("POCL_DEVICES") == "" {
 		os.Setenv("POCL_DEVICES", "pthread pthread")

@@ -34,7 +34,7 @@ type Cost struct {
 	Flops     float64       // operations a second; 0: they cost nothing
 }
 
-// Time is how long a kernel takes.
+// Time returns the time that a kernel takes.
 func (c Cost) Time(bytes int64, flops float64) time.Duration {
 	return c.Fixed + seconds(float64(bytes), c.Bandwidth) + seconds(flops, c.Flops)
 }
@@ -102,7 +102,7 @@ func (c *Clock) Now() time.Duration {
 	return c.mu.end
 }
 
-// Traffic is what travelled over a link in one direction.
+// Traffic counts the copies over a link in one direction.
 type Traffic struct {
 	From, To string // memories
 	Copies   int64
@@ -127,8 +127,8 @@ func (c *Clock) Traffic() []Traffic {
 	return all
 }
 
-// Kernels tells how many kernels were begun on the device, and how long they took
-// on its clock.
+// Kernels returns the number of kernels begun on the device, and the time they took on
+// its clock.
 func (d *Device) Kernels() (n int64, busy time.Duration) {
 	d.mu.Lock()
 	n = d.mu.count[Kernel]

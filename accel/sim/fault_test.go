@@ -116,7 +116,7 @@ func TestLose(t *testing.T) {
 		must(t, s.Copy(row(at, src, 8)))
 		err := s.Do(accel.Work{}, func() error {
 			done := make(chan bool)
-			go func() { // somebody else
+			go func() { // another goroutine
 				d.Lose()
 				close(done)
 			}()

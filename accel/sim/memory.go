@@ -12,7 +12,7 @@ import (
 	"github.com/starpush/starpush/accel"
 )
 
-// Poison is what every byte of new memory holds.
+// Poison is the value of every byte of new memory.
 const Poison = 0xa5
 
 // memory takes blocks from the Go heap. They are poisoned when they are given

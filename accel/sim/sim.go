@@ -37,8 +37,8 @@ type Options struct {
 	// Async makes streams do their work on goroutines of their own, which end when
 	// the streams are closed.
 	Async bool
-	// Late is the part of the asynchronous work, from 0 to 1, that is not begun
-	// before somebody waits for it, or asks whether it has ended.
+	// Late is the part of the asynchronous work, from 0 to 1, that is not begun before a
+	// caller waits for it, or asks whether it has ended.
 	Late float64
 
 	Main   Link            // to and from main memory

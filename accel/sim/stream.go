@@ -27,7 +27,7 @@ type stream struct {
 		queue  []*op      // begun and not done
 		begun  int64      // operations so far
 		ended  int64      // of them
-		wanted int64      // somebody waits for those up to this one
+		wanted int64      // callers wait for those up to this one
 		err    error      // of the first operation that failed, until Sync returns it
 		closed bool
 		now    time.Duration // when the last operation ends

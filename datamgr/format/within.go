@@ -29,7 +29,7 @@ type createsWithin interface {
 // either is an error, too: io.ReadFull would ask it for ever.
 func Within(ctx context.Context, fsys fs.FS) *Bounded { return &Bounded{fsys, ctx} }
 
-// Bounded is what Within returns.
+// Bounded is a file system that can be used until a context ends; Within makes it.
 type Bounded struct {
 	fsys fs.FS
 	ctx  context.Context
@@ -156,7 +156,7 @@ func OpenPipe(ctx context.Context, open func(name string, flag int, perm fs.File
 		other = os.O_RDONLY
 	}
 	for {
-		// that open ends once it has somebody on the other side
+		// that open ends once the pipe has another end
 		if o, err := open(name, other|syscall.O_NONBLOCK, 0); err == nil {
 			o.Close()
 		}

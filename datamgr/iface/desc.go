@@ -125,9 +125,9 @@ func (d *Desc) String() string {
 	return fmt.Sprintf("%v[%v] %s", d.Kind, d.Elem, strings.Join(s, " x "))
 }
 
-// Buffer is what a kernel sees of an operand: a description and the memory of
-// element 0. The memory belongs to the data manager and is valid until the
-// kernel returns. The last index is contiguous: its stride is always 1.
+// Buffer is an operand as a kernel gets it: a description and the address of element 0.
+// The memory belongs to the data manager and is valid until the kernel returns. The last
+// index is contiguous: its stride is always 1.
 type Buffer struct {
 	Desc
 	Ptr    unsafe.Pointer

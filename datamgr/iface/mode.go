@@ -37,8 +37,9 @@ func ModeByName(name string) (AccessMode, bool) {
 // Reads reports whether an access in mode m needs the value the data has.
 func (m AccessMode) Reads() bool { return m == R || m == RW || m == Commute }
 
-// Passes is how often the elements of an operand in mode m go between memory and kernel:
-// once for R and W, twice where they are read and written, and not at all for Scratch.
+// Passes returns how often the elements of an operand in mode m travel between memory and
+// kernel: once for R and W, twice where they are read and written, and not at all for
+// Scratch.
 func (m AccessMode) Passes() int {
 	switch m {
 	case R, W:

@@ -64,8 +64,8 @@ func Named(t testing.TB, name string) *Machine {
 	return m
 }
 
-// openOpenCL asks PoCL for two devices, unless somebody chose others: those of
-// other drivers are there beside them.
+// openOpenCL asks PoCL for two devices, unless POCL_DEVICES is set; the devices of other
+// drivers are added to them.
 func openOpenCL(capacity int64) ([]accel.Device, error) {
 	if os.Getenv("POCL_DEVICES") == "" {
 		if err := os.Setenv("POCL_DEVICES", "pthread pthread"); err != nil {

@@ -77,7 +77,7 @@ type Handle struct {
 	cells  []int32
 }
 
-// Operand is how a task uses data.
+// Operand is a use of data by a task.
 type Operand struct {
 	Handle    int32 // a place in Graph.Handles
 	Mode      iface.AccessMode
@@ -132,7 +132,7 @@ func (t *Task) Light() bool {
 	return t.Internal != "" && t.Internal != "reduce" && t.Internal != "init" && t.Internal != "duplicate"
 }
 
-// Label is what a person calls t: "gemm 41".
+// Label returns the name of t in listings: "gemm 41".
 func (t *Task) Label() string {
 	name := t.Codelet
 	if t.Name != "" {

@@ -200,8 +200,8 @@ func TestDependenciesAreTheOrder(t *testing.T) {
 	}
 }
 
-// orders says for each pair of tasks whether one comes after the other: because their
-// accesses conflict, somebody said so, or by way of others.
+// orders reports for each pair of tasks whether one comes after the other: by conflicting
+// accesses, by explicit dependencies, or by way of other tasks.
 func orders(tasks [][]engine.Operand, after [][]int) [][]bool {
 	out := make([][]bool, len(tasks))
 	for i := range tasks {

@@ -22,7 +22,7 @@ type Measures struct {
 	Unknown  int            // tasks without a known time
 }
 
-// CodeletCount is how often a codelet is used.
+// CodeletCount counts the uses of a codelet.
 type CodeletCount struct {
 	Name    string
 	Tasks   int
@@ -30,8 +30,8 @@ type CodeletCount struct {
 	Unknown int
 }
 
-// Parallelism is how many workers the graph can keep busy on average: all work by
-// that on the longest path; by tasks where times are not known.
+// Parallelism returns the number of workers that the graph can keep busy on average: all
+// work divided by that on the longest path. If times are not known, tasks are counted.
 func (m *Measures) Parallelism() float64 {
 	switch {
 	case m.Unknown == 0 && m.Path > 0:

@@ -22,13 +22,13 @@ type Schedule struct {
 	Guessed   int     // tasks of unknown length; they count as long as the mean of the others
 }
 
-// Run is where and when a task runs; Worker is -1 for light ones.
+// Run is the place and time of a task; Worker is -1 for light ones.
 type Run struct {
 	Worker     int
 	Start, End float64 // seconds
 }
 
-// Transfer is what goes from a memory to another.
+// Transfer is a copy from one memory to another.
 type Transfer struct {
 	From, To   int // places in Graph.Nodes
 	Bytes      int64

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// Format is how a graph is written.
+// Format is a file format of graphs.
 type Format string
 
 // The formats.
@@ -49,7 +49,7 @@ func FormatOf(name string) (Format, bool) {
 	return "", false
 }
 
-// Unit is what one node of a picture stands for.
+// Unit is the thing that one node of a picture represents.
 type Unit string
 
 // The units. ByCodelet is a node for each codelet and insert statement, with how many

@@ -63,8 +63,8 @@ func NewBook(store *Store, level Calibration) (*Book, error) {
 	return b, nil
 }
 
-// Learn says that somebody wants estimates: UseOnly then learns what is not known,
-// for as long as the book lives.
+// Learn makes a book with UseOnly measure unknown times from now on, for as long as the
+// book lives, because estimates are in use.
 func (b *Book) Learn() { b.learn.Store(true) }
 
 // enough reports whether an entry that is known needs no more measurements, or an

@@ -381,7 +381,8 @@ func TestWhatIsNoTimeIsLeftOut(t *testing.T) {
 	}
 }
 
-// At level 0 a book that somebody asks learns what it does not know, for itself.
+// TestLearning: at level 0 a book whose estimates are used measures unknown times, for
+// itself.
 func TestLearning(t *testing.T) {
 	dir := t.TempDir()
 	b := newBook(t, dir, UseOnly)

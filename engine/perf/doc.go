@@ -1,10 +1,10 @@
 // Package perf learns how long tasks take, and predicts it.
 //
-// A Model is what a codelet declares: which kind of prediction it wants. The
-// measurements of one codelet are a Table: for each architecture and
-// implementation, one Entry for each footprint, that is for each combination of
-// operand sizes, element types and chosen arguments. A Book holds the tables of
-// one running program, and a Store the files in which they outlive it.
+// A Model is what a codelet declares: which kind of prediction it wants. The measurements
+// of one codelet are a Table: for each architecture and implementation, one Entry for
+// each footprint, that is for each combination of operand sizes, element types and chosen
+// arguments. A Book holds the tables of one running program, and a Store the files in
+// which they outlive it.
 //
 // Kinds of models, as in StarPU:
 //
@@ -15,20 +15,20 @@
 //	Common      a function of the user's, with a factor for each architecture
 //	PerArch     a function of the user's for each architecture
 //
-// The kinds that are fitted answer from the history of the very footprint where
-// that is known better than the curve, and outside the sizes that were measured;
-// else from the curve, which says so when it is extrapolated.
+// The kinds that are fitted answer from the history of the very footprint where that is
+// known better than the curve, and outside the sizes that were measured; else from the
+// curve, which says so when it is extrapolated.
 //
 // # Concurrency
 //
-// Models are immutable. Books, tables and stores are safe for concurrent use. A
-// Recorder belongs to one worker: it collects measurements without a lock that
-// anybody else takes, and adds them to the tables from time to time.
+// Models are immutable. Books, tables and stores are safe for concurrent use. A Recorder
+// belongs to one worker: it collects measurements without a shared lock, and adds them to
+// the tables from time to time.
 //
 // # Files
 //
-// A file holds one codelet on one machine, as JSON with a version. Several
-// processes may use a folder at once: each adds what it measured to the file as
-// it is then, under a lock, and the new version replaces the old one by a
-// rename. A file that cannot be read, or of a newer version, is never replaced.
+// A file holds one codelet on one machine, as JSON with a version. Several processes may
+// use a folder at once: each adds what it measured to the file as it is then, under a
+// lock, and the new version replaces the old one by a rename. A file that cannot be read,
+// or of a newer version, is never replaced.
 package perf

@@ -59,14 +59,14 @@ func (m *Moments) Variance() float64 {
 // StdDev is the standard deviation of one measurement in seconds.
 func (m *Moments) StdDev() float64 { return math.Sqrt(m.Variance()) }
 
-// MaxRecent is how many of the last measurements an entry keeps.
+// MaxRecent is the number of recent measurements that an entry keeps.
 const MaxRecent = 64
 
 // enoughRecent is the number of recent measurements from which their median stands for an
 // entry that has older ones, too.
 const enoughRecent = 5
 
-// Entry is what was measured for one footprint. The estimate is the median of the recent
+// Entry holds the measurements of one footprint. The estimate is the median of the recent
 // measurements: a few long ones (a first run on cold caches, another program on the
 // machine) do not move it, and a new habit is the median once it has half of them. All
 // measurements count, and none is set aside.
@@ -111,8 +111,8 @@ func (e *Entry) Scattered() bool {
 	return e.N > 1 && high-low > e.Median()/2
 }
 
-// Outliers is how many of the recent measurements lie further from the middle half than
-// one and a half times its width. They count like the others.
+// Outliers returns the number of recent measurements that lie further from the middle
+// half than one and a half times its width. They count like the others.
 func (e *Entry) Outliers() (n int) {
 	low, high := e.Quartiles()
 	width := high - low

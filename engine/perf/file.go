@@ -44,7 +44,7 @@ type File struct {
 	Groups     []*Group    // in order of architecture and implementation
 }
 
-// Group is what was measured with one implementation on one architecture.
+// Group holds the measurements with one implementation on one architecture.
 type Group struct {
 	Arch    string
 	Impl    int
@@ -310,7 +310,7 @@ func (g *Group) Samples() (n int64) {
 	return n
 }
 
-// Last is when g last grew, in seconds since 1970.
+// Last returns the time at which g last grew, in seconds since 1970.
 func (g *Group) Last() (t int64) {
 	for _, e := range g.Entries {
 		t = max(t, e.Last)

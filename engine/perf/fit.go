@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// MinSpread is how much larger the largest size must be than the smallest for a
-// curve to mean anything, as a share; StarPU asks for the same.
+// MinSpread is the least relative difference between the largest and the smallest size
+// for which a curve is fitted, as in StarPU.
 const MinSpread = 0.1
 
 // Fit is a fitted curve. Without one Err says why, and numbers are NaN.

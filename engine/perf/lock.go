@@ -22,8 +22,8 @@ var errLocked = errors.New("another process has held the lock for too long")
 
 const remedyLocked = "look for a stopped process that uses the folder, or delete the lock file when there is none"
 
-// patiently calls try until it succeeds, fails, or the time is up. try returns
-// false when somebody else holds the lock.
+// patiently calls try until it succeeds, fails, or the time is up. try returns false
+// while another process holds the lock.
 func patiently(file string, wait time.Duration, try func() (bool, error)) error {
 	end, pause := time.Now().Add(wait), time.Millisecond
 	for {

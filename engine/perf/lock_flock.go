@@ -17,7 +17,7 @@ import (
 func lockDir(dir string, wait time.Duration) (unlock func(), err error) {
 	file := filepath.Join(dir, ".lock")
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o666)
-	if errors.Is(err, fs.ErrPermission) { // somebody else's file can be locked, too
+	if errors.Is(err, fs.ErrPermission) { // another user's file can be locked, too
 		f, err = os.Open(file)
 	}
 	if err != nil {

@@ -195,7 +195,7 @@ func (m *Model) cost(c *Call) float64 {
 	return s
 }
 
-// Joules is what a call takes by the model's Energy; 0: not known. m may be nil.
+// Joules returns the energy of a call by the model's Energy; 0: not known. m may be nil.
 func (m *Model) Joules(c *Call) float64 {
 	if m == nil || m.Energy == nil {
 		return 0

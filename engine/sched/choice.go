@@ -11,7 +11,7 @@ type Choice struct {
 	Terms    []Term // what was expected of each worker that the item allows
 }
 
-// Term is what a policy expected of an item on one worker, in seconds.
+// Term is the cost that a policy expected of an item on one worker, in seconds.
 type Term struct {
 	Worker   int
 	Free     float64 // until the worker has done what it has

@@ -128,7 +128,7 @@ func (p *dm) Push(it *Item, from int) int {
 		p.mu.idle[w] = false
 		return Nobody
 	}
-	if x.items() > 1 && !p.mu.idle[w] { // perhaps somebody would take it at once
+	if x.items() > 1 && !p.mu.idle[w] { // perhaps another worker would take it at once
 		for v, idle := range p.mu.idle {
 			if idle && it.Allows(v) && p.willingLocked(v, w, &e, x.length, now) {
 				w = v

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Machine is what a policy schedules for. The engine sets all functions, and
-// New gives those that are nil their defaults, so that policies never meet nil.
+// Machine describes the workers of a policy. The engine sets all functions, and New
+// replaces nil functions by their defaults, so that policies never call nil.
 //
-// Functions about an item may be called from Push until the item is given out,
-// by any goroutine, also under the policy's locks: they take none that a caller
-// of the policy may hold. w is the number of a worker that the item allows.
+// Functions about an item may be called from Push until the item is given out, by any
+// goroutine, also under the policy's locks: they take none that a caller of the policy
+// may hold. w is the number of a worker that the item allows.
 type Machine struct {
 	Workers []Worker
 	// Estimate predicts how long the item's kernel runs on w, in seconds; not
@@ -25,8 +25,8 @@ type Machine struct {
 	// Energy predicts what the item's kernel takes on w, in joules. Default: 0,
 	// not known.
 	Energy func(it *Item, w int) float64
-	// Missing is how much of what the item reads is not on w's memory node, in
-	// bytes. Default: 0.
+	// Missing returns how many bytes that the item reads are not on w's memory node.
+	// Default: 0.
 	Missing func(it *Item, w int) int64
 	// Data calls visit for each piece of data that the item uses: the same data
 	// has the same id. Default: no data.
@@ -40,9 +40,9 @@ type Machine struct {
 	// given out. Policies that weigh workers against each other ask; the others need
 	// not. Default: nil.
 	Explain func() func(it *Item, c *Choice)
-	// Wake asks a worker that sleeps to look for items: for policies that kept an item for
-	// one worker, so that Push said Nobody, and give it to anybody now, because that worker
-	// begins something else. Default: nothing.
+	// Wake asks a worker that sleeps to look for items: for policies that kept an item
+	// for one worker (Push returned Nobody) and now let any worker take it, because that
+	// one begins something else. Default: nothing.
 	Wake func()
 	// Now is the time in seconds since some moment. Default: the machine's
 	// monotonic clock.

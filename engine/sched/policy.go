@@ -71,7 +71,7 @@ type Closer interface{ Close() }
 // Peeker is implemented by policies that can say what a worker will most likely
 // pop next, so that it can be brought to the worker's cache meanwhile.
 type Peeker interface {
-	// Peek returns that item, or nil. Somebody else may have popped it already.
+	// Peek returns that item, or nil. Another worker may have popped it already.
 	Peek(w int) *Item
 }
 

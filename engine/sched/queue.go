@@ -77,7 +77,7 @@ func (r *ring) pop() *Item {
 	}
 }
 
-// peek returns the oldest item, which somebody else may have taken already.
+// peek returns the oldest item, which another worker may have taken already.
 func (r *ring) peek() *Item {
 	h := r.head.Load()
 	if h == r.tail.Load() {

@@ -11,7 +11,7 @@ type Entry struct {
 	Doc  string // one line
 	// Priorities says what the policy promises about priorities.
 	Priorities Promise
-	// Options are what may follow the name: "dmda:alpha=1,beta=2".
+	// Options are the settings that may follow the name: "dmda:alpha=1,beta=2".
 	Options []Option
 	make    func(Machine, settings) Policy
 	set     settings

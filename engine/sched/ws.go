@@ -56,7 +56,7 @@ func (p *ws) Push(it *Item, from int) int {
 	return Anyone
 }
 
-// Share says that what w has is somebody's business now.
+// Share returns Anyone if w has items, which other workers may take now.
 func (p *ws) Share(w int) int {
 	if p.workers[w].load() != 0 {
 		return Anyone

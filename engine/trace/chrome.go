@@ -112,7 +112,7 @@ func (r *Run) Links() (all [][2]int) {
 	return all
 }
 
-// LinkName is what a link is called.
+// LinkName returns the name of a link.
 func (r *Run) LinkName(l [2]int) string {
 	if l[0] == l[1] {
 		return "within " + r.node(l[0])

@@ -151,7 +151,7 @@ func listText(lines []*listed, duration func(time.Duration) string) string {
 		return ""
 	}
 	cut := len(lines) - mostLines
-	if cut > 0 { // the last ones are those that somebody waits for
+	if cut > 0 { // the last ones are those with waiting tasks
 		lines = lines[cut:]
 	}
 	var rows [][]string

@@ -70,14 +70,14 @@ type Copy struct {
 	Begin, End float64 // seconds
 }
 
-// Memory is what is allocated of a memory from some time on.
+// Memory is the allocated size of a memory from some time on.
 type Memory struct {
 	Time  float64 // seconds
 	Node  int
 	Bytes int64
 }
 
-// Run is what was recorded.
+// Run is the record of a run.
 type Run struct {
 	Graph   *graph.Graph
 	Tasks   []Times // by task of the graph

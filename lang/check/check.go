@@ -23,8 +23,8 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// Env is what the host offers to scripts. It is immutable once in use and may be
-// shared by any number of checks.
+// Env is the host's offer to scripts: codelets, functions, modules. It is immutable once
+// in use and may be shared by any number of checks.
 type Env struct {
 	Codelets []*types.Object          // host codelets, usable without import
 	Funcs    []*types.Object          // host functions

@@ -226,7 +226,7 @@ func Transcribe(steps []Step, path func(*types.Module) string) *Transcript {
 	return t
 }
 
-// Name is what o is called in the script.
+// Name returns the name of o in the script.
 func (t *Transcript) Name(o *types.Object) string {
 	if name := t.names[o]; name != "" {
 		return name

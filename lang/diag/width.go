@@ -48,7 +48,7 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// RuneWidth is how many columns r takes.
+// RuneWidth returns the number of columns that r takes.
 func RuneWidth(r rune) int {
 	switch {
 	case r < 0x300:

@@ -32,8 +32,8 @@ type Handle struct {
 	fold   string   // of a whole datum registered with reduce = sum, prod, min or max
 }
 
-// Exists reports whether h is data of a run, dead or alive, and neither nil nor a
-// Handle that somebody else made.
+// Exists reports whether h is data of a run, dead or alive, and neither nil nor a Handle
+// made elsewhere.
 func (h *Handle) Exists() bool { return h != nil && h.h != nil }
 
 // Name returns the name in the script, such as "x" or "x[3]".

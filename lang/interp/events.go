@@ -147,7 +147,8 @@ func (e *events) problem(err error) {
 	}
 }
 
-// add puts an event behind the others, and sees to it that somebody delivers them.
+// add puts an event behind the others, and starts a goroutine to deliver them if there is
+// none.
 func (e *events) add(ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// FileSystem is what load and save reach; see lang.FileSystem.
+// FileSystem is the file system of load and save; see lang.FileSystem.
 type FileSystem interface {
 	fs.FS
 	Create(name string) (io.WriteCloser, error)

@@ -78,7 +78,8 @@ func (l Limits) maxInFlight() int {
 	return int(min(int64(l.InFlight), max(leastInFlight, l.ScriptBytes>>12)))
 }
 
-// MaxSource is how many bytes of text one compilation reads: a script and all it imports.
+// MaxSource returns how many bytes of text one compilation reads: a script and all its
+// imports.
 func (l Limits) MaxSource() int64 {
 	switch {
 	case l.SourceBytes > 0:

@@ -33,8 +33,8 @@ type Config struct {
 	Observe   func(*engine.Job)
 	// Deterministic is engine.JobOptions.Deterministic.
 	Deterministic bool
-	// Digits is how many significant digits of a float print shows, those before the point
-	// always in full; 0: as many as read back the same.
+	// Digits is the number of significant digits of a float that print shows; digits
+	// before the point are always shown. 0: as many as read back the same.
 	Digits int
 	// OnView is called with each view and the names of its parts; it may be nil.
 	OnView func(parts []*datamgr.Handle, name func(k int) string)

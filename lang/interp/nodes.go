@@ -179,7 +179,7 @@ func (m *Machine) machineText() string {
 	return strings.Join(append([]string{plural(int64(cpus), "CPU worker")}, m.devices.names...), ", ")
 }
 
-// Presence is what a memory node has of some data, in bytes.
+// Presence describes the copies of some data on a memory node, in bytes.
 type Presence struct {
 	Node                       string // "ram", "gpu(0)"
 	Memory                     string // as its device calls it: "ram", "sim 0"

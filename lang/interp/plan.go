@@ -483,7 +483,7 @@ type PlanConfig struct {
 	Check   bool            // only errors are wanted: tasks are not recorded, and calls that repeat others are left out
 }
 
-// Planned is what Plan found.
+// Planned is the result of Plan.
 type Planned struct {
 	Recorder *graph.Recorder // of the path with the most tasks
 	Paths    int

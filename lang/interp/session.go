@@ -22,7 +22,7 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// Result is what an entry of a session gave.
+// Result is the result of an entry of a session.
 type Result struct {
 	Value    string // printed form of an expression, "" if none
 	Type     string // of the expression, "" if none
@@ -30,7 +30,8 @@ type Result struct {
 	Ran      int    // top-level statements that ran to their end; -1: it failed before the first
 	Rest     int    // of Inserted: by the statement that failed
 	Dropped  bool   // tasks that had not started were dropped, as the context ended
-	// Ended is what the data and arrays were called that ended as their names were declared again.
+	// Ended has the names of the data and arrays that ended because they were declared
+	// again.
 	Ended []*types.Object
 	// Unwritten names data that was shown with "?" where nothing has written it, a few at most.
 	Unwritten []string

@@ -19,7 +19,7 @@ type (
 	Type = ir.Type
 	// Program is a body compiled for CPU workers and concrete element types.
 	Program = cpu.Program
-	// Fault is what made a running body fail.
+	// Fault is the error of a running body.
 	Fault = cpu.Fault
 	// SlowLoop is a loop that a CPU runs one round at a time.
 	SlowLoop = cpu.SlowLoop

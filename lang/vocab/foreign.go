@@ -54,7 +54,7 @@ var ForeignNames = map[string]ForeignName{
 	"self": {Help: "there are no objects: a `func` takes what it works on as a parameter"}, "this": {Help: "there are no objects: a `func` takes what it works on as a parameter"},
 }
 
-// ForeignModules are what programs in other languages take functions from.
+// ForeignModules are the modules from which programs in other languages take functions.
 var ForeignModules = map[string]bool{
 	"math": true, "Math": true, "np": true, "numpy": true, "cmath": true, "fmt": true, "console": true, "os": true, "sys": true, "time": true,
 	"strings": true, "strconv": true, "scipy": true, "torch": true, "jnp": true, "cp": true, "log": true, "plt": true, "System": true,
@@ -145,7 +145,7 @@ var ForeignTypes = map[string]string{
 // SizeWords are the fields and methods that give a number of items elsewhere.
 var SizeWords = map[string]bool{"len": true, "length": true, "size": true, "count": true, "n": true, "Len": true, "numel": true, "__len__": true, "shape": true, "num_parts": true}
 
-// ReducerWords are what reducers are called elsewhere.
+// ReducerWords are the names of reducers in other languages.
 var ReducerWords = map[string]string{
 	"sum": "sum", "+": "sum", "add": "sum", "plus": "sum", "prod": "prod", "*": "prod", "mul": "prod", "multiply": "prod", "product": "prod",
 	"min": "min", "minimum": "min", "max": "max", "maximum": "max",

@@ -147,7 +147,7 @@ var Modes = []Entry{
 	{"SCRATCH", "insert solve(RW A, SCRATCH work)", "workspace of the worker; no value before or after"},
 }
 
-// ModesNote is what the modes have in common.
+// ModesNote is a rule common to all modes.
 const ModesNote = "A parameter declared RW may be inserted as RW, COMMUTE or REDUX; the others match exactly."
 
 // Folds lists the words that bring the values of a loop together, in codelet bodies.

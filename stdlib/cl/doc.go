@@ -22,8 +22,8 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Operands is what a kernel sees of its task: an *engine.TaskContext, say. The
-// memory of its buffers is that of the stream's device.
+// Operands gives a kernel its operands; *engine.TaskContext implements it. The memory of
+// its buffers is that of the stream's device.
 type Operands interface {
 	Buffer(i int) *iface.Buffer
 	Arg(i int) iface.Scalar

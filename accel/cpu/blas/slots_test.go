@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestSlots: never more than n are in, and everybody gets in.
+// TestSlots: at most n callers are in at a time, and all of them get in.
 func TestSlots(t *testing.T) {
 	const n, callers, rounds = 3, 16, 500
 	s := newSlots(n)

@@ -83,7 +83,7 @@ func (a *app) showProgress(o *runFlags, rt *engine.Runtime, stats func() (engine
 			return p, ok && p.Total > 0
 		},
 	}
-	if o.progress == "always" && !c.frames { // somebody wants to see it: soon, and once a second
+	if o.progress == "always" && !c.frames { // progress without a terminal: soon, and once a second
 		c.delay, c.frame, c.line = progressDelay, progressFrame, progressDelay
 	}
 	return startProgress(c)

@@ -347,7 +347,7 @@ func (s *Shell) stats(_ context.Context, args string) {
 	}
 }
 
-// top shows what goes on: live where somebody can press a key.
+// top shows the current state of the run: live where a key can end it.
 func (s *Shell) top(ctx context.Context, args string) {
 	switch {
 	case args != "":

@@ -27,7 +27,7 @@ type play struct {
 	p       sched.Policy
 	fb      sched.Feedback
 	workers []player
-	looking bool // somebody was woken by Anyone and has not looked yet
+	looking bool // a worker was woken by Anyone and has not looked yet
 	next    int64
 	left    int // items still to be made
 	out     int
@@ -133,7 +133,7 @@ func (p *play) push(from int) {
 	}
 }
 
-// anyone wakes somebody, unless somebody looks already.
+// anyone wakes a worker, unless one looks already.
 func (p *play) anyone() {
 	if p.looking {
 		return

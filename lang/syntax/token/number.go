@@ -300,7 +300,7 @@ func IntValue(text string) (v uint64, ok bool) {
 	return v << shift, true
 }
 
-// MaxNamed is how many tokens in front of a word are searched for a name.
+// MaxNamed is the number of tokens in front of a word that are searched for a name.
 const MaxNamed = 10_000
 
 // Fields of f-strings.
