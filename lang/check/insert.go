@@ -97,7 +97,7 @@ func (c *checker) bindInsert(e *syntax.Insert, sig *types.Signature) bool {
 // node checks the node after @.
 func (c *checker) node(e syntax.Expr) {
 	if e != nil {
-		c.want(e, types.TNode, "what stands after `@`")
+		c.want(e, types.TNode, "the value after `@`")
 	}
 }
 

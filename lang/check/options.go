@@ -117,7 +117,7 @@ func (c *checker) optionValue(o *syntax.Option, entry vocab.Option) {
 	}
 	d := c.err("E0705", o.Value, fmt.Sprintf("%s takes %v, and this is %s", what, entry.Type, aType(t)))
 	if lit, ok := syntax.Unparen(o.Value).(*syntax.StringLit); ok && entry.Type == vocab.KindsOption && slices.Contains(kindsOfWorkers, lit.Value) {
-		d.Help = append(d.Help, fmt.Sprintf("a kind stands without quotes: `%s`", lit.Value))
+		d.Help = append(d.Help, fmt.Sprintf("write a kind without quotes: `%s`", lit.Value))
 		d.Edit(c.f.At(o.Value), lit.Value)
 		d.Sure()
 	}

@@ -41,7 +41,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 			c.data(x, "`unpartition`", dataViews)
 		}
 		if s.To != nil {
-			c.want(s.To, types.TNode, "what stands after `to`")
+			c.want(s.To, types.TNode, "the value after `to`")
 		}
 	case *syntax.Acquire:
 		c.acquire(s)
@@ -58,7 +58,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 		for _, x := range s.Of {
 			c.data(x, "`prefetch`", dataAll)
 		}
-		c.want(s.To, types.TNode, "what stands after `to`")
+		c.want(s.To, types.TNode, "the value after `to`")
 		c.options(s.With, "prefetch")
 	case *syntax.Hint:
 		for _, x := range s.Of {

@@ -207,7 +207,7 @@ var Notations = []Entry{
 	{"Mi", "4Mi", "times 1024 * 1024, behind the digits of a decimal integer"},
 	{"Gi", "4Gi", "times 1024 * 1024 * 1024, behind the digits of a decimal integer"},
 	{"0x", "0xff", "an integer in hexadecimal digits"},
-	{"f-string", `f"n = {n}, norm = {norm:.3e}"`, "a text with values in it; behind the colon stands a format as in Go's fmt, without the %"},
+	{"f-string", `f"n = {n}, norm = {norm:.3e}"`, "a text with values in it; behind the colon is a format as in Go's fmt, without the %"},
 	{"T", "codelet axpy(a: T, x: R vector[T], y: RW vector[T])", "any capital letter: an element type that each insert chooses by its operands"},
 }
 

@@ -406,7 +406,7 @@ func (s *deviceSet) add(word string, drivers []accel.Driver) error {
 	if counted {
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 {
-			return usagef("--gpus %s: behind the colon stands how many devices, not which: %s:1 is the first, %s is all of them; `starpush info` lists them", word, name, name)
+			return usagef("--gpus %s: the number behind the colon counts devices, and does not name one: %s:1 is the first, %s is all of them; `starpush info` lists them", word, name, name)
 		}
 		want = n
 	}

@@ -477,7 +477,7 @@ func (s *Shell) unwritten(names []string) {
 	if len(names) > 3 {
 		what = strings.Join(names[:3], ", ") + " and others"
 	}
-	s.note("nothing has written " + what + " where ? stands; a task that writes it (W) gives it a value, or `fill =` where it is registered")
+	s.note("nothing has written " + what + " where ? is shown; a task that writes it (W) gives it a value, or `fill =` where it is registered")
 }
 
 // replaced says that data has another default view now, and how it could have had both.
