@@ -12,40 +12,44 @@ import (
 	"github.com/starpush/starpush/lang/vocab"
 )
 
-// A rule is a row of the table: tokens that do not fit, and what was most likely meant.
+// A rule is a row of a table: a pattern of tokens, and what a text with these tokens most
+// likely means.
 //
-// The pattern is a list of elements with blanks between them. It fits when the tokens of the
-// statement do, so that the one that cannot be read is the element marked with ^.
+// A pattern is a list of elements with blanks between them:
 //
 //	wait =              a sign or a word; a|b is one of several
-//	ID INT FLOAT STR    a name and literals; KW a reserved word, ANY any token
-//	MODE DATA ELEM …    a word of classes, which has them all
-//	X                   an expression, up to the sign or word that follows it in the pattern;
-//	                    in front of ^ the expression that ends there; X! begins like one, and
-//	                    X? may be missing
+//	ID INT FLOAT STR    a token of this kind; KW a reserved word, ANY any token
+//	MODE DATA ELEM …    a word of one of the classes below
+//	X                   an expression, up to the sign or word that follows in the pattern; as
+//	                    the first element, the expression that ends at the next element
+//	X! X?               an expression that begins like one; an expression that may be missing
 //	TYPE PATH           a type; names joined by points or slashes
-//	UPTO                all tokens in front of ^, or of the elements between
-//	… …+                all that the bracket in front of it holds; …+ something
-//	LINE                all up to the end of the statement, or a word that follows in the pattern
-//	REST                all up to the end of the head of the statement
+//	UPTO                all tokens up to ^, except those of the elements between
+//	… …+                all tokens inside the bracket that the pattern opened; at least one
+//	LINE                all tokens up to the end of the statement, or to a word that follows
+//	REST                all tokens up to the end of the statement, or of its head
 //	END EOL NL          no token: the end of the statement, of the line, of both
 //
-// In front of an element ^ says that it is the token that cannot be read, ~ that no space
-// comes before it, & and ! that the next token is one or is none and is not taken, \ that
-// the last one is, and $ that a word is captured, as all but signs and words are. A ? behind
-// a word makes it optional. A | in front of all is the beginning of the statement. Without
-// ^, | and UPTO the first place in the statement counts.
+// Signs in front of an element change it:
 //
-// The tokens between « and », or all of them, are replaced by write; «_ begins behind the
-// last token, and _» ends in front of the next. The mistake is at the tokens between ‹ and ›.
-// Otherwise it is at those that are replaced, or where says begins with a colon at the token
-// that cannot be read, which is named then.
+//	^    the element is the token that cannot be read; it occurs once
+//	~    no space comes before the element
+//	& !  look at the next token without taking it: it must fit, or must not
+//	\    look at the last token in the same way
+//	$    capture the sign or word; other elements are captured anyway
+//
+// A ? behind a word makes it optional. A | in front of the pattern is the beginning of the
+// statement. A pattern without ^, | and UPTO fits at its first place in the statement.
+//
+// The tokens between « and » are replaced by write, or all tokens of the pattern without
+// them. «_ includes the space in front, and _» the space behind. The mistake is at the tokens
+// between ‹ and ›, or at those that are replaced. If says begins with a colon, it is at the
+// token that cannot be read, and the message names that token.
 //
 // In says, help and write, $1 is the first capture and $0 the token that cannot be read;
-// ${1-3} is the text from the first to the third, ${1:60} is cut to 60 letters, and
-// ${1|mode} is translated by the table mode. $W is what is written, $I the indentation and
-// $_ a blank if none is in front of the tokens that are replaced. Without help it is what is
-// written.
+// ${1-3} is the text from the first capture to the third, ${1:60} cuts it to 60 letters, and
+// ${1|mode} translates it by a table. $W is the text of write, $I the indentation, and $_ a
+// blank if the replaced tokens have none in front. Without help, the help shows write.
 type rule struct {
 	name    string
 	in      string // words that the statement begins with, or what it is: see cursor.begins; ! must not
@@ -61,9 +65,9 @@ type rule struct {
 	sure  bool   // the edit leaves no other reading
 	waits string // what else may come at a prompt: the text is not complete
 
-	expects string // what the parser expected, among others; = in front: nothing else; ^: first
+	expects string // of hints: one of the things that the parser expected; = in front: all of them; ^: the first
 
-	find func(c *cursor) *token.Mistake // instead of all that: a rule that no pattern can say
+	find func(c *cursor) *token.Mistake // finds the mistake where the pattern fits: for rules that no pattern can say
 }
 
 // classes are the words of patterns that stand for one token.
