@@ -521,10 +521,8 @@ func (j *Job) keepPace(sub datamgr.Submission) (datamgr.Submission, error) {
 	}
 	switch {
 	case room <= 0:
-		sub.Unlock()
-		made := j.throttle()
-		sub = rt.reg.Lock()
-		if j.opt.Bounded && !made {
+		var made bool
+		if sub, made = j.throttle(sub); j.opt.Bounded && !made {
 			return sub, j.full(sub)
 		}
 	case n >= pauseAbove && j.submitted >= j.pace.next && !rt.opt.Sequential:

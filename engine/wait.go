@@ -235,14 +235,17 @@ func (t *task) unorderedOn(h *datamgr.Handle) (n int) {
 
 // throttle waits until there is room in the job's window. It returns at once in
 // kernels, which need none, and when nothing is ready or running, or nothing of the job
-// ever would be: then it reports false, as only the caller can make room.
-func (j *Job) throttle() bool {
+// ever would be: then it reports false, as only the caller can make room. It gives the lock
+// of sub up while it waits. Its report holds under the lock that it returns: no other
+// submitter has used the room.
+func (j *Job) throttle(sub datamgr.Submission) (_ datamgr.Submission, room bool) {
 	rt := j.rt
-	switch {
-	case rt.mayBeInKernel():
-		return true
-	case rt.opt.Sequential:
-		return false
+	if rt.opt.Sequential {
+		return sub, rt.mayBeInKernel()
+	}
+	sub.Unlock()
+	if rt.mayBeInKernel() {
+		return rt.reg.Lock(), true
 	}
 	low := j.window - max(1, j.window/4)
 	if j.low > 0 {
@@ -254,12 +257,12 @@ func (j *Job) throttle() bool {
 	defer stall.stop()
 	for { // a cancelled context is no reason to return: the workers drop what is left
 		sub := rt.reg.Lock()
+		quiet := rt.isIdle(sub) // before the count: tasks that end in between are seen
 		room := j.inFlight(sub) <= low
-		enough := room || rt.isIdle(sub) || stall.blocked(sub)
-		sub.Unlock()
-		if enough {
-			return room
+		if room || quiet || stall.blocked(sub) {
+			return sub, room
 		}
+		sub.Unlock()
 		select {
 		case <-ch:
 		case <-stall.due():
