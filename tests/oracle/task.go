@@ -201,6 +201,8 @@ func (m *Machine) run(t *task) {
 	m.order(t)
 	if t.lost == nil {
 		m.execute(t)
+	} else {
+		t.cancelledAmong()
 	}
 	if t.failed != "" {
 		m.failures = append(m.failures, t)
@@ -222,6 +224,30 @@ func (m *Machine) run(t *task) {
 				c.lost = nil
 			}
 			c.filled = true
+		}
+	}
+}
+
+// cancelledAmong gives up where t, which was cancelled for another reason than the data, is
+// one of several tasks that use it in any order: those that come before t run, and those
+// behind it do not.
+func (t *task) cancelledAmong() {
+	for _, u := range t.uses {
+		if u.mode != Commute && !u.loose {
+			continue
+		}
+		for _, p := range u.places {
+			c := &u.cells[p]
+			own := false
+			for id := range t.lost {
+				own = own || !c.lost[id]
+			}
+			if !own || c.commute == nil {
+				continue
+			}
+			if c.commute.failed = true; len(c.commute.tasks) > 1 {
+				panic(undetermined("a task that is cancelled among tasks in any order"))
+			}
 		}
 	}
 }
