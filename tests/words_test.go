@@ -95,7 +95,7 @@ func TestWords(t *testing.T) {
 	}
 	for key, n := range found {
 		if n > allowed[key] {
-			t.Errorf("%s: %d banned phrases, %d allowed; say it plainly (CONTRIBUTING.md, Words):\n%s",
+			t.Errorf("%s: %d banned phrases, %d allowed; say it plainly (CONTRIBUTING.md, Style):\n%s",
 				key, n, allowed[key], strings.Join(places[key], "\n"))
 		}
 	}
