@@ -114,7 +114,8 @@ func (g *Registry) Fits(ops []Operand, on int) bool {
 // that is more.
 func (g *Registry) Needs(ops []Operand, on int) int64 { return g.needs(ops, on, on) }
 
-// needs returns the bytes on a node of a task that runs on another one, perhaps.
+// needs returns the bytes that a task needs on node on when it runs on node task, which may
+// be another one.
 func (g *Registry) needs(ops []Operand, on, task int) int64 {
 	needs, bytes := plan(ops, g.nodes[on], task, 1)
 	for i := range needs {
@@ -135,10 +136,11 @@ func (g *Registry) needs(ops []Operand, on, task int) int64 {
 	return bytes
 }
 
-// admit gets the instances and the private memory that a task needs on n. It waits while
-// they are in use by others. Instances larger than needed are used as they are, unless
-// the task then needs more than there is: in that case it gets exact ones, once no other
-// task has memory there.
+// admit gets the instances and the private memory that a task needs on n. Tasks take turns
+// (node.enter). The task whose turn it is evicts idle instances, and waits (node.waits) while
+// the memory that it lacks is in use by others. Instances larger than needed are used as they
+// are, unless the task then needs more than n has: in that case it gets exact ones, once no
+// other task has memory on n.
 func (p *Placement) admit(n *node, task int, ops []Operand) error {
 	if p.aside {
 		return p.admitAside(n, ops)
@@ -152,7 +154,7 @@ func (p *Placement) admit(n *node, task int, ops []Operand) error {
 	}
 	n.enter()
 	defer n.leave()
-	unsaved := 0 // how often something could not be saved
+	unsaved := 0 // rounds in which an instance could not be evicted because saving it failed
 	for exact := false; ; {
 		seen := n.seen()
 		if e := n.lost.Load(); e != nil {
@@ -180,7 +182,7 @@ func (p *Placement) admit(n *node, task int, ops []Operand) error {
 			return err
 		}
 		if n.room() >= missing && n.makeRoom() {
-			continue // there is less than the count says: others use the device, too
+			continue // other programs use the device: it has less than the count says
 		}
 		if n.unsaved != nil {
 			if unsaved++; unsaved == 3 {
@@ -198,9 +200,9 @@ func (p *Placement) admit(n *node, task int, ops []Operand) error {
 	}
 }
 
-// present is admit for a task that has all it needs on n: it takes no room from others,
-// and need not wait for tasks that look for room, unless one of them waits for tasks to
-// end: later tasks must not keep that memory in use for ever.
+// present is the short way of admit for a task whose instances are all on n: it takes no
+// memory from others, so it does not wait for its turn. It reports false while a task waits
+// for instances to become idle (hungry), because later tasks could keep them in use for ever.
 func (p *Placement) present(n *node, needs []need, ops []Operand) bool {
 	if n.lost.Load() != nil || n.hungry() {
 		return false
@@ -218,7 +220,8 @@ func (p *Placement) present(n *node, needs []need, ops []Operand) bool {
 	return true
 }
 
-// find returns an instance on n that will do, pinned, or nil.
+// find returns an instance on n that contains the box of w, pinned, or nil. With exact it
+// has no more than that box.
 func (w *need) find(n *node, exact bool) *instance {
 	w.d.mu.Lock()
 	defer w.d.mu.Unlock()
@@ -230,8 +233,9 @@ func (w *need) find(n *node, exact bool) *instance {
 	return in
 }
 
-// unpin undoes find. An empty instance is freed, unless the caller looks for it again. It
-// wakes no waiter for room: only the caller, whose turn it is, can look for some.
+// unpin undoes find. It frees an instance without valid data, unless again is set: then the
+// caller will look for it again. It wakes no task that waits for memory, because it is the
+// caller's turn.
 func (w *need) unpin(again bool) { w.unpinWith(false, again) }
 
 // unpinAloud is unpin when it is not the caller's turn.
@@ -251,8 +255,9 @@ func (w *need) unpinWith(news, again bool) {
 	w.in = nil
 }
 
-// waits waits until something has changed since seen, and reports true. It reports false
-// if nothing has, and no memory of n is in use that could become free.
+// waits waits until memory of n may have become free since the caller called n.seen, and
+// reports true. It reports false if nothing has changed and no memory of n is in use that
+// could become free.
 func (n *node) waits(seen uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -266,8 +271,8 @@ func (n *node) waits(seen uint64) bool {
 	return true
 }
 
-// take makes the instances that are missing, and the private memory. After an
-// error there is nothing of that.
+// take makes the instances that are missing, and the private memory. After an error it has
+// made none of them.
 func (p *Placement) take(n *node, task int, needs []need, ops []Operand, missing int64) error {
 	if room := n.room(); room < missing {
 		return &accel.NoMemoryError{Node: n.mem.Name(), Want: missing, Allocated: n.mem.Capacity() - room, Capacity: n.mem.Capacity()}
@@ -299,7 +304,7 @@ func (p *Placement) take(n *node, task int, needs []need, ops []Operand, missing
 	return nil
 }
 
-// keep makes the instances, which are pinned, those of the task.
+// keep records the instances, which are pinned, as those of the task.
 func (p *Placement) keep(n *node, needs []need, ops []Operand) {
 	for i := range needs {
 		w := &needs[i]

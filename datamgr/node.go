@@ -98,15 +98,15 @@ func (n *node) leave() {
 	n.mu.Unlock()
 }
 
-// hungry reports whether the one whose turn it is waits for something to change.
+// hungry reports whether the task whose turn it is waits for memory to become free.
 func (n *node) hungry() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.mu.hungry
 }
 
-// seen returns how often something has changed: taken before the caller looks at what
-// may change.
+// seen returns n.mu.changes. A caller takes it before it looks for memory, and passes it to
+// waits, which so misses no change.
 func (n *node) seen() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -248,7 +248,7 @@ type pool struct {
 		uses    int64       // a clock: counts the tasks that got instances
 		last    uint64      // ticket given out last
 		turn    uint64      // ticket whose owner looks for room
-		hungry  bool        // a goroutine waits for something to change
+		hungry  bool        // the task whose turn it is waits for memory to become free
 
 		kept      map[int64][]unsafe.Pointer // freed blocks, by size
 		keptBytes int64

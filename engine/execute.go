@@ -19,7 +19,9 @@ func (w *worker) run(t *task) {
 	if w.c.Late() {
 		w.finishLate(t)
 	}
-	w.pub.Begin(&t.Waiter, w.c) // from now on unordered accesses see us, or we see theirs
+	// Publish the task, then read the state of its data. An unordered access sets the state,
+	// then looks for published tasks: one of the two sees the other.
+	w.pub.Begin(&t.Waiter, w.c)
 	j := t.job
 	if w.job != j { // a wait for the other job must not last until this task ends
 		w.flush()
@@ -42,7 +44,8 @@ func (w *worker) run(t *task) {
 		w.poison(t)
 	}
 	var err error
-	if w.rt.hasListeners() || j.timed.Load() || w.lookahead != nil || w.rt.opt.Sequential { // there loop is not around it
+	// callBare relies on worker.loop, which a Sequential runtime does not run.
+	if w.rt.hasListeners() || j.timed.Load() || w.lookahead != nil || w.rt.opt.Sequential {
 		err = w.kernel(t, t.codelet.CPU[0], 0)
 	} else {
 		err = w.callBare(t.codelet.CPU[0])
@@ -356,8 +359,8 @@ func (goexitError) Error() string {
 	return "the kernel ended its goroutine (runtime.Goexit, or t.FailNow in a test)"
 }
 
-// callKernel runs fn. A panic is an error. When fn ends the goroutine, exit is
-// called and the goroutine goes on ending. It must not be inlined, and calls fn
+// callKernel runs fn. It returns a panic of fn as a *PanicError. When fn ends the goroutine,
+// it calls exit, and the goroutine goes on ending. It must not be inlined, and calls fn
 // in one place: inKernel looks for that place on the stack.
 //
 //go:noinline
@@ -381,9 +384,9 @@ func callKernel(fn Impl, c *TaskContext, exit func(error)) (err error) {
 	return err
 }
 
-// sound is err, which a kernel or a hook returned, or, when it panics as soon as it is
-// asked something, as a nil pointer of a type of errors does, what that panic becomes:
-// errors are asked on goroutines where it would end the program.
+// sound calls the methods of err, which a kernel or a hook returned, and returns err. If one
+// of them panics, as those of a nil pointer may, sound returns a PanicError instead: later
+// calls come from goroutines where a panic would end the program.
 func sound(err error) (is error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -395,9 +398,9 @@ func sound(err error) (is error) {
 	return err
 }
 
-// callBare runs fn, the kernel of a plain task. The worker's loop has what callKernel
-// does about a kernel that panics or ends the goroutine: that takes a tenth off a task
-// without data. It must not be inlined either.
+// callBare runs fn, the kernel of a plain task, without a defer: worker.loop does what
+// callKernel does about a kernel that panics or ends the goroutine. That makes a task without
+// data a tenth faster. It must not be inlined either.
 //
 //go:noinline
 func (w *worker) callBare(fn Impl) error {

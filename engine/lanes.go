@@ -1,15 +1,15 @@
 package engine
 
-// Lanes: how workers are divided among jobs.
+// Lanes: which job a worker takes its next task from, while jobs have shares.
 //
 // A job with a share (JobOptions.Weight, MaxWorkers) has a lane: a policy of its own,
 // which holds its ready tasks. All jobs without a share have the common lane. While there
 // is no other, workers ask its policy directly, and this file costs a load of one word.
-// Otherwise a worker takes its next task from the lane that has had the least of the
-// workers' time, divided by its weight (C. Waldspurger, W. Weihl: Stride scheduling,
+// Otherwise a worker takes its next task (popLane in giveway.go, takeLocked here) from the
+// lane that has had the least of the workers' time, divided by its weight (C. Waldspurger, W. Weihl: Stride scheduling,
 // MIT/LCS/TM-528, 1995), and policies are called under one lock.
 //
-// Kernels that run are not stopped; those of a lane that has had more may give way
+// A kernel is not stopped. One of a lane that has had more time than another may give way
 // (giveway.go).
 
 import (
@@ -42,7 +42,7 @@ type scheduler struct {
 
 // lanes are the lanes of a runtime.
 type lanes struct {
-	on              atomic.Bool   // there are others beside the common lane
+	on              atomic.Bool   // there are lanes besides the common one
 	common          lane          // of jobs without a share
 	slice, patience time.Duration // defaultSlice and defaultPatience, except in tests
 	mu              struct {
@@ -169,7 +169,8 @@ func (rt *Runtime) newScheduler(p sched.Policy) (s scheduler) {
 	return s
 }
 
-// kernelStarted tells the policy that has given out t, if it implements sched.Feedback.
+// laneTaskStarted reports to the policy that gave out t that its kernel starts, if the policy
+// implements sched.Feedback.
 func (w *worker) laneTaskStarted(t *task) {
 	if fb := w.rt.laneOf(t.job).feedback; fb != nil {
 		defer w.rt.lanes.exclude()()
@@ -177,7 +178,7 @@ func (w *worker) laneTaskStarted(t *task) {
 	}
 }
 
-// kernelEnded is kernelStarted for the end of the kernel, which took d.
+// laneTaskEnded is laneTaskStarted for the end of the kernel, which took d.
 func (w *worker) laneTaskEnded(t *task, d time.Duration) {
 	if fb := w.rt.laneOf(t.job).feedback; fb != nil {
 		defer w.rt.lanes.exclude()()
@@ -216,7 +217,7 @@ func (rt *Runtime) pushLane(t *task, from int) int {
 	return w
 }
 
-// fullLocked reports whether as many workers as may run tasks of l.
+// fullLocked reports whether l has all the workers that JobOptions.MaxWorkers allows.
 func (l *lane) fullLocked() bool { return l.most > 0 && l.running >= l.most }
 
 // emptyLocked reports whether l has no ready tasks.
@@ -251,7 +252,7 @@ func (s *lanes) enterLocked(w *worker, l *lane, now time.Duration) {
 }
 
 // leaveLocked counts w, whose task has ended, as a worker of no lane. It returns the lane
-// that it leaves if that had as many workers as it may have.
+// that w leaves if that lane was full.
 func (s *lanes) leaveLocked(w *worker, now time.Duration) (freed *lane) {
 	s.chargeLocked(w, now)
 	l := w.lane
@@ -283,8 +284,8 @@ func (s *lanes) tickLocked() {
 	}
 }
 
-// firstLocked returns the lane that has used least, of those with tasks to give out that
-// this search has not tried; nil if there is none.
+// firstLocked returns the lane that has used least, among the lanes that have ready tasks,
+// are not full and were not tried in this search. It returns nil if there is none.
 func (s *lanes) firstLocked() (best *lane) {
 	for _, l := range s.mu.all {
 		if l.tried != s.mu.search && !l.fullLocked() && !l.emptyLocked(s) &&
@@ -295,8 +296,8 @@ func (s *lanes) firstLocked() (best *lane) {
 	return best
 }
 
-// takeLocked takes a task for worker id from a lane that has used less than limit; nil if
-// there is none.
+// takeLocked takes a task for worker id from the lane that has used least and whose policy
+// has one for it. It returns nil if no lane that has used less than limit has one.
 func (s *lanes) takeLocked(id int, limit float64) (*sched.Item, *lane) {
 	s.mu.search++
 	for {
@@ -314,8 +315,7 @@ func (s *lanes) takeLocked(id int, limit float64) (*sched.Item, *lane) {
 	}
 }
 
-// empty reports whether no task waits in a policy; with free set, it leaves out lanes that
-// have as many workers as they may have.
+// empty reports whether no task waits in a policy. With free set it leaves out full lanes.
 func (rt *Runtime) empty(free bool) bool {
 	s := &rt.lanes
 	if !s.on.Load() {
@@ -344,8 +344,8 @@ func (w *worker) mayJoin(j *Job) bool {
 }
 
 // joinLane counts w, which joins a parallel task, as a worker of l; it reports false if l
-// has as many as it may have. If keep is not nil, it is the lane of a task that w leads,
-// and w stays a worker of it, too.
+// is full. If keep is not nil, it is the lane of a task that w leads, and w stays a worker
+// of keep, too.
 func (w *worker) joinLane(l, keep *lane) bool {
 	s := &w.rt.lanes
 	if !s.on.Load() {

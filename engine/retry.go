@@ -1,6 +1,6 @@
 package engine
 
-// Tasks that could not run on a device, and run elsewhere.
+// Tasks that could not run on a device: they run elsewhere, or wait for memory there.
 //
 // A fault before the kernel starts leaves all data unchanged: a failed copy, no memory, a
 // device that is lost or declines the kernel. The task then goes to a worker on another
@@ -19,8 +19,9 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// cannotRun ends t, which has its locks and whose kernel did not start because of err:
-// it goes elsewhere if there is somewhere else.
+// cannotRun handles t, which has its locks and whose kernel did not start because of err. It
+// passes t to workers on another node, or parks it until there is memory; otherwise t fails,
+// or is cancelled if what it reads was lost.
 func (w *worker) cannotRun(t *task, err error) {
 	t.x.place.Unclaim() // the device may be lost with it
 	var lost *accel.LostError
@@ -43,8 +44,8 @@ func (w *worker) cannotRun(t *task, err error) {
 	w.fail(t, err)
 }
 
-// lostMeanwhile returns why what the operands read was lost, when err says that it was,
-// or that a device is; nil: it is not.
+// lostMeanwhile returns the failure that lost a value which the operands read, or nil if
+// all are valid. err is the error of preparing them, which may name a failure itself.
 func lostMeanwhile(ops []Operand, err error) *failure {
 	if _, v := datamgr.Fault(ops); v != nil {
 		return v.(*failure)
@@ -56,8 +57,9 @@ func lostMeanwhile(ops []Operand, err error) *failure {
 	return nil
 }
 
-// interrupted reports whether t, whose kernel failed with err, is to be run
-// elsewhere, and sees to it.
+// interrupted passes t, whose kernel failed with err, to workers on another node, and
+// reports whether it did. It does not where the fault is not the device's, where running the
+// kernel twice could change the result, and where no other worker may run it.
 func (w *worker) interrupted(t *task, err error) bool {
 	if w.node == 0 {
 		return false
@@ -78,7 +80,7 @@ func (w *worker) interrupted(t *task, err error) bool {
 			return false
 		}
 	case !errors.As(err, &failed) || !t.codelet.Pure || t.contributes():
-		return false // and what others contributed there stays as the kernel left it
+		return false // contributions of other tasks stay as the kernel left them
 	}
 	return w.elsewhere(t, true)
 }
@@ -88,9 +90,9 @@ func (t *task) contributes() bool {
 	return slices.ContainsFunc(t.operands(), func(op Operand) bool { return op.Mode == iface.Redux })
 }
 
-// elsewhere gives t, which this worker could not run, to workers on other nodes
-// where it has not been; false: there are none, or it cannot be run again. begun
-// says that its kernel had been called.
+// elsewhere passes t, which this worker could not run, to workers on nodes where t has not
+// been. It reports false if there are none, or if t cannot be run again. begun is set if its
+// kernel has been called.
 func (w *worker) elsewhere(t *task, begun bool) bool {
 	x, rt := t.x, w.rt
 	if sp := t.special(); t.kind != userTask || sp != nil && (sp.gang != nil || begun && sp.OnStart != nil) ||
@@ -98,7 +100,7 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 		return false
 	}
 	if k := x.public; k != nil && k.subgraph().begun() {
-		return false // its tasks would be there twice; so they are cancelled with it
+		return false // its tasks would be submitted twice; they are cancelled with it
 	}
 	tried := x.tried | 1<<w.node
 	var left []int
@@ -123,14 +125,15 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 	return true
 }
 
-// giveUpNode gives back what t had got before its kernel, which does not run here now.
+// giveUpNode releases the memory, contributions and locks that t got for its kernel, which
+// does not run here.
 func (w *worker) giveUpNode(t *task) {
 	x := t.x
 	x.place.Release()
 	for i := range x.redux {
 		x.redux[i].GiveUp()
 	}
-	if !t.job.opt.Deterministic { // there they are numbered, and taken again
+	if !t.job.opt.Deterministic { // in such a job they are numbered, and t takes the same ones again
 		x.redux = x.redux[:0]
 	}
 	x.locks.Release(w.c)
@@ -147,21 +150,24 @@ func (rt *Runtime) lostNode(node int, err *accel.LostError) any {
 // lostCodelet names what lost data on a device in errors.
 var lostCodelet = &Codelet{Name: "device"}
 
-// Tasks for which there is no room on a device because the program holds data there.
+// Tasks that wait for memory on a device because the program holds data there.
 //
-// They wait for a release as tasks that need the data do, and not on their worker. So a
-// program that waits for them while it holds the data gets a StuckError.
+// Where only other tasks use the memory, a worker waits in Placement.admit (package datamgr)
+// until they end. The program's holds may last for ever, so a task that needs their memory
+// leaves its worker and is parked here until a release. A program that waits for such a task
+// while it holds the data gets a StuckError.
 
-// memoryWaiters holds those tasks, by node.
+// memoryWaiters holds the parked tasks, by node.
 type memoryWaiters struct {
 	given atomic.Uint64 // counts releases of data on devices
 
 	// guarded by the submission lock
 	waiting map[int][]*task
-	holding map[int]int // accesses to memory that no task waits for (Placement.Hold), or none did until retryMemoryWaiters
+	holding map[int]int // accesses of the program, by the node that they hold memory on
 }
 
-// holds says, before it is so, that the memory of a on its device is the program's.
+// holds records that a holds memory on its device. It comes before a gets the memory, so
+// that a task that finds none left is parked.
 func (a *Access) holds() {
 	rt := a.job.rt
 	sub := rt.reg.Lock()
@@ -173,8 +179,8 @@ func (a *Access) holds() {
 	a.there = true
 }
 
-// parkForMemory reports whether t, for which there was no room, waits until the program
-// releases some, and sees to it.
+// parkForMemory parks t, for which there was no memory, until the program releases some, and
+// reports whether it did. It does not if err is something else or the program holds none.
 func (w *worker) parkForMemory(t *task, err error) bool {
 	rt := w.rt
 	var full *accel.NoMemoryError
@@ -202,8 +208,8 @@ func (w *worker) parkForMemory(t *task, err error) bool {
 	return true
 }
 
-// retryMemoryWaiters lets the tasks try again that wait for room on a node, where some was
-// given back; kept says that the program had held it.
+// retryMemoryWaiters makes the tasks that wait for memory on a node ready again, after some
+// was released there. kept reports that the program held it.
 func (rt *Runtime) retryMemoryWaiters(node int, kept bool) {
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
@@ -217,8 +223,8 @@ func (rt *Runtime) retryMemoryWaiters(node int, kept bool) {
 	delete(rt.memoryWaiters.waiting, node)
 }
 
-// dropMemoryWaiters lets the tasks of j up to number id go that wait for room: they are
-// cancelled, and will find out.
+// dropMemoryWaiters makes the tasks of j up to number id that wait for memory ready again.
+// Their job was cancelled, so a worker ends them without running them.
 func (j *Job) dropMemoryWaiters(sub datamgr.Submission, id int64) {
 	waiting := j.rt.memoryWaiters.waiting
 	for node, ts := range waiting {

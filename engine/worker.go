@@ -75,8 +75,9 @@ func newWorker(sub datamgr.Submission, rt *Runtime, dev accel.Device, i, node in
 	return w
 }
 
-// loop is the worker's goroutine. A kernel may end the goroutine, or panic where
-// nothing but this stands around it; then another goes on.
+// loop is the worker's goroutine. A kernel may end the goroutine, or panic in callBare,
+// which does not recover. Then loop ends the task and starts a goroutine that goes on as the
+// worker.
 func (w *worker) loop() {
 	done := false
 	defer func() {
@@ -107,7 +108,7 @@ func (w *worker) work() {
 	p := &rt.parking
 	peek, _ := rt.policy.(sched.Peeker)
 	looking, spins := false, 0
-	woken := false // and has not taken anything since: what others want it for may be more than one thing
+	woken := false // and no task run since: there may be more work than one wake-up announced
 	for {
 		if len(w.queued) > 0 && len(w.queued) == len(w.slots) {
 			w.awaitOldest()
@@ -369,11 +370,12 @@ func (p *parking) take(fits func(*worker) bool) *worker {
 	return nil
 }
 
-// pushOutside gives a ready task to the policy for a goroutine that is no worker. Under the
-// lock: policies are promised that pushes from outside come one at a time.
+// pushOutside gives a ready task to the policy for a goroutine that is no worker. It needs
+// the submission lock, because policies rely on pushes from outside coming one at a time.
 func (rt *Runtime) pushOutside(_ datamgr.Submission, t *task) { rt.push(t, sched.Outside) }
 
-// push gives a ready task to the policy for worker from. Others call pushOutside.
+// push gives a ready task to the policy for worker from. Goroutines that are no worker call
+// pushOutside.
 func (rt *Runtime) push(t *task, from int) {
 	if rt.nodes > 1 {
 		rt.pushAhead(t, from)
@@ -391,7 +393,8 @@ func (rt *Runtime) push(t *task, from int) {
 	rt.wakeFor(w, allowed)
 }
 
-// wakeFor wakes whom the policy said, for a task that these workers may run.
+// wakeFor wakes worker w, or any for sched.Anyone, for a task that the workers in allowed may
+// run.
 func (rt *Runtime) wakeFor(w int, allowed *sched.Set) {
 	switch {
 	case rt.opt.Sequential || w == sched.Nobody:
