@@ -81,7 +81,7 @@ func (w *worker) giveWay(c *TaskContext) {
 		s.mu.Lock()
 	}
 	s.chargeLocked(w, now)
-	s.tickLocked()
+	s.tickLocked(w.lane)
 	limit, p := w.lane.used, s.firstPausedLocked()
 	if p != nil && p.lane.used < limit {
 		limit = p.lane.used
@@ -194,7 +194,7 @@ func (w *worker) popLane(looking *bool) *sched.Item {
 	s.mu.Lock()
 	freed := s.leaveLocked(w, now)
 	for rested := false; ; {
-		s.tickLocked()
+		s.tickLocked(nil)
 		var p *worker // goes before all ready tasks
 		var it *sched.Item
 		var l *lane
@@ -252,7 +252,7 @@ func (w *worker) popAsleep() (it *sched.Item, again bool) {
 	freed := s.leaveLocked(w, now)
 	var l *lane
 	if again = w.takesTurns() && len(s.mu.paused)+s.mu.extra > 0; !again {
-		s.tickLocked()
+		s.tickLocked(nil)
 		if it, l = s.takeLocked(w.id, math.Inf(1)); it != nil {
 			s.enterLocked(w, l, now)
 		}

@@ -13,6 +13,7 @@ package engine
 // (giveway.go).
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,7 @@ type lane struct {
 	queued  int     // ready tasks; those of the common lane are not counted
 	running int     // workers that have a task of it
 	used    float64 // seconds that workers spent on it, divided by the weight
-	idle    bool    // it has no tasks; it gets no credit for that time
+	idle    bool    // it has no ready tasks; it gets no credit for that time
 	tried   uint64  // lanes.mu.search of the last look into its policy
 }
 
@@ -48,7 +49,7 @@ type lanes struct {
 	mu              struct {
 		sync.Mutex
 		all    []*lane // the common one first
-		clock  float64 // the least that a lane with tasks has used
+		clock  float64 // the least that a lane that could use more has used
 		search uint64
 		spare  []scheduler // empty ones, of closed jobs
 		closed bool
@@ -103,7 +104,8 @@ func (rt *Runtime) addLane(j *Job) {
 	j.lane = l
 	if !s.on.Load() {
 		s.common.idle, s.common.running = s.common.emptyLocked(s), 0
-		for _, w := range rt.workers { // their time counts from their next task on
+		s.common.used = max(s.common.used, s.mu.clock) // it was not charged meanwhile
+		for _, w := range rt.workers {                 // their time counts from their next task on
 			w.lane = nil
 		}
 	}
@@ -228,8 +230,8 @@ func (l *lane) emptyLocked(s *lanes) bool {
 	return l.queued == 0
 }
 
-// beginLocked marks l as having tasks. A lane that had none starts level with the one that
-// has used least.
+// beginLocked marks l as having ready tasks. A lane that had none starts level with the one
+// that has used least, also if it has workers: it could use no more of them.
 func (s *lanes) beginLocked(l *lane) {
 	if l.idle {
 		l.used, l.idle = max(l.used, s.mu.clock), false
@@ -246,7 +248,6 @@ func (s *lanes) chargeLocked(w *worker, now time.Duration) {
 
 // enterLocked counts w, which gets a task of l, as a worker of l.
 func (s *lanes) enterLocked(w *worker, l *lane, now time.Duration) {
-	s.beginLocked(l)
 	l.running++
 	w.lane, w.since = l, now
 }
@@ -264,22 +265,22 @@ func (s *lanes) leaveLocked(w *worker, now time.Duration) (freed *lane) {
 	}
 	w.lane = nil
 	l.running--
-	l.idle = l.running == 0 && l.emptyLocked(s)
 	return freed
 }
 
-// tickLocked advances the clock.
-func (s *lanes) tickLocked() {
-	least, any := 0.0, false
+// tickLocked advances the clock. Besides lanes with tasks to give out, those of kernels that
+// gave way and own, if it is not nil, can use more.
+func (s *lanes) tickLocked(own *lane) {
+	least := math.Inf(1)
 	for _, l := range s.mu.all {
-		if l.idle {
-			continue
-		}
-		if !any || l.used < least {
-			least, any = l.used, true
+		if l == own || l.used < least && !l.fullLocked() && !l.emptyLocked(s) {
+			least = min(least, l.used)
 		}
 	}
-	if any {
+	for _, p := range s.mu.paused {
+		least = min(least, p.lane.used)
+	}
+	if !math.IsInf(least, 1) {
 		s.mu.clock = max(s.mu.clock, least)
 	}
 }
@@ -310,6 +311,8 @@ func (s *lanes) takeLocked(id int, limit float64) (*sched.Item, *lane) {
 			if l != &s.common {
 				l.queued--
 			}
+			s.beginLocked(l) // pushes to the common lane that began before there were others did not
+			l.idle = l.emptyLocked(s)
 			return it, l
 		}
 	}

@@ -352,3 +352,80 @@ func TestTimeOfKernelThatGaveWay(t *testing.T) {
 	must(t, a.Close())
 	must(t, b.Close())
 }
+
+// A job that cannot use more than one worker, because of its limit or because each of its
+// tasks uses the data of the one before, has no credit for what it leaves to others, nor
+// has a job that comes after it.
+func TestNoCreditForUnusedWorkers(t *testing.T) {
+	const workers, tasks = 8, 300
+	for name, o := range map[string]JobOptions{"limit": {MaxWorkers: 1}, "chain": {Weight: 1}} {
+		t.Run(name, func(t *testing.T) {
+			rt, _ := start(t, Options{Workers: workers})
+			var ended [2]atomic.Int64
+			sleeps := func(i int) *Codelet {
+				return kernel("sleeps", func(*TaskContext) error {
+					time.Sleep(time.Millisecond)
+					if i >= 0 {
+						ended[i].Add(1)
+					}
+					return nil
+				})
+			}
+			narrow, wide := rt.NewJob(context.Background(), o), rt.NewJob(context.Background(), JobOptions{Weight: 1})
+			x := ints(t, rt, make([]int64, 1))
+			for range tasks {
+				must(t, narrow.Submit(&TaskSpec{Codelet: sleeps(-1), Operands: ops(iface.RW, x)}))
+			}
+			for range 20 * tasks {
+				must(t, wide.Submit(&TaskSpec{Codelet: sleeps(0)}))
+			}
+			for ended[0].Load() < 4*tasks {
+				time.Sleep(time.Millisecond)
+			}
+			late := rt.NewJob(context.Background(), JobOptions{Weight: 1})
+			had := ended[0].Load()
+			for range 2 * tasks {
+				must(t, late.Submit(&TaskSpec{Codelet: sleeps(1)}))
+			}
+			for ended[1].Load() < tasks {
+				time.Sleep(time.Millisecond)
+			}
+			if n := ended[0].Load() - had; n < tasks/2 {
+				t.Errorf("a job that came later ran %d tasks, and another of the same weight %d", tasks, n)
+			}
+			wide.Cancel(nil)
+			for _, j := range []*Job{narrow, wide, late} {
+				must(t, j.Close())
+			}
+		})
+	}
+}
+
+// Jobs without a share have no credit for the time in which those with one ran alone.
+func TestNoCreditForTimeBefore(t *testing.T) {
+	rt, common := start(t, Options{Workers: 1})
+	var ended atomic.Int64 // of common
+	submit := func(j *Job, n int) {
+		c := kernel("sleeps", func(*TaskContext) error {
+			time.Sleep(time.Millisecond)
+			if j == common {
+				ended.Add(1)
+			}
+			return nil
+		})
+		for range n {
+			must(t, j.Submit(&TaskSpec{Codelet: c}))
+		}
+	}
+	first := rt.NewJob(context.Background(), JobOptions{Weight: 1})
+	submit(first, 200)
+	must(t, first.Close())
+	submit(common, 400)
+	second := rt.NewJob(context.Background(), JobOptions{Weight: 1})
+	submit(second, 100)
+	must(t, second.Wait(context.Background()))
+	if n := ended.Load(); n > 150 {
+		t.Errorf("a job with a share ran 100 tasks, and the others of the same weight %d", n)
+	}
+	must(t, second.Close())
+}
