@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
@@ -720,3 +721,9 @@ func (rt *Runtime) inCallback() bool {
 // callsGoOn reports whether a callback runs that does not wait for tasks itself:
 // it may release data and open gates.
 func (rt *Runtime) callsGoOn(_ datamgr.Submission) bool { return rt.calls > rt.callsWaiting }
+
+// memoryWaitersOf returns the error of a request for memory on a node.
+func (rt *Runtime) memoryWaitersOf(node int, bytes int64) error {
+	n := rt.Nodes()[node]
+	return &accel.NoMemoryError{Node: n.Name, Want: bytes, Allocated: n.Allocated, Capacity: n.Capacity}
+}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // ErrClosed is returned by calls on a runtime or job that was closed.
@@ -516,4 +517,25 @@ func (j *Job) report(f *failure) {
 	if len(j.mu.failures) < maxFailures {
 		j.mu.failures = append(j.mu.failures, f)
 	}
+}
+
+// Lost returns the failure that left h, or a part of it, without a valid value, or nil if
+// there is none. It does not wait: call it after WaitHandles. The failure counts as
+// handed out, see Failures. For nil, and for data of another runtime, Lost returns nil.
+func (j *Job) Lost(h *datamgr.Handle) *TaskError {
+	if h == nil || !j.rt.reg.Owns(h) {
+		return nil
+	}
+	sub := j.rt.reg.Lock()
+	if u := h.Shared(sub); u != nil {
+		h = u.Alias()
+	}
+	sub.Unlock()
+	_, v := datamgr.Fault([]Operand{{Handle: h, Mode: iface.R}})
+	f, ok := v.(*failure)
+	if !ok {
+		return nil
+	}
+	f.take()
+	return f.err()
 }

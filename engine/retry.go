@@ -237,32 +237,3 @@ func (j *Job) dropMemoryWaiters(sub datamgr.Submission, id int64) {
 		})
 	}
 }
-
-// memoryWaitersOf returns the error of a request for memory on a node.
-func (rt *Runtime) memoryWaitersOf(node int, bytes int64) error {
-	n := rt.Nodes()[node]
-	return &accel.NoMemoryError{Node: n.Name, Want: bytes, Allocated: n.Allocated, Capacity: n.Capacity}
-}
-
-// Asking whether a value was lost.
-
-// Lost returns the failure that left h, or a part of it, without a valid value, or nil if
-// there is none. It does not wait: call it after WaitHandles. The failure counts as
-// handed out, see Failures. For nil, and for data of another runtime, Lost returns nil.
-func (j *Job) Lost(h *datamgr.Handle) *TaskError {
-	if h == nil || !j.rt.reg.Owns(h) {
-		return nil
-	}
-	sub := j.rt.reg.Lock()
-	if u := h.Shared(sub); u != nil {
-		h = u.Alias()
-	}
-	sub.Unlock()
-	_, v := datamgr.Fault([]Operand{{Handle: h, Mode: iface.R}})
-	f, ok := v.(*failure)
-	if !ok {
-		return nil
-	}
-	f.take()
-	return f.err()
-}

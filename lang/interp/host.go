@@ -589,3 +589,23 @@ func (m *Machine) outOfRange(e iface.Elem, v any, at position) {
 	}
 	m.raise(d)
 }
+
+// Handle returns the handle of a top-level name, for the host.
+func (m *Machine) Handle(name string) (*Handle, error) {
+	if err := m.usable(); err != nil {
+		return nil, err
+	}
+	o := m.prog.names[name]
+	if o == nil || !o.Global {
+		return nil, fmt.Errorf("lang: the script has no top-level name %s%s", name, nearObject(m.prog.names, name, types.HandleObject))
+	}
+	f := m.units[m.prog.unitOf(o)]
+	if o.Slot >= len(f.def) || !f.def[o.Slot] {
+		return nil, fmt.Errorf("lang: %s has no value: its statement did not run", name)
+	}
+	h, ok := f.get(o.Slot, o.Type).(*Handle)
+	if !ok {
+		return nil, fmt.Errorf("lang: %s is %s, not registered data", name, article(o.Type.String()))
+	}
+	return h, nil
+}

@@ -1,6 +1,6 @@
 package interp
 
-// partition and unpartition.
+// Views: partition, with its filters, and unpartition.
 
 import (
 	"errors"
@@ -9,12 +9,62 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
+
+// View is a set of parts.
+type View struct {
+	v        *datamgr.View
+	of       *Handle
+	parts    []Handle
+	partType *types.Type
+	name     string   // of a named view
+	at       position // of the filters
+	stmt     position
+}
+
+// Count returns the number of parts.
+func (v *View) Count() int {
+	if v == nil {
+		return 0
+	}
+	return len(v.parts)
+}
+
+// Part returns part k, counted row by row; nil: there is none.
+func (v *View) Part(k int) *Handle {
+	if k < 0 || k >= v.Count() {
+		return nil
+	}
+	return &v.parts[k]
+}
+
+// Name returns the name of the view in the script; that of its data for a default
+// view.
+func (v *View) Name() string { return v.text() }
+
+func (v *View) text() string {
+	if v == nil {
+		return ""
+	}
+	if v.name != "" {
+		return v.name
+	}
+	return v.of.Name()
+}
+
+// String writes v as in the language.
+func (v *View) String() string {
+	if v == nil || v.of == nil {
+		return "no view"
+	}
+	return fmt.Sprintf("view[%v] %s", v.partType, plural(int64(len(v.parts)), "part"))
+}
 
 // filterCode makes a filter from its arguments.
 type filterCode struct {
