@@ -232,7 +232,7 @@ func (f *flow) index(e *syntax.Index) {
 		}
 	case t.IsHandle() || t.Kind == types.View:
 		// A part that goes somewhere: its data may be reached by another name.
-		if x, _ := f.target(e, e); x != nil && f.alive(x, e) {
+		if x, _ := f.target(e, e); x != nil && x.state.life != lifeOver {
 			f.escape(x)
 		}
 		return
@@ -251,7 +251,7 @@ func (f *flow) selector(e *syntax.Selector) {
 	}
 	if t.IsHandle() || t.Kind == types.View {
 		x, _ := f.target(e.X, e)
-		if x != nil && f.alive(x, e) && e.Name.Name == "parts" {
+		if x != nil && x.state.life != lifeOver && e.Name.Name == "parts" {
 			f.escape(x)
 		}
 		return
