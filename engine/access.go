@@ -33,7 +33,7 @@ type Access struct {
 	t    *task
 	hold *datamgr.Hold
 
-	there bool // it counts in memoryWaiters.holding; belongs to the holder of its task
+	holdsMemory bool // it counts in memoryWaiters.holding; used by the goroutine that runs its task only
 
 	mu struct {
 		sync.Mutex
@@ -248,7 +248,7 @@ func (j *Job) request(a *Access) error {
 	if n := a.opt.Node; n > 0 && !a.opt.OrderOnly && !rt.reg.Fits(ops, n) {
 		bytes := rt.reg.Needs(ops, n)
 		rt.unused(sub, t)
-		return rt.memoryWaitersOf(n, bytes)
+		return rt.noMemoryError(n, bytes)
 	}
 	a.t, a.hold = t, datamgr.NewHold(h, mode)
 	t.x.access = a
@@ -390,7 +390,7 @@ func (a *Access) prepare(t *task) error {
 	}
 	place.Begin()
 	if n > 0 {
-		a.holds()
+		a.recordHold()
 	}
 	place.Hold()
 	place.Mend(ops)
@@ -722,8 +722,8 @@ func (rt *Runtime) inCallback() bool {
 // it may release data and open gates.
 func (rt *Runtime) callsGoOn(_ datamgr.Submission) bool { return rt.calls > rt.callsWaiting }
 
-// memoryWaitersOf returns the error of a request for memory on a node.
-func (rt *Runtime) memoryWaitersOf(node int, bytes int64) error {
+// noMemoryError returns the error of an acquire that needs more memory than a node has.
+func (rt *Runtime) noMemoryError(node int, bytes int64) error {
 	n := rt.Nodes()[node]
 	return &accel.NoMemoryError{Node: n.Name, Want: bytes, Allocated: n.Allocated, Capacity: n.Capacity}
 }

@@ -127,16 +127,16 @@
 //	   │ Submit
 //	waiting       for data, tasks, gates, tags, its place on a worker
 //	   │ Prologue
-//	queued        in the policy; tasks without a kernel never are
+//	ready         in the policy; tasks without a kernel never are
 //	   │ popped by a worker: locks, other workers (parallel), memory, OnStart
 //	running       its kernel, or one kernel for each rank
 //	   │ the kernel returns: the tasks of its sub-graph may start
-//	sub-graph     its operands are still its own
+//	sub-graph     its operands are still its own (StateEnding, from here on)
 //	   │ Epilogue; then what waits for its data is released
 //	ending        end dependencies; the Epilogue comes behind them, if there are any
 //	   │ waiters for the task are released, its tag is notified; Callback
 //	   ├──────────> waiting: the next round of a repeating task
-//	over          Wait returns
+//	ended         Wait returns
 //
 // A task that fails or is cancelled goes the same way, without what it cannot do any
 // more: kernel, OnStart, Epilogue, further rounds.

@@ -270,7 +270,7 @@ func (h *releaser) endLight(t *task) {
 	counted := t.kind != acquireTask
 	node, kept := 0, false
 	if !counted {
-		node, kept = t.x.access.opt.Node, t.x.access.there
+		node, kept = t.x.access.opt.Node, t.x.access.holdsMemory
 	}
 	sub := rt.reg.Lock()
 	sub.EndHold(t.x.hold, h.c)

@@ -166,9 +166,9 @@ type memoryWaiters struct {
 	holding map[int]int // accesses of the program, by the node that they hold memory on
 }
 
-// holds records that a holds memory on its device. It comes before a gets the memory, so
-// that a task that finds none left is parked.
-func (a *Access) holds() {
+// recordHold counts a as an access that holds memory on its device. Call it before
+// Placement.Hold: a task that fails to get memory because of that hold must find it counted.
+func (a *Access) recordHold() {
 	rt := a.job.rt
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
@@ -176,7 +176,7 @@ func (a *Access) holds() {
 		rt.memoryWaiters.holding = map[int]int{}
 	}
 	rt.memoryWaiters.holding[a.opt.Node]++
-	a.there = true
+	a.holdsMemory = true
 }
 
 // parkForMemory parks t, for which there was no memory, until the program releases some, and

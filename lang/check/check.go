@@ -1,14 +1,16 @@
-// Package check, which serves package lang, is pass A of the language: it parses a
-// script and what it imports, finds out what every name and expression means, and
-// reports what is wrong without running anything. It works from the text and from
-// signatures alone; it knows no engine.
+// Package check, which serves package lang, parses a script and what it imports, finds
+// out what every name and expression means, and reports what is wrong without running
+// anything. It works from the text and from signatures alone; it knows no engine.
 //
-// One run goes through each unit (a file, or an entry of a session) twice. The
-// first walk resolves names and types and annotates the tree for the
-// interpreter. The second walk follows the data flow: which handle has a value,
-// which array is held, which view has ended. The second walk reports only what
-// happens on every path to a place (unreleased arrays: on any path), so a script
-// that is right is never rejected.
+// A check goes through each unit (a file, or an entry of a session) twice. The first
+// walk resolves names and types and annotates the tree for the interpreter: check.go,
+// stmt.go, expr.go and the files that are named after a construct. The second walk, in
+// flow*.go, follows the data flow: which handle has a value, which array is held, which
+// view has ended. It reports only what happens on every path to a place (unreleased
+// arrays: on any path), so a script that is right is never rejected.
+//
+// Many faults depend on values. Package interp reports those during a run, with the same
+// codes and texts of its own.
 package check
 
 import (

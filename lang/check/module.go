@@ -41,8 +41,8 @@ func newLoader(env *Env) *loader {
 	return l
 }
 
-// Check parses src and all it imports, and runs pass A on them. The program is
-// nil exactly when the diagnostics have an error.
+// Check parses and checks src and all it imports. The program is nil exactly when the
+// diagnostics have an error.
 func Check(env *Env, src *diag.Source) (*Program, diag.Diagnostics) {
 	l := newLoader(env)
 	u := l.unit(src, false)

@@ -1,6 +1,6 @@
 package interp
 
-// The printed form of values, LANGUAGE §2.4c.
+// The text of values, as print and str write it.
 
 import (
 	"math"

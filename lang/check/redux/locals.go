@@ -1,6 +1,6 @@
 package redux
 
-// Contributions: the locals of a body. Each declaration is a local of its own. Expanded
+// The locals of a body. Each declaration is a local of its own. Expanded
 // expressions name locals by declaration and version, so that equal expressions have equal
 // values.
 

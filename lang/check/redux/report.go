@@ -1,6 +1,6 @@
 package redux
 
-// Contributions: the diagnostics of bodies that do not contribute, or contribute by another
+// E0303: the diagnostics of bodies that do not contribute, or contribute by another
 // fold or in another type than the data needs.
 
 import (
