@@ -96,6 +96,7 @@ func (w *worker) giveWay(c *TaskContext) {
 	switch {
 	case it != nil:
 		s.enterLocked(s.sendLocked(w, it), l, now)
+	case s.lendLocked(limit, now): // to a worker that waits
 	case gang != nil && len(s.mu.free) > 0 && gang.used < limit:
 		s.sendLocked(w, nil)
 	case p != nil:
@@ -184,6 +185,22 @@ func (s *lanes) passLocked(p *worker, now time.Duration) {
 	}
 }
 
+// lendLocked gives the caller's turn, with a task that only it may take, to a worker that
+// waits for a turn between two tasks, if there is such a task in a lane that has used less
+// than limit.
+func (s *lanes) lendLocked(limit float64, now time.Duration) bool {
+	for i, u := range s.mu.waiting {
+		if it, l := s.takeLocked(u.id, limit); it != nil {
+			s.mu.waiting = slices.Delete(s.mu.waiting, i, i+1)
+			s.enterLocked(u, l, now)
+			u.first = it
+			u.turn <- struct{}{}
+			return true
+		}
+	}
+	return false
+}
+
 // popLane takes the next task for w from the lanes; nil if there is none. A worker may pass
 // its turn on and wait for the next one before that; a stand-in gets nil once it has passed
 // its turn on. If *looking is set, and w has to wait, it is cleared: another worker looks for
@@ -206,7 +223,14 @@ func (w *worker) popLane(looking *bool) *sched.Item {
 				}
 			}
 			if it, l = s.takeLocked(w.id, limit); it != nil {
+				limit = l.used
 				s.enterLocked(w, l, now)
+			}
+			if p == nil && w.takesTurns() && s.lendLocked(limit, now) {
+				s.mu.extra++ // until w, or another, ends a task or finds nothing
+				if it == nil {
+					continue
+				}
 			}
 			if it != nil || p == nil && !w.standIn {
 				s.restLocked()
@@ -238,6 +262,10 @@ func (w *worker) popLane(looking *bool) *sched.Item {
 		s.mu.waiting = append(s.mu.waiting, w)
 		s.mu.Unlock()
 		<-w.turn
+		if it := w.first; it != nil {
+			w.first = nil
+			return it
+		}
 		now = time.Since(rt.began)
 		s.mu.Lock()
 	}
@@ -255,6 +283,9 @@ func (w *worker) popAsleep() (it *sched.Item, again bool) {
 		s.tickLocked(nil)
 		if it, l = s.takeLocked(w.id, math.Inf(1)); it != nil {
 			s.enterLocked(w, l, now)
+		} else if w.takesTurns() && s.lendLocked(math.Inf(1), now) {
+			s.mu.extra++
+			again = true
 		}
 	}
 	s.mu.Unlock()

@@ -216,6 +216,9 @@ func (rt *Runtime) pushLane(t *task, from int) int {
 	if l.fullLocked() {
 		return sched.Nobody // see leaveLocked
 	}
+	if len(s.mu.waiting) > 0 && rt.parking.idle.Load() > 0 {
+		rt.parking.wakeAll() // one of those without a turn may be the only one that may run t
+	}
 	return w
 }
 

@@ -429,3 +429,68 @@ func TestNoCreditForTimeBefore(t *testing.T) {
 	}
 	must(t, second.Close())
 }
+
+// A worker that lent its turn to a kernel is not kept from a task that only it may run:
+// neither by workers that sleep, nor by kernels that give way.
+func TestTaskOfWorkerThatLentItsTurn(t *testing.T) {
+	for _, e := range sched.Table() {
+		for _, sleeps := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s-%v", e.Name, sleeps), func(t *testing.T) {
+				rt, _ := start(t, Options{Workers: 2, Policy: e.Name})
+				rt.lanes.slice = 0
+				a, b := rt.NewJob(context.Background(), JobOptions{Weight: 1}), rt.NewJob(context.Background(), JobOptions{Weight: 1})
+				var stop atomic.Bool
+				over, started := make(chan struct{}), make(chan bool)
+				giving := kernel("gives way", func(c *TaskContext) error {
+					started <- true
+					for !stop.Load() {
+						c.GiveWay()
+					}
+					return nil
+				})
+				must(t, a.Submit(&TaskSpec{Codelet: giving, Workers: []int{0}}))
+				<-started
+				must(t, b.Submit(&TaskSpec{Workers: []int{0}, Codelet: kernel("long", func(*TaskContext) error {
+					started <- true
+					<-over
+					return nil
+				})}))
+				<-started
+				for range 2000 { // until worker 1 waits
+					rt.lanes.mu.Lock()
+					n := len(rt.lanes.mu.waiting)
+					rt.lanes.mu.Unlock()
+					if n > 0 {
+						break
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if sleeps {
+					stop.Store(true)
+					must(t, a.Wait(context.Background()))
+					for range 2000 {
+						if rt.parking.idle.Load() > 0 {
+							break
+						}
+						time.Sleep(time.Millisecond)
+					}
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				defer cancel()
+				for range 3 {
+					must(t, b.Submit(&TaskSpec{Codelet: nop, Workers: []int{1}}))
+				}
+				c := rt.NewJob(context.Background(), JobOptions{Weight: 1})
+				must(t, c.Submit(&TaskSpec{Codelet: nop, Workers: []int{1}}))
+				if err := c.Wait(ctx); err != nil {
+					t.Errorf("worker 1 did not run its task: %v", err)
+				}
+				stop.Store(true)
+				close(over)
+				for _, j := range []*Job{a, b, c} {
+					must(t, j.Close())
+				}
+			})
+		}
+	}
+}

@@ -57,7 +57,7 @@ type worker struct {
 	turn     chan struct{} // receives a turn
 	nextLook time.Duration // when its kernel may give way again
 	paused   time.Duration // for which its kernels gave way, in all
-	first    *sched.Item   // the first task of a stand-in
+	first    *sched.Item   // the first task of a stand-in, or after a wait for a turn
 	// guarded by lanes.mu
 	lane  *lane         // of its task
 	since time.Duration // when its lane was last charged
