@@ -16,6 +16,7 @@ package filter
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -154,4 +155,75 @@ func (s *Split) Check(parent iface.Desc) error {
 		}
 	}
 	return nil
+}
+
+// Text writes filters that are applied in turn as scripts do, with these numbers of
+// parts: "rows(4) then cols(2)". Halos and sizes are left out.
+func Text(fs []Filter, dims []int) string {
+	var each []string
+	for k, f := range fs {
+		n := 1
+		if k == len(fs)-1 {
+			n = len(dims)
+		} else if f.Name() == "tiles" {
+			n = 2
+		}
+		n = min(n, len(dims))
+		name := f.Name()
+		if name == "halves" && (n == 0 || dims[0] != 2) {
+			name = "blocks"
+		}
+		args := strings.Trim(strings.ReplaceAll(fmt.Sprint(dims[:n]), " ", ", "), "[]")
+		if s, ok := f.(*slabs); ok && name == "axis" {
+			args = fmt.Sprintf("%d, %s", s.axis, args)
+		}
+		each = append(each, name+"("+args+")")
+		dims = dims[n:]
+	}
+	return strings.Join(each, " then ")
+}
+
+// Kind says what is wrong with the arguments of a filter.
+type Kind uint8
+
+// Reasons of an Error.
+const (
+	WrongKind    Kind = iota + 1 // the filter does not split data of this kind
+	NoParts                      // the number of parts is not positive, or there is nothing to split
+	TooManyParts                 // more parts than elements, or than MaxParts
+	BadSize                      // a size below 1
+	SumMismatch                  // the sizes do not add up to the length
+	BadHalo                      // a negative halo, or one that leaves no inside
+	BadAxis                      // an axis that the data does not have
+	BadRange                     // a range outside the axis, or an empty one
+)
+
+// Error says why a filter cannot split some data. Its text is a full sentence
+// without a full stop; the fields hold the numbers in it.
+type Error struct {
+	Kind   Kind
+	Filter string // name of the filter in the language
+	Arg    string // name of the argument at fault: "p", "q", "sizes", "halo", "k", "range"; "" for the data itself
+	Got    int    // the value at fault: a number of parts, a size, a sum, a halo, an axis
+	Want   int    // what it was held against: the number of elements, the smallest size, the rank
+	Index  int    // place in sizes (BadSize), -1 elsewhere
+	Unit   string // what is counted: "elements", "rows", "columns"
+
+	text string
+}
+
+// Error returns the sentence.
+func (e *Error) Error() string { return e.text }
+
+func fail(k Kind, filter, arg, unit string, got, want int, format string, args ...any) *Error {
+	return &Error{Kind: k, Filter: filter, Arg: arg, Got: got, Want: want, Index: -1, Unit: unit,
+		text: fmt.Sprintf(format, args...)}
+}
+
+// count writes a number with its unit: "1 row", "4098 rows".
+func count(n int, unit string) string {
+	if n == 1 {
+		unit = unit[:len(unit)-1]
+	}
+	return fmt.Sprintf("%d %s", n, unit)
 }

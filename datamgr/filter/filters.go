@@ -1,0 +1,317 @@
+package filter
+
+// The filters that cut along one axis: blocks, halves, rows, cols, axis.
+
+import (
+	"math"
+
+	"github.com/starpush/starpush/datamgr/iface"
+)
+
+// Blocks splits a vector into p parts, the first n mod p of them one longer.
+func Blocks(p int) Filter { return BlocksHalo(p, 0) }
+
+// BlockSizes splits a vector into parts of the given sizes, each 1 or more.
+func BlockSizes(sizes []int) Filter { return BlockSizesHalo(sizes, 0) }
+
+// Halves splits a vector in two, the first part one longer when n is odd.
+func Halves() Filter {
+	return &slabs{name: "halves", kind: iface.Vector, cut: cut{arg: "p", p: 2, unit: "elements"}}
+}
+
+// BlocksHalo splits the n-2·halo elements inside a vector into p parts, each
+// with halo elements more on both sides.
+func BlocksHalo(p, halo int) Filter {
+	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{arg: "p", p: p, halo: halo, unit: "elements"}}
+}
+
+// BlockSizesHalo is BlocksHalo with the sizes of the insides given.
+func BlockSizesHalo(sizes []int, halo int) Filter {
+	return &slabs{name: "blocks", kind: iface.Vector, cut: cut{sizes: own(sizes), halo: halo, unit: "elements"}}
+}
+
+// Rows splits a matrix into p slabs of rows, each with halo rows more above
+// and below; the rows inside are shared out as Blocks does.
+func Rows(p, halo int) Filter {
+	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{arg: "p", p: p, halo: halo, unit: "rows"}}
+}
+
+// RowSizes is Rows with the numbers of rows inside given.
+func RowSizes(sizes []int, halo int) Filter {
+	return &slabs{name: "rows", kind: iface.Matrix, cut: cut{sizes: own(sizes), halo: halo, unit: "rows"}}
+}
+
+// Cols splits a matrix into p strips of columns, each with halo columns more
+// on the left and right.
+func Cols(p, halo int) Filter {
+	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{arg: "p", p: p, halo: halo, unit: "columns"}}
+}
+
+// ColSizes is Cols with the numbers of columns inside given.
+func ColSizes(sizes []int, halo int) Filter {
+	return &slabs{name: "cols", kind: iface.Matrix, axis: 1, cut: cut{sizes: own(sizes), halo: halo, unit: "columns"}}
+}
+
+// Axis splits a block along axis k, counted from 0, into p slabs, each with halo
+// planes more on both sides; the planes inside are shared out as Blocks does.
+func Axis(k, p, halo int) Filter {
+	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{arg: "p", p: p, halo: halo, unit: "planes"}}
+}
+
+// AxisSizes is Axis with the numbers of planes inside given.
+func AxisSizes(k int, sizes []int, halo int) Filter {
+	return &slabs{name: "axis", kind: iface.Block, axis: k, cut: cut{sizes: own(sizes), halo: halo, unit: "planes"}}
+}
+
+type slabs struct {
+	name string
+	kind iface.Kind
+	axis int
+	cut  cut
+}
+
+func (f *slabs) Name() string { return f.name }
+
+func (f *slabs) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
+
+func (f *slabs) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
+	if e := wantKind(f.name, parent, f.kind); e != nil {
+		return nil, nil, e
+	}
+	if rank := int(parent.Rank); f.axis < 0 || f.axis >= rank {
+		return nil, nil, fail(BadAxis, f.name, "k", f.cut.unit, f.axis, rank-1,
+			"`%s` got axis %d, and the axes of a %v are 0 to %d", f.name, f.axis, parent.Kind, rank-1)
+	}
+	n, at, e := f.cut.parts(f.name, parent.Dim[f.axis])
+	if e != nil {
+		return nil, nil, e
+	}
+	whole := Whole(parent)
+	return []int{n}, func(i int, p *Part) {
+		s := at(i)
+		*p = whole
+		p.Lo[f.axis], p.Hi[f.axis] = s.lo, s.hi
+	}, nil
+}
+
+var plural = map[iface.Kind]string{
+	iface.Variable: "variables", iface.Vector: "vectors", iface.Matrix: "matrices", iface.Void: "void data",
+	iface.Block: "blocks",
+}
+
+func wantKind(name string, parent iface.Desc, kind iface.Kind) *Error {
+	if parent.Kind == kind {
+		return nil
+	}
+	return fail(WrongKind, name, "", "elements", int(parent.Kind), int(kind),
+		"`%s` splits %s, and the data is a %v", name, plural[kind], &parent)
+}
+
+// Tiles: a matrix cut along both axes.
+
+// Tiles splits a matrix into p rows of q tiles, indexed [i, j]. With a halo
+// the matrix carries a border of that width on all four sides, and so does
+// every tile.
+func Tiles(p, q, halo int) Filter {
+	return &tiles{
+		rows: cut{arg: "p", p: p, halo: halo, unit: "rows"},
+		cols: cut{arg: "q", p: q, halo: halo, unit: "columns"},
+	}
+}
+
+type tiles struct{ rows, cols cut }
+
+func (f *tiles) Name() string { return "tiles" }
+
+func (f *tiles) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
+
+func (f *tiles) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
+	if e := wantKind("tiles", parent, iface.Matrix); e != nil {
+		return nil, nil, e
+	}
+	// Both are checked before either is built, so that p·q is in bounds.
+	if e := f.rows.check("tiles", parent.Dim[0]); e != nil {
+		return nil, nil, e
+	}
+	if e := f.cols.check("tiles", parent.Dim[1]); e != nil {
+		return nil, nil, e
+	}
+	p, q := f.rows.p, f.cols.p
+	if p > MaxParts/q {
+		return nil, nil, fail(TooManyParts, "tiles", "p", "rows", p, MaxParts/q,
+			"`tiles` makes at most %d parts, and got %d x %d", MaxParts, p, q)
+	}
+	_, rows, e := f.rows.parts("tiles", parent.Dim[0])
+	if e != nil {
+		return nil, nil, e
+	}
+	_, cols, e := f.cols.parts("tiles", parent.Dim[1])
+	if e != nil {
+		return nil, nil, e
+	}
+	return []int{p, q}, func(i int, t *Part) {
+		r, c := rows(i/q), cols(i%q)
+		*t = Part{Drop: -1}
+		t.Lo[0], t.Hi[0] = r.lo, r.hi
+		t.Lo[1], t.Hi[1] = c.lo, c.hi
+	}, nil
+}
+
+// Pick: slices of one axis, one rank lower.
+
+// Pick makes one part of every index along axis k: part i is the slice at
+// index i. Parts of a block are matrices, parts of a matrix vectors, parts of a
+// vector variables.
+func Pick(axis int) Filter { return &pick{axis: axis, all: true} }
+
+// PickRange is Pick for the indices a ≤ i < b: part i is the slice at index a+i.
+func PickRange(axis, a, b int) Filter { return &pick{axis: axis, a: a, b: b} }
+
+type pick struct {
+	axis, a, b int
+	all        bool
+}
+
+func (f *pick) Name() string { return "pick" }
+
+func (f *pick) Split(parent iface.Desc) (Split, error) { return collect(f, parent) }
+
+func (f *pick) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
+	rank := int(parent.Rank)
+	if rank < 1 {
+		return nil, nil, fail(WrongKind, "pick", "", "elements", int(parent.Kind), 1,
+			"`pick` needs data with an index, and the data is a %v", &parent)
+	}
+	if f.axis < 0 || f.axis >= rank {
+		return nil, nil, fail(BadAxis, "pick", "k", "elements", f.axis, rank-1,
+			"`pick` got axis %d, and the axes of a %v are 0 to %d", f.axis, &parent, rank-1)
+	}
+	n := parent.Dim[f.axis]
+	a, b := f.a, f.b
+	if f.all {
+		a, b = 0, n
+		if n == 0 {
+			return nil, nil, fail(NoParts, "pick", "k", "elements", 0, 1, "axis %d of the %v has nothing to pick", f.axis, &parent)
+		}
+	}
+	switch {
+	case a < 0 || b > n || a > n:
+		got := b
+		if a < 0 || a > n {
+			got = a
+		}
+		return nil, nil, fail(BadRange, "pick", "range", "elements", got, n,
+			"`pick` got the range %d..%d, and axis %d has %s", a, b, f.axis, count(n, "elements"))
+	case a >= b:
+		return nil, nil, fail(BadRange, "pick", "range", "elements", b, a, "`pick` got the range %d..%d, which is empty", a, b)
+	case b-a > MaxParts:
+		return nil, nil, fail(TooManyParts, "pick", "range", "elements", b-a, MaxParts,
+			"`pick` makes at most %d parts, and got %d", MaxParts, b-a)
+	}
+	whole := Whole(parent)
+	whole.Drop = f.axis
+	return []int{b - a}, func(i int, p *Part) {
+		*p = whole
+		p.Lo[f.axis], p.Hi[f.axis] = a+i, a+i+1
+	}, nil
+}
+
+// How one axis is cut into intervals: p nearly equal ones or given sizes, with
+// or without a halo. All other filters are made of this.
+
+// cut is a rule for one axis.
+type cut struct {
+	arg   string // name of the argument p: "p", or "q" for the columns of tiles
+	p     int
+	sizes []int // nil: p equal parts
+	halo  int
+	unit  string // what is counted along the axis
+}
+
+// span is a half-open interval.
+type span struct{ lo, hi int }
+
+// check reports what is wrong with the rule for an axis of n elements.
+func (c *cut) check(name string, n int) *Error {
+	if c.halo < 0 {
+		return fail(BadHalo, name, "halo", c.unit, c.halo, 0, "`%s` needs a halo of 0 or more, and got %d", name, c.halo)
+	}
+	if c.halo > n/2 {
+		return fail(BadHalo, name, "halo", c.unit, c.halo, n/2,
+			"a halo of %d on both ends does not fit into %s", c.halo, count(n, c.unit))
+	}
+	in := n - 2*c.halo
+	inside := count(in, c.unit)
+	if c.halo > 0 {
+		inside += " inside the halo"
+	}
+	if c.sizes == nil {
+		switch {
+		case c.p < 1:
+			return fail(NoParts, name, c.arg, c.unit, c.p, 1, "`%s` needs 1 part or more, and got %d", name, c.p)
+		case c.p > in:
+			return fail(TooManyParts, name, c.arg, c.unit, c.p, in, "`%s` cannot make %s of %s", name, count(c.p, "parts"), inside)
+		case c.p > MaxParts:
+			return fail(TooManyParts, name, c.arg, c.unit, c.p, MaxParts, "`%s` makes at most %d parts, and got %d", name, MaxParts, c.p)
+		}
+		return nil
+	}
+	if len(c.sizes) == 0 {
+		return fail(NoParts, name, "sizes", c.unit, 0, 1, "`%s` needs 1 part or more, and `sizes` is empty", name)
+	}
+	if len(c.sizes) > MaxParts {
+		return fail(TooManyParts, name, "sizes", c.unit, len(c.sizes), MaxParts,
+			"`%s` makes at most %d parts, and got %d sizes", name, MaxParts, len(c.sizes))
+	}
+	sum := 0
+	for i, s := range c.sizes {
+		if s < 1 {
+			e := fail(BadSize, name, "sizes", c.unit, s, 1, "part %d of `%s` has size %d; each size is 1 or more", i, name, s)
+			e.Index = i
+			return e
+		}
+		if sum > math.MaxInt-s {
+			sum = math.MaxInt
+			break
+		}
+		sum += s
+	}
+	if sum != in {
+		tail := ""
+		if c.halo > 0 {
+			tail = " inside the halo"
+		}
+		return fail(SumMismatch, name, "sizes", c.unit, sum, in, "the parts cover %d of %s%s", sum, count(in, c.unit), tail)
+	}
+	return nil
+}
+
+// parts cuts 0..n and returns the number of parts and what the i-th one is. With a
+// halo of h the parts share out the n-2h elements inside, and each has h more on
+// both sides.
+func (c *cut) parts(name string, n int) (int, func(i int) span, *Error) {
+	if e := c.check(name, n); e != nil {
+		return 0, nil, e
+	}
+	more := 2 * c.halo
+	if c.sizes != nil {
+		from := make([]int, len(c.sizes))
+		at := 0
+		for i, s := range c.sizes {
+			from[i] = at
+			at += s
+		}
+		return len(from), func(i int) span { return span{from[i], from[i] + c.sizes[i] + more} }, nil
+	}
+	q, r := (n-more)/c.p, (n-more)%c.p
+	return c.p, func(i int) span {
+		lo := i*q + min(i, r)
+		if i < r {
+			return span{lo, lo + q + 1 + more}
+		}
+		return span{lo, lo + q + more}
+	}, nil
+}
+
+// own keeps a list that the caller may change later; it is never nil.
+func own(sizes []int) []int { return append(make([]int, 0, len(sizes)), sizes...) }
