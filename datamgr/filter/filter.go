@@ -1,8 +1,8 @@
 // Package filter is the geometry of partitioning: how an index space is cut
 // into parts. It knows shapes and nothing else, neither memory nor tasks.
 //
-// Blocks splits a vector; Rows, Cols and Tiles split a matrix; Pick takes one index
-// away. Numbers of parts come first, halo last. Parts are equal as far
+// Blocks and Halves split a vector; Rows, Cols and Tiles split a matrix; Axis splits a
+// block; Pick takes one index away. Numbers of parts come first, halo last. Parts are equal as far
 // as the sizes allow: the first n mod p of p parts have one element more. With a halo
 // of h the parent carries a border of h elements at both ends of each axis that is split,
 // only what is inside is shared out, and each part has h elements more on both sides,
@@ -157,6 +157,8 @@ func (s *Split) Check(parent iface.Desc) error {
 	return nil
 }
 
+// Filters as text.
+
 // Text writes filters that are applied in turn as scripts do, with these numbers of
 // parts: "rows(4) then cols(2)". Halos and sizes are left out.
 func Text(fs []Filter, dims []int) string {
@@ -182,6 +184,8 @@ func Text(fs []Filter, dims []int) string {
 	}
 	return strings.Join(each, " then ")
 }
+
+// Errors of filters.
 
 // Kind says what is wrong with the arguments of a filter.
 type Kind uint8

@@ -1,6 +1,6 @@
 package filter
 
-// The filters that cut along one axis: blocks, halves, rows, cols, axis.
+// The filters: blocks, halves, rows, cols and axis, which cut along one axis; tiles; pick.
 
 import (
 	"math"
@@ -217,7 +217,7 @@ func (f *pick) lazy(parent iface.Desc) ([]int, func(int, *Part), error) {
 }
 
 // How one axis is cut into intervals: p nearly equal ones or given sizes, with
-// or without a halo. All other filters are made of this.
+// or without a halo. All filters but pick are made of this.
 
 // cut is a rule for one axis.
 type cut struct {

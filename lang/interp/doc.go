@@ -13,4 +13,9 @@
 // pass the blocks, which release arrays and unregister handles. Panics of host
 // functions are caught where they are called; any other panic that reaches an
 // entry point becomes a diagnostic as well: nothing leaves the package.
+//
+// Each construct has its compiler, its code and its run-time errors in one file: data.go
+// (register, invalidate, unregister, evict, prefetch, hint), view.go (partition), insert.go,
+// acquire.go, wait.go, index.go, call.go. Errors that the engine returns become diagnostics
+// in errors.go.
 package interp
