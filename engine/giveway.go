@@ -49,9 +49,9 @@ type turns struct {
 // its data, and that time does not count as the kernel's.
 //
 // A kernel that runs for long should call it every 0.1 ms or so, where it holds no lock that
-// other kernels may want; bodies written in the language do. Without jobs with shares a
-// call takes a few ns. It does nothing in parallel tasks, on devices, with Options.RAM and
-// with Options.Verify.
+// other kernels may want; bodies written in the language do. Goroutines of the kernel may
+// call it, too, and wait together. Without jobs with shares a call takes a few ns. It does
+// nothing in parallel tasks, on devices, with Options.RAM and with Options.Verify.
 func (c *TaskContext) GiveWay() {
 	if w := c.w; w != nil && w.rt.lanes.on.Load() {
 		w.giveWay(c)
@@ -64,8 +64,13 @@ func (w *worker) takesTurns() bool { return w.stream == nil && w.lookahead == ni
 
 func (w *worker) giveWay(c *TaskContext) {
 	rt, s := w.rt, &w.rt.lanes
+	if c.part != nil || rt.verify != nil || !w.takesTurns() {
+		return
+	}
+	w.giving.Lock() // a kernel's goroutines wait together
+	defer w.giving.Unlock()
 	now := time.Since(rt.began)
-	if now < w.nextLook || c.part != nil || rt.verify != nil || !w.takesTurns() {
+	if now < w.nextLook {
 		return
 	}
 	w.nextLook = now + s.slice

@@ -494,3 +494,33 @@ func TestTaskOfWorkerThatLentItsTurn(t *testing.T) {
 		}
 	}
 }
+
+// Goroutines of one kernel may give way at once.
+func TestGoroutinesOfKernelGiveWay(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 1})
+	rt.lanes.slice = 0
+	a, b := rt.NewJob(context.Background(), JobOptions{Weight: 1}), rt.NewJob(context.Background(), JobOptions{Weight: 1})
+	var stop atomic.Bool
+	started := make(chan bool)
+	must(t, a.Submit(&TaskSpec{Codelet: kernel("wide", func(c *TaskContext) error {
+		started <- true
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for !stop.Load() {
+					c.GiveWay()
+				}
+			})
+		}
+		all.Wait()
+		return nil
+	})}))
+	<-started
+	for range 200 {
+		must(t, b.Submit(&TaskSpec{Codelet: nop}))
+		must(t, b.Wait(context.Background()))
+	}
+	stop.Store(true)
+	must(t, a.Close())
+	must(t, b.Close())
+}

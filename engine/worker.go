@@ -55,7 +55,8 @@ type worker struct {
 	standIn  bool          // see giveway.go
 	hasTurn  bool          // of a stand-in
 	turn     chan struct{} // receives a turn
-	nextLook time.Duration // when its kernel may give way again
+	giving   sync.Mutex    // held in giveWay
+	nextLook time.Duration // when its kernel may give way again; guarded by giving
 	paused   time.Duration // for which its kernels gave way, in all
 	first    *sched.Item   // the first task of a stand-in, or after a wait for a turn
 	// guarded by lanes.mu
