@@ -107,7 +107,7 @@ func refused(want *Outcome, ds lang.Diagnostics) string {
 		case d.Severity != lang.Error:
 		case want.Err != nil && want.Err.Line == line && slices.Contains(want.Err.Codes, d.Code):
 		case d.Code == "E0405" && (want.Blocked || want.Err.code() == "R0104"):
-		case (!want.Reached[line] || want.Skipped[line]) && strings.HasPrefix(d.Code, "E04"):
+		case (!want.Reached[line] || want.Skipped[line]) && (strings.HasPrefix(d.Code, "E03") || strings.HasPrefix(d.Code, "E04")):
 		case strings.HasPrefix(d.Code, "E0601"):
 		default:
 			return fmt.Sprintf("refused: %v", d)

@@ -90,6 +90,9 @@ func (m *Machine) ready(t *task, earlier []*task) bool {
 	for _, u := range t.uses {
 		for _, e := range earlier {
 			if !u.loose && e.mustWait(u.handle, u.mode) {
+				if u.mode == Redux { // the task need not wait, as it has a copy of its own
+					panic(undetermined("a contribution behind a task that waits"))
+				}
 				return false
 			}
 			passes = passes || u.mode == Commute && e.commutes(u.handle)
