@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/starpush/starpush/lang/vocab"
 )
 
 var (
@@ -178,7 +181,7 @@ func features() []string {
 		out = append(out, "acquire "+m.String())
 	}
 	out = append(out, "without order", "mixed types")
-	for _, f := range []string{"blocks", "halves", "rows", "cols", "tiles", "axis", "pick", "then", "halo", "sizes", "range", "part of a part"} {
+	for _, f := range append(slices.Sorted(maps.Keys(vocab.Filters)), "then", "halo", "sizes", "range", "part of a part") {
 		out = append(out, "filter "+f)
 	}
 	return out
