@@ -206,6 +206,17 @@ func (s *lanes) lendLocked(limit float64, now time.Duration) bool {
 	return false
 }
 
+// recall gives w a turn beside the others, if it waits for one between two tasks.
+func (s *lanes) recall(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.mu.waiting, w); i >= 0 {
+		s.mu.waiting = slices.Delete(s.mu.waiting, i, i+1)
+		s.mu.extra++
+		w.turn <- struct{}{}
+	}
+}
+
 // popLane takes the next task for w from the lanes; nil if there is none. A worker may pass
 // its turn on and wait for the next one before that; a stand-in gets nil once it has passed
 // its turn on. If *looking is set, and w has to wait, it is cleared: another worker looks for
@@ -266,10 +277,16 @@ func (w *worker) popLane(looking *bool) *sched.Item {
 		}
 		s.mu.waiting = append(s.mu.waiting, w)
 		s.mu.Unlock()
+		if w.wanted() { // callLocked may have looked before w was there
+			s.recall(w)
+		}
 		<-w.turn
 		if it := w.first; it != nil {
 			w.first = nil
 			return it
+		}
+		if w.wanted() {
+			return nil // and joins
 		}
 		now = time.Since(rt.began)
 		s.mu.Lock()

@@ -415,6 +415,7 @@ func (rt *Runtime) wakeFreed(freed, taken *lane) {
 	rt.wakeSleepers(freed)
 	if q := &rt.gangs; freed != nil && q.open.Load() > 0 {
 		q.mu.Lock()
+		q.callLocked(rt)
 		q.cond.Broadcast()
 		q.mu.Unlock()
 	}

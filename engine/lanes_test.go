@@ -524,3 +524,46 @@ func TestGoroutinesOfKernelGiveWay(t *testing.T) {
 	must(t, a.Close())
 	must(t, b.Close())
 }
+
+// A worker that lent its turn becomes a member of a gang that only it can complete.
+func TestGangOfWorkerThatLentItsTurn(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 3})
+	rt.lanes.slice = 0
+	var jobs [3]*Job
+	for i := range jobs {
+		jobs[i] = rt.NewJob(context.Background(), JobOptions{Weight: 1})
+	}
+	var stop atomic.Bool
+	over, started := make(chan struct{}), make(chan bool)
+	must(t, jobs[0].Submit(&TaskSpec{Workers: []int{0}, Codelet: kernel("gives way", func(c *TaskContext) error {
+		started <- true
+		for !stop.Load() {
+			c.GiveWay()
+		}
+		return nil
+	})}))
+	<-started
+	must(t, jobs[1].Submit(&TaskSpec{Workers: []int{0}, Codelet: kernel("long", func(*TaskContext) error {
+		started <- true
+		<-over
+		return nil
+	})}))
+	<-started
+	gang := &Codelet{Name: "gang", CPU: []Impl{func(c *TaskContext) error { return c.Barrier() }}, Traits: &Traits{Parallel: SPMD}}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for range 20 {
+		_, err := jobs[2].SubmitWith(&TaskSpec{Codelet: gang, Workers: []int{1, 2}}, TaskOptions{Size: 2})
+		must(t, err)
+		if err := jobs[2].Wait(ctx); err != nil {
+			t.Errorf("a gang of workers 1 and 2: %v", err)
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	stop.Store(true)
+	close(over)
+	for _, j := range jobs {
+		must(t, j.Close())
+	}
+}

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -435,10 +436,27 @@ func (q *gangs) joinLocked(g *gang, w *worker, keep *lane) int {
 		q.open.Add(-1)
 		if len(q.mu.queue) > 0 {
 			w.rt.parking.wakeAll()
+			q.callLocked(w.rt)
 		}
 		q.cond.Broadcast()
 	}
 	return rank
+}
+
+// callLocked gives a turn to workers that wait for one (giveway.go) and that the first gang
+// wants: they may be the only ones that may be members.
+func (q *gangs) callLocked(rt *Runtime) {
+	if !rt.lanes.on.Load() || len(q.mu.queue) == 0 {
+		return
+	}
+	rt.lanes.mu.Lock()
+	waiting := slices.Clone(rt.lanes.mu.waiting)
+	rt.lanes.mu.Unlock()
+	for _, u := range waiting {
+		if q.mu.queue[0].wants(u) {
+			rt.lanes.recall(u)
+		}
+	}
 }
 
 // assemble gives t, if it is parallel, its gang with all members. w leads it.
@@ -464,6 +482,7 @@ func (w *worker) assemble(t *task) {
 	q.open.Add(1)
 	if len(q.mu.queue) == 1 {
 		rt.parking.wakeAll()
+		q.callLocked(rt)
 	}
 	q.cond.Broadcast()
 	for len(g.members) < g.size {
