@@ -74,6 +74,19 @@ func (t *task) mustWait(h *handle, m Mode) bool {
 	return slices.ContainsFunc(t.uses, func(u use) bool { return !u.loose && conflict(u.handle, u.mode, h, m) })
 }
 
+// combines gives up where a use of h combines contributions behind an unpartition that waits:
+// the combination is a write, which waits for that, although the use itself need not.
+func (m *Machine) combines(h *handle, earlier []*task) {
+	if !slices.ContainsFunc(h.places, func(p int) bool { return h.cells[p].group != nil }) {
+		return
+	}
+	for _, t := range earlier {
+		if slices.ContainsFunc(t.uses, func(u use) bool { return u.mode == gathers && u.handle.shares(h) }) {
+			panic(undetermined("contributions behind an unpartition that waits"))
+		}
+	}
+}
+
 // ready reports whether t can run behind the tasks of earlier.
 func (m *Machine) ready(t *task, earlier []*task) bool {
 	for _, g := range t.gates {
@@ -88,6 +101,9 @@ func (m *Machine) ready(t *task, earlier []*task) bool {
 	}
 	passes := false
 	for _, u := range t.uses {
+		if u.mode != Redux && u.mode != Scratch && u.mode != gathers {
+			m.combines(u.handle, earlier)
+		}
 		for _, e := range earlier {
 			if !u.loose && e.mustWait(u.handle, u.mode) {
 				if u.mode == Redux { // the task need not wait, as it has a copy of its own

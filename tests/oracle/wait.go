@@ -32,6 +32,7 @@ func (m *Machine) settled(h *handle, mode Mode, line int) {
 			m.stuck(line)
 		}
 	}
+	m.combines(h, m.pending)
 	for _, x := range m.holds {
 		if conflict(x.handle, x.mode, h, mode) {
 			m.stuck(line)
