@@ -364,7 +364,7 @@ func TestRun(t *testing.T) {
 	must(t, j.Run(ctx, func(x []float64) { clear(x) }, W(x)))
 	inside := make(chan error, 2)
 	must(t, j.Run(ctx, func([]float64) {
-		inside <- j.Run(ctx, func() {})
+		inside <- j.Run(ctx, func([]float64) {}, W(x)) // it waits for this kernel
 		_, err := x.Value(ctx, j)
 		inside <- err
 	}, R(x)))
