@@ -193,6 +193,10 @@ func (m *Machine) field(e *Expr, line int) Value {
 		}
 	case *hold:
 		return intValue(field(e.Field, x.dims, x.offset))
+	case *handle:
+		if (e.Ref == nil || len(e.Ref.Index) == 0) && x.alive() == "E0403" {
+			return intValue(field(e.Field, x.dims, x.offset)) // it still has its shape
+		}
 	}
 	r := e.Ref
 	if r == nil {
