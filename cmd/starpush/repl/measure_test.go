@@ -41,7 +41,7 @@ func TestCopiesWithin(t *testing.T) {
 func TestTraceIntoPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
-		t.Skip("no pipes with names here: ", err)
+		t.Skip("this system has no named pipes: ", err)
 	}
 	if err := writable(pipe); err != nil {
 		t.Error(err)
