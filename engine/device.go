@@ -147,12 +147,12 @@ func (w *worker) callOnDevice(fn Impl) error {
 			if w.rt.opt.Poison {
 				w.poison(t) // here: the device may be lost, and its memory gone, at any other time
 			}
-			return callKernel(fn, &w.tc, w.exit)
+			return callKernel(fn, &w.tc, w.onExit)
 		})
 	}
 	err := callKernel(fn, &w.tc, func(err error) {
 		_ = w.stream.Sync()
-		w.exit(err)
+		w.exit(w.tc.t, err)
 	})
 	if e := w.stream.Sync(); err == nil {
 		err = e

@@ -188,9 +188,10 @@ func (w *worker) call(fn Impl) error {
 	return callKernel(fn, &w.tc, w.onExit)
 }
 
-// exit is called when a kernel ends the worker's goroutine.
-func (w *worker) exit(err error) {
-	t := w.tc.t
+// exit fails t, because its kernel, or a function called for it, ends the worker's goroutine.
+// Only a kernel's task is sure to be the one of w.tc: functions that prepare a task are
+// called before w.tc is set.
+func (w *worker) exit(t *task, err error) {
 	t.extend()
 	w.running.Store(nil)
 	w.fail(t, err)

@@ -129,7 +129,7 @@ func (w *worker) contributeOnDevice(t *task) ([]Operand, error) {
 		err := callKernel(func(*TaskContext) (err error) {
 			c, err = op.Handle.ContributeOnDevice(w.node)
 			return err
-		}, nil, func(error) { w.exit(op.Handle.Exited("initialise")) })
+		}, nil, func(error) { w.exit(t, op.Handle.Exited("initialise")) })
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +231,7 @@ func (w *worker) contributeAside(t *task, h *datamgr.Handle, node int) (*datamgr
 	}
 	c := &x.redux[k]
 	err := callKernel(func(*TaskContext) error { return c.TakeFromPool(&x.place) }, nil,
-		func(error) { w.exit(h.Exited("initialise")) })
+		func(error) { w.exit(t, h.Exited("initialise")) })
 	return c, err
 }
 
@@ -306,7 +306,7 @@ func (w *worker) contribute(t *task, i int) error {
 			x.redux = append(x.redux, c)
 		}
 		return err
-	}, nil, func(error) { w.exit(h.Exited("initialise")) })
+	}, nil, func(error) { w.exit(t, h.Exited("initialise")) })
 }
 
 // plant puts the numbered contributions of t, whose kernel has succeeded, in their

@@ -309,12 +309,21 @@ func TestExitInContribution(t *testing.T) {
 			y, z := ints(t, rt, make([]int64, 1)), ints(t, rt, make([]int64, 1))
 			must(t, rt.SetReduction(h, e.reduction(true)))
 			must(t, rt.SetReduction(other, datamgr.SumReduction()))
-			contribute(t, j, 1, general, y, other, h)
+			for w := range rt.Workers() { // the task that fails is not the first of its worker
+				_, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, z), Workers: []int{w}})
+				must(t, err)
+			}
+			must(t, j.Wait(context.Background()))
+			onLast := TaskSpec{Codelet: incs, Operands: ops(iface.RW, y, iface.Redux, other, iface.Redux, h), Workers: []int{rt.Workers() - 1}}
+			if general {
+				onLast.Name = "general"
+			}
+			aside(func() { must(t, j.Submit(&onLast)) }) // a device's worker, if there is one
 			contribute(t, j, 5, general, z, other)
 			lostByExit(t, j, h, "initialise")
 			lostByExit(t, j, other, "initialise") // the failed task was to add to it
 			lostByExit(t, j, y, "initialise")
-			readable(t, j, z, 5)
+			readable(t, j, z, int64(5+rt.Workers()))
 			must(t, j.Wait(context.Background()))
 			if f := j.Stats().Failed; f != 1 && !again || f == 0 {
 				t.Errorf("%d tasks failed", f)

@@ -86,7 +86,7 @@ func (w *worker) launch(t *task, fn Impl, impl int) {
 		_ = w.stream.Sync()
 		w.kernelStarted(&f)
 		w.kernelEnded(&f, err)
-		w.exit(err)
+		w.exit(t, err)
 	})
 	if err == nil {
 		f.event, err = w.stream.Record()

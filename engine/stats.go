@@ -184,7 +184,7 @@ func (a *tally) count(w *worker, k *tallied, t *task) {
 	case t.codelet.Flops != nil:
 		// on this goroutine, as it is called after many a short kernel: one that
 		// ends it does what a kernel does that way
-		_ = callKernel(func(*TaskContext) error { k.flops += t.flops(&a.descs); return nil }, nil, func(error) { w.exit(errFlopsExit) })
+		_ = callKernel(func(*TaskContext) error { k.flops += t.flops(&a.descs); return nil }, nil, func(error) { w.exit(t, errFlopsExit) })
 	}
 }
 

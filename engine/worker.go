@@ -42,7 +42,7 @@ type worker struct {
 	ended      int64 // tasks of job that ended, not yet added to it
 	slow       bool  // the last task that was timed took long
 	scratch    []scratch
-	onExit     func(error) // exit
+	onExit     func(error) // exit for the task of tc
 	inBareCall bool        // callBare runs
 	tally      tally
 	notIdle    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
@@ -71,7 +71,7 @@ func newWorker(sub datamgr.Submission, rt *Runtime, dev accel.Device, i, node in
 		own: len(rt.workers), turn: make(chan struct{}, 1),
 		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
 	w.releaser.w = w
-	w.onExit = w.exit
+	w.onExit = func(err error) { w.exit(w.tc.t, err) }
 	sub.AddPublisher(&w.pub)
 	return w
 }
@@ -93,7 +93,7 @@ func (w *worker) loop() {
 			if v := recover(); v != nil {
 				err = newPanic(v)
 			}
-			w.exit(err)
+			w.exit(w.tc.t, err)
 		}
 	}()
 	if w.standIn {
