@@ -64,9 +64,9 @@ func (w *Waiter) SetNext(n *Waiter) { w.link = n }
 
 // epoch is one group of accesses to one fragment.
 type epoch struct {
-	rem     atomic.Int32
+	count   memberCount
 	mode    AccessMode
-	inline  bool // lives in its fragment; rem is -1 while it is free
+	inline  bool // lives in its fragment; its count says when it is free
 	waiters atomic.Pointer[Access]
 	next    *epoch
 	kids    *[]*epoch // first epochs of the pieces, when its fragment was split while it was the last
@@ -91,42 +91,36 @@ func group(m AccessMode) bool { return m == modeR || m == modeC }
 func (sub Submission) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool {
 	e := f.tail
 	a.w = w
-	if b := &sub.reg.batch; b.f == f {
-		if m == b.mode && b.left > 0 {
-			b.left--
-			a.e = e
-			return false
-		}
-		if m != b.mode {
-			sub.endBatch()
-		}
+	if e.count.joinsBatch(sub, m) {
+		a.e = e
+		return false
 	}
-	if e.rem.Load() == 1 { // active and empty: use it again
+	if e.count.idle(sub) { // active and empty: use it again
 		e.mode = m
-		storeOwned(&e.rem, 2+sub.beginBatch(f, m))
+		e.count.set(countLast + e.count.joining(sub, m))
 		a.e = e
 		return false
 	}
 	if m == e.mode && group(m) {
 		a.e = e
 		if e.waiters.Load() == &activated {
-			e.rem.Add(1 + sub.beginBatch(f, m))
+			e.count.join(e.count.joining(sub, m))
 			return false
 		}
-		e.rem.Add(1)
+		e.count.join(countMember)
 		return e.enqueue(a)
 	}
 	n := &f.first
-	if e == n || n.rem.Load() != -1 {
+	if e == n || !n.count.isFree() {
 		n = sub.newEpoch()
 	}
 	n.mode, n.next = m, nil
 	a.e, a.next = n, nil
-	storeOwned(&n.rem, 2)
+	n.count.set(countMember + countLast)
 	storeOwnedPointer(&n.waiters, a)
 	e.next = n
 	f.tail = n
-	if e.rem.Add(-1) == 0 { // it was empty, and waited for nothing but this
+	if e.count.seal(sub) { // it was empty, and waited for nothing but this
 		storeOwnedPointer(&n.waiters, &activated)
 		sub.recycle(e)
 		return false
@@ -172,7 +166,7 @@ func (sub Submission) newEpoch() *epoch {
 // recycle gives e back.
 func (sub Submission) recycle(e *epoch) {
 	if e.inline {
-		e.rem.Store(-1)
+		e.count.free()
 		return
 	}
 	e.next = sub.reg.freeEpoch
@@ -220,7 +214,7 @@ func (c *Completer) Release(w *Waiter) {
 // Finish ends accesses and releases what waited for them.
 func (c *Completer) Finish(as []Access) {
 	if len(as) == 1 {
-		if e := as[0].e; e.rem.Add(-1) == 0 {
+		if e := as[0].e; e.count.leave(1) {
 			c.end(e)
 		}
 		return
@@ -244,7 +238,7 @@ func (c *Completer) finish(as []Access) {
 	k := 0
 	for i := range as {
 		e := as[i].e
-		if e.rem.Add(-1) != 0 {
+		if !e.count.leave(1) {
 			continue
 		}
 		if e.kids != nil {
@@ -299,7 +293,7 @@ func (c *Completer) end(e *epoch) {
 			if !shared {
 				c.activate(k)
 			}
-			if k.rem.Add(-1) == 0 {
+			if k.count.parentEnded() {
 				work = append(work, k)
 			}
 		}
@@ -353,7 +347,7 @@ func (c *Completer) wake(a *Access) {
 // recycle gives e back in batches, so that workers seldom meet on a line.
 func (c *Completer) recycle(e *epoch) {
 	if e.inline {
-		e.rem.Store(-1)
+		e.count.free()
 		return
 	}
 	e.next = c.free
@@ -392,11 +386,11 @@ func (d *Datum) split(sub Submission, f *Fragment, in Box, g *growth) error {
 // needsNoLock reports whether the epochs of f alone keep its accesses apart: no unordered
 // access is left, and none that commute. Tasks that run are no obstacle, as the first
 // unordered access to a piece waits for them; see unorder. d.mu is held.
-func (f *Fragment) needsNoLock(_ Submission) bool {
+func (f *Fragment) needsNoLock(sub Submission) bool {
 	if f.lock == nil || f.unordered && f.d.unordered.Load() != 0 {
 		return false
 	}
-	return f.tail.rem.Load() == 1 || f.unordered && !f.lockNeeded
+	return f.tail.count.idle(sub) || f.unordered && !f.lockNeeded
 }
 
 // dropLock takes its lock from f. d.mu is held.
@@ -415,7 +409,6 @@ func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 		nodes = group16(nodes)
 		deep++
 	}
-	sub.endBatch()
 	d.mu.Lock()
 	for f.copies > 0 { // copies end by themselves
 		d.mu.wake.Wait()
@@ -426,7 +419,7 @@ func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 	d.fragments += len(pieces) - 1
 	noLock := f.needsNoLock(sub)
 	e := f.tail
-	if e.rem.Load() != 1 {
+	if !e.count.idle(sub) {
 		shared := group(e.mode)
 		firsts := make([]*epoch, len(pieces))
 		var waits []Access
@@ -435,7 +428,7 @@ func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 		}
 		for i, k := range pieces {
 			first := &k.first
-			first.rem.Store(2)
+			first.count.set(countLast + countParent)
 			first.waiters.Store(nil)
 			if shared {
 				first.mode = e.mode
@@ -447,7 +440,7 @@ func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 			firsts[i] = first
 		}
 		e.kids = &firsts
-		if e.rem.Add(-1) == 0 {
+		if e.count.seal(sub) {
 			d.reg.completer.end(e)
 		}
 	}
@@ -466,46 +459,124 @@ func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
 	d.mu.Unlock()
 }
 
-// Batches: the members of a group are counted several at a time, where they are
-// submitted and where they end. Otherwise the submitter and the workers would
-// fetch the line with the epoch's count from each other for every member.
+// memberCount counts what an epoch waits for: countMember for each unfinished member,
+// countLast while the epoch is the last of its fragment, and countParent while the
+// fragment that was split to make its fragment is not through. At 0 the epoch ends. An
+// epoch that lives in its fragment and is not in use has a count of -1.
+//
+// Members of a group are counted several at a time, where they are submitted and where
+// they end. Otherwise the submitter and the workers would fetch the line with the count
+// from each other for every member. So the count of the epoch of Registry.batch includes
+// members that have not come. The methods that take a Submission correct that first,
+// where it matters: idle, is, seal and settle. Workers need no exact count: one that has
+// a batch is of a last epoch, which does not end.
+type memberCount struct{ n atomic.Int32 }
+
+// The parts of a memberCount.
+const (
+	countMember int32 = 1
+	countLast   int32 = 1
+	countParent int32 = 1
+	countFree   int32 = -1
+)
 
 // batch is the group that was joined last.
 type batch struct {
-	f    *Fragment
+	of   *memberCount // of a last epoch, if left > 0; may be in use for something else otherwise
 	mode AccessMode
-	left int32 // members that the last epoch of f counts already, and that have not come
+	left int32 // members that the count includes, and that have not come
 }
 
 // batchSize is how many members are counted at a time, once a second one has
 // come right after the first.
 const batchSize = 32
 
-// beginBatch is called when an access joins the last epoch of f, which is active.
-// It returns for how many more that are to come the epoch should count.
-func (sub Submission) beginBatch(f *Fragment, m AccessMode) int32 {
+// set gives c its first value, which other goroutines reach only later by an atomic
+// operation or a lock.
+func (c *memberCount) set(n int32) { storeOwned(&c.n, n) }
+
+// joinsBatch counts a member in mode m that c includes already; it reports false if
+// there is none. A batch in another mode ends.
+func (c *memberCount) joinsBatch(sub Submission, m AccessMode) bool {
 	b := &sub.reg.batch
-	if !group(m) {
-		return 0
+	if b.of != c {
+		return false
 	}
-	if b.f == f && b.mode == m {
-		b.left = batchSize - 1
-		return b.left
+	if b.mode != m {
+		sub.endBatch()
+		return false
 	}
-	sub.endBatch()
-	b.f, b.mode = f, m
-	return 0
+	if b.left == 0 {
+		return false
+	}
+	b.left--
+	return true
 }
 
-// endBatch makes the count of the group exact: call it before a check whether a fragment
-// is idle.
+// joining returns what to add to c for a member in mode m of an active last epoch:
+// countMember, and as much for each member that is expected after it.
+func (c *memberCount) joining(sub Submission, m AccessMode) int32 {
+	if !group(m) {
+		return countMember
+	}
+	b := &sub.reg.batch
+	if b.of == c && b.mode == m {
+		b.left = batchSize - 1
+		return batchSize * countMember
+	}
+	sub.endBatch()
+	b.of, b.mode = c, m
+	return countMember
+}
+
+// join adds members to an epoch that has not ended.
+func (c *memberCount) join(n int32) { c.n.Add(n) }
+
+// leave takes n members away and reports whether the epoch has ended. Then the caller
+// owns it.
+func (c *memberCount) leave(n int32) bool { return c.n.Add(-n) == 0 }
+
+// parentEnded is leave for the fragment that was split to make the epoch's fragment.
+func (c *memberCount) parentEnded() bool { return c.n.Add(-countParent) == 0 }
+
+// seal records that the epoch is no longer the last of its fragment: it has a successor,
+// or its fragment was split. It reports whether the epoch has ended; then the caller owns
+// it.
+func (c *memberCount) seal(sub Submission) bool {
+	c.settle(sub)
+	return c.n.Add(-countLast) == 0
+}
+
+// idle reports whether the epoch, the last of its fragment, is active and has no members.
+func (c *memberCount) idle(sub Submission) bool { return c.is(sub, countLast) }
+
+// is reports whether c is n, without members that have not come.
+func (c *memberCount) is(sub Submission, n int32) bool {
+	c.settle(sub)
+	return c.n.Load() == n
+}
+
+// settle makes c exact, until the next member joins.
+func (c *memberCount) settle(sub Submission) {
+	if b := &sub.reg.batch; b.of == c && b.left > 0 {
+		sub.endBatch()
+	}
+}
+
+// endBatch ends the batch: the members that have not come are not counted any more.
 func (sub Submission) endBatch() {
 	b := &sub.reg.batch
 	if b.left > 0 {
-		b.f.tail.rem.Add(-b.left) // the last epoch counts 1 for itself: it does not end
+		b.of.n.Add(-b.left) // the rest includes countLast: the epoch does not end
 	}
 	*b = batch{}
 }
+
+// free records that an epoch that lives in its fragment may be used again.
+func (c *memberCount) free() { c.n.Store(countFree) }
+
+// isFree reports whether free was called since set.
+func (c *memberCount) isFree() bool { return c.n.Load() == countFree }
 
 // FinishMember ends the only access of a task, in a mode in which others may run
 // together with it. It may leave that to be done later, by FinishLate.
@@ -528,7 +599,7 @@ func (c *Completer) LateFor(a *Access) bool { return c.late == a.e }
 func (c *Completer) FinishLate() {
 	if e, n := c.late, c.lates; e != nil {
 		c.late, c.lates = nil, 0
-		if e.rem.Add(-n) == 0 {
+		if e.count.leave(n) {
 			c.end(e)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -72,6 +73,159 @@ func TestBatchesAreExact(t *testing.T) {
 			t.Errorf("mode %v: busy when all have ended", m)
 		}
 		sub.Unlock()
+	}
+}
+
+// TestMemberCount ranges over what happens to the count of a last epoch, and what the
+// methods say afterwards: none of the members that a batch counts before they come may
+// show.
+func TestMemberCount(t *testing.T) {
+	type step struct {
+		what string
+		mode AccessMode
+	}
+	r, w, c := step{"join", modeR}, step{"join", modeRW}, step{"join", modeC}
+	leave, other := step{what: "leave"}, step{"other", modeR}
+	for _, tt := range []struct {
+		steps   []step
+		members int32
+	}{
+		{nil, 0},
+		{[]step{r}, 1},
+		{[]step{r, r}, 2},
+		{[]step{r, r, r, leave}, 2},
+		{[]step{r, r, leave, leave}, 0},
+		{[]step{r, r, leave, leave, w}, 1},
+		{[]step{r, r, leave, leave, w, leave, r}, 1},
+		{[]step{c, c, c, leave, leave, leave}, 0},
+		{[]step{c, c, leave, leave, r, r}, 2},
+		{[]step{r, r, other, r, other, other}, 3},
+		{slices.Repeat([]step{r}, batchSize+1), batchSize + 1},
+		{slices.Repeat([]step{r}, batchSize+2), batchSize + 2},
+		{slices.Repeat([]step{r}, 3*batchSize), 3 * batchSize},
+	} {
+		for _, asks := range []string{"idle", "is", "seal"} {
+			g := registry()
+			sub := g.Lock()
+			var e, o memberCount
+			e.set(countLast)
+			o.set(countLast)
+			in := map[*memberCount]int32{}
+			join := func(c *memberCount, m AccessMode) {
+				switch {
+				case c.joinsBatch(sub, m):
+				case in[c] == 0:
+					if !c.idle(sub) {
+						t.Fatalf("%v: not idle without members", tt.steps)
+					}
+					c.set(countLast + c.joining(sub, m))
+				default:
+					c.join(c.joining(sub, m))
+				}
+				in[c]++
+			}
+			for _, s := range tt.steps {
+				switch s.what {
+				case "join":
+					join(&e, s.mode)
+				case "other":
+					join(&o, s.mode)
+				case "leave":
+					in[&e]--
+					if e.leave(1) {
+						t.Errorf("%v: a last epoch ends", tt.steps)
+					}
+				}
+			}
+			switch asks {
+			case "idle":
+				if got := e.idle(sub); got != (tt.members == 0) {
+					t.Errorf("%v: idle is %v with %d members", tt.steps, got, tt.members)
+				}
+			case "is":
+				for n := range tt.members + 2 {
+					if got := e.is(sub, countLast+n); got != (n == tt.members) {
+						t.Errorf("%v: is %d members: %v, and there are %d", tt.steps, n, got, tt.members)
+					}
+				}
+			case "seal":
+				if got := e.seal(sub); got != (tt.members == 0) {
+					t.Errorf("%v: seal reports %v with %d members", tt.steps, got, tt.members)
+				}
+				for n := tt.members; n > 0; n-- {
+					if got := e.leave(1); got != (n == 1) {
+						t.Errorf("%v: leave reports %v with %d members", tt.steps, got, n)
+					}
+				}
+			}
+			sub.Unlock()
+		}
+	}
+	var e memberCount
+	e.set(countLast + countParent)
+	sub := registry().Lock()
+	defer sub.Unlock()
+	if e.idle(sub) || e.seal(sub) {
+		t.Error("the first epoch of a piece ends before the fragment that was split")
+	}
+	if !e.parentEnded() {
+		t.Error("an epoch without members lasts longer than the fragment that was split")
+	}
+	if e.isFree() {
+		t.Error("an epoch that has ended is free before free")
+	}
+	if e.free(); !e.isFree() {
+		t.Error("not free after free")
+	}
+}
+
+// A piece of a fragment that was split while tasks commuted on it loses the lock that it
+// shares with the other pieces once those tasks, and those that commuted on the piece
+// since, have ended: a batch of the latter that is left is no obstacle.
+func TestSharedLockEnds(t *testing.T) {
+	g := registry()
+	h := register(t, g, 4)
+	h.f0.init = true
+	c := g.NewCompleter()
+	commute := func(h *Handle, n int) (as []Access) {
+		sub := g.Lock()
+		defer sub.Unlock()
+		as = make([]Access, n)
+		for i := range as {
+			var w Waiter
+			ops := []Operand{{Handle: h, Mode: modeC}}
+			m, p := sub.Merge(ops, MergeOptions{})
+			if p.Kind != NoProblem || m.Register(sub, &w, ops, as[i:i+1]) != 0 {
+				t.Fatalf("commuting task %d: problem %v, or it waits", i, p)
+			}
+		}
+		return as
+	}
+	whole := commute(h, 1)
+	v, err := g.Partition(h, ViewOptions{}, filter.Blocks(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := v.Parts[0]
+	part := commute(p, 3)
+	for _, a := range slices.Concat(whole, part) {
+		c.FinishMember(&a)
+	}
+	c.FinishLate()
+	f := p.f0
+	if f.lock == nil || !f.lock.shared {
+		t.Fatal("the piece shares no lock: the test is about that")
+	}
+	sub := g.Lock()
+	defer sub.Unlock()
+	var w Waiter
+	ops, as := []Operand{{Handle: p, Mode: modeRW}}, make([]Access, 1)
+	m, _ := sub.Merge(ops, MergeOptions{})
+	if m.Register(sub, &w, ops, as) != 0 {
+		t.Error("a writer waits for tasks that have ended")
+	}
+	if f.lock != nil || f.lockNeeded {
+		t.Error("the piece has the lock still")
 	}
 }
 

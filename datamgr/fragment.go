@@ -47,12 +47,18 @@ const mainBit = 1 // validity in the main instance
 
 func newFragment(d *Datum, b Box) *Fragment {
 	f := &Fragment{d: d, box: b, valid: mainBit, had: hadMain}
-	f.first.mode, f.first.inline = modeR, true
-	f.first.rem.Store(1)
-	f.first.waiters.Store(&activated)
-	f.tail = &f.first
+	f.initOrder()
 	d.fragments++
 	return f
+}
+
+// initOrder gives f its first epoch: an idle group of readers.
+func (f *Fragment) initOrder() {
+	e := &f.first
+	e.mode, e.inline = modeR, true
+	e.count.set(countLast)
+	storeOwnedPointer(&e.waiters, &activated)
+	f.tail = e
 }
 
 // valued reports whether f has a value, as of what was submitted.
@@ -231,7 +237,6 @@ func (d *Datum) collapse(sub Submission) bool {
 	if d.unordered.Load() != 0 {
 		return false
 	}
-	sub.endBatch()
 	var one *Fragment
 	same, deferred, home := true, false, true
 	had := ^uint16(0)
@@ -244,7 +249,7 @@ func (d *Datum) collapse(sub Submission) bool {
 		deferred = deferred || f.unordered
 		home = home && f.valid&mainBit != 0
 		had &= f.had
-		same = same && f.tail.rem.Load() == 1 && f.open == nil && f.copies == 0 && f.init == one.init &&
+		same = same && f.tail.count.idle(sub) && f.open == nil && f.copies == 0 && f.init == one.init &&
 			f.fault == one.fault && f.why == one.why && f.gone == one.gone &&
 			(f.lock == nil || f.lock.idle())
 	})
@@ -424,10 +429,7 @@ func (d *Datum) divide(sub Submission, h *Handle, parts []Handle) bool {
 // inherit makes k, whose box is set, a piece of f, idle.
 func (f *Fragment) inherit(_ Submission, k *Fragment, deep int32) {
 	k.d, k.deep = f.d, deep
-	k.first.mode, k.first.inline = modeR, true
-	storeOwned(&k.first.rem, 1)
-	storeOwnedPointer(&k.first.waiters, &activated)
-	k.tail = &k.first
+	k.initOrder()
 	k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
 	k.valid, k.lock, k.unordered, k.fault = f.valid, f.lock, f.unordered, f.fault
 	k.lockNeeded = f.lockNeeded

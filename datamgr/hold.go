@@ -108,7 +108,6 @@ func (sub Submission) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *
 		case o.writes.touches(&f.box) || e.mode == modeR:
 			keep(e, f)
 		default:
-			sub.endBatch()
 			downgrade(sub, e, f, keep, c)
 		}
 	}
@@ -152,7 +151,7 @@ func (o *Hold) Split() bool {
 
 // leave ends one access of e.
 func (e *epoch) leave(c *Completer) {
-	if e.rem.Add(-1) == 0 {
+	if e.count.leave(1) {
 		c.end(e)
 	}
 }
@@ -163,7 +162,7 @@ func downgrade(sub Submission, e *epoch, f *Fragment, keep func(*epoch, *Fragmen
 	case e.kids != nil:
 		pieces := e.pieces(sub, f)
 		for i, k := range *e.kids {
-			k.rem.Add(1)
+			k.count.join(countMember)
 			if pieces != nil {
 				keep(k, pieces[i])
 			} else {
@@ -171,11 +170,12 @@ func downgrade(sub Submission, e *epoch, f *Fragment, keep func(*epoch, *Fragmen
 			}
 		}
 	case e.next == nil:
+		e.count.settle(sub) // a batch is in one mode
 		e.mode = modeR
 		keep(e, f)
 		return
 	case e.next.mode == modeR:
-		e.next.rem.Add(1)
+		e.next.count.join(countMember)
 		keep(e.next, f)
 	default:
 		keep(e, f)
@@ -202,24 +202,23 @@ func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 	if e.pieces(sub, f) == nil {
 		return nil
 	}
-	sub.endBatch()
 	out := make([]*epoch, len(*e.kids))
 	for i, k := range *e.kids {
 		switch {
 		case e.mode == modeR: // the first group of the piece is active, and ends after e
-			k.rem.Add(1)
+			k.count.join(countMember)
 		case k.empty(sub):
 			// No access has joined the first group of readers in the piece: the access
 			// takes its place. The pieces of this piece become active after it, no longer
 			// together with it.
-			k.mode = e.mode
+			k.mode = e.mode // empty has ended a batch in the mode before
 			k.waiters.Store(nil)
-			k.rem.Add(1)
+			k.count.join(countMember)
 		default: // readers wait there: the access comes before them
 			n := sub.newEpoch()
 			n.mode, n.next, n.kids = e.mode, nil, &[]*epoch{k}
 			n.waiters.Store(nil)
-			n.rem.Store(2) // the access, and until e ends
+			n.count.set(countMember + countParent)
 			(*e.kids)[i] = n
 			k = n
 		}
@@ -231,12 +230,12 @@ func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
 
 // empty reports whether e, the first epoch of a piece whose fragment is not
 // through, has no accesses.
-func (e *epoch) empty(_ Submission) bool {
-	n := int32(1) // until the fragment is through
+func (e *epoch) empty(sub Submission) bool {
+	n := countParent
 	if e.next == nil && e.kids == nil {
-		n++ // the last of its piece
+		n += countLast
 	}
-	return e.rem.Load() == n
+	return e.count.is(sub, n)
 }
 
 // A Walk records the epochs that a search for tasks has visited, so that each is visited
@@ -301,11 +300,10 @@ func (sub Submission) Free(ops []Operand) bool {
 	if sub.OpenGroup(ops) != nil {
 		return false
 	}
-	sub.endBatch()
 	for i := range ops {
 		for _, f := range ops[i].Handle.list(sub) {
 			e := f.tail
-			idle := e.rem.Load() == 1
+			idle := e.count.idle(sub)
 			joins := ops[i].Mode == modeR && e.mode == modeR && e.waiters.Load() == &activated
 			if !idle && !joins {
 				return false
@@ -323,7 +321,6 @@ func (sub Submission) Busy(h *Handle, held [][]Access, unordered int) bool {
 	if h.d.unordered.Load() != int64(unordered) {
 		return true
 	}
-	sub.endBatch()
 	own := func(e *epoch) int32 {
 		n := int32(0)
 		for _, as := range held {
@@ -339,8 +336,8 @@ func (sub Submission) Busy(h *Handle, held [][]Access, unordered int) bool {
 	// that were made since. Others' accesses to them count, too.
 	busy := false
 	h.d.root.leaves(&h.box, func(f *Fragment) {
-		busy = busy || f.tail.rem.Load() != 1+own(f.tail) ||
-			f.open != nil && f.open.redux.frag.tail.rem.Load() != 1
+		busy = busy || !f.tail.count.is(sub, countLast+own(f.tail)) ||
+			f.open != nil && !f.open.redux.frag.tail.count.idle(sub)
 	})
 	return busy
 }

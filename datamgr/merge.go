@@ -341,7 +341,7 @@ func sharing(ops []Operand) Problem {
 func (m *Merged) Register(sub Submission, w *Waiter, ops []Operand, acc []Access) (waits int32) {
 	for i := range m.uses {
 		u := &m.uses[i]
-		if u.f.lock != nil && u.f.tail.rem.Load() == 1 { // the tasks that needed it have ended
+		if u.f.lock != nil && u.f.tail.count.idle(sub) { // the tasks that needed it have ended
 			u.f.lockNeeded = false
 			sub.unshareLock(u.f)
 		}
@@ -501,7 +501,7 @@ func (sub Submission) unorder(f *Fragment) {
 		return
 	}
 	f.d.mu.Lock()
-	f.unordered, f.lockNeeded = true, f.tail.rem.Load() != 1
+	f.unordered, f.lockNeeded = true, !f.tail.count.idle(sub)
 	f.d.mu.Unlock()
 	f.slow = true
 	f.d.setState(stateLocks)

@@ -42,10 +42,7 @@ func (h *Handle) accumulate(_ Submission) *accumulator {
 	if h.redux == nil {
 		a := &accumulator{own: make([]unsafe.Pointer, len(h.d.reg.publishers))}
 		f := &a.frag
-		f.first.mode, f.first.inline = modeR, true
-		f.first.rem.Store(1)
-		f.first.waiters.Store(&activated)
-		f.tail = &f.first
+		f.initOrder()
 		f.d = h.d
 		h.redux = a
 		h.d.reduced = append(h.d.reduced, h)
@@ -77,9 +74,8 @@ func (h *Handle) InitOnly(_ Submission) bool { return h.reduce != nil && h.reduc
 func (h *Handle) SetReduction(r *Reduction) bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	sub.endBatch()
 	if h.d.void || r != nil && r.Init == nil || sub.Busy(h, nil, 0) ||
-		h.redux != nil && (h.redux.open || h.redux.frag.tail.rem.Load() != 1) {
+		h.redux != nil && (h.redux.open || !h.redux.frag.tail.count.idle(sub)) {
 		return false
 	}
 	h.reduce = r
