@@ -108,11 +108,9 @@ type checker struct {
 	contributed  []reduxUse
 	badBody      map[*types.Object]bool // codelets whose body is wrong for all element types
 	instantiated []instance
-	writers      map[*types.Object][]writer // made by writerOf
-	failed       map[syntax.Node]bool       // inserts and calls that have errors: their effect is not known
+	failed       map[syntax.Node]bool // inserts and calls that have errors: their effect is not known
 	hints        int
-	wantsInts    bool     // the list that is looked at should hold ints
-	loopNames    []string // during the second walk: the loop names in scope
+	wantsInts    bool // the list that is looked at should hold ints
 }
 
 // slotFrame counts slots.
@@ -145,12 +143,7 @@ func (c *checker) label(n syntax.Node, text string) diag.Label {
 }
 
 // text returns the source of n.
-func (c *checker) text(n syntax.Node) string {
-	s := n.Range()
-	t := c.f.Source.Text
-	lo, hi := max(0, min(int(s.Lo), len(t))), max(0, min(int(s.Hi), len(t)))
-	return t[lo:max(lo, hi)]
-}
+func (c *checker) text(n syntax.Node) string { return c.f.Text(n) }
 
 // argsText is the text of a list of expressions.
 func (c *checker) argsText(es []syntax.Expr) string {
@@ -174,7 +167,7 @@ func (c *checker) run() {
 	c.checkInstances()
 	c.checkMixedTypes()
 	if !c.broken {
-		c.flow()
+		checkFlow(c.flowUnit())
 		c.blocking()
 		c.staleConditions()
 	}
@@ -185,6 +178,31 @@ func (c *checker) run() {
 		return c.diags[i].Span.Start.Offset < c.diags[j].Span.Start.Offset
 	})
 }
+
+// flowUnit returns what the second walk needs of the first.
+func (c *checker) flowUnit() *flowUnit {
+	return &flowUnit{File: c.f, Funcs: c.funcs, Owner: c.unit, Session: c.session != nil,
+		Failed: c.failed, UnknownArgs: c.unknownArg, Checker: flowSupport{c}}
+}
+
+// flowSupport implements the Checker of the second walk.
+type flowSupport struct{ c *checker }
+
+func (s flowSupport) Report(code string, sev diag.Severity, at diag.Span, message string) *diag.Diagnostic {
+	return s.c.diagAt(code, sev, at, message)
+}
+
+func (s flowSupport) CheckCount(e *syntax.Index, name string, p *syntax.Partition, loops []string) {
+	if dims := dimsOf(p); dims >= 0 && dims != len(e.Args) {
+		s.c.wrongCount(e, name, p, dims, loops)
+	}
+}
+
+func (s flowSupport) AcquireElement(e *syntax.Index, t *types.Type) string {
+	return fmt.Sprintf("acquire R %[1]s as %[2]s { … %[2]s[%[3]s] … }", s.c.text(e.X), s.c.arrayFor(e.X), s.c.indicesFor(t, e.Args))
+}
+
+func (s flowSupport) WithArg(call *syntax.Call, arg string) string { return s.c.withArg(call, arg) }
 
 // declareAll enters the names that are visible in the whole file, and notes the other
 // names declared at top level.

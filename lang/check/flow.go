@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -79,9 +80,50 @@ type change struct {
 	old  state
 }
 
+// flowUnit is a unit after the first walk.
+type flowUnit struct {
+	File        *syntax.File
+	Funcs       []*syntax.Func
+	Owner       any                  // types.Object.Unit of its top-level names
+	Session     bool                 // an entry of a session: entries form one block, which never ends
+	Failed      map[syntax.Node]bool // inserts with errors: their effect is not known
+	UnknownArgs map[*syntax.Arg]bool // arguments of constructors that were probably meant as another one
+	Checker     flowChecker
+}
+
+// flowChecker takes reports, and makes the parts of them that depend on tables and on the
+// names in scope.
+type flowChecker interface {
+	// Report adds a diagnostic. The pointer is good until the next report.
+	Report(code string, sev diag.Severity, at diag.Span, message string) *diag.Diagnostic
+
+	// CheckCount reports the indices of e, a part of name, if the partition p of name takes
+	// more or fewer. loops are the names of the loops around e, the innermost last.
+	CheckCount(e *syntax.Index, name string, p *syntax.Partition, loops []string)
+
+	// AcquireElement returns a statement that reads the element e of data of type t:
+	// "acquire R x as a { … a[i] … }".
+	AcquireElement(e *syntax.Index, t *types.Type) string
+
+	// WithArg returns the text of call with arg as its last argument.
+	WithArg(call *syntax.Call, arg string) string
+}
+
+func (u *flowUnit) err(code string, n syntax.Node, message string) *diag.Diagnostic {
+	return u.Checker.Report(code, diag.Error, u.File.At(n), message)
+}
+
+func (u *flowUnit) warn(code string, n syntax.Node, message string) *diag.Diagnostic {
+	return u.Checker.Report(code, diag.Warning, u.File.At(n), message)
+}
+
+func (u *flowUnit) label(n syntax.Node, text string) diag.Label {
+	return diag.Label{Span: u.File.At(n), Text: text}
+}
+
 // flow is one walk: over the top level of a unit, or over one function.
 type flow struct {
-	c     *checker
+	u     *flowUnit
 	fn    bool
 	cells map[*types.Object]*cell
 	decls []*cell // in order; blocks cut it back
@@ -100,24 +142,28 @@ type flow struct {
 
 	printing bool // inside the arguments of print
 
-	touched map[syntax.Node][]*types.Object // what the body of a loop may change
-	calls   *callees
+	sum *summary
 }
 
-// flow runs the second walk on the top level and on every function.
-func (c *checker) flow() {
-	calls := newCallees(c)
-	f := &flow{c: c, cells: map[*types.Object]*cell{}, assigned: map[*types.Object]int{}, touched: map[syntax.Node][]*types.Object{}, calls: calls}
-	f.stmts(c.f.Stmts)
+// checkFlow runs the second walk on the top level and on every function.
+func checkFlow(u *flowUnit) {
+	sum := newSummary(u)
+	f := newFlow(u, sum)
+	f.stmts(u.File.Stmts)
 	f.leave(0, nil)
-	for _, fn := range c.funcs {
+	for _, fn := range u.Funcs {
 		if fn.Body == nil {
 			continue
 		}
-		g := &flow{c: c, fn: true, cells: map[*types.Object]*cell{}, assigned: map[*types.Object]int{}, touched: f.touched, calls: calls}
+		g := newFlow(u, sum)
+		g.fn = true
 		g.stmts(fn.Body.Stmts)
 		g.leave(0, nil)
 	}
+}
+
+func newFlow(u *flowUnit, sum *summary) *flow {
+	return &flow{u: u, sum: sum, cells: map[*types.Object]*cell{}, assigned: map[*types.Object]int{}}
 }
 
 // declare starts to follow an object.
@@ -382,17 +428,17 @@ func (f *flow) stmt(s syntax.Stmt) {
 			f.names = append(f.names, id.Name)
 		}
 		if s.Body != nil {
-			f.loop(s, jumps(s.Body.Stmts), func() { f.block(s.Body.Stmts, nil) })
+			f.loop(s, syntax.Jumps(s.Body.Stmts), func() { f.block(s.Body.Stmts, nil) })
 		}
 		f.names = f.names[:n]
 	case *syntax.While:
 		if s.Body != nil {
-			f.loop(s, jumps(s.Body.Stmts), func() {
+			f.loop(s, syntax.Jumps(s.Body.Stmts), func() {
 				f.expr(s.Cond)
 				f.block(s.Body.Stmts, nil)
 			})
 		}
-		if b, ok := syntax.Unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !breaks(s.Body.Stmts) {
+		if b, ok := syntax.Unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !syntax.Breaks(s.Body.Stmts) {
 			f.over = true
 		}
 	case *syntax.Return:
@@ -465,7 +511,7 @@ func (f *flow) let(s *syntax.Let) {
 	}
 	switch v := syntax.Unparen(s.Value).(type) {
 	case *syntax.Call:
-		if v.Callee == builtinFuncs["gate"] && v.Callee != nil {
+		if v.Callee != nil && v.Callee.Kind == types.BuiltinFunc && v.Callee.Name == "gate" {
 			f.gates = append(f.gates, f.declare(o, state{hold: holdHeld}))
 		}
 	case *syntax.Insert:
@@ -486,7 +532,7 @@ func (f *flow) let(s *syntax.Let) {
 // that it has not opened.
 func (f *flow) wait(s *syntax.Wait) {
 	if len(s.Of) == 0 {
-		at := firstWord(f.c, s)
+		at := syntax.Span{Lo: s.Lo, Hi: s.Lo + int32(len("wait"))}
 		for _, h := range f.held {
 			if h.state.hold == holdHeld && h.state.pending != (syntax.Span{}) {
 				f.heldWait(h, at)
@@ -506,7 +552,7 @@ func (f *flow) wait(s *syntax.Wait) {
 			if x := f.cells[id.Obj]; x != nil && (x.obj.Type.Kind == types.Task || x.obj.Type.Kind == types.Gate) {
 				switch g := x.state.gate; {
 				case x.obj.Type.Kind == types.Gate && x.state.hold == holdHeld:
-					d := f.c.err("E0405", e, "this waits for itself")
+					d := f.u.err("E0405", e, "this waits for itself")
 					d.Label = fmt.Sprintf("nothing has opened `%s`", id.Name)
 					d.Help = append(d.Help, fmt.Sprintf("write `open(%s)` before it", id.Name))
 				case g != nil && g.state.hold == holdHeld && g.state.pending != (syntax.Span{}):
@@ -525,9 +571,9 @@ func (f *flow) wait(s *syntax.Wait) {
 
 // heldWait is E0405 for a bare wait while a task waits for a held array.
 func (f *flow) heldWait(h *cell, at syntax.Node) {
-	d := f.c.err("E0405", at, "this waits for itself")
+	d := f.u.err("E0405", at, "this waits for itself")
 	d.Label = fmt.Sprintf("waits for a task that needs `%s` released", h.obj.Name)
-	d.Labels = append(d.Labels, f.c.label(itemSpan(h.item), fmt.Sprintf("`%s` is held from here", f.c.text(h.item.Of))), f.c.label(h.state.pending, "this task waits for the release"))
+	d.Labels = append(d.Labels, f.u.label(h.item.Access(), fmt.Sprintf("`%s` is held from here", f.u.File.Text(h.item.Of))), f.u.label(h.state.pending, "this task waits for the release"))
 	d.Help = append(d.Help, fmt.Sprintf("release `%s` before", h.obj.Name))
 	s := h.state
 	s.pending = syntax.Span{}
@@ -552,7 +598,7 @@ func (f *flow) verb(s *syntax.Verb) {
 			}
 		case "unregister":
 			if whole {
-				if x.obj.Kind == types.HandleObject && f.c.infos[x.obj].by != "extern" {
+				if x.obj.Kind == types.HandleObject && !isExtern(x.obj) {
 					f.lost(x, e, "dropped here")
 				}
 				st.life, st.at = lifeOver, e.Range()
@@ -601,7 +647,7 @@ func (f *flow) assign(s *syntax.Assign) {
 		f.assigned[t.Obj] = f.clock
 		return
 	case *syntax.Index:
-		if id, ok := syntax.Unparen(t.X).(*syntax.Ident); ok && isType(t.X, types.Array) {
+		if id, ok := syntax.Unparen(t.X).(*syntax.Ident); ok && isKind(t.X, types.Array) {
 			for _, a := range t.Args {
 				f.expr(a)
 			}
@@ -629,11 +675,11 @@ func (f *flow) store(x *cell, id *syntax.Ident, at *syntax.Index) {
 	case s.hold == holdReleased:
 		f.afterRelease(x, id, at, "written")
 	case s.mode == iface.R && s.hold == holdHeld:
-		d := f.c.err("E0301", at, fmt.Sprintf("`%s` is changed here, but it is held as R", id.Name))
+		d := f.u.err("E0301", at, fmt.Sprintf("`%s` is changed here, but it is held as R", id.Name))
 		d.Label = "R allows reading only"
-		d.Labels = append(d.Labels, f.c.label(s.at, "held as R from here"))
+		d.Labels = append(d.Labels, f.u.label(s.at, "held as R from here"))
 		if x.item != nil {
-			d.Help = append(d.Help, fmt.Sprintf("write `acquire RW %s as %s`", f.c.text(x.item.Of), id.Name))
+			d.Help = append(d.Help, fmt.Sprintf("write `acquire RW %s as %s`", f.u.File.Text(x.item.Of), id.Name))
 		}
 		s.mode = iface.NoMode
 		f.set(x, s)

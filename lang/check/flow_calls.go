@@ -3,7 +3,10 @@ package check
 // Changes that calls and loops may make: sets of names, found without following paths.
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -11,11 +14,13 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-// callees knows what the functions of a unit do with top-level names.
-type callees struct {
-	c       *checker
-	globals []*types.Object          // data of the top level that some function names
-	last    map[*types.Object]latest // per function: the last declared name that it uses for sure
+// summary is what the functions, loops and tasks of a unit do with names, whatever the path.
+type summary struct {
+	u       *flowUnit
+	globals []*types.Object                 // data of the top level that some function names
+	last    map[*types.Object]latest        // per function: the last declared name that it uses for sure
+	touched map[syntax.Node][]*types.Object // what the body of a loop may change
+	writers map[*types.Object][]writer      // made by writerOf
 }
 
 // latest is a top-level name that a function uses whenever it is called.
@@ -24,10 +29,10 @@ type latest struct {
 	use syntax.Node
 }
 
-func newCallees(c *checker) *callees {
-	k := &callees{c: c, last: map[*types.Object]latest{}}
+func newSummary(u *flowUnit) *summary {
+	k := &summary{u: u, last: map[*types.Object]latest{}, touched: map[syntax.Node][]*types.Object{}}
 	seen := map[*types.Object]bool{}
-	for _, fn := range c.funcs {
+	for _, fn := range u.Funcs {
 		if fn.Body == nil {
 			continue
 		}
@@ -57,10 +62,10 @@ func followed(o *types.Object) bool {
 
 // call is a call of a function of the script: it may do anything to the
 // top-level names that functions of this unit use.
-func (k *callees) call(f *flow, e *syntax.Call) {
+func (k *summary) call(f *flow, e *syntax.Call) {
 	f.clock++
 	f.called = f.clock
-	if f.fn || e.Callee == nil || e.Callee.Unit != any(k.c.unit) {
+	if f.fn || e.Callee == nil || e.Callee.Unit != k.u.Owner {
 		return
 	}
 	k.tooEarly(e)
@@ -81,22 +86,22 @@ func (k *callees) call(f *flow, e *syntax.Call) {
 
 // tooEarly reports a call at top level of a function that uses, whatever
 // happens, a name whose statement comes later (E0205).
-func (k *callees) tooEarly(e *syntax.Call) {
+func (k *summary) tooEarly(e *syntax.Call) {
 	fn, ok := e.Callee.Node.(*syntax.Func)
-	if !ok || e.Callee.Unit != any(k.c.unit) {
+	if !ok || e.Callee.Unit != k.u.Owner {
 		return
 	}
 	l := k.lastUse(fn, e.Callee, 0)
 	if l.obj == nil || l.obj.Decl.Start.Offset < int(e.Lo) {
 		return
 	}
-	d := k.c.err("E0205", e, fmt.Sprintf("`%s` uses `%s`, whose statement has not run yet", fn.Name.Name, l.obj.Name))
-	d.Labels = append(d.Labels, diag.Label{Span: l.obj.Decl, Text: "declared here"}, k.c.label(l.use, "used here"))
+	d := k.u.err("E0205", e, fmt.Sprintf("`%s` uses `%s`, whose statement has not run yet", fn.Name.Name, l.obj.Name))
+	d.Labels = append(d.Labels, diag.Label{Span: l.obj.Decl, Text: "declared here"}, k.u.label(l.use, "used here"))
 	d.Help = append(d.Help, fmt.Sprintf("move the call below line %d", l.obj.Decl.Start.Line))
 }
 
 // lastUse finds the top-level name declared last that fn uses on every path.
-func (k *callees) lastUse(fn *syntax.Func, o *types.Object, depth int) latest {
+func (k *summary) lastUse(fn *syntax.Func, o *types.Object, depth int) latest {
 	if l, ok := k.last[o]; ok {
 		return l
 	}
@@ -118,16 +123,16 @@ func (k *callees) lastUse(fn *syntax.Func, o *types.Object, depth int) latest {
 			case *syntax.Binary:
 				return x.Op != "and" && x.Op != "or"
 			case *syntax.Ident:
-				if x.Obj != nil && x.Obj.Global && x.Obj.Unit == any(k.c.unit) {
+				if x.Obj != nil && x.Obj.Global && x.Obj.Unit == k.u.Owner {
 					switch x.Obj.Kind {
 					case types.LetObject, types.HandleObject, types.ViewObject, types.ArrayObject:
-						if in := k.c.infos[x.Obj]; in != nil && in.by != "extern" {
+						if !isExtern(x.Obj) {
 							take(latest{x.Obj, x})
 						}
 					}
 				}
 			case *syntax.Call:
-				if x.Callee != nil && x.Callee.Unit == any(k.c.unit) {
+				if x.Callee != nil && x.Callee.Unit == k.u.Owner {
 					if g, ok := x.Callee.Node.(*syntax.Func); ok {
 						take(k.lastUse(g, x.Callee, depth+1))
 					}
@@ -202,7 +207,7 @@ func mayLeave(s syntax.Stmt) bool {
 
 // touchedBy lists the objects whose state the body of a loop may change.
 func (f *flow) touchedBy(at syntax.Node) []*types.Object {
-	if t, ok := f.touched[at]; ok {
+	if t, ok := f.sum.touched[at]; ok {
 		return t
 	}
 	t := &touch{f: f, seen: map[*types.Object]bool{}}
@@ -215,7 +220,7 @@ func (f *flow) touchedBy(at syntax.Node) []*types.Object {
 	case *syntax.ListComp:
 		t.expr(s.Item)
 	}
-	f.touched[at] = t.objs
+	f.sum.touched[at] = t.objs
 	return t.objs
 }
 
@@ -230,11 +235,11 @@ func (t *touch) add(o *types.Object) {
 	for o != nil && !t.seen[o] && followed(o) {
 		t.seen[o] = true
 		t.objs = append(t.objs, o)
-		in := t.f.c.infos[o]
-		if o.Kind != types.ViewObject || in == nil || in.part == nil || len(in.part.Of) == 0 {
+		part := partitionOf(o)
+		if part == nil || len(part.Of) == 0 {
 			return
 		}
-		o = t.f.c.rootOf(in.part.Of[0])
+		o = rootOf(part.Of[0])
 	}
 }
 
@@ -281,7 +286,7 @@ func (t *touch) expr(e syntax.Expr) {
 			t.add(e.Obj)
 		case *syntax.Insert:
 			for _, a := range e.Args {
-				if a.Mode == iface.R && !t.f.c.failed[e] {
+				if a.Mode == iface.R && !t.f.u.Failed[e] {
 					t.indices(a.Value)
 				} else {
 					t.data(a.Value)
@@ -309,7 +314,7 @@ func (t *touch) expr(e syntax.Expr) {
 			}
 			return false
 		case *syntax.Index:
-			if isType(e.X, types.Array) {
+			if isKind(e.X, types.Array) {
 				t.indices(e)
 				return false
 			}
@@ -343,8 +348,8 @@ func (t *touch) shown(e syntax.Expr) {
 
 func (t *touch) call(e *syntax.Call) bool {
 	if e.Callee == nil || e.Callee.Kind != types.BuiltinFunc {
-		if e.Callee != nil && !t.f.fn && e.Callee.Unit == any(t.f.c.unit) {
-			for _, o := range t.f.calls.globals {
+		if e.Callee != nil && !t.f.fn && e.Callee.Unit == t.f.u.Owner {
+			for _, o := range t.f.sum.globals {
 				t.add(o)
 			}
 		}
@@ -438,4 +443,57 @@ func (t *touch) stmt(s syntax.Stmt) {
 	default:
 		syntax.ExprsOf(s, t.expr)
 	}
+}
+
+// writer is an operand of a task that gets a value.
+type writer struct {
+	insert *syntax.Insert
+	arg    *syntax.TaskArg
+}
+
+// writerOf returns a task that gives o a value, as "dot(..., REDUX pq)": the first one
+// below the place read, and then after is set, else the first one of the text. It
+// returns "" if there is none.
+func (k *summary) writerOf(o *types.Object, read int32) (text string, after bool) {
+	if k.writers == nil {
+		k.writers = map[*types.Object][]writer{}
+		visit := func(e syntax.Expr) bool {
+			if in, ok := e.(*syntax.Insert); ok {
+				for _, a := range in.Args {
+					if a.Mode == iface.W || a.Mode == iface.Redux {
+						root := rootOf(a.Value)
+						k.writers[root] = append(k.writers[root], writer{in, a})
+					}
+				}
+			}
+			return true
+		}
+		syntax.WalkExprs(k.u.File.Stmts, func(e syntax.Expr) { syntax.WalkExpr(e, visit) })
+		for _, list := range k.writers {
+			slices.SortStableFunc(list, func(a, b writer) int { return cmp.Compare(a.insert.Lo, b.insert.Lo) })
+		}
+	}
+	list := k.writers[o]
+	if len(list) == 0 {
+		return "", false
+	}
+	below, _ := slices.BinarySearchFunc(list, read, func(w writer, at int32) int { return cmp.Compare(w.insert.Lo, at+1) })
+	w := list[0]
+	if after = below < len(list); after {
+		w = list[below]
+	}
+	var parts []string
+	for i, a := range w.insert.Args {
+		switch {
+		case a == w.arg:
+			parts = append(parts, k.u.File.Text(syntax.Span{Lo: a.ModeAt.Lo, Hi: a.Value.Range().Hi}))
+		case i == 0 || w.insert.Args[i-1] == w.arg:
+			parts = append(parts, "...")
+		}
+	}
+	var path []string
+	for _, id := range w.insert.Path {
+		path = append(path, id.Name)
+	}
+	return strings.Join(path, ".") + "(" + strings.Join(parts, ", ") + ")", after
 }

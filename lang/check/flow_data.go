@@ -3,10 +3,8 @@ package check
 // Data flow through statements that begin and end data, views and holds.
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
@@ -23,7 +21,7 @@ func (f *flow) register(s *syntax.Register) {
 	}
 	for _, a := range call.Args {
 		f.expr(a.Value)
-		if f.c.unknownArg[a] {
+		if f.u.UnknownArgs[a] {
 			init.life = lifeUnknown // most likely its value
 		}
 		if a.Name == nil {
@@ -97,7 +95,7 @@ func (f *flow) unpartition(s *syntax.Unpartition) {
 				continue
 			}
 			if st.split == splitNone {
-				d := f.c.err("E0507", e, fmt.Sprintf("`%s` has no default view to end", id.Name))
+				d := f.u.err("E0507", e, fmt.Sprintf("`%s` has no default view to end", id.Name))
 				d.Help = append(d.Help, fmt.Sprintf("drop this, or name a view: `partition v = %s by ...` and `unpartition v`", id.Name))
 			}
 			st.split, st.unread = splitNone, nil
@@ -116,7 +114,7 @@ func (f *flow) acquire(s *syntax.Acquire) {
 	start, nheld := len(f.decls), len(f.held)
 	var arrays []*cell
 	for _, it := range s.Items {
-		at := itemSpan(it)
+		at := it.Access()
 		x, whole := f.target(it.Of, at)
 		if x != nil && f.waits(x, it.Of, it.Mode, at) {
 			switch it.Mode {
@@ -164,8 +162,8 @@ func (f *flow) release(s *syntax.Release) {
 		}
 		st := x.state
 		if st.hold == holdReleased {
-			d := f.c.err("E0406", n, fmt.Sprintf("`%s` is already released", n.Name))
-			d.Labels = append(d.Labels, f.c.label(st.at, "given back here"))
+			d := f.u.err("E0406", n, fmt.Sprintf("`%s` is already released", n.Name))
+			d.Labels = append(d.Labels, f.u.label(st.at, "given back here"))
 			d.Help = append(d.Help, "drop this `release`")
 			continue
 		}
@@ -176,8 +174,8 @@ func (f *flow) release(s *syntax.Release) {
 			continue
 		}
 		if weaker := s.To == st.mode || st.mode == iface.RW || st.mode == iface.NoMode || st.mode == iface.W && s.To == iface.R; !weaker {
-			d := f.c.err("E0308", s.ToAt, fmt.Sprintf("`%s` is held as %v and cannot be released to %v", n.Name, st.mode, s.To))
-			d.Labels = append(d.Labels, f.c.label(st.at, fmt.Sprintf("held as %v", st.mode)))
+			d := f.u.err("E0308", s.ToAt, fmt.Sprintf("`%s` is held as %v and cannot be released to %v", n.Name, st.mode, s.To))
+			d.Labels = append(d.Labels, f.u.label(st.at, fmt.Sprintf("held as %v", st.mode)))
 			d.Help = append(d.Help, fmt.Sprintf("acquire it as %v, or release it and acquire it again", s.To))
 			continue
 		}
@@ -198,8 +196,8 @@ func (f *flow) leave(start int, end syntax.Node) {
 	outermost := start == 0 && !f.fn
 	for i := start; i < len(f.decls); i++ {
 		x := f.decls[i]
-		if x.obj.Type.Kind == types.Gate && !f.over && x.state.hold == holdHeld && x.state.pending != (syntax.Span{}) && f.c.session == nil {
-			d := f.c.err("E0405", x.state.pending, fmt.Sprintf("this task never starts: nothing opens `%s`", x.obj.Name))
+		if x.obj.Type.Kind == types.Gate && !f.over && x.state.hold == holdHeld && x.state.pending != (syntax.Span{}) && !f.u.Session {
+			d := f.u.err("E0405", x.state.pending, fmt.Sprintf("this task never starts: nothing opens `%s`", x.obj.Name))
 			d.Labels = append(d.Labels, diag.Label{Span: x.obj.Decl, Text: "closed when it is made"})
 			d.Help = append(d.Help, fmt.Sprintf("write `open(%s)` below it", x.obj.Name))
 			s := x.state
@@ -224,7 +222,7 @@ func (f *flow) inScope(x *cell) bool { return x.place < len(f.decls) && f.decls[
 
 // unreleased reports arrays that a path leaves held (E0404).
 func (f *flow) unreleased(start int, by syntax.Node) {
-	if f.c.session != nil && !f.fn && by == nil && start == 0 {
+	if f.u.Session && !f.fn && by == nil && start == 0 {
 		return // entries of a session form one block that never ends
 	}
 	for _, x := range f.held {
@@ -237,12 +235,12 @@ func (f *flow) unreleased(start int, by syntax.Node) {
 		if x.state.hold == holdMaybe || by != nil {
 			message = fmt.Sprintf("`%s` is not released on every path", name)
 		}
-		d := f.c.err("E0404", x.item, message)
+		d := f.u.err("E0404", x.item, message)
 		d.Label = "held until a `release`"
 		if by != nil {
-			d.Labels = append(d.Labels, f.c.label(by, "this path leaves it held"))
+			d.Labels = append(d.Labels, f.u.label(by, "this path leaves it held"))
 		}
-		of := f.c.text(x.item.Of)
+		of := f.u.File.Text(x.item.Of)
 		d.Help = append(d.Help, fmt.Sprintf("write `release %s` before the block ends, or give it a block: `acquire %v %s as %s { ... }`", name, x.item.Mode, of, name))
 	}
 }
@@ -291,9 +289,9 @@ func (f *flow) viewOver(x *cell, name string, at syntax.Node) {
 	if x.state.life != lifeOver {
 		return
 	}
-	d := f.c.err("E0506", at, fmt.Sprintf("`%s` is used after its view ended", name))
+	d := f.u.err("E0506", at, fmt.Sprintf("`%s` is used after its view ended", name))
 	d.Label = "used here"
-	d.Labels = append(d.Labels, f.c.label(x.state.at, "ended here"))
+	d.Labels = append(d.Labels, f.u.label(x.state.at, "ended here"))
 	d.Help = append(d.Help, fmt.Sprintf("drop the `unpartition`: `%s` and its data may be used side by side", name))
 	f.dropStatement(d, "unpartition", x.state.at)
 	s := x.state
@@ -306,12 +304,12 @@ func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
 	s := x.state
 	switch {
 	case s.life == lifeOver:
-	case s.split == splitNone && f.c.slices(e):
-		// Told by the checker, with what to write.
+	case s.split == splitNone && slices.ContainsFunc(e.Args, func(a syntax.Expr) bool { return isKind(a, types.Range) }):
+		// The first walk reports it, with what to write.
 	case s.split == splitNone:
-		d := f.c.err("E0507", e, fmt.Sprintf("`%s` has no default view", name))
+		d := f.u.err("E0507", e, fmt.Sprintf("`%s` has no default view", name))
 		if s.parts != nil {
-			d.Labels = append(d.Labels, f.c.label(s.parts, "the one declared here has ended"))
+			d.Labels = append(d.Labels, f.u.label(s.parts, "the one declared here has ended"))
 		}
 		form := "blocks(p)"
 		if x.obj.Type.Kind == types.Matrix {
@@ -320,14 +318,11 @@ func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
 			form = "axis(0, p)"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("declare one first: `partition %s by %s`", name, form))
-		d.Help = append(d.Help, fmt.Sprintf("for single elements write `acquire R %[1]s as %[2]s { … %[2]s[%[3]s] … }`", name, f.c.arrayFor(e.X), f.c.indicesFor(x.obj.Type, e.Args)))
+		d.Help = append(d.Help, fmt.Sprintf("for single elements write `%s`", f.u.Checker.AcquireElement(e, x.obj.Type)))
 		s.split = splitUnknown
 		f.set(x, s)
 	case s.split == splitKnown:
-		if dims := dimsOf(s.parts); dims >= 0 && dims != len(e.Args) {
-			f.c.loopNames = f.names
-			f.c.wrongCount(e, name, s.parts, dims)
-		}
+		f.u.Checker.CheckCount(e, name, s.parts, f.names)
 	}
 }
 
@@ -338,10 +333,10 @@ func (f *flow) alive(x *cell, at syntax.Node) bool {
 	if s.life != lifeOver {
 		return true
 	}
-	d := f.c.err("E0403", at, fmt.Sprintf("`%s` is used after it was unregistered", x.obj.Name))
+	d := f.u.err("E0403", at, fmt.Sprintf("`%s` is used after it was unregistered", x.obj.Name))
 	d.Label = "used here"
-	d.Labels = append(d.Labels, f.c.label(s.at, "unregistered here"))
-	line := f.c.f.At(at).Start.Line
+	d.Labels = append(d.Labels, f.u.label(s.at, "unregistered here"))
+	line := f.u.File.At(at).Start.Line
 	d.Help = append(d.Help, fmt.Sprintf("move the `unregister` below line %d, or drop it: the block unregisters its own handles", line))
 	f.dropStatement(d, "unregister", s.at)
 	s.life, s.escaped = lifeUnknown, true
@@ -372,15 +367,16 @@ func (f *flow) read(x *cell, of syntax.Expr, at syntax.Node) {
 // unwritten is E0401.
 func (f *flow) unwritten(x *cell, at syntax.Node) {
 	name := x.obj.Name
-	d := f.c.err("E0401", at, fmt.Sprintf("`%s` is read before anything writes it", name))
+	d := f.u.err("E0401", at, fmt.Sprintf("`%s` is read before anything writes it", name))
 	d.Label = "first use"
 	d.Labels = append(d.Labels, diag.Label{Span: x.obj.Decl, Text: "registered without a value"})
-	in := f.c.infos[x.obj]
-	if in == nil || in.ctor == nil {
+	ctor := constructorOf(x.obj)
+	if ctor == nil {
 		return
 	}
-	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", f.c.withArg(in.ctor, "fill = 0")))
-	d.Edit(f.c.f.At(in.ctor), f.c.withArg(in.ctor, "fill = 0"))
+	filled := f.u.Checker.WithArg(ctor, "fill = 0")
+	d.Help = append(d.Help, fmt.Sprintf("give it a value: `%s`", filled))
+	d.Edit(f.u.File.At(ctor), filled)
 	if t := x.obj.Type; t.IsDense() {
 		zero := "0"
 		if t.Elem.IsFloat() {
@@ -393,7 +389,7 @@ func (f *flow) unwritten(x *cell, at syntax.Node) {
 // dropStatement adds the edit that drops a verb on at, if the statement is alone on its
 // line.
 func (f *flow) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
-	span := f.c.f.At(at)
+	span := f.u.File.At(at)
 	if line, ok := span.OwnLine(verb + " " + span.Text()); ok {
 		d.Edit(line, "")
 	}
@@ -401,10 +397,10 @@ func (f *flow) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
 
 // invalidated is E0402.
 func (f *flow) invalidated(x *cell, at syntax.Node) {
-	d := f.c.err("E0402", at, fmt.Sprintf("`%s` was invalidated and not written since", x.obj.Name))
+	d := f.u.err("E0402", at, fmt.Sprintf("`%s` was invalidated and not written since", x.obj.Name))
 	d.Label = "read here"
-	d.Labels = append(d.Labels, f.c.label(x.state.at, "value dropped here"))
-	switch w, after := f.c.writerOf(x.obj, at.Range().Lo); {
+	d.Labels = append(d.Labels, f.u.label(x.state.at, "value dropped here"))
+	switch w, after := f.sum.writerOf(x.obj, at.Range().Lo); {
 	case w == "":
 		d.Help = append(d.Help, "write it first, or drop the `invalidate`")
 		f.dropStatement(d, "invalidate", x.state.at)
@@ -414,59 +410,6 @@ func (f *flow) invalidated(x *cell, at syntax.Node) {
 		d.Help = append(d.Help, fmt.Sprintf("drop the `invalidate`, or insert `%s` once more between it and this line", w))
 		f.dropStatement(d, "invalidate", x.state.at)
 	}
-}
-
-// writer is an operand of a task that gets a value.
-type writer struct {
-	insert *syntax.Insert
-	arg    *syntax.TaskArg
-}
-
-// writerOf returns a task that gives o a value, as "dot(..., REDUX pq)": the first one
-// below the place read, and then after is set, else the first one of the text. It
-// returns "" if there is none.
-func (c *checker) writerOf(o *types.Object, read int32) (text string, after bool) {
-	if c.writers == nil {
-		c.writers = map[*types.Object][]writer{}
-		visit := func(e syntax.Expr) bool {
-			if in, ok := e.(*syntax.Insert); ok {
-				for _, a := range in.Args {
-					if a.Mode == iface.W || a.Mode == iface.Redux {
-						root := c.rootOf(a.Value)
-						c.writers[root] = append(c.writers[root], writer{in, a})
-					}
-				}
-			}
-			return true
-		}
-		syntax.WalkExprs(c.f.Stmts, func(e syntax.Expr) { syntax.WalkExpr(e, visit) })
-		for _, list := range c.writers {
-			slices.SortStableFunc(list, func(a, b writer) int { return cmp.Compare(a.insert.Lo, b.insert.Lo) })
-		}
-	}
-	list := c.writers[o]
-	if len(list) == 0 {
-		return "", false
-	}
-	below, _ := slices.BinarySearchFunc(list, read, func(w writer, at int32) int { return cmp.Compare(w.insert.Lo, at+1) })
-	w := list[0]
-	if after = below < len(list); after {
-		w = list[below]
-	}
-	var parts []string
-	for i, a := range w.insert.Args {
-		switch {
-		case a == w.arg:
-			parts = append(parts, c.text(syntax.Span{Lo: a.ModeAt.Lo, Hi: a.Value.Range().Hi}))
-		case i == 0 || w.insert.Args[i-1] == w.arg:
-			parts = append(parts, "...")
-		}
-	}
-	var path []string
-	for _, id := range w.insert.Path {
-		path = append(path, id.Name)
-	}
-	return strings.Join(path, ".") + "(" + strings.Join(parts, ", ") + ")", after
 }
 
 // written notes that x gets a value; whole says all of it.
@@ -489,9 +432,9 @@ func (f *flow) lost(x *cell, at syntax.Node, how string) {
 	if w == nil || x.state.escaped {
 		return
 	}
-	d := f.c.warn("W0401", w, fmt.Sprintf("the value that this writes to `%s` is never read", x.obj.Name))
+	d := f.u.warn("W0401", w, fmt.Sprintf("the value that this writes to `%s` is never read", x.obj.Name))
 	if at != nil {
-		d.Labels = append(d.Labels, f.c.label(at, how))
+		d.Labels = append(d.Labels, f.u.label(at, how))
 	} else {
 		d.Label = how
 	}
@@ -552,7 +495,7 @@ func (f *flow) scratch(x *cell, of syntax.Expr, at syntax.Node) {
 	if !f.alive(x, of) || x.state.life != lifeWritten || x.state.escaped {
 		return
 	}
-	d := f.c.warn("W0305", at, fmt.Sprintf("`%s` holds a value, and SCRATCH does not use it", x.obj.Name))
+	d := f.u.warn("W0305", at, fmt.Sprintf("`%s` holds a value, and SCRATCH does not use it", x.obj.Name))
 	d.Label = "every worker gets memory of its own, with unspecified content"
 	d.Labels = append(d.Labels, diag.Label{Span: x.obj.Decl, Text: "registered here"})
 	d.Help = append(d.Help, "register workspace of its own, without `fill`, `list` or `load`")
@@ -593,15 +536,15 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 		if !behind && (mode == iface.NoMode || mode == iface.R && s.mode == iface.R) || s.mode == iface.NoMode {
 			continue
 		}
-		d := f.c.err("E0405", at, "this waits for itself")
+		d := f.u.err("E0405", at, "this waits for itself")
 		if h.block {
 			d.Label = fmt.Sprintf("waits until the block releases `%s`", x.obj.Name)
 		} else {
 			d.Label = fmt.Sprintf("waits until `release %s`", h.obj.Name)
 		}
-		d.Labels = append(d.Labels, f.c.label(itemSpan(h.item), fmt.Sprintf("`%s` is held from here", x.obj.Name)))
+		d.Labels = append(d.Labels, f.u.label(h.item.Access(), fmt.Sprintf("`%s` is held from here", x.obj.Name)))
 		if behind && (mode == iface.NoMode || mode == iface.R && s.mode == iface.R) {
-			d.Labels = append(d.Labels, f.c.label(s.pending, "this task waits for the release, too"))
+			d.Labels = append(d.Labels, f.u.label(s.pending, "this task waits for the release, too"))
 			d.Help = append(d.Help, fmt.Sprintf("release `%s` before", h.obj.Name))
 			return false
 		}
@@ -610,8 +553,8 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 			same += "[0]"
 		}
 		d.Help = append(d.Help, fmt.Sprintf("use `%s`, which is the same data", same))
-		if f.c.text(at) == "value("+x.obj.Name+")" {
-			d.Edit(f.c.f.At(at), same)
+		if f.u.File.Text(at) == "value("+x.obj.Name+")" {
+			d.Edit(f.u.File.At(at), same)
 		}
 		return false
 	}
@@ -621,11 +564,11 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 // stillSame reports whether then, which was evaluated when f.clock was since, and now share
 // elements for sure.
 func (f *flow) stillSame(then syntax.Expr, since int, now syntax.Expr) bool {
-	if !f.c.sameElements(then, now) {
+	if !sameElements(then, now) {
 		return false
 	}
 	same := true
-	if !f.c.equal(then, now) {
+	if !equal(then, now) {
 		return same // one of them is the whole
 	}
 	syntax.WalkExpr(then, func(e syntax.Expr) bool {
@@ -655,11 +598,126 @@ func (f *flow) gateOpen(x *cell, of syntax.Expr, mode iface.AccessMode, at synta
 
 // stuck is E0405 for a gate that is still closed.
 func (f *flow) stuck(g *cell, at syntax.Node) {
-	d := f.c.err("E0405", at, "this waits for itself")
+	d := f.u.err("E0405", at, "this waits for itself")
 	d.Label = fmt.Sprintf("waits for a task that needs `%s` open", g.obj.Name)
-	d.Labels = append(d.Labels, f.c.label(g.state.pending, fmt.Sprintf("this task waits for `%s`", g.obj.Name)))
+	d.Labels = append(d.Labels, f.u.label(g.state.pending, fmt.Sprintf("this task waits for `%s`", g.obj.Name)))
 	d.Help = append(d.Help, fmt.Sprintf("write `open(%s)` before it", g.obj.Name))
 	s := g.state
 	s.pending = syntax.Span{}
 	f.set(g, s)
+}
+
+// Data that expressions name.
+
+// rootOf returns the registered name x of the data e: x, x[i], v, or v[i, j] where v is a
+// named view of x. It returns nil if the name is not known.
+func rootOf(e syntax.Expr) *types.Object {
+	for {
+		switch x := syntax.Unparen(e).(type) {
+		case *syntax.Index:
+			e = x.X
+		case *syntax.Ident:
+			if x.Obj == nil {
+				return nil
+			}
+			switch x.Obj.Kind {
+			case types.HandleObject:
+				if x.Obj.Type.IsHandle() {
+					return x.Obj
+				}
+				return nil
+			case types.ViewObject:
+				part := partitionOf(x.Obj)
+				if part == nil || len(part.Of) == 0 {
+					return nil
+				}
+				e = part.Of[0]
+				continue
+			}
+			return nil
+		default:
+			return nil
+		}
+	}
+}
+
+// constructorOf returns the call that registers the data o, or nil for other objects.
+func constructorOf(o *types.Object) *syntax.Call {
+	r, ok := o.Node.(*syntax.Register)
+	if !ok {
+		return nil
+	}
+	call, _ := syntax.Unparen(r.Value).(*syntax.Call)
+	return call
+}
+
+// isExtern reports whether o is data that the host binds.
+func isExtern(o *types.Object) bool {
+	_, ok := o.Node.(*syntax.ExternData)
+	return ok
+}
+
+func isKind(e syntax.Expr, k types.Kind) bool {
+	t := e.Type()
+	return t != nil && t.Kind == k
+}
+
+// partitionOf returns the statement that declares the view o, or nil for other objects.
+func partitionOf(o *types.Object) *syntax.Partition {
+	p, _ := o.Node.(*syntax.Partition)
+	return p
+}
+
+// sameElements reports whether a and b share elements for all values of the names in them:
+// they are the same data, whole or at equal indices.
+func sameElements(a, b syntax.Expr) bool {
+	a, b = syntax.Unparen(a), syntax.Unparen(b)
+	if equal(a, b) {
+		return true
+	}
+	// The whole of a registered name shares elements with all of its parts.
+	ra, rb := rootOf(a), rootOf(b)
+	if ra == nil || ra != rb {
+		return false
+	}
+	return isWhole(a, ra) || isWhole(b, rb)
+}
+
+func isWhole(e syntax.Expr, root *types.Object) bool {
+	id, ok := e.(*syntax.Ident)
+	return ok && id.Obj == root
+}
+
+// equal reports whether a and b, evaluated one after the other, have the same value for
+// sure. They are names, literals and arithmetic on them.
+func equal(a, b syntax.Expr) bool {
+	switch x := syntax.Unparen(a).(type) {
+	case *syntax.Ident:
+		y, ok := syntax.Unparen(b).(*syntax.Ident)
+		return ok && x.Obj != nil && x.Obj == y.Obj
+	case *syntax.IntLit:
+		y, ok := syntax.Unparen(b).(*syntax.IntLit)
+		return ok && x.Value == y.Value
+	case *syntax.Unary:
+		y, ok := syntax.Unparen(b).(*syntax.Unary)
+		return ok && x.Op == y.Op && equal(x.X, y.X)
+	case *syntax.Binary:
+		y, ok := syntax.Unparen(b).(*syntax.Binary)
+		return ok && x.Op == y.Op && equal(x.X, y.X) && equal(x.Y, y.Y)
+	case *syntax.Selector:
+		y, ok := syntax.Unparen(b).(*syntax.Selector)
+		return ok && x.Name != nil && y.Name != nil && x.Name.Name == y.Name.Name && equal(x.X, y.X)
+	case *syntax.Index:
+		y, ok := syntax.Unparen(b).(*syntax.Index)
+		if !ok || len(x.Args) != len(y.Args) || !equal(x.X, y.X) {
+			return false
+		}
+		for i := range x.Args {
+			if !equal(x.Args[i], y.Args[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }

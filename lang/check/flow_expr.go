@@ -110,8 +110,8 @@ func (f *flow) arrayUse(x *cell, id *syntax.Ident, at syntax.Node) {
 }
 
 func (f *flow) afterRelease(x *cell, id *syntax.Ident, at syntax.Node, done string) {
-	d := f.c.err("E0406", at, fmt.Sprintf("`%s` is %s after its release", id.Name, done))
-	d.Labels = append(d.Labels, f.c.label(x.state.at, "given back here"))
+	d := f.u.err("E0406", at, fmt.Sprintf("`%s` is %s after its release", id.Name, done))
+	d.Labels = append(d.Labels, f.u.label(x.state.at, "given back here"))
 	before := "use it"
 	switch {
 	case f.printing:
@@ -121,7 +121,7 @@ func (f *flow) afterRelease(x *cell, id *syntax.Ident, at syntax.Node, done stri
 	}
 	name := id.Name
 	if x.item != nil {
-		name = f.c.text(x.item.Of)
+		name = f.u.File.Text(x.item.Of)
 	}
 	d.Help = append(d.Help, fmt.Sprintf("%s before the release, or acquire `%s` again", before, name))
 }
@@ -154,7 +154,7 @@ func (f *flow) call(e *syntax.Call) {
 		for _, a := range e.Args {
 			f.expr(a.Value)
 		}
-		f.calls.call(f, e)
+		f.sum.call(f, e)
 		return
 	}
 	switch e.Callee.Name {
@@ -179,7 +179,7 @@ func (f *flow) call(e *syntax.Call) {
 		}
 	case "busy":
 		for _, a := range e.Args {
-			if id, ok := syntax.Unparen(a.Value).(*syntax.Ident); ok && (isType(id, types.Task) || isType(id, types.Gate)) {
+			if id, ok := syntax.Unparen(a.Value).(*syntax.Ident); ok && (isKind(id, types.Task) || isKind(id, types.Gate)) {
 				continue // busy does not wait for it
 			}
 			f.all([]syntax.Expr{a.Value}, func(x *cell, whole bool, e syntax.Expr) { f.alive(x, e) })
@@ -268,7 +268,7 @@ func (f *flow) selector(e *syntax.Selector) {
 // insert walks a task: its operands in their order, scalars first where they
 // need values.
 func (f *flow) insert(e *syntax.Insert) {
-	failed := f.c.failed[e]
+	failed := f.u.Failed[e]
 	for _, a := range e.Args {
 		if t := a.Value.Type(); t == nil || !t.IsHandle() || a.Mode == iface.NoMode && !failed {
 			f.expr(a.Value)

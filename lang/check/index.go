@@ -234,15 +234,16 @@ func (c *checker) countIndices(e *syntax.Index) {
 	if !ok || id.Obj == nil {
 		return
 	}
-	in := c.infos[id.Obj]
-	if in == nil || in.part == nil || in.dims < 0 || in.dims == len(e.Args) {
+	in, part := c.infos[id.Obj], partitionOf(id.Obj)
+	if in == nil || part == nil || in.dims < 0 || in.dims == len(e.Args) {
 		return
 	}
-	c.wrongCount(e, id.Name, in.part, in.dims)
+	c.wrongCount(e, id.Name, part, in.dims, nil)
 }
 
-// wrongCount reports that parts of name, declared by p, take dims indices.
-func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, dims int) {
+// wrongCount reports that parts of name, declared by p, take dims indices. loops are the
+// names of the loops around, the innermost last; nil for those in scope.
+func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, dims int, loops []string) {
 	shape, short := fmt.Sprintf("split by %d filters", len(p.Filters)), Indices(dims)
 	if len(p.Filters) == 1 {
 		if f := filterNamed(p.Filters[0].Name.Name); f != nil {
@@ -267,7 +268,7 @@ func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, 
 		args = append(args, c.text(all[i]))
 	}
 	for len(args) < dims {
-		args = append(args, c.freeLoopName(args))
+		args = append(args, c.freeLoopName(args, loops))
 	}
 	right := fmt.Sprintf("%s[%s]", c.text(e.X), strings.Join(args, ", "))
 	d.Help = append(d.Help, "write `"+right+"`")
@@ -277,9 +278,9 @@ func (c *checker) wrongCount(e *syntax.Index, name string, p *syntax.Partition, 
 	}
 }
 
-// freeLoopName is the innermost loop name that is not among used, "0" if none.
-func (c *checker) freeLoopName(used []string) string {
-	names := c.loopNames
+// freeLoopName returns the innermost of names, or of the loop names in scope for nil, that is
+// not among used; "0" if there is none.
+func (c *checker) freeLoopName(used, names []string) string {
 	if names == nil {
 		for s := c.scope; s != nil; s = s.Parent {
 			for i := len(s.List) - 1; i >= 0; i-- {

@@ -135,7 +135,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 		d.Notes = append(d.Notes, "the order of tasks follows from these modes, so they are always written")
 		d.Help = append(d.Help, fmt.Sprintf("write `%v %s`: `%s` declares `%s` as %v", p.Mode, c.text(a.Value), sig.Name, p.Name, p.Mode))
 		d.Edit(c.f.At(a.Value).Before(), p.Mode.String()+" ")
-		if root := c.rootOf(a.Value); p.Mode == iface.RW && root != nil && c.infos[root] != nil && c.infos[root].ctor != nil && namedArg(c.infos[root].ctor, "reduce") != nil {
+		if root := rootOf(a.Value); p.Mode == iface.RW && root != nil && c.infos[root] != nil && c.infos[root].ctor != nil && namedArg(c.infos[root].ctor, "reduce") != nil {
 			d.Help = append(d.Help, fmt.Sprintf("or `REDUX %s`, if it adds to what `reduce` combines", c.text(a.Value)))
 			return false
 		}
@@ -163,8 +163,8 @@ func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, si
 		of := c.text(a.Value)
 		if x, ok := syntax.Unparen(a.Value).(*syntax.Index); ok { // a part of one element is a vector all the same
 			of = c.text(x.X)
-			if id, ok := x.X.(*syntax.Ident); ok && c.infos[id.Obj] != nil && c.infos[id.Obj].part != nil {
-				of = c.text(c.infos[id.Obj].part.Of[0])
+			if id, ok := x.X.(*syntax.Ident); ok && id.Obj != nil && partitionOf(id.Obj) != nil {
+				of = c.text(partitionOf(id.Obj).Of[0])
 			}
 		}
 		d.Help = append(d.Help, fmt.Sprintf("an element is a variable in a view by `pick`: `partition elements = %s by pick(0)`, then `%v elements[i]`", of, p.Mode))
@@ -300,7 +300,7 @@ func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 // loadAs adds to d that data which is loaded becomes what its register says, whatever the
 // file holds.
 func (c *checker) loadAs(d *diag.Diagnostic, e syntax.Expr, want iface.Elem) {
-	root := c.rootOf(e)
+	root := rootOf(e)
 	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
 		return
 	}
@@ -475,7 +475,7 @@ func namedArg(call *syntax.Call, name string) *syntax.Arg {
 // reducible reports REDUX on data whose register is in sight and names no
 // reduction, or another one than the codelet does to its operand param.
 func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) bool {
-	root := c.rootOf(a.Value)
+	root := rootOf(a.Value)
 	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
 		return c.contributes(e, a, param, "")
 	}
@@ -502,38 +502,6 @@ func (c *checker) withArg(call *syntax.Call, arg string) string {
 		t += ", "
 	}
 	return t + arg + ")"
-}
-
-// rootOf returns the registered name that e is data of, nil when that is not in
-// sight: x, x[i], v, v[i, j] where v is a named view of x.
-func (c *checker) rootOf(e syntax.Expr) *types.Object {
-	for {
-		switch x := syntax.Unparen(e).(type) {
-		case *syntax.Index:
-			e = x.X
-		case *syntax.Ident:
-			if x.Obj == nil {
-				return nil
-			}
-			switch x.Obj.Kind {
-			case types.HandleObject:
-				if x.Obj.Type.IsHandle() {
-					return x.Obj
-				}
-				return nil
-			case types.ViewObject:
-				in := c.infos[x.Obj]
-				if in == nil || in.part == nil || len(in.part.Of) == 0 {
-					return nil
-				}
-				e = in.part.Of[0]
-				continue
-			}
-			return nil
-		default:
-			return nil
-		}
-	}
 }
 
 // Operands of an insert in another order than the codelet declares them.
@@ -739,7 +707,7 @@ func (c *checker) overlaps(list []operand) {
 	for i := 1; i < len(list) && i < 64; i++ {
 		for j := 0; j < i; j++ {
 			a, b := list[j], list[i]
-			if a.mode == iface.R && b.mode == iface.R || !c.sameElements(a.of, b.of) {
+			if a.mode == iface.R && b.mode == iface.R || !sameElements(a.of, b.of) {
 				continue
 			}
 			name := c.text(b.of)
@@ -785,58 +753,4 @@ func (c *checker) onceHelp(a, b operand) string {
 		return fmt.Sprintf("pass it once as %v, or copy it first: `insert blas.copy(R %s, W t)`", mode, c.text(read.of))
 	}
 	return fmt.Sprintf("pass it once as %v", mode)
-}
-
-// sameElements reports whether a and b share elements whatever the values of
-// names are: the same data, whole or at equal indices.
-func (c *checker) sameElements(a, b syntax.Expr) bool {
-	a, b = syntax.Unparen(a), syntax.Unparen(b)
-	if c.equal(a, b) {
-		return true
-	}
-	// The whole of a registered name shares elements with all of its parts.
-	ra, rb := c.rootOf(a), c.rootOf(b)
-	if ra == nil || ra != rb {
-		return false
-	}
-	return isWhole(a, ra) || isWhole(b, rb)
-}
-
-func isWhole(e syntax.Expr, root *types.Object) bool {
-	id, ok := e.(*syntax.Ident)
-	return ok && id.Obj == root
-}
-
-// equal reports whether a and b have the same value for sure when they are
-// evaluated one after the other: names, literals and arithmetic on them.
-func (c *checker) equal(a, b syntax.Expr) bool {
-	switch x := syntax.Unparen(a).(type) {
-	case *syntax.Ident:
-		y, ok := syntax.Unparen(b).(*syntax.Ident)
-		return ok && x.Obj != nil && x.Obj == y.Obj
-	case *syntax.IntLit:
-		y, ok := syntax.Unparen(b).(*syntax.IntLit)
-		return ok && x.Value == y.Value
-	case *syntax.Unary:
-		y, ok := syntax.Unparen(b).(*syntax.Unary)
-		return ok && x.Op == y.Op && c.equal(x.X, y.X)
-	case *syntax.Binary:
-		y, ok := syntax.Unparen(b).(*syntax.Binary)
-		return ok && x.Op == y.Op && c.equal(x.X, y.X) && c.equal(x.Y, y.Y)
-	case *syntax.Selector:
-		y, ok := syntax.Unparen(b).(*syntax.Selector)
-		return ok && x.Name != nil && y.Name != nil && x.Name.Name == y.Name.Name && c.equal(x.X, y.X)
-	case *syntax.Index:
-		y, ok := syntax.Unparen(b).(*syntax.Index)
-		if !ok || len(x.Args) != len(y.Args) || !c.equal(x.X, y.X) {
-			return false
-		}
-		for i := range x.Args {
-			if !c.equal(x.Args[i], y.Args[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }

@@ -56,8 +56,7 @@ func (c *checker) partition(s *syntax.Partition) {
 		}
 		o := c.declare(types.ViewObject, s.Name, t, "partition")
 		o.Node = s
-		in := c.info(o)
-		in.part, in.dims = s, dims
+		c.info(o).dims = dims
 		return
 	}
 	if part != types.TInvalid && of != types.TInvalid && !types.Same(part, of) {

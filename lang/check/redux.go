@@ -27,7 +27,7 @@ func (c *checker) suggestRW(d *diag.Diagnostic, e *syntax.Insert, a *syntax.Task
 	mode := c.f.At(a.ModeAt)
 	k.SuggestMode(d, e.Callee, u, "RW", mode)
 	reduce := ""
-	if root := c.rootOf(a.Value); root != nil && c.infos[root] != nil && c.infos[root].ctor != nil {
+	if root := rootOf(a.Value); root != nil && c.infos[root] != nil && c.infos[root].ctor != nil {
 		if x := namedArg(c.infos[root].ctor, "reduce"); x != nil {
 			if id, ok := syntax.Unparen(x.Value).(*syntax.Ident); ok && redux.FoldWords[id.Name] != "" {
 				reduce = id.Name

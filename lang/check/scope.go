@@ -23,7 +23,6 @@ type objInfo struct {
 	used  bool
 	depth int               // of its scope, to see which name lives longer
 	ctor  *syntax.Call      // registered handles: the constructor
-	part  *syntax.Partition // named views
 	split *syntax.Partition // handles: the last partition of them
 	let   *syntax.Let       // names of let
 	acq   *syntax.AcquireItem

@@ -405,55 +405,9 @@ func ends(list []syntax.Stmt) bool {
 				return true
 			}
 		case *syntax.While:
-			if b, ok := syntax.Unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !breaks(s.Body.Stmts) {
+			if b, ok := syntax.Unparen(s.Cond).(*syntax.BoolLit); ok && b.Value && s.Body != nil && !syntax.Breaks(s.Body.Stmts) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// breaks reports whether a break leaves the loop that list is the body of.
-func breaks(list []syntax.Stmt) bool {
-	return leaves(list, func(s syntax.Stmt) bool { _, ok := s.(*syntax.Break); return ok })
-}
-
-// jumps reports whether a break or continue belongs to the loop that list is
-// the body of.
-func jumps(list []syntax.Stmt) bool {
-	return leaves(list, func(s syntax.Stmt) bool {
-		switch s.(type) {
-		case *syntax.Break, *syntax.Continue:
-			return true
-		}
-		return false
-	})
-}
-
-// leaves looks for a statement in list, but not in loops inside it.
-func leaves(list []syntax.Stmt, is func(syntax.Stmt) bool) bool {
-	for _, s := range list {
-		for s != nil {
-			if is(s) {
-				return true
-			}
-			var next syntax.Stmt
-			switch s := s.(type) {
-			case *syntax.Block:
-				if leaves(s.Stmts, is) {
-					return true
-				}
-			case *syntax.If:
-				if s.Then != nil && leaves(s.Then.Stmts, is) {
-					return true
-				}
-				next = s.Else
-			case *syntax.Acquire:
-				if s.Body != nil && leaves(s.Body.Stmts, is) {
-					return true
-				}
-			}
-			s = next
 		}
 	}
 	return false

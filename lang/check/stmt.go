@@ -421,7 +421,7 @@ func (c *checker) acquire(s *syntax.Acquire) {
 			d := c.err("E0308", it.ModeAt, fmt.Sprintf("`acquire` cannot take data as %v", it.Mode))
 			d.Help = append(d.Help, fmt.Sprintf("write `R %s`, `W %s` or `RW %s`", c.text(it.Of), c.text(it.Of), c.text(it.Of)))
 		default:
-			ops = append(ops, operand{it.Mode, it.Of, itemSpan(it), nil})
+			ops = append(ops, operand{it.Mode, it.Of, it.Access(), nil})
 		}
 		it.As.SetType(t)
 	}
@@ -437,11 +437,6 @@ func (c *checker) acquire(s *syntax.Acquire) {
 		c.stmts(s.Body.Stmts)
 		c.pop()
 	}
-}
-
-// itemSpan is "RW x" of "RW x as xs".
-func itemSpan(it *syntax.AcquireItem) syntax.Span {
-	return syntax.Span{Lo: it.ModeAt.Lo, Hi: it.Of.Range().Hi}
 }
 
 func (c *checker) release(s *syntax.Release) {
@@ -537,7 +532,7 @@ func (c *checker) assignName(s *syntax.Assign, id *syntax.Ident) {
 			} else {
 				d.Help = append(d.Help, fmt.Sprintf("to make a new name write `let %s = %s`", id.Name, c.text(s.Value)))
 				at := c.f.At(s.Target)
-				if c.fn == nil && len(c.loopNames) == 0 && c.scope == c.top {
+				if c.fn == nil && c.scope == c.top {
 					d.Edit(at.Before(), "let ")
 				}
 			}

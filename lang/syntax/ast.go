@@ -35,6 +35,13 @@ func (f *File) At(n Node) diag.Span {
 	return f.Source.Span(int(s.Lo), int(s.Hi))
 }
 
+// Text returns the source of n.
+func (f *File) Text(n Node) string {
+	s, t := n.Range(), f.Source.Text
+	lo, hi := max(0, min(int(s.Lo), len(t))), max(0, min(int(s.Hi), len(t)))
+	return t[lo:max(lo, hi)]
+}
+
 // ---- statements ------------------------------------------------------------
 
 // Stmt is a statement.
@@ -397,6 +404,9 @@ type (
 		Body   Expr
 	}
 )
+
+// Access returns the span of "RW x" in "RW x as xs".
+func (it *AcquireItem) Access() Span { return Span{Lo: it.ModeAt.Lo, Hi: it.Of.Range().Hi} }
 
 // Unparen returns x without the parentheses around it.
 func Unparen(x Expr) Expr {

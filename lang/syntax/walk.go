@@ -175,3 +175,48 @@ func ExprsOf(s Stmt, visit func(Expr)) {
 		one(s.X)
 	}
 }
+
+// Breaks reports whether a break leaves the loop that has the body list.
+func Breaks(list []Stmt) bool {
+	return leaves(list, func(s Stmt) bool { _, ok := s.(*Break); return ok })
+}
+
+// Jumps reports whether a break or continue in list belongs to the loop that has the body list.
+func Jumps(list []Stmt) bool {
+	return leaves(list, func(s Stmt) bool {
+		switch s.(type) {
+		case *Break, *Continue:
+			return true
+		}
+		return false
+	})
+}
+
+// leaves looks for a statement in list, but not in loops inside it.
+func leaves(list []Stmt, is func(Stmt) bool) bool {
+	for _, s := range list {
+		for s != nil {
+			if is(s) {
+				return true
+			}
+			var next Stmt
+			switch s := s.(type) {
+			case *Block:
+				if leaves(s.Stmts, is) {
+					return true
+				}
+			case *If:
+				if s.Then != nil && leaves(s.Then.Stmts, is) {
+					return true
+				}
+				next = s.Else
+			case *Acquire:
+				if s.Body != nil && leaves(s.Body.Stmts, is) {
+					return true
+				}
+			}
+			s = next
+		}
+	}
+	return false
+}
