@@ -56,7 +56,7 @@ var testOnly = []string{
 }
 
 // inLang is the order inside lang: a package may import those to its right.
-var inLang = []string{"lang", "lang/interp", "lang/check", "lang/check/redux", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag", "lang/vocab"}
+var inLang = []string{"lang", "lang/interp", "lang/check", "lang/check/flow", "lang/check/redux", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag", "lang/vocab"}
 
 // inKernel lists the stages of lang/kernel, and which of the others each may import. The
 // rest of lang imports lang/kernel alone.
@@ -151,6 +151,8 @@ func TestBoundaryRules(t *testing.T) {
 		{"lang/check", module + "/lang/interp", false, false},
 		{"lang/check", module + "/lang/check/redux", false, true},
 		{"lang/check/redux", module + "/lang/check", false, false},
+		{"lang/check", module + "/lang/check/flow", false, true},
+		{"lang/check/flow", module + "/lang/check", false, false},
 		{"lang/check", module + "/lang/kernel", false, true},
 		{"lang/check", module + "/lang/kernel/cpu", false, false},
 		{"lang/kernel", module + "/lang/kernel/opencl", false, true},

@@ -5,7 +5,7 @@
 // A check goes through each unit (a file, or an entry of a session) twice. The first
 // walk resolves names and types and annotates the tree for the interpreter: check.go,
 // stmt.go, expr.go and the files that are named after a construct. The second walk, in
-// flow*.go, follows the data flow: which handle has a value, which array is held, which
+// package flow, follows the data flow: which handle has a value, which array is held, which
 // view has ended. It reports only what happens on every path to a place (unreleased
 // arrays: on any path), so a script that is right is never rejected.
 //
@@ -19,6 +19,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/starpush/starpush/lang/check/flow"
 	"github.com/starpush/starpush/lang/check/redux"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -167,7 +168,7 @@ func (c *checker) run() {
 	c.checkInstances()
 	c.checkMixedTypes()
 	if !c.broken {
-		checkFlow(c.flowUnit())
+		flow.Check(c.flowUnit())
 		c.blocking()
 		c.staleConditions()
 	}
@@ -180,12 +181,12 @@ func (c *checker) run() {
 }
 
 // flowUnit returns what the second walk needs of the first.
-func (c *checker) flowUnit() *flowUnit {
-	return &flowUnit{File: c.f, Funcs: c.funcs, Owner: c.unit, Session: c.session != nil,
+func (c *checker) flowUnit() *flow.Unit {
+	return &flow.Unit{File: c.f, Funcs: c.funcs, Owner: c.unit, Session: c.session != nil,
 		Failed: c.failed, UnknownArgs: c.unknownArg, Checker: flowSupport{c}}
 }
 
-// flowSupport implements the Checker of the second walk.
+// flowSupport implements flow.Checker.
 type flowSupport struct{ c *checker }
 
 func (s flowSupport) Report(code string, sev diag.Severity, at diag.Span, message string) *diag.Diagnostic {

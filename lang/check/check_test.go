@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -411,4 +412,58 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "stmts/s")
+}
+
+// TestMutations checks scripts with words taken out, doubled and exchanged:
+// nothing panics, and the program is there exactly when there are no errors.
+func TestMutations(t *testing.T) {
+	var scripts []string
+	for _, pattern := range []string{"testdata/examples/*.spu", "testdata/cases/*.spu"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scripts = append(scripts, strings.Split(string(b), "\n---\n")...)
+		}
+	}
+	env := testEnv(t, "testdata/modules")
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 3000 {
+		words := strings.SplitAfter(scripts[r.IntN(len(scripts))], " ")
+		other := strings.SplitAfter(scripts[r.IntN(len(scripts))], " ")
+		for range 1 + r.IntN(3) {
+			i := r.IntN(len(words))
+			switch r.IntN(4) {
+			case 0:
+				words = append(words[:i], words[i+1:]...)
+			case 1:
+				words[i] += words[i]
+			case 2:
+				j := r.IntN(len(words))
+				words[i], words[j] = words[j], words[i]
+			default:
+				words[i] = other[r.IntN(len(other))]
+			}
+			if len(words) == 0 {
+				words = []string{" "}
+			}
+		}
+		text := strings.Join(words, "")
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Fatalf("panic %v on:\n%s", p, text)
+				}
+			}()
+			prog, ds := Check(env, diag.NewSource("mutant.spu", text))
+			if (prog == nil) != (ds.Err() != nil) {
+				t.Fatalf("program %v, diagnostics %v", prog != nil, ds)
+			}
+			if prog != nil {
+				typed(t, prog.Main)
+			}
+		}()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/starpush/starpush/lang/check/flow"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
@@ -234,7 +235,7 @@ func (c *checker) countIndices(e *syntax.Index) {
 	if !ok || id.Obj == nil {
 		return
 	}
-	in, part := c.infos[id.Obj], partitionOf(id.Obj)
+	in, part := c.infos[id.Obj], flow.PartitionOf(id.Obj)
 	if in == nil || part == nil || in.dims < 0 || in.dims == len(e.Args) {
 		return
 	}

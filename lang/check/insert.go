@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/check/flow"
 	"github.com/starpush/starpush/lang/check/redux"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -135,7 +136,7 @@ func (c *checker) taskArg(e *syntax.Insert, a *syntax.TaskArg, k int, sig *types
 		d.Notes = append(d.Notes, "the order of tasks follows from these modes, so they are always written")
 		d.Help = append(d.Help, fmt.Sprintf("write `%v %s`: `%s` declares `%s` as %v", p.Mode, c.text(a.Value), sig.Name, p.Name, p.Mode))
 		d.Edit(c.f.At(a.Value).Before(), p.Mode.String()+" ")
-		if root := rootOf(a.Value); p.Mode == iface.RW && root != nil && c.infos[root] != nil && c.infos[root].ctor != nil && namedArg(c.infos[root].ctor, "reduce") != nil {
+		if root := flow.RootOf(a.Value); p.Mode == iface.RW && root != nil && c.infos[root] != nil && c.infos[root].ctor != nil && namedArg(c.infos[root].ctor, "reduce") != nil {
 			d.Help = append(d.Help, fmt.Sprintf("or `REDUX %s`, if it adds to what `reduce` combines", c.text(a.Value)))
 			return false
 		}
@@ -163,8 +164,8 @@ func (c *checker) rightKind(a *syntax.TaskArg, t *types.Type, p *types.Param, si
 		of := c.text(a.Value)
 		if x, ok := syntax.Unparen(a.Value).(*syntax.Index); ok { // a part of one element is a vector all the same
 			of = c.text(x.X)
-			if id, ok := x.X.(*syntax.Ident); ok && id.Obj != nil && partitionOf(id.Obj) != nil {
-				of = c.text(partitionOf(id.Obj).Of[0])
+			if id, ok := x.X.(*syntax.Ident); ok && id.Obj != nil && flow.PartitionOf(id.Obj) != nil {
+				of = c.text(flow.PartitionOf(id.Obj).Of[0])
 			}
 		}
 		d.Help = append(d.Help, fmt.Sprintf("an element is a variable in a view by `pick`: `partition elements = %s by pick(0)`, then `%v elements[i]`", of, p.Mode))
@@ -300,7 +301,7 @@ func (c *checker) noCodelet(id *syntax.Ident, module bool) {
 // loadAs adds to d that data which is loaded becomes what its register says, whatever the
 // file holds.
 func (c *checker) loadAs(d *diag.Diagnostic, e syntax.Expr, want iface.Elem) {
-	root := rootOf(e)
+	root := flow.RootOf(e)
 	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
 		return
 	}
@@ -475,7 +476,7 @@ func namedArg(call *syntax.Call, name string) *syntax.Arg {
 // reducible reports REDUX on data whose register is in sight and names no
 // reduction, or another one than the codelet does to its operand param.
 func (c *checker) reducible(e *syntax.Insert, a *syntax.TaskArg, param string) bool {
-	root := rootOf(a.Value)
+	root := flow.RootOf(a.Value)
 	if root == nil || c.infos[root] == nil || c.infos[root].ctor == nil {
 		return c.contributes(e, a, param, "")
 	}
@@ -707,7 +708,7 @@ func (c *checker) overlaps(list []operand) {
 	for i := 1; i < len(list) && i < 64; i++ {
 		for j := 0; j < i; j++ {
 			a, b := list[j], list[i]
-			if a.mode == iface.R && b.mode == iface.R || !sameElements(a.of, b.of) {
+			if a.mode == iface.R && b.mode == iface.R || !flow.SameElements(a.of, b.of) {
 				continue
 			}
 			name := c.text(b.of)

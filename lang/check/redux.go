@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"github.com/starpush/starpush/lang/check/flow"
 	"github.com/starpush/starpush/lang/check/redux"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/syntax"
@@ -27,7 +28,7 @@ func (c *checker) suggestRW(d *diag.Diagnostic, e *syntax.Insert, a *syntax.Task
 	mode := c.f.At(a.ModeAt)
 	k.SuggestMode(d, e.Callee, u, "RW", mode)
 	reduce := ""
-	if root := rootOf(a.Value); root != nil && c.infos[root] != nil && c.infos[root].ctor != nil {
+	if root := flow.RootOf(a.Value); root != nil && c.infos[root] != nil && c.infos[root].ctor != nil {
 		if x := namedArg(c.infos[root].ctor, "reduce"); x != nil {
 			if id, ok := syntax.Unparen(x.Value).(*syntax.Ident); ok && redux.FoldWords[id.Name] != "" {
 				reduce = id.Name

@@ -1,4 +1,4 @@
-package check
+package flow
 
 // The second walk: data flow. It goes through the statements in order and keeps,
 // for each handle, named view, acquired array and gate in sight, what is known
@@ -58,7 +58,7 @@ type state struct {
 	pending syntax.Span       // an insert that waits for this array or gate
 	gate    *cell             // a task that uses it waits for this gate
 	gated   *syntax.TaskArg   // as this operand; nil for the result of an insert. Of an array: that of pending
-	gatedAt int               // flow.clock then
+	gatedAt int               // walk.clock then
 }
 
 // cell is the state of one object, and what never changes about it.
@@ -68,10 +68,10 @@ type cell struct {
 	root  *cell               // of an array: the data it holds
 	item  *syntax.AcquireItem // of an array
 	block bool                // of an array: acquired with a block
-	place int                 // in flow.decls
+	place int                 // in walk.decls
 	told  bool                // a missing release has been reported
 	seen  int                 // used by join
-	since int                 // of an array: flow.clock when it was acquired
+	since int                 // of an array: walk.clock when it was acquired
 }
 
 // change is one entry of the log that takes back what a branch did.
@@ -80,20 +80,20 @@ type change struct {
 	old  state
 }
 
-// flowUnit is a unit after the first walk.
-type flowUnit struct {
+// Unit is a unit after the first walk.
+type Unit struct {
 	File        *syntax.File
 	Funcs       []*syntax.Func
 	Owner       any                  // types.Object.Unit of its top-level names
 	Session     bool                 // an entry of a session: entries form one block, which never ends
 	Failed      map[syntax.Node]bool // inserts with errors: their effect is not known
 	UnknownArgs map[*syntax.Arg]bool // arguments of constructors that were probably meant as another one
-	Checker     flowChecker
+	Checker     Checker
 }
 
-// flowChecker takes reports, and makes the parts of them that depend on tables and on the
+// Checker takes reports, and makes the parts of them that depend on tables and on the
 // names in scope.
-type flowChecker interface {
+type Checker interface {
 	// Report adds a diagnostic. The pointer is good until the next report.
 	Report(code string, sev diag.Severity, at diag.Span, message string) *diag.Diagnostic
 
@@ -109,21 +109,21 @@ type flowChecker interface {
 	WithArg(call *syntax.Call, arg string) string
 }
 
-func (u *flowUnit) err(code string, n syntax.Node, message string) *diag.Diagnostic {
+func (u *Unit) err(code string, n syntax.Node, message string) *diag.Diagnostic {
 	return u.Checker.Report(code, diag.Error, u.File.At(n), message)
 }
 
-func (u *flowUnit) warn(code string, n syntax.Node, message string) *diag.Diagnostic {
+func (u *Unit) warn(code string, n syntax.Node, message string) *diag.Diagnostic {
 	return u.Checker.Report(code, diag.Warning, u.File.At(n), message)
 }
 
-func (u *flowUnit) label(n syntax.Node, text string) diag.Label {
+func (u *Unit) label(n syntax.Node, text string) diag.Label {
 	return diag.Label{Span: u.File.At(n), Text: text}
 }
 
-// flow is one walk: over the top level of a unit, or over one function.
-type flow struct {
-	u     *flowUnit
+// walk is one walk: over the top level of a unit, or over one function.
+type walk struct {
+	u     *Unit
 	fn    bool
 	cells map[*types.Object]*cell
 	decls []*cell // in order; blocks cut it back
@@ -145,29 +145,29 @@ type flow struct {
 	sum *summary
 }
 
-// checkFlow runs the second walk on the top level and on every function.
-func checkFlow(u *flowUnit) {
+// Check runs the second walk on the top level and on every function.
+func Check(u *Unit) {
 	sum := newSummary(u)
-	f := newFlow(u, sum)
+	f := newWalk(u, sum)
 	f.stmts(u.File.Stmts)
 	f.leave(0, nil)
 	for _, fn := range u.Funcs {
 		if fn.Body == nil {
 			continue
 		}
-		g := newFlow(u, sum)
+		g := newWalk(u, sum)
 		g.fn = true
 		g.stmts(fn.Body.Stmts)
 		g.leave(0, nil)
 	}
 }
 
-func newFlow(u *flowUnit, sum *summary) *flow {
-	return &flow{u: u, sum: sum, cells: map[*types.Object]*cell{}, assigned: map[*types.Object]int{}}
+func newWalk(u *Unit, sum *summary) *walk {
+	return &walk{u: u, sum: sum, cells: map[*types.Object]*cell{}, assigned: map[*types.Object]int{}}
 }
 
 // declare starts to follow an object.
-func (f *flow) declare(o *types.Object, s state) *cell {
+func (f *walk) declare(o *types.Object, s state) *cell {
 	x := &cell{obj: o, state: s, place: len(f.decls)}
 	f.cells[o] = x
 	f.decls = append(f.decls, x)
@@ -175,7 +175,7 @@ func (f *flow) declare(o *types.Object, s state) *cell {
 }
 
 // set changes the state of x; the change can be taken back.
-func (f *flow) set(x *cell, s state) {
+func (f *walk) set(x *cell, s state) {
 	if x.state == s {
 		return
 	}
@@ -187,7 +187,7 @@ func (f *flow) set(x *cell, s state) {
 
 // rollback takes back all changes since mark and returns what they had led to,
 // one entry for each cell.
-func (f *flow) rollback(mark int) []change {
+func (f *walk) rollback(mark int) []change {
 	f.stamp++
 	var out []change
 	for i := len(f.log) - 1; i >= mark; i-- {
@@ -203,7 +203,7 @@ func (f *flow) rollback(mark int) []change {
 }
 
 // branches runs alternatives, exactly one of them happens at run time, and joins them.
-func (f *flow) branches(alternatives ...func()) {
+func (f *walk) branches(alternatives ...func()) {
 	if f.over {
 		for _, run := range alternatives {
 			run()
@@ -295,7 +295,7 @@ func join2(a, b state) state {
 
 // forget drops what the body of a loop, or a call, may change about x. Data whose life is
 // over stays so.
-func (f *flow) forget(x *cell) {
+func (f *walk) forget(x *cell) {
 	s := x.state
 	if s.life != lifeOver {
 		s.life = lifeUnknown
@@ -306,7 +306,7 @@ func (f *flow) forget(x *cell) {
 }
 
 // escape notes that x may be reached by another name from here on.
-func (f *flow) escape(x *cell) {
+func (f *walk) escape(x *cell) {
 	s := x.state
 	s.escaped = true
 	if s.life != lifeOver {
@@ -321,7 +321,7 @@ func (f *flow) escape(x *cell) {
 
 // loop runs the body of a loop: any number of times, none included. jumps says
 // that a break or continue may leave it in the middle.
-func (f *flow) loop(at syntax.Node, jumps bool, body func()) {
+func (f *walk) loop(at syntax.Node, jumps bool, body func()) {
 	f.depth++
 	mark := len(f.log)
 	objs := f.touchedBy(at)
@@ -355,7 +355,7 @@ func (f *flow) loop(at syntax.Node, jumps bool, body func()) {
 
 // drop takes x out of a list of what may still be waited for, where it is sure
 // that no path has it held or closed. Else the end of its block does.
-func (f *flow) drop(list *[]*cell, x *cell) {
+func (f *walk) drop(list *[]*cell, x *cell) {
 	if f.depth > 0 {
 		return
 	}
@@ -368,7 +368,7 @@ func (f *flow) drop(list *[]*cell, x *cell) {
 }
 
 // block runs the statements of a block with a scope of its own.
-func (f *flow) block(list []syntax.Stmt, end syntax.Node) {
+func (f *walk) block(list []syntax.Stmt, end syntax.Node) {
 	start := len(f.decls)
 	f.stmts(list)
 	f.leave(start, end)
@@ -376,7 +376,7 @@ func (f *flow) block(list []syntax.Stmt, end syntax.Node) {
 
 // Data flow through statements.
 
-func (f *flow) stmts(list []syntax.Stmt) {
+func (f *walk) stmts(list []syntax.Stmt) {
 	for _, s := range list {
 		if f.over {
 			return // never reached
@@ -385,7 +385,7 @@ func (f *flow) stmts(list []syntax.Stmt) {
 	}
 }
 
-func (f *flow) stmt(s syntax.Stmt) {
+func (f *walk) stmt(s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.ExternData:
 		if s.Name.Obj != nil {
@@ -471,13 +471,13 @@ func (f *flow) stmt(s syntax.Stmt) {
 }
 
 // keep notes that a value is of use, though no task read it.
-func (f *flow) keep(x *cell) {
+func (f *walk) keep(x *cell) {
 	s := x.state
 	s.unread = nil
 	f.set(x, s)
 }
 
-func (f *flow) with(w *syntax.With) {
+func (f *walk) with(w *syntax.With) {
 	if w == nil {
 		return
 	}
@@ -487,7 +487,7 @@ func (f *flow) with(w *syntax.With) {
 }
 
 // all calls use for the data in sight that a statement names; lists are walked.
-func (f *flow) all(list []syntax.Expr, use func(x *cell, whole bool, e syntax.Expr)) {
+func (f *walk) all(list []syntax.Expr, use func(x *cell, whole bool, e syntax.Expr)) {
 	for _, e := range list {
 		if l, ok := syntax.Unparen(e).(*syntax.ListLit); ok {
 			f.all(l.Items, use)
@@ -503,7 +503,7 @@ func (f *flow) all(list []syntax.Expr, use func(x *cell, whole bool, e syntax.Ex
 	}
 }
 
-func (f *flow) let(s *syntax.Let) {
+func (f *walk) let(s *syntax.Let) {
 	f.expr(s.Value)
 	o := s.Name.Obj
 	if o == nil {
@@ -530,7 +530,7 @@ func (f *flow) let(s *syntax.Let) {
 
 // wait reports waiting for arrays that the script holds itself, and for gates
 // that it has not opened.
-func (f *flow) wait(s *syntax.Wait) {
+func (f *walk) wait(s *syntax.Wait) {
 	if len(s.Of) == 0 {
 		at := syntax.Span{Lo: s.Lo, Hi: s.Lo + int32(len("wait"))}
 		for _, h := range f.held {
@@ -570,7 +570,7 @@ func (f *flow) wait(s *syntax.Wait) {
 }
 
 // heldWait is E0405 for a bare wait while a task waits for a held array.
-func (f *flow) heldWait(h *cell, at syntax.Node) {
+func (f *walk) heldWait(h *cell, at syntax.Node) {
 	d := f.u.err("E0405", at, "this waits for itself")
 	d.Label = fmt.Sprintf("waits for a task that needs `%s` released", h.obj.Name)
 	d.Labels = append(d.Labels, f.u.label(h.item.Access(), fmt.Sprintf("`%s` is held from here", f.u.File.Text(h.item.Of))), f.u.label(h.state.pending, "this task waits for the release"))
@@ -580,7 +580,7 @@ func (f *flow) heldWait(h *cell, at syntax.Node) {
 	f.set(h, s)
 }
 
-func (f *flow) verb(s *syntax.Verb) {
+func (f *walk) verb(s *syntax.Verb) {
 	f.all(s.Of, func(x *cell, whole bool, e syntax.Expr) {
 		if !f.alive(x, e) {
 			return
@@ -612,7 +612,7 @@ func (f *flow) verb(s *syntax.Verb) {
 }
 
 // ifStmt walks a chain of else-ifs flat: it can be long.
-func (f *flow) ifStmt(s *syntax.If) {
+func (f *walk) ifStmt(s *syntax.If) {
 	var runs []func()
 	for {
 		f.expr(s.Cond)
@@ -636,7 +636,7 @@ func (f *flow) ifStmt(s *syntax.If) {
 	f.branches(runs...)
 }
 
-func (f *flow) assign(s *syntax.Assign) {
+func (f *walk) assign(s *syntax.Assign) {
 	switch t := syntax.Unparen(s.Target).(type) {
 	case *syntax.Ident:
 		f.expr(s.Value)
@@ -669,7 +669,7 @@ func (f *flow) assign(s *syntax.Assign) {
 }
 
 // store is an assignment to an element of an array.
-func (f *flow) store(x *cell, id *syntax.Ident, at *syntax.Index) {
+func (f *walk) store(x *cell, id *syntax.Ident, at *syntax.Index) {
 	s := x.state
 	switch {
 	case s.hold == holdReleased:

@@ -1,4 +1,4 @@
-package check
+package flow
 
 // Data flow through expressions.
 
@@ -11,7 +11,7 @@ import (
 )
 
 // expr walks an expression whose value may go anywhere.
-func (f *flow) expr(e syntax.Expr) {
+func (f *walk) expr(e syntax.Expr) {
 	switch e := e.(type) {
 	case nil, *syntax.IntLit, *syntax.FloatLit, *syntax.StringLit, *syntax.BoolLit, *syntax.NoneLit:
 	case *syntax.Ident:
@@ -53,7 +53,7 @@ func (f *flow) expr(e syntax.Expr) {
 }
 
 // binary walks left-leaning chains with a loop: they can be very long.
-func (f *flow) binary(e *syntax.Binary) {
+func (f *walk) binary(e *syntax.Binary) {
 	chain := []*syntax.Binary{e}
 	for {
 		left, ok := chain[len(chain)-1].X.(*syntax.Binary)
@@ -76,7 +76,7 @@ func (f *flow) binary(e *syntax.Binary) {
 }
 
 // mention is a name whose value may be kept under another one.
-func (f *flow) mention(id *syntax.Ident) {
+func (f *walk) mention(id *syntax.Ident) {
 	x := f.cells[id.Obj]
 	if x == nil || id.Obj == nil {
 		return
@@ -99,7 +99,7 @@ func (f *flow) mention(id *syntax.Ident) {
 }
 
 // arrayUse checks that an array is not released yet (E0406).
-func (f *flow) arrayUse(x *cell, id *syntax.Ident, at syntax.Node) {
+func (f *walk) arrayUse(x *cell, id *syntax.Ident, at syntax.Node) {
 	if x.state.hold != holdReleased {
 		return
 	}
@@ -109,7 +109,7 @@ func (f *flow) arrayUse(x *cell, id *syntax.Ident, at syntax.Node) {
 	f.set(x, s)
 }
 
-func (f *flow) afterRelease(x *cell, id *syntax.Ident, at syntax.Node, done string) {
+func (f *walk) afterRelease(x *cell, id *syntax.Ident, at syntax.Node, done string) {
 	d := f.u.err("E0406", at, fmt.Sprintf("`%s` is %s after its release", id.Name, done))
 	d.Labels = append(d.Labels, f.u.label(x.state.at, "given back here"))
 	before := "use it"
@@ -127,7 +127,7 @@ func (f *flow) afterRelease(x *cell, id *syntax.Ident, at syntax.Node, done stri
 }
 
 // shown is a value that print, str or an f-string writes: a handle is read.
-func (f *flow) shown(e syntax.Expr) {
+func (f *walk) shown(e syntax.Expr) {
 	if t := e.Type(); t != nil && (t.IsHandle() || t.Kind == types.View) {
 		x, _ := f.target(e, e)
 		if x == nil || t.Kind == types.View {
@@ -144,7 +144,7 @@ func (f *flow) shown(e syntax.Expr) {
 	f.expr(e)
 }
 
-func (f *flow) call(e *syntax.Call) {
+func (f *walk) call(e *syntax.Call) {
 	if e.Callee == nil || e.Callee.Kind != types.BuiltinFunc {
 		if e.Callee == nil {
 			if _, ok := e.Fn.(*syntax.Ident); !ok {
@@ -216,7 +216,7 @@ func (f *flow) call(e *syntax.Call) {
 	}
 }
 
-func (f *flow) index(e *syntax.Index) {
+func (f *walk) index(e *syntax.Index) {
 	t := e.X.Type()
 	switch {
 	case t == nil:
@@ -244,7 +244,7 @@ func (f *flow) index(e *syntax.Index) {
 	f.expr(e.X)
 }
 
-func (f *flow) selector(e *syntax.Selector) {
+func (f *walk) selector(e *syntax.Selector) {
 	t := e.X.Type()
 	if t == nil || e.Name == nil || e.Name.Obj != nil {
 		return
@@ -267,7 +267,7 @@ func (f *flow) selector(e *syntax.Selector) {
 
 // insert walks a task: its operands in their order, scalars first where they
 // need values.
-func (f *flow) insert(e *syntax.Insert) {
+func (f *walk) insert(e *syntax.Insert) {
 	failed := f.u.Failed[e]
 	for _, a := range e.Args {
 		if t := a.Value.Type(); t == nil || !t.IsHandle() || a.Mode == iface.NoMode && !failed {
@@ -329,7 +329,7 @@ func (f *flow) insert(e *syntax.Insert) {
 
 // after walks the value of the option after and returns a gate in it that is
 // closed for sure.
-func (f *flow) after(e syntax.Expr) (gate *cell) {
+func (f *walk) after(e syntax.Expr) (gate *cell) {
 	items := []syntax.Expr{syntax.Unparen(e)}
 	if l, ok := items[0].(*syntax.ListLit); ok {
 		items = l.Items

@@ -1,4 +1,4 @@
-package check
+package flow_test
 
 // The data flow must be honest: what it reports as an error happens in every run
 // that comes to the place. Random programs are checked, then run many times by a
@@ -7,11 +7,10 @@ package check
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 )
 
@@ -322,7 +321,7 @@ func TestFlowIsHonest(t *testing.T) {
 		g.emit(0, "}")
 		ops := g.block(4+g.r.IntN(12), 0, names, false, false)
 		text := g.b.String()
-		_, ds := Check(nil, diag.NewSource("random.spu", text))
+		_, ds := check.Check(nil, diag.NewSource("random.spu", text))
 		var wrong []diag.Diagnostic
 		for _, d := range ds {
 			switch d.Code {
@@ -364,6 +363,15 @@ func TestFlowIsHonest(t *testing.T) {
 	}
 }
 
+func render(t testing.TB, ds diag.Diagnostics) string {
+	t.Helper()
+	var b strings.Builder
+	if err := ds.Render(&b, diag.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 func numbered(text string) string {
 	var b strings.Builder
 	for i, l := range strings.Split(text, "\n") {
@@ -383,7 +391,7 @@ func TestFlowIsComplete(t *testing.T) {
 		}
 		ops := g.block(3+g.r.IntN(10), 0, []string{"x", "y"}, false, false)
 		text := g.b.String()
-		_, ds := Check(nil, diag.NewSource("plain.spu", text))
+		_, ds := check.Check(nil, diag.NewSource("plain.spu", text))
 		s := &simRun{g: g, r: g.r, hit: map[int]bool{}, data: []map[string]*simData{{"x": {}, "y": {}}}, arrays: []map[string]*simArray{{}}}
 		fault := func() (fault simFault) {
 			defer func() {
@@ -409,59 +417,5 @@ func TestFlowIsComplete(t *testing.T) {
 	}
 	if faults < 500 {
 		t.Errorf("%d faulty programs: the generator tests nothing", faults)
-	}
-}
-
-// TestMutations checks scripts with words taken out, doubled and exchanged:
-// nothing panics, and the program is there exactly when there are no errors.
-func TestMutations(t *testing.T) {
-	var scripts []string
-	for _, pattern := range []string{"testdata/examples/*.spu", "testdata/cases/*.spu"} {
-		files, _ := filepath.Glob(pattern)
-		for _, file := range files {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			scripts = append(scripts, strings.Split(string(b), "\n---\n")...)
-		}
-	}
-	env := testEnv(t, "testdata/modules")
-	r := rand.New(rand.NewPCG(7, 7))
-	for range 3000 {
-		words := strings.SplitAfter(scripts[r.IntN(len(scripts))], " ")
-		other := strings.SplitAfter(scripts[r.IntN(len(scripts))], " ")
-		for range 1 + r.IntN(3) {
-			i := r.IntN(len(words))
-			switch r.IntN(4) {
-			case 0:
-				words = append(words[:i], words[i+1:]...)
-			case 1:
-				words[i] += words[i]
-			case 2:
-				j := r.IntN(len(words))
-				words[i], words[j] = words[j], words[i]
-			default:
-				words[i] = other[r.IntN(len(other))]
-			}
-			if len(words) == 0 {
-				words = []string{" "}
-			}
-		}
-		text := strings.Join(words, "")
-		func() {
-			defer func() {
-				if p := recover(); p != nil {
-					t.Fatalf("panic %v on:\n%s", p, text)
-				}
-			}()
-			prog, ds := Check(env, diag.NewSource("mutant.spu", text))
-			if (prog == nil) != (ds.Err() != nil) {
-				t.Fatalf("program %v, diagnostics %v", prog != nil, ds)
-			}
-			if prog != nil {
-				typed(t, prog.Main)
-			}
-		}()
 	}
 }

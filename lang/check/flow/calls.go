@@ -1,4 +1,4 @@
-package check
+package flow
 
 // Changes that calls and loops may make: sets of names, found without following paths.
 
@@ -16,7 +16,7 @@ import (
 
 // summary is what the functions, loops and tasks of a unit do with names, whatever the path.
 type summary struct {
-	u       *flowUnit
+	u       *Unit
 	globals []*types.Object                 // data of the top level that some function names
 	last    map[*types.Object]latest        // per function: the last declared name that it uses for sure
 	touched map[syntax.Node][]*types.Object // what the body of a loop may change
@@ -29,7 +29,7 @@ type latest struct {
 	use syntax.Node
 }
 
-func newSummary(u *flowUnit) *summary {
+func newSummary(u *Unit) *summary {
 	k := &summary{u: u, last: map[*types.Object]latest{}, touched: map[syntax.Node][]*types.Object{}}
 	seen := map[*types.Object]bool{}
 	for _, fn := range u.Funcs {
@@ -62,7 +62,7 @@ func followed(o *types.Object) bool {
 
 // call is a call of a function of the script: it may do anything to the
 // top-level names that functions of this unit use.
-func (k *summary) call(f *flow, e *syntax.Call) {
+func (k *summary) call(f *walk, e *syntax.Call) {
 	f.clock++
 	f.called = f.clock
 	if f.fn || e.Callee == nil || e.Callee.Unit != k.u.Owner {
@@ -206,7 +206,7 @@ func mayLeave(s syntax.Stmt) bool {
 }
 
 // touchedBy lists the objects whose state the body of a loop may change.
-func (f *flow) touchedBy(at syntax.Node) []*types.Object {
+func (f *walk) touchedBy(at syntax.Node) []*types.Object {
 	if t, ok := f.sum.touched[at]; ok {
 		return t
 	}
@@ -226,7 +226,7 @@ func (f *flow) touchedBy(at syntax.Node) []*types.Object {
 
 // touch collects what statements may change, without following paths.
 type touch struct {
-	f    *flow
+	f    *walk
 	seen map[*types.Object]bool
 	objs []*types.Object
 }
@@ -235,11 +235,11 @@ func (t *touch) add(o *types.Object) {
 	for o != nil && !t.seen[o] && followed(o) {
 		t.seen[o] = true
 		t.objs = append(t.objs, o)
-		part := partitionOf(o)
+		part := PartitionOf(o)
 		if part == nil || len(part.Of) == 0 {
 			return
 		}
-		o = rootOf(part.Of[0])
+		o = RootOf(part.Of[0])
 	}
 }
 
@@ -461,7 +461,7 @@ func (k *summary) writerOf(o *types.Object, read int32) (text string, after bool
 			if in, ok := e.(*syntax.Insert); ok {
 				for _, a := range in.Args {
 					if a.Mode == iface.W || a.Mode == iface.Redux {
-						root := rootOf(a.Value)
+						root := RootOf(a.Value)
 						k.writers[root] = append(k.writers[root], writer{in, a})
 					}
 				}

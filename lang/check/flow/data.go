@@ -1,4 +1,4 @@
-package check
+package flow
 
 // Data flow through statements that begin and end data, views and holds.
 
@@ -12,7 +12,7 @@ import (
 	"github.com/starpush/starpush/lang/types"
 )
 
-func (f *flow) register(s *syntax.Register) {
+func (f *walk) register(s *syntax.Register) {
 	init := state{life: lifeUnwritten, split: splitNone}
 	call, ok := syntax.Unparen(s.Value).(*syntax.Call)
 	if !ok {
@@ -49,7 +49,7 @@ func (f *flow) register(s *syntax.Register) {
 	}
 }
 
-func (f *flow) partition(s *syntax.Partition) {
+func (f *walk) partition(s *syntax.Partition) {
 	for _, fc := range s.Filters {
 		for _, a := range fc.Args {
 			f.expr(a.Value)
@@ -75,7 +75,7 @@ func (f *flow) partition(s *syntax.Partition) {
 	}
 }
 
-func (f *flow) unpartition(s *syntax.Unpartition) {
+func (f *walk) unpartition(s *syntax.Unpartition) {
 	for _, e := range s.Of {
 		id, ok := syntax.Unparen(e).(*syntax.Ident)
 		if !ok || f.cellOf(id) == nil {
@@ -110,7 +110,7 @@ func (f *flow) unpartition(s *syntax.Unpartition) {
 	}
 }
 
-func (f *flow) acquire(s *syntax.Acquire) {
+func (f *walk) acquire(s *syntax.Acquire) {
 	start, nheld := len(f.decls), len(f.held)
 	var arrays []*cell
 	for _, it := range s.Items {
@@ -154,7 +154,7 @@ func (f *flow) acquire(s *syntax.Acquire) {
 	}
 }
 
-func (f *flow) release(s *syntax.Release) {
+func (f *walk) release(s *syntax.Release) {
 	for _, n := range s.Names {
 		x := f.cells[n.Obj]
 		if x == nil || n.Obj == nil || n.Obj.Kind != types.ArrayObject {
@@ -189,7 +189,7 @@ func (f *flow) release(s *syntax.Release) {
 
 // leave ends a block: arrays without a block must be released, and temporary
 // data ends. Of the outermost block nothing is dropped: the host may read it.
-func (f *flow) leave(start int, end syntax.Node) {
+func (f *walk) leave(start int, end syntax.Node) {
 	if !f.over {
 		f.unreleased(start, nil)
 	}
@@ -218,10 +218,10 @@ func (f *flow) leave(start int, end syntax.Node) {
 }
 
 // inScope reports whether x was declared in a block that is still open.
-func (f *flow) inScope(x *cell) bool { return x.place < len(f.decls) && f.decls[x.place] == x }
+func (f *walk) inScope(x *cell) bool { return x.place < len(f.decls) && f.decls[x.place] == x }
 
 // unreleased reports arrays that a path leaves held (E0404).
-func (f *flow) unreleased(start int, by syntax.Node) {
+func (f *walk) unreleased(start int, by syntax.Node) {
 	if f.u.Session && !f.fn && by == nil && start == 0 {
 		return // entries of a session form one block that never ends
 	}
@@ -250,7 +250,7 @@ func (f *flow) unreleased(start int, by syntax.Node) {
 // target finds the data that e names and checks that it still exists: x, x[i],
 // v, v[i, j]. The cell is nil when the data is not in sight; whole says that e
 // is all of it. Indices are walked.
-func (f *flow) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
+func (f *walk) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
 	switch e := syntax.Unparen(e).(type) {
 	case *syntax.Ident:
 		x = f.cellOf(e)
@@ -277,7 +277,7 @@ func (f *flow) target(e syntax.Expr, at syntax.Node) (x *cell, whole bool) {
 }
 
 // cellOf returns the cell of the handle or view that id names.
-func (f *flow) cellOf(id *syntax.Ident) *cell {
+func (f *walk) cellOf(id *syntax.Ident) *cell {
 	if id.Obj == nil || id.Obj.Kind != types.HandleObject && id.Obj.Kind != types.ViewObject {
 		return nil
 	}
@@ -285,7 +285,7 @@ func (f *flow) cellOf(id *syntax.Ident) *cell {
 }
 
 // viewOver reports the use of a view that has ended (E0506).
-func (f *flow) viewOver(x *cell, name string, at syntax.Node) {
+func (f *walk) viewOver(x *cell, name string, at syntax.Node) {
 	if x.state.life != lifeOver {
 		return
 	}
@@ -300,7 +300,7 @@ func (f *flow) viewOver(x *cell, name string, at syntax.Node) {
 }
 
 // defaultView checks x[…] against the default view of x.
-func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
+func (f *walk) defaultView(x *cell, e *syntax.Index, name string) {
 	s := x.state
 	switch {
 	case s.life == lifeOver:
@@ -328,7 +328,7 @@ func (f *flow) defaultView(x *cell, e *syntax.Index, name string) {
 
 // alive reports the use of data that was unregistered (E0403). It returns false
 // after a report.
-func (f *flow) alive(x *cell, at syntax.Node) bool {
+func (f *walk) alive(x *cell, at syntax.Node) bool {
 	s := x.state
 	if s.life != lifeOver {
 		return true
@@ -345,7 +345,7 @@ func (f *flow) alive(x *cell, at syntax.Node) bool {
 }
 
 // read notes that the value of x, named of, is needed at a place.
-func (f *flow) read(x *cell, of syntax.Expr, at syntax.Node) {
+func (f *walk) read(x *cell, of syntax.Expr, at syntax.Node) {
 	if !f.alive(x, of) {
 		return
 	}
@@ -365,7 +365,7 @@ func (f *flow) read(x *cell, of syntax.Expr, at syntax.Node) {
 }
 
 // unwritten is E0401.
-func (f *flow) unwritten(x *cell, at syntax.Node) {
+func (f *walk) unwritten(x *cell, at syntax.Node) {
 	name := x.obj.Name
 	d := f.u.err("E0401", at, fmt.Sprintf("`%s` is read before anything writes it", name))
 	d.Label = "first use"
@@ -388,7 +388,7 @@ func (f *flow) unwritten(x *cell, at syntax.Node) {
 
 // dropStatement adds the edit that drops a verb on at, if the statement is alone on its
 // line.
-func (f *flow) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
+func (f *walk) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
 	span := f.u.File.At(at)
 	if line, ok := span.OwnLine(verb + " " + span.Text()); ok {
 		d.Edit(line, "")
@@ -396,7 +396,7 @@ func (f *flow) dropStatement(d *diag.Diagnostic, verb string, at syntax.Node) {
 }
 
 // invalidated is E0402.
-func (f *flow) invalidated(x *cell, at syntax.Node) {
+func (f *walk) invalidated(x *cell, at syntax.Node) {
 	d := f.u.err("E0402", at, fmt.Sprintf("`%s` was invalidated and not written since", x.obj.Name))
 	d.Label = "read here"
 	d.Labels = append(d.Labels, f.u.label(x.state.at, "value dropped here"))
@@ -413,7 +413,7 @@ func (f *flow) invalidated(x *cell, at syntax.Node) {
 }
 
 // written notes that x gets a value; whole says all of it.
-func (f *flow) written(x *cell, whole bool) {
+func (f *walk) written(x *cell, whole bool) {
 	s := x.state
 	if s.life == lifeOver {
 		return
@@ -427,7 +427,7 @@ func (f *flow) written(x *cell, whole bool) {
 }
 
 // lost warns that the value written before is dropped without being read.
-func (f *flow) lost(x *cell, at syntax.Node, how string) {
+func (f *walk) lost(x *cell, at syntax.Node, how string) {
 	w := x.state.unread
 	if w == nil || x.state.escaped {
 		return
@@ -442,7 +442,7 @@ func (f *flow) lost(x *cell, at syntax.Node, how string) {
 }
 
 // operand is one handle of an insert.
-func (f *flow) operand(a *syntax.TaskArg, failed bool) *cell {
+func (f *walk) operand(a *syntax.TaskArg, failed bool) *cell {
 	at := syntax.Node(syntax.Span{Lo: a.ModeAt.Lo, Hi: a.Value.Range().Hi})
 	if a.Mode == iface.NoMode {
 		at = a.Value
@@ -491,7 +491,7 @@ func (f *flow) operand(a *syntax.TaskArg, failed bool) *cell {
 }
 
 // scratch warns about SCRATCH on data that holds a value.
-func (f *flow) scratch(x *cell, of syntax.Expr, at syntax.Node) {
+func (f *walk) scratch(x *cell, of syntax.Expr, at syntax.Node) {
 	if !f.alive(x, of) || x.state.life != lifeWritten || x.state.escaped {
 		return
 	}
@@ -505,7 +505,7 @@ func (f *flow) scratch(x *cell, of syntax.Expr, at syntax.Node) {
 }
 
 // conflicts notes that an inserted task waits for an array that the script holds.
-func (f *flow) conflicts(x *cell, a *syntax.TaskArg, at syntax.Node) {
+func (f *walk) conflicts(x *cell, a *syntax.TaskArg, at syntax.Node) {
 	for _, h := range f.held {
 		if h.root != x || h.state.hold != holdHeld || a.Mode == iface.Scratch || a.Mode == iface.Redux {
 			continue
@@ -522,7 +522,7 @@ func (f *flow) conflicts(x *cell, a *syntax.TaskArg, at syntax.Node) {
 // waits notes that the script waits here for data that an access in a mode needs.
 // It returns false when the data is gone, or when that was reported as waiting for
 // itself (E0405).
-func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
+func (f *walk) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
 	if !f.alive(x, of) {
 		return false
 	}
@@ -563,8 +563,8 @@ func (f *flow) waits(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.N
 
 // stillSame reports whether then, which was evaluated when f.clock was since, and now share
 // elements for sure.
-func (f *flow) stillSame(then syntax.Expr, since int, now syntax.Expr) bool {
-	if !sameElements(then, now) {
+func (f *walk) stillSame(then syntax.Expr, since int, now syntax.Expr) bool {
+	if !SameElements(then, now) {
 		return false
 	}
 	same := true
@@ -584,7 +584,7 @@ func (f *flow) stillSame(then syntax.Expr, since int, now syntax.Expr) bool {
 }
 
 // gateOpen reports waiting for data that a task uses which waits for a closed gate.
-func (f *flow) gateOpen(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
+func (f *walk) gateOpen(x *cell, of syntax.Expr, mode iface.AccessMode, at syntax.Node) bool {
 	g, by := x.state.gate, x.state.gated
 	if g == nil || g.state.hold != holdHeld || g.state.pending == (syntax.Span{}) {
 		return true
@@ -597,7 +597,7 @@ func (f *flow) gateOpen(x *cell, of syntax.Expr, mode iface.AccessMode, at synta
 }
 
 // stuck is E0405 for a gate that is still closed.
-func (f *flow) stuck(g *cell, at syntax.Node) {
+func (f *walk) stuck(g *cell, at syntax.Node) {
 	d := f.u.err("E0405", at, "this waits for itself")
 	d.Label = fmt.Sprintf("waits for a task that needs `%s` open", g.obj.Name)
 	d.Labels = append(d.Labels, f.u.label(g.state.pending, fmt.Sprintf("this task waits for `%s`", g.obj.Name)))
@@ -609,9 +609,9 @@ func (f *flow) stuck(g *cell, at syntax.Node) {
 
 // Data that expressions name.
 
-// rootOf returns the registered name x of the data e: x, x[i], v, or v[i, j] where v is a
+// RootOf returns the registered name x of the data e: x, x[i], v, or v[i, j] where v is a
 // named view of x. It returns nil if the name is not known.
-func rootOf(e syntax.Expr) *types.Object {
+func RootOf(e syntax.Expr) *types.Object {
 	for {
 		switch x := syntax.Unparen(e).(type) {
 		case *syntax.Index:
@@ -627,7 +627,7 @@ func rootOf(e syntax.Expr) *types.Object {
 				}
 				return nil
 			case types.ViewObject:
-				part := partitionOf(x.Obj)
+				part := PartitionOf(x.Obj)
 				if part == nil || len(part.Of) == 0 {
 					return nil
 				}
@@ -662,21 +662,21 @@ func isKind(e syntax.Expr, k types.Kind) bool {
 	return t != nil && t.Kind == k
 }
 
-// partitionOf returns the statement that declares the view o, or nil for other objects.
-func partitionOf(o *types.Object) *syntax.Partition {
+// PartitionOf returns the statement that declares the view o, or nil for other objects.
+func PartitionOf(o *types.Object) *syntax.Partition {
 	p, _ := o.Node.(*syntax.Partition)
 	return p
 }
 
-// sameElements reports whether a and b share elements for all values of the names in them:
+// SameElements reports whether a and b share elements for all values of the names in them:
 // they are the same data, whole or at equal indices.
-func sameElements(a, b syntax.Expr) bool {
+func SameElements(a, b syntax.Expr) bool {
 	a, b = syntax.Unparen(a), syntax.Unparen(b)
 	if equal(a, b) {
 		return true
 	}
 	// The whole of a registered name shares elements with all of its parts.
-	ra, rb := rootOf(a), rootOf(b)
+	ra, rb := RootOf(a), RootOf(b)
 	if ra == nil || ra != rb {
 		return false
 	}
