@@ -305,7 +305,7 @@ func (f *walk) defaultView(x *cell, e *syntax.Index, name string) {
 	switch {
 	case s.life == lifeOver:
 	case s.split == splitNone && slices.ContainsFunc(e.Args, func(a syntax.Expr) bool { return isKind(a, types.Range) }):
-		// The first walk reports it, with what to write.
+		// Package check reports it, with what to write.
 	case s.split == splitNone:
 		d := f.u.err("E0507", e, fmt.Sprintf("`%s` has no default view", name))
 		if s.parts != nil {

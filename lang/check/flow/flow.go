@@ -1,10 +1,17 @@
+// Package flow follows the data of a unit, which package check has given names and types,
+// along its paths. It reports data that is read before it is written or after it is
+// unregistered, views that have ended, arrays that are not released, waits that never end,
+// and values that nothing reads: E0205, E0301, E0308, E04, E0506, E0507, W0305 and W0401.
+//
+// Check goes through the statements in order and keeps, for each handle, named view,
+// acquired array and gate in sight, what is known about it on every path to here. Where
+// paths meet, what differs becomes unknown; a loop forgets at its start what its body may
+// change. So each statement is visited once, and no report depends on values.
+//
+// flow.go has the states, the places where paths meet, and the walk through statements;
+// data.go the statements and operands that use data; expr.go expressions; calls.go what
+// calls, loops and tasks do on whatever path.
 package flow
-
-// The second walk: data flow. It goes through the statements in order and keeps,
-// for each handle, named view, acquired array and gate in sight, what is known
-// about it on every path to here. Where paths meet, what differs becomes
-// unknown; a loop forgets at its start what its body may change. So the walk
-// visits each statement once, and says nothing that depends on values.
 
 import (
 	"fmt"
@@ -80,7 +87,7 @@ type change struct {
 	old  state
 }
 
-// Unit is a unit after the first walk.
+// Unit is a file, or an entry of a session, whose names and types are resolved.
 type Unit struct {
 	File        *syntax.File
 	Funcs       []*syntax.Func
@@ -91,8 +98,8 @@ type Unit struct {
 	Checker     Checker
 }
 
-// Checker takes reports, and makes the parts of them that depend on tables and on the
-// names in scope.
+// Checker takes reports, and makes the parts of them that depend on the tables of the checker
+// and on the names in scope.
 type Checker interface {
 	// Report adds a diagnostic. The pointer is good until the next report.
 	Report(code string, sev diag.Severity, at diag.Span, message string) *diag.Diagnostic
@@ -145,7 +152,7 @@ type walk struct {
 	sum *summary
 }
 
-// Check runs the second walk on the top level and on every function.
+// Check reports the faults of data in u, on its top level and in its functions.
 func Check(u *Unit) {
 	sum := newSummary(u)
 	f := newWalk(u, sum)
