@@ -74,9 +74,7 @@ func (d *Datum) setState(s State) {
 			return
 		}
 		if d.state.CompareAndSwap(o, o|uint32(s)) {
-			if d.reg.generation.Add(1) == 0 { // 0 means a task that was not checked
-				d.reg.generation.Add(1)
-			}
+			d.reg.generation.bump()
 			return
 		}
 	}
@@ -90,6 +88,49 @@ func (d *Datum) clearState(s State) {
 		}
 	}
 }
+
+// generation is a number that changes whenever data of a registry gets a State, so that
+// one load of a line that hardly ever changes tells a worker that nothing its task uses
+// has one.
+//
+// A submission reads the generation first and the states of its data second. If all
+// states are 0, the task gets that number (checked), and so does each handle, for the
+// submissions that follow. setState sets the state first and calls bump second. So if a
+// state was set after the submission read it, bump comes after the submission read the
+// generation, and as no number comes twice, sameAs reports false from then on. While
+// setState has not returned sameAs may still report true: a caller of setState that tasks
+// must hear of waits for its return before it goes on to release them, or to look for
+// those that run (see Publisher). A state that is cleared needs no bump: a task that looks
+// in vain loses nothing.
+//
+// Numbers come from one counter of the process, so that a handle of one registry does not
+// pass as checked by another. Two bumps may store theirs in either order: each number is
+// stored once. After 2^32 bumps numbers come again. That does harm only if the generation
+// is the number of a task, or of a handle, by which no task was submitted since, at the
+// moment when it is next looked at.
+type generation struct{ v atomic.Uint32 }
+
+// checked is the generation at which a task, or a handle, was found to use nothing with a
+// State, or 0, which is no generation.
+type checked uint32
+
+// generations is the last number that a generation got.
+var generations atomic.Uint32
+
+// bump gives g a number that none has had.
+func (g *generation) bump() {
+	n := generations.Add(1)
+	if n == 0 {
+		n = generations.Add(1)
+	}
+	g.v.Store(n)
+}
+
+// now returns the number of g.
+func (g *generation) now() checked { return checked(g.v.Load()) }
+
+// sameAs reports whether g has been c since c was read.
+func (g *generation) sameAs(c checked) bool { return g.now() == c }
 
 // layout sets the strides of the main instance; ld is the distance of rows.
 func (d *Datum) layout(ld int) {

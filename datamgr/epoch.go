@@ -28,7 +28,7 @@ const (
 // things it still waits for.
 type Waiter struct {
 	pending    atomic.Int32
-	checkedGen uint32  // Registry.generation at the submission of a task that needs nothing but order; else 0
+	checkedGen checked // 0 for a task that needs more than order
 	link       *Waiter // next in a Completer's list, or in a list of free tasks
 }
 

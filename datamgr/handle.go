@@ -40,8 +40,8 @@ type Handle struct {
 	// all that a plain submission looks at
 	f0         *Fragment // the only fragment, or nil; submission lock
 	d          *Datum
-	checkedGen uint32 // the datum had no State when Registry.generation was this; submission lock
-	flags      uint8  // submission lock
+	checkedGen checked // submission lock
+	flags      uint8   // submission lock
 	readOnly   bool
 	how        layout
 	kind       iface.Kind

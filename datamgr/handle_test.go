@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
@@ -154,5 +155,50 @@ func TestImageContributions(t *testing.T) {
 	}
 	if sub.OpenGroup([]Operand{{Handle: image, Mode: iface.Redux}}) != nil {
 		t.Error("a contribution has to wait for others")
+	}
+}
+
+// A handle that one registry found plain is not plain for another, however often the data
+// of either changes.
+func TestGenerationsOfOthers(t *testing.T) {
+	g, other := registry(), registry()
+	mine := register(t, g, 4)
+	theirs, err := other.Register(&Spec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{4}, Home: unsafe.Pointer(new([4]float64))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := []Operand{{Handle: theirs, Mode: iface.W}}
+	sub := other.Lock()
+	if p := sub.CountPlain(ops); p.Accesses != 1 || p.gen == 0 {
+		t.Fatalf("a handle is not plain in its own registry: %+v", p)
+	}
+	sub.Unlock()
+	sub = g.Lock()
+	defer sub.Unlock()
+	for range 1<<20 + 1 {
+		if p := sub.CountPlain(ops); p.Accesses >= 0 {
+			t.Fatal("a handle of another registry is plain")
+		}
+		mine.d.setState(stateFaults)
+		mine.d.clearState(stateFaults)
+	}
+}
+
+// After 2^32 changes the numbers of generations come again, but for 0.
+func TestGenerationsComeRound(t *testing.T) {
+	last := generations.Load()
+	defer generations.Store(last)
+	var g generation
+	if !g.sameAs(0) {
+		t.Fatal("a generation without a number has one")
+	}
+	for range 3 {
+		generations.Store(1<<32 - 2)
+		for range 3 {
+			was := g.now()
+			if g.bump(); g.sameAs(0) || g.sameAs(was) {
+				t.Errorf("generation %d after %d", g.now(), was)
+			}
+		}
 	}
 }

@@ -28,7 +28,7 @@ type use struct {
 type Plain struct {
 	Accesses  int     // room that RegisterPlain needs; -1 when an operand is not plain
 	Commuting *Handle // the operand that the task commutes on, or nil
-	gen       uint32  // what Waiter.checkedGen becomes
+	gen       checked // what Waiter.checkedGen becomes
 }
 
 // CountPlain returns how many accesses a task has whose operands are all plain:
@@ -41,8 +41,8 @@ again:
 	g.mark++
 	mark := g.mark
 	n := 0
-	gen := g.generation.Load()
-	checked, commuting := gen, (*Handle)(nil)
+	gen := g.generation.now()
+	all, commuting := gen, (*Handle)(nil)
 	for i := range ops {
 		op := &ops[i]
 		h := op.Handle
@@ -51,7 +51,7 @@ again:
 			if commuting, plain = sub.special(op, mark, commuting); !plain {
 				return notPlain
 			}
-			checked = 0
+			all = 0
 			if op.Mode != modeScratch {
 				n++
 			}
@@ -64,7 +64,7 @@ again:
 			if h.d.state.Load() == 0 {
 				h.checkedGen = gen
 			} else {
-				checked = 0
+				all = 0
 			}
 		}
 		f := h.f0
@@ -93,7 +93,7 @@ again:
 		f.seen = mark
 		n++
 	}
-	return Plain{Accesses: n, Commuting: commuting, gen: checked}
+	return Plain{Accesses: n, Commuting: commuting, gen: all}
 }
 
 var notPlain = Plain{Accesses: -1}
@@ -136,7 +136,7 @@ func (sub Submission) special(op *Operand, mark uint32, commuting *Handle) (with
 
 // Unchanged reports whether w, for which RegisterPlain was called, still needs nothing
 // but order: no data of it has a State.
-func (g *Registry) Unchanged(w *Waiter) bool { return w.checkedGen == g.generation.Load() }
+func (g *Registry) Unchanged(w *Waiter) bool { return g.generation.sameAs(w.checkedGen) }
 
 // RegisterPlain registers the accesses of a plain task and returns how many of
 // them wait. p is what CountPlain returned, and acc has that length. w is armed.

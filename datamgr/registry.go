@@ -38,13 +38,10 @@ type Registry struct {
 	slab      []epoch
 	completer Completer // for ends that the submitter causes
 
-	_        [64]byte
-	returned atomic.Pointer[epoch] // epochs that workers gave back
-	_        [64]byte
-	// generation counts the changes of data that tasks submitted before must hear
-	// of when they run: locks, faults, packed copies. Workers read it for every
-	// task, and it hardly ever changes. Never 0.
-	generation atomic.Uint32
+	_          [64]byte
+	returned   atomic.Pointer[epoch] // epochs that workers gave back
+	_          [64]byte
+	generation generation // of the data's states: workers read it for every task
 	_          [60]byte
 
 	publishers []*Publisher // of all that run tasks; guarded by mu
@@ -59,16 +56,13 @@ type Registry struct {
 	onLoss func(node int, err *accel.LostError) any                            // fixed before data is registered
 }
 
-// registries counts those that were made.
-var registries atomic.Uint32
-
 // Owns reports whether h was registered here.
 func (g *Registry) Owns(h *Handle) bool { return h.d.reg == g }
 
 // NewRegistry makes a registry whose data lives in mem.
 func NewRegistry(mem accel.Memory) *Registry {
 	g := &Registry{mem: mem, nodes: []*node{newNode(0, mem, nil)}}
-	g.generation.Store(registries.Add(1)<<20 | 1) // tells handles of other registries from ours
+	g.generation.bump()
 	g.completer.reg = g
 	return g
 }

@@ -107,7 +107,7 @@ var faults = []fault{
 
 	// losses, and what tasks hear of when they run
 	{"generation-unheard", "datamgr/datum.go",
-		"			if d.reg.generation.Add(1) == 0 {", "			if d.reg.generation.Load() == 0 {",
+		"			d.reg.generation.bump()\n", "",
 		"tasks that wait hear of what changed since their submission"},
 	{"fault-stays", "datamgr/loss.go",
 		"			f.fault = nil\n", "",
