@@ -38,7 +38,11 @@ func (p *parser) simple(w where) Stmt {
 		return &ExprStmt{X: h.Target} // finish reports what follows
 	}
 	if !(p.entry && w.top) && !w.codelet && !hasEffect(h.Target) {
-		p.noEffect(h.Target)
+		m := &token.Mistake{Code: "E0105", At: h.Target.Range(), Msg: "this expression has no effect"}
+		if meant, ok := p.advise(&p.List, advice.Failure{About: advice.Effect, From: p.begin, At: p.pos, Mistake: m}); ok {
+			m = meant
+		}
+		p.report(m)
 		return nil
 	}
 	return &ExprStmt{X: h.Target}
@@ -73,108 +77,7 @@ func hasEffect(x Expr) bool {
 	return false
 }
 
-// decrement finds x-- at the end of a line, which reads as x - -y with the line below it.
-func (p *parser) decrement(x Expr) (lo, hi int32, name string) {
-	b, ok := x.(*Binary)
-	for ok && b.Op == "-" {
-		if u, neg := b.Y.(*Unary); neg && u.Op == "-" && u.OpAt.Lo == b.OpAt.Hi {
-			r := b.X.Range()
-			if rest := strings.TrimLeft(p.Text[u.OpAt.Hi:], " \t"); strings.HasPrefix(rest, "\n") && r.Hi == b.OpAt.Lo {
-				return r.Lo, u.OpAt.Hi, p.Text[r.Lo:r.Hi]
-			}
-		}
-		b, ok = b.X.(*Binary)
-	}
-	return 0, 0, ""
-}
-
-// callable reports whether x may name a function: not where the text makes it another
-// name, nor a field of one that no import gives.
-func (p *parser) callable(x Expr) bool {
-	switch x := x.(type) {
-	case *Ident:
-		return !p.DeclaredBy("let", x.Name) && !p.DeclaredBy("register", x.Name) && !p.DeclaredBy("param", x.Name)
-	case *Selector:
-		id, ok := x.X.(*Ident)
-		return ok && p.imported(id.Name)
-	}
-	return true
-}
-
-// imported reports whether an import gives the name.
-func (p *parser) imported(name string) bool {
-	for i := range p.Tokens {
-		if p.Kind(i) != token.Keyword || !p.Has(i, "import") {
-			continue
-		}
-		if p.Has(i+2, "as") && p.Has(i+3, name) || strings.HasSuffix(strings.Trim(p.Str(i+1), `"`), name) {
-			return true
-		}
-	}
-	return false
-}
-
-// noEffect reports E0105 for an expression statement.
-func (p *parser) noEffect(x Expr) {
-	m := p.mistakeAt(x.Range(), "E0105", "this expression has no effect")
-	if _, ok := p.advise(&p.List, advice.Failure{About: advice.Effect, From: p.begin, At: p.begin, Mistake: m}); ok {
-		return
-	}
-	src := func(e Expr) string { r := e.Range(); return token.Clip(p.Text[r.Lo:r.Hi]) }
-	if lo, hi, name := p.decrement(x); name != "" {
-		m.At, m.Code, m.Msg = Span{Lo: lo, Hi: hi}, "E0101", "there is no operator `--`"
-		m.Hint("write `%s -= 1`", name).Edit(Span{Lo: lo, Hi: hi}, name+" -= 1").Certain()
-		return
-	}
-	switch x := x.(type) {
-	case *Unary: // { -- word
-		if y, twice := x.X.(*Unary); twice && x.Op == "-" && y.Op == "-" && x.OpAt.Hi == y.OpAt.Lo && p.Text[y.OpAt.Hi] == ' ' {
-			m.At, m.Code, m.Msg = Span{Lo: x.OpAt.Lo, Hi: y.OpAt.Hi}, "E0101", "unexpected `--`: comments start with `#`"
-			m.Hint("write `#`").Edit(m.At, "#")
-			return
-		}
-	case *Binary:
-		if x.Op == "==" {
-			m.Hint("to assign, write `%s = %s`", src(x.X), src(x.Y)).Edit(x.OpAt, "=")
-			return
-		}
-		if at := p.meantComment(x); at.Hi > at.Lo {
-			m.At, m.Code, m.Msg = at, "E0101", "unexpected `"+p.Text[at.Lo:at.Hi]+"`: comments start with `#`"
-			m.Hint("write `#`").Edit(at, "#")
-			return
-		}
-	case *Ident, *Selector:
-		if id, ok := x.(*Ident); ok && p.DeclaredBy("func", id.Name) {
-			m.Hint("to call it, write `%s()`", id.Name).Edit(Span{Lo: id.Hi, Hi: id.Hi}, "()")
-			return
-		}
-		if !p.callable(x) {
-			break
-		}
-		m.Hint("to call it, write `%s()`; to see it, `print(%s)`", src(x), src(x))
-		return
-	}
-	r := x.Range()
-	m.Edit(r, "print("+p.Text[r.Lo:r.Hi]+")")
-	if r.Hi-r.Lo < 30 {
-		m.Hint("to see it, write `print(%s)`; to keep it, `let x = %s`", src(x), src(x))
-		return
-	}
-	m.Hint("to see it, `print` it; to keep it, give it a name with `let`")
-}
-
 // Comments of other languages that read as operators: f(a) // word, f(a) -- word.
-
-// meantComment returns the sign of the comment that the statement x ends with, as in
-// `f(a) // word` and `insert f(R a) -- word`: a division or subtraction of such results
-// makes no sense.
-func (p *parser) meantComment(x *Binary) (sign Span) {
-	switch x.X.(type) {
-	case *Call, *Insert:
-		sign, _ = x.AsComment(p.Text)
-	}
-	return sign
-}
 
 // AsComment returns what begins a comment in other languages where b ends with its line,
 // as in `x // word` and `x -- none`, and what follows it.

@@ -4,7 +4,7 @@
 // Advise looks at the token that does not fit and at its neighbours, and returns what is
 // written instead, most often with the edit that does it. It tries the rules of a table in
 // order: rules.go has those that take the place of the parser's message, statement.go those
-// of words that begin no statement, and hints.go those that add help to the message. A new
+// of words that begin no statement and of expressions without effect, and hints.go those that add help to the message. A new
 // rule is a row there, with a case in lang/syntax/testdata/errors. Package advice knows the
 // tokens of a text alone, and no parser.
 package advice
@@ -19,7 +19,7 @@ import (
 // A Failure is where a parser could not go on.
 type Failure struct {
 	About    Subject
-	From, At int              // the first token of the statement, and the one that does not fit
+	From, At int              // the first token of the statement, and the one that does not fit; of Effect: the one behind the expression
 	Mistake  *token.Mistake   // what the parser says of it; nil: only what takes the place of that is looked for
 	Reported []*token.Mistake // in the text so far
 

@@ -89,6 +89,7 @@ var classes = map[string]func(c *cursor, i int) bool{
 	"MODEWORD": func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.ForeignModes[c.Str(i)] != "" },
 	"HELPED":   func(c *cursor, i int) bool { return vocab.StatementHelp[c.Str(i)] != "" },
 	"SEMI":     func(c *cursor, i int) bool { return c.Kind(i) == token.NL && c.Str(i) == ";" },
+	"WAITWORD": func(c *cursor, i int) bool { return vocab.WaitWords[c.Str(i)] },
 	"WORDOP":   func(c *cursor, i int) bool { return c.Kind(i) == token.Ident && vocab.OperatorWords[c.Str(i)] != "" },
 }
 

@@ -344,7 +344,7 @@ const (
 // Rules lists the names of all rules.
 func Rules() []string {
 	var out []string
-	for _, t := range []*table{&rules, &words, &hints, &trailing, &beginnings} {
+	for _, t := range []*table{&rules, &words, &effects, &uses, &hints, &trailing, &beginnings} {
 		for _, r := range t.rules {
 			out = append(out, r.name)
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/starpush/starpush/lang/vocab"
 )
 
-// Words of other languages that begin a statement there, and misspelt words.
+// Words of other languages that begin a statement there, misspelt words, and expressions
+// without effect.
 
 // statementWord returns the word of a statement that word is most likely a misspelling
 // of, or its name in another language.
@@ -153,11 +154,103 @@ func (c *cursor) glued(i int, near string) string {
 	return name
 }
 
-// noEffect is waiting for all tasks by a word of another language.
+// noEffect is the mistake of the statement [c.from, c.at), an expression without effect.
 func (c *cursor) noEffect() *token.Mistake {
-	name := c.Str(c.at)
-	if c.Mistake.At != c.Span(c.at) || !vocab.WaitWords[name] || c.DeclaredBy("let", name) {
-		return nil
+	c.end = c.at
+	if m := effects.apply(c); m != nil {
+		return m
 	}
-	return c.Mistake.Hint("write `wait`").Edit(c.Span(c.at), "wait").Certain()
+	c.base = c.Mistake
+	return uses.apply(c)
+}
+
+// effects are tried in order for an expression without effect that is no such expression in
+// other languages.
+var effects = table{rules: []rule{
+	{name: "decrement", pattern: `| « X ~- ~- » EOL`, when: isPlace, says: "there is no operator `--`", write: "$1 -= 1", sure: true},
+	{name: "decrement of a value", pattern: `| X « ~- ~- » EOL`, says: "there is no operator `--`",
+		help: "a name is decremented by a statement of its own: `x -= 1`"},
+	{name: "comment of SQL", pattern: `| « - ~- »`, when: spaceAfter, says: "unexpected `--`: " + commentHelp, write: "#"},
+	{name: "comment of C behind a call", pattern: `| X «//» LINE EOL`, when: afterCall, says: "unexpected `//`: " + commentHelp, write: "#"},
+	{name: "comment of SQL behind a call", pattern: `| X « - ~- » LINE EOL`, when: afterCall, says: "unexpected `--`: " + commentHelp, write: "#"},
+}}
+
+// uses are tried in order for what to do with the value of an expression without effect.
+var uses = table{rules: []rule{
+	{name: "wait under another name", pattern: `| WAITWORD`, when: undeclared, write: "wait", sure: true},
+	{name: "assignment by ==", pattern: `| X «==» LINE`, when: comparison, help: "to assign, write `${1:32} = ${2:32}`", write: "="},
+	{name: "function without parentheses", pattern: `| ID`, when: isFunc, help: "to call it, write `$1()`", write: "$1()"},
+	{name: "name without parentheses", pattern: `| ID`, when: callable, help: "to call it, write `${1:32}()`; to see it, `print(${1:32})`"},
+	{name: "name of a module without parentheses", pattern: `| ID . ID`, when: ofModule,
+		help: "to call it, write `${1-2:32}()`; to see it, `print(${1-2:32})`"},
+	{name: "value without a use", pattern: `| UPTO`, when: short, help: "to see it, write `print(${1:32})`; to keep it, `let x = ${1:32}`", write: "print($1)"},
+	{name: "long value without a use", pattern: `| UPTO`, help: "to see it, `print` it; to keep it, give it a name with `let`", write: "print($1)"},
+}}
+
+const commentHelp = "comments start with `#`"
+
+// isPlace reports whether the first capture can be assigned: a name, an element or a field.
+func isPlace(c *cursor, m *match) bool {
+	lo, hi := m.captures[0][0], m.captures[0][1]
+	for i := lo; i < hi; i++ {
+		if c.inBracket(i) < 0 && c.Kind(i) != token.Ident && !c.Has(i, ".") && !c.Has(i, "[") && !c.Has(i, "]") {
+			return false
+		}
+	}
+	return c.Kind(lo) == token.Ident
+}
+
+// spaceAfter reports whether a space follows the match.
+func spaceAfter(c *cursor, m *match) bool { return !c.Touching(m.hi - 1) }
+
+// afterCall reports whether the first capture is a call or an insert, and the rest of the
+// statement follows.
+func afterCall(c *cursor, m *match) bool {
+	end := m.captures[0][1] - 1
+	open := c.inBracket(end)
+	return m.hi == c.end && c.Has(end, ")") && open > c.from && c.EndsOperand(open-1)
+}
+
+// undeclared reports whether the match is the statement, and no name of let.
+func undeclared(c *cursor, m *match) bool {
+	return m.hi == c.end && !c.DeclaredBy("let", c.Str(c.from))
+}
+
+// comparison reports whether the match is the statement, without logical operators.
+func comparison(c *cursor, m *match) bool {
+	for i := m.lo; i < m.hi; i++ {
+		if (c.Has(i, "and") || c.Has(i, "or") || c.Has(i, "not")) && c.inBracket(i) < 0 {
+			return false
+		}
+	}
+	return m.hi == c.end
+}
+
+// isFunc reports whether the match is the statement, and a function of the script.
+func isFunc(c *cursor, m *match) bool { return m.hi == c.end && c.DeclaredBy("func", c.Str(c.from)) }
+
+// callable reports whether the match is the statement, and may name a function: the text
+// does not make it another name.
+func callable(c *cursor, m *match) bool {
+	name := c.Str(c.from)
+	return m.hi == c.end && !c.DeclaredBy("let", name) && !c.DeclaredBy("register", name) && !c.DeclaredBy("param", name)
+}
+
+// ofModule reports whether the match is the statement, and begins with the name of a module.
+func ofModule(c *cursor, m *match) bool { return m.hi == c.end && c.imported(c.Str(c.from)) }
+
+// short reports whether the statement fits into its help.
+func short(c *cursor, m *match) bool { return len(c.text(m.lo, m.hi)) < 30 }
+
+// imported reports whether an import gives the name.
+func (c *cursor) imported(name string) bool {
+	for i := range c.Tokens {
+		if c.Kind(i) != token.Keyword || !c.Has(i, "import") {
+			continue
+		}
+		if c.Has(i+2, "as") && c.Has(i+3, name) || strings.HasSuffix(strings.Trim(c.Str(i+1), `"`), name) {
+			return true
+		}
+	}
+	return false
 }
