@@ -567,9 +567,9 @@ func (q victims) down(i int) {
 
 // FetchRequest lists the data that a task that will run soon needs on a node.
 type FetchRequest struct {
-	Reads []*Handle
-	Room  int64     // bytes that it needs besides
-	Keep  []*Handle // what others need as soon: it does not go
+	Reads  []*Handle
+	Writes []*Handle // it needs memory for them, and not their values
+	Keep   []*Handle // what others need as soon: it does not go
 }
 
 // FetchAhead copies the valid values of m to a node, as Prefetch does, and makes room for
@@ -581,15 +581,23 @@ func (g *Registry) FetchAhead(m *FetchRequest, to int) {
 	if !n.bounded || n.lost.Load() != nil {
 		return
 	}
-	missing := m.Room
-	for _, h := range m.Reads {
-		missing += h.MissingBytes(to)
-	}
-	if missing > n.room() {
-		n.saveFor(missing, m.Keep)
-	}
-	n.enter()
-	for n.room() < missing && n.evictBut(m.Keep) {
+	for again := true; ; again = false {
+		missing := int64(0) // as of now: the task may have its memory meanwhile
+		for _, hs := range [][]*Handle{m.Reads, m.Writes} {
+			for _, h := range hs {
+				missing += h.MissingBytes(to)
+			}
+		}
+		if missing > n.room() {
+			n.saveFor(missing, m.Keep)
+		}
+		n.enter()
+		for n.room() < missing && n.evictBut(m.Keep) {
+		}
+		if n.room() >= missing || !again {
+			break
+		}
+		n.leave() // a hint may have taken the room meanwhile, so that nothing was saved
 	}
 	ins := make([]*instance, len(m.Reads))
 	for i, h := range m.Reads {

@@ -447,7 +447,12 @@ func newLookahead(w *worker) *lookahead {
 // tasks, and drops earlier requests that have not begun.
 func (w *worker) prefetchNext(m *lookahead) {
 	rt := w.rt
+	// One look at a time: the worker may have looked before a push, and would drop the
+	// request of the goroutine that pushed and looked after it.
+	w.prefetching.Lock()
+	defer w.prefetching.Unlock()
 	m.requests, m.keep, m.tasks = m.requests[:0], m.keep[:0], 0
+	w.seen.Store(0) // a push that this look misses looks again
 	rt.lookAhead(w.id, m)
 	w.seen.Store(int32(m.tasks))
 	f := rt.prefetchers[w.node]
@@ -503,11 +508,11 @@ func (m *lookahead) add(it *sched.Item) {
 			if op.Handle.Missing(m.node) > 0 {
 				x.Reads = append(x.Reads, op.Handle)
 			}
-		default:
-			x.Room += op.Handle.MissingBytes(m.node)
+		case op.Handle.MissingBytes(m.node) > 0:
+			x.Writes = append(x.Writes, op.Handle)
 		}
 	}
-	if x.Reads != nil || x.Room > 0 {
+	if x.Reads != nil || x.Writes != nil {
 		m.requests = append(m.requests, x)
 	}
 }
