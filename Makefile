@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test staticcheck race conformance drivers planted bench cuda cuda-test update fuzz soak soak-oracle fmt
+.PHONY: all check test staticcheck race invariants conformance drivers planted bench cuda cuda-test update fuzz soak soak-oracle fmt
 
 all: check
 
@@ -21,6 +21,11 @@ staticcheck:
 ## race: the concurrent packages and the scripts under the race detector
 race:
 	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
+
+## invariants: random programs of the engine, built with the tag invariants: it checks what the code relies on (internal/invariants)
+invariants:
+	$(GO) vet -tags invariants ./internal/... ./engine/... ./datamgr/...
+	$(GO) test -tags invariants ./internal/... ./engine ./datamgr -run 'TestInvariants|TestViolated|TestRandom|TestHammer'
 
 ## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector; on one machine with MACHINE=sim:cpu8gpu4 or MACHINE=opencl, with so many bytes of main memory with RAM=65536
 MACHINE ?=
