@@ -69,46 +69,21 @@ func shapeError(t testing.TB, mod, name string, bufs []*iface.Buffer, args ...if
 	return e
 }
 
-func elemOf[T iface.Go]() iface.Elem {
-	var z T
-	switch any(z).(type) {
-	case int8:
-		return iface.I8
-	case int16:
-		return iface.I16
-	case int32:
-		return iface.I32
-	case int64:
-		return iface.I64
-	case uint8:
-		return iface.U8
-	case uint16:
-		return iface.U16
-	case uint32:
-		return iface.U32
-	case uint64:
-		return iface.U64
-	case float32:
-		return iface.F32
-	}
-	return iface.F64
-}
-
 func ptr[T any](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
 
 func variable[T iface.Go](x *T) *iface.Buffer {
-	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: elemOf[T]()}, Ptr: unsafe.Pointer(x)}
+	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: iface.ElemOf[T]()}, Ptr: unsafe.Pointer(x)}
 }
 
 func vec[T iface.Go](x []T) *iface.Buffer {
-	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: elemOf[T](), Rank: 1}, Ptr: ptr(x)}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.ElemOf[T](), Rank: 1}, Ptr: ptr(x)}
 	b.Dim[0], b.Stride[0] = len(x), 1
 	return b
 }
 
 // dense makes a matrix of rows·cols elements in rows of ld.
 func dense[T iface.Go](rows, cols, ld int, x []T) *iface.Buffer {
-	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: elemOf[T](), Rank: 2}, Ptr: ptr(x)}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: iface.ElemOf[T](), Rank: 2}, Ptr: ptr(x)}
 	b.Dim[0], b.Dim[1] = rows, cols
 	b.Stride[0], b.Stride[1] = ld, 1
 	return b

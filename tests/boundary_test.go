@@ -47,6 +47,7 @@ var homes = map[string][]string{
 	"gorgonia.org/cu":                     {"accel/cuda"},
 	"golang.org/x/sys":                    {"engine/perf", "accel/cpu/blas", "cmd/starpush/cli"},
 	"go.starlark.net":                     {"tests/bench/peers"}, // a module of its own
+	"github.com/rogpeppe/go-internal":     {"lang/diag/diagtest"},
 }
 
 var testOnly = []string{
@@ -57,7 +58,7 @@ var testOnly = []string{
 }
 
 // inLang is the order inside lang: a package may import those to its right.
-var inLang = []string{"lang", "lang/interp", "lang/check", "lang/check/flow", "lang/check/redux", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag", "lang/vocab"}
+var inLang = []string{"lang/diag/diagtest", "lang", "lang/interp", "lang/check", "lang/check/flow", "lang/check/redux", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag", "lang/vocab"}
 
 // inKernel lists the stages of lang/kernel, and which of the others each may import. The
 // rest of lang imports lang/kernel alone.
@@ -153,6 +154,8 @@ func TestBoundaryRules(t *testing.T) {
 		{"lang/check", module + "/lang/check/redux", false, true},
 		{"lang/check/redux", module + "/lang/check", false, false},
 		{"lang/check", module + "/lang/check/flow", false, true},
+		{"lang/check", module + "/lang/diag/diagtest", false, false},
+		{"lang/check", module + "/lang/diag/diagtest", true, true},
 		{"lang/check/flow", module + "/lang/check", false, false},
 		{"lang/check", module + "/lang/kernel", false, true},
 		{"lang/check", module + "/lang/kernel/cpu", false, false},

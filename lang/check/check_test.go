@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -84,7 +85,7 @@ func checkCase(t *testing.T, script string) {
 	}
 	for i, d := range ds {
 		if !used[i] {
-			t.Errorf("not expected:\n%s", render(t, diag.Diagnostics{d}))
+			t.Errorf("not expected:\n%s", diagtest.Render(t, diag.Diagnostics{d}))
 		}
 		if d.Message == "" || strings.HasSuffix(d.Message, ".") || strings.Contains(d.Message, "%!") {
 			t.Errorf("message %q", d.Message)
@@ -180,14 +181,6 @@ func (e *notFound) Is(target error) bool { return target == fs.ErrNotExist }
 func (e *notFound) Near() []string       { return []string{strings.TrimSuffix(e.name, ".spu") + "s.spu"} }
 
 // render is the text of diagnostics as a file shows it.
-func render(t testing.TB, ds diag.Diagnostics) string {
-	t.Helper()
-	var b strings.Builder
-	if err := ds.Render(&b, diag.Style{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
 
 // TestSpecMessages reproduces each diagnostic that the specification shows: the
 // script testdata/spec/CODE.spu must give the text of CODE.txt, to the letter.
@@ -212,7 +205,7 @@ func TestSpecMessages(t *testing.T) {
 			_, ds := Check(testEnv(t, "testdata"), diag.NewSource(name, string(script)))
 			var all []string
 			for i := range ds {
-				got := render(t, ds[i:i+1])
+				got := diagtest.Render(t, ds[i:i+1])
 				if got == string(want) {
 					return
 				}
@@ -238,7 +231,7 @@ func TestExamples(t *testing.T) {
 			}
 			prog, ds := Check(testEnv(t, "testdata/examples"), diag.NewSource(filepath.Base(file), string(text)))
 			if len(ds) > 0 {
-				t.Fatalf("unexpected:\n%s", render(t, ds))
+				t.Fatalf("unexpected:\n%s", diagtest.Render(t, ds))
 			}
 			for _, u := range prog.Units {
 				typed(t, u)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -19,7 +20,7 @@ func TestCodeletsForArithmetic(t *testing.T) {
 				head := fmt.Sprintf("register x, y = %s[%s](%s, fill = 1)\nlet n = 2\nlet r = 2.5\nprint(x, y, n, r)\n", kind.name, elem, kind.sizes)
 				_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", head+"print("+e+")\n"))
 				if len(ds) != 1 || len(ds[0].Help) == 0 || !shown.MatchString(ds[0].Help[0]) {
-					t.Errorf("%s %s: %s shows no codelet: %s", kind.name, elem, e, render(t, ds))
+					t.Errorf("%s %s: %s shows no codelet: %s", kind.name, elem, e, diagtest.Render(t, ds))
 					continue
 				}
 				m := shown.FindStringSubmatch(ds[0].Help[0])
@@ -36,7 +37,7 @@ func TestCodeletsForArithmetic(t *testing.T) {
 				}
 				text := fmt.Sprintf("%s%s\nregister z = %s(%s)\ninsert %s(%sW z)\nprint(z)\n", head, m[1], m[4], kind.sizes, m[2], operands)
 				if _, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text)); len(ds) > 0 {
-					t.Errorf("%s %s: %s shows %s\n%s", kind.name, elem, e, m[1], render(t, ds))
+					t.Errorf("%s %s: %s shows %s\n%s", kind.name, elem, e, m[1], diagtest.Render(t, ds))
 				}
 			}
 		}

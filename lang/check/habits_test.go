@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 )
 
 // TestReducerWords: only where a reducer is wanted does `add` stand for `sum`, which
@@ -19,7 +20,7 @@ func TestReducerWords(t *testing.T) {
 	} {
 		_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", src))
 		if len(ds) != 1 || ds[0].IsSure() != sure {
-			t.Errorf("%s: an edit without a doubt: %v, want %v\n%s", src, !sure, sure, render(t, ds))
+			t.Errorf("%s: an edit without a doubt: %v, want %v\n%s", src, !sure, sure, diagtest.Render(t, ds))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 )
 
 // TestMended applies the edits of what is reported about a script, and then nothing is
@@ -142,7 +143,7 @@ func TestMended(t *testing.T) {
 				t.Error(d)
 			}
 			if len(ds) > 0 {
-				t.Errorf("left:\n%s", render(t, ds))
+				t.Errorf("left:\n%s", diagtest.Render(t, ds))
 			}
 		})
 	}
@@ -155,7 +156,7 @@ func TestModeOrContribution(t *testing.T) {
 			"register s = variable[f64](fill = 0" + reduce + ")\ninsert add(R x, s)\nprint(value(s))\n"
 		_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
 		if len(ds) != 1 || ds[0].IsSure() != sure {
-			t.Errorf("%q: an edit without a doubt: %v\n%s", reduce, !sure, render(t, ds))
+			t.Errorf("%q: an edit without a doubt: %v\n%s", reduce, !sure, diagtest.Render(t, ds))
 		}
 	}
 }
@@ -166,7 +167,7 @@ func TestProductOfMatrices(t *testing.T) {
 		text := "codelet c(A: R matrix[f64], B: R matrix[f64], C: W matrix[f64]) { C = " + value + " }\n"
 		_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
 		if len(ds) != 1 || ds[0].IsSure() != sure {
-			t.Errorf("%s: an edit without a doubt: %v\n%s", value, !sure, render(t, ds))
+			t.Errorf("%s: an edit without a doubt: %v\n%s", value, !sure, diagtest.Render(t, ds))
 		}
 	}
 }
@@ -176,13 +177,13 @@ func TestMainIsCalled(t *testing.T) {
 	const text = "func main() { print(n) }\r\nlet n = 3 # three\r\n# the end\r\n"
 	_, ds := Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", text))
 	if len(ds) != 1 || !ds[0].IsSure() {
-		t.Fatalf("not reported:\n%s", render(t, ds))
+		t.Fatalf("not reported:\n%s", diagtest.Render(t, ds))
 	}
 	got := diag.Apply("case.spu", text, ds[0].Fixes)
 	if d := cmp.Diff("func main() { print(n) }\r\nlet n = 3 # three\n\nmain()\r\n# the end\r\n", got); d != "" {
 		t.Error(d)
 	}
 	if _, ds = Check(testEnv(t, "testdata/modules"), diag.NewSource("case.spu", got)); len(ds) > 0 {
-		t.Errorf("left:\n%s", render(t, ds))
+		t.Errorf("left:\n%s", diagtest.Render(t, ds))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -29,14 +30,14 @@ func TestModuleStatements(t *testing.T) {
 	_, ds := checkText(t, "main.spu", "import \"bad.spu\" as bad\nbad.f()\n")
 	want := "bad.spu:1:E0903 bad.spu:2:E0903 bad.spu:4:E0903 bad.spu:5:E0903 bad.spu:6:E0903"
 	if got := lines(ds); got != want {
-		t.Errorf("got  %s\nwant %s\n%s", got, want, render(t, ds))
+		t.Errorf("got  %s\nwant %s\n%s", got, want, diagtest.Render(t, ds))
 	}
 }
 
 func TestImportCycle(t *testing.T) {
 	_, ds := checkText(t, "main.spu", "import \"a.spu\" as a\na.f()\n")
 	if got := lines(ds); got != "b.spu:1:E0901" {
-		t.Fatalf("got %s\n%s", got, render(t, ds))
+		t.Fatalf("got %s\n%s", got, diagtest.Render(t, ds))
 	}
 	if !strings.Contains(ds[0].Message, "`a.spu` imports itself through `b.spu`") {
 		t.Errorf("message %q", ds[0].Message)
@@ -47,7 +48,7 @@ func TestBrokenModule(t *testing.T) {
 	_, ds := checkText(t, "main.spu", "import \"broken.spu\" as m\nm.f()\nm.g()\n")
 	for _, d := range ds {
 		if d.Span.File != "broken.spu" {
-			t.Errorf("not caused by the module: %s", render(t, diag.Diagnostics{d}))
+			t.Errorf("not caused by the module: %s", diagtest.Render(t, diag.Diagnostics{d}))
 		}
 	}
 	if ds.Err() == nil {
@@ -83,7 +84,7 @@ func TestModuleOnce(t *testing.T) {
 	}
 	prog, ds := Check(env, diag.NewSource("main.spu", "import \"p.spu\" as p\nimport \"m.spu\" as m\nprint(p.g() + m.f())"))
 	if len(ds) > 0 {
-		t.Fatal(render(t, ds))
+		t.Fatal(diagtest.Render(t, ds))
 	}
 	var names []string
 	for _, u := range prog.Units {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -17,7 +18,7 @@ func entry(t *testing.T, s *Session, text, codes string) *Unit {
 		got = append(got, d.Code)
 	}
 	if strings.Join(got, " ") != codes {
-		t.Fatalf("entry %q: got %v, want %q\n%s", text, got, codes, render(t, ds))
+		t.Fatalf("entry %q: got %v, want %q\n%s", text, got, codes, diagtest.Render(t, ds))
 	}
 	if (u == nil) != (ds.Err() != nil) {
 		t.Fatalf("entry %q: unit %v with errors %v", text, u != nil, ds)
@@ -45,7 +46,7 @@ func TestSessionBodies(t *testing.T) {
 	for name, help := range map[string]string{"far": "pass it as an operand: `far: int`", "data": "pass it as an operand: `data: R vector[f64]`"} {
 		_, ds := s.Entry(diag.NewSource("<prompt>", "codelet c(v: RW variable[f64]) { v = v + "+name+" }"))
 		if len(ds) != 1 || ds[0].Code != "E0604" || len(ds[0].Help) != 1 || ds[0].Help[0] != help || len(ds[0].Labels) != 1 {
-			t.Errorf("%s:\n%s", name, render(t, ds))
+			t.Errorf("%s:\n%s", name, diagtest.Render(t, ds))
 		}
 	}
 	entry(t, s, "codelet c(v: RW variable[f64]) { v = v + near }", "E0201")

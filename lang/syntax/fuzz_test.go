@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/printer"
 )
@@ -27,18 +26,7 @@ func seeds(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	archives, _ := filepath.Glob("testdata/*/*.txtar")
-	for _, file := range archives {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, x := range a.Files {
-			if strings.HasSuffix(x.Name, ".spu") {
-				f.Add(string(x.Data))
-			}
-		}
-	}
+	diagtest.Scripts(f, "testdata/*/*.txtar", func(_, text string) { f.Add(text) })
 	f.Add("\ufefflet a = 1\r\nlet b = \"\xff\"\x00")
 }
 

@@ -3,13 +3,12 @@ package syntax_test
 import (
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/syntax"
 )
 
@@ -32,25 +31,13 @@ func TestByGrammar(t *testing.T) {
 			texts = append(texts, strings.Join(p, ""))
 		}
 	}
-	archives, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(archives) == 0 {
-		t.Fatal(archives, err)
-	}
-	for _, file := range archives {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, x := range a.Files {
-			texts = append(texts, string(x.Data))
-		}
-	}
+	diagtest.Scripts(t, "testdata/*/*.txtar", func(_, text string) { texts = append(texts, text) })
 	texts = append(texts, "let a = 1"+strings.Repeat(" + 1", 60_000)+"\nlet b = 2\n", "f("+strings.Repeat("-", 300)+"1)", "x = 1"+strings.Repeat(", 1", 3000))
 	for _, text := range texts {
 		src := diag.NewSource("a.spu", text)
 		f, ds := syntax.Parse(src)
 		tree, wantDs := syntax.ParseByGrammar(src)
-		if got, want := rendered(t, ds), rendered(t, wantDs); got != want {
+		if got, want := diagtest.Render(t, ds), diagtest.Render(t, wantDs); got != want {
 			t.Errorf("by hand:\n%s\nby the grammar:\n%s", got, want)
 		} else if !reflect.DeepEqual(f, tree) {
 			t.Errorf("another tree for\n%s", text)

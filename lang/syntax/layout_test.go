@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/syntax"
 )
 
@@ -15,7 +16,7 @@ func parse(t *testing.T, text string) *syntax.File {
 	t.Helper()
 	f, ds := syntax.Parse(diag.NewSource("x.spu", text))
 	if len(ds) > 0 {
-		t.Fatalf("%s\nin\n%s", rendered(t, ds), text)
+		t.Fatalf("%s\nin\n%s", diagtest.Render(t, ds), text)
 	}
 	return f
 }
@@ -73,7 +74,7 @@ func TestNewlines(t *testing.T) {
 			continue
 		}
 		if len(ds) > 0 {
-			t.Errorf("%q:\n%s", c.text, rendered(t, ds))
+			t.Errorf("%q:\n%s", c.text, diagtest.Render(t, ds))
 			continue
 		}
 		if !syntax.Equal(got, parse(t, c.same)) {

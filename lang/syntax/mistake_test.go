@@ -1,15 +1,12 @@
 package syntax_test
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/advice"
 )
@@ -17,48 +14,15 @@ import (
 // TestErrors parses every x.spu of the archives in testdata/errors and compares the
 // rendered diagnostics with x.want. STARPUSH_UPDATE=1 writes what comes out.
 func TestErrors(t *testing.T) {
-	files, err := filepath.Glob("testdata/errors/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archives: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := map[string]string{}
-			for _, f := range a.Files {
-				want[f.Name] = string(f.Data)
-			}
-			out := &txtar.Archive{Comment: a.Comment}
-			for _, f := range a.Files {
-				name, ok := strings.CutSuffix(f.Name, ".spu")
-				if !ok {
-					continue
-				}
-				src := diag.NewSource(f.Name, string(f.Data))
-				parse := syntax.Parse
-				if strings.HasPrefix(name, "prompt") {
-					parse = syntax.ParseEntry
-				}
-				file, ds := parse(src)
-				checkRanges(t, file, len(src.Text))
-				got := rendered(t, ds)
-				out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
-				if got != want[name+".want"] && os.Getenv("STARPUSH_UPDATE") == "" {
-					t.Errorf("%s: got\n%s\nwant\n%s", f.Name, got, want[name+".want"])
-				}
-			}
-			if os.Getenv("STARPUSH_UPDATE") != "" {
-				if text := txtar.Format(out); !bytes.Equal(text, txtar.Format(a)) {
-					if err := os.WriteFile(file, text, 0o666); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-		})
-	}
+	diagtest.Compare(t, "testdata/errors/*.txtar", func(t *testing.T, name, text string) string {
+		parse := syntax.Parse
+		if strings.HasPrefix(name, "prompt") {
+			parse = syntax.ParseEntry
+		}
+		file, ds := parse(diag.NewSource(name, text))
+		checkRanges(t, file, len(text))
+		return diagtest.Render(t, ds)
+	})
 }
 
 // edits are texts with mistakes, and the texts that they are edited to, "" for none.
@@ -203,21 +167,7 @@ func TestRules(t *testing.T) {
 	read := func(name, text string) {
 		syntax.ParseAdvised(diag.NewSource(name, text), strings.HasPrefix(name, "prompt"), func(rule string) { used[rule] = true })
 	}
-	files, err := filepath.Glob("testdata/errors/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if strings.HasSuffix(f.Name, ".spu") {
-				read(f.Name, string(f.Data))
-			}
-		}
-	}
+	diagtest.Scripts(t, "testdata/errors/*.txtar", read)
 	for _, tt := range edits {
 		read("a.spu", tt.src)
 	}

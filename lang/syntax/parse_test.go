@@ -12,6 +12,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/token"
 )
@@ -36,20 +37,12 @@ func source(t testing.TB, file string) *diag.Source {
 }
 
 // rendered is ds as a person sees it.
-func rendered(t testing.TB, ds diag.Diagnostics) string {
-	t.Helper()
-	var b strings.Builder
-	if err := ds.Render(&b, diag.Style{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
 
 func TestParseExamples(t *testing.T) {
 	for _, file := range specFiles(t) {
 		f, ds := syntax.Parse(source(t, file))
 		if len(ds) > 0 {
-			t.Errorf("%s:\n%s", file, rendered(t, ds))
+			t.Errorf("%s:\n%s", file, diagtest.Render(t, ds))
 		}
 		if len(f.Stmts) == 0 || f.Doc == "" {
 			t.Errorf("%s: %d statements, doc %q", file, len(f.Stmts), f.Doc)
@@ -171,7 +164,7 @@ func TestParseEntry(t *testing.T) {
 	for _, text := range []string{"1 + 2", "x", "x.y", "[1, 2]", "if a then b else c", "f()", "let a = 1", "-1", "\"s\"", "import \"a\"", "not a"} {
 		f, ds := syntax.ParseEntry(diag.NewSource("<prompt>", text))
 		if len(ds) > 0 || len(f.Stmts) != 1 {
-			t.Errorf("%s: %d statements\n%s", text, len(f.Stmts), rendered(t, ds))
+			t.Errorf("%s: %d statements\n%s", text, len(f.Stmts), diagtest.Render(t, ds))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 )
 
 // simOp is one line of a random program.
@@ -330,7 +331,7 @@ func TestFlowIsHonest(t *testing.T) {
 				reported[d.Code]++
 			case "E0404", "W0201", "W0401", "E0407":
 			default:
-				t.Fatalf("seed %d: %s\n%s", seed, render(t, diag.Diagnostics{d}), text)
+				t.Fatalf("seed %d: %s\n%s", seed, diagtest.Render(t, diag.Diagnostics{d}), text)
 			}
 		}
 		for run := range uint64(runs) {
@@ -352,7 +353,7 @@ func TestFlowIsHonest(t *testing.T) {
 					continue
 				}
 				t.Fatalf("seed %d, run %d: came past line %d without %s (stopped at line %d, %s):\n%s\n%s",
-					seed, run, at, d.Code, fault.line, fault.code, render(t, diag.Diagnostics{d}), numbered(text))
+					seed, run, at, d.Code, fault.line, fault.code, diagtest.Render(t, diag.Diagnostics{d}), numbered(text))
 			}
 		}
 	}
@@ -361,15 +362,6 @@ func TestFlowIsHonest(t *testing.T) {
 			t.Errorf("%s was reported %d times in %d programs: the generator tests nothing", code, reported[code], programs)
 		}
 	}
-}
-
-func render(t testing.TB, ds diag.Diagnostics) string {
-	t.Helper()
-	var b strings.Builder
-	if err := ds.Render(&b, diag.Style{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 func numbered(text string) string {
@@ -412,7 +404,7 @@ func TestFlowIsComplete(t *testing.T) {
 			found = found || same && d.Span.Start.Line == fault.line
 		}
 		if !found {
-			t.Fatalf("seed %d: %s at line %d is not reported, but:\n%s\n%s", seed, fault.code, fault.line, render(t, ds), numbered(text))
+			t.Fatalf("seed %d: %s at line %d is not reported, but:\n%s\n%s", seed, fault.code, fault.line, diagtest.Render(t, ds), numbered(text))
 		}
 	}
 	if faults < 500 {

@@ -195,7 +195,7 @@ func TestIntegers(t *testing.T) {
 // stores runs y[i] = expr for one pair of types.
 func stores[A, B ir.Number](t *testing.T, expr string, x []A, want []B) {
 	t.Helper()
-	src := "codelet c(x: R vector[" + kerneltest.ElemOf[A]().String() + "], y: W vector[" + kerneltest.ElemOf[B]().String() + "]) {\n each i in y { y[i] = " + expr + " }\n}\n"
+	src := "codelet c(x: R vector[" + iface.ElemOf[A]().String() + "], y: W vector[" + iface.ElemOf[B]().String() + "]) {\n each i in y { y[i] = " + expr + " }\n}\n"
 	for name, p := range plans(t, src, nil) {
 		y := make([]B, len(x))
 		run(t, p, kerneltest.Buffers(kerneltest.VectorOf(x), kerneltest.VectorOf(y)))
@@ -233,7 +233,7 @@ func TestStores(t *testing.T) {
 // typed runs a generic codelet on elements of type T and compares.
 func typed[T ir.Number](t *testing.T, src string, want []T, in ...[]T) {
 	t.Helper()
-	for name, p := range plans(t, src, map[byte]iface.Elem{'T': kerneltest.ElemOf[T]()}) {
+	for name, p := range plans(t, src, map[byte]iface.Elem{'T': iface.ElemOf[T]()}) {
 		var list []*iface.Buffer
 		for _, s := range in {
 			list = append(list, kerneltest.VectorOf(append([]T(nil), s...)))
@@ -241,7 +241,7 @@ func typed[T ir.Number](t *testing.T, src string, want []T, in ...[]T) {
 		run(t, p, list, iface.Float(3))
 		got := iface.Slice[T](list[len(list)-1])
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%v, %s: %s", kerneltest.ElemOf[T](), name, d)
+			t.Errorf("%v, %s: %s", iface.ElemOf[T](), name, d)
 		}
 	}
 }

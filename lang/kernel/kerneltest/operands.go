@@ -85,7 +85,7 @@ func Codelets(t testing.TB, name, text string) (*syntax.File, []*syntax.Codelet)
 
 // VectorOf returns a buffer of a vector in the memory of s.
 func VectorOf[T ir.Number](s []T) *iface.Buffer {
-	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: ElemOf[T](), Rank: 1}}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Vector, Elem: iface.ElemOf[T](), Rank: 1}}
 	b.Dim[0], b.Stride[0] = len(s), 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
 	return b
@@ -94,7 +94,7 @@ func VectorOf[T ir.Number](s []T) *iface.Buffer {
 // MatrixOf returns a buffer of a matrix in the memory of s, with ld elements from one row to
 // the next.
 func MatrixOf[T ir.Number](s []T, rows, cols, ld int) *iface.Buffer {
-	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: ElemOf[T](), Rank: 2}}
+	b := &iface.Buffer{Desc: iface.Desc{Kind: iface.Matrix, Elem: iface.ElemOf[T](), Rank: 2}}
 	b.Dim[0], b.Dim[1], b.Stride[0], b.Stride[1] = rows, cols, ld, 1
 	b.Ptr = unsafe.Pointer(unsafe.SliceData(s))
 	return b
@@ -102,32 +102,7 @@ func MatrixOf[T ir.Number](s []T, rows, cols, ld int) *iface.Buffer {
 
 // VariableOf returns a buffer of a variable in the memory of p.
 func VariableOf[T ir.Number](p *T) *iface.Buffer {
-	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: ElemOf[T]()}, Ptr: unsafe.Pointer(p)}
-}
-
-// ElemOf returns the element type of T.
-func ElemOf[T ir.Number]() iface.Elem {
-	switch any(T(0)).(type) {
-	case int8:
-		return iface.I8
-	case int16:
-		return iface.I16
-	case int32:
-		return iface.I32
-	case int64:
-		return iface.I64
-	case uint8:
-		return iface.U8
-	case uint16:
-		return iface.U16
-	case uint32:
-		return iface.U32
-	case uint64:
-		return iface.U64
-	case float32:
-		return iface.F32
-	}
-	return iface.F64
+	return &iface.Buffer{Desc: iface.Desc{Kind: iface.Variable, Elem: iface.ElemOf[T]()}, Ptr: unsafe.Pointer(p)}
 }
 
 // Buffers returns its arguments.

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/diag/diagtest"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/syntax/printer"
 )
@@ -78,35 +77,5 @@ func TestFormatExamples(t *testing.T) {
 // TestFormat formats every x.spu of testdata/format and compares with x.want.
 // STARPUSH_UPDATE=1 writes what comes out.
 func TestFormat(t *testing.T) {
-	files, err := filepath.Glob("testdata/format/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archives: %v", err)
-	}
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := map[string]string{}
-		for _, f := range a.Files {
-			want[f.Name] = string(f.Data)
-		}
-		out := &txtar.Archive{Comment: a.Comment}
-		for _, f := range a.Files {
-			name, ok := strings.CutSuffix(f.Name, ".spu")
-			if !ok {
-				continue
-			}
-			got := checkFormat(t, f.Name, string(f.Data))
-			out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
-			if got != want[name+".want"] && os.Getenv("STARPUSH_UPDATE") == "" {
-				t.Errorf("%s: %s: got\n%s\nwant\n%s", file, f.Name, got, want[name+".want"])
-			}
-		}
-		if os.Getenv("STARPUSH_UPDATE") != "" {
-			if err := os.WriteFile(file, txtar.Format(out), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	diagtest.Compare(t, "testdata/format/*.txtar", func(t *testing.T, name, text string) string { return checkFormat(t, name, text) })
 }
