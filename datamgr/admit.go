@@ -373,11 +373,11 @@ func (p *Placement) Ranks(n int) { p.ranks = n }
 // Private describes the private memory of operand i, whose handle is h, in b; that of
 // a rank, from 0. Data without elements has no memory.
 func (p *Placement) Private(i, rank int, h *Handle, b *iface.Buffer) {
-	h.Own(nil, b)
+	managed(h).Own(nil, b)
 	for k := range p.private {
 		if v := &p.private[k]; v.op == i {
 			if rank == 0 {
-				h.Own(v.p, b)
+				managed(h).Own(v.p, b)
 				return
 			}
 			rank--
@@ -548,7 +548,7 @@ const fillBytes = 1 << 20
 // fillParts gives d its first value on the disk, some rows at a time.
 func (d *Datum) fillParts(fill func(*iface.Buffer) error) error {
 	var whole iface.Buffer
-	d.whole.Own(nil, &whole)
+	managed(d.whole).Own(nil, &whole)
 	rows, row := whole.Dim[0], d.desc.Bytes()/int64(whole.Dim[0])
 	some := int(max(1, min(fillBytes/row, int64(rows))))
 	block, err := d.reg.aside.Alloc(int64(some) * row)

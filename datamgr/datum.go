@@ -63,7 +63,7 @@ type Datum struct {
 }
 
 // State returns what a task that uses h must look at before it runs.
-func (h *Handle) State() State { return State(h.d.state.Load()) }
+func (h Managed) State() State { return State(h.d.state.Load()) }
 
 // setState adds the bits of s. Tasks that were submitted before, and need not
 // look at their data by what was known then, look now.

@@ -14,19 +14,22 @@
 //
 //   - [Spec] describes data to register, [Reduction] how contributions (REDUX) are
 //     combined, [Site] where something was done, for messages;
-//   - [Handle] names data: Alive, Desc, Type, Place, Parent, Root, Name, ID, Overlaps, Within
-//     and Same say what it is, Initialised whether it has a value, Views and Fragments
-//     how it is cut; SetName, SetUserData, SetCoordinates, SetUnordered, SetDiscardable,
-//     SetOutOfCore change what is said of it;
+//   - [Handle] names data. Alive, Death, Desc, Type, Place, Strides, Parent, Root, Name, ID,
+//     Site, Home, ReadOnly, Reduction, Unordered, Overlaps, Within and Same say what it is,
+//     Initialised and InitialisedPart whether it has a value, Views and Fragments how it is
+//     cut; SetName, SetUserData, SetCoordinates, SetUnordered, SetDiscardable and
+//     SetOutOfCore change its properties;
 //   - [View] has the parts of a handle: Parts, or Part by index;
 //   - [Operand] is a handle with its access mode, [Presence] what a memory has of it;
 //   - [ReductionError] says which function of a reduction failed.
 //
 // Their methods are safe for concurrent use. A Handle may be kept for ever; calls with
-// one that has been unregistered return an error. The methods of Handle that are not
-// listed here, and all other types, serve package engine, and do not answer the mistakes
-// of a program. Those that need the submission lock take a [Submission], which
-// [Registry.Lock] returns.
+// one that has been unregistered return an error. tests/testdata/api/datamgr.txt lists
+// these types with all their methods.
+//
+// All other types serve package engine, and do not check for mistakes of a program. The
+// engine calls the methods of [Managed] on handles. Functions that need the submission
+// lock take a [Submission], which [Registry.Lock] returns.
 //
 // # How it works
 //

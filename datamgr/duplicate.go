@@ -100,7 +100,7 @@ func (u *Duplicate) Close(sub Submission) {
 }
 
 // Written returns an open duplicate that an access to h in mode m ends, or nil.
-func (h *Handle) Written(_ Submission, m AccessMode) *Duplicate {
+func (h Managed) Written(_ Submission, m AccessMode) *Duplicate {
 	if m == modeR || m == modeScratch {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (h *Handle) Written(_ Submission, m AccessMode) *Duplicate {
 
 // Closing appends to out the duplicates whose copy, or whose readers, an access
 // to h in mode m without order would overtake.
-func (h *Handle) Closing(_ Submission, m AccessMode, out []*Duplicate) []*Duplicate {
+func (h Managed) Closing(_ Submission, m AccessMode, out []*Duplicate) []*Duplicate {
 	d := h.d
 	if len(d.closing) == 0 || m == modeR || m == modeScratch {
 		return out
@@ -136,7 +136,7 @@ func (u *Duplicate) over() bool {
 }
 
 // Shared returns the open duplicate that h is, or is a part of, or nil.
-func (h *Handle) Shared(_ Submission) *Duplicate {
+func (h Managed) Shared(_ Submission) *Duplicate {
 	if u := h.d.dup; u != nil && u.open {
 		return u
 	}
@@ -207,8 +207,8 @@ func (u *Duplicate) Waiters(fn func(*Waiter)) {
 }
 
 // DuplicateOf returns the duplicate that h is, or nil.
-func (h *Handle) DuplicateOf(_ Submission) *Duplicate {
-	if u := h.d.dup; u != nil && u.h == h {
+func (h Managed) DuplicateOf(_ Submission) *Duplicate {
+	if u := h.d.dup; u != nil && u.h == h.Handle {
 		return u
 	}
 	return nil
@@ -216,11 +216,11 @@ func (h *Handle) DuplicateOf(_ Submission) *Duplicate {
 
 // Twin returns the handle that the program knows: the duplicate for an alias,
 // else h.
-func (h *Handle) Twin() *Handle {
+func (h Managed) Twin() *Handle {
 	if t := h.twin(); t != nil {
 		return t
 	}
-	return h
+	return h.Handle
 }
 
 // AddUse counts an access to d that is not in its order; see EndUnordered.

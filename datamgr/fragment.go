@@ -355,7 +355,7 @@ func (b *Box) around(in Box, out []Box) []Box {
 // Regions: what is left of a handle when parts of it are given back.
 
 // Datum returns what h names a part of.
-func (h *Handle) Datum() *Datum { return h.d }
+func (h Managed) Datum() *Datum { return h.d }
 
 // Same reports whether h and o name the same elements in the same order.
 func (h *Handle) Same(o *Handle) bool {

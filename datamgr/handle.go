@@ -35,7 +35,8 @@ const (
 )
 
 // Handle names a datum or a part of one. Its identity, shape and place never
-// change. Its methods are safe for concurrent use.
+// change. Its methods are safe for concurrent use. Programs may call all that are
+// exported; those that only the engine may call are methods of Managed.
 type Handle struct {
 	// all that a plain submission looks at
 	f0         *Fragment // the only fragment, or nil; submission lock
@@ -178,7 +179,7 @@ func (h *Handle) bytes() int64 {
 func (h *Handle) Untyped() *Handle { return h }
 
 // Owner returns the Owner of the registry that h is of.
-func (h *Handle) Owner() any { return h.d.reg.Owner }
+func (h Managed) Owner() any { return h.d.reg.Owner }
 
 // Type returns the kind and the element type of the data, NoElem for void data. It costs
 // less than Desc.
@@ -217,6 +218,19 @@ func (h *Handle) Parent() *Handle { return h.parent }
 
 // ReadOnly reports whether the owner of the data forbids writing it.
 func (h *Handle) ReadOnly() bool { return h.readOnly }
+
+// Strides returns the distance between neighbours along each index in main memory, in
+// elements. The last is 1 for lines that are contiguous there, and for those of at most
+// one element.
+func (h *Handle) Strides() (step [iface.MaxRank]int) {
+	for k := range int(h.rank) {
+		step[k] = h.d.stride[h.axes[k]]
+	}
+	if r := h.rank; r > 0 && h.dim(int(r)-1) <= 1 {
+		step[r-1] = 1
+	}
+	return step
+}
 
 // Home reports whether the data lives in memory that the program supplied.
 func (h *Handle) Home() bool { return h.d.home }
@@ -264,7 +278,7 @@ func (h *Handle) Initialised() bool {
 
 // Initialised is Handle.Initialised for a caller that holds the lock.
 func (sub Submission) Initialised(h *Handle) bool {
-	if h.Shared(sub) != nil {
+	if managed(h).Shared(sub) != nil {
 		return true
 	}
 	for _, f := range h.list(sub) {
@@ -286,7 +300,7 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
 	ok := true
-	if h.Shared(sub) != nil {
+	if managed(h).Shared(sub) != nil {
 		return true
 	}
 	h.d.root.leaves(&b, func(f *Fragment) { ok = ok && f.valued(sub) })
@@ -394,3 +408,14 @@ func (s *Site) String() string {
 	}
 	return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Col)
 }
+
+// Managed: handles as package engine uses them.
+
+// Managed is a handle with the methods that only package engine calls: they manage memory,
+// contributions and the order of accesses. Most need the submission lock or a running task
+// that uses the data, and none of them checks that. Programs hold a [Handle], and no
+// method of it returns a Managed. It is one word; making one costs nothing.
+type Managed struct{ *Handle }
+
+// managed returns h with the methods of the engine.
+func managed(h *Handle) Managed { return Managed{h} }

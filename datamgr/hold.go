@@ -388,7 +388,7 @@ func (p *Placement) Zero(i int, h *Handle) (gone []Box, err error) {
 	if err == nil {
 		var dst, src iface.Buffer
 		p.Buffer(i, h, &dst)
-		h.Own(from, &src)
+		managed(h).Own(from, &src)
 		clear(unsafe.Slice((*byte)(from), h.bytes()))
 		err = g.moveBuffer(in.node, g.nodes[0], &dst, &src)
 		mem.Free(from, h.bytes())

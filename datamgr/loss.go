@@ -93,7 +93,7 @@ func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
 // want of room or on demand, when other nodes had copies and the main instance had none.
 // A value that was once on a node is there until it is written again, unless it strayed
 // since; then it is on some other node, and may be lost with that.
-func (h *Handle) Strayed(from int) int64 {
+func (h Managed) Strayed(from int) int64 {
 	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,7 +153,7 @@ func Fault(ops []Operand) (int, any) {
 	for i := range ops {
 		op := &ops[i]
 		d := op.Handle.d
-		if !op.Mode.Reads() || op.Handle.State()&stateFaults == 0 {
+		if !op.Mode.Reads() || managed(op.Handle).State()&stateFaults == 0 {
 			continue
 		}
 		var fault any
@@ -175,7 +175,7 @@ func Fault(ops []Operand) (int, any) {
 // does: it comes after that.
 func (p *Placement) Mend(ops []Operand) {
 	for i := range ops {
-		if ops[i].Handle.State()&(statePacked|stateNodes) == 0 {
+		if managed(ops[i].Handle).State()&(statePacked|stateNodes) == 0 {
 			mend(ops, i)
 		}
 	}
@@ -192,7 +192,7 @@ func Mend(ops []Operand) {
 // mend is Mend for operand i.
 func mend(ops []Operand, i int) {
 	op := &ops[i]
-	if op.Mode != modeW || op.Handle.State()&stateFaults == 0 {
+	if op.Mode != modeW || managed(op.Handle).State()&stateFaults == 0 {
 		return
 	}
 	d := op.Handle.d
@@ -245,7 +245,7 @@ func SpoilBoxes(h *Handle, boxes []Box, fault any) {
 }
 
 // TakeFault returns and clears why a contribution to h was lost; nil when none was.
-func (h *Handle) TakeFault() any {
+func (h Managed) TakeFault() any {
 	a := h.redux
 	a.mu.Lock()
 	f, far := a.mu.fault, slices.Clone(a.mu.onDevices)

@@ -100,7 +100,7 @@ func TestEvictionThatFails(t *testing.T) {
 	runOn(t, 1, 2, b)
 	ds[0].fail.Store(2) // a's turn
 	runOn(t, 1, 3, c)
-	if a.Missing(1) != 0 || b.Missing(1) != 80 {
+	if managed(a).Missing(1) != 0 || managed(b).Missing(1) != 80 {
 		t.Error("a has gone, or b has not")
 	}
 	ds[0].fail.Store(1000)
@@ -122,7 +122,7 @@ func TestWayThroughMainMemory(t *testing.T) {
 	runOn(t, 1, 1, h)
 	runOn(t, 2, 1, h)
 	runOn(t, 2, 1, h)
-	if h.Missing(0) != 80 || h.Missing(2) != 0 {
+	if managed(h).Missing(0) != 80 || managed(h).Missing(2) != 0 {
 		t.Error("valid in main memory, or not where it was written")
 	}
 	if x[0] != 2 {
@@ -138,7 +138,7 @@ func TestWayThroughMainMemory(t *testing.T) {
 	}
 	runOn(t, 1, 1, h)
 	g.Prefetch(h, 2) // goes the same way
-	if h.Missing(2) != 0 || h.Missing(0) != 0 {
+	if managed(h).Missing(2) != 0 || managed(h).Missing(0) != 0 {
 		t.Error("a prefetch did not arrive, or not by way of main memory")
 	}
 	gathered(t, h, x, 5)

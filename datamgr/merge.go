@@ -425,7 +425,7 @@ func EndUnordered(ds []*Datum, c *Completer) {
 // AwaitUnordered makes w, which is armed, wait for the unordered accesses that
 // were submitted to the datum of h; it reports whether there are any. Only one
 // waiter can, and no unordered access is submitted after it.
-func (h *Handle) AwaitUnordered(_ Submission, w *Waiter) bool {
+func (h Managed) AwaitUnordered(_ Submission, w *Waiter) bool {
 	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()

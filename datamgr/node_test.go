@@ -70,7 +70,7 @@ func runOn(t *testing.T, node int, by float64, hs ...*Handle) {
 
 func gathered(t *testing.T, h *Handle, x []float64, want float64) {
 	t.Helper()
-	if err := h.Gather(); err != nil {
+	if err := managed(h).Gather(); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range x {
@@ -96,7 +96,7 @@ func TestFetchFromTheOnlyCopy(t *testing.T) {
 	if x[9] != 4 {
 		t.Errorf("%v in main memory, want 4", x[9])
 	}
-	if m := h.Missing(1); m != 80 {
+	if m := managed(h).Missing(1); m != 80 {
 		t.Errorf("%d bytes are missing on the device after a write elsewhere, want 80", m)
 	}
 	runOn(t, 1, 1, h)
@@ -117,15 +117,15 @@ func TestEvictionWritesBack(t *testing.T) {
 	if x[0] != 0 {
 		t.Error("dirty data was written back while something clean could go")
 	}
-	if b.Missing(1) != 80 || a.Missing(1) != 0 {
+	if managed(b).Missing(1) != 80 || managed(a).Missing(1) != 0 {
 		t.Error("the clean copy is still there, or the dirty one is not")
 	}
 	runOn(t, 1, 1, b)
 	if x[0] != 1 || z[0] != 0 {
 		t.Errorf("least recently used %v, most recently used %v in main memory, want 1 and 0", x[0], z[0])
 	}
-	a.WontUse()
-	c.WontUse()
+	managed(a).WontUse()
+	managed(c).WontUse()
 	runOn(t, 1, 1, a)
 	if z[0] != 1 || y[0] != 0 {
 		t.Errorf("no more used %v, in use %v in main memory, want 1 and 0", z[0], y[0])
@@ -155,7 +155,7 @@ func TestExactBoxesWhereContainersDoNotFit(t *testing.T) {
 	}
 	runOn(t, 1, 1, v.Parts[3])
 	gathered(t, o, y, 1)
-	if err := h.Gather(); err != nil {
+	if err := managed(h).Gather(); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range x {
@@ -189,7 +189,7 @@ func TestOverlappingOperandsShareMemory(t *testing.T) {
 		t.Errorf("what is written through one operand is %v through the other", got)
 	}
 	p.Release()
-	if err := h.Gather(); err != nil {
+	if err := managed(h).Gather(); err != nil {
 		t.Fatal(err)
 	}
 	if x[4] != 7 || x[3] != 1 {
@@ -232,7 +232,7 @@ func TestTasksNeverWaitForEachOther(t *testing.T) {
 	wg.Wait()
 	sum := 0.0
 	for i, h := range hs {
-		if err := h.Gather(); err != nil {
+		if err := managed(h).Gather(); err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range xs[i] {
@@ -241,7 +241,7 @@ func TestTasksNeverWaitForEachOther(t *testing.T) {
 			}
 		}
 		sum += xs[i][0]
-		h.Free()
+		managed(h).Free()
 	}
 	if sum != 2*3*rounds {
 		t.Errorf("%v updates, want %d", sum, 2*3*rounds)
@@ -289,7 +289,7 @@ func TestHintsLeaveAloneWhatIsWritten(t *testing.T) {
 	x[0] = 2 // the kernel
 	p.Release()
 	runOn(t, 1, 1, h)
-	if err := h.Gather(); err != nil {
+	if err := managed(h).Gather(); err != nil {
 		t.Fatal(err)
 	}
 	if x[0] != 3 || x[1] != 2 {
@@ -383,10 +383,10 @@ func TestNearestSource(t *testing.T) {
 		h, x := vector(t, g, 10, 1)
 		g.Prefetch(h, 1) // valid in main memory and on node 1
 		want := 20.5
-		if got := h.TransferTime(2); got != want {
+		if got := managed(h).TransferTime(2); got != want {
 			t.Errorf("%v s to node 2, want %v", got, want)
 		}
-		if got := h.TransferTime(1); got != 0 {
+		if got := managed(h).TransferTime(1); got != 0 {
 			t.Errorf("%v s to where it is", got)
 		}
 		runOn(t, 2, 1, h)
@@ -408,7 +408,7 @@ func TestTransferByWayOfMain(t *testing.T) {
 	g.SetWay(0, 2, Way{Latency: 2, PerByte: 0.25})
 	h, _ := vector(t, g, 10, 1)
 	runOn(t, 1, 1, h)
-	if got, want := h.TransferTime(2), 3+80*0.75; got != want {
+	if got, want := managed(h).TransferTime(2), 3+80*0.75; got != want {
 		t.Errorf("%v s, want %v", got, want)
 	}
 }

@@ -31,7 +31,7 @@ type Placement struct {
 }
 
 // PrepareMain makes the main instance of h exist: all that a plain task needs.
-func (h *Handle) PrepareMain() error {
+func (h Managed) PrepareMain() error {
 	if h.d.void {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 		if op.Mode == modeScratch || op.Mode == modeRedux || op.Handle.d.void {
 			continue
 		}
-		if op.Handle.State()&stateLazy != 0 {
+		if managed(op.Handle).State()&stateLazy != 0 {
 			if err := op.Handle.d.allocate(); err != nil {
 				p.Release()
 				return err
@@ -73,7 +73,7 @@ func (p *Placement) Prepare(node int, ops []Operand) error {
 	for _, step := range []func(int, *Datum, []Operand) error{p.fetchDatum, p.claimDatum} {
 		for i := range ops {
 			d := ops[i].Handle.d
-			if !ops[i].placed() || ops[i].Handle.State()&(statePacked|stateNodes) == 0 || needed(ops[:i], d) {
+			if !ops[i].placed() || managed(ops[i].Handle).State()&(statePacked|stateNodes) == 0 || needed(ops[:i], d) {
 				continue
 			}
 			if err := step(node, d, ops); err != nil {
@@ -97,7 +97,7 @@ func (p *Placement) PrepareThere(node int, ops []Operand) bool {
 	for i := range ops {
 		p.at = append(p.at, nil)
 		op := &ops[i]
-		if op.Handle.State()&(stateLazy|stateFaults) != 0 || op.node(node) != node ||
+		if managed(op.Handle).State()&(stateLazy|stateFaults) != 0 || op.node(node) != node ||
 			op.Mode == modeScratch || op.Mode == modeRedux { // the worker has only one such memory
 			return false
 		}
@@ -159,7 +159,7 @@ func (p *Placement) fetchDatum(node int, d *Datum, ops []Operand) error {
 			if err := d.fetchLocked(op.Handle, p.instance(i, d)); err != nil {
 				return err
 			}
-			if op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) != nil {
+			if managed(op.Handle).State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) != nil {
 				return &SpoiledError{d.spoiledLocked(&op.Handle.box).why} // lost since the last check
 			}
 		}
@@ -407,7 +407,7 @@ func (p *Placement) Release() {
 // Buffer describes operand i of the task, whose handle is h, in b.
 func (p *Placement) Buffer(i int, h *Handle, b *iface.Buffer) {
 	if i >= len(p.at) || p.at[i] == nil {
-		h.Fill(b)
+		managed(h).Fill(b)
 		return
 	}
 	in := p.at[i]
@@ -423,7 +423,7 @@ func (p *Placement) Buffer(i int, h *Handle, b *iface.Buffer) {
 
 // Fill describes h in the main instance, which exists. For a handle that
 // strides cannot express there the last stride is not 1.
-func (h *Handle) Fill(b *iface.Buffer) {
+func (h Managed) Fill(b *iface.Buffer) {
 	d := h.d
 	h.describe(&b.Desc)
 	b.Stride = [iface.MaxRank]int{}
@@ -441,14 +441,14 @@ func (h *Handle) Fill(b *iface.Buffer) {
 
 // Gather copies values that are valid only in other instances to the main one, and frees
 // idle instances. Call it in a task that uses h.
-func (h *Handle) Gather() error {
+func (h Managed) Gather() error {
 	d := h.d
 	if d.void || h.State()&(statePacked|stateNodes) == 0 || d.main.Load() == nil {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.fetchLocked(h, d.main.Load()); err != nil {
+	if err := d.fetchLocked(h.Handle, d.main.Load()); err != nil {
 		return err
 	}
 	d.dropInLocked(&h.box)
@@ -472,7 +472,7 @@ func (p *Placement) GatherOn(node int, ops []Operand) bool {
 
 // Drop forgets the value of h: called in a task that has h W. Copies elsewhere
 // hold nothing any more, and are freed.
-func (h *Handle) Drop() {
+func (h Managed) Drop() {
 	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -483,7 +483,7 @@ func (h *Handle) Drop() {
 
 // Free gives the memory of the datum back: called in a task that has the whole
 // datum W, after which no handle of it is used.
-func (h *Handle) Free() { h.d.free() }
+func (h Managed) Free() { h.d.free() }
 
 // Claims: before its kernel starts, a task makes what it writes valid in its own
 // instances only.
@@ -525,7 +525,7 @@ func (p *Placement) claimLocked(op *Operand, in *instance) error {
 		}
 		f.takeLocked(in)
 	})
-	if h.State()&stateNodes != 0 {
+	if managed(h).State()&stateNodes != 0 {
 		h.d.writingLocked(&h.box, 1)
 		p.wrote = append(p.wrote, claimed{h, op.Mode.Reads()})
 	}

@@ -34,7 +34,7 @@ func onBoth(t *testing.T, g *Registry) (*Handle, []float64) {
 	h, x := vector(t, g, 10, 1)
 	runOn(t, 1, 1, h)
 	g.Prefetch(h, 2)
-	if h.Missing(0) == 0 || h.Missing(1) > 0 || h.Missing(2) > 0 {
+	if managed(h).Missing(0) == 0 || managed(h).Missing(1) > 0 || managed(h).Missing(2) > 0 {
 		t.Fatal("the data is not where the test wants it")
 	}
 	return h, x
@@ -65,7 +65,7 @@ func TestLostBetween(t *testing.T) {
 			if _, why := Fault([]Operand{{Handle: h, Mode: modeR}}); why != nil {
 				t.Errorf("%v: lost with a device, and another had it: %v", mode, why)
 			}
-			if n := h.Missing(1); n != 0 {
+			if n := managed(h).Missing(1); n != 0 {
 				t.Errorf("%v: %d bytes have gone from the other", mode, n)
 			}
 			gathered(t, h, x, 2)
@@ -203,7 +203,7 @@ func TestUnclaimKeepsFault(t *testing.T) {
 	if _, why := Fault([]Operand{{Handle: h, Mode: modeR}}); why != "gone" {
 		t.Errorf("the fault is %v", why)
 	}
-	if h.Missing(2) == 0 {
+	if managed(h).Missing(2) == 0 {
 		t.Error("what was never written on a device is valid there")
 	}
 }

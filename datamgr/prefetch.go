@@ -136,7 +136,7 @@ func (d *Datum) hintedLocked(n *node, h *Handle) *instance {
 
 // WontUse says that h is not used for a while: where it lies on other nodes now,
 // it is the first to go when room is needed.
-func (h *Handle) WontUse() {
+func (h Managed) WontUse() {
 	d := h.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,7 +153,7 @@ func (h *Handle) WontUse() {
 
 // TransferTime predicts how long it takes to bring what is not valid of h to a node,
 // in seconds.
-func (h *Handle) TransferTime(on int) (seconds float64) {
+func (h Managed) TransferTime(on int) (seconds float64) {
 	d := h.d
 	if h.bytes() == 0 {
 		return 0
@@ -173,7 +173,7 @@ func (h *Handle) TransferTime(on int) (seconds float64) {
 }
 
 // Missing returns how many bytes of h are not valid on a node.
-func (h *Handle) Missing(on int) (bytes int64) {
+func (h Managed) Missing(on int) (bytes int64) {
 	d := h.d
 	if h.bytes() == 0 {
 		return 0
@@ -204,7 +204,7 @@ type Presence struct {
 }
 
 // Where returns what each node has of h.
-func (h *Handle) Where() []Presence {
+func (h Managed) Where() []Presence {
 	d := h.d
 	all := make([]Presence, len(d.reg.nodes))
 	for i := range all {
@@ -269,14 +269,14 @@ func (g *Registry) Evict(h *Handle, from int) (bytes int64) {
 
 // SetWriteThrough makes those who write h copy the new value to these nodes, as a
 // hint: bit k is node k. Parts declared later inherit it.
-func (h *Handle) SetWriteThrough(nodes uint64) {
+func (h Managed) SetWriteThrough(nodes uint64) {
 	if nodes != h.WriteThrough() {
 		h.more().through.Store(nodes)
 	}
 }
 
 // WriteThrough returns the nodes that SetWriteThrough was given.
-func (h *Handle) WriteThrough() uint64 {
+func (h Managed) WriteThrough() uint64 {
 	if x := h.extra.Load(); x != nil {
 		return x.through.Load()
 	}
@@ -305,9 +305,9 @@ func (h *Handle) SetOutOfCore(on bool) {
 	}
 }
 
-// OutOfCore reports whether neither h nor what it is a part of is to stay in main
+// mayLeaveCore reports whether neither h nor what it is a part of is to stay in main
 // memory.
-func (h *Handle) OutOfCore() bool {
+func (h *Handle) mayLeaveCore() bool {
 	for ; h != nil; h = h.parent {
 		if x := h.extra.Load(); x != nil && x.inCore.Load() {
 			return false
@@ -316,8 +316,8 @@ func (h *Handle) OutOfCore() bool {
 	return true
 }
 
-// Discardable reports whether SetDiscardable was called for h or what it is a part of.
-func (h *Handle) Discardable() bool {
+// leavesFirst reports whether SetDiscardable was called for h or what it is a part of.
+func (h *Handle) leavesFirst() bool {
 	for ; h != nil; h = h.parent {
 		if h.discardable() {
 			return true
@@ -364,7 +364,7 @@ func Withdraw(ops []Operand, when int64) {
 
 // expected reports whether the operand needs the value that its data has.
 func (op *Operand) expected() bool {
-	return op.Mode.Reads() && op.placed() && op.Handle.State()&stateNodes != 0
+	return op.Mode.Reads() && op.placed() && managed(op.Handle).State()&stateNodes != 0
 }
 
 // add adds a task, behind all others most often.
@@ -413,7 +413,7 @@ func (h *Handle) nextUse() int64 {
 }
 
 // NextUses reports whether a task that was submitted and has not ended reads h.
-func (h *Handle) NextUses() bool { return h.nextUse() != never }
+func (h Managed) NextUses() bool { return h.nextUse() != never }
 
 // maxFor is how many handles an instance remembers: most have one.
 const maxFor = 8
@@ -494,7 +494,7 @@ func (n *node) victims(g *Registry) victims {
 // discardable reports whether all handles of an instance are discardable.
 func discardable(hs []*Handle) bool {
 	for _, h := range hs {
-		if !h.Discardable() {
+		if !h.leavesFirst() {
 			return false
 		}
 	}
@@ -503,7 +503,7 @@ func discardable(hs []*Handle) bool {
 
 // inCore reports whether a handle of an instance has to stay in main memory.
 func inCore(hs []*Handle) bool {
-	return slices.ContainsFunc(hs, func(h *Handle) bool { return !h.OutOfCore() })
+	return slices.ContainsFunc(hs, func(h *Handle) bool { return !h.mayLeaveCore() })
 }
 
 // going calls try for the instances on n, of data of g, nil for all, in the order in
@@ -585,7 +585,7 @@ func (g *Registry) FetchAhead(m *FetchRequest, to int) {
 		missing := int64(0) // as of now: the task may have its memory meanwhile
 		for _, hs := range [][]*Handle{m.Reads, m.Writes} {
 			for _, h := range hs {
-				missing += h.MissingBytes(to)
+				missing += managed(h).MissingBytes(to)
 			}
 		}
 		if missing > n.room() {
@@ -612,7 +612,7 @@ func (g *Registry) FetchAhead(m *FetchRequest, to int) {
 }
 
 // MissingBytes is the size of the memory that h needs on a node and has not got there.
-func (h *Handle) MissingBytes(on int) int64 {
+func (h Managed) MissingBytes(on int) int64 {
 	d := h.d
 	if h.bytes() == 0 {
 		return 0

@@ -77,7 +77,7 @@ func TestEvictionOrder(t *testing.T) {
 		}
 		gone := -1
 		for i, h := range hs {
-			if h != nil && h.Where()[1].Allocated == 0 {
+			if h != nil && managed(h).Where()[1].Allocated == 0 {
 				gone, hs[i] = i, nil
 			}
 		}

@@ -62,19 +62,19 @@ func (h *Handle) openGroup(sub Submission) {
 }
 
 // CanReduce reports whether h may be used in mode REDUX.
-func (h *Handle) CanReduce(_ Submission) bool { return h.reduce != nil && h.reduce.Combine != nil }
+func (h Managed) CanReduce(_ Submission) bool { return h.reduce != nil && h.reduce.Combine != nil }
 
 // InitOnly reports whether h is initialised by its reduction before it is first
 // read.
-func (h *Handle) InitOnly(_ Submission) bool { return h.reduce != nil && h.reduce.Combine == nil }
+func (h Managed) InitOnly(_ Submission) bool { return h.reduce != nil && h.reduce.Combine == nil }
 
 // SetReduction changes the reduction of h for tasks submitted from now on. Parts
 // declared later inherit it. It reports false for void data, for a reduction
 // without Init, and while a task uses h or contributions are open.
-func (h *Handle) SetReduction(r *Reduction) bool {
+func (h Managed) SetReduction(r *Reduction) bool {
 	sub := h.d.reg.Lock()
 	defer sub.Unlock()
-	if h.d.void || r != nil && r.Init == nil || sub.Busy(h, nil, 0) ||
+	if h.d.void || r != nil && r.Init == nil || sub.Busy(h.Handle, nil, 0) ||
 		h.redux != nil && (h.redux.open || !h.redux.frag.tail.count.idle(sub)) {
 		return false
 	}
@@ -115,7 +115,7 @@ type Making struct {
 
 // Make notes that a reduction, or an initialisation, of h is submitted. The caller says
 // when it has ended.
-func (h *Handle) Make(_ Submission) *Making {
+func (h Managed) Make(_ Submission) *Making {
 	m := &Making{d: h.d}
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
@@ -139,7 +139,7 @@ func (m *Making) End(c *Completer) {
 // AwaitMaking makes w, which is armed and uses h without order, wait for the reductions
 // and initialisations of its datum that were submitted before, and returns how many there
 // are. Otherwise their result would overwrite that of w.
-func (h *Handle) AwaitMaking(_ Submission, w *Waiter) int32 {
+func (h Managed) AwaitMaking(_ Submission, w *Waiter) int32 {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
 	for _, m := range h.d.mu.making {
@@ -174,7 +174,7 @@ type Contribution struct {
 }
 
 // Own describes memory p that holds all of h and nothing else.
-func (h *Handle) Own(p unsafe.Pointer, b *iface.Buffer) {
+func (h Managed) Own(p unsafe.Pointer, b *iface.Buffer) {
 	*b = iface.Buffer{Ptr: p}
 	h.describe(&b.Desc)
 	s := 1
@@ -186,7 +186,7 @@ func (h *Handle) Own(p unsafe.Pointer, b *iface.Buffer) {
 
 // Contributes reports whether the worker has a private copy of h that was added
 // to before, and describes it in b.
-func (h *Handle) Contributes(worker int, b *iface.Buffer) bool {
+func (h Managed) Contributes(worker int, b *iface.Buffer) bool {
 	p := h.redux.own[worker]
 	if p == nil {
 		return false
@@ -198,18 +198,18 @@ func (h *Handle) Contributes(worker int, b *iface.Buffer) bool {
 // Contribute takes a private copy of h for the caller to add to, and describes it in b.
 // The copy is that of the worker with the given number, which runs no other task
 // meanwhile; below 0 it is any idle copy.
-func (h *Handle) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
+func (h Managed) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 	a := h.redux
 	if worker >= 0 && worker < len(a.own) {
 		if h.Contributes(worker, b) {
-			return Contribution{h: h}, nil
+			return Contribution{h: h.Handle}, nil
 		}
 		p, err := h.newCopy(b)
 		if err != nil {
 			return Contribution{}, err
 		}
 		a.own[worker] = p
-		return Contribution{h: h}, nil
+		return Contribution{h: h.Handle}, nil
 	}
 	a.mu.Lock()
 	if n := len(a.mu.copies); n > 0 {
@@ -217,14 +217,14 @@ func (h *Handle) Contribute(worker int, b *iface.Buffer) (Contribution, error) {
 		a.mu.copies = a.mu.copies[:n-1]
 		a.mu.Unlock()
 		h.Own(p, b)
-		return Contribution{h: h, p: p}, nil
+		return Contribution{h: h.Handle, p: p}, nil
 	}
 	a.mu.Unlock()
 	p, err := h.newCopy(b)
 	if err != nil {
 		return Contribution{}, err
 	}
-	return Contribution{h: h, p: p}, nil
+	return Contribution{h: h.Handle, p: p}, nil
 }
 
 // newCopy makes a private copy with the initial value, and describes it in b.
@@ -248,9 +248,9 @@ func (h *Handle) begin(p unsafe.Pointer, b *iface.Buffer) error {
 			h.d.reg.mem.Free(p, h.bytes())
 		}
 	}()
-	h.Own(p, b)
+	managed(h).Own(p, b)
 	err := guard("initialise", h.reduce, func() error { return h.reduce.Init(b) })
-	h.Own(p, b)
+	managed(h).Own(p, b)
 	ok = err == nil
 	return err
 }
@@ -336,7 +336,7 @@ func (c *Contribution) Lost() bool {
 // Combine adds the contributions to h to the value in b, which is all of h.
 // Where h had no value (none, in boxes of the datum; everywhere when all) it
 // takes the contributions alone. Nothing uses the copies any more.
-func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
+func (h Managed) Combine(b *iface.Buffer, none []Box, all bool) error {
 	copies, tree := h.redux.collect()
 	defer h.freeCopies(copies, tree)
 	far := h.redux.takeOnDevices()
@@ -349,7 +349,7 @@ func (h *Handle) Combine(b *iface.Buffer, none []Box, all bool) error {
 		copies = append(copies, t.data.d.main.Load().ptr)
 	}
 	if tree != nil {
-		sums, err := tree.fold(h)
+		sums, err := tree.fold(h.Handle)
 		if err != nil {
 			return err
 		}
@@ -391,7 +391,7 @@ func (h *Handle) combineInto(b *iface.Buffer, copies []unsafe.Pointer) error {
 	for _, p := range copies {
 		into := *b
 		var from iface.Buffer
-		h.Own(p, &from)
+		managed(h).Own(p, &from)
 		if err := guard("combine", h.reduce, func() error { return h.reduce.Combine(&into, &from) }); err != nil {
 			return err
 		}
@@ -401,7 +401,7 @@ func (h *Handle) combineInto(b *iface.Buffer, copies []unsafe.Pointer) error {
 
 // Initialise gives h the initial value of its reduction where it has none, in
 // main memory. The caller's task has only those parts, RW.
-func (h *Handle) Initialise(none []Box, all bool) error {
+func (h Managed) Initialise(none []Box, all bool) error {
 	if err := h.d.allocate(); err != nil {
 		return err
 	}
@@ -462,7 +462,7 @@ var errExit = errors.New("the function ended its goroutine (runtime.Goexit, or t
 
 // Exited is the error of a function of h's reduction that ended its goroutine;
 // what is "initialise" or "combine".
-func (h *Handle) Exited(what string) *ReductionError {
+func (h Managed) Exited(what string) *ReductionError {
 	return &ReductionError{Reduction: h.reduce.Name, What: what, Cause: errExit}
 }
 
@@ -481,7 +481,7 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 
 // DropContributions forgets the contributions to h. Nothing uses the copies any
 // more.
-func (h *Handle) DropContributions() {
+func (h Managed) DropContributions() {
 	h.freeCopies(h.redux.collect())
 	h.redux.dropPool()
 	freeDeviceContributions(h.redux.takeOnDevices())
@@ -538,9 +538,9 @@ func (n reduxNode) parent() reduxNode  { return nodeAt(n.level()+1, n.index()>>1
 
 // Reserve numbers the next contribution to h, which is to be combined in a fixed
 // tree. The task takes it by Take when it runs. The group of h is open.
-func (h *Handle) Reserve(_ Submission) Contribution {
+func (h Managed) Reserve(_ Submission) Contribution {
 	h.redux.leaves++
-	return Contribution{h: h, leaf: h.redux.leaves}
+	return Contribution{h: h.Handle, leaf: h.redux.leaves}
 }
 
 // Take gives the reserved contribution its private copy, initialised, and
@@ -618,7 +618,7 @@ func (h *Handle) join(t *reduxTree, n reduxNode, left, right unsafe.Pointer) {
 	var err error
 	defer func() {
 		if !returned {
-			err = h.Exited("combine")
+			err = managed(h).Exited("combine")
 		}
 		a.mu.Lock()
 		if err != nil && (t.err == nil || n.first() < t.errAt) {
@@ -646,8 +646,8 @@ func (h *Handle) merge(into, from unsafe.Pointer) (err error) {
 		}
 		mergeBuffers.Put(b)
 	}()
-	h.Own(into, &b[0])
-	h.Own(from, &b[1])
+	managed(h).Own(into, &b[0])
+	managed(h).Own(from, &b[1])
 	return h.reduce.Combine(&b[0], &b[1])
 }
 

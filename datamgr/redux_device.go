@@ -49,7 +49,7 @@ func (h *Handle) newContributionDatum() (*Handle, error) {
 		}
 	}()
 	var b iface.Buffer
-	h.Own(d.main.Load().ptr, &b)
+	managed(h).Own(d.main.Load().ptr, &b)
 	err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&b) })
 	ok = err == nil
 	return c, err
@@ -57,14 +57,14 @@ func (h *Handle) newContributionDatum() (*Handle, error) {
 
 // ContributeOnDevice takes a contribution to h for a task on a node other than main
 // memory: one that is there, if there is one that no task uses.
-func (h *Handle) ContributeOnDevice(node int) (Contribution, error) {
+func (h Managed) ContributeOnDevice(node int) (Contribution, error) {
 	a := h.redux
 	a.mu.Lock()
 	for i := len(a.mu.onDevices) - 1; i >= 0; i-- {
 		if t := a.mu.onDevices[i]; t.node == node {
 			a.mu.onDevices = slices.Delete(a.mu.onDevices, i, i+1)
 			a.mu.Unlock()
-			return Contribution{h: h, onDevice: t}, nil
+			return Contribution{h: h.Handle, onDevice: t}, nil
 		}
 	}
 	a.mu.Unlock()
@@ -72,7 +72,7 @@ func (h *Handle) ContributeOnDevice(node int) (Contribution, error) {
 	if err != nil {
 		return Contribution{}, err
 	}
-	return Contribution{h: h, onDevice: deviceContribution{data, node}, fresh: true}, nil
+	return Contribution{h: h.Handle, onDevice: deviceContribution{data, node}, fresh: true}, nil
 }
 
 // Operand returns the operand by which a task adds to a contribution on its device. ok is
@@ -88,7 +88,7 @@ func (c *Contribution) DescribeOnDevice(h *Handle, p *Placement, i int, b *iface
 		return false
 	}
 	p.Buffer(i, c.onDevice.data, b)
-	h.Own(b.Ptr, b)
+	managed(h).Own(b.Ptr, b)
 	return true
 }
 
@@ -135,7 +135,7 @@ func (h *Handle) gatherContributions(all []deviceContribution) (left []deviceCon
 		left = append(left, t)
 	}
 	for _, t := range left {
-		if err := t.data.Gather(); err != nil {
+		if err := managed(t.data).Gather(); err != nil {
 			return nil, err
 		}
 		if why := lostDeviceContribution(left); why != nil {
@@ -150,7 +150,7 @@ func (h *Handle) gatherContributions(all []deviceContribution) (left []deviceCon
 func (h *Handle) combineOnDevice(into, from *Handle, n *node) (done bool, err error) {
 	here := n.dev.Arch() == hostArch
 	on := h.reduce.On[n.dev.Arch()]
-	if !here && on == nil || into.Missing(n.id) > 0 || from.Missing(n.id) > 0 {
+	if !here && on == nil || managed(into).Missing(n.id) > 0 || managed(from).Missing(n.id) > 0 {
 		return false, nil
 	}
 	var p Placement
@@ -162,8 +162,8 @@ func (h *Handle) combineOnDevice(into, from *Handle, n *node) (done bool, err er
 	var x, y iface.Buffer
 	p.Buffer(0, into, &x)
 	p.Buffer(1, from, &y)
-	h.Own(x.Ptr, &x)
-	h.Own(y.Ptr, &y)
+	managed(h).Own(x.Ptr, &x)
+	managed(h).Own(y.Ptr, &y)
 	s, e := n.take()
 	if e != nil {
 		return false, nil

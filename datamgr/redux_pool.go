@@ -46,11 +46,11 @@ func (h *Handle) newContribution() *Handle {
 // ContributeFromPool takes data for the caller to add to a contribution to h on a node;
 // TakeFromPool makes it ready. It prefers an idle contribution of that node, so that no
 // data travels.
-func (h *Handle) ContributeFromPool(node int) Contribution {
+func (h Managed) ContributeFromPool(node int) Contribution {
 	a := h.redux
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := Contribution{h: h, onDevice: deviceContribution{node: node}}
+	c := Contribution{h: h.Handle, onDevice: deviceContribution{node: node}}
 	idle := a.mu.apart.idle
 	for i := len(idle) - 1; i >= 0; i-- {
 		if idle[i].node == node {
@@ -93,7 +93,7 @@ func (c *Contribution) TakeFromPool(p *Placement) error {
 func (h *Handle) describeFromPool(p *Placement, i int, data *Handle, b *iface.Buffer) {
 	p.Buffer(i, data, b)
 	at := b.Ptr
-	h.Own(at, b)
+	managed(h).Own(at, b)
 }
 
 // For reports whether c is to h.
@@ -153,7 +153,7 @@ func (t *contributionPool) free() {
 }
 
 // CombinePool is Combine where contributions are data. p is empty, before and after.
-func (h *Handle) CombinePool(p *Placement, none []Box, all bool) error {
+func (h Managed) CombinePool(p *Placement, none []Box, all bool) error {
 	a := h.redux
 	a.mu.Lock()
 	t := a.mu.apart
@@ -161,7 +161,7 @@ func (h *Handle) CombinePool(p *Placement, none []Box, all bool) error {
 	a.mu.Unlock()
 	defer t.free()
 	defer p.Release() // a function of the reduction may end the goroutine
-	cs, err := t.fold(h, p)
+	cs, err := t.fold(h.Handle, p)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (h *Handle) CombinePool(p *Placement, none []Box, all bool) error {
 	}
 	switch {
 	case all:
-		err = h.apply(p, Operand{Handle: h, Mode: modeW}, cs[0], func(into, from *iface.Buffer) error {
+		err = h.apply(p, Operand{Handle: h.Handle, Mode: modeW}, cs[0], func(into, from *iface.Buffer) error {
 			copyBuffer(into, from)
 			return nil
 		})
@@ -188,7 +188,7 @@ func (h *Handle) CombinePool(p *Placement, none []Box, all bool) error {
 			}
 		}
 		if err == nil {
-			err = h.apply(p, Operand{Handle: h, Mode: modeRW}, cs[0], func(b, sum *iface.Buffer) error {
+			err = h.apply(p, Operand{Handle: h.Handle, Mode: modeRW}, cs[0], func(b, sum *iface.Buffer) error {
 				return h.takeWhereNone(b, sum, none)
 			})
 		}
@@ -196,7 +196,7 @@ func (h *Handle) CombinePool(p *Placement, none []Box, all bool) error {
 	}
 	for _, c := range cs {
 		if err == nil {
-			err = h.apply(p, Operand{Handle: h, Mode: modeRW}, c, h.combineOnce)
+			err = h.apply(p, Operand{Handle: h.Handle, Mode: modeRW}, c, h.combineOnce)
 		}
 	}
 	return err
@@ -272,17 +272,17 @@ func (t *contributionPool) fold(h *Handle, p *Placement) (sums []*Handle, err er
 
 // InitialiseAside is Initialise where main memory is bounded: what has no value gets
 // it on the disk. p is empty, before and after.
-func (h *Handle) InitialiseAside(p *Placement, none []Box) error {
+func (h Managed) InitialiseAside(p *Placement, none []Box) error {
 	d := h.d
 	if err := d.allocate(); err != nil {
 		return err
 	}
-	if err := p.Prepare(0, []Operand{{Handle: h, Mode: modeScratch}}); err != nil {
+	if err := p.Prepare(0, []Operand{{Handle: h.Handle, Mode: modeScratch}}); err != nil {
 		return err
 	}
 	defer p.Release() // also when the function ends the goroutine
 	var whole iface.Buffer
-	p.Private(0, 0, h, &whole)
+	p.Private(0, 0, h.Handle, &whole)
 	c := whole
 	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&c) }); err != nil {
 		return err
@@ -292,7 +292,7 @@ func (h *Handle) InitialiseAside(p *Placement, none []Box) error {
 	m := d.main.Load()
 	for i := range none {
 		var to iface.Buffer
-		m.describePart(h, &none[i], &to)
+		m.describePart(h.Handle, &none[i], &to)
 		from := whole
 		h.narrow(&from, &none[i])
 		if m.node.id == 0 {

@@ -154,8 +154,8 @@ func TestLossWhileCombining(t *testing.T) {
 			c.Return()
 		}
 		var b iface.Buffer
-		h.Fill(&b)
-		err = h.Combine(&b, nil, false)
+		managed(h).Fill(&b)
+		err = managed(h).Combine(&b, nil, false)
 		var gone *SpoiledError
 		if mode == modeRW {
 			if !errors.As(err, &gone) || gone.Why != "gone" {

@@ -224,7 +224,7 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 		err = d.fillAside(fill, s.InParts)
 	} else {
 		var b iface.Buffer
-		h.Fill(&b)
+		managed(h).Fill(&b)
 		err = fill(&b)
 	}
 	if err != nil {

@@ -183,13 +183,13 @@ func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Fi
 	base := g.ids
 	g.ids += int64(n)
 	h.tidy(sub)
-	through := h.WriteThrough()
+	through := managed(h).WriteThrough()
 	for m := range parts {
 		p := &parts[m]
 		p.d, p.elem, p.parent, p.reduce, p.site = d, h.elem, h, h.reduce.inherited(p.kind), o.Site
 		p.id = base + 1 + int64(m)
 		p.flags, p.readOnly = h.flags, h.readOnly
-		p.SetWriteThrough(through)
+		managed(p).SetWriteThrough(through)
 		p.place()
 		v.Parts[m] = p
 	}

@@ -107,11 +107,14 @@ func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
 	if !rt.reg.Owns(h) {
 		return rt.alive(-1, h)
 	}
-	if !h.SetReduction(r) {
+	if !managed(h).SetReduction(r) {
 		return fmt.Errorf("engine: the reduction of %s cannot change: it is void, a task uses it, contributions are open, or the reduction has no function that initialises", describe(h))
 	}
 	return nil
 }
+
+// managed returns h with the methods that only the engine calls; it costs nothing.
+func managed(h *datamgr.Handle) datamgr.Managed { return datamgr.Managed{Handle: h} }
 
 // open reports ErrClosed after Close.
 func (rt *Runtime) open() error {

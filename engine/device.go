@@ -308,7 +308,7 @@ func (rt *Runtime) CopyTime(from, to int, bytes int64) float64 {
 func (rt *Runtime) transfer(t *task, w int) (seconds float64) {
 	for _, op := range t.operands() {
 		if op.Mode != iface.Scratch && op.Mode != iface.Redux && op.Mode.Reads() {
-			seconds += op.Handle.TransferTime(rt.workers[w].nodeFor(&op))
+			seconds += managed(op.Handle).TransferTime(rt.workers[w].nodeFor(&op))
 		}
 	}
 	return seconds
@@ -318,7 +318,7 @@ func (rt *Runtime) transfer(t *task, w int) (seconds float64) {
 func (rt *Runtime) missing(t *task, w int) (bytes int64) {
 	for _, op := range t.operands() {
 		if op.Mode != iface.Scratch && op.Mode != iface.Redux && op.Mode.Reads() {
-			bytes += op.Handle.Missing(rt.workers[w].nodeFor(&op))
+			bytes += managed(op.Handle).Missing(rt.workers[w].nodeFor(&op))
 		}
 	}
 	return bytes

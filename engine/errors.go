@@ -527,7 +527,7 @@ func (j *Job) Lost(h *datamgr.Handle) *TaskError {
 		return nil
 	}
 	sub := j.rt.reg.Lock()
-	if u := h.Shared(sub); u != nil {
+	if u := managed(h).Shared(sub); u != nil {
 		h = u.Alias()
 	}
 	sub.Unlock()

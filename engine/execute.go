@@ -110,7 +110,7 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 			commutes = true
 			fallthrough
 		default:
-			state |= op.Handle.State()
+			state |= managed(op.Handle).State()
 		}
 	}
 	ok := own && w.node == 0 && !w.rt.limited && (state == 0 || state.OnlyLazy())
@@ -130,13 +130,13 @@ func (w *worker) prepare(t *task) (commutes, done bool) {
 			err = w.preparePrivate(k, i, op)
 			k++
 		case iface.Redux:
-			if !op.Handle.Contributes(w.own, &w.tc.bufs[i]) {
+			if !managed(op.Handle).Contributes(w.own, &w.tc.bufs[i]) {
 				err = w.contribute(t, i)
 			}
 			w.tc.set[i] = true
 		default:
 			if state != 0 {
-				err = op.Handle.PrepareMain()
+				err = managed(op.Handle).PrepareMain()
 			}
 		}
 		ok = err == nil // else the general way meets the error again, and says so
@@ -281,7 +281,7 @@ func (c *TaskContext) Buffer(i int) *iface.Buffer {
 		if c.t.general {
 			c.t.x.place.Buffer(i, h, b)
 		} else {
-			h.Fill(b)
+			managed(h).Fill(b)
 		}
 	}
 	return b

@@ -272,7 +272,7 @@ func TestFunc(t *testing.T) {
 		t.Errorf("names %q, %q", two.Name, add.Name)
 	}
 	b := &iface.Buffer{Desc: h.Desc()}
-	h.Fill(b)
+	managed(h).Fill(b)
 	must(t, add.Call(context.Background(), []*iface.Buffer{b}, []iface.Scalar{iface.Int(1)}))
 	if x[0] != 114 {
 		t.Error(x)

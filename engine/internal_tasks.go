@@ -36,7 +36,7 @@ func (rt *Runtime) closeGroups(sub datamgr.Submission, j *Job, ops []Operand, li
 		t.setOrigin(&from)
 		t.Priority = like.Priority
 		t.x.none, t.x.all = sub.NoValueIn(h)
-		t.x.making = h.Make(sub)
+		t.x.making = managed(h).Make(sub)
 		_, _ = rt.admit(sub, t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
 	}
 }
@@ -46,7 +46,7 @@ func (rt *Runtime) closeGroups(sub datamgr.Submission, j *Job, ops []Operand, li
 func (rt *Runtime) initialise(sub datamgr.Submission, j *Job, ops []Operand, like *task) {
 	for i := range ops {
 		op := &ops[i]
-		if !op.Mode.Reads() || !op.Handle.InitOnly(sub) {
+		if !op.Mode.Reads() || !managed(op.Handle).InitOnly(sub) {
 			continue
 		}
 		none, all := sub.NoValueIn(op.Handle)
@@ -58,7 +58,7 @@ func (rt *Runtime) initialise(sub datamgr.Submission, j *Job, ops []Operand, lik
 		t.setOrigin(&from)
 		t.Priority = like.Priority
 		t.x.none, t.x.all = none, all
-		t.x.making = op.Handle.Make(sub)
+		t.x.making = managed(op.Handle).Make(sub)
 		_, _ = rt.admit(sub, t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
 	}
 }
@@ -75,7 +75,7 @@ func (rt *Runtime) admit(sub datamgr.Submission, t *task, opt datamgr.MergeOptio
 		t.job.live++
 		t.weigh(sub, int(t.nacc))
 	}
-	if t.kind == unregisterTask && t.x.h.AwaitUnordered(sub, &t.Waiter) {
+	if t.kind == unregisterTask && managed(t.x.h).AwaitUnordered(sub, &t.Waiter) {
 		waits++
 	}
 	if rt.hasListeners() {
@@ -99,8 +99,8 @@ func (w *worker) runInternal(t *task) {
 	x, ops := t.x, t.operands()
 	h := x.h
 	if t.kind == reduceTask {
-		if v := h.TakeFault(); v != nil {
-			h.DropContributions()
+		if v := managed(h).TakeFault(); v != nil {
+			managed(h).DropContributions()
 			w.endInternal(t, v.(*failure), nil)
 			return
 		}
@@ -108,7 +108,7 @@ func (w *worker) runInternal(t *task) {
 	if t.kind == reduceTask || t.kind == duplicateTask {
 		if _, v := datamgr.Fault(ops); v != nil {
 			if t.kind == reduceTask {
-				h.DropContributions()
+				managed(h).DropContributions()
 			}
 			w.endInternal(t, v.(*failure), nil)
 			return
@@ -119,36 +119,36 @@ func (w *worker) runInternal(t *task) {
 	}
 	what := "combine"
 	exit := func(error) {
-		w.failInternal(t, h.Exited(what))
+		w.failInternal(t, managed(h).Exited(what))
 		w.rest()
 	}
 	var err error
 	switch t.kind {
 	case reduceTask:
 		if w.rt.limited {
-			err = callKernel(func(*TaskContext) error { return h.CombinePool(&x.place, x.none, x.all) }, nil, exit)
+			err = callKernel(func(*TaskContext) error { return managed(h).CombinePool(&x.place, x.none, x.all) }, nil, exit)
 			break
 		}
 		if err = x.place.Prepare(0, ops); err != nil {
-			h.DropContributions()
+			managed(h).DropContributions()
 			break
 		}
 		var b iface.Buffer
 		x.place.Buffer(0, h, &b)
-		err = callKernel(func(*TaskContext) error { return h.Combine(&b, x.none, x.all) }, nil, exit)
+		err = callKernel(func(*TaskContext) error { return managed(h).Combine(&b, x.none, x.all) }, nil, exit)
 	case initTask:
 		what = "initialise"
 		err = callKernel(func(*TaskContext) error {
 			if w.rt.limited {
-				return h.InitialiseAside(&x.place, x.none)
+				return managed(h).InitialiseAside(&x.place, x.none)
 			}
-			return h.Initialise(x.none, x.all)
+			return managed(h).Initialise(x.none, x.all)
 		}, nil, exit)
 	case duplicateTask:
 		err = w.runDuplicate(t)
 	case gatherTask:
 		if x.node == 0 || !x.place.GatherOn(x.node, ops) {
-			err = h.Gather()
+			err = managed(h).Gather()
 		}
 	}
 	if err != nil {
@@ -239,7 +239,7 @@ func (h *releaser) runLight(t *task) {
 	}
 	switch t.kind {
 	case invalidateTask:
-		x.h.Drop()
+		managed(x.h).Drop()
 	case unregisterTask:
 		if x.h.Home() {
 			t.bringHome()
@@ -252,7 +252,7 @@ func (h *releaser) runLight(t *task) {
 // reads it there without a call that could return an error, so a failed copy is recorded
 // for Failures. Values lost by a task were recorded when the task failed.
 func (t *task) bringHome() {
-	err := t.x.h.Gather()
+	err := managed(t.x.h).Gather()
 	if _, v := datamgr.Fault([]Operand{{Handle: t.x.h, Mode: iface.R}}); err == nil && v != nil {
 		if f := v.(*failure); f.codelet == lostCodelet {
 			err = f.cause
@@ -279,7 +279,7 @@ func (h *releaser) endLight(t *task) {
 		rt.event(TaskDone, t, h.id, nil)
 	}
 	if free {
-		root.Free()
+		managed(root).Free()
 	}
 	h.end(t, nil)
 	t.clear()
@@ -429,7 +429,7 @@ func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error)
 	}
 	like := &task{}
 	like.setOrigin(&Origin{Site: first(at)})
-	if part := h.Shared(sub); part != nil { // of a duplicate that still shares
+	if part := managed(h).Shared(sub); part != nil { // of a duplicate that still shares
 		rt.unshare(sub, j, part, like)
 	}
 	ops := []Operand{{Handle: h, Mode: iface.R}}
@@ -463,23 +463,23 @@ func (rt *Runtime) unshare(sub datamgr.Submission, j *Job, u *datamgr.Duplicate,
 func (rt *Runtime) share(sub datamgr.Submission, t *task) {
 	j, x, ops := t.job, t.x, t.operands()
 	for i := range ops {
-		for u := ops[i].Handle.Written(sub, ops[i].Mode); u != nil; u = ops[i].Handle.Written(sub, ops[i].Mode) {
+		for u := managed(ops[i].Handle).Written(sub, ops[i].Mode); u != nil; u = managed(ops[i].Handle).Written(sub, ops[i].Mode) {
 			rt.unshare(sub, j, u, t)
 		}
-		x.copies = ops[i].Handle.Closing(sub, ops[i].Mode, x.copies)
+		x.copies = managed(ops[i].Handle).Closing(sub, ops[i].Mode, x.copies)
 	}
 	whole := func(op *Operand, u *datamgr.Duplicate) bool { return op.Handle == u.Handle() && op.Mode == iface.R }
 	for i := range ops { // first, so that no operand is read where another ends the sharing
 		op := &ops[i]
-		if u := op.Handle.Shared(sub); u != nil && op.Mode != iface.Scratch && !whole(op, u) {
+		if u := managed(op.Handle).Shared(sub); u != nil && op.Mode != iface.Scratch && !whole(op, u) {
 			rt.unshare(sub, j, u, t)
 		}
 	}
 	for i := range ops {
 		op := &ops[i]
-		if u := op.Handle.Shared(sub); u != nil && op.Mode != iface.Scratch {
+		if u := managed(op.Handle).Shared(sub); u != nil && op.Mode != iface.Scratch {
 			op.Handle = u.Use(sub)
-			x.shares = append(x.shares, u.Handle().Datum())
+			x.shares = append(x.shares, managed(u.Handle()).Datum())
 		}
 	}
 }

@@ -422,13 +422,13 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 		err = rt.alive(-1, h)
 	}
 	if err == nil {
-		if u := h.DuplicateOf(sub); u != nil && k == unregisterTask {
+		if u := managed(h).DuplicateOf(sub); u != nil && k == unregisterTask {
 			if !u.Disown(sub) {
 				sub.Unlock()
 				rt.returnReleaser(hd)
 				return nil // others have it
 			}
-			if h.Shared(sub) != nil {
+			if managed(h).Shared(sub) != nil {
 				u.Close(sub) // a copy that is never read
 				u.Copied(hd.c)
 			}

@@ -19,7 +19,7 @@ func (w *worker) preparePrivate(k, i int, op *Operand) error {
 	if err != nil {
 		return err
 	}
-	op.Handle.Own(p, &w.tc.bufs[i])
+	managed(op.Handle).Own(p, &w.tc.bufs[i])
 	w.tc.set[i] = true
 	return nil
 }
@@ -127,9 +127,9 @@ func (w *worker) contributeOnDevice(t *task) ([]Operand, error) {
 		}
 		var c datamgr.Contribution
 		err := callKernel(func(*TaskContext) (err error) {
-			c, err = op.Handle.ContributeOnDevice(w.node)
+			c, err = managed(op.Handle).ContributeOnDevice(w.node)
 			return err
-		}, nil, func(error) { w.exit(t, op.Handle.Exited("initialise")) })
+		}, nil, func(error) { w.exit(t, managed(op.Handle).Exited("initialise")) })
 		if err != nil {
 			return nil, err
 		}
@@ -227,11 +227,11 @@ func (w *worker) contributeAside(t *task, h *datamgr.Handle, node int) (*datamgr
 	k := slices.IndexFunc(x.redux, func(c datamgr.Contribution) bool { return c.Waits(h) })
 	if k < 0 {
 		k = len(x.redux)
-		x.redux = append(x.redux, h.ContributeFromPool(node))
+		x.redux = append(x.redux, managed(h).ContributeFromPool(node))
 	}
 	c := &x.redux[k]
 	err := callKernel(func(*TaskContext) error { return c.TakeFromPool(&x.place) }, nil,
-		func(error) { w.exit(t, h.Exited("initialise")) })
+		func(error) { w.exit(t, managed(h).Exited("initialise")) })
 	return c, err
 }
 
@@ -280,7 +280,7 @@ func fixes(ops []Operand) bool {
 func (x *taskExtra) reserve(sub datamgr.Submission, ops []Operand) {
 	for i := range ops {
 		if ops[i].Mode == iface.Redux {
-			x.redux = append(x.redux, ops[i].Handle.Reserve(sub))
+			x.redux = append(x.redux, managed(ops[i].Handle).Reserve(sub))
 		}
 	}
 }
@@ -292,7 +292,7 @@ func (w *worker) contribute(t *task, i int) error {
 	h, b := t.operands()[i].Handle, &w.tc.bufs[i]
 	return callKernel(func(*TaskContext) error {
 		if !t.general {
-			_, err := h.Contribute(w.own, b) // the worker's, which is not given back
+			_, err := managed(h).Contribute(w.own, b) // the worker's, which is not given back
 			return err
 		}
 		x := t.x
@@ -301,12 +301,12 @@ func (w *worker) contribute(t *task, i int) error {
 				return c.Take(b)
 			}
 		}
-		c, err := h.Contribute(w.own, b)
+		c, err := managed(h).Contribute(w.own, b)
 		if err == nil {
 			x.redux = append(x.redux, c)
 		}
 		return err
-	}, nil, func(error) { w.exit(t, h.Exited("initialise")) })
+	}, nil, func(error) { w.exit(t, managed(h).Exited("initialise")) })
 }
 
 // plant puts the numbered contributions of t, whose kernel has succeeded, in their

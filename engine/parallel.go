@@ -372,7 +372,7 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 			} else if p, err := m.workspace(own, op.Handle); err != nil {
 				return nil, err
 			} else {
-				op.Handle.Own(p, &k.bufs[i])
+				managed(op.Handle).Own(p, &k.bufs[i])
 			}
 			k.set[i] = true
 			own++

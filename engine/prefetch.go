@@ -81,7 +81,7 @@ func (q *hints) open(rt *Runtime) {
 		go func() {
 			defer rt.group.Done()
 			for x, ok := n.next(); ok; x, ok = n.next() {
-				if x.level != forTask || x.h.NextUses() { // else the task has run
+				if x.level != forTask || managed(x.h).NextUses() { // else the task has run
 					rt.reg.Prefetch(x.h, x.node)
 				}
 			}
@@ -155,7 +155,7 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 	}
 	node := rt.workers[w].node
 	for _, h := range reads[:n] {
-		if h.Missing(node) > 0 {
+		if managed(h).Missing(node) > 0 {
 			rt.hints.add(hint{h: h, node: node, priority: priority})
 		}
 	}
@@ -247,7 +247,7 @@ func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
 	if h == nil {
 		return make([]datamgr.Presence, j.rt.reg.NumNodes()), nil
 	}
-	return h.Where(), nil
+	return managed(h).Where(), nil
 }
 
 // WontUse says that h will not be used for a while: where copies of it lie on
@@ -256,7 +256,7 @@ func (j *Job) Where(h *datamgr.Handle) ([]datamgr.Presence, error) {
 func (j *Job) WontUse(h *datamgr.Handle) error {
 	h, err := j.hinted(h, false)
 	if err == nil && h != nil && j.rt.opt.Plan == nil {
-		h.WontUse()
+		managed(h).WontUse()
 	}
 	return err
 }
@@ -276,13 +276,13 @@ func (j *Job) hinted(h *datamgr.Handle, valued bool) (*datamgr.Handle, error) {
 	if err := rt.alive(0, h); err != nil {
 		return nil, err
 	}
-	if u := h.Shared(sub); u != nil {
+	if u := managed(h).Shared(sub); u != nil {
 		if h != u.Handle() {
 			return nil, nil // part of a duplicate that has no bytes of its own
 		}
 		return u.Alias(), nil
 	}
-	if valued && !h.InitOnly(sub) {
+	if valued && !managed(h).InitOnly(sub) {
 		if _, bad := sub.Merge([]Operand{{Handle: h, Mode: iface.R}}, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem && !sub.Initialised(h) {
 			return nil, problem([]Operand{{Handle: h, Mode: iface.R}}, bad)
 		}
@@ -309,7 +309,7 @@ func (rt *Runtime) SetWriteThrough(h *datamgr.Handle, nodes ...int) error {
 	err := rt.alive(-1, h)
 	sub.Unlock()
 	if err == nil {
-		h.SetWriteThrough(set)
+		managed(h).SetWriteThrough(set)
 	}
 	return err
 }
@@ -330,7 +330,7 @@ func (rt *Runtime) writeThrough(t *task) {
 		if !op.Mode.Writes() || op.Mode == iface.Redux || op.Mode == iface.Scratch {
 			continue
 		}
-		for n, set := 0, op.Handle.WriteThrough(); set != 0; n, set = n+1, set>>1 {
+		for n, set := 0, managed(op.Handle).WriteThrough(); set != 0; n, set = n+1, set>>1 {
 			if set&1 != 0 {
 				rt.hints.add(hint{h: op.Handle, node: n, level: wanted})
 			}
@@ -505,10 +505,10 @@ func (m *lookahead) add(it *sched.Item) {
 		case op.Mode == iface.Scratch || op.Mode == iface.Redux:
 		case op.Mode.Reads():
 			m.keep = append(m.keep, op.Handle)
-			if op.Handle.Missing(m.node) > 0 {
+			if managed(op.Handle).Missing(m.node) > 0 {
 				x.Reads = append(x.Reads, op.Handle)
 			}
-		case op.Handle.MissingBytes(m.node) > 0:
+		case managed(op.Handle).MissingBytes(m.node) > 0:
 			x.Writes = append(x.Writes, op.Handle)
 		}
 	}

@@ -275,9 +275,9 @@ func TestFed(t *testing.T) {
 		on(incs, Operand{Handle: next, Mode: iface.R}, Operand{Handle: out, Mode: iface.W})
 		<-begun
 		eventually(t, policy+": the next task's data comes, and there is room for what it writes", func() bool {
-			return next.Where()[1].Valid == 80 && old.Where()[1].Allocated == 0 && rt.Nodes()[1].Allocated <= 160
+			return managed(next).Where()[1].Valid == 80 && managed(old).Where()[1].Allocated == 0 && rt.Nodes()[1].Allocated <= 160
 		})
-		if w := old.Where(); w[0].Valid != 80 {
+		if w := managed(old).Where(); w[0].Valid != 80 {
 			t.Errorf("%s: what went was not saved: %+v", policy, w)
 		}
 		end <- true
@@ -303,7 +303,7 @@ func TestFedLater(t *testing.T) {
 	on(kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }), Operand{Handle: a, Mode: iface.RW})
 	<-begun
 	on(incs, Operand{Handle: c, Mode: iface.RW})
-	eventually(t, "the data of a task that was pushed later comes", func() bool { return c.Where()[1].Valid == 80 })
+	eventually(t, "the data of a task that was pushed later comes", func() bool { return managed(c).Where()[1].Valid == 80 })
 	end <- true
 	must(t, j.Wait(context.Background()))
 }

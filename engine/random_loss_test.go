@@ -157,7 +157,7 @@ func (e *execution) has(moment any, h *datamgr.Handle, node int) {
 
 func (e *execution) hasLocked(moment any, h *datamgr.Handle, node int) {
 	if e.loses != 0 {
-		e.spots[moment] = spot{node, h.Strayed(node)}
+		e.spots[moment] = spot{node, managed(h).Strayed(node)}
 	}
 }
 
@@ -200,7 +200,7 @@ func (f *fates) lostNode(n int) bool { return n > 0 && f.e.rt.reg.Lost(n) != nil
 // a copy for a handle with another layout.
 func (f *fates) away(di int, moment any) bool {
 	at := f.e.spots[moment]
-	return f.lostNode(at.node) || f.any && f.e.hs[di][0].Strayed(at.node) != at.strays
+	return f.lostNode(at.node) || f.any && managed(f.e.hs[di][0]).Strayed(at.node) != at.strays
 }
 
 // afterwards goes through the program that e ran.
@@ -216,7 +216,7 @@ func (e *execution) afterwards() *fates {
 		f.any = f.any || f.lostNode(n)
 	}
 	for _, hs := range e.hs {
-		f.strayed = f.strayed || len(hs) > 0 && hs[0] != nil && hs[0].Strayed(0) > 0
+		f.strayed = f.strayed || len(hs) > 0 && hs[0] != nil && managed(hs[0]).Strayed(0) > 0
 	}
 	for i := range e.steps {
 		if t := e.steps[i].task; e.steps[i].kind == stepTask && t.out != uninit {

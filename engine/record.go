@@ -317,7 +317,7 @@ func (t *task) extend() *taskExtra {
 func (t *task) state() datamgr.State {
 	var s datamgr.State
 	for i := range t.operands() {
-		s |= t.operands()[i].Handle.State()
+		s |= managed(t.operands()[i].Handle).State()
 	}
 	return s
 }

@@ -142,7 +142,7 @@ func (h *releaser) cancelFor(t *task, i int, f *failure) {
 	f.cancelled.Add(1)
 	e := &FailedDataError{Operand: i, Task: f.err()}
 	if i >= 0 {
-		e.Handle = t.operands()[i].Handle.Twin()
+		e.Handle = managed(t.operands()[i].Handle).Twin()
 	}
 	t.job.cancelledFor(t, e)
 	h.cancel(t, f, e)

@@ -321,7 +321,7 @@ var steps = map[string]func(s *stepper){
 		<-a.entered
 		close(a.over)
 		must(s, a.k.Wait(context.Background()))
-		s.until(func() bool { return x.Missing(ram) == 0 })
+		s.until(func() bool { return managed(x).Missing(ram) == 0 })
 		s.show("a ends, and x goes to ram")
 		b := s.insert("b", ram, op(x, iface.R))
 		s.runs(b)

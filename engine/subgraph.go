@@ -200,7 +200,7 @@ func (g *Subgraph) share(_ datamgr.Submission, ops []Operand) {
 	}
 	for i := range ops {
 		for _, o := range g.t.operands() {
-			if ops[i].Handle == o.Handle.Twin() {
+			if ops[i].Handle == managed(o.Handle).Twin() {
 				ops[i].Handle = o.Handle
 			}
 		}

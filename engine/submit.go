@@ -207,7 +207,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 	ops := t.operands()
 	for i := range ops {
 		op := &ops[i]
-		if op.Mode == iface.Redux && !op.Handle.CanReduce(sub) {
+		if op.Mode == iface.Redux && !managed(op.Handle).CanReduce(sub) {
 			rt.unused(sub, t)
 			return &NoReductionError{Operand: i, Handle: s.Operands[i].Handle}
 		}
@@ -283,7 +283,7 @@ func (rt *Runtime) register(sub datamgr.Submission, t *task, opt datamgr.MergeOp
 	if len(x.unordered) > 0 {
 		for i := range ops {
 			if ops[i].Unordered && ops[i].Mode != iface.Scratch {
-				waits += ops[i].Handle.AwaitMaking(sub, &t.Waiter)
+				waits += managed(ops[i].Handle).AwaitMaking(sub, &t.Waiter)
 			}
 		}
 	}

@@ -414,7 +414,7 @@ func partition[P Typed[P]](h *datamgr.Handle, fs []filter.Filter) (View[P], erro
 	if h == nil {
 		return View[P]{}, &ModeError{Other: -1, Message: "no data to partition: the handle is nil"}
 	}
-	rt := h.Owner().(*Runtime)
+	rt := managed(h).Owner().(*Runtime)
 	raw, err := rt.Partition(h, fs...)
 	v, err := ViewOf[P](raw, err)
 	var other *TypeError

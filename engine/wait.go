@@ -195,7 +195,7 @@ func (j *Job) Busy(h *datamgr.Handle) (bool, error) {
 func usersOf(hs []*datamgr.Handle) func(*task) bool {
 	return func(t *task) bool {
 		return t.kind != acquireTask && slices.ContainsFunc(t.operands(), func(op Operand) bool {
-			return slices.ContainsFunc(hs, op.Handle.Twin().Overlaps)
+			return slices.ContainsFunc(hs, managed(op.Handle).Twin().Overlaps)
 		})
 	}
 }
@@ -226,7 +226,7 @@ func (j *Job) busy(sub datamgr.Submission, hs []*datamgr.Handle) bool {
 // unorderedOn counts the unordered accesses of t to the datum of h.
 func (t *task) unorderedOn(h *datamgr.Handle) (n int) {
 	for _, d := range t.x.unordered {
-		if d == h.Datum() {
+		if d == managed(h).Datum() {
 			n++
 		}
 	}

@@ -13,10 +13,16 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/lang"
 )
 
 // publicPackages are the packages whose API is held.
@@ -104,6 +110,113 @@ func exported(t *testing.T, dir, path string) string {
 		values(ty.Vars)
 		funcs(ty.Funcs)
 		funcs(ty.Methods)
+	}
+	return b.String()
+}
+
+// TestExportedAPIDatamgr holds the types of datamgr that programs reach by those of engine and lang,
+// with their fields and methods.
+func TestExportedAPIDatamgr(t *testing.T) {
+	types := map[reflect.Type]string{}
+	for _, root := range []any{
+		new(engine.Runtime), new(engine.Options), new(engine.Job), new(engine.JobOptions), new(engine.TaskSpec), new(engine.Task),
+		new(engine.TaskContext), new(engine.Codelet), new(engine.Access), new(engine.Event), new(engine.Vector[float64]),
+		new(engine.Matrix[float64]), new(engine.Block[float64]), new(engine.Variable[float64]), new(engine.DeadHandleError), new(engine.UninitError), new(datamgr.ReductionError),
+		new(lang.Config), new(lang.Compiler), new(lang.Program), new(lang.Instance), new(lang.Session), new(lang.Access[float64]),
+	} {
+		reach(reflect.TypeOf(root), "programs", types)
+	}
+	var held []string
+	via := map[string]string{}
+	for typ, from := range types {
+		if typ.Name() != "" && strings.HasSuffix(typ.PkgPath(), "/datamgr") {
+			held = append(held, describeType(typ))
+			via[typ.String()] = from
+		}
+	}
+	slices.Sort(held)
+	got := strings.Join(held, "\n")
+	if !strings.Contains(got, "datamgr.Handle\n\tAlive func() bool\n") {
+		t.Fatalf("no Handle among the types that programs reach:\n%s", got)
+	}
+	golden := filepath.Join("testdata", "api", "datamgr.txt")
+	if update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatalf("%v; STARPUSH_UPDATE=1 writes it", err)
+	}
+	lines := strings.Split(string(want), "\n")
+	for typ, from := range via {
+		if !slices.Contains(lines, typ) {
+			t.Errorf("%s leads to %s, which %s does not list", from, typ, golden)
+		}
+	}
+	if diff := cmp.Diff(lines, strings.Split(got, "\n")); diff != "" {
+		t.Errorf("programs reach other types or methods of datamgr than %s lists. Make a method that only the engine may call one of datamgr.Managed "+
+			"(datamgr/handle.go), or of a type that no method or field of these leads to. If any program may call it at any time, "+
+			"STARPUSH_UPDATE=1 writes the file (-want +got):\n%s", golden, diff)
+	}
+}
+
+// reach adds t, and the types of this module that its exported fields and methods lead to,
+// each with the field or method that led to it first.
+func reach(t reflect.Type, via string, seen map[reflect.Type]string) {
+	if seen[t] != "" || t.PkgPath() != "" && !strings.HasPrefix(t.PkgPath(), "github.com/starpush/starpush/") {
+		return
+	}
+	seen[t] = via
+	all := t
+	if t.Name() != "" && t.Kind() != reflect.Interface {
+		all = reflect.PointerTo(t) // has the methods of both
+	}
+	for m := range all.Methods() {
+		if m.IsExported() { // those of an interface may not be
+			reach(m.Type, t.String()+"."+m.Name, seen)
+		}
+	}
+	switch t.Kind() {
+	case reflect.Map:
+		reach(t.Key(), via, seen)
+		reach(t.Elem(), via, seen)
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
+		reach(t.Elem(), via, seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if f.IsExported() {
+				reach(f.Type, t.String()+"."+f.Name, seen)
+			}
+		}
+	case reflect.Func:
+		for in := range t.Ins() {
+			reach(in, via, seen)
+		}
+		for out := range t.Outs() {
+			reach(out, via, seen)
+		}
+	}
+}
+
+// describeType writes the name of a type, its exported fields and its methods, each with
+// its type.
+func describeType(t reflect.Type) string {
+	var b strings.Builder
+	b.WriteString(t.String() + "\n")
+	if t.Kind() == reflect.Struct {
+		for f := range t.Fields() {
+			if f.IsExported() {
+				b.WriteString("\t." + f.Name + " " + f.Type.String() + "\n")
+			}
+		}
+	}
+	for m := range reflect.PointerTo(t).Methods() {
+		sig := m.Type.String() // begins with the receiver
+		recv := m.Type.In(0).String()
+		sig = strings.TrimPrefix(strings.TrimPrefix(sig, "func("+recv), ", ")
+		b.WriteString("\t" + m.Name + " func(" + sig + "\n")
 	}
 	return b.String()
 }

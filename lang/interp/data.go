@@ -125,12 +125,11 @@ func (h *Handle) ld() int {
 	case root.Kind == iface.Matrix:
 		return root.Dim[1]
 	}
-	var b iface.Buffer
-	h.h.Fill(&b)
-	if b.Stride[1] != 1 {
-		return b.Dim[1]
+	step := h.h.Strides()
+	if step[1] != 1 {
+		return h.h.Desc().Dim[1]
 	}
-	return b.Stride[0]
+	return step[0]
 }
 
 // Binding is Go memory that is the home of a handle.

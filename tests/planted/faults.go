@@ -144,7 +144,7 @@ var faults = []fault{
 		"			f.fault = &loss{why}\n", "",
 		"what was only on a lost device has no value"},
 	{"loss-late", "datamgr/place.go",
-		"op.Handle.State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) != nil", "false",
+		"managed(op.Handle).State()&stateFaults != 0 && d.spoiledLocked(&op.Handle.box) != nil", "false",
 		"a task that was about to run hears of a loss"},
 	{"loss-at-alloc-unheard", "datamgr/place.go",
 		"				g.heard(err, n)\n", "",
