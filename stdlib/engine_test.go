@@ -17,6 +17,7 @@ import (
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/perf/perftest"
 )
 
@@ -127,7 +128,7 @@ func TestCholesky(t *testing.T) {
 func TestCholeskyOnDevices(t *testing.T) {
 	const tile = 38 * 38 * 8
 	for _, capacity := range []int64{0, 5 * tile} {
-		devs := devices(t, capacity)
+		devs := enginetest.Devices(t, "opencl", capacity)
 		var names []string
 		for _, d := range devs {
 			names = append(names, d.Name())
@@ -207,7 +208,7 @@ func TestReductions(t *testing.T) {
 }
 
 func TestReductionsOnDevices(t *testing.T) {
-	devs := devices(t, 0)
+	devs := enginetest.Devices(t, "opencl", 0)
 	var names []string
 	for _, d := range devs {
 		names = append(names, d.Name())

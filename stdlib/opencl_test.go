@@ -2,7 +2,6 @@ package stdlib
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,37 +13,14 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/opencl"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/stdlib/cl"
 )
-
-// devices opens the OpenCL devices with a capacity in bytes each (0: all that they
-// have), or skips the test.
-func devices(t testing.TB, capacity int64) []accel.Device {
-	t.Helper()
-	if os.Getenv("POCL_DEVICES") == "" {
-		t.Setenv("POCL_DEVICES", "pthread pthread")
-	}
-	devs, err := opencl.Driver{Capacity: capacity}.Open()
-	if un := (*accel.UnavailableError)(nil); errors.As(err, &un) && os.Getenv("STARPUSH_NEED_OPENCL") == "" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, d := range devs {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return devs
-}
 
 // device opens the first OpenCL device, or skips the test.
 func device(t testing.TB) *opencl.Device {
 	t.Helper()
-	return devices(t, 0)[0].(*opencl.Device)
+	return enginetest.Devices(t, "opencl", 0)[0].(*opencl.Device)
 }
 
 // rig makes tasks for a codelet, and runs them twice: here and on a device.

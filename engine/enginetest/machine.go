@@ -64,6 +64,19 @@ func Named(t testing.TB, name string) *Machine {
 	return m
 }
 
+// Devices opens the devices of the machine with that name, each with a capacity in bytes; 0:
+// all that it has. They are closed when the test ends. Without the machine it is skipped, as
+// by Named.
+func Devices(t testing.TB, name string, capacity int64) []accel.Device {
+	t.Helper()
+	devices, err := Named(t, name).Open(capacity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { Close(t, devices) })
+	return devices
+}
+
 // openOpenCL asks PoCL for two devices, unless POCL_DEVICES is set; the devices of other
 // drivers are added to them.
 func openOpenCL(capacity int64) ([]accel.Device, error) {

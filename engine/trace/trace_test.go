@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/accel"
-	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/engine/trace"
 )
@@ -73,20 +73,7 @@ func recorded(t *testing.T, devices ...accel.Device) *trace.Run {
 }
 
 func TestRecorder(t *testing.T) {
-	m, err := sim.Parse("sim:cpu2gpu1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	devices, err := m.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		for _, d := range devices {
-			d.Close()
-		}
-	}()
-	r := recorded(t, devices...)
+	r := recorded(t, enginetest.Devices(t, "sim:cpu2gpu1", 0)...)
 	done := 0
 	for i := range r.Tasks {
 		g, x := &r.Graph.Tasks[i], &r.Tasks[i]

@@ -3,39 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/starpush/starpush/accel"
-	"github.com/starpush/starpush/accel/opencl"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/lang"
 )
-
-// devices opens the OpenCL devices, or skips the test.
-func devices(t *testing.T) []accel.Device {
-	t.Helper()
-	if os.Getenv("POCL_DEVICES") == "" {
-		t.Setenv("POCL_DEVICES", "pthread pthread")
-	}
-	devs, err := opencl.Driver{}.Open()
-	if un := (*accel.UnavailableError)(nil); errors.As(err, &un) && os.Getenv("STARPUSH_NEED_OPENCL") == "" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, d := range devs {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return devs
-}
 
 // TestSamePicture: the points that stay are the same on all kinds of workers.
 func TestSamePicture(t *testing.T) {
@@ -55,7 +30,7 @@ func TestSamePicture(t *testing.T) {
 	if got := picture(engine.Options{Workers: 4}); got != want {
 		t.Errorf("4 workers: %q, want %q", got, want)
 	}
-	devs := devices(t)
+	devs := enginetest.Devices(t, "opencl", 0)
 	for _, policy := range []string{"dmdas", "eager", "random"} {
 		if got := picture(engine.Options{Workers: 1, Devices: devs, Policy: policy}); got != want {
 			t.Errorf("with devices, %s: %q, want %q", policy, got, want)
@@ -66,7 +41,7 @@ func TestSamePicture(t *testing.T) {
 // TestElementsAreElsewhere: a kernel for a device that follows an operand's address
 // fails its task.
 func TestElementsAreElsewhere(t *testing.T) {
-	devs := devices(t)
+	devs := enginetest.Devices(t, "opencl", 0)
 	wrong := lang.Must(lang.NewCodelet("wrong(x: RW vector[f64])", lang.On("opencl", func(t *lang.Task, _ accel.Stream) error {
 		lang.Buf[float64](t, 0).Slice()[0] = 1
 		return nil
