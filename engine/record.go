@@ -1,7 +1,6 @@
 package engine
 
-// Tasks: the recycled record of what was submitted, and the Task that a program
-// may keep.
+// Tasks: the recycled record of what was submitted. Where its fields lie is in layout.go.
 
 import (
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/sched"
 )
 
 // kind is the purpose of a task. Internal tasks have no codelet.
@@ -35,36 +33,6 @@ var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "inval
 // light reports whether the releaser runs tasks of kind k itself, instead of giving them
 // to the policy, as they have no kernel.
 func (k kind) light() bool { return k >= acquireTask && k <= unregisterTask }
-
-// task is one submitted task. It is recycled when it has ended.
-//
-// It takes three cache lines, and each one that is touched travels between the submitter
-// and a worker. A task without data uses the first only; the others have the accesses and
-// operands.
-type task struct {
-	datamgr.Waiter
-	sched.Item // Order is the task's number in its job
-
-	job     *Job
-	codelet *Codelet
-	nacc    int32
-	nops    uint8 // above len(ops): x.ops has them
-	marks   uint8
-	kind    kind
-	general bool // x holds more than operands and accesses
-	acc     [plainAcc]datamgr.Access
-	ops     [plainOps]Operand
-	x       *taskExtra // what a small task does not need; kept when recycled
-}
-
-// taskExtra is what a small task does not need: first what tasks of scripts have, on a
-// line of its own, then what general tasks have. In a recycled record its fields belong
-// to another task, until marks or general say otherwise.
-type taskExtra struct {
-	args   []iface.Scalar
-	origin Origin
-	*generalTask
-}
 
 // generalTask is what general tasks have, and those with many operands.
 type generalTask struct {
@@ -99,46 +67,11 @@ type generalTask struct {
 	weight       int64           // in Job.heavy; fills the last cache line, so that locks is one
 }
 
-// taskOf and itemTask turn the parts of a task that other packages know back
-// into the task.
-func taskOf(w *datamgr.Waiter) *task { return (*task)(unsafe.Pointer(w)) }
-
-func itemTask(it *sched.Item) *task {
-	return (*task)(unsafe.Add(unsafe.Pointer(it), -int(unsafe.Offsetof(task{}.Item))))
-}
-
 func (t *task) numOperands() int {
 	if t.nops < 255 {
 		return int(t.nops)
 	}
 	return len(t.x.ops)
-}
-
-// operands returns the operands; the slice is the task's.
-func (t *task) operands() []Operand {
-	switch n := int(t.nops); {
-	case n <= len(t.ops):
-		return t.ops[:n]
-	case t.marks&isWide != 0 && n <= wideOps:
-		return t.wide().ops[:n]
-	}
-	return t.x.ops
-}
-
-func (t *task) setOperands(ops []Operand) {
-	t.nops = uint8(min(len(ops), 255))
-	switch n := len(ops); {
-	case n <= len(t.ops):
-		for i := range ops { // one by one: a copy waits for fields that were stored just now
-			to := &t.ops[i]
-			to.Handle, to.Mode, to.Unordered, to.Pin = ops[i].Handle, ops[i].Mode, ops[i].Unordered, ops[i].Pin
-		}
-	case t.marks&isWide != 0 && n <= wideOps:
-		copy(t.wide().ops[:], ops)
-	default:
-		x := t.generalPart()
-		x.ops = append(x.ops[:0], ops...)
-	}
 }
 
 // extra returns the task's ext, without rest unless it has that already.
@@ -148,36 +81,6 @@ func (t *task) extra() *taskExtra {
 	}
 	return t.x
 }
-
-const (
-	hasArgs    = 1 << iota // args are those of the task
-	hasOrigin              // origin is that of the task
-	isWide                 // the record is part of a wideTask
-	hasLock                // lockPlace is that of the task, which is plain and commutes
-	hasClosure             // the last of args is the closure of a function, see setClosure
-	isHeavy                // weight is that of the task
-)
-
-// wideTask is the record of a task with more operands or accesses than task has
-// room for: they lie behind it, where they are found without a look at a pointer
-// that has to be fetched first. That took a third off a stencil's tasks.
-type wideTask struct {
-	task
-	wideOperands
-	_ [32]byte
-}
-
-type wideOperands struct {
-	ops [wideOps]Operand
-	acc [wideAcc]datamgr.Access
-}
-
-const (
-	plainOps, plainAcc = 3, 3
-	wideOps, wideAcc   = 8, 12
-)
-
-func (t *task) wide() *wideOperands { return &(*wideTask)(unsafe.Pointer(t)).wideOperands }
 
 // setArgs copies the scalar arguments of a new task.
 func (t *task) setArgs(args []iface.Scalar) {
@@ -190,24 +93,6 @@ func (t *task) setArgs(args []iface.Scalar) {
 		t.x = &taskExtra{args: slices.Clone(args)} // written before it is read, see freshTask
 	}
 	t.marks |= hasArgs
-}
-
-// setClosure says which function the kernel of a new task calls; the arguments are set.
-// The closure lies behind them, as a string of its first byte: that keeps it alive, and
-// the record stays three cache lines.
-func (t *task) setClosure(fn unsafe.Pointer) {
-	x := t.extra()
-	if t.marks&hasArgs == 0 {
-		x.args = x.args[:0]
-	}
-	x.args = append(x.args, iface.Str(unsafe.String((*byte)(fn), 1)))
-	t.marks |= hasArgs | hasClosure
-}
-
-// closure returns what setClosure was given.
-func (t *task) closure() unsafe.Pointer {
-	args := t.x.args
-	return unsafe.Pointer(unsafe.StringData(args[len(args)-1].Str()))
 }
 
 func (t *task) arguments() []iface.Scalar {
@@ -242,34 +127,6 @@ func (t *task) submittedAt() Origin {
 	return t.x.origin
 }
 
-// accessSlots returns room for n accesses.
-func (t *task) accessSlots(n int) []datamgr.Access {
-	t.nacc = int32(n)
-	switch {
-	case n <= len(t.acc):
-		return t.acc[:n]
-	case t.marks&isWide != 0 && n <= wideAcc:
-		return t.wide().acc[:n]
-	}
-	x := t.generalPart()
-	if cap(x.acc) < n {
-		x.acc = make([]datamgr.Access, n)
-	}
-	x.acc = x.acc[:n]
-	return x.acc
-}
-
-func (t *task) accesses() []datamgr.Access {
-	switch n := int(t.nacc); {
-	case t.general && t.x.accMoved:
-	case n <= len(t.acc):
-		return t.acc[:n]
-	case t.marks&isWide != 0 && n <= wideAcc:
-		return t.wide().acc[:n]
-	}
-	return t.x.acc[:t.nacc]
-}
-
 // generalPart returns the task's ext for storage.
 func (t *task) generalPart() *taskExtra {
 	x := t.extra()
@@ -278,18 +135,6 @@ func (t *task) generalPart() *taskExtra {
 	}
 	return x
 }
-
-// lockPlace is what a plain task has of its lock: beside its access when it has
-// one only, on a line that both sides look at anyway.
-func (t *task) lockPlace() *datamgr.LockPlace {
-	if t.nacc == 1 {
-		return (*datamgr.LockPlace)(unsafe.Pointer(&t.acc[1]))
-	}
-	return &t.generalPart().locks.LockPlace
-}
-
-// A LockPlace fits into two accesses.
-const _ = 2*unsafe.Sizeof(datamgr.Access{}) - unsafe.Sizeof(datamgr.LockPlace{})
 
 // extend makes t a general task, with an empty ext.
 func (t *task) extend() *taskExtra {
@@ -329,9 +174,6 @@ func (t *task) name() string {
 	return ""
 }
 
-// recordLines is how many cache lines the records of either size take.
-var recordLines = [2]int{int(unsafe.Sizeof(task{}) / 64), int(unsafe.Sizeof(wideTask{}) / 64)}
-
 // newTask takes a task from the free ones, a wide one if asked to.
 func (rt *Runtime) newTask(sub datamgr.Submission, wide bool) *task {
 	k := 0
@@ -352,30 +194,6 @@ func (rt *Runtime) newTask(sub datamgr.Submission, wide bool) *task {
 	return t
 }
 
-// freshTask takes a record from a new slab. Those are above 32 KiB, where no
-// header shifts them off the cache lines, and whole numbers of 8 KiB, which is
-// what the allocator gives: 192 records would take the room of 213.
-func (rt *Runtime) freshTask(_ datamgr.Submission, wide bool) *task {
-	if wide {
-		if len(rt.wideSlab) == 0 {
-			rt.wideSlab = make([]wideTask, 64)
-		}
-		t := &rt.wideSlab[0].task
-		rt.wideSlab = rt.wideSlab[1:]
-		t.marks = isWide
-		return t
-	}
-	if len(rt.slab) == 0 {
-		rt.slab = make([]task, 256)
-	}
-	t := &rt.slab[0]
-	rt.slab = rt.slab[1:]
-	// Writes come first: a page that is read before it is written costs two faults,
-	// and an interrupt of the other cores. The record's last word may be on another.
-	t.marks, t.x = 0, nil
-	return t
-}
-
 // freeTasks are records to use again, of one size.
 type freeTasks struct {
 	list     *task // guarded by the submission lock
@@ -387,22 +205,12 @@ type freeTasks struct {
 // freed returns where the record of t goes when it has ended.
 func (rt *Runtime) freed(t *task) *freeTasks { return &rt.free[t.size()] }
 
-// size is the index of t's size in tables: 0 for ordinary records, 1 for wide ones.
-func (t *task) size() int { return int(t.marks & isWide / isWide) }
-
 // unused gives back a task that was never submitted.
 func (rt *Runtime) unused(_ datamgr.Submission, t *task) {
 	t.clear()
 	f := rt.freed(t)
 	t.SetNext(waiterOf(f.list))
 	f.list = t
-}
-
-func waiterOf(t *task) *datamgr.Waiter {
-	if t == nil {
-		return nil
-	}
-	return &t.Waiter
 }
 
 // heavyAccesses is how many accesses and explicit dependencies a task has before it counts

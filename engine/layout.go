@@ -1,0 +1,201 @@
+package engine
+
+// Layout: where the fields of a task's record lie.
+
+import (
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// task is one submitted task. It is recycled when it has ended.
+//
+// It takes three cache lines, and each one that is touched travels between the submitter
+// and a worker. A task without data uses the first only; the others have the accesses and
+// operands.
+type task struct {
+	datamgr.Waiter
+	sched.Item // Order is the task's number in its job
+
+	job     *Job
+	codelet *Codelet
+	nacc    int32
+	nops    uint8 // above len(ops): x.ops has them
+	marks   uint8
+	kind    kind
+	general bool // x holds more than operands and accesses
+	acc     [plainAcc]datamgr.Access
+	ops     [plainOps]Operand
+	x       *taskExtra // what a small task does not need; kept when recycled
+}
+
+// taskExtra is what a small task does not need: first what tasks of scripts have, on a
+// line of its own, then what general tasks have. In a recycled record its fields belong
+// to another task, until marks or general say otherwise.
+type taskExtra struct {
+	args   []iface.Scalar
+	origin Origin
+	*generalTask
+}
+
+const (
+	hasArgs    = 1 << iota // args are those of the task
+	hasOrigin              // origin is that of the task
+	isWide                 // the record is part of a wideTask
+	hasLock                // lockPlace is that of the task, which is plain and commutes
+	hasClosure             // the last of args is the closure of a function, see setClosure
+	isHeavy                // weight is that of the task
+)
+
+// wideTask is the record of a task with more operands or accesses than task has
+// room for: they lie behind it, where they are found without a look at a pointer
+// that has to be fetched first. That took a third off a stencil's tasks.
+type wideTask struct {
+	task
+	wideOperands
+	_ [32]byte
+}
+
+type wideOperands struct {
+	ops [wideOps]Operand
+	acc [wideAcc]datamgr.Access
+}
+
+const (
+	plainOps, plainAcc = 3, 3
+	wideOps, wideAcc   = 8, 12
+)
+
+func (t *task) wide() *wideOperands { return &(*wideTask)(unsafe.Pointer(t)).wideOperands }
+
+// taskOf and itemTask turn the parts of a task that other packages know back
+// into the task.
+func taskOf(w *datamgr.Waiter) *task { return (*task)(unsafe.Pointer(w)) }
+
+func itemTask(it *sched.Item) *task {
+	return (*task)(unsafe.Add(unsafe.Pointer(it), -int(unsafe.Offsetof(task{}.Item))))
+}
+
+func waiterOf(t *task) *datamgr.Waiter {
+	if t == nil {
+		return nil
+	}
+	return &t.Waiter
+}
+
+// operands returns the operands; the slice is the task's.
+func (t *task) operands() []Operand {
+	switch n := int(t.nops); {
+	case n <= len(t.ops):
+		return t.ops[:n]
+	case t.marks&isWide != 0 && n <= wideOps:
+		return t.wide().ops[:n]
+	}
+	return t.x.ops
+}
+
+func (t *task) setOperands(ops []Operand) {
+	t.nops = uint8(min(len(ops), 255))
+	switch n := len(ops); {
+	case n <= len(t.ops):
+		for i := range ops { // one by one: a copy waits for fields that were stored just now
+			to := &t.ops[i]
+			to.Handle, to.Mode, to.Unordered, to.Pin = ops[i].Handle, ops[i].Mode, ops[i].Unordered, ops[i].Pin
+		}
+	case t.marks&isWide != 0 && n <= wideOps:
+		copy(t.wide().ops[:], ops)
+	default:
+		x := t.generalPart()
+		x.ops = append(x.ops[:0], ops...)
+	}
+}
+
+// accessSlots returns room for n accesses.
+func (t *task) accessSlots(n int) []datamgr.Access {
+	t.nacc = int32(n)
+	switch {
+	case n <= len(t.acc):
+		return t.acc[:n]
+	case t.marks&isWide != 0 && n <= wideAcc:
+		return t.wide().acc[:n]
+	}
+	x := t.generalPart()
+	if cap(x.acc) < n {
+		x.acc = make([]datamgr.Access, n)
+	}
+	x.acc = x.acc[:n]
+	return x.acc
+}
+
+func (t *task) accesses() []datamgr.Access {
+	switch n := int(t.nacc); {
+	case t.general && t.x.accMoved:
+	case n <= len(t.acc):
+		return t.acc[:n]
+	case t.marks&isWide != 0 && n <= wideAcc:
+		return t.wide().acc[:n]
+	}
+	return t.x.acc[:t.nacc]
+}
+
+// setClosure says which function the kernel of a new task calls; the arguments are set.
+// The closure lies behind them, as a string of its first byte: that keeps it alive, and
+// the record stays three cache lines.
+func (t *task) setClosure(fn unsafe.Pointer) {
+	x := t.extra()
+	if t.marks&hasArgs == 0 {
+		x.args = x.args[:0]
+	}
+	x.args = append(x.args, iface.Str(unsafe.String((*byte)(fn), 1)))
+	t.marks |= hasArgs | hasClosure
+}
+
+// closure returns what setClosure was given.
+func (t *task) closure() unsafe.Pointer {
+	args := t.x.args
+	return unsafe.Pointer(unsafe.StringData(args[len(args)-1].Str()))
+}
+
+// lockPlace is what a plain task has of its lock: beside its access when it has
+// one only, on a line that both sides look at anyway.
+func (t *task) lockPlace() *datamgr.LockPlace {
+	if t.nacc == 1 {
+		return (*datamgr.LockPlace)(unsafe.Pointer(&t.acc[1]))
+	}
+	return &t.generalPart().locks.LockPlace
+}
+
+// A LockPlace fits into two accesses.
+const _ = 2*unsafe.Sizeof(datamgr.Access{}) - unsafe.Sizeof(datamgr.LockPlace{})
+
+// recordLines is how many cache lines the records of either size take.
+var recordLines = [2]int{int(unsafe.Sizeof(task{}) / 64), int(unsafe.Sizeof(wideTask{}) / 64)}
+
+// freshTask takes a record from a new slab. Those are above 32 KiB, where no
+// header shifts them off the cache lines, and whole numbers of 8 KiB, which is
+// what the allocator gives: 192 records would take the room of 213.
+func (rt *Runtime) freshTask(_ datamgr.Submission, wide bool) *task {
+	if wide {
+		if len(rt.wideSlab) == 0 {
+			rt.wideSlab = make([]wideTask, 64)
+		}
+		t := &rt.wideSlab[0].task
+		rt.wideSlab = rt.wideSlab[1:]
+		t.marks = isWide
+		return t
+	}
+	if len(rt.slab) == 0 {
+		rt.slab = make([]task, 256)
+	}
+	t := &rt.slab[0]
+	rt.slab = rt.slab[1:]
+	// Writes come first: a page that is read before it is written costs two faults,
+	// and an interrupt of the other cores. The record's last word may be on another.
+	t.marks, t.x = 0, nil
+	return t
+}
+
+// size is the index of t's size in tables: 0 for ordinary records, 1 for wide ones.
+func (t *task) size() int { return int(t.marks & isWide / isWide) }
