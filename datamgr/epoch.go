@@ -183,7 +183,7 @@ type Completer struct {
 	work       []*epoch
 	late       *epoch // FinishMember has accesses to it to end
 	lates      int32
-	_          [32]byte // two cache lines: completers of several workers do not share any
+	_          [40]byte // two cache lines: completers of several workers do not share any
 }
 
 // NewCompleter makes a completer for one goroutine at a time.
@@ -633,3 +633,27 @@ func storeOwned(v *atomic.Int32, x int32) { *(*int32)(unsafe.Pointer(v)) = x }
 
 // storeOwnedPointer is storeOwned for pointers.
 func storeOwnedPointer[T any](v *atomic.Pointer[T], x *T) { *(**T)(unsafe.Pointer(v)) = x }
+
+// Assertions of the layout that the order relies on; the records of tasks are in layout.go
+// of engine. An index other than 0 does not compile.
+func _() {
+	const is64 = unsafe.Sizeof(uintptr(0)) / 8 // cache lines are counted on 64-bit machines only
+	var (
+		zero [1]struct{}
+		f    Fragment
+		l    accessLock
+		g    Registry
+		s    LockSet
+	)
+	_ = zero[unsafe.Offsetof(s.LockPlace)]    // LockPlace.set
+	_ = zero[unsafe.Sizeof(atomic.Int32{})-4] // storeOwned: there is nothing but the value
+	_ = zero[unsafe.Sizeof(atomic.Pointer[epoch]{})-unsafe.Sizeof(uintptr(0))]
+	_ = zero[is64*unsafe.Sizeof(epoch{})-is64*32] // two epochs of the slab are a line
+	_ = zero[is64*unsafe.Sizeof(Completer{})-is64*2*64]
+	_ = zero[is64*unsafe.Offsetof(f.d)-is64*64] // what plain submissions look at is a line
+	_ = zero[is64*unsafe.Sizeof(f)-is64*3*64]
+	_ = zero[is64*unsafe.Offsetof(l.arrivals)-is64*64] // lines of the owner, of submitters, of all
+	_ = zero[is64*unsafe.Offsetof(l.mu)-is64*2*64]
+	_ = zero[is64*unsafe.Sizeof(l)-is64*5*64] // the allocator's blocks of that size begin with a line
+	_ = zero[is64*(unsafe.Offsetof(g.publishers)-unsafe.Offsetof(g.generation))/64-is64]
+}

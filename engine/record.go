@@ -64,7 +64,7 @@ type generalTask struct {
 	times        *taskTimes      // with Options.Profile
 	tried        uint64          // nodes where it could not run
 	node         int             // of a gathering
-	weight       int64           // in Job.heavy; fills the last cache line, so that locks is one
+	weight       int64           // in Job.heavy
 }
 
 func (t *task) numOperands() int {

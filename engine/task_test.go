@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
@@ -104,5 +105,20 @@ func TestMeetings(t *testing.T) {
 				t.Error(f)
 			}
 		})
+	}
+}
+
+// Records begin with a cache line, whichever slab they are from: layout.go rests on it.
+func TestRecordsOnLines(t *testing.T) {
+	rt, _ := start(t, Options{Workers: 1})
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
+	for _, wide := range []bool{false, true} {
+		for i := range 1000 {
+			k := rt.freshTask(sub, wide)
+			if at := uintptr(unsafe.Pointer(k)); at%64 != 0 && unsafe.Sizeof(at) == 8 {
+				t.Fatalf("wide %v: record %d lies %d bytes behind a line", wide, i, at%64)
+			}
+		}
 	}
 }
