@@ -44,6 +44,9 @@
 // owns has its main instance on the disk (disk.go). Copies that the program holds of such
 // data lie beside main memory (admit.go), and contributions are data (redux_pool.go).
 //
+// Three handshakes between tasks that run and unordered accesses use no common lock. Their
+// invariants, and the reason for each order of operations, are in merge.go.
+//
 // Lock order: submission lock (Registry), then one datum's lock, then one node's lock,
 // access lock or accumulator list. Nothing is held while a kernel runs, and none but the
 // submission lock while bytes are copied. The turn to look for room on a node is no lock:

@@ -293,3 +293,40 @@ func TestOldWaiterGetsItsTurn(t *testing.T) {
 	}
 	t.Errorf("it still waits after %d others", 2*fair)
 }
+
+// A task that started before the first unordered access to its data counts as a holder of
+// the lock until its worker runs another, or none.
+func TestGraceEnds(t *testing.T) {
+	for _, next := range []bool{true, false} {
+		g := registry()
+		h := register(t, g, 4)
+		var runs, after Waiter
+		var p Publisher
+		c := g.NewCompleter()
+		sub := g.Lock()
+		sub.AddPublisher(&p)
+		sub.Unlock()
+		p.Begin(&runs, c)
+		sub = g.Lock()
+		sub.lockFor(h.f0)
+		sub.unorder(h.f0)
+		sub.Unlock()
+		k := taking(Operand{Handle: h, Mode: iface.RW})
+		if k.take(c) {
+			t.Fatalf("next %v: the lock is free while a task runs that started without it", next)
+		}
+		if next {
+			p.Begin(&after, c)
+		} else {
+			p.End(c)
+		}
+		wakes(t, c, k)
+		if !k.take(c) {
+			t.Fatalf("next %v: the lock is not free after the task", next)
+		}
+		k.Release(c)
+		if !h.f0.lock.idle() {
+			t.Errorf("next %v: the lock is still taken", next)
+		}
+	}
+}

@@ -436,7 +436,54 @@ func (h Managed) AwaitUnordered(_ Submission, w *Waiter) bool {
 	return true
 }
 
-// Publishers: which tasks run, for the first unordered access to a fragment.
+// Handshakes: tasks that run, and the first unordered access to a fragment.
+//
+// Ordered accesses take no lock while a fragment has no unordered ones. The first unordered
+// access makes all later ones take it, and tasks that started before count as holders
+// of the lock until they end (grace). So there are three questions between two sides that
+// share no lock; in two of them each side writes its own variable, then reads that of the
+// other (Dekker).
+//
+// Does a task that starts take the lock?
+//
+//   - Invariant: a task takes the lock, or the lock counts it.
+//   - The worker writes Publisher.cur (Begin), then reads the generation and State of its
+//     data. The submitter, in unorder, writes the State and the generation (setState), then
+//     reads cur of every Publisher.
+//   - Both sides must not miss each other: each has its store before its load in the one
+//     order that all goroutines agree on. If the load of the worker comes before the store
+//     of the submitter, so does the worker's store, and the submitter's load sees the task.
+//     Release and acquire would not do: they let a load pass an earlier store to another
+//     variable, and then both sides read the old value. The operations of sync/atomic are
+//     sequentially consistent. A plain store such as storeOwned is not.
+//   - Planted faults: generation-unheard and unchanged-always (the worker does not look),
+//     lock-no-grace (the submitter does not).
+//
+// Does a task that the lock counts give its grace back?
+//
+//   - Invariant: the lock counts a task only if the owner of its Publisher calls giveBack
+//     after the task and after the count.
+//   - The submitter writes Publisher.grace, then reads cur a second time, and counts the
+//     task only if it still runs. The owner writes cur (Begin of the next task, or End),
+//     then reads grace. Publisher.mu makes giveBack wait for a count that has begun.
+//   - If the submitter's second load still sees the task, it comes before the owner's
+//     store, and so does the submitter's store before the owner's load: the owner gives the
+//     grace back. Otherwise the task has ended, or ends without being counted. A grace flag
+//     without locks does no harm. If the record runs another task by then, that one is
+//     counted without need, and gives the grace back as well.
+//   - Planted fault: grace-unheard.
+//
+// Does data that the program holds count?
+//
+//   - Invariant: as for tasks, with holds in place of tasks.
+//   - AddHold writes Registry.held, and the State of the data is read afterwards. unorder
+//     writes the State, then reads Registry.held. Both held operations are under the
+//     submission lock, so whichever comes second sees the other; no order of atomics is
+//     needed.
+//   - Planted fault: hold-no-grace.
+//
+// A plain task that is handed its lock by the task before (ReleaseSingle) needs nothing
+// more: it looks at the State of its data after it is published, like all others.
 
 // Publisher shows which task a worker runs, so that the first unordered access to a
 // fragment knows the tasks that may be using it without a lock. Its owner is one
@@ -451,7 +498,7 @@ type Publisher struct {
 }
 
 // Begin publishes w as the current task. State that another goroutine sets is either seen
-// by the owner after Begin, or its setter sees w.
+// by the owner after Begin, or its setter sees w; see Handshakes.
 func (p *Publisher) Begin(w *Waiter, c *Completer) {
 	p.cur.Store(uintptr(unsafe.Pointer(w)))
 	if p.grace.Load() {

@@ -20,7 +20,8 @@ func (w *worker) run(t *task) {
 		w.finishLate(t)
 	}
 	// Publish the task, then read the state of its data. An unordered access sets the state,
-	// then looks for published tasks: one of the two sees the other.
+	// then looks for published tasks: one of the two sees the other (Handshakes in
+	// datamgr/merge.go).
 	w.pub.Begin(&t.Waiter, w.c)
 	j := t.job
 	if w.job != j { // a wait for the other job must not last until this task ends
