@@ -35,14 +35,6 @@ func (g *Registry) AddDisk(dev accel.Device, beside int64) int {
 // Bounded reports whether tasks wait for room on a node.
 func (g *Registry) Bounded(node int) bool { return g.nodes[node].bounded }
 
-// Disk returns the node of the disk; 0 when there is none.
-func (g *Registry) Disk() int {
-	if g.disk == nil {
-		return 0
-	}
-	return g.disk.id
-}
-
 // admitting returns the bounded nodes on which a task on the given node may have
 // operands, in the order in which it gets room there: a task that has room in main memory
 // never waits for room on a device.

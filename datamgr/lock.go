@@ -105,9 +105,6 @@ func (s *LockSet) Reset(w *Waiter) {
 	s.taken = s.taken[:0]
 }
 
-// Waiting returns the waiter that s belongs to.
-func (s *LockPlace) Waiting() *Waiter { return s.w }
-
 // Acquire takes the locks that the operands need on the fragments of now. When
 // it reports false it took none: the waiter is queued, will be released to some
 // completer later, and is no longer the caller's.

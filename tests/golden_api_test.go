@@ -151,8 +151,9 @@ func TestExportedAPIDatamgr(t *testing.T) {
 	}
 	lines := strings.Split(string(want), "\n")
 	for typ, from := range via {
-		if !slices.Contains(lines, typ) {
-			t.Errorf("%s leads to %s, which %s does not list", from, typ, golden)
+		owner := strings.TrimPrefix(from[:strings.LastIndexByte(from, '.')+1], "*")
+		if listed := slices.Contains(lines, strings.TrimSuffix(owner, ".")); !slices.Contains(lines, typ) && (listed || !strings.HasPrefix(owner, "datamgr.")) {
+			t.Errorf("%s leads to %s, which %s does not list", strings.TrimPrefix(from, "*"), typ, golden)
 		}
 	}
 	if diff := cmp.Diff(lines, strings.Split(got, "\n")); diff != "" {
