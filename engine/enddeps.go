@@ -44,7 +44,7 @@ func (t *Task) AddEndDependency(deps ...Dependency) error {
 		return err
 	}
 	t.mu.Lock()
-	if t.mu.ended || t.mu.ending {
+	if t.mu.phase >= ending {
 		t.mu.Unlock()
 		return &EndedError{Task: t}
 	}
@@ -93,7 +93,7 @@ func (t *Task) relay(sub datamgr.Submission, h *releaser, d Dependency) {
 func (t *Task) onlyEnds() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.mu.rest != nil
+	return t.mu.phase == endWaits
 }
 
 // runRelay is called when a dependency of the end of a task has ended.
@@ -115,6 +115,7 @@ func (h *releaser) runRelay(u *task) {
 		return
 	}
 	k.mu.rest = nil
+	k.advanceLocked(released)
 	t := k.mu.t
 	k.mu.Unlock()
 	h.endTask(t, *e)
@@ -129,7 +130,7 @@ func (t *Task) cancelledEnd() *failure {
 }
 
 // lose says that a task whose kernel succeeded did not, because of f.
-func (e *ending) lose(f *failure) {
+func (e *taskEnd) lose(f *failure) {
 	e.f, e.err = f, &FailedDataError{Operand: -1, Task: f.err()}
 	if f.end {
 		e.err = f.err()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/internal/invariants"
 )
 
 // kind is the purpose of a task. Internal tasks have no codelet.
@@ -235,6 +236,9 @@ func (t *task) weigh(_ datamgr.Submission, n int) {
 
 // clear forgets what would keep others' memory alive.
 func (t *task) clear() {
+	if invariants.Enabled && t.job == nil {
+		invariants.Violated("a record is given back twice")
+	}
 	if t.marks&isHeavy != 0 {
 		t.job.heavy.Add(-t.x.weight)
 		t.marks &^= isHeavy

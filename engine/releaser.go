@@ -204,13 +204,13 @@ func (h *releaser) finish(t *task, f *failure, err error) {
 		k.opts.gang = nil
 	}
 	g := k.subgraph()
-	if g != nil && g.kernelOver(h, t, ending{f: f, err: err}) {
+	if g != nil && g.kernelOver(h, t, taskEnd{f: f, err: err}) {
 		return
 	}
 	if k.opts == nil && g == nil && h.finishKept(t, f, err) {
 		return
 	}
-	h.afterKernel(t, ending{f: f, err: err})
+	h.afterKernel(t, taskEnd{f: f, err: err})
 }
 
 // finishKept is the short way for a task that is only kept; it reports false,
@@ -222,11 +222,12 @@ func (h *releaser) finishKept(t *task, f *failure, err error) bool {
 		k.mu.Unlock()
 		return false
 	}
-	k.mu.ending = true
+	k.advanceLocked(ending)
 	k.mu.Unlock()
 	h.end(t, f)
 	k.mu.Lock()
-	k.mu.ended, k.mu.err, k.mu.failure, k.mu.t = true, err, f, nil
+	k.advanceLocked(ended)
+	k.mu.err, k.mu.failure, k.mu.t = err, f, nil
 	next := k.mu.successors
 	k.mu.successors = nil
 	k.mu.Unlock()
@@ -237,14 +238,15 @@ func (h *releaser) finishKept(t *task, f *failure, err error) bool {
 }
 
 // afterKernel ends a kept task whose kernel and sub-graph are over.
-func (h *releaser) afterKernel(t *task, e ending) {
+func (h *releaser) afterKernel(t *task, e taskEnd) {
 	k := t.x.public
 	epilogue := k.opts != nil && k.opts.Epilogue != nil && e.f == nil && !k.opts.dropped
 	k.mu.Lock()
+	k.advanceLocked(finishing)
 	waits := k.mu.ends > 0
 	k.mu.Unlock()
 	if epilogue && !waits {
-		h.runEpilogue(t, newFailure, func(f *failure, err error) { h.release(t, ending{f: f, err: err, epilogue: true}) })
+		h.runEpilogue(t, newFailure, func(f *failure, err error) { h.release(t, taskEnd{f: f, err: err, epilogue: true}) })
 		return
 	}
 	e.epilogue = !epilogue
@@ -252,7 +254,7 @@ func (h *releaser) afterKernel(t *task, e ending) {
 }
 
 // release releases the data of t; then t ends, or waits for its end dependencies.
-func (h *releaser) release(t *task, e ending) {
+func (h *releaser) release(t *task, e taskEnd) {
 	k := t.x.public
 	spoils := e.f
 	if e.whole {
@@ -262,18 +264,24 @@ func (h *releaser) release(t *task, e ending) {
 	if g := k.subgraph(); g != nil {
 		g.endViews()
 	}
-	if k.opts != nil && k.opts.parent != nil {
-		h.releaseData(k)
-	}
 	if k.opts != nil && k.opts.sequence != nil {
 		h.leaveSequence(k.opts)
 	}
 	k.mu.Lock()
+	k.advanceLocked(released)
+	us := k.mu.byData
+	k.mu.byData = nil
+	if us != nil { // of a sub-graph
+		k.mu.Unlock()
+		h.releaseSuccessors(us, nil) // what was lost is found out from the data
+		k.mu.Lock()
+	}
 	if k.mu.lost != nil && e.f == nil {
 		e.lose(k.mu.lost)
 	}
 	if k.mu.ends > 0 {
 		t.nacc = 0 // nothing waits for its data any more
+		k.advanceLocked(endWaits)
 		k.mu.rest = &e
 		k.mu.Unlock()
 		k.job.halfEnded()
@@ -284,19 +292,20 @@ func (h *releaser) release(t *task, e ending) {
 }
 
 // endTask ends t, which waits for nothing any more.
-func (h *releaser) endTask(t *task, e ending) {
+func (h *releaser) endTask(t *task, e taskEnd) {
 	k := t.x.public
 	if !e.epilogue && e.f == nil {
-		h.runEpilogue(t, lateFailure, func(f *failure, err error) { h.endTask(t, ending{f: f, err: err, epilogue: true}) })
+		h.runEpilogue(t, lateFailure, func(f *failure, err error) { h.endTask(t, taskEnd{f: f, err: err, epilogue: true}) })
 		return
 	}
 	k.mu.Lock()
 	if k.mu.ends > 0 { // added by the epilogue
+		k.advanceLocked(endWaits)
 		k.mu.rest = &e
 		k.mu.Unlock()
 		return
 	}
-	k.mu.ending = k.opts == nil || k.opts.Repeat == nil // from here on nothing keeps what waits for the end
+	k.advanceLocked(ending)
 	k.mu.Unlock()
 	sp := k.opts
 	if sp == nil {
@@ -334,12 +343,13 @@ func (h *releaser) endTask(t *task, e ending) {
 	})
 }
 
-func (h *releaser) wakeAfterCallback(t *task, e ending) { h.wakeWaiters(t) }
+func (h *releaser) wakeAfterCallback(t *task, e taskEnd) { h.wakeWaiters(t) }
 
 // markEndedAndRelease records that k has ended and releases its successors.
-func (h *releaser) markEndedAndRelease(k *Task, e ending) {
+func (h *releaser) markEndedAndRelease(k *Task, e taskEnd) {
 	k.mu.Lock()
-	k.mu.ended, k.mu.err, k.mu.failure = true, e.err, e.f
+	k.advanceLocked(ended)
+	k.mu.err, k.mu.failure = e.err, e.f
 	next := k.mu.successors
 	for _, w := range k.mu.byRound {
 		next = append(next, w.u)
@@ -390,7 +400,9 @@ func (h *releaser) runEpilogue(t *task, describe func(*task, string, error, bool
 // wakeWaiters wakes the goroutines that wait for t, and recycles t.
 func (h *releaser) wakeWaiters(t *task) {
 	k := t.x.public
-	k.setRecord(nil)
+	k.mu.Lock()
+	k.mu.t = nil
+	k.mu.Unlock()
 	close(k.done)
 	h.retire(t)
 	if k.opts != nil && k.opts.parent != nil {

@@ -73,7 +73,7 @@ func (t *Task) addRoundLocked(_ datamgr.Submission, u *task) bool {
 }
 
 // endRound counts a round.
-func (k *Task) endRound(e ending) {
+func (k *Task) endRound(e taskEnd) {
 	k.mu.Lock()
 	k.mu.rounds++
 	k.mu.err, k.mu.failure = e.err, e.f
@@ -103,7 +103,7 @@ func (h *releaser) passRounds(k *Task, f *failure) {
 }
 
 // startNextRound decides whether the repeating task, whose round t has ended, goes on.
-func (h *releaser) startNextRound(t *task, e ending) {
+func (h *releaser) startNextRound(t *task, e taskEnd) {
 	k := t.x.public
 	sp := k.opts
 	j := k.job
@@ -132,14 +132,14 @@ func (h *releaser) startNextRound(t *task, e ending) {
 func (k *Task) cancelled() bool { return k.id <= k.job.cancelled.Load() }
 
 // drop says that t, which has run, is followed by no round because the job was cancelled.
-func (e *ending) drop(t *task) {
+func (e *taskEnd) drop(t *task) {
 	f := newFailure(t, "", t.job.cause(), true)
 	f.lost = nil
 	e.f, e.err = f, f.err()
 }
 
 // endRepetition ends a repeating task; round says why its last round failed, if it did.
-func (h *releaser) endRepetition(t *task, e ending, round *failure) {
+func (h *releaser) endRepetition(t *task, e taskEnd, round *failure) {
 	sub := h.rt.reg.Lock()
 	t.x.public.opts.keepTags(sub, -1)
 	sub.Unlock()
@@ -149,7 +149,7 @@ func (h *releaser) endRepetition(t *task, e ending, round *failure) {
 }
 
 // resubmit submits the next round.
-func (h *releaser) resubmit(t *task, e ending) {
+func (h *releaser) resubmit(t *task, e taskEnd) {
 	k := t.x.public
 	sp, rt, j := k.opts, h.rt, k.job
 	sub := rt.reg.Lock()
@@ -160,7 +160,6 @@ func (h *releaser) resubmit(t *task, e ending) {
 		return
 	}
 	sp.round++
-	sp.begun = false
 	k.forgetSubgraph()
 	if sp.Tag != nil {
 		sp.Tag.restart(sub)
@@ -248,7 +247,7 @@ func (k *Task) checkNext(sub datamgr.Submission) error {
 func (t *Task) over() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.mu.ended
+	return t.mu.phase == ended
 }
 
 // RepeatError says that a repeating task cannot have what was asked for.

@@ -37,7 +37,7 @@ type Subgraph struct {
 	held   []*task
 	uses   map[*datamgr.Handle]*subUse
 	views  []*datamgr.View
-	rest   *ending // of the owner, while tasks are left
+	rest   *taskEnd // of the owner, while tasks are left
 	lost   *failure
 	lostBy int64
 }
@@ -293,27 +293,17 @@ func (g *Subgraph) use(_ datamgr.Submission, t *task, op *Operand) (waits int32)
 func (t *Task) addDataSuccessor(u *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.released {
+	if t.mu.phase >= released {
 		return false
 	}
 	t.mu.byData = append(t.mu.byData, u)
 	return true
 }
 
-// releaseData says that the data of k, a task of a sub-graph, is released.
-func (h *releaser) releaseData(k *Task) {
-	k.mu.Lock()
-	k.mu.released = true
-	us := k.mu.byData
-	k.mu.byData = nil
-	k.mu.Unlock()
-	h.releaseSuccessors(us, nil) // what was lost is found out from the data
-}
-
 // kernelOver lets the tasks of the sub-graph go, once the kernel of the owner
 // has returned; it reports whether there are any. Then the owner goes on when
 // they have ended.
-func (g *Subgraph) kernelOver(h *releaser, t *task, e ending) bool {
+func (g *Subgraph) kernelOver(h *releaser, t *task, e taskEnd) bool {
 	rt := g.owner.job.rt
 	t.x.locks.Release(h.c) // tasks of the sub-graph take them for themselves
 	t.x.place.Release()
@@ -324,6 +314,7 @@ func (g *Subgraph) kernelOver(h *releaser, t *task, e ending) bool {
 	g.held = nil
 	h.releaseSuccessors(held, e.f)
 	if g.live > 0 {
+		g.owner.advance(children)
 		g.rest = &e
 		g.owner.job.halfEnded()
 		return true

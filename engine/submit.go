@@ -232,7 +232,7 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 		if keep.id == 0 {
 			keep.id = j.submitted + 1
 		}
-		keep.setRecord(t)
+		keep.begin(sub, t)
 		if keep.opts != nil {
 			waits += keep.opts.attach(sub, t, s)
 		}

@@ -23,8 +23,7 @@ type Task struct {
 	times atomic.Pointer[taskTimes] // with Options.Profile
 	mu    struct {
 		sync.Mutex
-		ending     bool // too late to make its end wait
-		ended      bool // its successors are released
+		phase      phase // how far it has come, see advance; below submitted under the submission lock, too
 		err        error
 		failure    *failure
 		successors []*task
@@ -34,15 +33,14 @@ type Task struct {
 		t          *task     // its record, from its submission to its end
 		ends       int       // how many things its end waits for
 		lost       *failure  // one of them did not run
-		released   bool      // its data, as far as the order in its sub-graph goes
 		byData     []*task   // those of successors that wait for its data only
 		sub        *Subgraph // that it owns
-		rest       *ending   // its kernel is over, its end waits
+		rest       *taskEnd  // in phase endWaits
 	}
 }
 
-// ending is what is left to do for a task whose kernel is over.
-type ending struct {
+// taskEnd is how a task whose kernel is over ends.
+type taskEnd struct {
 	f        *failure
 	err      error
 	epilogue bool // it ran, or will not
@@ -84,7 +82,7 @@ func (t *Task) Err() error {
 // or when ctx ends; or with a *StuckError as Job.Wait does. A task that is
 // prepared only is a *NotSubmittedError.
 func (t *Task) Wait(ctx context.Context) error {
-	if t.opts != nil && t.opts.isPrepared(t.job.rt) {
+	if t.phase() < submitted {
 		return &NotSubmittedError{Task: t}
 	}
 	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.public == t })
@@ -94,14 +92,14 @@ func (t *Task) Wait(ctx context.Context) error {
 func (t *Task) addSuccessor(sub datamgr.Submission, u *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.ended {
+	if t.mu.phase == ended {
 		if t.mu.failure != nil {
 			u.x.lost.Store(t.mu.failure)
 		}
 		return false
 	}
 	if sp := t.opts; sp != nil {
-		if sp.prepared {
+		if t.mu.phase < submitted {
 			sp.list.add(sub, u)
 			return true
 		}
@@ -142,8 +140,10 @@ func (t *Task) waiters() []*task {
 	return us
 }
 
-func (t *Task) setRecord(r *task) {
+// begin records the submission of t, or of its next round, whose record is r.
+func (t *Task) begin(_ datamgr.Submission, r *task) {
 	t.mu.Lock()
+	t.advanceLocked(submitted)
 	t.mu.t = r
 	t.mu.Unlock()
 }
@@ -153,51 +153,6 @@ func (t *Task) record() *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.mu.t
-}
-
-// The state of a kept task.
-
-// TaskState is a point in the life of a task.
-type TaskState uint8
-
-// The states of a task, in the order in which it goes through them. One that
-// repeats goes from StateEnding back to StateWaiting.
-const (
-	StatePrepared TaskState = iota // not submitted
-	StateWaiting                   // for data, tasks, gates, tags, or its place on a worker
-	StateReady                     // waits for a worker, or for locks
-	StateRunning                   // a worker has it
-	StateEnding                    // its kernel is over; its sub-graph, end dependencies or hooks are not
-	StateEnded                     // Wait returns
-)
-
-var stateNames = [...]string{"prepared", "waiting", "ready", "running", "ending", "ended"}
-
-// String returns the name of s.
-func (s TaskState) String() string { return stateNames[min(int(s), len(stateNames)-1)] }
-
-// State returns what the task does at this moment.
-func (t *Task) State() TaskState {
-	rt := t.job.rt
-	sub := rt.reg.Lock()
-	defer sub.Unlock()
-	t.mu.Lock() // before it ends its record is not used for others
-	defer t.mu.Unlock()
-	r := t.mu.t
-	switch {
-	case t.Done():
-		return StateEnded
-	case t.opts != nil && t.opts.prepared:
-		return StatePrepared
-	case r == nil || t.mu.ended || t.mu.ending || t.mu.rest != nil || t.mu.sub != nil && t.mu.sub.over:
-		return StateEnding
-	case r.Waits():
-		return StateWaiting
-	}
-	if rt.anyWorker(func(w *worker) bool { return w.runs(&r.Waiter) }) {
-		return StateRunning
-	}
-	return StateReady
 }
 
 // Prepared tasks: named before they are submitted, so that others can wait for
@@ -210,7 +165,7 @@ func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
 	if s == nil {
 		s = &TaskSpec{}
 	}
-	sp := &taskOptions{TaskOptions: o, prepared: true, spec: s.clone()}
+	sp := &taskOptions{TaskOptions: o, spec: s.clone()}
 	t := j.newKept(sp)
 	sp.list = waitlist{job: j, task: t}
 	sub := j.rt.reg.Lock()
@@ -234,8 +189,7 @@ func (t *Task) DependOn(deps ...Dependency) error {
 	rt := t.job.rt
 	sub := rt.reg.Lock()
 	defer sub.Unlock()
-	switch {
-	case t.opts == nil || !t.opts.prepared || t.opts.submitting:
+	if t.phase() != prepared {
 		return &SubmittedError{Task: t}
 	}
 	if err := rt.checkAfter(sub, deps); err != nil {
@@ -264,9 +218,9 @@ func (sp *taskOptions) name(_ datamgr.Submission, t *Task, deps []Dependency) {
 func (t *Task) Submit() error {
 	rt := t.job.rt
 	sub := rt.reg.Lock()
-	ok := t.opts != nil && t.opts.prepared && !t.opts.submitting
+	ok := t.phase() == prepared
 	if ok {
-		t.opts.submitting = true
+		t.advance(submitting)
 	}
 	sub.Unlock()
 	if !ok {
@@ -275,26 +229,24 @@ func (t *Task) Submit() error {
 	err := t.job.submitSpecial(&t.opts.spec, t)
 	if err != nil {
 		sub = rt.reg.Lock()
-		t.opts.submitting = false
+		t.advance(prepared)
 		sub.Unlock()
 	}
 	return err
 }
 
-func (sp *taskOptions) isPrepared(rt *Runtime) bool {
-	sub := rt.reg.Lock()
-	defer sub.Unlock()
-	return sp.prepared
-}
+// wasPrepared reports whether NewTask made the task, so that others may wait for it
+// before its submission.
+func (sp *taskOptions) wasPrepared() bool { return sp.list.task != nil }
 
-// submitted records the submission of t: tasks that waited for it on a list now wait for
-// its end.
-func (t *Task) submitted(sub datamgr.Submission) {
+// moveWaiting is called at the submission of t: tasks that waited for it on a list now
+// wait for its end.
+func (t *Task) moveWaiting(sub datamgr.Submission) {
 	sp := t.opts
-	if !sp.prepared {
+	if !sp.wasPrepared() {
 		return
 	}
-	sp.prepared, sp.named = false, nil
+	sp.named = nil
 	waiting := sp.list.waiting
 	sp.list.waiting = nil
 	t.job.forget(sub, &sp.list)

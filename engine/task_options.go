@@ -94,7 +94,6 @@ var emptyCodelet = &Codelet{Name: "empty", Traits: &Traits{Nowhere: true}}
 type taskOptions struct {
 	TaskOptions
 	nowhere bool // no kernel
-	begun   bool // the prologue ran
 
 	can      []*sched.Set // by implementation: workers that can execute it; nil: all
 	sequence *sequence    // of the place
@@ -102,14 +101,12 @@ type taskOptions struct {
 	size     int          // how many workers it has
 	gang     *gang        // those, from when it starts
 
-	spec       TaskSpec // of prepared and repeating tasks
-	round      int64    // that was submitted last, from 1
-	stopped    atomic.Bool
-	dropped    bool     // the round did not run: Stop was called
-	prepared   bool     // guarded by the submission lock: not submitted yet
-	submitting bool     // guarded by the submission lock
-	list       waitlist // tasks and callers that wait for a prepared task
-	named      []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
+	spec    TaskSpec // of prepared and repeating tasks
+	round   int64    // that was submitted last, from 1
+	stopped atomic.Bool
+	dropped bool     // the round did not run: Stop was called
+	list    waitlist // tasks and callers that wait for a prepared task
+	named   []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
 }
 
 // SubmitWith is SubmitTask for a task that is more than a kernel on data. A
@@ -173,7 +170,7 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	if err == nil {
 		err = keep.opts.admissible(sub, j, &spec)
 	}
-	if err == nil && keep.opts.prepared {
+	if err == nil && keep.opts.wasPrepared() {
 		if way := spec.closes(sub, keep.opts.list.waiting); way != nil {
 			err = keep.circle(way)
 		}
@@ -186,7 +183,7 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	var h *releaser
 	if err == nil {
 		t = keep.record() // held back, so still its record
-		keep.submitted(sub)
+		keep.moveWaiting(sub)
 		if keep.opts.Repeat != nil {
 			keep.opts.keepTags(sub, 1)
 		}
@@ -287,11 +284,11 @@ func (h *releaser) runSpecial(t *task) {
 		return
 	}
 	sp := x.public.opts
-	if sp.begun {
+	if x.public.phase() == begun { // it is back, with the locks that it missed
 		h.runWithoutKernel(t)
 		return
 	}
-	sp.begun = true
+	x.public.advance(begun)
 	if h.refused(t) {
 		return
 	}
