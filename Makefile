@@ -22,10 +22,10 @@ staticcheck:
 race:
 	$(GO) test -race ./engine/... ./datamgr/... ./lang/... ./tests/...
 
-## invariants: random programs of the engine, built with the tag invariants: it checks what the code relies on (internal/invariants)
+## invariants: random programs of the engine, built with the tag invariants: it checks what the code relies on (datamgr/invariants)
 invariants:
-	$(GO) vet -tags invariants ./internal/... ./engine/... ./datamgr/...
-	$(GO) test -tags invariants ./internal/... ./engine ./datamgr -run 'TestInvariants|TestViolated|TestRandom|TestHammer'
+	$(GO) vet -tags invariants ./engine/... ./datamgr/...
+	$(GO) test -tags invariants ./engine ./datamgr ./datamgr/invariants -run 'TestInvariants|TestViolated|TestRandom|TestHammer'
 
 ## conformance: every case with 1, 2, 4, 8 workers under every policy, REPEAT times, under the race detector; on one machine with MACHINE=sim:cpu8gpu4 or MACHINE=opencl, with so many bytes of main memory with RAM=65536
 MACHINE ?=

@@ -3,7 +3,7 @@ package engine
 // The life of a kept task: its phases, and what Task.State reports of them.
 
 import (
-	"github.com/starpush/starpush/internal/invariants"
+	"github.com/starpush/starpush/datamgr/invariants"
 )
 
 // phase is how far a kept task has come, by what the Task itself must know. Waiting, ready

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/starpush/starpush/internal/invariants"
+	"github.com/starpush/starpush/datamgr/invariants"
 )
 
 // TestPhases walks the table of phases.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/internal/invariants"
+	"github.com/starpush/starpush/datamgr/invariants"
 )
 
 // kind is the purpose of a task. Internal tasks have no codelet.

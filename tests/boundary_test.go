@@ -28,7 +28,6 @@ var layers = [][]string{
 	{"engine"},
 	{"datamgr"},
 	{"accel"},
-	{"internal"},
 }
 
 // homes says which folders may import a third-party package. Tests may also
@@ -78,7 +77,7 @@ var below = map[string]string{"engine/perf": "engine", "engine/sched": "engine"}
 // topLevel lists the names allowed at the top of the repository.
 var topLevel = []string{
 	"go.mod", "go.sum", "lang", "engine", "datamgr", "accel", "stdlib", "cmd", "scripts", "tests",
-	"docs", "examples", "internal",
+	"docs", "examples",
 	"README.md", "LICENSE", "RATIONALE.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile",
 	".ci", ".git", ".git-blame-ignore-revs", ".gitignore", ".gitattributes", ".github",
 }
@@ -188,9 +187,7 @@ func TestBoundaryRules(t *testing.T) {
 		{"cmd/starpush/cli", "github.com/fatih/color", false, true},
 		{"cmd/starpush/cli", module + "/scripts", false, true},
 		{"lang", module + "/scripts", false, false},
-		{"datamgr", module + "/internal/invariants", false, true},
-		{"engine", module + "/internal/invariants", false, true},
-		{"internal/invariants", module + "/accel", false, false},
+		{"engine", module + "/datamgr/invariants", false, true},
 		{"lang", "fmt", false, true},
 		{"engine", module + "/engine/perf", false, true},
 		{"cmd/starpush/cli", module + "/engine/perf", false, true},
