@@ -17,6 +17,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/datamgr/invariants"
 )
 
 const (
@@ -530,21 +531,34 @@ func (c *memberCount) joining(sub Submission, m AccessMode) int32 {
 }
 
 // join adds members to an epoch that has not ended.
-func (c *memberCount) join(n int32) { c.n.Add(n) }
+func (c *memberCount) join(n int32) {
+	if now := c.n.Add(n); invariants.Enabled && now <= n {
+		invariants.Violated("a member joins an epoch that has ended: its count was %d", now-n)
+	}
+}
 
 // leave takes n members away and reports whether the epoch has ended. Then the caller
 // owns it.
-func (c *memberCount) leave(n int32) bool { return c.n.Add(-n) == 0 }
+func (c *memberCount) leave(n int32) bool { return c.take(n) == 0 }
 
 // parentEnded is leave for the fragment that was split to make the epoch's fragment.
-func (c *memberCount) parentEnded() bool { return c.n.Add(-countParent) == 0 }
+func (c *memberCount) parentEnded() bool { return c.take(countParent) == 0 }
 
 // seal records that the epoch is no longer the last of its fragment: it has a successor,
 // or its fragment was split. It reports whether the epoch has ended; then the caller owns
 // it.
 func (c *memberCount) seal(sub Submission) bool {
 	c.settle(sub)
-	return c.n.Add(-countLast) == 0
+	return c.take(countLast) == 0
+}
+
+// take subtracts n from c and returns what is left.
+func (c *memberCount) take(n int32) int32 {
+	left := c.n.Add(-n)
+	if invariants.Enabled && left < 0 {
+		invariants.Violated("the count of an epoch is %d, after %d left it", left, n)
+	}
+	return left
 }
 
 // idle reports whether the epoch, the last of its fragment, is active and has no members.

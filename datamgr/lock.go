@@ -17,6 +17,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/invariants"
 )
 
 // accessLock excludes accesses to a fragment, and to the pieces it is split
@@ -192,6 +194,9 @@ func (l *accessLock) release(exclusive bool, c *Completer) {
 		l.leaveLocked()
 	} else {
 		l.mu.readers--
+		if invariants.Enabled && l.mu.readers < 0 {
+			invariants.Violated("lock %d is released by a reader that does not hold it", l.id)
+		}
 	}
 	l.wakeLocked(c)
 	l.mu.Unlock()
@@ -200,6 +205,9 @@ func (l *accessLock) release(exclusive bool, c *Completer) {
 // leaveLocked ends the caller's exclusive ownership of l: tasks in the handoff queue
 // move to the queue, in front of those of their priority.
 func (l *accessLock) leaveLocked() {
+	if invariants.Enabled && !l.mu.writer {
+		invariants.Violated("lock %d is released by a task that does not hold it", l.id)
+	}
 	l.mu.writer = false
 	l.shutLocked()
 	l.handoffQueue.append(&l.mu.queue.back)
@@ -247,6 +255,9 @@ func (l *accessLock) pass(c *Completer) {
 func (l *accessLock) endGrace(c *Completer) {
 	l.mu.Lock()
 	l.mu.grace--
+	if invariants.Enabled && l.mu.grace < 0 {
+		invariants.Violated("lock %d: a grace ends that did not begin", l.id)
+	}
 	l.wakeLocked(c)
 	l.mu.Unlock()
 }

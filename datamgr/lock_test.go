@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/datamgr/invariants"
 )
 
 // locked registers data with unordered accesses: all accesses take its lock.
@@ -328,5 +329,51 @@ func TestGraceEnds(t *testing.T) {
 		if !h.f0.lock.idle() {
 			t.Errorf("next %v: the lock is still taken", next)
 		}
+	}
+}
+
+// In a build with the tag invariants, counts and locks that are given back more often than
+// they were taken panic.
+func TestInvariants(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("a build without the tag invariants")
+	}
+	count := func(n int32) *memberCount {
+		c := new(memberCount)
+		c.set(n)
+		return c
+	}
+	c := registry().NewCompleter()
+	read := func() *accessLock { // a lock of its own for each case: one that panics stays locked
+		l := &accessLock{}
+		l.mu.readers, l.mu.grace = 2, 1
+		return l
+	}
+	for _, tt := range []struct {
+		name     string
+		violates bool
+		do       func()
+	}{
+		{"leave", false, func() { count(countLast + countMember).leave(1) }},
+		{"leave without members", true, func() { count(0).leave(1) }},
+		{"leave twice at once", true, func() { count(countMember).leave(2) }},
+		{"parent ends twice", true, func() { count(0).parentEnded() }},
+		{"join", false, func() { count(countLast).join(batchSize) }},
+		{"join after the end", true, func() { count(0).join(1) }},
+		{"join a free epoch", true, func() { e := count(0); e.free(); e.join(batchSize) }},
+		{"release of a reader", false, func() { read().release(false, c) }},
+		{"release of no reader", true, func() { new(accessLock).release(false, c) }},
+		{"release of a reader that writes", true, func() { read().release(true, c) }},
+		{"end of a grace", false, func() { read().endGrace(c) }},
+		{"end of no grace", true, func() { new(accessLock).endGrace(c) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			defer func() {
+				if got := recover(); (got != nil) != tt.violates {
+					t.Errorf("panic %v, want one: %v", got, tt.violates)
+				}
+			}()
+			tt.do()
+		})
 	}
 }
