@@ -581,23 +581,17 @@ func (g *Registry) FetchAhead(m *FetchRequest, to int) {
 	if !n.bounded || n.lost.Load() != nil {
 		return
 	}
-	for again := true; ; again = false {
-		missing := int64(0) // as of now: the task may have its memory meanwhile
-		for _, hs := range [][]*Handle{m.Reads, m.Writes} {
-			for _, h := range hs {
-				missing += managed(h).MissingBytes(to)
-			}
+	missing := int64(0) // as of now: the task may have its memory meanwhile
+	for _, hs := range [][]*Handle{m.Reads, m.Writes} {
+		for _, h := range hs {
+			missing += managed(h).MissingBytes(to)
 		}
-		if missing > n.room() {
-			n.saveFor(missing, m.Keep)
-		}
-		n.enter()
-		for n.room() < missing && n.evictBut(m.Keep) {
-		}
-		if n.room() >= missing || !again {
-			break
-		}
-		n.leave() // a hint may have taken the room meanwhile, so that nothing was saved
+	}
+	if missing > n.room() {
+		n.saveFor(missing, m.Keep)
+	}
+	n.enter()
+	for n.room() < missing && n.evictBut(m.Keep) {
 	}
 	ins := make([]*instance, len(m.Reads))
 	for i, h := range m.Reads {
