@@ -195,88 +195,6 @@ func nodeInfo(m accel.Memory) NodeInfo {
 	return NodeInfo{Name: m.Name(), Capacity: m.Capacity(), Allocated: m.Allocated()}
 }
 
-// whereItFits takes the workers out of allowed, nil for all, on whose node the task
-// does not fit even if it is alone there.
-func (rt *Runtime) whereItFits(sub datamgr.Submission, s *TaskSpec, allowed *sched.Set) (*sched.Set, error) {
-	if c := s.Codelet; c.Traits != nil && c.Traits.Nowhere {
-		return allowed, nil
-	}
-	for _, op := range s.Operands {
-		if !rt.reg.Owns(op.Handle) {
-			return allowed, nil // an error that others find
-		}
-	}
-	if err := rt.checkApart(s); err != nil {
-		return nil, err
-	}
-	lost := rt.lost.Load()
-	none := lost // nodes that will not do
-	for n := range rt.nodes {
-		if rt.reg.Bounded(n) && none&(1<<n) == 0 && !rt.reg.Fits(s.Operands, n) {
-			none |= 1 << n
-		}
-	}
-	every := true
-	for _, arch := range rt.archs {
-		every = every && len(s.Codelet.impls(arch)) > 0
-	}
-	look := rt.verify != nil && len(rt.archs) > 1 // at what kernels do: only where they are functions of this process
-	pins := pinned(s)
-	if none == 0 && every && !look && !pins {
-		return allowed, nil
-	}
-	var left []int
-	// workers that have an implementation, those that have the pinned operands at hand, and those that are not lost
-	able, near, alive := false, false, false
-	for w, k := range rt.workers {
-		if allowed != nil && !allowed.Has(w) || len(s.Codelet.impls(k.arch)) == 0 {
-			continue
-		}
-		able = true
-		if pins && !k.takes(s) {
-			continue
-		}
-		near = true
-		alive = alive || lost&(1<<k.node) == 0
-		if none&(1<<k.node) == 0 {
-			left = append(left, w)
-		}
-	}
-	if look {
-		here := slices.DeleteFunc(slices.Clone(left), func(w int) bool { return rt.workers[w].arch != cpuArch })
-		if len(here) > 0 {
-			left = here
-		}
-	}
-	switch {
-	case left != nil:
-		return rt.workerSet(sub, left)
-	case !able:
-		return nil, &NoImplementationError{Codelet: s.Codelet, Archs: rt.archs}
-	case !near:
-		return nil, rt.pinError(s)
-	case !alive:
-		return nil, &LostWorkersError{Codelet: s.Codelet}
-	}
-	return nil, rt.tooLarge(s, allowed)
-}
-
-// onOneNode takes the workers out of ws, nil for all, that are not on the node of
-// the first: kernels of a parallel task share memory.
-func (rt *Runtime) onOneNode(ws []int) []int {
-	if rt.devices == nil {
-		return ws
-	}
-	if ws == nil {
-		for w := range rt.workers {
-			ws = append(ws, w)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(ws), func(w int) bool {
-		return w >= 0 && w < len(rt.workers) && ws[0] >= 0 && ws[0] < len(rt.workers) && rt.workers[w].node != rt.workers[ws[0]].node
-	})
-}
-
 // setWays tells the data what copies between nodes cost.
 func (rt *Runtime) setWays() {
 	t := rt.opt.Bus
@@ -336,48 +254,6 @@ func (rt *Runtime) when(t *task) int64 {
 	}
 	const most = 1 << 21
 	return order - int64(max(min(t.Priority, most), -most))<<40
-}
-
-// LostWorkersError says that all workers that may run a task are those of devices
-// that are lost.
-type LostWorkersError struct{ Codelet *Codelet }
-
-func (e *LostWorkersError) Error() string {
-	return fmt.Sprintf("the devices that may run a task of %s are lost: let it run on other workers", e.Codelet.Name)
-}
-
-// tooLarge is the error for a task that fits none of the nodes where it may run.
-func (rt *Runtime) tooLarge(s *TaskSpec, allowed *sched.Set) error {
-	e := &TooLargeError{Codelet: s.Codelet}
-	nodes := rt.Nodes()
-	for w := range rt.workers {
-		on := rt.workers[w].node
-		if n := nodes[on]; (allowed == nil || allowed.Has(w)) && !slices.Contains(e.Nodes, n) {
-			e.Nodes = append(e.Nodes, n)
-			e.Bytes = max(e.Bytes, rt.reg.Needs(s.Operands, on))
-		}
-	}
-	return e
-}
-
-// TooLargeError says that the data of a task does not fit the memory of any worker
-// that may run it.
-type TooLargeError struct {
-	Codelet *Codelet
-	Bytes   int64      // that it needs at once
-	Nodes   []NodeInfo // where it may run
-}
-
-func (e *TooLargeError) Error() string {
-	text := fmt.Sprintf("a task of %s needs %s at once", e.Codelet.Name, accel.Bytes(e.Bytes))
-	for i, n := range e.Nodes {
-		sep := ", and "
-		if i > 0 {
-			sep = ", "
-		}
-		text += fmt.Sprintf("%s%s has %s", sep, n.Name, accel.Bytes(n.Capacity))
-	}
-	return text + ": let it run on other workers, or work on smaller parts"
 }
 
 // Main memory that devices copy from and to by themselves.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -385,6 +386,63 @@ func (e *NoWorkerError) Error() string {
 	}
 	return fmt.Sprintf("the task is restricted to workers %v; there are workers 0 to %d", e.Workers, e.Have-1)
 }
+
+// PinError says that no worker that may run a task can use its operands where they
+// are pinned.
+type PinError struct {
+	Operand int // the first pinned operand
+	Node    NodeInfo
+	Codelet *Codelet
+}
+
+func (e *PinError) Error() string {
+	return fmt.Sprintf("operand %d of %s is pinned to %s, and no worker that may run the task can use it there; leave the pin out, or let the task run on other workers", e.Operand, e.Codelet.Name, e.Node.Name)
+}
+
+// TooLargeError says that the data of a task does not fit the memory of any worker
+// that may run it.
+type TooLargeError struct {
+	Codelet *Codelet
+	Bytes   int64      // that it needs at once
+	Nodes   []NodeInfo // where it may run
+}
+
+func (e *TooLargeError) Error() string {
+	text := fmt.Sprintf("a task of %s needs %s at once", e.Codelet.Name, accel.Bytes(e.Bytes))
+	for i, n := range e.Nodes {
+		sep := ", and "
+		if i > 0 {
+			sep = ", "
+		}
+		text += fmt.Sprintf("%s%s has %s", sep, n.Name, accel.Bytes(n.Capacity))
+	}
+	return text + ": let it run on other workers, or work on smaller parts"
+}
+
+// LostWorkersError says that all workers that may run a task are those of devices
+// that are lost.
+type LostWorkersError struct{ Codelet *Codelet }
+
+func (e *LostWorkersError) Error() string {
+	return fmt.Sprintf("the devices that may run a task of %s are lost: let it run on other workers", e.Codelet.Name)
+}
+
+// SizeError says that a task cannot have the number of workers it asks for.
+type SizeError struct {
+	Size, Max int    // workers asked for, and the most there can be
+	Message   string // the whole error
+}
+
+func (e *SizeError) Error() string { return e.Message }
+
+// PlaceError says that a task cannot have its place in the sequence of a worker.
+type PlaceError struct {
+	Place   int64  // TaskOptions.Place
+	Worker  int    // -1: none was named
+	Message string // the whole error
+}
+
+func (e *PlaceError) Error() string { return e.Message }
 
 // Failures: what is known about a task that did not run to its end, shared by
 // everything that is lost because of it.

@@ -169,17 +169,6 @@ func (rt *Runtime) NewJob(ctx context.Context, o JobOptions) *Job {
 // Runtime returns the runtime that the job runs on.
 func (j *Job) Runtime() *Runtime { return j.rt }
 
-// open reports why the job takes nothing more, if so.
-func (j *Job) open(_ datamgr.Submission) error {
-	if j.refuse != nil {
-		return j.refuse
-	}
-	if j.closed || j.rt.closed {
-		return ErrClosed
-	}
-	return nil
-}
-
 // Cancel drops the tasks submitted so far that have not started. The Context of running
 // kernels ends with cause, and they can add no more tasks to their sub-graphs. The
 // results of dropped tasks are lost, as if they had failed with cause; other data stays
@@ -451,30 +440,6 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 	sub.Unlock()
 	rt.returnReleaser(hd)
 	return err
-}
-
-// mayEnd is open for what only ends data: that is allowed after the job's
-// context ended, so that hosts can clean up.
-func (j *Job) mayEnd(sub datamgr.Submission, k kind) error {
-	if j.closed || j.rt.closed {
-		return ErrClosed
-	}
-	if k == unregisterTask {
-		return nil
-	}
-	return j.open(sub)
-}
-
-// alive reports that h, operand i, is dead or another runtime's, if so.
-func (rt *Runtime) alive(i int, h *datamgr.Handle) error {
-	if !rt.reg.Owns(h) {
-		return &ModeError{Operand: max(i, 0), Handle: h, Other: -1,
-			Message: describe(h) + " was registered with another runtime; register it with the one that uses it, or copy it there"}
-	}
-	if at, ended, dead := h.Death(); dead {
-		return &DeadHandleError{Operand: i, Handle: h, At: at, Ended: ended}
-	}
-	return nil
 }
 
 func first(at []*Site) *Site {

@@ -13,6 +13,14 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
+// nodeFor is where a task on the worker has an operand.
+func (w *worker) nodeFor(op *Operand) int {
+	if op.Pin == datamgr.PinTo(0) {
+		return 0
+	}
+	return w.node
+}
+
 // preparePrivate makes operand i, SCRATCH, the worker's k-th private memory.
 func (w *worker) preparePrivate(k, i int, op *Operand) error {
 	p, err := w.workspace(k, op.Handle)

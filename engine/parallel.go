@@ -4,7 +4,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,69 +30,6 @@ const (
 // String returns the name of p.
 func (p Parallelism) String() string {
 	return [...]string{"single", "fork-join", "SPMD"}[min(p, 2)]
-}
-
-// SizeError says that a task cannot have the number of workers it asks for.
-type SizeError struct {
-	Size, Max int    // workers asked for, and the most there can be
-	Message   string // the whole error
-}
-
-func (e *SizeError) Error() string { return e.Message }
-
-// choose sets the number of workers of a task and checks that they exist.
-func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
-	rt, c := j.rt, s.Codelet
-	var tr Traits
-	if c.Traits != nil {
-		tr = *c.Traits
-	}
-	sp.size = sp.Size
-	if tr.Parallel != Single {
-		s.Workers = rt.onOneNode(s.Workers)
-	}
-	have := len(rt.workers)
-	if s.Workers != nil {
-		seen := map[int]bool{}
-		for _, w := range s.Workers {
-			seen[w] = true
-		}
-		have = len(seen)
-	}
-	fail := func(max int, format string, args ...any) error {
-		return &SizeError{Size: sp.Size, Max: max, Message: fmt.Sprintf("a task of %s on %d workers: ", c.Name, sp.Size) + fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case tr.Parallel > SPMD:
-		return fail(0, "the codelet has an unknown kind of parallelism, %d", tr.Parallel)
-	case sp.Size < 0:
-		return fail(have, "the number must be positive, or 0 for as many as there are")
-	case tr.Parallel == Single:
-		sp.size = 1
-		if sp.Size > 1 {
-			return fail(1, "its kernels run on one; set Traits.Parallel if they can use more")
-		}
-		return nil
-	case tr.MaxWorkers > 0 && sp.Size > tr.MaxWorkers:
-		return fail(tr.MaxWorkers, "its codelet can use %d at most", tr.MaxWorkers)
-	case j.opt.MaxWorkers > 0 && sp.Size > j.opt.MaxWorkers:
-		return fail(j.opt.MaxWorkers, "its job can use %d at most", j.opt.MaxWorkers)
-	case rt.opt.Sequential:
-		if sp.Size > MaxWorkers {
-			return fail(MaxWorkers, "there can be %d", MaxWorkers)
-		}
-	case sp.Size > have:
-		return fail(have, "it may run on %d; ask for fewer, or 0 for as many as there are", have)
-	}
-	if sp.size == 0 {
-		if sp.size = have; tr.MaxWorkers > 0 {
-			sp.size = min(have, tr.MaxWorkers)
-		}
-		if j.opt.MaxWorkers > 0 {
-			sp.size = min(sp.size, j.opt.MaxWorkers)
-		}
-	}
-	return nil
 }
 
 // part is what a kernel of a parallel task sees of the others.

@@ -314,13 +314,6 @@ func (rt *Runtime) SetWriteThrough(h *datamgr.Handle, nodes ...int) error {
 	return err
 }
 
-func (rt *Runtime) checkNode(n int) error {
-	if nodes := rt.Nodes(); n < 0 || n >= len(nodes) {
-		return &NoNodeError{Node: n, Nodes: nodes}
-	}
-	return nil
-}
-
 // writeThrough brings what t has written where it is to be.
 func (rt *Runtime) writeThrough(t *task) {
 	if t.kind == invalidateTask || t.kind == unregisterTask {

@@ -190,57 +190,11 @@ func (h *releaser) resubmit(t *task, e taskEnd) {
 	h.retire(t)
 }
 
-// queue gives the policy t, a round that is ready, as if the program had submitted it
-// just now: a worker that went on with it, as with what its tasks release, would never
-// come to anything else, nor would a program that submits a task without a kernel.
-func (h *releaser) queue(t *task) {
-	sub := h.rt.reg.Lock()
-	h.rt.pushOutside(sub, t)
-	sub.Unlock()
-}
-
 // forgetSubgraph makes the next round have one of its own.
 func (t *Task) forgetSubgraph() {
 	t.mu.Lock()
 	t.mu.sub = nil
 	t.mu.Unlock()
-}
-
-// checkLast reports that s would wait for the last round of a task that repeats, and
-// uses data of the rounds: the next one would come behind it there, and each would
-// wait for the other.
-func checkLast(sub datamgr.Submission, s *TaskSpec, keep *Task) error {
-	if s.Unordered || keep != nil && keep.opts != nil && keep.opts.Repeat != nil {
-		return nil
-	}
-	for _, d := range s.After {
-		k, ok := d.(*Task)
-		if !ok || k.opts == nil || k.opts.Repeat == nil || k.opts.stopped.Load() || k.opts.spec.Unordered || k.over() {
-			continue
-		}
-		for _, x := range s.Operands {
-			for _, y := range k.opts.spec.Operands {
-				if _, orders := conflict(x, y); orders && !sub.Unordered(x.Handle) && !sub.Unordered(y.Handle) {
-					return &RepeatError{Task: k, What: "a task behind its last round that uses " + describe(x.Handle) + " before its next round can",
-						remedy: "stop it first, or wait for it and then submit that task"}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// checkNext reports that the next round of k would come behind a task that waits,
-// however indirectly, for the last one.
-func (k *Task) checkNext(sub datamgr.Submission) error {
-	k.mu.Lock()
-	us := slices.Clone(k.mu.successors)
-	k.mu.Unlock()
-	if way := k.opts.spec.closes(sub, us); way != nil {
-		return &RepeatError{Task: k, What: fmt.Sprintf("another round: it would come behind task %s, which waits for the last one",
-			k.circle(way).text[1]), remedy: "stop it before that task is submitted, or submit that task when it has ended"}
-	}
-	return nil
 }
 
 // over reports whether those that wait for t have been released.

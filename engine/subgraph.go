@@ -207,51 +207,6 @@ func (g *Subgraph) share(_ datamgr.Submission, ops []Operand) {
 	}
 }
 
-// check checks operand i of a task of the sub-graph.
-func (g *Subgraph) check(_ datamgr.Submission, i int, op *Operand, s *TaskSpec) error {
-	h := op.Handle
-	fail := func(format string, args ...any) error {
-		return &SubgraphError{Operand: i, Handle: h, Message: describe(h) + fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case op.Mode == iface.Scratch:
-		return nil
-	case op.Mode == iface.Redux:
-		return fail(" is REDUX in a sub-graph; use COMMUTE or RW there")
-	case s.Unordered || s.Operands[i].Unordered:
-		return fail(" is used without order in a sub-graph, whose tasks are ordered by their data; leave the option out")
-	}
-	used := false
-	for _, o := range g.t.operands() {
-		if !h.Within(o.Handle) {
-			used = used || h.Overlaps(o.Handle)
-			continue
-		}
-		switch {
-		case o.Unordered || o.Mode == iface.Commute || o.Mode == iface.Redux || o.Mode == iface.Scratch:
-			used = true
-		case op.Mode == iface.R || o.Mode.Writes():
-			return nil
-		default:
-			return fail(" is %v in a task of the sub-graph, and its owner only reads it; declare it RW there", op.Mode)
-		}
-	}
-	if used {
-		return fail(" does not lie within one operand of the sub-graph's owner that is R, W or RW there, and in order; the owner must declare what its sub-graph uses")
-	}
-	return fail(" is no operand of the sub-graph's owner, nor part of one; the owner must declare what its sub-graph uses")
-}
-
-// mayWait checks what a task of the sub-graph waits for explicitly: a task from
-// elsewhere might wait for the owner.
-func (g *Subgraph) mayWait(d Dependency) error {
-	if k, ok := d.(*Task); ok && (k.opts == nil || k.opts.parent != g) {
-		return &SubgraphError{Operand: -1, Message: fmt.Sprintf(
-			"a task of a sub-graph cannot wait for task %d, which is not in it and might wait for its owner; let the owner wait for that task", k.ID())}
-	}
-	return nil
-}
-
 // use makes t, which uses op, wait for those submitted before that it conflicts
 // with.
 func (g *Subgraph) use(_ datamgr.Submission, t *task, op *Operand) (waits int32) {

@@ -3,13 +3,10 @@ package engine
 // Submission: operands, arguments, options, and the place of the call.
 
 import (
-	"fmt"
-	"slices"
 	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/sched"
 )
 
 // TaskSpec describes one task. Submit copies what it needs, so a caller may use
@@ -111,385 +108,96 @@ func (j *Job) submit(s *TaskSpec, keep *Task) error {
 	return err
 }
 
-// make makes the task and lets it go.
-func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) {
+// SubmitWith is SubmitTask for a task that is more than a kernel on data. A
+// TaskSpec without Codelet is a task without a kernel, see Traits.Nowhere.
+func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
+	sp := &taskOptions{TaskOptions: o}
+	t := j.newKept(sp)
+	if o.Repeat != nil && s != nil {
+		sp.spec = s.clone()
+	}
+	if err := j.submitSpecial(s, t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// submitSpecial submits a task that has options, or whose codelet is not plain.
+// keep is nil when the program forgets the task.
+func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
+	if s == nil {
+		return &NoImplementationError{}
+	}
 	rt := j.rt
-	if err := j.open(sub); err != nil {
+	if keep == nil {
+		keep = j.newKept(nil)
+	}
+	spec := *s
+	if spec.Codelet == nil {
+		if keep.opts == nil {
+			return &NoImplementationError{}
+		}
+		spec.Codelet = emptyCodelet
+		keep.opts.spec.Codelet = emptyCodelet
+	}
+	if keep.opts == nil {
+		keep.opts = &taskOptions{}
+	}
+	if err := keep.opts.check(&spec); err != nil {
 		return err
 	}
-	var allowed *sched.Set
-	if s.Workers != nil {
-		if allowed, err = rt.workerSet(sub, s.Workers); err != nil {
+	if err := rt.checkModes(&spec); err != nil {
+		return err
+	}
+	if spec.Codelet.Shape != nil {
+		if err := j.checkShape(&spec); err != nil {
 			return err
 		}
 	}
-	if rt.nodes > 1 {
-		if allowed, err = rt.whereItFits(sub, s, allowed); err != nil {
-			return err
-		}
-	}
-	plain := datamgr.Plain{Accesses: -1}
-	if keep == nil && s.After == nil && !s.Unordered && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
-		!(j.opt.Deterministic && fixes(s.Operands)) {
-		plain = sub.CountPlain(s.Operands)
-	} else if err := rt.checkAfter(sub, s.After); err != nil {
-		return err
-	} else if err := checkLast(sub, s, keep); err != nil {
+	if err := keep.opts.restrict(rt, &spec); err != nil {
 		return err
 	}
-	n := plain.Accesses
-	t := rt.newTask(sub, n > plainAcc || len(s.Operands) > plainOps)
-	t.job, t.codelet = j, s.Codelet
-	t.setOrigin(&s.Origin)
-	t.setArgs(s.Args)
-	if s.closure != nil {
-		t.setClosure(s.closure)
+	if err := keep.opts.choose(j, &spec); err != nil {
+		return err
 	}
-	t.Allowed = allowed
-	if p := s.Priority; p != 0 {
-		t.Priority = int32(max(min(p, 1<<30), -1<<30))
-		if !rt.ranked.Load() {
-			rt.ranked.Store(true)
+	keep.opts.spec.Workers = spec.Workers
+	sub := rt.reg.Lock()
+	var err error
+	if j.submitted >= j.look {
+		sub, err = j.keepPace(sub)
+	}
+	if err == nil {
+		err = keep.opts.admissible(sub, j, &spec)
+	}
+	if err == nil && keep.opts.wasPrepared() {
+		if way := spec.closes(sub, keep.opts.list.waiting); way != nil {
+			err = keep.circle(way)
 		}
 	}
-	var waits int32
-	if n >= 0 {
-		t.setOperands(s.Operands)
-		acc := t.accessSlots(n)
-		h := plain.Commuting
-		if n == 1 && h == nil {
-			// All is done before the access is registered, so that the record is not
-			// touched any more while it waits: 36 instead of 41 ns, and a chain takes
-			// 0.88 to 0.97 of the time. With more accesses, where one may end before the
-			// next is registered, it brings nothing.
-			j.count(sub, t, s)
-			t.ArmOne()
-			if sub.RegisterPlain(plain, &t.Waiter, s.Operands, acc) == 0 {
-				rt.pushOutside(sub, t)
-			}
-			return nil
-		}
-		if n >= heavyAccesses {
-			t.weigh(sub, n)
-		}
-		t.Arm()
-		waits = sub.RegisterPlain(plain, &t.Waiter, s.Operands, acc)
-		j.count(sub, t, s)
-		var one *datamgr.LockPlace
-		if h != nil {
-			one = t.lockPlace()
-			t.marks |= hasLock
-			one.InitSingle(sub, &t.Waiter, h, t.Allowed == nil && t.Priority == 0)
-		}
-		if t.Settle(waits) && (one == nil || !one.QueueSingle()) {
-			rt.pushOutside(sub, t)
-		}
-		return nil
+	if err == nil {
+		keep.opts.round = 1
+		err = j.make(sub, &spec, keep)
 	}
-	var parent *Subgraph
-	if keep != nil && keep.opts != nil {
-		parent = keep.opts.parent
-	}
-	for i := range s.Operands {
-		if h := s.Operands[i].Handle; !rt.reg.Owns(h) || !h.Alive() && parent == nil {
-			rt.unused(sub, t)
-			return rt.alive(i, h)
+	var t *task
+	var h *releaser
+	if err == nil {
+		t = keep.record() // held back, so still its record
+		keep.moveWaiting(sub)
+		if keep.opts.Repeat != nil {
+			keep.opts.keepTags(sub, 1)
 		}
+		h = rt.borrowReleaser() // under the lock: else the runtime looks quiet until t is let go
 	}
-	sub.Tidy(s.Operands)
-	x := t.extend()
-	t.setOperands(s.Operands)
-	x.name, x.color, x.flops, x.public, x.allUnordered = s.Name, s.Color, s.Flops, keep, s.Unordered
-	if parent != nil {
-		parent.share(sub, t.operands())
-	}
-	rt.share(sub, t)
-	ops := t.operands()
-	for i := range ops {
-		op := &ops[i]
-		if op.Mode == iface.Redux && !managed(op.Handle).CanReduce(sub) {
-			rt.unused(sub, t)
-			return &NoReductionError{Operand: i, Handle: s.Operands[i].Handle}
-		}
-		op.Unordered = op.Unordered || s.Unordered || sub.Unordered(op.Handle)
-	}
-	if parent != nil {
-		waits, err = parent.register(sub, t, s)
-	} else {
-		rt.closeGroups(sub, j, ops, t)
-		rt.initialise(sub, j, ops, t)
-		waits, err = rt.register(sub, t, datamgr.MergeOptions{InOrder: j.opt.Deterministic}, s.After)
-	}
+	sub.Unlock()
 	if err != nil {
-		rt.unused(sub, t)
+		if rt.opt.Sequential {
+			rt.drain() // reductions and copies that had to come before the task
+		}
 		return err
 	}
-	t.weigh(sub, int(t.nacc)+len(s.After))
-	if j.opt.Deterministic {
-		x.reserve(sub, ops)
+	if t.Done() {
+		h.c.Release(&t.Waiter)
 	}
-	if keep != nil {
-		if keep.id == 0 {
-			keep.id = j.submitted + 1
-		}
-		keep.begin(sub, t)
-		if keep.opts != nil {
-			waits += keep.opts.attach(sub, t, s)
-		}
-	}
-	j.count(sub, t, s)
-	if waits == 0 && keep != nil {
-		t.WaitsForNothing() // for Task.State
-	}
-	if t.Settle(waits) {
-		rt.pushOutside(sub, t)
-	}
+	rt.returnReleaser(h)
 	return nil
-}
-
-// count counts t, which s describes, and tells the listener.
-func (j *Job) count(sub datamgr.Submission, t *task, s *TaskSpec) {
-	rt := j.rt
-	j.submitted++
-	j.live++
-	t.Order = j.submitted
-	if j.stats != nil {
-		j.stats.submitted(sub, t.codelet)
-	}
-	if rt.nodes > 1 {
-		datamgr.Expect(t.operands(), rt.when(t))
-	}
-	if rt.hasListeners() {
-		rt.submittedEvent(sub, t, s.After)
-	}
-}
-
-// register registers the accesses of a general task and returns how many things
-// it waits for.
-func (rt *Runtime) register(sub datamgr.Submission, t *task, opt datamgr.MergeOptions, after []Dependency) (int32, error) {
-	x, ops := t.x, t.operands()
-	m, bad := sub.Merge(ops, opt)
-	if bad.Kind != datamgr.NoProblem {
-		return 0, problem(ops, bad)
-	}
-	x.needLocks, x.shared = m.Locks, m.Shared
-	acc := t.accessSlots(m.Ordered)
-	t.Arm()
-	waits := m.Register(sub, &t.Waiter, ops, acc)
-	x.unordered = m.Unordered(x.unordered[:0])
-	if x.copies != nil || x.shares != nil {
-		waits += x.await(t)
-	}
-	if len(x.unordered) > 0 {
-		for i := range ops {
-			if ops[i].Unordered && ops[i].Mode != iface.Scratch {
-				waits += managed(ops[i].Handle).AwaitMaking(sub, &t.Waiter)
-			}
-		}
-	}
-	for _, d := range after {
-		if d.addSuccessor(sub, t) {
-			waits++
-		}
-	}
-	return waits, nil
-}
-
-// problem makes an error of what Merge found.
-func problem(ops []Operand, p datamgr.Problem) error {
-	h, m := ops[p.Operand].Handle, ops[p.Operand].Mode
-	switch p.Kind {
-	case datamgr.NoValue:
-		return &UninitError{Operand: p.Operand, Handle: h, Why: p.Why, At: p.At, Partial: p.Partial}
-	case datamgr.ReduxShared:
-		return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
-			Message: fmt.Sprintf("%s shares elements with another operand of the task, and one of them is used as REDUX; REDUX must be the only use", describe(h))}
-	}
-	return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
-		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and no piece of memory can hold both: one is not contiguous and needs a packed copy; use two tasks",
-			describe(h), describe(ops[p.Other].Handle))}
-}
-
-// checkModes checks what needs no lock.
-func (rt *Runtime) checkModes(s *TaskSpec) error {
-	c, nodes := s.Codelet, rt.nodes
-	if c.Modes != nil && len(c.Modes) != len(s.Operands) {
-		return &ModeError{Operand: min(len(c.Modes), max(len(s.Operands)-1, 0)), Other: -1,
-			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(s.Operands))}
-	}
-	if len(s.Operands) > 1<<14 {
-		return &ModeError{Other: -1, Message: fmt.Sprintf("a task of %d operands; it can have %d", len(s.Operands), 1<<14)}
-	}
-	for i := range s.Operands {
-		op := &s.Operands[i]
-		if op.Handle == nil {
-			return &ModeError{Operand: i, Mode: op.Mode, Other: -1, Message: fmt.Sprintf("operand %d of %s is nil", i, c.Name)}
-		}
-		if op.Mode == iface.NoMode || op.Mode > iface.Scratch {
-			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
-				Message: fmt.Sprintf("operand %d of %s has no access mode; use R, W, RW, COMMUTE, REDUX or SCRATCH", i, c.Name)}
-		}
-		if c.Modes != nil {
-			if want := c.Modes[i]; want != op.Mode && !(want == iface.RW && (op.Mode == iface.Commute || op.Mode == iface.Redux)) {
-				return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Want: want, Other: -1,
-					Message: fmt.Sprintf("%s declares operand %d as %v, and got %v", c.Name, i, want, op.Mode)}
-			}
-		}
-		if int(op.Pin) > nodes {
-			return rt.checkNode(int(op.Pin) - 1)
-		}
-		if op.Mode.Writes() && op.Handle.ReadOnly() {
-			return &ReadOnlyError{Operand: i, Handle: op.Handle, Mode: op.Mode}
-		}
-	}
-	if c.Types != nil {
-		return c.checkTypes(s.Operands, s.Args)
-	}
-	return nil
-}
-
-// checkShape runs the codelet's shape function; its panics are errors.
-func (j *Job) checkShape(s *TaskSpec) error {
-	buf := j.descs.Swap(nil)
-	if buf == nil {
-		buf = new([]iface.Desc)
-	}
-	ops := (*buf)[:0]
-	for i := range s.Operands {
-		ops = append(ops, s.Operands[i].Handle.Desc())
-	}
-	err := callShape(s.Codelet, ops, s.Args)
-	*buf = ops
-	j.descs.Store(buf)
-	return err
-}
-
-func callShape(c *Codelet, ops []iface.Desc, args []iface.Scalar) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("engine: shape function of %s: %w", c.Name, newPanic(v))
-		}
-	}()
-	return c.Shape(ops, args)
-}
-
-// workerSet returns the set of the given workers.
-func (rt *Runtime) workerSet(_ datamgr.Submission, ws []int) (*sched.Set, error) {
-	for _, w := range ws {
-		if w < 0 || w >= len(rt.workers) {
-			return nil, &NoWorkerError{Workers: slices.Clone(ws), Have: len(rt.workers)}
-		}
-	}
-	if len(ws) == 0 {
-		return nil, &NoWorkerError{Have: len(rt.workers)}
-	}
-	if rt.opt.Sequential && rt.opt.Plan == nil || len(rt.workers) == 1 {
-		return nil, nil // all there are
-	}
-	s := sched.NewSet(ws...)
-	if old := rt.sets[s.Key()]; old != nil {
-		return old, nil
-	}
-	if len(rt.sets) > 1024 { // programs use few sets; these did not
-		clear(rt.sets)
-	}
-	rt.sets[s.Key()] = s
-	return s, nil
-}
-
-// Explicit dependencies of tasks.
-
-// checkAfter reports a dependency that is nil, another runtime's, or a removed tag.
-// The lock stays held until the dependencies are recorded: a tag may be removed
-// at any other time.
-func (rt *Runtime) checkAfter(_ datamgr.Submission, after []Dependency) error {
-	for i, d := range after {
-		var j *Job
-		switch d := d.(type) {
-		case *Task:
-			if d != nil {
-				j = d.job
-			}
-		case *Gate:
-			if d != nil {
-				j = d.job
-			}
-		case *Tag:
-			if d != nil {
-				j = d.job
-			}
-		}
-		switch {
-		case j == nil:
-			return fmt.Errorf("engine: dependency %d of a task is nil; leave it out", i)
-		case j.rt != rt:
-			return fmt.Errorf("engine: dependency %d of a task belongs to another runtime, which has an order of its own; wait for it before you submit", i)
-		}
-		if t, ok := d.(*Tag); ok && t.removed {
-			return t.errorf("was removed, and is dependency %d of a task; leave it out, or make a new tag", i)
-		}
-	}
-	return nil
-}
-
-// Operands that stay on a memory node while the task runs elsewhere.
-
-// nodeFor is where a task on the worker has an operand.
-func (w *worker) nodeFor(op *Operand) int {
-	if op.Pin == datamgr.PinTo(0) {
-		return 0
-	}
-	return w.node
-}
-
-// pinned reports whether an operand has a node of its own.
-func pinned(s *TaskSpec) bool {
-	return slices.ContainsFunc(s.Operands, func(op Operand) bool { return op.Pin != 0 })
-}
-
-// takes reports whether the worker can use the operands where they are pinned.
-func (w *worker) takes(s *TaskSpec) bool {
-	for i := range s.Operands {
-		switch n, ok := s.Operands[i].Pin.Node(); {
-		case !ok || n == w.node:
-		case n > 0, w.arch != cpuArch && !slices.Contains(s.Codelet.FromMain, i):
-			return false
-		}
-	}
-	return true
-}
-
-// checkApart refuses operands that share elements and could not share memory.
-func (rt *Runtime) checkApart(s *TaskSpec) error {
-	if !pinned(s) {
-		return nil
-	}
-	i, k, bad := datamgr.Apart(s.Operands)
-	if !bad {
-		return nil
-	}
-	a, b := &s.Operands[i], &s.Operands[k]
-	return &ModeError{Operand: i, Handle: a.Handle, Mode: a.Mode, Other: k,
-		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and one of them only is pinned to main memory; pin both, or none", describe(a.Handle), describe(b.Handle))}
-}
-
-// PinError says that no worker that may run a task can use its operands where they
-// are pinned.
-type PinError struct {
-	Operand int // the first pinned operand
-	Node    NodeInfo
-	Codelet *Codelet
-}
-
-func (rt *Runtime) pinError(s *TaskSpec) error {
-	for i := range s.Operands {
-		if n, ok := s.Operands[i].Pin.Node(); ok {
-			return &PinError{Operand: i, Node: rt.Nodes()[n], Codelet: s.Codelet}
-		}
-	}
-	return nil
-}
-
-func (e *PinError) Error() string {
-	return fmt.Sprintf("operand %d of %s is pinned to %s, and no worker that may run the task can use it there; leave the pin out, or let the task run on other workers", e.Operand, e.Codelet.Name, e.Node.Name)
 }

@@ -5,7 +5,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr"
@@ -109,163 +108,6 @@ type taskOptions struct {
 	named   []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
 }
 
-// SubmitWith is SubmitTask for a task that is more than a kernel on data. A
-// TaskSpec without Codelet is a task without a kernel, see Traits.Nowhere.
-func (j *Job) SubmitWith(s *TaskSpec, o TaskOptions) (*Task, error) {
-	sp := &taskOptions{TaskOptions: o}
-	t := j.newKept(sp)
-	if o.Repeat != nil && s != nil {
-		sp.spec = s.clone()
-	}
-	if err := j.submitSpecial(s, t); err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-// submitSpecial submits a task that has options, or whose codelet is not plain.
-// keep is nil when the program forgets the task.
-func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
-	if s == nil {
-		return &NoImplementationError{}
-	}
-	rt := j.rt
-	if keep == nil {
-		keep = j.newKept(nil)
-	}
-	spec := *s
-	if spec.Codelet == nil {
-		if keep.opts == nil {
-			return &NoImplementationError{}
-		}
-		spec.Codelet = emptyCodelet
-		keep.opts.spec.Codelet = emptyCodelet
-	}
-	if keep.opts == nil {
-		keep.opts = &taskOptions{}
-	}
-	if err := keep.opts.check(&spec); err != nil {
-		return err
-	}
-	if err := rt.checkModes(&spec); err != nil {
-		return err
-	}
-	if spec.Codelet.Shape != nil {
-		if err := j.checkShape(&spec); err != nil {
-			return err
-		}
-	}
-	if err := keep.opts.restrict(rt, &spec); err != nil {
-		return err
-	}
-	if err := keep.opts.choose(j, &spec); err != nil {
-		return err
-	}
-	keep.opts.spec.Workers = spec.Workers
-	sub := rt.reg.Lock()
-	var err error
-	if j.submitted >= j.look {
-		sub, err = j.keepPace(sub)
-	}
-	if err == nil {
-		err = keep.opts.admissible(sub, j, &spec)
-	}
-	if err == nil && keep.opts.wasPrepared() {
-		if way := spec.closes(sub, keep.opts.list.waiting); way != nil {
-			err = keep.circle(way)
-		}
-	}
-	if err == nil {
-		keep.opts.round = 1
-		err = j.make(sub, &spec, keep)
-	}
-	var t *task
-	var h *releaser
-	if err == nil {
-		t = keep.record() // held back, so still its record
-		keep.moveWaiting(sub)
-		if keep.opts.Repeat != nil {
-			keep.opts.keepTags(sub, 1)
-		}
-		h = rt.borrowReleaser() // under the lock: else the runtime looks quiet until t is let go
-	}
-	sub.Unlock()
-	if err != nil {
-		if rt.opt.Sequential {
-			rt.drain() // reductions and copies that had to come before the task
-		}
-		return err
-	}
-	if t.Done() {
-		h.c.Release(&t.Waiter)
-	}
-	rt.returnReleaser(h)
-	return nil
-}
-
-// check checks what only special tasks have, and completes the options from the
-// codelet.
-func (sp *taskOptions) check(s *TaskSpec) error {
-	c := s.Codelet
-	if c.bad != nil {
-		return c.bad
-	}
-	if tr := c.Traits; tr != nil {
-		if sp.Callback == nil {
-			sp.Callback = tr.Callback
-		}
-		sp.nowhere = tr.Nowhere
-	}
-	if sp.nowhere {
-		return checkWithoutKernel(s)
-	}
-	if len(c.CPU) == 0 && len(c.On) == 0 {
-		return &NoImplementationError{Codelet: c}
-	}
-	return nil
-}
-
-func checkWithoutKernel(s *TaskSpec) error {
-	c := s.Codelet
-	if len(c.CPU) > 0 || len(c.On) > 0 {
-		return fmt.Errorf("engine: codelet %s is for tasks without a kernel, and has an implementation; leave out one of the two", c.Name)
-	}
-	for i, op := range s.Operands {
-		if op.Mode == iface.W || op.Mode == iface.Redux || op.Mode == iface.Scratch {
-			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
-				Message: fmt.Sprintf("%s is %v in a task without a kernel, which gives no value; use R, or RW to keep others out", describe(op.Handle), op.Mode)}
-		}
-	}
-	return nil
-}
-
-// attach prepares the record of a special task; it returns how many more things
-// the task waits for. The caller of make ends one of them, the submission
-// itself.
-func (sp *taskOptions) attach(sub datamgr.Submission, t *task, s *TaskSpec) (waits int32) {
-	if sp.Prologue != nil || sp.nowhere {
-		t.kind = specialTask
-	}
-	waits = 1
-	if sp.Tag != nil && sp.Tag.carry(sub, t, sp.Repeat != nil) {
-		waits++
-	}
-	if sp.Place != 0 && sp.enterSequence(sub, t, s.Workers[0]) {
-		waits++
-	}
-	return waits
-}
-
-// admissible reports why the task cannot be submitted to j now, if so.
-func (sp *taskOptions) admissible(sub datamgr.Submission, j *Job, s *TaskSpec) error {
-	if sp.Tag != nil {
-		if err := sp.Tag.check(sub, j.rt); err != nil {
-			return err
-		}
-	}
-	return sp.placeError(sub, j, s)
-}
-
 // special returns what t has if it is a special task, else nil.
 func (t *task) special() *taskOptions {
 	if t.general && t.x.public != nil {
@@ -333,17 +175,6 @@ func (h *releaser) runWithoutKernel(t *task) {
 		return
 	}
 	end(nil)
-}
-
-// push gives t to the policy. It takes the submission lock where h is no worker's.
-func (h *releaser) push(t *task) {
-	if h.id != sched.Outside {
-		h.rt.push(t, h.id)
-		return
-	}
-	sub := h.rt.reg.Lock()
-	h.rt.pushOutside(sub, t)
-	sub.Unlock()
 }
 
 // body returns the kernel of t: fn, or what runs fn on several workers.
@@ -421,70 +252,6 @@ func (rt *Runtime) info(i int) WorkerInfo {
 	return WorkerInfo{ID: i, Name: w.name, Kind: w.kind, Arch: w.arch, Node: w.node}
 }
 
-// restrict finds the workers that may run a task, and which implementations
-// each of them can execute. It calls the program's predicates, so no lock is held.
-func (sp *taskOptions) restrict(rt *Runtime, s *TaskSpec) (err error) {
-	c := s.Codelet
-	var can func(w WorkerInfo, impl int, ops []iface.Desc, args []iface.Scalar) bool
-	if c.Traits != nil {
-		can = c.Traits.CanExecute
-	}
-	if sp.Allow == nil && len(sp.Kinds) == 0 && (can == nil || sp.nowhere) {
-		return nil
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("engine: where a task of %s may run: %w", c.Name, newPanic(v))
-		}
-	}()
-	var ops []iface.Desc
-	for _, op := range s.Operands {
-		ops = append(ops, op.Handle.Desc())
-	}
-	most := 0
-	for _, arch := range rt.archs {
-		most = max(most, len(c.impls(arch)))
-	}
-	impls := make([][]int, most)
-	var fit []int
-	for w := range rt.workers {
-		info := rt.info(w)
-		if s.Workers != nil && !slices.Contains(s.Workers, w) ||
-			len(sp.Kinds) > 0 && !slices.Contains(sp.Kinds, info.Kind) ||
-			sp.Allow != nil && !sp.Allow(info) {
-			continue
-		}
-		ok := can == nil || sp.nowhere
-		for i := range c.impls(info.Arch) {
-			if can != nil && can(info, i, ops, s.Args) {
-				impls[i] = append(impls[i], w)
-				ok = true
-			}
-		}
-		if ok {
-			fit = append(fit, w)
-		}
-	}
-	for _, w := range s.Workers {
-		if w < 0 || w >= len(rt.workers) {
-			return &NoWorkerError{Workers: slices.Clone(s.Workers), Have: len(rt.workers)}
-		}
-	}
-	if len(fit) == 0 {
-		return &NoWorkerError{Workers: s.Workers, Have: len(rt.workers), Restricted: true, Codelet: c}
-	}
-	if s.Workers != nil || len(fit) < len(rt.workers) {
-		s.Workers = fit
-	}
-	if can != nil {
-		sp.can = make([]*sched.Set, len(impls))
-		for i, ws := range impls {
-			sp.can[i] = sched.NewSet(ws...)
-		}
-	}
-	return nil
-}
-
 // trials is how often an implementation is tried before it can lose, where its
 // model does not know enough by then.
 const trials = 5
@@ -536,37 +303,6 @@ type sequence struct {
 	list  waitlist       // tasks whose place is behind next
 }
 
-// placeError checks the place of a task.
-func (sp *taskOptions) placeError(_ datamgr.Submission, j *Job, s *TaskSpec) error {
-	if sp.Place == 0 {
-		return nil
-	}
-	if sp.Repeat != nil {
-		return &RepeatError{What: "a place in the sequence of a worker"}
-	}
-	e := &PlaceError{Place: sp.Place, Worker: -1}
-	if len(s.Workers) != 1 {
-		e.Message = "a place in the sequence of a worker needs the worker: name one in TaskSpec.Workers"
-		return e
-	}
-	e.Worker = s.Workers[0]
-	q := j.sequences[e.Worker]
-	switch {
-	case sp.Place < 0:
-		e.Message = fmt.Sprintf("place %d in the sequence of worker %d: the first place is 1", sp.Place, e.Worker)
-	case q == nil:
-		return nil
-	case sp.Place < q.next:
-		e.Message = fmt.Sprintf("place %d in the sequence of worker %d has passed: the next is %d", sp.Place, e.Worker, q.next)
-	default:
-		if _, taken := q.ended[sp.Place]; !taken {
-			return nil
-		}
-		e.Message = fmt.Sprintf("place %d in the sequence of worker %d is taken by another task", sp.Place, e.Worker)
-	}
-	return e
-}
-
 // enterSequence takes the place of t, which is submitted to run on worker; it
 // reports whether t has to wait for the places before.
 func (sp *taskOptions) enterSequence(sub datamgr.Submission, t *task, worker int) bool {
@@ -601,15 +337,6 @@ func (h *releaser) leaveSequence(sp *taskOptions) {
 	}
 	q.list.pick(sub, h, func(u *task) bool { return u.special().Place == q.next })
 }
-
-// PlaceError says that a task cannot have its place in the sequence of a worker.
-type PlaceError struct {
-	Place   int64  // TaskOptions.Place
-	Worker  int    // -1: none was named
-	Message string // the whole error
-}
-
-func (e *PlaceError) Error() string { return e.Message }
 
 // Hooks: functions of the program that run at points of a task's life.
 

@@ -202,7 +202,7 @@ var faults = []fault{
 		"a task that does not fit is an error of its submission"},
 
 	// explicit dependencies and ends
-	{"after-ignored", "engine/submit.go",
+	{"after-ignored", "engine/register.go",
 		"		if d.addSuccessor(sub, t) {\n			waits++", "		if d.addSuccessor(sub, t) {\n			waits += 0",
 		"a task waits for what it comes after"},
 	{"after-fails", "engine/task.go",

@@ -1,0 +1,603 @@
+package engine
+
+// Admission: the checks of what a submission is given.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
+)
+
+// checkModes checks what needs no lock.
+func (rt *Runtime) checkModes(s *TaskSpec) error {
+	c, nodes := s.Codelet, rt.nodes
+	if c.Modes != nil && len(c.Modes) != len(s.Operands) {
+		return &ModeError{Operand: min(len(c.Modes), max(len(s.Operands)-1, 0)), Other: -1,
+			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(s.Operands))}
+	}
+	if len(s.Operands) > 1<<14 {
+		return &ModeError{Other: -1, Message: fmt.Sprintf("a task of %d operands; it can have %d", len(s.Operands), 1<<14)}
+	}
+	for i := range s.Operands {
+		op := &s.Operands[i]
+		if op.Handle == nil {
+			return &ModeError{Operand: i, Mode: op.Mode, Other: -1, Message: fmt.Sprintf("operand %d of %s is nil", i, c.Name)}
+		}
+		if op.Mode == iface.NoMode || op.Mode > iface.Scratch {
+			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
+				Message: fmt.Sprintf("operand %d of %s has no access mode; use R, W, RW, COMMUTE, REDUX or SCRATCH", i, c.Name)}
+		}
+		if c.Modes != nil {
+			if want := c.Modes[i]; want != op.Mode && !(want == iface.RW && (op.Mode == iface.Commute || op.Mode == iface.Redux)) {
+				return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Want: want, Other: -1,
+					Message: fmt.Sprintf("%s declares operand %d as %v, and got %v", c.Name, i, want, op.Mode)}
+			}
+		}
+		if int(op.Pin) > nodes {
+			return rt.checkNode(int(op.Pin) - 1)
+		}
+		if op.Mode.Writes() && op.Handle.ReadOnly() {
+			return &ReadOnlyError{Operand: i, Handle: op.Handle, Mode: op.Mode}
+		}
+	}
+	if c.Types != nil {
+		return c.checkTypes(s.Operands, s.Args)
+	}
+	return nil
+}
+
+// checkShape runs the codelet's shape function; its panics are errors.
+func (j *Job) checkShape(s *TaskSpec) error {
+	buf := j.descs.Swap(nil)
+	if buf == nil {
+		buf = new([]iface.Desc)
+	}
+	ops := (*buf)[:0]
+	for i := range s.Operands {
+		ops = append(ops, s.Operands[i].Handle.Desc())
+	}
+	err := callShape(s.Codelet, ops, s.Args)
+	*buf = ops
+	j.descs.Store(buf)
+	return err
+}
+
+func callShape(c *Codelet, ops []iface.Desc, args []iface.Scalar) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("engine: shape function of %s: %w", c.Name, newPanic(v))
+		}
+	}()
+	return c.Shape(ops, args)
+}
+
+// check checks what only special tasks have, and completes the options from the
+// codelet.
+func (sp *taskOptions) check(s *TaskSpec) error {
+	c := s.Codelet
+	if c.bad != nil {
+		return c.bad
+	}
+	if tr := c.Traits; tr != nil {
+		if sp.Callback == nil {
+			sp.Callback = tr.Callback
+		}
+		sp.nowhere = tr.Nowhere
+	}
+	if sp.nowhere {
+		return checkWithoutKernel(s)
+	}
+	if len(c.CPU) == 0 && len(c.On) == 0 {
+		return &NoImplementationError{Codelet: c}
+	}
+	return nil
+}
+
+func checkWithoutKernel(s *TaskSpec) error {
+	c := s.Codelet
+	if len(c.CPU) > 0 || len(c.On) > 0 {
+		return fmt.Errorf("engine: codelet %s is for tasks without a kernel, and has an implementation; leave out one of the two", c.Name)
+	}
+	for i, op := range s.Operands {
+		if op.Mode == iface.W || op.Mode == iface.Redux || op.Mode == iface.Scratch {
+			return &ModeError{Operand: i, Handle: op.Handle, Mode: op.Mode, Other: -1,
+				Message: fmt.Sprintf("%s is %v in a task without a kernel, which gives no value; use R, or RW to keep others out", describe(op.Handle), op.Mode)}
+		}
+	}
+	return nil
+}
+
+// restrict finds the workers that may run a task, and which implementations
+// each of them can execute. It calls the program's predicates, so no lock is held.
+func (sp *taskOptions) restrict(rt *Runtime, s *TaskSpec) (err error) {
+	c := s.Codelet
+	var can func(w WorkerInfo, impl int, ops []iface.Desc, args []iface.Scalar) bool
+	if c.Traits != nil {
+		can = c.Traits.CanExecute
+	}
+	if sp.Allow == nil && len(sp.Kinds) == 0 && (can == nil || sp.nowhere) {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("engine: where a task of %s may run: %w", c.Name, newPanic(v))
+		}
+	}()
+	var ops []iface.Desc
+	for _, op := range s.Operands {
+		ops = append(ops, op.Handle.Desc())
+	}
+	most := 0
+	for _, arch := range rt.archs {
+		most = max(most, len(c.impls(arch)))
+	}
+	impls := make([][]int, most)
+	var fit []int
+	for w := range rt.workers {
+		info := rt.info(w)
+		if s.Workers != nil && !slices.Contains(s.Workers, w) ||
+			len(sp.Kinds) > 0 && !slices.Contains(sp.Kinds, info.Kind) ||
+			sp.Allow != nil && !sp.Allow(info) {
+			continue
+		}
+		ok := can == nil || sp.nowhere
+		for i := range c.impls(info.Arch) {
+			if can != nil && can(info, i, ops, s.Args) {
+				impls[i] = append(impls[i], w)
+				ok = true
+			}
+		}
+		if ok {
+			fit = append(fit, w)
+		}
+	}
+	for _, w := range s.Workers {
+		if w < 0 || w >= len(rt.workers) {
+			return &NoWorkerError{Workers: slices.Clone(s.Workers), Have: len(rt.workers)}
+		}
+	}
+	if len(fit) == 0 {
+		return &NoWorkerError{Workers: s.Workers, Have: len(rt.workers), Restricted: true, Codelet: c}
+	}
+	if s.Workers != nil || len(fit) < len(rt.workers) {
+		s.Workers = fit
+	}
+	if can != nil {
+		sp.can = make([]*sched.Set, len(impls))
+		for i, ws := range impls {
+			sp.can[i] = sched.NewSet(ws...)
+		}
+	}
+	return nil
+}
+
+// choose sets the number of workers of a task and checks that they exist.
+func (sp *taskOptions) choose(j *Job, s *TaskSpec) error {
+	rt, c := j.rt, s.Codelet
+	var tr Traits
+	if c.Traits != nil {
+		tr = *c.Traits
+	}
+	sp.size = sp.Size
+	if tr.Parallel != Single {
+		s.Workers = rt.onOneNode(s.Workers)
+	}
+	have := len(rt.workers)
+	if s.Workers != nil {
+		seen := map[int]bool{}
+		for _, w := range s.Workers {
+			seen[w] = true
+		}
+		have = len(seen)
+	}
+	fail := func(max int, format string, args ...any) error {
+		return &SizeError{Size: sp.Size, Max: max, Message: fmt.Sprintf("a task of %s on %d workers: ", c.Name, sp.Size) + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case tr.Parallel > SPMD:
+		return fail(0, "the codelet has an unknown kind of parallelism, %d", tr.Parallel)
+	case sp.Size < 0:
+		return fail(have, "the number must be positive, or 0 for as many as there are")
+	case tr.Parallel == Single:
+		sp.size = 1
+		if sp.Size > 1 {
+			return fail(1, "its kernels run on one; set Traits.Parallel if they can use more")
+		}
+		return nil
+	case tr.MaxWorkers > 0 && sp.Size > tr.MaxWorkers:
+		return fail(tr.MaxWorkers, "its codelet can use %d at most", tr.MaxWorkers)
+	case j.opt.MaxWorkers > 0 && sp.Size > j.opt.MaxWorkers:
+		return fail(j.opt.MaxWorkers, "its job can use %d at most", j.opt.MaxWorkers)
+	case rt.opt.Sequential:
+		if sp.Size > MaxWorkers {
+			return fail(MaxWorkers, "there can be %d", MaxWorkers)
+		}
+	case sp.Size > have:
+		return fail(have, "it may run on %d; ask for fewer, or 0 for as many as there are", have)
+	}
+	if sp.size == 0 {
+		if sp.size = have; tr.MaxWorkers > 0 {
+			sp.size = min(have, tr.MaxWorkers)
+		}
+		if j.opt.MaxWorkers > 0 {
+			sp.size = min(sp.size, j.opt.MaxWorkers)
+		}
+	}
+	return nil
+}
+
+// onOneNode takes the workers out of ws, nil for all, that are not on the node of
+// the first: kernels of a parallel task share memory.
+func (rt *Runtime) onOneNode(ws []int) []int {
+	if rt.devices == nil {
+		return ws
+	}
+	if ws == nil {
+		for w := range rt.workers {
+			ws = append(ws, w)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(ws), func(w int) bool {
+		return w >= 0 && w < len(rt.workers) && ws[0] >= 0 && ws[0] < len(rt.workers) && rt.workers[w].node != rt.workers[ws[0]].node
+	})
+}
+
+// admissible reports why the task cannot be submitted to j now, if so.
+func (sp *taskOptions) admissible(sub datamgr.Submission, j *Job, s *TaskSpec) error {
+	if sp.Tag != nil {
+		if err := sp.Tag.check(sub, j.rt); err != nil {
+			return err
+		}
+	}
+	return sp.placeError(sub, j, s)
+}
+
+// placeError checks the place of a task.
+func (sp *taskOptions) placeError(_ datamgr.Submission, j *Job, s *TaskSpec) error {
+	if sp.Place == 0 {
+		return nil
+	}
+	if sp.Repeat != nil {
+		return &RepeatError{What: "a place in the sequence of a worker"}
+	}
+	e := &PlaceError{Place: sp.Place, Worker: -1}
+	if len(s.Workers) != 1 {
+		e.Message = "a place in the sequence of a worker needs the worker: name one in TaskSpec.Workers"
+		return e
+	}
+	e.Worker = s.Workers[0]
+	q := j.sequences[e.Worker]
+	switch {
+	case sp.Place < 0:
+		e.Message = fmt.Sprintf("place %d in the sequence of worker %d: the first place is 1", sp.Place, e.Worker)
+	case q == nil:
+		return nil
+	case sp.Place < q.next:
+		e.Message = fmt.Sprintf("place %d in the sequence of worker %d has passed: the next is %d", sp.Place, e.Worker, q.next)
+	default:
+		if _, taken := q.ended[sp.Place]; !taken {
+			return nil
+		}
+		e.Message = fmt.Sprintf("place %d in the sequence of worker %d is taken by another task", sp.Place, e.Worker)
+	}
+	return e
+}
+
+// checkNext reports that the next round of k would come behind a task that waits,
+// however indirectly, for the last one.
+func (k *Task) checkNext(sub datamgr.Submission) error {
+	k.mu.Lock()
+	us := slices.Clone(k.mu.successors)
+	k.mu.Unlock()
+	if way := k.opts.spec.closes(sub, us); way != nil {
+		return &RepeatError{Task: k, What: fmt.Sprintf("another round: it would come behind task %s, which waits for the last one",
+			k.circle(way).text[1]), remedy: "stop it before that task is submitted, or submit that task when it has ended"}
+	}
+	return nil
+}
+
+// open reports why the job takes nothing more, if so.
+func (j *Job) open(_ datamgr.Submission) error {
+	if j.refuse != nil {
+		return j.refuse
+	}
+	if j.closed || j.rt.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// mayEnd is open for what only ends data: that is allowed after the job's
+// context ended, so that hosts can clean up.
+func (j *Job) mayEnd(sub datamgr.Submission, k kind) error {
+	if j.closed || j.rt.closed {
+		return ErrClosed
+	}
+	if k == unregisterTask {
+		return nil
+	}
+	return j.open(sub)
+}
+
+// workerSet returns the set of the given workers.
+func (rt *Runtime) workerSet(_ datamgr.Submission, ws []int) (*sched.Set, error) {
+	for _, w := range ws {
+		if w < 0 || w >= len(rt.workers) {
+			return nil, &NoWorkerError{Workers: slices.Clone(ws), Have: len(rt.workers)}
+		}
+	}
+	if len(ws) == 0 {
+		return nil, &NoWorkerError{Have: len(rt.workers)}
+	}
+	if rt.opt.Sequential && rt.opt.Plan == nil || len(rt.workers) == 1 {
+		return nil, nil // all there are
+	}
+	s := sched.NewSet(ws...)
+	if old := rt.sets[s.Key()]; old != nil {
+		return old, nil
+	}
+	if len(rt.sets) > 1024 { // programs use few sets; these did not
+		clear(rt.sets)
+	}
+	rt.sets[s.Key()] = s
+	return s, nil
+}
+
+// whereItFits takes the workers out of allowed, nil for all, on whose node the task
+// does not fit even if it is alone there.
+func (rt *Runtime) whereItFits(sub datamgr.Submission, s *TaskSpec, allowed *sched.Set) (*sched.Set, error) {
+	if c := s.Codelet; c.Traits != nil && c.Traits.Nowhere {
+		return allowed, nil
+	}
+	for _, op := range s.Operands {
+		if !rt.reg.Owns(op.Handle) {
+			return allowed, nil // an error that others find
+		}
+	}
+	if err := rt.checkApart(s); err != nil {
+		return nil, err
+	}
+	lost := rt.lost.Load()
+	none := lost // nodes that will not do
+	for n := range rt.nodes {
+		if rt.reg.Bounded(n) && none&(1<<n) == 0 && !rt.reg.Fits(s.Operands, n) {
+			none |= 1 << n
+		}
+	}
+	every := true
+	for _, arch := range rt.archs {
+		every = every && len(s.Codelet.impls(arch)) > 0
+	}
+	look := rt.verify != nil && len(rt.archs) > 1 // at what kernels do: only where they are functions of this process
+	pins := pinned(s)
+	if none == 0 && every && !look && !pins {
+		return allowed, nil
+	}
+	var left []int
+	// workers that have an implementation, those that have the pinned operands at hand, and those that are not lost
+	able, near, alive := false, false, false
+	for w, k := range rt.workers {
+		if allowed != nil && !allowed.Has(w) || len(s.Codelet.impls(k.arch)) == 0 {
+			continue
+		}
+		able = true
+		if pins && !k.takes(s) {
+			continue
+		}
+		near = true
+		alive = alive || lost&(1<<k.node) == 0
+		if none&(1<<k.node) == 0 {
+			left = append(left, w)
+		}
+	}
+	if look {
+		here := slices.DeleteFunc(slices.Clone(left), func(w int) bool { return rt.workers[w].arch != cpuArch })
+		if len(here) > 0 {
+			left = here
+		}
+	}
+	switch {
+	case left != nil:
+		return rt.workerSet(sub, left)
+	case !able:
+		return nil, &NoImplementationError{Codelet: s.Codelet, Archs: rt.archs}
+	case !near:
+		return nil, rt.pinError(s)
+	case !alive:
+		return nil, &LostWorkersError{Codelet: s.Codelet}
+	}
+	return nil, rt.tooLarge(s, allowed)
+}
+
+// checkApart refuses operands that share elements and could not share memory.
+func (rt *Runtime) checkApart(s *TaskSpec) error {
+	if !pinned(s) {
+		return nil
+	}
+	i, k, bad := datamgr.Apart(s.Operands)
+	if !bad {
+		return nil
+	}
+	a, b := &s.Operands[i], &s.Operands[k]
+	return &ModeError{Operand: i, Handle: a.Handle, Mode: a.Mode, Other: k,
+		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and one of them only is pinned to main memory; pin both, or none", describe(a.Handle), describe(b.Handle))}
+}
+
+// pinned reports whether an operand has a node of its own.
+func pinned(s *TaskSpec) bool {
+	return slices.ContainsFunc(s.Operands, func(op Operand) bool { return op.Pin != 0 })
+}
+
+// takes reports whether the worker can use the operands where they are pinned.
+func (w *worker) takes(s *TaskSpec) bool {
+	for i := range s.Operands {
+		switch n, ok := s.Operands[i].Pin.Node(); {
+		case !ok || n == w.node:
+		case n > 0, w.arch != cpuArch && !slices.Contains(s.Codelet.FromMain, i):
+			return false
+		}
+	}
+	return true
+}
+
+func (rt *Runtime) pinError(s *TaskSpec) error {
+	for i := range s.Operands {
+		if n, ok := s.Operands[i].Pin.Node(); ok {
+			return &PinError{Operand: i, Node: rt.Nodes()[n], Codelet: s.Codelet}
+		}
+	}
+	return nil
+}
+
+// tooLarge is the error for a task that fits none of the nodes where it may run.
+func (rt *Runtime) tooLarge(s *TaskSpec, allowed *sched.Set) error {
+	e := &TooLargeError{Codelet: s.Codelet}
+	nodes := rt.Nodes()
+	for w := range rt.workers {
+		on := rt.workers[w].node
+		if n := nodes[on]; (allowed == nil || allowed.Has(w)) && !slices.Contains(e.Nodes, n) {
+			e.Nodes = append(e.Nodes, n)
+			e.Bytes = max(e.Bytes, rt.reg.Needs(s.Operands, on))
+		}
+	}
+	return e
+}
+
+// checkAfter reports a dependency that is nil, another runtime's, or a removed tag.
+// The lock stays held until the dependencies are recorded: a tag may be removed
+// at any other time.
+func (rt *Runtime) checkAfter(_ datamgr.Submission, after []Dependency) error {
+	for i, d := range after {
+		var j *Job
+		switch d := d.(type) {
+		case *Task:
+			if d != nil {
+				j = d.job
+			}
+		case *Gate:
+			if d != nil {
+				j = d.job
+			}
+		case *Tag:
+			if d != nil {
+				j = d.job
+			}
+		}
+		switch {
+		case j == nil:
+			return fmt.Errorf("engine: dependency %d of a task is nil; leave it out", i)
+		case j.rt != rt:
+			return fmt.Errorf("engine: dependency %d of a task belongs to another runtime, which has an order of its own; wait for it before you submit", i)
+		}
+		if t, ok := d.(*Tag); ok && t.removed {
+			return t.errorf("was removed, and is dependency %d of a task; leave it out, or make a new tag", i)
+		}
+	}
+	return nil
+}
+
+// checkLast reports that s would wait for the last round of a task that repeats, and
+// uses data of the rounds: the next one would come behind it there, and each would
+// wait for the other.
+func checkLast(sub datamgr.Submission, s *TaskSpec, keep *Task) error {
+	if s.Unordered || keep != nil && keep.opts != nil && keep.opts.Repeat != nil {
+		return nil
+	}
+	for _, d := range s.After {
+		k, ok := d.(*Task)
+		if !ok || k.opts == nil || k.opts.Repeat == nil || k.opts.stopped.Load() || k.opts.spec.Unordered || k.over() {
+			continue
+		}
+		for _, x := range s.Operands {
+			for _, y := range k.opts.spec.Operands {
+				if _, orders := conflict(x, y); orders && !sub.Unordered(x.Handle) && !sub.Unordered(y.Handle) {
+					return &RepeatError{Task: k, What: "a task behind its last round that uses " + describe(x.Handle) + " before its next round can",
+						remedy: "stop it first, or wait for it and then submit that task"}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// alive reports that h, operand i, is dead or another runtime's, if so.
+func (rt *Runtime) alive(i int, h *datamgr.Handle) error {
+	if !rt.reg.Owns(h) {
+		return &ModeError{Operand: max(i, 0), Handle: h, Other: -1,
+			Message: describe(h) + " was registered with another runtime; register it with the one that uses it, or copy it there"}
+	}
+	if at, ended, dead := h.Death(); dead {
+		return &DeadHandleError{Operand: i, Handle: h, At: at, Ended: ended}
+	}
+	return nil
+}
+
+// check checks operand i of a task of the sub-graph.
+func (g *Subgraph) check(_ datamgr.Submission, i int, op *Operand, s *TaskSpec) error {
+	h := op.Handle
+	fail := func(format string, args ...any) error {
+		return &SubgraphError{Operand: i, Handle: h, Message: describe(h) + fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case op.Mode == iface.Scratch:
+		return nil
+	case op.Mode == iface.Redux:
+		return fail(" is REDUX in a sub-graph; use COMMUTE or RW there")
+	case s.Unordered || s.Operands[i].Unordered:
+		return fail(" is used without order in a sub-graph, whose tasks are ordered by their data; leave the option out")
+	}
+	used := false
+	for _, o := range g.t.operands() {
+		if !h.Within(o.Handle) {
+			used = used || h.Overlaps(o.Handle)
+			continue
+		}
+		switch {
+		case o.Unordered || o.Mode == iface.Commute || o.Mode == iface.Redux || o.Mode == iface.Scratch:
+			used = true
+		case op.Mode == iface.R || o.Mode.Writes():
+			return nil
+		default:
+			return fail(" is %v in a task of the sub-graph, and its owner only reads it; declare it RW there", op.Mode)
+		}
+	}
+	if used {
+		return fail(" does not lie within one operand of the sub-graph's owner that is R, W or RW there, and in order; the owner must declare what its sub-graph uses")
+	}
+	return fail(" is no operand of the sub-graph's owner, nor part of one; the owner must declare what its sub-graph uses")
+}
+
+// mayWait checks what a task of the sub-graph waits for explicitly: a task from
+// elsewhere might wait for the owner.
+func (g *Subgraph) mayWait(d Dependency) error {
+	if k, ok := d.(*Task); ok && (k.opts == nil || k.opts.parent != g) {
+		return &SubgraphError{Operand: -1, Message: fmt.Sprintf(
+			"a task of a sub-graph cannot wait for task %d, which is not in it and might wait for its owner; let the owner wait for that task", k.ID())}
+	}
+	return nil
+}
+
+// problem makes an error of what Merge found.
+func problem(ops []Operand, p datamgr.Problem) error {
+	h, m := ops[p.Operand].Handle, ops[p.Operand].Mode
+	switch p.Kind {
+	case datamgr.NoValue:
+		return &UninitError{Operand: p.Operand, Handle: h, Why: p.Why, At: p.At, Partial: p.Partial}
+	case datamgr.ReduxShared:
+		return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
+			Message: fmt.Sprintf("%s shares elements with another operand of the task, and one of them is used as REDUX; REDUX must be the only use", describe(h))}
+	}
+	return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
+		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and no piece of memory can hold both: one is not contiguous and needs a packed copy; use two tasks",
+			describe(h), describe(ops[p.Other].Handle))}
+}
+
+func (rt *Runtime) checkNode(n int) error {
+	if nodes := rt.Nodes(); n < 0 || n >= len(nodes) {
+		return &NoNodeError{Node: n, Nodes: nodes}
+	}
+	return nil
+}
