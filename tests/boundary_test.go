@@ -40,7 +40,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra":              {"cmd/starpush"},
 	"github.com/spf13/pflag":              {"cmd/starpush"},
 	"golang.org/x/term":                   {"cmd/starpush"},
-	"github.com/ebitengine/purego":        {"accel/cpu/blas", "accel/cuda", "accel/opencl"},
+	"github.com/ebitengine/purego":        {"accel/cpu/blas", "accel/cuda", "accel/opencl", "lang/kernel/llvm"},
 	"gonum.org/v1/gonum":                  {"accel/cpu/blas"},
 	"github.com/sbinet/npyio":             {"datamgr/format"},
 	"gorgonia.org/cu":                     {"accel/cuda"},
@@ -62,8 +62,9 @@ var inLang = []string{"lang/diag/diagtest", "lang", "lang/interp", "lang/check",
 // inKernel lists the stages of lang/kernel, and which of the others each may import. The
 // rest of lang imports lang/kernel alone.
 var inKernel = map[string][]string{
-	"lang/kernel":            {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis", "lang/kernel/cpu", "lang/kernel/opencl"},
+	"lang/kernel":            {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis", "lang/kernel/cpu", "lang/kernel/llvm", "lang/kernel/opencl"},
 	"lang/kernel/opencl":     {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/cpu"},
+	"lang/kernel/llvm":       {"lang/kernel/ir", "lang/kernel/cpu"},
 	"lang/kernel/cpu":        {"lang/kernel/ir", "lang/kernel/analysis"},
 	"lang/kernel/analysis":   {"lang/kernel/ir"},
 	"lang/kernel/lower":      {"lang/kernel/ir"},

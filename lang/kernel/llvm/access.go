@@ -1,0 +1,192 @@
+package llvm
+
+// Elements of operands.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// layout is how the elements of the lanes lie in memory.
+type layout uint8
+
+const (
+	single   layout = iota // one element for all lanes
+	adjacent               // next to each other
+	reversed               // next to each other, the last lane first
+	apart                  // at an address for each lane
+)
+
+// element is the address of an element, or of those of the lanes.
+type element struct {
+	layout layout
+	ptr    string // of the lowest of adjacent and reversed elements; a vector if apart
+	typ    ir.Type
+	safe   bool // all lanes have elements in bounds, also those that do not run
+}
+
+// inBounds reports whether the unchecked form of the current nest has found the element at in
+// bounds.
+func (w *writer) inBounds(at *ir.Expr) bool { return w.nest != nil && w.nest.proved[at] }
+
+// address writes the address of the element at, and checks it.
+func (w *writer) address(at *ir.Expr, p place) element {
+	o := w.operand(at.Operand)
+	typ := ir.Type(w.fn.Operands[at.Operand].Elem)
+	if len(at.X) == 0 {
+		return element{single, o.ptr, typ, true}
+	}
+	check := p.checked || !w.inBounds(at)
+	last := len(at.X) - 1
+	how, total := single, value{}
+	var strides []value // of the lanes, in elements
+	for axis, x := range at.X {
+		c := p.motion(x)
+		var v, all value
+		switch c.motion {
+		case varying:
+			how = apart
+			v = w.expr(x, p)
+			all = v
+		case affine:
+			v = w.firstValue(x, p)
+			if check {
+				all = w.ramp(v.name, c.growth, p.lanes.width)
+			}
+		default:
+			v = w.expr(x, p)
+			all = v
+		}
+		if check {
+			size := value{name: o.dim[axis], typ: ir.I64}
+			w.guard(p, w.compare("icmp uge", all, size), fault{outOfBounds, at, axis}, all)
+		}
+		if c.motion == affine {
+			step := intValue(c.growth)
+			if axis < last {
+				step = w.binary("mul", step, w.stride(o, at, axis))
+			}
+			strides = append(strides, step)
+		}
+		if axis < last {
+			v = w.binary("mul", v, w.stride(o, at, axis))
+		}
+		if axis == 0 {
+			total = v
+		} else {
+			total = w.binary("add", total, v)
+		}
+	}
+	if how == single && len(strides) > 0 {
+		how = apart
+		if c := p.motion(at.X[last]); len(strides) == 1 && c.motion == affine {
+			switch c.growth {
+			case 1:
+				how = adjacent
+			case -1:
+				how = reversed
+				total = w.binary("sub", total, intValue(int64(p.lanes.width-1)))
+			}
+		}
+	}
+	if how == apart && len(strides) > 0 {
+		step := strides[0]
+		for _, s := range strides[1:] {
+			step = w.binary("add", step, s)
+		}
+		steps := w.binary("mul", w.ramp("0", 1, p.lanes.width), step)
+		total = w.binary("add", total, steps)
+	}
+	ptr := w.ins("getelementptr %s, ptr %s, %s", scalarType(typ), o.ptr, total.text())
+	return element{how, ptr, typ, !check && how != apart || p.mask == ""}
+}
+
+// stride returns the distance between elements along an axis that is not the last.
+func (w *writer) stride(o *operand, at *ir.Expr, axis int) value {
+	if len(at.X) == 2 {
+		return value{name: o.row, typ: ir.I64}
+	}
+	if axis >= len(o.stride) || o.stride[axis] == "" {
+		panic(unsupported{fmt.Sprintf("%d axes", len(at.X))})
+	}
+	return value{name: o.stride[axis], typ: ir.I64}
+}
+
+// load writes the load of the element e.
+func (w *writer) load(e *ir.Expr, p place) value {
+	at := w.address(e, p)
+	size := at.typ.Size()
+	if at.layout == single {
+		return value{w.ins("load %s, ptr %s, align %d", scalarType(at.typ), at.ptr, size), at.typ, 0}
+	}
+	width := p.lanes.width
+	typ := llvmType(at.typ, width)
+	v := value{typ: at.typ, width: width}
+	mask := w.mask(p)
+	switch {
+	case at.layout == apart:
+		name := w.declare("llvm.masked.gather."+suffix(at.typ, width)+fmt.Sprintf(".v%dp0", width), typ, fmt.Sprintf("<%d x ptr>", width), "i32", mask.llvm(), typ)
+		v.name = w.ins("call %s @%s(<%d x ptr> %s, i32 %d, %s, %s zeroinitializer)", typ, name, width, at.ptr, size, mask.text(), typ)
+		return v
+	case at.safe:
+		v.name = w.ins("load %s, ptr %s, align %d", typ, at.ptr, size)
+	default:
+		if at.layout == reversed {
+			mask = w.reverse(mask)
+		}
+		name := w.declare("llvm.masked.load."+suffix(at.typ, width)+".p0", typ, "ptr", "i32", mask.llvm(), typ)
+		v.name = w.ins("call %s @%s(ptr %s, i32 %d, %s, %s zeroinitializer)", typ, name, at.ptr, size, mask.text(), typ)
+	}
+	if at.layout == reversed {
+		v = w.reverse(v)
+	}
+	return v
+}
+
+// store writes the store of v to the element at.
+func (w *writer) store(at *ir.Expr, v value, p place) {
+	to := w.address(at, p)
+	size := to.typ.Size()
+	if to.layout == single {
+		if v.width > 0 {
+			panic(unsupported{"lanes that write one element"})
+		}
+		w.emit("store %s, ptr %s, align %d", v.text(), to.ptr, size)
+		return
+	}
+	width := p.lanes.width
+	v = w.spread(v, width)
+	mask := w.mask(p)
+	if to.layout == reversed {
+		v, mask = w.reverse(v), w.reverse(mask)
+	}
+	switch {
+	case to.layout == apart:
+		name := w.declare("llvm.masked.scatter."+suffix(to.typ, width)+fmt.Sprintf(".v%dp0", width), "void", v.llvm(), fmt.Sprintf("<%d x ptr>", width), "i32", mask.llvm())
+		w.emit("call void @%s(%s, <%d x ptr> %s, i32 %d, %s)", name, v.text(), width, to.ptr, size, mask.text())
+	case p.mask == "":
+		w.emit("store %s, ptr %s, align %d", v.text(), to.ptr, size)
+	default:
+		name := w.declare("llvm.masked.store."+suffix(to.typ, width)+".p0", "void", v.llvm(), "ptr", "i32", mask.llvm())
+		w.emit("call void @%s(%s, ptr %s, i32 %d, %s)", name, v.text(), to.ptr, size, mask.text())
+	}
+}
+
+// mask returns the lanes that run.
+func (w *writer) mask(p place) value {
+	if p.mask == "" {
+		return w.spread(constant(ir.Bool, 1, 0), p.lanes.width)
+	}
+	return value{p.mask, ir.Bool, p.lanes.width}
+}
+
+// reverse returns the lanes of v in the opposite order.
+func (w *writer) reverse(v value) value {
+	var list []string
+	for k := v.width - 1; k >= 0; k-- {
+		list = append(list, fmt.Sprintf("i32 %d", k))
+	}
+	return value{w.ins("shufflevector %s, %s poison, <%d x i32> <%s>", v.text(), v.llvm(), v.width, strings.Join(list, ", ")), v.typ, v.width}
+}

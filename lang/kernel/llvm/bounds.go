@@ -1,0 +1,225 @@
+package llvm
+
+// The check of indices before a nest of loops.
+
+import (
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// nest is an outermost loop, with all that is in it.
+type nest struct {
+	proved map[*ir.Expr]bool // elements that are in bounds if the check of the nest holds
+}
+
+// span is the range of an int in all rounds of a nest, both ends included.
+type span struct {
+	lo, hi value
+	known  bool
+}
+
+// prover finds the spans of indices.
+type prover struct {
+	w        *writer
+	p        place
+	assigned map[int]bool // locals that the nest assigns
+	loops    map[int]span // indices of loops
+	memo     map[*ir.Expr]span
+	holds    value // no computation has overflowed, and all elements are in bounds
+	found    map[*ir.Expr]bool
+	failed   map[*ir.Expr]bool
+	left     int // instructions that the check may still have
+}
+
+// inNest writes a loop, a statement or a fold. An outermost one is written twice, if the
+// bounds of some of its elements can be checked before it.
+func (w *writer) inNest(list []*ir.Stmt, fold *ir.Expr, p place, inner func(p place)) {
+	if w.nest != nil {
+		inner(p)
+		return
+	}
+	pr := &prover{w: w, p: p, assigned: map[int]bool{}, loops: map[int]span{}, memo: map[*ir.Expr]span{},
+		holds: constant(ir.Bool, 1, 0), found: map[*ir.Expr]bool{}, failed: map[*ir.Expr]bool{}, left: 2000}
+	ir.WalkStmts(list, func(st *ir.Stmt) {
+		if st.Kind == ir.SetStmt {
+			pr.assigned[st.Slot] = true
+		}
+	})
+	pr.stmts(list)
+	pr.expr(fold)
+	w.nest = &nest{proved: map[*ir.Expr]bool{}}
+	for e := range pr.found {
+		w.nest.proved[e] = !pr.failed[e]
+	}
+	if pr.holds.isConstant() {
+		inner(p)
+		w.nest = nil
+		return
+	}
+	fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
+	w.branch(pr.holds.name, fast, slow)
+	w.start(fast)
+	inner(p)
+	w.jump(end)
+	w.start(slow)
+	p.checked = true
+	inner(p)
+	w.jump(end)
+	w.start(end)
+	w.nest = nil
+}
+
+func (pr *prover) require(cond value) { pr.holds = pr.w.binary("and", pr.holds, cond) }
+
+// stmts finds the elements of a block.
+func (pr *prover) stmts(list []*ir.Stmt) {
+	for _, st := range list {
+		for k := range st.Domain {
+			pr.loop(&st.Domain[k])
+		}
+		st.Exprs(pr.expr)
+		if st.Kind == ir.StoreStmt {
+			pr.element(pr.w.elementOf(st))
+		}
+		pr.stmts(st.Body)
+		pr.stmts(st.Else)
+	}
+}
+
+// loop finds the span of an index.
+func (pr *prover) loop(r *ir.Range) {
+	lo, hi := pr.span(r.Lo), pr.span(r.Hi)
+	s := span{known: lo.known && hi.known}
+	if s.known {
+		s.lo, s.hi = lo.lo, hi.hi
+		if !r.Closed {
+			s.hi = pr.exact("sub", hi.hi, intValue(1))
+		}
+	}
+	pr.loops[r.Slot] = s
+}
+
+// expr finds the elements in an expression.
+func (pr *prover) expr(e *ir.Expr) {
+	ir.WalkExpr(e, func(x *ir.Expr) bool {
+		for k := range x.Domain {
+			pr.loop(&x.Domain[k])
+		}
+		if x.Op == ir.OpLoad {
+			pr.element(x)
+		}
+		return true
+	})
+}
+
+// element checks the spans of the indices of an element.
+func (pr *prover) element(at *ir.Expr) {
+	if len(at.X) == 0 || pr.found[at] || pr.failed[at] {
+		// an element that occurs twice is in the same loops, or is checked
+		return
+	}
+	var spans []span
+	for _, x := range at.X {
+		s := pr.span(x)
+		if !s.known || pr.left < 0 {
+			pr.failed[at] = true
+			return
+		}
+		spans = append(spans, s)
+	}
+	pr.found[at] = true
+	for axis, s := range spans {
+		size := value{name: pr.w.operand(at.Operand).dim[axis], typ: ir.I64}
+		pr.require(pr.w.compare("icmp ult", s.lo, size))
+		pr.require(pr.w.compare("icmp ult", s.hi, size))
+	}
+}
+
+// exact is arithmetic that must not overflow.
+func (pr *prover) exact(op string, x, y value) value {
+	w := pr.w
+	pr.left -= 4
+	name := w.declare("llvm.s"+op+".with.overflow.i64", "{ i64, i1 }", "i64", "i64")
+	r := w.ins("call { i64, i1 } @%s(%s, %s)", name, x.text(), y.text())
+	over := value{name: w.ins("extractvalue { i64, i1 } %s, 1", r), typ: ir.Bool}
+	pr.require(w.not(over))
+	return value{name: w.ins("extractvalue { i64, i1 } %s, 0", r), typ: ir.I64}
+}
+
+// span returns the span of an int.
+func (pr *prover) span(e *ir.Expr) span {
+	if s, ok := pr.memo[e]; ok {
+		return s
+	}
+	s := span{}
+	if e.Type == ir.I64 && pr.left > 0 {
+		s = pr.spanOf(e)
+	}
+	if e.Op != ir.OpSlot {
+		pr.memo[e] = s
+	}
+	return s
+}
+
+func (pr *prover) spanOf(e *ir.Expr) span {
+	w := pr.w
+	same := func(v value) span { return span{v, v, true} }
+	switch e.Op {
+	case ir.OpConst:
+		return same(intValue(e.Int))
+	case ir.OpField:
+		return same(w.field(e))
+	case ir.OpSlot:
+		switch s, isLoop := pr.loops[e.Slot]; {
+		case isLoop:
+			return s
+		case w.lets[e.Slot] != nil && pr.assigned[e.Slot]:
+			return pr.span(w.lets[e.Slot])
+		case pr.assigned[e.Slot]:
+			return span{}
+		}
+		return same(w.get(e.Slot, 0))
+	case ir.OpNeg:
+		if x := pr.span(e.X[0]); x.known {
+			none := intValue(0)
+			return span{pr.exact("sub", none, x.hi), pr.exact("sub", none, x.lo), true}
+		}
+		return span{}
+	case ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMin, ir.OpMax, ir.OpFloorDiv, ir.OpMod:
+	default:
+		return span{}
+	}
+	x, y := pr.span(e.X[0]), pr.span(e.X[1])
+	if e.Op == ir.OpMul && e.X[0].Op == ir.OpConst {
+		x, y = y, x
+	}
+	if e.Op == ir.OpMod && y.known && e.X[1].Op == ir.OpConst && e.X[1].Int > 0 {
+		return span{intValue(0), intValue(e.X[1].Int - 1), true}
+	}
+	if !x.known || !y.known {
+		return span{}
+	}
+	extreme := func(op ir.Op, a, b value) value { return w.combine(op, a, b) }
+	switch e.Op {
+	case ir.OpAdd:
+		return span{pr.exact("add", x.lo, y.lo), pr.exact("add", x.hi, y.hi), true}
+	case ir.OpSub:
+		return span{pr.exact("sub", x.lo, y.hi), pr.exact("sub", x.hi, y.lo), true}
+	case ir.OpMin:
+		return span{extreme(ir.OpMin, x.lo, y.lo), extreme(ir.OpMin, x.hi, y.hi), true}
+	case ir.OpMax:
+		return span{extreme(ir.OpMax, x.lo, y.lo), extreme(ir.OpMax, x.hi, y.hi), true}
+	case ir.OpMul:
+		a, b := pr.exact("mul", x.lo, y.lo), pr.exact("mul", x.hi, y.hi)
+		if y.lo.name == y.hi.name { // by a number that does not change
+			return span{extreme(ir.OpMin, a, b), extreme(ir.OpMax, a, b), true}
+		}
+		c, d := pr.exact("mul", x.lo, y.hi), pr.exact("mul", x.hi, y.lo)
+		return span{extreme(ir.OpMin, extreme(ir.OpMin, a, b), extreme(ir.OpMin, c, d)),
+			extreme(ir.OpMax, extreme(ir.OpMax, a, b), extreme(ir.OpMax, c, d)), true}
+	}
+	if k := e.X[1]; e.Op == ir.OpFloorDiv && k.Op == ir.OpConst && k.Int > 0 {
+		at := place{}
+		return span{w.divide(e, x.lo, constant(ir.I64, k.Int, 0), at), w.divide(e, x.hi, constant(ir.I64, k.Int, 0), at), true}
+	}
+	return span{}
+}

@@ -1,0 +1,214 @@
+package llvm
+
+// Compiling a body, and running it.
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// Results of the function of a body.
+const (
+	ended   = 0
+	failed  = 1 // by the fault site, with a number
+	stopped = 2 // by the program, in a pause
+)
+
+// The words that every run begins with, before those of the operands.
+const (
+	wordPause  = iota // the address of the function that the code calls now and then
+	wordRun           // the key of the run
+	wordSite          // of a fault: its index in Kernel.faults
+	wordNumber        // of a fault: the index or the exponent
+	headWords
+)
+
+// Text returns the LLVM IR of a body. The error is the reason why it has none.
+func Text(fn *ir.Func) (text string, err error) {
+	w, err := write(fn)
+	if err != nil {
+		return "", err
+	}
+	return w.function(), nil
+}
+
+// write writes the function of a body.
+func write(fn *ir.Func) (w *writer, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case unsupported:
+			err = fmt.Errorf("no machine code for %s", r.why)
+		default:
+			panic(r)
+		}
+	}()
+	w = &writer{fn: fn, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, locals: map[local]string{},
+		operands: map[int]*operand{}, lets: map[int]*ir.Expr{}, elements: map[*ir.Stmt]*ir.Expr{}}
+	ir.WalkStmts(fn.Body, func(st *ir.Stmt) {
+		if st.Kind == ir.SetStmt && st.Declare && !fn.Slots[st.Slot].Assigned {
+			w.lets[st.Slot] = st.Value
+		}
+	})
+	word := func(name string, n int) {
+		fmt.Fprintf(&w.entry, "  %s = getelementptr i64, ptr %%words, i64 %d\n", name, n)
+	}
+	word("%pause.at", wordPause)
+	word("%site", wordSite)
+	word("%number", wordNumber)
+	fmt.Fprintf(&w.entry, "  %%pause = load ptr, ptr %%pause.at\n  %%left = alloca i64\n")
+	w.emit("store i64 %d, ptr %%left", budget)
+	for _, slot := range fn.Scalars {
+		if slot < 0 {
+			continue
+		}
+		at := w.ins("getelementptr i64, ptr %%words, i64 %d", headWords+len(fn.Operands)*cpu.OperandWords+slot)
+		switch t := fn.Slots[slot].Type; {
+		case t.IsFloat():
+			v := value{name: w.ins("load double, ptr %s", at), typ: ir.F64}
+			w.set(slot, w.convert(v, t))
+		case t == ir.Bool:
+			v := value{name: w.ins("load i64, ptr %s", at), typ: ir.I64}
+			w.set(slot, w.compare("icmp ne", v, intValue(0)))
+		default:
+			v := value{name: w.ins("load i64, ptr %s", at), typ: ir.I64}
+			w.set(slot, w.convert(v, t))
+		}
+	}
+	w.stmts(fn.Body, place{})
+	return w, nil
+}
+
+// Kernel is the machine code of a body. It is immutable and safe for concurrent use.
+type Kernel struct {
+	fn     *ir.Func
+	bind   *cpu.Evaluator
+	code   *code
+	faults []fault
+	pool   sync.Pool // of *run
+}
+
+// New compiles a body. The error is the reason why it has no machine code.
+func New(l *Library, fn *ir.Func) (*Kernel, error) {
+	w, err := write(fn)
+	if err != nil {
+		return nil, err
+	}
+	object, err := l.Compile(w.function())
+	if err != nil {
+		return nil, err
+	}
+	c, err := loadCode(object)
+	if err != nil {
+		return nil, err
+	}
+	return &Kernel{fn: fn, bind: cpu.NewEvaluator(fn), code: c, faults: w.faults}, nil
+}
+
+// run is the state of one run.
+type run struct {
+	words []uint64
+	task  ir.Task
+	cause error
+	panic any
+}
+
+// Run runs the body for a task, as cpu.Program.RunTask does.
+func (k *Kernel) Run(t ir.Task) error {
+	if ctx := t.Context(); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	o, err := k.bind.Bind(t)
+	if err != nil {
+		return err
+	}
+	defer o.Release()
+	r, _ := k.pool.Get().(*run)
+	if r == nil {
+		r = &run{words: make([]uint64, headWords+len(k.fn.Operands)*cpu.OperandWords+len(k.fn.Slots))}
+	}
+	r.task, r.cause, r.panic = t, nil, nil
+	o.Words(r.words[headWords:])
+	r.words[wordPause] = uint64(pauseFunction())
+	r.words[wordRun] = running.add(r)
+	result := k.code.call(unsafe.Pointer(&r.words[0]))
+	running.remove(r.words[wordRun])
+	runtime.KeepAlive(k)
+	if p := r.panic; p != nil {
+		panic(p)
+	}
+	err = r.cause
+	if result == failed {
+		f, number := &k.faults[r.words[wordSite]], int64(r.words[wordNumber])
+		switch f.kind {
+		case outOfBounds:
+			err = o.OutOfBounds(f.at, f.axis, number)
+		case zeroDivision:
+			err = o.ZeroDivision(f.at)
+		default:
+			err = o.NegativePower(f.at, number)
+		}
+	}
+	r.task = nil
+	k.pool.Put(r)
+	return err
+}
+
+// runs are the runs that machine code may call back for, by key.
+type runs struct {
+	sync.Mutex
+	list []*run
+	free []int
+}
+
+var running runs
+
+func (s *runs) add(r *run) uint64 {
+	s.Lock()
+	defer s.Unlock()
+	if n := len(s.free); n > 0 {
+		k := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.list[k] = r
+		return uint64(k)
+	}
+	s.list = append(s.list, r)
+	return uint64(len(s.list) - 1)
+}
+
+func (s *runs) remove(key uint64) {
+	s.Lock()
+	defer s.Unlock()
+	s.list[key] = nil
+	s.free = append(s.free, int(key))
+}
+
+func (s *runs) get(key uint64) *run {
+	s.Lock()
+	defer s.Unlock()
+	return s.list[key]
+}
+
+// pause is what machine code calls every few hundred microseconds, with its words: it lets
+// other tasks run. A result other than 0 ends the run.
+func pause(words uintptr) (stop uintptr) {
+	w := *(*unsafe.Pointer)(unsafe.Pointer(&words))
+	r := running.get(*(*uint64)(unsafe.Add(w, 8*wordRun)))
+	defer func() {
+		if p := recover(); p != nil {
+			r.panic, stop = p, 1
+		}
+	}()
+	if ctx := r.task.Context(); ctx.Err() != nil {
+		r.cause = context.Cause(ctx)
+		return 1
+	}
+	r.task.GiveWay()
+	return 0
+}

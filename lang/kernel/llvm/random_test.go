@@ -1,0 +1,136 @@
+package llvm
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
+)
+
+var (
+	seedFlag  = flag.Uint64("seed", 0, "the first seed of random bodies")
+	countFlag = flag.Int("bodies", 60, "the number of random bodies of each kind")
+)
+
+// library returns the LLVM library of the machine. Without one the test is skipped, unless the
+// environment variable STARPUSH_NEED_LLVM is set.
+func library(t testing.TB) *Library {
+	t.Helper()
+	l, err := Open()
+	if err != nil {
+		if os.Getenv("STARPUSH_NEED_LLVM") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return l
+}
+
+// outcome is what a run left: the values of the operands, or a fault.
+type outcome struct {
+	cells []uint64
+	fault string
+	where [2]int // of the fault
+}
+
+// outcomeOf runs a random body.
+func outcomeOf(t *testing.T, b *kerneltest.Body, run func(task *kerneltest.Task) error) outcome {
+	t.Helper()
+	list, read := b.Buffers()
+	err := run(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: b.Args})
+	var f *cpu.Fault
+	if errors.As(err, &f) {
+		return outcome{fault: f.Error(), where: [2]int{f.Span.Start.Line, f.Span.Start.Col}}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o outcome
+	for k := range read {
+		for _, v := range read[k]() {
+			if v.Float != v.Float {
+				v.Float = math.NaN() // its bits depend on the order of operands
+			}
+			o.cells = append(o.cells, v.Int, math.Float64bits(v.Float))
+		}
+	}
+	return o
+}
+
+// compareBody runs a random body as machine code and in strips. The same faults are expected
+// if exact holds; otherwise, a fault of any round. It reports whether the body was compiled.
+func compareBody(t *testing.T, l *Library, seed uint64, b *kerneltest.Body, exact bool) (compiled, faulted bool) {
+	t.Helper()
+	k, err := New(l, b.Func)
+	if err != nil {
+		if strings.HasPrefix(err.Error(), "no machine code for") {
+			return false, false
+		}
+		t.Fatalf("seed %d: %v\n%s", seed, err, b.Source)
+	}
+	p := cpu.Compile(b.Func)
+	want := outcomeOf(t, b, func(task *kerneltest.Task) error { return p.RunTask(task, nil) })
+	got := outcomeOf(t, b, func(task *kerneltest.Task) error { return k.Run(task) })
+	switch {
+	case (got.fault != "") != (want.fault != ""), exact && (got.fault != want.fault || got.where != want.where):
+		text, _ := Text(b.Func)
+		t.Fatalf("seed %d: the fault is %q at %v, and in strips %q at %v\n%s\n%s", seed, got.fault, got.where, want.fault, want.where, b.Source, text)
+	case want.fault == "":
+		for i := range want.cells {
+			if got.cells[i] != want.cells[i] {
+				t.Fatalf("seed %d: cell %d is %x, and in strips %x\n%s", seed, i/2, got.cells[i], want.cells[i], b.Source)
+			}
+		}
+	}
+	return true, want.fault != ""
+}
+
+func TestRandomBodies(t *testing.T) {
+	l := library(t)
+	compiled, faults := 0, 0
+	for seed := *seedFlag; seed < *seedFlag+uint64(*countFlag); seed++ {
+		b := kerneltest.NewBody(t, seed, false)
+		if b == nil {
+			continue
+		}
+		c, f := compareBody(t, l, seed, b, false)
+		if c {
+			compiled++
+		}
+		if f {
+			faults++
+		}
+	}
+	t.Logf("%d bodies, %d of them faulted", compiled, faults)
+	if compiled < *countFlag/3 {
+		t.Errorf("only %d of %d bodies have machine code", compiled, *countFlag)
+	}
+}
+
+func TestRandomLoops(t *testing.T) {
+	l := library(t)
+	compiled, faults := 0, 0
+	for seed := *seedFlag; seed < *seedFlag+uint64(*countFlag); seed++ {
+		b := kerneltest.NewLoopsBody(t, seed)
+		if b == nil {
+			continue
+		}
+		c, f := compareBody(t, l, seed, b, true)
+		if c {
+			compiled++
+		}
+		if f {
+			faults++
+		}
+	}
+	t.Logf("%d bodies, %d of them faulted", compiled, faults)
+	if compiled < *countFlag/3 {
+		t.Errorf("only %d of %d bodies have machine code", compiled, *countFlag)
+	}
+}

@@ -1,0 +1,360 @@
+package llvm
+
+// Statements and loops.
+
+import (
+	"fmt"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+)
+
+// vectorBytes is the number of bytes of a value in the lanes: two registers of AVX2, whose
+// operations then overlap. It was the fastest of 32, 64 and 128 for n-body on znver3.
+const vectorBytes = 64
+
+// budget is the number of operations, as cost counts them, between two calls of the program:
+// some hundred microseconds.
+const budget = 1 << 19
+
+// shortLoop is the number of rounds below which a loop does not look at the budget itself.
+const shortLoop = 64
+
+func (w *writer) stmts(list []*ir.Stmt, p place) {
+	for _, st := range list {
+		w.stmt(st, p)
+	}
+}
+
+func (w *writer) stmt(st *ir.Stmt, p place) {
+	switch st.Kind {
+	case ir.SetStmt:
+		w.assign(st, p)
+	case ir.StoreStmt:
+		v := w.expr(st.Value, p)
+		w.store(w.elementOf(st), v, p)
+	case ir.IfStmt:
+		w.ifStmt(st, p)
+	case ir.ForStmt:
+		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) { w.forStmt(st, p) })
+	case ir.EachStmt:
+		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) { w.each(st, p) })
+	default:
+		panic(unsupported{"a statement of another kind"})
+	}
+}
+
+// elementOf returns the element that a store writes, the same expression at each call.
+func (w *writer) elementOf(st *ir.Stmt) *ir.Expr {
+	e := w.elements[st]
+	if e == nil {
+		e = st.Element()
+		w.elements[st] = e
+	}
+	return e
+}
+
+// assign writes slot = value.
+func (w *writer) assign(st *ir.Stmt, p place) {
+	slot := st.Slot
+	if p.lanes == nil || p.lanes.changes[slot].motion == uniform {
+		w.set(slot, w.expr(st.Value, p))
+		return
+	}
+	if p.lanes.changes[slot].motion == affine {
+		w.set(slot, w.firstValue(st.Value, p))
+		return
+	}
+	v := w.spread(w.expr(st.Value, p), p.lanes.width)
+	if p.mask != "" && !st.Declare {
+		v = w.choose(w.mask(p), v, w.get(slot, v.width))
+	}
+	w.set(slot, v)
+}
+
+func (w *writer) ifStmt(st *ir.Stmt, p place) {
+	cond := w.expr(st.Value, p)
+	side := func(in string, list []*ir.Stmt, p place) {
+		yes, end := w.label("if"), w.label("end")
+		w.branch(in, yes, end)
+		w.start(yes)
+		w.stmts(list, p)
+		w.jump(end)
+		w.start(end)
+	}
+	if cond.width > 0 {
+		then, other := w.both(p.mask, cond), value{}
+		if len(st.Else) > 0 {
+			other = w.both(p.mask, w.not(cond))
+		}
+		side(w.any(then), st.Body, p.under(then))
+		if len(st.Else) > 0 {
+			side(w.any(other), st.Else, p.under(other))
+		}
+		return
+	}
+	side(cond.name, st.Body, p)
+	if len(st.Else) > 0 {
+		side(w.not(cond).name, st.Else, p)
+	}
+}
+
+// trips returns the number of rounds of r.
+func (w *writer) trips(lo, hi value, closed bool) value {
+	how := "icmp slt"
+	n := w.binary("sub", hi, lo)
+	if closed {
+		how = "icmp sle"
+		n = w.binary("add", n, intValue(1))
+	}
+	return w.choose(w.compare(how, lo, hi), n, intValue(0))
+}
+
+// loop runs body with 0 to n-1. cost is that of a round; innermost, that no loop is in it,
+// whose rounds would look at the budget.
+func (w *writer) loop(n value, innermost bool, cost int, body func(k value)) {
+	var rounds int64
+	fixed := false
+	if n.isConstant() {
+		fmt.Sscan(n.name, &rounds)
+		fixed = true
+	}
+	k := w.alloca("i64")
+	w.emit("store i64 0, ptr %s", k)
+	count := func(end value) {
+		head, in, out := w.label("loop"), w.label("round"), w.label("done")
+		w.jump(head)
+		w.start(head)
+		at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
+		w.branch(w.compare("icmp ult", at, end).name, in, out)
+		w.start(in)
+		body(at)
+		w.emit("store i64 %s, ptr %s", w.ins("add nuw i64 %s, 1", at.name), k)
+		if !innermost {
+			w.spend(intValue(1))
+		}
+		w.jump(head)
+		w.start(out)
+	}
+	if !innermost || fixed && rounds <= shortLoop {
+		count(n)
+		return
+	}
+	// rounds between two looks at the budget
+	part := intValue(int64(max(shortLoop, budget/8/max(cost, 1))))
+	head, in, out := w.label("part"), w.label("rounds"), w.label("done")
+	w.jump(head)
+	w.start(head)
+	at := value{name: w.ins("load i64, ptr %s", k), typ: ir.I64}
+	w.branch(w.compare("icmp ult", at, n).name, in, out)
+	w.start(in)
+	rest := w.binary("sub", n, at)
+	less := w.compare("icmp ult", rest, part)
+	rest = w.choose(less, rest, part)
+	count(w.binary("add", at, rest))
+	w.spend(w.binary("mul", rest, intValue(int64(cost))))
+	w.jump(head)
+	w.start(out)
+}
+
+// spend takes n from the budget, and calls the program if nothing is left.
+func (w *writer) spend(n value) {
+	left := w.ins("sub i64 %s, %s", w.ins("load i64, ptr %%left"), n.name)
+	w.emit("store i64 %s, ptr %%left", left)
+	over, next, stop := w.label("over"), w.label("next"), w.label("stop")
+	w.rarely(w.ins("icmp slt i64 %s, 0", left), over, next)
+	w.start(over)
+	answer := w.ins("call i32 %%pause(ptr %%words) #1")
+	w.emit("store i64 %d, ptr %%left", budget)
+	w.branch(w.ins("icmp eq i32 %s, 0", answer), next, stop)
+	w.start(stop)
+	w.emit("ret i32 %d", stopped)
+	w.start(next)
+}
+
+// cost estimates the time of a block or an expression, in operations.
+func cost(list []*ir.Stmt, e *ir.Expr) int {
+	n := 1
+	count := func(x *ir.Expr) { ir.WalkExpr(x, func(*ir.Expr) bool { n++; return n < 1<<16 }) }
+	ir.WalkStmts(list, func(st *ir.Stmt) { n++; st.Exprs(count) })
+	if e != nil {
+		count(e)
+	}
+	return n
+}
+
+// hasLoops reports whether a block or an expression has loops or folds.
+func hasLoops(list []*ir.Stmt, e *ir.Expr) bool {
+	found := hasFolds(list, e)
+	ir.WalkStmts(list, func(st *ir.Stmt) { found = found || st.Kind == ir.ForStmt || st.Kind == ir.EachStmt })
+	return found
+}
+
+func hasFolds(list []*ir.Stmt, e *ir.Expr) bool {
+	found := false
+	look := func(e *ir.Expr) {
+		ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || x.Op == ir.OpFold; return !found })
+	}
+	ir.WalkStmts(list, func(st *ir.Stmt) { st.Exprs(look) })
+	look(e)
+	return found
+}
+
+// forStmt writes a loop whose rounds run in order.
+func (w *writer) forStmt(st *ir.Stmt, p place) {
+	r := &st.Domain[0]
+	lo, hi := w.expr(r.Lo, p), w.expr(r.Hi, p)
+	innermost, c := !hasLoops(st.Body, nil), cost(st.Body, nil)
+	if lo.width == 0 && hi.width == 0 {
+		w.loop(w.trips(lo, hi, r.Closed), innermost, c, func(k value) {
+			w.set(r.Slot, w.binary("add", lo, k))
+			w.stmts(st.Body, p)
+		})
+		return
+	}
+	// every lane has a range of its own
+	width := p.lanes.width
+	lo, hi = w.spread(lo, width), w.spread(hi, width)
+	n := w.trips(lo, hi, r.Closed)
+	if p.mask != "" {
+		n = w.choose(w.mask(p), n, zero(ir.I64, width))
+	}
+	left := w.alloca(n.llvm())
+	w.emit("store %s, ptr %s", n.text(), left)
+	w.set(r.Slot, lo)
+	head, in, out := w.label("loop"), w.label("round"), w.label("done")
+	w.jump(head)
+	w.start(head)
+	n.name = w.ins("load %s, ptr %s", n.llvm(), left)
+	run := w.compare("icmp ne", n, intValue(0))
+	w.branch(w.any(run), in, out)
+	w.start(in)
+	w.stmts(st.Body, p.under(run))
+	w.set(r.Slot, w.binary("add", w.get(r.Slot, width), intValue(1)))
+	less := w.binary("sub", n, w.cast("zext", run, ir.I64))
+	w.emit("store %s, ptr %s", less.text(), left)
+	w.spend(intValue(int64(c)))
+	w.jump(head)
+	w.start(out)
+}
+
+// domain is the evaluated domain of an each or a fold.
+type domain struct {
+	ranges []ir.Range
+	lo, n  []value
+}
+
+// domain writes the bounds of a domain, once before its rounds.
+func (w *writer) domain(ranges []ir.Range, p place) *domain {
+	d := &domain{ranges: ranges}
+	for k := range ranges {
+		r := &ranges[k]
+		lo, hi := w.expr(r.Lo, p), w.expr(r.Hi, p)
+		if lo.width > 0 || hi.width > 0 {
+			panic(unsupported{"ranges that differ between lanes"})
+		}
+		d.lo, d.n = append(d.lo, lo), append(d.n, w.trips(lo, hi, r.Closed))
+	}
+	return d
+}
+
+// some writes what runs if the domain has a round.
+func (w *writer) some(d *domain, inner func()) {
+	all := constant(ir.Bool, 1, 0)
+	for _, n := range d.n {
+		all = w.binary("and", all, w.compare("icmp ne", n, intValue(0)))
+	}
+	in, out := w.label("some"), w.label("end")
+	w.branch(all.name, in, out)
+	w.start(in)
+	inner()
+	w.jump(out)
+	w.start(out)
+}
+
+// around writes the loops over all indices from k on but that at skip, and inner in them.
+func (w *writer) around(d *domain, k, skip int, innermost bool, c int, inner func()) {
+	switch {
+	case k == len(d.ranges):
+		inner()
+		return
+	case k == skip:
+		w.around(d, k+1, skip, innermost, c, inner)
+		return
+	}
+	last := innermost && skip < 0 && k == len(d.ranges)-1
+	w.loop(d.n[k], last, c, func(i value) {
+		w.set(d.ranges[k].Slot, w.binary("add", d.lo[k], i))
+		w.around(d, k+1, skip, innermost, c, inner)
+	})
+}
+
+// laneWidth returns the number of lanes for a body: as many of its widest values as fit.
+func (w *writer) laneWidth(l *lanes, list []*ir.Stmt, e *ir.Expr) int {
+	size := uintptr(1)
+	look := func(e *ir.Expr) {
+		ir.WalkExpr(e, func(x *ir.Expr) bool {
+			if l.of(x).motion == varying {
+				size = max(size, x.Type.Size())
+			}
+			return true
+		})
+	}
+	ir.WalkStmts(list, func(st *ir.Stmt) {
+		st.Exprs(look)
+		if st.Kind == ir.StoreStmt {
+			size = max(size, st.Value.Type.Size())
+		}
+	})
+	look(e)
+	return vectorBytes / int(size)
+}
+
+// each writes a loop whose rounds are independent.
+func (w *writer) each(st *ir.Stmt, p place) {
+	d := w.domain(st.Domain, p)
+	axis := w.order.Each(st)
+	if axis < 0 && !hasFolds(st.Body, nil) {
+		axis = len(st.Domain) - 1
+	}
+	innermost, c := !hasLoops(st.Body, nil), cost(st.Body, nil)
+	w.some(d, func() {
+		if axis < 0 {
+			w.around(d, 0, -1, innermost, c, func() { w.stmts(st.Body, p) })
+			return
+		}
+		l := newLanes(w.fn, st.Domain[axis].Slot, 0, st.Body)
+		l.width = w.laneWidth(l, st.Body, nil)
+		w.around(d, 0, axis, false, c, func() {
+			w.inLanes(l, d.lo[axis], d.n[axis], innermost, c, p.checked, func(p place) { w.stmts(st.Body, p) })
+		})
+	})
+}
+
+// inLanes writes body for the rounds from lo on, a block of lanes at a time. If elements
+// are in bounds, full blocks need no mask.
+func (w *writer) inLanes(l *lanes, lo, n value, innermost bool, c int, checked bool, body func(p place)) {
+	width := intValue(int64(l.width))
+	masked := func(done value) {
+		l.first = w.binary("add", lo, done).name
+		left := w.binary("sub", n, done)
+		mask := w.compare("icmp ult", w.ramp("0", 1, l.width), left)
+		body(place{lanes: l, mask: mask.name, checked: true})
+	}
+	if checked {
+		blocks := w.binary("udiv", w.binary("add", n, intValue(int64(l.width-1))), width)
+		w.loop(blocks, innermost, c, func(k value) { masked(w.binary("mul", k, width)) })
+		return
+	}
+	blocks := w.binary("udiv", n, width)
+	w.loop(blocks, innermost, c, func(k value) {
+		l.first = w.binary("add", lo, w.binary("mul", k, width)).name
+		body(place{lanes: l})
+	})
+	done := w.binary("mul", blocks, width)
+	rest, end := w.label("rest"), w.label("end")
+	w.branch(w.compare("icmp ult", done, n).name, rest, end)
+	w.start(rest)
+	masked(done)
+	w.jump(end)
+	w.start(end)
+}
