@@ -13,6 +13,7 @@ import (
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/interp"
+	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/syntax/printer"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -29,7 +30,31 @@ type Config struct {
 	Limits   Limits             // defaults for every run, call and entry
 	Totals   Totals             // defaults for all calls of an instance or session together
 	Warnings WarningSet         // which warnings to report, which to treat as errors
+	Kernels  Kernels            // how bodies of codelets run on CPU workers
 }
+
+// Kernels is how bodies of codelets run on CPU workers. Results are the same, bit for bit. The
+// environment variable STARPUSH_KERNELS (strips or native) replaces AutoKernels.
+type Kernels uint8
+
+const (
+	// AutoKernels runs a body in strips of several hundred rounds an operation, and as machine
+	// code once its runs have taken some milliseconds: the LLVM library of the machine, if
+	// there is one, compiles it beside the tasks.
+	AutoKernels = Kernels(kernel.Auto)
+	// StripKernels runs all bodies in strips, and loads no library.
+	StripKernels = Kernels(kernel.Strips)
+	// NativeKernels compiles a body before its first run. Bodies that have no machine code
+	// run in strips. Without a library, tasks with a body fail.
+	NativeKernels = Kernels(kernel.Native)
+)
+
+// KernelLibrary loads the library that makes machine code of bodies, and returns its name, its
+// version and the processor. The error is the reason why there is none.
+func KernelLibrary() (string, error) { return kernel.Library() }
+
+// String returns auto, strips or native.
+func (k Kernels) String() string { return kernel.Mode(k).String() }
 
 // A Compiler holds what scripts may use. It is immutable and safe for concurrent use.
 type Compiler struct {
@@ -157,7 +182,7 @@ func (c *Compiler) Compile(ctx context.Context, name string, src []byte) (p *Pro
 	if ds.Err() != nil || prog == nil {
 		return nil, ds
 	}
-	code, err := interp.Compile(prog)
+	code, err := interp.Compile(prog, kernel.Mode(c.cfg.Kernels))
 	if err != nil {
 		return nil, append(ds, diagnosticOf(source, err))
 	}

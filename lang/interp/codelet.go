@@ -63,12 +63,12 @@ func (p *Program) kernel(o *types.Object, targs map[byte]iface.Elem) (*engine.Co
 		return k, nil
 	}
 	node, file := o.Node.(*syntax.Codelet), fileOf(o)
-	code, err := kernel.Compile(file, node, o.Sig, targs)
+	code, err := kernel.Compile(file, node, o.Sig, targs, p.kernels)
 	if err != nil {
 		return nil, err
 	}
 	k := &engine.Codelet{Name: o.Name, Signature: o.Sig.Text, Doc: o.Doc, Pure: true, Types: Types(o.Sig, targs),
-		CPU: []engine.Impl{runKernel(code)}, Kernel: code.IR().Hash}
+		CPU: []engine.Impl{runKernel(code)}, Kernel: code.Version}
 	if d, err := kernel.OpenCL(code); err == nil {
 		k.On = map[string][]engine.Impl{"opencl": {runOpenCL(d)}}
 	} else {
@@ -170,7 +170,7 @@ func compiled(o *types.Object) (code *kernel.Program, err error) {
 				targs[q.Type.Param] = e
 			}
 		}
-		if code, err = kernel.Compile(fileOf(o), node, o.Sig, targs); err == nil {
+		if code, err = kernel.Compile(fileOf(o), node, o.Sig, targs, kernel.Strips); err == nil {
 			return code, nil
 		}
 	}

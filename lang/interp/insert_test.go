@@ -9,6 +9,7 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel"
 )
 
 // runOnce runs a script that inserts, and leaves its last loop as it was in the
@@ -19,7 +20,7 @@ func runOnce(t testing.TB, src string) *Machine {
 	if err := ds.Err(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Compile(checked)
+	p, err := Compile(checked, kernel.Strips)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
+	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -27,6 +28,8 @@ type Program struct {
 	hosts  map[string]*HostFunc // host functions that the code calls
 	open   bool                 // of a session
 	plan   bool                 // for runs without kernels, whose values may be unknown
+
+	kernels kernel.Mode // how bodies of codelets run
 
 	repeats map[*types.Object]bool // of plans: functions that only insert
 
@@ -94,16 +97,18 @@ func newProgram() *Program {
 	return p
 }
 
-// Compile makes code of a checked program. Codelet bodies that kernels need are
-// compiled at once for the types that the text shows.
-func Compile(c *check.Program) (*Program, error) { return compile(c, false) }
+// Compile makes code of a checked program, whose bodies of codelets run as kernels says. Codelet
+// bodies that tasks need are compiled at once for the types that the text shows.
+func Compile(c *check.Program, kernels kernel.Mode) (*Program, error) {
+	return compile(c, kernels, false)
+}
 
 // CompilePlan makes code that runs without kernels; see Plan.
-func CompilePlan(c *check.Program) (*Program, error) { return compile(c, true) }
+func CompilePlan(c *check.Program) (*Program, error) { return compile(c, kernel.Strips, true) }
 
-func compile(c *check.Program, plan bool) (*Program, error) {
+func compile(c *check.Program, kernels kernel.Mode, plan bool) (*Program, error) {
 	p := newProgram()
-	p.plan = plan
+	p.plan, p.kernels = plan, kernels
 	for _, u := range c.Units {
 		p.index[u] = len(p.index)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/graph"
 	"github.com/starpush/starpush/lang/check"
+	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/types"
 )
 
@@ -42,10 +43,11 @@ type Result struct {
 // ReplacedView is a default view that another one has replaced; see lang.ReplacedView.
 type ReplacedView struct{ Name, Old, New string }
 
-// NewSession prepares a machine that runs entries.
-func NewSession(cfg *Config) (*Machine, error) {
+// NewSession prepares a machine that runs entries, whose bodies of codelets run as kernels
+// says.
+func NewSession(cfg *Config, kernels kernel.Mode) (*Machine, error) {
 	p := newProgram()
-	p.open = true
+	p.open, p.kernels = true, kernels
 	p.names = map[string]*types.Object{}
 	m, err := newMachine(p, cfg)
 	if err != nil {

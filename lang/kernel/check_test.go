@@ -234,12 +234,12 @@ func TestDeepNesting(t *testing.T) {
 			if len(ds) > 0 {
 				continue
 			}
-			p, err := kernel.Compile(f, cs[0], kerneltest.Signature(cs[0]), nil)
+			p, err := kernel.Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, kernel.Strips)
 			if err != nil {
 				t.Fatal(err)
 			}
 			v := 1.0
-			if err := p.Run(context.Background(), kerneltest.Buffers(kerneltest.VariableOf(&v)), nil); err != nil {
+			if err := p.RunTask(&kerneltest.Task{Ctx: context.Background(), Bufs: kerneltest.Buffers(kerneltest.VariableOf(&v))}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -3,12 +3,13 @@
 // are packages below it:
 //
 //	syntax ─> lower ─> ir ─┬─> analysis (diagnostics)
-//	                       ├─> cpu      (runs on CPU workers)
+//	                       ├─> cpu      (runs on CPU workers, in strips)
+//	                       ├─> llvm     (machine code for CPU workers)
 //	                       └─> opencl   (kernels in OpenCL C)
 //
 // Package lower turns the syntax tree into the typed representation of package ir and reports
-// errors of names and types. Package analysis checks the result as a whole. Packages cpu and
-// opencl are back ends.
+// errors of names and types. Package analysis checks the result as a whole. Packages cpu, llvm
+// and opencl are back ends; tiers.go chooses between cpu and llvm.
 //
 // # Meaning of a body
 //

@@ -17,8 +17,6 @@ import (
 type (
 	// Type is the type of a value in a body.
 	Type = ir.Type
-	// Program is a body compiled for CPU workers and concrete element types.
-	Program = cpu.Program
 	// Fault is the error of a running body.
 	Fault = cpu.Fault
 	// SlowLoop is a loop that a CPU runs one round at a time.
@@ -66,11 +64,11 @@ func MixedContribution(f *syntax.File, c *syntax.Codelet, sig *types.Signature, 
 	return analysis.MixedContribution(fn, operand, reduce)
 }
 
-// Compile compiles the body of c for the element types targs of the type parameters of sig.
-// Check must have found no error. Compile does not change the tree. Errors that depend on
-// the element types (E0703: a float stored into an integer) are returned as a
-// diag.Diagnostics.
-func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem) (*Program, error) {
+// Compile compiles the body of c for the element types targs of the type parameters of sig,
+// to run as mode says. Check must have found no error. Compile does not change the tree.
+// Errors that depend on the element types (E0703: a float stored into an integer) are
+// returned as a diag.Diagnostics.
+func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem, mode Mode) (*Program, error) {
 	if c.Body == nil {
 		return nil, fmt.Errorf("kernel: codelet %s has no body", sig.Name)
 	}
@@ -88,7 +86,7 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 	if ds.Err() != nil {
 		return nil, ds
 	}
-	return cpu.Compile(fn), nil
+	return &Program{strips: cpu.Compile(fn), mode: mode.chosen()}, nil
 }
 
 // complete reports whether t is a type of operands, given the element type of its type

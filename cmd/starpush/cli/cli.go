@@ -134,6 +134,7 @@ type globalFlags struct {
 	verbose bool
 	noInit  bool
 	limits  []string
+	kernels lang.Kernels
 }
 
 // open makes the console once the flags are known.
@@ -287,6 +288,7 @@ terminal. With a file it runs the file, so "#!/usr/bin/env starpush" works.`,
 	g.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no warnings, no progress, nothing about files that were written")
 	g.BoolVarP(&a.flags.verbose, "verbose", "v", false, "say what is used: workers, policy, files; the stack where Go code panicked")
 	g.BoolVar(&a.flags.noInit, "no-init", false, "the prompt does not run init.spu")
+	g.Var(&kernelsFlag{&a.flags.kernels}, "kernels", "how bodies of codelets run on CPU workers, `HOW`: auto, strips or native")
 	g.StringArrayVar(&a.flags.limits, "limits", nil, "`LIST` of limits, such as steps=1Mi,tasks=100: steps, depth, tasks, inflight, data, mem, output, source, workers")
 	for _, c := range subcommands {
 		root.AddCommand(c(a))

@@ -162,6 +162,7 @@ func (a *app) flagValues() map[string]cobra.CompletionFunc {
 		"eval":    nothing,
 		"format":  fixed(formats...),
 		"gpus":    fixed(gpus...),
+		"kernels": fixed(cobra.CompletionWithDesc("auto", "in strips, then as machine code"), cobra.CompletionWithDesc("strips", "never as machine code"), cobra.CompletionWithDesc("native", "as machine code from the first task")),
 		"limits":  completeLimits,
 		"machine": fixed(machines...), "param": a.completeParam, "perf-dir": folder,
 		"report": suffixes("html"), "save": a.completeBinding, "sched": fixed(policies...), "trace": suffixes("json"),

@@ -398,3 +398,25 @@ func parseParam(typ, text string) (any, error) {
 	}
 	return text, nil
 }
+
+// A kernelsFlag is the way in which bodies of codelets run.
+type kernelsFlag struct{ p *lang.Kernels }
+
+func (k *kernelsFlag) Type() string { return "string" }
+
+func (k *kernelsFlag) String() string {
+	if k.p == nil {
+		return lang.AutoKernels.String()
+	}
+	return k.p.String()
+}
+
+func (k *kernelsFlag) Set(text string) error {
+	for _, m := range []lang.Kernels{lang.AutoKernels, lang.StripKernels, lang.NativeKernels} {
+		if m.String() == text {
+			*k.p = m
+			return nil
+		}
+	}
+	return &rangeError{"must be auto, strips or native", ""}
+}

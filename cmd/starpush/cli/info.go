@@ -20,6 +20,7 @@ import (
 	"github.com/starpush/starpush/engine"
 	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
+	"github.com/starpush/starpush/lang"
 )
 
 // starpush info: what this machine offers to scripts.
@@ -77,6 +78,7 @@ type info struct {
 	Links    []infoLink    `json:"links"`
 	Missing  []infoMissing `json:"missing"`
 	BLAS     string        `json:"blas"`
+	LLVM     string        `json:"llvm"` // makes machine code of codelets
 	Files    infoFiles     `json:"files"`
 }
 
@@ -123,7 +125,7 @@ func (a *app) collect(rt *engine.Runtime) info {
 	models, _ := a.perfDir("") // "" says that there is none
 	i := info{T: "info", Version: Version, Revision: revision(), Go: runtime.Version(), Platform: platform(),
 		CPUs: runtime.NumCPU(), Workers: cpuWorkers(rt), Policy: rt.Policy(), Policies: sched.Names(),
-		Nodes: []infoNode{}, Devices: []infoDevice{}, Missing: []infoMissing{}, BLAS: blas.Default().Name(),
+		Nodes: []infoNode{}, Devices: []infoDevice{}, Missing: []infoMissing{}, BLAS: blas.Default().Name(), LLVM: llvmText(),
 		Files: infoFiles{fileInfo(a.historyFile(true)), fileInfo(a.initPath()), models}}
 	for _, n := range rt.Nodes() {
 		i.Nodes = append(i.Nodes, infoNode{n.Name, n.Capacity})
@@ -244,6 +246,7 @@ func (a *app) showInfo(i info) {
 	}
 	row("policy", "%s  (%s)", i.Policy, strings.Join(i.Policies, ", "))
 	row("BLAS", "%s", i.BLAS)
+	row("LLVM", "%s", i.LLVM)
 	row("history", "%s", i.Files.History)
 	row("init", "%s", i.Files.Init)
 	row("models", "%s", i.Files.Models)
@@ -339,4 +342,13 @@ func revision() string {
 		return ""
 	}
 	return rev + dirty
+}
+
+// llvmText describes the library that makes machine code of codelets, or why there is none.
+func llvmText() string {
+	name, err := lang.KernelLibrary()
+	if err != nil {
+		return fmt.Sprintf("none  %v; bodies of codelets run in strips", err)
+	}
+	return name
 }

@@ -1,0 +1,209 @@
+package kernel
+
+// How bodies run on CPU workers: in strips, or as machine code.
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/llvm"
+)
+
+// Mode is how bodies run on CPU workers. Their results are the same in all modes, bit for
+// bit.
+type Mode uint8
+
+const (
+	// Auto runs a body in strips, and as machine code once its runs have taken some
+	// milliseconds and the LLVM library of the machine has compiled it, which happens beside
+	// the tasks. Without a library all bodies stay in strips.
+	Auto Mode = iota
+	// Strips runs every body in strips, and never loads a library.
+	Strips
+	// Native compiles a body before its first run. A body that has no machine code runs in
+	// strips; without a library its tasks fail.
+	Native
+)
+
+var modeNames = []string{Auto: "auto", Strips: "strips", Native: "native"}
+
+// String returns the name of m.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return "unknown"
+}
+
+// ModeVariable is the environment variable that replaces Auto by the mode of that name.
+const ModeVariable = "STARPUSH_KERNELS"
+
+// chosen returns the mode that the environment chooses in place of m.
+func (m Mode) chosen() Mode {
+	if name := os.Getenv(ModeVariable); m == Auto && name != "" {
+		if k := slices.Index(modeNames, name); k >= 0 {
+			return Mode(k)
+		}
+	}
+	return m
+}
+
+// compileAfter is the time in strips after which Auto compiles a body. Compiling takes 20 to
+// 150 ms of a core, which shorter scripts would not win back.
+const compileAfter = 25 * time.Millisecond
+
+// Program is a body compiled for CPU workers and concrete element types. It is safe for
+// concurrent use.
+type Program struct {
+	strips *cpu.Program
+	mode   Mode
+
+	native  atomic.Pointer[llvm.Kernel]
+	settled atomic.Bool  // native does not change any more
+	spent   atomic.Int64 // nanoseconds in strips, until it is settled
+
+	once sync.Once
+	why  error // the reason why there is no machine code; valid once settled
+}
+
+// IR returns the representation of the body.
+func (p *Program) IR() *ir.Func { return p.strips.IR() }
+
+// SlowLoops returns the loops of the body that have to run one round at a time in strips.
+func (p *Program) SlowLoops() []SlowLoop { return p.strips.SlowLoops() }
+
+// Version returns a hash of the body and of how it runs, for performance models.
+func (p *Program) Version() string {
+	v := p.IR().Hash()
+	if p.mode == Native {
+		v += "-native"
+	}
+	return v
+}
+
+// RunTask runs the body for a task. The memory of its operands must stay valid until RunTask
+// returns. If the context of t ends, RunTask returns its cause soon. The error of a body that
+// fails is a *Fault; then operands that the body writes may hold any values. If keep is not
+// nil, *keep holds scratch memory between the runs of one goroutine at a time, of any programs.
+func (p *Program) RunTask(t ir.Task, keep *any) error {
+	if k := p.native.Load(); k != nil {
+		return k.Run(t)
+	}
+	if p.mode == Strips || p.settled.Load() {
+		return p.strips.RunTask(t, keep)
+	}
+	if p.mode == Native {
+		if err := p.compile(); err != nil {
+			return err
+		}
+		return p.RunTask(t, keep)
+	}
+	start := time.Now()
+	err := p.strips.RunTask(t, keep)
+	if p.spent.Add(int64(time.Since(start))) > int64(compileAfter) && err == nil {
+		p.once.Do(func() { compilations.begin(p) })
+	}
+	return err
+}
+
+// compile makes machine code now, in mode Native. The error is that of the library.
+func (p *Program) compile() error {
+	p.once.Do(func() {
+		l, err := llvm.Open()
+		if err != nil {
+			p.why = fmt.Errorf("bodies of codelets cannot run as machine code: %w; leave out `--kernels native`, or install LLVM 15 or later (Debian: libllvm15)", err)
+			return
+		}
+		k, err := llvm.New(l, p.IR())
+		p.settle(k, err)
+	})
+	if !p.settled.Load() {
+		return p.why
+	}
+	return nil
+}
+
+// settle ends the question whether p has machine code.
+func (p *Program) settle(k *llvm.Kernel, why error) {
+	if p.why = why; why == nil {
+		p.native.Store(k)
+	}
+	p.settled.Store(true)
+}
+
+// compilations are the bodies that wait for the library. A goroutine compiles one after
+// another, and ends when none is left.
+var compilations compiler
+
+type compiler struct {
+	mu struct {
+		sync.Mutex
+		queue   []*Program
+		working bool
+		idle    *sync.Cond // of the mutex: no longer working
+	}
+}
+
+// begin has p compiled, beside the caller.
+func (c *compiler) begin(p *Program) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.queue = append(c.mu.queue, p)
+	if !c.mu.working {
+		c.mu.working = true
+		go c.work()
+	}
+}
+
+func (c *compiler) work() {
+	for {
+		c.mu.Lock()
+		if len(c.mu.queue) == 0 {
+			c.mu.working = false
+			if c.mu.idle != nil {
+				c.mu.idle.Broadcast()
+			}
+			c.mu.Unlock()
+			return
+		}
+		p := c.mu.queue[0]
+		c.mu.queue = c.mu.queue[1:]
+		c.mu.Unlock()
+		l, err := llvm.Open()
+		if err != nil {
+			p.settle(nil, err)
+			continue
+		}
+		p.settle(llvm.New(l, p.IR()))
+	}
+}
+
+// Wait waits until the library compiles no body, which takes a moment for each body that has
+// run for some time. Programs need not call it: the goroutine ends by itself.
+func Wait() {
+	c := &compilations
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.idle == nil {
+		c.mu.idle = sync.NewCond(&c.mu.Mutex)
+	}
+	for c.mu.working {
+		c.mu.idle.Wait()
+	}
+}
+
+// Library loads the library that makes machine code, and returns its name, its version and the
+// processor. The error is the reason why there is none.
+func Library() (string, error) {
+	l, err := llvm.Open()
+	if err != nil {
+		return "", err
+	}
+	return l.String(), nil
+}

@@ -1,0 +1,135 @@
+package kernel
+
+import (
+	"context"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/kerneltest"
+	"github.com/starpush/starpush/lang/kernel/llvm"
+)
+
+// body compiles a body that takes a moment in strips, and returns a task for it, and its data.
+func body(t *testing.T, mode Mode) (p *Program, task func() (*kerneltest.Task, []float64)) {
+	t.Helper()
+	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(x: RW vector[f64]) {\n    for i in 1..x.n { x[i] = x[i - 1] * 0.999 + x[i] }\n}\n")
+	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, func() (*kerneltest.Task, []float64) {
+		x := make([]float64, 50_000)
+		for i := range x {
+			x[i] = 1 / float64(i+1)
+		}
+		return &kerneltest.Task{Ctx: context.Background(), Bufs: kerneltest.Buffers(kerneltest.VectorOf(x))}, x
+	}
+}
+
+func needLibrary(t *testing.T) {
+	t.Helper()
+	if _, err := llvm.Open(); err != nil {
+		if os.Getenv("STARPUSH_NEED_LLVM") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// TestAuto runs a body on several goroutines until it has machine code, which must not change
+// a result.
+func TestAuto(t *testing.T) {
+	needLibrary(t)
+	t.Setenv(ModeVariable, "")
+	strips, task := body(t, Strips)
+	c, want := task()
+	if err := strips.RunTask(c, nil); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := body(t, Auto)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 10_000 {
+				c, x := task()
+				if err := p.RunTask(c, nil); err != nil {
+					t.Error(err)
+				}
+				if !slices.Equal(x, want) {
+					t.Error("the results differ")
+				}
+				if p.native.Load() != nil || t.Failed() {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	Wait()
+	if !p.settled.Load() || p.native.Load() == nil {
+		t.Errorf("no machine code: %v", p.why)
+	}
+	if strips.native.Load() != nil {
+		t.Error("the mode strips has machine code")
+	}
+}
+
+// TestNative compiles before the first run, which several goroutines may begin.
+func TestNative(t *testing.T) {
+	needLibrary(t)
+	p, task := body(t, Native)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			c, _ := task()
+			if err := p.RunTask(c, nil); err != nil {
+				t.Error(err)
+			}
+			if p.native.Load() == nil {
+				t.Error("no machine code")
+			}
+		})
+	}
+	group.Wait()
+	if p.spent.Load() != 0 {
+		t.Error("it ran in strips")
+	}
+}
+
+// TestNativeFallback runs a body without machine code in strips.
+func TestNativeFallback(t *testing.T) {
+	needLibrary(t)
+	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(x: RW vector[f64]) {\n    each i in x { x[i] = x[i] % 0.75 }\n}\n")
+	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, Native)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []float64{2, -1}
+	if err := p.RunTask(&kerneltest.Task{Ctx: context.Background(), Bufs: []*iface.Buffer{kerneltest.VectorOf(x)}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(x, []float64{0.5, 0.5}) {
+		t.Error(x)
+	}
+	if p.native.Load() != nil || p.why == nil {
+		t.Error("it has machine code, or no reason why not")
+	}
+}
+
+func TestModeVariable(t *testing.T) {
+	for _, test := range []struct {
+		value      string
+		mode, want Mode
+	}{{"", Auto, Auto}, {"native", Auto, Native}, {"strips", Auto, Strips}, {"native", Strips, Strips}, {"strips", Native, Native}, {"fast", Auto, Auto}} {
+		t.Setenv(ModeVariable, test.value)
+		if got := test.mode.chosen(); got != test.want {
+			t.Errorf("%s=%s, mode %v: %v, want %v", ModeVariable, test.value, test.mode, got, test.want)
+		}
+	}
+	if s := Mode(9).String(); s != "unknown" {
+		t.Error(s)
+	}
+}
