@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -49,7 +50,9 @@ func write(fn *ir.Func) (w *writer, err error) {
 			panic(r)
 		}
 	}()
-	w = &writer{fn: fn, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, locals: map[local]string{},
+	own := *fn
+	own.Slots = slices.Clone(fn.Slots) // some are added
+	w = &writer{fn: &own, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, locals: map[local]string{},
 		operands: map[int]*operand{}, lets: map[int]*ir.Expr{}, elements: map[*ir.Stmt]*ir.Expr{}}
 	ir.WalkStmts(fn.Body, func(st *ir.Stmt) {
 		if st.Kind == ir.SetStmt && st.Declare && !fn.Slots[st.Slot].Assigned {

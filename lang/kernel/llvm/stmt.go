@@ -323,9 +323,16 @@ func (w *writer) each(st *ir.Stmt, p place) {
 			return
 		}
 		l := newLanes(w.fn, st.Domain[axis].Slot, 0, st.Body)
-		l.width = w.laneWidth(l, st.Body, nil)
+		body := w.unfold(st.Body, l)
+		l = newLanes(w.fn, st.Domain[axis].Slot, 0, body)
+		l.width = w.laneWidth(l, body, nil)
+		if rows := w.rowsOf(st, body, l, axis); rows > 1 && !p.checked {
+			outer := &domain{d.ranges[:axis-1], d.lo, d.n}
+			w.around(outer, 0, -1, false, c, func() { w.inRows(d, l, rows, body) })
+			return
+		}
 		w.around(d, 0, axis, false, c, func() {
-			w.inLanes(l, d.lo[axis], d.n[axis], innermost, c, p.checked, func(p place) { w.stmts(st.Body, p) })
+			w.inLanes(l, d.lo[axis], d.n[axis], innermost, c, p.checked, func(p place) { w.stmts(body, p) })
 		})
 	})
 }

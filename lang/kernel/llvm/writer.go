@@ -56,6 +56,8 @@ type writer struct {
 	lets     map[int]*ir.Expr // values of locals that are assigned once
 	nest     *nest            // the current nest of loops
 	elements map[*ir.Stmt]*ir.Expr
+	rows     map[int]bool // locals that rows of lanes, written side by side, have each for itself
+	row      int          // the current of these rows
 }
 
 // local is the memory of a local: one for its value as a scalar, or in the first lane, and
@@ -63,6 +65,7 @@ type writer struct {
 type local struct {
 	slot  int
 	width int // 0: a scalar
+	row   int // see writer.rows
 }
 
 // operand is what a body knows of a data operand: names of values of the entry block.
@@ -342,7 +345,10 @@ func (w *writer) lane(x value, lane string) value {
 
 // memory returns the address of a local's memory.
 func (w *writer) memory(slot, width int) string {
-	key := local{slot, width}
+	key := local{slot: slot, width: width}
+	if w.rows[slot] {
+		key.row = w.row
+	}
 	p, ok := w.locals[key]
 	if !ok {
 		p = w.alloca(llvmType(w.fn.Slots[slot].Type, width))
