@@ -9,6 +9,7 @@ import (
 // nest is an outermost loop, with all that is in it.
 type nest struct {
 	proved map[*ir.Expr]bool // elements that are in bounds if the check of the nest holds
+	holds  value             // whether it does
 }
 
 // span is the range of an int in all rounds of a nest, both ends included.
@@ -30,8 +31,9 @@ type prover struct {
 	left     int // instructions that the check may still have
 }
 
-// inNest writes a loop, a statement or a fold. An outermost one is written twice, if the
-// bounds of some of its elements can be checked before it.
+// inNest writes a loop, a statement or a fold. Before an outermost one it writes the check of
+// elements whose bounds do not depend on data. Full blocks of lanes, and loops in scalar code,
+// have a form without checks of these elements, which runs if the check of the nest holds.
 func (w *writer) inNest(list []*ir.Stmt, fold *ir.Expr, p place, inner func(p place)) {
 	if w.nest != nil {
 		inner(p)
@@ -50,21 +52,9 @@ func (w *writer) inNest(list []*ir.Stmt, fold *ir.Expr, p place, inner func(p pl
 	for e := range pr.found {
 		w.nest.proved[e] = !pr.failed[e]
 	}
-	if pr.holds.isConstant() {
-		inner(p)
-		w.nest = nil
-		return
-	}
-	fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
-	w.branch(pr.holds.name, fast, slow)
-	w.start(fast)
+	w.nest.holds = pr.holds
+	p.checked = !pr.holds.isConstant()
 	inner(p)
-	w.jump(end)
-	w.start(slow)
-	p.checked = true
-	inner(p)
-	w.jump(end)
-	w.start(end)
 	w.nest = nil
 }
 

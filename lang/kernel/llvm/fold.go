@@ -150,7 +150,7 @@ func (w *writer) foldStrips(e *ir.Expr, d *domain, axis int, t *total, p place) 
 		load := func() value {
 			return value{w.ins("load %s, ptr %s", llvmType(e.Type, width), part), e.Type, width}
 		}
-		w.inLanes(l, w.binary("add", d.lo[axis], done), left, !hasLoops(nil, body), c, p.checked, func(p place) {
+		w.inLanes(l, w.binary("add", d.lo[axis], done), left, !hasLoops(nil, body), c, func(p place) {
 			v := w.spread(w.expr(body, p), partialSums)
 			if product {
 				if p.mask != "" {

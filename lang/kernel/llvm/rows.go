@@ -79,7 +79,7 @@ func (w *writer) inRows(d *domain, l *lanes, rows int, body []*ir.Stmt) {
 	slot, lo, n := d.ranges[axis-1].Slot, d.lo[axis-1], d.n[axis-1]
 	own := ownLocals(body)
 	own[slot] = true
-	w.inLanes(l, d.lo[axis], d.n[axis], false, 0, false, func(p place) {
+	w.inLanes(l, d.lo[axis], d.n[axis], false, 0, func(p place) {
 		first := intValue(0)
 		if p.mask == "" {
 			blocks := w.binary("udiv", n, intValue(int64(rows)))

@@ -35,7 +35,23 @@ func (w *writer) stmt(st *ir.Stmt, p place) {
 	case ir.IfStmt:
 		w.ifStmt(st, p)
 	case ir.ForStmt:
-		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) { w.forStmt(st, p) })
+		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) {
+			if p.lanes != nil || !p.checked || hasLanes(st.Body) {
+				w.forStmt(st, p)
+				return
+			}
+			fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
+			w.branch(w.nest.holds.name, fast, slow)
+			w.start(fast)
+			p.checked = false
+			w.forStmt(st, p)
+			w.jump(end)
+			w.start(slow)
+			p.checked = true
+			w.forStmt(st, p)
+			w.jump(end)
+			w.start(end)
+		})
 	case ir.EachStmt:
 		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) { w.each(st, p) })
 	default:
@@ -189,6 +205,13 @@ func hasLoops(list []*ir.Stmt, e *ir.Expr) bool {
 	return found
 }
 
+// hasLanes reports whether a block in scalar code has loops that run in lanes.
+func hasLanes(list []*ir.Stmt) bool {
+	found := hasFolds(list, nil)
+	ir.WalkStmts(list, func(st *ir.Stmt) { found = found || st.Kind == ir.EachStmt })
+	return found
+}
+
 func hasFolds(list []*ir.Stmt, e *ir.Expr) bool {
 	found := false
 	look := func(e *ir.Expr) {
@@ -326,42 +349,35 @@ func (w *writer) each(st *ir.Stmt, p place) {
 		body := w.unfold(st.Body, l)
 		l = newLanes(w.fn, st.Domain[axis].Slot, 0, body)
 		l.width = w.laneWidth(l, body, nil)
-		if rows := w.rowsOf(st, body, l, axis); rows > 1 && !p.checked {
+		if rows := w.rowsOf(st, body, l, axis); rows > 1 {
 			outer := &domain{d.ranges[:axis-1], d.lo, d.n}
 			w.around(outer, 0, -1, false, c, func() { w.inRows(d, l, rows, body) })
 			return
 		}
 		w.around(d, 0, axis, false, c, func() {
-			w.inLanes(l, d.lo[axis], d.n[axis], innermost, c, p.checked, func(p place) { w.stmts(body, p) })
+			w.inLanes(l, d.lo[axis], d.n[axis], innermost, c, func(p place) { w.stmts(body, p) })
 		})
 	})
 }
 
-// inLanes writes body for the rounds from lo on, a block of lanes at a time. If elements
-// are in bounds, full blocks need no mask.
-func (w *writer) inLanes(l *lanes, lo, n value, innermost bool, c int, checked bool, body func(p place)) {
+// inLanes writes body for the rounds from lo on, a block of lanes at a time: full blocks without
+// a mask if the elements of the nest are in bounds, and other rounds with one.
+func (w *writer) inLanes(l *lanes, lo, n value, innermost bool, c int, body func(p place)) {
 	width := intValue(int64(l.width))
-	masked := func(done value) {
-		l.first = w.binary("add", lo, done).name
-		left := w.binary("sub", n, done)
-		mask := w.compare("icmp ult", w.ramp("0", 1, l.width), left)
-		body(place{lanes: l, mask: mask.name, checked: true})
-	}
-	if checked {
-		blocks := w.binary("udiv", w.binary("add", n, intValue(int64(l.width-1))), width)
-		w.loop(blocks, innermost, c, func(k value) { masked(w.binary("mul", k, width)) })
-		return
-	}
 	blocks := w.binary("udiv", n, width)
+	if holds := w.nest.holds; !holds.isConstant() {
+		blocks = w.choose(holds, blocks, intValue(0))
+	}
 	w.loop(blocks, innermost, c, func(k value) {
 		l.first = w.binary("add", lo, w.binary("mul", k, width)).name
 		body(place{lanes: l})
 	})
 	done := w.binary("mul", blocks, width)
-	rest, end := w.label("rest"), w.label("end")
-	w.branch(w.compare("icmp ult", done, n).name, rest, end)
-	w.start(rest)
-	masked(done)
-	w.jump(end)
-	w.start(end)
+	rest := w.binary("udiv", w.binary("add", w.binary("sub", n, done), intValue(int64(l.width-1))), width)
+	w.loop(rest, innermost, c, func(k value) {
+		at := w.binary("add", done, w.binary("mul", k, width))
+		l.first = w.binary("add", lo, at).name
+		mask := w.compare("icmp ult", w.ramp("0", 1, l.width), w.binary("sub", n, at))
+		body(place{lanes: l, mask: mask.name, checked: true})
+	})
 }
