@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test staticcheck race invariants conformance drivers planted bench cuda cuda-test update fuzz soak soak-oracle fmt
+.PHONY: all check test staticcheck race invariants conformance drivers ulp planted bench cuda cuda-test update fuzz soak soak-oracle fmt
 
 all: check
 
@@ -41,6 +41,10 @@ drivers:
 	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestP[0-9]' -repeat $(REPEAT) -machine cuda-fake -timeout 0
 	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./tests -run 'TestScripts/.*/cuda-fake|TestFaults|TestCopyBackFails|TestDeviceMemory|TestMemoryTakenByOthers'
 	eval "$$(sh accel/cuda/env.sh)" && $(GO) test -tags cuda ./engine -run 'TestRandomPrograms|TestRandomLosses' -machine cuda-fake -soak $(SOAK) -seed $(SEED) -timeout 0
+
+## ulp: the largest errors of the elementary functions, for all float32 arguments and a million float64 arguments of each
+ulp:
+	$(GO) test ./lang/kernel/elementary -run TestULP -v -ulp -timeout 0
 
 ## planted: break the protocols of the engine one at a time; the tests must notice each. FAULTS="name..." for some
 FAULTS ?=

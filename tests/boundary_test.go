@@ -57,19 +57,20 @@ var testOnly = []string{
 }
 
 // inLang is the order inside lang: a package may import those to its right.
-var inLang = []string{"lang/diag/diagtest", "lang", "lang/interp", "lang/check", "lang/check/flow", "lang/check/redux", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag", "lang/vocab"}
+var inLang = []string{"lang/diag/diagtest", "lang", "lang/interp", "lang/check", "lang/check/flow", "lang/check/redux", "lang/kernel", "lang/syntax/printer", "lang/syntax", "lang/syntax/advice", "lang/syntax/token", "lang/types", "lang/diag", "lang/vocab", "lang/kernel/elementary"}
 
 // inKernel lists the stages of lang/kernel, and which of the others each may import. The
-// rest of lang imports lang/kernel alone.
+// rest of lang imports lang/kernel alone. lang/kernel/elementary is no stage: scripts
+// compute with it, too.
 var inKernel = map[string][]string{
 	"lang/kernel":            {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis", "lang/kernel/cpu", "lang/kernel/llvm", "lang/kernel/opencl"},
 	"lang/kernel/opencl":     {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/cpu"},
-	"lang/kernel/llvm":       {"lang/kernel/ir", "lang/kernel/cpu"},
-	"lang/kernel/cpu":        {"lang/kernel/ir", "lang/kernel/analysis"},
+	"lang/kernel/llvm":       {"lang/kernel/ir", "lang/kernel/cpu", "lang/kernel/elementary"},
+	"lang/kernel/cpu":        {"lang/kernel/ir", "lang/kernel/analysis", "lang/kernel/elementary"},
 	"lang/kernel/analysis":   {"lang/kernel/ir"},
 	"lang/kernel/lower":      {"lang/kernel/ir"},
-	"lang/kernel/kerneltest": {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis"},
-	"lang/kernel/ir":         nil,
+	"lang/kernel/kerneltest": {"lang/kernel/ir", "lang/kernel/lower", "lang/kernel/analysis", "lang/kernel/elementary"},
+	"lang/kernel/ir":         {"lang/kernel/elementary"},
 }
 
 // below lists packages that must not import their parent, which imports them.
@@ -164,6 +165,9 @@ func TestBoundaryRules(t *testing.T) {
 		{"lang/kernel/opencl", module + "/lang/kernel/cpu", false, true},
 		{"lang/kernel/cpu", module + "/lang/kernel/analysis", false, true},
 		{"lang/kernel/cpu", module + "/lang/kernel/lower", false, false},
+		{"lang/kernel/ir", module + "/lang/kernel/elementary", false, true},
+		{"lang/interp", module + "/lang/kernel/elementary", false, true},
+		{"lang/kernel/elementary", module + "/lang/kernel/ir", false, false},
 		{"lang/kernel/cpu", module + "/lang/kernel/lower", true, true},
 		{"lang/kernel/analysis", module + "/lang/kernel/lower", false, false},
 		{"lang/kernel/lower", module + "/lang/kernel/analysis", false, false},
