@@ -31,6 +31,11 @@ type Config struct {
 	Totals   Totals             // defaults for all calls of an instance or session together
 	Warnings WarningSet         // which warnings to report, which to treat as errors
 	Kernels  Kernels            // how bodies of codelets run on CPU workers
+
+	// KernelCache is a folder that keeps machine code of bodies between runs of programs, up to
+	// 64 MiB; "" for none. Processes may share it. Files that another user could have written
+	// are not used.
+	KernelCache string
 }
 
 // Kernels is how bodies of codelets run on CPU workers. Results are the same, bit for bit. The
@@ -48,6 +53,11 @@ const (
 	// run in strips. Without a library, tasks with a body fail.
 	NativeKernels = Kernels(kernel.Native)
 )
+
+// kernels returns how bodies run.
+func (c *Compiler) kernels() kernel.Options {
+	return kernel.Options{Mode: kernel.Mode(c.cfg.Kernels), Cache: kernel.NewCache(c.cfg.KernelCache)}
+}
 
 // KernelLibrary loads the library that makes machine code of bodies, and returns its name, its
 // version and the processor. The error is the reason why there is none.
@@ -182,7 +192,7 @@ func (c *Compiler) Compile(ctx context.Context, name string, src []byte) (p *Pro
 	if ds.Err() != nil || prog == nil {
 		return nil, ds
 	}
-	code, err := interp.Compile(prog, kernel.Mode(c.cfg.Kernels))
+	code, err := interp.Compile(prog, c.kernels())
 	if err != nil {
 		return nil, append(ds, diagnosticOf(source, err))
 	}

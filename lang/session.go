@@ -16,7 +16,6 @@ import (
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/interp"
-	"github.com/starpush/starpush/lang/kernel"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -84,7 +83,7 @@ func (s *Session) start() {
 	s.did = record{}
 	s.checker = check.NewSession(s.comp.envFor(s.ctx))
 	cfg := s.comp.runConfig(s.rt, s.opts)
-	s.m, s.err = interp.NewSession(cfg, kernel.Mode(s.comp.cfg.Kernels))
+	s.m, s.err = interp.NewSession(cfg, s.comp.kernels())
 	if s.err != nil {
 		return
 	}

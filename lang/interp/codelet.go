@@ -170,7 +170,7 @@ func compiled(o *types.Object) (code *kernel.Program, err error) {
 				targs[q.Type.Param] = e
 			}
 		}
-		if code, err = kernel.Compile(fileOf(o), node, o.Sig, targs, kernel.Strips); err == nil {
+		if code, err = kernel.Compile(fileOf(o), node, o.Sig, targs, kernel.Options{Mode: kernel.Strips}); err == nil {
 			return code, nil
 		}
 	}

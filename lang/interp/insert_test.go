@@ -20,7 +20,7 @@ func runOnce(t testing.TB, src string) *Machine {
 	if err := ds.Err(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Compile(checked, kernel.Strips)
+	p, err := Compile(checked, kernel.Options{Mode: kernel.Strips})
 	if err != nil {
 		t.Fatal(err)
 	}

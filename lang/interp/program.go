@@ -29,7 +29,7 @@ type Program struct {
 	open   bool                 // of a session
 	plan   bool                 // for runs without kernels, whose values may be unknown
 
-	kernels kernel.Mode // how bodies of codelets run
+	kernels kernel.Options // how bodies of codelets run
 
 	repeats map[*types.Object]bool // of plans: functions that only insert
 
@@ -99,14 +99,16 @@ func newProgram() *Program {
 
 // Compile makes code of a checked program, whose bodies of codelets run as kernels says. Codelet
 // bodies that tasks need are compiled at once for the types that the text shows.
-func Compile(c *check.Program, kernels kernel.Mode) (*Program, error) {
+func Compile(c *check.Program, kernels kernel.Options) (*Program, error) {
 	return compile(c, kernels, false)
 }
 
 // CompilePlan makes code that runs without kernels; see Plan.
-func CompilePlan(c *check.Program) (*Program, error) { return compile(c, kernel.Strips, true) }
+func CompilePlan(c *check.Program) (*Program, error) {
+	return compile(c, kernel.Options{Mode: kernel.Strips}, true)
+}
 
-func compile(c *check.Program, kernels kernel.Mode, plan bool) (*Program, error) {
+func compile(c *check.Program, kernels kernel.Options, plan bool) (*Program, error) {
 	p := newProgram()
 	p.plan, p.kernels = plan, kernels
 	for _, u := range c.Units {

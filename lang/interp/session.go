@@ -45,7 +45,7 @@ type ReplacedView struct{ Name, Old, New string }
 
 // NewSession prepares a machine that runs entries, whose bodies of codelets run as kernels
 // says.
-func NewSession(cfg *Config, kernels kernel.Mode) (*Machine, error) {
+func NewSession(cfg *Config, kernels kernel.Options) (*Machine, error) {
 	p := newProgram()
 	p.open, p.kernels = true, kernels
 	p.names = map[string]*types.Object{}

@@ -234,7 +234,7 @@ func TestDeepNesting(t *testing.T) {
 			if len(ds) > 0 {
 				continue
 			}
-			p, err := kernel.Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, kernel.Strips)
+			p, err := kernel.Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, kernel.Options{Mode: kernel.Strips})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/starpush/starpush/lang/kernel/analysis"
 	"github.com/starpush/starpush/lang/kernel/cpu"
 	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/kernel/llvm"
 	"github.com/starpush/starpush/lang/kernel/lower"
 	"github.com/starpush/starpush/lang/kernel/opencl"
 	"github.com/starpush/starpush/lang/syntax"
@@ -65,10 +66,10 @@ func MixedContribution(f *syntax.File, c *syntax.Codelet, sig *types.Signature, 
 }
 
 // Compile compiles the body of c for the element types targs of the type parameters of sig,
-// to run as mode says. Check must have found no error. Compile does not change the tree.
+// to run as opts say. Check must have found no error. Compile does not change the tree.
 // Errors that depend on the element types (E0703: a float stored into an integer) are
 // returned as a diag.Diagnostics.
-func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem, mode Mode) (*Program, error) {
+func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[byte]iface.Elem, opts Options) (*Program, error) {
 	if c.Body == nil {
 		return nil, fmt.Errorf("kernel: codelet %s has no body", sig.Name)
 	}
@@ -86,7 +87,11 @@ func Compile(f *syntax.File, c *syntax.Codelet, sig *types.Signature, targs map[
 	if ds.Err() != nil {
 		return nil, ds
 	}
-	return &Program{strips: cpu.Compile(fn), mode: mode.chosen()}, nil
+	opts.Mode = opts.Mode.chosen()
+	if opts.Cache == nil {
+		opts.Cache = llvm.NewCache("")
+	}
+	return &Program{strips: cpu.Compile(fn), opts: opts}, nil
 }
 
 // complete reports whether t is a type of operands, given the element type of its type

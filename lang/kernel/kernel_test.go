@@ -25,7 +25,7 @@ func TestExamplesAreClean(t *testing.T) {
 			t.Errorf("%s:\n%s", c.Name.Name, kerneltest.Show(ds))
 		}
 		for _, e := range iface.Elems {
-			if _, err := kernel.Compile(f, c, kerneltest.Signature(c), map[byte]iface.Elem{'T': e}, kernel.Strips); err != nil {
+			if _, err := kernel.Compile(f, c, kerneltest.Signature(c), map[byte]iface.Elem{'T': e}, kernel.Options{Mode: kernel.Strips}); err != nil {
 				t.Errorf("%s for %v: %v", c.Name.Name, e, err)
 			}
 		}
@@ -40,7 +40,7 @@ func TestElementTypeErrors(t *testing.T) {
 		t.Fatal(ds)
 	}
 	for _, e := range iface.Elems {
-		_, err := kernel.Compile(f, cs[0], sig, map[byte]iface.Elem{'T': e}, kernel.Strips)
+		_, err := kernel.Compile(f, cs[0], sig, map[byte]iface.Elem{'T': e}, kernel.Options{Mode: kernel.Strips})
 		if e.IsFloat() != (err == nil) {
 			t.Errorf("%v: %v", e, err)
 		}
@@ -52,7 +52,7 @@ func TestElementTypeErrors(t *testing.T) {
 			t.Errorf("%v: %v", e, err)
 		}
 	}
-	if _, err := kernel.Compile(f, cs[0], sig, nil, kernel.Strips); err == nil {
+	if _, err := kernel.Compile(f, cs[0], sig, nil, kernel.Options{Mode: kernel.Strips}); err == nil {
 		t.Error("no element type, and no error")
 	}
 }
@@ -103,7 +103,7 @@ func fuzzCodelet(t *testing.T, file *syntax.File, c *syntax.Codelet) {
 				targs[p.Type.Param] = e
 			}
 		}
-		prog, err := kernel.Compile(file, c, sig, targs, kernel.Strips)
+		prog, err := kernel.Compile(file, c, sig, targs, kernel.Options{Mode: kernel.Strips})
 		if err != nil {
 			continue
 		}

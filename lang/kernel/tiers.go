@@ -54,22 +54,36 @@ func (m Mode) chosen() Mode {
 	return m
 }
 
-// compileAfter is the time in strips after which Auto compiles a body. Compiling takes 20 to
-// 150 ms of a core, which shorter scripts would not win back.
-const compileAfter = 25 * time.Millisecond
+// Options say how bodies run.
+type Options struct {
+	Mode  Mode
+	Cache *llvm.Cache // where machine code is kept; nil: nowhere
+}
+
+// NewCache returns the cache in a folder, or one that keeps nothing for "".
+func NewCache(dir string) *llvm.Cache { return llvm.NewCache(dir) }
+
+// In mode Auto, a body whose runs in strips have taken lookAfter is looked up in the cache, and
+// is compiled after compileAfter. A look takes a millisecond. Compiling takes 20 to 150 ms of a
+// core, which shorter scripts would not win back.
+const (
+	lookAfter    = time.Millisecond
+	compileAfter = 25 * time.Millisecond
+)
 
 // Program is a body compiled for CPU workers and concrete element types. It is safe for
 // concurrent use.
 type Program struct {
 	strips *cpu.Program
-	mode   Mode
+	opts   Options
 
 	native  atomic.Pointer[llvm.Kernel]
 	settled atomic.Bool  // native does not change any more
 	spent   atomic.Int64 // nanoseconds in strips, until it is settled
 
-	once sync.Once
-	why  error // the reason why there is no machine code; valid once settled
+	look, once sync.Once  // of the look into the cache, and of compiling
+	body       *llvm.Body // once it was looked up
+	why        error      // the reason why there is no machine code; valid once settled
 }
 
 // IR returns the representation of the body.
@@ -81,7 +95,7 @@ func (p *Program) SlowLoops() []SlowLoop { return p.strips.SlowLoops() }
 // Version returns a hash of the body and of how it runs, for performance models.
 func (p *Program) Version() string {
 	v := p.IR().Hash()
-	if p.mode == Native {
+	if p.opts.Mode == Native {
 		v += "-native"
 	}
 	return v
@@ -95,33 +109,63 @@ func (p *Program) RunTask(t ir.Task, keep *any) error {
 	if k := p.native.Load(); k != nil {
 		return k.Run(t)
 	}
-	if p.mode == Strips || p.settled.Load() {
+	if p.opts.Mode == Strips || p.settled.Load() {
 		return p.strips.RunTask(t, keep)
 	}
-	if p.mode == Native {
-		if err := p.compile(); err != nil {
+	if p.opts.Mode == Native {
+		if err := p.compileNow(); err != nil {
 			return err
 		}
 		return p.RunTask(t, keep)
 	}
 	start := time.Now()
 	err := p.strips.RunTask(t, keep)
-	if p.spent.Add(int64(time.Since(start))) > int64(compileAfter) && err == nil {
-		p.once.Do(func() { compilations.begin(p) })
+	if spent := p.spent.Add(int64(time.Since(start))); err != nil {
+		return err
+	} else if spent > int64(compileAfter) {
+		p.once.Do(func() { compilations.begin(p.compile) })
+	} else if spent > int64(lookAfter) {
+		p.look.Do(func() { compilations.begin(p.lookUp) })
 	}
-	return err
+	return nil
 }
 
-// compile makes machine code now, in mode Native. The error is that of the library.
-func (p *Program) compile() error {
+// lookUp writes the IR of the body, and takes its machine code from the cache, if it is there.
+// It runs once.
+func (p *Program) lookUp() {
+	body, err := llvm.NewBody(p.IR())
+	if err != nil {
+		p.settle(nil, err)
+		return
+	}
+	p.body = body
+	if k := body.Cached(p.opts.Cache); k != nil {
+		p.settle(k, nil)
+	}
+}
+
+// compile looks the body up, if that was not done, and compiles it. It runs once.
+func (p *Program) compile() {
+	p.look.Do(p.lookUp)
+	if p.settled.Load() {
+		return
+	}
+	l, err := llvm.Open()
+	if err != nil {
+		p.settle(nil, err)
+		return
+	}
+	p.settle(p.body.Compile(l, p.opts.Cache))
+}
+
+// compileNow is compile in mode Native. The error is that of the library.
+func (p *Program) compileNow() error {
 	p.once.Do(func() {
-		l, err := llvm.Open()
-		if err != nil {
+		if _, err := llvm.Open(); err != nil {
 			p.why = fmt.Errorf("bodies of codelets cannot run as machine code: %w; leave out `--kernels native`, or install LLVM 15 or later (Debian: libllvm15)", err)
 			return
 		}
-		k, err := llvm.New(l, p.IR())
-		p.settle(k, err)
+		p.compile()
 	})
 	if !p.settled.Load() {
 		return p.why
@@ -137,24 +181,24 @@ func (p *Program) settle(k *llvm.Kernel, why error) {
 	p.settled.Store(true)
 }
 
-// compilations are the bodies that wait for the library. A goroutine compiles one after
+// compilations are the bodies that wait to be looked up or compiled. A goroutine takes one after
 // another, and ends when none is left.
 var compilations compiler
 
 type compiler struct {
 	mu struct {
 		sync.Mutex
-		queue   []*Program
+		queue   []func()
 		working bool
 		idle    *sync.Cond // of the mutex: no longer working
 	}
 }
 
-// begin has p compiled, beside the caller.
-func (c *compiler) begin(p *Program) {
+// begin has do run, beside the caller.
+func (c *compiler) begin(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.queue = append(c.mu.queue, p)
+	c.mu.queue = append(c.mu.queue, do)
 	if !c.mu.working {
 		c.mu.working = true
 		go c.work()
@@ -172,15 +216,10 @@ func (c *compiler) work() {
 			c.mu.Unlock()
 			return
 		}
-		p := c.mu.queue[0]
+		do := c.mu.queue[0]
 		c.mu.queue = c.mu.queue[1:]
 		c.mu.Unlock()
-		l, err := llvm.Open()
-		if err != nil {
-			p.settle(nil, err)
-			continue
-		}
-		p.settle(llvm.New(l, p.IR()))
+		do()
 	}
 }
 

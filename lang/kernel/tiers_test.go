@@ -16,7 +16,7 @@ import (
 func body(t *testing.T, mode Mode) (p *Program, task func() (*kerneltest.Task, []float64)) {
 	t.Helper()
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(x: RW vector[f64]) {\n    for i in 1..x.n { x[i] = x[i - 1] * 0.999 + x[i] }\n}\n")
-	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, mode)
+	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, Options{Mode: mode})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestNative(t *testing.T) {
 func TestNativeFallback(t *testing.T) {
 	needLibrary(t)
 	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(x: RW vector[f64]) {\n    each i in x { x[i] = x[i] % 0.75 }\n}\n")
-	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, Native)
+	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, Options{Mode: Native})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (a *app) compilerWith(files lang.Loader, warnings lang.WarningSet, codelets
 	}
 	return lang.NewCompiler(lang.Config{
 		Codelets: codelets, Modules: stdlib.Modules(), Loader: files, Files: osFiles{}, Limits: limits, Warnings: warnings,
-		Kernels: a.flags.kernels,
+		Kernels: a.flags.kernels, KernelCache: a.kernelDir(),
 	})
 }
 

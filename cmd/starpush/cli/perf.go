@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -603,4 +604,17 @@ func (a *app) perfShowJSON(s *perf.Store, f *perf.File) {
 			a.json.line(line)
 		}
 	}
+}
+
+// kernelDir returns the folder that keeps machine code of codelets: the value of
+// STARPUSH_KERNEL_DIR, or starpush/kernels in the user's cache folder; "" if there is none.
+func (a *app) kernelDir() string {
+	if dir, set := a.env["STARPUSH_KERNEL_DIR"]; set {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "starpush", "kernels")
 }

@@ -30,15 +30,6 @@ const (
 	headWords
 )
 
-// Text returns the LLVM IR of a body. The error is the reason why it has none.
-func Text(fn *ir.Func) (text string, err error) {
-	w, err := write(fn)
-	if err != nil {
-		return "", err
-	}
-	return w.function(), nil
-}
-
 // write writes the function of a body.
 func write(fn *ir.Func) (w *writer, err error) {
 	defer func() {
@@ -97,21 +88,66 @@ type Kernel struct {
 	pool   sync.Pool // of *run
 }
 
-// New compiles a body. The error is the reason why it has no machine code.
-func New(l *Library, fn *ir.Func) (*Kernel, error) {
+// Body is a body as LLVM IR, which is compiled, or found in a cache.
+type Body struct {
+	fn     *ir.Func
+	text   string
+	faults []fault
+}
+
+// NewBody writes the IR of a body. The error is the reason why it has none.
+func NewBody(fn *ir.Func) (*Body, error) {
 	w, err := write(fn)
 	if err != nil {
 		return nil, err
 	}
-	object, err := l.Compile(w.function())
+	return &Body{fn, w.function(), w.faults}, nil
+}
+
+// Text returns the LLVM IR.
+func (b *Body) Text() string { return b.text }
+
+// Cached returns the machine code that c keeps, compiled for this processor by the library that
+// the machine has still, or nil. It does not load the library.
+func (b *Body) Cached(c *Cache) *Kernel {
+	l, ok := c.library()
+	if !ok {
+		return nil
+	}
+	object := c.get(key(b.text, l, processorID()))
+	if object == nil {
+		return nil
+	}
+	k, err := b.kernel(object)
+	if err != nil {
+		return nil
+	}
+	return k
+}
+
+// Compile compiles the body, and keeps the code in c. The error is the reason why there is no
+// machine code; a cache that cannot be written is no error.
+func (b *Body) Compile(l *Library, c *Cache) (*Kernel, error) {
+	object, err := l.Compile(b.text)
 	if err != nil {
 		return nil, err
 	}
+	k, err := b.kernel(object)
+	if err != nil {
+		return nil, err
+	}
+	if r, err := l.record(); err == nil {
+		_ = c.put(key(b.text, r, processorID()), object, r)
+	}
+	return k, nil
+}
+
+func (b *Body) kernel(object []byte) (*Kernel, error) {
 	c, err := loadCode(object)
 	if err != nil {
 		return nil, err
 	}
-	return &Kernel{fn: fn, bind: cpu.NewEvaluator(fn), code: c, faults: w.faults}, nil
+	return &Kernel{fn: b.fn, bind: cpu.NewEvaluator(b.fn), code: c, faults: b.faults}, nil
 }
 
 // run is the state of one run.

@@ -23,7 +23,7 @@ import (
 func compiled(t testing.TB, source string) (*Kernel, *cpu.Program) {
 	t.Helper()
 	fn := kerneltest.Lowered(t, source, nil)
-	k, err := New(library(t), fn)
+	k, err := compile(library(t), fn)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, source)
 	}
@@ -143,7 +143,7 @@ func TestGuardPages(t *testing.T) {
 		if b == nil {
 			continue
 		}
-		k, err := New(l, b.Func)
+		k, err := compile(l, b.Func)
 		if err != nil {
 			continue
 		}
@@ -234,11 +234,11 @@ func FuzzObject(f *testing.F) {
 	if err != nil {
 		f.Skip(err)
 	}
-	text, err := Text(kerneltest.Lowered(f, fmt.Sprintf(kerneltest.LoopCodelet, "each i in y { y[i] = x[i] * 0.3 + float(i) }"), nil))
+	body, err := NewBody(kerneltest.Lowered(f, fmt.Sprintf(kerneltest.LoopCodelet, "each i in y { y[i] = x[i] * 0.3 + float(i) }"), nil))
 	if err != nil {
 		f.Fatal(err)
 	}
-	object, err := l.Compile(text)
+	object, err := l.Compile(body.Text())
 	if err != nil {
 		f.Fatal(err)
 	}

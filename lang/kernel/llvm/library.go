@@ -7,10 +7,13 @@ package llvm
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -130,6 +133,35 @@ func (l *Library) initialise() error {
 		if !strings.Contains(","+l.features+",", ","+f+",") {
 			return fmt.Errorf("the processor %s lacks %s", l.processor, f[1:])
 		}
+	}
+	return nil
+}
+
+// record describes the file of the library.
+func (l *Library) record() (libraryRecord, error) {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return libraryRecord{}, err
+	}
+	for line := range strings.Lines(string(maps)) {
+		fields := strings.Fields(line)
+		if len(fields) == 6 && strings.Contains(filepath.Base(fields[5]), "LLVM") {
+			return recordOf(fields[5], l.version)
+		}
+	}
+	return libraryRecord{}, fs.ErrNotExist
+}
+
+// trusted returns an error if another user than this one could have written a file or a
+// folder.
+func trusted(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(s.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s belongs to another user, or another user may write it", path)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/starpush/starpush/lang/kernel/cpu"
+	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 )
 
@@ -30,6 +31,15 @@ func library(t testing.TB) *Library {
 		t.Skip(err)
 	}
 	return l
+}
+
+// compile compiles a body, without a cache.
+func compile(l *Library, fn *ir.Func) (*Kernel, error) {
+	b, err := NewBody(fn)
+	if err != nil {
+		return nil, err
+	}
+	return b.Compile(l, NewCache(""))
 }
 
 // outcome is what a run left: the values of the operands, or a fault.
@@ -67,7 +77,7 @@ func outcomeOf(t *testing.T, b *kerneltest.Body, run func(task *kerneltest.Task)
 // if exact holds; otherwise, a fault of any round. It reports whether the body was compiled.
 func compareBody(t *testing.T, l *Library, seed uint64, b *kerneltest.Body, exact bool) (compiled, faulted bool) {
 	t.Helper()
-	k, err := New(l, b.Func)
+	k, err := compile(l, b.Func)
 	if err != nil {
 		if strings.HasPrefix(err.Error(), "no machine code for") {
 			return false, false
@@ -79,8 +89,7 @@ func compareBody(t *testing.T, l *Library, seed uint64, b *kerneltest.Body, exac
 	got := outcomeOf(t, b, func(task *kerneltest.Task) error { return k.Run(task) })
 	switch {
 	case (got.fault != "") != (want.fault != ""), exact && (got.fault != want.fault || got.where != want.where):
-		text, _ := Text(b.Func)
-		t.Fatalf("seed %d: the fault is %q at %v, and in strips %q at %v\n%s\n%s", seed, got.fault, got.where, want.fault, want.where, b.Source, text)
+		t.Fatalf("seed %d: the fault is %q at %v, and in strips %q at %v\n%s", seed, got.fault, got.where, want.fault, want.where, b.Source)
 	case want.fault == "":
 		for i := range want.cells {
 			if got.cells[i] != want.cells[i] {
