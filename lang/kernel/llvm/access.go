@@ -127,9 +127,7 @@ func (w *writer) load(e *ir.Expr, p place) value {
 	mask := w.mask(p)
 	switch {
 	case at.layout == apart:
-		name := w.declare("llvm.masked.gather."+suffix(at.typ, width)+fmt.Sprintf(".v%dp0", width), typ, fmt.Sprintf("<%d x ptr>", width), "i32", mask.llvm(), typ)
-		v.name = w.ins("call %s @%s(<%d x ptr> %s, i32 %d, %s, %s zeroinitializer)", typ, name, width, at.ptr, size, mask.text(), typ)
-		return v
+		return w.gather(at.ptr, at.typ, mask)
 	case at.safe:
 		v.name = w.ins("load %s, ptr %s, align %d", typ, at.ptr, size)
 	default:
@@ -143,6 +141,14 @@ func (w *writer) load(e *ir.Expr, p place) value {
 		v = w.reverse(v)
 	}
 	return v
+}
+
+// gather writes the load of the elements at a vector of addresses.
+func (w *writer) gather(ptr string, t ir.Type, mask value) value {
+	width := mask.width
+	typ := llvmType(t, width)
+	name := w.declare("llvm.masked.gather."+suffix(t, width)+fmt.Sprintf(".v%dp0", width), typ, fmt.Sprintf("<%d x ptr>", width), "i32", mask.llvm(), typ)
+	return value{w.ins("call %s @%s(<%d x ptr> %s, i32 %d, %s, %s zeroinitializer)", typ, name, width, ptr, t.Size(), mask.text(), typ), t, width}
 }
 
 // store writes the store of v to the element at.

@@ -285,7 +285,7 @@ func (w *writer) float(e *ir.Expr, p place) value {
 		return w.call("llvm.round", x.typ, x)
 	}
 	if len(e.X) == 1 {
-		panic(unsupported{"the function " + e.Op.String()})
+		return w.elementary(e.Op.String(), x)
 	}
 	y := w.expr(e.X[1], p)
 	switch e.Op {
@@ -304,9 +304,17 @@ func (w *writer) float(e *ir.Expr, p place) value {
 	case ir.OpFMA:
 		return w.call("llvm.fma", x.typ, x, y, w.expr(e.X[2], p))
 	case ir.OpPow:
+		square := w.binary("fmul", x, x)
 		if e.X[1].Op == ir.OpConst && e.X[1].Float == 2 {
-			return w.binary("fmul", x, x)
+			return square
 		}
+		r := w.elementary("pow", x, y)
+		if e.X[1].Op == ir.OpConst {
+			return r
+		}
+		return w.choose(w.compare("fcmp oeq", y, constant(y.typ, 0, 2)), square, r)
+	case ir.OpMod:
+		return w.remainder(x, y)
 	}
 	panic(unsupported{"the operation " + e.Op.String() + " of floats"})
 }

@@ -48,6 +48,7 @@ type writer struct {
 	code     strings.Builder
 	declares map[string]string // declarations by name
 	helpers  map[string]bool
+	programs map[string]string // functions and tables of package elementary, by name
 	names    int
 	count    int    // instructions
 	block    string // the current basic block
@@ -409,6 +410,14 @@ func (w *writer) function() string {
 	sort.Strings(names)
 	for _, n := range names {
 		b.WriteString(n)
+	}
+	names = names[:0]
+	for n := range w.programs {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		b.WriteString(w.programs[n])
 	}
 	b.WriteString("attributes #0 = { nounwind \"no-builtins\" \"no-trapping-math\"=\"true\" }\nattributes #1 = { cold nounwind }\n!0 = !{!\"branch_weights\", i32 1, i32 100000}\n")
 	return b.String()
