@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -78,6 +79,7 @@ type Program struct {
 	opts   Options
 
 	native  atomic.Pointer[llvm.Kernel]
+	contest contest
 	settled atomic.Bool  // native does not change any more
 	spent   atomic.Int64 // nanoseconds in strips, until it is settled
 
@@ -107,7 +109,10 @@ func (p *Program) Version() string {
 // nil, *keep holds scratch memory between the runs of one goroutine at a time, of any programs.
 func (p *Program) RunTask(t ir.Task, keep *any) error {
 	if k := p.native.Load(); k != nil {
-		return k.Run(t)
+		if p.opts.Mode == Native {
+			return k.Run(t)
+		}
+		return p.contest.run(t, k, p.strips, keep)
 	}
 	if p.opts.Mode == Strips || p.settled.Load() {
 		return p.strips.RunTask(t, keep)
@@ -128,6 +133,63 @@ func (p *Program) RunTask(t ir.Task, keep *any) error {
 		p.look.Do(func() { compilations.begin(p.lookUp) })
 	}
 	return nil
+}
+
+// contest finds the faster of machine code and strips for the tasks of a body. A call of machine
+// code costs some hundred nanoseconds more than one of strips, which very short tasks do not
+// win back.
+type contest struct {
+	winner atomic.Int32 // one of undecided, machineCode, inStrips
+	runs   atomic.Int64
+	spent  [2]atomic.Int64 // nanoseconds of machine code, and in strips
+}
+
+const (
+	undecided = iota
+	machineCode
+	inStrips
+)
+
+const (
+	contestRuns = 64                    // of both together
+	longTask    = 20 * time.Microsecond // machine code wins, whatever a call costs
+)
+
+// run runs a task by the faster of both.
+func (c *contest) run(t ir.Task, k *llvm.Kernel, p *cpu.Program, keep *any) error {
+	switch c.winner.Load() {
+	case machineCode:
+		return k.Run(t)
+	case inStrips:
+		if rand.Uint32()%16 != 0 {
+			return p.RunTask(t, keep)
+		}
+		start := time.Now() // tasks may have grown
+		err := p.RunTask(t, keep)
+		if time.Since(start) > longTask {
+			c.winner.Store(machineCode)
+		}
+		return err
+	}
+	n := c.runs.Add(1)
+	start := time.Now()
+	if n%2 == 0 {
+		err := k.Run(t)
+		c.spent[0].Add(int64(time.Since(start)))
+		return err
+	}
+	err := p.RunTask(t, keep)
+	took := time.Since(start)
+	strips := c.spent[1].Add(int64(took))
+	switch {
+	case took > longTask:
+		c.winner.Store(machineCode)
+	case n > contestRuns && strips < c.spent[0].Load():
+		c.winner.Store(inStrips)
+	case n > contestRuns:
+		c.winner.Store(machineCode)
+	}
+	return err
 }
 
 // lookUp writes the IR of the body, and takes its machine code from the cache, if it is there.

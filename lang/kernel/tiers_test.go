@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -77,6 +78,32 @@ func TestAuto(t *testing.T) {
 	}
 }
 
+// TestContest runs short tasks by both ways until one has won: the results are those of strips.
+func TestContest(t *testing.T) {
+	needLibrary(t)
+	p, task := body(t, Native)
+	c, want := task()
+	if err := p.RunTask(c, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{3, len(want)} {
+		var con contest
+		for range 3 * contestRuns {
+			c, x := task()
+			c.Bufs = kerneltest.Buffers(kerneltest.VectorOf(x[:n]))
+			if err := con.run(c, p.native.Load(), p.strips, nil); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(x[:n], want[:n]) {
+				t.Fatal("the results differ")
+			}
+		}
+		if con.winner.Load() == undecided {
+			t.Errorf("%d elements: no winner", n)
+		}
+	}
+}
+
 // TestNative compiles before the first run, which several goroutines may begin.
 func TestNative(t *testing.T) {
 	needLibrary(t)
@@ -99,10 +126,10 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// TestNativeFallback runs a body without machine code in strips.
+// TestNativeFallback runs a body that is too large for machine code in strips.
 func TestNativeFallback(t *testing.T) {
 	needLibrary(t)
-	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(x: RW vector[f64]) {\n    each i in x { x[i] = x[i] % 0.75 }\n}\n")
+	f, cs := kerneltest.Codelets(t, "t.spu", "codelet c(x: RW vector[f64]) {\n    each i in x {\n"+strings.Repeat("        x[i] = x[i] * 0.5 + 1.0\n", 6000)+"    }\n}\n")
 	p, err := Compile(f, cs[0], kerneltest.Signature(cs[0]), nil, Options{Mode: Native})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +138,7 @@ func TestNativeFallback(t *testing.T) {
 	if err := p.RunTask(&kerneltest.Task{Ctx: context.Background(), Bufs: []*iface.Buffer{kerneltest.VectorOf(x)}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(x, []float64{0.5, 0.5}) {
+	if !slices.Equal(x, []float64{2, 2}) {
 		t.Error(x)
 	}
 	if p.native.Load() != nil || p.why == nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+	"weak"
 
 	"github.com/starpush/starpush/lang/kernel/cpu"
 	"github.com/starpush/starpush/lang/kernel/ir"
@@ -150,12 +151,21 @@ func (b *Body) kernel(object []byte) (*Kernel, error) {
 	return &Kernel{fn: b.fn, bind: cpu.NewEvaluator(b.fn), code: c, faults: b.faults}, nil
 }
 
-// run is the state of one run.
+// run is the state of one run. It is used again.
 type run struct {
 	words []uint64
 	task  ir.Task
 	cause error
 	panic any
+}
+
+// newRun returns the state of a run, which pause finds by its key.
+func (k *Kernel) newRun() *run {
+	r := &run{words: make([]uint64, headWords+len(k.fn.Operands)*cpu.OperandWords+len(k.fn.Slots))}
+	key := running.add(r)
+	r.words[wordPause], r.words[wordRun] = uint64(pauseFunction()), key
+	runtime.AddCleanup(r, running.remove, key)
+	return r
 }
 
 // Run runs the body for a task, as cpu.Program.RunTask does.
@@ -170,15 +180,13 @@ func (k *Kernel) Run(t ir.Task) error {
 	defer o.Release()
 	r, _ := k.pool.Get().(*run)
 	if r == nil {
-		r = &run{words: make([]uint64, headWords+len(k.fn.Operands)*cpu.OperandWords+len(k.fn.Slots))}
+		r = k.newRun()
 	}
 	r.task, r.cause, r.panic = t, nil, nil
 	o.Words(r.words[headWords:])
-	r.words[wordPause] = uint64(pauseFunction())
-	r.words[wordRun] = running.add(r)
 	result := k.code.call(unsafe.Pointer(&r.words[0]))
-	running.remove(r.words[wordRun])
 	runtime.KeepAlive(k)
+	runtime.KeepAlive(r)
 	if p := r.panic; p != nil {
 		panic(p)
 	}
@@ -199,39 +207,41 @@ func (k *Kernel) Run(t ir.Task) error {
 	return err
 }
 
-// runs are the runs that machine code may call back for, by key.
+// runs are the states that machine code may call back for, by key.
 type runs struct {
-	sync.Mutex
-	list []*run
-	free []int
+	mu struct {
+		sync.Mutex
+		list []weak.Pointer[run]
+		free []uint64
+	}
 }
 
 var running runs
 
+// add returns a key for r, until remove is called with it.
 func (s *runs) add(r *run) uint64 {
-	s.Lock()
-	defer s.Unlock()
-	if n := len(s.free); n > 0 {
-		k := s.free[n-1]
-		s.free = s.free[:n-1]
-		s.list[k] = r
-		return uint64(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.mu.free); n > 0 {
+		k := s.mu.free[n-1]
+		s.mu.free = s.mu.free[:n-1]
+		s.mu.list[k] = weak.Make(r)
+		return k
 	}
-	s.list = append(s.list, r)
-	return uint64(len(s.list) - 1)
+	s.mu.list = append(s.mu.list, weak.Make(r))
+	return uint64(len(s.mu.list) - 1)
 }
 
 func (s *runs) remove(key uint64) {
-	s.Lock()
-	defer s.Unlock()
-	s.list[key] = nil
-	s.free = append(s.free, int(key))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.free = append(s.mu.free, key)
 }
 
 func (s *runs) get(key uint64) *run {
-	s.Lock()
-	defer s.Unlock()
-	return s.list[key]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.list[key].Value()
 }
 
 // pause is what machine code calls every few hundred microseconds, with its words: it lets
