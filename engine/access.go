@@ -265,7 +265,7 @@ func (j *Job) request(a *Access) error {
 	default:
 		rt.initialise(sub, j, ops, t)
 	}
-	ready, err := rt.admit(sub, t, opt)
+	ready, err := rt.insertInternal(sub, t, opt)
 	if ready {
 		hd.light = append(hd.light, t)
 	}

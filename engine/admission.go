@@ -1,6 +1,21 @@
 package engine
 
-// Admission: the checks of what a submission is given.
+// Admission, the first step of a submission: the checks of all that the caller passed. The
+// first mistake found is the error of the submission, so the order of the checks is part of
+// what programs see:
+//
+//	checkSpec      operands, modes, nodes, types; sizes, by the shape function of the codelet
+//	checkSpecial   the same, between what the codelet can be and where the task can run
+//	keepPace       room in the window of the job, for which it may wait (job.go)
+//	admit          options: tag, place in a sequence, circles; whether the job is open;
+//	               workers; the memory of their nodes
+//	admitGeneral   dependencies; handles; reductions; membership in a sub-graph
+//	problem        whether what is read has a value, and what operands share: found by
+//	               Submission.Merge in the middle of the registration
+//
+// The first two need no lock and call functions of the program; the others need the
+// submission lock. A check changes nothing but the options of its own task, which
+// checkSpecial completes.
 
 import (
 	"fmt"
@@ -11,9 +26,9 @@ import (
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// checkModes checks what needs no lock.
-func (rt *Runtime) checkModes(s *TaskSpec) error {
-	c, nodes := s.Codelet, rt.nodes
+// checkSpec checks what needs no lock: the operands against the codelet, and their sizes.
+func (j *Job) checkSpec(s *TaskSpec) error {
+	c, nodes := s.Codelet, j.rt.nodes
 	if c.Modes != nil && len(c.Modes) != len(s.Operands) {
 		return &ModeError{Operand: min(len(c.Modes), max(len(s.Operands)-1, 0)), Other: -1,
 			Message: fmt.Sprintf("codelet %s has %d operands, and got %d", c.Name, len(c.Modes), len(s.Operands))}
@@ -37,14 +52,19 @@ func (rt *Runtime) checkModes(s *TaskSpec) error {
 			}
 		}
 		if int(op.Pin) > nodes {
-			return rt.checkNode(int(op.Pin) - 1)
+			return j.rt.checkNode(int(op.Pin) - 1)
 		}
 		if op.Mode.Writes() && op.Handle.ReadOnly() {
 			return &ReadOnlyError{Operand: i, Handle: op.Handle, Mode: op.Mode}
 		}
 	}
 	if c.Types != nil {
-		return c.checkTypes(s.Operands, s.Args)
+		if err := c.checkTypes(s.Operands, s.Args); err != nil {
+			return err
+		}
+	}
+	if c.Shape != nil {
+		return j.checkShape(s)
 	}
 	return nil
 }
@@ -74,9 +94,24 @@ func callShape(c *Codelet, ops []iface.Desc, args []iface.Scalar) (err error) {
 	return c.Shape(ops, args)
 }
 
-// check checks what only special tasks have, and completes the options from the
-// codelet.
-func (sp *taskOptions) check(s *TaskSpec) error {
+// checkSpecial is checkSpec for a task that has options, sp, or whose codelet is not plain. It
+// completes sp and the workers of s.
+func (j *Job) checkSpecial(s *TaskSpec, sp *taskOptions) error {
+	if err := sp.checkCodelet(s); err != nil {
+		return err
+	}
+	if err := j.checkSpec(s); err != nil {
+		return err
+	}
+	if err := sp.restrict(j.rt, s); err != nil {
+		return err
+	}
+	return sp.choose(j, s)
+}
+
+// checkCodelet checks that the codelet has implementations, or needs none, and completes the
+// options from it.
+func (sp *taskOptions) checkCodelet(s *TaskSpec) error {
 	c := s.Codelet
 	if c.bad != nil {
 		return c.bad
@@ -245,14 +280,92 @@ func (rt *Runtime) onOneNode(ws []int) []int {
 	})
 }
 
-// admissible reports why the task cannot be submitted to j now, if so.
-func (sp *taskOptions) admissible(sub datamgr.Submission, j *Job, s *TaskSpec) error {
+// mayBePlain reports whether a task that the program forgets is plain if its operands are.
+func (s *TaskSpec) mayBePlain(j *Job) bool {
+	return s.After == nil && !s.Unordered && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
+		!(j.opt.Deterministic && fixes(s.Operands))
+}
+
+// admit checks s, which checkSpec or checkSpecial has passed, against the state of the job and
+// of the graph, and returns the workers that may run the task, nil for all. keep is nil for a
+// task that the program forgets. plain says that the operands are plain and need no look;
+// then, without Workers and devices, only the job is to be checked, which insert does itself.
+func (j *Job) admit(sub datamgr.Submission, s *TaskSpec, keep *Task, plain bool) (allowed *sched.Set, err error) {
+	rt := j.rt
+	if keep != nil && keep.opts != nil {
+		if err := keep.admitOptions(sub, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := j.open(sub); err != nil {
+		return nil, err
+	}
+	if s.Workers != nil {
+		if allowed, err = rt.workerSet(sub, s.Workers); err != nil {
+			return nil, err
+		}
+	}
+	if rt.nodes > 1 {
+		if allowed, err = rt.whereItFits(sub, s, allowed); err != nil {
+			return nil, err
+		}
+	}
+	if !plain {
+		err = j.admitGeneral(sub, s, keep)
+	}
+	return allowed, err
+}
+
+// admitGeneral checks what a plain task has not, or has right.
+func (j *Job) admitGeneral(sub datamgr.Submission, s *TaskSpec, keep *Task) error {
+	rt := j.rt
+	if err := rt.checkAfter(sub, s.After); err != nil {
+		return err
+	}
+	if err := checkLast(sub, s, keep); err != nil {
+		return err
+	}
+	var parent *Subgraph
+	if keep != nil && keep.opts != nil {
+		parent = keep.opts.parent
+	}
+	for i := range s.Operands {
+		if h := s.Operands[i].Handle; !rt.reg.Owns(h) || !h.Alive() && parent == nil {
+			return rt.alive(i, h)
+		}
+	}
+	for i := range s.Operands {
+		if op := &s.Operands[i]; op.Mode == iface.Redux && !managed(op.Handle).CanReduce(sub) {
+			return &NoReductionError{Operand: i, Handle: op.Handle}
+		}
+	}
+	if parent != nil {
+		return parent.admit(sub, j, s)
+	}
+	return nil
+}
+
+// admitOptions checks the options of t: its tag, its place in a sequence, and whether it
+// would close a circle.
+func (t *Task) admitOptions(sub datamgr.Submission, s *TaskSpec) error {
+	sp := t.opts
 	if sp.Tag != nil {
-		if err := sp.Tag.check(sub, j.rt); err != nil {
+		if err := sp.Tag.check(sub, t.job.rt); err != nil {
 			return err
 		}
 	}
-	return sp.placeError(sub, j, s)
+	if err := sp.placeError(sub, t.job, s); err != nil {
+		return err
+	}
+	if sp.round > 1 {
+		return t.checkNext(sub)
+	}
+	if sp.wasPrepared() {
+		if way := s.closes(sub, sp.list.waiting); way != nil {
+			return t.circle(way)
+		}
+	}
+	return nil
 }
 
 // placeError checks the place of a task.
@@ -535,8 +648,30 @@ func (rt *Runtime) alive(i int, h *datamgr.Handle) error {
 	return nil
 }
 
-// check checks operand i of a task of the sub-graph.
-func (g *Subgraph) check(_ datamgr.Submission, i int, op *Operand, s *TaskSpec) error {
+// admit checks what a task of the sub-graph is given, in addition.
+func (g *Subgraph) admit(sub datamgr.Submission, j *Job, s *TaskSpec) error {
+	if g.t == nil {
+		return g.ended()
+	}
+	if g.owner.cancelled() {
+		return j.cause()
+	}
+	for i := range s.Operands {
+		if err := g.mayUse(sub, i, s); err != nil {
+			return err
+		}
+	}
+	for _, d := range s.After {
+		if err := g.mayWait(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayUse checks operand i of a task of the sub-graph.
+func (g *Subgraph) mayUse(_ datamgr.Submission, i int, s *TaskSpec) error {
+	op := &s.Operands[i]
 	h := op.Handle
 	fail := func(format string, args ...any) error {
 		return &SubgraphError{Operand: i, Handle: h, Message: describe(h) + fmt.Sprintf(format, args...)}
@@ -546,13 +681,14 @@ func (g *Subgraph) check(_ datamgr.Submission, i int, op *Operand, s *TaskSpec) 
 		return nil
 	case op.Mode == iface.Redux:
 		return fail(" is REDUX in a sub-graph; use COMMUTE or RW there")
-	case s.Unordered || s.Operands[i].Unordered:
+	case s.Unordered || op.Unordered:
 		return fail(" is used without order in a sub-graph, whose tasks are ordered by their data; leave the option out")
 	}
 	used := false
+	own := g.ownersHandle(h)
 	for _, o := range g.t.operands() {
-		if !h.Within(o.Handle) {
-			used = used || h.Overlaps(o.Handle)
+		if !own.Within(o.Handle) {
+			used = used || own.Overlaps(o.Handle)
 			continue
 		}
 		switch {

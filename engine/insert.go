@@ -141,8 +141,8 @@ func (j *Job) goPlain(f goKernel, args []any) (done bool, err error) {
 		return false, nil
 	}
 	s.Codelet, s.Priority, s.closure = f.codelet, priority, f.closure
-	if err = rt.checkModes(s); err == nil {
-		err = j.make(sub, s, nil)
+	if err = j.checkSpec(s); err == nil { // no shape function is called under the lock: Go has checked that there is none
+		err = j.insert(sub, s, nil)
 	}
 	s.closure = nil
 	return !wrongType(err), err

@@ -430,7 +430,7 @@ func (j *Job) light(k kind, h *datamgr.Handle, m iface.AccessMode, opt datamgr.M
 			rt.closeGroups(sub, j, t.operands(), t)
 		}
 		var ready bool
-		if ready, err = rt.admit(sub, t, opt); ready && k.light() {
+		if ready, err = rt.insertInternal(sub, t, opt); ready && k.light() {
 			hd.light = append(hd.light, t)
 		}
 		if err == nil && k == unregisterTask {

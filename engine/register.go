@@ -1,97 +1,23 @@
 package engine
 
-// Registration: the record of a task, and its place in the order.
+// Registration, the second step of a submission: it makes the record of a task that was
+// admitted, inserts the tasks of the engine that must come before it, and gives it its place
+// in the order of its data and dependencies.
 
 import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
-	"github.com/starpush/starpush/engine/sched"
 )
 
-// make makes the task and lets it go.
-func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) {
+// registerGeneral gives t, a general task whose record has what a plain task has, operands
+// apart, its place in the order, and reports whether it is ready. Only here can a registration
+// fail: Submission.Merge finds out whether there are values to read. The tasks that must come
+// before t stay then.
+func (j *Job) registerGeneral(sub datamgr.Submission, t *task, s *TaskSpec, keep *Task) (ready bool, err error) {
 	rt := j.rt
-	if err := j.open(sub); err != nil {
-		return err
-	}
-	var allowed *sched.Set
-	if s.Workers != nil {
-		if allowed, err = rt.workerSet(sub, s.Workers); err != nil {
-			return err
-		}
-	}
-	if rt.nodes > 1 {
-		if allowed, err = rt.whereItFits(sub, s, allowed); err != nil {
-			return err
-		}
-	}
-	plain := datamgr.Plain{Accesses: -1}
-	if keep == nil && s.After == nil && !s.Unordered && s.Name == "" && s.Color == 0 && s.Flops == 0 &&
-		!(j.opt.Deterministic && fixes(s.Operands)) {
-		plain = sub.CountPlain(s.Operands)
-	} else if err := rt.checkAfter(sub, s.After); err != nil {
-		return err
-	} else if err := checkLast(sub, s, keep); err != nil {
-		return err
-	}
-	n := plain.Accesses
-	t := rt.newTask(sub, n > plainAcc || len(s.Operands) > plainOps)
-	t.job, t.codelet = j, s.Codelet
-	t.setOrigin(&s.Origin)
-	t.setArgs(s.Args)
-	if s.closure != nil {
-		t.setClosure(s.closure)
-	}
-	t.Allowed = allowed
-	if p := s.Priority; p != 0 {
-		t.Priority = int32(max(min(p, 1<<30), -1<<30))
-		if !rt.ranked.Load() {
-			rt.ranked.Store(true)
-		}
-	}
-	var waits int32
-	if n >= 0 {
-		t.setOperands(s.Operands)
-		acc := t.accessSlots(n)
-		h := plain.Commuting
-		if n == 1 && h == nil {
-			// All is done before the access is registered, so that the record is not
-			// touched any more while it waits: 36 instead of 41 ns, and a chain takes
-			// 0.88 to 0.97 of the time. With more accesses, where one may end before the
-			// next is registered, it brings nothing.
-			j.count(sub, t, s)
-			t.ArmOne()
-			if sub.RegisterPlain(plain, &t.Waiter, s.Operands, acc) == 0 {
-				rt.pushOutside(sub, t)
-			}
-			return nil
-		}
-		if n >= heavyAccesses {
-			t.weigh(sub, n)
-		}
-		t.Arm()
-		waits = sub.RegisterPlain(plain, &t.Waiter, s.Operands, acc)
-		j.count(sub, t, s)
-		var one *datamgr.LockPlace
-		if h != nil {
-			one = t.lockPlace()
-			t.marks |= hasLock
-			one.InitSingle(sub, &t.Waiter, h, t.Allowed == nil && t.Priority == 0)
-		}
-		if t.Settle(waits) && (one == nil || !one.QueueSingle()) {
-			rt.pushOutside(sub, t)
-		}
-		return nil
-	}
 	var parent *Subgraph
 	if keep != nil && keep.opts != nil {
 		parent = keep.opts.parent
-	}
-	for i := range s.Operands {
-		if h := s.Operands[i].Handle; !rt.reg.Owns(h) || !h.Alive() && parent == nil {
-			rt.unused(sub, t)
-			return rt.alive(i, h)
-		}
 	}
 	sub.Tidy(s.Operands)
 	x := t.extend()
@@ -104,22 +30,19 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 	ops := t.operands()
 	for i := range ops {
 		op := &ops[i]
-		if op.Mode == iface.Redux && !managed(op.Handle).CanReduce(sub) {
-			rt.unused(sub, t)
-			return &NoReductionError{Operand: i, Handle: s.Operands[i].Handle}
-		}
 		op.Unordered = op.Unordered || s.Unordered || sub.Unordered(op.Handle)
 	}
+	var waits int32
 	if parent != nil {
 		waits, err = parent.register(sub, t, s)
 	} else {
 		rt.closeGroups(sub, j, ops, t)
 		rt.initialise(sub, j, ops, t)
-		waits, err = rt.register(sub, t, datamgr.MergeOptions{InOrder: j.opt.Deterministic}, s.After)
+		waits, err = rt.registerAccesses(sub, t, datamgr.MergeOptions{InOrder: j.opt.Deterministic}, s.After)
 	}
 	if err != nil {
 		rt.unused(sub, t)
-		return err
+		return false, err
 	}
 	t.weigh(sub, int(t.nacc)+len(s.After))
 	if j.opt.Deterministic {
@@ -138,15 +61,11 @@ func (j *Job) make(sub datamgr.Submission, s *TaskSpec, keep *Task) (err error) 
 	if waits == 0 && keep != nil {
 		t.WaitsForNothing() // for Task.State
 	}
-	if t.Settle(waits) {
-		rt.pushOutside(sub, t)
-	}
-	return nil
+	return t.Settle(waits), nil
 }
 
 // attach prepares the record of a special task; it returns how many more things
-// the task waits for. The caller of make ends one of them, the submission
-// itself.
+// the task waits for. One of them is the submission itself, which submitSpecial ends.
 func (sp *taskOptions) attach(sub datamgr.Submission, t *task, s *TaskSpec) (waits int32) {
 	if sp.Prologue != nil || sp.nowhere {
 		t.kind = specialTask
@@ -178,9 +97,9 @@ func (j *Job) count(sub datamgr.Submission, t *task, s *TaskSpec) {
 	}
 }
 
-// register registers the accesses of a general task and returns how many things
+// registerAccesses registers the accesses of a general task and returns how many things
 // it waits for.
-func (rt *Runtime) register(sub datamgr.Submission, t *task, opt datamgr.MergeOptions, after []Dependency) (int32, error) {
+func (rt *Runtime) registerAccesses(sub datamgr.Submission, t *task, opt datamgr.MergeOptions, after []Dependency) (int32, error) {
 	x, ops := t.x, t.operands()
 	m, bad := sub.Merge(ops, opt)
 	if bad.Kind != datamgr.NoProblem {
@@ -236,7 +155,7 @@ func (rt *Runtime) closeGroups(sub datamgr.Submission, j *Job, ops []Operand, li
 		t.Priority = like.Priority
 		t.x.none, t.x.all = sub.NoValueIn(h)
 		t.x.making = managed(h).Make(sub)
-		_, _ = rt.admit(sub, t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
+		_, _ = rt.insertInternal(sub, t, datamgr.MergeOptions{NoValueYet: true, Reduce: h}) // one operand cannot be at fault
 	}
 }
 
@@ -258,14 +177,14 @@ func (rt *Runtime) initialise(sub datamgr.Submission, j *Job, ops []Operand, lik
 		t.Priority = like.Priority
 		t.x.none, t.x.all = none, all
 		t.x.making = managed(op.Handle).Make(sub)
-		_, _ = rt.admit(sub, t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
+		_, _ = rt.insertInternal(sub, t, datamgr.MergeOptions{NoValueYet: true, OnlyNew: true})
 	}
 }
 
-// admit registers an internal task and reports whether it is ready. A ready task with a
-// kernel goes to the policy; the caller runs other ready tasks once the lock is free.
-func (rt *Runtime) admit(sub datamgr.Submission, t *task, opt datamgr.MergeOptions) (ready bool, err error) {
-	waits, err := rt.register(sub, t, opt, nil)
+// insertInternal registers an internal task and reports whether it is ready. A ready task with
+// a kernel goes to the policy; the caller runs other ready tasks once the lock is free.
+func (rt *Runtime) insertInternal(sub datamgr.Submission, t *task, opt datamgr.MergeOptions) (ready bool, err error) {
+	waits, err := rt.registerAccesses(sub, t, opt, nil)
 	if err != nil {
 		rt.unused(sub, t)
 		return false, err
@@ -301,7 +220,7 @@ func (rt *Runtime) unshare(sub datamgr.Submission, j *Job, u *datamgr.Duplicate,
 	t.Priority = like.Priority
 	t.x.dup = u
 	t.setOperands([]Operand{{Handle: u.Alias(), Mode: iface.R}, {Handle: u.Handle(), Mode: iface.W}})
-	_, _ = rt.admit(sub, t, datamgr.MergeOptions{}) // it reads what has a value
+	_, _ = rt.insertInternal(sub, t, datamgr.MergeOptions{}) // it reads what has a value
 }
 
 // share makes the operands of t what they stand for: duplicates that t ends by

@@ -164,13 +164,7 @@ func (h *releaser) resubmit(t *task, e taskEnd) {
 	if sp.Tag != nil {
 		sp.Tag.restart(sub)
 	}
-	err := sp.admissible(sub, j, &sp.spec)
-	if err == nil {
-		err = k.checkNext(sub)
-	}
-	if err == nil {
-		err = j.make(sub, &sp.spec, k)
-	}
+	err := j.insert(sub, &sp.spec, k)
 	closed := j.closed || rt.closed
 	next := k.record()
 	sub.Unlock()

@@ -144,28 +144,13 @@ func (g *Subgraph) ended() error {
 	return &SubgraphError{Operand: -1, Message: fmt.Sprintf("task %d has ended, and its sub-graph with it; add tasks from its kernel, or from the kernels of the sub-graph", g.owner.ID())}
 }
 
-// register gives a task of the sub-graph its place among the others; it returns
-// how many things the task waits for.
+// register gives a task of the sub-graph, which was admitted, its place among the others; it
+// returns how many things the task waits for.
 func (g *Subgraph) register(sub datamgr.Submission, t *task, s *TaskSpec) (waits int32, err error) {
-	if g.t == nil {
-		return 0, g.ended()
-	}
-	if g.owner.cancelled() {
-		return 0, t.job.cause()
-	}
-	ops := t.operands()
+	x, ops := t.x, t.operands()
 	for i := range ops {
-		if err := g.check(sub, i, &ops[i], s); err != nil {
-			return 0, err
-		}
 		ops[i].Unordered = false // however the handle is used elsewhere
 	}
-	for _, d := range s.After {
-		if err := g.mayWait(d); err != nil {
-			return 0, err
-		}
-	}
-	x := t.x
 	m, bad := sub.Merge(ops, datamgr.MergeOptions{NoValueYet: true})
 	if bad.Kind != datamgr.NoProblem {
 		return 0, problem(ops, bad)
@@ -191,20 +176,23 @@ func (g *Subgraph) register(sub datamgr.Submission, t *task, s *TaskSpec) (waits
 	return waits, nil
 }
 
-// share makes operands that are a duplicate what they are for the owner: it may have
-// been given the elements of the source, which stay as they are for it, and the
-// duplicate ceased to share them since.
+// share replaces operands that are a duplicate by what they are for the owner.
 func (g *Subgraph) share(_ datamgr.Submission, ops []Operand) {
-	if g.t == nil {
-		return
-	}
 	for i := range ops {
-		for _, o := range g.t.operands() {
-			if ops[i].Handle == managed(o.Handle).Twin() {
-				ops[i].Handle = o.Handle
-			}
+		ops[i].Handle = g.ownersHandle(ops[i].Handle)
+	}
+}
+
+// ownersHandle returns h as the owner uses it. The owner may have been given the elements of
+// the source of a duplicate, which stay as they are for it, although the duplicate has ceased
+// to share them since. It needs the submission lock, and g must not have ended.
+func (g *Subgraph) ownersHandle(h *datamgr.Handle) *datamgr.Handle {
+	for _, o := range g.t.operands() {
+		if h == managed(o.Handle).Twin() {
+			return o.Handle
 		}
 	}
+	return h
 }
 
 // use makes t, which uses op, wait for those submitted before that it conflicts
