@@ -132,12 +132,11 @@ func (w *worker) ends() {
 	w.rt.reg.KernelEnds(w.node)
 }
 
-// callOnDevice calls fn on the worker's stream and waits for what it has begun.
-func (w *worker) callOnDevice(fn Impl) error {
+// callOnDevice calls fn, the kernel of t, on the worker's stream and waits for what it has begun.
+func (w *worker) callOnDevice(t *task, fn Impl) error {
 	w.begins()
 	defer w.ends() // also when the kernel ends the goroutine
 	if w.arch == cpuArch {
-		t := w.tc.t
 		work := accel.Work{Name: t.codelet.Name, Flops: t.work()}
 		for i := range t.operands() {
 			d := t.operands()[i].Handle.Desc()
@@ -147,12 +146,12 @@ func (w *worker) callOnDevice(fn Impl) error {
 			if w.rt.opt.Poison {
 				w.poison(t) // here: the device may be lost, and its memory gone, at any other time
 			}
-			return callKernel(fn, &w.tc, w.onExit)
+			return callKernel(fn, &w.tc, func(err error) { w.exit(t, err) })
 		})
 	}
 	err := callKernel(fn, &w.tc, func(err error) {
 		_ = w.stream.Sync()
-		w.exit(w.tc.t, err)
+		w.exit(t, err)
 	})
 	if e := w.stream.Sync(); err == nil {
 		err = e

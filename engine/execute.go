@@ -157,7 +157,7 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	}
 	var err error
 	if !j.timed.Load() {
-		err = w.call(fn)
+		err = w.call(t, fn)
 	} else {
 		err = w.timed(t, fn, impl)
 	}
@@ -176,22 +176,20 @@ func (w *worker) collects(t *task) bool { return w.node > 0 && t.general && len(
 // done tells that t has succeeded. The caller checks first that there is a listener.
 func (w *worker) done(t *task) { w.rt.event(TaskDone, t, w.id, nil) }
 
-// call calls fn, and returns when it and what it has begun on the worker's stream
-// have ended.
-func (w *worker) call(fn Impl) error {
+// call calls fn as the kernel of t, and returns when it and what it has begun on the worker's
+// stream have ended.
+func (w *worker) call(t *task, fn Impl) error {
 	switch {
 	case w.stream != nil:
-		return w.callOnDevice(fn)
+		return w.callOnDevice(t, fn)
 	case w.lookahead != nil:
 		w.begins()
 		defer w.ends()
 	}
-	return callKernel(fn, &w.tc, w.onExit)
+	return callKernel(fn, &w.tc, func(err error) { w.exit(t, err) })
 }
 
 // exit fails t, because its kernel, or a function called for it, ends the worker's goroutine.
-// Only a kernel's task is sure to be the one of w.tc: functions that prepare a task are
-// called before w.tc is set.
 func (w *worker) exit(t *task, err error) {
 	t.extend()
 	w.running.Store(nil)
@@ -233,11 +231,11 @@ func (w *worker) runGeneral(t *task) {
 	}
 	w.assemble(t) // before anything that others wait for, locks apart
 	datamgr.Mend(ops)
-	w.roomGiven = w.rt.memoryWaiters.given.Load()
+	given := w.rt.memoryWaiters.given.Load()
 	if len(w.queued) == 0 || !x.place.PrepareThere(w.node, ops) {
 		w.drainQueue() // a worker that waits for memory must hold none
 		if err := w.placeOperands(t); err != nil {
-			w.cannotRun(t, err)
+			w.cannotRun(t, given, err)
 			return
 		}
 	}
@@ -246,7 +244,7 @@ func (w *worker) runGeneral(t *task) {
 	}
 	w.tc.reset(t, w)
 	if err := w.preparePrivates(t); err != nil {
-		w.cannotRun(t, err)
+		w.cannotRun(t, given, err)
 		return
 	}
 	x.place.Begin()

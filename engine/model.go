@@ -167,7 +167,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 	if j.stats != nil {
 		if k = a.begin(w, j, t.codelet); k.skip > 0 && !told && !rt.models.active.Load() {
 			k.skip--
-			err := w.call(fn)
+			err := w.call(t, fn)
 			a.count(w, k, t)
 			return err
 		}
@@ -176,7 +176,7 @@ func (w *worker) timed(t *task, fn Impl, impl int) error {
 		w.laneTaskStarted(t)
 	}
 	start, paused := time.Since(rt.began), w.paused
-	err := w.call(fn)
+	err := w.call(t, fn)
 	d := time.Since(rt.began) - start - (w.paused - paused)
 	if told {
 		w.laneTaskEnded(t, d)
@@ -345,7 +345,7 @@ func (rt *Runtime) energy(t *task, w int) float64 {
 // explainChoice tells the listener why the policy chose a worker for an item.
 func (rt *Runtime) explainChoice(it *sched.Item, c *sched.Choice) {
 	ls, t := rt.choices.Load(), itemTask(it)
-	if ls == nil || t.kind != userTask && t.kind != specialTask {
+	if ls == nil || !t.kind.ofProgram() {
 		return
 	}
 	e := &ChoiceEvent{Job: t.job, ID: t.Order, Choice: *c, Models: make([]perf.Estimate, len(c.Terms))}

@@ -162,8 +162,6 @@ func (w *worker) awaitOldest() {
 	}
 	w.queued = append(w.queued[:0], w.queued[1:]...)
 	f.slot.taken = false
-	next := w.tc.t // the one that is being prepared
-	w.tc.t = f.t
 	w.kernelEnded(&f, err)
 	if len(w.queued) > 0 {
 		w.kernelStarted(&w.queued[0])
@@ -171,7 +169,6 @@ func (w *worker) awaitOldest() {
 		w.busy.Store(false)
 	}
 	w.finishQueued(f.t, err)
-	w.tc.t = next
 	f.slot.pub.End(w.c)
 	w.drain()
 }
@@ -187,9 +184,9 @@ func (w *worker) await() (looking bool) {
 	if f.over == nil {
 		over, event := make(chan bool), f.event
 		f.over = over
-		go func() { // land waits for it
+		go func() { // awaitOldest waits for it
 			defer close(over)
-			_ = event.Sync() // land asks again
+			_ = event.Sync() // awaitOldest asks again
 		}()
 	}
 	p.enter(w)
@@ -212,7 +209,7 @@ func (w *worker) await() (looking bool) {
 		return looking
 	case <-f.over:
 		if !p.leave(w) && <-w.park {
-			p.found(w.rt) // land takes a while
+			p.found(w.rt) // awaitOldest takes a while
 		}
 		w.awaitOldest()
 		return false

@@ -23,13 +23,19 @@ const (
 	acquireTask
 	invalidateTask
 	relayTask      // delays the end of another task
-	specialTask    // a task of the program that has something to do before the policy sees it
+	specialTask    // a task of the program with a prologue or without a kernel, see ofProgram
 	joinGangMarker // no task: see joinGang
 	unregisterTask
 	gatherTask
 )
 
 var kindNames = [...]string{"", "reduce", "init", "duplicate", "acquire", "invalidate", "relay", "", "", "unregister", "gather"}
+
+// ofProgram reports whether the program submitted tasks of kind k. A specialTask becomes a
+// userTask when its prologue is over, and then goes to the policy. It is a kind of its own all
+// the same, and not a bit beside it, because each released task is looked at whether it is
+// light: so that is one comparison.
+func (k kind) ofProgram() bool { return k == userTask || k == specialTask }
 
 // light reports whether the releaser runs tasks of kind k itself, instead of giving them
 // to the policy, as they have no kernel.

@@ -21,8 +21,8 @@ import (
 
 // cannotRun handles t, which has its locks and whose kernel did not start because of err. It
 // passes t to workers on another node, or parks it until there is memory; otherwise t fails,
-// or is cancelled if what it reads was lost.
-func (w *worker) cannotRun(t *task, err error) {
+// or is cancelled if what it reads was lost. given is as for parkForMemory.
+func (w *worker) cannotRun(t *task, given uint64, err error) {
 	t.x.place.Unclaim() // the device may be lost with it
 	var lost *accel.LostError
 	if (errors.Is(err, datamgr.ErrSpoiled) || errors.As(err, &lost)) && w.refused(t) {
@@ -38,7 +38,7 @@ func (w *worker) cannotRun(t *task, err error) {
 		w.cancelFor(t, i, gone.Why.(*failure))
 		return
 	}
-	if w.node > 0 && (w.elsewhere(t, false) || w.parkForMemory(t, err)) {
+	if w.node > 0 && (w.elsewhere(t, false) || w.parkForMemory(t, given, err)) {
 		return
 	}
 	w.fail(t, err)
@@ -181,14 +181,15 @@ func (a *Access) recordHold() {
 
 // parkForMemory parks t, for which there was no memory, until the program releases some, and
 // reports whether it did. It does not if err is something else or the program holds none.
-func (w *worker) parkForMemory(t *task, err error) bool {
+// given is what memoryWaiters.given was before t looked for room.
+func (w *worker) parkForMemory(t *task, given uint64, err error) bool {
 	rt := w.rt
 	var full *accel.NoMemoryError
 	if sp := t.special(); !errors.As(err, &full) || sp != nil && sp.gang != nil {
 		return false
 	}
 	sub := rt.reg.Lock()
-	missed := rt.memoryWaiters.given.Load() != w.roomGiven
+	missed := rt.memoryWaiters.given.Load() != given
 	holds := rt.memoryWaiters.holding[w.node] > 0
 	sub.Unlock()
 	if !holds && !missed {
@@ -197,7 +198,7 @@ func (w *worker) parkForMemory(t *task, err error) bool {
 	w.giveUpNode(t)
 	sub = rt.reg.Lock()
 	defer sub.Unlock()
-	if rt.memoryWaiters.given.Load() != w.roomGiven || t.Order <= t.job.cancelled.Load() {
+	if rt.memoryWaiters.given.Load() != given || t.Order <= t.job.cancelled.Load() {
 		rt.pushOutside(sub, t)
 		return true
 	}

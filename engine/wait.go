@@ -352,7 +352,7 @@ func (j *Job) directly(sub datamgr.Submission) []StuckTask {
 		if ends {
 			t = t.x.target.record()
 		}
-		if t == nil || t.kind != userTask && t.kind != specialTask || seen[t] {
+		if t == nil || !t.kind.ofProgram() || seen[t] {
 			return // nil: it is prepared only
 		}
 		seen[t] = true
@@ -376,7 +376,7 @@ func (j *Job) directly(sub datamgr.Submission) []StuckTask {
 		}
 		first := true
 		a.behind(sub, datamgr.Walk{}, func(w *datamgr.Waiter) {
-			if t := taskOf(w); first && (t.kind == userTask || t.kind == specialTask) {
+			if t := taskOf(w); first && t.kind.ofProgram() {
 				first = false
 				add(t, nil, a)
 			}

@@ -42,14 +42,11 @@ type worker struct {
 	ended      int64 // tasks of job that ended, not yet added to it
 	slow       bool  // the last task that was timed took long
 	scratch    []scratch
-	onExit     func(error) // exit for the task of tc
-	inBareCall bool        // callBare runs
+	inBareCall bool // callBare runs, for the task of tc: it passes tc to the kernel
 	tally      tally
 	notIdle    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
 	running    atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
 	times      *perf.Recorder          // with performance models
-	// what memoryWaiters.given was before the task looked for room
-	roomGiven uint64
 
 	own      int           // its number in tables of workers; below 0: a stand-in, which is in none
 	standIn  bool          // see giveway.go
@@ -71,7 +68,6 @@ func newWorker(sub datamgr.Submission, rt *Runtime, dev accel.Device, i, node in
 		own: len(rt.workers), turn: make(chan struct{}, 1),
 		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
 	w.releaser.w = w
-	w.onExit = func(err error) { w.exit(w.tc.t, err) }
 	sub.AddPublisher(&w.pub)
 	return w
 }
