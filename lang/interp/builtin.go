@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/syntax"
 )
 
@@ -118,9 +119,11 @@ func (c *compiler) length(x syntax.Expr) intFn {
 	}
 }
 
+// mathOne has the functions of one float. They give the bits that bodies of codelets give.
 var mathOne = map[string]func(float64) float64{
-	"sqrt": math.Sqrt, "cbrt": math.Cbrt, "exp": math.Exp, "log": math.Log, "log2": math.Log2, "sin": math.Sin, "cos": math.Cos,
-	"tan": math.Tan, "tanh": math.Tanh, "erf": math.Erf, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "abs": math.Abs,
+	"sqrt": math.Sqrt, "cbrt": elementary.Cbrt, "exp": elementary.Exp, "log": elementary.Log, "log2": elementary.Log2,
+	"sin": elementary.Sin, "cos": elementary.Cos, "tan": elementary.Tan, "tanh": elementary.Tanh, "erf": elementary.Erf,
+	"floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "abs": math.Abs,
 }
 
 func (c *compiler) floatBuiltin(e *syntax.Call) floatFn {
@@ -134,7 +137,7 @@ func (c *compiler) floatBuiltin(e *syntax.Call) floatFn {
 		return c.float(arg(e, 0, ""))
 	case "pow":
 		x, y := c.float(arg(e, 0, "")), c.float(arg(e, 1, ""))
-		return func(f *frame) float64 { a := x(f); return math.Pow(a, y(f)) }
+		return func(f *frame) float64 { a := x(f); return elementary.Pow(a, y(f)) }
 	case "fma":
 		x, y, z := c.float(arg(e, 0, "")), c.float(arg(e, 1, "")), c.float(arg(e, 2, ""))
 		return func(f *frame) float64 { a := x(f); b := y(f); return math.FMA(a, b, z(f)) }

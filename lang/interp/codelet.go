@@ -17,6 +17,7 @@ import (
 	"github.com/starpush/starpush/lang/check"
 	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel"
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -245,7 +246,7 @@ func estimate(sig *types.Signature, e syntax.Expr, ops []iface.Desc, args []ifac
 		case "%":
 			return floorModFloat(a, b)
 		case "**":
-			return math.Pow(a, b)
+			return elementary.Pow(a, b)
 		}
 	case *syntax.Ident:
 		k := 0

@@ -5,6 +5,7 @@ package interp
 import (
 	"math"
 
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/syntax"
 	"github.com/starpush/starpush/lang/types"
 )
@@ -173,7 +174,7 @@ func (c *compiler) floatBinary(e *syntax.Binary) floatFn {
 	case "%":
 		return func(f *frame) float64 { a := x(f); return floorModFloat(a, y(f)) }
 	case "**":
-		return func(f *frame) float64 { a := x(f); return math.Pow(a, y(f)) }
+		return func(f *frame) float64 { a := x(f); return elementary.Pow(a, y(f)) }
 	}
 	c.bug(e, "operator %s of float", e.Op)
 	return nil
@@ -195,7 +196,7 @@ func floatOp(op string, a, b float64) float64 {
 	case "%":
 		return floorModFloat(a, b)
 	}
-	return math.Pow(a, b)
+	return elementary.Pow(a, b)
 }
 
 // ---- bool --------------------------------------------------------------------------

@@ -252,6 +252,42 @@ func priceOf(s, k, t, rate, vol float64) float64 {
 	return s*n1 - k*math.Exp(-rate*t)*n2
 }
 
+// BenchmarkElementary has one function for each element, beside that of package math.
+func BenchmarkElementary(b *testing.B) {
+	const n = 4096
+	x, y := ramp(n), ramp(n)
+	x32, y32 := make([]float32, n), make([]float32, n)
+	for k, v := range x {
+		x[k] = 4 * v
+		x32[k] = float32(x[k])
+	}
+	for _, f := range []struct {
+		name, expr string
+		std        func(x float64) float64
+	}{
+		{"exp", "exp(x[i])", math.Exp}, {"log", "log(x[i])", math.Log}, {"log2", "log2(x[i])", math.Log2}, {"sin", "sin(x[i])", math.Sin},
+		{"cos", "cos(x[i])", math.Cos}, {"tan", "tan(x[i])", math.Tan}, {"tanh", "tanh(x[i])", math.Tanh}, {"erf", "erf(x[i])", math.Erf},
+		{"cbrt", "cbrt(x[i])", math.Cbrt}, {"pow", "x[i] ** 1.7", func(x float64) float64 { return math.Pow(x, 1.7) }},
+	} {
+		b.Run(f.name+"/f64", func(b *testing.B) {
+			benchBody(b, 8*n, "codelet f(x: R vector[f64], y: W vector[f64]) { each i in y { y[i] = "+f.expr+" } }",
+				kerneltest.Buffers(kerneltest.VectorOf(x), kerneltest.VectorOf(y)), nil, func() {
+					for k, v := range x {
+						y[k] = f.std(v)
+					}
+				})
+		})
+		b.Run(f.name+"/f32", func(b *testing.B) {
+			benchBody(b, 4*n, "codelet f(x: R vector[f32], y: W vector[f32]) { each i in y { y[i] = "+f.expr+" } }",
+				kerneltest.Buffers(kerneltest.VectorOf(x32), kerneltest.VectorOf(y32)), nil, func() {
+					for k, v := range x32 {
+						y32[k] = float32(f.std(float64(v)))
+					}
+				})
+		})
+	}
+}
+
 // BenchmarkPolynomial has arithmetic only: eight operations for each element.
 func BenchmarkPolynomial(b *testing.B) {
 	const n = 4096

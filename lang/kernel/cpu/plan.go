@@ -27,7 +27,7 @@ func stripCost(e *ir.Expr) float64 {
 		case x.Op == ir.OpFold:
 			sum += 1000
 			return false
-		case ir.MathFunc(x.Op) != nil || x.Op == ir.OpPow || x.Op == ir.OpMod || x.Op == ir.OpFloorDiv || x.Op == ir.OpFMA:
+		case ir.IsMathFunc(x.Op) || x.Op == ir.OpPow || x.Op == ir.OpMod || x.Op == ir.OpFloorDiv || x.Op == ir.OpFMA:
 			sum += costCall
 		default:
 			sum++
@@ -187,7 +187,7 @@ func (e estimator) strip(s *stripCompiler, x *ir.Expr) float64 {
 		return 1 + domainTrips(x.Domain)*(1+e.strip(s, x.X[0]))
 	}
 	sum := 1.0
-	if ir.MathFunc(x.Op) != nil || x.Op == ir.OpPow {
+	if ir.IsMathFunc(x.Op) || x.Op == ir.OpPow {
 		sum = costCall
 	}
 	for _, y := range x.X {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/kernel/kerneltest"
 	"github.com/starpush/starpush/lang/kernel/lower"
@@ -626,5 +628,51 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}); n > 1 { // the collector may empty the pool once
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestElementaryFunctions: bodies give the bits of package elementary, in f64 and in f32,
+// whether they run in strips or one by one.
+func TestElementaryFunctions(t *testing.T) {
+	const n = 1500 // more than a strip
+	x64, y64, got64 := make([]float64, n), make([]float64, n), make([]float64, n)
+	x32, y32, got32 := make([]float32, n), make([]float32, n), make([]float32, n)
+	r := rand.New(rand.NewPCG(3, 4))
+	for k := range n {
+		x64[k], y64[k] = math.Exp(5*r.NormFloat64()), 8*r.NormFloat64()
+		switch k % 5 {
+		case 0:
+			x64[k] = -x64[k]
+		case 1:
+			x64[k] = math.Float64frombits(r.Uint64())
+		case 2:
+			y64[k] = math.Round(y64[k])
+		}
+		x32[k], y32[k] = float32(x64[k]), float32(y64[k])
+	}
+	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
+	for _, name := range elementary.Names() {
+		f64, f32, expr := elementary.Pow, elementary.PowF32, "x[i] ** y[i]"
+		if f := elementary.Unary(name); f != nil {
+			f64, f32 = func(x, _ float64) float64 { return f.F64(x) }, func(x, _ float32) float32 { return f.F32(x) }
+			expr = name + "(x[i])"
+		}
+		src := "codelet c(x: R vector[T], y: R vector[T], z: W vector[T]) {\n each i in z { z[i] = " + expr + " }\n}\n"
+		for plan, p := range plans(t, src, map[byte]iface.Elem{'T': iface.F64}) {
+			run(t, p, kerneltest.Buffers(kerneltest.VectorOf(x64), kerneltest.VectorOf(y64), kerneltest.VectorOf(got64)))
+			for k, got := range got64 {
+				if want := f64(x64[k], y64[k]); !same(got, want) {
+					t.Fatalf("%s, %s: %s of %v, %v is %v, want %v", name, plan, expr, x64[k], y64[k], got, want)
+				}
+			}
+		}
+		for plan, p := range plans(t, src, map[byte]iface.Elem{'T': iface.F32}) {
+			run(t, p, kerneltest.Buffers(kerneltest.VectorOf(x32), kerneltest.VectorOf(y32), kerneltest.VectorOf(got32)))
+			for k, got := range got32 {
+				if want := f32(x32[k], y32[k]); !same(float64(got), float64(want)) {
+					t.Fatalf("%s, %s, f32: %s of %v, %v is %v, want %v", name, plan, expr, x32[k], y32[k], got, want)
+				}
+			}
+		}
 	}
 }

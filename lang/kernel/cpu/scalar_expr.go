@@ -308,11 +308,11 @@ func floatExpr[T ir.Float](c *compiler, e *ir.Expr) fltFn {
 		return func(m *machine) float64 { return float64(*element[T](m, op, at(m))) }
 	}
 	x := c.floating(e.X[0])
-	if f := ir.MathFunc(e.Op); f != nil {
+	if f := ir.MathFunc[T](e.Op); f != nil {
 		if e.Op == ir.OpSqrt {
 			return func(m *machine) float64 { return float64(T(math.Sqrt(x(m)))) }
 		}
-		return func(m *machine) float64 { return float64(T(f(x(m)))) }
+		return func(m *machine) float64 { return float64(f(T(x(m)))) }
 	}
 	switch e.Op {
 	case ir.OpNeg:

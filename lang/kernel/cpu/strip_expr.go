@@ -94,14 +94,23 @@ func numbers[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	case ir.OpFMA:
 		return fmaStrip[T](s, e, t)
 	}
-	if f := ir.MathFunc(e.Op); f != nil {
-		return mapStrip(s, e, t, func(d, a []T) {
-			for k, x := range a {
-				d[k] = T(f(float64(x)))
-			}
-		})
+	if loop := mathSlice[T](e.Op); loop != nil {
+		return mapStrip(s, e, t, loop)
 	}
 	return binary[T](s, e, t)
+}
+
+// mathSlice is ir.MathSlice, or nil for integers.
+func mathSlice[T ir.Number](op ir.Op) func(d, a []T) {
+	var loop any
+	switch any(T(0)).(type) {
+	case float32:
+		loop = ir.MathSlice[float32](op)
+	case float64:
+		loop = ir.MathSlice[float64](op)
+	}
+	f, _ := loop.(func(d, a []T))
+	return f
 }
 
 // mapStrip compiles an operation of one value. loop must work if a and d are the same memory.
@@ -152,6 +161,12 @@ func binary[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	case ir.OpPow:
 		if y := e.X[1]; y.Op == ir.OpConst && (y.Type.IsFloat() && y.Float == 2 || y.Type.IsInt() && y.Int == 2) {
 			return mapStrip(s, e, t, func(d, a []T) { mulVV(d, a, a) })
+		}
+		switch any(T(0)).(type) {
+		case float32:
+			return any(powStrip[float32](s, e, t)).(vec[T])
+		case float64:
+			return any(powStrip[float64](s, e, t)).(vec[T])
 		}
 		return callStrip[T](s, e, t)
 	default:
@@ -242,10 +257,23 @@ func floatFunc[T ir.Float](op ir.Op) func(x, y T) T {
 	case ir.OpMod:
 		return ir.FloorModFloat[T]
 	}
-	return ir.Pow[T]
+	return nil // powStrip
 }
 
-// callStrip compiles //, % and **, with the checks of integers.
+// powStrip compiles ** of floats.
+func powStrip[T ir.Float](s *stripCompiler, e *ir.Expr, t int) vec[T] {
+	x, y := numbers[T](s, e.X[0], t), numbers[T](s, e.X[1], t+1)
+	return func(m *machine, n int, mask []bool, dst []T) []T {
+		a, b := x(m, n, mask, nil)[:n], y(m, n, mask, nil)[:n]
+		if dst == nil {
+			dst = strip[T](m, t, n)
+		}
+		ir.PowSlice(dst[:n], a, b)
+		return dst
+	}
+}
+
+// callStrip compiles // and %, and ** of integers, with the checks of integers.
 func callStrip[T ir.Number](s *stripCompiler, e *ir.Expr, t int) vec[T] {
 	f := scalarFunc[T](e.Op)
 	x, y := numbers[T](s, e.X[0], t), numbers[T](s, e.X[1], t+1)

@@ -6,7 +6,7 @@ package elementary
 // in two parts, about 68 bits.
 
 // Pow returns x to the power of y, with the special cases of math.Pow. A square is one product.
-// The error is below 0.65 ulp, and below 1 ulp if the result is subnormal.
+// The error is below 0.7 ulp, and below 1 ulp if the result is subnormal.
 func Pow(x, y float64) float64 {
 	a := abs(x)
 	k, r, c, tail := logParts(a)

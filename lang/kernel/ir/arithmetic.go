@@ -3,7 +3,11 @@ package ir
 // The arithmetic of single values, generic over the element type. It defines every
 // operation: back ends call these functions or give the same results.
 
-import "math"
+import (
+	"math"
+
+	"github.com/starpush/starpush/lang/kernel/elementary"
+)
 
 // Integer is the constraint of integer element types.
 type Integer interface {
@@ -146,23 +150,72 @@ func FloatOp[T Float](op Op, x, y T) (T, bool) {
 	return 0, false
 }
 
-// Pow returns x to the power of y. A square is one product, as in strips of the CPU.
+// Pow returns x to the power of y. A square is one product.
 func Pow[T Float](x, y T) T {
-	if y == 2 {
-		return x * x
+	if x, ok := any(x).(float32); ok {
+		return T(elementary.PowF32(x, float32(y)))
 	}
-	return T(math.Pow(float64(x), float64(y)))
+	return T(elementary.Pow(float64(x), float64(y)))
 }
+
+// PowSlice sets each d[k] to Pow(x[k], y[k]). The slices have one length, and may be the same
+// memory.
+func PowSlice[T Float](d, x, y []T) {
+	switch d := any(d).(type) {
+	case []float32:
+		elementary.PowSliceF32(d, any(x).([]float32), any(y).([]float32))
+	case []float64:
+		elementary.PowSlice(d, any(x).([]float64), any(y).([]float64))
+	}
+}
+
+// IsMathFunc reports whether op is a function of one float, other than the absolute value.
+func IsMathFunc(op Op) bool { return MathFunc[float64](op) != nil }
 
 // MathFunc returns the function of one float that computes op, or nil if op is another
 // kind of operation.
-func MathFunc(op Op) func(float64) float64 { return mathFuncs[op] }
-
-var mathFuncs = map[Op]func(float64) float64{
-	OpSqrt: math.Sqrt, OpCbrt: math.Cbrt, OpExp: math.Exp, OpLog: math.Log, OpLog2: math.Log2, OpSin: math.Sin,
-	OpCos: math.Cos, OpTan: math.Tan, OpTanh: math.Tanh, OpErf: math.Erf, OpFloor: math.Floor, OpCeil: math.Ceil,
-	OpRound: math.Round,
+func MathFunc[T Float](op Op) func(T) T {
+	f := roundingFuncs[op]
+	if f == nil {
+		e := elementary.Unary(op.String())
+		if e == nil {
+			return nil
+		}
+		if g, ok := any(e.F64).(func(T) T); ok {
+			return g
+		}
+		return any(e.F32).(func(T) T)
+	}
+	if g, ok := any(f).(func(T) T); ok {
+		return g
+	}
+	// one rounding to float64 and one to float32 give what one to float32 would
+	return func(x T) T { return T(f(float64(x))) }
 }
+
+// MathSlice returns the function that sets each d[k] to MathFunc of x[k], or nil. The slices
+// have one length, and may be the same memory.
+func MathSlice[T Float](op Op) func(d, x []T) {
+	e := elementary.Unary(op.String())
+	if e == nil {
+		f := MathFunc[T](op)
+		if f == nil {
+			return nil
+		}
+		return func(d, x []T) {
+			for k, v := range x {
+				d[k] = f(v)
+			}
+		}
+	}
+	if g, ok := any(e.Slice64).(func(d, x []T)); ok {
+		return g
+	}
+	return any(e.Slice32).(func(d, x []T))
+}
+
+// The functions that IEEE 754 rounds correctly.
+var roundingFuncs = map[Op]func(float64) float64{OpSqrt: math.Sqrt, OpFloor: math.Floor, OpCeil: math.Ceil, OpRound: math.Round}
 
 // Neutral returns the value of a fold over no round, as an integer and as a float.
 func Neutral(reduce Op, t Type) (i int64, f float64) {

@@ -1,13 +1,14 @@
 package kerneltest
 
 // The reference interpreter of bodies. It works on the syntax tree and shares no code with
-// the stages of lang/kernel.
+// the stages of lang/kernel, but for functions such as sin.
 
 import (
 	"errors"
 	"math"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
 )
@@ -516,7 +517,11 @@ func arithmetic(op string, a, b Value) Value {
 			}
 			x = m
 		case "**":
-			x = math.Pow(x, y)
+			if t == "f32" {
+				x = float64(elementary.PowF32(float32(x), float32(y)))
+			} else {
+				x = elementary.Pow(x, y)
+			}
 		}
 		r = FloatValue(t, x)
 	} else {
@@ -610,8 +615,16 @@ func (e *env) call(x *syntax.Call) Value {
 	if t[0] != 'f' {
 		t = "f64"
 	}
-	f := map[string]func(float64) float64{"sqrt": math.Sqrt, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round, "sin": math.Sin, "exp": math.Exp}[name]
-	return FloatValue(t, f(args[0].to(t).Float))
+	v := args[0].to(t).Float
+	if f := map[string]func(float64) float64{"sqrt": math.Sqrt, "floor": math.Floor, "ceil": math.Ceil, "round": math.Round}[name]; f != nil {
+		return FloatValue(t, f(v))
+	}
+	// The bits of other functions are what package elementary gives, which has tests of its own.
+	f := elementary.Unary(name)
+	if t == "f32" {
+		return FloatValue(t, float64(f.F32(float32(v))))
+	}
+	return FloatValue(t, f.F64(v))
 }
 
 func (e *env) fold(x *syntax.Fold) Value {
