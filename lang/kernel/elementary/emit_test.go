@@ -19,10 +19,16 @@ func (b *builder) writeLoop(out *bytes.Buffer, name string) {
 		list, calls = "x, y", "x[k], y[k]"
 	}
 	loop := lower(name) + "Slice"
+	rest := fmt.Sprintf("n := runVectors(%sVectors, %s, d, x)\nd, x = d[n:], x[n:]\n", lower(name), name)
+	if len(params) == 2 {
+		rest = fmt.Sprintf("n := runVectors2(%sVectors, d, x, y)\nd, x, y = d[n:], x[n:], y[n:]\n", lower(name))
+	}
+	fmt.Fprintf(out, "\nvar %sVectors = vectorsFor(%q)\n", lower(name), lower(name))
 	if f32 {
 		// float32 values are converted in loops of their own: on amd64 a conversion waits for
 		// what was in its register, which here would be a result of the round before
-		fmt.Fprintf(out, "\nfunc %s(d, %s []float32) {\n", loop, list)
+		fmt.Fprintf(out, "\nfunc %s(d, %s []float32) {\n%s", loop, list, rest)
+		rest = ""
 		for _, p := range params {
 			fmt.Fprintf(out, "var %sWide [128]float64\n", p)
 		}
@@ -34,7 +40,7 @@ func (b *builder) writeLoop(out *bytes.Buffer, name string) {
 		fmt.Fprintf(out, "%s(xWide[:n], %s)\nfor k, v := range xWide[:n] {\nd[k] = float32(v)\n}\nd, %s = d[n:], %s\n}\n}\n",
 			loop, joined(params, "Wide[:n]"), list, joined(params, "[n:]"))
 	}
-	fmt.Fprintf(out, "\nfunc %s(d, %s []float64) {\n", loop, list)
+	fmt.Fprintf(out, "\nfunc %s(d, %s []float64) {\n%s", loop, list, rest)
 	for _, p := range params {
 		fmt.Fprintf(out, "%s = %s[:len(d)]\n", p, p)
 	}

@@ -4,7 +4,11 @@ package elementary
 
 import "math"
 
+var cbrtVectors = vectorsFor("cbrt")
+
 func cbrtSlice(d, x []float64) {
+	n := runVectors(cbrtVectors, Cbrt, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -59,7 +63,11 @@ func cbrtSlice(d, x []float64) {
 	}
 }
 
+var cbrtF32Vectors = vectorsFor("cbrtF32")
+
 func cbrtF32Slice(d, x []float32) {
+	n := runVectors(cbrtF32Vectors, CbrtF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -122,7 +130,11 @@ func cbrtF32Wide(d, x []float64) {
 	}
 }
 
+var cosVectors = vectorsFor("cos")
+
 func cosSlice(d, x []float64) {
+	n := runVectors(cosVectors, Cos, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -184,7 +196,11 @@ func cosSlice(d, x []float64) {
 	}
 }
 
+var cosF32Vectors = vectorsFor("cosF32")
+
 func cosF32Slice(d, x []float32) {
+	n := runVectors(cosF32Vectors, CosF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -237,7 +253,11 @@ func cosF32Wide(d, x []float64) {
 	}
 }
 
+var erfVectors = vectorsFor("erf")
+
 func erfSlice(d, x []float64) {
+	n := runVectors(erfVectors, Erf, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -306,7 +326,11 @@ func erfSlice(d, x []float64) {
 	}
 }
 
+var erfF32Vectors = vectorsFor("erfF32")
+
 func erfF32Slice(d, x []float32) {
+	n := runVectors(erfF32Vectors, ErfF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -372,7 +396,11 @@ func erfF32Wide(d, x []float64) {
 	}
 }
 
+var expVectors = vectorsFor("exp")
+
 func expSlice(d, x []float64) {
+	n := runVectors(expVectors, Exp, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -424,7 +452,11 @@ func expSlice(d, x []float64) {
 	}
 }
 
+var expF32Vectors = vectorsFor("expF32")
+
 func expF32Slice(d, x []float32) {
+	n := runVectors(expF32Vectors, ExpF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -472,7 +504,11 @@ func expF32Wide(d, x []float64) {
 	}
 }
 
+var logVectors = vectorsFor("log")
+
 func logSlice(d, x []float64) {
+	n := runVectors(logVectors, Log, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -533,7 +569,11 @@ func logSlice(d, x []float64) {
 	}
 }
 
+var log2Vectors = vectorsFor("log2")
+
 func log2Slice(d, x []float64) {
+	n := runVectors(log2Vectors, Log2, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -601,7 +641,11 @@ func log2Slice(d, x []float64) {
 	}
 }
 
+var log2F32Vectors = vectorsFor("log2F32")
+
 func log2F32Slice(d, x []float32) {
+	n := runVectors(log2F32Vectors, Log2F32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -652,7 +696,11 @@ func log2F32Wide(d, x []float64) {
 	}
 }
 
+var logF32Vectors = vectorsFor("logF32")
+
 func logF32Slice(d, x []float32) {
+	n := runVectors(logF32Vectors, LogF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -705,7 +753,11 @@ func logF32Wide(d, x []float64) {
 	}
 }
 
+var powVectors = vectorsFor("pow")
+
 func powSlice(d, x, y []float64) {
+	n := runVectors2(powVectors, d, x, y)
+	d, x, y = d[n:], x[n:], y[n:]
 	x = x[:len(d)]
 	y = y[:len(d)]
 	for k := range d {
@@ -866,7 +918,11 @@ func powSlice(d, x, y []float64) {
 	}
 }
 
+var powF32Vectors = vectorsFor("powF32")
+
 func powF32Slice(d, x, y []float32) {
+	n := runVectors2(powF32Vectors, d, x, y)
+	d, x, y = d[n:], x[n:], y[n:]
 	var xWide [128]float64
 	var yWide [128]float64
 	for len(d) > 0 {
@@ -985,7 +1041,11 @@ func powF32Wide(d, x, y []float64) {
 	}
 }
 
+var sinVectors = vectorsFor("sin")
+
 func sinSlice(d, x []float64) {
+	n := runVectors(sinVectors, Sin, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -1049,7 +1109,11 @@ func sinSlice(d, x []float64) {
 	}
 }
 
+var sinF32Vectors = vectorsFor("sinF32")
+
 func sinF32Slice(d, x []float32) {
+	n := runVectors(sinF32Vectors, SinF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -1104,7 +1168,11 @@ func sinF32Wide(d, x []float64) {
 	}
 }
 
+var tanVectors = vectorsFor("tan")
+
 func tanSlice(d, x []float64) {
+	n := runVectors(tanVectors, Tan, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -1181,7 +1249,11 @@ func tanSlice(d, x []float64) {
 	}
 }
 
+var tanF32Vectors = vectorsFor("tanF32")
+
 func tanF32Slice(d, x []float32) {
+	n := runVectors(tanF32Vectors, TanF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)
@@ -1237,7 +1309,11 @@ func tanF32Wide(d, x []float64) {
 	}
 }
 
+var tanhVectors = vectorsFor("tanh")
+
 func tanhSlice(d, x []float64) {
+	n := runVectors(tanhVectors, Tanh, d, x)
+	d, x = d[n:], x[n:]
 	x = x[:len(d)]
 	for k := range d {
 		v0 := x[k]
@@ -1303,7 +1379,11 @@ func tanhSlice(d, x []float64) {
 	}
 }
 
+var tanhF32Vectors = vectorsFor("tanhF32")
+
 func tanhF32Slice(d, x []float32) {
+	n := runVectors(tanhF32Vectors, TanhF32, d, x)
+	d, x = d[n:], x[n:]
 	var xWide [128]float64
 	for len(d) > 0 {
 		n := min(len(d), 128)

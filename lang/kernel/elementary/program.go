@@ -1,6 +1,9 @@
 package elementary
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // A Type is the type of a value of a Program.
 type Type uint8
@@ -159,6 +162,36 @@ func PowSlice(d, x, y []float64) { powSlice(d, x, y) }
 
 // PowSliceF32 is PowSlice for float32.
 func PowSliceF32(d, x, y []float32) { powF32Slice(d, x, y) }
+
+// A vectorLoop sets n elements of d to a function of x, or of x and y, where n is a multiple of
+// four. It returns how many it did: fewer than n if the guard of the program holds for one of the
+// next four. The pointers are to float64 or float32.
+type vectorLoop func(d, x, y unsafe.Pointer, n int) (done int)
+
+// runVectors sets elements of d with a vector loop, which may be nil, and those for which the
+// guard holds with f. It returns how many it did; the caller does the others, fewer than four.
+func runVectors[T float32 | float64](loop vectorLoop, f func(x T) T, d, x []T) int {
+	if loop == nil {
+		return 0
+	}
+	k := 0
+	for n := len(d) &^ 3; k < n; {
+		k += loop(unsafe.Pointer(&d[k]), unsafe.Pointer(&x[k]), nil, n-k)
+		for end := min(k+4, n); k < end; k++ {
+			d[k] = f(x[k])
+		}
+	}
+	return k
+}
+
+// runVectors2 is runVectors for a function of two arguments, without a guard.
+func runVectors2[T float32 | float64](loop vectorLoop, d, x, y []T) int {
+	n := len(d) &^ 3
+	if loop == nil || n == 0 {
+		return 0
+	}
+	return loop(unsafe.Pointer(&d[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), n)
+}
 
 // Lookup returns the program of the function with a name, such as "exp" or "pow", for floats of
 // 64 or 32 bits, or nil if there is none. The program is shared and must not be changed.

@@ -169,23 +169,33 @@ func TestProgramsRun(t *testing.T) {
 	}
 	for _, f := range functions {
 		p := Lookup(f.Name, 64)
-		d := slices.Clone(one64)
+		d, short := slices.Clone(one64), slices.Clone(one64)
 		f.Slice64(d, d)
+		for c := range slices.Chunk(short, 3) { // too few for vectors
+			f.Slice64(c, c)
+		}
 		for k, x := range one64 {
 			compare(p, math.Float64frombits(p.call(t, math.Float64bits(x))), f.F64(x), x)
 			compare(p, d[k], f.F64(x), "slice", x)
+			compare(p, short[k], f.F64(x), "short slice", x)
 		}
 		p = Lookup(f.Name, 32)
-		e := slices.Clone(one32)
+		e, short32 := slices.Clone(one32), slices.Clone(one32)
 		f.Slice32(e, e)
+		for c := range slices.Chunk(short32, 3) {
+			f.Slice32(c, c)
+		}
 		for k, x := range one32 {
 			got := p.call(t, uint64(math.Float32bits(x)))
 			compare(p, float64(math.Float32frombits(uint32(got))), float64(f.F32(x)), x)
 			compare(p, float64(e[k]), float64(f.F32(x)), "slice", x)
+			compare(p, float64(short32[k]), float64(f.F32(x)), "short slice", x)
 		}
 	}
 	p := Lookup("pow", 64)
+	var allX, allY []float64
 	pow := func(x, y float64) {
+		allX, allY = append(allX, x), append(allY, y)
 		d := []float64{x, y}
 		PowSlice(d[:1], d[:1], d[1:])
 		compare(p, d[0], Pow(x, y), "slice", x, y)
@@ -209,6 +219,17 @@ func TestProgramsRun(t *testing.T) {
 		x, y := math.Exp(20*r.NormFloat64()), 20*r.NormFloat64()
 		pow(x, y)
 		powF32(float32(x), float32(y))
+	}
+	d, x32, y32 := make([]float64, len(allX)), make([]float32, len(allX)), make([]float32, len(allX))
+	PowSlice(d, allX, allY)
+	for k, x := range allX {
+		x32[k], y32[k] = float32(x), float32(allY[k])
+		compare(p, d[k], Pow(x, allY[k]), "long slice", x, allY[k])
+	}
+	e := slices.Clone(x32)
+	PowSliceF32(e, e, y32)
+	for k, x := range x32 {
+		compare(q, float64(e[k]), float64(PowF32(x, y32[k])), "long slice", x, y32[k])
 	}
 }
 

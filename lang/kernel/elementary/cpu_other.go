@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package elementary
+
+func vectorsFor(string) vectorLoop { return nil }
