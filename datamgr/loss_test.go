@@ -137,7 +137,7 @@ func TestWayThroughMainMemory(t *testing.T) {
 		t.Errorf("traffic %v, want %v", got, want)
 	}
 	runOn(t, 1, 1, h)
-	g.Prefetch(h, 2) // goes the same way
+	prefetch(g, h, 2) // goes the same way
 	if managed(h).Missing(2) != 0 || managed(h).Missing(0) != 0 {
 		t.Error("a prefetch did not arrive, or not by way of main memory")
 	}
@@ -159,7 +159,7 @@ func TestLostNode(t *testing.T) {
 	runOn(t, 1, 1, only)
 	runOn(t, 1, 1, both)
 	runOn(t, 2, 1, other)
-	g.Prefetch(both, 0)
+	prefetch(g, both, 0)
 	p, _, err := prepared(1, modeR, other) // in use while the device goes
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,9 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
+// prefetch brings h to a node as far as there is room.
+func prefetch(g *Registry, h *Handle, to int) { g.Fetch(&FetchRequest{Reads: []*Handle{h}}, to) }
+
 // twoNodes makes a registry with a device of the given capacity, in elements of 8 bytes.
 func twoNodes(t *testing.T, elements int64) (*Registry, accel.Memory) {
 	t.Helper()
@@ -112,7 +115,7 @@ func TestEvictionWritesBack(t *testing.T) {
 	b, y := vector(t, g, 10, 0)
 	c, z := vector(t, g, 10, 0)
 	runOn(t, 1, 1, a)
-	g.Prefetch(b, 1) // clean: it goes first, however recent
+	prefetch(g, b, 1) // clean: it goes first, however recent
 	runOn(t, 1, 1, c)
 	if x[0] != 0 {
 		t.Error("dirty data was written back while something clean could go")
@@ -225,7 +228,7 @@ func TestTasksNeverWaitForEachOther(t *testing.T) {
 				runOn(t, node, 1, hs[i], hs[j])
 				order[i].Unlock()
 				order[j].Unlock()
-				g.Prefetch(hs[k%6], k%2)
+				prefetch(g, hs[k%6], k%2)
 			}
 		}()
 	}
@@ -285,7 +288,7 @@ func TestHintsLeaveAloneWhatIsWritten(t *testing.T) {
 	if err := p.Prepare(0, ops); err != nil {
 		t.Fatal(err)
 	}
-	g.Prefetch(h, 1)
+	prefetch(g, h, 1)
 	x[0] = 2 // the kernel
 	p.Release()
 	runOn(t, 1, 1, h)
@@ -354,7 +357,7 @@ func TestHintAfterItsViewEnded(t *testing.T) {
 		t.Error("the fragments are not one again")
 	}
 	sub.Unlock()
-	g.Prefetch(v.Parts[0], 1)
+	prefetch(g, v.Parts[0], 1)
 	if n, bytes := g.Copied(); n != 0 {
 		t.Errorf("%d bytes copied to memory for half of them", bytes)
 	}
@@ -381,7 +384,7 @@ func TestNearestSource(t *testing.T) {
 		g.SetWay(0, 2, slow)
 		g.SetWay(1, 2, fast)
 		h, x := vector(t, g, 10, 1)
-		g.Prefetch(h, 1) // valid in main memory and on node 1
+		prefetch(g, h, 1) // valid in main memory and on node 1
 		want := 20.5
 		if got := managed(h).TransferTime(2); got != want {
 			t.Errorf("%v s to node 2, want %v", got, want)

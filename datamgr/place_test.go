@@ -33,7 +33,7 @@ func onBoth(t *testing.T, g *Registry) (*Handle, []float64) {
 	t.Helper()
 	h, x := vector(t, g, 10, 1)
 	runOn(t, 1, 1, h)
-	g.Prefetch(h, 2)
+	prefetch(g, h, 2)
 	if managed(h).Missing(0) == 0 || managed(h).Missing(1) > 0 || managed(h).Missing(2) > 0 {
 		t.Fatal("the data is not where the test wants it")
 	}

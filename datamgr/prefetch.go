@@ -1,9 +1,10 @@
 package datamgr
 
-// Hints: copies outside of the order.
+// Fetches: copies outside of the order, which programs ask for and the engine for its next
+// tasks.
 //
 // They copy fragments that are valid now and are not being written. A fragment counts the
-// copies under way, and the next writer waits for them. So hints change no value, at
+// copies under way, and the next writer waits for them. So fetches change no value, at
 // whatever time they happen.
 
 import (
@@ -12,21 +13,71 @@ import (
 	"sync"
 )
 
-// Prefetch brings what is valid of h now to a node, as far as there is room
-// without taking any from others. It returns when that is done.
-func (g *Registry) Prefetch(h *Handle, to int) {
+// FetchRequest says what to bring to a node outside of the order of tasks.
+type FetchRequest struct {
+	Reads []*Handle // their values
+
+	// Evict makes room for Reads and Writes. It evicts the data that is needed last, after
+	// saving values without another copy, but nothing in Keep.
+	Evict  bool
+	Writes []*Handle // memory is needed for them, and not their values
+	Keep   []*Handle // data that other tasks need as soon
+
+	// ForTask drops the request when the task that Expect recorded with the number When
+	// no longer waits for Reads.
+	ForTask bool
+	When    int64
+}
+
+// Fetch brings the valid values of r.Reads to a node and returns when that is done. Without
+// r.Evict it takes no room from other data, and does nothing while tasks wait for room there.
+// With r.Evict it does what the task would do in its turn, and have to wait for.
+func (g *Registry) Fetch(r *FetchRequest, to int) {
 	n := g.nodes[to]
-	if h.bytes() == 0 || len(g.nodes) == 1 || n.lost.Load() != nil {
+	if len(g.nodes) == 1 || n.lost.Load() != nil || r.late() || n.bounded && !n.enterFor(r) {
 		return
 	}
-	if n.bounded && !n.tryEnter() {
-		return // tasks wait for room there
+	var few [8]*instance
+	ins := few[:0]
+	for _, h := range r.Reads {
+		var in *instance
+		if h.bytes() > 0 {
+			in = n.hinted(h)
+		}
+		ins = append(ins, in)
 	}
-	in := n.hinted(h)
 	if n.bounded {
 		n.leave()
 	}
-	h.fill(in)
+	for i, h := range r.Reads {
+		h.fill(ins[i])
+	}
+}
+
+// late reports whether the task of r has started, or will not run.
+func (r *FetchRequest) late() bool {
+	return r.ForTask && len(r.Reads) > 0 && !slices.ContainsFunc(r.Reads, func(h *Handle) bool { return h.expects(r.When) })
+}
+
+// enterFor takes the turn of r to look for room on n, with as much room as r may make. It
+// reports false, without a turn, if tasks wait for room and r is not to.
+func (n *node) enterFor(r *FetchRequest) bool {
+	if !r.Evict {
+		return n.tryEnter()
+	}
+	missing := int64(0) // as of now: the task may have its memory meanwhile
+	for _, hs := range [][]*Handle{r.Reads, r.Writes} {
+		for _, h := range hs {
+			missing += managed(h).MissingBytes(n.id)
+		}
+	}
+	if missing > n.room() {
+		n.saveFor(missing, r.Keep)
+	}
+	n.enter()
+	for n.room() < missing && n.evictBut(r.Keep) {
+	}
+	return true
 }
 
 // hinted returns an instance for h on n, pinned, if there is one or room for it; or nil.
@@ -329,7 +380,7 @@ func (h *Handle) leavesFirst() bool {
 // Uses ahead: the data that submitted tasks will read. Eviction takes data without such
 // uses first, then the data that is needed last.
 
-// ahead are the tasks that were submitted, have not ended and read a handle, by
+// ahead are the tasks that were submitted, have not started and read a handle, by
 // when they are expected to run: the lowest comes first.
 type ahead struct {
 	mu struct {
@@ -343,8 +394,8 @@ type ahead struct {
 const never = math.MaxInt64
 
 // Expect records that a task that was submitted now will read the values in ops, and
-// when, compared to others. Met follows when the task has ended, with the same number.
-// With one memory only, nothing is recorded.
+// when, compared to others. Withdraw follows with the same number when the task has its data,
+// or ends without it. With one memory only, nothing is recorded.
 func Expect(ops []Operand, when int64) {
 	for i := range ops {
 		if op := &ops[i]; op.expected() {
@@ -353,7 +404,7 @@ func Expect(ops []Operand, when int64) {
 	}
 }
 
-// Withdraw is the end of what Expect began.
+// Withdraw removes what Expect recorded.
 func Withdraw(ops []Operand, when int64) {
 	for i := range ops {
 		if op := &ops[i]; op.expected() {
@@ -412,8 +463,18 @@ func (h *Handle) nextUse() int64 {
 	return a.mu.tasks[a.mu.head]
 }
 
-// NextUses reports whether a task that was submitted and has not ended reads h.
-func (h Managed) NextUses() bool { return h.nextUse() != never }
+// expects reports whether a task that Expect recorded with the number when waits to read h.
+func (h *Handle) expects(when int64) bool {
+	x := h.extra.Load()
+	if x == nil {
+		return false
+	}
+	a := &x.ahead
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, found := slices.BinarySearch(a.mu.tasks[a.mu.head:], when)
+	return found
+}
 
 // maxFor is how many handles an instance remembers: most have one.
 const maxFor = 8
@@ -559,49 +620,6 @@ func (q victims) down(i int) {
 		}
 		q[i], q[c] = q[c], q[i]
 		i = c
-	}
-}
-
-// Feeding: bringing what a task will need to a node while others run there, also when
-// something has to go for it.
-
-// FetchRequest lists the data that a task that will run soon needs on a node.
-type FetchRequest struct {
-	Reads  []*Handle
-	Writes []*Handle // it needs memory for them, and not their values
-	Keep   []*Handle // what others need as soon: it does not go
-}
-
-// FetchAhead copies the valid values of m to a node, as Prefetch does, and makes room for
-// them: it evicts the data that is needed last, after saving values without another copy.
-// The task would do the same in its turn, and have to wait for it. FetchAhead returns
-// when the copies are done.
-func (g *Registry) FetchAhead(m *FetchRequest, to int) {
-	n := g.nodes[to]
-	if !n.bounded || n.lost.Load() != nil {
-		return
-	}
-	missing := int64(0) // as of now: the task may have its memory meanwhile
-	for _, hs := range [][]*Handle{m.Reads, m.Writes} {
-		for _, h := range hs {
-			missing += managed(h).MissingBytes(to)
-		}
-	}
-	if missing > n.room() {
-		n.saveFor(missing, m.Keep)
-	}
-	n.enter()
-	for n.room() < missing && n.evictBut(m.Keep) {
-	}
-	ins := make([]*instance, len(m.Reads))
-	for i, h := range m.Reads {
-		if h.bytes() > 0 {
-			ins[i] = n.hinted(h)
-		}
-	}
-	n.leave()
-	for i, h := range m.Reads {
-		h.fill(ins[i])
 	}
 }
 

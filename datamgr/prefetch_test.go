@@ -86,3 +86,55 @@ func TestEvictionOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestFetch: a request takes room from other data only if it may, no more than is missing when it
+// is carried out, and nothing once its task has started.
+func TestFetch(t *testing.T) {
+	on := func(h *Handle) int64 { return managed(h).Where()[1].Allocated }
+	for _, c := range []struct {
+		name      string
+		capacity  int64
+		before    func(g *Registry, in, out *Handle)
+		request   FetchRequest // for in and out
+		in, other int64        // bytes on the device afterwards
+	}{
+		{name: "without room", capacity: 15, in: 0, other: 80},
+		{name: "with eviction", capacity: 20, request: FetchRequest{Evict: true}, in: 80, other: 0},
+		{name: "has memory for what is written", capacity: 30, request: FetchRequest{Evict: true}, in: 80, other: 80,
+			before: func(g *Registry, in, out *Handle) {
+				if !g.Allocate(out, 1) {
+					t.Error("no room")
+				}
+			}},
+		{name: "for a task that waits", capacity: 20, request: FetchRequest{Evict: true, ForTask: true, When: 7}, in: 80, other: 0,
+			before: func(_ *Registry, in, _ *Handle) { Expect([]Operand{{Handle: in, Mode: modeR}}, 7) }},
+		{name: "for a task that has started", capacity: 20, request: FetchRequest{Evict: true, ForTask: true, When: 7}, in: 0, other: 80,
+			before: func(_ *Registry, in, _ *Handle) {
+				ops := []Operand{{Handle: in, Mode: modeR}}
+				Expect(ops, 7)
+				Expect(ops, 8)
+				Withdraw(ops, 7)
+			}},
+	} {
+		g, _ := twoNodes(t, c.capacity)
+		in, _ := vector(t, g, 10, 1)
+		out, _ := vector(t, g, 10, 1)
+		other, _ := vector(t, g, 10, 1)
+		prefetch(g, other, 1)
+		if c.before != nil {
+			c.before(g, in, out)
+		}
+		r := c.request
+		r.Reads = []*Handle{in}
+		if r.Evict {
+			r.Writes = []*Handle{out}
+		}
+		g.Fetch(&r, 1)
+		if on(in) != c.in || on(other) != c.other {
+			t.Errorf("%s: %d bytes of what is read and %d of the other data, want %d and %d", c.name, on(in), on(other), c.in, c.other)
+		}
+		if v := managed(in).Where()[1].Valid; v != c.in {
+			t.Errorf("%s: %d bytes of it are valid", c.name, v)
+		}
+	}
+}

@@ -119,16 +119,13 @@ func (rt *Runtime) closeNodes() error {
 
 // begins says that a kernel begins to run where memory is bounded.
 func (w *worker) begins() {
-	if w.rt.ahead != nil {
-		w.busy.Store(true) // publish before looking at the queue: later pushes to the worker see it
-		w.prefetchNext(w.lookahead)
-	}
+	w.lookahead.kernelBegins()
 	w.rt.reg.KernelBegins(w.node)
 }
 
 // ends is the end of what begins began.
 func (w *worker) ends() {
-	w.busy.Store(false)
+	w.lookahead.kernelEnds()
 	w.rt.reg.KernelEnds(w.node)
 }
 

@@ -248,6 +248,10 @@ func (w *worker) runGeneral(t *task) {
 		return
 	}
 	x.place.Begin()
+	if w.rt.nodes > 1 {
+		x.started = true
+		datamgr.Withdraw(ops, w.rt.when(t))
+	}
 	if w.rt.opt.Poison && w.node == 0 {
 		w.poison(t)
 	}

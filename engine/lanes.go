@@ -425,7 +425,7 @@ func (rt *Runtime) wakeFreed(freed, taken *lane) {
 func (rt *Runtime) lookAhead(w int, m *lookahead) {
 	s := &rt.lanes
 	if !s.on.Load() {
-		rt.ahead.Ahead(w, rt.opt.Ahead, m.order)
+		rt.ahead.Ahead(w, rt.opt.Ahead, m.visit)
 		return
 	}
 	s.mu.Lock()
@@ -437,7 +437,7 @@ func (rt *Runtime) lookAhead(w int, m *lookahead) {
 		}
 		l.tried = s.mu.search
 		if a, ok := plain(l.policy).(sched.Ahead); ok {
-			a.Ahead(w, rt.opt.Ahead-m.tasks, m.order)
+			a.Ahead(w, rt.opt.Ahead-m.tasks, m.visit)
 		}
 	}
 }

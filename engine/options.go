@@ -19,7 +19,7 @@ const DefaultWindow = 65536
 // MaxWorkers bounds Options.Workers.
 const MaxWorkers = 1024
 
-// maxAhead bounds Options.Ahead and Queue: there are as many goroutines, or streams.
+// maxAhead bounds Options.Ahead and Queue: there are as many goroutines a device, or streams.
 const maxAhead = 64
 
 // Options set up a Runtime. The zero value is the default.

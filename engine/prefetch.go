@@ -1,148 +1,400 @@
 package engine
 
-// Hints about where data will be used: they change when bytes travel, and no
-// value.
+// Prefetching: data is copied to a memory node before a task uses it there. That changes when
+// bytes travel, and no value.
+//
+// A node has one prefetcher, with one queue. Requests come from
+//
+//   - the look-ahead of workers: while a kernel runs on a device, or on a CPU where main memory
+//     is bounded, the data of the worker's next Options.Ahead tasks is fetched. In their turn
+//     they would evict the data that is needed last, so these requests do. Each look replaces
+//     the requests of the one before;
+//   - tasks that were given to a worker behind others, if there is room for their data;
+//   - programs (Job.Prefetch) and write-through, if there is room.
+//
+// The queue drops requests of the last two kinds when too many wait. Requests of tasks that
+// have started are dropped, too. The rules on room are those of datamgr's Registry.Fetch.
 
 import (
 	"container/heap"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// hints are carried out by one goroutine for each memory node that bytes go to, so
-// that none waits for another's link.
-type hints struct{ nodes []*nodeHints }
+// DefaultAhead is the number of tasks of a device's worker whose data is fetched while it
+// runs another. One task would leave more room. With two, data of one is copied there
+// while evicted data is saved for the other.
+const DefaultAhead = 2
 
-// nodeHints are the hints for one node. When too many wait, more are forgotten.
-type nodeHints struct {
+// maxDroppable is how many requests that make no room wait at a node. More are dropped.
+const maxDroppable = 1024
+
+// fetchLevel orders the requests at a node: the lower go first.
+type fetchLevel uint8
+
+const (
+	nextTask  fetchLevel = iota // of a worker of the node; the only level that makes room
+	givenTask                   // is in the queue of a worker of the node
+	wanted                      // by the program, or written through
+	whenIdle
+	fetchLevels
+)
+
+// fetchRequest is data to bring to a node.
+type fetchRequest struct {
+	datamgr.FetchRequest
+	task     fetchKey // of the levels of tasks
+	level    fetchLevel
+	priority int   // in its level, the higher go first
+	seq      int64 // then the lower
+	at       int   // its place in its queue, or notQueued
+}
+
+const notQueued = -1
+
+// fetchKey is a task that a worker was given, or looked at.
+type fetchKey struct {
+	job    *Job
+	order  int64
+	worker int
+}
+
+// prefetcher carries out the requests for one node.
+type prefetcher struct {
 	mu struct {
 		sync.Mutex
 		wake   *sync.Cond
-		queue  hintQueue
+		queues [fetchLevels]fetchQueue
+		byTask map[fetchKey]*fetchRequest // of tasks, queued or in progress; the latest of each
 		seq    int64
 		closed bool
 	}
 }
 
-const maxHints = 1024
+// fetchQueue is a heap.
+type fetchQueue []*fetchRequest
 
-// hint brings data to a node.
-type hint struct {
-	h        *datamgr.Handle
-	node     int
-	level    hintLevel
-	priority int32
-	seq      int64
-}
-
-// hintLevel orders hints: the lower go first.
-type hintLevel uint8
-
-const (
-	forTask hintLevel = iota // that was given to a worker of the node
-	wanted
-	whenIdle
-)
-
-// hintQueue is a heap.
-type hintQueue []hint
-
-func (q hintQueue) Len() int { return len(q) }
-func (q hintQueue) Less(i, k int) bool {
-	a, b := &q[i], &q[k]
-	switch {
-	case a.level != b.level:
-		return a.level < b.level
-	case a.priority != b.priority:
-		return a.priority > b.priority
+func (q fetchQueue) Len() int { return len(q) }
+func (q fetchQueue) Less(i, k int) bool {
+	if q[i].priority != q[k].priority {
+		return q[i].priority > q[k].priority
 	}
-	return a.seq < b.seq
+	return q[i].seq < q[k].seq
 }
-func (q hintQueue) Swap(i, k int) { q[i], q[k] = q[k], q[i] }
-func (q *hintQueue) Push(x any)   { *q = append(*q, x.(hint)) }
-func (q *hintQueue) Pop() any {
+func (q fetchQueue) Swap(i, k int) {
+	q[i], q[k] = q[k], q[i]
+	q[i].at, q[k].at = i, k
+}
+func (q *fetchQueue) Push(x any) {
+	r := x.(*fetchRequest)
+	r.at = len(*q)
+	*q = append(*q, r)
+}
+func (q *fetchQueue) Pop() any {
 	last := len(*q) - 1
-	x := (*q)[last]
-	(*q)[last] = hint{} // keeps no handle
+	r := (*q)[last]
+	(*q)[last], r.at = nil, notQueued
 	*q = (*q)[:last]
-	return x
+	return r
 }
 
-func (q *hints) open(rt *Runtime) {
-	for range rt.nodes {
-		n := &nodeHints{}
-		n.mu.wake = sync.NewCond(&n.mu.Mutex)
-		q.nodes = append(q.nodes, n)
-		rt.group.Add(1)
-		go func() {
-			defer rt.group.Done()
-			for x, ok := n.next(); ok; x, ok = n.next() {
-				if x.level != forTask || managed(x.h).NextUses() { // else the task has run
-					rt.reg.Prefetch(x.h, x.node)
-				}
+// openPrefetchers starts the goroutines that own the queues. Each node has one for requests
+// that make no room, which keeps their order. Where workers look ahead it has Options.Ahead
+// more, so that data which comes does not wait for data which goes, or for a hint.
+func (rt *Runtime) openPrefetchers() {
+	rt.ahead, _ = plain(rt.policy).(sched.Ahead)
+	if rt.opt.Ahead < 0 {
+		rt.ahead = nil
+	}
+	for n := range rt.reg.NumNodes() {
+		f := &prefetcher{}
+		f.mu.wake = sync.NewCond(&f.mu.Mutex)
+		f.mu.byTask = map[fetchKey]*fetchRequest{}
+		rt.prefetchers = append(rt.prefetchers, f)
+		own := func(first, last fetchLevel) {
+			rt.group.Add(1)
+			go func() {
+				defer rt.group.Done()
+				f.loop(rt.reg, n, first, last)
+			}()
+		}
+		own(givenTask, whenIdle)
+		if rt.ahead != nil && rt.reg.Bounded(n) {
+			for range rt.opt.Ahead {
+				own(nextTask, nextTask)
 			}
-		}()
+		}
 	}
 }
 
-// next waits for a hint; false: there will be none.
-func (n *nodeHints) next() (hint, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for len(n.mu.queue) == 0 && !n.mu.closed {
-		n.mu.wake.Wait()
+// loop carries out the requests of some levels until f is closed.
+func (f *prefetcher) loop(reg *datamgr.Registry, node int, first, last fetchLevel) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !f.mu.closed {
+		r := f.takeLocked(first, last)
+		if r == nil {
+			f.mu.wake.Wait()
+			continue
+		}
+		f.mu.Unlock()
+		reg.Fetch(&r.FetchRequest, node)
+		f.mu.Lock()
+		f.forgetLocked(r)
 	}
-	if n.mu.closed {
-		return hint{}, false
-	}
-	return heap.Pop(&n.mu.queue).(hint), true
 }
 
-func (q *hints) add(x hint) {
-	if x.node >= len(q.nodes) {
-		return // no prefetcher there
+func (f *prefetcher) takeLocked(first, last fetchLevel) *fetchRequest {
+	for l := first; l <= last; l++ {
+		if q := &f.mu.queues[l]; len(*q) > 0 {
+			return heap.Pop(q).(*fetchRequest)
+		}
 	}
-	n := q.nodes[x.node]
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.mu.queue) >= maxHints || n.mu.closed {
+	return nil
+}
+
+// closePrefetchers ends the goroutines; the runtime waits for them.
+func (rt *Runtime) closePrefetchers() {
+	for _, f := range rt.prefetchers {
+		f.mu.Lock()
+		f.mu.closed = true
+		clear(f.mu.queues[:])
+		clear(f.mu.byTask)
+		f.mu.wake.Broadcast()
+		f.mu.Unlock()
+	}
+}
+
+// prefetch asks for r at a node, if there is a prefetcher: a runtime that makes a plan has none.
+func (rt *Runtime) prefetch(node int, r *fetchRequest) {
+	if node < len(rt.prefetchers) {
+		f := rt.prefetchers[node]
+		f.mu.Lock()
+		f.askLocked(r)
+		f.mu.Unlock()
+	}
+}
+
+// askLocked queues r. It reports whether it did: not if too many wait, or if as much was asked
+// for the task of r. A look at a task replaces the request that was made when it was given.
+func (f *prefetcher) askLocked(r *fetchRequest) bool {
+	if f.mu.closed || r.level != nextTask && f.droppableLocked() >= maxDroppable {
+		return false
+	}
+	if r.task.job != nil {
+		if old := f.mu.byTask[r.task]; old != nil {
+			if old.level < r.level || old.level == r.level && old.covers(r) {
+				return false
+			}
+			f.withdrawLocked(old)
+		}
+		f.mu.byTask[r.task] = r
+	}
+	f.mu.seq++
+	r.seq = f.mu.seq
+	heap.Push(&f.mu.queues[r.level], r)
+	f.mu.wake.Broadcast() // the goroutines wait for different levels
+	return true
+}
+
+// covers reports whether r is for all data that o is for.
+func (r *fetchRequest) covers(o *fetchRequest) bool {
+	has := func(in, all []*datamgr.Handle) bool {
+		return !slices.ContainsFunc(in, func(h *datamgr.Handle) bool { return !slices.Contains(all, h) })
+	}
+	return has(o.Reads, r.Reads) && has(o.Writes, r.Writes)
+}
+
+func (f *prefetcher) droppableLocked() (n int) {
+	for _, q := range f.mu.queues[nextTask+1:] {
+		n += len(q)
+	}
+	return n
+}
+
+// withdrawLocked takes r off its queue, unless it has begun.
+func (f *prefetcher) withdrawLocked(r *fetchRequest) {
+	if r.at != notQueued {
+		heap.Remove(&f.mu.queues[r.level], r.at)
+		f.forgetLocked(r)
+	}
+}
+
+func (f *prefetcher) forgetLocked(r *fetchRequest) {
+	if f.mu.byTask[r.task] == r {
+		delete(f.mu.byTask, r.task)
+	}
+}
+
+// Look-ahead.
+
+// lookahead is what a worker looks ahead for, where memory is bounded.
+type lookahead struct {
+	running atomic.Bool  // a kernel of the worker
+	looks   atomic.Int32 // that were asked for since one began; 0: none is under way
+	seen    atomic.Int32 // tasks that the last look saw
+	spare   atomic.Int32 // looks for tasks that anybody may run, until the kernel has ended
+	hungry  atomic.Bool  // running, seen too few, looks to spare: counted in Runtime.hungry
+
+	// of the goroutine that looks
+	w     *worker
+	tasks int               // looked at
+	found []*fetchRequest   // what they need
+	keep  []*datamgr.Handle // all that they read
+	asked []*fetchRequest   // by the look before
+	visit func(*sched.Item)
+}
+
+func newLookahead(w *worker) *lookahead {
+	m := &lookahead{w: w}
+	m.visit = m.add
+	return m
+}
+
+// kernelBegins fetches the data of the next tasks of the worker from now on.
+func (m *lookahead) kernelBegins() {
+	if m.w.rt.ahead != nil {
+		m.spare.Store(int32(m.w.rt.opt.Ahead))
+		m.running.Store(true) // before the look: a push that it misses looks again
+		m.look()
+	}
+}
+
+// kernelEnds is the end of what kernelBegins began.
+func (m *lookahead) kernelEnds() {
+	m.running.Store(false)
+	m.setHungry(false)
+}
+
+// given is called when the worker was given a task. If it runs a kernel and had fewer tasks
+// than it looks ahead, the data of the new one can travel already.
+func (m *lookahead) given() {
+	if m != nil && m.running.Load() && int(m.seen.Load()) < m.w.rt.opt.Ahead {
+		m.look()
+	}
+}
+
+// givenToAnybody is called when any worker may run a task. Policies need not show such tasks, so
+// a few looks must do for a kernel.
+func (m *lookahead) givenToAnybody() {
+	if m != nil && m.hungry.Load() {
+		m.spare.Add(-1)
+		m.given()
+	}
+}
+
+// look asks for the data of the next tasks, and withdraws what the look before asked for. Looks
+// come one after another: if one is under way, that goroutine looks once more.
+func (m *lookahead) look() {
+	if m.looks.Add(1) > 1 {
 		return
 	}
-	n.mu.seq++
-	x.seq = n.mu.seq
-	heap.Push(&n.mu.queue, x)
-	n.mu.wake.Signal()
-}
-
-// close ends the goroutines; the runtime waits for them.
-func (q *hints) close() {
-	for _, n := range q.nodes {
-		n.mu.Lock()
-		n.mu.closed, n.mu.queue = true, nil
-		n.mu.wake.Signal()
-		n.mu.Unlock()
+	for n := int32(0); !m.looks.CompareAndSwap(n, 0); {
+		n = m.looks.Load()
+		m.lookOnce()
 	}
 }
 
-// pushAhead gives a ready task to the policy, where there are devices: when the
-// policy chooses a worker on one, what the task reads goes there while the worker
-// runs what it has before.
+func (m *lookahead) lookOnce() {
+	rt, w := m.w.rt, m.w
+	m.found, m.keep, m.tasks = m.found[:0], m.keep[:0], 0
+	m.seen.Store(0) // a push that this look misses looks again
+	rt.lookAhead(w.id, m)
+	m.seen.Store(int32(m.tasks))
+	m.setHungry(m.running.Load() && m.tasks < rt.opt.Ahead && m.spare.Load() > 0)
+	keep := slices.Clone(m.keep)
+	f := rt.prefetchers[w.node]
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range m.asked {
+		f.withdrawLocked(r)
+	}
+	clear(m.asked)
+	m.asked = m.asked[:0]
+	for _, r := range m.found {
+		if r.Keep = keep; f.askLocked(r) {
+			m.asked = append(m.asked, r)
+		}
+	}
+	clear(m.found)
+}
+
+func (m *lookahead) setHungry(on bool) {
+	if m.hungry.Swap(on) != on {
+		if on {
+			m.w.rt.hungry.Add(1)
+		} else {
+			m.w.rt.hungry.Add(-1)
+		}
+	}
+}
+
+// add notes what the task of it needs. It is called by the policy.
+func (m *lookahead) add(it *sched.Item) {
+	m.tasks++
+	t := itemTask(it)
+	if t.kind != userTask {
+		return
+	}
+	r := m.w.rt.requestFor(t, nextTask)
+	r.task.worker = m.w.id
+	for _, op := range t.operands() {
+		switch {
+		case !fetched(&op):
+		case op.Mode.Reads():
+			m.keep = append(m.keep, op.Handle)
+			if managed(op.Handle).Missing(m.w.node) > 0 {
+				r.Reads = append(r.Reads, op.Handle)
+			}
+		case managed(op.Handle).MissingBytes(m.w.node) > 0:
+			r.Writes = append(r.Writes, op.Handle)
+		}
+	}
+	if r.Reads != nil || r.Writes != nil {
+		m.found = append(m.found, &r)
+	}
+}
+
+// requestFor makes a request for t, without data and worker so far.
+func (rt *Runtime) requestFor(t *task, level fetchLevel) fetchRequest {
+	return fetchRequest{
+		FetchRequest: datamgr.FetchRequest{ForTask: true, When: rt.when(t), Evict: level == nextTask},
+		task:         fetchKey{job: t.job, order: t.Order}, level: level,
+	}
+}
+
+// requestOf makes a request for h that no task has made.
+func requestOf(h *datamgr.Handle, level fetchLevel, priority int) *fetchRequest {
+	return &fetchRequest{FetchRequest: datamgr.FetchRequest{Reads: []*datamgr.Handle{h}}, level: level, priority: priority}
+}
+
+// fetched reports whether a task has data for op brought to the node of its worker.
+func fetched(op *Operand) bool {
+	return op.Mode != iface.Redux && op.Mode != iface.Scratch && op.Pin != datamgr.PinTo(0)
+}
+
+// pushAhead gives a ready task to the policy, where there are devices. When the policy chooses
+// a worker on one, what the task reads goes there while the worker runs what it has before.
 func (rt *Runtime) pushAhead(t *task, from int) {
 	var reads [8]*datamgr.Handle // afterwards t may run already
 	n := 0
 	if t.kind == userTask {
 		for _, op := range t.operands() {
-			if op.Mode.Reads() && op.Mode != iface.Redux && op.Mode != iface.Scratch && op.Pin != datamgr.PinTo(0) && n < len(reads) {
+			if op.Mode.Reads() && fetched(&op) && n < len(reads) {
 				reads[n] = op.Handle
 				n++
 			}
 		}
 	}
-	allowed, priority := t.Allowed, t.Priority
+	r := rt.requestFor(t, givenTask)
+	r.priority = int(t.Priority)
+	allowed := t.Allowed
+	idle := rt.parking.idle.Load() > 0
 	var w int
 	if !rt.lanes.on.Load() {
 		w = rt.policy.Push(&t.Item, from)
@@ -150,17 +402,30 @@ func (rt *Runtime) pushAhead(t *task, from int) {
 		w = rt.pushLane(t, from)
 	}
 	rt.wakeFor(w, allowed)
+	if w == sched.Anyone && !idle && rt.hungry.Load() > 0 {
+		for _, w := range rt.workers { // any of them may be the one that gets it
+			if allowed == nil || allowed.Has(w.id) {
+				w.lookahead.givenToAnybody()
+			}
+		}
+	}
 	if w < 0 || !rt.reg.Bounded(rt.workers[w].node) {
 		return
 	}
-	node := rt.workers[w].node
+	to := rt.workers[w]
 	for _, h := range reads[:n] {
-		if managed(h).Missing(node) > 0 {
-			rt.hints.add(hint{h: h, node: node, priority: priority})
+		if managed(h).Missing(to.node) > 0 {
+			r.Reads = append(r.Reads, h)
 		}
 	}
-	rt.workers[w].prefetchWhileRunning()
+	if r.Reads != nil {
+		r.task.worker = to.id
+		rt.prefetch(to.node, &r)
+	}
+	to.lookahead.given()
 }
+
+// Hints of the program.
 
 // PrefetchOptions say how a hint is carried out.
 type PrefetchOptions struct {
@@ -191,13 +456,11 @@ func (j *Job) PrefetchWith(h *datamgr.Handle, node int, o PrefetchOptions) error
 		return err
 	case h == nil || rt.nodes == 1 || rt.opt.Plan != nil:
 	case o.Wait:
-		rt.reg.Prefetch(h, node)
+		rt.reg.Fetch(&datamgr.FetchRequest{Reads: []*datamgr.Handle{h}}, node)
+	case o.Idle:
+		rt.prefetch(node, requestOf(h, whenIdle, o.Priority))
 	default:
-		x := hint{h: h, node: node, level: wanted, priority: int32(max(min(o.Priority, 1<<30), -1<<30))}
-		if o.Idle {
-			x.level = whenIdle
-		}
-		rt.hints.add(x)
+		rt.prefetch(node, requestOf(h, wanted, o.Priority))
 	}
 	return nil
 }
@@ -325,187 +588,8 @@ func (rt *Runtime) writeThrough(t *task) {
 		}
 		for n, set := 0, managed(op.Handle).WriteThrough(); set != 0; n, set = n+1, set>>1 {
 			if set&1 != 0 {
-				rt.hints.add(hint{h: op.Handle, node: n, level: wanted})
+				rt.prefetch(n, requestOf(op.Handle, wanted, 0))
 			}
 		}
-	}
-}
-
-// Feeding devices, and main memory where that is bounded: while a kernel runs, the data
-// of the worker's next tasks is copied.
-//
-// A hint evicts no data, so it does nothing once a device is full. The next tasks of a
-// worker are known. In their turn their data would replace the data that is needed last,
-// so this is done ahead, for Options.Ahead tasks.
-
-// DefaultAhead is the number of tasks of a device's worker whose data is fetched while it
-// runs another. One task would leave more room. With two, data of one is copied there
-// while evicted data is saved for the other.
-const DefaultAhead = 2
-
-// prefetcher brings data to one node, by DefaultAhead goroutines or as many as are asked
-// for, so that what comes does not wait for what goes.
-type prefetcher struct {
-	mu struct {
-		sync.Mutex
-		wake       *sync.Cond
-		requests   []fetchRequest
-		inProgress map[fetchKey]bool // being brought
-		closed     bool
-	}
-}
-
-// fetchRequest is what a task needs that waits for a worker.
-type fetchRequest struct {
-	datamgr.FetchRequest
-	key    fetchKey
-	worker int
-}
-
-// fetchKey tells tasks apart.
-type fetchKey struct {
-	job  *Job
-	task int64
-}
-
-// openPrefetchers begins to feed the devices.
-func (rt *Runtime) openPrefetchers() {
-	rt.ahead, _ = plain(rt.policy).(sched.Ahead)
-	if rt.ahead == nil || rt.opt.Ahead < 0 {
-		rt.ahead = nil
-		return
-	}
-	for n := range rt.reg.NumNodes() {
-		f := &prefetcher{}
-		f.mu.wake = sync.NewCond(&f.mu.Mutex)
-		f.mu.inProgress = map[fetchKey]bool{}
-		rt.prefetchers = append(rt.prefetchers, f)
-		if !rt.reg.Bounded(n) {
-			continue
-		}
-		for range rt.opt.Ahead {
-			rt.group.Add(1)
-			go func() {
-				defer rt.group.Done()
-				f.loop(rt.reg, n)
-			}()
-		}
-	}
-}
-
-func (f *prefetcher) loop(reg *datamgr.Registry, node int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for !f.mu.closed {
-		if len(f.mu.requests) == 0 {
-			f.mu.wake.Wait()
-			continue
-		}
-		m := f.mu.requests[0]
-		f.mu.requests = f.mu.requests[1:]
-		f.mu.inProgress[m.key] = true
-		f.mu.Unlock()
-		reg.FetchAhead(&m.FetchRequest, node)
-		f.mu.Lock()
-		delete(f.mu.inProgress, m.key)
-	}
-}
-
-// closePrefetchers ends the goroutines; the runtime waits for them.
-func (rt *Runtime) closePrefetchers() {
-	for _, f := range rt.prefetchers {
-		f.mu.Lock()
-		f.mu.closed, f.mu.requests = true, nil
-		f.mu.wake.Broadcast()
-		f.mu.Unlock()
-	}
-}
-
-// lookahead is what the next tasks of a worker need. It belongs to one goroutine.
-type lookahead struct {
-	worker, node int
-	tasks        int // looked at
-	requests     []fetchRequest
-	keep         []*datamgr.Handle // all that the tasks read
-	order        func(*sched.Item)
-}
-
-func newLookahead(w *worker) *lookahead {
-	m := &lookahead{worker: w.id, node: w.node}
-	m.order = m.add
-	return m
-}
-
-// prefetchNext replaces the prefetch requests of w: it requests the data of its next
-// tasks, and drops earlier requests that have not begun.
-func (w *worker) prefetchNext(m *lookahead) {
-	rt := w.rt
-	// One look at a time: the worker may have looked before a push, and would drop the
-	// request of the goroutine that pushed and looked after it.
-	w.prefetching.Lock()
-	defer w.prefetching.Unlock()
-	m.requests, m.keep, m.tasks = m.requests[:0], m.keep[:0], 0
-	w.seen.Store(0) // a push that this look misses looks again
-	rt.lookAhead(w.id, m)
-	w.seen.Store(int32(m.tasks))
-	f := rt.prefetchers[w.node]
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := 0
-	for _, old := range f.mu.requests {
-		if old.worker != w.id {
-			f.mu.requests[n] = old
-			n++
-		}
-	}
-	clear(f.mu.requests[n:])
-	f.mu.requests = f.mu.requests[:n]
-	if f.mu.closed {
-		return
-	}
-	var keep []*datamgr.Handle
-	for _, x := range m.requests {
-		if f.mu.inProgress[x.key] {
-			continue
-		}
-		if keep == nil {
-			keep = slices.Clone(m.keep)
-		}
-		x.Keep = keep
-		f.mu.requests = append(f.mu.requests, x)
-		f.mu.wake.Signal()
-	}
-}
-
-// prefetchWhileRunning is called when a task was given to w: if that runs a kernel, and had fewer
-// tasks than it looks ahead, what the new one needs can travel already.
-func (w *worker) prefetchWhileRunning() {
-	if w.rt.ahead != nil && w.busy.Load() && int(w.seen.Load()) < w.rt.opt.Ahead {
-		w.prefetchNext(newLookahead(w))
-	}
-}
-
-// note notes what the task of it needs. It is called by the policy.
-func (m *lookahead) add(it *sched.Item) {
-	m.tasks++
-	t := itemTask(it)
-	if t.kind != userTask {
-		return
-	}
-	x := fetchRequest{worker: m.worker, key: fetchKey{t.job, t.Order}}
-	for _, op := range t.operands() {
-		switch {
-		case op.Mode == iface.Scratch || op.Mode == iface.Redux:
-		case op.Mode.Reads():
-			m.keep = append(m.keep, op.Handle)
-			if managed(op.Handle).Missing(m.node) > 0 {
-				x.Reads = append(x.Reads, op.Handle)
-			}
-		case managed(op.Handle).MissingBytes(m.node) > 0:
-			x.Writes = append(x.Writes, op.Handle)
-		}
-	}
-	if x.Reads != nil || x.Writes != nil {
-		m.requests = append(m.requests, x)
 	}
 }

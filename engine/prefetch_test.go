@@ -5,6 +5,8 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // TestDataComesWhileAnotherKernelRuns: what a task reads goes to the device that
@@ -312,8 +315,8 @@ func TestFedLater(t *testing.T) {
 // nothing is brought.
 func TestNotFed(t *testing.T) {
 	rt, j := start(t, Options{Workers: 1, Ahead: -1, Devices: simulated(160, 1)})
-	if rt.prefetchers != nil {
-		t.Error("there are prefetchers")
+	if rt.ahead != nil {
+		t.Error("workers look ahead")
 	}
 	h := ints(t, rt, make([]int64, 10))
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
@@ -344,4 +347,198 @@ func TestNotFed(t *testing.T) {
 	if n := rt.Stats().Nodes[1]; n.Arrived != 240 {
 		t.Errorf("%+v", n)
 	}
+}
+
+// heldLooks is a policy of package sched whose Ahead a test can hold, after it has shown the
+// tasks.
+type heldLooks struct {
+	sched.Policy
+	hold atomic.Pointer[heldLook]
+}
+
+type heldLook struct{ begun, end chan bool }
+
+func (p *heldLooks) Ahead(w, n int, visit func(*sched.Item)) {
+	p.Policy.(sched.Ahead).Ahead(w, n, visit)
+	if h := p.hold.Swap(nil); h != nil {
+		close(h.begun)
+		<-h.end
+	}
+}
+
+// next holds the next look.
+func (p *heldLooks) next() *heldLook {
+	h := &heldLook{make(chan bool), make(chan bool)}
+	p.hold.Store(h)
+	return h
+}
+
+// holdingLooks returns options with such a policy.
+func holdingLooks(p *heldLooks, o Options) Options {
+	o.NewPolicy = func(m sched.Machine) sched.Policy {
+		for _, e := range sched.Table() {
+			if e.Name == "prio" {
+				p.Policy = e.New(m)
+			}
+		}
+		return p
+	}
+	return o
+}
+
+// heldKernel is a kernel that says when it begins, and then waits.
+type heldKernel struct{ begun, end chan bool }
+
+func holdKernel(t *testing.T, j *Job, worker int) *heldKernel {
+	t.Helper()
+	k := &heldKernel{make(chan bool), make(chan bool)}
+	must(t, j.Submit(&TaskSpec{Codelet: kernel("held", func(*TaskContext) error { close(k.begun); <-k.end; return nil }), Workers: []int{worker}}))
+	return k
+}
+
+// TestLooksMeet: a worker looks for its next tasks, and a goroutine that gives it one meanwhile
+// does not wait for that. The data of its task comes, although the prefetcher has to do
+// something else first.
+func TestLooksMeet(t *testing.T) {
+	const large = 88
+	saving, saved := make(chan bool), make(chan bool)
+	var once sync.Once
+	d := newFrail("a", 160, 2)
+	var p heldLooks
+	rt, j := start(t, holdingLooks(&p, Options{Workers: 1, Ahead: 1, Devices: []accel.Device{d}}))
+	b, c, out := ints(t, rt, make([]int64, large/8)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
+	small := ints(t, rt, make([]int64, 1))
+	bring(t, j, b, 1)
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: b, Mode: iface.RW}}, Workers: []int{1}}))
+	must(t, j.Wait(context.Background()))
+	d.unstable = func(_ *frailStream, bytes int64) bool { // the device is idle: nothing reads the field now
+		if bytes == large {
+			once.Do(func() { close(saving) })
+			<-saved
+		}
+		return false
+	}
+	busy := holdKernel(t, j, 2)
+	<-busy.begun
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: out, Mode: iface.W}}, Workers: []int{2}}))
+	<-saving // b, to make room for out: the only fetch that may be under way
+
+	look := p.next()
+	first := holdKernel(t, j, 1)
+	<-look.begun
+	submitted := make(chan error, 1)
+	go func() {
+		submitted <- j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: c, Mode: iface.RW}}, Workers: []int{1}})
+	}()
+	select {
+	case err := <-submitted:
+		must(t, err)
+	case <-time.After(time.Minute):
+		t.Error("a submission waits for the look of a worker")
+	}
+	must(t, j.Prefetch(small, 1, false))
+	eventually(t, "what was asked for c when it was submitted has found no room", func() bool { return managed(small).Where()[1].Valid == 8 })
+	close(look.end)
+	<-first.begun
+	close(saved)
+	eventually(t, "the data of a task that was pushed during a look comes", func() bool { return managed(c).Where()[1].Valid == 80 })
+	close(first.end)
+	close(busy.end)
+	must(t, j.Wait(context.Background()))
+	holds(t, j, c, 1)
+}
+
+// TestRoomAsOfNow: no data is evicted for memory that a task needed when its worker looked,
+// and has when its data is fetched.
+func TestRoomAsOfNow(t *testing.T) {
+	var p heldLooks
+	rt, j := start(t, holdingLooks(&p, Options{Workers: 1, Devices: simulated(240, 1)}))
+	old, in, out := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
+	bring(t, j, old, 1)
+	bring(t, j, in, 1)
+	first := holdKernel(t, j, 1)
+	<-first.begun
+	second := holdKernel(t, j, 1)
+	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: in, Mode: iface.R}, {Handle: out, Mode: iface.W}}, Workers: []int{1}}))
+	if n, err := j.Evict(in, 1); n != 80 || err != nil {
+		t.Fatalf("evicted %d bytes, %v", n, err)
+	}
+	look := p.next()
+	close(first.end)
+	<-look.begun
+	eventually(t, "there is memory for what is written", func() bool { ok, err := j.Allocate(out, 1); return ok && err == nil })
+	close(look.end)
+	eventually(t, "what is read comes", func() bool { return managed(in).Where()[1].Valid == 80 })
+	if w := managed(old).Where()[1]; w.Valid != 80 {
+		t.Errorf("evicted although there was room: %+v", w)
+	}
+	<-second.begun
+	close(second.end)
+	must(t, j.Wait(context.Background()))
+}
+
+// TestFedForAnybody: the data of a task that any worker may run comes while all are busy.
+func TestFedForAnybody(t *testing.T) {
+	for _, policy := range []string{"eager", "prio"} {
+		rt, j := start(t, Options{Workers: 1, Policy: policy, Devices: simulated(1<<10, 1)})
+		a, b := ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 10))
+		onCPU, onDevice := holdKernel(t, j, 0), holdKernel(t, j, 1)
+		<-onCPU.begun
+		<-onDevice.begun
+		for _, h := range []*datamgr.Handle{a, b} {
+			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
+			eventually(t, policy+": the data of a task for anybody comes", func() bool { return managed(h).Where()[1].Valid == 80 })
+		}
+		close(onCPU.end)
+		close(onDevice.end)
+		must(t, j.Wait(context.Background()))
+		if n := rt.hungry.Load(); n != 0 {
+			t.Errorf("%s: %d workers without kernels are hungry", policy, n)
+		}
+		holds(t, j, a, 1)
+		holds(t, j, b, 1)
+	}
+}
+
+// TestLateRequestsAreDropped: data is not brought to a node for a task that has run, even when
+// another one waits to read it.
+func TestLateRequestsAreDropped(t *testing.T) {
+	const large = 128
+	copying, end := make(chan bool), make(chan bool)
+	d := newFrail("a", 1<<10, 1)
+	d.unstable = func(_ *frailStream, bytes int64) bool {
+		if bytes == large {
+			close(copying)
+			<-end
+		}
+		return false
+	}
+	rt, j := start(t, Options{Workers: 1, Ahead: -1, Devices: []accel.Device{d}})
+	slow, h, last := ints(t, rt, make([]int64, large/8)), ints(t, rt, make([]int64, 10)), ints(t, rt, make([]int64, 5))
+	must(t, j.Prefetch(slow, 1, false))
+	<-copying
+	held := holdKernel(t, j, 1)
+	<-held.begun
+	read := func(after ...Dependency) *Task {
+		t.Helper()
+		k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.R}}, Workers: []int{1}, After: after})
+		must(t, err)
+		return k
+	}
+	k := read() // its data is requested, behind slow
+	close(held.end)
+	must(t, k.Wait(context.Background()))
+	gate := j.NewGate()
+	read(gate)
+	if n, err := j.Evict(h, 1); n != 80 || err != nil {
+		t.Errorf("evicted %d bytes, %v", n, err)
+	}
+	must(t, j.Prefetch(last, 1, false))
+	close(end)
+	eventually(t, "the last request is carried out", func() bool { return present(t, j, last, 1).Valid == 40 })
+	if p := present(t, j, h, 1); p.Allocated != 0 {
+		t.Errorf("brought for a task that has run: %+v", p)
+	}
+	gate.Open()
+	must(t, j.Wait(context.Background()))
 }

@@ -108,10 +108,7 @@ func (w *worker) launch(t *task, fn Impl, impl int) {
 	if len(w.queued) == 1 {
 		w.kernelStarted(&w.queued[0])
 	}
-	if w.rt.ahead != nil {
-		w.busy.Store(true)
-		w.prefetchNext(w.lookahead)
-	}
+	w.lookahead.kernelBegins()
 }
 
 // kernelStarted notes that the kernel of f is the first in the queue.
@@ -166,7 +163,7 @@ func (w *worker) awaitOldest() {
 	if len(w.queued) > 0 {
 		w.kernelStarted(&w.queued[0])
 	} else {
-		w.busy.Store(false)
+		w.lookahead.kernelEnds()
 	}
 	w.finishQueued(f.t, err)
 	f.slot.pub.End(w.c)

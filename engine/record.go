@@ -70,6 +70,7 @@ type generalTask struct {
 	target       *Task           // of a relay: the task whose end it delays
 	times        *taskTimes      // with Options.Profile
 	tried        uint64          // nodes where it could not run
+	started      bool            // its data is on its node, so that datamgr expects it no more
 	node         int             // of a gathering
 	weight       int64           // in Job.heavy
 }

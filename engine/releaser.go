@@ -176,7 +176,10 @@ func (h *releaser) end(t *task, f *failure) {
 	}
 	x.redux = x.redux[:0]
 	if h.rt.nodes > 1 {
-		datamgr.Withdraw(t.operands(), h.rt.when(t))
+		if !x.started {
+			datamgr.Withdraw(t.operands(), h.rt.when(t))
+		}
+		x.started = false
 		if f == nil {
 			h.rt.writeThrough(t)
 		}

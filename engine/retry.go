@@ -129,6 +129,10 @@ func (w *worker) elsewhere(t *task, begun bool) bool {
 // does not run here.
 func (w *worker) giveUpNode(t *task) {
 	x := t.x
+	if x.started {
+		x.started = false
+		datamgr.Expect(t.operands(), w.rt.when(t))
+	}
 	x.place.Release()
 	for i := range x.redux {
 		x.redux[i].GiveUp()

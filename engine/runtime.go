@@ -24,19 +24,18 @@ type Runtime struct {
 	opt                 Options
 	began               time.Time // times are taken from here: that reads one clock, and not two
 	reg                 *datamgr.Registry
-	device              accel.Device   // main memory, and the CPU workers
-	devices             []accel.Device // the others
-	nodeOf              []int          // of each of those
-	archs               []string       // of all workers, each once
-	promise             sched.Promise  // what the policy makes of priorities
-	ranked              atomic.Bool    // a task had a priority
-	nodes               int            // how many memory nodes there are
-	listenerCount       atomic.Int32   // number of listeners; see countListeners
-	onlyRuntimeListener atomic.Bool    // it is the runtime's listener alone, and no profile
-	limited             bool           // main memory is bounded
-	diskNode            int            // the node of the disk; 0: there is none
-	lost                atomic.Uint64  // nodes whose device is lost
-	hints               hints
+	device              accel.Device        // main memory, and the CPU workers
+	devices             []accel.Device      // the others
+	nodeOf              []int               // of each of those
+	archs               []string            // of all workers, each once
+	promise             sched.Promise       // what the policy makes of priorities
+	ranked              atomic.Bool         // a task had a priority
+	nodes               int                 // how many memory nodes there are
+	listenerCount       atomic.Int32        // number of listeners; see countListeners
+	onlyRuntimeListener atomic.Bool         // it is the runtime's listener alone, and no profile
+	limited             bool                // main memory is bounded
+	diskNode            int                 // the node of the disk; 0: there is none
+	lost                atomic.Uint64       // nodes whose device is lost
 	prefetchers         []*prefetcher       // by node
 	ahead               sched.Ahead         // the policy, if it can tell what comes next and that is used
 	host                *sched.Set          // the CPU workers, if there are others
@@ -75,6 +74,7 @@ type Runtime struct {
 	releasers     sync.Pool
 	busyReleasers atomic.Int32
 	hooks         atomic.Int32 // functions of the program that run outside of kernels
+	hungry        atomic.Int32 // workers whose lookahead is hungry
 	drainLock     sync.Mutex
 	draining      atomic.Int32
 	closing       sync.Once
@@ -129,7 +129,6 @@ func New(o Options) (*Runtime, error) {
 		return nil, err
 	}
 	if rt.nodes > 1 && o.Plan == nil {
-		rt.hints.open(rt)
 		rt.openPrefetchers()
 	}
 	if !o.Sequential {
@@ -183,7 +182,6 @@ func (rt *Runtime) Close() error {
 		rt.progress() // callbacks that wait may have to give up
 		rt.closeErr = rt.finish()
 		rt.quit.Store(true)
-		rt.hints.close()
 		rt.closePrefetchers()
 		rt.parking.wakeAll()
 		close(rt.lanes.mu.over)

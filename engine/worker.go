@@ -19,22 +19,19 @@ import (
 // worker runs tasks, one at a time.
 type worker struct {
 	releaser
-	pub         datamgr.Publisher
-	tc          TaskContext
-	park        chan bool // true: go on as the worker that looks for work
-	name        string
-	kind        string // the device's name
-	arch        string // what its kernels are written for
-	dev         accel.Device
-	stream      accel.Stream   // of the kernels; nil on the CPU
-	slots       []*slot        // on devices
-	queued      []queuedKernel // the first one runs
-	lookahead   *lookahead     // where memory is bounded
-	busy        atomic.Bool    // a kernel runs, where memory is bounded
-	prefetching sync.Mutex     // held by prefetchNext, before locks of policies and prefetchers
-	seen        atomic.Int32   // tasks that were ready behind it when feed looked last
-	node        int            // its memory node
-	freed       [2]struct {    // ended tasks to give back, by size
+	pub       datamgr.Publisher
+	tc        TaskContext
+	park      chan bool // true: go on as the worker that looks for work
+	name      string
+	kind      string // the device's name
+	arch      string // what its kernels are written for
+	dev       accel.Device
+	stream    accel.Stream   // of the kernels; nil on the CPU
+	slots     []*slot        // on devices
+	queued    []queuedKernel // the first one runs
+	lookahead *lookahead     // where memory is bounded
+	node      int            // its memory node
+	freed     [2]struct {    // ended tasks to give back, by size
 		first, last *task
 		n           int
 	}
