@@ -1,7 +1,7 @@
 # starpush: targets for developers. `make check` is what CI runs first.
 GO ?= go
 
-.PHONY: all check test staticcheck race invariants conformance drivers ulp planted bench cuda cuda-test update fuzz soak soak-oracle fmt
+.PHONY: all check test staticcheck race invariants conformance drivers ulp planted bench cuda cuda-test update fuzz soak soak-oracle soak-kernels fmt
 
 all: check
 
@@ -86,6 +86,10 @@ soak: soak-oracle
 ## soak-oracle: random scripts against the oracle of tests/oracle for SOAK, from SEED on
 soak-oracle:
 	$(GO) test ./tests/oracle -run TestRandomPrograms -soak $(SOAK) -seed $(SEED) -timeout 0 -v
+
+## soak-kernels: random bodies of codelets as machine code against strips, for SOAK each of two kinds, from SEED on
+soak-kernels:
+	STARPUSH_NEED_LLVM=1 $(GO) test ./lang/kernel/llvm -run 'TestRandom' -soak $(SOAK) -seed $(SEED) -timeout 0 -v
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/lang/kernel/cpu"
 	"github.com/starpush/starpush/lang/kernel/ir"
@@ -17,6 +18,7 @@ import (
 var (
 	seedFlag  = flag.Uint64("seed", 0, "the first seed of random bodies")
 	countFlag = flag.Int("bodies", 60, "the number of random bodies of each kind")
+	soakFlag  = flag.Duration("soak", 0, "the time for random bodies of each kind, instead of their number")
 )
 
 // library returns the LLVM library of the machine. Without one the test is skipped, unless the
@@ -100,15 +102,22 @@ func compareBody(t *testing.T, l *Library, seed uint64, b *kerneltest.Body, exac
 	return true, want.fault != ""
 }
 
-func TestRandomBodies(t *testing.T) {
+// randomBodies compares bodies that make returns with strips: a fixed number of them, or as many
+// as the flag -soak has time for.
+func randomBodies(t *testing.T, make func(t *testing.T, seed uint64) *kerneltest.Body, exact bool) {
 	l := library(t)
-	compiled, faults := 0, 0
-	for seed := *seedFlag; seed < *seedFlag+uint64(*countFlag); seed++ {
-		b := kerneltest.NewBody(t, seed, false)
+	compiled, faults, bodies := 0, 0, 0
+	begin := time.Now()
+	for seed := *seedFlag; ; seed++ {
+		if *soakFlag > 0 && time.Since(begin) > *soakFlag || *soakFlag == 0 && bodies == *countFlag {
+			break
+		}
+		bodies++
+		b := make(t, seed)
 		if b == nil {
 			continue
 		}
-		c, f := compareBody(t, l, seed, b, false)
+		c, f := compareBody(t, l, seed, b, exact)
 		if c {
 			compiled++
 		}
@@ -116,30 +125,16 @@ func TestRandomBodies(t *testing.T) {
 			faults++
 		}
 	}
-	t.Logf("%d bodies, %d of them faulted", compiled, faults)
-	if compiled < *countFlag/3 {
-		t.Errorf("only %d of %d bodies have machine code", compiled, *countFlag)
+	t.Logf("%d bodies from seed %d on, %d of them with machine code, %d faulted", bodies, *seedFlag, compiled, faults)
+	if compiled < bodies/3 {
+		t.Errorf("only %d of %d bodies have machine code", compiled, bodies)
 	}
 }
 
+func TestRandomBodies(t *testing.T) {
+	randomBodies(t, func(t *testing.T, seed uint64) *kerneltest.Body { return kerneltest.NewBody(t, seed, false) }, false)
+}
+
 func TestRandomLoops(t *testing.T) {
-	l := library(t)
-	compiled, faults := 0, 0
-	for seed := *seedFlag; seed < *seedFlag+uint64(*countFlag); seed++ {
-		b := kerneltest.NewLoopsBody(t, seed)
-		if b == nil {
-			continue
-		}
-		c, f := compareBody(t, l, seed, b, true)
-		if c {
-			compiled++
-		}
-		if f {
-			faults++
-		}
-	}
-	t.Logf("%d bodies, %d of them faulted", compiled, faults)
-	if compiled < *countFlag/3 {
-		t.Errorf("only %d of %d bodies have machine code", compiled, *countFlag)
-	}
+	randomBodies(t, func(t *testing.T, seed uint64) *kerneltest.Body { return kerneltest.NewLoopsBody(t, seed) }, true)
 }
