@@ -71,6 +71,16 @@ type CodeletUse struct {
 	// Slow lists the loops of a codelet of the script that a CPU has to run one round
 	// at a time; others run hundreds of rounds an operation.
 	Slow []SlowLoop
+	// Code says how the loops of a codelet of the script run as machine code, in the order of
+	// the source; a single note without a place if it has none.
+	Code []CodeNote
+}
+
+// A CodeNote says how a loop of a body runs as machine code: its lanes, and operations and bytes
+// of a round; or that elements for lanes do not lie side by side.
+type CodeNote struct {
+	Span Span
+	Text string // "8 lanes of `i`, 3 operations and 24 bytes a round"
 }
 
 // A SlowLoop is a loop of a body that a CPU runs one round at a time: where, why, and what
@@ -106,6 +116,9 @@ func (p *Program) Uses() []CodeletUse {
 			}
 			for _, l := range interp.SlowLoops(o) {
 				u.Slow = append(u.Slow, SlowLoop(l))
+			}
+			for _, n := range interp.CodeNotes(o) {
+				u.Code = append(u.Code, CodeNote(n))
 			}
 		}
 		out = append(out, u)

@@ -161,6 +161,20 @@ func SlowLoops(o *types.Object) []kernel.SlowLoop {
 	return code.SlowLoops()
 }
 
+// CodeNotes returns how the loops of a codelet of the script run as machine code, for the element
+// types of BodyKinds; a single note without a place if it has none.
+func CodeNotes(o *types.Object) []kernel.CodeNote {
+	code, err := compiled(o)
+	if err != nil {
+		return nil
+	}
+	notes, err := code.CodeNotes()
+	if err != nil {
+		return []kernel.CodeNote{{Text: err.Error()}}
+	}
+	return notes
+}
+
 // compiled is a codelet of the script for the first of f64 and i64 that fits.
 func compiled(o *types.Object) (code *kernel.Program, err error) {
 	node := o.Node.(*syntax.Codelet)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/starpush/starpush/lang/diag"
 	"github.com/starpush/starpush/lang/kernel/cpu"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/kernel/llvm"
@@ -307,4 +308,24 @@ func Library() (string, error) {
 		return "", err
 	}
 	return l.String(), nil
+}
+
+// CodeNote says how a loop of a body runs as machine code.
+type CodeNote struct {
+	Span diag.Span
+	Text string
+}
+
+// CodeNotes returns how the loops of the body run as machine code, in the order of the source.
+// The error is the reason why the body has none. It needs no library.
+func (p *Program) CodeNotes() ([]CodeNote, error) {
+	b, err := llvm.NewBody(p.IR())
+	if err != nil {
+		return nil, err
+	}
+	var out []CodeNote
+	for _, n := range b.Notes() {
+		out = append(out, CodeNote{p.IR().Source.Span(int(n.Pos.Lo), int(n.Pos.Hi)), n.Text})
+	}
+	return out, nil
 }

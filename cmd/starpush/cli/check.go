@@ -33,7 +33,9 @@ parts and states are checked as in a run, as far as that needs no data that task
 compute. The exit status is 3 when one is invalid.
 
 --codelets lists the codelets that a script declares or inserts, with the kinds of
-workers that have a kernel for them.
+workers that have a kernel for them, and how their bodies run as machine code: the
+lanes of loops, operations and bytes of a round, and elements that do not lie side by
+side.
 
 With --fix the edits that follow from a text beyond doubt are made in the file first,
 each of them is said, and what is left is reported: habits of other languages such as
@@ -246,6 +248,15 @@ type jsonCodeletUse struct {
 	Line      int      `json:"line"`
 	Kinds     []string `json:"kinds"`
 	Why       string   `json:"why,omitempty"` // not elsewhere
+
+	Code []jsonCodeNote `json:"code,omitempty"`
+}
+
+// jsonCodeNote is a loop of a body as machine code.
+type jsonCodeNote struct {
+	Line int    `json:"line,omitempty"` // 0: the body has no machine code
+	Col  int    `json:"col,omitempty"`
+	Text string `json:"text"`
 }
 
 // showCodelets lists where codelets can run, and why not elsewhere.
@@ -253,7 +264,10 @@ func (a *app) showCodelets(file string, uses []lang.CodeletUse) {
 	list := make([]jsonCodeletUse, 0, len(uses))
 	rows := [][]string{append(append([]string{"codelet"}, workerKinds...), "")}
 	for _, u := range uses {
-		j := jsonCodeletUse{u.Name, u.Signature, u.Span.Start.Line, []string{}, whyNot(&u)}
+		j := jsonCodeletUse{Name: u.Name, Signature: u.Signature, Line: u.Span.Start.Line, Kinds: []string{}, Why: whyNot(&u)}
+		for _, n := range u.Code {
+			j.Code = append(j.Code, jsonCodeNote{n.Span.Start.Line, n.Span.Start.Col, n.Text})
+		}
 		row := []string{u.Name}
 		for _, k := range workerKinds {
 			mark := "no"
@@ -283,8 +297,27 @@ func (a *app) showCodelets(file string, uses []lang.CodeletUse) {
 	} else {
 		fmt.Fprintf(&b, "%s:\n", file)
 		writeTextTable(&b, rows)
+		writeCodeNotes(&b, list)
 	}
 	io.WriteString(a.con.out, b.String())
+}
+
+// writeCodeNotes writes how the bodies of codelets run as machine code.
+func writeCodeNotes(b *strings.Builder, list []jsonCodeletUse) {
+	rows := [][]string{}
+	for _, u := range list {
+		for _, n := range u.Code {
+			place := ""
+			if n.Line > 0 {
+				place = fmt.Sprintf("%d:%d", n.Line, n.Col)
+			}
+			rows = append(rows, []string{u.Name, place, n.Text})
+		}
+	}
+	if len(rows) > 0 {
+		b.WriteString("as machine code on CPU workers:\n")
+		writeTextTable(b, rows)
+	}
 }
 
 // whyNot says why a codelet runs on some kinds of workers only, "" if it runs on all.

@@ -127,6 +127,7 @@ func (w *writer) load(e *ir.Expr, p place) value {
 	mask := w.mask(p)
 	switch {
 	case at.layout == apart:
+		w.note(e.Pos, "`%s` is read element by element: the elements of the lanes do not lie side by side", ir.SourceText(w.fn.Source, e.Pos))
 		return w.gather(at.ptr, at.typ, mask)
 	case at.safe:
 		v.name = w.ins("load %s, ptr %s, align %d", typ, at.ptr, size)
@@ -170,6 +171,7 @@ func (w *writer) store(at *ir.Expr, v value, p place) {
 	}
 	switch {
 	case to.layout == apart:
+		w.note(at.Pos, "`%s` is written element by element: the elements of the lanes do not lie side by side", ir.SourceText(w.fn.Source, at.Pos))
 		name := w.declare("llvm.masked.scatter."+suffix(to.typ, width)+fmt.Sprintf(".v%dp0", width), "void", v.llvm(), fmt.Sprintf("<%d x ptr>", width), "i32", mask.llvm())
 		w.emit("call void @%s(%s, <%d x ptr> %s, i32 %d, %s)", name, v.text(), width, to.ptr, size, mask.text())
 	case p.mask == "":

@@ -21,13 +21,13 @@ type span struct {
 // prover finds the spans of indices.
 type prover struct {
 	w        *writer
-	p        place
 	assigned map[int]bool // locals that the nest assigns
 	loops    map[int]span // indices of loops
 	memo     map[*ir.Expr]span
 	holds    value // no computation has overflowed, and all elements are in bounds
 	found    map[*ir.Expr]bool
 	failed   map[*ir.Expr]bool
+	others   map[*ir.Expr]bool
 	left     int // instructions that the check may still have
 }
 
@@ -39,23 +39,36 @@ func (w *writer) inNest(list []*ir.Stmt, fold *ir.Expr, p place, inner func(p pl
 		inner(p)
 		return
 	}
-	pr := &prover{w: w, p: p, assigned: map[int]bool{}, loops: map[int]span{}, memo: map[*ir.Expr]span{},
-		holds: constant(ir.Bool, 1, 0), found: map[*ir.Expr]bool{}, failed: map[*ir.Expr]bool{}, left: 2000}
+	pr := w.newProver(list, nil)
+	pr.stmts(list)
+	pr.expr(fold)
+	w.nest = &nest{proved: pr.proved(), holds: pr.holds}
+	p.checked = !pr.holds.isConstant()
+	inner(p)
+	w.nest = nil
+}
+
+// newProver returns a prover for a loop, which leaves out elements that others have proved.
+func (w *writer) newProver(list []*ir.Stmt, others map[*ir.Expr]bool) *prover {
+	pr := &prover{w: w, assigned: map[int]bool{}, loops: map[int]span{}, memo: map[*ir.Expr]span{},
+		holds: constant(ir.Bool, 1, 0), found: map[*ir.Expr]bool{}, failed: map[*ir.Expr]bool{}, others: others, left: 2000}
 	ir.WalkStmts(list, func(st *ir.Stmt) {
 		if st.Kind == ir.SetStmt {
 			pr.assigned[st.Slot] = true
 		}
 	})
-	pr.stmts(list)
-	pr.expr(fold)
-	w.nest = &nest{proved: map[*ir.Expr]bool{}}
+	return pr
+}
+
+// proved returns the elements that are in bounds if the check holds.
+func (pr *prover) proved() map[*ir.Expr]bool {
+	out := map[*ir.Expr]bool{}
 	for e := range pr.found {
-		w.nest.proved[e] = !pr.failed[e]
+		if !pr.failed[e] {
+			out[e] = true
+		}
 	}
-	w.nest.holds = pr.holds
-	p.checked = !pr.holds.isConstant()
-	inner(p)
-	w.nest = nil
+	return out
 }
 
 func (pr *prover) require(cond value) { pr.holds = pr.w.binary("and", pr.holds, cond) }
@@ -103,7 +116,7 @@ func (pr *prover) expr(e *ir.Expr) {
 
 // element checks the spans of the indices of an element.
 func (pr *prover) element(at *ir.Expr) {
-	if len(at.X) == 0 || pr.found[at] || pr.failed[at] {
+	if len(at.X) == 0 || pr.found[at] || pr.failed[at] || pr.others[at] {
 		// an element that occurs twice is in the same loops, or is checked
 		return
 	}

@@ -94,6 +94,7 @@ type Body struct {
 	fn     *ir.Func
 	text   string
 	faults []fault
+	notes  []Note
 }
 
 // NewBody writes the IR of a body. The error is the reason why it has none.
@@ -102,7 +103,7 @@ func NewBody(fn *ir.Func) (*Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Body{fn, w.function(), w.faults}, nil
+	return &Body{fn, w.function(), w.faults, sorted(w.notes)}, nil
 }
 
 // Text returns the LLVM IR.

@@ -4,6 +4,7 @@ package llvm
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/starpush/starpush/lang/kernel/ir"
 )
@@ -35,28 +36,69 @@ func (w *writer) stmt(st *ir.Stmt, p place) {
 	case ir.IfStmt:
 		w.ifStmt(st, p)
 	case ir.ForStmt:
-		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) {
-			if p.lanes != nil || !p.checked || hasLanes(st.Body) {
-				w.forStmt(st, p)
-				return
-			}
-			fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
-			w.branch(w.nest.holds.name, fast, slow)
-			w.start(fast)
-			p.checked = false
-			w.forStmt(st, p)
-			w.jump(end)
-			w.start(slow)
-			p.checked = true
-			w.forStmt(st, p)
-			w.jump(end)
-			w.start(end)
-		})
+		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) { w.innerFor(st, p) })
 	case ir.EachStmt:
 		w.inNest([]*ir.Stmt{st}, nil, p, func(p place) { w.each(st, p) })
 	default:
 		panic(unsupported{"a statement of another kind"})
 	}
+}
+
+// innerFor writes a `for`. An innermost one in scalar code has a form without checks of elements,
+// which runs if the check of the nest holds for those of the nest, and a check of its own, which
+// knows the range of the loop, for others.
+func (w *writer) innerFor(st *ir.Stmt, p place) {
+	r := &st.Domain[0]
+	lo, hi := w.expr(r.Lo, p), w.expr(r.Hi, p)
+	if p.lanes != nil || hasLoops(st.Body, nil) {
+		w.forStmt(st, lo, hi, p)
+		return
+	}
+	outer := w.nest
+	pr := w.newProver([]*ir.Stmt{st}, outer.proved)
+	last := hi
+	if !r.Closed {
+		last = pr.exact("sub", hi, intValue(1))
+	}
+	pr.loops[r.Slot] = span{lo, last, true}
+	pr.stmts(st.Body)
+	found := pr.proved()
+	holds := constant(ir.Bool, 1, 0)
+	if len(found) > 0 {
+		holds = pr.holds
+	}
+	if p.checked && w.hasProved(st, outer) {
+		holds = w.binary("and", holds, outer.holds)
+	}
+	if holds.isConstant() {
+		w.forStmt(st, lo, hi, p)
+		return
+	}
+	fast, slow, end := w.label("fast"), w.label("slow"), w.label("end")
+	w.branch(holds.name, fast, slow)
+	w.start(fast)
+	maps.Copy(found, outer.proved)
+	w.nest = &nest{proved: found, holds: outer.holds}
+	w.forStmt(st, lo, hi, place{})
+	w.nest = outer
+	w.jump(end)
+	w.start(slow)
+	p.checked = true
+	w.forStmt(st, lo, hi, p)
+	w.jump(end)
+	w.start(end)
+}
+
+// hasProved reports whether the check of a nest is about an element in st.
+func (w *writer) hasProved(st *ir.Stmt, n *nest) bool {
+	found := false
+	ir.WalkStmts([]*ir.Stmt{st}, func(s *ir.Stmt) {
+		found = found || s.Kind == ir.StoreStmt && n.proved[w.elementOf(s)]
+		s.Exprs(func(e *ir.Expr) {
+			ir.WalkExpr(e, func(x *ir.Expr) bool { found = found || n.proved[x]; return !found })
+		})
+	})
+	return found
 }
 
 // elementOf returns the element that a store writes, the same expression at each call.
@@ -205,13 +247,6 @@ func hasLoops(list []*ir.Stmt, e *ir.Expr) bool {
 	return found
 }
 
-// hasLanes reports whether a block in scalar code has loops that run in lanes.
-func hasLanes(list []*ir.Stmt) bool {
-	found := hasFolds(list, nil)
-	ir.WalkStmts(list, func(st *ir.Stmt) { found = found || st.Kind == ir.EachStmt })
-	return found
-}
-
 func hasFolds(list []*ir.Stmt, e *ir.Expr) bool {
 	found := false
 	look := func(e *ir.Expr) {
@@ -222,11 +257,15 @@ func hasFolds(list []*ir.Stmt, e *ir.Expr) bool {
 	return found
 }
 
-// forStmt writes a loop whose rounds run in order.
-func (w *writer) forStmt(st *ir.Stmt, p place) {
+// forStmt writes a loop whose rounds run in order, from lo to hi.
+func (w *writer) forStmt(st *ir.Stmt, lo, hi value, p place) {
 	r := &st.Domain[0]
-	lo, hi := w.expr(r.Lo, p), w.expr(r.Hi, p)
 	innermost, c := !hasLoops(st.Body, nil), cost(st.Body, nil)
+	if p.lanes == nil {
+		w.note(st.Domain[0].Pos, "in order, one round at a time: %s", work(st.Body, nil))
+	} else {
+		w.note(st.Domain[0].Pos, "in order, in each lane: %s", work(st.Body, nil))
+	}
 	if lo.width == 0 && hi.width == 0 {
 		w.loop(w.trips(lo, hi, r.Closed), innermost, c, func(k value) {
 			w.set(r.Slot, w.binary("add", lo, k))
@@ -336,12 +375,17 @@ func (w *writer) laneWidth(l *lanes, list []*ir.Stmt, e *ir.Expr) int {
 func (w *writer) each(st *ir.Stmt, p place) {
 	d := w.domain(st.Domain, p)
 	axis := w.order.Each(st)
-	if axis < 0 && !hasFolds(st.Body, nil) {
-		axis = len(st.Domain) - 1
+	if last := len(st.Domain) - 1; axis < 0 && !hasFolds(st.Body, nil) && !w.scatters(st.Body, st.Domain[last].Slot) {
+		axis = last
 	}
 	innermost, c := !hasLoops(st.Body, nil), cost(st.Body, nil)
 	w.some(d, func() {
 		if axis < 0 {
+			why := "its folds run in lanes instead"
+			if !hasFolds(st.Body, nil) {
+				why = "loops of its rounds have ranges and elements of their own"
+			}
+			w.note(st.Head, "one round at a time (%s), %s", why, work(st.Body, nil))
 			w.around(d, 0, -1, innermost, c, func() { w.stmts(st.Body, p) })
 			return
 		}
@@ -349,7 +393,14 @@ func (w *writer) each(st *ir.Stmt, p place) {
 		body := w.unfold(st.Body, l)
 		l = newLanes(w.fn, st.Domain[axis].Slot, 0, body)
 		l.width = w.laneWidth(l, body, nil)
-		if rows := w.rowsOf(st, body, l, axis); rows > 1 {
+		name := w.fn.Slots[st.Domain[axis].Slot].Name
+		rows := w.rowsOf(st, body, l, axis)
+		if rows > 1 {
+			w.note(st.Head, "%d lanes of `%s` in %d rows of `%s`, %s", l.width, name, rows, w.fn.Slots[st.Domain[axis-1].Slot].Name, work(st.Body, nil))
+		} else {
+			w.note(st.Head, "%d lanes of `%s`, %s", l.width, name, work(st.Body, nil))
+		}
+		if rows > 1 {
 			outer := &domain{d.ranges[:axis-1], d.lo, d.n}
 			w.around(outer, 0, -1, false, c, func() { w.inRows(d, l, rows, body) })
 			return
@@ -358,6 +409,38 @@ func (w *writer) each(st *ir.Stmt, p place) {
 			w.inLanes(l, d.lo[axis], d.n[axis], innermost, c, func(p place) { w.stmts(body, p) })
 		})
 	})
+}
+
+// scatters reports whether lanes along an index would have loops with ranges of their own, and
+// read or write elements in them that do not lie side by side: rounds one by one are faster then.
+func (w *writer) scatters(body []*ir.Stmt, slot int) bool {
+	l := newLanes(w.fn, slot, 0, body)
+	found := false
+	element := func(x *ir.Expr) {
+		for k, i := range x.X {
+			c := l.of(i)
+			found = found || c.motion == varying || c.motion == affine && (k < len(x.X)-1 || c.growth != 1)
+		}
+	}
+	ir.WalkStmts(body, func(st *ir.Stmt) {
+		if st.Kind != ir.ForStmt || l.sameRange(&st.Domain[0]) {
+			return
+		}
+		ir.WalkStmts(st.Body, func(in *ir.Stmt) {
+			if in.Kind == ir.StoreStmt {
+				element(w.elementOf(in))
+			}
+			in.Exprs(func(e *ir.Expr) {
+				ir.WalkExpr(e, func(x *ir.Expr) bool {
+					if x.Op == ir.OpLoad {
+						element(x)
+					}
+					return true
+				})
+			})
+		})
+	})
+	return found
 }
 
 // inLanes writes body for the rounds from lo on, a block of lanes at a time: full blocks without

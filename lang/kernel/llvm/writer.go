@@ -58,7 +58,8 @@ type writer struct {
 	nest     *nest            // the current nest of loops
 	elements map[*ir.Stmt]*ir.Expr
 	rows     map[int]bool // locals that rows of lanes, written side by side, have each for itself
-	row      int          // the current of these rows
+	notes    []Note
+	row      int // the current of these rows
 }
 
 // local is the memory of a local: one for its value as a scalar, or in the first lane, and

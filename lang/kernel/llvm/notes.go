@@ -1,0 +1,87 @@
+package llvm
+
+// Notes for people: how the loops of a body run as machine code.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/starpush/starpush/lang/kernel/ir"
+	"github.com/starpush/starpush/lang/syntax"
+)
+
+// Note says how a loop runs, or how an element is read or written in lanes.
+type Note struct {
+	Pos  syntax.Span
+	Text string // "8 lanes of `i`, 3 operations and 24 bytes a round"
+}
+
+// Notes returns notes on the loops of the body, and on elements that do not lie side by side
+// for its lanes, in the order of the source.
+func (b *Body) Notes() []Note { return b.notes }
+
+// note records a note, once: loops may be written several times.
+func (w *writer) note(at syntax.Span, format string, args ...any) {
+	n := Note{at, fmt.Sprintf(format, args...)}
+	if !slices.Contains(w.notes, n) {
+		w.notes = append(w.notes, n)
+	}
+}
+
+// sorted returns the notes in the order of the source.
+func sorted(notes []Note) []Note {
+	slices.SortStableFunc(notes, func(a, b Note) int { return cmp.Compare(a.Pos.Lo, b.Pos.Lo) })
+	return notes
+}
+
+// work describes the operations of a round, and the bytes of elements that it reads and
+// writes, without those of loops in it.
+func work(list []*ir.Stmt, e *ir.Expr) string {
+	ops, bytes := 0, 0
+	var look func(e *ir.Expr)
+	look = func(e *ir.Expr) {
+		ir.WalkExpr(e, func(x *ir.Expr) bool {
+			switch x.Op {
+			case ir.OpConst, ir.OpSlot, ir.OpField:
+			case ir.OpFold:
+				return false
+			case ir.OpLoad:
+				bytes += int(x.Type.Size())
+				return false // indices are no work
+			default:
+				ops++
+			}
+			return true
+		})
+	}
+	var block func(list []*ir.Stmt)
+	block = func(list []*ir.Stmt) {
+		for _, st := range list {
+			if st.Kind == ir.ForStmt || st.Kind == ir.EachStmt {
+				continue
+			}
+			if st.Kind == ir.StoreStmt {
+				bytes += int(st.Value.Type.Size())
+			}
+			if st.Value != nil {
+				look(st.Value)
+			}
+			block(st.Body)
+			block(st.Else)
+		}
+	}
+	block(list)
+	if e != nil {
+		look(e)
+	}
+	return fmt.Sprintf("%s and %s a round", counted(ops, "operation"), counted(bytes, "byte"))
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
