@@ -8,85 +8,12 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
-
-// Access is data that the program holds. Its methods are safe for concurrent
-// use. The buffer is valid until Release.
-type Access struct {
-	job     *Job
-	h       *datamgr.Handle
-	opt     AcquireOptions
-	try     bool
-	fn      func(*Access, error)
-	none    []datamgr.Box // what had no value before: all that an acquire W loses that is given up
-	lacks   error         // OrderOnly: why Fetch cannot be
-	granted chan struct{} // closed when the access is decided
-	buf     iface.Buffer
-
-	// guarded by the submission lock once granted
-	t    *task
-	hold *datamgr.Hold
-
-	holdsMemory bool // it counts in memoryWaiters.holding; used by the goroutine that runs its task only
-
-	mu struct {
-		sync.Mutex
-		mode      iface.AccessMode
-		state     accessState
-		fetched   bool // OrderOnly: buf is valid
-		err       error
-		abandoned error
-	}
-}
-
-// accessState:
-//
-//	waiting ──> held <──> fetching
-//	   │          └─────────┴─────> released
-//	   └──────> refused
-//
-// What is released while it is fetched ends when the fetch has.
-type accessState uint8
-
-const (
-	accessWaiting accessState = iota
-	accessHeld
-	accessFetching
-	accessReleased
-	accessRefused
-)
-
-// AcquireOptions say how data is acquired. The zero value is what Acquire does.
-type AcquireOptions struct {
-	Site *Site // where the program does it, for errors
-	// Node is the memory node, an index of Runtime.Nodes, on which the program gets the
-	// data. 0 is main memory. On another node the buffer's pointer is valid on that
-	// device only, for calls that the program makes to the device itself. Tasks use the
-	// rest of the node's memory. A task that would fit without the access waits until it
-	// is released, unless the task can run elsewhere; a task of a parallel codelet, which
-	// would keep its workers, fails. Data that does not fit beside other data held there
-	// is a *accel.NoMemoryError, a lost device is a *accel.LostError, and a node that
-	// does not exist is a *NoNodeError.
-	Node int
-	// OrderOnly waits for its turn and keeps others away as the mode says, and
-	// does nothing with the value: the data need not have one, none is given, and
-	// no memory is allocated and no copy made. The buffer has no memory before
-	// Access.Fetch.
-	OrderOnly bool
-	// Unordered gives the access no order with others: it waits only while
-	// something that conflicts with it runs or is held. So does an access to a
-	// handle with SetUnordered.
-	Unordered bool
-	// Partial, for mode R, allows reading data that has a value in some elements only.
-	// The other elements are undefined; InitialisedPart tells them apart.
-	Partial bool
-}
 
 // Acquire waits until the program may use h in mode R, W or RW, in the order in
 // which tasks and accesses were submitted, and gives direct access to its main
@@ -555,20 +482,6 @@ func (a *Access) lower(sub datamgr.Submission, p *datamgr.Handle, mode iface.Acc
 	return nil, nil
 }
 
-// setAccesses replaces the accesses of a task that runs.
-func (t *task) setAccesses(as []datamgr.Access) {
-	x := t.x
-	x.acc = append(x.acc[:0], as...)
-	x.accMoved, t.nacc = true, int32(len(as))
-}
-
-// refine finds the pieces of the data that have no other user.
-func (a *Access) refine(sub datamgr.Submission) {
-	if a.hold.Split() {
-		a.t.setAccesses(sub.Refine(a.hold, &a.t.Waiter, a.t.accesses()))
-	}
-}
-
 // Fetch makes the bytes of data that was acquired with OrderOnly available in
 // the buffer, with the value they have, whatever the mode; in mode W, too. The
 // value must have been there when the data was acquired. Errors: *UninitError,
@@ -639,19 +552,6 @@ func (a *Access) endFetch(sub datamgr.Submission, err error) *task {
 	return nil
 }
 
-// behind calls fn for the tasks that wait because a is held, unless walk has come to
-// them. Nothing runs meanwhile.
-func (a *Access) behind(sub datamgr.Submission, walk datamgr.Walk, fn func(*datamgr.Waiter)) {
-	walk.Successors(sub, a.t.accesses(), fn)
-	if n := a.opt.Node; n > 0 {
-		for _, t := range a.job.rt.memoryWaiters.waiting[n] {
-			fn(&t.Waiter)
-		}
-	}
-	a.t.x.locks.Queued(fn)
-	a.hold.Queued(fn)
-}
-
 // Callbacks of AcquireFunc: goroutines that the job owns and waits for.
 
 // startCall counts the callback of a as running.
@@ -708,19 +608,6 @@ var callbackPC = func() (pc uintptr) {
 	callAccess(a)
 	return pc
 }()
-
-// inCallback reports whether the caller was called by a callback of AcquireFunc.
-// It looks only while callbacks of rt run.
-func (rt *Runtime) inCallback() bool {
-	sub := rt.reg.Lock()
-	n := rt.calls
-	sub.Unlock()
-	return n > 0 && onStack(callbackPC)
-}
-
-// callsGoOn reports whether a callback runs that does not wait for tasks itself:
-// it may release data and open gates.
-func (rt *Runtime) callsGoOn(_ datamgr.Submission) bool { return rt.calls > rt.callsWaiting }
 
 // noMemoryError returns the error of an acquire that needs more memory than a node has.
 func (rt *Runtime) noMemoryError(node int, bytes int64) error {

@@ -716,21 +716,6 @@ func (g *Subgraph) mayWait(d Dependency) error {
 	return nil
 }
 
-// problem makes an error of what Merge found.
-func problem(ops []Operand, p datamgr.Problem) error {
-	h, m := ops[p.Operand].Handle, ops[p.Operand].Mode
-	switch p.Kind {
-	case datamgr.NoValue:
-		return &UninitError{Operand: p.Operand, Handle: h, Why: p.Why, At: p.At, Partial: p.Partial}
-	case datamgr.ReduxShared:
-		return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
-			Message: fmt.Sprintf("%s shares elements with another operand of the task, and one of them is used as REDUX; REDUX must be the only use", describe(h))}
-	}
-	return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
-		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and no piece of memory can hold both: one is not contiguous and needs a packed copy; use two tasks",
-			describe(h), describe(ops[p.Other].Handle))}
-}
-
 func (rt *Runtime) checkNode(n int) error {
 	if nodes := rt.Nodes(); n < 0 || n >= len(nodes) {
 		return &NoNodeError{Node: n, Nodes: nodes}

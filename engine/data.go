@@ -1,9 +1,13 @@
 package engine
 
-// Data: registering it, and declaring views.
+// Data: registering it, declaring views, and handles with a Go type.
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"reflect"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
@@ -113,15 +117,593 @@ func (rt *Runtime) SetReduction(h *datamgr.Handle, r *datamgr.Reduction) error {
 	return nil
 }
 
-// managed returns h with the methods that only the engine calls; it costs nothing.
-func managed(h *datamgr.Handle) datamgr.Managed { return datamgr.Managed{Handle: h} }
+// Handles with a Go type: data whose kind and elements the compiler knows.
 
-// open reports ErrClosed after Close.
-func (rt *Runtime) open() error {
-	sub := rt.reg.Lock()
-	defer sub.Unlock()
-	if rt.closed {
-		return ErrClosed
+// Data is registered data or a part of it: a Vector, Matrix, Block or Variable, or a
+// *datamgr.Handle, which says nothing of its type.
+type Data interface {
+	// Untyped returns the handle; nil for the zero value of a typed one.
+	Untyped() *datamgr.Handle
+}
+
+// Vector is a handle of a vector with elements of type T. It is a plain value: copies are
+// the same vector. The zero value is no data, and an error where it is used; those of its
+// methods that come from the Handle panic. All methods are safe for concurrent use.
+type Vector[T iface.Go] struct {
+	_ [0]T // vectors of different T do not convert to each other
+	*datamgr.Handle
+}
+
+// Matrix is a handle of a row-major matrix with elements of type T; see Vector.
+type Matrix[T iface.Go] struct {
+	_ [0]T
+	*datamgr.Handle
+}
+
+// Block is a handle of a block, data with three indices, with elements of type T; see
+// Vector.
+type Block[T iface.Go] struct {
+	_ [0]T
+	*datamgr.Handle
+}
+
+// Variable is a handle of one element of type T; see Vector.
+type Variable[T iface.Go] struct {
+	_ [0]T
+	*datamgr.Handle
+}
+
+// A DataOption says more about new data: Name, Stride, ReadOnly, Reduce, ReduceBy, Fill.
+type DataOption interface{ dataOption(*dataOptions) }
+
+// dataOptions is what the options of new data say.
+type dataOptions struct {
+	spec    DataSpec
+	fill    goScalar
+	reduces iface.Elem // the element type that spec.Reduce is for, if for one only
+}
+
+type dataOptionFunc func(*dataOptions)
+
+func (f dataOptionFunc) dataOption(o *dataOptions) { f(o) }
+
+// Name names data, when it is registered, and tasks, when Job.Go inserts them: in
+// messages, traces and drawings. A task with a name of its own costs some 0.1 µs more
+// than one that is called as its kernel is.
+type Name string
+
+func (n Name) dataOption(o *dataOptions) { o.spec.Name = string(n) }
+
+// Stride says how far apart neighbours lie in memory of the program: the starts of two
+// rows of a matrix; of a block, the starts of two planes and of two rows, elements each.
+func Stride(steps ...int) DataOption {
+	return dataOptionFunc(func(o *dataOptions) { o.spec.Step = steps })
+}
+
+// ReadOnly makes every use of the data that writes an error.
+func ReadOnly() DataOption {
+	return dataOptionFunc(func(o *dataOptions) { o.spec.ReadOnly = true })
+}
+
+// Reducer is a way to combine what tasks contribute by Redux, as an option of new data.
+type Reducer uint8
+
+// The reducers that every element type has. Integers wrap; a NaN is the smallest and the
+// largest of all.
+const (
+	ReduceSum Reducer = iota + 1
+	ReduceProd
+	ReduceMin
+	ReduceMax
+)
+
+func (r Reducer) dataOption(o *dataOptions) {
+	switch r {
+	case ReduceSum:
+		o.spec.Reduce = datamgr.SumReduction()
+	case ReduceProd:
+		o.spec.Reduce = datamgr.ProdReduction()
+	case ReduceMin:
+		o.spec.Reduce = datamgr.MinReduction()
+	case ReduceMax:
+		o.spec.Reduce = datamgr.MaxReduction()
 	}
-	return nil
+}
+
+// ReduceBy combines contributions to data with elements of type T element by element:
+// each task begins with neutral, and combine puts two contributions together. It may be
+// called on several workers at the same time, and in any order.
+func ReduceBy[T iface.Go](name string, neutral T, combine func(a, b T) T) DataOption {
+	return dataOptionFunc(func(o *dataOptions) {
+		o.reduces = iface.ElemOf[T]()
+		o.spec.Reduce = &datamgr.Reduction{Name: name,
+			Init: func(dst *iface.Buffer) error {
+				fillWith(dst, neutral)
+				return nil
+			},
+			Combine: func(into, from *iface.Buffer) error {
+				for l := range into.Lines() {
+					a, b := iface.Line[T](into, l), iface.Line[T](from, l)
+					for i := range a {
+						a[i] = combine(a[i], b[i])
+					}
+				}
+				return nil
+			}}
+		if combine == nil {
+			o.spec.Reduce.Combine = nil
+		}
+	})
+}
+
+// Reduce has contributions combined by r, whose functions work on buffers. nil: there can
+// be none.
+func Reduce(r *datamgr.Reduction) DataOption {
+	return dataOptionFunc(func(o *dataOptions) { o.spec.Reduce = r })
+}
+
+// Number lists the Go types of numbers.
+type Number interface {
+	iface.Go | ~int | ~uint
+}
+
+// Fill gives new data of the runtime a value: all its elements are v, which must fit
+// their type.
+func Fill[T Number](v T) DataOption {
+	return dataOptionFunc(func(o *dataOptions) { o.fill, _ = scalarOf(reflect.ValueOf(v)) })
+}
+
+// fillWith sets every element of b.
+func fillWith[T iface.Go](b *iface.Buffer, v T) {
+	for l := range b.Lines() {
+		line := iface.Line[T](b, l)
+		for i := range line {
+			line[i] = v
+		}
+	}
+}
+
+// home is memory of the program, of length len.
+type home struct {
+	ptr unsafe.Pointer
+	len int
+}
+
+func homeOf[T iface.Go](s []T) *home { return &home{unsafe.Pointer(unsafe.SliceData(s)), len(s)} }
+
+// register registers data with elements of type T, in memory of the program unless h is
+// nil. fn is the function of the program that asks for it.
+func register[T iface.Go](fn string, rt *Runtime, k iface.Kind, h *home, dims []int, opts []DataOption) (*datamgr.Handle, error) {
+	var o dataOptions
+	for _, opt := range opts {
+		if opt != nil {
+			opt.dataOption(&o)
+		}
+	}
+	e := iface.ElemOf[T]()
+	o.spec.Kind, o.spec.Elem, o.spec.Dims = k, e, dims
+	fail := func(format string, args ...any) (*datamgr.Handle, error) {
+		return nil, fmt.Errorf("engine: %s[%v]: %s", fn, reflect.TypeFor[T](), fmt.Sprintf(format, args...))
+	}
+	n, err := o.spec.Extent()
+	filled := o.fill.Kind() != iface.NoScalar
+	switch {
+	case rt == nil:
+		return fail("the runtime is nil; make one by engine.New")
+	case err != nil:
+		return fail("%v", err)
+	case o.spec.Reduce != nil && o.reduces != iface.NoElem && o.reduces != e:
+		return fail("ReduceBy combines %v, and the data has elements of type %v", o.reduces.GoType(), e.GoType())
+	case h == nil && o.spec.Step != nil:
+		return fail("Stride is for memory of the program; the runtime lays out what it owns")
+	case h == nil && filled:
+		if !o.fill.fits(e) {
+			return fail("Fill: %s does not fit into %v elements", describeScalar(o.fill.Scalar), e.GoType())
+		}
+		v := T(o.fill.Int())
+		if o.fill.Kind() == iface.FloatScalar {
+			v = T(o.fill.Float())
+		}
+		o.spec.InParts = true
+		return rt.RegisterFilled(o.spec, func(b *iface.Buffer) error {
+			fillWith(b, v)
+			return nil
+		})
+	case h == nil:
+		return rt.Register(o.spec)
+	case filled:
+		return fail("Fill is for data of the runtime; what the program gives has its value")
+	case n > h.len:
+		return fail("the slice has %d elements, and %d are needed for sizes %v%s", h.len, n, dims, strideText(o.spec.Step))
+	}
+	o.spec.Home = h.ptr
+	return rt.Register(o.spec)
+}
+
+func strideText(step []int) string {
+	if step == nil {
+		return ""
+	}
+	return fmt.Sprintf(" with Stride %v", step)
+}
+
+// NewVector registers s as a vector. The slice stays the program's, which must leave it
+// alone until the vector is unregistered, except through Acquire.
+func NewVector[T iface.Go](rt *Runtime, s []T, opts ...DataOption) (Vector[T], error) {
+	h, err := register[T]("NewVector", rt, iface.Vector, homeOf(s), []int{len(s)}, opts)
+	return Vector[T]{Handle: h}, err
+}
+
+// MakeVector registers a vector of n elements in memory of the runtime. It has no value,
+// and takes no memory, until a task writes it (W), or with the option Fill.
+func MakeVector[T iface.Go](rt *Runtime, n int, opts ...DataOption) (Vector[T], error) {
+	h, err := register[T]("MakeVector", rt, iface.Vector, nil, []int{n}, opts)
+	return Vector[T]{Handle: h}, err
+}
+
+// NewMatrix registers s as a row-major matrix. Element (i, j) is s[i*cols+j], or
+// s[i*stride+j] with the option Stride. For the slice see NewVector.
+func NewMatrix[T iface.Go](rt *Runtime, s []T, rows, cols int, opts ...DataOption) (Matrix[T], error) {
+	h, err := register[T]("NewMatrix", rt, iface.Matrix, homeOf(s), []int{rows, cols}, opts)
+	return Matrix[T]{Handle: h}, err
+}
+
+// MakeMatrix registers a matrix in memory of the runtime; see MakeVector.
+func MakeMatrix[T iface.Go](rt *Runtime, rows, cols int, opts ...DataOption) (Matrix[T], error) {
+	h, err := register[T]("MakeMatrix", rt, iface.Matrix, nil, []int{rows, cols}, opts)
+	return Matrix[T]{Handle: h}, err
+}
+
+// NewBlock registers s as a block. Element (x, y, z) is s[(x*ny+y)*nz+z]; the option
+// Stride changes that. For the slice see NewVector.
+func NewBlock[T iface.Go](rt *Runtime, s []T, nx, ny, nz int, opts ...DataOption) (Block[T], error) {
+	h, err := register[T]("NewBlock", rt, iface.Block, homeOf(s), []int{nx, ny, nz}, opts)
+	return Block[T]{Handle: h}, err
+}
+
+// MakeBlock registers a block in memory of the runtime; see MakeVector.
+func MakeBlock[T iface.Go](rt *Runtime, nx, ny, nz int, opts ...DataOption) (Block[T], error) {
+	h, err := register[T]("MakeBlock", rt, iface.Block, nil, []int{nx, ny, nz}, opts)
+	return Block[T]{Handle: h}, err
+}
+
+// NewVariable registers *p as a variable. Like the slice of NewVector it stays the
+// program's.
+func NewVariable[T iface.Go](rt *Runtime, p *T, opts ...DataOption) (Variable[T], error) {
+	if p == nil {
+		return Variable[T]{}, fmt.Errorf("engine: NewVariable: the pointer is nil; MakeVariable[%v] makes one in memory of the runtime", reflect.TypeFor[T]())
+	}
+	h, err := register[T]("NewVariable", rt, iface.Variable, &home{unsafe.Pointer(p), 1}, nil, opts)
+	return Variable[T]{Handle: h}, err
+}
+
+// MakeVariable registers a variable in memory of the runtime; see MakeVector.
+func MakeVariable[T iface.Go](rt *Runtime, opts ...DataOption) (Variable[T], error) {
+	h, err := register[T]("MakeVariable", rt, iface.Variable, nil, nil, opts)
+	return Variable[T]{Handle: h}, err
+}
+
+// Len returns the number of elements.
+func (x Vector[T]) Len() int {
+	if x.Handle == nil {
+		return 0
+	}
+	d := x.Desc()
+	return d.Len()
+}
+
+// Dims returns the sizes.
+func (x Matrix[T]) Dims() (rows, cols int) {
+	if x.Handle == nil {
+		return 0, 0
+	}
+	d := x.Desc()
+	return d.Dim[0], d.Dim[1]
+}
+
+// Dims returns the sizes.
+func (x Block[T]) Dims() (nx, ny, nz int) {
+	if x.Handle == nil {
+		return 0, 0, 0
+	}
+	d := x.Desc()
+	return d.Dim[0], d.Dim[1], d.Dim[2]
+}
+
+// checkType reports that h is not data of kind k with elements of type T.
+func checkType[T iface.Go](h *datamgr.Handle, k iface.Kind) error {
+	e := iface.ElemOf[T]()
+	if h == nil {
+		return &ModeError{Other: -1, Message: "no data: the handle is nil"}
+	}
+	kind, elem := h.Type()
+	if kind == k && elem == e {
+		return nil
+	}
+	return &TypeError{Operand: -1, Arg: -1, Handle: h,
+		Message: fmt.Sprintf("%s is no %v[%v] with elements of type %v; it is a %s", describe(h), k, e, reflect.TypeFor[T](), typeText(kind, elem))}
+}
+
+// typeText is the type of a handle of kind k with elements of type e: "Vector[float64]".
+func typeText(k iface.Kind, e iface.Elem) string {
+	names := [...]string{iface.Variable: "Variable", iface.Vector: "Vector", iface.Matrix: "Matrix", iface.Block: "Block"}
+	if int(k) >= len(names) || names[k] == "" {
+		return k.String()
+	}
+	return fmt.Sprintf("%s[%v]", names[k], e.GoType())
+}
+
+// Typed is implemented by Vector, Matrix, Block and Variable; P is the type itself.
+type Typed[P any] interface {
+	Data
+	of(h *datamgr.Handle) (P, error)
+}
+
+func (Vector[T]) of(h *datamgr.Handle) (Vector[T], error) {
+	return Vector[T]{Handle: h}, checkType[T](h, iface.Vector)
+}
+
+func (Matrix[T]) of(h *datamgr.Handle) (Matrix[T], error) {
+	return Matrix[T]{Handle: h}, checkType[T](h, iface.Matrix)
+}
+
+func (Block[T]) of(h *datamgr.Handle) (Block[T], error) {
+	return Block[T]{Handle: h}, checkType[T](h, iface.Block)
+}
+
+func (Variable[T]) of(h *datamgr.Handle) (Variable[T], error) {
+	return Variable[T]{Handle: h}, checkType[T](h, iface.Variable)
+}
+
+// As returns h as a handle of type P, such as Vector[float64]. A *TypeError says that it
+// is other data.
+func As[P Typed[P]](h *datamgr.Handle) (P, error) {
+	var p P
+	q, err := p.of(h)
+	if err != nil {
+		return p, err
+	}
+	return q, nil
+}
+
+// View is the parts of data that a partition declared, as handles of type P. Its fields
+// never change. Runtime.EndView(v.View) ends it.
+type View[P any] struct {
+	*datamgr.View
+	Parts []P // row-major over Dims
+}
+
+// At returns the part at idx, which has one index for each of v.Dims: At(i), or At(i, j)
+// for tiles. Where there is no such part it is the zero value of P, which is an error
+// where it is used.
+func (v View[P]) At(idx ...int) P {
+	var none P
+	if v.View == nil || len(idx) != len(v.Dims) {
+		return none
+	}
+	k := 0
+	for a, i := range idx {
+		if i < 0 || i >= v.Dims[a] {
+			return none
+		}
+		k = k*v.Dims[a] + i
+	}
+	return v.Parts[k]
+}
+
+// ViewOf returns v as a view with parts of type P. It takes and passes on an error, so
+// that it can be called with what Partition returns:
+//
+//	parts, err := engine.ViewOf[engine.Vector[float64]](g.Partition(0, filter.Blocks(4)))
+//
+// Parts of another type are a *TypeError.
+func ViewOf[P Typed[P]](v *datamgr.View, err error) (View[P], error) {
+	if err != nil {
+		return View[P]{}, err
+	}
+	if v == nil {
+		return View[P]{}, errors.New("engine: ViewOf: the view is nil")
+	}
+	var p P
+	parts := make([]P, len(v.Parts))
+	for i, h := range v.Parts {
+		if parts[i], err = p.of(h); err != nil {
+			return View[P]{}, err
+		}
+	}
+	return View[P]{v, parts}, nil
+}
+
+// partition declares a view of h with parts of type P.
+func partition[P Typed[P]](h *datamgr.Handle, fs []filter.Filter) (View[P], error) {
+	if h == nil {
+		return View[P]{}, &ModeError{Other: -1, Message: "no data to partition: the handle is nil"}
+	}
+	rt := managed(h).Owner().(*Runtime)
+	raw, err := rt.Partition(h, fs...)
+	v, err := ViewOf[P](raw, err)
+	var other *TypeError
+	if errors.As(err, &other) {
+		rt.EndView(raw)
+		err = &TypeError{Operand: -1, Arg: -1, Handle: h, Message: fmt.Sprintf(
+			"the parts of %s are no %v but a %s: Partition takes filters that keep the number of indices, Slices filters that take one away, such as filter.Pick", describe(h), reflect.TypeFor[P](), typeText(raw.Parts[0].Type()))}
+	}
+	return v, err
+}
+
+// Partition declares the view of x that the filters give, each applied to every part of
+// the one before: filter.Blocks(4), filter.BlocksHalo(4, 1). It moves nothing and waits for
+// nothing; x and its other views stay usable. Errors are those of Runtime.Partition, and a
+// *TypeError for filters that take an index away.
+func (x Vector[T]) Partition(fs ...filter.Filter) (View[Vector[T]], error) {
+	return partition[Vector[T]](x.Handle, fs)
+}
+
+// Partition declares a view of x with parts that are matrices, as by filter.Rows, Cols or
+// Tiles; see Vector.Partition.
+func (x Matrix[T]) Partition(fs ...filter.Filter) (View[Matrix[T]], error) {
+	return partition[Matrix[T]](x.Handle, fs)
+}
+
+// Partition declares a view of x with parts that are blocks, as by filter.Axis; see
+// Vector.Partition.
+func (x Block[T]) Partition(fs ...filter.Filter) (View[Block[T]], error) {
+	return partition[Block[T]](x.Handle, fs)
+}
+
+// Slices declares a view of x with its elements, as by filter.Pick(0); see
+// Vector.Partition.
+func (x Vector[T]) Slices(fs ...filter.Filter) (View[Variable[T]], error) {
+	return partition[Variable[T]](x.Handle, fs)
+}
+
+// Slices declares a view of x with rows, filter.Pick(0), or columns, filter.Pick(1), as
+// vectors; see Vector.Partition.
+func (x Matrix[T]) Slices(fs ...filter.Filter) (View[Vector[T]], error) {
+	return partition[Vector[T]](x.Handle, fs)
+}
+
+// Slices declares a view of x with planes as matrices, as by filter.Pick(0); see
+// Vector.Partition.
+func (x Block[T]) Slices(fs ...filter.Filter) (View[Matrix[T]], error) {
+	return partition[Matrix[T]](x.Handle, fs)
+}
+
+// Acquired is data that the program holds, until Release; D is how it gets at it. Its
+// methods are safe for concurrent use, and the zero value is of no use.
+type Acquired[D any] struct {
+	*Access
+	data D
+}
+
+// Data returns the memory itself: []T of a vector, *T of a variable, Mat[T] of a matrix,
+// Buffer[T] of a block. It is the zero value after Release; what was returned before must
+// not be used then.
+func (a Acquired[D]) Data() D {
+	var none D
+	if a.Access == nil || a.Mode() == iface.NoMode {
+		return none
+	}
+	return a.data
+}
+
+// acquire acquires h, whose type is checked, and gives access to it as get says.
+func acquire[D any](ctx context.Context, j *Job, h *datamgr.Handle, mode iface.AccessMode, wrong error, get func(b *iface.Buffer) D) (Acquired[D], error) {
+	if h != nil && wrong != nil {
+		return Acquired[D]{}, wrong
+	}
+	a, err := j.Acquire(ctx, h, mode)
+	if err != nil {
+		return Acquired[D]{}, err
+	}
+	got := Acquired[D]{Access: a}
+	if b := a.Buffer(); b.Ptr != nil || b.Len() == 0 { // in a plan there is no memory
+		got.data = get(b)
+	}
+	return got, nil
+}
+
+// valueOf acquires h, R, and returns a copy of it as get makes it.
+func valueOf[D any](ctx context.Context, j *Job, h *datamgr.Handle, wrong error, get func(b *iface.Buffer) D) (v D, err error) {
+	if j.rt.opt.Plan != nil {
+		return v, errors.New("engine: a plan runs no tasks, so data has no values to look at")
+	}
+	a, err := acquire(ctx, j, h, iface.R, wrong, get)
+	if err != nil {
+		return v, err
+	}
+	return a.data, a.Release()
+}
+
+func sliceOf[T iface.Go](b *iface.Buffer) []T {
+	if b.Len() == 0 {
+		return nil
+	}
+	return iface.Slice[T](b)
+}
+
+// elementsOf returns the elements of b, row by row.
+func elementsOf[T iface.Go](b *iface.Buffer) []T {
+	s := make([]T, 0, b.Len())
+	for l := range b.Lines() {
+		s = append(s, iface.Line[T](b, l)...)
+	}
+	return s
+}
+
+// Acquire waits until the program may use x in mode R, W or RW, and holds it until
+// Release; see Job.Acquire, whose errors it has. In mode W the elements start as zeros.
+func (x Vector[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[[]T], error) {
+	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Vector), sliceOf[T])
+}
+
+// Acquire is Vector.Acquire for a matrix.
+func (x Matrix[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[Mat[T]], error) {
+	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Matrix), matOf[T])
+}
+
+// Acquire is Vector.Acquire for a block.
+func (x Block[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[Buffer[T]], error) {
+	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Block), func(b *iface.Buffer) Buffer[T] { return Buffer[T]{b: b} })
+}
+
+// Acquire is Vector.Acquire for a variable.
+func (x Variable[T]) Acquire(ctx context.Context, j *Job, mode iface.AccessMode) (Acquired[*T], error) {
+	return acquire(ctx, j, x.Handle, mode, checkType[T](x.Handle, iface.Variable), func(b *iface.Buffer) *T { return (*T)(b.Ptr) })
+}
+
+// Value waits for the tasks submitted so far that write x, and returns a copy of its
+// elements, which is the caller's. Errors are those of Job.Acquire; with
+// Options.Plan there are no values, and that is an error.
+func (x Vector[T]) Value(ctx context.Context, j *Job) ([]T, error) {
+	return valueOf(ctx, j, x.Handle, checkType[T](x.Handle, iface.Vector), elementsOf[T])
+}
+
+// Value is Vector.Value for a matrix; nothing lies between the rows of the copy.
+func (x Matrix[T]) Value(ctx context.Context, j *Job) (Mat[T], error) {
+	return valueOf(ctx, j, x.Handle, checkType[T](x.Handle, iface.Matrix), func(b *iface.Buffer) Mat[T] {
+		return Mat[T]{Rows: b.Dim[0], Cols: b.Dim[1], Data: elementsOf[T](b), Stride: max(1, b.Dim[1])}
+	})
+}
+
+// Value is Vector.Value for a block: element (x, y, z) is the one at (x*ny+y)*nz+z.
+func (x Block[T]) Value(ctx context.Context, j *Job) ([]T, error) {
+	return valueOf(ctx, j, x.Handle, checkType[T](x.Handle, iface.Block), elementsOf[T])
+}
+
+// Value is Vector.Value for a variable.
+func (x Variable[T]) Value(ctx context.Context, j *Job) (T, error) {
+	return valueOf(ctx, j, x.Handle, checkType[T](x.Handle, iface.Variable), func(b *iface.Buffer) T { return *(*T)(b.Ptr) })
+}
+
+// goScalar is an argument of Go that is no data.
+type goScalar struct {
+	iface.Scalar
+	huge bool // a uint64 above the largest int64: the Scalar has its bits
+}
+
+// fits reports whether elements of type e can hold s, up to rounding.
+func (s goScalar) fits(e iface.Elem) bool {
+	if e == iface.U64 && s.Kind() == iface.IntScalar {
+		return s.huge || s.Int() >= 0
+	}
+	return !s.huge && fitsElem(s.Scalar, e)
+}
+
+// scalarOf returns the scalar in v; false: it is none.
+func scalarOf(v reflect.Value) (goScalar, bool) {
+	switch v.Kind() {
+	case reflect.Bool:
+		return goScalar{iface.Bool(v.Bool()), false}, true
+	case reflect.String:
+		return goScalar{iface.Str(v.String()), false}, true
+	case reflect.Float32, reflect.Float64:
+		return goScalar{iface.Float(v.Float()), false}, true
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return goScalar{iface.Int(v.Int()), false}, true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		u := v.Uint()
+		return goScalar{iface.Int(int64(u)), int64(u) < 0}, true
+	}
+	return goScalar{}, false
 }

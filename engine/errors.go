@@ -314,18 +314,6 @@ func (e *PanicError) Format(f fmt.State, verb rune) {
 	}
 }
 
-// describe names a handle for messages.
-func describe(h *datamgr.Handle) string {
-	if h == nil {
-		return "data"
-	}
-	d := h.Desc()
-	if n := h.Name(); n != "" {
-		return fmt.Sprintf("`%s` (%v)", n, &d)
-	}
-	return d.String()
-}
-
 func at(s *Site) string {
 	if t := s.String(); t != "" {
 		return " at " + t
@@ -443,6 +431,105 @@ type PlaceError struct {
 }
 
 func (e *PlaceError) Error() string { return e.Message }
+
+// SubgraphError says that a task cannot be part of a sub-graph.
+type SubgraphError struct {
+	Operand int // at fault; -1: none
+	Handle  *datamgr.Handle
+	Message string
+}
+
+func (e *SubgraphError) Error() string { return e.Message }
+
+// RepeatError says that a repeating task cannot have what was asked for.
+type RepeatError struct {
+	Task   *Task
+	What   string
+	remedy string
+}
+
+func (e *RepeatError) Error() string {
+	remedy := e.remedy
+	if remedy == "" {
+		remedy = "make it one that does not repeat"
+	}
+	return fmt.Sprintf("a task that repeats cannot have %s; %s", e.What, remedy)
+}
+
+// EndedError says that something was asked of a task that has ended, or is just
+// ending.
+type EndedError struct{ Task *Task }
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("task %d has ended; what its end waits for must be added before, by its kernel at the latest", e.Task.ID())
+}
+
+// CycleError says that tasks would wait for each other in a circle.
+type CycleError struct {
+	// Tasks are those of the circle that the program has: each waits for the next, the
+	// last for the first, explicitly or by data.
+	Tasks []*Task
+	text  []string // all of them; nil: these
+}
+
+func (e *CycleError) Error() string {
+	all := e.text
+	if all == nil {
+		for _, t := range e.Tasks {
+			all = append(all, t.number())
+		}
+	}
+	return fmt.Sprintf("these tasks would wait for each other: %s, %s; leave one of the dependencies out", strings.Join(all, ", "), all[0])
+}
+
+// NotSubmittedError says that a task is waited for that is prepared only.
+type NotSubmittedError struct{ Task *Task }
+
+func (e *NotSubmittedError) Error() string {
+	return fmt.Sprintf("the task %s was prepared by NewTask and not submitted; call its Submit before waiting for it", e.Task.name())
+}
+
+// SubmittedError says that something was asked of a task that only a prepared
+// one can do.
+type SubmittedError struct{ Task *Task }
+
+func (e *SubmittedError) Error() string {
+	return fmt.Sprintf("task %d was submitted already; only a task made by NewTask, before its Submit, can be submitted or depend on more", e.Task.ID())
+}
+
+// TagError says that something was asked of a tag that it cannot do.
+type TagError struct {
+	Tag     *Tag // nil: there is none
+	Message string
+}
+
+func (e *TagError) Error() string { return e.Message }
+
+// HookError is the cause of a task that failed in a hook.
+type HookError struct {
+	Hook string // "prologue", "start hook", "epilogue" or "callback"
+	Err  error  // what it returned, or a *PanicError
+}
+
+func (e *HookError) Error() string { return fmt.Sprintf("its %s: %v", e.Hook, e.Err) }
+
+// Unwrap returns what the hook returned.
+func (e *HookError) Unwrap() error { return e.Err }
+
+// problem makes an error of what Merge found.
+func problem(ops []Operand, p datamgr.Problem) error {
+	h, m := ops[p.Operand].Handle, ops[p.Operand].Mode
+	switch p.Kind {
+	case datamgr.NoValue:
+		return &UninitError{Operand: p.Operand, Handle: h, Why: p.Why, At: p.At, Partial: p.Partial}
+	case datamgr.ReduxShared:
+		return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
+			Message: fmt.Sprintf("%s shares elements with another operand of the task, and one of them is used as REDUX; REDUX must be the only use", describe(h))}
+	}
+	return &ModeError{Operand: p.Operand, Handle: h, Mode: m, Other: p.Other,
+		Message: fmt.Sprintf("%s shares elements with %s, one of them is written, and no piece of memory can hold both: one is not contiguous and needs a packed copy; use two tasks",
+			describe(h), describe(ops[p.Other].Handle))}
+}
 
 // Failures: what is known about a task that did not run to its end, shared by
 // everything that is lost because of it.
@@ -596,4 +683,20 @@ func (j *Job) Lost(h *datamgr.Handle) *TaskError {
 	}
 	f.take()
 	return f.err()
+}
+
+// cancelledEnd is why t counts as cancelled, although its kernel has run or may run:
+// its job was, while the end waited. No data is lost by that.
+func (t *Task) cancelledEnd() *failure {
+	f := newFailure(t.record(), "", t.job.cause(), true)
+	f.lost, f.end = nil, true
+	return f
+}
+
+// lose says that a task whose kernel succeeded did not, because of f.
+func (e *taskEnd) lose(f *failure) {
+	e.f, e.err = f, &FailedDataError{Operand: -1, Task: f.err()}
+	if f.end {
+		e.err = f.err()
+	}
 }

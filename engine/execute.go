@@ -3,13 +3,8 @@ package engine
 // How a worker runs one task: its buffers, its kernel, its end.
 
 import (
-	"context"
-	"errors"
-	"runtime"
-	"runtime/debug"
-	"slices"
+	"time"
 
-	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -169,6 +164,40 @@ func (w *worker) kernel(t *task, fn Impl, impl int) error {
 	return err
 }
 
+// timed calls the kernel of t and says what it took to those who want to know.
+func (w *worker) timed(t *task, fn Impl, impl int) error {
+	rt, j, a := w.rt, t.job, &w.tally
+	told := rt.laneOf(j).feedback != nil
+	if rt.verify != nil && w.arch == cpuArch { // others' memory cannot be looked at
+		fn = rt.verify.verified(fn)
+	}
+	var k *tallied
+	if j.stats != nil {
+		if k = a.begin(w, j, t.codelet); k.skip > 0 && !told && !rt.models.active.Load() {
+			k.skip--
+			err := w.call(t, fn)
+			a.count(w, k, t)
+			return err
+		}
+	}
+	if told {
+		w.laneTaskStarted(t)
+	}
+	start, paused := time.Since(rt.began), w.paused
+	err := w.call(t, fn)
+	d := time.Since(rt.began) - start - (w.paused - paused)
+	if told {
+		w.laneTaskEnded(t, d)
+	}
+	if j.stats != nil {
+		a.timed(w, k, t, d)
+	}
+	if err == nil && rt.models.active.Load() {
+		w.record(t, impl, d)
+	}
+	return err
+}
+
 // collects reports whether something of t is still to be done when its kernel has
 // returned on a device: bringing its contributions to main memory.
 func (w *worker) collects(t *task) bool { return w.node > 0 && t.general && len(t.x.redux) > 0 }
@@ -187,14 +216,6 @@ func (w *worker) call(t *task, fn Impl) error {
 		defer w.ends()
 	}
 	return callKernel(fn, &w.tc, func(err error) { w.exit(t, err) })
-}
-
-// exit fails t, because its kernel, or a function called for it, ends the worker's goroutine.
-func (w *worker) exit(t *task, err error) {
-	t.extend()
-	w.running.Store(nil)
-	w.fail(t, err)
-	w.rest()
 }
 
 // runGeneral runs a task that may need locks, copies or private buffers, or
@@ -258,211 +279,55 @@ func (w *worker) runGeneral(t *task) {
 	w.runBody(t)
 }
 
-// Kernels: what they see, and how they are called.
+// Kernels of general tasks.
 
-// TaskContext gives a kernel access to its task. It is valid until the kernel returns, on
-// the kernel's goroutine and those it started and awaited.
-type TaskContext struct {
-	t    *task
-	w    *worker
-	bufs []iface.Buffer
-	set  []bool // bufs[i] is filled in
-	part *part  // of a parallel task
-	keep any    // what kernels leave for those that come later
-}
-
-// NumBuffers returns the number of operands.
-func (c *TaskContext) NumBuffers() int { return c.t.numOperands() }
-
-// Buffer returns operand i, counted from 0. The memory is valid until the kernel
-// returns. Operands that share elements share memory.
-func (c *TaskContext) Buffer(i int) *iface.Buffer {
-	b := &c.bufs[i]
-	if !c.set[i] {
-		c.set[i] = true
-		h := c.t.operands()[i].Handle
-		if c.t.general {
-			c.t.x.place.Buffer(i, h, b)
-		} else {
-			managed(h).Fill(b)
-		}
-	}
-	return b
-}
-
-// Node returns the memory node where operand i is: that of the worker, unless the
-// task pinned it.
-func (c *TaskContext) Node(i int) int {
-	if n, ok := c.t.operands()[i].Pin.Node(); ok {
-		return n
-	}
-	return c.w.node
-}
-
-// Mode returns the access mode of operand i.
-func (c *TaskContext) Mode(i int) iface.AccessMode { return c.t.operands()[i].Mode }
-
-// Args returns the scalar arguments. The slice belongs to the task.
-func (c *TaskContext) Args() []iface.Scalar { return c.t.arguments() }
-
-// Arg returns scalar argument i, counted from 0.
-func (c *TaskContext) Arg(i int) iface.Scalar { return c.t.arguments()[i] }
-
-// Stream returns the stream of the device that runs the kernel, on which an
-// implementation of Codelet.On begins its work; nil on the CPU. It is of the type
-// that the device's driver says.
-func (c *TaskContext) Stream() accel.Stream { return c.w.stream }
-
-// Worker returns the number of the worker that runs the kernel: 0 to
-// Runtime.Workers()-1. At most one kernel runs on a worker at a time, besides one that
-// gave way for a second (GiveWay).
-func (c *TaskContext) Worker() int { return c.w.id }
-
-// Keep returns where the kernels of a worker keep something for those that run
-// there later, such as scratch memory: it is nil, or what another kernel left. It
-// may be lost between two tasks.
-func (c *TaskContext) Keep() *any { return &c.keep }
-
-// Context ends when the task's job is cancelled. Long kernels should look at it.
-func (c *TaskContext) Context() context.Context { return c.t.job.kernelContext(c.t.Order) }
-
-// Codelet returns the codelet of the task.
-func (c *TaskContext) Codelet() *Codelet { return c.t.codelet }
-
-// TaskID returns the number of the task in its job, from 1.
-func (c *TaskContext) TaskID() int64 { return c.t.Order }
-
-// Task returns the handle of the task, or nil for a task that was submitted without one
-// (Submit).
-func (c *TaskContext) Task() *Task {
-	if c.t.general {
-		return c.t.x.public
-	}
-	return nil
-}
-
-// Name returns the name the task was given, "" for none.
-func (c *TaskContext) Name() string { return c.t.name() }
-
-// reset makes c the context of t, with no buffer filled in.
-func (c *TaskContext) reset(t *task, w *worker) {
-	c.t, c.w = t, w
-	n := t.numOperands()
-	if cap(c.bufs) < n {
-		c.bufs, c.set = make([]iface.Buffer, max(n, 8)), make([]bool, max(n, 64)) // a cache line of their own
-	}
-	c.bufs, c.set = c.bufs[:n], c.set[:n]
-	clear(c.set)
-}
-
-// goexitError is the panic value reported for a kernel that ended its goroutine instead
-// of returning.
-type goexitError struct{}
-
-func (goexitError) Error() string {
-	return "the kernel ended its goroutine (runtime.Goexit, or t.FailNow in a test)"
-}
-
-// callKernel runs fn. It returns a panic of fn as a *PanicError. When fn ends the goroutine,
-// it calls exit, and the goroutine goes on ending. It must not be inlined, and calls fn
-// in one place: inKernel looks for that place on the stack.
-//
-//go:noinline
-func callKernel(fn Impl, c *TaskContext, exit func(error)) (err error) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		if v := recover(); v != nil {
-			err = newPanic(v)
-		} else if exit != nil {
-			exit(goexitError{})
-		}
-	}()
-	err = fn(c)
-	returned = true
-	if err != nil {
-		err = sound(err)
-	}
-	return err
-}
-
-// sound calls the methods of err, which a kernel or a hook returned, and returns err. If one
-// of them panics, as those of a nil pointer may, sound returns a PanicError instead: later
-// calls come from goroutines where a panic would end the program.
-func sound(err error) (is error) {
-	defer func() {
-		if v := recover(); v != nil {
-			is = newPanic(v)
-		}
-	}()
-	_ = err.Error()
-	_ = errors.Is(err, context.Canceled) // Is and Unwrap of all that it wraps
-	return err
-}
-
-// callBare runs fn, the kernel of a plain task, without a defer: worker.loop does what
-// callKernel does about a kernel that panics or ends the goroutine. That makes a task without
-// data a tenth faster. It must not be inlined either.
-//
-//go:noinline
-func (w *worker) callBare(fn Impl) error {
-	w.inBareCall = true
-	err := fn(&w.tc)
-	w.inBareCall = false
-	if err != nil {
-		err = sound(err)
-	}
-	return err
-}
-
-// kernelPCs are where callKernel and callBare call the kernel.
-var kernelPCs = func() (at [2]uintptr) {
-	look := func(pc *uintptr) Impl {
-		return func(*TaskContext) error {
-			var pcs [3]uintptr
-			runtime.Callers(1, pcs[:]) // this function, then its caller
-			*pc = pcs[1]
-			return nil
-		}
-	}
-	_ = callKernel(look(&at[0]), nil, nil)
-	_ = new(worker).callBare(look(&at[1]))
-	return at
-}()
-
-// inKernel reports whether the caller was called by a kernel, on any runtime.
-func inKernel() bool { return onStack(kernelPCs[:]...) }
-
-// onStack reports whether a call made at one of these places is on the caller's stack.
-func onStack(where ...uintptr) bool {
-	var pcs [256]uintptr
-	for skip := 2; ; skip += len(pcs) {
-		n := runtime.Callers(skip, pcs[:])
-		for _, pc := range pcs[:n] {
-			if slices.Contains(where, pc) {
-				return true
+// runBody runs the kernel of a general task, with what goes with it.
+func (w *worker) runBody(t *task) {
+	end := func(err error) {
+		if err == nil {
+			i := w.implementation(t)
+			if w.mayQueue(t) {
+				w.launch(t, t.codelet.impls(w.arch)[i], i)
+				return
+			}
+			err = w.kernel(t, w.body(t, t.codelet.impls(w.arch)[i]), i)
+			if err != nil && w.interrupted(t, err) {
+				return
+			}
+			if err == nil && w.collects(t) {
+				if err = t.x.place.Collect(w.rt.reg); err == nil {
+					if w.rt.hasListeners() {
+						w.done(t)
+					}
+				}
 			}
 		}
-		if n < len(pcs) {
-			return false
+		if err != nil {
+			w.fail(t, err)
+			return
 		}
+		w.plant(t, false)
 	}
+	if sp := t.special(); sp != nil && sp.OnStart != nil {
+		w.hook(t.x.public, "start hook", sp.OnStart, end)
+		return
+	}
+	end(nil)
 }
 
-// InKernel reports whether the caller runs inside a kernel or a hook: there calls
-// that wait return ErrWouldDeadlock. It costs a look at the caller's stack while
-// kernels of rt run.
-func (rt *Runtime) InKernel() bool { return rt.mayBeInKernel() }
-
-// mayBeInKernel is inKernel, for calls on rt: cheap while no kernel runs.
-func (rt *Runtime) mayBeInKernel() bool {
-	if rt.hooks.Load() > 0 {
-		return inKernel()
+// body returns the kernel of t: fn, or what runs fn on several workers.
+func (w *worker) body(t *task, fn Impl) Impl {
+	sp := t.special()
+	if sp == nil || sp.gang == nil {
+		return fn
 	}
-	return rt.anyWorker(func(w *worker) bool { return w.runs(nil) }) && inKernel()
+	g := sp.gang
+	if g.mode == SPMD {
+		fn = g.spmd(w, fn)
+	}
+	return func(c *TaskContext) error {
+		c.part = &part{g, 0}
+		defer func() { c.part = nil }()
+		return fn(c)
+	}
 }
-
-// newPanic makes an error of what recover returned.
-func newPanic(v any) *PanicError { return &PanicError{Value: v, Stack: string(debug.Stack())} }

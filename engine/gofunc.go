@@ -506,3 +506,27 @@ func addGoFunc(fn *funcValue) (*Codelet, error) {
 	goFuncs.table.Store(&table)
 	return c, nil
 }
+
+// handles lists the types of handles that p takes: "Vector[float64]".
+func (p *goParam) handles() string {
+	text := ""
+	for _, k := range []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Variable} {
+		if p.Kinds.Has(k) {
+			if text != "" {
+				text += " or "
+			}
+			text += typeText(k, p.Elem)
+		}
+	}
+	return text
+}
+
+// help says what to do about data of kind k with elements of type e for p, which has the
+// type t in Go.
+func (p *goParam) help(t reflect.Type, k iface.Kind, e iface.Elem) string {
+	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]"}[k]
+	if want == "" {
+		return fmt.Sprintf("the parameter, of type %v, takes a %s", t, p.handles())
+	}
+	return fmt.Sprintf("the parameter, of type %v, takes a %s: pass such data, or make the parameter "+want, t, p.handles(), e.GoType())
+}

@@ -348,38 +348,6 @@ func (o *goOptions) specFor(rt *Runtime, f goKernel, ops []Operand, scalars []if
 	return s, nil
 }
 
-// goScalar is an argument of Go that is no data.
-type goScalar struct {
-	iface.Scalar
-	huge bool // a uint64 above the largest int64: the Scalar has its bits
-}
-
-// scalarOf returns the scalar in v; false: it is none.
-func scalarOf(v reflect.Value) (goScalar, bool) {
-	switch v.Kind() {
-	case reflect.Bool:
-		return goScalar{iface.Bool(v.Bool()), false}, true
-	case reflect.String:
-		return goScalar{iface.Str(v.String()), false}, true
-	case reflect.Float32, reflect.Float64:
-		return goScalar{iface.Float(v.Float()), false}, true
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return goScalar{iface.Int(v.Int()), false}, true
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		u := v.Uint()
-		return goScalar{iface.Int(int64(u)), int64(u) < 0}, true
-	}
-	return goScalar{}, false
-}
-
-// fits reports whether elements of type e can hold s, up to rounding.
-func (s goScalar) fits(e iface.Elem) bool {
-	if e == iface.U64 && s.Kind() == iface.IntScalar {
-		return s.huge || s.Int() >= 0
-	}
-	return !s.huge && fitsElem(s.Scalar, e)
-}
-
 // takes reports whether there are as many arguments as f has parameters, data and scalars
 // at their places, and none that Types would let pass although it is another number.
 func (f goKernel) takes(g givenArgs) bool {
@@ -499,28 +467,4 @@ func (f goKernel) mistake(args []any, ops []Operand, scalars []iface.Scalar) err
 func isScalar(t reflect.Type) bool {
 	p, ok := paramOf(t)
 	return ok && p.Scalar != iface.NoScalar
-}
-
-// handles lists the types of handles that p takes: "Vector[float64]".
-func (p *goParam) handles() string {
-	text := ""
-	for _, k := range []iface.Kind{iface.Vector, iface.Matrix, iface.Block, iface.Variable} {
-		if p.Kinds.Has(k) {
-			if text != "" {
-				text += " or "
-			}
-			text += typeText(k, p.Elem)
-		}
-	}
-	return text
-}
-
-// help says what to do about data of kind k with elements of type e for p, which has the
-// type t in Go.
-func (p *goParam) help(t reflect.Type, k iface.Kind, e iface.Elem) string {
-	want := map[iface.Kind]string{iface.Vector: "[]%v", iface.Variable: "*%v", iface.Matrix: "engine.Mat[%v]", iface.Block: "engine.Buffer[%v]"}[k]
-	if want == "" {
-		return fmt.Sprintf("the parameter, of type %v, takes a %s", t, p.handles())
-	}
-	return fmt.Sprintf("the parameter, of type %v, takes a %s: pass such data, or make the parameter "+want, t, p.handles(), e.GoType())
 }

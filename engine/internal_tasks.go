@@ -8,6 +8,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // runInternal runs a reduction, an initialisation or a gathering; its locks are
@@ -212,157 +213,6 @@ func (h *releaser) endLight(t *task) {
 	}
 }
 
-// Copying data: a task like any other.
-
-// CopyOptions are options of the task of Job.Copy. The zero value is a plain copy.
-type CopyOptions struct {
-	TaskOptions              // Callback runs when the copy is done
-	Name        string       // in errors and traces
-	Priority    int          // see TaskSpec
-	After       []Dependency // see TaskSpec
-	Unordered   bool         // see TaskSpec
-	Origin      Origin
-}
-
-var (
-	copies      = []iface.AccessMode{iface.W, iface.R}
-	copyCodelet = &Codelet{Name: "copy", Kernel: ownKernel, Modes: copies, Pure: true, CPU: []Impl{func(c *TaskContext) error {
-		datamgr.CopyBuffer(c.Buffer(0), c.Buffer(1))
-		return nil
-	}}}
-	// copySelf copies data to itself: it has its place in the order, no more.
-	copySelf = &Codelet{Name: "copy", Kernel: ownKernel, Modes: []iface.AccessMode{iface.RW}, Pure: true, CPU: []Impl{func(*TaskContext) error { return nil }}}
-)
-
-// Copy submits a task that copies the elements of src to dst. Both must have the
-// same kind, element type and sizes; they may be parts of one datum and
-// overlap: dst gets the values that src had before. Errors are those of Submit,
-// and a *ShapeError when they differ or are void. The task fails, and dst is
-// lost, when the value of src was lost.
-//
-// Parts that overlap are copied through a temporary copy, by two tasks; the one
-// returned is the second.
-func (j *Job) Copy(dst, src *datamgr.Handle, o CopyOptions) (*Task, error) {
-	if err := checkCopy(dst, src); err != nil {
-		return nil, err
-	}
-	s := &TaskSpec{Codelet: copyCodelet, Operands: []Operand{{Handle: dst, Mode: iface.W}, {Handle: src, Mode: iface.R}},
-		Name: o.Name, Priority: o.Priority, After: o.After, Unordered: o.Unordered, Origin: o.Origin}
-	switch {
-	case dst.Same(src):
-		s.Codelet, s.Operands = copySelf, []Operand{{Handle: dst, Mode: iface.RW}}
-	case dst.Overlaps(src):
-		return j.copyThrough(s, o)
-	}
-	return j.SubmitWith(s, o.TaskOptions)
-}
-
-// copyThrough submits s, whose operands overlap, as two copies.
-func (j *Job) copyThrough(s *TaskSpec, o CopyOptions) (*Task, error) {
-	dst, src := s.Operands[0].Handle, s.Operands[1].Handle
-	switch {
-	case dst.ReadOnly():
-		return nil, &ReadOnlyError{Operand: 0, Handle: dst, Mode: iface.W}
-	case o.Repeat != nil:
-		return nil, &RepeatError{What: "overlapping data to copy: that takes two tasks"}
-	}
-	if at, ended, dead := dst.Death(); dead {
-		return nil, &DeadHandleError{Operand: 0, Handle: dst, At: at, Ended: ended}
-	}
-	d := src.Desc()
-	tmp, err := j.rt.reg.Register(&DataSpec{Kind: d.Kind, Elem: d.Elem, Dims: d.Shape(), Name: src.Name()})
-	if err != nil {
-		return nil, err
-	}
-	s.Unordered = false // the temporary copy is in order
-	first := *s
-	first.Operands = []Operand{{Handle: tmp, Mode: iface.W}, {Handle: src, Mode: iface.R, Unordered: o.Unordered}}
-	err = j.Submit(&first)
-	var t *Task
-	if err == nil {
-		s.Operands = []Operand{{Handle: dst, Mode: iface.W, Unordered: o.Unordered}, {Handle: tmp, Mode: iface.R}}
-		s.After = nil // the first waits for them
-		t, err = j.SubmitWith(s, o.TaskOptions)
-	}
-	if e := j.Unregister(tmp); err == nil {
-		err = e
-	}
-	return t, err
-}
-
-// checkCopy checks what needs no lock.
-func checkCopy(dst, src *datamgr.Handle) error {
-	for i, h := range []*datamgr.Handle{dst, src} {
-		if h == nil {
-			return &ModeError{Operand: i, Mode: copies[i], Other: -1, Message: "nothing to copy: a handle is nil"}
-		}
-	}
-	a, b := dst.Desc(), src.Desc()
-	switch {
-	case a.Kind == iface.Void || b.Kind == iface.Void:
-		return &ShapeError{Message: "void data has no elements to copy", Operands: []int{0, 1}, Details: []string{a.String(), b.String()},
-			Help: "submit a task without a kernel for its place in the order"}
-	case a.Kind != b.Kind || a.Elem != b.Elem || a.Dim != b.Dim:
-		return &ShapeError{Message: fmt.Sprintf("cannot copy %s to %s: kind, element type and sizes must be the same", describe(src), describe(dst)),
-			Operands: []int{0, 1}, Details: []string{a.String(), b.String()}}
-	}
-	return nil
-}
-
-// Duplicates: copy on write.
-
-// Duplicate returns read-only data with the value that h has after the tasks submitted so
-// far, as if it had been copied there and then. It takes no time and no memory until a
-// task writes h, or data that shares elements with it: then another task makes the copy
-// first. Errors: *UninitError when some element of h has no value, *DeadHandleError,
-// *ModeError for void data, ErrClosed. at is the place of the call, and may be left out.
-// It does not wait.
-//
-// The duplicate is whole data, whatever h is a part of: it can be partitioned, duplicated
-// and read, and outlives h. A second duplicate of h before it is written, or a duplicate
-// of a duplicate, is the same handle; it ends when it has been unregistered as often as
-// it was returned.
-func (j *Job) Duplicate(h *datamgr.Handle, at ...*Site) (*datamgr.Handle, error) {
-	if h == nil || h.Desc().Kind == iface.Void {
-		return nil, &ModeError{Handle: h, Mode: iface.R, Other: -1, Message: "there is nothing to duplicate: " + describe(h) + " has no elements"}
-	}
-	rt := j.rt
-	u, err := rt.reg.NewDuplicate(h, first(at))
-	if err != nil {
-		return nil, err
-	}
-	hd := rt.borrowReleaser()
-	defer rt.returnReleaser(hd)
-	sub := rt.reg.Lock()
-	defer sub.Unlock()
-	if err := j.open(sub); err != nil {
-		return nil, err
-	}
-	if err := rt.alive(0, h); err != nil {
-		return nil, err
-	}
-	if old := sub.Duplicated(h); old != nil {
-		return old.Handle(), nil
-	}
-	like := &task{}
-	like.setOrigin(&Origin{Site: first(at)})
-	if part := managed(h).Shared(sub); part != nil { // of a duplicate that still shares
-		rt.unshare(sub, j, part, like)
-	}
-	ops := []Operand{{Handle: h, Mode: iface.R}}
-	sub.Tidy(ops)
-	rt.closeGroups(sub, j, ops, like)
-	rt.initialise(sub, j, ops, like)
-	if _, bad := sub.Merge(ops, datamgr.MergeOptions{}); bad.Kind != datamgr.NoProblem {
-		return nil, problem(ops, bad)
-	}
-	u.Open(sub)
-	if u.Busy() { // readers before and after must see the same
-		rt.unshare(sub, j, u, like)
-	}
-	return u.Handle(), nil
-}
-
 // runDuplicate makes the copy of a duplicate.
 func (w *worker) runDuplicate(t *task) error {
 	x, ops := t.x, t.operands()
@@ -377,4 +227,67 @@ func (w *worker) runDuplicate(t *task) error {
 	x.place.Buffer(1, ops[1].Handle, &to)
 	datamgr.CopyBuffer(&to, &from)
 	return nil
+}
+
+// Tasks with a prologue or without a kernel.
+
+// runSpecial does what comes before the policy sees a task; a task without a
+// kernel runs here.
+func (h *releaser) runSpecial(t *task) {
+	rt, x := h.rt, t.x
+	if h.id == sched.Outside && rt.mayBeInKernel() {
+		// hooks do not nest, or a chain of them could exceed any stack
+		h.push(t)
+		return
+	}
+	sp := x.public.opts
+	if x.public.phase() == begun { // it is back, with the locks that it missed
+		h.runWithoutKernel(t)
+		return
+	}
+	x.public.advance(begun)
+	if h.refused(t) {
+		return
+	}
+	if sp.Prologue == nil {
+		h.runWithoutKernel(t)
+		return
+	}
+	h.hook(x.public, "prologue", sp.Prologue, func(err error) {
+		switch {
+		case err != nil:
+			h.fail(t, err)
+		case sp.nowhere:
+			h.runWithoutKernel(t)
+		default:
+			t.kind = userTask
+			h.push(t)
+		}
+	})
+}
+
+// runWithoutKernel runs a task without a kernel.
+func (h *releaser) runWithoutKernel(t *task) {
+	rt, x := h.rt, t.x
+	if (x.needLocks || t.state().Locks()) && !x.locks.Acquire(t.operands(), x.allUnordered, h.c) {
+		return // it comes back
+	}
+	if rt.hasListeners() {
+		rt.event(TaskStarted, t, h.id, nil)
+	}
+	end := func(err error) {
+		if err != nil {
+			h.fail(t, err)
+			return
+		}
+		if rt.hasListeners() {
+			rt.event(TaskDone, t, h.id, nil)
+		}
+		h.endUser(t, nil, nil)
+	}
+	if sp := x.public.opts; sp.OnStart != nil {
+		h.hook(x.public, "start hook", sp.OnStart, end)
+		return
+	}
+	end(nil)
 }

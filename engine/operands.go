@@ -3,12 +3,9 @@ package engine
 // Private memory of workers: what SCRATCH and REDUX operands of their tasks use.
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
 
-	"github.com/starpush/starpush/accel"
-	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 )
@@ -69,12 +66,6 @@ func (w *worker) preparePrivates(t *task) error {
 		}
 	}
 	return nil
-}
-
-// scratch is private memory of a worker, kept from task to task.
-type scratch struct {
-	p     unsafe.Pointer
-	bytes int64
 }
 
 // workspace returns the worker's k-th private memory, large enough for h.
@@ -160,41 +151,6 @@ func (w *worker) describeOnDevice(t *task, i int) bool {
 }
 
 // Bounded main memory: data for which there is no room is on a disk.
-
-// checkLimit checks RAM and Disk.
-func (o *Options) checkLimit() error {
-	if o.Plan != nil { // which takes no memory
-		o.RAM, o.Disk = 0, nil
-	}
-	switch {
-	case o.RAM < 0:
-		return fmt.Errorf("engine: %d bytes of main memory; the number is positive, or 0 for no limit", o.RAM)
-	case o.RAM == 0 && o.Disk == nil:
-		return nil
-	case o.RAM == 0:
-		return fmt.Errorf("engine: the disk %s is for data that main memory has no room for: say how much it has in Options.RAM", o.Disk.Name())
-	case o.Disk == nil:
-		return fmt.Errorf("engine: main memory of %s needs a disk for the rest, Options.Disk", accel.Bytes(o.RAM))
-	case o.Sequential:
-		return fmt.Errorf("engine: a Sequential runtime is the reference, and has no limit of main memory")
-	case o.Disk.Memory().Host() || slices.Contains(o.Devices, o.Disk):
-		return fmt.Errorf("engine: the device %s cannot be the disk", o.Disk.Name())
-	}
-	return nil
-}
-
-// addDisk makes the disk known, after all devices.
-func (rt *Runtime) addDisk() {
-	if rt.opt.Disk != nil {
-		rt.limited = true
-		rt.diskNode = rt.reg.AddDisk(rt.opt.Disk, cpu.New(0).Memory().Capacity())
-	}
-	rt.nodes = rt.reg.NumNodes()
-}
-
-// DiskNode returns the number of the disk among the memory nodes, the last; false: there
-// is none.
-func (rt *Runtime) DiskNode() (node int, ok bool) { return rt.diskNode, rt.limited }
 
 // placeOperands gives t, whose locks are taken, its memory, and brings what it reads.
 func (w *worker) placeOperands(t *task) error {

@@ -1,14 +1,10 @@
 package engine
 
-// How a runtime is set up.
+// Options of runtimes, jobs and accesses.
 
 import (
-	"fmt"
-	"runtime"
-
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/bus"
-	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -104,62 +100,86 @@ type Options struct {
 	PerfDir string
 }
 
-// normal checks o and fills in the defaults.
-func (o Options) normal() (Options, error) {
-	switch {
-	case o.Workers < 0 || o.Workers > MaxWorkers:
-		return o, fmt.Errorf("engine: %d workers; the number is 1 to %d, or 0 for one per CPU", o.Workers, MaxWorkers)
-	case o.Ahead > maxAhead:
-		return o, fmt.Errorf("engine: data for %d tasks ahead; the most is %d", o.Ahead, maxAhead)
-	case o.Queue < 0 || o.Queue > maxAhead:
-		return o, fmt.Errorf("engine: %d kernels behind each other; the number is 1 to %d, or 0 for %d", o.Queue, maxAhead, DefaultQueue)
-	case o.Window < 0:
-		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
+// JobOptions set up a Job. The zero value is the default.
+type JobOptions struct {
+	// DetectStuck makes waits return a *StuckError as soon as nothing can go on
+	// because of the job's own closed gates and held data: for jobs whose one
+	// goroutine waits, opens and releases. Besides that goroutine only the job's
+	// own kernels and callbacks may open its gates: while other jobs keep the
+	// runtime busy, the job is stuck when all of its tasks wait.
+	DetectStuck bool
+	// Stats counts and times tasks by codelet and worker.
+	Stats bool
+	// Deterministic makes what tasks compute independent of how they are
+	// scheduled: COMMUTE uses run in the order of their submission, and
+	// contributions to REDUX data are combined in a fixed tree over it. It is
+	// always set in a runtime with Options.Deterministic.
+	Deterministic bool
+	// MinInFlight is the number of unfinished tasks down to which Submit waits,
+	// once it waits; 0 means three quarters of MaxInFlight. Alone it does nothing.
+	MinInFlight int
+	// MaxInFlight is the number of unfinished tasks above which Submit waits
+	// for the workers; 0 means the runtime's window. A task with many accesses and
+	// explicit dependencies counts as one more for every 16 of them.
+	MaxInFlight int
+	// Bounded makes Submit, Invalidate and Gather return a *FullError where waiting would
+	// be in vain: there are MaxInFlight tasks, and all wait for what only the program can
+	// bring about, such as a gate. Otherwise the job takes more. See Job.Widen.
+	Bounded bool
+	// Weight is the job's share of the workers' time, compared with other jobs, while there
+	// are more ready tasks than workers: of two jobs with weights 1 and 3, the first gets a
+	// quarter. A worker that ends a task takes the next one from the job that has had least
+	// for its weight. A kernel of a job that has had more gives way where it calls
+	// TaskContext.GiveWay, as bodies written in the language do; other kernels run to their
+	// end. Time that a job does not use is not kept for later. 0: the job has no share of its
+	// own; all such jobs together have the weight 1. Between jobs with shares priorities mean
+	// nothing. A Sequential runtime has no shares.
+	Weight int
+	// MaxWorkers is the most workers that run tasks of the job at a time; 0: all. A job with
+	// MaxWorkers and no Weight has the weight 1.
+	MaxWorkers int
+	// Listener receives the events of the job's tasks, besides Options.Listener, until
+	// Close; a CopyListener receives all copies in the runtime, too. nil costs nothing.
+	Listener Listener
+	// OnInternal is called with the TaskSubmitted event of each task that the engine
+	// submits for the job by itself, such as reductions, and of each access of the
+	// program, in the order of submission. The submission lock is held: it must return,
+	// and call nothing of the engine. The event, which has no Time, is valid during the
+	// call; so are its operands. nil costs nothing.
+	OnInternal func(*Event)
+}
+
+// AcquireOptions say how data is acquired. The zero value is what Acquire does.
+type AcquireOptions struct {
+	Site *Site // where the program does it, for errors
+	// Node is the memory node, an index of Runtime.Nodes, on which the program gets the
+	// data. 0 is main memory. On another node the buffer's pointer is valid on that
+	// device only, for calls that the program makes to the device itself. Tasks use the
+	// rest of the node's memory. A task that would fit without the access waits until it
+	// is released, unless the task can run elsewhere; a task of a parallel codelet, which
+	// would keep its workers, fails. Data that does not fit beside other data held there
+	// is a *accel.NoMemoryError, a lost device is a *accel.LostError, and a node that
+	// does not exist is a *NoNodeError.
+	Node int
+	// OrderOnly waits for its turn and keeps others away as the mode says, and
+	// does nothing with the value: the data need not have one, none is given, and
+	// no memory is allocated and no copy made. The buffer has no memory before
+	// Access.Fetch.
+	OrderOnly bool
+	// Unordered gives the access no order with others: it waits only while
+	// something that conflicts with it runs or is held. So does an access to a
+	// handle with SetUnordered.
+	Unordered bool
+	// Partial, for mode R, allows reading data that has a value in some elements only.
+	// The other elements are undefined; InitialisedPart tells them apart.
+	Partial bool
+}
+
+// workersToBe is how many workers the options ask for.
+func (o *Options) workersToBe() int {
+	n := o.Workers
+	for _, d := range o.Devices {
+		n += d.Units()
 	}
-	if err := o.checkDevices(); err != nil {
-		return o, err
-	}
-	if err := o.checkLimit(); err != nil {
-		return o, err
-	}
-	if err := perf.Calibration(o.Calibrate).Check(); err != nil {
-		return o, fmt.Errorf("engine: %w", err)
-	}
-	if o.Workers == 0 {
-		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
-	}
-	if o.Queue == 0 {
-		o.Queue = DefaultQueue
-	}
-	if o.Ahead == 0 {
-		o.Ahead = DefaultAhead
-	}
-	if o.Window == 0 {
-		o.Window = DefaultWindow
-	}
-	if o.Policy == "" && o.NewPolicy == nil {
-		o.Policy = sched.Default
-		if len(o.Devices) > 0 {
-			o.Policy = "dmdas" // knows what transfers and kernels take
-		}
-	}
-	if o.NewPolicy == nil {
-		if _, err := sched.Parse(o.Policy); err != nil {
-			return o, fmt.Errorf("engine: %w", err)
-		}
-	}
-	if o.Policy == "" {
-		o.Policy = "user"
-	}
-	switch {
-	case o.Plan != nil:
-		o.Sequential, o.Verify, o.Poison, o.Profile, o.Calibrate = true, false, false, false, 0
-		o.Listener = profileOnly{} // makes the events from which the plan is built
-	case o.Sequential:
-		o.Workers, o.Poison = 1, true
-	}
-	if o.Verify {
-		o.Poison = false // verification has patterns of its own
-	}
-	return o, nil
+	return n
 }

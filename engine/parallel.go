@@ -6,37 +6,9 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
-
-// Parallelism says how a codelet uses several workers.
-type Parallelism uint8
-
-// The kinds of parallelism.
-const (
-	// Single codelets run on one worker.
-	Single Parallelism = iota
-	// ForkJoin codelets run on one worker, and the others that the task has run
-	// what the kernel gives to TaskContext.Fork.
-	ForkJoin
-	// SPMD codelets run on all workers of the task at the same time, each with
-	// its own TaskContext.Rank, and meet at TaskContext.Barrier. The ranks share
-	// the memory of the operands, SCRATCH apart, and divide the work by rank.
-	SPMD
-)
-
-// String returns the name of p.
-func (p Parallelism) String() string {
-	return [...]string{"single", "fork-join", "SPMD"}[min(p, 2)]
-}
-
-// part is what a kernel of a parallel task sees of the others.
-type part struct {
-	g    *gang
-	rank int
-}
 
 // Size returns the number of workers that the task has: 1 unless its codelet is
 // parallel.
@@ -81,32 +53,6 @@ var (
 	errForking = errors.New("engine: Fork was called while another Fork of the same task runs; call it from the kernel only, one after the other")
 	errGone    = errors.New("engine: Barrier: a kernel of the task has returned without coming to it")
 )
-
-// gang is the workers of one parallel task.
-type gang struct {
-	t       *task
-	size    int
-	mode    Parallelism
-	members []*worker // the leader first; guarded by the runtime's gangs.mu until complete
-	inTurn  bool      // Sequential: there are no members, and ranks run one at a time
-
-	mu struct {
-		sync.Mutex
-		round   int // calls that were given to the members
-		fn      func(rank int) error
-		running int // ranks of the call that have not returned
-		errs    []error
-		over    bool // the members can go
-
-		gone    bool   // a rank of an SPMD task has returned
-		phase   int    // barriers passed
-		arrived int    // at the next one
-		turn    int    // in turn: the rank that runs
-		away    []bool // in turn: ranks that wait at a barrier, or have returned
-		ended   []bool // in turn: ranks that have returned
-	}
-	cond *sync.Cond
-}
 
 func newGang(t *task, size int, mode Parallelism) *gang {
 	g := &gang{t: t, size: size, mode: mode}
@@ -329,16 +275,6 @@ func (g *gang) context(w *worker, c *TaskContext, r int) (*TaskContext, error) {
 // run, and leaders of gangs behind it. So every worker that may be a member comes sooner
 // or later, and leaders never wait for each other in a circle.
 
-// gangs is the queue of those that are not complete.
-type gangs struct {
-	open atomic.Int32 // length of the queue
-	mu   struct {
-		sync.Mutex
-		queue []*gang
-	}
-	cond sync.Cond // the queue, or the members of a gang, changed
-}
-
 // wants reports whether g, the first in the queue, could have w as a member.
 // gangs.mu held.
 func (g *gang) wants(w *worker) bool {
@@ -379,7 +315,7 @@ func (q *gangs) joinLocked(g *gang, w *worker, keep *lane) int {
 	return rank
 }
 
-// callLocked gives a turn to workers that wait for one (giveway.go) and that the first gang
+// callLocked gives a turn to workers that wait for one (GiveWay) and that the first gang
 // wants: they may be the only ones that may be members.
 func (q *gangs) callLocked(rt *Runtime) {
 	if !rt.lanes.on.Load() || len(q.mu.queue) == 0 {
@@ -470,7 +406,3 @@ func (w *worker) wanted() bool {
 	defer q.mu.Unlock()
 	return len(q.mu.queue) > 0 && q.mu.queue[0].wants(w)
 }
-
-// joinGang stands among a worker's light tasks: it looks for a gang that wants
-// the worker.
-var joinGang = &task{kind: joinGangMarker}

@@ -112,13 +112,6 @@ func (rt *Runtime) planned(_ datamgr.Submission, t *task, after []Dependency) {
 	rt.opt.Plan(p)
 }
 
-// allows reports whether w may run t.
-func (t *task) allows(w *worker) bool {
-	return (t.Allowed == nil || t.Allowed.Has(w.id)) && (t.kind != userTask || t.codelet.hasNoKernel() || len(t.codelet.impls(w.arch)) > 0)
-}
-
-func (c *Codelet) hasNoKernel() bool { return c.Traits != nil && c.Traits.Nowhere }
-
 // afterIDs lists the tasks in after.
 func afterIDs(after []Dependency) (ids []int64) {
 	for _, d := range after {

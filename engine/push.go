@@ -4,8 +4,6 @@ package engine
 
 import (
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
@@ -14,6 +12,17 @@ import (
 // pushOutside gives a ready task to the policy for a goroutine that is no worker. It needs
 // the submission lock, because policies rely on pushes from outside coming one at a time.
 func (rt *Runtime) pushOutside(_ datamgr.Submission, t *task) { rt.push(t, sched.Outside) }
+
+// push gives t to the policy. It takes the submission lock where h is no worker's.
+func (h *releaser) push(t *task) {
+	if h.id != sched.Outside {
+		h.rt.push(t, h.id)
+		return
+	}
+	sub := h.rt.reg.Lock()
+	h.rt.pushOutside(sub, t)
+	sub.Unlock()
+}
 
 // push gives a ready task to the policy for worker from. Goroutines that are no worker call
 // pushOutside.
@@ -56,17 +65,6 @@ func (w *worker) share() {
 	}
 }
 
-// push gives t to the policy. It takes the submission lock where h is no worker's.
-func (h *releaser) push(t *task) {
-	if h.id != sched.Outside {
-		h.rt.push(t, h.id)
-		return
-	}
-	sub := h.rt.reg.Lock()
-	h.rt.pushOutside(sub, t)
-	sub.Unlock()
-}
-
 // queue gives the policy t, a round that is ready, as if the program had submitted it
 // just now: a worker that went on with it, as with what its tasks release, would never
 // come to anything else, nor would a program that submits a task without a kernel.
@@ -77,17 +75,6 @@ func (h *releaser) queue(t *task) {
 }
 
 // Parking: workers without work sleep, and at most one looks for work.
-
-// parking holds the workers that sleep or are about to.
-type parking struct {
-	idle    atomic.Int32 // length of list
-	looking atomic.Int32 // 1: a worker looks for work, or was woken to
-	parked  atomic.Int32 // workers that sleep, or were woken and do not know yet
-	mu      struct {
-		sync.Mutex
-		list []*worker
-	}
-}
 
 // enter puts w on the list. Afterwards w looks once more for work, because a push that
 // came before w was on the list has not woken it.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/accel"
-	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -22,24 +21,6 @@ import (
 // stream does where kernels are short: on PoCL an empty task takes 40 µs with a queue of
 // two, and 3 without.
 const DefaultQueue = 1
-
-// slot is where a worker begins a kernel.
-type slot struct {
-	stream accel.Stream
-	pub    datamgr.Publisher // tells of the task in flight
-	taken  bool
-}
-
-// queuedKernel is a task whose kernel was called and has not ended.
-type queuedKernel struct {
-	t     *task
-	slot  *slot
-	impl  int
-	event accel.Event
-	start time.Duration // when it was first in the queue
-	over  chan bool     // closed when the event has happened, if it is watched
-	count *tallied
-}
 
 // addSlots makes the streams of w in addition to w.stream, which is one of them.
 func (w *worker) addSlots() error {
@@ -251,30 +232,43 @@ func (w *worker) unpublish(t *task) {
 	}
 }
 
-// tasks is how many tasks w runs.
-func (w *worker) tasks() (n int) {
-	apart := w.pub.Runs(nil)
-	for _, s := range w.slots {
-		if s.pub.Runs(nil) {
-			n++
-			apart = apart && !s.pub.Same(&w.pub)
-		}
-	}
-	if apart {
-		n++
-	}
-	return n
+// Kernels on a device that the worker waits for.
+
+// begins says that a kernel begins to run where memory is bounded.
+func (w *worker) begins() {
+	w.lookahead.kernelBegins()
+	w.rt.reg.KernelBegins(w.node)
 }
 
-// runs reports whether w runs t, or any task if that is nil.
-func (w *worker) runs(t *datamgr.Waiter) bool {
-	if w.pub.Runs(t) {
-		return true
-	}
-	for _, s := range w.slots {
-		if s.pub.Runs(t) {
-			return true
+// ends is the end of what begins began.
+func (w *worker) ends() {
+	w.lookahead.kernelEnds()
+	w.rt.reg.KernelEnds(w.node)
+}
+
+// callOnDevice calls fn, the kernel of t, on the worker's stream and waits for what it has begun.
+func (w *worker) callOnDevice(t *task, fn Impl) error {
+	w.begins()
+	defer w.ends() // also when the kernel ends the goroutine
+	if w.arch == cpuArch {
+		work := accel.Work{Name: t.codelet.Name, Flops: t.work()}
+		for i := range t.operands() {
+			d := t.operands()[i].Handle.Desc()
+			work.Bytes += d.Bytes()
 		}
+		return w.stream.Do(work, func() error {
+			if w.rt.opt.Poison {
+				w.poison(t) // here: the device may be lost, and its memory gone, at any other time
+			}
+			return callKernel(fn, &w.tc, func(err error) { w.exit(t, err) })
+		})
 	}
-	return false
+	err := callKernel(fn, &w.tc, func(err error) {
+		_ = w.stream.Sync()
+		w.exit(t, err)
+	})
+	if e := w.stream.Sync(); err == nil {
+		err = e
+	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/datamgr/invariants"
+	"github.com/starpush/starpush/engine/internal/isolate"
 )
 
 // kind is the purpose of a task. Internal tasks have no codelet.
@@ -267,4 +268,76 @@ func (t *task) clear() {
 	}
 	t.job, t.codelet, t.Allowed = nil, nil, nil
 	t.kind, t.Priority = userTask, 0
+}
+
+// giveBack gives a list of ended tasks, whose records have one size, to the
+// submitter.
+func (rt *Runtime) giveBack(first, last *task) {
+	r := &rt.freed(first).returned
+	for {
+		o := r.Load()
+		last.SetNext(o)
+		if r.CompareAndSwap(o, &first.Waiter) {
+			return
+		}
+	}
+}
+
+// setAccesses replaces the accesses of a task that runs.
+func (t *task) setAccesses(as []datamgr.Access) {
+	x := t.x
+	x.acc = append(x.acc[:0], as...)
+	x.accMoved, t.nacc = true, int32(len(as))
+}
+
+// Estimates: the work and the bytes of a task, and which workers may run it.
+
+// allows reports whether w may run t.
+func (t *task) allows(w *worker) bool {
+	return (t.Allowed == nil || t.Allowed.Has(w.id)) && (t.kind != userTask || t.codelet.hasNoKernel() || len(t.codelet.impls(w.arch)) > 0)
+}
+
+func (c *Codelet) hasNoKernel() bool { return c.Traits != nil && c.Traits.Nowhere }
+
+// moved is how many bytes of its operands t reads and writes, each element once for that.
+func (t *task) moved() (n float64) {
+	for _, op := range t.operands() {
+		if k := op.Mode.Passes(); k > 0 {
+			d := op.Handle.Desc()
+			n += float64(k) * float64(d.Bytes())
+		}
+	}
+	return n
+}
+
+// flops is what the codelet says of the work of t; 0: unknown. buf is used again
+// for its operands.
+func (t *task) flops(buf *[]iface.Desc) (n float64) {
+	defer func() {
+		if recover() != nil { // an estimate is no reason to fail
+			n = 0
+		}
+	}()
+	ops := (*buf)[:0]
+	for _, op := range t.operands() {
+		ops = append(ops, op.Handle.Desc())
+	}
+	*buf = ops
+	return t.codelet.Flops(ops, t.arguments())
+}
+
+// work is how many floating-point operations t takes; 0: not known.
+func (t *task) work() float64 {
+	if t.general && t.x.flops > 0 {
+		return t.x.flops
+	}
+	if t.codelet.Flops == nil {
+		return 0
+	}
+	var n float64
+	isolate.Call(func() {
+		var ds []iface.Desc
+		n = t.flops(&ds)
+	})
+	return n
 }

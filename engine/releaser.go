@@ -8,19 +8,10 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/sched"
 )
 
-// releaser ends tasks and pushes those that became ready. It belongs to a worker, or is
-// borrowed by a goroutine of the program; one goroutine uses it at a time.
-type releaser struct {
-	rt    *Runtime
-	c     *datamgr.Completer
-	id    int     // of the worker, or sched.Outside
-	w     *worker // nil outside
-	light []*task
-	// of dispatchSorted, to be used again
-	several []*task
-}
+// Dispatch: what was released goes to the policy, or is run here if it has no kernel.
 
 // dispatch pushes the tasks that w released, but for those without a kernel, which are
 // light.
@@ -191,6 +182,75 @@ func (h *releaser) end(t *task, f *failure) {
 	datamgr.EndUnordered(x.unordered, h.c)
 	h.c.Finish(t.accesses())
 }
+
+// Counting and recycling what has ended.
+
+// exit fails t, because its kernel, or a function called for it, ends the worker's goroutine.
+func (w *worker) exit(t *task, err error) {
+	t.extend()
+	w.running.Store(nil)
+	w.fail(t, err)
+	w.rest()
+}
+
+// rest is called when the worker finds nothing to run.
+func (w *worker) rest() {
+	w.pub.End(w.c)
+	w.c.FinishLate()
+	w.drain()
+	w.flush()
+	if n := len(w.light); n > 0 && w.light[n-1] == joinGang {
+		w.light = w.light[:n-1] // a resting worker looks for open gangs itself, and must not leave while others rely on it to look for work
+	}
+	w.tally.rest(w)
+}
+
+// flush adds what ended to the job's count.
+func (w *worker) flush() {
+	w.tally.flush(w.id)
+	if w.rt.gangs.open.Load() > 0 {
+		w.light = append(w.light, joinGang)
+	}
+	if w.ended == 0 {
+		return
+	}
+	w.job.ended.Add(w.ended)
+	w.ended = 0
+	w.rt.progress()
+}
+
+// count says that a task of j ended.
+func (w *worker) count(j *Job) {
+	if w.job != j {
+		w.flush()
+		w.job = j
+	}
+	w.ended++
+	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 || w.slow {
+		w.c.FinishLate() // callers that wait for these tasks find their data free
+		w.flush()
+	}
+}
+
+// recycle gives an ended task back, in batches.
+func (w *worker) recycle(t *task) {
+	t.clear()
+	fr := &w.freed[t.size()]
+	if fr.n == 0 {
+		fr.last = t
+	}
+	t.SetNext(waiterOf(fr.first))
+	fr.first = t
+	fr.n++
+	if fr.n >= 64 {
+		w.rt.giveBack(fr.first, fr.last)
+		fr.first, fr.last, fr.n = nil, nil, 0
+	}
+}
+
+// joinGang stands among a worker's light tasks: it looks for a gang that wants
+// the worker.
+var joinGang = &task{kind: joinGangMarker}
 
 // The end of tasks that a program keeps, and of special ones:
 //
@@ -445,4 +505,75 @@ func (h *releaser) workerName() string {
 		return ""
 	}
 	return h.w.name
+}
+
+// halfEnded says that the kernel of a task of j is over, and its end waits for others.
+func (j *Job) halfEnded() {
+	j.halves.Add(1)
+	j.rt.progress()
+}
+
+// runRelay is called when a dependency of the end of a task has ended.
+func (h *releaser) runRelay(u *task) {
+	k, f := u.x.target, u.x.lost.Load()
+	u.clear()
+	u.SetNext(nil)
+	h.rt.giveBack(u, u)
+	k.mu.Lock()
+	k.mu.ends--
+	e := k.mu.rest
+	if f != nil && e != nil && e.f == nil {
+		e.lose(f)
+	} else if f != nil && e == nil && k.mu.lost == nil {
+		k.mu.lost = f
+	}
+	if k.mu.ends > 0 || e == nil {
+		k.mu.Unlock()
+		return
+	}
+	k.mu.rest = nil
+	k.advanceLocked(released)
+	t := k.mu.t
+	k.mu.Unlock()
+	h.endTask(t, *e)
+}
+
+// Hooks: functions of the program that run at points of a task's life.
+
+// hook calls fn and then next with its error, or with nil. When fn ends the
+// goroutine, next is called while that happens.
+func (h *releaser) hook(t *Task, name string, fn Hook, next func(error)) {
+	rt := h.rt
+	away := func(on bool) {
+		if h.w != nil {
+			h.w.notIdle.Store(on)
+		}
+	}
+	away(true)
+	if h.w != nil {
+		h.w.share()
+	}
+	rt.hooks.Add(1)
+	err := callKernel(func(*TaskContext) error { return fn(t) }, nil, func(err error) {
+		rt.hooks.Add(-1)
+		away(false)
+		next(&HookError{Hook: name, Err: err})
+		h.recoverHook()
+	})
+	rt.hooks.Add(-1)
+	away(false)
+	if err != nil {
+		err = &HookError{Hook: name, Err: err}
+	}
+	next(err)
+}
+
+// recoverHook does what the goroutine, which ends because a hook ended it, would
+// have done with h.
+func (h *releaser) recoverHook() {
+	if h.id == sched.Outside {
+		h.rt.returnReleaser(h)
+		return
+	}
+	h.w.rest()
 }

@@ -5,8 +5,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-
-	"github.com/starpush/starpush/datamgr"
 )
 
 // Forever is a TaskOptions.Repeat for tasks that repeat until Task.Stop.
@@ -42,12 +40,6 @@ func (t *Task) Rounds() int64 {
 	return t.mu.rounds
 }
 
-// roundWait is a repeating task that waits for a round of another.
-type roundWait struct {
-	u    *task
-	need int64
-}
-
 // dropRound lets the round of sp go that waits for one of t.
 func (t *Task) dropRound(h *releaser, sp *taskOptions) {
 	t.mu.Lock()
@@ -59,17 +51,6 @@ func (t *Task) dropRound(h *releaser, sp *taskOptions) {
 		h.releaseSuccessors([]*task{w.u}, nil)
 		return true
 	})
-}
-
-// addRoundLocked makes u, the next round of a repeating task, wait for the round of t
-// that has the same number. t.mu is held, and t has not ended.
-func (t *Task) addRoundLocked(_ datamgr.Submission, u *task) bool {
-	need := u.special().round
-	if t.mu.passed >= need {
-		return false
-	}
-	t.mu.byRound = append(t.mu.byRound, roundWait{u, need})
-	return true
 }
 
 // endRound counts a round.
@@ -127,9 +108,6 @@ func (h *releaser) startNextRound(t *task, e taskEnd) {
 		h.resubmit(t, e)
 	})
 }
-
-// cancelled reports whether the job was cancelled since k was submitted.
-func (k *Task) cancelled() bool { return k.id <= k.job.cancelled.Load() }
 
 // drop says that t, which has run, is followed by no round because the job was cancelled.
 func (e *taskEnd) drop(t *task) {
@@ -189,26 +167,4 @@ func (t *Task) forgetSubgraph() {
 	t.mu.Lock()
 	t.mu.sub = nil
 	t.mu.Unlock()
-}
-
-// over reports whether those that wait for t have been released.
-func (t *Task) over() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.mu.phase == ended
-}
-
-// RepeatError says that a repeating task cannot have what was asked for.
-type RepeatError struct {
-	Task   *Task
-	What   string
-	remedy string
-}
-
-func (e *RepeatError) Error() string {
-	remedy := e.remedy
-	if remedy == "" {
-		remedy = "make it one that does not repeat"
-	}
-	return fmt.Sprintf("a task that repeats cannot have %s; %s", e.What, remedy)
 }

@@ -11,7 +11,6 @@ package engine
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
@@ -160,15 +159,6 @@ var lostCodelet = &Codelet{Name: "device"}
 // until they end. The program's holds may last for ever, so a task that needs their memory
 // leaves its worker and is parked here until a release. A program that waits for such a task
 // while it holds the data gets a StuckError.
-
-// memoryWaiters holds the parked tasks, by node.
-type memoryWaiters struct {
-	given atomic.Uint64 // counts releases of data on devices
-
-	// guarded by the submission lock
-	waiting map[int][]*task
-	holding map[int]int // accesses of the program, by the node that they hold memory on
-}
 
 // recordHold counts a as an access that holds memory on its device. Call it before
 // Placement.Hold: a task that fails to get memory because of that hold must find it counted.

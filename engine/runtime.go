@@ -1,85 +1,140 @@
 package engine
 
-// Runtime: workers, data, and the jobs that share them.
+// Runtime: how one is set up and ended, and what programs run on it without a job.
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/cpu"
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
 
-// Runtime runs tasks. It is made by New and ended by Close. Any number of jobs
-// may use it at once.
-type Runtime struct {
-	opt                 Options
-	began               time.Time // times are taken from here: that reads one clock, and not two
-	reg                 *datamgr.Registry
-	device              accel.Device        // main memory, and the CPU workers
-	devices             []accel.Device      // the others
-	nodeOf              []int               // of each of those
-	archs               []string            // of all workers, each once
-	promise             sched.Promise       // what the policy makes of priorities
-	ranked              atomic.Bool         // a task had a priority
-	nodes               int                 // how many memory nodes there are
-	listenerCount       atomic.Int32        // number of listeners; see countListeners
-	onlyRuntimeListener atomic.Bool         // it is the runtime's listener alone, and no profile
-	limited             bool                // main memory is bounded
-	diskNode            int                 // the node of the disk; 0: there is none
-	lost                atomic.Uint64       // nodes whose device is lost
-	prefetchers         []*prefetcher       // by node
-	ahead               sched.Ahead         // the policy, if it can tell what comes next and that is used
-	host                *sched.Set          // the CPU workers, if there are others
-	policy              sched.Policy        // of jobs without a share
-	makePolicy          func() sched.Policy // another one
-	sharer              sched.Sharer        // policy, if it keeps items for workers
-	workers             []*worker
-	standIns            atomic.Pointer[[]*worker] // see giveway.go
-	quit                atomic.Bool
+// normal checks o and fills in the defaults.
+func (o Options) normal() (Options, error) {
+	switch {
+	case o.Workers < 0 || o.Workers > MaxWorkers:
+		return o, fmt.Errorf("engine: %d workers; the number is 1 to %d, or 0 for one per CPU", o.Workers, MaxWorkers)
+	case o.Ahead > maxAhead:
+		return o, fmt.Errorf("engine: data for %d tasks ahead; the most is %d", o.Ahead, maxAhead)
+	case o.Queue < 0 || o.Queue > maxAhead:
+		return o, fmt.Errorf("engine: %d kernels behind each other; the number is 1 to %d, or 0 for %d", o.Queue, maxAhead, DefaultQueue)
+	case o.Window < 0:
+		return o, fmt.Errorf("engine: window of %d tasks; it must be positive, or 0 for %d", o.Window, DefaultWindow)
+	}
+	if err := o.checkDevices(); err != nil {
+		return o, err
+	}
+	if err := o.checkLimit(); err != nil {
+		return o, err
+	}
+	if err := perf.Calibration(o.Calibrate).Check(); err != nil {
+		return o, fmt.Errorf("engine: %w", err)
+	}
+	if o.Workers == 0 {
+		o.Workers = min(runtime.GOMAXPROCS(0), MaxWorkers)
+	}
+	if o.Queue == 0 {
+		o.Queue = DefaultQueue
+	}
+	if o.Ahead == 0 {
+		o.Ahead = DefaultAhead
+	}
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	if o.Policy == "" && o.NewPolicy == nil {
+		o.Policy = sched.Default
+		if len(o.Devices) > 0 {
+			o.Policy = "dmdas" // knows what transfers and kernels take
+		}
+	}
+	if o.NewPolicy == nil {
+		if _, err := sched.Parse(o.Policy); err != nil {
+			return o, fmt.Errorf("engine: %w", err)
+		}
+	}
+	if o.Policy == "" {
+		o.Policy = "user"
+	}
+	switch {
+	case o.Plan != nil:
+		o.Sequential, o.Verify, o.Poison, o.Profile, o.Calibrate = true, false, false, false, 0
+		o.Listener = profileOnly{} // makes the events from which the plan is built
+	case o.Sequential:
+		o.Workers, o.Poison = 1, true
+	}
+	if o.Verify {
+		o.Poison = false // verification has patterns of its own
+	}
+	return o, nil
+}
 
-	_ [64]byte // what each submission writes lies apart from what workers read
-	// guarded by the submission lock
-	free          [2]freeTasks // by size
-	slab          []task
-	wideSlab      []wideTask
-	jobs          map[*Job]struct{}
-	held          []*Access
-	memoryWaiters memoryWaiters
-	calls         int // callbacks of AcquireFunc that run
-	callsWaiting  int // of those, how many wait for tasks or data
-	closed        bool
-	sets          map[string]*sched.Set // worker sets of tasks, by their text
-	expected      []float64             // of PlannedTask
-	copies        atomic.Pointer[[]CopyListener]
-	choices       atomic.Pointer[[]ChoiceListener]
-	verify        *verifier // nil: kernels are not checked
-	profile       *profiler // nil: no times are taken
+// checkDevices checks the devices of o.
+func (o *Options) checkDevices() error {
+	n := 0
+	most := maxNodes - 1
+	if o.Disk != nil {
+		most--
+	}
+	if len(o.Devices) > most {
+		return fmt.Errorf("engine: %d devices; there can be %d", len(o.Devices), most)
+	}
+	names := map[string]bool{}
+	if o.Disk != nil {
+		names[o.Disk.Name()] = true
+	}
+	for i, d := range o.Devices {
+		switch {
+		case d == nil:
+			return fmt.Errorf("engine: device %d of Options.Devices is nil", i)
+		case names[d.Name()]: // an error says by its name which one is lost
+			return fmt.Errorf("engine: two devices are called %s; give each a name of its own", d.Name())
+		case o.Sequential && o.Plan == nil:
+			return fmt.Errorf("engine: a Sequential runtime runs everything on its submitter, and cannot have the device %s", d.Name())
+		case d.Units() <= 0 || d.Units() > MaxWorkers-n:
+			return fmt.Errorf("engine: the device %s has %d units; there can be %d workers", d.Name(), d.Units(), MaxWorkers)
+		}
+		n += d.Units()
+		names[d.Name()] = true
+	}
+	return nil
+}
 
-	_             [64]byte
-	parking       parking
-	gangs         gangs
-	lanes         lanes
-	waiting       waiting
-	_             [64]byte
-	group         sync.WaitGroup
-	releasers     sync.Pool
-	busyReleasers atomic.Int32
-	hooks         atomic.Int32 // functions of the program that run outside of kernels
-	hungry        atomic.Int32 // workers whose lookahead is hungry
-	drainLock     sync.Mutex
-	draining      atomic.Int32
-	closing       sync.Once
-	closeErr      error
-	models        models
+// maxNodes bounds the number of memory nodes: sets of them are words.
+const maxNodes = 64
+
+// checkLimit checks RAM and Disk.
+func (o *Options) checkLimit() error {
+	if o.Plan != nil { // which takes no memory
+		o.RAM, o.Disk = 0, nil
+	}
+	switch {
+	case o.RAM < 0:
+		return fmt.Errorf("engine: %d bytes of main memory; the number is positive, or 0 for no limit", o.RAM)
+	case o.RAM == 0 && o.Disk == nil:
+		return nil
+	case o.RAM == 0:
+		return fmt.Errorf("engine: the disk %s is for data that main memory has no room for: say how much it has in Options.RAM", o.Disk.Name())
+	case o.Disk == nil:
+		return fmt.Errorf("engine: main memory of %s needs a disk for the rest, Options.Disk", accel.Bytes(o.RAM))
+	case o.Sequential:
+		return fmt.Errorf("engine: a Sequential runtime is the reference, and has no limit of main memory")
+	case o.Disk.Memory().Host() || slices.Contains(o.Devices, o.Disk):
+		return fmt.Errorf("engine: the device %s cannot be the disk", o.Disk.Name())
+	}
+	return nil
 }
 
 // New starts a runtime. It returns an error when an option makes no sense.
@@ -140,28 +195,92 @@ func New(o Options) (*Runtime, error) {
 	return rt, nil
 }
 
-// Workers returns the number of workers; 1 in a Sequential runtime, whose
-// worker is the goroutine that submits.
-func (rt *Runtime) Workers() int { return len(rt.workers) }
-
-// Policy returns the name of the scheduling policy.
-func (rt *Runtime) Policy() string { return rt.opt.Policy }
-
-// Sequential reports whether tasks run inside their Submit.
-func (rt *Runtime) Sequential() bool { return rt.opt.Sequential }
-
-// Began returns the time at which the runtime was made: the times of TaskProfile count
-// from there.
-func (rt *Runtime) Began() time.Time { return rt.began }
-
-// Closed reports whether Close was called, or New did not make rt.
-func (rt *Runtime) Closed() bool {
-	if rt.reg == nil {
-		return true
+// addDevices makes the memories of the devices known.
+func (rt *Runtime) addDevices() {
+	rt.reg.OnLoss(rt.lostNode)
+	rt.archs = []string{cpuArch}
+	for _, d := range rt.opt.Devices {
+		rt.devices = append(rt.devices, d)
+		if !slices.Contains(rt.archs, d.Arch()) {
+			rt.archs = append(rt.archs, d.Arch())
+		}
+		rt.nodeOf = append(rt.nodeOf, rt.reg.AddNode(d))
 	}
-	sub := rt.reg.Lock()
-	defer sub.Unlock()
-	return rt.closed
+	rt.addDisk()
+	rt.setWays()
+}
+
+// addDeviceWorkers makes the workers of the devices.
+func (rt *Runtime) addDeviceWorkers() error {
+	if rt.devices == nil {
+		return nil
+	}
+	var cpus []int
+	for w := range rt.workers {
+		cpus = append(cpus, w)
+	}
+	rt.host = sched.NewSet(cpus...)
+	named := map[string]int{}
+	for k, d := range rt.devices {
+		for range d.Units() {
+			sub := rt.reg.Lock()
+			w := newWorker(sub, rt, d, named[d.Name()], rt.nodeOf[k])
+			sub.Unlock()
+			w.lookahead = newLookahead(w)
+			rt.workers = append(rt.workers, w)
+			named[d.Name()]++
+			var err error
+			if err = w.addSlots(); err != nil {
+				_ = rt.closeNodes()
+				return fmt.Errorf("engine: the device %s: %w", d.Name(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// addDisk makes the disk known, after all devices.
+func (rt *Runtime) addDisk() {
+	if rt.opt.Disk != nil {
+		rt.limited = true
+		rt.diskNode = rt.reg.AddDisk(rt.opt.Disk, cpu.New(0).Memory().Capacity())
+	}
+	rt.nodes = rt.reg.NumNodes()
+}
+
+// setWays tells the data what copies between nodes cost.
+func (rt *Runtime) setWays() {
+	t := rt.opt.Bus
+	if t == nil {
+		return
+	}
+	nodes := rt.Nodes()
+	for from, a := range nodes {
+		for to, b := range nodes {
+			if l, ok := t.Link(a.Name, b.Name); ok {
+				w := datamgr.Way{Latency: l.Latency.Seconds()}
+				if l.Bandwidth > 0 {
+					w.PerByte = 1 / l.Bandwidth
+				}
+				rt.reg.SetWay(from, to, w)
+			}
+		}
+	}
+}
+
+// closeNodes brings data back to main memory and frees the memory of devices. All workers
+// have ended. Data of the program that could not be saved is an error.
+func (rt *Runtime) closeNodes() error {
+	for _, w := range rt.workers {
+		for _, s := range w.slots {
+			_ = s.stream.Close() // what failed on it has failed its task
+		}
+	}
+	bytes, err := rt.reg.CloseNodes()
+	if bytes > 0 {
+		return fmt.Errorf("engine: %s of data that was on devices only could not be saved: %w", accel.Bytes(bytes), err)
+	}
+	return nil
 }
 
 // Close waits for all tasks and callbacks, stops the workers and frees all data
@@ -252,60 +371,9 @@ func (rt *Runtime) finish() error {
 	}
 }
 
-// progress tells those who wait that something changed.
-func (rt *Runtime) progress() {
-	if rt.waiting.n.Load() > 0 {
-		rt.waiting.notify()
-	}
-}
-
-// The reference: without workers, tasks run on the goroutine that made them
-// ready, inside its Submit, Open or Release. A task that waits for a gate or
-// for held data is put off until then.
-
-// drain runs ready tasks. In a kernel it does nothing: the caller of the kernel runs the
-// tasks that it submitted.
-func (rt *Runtime) drain() {
-	if rt.mayBeInKernel() {
-		return
-	}
-	rt.drainLock.Lock()
-	rt.draining.Add(1)
-	defer func() {
-		rt.draining.Add(-1)
-		rt.drainLock.Unlock()
-		rt.progress()
-	}()
-	rt.runReady()
-}
-
-// runReady runs what is ready and what that makes ready, also when a kernel ends
-// the goroutine: the program's goroutine may not come again.
-func (rt *Runtime) runReady() {
-	done := false
-	defer func() {
-		if !done {
-			rt.runReady()
-		}
-	}()
-	w := rt.workers[0]
-	for {
-		it := rt.policy.Pop(0)
-		if it == nil {
-			w.rest()
-			if rt.policy.Empty() {
-				done = true
-				return
-			}
-			continue
-		}
-		if rt.opt.Plan != nil {
-			w.skip(itemTask(it))
-			continue
-		}
-		w.run(itemTask(it))
-	}
-}
+// DiskNode returns the number of the disk among the memory nodes, the last; false: there
+// is none.
+func (rt *Runtime) DiskNode() (node int, ok bool) { return rt.diskNode, rt.limited }
 
 // Running a function once on each worker.
 
@@ -384,3 +452,109 @@ func (rt *Runtime) OnEachWorker(ctx context.Context, workers []int, fn func(Work
 	}
 	return errors.Join(append(errs, j.Close())...)
 }
+
+// Main memory that devices copy from and to by themselves.
+
+// AllocPinned returns main memory for data of the program (DataSpec.Home): from the first
+// device that is an accel.Pinner, where copies need not be staged, else from the Go heap,
+// aligned all the same. It is zero. free returns the memory. Call it when no data has the
+// memory as its home any more, and before the device is closed; the memory must not be
+// used afterwards. A second call of free does nothing.
+func (rt *Runtime) AllocPinned(bytes int64) (p unsafe.Pointer, free func() error, err error) {
+	if bytes < 0 {
+		return nil, nil, fmt.Errorf("engine: AllocPinned of %d bytes", bytes)
+	}
+	if rt.Closed() {
+		return nil, nil, ErrClosed
+	}
+	for _, d := range rt.devices {
+		d, ok := d.(accel.Pinner)
+		if !ok {
+			continue
+		}
+		p, err := d.AllocPinned(bytes)
+		if err != nil {
+			return nil, nil, fmt.Errorf("engine: %s: %w", d.Name(), err)
+		}
+		clear(unsafe.Slice((*byte)(p), bytes))
+		return p, sync.OnceValue(func() error { return d.FreePinned(p) }), nil
+	}
+	heap := accel.NewHeap("pinned", bytes) // whose Free leaves the rest to the collector
+	p, err = heap.Alloc(bytes)
+	return p, func() error { return nil }, err
+}
+
+// Running a codelet without a task.
+
+// Call runs an implementation of c on the caller's goroutine, on buffers instead of data:
+// no task, no order, no statistics. It is for codelets that serve as functions of a
+// reduction. In the implementation Worker is always 0, and the operands have no handles.
+// A panic of the implementation is a *PanicError.
+func (c *Codelet) Call(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar) error {
+	return c.call(ctx, bufs, args, nil)
+}
+
+// Call is c.Call, watched when the runtime has Options.Verify: an implementation
+// that breaks the modes of the codelet is a *VerifyError, whose breaches have no
+// handles.
+func (rt *Runtime) Call(ctx context.Context, c *Codelet, bufs []*iface.Buffer, args []iface.Scalar) error {
+	return c.call(ctx, bufs, args, rt.verify)
+}
+
+func (c *Codelet) call(ctx context.Context, bufs []*iface.Buffer, args []iface.Scalar, v *verifier) error {
+	if c.bad != nil {
+		return c.bad
+	}
+	if len(c.CPU) == 0 {
+		return &NoImplementationError{Codelet: c}
+	}
+	if c.Modes != nil && len(c.Modes) != len(bufs) {
+		return fmt.Errorf("engine: %s takes %d operands, and %d buffers are given", c.Name, len(c.Modes), len(bufs))
+	}
+	if c.Types != nil {
+		if i := slices.Index(bufs, nil); i >= 0 {
+			return fmt.Errorf("engine: %s is given no buffer as operand %d", c.Name, i)
+		}
+		if err := c.checkBuffers(bufs, args); err != nil {
+			return err
+		}
+	}
+	d := directs.Get().(*direct)
+	d.job.mu.old = &generation{ctx: ctx}
+	d.job.now.Store(d.job.mu.old)
+	d.ops, d.tc.bufs, d.tc.set = d.ops[:0], d.tc.bufs[:0], d.tc.set[:0]
+	for i, b := range bufs {
+		m := iface.RW
+		if c.Modes != nil {
+			m = c.Modes[i]
+		}
+		d.ops = append(d.ops, Operand{Mode: m})
+		d.tc.bufs, d.tc.set = append(d.tc.bufs, *b), append(d.tc.set, true)
+	}
+	d.t.codelet = c
+	d.t.setArgs(args)
+	d.t.setOperands(d.ops)
+	fn := c.CPU[0]
+	if v != nil {
+		fn = v.verified(fn)
+	}
+	err := callKernel(fn, &d.tc, nil)
+	directs.Put(d) // not when the implementation has ended the goroutine
+	return err
+}
+
+// direct is what a call without a task needs. It is used again: the functions of
+// a deterministic reduction are called once for each contribution.
+type direct struct {
+	job Job
+	t   task
+	w   worker
+	tc  TaskContext
+	ops []Operand
+}
+
+var directs = sync.Pool{New: func() any {
+	d := &direct{}
+	d.t.job, d.tc.t, d.tc.w = &d.job, &d.t, &d.w
+	return d
+}}

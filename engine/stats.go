@@ -219,33 +219,6 @@ func (a *tally) add(k *tallied, worker int) {
 	k.tasks, k.time, k.flops, k.bytes = 0, 0, 0, 0
 }
 
-// moved is how many bytes of its operands t reads and writes, each element once for that.
-func (t *task) moved() (n float64) {
-	for _, op := range t.operands() {
-		if k := op.Mode.Passes(); k > 0 {
-			d := op.Handle.Desc()
-			n += float64(k) * float64(d.Bytes())
-		}
-	}
-	return n
-}
-
-// flops is what the codelet says of the work of t; 0: unknown. buf is used again
-// for its operands.
-func (t *task) flops(buf *[]iface.Desc) (n float64) {
-	defer func() {
-		if recover() != nil { // an estimate is no reason to fail
-			n = 0
-		}
-	}()
-	ops := (*buf)[:0]
-	for _, op := range t.operands() {
-		ops = append(ops, op.Handle.Desc())
-	}
-	*buf = ops
-	return t.codelet.Flops(ops, t.arguments())
-}
-
 // Stats returns the counts of the job. Bytes are those of the whole runtime.
 func (j *Job) Stats() Stats {
 	rt := j.rt
@@ -341,25 +314,4 @@ func (rt *Runtime) nodeStats() []NodeStat {
 		all = append(all, flow(NodeStat{Name: m.Name(), PeakBytes: m.Peak()}, rt.diskNode))
 	}
 	return all
-}
-
-// buses returns what was copied from one node to another, or within one.
-func (rt *Runtime) buses() (all []BusProfile) {
-	var names []string
-	for _, t := range rt.reg.Traffic() {
-		if names == nil {
-			for _, n := range rt.Nodes() {
-				names = append(names, n.Name)
-			}
-		}
-		all = append(all, BusProfile{From: names[t.From], To: names[t.To], Copies: t.Copies, Bytes: t.Bytes, Time: t.Time})
-	}
-	return all
-}
-
-// NodeInfo describes a memory node.
-type NodeInfo struct {
-	Name      string // "ram"
-	Capacity  int64  // bytes
-	Allocated int64  // bytes allocated for data, host memory not counted
 }

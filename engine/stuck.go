@@ -1,6 +1,7 @@
 package engine
 
-// Finding out that a job is stuck while others keep the runtime busy.
+// Waits that never end: finding out that a job is stuck while others keep the runtime busy, and
+// that tasks would wait for each other.
 
 import (
 	"slices"
@@ -25,12 +26,6 @@ type stall struct {
 type jobState struct {
 	live, ended, halves int64
 	lists, holds        int
-}
-
-// halfEnded says that the kernel of a task of j is over, and its end waits for others.
-func (j *Job) halfEnded() {
-	j.halves.Add(1)
-	j.rt.progress()
 }
 
 // stallTime is how long a state has to last before it is looked at.
@@ -106,6 +101,134 @@ func (j *Job) allBlocked(sub datamgr.Submission, any bool) bool {
 // counted reports whether t is one of those that Job.live counts.
 func (t *task) counted() bool { return t.kind != acquireTask && t.kind != relayTask }
 
+// blocked calls fn for every task that waits, however indirectly, for closed gates and
+// held data: those of j, or of every job when j is nil. quiet says that nothing runs;
+// otherwise tasks whose end alone waits are left out, as their kernels may be running.
+// The graph cannot change meanwhile: a dependency that waits itself keeps waiting.
+func (rt *Runtime) blocked(sub datamgr.Submission, j *Job, quiet bool, fn func(*task)) {
+	seen, walk := map[*task]bool{}, datamgr.Walk{}
+	var work []*task
+	visit := func(w *datamgr.Waiter) {
+		if t := taskOf(w); !seen[t] {
+			seen[t] = true
+			work = append(work, t)
+		}
+	}
+	for o := range rt.jobs {
+		if j != nil && o != j {
+			continue
+		}
+		for _, l := range o.lists {
+			for _, t := range l.waiting {
+				visit(&t.Waiter)
+			}
+		}
+	}
+	for _, a := range rt.held {
+		if j == nil || a.job == j {
+			a.behind(sub, walk, visit)
+		}
+	}
+	for len(work) > 0 {
+		t := work[len(work)-1]
+		work = work[:len(work)-1]
+		fn(t)
+		walk.Successors(sub, t.accesses(), visit)
+		if t.kind == duplicateTask {
+			t.x.dup.Waiters(visit)
+		}
+		if t.kind == relayTask && (quiet || t.x.target.onlyEnds()) {
+			if r := t.x.target.record(); r != nil { // else it is prepared only
+				visit(&r.Waiter)
+			}
+		}
+		if t.general && t.x.public != nil {
+			for _, s := range t.x.public.waiters() {
+				visit(&s.Waiter)
+			}
+			if sp := t.x.public.opts; sp != nil && sp.parent != nil && sp.parent.t != nil && (quiet || sp.parent.over) {
+				visit(&sp.parent.t.Waiter)
+			}
+		}
+	}
+}
+
+// stuck returns an error when a task that is needed can never run, because of
+// what j itself has closed or holds; see blocked.
+func (j *Job) stuck(sub datamgr.Submission, needs func(*task) bool, quiet bool) *StuckError {
+	found := false
+	j.rt.blocked(sub, j, quiet, func(t *task) { found = found || needs(t) })
+	if !found {
+		return nil
+	}
+	return &StuckError{Tasks: j.directly(sub)}
+}
+
+// Blocked lists the tasks that wait directly for what only the program can bring
+// about: closed gates, held data, tags, prepared tasks, places of a sequence.
+func (j *Job) Blocked() []StuckTask {
+	sub := j.rt.reg.Lock()
+	defer sub.Unlock()
+	return j.directly(sub)
+}
+
+// directly lists the program's tasks that wait for closed gates and held data of
+// j without another such task between, in task order.
+func (j *Job) directly(sub datamgr.Submission) []StuckTask {
+	var out []StuckTask
+	seen := map[*task]bool{}
+	add := func(t *task, l *waitlist, a *Access) {
+		ends := t.kind == relayTask
+		if ends {
+			t = t.x.target.record()
+		}
+		if t == nil || !t.kind.ofProgram() || seen[t] {
+			return // nil: it is prepared only
+		}
+		seen[t] = true
+		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.submittedAt(), Ended: ends}
+		if l != nil {
+			l.describe(sub, &s)
+		}
+		if a != nil {
+			s.Held, s.HeldAt = a.h, a.opt.Site
+		}
+		out = append(out, s)
+	}
+	for _, l := range j.lists {
+		for _, t := range l.waiting {
+			add(t, l, nil)
+		}
+	}
+	for _, a := range j.rt.held {
+		if a.job != j {
+			continue
+		}
+		first := true
+		a.behind(sub, datamgr.Walk{}, func(w *datamgr.Waiter) {
+			if t := taskOf(w); first && t.kind.ofProgram() {
+				first = false
+				add(t, nil, a)
+			}
+		})
+	}
+	slices.SortFunc(out, func(a, b StuckTask) int { return int(a.ID - b.ID) })
+	return withoutIndirect(out)
+}
+
+// behind calls fn for the tasks that wait because a is held, unless walk has come to
+// them. Nothing runs meanwhile.
+func (a *Access) behind(sub datamgr.Submission, walk datamgr.Walk, fn func(*datamgr.Waiter)) {
+	walk.Successors(sub, a.t.accesses(), fn)
+	if n := a.opt.Node; n > 0 {
+		for _, t := range a.job.rt.memoryWaiters.waiting[n] {
+			fn(&t.Waiter)
+		}
+	}
+	a.t.x.locks.Queued(fn)
+	a.hold.Queued(fn)
+}
+
 // Circles: tasks that would wait for each other for ever. The order of data goes from
 // what was submitted first to what came later, and so does what a task names in After;
 // but the end of a task can wait for one submitted later (end dependencies), the last
@@ -166,6 +289,45 @@ func (t *Task) behind(_ datamgr.Submission, fn func(*task)) {
 	if t.opts != nil && t.opts.parent != nil && t.opts.parent.t != nil {
 		fn(t.opts.parent.t)
 	}
+}
+
+// cycle looks for a chain of tasks from t, by what waits explicitly for it, to
+// one of deps.
+func (t *Task) cycle(_ datamgr.Submission, deps []Dependency) *CycleError {
+	from := map[*Task]*Task{t: nil}
+	work := []*Task{t}
+	for len(work) > 0 {
+		k := work[0]
+		work = work[1:]
+		if slices.Contains(deps, Dependency(k)) {
+			c := &CycleError{}
+			for ; k != nil; k = from[k] {
+				c.Tasks = append(c.Tasks, k)
+			}
+			return c
+		}
+		follow := func(next *Task) {
+			if _, seen := from[next]; next != nil && !seen {
+				from[next] = k
+				work = append(work, next)
+			}
+		}
+		us := k.waiters()
+		if k.opts != nil {
+			us = append(us, k.opts.list.waiting...)
+			for _, next := range k.opts.named {
+				follow(next)
+			}
+		}
+		for _, u := range us {
+			if u.kind == relayTask {
+				follow(u.x.target)
+			} else {
+				follow(u.x.public)
+			}
+		}
+	}
+	return nil
 }
 
 // closes returns the way from tasks that wait, us, to one that a task with the

@@ -10,55 +10,6 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Subgraph is the tasks that a task's kernel submits as parts of that task. They
-// run after the kernel has returned, and the task has not ended before they
-// have: until then its operands are its own. Read one after the other, the
-// kernel comes first, then the tasks of its sub-graph in the order of their
-// submission, each with its own sub-graph behind it, and then whatever was
-// submitted after the task.
-//
-// A task of the sub-graph uses what its owner uses, or parts of that: each
-// operand lies within one operand of the owner that is R, W or RW there, and
-// writes only if the owner does. Besides the order that their operands give,
-// they can wait for tasks of the same sub-graph, for gates and for tags. When the
-// owner's kernel fails they are cancelled; when one of them fails, those that
-// need its outputs are cancelled as always, and the owner counts as failed for
-// those that wait for it explicitly.
-//
-// The methods are safe for concurrent use. They may be called until the task has
-// ended: by its kernel, and by kernels and hooks of the sub-graph's tasks.
-type Subgraph struct {
-	owner *Task
-
-	// guarded by the submission lock
-	t      *task // the owner's record; nil when it has ended
-	over   bool  // the owner's kernel has returned
-	live   int   // tasks that have not ended
-	held   []*task
-	uses   map[*datamgr.Handle]*subUse
-	views  []*datamgr.View
-	rest   *taskEnd // of the owner, while tasks are left
-	lost   *failure
-	lostBy int64
-}
-
-// subUse is what was submitted last that uses a handle, in a sub-graph.
-type subUse struct {
-	h       *datamgr.Handle
-	near    []*subUse // handles that share elements with h, h among them
-	writer  *Task
-	readers []*Task
-}
-
-// SubgraphError says that a task cannot be part of a sub-graph.
-type SubgraphError struct {
-	Operand int // at fault; -1: none
-	Handle  *datamgr.Handle
-	Message string
-}
-
-func (e *SubgraphError) Error() string { return e.Message }
-
 // Subgraph returns the sub-graph of the task. For a task submitted without a handle
 // (Submit) it returns a *SubgraphError; use SubmitTask or SubmitWith.
 func (c *TaskContext) Subgraph() (*Subgraph, error) {

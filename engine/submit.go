@@ -13,59 +13,12 @@ package engine
 // Job.Go, Task.Submit, sub-graphs and the rounds of repeating tasks all come through insert.
 
 import (
-	"unsafe"
+	"fmt"
+	"slices"
 
 	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine/sched"
 )
-
-// TaskSpec describes one task. Submit copies what it needs, so a caller may use
-// one TaskSpec and its slices over and over. Only Codelet is needed.
-type TaskSpec struct {
-	Codelet  *Codelet
-	Operands []Operand      // data, in the order in which kernels number it
-	Args     []iface.Scalar // plain values, likewise
-	// Priority, higher, makes the task run earlier and get a lock (COMMUTE, accesses without
-	// order) earlier, as far as the policy promises that, see sched.Promise.
-	Priority int
-	Name     string  // in errors and traces; "" for none
-	Color    int     // in traces; 0: the codelet's
-	Flops    float64 // estimate of the work; 0: the codelet's
-	Workers  []int   // workers that may run it; nil: all
-	// After lists tasks, gates and tags that the task waits for, besides the order
-	// that its operands give. When such a task failed or was cancelled, this
-	// one is cancelled. A tag that was removed is a *TagError.
-	After []Dependency
-	// Unordered gives the task no order with other tasks through its operands, as
-	// Operand.Unordered does for one of them; it still excludes those that conflict
-	// with it.
-	Unordered bool
-	Origin    Origin // where the program does it, for errors and traces
-
-	closure unsafe.Pointer // of a codelet that the functions of Job.Go share: which of them
-}
-
-// Dependency is an explicit dependency of a task: a *Task, a *Gate or a *Tag.
-type Dependency interface {
-	// addSuccessor makes t wait; false: there is nothing to wait for.
-	addSuccessor(sub datamgr.Submission, t *task) bool
-}
-
-// Call is one call that was on the program's stack when a task was submitted.
-// It is immutable and shared.
-type Call struct {
-	Parent *Call  // the call around it; nil: none
-	Site   *Site  // of the call
-	Text   string // as written: "cholesky(t, nt)"
-}
-
-// Origin says where a task was submitted. It is plain data, stored in the task.
-type Origin struct {
-	Site *Site    // nil: not known
-	Call *Call    // innermost call; nil at top level
-	Vars [2]int64 // values of Site.VarNames, such as loop variables
-}
 
 // Submit submits a task and forgets it: its record is used again when it has
 // ended. It waits only while the job's window is full (see Options.Window and
@@ -259,4 +212,183 @@ func (j *Job) submitSpecial(s *TaskSpec, keep *Task) error {
 	}
 	rt.returnReleaser(h)
 	return nil
+}
+
+// Prepared tasks: named before they are submitted, so that others can wait for
+// them already.
+
+// NewTask prepares a task without submitting it: it has no place in the order of data
+// yet, but other tasks can wait for it explicitly. It copies s, which may be nil for a
+// task that only waits. Mistakes in it are errors of Submit.
+func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
+	if s == nil {
+		s = &TaskSpec{}
+	}
+	sp := &taskOptions{TaskOptions: o, spec: s.clone()}
+	t := j.newKept(sp)
+	sp.list = waitlist{job: j, task: t}
+	sub := j.rt.reg.Lock()
+	sp.name(sub, t, sp.spec.After)
+	sub.Unlock()
+	return t
+}
+
+// DependOn makes t, which is prepared, wait for more tasks, gates and tags.
+// Errors, after which nothing was added: *SubmittedError, *CycleError, *TagError for a
+// tag that was removed, and those of dependencies that are nil or another runtime's.
+func (t *Task) DependOn(deps ...Dependency) error {
+	rt := t.job.rt
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
+	if t.phase() != prepared {
+		return &SubmittedError{Task: t}
+	}
+	if err := rt.checkAfter(sub, deps); err != nil {
+		return err
+	}
+	if c := t.cycle(sub, deps); c != nil {
+		return c
+	}
+	t.opts.spec.After = append(t.opts.spec.After, deps...)
+	t.opts.name(sub, t, deps)
+	return nil
+}
+
+// Submit submits a prepared task. Errors, after which it is still prepared, are
+// those of Job.Submit, *SubmittedError, and *CycleError when a task that waits for this
+// one, however indirectly, comes first in the order of its data.
+func (t *Task) Submit() error {
+	rt := t.job.rt
+	sub := rt.reg.Lock()
+	ok := t.phase() == prepared
+	if ok {
+		t.advance(submitting)
+	}
+	sub.Unlock()
+	if !ok {
+		return &SubmittedError{Task: t}
+	}
+	err := t.job.submitSpecial(&t.opts.spec, t)
+	if err != nil {
+		sub = rt.reg.Lock()
+		t.advance(prepared)
+		sub.Unlock()
+	}
+	return err
+}
+
+// name tells prepared tasks that t, which is prepared too, will wait for them.
+func (sp *taskOptions) name(_ datamgr.Submission, t *Task, deps []Dependency) {
+	for _, d := range deps {
+		if k, ok := d.(*Task); ok && k != nil && k.opts != nil && k.job.rt == t.job.rt {
+			k.opts.named = append(k.opts.named, t)
+		}
+	}
+}
+
+// moveWaiting is called at the submission of t: tasks that waited for it on a list now
+// wait for its end.
+func (t *Task) moveWaiting(sub datamgr.Submission) {
+	sp := t.opts
+	if !sp.wasPrepared() {
+		return
+	}
+	sp.named = nil
+	waiting := sp.list.waiting
+	sp.list.waiting = nil
+	t.job.forget(sub, &sp.list)
+	for _, u := range waiting {
+		t.enqueue(sub, u)
+	}
+}
+
+// enqueue is addSuccessor for u, which waited for t to be submitted.
+func (t *Task) enqueue(sub datamgr.Submission, u *task) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := u.special(); t.opts.Repeat != nil && s != nil && s.Repeat != nil {
+		t.addRoundLocked(sub, u) // no round has ended
+		return
+	}
+	t.mu.successors = append(t.mu.successors, u)
+}
+
+// End dependencies: the end of a task waits for more than its kernel.
+
+// AddEndDependency makes the end of t wait for tasks, gates and tags: t's kernel runs
+// and its data is released as always, but what waits for t itself (After, Wait,
+// its epilogue and callback) goes on only when they, too, have ended. It may be
+// called until t has ended, in t's own kernel above all. When one of them failed
+// or was cancelled, t counts as failed for those that wait for it; when its job is
+// cancelled while it waits for one of them, t counts as cancelled, and its data is valid.
+//
+// Errors, after which nothing was added: *EndedError, *RepeatError, *TagError for a tag
+// that was removed, and *CycleError when one of them waits for t, explicitly or by data,
+// however indirectly.
+func (t *Task) AddEndDependency(deps ...Dependency) error {
+	rt := t.job.rt
+	h := rt.borrowReleaser()
+	defer rt.returnReleaser(h)
+	sub := rt.reg.Lock()
+	defer sub.Unlock()
+	if t.opts != nil && t.opts.Repeat != nil {
+		return &RepeatError{Task: t, What: "end dependencies"}
+	}
+	if slices.Contains(deps, nil) {
+		return fmt.Errorf("engine: an end dependency of task %d is nil", t.id)
+	}
+	if t.opts != nil && t.opts.parent != nil {
+		for _, d := range deps {
+			if err := t.opts.parent.mayWait(d); err != nil {
+				return err
+			}
+		}
+	}
+	if err := rt.checkAfter(sub, deps); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	if t.mu.phase >= ending {
+		t.mu.Unlock()
+		return &EndedError{Task: t}
+	}
+	t.mu.ends++ // so that what waits for the end stays while it is looked at
+	t.mu.Unlock()
+	defer func() { t.relay(sub, h, nil) }()
+	if c := t.cycle(sub, deps); c != nil {
+		return c
+	}
+	if us := t.waiters(); len(us) > 0 {
+		if way := behind(sub, us, func(u *task) bool {
+			return u.general && u.x.public != nil && slices.Contains(deps, Dependency(u.x.public))
+		}); way != nil {
+			return t.circle(way)
+		}
+	}
+	t.mu.Lock()
+	t.mu.ends += len(deps)
+	t.mu.Unlock()
+	for _, d := range deps {
+		t.relay(sub, h, d)
+	}
+	return nil
+}
+
+// relay makes a record by which the end of t, which counts it, waits for d; nil: for
+// nothing.
+func (t *Task) relay(sub datamgr.Submission, h *releaser, d Dependency) {
+	u := h.rt.newTask(sub, false)
+	x := u.extend()
+	u.job, u.kind = t.job, relayTask
+	u.setOperands(nil)
+	u.accessSlots(0)
+	x.target = t
+	u.Arm()
+	var waits int32
+	if d != nil && d.addSuccessor(sub, u) {
+		waits = 1
+	}
+	if u.Settle(waits) {
+		h.light = append(h.light, u)
+	}
 }

@@ -5,51 +5,10 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/starpush/starpush/datamgr"
 )
-
-// Tag is a name for an event: tasks carry tags and notify them when they end,
-// the program may notify them, too. A tag that depends on others holds back the
-// tasks that carry it until each of those was notified. All this can be said
-// before any of the tasks exists.
-//
-// A notification is delivered once to each tag that depends on it, and is used
-// up when all others of that tag have come and its tasks start. Later
-// notifications of a tag do nothing until it is restarted ("or"); a repeating
-// task restarts its tag with each round. So graphs of repeating tasks may be
-// cyclic: NotifyRestart makes them go.
-//
-// When a task that carries the tag fails or is cancelled, the tag is notified,
-// and what waits for it is cancelled.
-type Tag struct {
-	job  *Job
-	name string
-
-	// guarded by the submission lock
-	removed  bool
-	done     bool     // notified, since it was restarted
-	lost     *failure // why the notification was a bad one
-	signal   chan struct{}
-	before   []*tagEdge // what it depends on
-	behind   []*tagEdge // what depends on it
-	opened   bool       // its tasks may start
-	openLost *failure   // one of what it depends on was a bad one
-	credit   int        // openings that no repeating task used
-	carriers int        // tasks that carry it and have not ended
-	repeats  int        // repeating tasks that carry it or wait for it, and may have another round
-	starts   waitlist   // tasks that carry it and wait for it to open
-	waits    waitlist   // tasks that wait for its notification
-}
-
-// tagEdge makes one tag depend on another.
-type tagEdge struct {
-	from, to *Tag
-	tokens   int // notifications that were not used up
-	lost     *failure
-}
 
 // NewTag makes a tag. The name is for messages.
 func (j *Job) NewTag(name string) *Tag {
@@ -61,14 +20,6 @@ func (j *Job) NewTag(name string) *Tag {
 
 // Name returns the name.
 func (t *Tag) Name() string { return t.name }
-
-// TagError says that something was asked of a tag that it cannot do.
-type TagError struct {
-	Tag     *Tag // nil: there is none
-	Message string
-}
-
-func (e *TagError) Error() string { return e.Message }
 
 func (t *Tag) errorf(format string, args ...any) *TagError {
 	return &TagError{Tag: t, Message: fmt.Sprintf("tag %q ", t.name) + fmt.Sprintf(format, args...)}
@@ -372,42 +323,7 @@ func (sp *taskOptions) keepTags(_ datamgr.Submission, n int) {
 	}
 }
 
-// missing returns what t depends on and was not notified.
-func (t *Tag) missing(_ datamgr.Submission) (out []*Tag) {
-	for _, e := range t.before {
-		if e.tokens == 0 {
-			out = append(out, e.from)
-		}
-	}
-	return out
-}
-
-// circle follows what t waits for; it returns the tags of a circle, each waiting
-// for the next, or nil.
-func (t *Tag) circle(sub datamgr.Submission) []*Tag {
-	var path []*Tag
-	for t != nil {
-		if i := slices.Index(path, t); i >= 0 {
-			return path[i:]
-		}
-		path = append(path, t)
-		m := t.missing(sub)
-		t = nil
-		if len(m) > 0 {
-			t = m[0]
-		}
-	}
-	return nil
-}
-
 // Gates: events that the program fires and tasks wait for.
-
-// Gate is an event that tasks can wait for. It is closed until Open.
-type Gate struct {
-	job  *Job
-	open bool     // guarded by the submission lock
-	list waitlist // tasks that name it
-}
 
 // NewGate makes a closed gate.
 func (j *Job) NewGate() *Gate {
@@ -446,147 +362,4 @@ func (g *Gate) addSuccessor(sub datamgr.Submission, t *task) bool {
 	}
 	g.list.add(sub, t)
 	return true
-}
-
-// Waitlists: tasks that wait for something that only the program makes happen.
-
-// waitlist holds the tasks that wait for one thing. While it holds any, its job
-// knows it, so that Cancel can free them and stuck waits can name them. It is
-// guarded by the submission lock.
-type waitlist struct {
-	job     *Job
-	waiting []*task
-	gate    *Gate     // the thing, or
-	tag     *Tag      // the thing, or
-	starts  bool      // of tag: that it opens; else that it is notified
-	task    *Task     // the thing: a prepared task to be submitted
-	places  *sequence // the thing: the places before, on a worker
-	worker  int
-}
-
-// add puts t on the list.
-func (l *waitlist) add(_ datamgr.Submission, t *task) {
-	if len(l.waiting) == 0 {
-		l.job.lists = append(l.job.lists, l)
-		l.job.rt.jobs[l.job] = struct{}{} // it may have been closed
-	}
-	l.waiting = append(l.waiting, t)
-}
-
-// empty takes all tasks off the list and hands those that wait for nothing else
-// to h.
-func (l *waitlist) empty(sub datamgr.Submission, h *releaser) {
-	waiting := l.waiting
-	l.waiting = nil
-	l.job.forget(sub, l)
-	for _, t := range waiting {
-		if t.Done() {
-			h.c.Release(&t.Waiter)
-		}
-	}
-}
-
-// lose says that what the tasks wait for did not happen as it should, because of f.
-func (l *waitlist) lose(_ datamgr.Submission, f *failure) {
-	for _, t := range l.waiting {
-		t.x.lost.Store(f)
-	}
-}
-
-// pick takes the first task that fits off the list, and hands it to h if it waits
-// for nothing else.
-func (l *waitlist) pick(sub datamgr.Submission, h *releaser, fits func(*task) bool) {
-	i := slices.IndexFunc(l.waiting, fits)
-	if i < 0 {
-		return
-	}
-	t := l.waiting[i]
-	l.waiting = slices.Delete(l.waiting, i, i+1)
-	if len(l.waiting) == 0 {
-		l.job.forget(sub, l)
-	}
-	if t.Done() {
-		h.c.Release(&t.Waiter)
-	}
-}
-
-// describe says what tasks on the list wait for.
-func (l *waitlist) describe(sub datamgr.Submission, s *StuckTask) {
-	s.Gate, s.Tag, s.Task = l.gate, l.tag, l.task
-	if l.places != nil {
-		s.Place, s.Worker = l.places.next, l.worker
-		_, s.indirect = l.places.ended[s.Place]
-		return
-	}
-	if !l.starts {
-		s.indirect = l.tag != nil && l.tag.carriers > 0
-		return
-	}
-	if m := l.tag.missing(sub); len(m) > 0 {
-		s.Carries, s.Tag = l.tag, m[0]
-		s.Circle = l.tag.circle(sub)
-		s.indirect = !slices.ContainsFunc(m, func(t *Tag) bool { return t.carriers == 0 })
-	}
-}
-
-// withoutIndirect leaves out tasks that wait for what others on the list would
-// do, unless there are no others.
-func withoutIndirect(all []StuckTask) []StuckTask {
-	direct := slices.DeleteFunc(slices.Clone(all), func(s StuckTask) bool { return s.indirect })
-	if len(direct) == 0 {
-		return all
-	}
-	return direct
-}
-
-// forget takes l from the lists with waiting tasks.
-func (j *Job) forget(sub datamgr.Submission, l *waitlist) {
-	if i := slices.Index(j.lists, l); i >= 0 {
-		j.lists = slices.Delete(j.lists, i, i+1)
-	}
-	j.leave(sub)
-}
-
-// dropWaiting releases the tasks of j up to number id that are on lists: they
-// are cancelled, and will find out.
-func (j *Job) dropWaiting(sub datamgr.Submission, id int64, h *releaser) {
-	for o := range j.rt.jobs {
-		o.dropFrom(sub, h, func(t *task) bool {
-			drop := t.job == j && t.dropNumber() <= id
-			if drop && t.kind == relayTask {
-				t.x.lost.Store(t.x.target.cancelledEnd()) // what its end waits for does not come
-			}
-			return drop
-		})
-	}
-}
-
-// dropFrom takes tasks off the lists of j.
-func (j *Job) dropFrom(sub datamgr.Submission, h *releaser, drop func(*task) bool) {
-	for _, l := range slices.Clone(j.lists) {
-		l.waiting = slices.DeleteFunc(l.waiting, func(t *task) bool {
-			if !drop(t) {
-				return false
-			}
-			if t.Done() {
-				h.c.Release(&t.Waiter)
-			}
-			return true
-		})
-		if len(l.waiting) == 0 {
-			j.forget(sub, l)
-		}
-	}
-}
-
-// dropNumber is the number by which Cancel decides about t: its own, or that of
-// the task whose end it delays.
-func (t *task) dropNumber() int64 {
-	switch {
-	case t.kind != relayTask:
-		return t.Order
-	case t.x.target.id == 0: // prepared: it is not submitted yet
-		return math.MaxInt64
-	}
-	return t.x.target.id
 }

@@ -3,13 +3,14 @@ package engine
 // The Task that a program may keep.
 
 import (
-	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/starpush/starpush/datamgr"
+	"github.com/starpush/starpush/engine/sched"
 )
 
 // Task is a task that a program keeps, to wait for it or to make others wait
@@ -38,6 +39,37 @@ type Task struct {
 		rest       *taskEnd  // in phase endWaits
 	}
 }
+
+// taskOptions is what a special task has, from its submission to its end.
+type taskOptions struct {
+	TaskOptions
+	nowhere bool // no kernel
+
+	can      []*sched.Set // by implementation: workers that can execute it; nil: all
+	sequence *sequence    // of the place
+	parent   *Subgraph    // that it belongs to
+	size     int          // how many workers it has
+	gang     *gang        // those, from when it starts
+
+	spec    TaskSpec // of prepared and repeating tasks
+	round   int64    // that was submitted last, from 1
+	stopped atomic.Bool
+	dropped bool     // the round did not run: Stop was called
+	list    waitlist // tasks and callers that wait for a prepared task
+	named   []*Task  // prepared tasks that will wait for this one; guarded by the submission lock
+}
+
+// special returns what t has if it is a special task, else nil.
+func (t *task) special() *taskOptions {
+	if t.general && t.x.public != nil {
+		return t.x.public.opts
+	}
+	return nil
+}
+
+// wasPrepared reports whether NewTask made the task, so that others may wait for it
+// before its submission.
+func (sp *taskOptions) wasPrepared() bool { return sp.list.task != nil }
 
 // taskEnd is how a task whose kernel is over ends.
 type taskEnd struct {
@@ -78,16 +110,6 @@ func (t *Task) Err() error {
 	return t.mu.err
 }
 
-// Wait returns when the task has ended, with nil even if it failed (see Err);
-// or when ctx ends; or with a *StuckError as Job.Wait does. A task that is
-// prepared only is a *NotSubmittedError.
-func (t *Task) Wait(ctx context.Context) error {
-	if t.phase() < submitted {
-		return &NotSubmittedError{Task: t}
-	}
-	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.public == t })
-}
-
 // addSuccessor makes u wait for t.
 func (t *Task) addSuccessor(sub datamgr.Submission, u *task) bool {
 	t.mu.Lock()
@@ -109,17 +131,6 @@ func (t *Task) addSuccessor(sub datamgr.Submission, u *task) bool {
 	}
 	t.mu.successors = append(t.mu.successors, u)
 	return true
-}
-
-// enqueue is addSuccessor for u, which waited for t to be submitted.
-func (t *Task) enqueue(sub datamgr.Submission, u *task) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if s := u.special(); t.opts.Repeat != nil && s != nil && s.Repeat != nil {
-		t.addRoundLocked(sub, u) // no round has ended
-		return
-	}
-	t.mu.successors = append(t.mu.successors, u)
 }
 
 // subgraph returns the sub-graph that t owns, or nil.
@@ -155,106 +166,6 @@ func (t *Task) record() *task {
 	return t.mu.t
 }
 
-// Prepared tasks: named before they are submitted, so that others can wait for
-// them already.
-
-// NewTask prepares a task without submitting it: it has no place in the order of data
-// yet, but other tasks can wait for it explicitly. It copies s, which may be nil for a
-// task that only waits. Mistakes in it are errors of Submit.
-func (j *Job) NewTask(s *TaskSpec, o TaskOptions) *Task {
-	if s == nil {
-		s = &TaskSpec{}
-	}
-	sp := &taskOptions{TaskOptions: o, spec: s.clone()}
-	t := j.newKept(sp)
-	sp.list = waitlist{job: j, task: t}
-	sub := j.rt.reg.Lock()
-	sp.name(sub, t, sp.spec.After)
-	sub.Unlock()
-	return t
-}
-
-// clone copies s with what it points to, operands' handles apart.
-func (s *TaskSpec) clone() TaskSpec {
-	c := *s
-	c.Operands, c.Args = slices.Clone(s.Operands), slices.Clone(s.Args)
-	c.Workers, c.After = slices.Clone(s.Workers), slices.Clone(s.After)
-	return c
-}
-
-// DependOn makes t, which is prepared, wait for more tasks, gates and tags.
-// Errors, after which nothing was added: *SubmittedError, *CycleError, *TagError for a
-// tag that was removed, and those of dependencies that are nil or another runtime's.
-func (t *Task) DependOn(deps ...Dependency) error {
-	rt := t.job.rt
-	sub := rt.reg.Lock()
-	defer sub.Unlock()
-	if t.phase() != prepared {
-		return &SubmittedError{Task: t}
-	}
-	if err := rt.checkAfter(sub, deps); err != nil {
-		return err
-	}
-	if c := t.cycle(sub, deps); c != nil {
-		return c
-	}
-	t.opts.spec.After = append(t.opts.spec.After, deps...)
-	t.opts.name(sub, t, deps)
-	return nil
-}
-
-// name tells prepared tasks that t, which is prepared too, will wait for them.
-func (sp *taskOptions) name(_ datamgr.Submission, t *Task, deps []Dependency) {
-	for _, d := range deps {
-		if k, ok := d.(*Task); ok && k != nil && k.opts != nil && k.job.rt == t.job.rt {
-			k.opts.named = append(k.opts.named, t)
-		}
-	}
-}
-
-// Submit submits a prepared task. Errors, after which it is still prepared, are
-// those of Job.Submit, *SubmittedError, and *CycleError when a task that waits for this
-// one, however indirectly, comes first in the order of its data.
-func (t *Task) Submit() error {
-	rt := t.job.rt
-	sub := rt.reg.Lock()
-	ok := t.phase() == prepared
-	if ok {
-		t.advance(submitting)
-	}
-	sub.Unlock()
-	if !ok {
-		return &SubmittedError{Task: t}
-	}
-	err := t.job.submitSpecial(&t.opts.spec, t)
-	if err != nil {
-		sub = rt.reg.Lock()
-		t.advance(prepared)
-		sub.Unlock()
-	}
-	return err
-}
-
-// wasPrepared reports whether NewTask made the task, so that others may wait for it
-// before its submission.
-func (sp *taskOptions) wasPrepared() bool { return sp.list.task != nil }
-
-// moveWaiting is called at the submission of t: tasks that waited for it on a list now
-// wait for its end.
-func (t *Task) moveWaiting(sub datamgr.Submission) {
-	sp := t.opts
-	if !sp.wasPrepared() {
-		return
-	}
-	sp.named = nil
-	waiting := sp.list.waiting
-	sp.list.waiting = nil
-	t.job.forget(sub, &sp.list)
-	for _, u := range waiting {
-		t.enqueue(sub, u)
-	}
-}
-
 // name is how messages call a prepared task.
 func (t *Task) name() string {
 	if n := t.opts.spec.Name; n != "" {
@@ -266,17 +177,46 @@ func (t *Task) name() string {
 	return emptyCodelet.Name
 }
 
-// NotSubmittedError says that a task is waited for that is prepared only.
-type NotSubmittedError struct{ Task *Task }
-
-func (e *NotSubmittedError) Error() string {
-	return fmt.Sprintf("the task %s was prepared by NewTask and not submitted; call its Submit before waiting for it", e.Task.name())
+// roundWait is a repeating task that waits for a round of another.
+type roundWait struct {
+	u    *task
+	need int64
 }
 
-// SubmittedError says that something was asked of a task that only a prepared
-// one can do.
-type SubmittedError struct{ Task *Task }
+// addRoundLocked makes u, the next round of a repeating task, wait for the round of t
+// that has the same number. t.mu is held, and t has not ended.
+func (t *Task) addRoundLocked(_ datamgr.Submission, u *task) bool {
+	need := u.special().round
+	if t.mu.passed >= need {
+		return false
+	}
+	t.mu.byRound = append(t.mu.byRound, roundWait{u, need})
+	return true
+}
 
-func (e *SubmittedError) Error() string {
-	return fmt.Sprintf("task %d was submitted already; only a task made by NewTask, before its Submit, can be submitted or depend on more", e.Task.ID())
+// number is how messages call t in a list: by its number, once it has one.
+func (t *Task) number() string {
+	if t.id == 0 && t.opts != nil {
+		return t.name()
+	}
+	return number(t.id)
+}
+
+func number(id int64) string { return strconv.FormatInt(id, 10) }
+
+// cancelled reports whether the job was cancelled since k was submitted.
+func (k *Task) cancelled() bool { return k.id <= k.job.cancelled.Load() }
+
+// over reports whether those that wait for t have been released.
+func (t *Task) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.phase == ended
+}
+
+// onlyEnds reports whether the kernel of t is over, and its end waits.
+func (t *Task) onlyEnds() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.phase == endWaits
 }

@@ -1,57 +1,16 @@
 package engine
 
-// Waiting: for tasks, for data, for room in the window; and finding out that a
-// wait would never end.
+// Waiting: for tasks, for data, for room in the window.
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/engine/sched"
 )
-
-// waiting holds the goroutines that wait for something to change.
-type waiting struct {
-	n      atomic.Int32 // length of the list
-	prompt atomic.Int32 // of those, the ones to wake after every task
-	mu     struct {
-		sync.Mutex
-		list []chan struct{}
-	}
-}
-
-func (q *waiting) add() chan struct{} {
-	ch := make(chan struct{}, 1)
-	q.mu.Lock()
-	q.mu.list = append(q.mu.list, ch)
-	q.n.Add(1)
-	q.mu.Unlock()
-	return ch
-}
-
-func (q *waiting) remove(ch chan struct{}) {
-	q.mu.Lock()
-	if i := slices.Index(q.mu.list, ch); i >= 0 {
-		q.mu.list = slices.Delete(q.mu.list, i, i+1)
-		q.n.Add(-1)
-	}
-	q.mu.Unlock()
-}
-
-func (q *waiting) notify() {
-	q.mu.Lock()
-	for _, ch := range q.mu.list {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
-	}
-	q.mu.Unlock()
-}
 
 // waitUntil returns when ready reports true, or with the cause of ctx.
 func (rt *Runtime) waitUntil(ctx context.Context, ready func(datamgr.Submission) bool) error {
@@ -155,6 +114,16 @@ func (j *Job) await(ctx context.Context, signal <-chan struct{}, ready func(data
 // ErrWouldDeadlock in a kernel. Data that the job holds is no task.
 func (j *Job) Wait(ctx context.Context) error {
 	return j.await(ctx, nil, func(datamgr.Submission) bool { return j.live == j.ended.Load() }, func(t *task) bool { return t.job == j && t.kind != acquireTask })
+}
+
+// Wait returns when the task has ended, with nil even if it failed (see Err);
+// or when ctx ends; or with a *StuckError as Job.Wait does. A task that is
+// prepared only is a *NotSubmittedError.
+func (t *Task) Wait(ctx context.Context) error {
+	if t.phase() < submitted {
+		return &NotSubmittedError{Task: t}
+	}
+	return t.job.await(ctx, t.done, nil, func(u *task) bool { return u.general && u.x.public == t })
 }
 
 // WaitHandles returns when the tasks submitted so far that use any part of the
@@ -271,121 +240,6 @@ func (j *Job) throttle(sub datamgr.Submission) (_ datamgr.Submission, room bool)
 	}
 }
 
-// blocked calls fn for every task that waits, however indirectly, for closed gates and
-// held data: those of j, or of every job when j is nil. quiet says that nothing runs;
-// otherwise tasks whose end alone waits are left out, as their kernels may be running.
-// The graph cannot change meanwhile: a dependency that waits itself keeps waiting.
-func (rt *Runtime) blocked(sub datamgr.Submission, j *Job, quiet bool, fn func(*task)) {
-	seen, walk := map[*task]bool{}, datamgr.Walk{}
-	var work []*task
-	visit := func(w *datamgr.Waiter) {
-		if t := taskOf(w); !seen[t] {
-			seen[t] = true
-			work = append(work, t)
-		}
-	}
-	for o := range rt.jobs {
-		if j != nil && o != j {
-			continue
-		}
-		for _, l := range o.lists {
-			for _, t := range l.waiting {
-				visit(&t.Waiter)
-			}
-		}
-	}
-	for _, a := range rt.held {
-		if j == nil || a.job == j {
-			a.behind(sub, walk, visit)
-		}
-	}
-	for len(work) > 0 {
-		t := work[len(work)-1]
-		work = work[:len(work)-1]
-		fn(t)
-		walk.Successors(sub, t.accesses(), visit)
-		if t.kind == duplicateTask {
-			t.x.dup.Waiters(visit)
-		}
-		if t.kind == relayTask && (quiet || t.x.target.onlyEnds()) {
-			if r := t.x.target.record(); r != nil { // else it is prepared only
-				visit(&r.Waiter)
-			}
-		}
-		if t.general && t.x.public != nil {
-			for _, s := range t.x.public.waiters() {
-				visit(&s.Waiter)
-			}
-			if sp := t.x.public.opts; sp != nil && sp.parent != nil && sp.parent.t != nil && (quiet || sp.parent.over) {
-				visit(&sp.parent.t.Waiter)
-			}
-		}
-	}
-}
-
-// stuck returns an error when a task that is needed can never run, because of
-// what j itself has closed or holds; see blocked.
-func (j *Job) stuck(sub datamgr.Submission, needs func(*task) bool, quiet bool) *StuckError {
-	found := false
-	j.rt.blocked(sub, j, quiet, func(t *task) { found = found || needs(t) })
-	if !found {
-		return nil
-	}
-	return &StuckError{Tasks: j.directly(sub)}
-}
-
-// Blocked lists the tasks that wait directly for what only the program can bring
-// about: closed gates, held data, tags, prepared tasks, places of a sequence.
-func (j *Job) Blocked() []StuckTask {
-	sub := j.rt.reg.Lock()
-	defer sub.Unlock()
-	return j.directly(sub)
-}
-
-// directly lists the program's tasks that wait for closed gates and held data of
-// j without another such task between, in task order.
-func (j *Job) directly(sub datamgr.Submission) []StuckTask {
-	var out []StuckTask
-	seen := map[*task]bool{}
-	add := func(t *task, l *waitlist, a *Access) {
-		ends := t.kind == relayTask
-		if ends {
-			t = t.x.target.record()
-		}
-		if t == nil || !t.kind.ofProgram() || seen[t] {
-			return // nil: it is prepared only
-		}
-		seen[t] = true
-		s := StuckTask{ID: t.Order, Codelet: t.codelet, Name: t.name(), Origin: t.submittedAt(), Ended: ends}
-		if l != nil {
-			l.describe(sub, &s)
-		}
-		if a != nil {
-			s.Held, s.HeldAt = a.h, a.opt.Site
-		}
-		out = append(out, s)
-	}
-	for _, l := range j.lists {
-		for _, t := range l.waiting {
-			add(t, l, nil)
-		}
-	}
-	for _, a := range j.rt.held {
-		if a.job != j {
-			continue
-		}
-		first := true
-		a.behind(sub, datamgr.Walk{}, func(w *datamgr.Waiter) {
-			if t := taskOf(w); first && t.kind.ofProgram() {
-				first = false
-				add(t, nil, a)
-			}
-		})
-	}
-	slices.SortFunc(out, func(a, b StuckTask) int { return int(a.ID - b.ID) })
-	return withoutIndirect(out)
-}
-
 // Waiting for some of the tasks, and asking how many there are.
 
 // WaitTasks is Task.Wait for several tasks.
@@ -447,4 +301,114 @@ func (rt *Runtime) Ready() int {
 		}
 	}
 	return n
+}
+
+// refine finds the pieces of the data that have no other user.
+func (a *Access) refine(sub datamgr.Submission) {
+	if a.hold.Split() {
+		a.t.setAccesses(sub.Refine(a.hold, &a.t.Waiter, a.t.accesses()))
+	}
+}
+
+// inCallback reports whether the caller was called by a callback of AcquireFunc.
+// It looks only while callbacks of rt run.
+func (rt *Runtime) inCallback() bool {
+	sub := rt.reg.Lock()
+	n := rt.calls
+	sub.Unlock()
+	return n > 0 && onStack(callbackPC)
+}
+
+// callsGoOn reports whether a callback runs that does not wait for tasks itself:
+// it may release data and open gates.
+func (rt *Runtime) callsGoOn(_ datamgr.Submission) bool { return rt.calls > rt.callsWaiting }
+
+// Pace: a submitter that is far ahead of short tasks lets the workers catch up.
+
+// A task submitted long before it runs costs more: its record has left the caches, the
+// collector walks more records, and, with no more cores than workers, one worker idles
+// for the submitter. With kernels of 1 µs on 2 cores this made a stencil's task take 1.6
+// µs instead of 1.0. It is worth a pause for short tasks only; a program that submits
+// long ones has better things to do, so there the submitter soon stops trying.
+const (
+	pauseAbove     = 2048                   // unfinished tasks from which on the submitter pauses
+	resumeBelow    = pauseAbove / 2         // and down to which
+	longTaskCutoff = 500 * time.Microsecond // workers that end no batch of tasks within this run long ones
+	pollInterval   = 20 * time.Microsecond
+	maxBackoff     = 1 << 16 // most tasks between two tries
+)
+
+// keepPace is called now and then before a submission: at the window it waits
+// for room, and before that, now and then, for workers that are far behind. The error is
+// a *FullError. It gives the lock of sub up meanwhile, and returns the one that it has taken then.
+func (j *Job) keepPace(sub datamgr.Submission) (datamgr.Submission, error) {
+	rt := j.rt
+	n := j.live - j.ended.Load()
+	room := j.window - n - j.heavy.Load()
+	j.look = j.submitted + j.every
+	if j.opt.Bounded {
+		j.look = j.submitted + min(j.every, max(room, 1))
+	}
+	switch {
+	case room <= 0:
+		var made bool
+		if sub, made = j.throttle(sub); j.opt.Bounded && !made {
+			return sub, j.full(sub)
+		}
+	case n >= pauseAbove && j.submitted >= j.pace.next && !rt.opt.Sequential:
+		sub.Unlock()
+		caughtUp := !rt.mayBeInKernel() && j.pause(n) // kernels and hooks never wait
+		sub = rt.reg.Lock()
+		if caughtUp {
+			j.pace.gap = 0
+		} else {
+			j.pace.gap = min(max(2*j.pace.gap, 512), maxBackoff)
+		}
+		j.pace.next = j.submitted + j.pace.gap
+	}
+	return sub, nil
+}
+
+// full returns an error when the window of a job that is Bounded, and what it was widened by,
+// is in use and nothing makes room.
+func (j *Job) full(sub datamgr.Submission) error {
+	room := j.window + j.widened - j.inFlight(sub)
+	if room > 0 {
+		j.look = j.submitted + min(j.every, room)
+		return nil
+	}
+	j.look = 0
+	return &FullError{Job: j, InFlight: j.inFlight(sub)}
+}
+
+// Widen makes room for n tasks more in a job that is Bounded, for as long as it lives. It is how
+// a program that accounts for them itself goes on after a *FullError.
+func (j *Job) Widen(n int64) {
+	sub := j.rt.reg.Lock()
+	defer sub.Unlock()
+	j.widened += max(0, n)
+}
+
+// pause waits until few tasks of n are left, and reports false when that is not
+// worth it: when the tasks are long, or all workers without work.
+func (j *Job) pause(n int64) bool {
+	rt := j.rt
+	seen := j.ended.Load()
+	enough := seen + n - resumeBelow
+	since := time.Now()
+	for {
+		time.Sleep(pollInterval)
+		ended := j.ended.Load()
+		if ended >= enough {
+			return true
+		}
+		if int(rt.parking.idle.Load()) == len(rt.workers) {
+			return false
+		}
+		if ended != seen {
+			seen, since = ended, time.Now()
+		} else if time.Since(since) > longTaskCutoff {
+			return false
+		}
+	}
 }

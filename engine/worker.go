@@ -3,71 +3,12 @@ package engine
 // Workers: goroutines that run tasks.
 
 import (
-	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
-	"time"
 	"unsafe"
 
-	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
-	"github.com/starpush/starpush/engine/perf"
 	"github.com/starpush/starpush/engine/sched"
 )
-
-// worker runs tasks, one at a time.
-type worker struct {
-	releaser
-	pub       datamgr.Publisher
-	tc        TaskContext
-	park      chan bool // true: go on as the worker that looks for work
-	name      string
-	kind      string // the device's name
-	arch      string // what its kernels are written for
-	dev       accel.Device
-	stream    accel.Stream   // of the kernels; nil on the CPU
-	slots     []*slot        // on devices
-	queued    []queuedKernel // the first one runs
-	lookahead *lookahead     // where memory is bounded
-	node      int            // its memory node
-	freed     [2]struct {    // ended tasks to give back, by size
-		first, last *task
-		n           int
-	}
-	job        *Job  // the job that ended counts for
-	ended      int64 // tasks of job that ended, not yet added to it
-	slow       bool  // the last task that was timed took long
-	scratch    []scratch
-	inBareCall bool // callBare runs, for the task of tc: it passes tc to the kernel
-	tally      tally
-	notIdle    atomic.Bool             // in a gang or a hook, while the policy may take it to have nothing
-	running    atomic.Pointer[Codelet] // with statistics; the one that ran last, until the worker rests
-	times      *perf.Recorder          // with performance models
-
-	own      int           // its number in tables of workers; below 0: a stand-in, which is in none
-	standIn  bool          // see giveway.go
-	hasTurn  bool          // of a stand-in
-	turn     chan struct{} // receives a turn
-	giving   sync.Mutex    // held in giveWay
-	nextLook time.Duration // when its kernel may give way again; guarded by giving
-	paused   time.Duration // for which its kernels gave way, in all
-	first    *sched.Item   // the first task of a stand-in, or after a wait for a turn
-	// guarded by lanes.mu
-	lane  *lane         // of its task
-	since time.Duration // when its lane was last charged
-	_     [64]byte
-}
-
-// newWorker makes the next worker, which is unit i of a device.
-func newWorker(sub datamgr.Submission, rt *Runtime, dev accel.Device, i, node int) *worker {
-	w := &worker{releaser: releaser{rt: rt, c: rt.reg.NewCompleter(), id: len(rt.workers)}, park: make(chan bool, 1),
-		own: len(rt.workers), turn: make(chan struct{}, 1),
-		name: fmt.Sprintf("%s %d", dev.Name(), i), kind: dev.Name(), arch: dev.Arch(), dev: dev, node: node}
-	w.releaser.w = w
-	sub.AddPublisher(&w.pub)
-	return w
-}
 
 // loop is the worker's goroutine. A kernel may end the goroutine, or panic in callBare,
 // which does not recover. Then loop ends the task and starts a goroutine that goes on as the
@@ -199,74 +140,6 @@ func (w *worker) work() {
 	}
 }
 
-// rest is called when the worker finds nothing to run.
-func (w *worker) rest() {
-	w.pub.End(w.c)
-	w.c.FinishLate()
-	w.drain()
-	w.flush()
-	if n := len(w.light); n > 0 && w.light[n-1] == joinGang {
-		w.light = w.light[:n-1] // a resting worker looks for open gangs itself, and must not leave while others rely on it to look for work
-	}
-	w.tally.rest(w)
-}
-
-// flush adds what ended to the job's count.
-func (w *worker) flush() {
-	w.tally.flush(w.id)
-	if w.rt.gangs.open.Load() > 0 {
-		w.light = append(w.light, joinGang)
-	}
-	if w.ended == 0 {
-		return
-	}
-	w.job.ended.Add(w.ended)
-	w.ended = 0
-	w.rt.progress()
-}
-
-// count says that a task of j ended.
-func (w *worker) count(j *Job) {
-	if w.job != j {
-		w.flush()
-		w.job = j
-	}
-	w.ended++
-	if w.ended >= j.batch || w.rt.waiting.prompt.Load() > 0 || w.slow {
-		w.c.FinishLate() // callers that wait for these tasks find their data free
-		w.flush()
-	}
-}
-
-// recycle gives an ended task back, in batches.
-func (w *worker) recycle(t *task) {
-	t.clear()
-	fr := &w.freed[t.size()]
-	if fr.n == 0 {
-		fr.last = t
-	}
-	t.SetNext(waiterOf(fr.first))
-	fr.first = t
-	fr.n++
-	if fr.n >= 64 {
-		w.rt.giveBack(fr.first, fr.last)
-		fr.first, fr.last, fr.n = nil, nil, 0
-	}
-}
-
-// giveBack gives a list of ended tasks, whose records have one size, to the
-// submitter.
-func (rt *Runtime) giveBack(first, last *task) {
-	r := &rt.freed(first).returned
-	for {
-		o := r.Load()
-		last.SetNext(o)
-		if r.CompareAndSwap(o, &first.Waiter) {
-			return
-		}
-	}
-}
-
 // isIdle reports whether no task is ready or running: nothing will happen until
 // the program does something.
 func (rt *Runtime) isIdle(_ datamgr.Submission) bool {
@@ -279,4 +152,86 @@ func (rt *Runtime) isIdle(_ datamgr.Submission) bool {
 	all := len(p.mu.list) == n
 	p.mu.Unlock()
 	return all && int(p.parked.Load()) == n && rt.empty(false) && rt.busyReleasers.Load() == 0
+}
+
+// The reference: without workers, tasks run on the goroutine that made them
+// ready, inside its Submit, Open or Release. A task that waits for a gate or
+// for held data is put off until then.
+
+// drain runs ready tasks. In a kernel it does nothing: the caller of the kernel runs the
+// tasks that it submitted.
+func (rt *Runtime) drain() {
+	if rt.mayBeInKernel() {
+		return
+	}
+	rt.drainLock.Lock()
+	rt.draining.Add(1)
+	defer func() {
+		rt.draining.Add(-1)
+		rt.drainLock.Unlock()
+		rt.progress()
+	}()
+	rt.runReady()
+}
+
+// runReady runs what is ready and what that makes ready, also when a kernel ends
+// the goroutine: the program's goroutine may not come again.
+func (rt *Runtime) runReady() {
+	done := false
+	defer func() {
+		if !done {
+			rt.runReady()
+		}
+	}()
+	w := rt.workers[0]
+	for {
+		it := rt.policy.Pop(0)
+		if it == nil {
+			w.rest()
+			if rt.policy.Empty() {
+				done = true
+				return
+			}
+			continue
+		}
+		if rt.opt.Plan != nil {
+			w.skip(itemTask(it))
+			continue
+		}
+		w.run(itemTask(it))
+	}
+}
+
+// Stand-ins: workers that run tasks of other jobs while a kernel gives way.
+
+// stand is the work of a stand-in. It begins without a turn, and once more with one when
+// a kernel has ended the goroutine.
+func (w *worker) stand() {
+	looking := false // it never does
+	for {
+		if !w.hasTurn {
+			select {
+			case <-w.turn:
+			case <-w.rt.lanes.mu.over:
+				select {
+				case <-w.turn: // a worker waits for it
+				default:
+					return
+				}
+			}
+			w.hasTurn = true
+			if w.first == nil {
+				w.help()
+			}
+		}
+		it := w.first
+		if w.first = nil; it == nil {
+			it = w.popLane(&looking)
+		}
+		if it == nil {
+			w.hasTurn = false
+			continue
+		}
+		w.run(itemTask(it))
+	}
 }

@@ -220,10 +220,10 @@ var faults = []fault{
 	{"round-before-place", "engine/releaser.go",
 		"			k.endRound(e)\n", "			k.endRound(e)\n			h.passRounds(k, e.f)\n",
 		"the next round of a repeating task has its place before those that wait for this one go on"},
-	{"round-overtakes", "engine/repeat.go",
+	{"round-overtakes", "engine/task.go",
 		"	if t.mu.passed >= need {", "	if t.mu.passed >= 0 {",
 		"rounds of repeating tasks follow each other"},
-	{"place-overtakes", "engine/task_options.go",
+	{"place-overtakes", "engine/waitlist.go",
 		"	for q.ended[q.next] {\n		delete(q.ended, q.next)\n		q.next++\n	}", "	for range len(q.ended) {\n		delete(q.ended, q.next)\n		q.next++\n	}",
 		"a prescribed place waits for those before"},
 }
