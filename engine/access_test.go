@@ -13,6 +13,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // TestAcquireOnDevice: the bytes are on the node, and what is written there counts.
@@ -188,7 +189,7 @@ func TestNoRoomYet(t *testing.T) {
 	go func() { released <- a.Release() }()
 	<-l.ending
 	must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, o), Workers: []int{1}}))
-	roomless(j)
+	roomless(t, j)
 	close(l.goOn)
 	must(t, <-released)
 	must(t, j.Wait(context.Background()))
@@ -203,13 +204,13 @@ func TestNoRoomYet(t *testing.T) {
 }
 
 // roomless returns when a task of j waits for room on node 1, or has failed.
-func roomless(j *Job) {
-	rt := j.rt
-	for waits := false; !waits && j.Stats().Failed == 0; time.Sleep(time.Millisecond) {
-		sub := rt.reg.Lock()
-		waits = len(rt.memoryWaiters.waiting[1]) > 0
-		sub.Unlock()
-	}
+func roomless(t *testing.T, j *Job) {
+	t.Helper()
+	enginetest.Eventually(t, "a task waits for room", func() bool {
+		sub := j.rt.reg.Lock()
+		defer sub.Unlock()
+		return len(j.rt.memoryWaiters.waiting[1]) > 0 || j.Stats().Failed > 0
+	})
 }
 
 // TestNoMoreRoom: a task that waits for room which the program holds waits no longer when
@@ -226,7 +227,7 @@ func TestNoMoreRoom(t *testing.T) {
 			must(t, err)
 			k, err := j.SubmitTask(&TaskSpec{Codelet: incs, Operands: ops(iface.RW, o), Workers: []int{1}})
 			must(t, err)
-			roomless(j)
+			roomless(t, j)
 			end(j)
 			must(t, j.Wait(context.Background()))
 			if err := k.Err(); !errors.Is(err, errWire) {
@@ -258,9 +259,7 @@ func TestCloseWaitsForCallbacks(t *testing.T) {
 				began, kept := make(chan struct{}), false
 				must(t, j.AcquireFunc(h, iface.RW, func(a *Access, err error) {
 					close(began)
-					for j.Submit(&TaskSpec{Codelet: nop}) != ErrClosed {
-						runtime.Gosched()
-					}
+					enginetest.Eventually(t, "the job or the runtime is closed", func() bool { return j.Submit(&TaskSpec{Codelet: nop}) == ErrClosed })
 					g.Open() // still allowed
 					for range 1000 {
 						runtime.Gosched()
@@ -316,9 +315,7 @@ func TestCallbackWaitsForRoom(t *testing.T) {
 			submitted.Add(1)
 		}
 	}))
-	for submitted.Load() < window-1 {
-		runtime.Gosched()
-	}
+	enginetest.Eventually(t, "the window is full", func() bool { return submitted.Load() >= window-1 })
 	time.Sleep(10 * time.Millisecond) // for submissions that do not wait
 	if n := submitted.Load(); n > window {
 		t.Errorf("%d tasks were submitted, into a window of %d", n, window)

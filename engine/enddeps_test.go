@@ -5,9 +5,9 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // TestEndDependency: when the end of a task waits for another, that other can use its
@@ -189,9 +189,7 @@ func TestCancelWhileTheEndWaits(t *testing.T) {
 		})
 		must(t, err)
 		must(t, j.WaitHandles(context.Background(), x))
-		for k.State() != StateEnding {
-			time.Sleep(time.Millisecond)
-		}
+		enginetest.Eventually(t, "the task ends", func() bool { return k.State() == StateEnding })
 		j.Cancel(errBoom)
 		must(t, k.Wait(context.Background()))
 		var e *TaskError

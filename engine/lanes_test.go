@@ -14,6 +14,7 @@ import (
 
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -379,17 +380,13 @@ func TestNoCreditForUnusedWorkers(t *testing.T) {
 			for range 20 * tasks {
 				must(t, wide.Submit(&TaskSpec{Codelet: sleeps(0)}))
 			}
-			for ended[0].Load() < 4*tasks {
-				time.Sleep(time.Millisecond)
-			}
+			enginetest.Eventually(t, "tasks of the wide job have run", func() bool { return ended[0].Load() >= 4*tasks })
 			late := rt.NewJob(context.Background(), JobOptions{Weight: 1})
 			had := ended[0].Load()
 			for range 2 * tasks {
 				must(t, late.Submit(&TaskSpec{Codelet: sleeps(1)}))
 			}
-			for ended[1].Load() < tasks {
-				time.Sleep(time.Millisecond)
-			}
+			enginetest.Eventually(t, "tasks of the late job have run", func() bool { return ended[1].Load() >= tasks })
 			if n := ended[0].Load() - had; n < tasks/2 {
 				t.Errorf("a job that came later ran %d tasks, and another of the same weight %d", tasks, n)
 			}

@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
-	"runtime"
 	"testing"
 
 	"github.com/starpush/starpush/datamgr/invariants"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // TestPhases walks the table of phases.
@@ -94,9 +94,7 @@ func TestStateInHooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if waits {
-				for k.State() != StateEnding {
-					runtime.Gosched()
-				}
+				enginetest.Eventually(t, "the task ends", func() bool { return k.State() == StateEnding })
 			}
 			gate.Open()
 			if err := k.Wait(context.Background()); err != nil || k.Err() != nil {

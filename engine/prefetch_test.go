@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -27,20 +27,9 @@ func TestDataComesWhileAnotherKernelRuns(t *testing.T) {
 		must(t, j.Submit(&TaskSpec{Codelet: kernel("busy", func(*TaskContext) error { close(started); <-busy; return nil }), Workers: []int{1}}))
 		<-started
 		must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}, Workers: []int{1}}))
-		eventually(t, "the data of the next task comes", func() bool { return present(t, j, h, 1).Valid == 80 })
+		enginetest.Eventually(t, "the data of the next task comes", func() bool { return present(t, j, h, 1).Valid == 80 })
 		close(busy)
 		holds(t, j, h, 1)
-	}
-}
-
-// eventually waits until cond is true, for a minute at most.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !cond(); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Errorf("not within a minute: %s", what)
-			return
-		}
 	}
 }
 
@@ -116,7 +105,7 @@ func TestIdleHintsComeLast(t *testing.T) {
 	must(t, j.PrefetchWith(hs[3], 1, PrefetchOptions{Priority: 2}))
 	must(t, j.PrefetchWith(hs[4], 1, PrefetchOptions{Priority: 1}))
 	close(gate)
-	eventually(t, "the last hint is carried out", func() bool { return present(t, j, hs[1], 1).Valid > 0 })
+	enginetest.Eventually(t, "the last hint is carried out", func() bool { return present(t, j, hs[1], 1).Valid > 0 })
 	if want := []int64{8, 32, 24, 40, 16}; !slices.Equal(order, want) {
 		t.Errorf("bytes copied: %v, want %v", order, want)
 	}
@@ -277,7 +266,7 @@ func TestFed(t *testing.T) {
 		on(kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }), Operand{Handle: now, Mode: iface.RW})
 		on(incs, Operand{Handle: next, Mode: iface.R}, Operand{Handle: out, Mode: iface.W})
 		<-begun
-		eventually(t, policy+": the next task's data comes, and there is room for what it writes", func() bool {
+		enginetest.Eventually(t, policy+": the next task's data comes, and there is room for what it writes", func() bool {
 			return managed(next).Where()[1].Valid == 80 && managed(old).Where()[1].Allocated == 0 && rt.Nodes()[1].Allocated <= 160
 		})
 		if w := managed(old).Where(); w[0].Valid != 80 {
@@ -306,7 +295,7 @@ func TestFedLater(t *testing.T) {
 	on(kernel("held", func(*TaskContext) error { begun <- true; <-end; return nil }), Operand{Handle: a, Mode: iface.RW})
 	<-begun
 	on(incs, Operand{Handle: c, Mode: iface.RW})
-	eventually(t, "the data of a task that was pushed later comes", func() bool { return managed(c).Where()[1].Valid == 80 })
+	enginetest.Eventually(t, "the data of a task that was pushed later comes", func() bool { return managed(c).Where()[1].Valid == 80 })
 	end <- true
 	must(t, j.Wait(context.Background()))
 }
@@ -437,11 +426,11 @@ func TestLooksMeet(t *testing.T) {
 		t.Error("a submission waits for the look of a worker")
 	}
 	must(t, j.Prefetch(small, 1, false))
-	eventually(t, "what was asked for c when it was submitted has found no room", func() bool { return managed(small).Where()[1].Valid == 8 })
+	enginetest.Eventually(t, "what was asked for c when it was submitted has found no room", func() bool { return managed(small).Where()[1].Valid == 8 })
 	close(look.end)
 	<-first.begun
 	close(saved)
-	eventually(t, "the data of a task that was pushed during a look comes", func() bool { return managed(c).Where()[1].Valid == 80 })
+	enginetest.Eventually(t, "the data of a task that was pushed during a look comes", func() bool { return managed(c).Where()[1].Valid == 80 })
 	close(first.end)
 	close(busy.end)
 	must(t, j.Wait(context.Background()))
@@ -466,9 +455,9 @@ func TestRoomAsOfNow(t *testing.T) {
 	look := p.next()
 	close(first.end)
 	<-look.begun
-	eventually(t, "there is memory for what is written", func() bool { ok, err := j.Allocate(out, 1); return ok && err == nil })
+	enginetest.Eventually(t, "there is memory for what is written", func() bool { ok, err := j.Allocate(out, 1); return ok && err == nil })
 	close(look.end)
-	eventually(t, "what is read comes", func() bool { return managed(in).Where()[1].Valid == 80 })
+	enginetest.Eventually(t, "what is read comes", func() bool { return managed(in).Where()[1].Valid == 80 })
 	if w := managed(old).Where()[1]; w.Valid != 80 {
 		t.Errorf("evicted although there was room: %+v", w)
 	}
@@ -487,7 +476,7 @@ func TestFedForAnybody(t *testing.T) {
 		<-onDevice.begun
 		for _, h := range []*datamgr.Handle{a, b} {
 			must(t, j.Submit(&TaskSpec{Codelet: incs, Operands: []Operand{{Handle: h, Mode: iface.RW}}}))
-			eventually(t, policy+": the data of a task for anybody comes", func() bool { return managed(h).Where()[1].Valid == 80 })
+			enginetest.Eventually(t, policy+": the data of a task for anybody comes", func() bool { return managed(h).Where()[1].Valid == 80 })
 		}
 		close(onCPU.end)
 		close(onDevice.end)
@@ -535,7 +524,7 @@ func TestLateRequestsAreDropped(t *testing.T) {
 	}
 	must(t, j.Prefetch(last, 1, false))
 	close(end)
-	eventually(t, "the last request is carried out", func() bool { return present(t, j, last, 1).Valid == 40 })
+	enginetest.Eventually(t, "the last request is carried out", func() bool { return present(t, j, last, 1).Valid == 40 })
 	if p := present(t, j, h, 1); p.Allocated != 0 {
 		t.Errorf("brought for a task that has run: %+v", p)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // queueing is a device whose kernels run while their worker goes on: functions that they
@@ -168,9 +169,7 @@ func TestQueued(t *testing.T) {
 		}
 		for round := range hs {
 			most := min(round+want, len(hs))
-			for count() < most {
-				runtime.Gosched()
-			}
+			enginetest.Eventually(t, "the kernels are called", func() bool { return count() >= most })
 			if n := rt.Ready(); round == 0 && n != len(hs) {
 				t.Errorf("%d tasks ready or running, of %d", n, len(hs))
 			}

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/perf"
 )
 
@@ -437,9 +437,7 @@ func TestLimits(t *testing.T) {
 			done <- nil
 		}()
 		<-started
-		for j.Unfinished() < 8 { // until the submitter has nothing more to give
-			time.Sleep(time.Millisecond)
-		}
+		enginetest.Eventually(t, "the submitter has nothing more to give", func() bool { return j.Unfinished() >= 8 })
 		close(leave)
 		must(t, <-done)
 		must(t, j.Wait(context.Background()))

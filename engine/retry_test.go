@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -246,9 +246,7 @@ func TestLostInKernel(t *testing.T) {
 			k, err := j.SubmitTask(&spec)
 			must(t, err)
 			must(t, hold.Release())
-			for !d.lost.Load() {
-				runtime.Gosched()
-			}
+			enginetest.Eventually(t, "the device is lost", func() bool { return d.lost.Load() })
 			close(busy)
 			must(t, k.Wait(context.Background()))
 			var lost *accel.LostError

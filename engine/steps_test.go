@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // stepper runs a program on a CPU worker and a device with one.
@@ -133,12 +133,6 @@ func (s *stepper) ends(t *stepped, then ...*stepped) {
 		text += ", " + n.name + " runs"
 	}
 	s.show("%s", text)
-}
-
-func (s *stepper) until(ok func() bool) {
-	for !ok() {
-		runtime.Gosched()
-	}
 }
 
 func (s *stepper) name(h *datamgr.Handle) string {
@@ -306,7 +300,7 @@ var steps = map[string]func(s *stepper){
 		<-held
 		s.show("a prefetch is under way")
 		a := s.insert("a", gpu, op(x, iface.R))
-		s.until(func() bool { return a.k.State() == StateRunning })
+		enginetest.Eventually(s, "a runs", func() bool { return a.k.State() == StateRunning })
 		s.show("a waits for it on the device")
 		s.dev.unstable = nil
 		close(gate)
@@ -321,7 +315,7 @@ var steps = map[string]func(s *stepper){
 		<-a.entered
 		close(a.over)
 		must(s, a.k.Wait(context.Background()))
-		s.until(func() bool { return managed(x).Missing(ram) == 0 })
+		enginetest.Eventually(s, "x is in main memory", func() bool { return managed(x).Missing(ram) == 0 })
 		s.show("a ends, and x goes to ram")
 		b := s.insert("b", ram, op(x, iface.R))
 		s.runs(b)

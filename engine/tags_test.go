@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 func tags(j *Job, names string) (out []*Tag) {
@@ -365,14 +366,10 @@ func TestWaitForTagOfStoppedTask(t *testing.T) {
 		must(t, first.NotifyRestart())
 		k, err := j.SubmitWith(&TaskSpec{Codelet: nop}, TaskOptions{Tag: tag, Repeat: Forever})
 		must(t, err)
-		for k.Rounds() == 0 || k.State() != StateWaiting { // until the second round waits
-			time.Sleep(time.Millisecond)
-		}
+		enginetest.Eventually(t, "the second round waits", func() bool { return k.Rounds() > 0 && k.State() == StateWaiting })
 		waits := make(chan error)
 		go func() { waits <- tag.Wait(context.Background()) }()
-		for rt.waiting.n.Load() == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		enginetest.Eventually(t, "the wait has begun", func() bool { return rt.waiting.n.Load() > 0 })
 		k.Stop()
 		select {
 		case err := <-waits:

@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -300,9 +301,7 @@ func TestPrioritiesOfWaitersForLocks(t *testing.T) {
 					must(t, j.Submit(&TaskSpec{Operands: []Operand{op}, Workers: []int{1, 2, 3, 4}, Priority: p,
 						Codelet: kernel("note", func(*TaskContext) error { got += string(rune('a' + i)); return nil })}))
 				}
-				for int(rt.parking.parked.Load()) < 4 || !rt.policy.Empty() { // until all of them have found the lock taken
-					time.Sleep(10 * time.Microsecond)
-				}
+				enginetest.Eventually(t, "all tasks have found the lock taken", func() bool { return rt.parking.parked.Load() >= 4 && rt.policy.Empty() })
 				close(block)
 				must(t, j.Wait(context.Background()))
 				if e.Priorities == sched.Front && got[0] == 'b' { // the others as they came, to different workers
@@ -639,9 +638,7 @@ func TestCloseReleasesWhatCameLate(t *testing.T) {
 			}
 			access <- h
 		}()
-		for rt.waiting.n.Load() == 0 { // until it waits
-			time.Sleep(time.Millisecond)
-		}
+		enginetest.Eventually(t, "the acquire waits", func() bool { return rt.waiting.n.Load() > 0 })
 		must(t, a.Close())
 		g.Open()
 		h := <-access
@@ -669,9 +666,7 @@ func TestCloseJobTwiceAtOnce(t *testing.T) {
 		must(t, err)
 		first := make(chan error)
 		go func() { first <- j.Close() }()
-		for j.Submit(&TaskSpec{Codelet: nop}) != ErrClosed {
-			time.Sleep(time.Millisecond)
-		}
+		enginetest.Eventually(t, "the job is closed", func() bool { return j.Submit(&TaskSpec{Codelet: nop}) == ErrClosed })
 		time.AfterFunc(5*time.Millisecond, func() { close(end) })
 		must(t, j.Close())
 		if !k.Done() {

@@ -14,6 +14,7 @@ import (
 	"github.com/starpush/starpush/datamgr"
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/engine/sched"
 )
 
@@ -83,9 +84,9 @@ func TestReleasedRunsElsewhere(t *testing.T) {
 					kernel("first", func(*TaskContext) error { <-release; return nil }),
 					kernel("u", func(*TaskContext) error { close(ran); return nil }),
 					kernel("until", func(*TaskContext) error { wait(); return nil }), x, wait))
-				for rt.parking.parked.Load() != c.asleep || c.asleep == 1 && rt.gangs.open.Load() == 0 {
-					runtime.Gosched()
-				}
+				enginetest.Eventually(t, "the others sleep", func() bool {
+					return rt.parking.parked.Load() == c.asleep && (c.asleep != 1 || rt.gangs.open.Load() > 0)
+				})
 				close(release)
 				must(t, j.Wait(context.Background()))
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/sim"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -189,9 +190,7 @@ func TestEventsMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(free)
-	for len(log.all()) < 1<<14 { // there is room again
-		runtime.Gosched()
-	}
+	enginetest.Eventually(t, "there is room for events again", func() bool { return len(log.all()) >= 1<<14 })
 	if _, err := inst.Call(ctx, "step", 1); err != nil {
 		t.Fatal(err)
 	}

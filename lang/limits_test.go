@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -478,9 +478,8 @@ func TestMaxWorkersOfRun(t *testing.T) {
 			n := now.Add(1)
 			for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
 			}
-			for met.Add(1); met.Load() < 2; { // until two have been here
-				runtime.Gosched()
-			}
+			met.Add(1)
+			enginetest.Eventually(t, "two have been here", func() bool { return met.Load() >= 2 })
 			now.Add(-1)
 		})))
 		comp := lang.Must(lang.NewCompiler(lang.Config{Codelets: []*lang.Codelet{meet}, Limits: lang.Limits{MaxWorkers: c.config}}))
@@ -538,9 +537,7 @@ print(x)
 				inst.Close()
 				hog <- err
 			}()
-			for rt.Ready() == 0 {
-				time.Sleep(time.Millisecond)
-			}
+			enginetest.Eventually(t, "the long script runs", func() bool { return rt.Ready() > 0 })
 			for range 5 {
 				var out bytes.Buffer
 				inst, err := run(context.Background(), short, lang.Stdout(&out))

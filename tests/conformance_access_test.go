@@ -16,6 +16,7 @@ import (
 	"github.com/starpush/starpush/datamgr/filter"
 	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 // value is the element of an acquired variable.
@@ -220,16 +221,13 @@ func TestP29(t *testing.T) {
 		}
 		close(hold)
 		var a *engine.Access
-		for {
+		enginetest.Eventually(w, "the data is free", func() bool {
 			var err error
-			if a, err = w.job.TryAcquire(x, R); err == nil {
-				break
-			}
-			if err != engine.ErrBusy {
+			if a, err = w.job.TryAcquire(x, R); err != nil && err != engine.ErrBusy {
 				w.Fatal(err)
 			}
-			time.Sleep(ms / 10)
-		}
+			return err == nil
+		})
 		var started atomic.Bool
 		w.submit(hook("late", func() { started.Store(true) }), 0, on(RW, x))
 		time.Sleep(2 * ms)

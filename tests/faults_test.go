@@ -5,7 +5,6 @@ package tests
 
 import (
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -228,9 +227,7 @@ func (b *broken) try(m *enginetest.Machine, c faultCase) {
 	}
 	k, err := b.task(x, on...)
 	b.must(err)
-	for c.free && c.fault != enginetest.Lose && left() == c.times { // until the device has it
-		runtime.Gosched()
-	}
+	enginetest.Eventually(b, "the device has the task", func() bool { return !c.free || c.fault == enginetest.Lose || left() != c.times })
 	let()
 	switch err := b.end(k, nil); {
 	case c.runs && err != nil:

@@ -74,10 +74,12 @@ func TestLate(t *testing.T) {
 	must(t, other.Wait(e))
 	e, err = other.Record()
 	must(t, err)
-	for done := false; !done; {
+	for end, done := time.Now().Add(time.Minute), false; !done; runtime.Gosched() {
 		done, err = e.Done()
 		must(t, err)
-		runtime.Gosched()
+		if time.Now().After(end) {
+			t.Fatal("what was waited for is not done within a minute")
+		}
 	}
 	if b[9] != 7 {
 		t.Errorf("a copy that was waited for is not done: %x", b[9])

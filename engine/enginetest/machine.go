@@ -3,8 +3,10 @@ package enginetest
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/accel/opencl"
@@ -97,6 +99,24 @@ func Close(t testing.TB, devices []accel.Device) {
 		}
 		if err := d.Close(); err != nil {
 			t.Errorf("closing %s: %v", d.Name(), err)
+		}
+	}
+}
+
+// Eventually waits until cond is true. After a minute it fails the test and returns, on any
+// goroutine. what says what cond is, in a sentence.
+func Eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	end := time.Now().Add(time.Minute)
+	for n := 0; !cond(); n++ {
+		switch {
+		case time.Now().After(end):
+			t.Errorf("not within a minute: %s", what)
+			return
+		case n < 1000:
+			runtime.Gosched()
+		default:
+			time.Sleep(100 * time.Microsecond)
 		}
 	}
 }

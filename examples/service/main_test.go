@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 )
 
 func TestService(t *testing.T) {
@@ -105,9 +106,7 @@ print(x)
 			}
 		}
 	})
-	for s.rt.Ready() < 3 && !t.Failed() {
-		time.Sleep(time.Millisecond)
-	}
+	enginetest.Eventually(t, "the others run", func() bool { return s.rt.Ready() >= 3 || t.Failed() })
 	var mu sync.Mutex
 	var waits, longest []time.Duration // of all, and the longest of each client
 	for range maxRuns - 1 {

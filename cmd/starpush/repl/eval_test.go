@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/starpush/starpush/engine"
+	"github.com/starpush/starpush/engine/enginetest"
 	"github.com/starpush/starpush/lang"
 )
 
@@ -161,9 +162,7 @@ func TestFinishDropsTasks(t *testing.T) {
 	s.Entry(ctx, "for i in 0..3 { insert stubborn(RW v) }")
 	<-running
 	go func() {
-		for !s.Busy() {
-			time.Sleep(time.Millisecond)
-		}
+		enginetest.Eventually(t, "the session is busy", func() bool { return s.Busy() })
 		interrupts <- struct{}{}
 		<-cancelled
 		release()
