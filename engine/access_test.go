@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -735,7 +736,7 @@ func TestOrderOnly(t *testing.T) {
 func TestNodes(t *testing.T) {
 	everywhere(t, func(t *testing.T, rt *Runtime, j *Job) {
 		x := ints(t, rt, []int64{3})
-		for _, node := range []int{-1, 1, 1 << 40} {
+		for _, node := range []int{-1, 1, math.MaxInt} {
 			var e *NoNodeError
 			o := AcquireOptions{Node: node}
 			_, err := j.AcquireWith(context.Background(), x, iface.R, o)

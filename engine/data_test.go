@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -141,12 +142,12 @@ func TestBlock(t *testing.T) {
 	for _, wrong := range []DataSpec{
 		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny}},
 		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, -1, nz}},
-		{Kind: iface.Block, Elem: iface.I64, Dims: []int{1 << 31, 1 << 31, 1 << 31}},
+		{Kind: iface.Block, Elem: iface.I64, Dims: []int{1 << (bits.UintSize/2 - 1), 1 << (bits.UintSize/2 - 1), 1 << (bits.UintSize/2 - 1)}},
 		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny, nz}, LD: nz - 1},
-		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny, nz}, LD: 1 << 59},
+		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny, nz}, LD: 1 << (bits.UintSize - 5)},
 		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny, nz}, Step: []int{7}},
 		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny, nz}, Step: []int{7*ny - 1, 7}},
-		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny, nz}, Step: []int{1 << 61, 7}},
+		{Kind: iface.Block, Elem: iface.I64, Dims: []int{nx, ny, nz}, Step: []int{1 << (bits.UintSize - 3), 7}},
 		{Kind: iface.Vector, Elem: iface.I64, Dims: []int{nx}, Step: []int{}},
 	} {
 		if _, err := rt.Register(wrong); err == nil {
@@ -208,7 +209,7 @@ func TestLeadingDimension(t *testing.T) {
 		}
 		for _, wrong := range []DataSpec{
 			{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{rows, cols}, LD: cols - 1},
-			{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{rows, cols}, LD: 1 << 60},
+			{Kind: iface.Matrix, Elem: iface.I64, Dims: []int{rows, cols}, LD: 1 << (bits.UintSize - 4)},
 			{Kind: iface.Vector, Elem: iface.I64, Dims: []int{rows}, LD: ld},
 		} {
 			if _, err := rt.Register(wrong); err == nil {

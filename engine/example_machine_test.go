@@ -274,7 +274,7 @@ func ExampleMachine_Planner() {
 		time.Sleep(time.Hour)
 		return nil
 	}}}
-	x, _ := rt.Register(engine.DataSpec{Name: "x", Kind: iface.Vector, Elem: iface.F64, Dims: []int{1 << 40}}) // takes no memory
+	x, _ := rt.Register(engine.DataSpec{Name: "x", Kind: iface.Vector, Elem: iface.F64, Dims: []int{1 << 28}}) // takes no memory
 	for _, m := range []iface.AccessMode{iface.W, iface.RW} {
 		if err := job.Submit(&engine.TaskSpec{Codelet: never, Operands: []engine.Operand{{Handle: x, Mode: m}}}); err != nil {
 			log.Fatal(err)

@@ -149,7 +149,7 @@ func TestGoScalars(t *testing.T) {
 		{func(v int8) { see(v) }, 128, ""},
 		{func(v int16) { see(v) }, 1 << 15, ""},
 		{func(v int32) { see(v) }, math.MaxInt32, "int32 2147483647"},
-		{func(v int32) { see(v) }, 1 << 31, ""},
+		{func(v int32) { see(v) }, int64(1 << 31), ""},
 		{func(v uint8) { see(v) }, 255, "uint8 255"},
 		{func(v uint8) { see(v) }, -1, ""},
 		{func(v uint16) { see(v) }, -1, ""},

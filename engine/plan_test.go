@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -43,12 +44,12 @@ var mustNotRun = &Codelet{Name: "never", CPU: []Impl{func(*TaskContext) error { 
 func TestPlanRunsNothing(t *testing.T) {
 	rt, all := newPlan(t, Machine{Workers: 3})
 	j := rt.NewJob(t.Context(), JobOptions{DetectStuck: true})
-	// more than this machine has
-	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{1 << 40}})
+	const large = 1 << (bits.UintSize - 24) // elements: more than a machine of 64 bits has
+	h, err := rt.Register(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{large}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{1 << 40}},
+	full, err := rt.RegisterFilled(DataSpec{Kind: iface.Vector, Elem: iface.F64, Dims: []int{large}},
 		func(*iface.Buffer) error { panic("a plan filled data") })
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +67,7 @@ func TestPlanRunsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := a.Buffer(); b.Dim[0] != 1<<40 || b.Ptr != nil {
+	if b := a.Buffer(); b.Dim[0] != large || b.Ptr != nil {
 		t.Errorf("an acquired buffer has %d elements at %p; sizes and no memory are wanted", b.Dim[0], b.Ptr)
 	}
 	if err := j.Submit(&TaskSpec{Codelet: mustNotRun, Operands: []Operand{{Handle: h, Mode: iface.R}}}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,13 +85,13 @@ func TestTypedMistakes(t *testing.T) {
 	}{
 		{err(NewVector[float64](nil, nil)), "the runtime is nil"},
 		{err(MakeVector[float64](rt, -1)), "engine: MakeVector[float64]: datamgr: size -1 of vector is negative"},
-		{err(MakeVector[float64](rt, 1<<61)), "more bytes than can be addressed"},
+		{err(MakeVector[float64](rt, 1<<(bits.UintSize-3))), "more bytes than can be addressed"},
 		{err(NewMatrix(rt, make([]float64, 11), 3, 4)), "the slice has 11 elements, and 12 are needed for sizes [3 4]"},
 		{err(NewMatrix(rt, make([]float64, 12), 3, -4)), "is negative"},
 		{err(NewMatrix(rt, make([]float64, 12), 3, 4, Stride(5))), "and 14 are needed for sizes [3 4] with Stride [5]"},
 		{err(NewMatrix(rt, make([]float64, 12), 3, 4, Stride(3))), "cannot lie 3 elements apart"},
 		{err(NewMatrix(rt, make([]float64, 12), 3, 4, Stride(4, 1))), "1 distances"},
-		{err(NewMatrix(rt, make([]float64, 12), 1<<40, 1<<40)), "more bytes than can be addressed"},
+		{err(NewMatrix(rt, make([]float64, 12), 1<<(bits.UintSize-24), 1<<(bits.UintSize-24))), "more bytes than can be addressed"},
 		{err(NewBlock(rt, make([]float64, 7), 2, 2, 2)), "7 elements, and 8 are needed"},
 		{err(NewBlock(rt, make([]float64, 8), 2, 2, 2, Stride(5, 2))), "8 elements, and 9 are needed"},
 		{err(NewVector(rt, make([]float64, 8), Stride(2))), "a vector has no distance between rows"},
@@ -366,7 +367,7 @@ func TestTypedPlan(t *testing.T) {
 	})
 	must(t, err)
 	j := rt.NewJob(ctx, JobOptions{})
-	x := got(MakeVector[float64](rt, 1<<40, Fill(0)))(t)
+	x := got(MakeVector[float64](rt, 1<<(bits.UintSize-24), Fill(0)))(t)
 	must(t, j.Go(Func("never", func(x []float64) { panic("it runs") }), RW(x)))
 	if err := j.Go(Func("never", func(x []float32) {}), RW(x)); err == nil {
 		t.Error("a wrong type")

@@ -470,7 +470,7 @@ func TestDeepCalls(t *testing.T) {
 	if v, err := inst.Call(context.Background(), "f", 9000); err != nil || v != int64(0) {
 		t.Errorf("f(9000) = %v, %v", v, err)
 	}
-	_, err = inst.Call(context.Background(), "f", 1<<40)
+	_, err = inst.Call(context.Background(), "f", int64(1<<40))
 	var le *lang.LimitError
 	if !errors.As(err, &le) || le.Kind != "depth" {
 		t.Errorf("endless recursion ended with %v", err)

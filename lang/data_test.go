@@ -3,6 +3,7 @@ package lang_test
 import (
 	"errors"
 	"io"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -134,7 +135,7 @@ func TestBlockOfWrong(t *testing.T) {
 		{3, 4, 5, 0, 4, "rows would overlap"},
 		{3, 4, 5, 19, 5, "planes would overlap"},
 		{3, 4, 5, -20, 5, "planes would overlap"},
-		{1 << 40, 1 << 40, 1 << 40, 0, 0, "too few"},
+		{1 << (bits.UintSize - 24), 1 << (bits.UintSize - 24), 1 << (bits.UintSize - 24), 0, 0, "too few"},
 	} {
 		_, err := lang.BlockOf(s, c.nx, c.ny, c.nz, c.ldx, c.ldy)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -239,7 +240,7 @@ func TestAlloc(t *testing.T) {
 			free()
 			_, _, err = lang.Alloc[int64](rt, -1)
 			wantErr(t, err, "-1 elements")
-			_, _, err = lang.Alloc[int64](rt, 1<<62)
+			_, _, err = lang.Alloc[int64](rt, 1<<(bits.UintSize-2))
 			wantErr(t, err, "elements")
 			if name == "pinned" {
 				pins.full = errors.New("no more of it")

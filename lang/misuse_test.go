@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -241,7 +242,7 @@ func TestMisuse(t *testing.T) {
 		}, ""},
 		{"editors that count wrong", func() error {
 			a := comp.Analyze(ctx, "a", []byte("let a = 1\n"))
-			for _, at := range []int{-1 << 40, -1, 10, 11, 1 << 40} {
+			for _, at := range []int{math.MinInt, -1, 10, 11, math.MaxInt} {
 				a.Complete(at)
 				a.Doc(at)
 				a.Definition(at)

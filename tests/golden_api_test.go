@@ -38,20 +38,26 @@ func TestExportedAPI(t *testing.T) {
 		t.Run(pkg, func(t *testing.T) {
 			got := exported(t, filepath.Join("..", filepath.FromSlash(pkg)), pkg)
 			golden := filepath.Join("testdata", "api", strings.ReplaceAll(pkg, "/", "_")+".txt")
-			if update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatalf("%v; STARPUSH_UPDATE=1 writes it", err)
-			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+			if diff := cmp.Diff(recorded(t, golden, got), strings.Split(got, "\n")); diff != "" {
 				t.Errorf("the API differs from %s; if that is meant, STARPUSH_UPDATE=1 writes it, and CHANGELOG.md says so (-want +got):\n%s", golden, diff)
 			}
 		})
 	}
+}
+
+// recorded returns the lines of a golden file, after it was updated with got if that is asked for.
+func recorded(t *testing.T, golden, got string) []string {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatalf("%v; STARPUSH_UPDATE=1 writes it", err)
+	}
+	return strings.Split(string(want), "\n")
 }
 
 // exported writes what a package exports, sorted, without comments and bodies.
@@ -140,16 +146,7 @@ func TestExportedAPIDatamgr(t *testing.T) {
 		t.Fatalf("no Handle among the types that programs reach:\n%s", got)
 	}
 	golden := filepath.Join("testdata", "api", "datamgr.txt")
-	if update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatalf("%v; STARPUSH_UPDATE=1 writes it", err)
-	}
-	lines := strings.Split(string(want), "\n")
+	lines := recorded(t, golden, got)
 	for typ, from := range via {
 		owner := strings.TrimPrefix(from[:strings.LastIndexByte(from, '.')+1], "*")
 		if listed := slices.Contains(lines, strings.TrimSuffix(owner, ".")); !slices.Contains(lines, typ) && (listed || !strings.HasPrefix(owner, "datamgr.")) {

@@ -436,20 +436,11 @@ func formatProblem(format string, t *types.Type) (problem, help string) {
 
 // Operators.
 
-// binary checks x op y. Chains like a + b + c lean to the left and can be very
-// long, so they are walked with a loop.
+// binary checks x op y.
 func (c *checker) binary(e *syntax.Binary) *types.Type {
-	chain := []*syntax.Binary{e}
-	for {
-		left, ok := chain[len(chain)-1].X.(*syntax.Binary)
-		if !ok {
-			break
-		}
-		chain = append(chain, left)
-	}
-	x := c.expr(chain[len(chain)-1].X)
-	for i := len(chain) - 1; i >= 0; i-- {
-		b := chain[i]
+	chain := e.Chain(nil)
+	x := c.expr(chain[0].X)
+	for _, b := range chain {
 		before := len(c.diags)
 		y := c.expr(b.Y)
 		c.meantComment(b, before)

@@ -2,6 +2,8 @@ package syntax
 
 // Walks over expressions and statements.
 
+import "slices"
+
 // WalkExpr calls visit for e and, where visit returns true, for its parts, in
 // the order of evaluation.
 func WalkExpr(e Expr, visit func(Expr) bool) {
@@ -219,4 +221,19 @@ func leaves(list []Stmt, is func(Stmt) bool) bool {
 		}
 	}
 	return false
+}
+
+// Chain returns b and the operators that it leans on to the left as long as same is true, nil for
+// all: those of a + b + c and the like, the first applied to the last. Chains can be very long.
+// Walk them with a loop.
+func (b *Binary) Chain(same func(*Binary) bool) []*Binary {
+	chain := []*Binary{b}
+	for {
+		left, ok := chain[len(chain)-1].X.(*Binary)
+		if !ok || same != nil && !same(left) {
+			slices.Reverse(chain)
+			return chain
+		}
+		chain = append(chain, left)
+	}
 }

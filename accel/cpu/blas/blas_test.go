@@ -252,7 +252,7 @@ func TestWorthCutting(t *testing.T) {
 		{NoTrans, 512, 512, 512, 176, true},
 		{NoTrans, 513, 512, 512, 176, false},
 		{NoTrans, 512, 512, 32, 176, false},
-		{NoTrans, 1, 1, 1 << 40, 8, false},
+		{NoTrans, 1, 1, math.MaxInt, 8, false},
 	} {
 		if got := worthCutting(c.tb, c.m, c.n, c.k); got != c.want {
 			t.Errorf("%+v: %v", c, got)

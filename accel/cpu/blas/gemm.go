@@ -35,7 +35,7 @@ type block[T Float] [cutK * cutN]T
 
 // worthCutting reports whether a product is one of those.
 func worthCutting(tb Trans, m, n, k int) bool {
-	return tb == NoTrans && min(m, n, k) >= leastSide && max(m, n, k) <= mostSide && volume(m, n, k) >= leastCut
+	return tb == NoTrans && min(m, n, k) >= leastSide && max(m, n, k) <= mostSide && m*n*k >= leastCut
 }
 
 // gemmByBlocks is Routines.Gemm for B as it is, as a sequence of products direct. own is

@@ -115,7 +115,7 @@ func TestHostileScripts(t *testing.T) {
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
-		return c.ProcessState.ExitCode(), c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10, time.Since(begun), errs.String()
+		return c.ProcessState.ExitCode(), int64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10, time.Since(begun), errs.String()
 	}
 	_, idle, _, _ := start(t, "run", "-e", "print(1)")
 	for _, s := range hostileScripts(t) {

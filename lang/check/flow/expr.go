@@ -52,19 +52,11 @@ func (f *walk) expr(e syntax.Expr) {
 	}
 }
 
-// binary walks left-leaning chains with a loop: they can be very long.
+// binary walks x op y.
 func (f *walk) binary(e *syntax.Binary) {
-	chain := []*syntax.Binary{e}
-	for {
-		left, ok := chain[len(chain)-1].X.(*syntax.Binary)
-		if !ok {
-			break
-		}
-		chain = append(chain, left)
-	}
-	f.expr(chain[len(chain)-1].X)
-	for i := len(chain) - 1; i >= 0; i-- {
-		b := chain[i]
+	chain := e.Chain(nil)
+	f.expr(chain[0].X)
+	for _, b := range chain {
 		if b.Op == "and" || b.Op == "or" {
 			if _, plain := b.Y.(*syntax.Ident); !plain {
 				f.branches(func() { f.expr(b.Y) }, func() {})

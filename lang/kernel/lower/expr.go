@@ -164,14 +164,7 @@ func (l *lowerer) unary(x *syntax.Unary) *ir.Expr {
 // binary lowers an operator. A chain like a + b + c, a tree that is as deep as the chain is
 // long on its left, takes a loop.
 func (l *lowerer) binary(x *syntax.Binary) *ir.Expr {
-	chain := []*syntax.Binary{x}
-	for len(chain) <= maxDepth {
-		left, ok := chain[len(chain)-1].X.(*syntax.Binary)
-		if !ok {
-			break
-		}
-		chain = append(chain, left)
-	}
+	chain := x.Chain(nil)
 	if len(chain) > maxDepth {
 		if !l.tooDeep {
 			l.tooDeep = true
@@ -181,12 +174,11 @@ func (l *lowerer) binary(x *syntax.Binary) *ir.Expr {
 		return l.invalid(x)
 	}
 	l.depth += len(chain) // the depth of the left side
-	e := l.expr(chain[len(chain)-1].X)
+	e := l.expr(chain[0].X)
 	l.depth -= len(chain)
-	for i := len(chain) - 1; i >= 0; i-- {
-		b := chain[i]
+	for _, b := range chain {
 		e = l.operator(b, e, l.expr(b.Y))
-		if i > 0 {
+		if b != x {
 			l.annotate(b, e)
 		}
 	}

@@ -54,7 +54,7 @@ func (ks *Kernels) Launches(t ir.Task) ([]Launch, error) {
 			lo := s.lo[k](o)
 			n := ir.Trips(lo, s.hi[k](o), s.domain[k].Closed)
 			if l.Items > 0 && n > maxItems/uint64(l.Items) {
-				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", ks.fn.Name, maxItems)
+				return nil, fmt.Errorf("kernel: %s has more than %d rounds, too many for a device", ks.fn.Name, int64(maxItems))
 			}
 			l.Items *= int(n)
 			add(lo)

@@ -224,7 +224,7 @@ func TestLoops(t *testing.T) {
 func TestBounds(t *testing.T) {
 	for _, tt := range []struct {
 		body string
-		n    int
+		n    int64
 		ok   bool
 	}{
 		{"each i in y { y[i] = x[i + 1] }", 10, false},
@@ -247,7 +247,7 @@ func TestBounds(t *testing.T) {
 			t.Fatalf("%s: %v", tt.body, err)
 		}
 		list, _ := kerneltest.LoopData(10)
-		_, err = d.Launches(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(int64(tt.n))}})
+		_, err = d.Launches(&kerneltest.Task{Ctx: context.Background(), Bufs: list, Scalars: []iface.Scalar{iface.Int(tt.n)}})
 		var out *BoundsError
 		if errors.As(err, &out) == tt.ok || err != nil && !strings.Contains(err.Error(), "of c may be out of bounds") {
 			t.Errorf("%s with n = %d: %v", tt.body, tt.n, err)

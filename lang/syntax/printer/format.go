@@ -708,20 +708,10 @@ func (b *builder) args(args []*syntax.Arg) doc {
 
 // binary is a chain of operators of one level, that breaks behind each of them.
 func (b *builder) binary(x *syntax.Binary) seq {
-	// the chain is collected without recursion: it may be very long
-	var chain []*syntax.Binary
-	var first syntax.Expr = x
-	for {
-		y, ok := first.(*syntax.Binary)
-		if !ok || len(chain) > 0 && binaryLevel(y.Op) != binaryLevel(x.Op) {
-			break
-		}
-		chain = append(chain, y)
-		first = y.X
-	}
-	out := seq{b.expr(first)}
-	for i := len(chain) - 1; i >= 0; i-- {
-		out = append(out, text(" "), b.tok(chain[i].Op), line{}, b.expr(chain[i].Y))
+	chain := x.Chain(func(y *syntax.Binary) bool { return binaryLevel(y.Op) == binaryLevel(x.Op) })
+	out := seq{b.expr(chain[0].X)}
+	for _, y := range chain {
+		out = append(out, text(" "), b.tok(y.Op), line{}, b.expr(y.Y))
 	}
 	return out
 }
