@@ -144,6 +144,75 @@
 // Tasks and epochs are recycled: a fire-and-forget task costs no allocation.
 package engine
 
+// Files, from the bottom up. A file should use what lies below it; TestFloors counts the
+// references upward, which may only become fewer.
+//
+// Arguments of programs:
+//
+//	options.go   options of runtimes, jobs and accesses
+//	spec.go      TaskSpec, TaskOptions, Traits
+//	codelet.go   Codelet, the types of operands
+//
+// Types and records, events and errors:
+//
+//	layout.go    the record of a task, in memory
+//	record.go    its parts; records that are used again
+//	events.go    events and profiles
+//	errors.go    errors; failures of tasks
+//	state.go     Runtime, Job, worker, releaser, and what they hold
+//	lifecycle.go the phases of a kept task
+//	task.go      Task
+//
+// Kernels, and checks of them:
+//
+//	kernel.go    TaskContext, calls of kernels
+//	buffer.go    memory as kernels see it
+//	verify.go    Options.Verify
+//	journal.go   Journal
+//
+// Parts of the life of a task:
+//
+//	waitlist.go  lists of waiting tasks, sequences
+//	tags.go      tags and gates
+//	stuck.go     waits that never end
+//	operands.go  private memory, contributions to REDUX data
+//	stats.go     counts and times
+//	push.go      pushes to the policy, sleeping workers
+//	parallel.go  parallel codelets
+//	subgraph.go  sub-graphs
+//	prefetch.go  hints, and data of the next tasks
+//	model.go     performance models, what policies ask
+//	releaser.go  the end of a task
+//	lanes.go     shares of jobs, giving way
+//
+// Execution:
+//
+//	queue.go     kernels on devices
+//	retry.go     tasks that could not run there
+//	internal_tasks.go  tasks of the engine
+//	execute.go   one task
+//
+// Submission and data:
+//
+//	admission.go the checks of a submission
+//	register.go  its record and its place in the order
+//	access.go    data that the program holds
+//	data.go      registration, typed handles
+//	gofunc.go    Go functions as kernels
+//	gocall.go    the calls of those
+//
+// Drivers and the calls of programs:
+//
+//	plan.go      plans
+//	worker.go    the loop of a worker
+//	wait.go      waiting, and room in the window
+//	job.go       jobs
+//	submit.go    submission
+//	repeat.go    rounds of repeating tasks
+//	copy.go      copies, duplicates
+//	insert.go    Job.Go
+//	runtime.go   New and Close
+
 // Locks, in the order in which they may be taken:
 //
 //	the drain lock (Sequential only): one goroutine runs tasks at a time
