@@ -1,9 +1,14 @@
 package elementary
 
 import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -318,5 +323,48 @@ func TestProgramsAreWellFormed(t *testing.T) {
 	}
 	if Lookup("exp", 16) != nil || Lookup("sqrt", 64) != nil {
 		t.Error("Lookup finds what is not there")
+	}
+}
+
+// digests has a hash of the results of each function for the arguments of TestSameBits, with the
+// float32 function behind it. STARPUSH_UPDATE=1 writes the file.
+const digests = "testdata/digests.txt"
+
+// TestSameBits: the results are those of the machine that wrote the digests, whatever this one is.
+func TestSameBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	args := special64()
+	for range 20000 {
+		args = append(args, math.Float64frombits(r.Uint64()), 8*r.Float64()-4, 256*r.Float64()-128, math.Float64frombits(r.Uint64N(1<<60)+0x3800<<48))
+	}
+	var out strings.Builder
+	for _, name := range Names() {
+		f64, f32 := func(x float64) float64 { return Pow(math.Abs(x), args[math.Float64bits(x)>>20%uint64(len(args))]) }, func(x float32) float32 { return PowF32(x, 1.7) }
+		if f := Unary(name); f != nil {
+			f64, f32 = f.F64, f.F32
+		}
+		h64, h32 := fnv.New64a(), fnv.New64a()
+		for _, x := range args {
+			y, y32 := f64(x), f32(float32(x))
+			if y == y {
+				binary.Write(h64, binary.LittleEndian, y)
+			}
+			if y32 == y32 {
+				binary.Write(h32, binary.LittleEndian, y32)
+			}
+		}
+		fmt.Fprintf(&out, "%s %016x %016x\n", name, h64.Sum64(), h32.Sum64())
+	}
+	if os.Getenv("STARPUSH_UPDATE") != "" {
+		if err := os.WriteFile(digests, []byte(out.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(digests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		t.Errorf("the bits differ from those of another machine. Now:\n%sbefore:\n%s", out.String(), want)
 	}
 }

@@ -176,15 +176,15 @@ func (a *assembler) dying(v int) bool {
 }
 
 func (a *assembler) fma(x, y, z int) {
-	if a.inMemory(y) == false && a.inMemory(x) {
+	if a.inMemory(x) && !a.inMemory(y) {
 		x, y = y, x // y is the one in memory
 	}
 	distinct := a.same[x] != a.same[y] && a.same[x] != a.same[z] && a.same[y] != a.same[z]
 	switch {
 	case distinct && a.dying(z):
-		rx, rz := a.register(x), a.register(z)
+		rx := a.register(x)
+		a.register(z)
 		py := a.place(y)
-		_ = rz
 		a.ins("VFMADD231PD %s, %s, %s", py, rx, a.takeOver(z))
 	case distinct && a.dying(x) && a.inMemory(y):
 		a.register(x)
