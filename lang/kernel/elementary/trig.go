@@ -103,7 +103,7 @@ func tanOf(n, sign uint64, h, l float64) float64 {
 	return fromBits(toBits(y) ^ sign ^ n<<63)
 }
 
-// Sin returns the sine of x radians. The error is below 0.7 ulp.
+// Sin returns the sine of x radians. The error is below 0.75 ulp.
 func Sin(x float64) float64 {
 	a := abs(x)
 	if !(a < 0x1p32) {
@@ -119,7 +119,7 @@ func sinHuge(x float64) float64 {
 	return sel(a < infinity(), sinOf(n, toBits(x)&signBit, h, l), nan())
 }
 
-// Cos returns the cosine of x radians. The error is below 0.65 ulp.
+// Cos returns the cosine of x radians. The error is below 0.75 ulp.
 func Cos(x float64) float64 {
 	a := abs(x)
 	if !(a < 0x1p32) {
@@ -135,7 +135,7 @@ func cosHuge(x float64) float64 {
 	return sel(a < infinity(), sinOf(n+1, 0, h, l), nan())
 }
 
-// Tan returns the tangent of x radians. The error is below 0.7 ulp.
+// Tan returns the tangent of x radians. The error is below 0.75 ulp.
 func Tan(x float64) float64 {
 	a := abs(x)
 	if !(a < 0x1p32) {
