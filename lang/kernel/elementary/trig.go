@@ -135,7 +135,7 @@ func cosHuge(x float64) float64 {
 	return sel(a < infinity(), sinOf(n+1, 0, h, l), nan())
 }
 
-// Tan returns the tangent of x radians. The error is below 0.75 ulp.
+// Tan returns the tangent of x radians. The error is below 0.85 ulp.
 func Tan(x float64) float64 {
 	a := abs(x)
 	if !(a < 0x1p32) {
