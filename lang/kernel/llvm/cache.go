@@ -33,6 +33,9 @@ const (
 // cacheVersion changes when the text of equal bodies no longer means the same to Kernel.
 const cacheVersion = "starpush machine code 1\n"
 
+// hasAVX512 reports whether the processor has vectors of 64 bytes.
+func hasAVX512() bool { return strings.Contains(processorID(), " avx512vl ") }
+
 // NewCache returns the cache in a folder, which need not exist. With "" it keeps nothing.
 func NewCache(dir string) *Cache { return &Cache{dir} }
 

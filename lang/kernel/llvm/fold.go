@@ -114,11 +114,11 @@ func (w *writer) foldAlone(e *ir.Expr, p place) value {
 	axis := w.order.Fold(e)
 	w.some(d, func() {
 		if axis < 0 {
-			w.note(e.Pos, "a fold, one round at a time: %s", work(nil, e.X[0]))
+			w.note(e.Pos, "a fold, one round at a time: %v", workOf(nil, e.X[0]))
 			w.around(d, 0, -1, !hasLoops(nil, e.X[0]), cost(nil, e.X[0]), func() { w.add(t, w.expr(e.X[0], p)) })
 			return
 		}
-		w.note(e.Pos, "a fold in %d lanes of `%s`, %s", partialSums, w.fn.Slots[e.Domain[axis].Slot].Name, work(nil, e.X[0]))
+		w.note(e.Pos, "a fold in %d lanes of `%s`, %v", partialSums, w.fn.Slots[e.Domain[axis].Slot].Name, workOf(nil, e.X[0]))
 		w.around(d, 0, axis, false, 0, func() { w.foldStrips(e, d, axis, t, p) })
 	})
 	return w.combine(e.Reduce, w.level(t, 2), w.combine(e.Reduce, w.level(t, 1), w.level(t, 0)))

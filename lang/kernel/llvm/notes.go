@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/starpush/starpush/lang/kernel/elementary"
 	"github.com/starpush/starpush/lang/kernel/ir"
 	"github.com/starpush/starpush/lang/syntax"
 )
@@ -35,22 +36,30 @@ func sorted(notes []Note) []Note {
 	return notes
 }
 
-// work describes the operations of a round, and the bytes of elements that it reads and
-// writes, without those of loops in it.
-func work(list []*ir.Stmt, e *ir.Expr) string {
-	ops, bytes := 0, 0
-	var look func(e *ir.Expr)
-	look = func(e *ir.Expr) {
+// work is what a round of a loop does, without loops in it.
+type work struct {
+	ops, bytes int // arithmetic, and elements that are read and written
+	calls      int // of elementary functions, among the operations
+	elements   int
+}
+
+// workOf counts the work of a round of a loop, or of a fold.
+func workOf(list []*ir.Stmt, e *ir.Expr) (w work) {
+	look := func(e *ir.Expr) {
 		ir.WalkExpr(e, func(x *ir.Expr) bool {
 			switch x.Op {
 			case ir.OpConst, ir.OpSlot, ir.OpField:
 			case ir.OpFold:
 				return false
 			case ir.OpLoad:
-				bytes += int(x.Type.Size())
+				w.bytes += int(x.Type.Size())
+				w.elements++
 				return false // indices are no work
 			default:
-				ops++
+				w.ops++
+				if elementary.Lookup(x.Op.String(), 64) != nil {
+					w.calls++
+				}
 			}
 			return true
 		})
@@ -62,7 +71,8 @@ func work(list []*ir.Stmt, e *ir.Expr) string {
 				continue
 			}
 			if st.Kind == ir.StoreStmt {
-				bytes += int(st.Value.Type.Size())
+				w.bytes += int(st.Value.Type.Size())
+				w.elements++
 			}
 			if st.Value != nil {
 				look(st.Value)
@@ -75,7 +85,12 @@ func work(list []*ir.Stmt, e *ir.Expr) string {
 	if e != nil {
 		look(e)
 	}
-	return fmt.Sprintf("%s and %s a round", counted(ops, "operation"), counted(bytes, "byte"))
+	return w
+}
+
+// String returns "3 operations and 24 bytes a round".
+func (w work) String() string {
+	return fmt.Sprintf("%s and %s a round", counted(w.ops, "operation"), counted(w.bytes, "byte"))
 }
 
 // counted returns a number with its noun.

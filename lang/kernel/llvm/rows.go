@@ -113,7 +113,7 @@ func (w *writer) rowStmts(list []*ir.Stmt, rows int, p place) {
 		}
 		w.row = 0
 		r := &st.Domain[0]
-		w.note(r.Pos, "in order, in each lane: %s", work(st.Body, nil))
+		w.note(r.Pos, "in order, in each lane: %v", workOf(st.Body, nil))
 		lo, hi := w.expr(r.Lo, p), w.expr(r.Hi, p)
 		w.loop(w.trips(lo, hi, r.Closed), !hasLoops(st.Body, nil), rows*cost(st.Body, nil), func(k value) {
 			i := w.binary("add", lo, k)
