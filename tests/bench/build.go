@@ -104,13 +104,18 @@ func buildStarlark(ctx context.Context, dir string) (string, error) {
 	return program, os.Rename(out, program)
 }
 
-// compile builds peers/NAME/peerbench.c into dir. A program that was built
-// before from the same source, flags and compiler is used again.
+// compile builds peers/NAME/peerbench.c into dir.
 func compile(ctx context.Context, dir, name string, flags []string) (string, error) {
 	src, err := peerSources.ReadFile("peers/" + name + "/peerbench.c")
 	if err != nil {
 		return "", err
 	}
+	return compileSource(ctx, dir, name, src, flags)
+}
+
+// compileSource builds a program of one file in C into dir. A program that was built
+// before from the same source, flags and compiler is used again.
+func compileSource(ctx context.Context, dir, name string, src []byte, flags []string) (string, error) {
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "gcc"
@@ -129,7 +134,7 @@ func compile(ctx context.Context, dir, name string, flags []string) (string, err
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	file := filepath.Join(tmp, "peerbench.c")
+	file := filepath.Join(tmp, name+".c")
 	if err := os.WriteFile(file, src, 0o666); err != nil {
 		return "", err
 	}

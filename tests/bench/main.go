@@ -4,6 +4,7 @@
 //	go run ./tests/bench memory   [key=value ...]   memory, idleness and views
 //	go run ./tests/bench growth   [key=value ...]   cost as the work grows, as pictures
 //	go run ./tests/bench language [key=value ...] compiler, interpreter and files beside starlark-go
+//	go run ./tests/bench kernels  [key=value ...] bodies of codelets beside the same loops in C
 //	go run ./tests/bench WORKLOAD [key=value ...] one measurement, one line of JSON
 //
 // peers builds the same workloads for StarPU and for gcc's OpenMP from
@@ -12,7 +13,8 @@
 // with commas), policies= (of StarPU), table=overhead|dense, md=1 for a table in
 // Markdown, json=1 for one line of JSON per cell. A command also reads --key=value
 // and --json. memory, growth and language take the same where it makes sense; growth writes
-// SVG files to tests/bench/results or to dir=.
+// SVG files to tests/bench/results or to dir=. kernels takes rounds=, rows= (a regular
+// expression for whole names), md= and json=.
 //
 // Workloads, by default through engine's Go API, with via=script from a script:
 //
@@ -130,6 +132,7 @@ var commands = map[string]func(ctx context.Context, args []string) error{
 	"memory":   memory,
 	"growth":   growth,
 	"language": language,
+	"kernels":  kernels,
 }
 
 func main() {

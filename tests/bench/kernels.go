@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+//go:embed kernels/*.spu kernels/kernels.c
+var kernelSources embed.FS
+
+// kernelRow is a codelet with a body, and the same loops in C.
+type kernelRow struct {
+	name    string // of the codelet, of its script and of the function in C
+	elem    string
+	suffix  string // what the row adds to the name
+	n       int
+	parts   int     // 0: those of the script and of C
+	passes  int     // with parts
+	between float64 // how far the sums may lie apart, relative; 0: the same bits
+}
+
+func (r kernelRow) key() string { return r.name + r.suffix }
+
+// kernelRows are the rows of the table.
+var kernelRows = makeKernelRows()
+
+func makeKernelRows() []kernelRow {
+	const vectors, matrices = 1 << 20, 1024
+	rows := []kernelRow{
+		{name: "mandel", elem: "i32", n: matrices},
+		{name: "matmul", elem: "f64", n: 768},
+		{name: "nbody", elem: "f64", n: 8192 * 256},
+		{name: "price", elem: "f64", n: vectors, between: 1e-13},
+		{name: "scan", elem: "f64", n: vectors},
+		{name: "stencil", elem: "f64", n: 2048},
+	}
+	for _, elem := range []string{"f64", "f32"} {
+		suffix, between := "", 0.0
+		reordered := 1e-13
+		if elem == "f32" {
+			suffix, between, reordered = ".f32", 1e-5, 1e-5
+			rows = append(rows,
+				kernelRow{name: "matmul", elem: elem, suffix: suffix, n: 768, between: between},
+				kernelRow{name: "stencil", elem: elem, suffix: suffix, n: 2048, between: between})
+		}
+		for _, name := range []string{"copy", "axpy", "triad", "gather", "scatter", "spmv", "prefix"} {
+			rows = append(rows, kernelRow{name: name, elem: elem, suffix: suffix, n: vectors, between: between})
+		}
+		rows = append(rows,
+			kernelRow{name: "dot", elem: elem, suffix: suffix, n: vectors, between: reordered},
+			kernelRow{name: "rowsums", elem: elem, suffix: suffix, n: matrices, between: reordered},
+			kernelRow{name: "transpose", elem: elem, suffix: suffix, n: matrices, between: between})
+	}
+	rows = append(rows,
+		kernelRow{name: "blur", elem: "u8", n: 2 * matrices},
+		kernelRow{name: "histogram", elem: "i32", n: vectors},
+		kernelRow{name: "montecarlo", elem: "i32", n: vectors})
+	for _, width := range []int{4, 16, 64, 256, 1024, 4096} {
+		parts := min(16384, vectors/width)
+		rows = append(rows, kernelRow{name: "axpy", elem: "f64", suffix: "." + strconv.Itoa(width), n: width * parts, parts: parts, passes: max(1, 32768/parts)})
+	}
+	return rows
+}
+
+// kernelSides are the columns, in the order of a round.
+var kernelSides = []string{"native", "strips", "strict", "fast"}
+
+// kernelTools are the programs of a run.
+type kernelTools struct {
+	starpush string
+	dir      string            // for scripts
+	c        map[string]string // programs by side and type of C, "strict double"
+	native   bool              // LLVM is there
+}
+
+// kernels measures bodies of codelets beside C.
+func kernels(ctx context.Context, args []string) error {
+	o, rows, err := kernelOptions(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	tools, notes, err := buildKernels(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return compareKernels(ctx, os.Stdout, os.Stderr, o, rows, tools, notes)
+}
+
+// kernelOptions reads the arguments: rows= is a regular expression, the others are
+// those of the other commands.
+func kernelOptions(args []string) (*options, []kernelRow, error) {
+	pattern := ""
+	var others []string
+	for _, a := range args {
+		if value, ok := strings.CutPrefix(strings.TrimLeft(a, "-"), "rows="); ok {
+			pattern = value
+		} else {
+			others = append(others, a)
+		}
+	}
+	re, err := regexp.Compile("^(?:" + pattern + ")$")
+	if err != nil {
+		return nil, nil, fmt.Errorf("rows is a regular expression: %w", err)
+	}
+	o, err := parseOptions(others, options{rounds: 5})
+	if err != nil {
+		return nil, nil, err
+	}
+	var rows []kernelRow
+	var keys []string
+	for _, r := range kernelRows {
+		keys = append(keys, r.key())
+		if pattern == "" || re.MatchString(r.key()) {
+			rows = append(rows, r)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, nil, fmt.Errorf("no row of rows=%s; there are %s", pattern, strings.Join(keys, " "))
+	}
+	return o, rows, nil
+}
+
+// buildKernels builds starpush and the programs in C.
+func buildKernels(ctx context.Context, dir string) (*kernelTools, []string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &kernelTools{dir: dir, starpush: filepath.Join(dir, "starpush"), c: map[string]string{}}
+	src, err := kernelSources.ReadFile("kernels/kernels.c")
+	if err != nil {
+		return nil, nil, err
+	}
+	for side, flags := range map[string][]string{"strict": {"-ffp-contract=off"}, "fast": {"-ffast-math"}} {
+		for _, real := range []string{"double", "float"} {
+			all := append([]string{"-O3", "-march=native", "-DREAL=" + real, "-lm"}, flags...)
+			program, err := compileSource(ctx, cache, "kernels", src, all)
+			if err != nil {
+				return nil, nil, &missing{"the loops in C", "gcc", err}
+			}
+			t.c[side+" "+real] = program
+		}
+	}
+	if _, err := output(ctx, "go", "build", "-o", t.starpush, "github.com/starpush/starpush/cmd/starpush"); err != nil {
+		return nil, nil, err
+	}
+	info, err := output(ctx, t.starpush, "info")
+	if err != nil {
+		return nil, nil, err
+	}
+	t.native = true
+	var notes []string
+	for line := range strings.Lines(string(info)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "LLVM" && f[1] == "none" {
+			t.native = false
+			notes = append(notes, "without machine code: "+strings.Join(f[2:], " "))
+		}
+	}
+	return t, notes, nil
+}
+
+// run runs a row on one side and returns the seconds inside its loops and the sum
+// of its results.
+func (t *kernelTools) run(ctx context.Context, r kernelRow, side string) (seconds, sum float64, err error) {
+	if side == "strict" || side == "fast" {
+		real := "double"
+		if r.elem == "f32" {
+			real = "float"
+		}
+		args := []string{r.name, strconv.Itoa(r.n)}
+		if r.parts > 0 {
+			args = append(args, strconv.Itoa(r.parts), strconv.Itoa(r.passes))
+		}
+		out, err := output(ctx, t.c[side+" "+real], args...)
+		if err != nil {
+			return 0, 0, err
+		}
+		if _, err := fmt.Sscan(string(out), &seconds, &sum); err != nil {
+			return 0, 0, fmt.Errorf("%s in C printed %q: %w", r.key(), out, err)
+		}
+		return seconds, sum, nil
+	}
+	text, err := kernelSources.ReadFile("kernels/" + r.name + ".spu")
+	if err != nil {
+		return 0, 0, err
+	}
+	file := filepath.Join(t.dir, r.key()+".spu")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "TYPE", r.elem)), 0o666); err != nil {
+		return 0, 0, err
+	}
+	args := []string{"run", "--json", "--profile", "--cpus", "1", "--kernels", side, "-p", "n=" + strconv.Itoa(r.n)}
+	if r.parts > 0 {
+		args = append(args, "-p", "parts="+strconv.Itoa(r.parts), "-p", "passes="+strconv.Itoa(r.passes))
+	}
+	out, err := output(ctx, t.starpush, append(args, file)...)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w\n%s", err, out)
+	}
+	return parseKernel(r, out)
+}
+
+// parseKernel finds the sum and the time of the row's codelet in what starpush printed.
+func parseKernel(r kernelRow, out []byte) (seconds, sum float64, err error) {
+	said, timed := false, false
+	for line := range strings.Lines(string(out)) {
+		var l struct {
+			T, Text string
+			Profile struct {
+				Codelets []struct {
+					Name  string
+					Total float64
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", line, err)
+		}
+		if l.T == "print" {
+			if sum, err = strconv.ParseFloat(l.Text, 64); err != nil {
+				return 0, 0, err
+			}
+			said = true
+		}
+		for _, c := range l.Profile.Codelets {
+			if c.Name == r.name {
+				seconds, timed = c.Total, true
+			}
+		}
+	}
+	if !said || !timed {
+		return 0, 0, fmt.Errorf("%s: no sum or no time in %s", r.key(), out)
+	}
+	return seconds, sum, nil
+}
+
+// kernelResult is a line of JSON: the best times of a row, in seconds. A side that
+// was not there has none.
+type kernelResult struct {
+	Row     string             `json:"row"`
+	Seconds map[string]float64 `json:"seconds"`
+	Differs string             `json:"differs,omitempty"` // results that are not those of strict C
+}
+
+// measureKernel runs a row on every side in turn.
+func (t *kernelTools) measureKernel(ctx context.Context, r kernelRow, rounds int) (kernelResult, error) {
+	res := kernelResult{Row: r.key(), Seconds: map[string]float64{}}
+	sums := map[string]float64{}
+	for round := range rounds + 1 {
+		for i := range kernelSides {
+			side := kernelSides[(i+round)%len(kernelSides)]
+			// The first round of machine code compiles it; later ones take it from the cache.
+			if side == "native" && !t.native || side != "native" && round == rounds {
+				continue
+			}
+			seconds, sum, err := t.run(ctx, r, side)
+			if err != nil {
+				return res, fmt.Errorf("%s, %s: %w", r.key(), side, err)
+			}
+			sums[side] = sum
+			if best, ok := res.Seconds[side]; !ok || seconds < best {
+				res.Seconds[side] = seconds
+			}
+		}
+	}
+	for _, side := range []string{"native", "strips"} {
+		got, ok := sums[side]
+		if want := sums["strict"]; ok && got != want && !(math.Abs(got-want) <= r.between*math.Abs(want)) {
+			res.Differs += fmt.Sprintf("%s: %s gives %v, strict C %v. ", r.key(), side, got, want)
+		}
+	}
+	return res, nil
+}
+
+// kernelGoals are the goals of a side: the geometric means of strict and of fast
+// C's time by its own, and the least of strict's for a row.
+var kernelGoals = map[string]struct{ strict, fast, least float64 }{
+	"native": {2, 1, 0.9},
+	"strips": {0.4, 0, 0.2},
+}
+
+// compareKernels measures and prints the rows.
+func compareKernels(ctx context.Context, w, progress io.Writer, o *options, rows []kernelRow, tools *kernelTools, notes []string) error {
+	t := &table{
+		title: "Bodies of codelets beside C, seconds in the loops",
+		head:  []string{"row", "native", "strips", "C strict", "C fast", "strict / native", "fast / native", "strict / strips"},
+	}
+	enc := json.NewEncoder(w)
+	logs := map[string]float64{}
+	var below, differs []string
+	for i, r := range rows {
+		fmt.Fprintf(progress, "\r%d of %d: %s          ", i+1, len(rows), r.key())
+		res, err := tools.measureKernel(ctx, r, o.rounds)
+		if err != nil {
+			return err
+		}
+		if res.Differs != "" {
+			differs = append(differs, res.Differs)
+		}
+		if o.json {
+			if err := enc.Encode(res); err != nil {
+				return err
+			}
+			continue
+		}
+		cells := []string{res.Row}
+		for _, side := range kernelSides {
+			cells = append(cells, none)
+			if s, ok := res.Seconds[side]; ok {
+				cells[len(cells)-1] = fmt.Sprintf("%.6f", s)
+			}
+		}
+		quotient := func(a, b string) string {
+			s, ok := res.Seconds[b]
+			if !ok {
+				return none
+			}
+			x := res.Seconds[a] / s
+			logs[a+" "+b] += math.Log(x)
+			if least := kernelGoals[b].least; a == "strict" && x < least {
+				below = append(below, fmt.Sprintf("%s %s (%.2f, goal %.1f)", res.Row, b, x, least))
+			}
+			return fmt.Sprintf("%.2f ×", x)
+		}
+		t.add(append(cells, quotient("strict", "native"), quotient("fast", "native"), quotient("strict", "strips"))...)
+	}
+	fmt.Fprintln(progress)
+	if !o.json {
+		for _, side := range kernelSides[:2] {
+			mean := func(peer string) float64 { return math.Exp(logs[peer+" "+side] / float64(len(rows))) }
+			goals := kernelGoals[side]
+			if _, ok := logs["strict "+side]; !ok {
+				continue
+			}
+			line := fmt.Sprintf("Geometric mean, %s: %.2f × strict C (goal %.1f)", side, mean("strict"), goals.strict)
+			if goals.fast > 0 {
+				line += fmt.Sprintf(", %.2f × fast C (goal %.1f)", mean("fast"), goals.fast)
+			}
+			t.notes = append(t.notes, line+".")
+		}
+		if len(below) > 0 {
+			t.notes = append(t.notes, "Below the goal of a row: "+strings.Join(below, ", ")+".")
+		}
+		t.notes = append(t.notes, machineNotes(ctx, fmt.Sprintf("one worker and one thread, best of %d, in turn", o.rounds))...)
+		t.notes = append(t.notes, notes...)
+		if err := t.write(w, o.markdown); err != nil {
+			return err
+		}
+	}
+	if len(differs) > 0 {
+		return errors.New("results differ: " + strings.Join(differs, ""))
+	}
+	return nil
+}
