@@ -12,7 +12,7 @@
 
 typedef REAL real;
 
-static int n, parts = 8, passes = 10;
+static int n, parts = 1, passes = 10;
 
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 
@@ -68,19 +68,20 @@ static void triad(void) {
 }
 static void dot(void) {
     real *x = vector(n, 7), *y = vector(n, 31), d[1] = {0};
-    int m = n / parts;
     double t = now();
     for (int k = 0; k < 10; k++) {
-        for (int b = 0; b < parts; b++) { real s = 0; for (int i = b * m; i < (b + 1) * m; i++) s += x[i] * y[i]; d[0] += s; }
+        real s = 0;
+        for (int i = 0; i < n; i++) s += x[i] * y[i];
+        d[0] += s;
         __asm__ volatile("" : : "r"(x) : "memory");
     }
     say(now() - t, check(d, 1));
 }
 static void prefix(void) {
     real *p = vector(n, 7);
-    int m = n / parts;
+    int m = n / 8;
     double t = now();
-    for (int k = 0; k < 4; k++) for (int b = 0; b < parts; b++) { real *q = p + (long)b * m; for (int i = 1; i < m; i++) q[i] += q[i - 1]; }
+    for (int k = 0; k < 4; k++) for (int b = 0; b < 8; b++) { real *q = p + (long)b * m; for (int i = 1; i < m; i++) q[i] += q[i - 1]; }
     say(now() - t, check(p, n));
 }
 static void scan(void) {
