@@ -72,6 +72,11 @@ func (w *writer) expr(e *ir.Expr, p place) value {
 	if e.Type.IsFloat() {
 		return w.float(e, p)
 	}
+	if p.width(e) > 0 {
+		if t := w.narrowType(e); t != ir.I64 {
+			return w.convert(w.narrow(e, t, p), ir.I64)
+		}
+	}
 	return w.integer(e, p)
 }
 

@@ -44,7 +44,7 @@ func write(fn *ir.Func) (w *writer, err error) {
 	}()
 	own := *fn
 	own.Slots = slices.Clone(fn.Slots) // some are added
-	w = &writer{fn: &own, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, programs: map[string]string{}, locals: map[local]string{},
+	w = &writer{fn: &own, order: cpu.NewOrder(fn), declares: map[string]string{}, helpers: map[string]bool{}, programs: map[string]string{}, known: map[*ir.Expr]limits{}, locals: map[local]string{},
 		operands: map[int]*operand{}, lets: map[int]*ir.Expr{}, elements: map[*ir.Stmt]*ir.Expr{}}
 	ir.WalkStmts(fn.Body, func(st *ir.Stmt) {
 		if st.Kind == ir.SetStmt && st.Declare && !fn.Slots[st.Slot].Assigned {

@@ -361,9 +361,17 @@ func (w *writer) laneWidth(l *lanes, list []*ir.Stmt, e *ir.Expr) int {
 	size := uintptr(1)
 	look := func(e *ir.Expr) {
 		ir.WalkExpr(e, func(x *ir.Expr) bool {
-			if l.of(x).motion == varying {
-				size = max(size, x.Type.Size())
+			if l.of(x).motion != varying {
+				return true
 			}
+			if t := w.narrowType(x); t != ir.I64 {
+				size = max(size, t.Size())
+				return false
+			}
+			if x.Op == ir.OpConvert && x.Type == ir.I64 && w.limitsOf(x).known {
+				return true // an operand of narrow arithmetic
+			}
+			size = max(size, x.Type.Size())
 			return true
 		})
 	}

@@ -58,6 +58,7 @@ type writer struct {
 	nest     *nest            // the current nest of loops
 	elements map[*ir.Stmt]*ir.Expr
 	rows     map[int]bool // locals that rows of lanes, written side by side, have each for itself
+	known    map[*ir.Expr]limits
 	notes    []Note
 	row      int // the current of these rows
 }
