@@ -42,7 +42,7 @@
 //
 // With a disk, main memory is bounded like that of a device, and data that the runtime
 // owns has its main instance on the disk (disk.go). Copies that the program holds of such
-// data lie beside main memory (admit.go), and contributions are data (redux_pool.go).
+// data lie beside main memory (admit.go), and contributions are data (redux_data.go).
 //
 // Three handshakes between tasks that run and unordered accesses use no common lock. Their
 // invariants, and the reason for each order of operations, are in merge.go.

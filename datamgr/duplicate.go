@@ -11,6 +11,9 @@ package datamgr
 import (
 	"slices"
 	"sync"
+	"unsafe"
+
+	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // Duplicate is the state of a datum that duplicates another. Its fields are guarded by
@@ -225,3 +228,67 @@ func (h Managed) Twin() *Handle {
 
 // AddUse counts an access to d that is not in its order; see EndUnordered.
 func (d *Datum) AddUse() { d.unordered.Add(1) }
+
+// CopyAside gives the duplicate the value of its source where main memory is bounded:
+// fragment by fragment, from wherever it is to the duplicate's main instance.
+func (u *Duplicate) CopyAside() error {
+	to, from := u.h.d, u.alias.d
+	if err := to.allocate(); err != nil {
+		return err
+	}
+	to.claimBoxes([]Box{to.box})
+	defer to.releaseBoxes([]Box{to.box})
+	dst := to.main.Load()
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	var todo []Box
+	from.root.leaves(&u.alias.box, func(f *Fragment) { todo = append(todo, f.box.meet(&u.alias.box)) })
+	for len(todo) > 0 {
+		box := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		var fs []*Fragment
+		from.root.leaves(&box, func(f *Fragment) { fs = append(fs, f) })
+		if len(fs) != 1 { // it was split since
+			for _, f := range fs {
+				todo = append(todo, f.box.meet(&box))
+			}
+			continue
+		}
+		f := fs[0]
+		src := from.sourceLocked(f, dst.node, nil)
+		if src.node.lost.Load() != nil { // the goroutine that noticed is about to mark the lost values
+			from.mu.wake.Wait()
+			todo = append(todo, box)
+			continue
+		}
+		f.copies++
+		src.pinLocked()
+		from.mu.Unlock()
+		var a, b iface.Buffer
+		src.describePart(u.alias, &box, &a)
+		dst.describePart(u.h, &to.box, &b)
+		b.Dim = a.Dim
+		for k := range int(u.h.rank) {
+			b.Ptr = unsafe.Add(b.Ptr, (box.lo[u.alias.axes[k]]-u.alias.box.lo[u.alias.axes[k]])*b.Stride[k]*int(b.Elem.Size()))
+		}
+		err := to.reg.moveBuffer(dst.node, src.node, &b, &a)
+		from.mu.Lock()
+		f.copies--
+		src.unpinLocked(true)
+		lost := src.node.lost.Load() != nil
+		if lost {
+			from.uselessLocked(src)
+		}
+		from.mu.wake.Broadcast()
+		switch {
+		case lost: // it is elsewhere, or spoiled by now
+			todo = append(todo, box)
+		case err != nil:
+			return err
+		}
+	}
+	if why := from.spoiledLocked(&u.alias.box); why != nil {
+		return &SpoiledError{why.why}
+	}
+	return nil
+}

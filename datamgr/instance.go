@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/starpush/starpush/accel"
+	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // maxLayers is the number of validity bits of a fragment, that of the main
@@ -283,5 +284,15 @@ func (d *Datum) usefulLocked(in *instance) bool {
 func (d *Datum) uselessLocked(in *instance) {
 	if in.pins == 0 && !in.leaving && !in.gone && !d.mu.freed && !d.usefulLocked(in) {
 		d.removeLocked(in)
+	}
+}
+
+// describePart describes the elements of box, part of h, that lie in in.
+func (in *instance) describePart(h *Handle, box *Box, b *iface.Buffer) {
+	*b = iface.Buffer{Ptr: in.at(&box.lo, h.d.desc.Elem.Size())}
+	h.describe(&b.Desc)
+	for k := range int(h.rank) {
+		a := h.axes[k]
+		b.Dim[k], b.Stride[k] = box.hi[a]-box.lo[a], in.stride[a]
 	}
 }

@@ -430,6 +430,40 @@ func (h Managed) Initialise(none []Box, all bool) error {
 	return nil
 }
 
+// InitialiseAside is Initialise where main memory is bounded: what has no value gets
+// it on the disk. p is empty, before and after.
+func (h Managed) InitialiseAside(p *Placement, none []Box) error {
+	d := h.d
+	if err := d.allocate(); err != nil {
+		return err
+	}
+	if err := p.Prepare(0, []Operand{{Handle: h.Handle, Mode: modeScratch}}); err != nil {
+		return err
+	}
+	defer p.Release() // also when the function ends the goroutine
+	var whole iface.Buffer
+	p.Private(0, 0, h.Handle, &whole)
+	c := whole
+	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&c) }); err != nil {
+		return err
+	}
+	d.claimBoxes(none)
+	defer d.releaseBoxes(none)
+	m := d.main.Load()
+	for i := range none {
+		var to iface.Buffer
+		m.describePart(h.Handle, &none[i], &to)
+		from := whole
+		h.narrow(&from, &none[i])
+		if m.node.id == 0 {
+			copyBuffer(&to, &from)
+		} else if err := d.reg.moveBuffer(m.node, d.reg.nodes[0], &to, &from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // copyPart copies the elements of box, in the datum's indices, between two
 // buffers that are all of h.
 func (h *Handle) copyPart(dst, src *iface.Buffer, box *Box) {
@@ -442,6 +476,30 @@ func (h *Handle) copyPart(dst, src *iface.Buffer, box *Box) {
 		d.Dim[k] = box.hi[a] - box.lo[a]
 	}
 	copyBuffer(&d, &s)
+}
+
+// narrow makes b, which is all of h, the elements of box, in the datum's indices.
+func (h *Handle) narrow(b *iface.Buffer, box *Box) {
+	size := int(b.Elem.Size())
+	for k := range int(h.rank) {
+		a := h.axes[k]
+		b.Ptr = unsafe.Add(b.Ptr, (box.lo[a]-h.box.lo[a])*b.Stride[k]*size)
+		b.Dim[k] = box.hi[a] - box.lo[a]
+	}
+}
+
+// takeWhereNone adds sum to b, but where there is no value.
+func (h *Handle) takeWhereNone(b, sum *iface.Buffer, none []Box) error {
+	for i := range none {
+		h.copyPart(b, sum, &none[i])
+	}
+	if err := h.combineOnce(b, sum); err != nil {
+		return err
+	}
+	for i := range none {
+		h.copyPart(b, sum, &none[i])
+	}
+	return nil
 }
 
 // ReductionError says that a function of a reduction failed.

@@ -118,7 +118,7 @@ var faults = []fault{
 	{"fault-mended-unread", "datamgr/loss.go",
 		"f.fault != nil && !slices.ContainsFunc(ops, reads)", "f.fault != nil && (true || !slices.ContainsFunc(ops, reads))",
 		"what a task reads and writes stays lost, if it was lost since somebody looked"},
-	{"combining-loss-untold", "datamgr/redux_device.go",
+	{"combining-loss-untold", "datamgr/redux_data.go",
 		"case h.d.reg.heard(err, n) != nil:", "case false && h.d.reg.heard(err, n) != nil:",
 		"a device that is lost while it combines contributions is known to be lost"},
 	{"unchanged-always", "engine/execute.go",

@@ -7,11 +7,12 @@ package datamgr
 // and this among it; combining has two contributions at a time, or one and the data.
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"unsafe"
 
+	"github.com/starpush/starpush/accel"
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
@@ -202,20 +203,6 @@ func (h Managed) CombinePool(p *Placement, none []Box, all bool) error {
 	return err
 }
 
-// takeWhereNone adds sum to b, but where there is no value.
-func (h *Handle) takeWhereNone(b, sum *iface.Buffer, none []Box) error {
-	for i := range none {
-		h.copyPart(b, sum, &none[i])
-	}
-	if err := h.combineOnce(b, sum); err != nil {
-		return err
-	}
-	for i := range none {
-		h.copyPart(b, sum, &none[i])
-	}
-	return nil
-}
-
 // combineOnce adds the contribution from to the value in into.
 func (h *Handle) combineOnce(into, from *iface.Buffer) error {
 	i, f := *into, *from
@@ -270,120 +257,186 @@ func (t *contributionPool) fold(h *Handle, p *Placement) (sums []*Handle, err er
 	return sums, err
 }
 
-// InitialiseAside is Initialise where main memory is bounded: what has no value gets
-// it on the disk. p is empty, before and after.
-func (h Managed) InitialiseAside(p *Placement, none []Box) error {
-	d := h.d
+// Contributions on devices.
+//
+// A task on a device adds to a contribution that stays there for the next one, until
+// the group ends: those of one device are then combined there, if its kernels can,
+// and one copy brings the rest to main memory. Each is data of its own, which no view
+// or task of the program sees: so it is evicted like other data when tasks need the
+// room, and lost with the device when it is nowhere else.
+
+// there is a contribution that no task uses, and the node where it was added to last.
+type deviceContribution struct {
+	data *Handle
+	node int
+}
+
+// newContributionDatum makes data for a contribution to h, with the initial value in main memory.
+func (h *Handle) newContributionDatum() (*Handle, error) {
+	desc := iface.Desc{Kind: h.kind, Elem: h.d.desc.Elem, Rank: h.rank}
+	for k := range int(h.rank) {
+		desc.Dim[k] = h.dim(k)
+	}
+	d := &Datum{reg: h.d.reg, desc: desc, box: boxOf(&desc), contribution: true}
+	d.mu.wake = sync.NewCond(&d.mu.Mutex)
+	d.layout(max(1, desc.Dim[max(0, int(desc.Rank)-1)]))
+	d.state.Store(uint32(stateNodes))
+	d.root = newFragment(d, d.box)
+	c := &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box, reduce: h.reduce}
+	for k := range c.axes {
+		c.axes[k] = int8(k)
+	}
+	d.whole = c
 	if err := d.allocate(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := p.Prepare(0, []Operand{{Handle: h.Handle, Mode: modeScratch}}); err != nil {
-		return err
+	ok := false
+	defer func() { // the function may end the goroutine
+		if !ok {
+			d.free()
+		}
+	}()
+	var b iface.Buffer
+	managed(h).Own(d.main.Load().ptr, &b)
+	err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&b) })
+	ok = err == nil
+	return c, err
+}
+
+// ContributeOnDevice takes a contribution to h for a task on a node other than main
+// memory: one that is there, if there is one that no task uses.
+func (h Managed) ContributeOnDevice(node int) (Contribution, error) {
+	a := h.redux
+	a.mu.Lock()
+	for i := len(a.mu.onDevices) - 1; i >= 0; i-- {
+		if t := a.mu.onDevices[i]; t.node == node {
+			a.mu.onDevices = slices.Delete(a.mu.onDevices, i, i+1)
+			a.mu.Unlock()
+			return Contribution{h: h.Handle, onDevice: t}, nil
+		}
 	}
-	defer p.Release() // also when the function ends the goroutine
-	var whole iface.Buffer
-	p.Private(0, 0, h.Handle, &whole)
-	c := whole
-	if err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&c) }); err != nil {
-		return err
+	a.mu.Unlock()
+	data, err := h.newContributionDatum()
+	if err != nil {
+		return Contribution{}, err
 	}
-	d.claimBoxes(none)
-	defer d.releaseBoxes(none)
-	m := d.main.Load()
-	for i := range none {
-		var to iface.Buffer
-		m.describePart(h.Handle, &none[i], &to)
-		from := whole
-		h.narrow(&from, &none[i])
-		if m.node.id == 0 {
-			copyBuffer(&to, &from)
-		} else if err := d.reg.moveBuffer(m.node, d.reg.nodes[0], &to, &from); err != nil {
-			return err
+	return Contribution{h: h.Handle, onDevice: deviceContribution{data, node}, fresh: true}, nil
+}
+
+// Operand returns the operand by which a task adds to a contribution on its device. ok is
+// false if c is none.
+func (c *Contribution) Operand() (op Operand, ok bool) {
+	return Operand{Handle: c.onDevice.data, Mode: modeRW}, c.onDevice.data != nil
+}
+
+// DescribeOnDevice describes the contribution to h, which operand i of p is, in b. False: c is
+// another, or in main memory.
+func (c *Contribution) DescribeOnDevice(h *Handle, p *Placement, i int, b *iface.Buffer) bool {
+	if c.h != h || c.onDevice.data == nil {
+		return false
+	}
+	p.Buffer(i, c.onDevice.data, b)
+	managed(h).Own(b.Ptr, b)
+	return true
+}
+
+// takeOnDevices takes all contributions on devices. Nothing uses them any more.
+func (a *accumulator) takeOnDevices() []deviceContribution {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.mu.onDevices
+	a.mu.onDevices = nil
+	return all
+}
+
+func freeDeviceContributions(all []deviceContribution) {
+	for _, t := range all {
+		t.data.d.free()
+	}
+}
+
+// lostDeviceContribution returns why one of the contributions has lost its value, or nil.
+func lostDeviceContribution(all []deviceContribution) any {
+	for _, t := range all {
+		if _, why := Fault([]Operand{{Handle: t.data, Mode: modeR}}); why != nil {
+			return why
 		}
 	}
 	return nil
 }
 
-// narrow makes b, which is all of h, the elements of box, in the datum's indices.
-func (h *Handle) narrow(b *iface.Buffer, box *Box) {
-	size := int(b.Elem.Size())
-	for k := range int(h.rank) {
-		a := h.axes[k]
-		b.Ptr = unsafe.Add(b.Ptr, (box.lo[a]-h.box.lo[a])*b.Stride[k]*size)
-		b.Dim[k] = box.hi[a] - box.lo[a]
-	}
-}
-
-// describePart describes the elements of box, part of h, that lie in in.
-func (in *instance) describePart(h *Handle, box *Box, b *iface.Buffer) {
-	*b = iface.Buffer{Ptr: in.at(&box.lo, h.d.desc.Elem.Size())}
-	h.describe(&b.Desc)
-	for k := range int(h.rank) {
-		a := h.axes[k]
-		b.Dim[k], b.Stride[k] = box.hi[a]-box.lo[a], in.stride[a]
-	}
-}
-
-// CopyAside gives the duplicate the value of its source where main memory is bounded:
-// fragment by fragment, from wherever it is to the duplicate's main instance.
-func (u *Duplicate) CopyAside() error {
-	to, from := u.h.d, u.alias.d
-	if err := to.allocate(); err != nil {
-		return err
-	}
-	to.claimBoxes([]Box{to.box})
-	defer to.releaseBoxes([]Box{to.box})
-	dst := to.main.Load()
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	var todo []Box
-	from.root.leaves(&u.alias.box, func(f *Fragment) { todo = append(todo, f.box.meet(&u.alias.box)) })
-	for len(todo) > 0 {
-		box := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		var fs []*Fragment
-		from.root.leaves(&box, func(f *Fragment) { fs = append(fs, f) })
-		if len(fs) != 1 { // it was split since
-			for _, f := range fs {
-				todo = append(todo, f.box.meet(&box))
+// gatherContributions combines the contributions of each device, as far as it can, and brings the
+// rest to main memory: it returns those, which have all there is to add.
+func (h *Handle) gatherContributions(all []deviceContribution) (left []deviceContribution, err error) {
+	last := map[int]int{} // by node: its place in left
+	for _, t := range all {
+		if k, ok := last[t.node]; ok {
+			done, err := h.combineOnDevice(left[k].data, t.data, h.d.reg.nodes[t.node])
+			if err != nil {
+				return nil, err
 			}
-			continue
+			if done {
+				continue
+			}
 		}
-		f := fs[0]
-		src := from.sourceLocked(f, dst.node, nil)
-		if src.node.lost.Load() != nil { // the goroutine that noticed is about to mark the lost values
-			from.mu.wake.Wait()
-			todo = append(todo, box)
-			continue
+		last[t.node] = len(left)
+		left = append(left, t)
+	}
+	for _, t := range left {
+		if err := managed(t.data).Gather(); err != nil {
+			return nil, err
 		}
-		f.copies++
-		src.pinLocked()
-		from.mu.Unlock()
-		var a, b iface.Buffer
-		src.describePart(u.alias, &box, &a)
-		dst.describePart(u.h, &to.box, &b)
-		b.Dim = a.Dim
-		for k := range int(u.h.rank) {
-			b.Ptr = unsafe.Add(b.Ptr, (box.lo[u.alias.axes[k]]-u.alias.box.lo[u.alias.axes[k]])*b.Stride[k]*int(b.Elem.Size()))
-		}
-		err := to.reg.moveBuffer(dst.node, src.node, &b, &a)
-		from.mu.Lock()
-		f.copies--
-		src.unpinLocked(true)
-		lost := src.node.lost.Load() != nil
-		if lost {
-			from.uselessLocked(src)
-		}
-		from.mu.wake.Broadcast()
-		switch {
-		case lost: // it is elsewhere, or spoiled by now
-			todo = append(todo, box)
-		case err != nil:
-			return err
+		if why := lostDeviceContribution(left); why != nil {
+			return nil, &SpoiledError{why}
 		}
 	}
-	if why := from.spoiledLocked(&u.alias.box); why != nil {
-		return &SpoiledError{why.why}
-	}
-	return nil
+	return left, nil
 }
+
+// combineOnDevice adds the contribution from to the contribution into on a device. False: it
+// cannot, or one of them was evicted, and nothing happened.
+func (h *Handle) combineOnDevice(into, from *Handle, n *node) (done bool, err error) {
+	here := n.dev.Arch() == hostArch
+	on := h.reduce.On[n.dev.Arch()]
+	if !here && on == nil || managed(into).Missing(n.id) > 0 || managed(from).Missing(n.id) > 0 {
+		return false, nil
+	}
+	var p Placement
+	ops := []Operand{{Handle: into, Mode: modeRW}, {Handle: from, Mode: modeR}}
+	if p.Prepare(n.id, ops) != nil {
+		return false, nil
+	}
+	defer p.Release()
+	var x, y iface.Buffer
+	p.Buffer(0, into, &x)
+	p.Buffer(1, from, &y)
+	managed(h).Own(x.Ptr, &x)
+	managed(h).Own(y.Ptr, &y)
+	s, e := n.take()
+	if e != nil {
+		return false, nil
+	}
+	defer n.give(s)
+	err = guard("combine", h.reduce, func() error {
+		if here {
+			return s.Do(accel.Work{Name: h.reduce.Name, Bytes: 2 * h.bytes()}, func() error { return h.reduce.Combine(&x, &y) })
+		}
+		err := on(s, &x, &y)
+		if e := s.Sync(); err == nil {
+			err = e
+		}
+		return err
+	})
+	var declined *accel.DeclinedError
+	switch {
+	case h.d.reg.heard(err, n) != nil: // record the loss: no other goroutine may notice it
+		p.Restore(ops) // or into is lost, which shows when it is brought
+		return false, nil
+	case errors.As(err, &declined): // both are as they were
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// hostArch is the Arch of devices whose kernels are functions of this process.
+const hostArch = "cpu"
