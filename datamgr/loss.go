@@ -248,11 +248,11 @@ func SpoilBoxes(h *Handle, boxes []Box, fault any) {
 func (h Managed) TakeFault() any {
 	a := h.redux
 	a.mu.Lock()
-	f, far := a.mu.fault, slices.Clone(a.mu.onDevices)
+	f, far := a.mu.fault, slices.Clone(a.mu.data.idle)
 	a.mu.fault = nil
 	a.mu.Unlock()
-	if f == nil {
-		f = lostDeviceContribution(far)
+	if f == nil && h.d.reg.disk == nil { // with a disk, CombineData meets it
+		f = lostContribution(far)
 	}
 	return f
 }

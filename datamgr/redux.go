@@ -29,11 +29,10 @@ type accumulator struct {
 	leaves int64
 	mu     struct {
 		sync.Mutex
-		copies    []unsafe.Pointer     // of others: initialised, and not in use
-		apart     contributionPool     // where main memory is bounded, instead of all others
-		onDevices []deviceContribution // on devices, and not in use
-		tree      *reduxTree           // of numbered contributions, or nil
-		fault     any                  // a contribution was lost
+		copies []unsafe.Pointer  // of others: initialised, and not in use
+		data   dataContributions // where main memory is bounded, instead of all others; elsewhere on devices
+		tree   *reduxTree        // of numbered contributions, or nil
+		fault  any               // a contribution was lost
 	}
 }
 
@@ -164,13 +163,12 @@ func (sub Submission) NoValueIn(h *Handle) (none []Box, all bool) {
 
 // Contribution is a private copy in use by one task.
 type Contribution struct {
-	h    *Handle
-	p    unsafe.Pointer // nil: a worker's own, or reserved and not taken
-	leaf int64          // its number; 0: it has none
-	data *Handle        // where main memory is bounded: it is data; nil before TakeFromPool
-
-	onDevice deviceContribution // on a device
-	fresh    bool               // it is data that was made for this task
+	h     *Handle
+	p     unsafe.Pointer // nil: a worker's own, data, or reserved and not taken
+	leaf  int64          // its number; 0: it has none
+	data  *Handle        // if it is data (see dataContributions); nil before TakeData
+	node  int            // where the task adds to data
+	fresh bool           // it is data that was made for this task
 }
 
 // Own describes memory p that holds all of h and nothing else.
@@ -276,15 +274,15 @@ func (a *accumulator) collect() ([]unsafe.Pointer, *reduxTree) {
 // Return gives the copy back, to be combined later; others may add to it
 // before. One with a number that was not planted is lost.
 func (c *Contribution) Return() {
-	if c.data != nil {
-		c.returnToPool()
-		return
-	}
-	if t := c.onDevice; t.data != nil {
-		c.onDevice.data = nil
+	if data := c.data; data != nil {
+		c.data = nil
+		if c.leaf > 0 {
+			data.d.free()
+			return
+		}
 		a := c.h.redux
 		a.mu.Lock()
-		a.mu.onDevices = append(a.mu.onDevices, t)
+		a.mu.data.idle = append(a.mu.data.idle, dataContribution{data, c.node})
 		a.mu.Unlock()
 		return
 	}
@@ -303,29 +301,21 @@ func (c *Contribution) Return() {
 	a.mu.Unlock()
 }
 
-// own is the data that c is; nil: it is a copy in main memory, or not taken.
-func (c *Contribution) own() *Handle {
-	if c.data != nil {
-		return c.data
-	}
-	return c.onDevice.data
-}
-
 // GiveUp is Return for a task that did not add to the copy. A copy made for the task
 // alone is not combined, as it may be lost with the device that it was made for.
 func (c *Contribution) GiveUp() {
-	data := c.own()
+	data := c.data
 	if c.leaf > 0 || !c.fresh || data == nil {
 		c.Return()
 		return
 	}
-	c.data, c.onDevice.data = nil, nil
+	c.data = nil
 	data.d.free()
 }
 
 // Lost reports whether what others have added to c is lost.
 func (c *Contribution) Lost() bool {
-	data := c.own()
+	data := c.data
 	if data == nil || c.fresh {
 		return false
 	}
@@ -339,9 +329,9 @@ func (c *Contribution) Lost() bool {
 func (h Managed) Combine(b *iface.Buffer, none []Box, all bool) error {
 	copies, tree := h.redux.collect()
 	defer h.freeCopies(copies, tree)
-	far := h.redux.takeOnDevices()
-	defer func() { freeDeviceContributions(far) }()
-	left, err := h.gatherContributions(far)
+	far := h.redux.takeData()
+	defer far.free()
+	left, err := h.gatherContributions(far.idle)
 	if err != nil {
 		return err
 	}
@@ -541,8 +531,8 @@ func guard(what string, r *Reduction, fn func() error) (err error) {
 // more.
 func (h Managed) DropContributions() {
 	h.freeCopies(h.redux.collect())
-	h.redux.dropPool()
-	freeDeviceContributions(h.redux.takeOnDevices())
+	all := h.redux.takeData()
+	all.free()
 }
 
 // freeCopies gives the memory of copies and of a tree back.
@@ -632,7 +622,7 @@ func (c *Contribution) Taken() bool { return c.leaf > 0 && (c.p != nil || c.data
 // and combines what that makes possible. Errors are those of the reduction.
 func (c *Contribution) Plant() {
 	if c.data != nil {
-		c.plantFromPool()
+		c.plantData()
 		return
 	}
 	p := c.p

@@ -1,10 +1,18 @@
 package datamgr
 
-// Contributions where main memory is bounded: each is a datum of its own, so that it
-// can be evicted between two tasks that add to it, and before it is combined. It
-// belongs to no worker: there are as many as tasks added at the same time, or, where
-// contributions are numbered, one for each task. A task has all its memory at once,
-// and this among it; combining has two contributions at a time, or one and the data.
+// Contributions that are data.
+//
+// Where main memory is bounded, every contribution is a datum of its own, so that it can
+// be evicted between two tasks that add to it, and before it is combined. It belongs to
+// no worker: there are as many as tasks added at the same time, or, where contributions
+// are numbered, one for each task. A task has all its memory at once, and this among it;
+// combining has two contributions at a time, or one and the data.
+//
+// Elsewhere, only contributions on devices are data. A task on a device adds to one that
+// stays there for the next task, until the group ends: those of one device are then
+// combined there, if its kernels can, and one copy brings the rest to main memory. No
+// view or task of the program sees them: so they are evicted like other data when tasks
+// need the room, and lost with the device when they are nowhere else.
 
 import (
 	"errors"
@@ -16,15 +24,22 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// contributionPool are the contributions of an accumulator; guarded by its lock.
-type contributionPool struct {
-	idle   []deviceContribution
+// dataContributions are the contributions to one accumulator that are data and that no
+// task uses; guarded by its lock.
+type dataContributions struct {
+	idle   []dataContribution
 	leaves map[int64]*Handle // numbered, by number
 	last   int64             // the highest number
 }
 
-// newContribution makes data for a contribution to h. It has no number, and only
-// the placement of tasks sees it.
+// dataContribution is data that is a contribution, and the node where it was added to last.
+type dataContribution struct {
+	data *Handle
+	node int
+}
+
+// newContribution makes data for a contribution to h, without memory. It has no number,
+// and only the placement of tasks sees it.
 func (h *Handle) newContribution() *Handle {
 	desc := iface.Desc{Kind: h.kind, Elem: h.d.desc.Elem, Rank: h.rank}
 	for k := range int(h.rank) {
@@ -32,9 +47,7 @@ func (h *Handle) newContribution() *Handle {
 	}
 	d := &Datum{reg: h.d.reg, desc: desc, box: boxOf(&desc)}
 	d.mu.wake = sync.NewCond(&d.mu.Mutex)
-	if desc.Rank > 0 {
-		d.layout(desc.Dim[desc.Rank-1])
-	}
+	d.layout(max(1, desc.Dim[max(0, int(desc.Rank)-1)]))
 	d.state.Store(uint32(stateLazy | stateNodes))
 	d.root = newFragment(d, d.box)
 	d.whole = &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box}
@@ -44,28 +57,65 @@ func (h *Handle) newContribution() *Handle {
 	return d.whole
 }
 
-// ContributeFromPool takes data for the caller to add to a contribution to h on a node;
-// TakeFromPool makes it ready. It prefers an idle contribution of that node, so that no
-// data travels.
-func (h Managed) ContributeFromPool(node int) Contribution {
+// ContributeData takes data for the caller to add to a contribution to h on a node;
+// TakeData makes it ready. It prefers an idle contribution of that node, so that no data
+// travels.
+func (h Managed) ContributeData(node int) Contribution {
 	a := h.redux
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := Contribution{h: h.Handle, onDevice: deviceContribution{node: node}}
-	idle := a.mu.apart.idle
+	c := Contribution{h: h.Handle, node: node}
+	idle := a.mu.data.idle
 	for i := len(idle) - 1; i >= 0; i-- {
 		if idle[i].node == node {
 			c.data = idle[i].data
-			a.mu.apart.idle = slices.Delete(idle, i, i+1)
+			a.mu.data.idle = slices.Delete(idle, i, i+1)
 			break
 		}
 	}
 	return c
 }
 
-// TakeFromPool makes c, which may be reserved, ready: if no task has added to it yet, its
+// ContributeOnDevice takes a contribution to h for a task on a node other than main
+// memory: an idle one of that node, or else a new one, with the initial value in main
+// memory.
+func (h Managed) ContributeOnDevice(node int) (Contribution, error) {
+	c := h.ContributeData(node)
+	if c.data == nil {
+		data, err := h.newContributionInMain()
+		if err != nil {
+			return Contribution{}, err
+		}
+		c.data, c.fresh = data, true
+	}
+	return c, nil
+}
+
+// newContributionInMain makes data for a contribution to h, with the initial value in
+// main memory.
+func (h *Handle) newContributionInMain() (*Handle, error) {
+	c := h.newContribution()
+	d := c.d
+	d.contribution = true // a loss is no error of the task that adds: see Restore
+	if err := d.allocate(); err != nil {
+		return nil, err
+	}
+	ok := false
+	defer func() { // the function may end the goroutine
+		if !ok {
+			d.free()
+		}
+	}()
+	var b iface.Buffer
+	managed(h).Own(d.main.Load().ptr, &b)
+	err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&b) })
+	ok = err == nil
+	return c, err
+}
+
+// TakeData makes c, which may be reserved, ready: if no task has added to it yet, its
 // value is the initial one. p is empty, before and after.
-func (c *Contribution) TakeFromPool(p *Placement) error {
+func (c *Contribution) TakeData(p *Placement) error {
 	if c.data != nil {
 		return nil
 	}
@@ -81,7 +131,7 @@ func (c *Contribution) TakeFromPool(p *Placement) error {
 		return err
 	}
 	var b iface.Buffer
-	c.h.describeFromPool(p, 0, data, &b)
+	c.h.describeData(p, 0, data, &b)
 	err := guard("initialise", c.h.reduce, func() error { return c.h.reduce.Init(&b) })
 	if ok = err == nil; ok {
 		c.data, c.fresh = data, true
@@ -89,45 +139,33 @@ func (c *Contribution) TakeFromPool(p *Placement) error {
 	return err
 }
 
-// describeFromPool describes operand i of p, which is data of a contribution to h, in b:
+// describeData describes operand i of p, which is data of a contribution to h, in b:
 // the shape is that of h.
-func (h *Handle) describeFromPool(p *Placement, i int, data *Handle, b *iface.Buffer) {
+func (h *Handle) describeData(p *Placement, i int, data *Handle, b *iface.Buffer) {
 	p.Buffer(i, data, b)
 	at := b.Ptr
 	managed(h).Own(at, b)
 }
 
-// For reports whether c is to h.
-func (c *Contribution) For(h *Handle) bool { return c.h == h }
+// Operand returns the operand by which a task adds to c, which is data.
+func (c *Contribution) Operand() Operand { return Operand{Handle: c.data, Mode: modeRW} }
 
-// FromPool is the operand by which a task adds to c.
-func (c *Contribution) FromPool() Operand { return Operand{Handle: c.data, Mode: modeRW} }
-
-// Describe describes c, which is operand i of p, in b.
-func (c *Contribution) Describe(p *Placement, i int, b *iface.Buffer) {
-	c.h.describeFromPool(p, i, c.data, b)
-}
-
-// returnToPool is Return.
-func (c *Contribution) returnToPool() {
-	data := c.data
-	c.data = nil
-	if c.leaf > 0 {
-		data.d.free()
-		return
+// Describe describes c, which is operand i of p, in b. It reports false if c is no data,
+// or no contribution to h.
+func (c *Contribution) Describe(h *Handle, p *Placement, i int, b *iface.Buffer) bool {
+	if c.h != h || c.data == nil {
+		return false
 	}
-	a := c.h.redux
-	a.mu.Lock()
-	a.mu.apart.idle = append(a.mu.apart.idle, deviceContribution{data, c.onDevice.node})
-	a.mu.Unlock()
+	h.describeData(p, i, c.data, b)
+	return true
 }
 
-// plantFromPool is Plant: they are all combined when the last one is there.
-func (c *Contribution) plantFromPool() {
+// plantData is Plant for data: they are all combined when the last one is there.
+func (c *Contribution) plantData() {
 	a := c.h.redux
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := &a.mu.apart
+	t := &a.mu.data
 	if t.leaves == nil {
 		t.leaves = map[int64]*Handle{}
 	}
@@ -135,16 +173,16 @@ func (c *Contribution) plantFromPool() {
 	c.data = nil
 }
 
-// dropPool forgets all contributions to h.
-func (a *accumulator) dropPool() {
+// takeData takes all contributions that are data. Nothing uses them any more.
+func (a *accumulator) takeData() dataContributions {
 	a.mu.Lock()
-	t := a.mu.apart
-	a.mu.apart = contributionPool{}
-	a.mu.Unlock()
-	t.free()
+	defer a.mu.Unlock()
+	all := a.mu.data
+	a.mu.data = dataContributions{}
+	return all
 }
 
-func (t *contributionPool) free() {
+func (t *dataContributions) free() {
 	for _, c := range t.idle {
 		c.data.d.free()
 	}
@@ -153,13 +191,9 @@ func (t *contributionPool) free() {
 	}
 }
 
-// CombinePool is Combine where contributions are data. p is empty, before and after.
-func (h Managed) CombinePool(p *Placement, none []Box, all bool) error {
-	a := h.redux
-	a.mu.Lock()
-	t := a.mu.apart
-	a.mu.apart = contributionPool{}
-	a.mu.Unlock()
+// CombineData is Combine where all contributions are data. p is empty, before and after.
+func (h Managed) CombineData(p *Placement, none []Box, all bool) error {
+	t := h.redux.takeData()
 	defer t.free()
 	defer p.Release() // a function of the reduction may end the goroutine
 	cs, err := t.fold(h.Handle, p)
@@ -185,7 +219,7 @@ func (h Managed) CombinePool(p *Placement, none []Box, all bool) error {
 	case len(none) > 0: // sum up apart, and take the sum where there is no value
 		for _, c := range cs[1:] {
 			if err == nil {
-				err = h.combineFromPool(p, cs[0], c)
+				err = h.combineData(p, cs[0], c)
 			}
 		}
 		if err == nil {
@@ -218,22 +252,22 @@ func (h *Handle) apply(p *Placement, op Operand, c *Handle, fn func(into, from *
 	if op.Handle == h {
 		p.Buffer(0, h, &into)
 	} else {
-		h.describeFromPool(p, 0, op.Handle, &into)
+		h.describeData(p, 0, op.Handle, &into)
 	}
-	h.describeFromPool(p, 1, c, &from)
+	h.describeData(p, 1, c, &from)
 	err := fn(&into, &from)
 	p.Release()
 	return err
 }
 
-// combineFromPool adds the contribution from to the contribution into.
-func (h *Handle) combineFromPool(p *Placement, into, from *Handle) error {
+// combineData adds the contribution from to the contribution into.
+func (h *Handle) combineData(p *Placement, into, from *Handle) error {
 	return h.apply(p, Operand{Handle: into, Mode: modeRW}, from, h.combineOnce)
 }
 
-// fold combines the numbered contributions in their tree (redux_tree.go), and returns
+// fold combines the numbered contributions in their tree (redux.go), and returns
 // what is to be added to the value of h, from left to right.
-func (t *contributionPool) fold(h *Handle, p *Placement) (sums []*Handle, err error) {
+func (t *dataContributions) fold(h *Handle, p *Placement) (sums []*Handle, err error) {
 	var build func(n reduxNode) *Handle
 	build = func(n reduxNode) *Handle {
 		if n.level() == 0 || n.first() > t.last {
@@ -245,7 +279,7 @@ func (t *contributionPool) fold(h *Handle, p *Placement) (sums []*Handle, err er
 			return left
 		}
 		if err == nil {
-			err = h.combineFromPool(p, left, right)
+			err = h.combineData(p, left, right)
 		}
 		return left
 	}
@@ -257,106 +291,8 @@ func (t *contributionPool) fold(h *Handle, p *Placement) (sums []*Handle, err er
 	return sums, err
 }
 
-// Contributions on devices.
-//
-// A task on a device adds to a contribution that stays there for the next one, until
-// the group ends: those of one device are then combined there, if its kernels can,
-// and one copy brings the rest to main memory. Each is data of its own, which no view
-// or task of the program sees: so it is evicted like other data when tasks need the
-// room, and lost with the device when it is nowhere else.
-
-// there is a contribution that no task uses, and the node where it was added to last.
-type deviceContribution struct {
-	data *Handle
-	node int
-}
-
-// newContributionDatum makes data for a contribution to h, with the initial value in main memory.
-func (h *Handle) newContributionDatum() (*Handle, error) {
-	desc := iface.Desc{Kind: h.kind, Elem: h.d.desc.Elem, Rank: h.rank}
-	for k := range int(h.rank) {
-		desc.Dim[k] = h.dim(k)
-	}
-	d := &Datum{reg: h.d.reg, desc: desc, box: boxOf(&desc), contribution: true}
-	d.mu.wake = sync.NewCond(&d.mu.Mutex)
-	d.layout(max(1, desc.Dim[max(0, int(desc.Rank)-1)]))
-	d.state.Store(uint32(stateNodes))
-	d.root = newFragment(d, d.box)
-	c := &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box, reduce: h.reduce}
-	for k := range c.axes {
-		c.axes[k] = int8(k)
-	}
-	d.whole = c
-	if err := d.allocate(); err != nil {
-		return nil, err
-	}
-	ok := false
-	defer func() { // the function may end the goroutine
-		if !ok {
-			d.free()
-		}
-	}()
-	var b iface.Buffer
-	managed(h).Own(d.main.Load().ptr, &b)
-	err := guard("initialise", h.reduce, func() error { return h.reduce.Init(&b) })
-	ok = err == nil
-	return c, err
-}
-
-// ContributeOnDevice takes a contribution to h for a task on a node other than main
-// memory: one that is there, if there is one that no task uses.
-func (h Managed) ContributeOnDevice(node int) (Contribution, error) {
-	a := h.redux
-	a.mu.Lock()
-	for i := len(a.mu.onDevices) - 1; i >= 0; i-- {
-		if t := a.mu.onDevices[i]; t.node == node {
-			a.mu.onDevices = slices.Delete(a.mu.onDevices, i, i+1)
-			a.mu.Unlock()
-			return Contribution{h: h.Handle, onDevice: t}, nil
-		}
-	}
-	a.mu.Unlock()
-	data, err := h.newContributionDatum()
-	if err != nil {
-		return Contribution{}, err
-	}
-	return Contribution{h: h.Handle, onDevice: deviceContribution{data, node}, fresh: true}, nil
-}
-
-// Operand returns the operand by which a task adds to a contribution on its device. ok is
-// false if c is none.
-func (c *Contribution) Operand() (op Operand, ok bool) {
-	return Operand{Handle: c.onDevice.data, Mode: modeRW}, c.onDevice.data != nil
-}
-
-// DescribeOnDevice describes the contribution to h, which operand i of p is, in b. False: c is
-// another, or in main memory.
-func (c *Contribution) DescribeOnDevice(h *Handle, p *Placement, i int, b *iface.Buffer) bool {
-	if c.h != h || c.onDevice.data == nil {
-		return false
-	}
-	p.Buffer(i, c.onDevice.data, b)
-	managed(h).Own(b.Ptr, b)
-	return true
-}
-
-// takeOnDevices takes all contributions on devices. Nothing uses them any more.
-func (a *accumulator) takeOnDevices() []deviceContribution {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := a.mu.onDevices
-	a.mu.onDevices = nil
-	return all
-}
-
-func freeDeviceContributions(all []deviceContribution) {
-	for _, t := range all {
-		t.data.d.free()
-	}
-}
-
-// lostDeviceContribution returns why one of the contributions has lost its value, or nil.
-func lostDeviceContribution(all []deviceContribution) any {
+// lostContribution returns why one of the contributions has lost its value, or nil.
+func lostContribution(all []dataContribution) any {
 	for _, t := range all {
 		if _, why := Fault([]Operand{{Handle: t.data, Mode: modeR}}); why != nil {
 			return why
@@ -367,7 +303,7 @@ func lostDeviceContribution(all []deviceContribution) any {
 
 // gatherContributions combines the contributions of each device, as far as it can, and brings the
 // rest to main memory: it returns those, which have all there is to add.
-func (h *Handle) gatherContributions(all []deviceContribution) (left []deviceContribution, err error) {
+func (h *Handle) gatherContributions(all []dataContribution) (left []dataContribution, err error) {
 	last := map[int]int{} // by node: its place in left
 	for _, t := range all {
 		if k, ok := last[t.node]; ok {
@@ -386,7 +322,7 @@ func (h *Handle) gatherContributions(all []deviceContribution) (left []deviceCon
 		if err := managed(t.data).Gather(); err != nil {
 			return nil, err
 		}
-		if why := lostDeviceContribution(left); why != nil {
+		if why := lostContribution(left); why != nil {
 			return nil, &SpoiledError{why}
 		}
 	}

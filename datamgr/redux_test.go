@@ -139,7 +139,7 @@ func TestLossWhileCombining(t *testing.T) {
 		h.accumulate(sub)
 		sub.Unlock()
 		for _, v := range []float64{3, 4} {
-			fresh, err := h.newContributionDatum()
+			fresh, err := h.newContributionInMain()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestLossWhileCombining(t *testing.T) {
 				t.Fatal(err)
 			}
 			at.Release()
-			c := Contribution{h: h, onDevice: deviceContribution{fresh, 1}}
+			c := Contribution{h: h, data: fresh, node: 1}
 			c.Return()
 		}
 		var b iface.Buffer

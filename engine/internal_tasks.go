@@ -44,7 +44,7 @@ func (w *worker) runInternal(t *task) {
 	switch t.kind {
 	case reduceTask:
 		if w.rt.limited {
-			err = callKernel(func(*TaskContext) error { return managed(h).CombinePool(&x.place, x.none, x.all) }, nil, exit)
+			err = callKernel(func(*TaskContext) error { return managed(h).CombineData(&x.place, x.none, x.all) }, nil, exit)
 			break
 		}
 		if err = x.place.Prepare(0, ops); err != nil {

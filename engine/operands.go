@@ -45,11 +45,7 @@ func (w *worker) preparePrivates(t *task) error {
 			}
 			k++
 		case iface.Redux:
-			if w.rt.limited {
-				w.describeAside(t, i)
-				continue
-			}
-			if w.describeOnDevice(t, i) {
+			if w.describeContribution(t, i) {
 				continue
 			}
 			if err := w.contribute(t, i); err != nil {
@@ -133,16 +129,16 @@ func (w *worker) contributeOnDevice(t *task) ([]Operand, error) {
 			return nil, err
 		}
 		x.redux = append(x.redux, c)
-		ops[i], _ = c.Operand()
+		ops[i] = c.Operand()
 	}
 	return ops, nil
 }
 
-// describeOnDevice fills in the buffer of operand i, REDUX, if it stays on the device.
-func (w *worker) describeOnDevice(t *task, i int) bool {
+// describeContribution fills in the buffer of operand i, REDUX, if what t adds to is data.
+func (w *worker) describeContribution(t *task, i int) bool {
 	x, h := t.x, t.operands()[i].Handle
 	for k := range x.redux {
-		if x.redux[k].DescribeOnDevice(h, &x.place, i, &w.tc.bufs[i]) {
+		if x.redux[k].Describe(h, &x.place, i, &w.tc.bufs[i]) {
 			w.tc.set[i] = true
 			return true
 		}
@@ -173,7 +169,7 @@ func (w *worker) placeOperands(t *task) error {
 				return err
 			}
 			pin := ops[i].Pin
-			ops[i] = c.FromPool()
+			ops[i] = c.Operand()
 			ops[i].Pin = pin
 		}
 	}
@@ -191,23 +187,12 @@ func (w *worker) contributeAside(t *task, h *datamgr.Handle, node int) (*datamgr
 	k := slices.IndexFunc(x.redux, func(c datamgr.Contribution) bool { return c.Waits(h) })
 	if k < 0 {
 		k = len(x.redux)
-		x.redux = append(x.redux, managed(h).ContributeFromPool(node))
+		x.redux = append(x.redux, managed(h).ContributeData(node))
 	}
 	c := &x.redux[k]
-	err := callKernel(func(*TaskContext) error { return c.TakeFromPool(&x.place) }, nil,
+	err := callKernel(func(*TaskContext) error { return c.TakeData(&x.place) }, nil,
 		func(error) { w.exit(t, managed(h).Exited("initialise")) })
 	return c, err
-}
-
-// describeAside fills in the buffer of operand i, REDUX.
-func (w *worker) describeAside(t *task, i int) {
-	h := t.operands()[i].Handle
-	for k := range t.x.redux {
-		if c := &t.x.redux[k]; c.For(h) {
-			c.Describe(&t.x.place, i, &w.tc.bufs[i])
-			w.tc.set[i] = true
-		}
-	}
 }
 
 // Deterministic jobs: what tasks compute is the same, to the last bit, for every number
@@ -221,7 +206,7 @@ func (w *worker) describeAside(t *task, i int) {
 //   - REDUX, where tasks add to whichever private copy is at hand. In a
 //     deterministic job every contribution has its own copy, and copies are
 //     combined in a fixed tree over the order of submission, whose leftmost leaf
-//     is the value that the handle had before (package datamgr, redux_tree.go).
+//     is the value that the handle had before (package datamgr, redux.go).
 //
 // Choices that the program leaves open stay open: which of several tasks without order
 // (TaskSpec.Unordered, Operand.Unordered) goes first, the order of submissions that
