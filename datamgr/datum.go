@@ -40,7 +40,7 @@ type Datum struct {
 	// it is one of a reduction, and no data of the program
 	contribution bool
 
-	root      *Fragment    // changes under both locks, read under either
+	root      *fragment    // changes under both locks, read under either
 	fragments int          // guarded by the submission lock
 	listed    int          // fragments in lists that handles keep, see Handle.keep; guarded by the submission lock
 	live      int          // parts that are alive; guarded by the submission lock

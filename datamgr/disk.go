@@ -58,7 +58,7 @@ func (h *Handle) inMainMemory() bool { return h.how == inPlace && !h.d.spills() 
 // saveLocked copies f from in, where it is only, to where it can stay: main memory, if
 // it comes from a device and there is room without taking any from others, else the
 // main instance.
-func (d *Datum) saveLocked(f *Fragment, in *instance) error {
+func (d *Datum) saveLocked(f *fragment, in *instance) error {
 	dst := d.main.Load()
 	if d.spills() && in.node.id > 0 {
 		if r := d.refugeLocked(f, in); r != nil {
@@ -70,7 +70,7 @@ func (d *Datum) saveLocked(f *Fragment, in *instance) error {
 
 // refugeLocked returns an instance in bounded main memory that can hold f, which is in
 // another one, or nil.
-func (d *Datum) refugeLocked(f *Fragment, from *instance) *instance {
+func (d *Datum) refugeLocked(f *fragment, from *instance) *instance {
 	n := d.reg.nodes[0]
 	if in := d.findLocked(n, &f.box, 0); in != nil {
 		return in

@@ -242,12 +242,12 @@ func (u *Duplicate) CopyAside() error {
 	from.mu.Lock()
 	defer from.mu.Unlock()
 	var todo []Box
-	from.root.leaves(&u.alias.box, func(f *Fragment) { todo = append(todo, f.box.meet(&u.alias.box)) })
+	from.root.leaves(&u.alias.box, func(f *fragment) { todo = append(todo, f.box.meet(&u.alias.box)) })
 	for len(todo) > 0 {
 		box := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		var fs []*Fragment
-		from.root.leaves(&box, func(f *Fragment) { fs = append(fs, f) })
+		var fs []*fragment
+		from.root.leaves(&box, func(f *fragment) { fs = append(fs, f) })
 		if len(fs) != 1 { // it was split since
 			for _, f := range fs {
 				todo = append(todo, f.box.meet(&box))

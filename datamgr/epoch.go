@@ -89,7 +89,7 @@ func group(m AccessMode) bool { return m == modeR || m == modeC }
 
 // access registers one access of w to f in mode m; it reports whether w has to
 // wait for it.
-func (sub Submission) access(w *Waiter, a *Access, f *Fragment, m AccessMode) bool {
+func (sub Submission) access(w *Waiter, a *Access, f *fragment, m AccessMode) bool {
 	e := f.tail
 	a.w = w
 	if e.count.joinsBatch(sub, m) {
@@ -369,13 +369,13 @@ func (c *Completer) recycle(e *epoch) {
 }
 
 // split replaces f by the box in and those around it, if there is room for them.
-func (d *Datum) split(sub Submission, f *Fragment, in Box, g *growth) error {
+func (d *Datum) split(sub Submission, f *fragment, in Box, g *growth) error {
 	boxes := f.box.around(in, make([]Box, 0, 5))
 	if err := g.make(len(boxes), 0); err != nil {
 		return err
 	}
-	kids := make([]*Fragment, len(boxes))
-	slab := make([]Fragment, len(boxes))
+	kids := make([]*fragment, len(boxes))
+	slab := make([]fragment, len(boxes))
 	for i := range boxes {
 		slab[i].box = boxes[i]
 		kids[i] = &slab[i]
@@ -387,7 +387,7 @@ func (d *Datum) split(sub Submission, f *Fragment, in Box, g *growth) error {
 // needsNoLock reports whether the epochs of f alone keep its accesses apart: no unordered
 // access is left, and none that commute. Tasks that run are no obstacle, as the first
 // unordered access to a piece waits for them; see unorder. d.mu is held.
-func (f *Fragment) needsNoLock(sub Submission) bool {
+func (f *fragment) needsNoLock(sub Submission) bool {
 	if f.lock == nil || f.unordered && f.d.unordered.Load() != 0 {
 		return false
 	}
@@ -395,7 +395,7 @@ func (f *Fragment) needsNoLock(sub Submission) bool {
 }
 
 // dropLock takes its lock from f. d.mu is held.
-func (f *Fragment) dropLock(_ Submission) {
+func (f *fragment) dropLock(_ Submission) {
 	f.lock, f.unordered, f.lockNeeded, f.slow = nil, false, false, f.open != nil
 }
 
@@ -404,7 +404,7 @@ func (f *Fragment) dropLock(_ Submission) {
 // that becomes active together with it; otherwise it gets an empty group of readers that
 // becomes active when the epoch ends. Either holds one count until then. The tree owns
 // the pieces from now on.
-func (d *Datum) splitInto(sub Submission, f *Fragment, pieces []*Fragment) {
+func (d *Datum) splitInto(sub Submission, f *fragment, pieces []*fragment) {
 	nodes, deep := pieces, f.deep+1
 	for len(nodes) > fan {
 		nodes = group16(nodes)
@@ -654,7 +654,7 @@ func _() {
 	const is64 = unsafe.Sizeof(uintptr(0)) / 8 // cache lines are counted on 64-bit machines only
 	var (
 		zero [1]struct{}
-		f    Fragment
+		f    fragment
 		l    accessLock
 		g    Registry
 		s    LockSet

@@ -287,7 +287,7 @@ func TestMarksComeRound(t *testing.T) {
 	defer sub.Unlock()
 	for _, use := range []int32{0, 1, 7} {
 		g.mark = 1<<32 - 1 // the next is 0, as in fragments that no submission met
-		for _, f := range []*Fragment{a.f0, b.f0, &c.accumulate(sub).frag} {
+		for _, f := range []*fragment{a.f0, b.f0, &c.accumulate(sub).frag} {
 			f.seen, f.use = 0, use
 		}
 		ops := []Operand{{Handle: a, Mode: iface.W}, {Handle: b, Mode: iface.W}, {Handle: c, Mode: iface.Redux}}

@@ -10,13 +10,13 @@ import (
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
-// Fragment is a piece of a datum that no declared view cuts. Order and validity
+// fragment is a piece of a datum that no declared view cuts. Order and validity
 // hang on fragments. The fields up to deep are one cache line (of three), all
 // that the submission of a plain task looks at; workers touch only epochs.
-type Fragment struct {
+type fragment struct {
 	tail  *epoch // the last epoch; submission lock
 	first epoch  // an epoch that costs no allocation
-	kids  *[]*Fragment
+	kids  *[]*fragment
 	init  bool // has a value, as of what was submitted; submission lock
 	slow  bool // open reductions or unordered accesses: not for plain submission
 	why   Why
@@ -45,15 +45,15 @@ type Fragment struct {
 
 const mainBit = 1 // validity in the main instance
 
-func newFragment(d *Datum, b Box) *Fragment {
-	f := &Fragment{d: d, box: b, valid: mainBit, had: hadMain}
+func newFragment(d *Datum, b Box) *fragment {
+	f := &fragment{d: d, box: b, valid: mainBit, had: hadMain}
 	f.initOrder()
 	d.fragments++
 	return f
 }
 
 // initOrder gives f its first epoch: an idle group of readers.
-func (f *Fragment) initOrder() {
+func (f *fragment) initOrder() {
 	e := &f.first
 	e.mode, e.inline = modeR, true
 	e.count.set(countLast)
@@ -62,10 +62,10 @@ func (f *Fragment) initOrder() {
 }
 
 // valued reports whether f has a value, as of what was submitted.
-func (f *Fragment) valued(_ Submission) bool { return f.init || f.open != nil }
+func (f *fragment) valued(_ Submission) bool { return f.init || f.open != nil }
 
 // leaves calls fn for every fragment below f that shares elements with b.
-func (f *Fragment) leaves(b *Box, fn func(*Fragment)) {
+func (f *fragment) leaves(b *Box, fn func(*fragment)) {
 	if !f.box.touches(b) {
 		return
 	}
@@ -79,15 +79,15 @@ func (f *Fragment) leaves(b *Box, fn func(*Fragment)) {
 }
 
 // list returns the fragments of h, in a fixed order.
-func (h *Handle) list(sub Submission) []*Fragment {
+func (h *Handle) list(sub Submission) []*fragment {
 	if h.f0 != nil && h.f0.kids == nil {
 		return h.frags
 	}
-	if h.frags != nil && !slices.ContainsFunc(h.frags, func(f *Fragment) bool { return f.kids != nil }) {
+	if h.frags != nil && !slices.ContainsFunc(h.frags, func(f *fragment) bool { return f.kids != nil }) {
 		return h.frags
 	}
-	var out []*Fragment
-	h.d.root.leaves(&h.box, func(f *Fragment) { out = append(out, f) })
+	var out []*fragment
+	h.d.root.leaves(&h.box, func(f *fragment) { out = append(out, f) })
 	h.keep(sub, out)
 	return out
 }
@@ -99,7 +99,7 @@ const keptMentions = 8
 
 // keep has h keep the list of its fragments, which have changed, unless there are too
 // many of such lists.
-func (h *Handle) keep(sub Submission, out []*Fragment) {
+func (h *Handle) keep(sub Submission, out []*fragment) {
 	d := h.d
 	h.unlist(sub)
 	switch {
@@ -141,12 +141,12 @@ func (h *Handle) tidy(sub Submission) bool {
 }
 
 // cut splits fragments along b and returns those that make up b.
-func (d *Datum) cut(sub Submission, b *Box, g *growth) (out []*Fragment, err error) {
+func (d *Datum) cut(sub Submission, b *Box, g *growth) (out []*fragment, err error) {
 	if err = g.ended(); err != nil {
 		return nil, err
 	}
-	var visit func(f *Fragment)
-	visit = func(f *Fragment) {
+	var visit func(f *fragment)
+	visit = func(f *fragment) {
 		if err != nil || !f.box.touches(b) {
 			return
 		}
@@ -177,9 +177,9 @@ func (d *Datum) balance(_ Submission, deep int32, g *growth) error {
 	if deep <= limit {
 		return nil
 	}
-	var leaves []*Fragment
+	var leaves []*fragment
 	deepest := int32(0)
-	d.root.leaves(&d.box, func(f *Fragment) {
+	d.root.leaves(&d.box, func(f *fragment) {
 		leaves = append(leaves, f)
 		deepest = max(deepest, f.deep)
 	})
@@ -198,7 +198,7 @@ func (d *Datum) balance(_ Submission, deep int32, g *growth) error {
 
 // tree makes a balanced tree over disjoint fragments; its inner nodes are only
 // boxes, which may overlap. An error is that of the context of g, which has ended.
-func tree(leaves []*Fragment, depth int32, g *growth) (*Fragment, error) {
+func tree(leaves []*fragment, depth int32, g *growth) (*fragment, error) {
 	if len(leaves) == 1 {
 		leaves[0].deep = depth
 		return leaves[0], nil
@@ -216,7 +216,7 @@ func tree(leaves []*Fragment, depth int32, g *growth) (*Fragment, error) {
 			axis = k
 		}
 	}
-	slices.SortFunc(leaves, func(a, b *Fragment) int { return cmp.Compare(a.box.lo[axis], b.box.lo[axis]) })
+	slices.SortFunc(leaves, func(a, b *fragment) int { return cmp.Compare(a.box.lo[axis], b.box.lo[axis]) })
 	m := len(leaves) / 2
 	d := leaves[0].d
 	a, err := tree(leaves[:m], depth+1, g)
@@ -227,7 +227,7 @@ func tree(leaves []*Fragment, depth int32, g *growth) (*Fragment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fragment{d: d, box: hull, kids: &[]*Fragment{a, b}, deep: depth}, nil
+	return &fragment{d: d, box: hull, kids: &[]*fragment{a, b}, deep: depth}, nil
 }
 
 // collapse makes one fragment of all, when no view is alive and nothing is
@@ -237,12 +237,12 @@ func (d *Datum) collapse(sub Submission) bool {
 	if d.unordered.Load() != 0 {
 		return false
 	}
-	var one *Fragment
+	var one *fragment
 	same, deferred, home := true, false, true
 	had := ^uint16(0)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.root.leaves(&d.box, func(f *Fragment) {
+	d.root.leaves(&d.box, func(f *fragment) {
 		if one == nil {
 			one = f
 		}
@@ -264,7 +264,7 @@ func (d *Datum) collapse(sub Submission) bool {
 		f.lock, f.unordered, f.slow = sub.newLock(), true, true
 	}
 	d.root = f
-	d.whole.frags, d.whole.f0 = []*Fragment{f}, f
+	d.whole.frags, d.whole.f0 = []*fragment{f}, f
 	return true
 }
 
@@ -362,12 +362,12 @@ func (h *Handle) Same(o *Handle) bool {
 	return h.d == o.d && h.box == o.box && h.axes == o.axes && h.rank == o.rank
 }
 
-// Region is a set of elements of one datum: disjoint boxes.
-type Region []Box
+// region is a set of elements of one datum: disjoint boxes.
+type region []Box
 
 // without takes the elements of b out of r, which is the caller's.
-func (r Region) without(b *Box) Region {
-	var out Region
+func (r region) without(b *Box) region {
+	var out region
 	for i := range r {
 		if !r[i].touches(b) {
 			out = append(out, r[i])
@@ -380,7 +380,7 @@ func (r Region) without(b *Box) Region {
 }
 
 // touches reports whether r has an element of b.
-func (r Region) touches(b *Box) bool {
+func (r region) touches(b *Box) bool {
 	for i := range r {
 		if r[i].touches(b) {
 			return true
@@ -390,7 +390,7 @@ func (r Region) touches(b *Box) bool {
 }
 
 // covers reports whether r has all elements of b.
-func (r Region) covers(b *Box) bool {
+func (r region) covers(b *Box) bool {
 	n := 0
 	for i := range r {
 		if r[i].touches(b) {
@@ -416,7 +416,7 @@ func (d *Datum) divide(sub Submission, h *Handle, parts []Handle) bool {
 	if f == nil || f.kids != nil || f.box != h.box || len(parts) < 2 || !covers(parts, &h.box, 0) {
 		return false
 	}
-	slab, out := make([]Fragment, len(parts)), make([]*Fragment, len(parts))
+	slab, out := make([]fragment, len(parts)), make([]*fragment, len(parts))
 	for i := range parts {
 		k := &slab[i]
 		k.box, out[i] = parts[i].box, k
@@ -427,7 +427,7 @@ func (d *Datum) divide(sub Submission, h *Handle, parts []Handle) bool {
 }
 
 // inherit makes k, whose box is set, a piece of f, idle.
-func (f *Fragment) inherit(_ Submission, k *Fragment, deep int32) {
+func (f *fragment) inherit(_ Submission, k *fragment, deep int32) {
 	k.d, k.deep = f.d, deep
 	k.initOrder()
 	k.init, k.slow, k.why, k.gone, k.open = f.init, f.slow, f.why, f.gone, f.open
@@ -439,11 +439,11 @@ func (f *Fragment) inherit(_ Submission, k *Fragment, deep int32) {
 
 // pieces returns what f was split into, in the order in which splitInto was given
 // them. Nodes that only group them have no epochs.
-func (f *Fragment) pieces(sub Submission) []*Fragment {
+func (f *fragment) pieces(sub Submission) []*fragment {
 	if (*f.kids)[0].tail != nil {
 		return *f.kids
 	}
-	var out []*Fragment
+	var out []*fragment
 	for _, k := range *f.kids {
 		out = append(out, k.pieces(sub)...)
 	}
@@ -451,10 +451,10 @@ func (f *Fragment) pieces(sub Submission) []*Fragment {
 }
 
 // group16 puts nodes under new ones, fan under each.
-func group16(nodes []*Fragment) []*Fragment {
+func group16(nodes []*fragment) []*fragment {
 	n := (len(nodes) + fan - 1) / fan
-	slab, lists := make([]Fragment, n), make([][]*Fragment, n)
-	up := make([]*Fragment, n)
+	slab, lists := make([]fragment, n), make([][]*fragment, n)
+	up := make([]*fragment, n)
 	for i := range up {
 		lists[i] = nodes[i*fan : min((i+1)*fan, len(nodes)) : min((i+1)*fan, len(nodes))]
 		p := &slab[i]
@@ -468,7 +468,7 @@ func group16(nodes []*Fragment) []*Fragment {
 }
 
 // depth notes how deep inner nodes lie; the leaves know already.
-func depth(nodes []*Fragment, n int32) {
+func depth(nodes []*fragment, n int32) {
 	for _, f := range nodes {
 		if f.kids != nil {
 			f.deep = n
@@ -539,8 +539,8 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 	if err := g.make(made, mentions); err != nil {
 		return false, err
 	}
-	all := make([]*Fragment, 0, n)
-	var slab []Fragment
+	all := make([]*fragment, 0, n)
+	var slab []fragment
 	deep := int32(0)
 	at = 0
 	for _, f := range old {
@@ -555,7 +555,7 @@ func (d *Datum) strips(sub Submission, h *Handle, parts []Handle, g *growth) (bo
 				if err := g.ended(); err != nil {
 					return false, err
 				}
-				slab = make([]Fragment, min(256, made)) // 256 are a whole number of pages
+				slab = make([]fragment, min(256, made)) // 256 are a whole number of pages
 			}
 			k := &slab[0]
 			slab, made = slab[1:], made-1
@@ -629,8 +629,8 @@ func interval(ends []int, at, near int) int {
 
 // inIntervals puts fragments in the order of the intervals in which they lie. Those of
 // interval i begin at place first[i].
-func inIntervals(all []*Fragment, ends, first []int, axis int) []*Fragment {
-	out, next := make([]*Fragment, len(all)), slices.Clone(first)
+func inIntervals(all []*fragment, ends, first []int, axis int) []*fragment {
+	out, next := make([]*fragment, len(all)), slices.Clone(first)
 	at := 0
 	for _, f := range all {
 		at = interval(ends, f.box.lo[axis], at)

@@ -54,7 +54,7 @@ func covered(t *testing.T, h *Handle) {
 	}
 	// the tree finds the same fragments
 	found := 0
-	h.d.root.leaves(&h.box, func(*Fragment) { found++ })
+	h.d.root.leaves(&h.box, func(*fragment) { found++ })
 	if found != len(h.list(sub)) {
 		t.Fatalf("the tree finds %d fragments, the handle has %d", found, len(h.list(sub)))
 	}
@@ -117,7 +117,7 @@ func TestTreeStaysFlat(t *testing.T) {
 		}
 	}
 	deepest := int32(0)
-	h.d.root.leaves(&h.d.box, func(f *Fragment) { deepest = max(deepest, f.deep) })
+	h.d.root.leaves(&h.d.box, func(f *fragment) { deepest = max(deepest, f.deep) })
 	if deepest > 60 {
 		t.Errorf("a tree of %d fragments is %d deep", n, deepest)
 	}
@@ -250,7 +250,7 @@ func BenchmarkDeclare(b *testing.B) {
 // TestFragmentSize: the allocator gives three cache lines that begin at one, and
 // no size between.
 func TestFragmentSize(t *testing.T) {
-	if n := unsafe.Sizeof(Fragment{}); n != 192 {
+	if n := unsafe.Sizeof(fragment{}); n != 192 {
 		t.Errorf("a fragment takes %d bytes, want 192", n)
 	}
 }
@@ -286,8 +286,8 @@ func TestDivide(t *testing.T) {
 				t.Errorf("%s: part %d has %d fragments", c.name, i, n)
 			}
 			sub := g.Lock()
-			var found []*Fragment
-			h.d.root.leaves(&p.box, func(f *Fragment) { found = append(found, f) })
+			var found []*fragment
+			h.d.root.leaves(&p.box, func(f *fragment) { found = append(found, f) })
 			if len(found) != 1 || found[0] != p.f0 || found[0].box != p.box {
 				t.Errorf("%s: part %d is not found", c.name, i)
 			}
@@ -413,13 +413,13 @@ func consistent(g *Registry, h *Handle, hs []*Handle) error {
 	sub := g.Lock()
 	defer sub.Unlock()
 	n, size := 0, 0
-	h.d.root.leaves(&h.box, func(f *Fragment) { n++; size += f.box.size() })
+	h.d.root.leaves(&h.box, func(f *fragment) { n++; size += f.box.size() })
 	if n != h.d.fragments || size != h.box.size() {
 		return fmt.Errorf("%d fragments of %d elements, want %d of %d", n, size, h.d.fragments, h.box.size())
 	}
 	for _, p := range hs {
-		found := map[*Fragment]bool{}
-		h.d.root.leaves(&p.box, func(f *Fragment) { found[f] = true })
+		found := map[*fragment]bool{}
+		h.d.root.leaves(&p.box, func(f *fragment) { found[f] = true })
 		elements := 0
 		for _, f := range p.list(sub) {
 			if !found[f] || !p.box.has(&f.box) {
@@ -471,7 +471,7 @@ func TestRoomOfViews(t *testing.T) {
 					t.Fatal(err)
 				}
 				took := allocated() - before
-				if took > asked*3/2+1<<16 || asked < PartBytes*int64(len(v.Parts)) {
+				if took > asked*3/2+1<<16 || asked < partBytes*int64(len(v.Parts)) {
 					t.Errorf("view %d of %d parts: %d bytes asked, and %d taken", i, len(v.Parts), asked, took)
 				}
 				t.Logf("view %d of %d parts, %d fragments: %d bytes asked, %d taken", i, len(v.Parts), h.Fragments(), asked, took)

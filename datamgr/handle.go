@@ -29,7 +29,7 @@ type Why uint8
 
 // Reasons for data to have no value.
 const (
-	HasValue     Why = iota
+	hasValue     Why = iota
 	NeverWritten     // nothing wrote it since it was registered
 	Invalidated      // its value was invalidated
 )
@@ -39,7 +39,7 @@ const (
 // exported; those that only the engine may call are methods of Managed.
 type Handle struct {
 	// all that a plain submission looks at
-	f0         *Fragment // the only fragment, or nil; submission lock
+	f0         *fragment // the only fragment, or nil; submission lock
 	d          *Datum
 	checkedGen checked // submission lock
 	flags      uint8   // submission lock
@@ -51,7 +51,7 @@ type Handle struct {
 	empty      uint8 // bit k: axis k of the datum has no elements here, and one in the box
 	elem       iface.Elem
 	listed     bool        // frags is counted in Datum.listed; submission lock
-	frags      []*Fragment // submission lock; nil: to be looked for, see list
+	frags      []*fragment // submission lock; nil: to be looked for, see list
 
 	id     int64
 	off    int // bytes from element 0 of the datum, in its main layout
@@ -303,7 +303,7 @@ func (h *Handle) InitialisedPart(lo, hi [iface.MaxRank]int) bool {
 	if managed(h).Shared(sub) != nil {
 		return true
 	}
-	h.d.root.leaves(&b, func(f *Fragment) { ok = ok && f.valued(sub) })
+	h.d.root.leaves(&b, func(f *fragment) { ok = ok && f.valued(sub) })
 	return ok
 }
 

@@ -81,7 +81,7 @@ func TestImage(t *testing.T) {
 			views = append(views, v)
 		}
 		sub := g.Lock()
-		h.d.root.leaves(&h.d.box, func(f *Fragment) {
+		h.d.root.leaves(&h.d.box, func(f *fragment) {
 			f.init, f.why = r.IntN(2) == 0, Invalidated
 		})
 		sub.Unlock()
@@ -124,7 +124,7 @@ func TestImage(t *testing.T) {
 			}
 		}
 		sub = to.Lock()
-		image.d.root.leaves(&image.d.box, func(f *Fragment) { f.init = true })
+		image.d.root.leaves(&image.d.box, func(f *fragment) { f.init = true })
 		sub.Unlock()
 		sub.End(h, nil)
 		if !image.Alive() || !image.Initialised() {

@@ -14,16 +14,16 @@ import (
 // accesses, which do not see it in the order, are kept away.
 type Hold struct {
 	h            *Handle
-	held, writes Region      // what is left, and of that, what may be written
-	frags        []*Fragment // of the accesses that are left, in their order
+	held, writes region      // what is left, and of that, what may be written
+	frags        []*fragment // of the accesses that are left, in their order
 	locks        []lockUse   // of unordered accesses that came later, which wait for the hold
 }
 
 // NewHold makes the hold of a task that uses h in mode m.
 func NewHold(h *Handle, m AccessMode) *Hold {
-	o := &Hold{h: h, held: Region{h.box}}
+	o := &Hold{h: h, held: region{h.box}}
 	if m != modeR {
-		o.writes = Region{h.box}
+		o.writes = region{h.box}
 	}
 	return o
 }
@@ -79,14 +79,14 @@ func (sub Submission) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *
 	}
 	type held struct {
 		e *epoch
-		f *Fragment
+		f *fragment
 	}
 	var work []held
 	for i := len(as) - 1; i >= 0; i-- {
 		work = append(work, held{as[i].e, o.frags[i]})
 	}
 	as, o.frags = nil, nil
-	keep := func(e *epoch, f *Fragment) {
+	keep := func(e *epoch, f *fragment) {
 		as, o.frags = append(as, Access{w: w, e: e}), append(o.frags, f)
 	}
 	for len(work) > 0 {
@@ -120,9 +120,9 @@ func (sub Submission) Lower(o *Hold, w *Waiter, locks *LockSet, as []Access, p *
 // the pieces without other users. as are the accesses of w; Refine returns the new ones.
 func (sub Submission) Refine(o *Hold, w *Waiter, as []Access) []Access {
 	var out []Access
-	var frags []*Fragment
-	var add func(e *epoch, f *Fragment)
-	add = func(e *epoch, f *Fragment) {
+	var frags []*fragment
+	var add func(e *epoch, f *fragment)
+	add = func(e *epoch, f *fragment) {
 		kids := sub.refine(e, f, &sub.reg.completer)
 		if kids == nil {
 			out, frags = append(out, Access{w: w, e: e}), append(frags, f)
@@ -157,7 +157,7 @@ func (e *epoch) leave(c *Completer) {
 }
 
 // downgrade turns a write access of e, to all of f, into a read access.
-func downgrade(sub Submission, e *epoch, f *Fragment, keep func(*epoch, *Fragment), c *Completer) {
+func downgrade(sub Submission, e *epoch, f *fragment, keep func(*epoch, *fragment), c *Completer) {
 	switch {
 	case e.kids != nil:
 		pieces := e.pieces(sub, f)
@@ -186,7 +186,7 @@ func downgrade(sub Submission, e *epoch, f *Fragment, keep func(*epoch, *Fragmen
 
 // pieces returns the pieces of f, in the order of e.kids, if e was the last epoch
 // of f when f was split: what comes after it is in the pieces. Else nil.
-func (e *epoch) pieces(sub Submission, f *Fragment) []*Fragment {
+func (e *epoch) pieces(sub Submission, f *fragment) []*fragment {
 	if e.kids != nil && f.kids != nil {
 		if ps := f.pieces(sub); len(ps) == len(*e.kids) {
 			return ps
@@ -198,7 +198,7 @@ func (e *epoch) pieces(sub Submission, f *Fragment) []*Fragment {
 // refine replaces an access of e to all of f, which was split, by accesses of
 // the same mode to its pieces. It returns their epochs, in the order of the
 // pieces; nil, and changes nothing, when that cannot be.
-func (sub Submission) refine(e *epoch, f *Fragment, c *Completer) []*epoch {
+func (sub Submission) refine(e *epoch, f *fragment, c *Completer) []*epoch {
 	if e.pieces(sub, f) == nil {
 		return nil
 	}
@@ -335,7 +335,7 @@ func (sub Submission) Busy(h *Handle, held [][]Access, unordered int) bool {
 	// The fragments of now: a part of a view that ended does not know of those
 	// that were made since. Others' accesses to them count, too.
 	busy := false
-	h.d.root.leaves(&h.box, func(f *Fragment) {
+	h.d.root.leaves(&h.box, func(f *fragment) {
 		busy = busy || !f.tail.count.is(sub, countLast+own(f.tail)) ||
 			f.open != nil && !f.open.redux.frag.tail.count.idle(sub)
 	})

@@ -15,8 +15,8 @@ func (g *Registry) Image(h *Handle) (*Handle, error) {
 	}
 	from := h.d.reg
 	sub := from.Lock()
-	var leaves []*Fragment
-	h.d.root.leaves(&h.d.box, func(f *Fragment) { leaves = append(leaves, f) })
+	var leaves []*fragment
+	h.d.root.leaves(&h.d.box, func(f *fragment) { leaves = append(leaves, f) })
 	states := make([]pieceState, len(leaves))
 	valued := true
 	for i, f := range leaves {
@@ -31,7 +31,7 @@ func (g *Registry) Image(h *Handle) (*Handle, error) {
 	d := out.d
 	d.stride, d.fragments = h.d.stride, 0
 	d.home = valued
-	frags := make([]*Fragment, len(states))
+	frags := make([]*fragment, len(states))
 	for i := range states {
 		f := newFragment(d, states[i].box)
 		f.init, f.why, f.gone = states[i].valued, states[i].why, states[i].gone

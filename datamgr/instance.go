@@ -188,7 +188,7 @@ func (d *Datum) clearLocked(k int, n *node, box *Box) (cleared, saved bool) {
 func (d *Datum) dropLocked(in *instance) bool {
 	bit := uint64(1) << in.layer
 	busy := in.pins > 0 || in.leaving
-	d.root.leaves(&in.box, func(f *Fragment) {
+	d.root.leaves(&in.box, func(f *fragment) {
 		busy = busy || in.box.has(&f.box) && f.valid&bit != 0 && (f.copies > 0 || f.valid == bit)
 	})
 	if busy {
@@ -202,7 +202,7 @@ func (d *Datum) dropLocked(in *instance) bool {
 func (d *Datum) removeLocked(in *instance) {
 	bit := uint64(1) << in.layer
 	strays := false
-	d.root.leaves(&in.box, func(f *Fragment) {
+	d.root.leaves(&in.box, func(f *fragment) {
 		if in.box.has(&f.box) {
 			strays = strays || f.valid&bit != 0 && f.valid&mainBit == 0
 			f.valid &^= bit
@@ -274,7 +274,7 @@ func (in *instance) unpinLocked(news bool) {
 func (d *Datum) usefulLocked(in *instance) bool {
 	bit := uint64(1) << in.layer
 	useful := false
-	d.root.leaves(&in.box, func(f *Fragment) {
+	d.root.leaves(&in.box, func(f *fragment) {
 		useful = useful || in.box.has(&f.box) && (f.valid|f.arriving)&bit != 0
 	})
 	return useful

@@ -76,16 +76,6 @@ func (g *Registry) Traffic() (all []Traffic) {
 	return all
 }
 
-// Copied returns how many copies were made between instances of data, and their
-// bytes.
-func (g *Registry) Copied() (copies, bytes int64) {
-	for _, t := range g.Traffic() {
-		copies += t.Copies
-		bytes += t.Bytes
-	}
-	return copies, bytes
-}
-
 // streams are those of a device that copy, each used by one goroutine at a time.
 type streams struct {
 	mu   sync.Mutex

@@ -120,7 +120,7 @@ func (s *LockSet) Acquire(ops []Operand, unordered bool, c *Completer) bool {
 		d := op.Handle.d
 		free := unordered || op.Unordered
 		d.mu.Lock()
-		d.root.leaves(&op.Handle.box, func(f *Fragment) {
+		d.root.leaves(&op.Handle.box, func(f *fragment) {
 			if f.lock != nil && (op.Mode == modeC || f.unordered || free) {
 				wants = want(wants, f.lock, op.Mode != modeR)
 			}
@@ -306,7 +306,7 @@ func (l *accessLock) endHold(exclusive bool, c *Completer) {
 
 // unshareLock takes from f, which no task uses, the lock that it shares with other pieces,
 // if it can.
-func (sub Submission) unshareLock(f *Fragment) {
+func (sub Submission) unshareLock(f *fragment) {
 	if !f.lock.shared {
 		return
 	}
@@ -318,7 +318,7 @@ func (sub Submission) unshareLock(f *Fragment) {
 }
 
 // lockFor makes sure that f has a lock.
-func (sub Submission) lockFor(f *Fragment) {
+func (sub Submission) lockFor(f *fragment) {
 	if f.lock != nil {
 		return
 	}
@@ -342,7 +342,7 @@ func (o *Hold) lowerLocks(_ Submission, s *LockSet, c *Completer) {
 		return
 	}
 	held, writes := map[*accessLock]bool{}, map[*accessLock]bool{}
-	o.h.d.root.leaves(&o.h.box, func(f *Fragment) {
+	o.h.d.root.leaves(&o.h.box, func(f *fragment) {
 		if f.lock != nil {
 			held[f.lock] = held[f.lock] || o.held.touches(&f.box)
 			writes[f.lock] = writes[f.lock] || o.writes.touches(&f.box)

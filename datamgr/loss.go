@@ -73,7 +73,7 @@ func (d *Datum) lose(in *instance, why any) {
 // Fragments that had no value before keep their reason.
 func (d *Datum) spoilLocked(in *instance, why any) (bytes int64) {
 	bit := uint64(1) << in.layer
-	d.root.leaves(&in.box, func(f *Fragment) {
+	d.root.leaves(&in.box, func(f *fragment) {
 		if f.valid&bit == 0 || !in.box.has(&f.box) {
 			return
 		}
@@ -158,7 +158,7 @@ func Fault(ops []Operand) (int, any) {
 		}
 		var fault any
 		d.mu.Lock()
-		d.root.leaves(&op.Handle.box, func(f *Fragment) {
+		d.root.leaves(&op.Handle.box, func(f *fragment) {
 			if fault == nil {
 				fault = f.fault.cause()
 			}
@@ -198,7 +198,7 @@ func mend(ops []Operand, i int) {
 	d := op.Handle.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.root.leaves(&op.Handle.box, func(f *Fragment) {
+	d.root.leaves(&op.Handle.box, func(f *fragment) {
 		reads := func(o Operand) bool {
 			return o.Handle.d == d && o.Mode.Reads() && o.Handle.box.touches(&f.box)
 		}
@@ -223,7 +223,7 @@ func Spoil(ops []Operand, fault any) {
 			d.setState(stateFaults)
 			l := &loss{fault}
 			d.mu.Lock()
-			d.root.leaves(&op.Handle.box, func(f *Fragment) { f.fault = l })
+			d.root.leaves(&op.Handle.box, func(f *fragment) { f.fault = l })
 			d.mu.Unlock()
 		}
 	}
@@ -240,7 +240,7 @@ func SpoilBoxes(h *Handle, boxes []Box, fault any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range boxes {
-		d.root.leaves(&boxes[i], func(f *Fragment) { f.fault = l })
+		d.root.leaves(&boxes[i], func(f *fragment) { f.fault = l })
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 
 // use is what a task does to one fragment, all its operands together.
 type use struct {
-	f         *Fragment
+	f         *fragment
 	m         AccessMode
 	unordered bool
 }
@@ -100,7 +100,7 @@ var notPlain = Plain{Accesses: -1}
 
 // ask has the last epoch of f brought here, which a worker wrote last, if it does
 // not lie beside what the caller looks at.
-func (f *Fragment) ask(_ Submission) {
+func (f *fragment) ask(_ Submission) {
 	if f.tail != &f.first {
 		Prefetch(unsafe.Pointer(f.tail), 1)
 	}
@@ -196,7 +196,7 @@ const (
 	NoProblem   ProblemKind = iota
 	NoValue                 // read, and has no value
 	ReduxShared             // REDUX with anything else on shared elements
-	NoSharing               // overlapping operands, one written, that cannot lie in one piece of memory
+	noSharing               // overlapping operands, one written, that cannot lie in one piece of memory
 )
 
 // MergeOptions are for what the engine submits itself, but for InOrder.
@@ -306,7 +306,7 @@ func (sub Submission) Merge(ops []Operand, opt MergeOptions) (Merged, Problem) {
 
 // met reports whether f, which bears the mark of this submission, was met in it:
 // marks come round again, and f may have kept this one from 2^32 submissions ago.
-func met(ms []use, f *Fragment) bool { return int(f.use) < len(ms) && ms[f.use].f == f }
+func met(ms []use, f *fragment) bool { return int(f.use) < len(ms) && ms[f.use].f == f }
 
 // sharing finds operands that share elements in a way that no memory can express.
 func sharing(ops []Operand) Problem {
@@ -329,7 +329,7 @@ func sharing(ops []Operand) Problem {
 				return Problem{Kind: ReduxShared, Operand: i, Other: k}
 			}
 			if !a.Handle.fitsWith(b.Handle) && (a.Mode != modeR || b.Mode != modeR) {
-				return Problem{Kind: NoSharing, Operand: i, Other: k}
+				return Problem{Kind: noSharing, Operand: i, Other: k}
 			}
 		}
 	}
@@ -543,7 +543,7 @@ func (sub Submission) AddPublisher(p *Publisher) { sub.reg.publishers = append(s
 // unorder marks f as having unordered accesses. From now on all accesses take its lock,
 // which counts as held until every task that runs now, and may have started without it,
 // has ended.
-func (sub Submission) unorder(f *Fragment) {
+func (sub Submission) unorder(f *fragment) {
 	if f.unordered {
 		return
 	}

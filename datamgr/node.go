@@ -182,9 +182,9 @@ func (d *Datum) evict(in *instance, dirty bool) bool {
 
 // onlyInLocked returns a fragment that is valid in in only, or nil: one that is
 // not being copied elsewhere, if there is one.
-func (d *Datum) onlyInLocked(in *instance) (only *Fragment) {
+func (d *Datum) onlyInLocked(in *instance) (only *fragment) {
 	bit := uint64(1) << in.layer
-	d.root.leaves(&in.box, func(f *Fragment) {
+	d.root.leaves(&in.box, func(f *fragment) {
 		if f.valid == bit && in.box.has(&f.box) && (only == nil || only.arriving != 0) {
 			only = f
 		}
@@ -399,7 +399,7 @@ func (g *Registry) Kept(node int) int64 { return g.nodes[node].keptBytes() }
 // hadMain is the mark of main memory.
 const hadMain = 1
 
-// mark is the bit of n in Fragment.had. There is room for the marks of sixteen
+// mark is the bit of n in fragment.had. There is room for the marks of sixteen
 // memories: those from the sixteenth on share one, and what was on one of them counts as
 // needed once for all of these.
 func (n *node) mark() uint16 { return 1 << min(n.id, 15) }
@@ -407,7 +407,7 @@ func (n *node) mark() uint16 { return 1 << min(n.id, 15) }
 // needLocked notes that a task reads f on n. A value must reach each memory where
 // tasks read it once, unless it was made there: what is copied beyond that had been
 // evicted, or stopped in main memory on its way.
-func (d *Datum) needLocked(f *Fragment, n *node) {
+func (d *Datum) needLocked(f *fragment, n *node) {
 	if m := n.mark(); f.had&m == 0 {
 		f.had |= m
 		n.needed.Add(d.bytesOf(&f.box))

@@ -130,7 +130,7 @@ func (h *Handle) validIn(in *instance) bool {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
 	valid := true
-	h.d.root.leaves(&h.box, func(f *Fragment) { valid = valid && f.valid&(1<<in.layer) != 0 })
+	h.d.root.leaves(&h.box, func(f *fragment) { valid = valid && f.valid&(1<<in.layer) != 0 })
 	return valid
 }
 
@@ -249,13 +249,13 @@ func groupBox(ops []Operand, i int) Box {
 // came from is lost: what was nowhere else is spoiled then, see Fault.
 func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 	bit := uint64(1) << in.layer
-	var todo []*Fragment
+	var todo []*fragment
 	var failed *node
 	var why error
 	for {
 		wait := false
 		todo = todo[:0]
-		d.root.leaves(&h.box, func(f *Fragment) {
+		d.root.leaves(&h.box, func(f *fragment) {
 			d.needLocked(f, in.node)
 			switch {
 			case f.valid&bit != 0:
@@ -303,7 +303,7 @@ func (d *Datum) fetchLocked(h *Handle, in *instance) error {
 
 // spoiledLocked returns why part of b has lost its value; nil: none has.
 func (d *Datum) spoiledLocked(b *Box) (why *loss) {
-	d.root.leaves(b, func(f *Fragment) {
+	d.root.leaves(b, func(f *fragment) {
 		if why == nil {
 			why = f.fault
 		}
@@ -313,7 +313,7 @@ func (d *Datum) spoiledLocked(b *Box) (why *loss) {
 
 // sourceLocked is the instance where f is valid that is nearest to n; not one on the
 // node not, unless there is no other.
-func (d *Datum) sourceLocked(f *Fragment, n, not *node) *instance {
+func (d *Datum) sourceLocked(f *fragment, n, not *node) *instance {
 	var best *instance
 	least := 0.0
 	bytes := d.bytesOf(&f.box)
@@ -346,7 +346,7 @@ func (d *Datum) sourceLocked(f *Fragment, n, not *node) *instance {
 
 // copyLocked copies f from one instance to another. The lock is free meanwhile.
 // After an error f is valid where it was.
-func (d *Datum) copyLocked(f *Fragment, src, dst *instance) error {
+func (d *Datum) copyLocked(f *fragment, src, dst *instance) error {
 	bit := uint64(1) << dst.layer
 	f.arriving |= bit
 	f.copies++
@@ -477,7 +477,7 @@ func (h Managed) Drop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.quietLocked(&h.box)
-	d.root.leaves(&h.box, func(f *Fragment) { f.valid, f.had, f.fault = mainBit, hadMain, nil })
+	d.root.leaves(&h.box, func(f *fragment) { f.valid, f.had, f.fault = mainBit, hadMain, nil })
 	d.dropInLocked(&h.box)
 }
 
@@ -516,7 +516,7 @@ func (p *Placement) claimLocked(op *Operand, in *instance) error {
 	if e := in.node.lost.Load(); e != nil {
 		return e
 	}
-	h.d.root.leaves(&h.box, func(f *Fragment) {
+	h.d.root.leaves(&h.box, func(f *fragment) {
 		if f.writing == 0 || !p.claims(f) { // the program may hold it, too, and have given this part back
 			p.keepLocked(f, in)
 		}
@@ -533,15 +533,15 @@ func (p *Placement) claimLocked(op *Operand, in *instance) error {
 }
 
 // claims reports whether the task has claimed f, by another operand.
-func (p *Placement) claims(f *Fragment) bool {
+func (p *Placement) claims(f *fragment) bool {
 	return slices.ContainsFunc(p.wrote, func(c claimed) bool { return c.d == f.d && c.box.touches(&f.box) })
 }
 
 // takeLocked makes f valid in in only.
-func (f *Fragment) takeLocked(in *instance) { f.valid, f.had = 1<<in.layer, in.node.mark() }
+func (f *fragment) takeLocked(in *instance) { f.valid, f.had = 1<<in.layer, in.node.mark() }
 
 // keepLocked notes where f is valid besides in, which is about to become the only place.
-func (p *Placement) keepLocked(f *Fragment, in *instance) {
+func (p *Placement) keepLocked(f *fragment, in *instance) {
 	f.inMain = f.valid&mainBit != 0 && f.fault == nil
 	if in.node.dev == nil || f.inMain {
 		return
@@ -601,7 +601,7 @@ func (p *Placement) forgetKept() {
 
 // beforeLocked returns where f, which the task has claimed, was valid before and is what it
 // was; 0: nowhere. why says why it had no value even then.
-func (p *Placement) beforeLocked(f *Fragment) (valid uint64, why *loss) {
+func (p *Placement) beforeLocked(f *fragment) (valid uint64, why *loss) {
 	if f.inMain {
 		valid = mainBit
 	}
@@ -624,7 +624,7 @@ func (p *Placement) beforeLocked(f *Fragment) (valid uint64, why *loss) {
 func (p *Placement) Unclaim() (gone []Box) {
 	for _, h := range p.wrote {
 		h.d.mu.Lock()
-		h.d.root.leaves(&h.box, func(f *Fragment) {
+		h.d.root.leaves(&h.box, func(f *fragment) {
 			switch valid, why := p.beforeLocked(f); {
 			case valid != 0:
 				f.valid, f.had, f.fault = valid, f.had|hadMain, nil
@@ -682,14 +682,14 @@ func (p *Placement) restore(h *Handle, read bool) bool {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
 	had := true
-	h.d.root.leaves(&h.box, func(f *Fragment) {
+	h.d.root.leaves(&h.box, func(f *fragment) {
 		valid, _ := p.beforeLocked(f)
 		had = had && valid != 0
 	})
 	if read && !had {
 		return false
 	}
-	h.d.root.leaves(&h.box, func(f *Fragment) {
+	h.d.root.leaves(&h.box, func(f *fragment) {
 		valid, _ := p.beforeLocked(f)
 		if valid == 0 {
 			valid = mainBit
@@ -703,7 +703,7 @@ func (p *Placement) restore(h *Handle, read bool) bool {
 func (d *Datum) quietLocked(b *Box) {
 	for {
 		wait := false
-		d.root.leaves(b, func(f *Fragment) { wait = wait || f.copies > 0 })
+		d.root.leaves(b, func(f *fragment) { wait = wait || f.copies > 0 })
 		if !wait {
 			return
 		}
@@ -713,7 +713,7 @@ func (d *Datum) quietLocked(b *Box) {
 
 // writingLocked counts a task that writes b from now on (1), or no more (-1).
 func (d *Datum) writingLocked(b *Box, by int) {
-	d.root.leaves(b, func(f *Fragment) { f.writing += uint16(by) })
+	d.root.leaves(b, func(f *fragment) { f.writing += uint16(by) })
 }
 
 // claimBoxes makes the main instance the only valid one for the boxes, which the
@@ -724,7 +724,7 @@ func (d *Datum) claimBoxes(boxes []Box) {
 	main := d.main.Load()
 	for i := range boxes {
 		d.quietLocked(&boxes[i])
-		d.root.leaves(&boxes[i], func(f *Fragment) { f.takeLocked(main) })
+		d.root.leaves(&boxes[i], func(f *fragment) { f.takeLocked(main) })
 		d.writingLocked(&boxes[i], 1)
 	}
 }

@@ -112,8 +112,8 @@ func (h *Handle) fill(in *instance) {
 	defer d.mu.Unlock()
 	bit := uint64(1) << in.layer
 	for {
-		var next *Fragment
-		d.root.leaves(&h.box, func(f *Fragment) {
+		var next *fragment
+		d.root.leaves(&h.box, func(f *fragment) {
 			// a fragment may be larger than h, when its view has ended
 			if next == nil && f.writing == 0 && (f.valid|f.arriving)&bit == 0 && in.box.has(&f.box) {
 				next = f
@@ -215,7 +215,7 @@ func (h Managed) TransferTime(on int) (seconds float64) {
 	if d.main.Load() == nil {
 		return 0
 	}
-	d.root.leaves(&h.box, func(f *Fragment) {
+	d.root.leaves(&h.box, func(f *fragment) {
 		if in := d.sourceLocked(f, to, nil); in != nil {
 			seconds += cost(in.node, to, d.bytesOf(&f.box))
 		}
@@ -240,7 +240,7 @@ func (h Managed) Missing(on int) (bytes int64) {
 			bits |= 1 << (k + 1)
 		}
 	}
-	d.root.leaves(&h.box, func(f *Fragment) {
+	d.root.leaves(&h.box, func(f *fragment) {
 		if f.valid&bits == 0 {
 			bytes += d.bytesOf(&f.box)
 		}
@@ -280,7 +280,7 @@ func (h Managed) Where() []Presence {
 			}
 		}
 	}
-	d.root.leaves(&h.box, func(f *Fragment) {
+	d.root.leaves(&h.box, func(f *fragment) {
 		b := f.box.meet(&h.box)
 		for n := range all {
 			switch {

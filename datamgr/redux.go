@@ -20,7 +20,7 @@ import (
 
 // accumulator holds the private copies that REDUX tasks add to.
 type accumulator struct {
-	frag Fragment // order only
+	frag fragment // order only
 	open bool     // there are contributions, as of what was submitted; submission lock
 	// own holds the copy of each worker, which only that worker touches during
 	// a group, and the reduction after it.

@@ -50,7 +50,7 @@ func (h *Handle) newContribution() *Handle {
 	d.layout(max(1, desc.Dim[max(0, int(desc.Rank)-1)]))
 	d.state.Store(uint32(stateLazy | stateNodes))
 	d.root = newFragment(d, d.box)
-	d.whole = &Handle{f0: d.root, frags: []*Fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box}
+	d.whole = &Handle{f0: d.root, frags: []*fragment{d.root}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box}
 	for k := range d.whole.axes {
 		d.whole.axes[k] = int8(k)
 	}

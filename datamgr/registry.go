@@ -149,7 +149,7 @@ func (g *Registry) Register(s *Spec) (*Handle, error) {
 	copy(d.stride[:], s.Step)
 	f := newFragment(d, d.box)
 	d.root = f
-	h := &Handle{f0: f, frags: []*Fragment{f}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box,
+	h := &Handle{f0: f, frags: []*fragment{f}, d: d, kind: desc.Kind, elem: desc.Elem, rank: desc.Rank, box: d.box,
 		readOnly: s.ReadOnly, reduce: s.Reduce, site: s.Site}
 	for k := range h.axes {
 		h.axes[k] = int8(k)
@@ -191,7 +191,7 @@ func (g *Registry) RegisterValued(s *Spec) (*Handle, error) {
 	h, err := g.Register(s)
 	if err == nil {
 		sub := g.Lock()
-		h.d.root.init, h.d.root.why = true, HasValue
+		h.d.root.init, h.d.root.why = true, hasValue
 		sub.Unlock()
 	}
 	return h, err
@@ -232,7 +232,7 @@ func (g *Registry) RegisterFilled(s *Spec, fill func(*iface.Buffer) error) (*Han
 	}
 	done = true
 	sub := g.Lock()
-	d.root.init, d.root.why = true, HasValue
+	d.root.init, d.root.why = true, hasValue
 	sub.Unlock()
 	return h, nil
 }

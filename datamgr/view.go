@@ -60,14 +60,14 @@ type ViewOptions struct {
 	// as many pieces as the product of their parts, which takes time. nil never ends.
 	Context context.Context
 	// Room is called with the bytes of memory that the view is about to take, several
-	// times as they get known: PartBytes for each part, and what pieces of the data
+	// times as they get known: partBytes for each part, and what pieces of the data
 	// need beyond one for each part. An error of it is that of the declaration. nil: there is room.
 	Room func(bytes int64) error
 }
 
-// PartBytes is the memory of a part of a view, with one piece of the data, that the
+// partBytes is the memory of a part of a view, with one piece of the data, that the
 // options of a view are asked about.
-const PartBytes = 512
+const partBytes = 512
 
 // fragmentBytes and mentionBytes estimate the memory of a fragment and of a mention of
 // one in a list, with their share of the tree.
@@ -93,7 +93,7 @@ func (g *growth) ended() error {
 // take asks for the parts, and for fragments and mentions more, before they are made.
 func (g *growth) take(parts, fragments, mentions int) error {
 	g.parts, g.fragments, g.mentions = parts, g.fragments+fragments, g.mentions+mentions
-	need := PartBytes*int64(parts) + fragmentBytes*int64(max(0, g.fragments-parts)) + mentionBytes*int64(max(0, g.mentions-parts))
+	need := partBytes*int64(parts) + fragmentBytes*int64(max(0, g.fragments-parts)) + mentionBytes*int64(max(0, g.mentions-parts))
 	if g.Room == nil || need <= g.asked {
 		return nil
 	}
