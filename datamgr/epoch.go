@@ -15,14 +15,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/starpush/starpush/datamgr/filter"
-	"github.com/starpush/starpush/datamgr/iface"
 	"github.com/starpush/starpush/datamgr/invariants"
-)
-
-const (
-	modeR = iface.R
-	modeC = iface.Commute
 )
 
 // Waiter is the part of a task that the order of accesses knows: how many
@@ -55,6 +48,13 @@ func (w *Waiter) Settle(waits int32) bool {
 // Done takes away one thing that w waits for and reports whether it was the
 // last. Then the caller owns the waiter.
 func (w *Waiter) Done() bool { return w.pending.Add(-1) == 0 }
+
+// Waits reports whether w waits for something.
+func (w *Waiter) Waits() bool { return w.pending.Load() != 0 }
+
+// WaitsForNothing makes Waits report false, for a waiter whose submission found nothing
+// to wait for. Settle(0) leaves the count as Arm set it, because Waits is rarely called.
+func (w *Waiter) WaitsForNothing() { w.pending.Store(0) }
 
 // Next returns the waiter behind w in a list. Its owner may use the link for
 // lists of its own while the waiter waits for nothing.
@@ -617,24 +617,6 @@ func (c *Completer) FinishLate() {
 			c.end(e)
 		}
 	}
-}
-
-// Within reports whether all elements of h are elements of o.
-func (h *Handle) Within(o *Handle) bool {
-	return h.d == o.d && (h == o || o.box.has(&h.box))
-}
-
-// Waits reports whether w waits for something.
-func (w *Waiter) Waits() bool { return w.pending.Load() != 0 }
-
-// WaitsForNothing makes Waits report false, for a waiter whose submission found nothing
-// to wait for. Settle(0) leaves the count as Arm set it, because Waits is rarely called.
-func (w *Waiter) WaitsForNothing() { w.pending.Store(0) }
-
-// PartitionHeld is Partition for a caller with an access to h that was registered before
-// h ended for later callers: it works although h has ended since.
-func (g *Registry) PartitionHeld(h *Handle, fs ...filter.Filter) (*View, error) {
-	return g.partition(h, ViewOptions{}, true, fs)
 }
 
 // Stores that need no bus lock.

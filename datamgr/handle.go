@@ -6,12 +6,22 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/starpush/starpush/datamgr/iface"
 )
 
 // AccessMode says what a task does to an operand.
 type AccessMode = iface.AccessMode
+
+const (
+	modeR       = iface.R
+	modeC       = iface.Commute
+	modeW       = iface.W
+	modeRW      = iface.RW
+	modeRedux   = iface.Redux
+	modeScratch = iface.Scratch
+)
 
 // Operand is one piece of data that a task uses, and how.
 type Operand struct {
@@ -268,6 +278,16 @@ func (h *Handle) Overlaps(o *Handle) bool {
 	return h.d == o.d && (h == o || h.box.touches(&o.box))
 }
 
+// Within reports whether all elements of h are elements of o.
+func (h *Handle) Within(o *Handle) bool {
+	return h.d == o.d && (h == o || o.box.has(&h.box))
+}
+
+// Same reports whether h and o name the same elements in the same order.
+func (h *Handle) Same(o *Handle) bool {
+	return h.d == o.d && h.box == o.box && h.axes == o.axes && h.rank == o.rank
+}
+
 // Initialised reports whether every element has a value, as of what was
 // submitted. Void data always has.
 func (h *Handle) Initialised() bool {
@@ -419,3 +439,17 @@ type Managed struct{ *Handle }
 
 // managed returns h with the methods of the engine.
 func managed(h *Handle) Managed { return Managed{h} }
+
+// Datum returns what h names a part of.
+func (h Managed) Datum() *Datum { return h.d }
+
+// Own describes memory p that holds all of h and nothing else.
+func (h Managed) Own(p unsafe.Pointer, b *iface.Buffer) {
+	*b = iface.Buffer{Ptr: p}
+	h.describe(&b.Desc)
+	s := 1
+	for k := int(h.rank) - 1; k >= 0; k-- {
+		b.Stride[k] = s
+		s *= b.Dim[k]
+	}
+}

@@ -6,15 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/starpush/starpush/datamgr/iface"
-)
-
-const (
-	modeW       = iface.W
-	modeRW      = iface.RW
-	modeRedux   = iface.Redux
-	modeScratch = iface.Scratch
 )
 
 // use is what a task does to one fragment, all its operands together.

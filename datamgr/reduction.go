@@ -199,3 +199,30 @@ func combine[T iface.Go](f fold, x, y []T) {
 		}
 	}
 }
+
+// ReductionError says that a function of a reduction failed.
+type ReductionError struct {
+	Reduction string
+	What      string // "initialise" or "combine"
+	Cause     error
+}
+
+func (e *ReductionError) Error() string {
+	return fmt.Sprintf("reduction %s could not %s: %v", e.Reduction, e.What, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *ReductionError) Unwrap() error { return e.Cause }
+
+// guard runs a function of a reduction: its panics are errors.
+func guard(what string, r *Reduction, fn func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+		if err != nil {
+			err = &ReductionError{Reduction: r.Name, What: what, Cause: err}
+		}
+	}()
+	return fn()
+}

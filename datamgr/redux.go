@@ -171,17 +171,6 @@ type Contribution struct {
 	fresh bool           // it is data that was made for this task
 }
 
-// Own describes memory p that holds all of h and nothing else.
-func (h Managed) Own(p unsafe.Pointer, b *iface.Buffer) {
-	*b = iface.Buffer{Ptr: p}
-	h.describe(&b.Desc)
-	s := 1
-	for k := int(h.rank) - 1; k >= 0; k-- {
-		b.Stride[k] = s
-		s *= b.Dim[k]
-	}
-}
-
 // Contributes reports whether the worker has a private copy of h that was added
 // to before, and describes it in b.
 func (h Managed) Contributes(worker int, b *iface.Buffer) bool {
@@ -478,53 +467,12 @@ func (h *Handle) narrow(b *iface.Buffer, box *Box) {
 	}
 }
 
-// takeWhereNone adds sum to b, but where there is no value.
-func (h *Handle) takeWhereNone(b, sum *iface.Buffer, none []Box) error {
-	for i := range none {
-		h.copyPart(b, sum, &none[i])
-	}
-	if err := h.combineOnce(b, sum); err != nil {
-		return err
-	}
-	for i := range none {
-		h.copyPart(b, sum, &none[i])
-	}
-	return nil
-}
-
-// ReductionError says that a function of a reduction failed.
-type ReductionError struct {
-	Reduction string
-	What      string // "initialise" or "combine"
-	Cause     error
-}
-
-func (e *ReductionError) Error() string {
-	return fmt.Sprintf("reduction %s could not %s: %v", e.Reduction, e.What, e.Cause)
-}
-
-// Unwrap returns the cause.
-func (e *ReductionError) Unwrap() error { return e.Cause }
-
 var errExit = errors.New("the function ended its goroutine (runtime.Goexit, or t.FailNow in a test)")
 
 // Exited is the error of a function of h's reduction that ended its goroutine;
 // what is "initialise" or "combine".
 func (h Managed) Exited(what string) *ReductionError {
 	return &ReductionError{Reduction: h.reduce.Name, What: what, Cause: errExit}
-}
-
-// guard runs a function of a reduction: its panics are errors.
-func guard(what string, r *Reduction, fn func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-		if err != nil {
-			err = &ReductionError{Reduction: r.Name, What: what, Cause: err}
-		}
-	}()
-	return fn()
 }
 
 // DropContributions forgets the contributions to h. Nothing uses the copies any

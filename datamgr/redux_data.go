@@ -237,6 +237,20 @@ func (h Managed) CombineData(p *Placement, none []Box, all bool) error {
 	return err
 }
 
+// takeWhereNone adds sum to b, but where there is no value.
+func (h *Handle) takeWhereNone(b, sum *iface.Buffer, none []Box) error {
+	for i := range none {
+		h.copyPart(b, sum, &none[i])
+	}
+	if err := h.combineOnce(b, sum); err != nil {
+		return err
+	}
+	for i := range none {
+		h.copyPart(b, sum, &none[i])
+	}
+	return nil
+}
+
 // combineOnce adds the contribution from to the value in into.
 func (h *Handle) combineOnce(into, from *iface.Buffer) error {
 	i, f := *into, *from

@@ -112,6 +112,12 @@ func (g *Registry) Partition(h *Handle, o ViewOptions, fs ...filter.Filter) (*Vi
 	return g.partition(h, o, false, fs)
 }
 
+// PartitionHeld is Partition for a caller with an access to h that was registered before
+// h ended for later callers: it works although h has ended since.
+func (g *Registry) PartitionHeld(h *Handle, fs ...filter.Filter) (*View, error) {
+	return g.partition(h, ViewOptions{}, true, fs)
+}
+
 func (g *Registry) partition(h *Handle, o ViewOptions, held bool, fs []filter.Filter) (*View, error) {
 	if len(fs) == 0 {
 		return nil, errors.New("datamgr: a partition needs a filter")
