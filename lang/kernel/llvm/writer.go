@@ -41,7 +41,6 @@ const (
 type writer struct {
 	fn     *ir.Func
 	order  *cpu.Order
-	width  int // bytes of vectors that lanes fill
 	faults []fault
 
 	entry    strings.Builder // allocations, and what runs once
