@@ -227,7 +227,11 @@ func leaves(list []Stmt, is func(Stmt) bool) bool {
 // all: those of a + b + c and the like, the first applied to the last. Chains can be very long.
 // Walk them with a loop.
 func (b *Binary) Chain(same func(*Binary) bool) []*Binary {
-	chain := []*Binary{b}
+	return b.appendChain(make([]*Binary, 0, 4), same) // inlined, so that short chains are on the caller's stack
+}
+
+func (b *Binary) appendChain(chain []*Binary, same func(*Binary) bool) []*Binary {
+	chain = append(chain, b)
 	for {
 		left, ok := chain[len(chain)-1].X.(*Binary)
 		if !ok || same != nil && !same(left) {
